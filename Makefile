@@ -1,0 +1,103 @@
+# thunkline: `make demo`, `make test`; `make help` lists the rest. Build products go to $(B).
+B      ?= build
+PREFIX ?= /usr/local
+CC     ?= cc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+SAN    ?=
+VERSION := 0.1.0
+SONAME  := libthunkline.so.0
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes \
+  -Wmissing-prototypes -Wold-style-definition -Wundef -Wcast-qual -Wcast-align -Wwrite-strings -Wvla \
+  -Wformat=2 -Wimplicit-fallthrough -Wnull-dereference -Wswitch-enum
+ifeq ($(findstring clang,$(CC)),)
+WARN += -Wlogical-op -Wduplicated-cond -Wduplicated-branches
+endif
+OPT    ?= -O2
+CFLAGS ?= -g
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(if $(CI),-Werror) $(OPT) $(CFLAGS) -Ilib -Ilib/include -I$(B)/gen \
+  -fvisibility=hidden -fPIC -ffp-contract=off -fno-math-errno -fno-trapping-math -pthread \
+  $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) -DTL_VERSION='"$(VERSION)"' -MMD -MP
+LDLIBS = -lm -ldl -pthread $(shell pkg-config --libs yaml-0.1 libzstd 2>/dev/null || echo -lyaml -lzstd)
+LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
+
+# ---- sources: found, never listed -----------------------------------------------------------
+LIB_C   := $(filter-out %.simd.c,$(wildcard lib/*/*.c lib/ops/*/*.c))
+SIMD_C  := $(wildcard lib/*/*.simd.c lib/ops/*/*.simd.c)
+TOOLS   := gload ggrad grewrite grun gprof
+CMD_C   := $(wildcard cmd/*/*.c)
+GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c
+ARCH    := $(shell uname -m)
+# Loops are compiled once per level of CPU; only x86-64 has more than the baseline.
+ifeq ($(ARCH),x86_64)
+LEVELS  := 0 1 2
+LEVEL_FLAGS_1 := -march=x86-64-v3
+LEVEL_FLAGS_2 := -march=x86-64-v4 -mprefer-vector-width=512
+else
+LEVELS  := 0
+endif
+LIB_O   := $(LIB_C:%.c=$(B)/%.o) $(GEN_C:.c=.o) \
+           $(foreach l,$(LEVELS),$(SIMD_C:%.simd.c=$(B)/%.simd$(l).o))
+TOOL_BIN := $(TOOLS:%=$(B)/bin/%)
+
+all: $(TOOL_BIN) $(B)/libthunkline.a $(B)/libthunkline.so
+lib: $(B)/libthunkline-all.a
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c $< -o $@
+$(B)/gen/%.o: $(B)/gen/%.c
+	$(CC) $(ALL_CFLAGS) -c $< -o $@
+define SIMD_RULE
+$(B)/%.simd$(1).o: %.simd.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) -O3 $$(LEVEL_FLAGS_$(1)) -DTL_LEVEL=$(1) -c $$< -o $$@
+endef
+$(foreach l,$(LEVELS),$(eval $(call SIMD_RULE,$(l))))
+
+# The catalogue: every `const OpList ops_*` and `const MacroList macros_*` in the tree, by name.
+CATALOGUE_C := $(wildcard lib/ops/*/*.c lib/ad/*.c lib/harvest/*.c)
+$(B)/gen/catalogue.c: $(CATALOGUE_C) lib/gen/catalogue.awk Makefile
+	@mkdir -p $(@D)
+	awk -f lib/gen/catalogue.awk $(CATALOGUE_C) > $@
+$(B)/gen/rules_text.c: $(wildcard lib/rewrite/rules/*.rules) lib/gen/embed.awk
+	@mkdir -p $(@D)
+	awk -f lib/gen/embed.awk $(sort $(wildcard lib/rewrite/rules/*.rules)) > $@
+
+$(B)/libthunkline-all.a: $(LIB_O)
+	@rm -f $@
+	ar rcs $@ $^
+# The public archive: one object in which only tl_* and Tl* are visible.
+$(B)/libthunkline.a: $(LIB_O)
+	ld -r -o $(B)/thunkline.o $^
+	objcopy --wildcard --keep-global-symbol='tl_*' --keep-global-symbol='Tl*' $(B)/thunkline.o
+	@rm -f $@
+	ar rcs $@ $(B)/thunkline.o
+$(B)/libthunkline.so: $(LIB_O)
+	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+define TOOL_RULE
+$(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c)) $(B)/libthunkline-all.a
+	@mkdir -p $$(@D)
+	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+endef
+$(foreach t,$(TOOLS),$(eval $(call TOOL_RULE,$(t))))
+
+# ---- tests: each tests/unit/*.c and tests/prop/*.c is a program (tests/unit/test.h) -----------
+UNIT_C := $(wildcard tests/unit/*.c tests/prop/*.c)
+UNIT_BIN := $(UNIT_C:%.c=$(B)/%)
+$(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+unit: $(UNIT_BIN)
+	@ok=1; for t in $(UNIT_BIN); do $$t || ok=0; done; test $$ok = 1
+
+clean:
+	rm -rf $(B)
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+.PHONY: all lib unit clean
+.SECONDARY:

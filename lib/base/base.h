@@ -1,0 +1,15 @@
+/* The bottom row: memory, strings, maps, numbers as text, diagnostics, files,
+ * threads. Everything mutable hangs off a Session; nothing here prints or exits. */
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
+
+#include "base/diag.h"
+#include "base/fs.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/pool.h"
+#include "base/session.h"
+#include "base/str.h"
+
+#endif

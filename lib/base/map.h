@@ -1,0 +1,45 @@
+/* Hash tables: 64-bit key to 64-bit value, and an index of numbered things by hash. */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include "base/mem.h"
+
+/* uint64 -> uint64, open addressing. Start from MAP(session); iterate over slots with used[]. */
+typedef struct Map {
+    Session *s;
+    uint64_t *key, *val;
+    uint8_t *used;
+    size_t n, mask;
+} Map;
+#define MAP(session) ((Map){.s = (session)})
+bool map_get(const Map *m, uint64_t key, uint64_t *val); /* val may be NULL */
+void map_put(Map *m, uint64_t key, uint64_t val);        /* replaces */
+void map_free(Map *m);
+
+/* Finds numbered things by content: the caller keeps the things, this keeps (hash, id).
+ * index_find returns the id whose hash matches and for which same(ctx, id) holds, or UINT32_MAX. */
+typedef struct Index {
+    Session *s;
+    uint32_t *id, *hash;
+    size_t n, mask;
+} Index;
+#define INDEX(session) ((Index){.s = (session)})
+typedef bool SameFn(const void *ctx, uint32_t id);
+uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx);
+void index_add(Index *x, uint64_t hash, uint32_t id);
+void index_free(Index *x);
+
+uint64_t hash_mix(uint64_t h, uint64_t v);                    /* combine; order matters */
+uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);  /* for tables, not for files */
+
+/* XXH64 (Y. Collet, the published specification), streaming: the tlg checksum. */
+typedef struct Xxh64 {
+    uint64_t acc[4], total, seed;
+    unsigned char tail[32];
+    size_t ntail;
+} Xxh64;
+void xxh64_init(Xxh64 *h, uint64_t seed);
+void xxh64_add(Xxh64 *h, const void *p, size_t n);
+uint64_t xxh64_end(const Xxh64 *h);
+
+#endif

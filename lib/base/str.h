@@ -1,0 +1,43 @@
+/* Growable text, and words that are compared by number. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include "base/mem.h"
+#include <stdarg.h>
+
+/* A growable byte string, always NUL-terminated once written to. */
+typedef struct Str {
+    Session *s;
+    char *p; /* NULL while empty */
+    size_t n, cap;
+} Str;
+#define STR(session) ((Str){.s = (session)})
+void str_add(Str *b, const char *p, size_t n);
+void str_puts(Str *b, const char *text);
+void str_putc(Str *b, char c);
+void str_printf(Str *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void str_vprintf(Str *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+const char *str_text(const Str *b); /* never NULL */
+void str_clear(Str *b);             /* keeps the memory */
+void str_free(Str *b);
+
+/* A symbol: text interned in the session for its whole life. 0 is "no symbol". */
+typedef uint32_t Sym;
+Sym sym(Session *s, const char *text);
+Sym sym_n(Session *s, const char *p, size_t n);
+Sym sym_find(Session *s, const char *p, size_t n); /* 0 if it was never interned */
+const char *sym_text(Session *s, Sym y);           /* "" for 0 */
+
+/* JSON text of a string, with quotes; control characters and invalid UTF-8 escaped. */
+void str_json(Str *b, const char *p, size_t n);
+/* As printed to a person: control characters and escapes made visible. */
+void str_visible(Str *b, const char *p, size_t n);
+
+/* The nearest of n candidates by edit distance, or NULL if none is near: for "did you mean". */
+const char *str_nearest(Session *s, const char *word, const char *const *of, size_t n);
+/* Shell pattern: * and ? only. */
+bool str_glob(const char *pattern, const char *text);
+/* Splits "a, b ,c" at commas outside brackets; parts are trimmed and arena-owned. */
+size_t str_split(Arena *a, const char *text, char sep, char ***parts);
+
+#endif
