@@ -25,7 +25,7 @@ typedef enum Slot {
 } Slot;
 
 typedef struct Options {
-    int floatX;            /* a DType (row 1): DT_FLOAT64 by default */
+    int floatX;            /* a DType (row 1); -1 in a new session: float64 */
     unsigned threads;      /* 0: as many as cores */
     uint64_t max_memory;   /* bytes of tensor data; 0: 90% of the smaller of RAM and cgroup limit */
     int cpu_level;         /* 0 baseline, 1 AVX2 (x86-64-v3), 2 AVX-512 (x86-64-v4); -1: this CPU's */
@@ -37,7 +37,8 @@ void session_free(Session *s);
 Options *session_options(Session *s);
 Arena *session_arena(Session *s); /* lives as long as the session: use for small, bounded things */
 Pool *session_pool(Session *s);   /* made on first use from options.threads */
-int session_cpu_level(Session *s);
+int session_cpu_level(Session *s);       /* options.cpu_level, but no more than this CPU has */
+uint64_t session_max_memory(Session *s); /* options.max_memory, or what its default comes to */
 _Noreturn void session_panic(Session *s, int exit, const char *message);
 
 void *session_slot(Session *s, Slot slot); /* NULL until set */

@@ -1,0 +1,129 @@
+/* Arenas: pointer bumping in blocks that double in size; a large allocation gets a
+ * block of its own, so that it wastes nothing. */
+#include "base/mem.h"
+#include "base/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ALIGN = 16, FIRST_BLOCK = 4096, LAST_BLOCK = 1 << 20 };
+
+typedef struct Block {
+    struct Block *next; /* older */
+    size_t size;        /* of the bytes that follow */
+} Block;
+_Static_assert(sizeof(Block) % ALIGN == 0, "a block's bytes begin aligned");
+
+struct Arena {
+    Session *s;
+    Block *blocks;  /* the newest ordinary block; older ones behind it */
+    Block *large;   /* blocks of one allocation each */
+    char *at, *end; /* the free part of the newest block */
+    size_t next_size, bytes;
+};
+
+Arena *arena_new(Session *s) {
+    Arena *a = mem_zalloc(s, 1, sizeof *a);
+    a->s = s;
+    a->next_size = FIRST_BLOCK;
+    return a;
+}
+
+static void free_blocks(Block *b) {
+    while (b) {
+        Block *next = b->next;
+        mem_free(b);
+        b = next;
+    }
+}
+
+void arena_free(Arena *a) {
+    if (!a) return;
+    free_blocks(a->blocks);
+    free_blocks(a->large);
+    mem_free(a);
+}
+
+void arena_reset(Arena *a) {
+    Block *first = a->blocks;
+    while (first && first->next) {
+        Block *older = first->next;
+        mem_free(first);
+        first = older;
+    }
+    free_blocks(a->large);
+    a->large = NULL;
+    a->blocks = first;
+    a->at = first ? (char *)(first + 1) : NULL;
+    a->end = first ? a->at + first->size : NULL;
+    a->bytes = first ? sizeof *first + first->size : 0;
+    a->next_size = first ? 2 * first->size : FIRST_BLOCK;
+}
+
+static Block *add_block(Arena *a, Block **list, size_t size) {
+    size_t total;
+    if (!size_add(size, sizeof(Block), &total))
+        total = SIZE_MAX; /* which malloc refuses */
+    Block *b = mem_alloc(a->s, total);
+    *b = (Block){*list, size};
+    *list = b;
+    a->bytes += total;
+    return b;
+}
+
+/* The slow half of arena_alloc: `size` is rounded and does not fit the newest block. */
+static void *alloc_in_new_block(Arena *a, size_t size) {
+    if (size > a->next_size / 4) return add_block(a, &a->large, size) + 1;
+    Block *b = add_block(a, &a->blocks, a->next_size);
+    if (a->next_size < LAST_BLOCK) a->next_size *= 2;
+    a->at = (char *)(b + 1) + size;
+    a->end = (char *)(b + 1) + b->size;
+    return b + 1;
+}
+
+void *arena_alloc(Arena *a, size_t size) {
+    if (size > SIZE_MAX - 2 * ALIGN) return mem_alloc(a->s, SIZE_MAX);
+    size = size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
+    if (size > (size_t)(a->end - a->at)) return alloc_in_new_block(a, size);
+    void *p = a->at;
+    a->at += size;
+    return p;
+}
+
+void *arena_zalloc(Arena *a, size_t count, size_t size) {
+    size_t total;
+    if (!size_mul(count, size, &total)) total = SIZE_MAX;
+    void *p = arena_alloc(a, total);
+    return memset(p, 0, total);
+}
+
+void *arena_copy(Arena *a, const void *p, size_t size) {
+    void *q = arena_alloc(a, size);
+    if (size) memcpy(q, p, size);
+    return q;
+}
+
+char *arena_str(Arena *a, const char *p, size_t n) {
+    char *q = arena_alloc(a, n < SIZE_MAX ? n + 1 : n);
+    if (n) memcpy(q, p, n);
+    q[n] = '\0';
+    return q;
+}
+
+char *arena_printf(Arena *a, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    size_t size = n < 0 ? 1 : (size_t)n + 1;
+    char *p = arena_alloc(a, size);
+    p[0] = '\0';
+    if (n >= 0) vsnprintf(p, size, fmt, again);
+    va_end(again);
+    return p;
+}
+
+size_t arena_bytes(const Arena *a) {
+    return a->bytes;
+}

@@ -1,0 +1,135 @@
+/* Diagnostics are kept one by one on the heap, so that dropping some after a failed
+ * attempt really gives their memory back. */
+#include "base/session_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct DiagClass {
+    const char *name, *text;
+    int exit;
+} DiagClass;
+
+static const DiagClass classes[] = {
+#define DIAG(name, exit, text) {#name, text, exit},
+#include "base/diag.def"
+#undef DIAG
+};
+
+const char *diag_name(DiagCode c) {
+    return classes[c].name;
+}
+int diag_exit(DiagCode c) {
+    return classes[c].exit;
+}
+const char *diag_text(DiagCode c) {
+    return classes[c].text;
+}
+
+static char *format_text(Session *s, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+static char *format_text(Session *s, const char *fmt, va_list ap) {
+    Str b = STR(s);
+    str_vprintf(&b, fmt, ap);
+    return b.p;
+}
+
+static Diag *newest(Session *s) {
+    return s->diags.n ? s->diags.p[s->diags.n - 1] : NULL;
+}
+
+static void add(Session *s, Severity severity, Span at, DiagCode code, char *text) {
+    Diag *d = mem_zalloc(s, 1, sizeof *d);
+    *d = (Diag){severity, code, at, text, NULL, diag_exit(code)};
+    vec_push(s, &s->diags, d);
+}
+
+bool fail(Session *s, Span at, DiagCode code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add(s, DIAG_ERROR, at, code, format_text(s, fmt, ap));
+    va_end(ap);
+    return false;
+}
+
+void warn(Session *s, Span at, DiagCode code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add(s, DIAG_WARNING, at, code, format_text(s, fmt, ap));
+    va_end(ap);
+}
+
+bool note(Session *s, Span at, const char *fmt, ...) {
+    Diag *d = newest(s);
+    if (!d) return false;
+    va_list ap;
+    va_start(ap, fmt);
+    DiagNote *n = mem_alloc(s, sizeof *n), **end = &d->notes;
+    *n = (DiagNote){at, format_text(s, fmt, ap), NULL};
+    va_end(ap);
+    while (*end)
+        end = &(*end)->next;
+    *end = n;
+    return false;
+}
+
+/* No session is at hand where a bug shows, so this ends as a failed assert() does: with
+ * a line on stderr and SIGABRT. It is the only output below the tools. */
+_Noreturn void bug_(const char *file, int line, const char *fmt, ...) {
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    dprintf(STDERR_FILENO, "thunkline: bug at %s:%d: %s\n", file, line, text);
+    abort();
+}
+
+size_t diag_count(Session *s) {
+    return s->diags.n;
+}
+
+const Diag *diag_get(Session *s, size_t i) {
+    return i < s->diags.n ? s->diags.p[i] : NULL;
+}
+
+const Diag *diag_first_error(Session *s) {
+    for (size_t i = 0; i < s->diags.n; i++)
+        if (s->diags.p[i]->severity == DIAG_ERROR) return s->diags.p[i];
+    return NULL;
+}
+
+/* The texts are const to readers; this module made them. */
+static void free_text(const char *text) {
+    union {
+        const char *in;
+        void *out;
+    } u = {.in = text};
+    mem_free(u.out);
+}
+
+static void free_diag(Diag *d) {
+    for (DiagNote *n = d->notes, *next; n; n = next) {
+        next = n->next;
+        free_text(n->text);
+        mem_free(n);
+    }
+    free_text(d->text);
+    mem_free(d);
+}
+
+void diag_rewind(Session *s, size_t mark) {
+    while (s->diags.n > mark)
+        free_diag(s->diags.p[--s->diags.n]);
+}
+
+void diag_clear(Session *s) {
+    diag_rewind(s, 0);
+}
+
+void diag_set_exit(Session *s, int exit) {
+    Diag *d = newest(s);
+    if (d) d->exit = exit;
+}

@@ -1,0 +1,140 @@
+/* Whole files: mapped when they are regular, else read to their end. */
+#include "base/fs.h"
+
+#include "base/io_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_READ = 1 << 16 };
+
+bool fail_os(Session *s, const char *verb, const char *name, int error) {
+    return fail(s, NOWHERE, E_IO, "can't %s %s: %s", verb, name,
+                strerrordesc_np(error));
+}
+
+/* True if the call is to be made again: interrupted, or not ready and now waited for.
+ */
+static bool try_again(int fd, short events) {
+    if (errno == EINTR) return true;
+    if (errno != EAGAIN) return false;
+    struct pollfd ready = {fd, events, 0};
+    return poll(&ready, 1, -1) >= 0 || errno == EINTR;
+}
+
+ssize_t read_some(int fd, void *p, size_t n) {
+    for (;;) {
+        ssize_t got = read(fd, p, n);
+        if (got >= 0 || !try_again(fd, POLLIN)) return got;
+    }
+}
+
+bool write_whole(int fd, const void *p, size_t n) {
+    for (const char *at = p; n > 0;) {
+        ssize_t put = write(fd, at, n);
+        if (put < 0) {
+            if (!try_again(fd, POLLOUT)) return false;
+            continue;
+        }
+        at += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+int open_input(Session *s, const char *path, const char **name, bool *own) {
+    *own = strcmp(path, "-") != 0;
+    *name = *own ? path : "<stdin>";
+    if (!*own) return STDIN_FILENO;
+    int fd;
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    struct stat st;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        close(fd);
+        errno = EISDIR;
+        fd = -1;
+    }
+    if (fd < 0) fail_os(s, "open", path, errno);
+    return fd;
+}
+
+void *map_input(int fd, size_t *n) {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0) return NULL;
+    if (lseek(fd, 0, SEEK_CUR) != 0 || (uintmax_t)st.st_size > SIZE_MAX) return NULL;
+    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) return NULL;
+    *n = (size_t)st.st_size;
+    return p;
+}
+
+static bool too_large(Session *s, const char *name, uint64_t limit) {
+    return fail(s, NOWHERE, E_LIMIT, "%s is larger than the limit of %llu bytes", name,
+                (unsigned long long)limit);
+}
+
+static bool read_to_end(Session *s, int fd, const char *name, uint64_t limit,
+                        FileData *out) {
+    Vec(unsigned char) v = {0};
+    ssize_t got;
+    do {
+        vec_reserve(s, &v, FIRST_READ);
+        got = read_some(fd, v.p + v.n, v.cap - v.n);
+        if (got > 0) v.n += (size_t)got;
+        if (got < 0 || (limit && v.n > limit)) {
+            int error = errno;
+            vec_free(&v);
+            return got < 0 ? fail_os(s, "read", name, error)
+                           : too_large(s, name, limit);
+        }
+    } while (got > 0);
+    if (v.n == 0) vec_free(&v);
+    *out = (FileData){v.p ? v.p : (const unsigned char *)"", v.n, false};
+    return true;
+}
+
+bool read_fd(Session *s, int fd, const char *name, uint64_t limit, FileData *out) {
+    size_t n;
+    void *p = map_input(fd, &n);
+    if (!p) return read_to_end(s, fd, name, limit, out);
+    if (limit && n > limit) {
+        munmap(p, n);
+        return too_large(s, name, limit);
+    }
+    *out = (FileData){p, n, true};
+    return true;
+}
+
+bool file_read(Session *s, const char *path, uint64_t limit, FileData *out) {
+    const char *name;
+    bool own;
+    *out = (FileData){(const unsigned char *)"", 0, false};
+    int fd = open_input(s, path, &name, &own);
+    if (fd < 0) return false;
+    bool ok = read_fd(s, fd, name, limit, out);
+    if (own) close(fd);
+    return ok;
+}
+
+void file_close(FileData *d) {
+    union {
+        const unsigned char *in;
+        void *out;
+    } u = {.in = d->p};
+    if (d->mapped)
+        munmap(u.out, d->n);
+    else if (d->n > 0)
+        mem_free(u.out);
+    *d = (FileData){(const unsigned char *)"", 0, false};
+}
+
+bool file_exists(const char *path) {
+    return access(path, F_OK) == 0;
+}

@@ -1,0 +1,108 @@
+/* Hashes: a quick one for tables, and XXH64 for files, whose value is part of a format.
+ */
+#include "base/map.h"
+
+#include <string.h>
+
+static uint64_t rotl(uint64_t x, unsigned r) {
+    return x << r | x >> (64 - r);
+}
+
+/* Little-endian loads, whatever the machine. */
+static uint64_t load64(const unsigned char *p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+static uint32_t load32(const unsigned char *p) {
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap32(v);
+#endif
+    return v;
+}
+
+uint64_t hash_mix(uint64_t h, uint64_t v) {
+    h = ((rotl(h, 29) + UINT64_C(0x2545F4914F6CDD1D)) ^ v) *
+        UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ (h >> 32);
+}
+
+uint64_t hash_bytes(const void *p, size_t n, uint64_t seed) {
+    const unsigned char *b = p;
+    uint64_t h = hash_mix(seed, n), last = 0;
+    for (; n >= 8; b += 8, n -= 8)
+        h = hash_mix(h, load64(b));
+    for (size_t i = 0; i < n; i++)
+        last |= (uint64_t)b[i] << (8 * i);
+    return n ? hash_mix(h, last) : h;
+}
+
+/* ---- XXH64 ---- */
+
+static const uint64_t P1 = UINT64_C(0x9E3779B185EBCA87),
+                      P2 = UINT64_C(0xC2B2AE3D27D4EB4F),
+                      P3 = UINT64_C(0x165667B19E3779F9),
+                      P4 = UINT64_C(0x85EBCA77C2B2AE63),
+                      P5 = UINT64_C(0x27D4EB2F165667C5);
+
+static uint64_t lane(uint64_t acc, uint64_t in) {
+    return rotl(acc + in * P2, 31) * P1;
+}
+
+static void stripe(uint64_t acc[4], const unsigned char *p) {
+    for (int i = 0; i < 4; i++)
+        acc[i] = lane(acc[i], load64(p + 8 * i));
+}
+
+void xxh64_init(Xxh64 *h, uint64_t seed) {
+    *h = (Xxh64){.acc = {seed + P1 + P2, seed + P2, seed, seed - P1}, .seed = seed};
+}
+
+void xxh64_add(Xxh64 *h, const void *p, size_t n) {
+    const unsigned char *b = p;
+    if (n == 0) return;
+    h->total += n;
+    if (h->ntail) {
+        size_t take = n < 32 - h->ntail ? n : 32 - h->ntail;
+        memcpy(h->tail + h->ntail, b, take);
+        h->ntail += take;
+        b += take;
+        n -= take;
+        if (h->ntail < 32) return;
+        stripe(h->acc, h->tail);
+    }
+    for (; n >= 32; b += 32, n -= 32)
+        stripe(h->acc, b);
+    if (n) memcpy(h->tail, b, n);
+    h->ntail = n;
+}
+
+static uint64_t merge_lanes(const uint64_t acc[4]) {
+    uint64_t x =
+        rotl(acc[0], 1) + rotl(acc[1], 7) + rotl(acc[2], 12) + rotl(acc[3], 18);
+    for (int i = 0; i < 4; i++)
+        x = (x ^ lane(0, acc[i])) * P1 + P4;
+    return x;
+}
+
+uint64_t xxh64_end(const Xxh64 *h) {
+    uint64_t x = (h->total >= 32 ? merge_lanes(h->acc) : h->seed + P5) + h->total;
+    const unsigned char *p = h->tail, *end = p + h->ntail;
+    for (; end - p >= 8; p += 8)
+        x = rotl(x ^ lane(0, load64(p)), 27) * P1 + P4;
+    if (end - p >= 4) {
+        x = rotl(x ^ load32(p) * P1, 23) * P2 + P3;
+        p += 4;
+    }
+    for (; p < end; p++)
+        x = rotl(x ^ *p * P5, 11) * P1;
+    x = (x ^ x >> 33) * P2;
+    x = (x ^ x >> 29) * P3;
+    return x ^ x >> 32;
+}

@@ -1,0 +1,23 @@
+/* System calls without their surprises: for the files of lib/base that read and write.
+ */
+#ifndef BASE_IO_IMPL_H
+#define BASE_IO_IMPL_H
+
+#include "base/fs.h"
+
+#include <sys/types.h>
+
+/* Says "can't VERB NAME: reason" for the error number; returns false. */
+bool fail_os(Session *s, const char *verb, const char *name, int error);
+ssize_t read_some(int fd, void *p, size_t n);      /* 0 at the end, -1 and errno */
+bool write_whole(int fd, const void *p, size_t n); /* false and errno */
+/* Opens for reading: "-" is stdin. -1: diagnosed. *name is what messages call it. */
+int open_input(Session *s, const char *path, const char **name, bool *own);
+/* Maps an open, non-empty regular file that is read from its beginning; NULL if it is
+ * not one. */
+void *map_input(int fd, size_t *n);
+
+/* The rest of an open file, whole; file_close gives it back. */
+bool read_fd(Session *s, int fd, const char *name, uint64_t limit, FileData *out);
+
+#endif

@@ -1,0 +1,119 @@
+/* What this machine offers: instruction sets and memory. Looked up once, on first use.
+ */
+#include "base/session_impl.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* The parts of x86-64-v3 that the compilers' checks have no common names for. */
+static bool has_v3_extras(void) {
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_MOVBE) || !(c & bit_F16C))
+        return false;
+    return __get_cpuid(0x80000001U, &a, &b, &c, &d) && (c & bit_LZCNT);
+}
+
+/* The builtins look at what the operating system saves as well. */
+static int detect_cpu_level(void) {
+    __builtin_cpu_init();
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+          has_v3_extras()))
+        return 0;
+    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+          __builtin_cpu_supports("avx512vl")))
+        return 1;
+    return 2;
+}
+#else
+static int detect_cpu_level(void) {
+    return 0;
+}
+#endif
+
+int session_cpu_level(Session *s) {
+    if (s->cpu_level < 0) s->cpu_level = detect_cpu_level();
+    int wanted = s->options.cpu_level;
+    return wanted >= 0 && wanted < s->cpu_level ? wanted : s->cpu_level;
+}
+
+/* ---- memory ---- */
+
+static bool read_line(const char *path, char *line, int size) {
+    FILE *f = fopen(path, "re");
+    if (!f) return false;
+    bool ok = fgets(line, size, f) != NULL;
+    fclose(f);
+    return ok;
+}
+
+/* A cgroup's limit; UINT64_MAX when there is none ("max", or v1's huge number). */
+static uint64_t limit_in(const char *path) {
+    char line[64];
+    if (!read_line(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
+        return UINT64_MAX;
+    return strtoull(line, NULL, 10);
+}
+
+/* The least limit of a group and its parents: any of them can kill. `group` is
+ * shortened. */
+static uint64_t least_limit(const char *mount, char *group, const char *file) {
+    char path[PATH_MAX];
+    uint64_t least = UINT64_MAX;
+    for (;;) {
+        int n = snprintf(path, sizeof path, "%s%s/%s", mount, group, file);
+        if (n > 0 && (size_t)n < sizeof path) {
+            uint64_t limit = limit_in(path);
+            if (limit < least) least = limit;
+        }
+        char *slash = strrchr(group, '/');
+        if (!slash) return least;
+        *slash = '\0';
+    }
+}
+
+/* One line of /proc/self/cgroup, "number:controllers:/group". */
+static uint64_t limit_of_line(char *line) {
+    char *controllers = strchr(line, ':');
+    char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group) return UINT64_MAX;
+    *group++ = '\0';
+    group[strcspn(group, "\n")] = '\0';
+    if (strcmp(group, "/") == 0) *group = '\0';
+    if (controllers[1] == '\0')
+        return least_limit("/sys/fs/cgroup", group, "memory.max");
+    if (strcmp(controllers + 1, "memory") != 0) return UINT64_MAX;
+    return least_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+}
+
+static uint64_t cgroup_limit(void) {
+    char line[PATH_MAX + 64];
+    uint64_t least = UINT64_MAX;
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    if (!f) return least;
+    while (fgets(line, sizeof line, f)) {
+        uint64_t limit = limit_of_line(line);
+        if (limit < least) least = limit;
+    }
+    fclose(f);
+    return least;
+}
+
+uint64_t session_max_memory(Session *s) {
+    if (s->options.max_memory) return s->options.max_memory;
+    if (s->max_memory == 0) {
+        struct sysinfo info;
+        uint64_t ram = sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit
+                                           : UINT64_C(4) << 30;
+        uint64_t group = cgroup_limit(), least = group < ram ? group : ram;
+        s->max_memory = least - least / 10;
+    }
+    return s->max_memory;
+}

@@ -1,0 +1,111 @@
+/* Open addressing with linear probing; at most half full, so probes stay short. */
+#include "base/map.h"
+
+#include <string.h>
+
+enum { FIRST_SIZE = 16 };
+
+static size_t home(const Map *m, uint64_t key) {
+    uint64_t h = key * UINT64_C(0x9E3779B97F4A7C15);
+    return (size_t)(h ^ (h >> 32)) & m->mask;
+}
+
+/* The slot that holds `key`, or the free one where it would go. */
+static size_t probe(const Map *m, uint64_t key) {
+    size_t i = home(m, key);
+    while (m->used[i] && m->key[i] != key)
+        i = (i + 1) & m->mask;
+    return i;
+}
+
+bool map_get(const Map *m, uint64_t key, uint64_t *val) {
+    if (m->n == 0) return false;
+    size_t i = probe(m, key);
+    if (!m->used[i]) return false;
+    if (val) *val = m->val[i];
+    return true;
+}
+
+static void map_resize(Map *m, size_t size) {
+    Map big = {.s = m->s, .n = m->n, .mask = size - 1};
+    big.key = mem_zalloc(m->s, size, sizeof *big.key);
+    big.val = mem_zalloc(m->s, size, sizeof *big.val);
+    big.used = mem_zalloc(m->s, size, 1);
+    for (size_t i = 0; m->key && i <= m->mask; i++) {
+        if (!m->used[i]) continue;
+        size_t k = probe(&big, m->key[i]);
+        big.used[k] = 1;
+        big.key[k] = m->key[i];
+        big.val[k] = m->val[i];
+    }
+    map_free(m);
+    *m = big;
+}
+
+void map_put(Map *m, uint64_t key, uint64_t val) {
+    if (!m->key)
+        map_resize(m, FIRST_SIZE);
+    else if (2 * m->n > m->mask)
+        map_resize(m, 2 * (m->mask + 1));
+    size_t i = probe(m, key);
+    m->n += !m->used[i];
+    m->used[i] = 1;
+    m->key[i] = key;
+    m->val[i] = val;
+}
+
+void map_free(Map *m) {
+    mem_free(m->key);
+    mem_free(m->val);
+    mem_free(m->used);
+    *m = MAP(m->s);
+}
+
+/* ---- the index: 32 well-mixed bits of each hash are kept, enough to grow and to skip
+ * most comparisons; a free slot has id UINT32_MAX ---- */
+
+static uint32_t short_hash(uint64_t hash) {
+    return (uint32_t)((hash * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx) {
+    if (x->n == 0) return UINT32_MAX;
+    uint32_t h = short_hash(hash);
+    for (size_t i = h & x->mask; x->id[i] != UINT32_MAX; i = (i + 1) & x->mask)
+        if (x->hash[i] == h && same(ctx, x->id[i])) return x->id[i];
+    return UINT32_MAX;
+}
+
+static void index_place(Index *x, uint32_t h, uint32_t id) {
+    size_t i = h & x->mask;
+    while (x->id[i] != UINT32_MAX)
+        i = (i + 1) & x->mask;
+    x->id[i] = id;
+    x->hash[i] = h;
+}
+
+static void index_resize(Index *x, size_t size) {
+    Index big = {.s = x->s, .n = x->n, .mask = size - 1};
+    big.id = mem_realloc(x->s, NULL, size, sizeof *big.id);
+    big.hash = mem_realloc(x->s, NULL, size, sizeof *big.hash);
+    memset(big.id, 0xFF, size * sizeof *big.id);
+    for (size_t i = 0; x->id && i <= x->mask; i++)
+        if (x->id[i] != UINT32_MAX) index_place(&big, x->hash[i], x->id[i]);
+    index_free(x);
+    *x = big;
+}
+
+void index_add(Index *x, uint64_t hash, uint32_t id) {
+    if (!x->id)
+        index_resize(x, FIRST_SIZE);
+    else if (2 * x->n > x->mask)
+        index_resize(x, 2 * (x->mask + 1));
+    index_place(x, short_hash(hash), id);
+    x->n++;
+}
+
+void index_free(Index *x) {
+    mem_free(x->id);
+    mem_free(x->hash);
+    *x = INDEX(x->s);
+}

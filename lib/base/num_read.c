@@ -1,0 +1,242 @@
+/* Numbers from text. A float is read as its digits and a power of ten. Few digits and a
+ * small power are exact in a double's arithmetic (one rounding); the rest goes to
+ * strtod as DIGITSeEXP, which no locale changes. A narrower width is then one more
+ * rounding, right unless the double lies halfway between two narrow numbers: only there
+ * the digits are looked at again. */
+#include "base/num.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A double halfway between two doubles has at most 767 digits; more can only say
+ * "above". */
+enum { DIGITS_MAX = 770, EXP_MAX = 100000 };
+
+typedef struct Decimal {
+    const char *first, *end; /* significant digits, perhaps with a point between them */
+    uint64_t lead;           /* the first 19 of them as a number */
+    size_t ndigits;          /* of first..end, without leading zeros */
+    int64_t exp;             /* value = DIGITS * 10^exp */
+} Decimal;
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static bool is_word(char c) {
+    return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Reads [digits][.digits]; returns the end, or p if there is no digit. */
+static const char *scan_digits(const char *p, const char *end, Decimal *d) {
+    const char *start = p;
+    bool point = false, any = false;
+    *d = (Decimal){p, p, 0, 0, 0};
+    for (; p < end; p++) {
+        if (*p == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (!is_digit(*p)) break;
+        any = true;
+        if (point) d->exp--;
+        if (d->ndigits == 0 && *p == '0') continue;
+        if (d->ndigits == 0) d->first = p;
+        if (d->ndigits++ < 19) d->lead = 10 * d->lead + (uint64_t)(*p - '0');
+    }
+    d->end = p;
+    return any ? p : start;
+}
+
+/* Reads e[+-]digits, if there is one. */
+static const char *scan_exponent(const char *p, const char *end, Decimal *d) {
+    const char *q = p;
+    int64_t e = 0;
+    if (q == end || (*q != 'e' && *q != 'E')) return p;
+    bool negative = ++q < end && *q == '-';
+    if (q < end && (*q == '+' || *q == '-')) q++;
+    if (q == end || !is_digit(*q)) return p;
+    for (; q < end && is_digit(*q); q++)
+        if (e < INT64_MAX / 100) e = 10 * e + (*q - '0');
+    d->exp += negative ? -e : e;
+    return q;
+}
+
+/* The digits as text, at most DIGITS_MAX of them and a last 1 if others were left out.
+ */
+static size_t copy_digits(const Decimal *d, char *buf, int64_t *exp) {
+    size_t n = 0, left = d->ndigits;
+    for (const char *p = d->first; p < d->end && n < DIGITS_MAX; p++) {
+        if (*p == '.') continue;
+        buf[n++] = *p;
+        left--;
+    }
+    *exp = d->exp + (int64_t)left;
+    if (left) {
+        buf[n++] = '1';
+        (*exp)--;
+    }
+    buf[n] = '\0';
+    return n;
+}
+
+static double read_slowly(const Decimal *d) {
+    char buf[DIGITS_MAX + 32];
+    int64_t exp;
+    size_t n = copy_digits(d, buf, &exp);
+    if (exp > EXP_MAX) exp = EXP_MAX;
+    if (exp < -EXP_MAX) exp = -EXP_MAX;
+    snprintf(buf + n, 32, "e%d", (int)exp);
+    return strtod(buf, NULL);
+}
+
+static double to_double(const Decimal *d) {
+    static const double pow10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    if (d->ndigits == 0) return 0;
+    if (d->ndigits <= 19 && d->lead <= UINT64_C(1) << 53 && d->exp >= -22 &&
+        d->exp <= 22)
+        return d->exp < 0 ? (double)d->lead / pow10[-d->exp]
+                          : (double)d->lead * pow10[d->exp];
+    return read_slowly(d);
+}
+
+static double round_to(double v, FloatWidth w) {
+    if (w == FLOAT64) return v;
+    return w == FLOAT32 ? (double)(float)v : half_to_double(half_from_double(v));
+}
+
+/* Sign of the decimal minus v, for a positive v whose digits end within 180. */
+static int compare_exactly(const Decimal *d, double v) {
+    char a[DIGITS_MAX + 32], text[220], b[220];
+    int64_t exp_a;
+    size_t na = copy_digits(d, a, &exp_a), nb = 0;
+    snprintf(text, sizeof text, "%.180e", v);
+    char *p = text;
+    for (; *p && *p != 'e'; p++) /* skips the point, whatever the locale calls it */
+        if (is_digit(*p)) b[nb++] = *p;
+    int64_t top_a = exp_a + (int64_t)na - 1, top_b = strtol(p + 1, NULL, 10);
+    if (top_a != top_b) return top_a < top_b ? -1 : 1;
+    for (size_t i = 0; i < na || i < nb; i++) {
+        char x = i < na ? a[i] : '0', y = i < nb ? b[i] : '0';
+        if (x != y) return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+/* The other neighbour when v lies exactly between two numbers of the width, else
+ * `near`. */
+static double across_tie(double v, double near, FloatWidth w) {
+    double edge = w == FLOAT32 ? 0x1.ffffffp127 : 65520.0; /* first to round to inf */
+    if (v >= edge) return v == edge ? (w == FLOAT32 ? 0x1.fffffep127 : 65504.0) : near;
+    double other = 2 * v - near;
+    return round_to(other, w) == other ? other : near;
+}
+
+/* v: the decimal rounded to double, positive. */
+static double narrow(const Decimal *d, double v, FloatWidth w) {
+    double near = round_to(v, w);
+    if (near == v) return v;
+    double other = across_tie(v, near, w);
+    if (other == near) return near;
+    int side = compare_exactly(d, v);
+    if (side == 0) return near; /* a true tie: to even */
+    return (side > 0) == (near > v) ? near : other;
+}
+
+static bool word_at(const char *p, size_t n, const char *word, size_t len) {
+    if (n < len) return false;
+    for (size_t i = 0; i < len; i++)
+        if ((p[i] | 0x20) != word[i]) return false;
+    return n == len || !is_word(p[len]);
+}
+
+static size_t read_word(const char *p, size_t n, double *v) {
+    static const struct {
+        const char *text;
+        size_t len;
+        bool is_nan;
+    } words[] = {{"inf", 3, false}, {"infinity", 8, false}, {"nan", 3, true}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!word_at(p, n, words[i].text, words[i].len)) continue;
+        *v = words[i].is_nan ? __builtin_nan("") : __builtin_inf();
+        return words[i].len;
+    }
+    return 0;
+}
+
+size_t num_read_float(const char *p, size_t n, FloatWidth w, double *v) {
+    size_t sign = n > 0 && (p[0] == '-' || p[0] == '+');
+    const char *start = p + sign, *end = p + n;
+    double r;
+    size_t len = read_word(start, n - sign, &r);
+    if (len == 0) {
+        Decimal d;
+        const char *q = scan_digits(start, end, &d);
+        if (q == start) return 0;
+        q = scan_exponent(q, end, &d);
+        r = to_double(&d);
+        if (w != FLOAT64) r = narrow(&d, r, w);
+        len = (size_t)(q - start);
+    }
+    *v = sign && p[0] == '-' ? -r : r;
+    return sign + len;
+}
+
+static unsigned digit_value(char c) {
+    if (is_digit(c)) return (unsigned)(c - '0');
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 99;
+}
+
+size_t num_read_uint(const char *p, size_t n, uint64_t *v, bool *overflow) {
+    unsigned base = 10;
+    size_t i = 0;
+    if (n > 2 && p[0] == '0') {
+        char c = (char)(p[1] | 0x20);
+        base = c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 10;
+        if (base != 10 && digit_value(p[2]) < base) i = 2;
+        if (i == 0) base = 10;
+    }
+    *v = 0;
+    *overflow = false;
+    size_t start = i;
+    for (; i < n; i++) {
+        if (p[i] == '_' && i > start && i + 1 < n && digit_value(p[i + 1]) < base)
+            continue;
+        unsigned digit = digit_value(p[i]);
+        if (digit >= base) break;
+        if (__builtin_mul_overflow(*v, base, v) || __builtin_add_overflow(*v, digit, v))
+            *overflow = true;
+    }
+    return i;
+}
+
+/* The power of 1000 or 1024 that a unit's letter stands for; 0 if it is no unit. */
+static unsigned unit_power(char c) {
+    static const char units[] = "kmgt";
+    const char *at = c ? strchr(units, c | 0x20) : NULL;
+    return at ? (unsigned)(at - units) + 1 : 0;
+}
+
+bool num_read_size(const char *text, uint64_t *bytes) {
+    bool overflow;
+    uint64_t v;
+    size_t n = is_digit(text[0]) ? num_read_uint(text, strlen(text), &v, &overflow) : 0;
+    if (n == 0 || overflow) return false;
+    unsigned power = unit_power(text[n]);
+    n += power > 0;
+    uint64_t base = 1024;
+    if (power && strcmp(text + n, "iB") == 0) {
+        n += 2;
+    } else if (text[n] == 'B') {
+        base = 1000;
+        n++;
+    }
+    if (text[n] != '\0') return false;
+    while (power-- > 0)
+        if (__builtin_mul_overflow(v, base, &v)) return false;
+    *bytes = v;
+    return true;
+}

@@ -1,0 +1,191 @@
+/* A pool of threads. The caller takes chunks like any worker; workers that wake up too
+ * late for a job find it closed and go back to sleep, so a busy machine never makes the
+ * caller wait for a thread that has done nothing. Before sleeping each side spins for
+ * some microseconds. */
+#include "base/pool.h"
+
+#include "base/session.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { THREADS_MAX = 1024, SPINS = 2000 };
+
+typedef struct Job {
+    ChunkFn *fn;
+    void *ctx;
+    size_t n;
+} Job;
+
+struct Pool {
+    Session *s;
+    unsigned threads, started; /* started: workers besides the caller */
+    bool running;              /* the caller is inside pool_run */
+    pthread_t *thread;         /* written before the first job, under the lock */
+    pthread_mutex_t lock;
+    pthread_cond_t wake, idle;
+    /* under the lock: */
+    Job job;
+    bool open, stop;
+    /* also read while spinning: */
+    atomic_uint generation, active;
+    atomic_size_t next;
+};
+
+static unsigned core_count(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return (unsigned)CPU_COUNT(&set);
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+Pool *pool_new(Session *s, unsigned threads) {
+    Pool *p = mem_zalloc(s, 1, sizeof *p);
+    p->s = s;
+    p->threads = threads ? threads : core_count();
+    if (p->threads > THREADS_MAX) p->threads = THREADS_MAX;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    pthread_cond_init(&p->idle, NULL);
+    return p;
+}
+
+unsigned pool_threads(const Pool *p) {
+    return p->threads;
+}
+
+static void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Waits a little while *v == old. */
+static void spin_while(atomic_uint *v, unsigned old) {
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(v, memory_order_acquire) != old) return;
+        relax();
+    }
+}
+
+static void run_chunks(Pool *p, Job job, unsigned worker) {
+    for (;;) {
+        size_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+        if (i >= job.n) return;
+        job.fn(job.ctx, i, worker);
+    }
+}
+
+/* The calling thread's number: workers are 1.., any other thread is the caller, 0. */
+static unsigned this_worker(const Pool *p) {
+    pthread_t self = pthread_self();
+    for (unsigned i = 0; i < p->started; i++)
+        if (pthread_equal(p->thread[i], self)) return i + 1;
+    return 0;
+}
+
+static void *worker_main(void *arg) {
+    Pool *p = arg;
+    unsigned seen = 0;
+    pthread_mutex_lock(&p->lock);
+    unsigned me = this_worker(p);
+    while (!p->stop) {
+        unsigned now = atomic_load(&p->generation);
+        if (p->open && now != seen) {
+            Job job = p->job;
+            atomic_fetch_add(&p->active, 1);
+            pthread_mutex_unlock(&p->lock);
+            run_chunks(p, job, me);
+            pthread_mutex_lock(&p->lock);
+            if (atomic_fetch_sub(&p->active, 1) == 1) pthread_cond_signal(&p->idle);
+            seen = now;
+        } else {
+            pthread_mutex_unlock(&p->lock);
+            spin_while(&p->generation, now);
+            pthread_mutex_lock(&p->lock);
+            while (!p->stop && atomic_load(&p->generation) == now)
+                pthread_cond_wait(&p->wake, &p->lock);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* Signals are for the caller's thread. A thread that can't be had is done without. */
+static void start_workers(Pool *p) {
+    sigset_t all, before;
+    sigfillset(&all);
+    p->thread = mem_zalloc(p->s, p->threads, sizeof *p->thread);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&p->lock);
+    while (p->started + 1 < p->threads &&
+           pthread_create(&p->thread[p->started], NULL, worker_main, p) == 0)
+        p->started++;
+    pthread_mutex_unlock(&p->lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void open_job(Pool *p, Job job) {
+    pthread_mutex_lock(&p->lock);
+    p->job = job;
+    p->open = true;
+    atomic_store(&p->next, 0);
+    atomic_fetch_add(&p->generation, 1);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void close_job(Pool *p) {
+    pthread_mutex_lock(&p->lock);
+    p->open = false;
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < SPINS && atomic_load(&p->active); i++)
+        relax();
+    pthread_mutex_lock(&p->lock);
+    while (atomic_load(&p->active))
+        pthread_cond_wait(&p->idle, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void run_inline(size_t n, ChunkFn *fn, void *ctx, unsigned worker) {
+    for (size_t i = 0; i < n; i++)
+        fn(ctx, i, worker);
+}
+
+void pool_run(Pool *p, size_t n, ChunkFn *fn, void *ctx) {
+    unsigned me = p->thread ? this_worker(p) : 0;
+    if (me != 0) {
+        run_inline(n, fn, ctx, me);
+        return;
+    }
+    if (n <= 1 || p->threads == 1 || p->running) {
+        run_inline(n, fn, ctx, 0);
+        return;
+    }
+    if (!p->thread) start_workers(p);
+    p->running = true;
+    Job job = {fn, ctx, n};
+    open_job(p, job);
+    run_chunks(p, job, 0);
+    close_job(p);
+    p->running = false;
+}
+
+void pool_free(Pool *p) {
+    if (!p) return;
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    atomic_fetch_add(&p->generation, 1);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->started; i++)
+        pthread_join(p->thread[i], NULL);
+    pthread_cond_destroy(&p->wake);
+    pthread_cond_destroy(&p->idle);
+    pthread_mutex_destroy(&p->lock);
+    mem_free(p->thread);
+    mem_free(p);
+}

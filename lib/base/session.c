@@ -1,0 +1,83 @@
+/* The session: made first, freed last; everything else in it appears on first use. */
+#include "base/session_impl.h"
+
+#include <stdlib.h>
+
+Session *session_new(PanicFn *panic, void *ctx) {
+    Session *s = calloc(1, sizeof *s);
+    if (!s) {
+        if (panic) panic(ctx, diag_exit(E_MEM), "out of memory");
+        abort();
+    }
+    s->panic = panic;
+    s->panic_ctx = ctx;
+    s->cpu_level = -1;
+    s->options = (Options){.floatX = -1, .cpu_level = -1};
+    s->sym_index = INDEX(s);
+    s->arena = arena_new(s);
+    return s;
+}
+
+void session_free(Session *s) {
+    if (!s) return;
+    while (s->nslots > 0) {
+        SlotUse *u = &s->slot[s->slot_order[--s->nslots]];
+        if (u->free && u->p) u->free(u->p);
+        *u = (SlotUse){NULL, NULL};
+    }
+    pool_free(s->pool);
+    diag_clear(s);
+    vec_free(&s->diags);
+    vec_free(&s->sources);
+    vec_free(&s->syms);
+    index_free(&s->sym_index);
+    arena_free(s->arena);
+    free(s);
+}
+
+Options *session_options(Session *s) {
+    return &s->options;
+}
+Arena *session_arena(Session *s) {
+    return s->arena;
+}
+
+Pool *session_pool(Session *s) {
+    if (!s->pool) s->pool = pool_new(s, s->options.threads);
+    return s->pool;
+}
+
+_Noreturn void session_panic(Session *s, int exit, const char *message) {
+    if (s && s->panic) s->panic(s->panic_ctx, exit, message);
+    abort();
+}
+
+void *session_slot(Session *s, Slot slot) {
+    return s->slot[slot].p;
+}
+
+static bool slot_seen(const Session *s, Slot slot) {
+    for (unsigned i = 0; i < s->nslots; i++)
+        if (s->slot_order[i] == slot) return true;
+    return false;
+}
+
+void session_set_slot(Session *s, Slot slot, void *p, void (*free_fn)(void *)) {
+    SlotUse old = s->slot[slot];
+    if (!slot_seen(s, slot)) s->slot_order[s->nslots++] = (unsigned char)slot;
+    s->slot[slot] = (SlotUse){p, free_fn};
+    if (old.p && old.p != p && old.free) old.free(old.p);
+}
+
+bool register_temp(Session *s, char *path) {
+    for (size_t i = 0; i < TEMPS_MAX; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&s->temp[i], &none, path)) return true;
+    }
+    return false;
+}
+
+void forget_temp(Session *s, const char *path) {
+    for (size_t i = 0; i < TEMPS_MAX; i++)
+        if (atomic_load(&s->temp[i]) == path) atomic_store(&s->temp[i], NULL);
+}

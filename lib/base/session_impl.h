@@ -1,0 +1,54 @@
+/* What a Session holds: for the files of lib/base only. */
+#ifndef BASE_SESSION_IMPL_H
+#define BASE_SESSION_IMPL_H
+
+#include "base/map.h"
+#include "base/session.h"
+
+#include <stdatomic.h>
+
+enum { TEMPS_MAX = 64 }; /* temporary files that a signal handler can remove */
+
+typedef struct SymText {
+    const char *p;
+    size_t n;
+} SymText;
+
+typedef struct SlotUse {
+    void *p;
+    void (*free)(void *);
+} SlotUse;
+
+/* Where span_place stopped last: the next span is usually further on in the same
+ * source. */
+typedef struct PlaceCache {
+    uint32_t source, byte, line, col;
+} PlaceCache;
+
+struct TlSession {
+    PanicFn *panic;
+    void *panic_ctx;
+    Arena *arena;
+    Options options;
+    Pool *pool;
+    int cpu_level;       /* this CPU's; -1 before the first look */
+    uint64_t max_memory; /* this machine's; 0 before the first look */
+    SlotUse slot[SLOT_N];
+    unsigned char slot_order[SLOT_N];
+    unsigned nslots;
+    Vec(SymText) syms; /* syms.p[0] is "no symbol" */
+    Index sym_index;
+    Vec(Source *) sources;
+    PlaceCache place;
+    Vec(Diag *) diags;
+    _Atomic(char *) temp[TEMPS_MAX];
+};
+
+bool register_temp(Session *s, char *path); /* false: the table is full */
+void forget_temp(Session *s, const char *path);
+
+/* Length of the well-formed UTF-8 sequence at p, 0 if there is none; *cp is the
+ * character. */
+size_t utf8_next(const char *p, size_t n, uint32_t *cp);
+
+#endif

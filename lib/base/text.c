@@ -1,0 +1,187 @@
+/* Text for others: quoting, near words, patterns, lists. */
+#include "base/session_impl.h"
+
+#include <string.h>
+
+static bool is_tail(const char *p) {
+    return ((unsigned char)*p & 0xC0U) == 0x80U;
+}
+
+size_t utf8_next(const char *p, size_t n, uint32_t *cp) {
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char c = (unsigned char)p[0];
+    size_t len = c < 0x80   ? 1
+                 : c < 0xC2 ? 0
+                 : c < 0xE0 ? 2
+                 : c < 0xF0 ? 3
+                 : c < 0xF5 ? 4
+                            : 0;
+    if (len == 0 || len > n) return 0;
+    uint32_t v = len == 1 ? c : c & (0x7FU >> len);
+    for (size_t i = 1; i < len; i++) {
+        if (!is_tail(p + i)) return 0;
+        v = v << 6 | ((unsigned char)p[i] & 0x3FU);
+    }
+    if (v < least[len] || v > 0x10FFFF || (v >= 0xD800 && v < 0xE000)) return 0;
+    *cp = v;
+    return len;
+}
+
+static void json_control(Str *b, uint32_t c) {
+    static const char from[] = "\b\t\n\f\r", to[] = "btnfr";
+    const char *at = c ? strchr(from, (int)c) : NULL;
+    if (at)
+        str_printf(b, "\\%c", to[at - from]);
+    else
+        str_printf(b, "\\u%04x", (unsigned)c);
+}
+
+void str_json(Str *b, const char *p, size_t n) {
+    str_putc(b, '"');
+    for (size_t i = 0, len; i < n; i += len) {
+        uint32_t c = 0;
+        len = utf8_next(p + i, n - i, &c);
+        if (len == 0) {
+            str_puts(b, "\\ufffd"); /* JSON has no way to write a stray byte */
+            len = 1;
+        } else if (c < 0x20 || c == 0x7F) {
+            json_control(b, c);
+        } else {
+            if (c == '"' || c == '\\') str_putc(b, '\\');
+            str_add(b, p + i, len);
+        }
+    }
+    str_putc(b, '"');
+}
+
+/* Characters that change what a terminal or an editor shows of their surroundings. */
+static bool is_deceptive(uint32_t c) {
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
+}
+
+void str_visible(Str *b, const char *p, size_t n) {
+    for (size_t i = 0, len; i < n; i += len) {
+        uint32_t c = 0;
+        len = utf8_next(p + i, n - i, &c);
+        if (len == 0) {
+            str_printf(b, "\\x%02x", (unsigned)(unsigned char)p[i]);
+            len = 1;
+        } else if (c == '\n' || c == '\t' || c == '\r') {
+            json_control(b, c);
+        } else if (is_deceptive(c)) {
+            str_printf(b, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
+        } else {
+            str_add(b, p + i, len);
+        }
+    }
+}
+
+/* ---- near words ---- */
+
+enum { WORD_MAX = 64 };
+
+static int lower(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+static int min2(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* Insertions, deletions, changes and swaps of neighbours that turn a into b; case is
+ * free. */
+static int edit_distance(const char *a, int na, const char *b, int nb) {
+    int row[3][WORD_MAX + 1]; /* rows i-2, i-1 and i, in turn */
+    for (int j = 0; j <= nb; j++)
+        row[0][j] = j;
+    for (int i = 1; i <= na; i++) {
+        int *now = row[i % 3], *before = row[(i + 2) % 3], *older = row[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            int change = lower(a[i - 1]) != lower(b[j - 1]);
+            now[j] = min2(min2(before[j], now[j - 1]) + 1, before[j - 1] + change);
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1]))
+                now[j] = min2(now[j], older[j - 2] + 1);
+        }
+    }
+    return row[na % 3][nb];
+}
+
+const char *str_nearest(Session *s, const char *word, const char *const *of, size_t n) {
+    (void)s;
+    const char *best = NULL;
+    size_t len = strlen(word);
+    if (len == 0 || len > WORD_MAX) return NULL;
+    int limit = (int)len / 3 + 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t m = of[i] ? strlen(of[i]) : 0;
+        if (m == 0 || m > WORD_MAX || m > len + (size_t)limit ||
+            len > m + (size_t)limit)
+            continue;
+        int d = edit_distance(word, (int)len, of[i], (int)m);
+        if (d > limit || d >= (int)(len < m ? m : len))
+            continue; /* nothing in common */
+        best = of[i];
+        limit = d - 1; /* only a nearer one may replace it */
+        if (d == 0) break;
+    }
+    return best;
+}
+
+bool str_glob(const char *pattern, const char *text) {
+    const char *star = NULL, *retry = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            retry = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) { /* let the last star take one more */
+            pattern = star;
+            text = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+/* ---- lists ---- */
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static const char *part_end(const char *p, char sep) {
+    int depth = 0;
+    for (; *p && !(*p == sep && depth == 0); p++) {
+        if (strchr("([{", *p)) depth++;
+        if (strchr(")]}", *p) && depth > 0) depth--;
+    }
+    return p;
+}
+
+size_t str_split(Arena *a, const char *text, char sep, char ***parts) {
+    size_t n = 0, cap = 1;
+    const char *p = text;
+    for (const char *q = text; *q; q++)
+        cap += *q == sep;
+    *parts = NEW_N(a, cap, char *);
+    while (is_blank(*p))
+        p++;
+    if (*p == '\0') return 0;
+    for (;;) {
+        const char *end = part_end(p, sep), *last = end;
+        while (p < last && is_blank(*p))
+            p++;
+        while (last > p && is_blank(last[-1]))
+            last--;
+        (*parts)[n++] = arena_str(a, p, (size_t)(last - p));
+        if (*end == '\0') return n;
+        p = end + 1;
+    }
+}
