@@ -134,13 +134,15 @@ struct Op {
     const char *alias;  /* other names in the language, "expit, logistic" */
     const char *infix;  /* "+": how it is written; unary ones have one input */
     /* Inputs: "x, y"; a tensor unless `name: ints` (int64 vector: a list of ints and dims, or a scalar), `name: int` (int64 0-d),
-     * `name: bool`, `name: any` (any Type); `name?` may be left out; a last `*name` takes the rest, or one list. */
+     * `name: bool`, `name: any` (any Type); `name?` may be left out, `name = 0.5` has a weak default; a last `*name` takes the
+     * rest, or one list. */
     const char *in;
     /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str dtype ints axes (None, int or ints; kept sorted
      * and non-negative by canonical typing) axis graph; `kind?` also takes None. Without a default a prop must be given. */
     const char *props;
     const char *out;    /* names of several outputs, "q, r"; NULL: one, called r in formulas */
     const char *def;    /* a text in the inputs and props that replaces the call at once: the op never stands in a graph */
+    bool (*expand)(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in, Var *out); /* the same in C */
     uint16_t version;   /* of its meaning; 0 counts as 1 */
     /* typing */
     Promote promote;
@@ -198,6 +200,7 @@ typedef struct Param {
     Sym name;
     ParamKind kind;
     bool optional, rest;
+    const char *value; /* default as text, or NULL */
 } Param;
 typedef enum PropType { T_BOOL, T_INT, T_FLOAT, T_STR, T_DTYPE, T_INTS, T_AXES, T_AXIS, T_GRAPH } PropType;
 typedef struct PropDef {
