@@ -7,14 +7,21 @@
 #include <string.h>
 
 static int test_passed, test_failed;
-#define CHECK(cond, ...)                                                                   \
+/* CHECK(cond) or CHECK(cond, "format", ...): printf's arguments explain a failure. */
+#define CHECK(...)                                                                         \
+    CHECK_NTH_(__VA_ARGS__, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_,    \
+               CHECK_SAY_, CHECK_SAY_, CHECK_ONE_, 0)                                      \
+    (__VA_ARGS__)
+#define CHECK_NTH_(a, b, c, d, e, f, g, h, name, ...) name
+#define CHECK_ONE_(cond) CHECK_SAY_(cond, "%s", "")
+#define CHECK_SAY_(cond, ...)                                                              \
     do {                                                                                   \
         if (cond) {                                                                        \
             test_passed++;                                                                 \
         } else {                                                                           \
             test_failed++;                                                                 \
             printf("%s:%d: CHECK(%s) failed. ", __FILE__, __LINE__, #cond);                \
-            printf("" __VA_ARGS__);                                                        \
+            printf(__VA_ARGS__);                                                           \
             printf("\n");                                                                  \
         }                                                                                  \
     } while (0)
