@@ -3,7 +3,7 @@
  * strtod as DIGITSeEXP, which no locale changes. A narrower width is then one more
  * rounding, right unless the double lies halfway between two narrow numbers: only there
  * the digits are looked at again. */
-#include "base/num.h"
+#include "base/num_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,19 +90,59 @@ static double read_slowly(const Decimal *d) {
     return strtod(buf, NULL);
 }
 
+/* top * 2^e, rounded to a double, for a top with its highest bit set; `more` says that
+ * a bit below top is set. False outside the normal doubles. */
+static bool round_normal(uint64_t top, bool more, int e, double *v) {
+    uint64_t c = top >> 11, rest = top & 0x7FF, bits;
+    c += rest > 0x400 || (rest == 0x400 && (more || (c & 1)));
+    int biased = e + 11 + 52 + 1023;
+    if (biased < 1 || biased > 2045) return false;
+    bits = ((uint64_t)biased << 52) + (c - (UINT64_C(1) << 52)); /* may carry upwards */
+    memcpy(v, &bits, sizeof bits);
+    return true;
+}
+
+static bool round_product(U128 p, int e, double *v) {
+    int shift = (p >> 127) == 0;
+    p <<= shift;
+    return round_normal((uint64_t)(p >> 64), (uint64_t)p != 0, e + 64 - shift, v);
+}
+
+/* lead * 10^exp by a 128-bit power of ten: the product is known to lie in [p, p + 2),
+ * and where both ends round alike, that is the answer. False: it has to be worked out.
+ */
+static bool multiply(uint64_t lead, int64_t exp, double *v) {
+    if (exp < POW10_MIN || exp > POW10_MAX) return false;
+    int e = (int)exp, shift = __builtin_clzll(lead);
+    lead <<= shift;
+    Pow10 g = num_pow10(e);
+    U128 p = (U128)g.hi * lead + (uint64_t)(((U128)g.lo * lead) >> 64);
+    int e2 = num_log2_pow10(e) - 127 + 64 - shift;
+    double above;
+    if (p > ~(U128)0 - 2) return false;
+    return round_product(p, e2, v) && round_product(p + 2, e2, &above) && *v == above;
+}
+
 static double to_double(const Decimal *d) {
     static const double pow10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    double v, above;
     if (d->ndigits == 0) return 0;
-    if (d->ndigits <= 19 && d->lead <= UINT64_C(1) << 53 && d->exp >= -22 &&
-        d->exp <= 22)
-        return d->exp < 0 ? (double)d->lead / pow10[-d->exp]
-                          : (double)d->lead * pow10[d->exp];
+    if (d->ndigits <= 19) {
+        if (d->lead <= UINT64_C(1) << 53 && d->exp >= -22 && d->exp <= 22)
+            return d->exp < 0 ? (double)d->lead / pow10[-d->exp]
+                              : (double)d->lead * pow10[d->exp];
+        return multiply(d->lead, d->exp, &v) ? v : read_slowly(d);
+    }
+    int64_t exp =
+        d->exp + (int64_t)d->ndigits - 19; /* lead is cut off: try both sides */
+    if (multiply(d->lead, exp, &v) && multiply(d->lead + 1, exp, &above) && v == above)
+        return v;
     return read_slowly(d);
 }
 
-static double round_to(double v, FloatWidth w) {
+double num_round(double v, FloatWidth w) {
     if (w == FLOAT64) return v;
     return w == FLOAT32 ? (double)(float)v : half_to_double(half_from_double(v));
 }
@@ -131,12 +171,12 @@ static double across_tie(double v, double near, FloatWidth w) {
     double edge = w == FLOAT32 ? 0x1.ffffffp127 : 65520.0; /* first to round to inf */
     if (v >= edge) return v == edge ? (w == FLOAT32 ? 0x1.fffffep127 : 65504.0) : near;
     double other = 2 * v - near;
-    return round_to(other, w) == other ? other : near;
+    return num_round(other, w) == other ? other : near;
 }
 
 /* v: the decimal rounded to double, positive. */
 static double narrow(const Decimal *d, double v, FloatWidth w) {
-    double near = round_to(v, w);
+    double near = num_round(v, w);
     if (near == v) return v;
     double other = across_tie(v, near, w);
     if (other == near) return near;

@@ -1,0 +1,85 @@
+/* Diagnostics, notes, rewinding, sources and places. */
+#include "base/session.h"
+#include "test.h"
+
+#include <malloc.h>
+
+static void test_diags(Session *s) {
+    CHECK_STR(diag_name(E_SHAPE), "E_SHAPE");
+    CHECK(diag_exit(E_USAGE) == 2 && diag_exit(E_MEM) == 6);
+    CHECK(strlen(diag_text(E_IO)) > 10);
+    CHECK(diag_first_error(s) == NULL);
+    CHECK(!note(s, NOWHERE, "to nothing"));
+    CHECK(diag_count(s) == 0);
+    warn(s, NOWHERE, E_VALUE, "careful with %d", 3);
+    CHECK(diag_first_error(s) == NULL);
+    CHECK(!fail(s, ((Span){1, 2, 3}), E_SHAPE, "%s is %d", "x", 7));
+    note(s, NOWHERE, "first");
+    note(s, NOWHERE, "second %d", 2);
+    diag_set_exit(s, 42);
+    fail(s, NOWHERE, E_IO, "%s", "");
+    CHECK(diag_count(s) == 3);
+    const Diag *d = diag_first_error(s);
+    CHECK(d == diag_get(s, 1) && d->code == E_SHAPE && d->exit == 42 &&
+          d->at.begin == 2);
+    CHECK_STR(d->text, "x is 7");
+    CHECK_STR(d->notes->text, "first");
+    CHECK_STR(d->notes->next->text, "second 2");
+    CHECK(d->notes->next->next == NULL);
+    CHECK(diag_get(s, 0)->severity == DIAG_WARNING && diag_get(s, 3) == NULL);
+    CHECK_STR(diag_get(s, 2)->text, "");
+    diag_rewind(s, 1);
+    CHECK(diag_count(s) == 1 && diag_first_error(s) == NULL);
+    CHECK_STR(diag_get(s, 0)->text, "careful with 3");
+    diag_clear(s);
+    CHECK(diag_count(s) == 0);
+}
+
+static void test_rewind_is_free(Session *s) {
+    size_t arena = arena_bytes(session_arena(s));
+    struct mallinfo2 before = mallinfo2();
+    for (int i = 0; i < 100000; i++) {
+        size_t mark = diag_count(s);
+        fail(s, NOWHERE, E_TYPE, "attempt %d of very many, with a text of some length",
+             i);
+        note(s, NOWHERE, "because of %d", i);
+        diag_rewind(s, mark);
+    }
+    struct mallinfo2 after = mallinfo2();
+    CHECK(arena_bytes(session_arena(s)) == arena);
+    CHECK(after.uordblks < before.uordblks + 10000);
+}
+
+static void check_place(Session *s, Span at, uint32_t line, uint32_t col) {
+    uint32_t l, c;
+    span_place(s, at, &l, &c);
+    CHECK(l == line && c == col, "%u:%u, not %u:%u", l, c, line, col);
+}
+
+static void test_places(Session *s) {
+    const char *text = "ab\nc\xc3\xa4"
+                       "d\n\nlast";
+    uint32_t a = source_add(s, "a.yaml", text, strlen(text));
+    uint32_t b = source_add_at(s, "b.yaml", "xy\nz", 4, 10, 5);
+    CHECK(a == 1 && b == 2 && source_count(s) == 2);
+    CHECK(source_get(s, 0) == NULL && source_get(s, 3) == NULL);
+    CHECK_STR(source_get(s, a)->name, "a.yaml");
+    check_place(s, ((Span){a, 0, 1}), 1, 1);
+    check_place(s, ((Span){a, 6, 7}), 2, 3); /* after the two bytes of one character */
+    check_place(s, ((Span){a, 9, 9}), 4, 1);
+    check_place(s, ((Span){a, 99, 99}), 4, 5);
+    check_place(s, ((Span){b, 1, 1}), 10, 6);
+    check_place(s, ((Span){b, 3, 3}), 11, 1);
+    check_place(s, ((Span){a, 1, 2}), 1, 2); /* backwards */
+    check_place(s, ((Span){a, 3, 3}), 2, 1);
+    check_place(s, ((Span){b, 1, 1}), 10, 6);
+}
+
+int main(void) {
+    Session *s = session_new(NULL, NULL);
+    test_diags(s);
+    test_rewind_is_free(s);
+    test_places(s);
+    session_free(s);
+    return TEST_END("base_diag");
+}

@@ -1,0 +1,217 @@
+/* Arenas, vectors, strings, symbols, and the text helpers. */
+#include "base/session.h"
+#include "test.h"
+
+#include <setjmp.h>
+
+static void test_arena(Session *s) {
+    Arena *a = arena_new(s);
+    CHECK(arena_bytes(a) == 0);
+    unsigned char *p[2000];
+    size_t size[2000];
+    int bad = 0;
+    for (size_t i = 0; i < 2000; i++) {
+        size[i] = i % 97 == 0 ? 20000 + i : i % 50;
+        p[i] = arena_alloc(a, size[i]);
+        bad += (uintptr_t)p[i] % 16 != 0;
+        memset(p[i], (int)i & 255, size[i]);
+    }
+    for (size_t i = 0; i < 2000; i++)
+        for (size_t k = 0; k < size[i]; k++)
+            bad += p[i][k] != (i & 255);
+    CHECK(bad == 0, "%d", bad);
+    size_t before = arena_bytes(a);
+    CHECK(before > 440000 && before < 700000, "%zu", before);
+    arena_alloc(a, 10 << 20);
+    CHECK(arena_bytes(a) < before + (10 << 20) + 4096);
+    arena_reset(a);
+    CHECK(arena_bytes(a) <= 4096 + 64);
+    CHECK_STR(arena_printf(a, "%d-%s", 7, "x"), "7-x");
+    CHECK_STR(arena_str(a, "abcdef", 3), "abc");
+    unsigned char *z = arena_zalloc(a, 100, 100);
+    for (int i = 0; i < 10000; i++)
+        bad += z[i] != 0;
+    CHECK(bad == 0);
+    for (int i = 0; i < 10000; i++)
+        arena_alloc(a, 1000);
+    CHECK(arena_bytes(a) < (13 << 20), "%zu", arena_bytes(a));
+    arena_free(a);
+    arena_free(NULL);
+}
+
+static void test_vec(Session *s) {
+    Vec(int) v = {0};
+    for (int i = 0; i < 100000; i++)
+        vec_push(s, &v, i);
+    int bad = 0;
+    for (int i = 0; i < 100000; i++)
+        bad += v.p[i] != i;
+    CHECK(bad == 0 && v.n == 100000);
+    vec_free(&v);
+    CHECK(v.p == NULL && v.cap == 0);
+}
+
+static void test_str(Session *s) {
+    Str b = STR(s);
+    CHECK_STR(str_text(&b), "");
+    str_puts(&b, "ab");
+    str_putc(&b, 'c');
+    for (int i = 0; i < 100; i++)
+        str_printf(&b, "%03d,", i);
+    CHECK(b.n == 403 && strlen(b.p) == 403);
+    CHECK(memcmp(b.p, "abc000,001,", 11) == 0 && memcmp(b.p + 399, "099,", 5) == 0);
+    str_clear(&b);
+    CHECK_STR(str_text(&b), "");
+    str_add(&b, "x\0y", 3);
+    CHECK(b.n == 3 && b.p[3] == '\0');
+    str_free(&b);
+}
+
+static void test_syms(Session *s) {
+    CHECK_STR(sym_text(s, 0), "");
+    CHECK(sym_find(s, "alpha", 5) == 0);
+    Sym a = sym(s, "alpha"), b = sym_n(s, "beta!", 4), e = sym(s, "");
+    CHECK(a && b && e && a != b && a != e);
+    CHECK(sym(s, "alpha") == a && sym_find(s, "beta", 4) == b);
+    CHECK_STR(sym_text(s, b), "beta");
+    int bad = 0;
+    char name[32];
+    for (int i = 0; i < 20000; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        bad += sym(s, name) != e + 1 + (Sym)i;
+    }
+    for (int i = 0; i < 20000; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        bad += strcmp(sym_text(s, sym(s, name)), name) != 0;
+    }
+    CHECK(bad == 0, "%d", bad);
+    CHECK_STR(sym_text(s, a), "alpha");
+}
+
+static const char *json(Session *s, const char *p, size_t n) {
+    Str b = STR(s);
+    str_json(&b, p, n);
+    const char *t = arena_str(session_arena(s), b.p, b.n);
+    str_free(&b);
+    return t;
+}
+
+static const char *visible(Session *s, const char *p) {
+    Str b = STR(s);
+    str_visible(&b, p, strlen(p));
+    const char *t = arena_str(session_arena(s), str_text(&b), b.n);
+    str_free(&b);
+    return t;
+}
+
+static void test_quoting(Session *s) {
+    CHECK_STR(json(s, "a\"b\\c\n\x01\0z", 9), "\"a\\\"b\\\\c\\n\\u0001\\u0000z\"");
+    CHECK_STR(json(s, "\xc3\xa4\xf0\x9f\x98\x80", 6), "\"\xc3\xa4\xf0\x9f\x98\x80\"");
+    CHECK_STR(json(s, "\xff\xc3", 2), "\"\\ufffd\\ufffd\"");
+    CHECK_STR(json(s, "\xed\xa0\x80", 3),
+              "\"\\ufffd\\ufffd\\ufffd\"");                  /* a surrogate */
+    CHECK_STR(json(s, "\xc0\x80", 2), "\"\\ufffd\\ufffd\""); /* too long a form */
+    CHECK_STR(json(s, "", 0), "\"\"");
+    CHECK_STR(visible(s, "a\x1b[1m\n\xff\xc3\xa4"), "a\\x1b[1m\\n\\xff\xc3\xa4");
+    CHECK_STR(visible(s, "x\xe2\x80\xaey"), "x\\u202ey"); /* right-to-left override */
+}
+
+static void test_nearest(Session *s) {
+    static const char *const names[] = {"transpose", "reshape", "sum",
+                                        "argmax",    "x",       "exp"};
+    const struct {
+        const char *word, *want;
+    } rows[] = {{"trasnpose", "transpose"},
+                {"tranpose", "transpose"},
+                {"Reshape", "reshape"},
+                {"smu", "sum"},
+                {"sums", "sum"},
+                {"argmin", "argmax"},
+                {"exp2", "exp"},
+                {"qqqqqq", ""},
+                {"y", ""},
+                {"", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *got = str_nearest(s, rows[i].word, names, 6);
+        CHECK_STR(got ? got : "", rows[i].want);
+    }
+}
+
+static void test_lists(Session *s) {
+    char **part;
+    Arena *a = session_arena(s);
+    CHECK(str_split(a, "a, b ,c", ',', &part) == 3);
+    CHECK_STR(part[0], "a");
+    CHECK_STR(part[1], "b");
+    CHECK_STR(part[2], "c");
+    CHECK(str_split(a, " f(x, y), [1,(2,3)] ,", ',', &part) == 3);
+    CHECK_STR(part[0], "f(x, y)");
+    CHECK_STR(part[1], "[1,(2,3)]");
+    CHECK_STR(part[2], "");
+    CHECK(str_split(a, "  ", ',', &part) == 0);
+    CHECK(str_split(a, "x)y,z", ',', &part) == 2);
+    CHECK(str_glob("*", "") && str_glob("a*c", "abbc") && str_glob("?b*", "abx"));
+    CHECK(str_glob("*a*b", "xaab") && str_glob("a**", "a"));
+    CHECK(!str_glob("a*c", "abcd") && !str_glob("?", "") && !str_glob("", "x"));
+    CHECK(!str_glob("*a*b", "xaabc"));
+}
+
+static jmp_buf out;
+static int panic_exit;
+static void on_panic(void *ctx, int exit, const char *message) {
+    (void)ctx;
+    (void)message;
+    panic_exit = exit;
+    longjmp(out, 1);
+}
+
+static void test_panic(void) {
+    Session *s = session_new(on_panic, NULL);
+    volatile size_t huge = SIZE_MAX / 2;
+    if (setjmp(out) == 0) mem_zalloc(s, huge, 4);
+    CHECK(panic_exit == 6);
+    panic_exit = 0;
+    if (setjmp(out) == 0) arena_alloc(session_arena(s), huge * 2);
+    CHECK(panic_exit == 6);
+    session_free(s);
+}
+
+static int order[4], norder;
+static void free_slot(void *p) {
+    order[norder++] = *(int *)p;
+}
+
+static void test_session(void) {
+    static int one = 1, two = 2, three = 3;
+    Session *s = session_new(NULL, NULL);
+    CHECK(session_slot(s, SLOT_OPS) == NULL);
+    session_set_slot(s, SLOT_OPS, &one, free_slot);
+    session_set_slot(s, SLOT_TYPES, &two, free_slot);
+    session_set_slot(s, SLOT_OPS, &three, free_slot); /* the old one goes at once */
+    CHECK(norder == 1 && order[0] == 1);
+    CHECK(session_slot(s, SLOT_OPS) == &three);
+    CHECK(session_max_memory(s) > 1 << 20);
+    session_options(s)->max_memory = 77;
+    CHECK(session_max_memory(s) == 77);
+    int level = session_cpu_level(s);
+    CHECK(level >= 0 && level <= 2);
+    session_options(s)->cpu_level = 0;
+    CHECK(session_cpu_level(s) == 0);
+    session_free(s);
+    CHECK(norder == 3 && order[1] == 2 && order[2] == 3);
+}
+
+int main(void) {
+    Session *s = session_new(NULL, NULL);
+    test_arena(s);
+    test_vec(s);
+    test_str(s);
+    test_syms(s);
+    test_quoting(s);
+    test_nearest(s);
+    test_lists(s);
+    session_free(s);
+    test_panic();
+    test_session();
+    return TEST_END("base_mem");
+}

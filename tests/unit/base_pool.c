@@ -1,0 +1,74 @@
+/* The pool: every chunk exactly once, many jobs in a row, jobs inside jobs. */
+#include "base/session.h"
+#include "test.h"
+
+#include <stdatomic.h>
+
+enum { CHUNKS = 1000 };
+
+typedef struct Job {
+    Pool *pool;
+    atomic_int hits[CHUNKS], bad;
+    uint64_t part[CHUNKS];
+} Job;
+
+static void count(void *ctx, size_t chunk, unsigned worker) {
+    Job *j = ctx;
+    atomic_fetch_add(&j->hits[chunk], 1);
+    if (worker >= pool_threads(j->pool)) atomic_fetch_add(&j->bad, 1);
+    for (uint64_t i = 0; i < 100; i++)
+        j->part[chunk] += chunk * 100 + i;
+}
+
+static void check_counts(Pool *p, size_t n) {
+    static Job j;
+    memset(&j, 0, sizeof j);
+    j.pool = p;
+    pool_run(p, n, count, &j);
+    int bad = atomic_load(&j.bad);
+    uint64_t sum = 0, top = n * 100;
+    for (size_t i = 0; i < CHUNKS; i++) {
+        bad += atomic_load(&j.hits[i]) != (i < n);
+        sum += j.part[i];
+    }
+    CHECK(bad == 0 && sum == (n ? top * (top - 1) / 2 : 0), "%zu chunks: %d", n, bad);
+}
+
+typedef struct Nested {
+    Pool *pool;
+    atomic_int total;
+} Nested;
+
+static void inner(void *ctx, size_t chunk, unsigned worker) {
+    (void)worker;
+    atomic_fetch_add(&((Nested *)ctx)->total, (int)chunk);
+}
+
+static void outer(void *ctx, size_t chunk, unsigned worker) {
+    (void)chunk;
+    (void)worker;
+    pool_run(((Nested *)ctx)->pool, 10, inner, ctx);
+}
+
+static void test_threads(Session *s, unsigned threads) {
+    Pool *p = pool_new(s, threads);
+    CHECK(pool_threads(p) == threads);
+    for (int i = 0; i < 300; i++)
+        check_counts(p, i % 7 == 0 ? CHUNKS : (size_t)i % 40);
+    Nested n = {.pool = p};
+    pool_run(p, 50, outer, &n);
+    CHECK(atomic_load(&n.total) == 50 * 45);
+    pool_free(p);
+}
+
+int main(void) {
+    Session *s = session_new(NULL, NULL);
+    for (unsigned t = 1; t <= 5; t++)
+        test_threads(s, t);
+    pool_free(pool_new(s, 3)); /* never used */
+    CHECK(pool_threads(session_pool(s)) >= 1);
+    CHECK(session_pool(s) == session_pool(s));
+    check_counts(session_pool(s), CHUNKS);
+    session_free(s);
+    return TEST_END("base_pool");
+}
