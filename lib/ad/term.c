@@ -1,0 +1,220 @@
+/* The gradient of one Apply. An op states it in one of three tiers: partials of an elementwise op, adjoints of an op that
+ * is linear in an input (both as text), or C. Zero, disconnected, undefined and forgotten stay four different things. */
+#include "ad/term.h"
+
+Origin ad_origin(Builder *b, ApplyId a, const char *what) {
+    Origin was = b->from;
+    char text[128];
+    snprintf(text, sizeof text, "%s of %s", what, b->g->apply[a].op->name);
+    b->from = (Origin){b->g->origin[a].at, sym(b->s, text)};
+    return was;
+}
+
+DType ad_dtype(const Builder *b, Var x) {
+    DType d = var_type(b->g, x)->dtype;
+    return dtype_is_inexact(d) ? d : b->floatX;
+}
+
+Var ad_zero(Builder *b, Var x) { return zeros_like(b, x, ad_dtype(b, x)); }
+
+/* Brings a term to the dtype of x's gradient: a real input takes the real part. */
+static Var settle(Builder *b, Var term, Var x) {
+    DType have = var_type(b->g, term)->dtype, want = ad_dtype(b, x);
+    if (have == want) return term;
+    if (dtype_is_complex(have) && !dtype_is_complex(want)) {
+        term = call1(b, "real", term);
+        if (term == VAR_NONE) return VAR_NONE;
+    }
+    return dtype_is_discrete(var_type(b->g, x)->dtype) ? term : cast_to(b, term, want);
+}
+
+/* g times a partial of an elementwise op, summed back to x's shape. */
+static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x, Var *out) {
+    bool ok = true;
+    Var d = VAR_NONE, term = g;
+    if (strcmp(text, "0") == 0) return (*out = ad_zero(b, x)) != VAR_NONE;
+    if (strcmp(text, "-1") == 0) {
+        term = call1(b, "negative", g);
+    } else if (strcmp(text, "1") != 0) {
+        d = build_for_apply(b, text, b->g, a, g, &ok);
+        if (!ok) return false;
+        if (d == GRAD_DISCONNECTED || var_is_null(b->g, d)) return *out = d, true;
+        if (dtype_is_complex(var_type(b->g, d)->dtype)) d = call1(b, "conj", d);
+        if (d == VAR_NONE) return false;
+        term = call2(b, "multiply", g, cast_to(b, d, var_type(b->g, g)->dtype));
+    }
+    if (term == VAR_NONE) return false;
+    term = sum_to_shape(b, term, x);
+    return term != VAR_NONE && (*out = settle(b, term, x)) != VAR_NONE;
+}
+
+static bool adjoint_term(Builder *b, ApplyId a, const char *text, Var g, Var x, Var *out) {
+    bool ok = true;
+    Var term = build_for_apply(b, text, b->g, a, g, &ok);
+    if (!ok) return false;
+    if (term != GRAD_DISCONNECTED && !var_is_null(b->g, term)) {
+        term = settle(b, term, x);
+        if (term == VAR_NONE) return false;
+    }
+    return *out = term, true;
+}
+
+static bool forgotten(Builder *b, ApplyId a, size_t i) {
+    const Op *op = b->g->apply[a].op;
+    const Signature *sig = op_signature(b->s, op);
+    fail(b->s, b->from.at, E_GRADIENT, "%s has no gradient for its input %s", op->name,
+         i < sig->nin ? sym_text(b->s, sig->in[i].name) : "");
+    return note(b->s, NOWHERE,
+                "mark it with consider_constant if that is meant, or write the function so that it isn't "
+                "needed");
+}
+
+/* The text of input i in a list that ends where the signature's inputs do; a rest parameter repeats the last. */
+static const char *text_of(Session *s, const Op *op, const char *const *list, size_t i) {
+    size_t n = op_signature(s, op)->nin;
+    return list[i < n ? i : n - 1];
+}
+
+static bool by_text(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted, Var *grad) {
+    const Apply *ap = &b->g->apply[a];
+    const Op *op = ap->op;
+    size_t nin = ap->nin;
+    bool discrete = dtype_is_discrete(var_type(b->g, ap->out)->dtype);
+    for (size_t i = 0; i < nin; i++) {
+        Var x = apply_in(b->g, a)[i];
+        if (!wanted[i]) continue;
+        const char *const *list = op->partial ? op->partial : op->adjoint;
+        const char *text = text_of(b->s, op, list, i);
+        if (!text) return forgotten(b, a, i);
+        bool undefined = strncmp(text, "undefined", 9) == 0;
+        if (strcmp(text, "disconnected") == 0) continue;
+        /* integer output: no small change of an input changes it */
+        if (discrete && !undefined) {
+            if ((grad[i] = ad_zero(b, x)) == VAR_NONE) return false;
+        } else if (op->partial ? !partial_term(b, a, text, cotangent[0], x, &grad[i])
+                               : !adjoint_term(b, a, text, cotangent[0], x, &grad[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool by_code(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted, Var *grad) {
+    const Apply ap = b->g->apply[a];
+    Arena *tmp = arena_new(b->s);
+    Var *in = arena_copy(tmp, apply_in(b->g, a), ap.nin * sizeof *in); /* the store may move */
+    Var *out = NEW_N(tmp, ap.nout, Var);
+    for (size_t i = 0; i < ap.nout; i++) out[i] = ap.out + (Var)i;
+    Pull p = {.b = b,
+              .g = b->g,
+              .id = a,
+              .op = ap.op,
+              .props = ap.props,
+              .nin = ap.nin,
+              .nout = ap.nout,
+              .in = in,
+              .out = out,
+              .cotangent = cotangent,
+              .wanted = wanted,
+              .grad = grad};
+    bool ok = ap.op->pull(&p);
+    arena_free(tmp);
+    return ok;
+}
+
+/* Does input i reach the cost only through outputs of integer dtype? */
+static bool only_discrete(const Graph *g, ApplyId a, size_t i, const Var *cotangent) {
+    const Apply *ap = &g->apply[a];
+    for (size_t k = 0; k < ap->nout; k++)
+        if (cotangent[k] != GRAD_DISCONNECTED && op_connected(g, a, i, k) &&
+            dtype_is_inexact(var_type(g, ap->out + (Var)k)->dtype))
+            return false;
+    return true;
+}
+
+static bool nonzero_constant(const Graph *g, Var v) {
+    const Tensor *t = var_const(g, v);
+    for (int64_t i = 0; t && i < tensor_size(t); i++)
+        if (tensor_f64(t, i) != 0) return true;
+    return false;
+}
+
+/* The contract's demands on what an op returns (inventory, section 5). */
+static bool check_term(Builder *b, ApplyId a, size_t i, const Var *cotangent, Var x, Var term) {
+    const Graph *g = b->g;
+    const char *op = g->apply[a].op->name;
+    bool connected = false;
+    for (size_t k = 0; k < g->apply[a].nout; k++)
+        connected |= cotangent[k] != GRAD_DISCONNECTED && op_connected(g, a, i, k);
+    if (term == GRAD_DISCONNECTED) return true;
+    if (!connected)
+        return fail(b->s, b->from.at, E_GRADIENT,
+                    "the gradient of %s returned a term for input %zu, which its connection pattern calls "
+                    "disconnected",
+                    op, i);
+    if (var_is_null(g, term)) return true;
+    const Type *t = var_type(g, term);
+    if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype))
+        return fail(b->s, b->from.at, E_GRADIENT,
+                    "the gradient of %s illegally returned an integer-valued variable (%s) for input %zu", op,
+                    type_str(b->s, t), i);
+    if (t->ndim != var_type(g, x)->ndim)
+        return fail(b->s, b->from.at, E_GRADIENT,
+                    "the gradient of %s for input %zu has %d dims, the input has %d", op, i, t->ndim,
+                    var_type(g, x)->ndim);
+    if (only_discrete(g, a, i, cotangent) && nonzero_constant(g, term))
+        return fail(b->s, b->from.at, E_GRADIENT,
+                    "the gradient of %s is not zero for input %zu, which reaches the cost through integers only",
+                    op, i);
+    return true;
+}
+
+/* An output's cotangent in the dtype that the op's gradient expects. */
+static Var incoming(Builder *b, Var out, Var g) {
+    if (g == GRAD_DISCONNECTED || var_is_null(b->g, g)) return g;
+    DType d = var_type(b->g, out)->dtype;
+    return dtype_is_inexact(d) ? cast_to(b, g, d) : g;
+}
+
+/* A null cotangent makes every input null that is connected to it; true if any was null. */
+static bool spread_null(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted, Var *grad,
+                        size_t *nulls) {
+    const Apply *ap = &b->g->apply[a];
+    *nulls = 0;
+    for (size_t k = 0; k < ap->nout; k++) {
+        if (!var_is_null(b->g, cotangent[k])) continue;
+        ++*nulls;
+        for (size_t i = 0; i < ap->nin; i++)
+            if (wanted[i] && op_connected(b->g, a, i, k)) grad[i] = cotangent[k];
+    }
+    return *nulls > 0;
+}
+
+bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted, Var *grad) {
+    const Apply ap = b->g->apply[a];
+    Arena *tmp = arena_new(b->s);
+    Var *in = arena_copy(tmp, apply_in(b->g, a), ap.nin * sizeof *in);
+    Var *cot = NEW_N(tmp, ap.nout, Var), *term = NEW_N(tmp, ap.nin, Var);
+    size_t nulls, live = 0;
+    bool ok = true;
+    for (size_t i = 0; i < ap.nin; i++) grad[i] = term[i] = GRAD_DISCONNECTED;
+    bool any_null = spread_null(b, a, cotangent, wanted, grad, &nulls);
+    for (size_t k = 0; k < ap.nout; k++) {
+        cot[k] = var_is_null(b->g, cotangent[k]) ? GRAD_DISCONNECTED
+                                                 : incoming(b, ap.out + (Var)k, cotangent[k]);
+        live += cot[k] != GRAD_DISCONNECTED;
+    }
+    if (live) {
+        if (ap.op->partial || ap.op->adjoint) ok = by_text(b, a, cot, wanted, term);
+        else if (ap.op->pull) ok = by_code(b, a, cot, wanted, term);
+        else ok = forgotten(b, a, 0);
+    }
+    for (size_t i = 0; ok && i < ap.nin; i++) {
+        if (!wanted[i]) continue;
+        ok = !live || check_term(b, a, i, cot, in[i], term[i]);
+        bool is_null = any_null && grad[i] != GRAD_DISCONNECTED;
+        if (!is_null) grad[i] = term[i];
+    }
+    arena_free(tmp);
+    return ok;
+}
