@@ -1,6 +1,10 @@
-/* The gradient of one Apply. An op states it in one of three tiers: partials of an elementwise op, adjoints of an op that
- * is linear in an input (both as text), or C. Zero, disconnected, undefined and forgotten stay four different things. */
+/* The gradient of one Apply. An op states it in one of three tiers: partials of an
+ * elementwise op, adjoints of an op that is linear in an input (both as text), or C.
+ * Zero, disconnected, undefined and forgotten stay four different things. */
 #include "ad/term.h"
+
+#include <stdio.h>
+#include <string.h>
 
 Origin ad_origin(Builder *b, ApplyId a, const char *what) {
     Origin was = b->from;
@@ -15,7 +19,9 @@ DType ad_dtype(const Builder *b, Var x) {
     return dtype_is_inexact(d) ? d : b->floatX;
 }
 
-Var ad_zero(Builder *b, Var x) { return zeros_like(b, x, ad_dtype(b, x)); }
+Var ad_zero(Builder *b, Var x) {
+    return zeros_like(b, x, ad_dtype(b, x));
+}
 
 /* Brings a term to the dtype of x's gradient: a real input takes the real part. */
 static Var settle(Builder *b, Var term, Var x) {
@@ -29,7 +35,8 @@ static Var settle(Builder *b, Var term, Var x) {
 }
 
 /* g times a partial of an elementwise op, summed back to x's shape. */
-static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x, Var *out) {
+static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
+                         Var *out) {
     bool ok = true;
     Var d = VAR_NONE, term = g;
     if (strcmp(text, "0") == 0) return (*out = ad_zero(b, x)) != VAR_NONE;
@@ -48,7 +55,8 @@ static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x, 
     return term != VAR_NONE && (*out = settle(b, term, x)) != VAR_NONE;
 }
 
-static bool adjoint_term(Builder *b, ApplyId a, const char *text, Var g, Var x, Var *out) {
+static bool adjoint_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
+                         Var *out) {
     bool ok = true;
     Var term = build_for_apply(b, text, b->g, a, g, &ok);
     if (!ok) return false;
@@ -65,17 +73,21 @@ static bool forgotten(Builder *b, ApplyId a, size_t i) {
     fail(b->s, b->from.at, E_GRADIENT, "%s has no gradient for its input %s", op->name,
          i < sig->nin ? sym_text(b->s, sig->in[i].name) : "");
     return note(b->s, NOWHERE,
-                "mark it with consider_constant if that is meant, or write the function so that it isn't "
+                "mark it with consider_constant if that is meant, or write the "
+                "function so that it isn't "
                 "needed");
 }
 
-/* The text of input i in a list that ends where the signature's inputs do; a rest parameter repeats the last. */
-static const char *text_of(Session *s, const Op *op, const char *const *list, size_t i) {
+/* The text of input i in a list that ends where the signature's inputs do; a rest
+ * parameter repeats the last. */
+static const char *text_of(Session *s, const Op *op, const char *const *list,
+                           size_t i) {
     size_t n = op_signature(s, op)->nin;
     return list[i < n ? i : n - 1];
 }
 
-static bool by_text(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted, Var *grad) {
+static bool by_text(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
+                    Var *grad) {
     const Apply *ap = &b->g->apply[a];
     const Op *op = ap->op;
     size_t nin = ap->nin;
@@ -99,12 +111,15 @@ static bool by_text(Builder *b, ApplyId a, const Var *cotangent, const bool *wan
     return true;
 }
 
-static bool by_code(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted, Var *grad) {
+static bool by_code(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
+                    Var *grad) {
     const Apply ap = b->g->apply[a];
     Arena *tmp = arena_new(b->s);
-    Var *in = arena_copy(tmp, apply_in(b->g, a), ap.nin * sizeof *in); /* the store may move */
+    Var *in = arena_copy(tmp, apply_in(b->g, a),
+                         ap.nin * sizeof *in); /* the store may move */
     Var *out = NEW_N(tmp, ap.nout, Var);
-    for (size_t i = 0; i < ap.nout; i++) out[i] = ap.out + (Var)i;
+    for (size_t i = 0; i < ap.nout; i++)
+        out[i] = ap.out + (Var)i;
     Pull p = {.b = b,
               .g = b->g,
               .id = a,
@@ -140,7 +155,8 @@ static bool nonzero_constant(const Graph *g, Var v) {
 }
 
 /* The contract's demands on what an op returns (inventory, section 5). */
-static bool check_term(Builder *b, ApplyId a, size_t i, const Var *cotangent, Var x, Var term) {
+static bool check_term(Builder *b, ApplyId a, size_t i, const Var *cotangent, Var x,
+                       Var term) {
     const Graph *g = b->g;
     const char *op = g->apply[a].op->name;
     bool connected = false;
@@ -149,22 +165,25 @@ static bool check_term(Builder *b, ApplyId a, size_t i, const Var *cotangent, Va
     if (term == GRAD_DISCONNECTED) return true;
     if (!connected)
         return fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s returned a term for input %zu, which its connection pattern calls "
+                    "the gradient of %s returned a term for input %zu, which its "
+                    "connection pattern calls "
                     "disconnected",
                     op, i);
     if (var_is_null(g, term)) return true;
     const Type *t = var_type(g, term);
     if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype))
         return fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s illegally returned an integer-valued variable (%s) for input %zu", op,
-                    type_str(b->s, t), i);
+                    "the gradient of %s illegally returned an integer-valued variable "
+                    "(%s) for input %zu",
+                    op, type_str(b->s, t), i);
     if (t->ndim != var_type(g, x)->ndim)
         return fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s for input %zu has %d dims, the input has %d", op, i, t->ndim,
-                    var_type(g, x)->ndim);
+                    "the gradient of %s for input %zu has %d dims, the input has %d",
+                    op, i, t->ndim, var_type(g, x)->ndim);
     if (only_discrete(g, a, i, cotangent) && nonzero_constant(g, term))
         return fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s is not zero for input %zu, which reaches the cost through integers only",
+                    "the gradient of %s is not zero for input %zu, which reaches the "
+                    "cost through integers only",
                     op, i);
     return true;
 }
@@ -176,9 +195,10 @@ static Var incoming(Builder *b, Var out, Var g) {
     return dtype_is_inexact(d) ? cast_to(b, g, d) : g;
 }
 
-/* A null cotangent makes every input null that is connected to it; true if any was null. */
-static bool spread_null(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted, Var *grad,
-                        size_t *nulls) {
+/* A null cotangent makes every input null that is connected to it; true if any was
+ * null. */
+static bool spread_null(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
+                        Var *grad, size_t *nulls) {
     const Apply *ap = &b->g->apply[a];
     *nulls = 0;
     for (size_t k = 0; k < ap->nout; k++) {
@@ -190,24 +210,30 @@ static bool spread_null(Builder *b, ApplyId a, const Var *cotangent, const bool 
     return *nulls > 0;
 }
 
-bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted, Var *grad) {
+bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
+              Var *grad) {
     const Apply ap = b->g->apply[a];
     Arena *tmp = arena_new(b->s);
     Var *in = arena_copy(tmp, apply_in(b->g, a), ap.nin * sizeof *in);
     Var *cot = NEW_N(tmp, ap.nout, Var), *term = NEW_N(tmp, ap.nin, Var);
     size_t nulls, live = 0;
     bool ok = true;
-    for (size_t i = 0; i < ap.nin; i++) grad[i] = term[i] = GRAD_DISCONNECTED;
+    for (size_t i = 0; i < ap.nin; i++)
+        grad[i] = term[i] = GRAD_DISCONNECTED;
     bool any_null = spread_null(b, a, cotangent, wanted, grad, &nulls);
     for (size_t k = 0; k < ap.nout; k++) {
-        cot[k] = var_is_null(b->g, cotangent[k]) ? GRAD_DISCONNECTED
-                                                 : incoming(b, ap.out + (Var)k, cotangent[k]);
+        cot[k] = var_is_null(b->g, cotangent[k])
+                     ? GRAD_DISCONNECTED
+                     : incoming(b, ap.out + (Var)k, cotangent[k]);
         live += cot[k] != GRAD_DISCONNECTED;
     }
     if (live) {
-        if (ap.op->partial || ap.op->adjoint) ok = by_text(b, a, cot, wanted, term);
-        else if (ap.op->pull) ok = by_code(b, a, cot, wanted, term);
-        else ok = forgotten(b, a, 0);
+        if (ap.op->partial || ap.op->adjoint)
+            ok = by_text(b, a, cot, wanted, term);
+        else if (ap.op->pull)
+            ok = by_code(b, a, cot, wanted, term);
+        else
+            ok = forgotten(b, a, 0);
     }
     for (size_t i = 0; ok && i < ap.nin; i++) {
         if (!wanted[i]) continue;

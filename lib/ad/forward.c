@@ -1,0 +1,210 @@
+/* Forward mode: tangents are carried along the graph once, from the same rows as
+ * reverse mode. An elementwise op adds partial * tangent over its inputs; an op that is
+ * linear in an input is applied to the tangent in its place; an op with a gradient in C
+ * only gets its pushforward from two pullbacks: with h(c) the pullback at a cotangent
+ * c, which is linear in c, the pushforward of t is the pullback of h at t. */
+#include "ad/term.h"
+
+#include <string.h>
+
+/* t with out's shape: a tangent of a broadcast input is smaller than the output. */
+static Var stretch(Builder *b, Var t, Var out) {
+    const Type *have = var_type(b->g, t), *want = var_type(b->g, out);
+    bool same = have->ndim == want->ndim;
+    for (int i = 0; same && i < want->ndim; i++)
+        same = have->dim[i] == want->dim[i];
+    return same ? t : call2(b, "add", t, zeros_like(b, out, have->dtype));
+}
+
+static bool add_term(Builder *b, Var term, Var *sum) {
+    if (term == VAR_NONE) return false;
+    *sum = *sum == VAR_NONE ? term : call2(b, "add", *sum, term);
+    return *sum != VAR_NONE;
+}
+
+static bool partial_push(Builder *b, ApplyId a, const char *text, Var t, Var *sum) {
+    if (strcmp(text, "0") == 0 || strcmp(text, "disconnected") == 0) return true;
+    if (strcmp(text, "1") == 0) return add_term(b, t, sum);
+    if (strcmp(text, "-1") == 0) return add_term(b, call1(b, "negative", t), sum);
+    bool ok = true;
+    Var d = build_for_apply(b, text, b->g, a, VAR_NONE, &ok);
+    if (!ok) return false;
+    if (d == GRAD_DISCONNECTED) return true;
+    if (var_is_null(b->g, d)) return *sum = d, true;
+    return add_term(b, call2(b, "multiply", cast_to(b, d, var_type(b->g, t)->dtype), t),
+                    sum);
+}
+
+static bool elementwise_push(Builder *b, ApplyId a, const Var *in, const Var *tangent,
+                             Var *result) {
+    const Apply ap = b->g->apply[a];
+    Var sum = VAR_NONE;
+    for (size_t i = 0; i < ap.nin; i++) {
+        if (tangent[i] == VAR_NONE || (sum != VAR_NONE && var_is_null(b->g, sum)))
+            continue;
+        if (!ap.op->partial[i])
+            return fail(b->s, b->from.at, E_GRADIENT, "%s has no derivative",
+                        ap.op->name);
+        if (!partial_push(b, a, ap.op->partial[i],
+                          cast_to(b, tangent[i], ad_dtype(b, in[i])), &sum))
+            return false;
+    }
+    if (sum != VAR_NONE && !var_is_null(b->g, sum)) {
+        sum = stretch(b, sum, ap.out);
+        if (sum == VAR_NONE) return false;
+    }
+    return *result = sum, true;
+}
+
+static bool linear_push(Builder *b, ApplyId a, const Var *in, const Var *tangent,
+                        Var *result) {
+    const Apply ap = b->g->apply[a];
+    Arena *tmp = arena_new(b->s);
+    Var *with = NEW_N(tmp, ap.nin, Var), sum = VAR_NONE;
+    bool ok = true;
+    for (size_t i = 0; ok && i < ap.nin; i++) {
+        if (tangent[i] == VAR_NONE || !op_connected(b->g, a, i, 0)) continue;
+        for (size_t j = 0; j < ap.nin; j++)
+            with[j] = j == i ? tangent[i] : in[j];
+        ok = add_term(b, op_apply1(b, ap.op, ap.props, ap.nin, with), &sum);
+    }
+    arena_free(tmp);
+    return *result = sum, ok;
+}
+
+/* A zero of x's type that merges with nothing, so that it can be differentiated by. */
+static Var fresh_zero(Builder *b, Var x) {
+    Var z = ad_zero(b, x);
+    if (z == VAR_NONE) return z;
+    const Type *t = var_type(b->g, z);
+    const Op *op = op_find(b->s, "add", 3);
+    Var two[2] = {z, z};
+    return graph_apply(b->g, op, props_make(b->s, op, 0, NULL), 2, two, 1, &t, false,
+                       true, b->from);
+}
+
+static bool two_pullbacks(Builder *b, size_t nf, const Var *f, size_t n, const Var *wrt,
+                          const Var *tangent, Var *result) {
+    Arena *tmp = arena_new(b->s);
+    GradOptions loose = {.disconnected = GRAD_IGNORE,
+                         .return_disconnected = GRAD_NONE,
+                         .null = NULL_RETURN};
+    Var *c = NEW_N(tmp, nf, Var), *h = NEW_N(tmp, n, Var), *t = NEW_N(tmp, n, Var);
+    bool ok = true;
+    for (size_t k = 0; ok && k < nf; k++)
+        ok = (c[k] = fresh_zero(b, f[k])) != VAR_NONE;
+    ok = ok && ad_vjp(b, nf, f, c, n, wrt, &loose, h);
+    size_t live = 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (h[i] == GRAD_DISCONNECTED || var_is_null(b->g, h[i])) continue;
+        size_t j = 0;
+        while (j < live && h[j] != h[i])
+            j++; /* equal gradients merged: their tangents add */
+        t[j] = j < live ? call2(b, "add", t[j], tangent[i]) : tangent[i];
+        h[j] = h[i];
+        live += j == live;
+        ok = t[j] != VAR_NONE;
+    }
+    ok = ok && ad_vjp(b, live, h, t, nf, c, &loose, result);
+    arena_free(tmp);
+    return ok;
+}
+
+static bool push_one(Builder *b, ApplyId a, const Var *tangent, Var *result) {
+    const Apply ap = b->g->apply[a];
+    Arena *tmp = arena_new(b->s);
+    Var *in = arena_copy(tmp, apply_in(b->g, a), ap.nin * sizeof *in),
+        *out = NEW_N(tmp, ap.nout, Var);
+    bool ok;
+    for (size_t k = 0; k < ap.nout; k++)
+        out[k] = ap.out + (Var)k, result[k] = VAR_NONE;
+    if (ap.op->push) {
+        Push p = {.b = b,
+                  .g = b->g,
+                  .id = a,
+                  .op = ap.op,
+                  .props = ap.props,
+                  .nin = ap.nin,
+                  .nout = ap.nout,
+                  .in = in,
+                  .out = out,
+                  .tangent = tangent,
+                  .result = result};
+        ok = ap.op->push(&p);
+    } else if (ap.op->partial) {
+        ok = elementwise_push(b, a, in, tangent, result);
+    } else if (ap.op->adjoint) {
+        ok = linear_push(b, a, in, tangent, result);
+    } else {
+        Var *x = NEW_N(tmp, ap.nin, Var), *t = NEW_N(tmp, ap.nin, Var);
+        size_t n = 0;
+        for (size_t i = 0; i < ap.nin; i++)
+            if (tangent[i] != VAR_NONE) x[n] = in[i], t[n++] = tangent[i];
+        ok = two_pullbacks(b, ap.nout, out, n, x, t, result);
+    }
+    arena_free(tmp);
+    return ok;
+}
+
+/* Tangents of integer outputs are zero: no small change changes them. */
+static void drop_discrete(Builder *b, ApplyId a, Var *result) {
+    for (size_t k = 0; k < b->g->apply[a].nout; k++) {
+        const Type *t = var_type(b->g, b->g->apply[a].out + (Var)k);
+        if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype)) result[k] = VAR_NONE;
+    }
+}
+
+static bool forward(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
+                    const Var *tangent, Var *dot) {
+    uint32_t napply = b->g->napply;
+    size_t widest = 1;
+    for (ApplyId a = 0; a < napply; a++) {
+        if (b->g->apply[a].nin > widest) widest = b->g->apply[a].nin;
+        if (b->g->apply[a].nout > widest) widest = b->g->apply[a].nout;
+    }
+    Var *t = NEW_N(tmp, widest, Var), *r = NEW_N(tmp, widest, Var);
+    for (size_t i = 0; i < nwrt; i++)
+        dot[wrt[i]] = tangent[i];
+    for (ApplyId a = 0; a < napply; a++) {
+        const Apply ap = b->g->apply[a];
+        bool any = false;
+        for (size_t i = 0; i < ap.nin; i++) {
+            bool connected = false;
+            Var x = apply_in(b->g, a)[i];
+            for (size_t k = 0; k < ap.nout && dot[x] != VAR_NONE; k++)
+                connected |= op_connected(b->g, a, i, k);
+            t[i] = connected ? dot[x] : VAR_NONE;
+            any |= connected;
+        }
+        if (!any) continue;
+        Origin was = ad_origin(b, a, "pushforward");
+        if (!push_one(b, a, t, r)) return false;
+        b->from = was;
+        drop_discrete(b, a, r);
+        for (size_t k = 0; k < ap.nout; k++)
+            if (dot[ap.out + k] == VAR_NONE)
+                dot[ap.out + k] = r[k]; /* a tangent that was given stays */
+    }
+    return true;
+}
+
+bool ad_jvp(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
+            const Var *tangent, bool by_pullback, Var *result) {
+    for (size_t i = 0; i < nwrt; i++)
+        if (var_type(b->g, tangent[i])->ndim != var_type(b->g, wrt[i])->ndim)
+            return fail(b->s, b->from.at, E_SHAPE,
+                        "a tangent is %s for a variable that is %s",
+                        type_str(b->s, var_type(b->g, tangent[i])),
+                        type_str(b->s, var_type(b->g, wrt[i])));
+    if (by_pullback) return two_pullbacks(b, nf, f, nwrt, wrt, tangent, result);
+    Arena *tmp = arena_new(b->s);
+    uint32_t n = b->g->nvar;
+    Var *dot = NEW_N(tmp, n, Var);
+    for (uint32_t v = 0; v < n; v++)
+        dot[v] = VAR_NONE;
+    bool ok = forward(b, tmp, nwrt, wrt, tangent, dot);
+    for (size_t k = 0; ok && k < nf; k++)
+        result[k] = dot[f[k]];
+    arena_free(tmp);
+    return ok;
+}

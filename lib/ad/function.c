@@ -1,0 +1,149 @@
+/* The gradient of a function as a function: made once, called wherever the function's
+ * call is differentiated. */
+#include "ad/term.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Recipe {
+    Graph *main, *made;
+    const Graph *fn;
+    const bool *wanted, *has;
+    Builder b;
+    Arena *tmp;
+    Var *in, *out, *cotangent; /* of fn, in `made` */
+} Recipe;
+
+/* "f_pullback" with the selection spelled out where it isn't everything: one name a
+ * recipe. */
+static Sym recipe_name(Session *s, const Graph *fn, const bool *wanted,
+                       const bool *has) {
+    Str text = STR(s);
+    str_printf(&text, "%s_pullback", sym_text(s, fn->name));
+    bool all = true;
+    for (size_t i = 0; i < fn->inputs.n; i++)
+        all &= wanted[i];
+    for (size_t k = 0; k < fn->outputs.n; k++)
+        all &= has[k];
+    if (!all) {
+        str_putc(&text, '_');
+        for (size_t i = 0; i < fn->inputs.n; i++)
+            str_putc(&text, wanted[i] ? '1' : '0');
+        str_putc(&text, '_');
+        for (size_t k = 0; k < fn->outputs.n; k++)
+            str_putc(&text, has[k] ? '1' : '0');
+    }
+    Sym y = sym(s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
+/* Inputs and body of fn, then a cotangent for each output that has one. */
+static bool copy_body(Recipe *r) {
+    Session *s = r->main->s;
+    const Graph *fn = r->fn;
+    Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
+    Var *want = NEW_N(r->tmp, fn->outputs.n, Var);
+    for (uint32_t i = 0; i < fn->nleaf; i++)
+        leaf[i] = VAR_NONE;
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        Var x = fn->inputs.p[i];
+        r->in[i] = leaf[fn->var[x].owner] =
+            graph_input(r->made, var_name(fn, x), var_type(fn, x));
+    }
+    for (size_t k = 0; k < fn->outputs.n; k++)
+        want[k] = fn->outputs.p[k].var;
+    if (!graph_import(r->made, fn, fn->outputs.n, want, leaf, true, map)) return false;
+    for (size_t k = 0; k < fn->outputs.n; k++) {
+        r->out[k] = map[want[k]];
+        if (!r->has[k]) continue;
+        char name[32];
+        snprintf(name, sizeof name, "g%zu", k);
+        for (unsigned j = 0; graph_find(r->made, sym(s, name)) != VAR_NONE; j++)
+            snprintf(name, sizeof name, "g%zu_%u", k, j);
+        const Type *t = var_type(fn, want[k]);
+        if (dtype_is_discrete(t->dtype)) t = type_with_dtype(s, t, r->b.floatX);
+        r->cotangent[k] = graph_input(r->made, sym(s, name), t);
+    }
+    return true;
+}
+
+static bool by_rules(Recipe *r, Var *grad) {
+    const Graph *fn = r->fn;
+    size_t nf = 0, nwrt = 0;
+    Var *f = NEW_N(r->tmp, fn->outputs.n, Var), *g = NEW_N(r->tmp, fn->outputs.n, Var);
+    Var *wrt = NEW_N(r->tmp, fn->inputs.n, Var),
+        *part = NEW_N(r->tmp, fn->inputs.n, Var);
+    for (size_t k = 0; k < fn->outputs.n; k++)
+        if (r->has[k]) {
+            /* two outputs may be one variable: its gradient is the sum */
+            size_t same = 0;
+            while (same < nf && f[same] != r->out[k])
+                same++;
+            g[same] = same < nf ? call2(&r->b, "add", g[same], r->cotangent[k])
+                                : r->cotangent[k];
+            if (g[same] == VAR_NONE) return false;
+            f[same] = r->out[k];
+            nf += same == nf;
+        }
+    for (size_t i = 0; i < fn->inputs.n; i++)
+        if (r->wanted[i]) wrt[nwrt++] = r->in[i];
+    GradOptions how = {.disconnected = GRAD_IGNORE,
+                       .return_disconnected = GRAD_ZERO,
+                       .null = NULL_RETURN};
+    if (!ad_vjp(&r->b, nf, f, g, nwrt, wrt, &how, part)) return false;
+    for (size_t i = 0, j = 0; i < fn->inputs.n; i++)
+        if (r->wanted[i]) grad[i] = part[j++];
+    return true;
+}
+
+/* The user's own pullback: a function of the inputs and all cotangents, with one output
+ * an input. */
+static bool by_override(Recipe *r, const Graph *own, Var *grad) {
+    const Graph *fn = r->fn;
+    size_t nin = fn->inputs.n, nout = fn->outputs.n;
+    if (own->inputs.n != nin + nout || own->outputs.n != nin)
+        return fail(r->main->s, r->b.from.at, E_ARITY,
+                    "pullback %s of function %s must take its %zu inputs and %zu "
+                    "cotangents and give %zu "
+                    "gradients, but it takes %zu and gives %zu",
+                    sym_text(r->main->s, own->name), sym_text(r->main->s, fn->name),
+                    nin, nout, nin, own->inputs.n, own->outputs.n);
+    const Op *call = op_find(r->main->s, "call", 4);
+    Var *arg = NEW_N(r->tmp, nin + nout, Var);
+    for (size_t i = 0; i < nin; i++)
+        arg[i] = r->in[i];
+    for (size_t k = 0; k < nout; k++) {
+        arg[nin + k] = r->has[k] ? r->cotangent[k] : ad_zero(&r->b, r->out[k]);
+        if (arg[nin + k] == VAR_NONE) return false;
+    }
+    PropArg which = {"fn", {.kind = P_GRAPH, .sym = own->name}};
+    return op_apply(&r->b, call, props_make(r->main->s, call, 1, &which), nin + nout,
+                    arg, grad);
+}
+
+Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool *has) {
+    Session *s = main->s;
+    Sym name = recipe_name(s, fn, wanted, has);
+    Graph *old = graph_function(main, name);
+    if (old) return old;
+    Recipe r = {
+        .main = main, .fn = fn, .wanted = wanted, .has = has, .tmp = arena_new(s)};
+    r.made = graph_function_new(main, name);
+    r.b = builder(r.made, true);
+    r.in = NEW_N(r.tmp, fn->inputs.n, Var);
+    r.out = NEW_N(r.tmp, fn->outputs.n, Var);
+    r.cotangent = NEW_N(r.tmp, fn->outputs.n, Var);
+    Var *grad = NEW_N(r.tmp, fn->inputs.n, Var);
+    const Graph *own = fn->pullback ? graph_function(main, fn->pullback) : NULL;
+    bool ok = copy_body(&r) && (own ? by_override(&r, own, grad) : by_rules(&r, grad));
+    for (size_t i = 0; ok && i < fn->inputs.n; i++) {
+        if (!wanted[i]) continue;
+        char label[32];
+        snprintf(label, sizeof label, "d%zu", i);
+        Output out = {sym(s, label), grad[i]};
+        vec_push(s, &r.made->outputs, out);
+    }
+    arena_free(r.tmp);
+    return ok ? r.made : NULL;
+}

@@ -1,0 +1,271 @@
+/* Reverse mode. Ids are a topological order, so finding paths and collecting gradients
+ * are loops over ids.
+ *
+ * 1. `reach`: walking back from the cost (and the variables with known gradients) along
+ * connected inputs, not through variables held constant. 2. `from`: walking forward
+ * from wrt. 3. Only Applies with a `from` input and a `reach` output are
+ * differentiated, last one first; each adds its terms to the gradients of its inputs. A
+ * known gradient stands instead of what would be collected. Requirement: when an Apply
+ * is visited, all users of its outputs have been (they have larger ids). */
+#include "ad/term.h"
+
+typedef struct Reverse {
+    Builder *b;
+    const GradOptions *how;
+    Arena *tmp;
+    uint32_t n; /* variables when the walk began */
+    uint32_t napply;
+    uint8_t *reach, *from; /* by variable */
+    uint8_t *constant, *known;
+    Var *bar; /* gradient so far, GRAD_DISCONNECTED at first */
+} Reverse;
+
+/* ---- paths ---- */
+static void mark_reach(Reverse *r) {
+    const Graph *g = r->b->g;
+    for (ApplyId a = r->napply; a-- > 0;) {
+        const Apply *ap = &g->apply[a];
+        for (size_t k = 0; k < ap->nout; k++) {
+            Var out = ap->out + (Var)k;
+            if (!r->reach[out] || r->constant[out]) continue;
+            for (size_t i = 0; i < ap->nin; i++)
+                if (!r->reach[apply_in(g, a)[i]] && op_connected(g, a, i, k))
+                    r->reach[apply_in(g, a)[i]] = 1;
+        }
+    }
+}
+
+static void mark_from(Reverse *r, uint8_t *mark, bool by_pattern) {
+    const Graph *g = r->b->g;
+    for (ApplyId a = 0; a < r->napply; a++) {
+        const Apply *ap = &g->apply[a];
+        for (size_t i = 0; i < ap->nin; i++) {
+            if (!mark[apply_in(g, a)[i]]) continue;
+            for (size_t k = 0; k < ap->nout; k++)
+                if (!by_pattern || op_connected(g, a, i, k)) mark[ap->out + k] = 1;
+        }
+    }
+}
+
+/* ---- collecting ---- */
+static bool accumulate(Reverse *r, Var x, Var term) {
+    Builder *b = r->b;
+    if (term == GRAD_DISCONNECTED || r->known[x]) return true;
+    Var *bar = &r->bar[x];
+    if (*bar == GRAD_DISCONNECTED || var_is_null(b->g, term)) {
+        if (!var_is_null(b->g, *bar)) *bar = term;
+        return true;
+    }
+    if (var_is_null(b->g, *bar)) return true;
+    *bar = call2(b, "add", *bar, term);
+    return *bar != VAR_NONE;
+}
+
+static bool visit(Reverse *r, ApplyId a) {
+    const Apply ap = r->b->g->apply[a];
+    Graph *g = r->b->g;
+    Var in_few[8], grad_few[8], cot_few[4];
+    bool wanted_few[8];
+    bool few = ap.nin <= 8 && ap.nout <= 4;
+    Arena *tmp = few ? NULL : arena_new(r->b->s);
+    Var *in = few ? in_few : NEW_N(tmp, ap.nin, Var),
+        *grad = few ? grad_few : NEW_N(tmp, ap.nin, Var);
+    Var *cot = few ? cot_few : NEW_N(tmp, ap.nout, Var);
+    bool *wanted = few ? wanted_few : NEW_N(tmp, ap.nin, bool);
+    bool any_in = false, any_out = false;
+    for (size_t k = 0; k < ap.nout; k++) {
+        Var out = ap.out + (Var)k;
+        cot[k] = r->constant[out] ? GRAD_DISCONNECTED : r->bar[out];
+        any_out |= cot[k] != GRAD_DISCONNECTED;
+    }
+    for (size_t i = 0; i < ap.nin; i++) {
+        in[i] = apply_in(g, a)[i];
+        wanted[i] = false;
+        for (size_t k = 0; k < ap.nout && r->from[in[i]]; k++)
+            wanted[i] |= cot[k] != GRAD_DISCONNECTED && op_connected(g, a, i, k);
+        any_in |= wanted[i];
+    }
+    bool ok = true;
+    if (any_in && any_out) {
+        Origin was = ad_origin(r->b, a, "gradient");
+        ok = ad_terms(r->b, a, cot, wanted, grad);
+        for (size_t i = 0; ok && i < ap.nin; i++)
+            if (wanted[i]) ok = accumulate(r, in[i], grad[i]);
+        r->b->from = was;
+    }
+    arena_free(tmp);
+    return ok;
+}
+
+/* ---- the ends: seeds and results ---- */
+static bool seed(Reverse *r, Var cost) {
+    Builder *b = r->b;
+    if (cost != VAR_NONE) {
+        const Type *t = var_type(b->g, cost);
+        if (t->kind == TYPE_NULL)
+            return fail(b->s, b->from.at, E_NULL, "can't differentiate a nan cost: %s",
+                        t->why);
+        if (t->kind != TYPE_TENSOR || t->ndim != 0) {
+            fail(b->s, b->from.at, E_SHAPE,
+                 "the cost must be a scalar (0-d), but it is %s", type_str(b->s, t));
+            return note(
+                b->s, NOWHERE,
+                "take its sum or mean, or use a pullback with a cotangent (--vjp)");
+        }
+        if (dtype_is_complex(t->dtype)) {
+            fail(b->s, b->from.at, E_DTYPE, "the cost must be real, but it is %s",
+                 type_str(b->s, t));
+            return note(b->s, NOWHERE, "take its real part or its absolute value");
+        }
+        r->bar[cost] = const_number(b, ad_dtype(b, cost), 1);
+        r->reach[cost] = 1;
+    }
+    for (size_t i = 0; i < r->how->nknown; i++) {
+        Var v = r->how->known_of[i], g = r->how->known_grad[i];
+        if (g != GRAD_DISCONNECTED && !var_is_null(b->g, g)) {
+            const Type *t = var_type(b->g, g);
+            if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype))
+                return fail(b->s, b->from.at, E_DTYPE,
+                            "a known gradient must be of a float dtype, but it is %s",
+                            type_str(b->s, t));
+            if (t->ndim != var_type(b->g, v)->ndim)
+                return fail(b->s, b->from.at, E_SHAPE,
+                            "a known gradient is %s for a variable that is %s",
+                            type_str(b->s, t), type_str(b->s, var_type(b->g, v)));
+        }
+        r->bar[v] = g;
+        r->known[v] = 1;
+        r->reach[v] = 1;
+    }
+    return true;
+}
+
+static const char *shown(Builder *b, Var v) {
+    Sym y = v == VAR_NONE ? 0 : var_name(b->g, v);
+    return y ? sym_text(b->s, y) : "the variable";
+}
+
+/* Notes where the path from wrt to the cost breaks, if values flow from one to the
+ * other at all. */
+static void note_break(Reverse *r, Var wrt) {
+    const Graph *g = r->b->g;
+    uint8_t *flow = NEW_N(r->tmp, r->n, uint8_t);
+    flow[wrt] = 1;
+    mark_from(r, flow, false);
+    uint8_t *link = NEW_N(r->tmp, r->n, uint8_t);
+    link[wrt] = 1;
+    mark_from(r, link, true);
+    for (ApplyId a = r->napply; a-- > 0;) {
+        const Apply *ap = &g->apply[a];
+        bool to_cost = false, linked = false;
+        for (size_t k = 0; k < ap->nout; k++)
+            to_cost |= r->reach[ap->out + k] && !link[ap->out + k];
+        for (size_t i = 0; i < ap->nin; i++)
+            linked |= link[apply_in(g, a)[i]] != 0;
+        if (!to_cost || !linked) continue;
+        note(r->b->s, g->origin[a].at,
+             "%s reaches the cost only through %s, which uses no element values there",
+             shown(r->b, wrt), ap->op->name);
+        return;
+    }
+    for (Var v = wrt; v < r->n; v++)
+        if (r->constant[v] && link[v]) {
+            note(r->b->s, NOWHERE,
+                 "the path from it stops at %s, which is held constant",
+                 shown(r->b, v));
+            return;
+        }
+    note(r->b->s, NOWHERE, "the cost does not use it at all");
+}
+
+static bool finish(Reverse *r, Var wrt, Var *grad) {
+    Builder *b = r->b;
+    Var g = r->bar[wrt];
+    if (g == GRAD_DISCONNECTED) {
+        const char *text = "%s is not part of the graph that computes the cost, or "
+                           "only through a path without "
+                           "derivative";
+        if (r->how->disconnected == GRAD_RAISE) {
+            fail(b->s, b->from.at, E_DISCONNECTED, text, shown(b, wrt));
+            note_break(r, wrt);
+            return note(
+                b->s, NOWHERE,
+                "--disconnected ignore (disconnected_inputs='ignore') gives zeros");
+        }
+        if (r->how->disconnected == GRAD_WARN) {
+            warn(b->s, b->from.at, E_DISCONNECTED, text, shown(b, wrt));
+            note_break(r, wrt);
+        }
+        if (r->how->return_disconnected == GRAD_NONE) return *grad = g, true;
+        return (*grad = ad_zero(b, wrt)) != VAR_NONE;
+    }
+    if (var_is_null(b->g, g) && r->how->null == NULL_RAISE)
+        return fail(b->s, b->from.at, E_NULL, "the gradient of %s is undefined: %s",
+                    shown(b, wrt), var_type(b->g, g)->why);
+    *grad = g;
+    return true;
+}
+
+static bool run(Reverse *r, Var cost, size_t nwrt, const Var *wrt, Var *grad) {
+    bool *asked = NEW_N(r->tmp, r->n, bool);
+    for (size_t i = 0; i < r->how->nconstant; i++)
+        r->constant[r->how->constant[i]] = 1;
+    for (size_t i = 0; i < nwrt; i++)
+        asked[wrt[i]] = true, r->from[wrt[i]] = 1;
+    if (!seed(r, cost)) return false;
+    mark_reach(r);
+    mark_from(r, r->from, true);
+    for (ApplyId a = r->napply; a-- > 0;) {
+        const Apply *ap = &r->b->g->apply[a];
+        bool on_path = false;
+        for (size_t k = 0; k < ap->nout; k++)
+            on_path |= r->from[ap->out + k] && r->reach[ap->out + k] &&
+                       r->bar[ap->out + k] != GRAD_DISCONNECTED;
+        if (on_path && !visit(r, a)) return false;
+    }
+    for (size_t i = 0; i < nwrt; i++)
+        if (!finish(r, wrt[i], &grad[i])) return false;
+    return true;
+}
+
+bool ad_grad(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOptions *how,
+             Var *grad) {
+    static const GradOptions usual = {0};
+    Arena *tmp = arena_new(b->s);
+    uint32_t n = b->g->nvar;
+    Reverse r = {
+        .b = b, .how = how ? how : &usual, .tmp = tmp, .n = n, .napply = b->g->napply};
+    r.reach = NEW_N(tmp, n, uint8_t);
+    r.from = NEW_N(tmp, n, uint8_t);
+    r.constant = NEW_N(tmp, n, uint8_t);
+    r.known = NEW_N(tmp, n, uint8_t);
+    r.bar = NEW_N(tmp, n, Var);
+    for (uint32_t v = 0; v < n; v++)
+        r.bar[v] = GRAD_DISCONNECTED;
+    bool ok = run(&r, cost, nwrt, wrt, grad);
+    arena_free(tmp);
+    return ok;
+}
+
+bool ad_vjp(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
+            const Var *wrt, const GradOptions *how, Var *grad) {
+    GradOptions with = how ? *how : (GradOptions){0};
+    Arena *tmp = arena_new(b->s);
+    size_t n = nf + with.nknown;
+    Var *of = NEW_N(tmp, n, Var), *is = NEW_N(tmp, n, Var);
+    for (size_t i = 0; i < n; i++) {
+        of[i] = i < nf ? f[i] : with.known_of[i - nf];
+        is[i] = i < nf ? cotangent[i] : with.known_grad[i - nf];
+    }
+    with.nknown = n;
+    with.known_of = of;
+    with.known_grad = is;
+    bool ok = ad_grad(b, VAR_NONE, nwrt, wrt, &with, grad);
+    arena_free(tmp);
+    return ok;
+}
+
+void ad_open(Session *s) {
+    services(s)->grad = ad_grad;
+    services(s)->pullback = ad_pullback;
+}
