@@ -9,6 +9,8 @@
  * is visited, all users of its outputs have been (they have larger ids). */
 #include "ad/term.h"
 
+#include <stdio.h>
+
 typedef struct Reverse {
     Builder *b;
     const GradOptions *how;
@@ -182,18 +184,18 @@ static bool finish(Reverse *r, Var wrt, Var *grad) {
     Builder *b = r->b;
     Var g = r->bar[wrt];
     if (g == GRAD_DISCONNECTED) {
-        const char *text = "%s is not part of the graph that computes the cost, or "
-                           "only through a path without "
-                           "derivative";
+        char text[160];
+        snprintf(text, sizeof text, "the cost does not depend on %.100s",
+                 shown(b, wrt));
         if (r->how->disconnected == GRAD_RAISE) {
-            fail(b->s, b->from.at, E_DISCONNECTED, text, shown(b, wrt));
+            fail(b->s, b->from.at, E_DISCONNECTED, "%s", text);
             note_break(r, wrt);
             return note(
                 b->s, NOWHERE,
                 "--disconnected ignore (disconnected_inputs='ignore') gives zeros");
         }
         if (r->how->disconnected == GRAD_WARN) {
-            warn(b->s, b->from.at, E_DISCONNECTED, text, shown(b, wrt));
+            warn(b->s, b->from.at, E_DISCONNECTED, "%s", text);
             note_break(r, wrt);
         }
         if (r->how->return_disconnected == GRAD_NONE) return *grad = g, true;
