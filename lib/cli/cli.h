@@ -1,0 +1,105 @@
+/* The tools' common half: one option table drives parsing, --help, the man page and the
+ * completions; diagnostics on a terminal or as JSON; exit statuses; signals. Only this
+ * row looks at the environment and the terminal. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "io/io.h"
+
+typedef enum OptKind {
+    OPT_FLAG,  /* bool */
+    OPT_INT,   /* int64_t */
+    OPT_FLOAT, /* double */
+    OPT_SIZE,  /* uint64_t: 10M, 10MB */
+    OPT_STR,   /* const char * */
+    OPT_FILE,  /* const char *, completed as a path */
+    OPT_LIST,  /* Texts: may be repeated */
+    OPT_FILES, /* Texts of paths: may be repeated */
+    OPT_ENUM,  /* int: index into arg "a|b|c" */
+    OPT_LEVEL  /* int: an optional number attached to the option (-z, -z3, --zstd=3); 1
+                  when bare */
+} OptKind;
+typedef struct Opt {
+    const char *name; /* long name */
+    char key;         /* short name or 0 */
+    OptKind kind;
+    size_t at;        /* offset of the field in the tool's settings */
+    const char *arg;  /* as shown: FILE, N, NAME=VALUE, a|b|c */
+    const char *help; /* one sentence */
+    const char *from; /* what completes the argument: "ops" "macros" "modes" "rules"
+                         "graph" (names in the graph), or NULL */
+} Opt;
+/* Texts of a repeatable option with their places, so that carets point into them. */
+typedef struct Text {
+    const char *p;
+    Span at;
+} Text;
+typedef struct Texts {
+    Text *p;
+    size_t n, cap;
+} Texts;
+
+/* What every tool has: the first member of its settings. */
+typedef struct Common {
+    const char *output; /* -o */
+    int format;         /* -O: index into Tool.formats, -1 unset */
+    int zstd;
+    bool no_provenance, force, verbose, help, version;
+    Texts ops, plugin;
+    int floatX; /* 0 unset, 1 float32, 2 float64 */
+    int errors; /* 0 text, 1 json */
+    int color;  /* 0 auto, 1 always, 2 never */
+    uint64_t max_memory;
+    const char *dump; /* hidden: options (completions), man */
+    Texts operands;   /* what is not an option */
+} Common;
+
+typedef struct Tool Tool;
+/* One invocation: what main has at hand. */
+typedef struct Run {
+    Session *s;
+    const Tool *tool;
+    Common *common;      /* = the settings */
+    const char *program; /* as it is called: the prefix that was installed */
+    int argc;
+    char **argv;
+} Run;
+struct Tool {
+    const char *name, *brief;
+    const char *operands; /* "[FILE] [NAME=VALUE...]" */
+    const char *formats;  /* of -O: "yaml|json|tlg|dot|tree|math" */
+    const Opt *opt;       /* without the common ones */
+    size_t nopt;
+    size_t settings;     /* bytes; Common is its first member */
+    bool writes_graph;   /* stdout carries a graph: an abort record when failing into a
+                            pipe */
+    bool (*run)(Run *r); /* does the work; false: diagnosed */
+};
+/* Parses, opens a session, runs, reports, and returns the exit status. The whole main
+ * of a tool. */
+int tool_main(const Tool *t, int argc, char **argv);
+
+/* The common rows, and a tool's own: i counts through both. NULL at the end. */
+const Opt *tool_option(const Tool *t, size_t i);
+bool tool_parse(Run *r, int argc, char **argv);
+void tool_help(const Tool *t, const char *program, Str *out);
+/* Hidden --dump=WHAT: "man" is the mdoc page's option list, "options" is lines for the
+ * completions. */
+bool tool_dump(const Run *r, const char *what, Str *out);
+
+/* FILE, "-" or nothing: the graph. */
+Graph *run_read(Run *r, const char *path);
+/* Writes g as -o, -O, -z and the terminal say, with a provenance record of this
+ * command. */
+bool run_write(Run *r, Graph *g);
+/* Plain text to stdout or -o. */
+bool run_print(Run *r, const Str *text);
+/* Splits "a,b" options into names. */
+size_t run_names(Run *r, const char *list, Sym **names);
+
+/* Diagnostics as text (with source line and caret) or JSON records, to stderr. */
+void report_all(Session *s, const char *program, bool json, bool color, int fd);
+void report_one(Session *s, const Diag *d, const char *program, bool json, bool color,
+                Str *out);
+
+#endif

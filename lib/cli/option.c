@@ -1,0 +1,218 @@
+/* Parsing the command line by its table. Options and operands may be mixed; "--" ends
+ * options; a long name may be shortened to what is unambiguous. Every text is
+ * registered as a source, so that errors in expressions point into it. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AT(field) offsetof(Common, field)
+static const Opt common[] = {
+    {"output", 'o', OPT_FILE, AT(output), "FILE",
+     "Write to FILE instead of standard output.", NULL},
+    {"format", 'O', OPT_ENUM, AT(format), NULL, "The format of what is written.", NULL},
+    {"zstd", 'z', OPT_LEVEL, AT(zstd), "N",
+     "Compress with zstd at level N (1 when left out).", NULL},
+    {"force", 'f', OPT_FLAG, AT(force), NULL, "Write binary to a terminal.", NULL},
+    {"no-provenance", 0, OPT_FLAG, AT(no_provenance), NULL,
+     "Leave the record of commands out of the graph.", NULL},
+    {"ops", 0, OPT_FILES, AT(ops), "FILE", "Add the ops of a text file.", NULL},
+    {"plugin", 0, OPT_FILES, AT(plugin), "FILE", "Add the types and ops of a plugin.",
+     NULL},
+    {"floatX", 0, OPT_ENUM, AT(floatX), "unset|float32|float64",
+     "The dtype of floats that nothing else decides; float64 if unset.", NULL},
+    {"max-memory", 0, OPT_SIZE, AT(max_memory), "SIZE",
+     "Refuse to use more memory for tensors; 90% of what there is if unset.", NULL},
+    {"errors", 0, OPT_ENUM, AT(errors), "text|json", "How errors are written.", NULL},
+    {"color", 0, OPT_ENUM, AT(color), "auto|always|never",
+     "Colour in errors; NO_COLOR is honoured.", NULL},
+    {"verbose", 'v', OPT_FLAG, AT(verbose), NULL, "Say more about what is done.", NULL},
+    {"version", 0, OPT_FLAG, AT(version), NULL, "Print the version and exit.", NULL},
+    {"help", 'h', OPT_FLAG, AT(help), NULL, "Print this help and exit.", NULL},
+    {"dump", 0, OPT_STR, AT(dump), NULL, NULL, NULL},
+};
+enum { NCOMMON = sizeof common / sizeof *common };
+
+const Opt *tool_option(const Tool *t, size_t i) {
+    if (i < t->nopt) return &t->opt[i];
+    return i - t->nopt < NCOMMON ? &common[i - t->nopt] : NULL;
+}
+
+static const char *values(const Run *r, const Opt *o) {
+    return o->at == AT(format) && o->kind == OPT_ENUM && !o->arg ? r->tool->formats
+                                                                 : o->arg;
+}
+
+/* ---- finding ---- */
+static bool no_option(Run *r, const char *name, size_t n) {
+    const char *word = arena_str(session_arena(r->s), name, n), *names[128];
+    size_t count = 0;
+    for (size_t i = 0; tool_option(r->tool, i) && count < 128; i++)
+        if (tool_option(r->tool, i)->help)
+            names[count++] = tool_option(r->tool, i)->name;
+    fail(r->s, NOWHERE, E_USAGE, "there is no option --%s", word);
+    const char *near = str_nearest(r->s, word, names, count);
+    if (near) note(r->s, NOWHERE, "did you mean --%s?", near);
+    return note(r->s, NOWHERE, "%s --help lists the options", r->program);
+}
+
+static const Opt *find_long(Run *r, const char *name, size_t n) {
+    const Opt *found = NULL;
+    for (size_t i = 0; tool_option(r->tool, i); i++) {
+        const Opt *o = tool_option(r->tool, i);
+        if (strncmp(o->name, name, n) != 0) continue;
+        if (o->name[n] == '\0') return o;
+        if (!o->help) continue;
+        if (found) {
+            fail(r->s, NOWHERE, E_USAGE, "--%.*s could be --%s or --%s", (int)n, name,
+                 found->name, o->name);
+            return NULL;
+        }
+        found = o;
+    }
+    if (!found) no_option(r, name, n);
+    return found;
+}
+
+static const Opt *find_short(Run *r, char key) {
+    for (size_t i = 0; tool_option(r->tool, i); i++)
+        if (tool_option(r->tool, i)->key == key) return tool_option(r->tool, i);
+    fail(r->s, NOWHERE, E_USAGE, "there is no option -%c", key);
+    note(r->s, NOWHERE, "%s --help lists the options", r->program);
+    return NULL;
+}
+
+/* ---- storing ---- */
+static bool wants(Run *r, const Opt *o, const char *what, const char *got) {
+    return fail(r->s, NOWHERE, E_USAGE, "--%s takes %s, not '%s'", o->name, what, got);
+}
+
+static bool store_enum(Run *r, const Opt *o, const char *v, int *at) {
+    size_t n = strlen(v);
+    int i = 0;
+    for (const char *p = values(r, o); p; i++) {
+        size_t len = strcspn(p, "|");
+        if (len == n && memcmp(p, v, n) == 0) return *at = i, true;
+        p = p[len] ? p + len + 1 : NULL;
+    }
+    return wants(r, o, arena_printf(session_arena(r->s), "one of %s", values(r, o)), v);
+}
+
+static bool store_int(Run *r, const Opt *o, const char *v, int64_t *at) {
+    bool negative = *v == '-', overflow = false;
+    uint64_t u;
+    const char *p = v + (negative || *v == '+');
+    size_t n = num_read_uint(p, strlen(p), &u, &overflow);
+    if (!n || p[n] || overflow || u > INT64_MAX) return wants(r, o, "an integer", v);
+    *at = negative ? -(int64_t)u : (int64_t)u;
+    return true;
+}
+
+static bool store_float(Run *r, const Opt *o, const char *v, double *at) {
+    size_t n = num_read_float(v, strlen(v), FLOAT64, at);
+    return (n && !v[n]) || wants(r, o, "a number", v);
+}
+
+static Text text_of(Run *r, const char *label, const char *v) {
+    size_t n = strlen(v);
+    uint32_t src = source_add(r->s, label, v, n);
+    return (Text){source_get(r->s, src)->text, {src, 0, (uint32_t)n}};
+}
+
+static bool store(Run *r, const Opt *o, const char *v) {
+    char *at = (char *)r->common + o->at;
+    void *field = at;
+    switch (o->kind) {
+    case OPT_FLAG:
+        *(bool *)field = true;
+        return true;
+    case OPT_INT:
+        return store_int(r, o, v, field);
+    case OPT_FLOAT:
+        return store_float(r, o, v, field);
+    case OPT_SIZE:
+        return num_read_size(v, field) || wants(r, o, "a size such as 512M or 10MB", v);
+    case OPT_STR:
+    case OPT_FILE:
+        *(const char **)field = v;
+        return true;
+    case OPT_LIST:
+    case OPT_FILES: {
+        Text t = text_of(r, arena_printf(session_arena(r->s), "--%s", o->name), v);
+        vec_push(r->s, (Texts *)field, t);
+        return true;
+    }
+    case OPT_ENUM:
+        return store_enum(r, o, v, field);
+    case OPT_LEVEL: {
+        int64_t level = 1;
+        if (v && !store_int(r, o, v, &level)) return false;
+        if (level < 1 || level > 19)
+            return wants(r, o, "a level from 1 to 19", v ? v : "");
+        *(int *)field = (int)level;
+        return true;
+    }
+    }
+    return false;
+}
+
+/* ---- walking ---- */
+static bool takes_value(const Opt *o) {
+    return o->kind != OPT_FLAG && o->kind != OPT_LEVEL;
+}
+
+static bool needs_value(Run *r, const Opt *o) {
+    const char *v = values(r, o);
+    return fail(r->s, NOWHERE, E_USAGE, "--%s needs %s", o->name, v ? v : "a value");
+}
+
+static bool parse_long(Run *r, int argc, char **argv, int *i) {
+    const char *name = argv[*i] + 2, *eq = strchr(name, '=');
+    const Opt *o = find_long(r, name, eq ? (size_t)(eq - name) : strlen(name));
+    if (!o) return false;
+    if (o->kind == OPT_FLAG && eq)
+        return fail(r->s, NOWHERE, E_USAGE, "--%s takes no value", o->name);
+    if (takes_value(o) && !eq && *i + 1 >= argc) return needs_value(r, o);
+    return store(r, o, eq ? eq + 1 : takes_value(o) ? argv[++*i] : NULL);
+}
+
+/* -f, -fz, -oFILE, -o FILE, -z3 */
+static bool parse_short(Run *r, int argc, char **argv, int *i) {
+    for (const char *p = argv[*i] + 1; *p; p++) {
+        const Opt *o = find_short(r, *p);
+        if (!o) return false;
+        if (o->kind == OPT_FLAG) {
+            store(r, o, NULL);
+        } else if (o->kind == OPT_LEVEL) {
+            size_t n = strspn(p + 1, "0123456789");
+            const char *v = n ? arena_str(session_arena(r->s), p + 1, n) : NULL;
+            if (!store(r, o, v)) return false;
+            p += n;
+        } else {
+            if (!p[1] && *i + 1 >= argc) return needs_value(r, o);
+            return store(r, o, p[1] ? p + 1 : argv[++*i]);
+        }
+    }
+    return true;
+}
+
+bool tool_parse(Run *r, int argc, char **argv) {
+    bool options = true;
+    r->common->format = -1;
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        bool ok = true;
+        if (!options || arg[0] != '-' || !arg[1]) {
+            Text t =
+                text_of(r, arena_printf(session_arena(r->s), "argument %d", i), arg);
+            vec_push(r->s, &r->common->operands, t);
+        } else if (strcmp(arg, "--") == 0) {
+            options = false;
+        } else {
+            ok = arg[1] == '-' ? parse_long(r, argc, argv, &i)
+                               : parse_short(r, argc, argv, &i);
+        }
+        if (!ok) return false;
+    }
+    return true;
+}

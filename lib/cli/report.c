@@ -1,0 +1,133 @@
+/* Diagnostics as people and programs read them: "tool: file:line:col: error[E_SHAPE]:
+ * message", the line, a caret, notes; or one JSON record a line
+ * (schemas/diag.schema.json). */
+#include "cli/cli.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_MAX_SHOWN = 160 };
+
+typedef struct Paint {
+    const char *error, *warning, *note, *caret, *off;
+} Paint;
+static const Paint plain = {"", "", "", "", ""};
+static const Paint colours = {"\033[1;31m", "\033[1;35m", "\033[1;36m", "\033[1;32m",
+                              "\033[0m"};
+
+static void put_place(Session *s, Span at, Str *out) {
+    const Source *src = source_get(s, at.source);
+    uint32_t line, col;
+    if (!src) return;
+    span_place(s, at, &line, &col);
+    str_visible(out, src->name, strlen(src->name));
+    str_printf(out, ":%u:%u: ", line, col);
+}
+
+static size_t columns(const char *p, size_t n) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)p[i] & 0xC0) != 0x80;
+    return count;
+}
+
+/* The line that the span begins in, cut to a window around it, and carets below. */
+static void put_line(Session *s, Span at, const Paint *paint, Str *out) {
+    const Source *src = source_get(s, at.source);
+    if (!src || at.begin > src->len) return;
+    size_t b = at.begin, begin = b, end = b;
+    while (begin > 0 && src->text[begin - 1] != '\n')
+        begin--;
+    while (end < src->len && src->text[end] != '\n')
+        end++;
+    if (begin == end) return;
+    if (b - begin > LINE_MAX_SHOWN / 2) begin = b - LINE_MAX_SHOWN / 2;
+    if (end - begin > LINE_MAX_SHOWN) end = begin + LINE_MAX_SHOWN;
+    while (begin < b && ((unsigned char)src->text[begin] & 0xC0) == 0x80)
+        begin++;
+    size_t stop = at.end < end ? at.end : end;
+    size_t width = stop > b ? columns(src->text + b, stop - b) : 1;
+    str_puts(out, "    ");
+    for (size_t i = begin; i < end; i++) {
+        unsigned char c = (unsigned char)src->text[i];
+        str_putc(out, c == '\t' ? ' ' : c < 32 || c == 127 ? '?' : (char)c);
+    }
+    str_printf(out, "\n    %*s%s", (int)columns(src->text + begin, b - begin), "",
+               paint->caret);
+    for (size_t i = 0; i < width; i++)
+        str_putc(out, '^');
+    str_printf(out, "%s\n", paint->off);
+}
+
+static void put_text(Session *s, const Diag *d, const char *program, const Paint *paint,
+                     Str *out) {
+    bool error = d->severity == DIAG_ERROR;
+    str_printf(out, "%s: ", program);
+    put_place(s, d->at, out);
+    str_printf(out, "%s%s[%s]:%s ", error ? paint->error : paint->warning,
+               error ? "error" : "warning", diag_name(d->code), paint->off);
+    str_visible(out, d->text, strlen(d->text));
+    str_putc(out, '\n');
+    put_line(s, d->at, paint, out);
+    for (const DiagNote *n = d->notes; n; n = n->next) {
+        str_puts(out, "  ");
+        put_place(s, n->at, out);
+        str_printf(out, "%snote:%s ", paint->note, paint->off);
+        str_visible(out, n->text, strlen(n->text));
+        str_putc(out, '\n');
+        put_line(s, n->at, paint, out);
+    }
+}
+
+static void json_place(Session *s, Span at, Str *out) {
+    const Source *src = source_get(s, at.source);
+    uint32_t line, col;
+    if (!src) return;
+    span_place(s, at, &line, &col);
+    str_puts(out, ", \"file\": ");
+    str_json(out, src->name, strlen(src->name));
+    str_printf(out, ", \"line\": %u, \"column\": %u", line, col);
+    if (at.end > at.begin && at.end <= src->len) {
+        str_puts(out, ", \"text\": ");
+        str_json(out, src->text + at.begin, at.end - at.begin);
+    }
+}
+
+static void put_json(Session *s, const Diag *d, const char *program, Str *out) {
+    str_puts(out, "{\"tool\": ");
+    str_json(out, program, strlen(program));
+    str_printf(
+        out, ", \"severity\": \"%s\", \"code\": \"%s\", \"exit\": %d, \"message\": ",
+        d->severity == DIAG_ERROR ? "error" : "warning", diag_name(d->code), d->exit);
+    str_json(out, d->text, strlen(d->text));
+    json_place(s, d->at, out);
+    str_puts(out, ", \"notes\": [");
+    for (const DiagNote *n = d->notes; n; n = n->next) {
+        str_puts(out, n == d->notes ? "{\"message\": " : ", {\"message\": ");
+        str_json(out, n->text, strlen(n->text));
+        json_place(s, n->at, out);
+        str_putc(out, '}');
+    }
+    str_puts(out, "]}\n");
+}
+
+void report_one(Session *s, const Diag *d, const char *program, bool json, bool color,
+                Str *out) {
+    if (d->code == E_UPSTREAM) return; /* the tool that failed has said it */
+    if (json)
+        put_json(s, d, program, out);
+    else
+        put_text(s, d, program, color ? &colours : &plain, out);
+}
+
+void report_all(Session *s, const char *program, bool json, bool color, int fd) {
+    Str out = STR(s);
+    for (size_t i = 0; i < diag_count(s); i++)
+        report_one(s, diag_get(s, i), program, json, color, &out);
+    for (size_t done = 0; done < out.n;) {
+        ssize_t n = write(fd, out.p + done, out.n - done);
+        if (n <= 0) break;
+        done += (size_t)n;
+    }
+    str_free(&out);
+}
