@@ -61,9 +61,7 @@ void arena_reset(Arena *a) {
 }
 
 static Block *add_block(Arena *a, Block **list, size_t size) {
-    size_t total;
-    if (!size_add(size, sizeof(Block), &total))
-        total = SIZE_MAX; /* which malloc refuses */
+    size_t total = size + sizeof(Block); /* arena_alloc refused what is too much */
     Block *b = mem_alloc(a->s, total);
     *b = (Block){*list, size};
     *list = b;
@@ -82,7 +80,7 @@ static void *alloc_in_new_block(Arena *a, size_t size) {
 }
 
 void *arena_alloc(Arena *a, size_t size) {
-    if (size > SIZE_MAX - 2 * ALIGN) return mem_alloc(a->s, SIZE_MAX);
+    if (size > SIZE_MAX / 2) session_panic(a->s, diag_exit(E_MEM), "out of memory");
     size = size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
     if (size > (size_t)(a->end - a->at)) return alloc_in_new_block(a, size);
     void *p = a->at;

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024, SPINS = 2000 };
+enum { THREADS_MAX = 1024, SPINS = 300 };
 
 typedef struct Job {
     ChunkFn *fn;
@@ -134,7 +134,10 @@ static void open_job(Pool *p, Job job) {
     p->open = true;
     atomic_store(&p->next, 0);
     atomic_fetch_add(&p->generation, 1);
-    pthread_cond_broadcast(&p->wake);
+    if (job.n > p->started)
+        pthread_cond_broadcast(&p->wake);
+    else
+        for (size_t i = 1; i < job.n; i++) pthread_cond_signal(&p->wake);
     pthread_mutex_unlock(&p->lock);
 }
 
