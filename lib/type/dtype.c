@@ -1,0 +1,97 @@
+/* Element types: their facts from dtype.def, and what two of them become when they
+ * meet. */
+#include "type/type.h"
+
+#include <string.h>
+
+typedef struct DTypeRow {
+    const char *name;
+    DKind kind;
+    uint8_t size;
+} DTypeRow;
+static const DTypeRow rows[DT_N] = {
+#define DTYPE(NAME, name, ctype, kind, size, npy) {#name, kind, size},
+#include "type/dtype.def"
+#undef DTYPE
+};
+
+const char *dtype_name(DType d) {
+    return d == DT_NONE ? "none" : rows[d].name;
+}
+size_t dtype_size(DType d) {
+    return rows[d].size;
+}
+DKind dtype_kind(DType d) {
+    return rows[d].kind;
+}
+
+DType dtype_find(const char *p, size_t n) {
+    for (int d = 0; d < DT_N; d++)
+        if (strlen(rows[d].name) == n && memcmp(rows[d].name, p, n) == 0)
+            return (DType)d;
+    return DT_NONE;
+}
+
+DType dtype_real(DType d) {
+    return d == DT_COMPLEX64 ? DT_FLOAT32 : d == DT_COMPLEX128 ? DT_FLOAT64 : d;
+}
+
+/* The float that holds every value of a small integer; float64 for the large ones. */
+static DType float_of_int(DType d) {
+    return rows[d].size == 1 ? DT_FLOAT16 : rows[d].size == 2 ? DT_FLOAT32 : DT_FLOAT64;
+}
+static DType complex_of(DType real) {
+    return real == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64;
+}
+static DType wider(DType a, DType b) {
+    return a > b ? a : b; /* within a kind the numbers rise with the size */
+}
+static DType uint_with_int(DType u, DType i) {
+    if (rows[u].size < rows[i].size) return i;
+    switch (rows[u].size) {
+    case 1:
+        return DT_INT16;
+    case 2:
+        return DT_INT32;
+    case 4:
+        return DT_INT64;
+    default:
+        return DT_FLOAT64; /* no integer holds both */
+    }
+}
+
+DType dtype_promote(DType a, DType b) {
+    DKind ka = rows[a].kind, kb = rows[b].kind;
+    if (ka > kb) return dtype_promote(b, a);
+    if (ka == kb) return wider(a, b);
+    if (ka == K_BOOL) return b;
+    if (kb == K_INT) return uint_with_int(a, b);
+    if (kb == K_COMPLEX) return complex_of(dtype_promote(a, dtype_real(b)));
+    return wider(float_of_int(a), b);
+}
+
+static DType float_default(DType floatX) {
+    return floatX == DT_NONE ? DT_FLOAT64 : floatX;
+}
+
+DType dtype_inexact(DType d, DType floatX) {
+    return dtype_is_inexact(d) ? d : float_default(floatX);
+}
+
+DType dtype_weak(DType d, DKind k, DType floatX) {
+    DKind of = rows[d].kind;
+    if (k == K_UINT) k = K_INT; /* signed or not, an integer is one class */
+    if (of == K_UINT) of = K_INT;
+    if (of >= k) return d;
+    if (k == K_INT) return DT_INT64;
+    if (k == K_FLOAT) return float_default(floatX);
+    return complex_of(dtype_inexact(d, floatX));
+}
+
+void dtype_int_range(DType d, int64_t *lo, uint64_t *hi) {
+    unsigned bits = rows[d].size * 8U;
+    if (rows[d].kind == K_BOOL) bits = 1;
+    bool is_signed = rows[d].kind == K_INT;
+    *hi = UINT64_MAX >> (64 - bits + is_signed);
+    *lo = is_signed ? -(int64_t)*hi - 1 : 0;
+}

@@ -1,0 +1,388 @@
+/* Types as text, both ways: what type_text writes, type_parse reads. */
+#include "type/type.h"
+
+#include <string.h>
+
+enum { LIST_DEPTH_MAX = 64 };
+
+/* ---- writing ---- */
+
+void dim_text(Session *s, Dim d, Str *out) {
+    if (dim_is_known(d))
+        str_printf(out, "%lld", (long long)d);
+    else if (dim_is_named(d))
+        str_puts(out, sym_text(s, dim_sym(d)));
+    else
+        str_putc(out, '?');
+}
+
+static void tensor_type_text(Session *s, const Type *t, Str *out) {
+    str_puts(out, dtype_name(t->dtype));
+    for (int i = 0; i < t->ndim; i++) {
+        str_puts(out, i ? ", " : "[");
+        dim_text(s, t->dim[i], out);
+    }
+    if (t->ndim) str_putc(out, ']');
+}
+
+static void quote(const char *p, Str *out) {
+    str_putc(out, '\'');
+    for (; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c == '\n')
+            str_puts(out, "\\n");
+        else if (c < 0x20 || c == 0x7F)
+            str_printf(out, "\\x%02x", c);
+        else {
+            if (c == '\'' || c == '\\') str_putc(out, '\\');
+            str_putc(out, *p);
+        }
+    }
+    str_putc(out, '\'');
+}
+
+static void flat_text(Session *s, const Type *t, Str *out) {
+    switch (t->kind) {
+    case TYPE_TENSOR:
+        tensor_type_text(s, t, out);
+        break;
+    case TYPE_SPARSE:
+        str_printf(out, "sparse('%s', ", t->why);
+        tensor_type_text(s, t, out);
+        str_putc(out, ')');
+        break;
+    case TYPE_NULL:
+        str_puts(out, "null(");
+        quote(t->why ? t->why : "", out);
+        str_putc(out, ')');
+        break;
+    case TYPE_RANDOM:
+        str_puts(out, "random");
+        break;
+    case TYPE_SLICE:
+        str_puts(out, "slice");
+        break;
+    case TYPE_NONE:
+        str_puts(out, "none");
+        break;
+    case TYPE_DISCONNECTED:
+        str_puts(out, "disconnected");
+        break;
+    case TYPE_PLUGIN:
+        str_printf(out, "plugin#%u", t->id);
+        break;
+    case TYPE_LIST:
+        break;
+    }
+}
+
+void type_text(Session *s, const Type *t, Str *out) {
+    int depth = 0;
+    for (; t->kind == TYPE_LIST; t = t->elem, depth++)
+        str_puts(out, "list(");
+    flat_text(s, t, out);
+    while (depth-- > 0)
+        str_putc(out, ')');
+}
+
+const char *type_str(Session *s, const Type *t) {
+    Str b = STR(s);
+    type_text(s, t, &b);
+    const char *text = sym_text(s, sym_n(s, str_text(&b), b.n));
+    str_free(&b);
+    return text;
+}
+
+/* ---- reading ---- */
+
+typedef struct TypeReader {
+    Session *s;
+    const char *p;
+    size_t n, i;
+    Span at;
+} TypeReader;
+
+/* The place of bytes [from, to) of the text, if the span covers it byte for byte. */
+static Span place(const TypeReader *r, size_t from, size_t to) {
+    if (r->at.source == 0 || r->at.end - r->at.begin != r->n) return r->at;
+    return (Span){r->at.source, r->at.begin + (uint32_t)from,
+                  r->at.begin + (uint32_t)to};
+}
+
+static char peek(const TypeReader *r) {
+    return r->i < r->n ? r->p[r->i] : '\0';
+}
+static void skip_blanks(TypeReader *r) {
+    while (r->i < r->n && (r->p[r->i] == ' ' || r->p[r->i] == '\t' ||
+                           r->p[r->i] == '\n' || r->p[r->i] == '\r'))
+        r->i++;
+}
+static bool take(TypeReader *r, char c) {
+    skip_blanks(r);
+    if (peek(r) != c || r->i >= r->n) return false;
+    r->i++;
+    return true;
+}
+
+static bool expected(const TypeReader *r, const char *what) {
+    Str got = STR(r->s);
+    if (r->i >= r->n)
+        str_puts(&got, "the end of the text");
+    else {
+        str_putc(&got, '\'');
+        str_visible(&got, r->p + r->i, 1);
+        str_putc(&got, '\'');
+    }
+    size_t end = r->i < r->n ? r->i + 1 : r->n;
+    fail(r->s, place(r, r->i, end), E_SYNTAX, "expected %s in a type, got %s", what,
+         str_text(&got));
+    str_free(&got);
+    return false;
+}
+
+static bool want(TypeReader *r, char c, const char *what) {
+    return take(r, c) || expected(r, what);
+}
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* An ASCII identifier at the cursor; its length, 0 if there is none. */
+static size_t take_word(TypeReader *r, size_t *from) {
+    skip_blanks(r);
+    *from = r->i;
+    if (!is_letter(peek(r))) return 0;
+    while (is_letter(peek(r)) || is_digit(peek(r)))
+        r->i++;
+    return r->i - *from;
+}
+
+/* What a dim can't be called: it shares its name space with variables. */
+static bool is_reserved(const char *p, size_t n) {
+    static const char *const words[] = {
+        "False",  "None",     "True",     "and",    "as",   "assert", "async", "await",
+        "break",  "class",    "continue", "def",    "del",  "elif",   "else",  "except",
+        "for",    "from",     "finally",  "global", "if",   "import", "in",    "is",
+        "lambda", "nonlocal", "not",      "or",     "pass", "raise",  "try",   "return",
+        "while",  "with",     "yield",    "inf",    "nan",  "pi",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == n && memcmp(words[i], p, n) == 0) return true;
+    return false;
+}
+
+static bool read_dim_name(TypeReader *r, Dim *dim) {
+    size_t from, n = take_word(r, &from);
+    const char *p = r->p + from;
+    if (is_reserved(p, n))
+        return fail(r->s, place(r, from, r->i), E_SYNTAX,
+                    "%.*s can't be a dim: a dim is an integer, a name, or ? where it "
+                    "is not known",
+                    (int)n, p);
+    *dim = DIM_NAMED(sym_n(r->s, p, n));
+    return true;
+}
+
+static bool read_dim_number(TypeReader *r, Dim *dim) {
+    uint64_t v = 0;
+    bool overflow = false;
+    size_t from = r->i, n = num_read_uint(r->p + from, r->n - from, &v, &overflow);
+    if (n == 0) return expected(r, "a dim");
+    r->i += n;
+    if (is_letter(peek(r)) || peek(r) == '.')
+        return expected(r, "',' or ']' after a dim");
+    if (overflow || v > INT64_MAX)
+        return fail(r->s, place(r, from, r->i), E_SHAPE, "the dim %.*s is too large",
+                    (int)n, r->p + from);
+    *dim = (Dim)v;
+    return true;
+}
+
+static bool read_dim(TypeReader *r, Dim *dim) {
+    skip_blanks(r);
+    if (take(r, '?')) return *dim = DIM_UNKNOWN, true;
+    if (is_letter(peek(r))) return read_dim_name(r, dim);
+    if (is_digit(peek(r))) return read_dim_number(r, dim);
+    return expected(r, "a dim (an integer, a name or ?)");
+}
+
+/* After '[': dims up to ']'. */
+static bool read_dims(TypeReader *r, Dim *dim, int *ndim) {
+    size_t from = r->i - 1;
+    *ndim = 0;
+    do {
+        if (*ndim > 0 && take(r, ']')) return true; /* a comma at the end */
+        if (*ndim == MAX_NDIM)
+            return fail(r->s, place(r, from, r->n), E_SHAPE,
+                        "a tensor has at most %d dims", MAX_NDIM);
+        if (!read_dim(r, &dim[*ndim])) return false;
+        ++*ndim;
+    } while (take(r, ','));
+    return want(r, ']', "',' or ']' after a dim");
+}
+
+static bool unknown_dtype(const TypeReader *r, size_t from) {
+    static const char *const names[] = {
+#define DTYPE(NAME, name, ctype, kind, size, npy) #name,
+#include "type/dtype.def"
+#undef DTYPE
+        "floatX", "random", "list", "sparse", "null", "none", "slice", "disconnected",
+    };
+    Str word = STR(r->s);
+    str_add(&word, r->p + from, r->i - from);
+    const char *near =
+        str_nearest(r->s, str_text(&word), names, sizeof names / sizeof *names);
+    fail(r->s, place(r, from, r->i), E_DTYPE, "there is no type '%s'%s%s%s",
+         str_text(&word), near ? "; did you mean " : "", near ? near : "",
+         near ? "?" : "");
+    str_free(&word);
+    return false;
+}
+
+static DType session_floatX(Session *s) {
+    int d = session_options(s)->floatX;
+    return d < 0 ? DT_FLOAT64 : (DType)d;
+}
+
+static bool word_is(const TypeReader *r, size_t from, const char *word) {
+    size_t n = strlen(word);
+    return r->i - from == n && memcmp(r->p + from, word, n) == 0;
+}
+
+/* dtype, or dtype[dims]; its first word is [from, r->i). */
+static const Type *read_tensor(TypeReader *r, size_t from) {
+    Dim dim[MAX_NDIM];
+    int ndim = 0;
+    DType d = word_is(r, from, "floatX") ? session_floatX(r->s)
+                                         : dtype_find(r->p + from, r->i - from);
+    if (d == DT_NONE) return unknown_dtype(r, from), NULL;
+    if (take(r, '[') && !read_dims(r, dim, &ndim)) return NULL;
+    return type_tensor(r->s, d, ndim, dim);
+}
+
+static int hex_digit(char c) {
+    return is_digit(c)            ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* One character of a string, escapes resolved; 0 is not among them. */
+static bool read_char(TypeReader *r, Str *out) {
+    char c = r->p[r->i++];
+    if (c != '\\') return str_putc(out, c), true;
+    c = peek(r);
+    if (c == 'x' && r->i + 2 < r->n) {
+        int hi = hex_digit(r->p[r->i + 1]), lo = hex_digit(r->p[r->i + 2]);
+        if (hi < 0 || lo < 0 || hi + lo == 0) return expected(r, "\\xHH");
+        r->i += 3;
+        return str_putc(out, (char)(hi * 16 + lo)), true;
+    }
+    if (c != '\\' && c != '\'' && c != '"' && c != 'n' && c != 't')
+        return expected(r, "an escape of a string");
+    r->i++;
+    str_putc(out, c == 'n' ? '\n' : c == 't' ? '\t' : c);
+    return true;
+}
+
+static bool read_string(TypeReader *r, Str *out) {
+    skip_blanks(r);
+    char mark = peek(r);
+    if (mark != '\'' && mark != '"') return expected(r, "a string in quotes");
+    r->i++;
+    while (r->i < r->n && peek(r) != mark)
+        if (!read_char(r, out)) return false;
+    return want(r, mark, "the closing quote of a string");
+}
+
+static const Type *read_null(TypeReader *r) {
+    Str why = STR(r->s);
+    const Type *t = NULL;
+    if (want(r, '(', "'(' after null") && read_string(r, &why) &&
+        want(r, ')', "')' after the reason"))
+        t = type_null(r->s, str_text(&why));
+    str_free(&why);
+    return t;
+}
+
+static bool is_sparse_dtype(DType d) {
+    return d != DT_BOOL && d != DT_FLOAT16;
+}
+
+static const Type *sparse_of(TypeReader *r, size_t from, const char *format,
+                             const Type *t) {
+    Span at = place(r, from, r->i);
+    if (strcmp(format, "csr") != 0 && strcmp(format, "csc") != 0)
+        return fail(r->s, at, E_TYPE, "a sparse format is 'csr' or 'csc', not '%s'",
+                    format),
+               NULL;
+    if (t->ndim != 2)
+        return fail(r->s, at, E_SHAPE, "a sparse matrix has 2 dims, not %d", t->ndim),
+               NULL;
+    if (!is_sparse_dtype(t->dtype))
+        return fail(r->s, at, E_DTYPE, "a sparse matrix can't hold %s",
+                    dtype_name(t->dtype)),
+               NULL;
+    return type_sparse(r->s, format, t->dtype, t->dim);
+}
+
+static const Type *read_sparse(TypeReader *r, size_t from) {
+    Str format = STR(r->s);
+    const Type *t = NULL;
+    size_t word;
+    if (want(r, '(', "'(' after sparse") && read_string(r, &format) &&
+        want(r, ',', "',' after the format")) {
+        take_word(r, &word);
+        t = read_tensor(r, word);
+        if (t && !want(r, ')', "')' after sparse")) t = NULL;
+        if (t) t = sparse_of(r, from, str_text(&format), t);
+    }
+    str_free(&format);
+    return t;
+}
+
+/* Anything but a list; its first word is [from, r->i). */
+static const Type *read_flat(TypeReader *r, size_t from) {
+    static const struct {
+        const char *word;
+        TypeKind kind;
+    } simple[] = {{"random", TYPE_RANDOM},
+                  {"slice", TYPE_SLICE},
+                  {"none", TYPE_NONE},
+                  {"disconnected", TYPE_DISCONNECTED}};
+    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
+        if (word_is(r, from, simple[i].word)) return type_simple(r->s, simple[i].kind);
+    if (word_is(r, from, "null")) return read_null(r);
+    if (word_is(r, from, "sparse")) return read_sparse(r, from);
+    return read_tensor(r, from);
+}
+
+static const Type *read_type(TypeReader *r) {
+    size_t from, n;
+    int depth = 0;
+    while ((n = take_word(r, &from)) > 0 && word_is(r, from, "list")) {
+        if (++depth > LIST_DEPTH_MAX)
+            return fail(r->s, place(r, from, r->i), E_LIMIT,
+                        "lists nest at most %d deep", LIST_DEPTH_MAX),
+                   NULL;
+        if (!want(r, '(', "'(' after list")) return NULL;
+    }
+    if (n == 0) return expected(r, "the name of a dtype"), NULL;
+    const Type *t = read_flat(r, from);
+    for (; t && depth > 0; depth--)
+        t = want(r, ')', "')' after list") ? type_list(r->s, t) : NULL;
+    return t;
+}
+
+const Type *type_parse(Session *s, const char *p, size_t n, Span at) {
+    TypeReader r = {.s = s, .p = p, .n = n, .at = at};
+    const Type *t = read_type(&r);
+    if (!t) return NULL;
+    skip_blanks(&r);
+    if (r.i < n) return expected(&r, "the end of the type"), NULL;
+    return t;
+}

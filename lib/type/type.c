@@ -1,0 +1,173 @@
+/* Types are interned: a table in the session finds an equal one, so that equality is
+ * equality of pointers and a type lives as long as the session. */
+#include "type/type.h"
+
+#include <string.h>
+
+typedef struct TypeTable {
+    Arena *arena;
+    Index index;
+    Vec(const Type *) types; /* by id */
+} TypeTable;
+
+static void table_free(void *p) {
+    TypeTable *tab = p;
+    index_free(&tab->index);
+    vec_free(&tab->types);
+    arena_free(tab->arena);
+    mem_free(tab);
+}
+
+static TypeTable *table(Session *s) {
+    TypeTable *tab = session_slot(s, SLOT_TYPES);
+    if (tab) return tab;
+    tab = mem_zalloc(s, 1, sizeof *tab);
+    tab->arena = arena_new(s);
+    tab->index = INDEX(s);
+    session_set_slot(s, SLOT_TYPES, tab, table_free);
+    return tab;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool type_same(const Type *a, const Type *b) {
+    return a->kind == b->kind && a->dtype == b->dtype && a->ndim == b->ndim &&
+           a->elem == b->elem && a->cls == b->cls && same_text(a->why, b->why) &&
+           (a->ndim == 0 ||
+            memcmp(a->dim, b->dim, (size_t)a->ndim * sizeof *a->dim) == 0);
+}
+
+typedef struct Wanted {
+    const TypeTable *tab;
+    const Type *type;
+} Wanted;
+static bool is_wanted(const void *ctx, uint32_t id) {
+    const Wanted *w = ctx;
+    return type_same(w->tab->types.p[id], w->type);
+}
+
+static uint64_t type_hash(const Type *t) {
+    uint64_t h = hash_mix((uint64_t)t->kind, (uint64_t)t->dtype);
+    h = hash_mix(h, (uint64_t)t->ndim);
+    for (int i = 0; i < t->ndim; i++)
+        h = hash_mix(h, (uint64_t)t->dim[i]);
+    h = hash_mix(h, (uint64_t)(uintptr_t)t->elem);
+    h = hash_mix(h, (uint64_t)(uintptr_t)t->cls);
+    return t->why ? hash_bytes(t->why, strlen(t->why), h) : h;
+}
+
+static const Type *intern(Session *s, const Type *t) {
+    TypeTable *tab = table(s);
+    uint64_t h = type_hash(t);
+    Wanted w = {tab, t};
+    uint32_t id = index_find(&tab->index, h, is_wanted, &w);
+    if (id != UINT32_MAX) return tab->types.p[id];
+    Type *own = arena_copy(tab->arena, t, sizeof *t);
+    size_t dims = (size_t)t->ndim * sizeof *t->dim;
+    own->dim = dims ? arena_copy(tab->arena, t->dim, dims) : NULL;
+    own->why = t->why ? arena_str(tab->arena, t->why, strlen(t->why)) : NULL;
+    own->id = (uint32_t)tab->types.n;
+    vec_push(s, &tab->types, own);
+    index_add(&tab->index, h, own->id);
+    return own;
+}
+
+const Type *type_tensor(Session *s, DType d, int ndim, const Dim *dim) {
+    if (ndim < 0 || ndim > MAX_NDIM) bug("a type of %d dims", ndim);
+    return intern(s,
+                  &(Type){.kind = TYPE_TENSOR, .dtype = d, .ndim = ndim, .dim = dim});
+}
+const Type *type_scalar(Session *s, DType d) {
+    return type_tensor(s, d, 0, NULL);
+}
+const Type *type_simple(Session *s, TypeKind k) {
+    return intern(s, &(Type){.kind = k, .dtype = DT_NONE});
+}
+const Type *type_null(Session *s, const char *why) {
+    return intern(s, &(Type){.kind = TYPE_NULL, .dtype = DT_NONE, .why = why});
+}
+const Type *type_list(Session *s, const Type *elem) {
+    return intern(s, &(Type){.kind = TYPE_LIST, .dtype = DT_NONE, .elem = elem});
+}
+const Type *type_sparse(Session *s, const char *format, DType d, const Dim dim[2]) {
+    return intern(
+        s,
+        &(Type){.kind = TYPE_SPARSE, .dtype = d, .ndim = 2, .dim = dim, .why = format});
+}
+const Type *type_plugin(Session *s, const void *cls) {
+    return intern(s, &(Type){.kind = TYPE_PLUGIN, .dtype = DT_NONE, .cls = cls});
+}
+
+const Type *type_with_dtype(Session *s, const Type *t, DType d) {
+    Type changed = *t;
+    changed.dtype = d;
+    return intern(s, &changed);
+}
+
+/* Lists are compared by what they hold in the end. */
+static bool strip_lists(const Type **a, const Type **b) {
+    while ((*a)->kind == TYPE_LIST && (*b)->kind == TYPE_LIST) {
+        *a = (*a)->elem;
+        *b = (*b)->elem;
+    }
+    return (*a)->kind == (*b)->kind;
+}
+
+/* Both tensors or both sparse, and alike but for their dims. */
+static bool same_layout(const Type *a, const Type *b) {
+    return (a->kind == TYPE_TENSOR || a->kind == TYPE_SPARSE) && a->dtype == b->dtype &&
+           a->ndim == b->ndim && same_text(a->why, b->why);
+}
+
+bool type_in_same_class(const Type *a, const Type *b) {
+    if (a == b) return true;
+    if (!strip_lists(&a, &b)) return false;
+    if (a == b || a->kind == TYPE_NULL) return true;
+    if (!same_layout(a, b)) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if ((a->dim[i] == 1) != (b->dim[i] == 1)) return false;
+    return true;
+}
+
+bool type_is_super(const Type *a, const Type *b) {
+    if (a == b) return true;
+    if (!strip_lists(&a, &b)) return false;
+    if (a == b || a->kind == TYPE_NULL) return true;
+    if (!same_layout(a, b)) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (dim_is_known(a->dim[i]) && a->dim[i] != b->dim[i]) return false;
+    return true;
+}
+
+const Type *type_meet(Session *s, const Type *a, const Type *b) {
+    if (a == b) return a;
+    const Type *whole = a;
+    Dim dim[MAX_NDIM];
+    if (!strip_lists(&a, &b)) return NULL;
+    if (a == b || a->kind == TYPE_NULL) return whole;
+    if (!same_layout(a, b)) return NULL;
+    for (int i = 0; i < a->ndim; i++) {
+        if (!dim_may_equal(a->dim[i], b->dim[i])) return NULL;
+        dim[i] = dim_meet(a->dim[i], b->dim[i]);
+    }
+    Type met = *a;
+    met.dim = dim;
+    const Type *t = intern(s, &met);
+    for (; whole->kind == TYPE_LIST; whole = whole->elem)
+        t = type_list(s, t);
+    return t;
+}
+
+int64_t type_size(const Type *t) {
+    if (t->kind != TYPE_TENSOR && t->kind != TYPE_SPARSE) return -1;
+    bool empty = false, fits = true;
+    int64_t n = 1;
+    for (int i = 0; i < t->ndim; i++) {
+        if (!dim_is_known(t->dim[i])) return -1;
+        empty |= t->dim[i] == 0;
+        fits = fits && i64_mul(n, t->dim[i], &n);
+    }
+    return empty ? 0 : fits ? n : -1;
+}
