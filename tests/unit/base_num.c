@@ -248,6 +248,28 @@ static void test_form(void) {
     CHECK_STR(written(0x1p-24, FLOAT16), "6e-08");
 }
 
+/* Each power of ten that the tables hold, and its neighbours. */
+static void test_powers(void) {
+    int bad = 0, unused = 0;
+    for (int e = -345; e <= 310; e++) {
+        char text[64];
+        snprintf(text, sizeof text, "1e%d", e);
+        double v = strtod(text, NULL), next = nextafter(v, HUGE_VAL);
+        bad += !same(read_as(text, FLOAT64), v);
+        if (v > 0 && isfinite(next)) {
+            check_shortest(v, FLOAT64, &bad, &bad);
+            check_shortest(next, FLOAT64, &bad, &unused);
+        }
+        snprintf(text, sizeof text, "17976931348623157081e%d", e);
+        bad += !same(read_as(text, FLOAT64), strtod(text, NULL));
+    }
+    for (int e = -1074; e < 1024; e++)
+        check_shortest(ldexp(1, e), FLOAT64, &bad, &bad);
+    for (int e = -149; e < 128; e++)
+        check_shortest(ldexp(1, e), FLOAT32, &bad, &bad);
+    CHECK(bad == 0, "%d", bad);
+}
+
 static void test_read_form(void) {
     static const struct {
         const char *text;
@@ -341,6 +363,7 @@ int main(void) {
     test_random_floats();
     test_random_texts();
     test_form();
+    test_powers();
     test_read_form();
     test_integers();
     test_sizes();
