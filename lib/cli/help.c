@@ -1,0 +1,96 @@
+/* --help, and the hidden --dump that man pages and completions are made from: the same
+ * table as parsing. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const char *argument(const Tool *t, const Opt *o) {
+    if (o->kind == OPT_ENUM && !o->arg) return t->formats;
+    return o->arg;
+}
+
+/* "unset|" in front of an enum's words is the state before the option, not a word to
+ * type. */
+static const char *shown(const Tool *t, const Opt *o) {
+    const char *a = argument(t, o);
+    return a && strncmp(a, "unset|", 6) == 0 ? a + 6 : a;
+}
+
+static void help_option(const Tool *t, const Opt *o, Str *out) {
+    Str left = STR(out->s);
+    str_printf(&left, o->key ? "  -%c, " : "      ", o->key);
+    str_printf(&left, "--%s", o->name);
+    const char *arg = shown(t, o);
+    if (arg) str_printf(&left, o->kind == OPT_LEVEL ? "[=%s]" : " %s", arg);
+    if (left.n < 30)
+        str_printf(out, "%-30s %s\n", str_text(&left), o->help);
+    else
+        str_printf(out, "%s\n%-30s %s\n", str_text(&left), "", o->help);
+    str_free(&left);
+}
+
+void tool_help(const Tool *t, const char *program, Str *out) {
+    str_printf(out, "usage: %s [options] %s\n%s\n\n", program, t->operands, t->brief);
+    for (size_t i = 0; tool_option(t, i); i++)
+        if (tool_option(t, i)->help) help_option(t, tool_option(t, i), out);
+    str_printf(out, "\nThe manual: man %s\n", program);
+}
+
+static void dump_options(const Tool *t, Str *out) {
+    str_printf(out, "tool\t%s\t%s\t%s\n", t->name, t->operands, t->brief);
+    static const char *const kinds[] = {
+        [OPT_FLAG] = "flag",  [OPT_INT] = "int",     [OPT_FLOAT] = "float",
+        [OPT_SIZE] = "size",  [OPT_STR] = "str",     [OPT_FILE] = "file",
+        [OPT_LIST] = "list",  [OPT_FILES] = "files", [OPT_ENUM] = "enum",
+        [OPT_LEVEL] = "level"};
+    for (size_t i = 0; tool_option(t, i); i++) {
+        const Opt *o = tool_option(t, i);
+        if (!o->help) continue;
+        const char *arg = shown(t, o);
+        char key[2] = {o->key ? o->key : '-', 0};
+        str_printf(out, "option\t%s\t%s\t%s\t%s\t%s\t%s\n", o->name, key,
+                   kinds[o->kind], arg ? arg : "-", o->from ? o->from : "-", o->help);
+    }
+}
+
+/* mdoc: a hyphen that is typed is \-; a backslash is \e; a leading dot is hidden. */
+static void mdoc_text(const char *p, Str *out) {
+    if (*p == '.' || *p == '\'') str_puts(out, "\\&");
+    for (; *p; p++) {
+        if (*p == '\\')
+            str_puts(out, "\\e");
+        else if (*p == '-')
+            str_puts(out, "\\-");
+        else
+            str_putc(out, *p);
+    }
+}
+
+static void dump_man(const Tool *t, Str *out) {
+    str_puts(out, ".Bl -tag -width Ds\n");
+    for (size_t i = 0; tool_option(t, i); i++) {
+        const Opt *o = tool_option(t, i);
+        if (!o->help) continue;
+        const char *arg = shown(t, o);
+        str_puts(out, ".It ");
+        if (o->key) str_printf(out, "Fl %c , ", o->key);
+        str_puts(out, "Fl \\-");
+        mdoc_text(o->name, out);
+        if (arg && o->kind == OPT_ENUM)
+            str_puts(out, " Cm "), mdoc_text(arg, out);
+        else if (arg && o->kind == OPT_LEVEL)
+            str_printf(out, " Ns Op = Ns Ar %s", arg);
+        else if (arg)
+            str_puts(out, " Ar "), mdoc_text(arg, out);
+        str_putc(out, '\n');
+        mdoc_text(o->help, out);
+        str_putc(out, '\n');
+    }
+    str_puts(out, ".El\n");
+}
+
+bool tool_dump(const Run *r, const char *what, Str *out) {
+    if (strcmp(what, "options") == 0) return dump_options(r->tool, out), true;
+    if (strcmp(what, "man") == 0) return dump_man(r->tool, out), true;
+    return fail(r->s, NOWHERE, E_USAGE, "--dump takes man or options, not '%s'", what);
+}

@@ -1,0 +1,136 @@
+/* A tool from start to exit: session, options, work, report. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Only a signal handler needs to find the session without being told. */
+static Session *interrupted; /* cli only: the library has no globals */
+
+static void on_signal(int sig) {
+    if (interrupted) writer_unlink_all(interrupted);
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void catch_signals(Session *s) {
+    interrupted = s;
+    static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU};
+    for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
+        struct sigaction old, act = {.sa_handler = on_signal};
+        sigaction(caught[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) sigaction(caught[i], &act, NULL);
+    }
+}
+
+static void say(const char *text) {
+    size_t n = strlen(text);
+    while (n) {
+        ssize_t done = write(STDERR_FILENO, text, n);
+        if (done <= 0) return;
+        text += done;
+        n -= (size_t)done;
+    }
+}
+
+_Noreturn static void panic(void *ctx, int status, const char *message) {
+    const Run *r = ctx;
+    if (r->s) writer_unlink_all(r->s);
+    say(r->program);
+    say(status == 70 ? ": internal error: " : ": ");
+    say(message);
+    say(status == 70
+            ? "\nThis is a bug in thunkline; please report it with the command line.\n"
+            : "\n");
+    _exit(status);
+}
+
+static bool want_color(const Common *c) {
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (c->color) return c->color == 1;
+    return isatty(STDERR_FILENO) && !(no && *no) &&
+           !(term && strcmp(term, "dumb") == 0);
+}
+
+/* What follows a failure: the report, and in a pipe a record that makes the next tool
+ * end, too. */
+static int failed(Run *r) {
+    const Diag *first = diag_first_error(r->s);
+    int status = first ? first->exit : 70;
+    report_all(r->s, r->program, r->common->errors == 1, want_color(r->common),
+               STDERR_FILENO);
+    const char *out = r->common->output;
+    if (r->tool->writes_graph && (!out || strcmp(out, "-") == 0) &&
+        !isatty(STDOUT_FILENO) && r->common->format < 0)
+        io_write_abort(r->s, "-", status);
+    return status;
+}
+
+static bool information(Run *r, bool *done) {
+    Common *c = r->common;
+    Str out = STR(r->s);
+    *done = c->help || c->version || c->dump;
+    bool ok = true;
+    if (c->help)
+        tool_help(r->tool, r->program, &out);
+    else if (c->version)
+        str_printf(&out, "%s (thunkline) %s: %s\n", r->program, TL_VERSION,
+                   r->tool->brief);
+    else if (c->dump)
+        ok = tool_dump(r, c->dump, &out);
+    if (*done && ok) {
+        c->output = NULL;
+        ok = run_print(r, &out);
+    }
+    str_free(&out);
+    return ok;
+}
+
+static void settle(Run *r) {
+    Options *o = session_options(r->s);
+    if (r->common->floatX) o->floatX = r->common->floatX == 1 ? DT_FLOAT32 : DT_FLOAT64;
+    o->max_memory = r->common->max_memory;
+    o->verbose = r->common->verbose;
+    const char *cpu = getenv("THUNKLINE_CPU");
+    if (cpu)
+        o->cpu_level = strcmp(cpu, "avx512") == 0 ? 2
+                       : strcmp(cpu, "avx2") == 0 ? 1
+                                                  : 0;
+}
+
+static bool work(Run *r, int argc, char **argv) {
+    bool done;
+    if (!tool_parse(r, argc, argv) || !information(r, &done)) return false;
+    if (done) return true;
+    settle(r);
+    return r->tool->run(r);
+}
+
+int tool_main(const Tool *t, int argc, char **argv) {
+    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+    Run r = {.tool = t,
+             .argc = argc,
+             .argv = argv,
+             .program = slash  ? slash + 1
+                        : argc ? argv[0]
+                               : t->name};
+    r.common = calloc(1, t->settings);
+    if (!r.common) panic(&r, 6, "out of memory");
+    r.s = session_new(panic, &r);
+    catch_signals(r.s);
+    bool ok = work(&r, argc, argv);
+    int status = ok ? 0 : failed(&r);
+    if (ok && diag_count(r.s))
+        report_all(r.s, r.program, r.common->errors == 1, want_color(r.common),
+                   STDERR_FILENO);
+    interrupted = NULL;
+    session_free(r.s);
+    mem_free(r.common->ops.p);
+    mem_free(r.common->plugin.p);
+    mem_free(r.common->operands.p);
+    free(r.common);
+    return status;
+}
