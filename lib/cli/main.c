@@ -89,24 +89,30 @@ static bool information(Run *r, bool *done) {
     return ok;
 }
 
-static void settle(Run *r) {
+/* THUNKLINE_CPU forces the kernels of a lesser CPU, for tests and comparisons. */
+static bool pick_cpu(Session *s) {
+    static const char *const levels[] = {"baseline", "avx2", "avx512"};
+    const char *cpu = getenv("THUNKLINE_CPU");
+    if (!cpu || !*cpu) return true;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(cpu, levels[i]) == 0) return session_options(s)->cpu_level = i, true;
+    return fail(s, NOWHERE, E_USAGE,
+                "THUNKLINE_CPU is '%s', not baseline, avx2 or avx512", cpu);
+}
+
+static bool settle(Run *r) {
     Options *o = session_options(r->s);
     if (r->common->floatX) o->floatX = r->common->floatX == 1 ? DT_FLOAT32 : DT_FLOAT64;
     o->max_memory = r->common->max_memory;
     o->verbose = r->common->verbose;
-    const char *cpu = getenv("THUNKLINE_CPU");
-    if (cpu)
-        o->cpu_level = strcmp(cpu, "avx512") == 0 ? 2
-                       : strcmp(cpu, "avx2") == 0 ? 1
-                                                  : 0;
+    return pick_cpu(r->s);
 }
 
 static bool work(Run *r, int argc, char **argv) {
     bool done;
     if (!tool_parse(r, argc, argv) || !information(r, &done)) return false;
     if (done) return true;
-    settle(r);
-    return r->tool->run(r);
+    return settle(r) && r->tool->run(r);
 }
 
 int tool_main(const Tool *t, int argc, char **argv) {

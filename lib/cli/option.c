@@ -47,9 +47,9 @@ static const char *values(const Run *r, const Opt *o) {
 static bool no_option(Run *r, const char *name, size_t n) {
     const char *word = arena_str(session_arena(r->s), name, n), *names[128];
     size_t count = 0;
-    for (size_t i = 0; tool_option(r->tool, i) && count < 128; i++)
-        if (tool_option(r->tool, i)->help)
-            names[count++] = tool_option(r->tool, i)->name;
+    const Opt *o = tool_option(r->tool, 0);
+    for (; o && count < 128; o = tool_option(r->tool, count))
+        names[count++] = o->name;
     fail(r->s, NOWHERE, E_USAGE, "there is no option --%s", word);
     const char *near = str_nearest(r->s, word, names, count);
     if (near) note(r->s, NOWHERE, "did you mean --%s?", near);

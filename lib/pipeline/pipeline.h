@@ -1,0 +1,62 @@
+/* What the tools do, as library calls: a session with all rows, edits, derivatives by
+ * name, values for inputs, runs with steps and batches, checks. Each tool's main is its
+ * option table and one of these. */
+#ifndef PIPELINE_PIPELINE_H
+#define PIPELINE_PIPELINE_H
+
+#include "ad/ad.h"
+#include "io/io.h"
+#include "rewrite/rewrite.h"
+#include "vm/vm.h"
+
+/* A session in which every row offers its services. */
+Session *pipeline_session(PanicFn *panic, void *ctx);
+
+/* Finds a variable by its name, then an output by its label: E_UNKNOWN at `at` with
+ * suggestions. */
+bool find_var(Graph *g, const char *name, size_t n, Span at, Var *v);
+/* "a, b" as variables. */
+bool find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v);
+
+/* ---- gload ---- */
+typedef struct Edit {
+    size_t nexpr, ninput, nshared, nupdate, nset, nrename, ndim, nnarrow;
+    const Span *expr, *input, *shared, *update, *set, *rename, *dim, *narrow;
+    const char *outputs; /* "a,b": keep these outputs, or make them of variables */
+    Span outputs_at;
+    bool auto_inputs; /* a new graph: undeclared names are floatX scalars */
+} Edit;
+/* Applies edits in place where it can, else returns a new graph and frees g. NULL:
+ * diagnosed, g freed. */
+Graph *graph_edit(Graph *g, const Edit *e);
+/* Puts several graphs together; names must differ (see prefix). Frees the parts. */
+Graph *graph_join(Session *s, size_t n, Graph **parts, Span at);
+bool graph_prefix(Graph *g, const char *prefix);
+/* The table of --info. */
+void graph_info(Graph *g, bool json, Str *out);
+/* --list-ops, --op, --list-types. */
+bool list_ops(Session *s, const char *glob, Str *out);
+bool show_op(Session *s, const char *name, Span at, Str *out);
+void list_types(Session *s, Str *out);
+
+/* ---- ggrad ---- */
+typedef struct Derive {
+    const char *cost, *vjp, *jvp;
+    const char *wrt, *cotangent, *tangents, *known, *constant, *name;
+    Span at; /* of the option that decides, for errors */
+    bool by_pullback, only;
+    GradOptions how;
+} Derive;
+bool graph_derive(Graph *g, const Derive *d);
+
+/* ---- values ---- */
+/* A VALUE of the command line for a variable of type t (NULL: any): compiled for its
+ * receiver, then through the type's filter.
+ * "@F", "@F:key", "@F[index]" read files, "@-" is npy on stdin. Dims of t bind at the
+ * run. */
+bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
+                   Value *out);
+/* Splits "name=VALUE"; false if it isn't one. */
+bool value_split(Span text, Session *s, Span *name, Span *value);
+
+#endif
