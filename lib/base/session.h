@@ -15,7 +15,9 @@ typedef void PanicFn(void *ctx, int exit, const char *message);
 typedef enum Slot {
     SLOT_TYPES,    /* type: interned types */
     SLOT_VALUE,    /* value: memory accounting */
-    SLOT_OPS,      /* op: ops from files and plugins, parsed signatures, text caches */
+    SLOT_PROPS,    /* graph: interned props */
+    SLOT_OPS,      /* op: the names of ops, those from files and plugins, parsed signatures */
+    SLOT_TEXTS,    /* op: parsed texts of the rows */
     SLOT_SERVICES, /* op: what higher rows offer to lower ones (op/services.h) */
     SLOT_RULES,    /* rewrite: parsed rule sets */
     SLOT_BLAS,     /* ops: libraries opened on first use */

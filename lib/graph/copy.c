@@ -1,0 +1,320 @@
+/* Copying what is live. A forward map may lead to larger ids, so the order is found
+ * anew: variables are taken by ascending id, and whatever an Apply still misses is
+ * copied just before it, from a stack of its own. Without a map that is the old order.
+ */
+#include "graph/graph_impl.h"
+
+#include <string.h>
+
+typedef struct Frame {
+    ApplyId a;
+    uint32_t next; /* the input to look at */
+} Frame;
+
+typedef struct Copy {
+    Graph *dst;
+    const Graph *src;
+    Wanted *wanted;
+    bool intern;
+    Var *to;       /* where each variable leads; NULL: to itself */
+    Var *id;       /* each variable's own copy */
+    uint8_t *need; /* by variable: leaves; by Apply in need_apply */
+    uint8_t *need_apply;
+    uint8_t *open; /* Applies on the stack */
+    Vec(Frame) stack;
+    Vec(Var) in;
+} Copy;
+
+/* ---- single nodes ---- */
+
+static void copy_ref(Graph *dst, Leaf *to, const Leaf *from) {
+    if (!from->ref || to->ref) return;
+    to->ref = arena_str(dst->arena, from->ref, strlen(from->ref));
+    if (from->ref_key)
+        to->ref_key = arena_str(dst->arena, from->ref_key, strlen(from->ref_key));
+}
+
+Var copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
+    const Type *t = var_type(src, v);
+    LeafKind kind = var_leaf(src, v);
+    uint32_t number = src->var[v].owner; /* src may be dst: its arrays may move */
+    Var x = VAR_NONE;
+    if (kind == LEAF_DIM) return graph_dim(dst, src->leaf[number].name);
+    if (kind == LEAF_INPUT) return graph_input(dst, src->leaf[number].name, t);
+    if (kind == LEAF_SHARED) {
+        x = graph_shared(dst, src->leaf[number].name, t);
+        value_copy_view(&var_leafrec(dst, x)->value, &src->leaf[number].value);
+    } else {
+        Value value = src->leaf[number].value; /* borrowed */
+        x = const_leaf(dst, t, &value, intern);
+        copy_ref(dst, var_leafrec(dst, x), &src->leaf[number]);
+    }
+    return x;
+}
+
+Var copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in, bool intern) {
+    Apply r = src->apply[a];
+    const Type *one[8] = {NULL}, **out = one;
+    if (r.nout > 8) out = mem_zalloc(dst->s, r.nout, sizeof *out);
+    for (Var k = 0; k < r.nout; k++)
+        out[k] = var_type(src, r.out + k);
+    Var v = graph_apply(dst, r.op, r.props, r.nin, in, r.nout, out, intern,
+                        r.serial != 0, src->origin[a]);
+    if (out != one) mem_free(out);
+    return v;
+}
+
+/* ---- functions ---- */
+
+void want_function(Wanted *w, Sym name) {
+    if (name == 0 || map_get(&w->seen, name, NULL) || !graph_function(w->src, name))
+        return;
+    map_put(&w->seen, name, 1);
+    vec_push(w->src->s, &w->todo, name);
+}
+
+void want_props(Wanted *w, const Props *p) {
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->p[i].kind == P_GRAPH) want_function(w, p->p[i].sym);
+}
+
+void wanted_free(Wanted *w) {
+    map_free(&w->seen);
+    vec_free(&w->todo);
+}
+
+/* ---- forwarding ---- */
+
+/* Where v leads in the end; the way is shortened for the next who asks. */
+static Var lead(const Copy *c, Var v) {
+    if (!c->to || v == VAR_NONE) return v;
+    Var end = v;
+    for (uint32_t steps = 0; c->to[end] != end; end = c->to[end])
+        if (steps++ > c->src->nvar) bug("variables replace each other in a cycle");
+    while (c->to[v] != end) {
+        Var next = c->to[v];
+        c->to[v] = end;
+        v = next;
+    }
+    return end;
+}
+
+/* ---- what is needed ---- */
+
+static void need(Copy *c, Var v) {
+    v = lead(c, v);
+    if (v == VAR_NONE || c->need[v]) return;
+    c->need[v] = 1;
+    ApplyId a = var_owner(c->src, v);
+    if (a == APPLY_NONE || c->need_apply[a]) return;
+    c->need_apply[a] = 1;
+    vec_push(c->src->s, &c->stack, ((Frame){a, 0}));
+}
+
+static void need_all(Copy *c) {
+    while (c->stack.n > 0) {
+        ApplyId a = c->stack.p[--c->stack.n].a;
+        for (uint32_t k = 0; k < c->src->apply[a].nin; k++)
+            need(c, apply_in(c->src, a)[k]);
+    }
+}
+
+static void need_run(Copy *c) {
+    const Graph *g = c->src;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        need(c, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        need(c, g->updates.p[i].value);
+    for (size_t i = 0; i < g->effects.n; i++) {
+        ApplyId a = g->effects.p[i];
+        if (!c->need_apply[a]) vec_push(g->s, &c->stack, ((Frame){a, 0}));
+        c->need_apply[a] = 1;
+    }
+    need(c, g->until);
+}
+
+static void need_roots(Copy *c, unsigned roots) {
+    const Graph *g = c->src;
+    if (roots & ROOTS_RUN) need_run(c);
+    for (size_t i = 0; i < g->shared.n; i++)
+        if (roots & ROOTS_INIT) need(c, var_leafrec(g, g->shared.p[i])->init);
+    for (size_t i = 0; roots & ROOTS_NAMED && i < g->names.n; i++)
+        need(c, g->names.p[i].var);
+    need_all(c);
+}
+
+/* ---- copying ---- */
+
+static void emit_leaf(Copy *c, Var v) {
+    if (c->id[v] == VAR_NONE) c->id[v] = copy_leaf(c->dst, c->src, v, c->intern);
+}
+
+static void emit_apply(Copy *c, ApplyId a) {
+    const Apply *r = &c->src->apply[a];
+    c->in.n = 0;
+    for (uint32_t k = 0; k < r->nin; k++)
+        vec_push(c->src->s, &c->in, c->id[lead(c, apply_in(c->src, a)[k])]);
+    Var first = copy_apply(c->dst, c->src, a, c->in.p, c->intern);
+    for (Var k = 0; k < r->nout; k++)
+        c->id[r->out + k] = first + k;
+    if (c->wanted) want_props(c->wanted, r->props);
+}
+
+static void open_apply(Copy *c, ApplyId a) {
+    if (c->open[a]) bug("a variable was replaced by one that depends on it");
+    c->open[a] = 1;
+    vec_push(c->src->s, &c->stack, ((Frame){a, 0}));
+}
+
+/* Copies Apply a after everything that it needs. */
+static void emit_with_inputs(Copy *c, ApplyId a) {
+    open_apply(c, a);
+    while (c->stack.n > 0) {
+        Frame *f = &c->stack.p[c->stack.n - 1];
+        if (f->next == c->src->apply[f->a].nin) {
+            emit_apply(c, f->a);
+            c->stack.n--;
+            continue;
+        }
+        Var v = lead(c, apply_in(c->src, f->a)[f->next++]);
+        ApplyId owner = var_owner(c->src, v);
+        if (owner == APPLY_NONE)
+            emit_leaf(c, v);
+        else if (c->id[v] == VAR_NONE)
+            open_apply(c, owner);
+    }
+}
+
+static void emit_all(Copy *c) {
+    for (Var v = 0; v < c->src->nvar; v++) {
+        ApplyId a = var_owner(c->src, v);
+        LeafKind leaf = var_leaf(c->src, v);
+        if (a == APPLY_NONE) {
+            if (c->need[v] || leaf == LEAF_INPUT || leaf == LEAF_SHARED)
+                emit_leaf(c, v);
+        } else if (c->need_apply[a] && c->id[v] == VAR_NONE) {
+            emit_with_inputs(c, a);
+        }
+    }
+}
+
+/* ---- the interface ---- */
+
+static Var new_id(const Copy *c, Var v) {
+    return v == VAR_NONE ? VAR_NONE : c->id[lead(c, v)];
+}
+
+static void copy_names(Copy *c) {
+    for (size_t i = 0; i < c->src->names.n; i++) {
+        VarName n = c->src->names.p[i];
+        LeafKind leaf = var_leaf(c->src, n.var);
+        bool own = leaf == LEAF_INPUT || leaf == LEAF_SHARED;
+        Var v = own ? c->id[n.var] : new_id(c, n.var);
+        if (v != VAR_NONE && graph_find(c->dst, n.name) == VAR_NONE)
+            graph_name(c->dst, v, n.name);
+    }
+}
+
+static void copy_interface(Copy *c, unsigned roots) {
+    Graph *d = c->dst;
+    const Graph *g = c->src;
+    for (size_t i = 0; roots & ROOTS_INIT && i < g->shared.n; i++) {
+        Var v = g->shared.p[i];
+        var_leafrec(d, c->id[v])->init = new_id(c, var_leafrec(g, v)->init);
+    }
+    copy_names(c);
+    if (!(roots & ROOTS_RUN)) return;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        vec_push(d->s, &d->outputs,
+                 ((Output){g->outputs.p[i].label, new_id(c, g->outputs.p[i].var)}));
+    for (size_t i = 0; i < g->updates.n; i++) {
+        Update u = g->updates.p[i];
+        vec_push(d->s, &d->updates, ((Update){c->id[u.shared], new_id(c, u.value)}));
+    }
+    for (size_t i = 0; i < g->effects.n; i++)
+        vec_push(d->s, &d->effects, var_owner(d, c->id[g->apply[g->effects.p[i]].out]));
+    d->until = new_id(c, g->until);
+}
+
+static const char *copy_str(Graph *d, const char *text) {
+    return text ? arena_str(d->arena, text, strlen(text)) : NULL;
+}
+
+static void copy_facts(Graph *d, const Graph *g) {
+    d->name = g->name;
+    d->doc = copy_str(d, g->doc);
+    d->folder = copy_str(d, g->folder);
+    d->floatX = g->floatX;
+    d->fused = g->fused;
+    d->pullback = g->pullback;
+    d->pushforward = g->pushforward;
+    for (size_t i = 0; i < g->steps.n; i++) {
+        Step x = g->steps.p[i];
+        vec_push(
+            d->s, &d->steps,
+            ((Step){copy_str(d, x.tool), copy_str(d, x.version), copy_str(d, x.args)}));
+    }
+    for (size_t i = 0; i < g->modes.n; i++)
+        vec_push(d->s, &d->modes, g->modes.p[i]);
+}
+
+static void copy_body(Graph *dst, const Graph *src, unsigned roots, const Var *forward,
+                      bool intern, Var *map, Wanted *w) {
+    Arena *a = arena_new(src->s);
+    Copy c = {.dst = dst, .src = src, .wanted = w, .intern = intern};
+    size_t n = src->nvar;
+    if (forward) c.to = arena_copy(a, forward, n * sizeof *forward);
+    c.id = NEW_N(a, n, Var);
+    memset(c.id, 0xFF, n * sizeof *c.id);
+    c.need = NEW_N(a, n, uint8_t);
+    c.need_apply = NEW_N(a, src->napply, uint8_t);
+    c.open = NEW_N(a, src->napply, uint8_t);
+    copy_facts(dst, src);
+    need_roots(&c, roots);
+    emit_all(&c);
+    copy_interface(&c, roots);
+    for (Var v = 0; map && v < src->nvar; v++)
+        map[v] = new_id(&c, v);
+    if (w) {
+        want_function(w, src->pullback);
+        want_function(w, src->pushforward);
+    }
+    vec_free(&c.stack);
+    vec_free(&c.in);
+    arena_free(a);
+}
+
+void copy_function(Graph *dst, Wanted *w, Sym name, unsigned roots, bool intern) {
+    Graph *f = graph_function_new(dst->main, name);
+    copy_body(f, graph_function(w->src, name), roots, NULL, intern, NULL, w);
+}
+
+/* Functions come in the order of the original, whatever order they were found in. */
+static void sort_functions(Graph *dst, const Graph *src) {
+    size_t n = 0;
+    Graph **found = mem_zalloc(dst->s, src->functions.n, sizeof *found);
+    for (size_t i = 0; i < src->functions.n; i++) {
+        Graph *f = graph_function(dst, src->functions.p[i]->name);
+        if (f) found[n++] = f;
+    }
+    if (n != dst->functions.n) bug("%zu functions became %zu", dst->functions.n, n);
+    for (size_t i = 0; i < n; i++) {
+        dst->functions.p[i] = found[i];
+        map_put(&dst->priv->function, found[i]->name, i);
+    }
+    mem_free(found);
+}
+
+Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern,
+                  Var *map) {
+    Graph *d = graph_new(g->s);
+    Wanted w = {.src = g->main, .seen = MAP(g->s)};
+    copy_body(d, g, roots, forward, intern, map, &w);
+    for (size_t i = 0; roots & ROOTS_NAMED && i < g->functions.n; i++)
+        want_function(&w, g->functions.p[i]->name);
+    for (size_t i = 0; i < w.todo.n; i++)
+        copy_function(d, &w, w.todo.p[i], roots | ROOTS_RUN, intern);
+    sort_functions(d, g->main);
+    wanted_free(&w);
+    return d;
+}

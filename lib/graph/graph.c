@@ -1,0 +1,384 @@
+/* The store: appending leaves and Applies to arrays that double, and names. Nothing
+ * that was appended changes or moves to another number. */
+#include "graph/graph_impl.h"
+
+#include <string.h>
+
+enum { EXIT_LIMIT = 6, FIRST_CAP = 16 };
+static const uint32_t max_nodes = UINT32_C(1) << 31;
+
+/* ---- life ---- */
+
+static Graph *graph_blank(Session *s) {
+    Graph *g = mem_zalloc(s, 1, sizeof *g);
+    struct GraphPriv *p = mem_zalloc(s, 1, sizeof *p);
+    p->name = MAP(s);
+    p->preferred = MAP(s);
+    p->dim = MAP(s);
+    p->function = MAP(s);
+    p->apply_index = INDEX(s);
+    p->const_index = INDEX(s);
+    g->s = s;
+    g->arena = arena_new(s);
+    g->priv = p;
+    g->main = g;
+    g->until = VAR_NONE;
+    g->floatX = DT_NONE;
+    return g;
+}
+
+Graph *graph_new(Session *s) {
+    return graph_blank(s);
+}
+
+Graph *graph_function_new(Graph *main, Sym name) {
+    if (main->main != main) main = main->main;
+    if (graph_function(main, name)) bug("function %s exists", sym_text(main->s, name));
+    Graph *f = graph_blank(main->s);
+    f->main = main;
+    f->name = name;
+    f->floatX = main->floatX;
+    map_put(&main->priv->function, name, main->functions.n);
+    vec_push(main->s, &main->functions, f);
+    return f;
+}
+
+Graph *graph_function(const Graph *g, Sym name) {
+    uint64_t i;
+    return map_get(&g->main->priv->function, name, &i) ? g->main->functions.p[i] : NULL;
+}
+
+static void priv_free(struct GraphPriv *p) {
+    map_free(&p->name);
+    map_free(&p->preferred);
+    map_free(&p->dim);
+    map_free(&p->function);
+    index_free(&p->apply_index);
+    index_free(&p->const_index);
+    mem_free(p);
+}
+
+static void free_one(Graph *g) {
+    for (uint32_t i = 0; i < g->nleaf; i++)
+        value_unref(&g->leaf[i].value);
+    mem_free(g->var);
+    mem_free(g->apply);
+    mem_free(g->in);
+    mem_free(g->leaf);
+    mem_free(g->origin);
+    vec_free(&g->inputs);
+    vec_free(&g->shared);
+    vec_free(&g->outputs);
+    vec_free(&g->updates);
+    vec_free(&g->effects);
+    vec_free(&g->names);
+    vec_free(&g->functions);
+    vec_free(&g->steps);
+    vec_free(&g->modes);
+    priv_free(g->priv);
+    arena_free(g->arena);
+    mem_free(g);
+}
+
+void graph_free(Graph *g) {
+    if (!g) return;
+    if (g->main != g) bug("a function is freed with its main graph");
+    for (size_t i = 0; i < g->functions.n; i++)
+        free_one(g->functions.p[i]);
+    free_one(g);
+}
+
+/* ---- growth ---- */
+
+static uint32_t grown(Session *s, uint32_t cap, uint64_t need) {
+    if (need > max_nodes)
+        session_panic(s, EXIT_LIMIT, "a graph has more than 2^31 nodes");
+    uint64_t n = cap ? (uint64_t)cap * 2 : FIRST_CAP;
+    return (uint32_t)(n < need ? need : n);
+}
+
+static void room_var(Graph *g, uint32_t extra) {
+    uint64_t need = (uint64_t)g->nvar + extra;
+    if (need <= g->priv->var_cap) return;
+    uint32_t cap = g->priv->var_cap = grown(g->s, g->priv->var_cap, need);
+    g->var = mem_realloc(g->s, g->var, cap, sizeof *g->var);
+}
+
+static void room_apply(Graph *g, uint32_t extra) {
+    uint64_t need = (uint64_t)g->napply + extra;
+    if (need <= g->priv->apply_cap) return;
+    uint32_t cap = g->priv->apply_cap = grown(g->s, g->priv->apply_cap, need);
+    g->apply = mem_realloc(g->s, g->apply, cap, sizeof *g->apply);
+    g->origin = mem_realloc(g->s, g->origin, cap, sizeof *g->origin);
+}
+
+static void room_in(Graph *g, uint32_t extra) {
+    uint64_t need = (uint64_t)g->nin + extra;
+    if (need <= g->priv->in_cap) return;
+    uint32_t cap = g->priv->in_cap = grown(g->s, g->priv->in_cap, need);
+    g->in = mem_realloc(g->s, g->in, cap, sizeof *g->in);
+}
+
+static void room_leaf(Graph *g) {
+    uint64_t need = (uint64_t)g->nleaf + 1;
+    if (need <= g->priv->leaf_cap) return;
+    uint32_t cap = g->priv->leaf_cap = grown(g->s, g->priv->leaf_cap, need);
+    g->leaf = mem_realloc(g->s, g->leaf, cap, sizeof *g->leaf);
+}
+
+void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
+    room_apply(g, napply);
+    room_var(g, nvar);
+    room_in(g, nin);
+}
+
+/* ---- leaves ---- */
+
+static Var leaf_new(Graph *g, LeafKind kind, const Type *t, Sym name) {
+    room_var(g, 1);
+    room_leaf(g);
+    Var v = g->nvar++;
+    g->var[v] = (VarRec){.type = t, .owner = g->nleaf, .leaf = (uint16_t)kind};
+    g->leaf[g->nleaf++] = (Leaf){.var = v, .name = name, .init = VAR_NONE};
+    return v;
+}
+
+Var graph_input(Graph *g, Sym name, const Type *t) {
+    Var v = leaf_new(g, LEAF_INPUT, t, name);
+    vec_push(g->s, &g->inputs, v);
+    graph_name(g, v, name);
+    return v;
+}
+
+Var graph_shared(Graph *g, Sym name, const Type *t) {
+    Var v = leaf_new(g, LEAF_SHARED, t, name);
+    vec_push(g->s, &g->shared, v);
+    graph_name(g, v, name);
+    return v;
+}
+
+Var graph_dim(Graph *g, Sym name) {
+    uint64_t have;
+    if (map_get(&g->priv->dim, name, &have)) return (Var)have;
+    Var v = leaf_new(g, LEAF_DIM, type_scalar(g->s, DT_INT64), name);
+    map_put(&g->priv->dim, name, v);
+    return v;
+}
+
+void graph_retype_leaf(Graph *g, Var leaf, const Type *t) {
+    if (var_leaf(g, leaf) == LEAF_NOT) bug("variable %u is not a leaf", leaf);
+    g->var[leaf].type = t;
+}
+
+const Tensor *var_const(const Graph *g, Var v) {
+    if (!var_is_const(g, v) || var_type(g, v)->kind != TYPE_TENSOR) return NULL;
+    return &var_leafrec(g, v)->value.t;
+}
+
+/* ---- interning: the tables are made when first asked for, and then cover what was
+ * appended before ---- */
+
+bool same_value(const Value *a, const Value *b) {
+    if (a->kind != b->kind || a->obj != b->obj) return false;
+    if (!a->t.data || !b->t.data) return a->t.data == b->t.data;
+    return tensor_identical(&a->t, &b->t);
+}
+
+typedef struct ConstKey {
+    const Graph *g;
+    const Type *type;
+    const Value *value;
+} ConstKey;
+
+static bool const_same(const void *ctx, uint32_t leaf) {
+    const ConstKey *k = ctx;
+    const Leaf *have = &k->g->leaf[leaf];
+    return k->g->var[have->var].type == k->type && same_value(&have->value, k->value);
+}
+
+static uint64_t const_hash(const Type *t, const Value *v) {
+    return hash_mix(t->id,
+                    v->t.data ? tensor_hash(&v->t) : (uint64_t)(uintptr_t)v->obj);
+}
+
+typedef struct ApplyKey {
+    const Graph *g;
+    const Op *op;
+    const Props *props;
+    size_t nin;
+    const Var *in;
+} ApplyKey;
+
+static bool apply_same(const void *ctx, uint32_t id) {
+    const ApplyKey *k = ctx;
+    const Apply *a = &k->g->apply[id];
+    return a->op == k->op && a->props == k->props && a->nin == k->nin &&
+           (k->nin == 0 ||
+            memcmp(apply_in(k->g, id), k->in, k->nin * sizeof *k->in) == 0);
+}
+
+static uint64_t apply_hash(const ApplyKey *k) {
+    uint64_t h = hash_mix((uint64_t)(uintptr_t)k->op, k->props->id);
+    for (size_t i = 0; i < k->nin; i++)
+        h = hash_mix(h, k->in[i]);
+    return h;
+}
+
+static ApplyKey key_of(const Graph *g, ApplyId a) {
+    const Apply *r = &g->apply[a];
+    return (ApplyKey){g, r->op, r->props, r->nin, apply_in(g, a)};
+}
+
+static void index_leaf(Graph *g, uint32_t leaf) {
+    const Leaf *l = &g->leaf[leaf];
+    const VarRec *v = &g->var[l->var];
+    if (v->leaf == LEAF_CONST)
+        index_add(&g->priv->const_index, const_hash(v->type, &l->value), leaf);
+}
+
+static void index_apply(Graph *g, ApplyId a) {
+    if (g->apply[a].serial) return;
+    ApplyKey k = key_of(g, a);
+    index_add(&g->priv->apply_index, apply_hash(&k), a);
+}
+
+static void start_interning(Graph *g) {
+    if (g->priv->interning) return;
+    g->priv->interning = true;
+    for (uint32_t i = 0; i < g->nleaf; i++)
+        index_leaf(g, i);
+    for (ApplyId a = 0; a < g->napply; a++)
+        index_apply(g, a);
+}
+
+Var const_leaf(Graph *g, const Type *t, const Value *v, bool intern) {
+    if (intern) {
+        start_interning(g);
+        ConstKey k = {g, t, v};
+        uint32_t have =
+            index_find(&g->priv->const_index, const_hash(t, v), const_same, &k);
+        if (have != UINT32_MAX) return g->leaf[have].var;
+    }
+    Var x = leaf_new(g, LEAF_CONST, t, 0);
+    value_copy_view(&var_leafrec(g, x)->value, v);
+    if (g->priv->interning) index_leaf(g, g->nleaf - 1);
+    return x;
+}
+
+Var graph_const(Graph *g, const Tensor *v, bool intern) {
+    Value value = {.kind = TYPE_TENSOR, .t = *v};
+    return const_leaf(g, type_tensor(g->s, v->dtype, v->ndim, v->shape), &value,
+                      intern);
+}
+
+Var graph_const_value(Graph *g, const Type *t, const Value *v) {
+    return const_leaf(g, t, v, false);
+}
+
+/* ---- Applies ---- */
+
+static void check_apply(const Graph *g, size_t nin, const Var *in, size_t nout) {
+    if (nout == 0 || nout > UINT16_MAX || nin > UINT16_MAX)
+        bug("an Apply of %zu inputs and %zu outputs", nin, nout);
+    for (size_t i = 0; i < nin; i++)
+        if (in[i] >= g->nvar)
+            bug("input %zu of an Apply is variable %u of %u", i, in[i], g->nvar);
+}
+
+static Var append_apply(Graph *g, const ApplyKey *k, size_t nout,
+                        const Type *const *out) {
+    room_apply(g, 1);
+    room_var(g, (uint32_t)nout);
+    room_in(g, (uint32_t)k->nin);
+    Apply *a = &g->apply[g->napply];
+    *a = (Apply){.op = k->op,
+                 .props = k->props,
+                 .in = g->nin,
+                 .out = g->nvar,
+                 .nin = (uint16_t)k->nin,
+                 .nout = (uint16_t)nout};
+    for (size_t i = 0; i < k->nin; i++)
+        g->in[g->nin++] = k->in[i];
+    for (size_t i = 0; i < nout; i++)
+        g->var[g->nvar++] =
+            (VarRec){.type = out[i], .owner = g->napply, .index = (uint16_t)i};
+    g->napply++;
+    return a->out;
+}
+
+Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
+                size_t nout, const Type *const *out, bool intern, bool serial,
+                Origin from) {
+    check_apply(g, nin, in, nout);
+    ApplyKey k = {g, op, props, nin, in};
+    if (intern && !serial) {
+        start_interning(g);
+        ApplyId have =
+            index_find(&g->priv->apply_index, apply_hash(&k), apply_same, &k);
+        if (have != UINT32_MAX) return g->apply[have].out;
+    }
+    Var first = append_apply(g, &k, nout, out);
+    ApplyId a = g->napply - 1;
+    g->origin[a] = from;
+    if (serial)
+        g->apply[a].serial = ++g->priv->serial;
+    else if (g->priv->interning)
+        index_apply(g, a);
+    return first;
+}
+
+/* ---- names ---- */
+
+Var graph_find(const Graph *g, Sym name) {
+    uint64_t v;
+    if (map_get(&g->priv->name, name, &v) && v != VAR_NONE) return (Var)v;
+    return map_get(&g->priv->dim, name, &v) ? (Var)v : VAR_NONE;
+}
+
+void graph_name(Graph *g, Var v, Sym name) {
+    if (name == 0 || graph_find(g, name) != VAR_NONE)
+        bug("the name \"%s\" is taken", sym_text(g->s, name));
+    vec_push(g->s, &g->names, ((VarName){v, name}));
+    map_put(&g->priv->name, name, v);
+    if (var_name(g, v) == 0) map_put(&g->priv->preferred, v, name);
+}
+
+Sym var_name(const Graph *g, Var v) {
+    uint64_t name;
+    if (var_leaf(g, v) == LEAF_DIM) return var_leafrec(g, v)->name;
+    return map_get(&g->priv->preferred, v, &name) ? (Sym)name : 0;
+}
+
+/* Drops the entry of `name`; returns another name of v, the oldest. */
+static Sym drop_name(Graph *g, Var v, Sym name) {
+    size_t kept = 0;
+    Sym other = 0;
+    for (size_t i = 0; i < g->names.n; i++) {
+        VarName n = g->names.p[i];
+        if (n.name == name) continue;
+        if (n.var == v && !other) other = n.name;
+        g->names.p[kept++] = n;
+    }
+    g->names.n = kept;
+    return other;
+}
+
+void graph_unname(Graph *g, Sym name) {
+    uint64_t v;
+    if (!map_get(&g->priv->name, name, &v) || v == VAR_NONE) return;
+    Sym other = drop_name(g, (Var)v, name);
+    map_put(&g->priv->name, name, VAR_NONE);
+    map_put(&g->priv->preferred, v, other);
+}
+
+Var graph_output(const Graph *g, Sym label) {
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (g->outputs.p[i].label == label) return g->outputs.p[i].var;
+    return VAR_NONE;
+}
+
+Var graph_update(const Graph *g, Var shared) {
+    for (size_t i = 0; i < g->updates.n; i++)
+        if (g->updates.p[i].shared == shared) return g->updates.p[i].value;
+    return VAR_NONE;
+}

@@ -1,0 +1,42 @@
+/* What the files of lib/graph share: the parts of a Graph that its header hides. */
+#ifndef GRAPH_GRAPH_IMPL_H
+#define GRAPH_GRAPH_IMPL_H
+
+#include "graph/graph.h"
+
+struct GraphPriv {
+    uint32_t var_cap, apply_cap, in_cap, leaf_cap;
+    uint32_t serial;   /* the last one given */
+    Map name;          /* sym -> variable; VAR_NONE where the name was taken away */
+    Map preferred;     /* variable -> sym */
+    Map dim;           /* sym -> the dim's leaf */
+    Map function;      /* main: sym -> index into functions */
+    bool interning;    /* the tables below cover all nodes */
+    Index apply_index; /* Applies without serial */
+    Index const_index; /* numbers of constant leaves */
+};
+
+/* A constant of any type, its value shared; merged with an identical one when `intern`.
+ */
+Var const_leaf(Graph *g, const Type *t, const Value *v, bool intern);
+bool same_value(const Value *a,
+                const Value *b); /* identical: constants merge by this */
+
+/* The functions that props of copied Applies name, collected as they turn up. */
+typedef struct Wanted {
+    const Graph *src;
+    Map seen; /* sym */
+    Vec(Sym) todo;
+} Wanted;
+void want_function(Wanted *w, Sym name); /* 0 and unknown ones are left out */
+void want_props(Wanted *w, const Props *p);
+void wanted_free(Wanted *w);
+
+/* One node of src as a node of dst: a leaf of its own kind, an Apply of other inputs.
+ */
+Var copy_leaf(Graph *dst, const Graph *src, Var v, bool intern);
+Var copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in, bool intern);
+/* Makes the function `name` of src a function of dst; the ones it calls go to w. */
+void copy_function(Graph *dst, Wanted *w, Sym name, unsigned roots, bool intern);
+
+#endif
