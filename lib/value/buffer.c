@@ -1,0 +1,147 @@
+/* Counted memory for tensor data, on an account with a limit. Small blocks come from
+ * the heap, large ones are mapped: aligned to huge pages, and given back at once. */
+#include "value/value_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ALIGN = 64 };
+#define HUGE_PAGE  ((size_t)2 << 20)
+#define MAPPED_MIN ((size_t)4 << 20)
+
+typedef struct Account {
+    _Atomic uint64_t used, peak;
+} Account;
+
+static Account *account(Session *s) {
+    Account *a = session_slot(s, SLOT_VALUE);
+    if (a) return a;
+    a = mem_zalloc(s, 1, sizeof *a);
+    atomic_init(&a->used, 0);
+    atomic_init(&a->peak, 0);
+    session_set_slot(s, SLOT_VALUE, a, mem_free);
+    return a;
+}
+
+const char *human_bytes(char *buf, uint64_t n) {
+    static const char units[] = "KMGTPE";
+    if (n < 1024) {
+        snprintf(buf, 32, "%u bytes", (unsigned)n);
+        return buf;
+    }
+    double v = (double)n;
+    int u = -1;
+    for (; v >= 1024 && u < 5; u++)
+        v /= 1024;
+    snprintf(buf, 32, "%.*f %ciB", v < 100, v, units[u]);
+    return buf;
+}
+
+static bool no_memory(Session *s, uint64_t size, uint64_t used, uint64_t limit) {
+    char want[32], left[32], all[32];
+    return fail(
+        s, NOWHERE, E_MEM,
+        "%s of memory are needed, but only %s of %s are left; raise --max-memory "
+        "or use smaller arrays",
+        human_bytes(want, size), human_bytes(left, limit > used ? limit - used : 0),
+        human_bytes(all, limit));
+}
+
+static bool charge(Session *s, size_t size) {
+    Account *a = account(s);
+    uint64_t limit = session_max_memory(s);
+    uint64_t before = atomic_fetch_add(&a->used, size), now = before + size;
+    if (size > limit || now > limit) {
+        atomic_fetch_sub(&a->used, size);
+        return no_memory(s, size, before, limit);
+    }
+    uint64_t peak = atomic_load(&a->peak);
+    while (now > peak && !atomic_compare_exchange_weak(&a->peak, &peak, now))
+        ;
+    return true;
+}
+
+uint64_t memory_used(Session *s) {
+    return atomic_load(&account(s)->used);
+}
+uint64_t memory_peak(Session *s) {
+    return atomic_load(&account(s)->peak);
+}
+void memory_peak_reset(Session *s) {
+    Account *a = account(s);
+    atomic_store(&a->peak, atomic_load(&a->used));
+}
+
+/* Maps more than asked for and cuts it down to whole huge pages' alignment. */
+static void *map_huge(size_t size) {
+    size_t page = 4096, len = (size + page - 1) / page * page, all;
+    if (!size_add(len, HUGE_PAGE, &all)) return NULL;
+    char *p =
+        mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    size_t head = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+    if (head) munmap(p, head);
+    if (all - head > len) munmap(p + head + len, all - head - len);
+    madvise(p + head, len, MADV_HUGEPAGE);
+    return p + head;
+}
+
+static void uncharge(const Buffer *b) {
+    if (b->s) atomic_fetch_sub(&account(b->s)->used, b->size);
+}
+static void release_mapped(Buffer *b) {
+    uncharge(b);
+    munmap(b->data, b->size);
+    mem_free(b);
+}
+static void release_heap(Buffer *b) {
+    uncharge(b);
+    free(b->data);
+    mem_free(b);
+}
+
+Buffer *buffer_new(Session *s, size_t size) {
+    size_t room;
+    if (!size_add(size, ALIGN - 1, &room) || size > PTRDIFF_MAX) {
+        no_memory(s, size, memory_used(s), session_max_memory(s));
+        return NULL;
+    }
+    if (!charge(s, size)) return NULL;
+    bool mapped = size >= MAPPED_MIN;
+    room = room / ALIGN * ALIGN;
+    void *data = mapped ? map_huge(size) : aligned_alloc(ALIGN, room ? room : ALIGN);
+    if (!data) {
+        atomic_fetch_sub(&account(s)->used, size);
+        char want[32];
+        fail(s, NOWHERE, E_MEM, "the machine has not got %s of memory for an array",
+             human_bytes(want, size));
+        return NULL;
+    }
+    Buffer *b =
+        buffer_wrap(s, data, size, mapped ? release_mapped : release_heap, NULL);
+    b->s = s;
+    return b;
+}
+
+Buffer *buffer_wrap(Session *s, void *data, size_t size, void (*release)(Buffer *),
+                    void *ctx) {
+    Buffer *b = mem_zalloc(s, 1, sizeof *b);
+    atomic_init(&b->refs, 1);
+    b->data = data;
+    b->size = size;
+    b->release = release;
+    b->ctx = ctx;
+    return b;
+}
+
+Buffer *buffer_ref(Buffer *b) {
+    if (b) atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    return b;
+}
+
+void buffer_unref(Buffer *b) {
+    if (b && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
+        b->release(b);
+}

@@ -1,0 +1,85 @@
+/* Conversion of strided elements: blocks are gathered, converted by a contiguous loop
+ * and scattered, so that one loop per pair of dtypes serves every layout. */
+#include "value/value_impl.h"
+
+#include <string.h>
+
+enum { BLOCK = 256, SIZE_MAX_ELEMENT = 16 };
+
+/* The loops need little of their level's instructions, all of which come with these.
+ * The results are the same at every level. */
+static CastFn *cast_fn(DType to, DType from) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        return cast_table_2[to][from];
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
+        return cast_table_1[to][from];
+#endif
+    return cast_table_0[to][from];
+}
+
+/* One side of a conversion. */
+typedef struct Side {
+    size_t size;
+    ptrdiff_t step;
+    bool direct; /* packed and aligned: no copy needed */
+} Side;
+
+static Side side(DType d, const void *p, ptrdiff_t step, size_t n) {
+    size_t size = dtype_size(d);
+    size_t align = dtype_is_complex(d) ? size / 2 : size;
+    bool packed = step == (ptrdiff_t)size || n == 1;
+    return (Side){size, step, packed && (uintptr_t)p % align == 0};
+}
+
+static void cast_block(CastFn *fn, Side to, void *dst, Side from, const void *src,
+                       size_t n) {
+    _Alignas(16) char in[BLOCK * SIZE_MAX_ELEMENT], out[BLOCK * SIZE_MAX_ELEMENT];
+    if (!from.direct)
+        element_copy(in, (ptrdiff_t)from.size, src, from.step, n, from.size);
+    fn(to.direct ? dst : out, from.direct ? src : in, n);
+    if (!to.direct) element_copy(dst, to.step, out, (ptrdiff_t)to.size, n, to.size);
+}
+
+void element_cast(DType to, void *dst, DType from, const void *src, size_t n,
+                  ptrdiff_t dst_step, ptrdiff_t src_step) {
+    if (n == 0) return;
+    if (to == from) {
+        element_copy(dst, dst_step, src, src_step, n, dtype_size(to));
+        return;
+    }
+    CastFn *fn = cast_fn(to, from);
+    Side d = side(to, dst, dst_step, n), f = side(from, src, src_step, n);
+    if (d.direct && f.direct) {
+        fn(dst, src, n);
+        return;
+    }
+    if (src_step == 0) { /* one element, many copies */
+        _Alignas(16) char one[SIZE_MAX_ELEMENT];
+        cast_block(fn, (Side){d.size, 0, true}, one, (Side){f.size, 0, false}, src, 1);
+        element_copy(dst, dst_step, one, 0, n, d.size);
+        return;
+    }
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < BLOCK ? n - i : BLOCK;
+        cast_block(fn, d, (char *)dst + (ptrdiff_t)i * dst_step, f,
+                   (const char *)src + (ptrdiff_t)i * src_step, m);
+    }
+}
+
+void tensor_assign(Tensor *dst, const Tensor *src) {
+    Iter it;
+    const Tensor *const op[2] = {dst, src};
+    iter_init(&it, dst->ndim, dst->shape, 2, op);
+    for (; !it.done; iter_next(&it))
+        element_cast(dst->dtype, it.ptr[0], src->dtype, it.ptr[1], (size_t)it.inner,
+                     (ptrdiff_t)it.step[0], (ptrdiff_t)it.step[1]);
+}
+
+bool tensor_cast(Session *s, const Tensor *src, DType d, Tensor *out) {
+    if (!tensor_new(s, d, src->ndim, src->shape, out)) return false;
+    tensor_assign(out, src);
+    return true;
+}

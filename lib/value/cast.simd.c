@@ -1,0 +1,172 @@
+/* Conversion loops for every pair of dtypes, contiguous; compiled once per level of
+ * CPU. An element is read into a carrier (its own C type; float for float16, the real
+ * part for complex), and the target says what becomes of an integer or a floating
+ * carrier. */
+#include "value/value_impl.h"
+
+#include <string.h>
+
+#define JOIN_(a, b)    a##b
+#define JOIN(a, b)     JOIN_(a, b)
+#define CAST(to, from) JOIN(cast_##to##_##from##_, TL_LEVEL)
+
+/* ---- single elements ---- */
+
+/* Toward zero; what int64 can't hold becomes its smallest value, as the CPU's own
+ * instruction has it. Narrower integers keep the low bits. */
+static inline int64_t int_from(double v) {
+    return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+}
+static inline uint64_t uint_from(double v) {
+    return v >= 0 && v < 0x1p64 ? (uint64_t)v : (uint64_t)int_from(v);
+}
+
+static inline float float_of_bits(uint32_t u) {
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+static inline uint32_t bits_of_float(float f) {
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+/* The half's bits, moved into a float's place, are short of 2^112; subnormals come
+ * right by the same product. */
+static inline float half_read(uint16_t h) {
+    uint32_t low = h & 0x7FFFU, sign = (uint32_t)(h & 0x8000U) << 16;
+    uint32_t u = bits_of_float(float_of_bits(low << 13) * 0x1p112F);
+    return float_of_bits((low >= 0x7C00U ? 0x7F800000U | low << 13 : u) | sign);
+}
+
+/* Ties to even. Subnormal halves: adding 0.5 leaves the rounded result in the low bits.
+ */
+static inline uint16_t half_write(float f) {
+    uint32_t u = bits_of_float(f), sign = u >> 16 & 0x8000U;
+    u &= 0x7FFFFFFFU;
+    uint32_t normal = (u - (112U << 23) + 0xFFFU + (u >> 13 & 1U)) >> 13;
+    uint32_t tiny = bits_of_float(float_of_bits(u) + 0.5F) - 0x3F000000U;
+    uint32_t nan = 0x7E00U | (u >> 13 & 0x3FFU);
+    uint32_t h = u > 0x7F800000U    ? nan
+                 : u >= 0x477FF000U ? 0x7C00U
+                 : u < 0x38800000U  ? tiny
+                                    : normal;
+    return (uint16_t)(h | sign);
+}
+
+/* ---- carriers: R_* the number or real part at i, I_* the imaginary part ---- */
+
+#define R_BOOL(p, i)       (p[i] != 0)
+#define R_INT8(p, i)       p[i]
+#define R_INT16(p, i)      p[i]
+#define R_INT32(p, i)      p[i]
+#define R_INT64(p, i)      p[i]
+#define R_UINT8(p, i)      p[i]
+#define R_UINT16(p, i)     p[i]
+#define R_UINT32(p, i)     p[i]
+#define R_UINT64(p, i)     p[i]
+#define R_FLOAT16(p, i)    half_read(p[i])
+#define R_FLOAT32(p, i)    p[i]
+#define R_FLOAT64(p, i)    p[i]
+#define R_COMPLEX64(p, i)  p[2 * (i)]
+#define R_COMPLEX128(p, i) p[2 * (i)]
+#define I_BOOL(p, i)       0
+#define I_INT8(p, i)       0
+#define I_INT16(p, i)      0
+#define I_INT32(p, i)      0
+#define I_INT64(p, i)      0
+#define I_UINT8(p, i)      0
+#define I_UINT16(p, i)     0
+#define I_UINT32(p, i)     0
+#define I_UINT64(p, i)     0
+#define I_FLOAT16(p, i)    0
+#define I_FLOAT32(p, i)    0
+#define I_FLOAT64(p, i)    0
+#define I_COMPLEX64(p, i)  p[2 * (i) + 1]
+#define I_COMPLEX128(p, i) p[2 * (i) + 1]
+
+/* ---- targets: what is stored at i from real part r and imaginary part m ---- */
+
+#define TO_INT(T, r)                                                                   \
+    _Generic((r), float                                                                \
+             : (T)int_from((double)(r)), double                                        \
+             : (T)int_from((double)(r)), default                                       \
+             : (T)(r))
+#define W_BOOL(q, i, r, m)   q[i] = (uint8_t)((r) != 0 || (m) != 0)
+#define W_INT8(q, i, r, m)   q[i] = TO_INT(int8_t, r)
+#define W_INT16(q, i, r, m)  q[i] = TO_INT(int16_t, r)
+#define W_INT32(q, i, r, m)  q[i] = TO_INT(int32_t, r)
+#define W_INT64(q, i, r, m)  q[i] = TO_INT(int64_t, r)
+#define W_UINT8(q, i, r, m)  q[i] = TO_INT(uint8_t, r)
+#define W_UINT16(q, i, r, m) q[i] = TO_INT(uint16_t, r)
+#define W_UINT32(q, i, r, m) q[i] = TO_INT(uint32_t, r)
+#define W_UINT64(q, i, r, m)                                                           \
+    q[i] = _Generic((r), float                                                         \
+                    : uint_from((double)(r)), double                                   \
+                    : uint_from((double)(r)), default                                  \
+                    : (uint64_t)(r))
+/* An integer that float rounds is beyond float16 anyway; a double must round once. */
+#define W_FLOAT16(q, i, r, m)                                                          \
+    q[i] = _Generic((r), double                                                        \
+                    : half_from_double((double)(r)), default                           \
+                    : half_write((float)(r)))
+#define W_FLOAT32(q, i, r, m)   q[i] = (float)(r)
+#define W_FLOAT64(q, i, r, m)   q[i] = (double)(r)
+#define W_COMPLEX64(q, i, r, m) (q[2 * (i)] = (float)(r), q[2 * (i) + 1] = (float)(m))
+#define W_COMPLEX128(q, i, r, m)                                                       \
+    (q[2 * (i)] = (double)(r), q[2 * (i) + 1] = (double)(m))
+
+/* Memory: complex numbers as two floats each. */
+#define T_BOOL       uint8_t
+#define T_INT8       int8_t
+#define T_INT16      int16_t
+#define T_INT32      int32_t
+#define T_INT64      int64_t
+#define T_UINT8      uint8_t
+#define T_UINT16     uint16_t
+#define T_UINT32     uint32_t
+#define T_UINT64     uint64_t
+#define T_FLOAT16    uint16_t
+#define T_FLOAT32    float
+#define T_FLOAT64    double
+#define T_COMPLEX64  float
+#define T_COMPLEX128 double
+
+/* ---- every pair ---- */
+
+#define LOOP(to, from)                                                                 \
+    static void CAST(to, from)(void *restrict dst, const void *restrict src,           \
+                               size_t n) {                                             \
+        T_##to *restrict q = dst;                                                      \
+        const T_##from *restrict p = src;                                              \
+        for (size_t i = 0; i < n; i++)                                                 \
+            W_##to(q, i, R_##from(p, i), I_##from(p, i));                              \
+    }
+#define FROM_EACH(X, to)                                                               \
+    X(to, BOOL)                                                                        \
+    X(to, INT8)                                                                        \
+    X(to, INT16)                                                                       \
+    X(to, INT32)                                                                       \
+    X(to, INT64)                                                                       \
+    X(to, UINT8)                                                                       \
+    X(to, UINT16)                                                                      \
+    X(to, UINT32)                                                                      \
+    X(to, UINT64)                                                                      \
+    X(to, FLOAT16)                                                                     \
+    X(to, FLOAT32)                                                                     \
+    X(to, FLOAT64)                                                                     \
+    X(to, COMPLEX64)                                                                   \
+    X(to, COMPLEX128)
+
+#define DTYPE(NAME, name, ctype, kind, size, npy) FROM_EACH(LOOP, NAME)
+#include "type/dtype.def"
+#undef DTYPE
+
+#define ENTRY(to, from) [DT_##from] = CAST(to, from),
+CastFn *const JOIN(cast_table_, TL_LEVEL)[DT_N][DT_N] = {
+#define DTYPE(NAME, name, ctype, kind, size, npy)                                      \
+    [DT_##NAME] = {FROM_EACH(ENTRY, NAME)},
+#include "type/dtype.def"
+#undef DTYPE
+};

@@ -1,0 +1,116 @@
+/* Strided walks over several operands at once. Dims of length 1 go, dims are put in the
+ * order of memory, and neighbours that step alike become one: what is left is handed
+ * out as the longest runs there are. The order of elements is therefore the operands',
+ * not the shape's. */
+#include "value/value.h"
+
+/* The operand's step along each dim of the whole shape: 0 where it is stretched. */
+static void load_strides(Iter *it, int op, int ndim, const int64_t *shape,
+                         const Tensor *t) {
+    int missing = ndim - t->ndim;
+    for (int i = 0, k = 0; i < ndim; i++) {
+        if (shape[i] == 1) continue;
+        bool stretched = i < missing || t->shape[i - missing] == 1;
+        it->stride[op][k++] = stretched ? 0 : t->stride[i - missing];
+    }
+    it->ptr[op] = t->data;
+}
+
+/* Walks backwards through dims that the first operand steps through downwards. */
+static void flip_dims(Iter *it) {
+    for (int k = 0; k < it->ndim; k++) {
+        if (it->stride[0][k] >= 0) continue;
+        for (int op = 0; op < it->nop; op++) {
+            it->ptr[op] += (it->shape[k] - 1) * it->stride[op][k];
+            it->stride[op][k] = -it->stride[op][k];
+        }
+    }
+}
+
+static int64_t magnitude(int64_t v) {
+    return v < 0 ? -v : v;
+}
+
+/* Should dim b be outside of dim a? The first operand that steps along both decides. */
+static bool is_outer(const Iter *it, int b, int a) {
+    for (int op = 0; op < it->nop; op++) {
+        int64_t sa = magnitude(it->stride[op][a]), sb = magnitude(it->stride[op][b]);
+        if (sa != 0 && sb != 0 && sa != sb) return sb > sa;
+    }
+    return false;
+}
+
+static void swap_dims(Iter *it, int a, int b) {
+    int64_t t = it->shape[a];
+    it->shape[a] = it->shape[b];
+    it->shape[b] = t;
+    for (int op = 0; op < it->nop; op++) {
+        t = it->stride[op][a];
+        it->stride[op][a] = it->stride[op][b];
+        it->stride[op][b] = t;
+    }
+}
+
+static void sort_dims(Iter *it) {
+    for (int i = 1; i < it->ndim; i++)
+        for (int k = i; k > 0 && is_outer(it, k, k - 1); k--)
+            swap_dims(it, k, k - 1);
+}
+
+static bool steps_alike(const Iter *it, int outer, int inner) {
+    for (int op = 0; op < it->nop; op++)
+        if (it->stride[op][outer] != it->stride[op][inner] * it->shape[inner])
+            return false;
+    return true;
+}
+
+static void merge_dims(Iter *it) {
+    int k = 0; /* dims [0, k] are merged */
+    for (int i = 1; i < it->ndim; i++) {
+        bool merge = steps_alike(it, k, i);
+        if (!merge) k++;
+        it->shape[k] = merge ? it->shape[k] * it->shape[i] : it->shape[i];
+        for (int op = 0; op < it->nop; op++)
+            it->stride[op][k] = it->stride[op][i];
+    }
+    if (it->ndim) it->ndim = k + 1;
+}
+
+void iter_init(Iter *it, int ndim, const int64_t *shape, int nop,
+               const Tensor *const *op) {
+    it->nop = nop;
+    it->ndim = 0;
+    it->done = false;
+    for (int i = 0; i < ndim; i++) {
+        it->done |= shape[i] == 0;
+        if (shape[i] != 1) it->shape[it->ndim++] = shape[i];
+    }
+    for (int i = 0; i < nop; i++)
+        load_strides(it, i, ndim, shape, op[i]);
+    it->inner = it->done ? 0 : 1;
+    for (int i = 0; i < nop; i++)
+        it->step[i] = 0;
+    if (it->done || it->ndim == 0) return;
+    flip_dims(it);
+    sort_dims(it);
+    merge_dims(it);
+    it->inner = it->shape[--it->ndim];
+    for (int i = 0; i < nop; i++)
+        it->step[i] = it->stride[i][it->ndim];
+    for (int k = 0; k < it->ndim; k++)
+        it->index[k] = 0;
+}
+
+void iter_next(Iter *it) {
+    for (int k = it->ndim; k-- > 0;) {
+        if (++it->index[k] < it->shape[k]) {
+            for (int op = 0; op < it->nop; op++)
+                it->ptr[op] += it->stride[op][k];
+            return;
+        }
+        for (int op = 0; op < it->nop; op++)
+            it->ptr[op] -= it->stride[op][k] * (it->shape[k] - 1);
+        it->index[k] = 0;
+    }
+    it->done = true;
+}

@@ -1,0 +1,44 @@
+/* Values that are no tensors: slices, lists, sparse matrices. They are counted and,
+ * once built, never changed: a copy is another reference. */
+#ifndef VALUE_OBJECT_H
+#define VALUE_OBJECT_H
+
+#include "value/value.h"
+
+typedef struct Object {
+    atomic_uint refs;
+    TypeKind kind;
+    void (*release)(struct Object *o); /* frees o and what it holds */
+} Object;
+Object *object_ref(Object *o); /* NULL is fine */
+void object_unref(Object *o);  /* NULL is fine */
+
+/* start, stop, step; a part that is not given is None. */
+typedef struct SliceObject {
+    Object head;
+    bool has[3];
+    int64_t part[3];
+} SliceObject;
+SliceObject *slice_new(Session *s, const bool has[3], const int64_t part[3]);
+
+/* Takes over the n values. */
+typedef struct ListObject {
+    Object head;
+    size_t n;
+    Value *item;
+} ListObject;
+ListObject *list_new_take(Session *s, size_t n, const Value *item);
+
+/* csr or csc: data[nnz], indices int32[nnz], indptr int32[rows or columns + 1]. Takes
+ * over the three tensors. */
+typedef struct SparseObject {
+    Object head;
+    bool csc;
+    int64_t shape[2];
+    Tensor data, indices, indptr;
+} SparseObject;
+SparseObject *sparse_new_take(Session *s, bool csc, const int64_t shape[2],
+                              const Tensor *data, const Tensor *indices,
+                              const Tensor *indptr);
+
+#endif

@@ -1,0 +1,33 @@
+/* What the files of lib/value share. */
+#ifndef VALUE_VALUE_IMPL_H
+#define VALUE_VALUE_IMPL_H
+
+#include "value/value.h"
+
+/* Contiguous conversion loops, once per level of CPU (cast.simd.c). */
+typedef void CastFn(void *restrict dst, const void *restrict src, size_t n);
+extern CastFn *const cast_table_0[DT_N][DT_N]; /* [to][from] */
+extern CastFn *const cast_table_1[DT_N][DT_N];
+extern CastFn *const cast_table_2[DT_N][DT_N];
+
+/* Copies n elements of `size` bytes with steps in bytes; both may be unaligned. */
+void element_copy(void *dst, ptrdiff_t dst_step, const void *src, ptrdiff_t src_step,
+                  size_t n, size_t size);
+
+/* Copies the elements at flat row-major positions first .. first + n - 1 to dst,
+ * packed.
+ */
+void tensor_gather(const Tensor *t, int64_t first, size_t n, void *dst);
+
+/* Row-major strides of a shape; false if the bytes overflow. *bytes is what a buffer
+ * needs. */
+bool row_major(DType d, int ndim, const int64_t *shape, int64_t *stride, size_t *bytes);
+
+/* "1.5 GiB" for messages; buf holds 32. */
+const char *human_bytes(char *buf, uint64_t n);
+
+/* What to say about an array in a message: "float64 array of shape (2, 3)". Free out.
+ */
+void tensor_describe(Session *s, const Tensor *t, Str *out);
+
+#endif
