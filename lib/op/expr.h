@@ -42,12 +42,15 @@ struct Ast {
     const char *op; /* operators: "+", "//", "not" is not one; unary "-", "+", "~" */
     size_t nkid;
     const Ast **kid;
+    const Op **found; /* calls, methods: the op once it was looked up */
 };
 enum { EXPR_DEPTH = 200 };
 /* Parses the text of a span of a source. NULL: diagnosed with a caret at the place. */
 const Ast *expr_parse(Session *s, Arena *a, Span text);
 /* The statements of a block, one a line: AST_ASSIGN or AST_ANNOT each. */
 bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements, size_t *n);
+/* Does the text begin like a definition (`name =`, `name:`, `a, b`), not like an expression? */
+bool expr_is_definition(Session *s, Span text);
 
 /* ---- compiling ---- */
 /* What an expression denotes while it is compiled. */
@@ -70,6 +73,10 @@ typedef struct Literal {
     Span text;  /* of a float literal, so that it is rounded once; empty if computed */
 } Literal;
 typedef struct Node Node;
+typedef struct Compiler Compiler;
+/* Applies a function to arguments; nodes with a key (item name) are keyword arguments. */
+typedef bool NodeApply(Compiler *c, const Node *f, size_t n, const Node *arg, const Sym *key, Span at,
+                       Node *out);
 struct Node {
     NodeKind kind;
     Span at;
@@ -81,13 +88,19 @@ struct Node {
     size_t n;
     Node *item;
     Sym *key;
+    uint32_t leaves, depth; /* of a tree */
+    /* NODE_FUNCTION is one of: a lambda with its scope; a function of the graph; what a macro made, with its own way to be
+     * applied. */
+    const Ast *lambda;
+    struct Scope *scope;
     Graph *fn;
     size_t ncaptured;
     const Var *captured;
+    NodeApply *apply;
+    const void *data;
 };
 
 /* Compiles the texts of one graph: definitions may come in any order. */
-typedef struct Compiler Compiler;
 Compiler *compiler_new(Builder *b);
 void compiler_free(Compiler *c);
 Builder *compiler_builder(Compiler *c);
@@ -107,6 +120,19 @@ bool compiler_ast(Compiler *c, const Ast *e, Node *out); /* for macros */
 /* A node as a variable of dtype `like` (DT_NONE: default) / as list of variables (a single one counts as a list of 1). */
 bool compiler_var(Compiler *c, const Node *n, DType like, Var *out);
 bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars);
+Node node_var(Var v, Span at);
+/* A list or dict (key not NULL); items are copied, to live as long as the compiler. E_LIMIT beyond 2^24 leaves. */
+bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at, Node *out);
+/* f(arg...): a lambda is compiled in place, a function of the graph becomes a call. key[i] 0 or key NULL: positional. */
+bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg, const Sym *key, Span at,
+                    Node *out);
+/* Makes f->fn, a function of the graph for arguments of these types, from a lambda: f->captured is what it takes
+ * beside them. A function of the graph stays as it is; its number of inputs is checked. */
+bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg);
+/* What load('F', 'key') means; without it load() is an error. `ref` and `ref_key` are kept with the constant. */
+typedef bool LoadFn(void *ctx, const char *path, const char *key, Span at, Tensor *out,
+                    const char **ref);
+void compiler_set_load(Compiler *c, LoadFn *load, void *ctx);
 /* Adds the outputs that an expression stands for: one, or a tree's leaves as LABEL/key. label 0: the name itself. */
 bool compiler_output(Compiler *c, Sym label, Span text);
 /* Adds `W = expr` to the updates. */

@@ -12,6 +12,10 @@ typedef enum PrintStyle {
     PRINT_MATH        /* infix, single-use Applies inline */
 } PrintStyle;
 Printer *printer_new(const Graph *g, PrintStyle style, const uint8_t *live, Arena *a);
+/* Asked for constants that are too large to stand in text: "load('w.npy')", or NULL for the full text. */
+void printer_set_ref(Printer *p, const char *(*ref)(void *ctx, const Graph *g, Var v), void *ctx);
+/* All statements of the graph, one a line after `indent`: named constants, Applies, further names of variables. */
+void print_block(Printer *p, const char *indent, Str *out);
 /* "y = x @ W", "q, r = qr(a)": an Apply's statement without a line end. Inputs of kind const are literal where reading back
  * gives their dtype, else float32(...), array([...], dtype='...') or load('...'). */
 void print_statement(Printer *p, ApplyId a, Str *out);

@@ -1,0 +1,677 @@
+/* Tokens to a syntax tree, by precedence climbing. Chains (a + b + ..., f(x).g().h())
+ * are loops; only brackets, unary operators, ** and lambda nest, at most EXPR_DEPTH
+ * deep, so later walks may recurse into everything but the first kid of a chain. */
+#include "op/lex.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { RECURSION = 600 }; /* of parse_binary: brackets times levels of precedence */
+enum { PREC_COMPARE = 1, PREC_OR, PREC_XOR, PREC_AND, PREC_SHIFT, PREC_ADD, PREC_MUL };
+
+typedef Vec(const Ast *) Kids;
+typedef struct Parser {
+    Session *s;
+    Arena *a;
+    uint32_t source;
+    const char *base;
+    const Tok *tok; /* the next one */
+    int depth, recursion;
+} Parser;
+
+static const Ast *parse_expr(Parser *p);
+static const Ast *parse_unary(Parser *p);
+
+static Span span(const Parser *p, uint32_t begin, uint32_t end) {
+    return (Span){p->source, begin, end};
+}
+static Span tok_span(const Parser *p) {
+    return span(p, p->tok->begin, p->tok->end);
+}
+static bool is_op(const Parser *p, uint32_t code) {
+    return p->tok->kind == TOK_OP && p->tok->code == code;
+}
+static bool take(Parser *p, uint32_t code) {
+    if (!is_op(p, code)) return false;
+    p->tok++;
+    return true;
+}
+static uint32_t last_end(const Parser *p) {
+    return p->tok[-1].end;
+}
+
+/* ---- messages ---- */
+
+static const char *keyword_advice(const char *word) {
+    static const struct {
+        const char *word, *advice;
+    } advice[] = {{"and", "write `a & b`, or logical_and(a, b)"},
+                  {"or", "write `a | b`, or logical_or(a, b)"},
+                  {"not", "write `~a`, or logical_not(a)"},
+                  {"if", "write where(condition, a, b)"},
+                  {"else", "write where(condition, a, b)"},
+                  {"is", "compare with `==`"},
+                  {"for", "use scan or map for a loop"},
+                  {"while", "use scan for a loop"},
+                  {"def", "write `lambda x: ...`, or a function of the graph"},
+                  {"lambda", "put it in brackets: (lambda x: ...)"}};
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
+        if (strcmp(advice[i].word, word) == 0) return advice[i].advice;
+    return NULL;
+}
+
+static const Ast *bad_keyword(Parser *p) {
+    const char *word = sym_text(p->s, p->tok->sym), *advice = keyword_advice(word);
+    if (advice)
+        fail(p->s, tok_span(p), E_SYNTAX, "`%s` is a Python keyword: %s", word, advice);
+    else
+        fail(p->s, tok_span(p), E_SYNTAX, "`%s` is a Python keyword", word);
+    return NULL;
+}
+
+/* NULL, always: the next token is not `expected`. */
+static const Ast *unexpected(Parser *p, const char *expected) {
+    const Tok *t = p->tok;
+    Span where = tok_span(p);
+    if (t->kind == TOK_ERROR)
+        fail(p->s, where, E_SYNTAX, "%s", t->text);
+    else if (t->kind == TOK_KEYWORD)
+        return bad_keyword(p);
+    else if (t->kind == TOK_END)
+        fail(p->s, where, E_SYNTAX, "the text ends where %s is expected", expected);
+    else if (t->kind == TOK_NEWLINE)
+        fail(p->s, where, E_SYNTAX,
+             "the line ends where %s is expected (inside brackets an expression may go "
+             "on)",
+             expected);
+    else if (is_op(p, '='))
+        fail(p->s, where, E_SYNTAX, "`=` only defines a name; to compare write `==`");
+    else
+        fail(p->s, where, E_SYNTAX, "`%.*s` where %s is expected",
+             (int)(t->end - t->begin), p->base + t->begin, expected);
+    return NULL;
+}
+
+/* Takes a closing bracket, or says which opening one lacks it. */
+static bool close(Parser *p, const Tok *open, char bracket) {
+    if (take(p, (uint32_t)bracket)) return true;
+    if (p->tok->kind == TOK_END)
+        return fail(p->s, span(p, open->begin, open->end), E_SYNTAX,
+                    "`%s` is never closed", open->text);
+    char expected[] = "`,` or `?`";
+    expected[8] = bracket;
+    unexpected(p, expected);
+    return false;
+}
+
+static bool enter(Parser *p) {
+    if (++p->depth <= EXPR_DEPTH) return true;
+    return fail(p->s, tok_span(p), E_LIMIT,
+                "the expression is nested more than %d deep: give its parts names",
+                EXPR_DEPTH);
+}
+
+/* ---- building ---- */
+
+static Ast *new_ast(Parser *p, AstKind kind, uint32_t begin, uint32_t end) {
+    Ast *e = NEW(p->a, Ast);
+    e->kind = kind;
+    e->at = span(p, begin, end);
+    return e;
+}
+static void set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid) {
+    e->nkid = n;
+    e->kid = arena_copy(p->a, kid, n * sizeof(Ast *));
+}
+static Ast *new_tree(Parser *p, AstKind kind, uint32_t begin, Kids *kids) {
+    Ast *e = new_ast(p, kind, begin, last_end(p));
+    set_kids(p, e, kids->n, kids->p);
+    vec_free(kids);
+    return e;
+}
+/* What a compiler finds for a call is kept beside it: see Ast.found. */
+static Ast *with_found(Parser *p, Ast *e) {
+    e->found = NEW(p->a, const Op *);
+    return e;
+}
+static const Ast *drop(Kids *kids) {
+    vec_free(kids);
+    return NULL;
+}
+
+/* ---- atoms ---- */
+
+static const Ast *name_or_literal(Parser *p) {
+    const Tok *t = p->tok++;
+    const char *word = sym_text(p->s, t->sym);
+    Ast *e = new_ast(p, AST_NAME, t->begin, t->end);
+    e->sym = t->sym;
+    if (!lex_is_literal_name(word, t->end - t->begin)) return e;
+    e->sym = 0;
+    e->kind = word[0] == 'N'                     ? AST_NONE
+              : word[0] == 'T' || word[0] == 'F' ? AST_BOOL
+                                                 : AST_FLOAT;
+    e->u = word[0] == 'T';
+    e->v = word[0] == 'i' ? (double)INFINITY : word[0] == 'p' ? M_PI : (double)NAN;
+    return e;
+}
+
+static const Ast *parse_number(Parser *p) {
+    const Tok *t = p->tok++;
+    Ast *e = new_ast(p,
+                     t->kind == TOK_INT     ? AST_INT
+                     : t->kind == TOK_FLOAT ? AST_FLOAT
+                                            : AST_IMAG,
+                     t->begin, t->end);
+    e->u = t->u;
+    e->v = t->v;
+    return e;
+}
+
+static const Ast *parse_string(Parser *p) {
+    const Tok *t = p->tok++;
+    if (p->tok->kind == TOK_STRING) {
+        fail(p->s, tok_span(p), E_SYNTAX,
+             "strings side by side are not joined: write one string");
+        return NULL;
+    }
+    Ast *e = new_ast(p, AST_STRING, t->begin, t->end);
+    e->sym = t->sym;
+    return e;
+}
+
+/* (), (e), (e,), (e, e) */
+static const Ast *parse_paren(Parser *p) {
+    const Tok *open = p->tok++;
+    Kids kids = {0};
+    bool comma = false;
+    while (!is_op(p, ')')) {
+        const Ast *e = parse_expr(p);
+        if (!e) return drop(&kids);
+        vec_push(p->s, &kids, e);
+        if (!take(p, ',')) break;
+        comma = true;
+    }
+    if (!close(p, open, ')')) return drop(&kids);
+    if (kids.n != 1 || comma) return new_tree(p, AST_TUPLE, open->begin, &kids);
+    const Ast *e = kids.p[0];
+    vec_free(&kids);
+    return e;
+}
+
+static const Ast *parse_list(Parser *p) {
+    const Tok *open = p->tok++;
+    Kids kids = {0};
+    while (!is_op(p, ']')) {
+        const Ast *e = parse_expr(p);
+        if (!e) return drop(&kids);
+        vec_push(p->s, &kids, e);
+        if (!take(p, ',')) break;
+    }
+    return close(p, open, ']') ? new_tree(p, AST_LIST, open->begin, &kids)
+                               : drop(&kids);
+}
+
+static const Ast *parse_entry(Parser *p) {
+    if (p->tok->kind != TOK_STRING) return unexpected(p, "a key such as 'name'");
+    const Tok *key = p->tok++;
+    if (!take(p, ':')) return unexpected(p, "`:` and a value");
+    const Ast *value = parse_expr(p);
+    if (!value) return NULL;
+    Ast *e = new_ast(p, AST_KEYWORD, key->begin, key->end);
+    e->sym = key->sym;
+    set_kids(p, e, 1, &value);
+    return e;
+}
+
+static bool no_duplicates(Parser *p, size_t n, const Ast *const *kid,
+                          const char *what) {
+    Map seen = MAP(p->s);
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++) {
+        if (!kid[i]->sym || (kid[i]->kind != AST_KEYWORD && kid[i]->kind != AST_NAME))
+            continue;
+        if (map_get(&seen, kid[i]->sym, NULL))
+            ok = fail(p->s, kid[i]->at, E_DUPLICATE, "%s `%s` is there twice", what,
+                      sym_text(p->s, kid[i]->sym));
+        map_put(&seen, kid[i]->sym, 1);
+    }
+    map_free(&seen);
+    return ok;
+}
+
+static const Ast *parse_dict(Parser *p) {
+    const Tok *open = p->tok++;
+    Kids kids = {0};
+    while (!is_op(p, '}')) {
+        const Ast *e = parse_entry(p);
+        if (!e) return drop(&kids);
+        vec_push(p->s, &kids, e);
+        if (!take(p, ',')) break;
+    }
+    if (!close(p, open, '}') || !no_duplicates(p, kids.n, kids.p, "the key"))
+        return drop(&kids);
+    return new_tree(p, AST_DICT, open->begin, &kids);
+}
+
+static const Ast *parse_atom(Parser *p) {
+    const Tok *t = p->tok;
+    if (t->kind == TOK_NAME) return name_or_literal(p);
+    if (t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_IMAG)
+        return parse_number(p);
+    if (t->kind == TOK_STRING) return parse_string(p);
+    if (is_op(p, OP3('.', '.', '.'))) {
+        p->tok++;
+        return new_ast(p, AST_ELLIPSIS, t->begin, t->end);
+    }
+    if (!is_op(p, '(') && !is_op(p, '[') && !is_op(p, '{'))
+        return unexpected(p, "an expression");
+    if (!enter(p)) return NULL;
+    const Ast *e = is_op(p, '(')   ? parse_paren(p)
+                   : is_op(p, '[') ? parse_list(p)
+                                   : parse_dict(p);
+    p->depth--;
+    return e;
+}
+
+/* ---- calls, indices ---- */
+
+static const Ast *parse_keyword(Parser *p) {
+    const Tok *name = p->tok;
+    p->tok += 2;
+    const Ast *value = parse_expr(p);
+    if (!value) return NULL;
+    Ast *e = new_ast(p, AST_KEYWORD, name->begin, name->end);
+    e->sym = name->sym;
+    set_kids(p, e, 1, &value);
+    return e;
+}
+
+static const Ast *parse_stars(Parser *p) {
+    uint32_t begin = p->tok++->begin;
+    if (p->tok->kind != TOK_NAME) return unexpected(p, "a name");
+    Ast *e = new_ast(p, AST_STARS, begin, p->tok->end);
+    e->sym = p->tok++->sym;
+    return e;
+}
+
+static const Ast *parse_argument(Parser *p, bool *keywords) {
+    const Tok *t = p->tok;
+    bool keyword = t->kind == TOK_NAME && t[1].kind == TOK_OP && t[1].code == '=';
+    if (keyword || is_op(p, OP2('*', '*'))) {
+        *keywords = true;
+        return keyword ? parse_keyword(p) : parse_stars(p);
+    }
+    if (t->kind == TOK_KEYWORD && t[1].kind == TOK_OP && t[1].code == '=')
+        return bad_keyword(p);
+    const Ast *e = parse_expr(p);
+    if (e && *keywords) {
+        fail(p->s, e->at, E_SYNTAX,
+             "an argument without a name comes after one with a name");
+        return NULL;
+    }
+    return e;
+}
+
+/* The arguments after `(`, appended to kids. */
+static bool parse_arguments(Parser *p, Kids *kids) {
+    const Tok *open = p->tok++;
+    bool keywords = false;
+    size_t first = kids->n;
+    while (!is_op(p, ')')) {
+        const Ast *e = parse_argument(p, &keywords);
+        if (!e) return false;
+        vec_push(p->s, kids, e);
+        if (!take(p, ',')) break;
+    }
+    if (!close(p, open, ')')) return false;
+    if (!keywords) return true;
+    while (first < kids->n && kids->p[first]->kind != AST_KEYWORD)
+        first++;
+    return no_duplicates(p, kids->n - first, kids->p + first, "the argument");
+}
+
+/* One part of a slice; *part stays NULL when it is absent. */
+static bool parse_part(Parser *p, const Ast **part) {
+    if (is_op(p, ':') || is_op(p, ',') || is_op(p, ']')) return true;
+    return (*part = parse_expr(p)) != NULL;
+}
+
+static const Ast *parse_subscript(Parser *p) {
+    uint32_t begin = p->tok->begin;
+    const Ast *part[3] = {NULL, NULL, NULL};
+    if (!is_op(p, ':')) {
+        part[0] = parse_expr(p);
+        if (!part[0] || !is_op(p, ':')) return part[0];
+    }
+    p->tok++;
+    if (!parse_part(p, &part[1])) return NULL;
+    if (take(p, ':') && !parse_part(p, &part[2])) return NULL;
+    Ast *e = new_ast(p, AST_SLICE, begin, last_end(p));
+    set_kids(p, e, 3, part);
+    return e;
+}
+
+static bool parse_index(Parser *p, Kids *kids) {
+    const Tok *open = p->tok++;
+    if (is_op(p, ']')) return unexpected(p, "an index") != NULL;
+    while (!is_op(p, ']')) {
+        const Ast *e = parse_subscript(p);
+        if (!e) return false;
+        vec_push(p->s, kids, e);
+        if (!take(p, ',')) break;
+    }
+    return close(p, open, ']');
+}
+
+/* f(args): a call by name when f is one, else of an expression. */
+static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
+    Kids kids = {0};
+    bool named = f->kind == AST_NAME && p->tok[-1].kind == TOK_NAME;
+    if (!named) vec_push(p->s, &kids, f);
+    if (f->kind != AST_NAME && f->kind != AST_LAMBDA && f->kind < AST_UNARY) {
+        fail(p->s, f->at, E_SYNTAX, "this can't be called");
+        return drop(&kids);
+    }
+    if (!enter(p) || !parse_arguments(p, &kids)) return drop(&kids);
+    p->depth--;
+    Ast *e = new_tree(p, named ? AST_CALL : AST_APPLY, begin, &kids);
+    e->sym = named ? f->sym : 0;
+    return with_found(p, e);
+}
+
+static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
+    p->tok++;
+    if (p->tok->kind != TOK_NAME)
+        return unexpected(p, "the name of an attribute or method");
+    Sym name = p->tok++->sym;
+    Kids kids = {0};
+    vec_push(p->s, &kids, of);
+    bool call = is_op(p, '(');
+    if (call) {
+        if (!enter(p) || !parse_arguments(p, &kids)) return drop(&kids);
+        p->depth--;
+    }
+    Ast *e = new_tree(p, call ? AST_METHOD : AST_ATTR, begin, &kids);
+    e->sym = name;
+    return with_found(p, e);
+}
+
+static const Ast *parse_postfix(Parser *p) {
+    uint32_t begin = p->tok->begin;
+    const Ast *e = parse_atom(p);
+    while (e) {
+        if (is_op(p, '(')) {
+            e = parse_call(p, e, begin);
+        } else if (is_op(p, '.')) {
+            e = parse_attribute(p, e, begin);
+        } else if (is_op(p, '[')) {
+            Kids kids = {0};
+            vec_push(p->s, &kids, e);
+            if (!enter(p) || !parse_index(p, &kids)) return drop(&kids);
+            p->depth--;
+            e = new_tree(p, AST_INDEX, begin, &kids);
+        } else {
+            break;
+        }
+    }
+    return e;
+}
+
+/* ---- operators ---- */
+
+static const Ast *new_operator(Parser *p, const Tok *op, uint32_t begin, const Ast *x,
+                               const Ast *y) {
+    const Ast *kid[2] = {x, y};
+    Ast *e = new_ast(p, y ? AST_BINARY : AST_UNARY, begin, last_end(p));
+    e->op = op->text;
+    set_kids(p, e, y ? 2 : 1, kid);
+    return e;
+}
+
+/* a ** b: the right side may have a sign, and binds before the left one's. */
+static const Ast *parse_power(Parser *p) {
+    uint32_t begin = p->tok->begin;
+    const Ast *e = parse_postfix(p);
+    if (!e || !is_op(p, OP2('*', '*'))) return e;
+    const Tok *op = p->tok++;
+    if (!enter(p)) return NULL;
+    const Ast *y = parse_unary(p);
+    p->depth--;
+    return y ? new_operator(p, op, begin, e, y) : NULL;
+}
+
+static const Ast *parse_unary(Parser *p) {
+    const Tok *op = p->tok;
+    if (!is_op(p, '-') && !is_op(p, '+') && !is_op(p, '~')) return parse_power(p);
+    p->tok++;
+    if (!enter(p)) return NULL;
+    const Ast *e = parse_unary(p);
+    p->depth--;
+    return e ? new_operator(p, op, op->begin, e, NULL) : NULL;
+}
+
+static int precedence(const Tok *t) {
+    if (t->kind != TOK_OP) return 0;
+    switch (t->code) {
+    case '<':
+    case '>':
+    case OP2('<', '='):
+    case OP2('>', '='):
+    case OP2('=', '='):
+    case OP2('!', '='):
+        return PREC_COMPARE;
+    case '|':
+        return PREC_OR;
+    case '^':
+        return PREC_XOR;
+    case '&':
+        return PREC_AND;
+    case OP2('<', '<'):
+    case OP2('>', '>'):
+        return PREC_SHIFT;
+    case '+':
+    case '-':
+        return PREC_ADD;
+    case '*':
+    case '/':
+    case '%':
+    case '@':
+    case OP2('/', '/'):
+        return PREC_MUL;
+    default:
+        return 0;
+    }
+}
+
+static const Ast *chained(Parser *p, const Ast *left) {
+    const Ast *a = left->kid[0], *b = left->kid[1];
+    const char *op = p->tok->text;
+    int na = (int)(a->at.end - a->at.begin), nb = (int)(b->at.end - b->at.begin);
+    if (na > 30 || nb > 30)
+        fail(p->s, tok_span(p), E_SYNTAX,
+             "comparisons can't be chained: write `(a %s b) & (b %s c)`", left->op, op);
+    else
+        fail(p->s, tok_span(p), E_SYNTAX,
+             "comparisons can't be chained: write `(%.*s %s %.*s) & (%.*s %s ...)`", na,
+             p->base + a->at.begin, left->op, nb, p->base + b->at.begin, nb,
+             p->base + b->at.begin, op);
+    return NULL;
+}
+
+/* Operators that bind at least as tight as `least`. */
+static const Ast *parse_binary(Parser *p, int least) {
+    uint32_t begin = p->tok->begin;
+    if (++p->recursion > RECURSION) {
+        fail(p->s, tok_span(p), E_LIMIT,
+             "the expression is nested too deep: give its parts names");
+        return NULL;
+    }
+    const Ast *e = parse_unary(p);
+    bool compared = false;
+    for (int prec; e && (prec = precedence(p->tok)) >= least;) {
+        if (prec == PREC_COMPARE && compared) return chained(p, e);
+        const Tok *op = p->tok++;
+        const Ast *y = parse_binary(p, prec + 1);
+        e = y ? new_operator(p, op, begin, e, y) : NULL;
+        compared = prec == PREC_COMPARE;
+    }
+    p->recursion--;
+    return e;
+}
+
+static const Ast *parse_lambda(Parser *p) {
+    const Tok *start = p->tok++;
+    Kids kids = {0};
+    while (!is_op(p, ':')) {
+        if (p->tok->kind != TOK_NAME) {
+            unexpected(p, "the name of a parameter, or `:`");
+            return drop(&kids);
+        }
+        Span at = tok_span(p);
+        const Ast *name = name_or_literal(p);
+        vec_push(p->s, &kids, name);
+        if (name->kind != AST_NAME) {
+            fail(p->s, at, E_NAME, "a parameter can't have the name of a literal");
+            return drop(&kids);
+        }
+        if (!take(p, ',')) break;
+    }
+    if (!is_op(p, ':')) unexpected(p, "`,` or `:`");
+    if (!take(p, ':') || !no_duplicates(p, kids.n, kids.p, "the parameter") ||
+        !enter(p))
+        return drop(&kids);
+    const Ast *body = parse_expr(p);
+    p->depth--;
+    if (!body) return drop(&kids);
+    vec_push(p->s, &kids, body);
+    return new_tree(p, AST_LAMBDA, start->begin, &kids);
+}
+
+static const Ast *parse_expr(Parser *p) {
+    if (p->tok->kind == TOK_KEYWORD &&
+        strcmp(sym_text(p->s, p->tok->sym), "lambda") == 0)
+        return parse_lambda(p);
+    return parse_binary(p, PREC_COMPARE);
+}
+
+/* ---- statements ---- */
+
+static const Ast *parse_target(Parser *p) {
+    if (p->tok->kind != TOK_NAME)
+        return unexpected(p, "a statement such as `name = expression`");
+    Span at = tok_span(p);
+    const Ast *e = name_or_literal(p);
+    if (e->kind == AST_NAME) return e;
+    fail(p->s, at, E_NAME, "`%.*s` is a literal: it can't be defined",
+         (int)(at.end - at.begin), p->base + at.begin);
+    return NULL;
+}
+
+/* name: type [= e]; the type's text is everything up to `=` or the end of the line. */
+static const Ast *parse_annotated(Parser *p, const Ast *name) {
+    uint32_t begin = p->tok[1].begin, end = 0;
+    p->tok++;
+    for (int depth = 0; depth > 0 || !is_op(p, '='); p->tok++) {
+        if (p->tok->kind == TOK_END || p->tok->kind == TOK_NEWLINE) break;
+        if (p->tok->kind == TOK_ERROR) return unexpected(p, "a type");
+        depth += is_op(p, '(') || is_op(p, '[');
+        depth -= is_op(p, ')') || is_op(p, ']');
+        end = p->tok->end;
+    }
+    if (end == 0) return unexpected(p, "a type such as float64[3]");
+    const Ast *value = NULL;
+    if (take(p, '=') && !(value = parse_expr(p))) return NULL;
+    Ast *e = new_ast(p, AST_ANNOT, name->at.begin, last_end(p));
+    e->sym = name->sym;
+    e->type = span(p, begin, end);
+    set_kids(p, e, value != NULL, &value);
+    return e;
+}
+
+static const Ast *parse_assignment(Parser *p, Kids *kids) {
+    const Ast *name = parse_target(p);
+    if (!name) return NULL;
+    if (is_op(p, ':')) return parse_annotated(p, name);
+    vec_push(p->s, kids, name);
+    while (take(p, ',')) {
+        if (!(name = parse_target(p))) return NULL;
+        vec_push(p->s, kids, name);
+    }
+    if (!take(p, '=')) return unexpected(p, "`=`: a statement is `name = expression`");
+    const Ast *value = parse_expr(p);
+    if (!value || !no_duplicates(p, kids->n, kids->p, "the name")) return NULL;
+    vec_push(p->s, kids, value);
+    Ast *e = new_ast(p, AST_ASSIGN, kids->p[0]->at.begin, last_end(p));
+    set_kids(p, e, kids->n, kids->p);
+    return e;
+}
+
+static const Ast *parse_statement(Parser *p) {
+    Kids kids = {0};
+    const Ast *e = parse_assignment(p, &kids);
+    vec_free(&kids);
+    if (!e || p->tok->kind == TOK_NEWLINE || p->tok->kind == TOK_END) return e;
+    if (is_op(p, ',')) {
+        fail(p->s, tok_span(p), E_SYNTAX,
+             "several values are put into brackets: (a, b)");
+        return NULL;
+    }
+    return unexpected(p, "the end of the line");
+}
+
+/* ---- the way in ---- */
+
+static Parser parser(Session *s, Arena *a, Span text, Tok **toks) {
+    lex(s, a, text, toks);
+    return (Parser){s, a, text.source, source_get(s, text.source)->text, *toks, 0, 0};
+}
+static void skip_newlines(Parser *p) {
+    while (p->tok->kind == TOK_NEWLINE)
+        p->tok++;
+}
+
+const Ast *expr_parse(Session *s, Arena *a, Span text) {
+    Tok *toks;
+    Parser p = parser(s, a, text, &toks);
+    skip_newlines(&p);
+    const Ast *e = parse_expr(&p);
+    const Tok *after = p.tok;
+    if (e) skip_newlines(&p);
+    if (e && p.tok->kind != TOK_END) {
+        p.tok = after;
+        e = unexpected(&p, "an operator, or the end of the expression");
+    }
+    mem_free(toks);
+    return e;
+}
+
+bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
+                      size_t *n) {
+    Tok *toks;
+    Parser p = parser(s, a, text, &toks);
+    Kids kids = {0};
+    bool ok = true;
+    for (skip_newlines(&p); ok && p.tok->kind != TOK_END; skip_newlines(&p)) {
+        const Ast *e = parse_statement(&p);
+        ok = e != NULL;
+        vec_push(s, &kids, e);
+    }
+    *n = ok ? kids.n : 0;
+    *statements = arena_copy(a, kids.p, kids.n * sizeof *kids.p);
+    vec_free(&kids);
+    mem_free(toks);
+    return ok;
+}
+
+bool expr_is_definition(Session *s, Span text) {
+    Arena *a = arena_new(s);
+    Tok *toks;
+    Parser p = parser(s, a, text, &toks);
+    skip_newlines(&p);
+    bool is = p.tok->kind == TOK_NAME && p.tok[1].kind == TOK_OP &&
+              (p.tok[1].code == '=' || p.tok[1].code == ':' || p.tok[1].code == ',');
+    mem_free(toks);
+    arena_free(a);
+    return is;
+}
