@@ -19,11 +19,12 @@ bool type_elemwise(Infer *in);
 /* Values that are known while typing: constants, dims, and integer arithmetic, stack, cast and shape of such. */
 bool infer_int(const Infer *in, size_t arg, int64_t *v);  /* a 0-d integer constant */
 /* Each element of a vector of ints as a Dim: known, named (when it is a dim's leaf), or DIM_UNKNOWN. Returns the number of elements, -1 when even
- * that is unknown. dims may be NULL. At most MAX_NDIM are written. Negative constants stay negative in `raw`. */
+ * that is unknown. dims and raw may be NULL. At most MAX_NDIM are written. In `raw` known elements have their value, negative ones too;
+ * others are INT64_MIN. */
 int infer_dims(const Infer *in, size_t arg, Dim *dims, int64_t *raw);
-/* An axis prop in [-ndim, ndim) made non-negative. */
+/* An axis prop in [-ndim, ndim) made non-negative, also in the props that the new Apply gets (in->props). */
 bool infer_axis(Infer *in, int64_t axis, int ndim, int *out);
-/* An axes prop (None: all) as flags; duplicates are errors. */
+/* An axes prop (None: all) as flags; duplicates are errors. The new Apply's prop becomes sorted and non-negative. */
 bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 const Prop *in_prop(const Infer *in, const char *name);
 

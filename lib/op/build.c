@@ -1,0 +1,120 @@
+/* make_node: coercion, typing rule, append. Readers and checks use the typing rule
+ * alone. */
+#include "op/infer.h"
+#include "op/op_impl.h"
+
+#include <string.h>
+
+Builder builder(Graph *g, bool intern) {
+    int session = session_options(g->s)->floatX;
+    DType floatX = g->floatX != DT_NONE ? g->floatX
+                   : session >= 0       ? (DType)session
+                                        : DT_FLOAT64;
+    return (Builder){.s = g->s, .g = g, .intern = intern, .floatX = floatX};
+}
+
+/* Runs the op's rule; in->out has room for OUT_MAX. */
+static bool run_rule(Infer *in) {
+    memset(in->out, 0, op_signature(in->s, in->op)->nout * sizeof *in->out);
+    in->nout = op_signature(in->s, in->op)->nout;
+    if (!(in->op->type ? in->op->type : type_elemwise)(in)) return false;
+    if (in->nout == 0 || in->nout > OUT_MAX)
+        bug("%s has %zu outputs", in->op->name, in->nout);
+    for (size_t i = 0; i < in->nout; i++)
+        if (!in->out[i])
+            bug("the typing rule of %s forgot output %zu", in->op->name, i);
+    return true;
+}
+
+static bool append(Builder *b, MakeNode *m, Var *out) {
+    const Type *type[OUT_MAX];
+    Infer *in = &m->in;
+    const Op *op = in->op;
+    in->out = type;
+    if (!run_rule(in)) return false;
+    Var first = graph_apply(b->g, op, in->props, in->nin, in->in, in->nout, type,
+                            b->intern, op->effect, b->from);
+    if (op->effect) vec_push(b->s, &b->g->effects, var_owner(b->g, first));
+    for (size_t i = 0; i < in->nout; i++)
+        out[i] = first + (Var)i;
+    return true;
+}
+
+/* The text that stands for a call, with the inputs under their parameters' names. */
+static bool apply_def(Builder *b, MakeNode *m, Var *out) {
+    const Signature *sig = op_signature(b->s, m->in.op);
+    Bind *bind = mem_zalloc(b->s, m->in.nin, sizeof *bind);
+    for (size_t i = 0; i < m->in.nin; i++)
+        bind[i] = (Bind){sig_param(sig, i)->name, m->var[i]};
+    Env env = {.n = m->in.nin, .bind = bind, .op = m->in.op, .props = m->in.props};
+    bool ok = true;
+    *out = build_text(b, m->in.op->def, &env, &ok);
+    mem_free(bind);
+    return ok && *out != VAR_NONE;
+}
+
+static bool make_node(Builder *b, MakeNode *m, const Props *props, Var *out) {
+    const Op *op = m->in.op;
+    m->in.at = b->from.at;
+    m->in.floatX = b->floatX;
+    if (!check_arity(&m->in) || !complete_props(&m->in, props) || !coerce_inputs(b, m))
+        return false;
+    if (op->expand) return op->expand(b, op, m->in.props, m->in.nin, m->var, out);
+    return op->def ? apply_def(b, m, out) : append(b, m, out);
+}
+
+bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,
+              Var *out) {
+    MakeNode m;
+    make_node_open(&m, b->s, b->g, op, nin, in);
+    bool ok = make_node(b, &m, props, out);
+    make_node_close(&m);
+    return ok;
+}
+
+Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in) {
+    Var out[OUT_MAX];
+    return op_apply(b, op, props, nin, in, out) ? out[0] : VAR_NONE;
+}
+
+static const Op *named(Builder *b, const char *name) {
+    const Op *op = op_find(b->s, name, strlen(name));
+    if (!op) bug("there is no op %s", name);
+    return op;
+}
+
+Var call1(Builder *b, const char *op, Var x) {
+    return op_apply1(b, named(b, op), NULL, 1, &x);
+}
+
+Var call2(Builder *b, const char *op, Var x, Var y) {
+    Var in[] = {x, y};
+    return op_apply1(b, named(b, op), NULL, 2, in);
+}
+
+Var call3(Builder *b, const char *op, Var x, Var y, Var z) {
+    Var in[] = {x, y, z};
+    return op_apply1(b, named(b, op), NULL, 3, in);
+}
+
+static bool infer_as_is(Infer *in) {
+    if (in->op->expand || in->op->def)
+        return infer_fail(in, E_TYPE, in->nin,
+                          "%s is an abbreviation, which can't stand in a graph",
+                          in->op->name);
+    return check_arity(in) && check_props(in) && check_inputs(in) && run_rule(in);
+}
+
+size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,
+                size_t nin, const Var *in, DType floatX, Span at,
+                const Type *out[OUT_MAX]) {
+    MakeNode m;
+    make_node_open(&m, s, g, op, nin, in);
+    m.in.props = props;
+    m.in.at = at;
+    m.in.floatX = floatX;
+    m.in.out = out;
+    bool ok = infer_as_is(&m.in);
+    make_node_close(&m);
+    return ok ? m.in.nout : 0;
+}

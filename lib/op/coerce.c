@@ -1,0 +1,244 @@
+/* The first half of make_node: inputs are brought to what the op's row asks for, by
+ * casts and conversions that are put into the graph, or by value where they are
+ * constants. */
+#include "op/infer.h"
+#include "op/op_impl.h"
+
+#include <string.h>
+
+void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_t nin,
+                    const Var *in) {
+    size_t room = nin + op_signature(s, op)->nin;
+    m->var = room <= 8 ? m->small_var : mem_alloc(s, room * sizeof *m->var);
+    m->type = room <= 8 ? m->small_type : mem_alloc(s, room * sizeof *m->type);
+    for (size_t i = 0; i < nin; i++) {
+        m->var[i] = in[i];
+        m->type[i] = var_type(g, in[i]);
+    }
+    m->in =
+        (Infer){.s = s, .g = g, .op = op, .nin = nin, .in = m->var, .type = m->type};
+}
+
+void make_node_close(MakeNode *m) {
+    if (m->var != m->small_var) mem_free(m->var);
+    if (m->type != m->small_type) mem_free(m->type);
+}
+
+bool check_arity(Infer *in) {
+    const Signature *sig = op_signature(in->s, in->op);
+    bool rest = sig->nin > 0 && sig->in[sig->nin - 1].rest;
+    if (in->nin >= sig->min_in && (rest || in->nin <= sig->nin) &&
+        in->nin <= UINT16_MAX)
+        return true;
+    if (rest || sig->min_in == sig->nin)
+        return infer_fail(in, E_ARITY, in->nin, "%s takes %zu%s argument%s, not %zu",
+                          in->op->name, sig->min_in, rest ? " or more" : "",
+                          sig->min_in == 1 && !rest ? "" : "s", in->nin);
+    return infer_fail(in, E_ARITY, in->nin, "%s takes %zu to %zu arguments, not %zu",
+                      in->op->name, sig->min_in, sig->nin, in->nin);
+}
+
+static ParamKind kind_at(const Infer *in, size_t i) {
+    return sig_param(op_signature(in->s, in->op), i)->kind;
+}
+
+static bool put(Builder *b, MakeNode *m, size_t i, Var v) {
+    if (v == VAR_NONE) return false;
+    m->var[i] = v;
+    m->type[i] = var_type(b->g, v);
+    return true;
+}
+
+/* ---- what brings the inputs' dtypes together ---- */
+
+static bool takes_part(const Infer *in, size_t i) {
+    if (in->op->promote == PROMOTE_NONE) return false;
+    if (in->op->promote == PROMOTE_TAIL && i == 0) return false;
+    return kind_at(in, i) == IN_TENSOR;
+}
+
+/* DT_NONE: no input takes part. */
+static DType common_dtype(const Infer *in) {
+    DType d = DT_NONE;
+    for (size_t i = 0; i < in->nin; i++) {
+        if (!takes_part(in, i)) continue;
+        DType x = in->type[i]->dtype;
+        d = d == DT_NONE ? x : dtype_promote(d, x);
+    }
+    if (d != DT_NONE && in->op->promote == PROMOTE_INEXACT)
+        d = dtype_inexact(d, in->floatX);
+    return d;
+}
+
+static bool check_tensors(Infer *in) {
+    for (size_t i = 0; i < in->nin; i++)
+        if (kind_at(in, i) != IN_ANY && in->type[i]->kind != TYPE_TENSOR)
+            return infer_fail(in, E_TYPE, i, "%s takes a tensor for %s, not %s",
+                              in->op->name, arg_name(in, i),
+                              type_str(in->s, in->type[i]));
+    return true;
+}
+
+bool check_kinds(Infer *in) {
+    unsigned kinds = in->op->kinds ? in->op->kinds : KIND_ANY;
+    for (size_t i = 0; i < in->nin; i++) {
+        bool asked =
+            kind_at(in, i) == IN_TENSOR && !(in->op->promote == PROMOTE_TAIL && i == 0);
+        if (asked && !want_kinds(in, i, kinds)) return false;
+    }
+    return true;
+}
+
+/* ---- defaults ---- */
+
+typedef struct Default {
+    DKind kind;
+    double v;
+} Default;
+
+static Default read_default(const Infer *in, const Param *p) {
+    const char *text = p->value;
+    double sign = *text == '-' ? -1 : 1, v;
+    if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0)
+        return (Default){K_BOOL, *text == 'T'};
+    if (strcmp(text, "pi") == 0) return (Default){K_FLOAT, 3.14159265358979323846};
+    text += *text == '-';
+    size_t n = num_read_float(text, strlen(text), FLOAT64, &v);
+    if (n == 0 || text[n])
+        bug("the row of op %s: default \"%s\"", in->op->name, p->value);
+    return (Default){strpbrk(text, ".einf") ? K_FLOAT : K_INT, sign * v};
+}
+
+static DType default_dtype(const Infer *in, const Param *p, Default d, DType common) {
+    if (p->kind == IN_INT || p->kind == IN_INTS) return DT_INT64;
+    if (p->kind == IN_BOOL) return DT_BOOL;
+    if (common == DT_NONE && in->nin > 0 && in->type[0]->kind == TYPE_TENSOR)
+        common = in->type[0]->dtype;
+    if (common != DT_NONE) return dtype_weak(common, d.kind, in->floatX);
+    return d.kind == K_BOOL ? DT_BOOL : d.kind == K_INT ? DT_INT64 : in->floatX;
+}
+
+/* Inputs that were left out and have a default. */
+static bool add_defaults(Builder *b, MakeNode *m, DType common) {
+    const Signature *sig = op_signature(b->s, m->in.op);
+    while (m->in.nin < sig->nin && sig->in[m->in.nin].value) {
+        const Param *p = &sig->in[m->in.nin];
+        Default d = read_default(&m->in, p);
+        Var v = const_number(b, default_dtype(&m->in, p, d, common), d.v);
+        if (!put(b, m, m->in.nin, v)) return false;
+        m->in.nin++;
+    }
+    return true;
+}
+
+/* ---- integers and truth values ---- */
+
+static bool want_integer(Infer *in, size_t i) {
+    const Type *t = in->type[i];
+    if (dtype_is_integer(t->dtype) || type_size(t) == 0) return true;
+    return infer_fail(in, E_DTYPE, i, "%s takes integers for %s, not %s", in->op->name,
+                      arg_name(in, i), dtype_name(t->dtype));
+}
+
+static bool want_scalar(Infer *in, size_t i) {
+    const Type *t = in->type[i];
+    return t->ndim == 0 ||
+           infer_fail(in, E_SHAPE, i, "%s takes a scalar for %s, not %s", in->op->name,
+                      arg_name(in, i), type_str(in->s, t));
+}
+
+static bool coerce_ints(Builder *b, MakeNode *m, size_t i) {
+    const Type *t = m->type[i];
+    if (t->ndim > 1)
+        return infer_fail(&m->in, E_SHAPE, i,
+                          "%s takes a list of integers for %s, not %s", m->in.op->name,
+                          arg_name(&m->in, i), type_str(b->s, t));
+    if (!want_integer(&m->in, i) || !put(b, m, i, cast_to(b, m->var[i], DT_INT64)))
+        return false;
+    if (t->ndim == 1) return true;
+    const Tensor *c = var_const(b->g, m->var[i]);
+    int64_t v = c ? tensor_i64(c, 0) : 0;
+    return put(b, m, i, c ? const_ints(b, 1, &v) : call1(b, "stack", m->var[i]));
+}
+
+static bool coerce_int(Builder *b, MakeNode *m, size_t i) {
+    return want_scalar(&m->in, i) && want_integer(&m->in, i) &&
+           put(b, m, i, cast_to(b, m->var[i], DT_INT64));
+}
+
+static bool coerce_bool(Builder *b, MakeNode *m, size_t i) {
+    if (!want_scalar(&m->in, i)) return false;
+    if (!dtype_is_discrete(m->type[i]->dtype))
+        return infer_fail(&m->in, E_DTYPE, i, "%s takes a bool for %s, not %s",
+                          m->in.op->name, arg_name(&m->in, i),
+                          dtype_name(m->type[i]->dtype));
+    return put(b, m, i, cast_to(b, m->var[i], DT_BOOL));
+}
+
+static bool coerce_one(Builder *b, MakeNode *m, size_t i, DType common) {
+    switch (kind_at(&m->in, i)) {
+    case IN_INTS:
+        return coerce_ints(b, m, i);
+    case IN_INT:
+        return coerce_int(b, m, i);
+    case IN_BOOL:
+        return coerce_bool(b, m, i);
+    case IN_TENSOR:
+        return !takes_part(&m->in, i) || put(b, m, i, cast_to(b, m->var[i], common));
+    case IN_ANY:
+        break;
+    }
+    return true;
+}
+
+/* Would the inputs be taken if they had the common dtype? Before casts are made. */
+static bool check_common(Infer *in, DType common) {
+    if (common == DT_NONE || !in->op->kinds || in->op->kinds >> dtype_kind(common) & 1U)
+        return true;
+    for (size_t i = 0; i < in->nin; i++)
+        if (takes_part(in, i) && !want_kinds(in, i, in->op->kinds)) return false;
+    return true;
+}
+
+bool coerce_inputs(Builder *b, MakeNode *m) {
+    if (!check_tensors(&m->in)) return false;
+    DType common = common_dtype(&m->in);
+    if (!check_common(&m->in, common) || !add_defaults(b, m, common)) return false;
+    common = common_dtype(&m->in);
+    for (size_t i = 0; i < m->in.nin; i++)
+        if (!coerce_one(b, m, i, common)) return false;
+    return check_kinds(&m->in);
+}
+
+/* ---- the same as conditions ---- */
+
+static bool check_input(Infer *in, size_t i, DType common) {
+    const Type *t = in->type[i];
+    bool ok = true;
+    switch (kind_at(in, i)) {
+    case IN_INTS:
+        ok = t->dtype == DT_INT64 && t->ndim == 1;
+        break;
+    case IN_INT:
+        ok = t->dtype == DT_INT64 && t->ndim == 0;
+        break;
+    case IN_BOOL:
+        ok = t->dtype == DT_BOOL && t->ndim == 0;
+        break;
+    case IN_TENSOR:
+        ok = !takes_part(in, i) || t->dtype == common;
+        break;
+    case IN_ANY:
+        break;
+    }
+    return ok || infer_fail(in, E_TYPE, i, "%s does not take %s for %s", in->op->name,
+                            type_str(in->s, t), arg_name(in, i));
+}
+
+bool check_inputs(Infer *in) {
+    if (!check_tensors(in)) return false;
+    DType common = common_dtype(in);
+    for (size_t i = 0; i < in->nin; i++)
+        if (!check_input(in, i, common)) return false;
+    return check_kinds(in);
+}

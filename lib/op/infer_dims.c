@@ -1,0 +1,260 @@
+/* Integers that are known while typing, so that reshape(x, [n, 2 * 3]) has a static
+ * shape. The evaluation follows a few ops backwards; it is bounded in depth and in
+ * steps, since any graph may be asked. */
+#include "op/infer.h"
+
+#include <string.h>
+
+/* An integer: known, a dim's name, or neither. */
+typedef struct Known {
+    bool is_int;
+    int64_t v;
+    Sym name;
+} Known;
+static const Known unknown;
+
+typedef struct Eval {
+    const Graph *g;
+    unsigned steps;
+} Eval;
+enum { MAX_DEPTH = 64, MAX_STEPS = 2000 };
+
+static Known known_int(int64_t v) {
+    return (Known){.is_int = true, .v = v};
+}
+
+static Known of_dim(Dim d) {
+    if (dim_is_known(d)) return known_int(d);
+    return dim_is_named(d) ? (Known){.name = dim_sym(d)} : unknown;
+}
+
+static Known element(Eval *e, Var v, int64_t k, int depth);
+
+/* ---- the ops that are followed ---- */
+
+typedef struct Place {
+    Eval *e;
+    const Apply *a;
+    const Var *in;
+    int64_t k; /* the element asked for */
+    int depth;
+} Place;
+
+static Known input(const Place *p, size_t i, int64_t k) {
+    return element(p->e, p->in[i], k, p->depth + 1);
+}
+
+static const Type *in_type(const Place *p, size_t i) {
+    return var_type(p->e->g, p->in[i]);
+}
+
+/* An elementwise op's input: a single element stands for all. */
+static Known operand(const Place *p, size_t i) {
+    return input(p, i, type_size(in_type(p, i)) == 1 ? 0 : p->k);
+}
+
+static Known from_stack(const Place *p) {
+    if (p->k >= p->a->nin || in_type(p, (size_t)p->k)->ndim != 0) return unknown;
+    return input(p, (size_t)p->k, 0);
+}
+
+static Known from_concatenate(const Place *p) {
+    int64_t k = p->k;
+    for (size_t i = 0; i < p->a->nin; i++) {
+        const Type *t = in_type(p, i);
+        if (t->kind != TYPE_TENSOR || t->ndim != 1 || !dim_is_known(t->dim[0]))
+            return unknown;
+        if (k < t->dim[0]) return input(p, i, k);
+        k -= t->dim[0];
+    }
+    return unknown;
+}
+
+static Known from_shape(const Place *p) {
+    const Type *t = in_type(p, 0);
+    return t->kind == TYPE_TENSOR && p->k < t->ndim ? of_dim(t->dim[p->k]) : unknown;
+}
+
+static Known from_shape_i(const Place *p) {
+    const Type *t = in_type(p, 0);
+    int64_t axis = prop_int(p->e->g->s, p->a->op, p->a->props, "axis");
+    if (axis < 0) axis += t->ndim;
+    return t->kind == TYPE_TENSOR && axis >= 0 && axis < t->ndim ? of_dim(t->dim[axis])
+                                                                 : unknown;
+}
+
+static Known from_cast(const Place *p) {
+    const Type *t = in_type(p, 0);
+    if (t->kind != TYPE_TENSOR || !dtype_is_integer(t->dtype)) return unknown;
+    return input(p, 0, p->k);
+}
+
+/* x[i] with a constant i. */
+static Known from_subtensor(const Place *p) {
+    const Graph *g = p->e->g;
+    const Type *t = in_type(p, 0);
+    if (p->a->nin != 2 || t->ndim != 1 || in_type(p, 1)->ndim != 0) return unknown;
+    const Prop *index = op_prop(g->s, p->a->op, p->a->props, "index");
+    if (strcmp(sym_text(g->s, index->sym), "$") != 0) return unknown;
+    Known i = input(p, 1, 0);
+    if (i.is_int && i.v < 0 && dim_is_known(t->dim[0])) i.v += t->dim[0];
+    if (!i.is_int || i.v < 0) return unknown;
+    return input(p, 0, i.v);
+}
+
+/* Ops that only change the shape: followed for a single element. */
+static Known from_same_elements(const Place *p) {
+    return type_size(in_type(p, 0)) == 1 ? input(p, 0, 0) : unknown;
+}
+
+static Known from_identity(const Place *p) {
+    return input(p, 0, p->k);
+}
+
+static Known from_negative(const Place *p) {
+    Known x = operand(p, 0);
+    return x.is_int && x.v != INT64_MIN ? known_int(-x.v) : unknown;
+}
+
+static bool is_int(Known x, int64_t v) {
+    return x.is_int && x.v == v;
+}
+
+static Known from_add(const Place *p) {
+    Known x = operand(p, 0), y = operand(p, 1);
+    int64_t r;
+    if (is_int(y, 0)) return x;
+    if (is_int(x, 0)) return y;
+    return x.is_int && y.is_int && !__builtin_add_overflow(x.v, y.v, &r) ? known_int(r)
+                                                                         : unknown;
+}
+
+static Known from_subtract(const Place *p) {
+    Known x = operand(p, 0), y = operand(p, 1);
+    int64_t r;
+    if (is_int(y, 0)) return x;
+    if (x.name && x.name == y.name) return known_int(0);
+    return x.is_int && y.is_int && !__builtin_sub_overflow(x.v, y.v, &r) ? known_int(r)
+                                                                         : unknown;
+}
+
+static Known from_multiply(const Place *p) {
+    Known x = operand(p, 0), y = operand(p, 1);
+    int64_t r;
+    if (is_int(y, 1)) return x;
+    if (is_int(x, 1)) return y;
+    return x.is_int && y.is_int && i64_mul(x.v, y.v, &r) ? known_int(r) : unknown;
+}
+
+static Known from_floor_divide(const Place *p) {
+    Known x = operand(p, 0), y = operand(p, 1);
+    if (is_int(y, 1)) return x;
+    if (!x.is_int || !y.is_int || y.v <= 0) return unknown;
+    return known_int(x.v / y.v - (x.v % y.v < 0));
+}
+
+static Known from_minimum(const Place *p) {
+    Known x = operand(p, 0), y = operand(p, 1);
+    return x.is_int && y.is_int ? known_int(x.v < y.v ? x.v : y.v) : unknown;
+}
+
+static Known from_maximum(const Place *p) {
+    Known x = operand(p, 0), y = operand(p, 1);
+    return x.is_int && y.is_int ? known_int(x.v > y.v ? x.v : y.v) : unknown;
+}
+
+typedef struct Follow {
+    const char *op;
+    size_t nin; /* 0: any */
+    Known (*value)(const Place *p);
+} Follow;
+static const Follow followed[] = {
+    {"add", 2, from_add},
+    {"subtract", 2, from_subtract},
+    {"multiply", 2, from_multiply},
+    {"floor_divide", 2, from_floor_divide},
+    {"minimum", 2, from_minimum},
+    {"maximum", 2, from_maximum},
+    {"negative", 1, from_negative},
+    {"stack", 0, from_stack},
+    {"concatenate", 0, from_concatenate},
+    {"shape", 1, from_shape},
+    {"shape_i", 1, from_shape_i},
+    {"cast", 1, from_cast},
+    {"subtensor", 2, from_subtensor},
+    {"expand_dims", 1, from_same_elements},
+    {"squeeze", 1, from_same_elements},
+    {"reshape", 2, from_same_elements},
+};
+
+static Known from_apply(const Place *p) {
+    const Op *op = p->a->op;
+    if (op->identity && p->a->nin > 0) return from_identity(p);
+    for (size_t i = 0; i < sizeof followed / sizeof *followed; i++)
+        if (strcmp(followed[i].op, op->name) == 0 &&
+            (followed[i].nin == 0 || followed[i].nin == p->a->nin))
+            return followed[i].value(p);
+    return unknown;
+}
+
+static Known of_const(const Tensor *t, int64_t k) {
+    if (!t || !t->data || !dtype_is_integer(t->dtype) || k >= tensor_size(t))
+        return unknown;
+    int64_t v = tensor_i64(t, k);
+    return t->dtype == DT_UINT64 && v < 0 ? unknown : known_int(v);
+}
+
+/* Nothing is known of a narrow integer that wrapped around. */
+static Known in_range(Known k, DType d) {
+    int64_t lo;
+    uint64_t hi;
+    if (d == DT_INT64) return k;
+    dtype_int_range(d, &lo, &hi);
+    return k.is_int && k.v >= lo && (k.v < 0 || (uint64_t)k.v <= hi) ? k : unknown;
+}
+
+/* Element k, in row-major order, of an integer variable. */
+static Known element(Eval *e, Var v, int64_t k, int depth) {
+    const Type *t = var_type(e->g, v);
+    if (depth > MAX_DEPTH || e->steps++ > MAX_STEPS || k < 0) return unknown;
+    if (t->kind != TYPE_TENSOR || !dtype_is_integer(t->dtype) || t->ndim > 1)
+        return unknown;
+    if (var_leaf(e->g, v) == LEAF_DIM)
+        return (Known){.name = var_leafrec(e->g, v)->name};
+    if (var_is_const(e->g, v)) return of_const(var_const(e->g, v), k);
+    ApplyId a = var_owner(e->g, v);
+    if (a == APPLY_NONE || e->g->var[v].index != 0) return unknown;
+    return in_range(
+        from_apply(&(Place){e, &e->g->apply[a], apply_in(e->g, a), k, depth}),
+        t->dtype);
+}
+
+/* ---- what rules ask ---- */
+
+bool infer_int(const Infer *in, size_t arg, int64_t *v) {
+    Eval e = {.g = in->g};
+    if (!in->g || in->type[arg]->kind != TYPE_TENSOR || in->type[arg]->ndim != 0)
+        return false;
+    Known k = element(&e, in->in[arg], 0, 0);
+    if (k.is_int) *v = k.v;
+    return k.is_int;
+}
+
+static Dim dim_of(Known k) {
+    if (k.name) return DIM_NAMED(k.name);
+    return k.is_int && k.v >= 0 ? k.v : DIM_UNKNOWN;
+}
+
+int infer_dims(const Infer *in, size_t arg, Dim *dims, int64_t *raw) {
+    const Type *t = in->type[arg];
+    if (t->kind != TYPE_TENSOR || t->ndim > 1) return -1;
+    int64_t n = t->ndim == 0 ? 1 : t->dim[0];
+    if (n < 0 || n > INT32_MAX) return -1;
+    for (int64_t i = 0; i < n && i < MAX_NDIM; i++) {
+        Eval e = {.g = in->g};
+        Known k = in->g ? element(&e, in->in[arg], i, 0) : unknown;
+        if (dims) dims[i] = dim_of(k);
+        if (raw) raw[i] = k.is_int ? k.v : INT64_MIN;
+    }
+    return (int)n;
+}

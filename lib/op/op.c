@@ -1,0 +1,195 @@
+/* Finding ops by name. The table is made on first use from the catalogue: names only,
+ * since most of a session's ops are never looked at. */
+#include "op/op_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void table_free(void *p) {
+    OpTable *t = p;
+    index_free(&t->index);
+    vec_free(&t->names);
+    vec_free(&t->ops);
+    map_free(&t->signature);
+    arena_free(t->arena);
+    mem_free(t);
+}
+
+typedef struct Word {
+    const OpTable *t;
+    const char *p;
+    size_t n;
+} Word;
+
+static bool name_same(const void *ctx, uint32_t id) {
+    const Word *w = ctx;
+    const OpName *have = &w->t->names.p[id];
+    return have->n == w->n && memcmp(have->text, w->p, w->n) == 0;
+}
+
+static const Op *find_word(const OpTable *t, const char *p, size_t n) {
+    Word w = {t, p, n};
+    uint32_t id = index_find(&t->index, hash_bytes(p, n, 0), name_same, &w);
+    return id == UINT32_MAX ? NULL : t->names.p[id].op;
+}
+
+static void add_word(Session *s, OpTable *t, const char *p, size_t n, const Op *op) {
+    index_add(&t->index, hash_bytes(p, n, 0), (uint32_t)t->names.n);
+    vec_push(s, &t->names, ((OpName){p, n, op}));
+}
+
+/* The next of the aliases "expit, logistic"; NULL when there are no more. */
+static const char *next_alias(const char **list, size_t *n) {
+    if (!*list) return NULL;
+    const char *p = *list + strspn(*list, ", ");
+    *n = strcspn(p, ", ");
+    *list = p + *n;
+    return *n ? p : NULL;
+}
+
+static void add_op(Session *s, OpTable *t, const Op *op) {
+    const char *list = op->alias;
+    size_t n;
+    vec_push(s, &t->ops, op);
+    t->sorted = false;
+    add_word(s, t, op->name, strlen(op->name), op);
+    for (const char *p; (p = next_alias(&list, &n));)
+        add_word(s, t, p, n, op);
+}
+
+OpTable *op_table(Session *s) {
+    OpTable *t = session_slot(s, SLOT_OPS);
+    if (t) return t;
+    t = mem_zalloc(s, 1, sizeof *t);
+    t->arena = arena_new(s);
+    t->index = INDEX(s);
+    t->signature = MAP(s);
+    session_set_slot(s, SLOT_OPS, t, table_free);
+    for (size_t i = 0; catalogue_ops[i]; i++)
+        for (size_t k = 0; k < catalogue_ops[i]->n; k++)
+            add_op(s, t, &catalogue_ops[i]->op[k]);
+    return t;
+}
+
+const Op *op_find(Session *s, const char *name, size_t n) {
+    return find_word(op_table(s), name, n);
+}
+
+static int by_name(const void *a, const void *b) {
+    const Op *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static OpTable *sorted_table(Session *s) {
+    OpTable *t = op_table(s);
+    if (!t->sorted && t->ops.n > 1)
+        qsort(t->ops.p, t->ops.n, sizeof *t->ops.p, by_name);
+    t->sorted = true;
+    return t;
+}
+
+size_t op_count(Session *s) {
+    return op_table(s)->ops.n;
+}
+
+const Op *op_get(Session *s, size_t i) {
+    return sorted_table(s)->ops.p[i];
+}
+
+static bool name_is_free(Session *s, const char *p, size_t n, Span at) {
+    const Op *have = op_find(s, p, n);
+    if (!have) return true;
+    return fail(s, at, E_DUPLICATE, "there is an op %.*s already%s%s", (int)n, p,
+                have->file ? " in " : "", have->file ? have->file : "");
+}
+
+bool op_add(Session *s, const Op *op, Span at) {
+    const char *list = op->alias;
+    size_t n;
+    if (!name_is_free(s, op->name, strlen(op->name), at)) return false;
+    for (const char *p; (p = next_alias(&list, &n));)
+        if (!name_is_free(s, p, n, at)) return false;
+    add_op(s, op_table(s), op);
+    return true;
+}
+
+const Signature *op_signature(Session *s, const Op *op) {
+    OpTable *t = op_table(s);
+    uint64_t have;
+    if (map_get(&t->signature, (uint64_t)(uintptr_t)op, &have))
+        return (const Signature *)(uintptr_t)have;
+    const Signature *sig = signature_parse(s, t->arena, op);
+    map_put(&t->signature, (uint64_t)(uintptr_t)op, (uint64_t)(uintptr_t)sig);
+    return sig;
+}
+
+/* ---- props by name ---- */
+
+const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name) {
+    const Signature *sig = op_signature(s, op);
+    Sym y = sym(s, name);
+    for (size_t i = 0; i < sig->nprop; i++)
+        if (sig->prop[i].name == y) return &p->p[i];
+    bug("%s has no prop %s", op->name, name);
+}
+
+bool prop_bool(Session *s, const Op *op, const Props *p, const char *name) {
+    return op_prop(s, op, p, name)->i != 0;
+}
+
+int64_t prop_int(Session *s, const Op *op, const Props *p, const char *name) {
+    return op_prop(s, op, p, name)->i;
+}
+
+const Props *props_make(Session *s, const Op *op, size_t n, const PropArg *arg) {
+    const Signature *sig = op_signature(s, op);
+    Prop *p = mem_zalloc(s, sig->nprop, sizeof *p);
+    for (size_t i = 0; i < sig->nprop; i++)
+        p[i] = sig->prop[i].value;
+    for (size_t k = 0; k < n; k++) {
+        Sym y = sym(s, arg[k].name);
+        size_t i = 0;
+        while (i < sig->nprop && sig->prop[i].name != y)
+            i++;
+        if (i == sig->nprop) bug("%s has no prop %s", op->name, arg[k].name);
+        p[i] = arg[k].value;
+    }
+    const Props *all = props_intern(s, sig->nprop, p);
+    mem_free(p);
+    return all;
+}
+
+/* ---- kernels, views, connections ---- */
+
+Loop *op_loop(Session *s, const Op *op, DType last_in, DType out) {
+    for (int level = session_cpu_level(s); level >= 0; level--) {
+        Loop *loop = op->pick    ? op->pick(last_in, out, level)
+                     : op->loops ? op->loops->at[level][last_in]
+                                 : NULL;
+        if (loop) return loop;
+    }
+    return NULL;
+}
+
+int op_view(const Graph *g, ApplyId a, size_t out) {
+    const Op *op = g->apply[a].op;
+    if (op->views) return op->views(g, a, out);
+    return out == 0 ? op->view - 1 : -1;
+}
+
+/* Is `name` one of the words of "shape, axis"? */
+static bool lists_word(const char *list, const char *name) {
+    size_t n;
+    for (const char *p; (p = next_alias(&list, &n));)
+        if (strlen(name) == n && memcmp(p, name, n) == 0) return true;
+    return false;
+}
+
+bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out) {
+    const Op *op = g->apply[a].op;
+    if (op->connect) return op->connect(g, a, in, out);
+    if (op->shape_only) return false;
+    if (!op->disconnected) return true;
+    const Param *p = sig_param(op_signature(g->s, op), in);
+    return !lists_word(op->disconnected, sym_text(g->s, p->name));
+}

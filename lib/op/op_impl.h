@@ -1,0 +1,54 @@
+/* What the files of lib/op that look ops up and build with them share. */
+#ifndef OP_OP_IMPL_H
+#define OP_OP_IMPL_H
+
+#include "op/build.h"
+
+/* The session's view of the catalogue: one entry for each name and alias. */
+typedef struct OpName {
+    const char *text;
+    size_t n;
+    const Op *op;
+} OpName;
+typedef struct OpTable {
+    Arena *arena;
+    Index index; /* of names */
+    Vec(OpName) names;
+    Vec(const Op *) ops;
+    bool sorted;   /* ops are in order of their names */
+    Map signature; /* Op * -> Signature * */
+} OpTable;
+OpTable *op_table(Session *s);
+
+/* Parses the three little languages of a row. A bad one is a bug. */
+const Signature *signature_parse(Session *s, Arena *a, const Op *op);
+/* The parameter that takes input i. */
+const Param *sig_param(const Signature *sig, size_t i);
+/* "x", or "args[2]" for one of a rest parameter. */
+const char *arg_name(const Infer *in, size_t i);
+
+/* ---- make_node in two halves; in->in and in->type are the arrays below ---- */
+typedef struct MakeNode {
+    Infer in;
+    Var *var;          /* in.in */
+    const Type **type; /* in.type */
+    Var small_var[8];
+    const Type *small_type[8];
+} MakeNode;
+/* Room for nin inputs and those that have defaults. */
+void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_t nin,
+                    const Var *in);
+void make_node_close(MakeNode *m);
+
+bool check_arity(Infer *in);
+/* The props that an Apply gets: defaults for NULL, a list where an int was given for
+ * ints. */
+bool complete_props(Infer *in, const Props *p);
+bool check_props(Infer *in); /* do they fit the signature as they are? */
+/* Adds defaults, casts and converts as the op's row says. */
+bool coerce_inputs(Builder *b, MakeNode *m);
+/* Do inputs satisfy what coerce_inputs brings about? */
+bool check_inputs(Infer *in);
+bool check_kinds(Infer *in);
+
+#endif

@@ -1,0 +1,105 @@
+/* Small pieces that ops and derivatives are built from: constants, casts, shapes, sums
+ * back to a shape. */
+#include "op/build.h"
+
+#include <string.h>
+
+static Var constant(Builder *b, bool ok, Tensor *t) {
+    if (!ok) return VAR_NONE;
+    Var v = graph_const(b->g, t, b->intern);
+    tensor_unref(t);
+    return v;
+}
+
+Var const_int(Builder *b, int64_t v) {
+    Tensor t;
+    return constant(b, tensor_scalar_int(b->s, DT_INT64, v, &t), &t);
+}
+
+Var const_number(Builder *b, DType d, double v) {
+    Tensor t;
+    return constant(b, tensor_scalar(b->s, d, v, 0, &t), &t);
+}
+
+Var const_ints(Builder *b, size_t n, const int64_t *v) {
+    Tensor t;
+    int64_t shape = (int64_t)n;
+    if (!tensor_new(b->s, DT_INT64, 1, &shape, &t)) return VAR_NONE;
+    if (n) memcpy(t.data, v, n * sizeof *v);
+    return constant(b, true, &t);
+}
+
+static Var apply_prop(Builder *b, const char *name, Var x, const char *prop,
+                      Prop value) {
+    const Op *op = op_find(b->s, name, strlen(name));
+    if (!op) bug("there is no op %s", name);
+    PropArg arg = {prop, value};
+    return op_apply1(b, op, props_make(b->s, op, 1, &arg), 1, &x);
+}
+
+/* Constants up to this size are cast while building, so that no cast of them is ever
+ * run. */
+enum { CAST_BY_VALUE = 1 << 20 };
+
+Var cast_to(Builder *b, Var x, DType d) {
+    if (var_type(b->g, x)->dtype == d) return x;
+    const Tensor *c = var_const(b->g, x);
+    if (c && tensor_bytes(c) <= CAST_BY_VALUE) {
+        Tensor t;
+        return constant(b, tensor_cast(b->s, c, d, &t), &t);
+    }
+    return apply_prop(b, "cast", x, "dtype", PROP_DTYPE(d));
+}
+
+/* ---- shapes ---- */
+
+Var shape_of(Builder *b, Var x, int axis) {
+    const Type *t = var_type(b->g, x);
+    if (axis < 0) axis += t->ndim;
+    if (axis < 0 || axis >= t->ndim) bug("axis %d of %s", axis, type_str(b->s, t));
+    Dim d = t->dim[axis];
+    if (dim_is_known(d)) return const_int(b, d);
+    if (dim_is_named(d)) return graph_dim(b->g, dim_sym(d));
+    return apply_prop(b, "shape_i", x, "axis", PROP_INT(axis));
+}
+
+Var shape_vector(Builder *b, Var x) {
+    const Type *t = var_type(b->g, x);
+    for (int i = 0; i < t->ndim; i++)
+        if (!dim_is_known(t->dim[i])) return call1(b, "shape", x);
+    return const_ints(b, (size_t)t->ndim, t->dim);
+}
+
+static Var sum_over(Builder *b, Var g, size_t n, const int64_t *axis, bool keepdims) {
+    const Op *op = op_find(b->s, "sum", 3);
+    if (!op) bug("there is no op sum");
+    PropArg arg[] = {{"axis", PROP_INTS(axis, n)}, {"keepdims", PROP_BOOL(keepdims)}};
+    return n ? op_apply1(b, op, props_make(b->s, op, 2, arg), 1, &g) : g;
+}
+
+Var sum_to_shape(Builder *b, Var g, Var like) {
+    const Type *from = var_type(b->g, g), *to = var_type(b->g, like);
+    int64_t lead[MAX_NDIM], ones[MAX_NDIM];
+    size_t nlead = 0, nones = 0;
+    int extra = from->ndim - to->ndim;
+    if (extra < 0)
+        bug("%s can't be summed to %s", type_str(b->s, from), type_str(b->s, to));
+    for (int i = 0; i < from->ndim; i++) {
+        if (i < extra)
+            lead[nlead++] = i;
+        else if (to->dim[i - extra] == 1 && from->dim[i] != 1)
+            ones[nones++] = i - extra;
+    }
+    Var r = sum_over(b, g, nlead, lead, false);
+    return r == VAR_NONE ? VAR_NONE : sum_over(b, r, nones, ones, true);
+}
+
+Var zeros_like(Builder *b, Var x, DType d) {
+    if (var_type(b->g, x)->ndim == 0) return const_number(b, d, 0);
+    return apply_prop(b, "zeros_like", x, "dtype", PROP_DTYPE(d));
+}
+
+Var grad_undefined(Builder *b, const char *why) {
+    Value none = {.kind = TYPE_NULL};
+    return graph_const_value(b->g, type_null(b->s, why), &none);
+}

@@ -1,0 +1,75 @@
+/* An Apply's props against the op's signature. */
+#include "op/infer.h"
+#include "op/op_impl.h"
+
+static const char *const wanted_text[] = {
+    [T_BOOL] = "True or False",
+    [T_INT] = "an integer",
+    [T_FLOAT] = "a number",
+    [T_STR] = "a string",
+    [T_DTYPE] = "a dtype",
+    [T_INTS] = "a list of integers",
+    [T_AXES] = "None, an integer or a list of integers",
+    [T_AXIS] = "an integer",
+    [T_GRAPH] = "a function",
+};
+
+static PropKind kind_of(PropType t) {
+    static const PropKind kind[] = {
+        [T_BOOL] = P_BOOL, [T_INT] = P_INT,     [T_FLOAT] = P_FLOAT,
+        [T_STR] = P_STR,   [T_DTYPE] = P_DTYPE, [T_INTS] = P_INTS,
+        [T_AXES] = P_INTS, [T_AXIS] = P_INT,    [T_GRAPH] = P_GRAPH,
+    };
+    return kind[t];
+}
+
+static bool prop_fail(Infer *in, const PropDef *d) {
+    return infer_fail(in, E_ARG, in->nin, "%s must be %s%s", sym_text(in->s, d->name),
+                      wanted_text[d->type],
+                      d->none && d->type != T_AXES ? " or None" : "");
+}
+
+static bool check_prop(Infer *in, const PropDef *d, const Prop *p) {
+    const char *name = sym_text(in->s, d->name);
+    if (p->kind == P_NONE && d->required && !d->none)
+        return infer_fail(in, E_ARG, in->nin, "%s needs %s=, which must be %s",
+                          in->op->name, name, wanted_text[d->type]);
+    if (p->kind == P_NONE) return d->none || prop_fail(in, d);
+    if (p->kind != kind_of(d->type)) return prop_fail(in, d);
+    if (p->kind == P_DTYPE && (p->i < 0 || p->i >= DT_N)) return prop_fail(in, d);
+    if (p->kind == P_GRAPH && in->g && !graph_function(in->g, p->sym))
+        return infer_fail(in, E_NAME, in->nin, "there is no function %s",
+                          sym_text(in->s, p->sym));
+    return true;
+}
+
+bool check_props(Infer *in) {
+    const Signature *sig = op_signature(in->s, in->op);
+    if (in->props->n != sig->nprop)
+        return infer_fail(in, E_ARG, in->nin, "%s has %zu props, not %u", in->op->name,
+                          sig->nprop, (unsigned)in->props->n);
+    for (size_t i = 0; i < sig->nprop; i++)
+        if (!check_prop(in, &sig->prop[i], &in->props->p[i])) return false;
+    return true;
+}
+
+/* What is written in a shorter way gets its full form. */
+static Prop full_form(const PropDef *d, Prop p, const int64_t *one) {
+    bool list = d->type == T_INTS || d->type == T_AXES;
+    if (list && p.kind == P_INT) return PROP_INTS(one, 1);
+    if (d->type == T_FLOAT && p.kind == P_INT)
+        return (Prop){.kind = P_FLOAT, .f = (double)p.i};
+    return p;
+}
+
+bool complete_props(Infer *in, const Props *p) {
+    const Signature *sig = op_signature(in->s, in->op);
+    in->props = p ? p : props_make(in->s, in->op, 0, NULL);
+    if (in->props->n != sig->nprop) return check_props(in);
+    Prop *full = mem_zalloc(in->s, sig->nprop, sizeof *full);
+    for (size_t i = 0; i < sig->nprop; i++)
+        full[i] = full_form(&sig->prop[i], in->props->p[i], &in->props->p[i].i);
+    in->props = props_intern(in->s, sig->nprop, full);
+    mem_free(full);
+    return check_props(in);
+}

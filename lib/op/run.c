@@ -1,0 +1,64 @@
+/* What a kernel may ask for while it runs: storage from its host, views, and errors
+ * that tell what it was given. */
+#include "op/print.h"
+
+enum { SHOWN_INPUTS = 8, SHOWN_ELEMENTS = 8 };
+
+Tensor *call_out(Call *c, size_t i, int ndim, const int64_t *shape) {
+    if (!c->host->alloc(c, i, c->out_type[i]->dtype, ndim, shape)) return NULL;
+    c->out[i].kind = c->out_type[i]->kind;
+    return &c->out[i].t;
+}
+
+Tensor *call_view(Call *c, size_t i, const Tensor *base) {
+    Tensor held; /* base may be the old value itself */
+    tensor_copy_view(&held, base);
+    value_unref(&c->out[i]);
+    c->out[i] = (Value){.kind = c->out_type[i]->kind, .t = held};
+    return &c->out[i].t;
+}
+
+void *call_scratch(Call *c, size_t bytes) {
+    return c->host->scratch(c, bytes);
+}
+
+/* ---- errors ---- */
+
+static void note_tensor(Call *c, size_t i, const Tensor *t) {
+    Str b = STR(c->s);
+    str_printf(&b, "input %zu: %s", i, dtype_name(t->dtype));
+    shape_text(c->s, t->ndim, t->shape, &b);
+    str_puts(&b, ", strides ");
+    shape_text(c->s, t->ndim, t->stride, &b);
+    if (tensor_size(t) <= SHOWN_ELEMENTS) {
+        str_puts(&b, ": ");
+        tensor_text(c->s, t, -1, &b);
+    }
+    note(c->s, NOWHERE, "%s", str_text(&b));
+    str_free(&b);
+}
+
+static void note_call(Call *c) {
+    Str b = STR(c->s);
+    if (c->g && c->id != APPLY_NONE)
+        print_apply(c->g, c->id, &b);
+    else
+        print_op(c->s, c->op, c->props, &b);
+    note(c->s, NOWHERE, "in %s", str_text(&b));
+    str_free(&b);
+    for (size_t i = 0; i < c->nin && i < SHOWN_INPUTS; i++)
+        if (c->in[i]->kind == TYPE_TENSOR && c->in[i]->t.data)
+            note_tensor(c, i, &c->in[i]->t);
+}
+
+bool call_fail(Call *c, DiagCode code, const char *fmt, ...) {
+    Str b = STR(c->s);
+    va_list ap;
+    va_start(ap, fmt);
+    str_vprintf(&b, fmt, ap);
+    va_end(ap);
+    fail(c->s, c->at, code, "%s: %s", c->op->name, str_text(&b));
+    str_free(&b);
+    note_call(c);
+    return false;
+}

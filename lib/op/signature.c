@@ -1,0 +1,232 @@
+/* The little languages of a row's `in`, `props` and `out`. They are part of the
+ * program, or were checked when their file was read, so what can't be read is a bug. */
+#include "op/op_impl.h"
+
+#include <string.h>
+
+typedef struct Cursor {
+    Session *s;
+    Arena *a;
+    const Op *op;
+    const char *p; /* the rest of one part, without blanks around it */
+} Cursor;
+
+static _Noreturn void bad(const Cursor *c, const char *what) {
+    bug("the row of op %s: %s at \"%s\"", c->op->name, what, c->p);
+}
+
+static void blanks(Cursor *c) {
+    c->p += strspn(c->p, " \t\n");
+}
+
+static bool eat(Cursor *c, char ch) {
+    blanks(c);
+    if (*c->p != ch) return false;
+    c->p++;
+    blanks(c);
+    return true;
+}
+
+static bool is_letter(char ch) {
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
+}
+
+static size_t word(const char *p) {
+    size_t n = 0;
+    while (is_letter(p[n]) || (n > 0 && p[n] >= '0' && p[n] <= '9'))
+        n++;
+    return n;
+}
+
+static Sym name(Cursor *c) {
+    size_t n = word(c->p);
+    if (n == 0) bad(c, "a name is missing");
+    Sym y = sym_n(c->s, c->p, n);
+    c->p += n;
+    blanks(c);
+    return y;
+}
+
+/* The number of the next word in a list of words; the word is taken. */
+static int word_of(Cursor *c, const char *const *list, int n) {
+    size_t len = word(c->p);
+    for (int i = 0; i < n; i++) {
+        if (strlen(list[i]) != len || memcmp(list[i], c->p, len) != 0) continue;
+        c->p += len;
+        blanks(c);
+        return i;
+    }
+    bad(c, "an unknown kind");
+}
+
+/* ---- inputs ---- */
+
+static void parse_param(Cursor *c, Param *p) {
+    static const char *const kinds[] = {"tensor", "ints", "int", "bool", "any"};
+    p->rest = eat(c, '*');
+    p->name = name(c);
+    p->optional = eat(c, '?');
+    if (eat(c, ':')) p->kind = (ParamKind)word_of(c, kinds, 5);
+    p->optional |= eat(c, '?');
+    if (eat(c, '=')) {
+        if (*c->p == '\0') bad(c, "a default is missing");
+        p->value = c->p;
+    } else if (*c->p) {
+        bad(c, "too much");
+    }
+}
+
+static void parse_inputs(Cursor *c, Signature *sig) {
+    char **part = NULL;
+    size_t n = c->op->in ? str_split(c->a, c->op->in, ',', &part) : 0;
+    Param *param = NEW_N(c->a, n, Param);
+    for (size_t i = 0; i < n; i++) {
+        c->p = part[i];
+        parse_param(c, &param[i]);
+        bool must = !param[i].optional && !param[i].value && !param[i].rest;
+        if (must && sig->min_in != i)
+            bad(c, "an input that must be given after one that need not");
+        if (param[i].rest && i + 1 != n)
+            bad(c, "a rest parameter that is not the last");
+        sig->min_in += must;
+    }
+    sig->in = param;
+    sig->nin = n;
+}
+
+/* ---- props ---- */
+
+static int64_t integer(Cursor *c) {
+    bool minus = eat(c, '-'), overflow = false;
+    uint64_t v;
+    size_t n = num_read_uint(c->p, strlen(c->p), &v, &overflow);
+    if (n == 0 || overflow || v > INT64_MAX) bad(c, "an integer is missing");
+    c->p += n;
+    blanks(c);
+    return minus ? -(int64_t)v : (int64_t)v;
+}
+
+static Prop int_list(Cursor *c) {
+    Vec(int64_t) v = {0};
+    char end = *c->p == '[' ? ']' : ')';
+    if (!eat(c, '(') && !eat(c, '[')) {
+        vec_push(c->s, &v, integer(c));
+    } else {
+        while (!eat(c, end)) {
+            vec_push(c->s, &v, integer(c));
+            eat(c, ',');
+        }
+    }
+    int64_t *own = v.n ? arena_copy(c->a, v.p, v.n * sizeof *v.p) : NULL;
+    Prop p = PROP_INTS(own, v.n);
+    vec_free(&v);
+    return p;
+}
+
+static Prop string(Cursor *c) {
+    char quote = *c->p;
+    const char *end = quote == '\'' || quote == '"' ? strchr(c->p + 1, quote) : NULL;
+    if (!end) bad(c, "a string is missing");
+    Sym y = sym_n(c->s, c->p + 1, (size_t)(end - c->p - 1));
+    c->p = end + 1;
+    return PROP_STR(y);
+}
+
+static Prop number(Cursor *c) {
+    bool minus = eat(c, '-');
+    double v;
+    size_t n = num_read_float(c->p, strlen(c->p), FLOAT64, &v);
+    if (n == 0) bad(c, "a number is missing");
+    c->p += n;
+    return (Prop){.kind = P_FLOAT, .f = minus ? -v : v};
+}
+
+static Prop dtype(Cursor *c) {
+    size_t n = word(c->p);
+    DType d = dtype_find(c->p, n);
+    if (d == DT_NONE) bad(c, "a dtype is missing");
+    c->p += n;
+    return PROP_DTYPE(d);
+}
+
+static Prop default_of(Cursor *c, PropType type) {
+    static const char *const truth[] = {"False", "True"};
+    if (word(c->p) == 4 && memcmp(c->p, "None", 4) == 0) {
+        c->p += 4;
+        return (Prop){.kind = P_NONE};
+    }
+    switch (type) {
+    case T_BOOL:
+        return PROP_BOOL(word_of(c, truth, 2));
+    case T_INT:
+    case T_AXIS:
+        return PROP_INT(integer(c));
+    case T_FLOAT:
+        return number(c);
+    case T_STR:
+        return string(c);
+    case T_DTYPE:
+        return dtype(c);
+    case T_INTS:
+    case T_AXES:
+        return int_list(c);
+    case T_GRAPH:
+        break;
+    }
+    bad(c, "a function has no default but None");
+}
+
+static void parse_prop(Cursor *c, PropDef *d) {
+    static const char *const types[] = {"bool", "int",  "float", "str",  "dtype",
+                                        "ints", "axes", "axis",  "graph"};
+    d->name = name(c);
+    if (!eat(c, ':')) bad(c, "a kind is missing");
+    d->type = (PropType)word_of(c, types, 9);
+    d->none = eat(c, '?') || d->type == T_AXES;
+    d->required = !eat(c, '=');
+    if (!d->required) d->value = default_of(c, d->type);
+    if (d->value.kind == P_NONE && !d->required) d->none = true;
+    blanks(c);
+    if (*c->p) bad(c, "too much");
+}
+
+static void parse_props(Cursor *c, Signature *sig) {
+    char **part = NULL;
+    size_t n = c->op->props ? str_split(c->a, c->op->props, ',', &part) : 0;
+    PropDef *def = NEW_N(c->a, n, PropDef);
+    for (size_t i = 0; i < n; i++) {
+        c->p = part[i];
+        parse_prop(c, &def[i]);
+    }
+    sig->prop = def;
+    sig->nprop = n;
+}
+
+static void parse_outputs(Cursor *c, Signature *sig) {
+    char **part = NULL;
+    size_t n = str_split(c->a, c->op->out ? c->op->out : "r", ',', &part);
+    Sym *out = NEW_N(c->a, n, Sym);
+    for (size_t i = 0; i < n; i++) {
+        c->p = part[i];
+        out[i] = name(c);
+        if (*c->p) bad(c, "too much");
+    }
+    sig->out = out;
+    sig->nout = n;
+}
+
+const Signature *signature_parse(Session *s, Arena *a, const Op *op) {
+    Cursor c = {s, a, op, ""};
+    Signature *sig = NEW(a, Signature);
+    parse_inputs(&c, sig);
+    parse_props(&c, sig);
+    parse_outputs(&c, sig);
+    return sig;
+}
+
+const Param *sig_param(const Signature *sig, size_t i) {
+    if (i < sig->nin) return &sig->in[i];
+    if (sig->nin == 0 || !sig->in[sig->nin - 1].rest)
+        bug("no parameter takes input %zu", i);
+    return &sig->in[sig->nin - 1];
+}
