@@ -1,0 +1,160 @@
+/* The functions that kernels of rows call: integer division and powers, float
+ * remainders, complex arithmetic. */
+#ifndef OPS_ELEMWISE_KERNELS_H
+#define OPS_ELEMWISE_KERNELS_H
+
+#include "ops/elemwise/vmath.h"
+
+/* A C library function by the argument's type. */
+#define LIBM(fn, x)     _Generic((x), float : fn##f, double : fn)(x)
+#define LIBM2(fn, x, y) _Generic((x), float : fn##f, double : fn)(x, y)
+#define FLOOR(x)        LIBM(floor, x)
+#define CEIL(x)         LIBM(ceil, x)
+#define TRUNC(x)        LIBM(trunc, x)
+#define RINT(x)         LIBM(rint, x)
+#define ABS(x)          LIBM(fabs, x)
+#define SQRT(x)         LIBM(sqrt, x)
+#define POW(x, y)       LIBM2(pow, x, y)
+/* nan wins; of equal ones the first. For integers the second test is constant. */
+#define MAXIMUM(x, y) ((((x) >= (y)) | ((x) != (x))) ? (x) : (y))
+#define MINIMUM(x, y) ((((x) <= (y)) | ((x) != (x))) ? (x) : (y))
+/* Room for the absolute value of the lowest integer. */
+#define UNSIGNED(x) _Generic((x), int64_t : (uint64_t)(x), default : (uint32_t)(x))
+
+/* ---- integers ---- */
+
+VINLINE uint64_t udiv(uint64_t x, uint64_t y, unsigned *fault) {
+    if (y == 0) *fault |= FAULT_DIVIDE;
+    return y == 0 ? 0 : x / y;
+}
+VINLINE uint64_t urest(uint64_t x, uint64_t y, unsigned *fault) {
+    if (y == 0) *fault |= FAULT_DIVIDE;
+    return y == 0 ? 0 : x % y;
+}
+/* -1 apart: the lowest integer by -1 wraps, where the machine's division would trap. */
+VINLINE int64_t floor_quotient(int64_t x, int64_t y, unsigned *fault) {
+    if (y == 0) *fault |= FAULT_DIVIDE;
+    if (y == 0) return 0;
+    if (y == -1) return (int64_t)(0 - (uint64_t)x);
+    return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+VINLINE int64_t floor_rest(int64_t x, int64_t y, unsigned *fault) {
+    if (y == 0) *fault |= FAULT_DIVIDE;
+    if (y == 0 || y == -1) return 0;
+    int64_t r = x % y;
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+VINLINE uint64_t upower(uint64_t x, uint64_t y) {
+    uint64_t r = 1;
+    for (; y; y >>= 1, x *= x)
+        if (y & 1) r *= x;
+    return r;
+}
+VINLINE int64_t ipower(int64_t x, int64_t y, unsigned *fault) {
+    if (y < 0) *fault |= FAULT_DOMAIN;
+    return y < 0 ? 0 : (int64_t)upower((uint64_t)x, (uint64_t)y);
+}
+/* Shifting by the width or more leaves nothing, or the sign. */
+VINLINE uint64_t ushift_left(uint64_t x, uint64_t y, uint64_t width) {
+    return y < width ? x << (y & 63) : 0;
+}
+VINLINE uint64_t shift_left(uint64_t x, int64_t y, uint64_t width, unsigned *fault) {
+    *fault |= y < 0 ? FAULT_DOMAIN : 0;
+    return ushift_left(x, (uint64_t)y, width);
+}
+VINLINE uint64_t ushift_right(uint64_t x, uint64_t y) {
+    return y < 64 ? x >> (y & 63) : 0;
+}
+VINLINE int64_t shift_right(int64_t x, int64_t y, unsigned *fault) {
+    *fault |= y < 0 ? FAULT_DOMAIN : 0;
+    return x >> ((uint64_t)y < 63 ? y & 63 : 63);
+}
+
+/* ---- floats ---- */
+
+/* Python's: the remainder has the divisor's sign, even when it is zero. */
+VINLINE double frest_f64(double x, double y) {
+    double r = fmod(x, y);
+    if (r == 0) return copysign(0, y);
+    return (r < 0) != (y < 0) ? r + y : r;
+}
+VINLINE float frest_f32(float x, float y) {
+    float r = fmodf(x, y);
+    if (r == 0) return copysignf(0, y);
+    return (r < 0) != (y < 0) ? r + y : r;
+}
+/* The quotient that belongs to that remainder: (x - rest) / y is an integer but for
+ * rounding. */
+VINLINE double fdiv_f64(double x, double y) {
+    if (y == 0) return x / y;
+    double r = fmod(x, y), q = (x - r) / y;
+    if (r != 0 && (r < 0) != (y < 0)) q -= 1;
+    return q == 0 ? copysign(0, x / y) : rint(q);
+}
+VINLINE float fdiv_f32(float x, float y) {
+    if (y == 0) return x / y;
+    float r = fmodf(x, y), q = (x - r) / y;
+    if (r != 0 && (r < 0) != (y < 0)) q -= 1;
+    return q == 0 ? copysignf(0, x / y) : rintf(q);
+}
+#define FDIV(x, y)  _Generic((x), float : fdiv_f32, double : fdiv_f64)(x, y)
+#define FREST(x, y) _Generic((x), float : frest_f32, double : frest_f64)(x, y)
+
+/* ---- complex numbers ---- */
+
+#define RE(x) (__real__(x))
+#define IM(x) (__imag__(x))
+#define COMPLEX_ARITHMETIC(C, F, sfx, fabs_)                                           \
+    VINLINE C cmul_##sfx(C x, C y) {                                                   \
+        F re = RE(x) * RE(y) - IM(x) * IM(y), im = RE(x) * IM(y) + IM(x) * RE(y);      \
+        return __builtin_complex(re, im);                                              \
+    }                                                                                  \
+    /* Smith's: by the larger part of y, so that squares do not overflow. */           \
+    VINLINE C cdiv_##sfx(C x, C y) {                                                   \
+        F a = RE(x), b = IM(x), c = RE(y), d = IM(y);                                  \
+        bool turn = fabs_(c) < fabs_(d);                                               \
+        F p = turn ? d : c, q = turn ? -c : d; /* y or y / i = d - c i */              \
+        F u = turn ? b : a, v = turn ? -a : b;                                         \
+        F t = q / p, scale = 1 / (p + q * t);                                          \
+        F re = (u + v * t) * scale, im = (v - u * t) * scale;                          \
+        bool zero = (c == 0) & (d == 0);                                               \
+        return __builtin_complex(zero ? a / fabs_(c) : re, zero ? b / fabs_(c) : im);  \
+    }
+COMPLEX_ARITHMETIC(float _Complex, float, c64, fabsf)
+COMPLEX_ARITHMETIC(double _Complex, double, c128, fabs)
+#define cmul(x, y)                                                                     \
+    _Generic((x), float _Complex : cmul_c64, double _Complex : cmul_c128)(x, y)
+/* By the second: the first may be a real number. */
+#define cdiv(x, y)                                                                     \
+    _Generic((y), float _Complex : cdiv_c64, double _Complex : cdiv_c128)(x, y)
+
+#define cinf(x) ((ABS(RE(x)) == INF(RE(x))) | (ABS(IM(x)) == INF(RE(x))))
+#define INF(x)  ((__typeof__(x))INFINITY)
+/* A C library function of complex numbers. */
+#define LIBC(fn, x)                                                                    \
+    _Generic((x), float _Complex                                                       \
+             : __builtin_##fn##f, double _Complex                                      \
+             : __builtin_##fn)(x)
+
+/* Integral exponents by multiplication, the rest by logarithms; 0 to a power with
+ * positive real part is 0. */
+static inline double _Complex cpower_c128(double _Complex x, double _Complex y) {
+    double n = RE(y);
+    if (IM(y) == 0 && rint(n) == n && fabs(n) <= 100) {
+        double _Complex r = 1;
+        for (unsigned k = (unsigned)fabs(n); k; k >>= 1, x = cmul_c128(x, x))
+            if (k & 1) r = cmul_c128(r, x);
+        return n < 0 ? cdiv_c128(1, r) : r;
+    }
+    if (RE(x) == 0 && IM(x) == 0)
+        return n > 0 ? __builtin_complex(0.0, 0.0)
+                     : __builtin_complex((double)NAN, (double)NAN);
+    return __builtin_cpow(x, y);
+}
+static inline float _Complex cpower_c64(float _Complex x, float _Complex y) {
+    return (float _Complex)cpower_c128((double _Complex)x, (double _Complex)y);
+}
+#define cpower(x, y)                                                                   \
+    _Generic((x), float _Complex : cpower_c64, double _Complex : cpower_c128)(x, y)
+
+#endif

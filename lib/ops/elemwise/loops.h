@@ -1,0 +1,102 @@
+/* Defines the loops of a .def file at one level of CPU, TL_LEVEL. A kernel's expression
+ * is written once and instantiated for each dtype of its domain. Loops are plain C that
+ * the compilers vectorise; the leftover elements of a vector loop go through the same
+ * operations, so results depend neither on the length nor on the place of an element.
+ * An output may be the same block as an input, which is what the pragma says: no
+ * element depends on another. */
+#ifndef OPS_ELEMWISE_LOOPS_H
+#define OPS_ELEMWISE_LOOPS_H
+
+#include "ops/elemwise/domain.h"
+
+#ifndef TL_LEVEL
+#define TL_LEVEL 0
+#endif
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define VECTOR_LOOP _Pragma("GCC ivdep")
+#endif
+
+#include "ops/elemwise/half.h"
+
+#define RESULT_SAME(X, RX) X
+#define RESULT_BOOL(X, RX) uint8_t
+#define RESULT_REAL(X, RX) RX
+
+#define PTR1(X) const X *px = in[0];
+#define PTR2(X) PTR1(X) const X *py = in[1];
+#define PTR3(X) PTR2(X) const X *pz = in[2];
+#define GET1(W) const W x = (W)px[i];
+#define GET2(W) GET1(W) const W y = (W)py[i];
+#define GET3(W) GET2(W) const W z = (W)pz[i];
+
+/* X is how an element is stored, W how the kernel sees it, R how the result is stored.
+ */
+#define LOOP(k, name, sfx, X, W, R, kernel)                                            \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        typedef W T __attribute__((unused));                                           \
+        unsigned fault = 0;                                                            \
+        PTR##k(X) R *pr = out[0];                                                      \
+        VECTOR_LOOP for (size_t i = 0; i < n; i++) {                                   \
+            GET##k(W) pr[i] = (R)(kernel);                                             \
+        }                                                                              \
+        return fault;                                                                  \
+    }
+#define LOOP_HALF(k, out, name)                                                        \
+    Loop LOOP_NAME(name, f16, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, f16, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *o) {                          \
+        return half_loop(LOOP_NAME(name, f32, TL_LEVEL), k, HALF_##out, n, in, o);     \
+    }
+#define HALF_SAME true
+#define HALF_REAL true
+#define HALF_BOOL false
+
+#define LOOP_(k, out, name, sfx, X, W, RX, e)                                          \
+    LOOP(k, name, sfx, X, W, RESULT_##out(X, RX), e)
+#define LOOPS_B(k, o, name, e) LOOP_(k, o, name, b, uint8_t, unsigned, uint8_t, e)
+#define LOOPS_W(k, o, name, e)                                                         \
+    LOOP_(k, o, name, u8, uint8_t, uint32_t, uint8_t, e)                               \
+    LOOP_(k, o, name, u16, uint16_t, uint32_t, uint16_t, e)                            \
+    LOOP_(k, o, name, u32, uint32_t, uint32_t, uint32_t, e)                            \
+    LOOP_(k, o, name, u64, uint64_t, uint64_t, uint64_t, e)
+#define LOOPS_S(k, o, name, e)                                                         \
+    LOOP_(k, o, name, i8, int8_t, int8_t, int8_t, e)                                   \
+    LOOP_(k, o, name, i16, int16_t, int16_t, int16_t, e)                               \
+    LOOP_(k, o, name, i32, int32_t, int32_t, int32_t, e)                               \
+    LOOP_(k, o, name, i64, int64_t, int64_t, int64_t, e)
+#define LOOPS_U(k, o, name, e)                                                         \
+    LOOP_(k, o, name, u8, uint8_t, uint8_t, uint8_t, e)                                \
+    LOOP_(k, o, name, u16, uint16_t, uint16_t, uint16_t, e)                            \
+    LOOP_(k, o, name, u32, uint32_t, uint32_t, uint32_t, e)                            \
+    LOOP_(k, o, name, u64, uint64_t, uint64_t, uint64_t, e)
+#define LOOPS_F(k, o, name, e)                                                         \
+    LOOP_(k, o, name, f32, float, float, float, e)                                     \
+    LOOP_(k, o, name, f64, double, double, double, e)                                  \
+    LOOP_HALF(k, o, name)
+#define LOOPS_C(k, o, name, e)                                                         \
+    LOOP_(k, o, name, c64, float _Complex, float _Complex, float, e)                   \
+    LOOP_(k, o, name, c128, double _Complex, double _Complex, double, e)
+
+#define LOOPS_I(k, o, n, i)             LOOPS_S(k, o, n, i) LOOPS_U(k, o, n, i)
+#define LOOPS_BW(k, o, n, b, w)         LOOPS_B(k, o, n, b) LOOPS_W(k, o, n, w)
+#define LOOPS_BI(k, o, n, b, i)         LOOPS_B(k, o, n, b) LOOPS_I(k, o, n, i)
+#define LOOPS_SU(k, o, n, s, u)         LOOPS_S(k, o, n, s) LOOPS_U(k, o, n, u)
+#define LOOPS_BSU(k, o, n, b, s, u)     LOOPS_B(k, o, n, b) LOOPS_SU(k, o, n, s, u)
+#define LOOPS_IF(k, o, n, i, f)         LOOPS_I(k, o, n, i) LOOPS_F(k, o, n, f)
+#define LOOPS_FC(k, o, n, f, c)         LOOPS_F(k, o, n, f) LOOPS_C(k, o, n, c)
+#define LOOPS_WFC(k, o, n, w, f, c)     LOOPS_W(k, o, n, w) LOOPS_FC(k, o, n, f, c)
+#define LOOPS_SUF(k, o, n, s, u, f)     LOOPS_SU(k, o, n, s, u) LOOPS_F(k, o, n, f)
+#define LOOPS_SUFC(k, o, n, s, u, f, c) LOOPS_SUF(k, o, n, s, u, f) LOOPS_C(k, o, n, c)
+#define LOOPS_BIF(k, o, n, b, i, f)     LOOPS_BI(k, o, n, b, i) LOOPS_F(k, o, n, f)
+#define LOOPS_BIFC(k, o, n, b, i, f, c) LOOPS_BIF(k, o, n, b, i, f) LOOPS_C(k, o, n, c)
+#define LOOPS_BWFC(k, o, n, b, w, f, c) LOOPS_BW(k, o, n, b, w) LOOPS_FC(k, o, n, f, c)
+
+#define ROW(k, out, name, domain, kernels, ...)                                        \
+    SPREAD(LOOPS_##domain, k, out, name, COLUMNS kernels)
+
+#endif

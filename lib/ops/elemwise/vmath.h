@@ -1,0 +1,285 @@
+/* Vector mathematics: functions as branch-free C, which the compilers turn into vector
+ * code in the loops that call them. Accuracy is measured by tests/unit/elemwise.c (all
+ * within 2 ulp, most within 1). Results may differ between levels, as only levels above
+ * 0 have a fused multiply-add; within a level they depend on nothing but the argument.
+ *
+ * How: reduce the argument to a short interval by powers of 2 or multiples of pi/2
+ * (constants in parts, so that products with small integers are exact), evaluate a
+ * polynomial there, put the powers back. Polynomials interpolate at Chebyshev nodes.
+ * Rounding to integer adds and subtracts 1.5 * 2^52, whose low bits then hold the
+ * integer. Clamped arguments make overflow and underflow come out by themselves; nan
+ * passes through every comparison to the result. */
+#ifndef OPS_ELEMWISE_VMATH_H
+#define OPS_ELEMWISE_VMATH_H
+
+#include "ops/elemwise/half.h"
+
+#include <math.h>
+
+#if TL_LEVEL > 0
+#define MADD64(a, b, c) __builtin_fma(a, b, c)
+#define MADD32(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define MADD64(a, b, c) ((a) * (b) + (c))
+#define MADD32(a, b, c) ((a) * (b) + (c))
+#endif
+#define VINLINE static inline __attribute__((always_inline, unused))
+
+VINLINE double bits_f64(uint64_t u) {
+    double f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+VINLINE uint64_t f64_bits(double f) {
+    uint64_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+#define ROUND64  0x1.8p52
+#define ROUND32  0x1.8p23F
+#define LOG2E    0x1.71547652b82fep+0
+#define LN2_HI64 0x1.62e42fee00000p-1 /* 32 bits */
+#define LN2_LO64 0x1.a39ef35793c76p-33
+#define LN2_HI32 0x1.62e400p-1F /* 15 bits */
+#define LN2_LO32 0x1.7f7d1cp-20F
+
+/* ---- exp and its relations ---- */
+
+/* x = k ln2 + r: k is left in the low bits of *m. */
+VINLINE double exp_reduce64(double x, double *m) {
+    *m = MADD64(x, LOG2E, ROUND64);
+    double k = *m - ROUND64;
+    return MADD64(k, -LN2_LO64, MADD64(k, -LN2_HI64, x));
+}
+/* (e^r - 1 - r) / r^2 for |r| <= ln2 / 2. */
+VINLINE double exp_series64(double r) {
+    double q = 0x1.1f67330382e7dp-29;
+    q = MADD64(q, r, 0x1.af393be024886p-26);
+    q = MADD64(q, r, 0x1.27e4e1d15b891p-22);
+    q = MADD64(q, r, 0x1.71de0d70d72e3p-19);
+    q = MADD64(q, r, 0x1.a01a01a48415bp-16);
+    q = MADD64(q, r, 0x1.a01a01a7d3fafp-13);
+    q = MADD64(q, r, 0x1.6c16c16c167d6p-10);
+    q = MADD64(q, r, 0x1.111111111099fp-7);
+    q = MADD64(q, r, 0x1.5555555555555p-5);
+    q = MADD64(q, r, 0x1.5555555555556p-3);
+    return MADD64(q, r, 0.5);
+}
+VINLINE double exp_poly64(double r) {
+    return MADD64(r * r, exp_series64(r), r);
+}
+/* y * 2^k in two steps, as 2^k itself may not be a double; k in the low bits of m, |k|
+ * < 2046. */
+VINLINE double scale64(double y, double m) {
+    uint64_t k = f64_bits(m) - f64_bits(ROUND64) + 2048, h = k >> 1;
+    return y * bits_f64((h - 1) << 52) * bits_f64((k - h - 1) << 52);
+}
+VINLINE double clamp64(double x, double lo, double hi) {
+    x = x > hi ? hi : x;
+    return x < lo ? lo : x;
+}
+VINLINE double exp_f64(double x) {
+    double m, r = exp_reduce64(clamp64(x, -746, 710), &m);
+    return scale64(1 + exp_poly64(r), m);
+}
+VINLINE double exp2_f64(double x) {
+    double c = clamp64(x, -1076, 1025), m = c + ROUND64, r = c - (m - ROUND64);
+    /* r ln2, with the part that the product loses */
+    double hi = r * 0x1.62e42fefa39efp-1;
+#if TL_LEVEL > 0
+    double lo = MADD64(r, 0x1.abc9e3b39803fp-56, MADD64(r, 0x1.62e42fefa39efp-1, -hi));
+#else
+    double a = r * 0x1.62e42fee00000p-1, lo = r * 0x1.a39ef35793c76p-33 - (hi - a);
+#endif
+    return scale64(1 + (exp_poly64(hi) + lo), m);
+}
+/* (e^r - 1 + (1 - 2^-k)) 2^k, with r and the sum in two parts, as the sum may cancel;
+ * for k = 0 nothing is added. */
+VINLINE double expm1_f64(double x) {
+    double c = clamp64(x, -40, 710), m = MADD64(c, LOG2E, ROUND64), k = m - ROUND64;
+    double a = MADD64(k, -LN2_HI64, c), r = MADD64(k, -LN2_LO64, a);
+    double rest = MADD64(k, -LN2_LO64, a - r) + r * r * exp_series64(r);
+    double one = bits_f64((1023 - (f64_bits(m) - f64_bits(ROUND64))) << 52); /* 2^-k */
+    one = 1 - (k > 1000 ? 0 : one);
+    double sum = one + r;
+    return x == 0 ? x : scale64(sum + (rest + (r - (sum - one))), m);
+}
+
+VINLINE float clamp32(float x, float lo, float hi) {
+    x = x > hi ? hi : x;
+    return x < lo ? lo : x;
+}
+VINLINE float exp_f32(float x) {
+    float c = clamp32(x, -104, 89), m = MADD32(c, (float)LOG2E, ROUND32);
+    float n = m - ROUND32, r = MADD32(n, -LN2_LO32, MADD32(n, -LN2_HI32, c));
+    float q = 0x1.a0f906p-13F;
+    q = MADD32(q, r, 0x1.6d11b6p-10F);
+    q = MADD32(q, r, 0x1.1110f6p-7F);
+    q = MADD32(q, r, 0x1.555518p-5F);
+    q = MADD32(q, r, 0x1.555556p-3F);
+    q = MADD32(q, r, 0.5F);
+    uint32_t k = f32_bits(m) - f32_bits(ROUND32) + 256, h = k >> 1;
+    return (1 + MADD32(r * r, q, r)) * bits_f32((h - 1) << 23) *
+           bits_f32((k - h - 1) << 23);
+}
+
+/* ---- log and its relations ---- */
+
+/* x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); x > 0 and normal. */
+VINLINE double log_reduce64(double x, double *k) {
+    uint64_t u = f64_bits(x),
+             e = (u + (UINT64_C(0x400) << 52) - 0x3FE6A09E667F3BCD) >> 52;
+    *k = bits_f64(0x4330000000000000 | e) - (0x1p52 + 1024);
+    return bits_f64(u - ((e - 1024) << 52)) - 1;
+}
+/* log(1 + f) = f - (f^2/2 - result), by the series of the inverse hyperbolic tangent of
+ * s = f / (2 + f). */
+VINLINE double log_poly64(double f, double half_square) {
+    double s = f / (2 + f), z = s * s, q = 0x1.2b5f68a51190dp-3;
+    q = MADD64(q, z, 0x1.39fdcceb4b524p-3);
+    q = MADD64(q, z, 0x1.7462b91b8df9fp-3);
+    q = MADD64(q, z, 0x1.c71c62d5e53dfp-3);
+    q = MADD64(q, z, 0x1.2492492dfd86cp-2);
+    q = MADD64(q, z, 0x1.9999999995273p-2);
+    q = MADD64(q, z, 0x1.5555555555558p-1);
+    return s * MADD64(q, z, half_square);
+}
+/* Results outside the positive numbers: nan, -inf at zero, inf and nan themselves. */
+VINLINE double log_special64(double x, double y) {
+    y = x < (double)INFINITY ? y : x;
+    y = x < 0 ? (double)NAN : y;
+    return x == 0 ? -(double)INFINITY : y;
+}
+/* Subnormal arguments times 2^54. */
+VINLINE double log_normal64(double x, double *shift) {
+    bool tiny = x < 0x1p-1022;
+    *shift = tiny ? 54 : 0;
+    return tiny ? x * 0x1p54 : x;
+}
+VINLINE double log_f64(double x) {
+    double shift, k, f = log_reduce64(log_normal64(x, &shift), &k), h = 0.5 * f * f;
+    k -= shift;
+    double t = MADD64(k, LN2_LO64, log_poly64(f, h));
+    return log_special64(x, MADD64(k, LN2_HI64, f - (h - t)));
+}
+/* With what is lost in 1 + x as a correction of first order. */
+VINLINE double log1p_f64(double x) {
+    double u = 1 + x, b = u - 1, lost = (1 - (u - b)) + (x - b);
+    double k, f = log_reduce64(u, &k), h = 0.5 * f * f;
+    double t = MADD64(k, LN2_LO64, log_poly64(f, h) + lost / u);
+    double y = log_special64(u, MADD64(k, LN2_HI64, f - (h - t)));
+    y = x == -1 ? -(double)INFINITY : y;
+    return x == 0 ? x : y;
+}
+/* log(x) / log(base) where scale = 1 / log(base) and one = log2 / log(base), both in
+ * two parts: the logarithm is kept in two parts as well, the first short enough for
+ * exact products, so that powers of the base come out exact. */
+VINLINE double log_base64(double x, double scale_hi, double scale_lo, double one_hi,
+                          double one_lo) {
+    double shift, k, f = log_reduce64(log_normal64(x, &shift), &k), h = 0.5 * f * f;
+    k -= shift;
+    double hi = bits_f64(f64_bits(f - h) & 0xFFFFFFFF00000000);
+    double lo = (f - hi) - h + log_poly64(f, h);
+    double a = k * one_hi, b = hi * scale_hi, sum = a + b;
+    double rest = (a - sum) + b; /* exact: a is 0 or the larger */
+    rest += k * one_lo + (lo + hi) * scale_lo + lo * scale_hi;
+    return log_special64(x, sum + rest);
+}
+VINLINE double log2_f64(double x) {
+    return log_base64(x, 0x1.71547652p+0, 0x1.705fc2eefa200p-33, 1, 0);
+}
+VINLINE double log10_f64(double x) {
+    return log_base64(x, 0x1.bcb7b152p-2, 0x1.b9438ca9aadd5p-36, 0x1.34413508p-2,
+                      0x1.f79fef311f12bp-34);
+}
+
+VINLINE float log_f32(float x) {
+    bool tiny = x < 0x1p-126F;
+    uint32_t u = f32_bits(tiny ? x * 0x1p25F : x);
+    uint32_t e = (u + (128U << 23) - 0x3F3504F3) >> 23;
+    float k = bits_f32(0x4B000000 | e) - (0x1p23F + 128) - (tiny ? 25.0F : 0.0F);
+    float f = bits_f32(u - ((e - 128) << 23)) - 1, h = 0.5F * f * f;
+    float s = f / (2 + f), z = s * s, q = 0x1.ddd4dap-3F;
+    q = MADD32(q, z, 0x1.245c28p-2F);
+    q = MADD32(q, z, 0x1.9999ecp-2F);
+    q = MADD32(q, z, 0x1.555556p-1F);
+    float t = MADD32(k, LN2_LO32, s * MADD32(q, z, h));
+    float y = MADD32(k, LN2_HI32, f - (h - t));
+    y = x < INFINITY ? y : x;
+    y = x < 0 ? NAN : y;
+    return x == 0 ? -INFINITY : y;
+}
+
+/* ---- from exp and log ---- */
+
+/* y = n / d with d a rounded sum whose lost part is known: corrected to first order. */
+VINLINE double repair64(double y, double lost, double inverse) {
+    return y - y * lost * inverse;
+}
+VINLINE float repair32(float y, float lost, float inverse) {
+    return y - y * lost * inverse;
+}
+
+VINLINE double tanh_f64(double x) {
+    double e = expm1_f64(-2 * clamp64(fabs(x), 0, 22)), d = e + 2, y = e / d;
+    y = repair64(y, e - (d - 2), 0.5 - 0.5 * y);
+    return x != x ? x : copysign(y, x);
+}
+VINLINE float tanh_f32(float x) {
+    float a = fabsf(x), z = x * x, q = 0x1.2c83c0p-9F;
+    q = MADD32(q, z, -0x1.116a16p-7F);
+    q = MADD32(q, z, 0x1.64a976p-6F);
+    q = MADD32(q, z, -0x1.ba08c4p-5F);
+    q = MADD32(q, z, 0x1.1110eap-3F);
+    q = MADD32(q, z, -0x1.555556p-2F);
+    float near = MADD32(q * z, x, x), e = exp_f32(2 * (a > 10 ? 10 : a));
+    float far = copysignf(1 - 2 / (e + 1), x);
+    return a < 0.625F ? near : x != x ? x : far;
+}
+VINLINE double sigmoid_f64(double x) {
+    double e = exp_f64(-fabs(x)), d = 1 + e, y = (x < 0 ? e : 1) / d;
+    return repair64(y, e - (d - 1), x < 0 ? 1 - y : y);
+}
+VINLINE float sigmoid_f32(float x) {
+    float e = exp_f32(-fabsf(x)), d = 1 + e, y = (x < 0 ? e : 1) / d;
+    return repair32(y, e - (d - 1), x < 0 ? 1 - y : y);
+}
+VINLINE double softplus_f64(double x) {
+    return (x > 0 ? x : 0) + log1p_f64(exp_f64(-fabs(x)));
+}
+
+/* Equal infinities have no difference. */
+VINLINE double logaddexp_f64(double x, double y) {
+    double top = x > y ? x : y, d = fabs(x - y);
+    double r = top + log1p_f64(exp_f64(-d));
+    r = x == y ? x + 0x1.62e42fefa39efp-1 : r;
+    return ((x != x) | (y != y)) ? x + y : r;
+}
+/* Near 0 1 - exp(x) cancels, far from it exp(x) is small: two formulas. */
+VINLINE double log1mexp_f64(double x) {
+    double near = log_f64(-expm1_f64(x)), far = log1p_f64(-exp_f64(x));
+    return x > -0x1.62e42fefa39efp-1 ? near : far;
+}
+
+/* float32 through float64: within 0.51 ulp. */
+#define VIA_F64(fn)                                                                    \
+    VINLINE float fn##_f32(float x) {                                                  \
+        return (float)fn##_f64((double)x);                                             \
+    }
+VIA_F64(exp2)
+VIA_F64(expm1)
+VIA_F64(log1p)
+VIA_F64(log2)
+VIA_F64(log10)
+VIA_F64(softplus)
+VIA_F64(log1mexp)
+VINLINE float logaddexp_f32(float x, float y) {
+    return (float)logaddexp_f64((double)x, (double)y);
+}
+
+/* By the argument's type. */
+#define V(fn, x)     _Generic((x), float : fn##_f32, double : fn##_f64)(x)
+#define V2(fn, x, y) _Generic((x), float : fn##_f32, double : fn##_f64)(x, y)
+
+#endif
