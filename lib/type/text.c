@@ -383,6 +383,6 @@ const Type *type_parse(Session *s, const char *p, size_t n, Span at) {
     const Type *t = read_type(&r);
     if (!t) return NULL;
     skip_blanks(&r);
-    if (r.i < n) return expected(&r, "the end of the type"), NULL;
+    if (r.i < n) return expected(&r, "nothing more"), NULL;
     return t;
 }
