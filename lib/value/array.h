@@ -6,7 +6,8 @@
 #include "value/value.h"
 
 /* Reads an array from `path` ("-" is stdin: npy only). The content decides the format; csv and tsv go by suffix. `key`
- * picks a member of npz or safetensors (NULL: the only one). A mapped npy file is not copied when its data is aligned. */
+ * picks a member of npz or safetensors (NULL: the only one). A table of
+ * one column is a vector, else a matrix of float64. A mapped npy file is not copied when its data is aligned. */
 bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out);
 /* The same from memory that holds a whole file (copied); `name` for messages and the suffix. */
 bool array_read_mem(Session *s, const char *name, const void *p, size_t n, const char *key, Span at,

@@ -1,0 +1,275 @@
+/* Array files: which format, and bytes into tensors. A file's bytes are wrapped as a
+ * buffer, so that what lies in them as a tensor needs it is used where it is. */
+#include "value/array_impl.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+bool array_fail(const ArrayFile *f, DiagCode code, const char *fmt, ...) {
+    Str b = STR(f->s);
+    va_list ap;
+    va_start(ap, fmt);
+    str_vprintf(&b, fmt, ap);
+    va_end(ap);
+    fail(f->s, f->at, code, "%s: %s", f->name, str_text(&b));
+    str_free(&b);
+    return false;
+}
+
+void swap_bytes(void *p, size_t n, size_t size) {
+    unsigned char *q = p;
+    for (; n-- > 0; q += size)
+        for (size_t i = 0; i < size / 2; i++) {
+            unsigned char c = q[i];
+            q[i] = q[size - 1 - i];
+            q[size - 1 - i] = c;
+        }
+}
+
+/* ---- bytes into tensors ---- */
+
+static void fortran_strides(Tensor *t) {
+    int64_t step = (int64_t)dtype_size(t->dtype);
+    for (int i = 0; i < t->ndim; i++) {
+        t->stride[i] = step;
+        if (t->shape[i] > 1 && !i64_mul(step, t->shape[i], &step)) step = 0;
+    }
+}
+
+static bool is_clean_bool(const unsigned char *p, size_t n) {
+    unsigned char any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= p[i];
+    return any <= 1;
+}
+
+static bool usable_in_place(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                            size_t bytes) {
+    size_t width = dtype_size(dtype_real(lay->dtype));
+    const unsigned char *p = f->p + offset;
+    return f->buf && bytes > 0 && (uintptr_t)p % width == 0 &&
+           (width == 1 || lay->big_endian == HOST_IS_BIG) &&
+           (lay->dtype != DT_BOOL || is_clean_bool(p, bytes));
+}
+
+static bool copy_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                       Tensor *out) {
+    if (!tensor_new(f->s, lay->dtype, lay->ndim, lay->shape, out)) return false;
+    size_t bytes = tensor_bytes(out), width = dtype_size(dtype_real(lay->dtype));
+    if (bytes) memcpy(out->data, f->p + offset, bytes);
+    if (width > 1 && lay->big_endian != HOST_IS_BIG)
+        swap_bytes(out->data, bytes / width, width);
+    for (size_t i = 0; lay->dtype == DT_BOOL && i < bytes; i++)
+        ((uint8_t *)out->data)[i] = ((uint8_t *)out->data)[i] != 0;
+    return true;
+}
+
+static bool check_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                        int64_t *stride, size_t *bytes) {
+    bool fits = row_major(lay->dtype, lay->ndim, lay->shape, stride, bytes);
+    if (fits && offset <= f->n && *bytes <= f->n - offset) return true;
+    Str shape = STR(f->s);
+    shape_text(f->s, lay->ndim, lay->shape, &shape);
+    array_fail(f, fits ? E_TRUNCATED : E_FORMAT,
+               "a %s array of shape %s needs more than the %zu bytes that are there",
+               dtype_name(lay->dtype), str_text(&shape),
+               offset <= f->n ? f->n - offset : 0);
+    str_free(&shape);
+    return false;
+}
+
+bool array_from_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                      Tensor *out) {
+    size_t bytes;
+    int64_t stride[MAX_NDIM];
+    if (!check_bytes(f, offset, lay, stride, &bytes)) return false;
+    if (usable_in_place(f, offset, lay, bytes)) {
+        size_t dims = (size_t)lay->ndim * sizeof *stride;
+        out->dtype = lay->dtype;
+        out->ndim = lay->ndim;
+        if (dims) memcpy(out->shape, lay->shape, dims);
+        if (dims) memcpy(out->stride, stride, dims);
+        out->data =
+            (char *)f->buf->data + (f->p + offset - (unsigned char *)f->buf->data);
+        out->buf = buffer_ref(f->buf);
+    } else if (!copy_bytes(f, offset, lay, out)) {
+        return false;
+    }
+    if (lay->fortran) fortran_strides(out);
+    return true;
+}
+
+/* ---- reading ---- */
+
+static bool has_suffix(const char *name, const char *suffix) {
+    size_t n = strlen(name), m = strlen(suffix);
+    return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+static bool starts_with(const ArrayFile *f, const char *magic, size_t n) {
+    return f->n >= n && memcmp(f->p, magic, n) == 0;
+}
+
+static bool no_members(const ArrayFile *f, const char *key) {
+    return !key ||
+           array_fail(f, E_USAGE,
+                      "the file holds one array without a name, so '%s' can't be "
+                      "picked from it",
+                      key);
+}
+
+static bool read_any(const ArrayFile *f, const char *key, Tensor *out) {
+    char separator = has_suffix(f->name, ".csv")   ? ','
+                     : has_suffix(f->name, ".tsv") ? '\t'
+                                                   : '\0';
+    if (starts_with(f, "\x93NUMPY", 6)) return no_members(f, key) && npy_read(f, out);
+    if (starts_with(f, "PK\3\4", 4) || starts_with(f, "PK\5\6", 4))
+        return npz_read(f, key, out);
+    if (separator) return no_members(f, key) && table_read(f, separator, out);
+    if (f->n > 8 && f->p[8] == '{') return safetensors_read(f, key, out);
+    if (f->n == 0) return array_fail(f, E_TRUNCATED, "the file is empty");
+    return array_fail(
+        f, E_FORMAT,
+        "this is no array file: npy, npz, safetensors, or a table whose name "
+        "ends in .csv or .tsv can be read");
+}
+
+static void release_file(Buffer *b) {
+    FileData *d = b->ctx;
+    file_close(d);
+    mem_free(d);
+    mem_free(b);
+}
+
+/* Owns the file's bytes. A mapping is private: made writable, it is copied where it is
+ * written to, so that an owner of the tensor may do with it what it likes. */
+static Buffer *wrap_file(Session *s, const FileData *d) {
+    union {
+        const unsigned char *in;
+        void *out;
+    } u = {.in = d->p};
+    if (d->mapped && mprotect(u.out, d->n, PROT_READ | PROT_WRITE) != 0) return NULL;
+    FileData *own = mem_alloc(s, sizeof *own);
+    *own = *d;
+    return buffer_wrap(s, u.out, d->n, release_file, own);
+}
+
+/* A regular file is mapped, whatever its size; a pipe is read into memory. */
+static uint64_t size_limit(Session *s, const char *path) {
+    struct stat st;
+    int r = strcmp(path, "-") == 0 ? fstat(0, &st) : stat(path, &st);
+    return r == 0 && S_ISREG(st.st_mode) ? 0 : session_max_memory(s);
+}
+
+bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out) {
+    FileData d;
+    bool is_stdin = strcmp(path, "-") == 0;
+    if (!file_read(s, path, size_limit(s, path), &d)) return false;
+    ArrayFile f = {s, is_stdin ? "<stdin>" : path, at, d.p, d.n, NULL};
+    f.buf = d.n ? wrap_file(s, &d) : NULL;
+    bool ok = is_stdin && !starts_with(&f, "\x93NUMPY", 6)
+                  ? array_fail(&f, f.n ? E_FORMAT : E_TRUNCATED,
+                               f.n ? "only npy can be read from a pipe"
+                                   : "it is empty: did the command before fail?")
+                  : read_any(&f, key, out);
+    if (f.buf)
+        buffer_unref(f.buf);
+    else
+        file_close(&d);
+    return ok;
+}
+
+bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
+                    const char *key, Span at, Tensor *out) {
+    ArrayFile f = {s, name, at, p, n, NULL};
+    return read_any(&f, key, out);
+}
+
+/* ---- writing ---- */
+
+bool writer_sink(void *w, const void *p, size_t n) {
+    return writer_add(w, p, n);
+}
+
+bool sink_elements(const Tensor *t, SinkFn *sink, void *ctx) {
+    enum { BLOCK = 1024 };
+    _Alignas(16) char block[BLOCK * 16];
+    size_t size = dtype_size(t->dtype), width = dtype_size(dtype_real(t->dtype));
+    int64_t count = tensor_size(t);
+    if (!HOST_IS_BIG && tensor_is_contiguous(t))
+        return count == 0 || sink(ctx, t->data, (size_t)count * size);
+    for (int64_t i = 0; i < count; i += BLOCK) {
+        size_t n = count - i < BLOCK ? (size_t)(count - i) : BLOCK;
+        tensor_gather(t, i, n, block);
+        if (HOST_IS_BIG) swap_bytes(block, n * (size / width), width);
+        if (!sink(ctx, block, n * size)) return false;
+    }
+    return true;
+}
+
+static bool json_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays) {
+    Str b = STR(s);
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++) {
+        str_clear(&b);
+        tensor_json(s, arrays[i].name, arrays[i].t, &b);
+        str_putc(&b, '\n');
+        ok = writer_add(w, str_text(&b), b.n);
+    }
+    str_free(&b);
+    return ok;
+}
+
+typedef enum ArrayFormat {
+    FORMAT_NPY,
+    FORMAT_CSV,
+    FORMAT_TSV,
+    FORMAT_NPZ,
+    FORMAT_JSON,
+    FORMAT_SAFETENSORS,
+    FORMAT_N
+} ArrayFormat;
+static const char *const suffixes[FORMAT_N] = {".npy", ".csv",  ".tsv",
+                                               ".npz", ".json", ".safetensors"};
+
+static bool write_as(Session *s, Writer *w, ArrayFormat format, size_t n,
+                     const NamedTensor *arrays) {
+    switch (format) {
+    case FORMAT_NPY:
+        return npy_write(w, arrays[0].t);
+    case FORMAT_CSV:
+        return table_write(s, w, ',', arrays[0].t);
+    case FORMAT_TSV:
+        return table_write(s, w, '\t', arrays[0].t);
+    case FORMAT_NPZ:
+        return npz_write(s, w, n, arrays);
+    case FORMAT_JSON:
+        return json_write(s, w, n, arrays);
+    case FORMAT_SAFETENSORS:
+        return safetensors_write(s, w, n, arrays);
+    case FORMAT_N:
+        break;
+    }
+    bug("array format %d", (int)format);
+}
+
+bool array_write(Session *s, const char *path, size_t n, const NamedTensor *arrays) {
+    int format = 0;
+    while (format < FORMAT_N && !has_suffix(path, suffixes[format]))
+        format++;
+    if (format == FORMAT_N)
+        return fail(s, NOWHERE, E_USAGE,
+                    "%s: arrays are written as .npy, .npz, .csv, .tsv, .json or "
+                    ".safetensors, by the end of the name",
+                    path);
+    if (n != 1 && format <= FORMAT_TSV)
+        return fail(s, NOWHERE, E_USAGE,
+                    "%s holds one array, not %zu; use .npz, .json or .safetensors",
+                    path, n);
+    Writer *w = writer_open(s, path);
+    if (!w) return false;
+    if (write_as(s, w, (ArrayFormat)format, n, arrays)) return writer_commit(w);
+    writer_abort(w);
+    return false;
+}

@@ -1,0 +1,66 @@
+/* What the readers and writers of array files share. */
+#ifndef VALUE_ARRAY_IMPL_H
+#define VALUE_ARRAY_IMPL_H
+
+#include "value/array.h"
+#include "value/value_impl.h"
+
+/* The bytes of a file or of a member of one. */
+typedef struct ArrayFile {
+    Session *s;
+    const char *name; /* for messages */
+    Span at;
+    const unsigned char *p;
+    size_t n;
+    Buffer *buf; /* keeps p alive, so that tensors may lie in it; NULL: copy */
+} ArrayFile;
+
+/* "NAME: ..." as an error at the file's place. */
+bool array_fail(const ArrayFile *f, DiagCode code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* How elements lie in a file. */
+typedef struct ArrayLayout {
+    DType dtype;
+    bool big_endian, fortran;
+    int ndim;
+    int64_t shape[MAX_NDIM];
+} ArrayLayout;
+/* Makes a tensor of the file's bytes from `offset` on: in place where they are as a
+ * tensor needs them, else a copy. Checks that they are all there. */
+bool array_from_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                      Tensor *out);
+
+bool npy_read(const ArrayFile *f, Tensor *out);
+bool npz_read(const ArrayFile *f, const char *key, Tensor *out);
+bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out);
+bool table_read(const ArrayFile *f, char separator, Tensor *out);
+
+/* Where bytes go: a file, or a checksum. */
+typedef bool SinkFn(void *ctx, const void *p, size_t n);
+/* Elements in row-major order, little-endian. */
+bool sink_elements(const Tensor *t, SinkFn *sink, void *ctx);
+uint64_t npy_size(const Tensor *t);
+bool npy_sink(const Tensor *t, SinkFn *sink, void *ctx);
+bool writer_sink(void *w, const void *p, size_t n);
+
+bool npz_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays);
+bool safetensors_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays);
+bool table_write(Session *s, Writer *w, char separator, const Tensor *t);
+
+static inline uint64_t read_le(const unsigned char *p, int bytes) {
+    uint64_t v = 0;
+    for (int i = bytes; i-- > 0;)
+        v = v << 8 | p[i];
+    return v;
+}
+static inline unsigned char *put_le(unsigned char *p, uint64_t v, int bytes) {
+    for (int i = 0; i < bytes; i++)
+        *p++ = (unsigned char)(v >> 8 * i);
+    return p;
+}
+enum { HOST_IS_BIG = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
+/* Turns n numbers of `size` bytes round. */
+void swap_bytes(void *p, size_t n, size_t size);
+
+#endif

@@ -1,0 +1,88 @@
+/* Tensors as JSON: numbers in nested lists; what JSON has no numbers for as strings. */
+#include "value/array_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+static void number(double v, FloatWidth w, Str *out) {
+    char buf[NUM_MAX];
+    if (isnan(v))
+        str_puts(out, "\"NaN\"");
+    else if (isinf(v))
+        str_puts(out, v < 0 ? "\"-Infinity\"" : "\"Infinity\"");
+    else
+        str_add(out, buf, num_write_float(buf, v, w));
+}
+
+static FloatWidth width_of(DType d) {
+    DType real = dtype_real(d);
+    return real == DT_FLOAT16 ? FLOAT16 : real == DT_FLOAT32 ? FLOAT32 : FLOAT64;
+}
+
+static void element(Session *s, DType d, const void *p, Str *out) {
+    double z[2];
+    if (d == DT_BOOL) {
+        str_puts(out, *(const uint8_t *)p ? "true" : "false");
+        return;
+    }
+    if (!dtype_is_inexact(d)) {
+        element_text(s, d, p, out);
+        return;
+    }
+    element_cast(DT_COMPLEX128, z, d, p, 1, 16, 16);
+    if (dtype_is_complex(d)) str_putc(out, '[');
+    number(z[0], width_of(d), out);
+    if (!dtype_is_complex(d)) return;
+    str_puts(out, ", ");
+    number(z[1], width_of(d), out);
+    str_putc(out, ']');
+}
+
+/* Dims whose boundary lies at flat position i, counted from the last. */
+static int boundaries(const Tensor *t, int64_t i) {
+    int n = 0;
+    for (int64_t block = 1; n < t->ndim; n++) {
+        block *= t->shape[t->ndim - 1 - n];
+        if (i % block != 0) break;
+    }
+    return n;
+}
+
+static void repeat(Str *out, char c, int n) {
+    while (n-- > 0)
+        str_putc(out, c);
+}
+
+static void elements(Session *s, const Tensor *t, Str *out) {
+    enum { BLOCK = 64 };
+    _Alignas(16) char block[BLOCK * 16];
+    size_t size = dtype_size(t->dtype);
+    int64_t count = tensor_size(t);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t k = i % BLOCK;
+        if (k == 0)
+            tensor_gather(t, i, (size_t)(count - i < BLOCK ? count - i : BLOCK), block);
+        int open = boundaries(t, i);
+        if (i) {
+            repeat(out, ']', open);
+            str_puts(out, ", ");
+        }
+        repeat(out, '[', open);
+        element(s, t->dtype, block + (size_t)k * size, out);
+    }
+    repeat(out, ']', t->ndim);
+}
+
+void tensor_json(Session *s, const char *name, const Tensor *t, Str *out) {
+    str_puts(out, "{\"name\": ");
+    str_json(out, name, strlen(name));
+    str_printf(out, ", \"dtype\": \"%s\", \"shape\": [", dtype_name(t->dtype));
+    for (int i = 0; i < t->ndim; i++)
+        str_printf(out, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+    str_puts(out, "], \"data\": ");
+    if (tensor_size(t) == 0)
+        str_puts(out, "[]"); /* the shape tells */
+    else
+        elements(s, t, out);
+    str_putc(out, '}');
+}

@@ -1,0 +1,205 @@
+/* npy: a magic number, a version, a header that is the text of a Python dict with
+ * exactly descr, fortran_order and shape, then the elements. */
+#include "value/array_impl.h"
+
+#include <string.h>
+
+enum { HEADER_MAX = 65536, ALIGN = 64 };
+
+static const char *const codes[DT_N] = {
+#define DTYPE(NAME, name, ctype, kind, size, npy) npy,
+#include "type/dtype.def"
+#undef DTYPE
+};
+
+/* ---- reading ---- */
+
+typedef struct Header {
+    const ArrayFile *f;
+    const char *p, *end;
+    ArrayLayout lay;
+} Header;
+
+static bool bad_header(const Header *h) {
+    return array_fail(h->f, E_FORMAT,
+                      "the npy header is no dict of 'descr', 'fortran_order', 'shape'");
+}
+
+static bool take(Header *h, char c) {
+    while (h->p < h->end && (*h->p == ' ' || *h->p == '\n' || *h->p == '\t'))
+        h->p++;
+    if (h->p == h->end || *h->p != c) return false;
+    h->p++;
+    return true;
+}
+
+static bool take_word(Header *h, const char *word) {
+    size_t n = strlen(word);
+    take(h, '\0'); /* skips blanks */
+    if ((size_t)(h->end - h->p) < n || memcmp(h->p, word, n) != 0) return false;
+    h->p += n;
+    return true;
+}
+
+/* A string without escapes: keys and type codes need none. */
+static bool take_string(Header *h, const char **p, size_t *n) {
+    char mark = take(h, '\'') ? '\'' : take(h, '"') ? '"' : '\0';
+    if (!mark) return false;
+    const char *close = memchr(h->p, mark, (size_t)(h->end - h->p));
+    if (!close) return false;
+    *p = h->p;
+    *n = (size_t)(close - h->p);
+    h->p = close + 1;
+    return true;
+}
+
+static bool bad_code(const Header *h, const char *p, size_t n) {
+    Str code = STR(h->f->s);
+    str_visible(&code, p, n);
+    char kind = n > 1 ? p[1] : '\0';
+    const char *why = kind == 'O'   ? "Python objects"
+                      : kind == 'V' ? "raw or packed data such as bfloat16"
+                      : kind == 'S' || kind == 'U' ? "strings"
+                      : kind == 'M' || kind == 'm'
+                          ? "dates"
+                          : "a dtype that thunkline has not got";
+    array_fail(h->f, E_DTYPE, "the array holds %s (descr '%s')", why, str_text(&code));
+    str_free(&code);
+    return false;
+}
+
+static bool read_descr(Header *h) {
+    const char *p;
+    size_t n;
+    if (take(h, '[') || take(h, '('))
+        return array_fail(h->f, E_DTYPE, "arrays of records can't be read");
+    if (!take_string(h, &p, &n)) return bad_header(h);
+    bool order = n > 0 && memchr("<>|=", *p, 4);
+    h->lay.big_endian = (order && *p == '>') || (HOST_IS_BIG && (!order || *p == '='));
+    const char *code = p + order;
+    for (int d = 0; d < DT_N; d++)
+        if (strlen(codes[d]) == n - order && memcmp(codes[d], code, n - order) == 0)
+            return h->lay.dtype = (DType)d, true;
+    return bad_code(h, p, n);
+}
+
+static bool read_order(Header *h) {
+    h->lay.fortran = take_word(h, "True");
+    return h->lay.fortran || take_word(h, "False") || bad_header(h);
+}
+
+static bool read_dim(Header *h, int64_t *dim) {
+    uint64_t v;
+    bool overflow = false;
+    size_t n = num_read_uint(h->p, (size_t)(h->end - h->p), &v, &overflow);
+    if (n == 0) return bad_header(h);
+    if (overflow || v > INT64_MAX)
+        return array_fail(h->f, E_FORMAT, "a dim of the array is beyond all sizes");
+    h->p += n;
+    if (h->p < h->end && *h->p == 'L') h->p++; /* as Python 2 wrote it */
+    *dim = (int64_t)v;
+    return true;
+}
+
+static bool read_shape(Header *h) {
+    bool comma = true;
+    if (!take(h, '(')) return bad_header(h);
+    while (!take(h, ')')) {
+        if (!comma) return bad_header(h);
+        if (h->lay.ndim == MAX_NDIM)
+            return array_fail(h->f, E_FORMAT, "the array has more than %d dims",
+                              MAX_NDIM);
+        if (!read_dim(h, &h->lay.shape[h->lay.ndim])) return false;
+        h->lay.ndim++;
+        comma = take(h, ',');
+    }
+    return true;
+}
+
+static bool read_entry(Header *h, unsigned *seen) {
+    static const struct {
+        const char *key;
+        bool (*read)(Header *);
+    } entries[] = {
+        {"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
+    const char *p;
+    size_t n;
+    if (!take_string(h, &p, &n) || !take(h, ':')) return bad_header(h);
+    for (unsigned i = 0; i < 3; i++) {
+        if (strlen(entries[i].key) != n || memcmp(entries[i].key, p, n) != 0) continue;
+        if (*seen & 1U << i) return bad_header(h);
+        *seen |= 1U << i;
+        return entries[i].read(h);
+    }
+    return bad_header(h);
+}
+
+static bool read_header(Header *h) {
+    unsigned seen = 0;
+    bool comma = true;
+    if (!take(h, '{')) return bad_header(h);
+    while (!take(h, '}')) {
+        if (!comma) return bad_header(h);
+        if (!read_entry(h, &seen)) return false;
+        comma = take(h, ',');
+    }
+    take(h, '\0');
+    return (seen == 7 && h->p == h->end) || bad_header(h);
+}
+
+bool npy_read(const ArrayFile *f, Tensor *out) {
+    size_t start = 10;
+    unsigned version = f->n > 6 ? f->p[6] : 0;
+    if (f->n >= 10 && (version < 1 || version > 3))
+        return array_fail(f, E_VERSION, "npy version %u.%u is not known", version,
+                          f->p[7]);
+    if (version > 1) start = 12;
+    if (f->n < start) return array_fail(f, E_TRUNCATED, "the npy header is cut off");
+    uint64_t len = read_le(f->p + 8, (int)start - 8);
+    if (len > HEADER_MAX)
+        return array_fail(f, E_FORMAT, "the npy header has more than %d bytes",
+                          HEADER_MAX);
+    if (len > f->n - start)
+        return array_fail(f, E_TRUNCATED, "the npy header is cut off");
+    const char *p = (const char *)f->p + start;
+    Header h = {.f = f, .p = p, .end = p + len};
+    return read_header(&h) && array_from_bytes(f, start + len, &h.lay, out);
+}
+
+/* ---- writing ---- */
+
+/* The whole header, whose length is a multiple of ALIGN. */
+static size_t build_header(const Tensor *t, char *buf, size_t room) {
+    Str b = STR(NULL);
+    const char *order = dtype_size(t->dtype) == 1 ? "|" : "<";
+    str_printf(&b, "{'descr': '%s%s', 'fortran_order': False, 'shape': ", order,
+               codes[t->dtype]);
+    shape_text(NULL, t->ndim, t->shape, &b);
+    str_puts(&b, ", }");
+    size_t n = (10 + b.n + 1 + ALIGN - 1) / ALIGN * ALIGN;
+    if (n > room) bug("npy header of %zu bytes", n);
+    memcpy(buf, "\x93NUMPY\1\0", 8);
+    put_le((unsigned char *)buf + 8, n - 10, 2);
+    memset(buf + 10, ' ', n - 10);
+    memcpy(buf + 10, str_text(&b), b.n);
+    buf[n - 1] = '\n';
+    str_free(&b);
+    return n;
+}
+
+enum { HEADER_ROOM = 1024 }; /* 32 dims of 21 characters, and the words */
+
+uint64_t npy_size(const Tensor *t) {
+    char header[HEADER_ROOM];
+    return build_header(t, header, sizeof header) + tensor_bytes(t);
+}
+
+bool npy_sink(const Tensor *t, SinkFn *sink, void *ctx) {
+    char header[HEADER_ROOM];
+    return sink(ctx, header, build_header(t, header, sizeof header)) &&
+           sink_elements(t, sink, ctx);
+}
+
+bool npy_write(Writer *w, const Tensor *t) {
+    return npy_sink(t, writer_sink, w);
+}

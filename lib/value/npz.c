@@ -1,0 +1,419 @@
+/* npz: a zip archive of npy files. Read by its central directory, whose every number is
+ * checked against the file; written stored, each array's data on a multiple of 64 bytes
+ * so that it can be mapped. */
+#include "value/array_impl.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+enum {
+    LOCAL_SIZE = 30,
+    ENTRY_SIZE = 46,
+    END_SIZE = 22,
+    LOCATOR_SIZE = 20,
+    END64_SIZE = 56,
+    STORED = 0,
+    DEFLATED = 8,
+    DEFLATE_RATIO = 1032, /* no stream of deflate can grow by more */
+    DATE_1980 = 0x21,
+    NAME_MAX_BYTES = 65000
+};
+#define LOCAL_MAGIC   0x04034B50U
+#define ENTRY_MAGIC   0x02014B50U
+#define END_MAGIC     0x06054B50U
+#define LOCATOR_MAGIC 0x07064B50U
+#define END64_MAGIC   0x06064B50U
+#define FULL32        0xFFFFFFFFU
+
+/* ---- CRC-32, eight bytes at a time ---- */
+
+typedef struct Crc {
+    uint32_t table[8][256];
+    uint32_t value;
+} Crc;
+
+static void crc_init(Crc *c) {
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t v = i;
+        for (int k = 0; k < 8; k++)
+            v = v >> 1 ^ (v & 1 ? 0xEDB88320U : 0);
+        c->table[0][i] = v;
+    }
+    for (int t = 1; t < 8; t++)
+        for (int i = 0; i < 256; i++) {
+            uint32_t v = c->table[t - 1][i];
+            c->table[t][i] = v >> 8 ^ c->table[0][v & 255];
+        }
+    c->value = FULL32;
+}
+
+static bool crc_sink(void *ctx, const void *data, size_t n) {
+    Crc *c = ctx;
+    const unsigned char *p = data;
+    uint32_t v = c->value;
+    for (; n >= 8; n -= 8, p += 8) {
+        v ^= (uint32_t)read_le(p, 4);
+        v = c->table[7][v & 255] ^ c->table[6][v >> 8 & 255] ^
+            c->table[5][v >> 16 & 255] ^ c->table[4][v >> 24] ^ c->table[3][p[4]] ^
+            c->table[2][p[5]] ^ c->table[1][p[6]] ^ c->table[0][p[7]];
+    }
+    for (; n > 0; n--)
+        v = v >> 8 ^ c->table[0][(v ^ *p++) & 255];
+    c->value = v;
+    return true;
+}
+
+static uint32_t crc_of(const void *p, size_t n) {
+    Crc c;
+    crc_init(&c);
+    crc_sink(&c, p, n);
+    return ~c.value;
+}
+
+/* ---- zlib's part that undoes deflate, opened when a file needs it ---- */
+
+typedef struct ZStream {
+    const unsigned char *next_in;
+    unsigned avail_in;
+    unsigned long total_in;
+    unsigned char *next_out;
+    unsigned avail_out;
+    unsigned long total_out;
+    const char *msg;
+    void *state;
+    void *(*zalloc)(void *, unsigned, unsigned);
+    void (*zfree)(void *, void *);
+    void *opaque;
+    int data_type;
+    unsigned long adler, reserved;
+} ZStream;
+
+typedef struct Zlib {
+    void *lib;
+    int (*init)(ZStream *, int, const char *, int);
+    int (*inflate)(ZStream *, int);
+    int (*end)(ZStream *);
+} Zlib;
+
+static bool zlib_open(Zlib *z) {
+    z->lib = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!z->lib) return false;
+    *(void **)&z->init = dlsym(z->lib, "inflateInit2_");
+    *(void **)&z->inflate = dlsym(z->lib, "inflate");
+    *(void **)&z->end = dlsym(z->lib, "inflateEnd");
+    return z->init && z->inflate && z->end;
+}
+
+static unsigned piece(size_t n) {
+    return n < (1U << 30) ? (unsigned)n : 1U << 30;
+}
+
+/* Fills exactly `room` bytes at out from a whole stream. */
+static bool inflate_all(const Zlib *z, const unsigned char *p, size_t n,
+                        unsigned char *out, size_t room) {
+    enum { NO_HEADER = -15, NO_FLUSH = 0, OK = 0, STREAM_END = 1 };
+    ZStream st = {.next_in = p, .next_out = out};
+    int r = OK;
+    if (z->init(&st, NO_HEADER, "1.2.11", (int)sizeof st) != OK) return false;
+    while (r == OK) {
+        size_t in = n - (size_t)(st.next_in - p),
+               left = room - (size_t)(st.next_out - out);
+        st.avail_in = piece(in);
+        st.avail_out = piece(left);
+        r = z->inflate(&st, NO_FLUSH);
+    }
+    size_t made = (size_t)(st.next_out - out);
+    z->end(&st);
+    return r == STREAM_END && made == room;
+}
+
+/* ---- reading ---- */
+
+typedef struct Member {
+    const char *name;
+    size_t name_len;
+    unsigned flags, method;
+    uint32_t crc;
+    uint64_t packed, size, offset;
+} Member;
+
+typedef struct Directory {
+    const unsigned char *p, *end;
+    uint64_t count;
+} Directory;
+
+static bool damaged(const ArrayFile *f) {
+    return array_fail(f, E_FORMAT, "the zip archive's directory is damaged");
+}
+
+static const unsigned char *find_end(const ArrayFile *f) {
+    size_t low = f->n > END_SIZE + 65535U ? f->n - END_SIZE - 65535U : 0;
+    for (size_t i = f->n >= END_SIZE ? f->n - END_SIZE + 1 : 0; i-- > low;)
+        if (read_le(f->p + i, 4) == END_MAGIC &&
+            read_le(f->p + i + 20, 2) <= f->n - i - END_SIZE)
+            return f->p + i;
+    return NULL;
+}
+
+/* The 64-bit end record, if the 32-bit one says that there is one. */
+static bool find_end64(const ArrayFile *f, const unsigned char *end,
+                       const unsigned char **end64) {
+    size_t at = (size_t)(end - f->p);
+    *end64 = NULL;
+    if (at < LOCATOR_SIZE || read_le(end - LOCATOR_SIZE, 4) != LOCATOR_MAGIC)
+        return true;
+    uint64_t where = read_le(end - LOCATOR_SIZE + 8, 8);
+    if (where > at || at - where < END64_SIZE ||
+        read_le(f->p + where, 4) != END64_MAGIC)
+        return damaged(f);
+    *end64 = f->p + where;
+    return true;
+}
+
+static bool find_directory(const ArrayFile *f, Directory *d) {
+    const unsigned char *end = find_end(f), *end64;
+    if (!end) return array_fail(f, E_TRUNCATED, "the zip archive is cut off");
+    if (!find_end64(f, end, &end64)) return false;
+    d->count = end64 ? read_le(end64 + 32, 8) : read_le(end + 10, 2);
+    uint64_t size = end64 ? read_le(end64 + 40, 8) : read_le(end + 12, 4);
+    uint64_t at = end64 ? read_le(end64 + 48, 8) : read_le(end + 16, 4);
+    if (at > f->n || size > f->n - at) return damaged(f);
+    d->p = f->p + at;
+    d->end = d->p + size;
+    return true;
+}
+
+/* Sizes that did not fit in 32 bits are in an extra field, in this order. */
+static bool read_extra64(Member *m, const unsigned char *p, const unsigned char *end) {
+    uint64_t *part[3] = {&m->size, &m->packed, &m->offset};
+    while (end - p >= 4) {
+        uint64_t id = read_le(p, 2), n = read_le(p + 2, 2);
+        p += 4;
+        if ((uint64_t)(end - p) < n) return false;
+        for (int i = 0; id == 1 && i < 3; i++) {
+            if (*part[i] != FULL32) continue;
+            if (n < 8) return false;
+            *part[i] = read_le(p, 8);
+            p += 8;
+            n -= 8;
+        }
+        p += n;
+    }
+    return true;
+}
+
+static bool next_member(const ArrayFile *f, Directory *d, Member *m) {
+    const unsigned char *p = d->p;
+    if (d->end - p < ENTRY_SIZE || read_le(p, 4) != ENTRY_MAGIC) return damaged(f);
+    size_t name = read_le(p + 28, 2), extra = read_le(p + 30, 2);
+    size_t all = ENTRY_SIZE + name + extra + read_le(p + 32, 2);
+    if ((size_t)(d->end - p) < all) return damaged(f);
+    *m = (Member){.name = (const char *)p + ENTRY_SIZE,
+                  .name_len = name,
+                  .flags = (unsigned)read_le(p + 8, 2),
+                  .method = (unsigned)read_le(p + 10, 2),
+                  .crc = (uint32_t)read_le(p + 16, 4),
+                  .packed = read_le(p + 20, 4),
+                  .size = read_le(p + 24, 4),
+                  .offset = read_le(p + 42, 4)};
+    const unsigned char *x = p + ENTRY_SIZE + name;
+    d->p = p + all;
+    d->count--;
+    return read_extra64(m, x, x + extra) || damaged(f);
+}
+
+/* The length of the name without ".npy". */
+static size_t key_length(const Member *m) {
+    bool npy = m->name_len > 4 && memcmp(m->name + m->name_len - 4, ".npy", 4) == 0;
+    return npy ? m->name_len - 4 : m->name_len;
+}
+
+static bool is_key(const Member *m, const char *key) {
+    size_t n = strlen(key);
+    return (n == key_length(m) || n == m->name_len) && memcmp(key, m->name, n) == 0;
+}
+
+/* "it holds a, b, c": what could have been asked for. */
+static bool no_member(const ArrayFile *f, const char *key, Directory d) {
+    enum { SHOWN = 12 };
+    Str names = STR(f->s);
+    Member m;
+    for (int i = 0; d.count > 0 && i < SHOWN && next_member(f, &d, &m); i++) {
+        if (i) str_puts(&names, ", ");
+        str_visible(&names, m.name, key_length(&m));
+    }
+    if (d.count > 0) str_puts(&names, ", ...");
+    if (key)
+        array_fail(f, E_UNKNOWN, "there is no array '%s' in it; it holds %s", key,
+                   names.n ? str_text(&names) : "nothing");
+    else
+        array_fail(f, E_USAGE, "say which array, as FILE:NAME; it holds %s",
+                   names.n ? str_text(&names) : "nothing");
+    str_free(&names);
+    return false;
+}
+
+static bool find_member(const ArrayFile *f, const char *key, Member *found) {
+    Directory d, all;
+    if (!find_directory(f, &d)) return false;
+    all = d;
+    if (!key && d.count != 1) return no_member(f, key, all);
+    while (d.count > 0) {
+        if (!next_member(f, &d, found)) return false;
+        if (!key || is_key(found, key)) return true;
+    }
+    return no_member(f, key, all);
+}
+
+/* The member's bytes in the archive, after its own header. */
+static bool locate(const ArrayFile *f, const Member *m, const unsigned char **p) {
+    if (m->offset > f->n || f->n - m->offset < LOCAL_SIZE) return damaged(f);
+    const unsigned char *h = f->p + m->offset;
+    if (read_le(h, 4) != LOCAL_MAGIC) return damaged(f);
+    uint64_t skip = LOCAL_SIZE + read_le(h + 26, 2) + read_le(h + 28, 2);
+    uint64_t left = f->n - m->offset;
+    if (skip > left || m->packed > left - skip) return damaged(f);
+    *p = h + skip;
+    return true;
+}
+
+static bool unpack(const ArrayFile *f, const Member *m, const unsigned char *p,
+                   Buffer **out) {
+    if (m->size / DEFLATE_RATIO > m->packed) return damaged(f);
+    Zlib z;
+    if (!zlib_open(&z)) {
+        if (z.lib) dlclose(z.lib);
+        return array_fail(
+            f, E_IO, "the arrays are compressed, and zlib (libz.so.1) is not there");
+    }
+    *out = buffer_new(f->s, m->size);
+    bool ok = *out && (inflate_all(&z, p, m->packed, (*out)->data, m->size) ||
+                       array_fail(f, E_FORMAT, "the compressed data is damaged"));
+    dlclose(z.lib);
+    if (!ok) buffer_unref(*out);
+    return ok;
+}
+
+static bool read_member(const ArrayFile *f, const Member *m, Tensor *out) {
+    ArrayFile member = *f;
+    Buffer *own = NULL;
+    const unsigned char *p = NULL;
+    if (m->flags & 1) return array_fail(f, E_FORMAT, "the zip archive is encrypted");
+    if (m->method != STORED && m->method != DEFLATED)
+        return array_fail(f, E_FORMAT, "zip's packing method %u is not known",
+                          m->method);
+    if (!locate(f, m, &p)) return false;
+    if (m->method == STORED && m->size != m->packed) return damaged(f);
+    if (m->method == DEFLATED && !unpack(f, m, p, &own)) return false;
+    member.p = own ? own->data : p;
+    member.n = m->size;
+    if (own) member.buf = own;
+    bool ok = crc_of(member.p, member.n) == m->crc
+                  ? npy_read(&member, out)
+                  : array_fail(f, E_CHECKSUM, "an array's checksum is wrong");
+    buffer_unref(own);
+    return ok;
+}
+
+bool npz_read(const ArrayFile *f, const char *key, Tensor *out) {
+    Member m;
+    return find_member(f, key, &m) && read_member(f, &m, out);
+}
+
+/* ---- writing ---- */
+
+typedef struct Packed {
+    uint64_t offset, size;
+    uint32_t crc;
+} Packed;
+
+/* The fields that a local header and an entry of the directory have in common. */
+static unsigned char *put_common(unsigned char *p, const Packed *m, size_t name,
+                                 size_t extra) {
+    bool big = m->size >= FULL32 || m->offset >= FULL32;
+    p = put_le(p, big ? 45 : 20, 2);
+    p = put_le(p, 1U << 11, 2); /* names are UTF-8 */
+    p = put_le(p, STORED, 2);
+    p = put_le(p, 0, 2);
+    p = put_le(p, DATE_1980, 2);
+    p = put_le(p, m->crc, 4);
+    p = put_le(p, m->size >= FULL32 ? FULL32 : m->size, 4);
+    p = put_le(p, m->size >= FULL32 ? FULL32 : m->size, 4);
+    p = put_le(p, name, 2);
+    return put_le(p, extra, 2);
+}
+
+static bool add_name(Writer *w, const char *name) {
+    return writer_add(w, name, strlen(name)) && writer_add(w, ".npy", 4);
+}
+
+static bool write_local(Writer *w, const char *name, const Packed *m) {
+    unsigned char head[LOCAL_SIZE], extra[20 + 4 + 64] = {0}, *x = extra, *p = head;
+    size_t len = strlen(name) + 4;
+    if (m->size >= FULL32)
+        x = put_le(put_le(put_le(put_le(x, 1, 2), 16, 2), m->size, 8), m->size, 8);
+    size_t used = (size_t)(x - extra) + 4;
+    size_t pad = (64 - (m->offset + LOCAL_SIZE + len + used) % 64) % 64;
+    x = put_le(put_le(x, 0xD935, 2), pad, 2) + pad; /* the id that zipalign uses */
+    p = put_common(put_le(p, LOCAL_MAGIC, 4), m, len, (size_t)(x - extra));
+    return writer_add(w, head, (size_t)(p - head)) && add_name(w, name) &&
+           writer_add(w, extra, (size_t)(x - extra));
+}
+
+static bool write_entry(Writer *w, const char *name, const Packed *m) {
+    unsigned char head[ENTRY_SIZE], extra[28], *x = extra + 4, *p = head;
+    if (m->size >= FULL32) x = put_le(put_le(x, m->size, 8), m->size, 8);
+    if (m->offset >= FULL32) x = put_le(x, m->offset, 8);
+    size_t used = x > extra + 4 ? (size_t)(x - extra) : 0;
+    put_le(put_le(extra, 1, 2), used ? used - 4 : 0, 2);
+    p = put_le(put_le(p, ENTRY_MAGIC, 4), 45, 2);
+    p = put_common(p, m, strlen(name) + 4, used);
+    p = put_le(p, 0, 2 + 2 + 2); /* comment, disk, attributes */
+    p = put_le(p, 0, 4);
+    p = put_le(p, m->offset >= FULL32 ? FULL32 : m->offset, 4);
+    return writer_add(w, head, (size_t)(p - head)) && add_name(w, name) &&
+           writer_add(w, extra, used);
+}
+
+static bool write_end(Writer *w, uint64_t count, uint64_t at, uint64_t size) {
+    unsigned char buf[END64_SIZE + LOCATOR_SIZE + END_SIZE], *p = buf;
+    if (count >= 0xFFFF || at >= FULL32 || size >= FULL32) {
+        p = put_le(put_le(p, END64_MAGIC, 4), END64_SIZE - 12, 8);
+        p = put_le(put_le(p, 45, 2), 45, 2);
+        p = put_le(put_le(p, 0, 4), 0, 4);
+        p = put_le(put_le(p, count, 8), count, 8);
+        p = put_le(put_le(p, size, 8), at, 8);
+        p = put_le(put_le(p, LOCATOR_MAGIC, 4), 0, 4);
+        p = put_le(put_le(p, at + size, 8), 1, 4);
+    }
+    uint64_t few = count < 0xFFFF ? count : 0xFFFF;
+    p = put_le(put_le(p, END_MAGIC, 4), 0, 4);
+    p = put_le(put_le(p, few, 2), few, 2);
+    p = put_le(p, size < FULL32 ? size : FULL32, 4);
+    p = put_le(p, at < FULL32 ? at : FULL32, 4);
+    p = put_le(p, 0, 2);
+    return writer_add(w, buf, (size_t)(p - buf));
+}
+
+static bool write_array(Session *s, Writer *w, const NamedTensor *a, Packed *m) {
+    Crc crc;
+    if (strlen(a->name) > NAME_MAX_BYTES)
+        return fail(s, NOWHERE, E_LIMIT, "the name of an array is too long for npz");
+    crc_init(&crc);
+    npy_sink(a->t, crc_sink, &crc);
+    *m = (Packed){writer_offset(w), npy_size(a->t), ~crc.value};
+    return write_local(w, a->name, m) && npy_sink(a->t, writer_sink, w);
+}
+
+bool npz_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays) {
+    Packed *m = mem_zalloc(s, n, sizeof *m);
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = write_array(s, w, &arrays[i], &m[i]);
+    uint64_t at = writer_offset(w);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = write_entry(w, arrays[i].name, &m[i]);
+    ok = ok && write_end(w, n, at, writer_offset(w) - at);
+    mem_free(m);
+    return ok;
+}
