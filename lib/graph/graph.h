@@ -117,6 +117,7 @@ struct TlGraph {
     Var until;          /* function used as a loop body: the stop condition, or VAR_NONE */
     const char *folder; /* base for load() references; NULL: none allowed */
     DType floatX;       /* DT_NONE: the session's */
+    struct Reach *reach;    /* function: row 4's note of which inputs influence which outputs */
     struct GraphPriv *priv; /* name map, intern table, capacities */
 };
 
@@ -153,7 +154,8 @@ static inline const Var *apply_in(const Graph *g, ApplyId a) { return g->in + g-
 /* The value of a constant tensor, else NULL. */
 const Tensor *var_const(const Graph *g, Var v);
 
-/* Names. One name space for variables and dims. */
+/* Names. One name space for variables and dims. g->names begins with those of inputs and shared variables as they were added;
+ * a dim's own name is not in it. */
 void graph_name(Graph *g, Var v, Sym name);  /* adds; the name must be free */
 Var graph_find(const Graph *g, Sym name);    /* VAR_NONE */
 Sym var_name(const Graph *g, Var v);         /* the preferred one, 0 if anonymous */
@@ -179,14 +181,15 @@ Clients graph_clients(const Graph *g, Arena *a, const uint8_t *live);
 /* Copies the live nodes of `g` (all roots; functions that are called too) into a new graph of the same session, in
  * topological order with ids compacted. `forward`, if not NULL, replaces variables on the way (forward[v] == v: keep;
  * replacements may have larger ids; cycles are a bug). `map`, if not NULL, receives the new id of each old variable (VAR_NONE where dropped).
- * Inputs and shared stay even when unused. */
+ * Inputs and shared stay even when unused. With ROOTS_NAMED all functions stay, else those that are called. Types are copied as they
+ * are: who forwards a variable to one of a different type makes its users anew. */
 Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern, Var *map);
 /* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf number i (VAR_NONE: constants
  * and dims are copied, inputs are a bug). map[v] receives each copied variable. Functions that are called come along (E_DUPLICATE if a
- * different one of that name exists). */
+ * different one of that name exists). Effects among them become effects of dst; names stay behind. src may be dst. */
 bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want, const Var *leaf, bool intern,
                   Var *map);
-/* Equal up to names and numbering: same interface, same Applies. On false a_at and b_at get the first differing
+/* Equal up to names and numbering: same interface (of main graphs: names of inputs and labels too), same Applies. On false a_at and b_at get the first differing
  * Apply (APPLY_NONE when the interfaces differ), and why gets one sentence. */
 bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at, Str *why);
 

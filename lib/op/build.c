@@ -32,9 +32,10 @@ static bool append(Builder *b, MakeNode *m, Var *out) {
     const Op *op = in->op;
     in->out = type;
     if (!run_rule(in)) return false;
+    bool effect = op_has_effect(b->g, op, in->props);
     Var first = graph_apply(b->g, op, in->props, in->nin, in->in, in->nout, type,
-                            b->intern, op->effect, b->from);
-    if (op->effect) vec_push(b->s, &b->g->effects, var_owner(b->g, first));
+                            b->intern, effect, b->from);
+    if (effect) vec_push(b->s, &b->g->effects, var_owner(b->g, first));
     for (size_t i = 0; i < in->nout; i++)
         out[i] = first + (Var)i;
     return true;

@@ -177,6 +177,16 @@ int op_view(const Graph *g, ApplyId a, size_t out) {
     return out == 0 ? op->view - 1 : -1;
 }
 
+bool op_has_effect(const Graph *g, const Op *op, const Props *props) {
+    if (op->effect) return true;
+    for (uint32_t i = 0; i < props->n; i++) {
+        const Graph *f =
+            props->p[i].kind == P_GRAPH ? graph_function(g, props->p[i].sym) : NULL;
+        if (f && f->effects.n > 0) return true;
+    }
+    return false;
+}
+
 /* Is `name` one of the words of "shape, axis"? */
 static bool lists_word(const char *list, const char *name) {
     size_t n;

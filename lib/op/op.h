@@ -228,7 +228,11 @@ int64_t prop_int(Session *s, const Op *op, const Props *p, const char *name);
 Loop *op_loop(Session *s, const Op *op, DType last_in, DType out);
 /* view_map: the input that output `out` may view, or -1. */
 int op_view(const Graph *g, ApplyId a, size_t out);
+/* Does an Apply of it keep its place: the op is an effect, or a function among its props has effects? */
+bool op_has_effect(const Graph *g, const Op *op, const Props *props);
 /* connection_pattern: do the elements of input `in` influence those of output `out`? */
 bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out);
+/* The same for a function's inputs and outputs; worked out once, in linear time. */
+bool function_connected(Graph *fn, size_t in, size_t out);
 
 #endif

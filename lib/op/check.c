@@ -1,0 +1,317 @@
+/* Trust in a graph that came from outside. First the structure of every graph (numbers
+ * in range, inputs before outputs), then the calls between functions, then the types:
+ * each rule is run again. Only then may the rest of the library look at it without
+ * care. */
+#include "op/infer.h"
+#include "op/op_impl.h"
+
+#include <string.h>
+
+enum { MAX_NESTING = 200 }; /* of functions that call functions */
+
+static bool bad_form(const Graph *g, const char *what, unsigned number) {
+    return fail(g->s, NOWHERE, E_FORMAT,
+                "graph %s: %s %u is out of range or inconsistent",
+                g->name ? sym_text(g->s, g->name) : "(unnamed)", what, number);
+}
+
+/* ---- structure ---- */
+
+static bool check_var(const Graph *g, Var v) {
+    const VarRec *r = &g->var[v];
+    bool ok = r->type != NULL && r->leaf <= LEAF_DIM;
+    if (ok && r->leaf)
+        ok = r->owner < g->nleaf && g->leaf[r->owner].var == v;
+    else if (ok)
+        ok = r->owner < g->napply && r->index < g->apply[r->owner].nout &&
+             g->apply[r->owner].out + r->index == v;
+    return ok || bad_form(g, "variable", v);
+}
+
+static bool check_apply(const Graph *g, ApplyId a) {
+    const Apply *r = &g->apply[a];
+    bool ok = r->op && r->props && r->nout > 0 && r->out < g->nvar &&
+              r->nout <= g->nvar - r->out && r->in <= g->nin &&
+              r->nin <= g->nin - r->in;
+    for (uint32_t i = 0; ok && i < r->nin; i++)
+        ok = g->in[r->in + i] < r->out;
+    return ok || bad_form(g, "Apply", a);
+}
+
+static bool check_list(const Graph *g, size_t n, const Var *list, LeafKind kind,
+                       const char *what) {
+    for (size_t i = 0; i < n; i++)
+        if (list[i] >= g->nvar || var_leaf(g, list[i]) != kind)
+            return bad_form(g, what, list[i]);
+    return true;
+}
+
+static bool check_interface(const Graph *g) {
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (g->outputs.p[i].var >= g->nvar) return bad_form(g, "output", (unsigned)i);
+    for (size_t i = 0; i < g->updates.n; i++) {
+        Update u = g->updates.p[i];
+        if (u.value >= g->nvar || u.shared >= g->nvar ||
+            var_leaf(g, u.shared) != LEAF_SHARED)
+            return bad_form(g, "update", (unsigned)i);
+    }
+    for (size_t i = 0; i < g->effects.n; i++)
+        if (g->effects.p[i] >= g->napply) return bad_form(g, "effect", (unsigned)i);
+    for (size_t i = 0; i < g->names.n; i++)
+        if (g->names.p[i].var >= g->nvar) return bad_form(g, "name", (unsigned)i);
+    for (size_t i = 0; i < g->shared.n; i++) {
+        Var init = var_leafrec(g, g->shared.p[i])->init;
+        if (init != VAR_NONE && init >= g->nvar)
+            return bad_form(g, "initial value", init);
+    }
+    return g->until == VAR_NONE || g->until < g->nvar || bad_form(g, "until", g->until);
+}
+
+static bool check_structure(const Graph *g) {
+    for (Var v = 0; v < g->nvar; v++)
+        if (!check_var(g, v)) return false;
+    for (uint32_t i = 0; i < g->nleaf; i++)
+        if (g->leaf[i].var >= g->nvar) return bad_form(g, "leaf", i);
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (!check_apply(g, a)) return false;
+    return check_list(g, g->inputs.n, g->inputs.p, LEAF_INPUT, "input") &&
+           check_list(g, g->shared.n, g->shared.p, LEAF_SHARED, "shared variable") &&
+           check_interface(g);
+}
+
+/* ---- functions that call each other ---- */
+
+typedef struct Visit {
+    Graph *fn;
+    ApplyId a;     /* where the walk stands */
+    uint32_t prop; /* of a: the next to look at */
+} Visit;
+
+/* Follows calls from one function, depth first, on a stack of its own. state: 1 open, 2
+ * done. */
+typedef struct Walk {
+    Graph *main;
+    Map state; /* sym -> 1, 2 */
+    Vec(Visit) stack;
+} Walk;
+
+static bool enter(Walk *w, Graph *fn) {
+    uint64_t state = 0;
+    map_get(&w->state, fn->name, &state);
+    if (state == 2) return true;
+    const char *name = sym_text(w->main->s, fn->name);
+    if (state == 1)
+        return fail(w->main->s, NOWHERE, E_CYCLE, "function %s calls itself", name);
+    if (w->stack.n >= MAX_NESTING)
+        return fail(w->main->s, NOWHERE, E_LIMIT,
+                    "functions call each other more than %d deep, at %s", MAX_NESTING,
+                    name);
+    map_put(&w->state, fn->name, 1);
+    vec_push(w->main->s, &w->stack, ((Visit){fn, 0, 0}));
+    return true;
+}
+
+/* One step of the function on top of the stack. */
+static bool step(Walk *w) {
+    Visit *v = &w->stack.p[w->stack.n - 1];
+    if (v->a == v->fn->napply) {
+        map_put(&w->state, v->fn->name, 2);
+        w->stack.n--;
+        return true;
+    }
+    const Props *p = v->fn->apply[v->a].props;
+    if (v->prop == p->n) {
+        v->a++;
+        v->prop = 0;
+        return true;
+    }
+    const Prop *x = &p->p[v->prop++];
+    Graph *fn = x->kind == P_GRAPH ? graph_function(w->main, x->sym) : NULL;
+    return !fn || enter(w, fn);
+}
+
+static bool walk(Walk *w, Graph *fn) {
+    if (!enter(w, fn)) return false;
+    while (w->stack.n > 0)
+        if (!step(w)) return false;
+    return true;
+}
+
+static bool check_calls(Graph *main) {
+    Walk w = {.main = main, .state = MAP(main->s)};
+    bool ok = true;
+    for (size_t i = 0; ok && i < main->functions.n; i++)
+        ok = walk(&w, main->functions.p[i]);
+    map_free(&w.state);
+    vec_free(&w.stack);
+    return ok;
+}
+
+/* ---- types ---- */
+
+/* A stored type may tell less than the rule does, never something else. */
+static bool is_honest(const Type *stored, const Type *rule) {
+    if (stored == rule) return true;
+    if (!type_is_super(stored, rule)) return false;
+    for (int i = 0; i < stored->ndim; i++)
+        if (stored->dim[i] != rule->dim[i] && stored->dim[i] != DIM_UNKNOWN)
+            return false;
+    return true;
+}
+
+static bool check_types(const Graph *g, ApplyId a, DType floatX) {
+    const Type *out[OUT_MAX];
+    const Apply *r = &g->apply[a];
+    Span at = g->origin[a].at;
+    size_t n =
+        op_infer(g->s, g, r->op, r->props, r->nin, apply_in(g, a), floatX, at, out);
+    if (n == 0) return false;
+    if (n != r->nout)
+        return fail(g->s, at, E_TYPE, "%s has %zu outputs here, but the graph says %u",
+                    r->op->name, n, r->nout);
+    for (size_t k = 0; k < n; k++) {
+        const Type *have = var_type(g, r->out + (Var)k);
+        if (is_honest(have, out[k])) continue;
+        return fail(g->s, at, E_TYPE, "output %zu of %s is %s, but the graph says %s",
+                    k, r->op->name, type_str(g->s, out[k]), type_str(g->s, have));
+    }
+    return true;
+}
+
+static bool check_leaf(const Graph *g, Var v) {
+    const Leaf *l = var_leafrec(g, v);
+    const Type *t = var_type(g, v);
+    if (!var_is_const(g, v) || t->kind != TYPE_TENSOR) return true;
+    const Tensor *c = &l->value.t;
+    bool ok = c->data && c->dtype == t->dtype && c->ndim == t->ndim;
+    for (int i = 0; ok && i < t->ndim; i++)
+        ok = t->dim[i] == c->shape[i] || t->dim[i] == DIM_UNKNOWN;
+    return ok || fail(g->s, NOWHERE, E_TYPE, "a constant does not have its type %s",
+                      type_str(g->s, t));
+}
+
+static const char *shared_name(const Graph *g, Var v) {
+    return sym_text(g->s, var_leafrec(g, v)->name);
+}
+
+static bool fits_shared(const Graph *g, Var shared, Var value, const char *what) {
+    const Type *want = var_type(g, shared), *have = var_type(g, value);
+    ApplyId a = var_owner(g, value);
+    if (type_meet(g->s, want, have)) return true;
+    return fail(g->s, a == APPLY_NONE ? NOWHERE : g->origin[a].at, E_TYPE,
+                "the %s of %s is %s, but %s is %s", what, shared_name(g, shared),
+                type_str(g->s, have), shared_name(g, shared), type_str(g->s, want));
+}
+
+static bool check_updates(const Graph *g) {
+    Map seen = MAP(g->s);
+    bool ok = true;
+    for (size_t i = 0; ok && i < g->updates.n; i++) {
+        Update u = g->updates.p[i];
+        ok = fits_shared(g, u.shared, u.value, "update");
+        if (ok && map_get(&seen, u.shared, NULL))
+            ok = fail(g->s, NOWHERE, E_DUPLICATE, "%s has two updates",
+                      shared_name(g, u.shared));
+        map_put(&seen, u.shared, 1);
+    }
+    map_free(&seen);
+    return ok;
+}
+
+static bool check_labels(const Graph *g) {
+    Map seen = MAP(g->s);
+    bool ok = true;
+    for (size_t i = 0; ok && g->main == g && i < g->outputs.n; i++) {
+        Sym label = g->outputs.p[i].label;
+        if (map_get(&seen, label, NULL))
+            ok = fail(g->s, NOWHERE, E_DUPLICATE, "two outputs are called %s",
+                      sym_text(g->s, label));
+        map_put(&seen, label, 1);
+    }
+    map_free(&seen);
+    return ok;
+}
+
+/* Initial values are computed before anything is given. */
+static bool check_inits(const Graph *g) {
+    uint8_t *given = mem_zalloc(g->s, g->nvar, 1);
+    for (Var v = 0; v < g->nvar; v++)
+        given[v] = var_leaf(g, v) == LEAF_INPUT || var_leaf(g, v) == LEAF_SHARED;
+    for (ApplyId a = 0; a < g->napply; a++) {
+        const Apply *r = &g->apply[a];
+        uint8_t any = 0;
+        for (uint32_t i = 0; i < r->nin; i++)
+            any |= given[g->in[r->in + i]];
+        memset(given + r->out, any, r->nout);
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < g->shared.n; i++) {
+        Var v = g->shared.p[i], init = var_leafrec(g, v)->init;
+        if (init == VAR_NONE) continue;
+        ok = fits_shared(g, v, init, "initial value");
+        if (ok && given[init])
+            ok = fail(g->s, NOWHERE, E_VALUE,
+                      "the initial value of %s depends on an input, a dim or a shared "
+                      "variable",
+                      shared_name(g, v));
+    }
+    mem_free(given);
+    return ok;
+}
+
+static bool check_effects(const Graph *g) {
+    Map seen = MAP(g->s);
+    bool ok = true;
+    for (size_t i = 0; ok && i < g->effects.n; i++) {
+        const Apply *r = &g->apply[g->effects.p[i]];
+        ok = r->serial && op_has_effect(g, r->op, r->props) &&
+             !map_get(&seen, g->effects.p[i], NULL);
+        map_put(&seen, g->effects.p[i], 1);
+        if (!ok) bad_form(g, "effect", (unsigned)i);
+    }
+    map_free(&seen);
+    return ok;
+}
+
+/* Names of dims, which types use, and of variables are one name space. */
+static bool check_dim_names(const Graph *g) {
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        const Type *t = var_type(g, g->leaf[i].var);
+        for (int k = 0; k < t->ndim; k++) {
+            if (!dim_is_named(t->dim[k])) continue;
+            Var v = graph_find(g, dim_sym(t->dim[k]));
+            if (v == VAR_NONE || var_leaf(g, v) == LEAF_DIM) continue;
+            return fail(g->s, NOWHERE, E_DUPLICATE, "%s is both a dim and a variable",
+                        sym_text(g->s, dim_sym(t->dim[k])));
+        }
+    }
+    return true;
+}
+
+static bool check_until(const Graph *g) {
+    if (g->until == VAR_NONE || var_type(g, g->until) == type_scalar(g->s, DT_BOOL))
+        return true;
+    return fail(g->s, NOWHERE, E_TYPE, "until must be a bool, not %s",
+                type_str(g->s, var_type(g, g->until)));
+}
+
+static bool check_meaning(Graph *g) {
+    DType floatX = builder(g, false).floatX;
+    for (Var v = 0; v < g->nvar; v++)
+        if (var_leaf(g, v) != LEAF_NOT && !check_leaf(g, v)) return false;
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (!check_types(g, a, floatX)) return false;
+    return check_updates(g) && check_labels(g) && check_inits(g) && check_effects(g) &&
+           check_dim_names(g) && check_until(g);
+}
+
+bool graph_check(Graph *g) {
+    Graph *main = g->main;
+    if (!check_structure(main)) return false;
+    for (size_t i = 0; i < main->functions.n; i++)
+        if (!check_structure(main->functions.p[i])) return false;
+    if (!check_calls(main)) return false;
+    for (size_t i = 0; i < main->functions.n; i++)
+        if (!check_meaning(main->functions.p[i])) return false;
+    return check_meaning(main);
+}
