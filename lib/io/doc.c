@@ -1,0 +1,114 @@
+/* Documents: what YAML and JSON have in common once their quoting is undone. Every leaf
+ * is text, and where it stands in the file as it is, its span is compiled, so that
+ * carets are exact. */
+#include "io/io_impl.h"
+
+#include <string.h>
+
+bool doc_add(Session *s, Doc *parent, Doc *kid, Map *seen) {
+    if (parent->kind == DOC_MAP) {
+        /* Keys of one map are told apart from those of others by where the map begins.
+         */
+        uint64_t id = (uint64_t)parent->at.begin << 32 | kid->key;
+        if (map_get(seen, id, NULL))
+            return fail(s, kid->key_at, E_DUPLICATE, "the key \"%s\" comes twice",
+                        sym_text(s, kid->key));
+        map_put(seen, id, 1);
+    }
+    if (parent->last)
+        parent->last->next = kid;
+    else
+        parent->first = kid;
+    parent->last = kid;
+    parent->nkid++;
+    return true;
+}
+
+Doc *doc_get(const Doc *map, Session *s, const char *key) {
+    Sym y = sym_find(s, key, strlen(key));
+    for (Doc *d = map->first; d && y; d = d->next)
+        if (d->key == y) return d;
+    return NULL;
+}
+
+Span doc_span(Session *s, const Doc *d) {
+    if (d->exact) return d->at;
+    const Source *src = source_get(s, d->at.source);
+    uint32_t own = source_add_at(s, src->name, d->p, d->n, d->line, d->col);
+    return (Span){own, 0, (uint32_t)d->n};
+}
+
+bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
+              const char *where) {
+    if (map->kind != DOC_MAP)
+        return fail(s, map->at, E_FORMAT, "%s is a mapping (key: value), not %s", where,
+                    map->kind == DOC_LIST ? "a list" : "a text");
+    for (const Doc *d = map->first; d; d = d->next) {
+        const char *key = sym_text(s, d->key);
+        size_t i = 0;
+        while (i < n && strcmp(keys[i], key) != 0)
+            i++;
+        if (i < n) continue;
+        const char *near = str_nearest(s, key, keys, n);
+        return fail(s, d->key_at, E_FORMAT, "%s has no key \"%s\"%s%s%s", where, key,
+                    near ? "; did you mean \"" : "", near ? near : "",
+                    near ? "\"?" : "");
+    }
+    return true;
+}
+
+/* ---- the line written safely ---- */
+
+typedef struct Line {
+    const char *p;
+    size_t n;
+} Line;
+
+static Line line_at(const Source *src, uint32_t byte) {
+    size_t begin = byte < src->len ? byte : src->len, end = begin;
+    while (begin > 0 && src->text[begin - 1] != '\n')
+        begin--;
+    while (end < src->len && src->text[end] != '\n')
+        end++;
+    return (Line){src->text + begin, end - begin};
+}
+
+/* `  key: rest` as `  key: 'rest'`. False if the line has no such form. */
+static bool quoted_line(Line l, Str *out) {
+    const char *colon = NULL;
+    for (size_t i = 0; i + 1 < l.n && !colon; i++)
+        if (l.p[i] == ':' && l.p[i + 1] == ' ') colon = l.p + i;
+    if (!colon) return false;
+    const char *rest = colon + 1, *end = l.p + l.n;
+    while (rest < end && *rest == ' ')
+        rest++;
+    while (end > rest && end[-1] == ' ')
+        end--;
+    if (rest == end || *rest == '\'' || *rest == '"') return false;
+    str_add(out, l.p, (size_t)(colon - l.p));
+    str_puts(out, ": '");
+    for (; rest < end; rest++) {
+        str_putc(out, *rest);
+        if (*rest == '\'') str_putc(out, '\'');
+    }
+    str_putc(out, '\'');
+    return true;
+}
+
+bool doc_unsafe(Session *s, Span at, const char *fmt, ...) {
+    Str text = STR(s);
+    va_list ap;
+    va_start(ap, fmt);
+    str_vprintf(&text, fmt, ap);
+    va_end(ap);
+    fail(s, at, E_FORMAT, "%s", text.p);
+    str_clear(&text);
+    const Source *src = source_get(s, at.source);
+    if (src && quoted_line(line_at(src, at.begin), &text))
+        note(s, NOWHERE, "if this is an expression, YAML needs quotes around it: %s",
+             text.p);
+    note(s, NOWHERE,
+         "lines of a block (`let: |` and `name = expression` below) need no quotes");
+    str_free(&text);
+    return false;
+}

@@ -1,0 +1,71 @@
+/* Forms by name and by suffix, and the texts that names and labels may be. */
+#include "io/io_impl.h"
+
+#include <string.h>
+
+static const char *const names[IO_FORMATS] = {"auto", "yaml", "json", "tlg",
+                                              "dot",  "tree", "math"};
+
+const char *io_format_name(IoFormat f) {
+    return names[f];
+}
+
+static bool ends_with(const char *p, size_t n, const char *suffix) {
+    size_t m = strlen(suffix);
+    return n > m && memcmp(p + n - m, suffix, m) == 0;
+}
+
+IoFormat io_format_of(const char *path, bool *zstd) {
+    size_t n = strlen(path);
+    bool packed = ends_with(path, n, ".zst");
+    if (zstd) *zstd = packed;
+    if (packed) n -= 4;
+    if (ends_with(path, n, ".yaml") || ends_with(path, n, ".yml")) return IO_YAML;
+    if (ends_with(path, n, ".json")) return IO_JSON;
+    if (ends_with(path, n, ".tlg")) return IO_TLG;
+    if (ends_with(path, n, ".dot")) return IO_DOT;
+    return IO_AUTO;
+}
+
+static const char *const reserved[] = {
+    "False",   "None",   "True",     "and",      "as",   "assert", "async", "await",
+    "break",   "class",  "continue", "def",      "del",  "elif",   "else",  "except",
+    "finally", "for",    "from",     "global",   "if",   "import", "in",    "inf",
+    "is",      "lambda", "nan",      "nonlocal", "not",  "or",     "pass",  "pi",
+    "raise",   "return", "try",      "while",    "with", "yield"};
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool is_identifier(const char *p, size_t n) {
+    if (n == 0 || !is_letter(p[0])) return false;
+    for (size_t i = 1; i < n; i++)
+        if (!is_letter(p[i]) && (p[i] < '0' || p[i] > '9')) return false;
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strlen(reserved[i]) == n && memcmp(reserved[i], p, n) == 0) return false;
+    return true;
+}
+
+/* Length of the character at p; 0 if it is not UTF-8, a surrogate or a control
+ * character. */
+static size_t character(const unsigned char *p, size_t n) {
+    if (p[0] < 0x80) return p[0] >= 0x20 && p[0] != 0x7F;
+    size_t k = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
+    if (p[0] < 0xC2 || p[0] > 0xF4 || k > n) return 0;
+    for (size_t i = 1; i < k; i++)
+        if ((p[i] & 0xC0) != 0x80) return 0;
+    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
+    bool surrogate = p[0] == 0xED && p[1] > 0x9F;
+    bool beyond = p[0] == 0xF4 && p[1] > 0x8F;
+    bool control = p[0] == 0xC2 && p[1] < 0xA0;
+    bool line = p[0] == 0xE2 && p[1] == 0x80 && (p[2] == 0xA8 || p[2] == 0xA9);
+    return overlong || surrogate || beyond || control || line ? 0 : k;
+}
+
+bool is_label(const char *p, size_t n) {
+    const unsigned char *q = (const unsigned char *)p;
+    for (size_t i = 0, k; i < n; i += k)
+        if (!(k = character(q + i, n - i))) return false;
+    return n > 0;
+}

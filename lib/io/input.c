@@ -1,0 +1,96 @@
+/* All bytes of an input at once, unpacked. A regular file is mapped, and large
+ * constants of a tlg go on pointing into the mapping: then the input lives as long as
+ * the last of them. */
+#include "io/io_impl.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+static const unsigned char zstd_magic[4] = {0x28, 0xB5, 0x2F, 0xFD};
+
+static bool unpack(Input *in, uint64_t max) {
+    if (in->n < 4 || memcmp(in->p, zstd_magic, 4) != 0) return true;
+    unsigned char *p;
+    size_t n;
+    if (!unzstd(in->s, in->name, in->p, in->n, max, &p, &n)) return false;
+    in->own = p;
+    in->p = p;
+    in->n = n;
+    return true;
+}
+
+static bool check(Input *in, uint64_t max) {
+    if (in->n > max)
+        return fail(in->s, NOWHERE, E_LIMIT,
+                    "%s is larger than the limit of %llu bytes", in->name,
+                    (unsigned long long)max);
+    if (in->n == 0)
+        return fail(in->s, NOWHERE, E_TRUNCATED,
+                    "%s is empty: did the command before it fail?", in->name);
+    return true;
+}
+
+/* Everything up to the end, but not much beyond the limit. */
+static bool read_all(Input *in, uint64_t max) {
+    Reader *r = &in->r;
+    while (!r->eof && r->n <= max)
+        if (!reader_need(r, r->n + (1 << 16))) return false;
+    in->name = r->name;
+    in->p = r->p;
+    in->n = r->n;
+    return true;
+}
+
+Input *input_open(Session *s, const char *path, const void *p, size_t n,
+                  uint64_t max_bytes) {
+    uint64_t max = max_bytes ? max_bytes : session_max_memory(s);
+    Input *in = mem_zalloc(s, 1, sizeof *in);
+    in->s = s;
+    in->name = path;
+    if (p) {
+        reader_open_mem(s, path, p, n, &in->r);
+    } else if (!reader_open(s, path, &in->r)) {
+        mem_free(in);
+        return NULL;
+    }
+    if (read_all(in, max) && check(in, max) && unpack(in, max) && check(in, max))
+        return in;
+    input_close(in);
+    return NULL;
+}
+
+static void destroy(Input *in) {
+    mem_free(in->own);
+    reader_close(&in->r);
+    mem_free(in);
+}
+
+static void release(Buffer *b) {
+    destroy(b->ctx);
+    mem_free(b);
+}
+
+bool input_is_shareable(const Input *in) {
+    return in->own || in->r.impl;
+}
+
+Buffer *input_share(Input *in) {
+    union {
+        const unsigned char *in;
+        void *out;
+    } u = {.in = in->p};
+    if (in->shared) return buffer_ref(in->shared);
+    /* The mapping is private: what is written to a page stays in this process. */
+    if (!in->own && reader_is_mapped(&in->r) &&
+        mprotect(u.out, in->n, PROT_READ | PROT_WRITE) != 0)
+        return NULL;
+    in->shared = buffer_wrap(in->s, u.out, in->n, release, in);
+    return buffer_ref(in->shared);
+}
+
+void input_close(Input *in) {
+    if (in && in->shared)
+        buffer_unref(in->shared);
+    else if (in)
+        destroy(in);
+}

@@ -1,0 +1,293 @@
+/* JSON, strictly as RFC 8259 has it: no duplicate keys, no bad escapes, no half
+ * surrogates, no control characters. Numbers and words are kept as text, like every
+ * leaf of a document. */
+#include "io/io_impl.h"
+
+#include <string.h>
+
+typedef struct Json {
+    Session *s;
+    Arena *a;
+    uint32_t source;
+    const char *text, *p, *end;
+    uint32_t line;
+    const char *line_begin;
+    Map seen;
+} Json;
+
+static Span here(const Json *j) {
+    uint32_t at = (uint32_t)(j->p - j->text);
+    return (Span){j->source, at, at + (j->p < j->end)};
+}
+
+static bool bad(Json *j, const char *what) {
+    return fail(j->s, here(j), E_SYNTAX, "not JSON: %s", what);
+}
+
+static void space(Json *j) {
+    for (; j->p < j->end; j->p++) {
+        if (*j->p == '\n') {
+            j->line++;
+            j->line_begin = j->p + 1;
+        } else if (*j->p != ' ' && *j->p != '\t' && *j->p != '\r') {
+            return;
+        }
+    }
+}
+
+/* ---- strings ---- */
+
+static bool hex4(Json *j, uint32_t *v) {
+    *v = 0;
+    if (j->end - j->p < 4) return bad(j, "a \\u escape needs four hexadecimal digits");
+    for (int i = 0; i < 4; i++, j->p++) {
+        char c = *j->p;
+        uint32_t d = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
+                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
+                                            : 16;
+        if (d == 16) return bad(j, "a \\u escape needs four hexadecimal digits");
+        *v = *v << 4 | d;
+    }
+    return true;
+}
+
+static void put_utf8(Str *b, uint32_t c) {
+    if (c < 0x80) {
+        str_putc(b, (char)c);
+    } else if (c < 0x800) {
+        str_putc(b, (char)(0xC0 | c >> 6));
+        str_putc(b, (char)(0x80 | (c & 63)));
+    } else if (c < 0x10000) {
+        str_putc(b, (char)(0xE0 | c >> 12));
+        str_putc(b, (char)(0x80 | (c >> 6 & 63)));
+        str_putc(b, (char)(0x80 | (c & 63)));
+    } else {
+        str_putc(b, (char)(0xF0 | c >> 18));
+        str_putc(b, (char)(0x80 | (c >> 12 & 63)));
+        str_putc(b, (char)(0x80 | (c >> 6 & 63)));
+        str_putc(b, (char)(0x80 | (c & 63)));
+    }
+}
+
+static bool unicode(Json *j, Str *b) {
+    uint32_t c, low;
+    if (!hex4(j, &c)) return false;
+    if (c >= 0xDC00 && c < 0xE000) return bad(j, "half of a surrogate pair");
+    if (c >= 0xD800 && c < 0xDC00) {
+        if (j->end - j->p < 2 || j->p[0] != '\\' || j->p[1] != 'u')
+            return bad(j, "half of a surrogate pair");
+        j->p += 2;
+        if (!hex4(j, &low)) return false;
+        if (low < 0xDC00 || low >= 0xE000) return bad(j, "half of a surrogate pair");
+        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+    }
+    if (c == 0) return bad(j, "a zero character");
+    put_utf8(b, c);
+    return true;
+}
+
+static bool escape(Json *j, Str *b) {
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    if (j->p == j->end) return bad(j, "the string has no end");
+    if (*j->p == 'u') {
+        j->p++;
+        return unicode(j, b);
+    }
+    const char *k = memchr(from, *j->p, sizeof from - 1);
+    if (!k) return bad(j, "there is no such escape in a string");
+    str_putc(b, to[k - from]);
+    j->p++;
+    return true;
+}
+
+/* Text up to the closing quote goes to b when there are escapes (*raw false), else it
+ * stands in the source. */
+static bool string_text(Json *j, Str *b, bool *raw) {
+    const char *from = j->p;
+    *raw = true;
+    for (;;) {
+        while (j->p < j->end && *j->p != '"' && *j->p != '\\' &&
+               (unsigned char)*j->p >= 0x20)
+            j->p++;
+        if (j->p == j->end) return bad(j, "the string has no end");
+        if (*j->p == '"' && *raw) return true;
+        str_add(b, from, (size_t)(j->p - from));
+        if (*j->p == '"') return true;
+        if (*j->p != '\\')
+            return bad(j, "a control character in a string; write it as an escape");
+        *raw = false;
+        j->p++;
+        if (!escape(j, b)) return false;
+        from = j->p;
+    }
+}
+
+static bool utf8_ok(const char *p, size_t n) {
+    for (size_t i = 0, k; i < n; i += k) {
+        k = 1;
+        if ((signed char)p[i] >= 0) continue;
+        while (i + k < n && ((unsigned char)p[i + k] & 0xC0) == 0x80)
+            k++;
+        bool c1 = (unsigned char)p[i] ==
+                  0xC2; /* U+0080 to U+00BF: controls are fine in a text */
+        bool gap = k == 3 && memcmp(p + i, "\xE2\x80", 2) == 0;
+        if (!(c1 && k == 2) && !gap && !is_label(p + i, k)) return false;
+    }
+    return true;
+}
+
+static bool string(Json *j, Doc *d) {
+    d->at.begin = (uint32_t)(++j->p - j->text);
+    d->col++;
+    Str b = STR(j->s);
+    bool ok = string_text(j, &b, &d->exact);
+    if (ok && d->exact) {
+        d->n = (size_t)(j->p - j->text) - d->at.begin;
+        d->p = arena_str(j->a, j->text + d->at.begin, d->n);
+    } else if (ok) {
+        d->n = b.n;
+        d->p = arena_str(j->a, str_text(&b), b.n);
+    }
+    str_free(&b);
+    if (!ok) return false;
+    d->at.end = (uint32_t)(j->p++ - j->text);
+    return utf8_ok(d->p, d->n) ||
+           fail(j->s, d->at, E_SYNTAX, "not JSON: a string that is not UTF-8");
+}
+
+/* ---- numbers and words ---- */
+
+static size_t digits(const Json *j, const char *p) {
+    size_t n = 0;
+    while (p + n < j->end && p[n] >= '0' && p[n] <= '9')
+        n++;
+    return n;
+}
+
+static bool number(Json *j) {
+    const char *p = j->p;
+    p += *p == '-';
+    size_t n = digits(j, p);
+    if (n == 0 || (n > 1 && *p == '0')) return bad(j, "expected a value");
+    p += n;
+    if (p < j->end && *p == '.') {
+        if (!(n = digits(j, p + 1)))
+            return bad(j, "digits are missing behind the point");
+        p += 1 + n;
+    }
+    if (p < j->end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < j->end && (*p == '+' || *p == '-')) p++;
+        if (!(n = digits(j, p))) return bad(j, "digits are missing in the exponent");
+        p += n;
+    }
+    j->p = p;
+    return true;
+}
+
+static bool word(Json *j) {
+    static const char *const words[] = {"true", "false", "null"};
+    for (size_t i = 0; i < 3; i++) {
+        size_t n = strlen(words[i]);
+        if ((size_t)(j->end - j->p) >= n && memcmp(j->p, words[i], n) == 0) {
+            j->p += n;
+            return true;
+        }
+    }
+    return number(j);
+}
+
+/* ---- values ---- */
+
+static Doc *value(Json *j, int depth);
+
+static bool read_key(Json *j, Doc *key) {
+    if (j->p == j->end || *j->p != '"') return bad(j, "expected a key in quotes");
+    Doc k = {.at = here(j)};
+    if (!string(j, &k)) return false;
+    if (k.n == 0) return fail(j->s, k.at, E_FORMAT, "an empty key");
+    key->key = sym_n(j->s, k.p, k.n);
+    key->key_at = k.at;
+    space(j);
+    if (j->p == j->end || *j->p != ':') return bad(j, "expected a colon");
+    j->p++;
+    space(j);
+    return true;
+}
+
+static bool member(Json *j, Doc *d, int depth) {
+    Doc key = {0};
+    space(j);
+    if (d->kind == DOC_MAP && !read_key(j, &key)) return false;
+    Doc *kid = value(j, depth + 1);
+    if (!kid) return false;
+    kid->key = key.key;
+    kid->key_at = key.key_at;
+    space(j);
+    return doc_add(j->s, d, kid, &j->seen);
+}
+
+static bool collection(Json *j, Doc *d, int depth) {
+    char close = *j->p == '{' ? '}' : ']';
+    d->kind = close == '}' ? DOC_MAP : DOC_LIST;
+    if (depth == DOC_DEPTH)
+        return fail(j->s, d->at, E_FORMAT, "nested more than %d levels deep",
+                    DOC_DEPTH);
+    j->p++;
+    space(j);
+    bool more = j->p == j->end || *j->p != close;
+    while (more) {
+        if (!member(j, d, depth)) return false;
+        if (j->p == j->end)
+            return bad(j,
+                       close == '}' ? "the object has no end" : "the list has no end");
+        if (*j->p != ',' && *j->p != close)
+            return bad(j, "expected a comma or the end of the list");
+        more = *j->p == ',';
+        j->p += more;
+    }
+    j->p++;
+    return true;
+}
+
+static Doc *value(Json *j, int depth) {
+    Doc *d = NEW(j->a, Doc);
+    if (j->p == j->end) {
+        bad(j, "expected a value");
+        return NULL;
+    }
+    d->at = here(j);
+    d->line = j->line;
+    d->col = (uint32_t)(j->p - j->line_begin) + 1;
+    if (*j->p == '{' || *j->p == '[') return collection(j, d, depth) ? d : NULL;
+    if (*j->p == '"') return string(j, d) ? d : NULL;
+    if (!word(j)) return NULL;
+    d->at.end = (uint32_t)(j->p - j->text);
+    d->n = d->at.end - d->at.begin;
+    d->p = arena_str(j->a, j->text + d->at.begin, d->n);
+    d->exact = true;
+    return d;
+}
+
+Doc *json_read(Session *s, Arena *a, uint32_t source) {
+    const Source *src = source_get(s, source);
+    Json j = {.s = s,
+              .a = a,
+              .source = source,
+              .text = src->text,
+              .p = src->text,
+              .end = src->text + src->len,
+              .line = 1,
+              .line_begin = src->text,
+              .seen = MAP(s)};
+    space(&j);
+    Doc *d = value(&j, 0);
+    space(&j);
+    if (d && j.p < j.end) {
+        bad(&j, "something stands behind the end");
+        d = NULL;
+    }
+    map_free(&j.seen);
+    return d;
+}

@@ -1,0 +1,162 @@
+/* Before anything of a tlg is believed: is it all there, and is it what was written?
+ * And after it was read: do its functions call each other without circles? */
+#include "io/io_impl.h"
+
+#include <string.h>
+
+enum { END_TAIL = 15 }; /* "xxh64" as text, 8 bytes as bytes */
+static const unsigned char tail[7] = {0x65, 'x', 'x', 'h', '6', '4', 0x48};
+
+static bool is_key(const char *p, size_t n, const char *key) {
+    return strlen(key) == n && memcmp(p, key, n) == 0;
+}
+
+static bool upstream(Cbor *c) {
+    size_t n, len;
+    const char *p;
+    uint64_t exit = 4, v;
+    if (!cbor_map(c, &n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!cbor_text(c, &p, &len)) return false;
+        if (!is_key(p, len, "exit")) {
+            if (!cbor_skip(c)) return false;
+        } else if (!cbor_uint(c, 255, &v)) {
+            return false;
+        } else if (v) {
+            exit = v;
+        }
+    }
+    fail(c->s, NOWHERE, E_UPSTREAM, "%s: the command before this one failed", c->name);
+    diag_set_exit(c->s, (int)exit);
+    return false;
+}
+
+static bool check_hash(Cbor *c, size_t body) {
+    if (!cbor_skip(c)) return false;
+    if (c->p != c->end) return cbor_fail(c, "there are bytes after the end record");
+    if (c->end - c->begin < END_TAIL ||
+        memcmp(c->end - END_TAIL, tail, sizeof tail) != 0)
+        return cbor_fail(c, "the end record has no checksum");
+    uint64_t want = 0;
+    for (int i = 8; i > 0; i--)
+        want = want << 8 | c->end[-i];
+    Xxh64 h;
+    xxh64_init(&h, 0);
+    xxh64_add(&h, c->begin, body);
+    return xxh64_end(&h) == want ||
+           fail(c->s, NOWHERE, E_CHECKSUM,
+                "%s: the checksum is wrong: the graph was changed after it was written",
+                c->name);
+}
+
+static bool walk(Cbor *c) {
+    unsigned major;
+    uint64_t tag;
+    if (!cbor_head(c, &major, &tag)) return false;
+    for (;;) {
+        size_t body = (size_t)(c->p - c->begin), n, len;
+        const char *key;
+        if (!cbor_map(c, &n)) return false;
+        if (n != 1) return cbor_fail(c, "expected a section, a map with one key");
+        if (!cbor_text(c, &key, &len)) return false;
+        if (is_key(key, len, "abort")) return upstream(c);
+        if (is_key(key, len, "end")) return check_hash(c, body);
+        if (!cbor_skip(c)) return false;
+    }
+}
+
+bool tlg_verify(Input *in) {
+    Session *s = in->s;
+    Cbor c = {s, in->name, in->p, in->p, in->p + in->n};
+    size_t mark = diag_count(s);
+    if (walk(&c)) return true;
+    const Diag *d = diag_get(s, mark);
+    bool whole = in->n > END_TAIL && memcmp(c.end - END_TAIL, tail, sizeof tail) == 0;
+    if (!whole || d->code == E_UPSTREAM || d->code == E_CHECKSUM) return false;
+    if (c.p == c.end && d->code == E_FORMAT) return false;
+    diag_rewind(s, mark);
+    return fail(s, NOWHERE, E_CHECKSUM,
+                "%s: damaged: the graph was changed after it was written", in->name);
+}
+
+/* ---- calls ---- */
+
+/* Calls f(ctx, name) for each function that g mentions. */
+typedef bool EachCall(void *ctx, const Graph *g, Sym name);
+
+static bool each_call(const Graph *g, EachCall *f, void *ctx) {
+    const Props *last = NULL;
+    for (ApplyId a = 0; a < g->napply; a++) {
+        const Props *p = g->apply[a].props;
+        if (p == last) continue;
+        last = p;
+        for (uint32_t i = 0; i < p->n; i++)
+            if (p->p[i].kind == P_GRAPH && !f(ctx, g, p->p[i].sym)) return false;
+    }
+    return (!g->pullback || f(ctx, g, g->pullback)) &&
+           (!g->pushforward || f(ctx, g, g->pushforward));
+}
+
+typedef struct Calls {
+    const Graph *main;
+    const char *name;
+    Map number;             /* function's sym -> its number */
+    Vec(uint32_t) from, to; /* caller, callee */
+} Calls;
+
+static bool add_call(void *ctx, const Graph *g, Sym name) {
+    Calls *c = ctx;
+    Session *s = g->s;
+    uint64_t to, from;
+    if (!map_get(&c->number, name, &to))
+        return fail(s, NOWHERE, E_NAME, "%s: there is no function \"%s\"", c->name,
+                    sym_text(s, name));
+    if (g == c->main || !map_get(&c->number, g->name, &from)) return true;
+    vec_push(s, &c->from, (uint32_t)from);
+    vec_push(s, &c->to, (uint32_t)to);
+    return true;
+}
+
+/* Takes away functions that nothing left calls until none is left (Kahn). */
+static bool no_circle(Calls *c, Session *s, size_t n) {
+    Arena *a = arena_new(s);
+    uint32_t *calls = NEW_N(a, n + 1, uint32_t), *first = NEW_N(a, n + 2, uint32_t);
+    uint32_t *callee = NEW_N(a, c->to.n + 1, uint32_t),
+             *todo = NEW_N(a, n + 1, uint32_t);
+    for (size_t i = 0; i < c->from.n; i++) {
+        calls[c->to.p[i]]++;
+        first[c->from.p[i] + 1]++;
+    }
+    for (size_t i = 0; i < n; i++)
+        first[i + 1] += first[i];
+    uint32_t *at = arena_copy(a, first, (n + 1) * sizeof *at);
+    for (size_t i = 0; i < c->from.n; i++)
+        callee[at[c->from.p[i]]++] = c->to.p[i];
+    size_t ntodo = 0, done = 0, stuck = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!calls[i]) todo[ntodo++] = i;
+    for (; done < ntodo; done++)
+        for (uint32_t i = first[todo[done]]; i < first[todo[done] + 1]; i++)
+            if (--calls[callee[i]] == 0) todo[ntodo++] = callee[i];
+    while (done < n && !calls[stuck])
+        stuck++;
+    arena_free(a);
+    return done == n ||
+           fail(s, NOWHERE, E_CYCLE, "%s: function \"%s\" calls itself in a circle",
+                c->name, sym_text(s, c->main->functions.p[stuck]->name));
+}
+
+bool tlg_calls(const Graph *main, const char *name) {
+    Calls c = {.main = main, .name = name, .number = MAP(main->s)};
+    size_t n = main->functions.n;
+    for (size_t i = 0; i < n; i++)
+        map_put(&c.number, main->functions.p[i]->name, i);
+    bool ok = each_call(main, add_call, &c);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = each_call(main->functions.p[i], add_call, &c);
+    ok = ok && no_circle(&c, main->s, n);
+    map_free(&c.number);
+    vec_free(&c.from);
+    vec_free(&c.to);
+    return ok;
+}

@@ -1,0 +1,241 @@
+/* YAML by libyaml's events, a safe subset: no anchors, aliases, tags, merge keys, one
+ * document, limited depth. Scalars stay text, whatever YAML would make of `yes`, `~` or
+ * `1e3`. */
+#include "io/io_impl.h"
+
+#include <string.h>
+#include <yaml.h>
+
+typedef struct Yaml {
+    Session *s;
+    Arena *a;
+    uint32_t source;
+    const char *text;
+    size_t len;
+    Vec(uint32_t) line; /* where each begins */
+    Map seen;
+    yaml_parser_t parser;
+    yaml_event_t event;
+    bool have; /* event is to be deleted */
+} Yaml;
+
+/* ---- places: libyaml counts characters and lines, spans count bytes ---- */
+
+static void add_lines(Yaml *y) {
+    const unsigned char *p = (const unsigned char *)y->text;
+    vec_push(y->s, &y->line, 0);
+    for (size_t i = 0; i < y->len; i++) {
+        bool next = i > 0 && p[i] == 0x85 && p[i - 1] == 0xC2;
+        bool separator =
+            i > 1 && (p[i] | 1) == 0xA9 && p[i - 1] == 0x80 && p[i - 2] == 0xE2;
+        if (p[i] == '\n' || next || separator)
+            vec_push(y->s, &y->line, (uint32_t)i + 1);
+    }
+}
+
+static uint32_t byte_of(const Yaml *y, yaml_mark_t m) {
+    if (m.line >= y->line.n) return (uint32_t)y->len;
+    size_t at = y->line.p[m.line];
+    for (size_t i = 0; i < m.column && at < y->len; i++)
+        do
+            at++;
+        while (at < y->len && ((unsigned char)y->text[at] & 0xC0) == 0x80);
+    return (uint32_t)at;
+}
+
+static Span span_of(const Yaml *y, yaml_mark_t begin, yaml_mark_t end) {
+    uint32_t from = byte_of(y, begin), to = byte_of(y, end);
+    return (Span){y->source, from, to > from ? to : from};
+}
+
+/* ---- events ---- */
+
+static bool syntax(Yaml *y) {
+    const yaml_parser_t *p = &y->parser;
+    Span at = span_of(y, p->problem_mark, p->problem_mark);
+    if (p->error == YAML_READER_ERROR)
+        at.begin = at.end =
+            (uint32_t)(p->problem_offset < y->len ? p->problem_offset : y->len);
+    return doc_unsafe(y->s, at, "not YAML: %s%s%s",
+                      p->problem ? p->problem : "unreadable", p->context ? ", " : "",
+                      p->context ? p->context : "");
+}
+
+static bool next(Yaml *y) {
+    if (y->have) yaml_event_delete(&y->event);
+    y->have = yaml_parser_parse(&y->parser, &y->event);
+    return y->have || syntax(y);
+}
+
+static bool no_extras(Yaml *y, const yaml_char_t *anchor, const yaml_char_t *tag) {
+    Span at = span_of(y, y->event.start_mark, y->event.end_mark);
+    if (anchor)
+        return doc_unsafe(y->s, at, "YAML anchors (&) are not used in graph files");
+    if (tag) return doc_unsafe(y->s, at, "YAML tags (!) are not used in graph files");
+    return true;
+}
+
+/* ---- scalars ---- */
+
+/* A literal block stands in the source line by line behind its indentation. */
+static bool locate_block(const Yaml *y, Doc *d, size_t first_line) {
+    if (first_line >= y->line.n) return false;
+    size_t at = y->line.p[first_line];
+    Span span = {y->source, (uint32_t)at, (uint32_t)at};
+    for (const char *v = d->p, *end = d->p + d->n; v < end;) {
+        const char *stop = memchr(v, '\n', (size_t)(end - v));
+        size_t n = stop ? (size_t)(stop - v) : (size_t)(end - v);
+        const char *eol = at < y->len ? memchr(y->text + at, '\n', y->len - at) : NULL;
+        size_t here = eol ? (size_t)(eol - y->text) : y->len;
+        if (here < at + n || memcmp(y->text + here - n, v, n) != 0) return false;
+        for (size_t i = at; i < here - n; i++)
+            if (y->text[i] != ' ') return false;
+        span.end = (uint32_t)here;
+        at = here + (eol != NULL);
+        v += n + (stop != NULL);
+    }
+    d->at = span;
+    return true;
+}
+
+static Doc *scalar(Yaml *y) {
+    const yaml_event_t *e = &y->event;
+    yaml_scalar_style_t style = e->data.scalar.style;
+    Doc *d = NEW(y->a, Doc);
+    d->n = e->data.scalar.length;
+    d->p = arena_str(y->a, (const char *)e->data.scalar.value, d->n);
+    d->at = span_of(y, e->start_mark, e->end_mark);
+    d->line = (uint32_t)e->start_mark.line + 1;
+    d->col = (uint32_t)e->start_mark.column + 1;
+    bool lines = e->start_mark.line != e->end_mark.line;
+    if (style == YAML_LITERAL_SCALAR_STYLE) {
+        d->exact = locate_block(y, d, e->start_mark.line + 1);
+        d->line++;
+        d->col = 1;
+        return d;
+    }
+    d->folded = lines;
+    if (style == YAML_FOLDED_SCALAR_STYLE) {
+        d->folded = true;
+        d->line++;
+        d->col = 1;
+        return d;
+    }
+    if (style != YAML_PLAIN_SCALAR_STYLE && d->at.end > d->at.begin + 1) {
+        d->at.begin++;
+        d->at.end--;
+        d->col++;
+    }
+    d->exact = d->at.end - d->at.begin == d->n &&
+               memcmp(y->text + d->at.begin, d->p, d->n) == 0;
+    return d;
+}
+
+/* ---- nodes ---- */
+
+static Doc *node(Yaml *y, int depth);
+
+static bool read_key(Yaml *y, Doc *key) {
+    if (y->event.type != YAML_SCALAR_EVENT)
+        return doc_unsafe(y->s, span_of(y, y->event.start_mark, y->event.start_mark),
+                          "a key is a name, not a collection");
+    Doc *k = scalar(y);
+    if (!no_extras(y, y->event.data.scalar.anchor, y->event.data.scalar.tag))
+        return false;
+    if (k->n == 2 && memcmp(k->p, "<<", 2) == 0)
+        return fail(y->s, k->at, E_FORMAT,
+                    "YAML merge keys (<<) are not used in graph files");
+    if (memchr(k->p, 0, k->n) || k->n == 0)
+        return fail(y->s, k->at, E_FORMAT, "a key is empty or has a zero byte");
+    key->key = sym_n(y->s, k->p, k->n);
+    key->key_at = k->at;
+    return true;
+}
+
+static Doc *collection(Yaml *y, DocKind kind, int depth) {
+    Doc *d = NEW(y->a, Doc);
+    d->kind = kind;
+    d->at = span_of(y, y->event.start_mark, y->event.start_mark);
+    d->line = (uint32_t)y->event.start_mark.line + 1;
+    d->col = (uint32_t)y->event.start_mark.column + 1;
+    yaml_event_type_t end =
+        kind == DOC_MAP ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT;
+    if (depth == DOC_DEPTH) {
+        fail(y->s, d->at, E_FORMAT, "nested more than %d levels deep", DOC_DEPTH);
+        return NULL;
+    }
+    if (!next(y)) return NULL;
+    while (y->event.type != end) {
+        Doc key = {0};
+        if (kind == DOC_MAP && (!read_key(y, &key) || !next(y))) return NULL;
+        Doc *kid = node(y, depth + 1);
+        if (!kid) return NULL;
+        kid->key = key.key;
+        kid->key_at = key.key_at;
+        if (!doc_add(y->s, d, kid, &y->seen) || !next(y)) return NULL;
+    }
+    return d;
+}
+
+/* The node that begins with the current event; afterwards that is its last one. */
+static Doc *node(Yaml *y, int depth) {
+    const yaml_event_t *e = &y->event;
+    switch ((int)e->type) {
+    case YAML_SCALAR_EVENT:
+        if (!no_extras(y, e->data.scalar.anchor, e->data.scalar.tag)) return NULL;
+        return scalar(y);
+    case YAML_SEQUENCE_START_EVENT:
+        if (!no_extras(y, e->data.sequence_start.anchor, e->data.sequence_start.tag))
+            return NULL;
+        return collection(y, DOC_LIST, depth);
+    case YAML_MAPPING_START_EVENT:
+        if (!no_extras(y, e->data.mapping_start.anchor, e->data.mapping_start.tag))
+            return NULL;
+        return collection(y, DOC_MAP, depth);
+    case YAML_ALIAS_EVENT:
+        doc_unsafe(y->s, span_of(y, e->start_mark, e->end_mark),
+                   "YAML aliases (*) are not used in graph files");
+        return NULL;
+    default:
+        fail(y->s, span_of(y, e->start_mark, e->start_mark), E_FORMAT,
+             "there is nothing to read");
+        return NULL;
+    }
+}
+
+static Doc *document(Yaml *y) {
+    if (!next(y) || !next(y)) return NULL; /* the stream's start, the document's */
+    if (y->event.type != YAML_DOCUMENT_START_EVENT) {
+        fail(y->s, (Span){y->source, 0, 0}, E_FORMAT,
+             "there is no document, only comments and space");
+        return NULL;
+    }
+    if (!next(y)) return NULL;
+    Doc *d = node(y, 0);
+    if (!d || !next(y) || !next(y)) return NULL;
+    if (y->event.type == YAML_STREAM_END_EVENT) return d;
+    fail(y->s, span_of(y, y->event.start_mark, y->event.start_mark), E_FORMAT,
+         "there is more than one YAML document; a graph file holds one");
+    return NULL;
+}
+
+Doc *yaml_read(Session *s, Arena *a, uint32_t source) {
+    const Source *src = source_get(s, source);
+    Yaml y = {.s = s,
+              .a = a,
+              .source = source,
+              .text = src->text,
+              .len = src->len,
+              .seen = MAP(s)};
+    if (!yaml_parser_initialize(&y.parser))
+        session_panic(s, diag_exit(E_MEM), "out of memory");
+    yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&y.parser, (const unsigned char *)src->text, src->len);
+    add_lines(&y);
+    Doc *d = document(&y);
+    if (y.have) yaml_event_delete(&y.event);
+    yaml_parser_delete(&y.parser);
+    vec_free(&y.line);
+    map_free(&y.seen);
+    return d;
+}

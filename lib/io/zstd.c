@@ -1,0 +1,84 @@
+/* zstd, streaming both ways. Unpacking believes no size that the frames promise: memory
+ * grows with what really comes out, up to a cap, and windows are limited as in the zstd
+ * tool. */
+#include "io/io_impl.h"
+
+#include <string.h>
+#include <zstd.h>
+
+enum { WINDOW_LOG = 27 };
+
+struct Zip {
+    ZSTD_CCtx *c;
+    size_t size;
+    unsigned char out[1 << 16];
+};
+
+struct Zip *zip_new(Session *s, int level) {
+    struct Zip *z = mem_zalloc(s, 1, sizeof *z);
+    z->c = ZSTD_createCCtx();
+    if (!z->c) session_panic(s, diag_exit(E_MEM), "out of memory");
+    ZSTD_CCtx_setParameter(z->c, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(z->c, ZSTD_c_checksumFlag, 1);
+    return z;
+}
+
+bool zip_add(struct Zip *z, Sink *k, const void *p, size_t n, bool end) {
+    ZSTD_inBuffer in = {p, n, 0};
+    size_t left;
+    do {
+        ZSTD_outBuffer out = {z->out, sizeof z->out, 0};
+        left =
+            ZSTD_compressStream2(z->c, &out, &in, end ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_isError(left))
+            return fail(k->s, NOWHERE, E_IO, "can't compress: %s",
+                        ZSTD_getErrorName(left));
+        sink_raw(k, z->out, out.pos);
+    } while (in.pos < in.size || (end && left));
+    return !k->failed;
+}
+
+void zip_free(struct Zip *z) {
+    ZSTD_freeCCtx(z->c);
+    mem_free(z);
+}
+
+static bool unpack(Session *s, ZSTD_DCtx *d, const char *name, ZSTD_inBuffer *in,
+                   uint64_t max, unsigned char **p, size_t *n) {
+    size_t cap = 0, left = 1;
+    for (;;) {
+        if (cap - *n < 4096) *p = vec_grow_(s, *p, &cap, *n + (1 << 16), 1);
+        ZSTD_outBuffer out = {*p + *n, cap - *n, 0};
+        size_t before = in->pos;
+        left = ZSTD_decompressStream(d, &out, in);
+        if (ZSTD_isError(left))
+            return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack: %s", name,
+                        ZSTD_getErrorName(left));
+        *n += out.pos;
+        if (*n > max)
+            return fail(s, NOWHERE, E_LIMIT,
+                        "%s: unpacks to more than the limit of %llu bytes", name,
+                        (unsigned long long)max);
+        if (out.pos < out.size && in->pos == in->size)
+            return left == 0 ||
+                   fail(s, NOWHERE, E_TRUNCATED,
+                        "%s: truncated input: the compressed data ends too early",
+                        name);
+        if (out.pos == 0 && in->pos == before)
+            return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack", name);
+    }
+}
+
+bool unzstd(Session *s, const char *name, const unsigned char *p, size_t n,
+            uint64_t max, unsigned char **out, size_t *nout) {
+    *out = NULL;
+    *nout = 0;
+    ZSTD_DCtx *d = ZSTD_createDCtx();
+    if (!d) session_panic(s, diag_exit(E_MEM), "out of memory");
+    ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, WINDOW_LOG);
+    ZSTD_inBuffer in = {p, n, 0};
+    bool ok = unpack(s, d, name, &in, max, out, nout);
+    ZSTD_freeDCtx(d);
+    if (!ok) mem_free(*out);
+    return ok;
+}
