@@ -212,8 +212,35 @@ Doc *json_read(Session *s, Arena *a, uint32_t source);
  * one document. */
 bool doc_add(Session *s, Doc *parent, Doc *kid, Map *seen);
 Doc *doc_get(const Doc *map, Session *s, const char *key); /* NULL */
-Graph *doc_graph(Session *s, Doc *root, const char *name, const char *folder,
-                 const ReadOptions *o);
+Span doc_span(Session *s, const Doc *d); /* of the text, to be compiled */
+/* An error about an expression that YAML cut apart or took for something else; shows
+ * the line written safely. */
+bool doc_unsafe(Session *s, Span at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Keys that a map may have; unknown ones are errors. */
+bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
+              const char *where);
+Graph *doc_graph(Session *s, const Doc *root, const char *folder, const ReadOptions *o);
+/* What is known of a graph's text while it is compiled. */
+typedef struct Section {
+    Session *s;
+    Graph *g;
+    Compiler *c;
+    Arena *a;
+    Vec(struct Init {
+        Var shared;
+        Span text;
+    }) init; /* initial values put aside until the definitions are compiled */
+} Section;
+bool section_inputs(Section *x, const Doc *d); /* NULL docs are fine */
+bool section_shared(Section *x, const Doc *d);
+bool section_let(Section *x, const Doc *d);
+bool section_outputs(Section *x, const Doc *d);
+bool section_updates(Section *x, const Doc *d);
+bool section_inits(Section *x);
+void doc_allow_load(Compiler *c, const char *folder); /* NULL: load() is refused */
+/* Adds the functions of a map to main, each after those that it calls. */
+bool doc_functions(Graph *main, const Doc *functions, const char *folder);
 
 /* ---- the forms ---- */
 Graph *tlg_read(Session *s, Input *in, const ReadOptions *o);

@@ -93,8 +93,7 @@ static bool each_call(const Graph *g, EachCall *f, void *ctx) {
         for (uint32_t i = 0; i < p->n; i++)
             if (p->p[i].kind == P_GRAPH && !f(ctx, g, p->p[i].sym)) return false;
     }
-    return (!g->pullback || f(ctx, g, g->pullback)) &&
-           (!g->pushforward || f(ctx, g, g->pushforward));
+    return true;
 }
 
 typedef struct Calls {
@@ -104,16 +103,28 @@ typedef struct Calls {
     Vec(uint32_t) from, to; /* caller, callee */
 } Calls;
 
+static bool no_function(const Calls *c, Session *s, Sym name) {
+    return fail(s, NOWHERE, E_NAME, "%s: there is no function \"%s\"", c->name,
+                sym_text(s, name));
+}
+
 static bool add_call(void *ctx, const Graph *g, Sym name) {
     Calls *c = ctx;
     Session *s = g->s;
     uint64_t to, from;
-    if (!map_get(&c->number, name, &to))
-        return fail(s, NOWHERE, E_NAME, "%s: there is no function \"%s\"", c->name,
-                    sym_text(s, name));
+    if (!map_get(&c->number, name, &to)) return no_function(c, s, name);
     if (g == c->main || !map_get(&c->number, g->name, &from)) return true;
     vec_push(s, &c->from, (uint32_t)from);
     vec_push(s, &c->to, (uint32_t)to);
+    return true;
+}
+
+/* An override may well call what it overrides: only its existence matters. */
+static bool overrides_exist(Calls *c, const Graph *g) {
+    const Sym name[2] = {g->pullback, g->pushforward};
+    for (int i = 0; i < 2; i++)
+        if (name[i] && !map_get(&c->number, name[i], NULL))
+            return no_function(c, g->s, name[i]);
     return true;
 }
 
@@ -151,9 +162,10 @@ bool tlg_calls(const Graph *main, const char *name) {
     size_t n = main->functions.n;
     for (size_t i = 0; i < n; i++)
         map_put(&c.number, main->functions.p[i]->name, i);
-    bool ok = each_call(main, add_call, &c);
+    bool ok = overrides_exist(&c, main) && each_call(main, add_call, &c);
     for (size_t i = 0; ok && i < n; i++)
-        ok = each_call(main->functions.p[i], add_call, &c);
+        ok = overrides_exist(&c, main->functions.p[i]) &&
+             each_call(main->functions.p[i], add_call, &c);
     ok = ok && no_circle(&c, main->s, n);
     map_free(&c.number);
     vec_free(&c.from);

@@ -1,0 +1,120 @@
+/* A document as a graph: the head of the file, functions, then the sections in the
+ * order in which they need each other, whatever the order in the file. */
+#include "io/io_impl.h"
+
+#include <string.h>
+
+static const char *const keys[] = {"thunkline", "name",   "doc",     "inputs",
+                                   "shared",    "let",    "outputs", "updates",
+                                   "functions", "floatX", "modes",   "steps"};
+
+static bool is_text(const Doc *d, const char *text) {
+    return d && d->kind == DOC_TEXT && strcmp(d->p, text) == 0;
+}
+
+static bool version(Session *s, const Doc *root) {
+    const Doc *d = doc_get(root, s, "thunkline");
+    if (is_text(d, "1")) return true;
+    if (!d) {
+        fail(s, root->at, E_FORMAT,
+             "this is no graph file: it has no key \"thunkline\"");
+        return note(
+            s, NOWHERE,
+            "a graph file begins with `thunkline: 1`, the version of its format");
+    }
+    return fail(s, d->at, E_VERSION,
+                "format version %s; this thunkline reads version 1",
+                d->kind == DOC_TEXT ? d->p : "?");
+}
+
+static bool text_of(Session *s, const Doc *d, const char *what) {
+    return !d || d->kind == DOC_TEXT ||
+           fail(s, d->at, E_FORMAT, "\"%s\" is a text", what);
+}
+
+static bool floatX(Graph *g, const Doc *d, DType otherwise) {
+    g->floatX = otherwise;
+    if (!d) return true;
+    if (is_text(d, "float32"))
+        g->floatX = DT_FLOAT32;
+    else if (is_text(d, "float64"))
+        g->floatX = DT_FLOAT64;
+    else
+        return fail(g->s, d->at, E_FORMAT, "\"floatX\" is float32 or float64");
+    return true;
+}
+
+static bool texts(Session *s, const Doc *d, const char *what) {
+    if (!d) return true;
+    if (d->kind != DOC_LIST)
+        return fail(s, d->at, E_FORMAT, "\"%s\" is a list of texts", what);
+    for (const Doc *k = d->first; k; k = k->next)
+        if (k->kind != DOC_TEXT)
+            return fail(s, k->at, E_FORMAT, "\"%s\" is a list of texts", what);
+    return true;
+}
+
+/* "gload 0.1.0 --check m.yaml": tool, version, arguments. */
+static Step step(Graph *g, const char *text) {
+    size_t tool = strcspn(text, " "), rest = tool + (text[tool] == ' ');
+    size_t version_len = strcspn(text + rest, " ");
+    const char *args = text + rest + version_len;
+    return (Step){
+        arena_str(g->arena, text, tool), arena_str(g->arena, text + rest, version_len),
+        arena_str(g->arena, args + (*args == ' '), strlen(args + (*args == ' ')))};
+}
+
+static bool head(Graph *g, const Doc *root, DType otherwise) {
+    Session *s = g->s;
+    const Doc *name = doc_get(root, s, "name"), *doc = doc_get(root, s, "doc");
+    const Doc *modes = doc_get(root, s, "modes"), *steps = doc_get(root, s, "steps");
+    if (!text_of(s, name, "name") || !text_of(s, doc, "doc") ||
+        !texts(s, modes, "modes") || !texts(s, steps, "steps"))
+        return false;
+    if (name && !is_label(name->p, name->n))
+        return fail(s, name->at, E_NAME,
+                    "a graph's name can't be empty or have control characters");
+    if (name) g->name = sym_n(s, name->p, name->n);
+    if (doc) g->doc = arena_str(g->arena, doc->p, doc->n);
+    for (const Doc *k = modes ? modes->first : NULL; k; k = k->next)
+        vec_push(s, &g->modes, sym_n(s, k->p, k->n));
+    for (const Doc *k = steps ? steps->first : NULL; k; k = k->next)
+        vec_push(s, &g->steps, step(g, k->p));
+    return floatX(g, doc_get(root, s, "floatX"), otherwise);
+}
+
+static bool body(Section *x, const Doc *root) {
+    Session *s = x->s;
+    return section_inputs(x, doc_get(root, s, "inputs")) &&
+           section_shared(x, doc_get(root, s, "shared")) &&
+           section_let(x, doc_get(root, s, "let")) && compiler_run(x->c) &&
+           section_inits(x) && section_outputs(x, doc_get(root, s, "outputs")) &&
+           section_updates(x, doc_get(root, s, "updates"));
+}
+
+static bool fill(Graph *g, const Doc *root, const char *folder, const ReadOptions *o) {
+    Session *s = g->s;
+    if (folder) g->folder = arena_str(g->arena, folder, strlen(folder));
+    if (!head(g, root, o->floatX) ||
+        !doc_functions(g, doc_get(root, s, "functions"), g->folder))
+        return false;
+    Builder b = builder(g, false);
+    Section x = {.s = s, .g = g, .c = compiler_new(&b), .a = arena_new(s)};
+    doc_allow_load(x.c, g->folder);
+    bool ok = body(&x, root);
+    compiler_free(x.c);
+    vec_free(&x.init);
+    arena_free(x.a);
+    return ok;
+}
+
+Graph *doc_graph(Session *s, const Doc *root, const char *folder,
+                 const ReadOptions *o) {
+    if (!doc_keys(s, root, keys, sizeof keys / sizeof *keys, "a graph file") ||
+        !version(s, root))
+        return NULL;
+    Graph *g = graph_new(s);
+    if (fill(g, root, folder, o)) return g;
+    graph_free(g);
+    return NULL;
+}

@@ -1,0 +1,374 @@
+/* The sections of a graph's text: inputs, shared, let, outputs, updates. Each is a
+ * block of lines or a mapping from names to the rest of the line; both become the same
+ * statements. */
+#include "io/io_impl.h"
+
+#include <string.h>
+
+/* ---- texts ---- */
+
+static bool want_text(Session *s, const Doc *d, const char *what) {
+    if (d->kind == DOC_TEXT) return true;
+    return doc_unsafe(s, d->at, "expected %s, but YAML reads a %s here", what,
+                      d->kind == DOC_LIST ? "list [...]" : "mapping {...}");
+}
+
+/* A block of lines: not one that YAML has joined. */
+static bool want_lines(Session *s, const Doc *d, const char *section) {
+    if (d->kind == DOC_LIST)
+        return doc_unsafe(
+            s, d->at, "\"%s\" is a block of lines or a mapping, not a list", section);
+    if (!d->folded) return true;
+    fail(s, d->at, E_FORMAT, "YAML joins these lines into one");
+    return note(s, NOWHERE, "begin the block with a bar: `%s: |`", section);
+}
+
+static bool want_name(Session *s, Sym name, Span at) {
+    const char *text = sym_text(s, name);
+    if (is_identifier(text, strlen(text))) return true;
+    fail(s, at, E_NAME, "\"%s\" can't be the name of a variable", text);
+    return note(s, NOWHERE,
+                "a name is made of ASCII letters, digits and _, and no word that the "
+                "language uses");
+}
+
+static bool want_free(Graph *g, Sym name, Span at) {
+    return graph_find(g, name) == VAR_NONE ||
+           fail(g->s, at, E_DUPLICATE, "the name \"%s\" is used twice",
+                sym_text(g->s, name));
+}
+
+/* Where the first `=` stands that is no part of a comparison, a bracket or a string; n
+ * if there is none. */
+static size_t find_equals(const char *p, size_t n) {
+    int depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = p[i];
+        if (c == '\'' || c == '"') {
+            for (i++; i < n && p[i] != c; i++)
+                i += p[i] == '\\';
+            continue;
+        }
+        if (c == '#') return n;
+        depth += c == '(' || c == '[' || c == '{';
+        depth -= c == ')' || c == ']' || c == '}';
+        if (c != '=' || depth > 0) continue;
+        bool compares =
+            (i + 1 < n && p[i + 1] == '=') || (i > 0 && memchr("=!<>", p[i - 1], 4));
+        if (!compares) return i;
+    }
+    return n;
+}
+
+/* "TYPE", "TYPE = EXPRESSION" or "EXPRESSION": parts that are missing are empty. */
+typedef struct Rest {
+    Span type, value;
+} Rest;
+
+static Span trim(Session *s, Span at) {
+    const char *p = source_get(s, at.source)->text;
+    while (at.begin < at.end &&
+           (p[at.begin] == ' ' || p[at.begin] == '\t' || p[at.begin] == '\n'))
+        at.begin++;
+    while (at.end > at.begin &&
+           (p[at.end - 1] == ' ' || p[at.end - 1] == '\t' || p[at.end - 1] == '\n'))
+        at.end--;
+    return at;
+}
+
+static Rest split_rest(Session *s, Span text, bool alone_is_type) {
+    const char *p = source_get(s, text.source)->text + text.begin;
+    size_t n = text.end - text.begin, at = find_equals(p, n);
+    Span none = {text.source, text.end, text.end};
+    if (at == n)
+        return alone_is_type ? (Rest){trim(s, text), none}
+                             : (Rest){none, trim(s, text)};
+    return (Rest){
+        trim(s, (Span){text.source, text.begin, text.begin + (uint32_t)at}),
+        trim(s, (Span){text.source, text.begin + (uint32_t)at + 1, text.end})};
+}
+
+static bool is_empty(Span at) {
+    return at.begin >= at.end;
+}
+
+/* ---- declarations ---- */
+
+typedef bool Declare(Section *x, Sym name, Span name_at, Rest rest);
+
+static const Type *declared_type(Section *x, Sym name, Span at) {
+    if (is_empty(at)) {
+        fail(x->s, at, E_SYNTAX, "\"%s\" needs a type, such as float64[3]",
+             sym_text(x->s, name));
+        return NULL;
+    }
+    return type_parse(x->s, source_get(x->s, at.source)->text + at.begin,
+                      at.end - at.begin, at);
+}
+
+static bool declare_input(Section *x, Sym name, Span name_at, Rest rest) {
+    if (!want_name(x->s, name, name_at) || !want_free(x->g, name, name_at))
+        return false;
+    if (!is_empty(rest.value)) {
+        fail(x->s, rest.value, E_SYNTAX, "the input \"%s\" can't have a value",
+             sym_text(x->s, name));
+        return note(x->s, NOWHERE,
+                    "state with an initial value is declared in `shared`");
+    }
+    const Type *t = declared_type(x, name, rest.type);
+    return t && (graph_input(x->g, name, t), true);
+}
+
+static bool declare_shared(Section *x, Sym name, Span name_at, Rest rest) {
+    if (!want_name(x->s, name, name_at) || !want_free(x->g, name, name_at))
+        return false;
+    const Type *t = declared_type(x, name, rest.type);
+    if (!t) return false;
+    Var v = graph_shared(x->g, name, t);
+    if (!is_empty(rest.value)) vec_push(x->s, &x->init, ((struct Init){v, rest.value}));
+    return true;
+}
+
+static bool declare_line(Section *x, const Ast *st, Declare *declare) {
+    if (st->kind != AST_ANNOT)
+        return fail(x->s, st->at, E_SYNTAX, "expected a declaration `name: type`");
+    Span none = {st->at.source, st->at.end, st->at.end};
+    uint32_t len = (uint32_t)strlen(sym_text(x->s, st->sym));
+    Span name_at = {st->at.source, st->at.begin, st->at.begin + len};
+    return declare(x, st->sym, name_at,
+                   (Rest){st->type, st->nkid ? st->kid[0]->at : none});
+}
+
+static bool declare_block(Section *x, Span text, Declare *declare) {
+    const Ast **st;
+    size_t n;
+    if (!expr_parse_block(x->s, x->a, text, &st, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!declare_line(x, st[i], declare)) return false;
+    return true;
+}
+
+static bool declarations(Section *x, const Doc *d, const char *section,
+                         Declare *declare) {
+    if (!d) return true;
+    if (d->kind != DOC_MAP)
+        return want_lines(x->s, d, section) &&
+               declare_block(x, doc_span(x->s, d), declare);
+    for (const Doc *k = d->first; k; k = k->next) {
+        if (!want_text(x->s, k, "a type")) return false;
+        if (!declare(x, k->key, k->key_at, split_rest(x->s, doc_span(x->s, k), true)))
+            return false;
+    }
+    return true;
+}
+
+bool section_inputs(Section *x, const Doc *d) {
+    return declarations(x, d, "inputs", declare_input);
+}
+
+bool section_shared(Section *x, const Doc *d) {
+    return declarations(x, d, "shared", declare_shared);
+}
+
+/* ---- initial values ---- */
+
+static bool init_fits(Section *x, Var shared, Var value, Span at) {
+    const Type *t = var_type(x->g, shared), *got = var_type(x->g, value);
+    return type_meet(x->s, t, got) ||
+           fail(x->s, at, E_TYPE,
+                "the shared variable \"%s\" is %s, its initial value is %s",
+                sym_text(x->s, var_name(x->g, shared)), type_str(x->s, t),
+                type_str(x->s, got));
+}
+
+/* A constant becomes the value at once; one that stands for a file stays a reference to
+ * it. */
+static bool set_init(Section *x, struct Init i) {
+    Var v;
+    if (!compiler_expr(x->c, i.text, var_type(x->g, i.shared), &v)) return false;
+    if (!init_fits(x, i.shared, v, i.text)) return false;
+    Leaf *l = var_leafrec(x->g, i.shared);
+    if (!var_is_const(x->g, v) || var_leafrec(x->g, v)->ref ||
+        !var_leafrec(x->g, v)->value.t.data)
+        l->init = v;
+    else
+        value_copy_view(&l->value, &var_leafrec(x->g, v)->value);
+    return true;
+}
+
+/* Initial values are computed before any call, so no input, dim or other state may be
+ * in them. */
+static bool inits_are_closed(Section *x) {
+    const Graph *g = x->g;
+    uint8_t *open = arena_zalloc(x->a, g->nvar + 1, 1);
+    for (Var v = 0; v < g->nvar; v++) {
+        ApplyId a = var_owner(g, v);
+        open[v] = a == APPLY_NONE && !var_is_const(g, v);
+        for (uint32_t i = 0; a != APPLY_NONE && i < g->apply[a].nin; i++)
+            open[v] |= open[apply_in(g, a)[i]];
+    }
+    for (size_t i = 0; i < x->init.n; i++) {
+        Var init = var_leafrec(g, x->init.p[i].shared)->init;
+        if (init != VAR_NONE && open[init])
+            return fail(x->s, x->init.p[i].text, E_VALUE,
+                        "the initial value of \"%s\" depends on an input, a dim or a "
+                        "shared variable",
+                        sym_text(x->s, var_name(g, x->init.p[i].shared)));
+    }
+    return true;
+}
+
+bool section_inits(Section *x) {
+    bool any = false;
+    for (size_t i = 0; i < x->init.n; i++) {
+        if (!set_init(x, x->init.p[i])) return false;
+        any = any || var_leafrec(x->g, x->init.p[i].shared)->init != VAR_NONE;
+    }
+    return !any || inits_are_closed(x);
+}
+
+/* ---- definitions ---- */
+
+static Ast *new_ast(Section *x, AstKind kind, Span at) {
+    Ast *e = NEW(x->a, Ast);
+    e->kind = kind;
+    e->at = at;
+    return e;
+}
+
+/* The targets of "a, b": names, and after them room for the expression. */
+static const Ast **targets(Section *x, const Doc *d, size_t *n) {
+    char **part;
+    const char *key = sym_text(x->s, d->key);
+    *n = str_split(x->a, key, ',', &part);
+    const Ast **kid = arena_alloc(x->a, (*n + 1) * sizeof *kid);
+    for (size_t i = 0; i < *n; i++) {
+        Ast *e = new_ast(x, AST_NAME, d->key_at);
+        e->sym = sym(x->s, part[i]);
+        if (!want_name(x->s, e->sym, d->key_at)) return NULL;
+        kid[i] = e;
+    }
+    return kid;
+}
+
+static bool define(Section *x, const Doc *d) {
+    size_t n;
+    if (!want_text(x->s, d, "an expression")) return false;
+    Rest rest = split_rest(x->s, doc_span(x->s, d), false);
+    if (is_empty(rest.value))
+        return fail(x->s, rest.value, E_SYNTAX, "\"%s\" has no expression",
+                    sym_text(x->s, d->key));
+    const Ast **kid = targets(x, d, &n);
+    if (!kid || !(kid[n] = expr_parse(x->s, x->a, rest.value))) return false;
+    bool typed = !is_empty(rest.type);
+    if (typed && n != 1)
+        return fail(x->s, rest.type, E_SYNTAX, "a type stands behind one name only");
+    Ast *e = new_ast(x, typed ? AST_ANNOT : AST_ASSIGN, d->key_at);
+    e->sym = kid[0]->sym;
+    e->type = rest.type;
+    e->kid = kid + typed;
+    e->nkid = n + 1 - typed;
+    return compiler_define_ast(x->c, e);
+}
+
+bool section_let(Section *x, const Doc *d) {
+    if (d && d->kind != DOC_MAP)
+        return want_lines(x->s, d, "let") && compiler_define(x->c, doc_span(x->s, d));
+    for (const Doc *k = d ? d->first : NULL; k; k = k->next)
+        if (!define(x, k)) return false;
+    return true;
+}
+
+/* ---- outputs and updates ---- */
+
+static bool output_name(Section *x, const Doc *k) {
+    if (!want_text(x->s, k, "the name of an output")) return false;
+    Sym name = sym_n(x->s, k->p, k->n);
+    if (is_identifier(k->p, k->n))
+        return compiler_output(x->c, name, doc_span(x->s, k));
+    return doc_unsafe(x->s, k->at,
+                      "\"%s\" is no name; a list of outputs holds names, a mapping "
+                      "(label: expression) anything",
+                      k->p);
+}
+
+bool section_outputs(Section *x, const Doc *d) {
+    if (!d) return true;
+    if (d->kind == DOC_TEXT)
+        return doc_unsafe(
+            x->s, d->at,
+            "\"outputs\" is a list of names or a mapping (label: expression)");
+    for (const Doc *k = d->first; k; k = k->next) {
+        const char *label = k->key ? sym_text(x->s, k->key) : "";
+        if (d->kind == DOC_LIST) {
+            if (!output_name(x, k)) return false;
+            continue;
+        }
+        if (!is_label(label, strlen(label)))
+            return fail(x->s, k->key_at, E_NAME,
+                        "a label can't have control characters");
+        if (!want_text(x->s, k, "an expression")) return false;
+        if (!compiler_output(x->c, k->key, doc_span(x->s, k))) return false;
+    }
+    return true;
+}
+
+/* `W: expr` as the statement `W = expr`, so placed that the expression keeps its
+ * column. */
+static Span update_text(Section *x, const Doc *k) {
+    const char *name = sym_text(x->s, k->key);
+    uint32_t line, col, room = (uint32_t)strlen(name) + 1;
+    span_place(x->s, k->key_at, &line, &col);
+    Str t = STR(x->s);
+    str_puts(&t, name);
+    if (line == k->line && k->col > col + room)
+        for (uint32_t i = col + room; i < k->col; i++)
+            str_putc(&t, ' ');
+    str_puts(&t, "=");
+    str_add(&t, k->p, k->n);
+    uint32_t own = source_add_at(x->s, source_get(x->s, k->at.source)->name, t.p, t.n,
+                                 k->line, line == k->line ? col : 1);
+    Span at = {own, 0, (uint32_t)t.n};
+    str_free(&t);
+    return at;
+}
+
+bool section_updates(Section *x, const Doc *d) {
+    if (!d) return true;
+    if (d->kind == DOC_MAP) {
+        for (const Doc *k = d->first; k; k = k->next) {
+            if (!want_text(x->s, k, "an expression") ||
+                !want_name(x->s, k->key, k->key_at))
+                return false;
+            if (!compiler_update(x->c, update_text(x, k))) return false;
+        }
+        return true;
+    }
+    const Ast **st;
+    size_t n;
+    if (!want_lines(x->s, d, "updates") ||
+        !expr_parse_block(x->s, x->a, doc_span(x->s, d), &st, &n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!compiler_update(x->c, st[i]->at)) return false;
+    return true;
+}
+
+/* ---- the same from a command line ---- */
+
+static bool add_line(Compiler *c, Span text, Declare *declare) {
+    Graph *g = compiler_builder(c)->g;
+    Section x = {.s = g->s, .g = g, .c = c, .a = arena_new(g->s)};
+    bool ok = declare_block(&x, text, declare) && section_inits(&x);
+    vec_free(&x.init);
+    arena_free(x.a);
+    return ok;
+}
+
+bool io_add_input(Compiler *c, Span text) {
+    return add_line(c, text, declare_input);
+}
+
+bool io_add_shared(Compiler *c, Span text) {
+    return add_line(c, text, declare_shared);
+}

@@ -1,0 +1,62 @@
+/* load('F', 'key') in a text: arrays from files. A graph file names only what lies
+ * below its own folder. */
+#include "io/io_impl.h"
+#include "value/array.h"
+
+#include <string.h>
+
+typedef struct Where {
+    Session *s;
+    const char *folder;
+} Where;
+
+static bool load_any(void *ctx, const char *path, const char *key, Span at, Tensor *out,
+                     const char **ref) {
+    const Where *w = ctx;
+    *ref = NULL;
+    return array_read(w->s, path, key, at, out);
+}
+
+static bool load_below(void *ctx, const char *path, const char *key, Span at,
+                       Tensor *out, const char **ref) {
+    const Where *w = ctx;
+    FileData d;
+    *ref = path;
+    size_t mark = diag_count(w->s);
+    if (!file_read_below(w->s, w->folder, path, session_max_memory(w->s), &d)) {
+        /* A file's error has no place of its own: say which line asked for it. */
+        if (diag_count(w->s) > mark) note(w->s, at, "it is read by load() here");
+        return false;
+    }
+    bool ok = array_read_mem(w->s, path, d.p, d.n, key, at, out);
+    file_close(&d);
+    return ok;
+}
+
+static bool load_refused(void *ctx, const char *path, const char *key, Span at,
+                         Tensor *out, const char **ref) {
+    const Where *w = ctx;
+    (void)key, (void)out;
+    *ref = NULL;
+    fail(w->s, at, E_VALUE,
+         "load('%s') is refused: this graph comes without a folder to look in", path);
+    return note(w->s, NOWHERE,
+                "read the graph from its file rather than from stdin, or pack its "
+                "arrays (gload --pack)");
+}
+
+static void set_load(Compiler *c, LoadFn *load, const char *folder) {
+    Arena *a = compiler_arena(c);
+    Where *w = NEW(a, Where);
+    w->s = compiler_builder(c)->s;
+    if (folder) w->folder = arena_str(a, folder, strlen(folder));
+    compiler_set_load(c, load, w);
+}
+
+void io_allow_load(Compiler *c, const char *folder) {
+    set_load(c, folder ? load_below : load_any, folder);
+}
+
+void doc_allow_load(Compiler *c, const char *folder) {
+    set_load(c, folder ? load_below : load_refused, folder);
+}

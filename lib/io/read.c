@@ -1,0 +1,96 @@
+/* Reading a graph, whatever its form: what the first bytes say decides. */
+#include "io/io_impl.h"
+
+#include <string.h>
+
+static const unsigned char tlg_magic[3] = {0xD9, 0xD9, 0xF7};
+
+/* Texts are kept with LF line ends and without a byte order mark, so that every span
+ * counts the same bytes. */
+static uint32_t add_source(Session *s, const Input *in) {
+    const char *p = (const char *)in->p;
+    size_t n = in->n;
+    if (n >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) {
+        p += 3;
+        n -= 3;
+    }
+    if (!memchr(p, '\r', n)) return source_add(s, in->name, p, n);
+    char *copy = mem_alloc(s, n + 1);
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == '\r' && i + 1 < n && p[i + 1] == '\n') continue;
+        copy[k++] = p[i] == '\r' ? '\n' : p[i];
+    }
+    uint32_t source = source_add(s, in->name, copy, k);
+    mem_free(copy);
+    return source;
+}
+
+static bool looks_like_json(const Source *src) {
+    size_t n = strspn(src->text, " \t\n");
+    return src->text[n] == '{';
+}
+
+Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o) {
+    if (in->n >= UINT32_MAX) {
+        fail(s, NOWHERE, E_LIMIT,
+             "%s: a text of more than 4 GiB; the binary form has no such limit",
+             in->name);
+        return NULL;
+    }
+    if (memchr(in->p, 0, in->n)) {
+        fail(s, NOWHERE, E_FORMAT, "%s is neither a graph nor text", in->name);
+        return NULL;
+    }
+    uint32_t source = add_source(s, in);
+    Arena *a = arena_new(s);
+    const Doc *root = looks_like_json(source_get(s, source)) ? json_read(s, a, source)
+                                                             : yaml_read(s, a, source);
+    Graph *g = root ? doc_graph(s, root, folder, o) : NULL;
+    arena_free(a);
+    return g;
+}
+
+static Graph *read_input(Session *s, Input *in, const char *folder,
+                         const ReadOptions *o) {
+    if (!in) return NULL;
+    bool tlg = in->n >= 3 && memcmp(in->p, tlg_magic, 3) == 0;
+    Graph *g = tlg ? tlg_read(s, in, o) : text_read(s, in, folder, o);
+    input_close(in);
+    return g;
+}
+
+/* The folder of a path, in the arena. */
+static const char *folder_of(Arena *a, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return ".";
+    return slash == path ? "/" : arena_str(a, path, (size_t)(slash - path));
+}
+
+Graph *io_read(Session *s, const char *path, const ReadOptions *o) {
+    ReadOptions standard = READ_DEFAULT;
+    if (!o) o = &standard;
+    Arena *a = arena_new(s);
+    const char *folder = o->folder                ? o->folder
+                         : strcmp(path, "-") == 0 ? NULL
+                                                  : folder_of(a, path);
+    if (o->refuse_load) folder = NULL;
+    Graph *g = read_input(s, input_open(s, path, NULL, 0, o->max_bytes), folder, o);
+    arena_free(a);
+    return g;
+}
+
+Graph *io_read_mem(Session *s, const char *name, const void *p, size_t n,
+                   const ReadOptions *o) {
+    ReadOptions standard = READ_DEFAULT;
+    if (!o) o = &standard;
+    return read_input(s, input_open(s, name, p ? p : "", n, o->max_bytes),
+                      o->refuse_load ? NULL : o->folder, o);
+}
+
+Graph *io_new(Session *s, const ReadOptions *o) {
+    Graph *g = graph_new(s);
+    if (o) g->floatX = o->floatX;
+    if (o && o->folder) g->folder = arena_str(g->arena, o->folder, strlen(o->folder));
+    return g;
+}
