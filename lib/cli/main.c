@@ -1,7 +1,6 @@
 /* A tool from start to exit: session, options, work, report. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,16 @@ static void on_signal(int sig) {
     raise(sig);
 }
 
+/* bug() says what it found and aborts; the status tells scripts from a user's error. */
+static void on_abort(int sig) {
+    (void)sig;
+    if (interrupted) writer_unlink_all(interrupted);
+    _exit(70);
+}
+
 static void catch_signals(Session *s) {
     interrupted = s;
+    signal(SIGABRT, on_abort);
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction old, act = {.sa_handler = on_signal};

@@ -1,0 +1,247 @@
+/* ggrad: derivatives of a graph's variables as new outputs with names. */
+#include "pipeline/pipeline.h"
+
+#include <string.h>
+
+typedef struct Derivation {
+    Graph *g;
+    Session *s;
+    Arena *a;
+    const Derive *d;
+    Builder b;
+    size_t nwrt;
+    Var *wrt;
+    size_t kept; /* outputs that were there before */
+} Derivation;
+
+static const char *shown(const Derivation *d, Var v) {
+    Sym y = var_name(d->g, v);
+    for (size_t i = 0; !y && i < d->g->outputs.n; i++)
+        if (d->g->outputs.p[i].var == v) y = d->g->outputs.p[i].label;
+    return sym_text(d->s, y);
+}
+
+/* "d_{cost}_d_{wrt}" with the names filled in; characters that a name can't have become
+ * _. */
+static Sym result_name(const Derivation *d, const char *pattern, const char *cost,
+                       const char *wrt) {
+    Str text = STR(d->s);
+    for (const char *p = pattern; *p;) {
+        if (strncmp(p, "{cost}", 6) == 0)
+            str_puts(&text, cost), p += 6;
+        else if (strncmp(p, "{wrt}", 5) == 0)
+            str_puts(&text, wrt), p += 5;
+        else
+            str_putc(&text, *p++);
+    }
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        bool word = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                    (c >= 'A' && c <= 'Z');
+        if (!word) text.p[i] = '_';
+    }
+    Sym y = sym(d->s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
+static bool add_output(Derivation *d, Sym name, Var v) {
+    if (v == GRAD_DISCONNECTED) return true;
+    if (graph_find(d->g, name) != VAR_NONE || graph_output(d->g, name) != VAR_NONE) {
+        fail(d->s, d->d->at, E_DUPLICATE, "the graph already has a %s",
+             sym_text(d->s, name));
+        return note(d->s, NOWHERE,
+                    "choose another name with --name, as in --name 'grad_{wrt}'");
+    }
+    graph_name(d->g, v, name);
+    Output out = {name, v};
+    vec_push(d->s, &d->g->outputs, out);
+    return true;
+}
+
+/* ---- what is asked for ---- */
+static Span text_span(Session *s, const char *label, const char *text) {
+    uint32_t src = source_add(s, label, text, strlen(text));
+    return (Span){src, 0, (uint32_t)strlen(text)};
+}
+
+static bool only_output(Derivation *d, const char *option, Var *cost) {
+    if (d->g->outputs.n == 1) return *cost = d->g->outputs.p[0].var, true;
+    fail(d->s, NOWHERE, E_USAGE,
+         "the graph has %zu outputs: say with %s which one to differentiate",
+         d->g->outputs.n, option);
+    Str list = STR(d->s);
+    for (size_t i = 0; i < d->g->outputs.n && i < 12; i++)
+        str_printf(&list, "%s%s", i ? ", " : "",
+                   sym_text(d->s, d->g->outputs.p[i].label));
+    if (list.n) note(d->s, NOWHERE, "its outputs are %s", str_text(&list));
+    str_free(&list);
+    return false;
+}
+
+static bool is_float(const Graph *g, Var v) {
+    const Type *t = var_type(g, v);
+    return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
+}
+
+/* The float inputs and shared variables that reach the cost through connected paths. */
+static bool default_wrt(Derivation *d, Var cost) {
+    const Graph *g = d->g;
+    uint8_t *reach = NEW_N(d->a, g->nvar, uint8_t);
+    reach[cost] = 1;
+    for (ApplyId a = g->napply; a-- > 0;)
+        for (size_t k = 0; k < g->apply[a].nout; k++)
+            for (size_t i = 0; reach[g->apply[a].out + k] && i < g->apply[a].nin; i++)
+                if (op_connected(g, a, i, k)) reach[apply_in(g, a)[i]] = 1;
+    d->wrt = NEW_N(d->a, g->inputs.n + g->shared.n, Var);
+    for (size_t i = 0; i < g->inputs.n + g->shared.n; i++) {
+        Var v = i < g->inputs.n ? g->inputs.p[i] : g->shared.p[i - g->inputs.n];
+        if (reach[v] && is_float(g, v)) d->wrt[d->nwrt++] = v;
+    }
+    if (d->nwrt) return true;
+    fail(d->s, d->d->at, E_DISCONNECTED,
+         "%s depends on no float input or shared variable", shown(d, cost));
+    return note(d->s, NOWHERE, "name what to differentiate by with --wrt");
+}
+
+static bool take_wrt(Derivation *d, Var cost) {
+    if (!d->d->wrt) return default_wrt(d, cost);
+    return find_vars(d->g, d->a, text_span(d->s, "--wrt", d->d->wrt), &d->nwrt,
+                     &d->wrt);
+}
+
+/* --known-grads 'h=g_h, k=g_k' */
+static bool take_known(Derivation *d, GradOptions *how) {
+    if (!d->d->known) return true;
+    Span all = text_span(d->s, "--known-grads", d->d->known);
+    char **part;
+    size_t n = str_split(d->a, d->d->known, ',', &part);
+    Var *of = NEW_N(d->a, n, Var), *is = NEW_N(d->a, n, Var);
+    for (size_t i = 0; i < n; i++) {
+        char *eq = strchr(part[i], '='), **side;
+        if (!eq || str_split(d->a, part[i], '=', &side) != 2)
+            return fail(d->s, all, E_USAGE,
+                        "a known gradient is VARIABLE=GRADIENT, not '%s'", part[i]);
+        if (!find_var(d->g, side[0], strlen(side[0]), all, &of[i]) ||
+            !find_var(d->g, side[1], strlen(side[1]), all, &is[i]))
+            return false;
+    }
+    how->nknown = n;
+    how->known_of = of;
+    how->known_grad = is;
+    return true;
+}
+
+static bool take_options(Derivation *d, GradOptions *how) {
+    *how = d->d->how;
+    Var *constant = NULL;
+    if (d->d->constant &&
+        !find_vars(d->g, d->a, text_span(d->s, "--consider-constant", d->d->constant),
+                   &how->nconstant, &constant))
+        return false;
+    how->constant = constant;
+    return take_known(d, how);
+}
+
+/* ---- the three kinds ---- */
+static bool add_grads(Derivation *d, const char *of, const Var *grad) {
+    const char *pattern = d->d->name ? d->d->name : "d_{cost}_d_{wrt}";
+    for (size_t i = 0; i < d->nwrt; i++)
+        if (!add_output(d, result_name(d, pattern, of, shown(d, d->wrt[i])), grad[i]))
+            return false;
+    return true;
+}
+
+static bool reverse(Derivation *d) {
+    GradOptions how;
+    Var cost;
+    if (!take_options(d, &how)) return false;
+    if (d->d->cost ? !find_var(d->g, d->d->cost, strlen(d->d->cost), d->d->at, &cost)
+                   : !only_output(d, "--cost", &cost))
+        return false;
+    if (!take_wrt(d, cost)) return false;
+    Var *grad = NEW_N(d->a, d->nwrt, Var);
+    return ad_grad(&d->b, cost, d->nwrt, d->wrt, &how, grad) &&
+           add_grads(d, shown(d, cost), grad);
+}
+
+/* The variable of that name, or a new input of the type of `like`. */
+static bool find_or_input(Derivation *d, const char *name, Var like, Var *v) {
+    Sym y = sym(d->s, name);
+    *v = graph_find(d->g, y);
+    if (*v != VAR_NONE) return true;
+    const Type *t = var_type(d->g, like);
+    if (dtype_is_discrete(t->dtype)) t = type_with_dtype(d->s, t, d->b.floatX);
+    return (*v = graph_input(d->g, y, t)) != VAR_NONE;
+}
+
+/* One name for each of n variables; without a list PREFIX and the variable's name. */
+static bool companions(Derivation *d, const char *list, const char *option,
+                       const char *prefix, size_t n, const Var *of, Var *v) {
+    char **part = NULL;
+    size_t given = list ? str_split(d->a, list, ',', &part) : n;
+    if (given != n)
+        return fail(d->s, d->d->at, E_USAGE, "%s has %zu names for %zu variables",
+                    option, given, n);
+    for (size_t i = 0; i < n; i++) {
+        const char *name =
+            list ? part[i] : arena_printf(d->a, "%s%s", prefix, shown(d, of[i]));
+        if (!find_or_input(d, name, of[i], &v[i])) return false;
+    }
+    return true;
+}
+
+static bool pullback(Derivation *d) {
+    GradOptions how;
+    size_t nf;
+    Var *f;
+    if (!take_options(d, &how) ||
+        !find_vars(d->g, d->a, text_span(d->s, "--vjp", d->d->vjp), &nf, &f))
+        return false;
+    Var *cotangent = NEW_N(d->a, nf, Var);
+    if (!take_wrt(d, f[0]) ||
+        !companions(d, d->d->cotangent, "--cotangent", "g_", nf, f, cotangent))
+        return false;
+    Var *grad = NEW_N(d->a, d->nwrt, Var);
+    return ad_vjp(&d->b, nf, f, cotangent, d->nwrt, d->wrt, &how, grad) &&
+           add_grads(d, shown(d, f[0]), grad);
+}
+
+static bool pushforward(Derivation *d) {
+    size_t nf;
+    Var *f;
+    if (!find_vars(d->g, d->a, text_span(d->s, "--jvp", d->d->jvp), &nf, &f) ||
+        !take_wrt(d, f[0]))
+        return false;
+    Var *tangent = NEW_N(d->a, d->nwrt, Var), *result = NEW_N(d->a, nf, Var);
+    if (!companions(d, d->d->tangents, "--tangents", "t_", d->nwrt, d->wrt, tangent) ||
+        !ad_jvp(&d->b, nf, f, d->nwrt, d->wrt, tangent, d->d->by_pullback, result))
+        return false;
+    for (size_t k = 0; k < nf; k++) {
+        if (result[k] == GRAD_DISCONNECTED) {
+            if (d->d->how.disconnected == GRAD_RAISE)
+                return fail(d->s, d->d->at, E_DISCONNECTED, "%s does not depend on %s",
+                            shown(d, f[k]), d->d->wrt ? d->d->wrt : "the inputs");
+            result[k] = zeros_like(&d->b, f[k], d->b.floatX);
+        }
+        const char *pattern = d->d->name ? d->d->name : "jvp_{cost}";
+        if (!add_output(d, result_name(d, pattern, shown(d, f[k]), ""), result[k]))
+            return false;
+    }
+    return true;
+}
+
+bool graph_derive(Graph *g, const Derive *how) {
+    Derivation d = {
+        .g = g, .s = g->s, .a = arena_new(g->s), .d = how, .kept = g->outputs.n};
+    d.b = builder(g, true);
+    d.b.from.at = how->at;
+    bool ok = how->vjp ? pullback(&d) : how->jvp ? pushforward(&d) : reverse(&d);
+    if (ok && how->only) {
+        size_t n = g->outputs.n - d.kept;
+        memmove(g->outputs.p, g->outputs.p + d.kept, n * sizeof *g->outputs.p);
+        g->outputs.n = n;
+    }
+    arena_free(d.a);
+    return ok;
+}
