@@ -4,7 +4,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "io/io.h"
+#include "pipeline/pipeline.h"
 
 typedef enum OptKind {
     OPT_FLAG,  /* bool */
@@ -56,14 +56,17 @@ typedef struct Common {
 
 typedef struct Tool Tool;
 /* One invocation: what main has at hand. */
-typedef struct Run {
+typedef struct Run Run;
+struct Run {
     Session *s;
     const Tool *tool;
     Common *common;      /* = the settings */
     const char *program; /* as it is called: the prefix that was installed */
     int argc;
     char **argv;
-} Run;
+    void (*write)(const Run *r,
+                  WriteOptions *how); /* a tool's own writing options, or NULL */
+};
 struct Tool {
     const char *name, *brief;
     const char *operands; /* "[FILE] [NAME=VALUE...]" */
@@ -94,8 +97,10 @@ Graph *run_read(Run *r, const char *path);
 bool run_write(Run *r, Graph *g);
 /* Plain text to stdout or -o. */
 bool run_print(Run *r, const Str *text);
-/* Splits "a,b" options into names. */
-size_t run_names(Run *r, const char *list, Sym **names);
+/* An option's text as a place that errors can point into. */
+Span run_text(Run *r, const char *label, const char *text);
+/* Sorts the operands into FILE and name=VALUE (values only if the tool takes them). */
+bool run_operands(Run *r, bool values, const char **file, Values *given);
 
 /* Diagnostics as text (with source line and caret) or JSON records, to stderr. */
 void report_all(Session *s, const char *program, bool json, bool color, int fd);

@@ -1,5 +1,6 @@
 /* A tool from start to exit: session, options, work, report. */
 #include "cli/cli.h"
+#include "pipeline/pipeline.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -132,7 +133,7 @@ int tool_main(const Tool *t, int argc, char **argv) {
                                : t->name};
     r.common = calloc(1, t->settings);
     if (!r.common) panic(&r, 6, "out of memory");
-    r.s = session_new(panic, &r);
+    r.s = pipeline_session(panic, &r);
     catch_signals(r.s);
     bool ok = work(&r, argc, argv);
     int status = ok ? 0 : failed(&r);

@@ -160,6 +160,8 @@ void graph_name(Graph *g, Var v, Sym name);  /* adds; the name must be free */
 Var graph_find(const Graph *g, Sym name);    /* VAR_NONE */
 Sym var_name(const Graph *g, Var v);         /* the preferred one, 0 if anonymous */
 void graph_unname(Graph *g, Sym name);
+/* `from` becomes `to`, which must be free; an input's or shared variable's own name too. Not for dims. */
+void graph_rename(Graph *g, Sym from, Sym to);
 Var graph_output(const Graph *g, Sym label); /* VAR_NONE */
 Var graph_update(const Graph *g, Var shared); /* VAR_NONE */
 

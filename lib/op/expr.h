@@ -135,6 +135,8 @@ typedef bool LoadFn(void *ctx, const char *path, const char *key, Span at, Tenso
 void compiler_set_load(Compiler *c, LoadFn *load, void *ctx);
 /* Adds the outputs that an expression stands for: one, or a tree's leaves as LABEL/key. label 0: the name itself. */
 bool compiler_output(Compiler *c, Sym label, Span text);
+/* May this text be the name of a variable? Diagnosed if not (a keyword, a literal's name, no identifier). */
+bool compiler_name_ok(Session *s, Span name);
 /* Adds `W = expr` to the updates. */
 bool compiler_update(Compiler *c, Span text);
 

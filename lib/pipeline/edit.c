@@ -1,20 +1,28 @@
-/* gload's edits: definitions, inputs, updates, outputs, values, names, dims. What only adds is appended to the graph; what
- * changes a leaf's type or value makes a copy in which every Apply is typed anew. */
-#include "pipeline/pipeline.h"
+/* gload's edits: definitions, inputs, updates, outputs, values, names, dims. What only
+ * adds is appended to the graph; what changes a leaf's type has every type inferred
+ * anew (narrow.h). */
+#include "pipeline/narrow.h"
+
 #include <string.h>
 
-static const char *at_text(Session *s, Span at) { return source_get(s, at.source)->text + at.begin; }
+static const char *at_text(Session *s, Span at) {
+    return source_get(s, at.source)->text + at.begin;
+}
 
 /* The name before `=` or `:`, without blanks; false: there is none. */
 static bool split(Session *s, Span text, char sep, Span *name, Span *rest) {
     const char *p = source_get(s, text.source)->text;
     uint32_t i = text.begin;
-    while (i < text.end && p[i] != sep) i++;
+    while (i < text.end && p[i] != sep)
+        i++;
     *name = (Span){text.source, text.begin, i};
     *rest = (Span){text.source, i + 1, text.end};
-    while (name->begin < name->end && p[name->begin] == ' ') name->begin++;
-    while (name->end > name->begin && p[name->end - 1] == ' ') name->end--;
-    while (rest->begin < rest->end && p[rest->begin] == ' ') rest->begin++;
+    while (name->begin < name->end && p[name->begin] == ' ')
+        name->begin++;
+    while (name->end > name->begin && p[name->end - 1] == ' ')
+        name->end--;
+    while (rest->begin < rest->end && p[rest->begin] == ' ')
+        rest->begin++;
     return i < text.end && name->begin < name->end;
 }
 
@@ -28,11 +36,15 @@ static bool is_definition(Session *s, Span text) {
     const char *p = source_get(s, text.source)->text;
     int depth = 0;
     for (uint32_t i = text.begin; i < text.end; i++) {
-        if (strchr("([{", p[i])) depth++;
-        else if (strchr(")]}", p[i])) depth--;
-        else if (p[i] == '\'' || p[i] == '"') return false;
+        if (strchr("([{", p[i]))
+            depth++;
+        else if (strchr(")]}", p[i]))
+            depth--;
+        else if (p[i] == '\'' || p[i] == '"')
+            return false;
         else if (p[i] == '=' && !depth)
-            return !(i + 1 < text.end && p[i + 1] == '=') && !(i > text.begin && strchr("<>!=", p[i - 1]));
+            return !(i + 1 < text.end && p[i + 1] == '=') &&
+                   !(i > text.begin && strchr("<>!=", p[i - 1]));
     }
     return false;
 }
@@ -50,7 +62,8 @@ static bool add_outputs(Graph *g, Compiler *c, const Edit *e) {
         split(s, e->expr[i], '=', &name, &rest);
         const char *p = at_text(s, name);
         uint32_t n = name.end - name.begin, stop = 0;
-        while (stop < n && p[stop] != ':' && p[stop] != ',') stop++;
+        while (stop < n && p[stop] != ':' && p[stop] != ',')
+            stop++;
         if (!none || e->outputs || stop < n) continue;
         if (!compiler_output(c, sym_n(s, p, n), name)) return false;
     }
@@ -76,12 +89,15 @@ static bool append(Graph *g, const Edit *e) {
     bool ok = true;
     io_allow_load(c, NULL);
     compiler_auto_inputs(c, e->auto_inputs);
-    for (size_t i = 0; ok && i < e->ninput; i++) ok = io_add_input(c, e->input[i]);
-    for (size_t i = 0; ok && i < e->nshared; i++) ok = io_add_shared(c, e->shared[i]);
+    for (size_t i = 0; ok && i < e->ninput; i++)
+        ok = io_add_input(c, e->input[i]);
+    for (size_t i = 0; ok && i < e->nshared; i++)
+        ok = io_add_shared(c, e->shared[i]);
     for (size_t i = 0; ok && i < e->nexpr; i++)
         if (is_definition(g->s, e->expr[i])) ok = compiler_define(c, e->expr[i]);
     ok = ok && compiler_run(c) && add_outputs(g, c, e);
-    for (size_t i = 0; ok && i < e->nupdate; i++) ok = replace_update(g, c, e->update[i]);
+    for (size_t i = 0; ok && i < e->nupdate; i++)
+        ok = replace_update(g, c, e->update[i]);
     compiler_free(c);
     return ok;
 }
@@ -94,7 +110,8 @@ static bool rename_one(Graph *g, Span text) {
     if (!split(s, text, '=', &old, &new))
         return fail(s, text, E_USAGE, "--rename takes OLD=NEW");
     if (!find_span(g, old, &v)) return false;
-    Sym from = sym_n(s, at_text(s, old), old.end - old.begin), to = sym_n(s, at_text(s, new), new.end - new.begin);
+    Sym from = sym_n(s, at_text(s, old), old.end - old.begin),
+        to = sym_n(s, at_text(s, new), new.end - new.begin);
     if (from == to) return true;
     if (!compiler_name_ok(s, new)) return false;
     if (graph_find(g, to) != VAR_NONE || graph_output(g, to) != VAR_NONE)
@@ -132,7 +149,9 @@ bool graph_prefix(Graph *g, const char *prefix) {
         graph_rename(g, old, sym(s, name));
     }
     for (size_t i = 0; i < g->outputs.n; i++)
-        g->outputs.p[i].label = sym(s, arena_printf(session_arena(s), "%s%s", prefix, sym_text(s, g->outputs.p[i].label)));
+        g->outputs.p[i].label =
+            sym(s, arena_printf(session_arena(s), "%s%s", prefix,
+                                sym_text(s, g->outputs.p[i].label)));
     return true;
 }
 
@@ -141,14 +160,17 @@ static bool set_value(Graph *g, Span text) {
     Session *s = g->s;
     Span name, value;
     Var v;
-    if (!split(s, text, '=', &name, &value)) return fail(s, text, E_USAGE, "--set takes NAME=VALUE");
+    if (!split(s, text, '=', &name, &value))
+        return fail(s, text, E_USAGE, "--set takes NAME=VALUE");
     if (!find_span(g, name, &v)) return false;
     if (var_leaf(g, v) != LEAF_SHARED)
-        return fail(s, name, E_USAGE, "only shared variables have values to set, %.*s is not one",
+        return fail(s, name, E_USAGE,
+                    "only shared variables have values to set, %.*s is not one",
                     (int)(name.end - name.begin), at_text(s, name));
     Leaf *leaf = var_leafrec(g, v);
     Value new = {0};
-    if (!value_compile(s, value, var_type(g, v), (Filter){.allow_downcast = -1}, sym_text(s, leaf->name), &new))
+    if (!value_compile(s, value, var_type(g, v), (Filter){.allow_downcast = -1},
+                       sym_text(s, leaf->name), &new))
         return false;
     leaf = var_leafrec(g, v);
     value_unref(&leaf->value);
@@ -165,15 +187,7 @@ static bool simple_edits(Graph *g, const Edit *e) {
     return !e->outputs || choose_outputs(g, e->outputs_at);
 }
 
-Graph *graph_edit(Graph *g, const Edit *e) {
-    bool ok = append(g, e) && simple_edits(g, e);
-    Graph *out = g;
-    if (ok && (e->ndim || e->nnarrow)) {
-        out = graph_narrow(g, e);
-        ok = out != NULL;
-        if (ok) graph_free(g);
-    }
-    if (ok) return out;
-    graph_free(g);
-    return NULL;
+bool graph_edit(Graph *g, const Edit *e) {
+    return append(g, e) && simple_edits(g, e) &&
+           ((!e->ndim && !e->nnarrow) || graph_narrow(g, e));
 }

@@ -26,18 +26,32 @@ typedef struct Edit {
     Span outputs_at;
     bool auto_inputs; /* a new graph: undeclared names are floatX scalars */
 } Edit;
-/* Applies edits in place where it can, else returns a new graph and frees g. NULL:
- * diagnosed, g freed. */
-Graph *graph_edit(Graph *g, const Edit *e);
+/* Edits g in place. False: diagnosed, and g is only good for freeing. */
+bool graph_edit(Graph *g, const Edit *e);
 /* Puts several graphs together; names must differ (see prefix). Frees the parts. */
-Graph *graph_join(Session *s, size_t n, Graph **parts, Span at);
+Graph *graph_join(Session *s, size_t n, Graph **parts);
 bool graph_prefix(Graph *g, const char *prefix);
 /* The table of --info. */
-void graph_info(Graph *g, bool json, Str *out);
+bool graph_info(Graph *g, bool json, Str *out);
 /* --list-ops, --op, --list-types. */
 bool list_ops(Session *s, const char *glob, Str *out);
-bool show_op(Session *s, const char *name, Span at, Str *out);
+bool show_op(Session *s, const char *name, Str *out);
 void list_types(Session *s, Str *out);
+
+/* ---- values ---- */
+/* A VALUE of the command line for a variable of type t (NULL: any): compiled for its
+ * receiver, then through the type's filter.
+ * "@F", "@F:key", "@F[index]" read files, "@-" is npy on stdin. Dims of t bind at the
+ * run. */
+bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
+                   Value *out);
+/* Splits "name=VALUE"; false if it isn't one. */
+bool value_split(Session *s, Span text, Span *name, Span *value);
+/* The name=VALUEs of a command line. */
+typedef struct Values {
+    size_t n;
+    const Span *text; /* "x=1.5" each */
+} Values;
 
 /* ---- ggrad ---- */
 typedef struct Derive {
@@ -48,15 +62,9 @@ typedef struct Derive {
     GradOptions how;
 } Derive;
 bool graph_derive(Graph *g, const Derive *d);
-
-/* ---- values ---- */
-/* A VALUE of the command line for a variable of type t (NULL: any): compiled for its
- * receiver, then through the type's filter.
- * "@F", "@F:key", "@F[index]" read files, "@-" is npy on stdin. Dims of t bind at the
- * run. */
-bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
-                   Value *out);
-/* Splits "name=VALUE"; false if it isn't one. */
-bool value_split(Span text, Session *s, Span *name, Span *value);
+/* verify_grad: the gradient against finite differences at the given values, random ones
+ * for the rest. False with E_VERDICT on a mismatch, which names argument, position and
+ * both values. */
+bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed);
 
 #endif

@@ -1,12 +1,15 @@
-/* VALUEs of a command line: texts in the language, compiled for the variable that receives them in a little graph of
- * their own, run, and passed through the type's filter. */
+/* VALUEs of a command line: texts in the language, compiled for the variable that
+ * receives them in a little graph of their own, run, and passed through the type's
+ * filter. */
 #include "pipeline/pipeline.h"
+
 #include <string.h>
 
-bool value_split(Span text, Session *s, Span *name, Span *value) {
+bool value_split(Session *s, Span text, Span *name, Span *value) {
     const char *p = source_get(s, text.source)->text;
     uint32_t eq = text.begin;
-    while (eq < text.end && p[eq] != '=' && p[eq] != '/') eq++;
+    while (eq < text.end && p[eq] != '=' && p[eq] != '/')
+        eq++;
     if (eq == text.end || p[eq] == '/' || eq == text.begin) return false;
     *name = (Span){text.source, text.begin, eq};
     *value = (Span){text.source, eq + 1, text.end};
@@ -51,7 +54,8 @@ static bool expand_at(Session *s, Span text, Span *out) {
     quote(&load, p, len);
     if (len < n && p[len] == ':') {
         size_t key = ++len;
-        while (len < n && p[len] != '[') len++;
+        while (len < n && p[len] != '[')
+            len++;
         str_puts(&load, ", ");
         quote(&load, p + key, len - key);
     }
@@ -87,11 +91,15 @@ static bool compile(Session *s, Span text, const Type *t, Value *out) {
     return ok;
 }
 
-bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what, Value *out) {
+bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
+                   Value *out) {
     const Source *src = source_get(s, text.source);
-    while (text.begin < text.end && src->text[text.begin] == ' ') text.begin++;
+    while (text.begin < text.end && src->text[text.begin] == ' ')
+        text.begin++;
     Span place = text;
-    if (text.begin < text.end && src->text[text.begin] == '@' && !expand_at(s, text, &text)) return false;
+    if (text.begin < text.end && src->text[text.begin] == '@' &&
+        !expand_at(s, text, &text))
+        return false;
     Value v = {0};
     if (!compile(s, text, t, &v)) return false;
     if (!t || t->kind != TYPE_TENSOR) return *out = v, true;

@@ -1,0 +1,147 @@
+/* gload: read, check, convert, edit, show. */
+#include "cli/cli.h"
+#include "pipeline/pipeline.h"
+
+#include <string.h>
+
+typedef struct Gload {
+    Common common;
+    Texts expr, input, shared, update, set, rename, dim, narrow;
+    const char *outputs, *prefix, *list_ops, *op, *refs;
+    bool fresh, check, info, list_types, pack, list_all;
+} Gload;
+#define AT(field) offsetof(Gload, field)
+
+static const Opt options[] = {
+    {"expr", 'e', OPT_LIST, AT(expr), "EXPR",
+     "Add a definition, name = expression; a bare expression defines the output out.",
+     NULL},
+    {"input", 'i', OPT_LIST, AT(input), "NAME:TYPE",
+     "Declare an input, as in 'x: float64[3]'.", NULL},
+    {"shared", 0, OPT_LIST, AT(shared), "NAME:TYPE=EXPR",
+     "Declare a shared variable with its initial value.", NULL},
+    {"new", 0, OPT_FLAG, AT(fresh), NULL,
+     "Start from an empty graph and leave standard input alone; names that nothing "
+     "declares become floatX scalars. Implied when there is no FILE and only -e, -i "
+     "and --shared.",
+     NULL},
+    {"outputs", 0, OPT_STR, AT(outputs), "NAMES",
+     "Make these the outputs, separated by commas.", "graph"},
+    {"update", 0, OPT_LIST, AT(update), "NAME=EXPR",
+     "Set the update of a shared variable.", NULL},
+    {"set", 0, OPT_LIST, AT(set), "NAME=VALUE", "Set the value of a shared variable.",
+     "graph"},
+    {"rename", 0, OPT_LIST, AT(rename), "OLD=NEW", "Rename a variable or an output.",
+     "graph"},
+    {"prefix", 0, OPT_STR, AT(prefix), "P",
+     "Put P before all names, before several FILEs are put together.", NULL},
+    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Replace a dim by a number.", NULL},
+    {"narrow", 0, OPT_LIST, AT(narrow), "NAME:TYPE",
+     "Narrow the type of an input or a shared variable.", "graph"},
+    {"pack", 0, OPT_FLAG, AT(pack), NULL,
+     "Embed arrays that the graph refers to by file name.", NULL},
+    {"refs", 0, OPT_FILE, AT(refs), "DIR",
+     "Write large constants as files in DIR beside the graph.", NULL},
+    {"check", 0, OPT_FLAG, AT(check), NULL, "Validate only; write nothing.", NULL},
+    {"info", 0, OPT_FLAG, AT(info), NULL, "Print a table of what the graph has.", NULL},
+    {"list-ops", 0, OPT_STR, AT(list_ops), "GLOB",
+     "List the ops whose names match; '*' lists all.", "ops"},
+    {"op", 0, OPT_STR, AT(op), "NAME",
+     "Print an op's contract: signature, props, gradient, cost, examples.", "ops"},
+    {"list-types", 0, OPT_FLAG, AT(list_types), NULL, "List the types.", NULL},
+};
+
+static Edit edits(const Gload *o, Arena *a) {
+    Edit e = {.outputs = o->outputs};
+    const struct {
+        const Texts *from;
+        size_t *n;
+        const Span **to;
+    } rows[] = {
+        {&o->expr, &e.nexpr, &e.expr},       {&o->input, &e.ninput, &e.input},
+        {&o->shared, &e.nshared, &e.shared}, {&o->update, &e.nupdate, &e.update},
+        {&o->set, &e.nset, &e.set},          {&o->rename, &e.nrename, &e.rename},
+        {&o->dim, &e.ndim, &e.dim},          {&o->narrow, &e.nnarrow, &e.narrow}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Span *at = NEW_N(a, rows[i].from->n, Span);
+        for (size_t k = 0; k < rows[i].from->n; k++)
+            at[k] = rows[i].from->p[k].at;
+        *rows[i].n = rows[i].from->n;
+        *rows[i].to = at;
+    }
+    return e;
+}
+
+/* One FILE, several put together, stdin, or nothing at all. */
+static Graph *load(Run *r, const Gload *o, bool fresh) {
+    size_t n = o->common.operands.n;
+    ReadOptions how = READ_DEFAULT;
+    if (fresh) return io_new(r->s, &how);
+    Graph **part = NEW_N(session_arena(r->s), n + 1, Graph *);
+    for (size_t i = 0; i < (n ? n : 1); i++) {
+        part[i] = run_read(r, n ? o->common.operands.p[i].p : NULL);
+        if (part[i] && o->prefix) graph_prefix(part[i], o->prefix);
+        if (part[i]) continue;
+        while (i > 0)
+            graph_free(part[--i]);
+        return NULL;
+    }
+    return n > 1 ? graph_join(r->s, n, part) : part[0];
+}
+
+static bool print(Run *r, const Gload *o, Graph *g, bool *done) {
+    Str text = STR(r->s);
+    bool ok = true;
+    *done = o->list_ops || o->op || o->list_types || (g && (o->info || o->check));
+    if (o->list_ops)
+        ok = list_ops(r->s, o->list_ops, &text);
+    else if (o->op)
+        ok = show_op(r->s, o->op, &text);
+    else if (o->list_types)
+        list_types(r->s, &text);
+    else if (g && o->check)
+        ok = graph_check(g);
+    else if (g && o->info)
+        ok = graph_check(g) && graph_info(g, r->common->format == 1, &text);
+    if (ok && text.n) ok = run_print(r, &text);
+    str_free(&text);
+    return ok;
+}
+
+static void writing(const Run *r, WriteOptions *how) {
+    const Gload *o = (const Gload *)r->common;
+    how->pack = o->pack;
+    how->refs = o->refs;
+}
+
+static bool gload(Run *r) {
+    const Gload *o = (const Gload *)r->common;
+    Edit e = edits(o, session_arena(r->s));
+    bool done, only_new = e.nupdate + e.nset + e.nrename + e.ndim + e.nnarrow == 0 &&
+                          !o->outputs && !o->prefix;
+    if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
+    if (!print(r, o, NULL, &done) || done) return done && !diag_first_error(r->s);
+    bool fresh = o->fresh || (!o->common.operands.n && only_new &&
+                              e.nexpr + e.ninput + e.nshared > 0);
+    e.auto_inputs = fresh;
+    Graph *g = load(r, o, fresh);
+    if (!g) return false;
+    r->write = writing;
+    bool ok = graph_edit(g, &e) && print(r, o, g, &done) && (done || run_write(r, g));
+    graph_free(g);
+    return ok;
+}
+
+static const Tool tool = {.name = "gload",
+                          .brief = "read, check, convert, edit and show tensor graphs",
+                          .operands = "[FILE...]",
+                          .formats = "yaml|json|tlg|dot|tree|math",
+                          .opt = options,
+                          .nopt = sizeof options / sizeof *options,
+                          .settings = sizeof(Gload),
+                          .writes_graph = true,
+                          .run = gload};
+
+int main(int argc, char **argv) {
+    return tool_main(&tool, argc, argv);
+}

@@ -1,0 +1,119 @@
+/* Graphs in and out of a tool: the operand that is the graph, the format of what is
+ * written, the provenance record. */
+#include "cli/cli.h"
+
+#include <string.h>
+#include <unistd.h>
+
+Graph *run_read(Run *r, const char *path) {
+    ReadOptions how = READ_DEFAULT;
+    if (!path) path = "-";
+    if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO)) {
+        fail(r->s, NOWHERE, E_USAGE, "no graph: standard input is a terminal");
+        note(r->s, NOWHERE, "name a FILE, or put %s behind another tool in a pipe",
+             r->program);
+        return NULL;
+    }
+    return io_read(r->s, path, &how);
+}
+
+/* A word as a shell would take it: quoted where it must be. */
+static void shell_word(Str *out, const char *p) {
+    static const char safe[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
+    if (*p && strspn(p, safe) == strlen(p)) {
+        str_puts(out, p);
+        return;
+    }
+    str_putc(out, '\'');
+    for (; *p; p++) {
+        if (*p == '\'')
+            str_puts(out, "'\\''");
+        else
+            str_putc(out, *p);
+    }
+    str_putc(out, '\'');
+}
+
+static void add_step(Run *r, Graph *g) {
+    Str args = STR(r->s);
+    for (int i = 1; i < r->argc; i++) {
+        if (i > 1) str_putc(&args, ' ');
+        shell_word(&args, r->argv[i]);
+    }
+    Step step = {r->tool->name, TL_VERSION,
+                 arena_str(g->arena, str_text(&args), args.n)};
+    vec_push(r->s, &g->steps, step);
+    str_free(&args);
+}
+
+/* -O, else the suffix of -o, else YAML to a terminal and tlg elsewhere. */
+static IoFormat pick_format(Run *r, const char *path) {
+    static const struct {
+        const char *name;
+        IoFormat format;
+    } names[] = {{"yaml", IO_YAML}, {"json", IO_JSON}, {"tlg", IO_TLG},
+                 {"dot", IO_DOT},   {"tree", IO_TREE}, {"math", IO_MATH}};
+    const char *p = r->tool->formats;
+    for (int i = 0; i < r->common->format; i++)
+        p = strchr(p, '|') + 1;
+    size_t n = strcspn(p, "|");
+    for (size_t i = 0; r->common->format >= 0 && i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i].name) == n && memcmp(names[i].name, p, n) == 0)
+            return names[i].format;
+    IoFormat by_name = io_format_of(path, NULL);
+    if (by_name != IO_AUTO) return by_name;
+    return strcmp(path, "-") == 0 && isatty(STDOUT_FILENO) ? IO_YAML : IO_TLG;
+}
+
+bool run_write(Run *r, Graph *g) {
+    const Common *c = r->common;
+    const char *path = c->output ? c->output : "-";
+    WriteOptions how = {.format = pick_format(r, path),
+                        .zstd = c->zstd,
+                        .no_provenance = c->no_provenance};
+    bool terminal = strcmp(path, "-") == 0 && isatty(STDOUT_FILENO);
+    if (terminal && !c->force && (how.format == IO_TLG || how.zstd)) {
+        fail(r->s, NOWHERE, E_USAGE, "binary is not written to a terminal");
+        return note(r->s, NOWHERE,
+                    "use -o FILE or a pipe, or -f to do it all the same");
+    }
+    if (!c->no_provenance) add_step(r, g);
+    if (r->write) r->write(r, &how);
+    return io_write(g, path, &how);
+}
+
+bool run_print(Run *r, const Str *text) {
+    Writer *w = writer_open(r->s, r->common->output ? r->common->output : "-");
+    if (!w) return false;
+    if (writer_add(w, str_text(text), text->n)) return writer_commit(w);
+    writer_abort(w);
+    return false;
+}
+
+Span run_text(Run *r, const char *label, const char *text) {
+    size_t n = strlen(text);
+    return (Span){source_add(r->s, label, text, n), 0, (uint32_t)n};
+}
+
+bool run_operands(Run *r, bool values, const char **file, Values *given) {
+    const Texts *t = &r->common->operands;
+    Span *value = NEW_N(session_arena(r->s), t->n, Span), name, rest;
+    *file = NULL;
+    *given = (Values){0, value};
+    for (size_t i = 0; i < t->n; i++) {
+        bool is_value = value_split(r->s, t->p[i].at, &name, &rest);
+        if (is_value && values) {
+            value[given->n++] = t->p[i].at;
+        } else if (is_value) {
+            return fail(r->s, t->p[i].at, E_USAGE, "%s takes no values here",
+                        r->program);
+        } else if (*file) {
+            return fail(r->s, t->p[i].at, E_USAGE, "two graphs are named, %s and %s",
+                        *file, t->p[i].p);
+        } else {
+            *file = t->p[i].p;
+        }
+    }
+    return true;
+}

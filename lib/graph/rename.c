@@ -1,0 +1,13 @@
+/* Giving a name of a graph to something else: the leaf, the preferred name and the name
+ * map follow. */
+#include "graph/graph.h"
+
+void graph_rename(Graph *g, Sym from, Sym to) {
+    Var v = graph_find(g, from);
+    if (v == VAR_NONE || from == to) return;
+    graph_unname(g, from);
+    graph_name(g, v, to);
+    LeafKind k = var_leaf(g, v);
+    if ((k == LEAF_INPUT || k == LEAF_SHARED) && var_leafrec(g, v)->name == from)
+        var_leafrec(g, v)->name = to;
+}

@@ -1,0 +1,115 @@
+/* Binding dims and narrowing leaves: leaves get their narrower types, a dim's leaf
+ * becomes a constant, and one pass in topological order infers every type anew. */
+#include "pipeline/narrow.h"
+
+#include <string.h>
+
+/* Every type of the graph with dim `name` put to n. */
+static const Type *bind_type(Session *s, const Type *t, Sym name, int64_t n) {
+    Dim dim[MAX_NDIM];
+    bool any = false;
+    if (t->kind != TYPE_TENSOR) return t;
+    for (int i = 0; i < t->ndim; i++) {
+        dim[i] = t->dim[i] == DIM_NAMED(name) ? n : t->dim[i];
+        any |= dim[i] != t->dim[i];
+    }
+    return any ? type_tensor(s, t->dtype, t->ndim, dim) : t;
+}
+
+static bool has_dim(const Graph *g, Sym name) {
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        const Leaf *leaf = &g->leaf[i];
+        if (g->var[leaf->var].leaf == LEAF_DIM && leaf->name == name) return true;
+        const Type *t = var_type(g, leaf->var);
+        for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++)
+            if (t->dim[k] == DIM_NAMED(name)) return true;
+    }
+    return false;
+}
+
+bool graph_bind_dim(Graph *g, Sym name, int64_t n) {
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        Leaf *leaf = &g->leaf[i];
+        VarRec *rec = &g->var[leaf->var];
+        if (rec->leaf == LEAF_DIM && leaf->name == name) {
+            if (!tensor_scalar_int(g->s, DT_INT64, n, &leaf->value.t)) return false;
+            leaf->value.kind = TYPE_TENSOR;
+            rec->leaf = LEAF_CONST;
+        } else if (rec->leaf == LEAF_INPUT || rec->leaf == LEAF_SHARED) {
+            graph_retype_leaf(g, leaf->var, bind_type(g->s, rec->type, name, n));
+        }
+    }
+    return true;
+}
+
+bool graph_reinfer(Graph *g) {
+    const Type **out = mem_zalloc(g->s, OUT_MAX, sizeof *out);
+    DType floatX = builder(g, false).floatX;
+    bool ok = true;
+    for (ApplyId a = 0; ok && a < g->napply; a++) {
+        const Apply *ap = &g->apply[a];
+        size_t n = op_infer(g->s, g, ap->op, ap->props, ap->nin, apply_in(g, a), floatX,
+                            g->origin[a].at, out);
+        ok = n == ap->nout;
+        for (size_t k = 0; ok && k < n; k++) {
+            VarRec *rec = &g->var[ap->out + k];
+            const Type *met = type_meet(g->s, rec->type, out[k]);
+            rec->type = met ? met : out[k];
+        }
+    }
+    mem_free(out);
+    return ok;
+}
+
+/* "n=128" */
+static bool dim_option(Graph *g, Span text) {
+    Session *s = g->s;
+    const char *p = source_get(s, text.source)->text + text.begin, *eq = strchr(p, '=');
+    uint64_t n;
+    bool overflow = false;
+    size_t len = eq ? num_read_uint(eq + 1, strlen(eq + 1), &n, &overflow) : 0;
+    if (!len || eq[1 + len] || overflow || n > INT64_MAX)
+        return fail(s, text, E_USAGE, "--dim takes NAME=SIZE, as in --dim n=128");
+    Sym name = sym_find(s, p, (size_t)(eq - p));
+    if (!name || !has_dim(g, name)) {
+        fail(s, text, E_UNKNOWN, "the graph has no dim %.*s", (int)(eq - p), p);
+        return note(s, NOWHERE, "dims are the names in types such as float32[n, 64]");
+    }
+    return graph_bind_dim(g, name, (int64_t)n);
+}
+
+/* "x: float32[128, 64]" */
+static bool narrow_option(Graph *g, Span text) {
+    Session *s = g->s;
+    const char *p = source_get(s, text.source)->text + text.begin,
+               *colon = strchr(p, ':');
+    Var v;
+    if (!colon) return fail(s, text, E_USAGE, "--narrow takes NAME: TYPE");
+    Span at = {text.source, text.begin + (uint32_t)(colon + 1 - p), text.end};
+    if (!find_var(g, p, (size_t)(colon - p), text, &v)) return false;
+    LeafKind k = var_leaf(g, v);
+    if (k != LEAF_INPUT && k != LEAF_SHARED)
+        return fail(s, text, E_USAGE,
+                    "only inputs and shared variables can be narrowed");
+    const Type *want = type_parse(s, colon + 1, strlen(colon + 1), at),
+               *have = var_type(g, v);
+    if (!want) return false;
+    const Type *met = type_meet(s, have, want);
+    if (!met)
+        return fail(s, at, E_TYPE, "cannot convert %s (of %.*s) into %s",
+                    type_str(s, have), (int)(colon - p), p, type_str(s, want));
+    for (int i = 0; i < met->ndim; i++)
+        if (dim_is_named(have->dim[i]) && dim_is_known(met->dim[i]) &&
+            !graph_bind_dim(g, dim_sym(have->dim[i]), met->dim[i]))
+            return false;
+    graph_retype_leaf(g, v, met);
+    return true;
+}
+
+bool graph_narrow(Graph *g, const Edit *e) {
+    for (size_t i = 0; i < e->ndim; i++)
+        if (!dim_option(g, e->dim[i])) return false;
+    for (size_t i = 0; i < e->nnarrow; i++)
+        if (!narrow_option(g, e->narrow[i])) return false;
+    return graph_reinfer(g);
+}
