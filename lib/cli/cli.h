@@ -73,10 +73,11 @@ struct Tool {
     const char *formats;  /* of -O: "yaml|json|tlg|dot|tree|math" */
     const Opt *opt;       /* without the common ones */
     size_t nopt;
-    size_t settings;     /* bytes; Common is its first member */
-    bool writes_graph;   /* stdout carries a graph: an abort record when failing into a
-                            pipe */
-    bool (*run)(Run *r); /* does the work; false: diagnosed */
+    size_t settings;   /* bytes; Common is its first member */
+    bool writes_graph; /* stdout carries a graph: an abort record when failing into a
+                          pipe */
+    void (*preset)(Common *settings); /* defaults that aren't zero, or NULL */
+    bool (*run)(Run *r);              /* does the work; false: diagnosed */
 };
 /* Parses, opens a session, runs, reports, and returns the exit status. The whole main
  * of a tool. */

@@ -133,6 +133,7 @@ int tool_main(const Tool *t, int argc, char **argv) {
                                : t->name};
     r.common = calloc(1, t->settings);
     if (!r.common) panic(&r, 6, "out of memory");
+    if (t->preset) t->preset(r.common);
     r.s = pipeline_session(panic, &r);
     catch_signals(r.s);
     bool ok = work(&r, argc, argv);

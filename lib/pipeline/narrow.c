@@ -2,6 +2,8 @@
  * becomes a constant, and one pass in topological order infers every type anew. */
 #include "pipeline/narrow.h"
 
+#include "pipeline/run.h"
+
 #include <string.h>
 
 /* Every type of the graph with dim `name` put to n. */
@@ -62,7 +64,7 @@ bool graph_reinfer(Graph *g) {
 }
 
 /* "n=128" */
-static bool dim_option(Graph *g, Span text) {
+bool dim_option(Graph *g, Span text, Sym *dim, int64_t *size) {
     Session *s = g->s;
     const char *p = source_get(s, text.source)->text + text.begin, *eq = strchr(p, '=');
     uint64_t n;
@@ -75,7 +77,9 @@ static bool dim_option(Graph *g, Span text) {
         fail(s, text, E_UNKNOWN, "the graph has no dim %.*s", (int)(eq - p), p);
         return note(s, NOWHERE, "dims are the names in types such as float32[n, 64]");
     }
-    return graph_bind_dim(g, name, (int64_t)n);
+    *dim = name;
+    *size = (int64_t)n;
+    return true;
 }
 
 /* "x: float32[128, 64]" */
@@ -107,8 +111,11 @@ static bool narrow_option(Graph *g, Span text) {
 }
 
 bool graph_narrow(Graph *g, const Edit *e) {
+    Sym name;
+    int64_t n;
     for (size_t i = 0; i < e->ndim; i++)
-        if (!dim_option(g, e->dim[i])) return false;
+        if (!dim_option(g, e->dim[i], &name, &n) || !graph_bind_dim(g, name, n))
+            return false;
     for (size_t i = 0; i < e->nnarrow; i++)
         if (!narrow_option(g, e->narrow[i])) return false;
     return graph_reinfer(g);

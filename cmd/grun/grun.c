@@ -1,0 +1,183 @@
+/* grun: run a graph, once or many times. */
+#include "cli/cli.h"
+#include "pipeline/run.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct Grun {
+    Common common;
+    Texts result, expect, dim;
+    int mode;
+    int64_t threads, steps, batch, epochs, shuffle, every;
+    const char *each, *save;
+    double rtol, atol;
+    bool no_gc, time, drop_last, progress, no_progress, strict, allow_downcast;
+} Grun;
+#define AT(field) offsetof(Grun, field)
+
+static const Opt options[] = {
+    {"result", 'r', OPT_LIST, AT(result), "NAME=FILE",
+     "Write an output to FILE (.npy .npz .csv .tsv .json .safetensors) instead of "
+     "standard output.",
+     "graph"},
+    {"mode", 0, OPT_ENUM, AT(mode), "unset|FAST_RUN|FAST_COMPILE",
+     "How to rewrite the graph first; unset: FAST_RUN if it was not rewritten yet.",
+     NULL},
+    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Give a dim that no input tells.", NULL},
+    {"threads", 0, OPT_INT, AT(threads), "N",
+     "Threads to use; all cores if unset. Results do not depend on it.", NULL},
+    {"no-gc", 0, OPT_FLAG, AT(no_gc), NULL,
+     "Keep the storage of every value to the end of a call.", NULL},
+    {"time", 0, OPT_FLAG, AT(time), NULL,
+     "Say on standard error how long the calls took.", NULL},
+    {"steps", 0, OPT_INT, AT(steps), "N", "Call N times.", NULL},
+    {"each", 0, OPT_STR, AT(each), "NAMES",
+     "Inputs that walk along the leading axis of their values, a row a call.", "graph"},
+    {"batch", 0, OPT_INT, AT(batch), "B", "With --each: B rows a call.", NULL},
+    {"drop-last", 0, OPT_FLAG, AT(drop_last), NULL,
+     "With --batch: leave a last batch out that is not full.", NULL},
+    {"epochs", 0, OPT_INT, AT(epochs), "E", "With --each: walk E times.", NULL},
+    {"shuffle", 0, OPT_INT, AT(shuffle), "SEED",
+     "With --each: walk in a random order, anew each epoch.", NULL},
+    {"every", 0, OPT_INT, AT(every), "K", "Print the outputs of each K-th call too.",
+     NULL},
+    {"save", 0, OPT_FILE, AT(save), "FILE",
+     "Write the graph that was read, with the new values of its shared variables.",
+     NULL},
+    {"expect", 0, OPT_LIST, AT(expect), "NAME=VALUE",
+     "Exit 1 unless an output approximately equals VALUE.", "graph"},
+    {"rtol", 0, OPT_FLOAT, AT(rtol), "R",
+     "Relative tolerance of --expect; the dtype's if unset.", NULL},
+    {"atol", 0, OPT_FLOAT, AT(atol), "A",
+     "Absolute tolerance of --expect; the dtype's if unset.", NULL},
+    {"strict", 0, OPT_FLAG, AT(strict), NULL,
+     "Take only values that have the input's dtype.", NULL},
+    {"allow-downcast", 0, OPT_FLAG, AT(allow_downcast), NULL,
+     "Convert values even where that loses precision.", NULL},
+    {"progress", 0, OPT_FLAG, AT(progress), NULL, "Show progress on standard error.",
+     NULL},
+    {"no-progress", 0, OPT_FLAG, AT(no_progress), NULL, "Never show progress.", NULL},
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A line that is rewritten ten times a second, from the first second on. */
+typedef struct Progress {
+    double start, shown;
+    bool at_once, any;
+} Progress;
+
+static bool show_progress(void *ctx, int64_t done, int64_t all) {
+    Progress *p = ctx;
+    double t = now();
+    if (t - p->shown < 0.1 || (!p->at_once && t - p->start < 1)) return true;
+    p->shown = t;
+    p->any = true;
+    fprintf(stderr, "\r%lld/%lld calls, %.1f s ", (long long)done, (long long)all,
+            t - p->start);
+    return true;
+}
+
+static Span *spans(Run *r, const Texts *t) {
+    Span *at = NEW_N(session_arena(r->s), t->n, Span);
+    for (size_t i = 0; i < t->n; i++)
+        at[i] = t->p[i].at;
+    return at;
+}
+
+static bool counts_ok(Run *r, const Grun *o) {
+    const struct {
+        const char *name;
+        int64_t value;
+    } rows[] = {{"threads", o->threads},
+                {"steps", o->steps},
+                {"batch", o->batch},
+                {"epochs", o->epochs},
+                {"every", o->every}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].value < 0)
+            return fail(r->s, NOWHERE, E_USAGE, "--%s can't be negative", rows[i].name);
+    return true;
+}
+
+static RunSpec spec(Run *r, const Grun *o) {
+    static const char *const modes[] = {NULL, "FAST_RUN", "FAST_COMPILE"};
+    RunSpec q = {.mode = modes[o->mode],
+                 .filter = {o->strict, o->allow_downcast ? 1 : -1},
+                 .series = {.steps = o->steps,
+                            .each = o->each,
+                            .batch = o->batch,
+                            .drop_last = o->drop_last,
+                            .epochs = o->epochs,
+                            .shuffle = o->shuffle,
+                            .every = o->every},
+                 .nresult = o->result.n,
+                 .nexpect = o->expect.n,
+                 .ndim = o->dim.n,
+                 .result = spans(r, &o->result),
+                 .expect = spans(r, &o->expect),
+                 .dim = spans(r, &o->dim),
+                 .rtol = o->rtol,
+                 .atol = o->atol,
+                 .output = o->common.output,
+                 .format = o->common.format < 0 ? RESULT_TEXT
+                                                : (ResultFormat)o->common.format,
+                 .threads = (unsigned)o->threads,
+                 .no_gc = o->no_gc};
+    if (o->each) q.series.each_at = run_text(r, "--each", o->each);
+    return q;
+}
+
+static bool save(Run *r, Graph *g, const char *path) {
+    WriteOptions how = {.no_provenance = r->common->no_provenance,
+                        .zstd = r->common->zstd};
+    if (io_format_of(path, NULL) == IO_AUTO) how.format = IO_TLG;
+    return io_write(g, path, &how);
+}
+
+static bool grun(Run *r) {
+    Grun *o = (Grun *)r->common;
+    const char *path;
+    RunSpec q = spec(r, o);
+    if (!counts_ok(r, o) || !run_operands(r, true, &path, &q.values)) return false;
+    session_options(r->s)->threads = q.threads;
+    Progress p = {.start = now(), .at_once = o->progress};
+    if (!o->no_progress && (o->progress || isatty(STDERR_FILENO)))
+        q.progress = show_progress, q.ctx = &p;
+    Graph *g = run_read(r, path);
+    if (!g) return false;
+    double start = now();
+    bool ok = graph_check(g) && graph_run(g, &q);
+    if (p.any) fputs("\r\033[K", stderr);
+    if (ok && o->time) fprintf(stderr, "%s: %.6f s\n", r->program, now() - start);
+    if (ok && o->save) ok = save(r, g, o->save);
+    graph_free(g);
+    return ok;
+}
+
+static void preset(Common *settings) {
+    Grun *o = (Grun *)settings;
+    o->rtol = o->atol = -1;
+    o->shuffle = -1;
+}
+
+static const Tool tool = {.name = "grun",
+                          .brief =
+                              "run tensor graphs: once, in batches, as a training loop",
+                          .operands = "[FILE] [NAME=VALUE...]",
+                          .formats = "text|json|npy|tsv",
+                          .opt = options,
+                          .nopt = sizeof options / sizeof *options,
+                          .settings = sizeof(Grun),
+                          .preset = preset,
+                          .run = grun};
+
+int main(int argc, char **argv) {
+    return tool_main(&tool, argc, argv);
+}

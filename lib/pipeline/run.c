@@ -1,0 +1,74 @@
+/* A run from start to end: rewrite if that is still to do, plan, feed, call, collect,
+ * compare. */
+#include "pipeline/narrow.h"
+#include "pipeline/run_impl.h"
+
+Graph *graph_ready(Graph *g, const char *mode) {
+    if (!mode && g->modes.n) return g;
+    RewriteOptions how = {.query = {.mode = mode ? mode : "FAST_RUN"}};
+    RewriteResult what;
+    return rewrite_run(g, &how, &what);
+}
+
+static bool fix_dims(GraphRun *r) {
+    for (size_t i = 0; i < r->spec->ndim; i++) {
+        Sym name;
+        int64_t n;
+        if (!dim_option(r->g, r->spec->dim[i], &name, &n)) return false;
+        vm_set_dim(r->m, name, n);
+    }
+    return true;
+}
+
+static bool keep_shared(GraphRun *r) {
+    for (size_t i = 0; i < r->g->shared.n; i++) {
+        const Value *v = vm_shared(r->m, i);
+        if (!v) return false;
+        Leaf *leaf = var_leafrec(r->g, r->g->shared.p[i]);
+        Value old = leaf->value;
+        leaf->value = (Value){0};
+        value_copy_view(&leaf->value, v);
+        value_unref(&old);
+        leaf->init = VAR_NONE;
+    }
+    return true;
+}
+
+static bool finish(GraphRun *r) {
+    return check_expectations(r) && results_write(r) &&
+           (!r->out || writer_commit(r->out));
+}
+
+static bool go(GraphRun *r) {
+    PlanOptions how = {.no_reuse = r->spec->no_gc, .threads = r->spec->threads};
+    r->ready = graph_ready(r->g, r->spec->mode);
+    if (!r->ready) return false;
+    r->plan = plan_new(r->ready, &how);
+    if (!r->plan) return false;
+    r->m = vm_new(r->plan);
+    if (!run_values(r) || !fix_dims(r) || !results_open(r)) return false;
+    if (!run_series(r)) return false;
+    bool ok = finish(r);
+    if (ok) r->out = NULL;
+    return keep_shared(r) && ok;
+}
+
+bool graph_run(Graph *g, const RunSpec *spec) {
+    GraphRun r = {.g = g, .s = g->s, .a = arena_new(g->s), .spec = spec};
+    r.feed = NEW_N(r.a, g->inputs.n, Feed);
+    r.row = NEW_N(r.a, g->inputs.n, Tensor);
+    r.result = NEW_N(r.a, spec->nresult, Result);
+    bool ok = go(&r);
+    if (r.out) writer_abort(r.out);
+    results_free(&r);
+    vm_free(r.m);
+    plan_free(r.plan);
+    if (r.ready != g) graph_free(r.ready);
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        value_unref(&r.feed[i].value);
+        tensor_unref(&r.row[i]);
+    }
+    mem_free(r.order);
+    arena_free(r.a);
+    return ok;
+}

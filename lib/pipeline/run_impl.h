@@ -1,0 +1,49 @@
+/* What the parts of a run share. */
+#ifndef PIPELINE_RUN_IMPL_H
+#define PIPELINE_RUN_IMPL_H
+
+#include "pipeline/run.h"
+
+/* One input: its value, and whether calls take rows of it. */
+typedef struct Feed {
+    Value value;
+    bool given, each;
+} Feed;
+/* An output that goes to a file, collected over calls when rows were walked and nothing
+ * is updated. */
+typedef struct Result {
+    Sym label;
+    const char *path;
+    size_t output;
+    Tensor all; /* collected; data NULL at first */
+    int64_t filled;
+} Result;
+typedef struct GraphRun {
+    Graph *g;     /* as it was read */
+    Graph *ready; /* as it runs: rewritten, or g itself */
+    Session *s;
+    Arena *a;
+    const RunSpec *spec;
+    Plan *plan;
+    Machine *m;
+    Feed *feed; /* by input */
+    Result *result;
+    int64_t rows;             /* of the values that are walked */
+    int64_t per_epoch, calls; /* calls of an epoch, in all */
+    int64_t *order;           /* of the rows, shuffled; NULL: as they stand */
+    Tensor *row;              /* by input: what this call gets */
+    bool collect;
+    Writer *out; /* opened by the first report */
+    bool header; /* tsv: written */
+} GraphRun;
+
+bool run_values(GraphRun *r);   /* values.c: given values, filters, what is missing */
+bool run_series(GraphRun *r);   /* series.c: the calls */
+bool results_open(GraphRun *r); /* results.c */
+bool results_collect(GraphRun *r);              /* after each call */
+bool results_report(GraphRun *r, int64_t call); /* prints outputs that go to no file */
+bool results_write(GraphRun *r);                /* files, at the end */
+void results_free(GraphRun *r);
+bool check_expectations(GraphRun *r); /* expect.c */
+
+#endif
