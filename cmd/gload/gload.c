@@ -98,7 +98,7 @@ static bool print(Run *r, const Gload *o, Graph *g, bool *done) {
     else if (o->op)
         ok = show_op(r->s, o->op, &text);
     else if (o->list_types)
-        list_types(r->s, &text);
+        list_types(&text);
     else if (g && o->check)
         ok = graph_check(g);
     else if (g && o->info)

@@ -36,7 +36,7 @@ bool graph_info(Graph *g, bool json, Str *out);
 /* --list-ops, --op, --list-types. */
 bool list_ops(Session *s, const char *glob, Str *out);
 bool show_op(Session *s, const char *name, Str *out);
-void list_types(Session *s, Str *out);
+void list_types(Str *out);
 
 /* ---- values ---- */
 /* A VALUE of the command line for a variable of type t (NULL: any): compiled for its
