@@ -1,0 +1,178 @@
+/* Opening OpenBLAS and calling it in pieces. */
+#include "ops/linalg/blas.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
+typedef void GemmF32(int, int, int, int, int, int, float, const void *, int,
+                     const void *, int, float, void *, int);
+typedef void GemmF64(int, int, int, int, int, int, double, const void *, int,
+                     const void *, int, double, void *, int);
+typedef void GemmC(int, int, int, int, int, int, const void *, const void *, int,
+                   const void *, int, const void *, void *, int);
+typedef void GemvF32(int, int, int, int, float, const void *, int, const void *, int,
+                     float, void *, int);
+typedef void GemvF64(int, int, int, int, double, const void *, int, const void *, int,
+                     double, void *, int);
+typedef void GemvC(int, int, int, int, const void *, const void *, int, const void *,
+                   int, const void *, void *, int);
+
+/* ---- opening ---- */
+static void blas_close(void *p) {
+    Blas *b = p;
+    if (b->library) dlclose(b->library);
+    mem_free(b);
+}
+
+static void *open_library(void) {
+    static const char *const names[] = {"libopenblas.so.0", "libopenblas.so",
+                                        "libopenblas.0.dylib", "libopenblas.dylib"};
+    void *lib = NULL;
+    for (size_t i = 0; !lib && i < sizeof names / sizeof *names; i++)
+        lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return lib;
+}
+
+static BlasFn *find(void *lib, const char *name) {
+    void *p = dlsym(lib, name);
+    BlasFn *fn;
+    memcpy(&fn, &p, sizeof fn); /* POSIX: a function's address fits */
+    return fn;
+}
+
+static void resolve(Blas *b) {
+    static const char *const names[BLAS_N] = {"gemm", "gemv"};
+    for (int i = 0; i < BLAS_N; i++)
+        for (int d = 0; d < 4; d++) {
+            char name[32];
+            snprintf(name, sizeof name, "cblas_%c%s", "sdcz"[d], names[i]);
+            b->fn[i][d] = find(b->library, name);
+            if (b->fn[i][d]) continue;
+            dlclose(b->library);
+            b->library = NULL;
+            return;
+        }
+    void (*threads)(int);
+    char *(*core)(void);
+    BlasFn *t = find(b->library, "openblas_set_num_threads"),
+           *c = find(b->library, "openblas_get_corename");
+    memcpy(&threads, &t, sizeof t);
+    memcpy(&core, &c, sizeof c);
+    if (t) threads(1);
+    if (c) b->core = core();
+}
+
+const Blas *blas(Session *s) {
+    Blas *b = session_slot(s, SLOT_BLAS);
+    if (b) return b;
+    b = mem_zalloc(s, 1, sizeof *b);
+    b->library = open_library();
+    if (b->library) resolve(b);
+    session_set_slot(s, SLOT_BLAS, b, blas_close);
+    return b;
+}
+
+/* ---- calling ---- */
+static int kind(DType d) {
+    return d == DT_FLOAT32 ? 0 : d == DT_FLOAT64 ? 1 : d == DT_COMPLEX64 ? 2 : 3;
+}
+
+static const double zone[2] = {1, 0}, zzero[2] = {0, 0};
+static const float cone[2] = {1, 0}, czero[2] = {0, 0};
+
+/* Row-major leading dim and transposition of a matrix with strides (row, col). */
+static int layout(int64_t row, int64_t col, int64_t rows, int64_t cols, int *ld) {
+    bool trans = col != 1 && !(cols == 1 && row >= 1);
+    int64_t l = trans ? col : row, least = trans ? rows : cols;
+    if (trans && row != 1 && rows == 1) trans = false, l = least = cols;
+    *ld = (int)(l < least ? least : l < 1 ? 1 : l);
+    return trans ? TRANS : NO_TRANS;
+}
+
+static void gemv(const Blas *lib, const Gemm *g) {
+    int d = kind(g->dtype), ld, t = layout(g->a_row, g->a_col, g->m, g->k, &ld);
+    int rows = (int)(t == TRANS ? g->k : g->m), cols = (int)(t == TRANS ? g->m : g->k);
+    int step = (int)(g->b_row ? g->b_row : 1), out = (int)(g->ldc > 0 ? g->ldc : 1);
+    BlasFn *fn = lib->fn[BLAS_GEMV][d];
+    if (d == 0)
+        ((GemvF32 *)fn)(ROW_MAJOR, t, rows, cols, 1, g->a, ld, g->b, step, 0, g->c,
+                        out);
+    else if (d == 1)
+        ((GemvF64 *)fn)(ROW_MAJOR, t, rows, cols, 1, g->a, ld, g->b, step, 0, g->c,
+                        out);
+    else
+        ((GemvC *)fn)(ROW_MAJOR, t, rows, cols, d == 2 ? (const void *)cone : zone,
+                      g->a, ld, g->b, step, d == 2 ? (const void *)czero : zzero, g->c,
+                      out);
+}
+
+static void gemm(const Blas *lib, const Gemm *g) {
+    int d = kind(g->dtype), lda, ldb, m = (int)g->m, n = (int)g->n, k = (int)g->k,
+        ldc = (int)g->ldc;
+    int ta = layout(g->a_row, g->a_col, g->m, g->k, &lda),
+        tb = layout(g->b_row, g->b_col, g->k, g->n, &ldb);
+    BlasFn *fn = lib->fn[BLAS_GEMM][d];
+    if (d == 0)
+        ((GemmF32 *)fn)(ROW_MAJOR, ta, tb, m, n, k, 1, g->a, lda, g->b, ldb, 0, g->c,
+                        ldc);
+    else if (d == 1)
+        ((GemmF64 *)fn)(ROW_MAJOR, ta, tb, m, n, k, 1, g->a, lda, g->b, ldb, 0, g->c,
+                        ldc);
+    else
+        ((GemmC *)fn)(ROW_MAJOR, ta, tb, m, n, k, d == 2 ? (const void *)cone : zone,
+                      g->a, lda, g->b, ldb, d == 2 ? (const void *)czero : zzero, g->c,
+                      ldc);
+}
+
+/* ---- splitting ---- */
+typedef struct Split {
+    const Blas *lib;
+    const Gemm *g;
+    bool rows;
+    int64_t chunk;
+} Split;
+
+static void run_chunk(void *ctx, size_t i, unsigned worker) {
+    const Split *sp = ctx;
+    Gemm g = *sp->g;
+    size_t size = dtype_size(g.dtype);
+    int64_t all = sp->rows ? g.m : g.n, from = (int64_t)i * sp->chunk;
+    int64_t len = from + sp->chunk > all ? all - from : sp->chunk;
+    (void)worker;
+    if (sp->rows) {
+        g.a = (const char *)g.a + (size_t)(from * g.a_row) * size;
+        g.c = (char *)g.c + (size_t)(from * g.ldc) * size;
+        g.m = len;
+    } else {
+        g.b = (const char *)g.b + (size_t)(from * g.b_col) * size;
+        g.c = (char *)g.c + (size_t)from * size;
+        g.n = len;
+    }
+    if (sp->g->n == 1)
+        gemv(sp->lib, &g);
+    else
+        gemm(sp->lib, &g);
+}
+
+/* Pieces for a product of that many multiply-adds: by its size alone, large enough that
+ * packing an operand twice doesn't show. */
+static int64_t pieces(double madds, bool vector) {
+    if (vector) return madds < 1 << 17 ? 1 : madds < 1 << 20 ? 2 : 8;
+    return madds < 1 << 20                      ? 1
+           : madds < 1 << 28                    ? 2
+           : madds < (double)((int64_t)1 << 32) ? 4
+                                                : 8;
+}
+
+void blas_gemm(const Blas *lib, const Gemm *g, Pool *pool) {
+    Split sp = {lib, g, g->m >= g->n, 0};
+    int64_t all = sp.rows ? g->m : g->n;
+    int64_t want = pieces((double)g->m * (double)g->n * (double)g->k, g->n == 1);
+    sp.chunk = (all + want - 1) / want;
+    sp.chunk = (sp.chunk + 15) / 16 * 16; /* whole vectors and kernel tiles */
+    if (sp.chunk < 1) sp.chunk = 1;
+    size_t n = (size_t)((all + sp.chunk - 1) / sp.chunk);
+    pool_run(pool, n, run_chunk, &sp);
+}

@@ -1,0 +1,32 @@
+/* OpenBLAS, opened on first use (linking it costs every process 1.3 ms) and always
+ * single-threaded: the callers split work over the pool themselves, along rows and
+ * columns of the result and never along the summed axis, at offsets that depend on
+ * shapes alone. So results are the same bits for any number of threads. */
+#ifndef OPS_LINALG_BLAS_H
+#define OPS_LINALG_BLAS_H
+
+#include "op/op.h"
+
+typedef void BlasFn(void);
+typedef enum BlasName { BLAS_GEMM, BLAS_GEMV, BLAS_N } BlasName;
+typedef struct Blas {
+    void *library;         /* NULL: there is none; own kernels are used */
+    BlasFn *fn[BLAS_N][4]; /* by dtype: float32, float64, complex64, complex128 */
+    const char *core;      /* the kernels it chose, "SkylakeX" */
+} Blas;
+const Blas *blas(Session *s); /* never NULL */
+
+/* c[m, n] = a[m, k] b[k, n], all of one inexact dtype other than float16; strides in
+ * elements, of which one of a matrix's two is 1 (the other at least the length) ; c is
+ * row-major with row stride ldc. */
+typedef struct Gemm {
+    DType dtype;
+    int64_t m, n, k;
+    const void *a, *b;
+    int64_t a_row, a_col, b_row, b_col;
+    void *c;
+    int64_t ldc;
+} Gemm;
+void blas_gemm(const Blas *lib, const Gemm *g, Pool *pool);
+
+#endif

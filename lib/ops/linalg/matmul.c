@@ -1,0 +1,182 @@
+/* Matrix products with NumPy's rules: the last two axes are matrices, the others
+ * broadcast as a batch; a one-dim operand is a row on the left and a column on the
+ * right, without the axis in the result. */
+#include "op/build.h"
+#include "op/infer.h"
+#include "ops/linalg/blas.h"
+#include "ops/linalg/product.h"
+
+#include <string.h>
+
+/* ---- typing ---- */
+static bool matmul_type(Infer *in) {
+    if (!want_rank(in, 0, 1, -1) || !want_rank(in, 1, 1, -1) || !want_same_dtype(in))
+        return false;
+    const Type *a = in->type[0], *b = in->type[1];
+    Dim dim[MAX_NDIM + 2], meet;
+    if (!want_dims_equal(in, 0, a->ndim - 1, 1, b->ndim > 1 ? b->ndim - 2 : 0, &meet))
+        return false;
+    int na = a->ndim > 2 ? a->ndim - 2 : 0, nb = b->ndim > 2 ? b->ndim - 2 : 0;
+    int n = shape_broadcast(na, a->dim, nb, b->dim, dim);
+    if (n < 0)
+        return infer_fail(in, E_SHAPE, in->nin,
+                          "the batch dims of %s and %s do not fit", type_str(in->s, a),
+                          type_str(in->s, b));
+    if (a->ndim > 1) dim[n++] = a->dim[a->ndim - 2];
+    if (b->ndim > 1) dim[n++] = b->dim[b->ndim - 1];
+    return out_tensor(in, 0, a->dtype, n, dim);
+}
+
+/* ---- running ---- */
+/* The operands as batches of matrices: a one-dim one gets its axis of length 1. */
+static Tensor as_matrix(const Tensor *t, bool left) {
+    Tensor m = *t;
+    if (t->ndim > 1) return m;
+    m.ndim = 2;
+    m.shape[0] = left ? 1 : t->shape[0];
+    m.shape[1] = left ? t->shape[0] : 1;
+    m.stride[0] = left ? 0 : t->stride[0];
+    m.stride[1] = left ? t->stride[0] : 0;
+    return m;
+}
+
+static bool check_shapes(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                         int64_t *batch) {
+    if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2])
+        return call_fail(
+            c, E_RUN_SHAPE, "the inner sizes of matmul differ: %lld and %lld",
+            (long long)a->shape[a->ndim - 1], (long long)b->shape[b->ndim - 2]);
+    for (int i = 0; i < nbatch; i++) {
+        int ia = a->ndim - 2 - nbatch + i, ib = b->ndim - 2 - nbatch + i;
+        int64_t x = ia < 0 ? 1 : a->shape[ia], y = ib < 0 ? 1 : b->shape[ib];
+        bool x1 = ia < 0 || var_type(c->g, apply_in(c->g, c->id)[0])->dim[ia] == 1;
+        bool y1 = ib < 0 || var_type(c->g, apply_in(c->g, c->id)[1])->dim[ib] == 1;
+        if (x != y && !x1 && !y1)
+            return call_fail(c, E_RUN_SHAPE,
+                             "batch dim %d of matmul is %lld and %lld; only a 1 in the "
+                             "type stretches",
+                             i, (long long)x, (long long)y);
+        batch[i] = x1 ? y : x;
+    }
+    return true;
+}
+
+static bool matmul_perform(Call *c) {
+    Tensor a = as_matrix(call_in(c, 0), true), b = as_matrix(call_in(c, 1), false);
+    int nbatch = (a.ndim > b.ndim ? a.ndim : b.ndim) - 2, n = 0;
+    int64_t shape[MAX_NDIM + 2];
+    if (!check_shapes(c, &a, &b, nbatch, shape)) return false;
+    n = nbatch;
+    if (call_in(c, 0)->ndim > 1) shape[n++] = a.shape[a.ndim - 2];
+    if (call_in(c, 1)->ndim > 1) shape[n++] = b.shape[b.ndim - 1];
+    Tensor *out = call_out(c, 0, n, shape);
+    return out && product_run(c, &a, &b, nbatch, shape, out->data);
+}
+
+static bool matmul_debug(Call *c) {
+    Tensor a = as_matrix(call_in(c, 0), true), b = as_matrix(call_in(c, 1), false);
+    int nbatch = (a.ndim > b.ndim ? a.ndim : b.ndim) - 2, n = 0;
+    int64_t shape[MAX_NDIM + 2];
+    if (!check_shapes(c, &a, &b, nbatch, shape)) return false;
+    n = nbatch;
+    if (call_in(c, 0)->ndim > 1) shape[n++] = a.shape[a.ndim - 2];
+    if (call_in(c, 1)->ndim > 1) shape[n++] = b.shape[b.ndim - 1];
+    Tensor *out = call_out(c, 0, n, shape);
+    if (out) product_reference(&a, &b, nbatch, shape, out->data);
+    return out != NULL;
+}
+
+/* ---- derivatives: each case as text; conj is nothing for real dtypes ---- */
+static const char *left_text(int na, int nb) {
+    if (na == 1 && nb == 1) return "g * conj(b)";
+    if (na == 1) return "matmul(conj(b), expand_dims(g, -1)).squeeze(-1)";
+    if (nb == 1) return "expand_dims(g, -1) * conj(b)";
+    return "matmul(g, swapaxes(conj(b), -1, -2))";
+}
+
+static const char *right_text(int na, int nb) {
+    if (na == 1 && nb == 1) return "g * conj(a)";
+    if (na == 1) return "expand_dims(conj(a), -1) * expand_dims(g, -2)";
+    if (nb == 1)
+        return "matmul(swapaxes(conj(a), -1, -2), expand_dims(g, -1)).squeeze(-1)";
+    return "matmul(swapaxes(conj(a), -1, -2), g)";
+}
+
+static bool matmul_pull(Pull *p) {
+    Builder *b = p->b;
+    int na = var_type(p->g, p->in[0])->ndim, nb = var_type(p->g, p->in[1])->ndim;
+    bool discrete = dtype_is_discrete(var_type(p->g, p->out[0])->dtype);
+    for (size_t i = 0; i < 2; i++) {
+        bool ok = true;
+        if (!p->wanted[i]) continue;
+        if (discrete) { /* an integer product does not move with small changes */
+            p->grad[i] = zeros_like(b, p->in[i], b->floatX);
+        } else {
+            const char *text = i == 0 ? left_text(na, nb) : right_text(na, nb);
+            Var g = build_for_apply(b, text, p->g, p->id, p->cotangent[0], &ok);
+            p->grad[i] = ok ? sum_to_shape(b, g, p->in[i]) : VAR_NONE;
+        }
+        if (p->grad[i] == VAR_NONE) return false;
+    }
+    return true;
+}
+
+/* Linear in each operand: the product with a tangent in its place. */
+static bool matmul_push(Push *p) {
+    Var sum = VAR_NONE;
+    for (size_t i = 0; i < 2; i++) {
+        if (p->tangent[i] == VAR_NONE) continue;
+        Var in[2] = {i == 0 ? p->tangent[0] : p->in[0],
+                     i == 1 ? p->tangent[1] : p->in[1]};
+        Var t = op_apply1(p->b, p->op, p->props, 2, in);
+        if (t == VAR_NONE) return false;
+        sum = sum == VAR_NONE ? t : call2(p->b, "add", sum, t);
+        if (sum == VAR_NONE) return false;
+    }
+    p->result[0] = sum;
+    return true;
+}
+
+/* dot is matmul up to two dims; beyond, it sums the last axis of a with the last but
+ * one of b. */
+static bool dot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
+                       const Var *in, Var *out) {
+    int na = var_type(b->g, in[0])->ndim, nb = var_type(b->g, in[1])->ndim;
+    (void)op, (void)props, (void)nin;
+    if (na == 0 || nb == 0)
+        return (*out = call2(b, "multiply", in[0], in[1])) != VAR_NONE;
+    if (nb <= 2) return (*out = call2(b, "matmul", in[0], in[1])) != VAR_NONE;
+    Env env = {.n = 2,
+               .bind = (Bind[]){{sym(b->s, "a"), in[0]}, {sym(b->s, "b"), in[1]}}};
+    bool ok = true;
+    *out = build_text(b, "tensordot(a, b, axes_a=[-1], axes_b=[-2])", &env, &ok);
+    return ok && *out != VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "matmul",
+     .doc = "Matrix product of the last two axes; leading axes broadcast as a batch. A "
+            "one-dim operand is a row on the "
+            "left, a column on the right.",
+     .infix = "@",
+     .in = "a, b",
+     .promote = PROMOTE_SAME,
+     .type = matmul_type,
+     .perform = matmul_perform,
+     .debug = matmul_debug,
+     .flops = "2 * r.size * a.shape[-1]",
+     .pull = matmul_pull,
+     .push = matmul_push,
+     .example = "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "dot",
+     .doc = "Inner product of vectors, matrix product, or NumPy's dot of more dims.",
+     .in = "a, b",
+     .promote = PROMOTE_SAME,
+     .expand = dot_expand,
+     .example = "dot([1., 2.], [3., 4.]) -> 11.0",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_matmul = {table, sizeof table / sizeof *table};

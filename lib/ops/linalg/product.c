@@ -1,0 +1,232 @@
+/* Matrix products of any dtype and layout. What OpenBLAS can't take as it lies is
+ * copied first: gemm wants one stride of a matrix to be one element. Integers wrap as
+ * NumPy's; bool is "any of both". */
+#include "ops/linalg/product.h"
+
+#include "ops/linalg/blas.h"
+
+#include <string.h>
+
+/* ---- the reference: one element of the result at a time ---- */
+typedef void DotFn(int64_t k, const char *a, int64_t sa, const char *b, int64_t sb,
+                   void *out);
+
+#define DOT_INT(NAME, T, U)                                                            \
+    static void dot_##NAME(int64_t k, const char *a, int64_t sa, const char *b,        \
+                           int64_t sb, void *out) {                                    \
+        U sum = 0;                                                                     \
+        for (int64_t i = 0; i < k; i++, a += sa, b += sb)                              \
+            sum = (U)(sum + (U)((U) * (const T *)(const void *)a * (U) *               \
+                                (const T *)(const void *)b));                          \
+        *(T *)out = (T)sum;                                                            \
+    }
+DOT_INT(int8, int8_t, uint32_t)
+DOT_INT(int16, int16_t, uint32_t)
+DOT_INT(int32, int32_t, uint32_t)
+DOT_INT(int64, int64_t, uint64_t)
+DOT_INT(uint8, uint8_t, uint32_t)
+DOT_INT(uint16, uint16_t, uint32_t)
+DOT_INT(uint32, uint32_t, uint32_t)
+DOT_INT(uint64, uint64_t, uint64_t)
+
+#define DOT_FLOAT(NAME, T, A)                                                          \
+    static void dot_##NAME(int64_t k, const char *a, int64_t sa, const char *b,        \
+                           int64_t sb, void *out) {                                    \
+        A sum = 0;                                                                     \
+        for (int64_t i = 0; i < k; i++, a += sa, b += sb)                              \
+            sum +=                                                                     \
+                (A) * (const T *)(const void *)a * (A) * (const T *)(const void *)b;   \
+        *(T *)out = (T)sum;                                                            \
+    }
+DOT_FLOAT(float32, float, double)
+DOT_FLOAT(float64, double, double)
+DOT_FLOAT(complex64, float _Complex, double _Complex)
+DOT_FLOAT(complex128, double _Complex, double _Complex)
+
+static void dot_float16(int64_t k, const char *a, int64_t sa, const char *b, int64_t sb,
+                        void *out) {
+    double sum = 0;
+    for (int64_t i = 0; i < k; i++, a += sa, b += sb)
+        sum += half_to_double(*(const uint16_t *)(const void *)a) *
+               half_to_double(*(const uint16_t *)(const void *)b);
+    *(uint16_t *)out = half_from_double(sum);
+}
+
+static void dot_bool(int64_t k, const char *a, int64_t sa, const char *b, int64_t sb,
+                     void *out) {
+    bool any = false;
+    for (int64_t i = 0; i < k && !any; i++, a += sa, b += sb)
+        any = *a && *b;
+    *(uint8_t *)out = any;
+}
+
+static DotFn *const dots[DT_N] = {
+#define DTYPE(NAME, name, ctype, kind, size, npy) [DT_##NAME] = dot_##name,
+#include "type/dtype.def"
+#undef DTYPE
+};
+
+/* ---- batches ---- */
+typedef struct Batch {
+    const Tensor *a, *b;
+    int n;
+    const int64_t *shape;
+    int64_t sa[MAX_NDIM], sb[MAX_NDIM]; /* bytes, 0 where broadcast */
+    int64_t count;
+} Batch;
+
+static Batch batch_of(const Tensor *a, const Tensor *b, int n, const int64_t *shape) {
+    Batch q = {.a = a, .b = b, .n = n, .shape = shape, .count = 1};
+    for (int i = 0; i < n; i++) {
+        int ia = a->ndim - 2 - n + i, ib = b->ndim - 2 - n + i;
+        q.sa[i] = ia < 0 || a->shape[ia] == 1 ? 0 : a->stride[ia];
+        q.sb[i] = ib < 0 || b->shape[ib] == 1 ? 0 : b->stride[ib];
+        q.count *= shape[i];
+    }
+    return q;
+}
+
+static void batch_at(const Batch *q, int64_t i, const char **a, const char **b) {
+    *a = q->a->data;
+    *b = q->b->data;
+    for (int d = q->n; d-- > 0;) {
+        int64_t at = i % q->shape[d];
+        i /= q->shape[d];
+        *a += at * q->sa[d];
+        *b += at * q->sb[d];
+    }
+}
+
+static void reference_one(const Tensor *ta, const Tensor *tb, const char *a,
+                          const char *b, char *out) {
+    const int64_t *sa = ta->stride + ta->ndim - 2, *sb = tb->stride + tb->ndim - 2;
+    int64_t m = ta->shape[ta->ndim - 2], k = ta->shape[ta->ndim - 1],
+            n = tb->shape[tb->ndim - 1];
+    size_t size = dtype_size(ta->dtype);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++, out += size)
+            dots[ta->dtype](k, a + i * sa[0], sa[1], b + j * sb[1], sb[0], out);
+}
+
+void product_reference(const Tensor *a, const Tensor *b, int nbatch,
+                       const int64_t *batch, void *out) {
+    Batch q = batch_of(a, b, nbatch, batch);
+    int64_t size =
+        a->shape[a->ndim - 2] * b->shape[b->ndim - 1] * (int64_t)dtype_size(a->dtype);
+    for (int64_t i = 0; i < q.count; i++) {
+        const char *pa, *pb;
+        batch_at(&q, i, &pa, &pb);
+        reference_one(a, b, pa, pb, (char *)out + i * size);
+    }
+}
+
+/* ---- by OpenBLAS ---- */
+/* Can gemm take the last two axes as they lie? */
+static bool fits_blas(const Tensor *t) {
+    int64_t size = (int64_t)dtype_size(t->dtype);
+    int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
+    int64_t r = t->stride[t->ndim - 2], k = t->stride[t->ndim - 1];
+    if (r % size || k % size || r > (int64_t)INT32_MAX * size ||
+        k > (int64_t)INT32_MAX * size)
+        return false;
+    bool by_row = (k == size || cols == 1) && (r >= cols * size || rows == 1);
+    bool by_col = (r == size || rows == 1) && (k >= rows * size || cols == 1);
+    return by_row || by_col;
+}
+
+/* The tensor itself, or a copy that fits in *room (advanced past it). */
+static Tensor settled(const Tensor *t, DType d, char **room) {
+    if (t->dtype == d && fits_blas(t)) return *t;
+    Tensor copy = {.dtype = d, .ndim = t->ndim, .data = *room};
+    int64_t step = (int64_t)dtype_size(d);
+    for (int i = t->ndim; i-- > 0;) {
+        copy.shape[i] = t->shape[i];
+        copy.stride[i] = step;
+        step *= t->shape[i];
+    }
+    tensor_assign(&copy, t);
+    *room += (size_t)step + 63 & ~(size_t)63;
+    return copy;
+}
+
+static bool room_for(const Tensor *t, DType d, size_t *bytes) {
+    size_t n;
+    if (t->dtype == d && fits_blas(t)) return true;
+    return size_mul((size_t)tensor_size(t), dtype_size(d), &n) &&
+           size_add(*bytes, n + 64, bytes);
+}
+
+typedef struct Job {
+    const Blas *lib;
+    Batch q;
+    Gemm g;
+    size_t out_bytes;
+    char *out;
+    Pool *pool; /* inside one product; NULL when batches are spread */
+} Job;
+
+static void run_batch(void *ctx, size_t i, unsigned worker) {
+    Job *j = ctx;
+    Gemm g = j->g;
+    const char *a, *b;
+    (void)worker;
+    batch_at(&j->q, (int64_t)i, &a, &b);
+    g.a = a;
+    g.b = b;
+    g.c = j->out + i * j->out_bytes;
+    blas_gemm(j->lib, &g, j->pool);
+}
+
+static void run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                     const int64_t *batch, void *out) {
+    int64_t size = (int64_t)dtype_size(a->dtype);
+    Gemm g = {.dtype = a->dtype,
+              .m = a->shape[a->ndim - 2],
+              .k = a->shape[a->ndim - 1],
+              .n = b->shape[b->ndim - 1],
+              .a_row = a->stride[a->ndim - 2] / size,
+              .a_col = a->stride[a->ndim - 1] / size,
+              .b_row = b->stride[b->ndim - 2] / size,
+              .b_col = b->stride[b->ndim - 1] / size,
+              .ldc = b->shape[b->ndim - 1]};
+    Job j = {.lib = blas(c->s),
+             .q = batch_of(a, b, nbatch, batch),
+             .g = g,
+             .out = out,
+             .pool = c->host->pool};
+    j.out_bytes = (size_t)(g.m * g.n * size);
+    pool_run(c->host->pool, (size_t)j.q.count, run_batch,
+             &j); /* calls from inside a chunk run inline */
+}
+
+static bool by_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                    const int64_t *batch, void *out) {
+    DType d = a->dtype == DT_FLOAT16 ? DT_FLOAT32 : a->dtype;
+    int64_t count = tensor_size(&c->out[0].t);
+    size_t bytes = 0, result = d == a->dtype ? 0 : (size_t)count * dtype_size(d) + 64;
+    if (!room_for(a, d, &bytes) || !room_for(b, d, &bytes) ||
+        !size_add(bytes, result, &bytes))
+        return call_fail(c, E_LIMIT, "the operands of matmul are too large to copy");
+    char *room = bytes ? call_scratch(c, bytes) : NULL;
+    if (bytes && !room) return false;
+    Tensor wide_a = settled(a, d, &room), wide_b = settled(b, d, &room);
+    run_blas(c, &wide_a, &wide_b, nbatch, batch, result ? room : out);
+    if (result)
+        element_cast(a->dtype, out, d, room, (size_t)count,
+                     (ptrdiff_t)dtype_size(a->dtype), (ptrdiff_t)dtype_size(d));
+    return true;
+}
+
+bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                 const int64_t *batch, void *out) {
+    int64_t k = a->shape[a->ndim - 1], largest = INT32_MAX;
+    bool wide = a->shape[a->ndim - 2] > largest || k > largest ||
+                b->shape[b->ndim - 1] > largest;
+    Tensor *r = &c->out[0].t;
+    if (tensor_size(r) == 0) return true;
+    if (k == 0) return memset(out, 0, tensor_bytes(r)), true;
+    if (dtype_is_inexact(a->dtype) && !wide && blas(c->s)->library)
+        return by_blas(c, a, b, nbatch, batch, out);
+    product_reference(a, b, nbatch, batch, out);
+    return true;
+}
