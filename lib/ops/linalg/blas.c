@@ -166,7 +166,19 @@ static int64_t pieces(double madds, bool vector) {
                                                 : 8;
 }
 
-void blas_gemm(const Blas *lib, const Gemm *g, Pool *pool) {
+/* A row times a matrix is the matrix's transpose times a column. */
+static Gemm turned(const Gemm *g) {
+    Gemm t = *g;
+    if (g->m != 1 || g->n == 1) return t;
+    t.m = g->n, t.n = 1, t.ldc = 1;
+    t.a = g->b, t.a_row = g->b_col, t.a_col = g->b_row;
+    t.b = g->a, t.b_row = g->a_col, t.b_col = g->a_row;
+    return t;
+}
+
+void blas_gemm(const Blas *lib, const Gemm *given, Pool *pool) {
+    Gemm own = turned(given);
+    const Gemm *g = &own;
     Split sp = {lib, g, g->m >= g->n, 0};
     int64_t all = sp.rows ? g->m : g->n;
     int64_t want = pieces((double)g->m * (double)g->n * (double)g->k, g->n == 1);

@@ -145,7 +145,7 @@ static Tensor settled(const Tensor *t, DType d, char **room) {
         step *= t->shape[i];
     }
     tensor_assign(&copy, t);
-    *room += (size_t)step + 63 & ~(size_t)63;
+    *room += ((size_t)step + 63) & ~(size_t)63;
     return copy;
 }
 
