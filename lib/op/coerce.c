@@ -51,9 +51,13 @@ static bool put(Builder *b, MakeNode *m, size_t i, Var v) {
 
 /* ---- what brings the inputs' dtypes together ---- */
 
+/* The first input of `where`: any dtype will do, not zero is true. */
+static bool is_condition(const Infer *in, size_t i) {
+    return in->op->promote == PROMOTE_TAIL && i == 0;
+}
+
 static bool takes_part(const Infer *in, size_t i) {
-    if (in->op->promote == PROMOTE_NONE) return false;
-    if (in->op->promote == PROMOTE_TAIL && i == 0) return false;
+    if (in->op->promote == PROMOTE_NONE || is_condition(in, i)) return false;
     return kind_at(in, i) == IN_TENSOR;
 }
 
@@ -82,8 +86,7 @@ static bool check_tensors(Infer *in) {
 bool check_kinds(Infer *in) {
     unsigned kinds = in->op->kinds ? in->op->kinds : KIND_ANY;
     for (size_t i = 0; i < in->nin; i++) {
-        bool asked =
-            kind_at(in, i) == IN_TENSOR && !(in->op->promote == PROMOTE_TAIL && i == 0);
+        bool asked = kind_at(in, i) == IN_TENSOR && !is_condition(in, i);
         if (asked && !want_kinds(in, i, kinds)) return false;
     }
     return true;
@@ -184,7 +187,11 @@ static bool coerce_one(Builder *b, MakeNode *m, size_t i, DType common) {
     case IN_BOOL:
         return coerce_bool(b, m, i);
     case IN_TENSOR:
-        return !takes_part(&m->in, i) || put(b, m, i, cast_to(b, m->var[i], common));
+        if (is_condition(&m->in, i))
+            common = DT_BOOL;
+        else if (!takes_part(&m->in, i))
+            return true;
+        return put(b, m, i, cast_to(b, m->var[i], common));
     case IN_ANY:
         break;
     }
@@ -226,7 +233,8 @@ static bool check_input(Infer *in, size_t i, DType common) {
         ok = t->dtype == DT_BOOL && t->ndim == 0;
         break;
     case IN_TENSOR:
-        ok = !takes_part(in, i) || t->dtype == common;
+        ok = is_condition(in, i) ? t->dtype == DT_BOOL
+                                 : !takes_part(in, i) || t->dtype == common;
         break;
     case IN_ANY:
         break;

@@ -20,7 +20,7 @@ typedef enum Promote {
     PROMOTE_NONE,    /* as they are */
     PROMOTE_SAME,    /* all to their common dtype */
     PROMOTE_INEXACT, /* to the common dtype, bool and integers to floatX */
-    PROMOTE_TAIL     /* all but the first to their common dtype (where) */
+    PROMOTE_TAIL     /* all but the first to their common dtype, the first to bool (where) */
 } Promote;
 typedef enum OutDType {
     OUT_SAME, /* the dtype of the (last) input */

@@ -39,10 +39,17 @@
     P(name, f16, l, FLOAT16) P(name, f32, l, FLOAT32) P(name, f64, l, FLOAT64)
 #define EACH_C(P, name, l) P(name, c64, l, COMPLEX64) P(name, c128, l, COMPLEX128)
 
+#define EACH_P(P, name, l) EACH_F(P, name, l)
+#define EACH_M(P, name, l)                                                             \
+    EACH_BW(P, name, l)                                                                \
+    EACH_C(P, name, l)                                                                 \
+    P(name, u16, l, FLOAT16) P(name, f32, l, FLOAT32) P(name, f64, l, FLOAT64)
+
 #define EACH_BW(P, n, l)   EACH_B(P, n, l) EACH_W(P, n, l)
 #define EACH_BI(P, n, l)   EACH_B(P, n, l) EACH_I(P, n, l)
 #define EACH_SU(P, n, l)   EACH_S(P, n, l) EACH_U(P, n, l)
 #define EACH_IF(P, n, l)   EACH_I(P, n, l) EACH_F(P, n, l)
+#define EACH_PC(P, n, l)   EACH_P(P, n, l) EACH_C(P, n, l)
 #define EACH_FC(P, n, l)   EACH_F(P, n, l) EACH_C(P, n, l)
 #define EACH_WFC(P, n, l)  EACH_W(P, n, l) EACH_FC(P, n, l)
 #define EACH_SUF(P, n, l)  EACH_SU(P, n, l) EACH_F(P, n, l)

@@ -74,7 +74,7 @@ static inline void half_narrow_block(size_t n, const float *f, uint16_t *h) {
 
 /* Runs a float32 loop of nin inputs on float16 data; the result is float16 too, or
  * bytes. */
-static inline unsigned half_loop(Loop *loop, size_t nin, bool half_out, size_t n,
+static inline unsigned half_loop(Loop *loop, size_t nin, size_t size, size_t n,
                                  const void *const *in, void *const *out) {
     _Alignas(64) float wide[HALF_INPUTS][HALF_BLOCK];
     _Alignas(64) float result[HALF_BLOCK];
@@ -84,9 +84,9 @@ static inline unsigned half_loop(Loop *loop, size_t nin, bool half_out, size_t n
         m = n - at < HALF_BLOCK ? n - at : HALF_BLOCK;
         for (size_t k = 0; k < nin; k++)
             half_widen_block(m, (const uint16_t *)in[k] + at, wide[k]);
-        void *r = half_out ? (void *)result : (void *)((uint8_t *)out[0] + at);
+        void *r = size ? (void *)((char *)out[0] + at * size) : result;
         fault |= loop(m, arg, &r);
-        if (half_out) half_narrow_block(m, result, (uint16_t *)out[0] + at);
+        if (!size) half_narrow_block(m, result, (uint16_t *)out[0] + at);
     }
     return fault;
 }

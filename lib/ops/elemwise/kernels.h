@@ -130,6 +130,19 @@ COMPLEX_ARITHMETIC(double _Complex, double, c128, fabs)
 
 #define cinf(x) ((ABS(RE(x)) == INF(RE(x))) | (ABS(IM(x)) == INF(RE(x))))
 #define INF(x)  ((__typeof__(x))INFINITY)
+#define CONJ(x) __builtin_complex(RE(x), -IM(x))
+#define ARG(x)  LIBM2(atan2, IM(x), RE(x))
+VINLINE float cabsolute_c64(float _Complex x) {
+    double a = (double)RE(x), b = (double)IM(x), r = sqrt(a * a + b * b);
+    return (float)(((fabs(a) == (double)INFINITY) | (fabs(b) == (double)INFINITY))
+                       ? (double)INFINITY
+                       : r);
+}
+VINLINE double cabsolute_c128(double _Complex x) {
+    return hypot(RE(x), IM(x));
+}
+#define cabsolute(x)                                                                   \
+    _Generic((x), float _Complex : cabsolute_c64, double _Complex : cabsolute_c128)(x)
 /* A C library function of complex numbers. */
 #define LIBC(fn, x)                                                                    \
     _Generic((x), float _Complex                                                       \

@@ -24,10 +24,17 @@
 #define RESULT_SAME(X, RX) X
 #define RESULT_BOOL(X, RX) uint8_t
 #define RESULT_REAL(X, RX) RX
+#define RESULT_PAIR(X, RX) X _Complex
 
 #define PTR1(X) const X *px = in[0];
 #define PTR2(X) PTR1(X) const X *py = in[1];
 #define PTR3(X) PTR2(X) const X *pz = in[2];
+#define PTRCOND(X)                                                                     \
+    const uint8_t *px = in[0];                                                         \
+    const X *py = in[1], *pz = in[2];
+#define GETCOND(W)                                                                     \
+    const bool x = px[i] != 0;                                                         \
+    const W y = py[i], z = pz[i];
 #define GET1(W) const W x = (W)px[i];
 #define GET2(W) GET1(W) const W y = (W)py[i];
 #define GET3(W) GET2(W) const W z = (W)pz[i];
@@ -52,9 +59,10 @@
                                             void *const *o) {                          \
         return half_loop(LOOP_NAME(name, f32, TL_LEVEL), k, HALF_##out, n, in, o);     \
     }
-#define HALF_SAME true
-#define HALF_REAL true
-#define HALF_BOOL false
+#define HALF_SAME 0
+#define HALF_REAL 0
+#define HALF_BOOL sizeof(uint8_t)
+#define HALF_PAIR sizeof(float _Complex)
 
 #define LOOP_(k, out, name, sfx, X, W, RX, e)                                          \
     LOOP(k, name, sfx, X, W, RESULT_##out(X, RX), e)
@@ -82,6 +90,45 @@
     LOOP_(k, o, name, c64, float _Complex, float _Complex, float, e)                   \
     LOOP_(k, o, name, c128, double _Complex, double _Complex, double, e)
 
+/* In blocks, as the rare arguments are looked at again when the block is done. */
+#define LOOP_MOST(name, sfx, X, kernel, rare, other)                                   \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        typedef X T;                                                                   \
+        enum { BLOCK = 256 };                                                          \
+        _Alignas(64) X keep[BLOCK];                                                    \
+        for (size_t at = 0, m; at < n; at += m) {                                      \
+            const X *px = (const X *)in[0] + at;                                       \
+            X *pr = (X *)out[0] + at;                                                  \
+            int any = 0;                                                               \
+            m = n - at < BLOCK ? n - at : BLOCK;                                       \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+                const X x = px[i];                                                     \
+                keep[i] = x;                                                           \
+                any |= rare;                                                           \
+                pr[i] = kernel;                                                        \
+            }                                                                          \
+            for (size_t i = 0; any && i < m; i++) {                                    \
+                const X x = keep[i];                                                   \
+                if (rare) pr[i] = other;                                               \
+            }                                                                          \
+        }                                                                              \
+        return 0;                                                                      \
+    }
+#define LOOPS_P(k, o, name, e, rare, other)                                            \
+    LOOP_MOST(name, f32, float, e, rare, other)                                        \
+    LOOP_MOST(name, f64, double, e, rare, other)                                       \
+    LOOP_HALF(k, o, name)
+#define LOOPS_M(k, o, name, e)                                                         \
+    LOOPS_B(k, o, name, e)                                                             \
+    LOOPS_U(k, o, name, e)                                                             \
+    LOOP_(k, o, name, f32, float, float, float, e)                                     \
+    LOOP_(k, o, name, f64, double, double, double, e)                                  \
+    LOOPS_C(k, o, name, e)
+
+#define LOOPS_PC(k, o, n, p, rare, other, c)                                           \
+    LOOPS_P(k, o, n, p, rare, other) LOOPS_C(k, o, n, c)
 #define LOOPS_I(k, o, n, i)             LOOPS_S(k, o, n, i) LOOPS_U(k, o, n, i)
 #define LOOPS_BW(k, o, n, b, w)         LOOPS_B(k, o, n, b) LOOPS_W(k, o, n, w)
 #define LOOPS_BI(k, o, n, b, i)         LOOPS_B(k, o, n, b) LOOPS_I(k, o, n, i)

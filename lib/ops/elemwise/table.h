@@ -33,10 +33,17 @@
      .out_dtype = OUT_##out,                                                           \
      .loops = &loops_##id,                                                             \
      .elemwise = true,                                                                 \
-     .reuse = (1U << k) - 1U,                                                          \
+     .reuse = REUSE_##k,                                                               \
      .file = __FILE__,                                                                 \
      .line = __LINE__,                                                                 \
      __VA_ARGS__},
+/* Any input of the right size. */
+#define REUSE_1    1
+#define REUSE_2    3
+#define REUSE_3    7
+#define REUSE_COND 7
+#define OUT_PAIR   OUT_SAME /* and a typing rule */
+
 /* The usual names of the inputs. */
 #define X  .in = "x"
 #define XY .in = "x, y"

@@ -94,16 +94,19 @@ VINLINE double exp2_f64(double x) {
 #endif
     return scale64(1 + (exp_poly64(hi) + lo), m);
 }
-/* (e^r - 1 + (1 - 2^-k)) 2^k, with r and the sum in two parts, as the sum may cancel;
- * for k = 0 nothing is added. */
-VINLINE double expm1_f64(double x) {
-    double c = clamp64(x, -40, 710), m = MADD64(c, LOG2E, ROUND64), k = m - ROUND64;
+/* (e^x - 1) 2^power: (e^r - 1 + (1 - 2^-k)) 2^(k + power), with r and the sum in two
+ * parts, as the sum may cancel; for k = 0 nothing is added. */
+VINLINE double expm1_scaled(double x, double power) {
+    double c = clamp64(x, -40, 711), m = MADD64(c, LOG2E, ROUND64), k = m - ROUND64;
     double a = MADD64(k, -LN2_HI64, c), r = MADD64(k, -LN2_LO64, a);
     double rest = MADD64(k, -LN2_LO64, a - r) + r * r * exp_series64(r);
     double one = bits_f64((1023 - (f64_bits(m) - f64_bits(ROUND64))) << 52); /* 2^-k */
     one = 1 - (k > 1000 ? 0 : one);
     double sum = one + r;
-    return x == 0 ? x : scale64(sum + (rest + (r - (sum - one))), m);
+    return scale64(sum + (rest + (r - (sum - one))), m + power);
+}
+VINLINE double expm1_f64(double x) {
+    return x == 0 ? x : expm1_scaled(x, 0);
 }
 
 VINLINE float clamp32(float x, float lo, float hi) {
@@ -262,6 +265,112 @@ VINLINE double log1mexp_f64(double x) {
     return x > -0x1.62e42fefa39efp-1 ? near : far;
 }
 
+/* ---- sin, cos, tan: for |x| up to TRIG_MAX ---- */
+
+#define TRIG_MAX 1e5
+
+/* x - k pi/2 in two parts, pi/2 in three parts of which the first two have 33 bits; k
+ * in the low bits of *m. */
+VINLINE double trig_reduce64(double x, double *m, double *rest) {
+    *m = MADD64(x, 0x1.45f306dc9c883p-1, ROUND64);
+    double k = *m - ROUND64;
+    double a = x - k * 0x1.921fb54400000p+0, p = k * 0x1.0b4611a600000p-34;
+    double b = a - p, lost = ((a - b) - p) - k * 0x1.3198a2e037073p-69;
+    double r = b + lost;
+    *rest = (b - r) + lost;
+    return r;
+}
+VINLINE double sin_poly64(double r, double rest) {
+    double z = r * r, q = 0x1.5e0a4fc16be00p-33;
+    q = MADD64(q, z, -0x1.ae6008d114484p-26);
+    q = MADD64(q, z, 0x1.71de37946ed6dp-19);
+    q = MADD64(q, z, -0x1.a01a019e820aep-13);
+    q = MADD64(q, z, 0x1.1111111110babp-7);
+    q = MADD64(q, z, -0x1.5555555555555p-3);
+    return r + MADD64(r * z, q, MADD64(z, -0.5 * rest, rest));
+}
+VINLINE double cos_poly64(double r, double rest) {
+    double z = r * r, q = -0x1.907cd8ff5ed8fp-37;
+    q = MADD64(q, z, 0x1.1eeb67d026ec6p-29);
+    q = MADD64(q, z, -0x1.27e4fa16cc2d1p-22);
+    q = MADD64(q, z, 0x1.a01a019f4ddfdp-16);
+    q = MADD64(q, z, -0x1.6c16c16c16963p-10);
+    q = MADD64(q, z, 0x1.5555555555555p-5);
+    double h = 0.5 * z, one = 1 - h;
+    return one + (((1 - one) - h) + MADD64(z * z, q, -r * rest));
+}
+/* Quarter turns exchange the two and turn signs. */
+VINLINE double sin_turned(double s, double c, uint64_t k) {
+    return bits_f64(f64_bits(k & 1 ? c : s) ^ (k & 2) << 62);
+}
+VINLINE double sin_f64(double x) {
+    double m, rest, r = trig_reduce64(x, &m, &rest);
+    double y = sin_turned(sin_poly64(r, rest), cos_poly64(r, rest), f64_bits(m));
+    return x == 0 ? x : y;
+}
+VINLINE double cos_f64(double x) {
+    double m, rest, r = trig_reduce64(x, &m, &rest);
+    return sin_turned(sin_poly64(r, rest), cos_poly64(r, rest), f64_bits(m) + 1);
+}
+VINLINE double tan_f64(double x) {
+    double m, rest, r = trig_reduce64(x, &m, &rest);
+    double s = sin_poly64(r, rest), c = cos_poly64(r, rest);
+    bool odd = f64_bits(m) & 1;
+    double y = (odd ? -c : s) / (odd ? s : c);
+    return x == 0 ? x : y;
+}
+/* The same for float32: in float64 with shorter polynomials. */
+VINLINE double trig_reduce32(double x, double *m) {
+    *m = MADD64(x, 0x1.45f306dc9c883p-1, ROUND64);
+    double k = *m - ROUND64;
+    return (x - k * 0x1.921fb54400000p+0) - k * 0x1.0b4611a626331p-34;
+}
+VINLINE double sin_poly32(double r) {
+    double z = r * r, q = 0x1.6dbcfb4dee3dcp-19;
+    q = MADD64(q, z, -0x1.a013a455bd211p-13);
+    q = MADD64(q, z, 0x1.11110decc73fdp-7);
+    q = MADD64(q, z, -0x1.555555545d0dap-3);
+    return MADD64(r * z, q, r);
+}
+VINLINE double cos_poly32(double r) {
+    double z = r * r, q = -0x1.25239a9550aa1p-22;
+    q = MADD64(q, z, 0x1.a015c25366931p-16);
+    q = MADD64(q, z, -0x1.6c16bf534c9ebp-10);
+    q = MADD64(q, z, 0x1.55555555027adp-5);
+    q = MADD64(q, z, -0.5);
+    return MADD64(q, z, 1);
+}
+VINLINE float sin_f32(float x) {
+    double m, r = trig_reduce32((double)x, &m);
+    float y = (float)sin_turned(sin_poly32(r), cos_poly32(r), f64_bits(m));
+    return x == 0 ? x : y;
+}
+VINLINE float cos_f32(float x) {
+    double m, r = trig_reduce32((double)x, &m);
+    return (float)sin_turned(sin_poly32(r), cos_poly32(r), f64_bits(m) + 1);
+}
+VINLINE float tan_f32(float x) {
+    double m, r = trig_reduce32((double)x, &m);
+    double s = sin_poly32(r), c = cos_poly32(r);
+    bool odd = f64_bits(m) & 1;
+    float y = (float)((odd ? -c : s) / (odd ? s : c));
+    return x == 0 ? x : y;
+}
+
+/* ---- sinh, cosh: halved before the powers of 2 come back, as e^x may overflow where
+ * they don't ---- */
+
+VINLINE double sinh_f64(double x) {
+    double h = expm1_scaled(clamp64(fabs(x), 0, 711), -1); /* (e^|x| - 1) / 2 */
+    double y = copysign(h + h / (2 * h + 1), x);
+    return x != x ? x : y;
+}
+VINLINE double cosh_f64(double x) {
+    double m, r = exp_reduce64(clamp64(fabs(x), 0, 711), &m);
+    double h = scale64(1 + exp_poly64(r), m - 1); /* e^|x| / 2 */
+    return x != x ? x : h + 0.25 / h;
+}
+
 /* float32 through float64: within 0.51 ulp. */
 #define VIA_F64(fn)                                                                    \
     VINLINE float fn##_f32(float x) {                                                  \
@@ -274,6 +383,8 @@ VIA_F64(log2)
 VIA_F64(log10)
 VIA_F64(softplus)
 VIA_F64(log1mexp)
+VIA_F64(sinh)
+VIA_F64(cosh)
 VINLINE float logaddexp_f32(float x, float y) {
     return (float)logaddexp_f64((double)x, (double)y);
 }

@@ -1,0 +1,101 @@
+/* cast(x, dtype): NumPy's astype, by the one conversion that values have. */
+#include "op/build.h"
+#include "op/infer.h"
+#include "value/value.h"
+
+#include <string.h>
+
+enum { BLOCK = 256, LARGEST = 16 };
+
+/* Source and target may be one block: then through a copy, as the conversion may not
+ * alias. */
+static unsigned cast_block(DType to, DType from, size_t n, const char *in, char *out) {
+    _Alignas(16) char keep[BLOCK * LARGEST];
+    size_t a = dtype_size(from), b = dtype_size(to);
+    if (in != out) {
+        element_cast(to, out, from, in, n, (ptrdiff_t)b, (ptrdiff_t)a);
+        return 0;
+    }
+    for (size_t at = 0, m; at < n && to != from; at += m) {
+        m = n - at < BLOCK ? n - at : BLOCK;
+        memcpy(keep, in + at * a, m * a);
+        element_cast(to, out + at * b, from, keep, m, (ptrdiff_t)b, (ptrdiff_t)a);
+    }
+    return 0;
+}
+
+#define FROM_EACH(M, to)                                                               \
+    M(to, BOOL)                                                                        \
+    M(to, INT8)                                                                        \
+    M(to, INT16) M(to, INT32) M(to, INT64) M(to, UINT8) M(to, UINT16) M(to, UINT32)    \
+        M(to, UINT64) M(to, FLOAT16) M(to, FLOAT32) M(to, FLOAT64) M(to, COMPLEX64)    \
+            M(to, COMPLEX128)
+#define LOOP(to, from)                                                                 \
+    static unsigned cast_##to##_##from(size_t n, const void *const *in,                \
+                                       void *const *out) {                             \
+        return cast_block(DT_##to, DT_##from, n, in[0], out[0]);                       \
+    }
+#define ENTRY(to, from)  [DT_##from] = cast_##to##_##from,
+#define DTYPE(NAME, ...) FROM_EACH(LOOP, NAME)
+#include "type/dtype.def"
+#undef DTYPE
+static Loop *const loops[DT_N][DT_N] = {
+#define DTYPE(NAME, ...) [DT_##NAME] = {FROM_EACH(ENTRY, NAME)},
+#include "type/dtype.def"
+#undef DTYPE
+};
+
+static Loop *cast_pick(DType from, DType to, int level) {
+    return level == 0 ? loops[to][from] : NULL; /* element_cast knows the CPU */
+}
+
+static bool cast_type(Infer *in) {
+    DType from = in->type[0]->dtype, to = (DType)in_prop(in, "dtype")->i;
+    if (dtype_is_complex(from) && !dtype_is_complex(to) && to != DT_BOOL)
+        return infer_fail(in, E_DTYPE, 0,
+                          "cast from %s to %s would drop the imaginary part: write "
+                          "real(x) or abs(x)",
+                          dtype_name(from), dtype_name(to));
+    return type_elemwise(in);
+}
+
+/* Truncation has no slope. The engine brings a gradient of another float dtype back to
+ * x's. */
+static bool cast_pull(Pull *p) {
+    DType from = var_type(p->g, p->in[0])->dtype, to = var_type(p->g, p->out[0])->dtype;
+    Var g = p->cotangent[0];
+    if (!dtype_is_inexact(from)) from = p->b->floatX;
+    if (dtype_is_discrete(to))
+        g = zeros_like(p->b, p->in[0], from);
+    else if (dtype_is_complex(to) && !dtype_is_complex(from))
+        g = call1(p->b, "real", g);
+    if (g != VAR_NONE) g = cast_to(p->b, g, from);
+    return (p->grad[0] = g) != VAR_NONE;
+}
+static bool cast_push(Push *p) {
+    DType to = var_type(p->g, p->out[0])->dtype;
+    if (p->tangent[0] == VAR_NONE || dtype_is_discrete(to)) return true;
+    p->result[0] = cast_to(p->b, p->tangent[0], to);
+    return p->result[0] != VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "cast",
+     .alias = "astype",
+     .doc = "x as another dtype, as NumPy converts: floats to integers towards zero, "
+            "integers to narrower ones by their low bits, not zero to True.",
+     .in = "x",
+     .props = "dtype: dtype",
+     .out_dtype = OUT_PROP,
+     .type = cast_type,
+     .pick = cast_pick,
+     .flops = "0",
+     .pull = cast_pull,
+     .push = cast_push,
+     .elemwise = true,
+     .reuse = 1,
+     .example = "cast(2.7, dtype='int64') -> 2\ncast(300, dtype='uint8') -> 44",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_elemwise_cast = {table, sizeof table / sizeof *table};

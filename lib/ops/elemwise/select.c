@@ -1,0 +1,27 @@
+/* The op of select.def. Its gradient chooses too: a product with 0 would let inf and
+ * nan of the branch not taken through. */
+#include "ops/elemwise/deriv.h"
+#include "ops/elemwise/table.h"
+
+static bool where_pull(Pull *p) {
+    return pull_text(p, 0, NULL) && pull_text(p, 1, "where(cond, g, 0)") &&
+           pull_text(p, 2, "where(cond, 0, g)");
+}
+
+static bool where_push(Push *p) {
+    if (p->tangent[1] == VAR_NONE && p->tangent[2] == VAR_NONE) return true;
+    Var x = push_tangent(p, 1), y = push_tangent(p, 2);
+    if (x == VAR_NONE || y == VAR_NONE) return false;
+    p->result[0] = call3(p->b, "where", p->in[0], x, y);
+    return p->result[0] != VAR_NONE;
+}
+
+#define ROW(k, out, name, domain, ...) TABLE_LOOPS(domain, name)
+#include "ops/elemwise/select.def"
+#undef ROW
+
+#define ROW(k, out, name, domain, kernels, ...) TABLE_OP(k, out, name, __VA_ARGS__)
+static const Op table[] = {
+#include "ops/elemwise/select.def"
+};
+const OpList ops_elemwise_select = {table, sizeof table / sizeof *table};
