@@ -1,0 +1,181 @@
+/* arange(stop), arange(start, stop[, step]): evenly spaced numbers, the end not
+ * included. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <math.h>
+
+/* The bounds by number of inputs, as tensors: NULL stands for start 0 or step 1. */
+typedef struct Bounds {
+    const Tensor *start, *stop, *step;
+} Bounds;
+
+static Bounds bounds(size_t n, const Tensor *const *t) {
+    if (n == 1) return (Bounds){NULL, t[0], NULL};
+    return (Bounds){t[0], t[1], n > 2 ? t[2] : NULL};
+}
+
+static int64_t int_or(const Tensor *t, int64_t otherwise) {
+    return t ? tensor_i64(t, 0) : otherwise;
+}
+
+static double float_or(const Tensor *t, double otherwise) {
+    return t ? tensor_f64(t, 0) : otherwise;
+}
+
+/* Number of steps from start to stop in whole numbers, as unsigned so that nothing
+ * overflows. */
+static uint64_t int_length(int64_t start, int64_t stop, int64_t step) {
+    if (step > 0 ? start >= stop : start <= stop) return 0;
+    uint64_t span =
+        step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+    uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+    return (span - 1) / by + 1;
+}
+
+/* The length, or -1 with the reason. */
+static int64_t length(Bounds b, bool whole, const char **why) {
+    if (whole) {
+        int64_t step = int_or(b.step, 1);
+        if (step == 0) return *why = "the step is 0", -1;
+        uint64_t n = int_length(int_or(b.start, 0), int_or(b.stop, 0), step);
+        return n < (uint64_t)1 << 48 ? (int64_t)n
+                                     : (*why = "there are too many elements", -1);
+    }
+    double n = ceil((float_or(b.stop, 0) - float_or(b.start, 0)) / float_or(b.step, 1));
+    if (isnan(n)) return *why = "the step is 0, or a bound is not a finite number", -1;
+    if (n <= 0) return 0;
+    return n < 0x1p48 ? (int64_t)n : (*why = "there are too many elements", -1);
+}
+
+static DType out_dtype(Infer *in) {
+    const Prop *d = in_prop(in, "dtype");
+    if (d->kind == P_DTYPE) return (DType)d->i;
+    DType t = in->type[0]->dtype;
+    return dtype_kind(t) == K_BOOL ? DT_INT64 : t;
+}
+
+/* A dim from 0 by 1 is the length itself. */
+static bool dim_alone(Infer *in, Dim *len) {
+    int64_t v;
+    size_t stop = in->nin == 1 ? 0 : 1;
+    if (in->nin > 1 && !(infer_int(in, 0, &v) && v == 0)) return false;
+    if (in->nin > 2 && !(infer_int(in, 2, &v) && v == 1)) return false;
+    if (!dtype_is_discrete(in->type[stop]->dtype)) return false;
+    *len = infer_length(in, stop);
+    return dim_is_named(*len);
+}
+
+static bool arange_type(Infer *in) {
+    const Tensor *known[3] = {NULL, NULL, NULL};
+    bool all = in->nin <= 3;
+    for (size_t i = 0; i < in->nin; i++) {
+        if (!want_rank(in, i, 0, 0)) return false;
+        known[i] = var_const(in->g, in->in[i]);
+        all &= known[i] != NULL;
+    }
+    Dim len = DIM_UNKNOWN;
+    if (all) {
+        const char *why = "";
+        len =
+            length(bounds(in->nin, known), dtype_is_discrete(in->type[0]->dtype), &why);
+        if (len < 0) return infer_fail(in, E_VALUE, in->nin, "%s", why);
+    } else if (!dim_alone(in, &len)) {
+        len = DIM_UNKNOWN;
+    }
+    return out_tensor(in, 0, out_dtype(in), 1, &len);
+}
+
+static void fill_ints(int64_t *p, int64_t n, int64_t start, int64_t step) {
+    for (int64_t i = 0; i < n; i++)
+        p[i] = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
+}
+
+enum { BLOCK = 512 };
+
+/* Written in 64 bits, block by block, and converted to the output's dtype. */
+static void fill_range(Tensor *out, Bounds b, bool whole) {
+    union {
+        int64_t i[BLOCK];
+        double f[BLOCK];
+    } block;
+    int64_t n = tensor_size(out), start = 0, step = 1;
+    double fstart = 0, fstep = 1;
+    if (whole) {
+        start = int_or(b.start, 0);
+        step = int_or(b.step, 1);
+    } else {
+        fstart = float_or(b.start, 0);
+        fstep = float_or(b.step, 1);
+    }
+    size_t item = dtype_size(out->dtype);
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        int64_t k = n - at < BLOCK ? n - at : BLOCK;
+        if (whole)
+            fill_ints(block.i, k,
+                      (int64_t)((uint64_t)start + (uint64_t)at * (uint64_t)step), step);
+        else
+            for (int64_t i = 0; i < k; i++)
+                block.f[i] = fstart + (double)(at + i) * fstep;
+        element_cast(out->dtype, (char *)out->data + at * (int64_t)item,
+                     whole ? DT_INT64 : DT_FLOAT64, &block, (size_t)k, (ptrdiff_t)item,
+                     8);
+    }
+}
+
+static bool arange_perform(Call *c) {
+    const Tensor *t[3] = {NULL, NULL, NULL};
+    for (size_t i = 0; i < c->nin && i < 3; i++)
+        t[i] = call_in(c, i);
+    Bounds b = bounds(c->nin, t);
+    bool whole = dtype_is_discrete(t[0]->dtype);
+    const char *why = "";
+    int64_t n = length(b, whole, &why);
+    if (n < 0) return call_fail(c, E_RUN_SHAPE, "%s", why);
+    Tensor *out = call_out(c, 0, 1, &n);
+    if (!out) return false;
+    fill_range(out, b, whole);
+    return true;
+}
+
+/* Element i is start + i * step; stop moves nothing. */
+static bool arange_pull(Pull *p) {
+    pull_disconnect(p, 0);
+    if (pull_discrete(p)) return true;
+    Builder *b = p->b;
+    Var g = p->cotangent[0];
+    if (p->nin > 1 && p->wanted[0] && (p->grad[0] = call1(b, "sum", g)) == VAR_NONE)
+        return false;
+    if (p->nin < 3 || !p->wanted[2]) return true;
+    Var len = shape_of(b, g, 0), i = apply_named(b, "arange", 1, &len, 0, NULL);
+    Var w = i == VAR_NONE ? VAR_NONE : cast_to(b, i, var_type(b->g, g)->dtype);
+    Var t = w == VAR_NONE ? VAR_NONE : call2(b, "multiply", g, w);
+    return t != VAR_NONE && (p->grad[2] = call1(b, "sum", t)) != VAR_NONE;
+}
+
+/* Start and step influence the elements; a lone input is the stop. */
+static bool arange_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
+    (void)out;
+    return g->apply[a].nin > 1 && in != 1;
+}
+
+static const Op table[] = {
+    {.name = "arange",
+     .doc = "Numbers from start (0) up to, not including, stop, step apart. Whole "
+            "numbers give int64; arange(n) of a dim n "
+            "has the type int64[n].",
+     .in = "start, stop?, step?",
+     .props = "dtype: dtype? = None",
+     .promote = PROMOTE_SAME,
+     .kinds = KIND_BOOL | KIND_REAL,
+     .type = arange_type,
+     .perform = arange_perform,
+     .flops = "0",
+     .pull = arange_pull,
+     .connect = arange_connect,
+     .example = "arange(4) -> [0, 1, 2, 3]\narange(1, 7, 2) -> [1, 3, 5]\narange(0.0, "
+                "1.0, 0.25) -> [0.0, 0.25, 0.5, 0.75]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_creation_arange = {table, sizeof table / sizeof *table};

@@ -1,0 +1,182 @@
+/* Tensors of one value: full, zeros, ones and their _like forms. The _like forms read
+ * only a shape. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+static DType dtype_asked(Session *s, const Op *op, const Props *p, DType otherwise) {
+    const Prop *d = op_prop(s, op, p, "dtype");
+    return d->kind == P_DTYPE ? (DType)d->i : otherwise;
+}
+
+static bool full_type(Infer *in) {
+    Dim dim[MAX_NDIM];
+    int n;
+    if (!want_shape(in, 0, &n, dim, NULL) || !want_rank(in, 1, 0, 0)) return false;
+    return out_tensor(in, 0, dtype_asked(in->s, in->op, in->props, in->type[1]->dtype),
+                      n, dim);
+}
+
+/* Output 0 filled with the element at `value` of dtype d. */
+static bool fill(Call *c, int ndim, const int64_t *shape, DType d, const void *value) {
+    Tensor *out = call_out(c, 0, ndim, shape);
+    if (!out) return false;
+    char element[16];
+    element_cast(out->dtype, element, d, value, 1, 0, 0);
+    move_fill(move_pool(c), dtype_size(out->dtype), tensor_size(out), out->data,
+              element);
+    return true;
+}
+
+static bool full_perform(Call *c) {
+    int64_t shape[MAX_NDIM];
+    int n;
+    const Tensor *v = call_in(c, 1);
+    return call_shape(c, 0, &n, shape) &&
+           call_size_fits(c, c->out_type[0]->dtype, n, shape) &&
+           fill(c, n, shape, v->dtype, v->data);
+}
+
+/* The value stands at each place: its gradient is the sum of all. */
+static bool full_pull(Pull *p) {
+    p->grad[0] = GRAD_DISCONNECTED;
+    p->grad[1] = GRAD_DISCONNECTED;
+    if (pull_discrete(p) || !p->wanted[1]) return true;
+    return (p->grad[1] = call1(p->b, "sum", p->cotangent[0])) != VAR_NONE;
+}
+
+static bool full_push(Push *p) {
+    p->result[0] = VAR_NONE;
+    if (p->tangent[1] == VAR_NONE ||
+        dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
+        return true;
+    Var in[2] = {p->in[0], p->tangent[1]};
+    return op_apply(p->b, p->op, p->props, 2, in, p->result);
+}
+
+static bool expand_constant(Builder *b, const Op *op, const Props *p, const Var *in,
+                            double v, Var *out) {
+    Var args[2] = {in[0], const_number(b, dtype_asked(b->s, op, p, b->floatX), v)};
+    return (*out = apply_named(b, "full", 2, args, 0, NULL)) != VAR_NONE;
+}
+
+static bool zeros_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                         const Var *in, Var *out) {
+    (void)nin;
+    return expand_constant(b, op, p, in, 0, out);
+}
+
+static bool ones_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                        const Var *in, Var *out) {
+    (void)nin;
+    return expand_constant(b, op, p, in, 1, out);
+}
+
+static bool like_type(Infer *in) {
+    const Type *x = in->type[0];
+    return out_tensor(in, 0, dtype_asked(in->s, in->op, in->props, x->dtype), x->ndim,
+                      x->dim);
+}
+
+static bool zeros_like_perform(Call *c) {
+    static const double zero = 0;
+    return fill(c, call_in(c, 0)->ndim, call_in(c, 0)->shape, DT_FLOAT64, &zero);
+}
+
+static bool ones_like_perform(Call *c) {
+    static const double one = 1;
+    return fill(c, call_in(c, 0)->ndim, call_in(c, 0)->shape, DT_FLOAT64, &one);
+}
+
+static bool full_like_type(Infer *in) {
+    return want_rank(in, 1, 0, 0) && like_type(in);
+}
+
+static bool full_like_perform(Call *c) {
+    const Tensor *x = call_in(c, 0), *v = call_in(c, 1);
+    return fill(c, x->ndim, x->shape, v->dtype, v->data);
+}
+
+static bool nothing_pull(Pull *p) {
+    pull_disconnect(p, 0);
+    return true;
+}
+
+static const Op table[] = {
+    {.name = "full",
+     .doc = "A tensor of the given shape with one value everywhere. Its dtype is the "
+            "value's unless dtype is given.",
+     .in = "shape: ints, fill_value",
+     .props = "dtype: dtype? = None",
+     .type = full_type,
+     .perform = full_perform,
+     .flops = "0",
+     .pull = full_pull,
+     .push = full_push,
+     .disconnected = "shape",
+     .example =
+         "full((2, 2), 7) -> [[7, 7], [7, 7]]\nfull((3,), 0.5) -> [0.5, 0.5, 0.5]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "zeros",
+     .doc = "A tensor of zeros of the given shape; floatX unless dtype is given.",
+     .in = "shape: ints",
+     .props = "dtype: dtype? = None",
+     .expand = zeros_expand,
+     .disconnected = "shape",
+     .example =
+         "zeros((2, 2)) -> [[0.0, 0.0], [0.0, 0.0]]\nzeros(2, dtype=int32) -> [0, 0]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "ones",
+     .doc = "A tensor of ones of the given shape; floatX unless dtype is given.",
+     .in = "shape: ints",
+     .props = "dtype: dtype? = None",
+     .expand = ones_expand,
+     .disconnected = "shape",
+     .example = "ones(3) -> [1.0, 1.0, 1.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "zeros_like",
+     .doc = "Zeros of the shape of x, and of its dtype unless dtype is given.",
+     .in = "x",
+     .props = "dtype: dtype? = None",
+     .type = like_type,
+     .perform = zeros_like_perform,
+     .flops = "0",
+     .pull = nothing_pull,
+     .push = push_none,
+     .disconnected = "x",
+     .shape_only = true,
+     .example = "zeros_like([1.5, 2.5]) -> [0.0, 0.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "ones_like",
+     .doc = "Ones of the shape of x, and of its dtype unless dtype is given.",
+     .in = "x",
+     .props = "dtype: dtype? = None",
+     .type = like_type,
+     .perform = ones_like_perform,
+     .flops = "0",
+     .pull = nothing_pull,
+     .push = push_none,
+     .disconnected = "x",
+     .shape_only = true,
+     .example = "ones_like([1.5, 2.5]) -> [1.0, 1.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "full_like",
+     .doc =
+         "One value everywhere, in the shape of x and its dtype unless dtype is given.",
+     .in = "x, fill_value",
+     .props = "dtype: dtype? = None",
+     .type = full_like_type,
+     .perform = full_like_perform,
+     .flops = "0",
+     .pull = full_pull,
+     .push = full_push,
+     .disconnected = "x",
+     .example = "full_like([1, 2], 9) -> [9, 9]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_creation_full = {table, sizeof table / sizeof *table};

@@ -1,0 +1,346 @@
+/* An index applied to a tensor while running: slices and integers become a view; arrays
+ * and masks become one list of byte offsets, checked and wrapped once, so that
+ * gathering and scattering are plain loops over it. */
+#include "ops/index/index.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+/* An array that takes part in the gathering: of one axis of x. */
+typedef struct Array {
+    Tensor t; /* integers; for one dim of a mask: its positions, int64 [count] */
+    const Type *type;     /* NULL for a mask's positions */
+    int64_t size, stride; /* of x's axis */
+    int axis;
+} Array;
+
+typedef struct State {
+    Call *c;
+    const Tensor *x;
+    size_t first;
+    Items items;
+    bool arrays;
+    int axis, nbase, narray;
+    int64_t shape[ITEMS_MAX], stride[ITEMS_MAX];
+    char *data;
+    int front;
+    bool any, open, apart;
+    Array array[MAX_NDIM];
+    int64_t mask_count[MAX_NDIM]; /* true elements, by index input in order of masks */
+    int nmask;
+    bool none;          /* a 0-d mask was false */
+    int64_t *positions; /* scratch for the masks' positions */
+} State;
+
+static bool is_mask(const Tensor *t) {
+    return t->dtype == DT_BOOL;
+}
+
+static const Tensor *index_input(const State *s, int input) {
+    return call_in(s->c, s->first + (size_t)input);
+}
+
+static bool out_of_range(State *s, int64_t v, int axis, int64_t size) {
+    return call_fail(s->c, E_INDEX,
+                     "index %lld is out of range for axis %d of size %lld",
+                     (long long)v, axis, (long long)size);
+}
+
+static int64_t part_or(const State *s, int input, int64_t otherwise) {
+    return input < 0 ? otherwise : tensor_i64(index_input(s, input), 0);
+}
+
+static bool apply_slice(State *s, const Item *it) {
+    int64_t size = s->x->shape[s->axis], stride = s->x->stride[s->axis],
+            step = part_or(s, it->step, 1);
+    if (step == 0) return call_fail(s->c, E_INDEX, "the step of a slice can't be 0");
+    Slice sl = slice_of(size, it->start >= 0, part_or(s, it->start, 0), it->stop >= 0,
+                        part_or(s, it->stop, 0), step);
+    if (sl.length) s->data += sl.start * stride;
+    s->shape[s->nbase] = sl.length;
+    s->stride[s->nbase++] = sl.step * stride;
+    s->axis++;
+    s->open = false;
+    return true;
+}
+
+static void note_array(State *s) {
+    if (!s->any)
+        s->front = s->nbase;
+    else if (!s->open)
+        s->apart = true;
+    s->any = s->open = true;
+}
+
+static void add_array(State *s, const Tensor *t, const Type *type) {
+    s->array[s->narray++] = (Array){.t = *t,
+                                    .type = type,
+                                    .size = s->x->shape[s->axis],
+                                    .stride = s->x->stride[s->axis],
+                                    .axis = s->axis};
+    s->axis++;
+}
+
+/* The positions of a mask's true elements, one int64 vector a dim, appended to
+ * s->positions. */
+static bool apply_mask(State *s, const Tensor *m) {
+    for (int k = 0; k < m->ndim; k++)
+        if (m->shape[k] != s->x->shape[s->axis + k])
+            return call_fail(
+                s->c, E_INDEX,
+                "dim %d of the mask has size %lld, but axis %d has size %lld", k,
+                (long long)m->shape[k], s->axis + k,
+                (long long)s->x->shape[s->axis + k]);
+    note_array(s);
+    int64_t count = s->mask_count[s->nmask++], at[MAX_NDIM] = {0}, n = tensor_size(m),
+            found = 0;
+    if (m->ndim == 0) {
+        s->none |= count == 0;
+        return true;
+    }
+    const char *p = m->data;
+    for (int64_t i = 0; i < n; i++) {
+        if (*p) {
+            for (int k = 0; k < m->ndim; k++)
+                s->positions[k * count + found] = at[k];
+            found++;
+        }
+        for (int k = m->ndim - 1; k >= 0; k--) {
+            p += m->stride[k];
+            if (++at[k] < m->shape[k]) break;
+            p -= at[k] * m->stride[k];
+            at[k] = 0;
+        }
+    }
+    for (int k = 0; k < m->ndim; k++) {
+        Tensor t = {.dtype = DT_INT64,
+                    .ndim = 1,
+                    .data = s->positions,
+                    .shape = {count},
+                    .stride = {8}};
+        add_array(s, &t, NULL);
+        s->positions += count;
+    }
+    return true;
+}
+
+static bool apply_input(State *s, const Item *it) {
+    const Tensor *t = index_input(s, it->input);
+    size_t arg = s->first + (size_t)it->input;
+    if (is_mask(t)) return apply_mask(s, t);
+    if (s->arrays) {
+        note_array(s);
+        add_array(s, t, var_type(s->c->g, apply_in(s->c->g, s->c->id)[arg]));
+        return true;
+    }
+    int64_t v = tensor_i64(t, 0), size = s->x->shape[s->axis];
+    if (v < -size || v >= size || (t->dtype == DT_UINT64 && v < 0))
+        return out_of_range(s, v, s->axis, size);
+    s->data += (v < 0 ? v + size : v) * s->x->stride[s->axis++];
+    return true;
+}
+
+static void keep_axis(State *s) {
+    s->shape[s->nbase] = s->x->shape[s->axis];
+    s->stride[s->nbase++] = s->x->stride[s->axis++];
+}
+
+static bool apply_items(State *s, int spare) {
+    for (int i = 0; i < s->items.n; i++) {
+        const Item *it = &s->items.item[i];
+        switch (it->kind) {
+        case IX_NEW:
+            s->shape[s->nbase] = 1;
+            s->stride[s->nbase++] = 0;
+            s->open = false;
+            break;
+        case IX_ELLIPSIS:
+            for (int k = 0; k < spare; k++)
+                keep_axis(s);
+            s->open = false;
+            break;
+        case IX_SLICE:
+            if (!apply_slice(s, it)) return false;
+            break;
+        case IX_INPUT:
+            if (!apply_input(s, it)) return false;
+            break;
+        }
+    }
+    while (s->axis < s->x->ndim)
+        keep_axis(s);
+    return true;
+}
+
+/* ---- the arrays' common shape ---- */
+static bool stretches(const Array *a, int k) {
+    return a->type && a->type->dim[k] == 1;
+}
+
+/* A dim that the array's type says is 1 stretches; all others must agree. */
+static bool common_shape(State *s, Indexed *ix) {
+    bool set[MAX_NDIM] = {false};
+    ix->adv_ndim = s->nmask ? 1 : 0;
+    for (int i = 0; i < s->narray; i++)
+        if (s->array[i].t.ndim > ix->adv_ndim) ix->adv_ndim = s->array[i].t.ndim;
+    for (int k = 0; k < ix->adv_ndim; k++)
+        ix->adv_shape[k] = 1;
+    for (int i = 0; i < s->narray; i++) {
+        const Tensor *t = &s->array[i].t;
+        for (int k = 0; k < t->ndim; k++) {
+            int at = ix->adv_ndim - t->ndim + k;
+            if (stretches(&s->array[i], k)) continue;
+            if (set[at] && ix->adv_shape[at] != t->shape[k])
+                return call_fail(s->c, E_RUN_SHAPE,
+                                 "index arrays have different sizes: %lld and %lld",
+                                 (long long)ix->adv_shape[at], (long long)t->shape[k]);
+            set[at] = true;
+            ix->adv_shape[at] = t->shape[k];
+        }
+    }
+    if (s->none && !set[ix->adv_ndim - 1]) ix->adv_shape[ix->adv_ndim - 1] = 0;
+    ix->adv_count = 1;
+    for (int k = 0; k < ix->adv_ndim; k++)
+        if (!i64_mul(ix->adv_count, ix->adv_shape[k], &ix->adv_count))
+            return call_fail(s->c, E_LIMIT,
+                             "the index arrays have too many elements together");
+    return true;
+}
+
+/* Adds one array's share to every offset. The index is read by runs of the innermost
+ * dim. */
+static bool add_offsets(State *s, const Array *a, const Indexed *ix, int64_t *offset) {
+    Tensor want = {.dtype = a->t.dtype, .ndim = ix->adv_ndim, .data = a->t.data};
+    int lead = ix->adv_ndim - a->t.ndim;
+    for (int k = 0; k < ix->adv_ndim; k++) {
+        want.shape[k] = ix->adv_shape[k];
+        want.stride[k] =
+            k < lead || a->t.shape[k - lead] == 1 ? 0 : a->t.stride[k - lead];
+    }
+    Iter it;
+    const Tensor *op[1] = {&want};
+    int64_t block[256], done = 0;
+    for (iter_init(&it, ix->adv_ndim, ix->adv_shape, 1, op); !it.done; iter_next(&it))
+        for (int64_t i = 0; i < it.inner; i += 256) {
+            int64_t n = it.inner - i < 256 ? it.inner - i : 256, bad = 0;
+            element_cast(DT_INT64, block, a->t.dtype, it.ptr[0] + i * it.step[0],
+                         (size_t)n, 8, it.step[0]);
+            for (int64_t k = 0; k < n; k++) {
+                int64_t v = block[k];
+                bad |= v < -a->size || v >= a->size;
+                v += v < 0 ? a->size : 0;
+                offset[done + k] += (int64_t)((uint64_t)v * (uint64_t)a->stride);
+            }
+            for (int64_t k = 0; bad && k < n; k++)
+                if (block[k] < -a->size || block[k] >= a->size)
+                    return out_of_range(s, block[k], a->axis, a->size);
+            done += n;
+        }
+    return true;
+}
+
+static bool make_offsets(State *s, Indexed *ix, int64_t *offset) {
+    memset(offset, 0, (size_t)ix->adv_count * 8);
+    for (int i = 0; i < s->narray && ix->adv_count; i++)
+        if (!add_offsets(s, &s->array[i], ix, offset)) return false;
+    ix->offset = offset;
+    return true;
+}
+
+/* ---- sizes before anything is done: so that scratch is asked for once ---- */
+static int64_t mask_true(const Tensor *m) {
+    int64_t n = 0;
+    Iter it;
+    const Tensor *op[1] = {m};
+    for (iter_init(&it, m->ndim, m->shape, 1, op); !it.done; iter_next(&it))
+        for (int64_t i = 0; i < it.inner; i++)
+            n += it.ptr[0][i * it.step[0]] != 0;
+    return n;
+}
+
+typedef struct Sizes {
+    int used;
+    bool ellipsis;
+    int64_t positions;
+} Sizes;
+
+static Sizes measure(State *s) {
+    Sizes z = {0};
+    int masks = 0;
+    for (int i = 0; i < s->items.n; i++) {
+        const Item *it = &s->items.item[i];
+        z.ellipsis |= it->kind == IX_ELLIPSIS;
+        z.used += it->kind == IX_SLICE;
+        if (it->kind != IX_INPUT) continue;
+        const Tensor *t = index_input(s, it->input);
+        z.used += is_mask(t) ? t->ndim : 1;
+        s->arrays |= is_mask(t) || t->ndim > 0;
+        if (!is_mask(t) || masks == MAX_NDIM) continue;
+        s->mask_count[masks] = mask_true(t);
+        z.positions += s->mask_count[masks++] * t->ndim;
+    }
+    return z;
+}
+
+/* An upper bound of the arrays' common count: each dim is some array's. */
+static int64_t count_bound(const State *s) {
+    int64_t dim[MAX_NDIM], n = 1;
+    int masks = 0;
+    for (int k = 0; k < MAX_NDIM; k++)
+        dim[k] = 1;
+    for (int i = 0; i < s->items.n; i++) {
+        if (s->items.item[i].kind != IX_INPUT) continue;
+        const Tensor *t = index_input(s, s->items.item[i].input);
+        if (is_mask(t)) {
+            int64_t count = masks < MAX_NDIM ? s->mask_count[masks++] : 0;
+            if (count > dim[0]) dim[0] = count;
+            continue;
+        }
+        for (int k = 0; k < t->ndim; k++)
+            if (t->shape[t->ndim - 1 - k] > dim[k]) dim[k] = t->shape[t->ndim - 1 - k];
+    }
+    for (int k = 0; k < MAX_NDIM; k++)
+        if (!i64_mul(n, dim[k], &n)) return INT64_MAX / 64;
+    return n;
+}
+
+bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, size_t extra,
+                 void **mem) {
+    State s = {.c = c, .x = x, .first = first, .data = x->data};
+    if (!index_parse(sym_text(c->s, op_prop(c->s, c->op, c->props, "index")->sym),
+                     &s.items))
+        bug("an index that is none was typed");
+    Sizes z = measure(&s);
+    size_t offsets = s.arrays ? (size_t)count_bound(&s) : 0, bytes = 0;
+    extra = (extra + 63) / 64 * 64;
+    if (!size_add(offsets, (size_t)z.positions, &bytes) ||
+        !size_mul(bytes, 8, &bytes) || !size_add(bytes, extra, &bytes))
+        return call_fail(c, E_LIMIT,
+                         "the index arrays have too many elements together");
+    char *scratch = bytes ? call_scratch(c, bytes) : NULL;
+    if (bytes && !scratch) return false;
+    if (mem) *mem = scratch;
+    int64_t *offset = (int64_t *)(void *)(scratch + extra);
+    s.positions = offset + offsets;
+    if (!apply_items(&s, z.ellipsis ? x->ndim - z.used : 0)) return false;
+    *ix = (Indexed){
+        .base = *x, .advanced = s.any, .front = s.apart ? 0 : s.front, .adv_count = 1};
+    ix->base.ndim = s.nbase;
+    ix->base.data = s.data;
+    for (int k = 0; k < s.nbase && k < MAX_NDIM; k++) {
+        ix->base.shape[k] = s.shape[k];
+        ix->base.stride[k] = s.stride[k];
+    }
+    return !s.any || (common_shape(&s, ix) && make_offsets(&s, ix, offset));
+}
+
+int index_result(const Indexed *ix, int64_t shape[MAX_NDIM]) {
+    int n = 0;
+    for (int k = 0; k < ix->front; k++)
+        shape[n++] = ix->base.shape[k];
+    for (int k = 0; k < ix->adv_ndim; k++)
+        shape[n++] = ix->adv_shape[k];
+    for (int k = ix->front; k < ix->base.ndim; k++)
+        shape[n++] = ix->base.shape[k];
+    return n;
+}

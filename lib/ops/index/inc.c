@@ -1,0 +1,247 @@
+/* set_subtensor and inc_subtensor: x with what an index picks replaced by y, or y added
+ * to it. With arrays each pick counts: sums accumulate, of several values set the last
+ * stays. */
+#include "ops/index/index.h"
+#include "ops/index/loops.h"
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+static bool inc_type(Infer *in) {
+    const Type *x = in->type[0], *y = in->type[1];
+    Dim dim[MAX_NDIM];
+    int n;
+    if (!want_rank(in, 0, 0, -1) || !want_rank(in, 1, 0, -1)) return false;
+    if (!index_infer(in, x, 2, &n, dim)) return false;
+    if (dtype_kind(y->dtype) > dtype_kind(x->dtype))
+        return infer_fail(in, E_DTYPE, 1,
+                          "%s can't be stored in a tensor of %s: cast it",
+                          dtype_name(y->dtype), dtype_name(x->dtype));
+    if (y->ndim > n)
+        return infer_fail(in, E_SHAPE, 1, "y has %d dims, what is indexed only %d",
+                          y->ndim, n);
+    for (int k = 0; k < y->ndim; k++) {
+        Dim to = dim[n - y->ndim + k];
+        if (y->dim[k] != 1 && !dim_may_equal(y->dim[k], to))
+            return infer_fail(in, E_SHAPE, 1,
+                              "dim %d of y has size %lld, what is indexed %lld", k,
+                              (long long)y->dim[k], (long long)to);
+    }
+    return out_tensor(in, 0, x->dtype, x->ndim, x->dim);
+}
+
+/* y's strides over the result's dims. */
+static bool spread_y(Call *c, const Tensor *y, int n, const int64_t *shape,
+                     int64_t *stride) {
+    const Type *t = var_type(c->g, apply_in(c->g, c->id)[1]);
+    int lead = n - y->ndim;
+    for (int k = 0; k < n; k++) {
+        stride[k] = k < lead || (t->dim[k - lead] == 1) ? 0 : y->stride[k - lead];
+        if (k < lead || t->dim[k - lead] == 1 || y->shape[k - lead] == shape[k])
+            continue;
+        return call_fail(c, E_RUN_SHAPE,
+                         "dim %d of y has size %lld, what is indexed %lld (a 1 "
+                         "stretches only when the type says 1)",
+                         k - lead, (long long)y->shape[k - lead], (long long)shape[k]);
+    }
+    return true;
+}
+
+typedef struct Job {
+    const Indexed *ix;
+    RowFn *row;
+    ScatterFn *scatter;
+    const int64_t *ys; /* y's strides: front dims, the arrays' dims, the rest */
+} Job;
+
+/* Rows over dims [first, ndim) of base: all but the last are counted through. */
+static void each_row(const Job *j, int first, char *x, const char *y,
+                     const int64_t *ys) {
+    const Tensor *t = &j->ix->base;
+    int last = t->ndim - 1;
+    int64_t at[MAX_NDIM] = {0};
+    if (first > last) {
+        j->row(1, x, 0, y, 0);
+        return;
+    }
+    for (;;) {
+        j->row(t->shape[last], x, t->stride[last], y, ys[last - first]);
+        int k = last - 1;
+        for (; k >= first; k--) {
+            x += t->stride[k];
+            y += ys[k - first];
+            if (++at[k] < t->shape[k]) break;
+            x -= at[k] * t->stride[k];
+            y -= at[k] * ys[k - first];
+            at[k] = 0;
+        }
+        if (k < first) return;
+    }
+}
+
+/* All offsets under one position of the front dims. */
+static void each_offset(const Job *j, char *x, const char *y) {
+    const Indexed *ix = j->ix;
+    const int64_t *ys = j->ys + ix->front, *rest = ys + ix->adv_ndim;
+    int last = ix->adv_ndim - 1;
+    bool single = ix->front == ix->base.ndim;
+    int64_t n = last < 0 ? 1 : ix->adv_shape[last], step = last < 0 ? 0 : ys[last],
+            at[MAX_NDIM] = {0};
+    for (int64_t i = 0; i < ix->adv_count; i += n) {
+        if (single)
+            j->scatter(n, x, ix->offset + i, y, step);
+        else
+            for (int64_t k = 0; k < n; k++)
+                each_row(j, ix->front, x + ix->offset[i + k], y + k * step, rest);
+        for (int k = last - 1; k >= 0; k--) {
+            y += ys[k];
+            if (++at[k] < ix->adv_shape[k]) break;
+            y -= at[k] * ys[k];
+            at[k] = 0;
+        }
+    }
+}
+
+static void scatter(const Job *j, const char *y) {
+    const Tensor *t = &j->ix->base;
+    if (!j->ix->advanced) {
+        each_row(j, 0, t->data, y, j->ys);
+        return;
+    }
+    int64_t fronts = move_count(j->ix->front, t->shape);
+    for (int64_t f = 0; f < fronts; f++) {
+        int64_t rest = f;
+        char *x = t->data;
+        const char *from = y;
+        for (int k = j->ix->front - 1; k >= 0; k--) {
+            x += rest % t->shape[k] * t->stride[k];
+            from += rest % t->shape[k] * j->ys[k];
+            rest /= t->shape[k];
+        }
+        each_offset(j, x, from);
+    }
+}
+
+/* The output as a copy of x, or x's own storage when it may be overwritten. */
+static Tensor *copy_of_x(Call *c, const Tensor *x) {
+    Tensor *out = call_out(c, 0, x->ndim, x->shape);
+    if (out && out->data != x->data && tensor_size(x))
+        move_tensor(move_pool(c), out, x);
+    return out;
+}
+
+static bool inc_perform(Call *c, bool set) {
+    Tensor x = *call_in(c, 0), y = *call_in(c, 1);
+    Tensor *out = copy_of_x(c, &x);
+    if (!out) return false;
+    Indexed ix;
+    void *mem = NULL;
+    size_t item = dtype_size(x.dtype);
+    size_t extra = y.dtype == x.dtype ? 0 : (size_t)tensor_size(&y) * item;
+    if (!index_apply(c, out, 2, &ix, extra, &mem)) return false;
+    if (extra) {
+        Tensor cast = y;
+        cast.dtype = x.dtype;
+        cast.data = mem;
+        move_strides(item, y.ndim, y.shape, cast.stride);
+        tensor_assign(&cast, &y);
+        y = cast;
+    }
+    int64_t shape[MAX_NDIM], ys[MAX_NDIM];
+    int n = index_result(&ix, shape);
+    if (!spread_y(c, &y, n, shape, ys)) return false;
+    if (move_count(n, shape) == 0) return true;
+    Job j = {.ix = &ix, .ys = ys};
+    j.row = set ? row_set(item) : row_add(x.dtype);
+    j.scatter = set ? scatter_set(item) : scatter_add(x.dtype);
+    scatter(&j, y.data);
+    return true;
+}
+
+static bool set_perform(Call *c) {
+    return inc_perform(c, true);
+}
+
+static bool add_perform(Call *c) {
+    return inc_perform(c, false);
+}
+
+/* The index inputs behind n leading ones. */
+static Var reindexed(Pull *p, const char *op, size_t n, const Var *lead) {
+    size_t nin = n + p->nin - 2;
+    Var *in = mem_alloc(p->b->s, nin * sizeof *in);
+    memcpy(in, lead, n * sizeof *in);
+    memcpy(in + n, p->in + 2, (p->nin - 2) * sizeof *in);
+    PropArg arg = {"index", *op_prop(p->b->s, p->op, p->props, "index")};
+    Var r = apply_named(p->b, op, nin, in, 1, &arg);
+    mem_free(in);
+    return r;
+}
+
+static bool pull_y(Pull *p) {
+    p->grad[1] = GRAD_DISCONNECTED;
+    if (!p->wanted[1]) return true;
+    Var g = reindexed(p, "subtensor", 1, p->cotangent);
+    return g != VAR_NONE && (p->grad[1] = sum_to_shape(p->b, g, p->in[1])) != VAR_NONE;
+}
+
+static bool inc_pull(Pull *p) {
+    pull_disconnect(p, 2);
+    if (pull_discrete(p)) return true;
+    p->grad[0] = p->cotangent[0];
+    return pull_y(p);
+}
+
+static bool set_pull(Pull *p) {
+    pull_disconnect(p, 2);
+    if (pull_discrete(p)) return true;
+    Var lead[2] = {p->cotangent[0],
+                   const_number(p->b, var_type(p->b->g, p->cotangent[0])->dtype, 0)};
+    p->grad[0] = GRAD_DISCONNECTED;
+    if (p->wanted[0] &&
+        (p->grad[0] = reindexed(p, "set_subtensor", 2, lead)) == VAR_NONE)
+        return false;
+    return pull_y(p);
+}
+
+/* Linear in x and y together. */
+static bool inc_push(Push *p) {
+    return push_linear(p, 2);
+}
+
+static const Op table[] = {
+    {.name = "set_subtensor",
+     .doc = "x with x[index] replaced by y, which is broadcast (written "
+            "set_subtensor(x[index], y)); of several values for one "
+            "place the last stays.",
+     .in = "x, y, *index",
+     .props = "index: str",
+     .type = inc_type,
+     .perform = set_perform,
+     .flops = "0",
+     .pull = set_pull,
+     .push = inc_push,
+     .disconnected = "index",
+     .reuse = 1,
+     .example = "set_subtensor([1, 2, 3][1:], 0) -> [1, 0, 0]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "inc_subtensor",
+     .doc = "x with y added to x[index], which is broadcast (written "
+            "inc_subtensor(x[index], y)); a place that is indexed several "
+            "times receives the sum.",
+     .in = "x, y, *index",
+     .props = "index: str",
+     .type = inc_type,
+     .perform = add_perform,
+     .flops = "y.size",
+     .pull = inc_pull,
+     .push = inc_push,
+     .disconnected = "index",
+     .reuse = 1,
+     .example = "inc_subtensor([1, 2, 3][[0, 0, 2]], 10) -> [21, 2, 13]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_index_inc = {table, sizeof table / sizeof *table};

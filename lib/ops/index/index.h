@@ -1,0 +1,53 @@
+/* Indexing: the prop `index` is the text between the brackets with `$` for each index
+ * input, "$:$, None, ::$, $". */
+#ifndef OPS_INDEX_INDEX_H
+#define OPS_INDEX_INDEX_H
+
+#include "op/build.h"
+#include "op/infer.h"
+
+typedef enum ItemKind { IX_SLICE, IX_NEW, IX_ELLIPSIS, IX_INPUT } ItemKind;
+typedef struct Item {
+    ItemKind kind;
+    int start, stop, step; /* slice: number of the index input, or -1 */
+    int input;             /* IX_INPUT */
+} Item;
+enum { ITEMS_MAX = 2 * MAX_NDIM };
+typedef struct Items {
+    int n, inputs;
+    Item item[ITEMS_MAX];
+} Items;
+/* False when the text is not an index. */
+bool index_parse(const char *text, Items *out);
+
+/* NumPy's clipping: first element and number of elements of start:stop:step in a dim of
+ * `size`. step is not 0. */
+typedef struct Slice {
+    int64_t start, step, length;
+} Slice;
+Slice slice_of(int64_t size, bool has_start, int64_t start, bool has_stop, int64_t stop,
+               int64_t step);
+
+/* An index applied to a tensor: a view `base` of what slices, None and (without arrays)
+ * integers leave, and the dims that are gathered by arrays. Result dims: base's [0,
+ * front), then the arrays' common shape, then base's [front, ndim). */
+typedef struct Indexed {
+    Tensor base;   /* gathered dims are not in it */
+    bool advanced; /* arrays or masks take part */
+    int front;
+    int adv_ndim;
+    int64_t adv_shape[MAX_NDIM];
+    int64_t adv_count;
+    const int64_t
+        *offset; /* bytes from base.data, adv_count of them; in the Call's scratch */
+} Indexed;
+/* Index inputs begin at input `first`. `extra` bytes of scratch are left for the caller
+ * at *mem (may be 0 and NULL). The first axis out of range is diagnosed. */
+bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, size_t extra,
+                 void **mem);
+int index_result(const Indexed *ix, int64_t shape[MAX_NDIM]);
+
+/* The typing rule: the type of x indexed by the inputs from `first` on. */
+bool index_infer(Infer *in, const Type *x, size_t first, int *ndim, Dim dim[MAX_NDIM]);
+
+#endif

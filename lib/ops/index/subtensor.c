@@ -1,0 +1,244 @@
+/* x[index]. With slices, None and integers only, a view; with arrays or masks, a
+ * gathered copy. */
+#include "ops/index/index.h"
+#include "ops/index/loops.h"
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+enum { CHUNK = 1 << 18 };
+
+static bool subtensor_type(Infer *in) {
+    Dim dim[MAX_NDIM];
+    int n;
+    return index_infer(in, in->type[0], 1, &n, dim) &&
+           out_tensor(in, 0, in->type[0]->dtype, n, dim);
+}
+
+/* Result rows are (position before the arrays' dims, number of the offset); a row is
+ * what stands behind them. */
+typedef struct Job {
+    const Indexed *ix;
+    char *out;
+    size_t item, row_bytes;
+    int64_t rows, per_chunk;
+    bool whole;       /* a row's elements are contiguous in x */
+    GatherFn *gather; /* rows of one small piece */
+} Job;
+
+static int64_t front_offset(const Indexed *ix, int64_t at) {
+    int64_t bytes = 0;
+    for (int k = ix->front - 1; k >= 0; k--) {
+        bytes += at % ix->base.shape[k] * ix->base.stride[k];
+        at /= ix->base.shape[k];
+    }
+    return bytes;
+}
+
+static void copy_row(const Job *j, char *out, const char *x) {
+    const Indexed *ix = j->ix;
+    int n = ix->base.ndim - ix->front;
+    int64_t to[MAX_NDIM];
+    if (j->whole) {
+        memcpy(out, x, j->row_bytes);
+        return;
+    }
+    move_strides(j->item, n, ix->base.shape + ix->front, to);
+    move_strided(NULL, j->item, n, ix->base.shape + ix->front, out, to, x,
+                 ix->base.stride + ix->front);
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    (void)worker;
+    const Job *j = ctx;
+    int64_t row = (int64_t)chunk * j->per_chunk, count = j->ix->adv_count;
+    int64_t end = row + j->per_chunk < j->rows ? row + j->per_chunk : j->rows;
+    while (row < end) {
+        int64_t first = row % count,
+                n = count - first < end - row ? count - first : end - row;
+        const char *x =
+            (const char *)j->ix->base.data + front_offset(j->ix, row / count);
+        char *out = j->out + row * (int64_t)j->row_bytes;
+        const int64_t *offset = j->ix->offset + first;
+        if (j->gather)
+            j->gather(n, out, x, offset);
+        else
+            for (int64_t i = 0; i < n; i++)
+                copy_row(j, out + i * (int64_t)j->row_bytes, x + offset[i]);
+        row += n;
+    }
+}
+
+static bool gather(Call *c, const Indexed *ix) {
+    int64_t shape[MAX_NDIM];
+    int n = index_result(ix, shape);
+    Tensor *out = call_out(c, 0, n, shape);
+    if (!out) return false;
+    if (tensor_size(out) == 0) return true;
+    Job j = {.ix = ix, .out = out->data, .item = dtype_size(ix->base.dtype)};
+    Tensor row = {.dtype = ix->base.dtype, .ndim = ix->base.ndim - ix->front};
+    for (int k = 0; k < row.ndim; k++) {
+        row.shape[k] = ix->base.shape[ix->front + k];
+        row.stride[k] = ix->base.stride[ix->front + k];
+    }
+    j.row_bytes = tensor_bytes(&row);
+    j.whole = tensor_is_contiguous(&row);
+    bool piece = j.row_bytes <= 16 && (j.row_bytes & (j.row_bytes - 1)) == 0;
+    j.gather = j.whole && piece ? gather_fn(j.row_bytes) : NULL;
+    j.rows = move_count(ix->front, ix->base.shape) * ix->adv_count;
+    j.per_chunk = CHUNK / (int64_t)j.row_bytes + 1;
+    int64_t chunks = (j.rows + j.per_chunk - 1) / j.per_chunk;
+    if (move_pool(c) && chunks > 3) {
+        pool_run(move_pool(c), (size_t)chunks, run_chunk, &j);
+    } else {
+        j.per_chunk = j.rows;
+        run_chunk(&j, 0, 0);
+    }
+    return true;
+}
+
+static bool subtensor_perform(Call *c) {
+    Tensor x = *call_in(c, 0);
+    Indexed ix;
+    if (!index_apply(c, &x, 1, &ix, 0, NULL)) return false;
+    if (ix.advanced) return gather(c, &ix);
+    Tensor *v = call_view(c, 0, call_in(c, 0));
+    if (!v) return false;
+    v->dtype = x.dtype;
+    v->ndim = ix.base.ndim;
+    v->data = ix.base.data;
+    memcpy(v->shape, ix.base.shape, sizeof v->shape);
+    memcpy(v->stride, ix.base.stride, sizeof v->stride);
+    return true;
+}
+
+/* An index array or a mask makes a copy. */
+static int subtensor_views(const Graph *g, ApplyId a, size_t out) {
+    (void)out;
+    for (size_t i = 1; i < g->apply[a].nin; i++) {
+        const Type *t = var_type(g, apply_in(g, a)[i]);
+        if (t->kind == TYPE_TENSOR && (t->ndim > 0 || t->dtype == DT_BOOL)) return -1;
+    }
+    return 0;
+}
+
+/* What is read several times gathers several gradients. */
+static bool subtensor_pull(Pull *p) {
+    pull_disconnect(p, 1);
+    if (pull_discrete(p) || !p->wanted[0]) return true;
+    Builder *b = p->b;
+    size_t n = p->nin + 1;
+    Var *in = mem_alloc(b->s, n * sizeof *in);
+    in[0] = zeros_like(b, p->in[0], var_type(b->g, p->cotangent[0])->dtype);
+    in[1] = p->cotangent[0];
+    memcpy(in + 2, p->in + 1, (p->nin - 1) * sizeof *in);
+    PropArg arg = {"index", *op_prop(b->s, p->op, p->props, "index")};
+    p->grad[0] = apply_named(b, "inc_subtensor", n, in, 1, &arg);
+    mem_free(in);
+    return p->grad[0] != VAR_NONE;
+}
+
+/* ---- take ---- */
+static bool take_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                        const Var *in, Var *out) {
+    (void)nin;
+    const Prop *axis = op_prop(b->s, op, p, "axis");
+    Var x = in[0];
+    int ndim = var_type(b->g, x)->ndim, k = 0;
+    if (axis->kind == P_NONE) {
+        x = call1(b, "ravel", x);
+        if (x == VAR_NONE) return false;
+    } else if (axis->i < -ndim || axis->i >= ndim) {
+        return fail(b->s, b->from.at, E_ARG,
+                    "take: axis %lld is out of range for a tensor of %d dims",
+                    (long long)axis->i, ndim);
+    } else {
+        k = axis_index(axis->i, ndim);
+    }
+    Str text = STR(b->s);
+    for (int i = 0; i < k; i++)
+        str_puts(&text, ":, ");
+    str_puts(&text, "$");
+    PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
+    str_free(&text);
+    Var args[2] = {x, in[1]};
+    return (*out = apply_named(b, "subtensor", 2, args, 1, &arg)) != VAR_NONE;
+}
+
+/* Dims other than the axis are indexed by their own positions. */
+static bool along_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                         const Var *in, Var *out) {
+    (void)nin;
+    const Type *x = var_type(b->g, in[0]), *t = var_type(b->g, in[1]);
+    int64_t axis = prop_int(b->s, op, p, "axis");
+    if (t->ndim != x->ndim || axis < -x->ndim || axis >= x->ndim)
+        return fail(b->s, b->from.at, E_SHAPE,
+                    "take_along_axis: x has %d dims, indices %d; axis is %lld. The "
+                    "ranks must be equal",
+                    x->ndim, t->ndim, (long long)axis);
+    int at = axis_index(axis, x->ndim);
+    Var args[MAX_NDIM + 1] = {in[0]};
+    Str text = STR(b->s);
+    for (int k = 0; k < x->ndim; k++) {
+        str_puts(&text, k ? ", $" : "$");
+        args[k + 1] = in[1];
+        if (k == at) continue;
+        int64_t ones[MAX_NDIM];
+        size_t n = 0;
+        for (int d = 0; d < x->ndim; d++)
+            if (d != k) ones[n++] = d;
+        Var len = shape_of(b, in[1], k),
+            row =
+                len == VAR_NONE ? VAR_NONE : apply_named(b, "arange", 1, &len, 0, NULL);
+        PropArg arg = {"axis", PROP_INTS(ones, n)};
+        args[k + 1] = n ? apply_named(b, "expand_dims", 1, &row, 1, &arg) : row;
+    }
+    PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
+    str_free(&text);
+    return (*out = apply_named(b, "subtensor", (size_t)x->ndim + 1, args, 1, &arg)) !=
+           VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "subtensor",
+     .doc = "x[index]: integers, slices, None, ..., integer arrays and boolean masks, "
+            "as NumPy's. A view when no array or "
+            "mask takes part. The prop index is the text between the brackets with $ "
+            "for each index input.",
+     .in = "x, *index",
+     .props = "index: str",
+     .type = subtensor_type,
+     .perform = subtensor_perform,
+     .flops = "0",
+     .pull = subtensor_pull,
+     .push = push_linear_first,
+     .disconnected = "index",
+     .views = subtensor_views,
+     .example =
+         "[1, 2, 3, 4][1:3] -> [2, 3]\n[[1, 2], [3, 4]][:, [1, 0]] -> [[2, 1], [4, 3]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "take",
+     .doc = "Elements of x at the given positions along axis (None: of x flattened).",
+     .in = "x, indices",
+     .props = "axis: axis? = None",
+     .expand = take_expand,
+     .disconnected = "indices",
+     .example = "take([10, 20, 30], [2, 0]) -> [30, 10]\ntake([[1, 2], [3, 4]], [1], "
+                "axis=1) -> [[2], [4]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "take_along_axis",
+     .doc = "r[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each place, "
+            "as argsort gives.",
+     .in = "x, indices",
+     .props = "axis: int",
+     .expand = along_expand,
+     .disconnected = "indices",
+     .example = "take_along_axis([[10, 20], [30, 40]], [[1, 0], [0, 0]], axis=1) -> "
+                "[[20, 10], [30, 30]]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_index_subtensor = {table, sizeof table / sizeof *table};

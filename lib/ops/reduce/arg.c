@@ -1,0 +1,258 @@
+/* argmax, argmin: the position of the first extreme; the first nan counts as the
+ * extreme. Along the innermost dim a block is searched only when its extreme (found by
+ * the vector loops of max) beats what was seen before; along another dim whole rows are
+ * compared. */
+#include "ops/reduce/reduce.h"
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+enum { BLOCK = 2048, STRIP = 1024, CHUNK = 1 << 16 };
+
+static bool arg_type(Infer *in) {
+    const Type *x = in->type[0];
+    const Prop *axis = in_prop(in, "axis");
+    bool keep = in_prop(in, "keepdims")->i, all = axis->kind == P_NONE;
+    int at = -1, n = 0;
+    if (!all && !infer_axis(in, axis->i, x->ndim, &at)) return false;
+    Dim dim[MAX_NDIM];
+    for (int k = 0; k < x->ndim; k++) {
+        bool gone = all || k == at;
+        if (gone && x->dim[k] == 0)
+            return infer_fail(in, E_SHAPE, 0, "dim %d is empty: nothing has no %s", k,
+                              in->op->name);
+        if (!gone)
+            dim[n++] = x->dim[k];
+        else if (keep)
+            dim[n++] = 1;
+    }
+    return out_tensor(in, 0, DT_INT64, n, dim);
+}
+
+typedef struct Job {
+    const FoldTable *table;
+    const FoldLoops *loops;
+    bool less;
+    DType dtype; /* as compared: float32 for float16 */
+    bool half;
+    size_t item, size; /* in memory, as compared */
+    const char *x;
+    int64_t *out;
+    Tensor kept; /* shape and strides of the other dims, row-major; its innermost one is
+                    apart when by rows */
+    int64_t n, step, wide, wide_step, strips;
+    bool by_rows;
+    char *work;
+    size_t work_size;
+    int64_t tasks, per_chunk;
+} Job;
+
+/* The first place where p equals *v, or where p is nan when *v is. */
+#define FIRST(NAME, T, SAME)                                                           \
+    static size_t NAME(const void *p, const void *v, size_t n) {                       \
+        const T *x = p;                                                                \
+        T m;                                                                           \
+        memcpy(&m, v, sizeof m);                                                       \
+        size_t i = 0;                                                                  \
+        while (i + 1 < n && !SAME(x[i], m))                                            \
+            i++;                                                                       \
+        return i;                                                                      \
+    }
+#define EQUAL(a, b)   ((a) == (b))
+#define EQUAL_F(a, b) ((a) == (b) || ((a) != (a) && (b) != (b)))
+FIRST(first_8, uint8_t, EQUAL)
+FIRST(first_16, uint16_t, EQUAL)
+FIRST(first_32, uint32_t, EQUAL)
+FIRST(first_64, uint64_t, EQUAL)
+FIRST(first_f32, float, EQUAL_F)
+FIRST(first_f64, double, EQUAL_F)
+
+static size_t find_first(const Job *j, const char *p, const char *v, size_t n) {
+    if (j->dtype == DT_FLOAT32) return first_f32(p, v, n);
+    if (j->dtype == DT_FLOAT64) return first_f64(p, v, n);
+    return j->size == 1   ? first_8(p, v, n)
+           : j->size == 2 ? first_16(p, v, n)
+           : j->size == 4 ? first_32(p, v, n)
+                          : first_64(p, v, n);
+}
+
+static const char *load(const Job *j, char *buffer, const char *x, int64_t n,
+                        int64_t step) {
+    if (j->half) {
+        j->table->half(x, step, (size_t)n, (float *)(void *)buffer);
+        return buffer;
+    }
+    if (step == (int64_t)j->item) return x;
+    int64_t to = (int64_t)j->item;
+    move_strided(NULL, j->item, 1, &n, buffer, &to, x, &step);
+    return buffer;
+}
+
+static int64_t arg_of_run(const Job *j, char *work, const char *x) {
+    _Alignas(16) char best[16], value[16];
+    int64_t at = 0;
+    for (int64_t i = 0; i < j->n; i += BLOCK) {
+        int64_t n = j->n - i < BLOCK ? j->n - i : BLOCK;
+        const char *p = load(j, work, x + i * j->step, n, j->step);
+        j->loops->runs(p, 0, 1, (size_t)n, value);
+        int64_t beats = i == 0;
+        if (i) j->table->arg[j->less][j->dtype](value, 1, best, &beats, 1);
+        if (!beats) continue;
+        memcpy(best, value, j->size);
+        at = i + (int64_t)find_first(j, p, value, (size_t)n);
+    }
+    return at;
+}
+
+static void arg_of_rows(const Job *j, char *work, const char *x, int64_t width,
+                        int64_t *out) {
+    char *best = work + STRIP * 8;
+    for (int64_t r = 0; r < j->n; r++) {
+        const char *row = load(j, work, x + r * j->step, width, j->wide_step);
+        if (r == 0) {
+            memcpy(best, row, (size_t)width * j->size);
+            memset(out, 0, (size_t)width * 8);
+        } else {
+            j->table->arg[j->less][j->dtype](row, (size_t)width, best, out, r);
+        }
+    }
+}
+
+static int64_t offset(const Tensor *t, int64_t at) {
+    int64_t bytes = 0;
+    for (int k = t->ndim - 1; k >= 0; k--) {
+        bytes += at % t->shape[k] * t->stride[k];
+        at /= t->shape[k];
+    }
+    return bytes;
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Job *j = ctx;
+    char *work = j->work + worker * j->work_size;
+    int64_t t = (int64_t)chunk * j->per_chunk,
+            end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
+    for (; t < end; t++) {
+        const char *x = j->x + offset(&j->kept, t / j->strips);
+        int64_t first = t % j->strips * STRIP;
+        int64_t width = j->wide - first < STRIP ? j->wide - first : STRIP;
+        if (j->by_rows)
+            arg_of_rows(j, work, x + first * j->wide_step, width,
+                        j->out + t / j->strips * j->wide + first);
+        else
+            j->out[t] = arg_of_run(j, work, x);
+    }
+}
+
+/* Splits x's dims; `axis` < 0: x is contiguous and taken as one dim. */
+static void plan(Job *j, const Tensor *x, int axis) {
+    j->x = x->data;
+    j->n = axis < 0 ? tensor_size(x) : x->shape[axis];
+    j->step = axis < 0 ? (int64_t)j->item : x->stride[axis];
+    j->kept.ndim = 0;
+    for (int k = 0; k < x->ndim && axis >= 0; k++) {
+        if (k == axis) continue;
+        j->kept.shape[j->kept.ndim] = x->shape[k];
+        j->kept.stride[j->kept.ndim++] = x->stride[k];
+    }
+    int last = j->kept.ndim - 1;
+    j->wide = j->strips = 1;
+    int64_t near = last >= 0 ? j->kept.stride[last] : 0;
+    j->by_rows = last >= 0 && j->n > 1 &&
+                 (near < 0 ? -near : near) < (j->step < 0 ? -j->step : j->step);
+    if (j->by_rows) {
+        j->kept.ndim = last;
+        j->wide = j->kept.shape[last];
+        j->wide_step = near;
+        j->strips = (j->wide + STRIP - 1) / STRIP;
+    }
+    j->tasks = move_count(j->kept.ndim, j->kept.shape) * j->strips;
+    int64_t each = j->n * (j->by_rows ? STRIP : 1);
+    j->per_chunk = each < CHUNK ? CHUNK / each : 1;
+}
+
+/* The part of scratch that a flattened strided x is copied to comes first. */
+static bool run(Call *c, Job *j, Tensor x, int axis) {
+    Pool *pool = move_pool(c);
+    size_t copy =
+        axis < 0 && !tensor_is_contiguous(&x) ? (tensor_bytes(&x) + 63) / 64 * 64 : 0;
+    size_t workers = pool ? pool_threads(pool) : 1;
+    j->work_size = STRIP * 8 * 2 + BLOCK * 8;
+    char *mem = call_scratch(c, copy + workers * j->work_size);
+    if (!mem) return false;
+    if (axis < 0) x = move_contiguous(pool, &x, mem);
+    j->work = mem + copy;
+    plan(j, &x, axis);
+    int64_t chunks = (j->tasks + j->per_chunk - 1) / j->per_chunk;
+    if (pool && chunks > 1) {
+        pool_run(pool, (size_t)chunks, run_chunk, j);
+    } else {
+        j->per_chunk = j->tasks;
+        run_chunk(j, 0, 0);
+    }
+    return true;
+}
+
+static bool arg_perform(Call *c, bool less) {
+    Tensor x = *call_in(c, 0);
+    const Prop *prop = op_prop(c->s, c->op, c->props, "axis");
+    bool keep = prop_bool(c->s, c->op, c->props, "keepdims"),
+         all = prop->kind == P_NONE;
+    int axis = all ? -1 : axis_index(prop->i, x.ndim), n = 0;
+    int64_t shape[MAX_NDIM];
+    for (int k = 0; k < x.ndim; k++) {
+        bool gone = all || k == axis;
+        if (gone && x.shape[k] == 0)
+            return call_fail(c, E_RUN_SHAPE, "dim %d is empty: nothing has no %s", k,
+                             c->op->name);
+        if (!gone)
+            shape[n++] = x.shape[k];
+        else if (keep)
+            shape[n++] = 1;
+    }
+    Tensor *out = call_out(c, 0, n, shape);
+    if (!out) return false;
+    if (tensor_size(out) == 0) return true;
+    Job j = {.table = fold_table(c->s),
+             .less = less,
+             .half = x.dtype == DT_FLOAT16,
+             .out = out->data};
+    j.dtype = j.half ? DT_FLOAT32 : x.dtype;
+    j.item = dtype_size(x.dtype);
+    j.size = dtype_size(j.dtype);
+    j.loops = &j.table->loops[less ? FOLD_MIN : FOLD_MAX][j.dtype];
+    return run(c, &j, x, axis);
+}
+
+static bool argmax_perform(Call *c) {
+    return arg_perform(c, false);
+}
+
+static bool argmin_perform(Call *c) {
+    return arg_perform(c, true);
+}
+
+/* A position moves in jumps: its derivative is zero. */
+static bool arg_pull(Pull *p) {
+    return pull_discrete(p);
+}
+
+#define ARG(NAME, WHAT, KERNEL, EXAMPLE)                                               \
+    {                                                                                  \
+        .name = NAME,                                                                  \
+        .doc =                                                                         \
+            "Position of the first " WHAT " element along axis (None: in all of x, "   \
+            "row-major), as int64; the first nan if there is one.",                    \
+        .in = "x", .props = "axis: axis? = None, keepdims: bool = False",              \
+        .kinds = KIND_BOOL | KIND_REAL, .type = arg_type, .perform = KERNEL,           \
+        .flops = "x.size", .pull = arg_pull, .push = push_none, .example = EXAMPLE,    \
+        .file = __FILE__, .line = __LINE__                                             \
+    }
+static const Op table[] = {
+    ARG("argmax", "largest", argmax_perform,
+        "argmax([[1, 5], [4, 2]], axis=1) -> [1, 0]\nargmax([3, 9, 9]) -> 1"),
+    ARG("argmin", "smallest", argmin_perform,
+        "argmin([[1, 5], [4, 2]], axis=1) -> [0, 1]"),
+};
+const OpList ops_reduce_arg = {table, sizeof table / sizeof *table};

@@ -1,0 +1,153 @@
+/* max, min, any, all: reductions that choose. */
+#include "ops/reduce/reduce.h"
+#include "ops/shape/linear.h"
+
+static bool extreme_type(Infer *in) {
+    const Type *x = in->type[0];
+    bool flag[MAX_NDIM];
+    if (!infer_axes(in, in_prop(in, "axis"), x->ndim, flag)) return false;
+    for (int k = 0; k < x->ndim; k++)
+        if (flag[k] && x->dim[k] == 0)
+            return infer_fail(in, E_SHAPE, 0, "dim %d is empty: nothing has no %s", k,
+                              in->op->name);
+    return fold_out(in, x->dtype);
+}
+
+static bool extreme(Call *c, FoldKind kind) {
+    const Tensor *x = call_in(c, 0);
+    bool flag[MAX_NDIM], keepdims;
+    fold_prop_flags(c, flag, &keepdims);
+    for (int k = 0; k < x->ndim; k++)
+        if (flag[k] && x->shape[k] == 0)
+            return call_fail(c, E_RUN_SHAPE, "dim %d is empty: nothing has no %s", k,
+                             c->op->name);
+    return fold_call(c, kind, x, flag, keepdims, (Fold_){.finish = fold_cast}, 0);
+}
+
+static bool max_perform(Call *c) {
+    return extreme(c, FOLD_MAX);
+}
+
+static bool min_perform(Call *c) {
+    return extreme(c, FOLD_MIN);
+}
+
+/* 1 at each place of x that is the extreme of its group, in x's dtype: all ties. */
+static Var ties(Builder *b, const Op *op, const Props *props, Var x, Var r) {
+    Var wide = fold_spread(b, r, op, props, x);
+    Var is = wide == VAR_NONE ? VAR_NONE : call2(b, "equal", x, wide);
+    return is == VAR_NONE ? VAR_NONE : cast_to(b, is, var_type(b->g, x)->dtype);
+}
+
+static bool extreme_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Var g = fold_spread(p->b, p->cotangent[0], p->op, p->props, p->in[0]);
+    Var is = ties(p->b, p->op, p->props, p->in[0], p->out[0]);
+    if (g == VAR_NONE || is == VAR_NONE) return false;
+    return (p->grad[0] = call2(p->b, "multiply", g, is)) != VAR_NONE;
+}
+
+/* The transpose of the pullback: the sum of the tangents at the ties. */
+static bool extreme_push(Push *p) {
+    p->result[0] = VAR_NONE;
+    if (p->tangent[0] == VAR_NONE ||
+        dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
+        return true;
+    Var is = ties(p->b, p->op, p->props, p->in[0], p->out[0]);
+    Var t = is == VAR_NONE ? VAR_NONE : call2(p->b, "multiply", is, p->tangent[0]);
+    if (t == VAR_NONE) return false;
+    PropArg arg[2] = {{"axis", *op_prop(p->b->s, p->op, p->props, "axis")},
+                      {"keepdims", *op_prop(p->b->s, p->op, p->props, "keepdims")}};
+    return (p->result[0] = apply_named(p->b, "sum", 1, &t, 2, arg)) != VAR_NONE;
+}
+
+static bool truth_type(Infer *in) {
+    return fold_out(in, DT_BOOL);
+}
+
+static bool truth(Call *c, FoldKind kind, double empty) {
+    bool flag[MAX_NDIM], keepdims;
+    fold_prop_flags(c, flag, &keepdims);
+    return fold_call(c, kind, call_in(c, 0), flag, keepdims,
+                     (Fold_){.finish = fold_cast}, empty);
+}
+
+static bool any_perform(Call *c) {
+    return truth(c, FOLD_ANY, 0);
+}
+
+static bool all_perform(Call *c) {
+    return truth(c, FOLD_ALL, 1);
+}
+
+static bool truth_pull(Pull *p) {
+    return pull_discrete(p);
+}
+
+#define FOLD_PROPS "axis: axes = None, keepdims: bool = False"
+
+static const Op table[] = {
+    {.name = "max",
+     .doc = "Largest element over the given axes (None: all); nan wins. Every tied "
+            "maximum receives the gradient.",
+     .alias = "amax",
+     .in = "x",
+     .props = FOLD_PROPS,
+     .kinds = KIND_BOOL | KIND_REAL,
+     .type = extreme_type,
+     .perform = max_perform,
+     .flops = "x.size",
+     .pull = extreme_pull,
+     .push = extreme_push,
+     .example = "max([[1, 5], [4, 2]], axis=1) -> [5, 4]\nmax([1.0, nan, 2.0]) -> nan",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "min",
+     .doc = "Smallest element over the given axes (None: all); nan wins. Every tied "
+            "minimum receives the gradient.",
+     .alias = "amin",
+     .in = "x",
+     .props = FOLD_PROPS,
+     .kinds = KIND_BOOL | KIND_REAL,
+     .type = extreme_type,
+     .perform = min_perform,
+     .flops = "x.size",
+     .pull = extreme_pull,
+     .push = extreme_push,
+     .example = "min([[1, 5], [4, 2]], axis=1) -> [1, 2]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "any",
+     .doc = "Is any element over the given axes not zero? nan is not zero.",
+     .in = "x",
+     .props = FOLD_PROPS,
+     .type = truth_type,
+     .perform = any_perform,
+     .flops = "x.size",
+     .pull = truth_pull,
+     .push = push_none,
+     .example = "any([[0, 1], [0, 0]], axis=1) -> [True, False]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "all",
+     .doc = "Are all elements over the given axes not zero? True of nothing.",
+     .in = "x",
+     .props = FOLD_PROPS,
+     .type = truth_type,
+     .perform = all_perform,
+     .flops = "x.size",
+     .pull = truth_pull,
+     .push = push_none,
+     .example = "all([[1, 1], [0, 1]], axis=1) -> [True, False]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "count_nonzero",
+     .doc = "How many elements over the given axes are not zero, as int64.",
+     .in = "x",
+     .props = FOLD_PROPS,
+     .def = "sum(x != 0, axis=axis, keepdims=keepdims)",
+     .example = "count_nonzero([[0, 1], [2, 3]]) -> 3",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_reduce_extreme = {table, sizeof table / sizeof *table};

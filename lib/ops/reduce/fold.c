@@ -1,0 +1,408 @@
+/* The driver of reductions. The dims of x fall into kept and reduced ones; each group
+ * is sorted by stride and merged where the memory runs on. If the innermost dim of all
+ * is reduced, elements are reduced in runs; if it is kept, whole rows are joined
+ * element by element, in strips that fit the cache.
+ *
+ * Either way a block (a run of at most RUN elements, or at most ROWS rows) gives a
+ * partial result, and partials are joined as a binary counter carries, so that rounding
+ * errors grow with the logarithm of the count. A reduction of more than SEGMENT
+ * elements is cut in segments, which are the unit of work for threads. All these limits
+ * are constants: the result does not depend on the number of threads. */
+#include "ops/reduce/reduce.h"
+#include "ops/shape/move.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    RUN = 2048,
+    ROWS = 16,
+    STRIP = 2048,
+    SEGMENT = 1 << 18,
+    CHUNK = 1 << 16,
+    BATCH = 256
+};
+
+extern const FoldTable fold_table_0;
+#ifdef __x86_64__
+extern const FoldTable fold_table_1, fold_table_2;
+#endif
+
+const FoldTable *fold_table(Session *s) {
+#ifdef __x86_64__
+    int level = session_cpu_level(s);
+    return level >= 2 ? &fold_table_2 : level == 1 ? &fold_table_1 : &fold_table_0;
+#else
+    (void)s;
+    return &fold_table_0;
+#endif
+}
+
+typedef struct Dims {
+    int n;
+    int64_t shape[MAX_NDIM], in[MAX_NDIM], out[MAX_NDIM]; /* strides in bytes */
+} Dims;
+
+typedef struct Job {
+    const FoldTable *table;
+    Fold_ f;
+    DType dtype;
+    size_t item, loaded; /* bytes of an element in memory, and as the loops see it */
+    const char *x;
+    char *out;
+    Dims kept, red;                  /* without kept's innermost dim: */
+    int64_t wide, wide_in, wide_out; /* kept's innermost dim */
+    bool by_rows;
+    int64_t width, strips,
+        groups; /* outputs are worked on in groups of at most `width` along `wide` */
+    int64_t inner, inner_in; /* red's innermost dim, also still in red */
+    int64_t count, segment, nsegment, block;
+    char *partial; /* [segment][output], when there are several segments */
+    char *work;    /* for each worker */
+    size_t work_size, acc_bytes;
+    int64_t tasks, per_chunk;
+} Job;
+
+static int64_t magnitude(int64_t v) {
+    return v < 0 ? -v : v;
+}
+
+static void dims_insert(Dims *x, int64_t n, int64_t in, int64_t out) {
+    int k = x->n++;
+    for (; k > 0 && magnitude(x->in[k - 1]) < magnitude(in); k--) {
+        x->shape[k] = x->shape[k - 1];
+        x->in[k] = x->in[k - 1];
+        x->out[k] = x->out[k - 1];
+    }
+    x->shape[k] = n;
+    x->in[k] = in;
+    x->out[k] = out;
+}
+
+static void dims_merge(Dims *x) {
+    int n = 0;
+    for (int k = 0; k < x->n; k++) {
+        bool runs_on = n && x->in[n - 1] == x->shape[k] * x->in[k] &&
+                       x->out[n - 1] == x->shape[k] * x->out[k];
+        if (runs_on)
+            x->shape[n - 1] *= x->shape[k];
+        else
+            x->shape[n++] = x->shape[k];
+        x->in[n - 1] = x->in[k];
+        x->out[n - 1] = x->out[k];
+    }
+    x->n = n;
+}
+
+/* ---- blocks ---- */
+static void load_row(const Job *j, char *to, const char *x, int64_t n, int64_t step) {
+    if (j->dtype == DT_FLOAT16 && j->f.loops->load == DT_FLOAT32) {
+        j->table->half(x, step, (size_t)n, (float *)(void *)to);
+    } else if (j->f.loops->load != DT_NONE) {
+        element_cast(j->f.loops->load, to, j->dtype, x, (size_t)n, (ptrdiff_t)j->loaded,
+                     step);
+    } else {
+        int64_t dst = (int64_t)j->item;
+        move_strided(NULL, j->item, 1, &n, to, &dst, x, &step);
+    }
+}
+
+static bool is_direct(const Job *j, int64_t step) {
+    return j->f.loops->load == DT_NONE && step == (int64_t)j->item;
+}
+
+/* acc = a block of n elements (of n rows of `width`) from x on. */
+static void reduce_block(const Job *j, char *buffer, const char *x, int64_t width,
+                         int64_t n, void *acc) {
+    if (!j->by_rows) {
+        const char *from = x;
+        if (!is_direct(j, j->inner_in)) {
+            load_row(j, buffer, x, n, j->inner_in);
+            from = buffer;
+        }
+        j->f.loops->runs(from, 0, 1, (size_t)n, acc);
+        return;
+    }
+    if (is_direct(j, j->wide_in)) {
+        j->f.loops->rows(x, j->inner_in, (size_t)n, (size_t)width, acc);
+        return;
+    }
+    int64_t row = width * (int64_t)j->loaded;
+    for (int64_t r = 0; r < n; r++)
+        load_row(j, buffer + r * row, x + r * j->inner_in, width, j->wide_in);
+    j->f.loops->rows(buffer, row, (size_t)n, (size_t)width, acc);
+}
+
+/* ---- a range of the reduced elements: the binary counter ---- */
+enum { LEVELS = 40 };
+typedef struct Stack {
+    const Job *j;
+    int64_t width;
+    size_t step;
+    char *slot;
+    int top;
+    uint64_t pushed;
+    double count[LEVELS];
+} Stack;
+
+static void stack_join_top(Stack *s) {
+    s->top--;
+    s->j->f.loops->join(s->slot + (size_t)(s->top - 1) * s->step,
+                        s->slot + (size_t)s->top * s->step, (size_t)s->width,
+                        s->count[s->top - 1], s->count[s->top]);
+    s->count[s->top - 1] += s->count[s->top];
+}
+
+static void stack_push(Stack *s, char *buffer, const char *x, int64_t n) {
+    reduce_block(s->j, buffer, x, s->width, n, s->slot + (size_t)s->top * s->step);
+    s->count[s->top++] = (double)n;
+    s->pushed++;
+    for (uint64_t carry = s->pushed; (carry & 1) == 0; carry >>= 1)
+        stack_join_top(s);
+}
+
+/* Offset of position `at` of dims, counted row-major. */
+static int64_t offset_in(const Dims *d, int64_t at) {
+    int64_t bytes = 0;
+    for (int k = d->n - 1; k >= 0; k--) {
+        bytes += at % d->shape[k] * d->in[k];
+        at /= d->shape[k];
+    }
+    return bytes;
+}
+
+static int64_t offset_out(const Dims *d, int64_t at) {
+    int64_t bytes = 0;
+    for (int k = d->n - 1; k >= 0; k--) {
+        bytes += at % d->shape[k] * d->out[k];
+        at /= d->shape[k];
+    }
+    return bytes;
+}
+
+/* acc = the reduced elements [begin, end) of `width` outputs whose first element is at
+ * x. */
+static void reduce_range(const Job *j, char *work, const char *x, int64_t width,
+                         int64_t begin, int64_t end, void *acc) {
+    size_t step = (size_t)width * j->f.loops->acc_size;
+    Stack s = {.j = j, .width = width, .step = step, .slot = work};
+    char *buffer = work + j->acc_bytes;
+    for (int64_t at = begin; at < end;) {
+        int64_t skip = at % j->inner, n = j->inner - skip;
+        if (n > j->block) n = j->block;
+        if (n > end - at) n = end - at;
+        stack_push(&s, buffer, x + offset_in(&j->red, at), n);
+        at += n;
+    }
+    while (s.top > 1)
+        stack_join_top(&s);
+    memcpy(acc, work, step);
+}
+
+/* ---- groups of outputs ---- */
+static void finish_group(const Job *j, int64_t group, char *acc) {
+    int64_t first = group % j->strips * j->width,
+            n = j->wide - first < j->width ? j->wide - first : j->width;
+    char *out = j->out + offset_out(&j->kept, group / j->strips) + first * j->wide_out;
+    j->f.finish(&j->f, acc, (size_t)n, out, j->wide_out);
+}
+
+static void run_group(const Job *j, char *work, int64_t group, int64_t segment) {
+    int64_t outer = group / j->strips, first = group % j->strips * j->width;
+    int64_t n = j->wide - first < j->width ? j->wide - first : j->width;
+    int64_t begin = segment * j->segment,
+            end = begin + j->segment < j->count ? begin + j->segment : j->count;
+    size_t size = j->f.loops->acc_size;
+    const char *x = j->x + offset_in(&j->kept, outer) + first * j->wide_in;
+    char *acc = j->nsegment > 1
+                    ? j->partial + ((size_t)(segment * j->groups) + (size_t)group) *
+                                       (size_t)j->width * size
+                    : work + j->work_size - (size_t)j->width * size;
+    if (j->by_rows)
+        reduce_range(j, work, x, n, begin, end, acc);
+    else if (j->count == j->inner && j->count <= RUN && is_direct(j, j->inner_in))
+        j->f.loops->runs(x, j->wide_in, (size_t)n, (size_t)j->count, acc);
+    else
+        for (int64_t i = 0; i < n; i++)
+            reduce_range(j, work, x + i * j->wide_in, 1, begin, end,
+                         acc + (size_t)i * size);
+    if (j->nsegment == 1) finish_group(j, group, acc);
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Job *j = ctx;
+    int64_t t = (int64_t)chunk * j->per_chunk,
+            end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
+    for (; t < end; t++)
+        run_group(j, j->work + worker * j->work_size, t / j->nsegment, t % j->nsegment);
+}
+
+/* The segments' partials, joined in their order. */
+static void join_segments(const Job *j) {
+    size_t width = (size_t)j->width, all = width * (size_t)j->groups,
+           step = all * j->f.loops->acc_size;
+    for (int64_t g = 1; g < j->nsegment; g++) {
+        double have = (double)(g * j->segment),
+               last = (double)(j->count - g * j->segment);
+        double more = last < (double)j->segment ? last : (double)j->segment;
+        j->f.loops->join(j->partial, j->partial + (size_t)g * step, all, have, more);
+    }
+    for (int64_t g = 0; g < j->groups; g++)
+        finish_group(j, g, j->partial + (size_t)g * width * j->f.loops->acc_size);
+}
+
+/* ---- planning ---- */
+static void plan_dims(Job *j, const Tensor *x, const bool *flag, int64_t *out_stride) {
+    j->count = 1;
+    for (int k = 0; k < x->ndim; k++) {
+        if (flag[k]) j->count *= x->shape[k];
+        if (x->shape[k] == 1) continue;
+        dims_insert(flag[k] ? &j->red : &j->kept, x->shape[k], x->stride[k],
+                    flag[k] ? 0 : out_stride[k]);
+    }
+    for (int k = 0; k < j->red.n; k++) /* merging looks at the input alone */
+        j->red.out[k] = j->red.in[k];
+    dims_merge(&j->red);
+    dims_merge(&j->kept);
+    Dims *kept = &j->kept, *red = &j->red;
+    j->inner = red->n ? red->shape[red->n - 1] : 1;
+    j->inner_in = red->n ? red->in[red->n - 1] : (int64_t)j->item;
+    j->wide = j->wide_in = j->wide_out = 1;
+    if (kept->n) {
+        kept->n--;
+        j->wide = kept->shape[kept->n];
+        j->wide_in = kept->in[kept->n];
+        j->wide_out = kept->out[kept->n];
+        j->by_rows = !red->n || magnitude(j->wide_in) < magnitude(j->inner_in);
+    }
+}
+
+static void plan_work(Job *j) {
+    j->width = j->by_rows ? STRIP : BATCH;
+    if (j->width > j->wide) j->width = j->wide;
+    j->strips = (j->wide + j->width - 1) / j->width;
+    j->groups = move_count(j->kept.n, j->kept.shape) * j->strips;
+    j->block = j->by_rows ? ROWS : RUN;
+    j->segment = j->by_rows ? SEGMENT / j->width : SEGMENT;
+    if (j->segment < 4 * ROWS) j->segment = 4 * ROWS;
+    j->nsegment = j->count ? (j->count + j->segment - 1) / j->segment : 1;
+    if (j->nsegment == 1) j->segment = j->count;
+    size_t size = j->f.loops->acc_size;
+    int levels = 3;
+    for (int64_t n = j->segment; n > 1; n /= 2)
+        levels++;
+    j->acc_bytes =
+        ((size_t)levels * (j->by_rows ? (size_t)j->width : 1) * size + 63) / 64 * 64;
+    size_t buffer = j->by_rows ? (size_t)j->width * ROWS * j->loaded : RUN * j->loaded;
+    bool direct = is_direct(j, j->by_rows ? j->wide_in : j->inner_in);
+    j->work_size = j->acc_bytes + (direct ? 0 : buffer) + (size_t)j->width * size;
+    j->work_size = (j->work_size + 127) / 64 * 64;
+    j->tasks = j->groups * j->nsegment;
+    int64_t each = j->segment * j->width;
+    j->per_chunk = each < CHUNK ? CHUNK / (each ? each : 1) : 1;
+}
+
+static bool run_job(Call *c, Job *j) {
+    Pool *pool = move_pool(c);
+    int64_t chunks = (j->tasks + j->per_chunk - 1) / j->per_chunk;
+    size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
+    size_t partial = 0;
+    if (j->nsegment > 1) partial = (size_t)(j->tasks * j->width) * j->f.loops->acc_size;
+    partial = (partial + 63) / 64 * 64;
+    j->partial = call_scratch(c, partial + workers * j->work_size);
+    if (!j->partial) return false;
+    j->work = j->partial + partial;
+    if (workers > 1) {
+        pool_run(pool, (size_t)chunks, run_chunk, j);
+    } else {
+        j->per_chunk = j->tasks;
+        run_chunk(j, 0, 0);
+    }
+    if (j->nsegment > 1) join_segments(j);
+    return true;
+}
+
+/* Output 0 with its strides by the input's dims. */
+static Tensor *reduced_output(Call *c, const Tensor *x, const bool *flag, bool keepdims,
+                              int64_t stride[MAX_NDIM]) {
+    int64_t shape[MAX_NDIM];
+    int n = 0;
+    for (int k = 0; k < x->ndim; k++)
+        if (!flag[k])
+            shape[n++] = x->shape[k];
+        else if (keepdims)
+            shape[n++] = 1;
+    Tensor *out = call_out(c, 0, n, shape);
+    int64_t step = out ? (int64_t)dtype_size(out->dtype) : 0;
+    for (int k = x->ndim - 1; k >= 0; k--) {
+        stride[k] = step;
+        if (!flag[k]) step *= x->shape[k];
+    }
+    return out;
+}
+
+bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM],
+               bool keepdims, Fold_ f, double empty) {
+    Tensor in = *x; /* the output may come to stand where the input's struct is */
+    Job j = {.table = fold_table(c->s),
+             .f = f,
+             .dtype = in.dtype,
+             .item = dtype_size(in.dtype)};
+    j.f.loops = &j.table->loops[kind][in.dtype];
+    if (!j.f.loops->acc_size)
+        bug("%s has no loops for %s", c->op->name, dtype_name(in.dtype));
+    j.loaded = j.f.loops->load == DT_NONE ? j.item : dtype_size(j.f.loops->load);
+    int64_t stride[MAX_NDIM];
+    Tensor *out = f.add ? &c->out[0].t : reduced_output(c, &in, flag, keepdims, stride);
+    if (!out) return false;
+    if (f.add) {
+        int64_t step = (int64_t)dtype_size(out->dtype);
+        for (int k = in.ndim - 1; k >= 0; k--) {
+            stride[k] = step;
+            if (!flag[k]) step *= in.shape[k];
+        }
+    }
+    int64_t n = tensor_size(out);
+    if (n == 0) return true;
+    j.x = in.data;
+    j.out = out->data;
+    plan_dims(&j, &in, flag, stride);
+    if (j.count == 0) {
+        char element[16];
+        element_cast(out->dtype, element, DT_FLOAT64, &empty, 1, 0, 0);
+        move_fill(NULL, dtype_size(out->dtype), n, out->data, element);
+        return true;
+    }
+    j.f.count = (double)j.count;
+    j.f.out = out->dtype;
+    plan_work(&j);
+    return run_job(c, &j);
+}
+
+/* ---- from accumulators to elements ---- */
+void fold_cast(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
+    element_cast(f->out, out, f->loops->acc, acc, n, step,
+                 (ptrdiff_t)f->loops->acc_size);
+}
+
+void fold_mean(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
+    double *a = acc;
+    size_t numbers = f->loops->acc == DT_COMPLEX128 ? 2 * n : n;
+    for (size_t i = 0; i < numbers; i++)
+        a[i] /= f->count;
+    fold_cast(f, acc, n, out, step);
+}
+
+/* The accumulator's second number is the sum of squared deviations. With `add` the
+ * output has the variance of the real parts already. */
+void fold_var(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
+    double *a = acc, by = f->count - f->ddof > 0 ? f->count - f->ddof : 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = a[2 * i + 1] / by, before = 0;
+        if (f->add)
+            element_cast(DT_FLOAT64, &before, f->out, out + (int64_t)i * step, 1, 0, 0);
+        v += before;
+        if (f->root) v = sqrt(v);
+        element_cast(f->out, out + (int64_t)i * step, DT_FLOAT64, &v, 1, 0, 0);
+    }
+}

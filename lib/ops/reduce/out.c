@@ -1,0 +1,52 @@
+/* What reductions have in common around the driver: typing, props, and giving a
+ * gradient its dims back. */
+#include "ops/reduce/reduce.h"
+#include "ops/shape/linear.h"
+
+DType fold_dtype(DType d) {
+    switch (dtype_kind(d)) {
+    case K_BOOL:
+    case K_INT:
+        return DT_INT64;
+    case K_UINT:
+        return DT_UINT64;
+    case K_FLOAT:
+    case K_COMPLEX:
+        break;
+    }
+    return d;
+}
+
+bool fold_out(Infer *in, DType d) {
+    const Type *x = in->type[0];
+    const Prop *keep = in_prop(in, "keepdims");
+    bool flag[MAX_NDIM];
+    if (!infer_axes(in, in_prop(in, "axis"), x->ndim, flag)) return false;
+    Dim dim[MAX_NDIM];
+    int n = 0;
+    for (int k = 0; k < x->ndim; k++)
+        if (!flag[k])
+            dim[n++] = x->dim[k];
+        else if (keep->i)
+            dim[n++] = 1;
+    return out_tensor(in, 0, d, n, dim);
+}
+
+bool fold_prop_flags(Call *c, bool flag[MAX_NDIM], bool *keepdims) {
+    axes_flags(op_prop(c->s, c->op, c->props, "axis"), call_in(c, 0)->ndim, flag);
+    *keepdims = prop_bool(c->s, c->op, c->props, "keepdims");
+    return true;
+}
+
+Var fold_spread(Builder *b, Var g, const Op *op, const Props *props, Var x) {
+    bool flag[MAX_NDIM];
+    int ndim = var_type(b->g, x)->ndim;
+    axes_flags(op_prop(b->s, op, props, "axis"), ndim, flag);
+    int64_t axes[MAX_NDIM];
+    size_t n = 0;
+    for (int k = 0; k < ndim; k++)
+        if (flag[k]) axes[n++] = k;
+    if (n == 0 || prop_bool(b->s, op, props, "keepdims")) return g;
+    PropArg arg = {"axis", PROP_INTS(axes, n)};
+    return apply_named(b, "expand_dims", 1, &g, 1, &arg);
+}

@@ -1,0 +1,74 @@
+/* Reductions over any axes: one driver (fold.c) and inner loops per dtype and CPU level
+ * (reduce.simd.c). */
+#ifndef OPS_REDUCE_REDUCE_H
+#define OPS_REDUCE_REDUCE_H
+
+#include "op/build.h"
+#include "op/infer.h"
+
+typedef enum FoldKind {
+    FOLD_SUM,  /* integers in 64 bits, floats in float64 */
+    FOLD_MEAN, /* sum with a float64 or complex128 accumulator */
+    FOLD_PROD,
+    FOLD_MAX, /* nan wins */
+    FOLD_MIN,
+    FOLD_ANY,
+    FOLD_ALL,
+    FOLD_VAR, /* accumulator: mean and sum of squared deviations */
+    FOLD_KINDS
+} FoldKind;
+
+/* The loops of one kind of reduction for one dtype. */
+typedef struct FoldLoops {
+    DType load; /* elements are converted to it first; DT_NONE: taken as they are */
+    DType acc;  /* dtype of an accumulator element, FOLD_VAR: float64 twice */
+    size_t acc_size; /* bytes; 0: this dtype is not reduced so */
+    /* acc[i] = the n >= 1 contiguous elements from x + i * step, for i < m */
+    void (*runs)(const char *x, ptrdiff_t step, size_t m, size_t n, void *acc);
+    /* acc[j] = the elements j of `rows` >= 1 rows that are `stride` bytes apart, for j
+     * < n */
+    void (*rows)(const char *x, ptrdiff_t stride, size_t rows, size_t n, void *acc);
+    /* a[j] = a[j] and b[j] together, which stand for na and nb elements */
+    void (*join)(void *a, const void *b, size_t n, double na, double nb);
+} FoldLoops;
+
+/* One row's step of argmax or argmin: where x beats best (or is the first nan), best
+ * and at are replaced. */
+typedef void ArgRow(const char *x, size_t n, void *best, int64_t *at, int64_t row);
+
+typedef struct FoldTable {
+    FoldLoops loops[FOLD_KINDS][DT_N];
+    ArgRow *arg[2][DT_N]; /* max, min */
+    void (*half)(const char *x, ptrdiff_t step, size_t n, float *out);
+} FoldTable;
+const FoldTable *fold_table(Session *s); /* for the session's CPU level */
+
+typedef struct Fold_ Fold_;
+/* Turns n accumulators that stand for `count` elements each into elements of the
+ * output, `step` bytes apart. */
+typedef void FoldFinish(const Fold_ *f, void *acc, size_t n, char *out, int64_t step);
+struct Fold_ {
+    const FoldLoops *loops;
+    double count; /* elements per output */
+    DType out;
+    FoldFinish *finish;
+    double ddof; /* for FOLD_VAR */
+    bool root, add;
+};
+FoldFinish fold_cast, fold_mean, fold_var;
+
+/* Output 0 of an Apply = input x reduced over the flagged axes. f->loops, count and out
+ * are filled in. `empty` is the result of reducing nothing. */
+bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM],
+               bool keepdims, Fold_ f, double empty);
+
+/* The common props axis, keepdims; typing: the shape that is left. */
+bool fold_out(Infer *in, DType d);
+bool fold_prop_flags(Call *c, bool flag[MAX_NDIM], bool *keepdims);
+/* sum and prod: small integers grow to 64 bits. */
+DType fold_dtype(DType d);
+/* A variable of the reduced shape (or kept dims) in the rank of x: for multiplying with
+ * x. */
+Var fold_spread(Builder *b, Var g, const Op *op, const Props *props, Var x);
+
+#endif

@@ -1,0 +1,335 @@
+/* Inner loops of reductions, compiled once per CPU level. Each has a fixed number of
+ * lanes and a fixed order of joining them, so that the result depends neither on the
+ * level nor on how the compiler vectorises. */
+#include "ops/reduce/reduce.h"
+
+#include <string.h>
+
+#define JOIN2(a, b) a##b
+#define JOIN1(a, b) JOIN2(a, b)
+#define LEVEL(name) JOIN1(name, TL_LEVEL)
+
+enum { LANES = 32 };
+
+#define MORE(a, b)   ((b) > (a) ? (b) : (a))
+#define LESS(a, b)   ((b) < (a) ? (b) : (a))
+#define MORE_F(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
+#define LESS_F(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+#define PLUS(a, b)   ((a) + (b))
+#define TIMES(a, b)  ((a) * (b))
+#define OR(a, b)     ((A)((a) | (b)))
+#define AND(a, b)    ((A)((a) & (b)))
+#define AS(x)        ((A)(x))
+#define TRUTH(x)     ((A)((x) != 0))
+
+typedef double _Complex c128;
+typedef float _Complex c64;
+static inline c128 cmul(c128 a, c128 b) {
+    double ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+    return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);
+}
+
+/* NAME: suffix; T_: element; A_: accumulator; GET: element to accumulator; F: joins
+ * two; W: numbers that make one element (2: complex as pairs, summed lane by lane). */
+#define FOLD(NAME, T_, A_, GET, F, W)                                                  \
+    static void NAME##_run(const T_ *x, size_t n, A_ *acc) {                           \
+        typedef A_ A;                                                                  \
+        A t[LANES];                                                                    \
+        size_t first = n < LANES ? n : LANES, i = first, live = LANES;                 \
+        for (size_t l = 0; l < first; l++)                                             \
+            t[l] = GET(x[l]);                                                          \
+        for (; i + LANES <= n; i += LANES)                                             \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                t[l] = F(t[l], GET(x[i + l]));                                         \
+        for (size_t l = 0; i + l < n; l++)                                             \
+            t[l] = F(t[l], GET(x[i + l]));                                             \
+        for (live = LANES / 2; live >= W; live /= 2)                                   \
+            for (size_t l = 0; l < live && l + live < first; l++)                      \
+                t[l] = F(t[l], t[l + live]);                                           \
+        for (size_t l = 0; l < W; l++)                                                 \
+            acc[l] = t[l];                                                             \
+    }                                                                                  \
+    static void NAME##_runs(const char *x, ptrdiff_t step, size_t m, size_t n,         \
+                            void *acc) {                                               \
+        for (size_t i = 0; i < m; i++)                                                 \
+            NAME##_run((const T_ *)(const void *)(x + (ptrdiff_t)i * step), n *W,      \
+                       (A_ *)acc + i * W);                                             \
+    }                                                                                  \
+    static void NAME##_rows(const char *x, ptrdiff_t stride, size_t rows, size_t n,    \
+                            void *acc) {                                               \
+        typedef A_ A;                                                                  \
+        A *restrict a = acc;                                                           \
+        for (size_t r = 0; r < rows;) {                                                \
+            const T_ *x0 = (const T_ *)(const void *)(x + (ptrdiff_t)r * stride);      \
+            if (r + 4 <= rows) {                                                       \
+                const T_ *x1 = (const T_ *)(const void *)((const char *)x0 + stride);  \
+                const T_ *x2 = (const T_ *)(const void *)((const char *)x1 + stride);  \
+                const T_ *x3 = (const T_ *)(const void *)((const char *)x2 + stride);  \
+                if (r == 0)                                                            \
+                    for (size_t j = 0; j < n * W; j++) {                               \
+                        A p = F(GET(x0[j]), GET(x1[j])),                               \
+                          q = F(GET(x2[j]), GET(x3[j]));                               \
+                        a[j] = F(p, q);                                                \
+                    }                                                                  \
+                else                                                                   \
+                    for (size_t j = 0; j < n * W; j++) {                               \
+                        A p = F(GET(x0[j]), GET(x1[j])),                               \
+                          q = F(GET(x2[j]), GET(x3[j]));                               \
+                        A u = F(p, q);                                                 \
+                        a[j] = F(a[j], u);                                             \
+                    }                                                                  \
+                r += 4;                                                                \
+            } else {                                                                   \
+                if (r == 0)                                                            \
+                    for (size_t j = 0; j < n * W; j++)                                 \
+                        a[j] = GET(x0[j]);                                             \
+                else                                                                   \
+                    for (size_t j = 0; j < n * W; j++)                                 \
+                        a[j] = F(a[j], GET(x0[j]));                                    \
+                r++;                                                                   \
+            }                                                                          \
+        }                                                                              \
+    }                                                                                  \
+    static void NAME##_join(void *acc, const void *other, size_t n, double na,         \
+                            double nb) {                                               \
+        typedef A_ A;                                                                  \
+        (void)na, (void)nb;                                                            \
+        A *restrict a = acc;                                                           \
+        const A *restrict b = other;                                                   \
+        for (size_t j = 0; j < n * W; j++)                                             \
+            a[j] = F(a[j], b[j]);                                                      \
+    }
+#define LOOPS_OF(LOAD, NAME, DT, A_, W)                                                \
+    { LOAD, DT, sizeof(A_) * W, NAME##_runs, NAME##_rows, NAME##_join }
+#define LOOPS(NAME, DT, A_, W) LOOPS_OF(DT_NONE, NAME, DT, A_, W)
+
+#define SIGNED(M)                                                                      \
+    M(i8, int8_t)                                                                      \
+    M(i16, int16_t)                                                                    \
+    M(i32, int32_t)                                                                    \
+    M(i64, int64_t)
+#define UNSIGNED(M)                                                                    \
+    M(u8, uint8_t)                                                                     \
+    M(u16, uint16_t)                                                                   \
+    M(u32, uint32_t)                                                                   \
+    M(u64, uint64_t)
+
+/* Integer sums and products wrap: they are worked out unsigned. */
+#define INT_LOOPS(N, T)                                                                \
+    FOLD(sum_##N, T, uint64_t, AS, PLUS, 1)                                            \
+    FOLD(prod_##N, T, uint64_t, AS, TIMES, 1)                                          \
+    FOLD(max_##N, T, T, AS, MORE, 1)                                                   \
+    FOLD(min_##N, T, T, AS, LESS, 1)
+SIGNED(INT_LOOPS)
+UNSIGNED(INT_LOOPS)
+#define FLOAT_LOOPS(N, T)                                                              \
+    FOLD(sum_##N, T, double, AS, PLUS, 1)                                              \
+    FOLD(prod_##N, T, double, AS, TIMES, 1)                                            \
+    FOLD(max_##N, T, T, AS, MORE_F, 1)                                                 \
+    FOLD(min_##N, T, T, AS, LESS_F, 1)                                                 \
+    FOLD(sum_c##N, T, double, AS, PLUS, 2)
+FLOAT_LOOPS(f32, float)
+FLOAT_LOOPS(f64, double)
+FOLD(prod_c64, c64, c128, AS, cmul, 1)
+FOLD(prod_c128, c128, c128, AS, cmul, 1)
+#define TRUTH_LOOPS(N, T)                                                              \
+    FOLD(any_##N, T, uint8_t, TRUTH, OR, 1)                                            \
+    FOLD(all_##N, T, uint8_t, TRUTH, AND, 1)
+UNSIGNED(TRUTH_LOOPS)
+TRUTH_LOOPS(f32, float)
+TRUTH_LOOPS(f64, double)
+TRUTH_LOOPS(c64, c64)
+TRUTH_LOOPS(c128, c128)
+
+/* ---- variance: mean and sum of squared deviations of a block in two passes, blocks
+ * joined exactly ---- */
+typedef struct Moments {
+    double mean, m2;
+} Moments;
+
+static void moments_join(void *acc, const void *other, size_t n, double na, double nb) {
+    Moments *a = acc;
+    const Moments *b = other;
+    double share = nb / (na + nb), weight = na * share;
+    for (size_t j = 0; j < n; j++) {
+        double d = b[j].mean - a[j].mean;
+        a[j].mean += d * share;
+        a[j].m2 += b[j].m2 + d * d * weight;
+    }
+}
+
+#define VAR(NAME, T)                                                                   \
+    static Moments NAME##_run(const T *x, size_t n) {                                  \
+        double t[LANES] = {0}, u[LANES] = {0}, sum = 0, m2 = 0;                        \
+        size_t i = 0;                                                                  \
+        for (; i + LANES <= n; i += LANES)                                             \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                t[l] += (double)x[i + l];                                              \
+        for (size_t l = 0; i + l < n; l++)                                             \
+            t[l] += (double)x[i + l];                                                  \
+        for (size_t l = 0; l < LANES; l++)                                             \
+            sum += t[l];                                                               \
+        double mean = sum / (double)n;                                                 \
+        for (i = 0; i + LANES <= n; i += LANES)                                        \
+            for (size_t l = 0; l < LANES; l++) {                                       \
+                double d = (double)x[i + l] - mean;                                    \
+                u[l] += d * d;                                                         \
+            }                                                                          \
+        for (size_t l = 0; i + l < n; l++) {                                           \
+            double d = (double)x[i + l] - mean;                                        \
+            u[l] += d * d;                                                             \
+        }                                                                              \
+        for (size_t l = 0; l < LANES; l++)                                             \
+            m2 += u[l];                                                                \
+        return (Moments){mean, m2};                                                    \
+    }                                                                                  \
+    static void NAME##_runs(const char *x, ptrdiff_t step, size_t m, size_t n,         \
+                            void *acc) {                                               \
+        for (size_t i = 0; i < m; i++)                                                 \
+            ((Moments *)acc)[i] =                                                      \
+                NAME##_run((const T *)(const void *)(x + (ptrdiff_t)i * step), n);     \
+    }                                                                                  \
+    static void NAME##_rows(const char *x, ptrdiff_t stride, size_t rows, size_t n,    \
+                            void *acc) {                                               \
+        Moments *restrict a = acc;                                                     \
+        double by = (double)rows;                                                      \
+        for (size_t j = 0; j < n; j++)                                                 \
+            a[j] = (Moments){0, 0};                                                    \
+        for (size_t r = 0; r < rows; r++) {                                            \
+            const T *p = (const T *)(const void *)(x + (ptrdiff_t)r * stride);         \
+            for (size_t j = 0; j < n; j++)                                             \
+                a[j].mean += (double)p[j];                                             \
+        }                                                                              \
+        for (size_t j = 0; j < n; j++)                                                 \
+            a[j].mean /= by;                                                           \
+        for (size_t r = 0; r < rows; r++) {                                            \
+            const T *p = (const T *)(const void *)(x + (ptrdiff_t)r * stride);         \
+            for (size_t j = 0; j < n; j++) {                                           \
+                double d = (double)p[j] - a[j].mean;                                   \
+                a[j].m2 += d * d;                                                      \
+            }                                                                          \
+        }                                                                              \
+    }
+VAR(var_f32, float)
+VAR(var_f64, double)
+
+/* ---- argmax, argmin by rows ---- */
+#define ARG(NAME, T, BEATS)                                                            \
+    static void NAME(const char *row, size_t n, void *b, int64_t *restrict at,         \
+                     int64_t r) {                                                      \
+        const T *x = (const T *)(const void *)row;                                     \
+        T *restrict best = b;                                                          \
+        for (size_t j = 0; j < n; j++) {                                               \
+            bool take = BEATS(x[j], best[j]);                                          \
+            best[j] = take ? x[j] : best[j];                                           \
+            at[j] = take ? r : at[j];                                                  \
+        }                                                                              \
+    }
+#define GREATER(x, b)   ((x) > (b))
+#define SMALLER(x, b)   ((x) < (b))
+#define GREATER_F(x, b) (((x) > (b)) | (((x) != (x)) & ((b) == (b))))
+#define SMALLER_F(x, b) (((x) < (b)) | (((x) != (x)) & ((b) == (b))))
+#define ARG_LOOPS(N, T)                                                                \
+    ARG(argmax_##N, T, GREATER)                                                        \
+    ARG(argmin_##N, T, SMALLER)
+SIGNED(ARG_LOOPS)
+UNSIGNED(ARG_LOOPS)
+ARG(argmax_f32, float, GREATER_F)
+ARG(argmin_f32, float, SMALLER_F)
+ARG(argmax_f64, double, GREATER_F)
+ARG(argmin_f64, double, SMALLER_F)
+
+/* float16 to float32 by moving the bits: a scale by 2^112 puts the exponent right,
+ * denormals included. */
+static void half_row(const char *x, ptrdiff_t step, size_t n, float *out) {
+    for (size_t i = 0; i < n; i++) {
+        uint16_t h;
+        memcpy(&h, x + (ptrdiff_t)i * step, 2);
+        uint32_t e = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16,
+                 bits;
+        float f;
+        memcpy(&f, &e, 4);
+        f *= 0x1p112f;
+        memcpy(&bits, &f, 4);
+        bits = e >= 0x0f800000 ? e | 0x7f800000 : bits;
+        bits |= sign;
+        memcpy(&out[i], &bits, 4);
+    }
+}
+
+#define INT_SUM(NAME, DT) LOOPS(NAME, DT, uint64_t, 1)
+#define FLOAT_SUM(NAME)   LOOPS(NAME, DT_FLOAT64, double, 1)
+#define MOMENTS(LOAD, NAME)                                                            \
+    { LOAD, DT_FLOAT64, sizeof(Moments), NAME##_runs, NAME##_rows, moments_join }
+#define TRUTHS(P)                                                                      \
+    [DT_BOOL] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                    \
+    [DT_INT8] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                    \
+    [DT_INT16] = LOOPS(P##_u16, DT_BOOL, uint8_t, 1),                                  \
+    [DT_INT32] = LOOPS(P##_u32, DT_BOOL, uint8_t, 1),                                  \
+    [DT_INT64] = LOOPS(P##_u64, DT_BOOL, uint8_t, 1),                                  \
+    [DT_UINT8] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                   \
+    [DT_UINT16] = LOOPS(P##_u16, DT_BOOL, uint8_t, 1),                                 \
+    [DT_UINT32] = LOOPS(P##_u32, DT_BOOL, uint8_t, 1),                                 \
+    [DT_UINT64] = LOOPS(P##_u64, DT_BOOL, uint8_t, 1),                                 \
+    [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, P##_f32, DT_BOOL, uint8_t, 1),                 \
+    [DT_FLOAT32] = LOOPS(P##_f32, DT_BOOL, uint8_t, 1),                                \
+    [DT_FLOAT64] = LOOPS(P##_f64, DT_BOOL, uint8_t, 1),                                \
+    [DT_COMPLEX64] = LOOPS(P##_c64, DT_BOOL, uint8_t, 1),                              \
+    [DT_COMPLEX128] = LOOPS(P##_c128, DT_BOOL, uint8_t, 1)
+#define EXTREMES(P)                                                                    \
+    [DT_BOOL] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                    \
+    [DT_INT8] = LOOPS(P##_i8, DT_INT8, int8_t, 1),                                     \
+    [DT_INT16] = LOOPS(P##_i16, DT_INT16, int16_t, 1),                                 \
+    [DT_INT32] = LOOPS(P##_i32, DT_INT32, int32_t, 1),                                 \
+    [DT_INT64] = LOOPS(P##_i64, DT_INT64, int64_t, 1),                                 \
+    [DT_UINT8] = LOOPS(P##_u8, DT_UINT8, uint8_t, 1),                                  \
+    [DT_UINT16] = LOOPS(P##_u16, DT_UINT16, uint16_t, 1),                              \
+    [DT_UINT32] = LOOPS(P##_u32, DT_UINT32, uint32_t, 1),                              \
+    [DT_UINT64] = LOOPS(P##_u64, DT_UINT64, uint64_t, 1),                              \
+    [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, P##_f32, DT_FLOAT32, float, 1),                \
+    [DT_FLOAT32] = LOOPS(P##_f32, DT_FLOAT32, float, 1),                               \
+    [DT_FLOAT64] = LOOPS(P##_f64, DT_FLOAT64, double, 1)
+#define WHOLE(P)                                                                       \
+    [DT_BOOL] = INT_SUM(P##_u8, DT_INT64), [DT_INT8] = INT_SUM(P##_i8, DT_INT64),      \
+    [DT_INT16] = INT_SUM(P##_i16, DT_INT64), [DT_INT32] = INT_SUM(P##_i32, DT_INT64),  \
+    [DT_INT64] = INT_SUM(P##_i64, DT_INT64), [DT_UINT8] = INT_SUM(P##_u8, DT_UINT64),  \
+    [DT_UINT16] = INT_SUM(P##_u16, DT_UINT64),                                         \
+    [DT_UINT32] = INT_SUM(P##_u32, DT_UINT64),                                         \
+    [DT_UINT64] = INT_SUM(P##_u64, DT_UINT64)
+#define CONVERTED(E)                                                                   \
+    [DT_BOOL] = E, [DT_INT8] = E, [DT_INT16] = E, [DT_INT32] = E, [DT_INT64] = E,      \
+    [DT_UINT8] = E, [DT_UINT16] = E, [DT_UINT32] = E, [DT_UINT64] = E
+#define ARGS(P)                                                                        \
+    [DT_BOOL] = P##_u8, [DT_INT8] = P##_i8, [DT_INT16] = P##_i16,                      \
+    [DT_INT32] = P##_i32, [DT_INT64] = P##_i64, [DT_UINT8] = P##_u8,                   \
+    [DT_UINT16] = P##_u16, [DT_UINT32] = P##_u32, [DT_UINT64] = P##_u64,               \
+    [DT_FLOAT32] = P##_f32, [DT_FLOAT64] = P##_f64
+#define COMPLEX_SUM                                                                    \
+    [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, sum_f32, DT_FLOAT64, double, 1),               \
+    [DT_FLOAT32] = FLOAT_SUM(sum_f32), [DT_FLOAT64] = FLOAT_SUM(sum_f64),              \
+    [DT_COMPLEX64] = LOOPS(sum_cf32, DT_COMPLEX128, double, 2),                        \
+    [DT_COMPLEX128] = LOOPS(sum_cf64, DT_COMPLEX128, double, 2)
+
+extern const FoldTable LEVEL(fold_table_);
+const FoldTable LEVEL(fold_table_) =
+    {.loops =
+         {[FOLD_SUM] = {WHOLE(sum), COMPLEX_SUM},
+          [FOLD_MEAN] = {CONVERTED(LOOPS_OF(DT_FLOAT64, sum_f64, DT_FLOAT64, double,
+                                            1)),
+                         COMPLEX_SUM},
+          [FOLD_PROD] =
+              {WHOLE(prod),
+               [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, prod_f32, DT_FLOAT64, double, 1),
+               [DT_FLOAT32] = FLOAT_SUM(prod_f32), [DT_FLOAT64] = FLOAT_SUM(prod_f64),
+               [DT_COMPLEX64] = LOOPS(prod_c64, DT_COMPLEX128, c128, 1),
+               [DT_COMPLEX128] = LOOPS(prod_c128, DT_COMPLEX128, c128, 1)},
+          [FOLD_MAX] = {EXTREMES(max)},
+          [FOLD_MIN] = {EXTREMES(min)},
+          [FOLD_ANY] = {TRUTHS(any)},
+          [FOLD_ALL] = {TRUTHS(all)},
+          [FOLD_VAR] = {CONVERTED(MOMENTS(DT_FLOAT64, var_f64)),
+                        [DT_FLOAT16] = MOMENTS(DT_FLOAT32, var_f32),
+                        [DT_FLOAT32] = MOMENTS(DT_NONE, var_f32),
+                        [DT_FLOAT64] = MOMENTS(DT_NONE, var_f64)}},
+     .arg = {{ARGS(argmax)}, {ARGS(argmin)}},
+     .half = half_row};

@@ -1,0 +1,181 @@
+/* sum, mean, prod. Small integers grow to 64 bits; floats are accumulated in float64.
+ */
+#include "ops/reduce/reduce.h"
+#include "ops/shape/linear.h"
+
+static bool sum_type(Infer *in) {
+    return fold_out(in, fold_dtype(in->type[0]->dtype));
+}
+
+static bool fold_with(Call *c, FoldKind kind, FoldFinish *finish, double empty) {
+    bool flag[MAX_NDIM], keepdims;
+    fold_prop_flags(c, flag, &keepdims);
+    return fold_call(c, kind, call_in(c, 0), flag, keepdims, (Fold_){.finish = finish},
+                     empty);
+}
+
+static bool sum_perform(Call *c) {
+    return fold_with(c, FOLD_SUM, fold_cast, 0);
+}
+
+static bool prod_perform(Call *c) {
+    return fold_with(c, FOLD_PROD, fold_cast, 1);
+}
+
+static bool mean_perform(Call *c) {
+    return fold_with(c, FOLD_MEAN, fold_mean, (double)__builtin_nanf(""));
+}
+
+/* g at each place of x. */
+static Var spread_over(Pull *p, Var g) {
+    Var wide = fold_spread(p->b, g, p->op, p->props, p->in[0]);
+    if (wide == VAR_NONE) return VAR_NONE;
+    Var shape = shape_vector(p->b, p->in[0]);
+    return shape == VAR_NONE ? VAR_NONE : call2(p->b, "broadcast_to", wide, shape);
+}
+
+static bool sum_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    return (p->grad[0] = spread_over(p, p->cotangent[0])) != VAR_NONE;
+}
+
+static bool mean_type(Infer *in) {
+    return fold_out(in, dtype_inexact(in->type[0]->dtype, in->floatX));
+}
+
+static bool mean_pull(Pull *p) {
+    bool flag[MAX_NDIM];
+    Builder *b = p->b;
+    axes_flags(op_prop(b->s, p->op, p->props, "axis"), var_type(p->g, p->in[0])->ndim,
+               flag);
+    Var g = p->cotangent[0], n = axes_count(b, p->in[0], flag);
+    if (n == VAR_NONE) return false;
+    Var w = cast_to(b, n, dtype_real(var_type(b->g, g)->dtype));
+    Var each = w == VAR_NONE ? VAR_NONE : call2(b, "true_divide", g, w);
+    return each != VAR_NONE && (p->grad[0] = spread_over(p, each)) != VAR_NONE;
+}
+
+/* mean is linear, but of integers has no integer tangent; the op on the tangent is
+ * right for all. */
+static bool mean_push(Push *p) {
+    return push_linear(p, 1);
+}
+
+/* ---- prod ---- */
+/* The reduced dims of x brought together as the last one. */
+typedef struct Together {
+    int ndim, nkept;
+    int64_t axes[MAX_NDIM], inverse[MAX_NDIM];
+} Together;
+
+static Var permuted(Builder *b, Var x, const int64_t *axes, int n) {
+    PropArg arg = {"axes", PROP_INTS(axes, (size_t)n)};
+    return apply_named(b, "transpose", 1, &x, 1, &arg);
+}
+
+static Var bring_together(Builder *b, Var x, const bool *flag, Together *t) {
+    t->ndim = var_type(b->g, x)->ndim;
+    int n = 0;
+    for (int want = 0; want < 2; want++) {
+        for (int k = 0; k < t->ndim; k++)
+            if (flag[k] == want) t->axes[n++] = k;
+        if (!want) t->nkept = n;
+    }
+    for (int k = 0; k < t->ndim; k++)
+        t->inverse[t->axes[k]] = k;
+    Var size[MAX_NDIM + 1], y = permuted(b, x, t->axes, t->ndim);
+    if (y == VAR_NONE) return VAR_NONE;
+    for (int k = 0; k < t->nkept; k++)
+        size[k] = shape_of(b, y, k);
+    size[t->nkept] = const_int(b, -1);
+    Var shape = ints_stack(b, (size_t)t->nkept + 1, size);
+    if (t->nkept == t->ndim - 1) return y;
+    return shape == VAR_NONE ? VAR_NONE : call2(b, "reshape", y, shape);
+}
+
+static Var cumprod_others(Builder *b, Var x, int axis, bool reverse) {
+    PropArg arg[3] = {{"axis", PROP_INT(axis)},
+                      {"exclusive", PROP_BOOL(true)},
+                      {"reverse", PROP_BOOL(reverse)}};
+    return apply_named(b, "cumprod", 1, &x, 3, arg);
+}
+
+/* The gradient at each place is g times the product of the others, taken from both
+ * sides: no division, so that zeros are right, and the result can be differentiated
+ * again. */
+static bool prod_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Builder *b = p->b;
+    Var x = p->in[0];
+    bool flag[MAX_NDIM], any = false;
+    int ndim = var_type(p->g, x)->ndim;
+    axes_flags(op_prop(b->s, p->op, p->props, "axis"), ndim, flag);
+    for (int k = 0; k < ndim; k++)
+        any |= flag[k];
+    if (!any) return p->grad[0] = p->cotangent[0], true;
+    Together t;
+    Var y = bring_together(b, x, flag, &t);
+    if (y == VAR_NONE) return false;
+    Var before = cumprod_others(b, y, t.nkept, false),
+        after = cumprod_others(b, y, t.nkept, true);
+    if (before == VAR_NONE || after == VAR_NONE) return false;
+    Var others = call2(b, "multiply", before, after),
+        g = fold_spread(b, p->cotangent[0], p->op, p->props, x);
+    if (others == VAR_NONE || g == VAR_NONE) return false;
+    if (t.nkept != t.ndim - 1) {
+        Var like = permuted(b, x, t.axes, t.ndim);
+        Var shape = like == VAR_NONE ? VAR_NONE : shape_vector(b, like);
+        others = shape == VAR_NONE ? VAR_NONE : call2(b, "reshape", others, shape);
+    }
+    others = others == VAR_NONE ? VAR_NONE : permuted(b, others, t.inverse, t.ndim);
+    if (others != VAR_NONE && dtype_is_complex(var_type(b->g, others)->dtype))
+        others = call1(b, "conj", others);
+    return others != VAR_NONE &&
+           (p->grad[0] = call2(b, "multiply", g, others)) != VAR_NONE;
+}
+
+#define FOLD_PROPS "axis: axes = None, keepdims: bool = False"
+
+static const Op table[] = {
+    {.name = "sum",
+     .doc = "Sum over the given axes (None: all). bool and int8 to int32 give int64, "
+            "unsigned ones uint64; float16 and "
+            "float32 are accumulated in float64.",
+     .in = "x",
+     .props = FOLD_PROPS,
+     .type = sum_type,
+     .perform = sum_perform,
+     .flops = "x.size",
+     .pull = sum_pull,
+     .push = push_linear_first,
+     .example = "sum([[1, 2], [3, 4]], axis=0) -> [4, 6]\nsum([0.5, 1.5]) -> 2.0",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "mean",
+     .doc = "Mean over the given axes (None: all); floatX for integers. Accumulated in "
+            "float64.",
+     .in = "x",
+     .props = FOLD_PROPS,
+     .type = mean_type,
+     .perform = mean_perform,
+     .flops = "x.size",
+     .pull = mean_pull,
+     .push = mean_push,
+     .example =
+         "mean([[1.0, 2.0], [3.0, 4.0]], axis=1) -> [1.5, 3.5]\nmean([1, 2]) -> 1.5",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "prod",
+     .doc = "Product over the given axes (None: all); dtypes as sum.",
+     .in = "x",
+     .props = FOLD_PROPS,
+     .type = sum_type,
+     .perform = prod_perform,
+     .flops = "x.size",
+     .pull = prod_pull,
+     .example =
+         "prod([2, 3, 4]) -> 24\nprod([[1.0, 2.0], [3.0, 0.0]], axis=1) -> [2.0, 0.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_reduce_sum = {table, sizeof table / sizeof *table};

@@ -1,0 +1,226 @@
+/* Dims of size 1 come and go (expand_dims, squeeze, atleast_1d, atleast_2d) and dims
+ * are repeated without copying (broadcast_to). All views. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+/* ---- expand_dims ---- */
+/* New dims by place in the result. */
+static int new_dims(const Prop *axis, int ndim, bool flag[MAX_NDIM]) {
+    int n = ndim + (axis->kind == P_INT ? 1 : (int)axis->ints.n);
+    if (n <= MAX_NDIM) axes_flags(axis, n, flag);
+    return n;
+}
+
+static bool expand_type(Infer *in) {
+    const Type *x = in->type[0];
+    const Prop *axis = in_prop(in, "axis");
+    int n = x->ndim + (axis->kind == P_INT ? 1 : (int)axis->ints.n);
+    if (n > MAX_NDIM)
+        return infer_fail(in, E_SHAPE, 0, "a tensor has at most %d dims", MAX_NDIM);
+    bool flag[MAX_NDIM];
+    if (!infer_axes(in, axis, n, flag)) return false;
+    Dim dim[MAX_NDIM];
+    for (int k = 0, from = 0; k < n; k++)
+        dim[k] = flag[k] ? 1 : x->dim[from++];
+    return out_tensor(in, 0, x->dtype, n, dim);
+}
+
+static bool expand_perform(Call *c) {
+    Tensor base = *call_in(c, 0);
+    bool flag[MAX_NDIM];
+    int n = new_dims(op_prop(c->s, c->op, c->props, "axis"), base.ndim, flag);
+    Tensor *v = call_view(c, 0, call_in(c, 0));
+    if (!v) return false;
+    v->dtype = base.dtype;
+    v->ndim = n;
+    v->data = base.data;
+    for (int k = 0, from = 0; k < n; k++) {
+        v->shape[k] = flag[k] ? 1 : base.shape[from];
+        v->stride[k] = flag[k] ? 0 : base.stride[from];
+        from += !flag[k];
+    }
+    return true;
+}
+
+/* ---- squeeze ---- */
+static bool squeeze_type(Infer *in) {
+    const Type *x = in->type[0];
+    const Prop *axis = in_prop(in, "axis");
+    bool flag[MAX_NDIM];
+    if (!infer_axes(in, axis, x->ndim, flag)) return false;
+    Dim dim[MAX_NDIM];
+    int n = 0;
+    for (int k = 0; k < x->ndim; k++) {
+        if (axis->kind == P_NONE) flag[k] = x->dim[k] == 1;
+        if (flag[k] && dim_is_known(x->dim[k]) && x->dim[k] != 1)
+            return infer_fail(
+                in, E_SHAPE, 0,
+                "dim %d has size %lld; only dims of size 1 can be dropped", k,
+                (long long)x->dim[k]);
+        if (!flag[k]) dim[n++] = x->dim[k];
+    }
+    return out_tensor(in, 0, x->dtype, n, dim);
+}
+
+static bool squeeze_perform(Call *c) {
+    Tensor base = *call_in(c, 0);
+    const Prop *axis = op_prop(c->s, c->op, c->props, "axis");
+    const Type *t = var_type(c->g, apply_in(c->g, c->id)[0]);
+    bool flag[MAX_NDIM];
+    axes_flags(axis, base.ndim, flag);
+    for (int k = 0; k < base.ndim; k++) {
+        if (axis->kind == P_NONE) flag[k] = t->dim[k] == 1;
+        if (flag[k] && base.shape[k] != 1)
+            return call_fail(c, E_RUN_SHAPE,
+                             "dim %d has size %lld; only dims of size 1 can be dropped",
+                             k, (long long)base.shape[k]);
+    }
+    Tensor *v = call_view(c, 0, call_in(c, 0));
+    if (!v) return false;
+    v->dtype = base.dtype;
+    v->data = base.data;
+    v->ndim = 0;
+    for (int k = 0; k < base.ndim; k++) {
+        if (flag[k]) continue;
+        v->shape[v->ndim] = base.shape[k];
+        v->stride[v->ndim++] = base.stride[k];
+    }
+    return true;
+}
+
+/* ---- broadcast_to ---- */
+static bool broadcast_type(Infer *in) {
+    const Type *x = in->type[0];
+    Dim dim[MAX_NDIM];
+    int n;
+    if (!want_shape(in, 1, &n, dim, NULL)) return false;
+    if (n < x->ndim)
+        return infer_fail(in, E_SHAPE, 1, "x has %d dims, the new shape only %d",
+                          x->ndim, n);
+    for (int k = 0; k < x->ndim; k++) {
+        Dim *to = &dim[n - x->ndim + k];
+        if (x->dim[k] == 1) continue;
+        if (!dim_may_equal(x->dim[k], *to))
+            return infer_fail(in, E_SHAPE, 1,
+                              "dim %d of x has size %lld, which can't become %lld", k,
+                              (long long)x->dim[k], (long long)*to);
+        *to = dim_meet(x->dim[k], *to);
+    }
+    return out_tensor(in, 0, x->dtype, n, dim);
+}
+
+static bool broadcast_perform(Call *c) {
+    Tensor base = *call_in(c, 0);
+    const Type *t = var_type(c->g, apply_in(c->g, c->id)[0]);
+    int64_t shape[MAX_NDIM];
+    int n;
+    if (!call_shape(c, 1, &n, shape) || !call_size_fits(c, base.dtype, n, shape))
+        return false;
+    int lead = n - base.ndim;
+    for (int k = 0; k < base.ndim; k++)
+        if (base.shape[k] != shape[lead + k] && t->dim[k] != 1)
+            return call_fail(c, E_RUN_SHAPE,
+                             "dim %d of x has size %lld, which can't become %lld (a 1 "
+                             "stretches only when the type says 1)",
+                             k, (long long)base.shape[k], (long long)shape[lead + k]);
+    Tensor *v = call_view(c, 0, call_in(c, 0));
+    if (!v) return false;
+    v->dtype = base.dtype;
+    v->ndim = n;
+    v->data = base.data;
+    for (int k = 0; k < n; k++) {
+        v->shape[k] = shape[k];
+        bool own = k >= lead && (base.shape[k - lead] == shape[k]);
+        v->stride[k] = own ? base.stride[k - lead] : 0;
+    }
+    return true;
+}
+
+static bool broadcast_pull(Pull *p) {
+    p->grad[1] = GRAD_DISCONNECTED;
+    if (pull_discrete(p)) return true;
+    return (p->grad[0] = sum_to_shape(p->b, p->cotangent[0], p->in[0])) != VAR_NONE;
+}
+
+/* ---- atleast_1d, atleast_2d ---- */
+static bool atleast(Builder *b, Var x, int least, Var *out) {
+    static const int64_t front[2] = {0, 1};
+    int missing = least - var_type(b->g, x)->ndim;
+    if (missing <= 0) return *out = x, true;
+    PropArg arg = {"axis", PROP_INTS(front, (size_t)missing)};
+    return (*out = apply_named(b, "expand_dims", 1, &x, 1, &arg)) != VAR_NONE;
+}
+
+static bool atleast_1d_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                              const Var *in, Var *out) {
+    (void)op, (void)p, (void)nin;
+    return atleast(b, in[0], 1, out);
+}
+
+static bool atleast_2d_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                              const Var *in, Var *out) {
+    (void)op, (void)p, (void)nin;
+    return atleast(b, in[0], 2, out);
+}
+
+static const char *const expand_adjoint[] = {"squeeze(g, axis=axis)"};
+static const char *const squeeze_adjoint[] = {"reshape(g, shape(x))"};
+
+static const Op table[] = {
+    {.name = "expand_dims",
+     .doc = "x with dims of size 1 put in at the given places of the result.",
+     .in = "x",
+     .props = "axis: axes",
+     .type = expand_type,
+     .perform = expand_perform,
+     .flops = "0",
+     .adjoint = expand_adjoint,
+     .view = 1,
+     .example = "expand_dims([1, 2], axis=1) -> [[1], [2]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "squeeze",
+     .doc = "x without the given dims, which must have size 1; without axis, without "
+            "all dims whose type says 1.",
+     .in = "x",
+     .props = "axis: axes = None",
+     .type = squeeze_type,
+     .perform = squeeze_perform,
+     .flops = "0",
+     .adjoint = squeeze_adjoint,
+     .view = 1,
+     .example = "squeeze([[1], [2]], axis=1) -> [1, 2]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "broadcast_to",
+     .doc = "x repeated, without copying, to a shape: missing leading dims and dims "
+            "whose type says 1 are stretched.",
+     .in = "x, shape: ints",
+     .type = broadcast_type,
+     .perform = broadcast_perform,
+     .flops = "0",
+     .pull = broadcast_pull,
+     .push = push_linear_first,
+     .disconnected = "shape",
+     .view = 1,
+     .example = "broadcast_to([1, 2], (2, 2)) -> [[1, 2], [1, 2]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "atleast_1d",
+     .doc = "x with at least one dim.",
+     .in = "x",
+     .expand = atleast_1d_expand,
+     .example = "atleast_1d(5) -> [5]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "atleast_2d",
+     .doc = "x with at least two dims; new ones come first.",
+     .in = "x",
+     .expand = atleast_2d_expand,
+     .example = "atleast_2d([1, 2]) -> [[1, 2]]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_shape_expand = {table, sizeof table / sizeof *table};

@@ -1,0 +1,331 @@
+/* concatenate and stack, and split, which is concatenate backwards and whose outputs
+ * are views. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+/* ---- concatenate ---- */
+static bool same_ranks(Infer *in) {
+    if (in->nin == 0)
+        return infer_fail(in, E_ARITY, in->nin, "at least one tensor is needed");
+    for (size_t i = 1; i < in->nin; i++)
+        if (in->type[i]->ndim != in->type[0]->ndim)
+            return infer_fail(in, E_SHAPE, i,
+                              "it has %d dims, the first %d: all must have the same",
+                              in->type[i]->ndim, in->type[0]->ndim);
+    return true;
+}
+
+/* dim k of all inputs, which must be equal. */
+static bool common_dim(Infer *in, int k, Dim *d) {
+    *d = in->type[0]->dim[k];
+    for (size_t i = 1; i < in->nin; i++) {
+        Dim next = in->type[i]->dim[k];
+        if (!dim_may_equal(*d, next))
+            return infer_fail(in, E_SHAPE, i, "dim %d has size %lld, the others %lld",
+                              k, (long long)next, (long long)*d);
+        *d = dim_meet(*d, next);
+    }
+    return true;
+}
+
+static Dim sum_of_dims(const Infer *in, int axis) {
+    Dim n = 0, other = 0;
+    for (size_t i = 0; i < in->nin; i++) {
+        Dim d = in->type[i]->dim[axis];
+        if (dim_is_known(d))
+            n += d;
+        else
+            other = other == 0 ? d : DIM_UNKNOWN;
+    }
+    return other == 0 ? n : n == 0 ? other : DIM_UNKNOWN;
+}
+
+static bool concatenate_type(Infer *in) {
+    int axis;
+    if (!same_ranks(in)) return false;
+    const Type *x = in->type[0];
+    if (x->ndim == 0)
+        return infer_fail(in, E_SHAPE, 0,
+                          "0-d tensors can't be joined along a dim: stack makes one");
+    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis)) return false;
+    Dim dim[MAX_NDIM];
+    for (int k = 0; k < x->ndim; k++)
+        if (k == axis)
+            dim[k] = sum_of_dims(in, axis);
+        else if (!common_dim(in, k, &dim[k]))
+            return false;
+    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+}
+
+static bool concatenate_perform(Call *c) {
+    const Tensor *x = call_in(c, 0);
+    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x->ndim),
+        ndim = x->ndim;
+    int64_t shape[MAX_NDIM];
+    memcpy(shape, x->shape, sizeof shape);
+    for (size_t i = 1; i < c->nin; i++) {
+        const Tensor *t = call_in(c, i);
+        for (int k = 0; k < ndim; k++)
+            if (k != axis && t->shape[k] != shape[k])
+                return call_fail(
+                    c, E_RUN_SHAPE,
+                    "dim %d of tensor %zu has size %lld, of the first %lld", k, i,
+                    (long long)t->shape[k], (long long)shape[k]);
+        shape[axis] += t->shape[axis];
+    }
+    Tensor *out = call_out(c, 0, ndim, shape);
+    if (!out) return false;
+    Tensor part = *out;
+    for (size_t i = 0; i < c->nin; i++) {
+        const Tensor *t = call_in(c, i);
+        part.shape[axis] = t->shape[axis];
+        if (tensor_size(t))
+            move_strided(move_pool(c), dtype_size(t->dtype), ndim, t->shape, part.data,
+                         part.stride, t->data, t->stride);
+        part.data = move_at(&part, t->shape[axis] * part.stride[axis]);
+    }
+    return true;
+}
+
+/* The gradient cut at the places where the inputs meet. */
+static bool concatenate_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Builder *b = p->b;
+    const Type *x = var_type(p->g, p->in[0]);
+    int axis = axis_index(prop_int(b->s, p->op, p->props, "axis"), x->ndim);
+    if (p->nin == 1) return p->grad[0] = p->cotangent[0], true;
+    Var *cut = mem_alloc(b->s, p->nin * sizeof *cut), at = VAR_NONE;
+    bool ok = true;
+    for (size_t i = 0; i + 1 < p->nin && ok; i++) {
+        Var n = shape_of(b, p->in[i], axis);
+        const Tensor *have = at == VAR_NONE ? NULL : var_const(b->g, at),
+                     *more = n == VAR_NONE ? NULL : var_const(b->g, n);
+        if (at == VAR_NONE)
+            at = n;
+        else if (have && more)
+            at = const_int(b, tensor_i64(have, 0) + tensor_i64(more, 0));
+        else
+            at = n == VAR_NONE ? VAR_NONE : call2(b, "add", at, n);
+        cut[i] = at;
+        ok = at != VAR_NONE;
+    }
+    Var in[2] = {p->cotangent[0],
+                 ok ? apply_named(b, "stack", p->nin - 1, cut, 0, NULL) : VAR_NONE};
+    mem_free(cut);
+    const Op *split = op_find(b->s, "split", 5);
+    PropArg arg = {"axis", PROP_INT(axis)};
+    return in[1] != VAR_NONE &&
+           op_apply(b, split, props_make(b->s, split, 1, &arg), 2, in, p->grad);
+}
+
+/* ---- stack ---- */
+static bool stack_type(Infer *in) {
+    int axis;
+    if (!same_ranks(in)) return false;
+    const Type *x = in->type[0];
+    if (x->ndim == MAX_NDIM)
+        return infer_fail(in, E_SHAPE, 0, "a tensor has at most %d dims", MAX_NDIM);
+    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim + 1, &axis)) return false;
+    Dim dim[MAX_NDIM];
+    for (int k = 0, to = 0; to <= x->ndim; to++)
+        if (to == axis)
+            dim[to] = (Dim)in->nin;
+        else if (!common_dim(in, k++, &dim[to]))
+            return false;
+    return out_tensor(in, 0, x->dtype, x->ndim + 1, dim);
+}
+
+static bool stack_perform(Call *c) {
+    const Tensor *x = call_in(c, 0);
+    int ndim = x->ndim,
+        axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), ndim + 1);
+    int64_t shape[MAX_NDIM], to[MAX_NDIM];
+    for (int k = 0, i = 0; k <= ndim; k++)
+        shape[k] = k == axis ? (int64_t)c->nin : x->shape[i++];
+    for (size_t i = 1; i < c->nin; i++)
+        if (!tensor_same_shape(x, call_in(c, i)))
+            return call_fail(c, E_RUN_SHAPE,
+                             "tensor %zu has another shape than the first", i);
+    Tensor *out = call_out(c, 0, ndim + 1, shape);
+    if (!out) return false;
+    size_t item = dtype_size(out->dtype);
+    for (int k = 0, i = 0; k <= ndim; k++)
+        if (k != axis) to[i++] = out->stride[k];
+    char *at = out->data;
+    for (size_t i = 0; i < c->nin; i++, at += out->stride[axis]) {
+        const Tensor *t = call_in(c, i);
+        if (ndim == 0)
+            memcpy(at, t->data, item);
+        else
+            move_strided(move_pool(c), item, ndim, t->shape, at, to, t->data,
+                         t->stride);
+    }
+    return true;
+}
+
+/* "…, $" with enough full slices before it. */
+static Var pick(Builder *b, Var x, int axis, int64_t i) {
+    Str text = STR(b->s);
+    for (int k = 0; k < axis; k++)
+        str_puts(&text, ":, ");
+    str_puts(&text, "$");
+    PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
+    str_free(&text);
+    Var in[2] = {x, const_int(b, i)};
+    return apply_named(b, "subtensor", 2, in, 1, &arg);
+}
+
+static bool stack_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Var g = p->cotangent[0];
+    int axis = axis_index(prop_int(p->b->s, p->op, p->props, "axis"),
+                          var_type(p->g, p->out[0])->ndim);
+    for (size_t i = 0; i < p->nin; i++) {
+        p->grad[i] = GRAD_DISCONNECTED;
+        if (p->wanted[i] && (p->grad[i] = pick(p->b, g, axis, (int64_t)i)) == VAR_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* ---- split ---- */
+/* A cut counted from the end when negative, kept within the dim. */
+static int64_t cut_at(int64_t v, int64_t n) {
+    if (v < 0) v = v + n < 0 ? 0 : v + n;
+    return v > n ? n : v;
+}
+
+/* Parts of a dim: by their number (equal parts), or by the places of the cuts. */
+static bool split_type(Infer *in) {
+    const Type *x = in->type[0], *t = in->type[1];
+    int axis;
+    int64_t parts = 0;
+    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis) ||
+        !want_rank(in, 1, 0, 1) || !want_kinds(in, 1, KIND_INT))
+        return false;
+    bool equal = t->ndim == 0;
+    if (equal && (!infer_int(in, 1, &parts) || parts < 1))
+        return infer_fail(in, E_VALUE, 1,
+                          "the number of parts must be a constant of at least 1");
+    if (!equal && !dim_is_known(t->dim[0]))
+        return infer_fail(in, E_SHAPE, 1, "the number of cuts must be known");
+    if (!equal) parts = t->dim[0] + 1;
+    if (parts > OUT_MAX)
+        return infer_fail(in, E_VALUE, 1, "there are at most %d parts", OUT_MAX);
+    Dim dim[MAX_NDIM], n = x->dim[axis], cut[OUT_MAX + 1] = {0};
+    memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
+    const Tensor *known = var_const(in->g, in->in[1]);
+    if (equal && dim_is_known(n) && n % parts)
+        return infer_fail(in, E_SHAPE, 1,
+                          "size %lld can't be divided in %lld equal parts",
+                          (long long)n, (long long)parts);
+    for (int64_t i = 0; !equal && known && i < parts - 1; i++)
+        cut[i + 1] = cut_at(tensor_i64(known, i), n);
+    cut[parts] = n;
+    in->nout = (size_t)parts;
+    for (int64_t i = 0; i < parts; i++) {
+        dim[axis] = DIM_UNKNOWN;
+        if (equal && dim_is_known(n)) dim[axis] = n / parts;
+        if (!equal && known && dim_is_known(n))
+            dim[axis] = cut[i + 1] > cut[i] ? cut[i + 1] - cut[i] : 0;
+        if (parts == 1) dim[axis] = n;
+        if (!out_tensor(in, (size_t)i, x->dtype, x->ndim, dim)) return false;
+    }
+    return true;
+}
+
+static bool split_perform(Call *c) {
+    Tensor x = *call_in(c, 0), t = *call_in(c, 1);
+    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    int64_t n = x.shape[axis], parts = (int64_t)c->nout, from = 0;
+    if (t.ndim == 0 && n % parts)
+        return call_fail(c, E_RUN_SHAPE,
+                         "size %lld can't be divided in %lld equal parts", (long long)n,
+                         (long long)parts);
+    for (int64_t i = 0; i < parts; i++) {
+        int64_t to = t.ndim == 0      ? (i + 1) * (n / parts)
+                     : i == parts - 1 ? n
+                                      : cut_at(tensor_i64(&t, i), n);
+        Tensor *v = call_view(c, (size_t)i, call_in(c, 0));
+        if (!v) return false;
+        v->dtype = x.dtype;
+        v->ndim = x.ndim;
+        memcpy(v->shape, x.shape, sizeof v->shape);
+        memcpy(v->stride, x.stride, sizeof v->stride);
+        v->shape[axis] = to > from ? to - from : 0;
+        v->data = v->shape[axis] ? move_at(&x, from * x.stride[axis]) : x.data;
+        from = to;
+    }
+    return true;
+}
+
+static int split_views(const Graph *g, ApplyId a, size_t out) {
+    (void)g, (void)a, (void)out;
+    return 0;
+}
+
+static bool split_pull(Pull *p) {
+    p->grad[1] = GRAD_DISCONNECTED;
+    if (pull_discrete(p)) return true;
+    Var *part = mem_alloc(p->b->s, p->nout * sizeof *part);
+    for (size_t i = 0; i < p->nout; i++)
+        part[i] = p->cotangent[i] == VAR_NONE ? float_zeros(p->b, p->out[i])
+                                              : p->cotangent[i];
+    int axis = axis_index(prop_int(p->b->s, p->op, p->props, "axis"),
+                          var_type(p->g, p->in[0])->ndim);
+    PropArg arg = {"axis", PROP_INT(axis)};
+    p->grad[0] = apply_named(p->b, "concatenate", p->nout, part, 1, &arg);
+    mem_free(part);
+    return p->grad[0] != VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "concatenate",
+     .doc = "Tensors joined along an existing dim.",
+     .in = "*xs",
+     .props = "axis: axis = 0",
+     .promote = PROMOTE_SAME,
+     .type = concatenate_type,
+     .perform = concatenate_perform,
+     .flops = "0",
+     .pull = concatenate_pull,
+     .push = push_linear_all,
+     .example =
+         "concatenate([[1, 2]], [[3, 4]]) -> [[1, 2], [3, 4]]\nconcatenate([[[1], "
+         "[2]], [[3], [4]]], axis=1) -> [[1, 3], [2, 4]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "stack",
+     .doc = "Tensors of equal shape joined along a new dim.",
+     .in = "*xs",
+     .props = "axis: axis = 0",
+     .promote = PROMOTE_SAME,
+     .type = stack_type,
+     .perform = stack_perform,
+     .flops = "0",
+     .pull = stack_pull,
+     .push = push_linear_all,
+     .example = "stack([1, 2], [3, 4], axis=1) -> [[1, 3], [2, 4]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "split",
+     .doc = "x cut along a dim: in equal parts when a number is given, else at the "
+            "given places. The parts are views.",
+     .in = "x, indices_or_sections",
+     .props = "axis: axis = 0",
+     .type = split_type,
+     .perform = split_perform,
+     .flops = "0",
+     .pull = split_pull,
+     .push = push_linear_first,
+     .disconnected = "indices_or_sections",
+     .view = 1,
+     .views = split_views,
+     .example = "split([1, 2, 3, 4], 2) -> [1, 2], [3, 4]\nsplit([1, 2, 3, 4], [1]) -> "
+                "[1], [2, 3, 4]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_shape_join = {table, sizeof table / sizeof *table};

@@ -1,0 +1,186 @@
+/* Derivative and typing helpers that structural ops share. */
+#include "ops/shape/linear.h"
+
+#include <string.h>
+
+bool push_linear(Push *p, size_t linear) {
+    Session *s = p->b->s;
+    bool any = false;
+    for (size_t i = 0; i < linear && i < p->nin; i++)
+        any |= p->tangent[i] != VAR_NONE;
+    for (size_t i = 0; i < p->nout; i++)
+        p->result[i] = VAR_NONE;
+    if (!any || dtype_is_discrete(var_type(p->g, p->out[0])->dtype)) return true;
+    Var *in = mem_alloc(s, p->nin * sizeof *in);
+    bool ok = true;
+    for (size_t i = 0; i < p->nin && ok; i++) {
+        in[i] = i < linear ? p->tangent[i] : p->in[i];
+        if (in[i] == VAR_NONE) in[i] = float_zeros(p->b, p->in[i]);
+        ok = in[i] != VAR_NONE;
+    }
+    ok = ok && op_apply(p->b, p->op, p->props, p->nin, in, p->result);
+    mem_free(in);
+    return ok;
+}
+
+bool push_linear_first(Push *p) {
+    return push_linear(p, 1);
+}
+
+bool push_linear_all(Push *p) {
+    return push_linear(p, p->nin);
+}
+
+bool push_none(Push *p) {
+    for (size_t i = 0; i < p->nout; i++)
+        p->result[i] = VAR_NONE;
+    return true;
+}
+
+Var float_zeros(Builder *b, Var v) {
+    return zeros_like(b, v, dtype_inexact(var_type(b->g, v)->dtype, b->floatX));
+}
+
+bool pull_discrete(Pull *p) {
+    for (size_t o = 0; o < p->nout; o++) {
+        const Type *t = var_type(p->g, p->out[o]);
+        if (t->kind != TYPE_TENSOR || !dtype_is_discrete(t->dtype)) return false;
+    }
+    for (size_t i = 0; i < p->nin; i++) {
+        bool connected = false;
+        for (size_t o = 0; o < p->nout; o++)
+            connected |= op_connected(p->g, p->id, i, o);
+        bool tensor = var_type(p->g, p->in[i])->kind == TYPE_TENSOR;
+        p->grad[i] = connected && tensor && p->wanted[i] ? float_zeros(p->b, p->in[i])
+                                                         : GRAD_DISCONNECTED;
+    }
+    return true;
+}
+
+void pull_disconnect(Pull *p, size_t first) {
+    for (size_t i = first; i < p->nin; i++)
+        p->grad[i] = GRAD_DISCONNECTED;
+}
+
+Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t nprop,
+                const PropArg *prop) {
+    for (size_t i = 0; i < nin; i++)
+        if (in[i] == VAR_NONE) return VAR_NONE;
+    const Op *found = op_find(b->s, op, strlen(op));
+    if (!found) bug("no op %s", op);
+    return op_apply1(b, found, props_make(b->s, found, nprop, prop), nin, in);
+}
+
+Var ints_stack(Builder *b, size_t n, const Var *v) {
+    int64_t known[MAX_NDIM];
+    bool all = n <= MAX_NDIM;
+    for (size_t i = 0; i < n && all; i++) {
+        const Tensor *t = v[i] == VAR_NONE ? NULL : var_const(b->g, v[i]);
+        all = t && t->dtype == DT_INT64;
+        if (all) known[i] = tensor_i64(t, 0);
+    }
+    return all ? const_ints(b, n, known) : apply_named(b, "stack", n, v, 0, NULL);
+}
+
+Dim infer_length(const Infer *in, size_t arg) {
+    int64_t v;
+    Dim d[MAX_NDIM];
+    if (infer_int(in, arg, &v)) return v >= 0 ? v : DIM_UNKNOWN;
+    if (var_leaf(in->g, in->in[arg]) == LEAF_DIM)
+        return DIM_NAMED(var_leafrec(in->g, in->in[arg])->name);
+    return infer_dims(in, arg, d, NULL) == 1 ? d[0] : DIM_UNKNOWN;
+}
+
+/* Element i of an ints input when it is a constant, alone or as an input of a stack. */
+static bool element_const(const Infer *in, size_t arg, int i, int64_t *v) {
+    const Tensor *t = var_const(in->g, in->in[arg]);
+    if (t) return *v = tensor_i64(t, i), true;
+    ApplyId a = var_owner(in->g, in->in[arg]);
+    if (a == APPLY_NONE || strcmp(in->g->apply[a].op->name, "stack") != 0) return false;
+    if (i >= in->g->apply[a].nin) return false;
+    t = var_const(in->g, apply_in(in->g, a)[i]);
+    return t && tensor_size(t) == 1 ? (*v = tensor_i64(t, 0), true) : false;
+}
+
+bool want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
+                bool minus[MAX_NDIM]) {
+    int64_t raw[MAX_NDIM];
+    int n = infer_dims(in, arg, dim, raw);
+    if (n < 0)
+        return infer_fail(in, E_SHAPE, arg,
+                          "the number of dims must be known: give a list of sizes");
+    if (n > MAX_NDIM)
+        return infer_fail(in, E_SHAPE, arg, "a tensor has at most %d dims, not %d",
+                          MAX_NDIM, n);
+    for (int i = 0; i < n; i++) {
+        int64_t v;
+        if (minus) minus[i] = false;
+        if (!element_const(in, arg, i, &v) || v >= 0) continue;
+        if (!minus)
+            return infer_fail(in, E_SHAPE, arg, "a size can't be negative, got %lld",
+                              (long long)v);
+        if (v != -1)
+            return infer_fail(in, E_SHAPE, arg, "a size is at least 0, or -1, not %lld",
+                              (long long)v);
+        minus[i] = true;
+        dim[i] = DIM_UNKNOWN;
+    }
+    *ndim = n;
+    return true;
+}
+
+bool call_shape(Call *c, size_t arg, int *ndim, int64_t shape[MAX_NDIM]) {
+    const Tensor *t = call_in(c, arg);
+    int64_t n = tensor_size(t);
+    if (n > MAX_NDIM)
+        return call_fail(c, E_RUN_SHAPE, "a tensor has at most %d dims, not %lld",
+                         MAX_NDIM, (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        shape[i] = tensor_i64(t, i);
+        if (shape[i] < 0)
+            return call_fail(c, E_RUN_SHAPE,
+                             "size %lld of the asked shape is negative: %lld",
+                             (long long)i, (long long)shape[i]);
+    }
+    *ndim = (int)n;
+    return true;
+}
+
+bool call_size_fits(Call *c, DType d, int ndim, const int64_t *shape) {
+    int64_t n = (int64_t)dtype_size(d);
+    for (int k = 0; k < ndim; k++)
+        if (!i64_mul(n, shape[k] ? shape[k] : 1, &n))
+            return call_fail(c, E_LIMIT,
+                             "the asked shape has more bytes than can be counted");
+    return true;
+}
+
+int axis_index(int64_t axis, int ndim) {
+    return (int)(axis < 0 ? axis + ndim : axis);
+}
+
+void axes_flags(const Prop *axes, int ndim, bool flag[MAX_NDIM]) {
+    for (int k = 0; k < ndim; k++)
+        flag[k] = axes->kind == P_NONE;
+    if (axes->kind == P_INT) flag[axis_index(axes->i, ndim)] = true;
+    if (axes->kind == P_INTS)
+        for (size_t i = 0; i < axes->ints.n; i++)
+            flag[axis_index(axes->ints.p[i], ndim)] = true;
+}
+
+Var axes_count(Builder *b, Var x, const bool flag[MAX_NDIM]) {
+    const Type *t = var_type(b->g, x);
+    int64_t known = 1;
+    Var n = VAR_NONE;
+    for (int k = 0; k < t->ndim; k++) {
+        if (!flag[k]) continue;
+        if (dim_is_known(t->dim[k])) {
+            known *= t->dim[k];
+            continue;
+        }
+        Var d = shape_of(b, x, k);
+        n = n == VAR_NONE ? d : call2(b, "multiply", n, d);
+    }
+    if (n == VAR_NONE) return const_int(b, known);
+    return known == 1 ? n : call2(b, "multiply", n, const_int(b, known));
+}

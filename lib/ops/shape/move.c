@@ -1,0 +1,238 @@
+/* Copies between any two layouts. Dims are sorted by the destination's strides and
+ * merged where both sides run on, so that what is left is one of three inner jobs: a
+ * row of bytes, a strided row, or, where the source runs along another dim than the
+ * destination, a transposed panel that is walked in tiles that fit the cache. */
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+enum {
+    TILE = 64,
+    CHUNK = 1 << 18
+}; /* elements a side; bytes worth waking a thread for */
+
+typedef struct Dims {
+    int n;
+    int64_t shape[MAX_NDIM], d[MAX_NDIM], s[MAX_NDIM];
+} Dims;
+
+typedef void RowFn(ptrdiff_t n, char *d, ptrdiff_t ds, const char *s, ptrdiff_t ss);
+#define ROW(N)                                                                         \
+    static void row_##N(ptrdiff_t n, char *d, ptrdiff_t ds, const char *s,             \
+                        ptrdiff_t ss) {                                                \
+        for (ptrdiff_t i = 0; i < n; i++)                                              \
+            memcpy(d + i * ds, s + i * ss, N);                                         \
+    }
+ROW(1)
+ROW(2)
+ROW(4)
+ROW(8)
+ROW(16)
+
+static RowFn *row_fn(size_t item) {
+    return item == 1   ? row_1
+           : item == 2 ? row_2
+           : item == 4 ? row_4
+           : item == 8 ? row_8
+                       : row_16;
+}
+
+typedef struct Job {
+    size_t item;
+    Dims outer;
+    /* inner job: a row along `n`; with panel > 0 also along a second dim, cut into
+     * panels */
+    int64_t n, ds, ss;
+    int64_t m, md, ms, panels;
+    RowFn *row;
+    char *dst;
+    const char *src;
+    int64_t total,
+        per_chunk; /* outer positions (times panels), and how many a chunk takes */
+} Job;
+
+static void one_row(const Job *j, char *d, const char *s) {
+    if (j->ds == (int64_t)j->item && j->ss == j->ds)
+        memcpy(d, s, (size_t)j->n * j->item);
+    else
+        j->row(j->n, d, j->ds, s, j->ss);
+}
+
+/* Rows [at, at + TILE) of the second dim; columns in tiles, so that a tile's lines of
+ * the source stay cached. */
+static void one_panel(const Job *j, int64_t panel, char *d, const char *s) {
+    int64_t m0 = panel * TILE, m1 = m0 + TILE < j->m ? m0 + TILE : j->m;
+    for (int64_t n0 = 0; n0 < j->n; n0 += TILE) {
+        int64_t k = j->n - n0 < TILE ? j->n - n0 : TILE;
+        for (int64_t m = m0; m < m1; m++)
+            j->row(k, d + m * j->md + n0 * j->ds, j->ds, s + m * j->ms + n0 * j->ss,
+                   j->ss);
+    }
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    (void)worker;
+    const Job *j = ctx;
+    int64_t at = (int64_t)chunk * j->per_chunk, end = at + j->per_chunk;
+    if (end > j->total) end = j->total;
+    for (; at < end; at++) {
+        char *d = j->dst;
+        const char *s = j->src;
+        int64_t rest = j->panels ? at / j->panels : at;
+        for (int k = j->outer.n - 1; k >= 0; k--) {
+            int64_t i = rest % j->outer.shape[k];
+            rest /= j->outer.shape[k];
+            d += i * j->outer.d[k];
+            s += i * j->outer.s[k];
+        }
+        if (j->panels)
+            one_panel(j, at % j->panels, d, s);
+        else
+            one_row(j, d, s);
+    }
+}
+
+static int64_t magnitude(int64_t v) {
+    return v < 0 ? -v : v;
+}
+
+static void dims_insert(Dims *x, int64_t n, int64_t d, int64_t s) {
+    int k = x->n++;
+    for (; k > 0 && magnitude(x->d[k - 1]) < magnitude(d); k--) {
+        x->shape[k] = x->shape[k - 1];
+        x->d[k] = x->d[k - 1];
+        x->s[k] = x->s[k - 1];
+    }
+    x->shape[k] = n;
+    x->d[k] = d;
+    x->s[k] = s;
+}
+
+static void dims_merge(Dims *x) {
+    int n = 0;
+    for (int k = 0; k < x->n; k++) {
+        if (n && x->d[n - 1] == x->shape[k] * x->d[k] &&
+            x->s[n - 1] == x->shape[k] * x->s[k]) {
+            x->shape[n - 1] *= x->shape[k];
+        } else {
+            x->shape[n] = x->shape[k];
+            n++;
+        }
+        x->d[n - 1] = x->d[k];
+        x->s[n - 1] = x->s[k];
+    }
+    x->n = n;
+}
+
+/* Takes dim k out of the outer dims. */
+static void dims_remove(Dims *x, int k) {
+    x->n--;
+    for (; k < x->n; k++) {
+        x->shape[k] = x->shape[k + 1];
+        x->d[k] = x->d[k + 1];
+        x->s[k] = x->s[k + 1];
+    }
+}
+
+/* The dim along which the source runs on when the innermost one is not it; -1
+ * otherwise. */
+static int transposed_dim(const Dims *x, size_t item) {
+    int last = x->n - 1;
+    if (last < 1 || magnitude(x->s[last]) <= (int64_t)item || x->shape[last] < 8)
+        return -1;
+    for (int k = 0; k < last; k++)
+        if (magnitude(x->s[k]) == (int64_t)item && x->shape[k] >= 8) return k;
+    return -1;
+}
+
+/* A row of bytes has no outer dims: it is cut so that threads can share it. */
+static void cut_row(Dims *x, size_t item) {
+    int64_t piece = CHUNK / (int64_t)item, n = x->shape[0];
+    if (x->n != 1 || n < 4 * piece || n % piece) return;
+    *x = (Dims){
+        2, {n / piece, piece}, {piece * x->d[0], x->d[0]}, {piece * x->s[0], x->s[0]}};
+}
+
+static void run_job(Pool *pool, Job *j) {
+    j->total = move_count(j->outer.n, j->outer.shape) * (j->panels ? j->panels : 1);
+    int64_t bytes = j->n * (int64_t)j->item * (j->panels ? TILE : 1);
+    j->per_chunk = bytes >= CHUNK ? 1 : CHUNK / bytes;
+    int64_t chunks = (j->total + j->per_chunk - 1) / j->per_chunk;
+    if (pool && chunks > 3) {
+        pool_run(pool, (size_t)chunks, run_chunk, j);
+        return;
+    }
+    j->per_chunk = j->total;
+    run_chunk(j, 0, 0);
+}
+
+void move_strided(Pool *pool, size_t item, int ndim, const int64_t *shape, char *dst,
+                  const int64_t *dst_stride, const char *src,
+                  const int64_t *src_stride) {
+    Dims x = {0};
+    for (int k = 0; k < ndim; k++) {
+        if (shape[k] == 0) return;
+        if (shape[k] > 1) dims_insert(&x, shape[k], dst_stride[k], src_stride[k]);
+    }
+    dims_merge(&x);
+    if (x.n == 0) {
+        memcpy(dst, src, item);
+        return;
+    }
+    cut_row(&x, item);
+    Job j = {.item = item, .row = row_fn(item), .dst = dst, .src = src};
+    int t = transposed_dim(&x, item), last = x.n - 1;
+    j.n = x.shape[last];
+    j.ds = x.d[last];
+    j.ss = x.s[last];
+    x.n = last;
+    if (t >= 0) {
+        j.m = x.shape[t];
+        j.md = x.d[t];
+        j.ms = x.s[t];
+        j.panels = (j.m + TILE - 1) / TILE;
+        dims_remove(&x, t);
+    }
+    j.outer = x;
+    run_job(pool, &j);
+}
+
+void move_tensor(Pool *pool, const Tensor *dst, const Tensor *src) {
+    move_strided(pool, dtype_size(src->dtype), src->ndim, src->shape, dst->data,
+                 dst->stride, src->data, src->stride);
+}
+
+void move_strides(size_t item, int ndim, const int64_t *shape, int64_t *stride) {
+    int64_t step = (int64_t)item;
+    for (int k = ndim - 1; k >= 0; k--) {
+        stride[k] = step;
+        step *= shape[k] ? shape[k] : 1;
+    }
+}
+
+void move_fill(Pool *pool, size_t item, int64_t n, void *dst, const void *value) {
+    static const char zero[16];
+    if (memcmp(value, zero, item) == 0) {
+        memset(dst, 0, (size_t)n * item);
+        return;
+    }
+    int64_t to = (int64_t)item, from = 0;
+    move_strided(pool, item, 1, &n, dst, &to, value, &from);
+}
+
+int64_t move_count(int ndim, const int64_t *shape) {
+    int64_t n = 1;
+    for (int k = 0; k < ndim; k++)
+        n *= shape[k];
+    return n;
+}
+
+Tensor move_contiguous(Pool *pool, const Tensor *x, void *mem) {
+    Tensor t = *x;
+    t.buf = NULL;
+    if (tensor_is_contiguous(x)) return t;
+    t.data = mem;
+    move_strides(dtype_size(x->dtype), x->ndim, x->shape, t.stride);
+    move_tensor(pool, &t, x);
+    return t;
+}

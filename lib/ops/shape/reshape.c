@@ -1,0 +1,197 @@
+/* reshape, and what is a reshape by another name (ravel, flatten). A view where the
+ * strides allow it, else a copy. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+/* A product of dims: a number, and names with how often they occur. */
+typedef struct Product {
+    int64_t known;
+    int n;
+    Dim name[MAX_NDIM];
+    bool unknown; /* a dim that nothing is known of */
+} Product;
+
+static Product product(int ndim, const Dim *dim, const bool *minus) {
+    Product p = {.known = 1};
+    for (int k = 0; k < ndim; k++) {
+        if (minus && minus[k]) continue;
+        if (dim_is_named(dim[k]))
+            p.name[p.n++] = dim[k];
+        else if (!dim_is_known(dim[k]) || !i64_mul(p.known, dim[k], &p.known))
+            p.unknown = true;
+    }
+    return p;
+}
+
+/* Cancels the names that both have. */
+static void cancel(Product *a, Product *b) {
+    for (int i = 0; i < b->n; i++)
+        for (int k = 0; k < a->n; k++)
+            if (a->name[k] == b->name[i]) {
+                a->name[k] = a->name[--a->n];
+                b->name[i--] = b->name[--b->n];
+                break;
+            }
+}
+
+/* What -1 stands for: all of x divided by the other sizes. */
+static Dim quotient(const Product *x, const Product *others) {
+    if (x->unknown || others->unknown || others->n || others->known <= 0)
+        return DIM_UNKNOWN;
+    if (x->known % others->known) return DIM_UNKNOWN;
+    int64_t q = x->known / others->known;
+    if (x->n == 0) return q;
+    return x->n == 1 && q == 1 ? x->name[0] : DIM_UNKNOWN;
+}
+
+static bool reshape_type(Infer *in) {
+    const Type *x = in->type[0];
+    Dim dim[MAX_NDIM];
+    bool minus[MAX_NDIM];
+    int n, at = -1;
+    if (!want_shape(in, 1, &n, dim, minus)) return false;
+    for (int k = 0; k < n; k++) {
+        if (!minus[k]) continue;
+        if (at >= 0) return infer_fail(in, E_SHAPE, 1, "only one size can be -1");
+        at = k;
+    }
+    Product have = product(x->ndim, x->dim, NULL), want = product(n, dim, minus);
+    cancel(&have, &want);
+    if (!have.unknown && !want.unknown && !have.n && !want.n) {
+        bool fits = at < 0       ? have.known == want.known
+                    : want.known ? have.known % want.known == 0
+                                 : false;
+        if (!fits)
+            return infer_fail(in, E_SHAPE, 1,
+                              "x has %lld elements%s, the new shape %lld",
+                              (long long)have.known, x->ndim ? "" : " (it is 0-d)",
+                              (long long)want.known);
+    }
+    if (at >= 0) dim[at] = quotient(&have, &want);
+    return out_tensor(in, 0, x->dtype, n, dim);
+}
+
+/* The new shape with -1 worked out. */
+static bool new_shape(Call *c, const Tensor *x, int *ndim, int64_t shape[MAX_NDIM]) {
+    const Tensor *t = call_in(c, 1);
+    int64_t n = tensor_size(t), at = -1, total = tensor_size(x), others = 1;
+    if (n > MAX_NDIM)
+        return call_fail(c, E_RUN_SHAPE, "a tensor has at most %d dims", MAX_NDIM);
+    for (int64_t k = 0; k < n; k++) {
+        shape[k] = tensor_i64(t, k);
+        if (shape[k] < -1 || (shape[k] == -1 && at >= 0))
+            return call_fail(c, E_RUN_SHAPE,
+                             "sizes must be at least 0, but for a single -1");
+        if (shape[k] == -1)
+            at = k;
+        else if (!i64_mul(others, shape[k], &others))
+            return call_fail(c, E_RUN_SHAPE, "the new shape has too many elements");
+    }
+    *ndim = (int)n;
+    if (at >= 0) {
+        if (others == 0 || total % others)
+            return call_fail(c, E_RUN_SHAPE,
+                             "%lld elements can't be divided by the other sizes (%lld)",
+                             (long long)total, (long long)others);
+        shape[at] = total / others;
+    } else if (others != total) {
+        return call_fail(c, E_RUN_SHAPE, "x has %lld elements, the new shape %lld",
+                         (long long)total, (long long)others);
+    }
+    return true;
+}
+
+/* Strides of the same elements under a new shape; false when no view can have it. x's
+ * dims are taken in runs that can be walked with one stride, and the new dims are cut
+ * out of the runs. */
+static bool view_strides(const Tensor *x, int ndim, const int64_t *shape,
+                         int64_t *stride) {
+    int64_t n[MAX_NDIM], st[MAX_NDIM];
+    int runs = 0;
+    for (int k = 0; k < x->ndim; k++) {
+        if (x->shape[k] == 1) continue;
+        if (runs && st[runs - 1] == x->shape[k] * x->stride[k]) {
+            n[runs - 1] *= x->shape[k];
+            st[runs - 1] = x->stride[k];
+        } else {
+            n[runs] = x->shape[k];
+            st[runs++] = x->stride[k];
+        }
+    }
+    int64_t item = (int64_t)dtype_size(x->dtype), left = 1, step = item;
+    for (int k = ndim - 1; k >= 0; k--) {
+        if (shape[k] == 1) {
+            stride[k] = step;
+            continue;
+        }
+        if (left == 1) {
+            if (runs == 0) return false;
+            left = n[--runs];
+            step = st[runs];
+        }
+        if (left % shape[k]) return false;
+        stride[k] = step;
+        step *= shape[k];
+        left /= shape[k];
+    }
+    return left == 1;
+}
+
+static bool reshape_perform(Call *c) {
+    const Tensor *x = call_in(c, 0);
+    int ndim = 0;
+    int64_t shape[MAX_NDIM], stride[MAX_NDIM];
+    if (!new_shape(c, x, &ndim, shape)) return false;
+    Tensor base = *x;
+    bool empty = tensor_size(x) == 0;
+    if (empty) move_strides(dtype_size(x->dtype), ndim, shape, stride);
+    if (!empty && !view_strides(x, ndim, shape, stride)) {
+        Tensor *out = call_out(c, 0, ndim, shape);
+        if (!out) return false;
+        Tensor as_x = *out;
+        as_x.ndim = base.ndim;
+        for (int k = 0; k < base.ndim; k++)
+            as_x.shape[k] = base.shape[k];
+        move_strides(dtype_size(base.dtype), base.ndim, base.shape, as_x.stride);
+        move_tensor(move_pool(c), &as_x, &base);
+        return true;
+    }
+    Tensor *v = call_view(c, 0, x);
+    if (!v) return false;
+    v->dtype = base.dtype;
+    v->ndim = ndim;
+    v->data = base.data;
+    for (int k = 0; k < ndim; k++) {
+        v->shape[k] = shape[k];
+        v->stride[k] = stride[k];
+    }
+    return true;
+}
+
+static const char *const reshape_adjoint[] = {"reshape(g, shape(x))", "disconnected"};
+
+static const Op table[] = {
+    {.name = "reshape",
+     .doc = "The elements of x, in row-major order, in another shape. One size may be "
+            "-1: what is left. A view where x's "
+            "strides allow it.",
+     .in = "x, shape: ints",
+     .type = reshape_type,
+     .perform = reshape_perform,
+     .flops = "0",
+     .adjoint = reshape_adjoint,
+     .disconnected = "shape",
+     .view = 1,
+     .example = "reshape([1, 2, 3, 4], (2, -1)) -> [[1, 2], [3, 4]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "ravel",
+     .doc = "All elements in one dim, row-major.",
+     .alias = "flatten",
+     .in = "x",
+     .def = "reshape(x, (-1,))",
+     .example = "ravel([[1, 2], [3, 4]]) -> [1, 2, 3, 4]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_shape_reshape = {table, sizeof table / sizeof *table};

@@ -1,0 +1,169 @@
+/* transpose is the one op that permutes dims; a view. swapaxes and moveaxis become it
+ * when a graph is built. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+/* The permutation: axis[i] is the input's dim that becomes dim i. None: reversed. */
+static void permutation(const Prop *axes, int ndim, int axis[MAX_NDIM]) {
+    for (int i = 0; i < ndim; i++)
+        axis[i] =
+            axes->kind == P_NONE ? ndim - 1 - i : axis_index(axes->ints.p[i], ndim);
+}
+
+static bool transpose_type(Infer *in) {
+    const Type *x = in->type[0];
+    const Prop *axes = in_prop(in, "axes");
+    bool seen[MAX_NDIM] = {false};
+    if (axes->kind != P_NONE && axes->ints.n != (size_t)x->ndim)
+        return infer_fail(in, E_ARG, in->nin, "axes names %zu dims, but x has %d",
+                          axes->ints.n, x->ndim);
+    Dim dim[MAX_NDIM];
+    for (int i = 0; i < x->ndim; i++) {
+        int k = x->ndim - 1 - i;
+        if (axes->kind != P_NONE && !infer_axis(in, axes->ints.p[i], x->ndim, &k))
+            return false;
+        if (seen[k])
+            return infer_fail(in, E_ARG, in->nin, "axes names dim %d twice", k);
+        seen[k] = true;
+        dim[i] = x->dim[k];
+    }
+    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+}
+
+static bool transpose_perform(Call *c) {
+    const Tensor *x = call_in(c, 0);
+    int axis[MAX_NDIM];
+    permutation(op_prop(c->s, c->op, c->props, "axes"), x->ndim, axis);
+    Tensor base = *x, *v = call_view(c, 0, x);
+    if (!v) return false;
+    v->dtype = base.dtype;
+    v->ndim = base.ndim;
+    v->data = base.data;
+    for (int i = 0; i < base.ndim; i++) {
+        v->shape[i] = base.shape[axis[i]];
+        v->stride[i] = base.stride[axis[i]];
+    }
+    return true;
+}
+
+static bool transpose_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    int ndim = var_type(p->g, p->in[0])->ndim, axis[MAX_NDIM];
+    const Prop *axes = op_prop(p->b->s, p->op, p->props, "axes");
+    permutation(axes, ndim, axis);
+    int64_t inverse[MAX_NDIM];
+    for (int i = 0; i < ndim; i++)
+        inverse[axis[i]] = i;
+    PropArg arg = {"axes", PROP_INTS(inverse, (size_t)ndim)};
+    p->grad[0] =
+        apply_named(p->b, "transpose", 1, p->cotangent, axes->kind != P_NONE, &arg);
+    return p->grad[0] != VAR_NONE;
+}
+
+static bool apply_permutation(Builder *b, Var x, int ndim, const int64_t *axes,
+                              Var *out) {
+    PropArg arg = {"axes", PROP_INTS(axes, (size_t)ndim)};
+    return (*out = apply_named(b, "transpose", 1, &x, 1, &arg)) != VAR_NONE;
+}
+
+static bool axis_fits(Builder *b, const Op *op, int64_t axis, int ndim, int *k) {
+    if (axis < -ndim || axis >= ndim)
+        return fail(b->s, b->from.at, E_ARG,
+                    "%s: axis %lld is out of range for a tensor of %d dims", op->name,
+                    (long long)axis, ndim);
+    *k = axis_index(axis, ndim);
+    return true;
+}
+
+static bool swapaxes_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                            const Var *in, Var *out) {
+    (void)nin;
+    int ndim = var_type(b->g, in[0])->ndim, i = 0, k = 0;
+    int64_t axes[MAX_NDIM];
+    if (!axis_fits(b, op, prop_int(b->s, op, p, "axis1"), ndim, &i) ||
+        !axis_fits(b, op, prop_int(b->s, op, p, "axis2"), ndim, &k))
+        return false;
+    for (int d = 0; d < ndim; d++)
+        axes[d] = d == i ? k : d == k ? i : d;
+    return apply_permutation(b, in[0], ndim, axes, out);
+}
+
+/* An int or a list of them as axes in range and all different. */
+static bool axis_list(Builder *b, const Op *op, const Prop *p, int ndim, int *n,
+                      int axis[MAX_NDIM]) {
+    bool seen[MAX_NDIM] = {false};
+    *n = p->kind == P_INT ? 1 : (int)p->ints.n;
+    if (*n > ndim)
+        return fail(b->s, b->from.at, E_ARG, "%s: more axes than dims", op->name);
+    for (int i = 0; i < *n; i++) {
+        if (!axis_fits(b, op, p->kind == P_INT ? p->i : p->ints.p[i], ndim, &axis[i]))
+            return false;
+        if (seen[axis[i]])
+            return fail(b->s, b->from.at, E_ARG, "%s: axis %d is named twice", op->name,
+                        axis[i]);
+        seen[axis[i]] = true;
+    }
+    return true;
+}
+
+static bool moveaxis_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                            const Var *in, Var *out) {
+    (void)nin;
+    int ndim = var_type(b->g, in[0])->ndim, n, m, from[MAX_NDIM], to[MAX_NDIM];
+    if (!axis_list(b, op, op_prop(b->s, op, p, "source"), ndim, &n, from) ||
+        !axis_list(b, op, op_prop(b->s, op, p, "destination"), ndim, &m, to))
+        return false;
+    if (n != m)
+        return fail(b->s, b->from.at, E_ARG,
+                    "moveaxis: %d sources, but %d destinations", n, m);
+    int64_t axes[MAX_NDIM];
+    bool moved[MAX_NDIM] = {false};
+    for (int d = 0; d < ndim; d++)
+        axes[d] = -1;
+    for (int i = 0; i < n; i++) {
+        axes[to[i]] = from[i];
+        moved[from[i]] = true;
+    }
+    for (int d = 0, next = 0; d < ndim; d++) {
+        if (axes[d] >= 0) continue;
+        while (moved[next])
+            next++;
+        axes[d] = next++;
+    }
+    return apply_permutation(b, in[0], ndim, axes, out);
+}
+
+static const Op table[] = {
+    {.name = "transpose",
+     .doc = "The dims in another order: dim i of the result is dim axes[i] of x; "
+            "without axes, reversed. x.T is the same.",
+     .in = "x",
+     .props = "axes: ints? = None",
+     .type = transpose_type,
+     .perform = transpose_perform,
+     .flops = "0",
+     .pull = transpose_pull,
+     .push = push_linear_first,
+     .view = 1,
+     .example = "transpose([[1, 2, 3], [4, 5, 6]]) -> [[1, 4], [2, 5], [3, 6]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "swapaxes",
+     .doc = "x with two dims exchanged.",
+     .in = "x",
+     .props = "axis1: int, axis2: int",
+     .expand = swapaxes_expand,
+     .example = "swapaxes([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "moveaxis",
+     .doc = "x with dims moved from the source to the destination places; the others "
+            "keep their order.",
+     .in = "x",
+     .props = "source: ints, destination: ints",
+     .expand = moveaxis_expand,
+     .example = "moveaxis([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_shape_transpose = {table, sizeof table / sizeof *table};
