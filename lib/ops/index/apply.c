@@ -2,7 +2,7 @@
  * and masks become one list of byte offsets, checked and wrapped once, so that
  * gathering and scattering are plain loops over it. */
 #include "ops/index/index.h"
-#include "ops/shape/move.h"
+#include "ops/shape/linear.h"
 
 #include <string.h>
 
@@ -72,9 +72,10 @@ static void note_array(State *s) {
     s->any = s->open = true;
 }
 
-static void add_array(State *s, const Tensor *t, const Type *type) {
+static void add_array(State *s, const Tensor *t, size_t arg, bool mask) {
     s->array[s->narray++] = (Array){.t = *t,
-                                    .type = type,
+                                    .arg = arg,
+                                    .mask = mask,
                                     .size = s->x->shape[s->axis],
                                     .stride = s->x->stride[s->axis],
                                     .axis = s->axis};
@@ -118,7 +119,7 @@ static bool apply_mask(State *s, const Tensor *m) {
                     .data = s->positions,
                     .shape = {count},
                     .stride = {8}};
-        add_array(s, &t, NULL);
+        add_array(s, &t, 0, true);
         s->positions += count;
     }
     return true;
@@ -130,7 +131,7 @@ static bool apply_input(State *s, const Item *it) {
     if (is_mask(t)) return apply_mask(s, t);
     if (s->arrays) {
         note_array(s);
-        add_array(s, t, var_type(s->c->g, apply_in(s->c->g, s->c->id)[arg]));
+        add_array(s, t, arg, false);
         return true;
     }
     int64_t v = tensor_i64(t, 0), size = s->x->shape[s->axis];
@@ -173,8 +174,8 @@ static bool apply_items(State *s, int spare) {
 }
 
 /* ---- the arrays' common shape ---- */
-static bool stretches(const Array *a, int k) {
-    return a->type && a->type->dim[k] == 1;
+static bool stretches(const State *s, const Array *a, int k) {
+    return !a->mask && call_is_one(s->c, a->arg, k);
 }
 
 /* A dim that the array's type says is 1 stretches; all others must agree. */
@@ -189,7 +190,7 @@ static bool common_shape(State *s, Indexed *ix) {
         const Tensor *t = &s->array[i].t;
         for (int k = 0; k < t->ndim; k++) {
             int at = ix->adv_ndim - t->ndim + k;
-            if (stretches(&s->array[i], k)) continue;
+            if (stretches(s, &s->array[i], k)) continue;
             if (set[at] && ix->adv_shape[at] != t->shape[k])
                 return call_fail(s->c, E_RUN_SHAPE,
                                  "index arrays have different sizes: %lld and %lld",

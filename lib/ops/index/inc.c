@@ -34,11 +34,10 @@ static bool inc_type(Infer *in) {
 /* y's strides over the result's dims. */
 static bool spread_y(Call *c, const Tensor *y, int n, const int64_t *shape,
                      int64_t *stride) {
-    const Type *t = var_type(c->g, apply_in(c->g, c->id)[1]);
     int lead = n - y->ndim;
     for (int k = 0; k < n; k++) {
-        stride[k] = k < lead || (t->dim[k - lead] == 1) ? 0 : y->stride[k - lead];
-        if (k < lead || t->dim[k - lead] == 1 || y->shape[k - lead] == shape[k])
+        stride[k] = k < lead || call_is_one(c, 1, k - lead) ? 0 : y->stride[k - lead];
+        if (k < lead || call_is_one(c, 1, k - lead) || y->shape[k - lead] == shape[k])
             continue;
         return call_fail(c, E_RUN_SHAPE,
                          "dim %d of y has size %lld, what is indexed %lld (a 1 "

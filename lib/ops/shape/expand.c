@@ -67,11 +67,10 @@ static bool squeeze_type(Infer *in) {
 static bool squeeze_perform(Call *c) {
     Tensor base = *call_in(c, 0);
     const Prop *axis = op_prop(c->s, c->op, c->props, "axis");
-    const Type *t = var_type(c->g, apply_in(c->g, c->id)[0]);
     bool flag[MAX_NDIM];
     axes_flags(axis, base.ndim, flag);
     for (int k = 0; k < base.ndim; k++) {
-        if (axis->kind == P_NONE) flag[k] = t->dim[k] == 1;
+        if (axis->kind == P_NONE) flag[k] = call_is_one(c, 0, k);
         if (flag[k] && base.shape[k] != 1)
             return call_fail(c, E_RUN_SHAPE,
                              "dim %d has size %lld; only dims of size 1 can be dropped",
@@ -113,14 +112,13 @@ static bool broadcast_type(Infer *in) {
 
 static bool broadcast_perform(Call *c) {
     Tensor base = *call_in(c, 0);
-    const Type *t = var_type(c->g, apply_in(c->g, c->id)[0]);
     int64_t shape[MAX_NDIM];
     int n;
     if (!call_shape(c, 1, &n, shape) || !call_size_fits(c, base.dtype, n, shape))
         return false;
     int lead = n - base.ndim;
     for (int k = 0; k < base.ndim; k++)
-        if (base.shape[k] != shape[lead + k] && t->dim[k] != 1)
+        if (base.shape[k] != shape[lead + k] && !call_is_one(c, 0, k))
             return call_fail(c, E_RUN_SHAPE,
                              "dim %d of x has size %lld, which can't become %lld (a 1 "
                              "stretches only when the type says 1)",

@@ -155,6 +155,11 @@ bool call_size_fits(Call *c, DType d, int ndim, const int64_t *shape) {
     return true;
 }
 
+bool call_is_one(const Call *c, size_t i, int axis) {
+    if (!c->g || c->id == APPLY_NONE) return call_in(c, i)->shape[axis] == 1;
+    return var_type(c->g, apply_in(c->g, c->id)[i])->dim[axis] == 1;
+}
+
 int axis_index(int64_t axis, int ndim) {
     return (int)(axis < 0 ? axis + ndim : axis);
 }

@@ -38,6 +38,9 @@ bool want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
 bool call_shape(Call *c, size_t arg, int *ndim, int64_t shape[MAX_NDIM]);
 /* shape's elements; E_LIMIT diagnosed when there are too many to count in bytes. */
 bool call_size_fits(Call *c, DType d, int ndim, const int64_t *shape);
+/* Is that dim of input i 1 by its type? Only such a one may be stretched. */
+bool call_is_one(const Call *c, size_t i, int axis);
+
 /* Axis props as they may stand before or after canonical typing. */
 int axis_index(int64_t axis, int ndim);
 /* Flags of an axes prop (None: all) for kernels, where they are known to fit. */
