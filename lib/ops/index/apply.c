@@ -9,7 +9,8 @@
 /* An array that takes part in the gathering: of one axis of x. */
 typedef struct Array {
     Tensor t; /* integers; for one dim of a mask: its positions, int64 [count] */
-    const Type *type;     /* NULL for a mask's positions */
+    size_t arg;
+    bool mask;
     int64_t size, stride; /* of x's axis */
     int axis;
 } Array;
