@@ -250,10 +250,10 @@ static bool check_inits(const Graph *g) {
         if (init == VAR_NONE) continue;
         ok = fits_shared(g, v, init, "initial value");
         if (ok && given[init])
-            ok = fail(g->s, NOWHERE, E_VALUE,
-                      "the initial value of %s depends on an input, a dim or a shared "
-                      "variable",
-                      shared_name(g, v));
+            ok =
+                fail(g->s, NOWHERE, E_VALUE,
+                     "the initial value of %s depends on an input or a shared variable",
+                     shared_name(g, v));
     }
     mem_free(given);
     return ok;

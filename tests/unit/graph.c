@@ -1,0 +1,375 @@
+/* The graph row: appending, merging, names, copies with replacements, imports,
+ * comparison. Chains of 100,000 Applies go through every walk: none may recurse. */
+#include "graph/graph.h"
+
+#include "op/op.h"
+#include "test.h"
+
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const Op add = {.name = "add"}, neg = {.name = "neg"}, sow = {.name = "sow"},
+                call = {.name = "call"};
+
+static Session *s;
+static const Type *f64, *vec;
+static const Props *none;
+
+static Var app(Graph *g, const Op *op, size_t n, const Var *in, bool intern) {
+    return graph_apply(g, op, none, n, in, 1, &f64, intern, false, (Origin){0});
+}
+static Var app1(Graph *g, const Op *op, Var x) {
+    return app(g, op, 1, &x, false);
+}
+static Var app2(Graph *g, const Op *op, Var x, Var y) {
+    Var in[] = {x, y};
+    return app(g, op, 2, in, false);
+}
+static Var effect(Graph *g, Var x) {
+    Var v = graph_apply(g, &sow, none, 1, &x, 1, &f64, true, true, (Origin){0});
+    vec_push(s, &g->effects, var_owner(g, v));
+    return v;
+}
+static Var number(Graph *g, double v, bool intern) {
+    Tensor t;
+    tensor_scalar(s, DT_FLOAT64, v, 0, &t);
+    Var x = graph_const(g, &t, intern);
+    tensor_unref(&t);
+    return x;
+}
+static void output(Graph *g, const char *label, Var v) {
+    Output o = {sym(s, label), v};
+    vec_push(s, &g->outputs, o);
+}
+static Var apply_call(Graph *g, const char *fn, Var x) {
+    Prop p = {.kind = P_GRAPH, .sym = sym(s, fn)};
+    return graph_apply(g, &call, props_intern(s, 1, &p), 1, &x, 1, &f64, false, false,
+                       (Origin){0});
+}
+
+static Var input(Graph *g, const char *name) {
+    return graph_input(g, sym(s, name), f64);
+}
+
+static void test_props(void) {
+    int64_t a[] = {1, 2}, b[] = {1, 2};
+    Prop p = {.kind = P_INTS, .ints = {a, 2}}, q = {.kind = P_INTS, .ints = {b, 2}};
+    const Props *x = props_intern(s, 1, &p);
+    a[0] = 7;
+    CHECK(x == props_intern(s, 1, &q), "the list was copied");
+    CHECK(x->p[0].ints.p[0] == 1);
+    CHECK(x != props_intern(s, 1, &p));
+    CHECK(x != props_intern(s, 0, NULL));
+    Prop zero = {.kind = P_FLOAT, .f = 0.0}, minus = {.kind = P_FLOAT, .f = -0.0};
+    Prop yes = {.kind = P_BOOL, .i = 1}, one = {.kind = P_INT, .i = 1};
+    CHECK(props_intern(s, 1, &zero) != props_intern(s, 1, &minus));
+    CHECK(props_intern(s, 1, &yes) != props_intern(s, 1, &one));
+    CHECK(props_intern(s, 1, &yes) == props_intern(s, 1, &yes));
+}
+
+static void test_names(void) {
+    Graph *g = graph_new(s);
+    Var x = input(g, "x"), y = app1(g, &neg, x), n = graph_dim(g, sym(s, "n"));
+    CHECK(graph_find(g, sym(s, "x")) == x && graph_find(g, sym(s, "y")) == VAR_NONE);
+    CHECK(graph_find(g, sym(s, "n")) == n && graph_dim(g, sym(s, "n")) == n);
+    CHECK_STR(sym_text(s, var_name(g, n)), "n");
+    CHECK(var_name(g, y) == 0);
+    graph_name(g, y, sym(s, "y"));
+    graph_name(g, y, sym(s, "also"));
+    CHECK_STR(sym_text(s, var_name(g, y)), "y");
+    graph_unname(g, sym(s, "y"));
+    CHECK_STR(sym_text(s, var_name(g, y)), "also");
+    CHECK(graph_find(g, sym(s, "y")) == VAR_NONE && g->names.n == 2);
+    graph_unname(g, sym(s, "also"));
+    CHECK(var_name(g, y) == 0);
+    graph_name(g, x, sym(s, "y"));
+    CHECK(graph_find(g, sym(s, "y")) == x);
+    CHECK_STR(sym_text(s, var_name(g, x)), "x");
+    graph_free(g);
+}
+
+static void test_merging(void) {
+    Graph *g = graph_new(s);
+    Var x = input(g, "x"), a = app1(g, &neg, x), b = app1(g, &neg, x);
+    CHECK(a != b, "readers don't merge");
+    Var c = number(g, 1, false), in[] = {x, c};
+    CHECK(app(g, &neg, 1, &x, true) == a,
+          "what was there before merging began is found");
+    CHECK(number(g, 1, true) == c);
+    CHECK(number(g, 1, false) != c);
+    CHECK(number(g, 0, true) != number(g, -0.0, true));
+    CHECK(number(g, (double)NAN, true) == number(g, (double)NAN, true));
+    Var sum = app(g, &add, 2, in, true);
+    CHECK(sum == app(g, &add, 2, in, true));
+    CHECK(sum != app(g, &sow, 2, in, true));
+    Var back[] = {c, x};
+    CHECK(sum != app(g, &add, 2, back, true));
+    CHECK(effect(g, x) != effect(g, x), "effects never merge");
+    CHECK(g->apply[g->effects.p[0]].serial != g->apply[g->effects.p[1]].serial);
+    int64_t shape = 40000;
+    Tensor big, other;
+    tensor_zeros(s, DT_FLOAT64, 1, &shape, &big);
+    tensor_clone(s, &big, &other);
+    Var z = graph_const(g, &big, true);
+    CHECK(graph_const(g, &other, true) == z);
+    tensor_unref(&other);
+    tensor_clone(s, &big, &other);
+    ((double *)other.data)[shape - 1] = 1;
+    CHECK(graph_const(g, &other, true) != z, "every byte counts");
+    tensor_unref(&big);
+    tensor_unref(&other);
+    CHECK(tensor_size(var_const(g, z)) == shape && var_const(g, x) == NULL);
+    graph_free(g);
+}
+
+static void test_walks(void) {
+    Arena *a = arena_new(s);
+    Graph *g = graph_new(s);
+    Var x = input(g, "x"), y = input(g, "y");
+    Var used = app2(g, &add, x, x), dead = app1(g, &neg, y), out = app1(g, &neg, used);
+    Var seen = effect(g, y);
+    output(g, "out", out);
+    graph_name(g, dead, sym(s, "dead"));
+    uint8_t *live = graph_live(g, a, ROOTS_RUN);
+    CHECK(live[x] && live[used] && live[out] && !live[dead] && live[seen] && live[y]);
+    CHECK(graph_live(g, a, ROOTS_NAMED)[dead] && !graph_live(g, a, ROOTS_NAMED)[out]);
+    Clients c = graph_clients(g, a, NULL);
+    CHECK(c.first[x + 1] - c.first[x] == 2 &&
+          c.client[c.first[x]] == var_owner(g, used));
+    CHECK(c.first[y + 1] - c.first[y] == 2 &&
+          c.client[c.first[y]] < c.client[c.first[y] + 1]);
+    c = graph_clients(g, a, live);
+    CHECK(c.first[y + 1] - c.first[y] == 1 &&
+          c.client[c.first[y]] == var_owner(g, seen));
+    CHECK(c.first[out] == c.first[out + 1]);
+    graph_free(g);
+    arena_free(a);
+}
+
+static void test_copy(void) {
+    Graph *g = graph_new(s);
+    Var x = input(g, "x"), unused = input(g, "unused"),
+        w = graph_shared(g, sym(s, "w"), f64);
+    Var a = app1(g, &neg, x), b = app2(g, &add, a, w), dead = app1(g, &neg, w);
+    Var e1 = effect(g, a), e2 = effect(g, a);
+    Var late = app2(g, &add, x, x), init = number(g, 3, false);
+    var_leafrec(g, w)->init = init;
+    output(g, "b", b);
+    vec_push(s, &g->updates, ((Update){w, b}));
+    graph_name(g, a, sym(s, "a"));
+    graph_name(g, late, sym(s, "late"));
+    Var forward[16], map[16];
+    for (Var v = 0; v < g->nvar; v++)
+        forward[v] = v;
+    forward[a] = late;
+    Graph *c = graph_copy(g, ROOTS_RUN | ROOTS_INIT, forward, false, map);
+    CHECK(c->napply == 4 && c->inputs.n == 2 && c->shared.n == 1 &&
+          map[dead] == VAR_NONE);
+    CHECK(map[a] == map[late] && graph_find(c, sym(s, "a")) == map[a]);
+    CHECK(c->apply[var_owner(c, map[b])].op == &add);
+    CHECK(apply_in(c, var_owner(c, map[b]))[0] == map[late] && map[late] < map[b]);
+    CHECK(c->updates.p[0].shared == map[w] && c->updates.p[0].value == map[b]);
+    CHECK(c->effects.n == 2 && c->effects.p[0] == var_owner(c, map[e1]));
+    CHECK(c->effects.p[1] == var_owner(c, map[e2]) &&
+          c->effects.p[0] < c->effects.p[1]);
+    CHECK(tensor_f64(var_const(c, var_leafrec(c, map[w])->init), 0) == 3);
+    CHECK(graph_find(c, sym(s, "unused")) == map[unused]);
+    graph_free(c);
+    c = graph_copy(g, ROOTS_RUN, NULL, true, NULL);
+    CHECK(c->napply == 4 &&
+          var_leafrec(c, graph_find(c, sym(s, "w")))->init == VAR_NONE);
+    graph_free(c);
+    graph_free(g);
+}
+
+/* main: f(x) where f calls h; k is never called. */
+static Graph *with_functions(const char *f, const Op *inner) {
+    Graph *g = graph_new(s);
+    const char *names[] = {"k", f, "h"};
+    for (int i = 0; i < 3; i++) {
+        Graph *fn = graph_function_new(g, sym(s, names[i]));
+        Var x = input(fn, "x");
+        output(fn, "r", i == 1 ? apply_call(fn, "h", x) : app1(fn, inner, x));
+    }
+    Var x = input(g, "x");
+    output(g, "out", apply_call(g, f, x));
+    return g;
+}
+
+static void test_functions(void) {
+    ApplyId at, bt;
+    Str why = STR(s);
+    Graph *g = with_functions("f", &neg),
+          *c = graph_copy(g, ROOTS_RUN, NULL, false, NULL);
+    CHECK(c->functions.n == 2 && c->functions.p[0]->name == sym(s, "f"));
+    CHECK(graph_function(c, sym(s, "h")) && !graph_function(c, sym(s, "k")));
+    CHECK(graph_function(c->functions.p[0], sym(s, "h"))->main == c);
+    CHECK(graph_equal(g, c, &at, &bt, &why), "%s", str_text(&why));
+    Graph *all = graph_copy(g, ROOTS_RUN | ROOTS_NAMED, NULL, false, NULL);
+    CHECK(all->functions.n == 3);
+    Graph *renamed = with_functions("f2", &neg), *other = with_functions("f", &sow);
+    CHECK(graph_equal(g, renamed, &at, &bt, &why), "%s", str_text(&why));
+    CHECK(!graph_equal(g, other, &at, &bt, &why) &&
+          strstr(str_text(&why), "in function h"));
+    /* importing brings functions along, and refuses different ones of the same name */
+    Graph *d = graph_new(s);
+    Var leaf[] = {input(d, "z")}, map[8], want = g->outputs.p[0].var;
+    CHECK(graph_import(d, g, 1, &want, leaf, true, map));
+    CHECK(d->functions.n == 2 && apply_in(d, var_owner(d, map[want]))[0] == leaf[0]);
+    CHECK(graph_import(d, renamed, 1, &want, leaf, true, map) && d->functions.n == 3);
+    CHECK(!graph_import(d, other, 1, &want, leaf, true, map));
+    CHECK(diag_count(s) == 1 && diag_get(s, 0)->code == E_DUPLICATE);
+    diag_clear(s);
+    graph_free(g);
+    graph_free(c);
+    graph_free(all);
+    graph_free(renamed);
+    graph_free(other);
+    graph_free(d);
+    str_free(&why);
+}
+
+static void test_import(void) {
+    Graph *g = graph_new(s), *d = graph_new(s);
+    Var x = input(g, "x"), n = graph_dim(g, sym(s, "n")), c = number(g, 2, false);
+    Var a = app2(g, &add, x, c), b = app2(g, &add, a, n), e = effect(g, b),
+        dead = app1(g, &neg, x);
+    Var z = input(d, "z"), leaf[] = {z, VAR_NONE, VAR_NONE}, map[16];
+    CHECK(graph_import(d, g, 1, &e, leaf, true, map));
+    CHECK(map[x] == z && map[n] == graph_find(d, sym(s, "n")) && map[dead] == VAR_NONE);
+    CHECK(d->napply == 3 && d->effects.n == 1 &&
+          d->effects.p[0] == var_owner(d, map[e]));
+    uint32_t before = d->napply;
+    Var again[16];
+    CHECK(graph_import(d, g, 1, &b, leaf, true, again) && d->napply == before &&
+          again[b] == map[b]);
+    /* within one graph: a copy of `b` with x replaced by its own negation */
+    Var instead[] = {dead, VAR_NONE, VAR_NONE};
+    CHECK(graph_import(g, g, 1, &a, instead, false, map) && map[a] != a);
+    CHECK(apply_in(g, var_owner(g, map[a]))[0] == dead);
+    graph_free(g);
+    graph_free(d);
+}
+
+/* x + (k as a constant, or shared twice); used to tell graphs apart */
+typedef enum Variant {
+    PLAIN,
+    OTHER_OP,
+    OTHER_CONST,
+    UNMERGED,
+    LABEL,
+    INPUT_NAME,
+    TYPE,
+    TWO_CONSTS
+} Variant;
+static Graph *variant(Variant v) {
+    Graph *g = graph_new(s);
+    Var x = graph_input(g, sym(s, v == INPUT_NAME ? "q" : "x"), v == TYPE ? vec : f64);
+    Var c = number(g, v == OTHER_CONST ? -0.0 : 0.0, false),
+        d = v == TWO_CONSTS ? number(g, 0.0, false) : c;
+    if (v == LABEL) app1(g, &neg, x); /* dead: shifts the numbers */
+    Var a = app2(g, &add, x, c), b = v == UNMERGED ? app2(g, &add, x, c) : a;
+    Var y = app2(g, v == OTHER_OP ? &sow : &add, a, b);
+    output(g, v == LABEL ? "other" : "out", app2(g, &add, y, d));
+    return g;
+}
+
+static void test_equal(void) {
+    static const char *const expect[] = {
+        [PLAIN] = "",
+        [OTHER_OP] = "the ops differ",
+        [OTHER_CONST] = "constants differ",
+        [UNMERGED] = "they are connected in different ways",
+        [LABEL] = "outputs have different labels",
+        [INPUT_NAME] = "inputs or shared variables have different names",
+        [TYPE] = "the type of an input or shared variable differs",
+        [TWO_CONSTS] = "",
+    };
+    Graph *plain = variant(PLAIN);
+    for (Variant v = PLAIN; v <= TWO_CONSTS; v++) {
+        ApplyId at, bt;
+        Str why = STR(s);
+        Graph *g = variant(v);
+        bool same = graph_equal(plain, g, &at, &bt, &why);
+        CHECK(same == (expect[v][0] == '\0'), "variant %d", (int)v);
+        CHECK_STR(str_text(&why), expect[v]);
+        if (v == OTHER_OP) CHECK(at == 1 && bt == 1, "%u %u", at, bt);
+        if (v == OTHER_CONST) CHECK(at == 0 && bt == 0, "%u %u", at, bt);
+        if (v == LABEL) CHECK(at == APPLY_NONE && bt == APPLY_NONE);
+        str_free(&why);
+        graph_free(g);
+    }
+    graph_free(plain);
+}
+
+static void test_chain(void) {
+    enum { N = 100000 };
+    Arena *a = arena_new(s);
+    Graph *g = graph_new(s);
+    Var x = input(g, "x"), v = x;
+    for (int i = 0; i < N; i++)
+        v = app2(g, &add, v, i % 2 ? x : v);
+    output(g, "out", v);
+    Var *forward = NEW_N(a, g->nvar, Var), *map = NEW_N(a, g->nvar + N, Var);
+    for (Var k = 0; k < g->nvar; k++)
+        forward[k] = k;
+    Graph *c = graph_copy(g, ROOTS_RUN, forward, true, map);
+    ApplyId at, bt;
+    CHECK(c->napply == N && map[v] == v && graph_live(g, a, ROOTS_RUN)[x]);
+    CHECK(graph_clients(g, a, NULL).first[g->nvar] == 2 * N);
+    CHECK(graph_equal(g, c, &at, &bt, NULL));
+    /* a chain of replacements, each to the next larger id: all end at one variable */
+    Var last = app1(g, &neg, x), *chain = NEW_N(a, g->nvar, Var);
+    for (Var k = 0; k < g->nvar; k++)
+        chain[k] = k == x || k == last ? k : k + 1;
+    Graph *short_ = graph_copy(g, ROOTS_RUN, chain, false, map);
+    CHECK(short_->napply == 1 && map[v] == map[last] && map[x + 1] == map[last]);
+    Graph *d = graph_new(s);
+    Var leaf[] = {input(d, "z")};
+    CHECK(graph_import(d, g, 1, &v, leaf, false, map) && d->napply == N);
+    graph_free(g);
+    graph_free(c);
+    graph_free(short_);
+    graph_free(d);
+    arena_free(a);
+}
+
+/* Replacing a by b and b by a, or by something that needs a, is a bug of the caller. */
+static bool dies(bool direct) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(0);
+        Graph *g = graph_new(s);
+        Var x = input(g, "x"), a = app1(g, &neg, x), b = app1(g, &add, direct ? x : a);
+        Var forward[] = {x, b, direct ? a : b};
+        output(g, "out", a);
+        graph_copy(g, ROOTS_RUN, forward, false, NULL);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) != 0);
+}
+
+int main(void) {
+    Dim three = 3;
+    s = session_new(NULL, NULL);
+    f64 = type_scalar(s, DT_FLOAT64);
+    vec = type_tensor(s, DT_FLOAT64, 1, &three);
+    none = props_intern(s, 0, NULL);
+    test_props();
+    test_names();
+    test_merging();
+    test_walks();
+    test_copy();
+    test_functions();
+    test_import();
+    test_equal();
+    test_chain();
+    CHECK(dies(true) && dies(false));
+    CHECK(diag_count(s) == 0);
+    session_free(s);
+    return TEST_END("graph");
+}
