@@ -1,0 +1,324 @@
+/* Who may share storage with whom. How it works:
+ *   - A cell dies when nothing reads it any more, nor anything that may view it
+ * (op_view): views are followed backwards, so a slot lives as long as its last view,
+ * whether the kernel made a view in the end or a copy.
+ *   - A result takes over the storage of an input that dies at this very instruction,
+ * if the op allows it, no other operand of the instruction may view that storage, and
+ * the sizes are equal by their types. It is never an input of the graph, a constant, a
+ * view, or a value that is an output.
+ *   - The new value of a shared variable may overwrite the old one under the same
+ * conditions: all readers of the old value and of its views have run, and no output is
+ * one. An instruction that only makes a new value is moved to the end when that lets it
+ * work in place; nothing depends on it, so the order stays topological.
+ *   - Outputs and new values keep storage of their own. One that is a leaf, a view of
+ * one, or shares storage with an earlier output is copied when the run ends, before any
+ * shared variable changes. */
+#include "vm/vm_impl.h"
+
+/* ---- order ---- */
+static void move_back(Plan *p, const bool *last) {
+    Ins *order = NEW_N(p->arena, p->nins, Ins);
+    uint32_t n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < p->nins; i++)
+            if (last[i] == (pass == 1)) order[n++] = p->ins[i];
+    p->ins = order;
+}
+
+/* The last instruction that reads each cell, itself or through views; NONE. */
+static uint32_t *last_reads(const Plan *p, Arena *a, uint32_t *view_of) {
+    uint32_t *last = NEW_N(a, p->ncell, uint32_t);
+    for (uint32_t c = 0; c < p->ncell; c++)
+        last[c] = view_of[c] = NONE;
+    for (uint32_t i = 0; i < p->nins; i++) {
+        const Ins *in = &p->ins[i];
+        const uint32_t *arg = p->arg + in->arg;
+        for (uint32_t k = 0; k < in->nin; k++)
+            last[arg[k]] = i;
+        for (uint32_t j = 0; j < in->nout && in->kind == PLAN_PERFORM; j++) {
+            int v = op_view(p->g, in->apply, j);
+            if (v >= 0) view_of[arg[in->nin + j]] = arg[v];
+        }
+    }
+    for (uint32_t c = p->ncell; c-- > p->nleaf;)
+        if (view_of[c] != NONE && last[c] != NONE && last[c] > last[view_of[c]])
+            last[view_of[c]] = last[c];
+    return last;
+}
+
+static bool reads(const Plan *p, const Ins *in, uint32_t cell) {
+    for (uint32_t k = 0; k < in->nin; k++)
+        if (p->arg[in->arg + k] == cell) return true;
+    return false;
+}
+
+static bool is_read(const Plan *p, const Ins *in, const uint32_t *last) {
+    for (uint32_t j = 0; j < in->nout; j++)
+        if (last[p->arg[in->arg + in->nin + j]] != NONE) return true;
+    return false;
+}
+
+void alias_order(Plan *p) {
+    if (p->o.no_inplace || !p->nupdate || !p->nins) return;
+    Arena *a = arena_new(p->s);
+    uint32_t *last = last_reads(p, a, NEW_N(a, p->ncell, uint32_t));
+    uint32_t *maker = NEW_N(a, p->ncell, uint32_t);
+    bool *back = NEW_N(a, p->nins, bool), any = false;
+    for (uint32_t i = 0; i < p->nins; i++)
+        for (uint32_t j = 0; j < p->ins[i].nout; j++)
+            maker[p->arg[p->ins[i].arg + p->ins[i].nin + j]] = i;
+    for (uint32_t u = 0; u < p->nupdate; u++) {
+        uint32_t value = plan_cell(p, p->updates[u].value),
+                 old = plan_cell(p, p->updates[u].shared);
+        if (value < p->nleaf) continue;
+        const Ins *in = &p->ins[maker[value]];
+        if (!reads(p, in, old) || last[old] == maker[value] || is_read(p, in, last))
+            continue;
+        if (p->g->apply[in->apply].op->effect || in->kind == PLAN_CALL) continue;
+        back[maker[value]] = any = true;
+    }
+    if (any) move_back(p, back);
+    arena_free(a);
+}
+
+/* ---- lifetimes ---- */
+static void find_lives(const Plan *p, Sharing *h) {
+    for (uint32_t c = 0; c < p->ncell; c++) {
+        h->cell[c].how = c < p->nleaf ? PLAN_LEAF : PLAN_OWN;
+        h->cell[c].born = h->cell[c].dies = 0;
+        h->cell[c].of = h->cell[c].store = NONE;
+        h->cell[c].root = c;
+    }
+    for (uint32_t i = 0; i < p->nins; i++) {
+        const Ins *in = &p->ins[i];
+        const uint32_t *arg = p->arg + in->arg;
+        for (uint32_t k = 0; k < in->nin; k++)
+            h->cell[arg[k]].dies = i;
+        for (uint32_t j = 0; j < in->nout; j++) {
+            CellInfo *c = &h->cell[arg[in->nin + j]];
+            c->born = c->dies = i;
+            int v = in->kind == PLAN_PERFORM ? op_view(p->g, in->apply, j) : -1;
+            if (v < 0 || v >= in->nin) continue;
+            c->how = PLAN_VIEW;
+            c->of = arg[v];
+            c->root = h->cell[arg[v]].root;
+        }
+    }
+}
+
+static uint32_t result_cell(const Plan *p, Sharing *h, Var v) {
+    uint32_t c = plan_cell(p, v);
+    h->cell[c].dies = p->nins;
+    return c;
+}
+
+static void keep_results(const Plan *p, Arena *a, Sharing *h) {
+    h->output = NEW_N(a, p->noutput, Result);
+    h->update = NEW_N(a, p->nupdate, Result);
+    for (uint32_t i = 0; i < p->noutput; i++)
+        h->output[i] = (Result){result_cell(p, h, p->want[i]), NONE, NONE};
+    h->until = (Result){NONE, NONE, NONE};
+    if (p->until != VAR_NONE) h->until.cell = result_cell(p, h, p->until);
+    for (uint32_t u = 0; u < p->nupdate; u++) {
+        uint32_t shared =
+            plan_cell(p, p->updates[u].shared) - p->shared[0]; /* numbered in a row */
+        h->update[u] = (Result){result_cell(p, h, p->updates[u].value), NONE, shared};
+    }
+}
+
+static void follow_views(const Plan *p, Sharing *h) {
+    for (uint32_t c = p->ncell; c-- > 0;) {
+        if (p->o.no_reuse && c >= p->nleaf) h->cell[c].dies = p->nins;
+        uint32_t of = h->cell[c].of;
+        if (of != NONE && h->cell[of].dies < h->cell[c].dies)
+            h->cell[of].dies = h->cell[c].dies;
+    }
+}
+
+/* ---- storage ---- */
+static uint32_t add_store(const Plan *p, Sharing *h, StoreClass cls, uint32_t cell) {
+    Store s = {cls, h->cell[cell].born, h->cell[cell].dies, NONE, cell};
+    vec_push(p->s, &h->store, s);
+    return (uint32_t)h->store.n - 1;
+}
+
+/* Is an input of type `in`, read by a result of type `out`, as large as that? A loop
+ * never stretches a dim that is not statically 1, so for loops it is enough that none
+ * is. */
+static bool same_extent(const Type *in, const Type *out, bool loop) {
+    if (in->kind != TYPE_TENSOR || out->kind != TYPE_TENSOR || in->ndim != out->ndim)
+        return false;
+    if (dtype_size(in->dtype) != dtype_size(out->dtype)) return false;
+    if (!loop && in->dtype != out->dtype) return false;
+    for (int i = 0; i < in->ndim; i++) {
+        if (in->dim[i] == out->dim[i] && in->dim[i] != DIM_UNKNOWN) continue;
+        if (!loop || in->dim[i] == 1) return false;
+    }
+    return true;
+}
+
+static bool op_allows(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
+    switch (in->kind) {
+    case PLAN_LOOP:
+        return true;
+    case PLAN_FUSED:
+        return program_may_overwrite(in->prog, out, k);
+    case PLAN_PERFORM:
+        return out == 0 && k < 32 && (p->g->apply[in->apply].op->reuse >> k & 1);
+    case PLAN_CALL:
+        return false;
+    }
+    return false;
+}
+
+/* Every operand that is, or may view, the storage of input k must be input k again, and
+ * the program must be done with it. */
+static bool only_reader(const Plan *p, const Sharing *h, const Ins *in, uint32_t out,
+                        uint32_t k) {
+    const uint32_t *arg = p->arg + in->arg;
+    for (uint32_t i = 0; i < in->nin; i++) {
+        if (h->cell[arg[i]].root != h->cell[arg[k]].root) continue;
+        if (arg[i] != arg[k]) return false;
+        if (i != k && (in->kind == PLAN_PERFORM || !op_allows(p, in, out, i)))
+            return false;
+    }
+    return true;
+}
+
+static bool may_overwrite(const Plan *p, const Sharing *h, uint32_t i, uint32_t out,
+                          uint32_t k) {
+    const Ins *in = &p->ins[i];
+    const CellInfo *c = &h->cell[p->arg[in->arg + k]],
+                   *r = &h->cell[p->arg[in->arg + in->nin + out]];
+    return c->dies == i && c->how != PLAN_VIEW && op_allows(p, in, out, k) &&
+           same_extent(c->type, r->type, in->kind != PLAN_PERFORM) &&
+           only_reader(p, h, in, out, k);
+}
+
+static bool taken_before(const Plan *p, const Sharing *h, const Ins *in, uint32_t out,
+                         uint32_t k) {
+    for (uint32_t j = 0; j < out; j++)
+        if (h->cell[p->arg[in->arg + in->nin + j]].of == p->arg[in->arg + k])
+            return true;
+    return false;
+}
+
+static bool overwrite_dying(const Plan *p, Sharing *h, uint32_t i, uint32_t out) {
+    const Ins *in = &p->ins[i];
+    uint32_t me = p->arg[in->arg + in->nin + out];
+    for (uint32_t k = 0; k < in->nin; k++) {
+        uint32_t c = p->arg[in->arg + k];
+        if (c < p->nleaf || !may_overwrite(p, h, i, out, k) ||
+            taken_before(p, h, in, out, k))
+            continue;
+        uint32_t s = h->cell[c].store;
+        h->cell[me].how = PLAN_INPLACE;
+        h->cell[me].of = c;
+        h->cell[me].store = s;
+        if (h->store.p[s].dies < h->cell[me].dies)
+            h->store.p[s].dies = h->cell[me].dies;
+        return true;
+    }
+    return false;
+}
+
+static void give_storage(const Plan *p, Sharing *h, bool inplace) {
+    for (uint32_t i = 0; i < p->nins; i++)
+        for (uint32_t j = 0; j < p->ins[i].nout; j++) {
+            uint32_t c = p->arg[p->ins[i].arg + p->ins[i].nin + j];
+            if (h->cell[c].how == PLAN_VIEW)
+                h->cell[c].store = add_store(p, h, STORE_LAZY, c);
+            else if (h->cell[c].store == NONE &&
+                     !(inplace && overwrite_dying(p, h, i, j)))
+                h->cell[c].store = add_store(p, h, STORE_POOL, c);
+        }
+}
+
+/* Before the general rule: new values written over old ones. */
+static void overwrite_shared(const Plan *p, Sharing *h) {
+    for (uint32_t u = 0; u < p->nupdate; u++) {
+        Result *r = &h->update[u];
+        uint32_t old = p->shared[r->shared], c = r->cell;
+        if (c < p->nleaf || h->cell[c].how == PLAN_VIEW || h->cell[c].store != NONE)
+            continue;
+        uint32_t i = h->cell[c].born;
+        const Ins *in = &p->ins[i];
+        uint32_t out = 0;
+        while (p->arg[in->arg + in->nin + out] != c)
+            out++;
+        for (uint32_t k = 0; k < in->nin; k++) {
+            if (p->arg[in->arg + k] != old || !may_overwrite(p, h, i, out, k)) continue;
+            h->cell[c].how = PLAN_INPLACE;
+            h->cell[c].of = old;
+            h->cell[c].store = add_store(p, h, STORE_SHARED, c);
+            h->store.p[h->cell[c].store].shared = r->shared;
+            break;
+        }
+    }
+}
+
+/* ---- results ---- */
+/* Claims the storage behind a cell for one output or new value, with every view on the
+ * way; false: someone has it, or it is a leaf's. */
+static bool claim(const Plan *p, Sharing *h, uint32_t cell) {
+    if (h->cell[cell].root < p->nleaf || h->cell[cell].flags & CELL_BOXED) return false;
+    for (uint32_t c = cell;; c = h->cell[c].of) {
+        if (h->store.p[h->cell[c].store].cls >= STORE_OWN) return false;
+        if (h->cell[c].how != PLAN_VIEW) break;
+    }
+    for (uint32_t c = cell;; c = h->cell[c].of) {
+        h->store.p[h->cell[c].store].cls = STORE_OWN;
+        if (h->cell[c].how != PLAN_VIEW) return true;
+    }
+}
+
+static void copy_result(const Plan *p, Sharing *h, Result *r) {
+    Store s = {STORE_OWN, p->nins, p->nins, NONE, r->cell};
+    r->copy = (uint32_t)h->store.n;
+    vec_push(p->s, &h->store, s);
+}
+
+static void place_results(const Plan *p, Sharing *h) {
+    for (uint32_t i = 0; i < p->noutput; i++)
+        if (!claim(p, h, h->output[i].cell)) copy_result(p, h, &h->output[i]);
+    if (h->until.cell != NONE && !claim(p, h, h->until.cell))
+        copy_result(p, h, &h->until);
+    for (uint32_t u = 0; u < p->nupdate; u++) {
+        Result *r = &h->update[u];
+        const CellInfo *c = &h->cell[r->cell];
+        bool over = c->store != NONE && h->store.p[c->store].cls == STORE_SHARED &&
+                    h->store.p[c->store].shared == r->shared && c->how == PLAN_INPLACE;
+        if (over) continue;
+        if (c->how == PLAN_VIEW || !claim(p, h, r->cell)) copy_result(p, h, r);
+    }
+}
+
+void alias_share(const Plan *p, Arena *a, bool inplace, Sharing *out) {
+    Sharing *h = out;
+    if (!h->cell) h->cell = arena_copy(a, p->sharing.cell, p->ncell * sizeof *h->cell);
+    find_lives(p, h);
+    keep_results(p, a, h);
+    follow_views(p, h);
+    if (inplace) overwrite_shared(p, h);
+    give_storage(p, h, inplace);
+    place_results(p, h);
+}
+
+/* ---- what ends at each instruction ---- */
+void alias_kills(Plan *p) {
+    const CellInfo *c = p->sharing.cell;
+    p->kill = NEW_N(p->arena, p->ncell, uint32_t);
+    for (uint32_t i = p->nleaf; i < p->ncell; i++)
+        if (c[i].dies < p->nins) p->ins[c[i].dies].nkill++;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < p->nins; i++) {
+        p->ins[i].kill = at;
+        at += p->ins[i].nkill;
+        p->ins[i].nkill = 0;
+    }
+    for (uint32_t i = p->nleaf; i < p->ncell; i++)
+        if (c[i].dies < p->nins) {
+            Ins *in = &p->ins[c[i].dies];
+            p->kill[in->kill + in->nkill++] = i;
+        }
+}

@@ -1,0 +1,247 @@
+/* Leaves: inputs and shared variables as set by the caller, constants, and dims, which
+ * are bound by whatever has them. */
+#include "op/op.h"
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+void cell_set(Machine *m, uint32_t cell, const Tensor *t) {
+    Cell *c = &m->cell[cell];
+    if (!layout_is(c->layout, t)) {
+        c->layout = layout_get(&m->layouts, t->dtype, t->ndim, t->shape, t->stride);
+        m->leaves_changed = true;
+    }
+    c->data = t->data;
+    c->buf = t->buf;
+}
+
+void cell_value(const Machine *m, uint32_t cell, Value *out) {
+    const CellInfo *info = &m->p->sharing.cell[cell];
+    if (info->flags & CELL_BOXED) {
+        *out = *m->box[cell];
+        return;
+    }
+    const Cell *c = &m->cell[cell];
+    const Layout *l = c->layout;
+    out->kind = info->type->kind;
+    out->obj = NULL;
+    out->t.dtype = l->dtype;
+    out->t.ndim = l->ndim;
+    out->t.data = c->data;
+    out->t.buf = c->buf;
+    for (int i = 0; i < l->ndim; i++) {
+        out->t.shape[i] = l->shape[i];
+        out->t.stride[i] = l->stride[i];
+    }
+}
+
+/* ---- setting ---- */
+static bool type_takes(Session *s, const Type *t, const Value *v, const char *what) {
+    if (t->kind != v->kind)
+        return fail(s, NOWHERE, E_TYPE, "%s: a value of another type than %s", what,
+                    type_str(s, t));
+    if (t->kind != TYPE_TENSOR) return true;
+    bool ok = t->dtype == v->t.dtype && t->ndim == v->t.ndim;
+    for (int i = 0; ok && i < t->ndim; i++)
+        ok = !dim_is_known(t->dim[i]) || t->dim[i] == v->t.shape[i];
+    if (ok) return true;
+    Str shape = STR(s);
+    shape_text(s, v->t.ndim, v->t.shape, &shape);
+    fail(s, NOWHERE, t->dtype == v->t.dtype ? E_SHAPE : E_DTYPE,
+         "%s is declared %s, but its value is %s of shape %s", what, type_str(s, t),
+         dtype_name(v->t.dtype), str_text(&shape));
+    str_free(&shape);
+    return false;
+}
+
+static const char *leaf_name(const Machine *m, uint32_t cell) {
+    const Leaf *l = var_leafrec(m->p->g, m->p->sharing.cell[cell].var);
+    return l->name ? sym_text(m->s, l->name) : "a leaf";
+}
+
+static void take(Machine *m, uint32_t cell, Value *held, const Value *v) {
+    Value copy = {0};
+    value_copy_view(&copy, v); /* before the old one goes: they may be the same */
+    value_unref(held);
+    *held = copy;
+    if (m->p->sharing.cell[cell].flags & CELL_BOXED)
+        m->box[cell] = held;
+    else
+        cell_set(m, cell, &held->t);
+}
+
+bool vm_set_input(Machine *m, size_t i, const Value *v) {
+    uint32_t cell = m->p->input[i];
+    if (!type_takes(m->s, m->p->sharing.cell[cell].type, v, leaf_name(m, cell)))
+        return false;
+    take(m, cell, &m->input[i], v);
+    m->input_set[i] = true;
+    return true;
+}
+
+bool vm_set_shared(Machine *m, size_t i, const Value *v) {
+    uint32_t cell = m->p->shared[i];
+    if (!type_takes(m->s, m->p->sharing.cell[cell].type, v, leaf_name(m, cell)))
+        return false;
+    take(m, cell, &m->shared[i].value, v);
+    m->shared[i].set = true;
+    m->shared[i].owned = false;
+    return true;
+}
+
+void vm_set_dim(Machine *m, Sym name, int64_t value) {
+    m->leaves_changed = true;
+    for (size_t i = 0; i < m->fixed_dim.n; i++)
+        if (m->fixed_dim.p[i].name == name) {
+            m->fixed_dim.p[i].value = value;
+            return;
+        }
+    vec_push(m->s, &m->fixed_dim, ((DimValue){name, value}));
+}
+
+/* ---- initial values ---- */
+/* Runs the expression in a machine of its own, with the dims and shared values known so
+ * far. */
+static bool run_init(Machine *m, Var init, Value *out, bool *ours) {
+    if (m->depth >= CALL_DEPTH)
+        return fail(m->s, NOWHERE, E_CYCLE,
+                    "initial values of shared variables depend on each other");
+    Plan *p =
+        plan_new(m->p->g, &(PlanOptions){.nwant = 1, .want = &init, .only_want = true});
+    if (!p) return false;
+    Machine *sub = machine_new(p, m->depth + 1, NULL);
+    for (size_t i = 0; i < m->fixed_dim.n; i++)
+        vm_set_dim(sub, m->fixed_dim.p[i].name, m->fixed_dim.p[i].value);
+    bool ok = true;
+    for (size_t i = 0; ok && i < m->p->g->shared.n; i++)
+        if (m->shared[i].set) ok = vm_set_shared(sub, i, &m->shared[i].value);
+    for (size_t i = 0; ok && i < m->p->g->inputs.n; i++)
+        if (m->input_set[i]) ok = vm_set_input(sub, i, &m->input[i]);
+    ok = ok && vm_run(sub);
+    if (ok) value_copy_view(out, vm_output(sub, 0));
+    const Result *r = &p->sharing.output[0];
+    *ours =
+        ok && !(p->sharing.cell[r->cell].flags & CELL_BOXED) &&
+        (r->copy != NONE ||
+         !sub->cell[r->cell].owned); /* not a kernel's, who may have mapped a file */
+    vm_free(sub);
+    plan_free(p);
+    return ok;
+}
+
+bool bind_shared(Machine *m, uint32_t i) {
+    if (m->shared[i].set) return true;
+    Var v = m->p->g->shared.p[i];
+    const Leaf *l = var_leafrec(m->p->g, v);
+    const Type *t = var_type(m->p->g, v);
+    if (l->init == VAR_NONE) {
+        if (l->value.kind == t->kind && (l->value.t.data || l->value.obj))
+            return vm_set_shared(m, i, &l->value);
+        return fail(m->s, NOWHERE, E_MISSING, "the shared variable %s has no value",
+                    leaf_name(m, m->p->shared[i]));
+    }
+    Value value = {0};
+    bool ours = false;
+    bool ok = run_init(m, l->init, &value, &ours) && vm_set_shared(m, i, &value);
+    value_unref(&value);
+    if (ok) m->shared[i].owned = ours;
+    return ok;
+}
+
+/* ---- dims ---- */
+typedef struct Binding {
+    Machine *m;
+    Map at; /* name to place in `dim` */
+    Vec(DimValue) dim;
+    Vec(uint32_t) by; /* the cell that said so; NONE: given */
+} Binding;
+
+static const char *binder(const Binding *b, uint32_t cell) {
+    return cell == NONE ? "the option for it" : leaf_name(b->m, cell);
+}
+
+static bool bind_dim(Binding *b, Sym name, int64_t value, uint32_t by) {
+    uint64_t i;
+    if (!map_get(&b->at, name, &i)) {
+        map_put(&b->at, name, b->dim.n);
+        vec_push(b->m->s, &b->dim, ((DimValue){name, value}));
+        vec_push(b->m->s, &b->by, by);
+        return true;
+    }
+    if (b->dim.p[i].value == value) return true;
+    return fail(b->m->s, NOWHERE, E_SHAPE, "the dim %s is %lld by %s and %lld by %s",
+                sym_text(b->m->s, name), (long long)b->dim.p[i].value,
+                binder(b, b->by.p[i]), (long long)value, binder(b, by));
+}
+
+static bool bind_cell(Binding *b, uint32_t cell) {
+    const Type *t = b->m->p->sharing.cell[cell].type;
+    const Layout *l = b->m->cell[cell].layout;
+    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
+        if (dim_is_named(t->dim[i]) &&
+            !bind_dim(b, dim_sym(t->dim[i]), l->shape[i], cell))
+            return false;
+    return true;
+}
+
+static bool bind_all(Binding *b) {
+    Machine *m = b->m;
+    const Plan *p = m->p;
+    for (size_t i = 0; i < m->fixed_dim.n; i++)
+        if (!bind_dim(b, m->fixed_dim.p[i].name, m->fixed_dim.p[i].value, NONE))
+            return false;
+    for (size_t i = 0; i < p->g->inputs.n; i++)
+        if (m->input_set[i] && !bind_cell(b, p->input[i])) return false;
+    for (size_t i = 0; i < p->g->shared.n; i++)
+        if (m->shared[i].set && !bind_cell(b, p->shared[i])) return false;
+    for (uint32_t c = 0; c < p->nleaf; c++) {
+        if (var_leaf(p->g, p->sharing.cell[c].var) != LEAF_DIM) continue;
+        uint64_t i;
+        Sym name = var_leafrec(p->g, p->sharing.cell[c].var)->name;
+        if (!map_get(&b->at, name, &i))
+            return fail(m->s, NOWHERE, E_MISSING,
+                        "the dim %s is not known: no input has it, and none was given",
+                        sym_text(m->s, name));
+        m->dim_cell[c] = b->dim.p[i].value;
+    }
+    return true;
+}
+
+static bool same_values(const Binding *b) {
+    if (b->dim.n != b->m->dim.n) return false;
+    for (size_t i = 0; i < b->dim.n; i++)
+        if (b->dim.p[i].name != b->m->dim.p[i].name ||
+            b->dim.p[i].value != b->m->dim.p[i].value)
+            return false;
+    return true;
+}
+
+static bool bind_dims(Machine *m) {
+    Binding b = {.m = m, .at = MAP(m->s)};
+    bool ok = bind_all(&b);
+    if (ok && !(m->laid_out && same_values(&b))) {
+        m->dim.n = 0;
+        for (size_t i = 0; i < b.dim.n; i++)
+            vec_push(m->s, &m->dim, b.dim.p[i]);
+        ok = places_lay_out(m);
+    }
+    map_free(&b.at);
+    vec_free(&b.dim);
+    vec_free(&b.by);
+    return ok;
+}
+
+bool bind_leaves(Machine *m) {
+    const Plan *p = m->p;
+    for (uint32_t i = 0; i < p->g->inputs.n; i++)
+        if (!m->input_set[i] && p->sharing.cell[p->input[i]].flags & CELL_LIVE)
+            return fail(m->s, NOWHERE, E_MISSING, "the input %s has no value",
+                        leaf_name(m, p->input[i]));
+    for (uint32_t i = 0; i < p->g->shared.n; i++)
+        if (p->sharing.cell[p->shared[i]].flags & CELL_LIVE && !bind_shared(m, i))
+            return false;
+    if (!m->leaves_changed && m->laid_out) return true;
+    if (!bind_dims(m)) return false;
+    m->leaves_changed = false;
+    return true;
+}

@@ -1,0 +1,336 @@
+/* Running a block program: chunk by chunk, row by row, block by block, all loops over
+ * one block before the next, so that registers stay in the nearest cache. Chunks are
+ * cut by shape alone, and no element depends on its place in a block: the bits are the
+ * same for any number of threads. */
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+enum { SHARE_MIN = 65536 }; /* elements from which waking other threads pays */
+
+typedef struct Found { /* the first fault, when it is looked for */
+    const BlockOp *op;
+    int64_t at;
+    unsigned fault;
+} Found;
+typedef struct Exec {
+    const BlockProgram *b;
+    const Prep *p;
+    char **base; /* operands: inputs, then outputs */
+    char *work;
+    atomic_uint fault;
+    Found *found;
+} Exec;
+typedef struct Worker {
+    void **slot, **arg;
+    char **row; /* by input: where the row begins */
+    int64_t *index;
+    char *reg;
+    int64_t nrow; /* its number */
+    bool new_row;
+} Worker;
+
+/* ---- filling registers ---- */
+/* Writes whole 64-byte units: registers have room for it. */
+static void fill(char *dst, const char *src, uint32_t size, size_t n) {
+    char unit[ALIGNMENT];
+    for (uint32_t i = 0; i < ALIGNMENT; i += size)
+        memcpy(unit + i, src, size);
+    for (size_t i = 0; i < n * size; i += ALIGNMENT)
+        memcpy(dst + i, unit, ALIGNMENT);
+}
+
+#define GATHER(T)                                                                      \
+    {                                                                                  \
+        T *to = (T *)(void *)dst;                                                      \
+        for (size_t i = 0; i < n; i++, src += step)                                    \
+            to[i] = *(const T *)(const void *)src;                                     \
+        break;                                                                         \
+    }
+typedef struct Wide {
+    uint64_t w[2];
+} Wide;
+static void gather(char *dst, const char *src, int64_t step, uint32_t size, size_t n) {
+    switch (size) {
+    case 1:
+        GATHER(uint8_t)
+    case 2:
+        GATHER(uint16_t)
+    case 4:
+        GATHER(uint32_t)
+    case 8:
+        GATHER(uint64_t)
+    default:
+        GATHER(Wide)
+    }
+}
+
+static void copy_run(char *dst, const char *src, int64_t step, uint32_t size,
+                     size_t n) {
+    if (step == (int64_t)size)
+        memcpy(dst, src, n * size);
+    else
+        gather(dst, src, step, size, n);
+}
+
+/* n elements from flat index `at` on. */
+static void gather_flat(const Exec *e, uint32_t input, char *dst, int64_t at,
+                        size_t n) {
+    const Prep *p = e->p;
+    const int64_t *stride = p->stride + (size_t)input * MAX_NDIM;
+    uint32_t size = e->b->size[input];
+    int64_t index[MAX_NDIM];
+    const char *src = e->base[input];
+    int last = p->ndim - 1;
+    for (int d = last; d >= 0; at /= p->ext[d], d--) {
+        index[d] = at % p->ext[d];
+        src += index[d] * stride[d];
+    }
+    while (n) {
+        size_t run = (size_t)(p->ext[last] - index[last]);
+        if (run > n) run = n;
+        copy_run(dst, src, stride[last], size, run);
+        dst += run * size;
+        n -= run;
+        src += (int64_t)run * stride[last];
+        index[last] += (int64_t)run;
+        for (int d = last; d > 0 && index[d] == p->ext[d]; d--) {
+            src += stride[d - 1] - index[d] * stride[d];
+            index[d] = 0;
+            index[d - 1]++;
+        }
+    }
+}
+
+/* ---- a block ---- */
+static char *fill_reg(const Exec *e, const Worker *w, uint32_t input) {
+    return w->reg + (e->b->nreg + e->p->fill[input]) * e->p->reg_bytes;
+}
+
+/* Points the slots at elements [at, at + n) of the row. */
+static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
+    const BlockProgram *b = e->b;
+    const Prep *p = e->p;
+    for (uint32_t i = 0; i < b->nin; i++) {
+        switch ((Access)p->access[i]) {
+        case ACC_DIRECT:
+            w->slot[i] = w->row[i] + at * b->size[i];
+            break;
+        case ACC_ROW:
+            if (w->new_row) fill(fill_reg(e, w, i), w->row[i], b->size[i], n);
+            break;
+        case ACC_STRIDED:
+            gather(fill_reg(e, w, i), w->row[i] + at * p->step[i], p->step[i],
+                   b->size[i], n);
+            break;
+        case ACC_FLAT:
+            gather_flat(e, i, fill_reg(e, w, i), at, n);
+            break;
+        case ACC_SCALAR:
+        case ACC_UNUSED:
+            break;
+        }
+    }
+    for (uint32_t j = 0; j < b->nout; j++)
+        w->slot[b->nin + j] =
+            e->base[b->nin + j] + (w->nrow * p->row + at) * b->size[b->nin + j];
+    w->new_row = false;
+}
+
+static uint32_t value_bytes(const BlockProgram *b, uint32_t value) {
+    return (uint32_t)dtype_size(var_type(b->g, b->var[value])->dtype);
+}
+
+/* Which element of a block made a loop complain: each alone. */
+static void find_fault(Exec *e, const BlockOp *op, const Worker *w, int64_t at,
+                       size_t n) {
+    uint32_t narg = (uint32_t)op->nin + op->nout;
+    for (size_t x = 0; x < n; x++) {
+        for (uint32_t k = 0; k < narg; k++)
+            w->arg[k] = (char *)w->slot[e->b->slot[op->arg + k]] +
+                        x * value_bytes(e->b, e->b->value[op->arg + k]);
+        unsigned f = op->loop(1, (const void *const *)w->arg, w->arg + op->nin);
+        if (!f) continue;
+        *e->found = (Found){op, w->nrow * e->p->row + at + (int64_t)x, f};
+        return;
+    }
+}
+
+static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
+    const BlockProgram *b = e->b;
+    unsigned fault = 0;
+    for (uint32_t k = 0; k < b->nop; k++) {
+        const BlockOp *op = &b->op[k];
+        const uint32_t *slot = b->slot + op->arg;
+        uint32_t narg = (uint32_t)op->nin + op->nout;
+        for (uint32_t i = 0; i < narg; i++)
+            w->arg[i] = w->slot[slot[i]];
+        if (!op->loop) {
+            memcpy(w->arg[1], w->arg[0], n * value_bytes(b, b->value[op->arg]));
+            continue;
+        }
+        unsigned f = op->loop(n, (const void *const *)w->arg, w->arg + op->nin);
+        if (f && e->found && !e->found->op) find_fault(e, op, w, at, n);
+        fault |= f;
+    }
+    return fault;
+}
+
+/* ---- a chunk ---- */
+static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
+    const BlockProgram *b = e->b;
+    char *at = e->work + worker * e->p->worker_bytes;
+    w->slot = (void **)(void *)at;
+    w->row = (char **)(w->slot + b->nslot);
+    w->index = (int64_t *)(void *)(w->row + b->nin);
+    w->arg = (void **)(void *)(w->index + MAX_NDIM);
+    w->reg = at + round_up(((size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg) *
+                           sizeof(void *));
+    for (uint32_t i = 0; i < b->nreg; i++)
+        w->slot[b->nin + b->nout + i] = w->reg + i * e->p->reg_bytes;
+    for (uint32_t i = 0; i < b->nin; i++)
+        if (e->p->access[i] > ACC_DIRECT && e->p->access[i] != ACC_UNUSED)
+            w->slot[i] = fill_reg(e, w, i);
+}
+
+static void fill_scalars(const Exec *e, const Worker *w, size_t n) {
+    for (uint32_t i = 0; i < e->b->nin; i++)
+        if (e->p->access[i] == ACC_SCALAR)
+            fill(w->slot[i], e->base[i], e->b->size[i], n);
+}
+
+static void go_to_row(const Exec *e, Worker *w, int64_t row) {
+    const Prep *p = e->p;
+    w->nrow = row;
+    w->new_row = true;
+    for (uint32_t i = 0; i < e->b->nin; i++)
+        w->row[i] = e->base[i];
+    if (p->rows == 1) return;
+    for (int d = p->ndim - 1; d-- > 0; row /= p->ext[d]) {
+        w->index[d] = row % p->ext[d];
+        for (uint32_t i = 0; i < e->b->nin; i++)
+            w->row[i] += w->index[d] * p->stride[(size_t)i * MAX_NDIM + (size_t)d];
+    }
+}
+
+static void next_row(const Exec *e, Worker *w) {
+    const Prep *p = e->p;
+    w->nrow++;
+    w->new_row = true;
+    for (int d = p->ndim - 1; d-- > 0;) {
+        bool wrap = ++w->index[d] == p->ext[d];
+        for (uint32_t i = 0; i < e->b->nin; i++)
+            w->row[i] += p->stride[(size_t)i * MAX_NDIM + (size_t)d] *
+                         (wrap ? 1 - p->ext[d] : 1);
+        if (!wrap) return;
+        w->index[d] = 0;
+    }
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    Exec *e = ctx;
+    const Prep *p = e->p;
+    Worker w;
+    begin_chunk(e, &w, worker);
+    int64_t first = (int64_t)(chunk / p->pieces) * p->rows_chunk,
+            from = (int64_t)(chunk % p->pieces) * p->row_chunk;
+    int64_t last = first + p->rows_chunk < p->rows ? first + p->rows_chunk : p->rows;
+    int64_t to = from + p->row_chunk < p->row ? from + p->row_chunk : p->row;
+    int64_t block = e->b->nop == 1 && p->nfill == 0 ? to - from : p->block;
+    fill_scalars(e, &w, (size_t)(to - from < block ? to - from : block));
+    unsigned fault = 0;
+    go_to_row(e, &w, first);
+    for (;;) {
+        for (int64_t at = from; at < to; at += block) {
+            size_t n = (size_t)(to - at < block ? to - at : block);
+            load_block(e, &w, at, n);
+            fault |= run_ops(e, &w, at, n);
+        }
+        if (w.nrow + 1 >= last) break;
+        next_row(e, &w);
+    }
+    if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
+}
+
+/* ---- the whole ---- */
+static void set_operands(Machine *m, uint32_t step, Exec *e) {
+    const Ins *in = &m->p->ins[step];
+    const uint32_t *arg = m->p->arg + in->arg;
+    const BlockProgram *b = e->b;
+    e->base = (char **)m->block->data;
+    e->work =
+        (char *)m->block->data + round_up((size_t)(b->nin + b->nout) * sizeof(void *));
+    for (uint32_t i = 0; i < b->nplain; i++)
+        e->base[i] = m->cell[arg[i]].data;
+    for (uint32_t i = b->nplain; i < b->nin; i++)
+        memcpy(&e->base[i], &e->p->data[i],
+               sizeof(void *)); /* read only: see load_block */
+    for (uint32_t j = 0; j < b->nout; j++)
+        e->base[b->nin + j] = m->place[m->place_of[arg[in->nin + j]]].ptr;
+}
+
+static void set_outputs(Machine *m, uint32_t step, const Exec *e) {
+    const Ins *in = &m->p->ins[step];
+    for (uint32_t j = 0; j < e->b->nout; j++) {
+        uint32_t c = m->p->arg[in->arg + in->nin + j];
+        m->cell[c] = (Cell){e->base[e->b->nin + j], e->p->layout[e->b->nin + j],
+                            m->place[m->place_of[c]].buf, false};
+    }
+}
+
+static bool overwrites(const Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    for (uint32_t j = 0; j < in->nout; j++)
+        if (m->p->sharing.cell[m->p->arg[in->arg + in->nin + j]].how == PLAN_INPLACE)
+            return true;
+    return false;
+}
+
+/* Runs once more, looking for the first fault. */
+static void look_for_fault(Machine *m, uint32_t step, const Prep *p, Found *found) {
+    Exec e = {.b = m->p->ins[step].prog, .p = p, .found = found};
+    set_operands(m, step, &e);
+    for (size_t c = 0; c < p->chunks && !found->op; c++)
+        run_chunk(&e, c, 0);
+}
+
+static void index_text(const Layout *l, int64_t at, Str *out) {
+    int64_t index[MAX_NDIM];
+    for (int d = l->ndim; d-- > 0; at /= l->shape[d])
+        index[d] = at % l->shape[d];
+    for (int d = 0; d < l->ndim; d++)
+        str_printf(out, "%s%lld", d ? ", " : " at [", (long long)index[d]);
+    if (l->ndim) str_putc(out, ']');
+}
+
+bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
+    const BlockProgram *b = m->p->ins[step].prog;
+    Found found = {0};
+    Str at = STR(m->s);
+    if (!overwrites(m, step)) look_for_fault(m, step, p, &found);
+    if (found.op) index_text(p->layout[b->nin], found.at, &at);
+    if (found.op) fault = found.fault;
+    Call c;
+    step_call(m, step, &c);
+    if (found.op || b->nop == 1) c.op = (found.op ? found.op : b->op)->op;
+    call_fail(&c, E_ARITHMETIC, "%s%s",
+              fault & FAULT_DIVIDE ? "integer division by zero"
+                                   : "a negative power or shift of integers",
+              str_text(&at));
+    str_free(&at);
+    return false;
+}
+
+bool block_run(Machine *m, uint32_t step, const Prep *p) {
+    Exec e = {.b = m->p->ins[step].prog, .p = p};
+    set_operands(m, step, &e);
+    if (m->pool && p->chunks > 1 && p->rows * p->row >= SHARE_MIN)
+        pool_run(m->pool, p->chunks, run_chunk, &e);
+    else
+        for (size_t c = 0; c < p->chunks; c++)
+            run_chunk(&e, c, 0);
+    unsigned fault = atomic_load(&e.fault);
+    if (fault) return block_fault(m, step, p, fault);
+    set_outputs(m, step, &e);
+    return true;
+}

@@ -1,0 +1,141 @@
+/* Machines within machines: calls of functions, and what ops and lower rows may ask for
+ * through services. All calls of one function below one outermost machine share a
+ * machine: a function can't be active twice, as it may not call itself. */
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+/* ---- calls ---- */
+static Machine *outermost(Machine *m) {
+    while (m->outer)
+        m = m->outer;
+    return m;
+}
+
+static Plan *plan_function(const Machine *m, const Graph *fn) {
+    PlanOptions o = m->p->o;
+    o.nwant = 0;
+    o.want = NULL;
+    o.only_want = false;
+    return plan_new((Graph *)(uintptr_t)fn, &o); /* planning only reads */
+}
+
+static Machine *function_machine(Machine *m, const Graph *fn) {
+    Machine *top = outermost(m);
+    uint64_t found;
+    if (map_get(&top->inner, (uintptr_t)fn, &found)) return top->inners.p[found];
+    if (m->depth >= CALL_DEPTH) {
+        fail(m->s, NOWHERE, E_LIMIT, "functions call each other more than %d deep",
+             CALL_DEPTH);
+        return NULL;
+    }
+    Plan *p = plan_function(m, fn);
+    if (!p) return NULL;
+    Machine *sub = machine_new(p, m->depth + 1, m);
+    map_put(&top->inner, (uintptr_t)fn, top->inners.n);
+    vec_push(m->s, &top->inners, sub);
+    vm_set_hooks(sub, &m->hooks);
+    return sub;
+}
+
+static bool take_result(Machine *m, uint32_t cell, const Value *v) {
+    if (m->p->sharing.cell[cell].flags & CELL_BOXED) {
+        if (!m->box[cell]) m->box[cell] = mem_zalloc(m->s, 1, sizeof(Value));
+        value_unref(m->box[cell]);
+        value_copy_view(m->box[cell], v);
+        return true;
+    }
+    void *data = place_get(m, m->place_of[cell], tensor_bytes(&v->t));
+    if (!data) return false;
+    const Layout *l = layout_get(&m->layouts, v->t.dtype, v->t.ndim, v->t.shape, NULL);
+    m->cell[cell] = (Cell){data, l, m->place[m->place_of[cell]].buf, false};
+    Value mine;
+    cell_value(m, cell, &mine);
+    tensor_assign(&mine.t, &v->t);
+    return true;
+}
+
+bool run_function(Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    const uint32_t *arg = m->p->arg + in->arg;
+    Machine *sub = function_machine(m, in->fn);
+    if (!sub) return false;
+    if (sub->running) return vm_run(sub); /* says that it calls itself */
+    for (uint32_t k = 0; k < in->nin; k++) {
+        Value v;
+        cell_value(m, arg[k], &v);
+        v.t.buf = NULL; /* lent, not shared: a held buffer would not be used again */
+        if (!vm_set_input(sub, k, &v)) return false;
+    }
+    bool ok = vm_run(sub);
+    if (!ok) note(m->s, m->p->g->origin[in->apply].at, "called here");
+    for (uint32_t j = 0; ok && j < in->nout; j++)
+        ok = take_result(m, arg[in->nin + j], vm_output(sub, j));
+    return ok;
+}
+
+/* ---- services ---- */
+static bool eval(Graph *g, size_t n, const Var *want, Value *out) {
+    Plan *p = plan_new(g, &(PlanOptions){.nwant = n, .want = want, .only_want = true});
+    if (!p) return false;
+    Machine *m = vm_new(p);
+    bool ok = vm_run(m);
+    for (size_t i = 0; ok && i < n; i++) {
+        out[i] = (Value){0};
+        value_copy_view(&out[i], vm_output(m, i));
+    }
+    vm_free(m);
+    plan_free(p);
+    return ok;
+}
+
+struct Inner {
+    Plan *plan;
+    Machine *m;
+};
+
+static struct Inner *inner_new(Session *s, const Graph *fn) {
+    Plan *p =
+        plan_new((Graph *)(uintptr_t)fn, &(PlanOptions){0}); /* planning only reads */
+    if (!p) return NULL;
+    struct Inner *r = mem_zalloc(s, 1, sizeof *r);
+    *r = (struct Inner){p, vm_new(p)};
+    return r;
+}
+
+static bool inner_run(struct Inner *r, const Value *const *in, Value *out, Span at) {
+    Machine *m = r->m;
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->plan->g->inputs.n; i++) {
+        Value v = *in[i];
+        v.t.buf = NULL; /* lent for this run */
+        ok = vm_set_input(m, i, &v);
+    }
+    ok = ok && vm_run(m);
+    if (!ok)
+        return note(m->s, at, "in the function %s", sym_text(m->s, r->plan->g->name));
+    size_t n = r->plan->noutput;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (Value){0};
+        value_copy_view(&out[i], vm_output(m, i));
+    }
+    if (!vm_until(m)) return true;
+    out[n] = (Value){0};
+    value_copy_view(&out[n], vm_until(m));
+    return true;
+}
+
+static void inner_free(struct Inner *r) {
+    if (!r) return;
+    vm_free(r->m);
+    plan_free(r->plan);
+    mem_free(r);
+}
+
+void vm_open(Session *s) {
+    Services *t = services(s);
+    t->eval = eval;
+    t->inner_new = inner_new;
+    t->inner_run = inner_run;
+    t->inner_free = inner_free;
+}

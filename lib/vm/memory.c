@@ -1,0 +1,211 @@
+/* Offsets by lifetimes. The steps are walked in order; what is born takes the smallest
+ * hole that fits, what has died is joined with the holes beside it, and the arena ends
+ * where no hole would do. Holes are kept in lists by size (four to each power of two),
+ * so a step costs the same however many there are; among the first few of a list the
+ * best fit is taken. */
+#include "vm/vm_impl.h"
+
+enum { BINS = 256, LOOKS = 32 };
+
+typedef struct Block { /* of the arena, used or free; neighbours by address, holes also
+                          by size */
+    uint64_t offset, bytes;
+    uint32_t prev, next; /* by address */
+    uint32_t up, down;   /* in the bin */
+    bool used;
+} Block;
+typedef struct Holes {
+    Session *s;
+    Vec(Block) block;
+    Vec(uint32_t) spare; /* block records to use again */
+    uint32_t bin[BINS], last;
+    uint64_t end;
+    bool overflow;
+} Holes;
+
+static uint32_t bin_of(uint64_t bytes) {
+    uint32_t top = 63 - (uint32_t)__builtin_clzll(bytes | 4);
+    return top * 4 + (uint32_t)(bytes >> (top - 2) & 3);
+}
+
+static void bin_add(Holes *h, uint32_t i) {
+    uint32_t b = bin_of(h->block.p[i].bytes), first = h->bin[b];
+    h->block.p[i].up = NONE;
+    h->block.p[i].down = first;
+    if (first != NONE) h->block.p[first].up = i;
+    h->bin[b] = i;
+}
+
+static void bin_remove(Holes *h, uint32_t i) {
+    const Block *k = &h->block.p[i];
+    if (k->up == NONE)
+        h->bin[bin_of(k->bytes)] = k->down;
+    else
+        h->block.p[k->up].down = k->down;
+    if (k->down != NONE) h->block.p[k->down].up = k->up;
+}
+
+static uint32_t block_new(Holes *h, Block b) {
+    uint32_t i;
+    if (h->spare.n) {
+        i = h->spare.p[--h->spare.n];
+        h->block.p[i] = b;
+    } else {
+        i = (uint32_t)h->block.n;
+        vec_push(h->s, &h->block, b);
+    }
+    if (b.prev != NONE) h->block.p[b.prev].next = i;
+    if (b.next != NONE)
+        h->block.p[b.next].prev = i;
+    else
+        h->last = i;
+    return i;
+}
+
+static void block_drop(Holes *h, uint32_t i) {
+    const Block *b = &h->block.p[i];
+    if (b->prev != NONE) h->block.p[b->prev].next = b->next;
+    if (b->next != NONE)
+        h->block.p[b->next].prev = b->prev;
+    else
+        h->last = b->prev;
+    vec_push(h->s, &h->spare, i);
+}
+
+static uint32_t best_hole(const Holes *h, uint64_t bytes) {
+    for (uint32_t b = bin_of(bytes); b < BINS; b++) {
+        uint32_t best = NONE, looks = 0;
+        for (uint32_t i = h->bin[b]; i != NONE && looks < LOOKS;
+             i = h->block.p[i].down, looks++) {
+            uint64_t n = h->block.p[i].bytes;
+            if (n >= bytes && (best == NONE || n < h->block.p[best].bytes)) best = i;
+        }
+        if (best != NONE) return best;
+    }
+    return NONE;
+}
+
+/* The last block grows when it is a hole. */
+static uint32_t at_end(Holes *h, uint64_t bytes) {
+    bool grow = h->last != NONE && !h->block.p[h->last].used;
+    uint32_t i = h->last;
+    if (grow) {
+        bin_remove(h, i);
+        h->end = h->block.p[i].offset;
+        h->block.p[i].bytes = bytes;
+    } else {
+        i = block_new(h, (Block){h->end, bytes, h->last, NONE, NONE, NONE, false});
+    }
+    bin_add(h, i);
+    h->overflow |= __builtin_add_overflow(h->end, bytes, &h->end);
+    return i;
+}
+
+static uint32_t hole_take(Holes *h, uint64_t bytes) {
+    uint32_t i = best_hole(h, bytes);
+    if (i == NONE) i = at_end(h, bytes);
+    bin_remove(h, i);
+    h->block.p[i].used = true;
+    Block b = h->block.p[i];
+    if (b.bytes > bytes) {
+        h->block.p[i].bytes = bytes;
+        bin_add(h, block_new(h, (Block){.offset = b.offset + bytes,
+                                        .bytes = b.bytes - bytes,
+                                        .prev = i,
+                                        .next = b.next}));
+    }
+    return i;
+}
+
+static void hole_join(Holes *h, uint32_t i, uint32_t next) {
+    bin_remove(h, next);
+    h->block.p[i].bytes += h->block.p[next].bytes;
+    block_drop(h, next);
+}
+
+static void hole_give(Holes *h, uint32_t i) {
+    uint32_t next = h->block.p[i].next, prev = h->block.p[i].prev;
+    h->block.p[i].used = false;
+    if (next != NONE && !h->block.p[next].used) hole_join(h, i, next);
+    if (prev != NONE && !h->block.p[prev].used) {
+        bin_remove(h, prev);
+        h->block.p[prev].bytes += h->block.p[i].bytes;
+        block_drop(h, i);
+        i = prev;
+    }
+    bin_add(h, i);
+}
+
+/* Spans by a step, as ranges of one array: those of step i are list[first[i] .. first[i
+ * + 1]). */
+typedef struct ByStep {
+    uint32_t *first, *list;
+} ByStep;
+
+static ByStep by_step(Session *s, uint32_t steps, size_t n, const Span64 *span,
+                      bool dies) {
+    ByStep r = {mem_zalloc(s, (size_t)steps + 2, sizeof(uint32_t)),
+                mem_zalloc(s, n, sizeof(uint32_t))};
+    for (size_t i = 0; i < n; i++)
+        r.first[(dies ? span[i].dies : span[i].born) + 2]++;
+    for (uint32_t i = 2; i < steps + 2; i++)
+        r.first[i] += r.first[i - 1];
+    for (size_t i = 0; i < n; i++)
+        r.list[r.first[(dies ? span[i].dies : span[i].born) + 1]++] = (uint32_t)i;
+    return r;
+}
+
+uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span) {
+    Holes h = {.s = s, .last = NONE};
+    for (int i = 0; i < BINS; i++)
+        h.bin[i] = NONE;
+    ByStep born = by_step(s, steps, n, span, false),
+           dies = by_step(s, steps, n, span, true);
+    uint32_t *taken = mem_zalloc(s, n, sizeof *taken);
+    for (uint32_t t = 0; t < steps; t++) {
+        for (uint32_t k = born.first[t]; k < born.first[t + 1]; k++) {
+            Span64 *x = &span[born.list[k]];
+            if (x->bytes < 0) continue;
+            taken[born.list[k]] =
+                hole_take(&h, x->bytes ? round_up((size_t)x->bytes) : ALIGNMENT);
+            x->offset = h.block.p[taken[born.list[k]]].offset;
+        }
+        for (uint32_t k = dies.first[t]; k < dies.first[t + 1]; k++)
+            if (span[dies.list[k]].bytes >= 0) hole_give(&h, taken[dies.list[k]]);
+    }
+    mem_free(born.first), mem_free(born.list), mem_free(dies.first),
+        mem_free(dies.list);
+    mem_free(taken);
+    vec_free(&h.block);
+    vec_free(&h.spare);
+    return h.overflow ? UINT64_MAX : h.end;
+}
+
+Map dims_map(Session *s, size_t n, const DimValue *dim) {
+    Map m = MAP(s);
+    for (size_t i = 0; i < n; i++)
+        map_put(&m, dim[i].name, (uint64_t)dim[i].value);
+    return m;
+}
+
+static bool dim_value(Dim d, const Map *dims, int64_t *v) {
+    uint64_t u = 0;
+    if (dim_is_known(d)) return *v = d, true;
+    if (!dim_is_named(d) || !map_get(dims, dim_sym(d), &u)) return false;
+    return *v = (int64_t)u, true;
+}
+
+int64_t type_bytes(const Type *t, const Map *dims) {
+    if (t->kind == TYPE_RANDOM) return 4 * (int64_t)sizeof(uint64_t);
+    if (t->kind != TYPE_TENSOR) return -1;
+    int64_t n = (int64_t)dtype_size(t->dtype), d;
+    bool zero = false;
+    for (int i = 0; i < t->ndim; i++) {
+        if (!dim_value(t->dim[i], dims, &d)) return -1;
+        if (d == 0)
+            zero = true;
+        else if (!i64_mul(n, d, &n))
+            return -1;
+    }
+    return zero ? 0 : n;
+}

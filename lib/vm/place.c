@@ -1,0 +1,209 @@
+/* Storage. Values whose sizes follow from types and dims live in one arena at offsets
+ * decided by lifetimes; the others in slots that grow on demand and stay; outputs and
+ * new values of shared variables in buffers of their own, so that a caller can keep
+ * one: a buffer that somebody else holds is left to him and replaced. */
+#include "vm/vm_impl.h"
+
+void retire_all(Machine *m) {
+    while (m->retired.n)
+        buffer_unref(m->retired.p[--m->retired.n]);
+}
+
+static void place_drop(Machine *m, Place *p) {
+    if (p->own && p->buf) vec_push(m->s, &m->retired, p->buf);
+    p->buf = NULL;
+    p->ptr = NULL;
+    p->cap = 0;
+    p->own = false;
+}
+
+void *place_get(Machine *m, uint32_t place, size_t bytes) {
+    Place *p = &m->place[place];
+    if (bytes == 0) bytes = 1; /* nothing has an address, too */
+    if (bytes > p->want) p->want = bytes;
+    if (p->ptr && bytes <= p->cap) return p->ptr;
+    Buffer *b = buffer_new(m->s, bytes);
+    if (!b) return NULL;
+    place_drop(m, p);
+    p->buf = b;
+    p->ptr = b->data;
+    p->cap = b->size;
+    p->own = true;
+    return p->ptr;
+}
+
+static uint32_t place_new(Machine *m, bool result) {
+    if (m->nplace == m->place_cap)
+        m->place =
+            vec_grow_(m->s, m->place, &m->place_cap, m->nplace + 1, sizeof *m->place);
+    m->place[m->nplace] = (Place){.result = result};
+    if (result) vec_push(m->s, &m->results, (uint32_t)m->nplace);
+    return (uint32_t)m->nplace++;
+}
+
+void place_fit(Machine *m, uint32_t cell, const Layout *want) {
+    const CellInfo *c = &m->p->sharing.cell[cell];
+    if (c->how != PLAN_INPLACE || m->place_of[cell] >= m->p->sharing.store.n) return;
+    const Layout *l = m->cell[c->of].layout;
+    bool same = l->contiguous && l->ndim == want->ndim && l->bytes == want->bytes;
+    for (int i = 0; same && i < l->ndim; i++)
+        same = l->shape[i] == want->shape[i];
+    if (same) return;
+    StoreClass cls = m->p->sharing.store.p[c->store].cls;
+    m->place_of[cell] = place_new(m, cls == STORE_OWN || cls == STORE_SHARED);
+}
+
+/* ---- laying out ---- */
+/* Bytes of each store; -1 where they can't be told. */
+static void store_sizes(const Machine *m, const Map *dims, Span64 *span) {
+    const Sharing *h = &m->p->sharing;
+    for (size_t i = 0; i < h->store.n; i++)
+        span[i] = (Span64){h->store.p[i].born, h->store.p[i].dies, 0, 0};
+    for (uint32_t c = m->p->nleaf; c < m->p->ncell; c++) {
+        Span64 *x = &span[h->cell[c].store];
+        int64_t n = type_bytes(h->cell[c].type, dims);
+        if (n < 0 || x->bytes < 0)
+            x->bytes = -1;
+        else if (n > x->bytes)
+            x->bytes = n;
+    }
+    for (size_t i = 0; i < h->store.n; i++)
+        if (h->store.p[i].cls != STORE_POOL) span[i].bytes = -1;
+}
+
+static bool take_arena(Machine *m, uint64_t bytes) {
+    if (bytes == 0 || (m->arena && m->arena->size >= bytes)) return true;
+    buffer_unref(m->arena);
+    m->arena = buffer_new(m->s, bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes);
+    return m->arena != NULL;
+}
+
+/* What isn't in the arena shares slots by the same walk, each of one unit. */
+static void assign_slots(Machine *m, Span64 *span, uint32_t *slot) {
+    const Sharing *h = &m->p->sharing;
+    size_t n = h->store.n, base = m->nplace;
+    for (size_t i = 0; i < n; i++)
+        span[i].bytes =
+            h->store.p[i].cls <= STORE_LAZY && span[i].bytes < 0 ? ALIGNMENT : -1;
+    uint64_t end = arena_layout(m->s, m->p->nins + 1, n, span);
+    for (uint64_t k = 0; k < end / ALIGNMENT; k++)
+        place_new(m, false);
+    for (size_t i = 0; i < n; i++)
+        slot[i] = span[i].bytes < 0 ? (uint32_t)i
+                                    : (uint32_t)(base + span[i].offset / ALIGNMENT);
+}
+
+static void forget_prepared(Machine *m) {
+    for (uint32_t i = 0; i < m->p->nins; i++) {
+        m->fast[i].loop = NULL;
+        prep_free(m->prep[i]);
+        m->prep[i] = NULL;
+    }
+}
+
+/* Keeps the buffers of results, drops the rest. */
+static void begin_layout(Machine *m) {
+    const Sharing *h = &m->p->sharing;
+    size_t n = h->store.n;
+    for (size_t i = 0; i < m->nplace; i++)
+        if (i >= n || !m->place[i].result) place_drop(m, &m->place[i]);
+    retire_all(m);
+    bool first = m->nplace == 0;
+    m->results.n = 0;
+    if (!first) m->nplace = n;
+    for (size_t i = 0; i < n; i++) {
+        bool result = h->store.p[i].cls == STORE_OWN;
+        if (first)
+            place_new(m, result);
+        else if (result)
+            vec_push(m->s, &m->results, (uint32_t)i);
+        m->place[i].want = 0;
+    }
+    forget_prepared(m);
+}
+
+bool places_lay_out(Machine *m) {
+    const Sharing *h = &m->p->sharing;
+    size_t n = h->store.n;
+    begin_layout(m);
+    Map dims = dims_map(m->s, m->dim.n, m->dim.p);
+    Span64 *span = mem_zalloc(m->s, n, sizeof *span);
+    uint32_t *slot = mem_zalloc(m->s, n, sizeof *slot);
+    store_sizes(m, &dims, span);
+    map_free(&dims);
+    bool ok = take_arena(m, arena_layout(m->s, m->p->nins + 1, n, span));
+    for (size_t i = 0; ok && i < n; i++)
+        if (span[i].bytes >= 0) {
+            size_t cap = span[i].bytes ? round_up((size_t)span[i].bytes) : ALIGNMENT;
+            m->place[i] = (Place){.ptr = (char *)m->arena->data + span[i].offset,
+                                  .cap = cap,
+                                  .buf = m->arena};
+        }
+    if (ok) assign_slots(m, span, slot);
+    for (uint32_t c = m->p->nleaf; ok && c < m->p->ncell; c++)
+        m->place_of[c] = slot[h->cell[c].store];
+    mem_free(span);
+    mem_free(slot);
+    return m->laid_out = ok;
+}
+
+/* ---- before each run ---- */
+static bool is_shared_elsewhere(const Buffer *b) {
+    return atomic_load_explicit(&b->refs, memory_order_acquire) > 1;
+}
+
+static bool refresh_results(Machine *m) {
+    for (size_t i = 0; i < m->results.n; i++) {
+        Place *p = &m->place[m->results.p[i]];
+        if (p->own && p->buf && is_shared_elsewhere(p->buf)) place_drop(m, p);
+        if (p->want && (!p->ptr || p->cap < p->want) &&
+            !place_get(m, m->results.p[i], p->want))
+            return false;
+    }
+    retire_all(m);
+    return true;
+}
+
+/* An old value that will be overwritten must be ours alone, and contiguous. */
+static bool make_writable(Machine *m, uint32_t i) {
+    Shared *h = &m->shared[i];
+    uint32_t cell = m->p->shared[i];
+    if (h->owned && !is_shared_elsewhere(h->value.t.buf) &&
+        m->cell[cell].layout->contiguous)
+        return true;
+    Tensor t;
+    if (!tensor_clone(m->s, &h->value.t, &t)) return false;
+    tensor_unref(&h->value.t);
+    h->value.t = t;
+    h->owned = true;
+    cell_set(m, cell, &t);
+    return true;
+}
+
+bool places_refresh(Machine *m) {
+    if (!refresh_results(m)) return false;
+    const Plan *p = m->p;
+    for (uint32_t u = 0; u < p->nupdate; u++) {
+        const Result *r = &p->sharing.update[u];
+        const CellInfo *c = &p->sharing.cell[r->cell];
+        if (r->copy != NONE || c->store == NONE ||
+            p->sharing.store.p[c->store].cls != STORE_SHARED)
+            continue;
+        if (!make_writable(m, r->shared)) return false;
+        const Cell *old = &m->cell[p->shared[r->shared]];
+        Place *place = &m->place[c->store];
+        place_drop(m, place);
+        *place = (Place){.ptr = old->data, .cap = old->layout->bytes, .buf = old->buf};
+    }
+    return true;
+}
+
+void places_free(Machine *m) {
+    for (size_t i = 0; i < m->nplace; i++)
+        place_drop(m, &m->place[i]);
+    retire_all(m);
+    buffer_unref(m->arena);
+    mem_free(m->place);
+    vec_free(&m->results);
+    vec_free(&m->retired);
+}

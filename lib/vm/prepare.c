@@ -1,0 +1,343 @@
+/* Making a block program ready for the layouts at hand: run-time shapes by the
+ * broadcasting rule, storage for the outputs, and the walk. The walk is rows of equal
+ * length over dims that were joined where all operands allow it; each input is read in
+ * place, filled into a register, or gathered. Rows too short to pay are walked as one
+ * row, with indices for what is not contiguous. */
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+enum {
+    BLOCK_BYTES = 4096,
+    LIVE_BYTES = 24 << 10,
+    BLOCK_MIN = 128,
+    ROW_MIN = 48,
+    CHUNK = 32768
+};
+
+typedef struct Shape {
+    int ndim;
+    const int64_t *dim;
+} Shape;
+typedef struct Ready {
+    Machine *m;
+    uint32_t step;
+    const Ins *in;
+    const BlockProgram *b;
+    Prep *p;
+    Shape *shape; /* by value */
+    Arena *tmp;
+} Ready;
+
+/* ---- shapes ---- */
+static const char *value_name(const Ready *r, Var v, Str *out) {
+    Sym name = var_name(r->b->g, v);
+    if (name)
+        str_puts(out, sym_text(r->m->s, name));
+    else
+        str_puts(out, "an unnamed value");
+    return str_text(out);
+}
+
+static bool fail_shapes(const Ready *r, const BlockOp *op, uint32_t x, uint32_t y) {
+    Session *s = r->m->s;
+    Str text[4] = {STR(s), STR(s), STR(s), STR(s)};
+    shape_text(s, r->shape[x].ndim, r->shape[x].dim, &text[0]);
+    shape_text(s, r->shape[y].ndim, r->shape[y].dim, &text[1]);
+    Call c;
+    step_call(r->m, r->step, &c);
+    c.op = op->op;
+    call_fail(&c, E_RUN_SHAPE,
+              "the shapes %s of %s and %s of %s don't fit (a dim that is not declared "
+              "1 does not stretch when it "
+              "turns out to be 1)",
+              str_text(&text[0]), value_name(r, r->b->var[x], &text[2]),
+              str_text(&text[1]), value_name(r, r->b->var[y], &text[3]));
+    for (int i = 0; i < 4; i++)
+        str_free(&text[i]);
+    return false;
+}
+
+/* One dim of an op's result, counted from the right; who: the input that gave it. */
+static bool result_dim(const Ready *r, const BlockOp *op, int back, int64_t *dim,
+                       uint32_t *who) {
+    *dim = 1;
+    *who = NONE;
+    for (uint32_t k = 0; k < op->nin; k++) {
+        uint32_t v = r->b->value[op->arg + k];
+        const Shape *x = &r->shape[v];
+        if (back > x->ndim) continue;
+        const Type *t = var_type(r->b->g, r->b->var[v]);
+        if (t->dim[t->ndim - back] == 1) continue;
+        int64_t d = x->dim[x->ndim - back];
+        if (*who != NONE && d != *dim) return fail_shapes(r, op, *who, v);
+        *dim = d;
+        *who = v;
+    }
+    return true;
+}
+
+static bool result_shape(Ready *r, const BlockOp *op) {
+    int ndim = 0;
+    for (uint32_t k = 0; k < op->nin; k++) {
+        const Shape *x = &r->shape[r->b->value[op->arg + k]];
+        if (x->ndim > ndim) ndim = x->ndim;
+    }
+    int64_t *dim = NEW_N(r->tmp, (size_t)ndim, int64_t);
+    uint32_t who;
+    for (int back = 1; back <= ndim; back++)
+        if (!result_dim(r, op, back, &dim[ndim - back], &who)) return false;
+    for (uint32_t j = 0; j < op->nout; j++)
+        r->shape[r->b->value[op->arg + op->nin + j]] = (Shape){ndim, dim};
+    return true;
+}
+
+static bool result_shapes(Ready *r) {
+    const BlockProgram *b = r->b;
+    r->shape = NEW_N(r->tmp, b->nvalue, Shape);
+    for (uint32_t i = 0; i < b->nin; i++)
+        r->shape[i] = (Shape){r->p->layout[i]->ndim, r->p->layout[i]->shape};
+    for (uint32_t k = 0; k < b->nop; k++)
+        if (b->op[k].loop && !result_shape(r, &b->op[k])) return false;
+    const Shape *first = &r->shape[b->out_value[0]];
+    for (uint32_t j = 1; j < b->nout; j++) {
+        const Shape *x = &r->shape[b->out_value[j]];
+        r->p->split |= x->ndim != first->ndim;
+        for (int i = 0; !r->p->split && i < x->ndim; i++)
+            r->p->split |= x->dim[i] != first->dim[i];
+    }
+    return true;
+}
+
+/* ---- operands ---- */
+/* A dim that a function uses as a value: what some input's declared shape says. */
+static bool dim_of_function(const Ready *r, Sym name, int64_t *out) {
+    for (uint32_t i = 0; i < r->b->nplain; i++) {
+        const Type *t = var_type(r->b->g, r->b->var[i]);
+        for (int d = 0; d < t->ndim; d++)
+            if (t->dim[d] == DIM_NAMED(name))
+                return *out = r->p->layout[i]->shape[d], true;
+    }
+    return fail(r->m->s, r->m->p->g->origin[r->in->apply].at, E_MISSING,
+                "the dim %s of a function is not known", sym_text(r->m->s, name));
+}
+
+static bool own_input(Ready *r, uint32_t i) {
+    Var v = r->b->var[i];
+    const Tensor *t = var_const(r->b->g, v);
+    if (t) {
+        r->p->layout[i] =
+            layout_get(&r->m->layouts, t->dtype, t->ndim, t->shape, t->stride);
+        r->p->data[i] = t->data;
+        return true;
+    }
+    int64_t *dim = NEW(r->p->arena, int64_t);
+    r->p->layout[i] = layout_get(&r->m->layouts, DT_INT64, 0, NULL, NULL);
+    r->p->data[i] = dim;
+    return dim_of_function(r, var_leafrec(r->b->g, v)->name, dim);
+}
+
+static bool take_layouts(Ready *r) {
+    const uint32_t *arg = r->m->p->arg + r->in->arg;
+    for (uint32_t i = 0; i < r->b->nplain; i++) {
+        r->p->layout[i] = r->m->cell[arg[i]].layout;
+        const Type *t = var_type(r->b->g, r->b->var[i]);
+        if (r->p->layout[i]->ndim != t->ndim || r->p->layout[i]->dtype != t->dtype)
+            bug("an operand of %s is not of its type",
+                r->m->p->g->apply[r->in->apply].op->name);
+    }
+    for (uint32_t i = r->b->nplain; i < r->b->nin; i++)
+        if (!own_input(r, i)) return false;
+    return true;
+}
+
+static bool take_outputs(Ready *r) {
+    const BlockProgram *b = r->b;
+    const Shape *shape = &r->shape[b->out_value[0]];
+    for (uint32_t j = 0; j < b->nout; j++) {
+        DType d = var_type(b->g, b->var[b->out_value[j]])->dtype;
+        const Layout *l = layout_get(&r->m->layouts, d, shape->ndim, shape->dim, NULL);
+        r->p->layout[b->nin + j] = l;
+        uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
+        place_fit(r->m, cell, l);
+        if (!place_get(r->m, r->m->place_of[cell], l->bytes)) return false;
+    }
+    return true;
+}
+
+/* ---- the walk ---- */
+static int64_t *strides_of(const Prep *p, uint32_t i) {
+    return p->stride + (size_t)i * MAX_NDIM;
+}
+
+/* The stride of input i along dim d of the outputs' shape. */
+static int64_t stride_at(const Ready *r, uint32_t i, int d) {
+    const Layout *l = r->p->layout[i];
+    int at = d - (r->shape[r->b->out_value[0]].ndim - l->ndim);
+    return at < 0 || l->shape[at] == 1 ? 0 : l->stride[at];
+}
+
+/* Can dim d go on as a longer row of the walk's last dim, for every input? */
+static bool can_join(const Ready *r, int d, int64_t extent) {
+    int64_t n;
+    for (uint32_t i = 0; i < r->b->nin; i++) {
+        if (r->p->access[i] == ACC_UNUSED) continue;
+        if (!i64_mul(stride_at(r, i, d), extent, &n) ||
+            strides_of(r->p, i)[r->p->ndim - 1] != n)
+            return false;
+    }
+    return true;
+}
+
+static void join_dims(Ready *r) {
+    Prep *p = r->p;
+    const Shape *shape = &r->shape[r->b->out_value[0]];
+    p->ext = NEW_N(p->arena, (size_t)shape->ndim + 1, int64_t);
+    p->stride = NEW_N(p->arena, (size_t)r->b->nin * MAX_NDIM, int64_t);
+    for (int d = 0; d < shape->ndim; d++) {
+        if (shape->dim[d] == 1) continue;
+        if (p->ndim > 0 && can_join(r, d, shape->dim[d]))
+            p->ext[p->ndim - 1] *= shape->dim[d];
+        else
+            p->ext[p->ndim++] = shape->dim[d];
+        for (uint32_t i = 0; i < r->b->nin; i++)
+            if (p->access[i] != ACC_UNUSED)
+                strides_of(p, i)[p->ndim - 1] = stride_at(r, i, d);
+    }
+    if (p->ndim == 0) {
+        p->ext[p->ndim++] = 1;
+        for (uint32_t i = 0; i < r->b->nin; i++)
+            strides_of(p, i)[0] = r->b->size[i];
+    }
+}
+
+static bool all_zero(const int64_t *v, int n) {
+    for (int i = 0; i < n; i++)
+        if (v[i] != 0) return false;
+    return true;
+}
+
+static bool runs_on(const Ready *r, uint32_t i) {
+    int64_t step = r->b->size[i];
+    for (int d = r->p->ndim; d-- > 0; step *= r->p->ext[d])
+        if (strides_of(r->p, i)[d] != step) return false;
+    return true;
+}
+
+static void choose_access(Ready *r, bool flat) {
+    Prep *p = r->p;
+    for (uint32_t i = 0; i < r->b->nin; i++) {
+        const int64_t *stride = strides_of(p, i);
+        if (p->access[i] == ACC_UNUSED) continue;
+        p->step[i] = stride[p->ndim - 1];
+        if (all_zero(stride, p->ndim))
+            p->access[i] = ACC_SCALAR;
+        else if (flat)
+            p->access[i] = runs_on(r, i) ? ACC_DIRECT : ACC_FLAT;
+        else if (p->step[i] == (int64_t)r->b->size[i])
+            p->access[i] = ACC_DIRECT;
+        else
+            p->access[i] = p->step[i] == 0 ? ACC_ROW : ACC_STRIDED;
+        if (p->access[i] != ACC_DIRECT) p->fill[i] = p->nfill++;
+    }
+}
+
+/* Elements of a block: few enough that all registers stay in the nearest cache. */
+static uint32_t block_size(const Ready *r) {
+    uint32_t n = BLOCK_BYTES / r->b->width, regs = r->b->nreg + r->p->nfill;
+    if (n > 1024) n = 1024;
+    while (n > BLOCK_MIN && (size_t)regs * n * r->b->width > LIVE_BYTES)
+        n /= 2;
+    return n;
+}
+
+static size_t ceil_div(int64_t a, int64_t b) {
+    return (size_t)((a + b - 1) / b);
+}
+
+static void plan_walk(Ready *r) {
+    Prep *p = r->p;
+    int64_t total = 1;
+    for (int d = 0; d < p->ndim; d++)
+        total *= p->ext[d];
+    bool flat = p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN;
+    p->row = flat ? total : p->ext[p->ndim - 1];
+    p->rows = p->row ? total / p->row : 0;
+    choose_access(r, flat);
+    p->block = block_size(r);
+    p->reg_bytes = round_up((size_t)p->block * r->b->width) +
+                   ALIGNMENT; /* apart by more than a power of two */
+    bool split = p->row > CHUNK;
+    p->rows_chunk = split || p->row == 0 ? 1 : CHUNK / p->row;
+    p->row_chunk = split ? CHUNK : p->row;
+    p->pieces = split ? ceil_div(p->row, CHUNK) : 1;
+    p->chunks = total == 0 ? 0
+                : split    ? (size_t)p->rows * p->pieces
+                           : ceil_div(p->rows, p->rows_chunk);
+}
+
+/* Room of a worker: slots, row bases, index, arguments, registers; before all workers'
+ * the operands' addresses. */
+static bool take_room(Ready *r) {
+    const BlockProgram *b = r->b;
+    Prep *p = r->p;
+    size_t pointers = (size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg, need;
+    p->worker_bytes =
+        round_up(pointers * sizeof(void *)) + (b->nreg + p->nfill) * p->reg_bytes;
+    need = p->worker_bytes * r->m->workers +
+           round_up((size_t)(b->nin + b->nout) * sizeof(void *));
+    if (r->m->block && r->m->block->size >= need) return true;
+    buffer_unref(r->m->block);
+    r->m->block = buffer_new(r->m->s, need);
+    return r->m->block != NULL;
+}
+
+static Prep *prep_alloc(Session *s, const BlockProgram *b) {
+    Arena *a = arena_new(s);
+    Prep *p = NEW(a, Prep);
+    p->arena = a;
+    p->layout = NEW_N(a, (size_t)b->nin + b->nout, const Layout *);
+    p->data = NEW_N(a, b->nin, const void *);
+    p->access = NEW_N(a, b->nin, uint8_t);
+    p->step = NEW_N(a, b->nin, int64_t);
+    p->fill = NEW_N(a, b->nin, uint32_t);
+    for (uint32_t i = 0; i < b->nin; i++)
+        if (b->last_read[i] == NONE) p->access[i] = ACC_UNUSED;
+    return p;
+}
+
+static bool make_ready(Ready *r) {
+    if (!take_layouts(r) || !result_shapes(r)) return false;
+    if (r->p->split) return true;
+    if (!take_outputs(r)) return false;
+    join_dims(r);
+    plan_walk(r);
+    return take_room(r);
+}
+
+Prep *prep_new(Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    Ready r = {.m = m,
+               .step = step,
+               .in = in,
+               .b = in->prog,
+               .p = prep_alloc(m->s, in->prog),
+               .tmp = arena_new(m->s)};
+    bool ok = make_ready(&r);
+    arena_free(r.tmp);
+    if (ok) return r.p;
+    prep_free(r.p);
+    return NULL;
+}
+
+void prep_free(Prep *p) {
+    if (p) arena_free(p->arena);
+}
+
+bool prep_holds(const Machine *m, uint32_t step, const Prep *p) {
+    const Ins *in = &m->p->ins[step];
+    const uint32_t *arg = m->p->arg + in->arg;
+    for (uint32_t i = 0; i < in->nin; i++)
+        if (m->cell[arg[i]].layout != p->layout[i]) return false;
+    return true;
+}

@@ -1,0 +1,94 @@
+/* What a plan costs in memory, told from types and dims alone: as it stands, and what
+ * it would be without each of its savings. */
+#include "vm/vm_impl.h"
+
+typedef struct Sizes {
+    Span64 *span;
+    size_t n;
+    uint32_t unknown;
+} Sizes;
+
+static Sizes store_sizes(const Plan *p, const Sharing *h, const Map *dims) {
+    Sizes z = {mem_zalloc(p->s, h->store.n, sizeof(Span64)), h->store.n, 0};
+    for (size_t i = 0; i < z.n; i++) {
+        const Store *s = &h->store.p[i];
+        bool copy = s->born == p->nins;
+        z.span[i] = (Span64){s->born, s->dies,
+                             copy ? type_bytes(h->cell[s->cell].type, dims) : 0, 0};
+    }
+    for (uint32_t c = p->nleaf; c < p->ncell; c++) {
+        Span64 *x = &z.span[h->cell[c].store];
+        int64_t n = type_bytes(h->cell[c].type, dims);
+        if (n < 0) z.unknown++;
+        if (n > x->bytes) x->bytes = n;
+    }
+    for (size_t i = 0; i < z.n; i++) {
+        StoreClass cls = h->store.p[i].cls;
+        if (cls == STORE_SHARED || cls == STORE_LAZY || z.span[i].bytes < 0)
+            z.span[i].bytes = -1;
+    }
+    return z;
+}
+
+/* Bytes alive at each step, and the worst. */
+static uint64_t least(const Plan *p, const Sizes *z, uint32_t *at) {
+    int64_t *change = mem_zalloc(p->s, (size_t)p->nins + 2, sizeof *change), now = 0,
+            worst = 0;
+    for (size_t i = 0; i < z->n; i++) {
+        if (z->span[i].bytes < 0) continue;
+        change[z->span[i].born] += z->span[i].bytes;
+        change[z->span[i].dies + 1] -= z->span[i].bytes;
+    }
+    *at = 0;
+    for (uint32_t i = 0; i <= p->nins; i++)
+        if ((now += change[i]) > worst) worst = now, *at = i;
+    mem_free(change);
+    return (uint64_t)worst;
+}
+
+/* Results have buffers of their own for the whole run; the rest is packed. */
+static uint64_t peak(const Plan *p, const Sharing *h, Sizes *z) {
+    uint64_t own = 0;
+    for (size_t i = 0; i < z->n; i++)
+        if (h->store.p[i].cls == STORE_OWN && z->span[i].bytes >= 0) {
+            own += round_up((size_t)z->span[i].bytes);
+            z->span[i].bytes = -1;
+        }
+    uint64_t arena = arena_layout(p->s, p->nins + 1, z->n, z->span);
+    return arena > UINT64_MAX - own ? UINT64_MAX : own + arena;
+}
+
+static uint64_t peak_without(const Plan *p, const Map *dims, bool inplace, bool reuse) {
+    Arena *a = arena_new(p->s);
+    Plan q = *p;
+    if (!reuse) q.o.no_reuse = true;
+    Sharing h = {0};
+    alias_share(&q, a, inplace, &h);
+    Sizes z = store_sizes(&q, &h, dims);
+    uint64_t n = peak(&q, &h, &z);
+    mem_free(z.span);
+    vec_free(&h.store);
+    arena_free(a);
+    return n;
+}
+
+PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim) {
+    PlanMemory r = {0};
+    Map dims = dims_map(p->s, ndim, dim);
+    for (uint32_t c = 0; c < p->nleaf; c++) {
+        int64_t n = type_bytes(p->sharing.cell[c].type, &dims);
+        if (n < 0)
+            r.unknown++;
+        else
+            r.leaves += (uint64_t)n;
+    }
+    Sizes z = store_sizes(p, &p->sharing, &dims);
+    r.unknown += z.unknown;
+    r.least = least(p, &z, &r.least_at);
+    r.peak = peak(p, &p->sharing, &z);
+    mem_free(z.span);
+    r.peak_no_inplace = peak_without(p, &dims, false, !p->o.no_reuse);
+    r.peak_no_reuse = peak_without(p, &dims, false, false);
+    map_free(&dims);
+    return r;
+}

@@ -1,0 +1,327 @@
+/* One instruction. Most are a loop whose operands look as they did the last time; those
+ * need no more than a comparison for each operand and the call of the loop. */
+#include "vm/vm_impl.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { FAST_MAX = 32768 };
+
+/* ---- calls ---- */
+void step_call(Machine *m, uint32_t step, Call *c) {
+    const Ins *in = &m->p->ins[step];
+    const uint32_t *arg = m->p->arg + in->arg;
+    const Graph *g = m->p->g;
+    const Apply *a = &g->apply[in->apply];
+    *c = (Call){.s = m->s,
+                .g = g,
+                .id = in->apply,
+                .op = a->op,
+                .props = a->props,
+                .nin = in->nin,
+                .nout = in->nout,
+                .in = m->frame_in,
+                .out = m->frame + in->nin,
+                .out_type = m->frame_type,
+                .at = g->origin[in->apply].at,
+                .host = &m->host.host};
+    m->host.step = step;
+    for (uint32_t k = 0; k < in->nin; k++) {
+        bool boxed = m->p->sharing.cell[arg[k]].flags & CELL_BOXED;
+        if (!boxed) cell_value(m, arg[k], &m->frame[k]);
+        m->frame_in[k] = boxed ? m->box[arg[k]] : &m->frame[k];
+    }
+    for (uint32_t j = 0; j < in->nout; j++) {
+        const Type *t = m->p->sharing.cell[arg[in->nin + j]].type;
+        m->frame_type[j] = t;
+        Value *v = &c->out[j];
+        v->kind = t->kind;
+        v->t.dtype = t->dtype;
+        v->t.ndim = 0;
+        v->t.data = v->t.buf = NULL;
+        v->obj = NULL;
+    }
+}
+
+void step_outputs(Machine *m, uint32_t step, Call *c) {
+    const Ins *in = &m->p->ins[step];
+    for (uint32_t j = 0; j < in->nout; j++)
+        cell_value(m, m->p->arg[in->arg + in->nin + j], &c->out[j]);
+}
+
+/* ---- results of kernels ---- */
+static void cell_release(Machine *m, Cell *c) {
+    if (!c->owned) return;
+    buffer_unref(c->buf);
+    c->owned = false;
+    m->nowned--;
+}
+
+/* The value's memory is an input's, though the op didn't say so: it would not live long
+ * enough. */
+static bool is_undeclared_view(const Machine *m, const Ins *in, uint32_t cell,
+                               const Tensor *t) {
+    if (m->p->sharing.cell[cell].how == PLAN_VIEW) return false;
+    for (uint32_t k = 0; k < in->nin; k++)
+        if (m->cell[m->p->arg[in->arg + k]].buf == t->buf) return true;
+    return false;
+}
+
+static bool copy_to_place(Machine *m, uint32_t cell, Tensor *t) {
+    void *data = place_get(m, m->place_of[cell], tensor_bytes(t));
+    if (!data) return false;
+    const Layout *l = layout_get(&m->layouts, t->dtype, t->ndim, t->shape, NULL);
+    m->cell[cell] = (Cell){data, l, m->place[m->place_of[cell]].buf, false};
+    Value v;
+    cell_value(m, cell, &v);
+    tensor_assign(&v.t, t);
+    return true;
+}
+
+static bool keep_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor *t) {
+    Cell *c = &m->cell[cell];
+    cell_release(m, c);
+    if (t->buf && is_undeclared_view(m, in, cell, t)) {
+        bool ok = copy_to_place(m, cell, t);
+        buffer_unref(t->buf);
+        return ok;
+    }
+    if (!layout_is(c->layout, t))
+        c->layout = layout_get(&m->layouts, t->dtype, t->ndim, t->shape, t->stride);
+    c->data = t->data;
+    const Place *p = &m->place[m->place_of[cell]];
+    if (!t->buf) { /* from kernel_out, or a view of memory that has no buffer */
+        c->buf = t->data == p->ptr ? p->buf : NULL;
+        return true;
+    }
+    uint32_t of = m->p->sharing.cell[cell].of;
+    c->buf = t->buf;
+    if (m->p->sharing.cell[cell].how == PLAN_VIEW && m->cell[of].buf == t->buf) {
+        buffer_unref(t->buf); /* the viewed cell holds it as long */
+        return true;
+    }
+    c->owned = true;
+    m->nowned++;
+    return true;
+}
+
+static bool keep_output(Machine *m, const Ins *in, uint32_t cell, Value *v) {
+    if (!(m->p->sharing.cell[cell].flags & CELL_BOXED))
+        return keep_tensor(m, in, cell, &v->t);
+    if (!m->box[cell]) m->box[cell] = mem_zalloc(m->s, 1, sizeof(Value));
+    value_unref(m->box[cell]);
+    *m->box[cell] = *v;
+    return true;
+}
+
+/* ---- kernels ---- */
+static const int16_t *reusable(Machine *m, const Ins *in) {
+    const uint32_t *arg = m->p->arg + in->arg;
+    bool any = false;
+    for (uint32_t j = 0; j < in->nout; j++) {
+        const CellInfo *c = &m->p->sharing.cell[arg[in->nin + j]];
+        m->frame_reuse[j] = -1;
+        for (uint32_t k = 0; c->how == PLAN_INPLACE && k < in->nin; k++)
+            if (arg[k] == c->of && m->frame_reuse[j] < 0)
+                m->frame_reuse[j] = (int16_t)k, any = true;
+    }
+    return any ? m->frame_reuse : NULL;
+}
+
+static bool run_perform(Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    Call c;
+    step_call(m, step, &c);
+    c.reuse = reusable(m, in);
+    m->scratch_used = 0;
+    bool ok = c.op->perform(&c);
+    for (uint32_t j = 0; j < in->nout; j++) {
+        uint32_t cell = m->p->arg[in->arg + in->nin + j];
+        if (ok && !c.out[j].t.data && !(m->p->sharing.cell[cell].flags & CELL_BOXED))
+            bug("the kernel of %s made no output %u", c.op->name, j);
+        if (ok)
+            ok = keep_output(m, in, cell, &c.out[j]);
+        else
+            value_unref(&c.out[j]);
+    }
+    if (m->retired.n) retire_all(m);
+    return ok;
+}
+
+static void end_lives(Machine *m, const Ins *in) {
+    for (uint32_t k = 0; k < in->nkill; k++) {
+        uint32_t c = m->p->kill[in->kill + k];
+        if (m->p->sharing.cell[c].flags & CELL_BOXED)
+            value_unref(m->box[c]);
+        else
+            cell_release(m, &m->cell[c]);
+    }
+}
+
+/* ---- loops ---- */
+static void set_fast(Machine *m, uint32_t step, const Prep *p) {
+    const Ins *in = &m->p->ins[step];
+    const uint32_t *arg = m->p->arg + in->arg;
+    if (in->kind != PLAN_LOOP || in->nin > 3 || in->nout != 1 || p->rows != 1 ||
+        p->row > FAST_MAX || p->nfill)
+        return;
+    Fast *f = &m->fast[step];
+    *f = (Fast){.loop = in->prog->op->loop,
+                .n = (size_t)p->row,
+                .out_layout = p->layout[in->nin],
+                .out = arg[in->nin],
+                .place = m->place_of[arg[in->nin]],
+                .nin = in->nin};
+    for (uint32_t k = 0; k < in->nin; k++) {
+        f->in[k] = arg[k];
+        f->in_layout[k] = p->layout[k];
+    }
+}
+
+/* False: not ready for these operands. */
+static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
+    const Fast *f = &m->fast[step];
+    if (!f->loop) return false;
+    const void *in[3];
+    for (uint32_t k = 0; k < f->nin; k++) {
+        const Cell *c = &m->cell[f->in[k]];
+        if (c->layout != f->in_layout[k]) return false;
+        in[k] = c->data;
+    }
+    const Place *p = &m->place[f->place];
+    void *out = p->ptr;
+    *fault = f->loop(f->n, in, &out);
+    m->cell[f->out] = (Cell){out, f->out_layout, p->buf, false};
+    return true;
+}
+
+static bool run_block(Machine *m, uint32_t step) {
+    Prep **p = &m->prep[step];
+    if (!*p || !prep_holds(m, step, *p)) {
+        prep_free(*p);
+        m->fast[step].loop = NULL;
+        if (!(*p = prep_new(m, step))) return false;
+        set_fast(m, step, *p);
+    }
+    if ((*p)->split) return run_function(m, step);
+    if (!block_run(m, step, *p)) return false;
+    if (!m->fast[step].loop) return true;
+    prep_free(*p);
+    *p = NULL;
+    return true;
+}
+
+static bool fail_fast(Machine *m, uint32_t step, unsigned fault) {
+    Prep *p = prep_new(m, step);
+    if (p) block_fault(m, step, p, fault);
+    prep_free(p);
+    return false;
+}
+
+static bool run_slowly(Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    bool ok;
+    if (in->kind == PLAN_PERFORM)
+        ok = run_perform(m, step);
+    else if (in->kind == PLAN_CALL)
+        ok = run_function(m, step);
+    else
+        ok = run_block(m, step);
+    if (m->retired.n) retire_all(m);
+    return ok;
+}
+
+static inline bool run_one(Machine *m, uint32_t step) {
+    unsigned fault;
+    if (!run_fast(m, step, &fault)) return run_slowly(m, step);
+    return fault ? fail_fast(m, step, fault) : true;
+}
+
+/* ---- all ---- */
+static bool steps_plain(Machine *m) {
+    for (uint32_t i = 0; i < m->p->nins; i++) {
+        if (!run_one(m, i)) return false;
+        if (m->nowned || m->p->has_boxes) end_lives(m, &m->p->ins[i]);
+    }
+    return true;
+}
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool run_watched(Machine *m, uint32_t step) {
+    const VmHooks *h = &m->hooks;
+    Call c;
+    if (h->before) {
+        step_call(m, step, &c);
+        if (!h->before(h->ctx, step, &c)) return false;
+    }
+    double start = seconds_now();
+    if (!run_one(m, step)) return false;
+    double end = seconds_now();
+    if (!h->after) return true;
+    step_call(m, step, &c);
+    step_outputs(m, step, &c);
+    return h->after(h->ctx, step, &c, end - start);
+}
+
+static bool steps_watched(Machine *m) {
+    for (uint32_t i = 0; i < m->p->nins; i++) {
+        if (!run_watched(m, i)) return false;
+        end_lives(m, &m->p->ins[i]);
+    }
+    return true;
+}
+
+bool steps_run(Machine *m) {
+    return m->hooked ? steps_watched(m) : steps_plain(m);
+}
+
+/* ---- what kernels ask for ---- */
+bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
+    const VmHost *h = (const VmHost *)c->host;
+    Machine *m = h->m;
+    const Ins *in = &m->p->ins[h->step];
+    uint32_t cell = m->p->arg[in->arg + in->nin + i];
+    if (m->p->sharing.cell[cell].type->kind == TYPE_RANDOM) d = DT_UINT64;
+    Tensor *t = &c->out[i].t;
+    buffer_unref(t->buf);
+    *t = (Tensor){.dtype = d};
+    size_t bytes = dtype_size(d);
+    for (int k = 0; k < ndim; k++)
+        if (!size_mul(bytes, (size_t)shape[k], &bytes)) bytes = SIZE_MAX;
+    for (int k = 0; k < ndim; k++)
+        if (shape[k] == 0) bytes = 0;
+    void *data = NULL;
+    if (bytes < PTRDIFF_MAX) {
+        const Layout *l = layout_get(&m->layouts, d, ndim, shape, NULL);
+        place_fit(m, cell, l);
+        data = place_get(m, m->place_of[cell], bytes);
+        memcpy(t->stride, l->stride, (size_t)ndim * sizeof *shape);
+        memcpy(t->shape, l->shape, (size_t)ndim * sizeof *shape);
+    } else {
+        place_get(m, m->place_of[cell], SIZE_MAX); /* says that there is not so much */
+    }
+    t->ndim = ndim;
+    t->data = data;
+    return data != NULL;
+}
+
+void *kernel_scratch(Call *c, size_t bytes) {
+    const VmHost *h = (const VmHost *)c->host;
+    Machine *m = h->m;
+    size_t at = m->scratch_used, need;
+    if (!size_add(at, round_up(bytes), &need)) need = SIZE_MAX;
+    if (!m->scratch || m->scratch->size < need) {
+        Buffer *b = buffer_new(m->s, need);
+        if (!b) return NULL;
+        if (m->scratch)
+            vec_push(m->s, &m->retired, m->scratch); /* earlier pieces are in use */
+        m->scratch = b;
+    }
+    m->scratch_used = need;
+    return (char *)m->scratch->data + at;
+}

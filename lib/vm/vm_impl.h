@@ -1,0 +1,288 @@
+/* What the files of lib/vm share. A plan speaks of cells: the leaves and results of the
+ * live part, numbered densely, leaves first. A cell's storage is a place of the
+ * machine; which cells share a place was decided by alias.c. */
+#ifndef VM_VM_IMPL_H
+#define VM_VM_IMPL_H
+
+#include "vm/vm.h"
+
+enum { NONE = UINT32_MAX, CALL_DEPTH = 200, ALIGNMENT = 64 };
+
+/* ---- layouts: dtype, shape and strides as one pointer, so that "as in the last run"
+ * is one comparison ---- */
+typedef struct Layout {
+    DType dtype;
+    int ndim;
+    bool contiguous;
+    int64_t size; /* elements */
+    size_t bytes; /* of the elements */
+    uint64_t hash;
+    const int64_t *shape, *stride;
+} Layout;
+typedef struct Layouts {
+    Session *s;
+    Arena *arena;
+    Index index;
+    Vec(Layout *) all;
+} Layouts;
+void layouts_init(Layouts *l, Session *s);
+void layouts_free(Layouts *l);
+/* stride NULL: contiguous */
+const Layout *layout_get(Layouts *l, DType d, int ndim, const int64_t *shape,
+                         const int64_t *stride);
+bool layout_is(const Layout *l, const Tensor *t);
+void layout_shape_text(const Layout *l, Str *out);
+
+/* ---- block programs: elementwise ops over registers of one block each ---- */
+typedef struct BlockOp {
+    Loop *loop; /* NULL: copies its input */
+    const Op *op;
+    ApplyId apply;
+    uint32_t arg; /* nin slots, then nout */
+    uint16_t nin, nout;
+} BlockOp;
+/* Slots are numbered inputs, outputs, registers. Values are numbered inputs, then
+ * results in order. */
+typedef struct BlockProgram {
+    const Graph *g; /* where the ops stand: the plan's graph, or the fused function */
+    uint32_t nop, nin, nout, nreg, nslot, nvalue, max_arg,
+        width;       /* width: bytes of the widest register element */
+    uint32_t nplain; /* the first inputs are the step's; the rest are constants and dims
+                        of the function */
+    BlockOp *op;
+    uint32_t *slot, *value; /* by BlockOp.arg */
+    Var *var;               /* by value */
+    uint32_t *out_value;
+    uint32_t *last_read; /* by input: op, NONE: never */
+    uint32_t *written;   /* by output: op */
+    uint32_t *size;      /* by input, then output: bytes of an element */
+} BlockProgram;
+/* Of one elementwise Apply. NULL: diagnosed. */
+BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id);
+/* Of a fused function. NULL, without a diagnostic: it has to be run as an ordinary
+ * function. */
+BlockProgram *program_of_function(Arena *a, const Graph *fn);
+/* May output `out` be written into the storage of input `in` while the program runs? */
+bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in);
+
+/* ---- plans ---- */
+typedef struct Ins {
+    PlanKind kind;
+    ApplyId apply;
+    uint32_t arg; /* nin cells, then nout */
+    uint16_t nin, nout;
+    uint32_t kill, nkill; /* cells whose last use this is */
+    const Graph *fn;
+    BlockProgram *prog;
+} Ins;
+enum { CELL_BOXED = 1, CELL_LIVE = 2 }; /* not a tensor; a leaf that something reads */
+typedef struct CellInfo {
+    Var var;
+    const Type *type;
+    uint32_t born, dies; /* dies == nins: kept */
+    uint32_t store;      /* NONE for leaves */
+    uint32_t of;         /* the cell it overwrites or views, NONE */
+    uint32_t root;       /* through views; itself if it is none */
+    uint8_t how;         /* PlanHow */
+    uint8_t flags;
+} CellInfo;
+typedef enum StoreClass {
+    STORE_POOL,  /* shares the arena, or a slot that grows when the size is not known */
+    STORE_LAZY,  /* of a result that may view: taken only when the kernel copies */
+    STORE_OWN,   /* a buffer of its own: outputs, new values of shared variables */
+    STORE_SHARED /* the storage of shared variable `shared`, overwritten by its update
+                  */
+} StoreClass;
+typedef struct Store {
+    StoreClass cls;
+    uint32_t born, dies, shared,
+        cell; /* cell: one of those in it; all are of one size */
+} Store;
+/* An output or an update: the cell that has the value, and the store of its copy or
+ * NONE. */
+typedef struct Result {
+    uint32_t cell, copy;
+    uint32_t shared; /* updates: position in g->shared */
+} Result;
+/* One way to share storage; the plan's own, and others for comparison in reports. */
+typedef struct Sharing {
+    CellInfo *cell;
+    Vec(Store) store;
+    Result *output, *update;
+    Result until;
+} Sharing;
+struct Plan {
+    Session *s;
+    Graph *g;
+    PlanOptions o;
+    Arena *arena;
+    uint32_t nins, ncell, nleaf, noutput, nupdate, max_in, max_out;
+    Ins *ins;
+    uint32_t *arg; /* cells */
+    Var *arg_var;
+    uint32_t *kill;
+    const uint32_t *input, *shared; /* cells by position */
+    Var *want;                      /* noutput */
+    Update *updates;
+    Var until;
+    bool has_boxes;
+    Map cell_of; /* variable to cell; `flat` instead where the whole graph is planned */
+    uint32_t *flat;
+    Sharing sharing;
+};
+uint32_t plan_cell(const Plan *p, Var v); /* NONE: not planned */
+/* alias.c: the order in which updates can work in place, and who shares storage with
+ * whom. */
+void alias_order(Plan *p);
+void alias_share(const Plan *p, Arena *a, bool inplace, Sharing *out);
+void alias_kills(Plan *p);
+
+/* ---- memory.c: offsets in one arena by lifetimes ---- */
+typedef struct Span64 {
+    uint32_t born, dies; /* inclusive; the space is free again after `dies` */
+    int64_t bytes;       /* < 0: not placed */
+    uint64_t offset;     /* result */
+} Span64;
+/* Spans in any order; steps is one more than the largest `dies`. Returns the bytes
+ * needed. */
+uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span);
+int64_t type_bytes(const Type *t, const Map *dims); /* -1: a dim is not known */
+Map dims_map(Session *s, size_t n, const DimValue *dim);
+static inline size_t round_up(size_t n) {
+    return n > SIZE_MAX - ALIGNMENT ? n
+                                    : (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+/* ---- machines ---- */
+typedef struct Cell {
+    void *data;
+    const Layout *layout;
+    Buffer *buf;
+    bool owned; /* buf is a reference of this cell: a kernel brought its own memory */
+} Cell;
+typedef struct Place {
+    char *ptr;
+    size_t cap, want; /* want: what prepared steps rely on */
+    Buffer *buf;
+    bool own;    /* buf is this place's alone, not the arena */
+    bool result; /* callers may keep its buffer: looked after before each run */
+} Place;
+/* How an input of a block program is read. */
+typedef enum Access {
+    ACC_DIRECT,  /* where it is */
+    ACC_SCALAR,  /* one element for all: a register filled once */
+    ACC_ROW,     /* one element a row: a register filled for each */
+    ACC_STRIDED, /* gathered with a fixed step */
+    ACC_FLAT,    /* gathered by index */
+    ACC_UNUSED
+} Access;
+/* A block program made ready for certain layouts. */
+typedef struct Prep {
+    const Layout **layout; /* of inputs, then the common one of outputs by dtype */
+    uint8_t *access;       /* by input */
+    int64_t *step;         /* by input: bytes between elements of a row */
+    int64_t *stride;       /* by input, then dim */
+    int64_t *ext;
+    const void **data; /* of inputs that belong to the function */
+    uint32_t *fill;    /* by input: its register */
+    int ndim;          /* of ext; the last is the row itself */
+    int64_t rows, row; /* the walk: rows of `row` elements */
+    bool split; /* the outputs' shapes differ: the function can't be run as one */
+    uint32_t block, nfill;
+    size_t reg_bytes, worker_bytes;
+    int64_t rows_chunk,
+        row_chunk;         /* a chunk: whole rows, or row_chunk elements of one */
+    size_t pieces, chunks; /* pieces: chunks in a row */
+    Arena *arena;
+} Prep;
+/* The quick path of a step: one loop over contiguous operands of the sizes that it had
+ * the last time. */
+typedef struct Fast {
+    Loop *loop; /* NULL: none */
+    size_t n;
+    const Layout *in_layout[3], *out_layout;
+    uint32_t in[3], out;
+    uint32_t place, nin;
+} Fast;
+typedef struct Shared {
+    Value value; /* as set, computed or updated; its buffer is held here */
+    bool set;
+    bool owned; /* the buffer was made here: may be written and recycled when no one
+                   else holds it */
+} Shared;
+typedef struct VmHost {
+    CallHost host;
+    struct Machine *m;
+    uint32_t step;
+} VmHost;
+struct Machine {
+    Session *s;
+    const Plan *p;
+    Pool *pool;
+    unsigned workers, depth;
+    bool running;
+    Layouts layouts;
+    Cell *cell;
+    Value **box; /* by cell, where it is no tensor */
+    uint32_t nowned;
+    Place *place;
+    size_t nplace, place_cap;
+    uint32_t *place_of;    /* by cell */
+    Vec(uint32_t) results; /* places with `result` */
+    Buffer *arena;
+    bool laid_out;
+    Vec(Buffer *) retired; /* outgrown while something may still read them: freed after
+                              the step */
+    Fast *fast;
+    Prep **prep;
+    Value *input, *output, *until, *probe;
+    bool *input_set;
+    Shared *shared;
+    uint32_t *update_place;
+    Vec(DimValue) dim, fixed_dim; /* bound by the last run; given */
+    int64_t *dim_cell;            /* by cell, where it is a dim */
+    bool leaves_changed;
+    Value *frame; /* max_in + max_out */
+    const Value **frame_in;
+    const Type **frame_type;
+    int16_t *frame_reuse;
+    Buffer *scratch, *block;
+    size_t scratch_used;
+    VmHost host;
+    VmHooks hooks;
+    bool hooked;
+    Machine *outer; /* the machine that calls this one's function */
+    Map inner;      /* outermost machine: function to its machine */
+    Vec(Machine *) inners;
+};
+/* bind.c: leaves */
+bool bind_leaves(Machine *m);
+bool bind_shared(Machine *m, uint32_t i);
+void cell_set(Machine *m, uint32_t cell, const Tensor *t);
+void cell_value(const Machine *m, uint32_t cell, Value *out); /* borrowed */
+/* place.c: storage */
+bool places_lay_out(Machine *m);
+bool places_refresh(Machine *m);
+void places_free(Machine *m);
+void *place_get(Machine *m, uint32_t place, size_t bytes); /* NULL: diagnosed */
+/* A result that was planned to overwrite a cell of another shape gets storage of its
+ * own. */
+void place_fit(Machine *m, uint32_t cell, const Layout *want);
+void retire_all(Machine *m);
+/* prepare.c, block.c */
+Prep *prep_new(Machine *m, uint32_t step); /* NULL: diagnosed */
+void prep_free(Prep *p);
+bool prep_holds(const Machine *m, uint32_t step, const Prep *p);
+bool block_run(Machine *m, uint32_t step, const Prep *p);
+bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
+/* step.c */
+bool steps_run(Machine *m);
+bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
+void *kernel_scratch(Call *c, size_t bytes);
+void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */
+void step_outputs(Machine *m, uint32_t step, Call *c);
+/* run.c, inner.c */
+Machine *machine_new(const Plan *p, unsigned depth, Machine *outer);
+bool run_function(Machine *m, uint32_t step);
+
+#endif
