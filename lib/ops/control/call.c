@@ -124,9 +124,14 @@ static bool call_perform(Call *c) {
     if (!sv->inner_new || !fn) bug("a call can't run here");
     struct Inner *inner = sv->inner_new(c->s, fn);
     if (!inner) return false;
-    Value *out = mem_zalloc(c->s, c->nout, sizeof *out);
+    size_t n = c->nout + (fn->until != VAR_NONE); /* a loop's condition comes last */
+    Value *out = mem_zalloc(c->s, n, sizeof *out);
     bool ok = sv->inner_run(inner, c->in, out, c->at);
-    for (size_t k = 0; ok && k < c->nout; k++) {
+    for (size_t k = 0; k < n; k++) {
+        if (!ok || k >= c->nout) {
+            value_unref(&out[k]);
+            continue;
+        }
         value_unref(&c->out[k]);
         c->out[k] = out[k];
     }
