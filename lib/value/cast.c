@@ -6,16 +6,24 @@
 
 enum { BLOCK = 256, SIZE_MAX_ELEMENT = 16 };
 
-/* The loops need little of their level's instructions, all of which come with these.
- * The results are the same at every level. */
-static CastFn *cast_fn(DType to, DType from) {
+/* The loops need little of their level's instructions, all of which come with these. */
+int loop_level(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq"))
-        return cast_table_2[to][from];
+        return 2;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         __builtin_cpu_supports("bmi2"))
-        return cast_table_1[to][from];
+        return 1;
+#endif
+    return 0;
+}
+
+static CastFn *cast_fn(DType to, DType from) {
+#if defined(__x86_64__)
+    int level = loop_level();
+    if (level == 2) return cast_table_2[to][from];
+    if (level == 1) return cast_table_1[to][from];
 #endif
     return cast_table_0[to][from];
 }
@@ -69,13 +77,51 @@ void element_cast(DType to, void *dst, DType from, const void *src, size_t n,
     }
 }
 
+/* The innermost two dims of a walk. */
+typedef struct Plane {
+    int64_t rows, columns;
+    int64_t dst_row, src_row, dst_step, src_step;
+} Plane;
+
+/* Does the source lie the other way round? Then the walk's last outer dim is taken out,
+ * to be done in tiles with the inner one. */
+static bool take_plane(Iter *it, Plane *p) {
+    int k = it->ndim - 1;
+    if (k < 0) return false;
+    int64_t along = it->step[1], across = it->stride[1][k];
+    if (across == 0 || along == 0 ||
+        (along < 0 ? -along : along) <= (across < 0 ? -across : across))
+        return false;
+    *p = (Plane){it->shape[k],     it->inner,   it->stride[0][k],
+                 it->stride[1][k], it->step[0], it->step[1]};
+    it->ndim--;
+    return true;
+}
+
+static void assign_plane(const Plane *p, DType to, char *dst, DType from,
+                         const char *src) {
+    enum { TILE = 64 };
+    for (int64_t c = 0; c < p->columns; c += TILE) {
+        int64_t n = p->columns - c < TILE ? p->columns - c : TILE;
+        for (int64_t r = 0; r < p->rows; r++)
+            element_cast(to, dst + r * p->dst_row + c * p->dst_step, from,
+                         src + r * p->src_row + c * p->src_step, (size_t)n,
+                         (ptrdiff_t)p->dst_step, (ptrdiff_t)p->src_step);
+    }
+}
+
 void tensor_assign(Tensor *dst, const Tensor *src) {
     Iter it;
+    Plane plane = {0};
     const Tensor *const op[2] = {dst, src};
     iter_init(&it, dst->ndim, dst->shape, 2, op);
+    bool planes = !it.done && take_plane(&it, &plane);
     for (; !it.done; iter_next(&it))
-        element_cast(dst->dtype, it.ptr[0], src->dtype, it.ptr[1], (size_t)it.inner,
-                     (ptrdiff_t)it.step[0], (ptrdiff_t)it.step[1]);
+        if (planes)
+            assign_plane(&plane, dst->dtype, it.ptr[0], src->dtype, it.ptr[1]);
+        else
+            element_cast(dst->dtype, it.ptr[0], src->dtype, it.ptr[1], (size_t)it.inner,
+                         (ptrdiff_t)it.step[0], (ptrdiff_t)it.step[1]);
 }
 
 bool tensor_cast(Session *s, const Tensor *src, DType d, Tensor *out) {

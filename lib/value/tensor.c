@@ -99,14 +99,14 @@ size_t tensor_bytes(const Tensor *t) {
 
 bool tensor_is_contiguous(const Tensor *t) {
     int64_t step = (int64_t)dtype_size(t->dtype);
-    bool ok = true;
-    for (int i = t->ndim; i-- > 0;) {
+    for (int i = 0; i < t->ndim; i++)
         if (t->shape[i] == 0) return true;
-        if (t->shape[i] == 1 || !ok) continue;
-        ok = t->stride[i] == step;
-        step *= ok ? t->shape[i] : 1;
+    for (int i = t->ndim; i-- > 0;) {
+        if (t->shape[i] == 1) continue;
+        if (t->stride[i] != step) return false;
+        step *= t->shape[i];
     }
-    return ok;
+    return true;
 }
 
 bool tensor_clone(Session *s, const Tensor *src, Tensor *out) {

@@ -10,6 +10,18 @@ extern CastFn *const cast_table_0[DT_N][DT_N]; /* [to][from] */
 extern CastFn *const cast_table_1[DT_N][DT_N];
 extern CastFn *const cast_table_2[DT_N][DT_N];
 
+/* The level of loops that this CPU can run. Their results are the same at every level.
+ */
+int loop_level(void);
+
+/* Philox blocks number block, block + step, ..., two 64-bit words each (rng.simd.c). */
+enum { PHILOX_LANES = 16 };
+typedef struct PhiloxDraw {
+    uint64_t seed, draw, block, step;
+} PhiloxDraw;
+typedef void PhiloxFn(const PhiloxDraw *d, uint64_t out[PHILOX_LANES * 2]);
+PhiloxFn philox_blocks_0, philox_blocks_1, philox_blocks_2;
+
 /* Copies n elements of `size` bytes with steps in bytes; both may be unaligned. */
 void element_copy(void *dst, ptrdiff_t dst_step, const void *src, ptrdiff_t src_step,
                   size_t n, size_t size);

@@ -3,6 +3,7 @@
 #include "value/rng.h"
 
 #include "test.h"
+#include "value/value_impl.h"
 
 #include <math.h>
 
@@ -97,6 +98,27 @@ static void test_known_answers(void) {
         uint32_t out[4];
         philox(kat[i].counter, kat[i].key, out);
         CHECK(memcmp(out, kat[i].out, sizeof out) == 0, "answer %zu", i);
+    }
+}
+
+/* The loops of each level that this CPU can run, block by block. */
+static void test_levels(void) {
+    PhiloxFn *const fn[3] = {philox_blocks_0, philox_blocks_1, philox_blocks_2};
+    const PhiloxDraw d = {UINT64_C(0x123456789ABCDEF0), UINT64_C(0xFEDCBA9876543210),
+                          UINT64_C(0xFFFFFFF8), 3};
+    for (int level = 0; level <= loop_level(); level++) {
+        uint64_t w[PHILOX_LANES * 2];
+        fn[level](&d, w);
+        for (uint64_t l = 0; l < PHILOX_LANES; l++) {
+            uint64_t n = d.block + l * d.step;
+            uint32_t c[4] = {(uint32_t)n, (uint32_t)(n >> 32), (uint32_t)d.draw,
+                             (uint32_t)(d.draw >> 32)},
+                     key[2] = {(uint32_t)d.seed, (uint32_t)(d.seed >> 32)};
+            philox(c, key, c);
+            CHECK(w[2 * l] == (c[0] | (uint64_t)c[1] << 32) &&
+                      w[2 * l + 1] == (c[2] | (uint64_t)c[3] << 32),
+                  "level %d, lane %u", level, (unsigned)l);
+        }
     }
 }
 
@@ -208,6 +230,7 @@ static void test_state(Session *s) {
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_known_answers();
+    test_levels();
     test_draws(0);
     test_draws(1);
     test_parts();
