@@ -273,13 +273,12 @@ enum { N_MAX = 64 };
 
 static void test_golden(void) {
     _Alignas(16) unsigned char in[N_MAX * 16], out[N_MAX * 16];
-    CastFn *const(*tables[3])[DT_N] = {cast_table_0, cast_table_1, cast_table_2};
-    int levels = __builtin_cpu_supports("avx512bw") &&
-                         __builtin_cpu_supports("avx512vl") &&
-                         __builtin_cpu_supports("avx512dq")
-                     ? 3
-                 : __builtin_cpu_supports("avx2") ? 2
-                                                  : 1;
+#ifdef __x86_64__
+    CastFn *const(*tables[])[DT_N] = {cast_table_0, cast_table_1, cast_table_2};
+#else
+    CastFn *const(*tables[])[DT_N] = {cast_table_0};
+#endif
+    int levels = loop_level() + 1;
     for (int from = 0; from < DT_N; from++) {
         size_t n = golden[from].n;
         memcpy(in, golden[from].bytes, n * dtype_size((DType)from));
