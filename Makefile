@@ -9,6 +9,7 @@ SAN    ?=
 VERSION := 0.1.0
 SONAME  := libthunkline.so.0
 .DELETE_ON_ERROR:
+.SECONDEXPANSION:
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
@@ -95,6 +96,58 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 unit: $(UNIT_BIN)
 	@ok=1; for t in $(UNIT_BIN); do $$t || ok=0; done; test $$ok = 1
+
+# ---- what is made from the option tables: man pages, completions (committed, checked for staleness) ----
+DUMP := $(B)/gen/options.tsv
+$(DUMP): $(TOOL_BIN)
+	@mkdir -p $(@D)
+	for t in $(TOOLS); do $(B)/bin/$$t --dump=options; done > $@
+MAN := $(TOOLS:%=$(B)/man/%.1)
+$(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/%
+	@mkdir -p $(@D)
+	$(B)/bin/$* --dump=man > $@.options
+	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' $< > $@
+man: $(MAN)
+COMPLETIONS := $(foreach t,$(TOOLS),completions/$(t).bash completions/_$(t) completions/$(t).fish)
+$(B)/completions/%.bash: $(DUMP) lib/gen/completions.awk
+	@mkdir -p $(@D)
+	awk -v shell=bash -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
+$(B)/completions/_%: $(DUMP) lib/gen/completions.awk
+	@mkdir -p $(@D)
+	awk -v shell=zsh -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
+$(B)/completions/%.fish: $(DUMP) lib/gen/completions.awk
+	@mkdir -p $(@D)
+	awk -v shell=fish -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
+generated: $(COMPLETIONS:%=$(B)/%)
+completions: generated
+	cp $(COMPLETIONS:%=$(B)/%) completions/
+
+# ---- installing: PROGRAM_PREFIX renames tools, man pages, completions together ----
+PROGRAM_PREFIX ?=
+bindir := $(DESTDIR)$(PREFIX)/bin
+libdir := $(DESTDIR)$(PREFIX)/lib
+datadir := $(DESTDIR)$(PREFIX)/share
+RENAME := sed -E 's/\<(gload|ggrad|grewrite|grun|gprof)\>/$(PROGRAM_PREFIX)\1/g'
+$(B)/thunkline.pc: Makefile
+	@mkdir -p $(@D)
+	printf 'prefix=%s\nName: thunkline\nDescription: tensor graphs as files\nVersion: %s\nLibs: -L$${prefix}/lib -lthunkline\nLibs.private: -lyaml -lzstd -lm -ldl -lpthread\nCflags: -I$${prefix}/include\n' '$(PREFIX)' '$(VERSION)' > $@
+install: all man generated $(B)/thunkline.pc
+	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline $(datadir)/man/man1 $(datadir)/thunkline/bats \
+	  $(datadir)/bash-completion/completions $(datadir)/zsh/site-functions $(datadir)/fish/vendor_completions.d
+	for t in $(TOOLS); do p=$(PROGRAM_PREFIX)$$t; \
+	  install -m 755 $(B)/bin/$$t $(bindir)/$$p; \
+	  $(RENAME) $(B)/man/$$t.1 > $(datadir)/man/man1/$$p.1; \
+	  $(RENAME) $(B)/completions/$$t.bash > $(datadir)/bash-completion/completions/$$p; \
+	  $(RENAME) $(B)/completions/_$$t > $(datadir)/zsh/site-functions/_$$p; \
+	  $(RENAME) $(B)/completions/$$t.fish > $(datadir)/fish/vendor_completions.d/$$p.fish; \
+	  found=$$(command -v $$p || true); test -z "$$found" || test "$$found" = "$(PREFIX)/bin/$$p" || \
+	    echo "note: $$p already names $$found here; make install PROGRAM_PREFIX=t gives t$$t"; done
+	install -m 644 $(wildcard lib/include/thunkline/*.h) $(DESTDIR)$(PREFIX)/include/thunkline/
+	install -m 644 $(B)/libthunkline.a $(libdir)/
+	install -m 755 $(B)/libthunkline.so $(libdir)/$(SONAME)
+	ln -sf $(SONAME) $(libdir)/libthunkline.so
+	install -m 644 $(B)/thunkline.pc $(libdir)/pkgconfig/
+	install -m 644 $(wildcard lib/bats/*.bash) $(datadir)/thunkline/bats/
 
 clean:
 	rm -rf $(B)
