@@ -94,6 +94,19 @@ UNIT_C := $(wildcard tests/unit/*.c tests/prop/*.c)
 UNIT_BIN := $(UNIT_C:%.c=$(B)/%)
 $(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# Installs what is missing, and says so.
+setup-build setup-test: setup-%:
+	@CC="$(CC)" tests/setup.sh $*
+demo: setup-build
+	@$(MAKE) --no-print-directory tools
+	@examples/digits/demo.sh $(abspath $(B)/bin)
+test: setup-test
+	@$(MAKE) --no-print-directory test-programs
+	@tests/run.sh $(B) $(UNIT_BIN)
+tools: $(TOOL_BIN)
+test-programs: all man generated $(UNIT_BIN)
+check-san:
+	@$(MAKE) --no-print-directory B=$(B)-san SAN=address,undefined OPT=-O1 test
 unit: $(UNIT_BIN)
 	@ok=1; for t in $(UNIT_BIN); do $$t || ok=0; done; test $$ok = 1
 
@@ -152,5 +165,5 @@ install: all man generated $(B)/thunkline.pc
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all lib unit clean
+.PHONY: all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

@@ -1,0 +1,85 @@
+#!/bin/sh
+# shellcheck disable=SC2086
+# All lints. Each ends with "lint NAME: N passed, N failed". usage: run.sh BUILD_DIR
+cd "$(dirname "$0")/../.." || exit 1
+B=${1:-build}
+failed=0
+sources='lib/*/*.[ch] lib/*/*/*.[ch] cmd/*/*.[ch] tests/*/*.[ch]'
+verdict() { # name passed failed
+    echo "lint $1: $2 passed, $3 failed"
+    [ "$3" -eq 0 ] || failed=1
+}
+
+layers() {
+    grep -rn --include='*.[ch]' '^#include "' lib cmd | sed 's/^\([^:]*\):[0-9]*:/\1:/' |
+        awk -f tests/lint/layers.awk tests/lint/layers.tsv - || failed=1
+}
+
+# No mutable state in the library: .data and .bss of every object below cli are empty.
+globals() {
+    bad=0 n=0
+    for o in "$B"/lib/*/*.o "$B"/lib/*/*/*.o "$B"/gen/*.o; do
+        case $o in */cli/*) continue ;; esac
+        n=$((n + 1))
+        size -A "$o" | awk -v o="$o" '
+            $1 ~ /^\.(data|bss|tdata|tbss)/ && $1 !~ /^\.data\.rel\.ro/ && $2 > 0 { print o ": " $1 " has " $2 " bytes"; b = 1 }
+            END { exit b }' || bad=$((bad + 1))
+    done
+    verdict globals $((n - bad)) $bad
+}
+
+# Functions at most 80 lines, files 700, headers 250.
+sizes() {
+    command -v ctags >/dev/null || { echo "lint sizes: skipped, there is no ctags"; return; }
+    bad=$(ctags -f - --fields=+ne --c-kinds=f --languages=C $sources 2>/dev/null |
+        awk -F'\t' '{ for (i = 4; i <= NF; i++) { if ($i ~ /^line:/) l = substr($i, 6); if ($i ~ /^end:/) e = substr($i, 5) }
+            if (e - l + 1 > 80) print $2 ":" l ": " $1 " has " e - l + 1 " lines" }')
+    long=$(wc -l $sources |
+        awk '$2 != "total" && ($1 > 700 || $2 ~ /^lib\/.*\.h$/ && $1 > 250) { print $2 ": " $1 " lines" }')
+    all=$(printf '%s\n%s\n' "$bad" "$long" | sed '/^$/d')
+    [ -z "$all" ] || echo "$all"
+    n=$([ -z "$all" ] && echo 0 || echo "$all" | wc -l)
+    files=$(echo $sources | wc -w)
+    verdict sizes $((files > n ? files - n : 0)) "$n"
+}
+
+format() {
+    command -v clang-format >/dev/null || { echo "lint format: skipped, there is no clang-format"; return; }
+    case $(clang-format --version) in *"version 14."*) ;; *) echo "lint format: skipped, clang-format is not 14"; return ;; esac
+    bad=0 n=0
+    for f in $sources; do
+        n=$((n + 1))
+        clang-format --dry-run -Werror "$f" 2>/dev/null || { echo "$f: run clang-format -i"; bad=$((bad + 1)); }
+    done
+    verdict format $((n - bad)) $bad
+}
+
+scripts() {
+    command -v shellcheck >/dev/null || { echo "lint scripts: skipped, there is no shellcheck"; return; }
+    bad=0 n=0
+    for f in tests/*.sh tests/*/*.sh tests/*/*.bats examples/*/*.sh lib/bats/*.bash .ci/run; do
+        [ -f "$f" ] || continue
+        n=$((n + 1))
+        shellcheck -x -S warning "$f" || bad=$((bad + 1))
+    done
+    verdict scripts $((n - bad)) $bad
+}
+
+# Committed files that are generated are as the generator makes them now.
+generated() {
+    bad=0 n=0
+    for f in completions/*; do
+        [ -f "$f" ] || continue
+        n=$((n + 1))
+        cmp -s "$f" "$B/$f" || { echo "$f: stale, run make completions"; bad=$((bad + 1)); }
+    done
+    verdict generated $((n - bad)) $bad
+}
+
+layers
+globals
+sizes
+format
+scripts
+generated
+exit $failed

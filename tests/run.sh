@@ -1,0 +1,47 @@
+#!/bin/bash
+# Everything that `make test` runs; ends with "N passed, N failed". usage: run.sh BUILD_DIR PROGRAM...
+cd "$(dirname "$0")/.." || exit 1
+B=$1
+shift
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+passed=0
+failed=0
+
+# Adds up the lines "NAME: N passed, N failed" of a log.
+count() {
+    local p f
+    read -r p f < <(awk -F'[: ,]+' '/: [0-9]+ passed, [0-9]+ failed$/ { p += $(NF - 3); f += $(NF - 1) } END { print p + 0, f + 0 }' "$1")
+    passed=$((passed + p))
+    failed=$((failed + f))
+}
+
+for program in "$@"; do
+    timeout 600 "$program" >"$log/unit" 2>&1
+    status=$?
+    if ! grep -q ' passed, [0-9]* failed$' "$log/unit" || { [ $status -ne 0 ] && grep -q ' 0 failed$' "$log/unit"; }; then
+        echo "$program: ended with status $status"
+        failed=$((failed + 1))
+    fi
+    tail -n 40 "$log/unit"
+    count "$log/unit"
+done
+
+jobs=1
+parallel --version 2>/dev/null | grep -q 'GNU parallel' && jobs=$(nproc)
+export TL_BIN="$PWD/$B/bin"
+bats --tap --jobs "$jobs" tests/bats >"$log/bats" 2>&1
+grep -v '^ok ' "$log/bats"
+ok=$(grep -c '^ok ' "$log/bats")
+bad=$(grep -c '^not ok ' "$log/bats")
+[ "$ok" -gt 0 ] || bad=$((bad + 1))
+echo "bats: $ok passed, $bad failed"
+passed=$((passed + ok))
+failed=$((failed + bad))
+
+tests/lint/run.sh "$B" >"$log/lint" 2>&1
+cat "$log/lint"
+count "$log/lint"
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
