@@ -72,7 +72,7 @@ $(B)/gen/rules_text.c: $(wildcard lib/rewrite/rules/*.rules) lib/gen/embed.awk
 
 $(B)/libthunkline-all.a: $(LIB_O)
 	@rm -f $@
-	ar rcs $@ $^
+	ar qcs $@ $^
 # The public archive: one object in which only tl_* and Tl* are visible.
 $(B)/libthunkline.a: $(LIB_O)
 	ld -r -o $(B)/thunkline.o $^
