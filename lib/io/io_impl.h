@@ -246,7 +246,23 @@ bool doc_functions(Graph *main, const Doc *functions, const char *folder);
 Graph *tlg_read(Session *s, Input *in, const ReadOptions *o);
 bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o);
 Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o);
-bool text_write(Graph *g, Sink *k, const WriteOptions *o);
+bool text_write(Graph *g, IoFormat f, const char *path, Sink *k, const WriteOptions *o);
+/* Where large constants of a text go. */
+typedef struct Refs {
+    Session *s;
+    Arena *a;
+    bool pack, failed;
+    int64_t max;
+    const char *folder; /* of the text; NULL: no reference is kept */
+    const char *dir;    /* where files are written; NULL: nowhere */
+    const char *prefix, *stem;
+    unsigned count;
+} Refs;
+bool refs_open(Refs *r, Session *s, const char *path,
+               const WriteOptions *o); /* close it in any case */
+const char *refs_text(Refs *r, const Graph *g,
+                      Var v); /* "load('W.npy')"; NULL: it stands in the text */
+void refs_close(Refs *r);
 void dot_write(const Graph *g, Str *out);
 void tree_write(Graph *g, const WriteOptions *o, Str *out);
 void math_write(Graph *g, Str *out);

@@ -121,7 +121,7 @@ bool compiler_ast(Compiler *c, const Ast *e, Node *out); /* for macros */
 bool compiler_var(Compiler *c, const Node *n, DType like, Var *out);
 bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars);
 Node node_var(Var v, Span at);
-/* A list or dict (key not NULL); items are copied, to live as long as the compiler. E_LIMIT beyond 2^24 leaves. */
+/* A list or dict (key not NULL); items are copied, to live as long as the compiler. E_LIMIT beyond 2^22 leaves. */
 bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at, Node *out);
 /* f(arg...): a lambda is compiled in place, a function of the graph becomes a call. key[i] 0 or key NULL: positional. */
 bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg, const Sym *key, Span at,

@@ -177,6 +177,7 @@ struct Op {
     bool elemwise;      /* set by the rows: may be fused */
     bool effect;        /* a root even when nothing reads it; never merged */
     bool identity;      /* output 0 is input 0 (assert, print, specify_shape) */
+    bool creates;       /* makes values from nothing (zeros, normal): without dtype= it takes that of the receiver */
     bool shape_only;    /* reads the shapes of its inputs, never their elements (shape, zeros_like) */
     const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]": documentation and tests */
     const char *file;

@@ -276,8 +276,16 @@ static const Ast *parse_atom(Parser *p) {
 
 /* ---- calls, indices ---- */
 
+/* A name that is no literal: True, False and None are keywords to Python. */
+static bool is_word(Parser *p) {
+    return p->tok->kind == TOK_NAME &&
+           !lex_is_literal_name(sym_text(p->s, p->tok->sym),
+                                p->tok->end - p->tok->begin);
+}
+
 static const Ast *parse_keyword(Parser *p) {
     const Tok *name = p->tok;
+    if (!is_word(p)) return unexpected(p, "the name of an argument");
     p->tok += 2;
     const Ast *value = parse_expr(p);
     if (!value) return NULL;
@@ -289,7 +297,7 @@ static const Ast *parse_keyword(Parser *p) {
 
 static const Ast *parse_stars(Parser *p) {
     uint32_t begin = p->tok++->begin;
-    if (p->tok->kind != TOK_NAME) return unexpected(p, "a name");
+    if (!is_word(p)) return unexpected(p, "a name");
     Ast *e = new_ast(p, AST_STARS, begin, p->tok->end);
     e->sym = p->tok++->sym;
     return e;
@@ -598,7 +606,7 @@ static const Ast *parse_assignment(Parser *p, Kids *kids) {
         if (!(name = parse_target(p))) return NULL;
         vec_push(p->s, kids, name);
     }
-    if (!take(p, '=')) return unexpected(p, "`=`: a statement is `name = expression`");
+    if (!take(p, '=')) return unexpected(p, "`=` of a statement `name = expression`");
     const Ast *value = parse_expr(p);
     if (!value || !no_duplicates(p, kids->n, kids->p, "the name")) return NULL;
     vec_push(p->s, kids, value);

@@ -12,6 +12,7 @@ typedef struct Derivation {
     size_t nwrt;
     Var *wrt;
     size_t kept; /* outputs that were there before */
+    Var of, cotangent;
 } Derivation;
 
 static const char *shown(const Derivation *d, Var v) {
@@ -160,6 +161,7 @@ static bool reverse(Derivation *d) {
                    : !only_output(d, "--cost", &cost))
         return false;
     if (!take_wrt(d, cost)) return false;
+    d->of = cost;
     Var *grad = NEW_N(d->a, d->nwrt, Var);
     return ad_grad(&d->b, cost, d->nwrt, d->wrt, &how, grad) &&
            add_grads(d, shown(d, cost), grad);
@@ -202,6 +204,8 @@ static bool pullback(Derivation *d) {
     if (!take_wrt(d, f[0]) ||
         !companions(d, d->d->cotangent, "--cotangent", "g_", nf, f, cotangent))
         return false;
+    d->of = f[0];
+    d->cotangent = cotangent[0];
     Var *grad = NEW_N(d->a, d->nwrt, Var);
     return ad_vjp(&d->b, nf, f, cotangent, d->nwrt, d->wrt, &how, grad) &&
            add_grads(d, shown(d, f[0]), grad);
@@ -232,8 +236,13 @@ static bool pushforward(Derivation *d) {
 }
 
 bool graph_derive(Graph *g, const Derive *how) {
-    Derivation d = {
-        .g = g, .s = g->s, .a = arena_new(g->s), .d = how, .kept = g->outputs.n};
+    Derivation d = {.g = g,
+                    .s = g->s,
+                    .a = arena_new(g->s),
+                    .d = how,
+                    .kept = g->outputs.n,
+                    .of = VAR_NONE,
+                    .cotangent = VAR_NONE};
     d.b = builder(g, true);
     d.b.from.at = how->at;
     bool ok = how->vjp ? pullback(&d) : how->jvp ? pushforward(&d) : reverse(&d);
@@ -241,6 +250,10 @@ bool graph_derive(Graph *g, const Derive *how) {
         size_t n = g->outputs.n - d.kept;
         memmove(g->outputs.p, g->outputs.p + d.kept, n * sizeof *g->outputs.p);
         g->outputs.n = n;
+    }
+    if (ok && how->made) {
+        Var *wrt = arena_copy(session_arena(g->s), d.wrt, d.nwrt * sizeof *wrt);
+        *how->made = (Derived){d.nwrt, wrt, d.of, d.cotangent};
     }
     arena_free(d.a);
     return ok;

@@ -54,17 +54,44 @@ typedef struct Values {
 } Values;
 
 /* ---- ggrad ---- */
+/* What was derived, for the check. */
+typedef struct Derived {
+    size_t nwrt;
+    Var *wrt;
+    Var of, cotangent; /* the cost, or the first of --vjp and its cotangent; VAR_NONE:
+                          none */
+} Derived;
 typedef struct Derive {
     const char *cost, *vjp, *jvp;
     const char *wrt, *cotangent, *tangents, *known, *constant, *name;
     Span at; /* of the option that decides, for errors */
     bool by_pullback, only;
     GradOptions how;
+    Derived *made; /* filled in when not NULL; session memory */
 } Derive;
 bool graph_derive(Graph *g, const Derive *d);
 /* verify_grad: the gradient against finite differences at the given values, random ones
  * for the rest. False with E_VERDICT on a mismatch, which names argument, position and
  * both values. */
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed);
+
+/* ---- grewrite ---- */
+/* Random runs of both graphs give approximately equal outputs and new shared values.
+ * False with E_VERDICT. */
+bool graph_verify(Graph *before, Graph *after, const Values *given, uint64_t runs);
+typedef struct Rewriting {
+    RewriteOptions how;
+    const char *diff, *bisect, *keep;
+    Span keep_at;
+    size_t nreplace;
+    const Span *replace; /* "a = expression" */
+} Rewriting;
+/* --replace and --keep, before rewriting; *g may become another graph. */
+bool graph_prepare(Graph **g, const Rewriting *r);
+/* The number of the first replacement after which CMD, with the graph on its standard
+ * input, fails; 0: it never does. */
+bool graph_bisect(Graph *g, const Rewriting *r, Str *report);
+/* Equal up to names, or E_VERDICT with the first Apply that differs. */
+bool graph_diff(Graph *a, Graph *b);
 
 #endif

@@ -1,0 +1,195 @@
+/* grewrite: simplify, stabilise, fuse. */
+#include "cli/cli.h"
+#include "op/print.h"
+#include "pipeline/pipeline.h"
+
+#include <stdio.h>
+
+typedef struct Grewrite {
+    Common common;
+    Texts include, exclude, require, rules, replace;
+    int mode;
+    bool list, explain, profile;
+    int64_t verify;
+    const char *bisect, *diff, *keep;
+} Grewrite;
+#define AT(field) offsetof(Grewrite, field)
+
+static const Opt options[] = {
+    {"mode", 0, OPT_ENUM, AT(mode), "FAST_RUN|FAST_COMPILE|STABILIZE|NONE",
+     "Which rewrites to apply.", NULL},
+    {"include", 0, OPT_LIST, AT(include), "NAME",
+     "Add the rewrites of this tag or name; commas separate several.", "rules"},
+    {"exclude", 0, OPT_LIST, AT(exclude), "NAME",
+     "Leave the rewrites of this tag or name out.", "rules"},
+    {"require", 0, OPT_LIST, AT(require), "NAME",
+     "Apply only rewrites that have this tag.", "rules"},
+    {"rules", 0, OPT_FILES, AT(rules), "FILE", "Add the rules of a file.", NULL},
+    {"list", 0, OPT_FLAG, AT(list), NULL,
+     "List rules and passes with their positions and tags.", NULL},
+    {"explain", 0, OPT_FLAG, AT(explain), NULL,
+     "Show each replacement on standard error: rule, before, after.", NULL},
+    {"profile", 0, OPT_FLAG, AT(profile), NULL,
+     "Show on standard error what each rule cost and did.", NULL},
+    {"verify", 0, OPT_INT, AT(verify), "N",
+     "Compare N random runs before and after; NAME=VALUE operands fix inputs.", NULL},
+    {"bisect", 0, OPT_STR, AT(bisect), "CMD",
+     "Find the first replacement after which CMD fails; it gets the graph on standard "
+     "input.",
+     NULL},
+    {"diff", 0, OPT_FILE, AT(diff), "FILE",
+     "Only compare with another graph, up to names; exit 1 at the first Apply that "
+     "differs.",
+     NULL},
+    {"replace", 0, OPT_LIST, AT(replace), "NAME=EXPR",
+     "Put an expression in the place of a variable.", "graph"},
+    {"keep", 0, OPT_STR, AT(keep), "NAMES",
+     "Keep only these outputs; updates go unless `updates' is listed.", "graph"},
+};
+
+/* Repeated options and comma lists as one list of names. */
+static size_t names(Run *r, const Texts *t, const char *const **list) {
+    Arena *a = session_arena(r->s);
+    size_t n = 0, room = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        char **part;
+        room += str_split(a, t->p[i].p, ',', &part);
+    }
+    const char **out = NEW_N(a, room, const char *);
+    for (size_t i = 0; i < t->n; i++) {
+        char **part;
+        size_t k = str_split(a, t->p[i].p, ',', &part);
+        for (size_t j = 0; j < k; j++)
+            out[n++] = part[j];
+    }
+    *list = out;
+    return n;
+}
+
+static bool explain(void *ctx, const RewriteEvent *e) {
+    Str text = STR(e->g->s);
+    Arena *a = arena_new(e->g->s);
+    Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
+    (void)ctx;
+    str_printf(&text, "%u %s: ", e->number, e->rule);
+    print_expression(p, e->before, &text);
+    str_puts(&text, "  =>  ");
+    print_expression(p, e->after, &text);
+    fprintf(stderr, "%s\n", str_text(&text));
+    arena_free(a);
+    str_free(&text);
+    return true;
+}
+
+static void show_profile(const RewriteResult *q) {
+    fprintf(stderr, "%u replacements in %u sweeps, %u applies before, %u after\n",
+            q->fired, q->sweeps, q->before, q->after);
+    fprintf(stderr, "%10s %10s %10s %8s  %s\n", "time_us", "tried", "fired", "nodes",
+            "rule");
+    for (size_t i = 0; i < q->nprofile; i++)
+        if (q->profile[i].tried)
+            fprintf(stderr, "%10.1f %10llu %10llu %+8lld  %s\n",
+                    q->profile[i].seconds * 1e6,
+                    (unsigned long long)q->profile[i].tried,
+                    (unsigned long long)q->profile[i].fired,
+                    (long long)q->profile[i].nodes, q->profile[i].name);
+}
+
+static bool list(Run *r, const RewriteQuery *q) {
+    const RewriteEntry *e;
+    size_t n;
+    Str text = STR(r->s);
+    if (!rewrite_list(r->s, q, &e, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        str_printf(&text, "%7.2f  %-24s %-34s %s\n", e[i].position, e[i].name,
+                   e[i].tags, e[i].text);
+    bool ok = run_print(r, &text);
+    str_free(&text);
+    return ok;
+}
+
+static RewriteQuery query(Run *r, const Grewrite *o) {
+    static const char *const modes[] = {"FAST_RUN", "FAST_COMPILE", "STABILIZE",
+                                        "NONE"};
+    RewriteQuery q = {.mode = modes[o->mode]};
+    q.ninclude = names(r, &o->include, &q.include);
+    q.nexclude = names(r, &o->exclude, &q.exclude);
+    q.nrequire = names(r, &o->require, &q.require);
+    const char **files = NEW_N(session_arena(r->s), o->rules.n, const char *);
+    for (size_t i = 0; i < o->rules.n; i++)
+        files[q.nrules++] = o->rules.p[i].p;
+    q.rules = files;
+    return q;
+}
+
+static bool compare(Run *r, Graph *g, const char *path) {
+    Graph *other = run_read(r, path);
+    bool same = other && graph_diff(g, other);
+    graph_free(other);
+    return same;
+}
+
+static bool bisect(Run *r, Graph *g, const Rewriting *w) {
+    Str text = STR(r->s);
+    bool ok = graph_bisect(g, w, &text);
+    if (text.n) ok = run_print(r, &text) && ok;
+    str_free(&text);
+    return ok;
+}
+
+static bool rewrite(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
+                    const Values *given) {
+    RewriteResult result;
+    Graph *after = rewrite_run(g, &w->how, &result);
+    if (!after) return false;
+    if (o->profile) show_profile(&result);
+    bool ok = !o->verify || graph_verify(g, after, given, (uint64_t)o->verify);
+    ok = ok && run_write(r, after);
+    graph_free(after);
+    return ok;
+}
+
+static bool grewrite(Run *r) {
+    const Grewrite *o = (const Grewrite *)r->common;
+    Rewriting w = {.how = {.query = query(r, o),
+                           .profile = o->profile,
+                           .explain = o->explain ? explain : NULL},
+                   .bisect = o->bisect,
+                   .keep = o->keep,
+                   .nreplace = o->replace.n};
+    Span *at = NEW_N(session_arena(r->s), o->replace.n, Span);
+    for (size_t i = 0; i < o->replace.n; i++)
+        at[i] = o->replace.p[i].at;
+    w.replace = at;
+    if (o->keep) w.keep_at = run_text(r, "--keep", o->keep);
+    if (o->verify < 0)
+        return fail(r->s, NOWHERE, E_USAGE, "--verify can't be negative");
+    if (o->list) return list(r, &w.how.query);
+    const char *path;
+    Values given;
+    if (!run_operands(r, o->verify > 0, &path, &given)) return false;
+    Graph *g = run_read(r, path);
+    if (!g) return false;
+    bool ok = graph_check(g);
+    if (ok && o->diff)
+        ok = compare(r, g, o->diff);
+    else if (ok)
+        ok = graph_prepare(&g, &w) &&
+             (o->bisect ? bisect(r, g, &w) : rewrite(r, o, g, &w, &given));
+    graph_free(g);
+    return ok;
+}
+
+static const Tool tool = {.name = "grewrite",
+                          .brief = "rewrite tensor graphs: simplify, stabilise, fuse",
+                          .operands = "[FILE]",
+                          .formats = "yaml|json|tlg|dot|tree|math",
+                          .opt = options,
+                          .nopt = sizeof options / sizeof *options,
+                          .settings = sizeof(Grewrite),
+                          .writes_graph = true,
+                          .run = grewrite};
+
+int main(int argc, char **argv) {
+    return tool_main(&tool, argc, argv);
+}

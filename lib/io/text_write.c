@@ -1,0 +1,396 @@
+/* A graph as text in its canonical form: one statement for each Apply. YAML and JSON
+ * come from one description; what differs is how a key, a text and a block of lines are
+ * put down. */
+#include "io/io_impl.h"
+#include "op/print.h"
+
+#include <string.h>
+#include <strings.h>
+
+typedef struct Emit {
+    Session *s;
+    Str *out;
+    bool json;
+    int depth;  /* of open maps */
+    bool first; /* nothing in the innermost map yet */
+    Refs *refs;
+    Arena *a;
+} Emit;
+
+/* ---- texts ---- */
+
+/* Words that readers of YAML 1.1 take for booleans or null. */
+static bool yaml_word(const char *p, size_t n) {
+    static const char *const words[] = {"y",     "yes", "n",   "no",  "true",
+                                        "false", "on",  "off", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == n && strncasecmp(words[i], p, n) == 0) return true;
+    return false;
+}
+
+/* Every reader of YAML sees this text as it is, in a block context. */
+static bool is_plain(const char *p, size_t n) {
+    if (n == 0 || yaml_word(p, n)) return false;
+    bool letter =
+        (p[0] >= 'a' && p[0] <= 'z') || (p[0] >= 'A' && p[0] <= 'Z') || p[0] == '_';
+    if (!letter || p[n - 1] == ' ' || p[n - 1] == ':') return false;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] < ' ' || p[i] > '~') return false;
+        if (p[i] == ':' && p[i + 1] == ' ') return false;
+        if (p[i] == '#' && p[i - 1] == ' ') return false;
+    }
+    return true;
+}
+
+static void put_text(Emit *e, const char *p, size_t n) {
+    if (!e->json && is_plain(p, n))
+        str_add(e->out, p, n);
+    else
+        str_json(e->out, p, n);
+}
+
+static void indent(Emit *e) {
+    for (int i = 0; i < e->depth; i++)
+        str_puts(e->out, "  ");
+}
+
+/* The key of the next member, ready for its value. */
+static void put_key(Emit *e, const char *key, size_t n) {
+    if (e->json) str_puts(e->out, e->first ? "\n" : ",\n");
+    e->first = false;
+    indent(e);
+    put_text(e, key, n);
+    str_puts(e->out, e->json ? ": " : ":");
+}
+
+static void member(Emit *e, const char *key, const char *p, size_t n) {
+    put_key(e, key, strlen(key));
+    if (!e->json) str_putc(e->out, ' ');
+    put_text(e, p, n);
+    if (!e->json) str_putc(e->out, '\n');
+}
+
+static void word(Emit *e, const char *key, const char *text) {
+    put_key(e, key, strlen(key));
+    str_printf(e->out, e->json ? "%s" : " %s\n", text);
+}
+
+static void open_map(Emit *e, const char *key) {
+    put_key(e, key, strlen(key));
+    str_puts(e->out, e->json ? "{" : "\n");
+    e->depth++;
+    e->first = true;
+}
+
+static void close_map(Emit *e) {
+    e->depth--;
+    if (e->json) {
+        str_putc(e->out, '\n');
+        indent(e);
+        str_putc(e->out, '}');
+    }
+    e->first = false;
+}
+
+/* Flow lists hold texts that need no care, or quoted ones. */
+static void list_item(Emit *e, const char *p, bool first) {
+    if (!first) str_puts(e->out, ", ");
+    if (!e->json && is_identifier(p, strlen(p)) && !yaml_word(p, strlen(p)))
+        str_puts(e->out, p);
+    else
+        str_json(e->out, p, strlen(p));
+}
+
+/* Can stand in a literal block and read back the same. */
+static bool is_block(const char *p, size_t n) {
+    if (n < 2 || !memchr(p, '\n', n - 1) || p[0] == ' ' || p[0] == '\n') return false;
+    if (p[n - 1] == '\n' && p[n - 2] == '\n') return false;
+    for (size_t i = 0; i < n; i++)
+        if ((p[i] < ' ' || p[i] > '~') && p[i] != '\n') return false;
+    return true;
+}
+
+static void lines(Emit *e, const char *p, size_t n) {
+    for (const char *end = p + n; p < end;) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        size_t len = stop ? (size_t)(stop - p) : (size_t)(end - p);
+        if (len) indent(e);
+        str_add(e->out, p, len);
+        str_putc(e->out, '\n');
+        p += len + (stop != NULL);
+    }
+}
+
+static void paragraph(Emit *e, const char *key, const char *text) {
+    size_t n = strlen(text);
+    if (e->json || !is_block(text, n)) {
+        member(e, key, text, n);
+        return;
+    }
+    put_key(e, key, strlen(key));
+    str_puts(e->out, text[n - 1] == '\n' ? " |\n" : " |-\n");
+    e->depth++;
+    lines(e, text, n);
+    e->depth--;
+}
+
+/* Statements `a = b`, one a line: a block in YAML, a mapping in JSON. */
+static void statements(Emit *e, const char *key, const Str *text) {
+    if (text->n == 0) return;
+    if (!e->json) {
+        put_key(e, key, strlen(key));
+        str_puts(e->out, " |\n");
+        e->depth++;
+        lines(e, text->p, text->n);
+        e->depth--;
+        return;
+    }
+    open_map(e, key);
+    for (const char *p = text->p, *end = p + text->n; p < end;) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p)), *eq = strstr(p, " = ");
+        if (!eq || eq > stop) bug("a statement without \" = \"");
+        put_key(e, p, (size_t)(eq - p));
+        str_json(e->out, eq + 3, (size_t)(stop - eq - 3));
+        p = stop + 1;
+    }
+    close_map(e);
+}
+
+/* ---- which Applies stand in `let` ---- */
+
+/* How often a variable is asked for: once for each input, output, update, effect and
+ * initial value. */
+static uint32_t *count_uses(const Graph *g, Arena *a) {
+    uint32_t *uses = NEW_N(a, g->nvar + 1, uint32_t);
+    for (uint32_t i = 0; i < g->nin; i++)
+        uses[g->in[i]]++;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        uses[g->outputs.p[i].var]++;
+    for (size_t i = 0; i < g->updates.n; i++)
+        uses[g->updates.p[i].value]++;
+    for (size_t i = 0; i < g->effects.n; i++)
+        uses[g->apply[g->effects.p[i]].out]++;
+    for (uint32_t i = 0; i < g->nleaf; i++)
+        if (g->leaf[i].init != VAR_NONE) uses[g->leaf[i].init]++;
+    if (g->until != VAR_NONE) uses[g->until]++;
+    return uses;
+}
+
+/* An initial value whose Apply serves nothing else and takes constants only stands with
+ * its variable. */
+static bool stands_alone(const Graph *g, const uint32_t *uses, Var init) {
+    ApplyId a = var_owner(g, init);
+    if (a == APPLY_NONE || g->apply[a].nout != 1 || g->apply[a].serial) return false;
+    if (uses[init] != 1 || var_name(g, init)) return false;
+    for (uint32_t i = 0; i < g->apply[a].nin; i++)
+        if (!var_is_const(g, apply_in(g, a)[i])) return false;
+    return true;
+}
+
+/* Marks the variables that `let` makes. */
+static uint8_t *let_live(const Graph *g, Arena *a) {
+    uint8_t *live = arena_alloc(a, g->nvar + 1);
+    memset(live, 1, g->nvar + 1);
+    const uint32_t *uses = count_uses(g, a);
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        Var init = g->leaf[i].init;
+        if (init != VAR_NONE && stands_alone(g, uses, init)) live[init] = 0;
+    }
+    return live;
+}
+
+/* ---- sections ---- */
+
+static const char *ask_ref(void *ctx, const Graph *g, Var v) {
+    return refs_text(ctx, g, v);
+}
+
+static void put_inputs(Emit *e, const Graph *g) {
+    if (g->inputs.n == 0) return;
+    open_map(e, "inputs");
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        Var v = g->inputs.p[i];
+        const char *type = type_str(e->s, var_type(g, v));
+        member(e, sym_text(e->s, var_name(g, v)), type, strlen(type));
+    }
+    close_map(e);
+}
+
+/* The value as an expression that, read for the variable's type, is the same. */
+static void value_text(Emit *e, const Graph *g, Var v, Str *out) {
+    const Tensor *t = &var_leafrec(g, v)->value.t;
+    const char *ref = refs_text(e->refs, g, v);
+    if (ref) {
+        str_puts(out, ref);
+    } else if (var_type(g, v)->kind == TYPE_RANDOM) {
+        str_printf(
+            out, "rng_state([%llu, %llu, %llu, %llu])",
+            (unsigned long long)tensor_i64(t, 0), (unsigned long long)tensor_i64(t, 1),
+            (unsigned long long)tensor_i64(t, 2), (unsigned long long)tensor_i64(t, 3));
+    } else if (tensor_size(t) == 0 && t->ndim > 0) {
+        str_puts(out, "zeros(");
+        shape_text(e->s, t->ndim, t->shape, out);
+        str_putc(out, ')');
+    } else {
+        tensor_text(e->s, t, -1, out);
+    }
+}
+
+static void init_text(Emit *e, const Graph *g, Printer *p, Var v, const uint8_t *live,
+                      Str *out) {
+    const Leaf *l = var_leafrec(g, v);
+    if (l->value.t.data) {
+        str_puts(out, " = ");
+        value_text(e, g, v, out);
+    } else if (l->init != VAR_NONE) {
+        str_puts(out, " = ");
+        if (live[l->init]) {
+            print_expression(p, l->init, out);
+        } else {
+            Str line = STR(e->s);
+            print_statement(p, var_owner(g, l->init), &line);
+            const char *eq = strstr(line.p, " = ");
+            str_puts(out, eq ? eq + 3 : line.p);
+            str_free(&line);
+        }
+    }
+}
+
+static void put_shared(Emit *e, const Graph *g, Printer *p, const uint8_t *live) {
+    if (g->shared.n == 0) return;
+    open_map(e, "shared");
+    Str text = STR(e->s);
+    for (size_t i = 0; i < g->shared.n; i++) {
+        Var v = g->shared.p[i];
+        str_clear(&text);
+        str_puts(&text, type_str(e->s, var_type(g, v)));
+        init_text(e, g, p, v, live, &text);
+        member(e, sym_text(e->s, var_name(g, v)), text.p, text.n);
+    }
+    str_free(&text);
+    close_map(e);
+}
+
+static bool labels_are_names(const Graph *g) {
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (graph_find(g, g->outputs.p[i].label) != g->outputs.p[i].var) return false;
+    return true;
+}
+
+static void put_outputs(Emit *e, const Graph *g, Printer *p) {
+    if (labels_are_names(g)) {
+        put_key(e, "outputs", 7);
+        str_puts(e->out, e->json ? "[" : " [");
+        for (size_t i = 0; i < g->outputs.n; i++)
+            list_item(e, sym_text(e->s, g->outputs.p[i].label), i == 0);
+        str_puts(e->out, e->json ? "]" : "]\n");
+        return;
+    }
+    open_map(e, "outputs");
+    Str text = STR(e->s);
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        str_clear(&text);
+        print_expression(p, g->outputs.p[i].var, &text);
+        member(e, sym_text(e->s, g->outputs.p[i].label), text.p, text.n);
+    }
+    str_free(&text);
+    close_map(e);
+}
+
+static void put_updates(Emit *e, const Graph *g, Printer *p) {
+    Str text = STR(e->s);
+    for (size_t i = 0; i < g->updates.n; i++) {
+        str_printf(&text, "%s = ", sym_text(e->s, var_name(g, g->updates.p[i].shared)));
+        print_expression(p, g->updates.p[i].value, &text);
+        str_putc(&text, '\n');
+    }
+    statements(e, "updates", &text);
+    str_free(&text);
+}
+
+static void put_body(Emit *e, const Graph *g) {
+    Arena *a = arena_new(e->s);
+    const uint8_t *live = let_live(g, a);
+    Printer *p = printer_new(g, PRINT_STATEMENTS, live, a);
+    printer_set_ref(p, ask_ref, e->refs);
+    put_inputs(e, g);
+    put_shared(e, g, p, live);
+    Str text = STR(e->s);
+    print_block(p, "", &text);
+    statements(e, "let", &text);
+    put_outputs(e, g, p);
+    put_updates(e, g, p);
+    if (g->until != VAR_NONE) {
+        str_clear(&text);
+        print_expression(p, g->until, &text);
+        member(e, "until", text.p, text.n);
+    }
+    str_free(&text);
+    arena_free(a);
+}
+
+static void put_function(Emit *e, const Graph *g) {
+    open_map(e, sym_text(e->s, g->name));
+    if (g->doc) paragraph(e, "doc", g->doc);
+    if (g->fused) word(e, "fused", "true");
+    const char *pull = sym_text(e->s, g->pullback),
+               *push = sym_text(e->s, g->pushforward);
+    if (g->pullback) member(e, "pullback", pull, strlen(pull));
+    if (g->pushforward) member(e, "pushforward", push, strlen(push));
+    put_body(e, g);
+    close_map(e);
+}
+
+static void put_head(Emit *e, const Graph *g, bool provenance) {
+    word(e, "thunkline", "1");
+    if (g->name)
+        member(e, "name", sym_text(e->s, g->name), strlen(sym_text(e->s, g->name)));
+    if (g->doc) paragraph(e, "doc", g->doc);
+    if (g->floatX != DT_NONE)
+        member(e, "floatX", dtype_name(g->floatX), strlen(dtype_name(g->floatX)));
+    if (g->modes.n) {
+        put_key(e, "modes", 5);
+        str_puts(e->out, e->json ? "[" : " [");
+        for (size_t i = 0; i < g->modes.n; i++)
+            list_item(e, sym_text(e->s, g->modes.p[i]), i == 0);
+        str_puts(e->out, e->json ? "]" : "]\n");
+    }
+    if (!provenance || g->steps.n == 0) return;
+    put_key(e, "steps", 5);
+    str_puts(e->out, e->json ? "[" : " [");
+    for (size_t i = 0; i < g->steps.n; i++) {
+        const Step *t = &g->steps.p[i];
+        Arena *a = e->a;
+        list_item(e, arena_printf(a, "%s %s %s", t->tool, t->version, t->args), i == 0);
+    }
+    str_puts(e->out, e->json ? "]" : "]\n");
+}
+
+bool text_write(Graph *g, IoFormat f, const char *path, Sink *k,
+                const WriteOptions *o) {
+    Refs refs;
+    Str out = STR(g->s);
+    bool ok = refs_open(&refs, g->s, path, o);
+    if (ok) {
+        Emit e = {.s = g->s,
+                  .out = &out,
+                  .json = f == IO_JSON,
+                  .depth = f == IO_JSON,
+                  .first = true,
+                  .refs = &refs,
+                  .a = refs.a};
+        if (e.json) str_putc(&out, '{');
+        put_head(&e, g, !o->no_provenance);
+        if (g->functions.n) open_map(&e, "functions");
+        for (size_t i = 0; i < g->functions.n; i++)
+            put_function(&e, g->functions.p[i]);
+        if (g->functions.n) close_map(&e);
+        put_body(&e, g);
+        if (e.json) str_puts(&out, "\n}\n");
+        ok = !refs.failed;
+    }
+    if (ok) sink_add(k, str_text(&out), out.n);
+    refs_close(&refs);
+    str_free(&out);
+    return ok;
+}

@@ -1,0 +1,165 @@
+/* A graph as a tree: each root, and below every Apply its inputs. An Apply that was
+ * shown already is shown by its line only. Indentation stops growing at some depth, so
+ * that the size of the listing is linear in the graph. */
+#include "io/io_impl.h"
+#include "op/print.h"
+
+#include <string.h>
+
+enum { INDENT_MAX = 40, CONST_ELEMENTS = 16 };
+
+typedef struct Open {
+    ApplyId a;
+    uint32_t next; /* the input to show */
+} Open;
+
+typedef struct Tree {
+    Session *s;
+    const Graph *g;
+    Str *out;
+    Arena *a;
+    const WriteOptions *o;
+    uint32_t *id; /* by variable or Apply: number in the order shown, from 1 */
+    uint32_t last_id;
+    Vec(Open) stack;
+} Tree;
+
+/* A, B, ... Z, AA, ... */
+static void id_text(Str *out, uint32_t n) {
+    char text[8];
+    size_t k = sizeof text;
+    for (; n > 0; n = (n - 1) / 26)
+        text[--k] = (char)('A' + (n - 1) % 26);
+    str_add(out, text + k, sizeof text - k);
+}
+
+static bool has_more(const Tree *t, size_t i) {
+    return t->stack.p[i].next < t->g->apply[t->stack.p[i].a].nin;
+}
+
+/* The lines of the tree left of a node whose parents are on the stack. */
+static void branches(Tree *t) {
+    size_t n = t->stack.n, from = n > INDENT_MAX ? n - INDENT_MAX : 0;
+    if (from) str_printf(t->out, "(%zu) ", n);
+    for (size_t i = from; i < n; i++) {
+        bool more = has_more(t, i);
+        if (i + 1 < n)
+            str_puts(t->out, more ? " │ " : "   ");
+        else
+            str_puts(t->out, more ? " ├─ " : " └─ ");
+    }
+}
+
+static void const_text(Tree *t, Var v) {
+    const Tensor *x = var_const(t->g, v);
+    if (x && tensor_size(x) <= CONST_ELEMENTS)
+        tensor_text(t->s, x, -1, t->out);
+    else
+        str_puts(t->out, var_type(t->g, v)->kind == TYPE_NONE ? "None" : "constant");
+}
+
+static void leaf_text(Tree *t, Var v) {
+    switch (var_leaf(t->g, v)) {
+    case LEAF_CONST:
+        const_text(t, v);
+        return;
+    case LEAF_SHARED:
+        str_printf(t->out, "%s (shared)", sym_text(t->s, var_name(t->g, v)));
+        return;
+    case LEAF_DIM:
+        str_printf(t->out, "%s (dim)", sym_text(t->s, var_name(t->g, v)));
+        return;
+    case LEAF_INPUT:
+    case LEAF_NOT:
+        str_puts(t->out, sym_text(t->s, var_name(t->g, v)));
+        return;
+    }
+}
+
+/* One line for a variable. */
+static void line(Tree *t, Var v) {
+    ApplyId a = var_owner(t->g, v);
+    uint32_t *id = a == APPLY_NONE ? &t->id[v] : &t->id[t->g->apply[a].out];
+    if (!*id) *id = ++t->last_id;
+    if (a == APPLY_NONE) {
+        leaf_text(t, v);
+    } else {
+        print_op(t->s, t->g->apply[a].op, t->g->apply[a].props, t->out);
+        if (t->g->apply[a].nout > 1) str_printf(t->out, ".%u", t->g->var[v].index);
+    }
+    str_puts(t->out, " [");
+    id_text(t->out, *id);
+    str_putc(t->out, ']');
+    if (!t->o->plain) str_printf(t->out, " %s", type_str(t->s, var_type(t->g, v)));
+    if (a != APPLY_NONE && var_name(t->g, v))
+        str_printf(t->out, " '%s'", sym_text(t->s, var_name(t->g, v)));
+    if (a != APPLY_NONE) str_printf(t->out, " #%u", a);
+    str_putc(t->out, '\n');
+}
+
+/* Shows a variable; its Apply goes onto the stack if its inputs are still to be shown.
+ */
+static void show(Tree *t, Var v) {
+    ApplyId a = var_owner(t->g, v);
+    bool seen = a != APPLY_NONE && t->id[t->g->apply[a].out];
+    branches(t);
+    line(t, v);
+    if (a == APPLY_NONE || t->g->apply[a].nin == 0) return;
+    vec_push(t->s, &t->stack, ((Open){a, 0}));
+    bool deep = t->o->depth > 0 && t->stack.n > (size_t)t->o->depth;
+    if (!seen && !deep) return;
+    t->stack.p[t->stack.n - 1].next = t->g->apply[a].nin;
+    branches(t);
+    str_puts(t->out, "···\n");
+    t->stack.n--;
+}
+
+static void root(Tree *t, Var v) {
+    show(t, v);
+    while (t->stack.n) {
+        Open *top = &t->stack.p[t->stack.n - 1];
+        if (top->next == t->g->apply[top->a].nin) {
+            t->stack.n--;
+            continue;
+        }
+        Var in = apply_in(t->g, top->a)[top->next++];
+        show(t, in);
+    }
+}
+
+static void graph(Tree *t, const Graph *g) {
+    t->g = g;
+    t->id = NEW_N(t->a, g->nvar + 1, uint32_t);
+    t->last_id = 0;
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        str_printf(t->out, "output %s\n", sym_text(t->s, g->outputs.p[i].label));
+        root(t, g->outputs.p[i].var);
+    }
+    for (size_t i = 0; i < g->updates.n; i++) {
+        str_printf(t->out, "update %s\n",
+                   sym_text(t->s, var_name(g, g->updates.p[i].shared)));
+        root(t, g->updates.p[i].value);
+    }
+    for (size_t i = 0; i < g->effects.n; i++) {
+        Var v = g->apply[g->effects.p[i]].out;
+        if (t->id[v]) continue;
+        str_puts(t->out, "effect\n");
+        root(t, v);
+    }
+    if (g->until != VAR_NONE) {
+        str_puts(t->out, "until\n");
+        root(t, g->until);
+    }
+}
+
+void tree_write(Graph *main, const WriteOptions *o, Str *out) {
+    Tree t = {.s = main->s, .out = out, .a = arena_new(main->s), .o = o};
+    graph(&t, main);
+    for (size_t i = 0; i < main->functions.n; i++) {
+        str_printf(out, "\nfunction %s\n",
+                   sym_text(main->s, main->functions.p[i]->name));
+        graph(&t, main->functions.p[i]);
+    }
+    vec_free(&t.stack);
+    arena_free(t.a);
+}

@@ -1,0 +1,284 @@
+/* The texts of one graph: definitions under their names, outputs, updates. */
+#include "op/compile_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+Compiler *compiler_new(Builder *b) {
+    Compiler *c = mem_zalloc(b->s, 1, sizeof *c);
+    c->s = b->s;
+    c->b = b;
+    c->arena = arena_new(b->s);
+    c->tmp = arena_new(b->s);
+    c->top.b = b;
+    c->frame = &c->top;
+    c->named = c->definition = c->dims = MAP(b->s);
+    return c;
+}
+
+void compiler_free(Compiler *c) {
+    if (!c) return;
+    map_free(&c->named);
+    map_free(&c->definition);
+    map_free(&c->dims);
+    vec_free(&c->defs);
+    arena_free(c->arena);
+    arena_free(c->tmp);
+    mem_free(c);
+}
+
+Builder *compiler_builder(Compiler *c) {
+    return c->b;
+}
+Arena *compiler_arena(Compiler *c) {
+    return c->arena;
+}
+void compiler_auto_inputs(Compiler *c, bool on) {
+    c->auto_inputs = on;
+}
+void compiler_set_load(Compiler *c, LoadFn *load, void *ctx) {
+    c->load = load;
+    c->load_ctx = ctx;
+}
+
+/* ---- definitions ---- */
+
+static const char *leaf_text(LeafKind k) {
+    static const char *const text[] = {"a variable", "an input", "shared", "a constant",
+                                       "a dim"};
+    return text[k];
+}
+
+static bool name_is_free(Compiler *c, Sym name, Span at) {
+    const Graph *g = c->top.b->g;
+    Var v = graph_find(g, name);
+    uint64_t d;
+    if (map_get(&c->definition, name, &d)) {
+        fail(c->s, at, E_DUPLICATE, "`%s` is defined twice", sym_text(c->s, name));
+        return note(c->s, c->defs.p[d].ast->at, "it is defined first here");
+    }
+    if (v != VAR_NONE)
+        return fail(c->s, at, E_DUPLICATE, "`%s` is already %s of the graph",
+                    sym_text(c->s, name), leaf_text(var_leaf(g, v)));
+    return !is_dim_name(c, name) || fail(c->s, at, E_DUPLICATE,
+                                         "`%s` is already a dim of the graph: dims and "
+                                         "variables share their names",
+                                         sym_text(c->s, name));
+}
+
+bool compiler_define_ast(Compiler *c, const Ast *e) {
+    bool annotated = e->kind == AST_ANNOT;
+    if (annotated && e->nkid == 0)
+        return fail(c->s, e->at, E_SYNTAX,
+                    "`%s` gets no value here: write `%s: type = expression`",
+                    sym_text(c->s, e->sym), sym_text(c->s, e->sym));
+    size_t n = annotated ? 1 : e->nkid - 1;
+    for (size_t i = 0; i < n; i++) {
+        Sym name = annotated ? e->sym : e->kid[i]->sym;
+        if (!name_is_free(c, name, annotated ? e->at : e->kid[i]->at)) return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        map_put(&c->definition, annotated ? e->sym : e->kid[i]->sym, c->defs.n);
+    vec_push(c->s, &c->defs, ((Definition){e, DEF_WAITS}));
+    return true;
+}
+
+bool compiler_define(Compiler *c, Span text) {
+    const Ast **e;
+    size_t n;
+    if (!expr_parse_block(c->s, c->arena, text, &e, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!compiler_define_ast(c, e[i])) return false;
+    return true;
+}
+
+/* ---- types ---- */
+
+/* Inserts specify_shape with the dims that t knows; a dim that nothing has yet says
+ * nothing. */
+static bool specify(Compiler *c, const Op *op, const Type *t, Span at, Var *v) {
+    Node list, out, *item = arena_alloc(c->arena, (size_t)(t->ndim + 1) * sizeof *item);
+    Var in[2] = {*v, VAR_NONE};
+    for (int i = 0; i < t->ndim; i++) {
+        Dim d = t->dim[i];
+        item[i] = node_literal(literal_int(dim_is_known(d) ? d : -1), at);
+        if (dim_is_named(d) && is_dim_name(c, dim_sym(d)))
+            item[i] = node_var(graph_dim(c->top.b->g, dim_sym(d)), at);
+    }
+    if (!node_tree(c, (size_t)t->ndim, item, NULL, at, &list) ||
+        !node_ints(c, &list, &in[1]) || !apply_op(c, op, NULL, 2, in, at, &out))
+        return false;
+    *v = out.var;
+    return true;
+}
+
+/* v as a value of type t: itself when t says no more than its own type, else checked at
+ * run time. */
+static bool conform(Compiler *c, const char *what, const Type *t, Span at, Var *v) {
+    const Type *have = var_type(c->b->g, *v);
+    if (type_is_super(t, have)) return true;
+    if (t->kind != have->kind || t->dtype != have->dtype)
+        return fail(c->s, at, t->kind == have->kind ? E_DTYPE : E_TYPE,
+                    "%s is %s, but the value is %s%s%s%s", what, type_str(c->s, t),
+                    type_str(c->s, have),
+                    t->kind == have->kind ? ": cast it with " : "",
+                    t->kind == have->kind ? dtype_name(t->dtype) : "",
+                    t->kind == have->kind ? "(...)" : "");
+    const Op *op = op_find(c->s, "specify_shape", 13);
+    if (!type_meet(c->s, t, have) || t->kind != TYPE_TENSOR || !op)
+        return fail(c->s, at, E_SHAPE, "%s is %s, but the value is %s", what,
+                    type_str(c->s, t), type_str(c->s, have));
+    return specify(c, op, t, at, v);
+}
+
+static const Type *parse_type(Compiler *c, Span at) {
+    const char *p = source_get(c->s, at.source)->text + at.begin;
+    return type_parse(c->s, p, at.end - at.begin, at);
+}
+
+/* ---- compiling one ---- */
+
+static bool bind(Compiler *c, Sym name, Span at, const Node *n) {
+    Graph *g = c->top.b->g;
+    Var v = n->var;
+    if (graph_find(g, name) != VAR_NONE || is_dim_name(c, name))
+        return fail(c->s, at, E_DUPLICATE, "`%s` is defined twice",
+                    sym_text(c->s, name));
+    if (n->kind == NODE_LITERAL && !compiler_var(c, n, DT_NONE, &v)) return false;
+    if (n->kind == NODE_LITERAL || n->kind == NODE_VAR) {
+        graph_name(g, v, name);
+        return true;
+    }
+    Node *keep = NEW(c->arena, Node);
+    *keep = *n;
+    map_put(&c->named, name, (uintptr_t)keep);
+    return true;
+}
+
+static bool unpack(Compiler *c, const Ast *e, const Node *n) {
+    size_t want = e->nkid - 1;
+    if (n->kind != NODE_LIST)
+        return fail(c->s, n->at, E_ARITY, "%zu names for one value (%s)", want,
+                    node_kind_text(n));
+    if (n->n != want)
+        return fail(c->s, n->at, E_ARITY, "%zu names for %zu values", want, n->n);
+    for (size_t i = 0; i < want; i++)
+        if (!bind(c, e->kid[i]->sym, e->kid[i]->at, &n->item[i])) return false;
+    return true;
+}
+
+static bool define_annotated(Compiler *c, const Ast *e) {
+    Node n;
+    Var v;
+    const Type *t = parse_type(c, e->type);
+    if (!t || !compile(c, e->kid[0], t->dtype, &n) ||
+        !compiler_var(c, &n, t->kind == TYPE_TENSOR ? t->dtype : DT_NONE, &v) ||
+        !conform(c, "the declared type", t, e->kid[0]->at, &v))
+        return false;
+    n = node_var(v, e->at);
+    return bind(c, e->sym, e->at, &n);
+}
+
+bool compile_definition(Compiler *c, const Ast *e) {
+    Node n;
+    c->busy++;
+    bool ok;
+    if (e->kind == AST_ANNOT)
+        ok = define_annotated(c, e);
+    else
+        ok = compile(c, e->kid[e->nkid - 1], DT_NONE, &n) &&
+             (e->nkid == 2 ? bind(c, e->kid[0]->sym, e->kid[0]->at, &n)
+                           : unpack(c, e, &n));
+    c->busy--;
+    return ok;
+}
+
+static bool compile_whole(Compiler *c, const Ast *e, DType want, Node *out) {
+    if (!compile_needed(c, e)) return false;
+    if (!c->busy) arena_reset(c->tmp);
+    c->busy++;
+    bool ok = compile(c, e, want, out);
+    c->busy--;
+    return ok;
+}
+
+bool compiler_ast(Compiler *c, const Ast *e, Node *out) {
+    if (c->busy) return compile(c, e, DT_NONE, out);
+    return compile_whole(c, e, DT_NONE, out);
+}
+
+bool compiler_expr(Compiler *c, Span text, const Type *receiver, Var *out) {
+    const Ast *e = expr_parse(c->s, c->arena, text);
+    DType want = receiver && receiver->kind == TYPE_TENSOR ? receiver->dtype : DT_NONE;
+    Node n;
+    return e && compile_whole(c, e, want, &n) && compiler_var(c, &n, want, out);
+}
+
+/* ---- outputs ---- */
+
+static bool add_output(Compiler *c, const char *label, const Node *n) {
+    Var v;
+    Sym y = sym(c->s, label);
+    if (graph_output(c->top.b->g, y) != VAR_NONE)
+        return fail(c->s, n->at, E_DUPLICATE, "there are two outputs `%s`", label);
+    if (!compiler_var(c, n, DT_NONE, &v)) return false;
+    vec_push(c->s, &c->top.b->g->outputs, ((Output){y, v}));
+    return true;
+}
+
+/* A tree's leaves, as LABEL/key; node_tree has limited its depth. */
+static bool add_outputs(Compiler *c, const char *label, const Node *n) {
+    if (n->kind != NODE_LIST && n->kind != NODE_DICT) return add_output(c, label, n);
+    for (size_t i = 0; i < n->n; i++) {
+        const char *sub =
+            n->kind == NODE_DICT
+                ? arena_printf(c->arena, "%s/%s", label, sym_text(c->s, n->key[i]))
+                : arena_printf(c->arena, "%s/%zu", label, i);
+        if (!add_outputs(c, sub, &n->item[i])) return false;
+    }
+    return true;
+}
+
+bool compiler_output(Compiler *c, Sym label, Span text) {
+    Node n;
+    const Ast *e = expr_parse(c->s, c->arena, text);
+    if (!e) return false;
+    if (!label && e->kind != AST_NAME)
+        return fail(c->s, e->at, E_NAME,
+                    "an output that is an expression needs a label");
+    return compile_whole(c, e, DT_NONE, &n) &&
+           add_outputs(c, sym_text(c->s, label ? label : e->sym), &n);
+}
+
+/* ---- updates ---- */
+
+static bool update(Compiler *c, const Ast *e) {
+    Graph *g = c->top.b->g;
+    Sym name = e->kind == AST_ANNOT ? e->sym : e->kid[0]->sym;
+    const char *text = sym_text(c->s, name);
+    Var w = graph_find(g, name), v;
+    Node n;
+    if (e->kind != AST_ASSIGN || e->nkid != 2)
+        return fail(c->s, e->at, E_SYNTAX, "an update is `name = expression`");
+    if (w == VAR_NONE || var_leaf(g, w) != LEAF_SHARED)
+        return fail(c->s, e->kid[0]->at, E_NAME,
+                    "`%s` can't be updated: it is not shared", text);
+    if (graph_update(g, w) != VAR_NONE)
+        return fail(c->s, e->at, E_DUPLICATE, "`%s` is updated twice", text);
+    const Type *t = var_type(g, w);
+    DType want = t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
+    if (!compile_whole(c, e->kid[1], want, &n) || !compiler_var(c, &n, want, &v) ||
+        !conform(c, text, t, e->kid[1]->at, &v))
+        return false;
+    vec_push(c->s, &g->updates, ((Update){w, v}));
+    return true;
+}
+
+bool compiler_update(Compiler *c, Span text) {
+    const Ast **e;
+    size_t n;
+    if (!expr_parse_block(c->s, c->arena, text, &e, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!update(c, e[i])) return false;
+    return true;
+}

@@ -1,0 +1,458 @@
+/* Calls of ops: arguments matched with the signature (inputs, then props, by place or
+ * by name), literals brought to the dtype of what they meet, props from literals. */
+#include "op/compile_impl.h"
+
+#include <string.h>
+
+/* The arguments of one call, in the order of the signature. */
+typedef struct Args {
+    const Op *op;
+    const Signature *sig;
+    Node *in; /* sig->nin of them; the rest parameter's are in `rest` */
+    bool *has_in;
+    Node *prop;
+    bool *has_prop;
+    size_t nrest;
+    const Node *rest;
+    Span at;
+} Args;
+
+bool signature_text(Compiler *c, const Op *op, Str *out) {
+    (void)c;
+    const char *in = op->in ? op->in : "", *props = op->props ? op->props : "";
+    str_printf(out, "%s(%s%s%s)", op->name, in, *in && *props ? ", " : "", props);
+    return false;
+}
+
+static bool fail_call(Compiler *c, const Args *a, Span at, DiagCode code,
+                      const char *what, const char *name) {
+    Str b = STR(c->s);
+    signature_text(c, a->op, &b);
+    fail(c->s, at, code, "%s %s%s%s: the function is %s", a->op->name, what,
+         *name ? " " : "", name, str_text(&b));
+    str_free(&b);
+    return false;
+}
+
+/* ---- matching ---- */
+
+static size_t fixed_inputs(const Signature *sig) {
+    return sig->nin - (sig->nin > 0 && sig->in[sig->nin - 1].rest);
+}
+
+static bool put(Compiler *c, Args *a, size_t k, const Node *n) {
+    bool prop = k >= a->sig->nin;
+    bool *has = prop ? &a->has_prop[k - a->sig->nin] : &a->has_in[k];
+    Sym name = prop ? a->sig->prop[k - a->sig->nin].name : a->sig->in[k].name;
+    if (*has)
+        return fail_call(c, a, n->at, E_ARG, "gets twice the argument",
+                         sym_text(c->s, name));
+    *has = true;
+    *(prop ? &a->prop[k - a->sig->nin] : &a->in[k]) = *n;
+    return true;
+}
+
+static bool put_keyword(Compiler *c, Args *a, Sym name, const Node *n) {
+    for (size_t i = 0; i < a->sig->nin; i++)
+        if (a->sig->in[i].name == name) return put(c, a, i, n);
+    for (size_t i = 0; i < a->sig->nprop; i++)
+        if (a->sig->prop[i].name == name) return put(c, a, a->sig->nin + i, n);
+    return fail_call(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
+}
+
+/* Positional arguments. A rest parameter takes one list, or all that is left. */
+static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
+    size_t fixed = fixed_inputs(a->sig), i = 0;
+    for (; i < n && i < fixed; i++)
+        if (!put(c, a, i, &arg[i])) return false;
+    if (i == n) return true;
+    size_t next = a->sig->nin;
+    if (fixed < a->sig->nin) {
+        bool list = arg[i].kind == NODE_LIST;
+        a->rest = list ? arg[i].item : &arg[i];
+        a->nrest = list ? arg[i].n : n - i;
+        a->has_in[fixed] = true;
+        i = list ? i + 1 : n;
+    }
+    for (; i < n; i++, next++) {
+        if (next >= a->sig->nin + a->sig->nprop)
+            return fail_call(c, a, arg[i].at, E_ARITY, "got too many arguments", "");
+        if (!put(c, a, next, &arg[i])) return false;
+    }
+    return true;
+}
+
+static bool check_given(Compiler *c, Args *a) {
+    const Signature *sig = a->sig;
+    size_t fixed = fixed_inputs(sig);
+    if (fixed < sig->nin && a->has_in[fixed] && !a->rest) {
+        const Node *n = &a->in[fixed];
+        a->rest = n->kind == NODE_LIST ? n->item : n;
+        a->nrest = n->kind == NODE_LIST ? n->n : 1;
+    }
+    for (size_t i = 0; i < fixed; i++) {
+        if (a->has_in[i] && a->in[i].kind == NODE_NONE && sig->in[i].optional)
+            a->has_in[i] = false;
+        if (!a->has_in[i] && i < sig->min_in)
+            return fail_call(c, a, a->at, E_ARITY, "needs the argument",
+                             sym_text(c->s, sig->in[i].name));
+    }
+    for (size_t i = 0; i < sig->nprop; i++)
+        if (!a->has_prop[i] && sig->prop[i].required)
+            return fail_call(c, a, a->at, E_ARITY, "needs the argument",
+                             sym_text(c->s, sig->prop[i].name));
+    return true;
+}
+
+static bool match(Compiler *c, const Ast *e, const Node *self, Args *a) {
+    size_t first = e->kind == AST_METHOD, npos = 0;
+    Node *arg = arena_alloc(c->tmp, (e->nkid + 1) * sizeof *arg);
+    if (self) arg[npos++] = *self;
+    size_t i = first;
+    for (;
+         i < e->nkid && e->kid[i]->kind != AST_KEYWORD && e->kid[i]->kind != AST_STARS;
+         i++)
+        if (!compile(c, e->kid[i], DT_NONE, &arg[npos++])) return false;
+    if (!put_positional(c, a, npos, arg)) return false;
+    for (; i < e->nkid; i++) {
+        Node n;
+        if (e->kid[i]->kind == AST_STARS) return compile(c, e->kid[i], DT_NONE, &n);
+        if (!compile(c, e->kid[i]->kid[0], DT_NONE, &n)) return false;
+        n.at = e->kid[i]->at;
+        if (!put_keyword(c, a, e->kid[i]->sym, &n)) return false;
+    }
+    return check_given(c, a);
+}
+
+/* ---- props ---- */
+
+static const char *prop_wants(const PropDef *def) {
+    static const char *const text[] = {[T_BOOL] = "True or False",
+                                       [T_INT] = "an integer",
+                                       [T_FLOAT] = "a number",
+                                       [T_STR] = "a string such as 'text'",
+                                       [T_DTYPE] = "a dtype such as float32",
+                                       [T_INTS] = "a list of integers",
+                                       [T_AXES] = "an axis or a list of axes, or None",
+                                       [T_AXIS] = "an axis",
+                                       [T_GRAPH] =
+                                           "the name of a function of the graph"};
+    return text[def->type];
+}
+
+static bool prop_ints(Compiler *c, const Node *n, Prop *out) {
+    size_t count = n->kind == NODE_LIST ? n->n : 1;
+    int64_t *v = arena_alloc(c->tmp, (count + 1) * sizeof *v);
+    for (size_t i = 0; i < count; i++) {
+        const Node *k = n->kind == NODE_LIST ? &n->item[i] : n;
+        if (k->kind != NODE_LITERAL || !literal_i64(&k->lit, &v[i])) return false;
+    }
+    *out = PROP_INTS(v, count);
+    return true;
+}
+
+static bool prop_dtype(Compiler *c, const Node *n, Prop *out) {
+    DType d = n->dtype;
+    if (n->kind == NODE_STRING) {
+        const char *text = sym_text(c->s, n->sym);
+        d = strcmp(text, "floatX") == 0 ? c->b->floatX : dtype_find(text, strlen(text));
+    }
+    *out = PROP_DTYPE(d);
+    return (n->kind == NODE_DTYPE || n->kind == NODE_STRING) && d != DT_NONE;
+}
+
+static bool prop_graph(Compiler *c, const Node *n, Prop *out) {
+    Graph *fn = n->kind == NODE_FUNCTION ? n->fn
+                : n->kind == NODE_STRING ? graph_function(c->b->g, n->sym)
+                                         : NULL;
+    if (fn) *out = (Prop){.kind = P_GRAPH, .sym = fn->name};
+    return fn != NULL;
+}
+
+static bool prop_read(Compiler *c, const PropDef *def, const Node *n, Prop *out) {
+    bool number = n->kind == NODE_LITERAL;
+    int64_t i = 0;
+    if (n->kind == NODE_NONE && def->none) {
+        *out = (Prop){.kind = P_NONE};
+        return true;
+    }
+    switch (def->type) {
+    case T_BOOL:
+        *out = PROP_BOOL(n->lit.u != 0);
+        return number && n->lit.kind == K_BOOL;
+    case T_INT:
+    case T_AXIS:
+        if (!number || !literal_i64(&n->lit, &i)) return false;
+        *out = PROP_INT(i);
+        return true;
+    case T_FLOAT:
+        *out = (Prop){.kind = P_FLOAT, .f = number ? literal_f64(&n->lit) : 0};
+        return number && n->lit.kind != K_COMPLEX;
+    case T_STR:
+        *out = PROP_STR(n->sym);
+        return n->kind == NODE_STRING;
+    case T_DTYPE:
+        return prop_dtype(c, n, out);
+    case T_INTS:
+    case T_AXES:
+        return prop_ints(c, n, out);
+    case T_GRAPH:
+        break;
+    }
+    return prop_graph(c, n, out);
+}
+
+bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
+               Prop *out) {
+    if (prop_read(c, def, n, out)) return true;
+    return fail(c->s, n->at, E_ARG,
+                "%s takes for %s %s%s, known when the graph is built, not %s", op->name,
+                sym_text(c->s, def->name), prop_wants(def), def->none ? " or None" : "",
+                node_kind_text(n));
+}
+
+/* The dtype that values made from nothing get: given, or that of the receiver. */
+static bool read_props(Compiler *c, const Args *a, DType want, const Props **props,
+                       DType *creates) {
+    const Signature *sig = a->sig;
+    bool any = false;
+    *props = NULL;
+    *creates = DT_NONE;
+    Prop *p = arena_alloc(c->tmp, (sig->nprop + 1) * sizeof *p);
+    for (size_t i = 0; i < sig->nprop; i++) {
+        const PropDef *def = &sig->prop[i];
+        bool dtype = a->op->creates && def->type == T_DTYPE;
+        p[i] = def->value;
+        if (a->has_prop[i]) {
+            if (!node_prop(c, a->op, def, &a->prop[i], &p[i])) return false;
+        } else if (dtype && want != DT_NONE && p[i].kind == P_NONE) {
+            p[i] = PROP_DTYPE(want);
+        } else {
+            continue;
+        }
+        any = true;
+        if (dtype && p[i].kind == P_DTYPE) *creates = (DType)p[i].i;
+    }
+    if (any) *props = props_intern(c->s, sig->nprop, p);
+    return true;
+}
+
+/* ---- inputs ---- */
+
+/* The dtype of a literal that meets no tensor. */
+static DType lone_dtype(const Compiler *c, Parts p, DType creates) {
+    DType d = parts_dtype(c, p, PROMOTE_NONE);
+    return creates != DT_NONE && p.strong == DT_NONE &&
+                   (int)dtype_kind(creates) >= p.weak
+               ? creates
+               : d;
+}
+
+static bool coerce_one(Compiler *c, DType creates, const Node *n, Var *out) {
+    Parts p;
+    if (n->kind == NODE_VAR && !n->weak) {
+        *out = n->var;
+        return true;
+    }
+    return node_parts(c, n, &p) && node_as(c, n, lone_dtype(c, p, creates), out);
+}
+
+static bool all_strong(size_t n, const Node *arg) {
+    for (size_t i = 0; i < n; i++)
+        if (arg[i].kind != NODE_VAR || arg[i].weak) return false;
+    return true;
+}
+
+static void meet(Parts *p, Parts q) {
+    if (q.strong != DT_NONE)
+        p->strong =
+            p->strong == DT_NONE ? q.strong : dtype_promote(p->strong, q.strong);
+    if (q.weak > p->weak) p->weak = q.weak;
+}
+
+static bool is_tensor(const Compiler *c, const Node *n) {
+    return n->kind != NODE_VAR || var_type(c->b->g, n->var)->kind == TYPE_TENSOR;
+}
+
+bool coerce(Compiler *c, Promote promote, DType creates, size_t n, const Node *arg,
+            Var *out) {
+    size_t first = promote == PROMOTE_NONE            ? n
+                   : promote == PROMOTE_TAIL && n > 0 ? 1
+                                                      : 0;
+    Parts p = {DT_NONE, -1}, q;
+    if (all_strong(n, arg)) { /* op_apply sees to it */
+        for (size_t i = 0; i < n; i++)
+            out[i] = arg[i].var;
+        return true;
+    }
+    for (size_t i = first; i < n; i++) {
+        if (!node_parts(c, &arg[i], &q)) return false;
+        meet(&p, q);
+    }
+    DType d = parts_dtype(c, p, promote);
+    if (p.strong == DT_NONE && first < n) {
+        d = lone_dtype(c, p, creates);
+        if (promote == PROMOTE_INEXACT) d = dtype_inexact(d, c->b->floatX);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i < first               ? !coerce_one(c, creates, &arg[i], &out[i])
+            : is_tensor(c, &arg[i]) ? !node_as(c, &arg[i], d, &out[i])
+                                    : (out[i] = arg[i].var, false))
+            return false;
+    }
+    return true;
+}
+
+static bool input_default(Compiler *c, const Param *p, Node *out) {
+    Texts *t = texts(c->s);
+    const Ast *e = text_ast(c->s, t, p->value, NULL);
+    return e && compile(c, e, DT_NONE, out);
+}
+
+static bool coerce_special(Compiler *c, const Param *p, const Node *n, Var *out) {
+    bool literal = n->kind == NODE_LITERAL;
+    if (p->kind == IN_INTS) return node_ints(c, n, out);
+    if (p->kind == IN_ANY && n->kind == NODE_STRING)
+        return fail(c->s, n->at, E_TYPE, "a string can't be a value");
+    if (p->kind == IN_BOOL && literal && n->lit.kind != K_BOOL)
+        return fail(c->s, n->at, E_TYPE, "True or False is expected for `%s`",
+                    sym_text(c->s, p->name));
+    if (p->kind == IN_INT && literal && n->lit.kind != K_INT)
+        return fail(c->s, n->at, E_TYPE, "an integer is expected for `%s`",
+                    sym_text(c->s, p->name));
+    return compiler_var(c, n, DT_NONE, out);
+}
+
+/* Inputs that are given, or that have a default and stand before one that is given. */
+static bool fill_inputs(Compiler *c, Args *a, size_t *n) {
+    size_t fixed = fixed_inputs(a->sig);
+    *n = fixed;
+    if (!a->nrest)
+        while (*n > a->sig->min_in && !a->has_in[*n - 1] && !a->sig->in[*n - 1].value)
+            --*n;
+    for (size_t i = 0; i < *n; i++) {
+        if (a->has_in[i]) continue;
+        if (!a->sig->in[i].value)
+            return fail_call(c, a, a->at, E_ARITY,
+                             "needs before the later ones the argument",
+                             sym_text(c->s, a->sig->in[i].name));
+        if (!input_default(c, &a->sig->in[i], &a->in[i])) return false;
+    }
+    return true;
+}
+
+static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_t nin,
+                       Var *in) {
+    const Node **arg = arena_alloc(c->tmp, (nin + 1) * sizeof *arg);
+    Node *tensor = arena_alloc(c->tmp, (nin + 1) * sizeof *tensor);
+    Var *out = arena_alloc(c->tmp, (nin + 1) * sizeof *out);
+    size_t n = 0;
+    for (size_t i = 0; i < nin; i++) {
+        const Param *p = &a->sig->in[i < nfixed ? i : a->sig->nin - 1];
+        arg[i] = i < nfixed ? &a->in[i] : &a->rest[i - nfixed];
+        if (p->kind == IN_TENSOR)
+            tensor[n++] = *arg[i];
+        else if (!coerce_special(c, p, arg[i], &in[i]))
+            return false;
+    }
+    if (!coerce(c, a->op->promote, creates, n, tensor, out)) return false;
+    n = 0;
+    for (size_t i = 0; i < nin; i++)
+        if (a->sig->in[i < nfixed ? i : a->sig->nin - 1].kind == IN_TENSOR)
+            in[i] = out[n++];
+    return true;
+}
+
+static bool call_op(Compiler *c, const Op *op, const Ast *e, const Node *self,
+                    DType want, Node *out) {
+    const Signature *sig = op_signature(c->s, op);
+    Args a = {.op = op, .sig = sig, .at = e->at};
+    a.in = arena_alloc(c->tmp, (sig->nin + sig->nprop + 1) * sizeof *a.in);
+    a.prop = a.in + sig->nin;
+    a.has_in = NEW_N(c->tmp, sig->nin + sig->nprop + 1, bool);
+    a.has_prop = a.has_in + sig->nin;
+    const Props *props;
+    DType creates;
+    size_t nfixed;
+    if (!match(c, e, self, &a) || !read_props(c, &a, want, &props, &creates) ||
+        !fill_inputs(c, &a, &nfixed))
+        return false;
+    size_t nin = nfixed + a.nrest;
+    Var *in = arena_alloc(c->tmp, (nin + 1) * sizeof *in);
+    return coerce_all(c, &a, creates, nfixed, nin, in) &&
+           apply_op(c, op, props, nin, in, e->at, out);
+}
+
+/* set_subtensor(x[...], y), inc_subtensor(x[...], y) */
+static bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out) {
+    const Ast *place = e->kid[0];
+    Node x, y;
+    Sym spec;
+    size_t n;
+    Var *index, xv, yv;
+    if (e->nkid != 2 || e->kid[1]->kind == AST_KEYWORD)
+        return fail(c->s, e->at, E_ARITY, "write %s(x[...], y)", op->name);
+    if (!compile(c, place->kid[0], DT_NONE, &x) || !compiler_var(c, &x, DT_NONE, &xv) ||
+        !compile(c, e->kid[1], DT_NONE, &y) ||
+        !compiler_var(c, &y, var_type(c->b->g, xv)->dtype, &yv) ||
+        !index_spec(c, place, &spec, &n, &index))
+        return false;
+    Var *in = arena_alloc(c->tmp, (n + 2) * sizeof *in);
+    in[0] = xv;
+    in[1] = yv;
+    if (n) memcpy(in + 2, index, n * sizeof *in);
+    PropArg prop = {"index", PROP_STR(spec)};
+    return apply_op(c, op, props_make(c->s, op, 1, &prop), n + 2, in, e->at, out);
+}
+
+/* ---- calls of functions that are no ops ---- */
+
+static bool call_node(Compiler *c, const Ast *e, size_t first, const Node *f,
+                      const Node *self, Node *out) {
+    size_t n = 0;
+    Node *arg = arena_alloc(c->tmp, (e->nkid + 2) * sizeof *arg);
+    Sym *key = NEW_N(c->tmp, e->nkid + 2, Sym);
+    if (self) arg[n++] = *self;
+    for (size_t i = first; i < e->nkid; i++, n++) {
+        bool keyword = e->kid[i]->kind == AST_KEYWORD;
+        if (keyword) key[n] = e->kid[i]->sym;
+        if (!compile(c, keyword ? e->kid[i]->kid[0] : e->kid[i], DT_NONE, &arg[n]))
+            return false;
+    }
+    return compiler_apply(c, f, n, arg, key, e->at, out);
+}
+
+bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out) {
+    return call_node(c, e, 1, f, NULL, out);
+}
+
+bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out) {
+    const char *name = sym_text(c->s, e->sym);
+    size_t len = strlen(name);
+    bool is = true;
+    Node f;
+    if (!*e->found) *e->found = op_find(c->s, name, len);
+    const Op *op = *e->found;
+    if (op) {
+        bool place = !self && e->nkid > 0 && e->kid[0]->kind == AST_INDEX &&
+                     (strcmp(op->name, "set_subtensor") == 0 ||
+                      strcmp(op->name, "inc_subtensor") == 0);
+        if (place) return call_subtensor(c, op, e, out);
+        if (strcmp(op->name, "cast") != 0 || strcmp(name, "cast") == 0)
+            return call_op(c, op, e, self, want, out);
+    }
+    const Macro *m = macro_find(name, len);
+    if (m && self)
+        return fail(c->s, e->at, E_NAME, "%s is no method: write %s(x, ...)", name,
+                    name);
+    if (m) return compile_macro(c, m, e, out);
+    Graph *fn = c->env ? NULL : graph_function(c->b->g, e->sym);
+    f = (Node){.kind = NODE_FUNCTION, .at = e->at, .var = VAR_NONE, .fn = fn};
+    if (!fn) {
+        bool ok = compile_builtin(c, e, self, &is, out);
+        if (is) return ok;
+    }
+    if (fn || (lookup(c, e->sym, e->at, &f) && f.kind == NODE_FUNCTION))
+        return call_node(c, e, self != NULL, &f, self, out);
+    return fail_function(c, e);
+}

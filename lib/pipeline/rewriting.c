@@ -1,0 +1,195 @@
+/* grewrite's work around the rewriter: replacing and pruning before, bisecting and
+ * comparing after. */
+#include "op/print.h"
+#include "pipeline/pipeline.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* ---- --replace, --keep ---- */
+static bool depends(const Graph *g, Var v, Var on) {
+    uint8_t *need = mem_zalloc(g->s, g->nvar, 1);
+    need[v] = 1;
+    for (ApplyId i = g->napply; i-- > 0;)
+        for (size_t k = 0; k < g->apply[i].nout; k++)
+            for (size_t j = 0; need[g->apply[i].out + k] && j < g->apply[i].nin; j++)
+                need[apply_in(g, i)[j]] = 1;
+    bool yes = need[on];
+    mem_free(need);
+    return yes;
+}
+
+static Graph *forwarded(const Graph *g, Var old, Var new) {
+    Var *forward = mem_zalloc(g->s, g->nvar, sizeof *forward);
+    for (Var v = 0; v < g->nvar; v++)
+        forward[v] = v;
+    forward[old] = new;
+    Graph *out = graph_copy(g, ROOTS_RUN | ROOTS_INIT, forward, false, NULL);
+    mem_free(forward);
+    return out;
+}
+
+/* "a = expression": everything that used a uses the expression; an input becomes an
+ * intermediate. */
+static bool replace(Graph **g, Span text) {
+    Session *s = (*g)->s;
+    const char *p = source_get(s, text.source)->text;
+    uint32_t eq = text.begin;
+    while (eq < text.end && p[eq] != '=')
+        eq++;
+    if (eq == text.end)
+        return fail(s, text, E_USAGE, "--replace takes 'NAME = EXPRESSION'");
+    uint32_t end = eq;
+    while (end > text.begin && p[end - 1] == ' ')
+        end--;
+    Span name = {text.source, text.begin, end}, value = {text.source, eq + 1, text.end};
+    Var old, new;
+    if (!find_var(*g, p + name.begin, name.end - name.begin, name, &old)) return false;
+    Builder b = builder(*g, true);
+    Compiler *c = compiler_new(&b);
+    bool ok = compiler_expr(c, value, var_type(*g, old), &new);
+    compiler_free(c);
+    if (!ok) return false;
+    if (!type_is_super(var_type(*g, old), var_type(*g, new)))
+        return fail(s, value, E_TYPE, "%.*s is %s, its replacement is %s",
+                    (int)(name.end - name.begin), p + name.begin,
+                    type_str(s, var_type(*g, old)), type_str(s, var_type(*g, new)));
+    Graph *out = depends(*g, new, old) ? NULL : forwarded(*g, old, new);
+    if (!out)
+        return fail(s, value, E_CYCLE, "the replacement depends on what it replaces");
+    graph_free(*g);
+    *g = out;
+    return true;
+}
+
+/* Only these outputs; updates go unless `updates` is in the list. */
+static bool keep(Graph *g, const char *list, Span at) {
+    Session *s = g->s;
+    Arena *a = arena_new(s);
+    char **part;
+    size_t n = str_split(a, list, ',', &part), kept = 0;
+    bool updates = false, ok = true;
+    Output *out = NEW_N(a, n, Output);
+    for (size_t i = 0; ok && i < n; i++) {
+        if (strcmp(part[i], "updates") == 0) {
+            updates = true;
+            continue;
+        }
+        out[kept].label = sym(s, part[i]);
+        ok = find_var(g, part[i], strlen(part[i]), at, &out[kept].var);
+        Var labelled = graph_output(g, out[kept].label);
+        if (labelled != VAR_NONE) out[kept].var = labelled;
+        kept++;
+    }
+    if (ok) {
+        g->outputs.n = 0;
+        for (size_t i = 0; i < kept; i++)
+            vec_push(s, &g->outputs, out[i]);
+        if (!updates) g->updates.n = 0;
+    }
+    arena_free(a);
+    return ok;
+}
+
+bool graph_prepare(Graph **g, const Rewriting *r) {
+    for (size_t i = 0; i < r->nreplace; i++)
+        if (!replace(g, r->replace[i])) return false;
+    return !r->keep || keep(*g, r->keep, r->keep_at);
+}
+
+/* ---- --diff ---- */
+bool graph_diff(Graph *a, Graph *b) {
+    ApplyId at, bt;
+    Str why = STR(a->s), text = STR(a->s);
+    bool same = graph_equal(a, b, &at, &bt, &why);
+    if (!same) {
+        fail(a->s, NOWHERE, E_VERDICT, "the graphs differ: %s", str_text(&why));
+        if (at != APPLY_NONE) {
+            print_apply(a, at, &text);
+            note(a->s, a->origin[at].at, "the first has %s", str_text(&text));
+            str_clear(&text);
+        }
+        if (bt != APPLY_NONE) {
+            print_apply(b, bt, &text);
+            note(a->s, b->origin[bt].at, "the other has %s", str_text(&text));
+        }
+    }
+    str_free(&why);
+    str_free(&text);
+    return same;
+}
+
+/* ---- --bisect ---- */
+/* Runs CMD with the graph after `limit` replacements on its standard input. */
+static bool try_limit(Graph *g, const Rewriting *r, uint32_t limit, bool *passes,
+                      uint32_t *fired) {
+    RewriteOptions how = r->how;
+    RewriteResult result;
+    how.limit = limit;
+    Graph *after = limit ? rewrite_run(g, &how, &result) : g;
+    if (!after) return false;
+    *fired = limit ? result.fired : 0;
+    FILE *pipe = popen(r->bisect, "w");
+    if (!pipe) return fail(g->s, NOWHERE, E_IO, "can't run %s", r->bisect);
+    Str text = STR(g->s);
+    WriteOptions form = {.format = IO_TLG, .no_provenance = true, .pack = true};
+    bool ok = io_text(after, &form, &text);
+    if (ok) fwrite(text.p, 1, text.n, pipe);
+    str_free(&text);
+    int status = pclose(pipe);
+    *passes = ok && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (after != g) graph_free(after);
+    return ok;
+}
+
+typedef struct Found {
+    uint32_t number;
+    Str *report;
+} Found;
+
+static bool describe(void *ctx, const RewriteEvent *e) {
+    Found *f = ctx;
+    if (e->number != f->number) return true;
+    Arena *a = arena_new(e->g->s);
+    Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
+    str_printf(f->report, "replacement %u, %s: ", e->number, e->rule);
+    print_expression(p, e->before, f->report);
+    str_puts(f->report, "  =>  ");
+    print_expression(p, e->after, f->report);
+    str_putc(f->report, '\n');
+    arena_free(a);
+    return true;
+}
+
+bool graph_bisect(Graph *g, const Rewriting *r, Str *report) {
+    uint32_t all, fired;
+    bool passes;
+    if (!try_limit(g, r, 0, &passes, &fired)) return false;
+    if (!passes)
+        return fail(g->s, NOWHERE, E_VERDICT,
+                    "the command fails already before any replacement");
+    if (!try_limit(g, r, UINT32_MAX, &passes, &all)) return false;
+    if (passes)
+        return str_printf(report, "the command passes after all %u replacements\n",
+                          all),
+               true;
+    uint32_t good = 0, bad = all;
+    while (bad - good > 1) {
+        uint32_t mid = good + (bad - good) / 2;
+        if (!try_limit(g, r, mid, &passes, &fired)) return false;
+        if (passes)
+            good = mid;
+        else
+            bad = mid;
+    }
+    Found f = {bad, report};
+    RewriteOptions how = r->how;
+    RewriteResult result;
+    how.limit = bad;
+    how.explain = describe;
+    how.ctx = &f;
+    graph_free(rewrite_run(g, &how, &result));
+    return fail(g->s, NOWHERE, E_VERDICT,
+                "the command fails from replacement %u of %u on", bad, all);
+}

@@ -1,0 +1,131 @@
+/* Random points of a graph's inputs. */
+#include "pipeline/trial.h"
+
+#include "value/rng.h"
+
+#include <string.h>
+
+typedef struct DimChoice {
+    Sym name;
+    int64_t size;
+} DimChoice;
+typedef struct Point {
+    Trial *t;
+    Session *s;
+    Rng rng;
+    Vec(DimChoice) dims;
+} Point;
+
+/* A dim that a given value tells, else a small random one. */
+static int64_t dim_size(Point *p, Dim d) {
+    int64_t n;
+    if (dim_is_known(d)) return d;
+    if (!dim_is_named(d)) return 3;
+    for (size_t i = 0; i < p->dims.n; i++)
+        if (p->dims.p[i].name == dim_sym(d)) return p->dims.p[i].size;
+    rng_integers(&p->rng, 2, 4, 0, 1, &n);
+    p->rng = rng_next(&p->rng);
+    DimChoice c = {dim_sym(d), n};
+    vec_push(p->s, &p->dims, c);
+    return n;
+}
+
+static void learn_dims(Point *p, const Type *t, const Tensor *v) {
+    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim && i < v->ndim; i++) {
+        if (!dim_is_named(t->dim[i])) continue;
+        DimChoice c = {dim_sym(t->dim[i]), v->shape[i]};
+        vec_push(p->s, &p->dims, c);
+    }
+}
+
+static bool fill(Point *p, const Type *t, Value *out) {
+    int64_t shape[MAX_NDIM];
+    Tensor wide = {0};
+    if (t->kind != TYPE_TENSOR)
+        return fail(p->s, NOWHERE, E_MISSING, "no random value can be made of type %s",
+                    type_str(p->s, t));
+    for (int i = 0; i < t->ndim; i++)
+        shape[i] = dim_size(p, t->dim[i]);
+    bool whole = dtype_is_discrete(t->dtype);
+    if (!tensor_new(p->s, whole ? DT_INT64 : DT_FLOAT64, t->ndim, shape, &wide))
+        return false;
+    size_t n = (size_t)tensor_size(&wide);
+    if (whole)
+        rng_integers(&p->rng, 0, t->dtype == DT_BOOL ? 2 : 3, 0, n, wide.data);
+    else
+        rng_normal(&p->rng, 0, n, wide.data);
+    p->rng = rng_next(&p->rng);
+    out->kind = TYPE_TENSOR;
+    bool ok = tensor_cast(p->s, &wide, t->dtype, &out->t);
+    tensor_unref(&wide);
+    return ok;
+}
+
+static bool take_given(Point *p, const Values *given) {
+    Graph *g = p->t->g;
+    for (size_t k = 0; given && k < given->n; k++) {
+        Span name, value;
+        Var v;
+        value_split(p->s, given->text[k], &name, &value);
+        const char *text = source_get(p->s, name.source)->text + name.begin;
+        if (!find_var(g, text, name.end - name.begin, name, &v)) return false;
+        Value *to = NULL;
+        for (size_t i = 0; i < g->inputs.n; i++)
+            if (g->inputs.p[i] == v) to = &p->t->input[i];
+        for (size_t i = 0; i < g->shared.n; i++)
+            if (g->shared.p[i] == v) to = &p->t->shared[i];
+        if (!to)
+            return fail(p->s, name, E_UNKNOWN,
+                        "only inputs and shared variables take values");
+        Filter how = {.allow_downcast = -1};
+        if (!value_compile(p->s, value, var_type(g, v), how,
+                           sym_text(p->s, var_name(g, v)), to))
+            return false;
+        learn_dims(p, var_type(g, v), &to->t);
+    }
+    return true;
+}
+
+static bool fill_rest(Point *p) {
+    Graph *g = p->t->g;
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (!p->t->input[i].t.data &&
+            !fill(p, var_type(g, g->inputs.p[i]), &p->t->input[i]))
+            return false;
+    for (size_t i = 0; i < g->shared.n; i++) {
+        const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
+        if (p->t->shared[i].t.data || leaf->init != VAR_NONE || leaf->value.t.data)
+            continue;
+        if (!fill(p, var_type(g, g->shared.p[i]), &p->t->shared[i])) return false;
+    }
+    return true;
+}
+
+bool trial_new(Graph *g, const Values *given, uint64_t seed, Trial *t) {
+    Point p = {.t = t, .s = g->s, .rng = rng_seed(seed)};
+    *t = (Trial){.g = g, .a = arena_new(g->s)};
+    t->input = NEW_N(t->a, g->inputs.n, Value);
+    t->shared = NEW_N(t->a, g->shared.n, Value);
+    bool ok = take_given(&p, given) && fill_rest(&p);
+    vec_free(&p.dims);
+    if (!ok) trial_free(t);
+    return ok;
+}
+
+void trial_free(Trial *t) {
+    if (!t->a) return;
+    for (size_t i = 0; i < t->g->inputs.n; i++)
+        value_unref(&t->input[i]);
+    for (size_t i = 0; i < t->g->shared.n; i++)
+        value_unref(&t->shared[i]);
+    arena_free(t->a);
+    t->a = NULL;
+}
+
+bool trial_feed(const Trial *t, Machine *m) {
+    for (size_t i = 0; i < t->g->inputs.n; i++)
+        if (!vm_set_input(m, i, &t->input[i])) return false;
+    for (size_t i = 0; i < t->g->shared.n; i++)
+        if (t->shared[i].t.data && !vm_set_shared(m, i, &t->shared[i])) return false;
+    return true;
+}
