@@ -372,6 +372,89 @@ static void test_objects(Session *s) {
     CHECK(memory_used(s) == 0);
 }
 
+static const Type *type(Session *s, const char *text) {
+    return type_parse(s, text, strlen(text), NOWHERE);
+}
+
+/* The list [x, x] of float32 scalars. */
+static Value pair(Session *s, double x) {
+    Value item[2] = {{.kind = TYPE_TENSOR}, {.kind = TYPE_TENSOR}};
+    CHECK(tensor_scalar(s, DT_FLOAT32, x, 0, &item[0].t));
+    tensor_copy_view(&item[1].t, &item[0].t);
+    return (Value){.kind = TYPE_LIST, .obj = list_new_take(s, 2, item)};
+}
+
+static void test_contract(Session *s) {
+    const Filter how = {false, -1}, strict = {true, -1};
+    Value a = pair(s, 1), b = pair(s, 1.000009), c = pair(s, 2), out;
+    CHECK(value_equal(&a, &a) && !value_equal(&a, &b));
+    CHECK(value_approx(s, &a, &b, APPROX_DEFAULT));
+    CHECK(!value_approx(s, &a, &c, APPROX_DEFAULT));
+    CHECK(value_bytes(&a) == 8 && value_may_share_memory(&a, &a));
+    CHECK(!value_may_share_memory(&a, &c));
+    CHECK(value_may_share_memory(&((ListObject *)a.obj)->item[1], &a));
+    CHECK(value_filter(s, type(s, "list(float64)"), &a, how, "x", NOWHERE, &out));
+    CHECK(((ListObject *)out.obj)->item[1].t.dtype == DT_FLOAT64);
+    value_unref(&out);
+    CHECK(!value_filter(s, type(s, "list(float64)"), &a, strict, "x", NOWHERE, &out));
+    check_error(s, E_DTYPE, "strict");
+    CHECK(!value_filter(s, type(s, "float32"), &a, how, "x", NOWHERE, &out));
+    check_error(s, E_TYPE, "expected float32, got a list");
+    CHECK(!value_filter(s, type(s, "disconnected"), &a, how, "x", NOWHERE, &out));
+    check_error(s, E_TYPE, "disconnected");
+    Value state = {.kind = TYPE_TENSOR}, none = {.kind = TYPE_NONE};
+    CHECK(tensor_zeros(s, DT_UINT64, 1, SHAPE(4), &state.t));
+    CHECK(value_filter(s, type(s, "random"), &state, how, "r", NOWHERE, &out));
+    CHECK(out.kind == TYPE_RANDOM && value_equal(&out, &out));
+    value_unref(&out);
+    CHECK(!value_filter(s, type(s, "random"), &state, strict, "r", NOWHERE, &out));
+    check_error(s, E_TYPE, "got a tensor");
+    CHECK(value_filter(s, type(s, "none"), &none, how, "n", NOWHERE, &out));
+    CHECK(value_equal(&out, &none));
+    value_unref(&state);
+    value_unref(&a);
+    value_unref(&b);
+    value_unref(&c);
+}
+
+static Tensor ints(Session *s, int n, const int32_t *v) {
+    Tensor t;
+    CHECK(tensor_new(s, DT_INT32, 1, SHAPE(n), &t));
+    memcpy(t.data, v, (size_t)n * sizeof *v);
+    return t;
+}
+
+static Value sparse(Session *s, int n, const double *data, const int32_t *indices,
+                    const int32_t indptr[3]) {
+    Tensor d = floats(s, n, data, DT_FLOAT64), i = ints(s, n, indices),
+           p = ints(s, 3, indptr);
+    return (Value){.kind = TYPE_SPARSE,
+                   .obj = sparse_new_take(s, false, SHAPE(2, 4), &d, &i, &p)};
+}
+
+static void test_sparse(Session *s) {
+    const double x[] = {1, 2, 3}, y[] = {3, 0, 2.0000005, 1}, z[] = {1, 2, 3.1};
+    Value a = sparse(s, 3, x, (const int32_t[]){0, 2, 3}, (const int32_t[]){0, 2, 3}),
+          b = sparse(s, 4, (const double[]){y[1], y[2], y[3], y[0]},
+                     (const int32_t[]){1, 2, 0, 3}, (const int32_t[]){0, 3, 4}),
+          c = sparse(s, 3, z, (const int32_t[]){0, 2, 3}, (const int32_t[]){0, 2, 3}),
+          out;
+    CHECK(value_equal(&a, &a) && !value_equal(&a, &b));
+    CHECK(value_approx(s, &a, &b, APPROX_DEFAULT) &&
+          !value_approx(s, &a, &c, APPROX_DEFAULT));
+    CHECK(value_bytes(&a) == 3 * 8 + 3 * 4 + 3 * 4 && value_may_share_memory(&a, &a));
+    const Filter how = {false, -1};
+    CHECK(value_filter(s, type(s, "sparse('csr', float64[?, 4])"), &a, how, "m",
+                       NOWHERE, &out));
+    value_unref(&out);
+    CHECK(!value_filter(s, type(s, "sparse('csc', float64[?, 4])"), &a, how, "m",
+                        NOWHERE, &out));
+    check_error(s, E_TYPE, "got sparse('csr', float64[2, 4])");
+    value_unref(&a);
+    value_unref(&b);
+    value_unref(&c);
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_memory(s);
@@ -383,6 +466,8 @@ int main(void) {
     test_approx_retry(s);
     test_text(s);
     test_objects(s);
+    test_contract(s);
+    test_sparse(s);
     CHECK(memory_used(s) == 0 && diag_count(s) == 0);
     session_free(s);
     return TEST_END("value");
