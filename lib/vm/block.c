@@ -77,7 +77,7 @@ static void copy_run(char *dst, const char *src, int64_t step, uint32_t size,
 static void gather_flat(const Exec *e, uint32_t input, char *dst, int64_t at,
                         size_t n) {
     const Prep *p = e->p;
-    const int64_t *stride = p->stride + (size_t)input * MAX_NDIM;
+    const int64_t *stride = p->stride + (size_t)input * p->dims;
     uint32_t size = e->b->size[input];
     int64_t index[MAX_NDIM];
     const char *src = e->base[input];
@@ -209,7 +209,7 @@ static void go_to_row(const Exec *e, Worker *w, int64_t row) {
     for (int d = p->ndim - 1; d-- > 0; row /= p->ext[d]) {
         w->index[d] = row % p->ext[d];
         for (uint32_t i = 0; i < e->b->nin; i++)
-            w->row[i] += w->index[d] * p->stride[(size_t)i * MAX_NDIM + (size_t)d];
+            w->row[i] += w->index[d] * p->stride[(size_t)i * p->dims + (size_t)d];
     }
 }
 
@@ -220,8 +220,8 @@ static void next_row(const Exec *e, Worker *w) {
     for (int d = p->ndim - 1; d-- > 0;) {
         bool wrap = ++w->index[d] == p->ext[d];
         for (uint32_t i = 0; i < e->b->nin; i++)
-            w->row[i] += p->stride[(size_t)i * MAX_NDIM + (size_t)d] *
-                         (wrap ? 1 - p->ext[d] : 1);
+            w->row[i] +=
+                p->stride[(size_t)i * p->dims + (size_t)d] * (wrap ? 1 - p->ext[d] : 1);
         if (!wrap) return;
         w->index[d] = 0;
     }

@@ -131,7 +131,7 @@ static bool own_input(Ready *r, uint32_t i) {
         r->p->data[i] = t->data;
         return true;
     }
-    int64_t *dim = NEW(r->p->arena, int64_t);
+    int64_t *dim = &r->p->dim[i - r->b->nplain];
     r->p->layout[i] = layout_get(&r->m->layouts, DT_INT64, 0, NULL, NULL);
     r->p->data[i] = dim;
     return dim_of_function(r, var_leafrec(r->b->g, v)->name, dim);
@@ -167,7 +167,7 @@ static bool take_outputs(Ready *r) {
 
 /* ---- the walk ---- */
 static int64_t *strides_of(const Prep *p, uint32_t i) {
-    return p->stride + (size_t)i * MAX_NDIM;
+    return p->stride + (size_t)i * p->dims;
 }
 
 /* The stride of input i along dim d of the outputs' shape. */
@@ -192,8 +192,6 @@ static bool can_join(const Ready *r, int d, int64_t extent) {
 static void join_dims(Ready *r) {
     Prep *p = r->p;
     const Shape *shape = &r->shape[r->b->out_value[0]];
-    p->ext = NEW_N(p->arena, (size_t)shape->ndim + 1, int64_t);
-    p->stride = NEW_N(p->arena, (size_t)r->b->nin * MAX_NDIM, int64_t);
     for (int d = 0; d < shape->ndim; d++) {
         if (shape->dim[d] == 1) continue;
         if (p->ndim > 0 && can_join(r, d, shape->dim[d]))
@@ -292,15 +290,38 @@ static bool take_room(Ready *r) {
     return r->m->block != NULL;
 }
 
+/* Takes `bytes` from what is left of a block. */
+static void *carve(char **at, size_t bytes) {
+    void *p = *at;
+    *at += (bytes + 15) & ~(size_t)15;
+    return p;
+}
+
+static int most_dims(const BlockProgram *b) {
+    int n = 1;
+    for (uint32_t i = 0; i < b->nin; i++)
+        if (var_type(b->g, b->var[i])->ndim > n) n = var_type(b->g, b->var[i])->ndim;
+    return n;
+}
+
+/* One allocation: there are as many of these as steps. */
 static Prep *prep_alloc(Session *s, const BlockProgram *b) {
-    Arena *a = arena_new(s);
-    Prep *p = NEW(a, Prep);
-    p->arena = a;
-    p->layout = NEW_N(a, (size_t)b->nin + b->nout, const Layout *);
-    p->data = NEW_N(a, b->nin, const void *);
-    p->access = NEW_N(a, b->nin, uint8_t);
-    p->step = NEW_N(a, b->nin, int64_t);
-    p->fill = NEW_N(a, b->nin, uint32_t);
+    size_t n = b->nin, dims = (size_t)most_dims(b), own = b->nin - b->nplain, pad = 16;
+    size_t bytes = sizeof(Prep) + (n + b->nout) * sizeof(void *) +
+                   n * (sizeof(void *) + 8 + 4 + 1) + (n + 1) * dims * 8 + own * 8 +
+                   8 * pad;
+    Prep *p = mem_zalloc(s, 1, bytes);
+    char *at = (char *)p;
+    carve(&at, sizeof *p);
+    p->layout = carve(&at, (n + b->nout) * sizeof *p->layout);
+    p->data = carve(&at, n * sizeof *p->data);
+    p->step = carve(&at, n * sizeof *p->step);
+    p->stride = carve(&at, n * dims * sizeof *p->stride);
+    p->ext = carve(&at, dims * sizeof *p->ext);
+    p->dim = carve(&at, own * sizeof *p->dim);
+    p->fill = carve(&at, n * sizeof *p->fill);
+    p->access = carve(&at, n);
+    p->dims = (uint32_t)dims;
     for (uint32_t i = 0; i < b->nin; i++)
         if (b->last_read[i] == NONE) p->access[i] = ACC_UNUSED;
     return p;
@@ -322,16 +343,16 @@ Prep *prep_new(Machine *m, uint32_t step) {
                .in = in,
                .b = in->prog,
                .p = prep_alloc(m->s, in->prog),
-               .tmp = arena_new(m->s)};
+               .tmp = m->tmp};
     bool ok = make_ready(&r);
-    arena_free(r.tmp);
+    arena_reset(m->tmp);
     if (ok) return r.p;
     prep_free(r.p);
     return NULL;
 }
 
 void prep_free(Prep *p) {
-    if (p) arena_free(p->arena);
+    mem_free(p);
 }
 
 bool prep_holds(const Machine *m, uint32_t step, const Prep *p) {

@@ -45,6 +45,7 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     m->pool = p->o.threads == 1 ? NULL : session_pool(s);
     m->workers = m->pool ? pool_threads(m->pool) : 1;
     m->inner = MAP(s);
+    m->tmp = arena_new(s);
     layouts_init(&m->layouts, s);
     m->cell = mem_zalloc(s, p->ncell, sizeof *m->cell);
     m->box = mem_zalloc(s, p->has_boxes ? p->ncell : 0, sizeof(Value *));
@@ -96,6 +97,7 @@ void vm_free(Machine *m) {
     buffer_unref(m->scratch);
     buffer_unref(m->block);
     layouts_free(&m->layouts);
+    arena_free(m->tmp);
     vec_free(&m->dim);
     vec_free(&m->fixed_dim);
     void *own[] = {m->cell,

@@ -6,7 +6,8 @@
 
 #include "vm/vm.h"
 
-enum { NONE = UINT32_MAX, CALL_DEPTH = 200, ALIGNMENT = 64 };
+#define NONE UINT32_MAX
+enum { CALL_DEPTH = 200, ALIGNMENT = 64 };
 
 /* ---- layouts: dtype, shape and strides as one pointer, so that "as in the last run"
  * is one comparison ---- */
@@ -181,7 +182,7 @@ typedef struct Prep {
     const Layout **layout; /* of inputs, then the common one of outputs by dtype */
     uint8_t *access;       /* by input */
     int64_t *step;         /* by input: bytes between elements of a row */
-    int64_t *stride;       /* by input, then dim */
+    int64_t *stride;       /* by input and `dims` */
     int64_t *ext;
     const void **data; /* of inputs that belong to the function */
     uint32_t *fill;    /* by input: its register */
@@ -193,7 +194,8 @@ typedef struct Prep {
     int64_t rows_chunk,
         row_chunk;         /* a chunk: whole rows, or row_chunk elements of one */
     size_t pieces, chunks; /* pieces: chunks in a row */
-    Arena *arena;
+    int64_t *dim;          /* values of dims that the function uses */
+    uint32_t dims;         /* room for dims in stride and ext */
 } Prep;
 /* The quick path of a step: one loop over contiguous operands of the sizes that it had
  * the last time. */
@@ -222,6 +224,7 @@ struct Machine {
     unsigned workers, depth;
     bool running;
     Layouts layouts;
+    Arena *tmp; /* of one preparation */
     Cell *cell;
     Value **box; /* by cell, where it is no tensor */
     uint32_t nowned;
