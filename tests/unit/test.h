@@ -10,9 +10,10 @@ static int test_passed, test_failed;
 /* CHECK(cond) or CHECK(cond, "format", ...): printf's arguments explain a failure. */
 #define CHECK(...)                                                                         \
     CHECK_NTH_(__VA_ARGS__, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_,    \
-               CHECK_SAY_, CHECK_SAY_, CHECK_ONE_, 0)                                      \
+               CHECK_SAY_, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_, CHECK_SAY_,     \
+               CHECK_ONE_, 0)                                                              \
     (__VA_ARGS__)
-#define CHECK_NTH_(a, b, c, d, e, f, g, h, name, ...) name
+#define CHECK_NTH_(a, b, c, d, e, f, g, h, i, j, k, l, name, ...) name
 #define CHECK_ONE_(cond) CHECK_SAY_(cond, "%s", "")
 #define CHECK_SAY_(cond, ...)                                                              \
     do {                                                                                   \

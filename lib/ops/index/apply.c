@@ -209,9 +209,26 @@ static bool common_shape(State *s, Indexed *ix) {
     return true;
 }
 
-/* Adds one array's share to every offset. The index is read by runs of the innermost
- * dim. */
-static bool add_offsets(State *s, const Array *a, const Indexed *ix, int64_t *offset) {
+enum { BLOCK = 256 };
+
+/* offset[k] = or += the bytes of index v[k], wrapped; false when one is out of range.
+ */
+static bool wrap(const int64_t *v, int64_t n, const Array *a, bool first,
+                 int64_t *offset) {
+    int64_t size = a->size, stride = a->stride, bad = 0;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t i = v[k];
+        bad |= (i < -size) | (i >= size);
+        i += i < 0 ? size : 0;
+        int64_t bytes = (int64_t)((uint64_t)i * (uint64_t)stride);
+        offset[k] = first ? bytes : (int64_t)((uint64_t)offset[k] + (uint64_t)bytes);
+    }
+    return !bad;
+}
+
+/* One array's share of every offset. The index is read by runs of the innermost dim. */
+static bool add_offsets(State *s, const Array *a, const Indexed *ix, bool first,
+                        int64_t *offset) {
     Tensor want = {.dtype = a->t.dtype, .ndim = ix->adv_ndim, .data = a->t.data};
     int lead = ix->adv_ndim - a->t.ndim;
     for (int k = 0; k < ix->adv_ndim; k++) {
@@ -221,30 +238,29 @@ static bool add_offsets(State *s, const Array *a, const Indexed *ix, int64_t *of
     }
     Iter it;
     const Tensor *op[1] = {&want};
-    int64_t block[256], done = 0;
+    int64_t block[BLOCK];
     for (iter_init(&it, ix->adv_ndim, ix->adv_shape, 1, op); !it.done; iter_next(&it))
-        for (int64_t i = 0; i < it.inner; i += 256) {
-            int64_t n = it.inner - i < 256 ? it.inner - i : 256, bad = 0;
-            element_cast(DT_INT64, block, a->t.dtype, it.ptr[0] + i * it.step[0],
-                         (size_t)n, 8, it.step[0]);
-            for (int64_t k = 0; k < n; k++) {
-                int64_t v = block[k];
-                bad |= v < -a->size || v >= a->size;
-                v += v < 0 ? a->size : 0;
-                offset[done + k] += (int64_t)((uint64_t)v * (uint64_t)a->stride);
-            }
-            for (int64_t k = 0; bad && k < n; k++)
-                if (block[k] < -a->size || block[k] >= a->size)
-                    return out_of_range(s, block[k], a->axis, a->size);
-            done += n;
+        for (int64_t i = 0; i < it.inner; i += BLOCK) {
+            int64_t n = it.inner - i < BLOCK ? it.inner - i : BLOCK;
+            const int64_t *v = block;
+            const char *p = it.ptr[0] + i * it.step[0];
+            if (a->t.dtype == DT_INT64 && it.step[0] == 8)
+                v = (const int64_t *)(const void *)p;
+            else
+                element_cast(DT_INT64, block, a->t.dtype, p, (size_t)n, 8, it.step[0]);
+            bool ok = wrap(v, n, a, first, offset);
+            for (int64_t k = 0; !ok && k < n; k++)
+                if (v[k] < -a->size || v[k] >= a->size)
+                    return out_of_range(s, v[k], a->axis, a->size);
+            offset += n;
         }
     return true;
 }
 
 static bool make_offsets(State *s, Indexed *ix, int64_t *offset) {
-    memset(offset, 0, (size_t)ix->adv_count * 8);
+    if (s->narray == 0) memset(offset, 0, (size_t)ix->adv_count * 8);
     for (int i = 0; i < s->narray && ix->adv_count; i++)
-        if (!add_offsets(s, &s->array[i], ix, offset)) return false;
+        if (!add_offsets(s, &s->array[i], ix, i == 0, offset)) return false;
     ix->offset = offset;
     return true;
 }

@@ -15,9 +15,10 @@
 #include <string.h>
 
 enum {
-    RUN = 2048,
+    RUN = 4096,
+    RUN_WIDE = 1024,
     ROWS = 16,
-    STRIP = 2048,
+    STRIP = 4096,
     SEGMENT = 1 << 18,
     CHUNK = 1 << 16,
     BATCH = 256
@@ -220,7 +221,7 @@ static void run_group(const Job *j, char *work, int64_t group, int64_t segment) 
                     : work + j->work_size - (size_t)j->width * size;
     if (j->by_rows)
         reduce_range(j, work, x, n, begin, end, acc);
-    else if (j->count == j->inner && j->count <= RUN && is_direct(j, j->inner_in))
+    else if (j->count == j->inner && j->count <= j->block && is_direct(j, j->inner_in))
         j->f.loops->runs(x, j->wide_in, (size_t)n, (size_t)j->count, acc);
     else
         for (int64_t i = 0; i < n; i++)
@@ -282,7 +283,7 @@ static void plan_work(Job *j) {
     if (j->width > j->wide) j->width = j->wide;
     j->strips = (j->wide + j->width - 1) / j->width;
     j->groups = move_count(j->kept.n, j->kept.shape) * j->strips;
-    j->block = j->by_rows ? ROWS : RUN;
+    j->block = j->by_rows ? ROWS : j->loaded < 8 ? RUN : RUN_WIDE;
     j->segment = j->by_rows ? SEGMENT / j->width : SEGMENT;
     if (j->segment < 4 * ROWS) j->segment = 4 * ROWS;
     j->nsegment = j->count ? (j->count + j->segment - 1) / j->segment : 1;

@@ -13,8 +13,8 @@ enum { LANES = 32 };
 
 #define MORE(a, b)   ((b) > (a) ? (b) : (a))
 #define LESS(a, b)   ((b) < (a) ? (b) : (a))
-#define MORE_F(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
-#define LESS_F(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+#define MORE_F(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+#define LESS_F(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
 #define PLUS(a, b)   ((a) + (b))
 #define TIMES(a, b)  ((a) * (b))
 #define OR(a, b)     ((A)((a) | (b)))
@@ -30,21 +30,30 @@ static inline c128 cmul(c128 a, c128 b) {
 }
 
 /* NAME: suffix; T_: element; A_: accumulator; GET: element to accumulator; F: joins
- * two; W: numbers that make one element (2: complex as pairs, summed lane by lane). */
-#define FOLD(NAME, T_, A_, GET, F, W)                                                  \
+ * two; W: numbers that make one element (2: complex as pairs, summed lane by lane); R:
+ * rows joined at a time (4, or 1 where the compiler turns four comparisons into
+ * branches). */
+#define FOLD_BY(NAME, T_, A_, GET, F, W, R)                                            \
     static void NAME##_run(const T_ *x, size_t n, A_ *acc) {                           \
         typedef A_ A;                                                                  \
         A t[LANES];                                                                    \
-        size_t first = n < LANES ? n : LANES, i = first, live = LANES;                 \
-        for (size_t l = 0; l < first; l++)                                             \
+        size_t i = LANES;                                                              \
+        if (n < LANES) {                                                               \
+            for (i = 0; i < W; i++)                                                    \
+                acc[i] = GET(x[i]);                                                    \
+            for (; i < n; i++)                                                         \
+                acc[i % W] = F(acc[i % W], GET(x[i]));                                 \
+            return;                                                                    \
+        }                                                                              \
+        for (size_t l = 0; l < LANES; l++)                                             \
             t[l] = GET(x[l]);                                                          \
         for (; i + LANES <= n; i += LANES)                                             \
             for (size_t l = 0; l < LANES; l++)                                         \
                 t[l] = F(t[l], GET(x[i + l]));                                         \
         for (size_t l = 0; i + l < n; l++)                                             \
             t[l] = F(t[l], GET(x[i + l]));                                             \
-        for (live = LANES / 2; live >= W; live /= 2)                                   \
-            for (size_t l = 0; l < live && l + live < first; l++)                      \
+        for (size_t live = LANES / 2; live >= W; live /= 2)                            \
+            for (size_t l = 0; l < live; l++)                                          \
                 t[l] = F(t[l], t[l + live]);                                           \
         for (size_t l = 0; l < W; l++)                                                 \
             acc[l] = t[l];                                                             \
@@ -61,22 +70,23 @@ static inline c128 cmul(c128 a, c128 b) {
         A *restrict a = acc;                                                           \
         for (size_t r = 0; r < rows;) {                                                \
             const T_ *x0 = (const T_ *)(const void *)(x + (ptrdiff_t)r * stride);      \
-            if (r + 4 <= rows) {                                                       \
+            if (R == 4 && r + 4 <= rows) {                                             \
                 const T_ *x1 = (const T_ *)(const void *)((const char *)x0 + stride);  \
                 const T_ *x2 = (const T_ *)(const void *)((const char *)x1 + stride);  \
                 const T_ *x3 = (const T_ *)(const void *)((const char *)x2 + stride);  \
                 if (r == 0)                                                            \
                     for (size_t j = 0; j < n * W; j++) {                               \
-                        A p = F(GET(x0[j]), GET(x1[j])),                               \
-                          q = F(GET(x2[j]), GET(x3[j]));                               \
+                        A v0 = GET(x0[j]), v1 = GET(x1[j]), v2 = GET(x2[j]),           \
+                          v3 = GET(x3[j]);                                             \
+                        A p = F(v0, v1), q = F(v2, v3);                                \
                         a[j] = F(p, q);                                                \
                     }                                                                  \
                 else                                                                   \
                     for (size_t j = 0; j < n * W; j++) {                               \
-                        A p = F(GET(x0[j]), GET(x1[j])),                               \
-                          q = F(GET(x2[j]), GET(x3[j]));                               \
-                        A u = F(p, q);                                                 \
-                        a[j] = F(a[j], u);                                             \
+                        A v0 = GET(x0[j]), v1 = GET(x1[j]), v2 = GET(x2[j]),           \
+                          v3 = GET(x3[j]);                                             \
+                        A p = F(v0, v1), q = F(v2, v3), u = F(p, q), old = a[j];       \
+                        a[j] = F(old, u);                                              \
                     }                                                                  \
                 r += 4;                                                                \
             } else {                                                                   \
@@ -99,6 +109,7 @@ static inline c128 cmul(c128 a, c128 b) {
         for (size_t j = 0; j < n * W; j++)                                             \
             a[j] = F(a[j], b[j]);                                                      \
     }
+#define FOLD(NAME, T_, A_, GET, F, W) FOLD_BY(NAME, T_, A_, GET, F, W, 4)
 #define LOOPS_OF(LOAD, NAME, DT, A_, W)                                                \
     { LOAD, DT, sizeof(A_) * W, NAME##_runs, NAME##_rows, NAME##_join }
 #define LOOPS(NAME, DT, A_, W) LOOPS_OF(DT_NONE, NAME, DT, A_, W)
@@ -125,8 +136,8 @@ UNSIGNED(INT_LOOPS)
 #define FLOAT_LOOPS(N, T)                                                              \
     FOLD(sum_##N, T, double, AS, PLUS, 1)                                              \
     FOLD(prod_##N, T, double, AS, TIMES, 1)                                            \
-    FOLD(max_##N, T, T, AS, MORE_F, 1)                                                 \
-    FOLD(min_##N, T, T, AS, LESS_F, 1)                                                 \
+    FOLD_BY(max_##N, T, T, AS, MORE_F, 1, 1)                                           \
+    FOLD_BY(min_##N, T, T, AS, LESS_F, 1, 1)                                           \
     FOLD(sum_c##N, T, double, AS, PLUS, 2)
 FLOAT_LOOPS(f32, float)
 FLOAT_LOOPS(f64, double)
@@ -191,23 +202,30 @@ static void moments_join(void *acc, const void *other, size_t n, double na, doub
     }                                                                                  \
     static void NAME##_rows(const char *x, ptrdiff_t stride, size_t rows, size_t n,    \
                             void *acc) {                                               \
+        enum { COLUMNS = 64 };                                                         \
         Moments *restrict a = acc;                                                     \
         double by = (double)rows;                                                      \
-        for (size_t j = 0; j < n; j++)                                                 \
-            a[j] = (Moments){0, 0};                                                    \
-        for (size_t r = 0; r < rows; r++) {                                            \
-            const T *p = (const T *)(const void *)(x + (ptrdiff_t)r * stride);         \
-            for (size_t j = 0; j < n; j++)                                             \
-                a[j].mean += (double)p[j];                                             \
-        }                                                                              \
-        for (size_t j = 0; j < n; j++)                                                 \
-            a[j].mean /= by;                                                           \
-        for (size_t r = 0; r < rows; r++) {                                            \
-            const T *p = (const T *)(const void *)(x + (ptrdiff_t)r * stride);         \
-            for (size_t j = 0; j < n; j++) {                                           \
-                double d = (double)p[j] - a[j].mean;                                   \
-                a[j].m2 += d * d;                                                      \
+        for (size_t from = 0; from < n; from += COLUMNS) {                             \
+            size_t k = n - from < COLUMNS ? n - from : COLUMNS;                        \
+            double mean[COLUMNS] = {0}, m2[COLUMNS] = {0};                             \
+            for (size_t r = 0; r < rows; r++) {                                        \
+                const T *p =                                                           \
+                    (const T *)(const void *)(x + (ptrdiff_t)r * stride) + from;       \
+                for (size_t j = 0; j < k; j++)                                         \
+                    mean[j] += (double)p[j];                                           \
             }                                                                          \
+            for (size_t j = 0; j < k; j++)                                             \
+                mean[j] /= by;                                                         \
+            for (size_t r = 0; r < rows; r++) {                                        \
+                const T *p =                                                           \
+                    (const T *)(const void *)(x + (ptrdiff_t)r * stride) + from;       \
+                for (size_t j = 0; j < k; j++) {                                       \
+                    double d = (double)p[j] - mean[j];                                 \
+                    m2[j] += d * d;                                                    \
+                }                                                                      \
+            }                                                                          \
+            for (size_t j = 0; j < k; j++)                                             \
+                a[from + j] = (Moments){mean[j], m2[j]};                               \
         }                                                                              \
     }
 VAR(var_f32, float)

@@ -6,10 +6,7 @@
 
 #include <string.h>
 
-enum {
-    TILE = 64,
-    CHUNK = 1 << 18
-}; /* elements a side; bytes worth waking a thread for */
+enum { TILE_BYTES = 65 * 64 * 8, CHUNK = 1 << 18 }; /* a tile's buffer; bytes worth a thread */
 
 typedef struct Dims {
     int n;
@@ -43,7 +40,7 @@ typedef struct Job {
     /* inner job: a row along `n`; with panel > 0 also along a second dim, cut into
      * panels */
     int64_t n, ds, ss;
-    int64_t m, md, ms, panels;
+    int64_t m, md, ms, panels, side;
     RowFn *row;
     char *dst;
     const char *src;
@@ -58,15 +55,20 @@ static void one_row(const Job *j, char *d, const char *s) {
         j->row(j->n, d, j->ds, s, j->ss);
 }
 
-/* Rows [at, at + TILE) of the second dim; columns in tiles, so that a tile's lines of
- * the source stay cached. */
+/* Rows [at, at + side) of the second dim, tile by tile. A tile is read along the source
+ * into a buffer and written along the destination from there: lines that are a power of
+ * two apart push each other out of the cache before a second element of them is used.
+ */
 static void one_panel(const Job *j, int64_t panel, char *d, const char *s) {
-    int64_t m0 = panel * TILE, m1 = m0 + TILE < j->m ? m0 + TILE : j->m;
-    for (int64_t n0 = 0; n0 < j->n; n0 += TILE) {
-        int64_t k = j->n - n0 < TILE ? j->n - n0 : TILE;
-        for (int64_t m = m0; m < m1; m++)
-            j->row(k, d + m * j->md + n0 * j->ds, j->ds, s + m * j->ms + n0 * j->ss,
-                   j->ss);
+    _Alignas(64) char tile[TILE_BYTES];
+    int64_t side = j->side, item = (int64_t)j->item, pitch = (side + 1) * item;
+    int64_t m0 = panel * side, m = j->m - m0 < side ? j->m - m0 : side;
+    for (int64_t n0 = 0; n0 < j->n; n0 += side) {
+        int64_t n = j->n - n0 < side ? j->n - n0 : side;
+        for (int64_t k = 0; k < n; k++)
+            j->row(m, tile + k * pitch, item, s + m0 * j->ms + (n0 + k) * j->ss, j->ms);
+        for (int64_t k = 0; k < m; k++)
+            j->row(n, d + (m0 + k) * j->md + n0 * j->ds, j->ds, tile + k * item, pitch);
     }
 }
 
@@ -155,7 +157,7 @@ static void cut_row(Dims *x, size_t item) {
 
 static void run_job(Pool *pool, Job *j) {
     j->total = move_count(j->outer.n, j->outer.shape) * (j->panels ? j->panels : 1);
-    int64_t bytes = j->n * (int64_t)j->item * (j->panels ? TILE : 1);
+    int64_t bytes = j->n * (int64_t)j->item * (j->panels ? j->side : 1);
     j->per_chunk = bytes >= CHUNK ? 1 : CHUNK / bytes;
     int64_t chunks = (j->total + j->per_chunk - 1) / j->per_chunk;
     if (pool && chunks > 3) {
@@ -190,7 +192,8 @@ void move_strided(Pool *pool, size_t item, int ndim, const int64_t *shape, char 
         j.m = x.shape[t];
         j.md = x.d[t];
         j.ms = x.s[t];
-        j.panels = (j.m + TILE - 1) / TILE;
+        j.side = item > 8 ? 32 : 64;
+        j.panels = (j.m + j.side - 1) / j.side;
         dims_remove(&x, t);
     }
     j.outer = x;

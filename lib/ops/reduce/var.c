@@ -1,0 +1,110 @@
+/* var, std: the mean of squared deviations, from blocks' means and sums of squares
+ * joined in float64. A complex variance is that of the real parts plus that of the
+ * imaginary parts. */
+#include "ops/reduce/reduce.h"
+#include "ops/shape/linear.h"
+
+static bool var_type_rule(Infer *in) {
+    return fold_out(in, dtype_real(dtype_inexact(in->type[0]->dtype, in->floatX)));
+}
+
+static double ddof_of(Session *s, const Op *op, const Props *p) {
+    return op_prop(s, op, p, "ddof")->f;
+}
+
+static bool deviation(Call *c, bool root) {
+    bool flag[MAX_NDIM], keepdims;
+    Tensor x = *call_in(c, 0);
+    fold_prop_flags(c, flag, &keepdims);
+    Fold_ f = {
+        .finish = fold_var, .ddof = ddof_of(c->s, c->op, c->props), .root = root};
+    double empty = (double)__builtin_nanf("");
+    if (!dtype_is_complex(x.dtype))
+        return fold_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
+    x.dtype = dtype_real(x.dtype);
+    f.root = false;
+    if (!fold_call(c, FOLD_VAR, &x, flag, keepdims, f, empty)) return false;
+    x.data = (char *)x.data + dtype_size(x.dtype);
+    f.root = root;
+    f.add = true;
+    return fold_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
+}
+
+static bool var_perform(Call *c) {
+    return deviation(c, false);
+}
+
+static bool std_perform(Call *c) {
+    return deviation(c, true);
+}
+
+/* The number that the sum of squares is divided by, in the real dtype of x. */
+static Var divisor(Builder *b, const Op *op, const Props *props, Var x, DType d) {
+    bool flag[MAX_NDIM];
+    axes_flags(op_prop(b->s, op, props, "axis"), var_type(b->g, x)->ndim, flag);
+    Var n = axes_count(b, x, flag), w = n == VAR_NONE ? VAR_NONE : cast_to(b, n, d);
+    double ddof = ddof_of(b->s, op, props);
+    if (w == VAR_NONE || ddof == 0) return w;
+    return call2(b, "subtract", w, const_number(b, d, ddof));
+}
+
+/* (x - mean) * scale * wide(g), where for std wide is also divided by the result: 2 and
+ * 1 are the factors. */
+static Var slope(Pull *p, Var g, bool root) {
+    Builder *b = p->b;
+    Var x = p->in[0];
+    DType d = dtype_inexact(var_type(b->g, x)->dtype, b->floatX);
+    PropArg arg[2] = {{"axis", *op_prop(b->s, p->op, p->props, "axis")},
+                      {"keepdims", PROP_BOOL(true)}};
+    Var mean = apply_named(b, "mean", 1, &x, 2, arg),
+        n = divisor(b, p->op, p->props, x, dtype_real(d));
+    if (mean == VAR_NONE || n == VAR_NONE) return VAR_NONE;
+    Var away = call2(b, "subtract", x, mean);
+    if (root && g != VAR_NONE) g = call2(b, "true_divide", g, p->out[0]);
+    if (!root && g != VAR_NONE)
+        g = call2(b, "multiply", g, const_number(b, dtype_real(d), 2));
+    Var each = g == VAR_NONE ? VAR_NONE : call2(b, "true_divide", g, n);
+    Var wide = each == VAR_NONE ? VAR_NONE : fold_spread(b, each, p->op, p->props, x);
+    return wide == VAR_NONE || away == VAR_NONE ? VAR_NONE
+                                                : call2(b, "multiply", away, wide);
+}
+
+static bool var_pull(Pull *p) {
+    return pull_discrete(p) ||
+           (p->grad[0] = slope(p, p->cotangent[0], false)) != VAR_NONE;
+}
+
+static bool std_pull(Pull *p) {
+    return pull_discrete(p) ||
+           (p->grad[0] = slope(p, p->cotangent[0], true)) != VAR_NONE;
+}
+
+#define VAR_PROPS "axis: axes = None, ddof: float = 0.0, keepdims: bool = False"
+
+static const Op table[] = {
+    {.name = "var",
+     .doc = "Variance over the given axes (None: all): the mean of squared deviations, "
+            "divided by the count minus ddof. "
+            "Accumulated in float64; floatX for integers.",
+     .in = "x",
+     .props = VAR_PROPS,
+     .type = var_type_rule,
+     .perform = var_perform,
+     .flops = "4 * x.size",
+     .pull = var_pull,
+     .example = "var([1.0, 2.0, 3.0, 4.0]) -> 1.25\nvar([1.0, 3.0], ddof=1) -> 2.0",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "std",
+     .doc = "Standard deviation: the square root of var.",
+     .in = "x",
+     .props = VAR_PROPS,
+     .type = var_type_rule,
+     .perform = std_perform,
+     .flops = "4 * x.size + r.size",
+     .pull = std_pull,
+     .example = "std([1.0, 3.0]) -> 1.0",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_reduce_var = {table, sizeof table / sizeof *table};

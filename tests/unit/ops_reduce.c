@@ -1,0 +1,292 @@
+/* Reductions against sums written with nested counters, for every dtype, layout and
+ * choice of axes; accuracy on large inputs; the same bits for any number of threads. */
+#include "harness.h"
+
+#include <math.h>
+
+static const char *const names[] = {"sum", "prod", "mean", "max",    "min",
+                                    "any", "all",  "var",  "argmax", "argmin"};
+enum { SUM, PROD, MEAN, MAX, MIN, ANY, ALL, VAR_, ARGMAX, ARGMIN, NNAMES };
+
+static int64_t group_of(const Tensor *x, int64_t flat, const bool *flag,
+                        int64_t *within) {
+    int64_t at[MAX_NDIM], g = 0, w = 0;
+    for (int k = x->ndim - 1; k >= 0; k--) {
+        at[k] = flat % x->shape[k];
+        flat /= x->shape[k];
+    }
+    for (int k = 0; k < x->ndim; k++)
+        if (flag[k])
+            w = w * x->shape[k] + at[k];
+        else
+            g = g * x->shape[k] + at[k];
+    *within = w;
+    return g;
+}
+
+/* The reference value of one group. */
+static double reference(int op, const Tensor *x, const bool *flag, int64_t group) {
+    int64_t n = tensor_size(x), within, count = 0, best = 0;
+    double acc = op == PROD || op == ALL ? 1 : 0, sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (group_of(x, i, flag, &within) != group) continue;
+        double v = tensor_f64(x, i);
+        sum += v;
+        if (op == SUM || op == MEAN) acc += v;
+        if (op == PROD) acc *= v;
+        if (op == ANY) acc = acc != 0 || v != 0;
+        if (op == ALL) acc = acc != 0 && v != 0;
+        bool more = op == MAX || op == ARGMAX ? v > acc : v < acc;
+        if (op == MAX || op == MIN || op == ARGMAX || op == ARGMIN)
+            if (count == 0 || more) acc = v, best = within;
+        count++;
+    }
+    if (op == MEAN) return acc / (double)count;
+    if (op == ARGMAX || op == ARGMIN) return (double)best;
+    if (op != VAR_) return acc;
+    double mean = sum / (double)count;
+    for (int64_t i = 0; i < n; i++)
+        if (group_of(x, i, flag, &within) == group)
+            acc += (tensor_f64(x, i) - mean) * (tensor_f64(x, i) - mean);
+    return acc / (double)count;
+}
+
+static void one(Lab *l, int op, DType d, int ndim, const int64_t *shape, int layout,
+                unsigned axes, bool keep) {
+    bool arg = op == ARGMAX || op == ARGMIN, flag[MAX_NDIM];
+    int64_t list[MAX_NDIM];
+    size_t n = 0;
+    for (int k = 0; k < ndim; k++) {
+        flag[k] = axes >> k & 1;
+        if (flag[k]) list[n++] = k;
+    }
+    if (arg && n != 1 && n != (size_t)ndim) return;
+    if (op == PROD && d == DT_FLOAT16) return;
+    Var x = lab_input(l, lab_filled(l, d, ndim, shape, layout), keep);
+    Prop axis =
+        arg ? n == 1 ? PROP_INT(list[0]) : (Prop){.kind = P_NONE} : PROP_INTS(list, n);
+    PropArg prop[2] = {{"axis", axis}, {"keepdims", PROP_BOOL(keep)}};
+    Var v = lab_apply(l, names[op], 1, &x, 2, prop);
+    const Tensor *r = lab_run(l, v), *t = &l->val[x].t;
+    CHECK(r != NULL, "%s of %s", names[op], dtype_name(d));
+    if (!r) return;
+    int64_t groups = 1;
+    for (int k = 0; k < ndim; k++)
+        groups *= flag[k] ? 1 : shape[k];
+    CHECK(tensor_size(r) == groups);
+    for (int64_t g = 0; g < groups && g < tensor_size(r); g++) {
+        double want = reference(op, t, flag, g), got = tensor_f64(r, g);
+        double tolerance = op == VAR_ || op == MEAN ? r->dtype == DT_FLOAT16   ? 2e-3
+                                                      : r->dtype == DT_FLOAT32 ? 1e-6
+                                                                               : 1e-12
+                           : r->dtype == DT_FLOAT32 && op == PROD ? 1e-6
+                                                                  : 1e-14;
+        if (op == PROD && fabs(want) > 1e15) continue; /* may have overflowed */
+        bool same = (isnan(want) && isnan(got)) ||
+                    fabs(got - want) <= tolerance * (1 + fabs(want));
+        CHECK(same, "%s of %s, layout %d, axes %x, group %lld: got %g, expected %g",
+              names[op], dtype_name(d), layout, axes, (long long)g, got, want);
+        if (!same) return;
+    }
+}
+
+static void all_of(Lab *l) {
+    static const int64_t shapes[][3] = {
+        {3, 4, 5}, {2, 1, 37}, {40, 3, 1}, {1, 1, 1}, {17, 2, 3}};
+    for (int op = 0; op < NNAMES; op++)
+        for (int d = 0; d < DT_N; d++) {
+            if (dtype_is_complex((DType)d)) continue;
+            for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+                for (int layout = 0; layout < LAYOUTS; layout++)
+                    for (unsigned axes = 0; axes < 8; axes++) {
+                        lab_reset(l);
+                        one(l, op, (DType)d, 3, shapes[i], layout, axes,
+                            (axes + (unsigned)i) % 2);
+                    }
+            int64_t n = 1;
+            lab_reset(l);
+            one(l, op, (DType)d, 0, &n, 0, 0, false);
+        }
+}
+
+/* Of nothing. */
+static void empty(Lab *l) {
+    static const char *const want[] = {
+        "[0.0, 0.0]",     "[1.0, 1.0]",   "[nan, nan]", "E_RUN_SHAPE", "E_RUN_SHAPE",
+        "[False, False]", "[True, True]", "[nan, nan]", "E_RUN_SHAPE", "E_RUN_SHAPE"};
+    int64_t shape[2] = {0, 2}, axis = 0;
+    for (int op = 0; op < NNAMES; op++) {
+        bool arg = op >= ARGMAX;
+        lab_reset(l);
+        Var x = lab_input(l, lab_filled(l, DT_FLOAT32, 2, shape, 0), false);
+        PropArg prop = {"axis", arg ? PROP_INT(0) : PROP_INTS(&axis, 1)};
+        CHECK_STR(lab_text(l, lab_run(l, lab_apply(l, names[op], 1, &x, 1, &prop))),
+                  want[op]);
+        lab_reset(l);
+        x = lab_input(l, lab_filled(l, DT_FLOAT32, 2, shape, 0), true);
+        Var r = lab_apply(l, names[op], 1, &x, 1, &prop);
+        CHECK((r == VAR_NONE) == (want[op][0] == 'E'), "%s", names[op]);
+    }
+}
+
+static void special(Lab *l) {
+    double v[4] = {1, NAN, 5, NAN};
+    static const char *const want[] = {"nan",  "nan",  "nan", "nan", "nan",
+                                       "True", "True", "nan", "1",   "1"};
+    for (int op = 0; op < NNAMES; op++)
+        for (int d = DT_FLOAT16; d <= DT_FLOAT64; d++) {
+            lab_reset(l);
+            Var x = lab_input(l, lab_list(l, (DType)d, 4, v), true);
+            CHECK_STR(lab_text(l, lab_run(l, lab_apply(l, names[op], 1, &x, 0, NULL))),
+                      want[op]);
+        }
+    /* int8 is summed in 64 bits; bool counts; a mean of float16 does not overflow */
+    static const struct {
+        const char *op;
+        DType d;
+        double v;
+        const char *want;
+    } grow[] = {{"sum", DT_INT8, 100, "400"},
+                {"sum", DT_BOOL, 1, "4"},
+                {"prod", DT_UINT8, 200, "1600000000"},
+                {"mean", DT_FLOAT16, 60000, "60000.0"},
+                {"mean", DT_INT64, 3, "3.0"},
+                {"mean", DT_FLOAT32, 3e38, "3e+38"},
+                {"sum", DT_FLOAT16, 60000, "inf"},
+                {"var", DT_FLOAT32, 1e30, "0.0"},
+                {"std", DT_INT32, 4, "0.0"}};
+    for (size_t i = 0; i < sizeof grow / sizeof *grow; i++) {
+        double four[4] = {grow[i].v, grow[i].v, grow[i].v, grow[i].v};
+        lab_reset(l);
+        Var x = lab_input(l, lab_list(l, grow[i].d, 4, four), true);
+        CHECK_STR(lab_text(l, lab_run(l, lab_apply(l, grow[i].op, 1, &x, 0, NULL))),
+                  grow[i].want);
+    }
+}
+
+static void complex_ones(Lab *l) {
+    for (int d = DT_COMPLEX64; d <= DT_COMPLEX128; d++)
+        for (int layout = 0; layout < LAYOUTS; layout++)
+            for (unsigned axes = 0; axes < 4; axes++) {
+                int64_t shape[2] = {3, 41}, list[2];
+                size_t n = 0;
+                lab_reset(l);
+                Tensor t = lab_filled(l, (DType)d, 2, shape, layout);
+                Tensor im = t;
+                im.dtype = dtype_real(t.dtype);
+                im.data = (char *)t.data + dtype_size(im.dtype);
+                for (int64_t i = 0; i < 123; i++)
+                    lab_put(&im, i, lab_number(DT_INT8, i + 500));
+                for (int k = 0; k < 2; k++)
+                    if (axes >> k & 1) list[n++] = k;
+                Var x = lab_input(l, t, true);
+                PropArg prop = {"axis", PROP_INTS(list, n)};
+                const char *op[] = {"sum", "mean", "var"};
+                Tensor r[3];
+                for (int i = 0; i < 3; i++) {
+                    const Tensor *got =
+                        lab_run(l, lab_apply(l, op[i], 1, &x, 1, &prop));
+                    CHECK(got != NULL, "%s", op[i]);
+                    if (!got) return;
+                    r[i] = *got;
+                }
+                int64_t groups = (axes & 1 ? 1 : 3) * (axes & 2 ? 1 : 41),
+                        count = 123 / groups, within;
+                for (int64_t g = 0; g < groups; g++) {
+                    bool flag[2] = {axes & 1, (axes & 2) != 0};
+                    double re = 0, imag = 0, var = 0, m2 = 0;
+                    for (int64_t i = 0; i < 123; i++)
+                        if (group_of(&t, i, flag, &within) == g) {
+                            double a = tensor_f64(&t, i), b = tensor_f64(&im, i);
+                            re += a, imag += b, m2 += a * a + b * b;
+                        }
+                    var = m2 / (double)count -
+                          (re * re + imag * imag) / (double)(count * count);
+                    double pair[2] = {0, 0};
+                    element_cast(DT_COMPLEX128, pair, r[0].dtype,
+                                 (char *)r[0].data +
+                                     g * (int64_t)dtype_size(r[0].dtype),
+                                 1, 0, 0);
+                    CHECK(pair[0] == re && pair[1] == imag,
+                          "complex sum %g %g, expected %g %g", pair[0], pair[1], re,
+                          imag);
+                    CHECK(fabs(tensor_f64(&r[1], g) - re / (double)count) < 1e-6,
+                          "complex mean");
+                    CHECK(fabs(tensor_f64(&r[2], g) - var) < 1e-4,
+                          "complex var: %g, expected %g", tensor_f64(&r[2], g), var);
+                }
+            }
+}
+
+/* Accuracy, and the same bits for 1 and 3 threads, where the work is cut up. */
+static void large(void) {
+    static const int64_t shapes[][2] = {
+        {1, 3000001}, {3000, 1000}, {700000, 4}, {4, 700000}};
+    const char *ops[] = {"sum", "mean", "max", "var", "argmax", "prod"};
+    for (size_t i = 0; i < 4; i++)
+        for (int axis = -1; axis < 2; axis++)
+            for (int op = 0; op < 6; op++) {
+                Tensor kept[2];
+                Lab lab[2] = {lab_new(1), lab_new(3)};
+                for (int k = 0; k < 2; k++) {
+                    Lab *l = &lab[k];
+                    Tensor t;
+                    tensor_new(l->s, DT_FLOAT32, 2, shapes[i], &t);
+                    float *p = t.data;
+                    for (int64_t j = 0; j < tensor_size(&t); j++)
+                        p[j] = 1.0f + 0.1f * sinf((float)j);
+                    Var x = lab_input(l, t, false);
+                    int64_t a = axis;
+                    PropArg prop = {"axis", axis < 0  ? (Prop){.kind = P_NONE}
+                                            : op == 4 ? PROP_INT(axis)
+                                                      : PROP_INTS(&a, 1)};
+                    const Tensor *r =
+                        lab_run(l, lab_apply(l, ops[op], 1, &x, 1, &prop));
+                    CHECK(r != NULL);
+                    if (!r) return;
+                    kept[k] = *r;
+                    long double sum = 0;
+                    bool first = axis != 0;
+                    for (int64_t j = 0; j < tensor_size(&t);
+                         j += first ? 1 : shapes[i][1])
+                        if (axis != 1 || j < shapes[i][1]) sum += (long double)p[j];
+                    if (op == 0)
+                        CHECK(fabsl((long double)tensor_f64(r, 0) / sum - 1) < 1e-7L,
+                              "sum %Lg", sum);
+                }
+                CHECK(tensor_identical(&kept[0], &kept[1]), "%s depends on threads",
+                      ops[op]);
+                lab_free(&lab[0]);
+                lab_free(&lab[1]);
+            }
+}
+
+/* float64 sums keep their accuracy over many elements. */
+static void accuracy(Lab *l) {
+    int64_t n = 4000000;
+    lab_reset(l);
+    Tensor t;
+    tensor_new(l->s, DT_FLOAT64, 1, &n, &t);
+    double *p = t.data;
+    long double want = 0;
+    for (int64_t i = 0; i < n; i++)
+        p[i] = 0.1 + 1e-3 * (double)(i % 7);
+    for (int64_t i = 0; i < 7; i++)
+        want += (long double)p[i] * (long double)((n - i + 6) / 7);
+    Var x = lab_input(l, t, true);
+    const Tensor *r = lab_run(l, lab_apply(l, "sum", 1, &x, 0, NULL));
+    CHECK(r && fabsl((long double)tensor_f64(r, 0) / want - 1) < 1e-15L, "%Lg",
+          r ? (long double)tensor_f64(r, 0) / want - 1 : 0);
+}
+
+int main(void) {
+    Lab l = lab_new(2);
+    all_of(&l);
+    empty(&l);
+    special(&l);
+    complex_ones(&l);
+    accuracy(&l);
+    lab_free(&l);
+    large();
+    return TEST_END("ops_reduce");
+}
