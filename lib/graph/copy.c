@@ -318,3 +318,21 @@ Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool inter
     wanted_free(&w);
     return d;
 }
+
+/* The body is copied into a graph that belongs to nothing, and the two change places but
+ * for what ties g to its main graph. */
+void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
+    Graph *d = graph_blank(g->s), old;
+    copy_body(d, g, roots, forward, intern, NULL, NULL);
+    old = *g;
+    *g = *d;
+    *d = old;
+    g->main = old.main;
+    d->main = d;
+    memcpy(&g->functions, &old.functions, sizeof g->functions);
+    memset(&d->functions, 0, sizeof d->functions);
+    Map functions = d->priv->function;
+    d->priv->function = g->priv->function;
+    g->priv->function = functions;
+    graph_free_one(d);
+}

@@ -9,7 +9,7 @@ static const uint32_t max_nodes = UINT32_C(1) << 31;
 
 /* ---- life ---- */
 
-static Graph *graph_blank(Session *s) {
+Graph *graph_blank(Session *s) {
     Graph *g = mem_zalloc(s, 1, sizeof *g);
     struct GraphPriv *p = mem_zalloc(s, 1, sizeof *p);
     p->name = MAP(s);
@@ -58,7 +58,7 @@ static void priv_free(struct GraphPriv *p) {
     mem_free(p);
 }
 
-static void free_one(Graph *g) {
+void graph_free_one(Graph *g) {
     for (uint32_t i = 0; i < g->nleaf; i++)
         value_unref(&g->leaf[i].value);
     mem_free(g->var);
@@ -84,8 +84,8 @@ void graph_free(Graph *g) {
     if (!g) return;
     if (g->main != g) bug("a function is freed with its main graph");
     for (size_t i = 0; i < g->functions.n; i++)
-        free_one(g->functions.p[i]);
-    free_one(g);
+        graph_free_one(g->functions.p[i]);
+    graph_free_one(g);
 }
 
 /* ---- growth ---- */

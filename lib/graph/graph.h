@@ -186,6 +186,9 @@ Clients graph_clients(const Graph *g, Arena *a, const uint8_t *live);
  * Inputs and shared stay even when unused. With ROOTS_NAMED all functions stay, else those that are called. Types are copied as they
  * are: who forwards a variable to one of a different type makes its users anew. */
 Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern, Var *map);
+/* The same in place: g, a main graph or a function, keeps what its roots need, with new ids. Functions that it calls
+ * are left alone. */
+void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
 /* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf number i (VAR_NONE: constants
  * and dims are copied, inputs are a bug). map[v] receives each copied variable. Functions that are called come along (E_DUPLICATE if a
  * different one of that name exists). Effects among them become effects of dst; names stay behind. src may be dst. */

@@ -16,6 +16,10 @@ struct GraphPriv {
     Index const_index; /* numbers of constant leaves */
 };
 
+/* A graph that belongs to nothing, and its end. */
+Graph *graph_blank(Session *s);
+void graph_free_one(Graph *g);
+
 /* A constant of any type, its value shared; merged with an identical one when `intern`.
  */
 Var const_leaf(Graph *g, const Type *t, const Value *v, bool intern);
