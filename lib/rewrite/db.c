@@ -1,0 +1,283 @@
+/* The database: the rules of the house, the user's, and the passes, in one list by
+ * position; and which of them a query asks for. Headers of the house's rules are read
+ * once a session. */
+#include "base/fs.h"
+#include "rewrite/rewrite_impl.h"
+#include "rewrite/rules_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the rules of the house ---- */
+
+typedef struct House {
+    Arena *arena;
+    RuleVec rules;
+    Vec(RewriteProfile) profile; /* of the last run */
+    Vec(RewriteEntry) list;
+} House;
+
+static void house_free(void *p) {
+    House *h = p;
+    vec_free(&h->rules);
+    vec_free(&h->profile);
+    vec_free(&h->list);
+    arena_free(h->arena);
+    mem_free(h);
+}
+
+static House *house(Session *s) {
+    House *h = session_slot(s, SLOT_RULES);
+    if (h) return h;
+    h = mem_zalloc(s, 1, sizeof *h);
+    h->arena = arena_new(s);
+    session_set_slot(s, SLOT_RULES, h, house_free);
+    for (const RulesText *t = rules_text; t->file; t++) {
+        uint32_t source = source_add(s, t->file, t->text, strlen(t->text));
+        if (!rules_read(s, h->arena, source, &h->rules))
+            bug("%s can't be read: %s", t->file, diag_get(s, diag_count(s) - 1)->text);
+    }
+    return h;
+}
+
+/* ---- tags ---- */
+
+static bool has_word(const char *list, const char *word) {
+    size_t n = strlen(word);
+    for (const char *p = strstr(list, word); p; p = strstr(p + 1, word))
+        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0)) return true;
+    return false;
+}
+
+static bool is_asked(const RewriteEntry *e, const char *word) {
+    return strcmp(e->name, word) == 0 || has_word(e->tags, word);
+}
+
+static bool asked_any(const RewriteEntry *e, size_t n, const char *const *words) {
+    for (size_t i = 0; i < n; i++)
+        if (is_asked(e, words[i])) return true;
+    return false;
+}
+
+static bool asked_all(const RewriteEntry *e, size_t n, const char *const *words) {
+    for (size_t i = 0; i < n; i++)
+        if (!is_asked(e, words[i])) return false;
+    return true;
+}
+
+/* The modes' names in small letters are tags too, so that --list shows them. */
+static const char *with_modes(Database *db, const char *tags, double position) {
+    static const char *const only_asked[] = {"fast", "unsafe", "inline"};
+    for (size_t i = 0; i < sizeof only_asked / sizeof *only_asked; i++)
+        if (has_word(tags, only_asked[i])) return tags;
+    bool clean =
+        has_word(tags, "merge") || has_word(tags, "fold") || has_word(tags, "useless");
+    return arena_printf(db->arena, "%s%sfast_run%s", tags, *tags ? " " : "",
+                        clean            ? " fast_compile"
+                        : position > 1.5 ? ""
+                                         : " stable");
+}
+
+static bool mode_has(const RewriteEntry *e, const char *mode) {
+    if (strcmp(mode, "NONE") == 0) return false;
+    if (strcmp(mode, "FAST_COMPILE") == 0) return has_word(e->tags, "fast_compile");
+    if (strcmp(mode, "STABILIZE") == 0)
+        return has_word(e->tags, "fast_compile") || has_word(e->tags, "stable");
+    return has_word(e->tags, "fast_run");
+}
+
+/* ---- putting it together ---- */
+
+static bool add_entry(Database *db, Entry e) {
+    for (size_t i = 0; i < db->entry.n; i++) {
+        const RewriteEntry *have = &db->entry.p[i].pub;
+        if (strcmp(have->name, e.pub.name) != 0) continue;
+        fail(db->s, e.pub.at, E_DUPLICATE, "there is a rewrite %s already", have->name);
+        return have->at.source ? note(db->s, have->at, "it stands here") : false;
+    }
+    e.pub.tags = with_modes(db, e.pub.tags, e.pub.position);
+    e.profile.name = e.pub.name;
+    e.name = sym(db->s, e.pub.name);
+    vec_push(db->s, &db->entry, e);
+    return true;
+}
+
+static bool add_rule(Database *db, Rule *r) {
+    Entry e = {.pub = {.name = r->name,
+                       .tags = r->tags,
+                       .position = r->position,
+                       .text = r->text,
+                       .at = r->at},
+               .rule = r};
+    return add_entry(db, e);
+}
+
+static bool add_passes(Database *db) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < rewrite_npasses; i++) {
+        const Pass *p = &rewrite_passes[i];
+        Entry e = {.pub = {.name = p->name,
+                           .tags = p->tags,
+                           .position = p->position,
+                           .text = p->doc,
+                           .is_pass = true},
+                   .pass = p};
+        ok = add_entry(db, e);
+    }
+    return ok;
+}
+
+static bool add_file(Database *db, const char *path) {
+    FileData f;
+    RuleVec rules = {0};
+    if (!file_read(db->s, path, 1 << 24, &f)) return false;
+    uint32_t source = source_add(db->s, path, (const char *)f.p, f.n);
+    file_close(&f);
+    bool ok = rules_read(db->s, db->arena, source, &rules);
+    for (size_t i = 0; ok && i < rules.n; i++) {
+        Rule *r = rules.p[i];
+        r->tags = arena_printf(db->arena, "%s%suser", r->tags, *r->tags ? " " : "");
+        ok = add_rule(db, r);
+    }
+    vec_free(&rules);
+    return ok;
+}
+
+static int by_position(const void *a, const void *b) {
+    const Entry *x = a, *y = b;
+    if (x->pub.position != y->pub.position)
+        return x->pub.position < y->pub.position ? -1 : 1;
+    return strcmp(x->pub.name, y->pub.name);
+}
+
+static bool fill(Database *db, const RewriteQuery *q) {
+    const House *h = house(db->s);
+    bool ok = add_passes(db);
+    for (size_t i = 0; ok && i < h->rules.n; i++)
+        ok = add_rule(db, h->rules.p[i]);
+    for (size_t i = 0; ok && i < q->nrules; i++)
+        ok = add_file(db, q->rules[i]);
+    if (ok && db->entry.n)
+        qsort(db->entry.p, db->entry.n, sizeof *db->entry.p, by_position);
+    return ok;
+}
+
+/* ---- the query ---- */
+
+static bool check_mode(Session *s, const char *mode) {
+    static const char *const modes[] = {"FAST_RUN", "FAST_COMPILE", "STABILIZE",
+                                        "NONE"};
+    size_t n = sizeof modes / sizeof *modes;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(modes[i], mode) == 0) return true;
+    const char *near = str_nearest(s, mode, modes, n);
+    return fail(s, NOWHERE, E_UNKNOWN,
+                "there is no mode %s%s%s%s; the modes are FAST_RUN, FAST_COMPILE, "
+                "STABILIZE and NONE",
+                mode, near ? "; is it " : "", near ? near : "", near ? "?" : "");
+}
+
+static const char *nearest_word(const Database *db, Arena *a, const char *word) {
+    Vec(const char *) words = {0};
+    for (size_t i = 0; i < db->entry.n; i++) {
+        char **tag;
+        size_t n = str_split(a, db->entry.p[i].pub.tags, ' ', &tag);
+        vec_push(db->s, &words, db->entry.p[i].pub.name);
+        for (size_t k = 0; k < n; k++)
+            vec_push(db->s, &words, tag[k]);
+    }
+    const char *near = str_nearest(db->s, word, words.p, words.n);
+    vec_free(&words);
+    return near;
+}
+
+static bool check_words(Database *db, size_t n, const char *const *words) {
+    for (size_t i = 0; i < n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < db->entry.n && !known; k++)
+            known = is_asked(&db->entry.p[k].pub, words[i]);
+        if (known) continue;
+        const char *near = nearest_word(db, db->arena, words[i]);
+        return fail(db->s, NOWHERE, E_UNKNOWN,
+                    "there is no rewrite and no tag %s%s%s%s", words[i],
+                    near ? "; is it " : "", near ? near : "", near ? "?" : "");
+    }
+    return true;
+}
+
+static void select_entries(Database *db, const RewriteQuery *q, const char *mode) {
+    for (size_t i = 0; i < db->entry.n; i++) {
+        Entry *e = &db->entry.p[i];
+        bool in = mode_has(&e->pub, mode) || has_word(e->pub.tags, "user") ||
+                  asked_any(&e->pub, q->ninclude, q->include);
+        e->selected = in && asked_all(&e->pub, q->nrequire, q->require) &&
+                      !asked_any(&e->pub, q->nexclude, q->exclude);
+    }
+}
+
+static bool compile_selected(Database *db) {
+    for (size_t i = 0; i < db->entry.n; i++) {
+        Entry *e = &db->entry.p[i];
+        if (!e->selected || !e->rule) continue;
+        bool user = has_word(e->rule->tags, "user");
+        Arena *a = user ? db->arena : house(db->s)->arena;
+        if (!rule_compile(e->rule, a, !user)) return false;
+    }
+    return true;
+}
+
+static bool open_database(Database *db, const RewriteQuery *q) {
+    const char *mode = q->mode ? q->mode : "FAST_RUN";
+    if (!check_mode(db->s, mode) || !fill(db, q) ||
+        !check_words(db, q->ninclude, q->include) ||
+        !check_words(db, q->nexclude, q->exclude) ||
+        !check_words(db, q->nrequire, q->require))
+        return false;
+    select_entries(db, q, mode);
+    return compile_selected(db);
+}
+
+Database *database_open(Session *s, const RewriteQuery *q) {
+    Database *db = mem_zalloc(s, 1, sizeof *db);
+    db->s = s;
+    db->arena = arena_new(s);
+    if (open_database(db, q)) return db;
+    database_free(db);
+    return NULL;
+}
+
+void database_free(Database *db) {
+    vec_free(&db->entry);
+    arena_free(db->arena);
+    mem_free(db);
+}
+
+const RewriteProfile *database_profile(Database *db, size_t *n) {
+    House *h = house(db->s);
+    h->profile.n = 0;
+    for (size_t i = 0; i < db->entry.n; i++) {
+        RewriteProfile p = db->entry.p[i].profile;
+        if (!db->entry.p[i].selected) continue;
+        p.name = sym_text(db->s, db->entry.p[i].name); /* outlives the database */
+        vec_push(db->s, &h->profile, p);
+    }
+    *n = h->profile.n;
+    return h->profile.p;
+}
+
+bool rewrite_list(Session *s, const RewriteQuery *q, const RewriteEntry **entries,
+                  size_t *n) {
+    Database *db = mem_zalloc(s, 1, sizeof *db);
+    db->s = s;
+    db->arena = session_arena(s);
+    House *h = house(s);
+    h->list.n = 0;
+    bool ok = check_mode(s, q->mode ? q->mode : "FAST_RUN") && fill(db, q);
+    for (size_t i = 0; ok && i < db->entry.n; i++)
+        vec_push(s, &h->list, db->entry.p[i].pub);
+    *entries = h->list.p;
+    *n = h->list.n;
+    vec_free(&db->entry);
+    mem_free(db);
+    return ok;
+}

@@ -1,0 +1,379 @@
+/* The driver. A sweep walks what the roots need, inputs first, from a stack of its own.
+ * When an Apply's inputs are done it is re-interned if one of them was replaced, then
+ * the entries for its op are tried; what replaces it is walked in the same way before
+ * it counts as done. So a sweep reaches the fixed point of everything that looks
+ * downwards, and the next one only finds what changed for clients. A replacement that
+ * would make a variable depend on itself is found when the walk comes to an Apply that
+ * is still open: the newest replacement on the stack is taken back. */
+#include "rewrite/rewrite_impl.h"
+
+#include <string.h>
+
+enum { PER_NODE = 8, SLACK = 256 };
+
+/* ---- states ---- */
+
+static unsigned seen(const Rewriter *r, ApplyId a) {
+    return r->state[a] & SEEN;
+}
+
+static void set_seen(Rewriter *r, ApplyId a, unsigned s) {
+    r->state[a] = (uint8_t)((r->state[a] & ~(unsigned)SEEN) | s);
+}
+
+/* Counts the Apply as a client of its inputs, once a sweep. */
+static void count_uses(Rewriter *r, ApplyId a) {
+    if (r->state[a] & COUNTED) return;
+    r->state[a] |= COUNTED;
+    for (size_t i = 0; i < r->g->apply[a].nin; i++)
+        r->uses[rw_in(r, a, i)]++;
+}
+
+static void push(Rewriter *r, ApplyId a) {
+    set_seen(r, a, SEEN_OPEN);
+    count_uses(r, a);
+    vec_push(r->s, &r->stack, ((Visit){.a = a}));
+}
+
+/* ---- taking back ---- */
+
+/* The walk came back to an Apply that waits for it: the newest replacement closes a
+ * circle. It is dropped, and its Apply stays as it is for this stage. */
+static void take_back(Rewriter *r) {
+    size_t k = r->stack.n;
+    while (k > 0 && !r->stack.p[k - 1].waiting)
+        k--;
+    if (k == 0) bug("a graph depends on itself");
+    for (size_t i = k; i < r->stack.n; i++)
+        set_seen(r, r->stack.p[i].a, SEEN_NOT);
+    r->stack.n = k - 1;
+    ApplyId a = r->stack.p[k - 1].a;
+    const Apply *p = &r->g->apply[a];
+    for (Var v = p->out; v < p->out + p->nout; v++) {
+        r->forward[v] = r->direct[v] = v;
+        r->by[v] = 0;
+    }
+    r->state[a] |= FROZEN;
+    set_seen(r, a, SEEN_DONE);
+}
+
+/* ---- re-interning ---- */
+
+static bool may_decide_types(const Type *t) {
+    return t->kind != TYPE_TENSOR || (t->dtype == DT_INT64 && t->ndim <= 1);
+}
+
+/* Output types after a change of inputs: the same unless the typing rule may now know
+ * more. When it finds an error, that is left to be found where it is run. */
+static void types_for(Rewriter *r, ApplyId a, const Var *in, const Type **out) {
+    const Apply *p = &r->g->apply[a];
+    bool same = true;
+    for (size_t i = 0; i < p->nin; i++) {
+        Var old = apply_in(r->g, a)[i];
+        const Type *t = var_type(r->g, in[i]);
+        same &= in[i] == old || (t == var_type(r->g, old) && !may_decide_types(t));
+    }
+    for (Var k = 0; k < p->nout; k++)
+        out[k] = var_type(r->g, p->out + k);
+    if (same) return;
+    const Type *found[OUT_MAX];
+    size_t mark = diag_count(r->s);
+    size_t n =
+        op_infer(r->s, r->g, p->op, p->props, p->nin, in, r->b.floatX, NOWHERE, found);
+    diag_rewind(r->s, mark);
+    bool fits = n == p->nout;
+    for (size_t k = 0; fits && k < n; k++)
+        fits = type_is_super(out[k], found[k]);
+    for (size_t k = 0; fits && k < n; k++)
+        out[k] = found[k];
+}
+
+static void renamed(Rewriter *r, Var from, Var to) {
+    r->forward[from] = r->direct[from] = to;
+    r->by[from] = 0;
+    r->uses[to] += r->uses[from];
+}
+
+/* The Apply with its inputs as they stand; itself if none changed. Effects are never
+ * made twice: the copy at the end leads their inputs on. */
+static ApplyId renew(Rewriter *r, ApplyId a) {
+    Apply p = r->g->apply[a];
+    bool changed = false;
+    Var small[16], *in = p.nin <= 16 ? small : mem_alloc(r->s, p.nin * sizeof *in);
+    for (size_t i = 0; i < p.nin; i++) {
+        in[i] = rw_in(r, a, i);
+        changed |= in[i] != apply_in(r->g, a)[i];
+    }
+    ApplyId b = a;
+    if (changed && !p.serial) {
+        const Type *type[OUT_MAX];
+        types_for(r, a, in, type);
+        Var first = graph_apply(r->g, p.op, p.props, p.nin, in, p.nout, type, true,
+                                false, r->g->origin[a]);
+        rw_grow(r);
+        b = var_owner(r->g, first);
+        for (Var k = 0; b != a && k < p.nout; k++)
+            renamed(r, p.out + k, first + k);
+    }
+    if (in != small) mem_free(in);
+    return b;
+}
+
+/* ---- what fired ---- */
+
+bool rw_limit_reached(const Rewriter *r) {
+    return r->o->limit && *r->number >= r->o->limit;
+}
+
+bool rw_fired(Rewriter *r, size_t entry, Var before, Var after) {
+    RewriteProfile *p = &r->db->entry.p[entry].profile;
+    p->fired++;
+    r->recent[r->fired++ % (sizeof r->recent / sizeof *r->recent)] = (uint16_t)entry;
+    RewriteEvent e = {.rule = r->db->entry.p[entry].pub.name,
+                      .number = ++*r->number,
+                      .g = r->g,
+                      .before = before,
+                      .after = after};
+    return !r->o->explain || r->o->explain(r->o->ctx, &e);
+}
+
+static const char *recent_names(Rewriter *r, Str *names) {
+    size_t room = sizeof r->recent / sizeof *r->recent,
+           n = r->fired < room ? r->fired : room;
+    for (size_t i = 0; i < n; i++) {
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again |= r->recent[k] == r->recent[i];
+        if (again) continue;
+        if (names->n) str_puts(names, ", ");
+        str_puts(names, r->db->entry.p[r->recent[i]].pub.name);
+    }
+    return str_text(names);
+}
+
+static bool over_budget(Rewriter *r, size_t entry) {
+    Str names = STR(r->s);
+    const RewriteEntry *e = &r->db->entry.p[entry].pub;
+    fail(r->s, e->at, E_LIMIT,
+         "rewriting does not end: %s fired %llu times in a graph of %u Applies",
+         e->name, (unsigned long long)r->budget, r->g->napply);
+    note(r->s, NOWHERE, "what fired last: %s; exclude one of them",
+         recent_names(r, &names));
+    str_free(&names);
+    return r->failed = true, false;
+}
+
+/* The entry's result is a variable that earlier entries replaced by the one at hand. */
+static bool circle(Rewriter *r, size_t entry, Var result, Var v) {
+    Str names = STR(r->s);
+    bool only_changed = false; /* a link is no replacement but a change of inputs */
+    str_puts(&names, r->db->entry.p[entry].pub.name);
+    for (uint32_t steps = 0; result != v && steps < 64; steps++) {
+        only_changed |= r->by[result] == 0;
+        if (r->by[result])
+            str_printf(&names, ", %s", r->db->entry.p[r->by[result] - 1].pub.name);
+        result = r->direct[result];
+    }
+    if (!only_changed) {
+        fail(r->s, r->db->entry.p[entry].pub.at, E_REWRITE,
+             "rewrites undo each other: %s; exclude one of them", str_text(&names));
+        r->failed = true;
+    }
+    str_free(&names);
+    return !only_changed;
+}
+
+/* ---- trying ---- */
+
+/* Makes out[k] stand for the outputs of a. False when nothing changes. */
+static bool install(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
+    Apply p = r->g->apply[a];
+    bool changed = false;
+    for (Var k = 0; k < p.nout; k++) {
+        Var v = p.out + k, x = rw_lead(r, out[k]);
+        if (x == v) {
+            if (out[k] != v && circle(r, entry, out[k], v)) return false;
+            continue;
+        }
+        r->forward[v] = x;
+        r->direct[v] = out[k];
+        r->by[v] = (uint16_t)(entry + 1);
+        r->uses[x] += r->uses[v];
+        if (!rw_fired(r, entry, v, x)) return r->failed = true, false;
+        changed = true;
+    }
+    if (changed && ++r->db->entry.p[entry].spent > r->budget)
+        return over_budget(r, entry);
+    return changed;
+}
+
+static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
+    Entry *e = &r->db->entry.p[i];
+    double start = r->o->profile ? rw_clock() : 0;
+    uint32_t before = r->g->napply;
+    Var out[OUT_MAX];
+    r->b.from = (Origin){r->g->origin[a].at, e->name};
+    e->profile.tried++;
+    bool hit;
+    if (e->rule) {
+        out[0] = rule_fire(r, e->rule, r->g->apply[a].out);
+        hit = out[0] != VAR_NONE;
+    } else {
+        hit = e->pass->node(r, a, out);
+        rw_grow(r);
+    }
+    hit = hit && install(r, a, i, out);
+    if (hit) r->db->entry.p[i].profile.nodes += (int64_t)(r->g->napply - before) - 1;
+    if (r->o->profile) e->profile.seconds += rw_clock() - start;
+    return hit;
+}
+
+static bool try_all(Rewriter *r, ApplyId a, const uint16_t *entry, size_t n) {
+    for (size_t i = 0; i < n && !r->failed; i++)
+        if (try_entry(r, a, entry[i])) return true;
+    return false;
+}
+
+static bool try_apply(Rewriter *r, ApplyId a) {
+    if (r->g->apply[a].serial || r->state[a] & FROZEN || rw_limit_reached(r))
+        return false;
+    if (try_all(r, a, r->general.p, r->general.n)) return true;
+    uint64_t k;
+    if (r->failed ||
+        !map_get(&r->bucket_of, (uint64_t)(uintptr_t)r->g->apply[a].op, &k))
+        return false;
+    return try_all(r, a, r->bucket.p[k].p, r->bucket.p[k].n);
+}
+
+/* ---- the walk ---- */
+
+/* Goes to what v needs. True: the top of the stack has changed. */
+static bool go_to(Rewriter *r, Var v, ApplyId self) {
+    ApplyId a = var_owner(r->g, v);
+    if (a == APPLY_NONE || a == self || seen(r, a) == SEEN_DONE) return false;
+    if (seen(r, a) == SEEN_OPEN)
+        take_back(r);
+    else
+        push(r, a);
+    return true;
+}
+
+static void finish(Rewriter *r) {
+    set_seen(r, r->stack.p[--r->stack.n].a, SEEN_DONE);
+}
+
+/* The inputs are done: brings the Apply up to date and tries the entries. */
+static void settle(Rewriter *r) {
+    Visit *f = &r->stack.p[r->stack.n - 1];
+    ApplyId a = f->a, b = renew(r, a);
+    f = &r->stack.p[r->stack.n - 1];
+    if (b != a) {
+        if (seen(r, b) == SEEN_OPEN) {
+            take_back(r);
+            return;
+        }
+        set_seen(r, a, SEEN_DONE);
+        f->a = b;
+        if (seen(r, b) == SEEN_DONE) {
+            r->stack.n--;
+            return;
+        }
+        set_seen(r, b, SEEN_OPEN);
+        count_uses(r, b);
+    }
+    f->renewed = true;
+    f->next = 0;
+    f->waiting = try_apply(r, b);
+    if (!f->waiting) finish(r);
+}
+
+static void step(Rewriter *r) {
+    Visit *f = &r->stack.p[r->stack.n - 1];
+    const Apply *p = &r->g->apply[f->a];
+    if (f->waiting) {
+        while (f->next < p->nout)
+            if (go_to(r, rw_lead(r, p->out + f->next++), f->a)) return;
+        finish(r);
+        return;
+    }
+    while (f->next < p->nin)
+        if (go_to(r, rw_in(r, f->a, f->next++), APPLY_NONE)) return;
+    settle(r);
+}
+
+static void walk(Rewriter *r, ApplyId a) {
+    if (a == APPLY_NONE || seen(r, a) != SEEN_NOT) return;
+    push(r, a);
+    while (r->stack.n > 0 && !r->failed)
+        step(r);
+}
+
+static void walk_var(Rewriter *r, Var v) {
+    if (v == VAR_NONE || r->failed) return;
+    v = rw_lead(r, v);
+    r->uses[v]++;
+    walk(r, var_owner(r->g, v));
+}
+
+static void walk_roots(Rewriter *r) {
+    const Graph *g = r->g;
+    for (size_t i = 0; i < g->effects.n; i++)
+        if (!r->failed) walk(r, g->effects.p[i]);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        walk_var(r, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        walk_var(r, g->updates.p[i].value);
+    walk_var(r, g->until);
+}
+
+/* ---- uses, before a sweep ---- */
+
+static void need(Rewriter *r, Var v) {
+    if (v == VAR_NONE) return;
+    v = rw_lead(r, v);
+    ApplyId a = var_owner(r->g, v);
+    if (a == APPLY_NONE || r->state[a] & COUNTED) return;
+    count_uses(r, a);
+    vec_push(r->s, &r->stack, ((Visit){.a = a}));
+}
+
+static void count_all(Rewriter *r) {
+    const Graph *g = r->g;
+    memset(r->uses, 0, r->nvar * sizeof *r->uses);
+    for (size_t i = 0; i < g->effects.n; i++)
+        need(r, g->apply[g->effects.p[i]].out);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        need(r, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        need(r, g->updates.p[i].value);
+    need(r, g->until);
+    while (r->stack.n > 0) {
+        ApplyId a = r->stack.p[--r->stack.n].a;
+        for (size_t i = 0; i < g->apply[a].nin; i++)
+            need(r, rw_in(r, a, i));
+    }
+}
+
+static void begin_sweep(Rewriter *r) {
+    for (ApplyId a = 0; a < r->napply; a++)
+        r->state[a] &= FROZEN;
+    count_all(r);
+    r->sweeps++;
+}
+
+bool drive(Rewriter *r, double from, double to) {
+    double per_node = r->o->sweeps_per_node > 0 ? r->o->sweeps_per_node : PER_NODE;
+    overlay_entries(r, from, to);
+    r->budget = (uint64_t)(per_node * r->g->napply) + SLACK;
+    for (size_t i = 0; i < r->db->entry.n; i++)
+        r->db->entry.p[i].spent = 0;
+    uint32_t fired;
+    do {
+        fired = r->fired;
+        begin_sweep(r);
+        walk_roots(r);
+        if (r->failed) return r->stack.n = 0, false;
+    } while (r->fired != fired && !rw_limit_reached(r));
+    memset(r->state, 0, r->napply);
+    return true;
+}

@@ -1,0 +1,92 @@
+/* Constant folding: an Apply of constants is run in a graph of its own. One that fails
+ * is left to fail where the user runs it. */
+#include "rewrite/rewrite_impl.h"
+
+enum { MOST_BYTES = 1 << 20, FREE_GROWTH = 4096 };
+
+/* Bytes of a static tensor type, or -1. */
+static int64_t type_bytes(const Type *t) {
+    int64_t n = t->kind == TYPE_TENSOR ? type_size(t) : -1, bytes;
+    if (n < 0 || !i64_mul(n, (int64_t)dtype_size(t->dtype), &bytes)) return -1;
+    return bytes;
+}
+
+/* All inputs are constants; *bytes is their size. */
+static bool inputs_const(Rewriter *r, const Apply *a, int64_t *bytes) {
+    *bytes = 0;
+    for (size_t i = 0; i < a->nin; i++) {
+        Var v = rw_lead(r, r->g->in[a->in + i]);
+        if (!var_is_const(r->g, v)) return false;
+        int64_t n = type_bytes(var_type(r->g, v));
+        *bytes += n > 0 ? n : 0;
+    }
+    return a->nin > 0;
+}
+
+/* What repeats or counts (arange, broadcast_to) is cheaper to make than to carry. */
+static bool results_fit(Rewriter *r, const Apply *a, int64_t in_bytes) {
+    int64_t total = 0;
+    for (Var k = 0; k < a->nout; k++) {
+        int64_t n = type_bytes(var_type(r->g, a->out + k));
+        if (n < 0 || n > MOST_BYTES) return false;
+        total += n;
+    }
+    return total <= MOST_BYTES && (total <= FREE_GROWTH || total <= 2 * in_bytes);
+}
+
+static bool calls_function(const Apply *a) {
+    for (size_t i = 0; i < a->props->n; i++)
+        if (a->props->p[i].kind == P_GRAPH) return true;
+    return false;
+}
+
+static bool evaluate(Rewriter *r, const Apply *a, Value *out) {
+    Graph *g = graph_new(r->s);
+    Var *in = mem_alloc(r->s, (a->nin + a->nout) * sizeof *in);
+    const Type **type = mem_alloc(r->s, a->nout * sizeof *type);
+    for (size_t i = 0; i < a->nin; i++) {
+        Var v = rw_lead(r, r->g->in[a->in + i]);
+        in[i] = graph_const_value(g, var_type(r->g, v), &var_leafrec(r->g, v)->value);
+    }
+    for (Var k = 0; k < a->nout; k++)
+        type[k] = var_type(r->g, a->out + k);
+    Var first = graph_apply(g, a->op, a->props, a->nin, in, a->nout, type, false, false,
+                            (Origin){NOWHERE, 0});
+    for (Var k = 0; k < a->nout; k++)
+        in[k] = first + k;
+    bool ok = services(r->s)->eval(g, a->nout, in, out);
+    mem_free(in);
+    mem_free(type);
+    graph_free(g);
+    return ok;
+}
+
+/* Takes over the values. */
+static bool put_constants(Rewriter *r, const Apply *a, Value *value, Var *out) {
+    bool ok = true;
+    for (Var k = 0; k < a->nout; k++) {
+        ok &= value[k].kind == TYPE_TENSOR;
+        if (ok) out[k] = graph_const(r->g, &value[k].t, true);
+        value_unref(&value[k]);
+    }
+    return ok;
+}
+
+bool fold_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    int64_t bytes;
+    if (a->op->fold == FOLD_NEVER || a->op->effect || r->nofold[id] ||
+        !inputs_const(r, a, &bytes))
+        return false;
+    r->nofold[id] = 1; /* one way or the other it is not tried again */
+    if (!results_fit(r, a, bytes) || calls_function(a) || !services(r->s)->eval)
+        return false;
+    Apply own = *a;
+    Value *value = mem_zalloc(r->s, own.nout, sizeof *value);
+    size_t mark = diag_count(r->s);
+    bool ok = evaluate(r, &own, value);
+    if (!ok) diag_rewind(r->s, mark);
+    ok = ok && put_constants(r, &own, value, out);
+    mem_free(value);
+    return ok;
+}

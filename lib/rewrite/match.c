@@ -1,0 +1,264 @@
+/* Does a rule's left side stand here? A list of goals is solved from left to right; an
+ * op whose inputs may change places is a choice, so that a later failure (a second
+ * occurrence of a name, a guard) comes back and tries the other order. */
+#include "rewrite/rewrite_impl.h"
+
+#include <string.h>
+
+typedef struct Goal {
+    const Pat *p;
+    Var v;
+    const struct Goal *next;
+} Goal;
+
+typedef struct Search {
+    Rewriter *r;
+    const Rule *rule;
+    Match *m;
+} Search;
+
+/* ---- constants ---- */
+
+/* Are all n elements of `size` bytes the same bytes? */
+static bool all_same(const char *p, size_t n, size_t size) {
+    return n <= 1 || memcmp(p, p + size, (n - 1) * size) == 0;
+}
+
+static bool is_uniform(const Tensor *t) {
+    int64_t n = tensor_size(t);
+    if (n == 0) return false;
+    bool one = true; /* element, however often it is repeated */
+    for (int i = 0; i < t->ndim; i++)
+        one &= t->shape[i] == 1 || t->stride[i] == 0;
+    if (one) return true;
+    return tensor_is_contiguous(t) &&
+           all_same(t->data, (size_t)n, dtype_size(t->dtype));
+}
+
+const void *rw_uniform(Rewriter *r, Var v) {
+    const Tensor *t = var_const(r->g, v);
+    if (!t || r->uniform[v] == 1) return NULL;
+    if (r->uniform[v] == 0) r->uniform[v] = is_uniform(t) ? 2 : 1;
+    return r->uniform[v] == 2 ? t->data : NULL;
+}
+
+/* The complex value of an element; integers beyond 2^53 are compared elsewhere. */
+static void element(const Tensor *t, double *re, double *im) {
+    double z[2] = {0, 0};
+    element_cast(DT_COMPLEX128, z, t->dtype, t->data, 1, 16, 16);
+    *re = z[0];
+    *im = z[1];
+}
+
+static bool same_number(double a, double b) {
+    if (a != a || b != b) return a != a && b != b;
+    return a == b && __builtin_signbit(a) == __builtin_signbit(b);
+}
+
+bool rw_is_number(Rewriter *r, Var v, double x) {
+    if (!rw_uniform(r, v)) return false;
+    double re, im;
+    element(var_const(r->g, v), &re, &im);
+    return same_number(re, x) && im == 0;
+}
+
+/* The literal rounded to a float dtype, as text of the user would be. */
+static double rounded(DType d, double v) {
+    DType real = dtype_real(d);
+    if (real == DT_FLOAT32) return (double)(float)v;
+    double out = v;
+    if (real == DT_FLOAT16) {
+        uint16_t h;
+        element_cast(DT_FLOAT16, &h, DT_FLOAT64, &v, 1, 2, 8);
+        element_cast(DT_FLOAT64, &out, DT_FLOAT16, &h, 1, 8, 2);
+    }
+    return out;
+}
+
+static bool same_integer(const Tensor *t, const Pat *p) {
+    if (p->lit > K_INT) return false;
+    uint64_t u = p->negative ? 0 - p->u : p->u;
+    if (p->negative && p->u && dtype_kind(t->dtype) == K_UINT) return false;
+    if (p->u > INT64_MAX && dtype_kind(t->dtype) != K_UINT) return false;
+    return (uint64_t)tensor_i64(t, 0) == u;
+}
+
+static bool literal_matches(Rewriter *r, const Pat *p, Var v) {
+    if (!rw_uniform(r, v)) return false;
+    const Tensor *t = var_const(r->g, v);
+    if (p->lit == K_BOOL && t->dtype != DT_BOOL) return false;
+    if (dtype_is_integer(t->dtype)) return same_integer(t, p);
+    double re, im;
+    element(t, &re, &im);
+    return same_number(re, rounded(t->dtype, p->re)) &&
+           (im == p->im || same_number(im, rounded(t->dtype, p->im)));
+}
+
+/* ---- props ---- */
+
+static bool prop_equal(Session *s, const Prop *a, const Prop *b) {
+    if (a->kind != b->kind) return false;
+    if (a->kind == P_INTS) return props_intern(s, 1, a) == props_intern(s, 1, b);
+    if (a->kind == P_STR || a->kind == P_GRAPH) return a->sym == b->sym;
+    if (a->kind == P_FLOAT) return same_number(a->f, b->f);
+    return a->kind == P_NONE || a->i == b->i;
+}
+
+/* An axis may be written from the end; Applies hold it from the front. */
+static bool prop_fits(Search *s, const PatProp *p, const Prop *have, int ndim) {
+    if (p->is_hole) {
+        if (s->m->bound[p->hole])
+            return prop_equal(s->r->s, &s->m->prop[p->hole], have);
+        s->m->prop[p->hole] = *have;
+        return true;
+    }
+    if (p->value.kind == P_INTS && p->value.ints.n == 1 && have->kind == P_INTS &&
+        have->ints.n == 1 && p->value.ints.p[0] < 0)
+        return p->value.ints.p[0] + ndim == have->ints.p[0];
+    if (p->value.kind == P_INT && have->kind == P_INT && p->value.i < 0 && have->i >= 0)
+        return p->value.i + ndim == have->i;
+    return prop_equal(s->r->s, &p->value, have);
+}
+
+static const PatProp *mentioned(const Pat *p, size_t index) {
+    for (size_t i = 0; i < p->nprop; i++)
+        if (p->prop[i].index == index) return &p->prop[i];
+    return NULL;
+}
+
+/* Binds what props the pattern asks for. Props come before inputs and are no choice, so
+ * what they bind needs no undoing until the match as a whole fails. */
+static bool match_props(Search *s, const Pat *p, const Apply *a) {
+    if (p->defaults && p->rest < 0) return a->props == p->defaults;
+    const Signature *sig = op_signature(s->r->s, p->op);
+    const Type *t = a->nin ? var_type(s->r->g, s->r->g->in[a->in]) : NULL;
+    int ndim = t && t->kind == TYPE_TENSOR ? t->ndim : 0;
+    if (a->props->n != sig->nprop) return false;
+    for (size_t i = 0; i < sig->nprop; i++) {
+        const PatProp *want = mentioned(p, i);
+        const Prop *have = &a->props->p[i];
+        bool ok = want          ? prop_fits(s, want, have, ndim)
+                  : p->rest < 0 ? prop_equal(s->r->s, have, &sig->prop[i].value)
+                                : true;
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* **p used twice must say the same. */
+static bool bind_rest(Search *s, const Pat *p, const Apply *a) {
+    if (p->rest < 0) return true;
+    Match *m = s->m;
+    if (m->bound[p->rest])
+        return m->rest_op[p->rest] == a->op && m->rest[p->rest] == a->props;
+    m->rest_op[p->rest] = a->op;
+    m->rest[p->rest] = a->props;
+    return true;
+}
+
+/* Marks or unmarks the props' holes that this pattern is the first to bind. */
+static uint32_t mark_props(Search *s, const Pat *p) {
+    uint32_t set = 0;
+    for (size_t i = 0; i < p->nprop; i++)
+        if (p->prop[i].is_hole && !s->m->bound[p->prop[i].hole])
+            set |= UINT32_C(1) << p->prop[i].hole;
+    if (p->rest >= 0 && !s->m->bound[p->rest]) set |= UINT32_C(1) << p->rest;
+    for (size_t i = 0; i < HOLE_MAX; i++)
+        if (set >> i & 1) s->m->bound[i] = true;
+    return set;
+}
+
+static void unmark(Search *s, uint32_t set) {
+    for (size_t i = 0; i < HOLE_MAX; i++)
+        if (set >> i & 1) s->m->bound[i] = false;
+}
+
+/* ---- goals ---- */
+
+static bool solve(Search *s, const Goal *g);
+
+static bool solve_hole(Search *s, const Goal *g) {
+    uint16_t h = g->p->hole;
+    if (s->m->bound[h]) return s->m->var[h] == g->v && solve(s, g->next);
+    s->m->var[h] = g->v;
+    s->m->bound[h] = true;
+    if (solve(s, g->next)) return true;
+    s->m->bound[h] = false;
+    return false;
+}
+
+/* The inputs become goals before the rest. */
+static bool solve_inputs(Search *s, const Goal *g, const Var *in) {
+    Goal goals[8];
+    const Goal *next = g->next;
+    size_t n = g->p->nin;
+    for (size_t k = n; k-- > 0;) {
+        goals[k] = (Goal){g->p->in[k], in[k], next};
+        next = &goals[k];
+    }
+    return solve(s, next);
+}
+
+static bool solve_orders(Search *s, const Goal *g, const Apply *a) {
+    Var in[8];
+    for (size_t i = 0; i < a->nin; i++)
+        in[i] = rw_lead(s->r, s->r->g->in[a->in + i]);
+    if (solve_inputs(s, g, in)) return true;
+    if (!a->op->comm || a->nin != 2 || in[0] == in[1]) return false;
+    Var swapped[2] = {in[1], in[0]};
+    return solve_inputs(s, g, swapped);
+}
+
+static bool solve_apply(Search *s, const Goal *g) {
+    ApplyId id = var_owner(s->r->g, g->v);
+    if (id == APPLY_NONE) return false;
+    const Apply *a = &s->r->g->apply[id];
+    if (a->op != g->p->op || a->nin != g->p->nin || a->nin > 8 || a->nout != 1 ||
+        a->serial)
+        return false;
+    if (!match_props(s, g->p, a) || !bind_rest(s, g->p, a)) return false;
+    uint32_t set = mark_props(s, g->p);
+    if (solve_orders(s, g, a)) return true;
+    unmark(s, set);
+    return false;
+}
+
+static bool solve(Search *s, const Goal *g) {
+    if (!g) {
+        for (size_t i = 0; i < s->rule->nguard; i++)
+            if (!guard_holds(s->r, &s->rule->guard[i], s->m)) return false;
+        return true;
+    }
+    switch (g->p->kind) {
+    case PAT_HOLE:
+        return solve_hole(s, g);
+    case PAT_LITERAL:
+        return literal_matches(s->r, g->p, g->v) && solve(s, g->next);
+    case PAT_APPLY:
+        return solve_apply(s, g);
+    }
+    return false;
+}
+
+/* A quick no: none of the inputs can be what the first telling input must be. */
+static bool child_possible(Rewriter *r, const Pat *child, const Apply *a) {
+    for (size_t i = 0; i < a->nin; i++) {
+        Var v = rw_lead(r, r->g->in[a->in + i]);
+        ApplyId owner = var_owner(r->g, v);
+        if (child->kind == PAT_LITERAL
+                ? var_is_const(r->g, v)
+                : owner != APPLY_NONE && r->g->apply[owner].op == child->op)
+            return true;
+    }
+    return false;
+}
+
+bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m) {
+    ApplyId id = var_owner(r->g, v);
+    if (id == APPLY_NONE || rule->broken) return false;
+    if (rule->child && !child_possible(r, rule->child, &r->g->apply[id])) return false;
+    Search s = {r, rule, m};
+    memset(m->bound, 0, sizeof m->bound);
+    Goal root = {rule->lhs, v, NULL};
+    return solve(&s, &root);
+}

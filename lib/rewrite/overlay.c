@@ -1,0 +1,148 @@
+/* The overlay over a graph: what each variable was replaced by, and the side arrays
+ * that grow with the graph. */
+#include "rewrite/rewrite_impl.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const known_names[KNOWN_N] = {
+    [KNOWN_CAST] = "cast",       [KNOWN_BROADCAST] = "broadcast_to",
+    [KNOWN_RESHAPE] = "reshape", [KNOWN_TRANSPOSE] = "transpose",
+    [KNOWN_STACK] = "stack",     [KNOWN_SUBTENSOR] = "subtensor",
+    [KNOWN_MATMUL] = "matmul",   [KNOWN_CALL] = "call",
+    [KNOWN_SHAPE] = "shape",     [KNOWN_SHAPE_I] = "shape_i",
+};
+
+static void grow_var(Rewriter *r) {
+    uint32_t cap = r->g->nvar + r->g->nvar / 2 + 64;
+    r->forward = mem_realloc(r->s, r->forward, cap, sizeof *r->forward);
+    r->direct = mem_realloc(r->s, r->direct, cap, sizeof *r->direct);
+    r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
+    r->uses = mem_realloc(r->s, r->uses, cap, sizeof *r->uses);
+    r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
+    r->cap_var = cap;
+}
+
+static void grow_apply(Rewriter *r) {
+    uint32_t cap = r->g->napply + r->g->napply / 2 + 64;
+    r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
+    r->nofold = mem_realloc(r->s, r->nofold, cap, sizeof *r->nofold);
+    r->cap_apply = cap;
+}
+
+void rw_grow(Rewriter *r) {
+    if (r->g->nvar > r->cap_var) grow_var(r);
+    if (r->g->napply > r->cap_apply) grow_apply(r);
+    for (; r->nvar < r->g->nvar; r->nvar++) {
+        Var v = r->nvar;
+        r->forward[v] = r->direct[v] = v;
+        r->by[v] = 0;
+        r->uses[v] = 0;
+        r->uniform[v] = 0;
+    }
+    for (; r->napply < r->g->napply; r->napply++)
+        r->state[r->napply] = r->nofold[r->napply] = 0;
+}
+
+void rewriter_reset(Rewriter *r) {
+    r->nvar = r->napply = 0;
+    rw_grow(r);
+}
+
+void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
+                   uint32_t *number) {
+    *r = (Rewriter){.s = g->s, .g = g, .db = db, .o = o, .number = number};
+    r->arena = arena_new(g->s);
+    r->b = builder(g, true);
+    r->bucket_of = MAP(g->s);
+    for (size_t i = 0; i < KNOWN_N; i++)
+        r->known[i] = op_find(g->s, known_names[i], strlen(known_names[i]));
+    rw_grow(r);
+}
+
+static void drop_buckets(Rewriter *r) {
+    for (size_t i = 0; i < r->bucket.n; i++)
+        vec_free(&r->bucket.p[i]);
+    vec_free(&r->bucket);
+    vec_free(&r->general);
+    map_free(&r->bucket_of);
+}
+
+void rewriter_close(Rewriter *r) {
+    drop_buckets(r);
+    mem_free(r->forward);
+    mem_free(r->direct);
+    mem_free(r->by);
+    mem_free(r->uses);
+    mem_free(r->uniform);
+    mem_free(r->state);
+    mem_free(r->nofold);
+    vec_free(&r->stack);
+    arena_free(r->arena);
+}
+
+/* ---- which entries look at which op ---- */
+
+static Bucket *bucket(Rewriter *r, const Op *op) {
+    uint64_t i;
+    if (!map_get(&r->bucket_of, (uint64_t)(uintptr_t)op, &i)) {
+        i = r->bucket.n;
+        map_put(&r->bucket_of, (uint64_t)(uintptr_t)op, i);
+        Bucket none = {0};
+        vec_push(r->s, &r->bucket, none);
+    }
+    return &r->bucket.p[i];
+}
+
+static void add_pass(Rewriter *r, const Pass *p, uint16_t i) {
+    if (!p->ops) vec_push(r->s, &r->general, i);
+    for (size_t k = 0; p->ops && p->ops[k]; k++) {
+        const Op *op = op_find(r->s, p->ops[k], strlen(p->ops[k]));
+        if (op) vec_push(r->s, bucket(r, op), i);
+    }
+}
+
+/* Specific rules stand before general ones; passes, which came first, before all. */
+static void add_rule(Rewriter *r, const Rule *rule, uint16_t i) {
+    if (rule->broken) return;
+    Bucket *b = bucket(r, rule->lhs->op);
+    vec_push(r->s, b, i);
+    for (size_t k = b->n - 1; k > 0; k--) {
+        const Rule *before = r->db->entry.p[b->p[k - 1]].rule;
+        if (!before || before->weight >= rule->weight) break;
+        b->p[k] = b->p[k - 1];
+        b->p[k - 1] = i;
+    }
+}
+
+void overlay_entries(Rewriter *r, double from, double to) {
+    drop_buckets(r);
+    r->bucket_of = MAP(r->s);
+    for (int rules = 0; rules < 2; rules++) {
+        for (size_t i = 0; i < r->db->entry.n; i++) {
+            const Entry *e = &r->db->entry.p[i];
+            bool cleaning = e->pub.position <= 0.6;
+            bool here = (e->pub.position >= from && e->pub.position <= to) || cleaning;
+            if (!e->selected || !here || (e->rule != NULL) != (rules == 1)) continue;
+            if (e->rule) add_rule(r, e->rule, (uint16_t)i);
+            if (e->pass && e->pass->node) add_pass(r, e->pass, (uint16_t)i);
+        }
+    }
+}
+
+/* ---- reading ---- */
+
+const Apply *rw_owner(Rewriter *r, Var v, const Op *op) {
+    ApplyId a = var_owner(r->g, v);
+    return op && a != APPLY_NONE && r->g->apply[a].op == op ? &r->g->apply[a] : NULL;
+}
+
+const Apply *rw_known(Rewriter *r, Var v, int known) {
+    return rw_owner(r, v, r->known[known]);
+}
+
+double rw_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,59 @@
+/* The list of passes: what text can't say. */
+#include "rewrite/rewrite_impl.h"
+
+static const char *const casts[] = {"cast", NULL};
+static const char *const specifies[] = {"specify_shape", NULL};
+static const char *const reshapes[] = {"reshape", NULL};
+static const char *const transposes[] = {"transpose", NULL};
+static const char *const broadcasts[] = {"broadcast_to", NULL};
+static const char *const reductions[] = {"sum", "prod", "max",  "min",
+                                         "any", "all",  "mean", NULL};
+static const char *const slices[] = {"subtensor", NULL};
+static const char *const joins[] = {"concatenate", NULL};
+static const char *const shapes[] = {"shape", "shape_i", NULL};
+
+/* In order of position. merge has no function of its own: it is the copy that every run
+ * begins with. */
+const Pass rewrite_passes[] = {
+    {"merge", "merge", "Equal expressions become one.", 0, NULL, NULL, NULL},
+    {"inline-calls", "inline", "Calls of small functions are replaced by their bodies.",
+     0.3, NULL, inline_pass, NULL},
+    {"constant-folding", "fold",
+     "What has only constants as inputs is computed, up to 1 MiB a constant.", 0.5,
+     fold_pass, NULL, NULL},
+    {"useless-broadcast", "useless",
+     "broadcast_to that changes nothing, or of another broadcast_to.", 0.6,
+     broadcast_pass, NULL, broadcasts},
+    {"useless-cast", "useless",
+     "cast to the same dtype, or after a cast that lost nothing.", 0.6, cast_pass, NULL,
+     casts},
+    {"useless-concatenate", "useless", "concatenate of one part, and its empty parts.",
+     0.6, concat_pass, NULL, joins},
+    {"useless-reduction", "useless",
+     "Reductions over no axis or axes of size 1, and of reductions of the same kind.",
+     0.6, reduce_pass, NULL, reductions},
+    {"useless-reshape", "useless",
+     "reshape to the shape that is there, or of a reshape.", 0.6, reshape_pass, NULL,
+     reshapes},
+    {"useless-slice", "useless", "x[:, :] and x[...].", 0.6, slice_pass, NULL, slices},
+    {"useless-specify-shape", "useless", "specify_shape that the type already says.",
+     0.6, specify_pass, NULL, specifies},
+    {"useless-transpose", "useless",
+     "transpose that changes nothing, or of a transpose.", 0.6, transpose_pass, NULL,
+     transposes},
+    {"lift-shape", "canonicalize",
+     "Shapes of results are expressed by shapes of inputs, so that nothing is computed "
+     "for its shape alone.",
+     1, shape_pass, NULL, shapes},
+    {"read-shape", "canonicalize", "An element of a stack or shape, read by index.", 1,
+     shape_read_pass, NULL, slices},
+    {"sink-broadcast", "canonicalize",
+     "Elementwise ops take a repeated operand (broadcast_to, ones_like, full, ...) "
+     "before "
+     "it is repeated.",
+     1, sink_pass, NULL, NULL},
+    {"fuse-elementwise", "fusion",
+     "Groups of elementwise ops of one shape become a call of one fused function.", 49,
+     NULL, fuse_pass, NULL},
+};
+const size_t rewrite_npasses = sizeof rewrite_passes / sizeof *rewrite_passes;

@@ -1,0 +1,282 @@
+/* Syntax trees to patterns. Both sides of a rule become the same small trees: holes,
+ * literals, Applies with the props that are mentioned. Recursion goes as deep as the
+ * rule's text is nested, which the parser limits. */
+#include "rewrite/rewrite_impl.h"
+
+#include <string.h>
+
+typedef struct Ctx {
+    Rule *r;
+    Arena *a;
+    bool rhs;
+} Ctx;
+
+static const Pat *compile(Ctx *c, const Ast *e);
+
+static Pat *new_pat(Ctx *c, PatKind kind, const Ast *e) {
+    Pat *p = NEW(c->a, Pat);
+    p->kind = kind;
+    p->at = e->at;
+    p->rest = -1;
+    return p;
+}
+
+static const char *name_of(Ctx *c, Sym y) {
+    return sym_text(c->r->s, y);
+}
+
+/* ---- holes ---- */
+
+static int find_hole(const Rule *r, Sym name) {
+    for (size_t i = 0; i < r->nhole; i++)
+        if (r->hole[i] == name) return (int)i;
+    return -1;
+}
+
+/* The number of a hole; names that the left side lacks are errors on the right. */
+static int hole(Ctx *c, Sym name, Span at) {
+    int i = find_hole(c->r, name);
+    if (i >= 0) return i;
+    if (c->rhs) {
+        fail(c->r->s, at, E_REWRITE, "%s does not occur in the left side of rule %s",
+             name_of(c, name), c->r->name);
+        return -1;
+    }
+    if (c->r->nhole == HOLE_MAX) {
+        fail(c->r->s, at, E_LIMIT, "rule %s has more than %d names", c->r->name,
+             HOLE_MAX);
+        return -1;
+    }
+    c->r->hole[c->r->nhole] = name;
+    return (int)c->r->nhole++;
+}
+
+static const Pat *compile_hole(Ctx *c, const Ast *e) {
+    int i = hole(c, e->sym, e->at);
+    if (i < 0) return NULL;
+    if (c->r->prop_hole[i] || c->r->rest_hole[i]) {
+        fail(c->r->s, e->at, E_REWRITE, "%s stands for a parameter, not a variable",
+             name_of(c, e->sym));
+        return NULL;
+    }
+    Pat *p = new_pat(c, PAT_HOLE, e);
+    p->hole = (uint16_t)i;
+    return p;
+}
+
+/* ---- literals ---- */
+
+static bool is_literal(const Ast *e) {
+    return e->kind == AST_INT || e->kind == AST_FLOAT || e->kind == AST_IMAG ||
+           e->kind == AST_BOOL;
+}
+
+static const Pat *compile_literal(Ctx *c, const Ast *e, bool negative) {
+    Pat *p = new_pat(c, PAT_LITERAL, e);
+    double sign = negative ? -1 : 1;
+    p->negative = negative;
+    p->u = e->u;
+    p->lit = e->kind == AST_BOOL   ? K_BOOL
+             : e->kind == AST_INT  ? K_INT
+             : e->kind == AST_IMAG ? K_COMPLEX
+                                   : K_FLOAT;
+    double v = e->kind == AST_INT || e->kind == AST_BOOL ? (double)e->u : e->v;
+    *(e->kind == AST_IMAG ? &p->im : &p->re) = sign * v;
+    if (e->kind == AST_INT && e->u == 0) p->re = 0; /* there is no integer -0 */
+    return p;
+}
+
+/* ---- props ---- */
+
+static bool prop_fail(Ctx *c, const Ast *e, const char *what) {
+    return fail(c->r->s, e->at, E_REWRITE, "a parameter in a rule is %s", what);
+}
+
+static bool int_value(const Ast *e, int64_t *v) {
+    bool negative = e->kind == AST_UNARY && strcmp(e->op, "-") == 0;
+    if (negative) e = e->kid[0];
+    if (e->kind != AST_INT || e->u > INT64_MAX) return false;
+    *v = negative ? -(int64_t)e->u : (int64_t)e->u;
+    return true;
+}
+
+static bool ints_value(Ctx *c, const Ast *e, Prop *out) {
+    int64_t *v = NEW_N(c->a, e->nkid, int64_t);
+    for (size_t i = 0; i < e->nkid; i++)
+        if (!int_value(e->kid[i], &v[i]))
+            return prop_fail(c, e->kid[i], "an integer here");
+    *out = PROP_INTS(v, e->nkid);
+    return true;
+}
+
+static bool int_prop(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
+    int64_t *v = NEW(c->a, int64_t);
+    if (!int_value(e, v)) return prop_fail(c, e, "a literal or a name");
+    *out = PROP_INT(*v);
+    if (def->type == T_AXES || def->type == T_INTS) *out = PROP_INTS(v, 1);
+    if (def->type == T_FLOAT) *out = (Prop){.kind = P_FLOAT, .f = (double)*v};
+    return true;
+}
+
+static bool prop_value(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
+    if (e->kind == AST_NONE) return *out = (Prop){.kind = P_NONE}, true;
+    if (e->kind == AST_BOOL) return *out = PROP_BOOL((int64_t)e->u), true;
+    if (e->kind == AST_FLOAT) return *out = (Prop){.kind = P_FLOAT, .f = e->v}, true;
+    if (e->kind == AST_STRING) return *out = PROP_STR(e->sym), true;
+    if (e->kind == AST_TUPLE || e->kind == AST_LIST) return ints_value(c, e, out);
+    return int_prop(c, e, def, out);
+}
+
+/* A name as a value is a dtype or a hole. */
+static bool prop_name(Ctx *c, const Ast *e, PatProp *p) {
+    const char *word = name_of(c, e->sym);
+    DType d = dtype_find(word, strlen(word));
+    if (d != DT_NONE) return p->value = PROP_DTYPE(d), true;
+    int i = hole(c, e->sym, e->at);
+    if (i < 0) return false;
+    c->r->prop_hole[i] = true;
+    p->is_hole = true;
+    p->hole = (uint16_t)i;
+    return true;
+}
+
+static bool add_prop(Ctx *c, Pat *p, size_t index, const Ast *value) {
+    const Signature *sig = op_signature(c->r->s, p->op);
+    PatProp *more = NEW_N(c->a, p->nprop + 1, PatProp);
+    for (size_t i = 0; i < p->nprop; i++)
+        more[i] = p->prop[i];
+    PatProp *x = &more[p->nprop++];
+    x->index = (uint16_t)index;
+    p->prop = more;
+    return value->kind == AST_NAME ? prop_name(c, value, x)
+                                   : prop_value(c, value, &sig->prop[index], &x->value);
+}
+
+static bool keyword(Ctx *c, Pat *p, const Ast *e) {
+    const Signature *sig = op_signature(c->r->s, p->op);
+    for (size_t i = 0; i < sig->nprop; i++)
+        if (sig->prop[i].name == e->sym) return add_prop(c, p, i, e->kid[0]);
+    return fail(c->r->s, e->at, E_REWRITE, "%s has no parameter %s", p->op->name,
+                name_of(c, e->sym));
+}
+
+static bool stars(Ctx *c, Pat *p, const Ast *e) {
+    int i = hole(c, e->sym, e->at);
+    if (i < 0) return false;
+    c->r->rest_hole[i] = true;
+    p->rest = i;
+    return true;
+}
+
+/* ---- calls ---- */
+
+static bool argument(Ctx *c, Pat *p, const Ast *e) {
+    const Signature *sig = op_signature(c->r->s, p->op);
+    bool rest = sig->nin > 0 && sig->in[sig->nin - 1].rest;
+    if (e->kind == AST_KEYWORD) return keyword(c, p, e);
+    if (e->kind == AST_STARS) return stars(c, p, e);
+    if (!rest && p->nin == sig->nin) {
+        size_t index = p->nprop;
+        if (index < sig->nprop) return add_prop(c, p, index, e);
+        return fail(c->r->s, e->at, E_REWRITE, "%s takes %zu arguments", p->op->name,
+                    sig->nin);
+    }
+    const Pat *x = compile(c, e);
+    if (!x) return false;
+    const Param *param = p->nin < sig->nin ? &sig->in[p->nin] : &sig->in[sig->nin - 1];
+    if (x->kind == PAT_HOLE && param->kind == IN_INTS) c->r->ints_hole[x->hole] = true;
+    p->in[p->nin++] = x;
+    return true;
+}
+
+/* Props when none is mentioned. A required one must be, on the left. */
+static bool default_props(Ctx *c, Pat *p) {
+    const Signature *sig = op_signature(c->r->s, p->op);
+    if (p->rest >= 0) return true;
+    Prop *v = NEW_N(c->a, sig->nprop, Prop);
+    for (size_t i = 0; i < sig->nprop; i++) {
+        bool mentioned = false;
+        for (size_t k = 0; k < p->nprop; k++)
+            mentioned |= p->prop[k].index == i;
+        if (sig->prop[i].required && !mentioned)
+            return fail(c->r->s, p->at, E_REWRITE, "%s needs %s= or **p in a rule",
+                        p->op->name, name_of(c, sig->prop[i].name));
+        v[i] = sig->prop[i].value;
+    }
+    if (p->nprop == 0) p->defaults = props_intern(c->r->s, sig->nprop, v);
+    return true;
+}
+
+static const Pat *apply_op(Ctx *c, const Ast *e, const Op *op, const Ast *const *arg,
+                           size_t narg) {
+    Pat *p = new_pat(c, PAT_APPLY, e);
+    p->op = op;
+    p->in = NEW_N(c->a, narg, const Pat *);
+    if (!c->rhs && (op->def || op->expand)) {
+        fail(c->r->s, e->at, E_REWRITE,
+             "%s is an abbreviation and never stands in a graph: write what it stands "
+             "for",
+             op->name);
+        return NULL;
+    }
+    for (size_t i = 0; i < narg; i++)
+        if (!argument(c, p, arg[i])) return NULL;
+    if (p->nin < op_signature(c->r->s, op)->min_in) {
+        fail(c->r->s, e->at, E_REWRITE, "%s takes more arguments", op->name);
+        return NULL;
+    }
+    return default_props(c, p) ? p : NULL;
+}
+
+static const Pat *compile_call(Ctx *c, const Ast *e) {
+    const char *word = name_of(c, e->sym);
+    const Op *op = op_find(c->r->s, word, strlen(word));
+    if (!op) {
+        fail(c->r->s, e->at, E_NAME, "there is no op %s", word);
+        return NULL;
+    }
+    return apply_op(c, e, op, e->kid, e->nkid);
+}
+
+static const Op *infix_op(Session *s, const char *text, size_t nin) {
+    for (size_t i = 0; i < op_count(s); i++) {
+        const Op *op = op_get(s, i);
+        if (op->infix && strcmp(op->infix, text) == 0 &&
+            op_signature(s, op)->nin == nin)
+            return op;
+    }
+    return NULL;
+}
+
+static const Pat *compile_operator(Ctx *c, const Ast *e) {
+    if (e->kind == AST_UNARY && strcmp(e->op, "-") == 0 && is_literal(e->kid[0]))
+        return compile_literal(c, e->kid[0], true);
+    const Op *op = infix_op(c->r->s, e->op, e->nkid);
+    if (op) return apply_op(c, e, op, e->kid, e->nkid);
+    fail(c->r->s, e->at, E_NAME, "there is no op for `%s`", e->op);
+    return NULL;
+}
+
+static const Pat *compile_transpose(Ctx *c, const Ast *e) {
+    const Op *op = op_find(c->r->s, "transpose", strlen("transpose"));
+    if (op && strcmp(name_of(c, e->sym), "T") == 0)
+        return apply_op(c, e, op, e->kid, 1);
+    fail(c->r->s, e->at, E_REWRITE, "rules know only the attribute T");
+    return NULL;
+}
+
+static const Pat *compile(Ctx *c, const Ast *e) {
+    if (is_literal(e)) return compile_literal(c, e, false);
+    if (e->kind == AST_NAME) return compile_hole(c, e);
+    if (e->kind == AST_UNARY || e->kind == AST_BINARY) return compile_operator(c, e);
+    if (e->kind == AST_CALL || e->kind == AST_METHOD) return compile_call(c, e);
+    if (e->kind == AST_ATTR) return compile_transpose(c, e);
+    fail(c->r->s, e->at, E_REWRITE,
+         "a rule is made of names, numbers, operators and calls");
+    return NULL;
+}
+
+const Pat *pattern_compile(Rule *r, Arena *a, const Ast *e, bool rhs) {
+    Ctx c = {r, a, rhs};
+    return compile(&c, e);
+}

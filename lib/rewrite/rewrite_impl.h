@@ -1,0 +1,245 @@
+/* What the files of lib/rewrite share: parsed rules, the database, the state of a run.
+ */
+#ifndef REWRITE_REWRITE_IMPL_H
+#define REWRITE_REWRITE_IMPL_H
+
+#include "op/expr.h"
+#include "rewrite/rewrite.h"
+
+/* ---- rules as data ---- */
+enum { HOLE_MAX = 24, BUILT_MAX = 64 };
+
+typedef enum PatKind { PAT_HOLE, PAT_LITERAL, PAT_APPLY } PatKind;
+/* A prop that a pattern mentions: its value, or a hole that binds or gives it. */
+typedef struct PatProp {
+    uint16_t index; /* in the op's signature */
+    bool is_hole;
+    uint16_t hole;
+    Prop value;
+} PatProp;
+typedef struct Pat Pat;
+struct Pat {
+    PatKind kind;
+    Span at;
+    uint16_t hole;
+    /* literals */
+    DKind lit; /* K_BOOL, K_INT, K_FLOAT, K_COMPLEX */
+    bool negative;
+    uint64_t u;    /* size of an integer */
+    double re, im; /* of any literal */
+    /* Applies */
+    const Op *op;
+    size_t nin;
+    const Pat **in;
+    size_t nprop;
+    const PatProp *prop;
+    int rest;              /* hole of **p, or -1 */
+    const Props *defaults; /* when no prop is mentioned and there is no **p */
+};
+
+typedef struct Guard {
+    int test; /* in the table of guard.c */
+    size_t narg;
+    const Pat *arg[2];
+    Span at;
+} Guard;
+
+struct Rule {
+    Session *s;
+    const char *name, *tags; /* tags: separated by spaces */
+    const char *text;        /* "lhs => rhs when ..." on one line */
+    double position;
+    Span at, lhs_at, rhs_at, guard_at;
+    /* compiled when first needed */
+    bool compiled, broken; /* broken: names an op that this build lacks */
+    const Pat *lhs, *rhs;
+    size_t nguard;
+    const Guard *guard;
+    size_t nhole;
+    Sym hole[HOLE_MAX];
+    bool prop_hole[HOLE_MAX]; /* stands for one prop */
+    bool rest_hole[HOLE_MAX]; /* stands for **p */
+    bool ints_hole[HOLE_MAX]; /* an argument that gives a shape */
+    bool in_rhs[HOLE_MAX];
+    bool shape_unsafe;
+    unsigned weight;  /* nodes of lhs: the specific come first */
+    const Pat *child; /* first Apply or literal among lhs's inputs: a quick no */
+};
+
+/* What holes stand for. */
+typedef struct Match {
+    Var var[HOLE_MAX];
+    Prop prop[HOLE_MAX];
+    const Op *rest_op[HOLE_MAX];
+    const Props *rest[HOLE_MAX];
+    bool bound[HOLE_MAX];
+} Match;
+
+/* ---- passes ---- */
+typedef struct Rewriter Rewriter;
+/* Tries one Apply; on true out[k] stands for its output k (nout variables; its own
+ * where nothing changes). */
+typedef bool NodePass(Rewriter *r, ApplyId a, Var *out);
+/* Works on the whole graph r->g, which is in order and has no forwards; fills
+ * r->forward. False: diagnosed. */
+typedef bool GraphPass(Rewriter *r);
+typedef struct Pass {
+    const char *name, *tags, *doc;
+    double position;
+    NodePass *node;
+    GraphPass *graph;
+    const char *const *ops; /* names of the ops that node looks at; NULL: all */
+} Pass;
+extern const Pass rewrite_passes[];
+extern const size_t rewrite_npasses;
+
+NodePass fold_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
+    broadcast_pass, reduce_pass, slice_pass, concat_pass, shape_pass, shape_read_pass,
+    sink_pass;
+GraphPass fuse_pass, inline_pass;
+
+/* ---- the database ---- */
+typedef struct Entry {
+    RewriteEntry pub;
+    Rule *rule; /* or */
+    const Pass *pass;
+    Sym name; /* for the origin of what it builds */
+    bool selected;
+    uint64_t spent; /* replacements in this stage */
+    /* of this run */
+    RewriteProfile profile;
+} Entry;
+typedef struct Database {
+    Session *s;
+    Arena *arena;
+    Vec(Entry) entry; /* by position, then name */
+} Database;
+/* All entries, with those that the query selects marked. NULL: diagnosed. */
+Database *database_open(Session *s, const RewriteQuery *q);
+void database_free(Database *db);
+/* Of what was selected, by position; session memory of the last call. */
+const RewriteProfile *database_profile(Database *db, size_t *n);
+
+/* Reads every rule of a text; headers only. */
+typedef Vec(Rule *) RuleVec;
+bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out);
+/* Compiles lhs, rhs and guards. False: diagnosed. `lenient`: an unknown op marks the
+ * rule as broken instead. */
+bool rule_compile(Rule *r, Arena *a, bool lenient);
+const Pat *pattern_compile(Rule *r, Arena *a, const Ast *e, bool rhs);
+
+/* ---- a run over one graph ---- */
+typedef Vec(uint16_t) Bucket; /* indices into the database, in the order to try */
+enum { SEEN_NOT, SEEN_OPEN, SEEN_DONE, SEEN = 3, COUNTED = 4, FROZEN = 8 };
+typedef struct Visit Visit;
+
+struct Visit {
+    ApplyId a;
+    uint32_t next; /* the input, or output of a replaced one, to look at */
+    bool renewed;  /* its inputs are those that stand in the end */
+    bool waiting;  /* it was replaced; what stands for it is not done */
+};
+
+enum {
+    KNOWN_CAST,
+    KNOWN_BROADCAST,
+    KNOWN_RESHAPE,
+    KNOWN_TRANSPOSE,
+    KNOWN_STACK,
+    KNOWN_SUBTENSOR,
+    KNOWN_MATMUL,
+    KNOWN_CALL,
+    KNOWN_SHAPE,
+    KNOWN_SHAPE_I,
+    KNOWN_N
+};
+
+struct Rewriter {
+    Session *s;
+    Graph *g;
+    Arena *arena; /* of this run */
+    Database *db;
+    const RewriteOptions *o;
+    Builder b;
+    const Op *known[KNOWN_N];
+    /* by variable; they grow with the graph */
+    uint32_t cap_var, cap_apply;
+    Var *forward;     /* replaced by; shortened on the way */
+    Var *direct;      /* the replacement itself, as the rule gave it */
+    uint16_t *by;     /* 1 + the entry that replaced it; 0: only its inputs changed */
+    uint32_t *uses;   /* clients, at least */
+    uint8_t *uniform; /* of constants: 0 unknown, 1 no, 2 all elements are one */
+    uint8_t *state;   /* by Apply: SEEN_* */
+    uint8_t *nofold;  /* by Apply: folding failed */
+    uint32_t nvar, napply; /* how far the arrays are filled */
+    /* stage */
+    Map bucket_of; /* Op * -> index + 1 */
+    Vec(Bucket) bucket;
+    Bucket general; /* node passes for every op */
+    Vec(Visit) stack;
+    uint64_t budget;     /* replacements by one entry and stage */
+    uint16_t recent[64]; /* entries that fired last, a ring */
+    uint32_t fired, sweeps;
+    uint32_t *number; /* of all graphs of a run: replacements so far */
+    size_t current;   /* the entry of the graph pass that runs */
+    bool failed;
+};
+
+/* ---- reading the overlay ---- */
+static inline Var rw_lead(Rewriter *r, Var v) {
+    while (r->forward[v] != v) {
+        r->forward[v] = r->forward[r->forward[v]];
+        v = r->forward[v];
+    }
+    return v;
+}
+void rw_grow(Rewriter *r); /* after nodes were appended */
+static inline Var rw_in(Rewriter *r, ApplyId a, size_t i) {
+    return rw_lead(r, apply_in(r->g, a)[i]);
+}
+/* The Apply that makes v, if it is of that op; else NULL. */
+const Apply *rw_owner(Rewriter *r, Var v, const Op *op);
+const Apply *rw_known(Rewriter *r, Var v, int known);
+/* The one element that all of a constant's elements are, else NULL. */
+const void *rw_uniform(Rewriter *r, Var v);
+bool rw_is_number(Rewriter *r, Var v,
+                  double x); /* a uniform constant of that value; not -0 for 0 */
+/* Would `new` standing for `old` say everything that old's type says? */
+bool type_keeps(const Type *old, const Type *new);
+/* x cast and broadcast to t; VAR_NONE if types can't tell that it fits. */
+Var rw_fit(Rewriter *r, Var x, const Type *t);
+/* Does an operand of type t, broadcast to `to`, need no check when running? */
+bool dims_fit(const Type *t, const Type *to);
+/* A 0-d or one-element integer constant. */
+bool rw_int_const(Rewriter *r, Var v, int64_t *i);
+/* A value prop of the Apply. */
+const Prop *rw_prop(Rewriter *r, const Apply *a, const char *name);
+/* op(x, y, ...) with these props, VAR_NONE without a diagnostic when it isn't typed. */
+Var rw_apply(Rewriter *r, const Op *op, const Props *props, size_t nin, const Var *in);
+
+/* ---- matching and building ---- */
+bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m);
+Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m, DType like);
+/* The whole: VAR_NONE when the rule does not fire at v. */
+Var rule_fire(Rewriter *r, const Rule *rule, Var v);
+int guard_find(Session *s, Sym name);
+size_t guard_arity(int test);
+bool guard_holds(Rewriter *r, const Guard *g, const Match *m);
+const char *guard_name(size_t i); /* NULL after the last */
+
+/* ---- the driver ---- */
+void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
+                   uint32_t *number);
+void rewriter_reset(Rewriter *r); /* after g was compacted: no forwards */
+void rewriter_close(Rewriter *r);
+/* Sorts the selected node entries of a stage by the op that they look at. */
+void overlay_entries(Rewriter *r, double from, double to);
+/* One stage: sweeps with the selected entries from..to and those that clean up after
+ * them until nothing fires. False: diagnosed. */
+bool drive(Rewriter *r, double from, double to);
+/* v was replaced by x: counts, tells. False: stop, diagnosed. */
+bool rw_fired(Rewriter *r, size_t entry, Var before, Var after);
+bool rw_limit_reached(const Rewriter *r);
+double rw_clock(void); /* seconds */
+
+#endif

@@ -1,0 +1,315 @@
+/* Rules as text: `name @tag [position]: lhs => rhs when guard, guard`. A file is read
+ * in two steps: headers at once, so that rules can be listed and asked for by tag;
+ * sides and guards when a mode first needs the rule. */
+#include "base/num.h"
+#include "rewrite/rewrite_impl.h"
+
+#include <string.h>
+
+/* A rule's text while it is taken apart: [p, end) in its source. */
+typedef struct Cut {
+    Session *s;
+    const char *text;
+    uint32_t source, p, end;
+} Cut;
+
+static Span cut_span(const Cut *c, uint32_t begin, uint32_t end) {
+    while (begin < end && strchr(" \t\r\n", c->text[begin]))
+        begin++;
+    while (end > begin && strchr(" \t\r\n", c->text[end - 1]))
+        end--;
+    return (Span){c->source, begin, end};
+}
+
+static bool is_word(char ch) {
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_' ||
+           ch == '-' || (ch >= '0' && ch <= '9') || ch == '.';
+}
+
+/* Where `word` stands outside brackets and strings from c->p on, or c->end. */
+static uint32_t find_outside(const Cut *c, const char *word) {
+    size_t n = strlen(word);
+    int depth = 0;
+    char quote = 0;
+    for (uint32_t i = c->p; i < c->end; i++) {
+        char ch = c->text[i];
+        if (quote) {
+            if (ch == quote) quote = 0;
+            continue;
+        }
+        if (depth == 0 && i + n <= c->end && memcmp(c->text + i, word, n) == 0)
+            return i;
+        if (ch == '\'' || ch == '"') quote = ch;
+        depth += (strchr("([{", ch) != NULL) - (strchr(")]}", ch) != NULL);
+    }
+    return c->end;
+}
+
+/* ---- the header ---- */
+
+static Span next_word(Cut *c) {
+    while (c->p < c->end && strchr(" \t", c->text[c->p]))
+        c->p++;
+    uint32_t begin = c->p;
+    if (c->p < c->end && c->text[c->p] == '@') c->p++;
+    while (c->p < c->end && is_word(c->text[c->p]))
+        c->p++;
+    return (Span){c->source, begin, c->p};
+}
+
+static double default_position(const char *tags) {
+    static const struct {
+        const char *tag;
+        double position;
+    } stage[] = {{"useless", 0.6},
+                 {"canonicalize", 1},
+                 {"stabilize", 1.5},
+                 {"specialize", 2},
+                 {"fusion", 49}};
+    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) {
+        const char *at = strstr(tags, stage[i].tag);
+        size_t n = strlen(stage[i].tag);
+        if (at && (at == tags || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0))
+            return stage[i].position;
+    }
+    return 1;
+}
+
+static bool header_word(Rule *r, Str *tags, const char *p, size_t n, Span at) {
+    double v;
+    if (*p == '@' && n > 1) {
+        if (tags->n) str_putc(tags, ' ');
+        str_add(tags, p + 1, n - 1);
+        return true;
+    }
+    if (num_read_float(p, n, FLOAT64, &v) != n)
+        return fail(r->s, at, E_REWRITE,
+                    "a rule begins with `name @tag position:`; `%.*s` is none of these",
+                    (int)n, p);
+    r->position = v;
+    return true;
+}
+
+static bool read_header(Rule *r, Arena *a, Cut *c) {
+    Str tags = STR(r->s);
+    Span w = next_word(c);
+    if (w.begin == w.end || c->text[w.begin] == '@')
+        return fail(r->s, cut_span(c, w.begin, c->end), E_REWRITE,
+                    "a rule begins with its name: `name @tag: lhs => rhs`");
+    r->name = arena_str(a, c->text + w.begin, w.end - w.begin);
+    r->position = -1;
+    bool ok = true;
+    for (w = next_word(c); ok && w.begin < w.end; w = next_word(c))
+        ok = header_word(r, &tags, c->text + w.begin, w.end - w.begin, w);
+    r->tags = arena_str(a, str_text(&tags), tags.n);
+    str_free(&tags);
+    if (ok && (c->p == c->end || c->text[c->p] != ':'))
+        return fail(r->s, cut_span(c, c->p, c->end), E_REWRITE,
+                    "`:` is expected after the name and tags of rule %s", r->name);
+    if (r->position < 0) r->position = default_position(r->tags);
+    r->shape_unsafe = strstr(r->tags, "shape_unsafe") != NULL;
+    return ok;
+}
+
+/* ---- the parts ---- */
+
+static bool read_body(Rule *r, Cut *c) {
+    uint32_t begin = ++c->p, arrow = find_outside(c, "=>");
+    if (arrow == c->end)
+        return fail(r->s, cut_span(c, begin, c->end), E_REWRITE,
+                    "rule %s has no `=>` between its sides", r->name);
+    r->lhs_at = cut_span(c, begin, arrow);
+    c->p = arrow + 2;
+    uint32_t when = find_outside(c, " when ");
+    r->rhs_at = cut_span(c, arrow + 2, when);
+    r->guard_at = when < c->end ? cut_span(c, when + 6, c->end)
+                                : (Span){c->source, c->end, c->end};
+    return true;
+}
+
+/* The rule's text on one line, without comments. */
+static const char *one_line(Session *s, Arena *a, const char *p, size_t n) {
+    Str out = STR(s);
+    for (size_t i = 0; i < n; i++) {
+        bool blank = strchr(" \t\r\n", p[i]) != NULL;
+        if (p[i] == '#') {
+            while (i + 1 < n && p[i + 1] != '\n')
+                i++;
+            continue;
+        }
+        if (blank && (out.n == 0 || out.p[out.n - 1] == ' ')) continue;
+        str_putc(&out, blank ? ' ' : p[i]);
+    }
+    while (out.n && out.p[out.n - 1] == ' ')
+        out.p[--out.n] = 0;
+    char *text = arena_str(a, str_text(&out), out.n);
+    str_free(&out);
+    return text;
+}
+
+static Rule *read_rule(Session *s, Arena *a, Span at) {
+    const Source *src = source_get(s, at.source);
+    Cut c = {s, src->text, at.source, at.begin, at.end};
+    Rule *r = NEW(a, Rule);
+    r->s = s;
+    r->at = cut_span(&c, at.begin, at.end);
+    if (!read_header(r, a, &c)) return NULL;
+    uint32_t body = c.p + 1;
+    if (!read_body(r, &c)) return NULL;
+    Span text = cut_span(&c, body, at.end);
+    r->text = one_line(s, a, src->text + text.begin, text.end - text.begin);
+    return r;
+}
+
+/* The end of the logical line that begins at p: brackets and `=>`, `when` or an
+ * operator at a line's end go on in the next one. */
+static size_t line_end(const char *text, size_t p, size_t n) {
+    int depth = 0;
+    size_t last = p; /* after the last character that is no blank or comment */
+    for (; p < n; p++) {
+        char ch = text[p];
+        if (ch == '#')
+            while (p + 1 < n && text[p + 1] != '\n')
+                p++;
+        else if (ch == '\n' && depth <= 0)
+            return last;
+        else if (!strchr(" \t\r\n", ch))
+            last = p + 1;
+        if (ch == '#') continue;
+        depth += (strchr("([{", ch) != NULL) - (strchr(")]}", ch) != NULL);
+    }
+    return last;
+}
+
+bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out) {
+    const Source *src = source_get(s, source);
+    for (size_t p = 0; p < src->len;) {
+        p += strspn(src->text + p, " \t\r\n");
+        if (p >= src->len) break;
+        if (src->text[p] == '#') {
+            p += strcspn(src->text + p, "\n");
+            continue;
+        }
+        size_t end = line_end(src->text, p, src->len);
+        Rule *r = read_rule(s, a, (Span){source, (uint32_t)p, (uint32_t)end});
+        if (!r) return false;
+        vec_push(s, out, r);
+        p = end + strcspn(src->text + end, "\n");
+    }
+    return true;
+}
+
+/* ---- guards ---- */
+
+static bool guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
+    const Pat *p = pattern_compile(r, a, e, true);
+    if (!p) return false;
+    if (p->kind != PAT_HOLE)
+        return fail(r->s, e->at, E_REWRITE, "a guard asks about names of the pattern");
+    g->arg[g->narg++] = p;
+    return true;
+}
+
+static bool read_guard(Rule *r, Arena *a, Span at, Guard *g) {
+    const Ast *e = expr_parse(r->s, a, at);
+    if (!e) return false;
+    if (e->kind != AST_CALL)
+        return fail(r->s, at, E_REWRITE, "a guard is a call such as const(x)");
+    *g = (Guard){.test = guard_find(r->s, e->sym), .at = at};
+    if (g->test < 0) {
+        const char *names[64];
+        size_t n = 0;
+        while (n < 64 && (names[n] = guard_name(n)))
+            n++;
+        const char *near = str_nearest(r->s, sym_text(r->s, e->sym), names, n);
+        fail(r->s, e->at, E_REWRITE, "there is no guard %s%s%s%s",
+             sym_text(r->s, e->sym), near ? "; is it " : "", near ? near : "",
+             near ? "?" : "");
+        return false;
+    }
+    if (e->nkid != guard_arity(g->test))
+        return fail(r->s, e->at, E_REWRITE, "the guard %s takes %zu name%s",
+                    sym_text(r->s, e->sym), guard_arity(g->test),
+                    guard_arity(g->test) == 1 ? "" : "s");
+    for (size_t i = 0; i < e->nkid; i++)
+        if (!guard_arg(r, a, g, e->kid[i])) return false;
+    return true;
+}
+
+static bool read_guards(Rule *r, Arena *a) {
+    Cut c = {r->s, source_get(r->s, r->at.source)->text, r->guard_at.source,
+             r->guard_at.begin, r->guard_at.end};
+    Guard *g = NULL;
+    while (c.p < c.end) {
+        uint32_t comma = find_outside(&c, ",");
+        Guard *more = NEW_N(a, r->nguard + 1, Guard);
+        for (size_t i = 0; i < r->nguard; i++)
+            more[i] = g[i];
+        g = more;
+        if (!read_guard(r, a, cut_span(&c, c.p, comma), &g[r->nguard])) return false;
+        r->nguard++;
+        c.p = comma + 1;
+    }
+    r->guard = g;
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static unsigned weigh(const Pat *p) {
+    unsigned n = p->kind == PAT_HOLE ? 0 : 2;
+    for (size_t i = 0; p->kind == PAT_APPLY && i < p->nin; i++)
+        n += weigh(p->in[i]);
+    return n + (p->kind == PAT_APPLY && p->nprop > 0);
+}
+
+static void note_rhs(Rule *r, const Pat *p) {
+    if (p->kind == PAT_HOLE) r->in_rhs[p->hole] = true;
+    if (p->kind != PAT_APPLY) return;
+    for (size_t i = 0; i < p->nin; i++)
+        note_rhs(r, p->in[i]);
+}
+
+static bool compile_sides(Rule *r, Arena *a) {
+    const Ast *lhs = expr_parse(r->s, a, r->lhs_at);
+    if (!lhs || !(r->lhs = pattern_compile(r, a, lhs, false))) return false;
+    if (r->lhs->kind != PAT_APPLY)
+        return fail(r->s, r->lhs_at, E_REWRITE,
+                    "the left side of rule %s must be an operation", r->name);
+    const Ast *rhs = expr_parse(r->s, a, r->rhs_at);
+    if (!rhs || !(r->rhs = pattern_compile(r, a, rhs, true))) return false;
+    note_rhs(r, r->rhs);
+    r->weight = weigh(r->lhs);
+    for (size_t i = 0; i < r->lhs->nin && !r->child; i++)
+        if (r->lhs->in[i]->kind != PAT_HOLE) r->child = r->lhs->in[i];
+    return read_guards(r, a);
+}
+
+bool rule_compile(Rule *r, Arena *a, bool lenient) {
+    if (r->compiled) return true;
+    size_t mark = diag_count(r->s);
+    bool ok = compile_sides(r, a);
+    if (!ok && lenient && diag_count(r->s) > mark &&
+        diag_get(r->s, diag_count(r->s) - 1)->code == E_NAME) {
+        diag_rewind(r->s, mark);
+        r->broken = ok = true;
+    }
+    if (!ok) return note(r->s, r->at, "in rule %s", r->name);
+    r->compiled = true;
+    return true;
+}
+
+const Rule *rule_parse(Session *s, Span text) {
+    Rule *r = read_rule(s, session_arena(s), text);
+    return r && rule_compile(r, session_arena(s), false) ? r : NULL;
+}
+
+size_t rule_holes(const Rule *r, Sym *names, size_t max) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->nhole; i++) {
+        if (r->prop_hole[i] || r->rest_hole[i]) continue;
+        if (n < max) names[n] = r->hole[i];
+        n++;
+    }
+    return n;
+}

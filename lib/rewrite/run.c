@@ -1,0 +1,129 @@
+/* A run: a private copy of the graph, its functions first, then the main graph, each
+ * through the stages in order of position; one copy of what is live at the end. */
+#include "rewrite/rewrite_impl.h"
+
+enum { ROOTS = ROOTS_RUN | ROOTS_INIT };
+static const double merge_position = 0;
+
+typedef struct Run {
+    Session *s;
+    Database *db;
+    const RewriteOptions *o;
+    uint32_t number, fired, sweeps;
+} Run;
+
+static const Entry *find_entry(const Database *db, double position, bool graph_pass) {
+    for (size_t i = 0; i < db->entry.n; i++) {
+        const Entry *e = &db->entry.p[i];
+        bool is_graph = e->pass && e->pass->graph;
+        if (e->selected && e->pub.position == position && is_graph == graph_pass &&
+            (e->rule || e->pass->node || e->pass->graph))
+            return e;
+    }
+    return NULL;
+}
+
+static bool merges(const Database *db) {
+    for (size_t i = 0; i < db->entry.n; i++)
+        if (db->entry.p[i].selected && db->entry.p[i].pub.position == merge_position &&
+            db->entry.p[i].pass)
+            return true;
+    return false;
+}
+
+/* ---- one graph ---- */
+
+static void compact(Rewriter *r) {
+    graph_compact(r->g, ROOTS, r->forward, true);
+    rewriter_reset(r);
+}
+
+static bool run_graph_pass(Rewriter *r, const Entry *e) {
+    double start = rw_clock();
+    compact(r);
+    uint32_t before = r->g->napply;
+    r->current = (size_t)(e - r->db->entry.p);
+    bool ok = e->pass->graph(r);
+    compact(r);
+    RewriteProfile *p = &r->db->entry.p[r->current].profile;
+    p->tried++;
+    p->nodes += (int64_t)r->g->napply - before;
+    p->seconds += rw_clock() - start;
+    return ok;
+}
+
+static bool run_stages(Rewriter *r) {
+    const Database *db = r->db;
+    for (size_t i = 0; i < db->entry.n; i++) {
+        double at = db->entry.p[i].pub.position;
+        if (i > 0 && at == db->entry.p[i - 1].pub.position) continue;
+        const Entry *pass = find_entry(db, at, true);
+        if (pass && !rw_limit_reached(r) && !run_graph_pass(r, pass)) return false;
+        if (find_entry(db, at, false) && !rw_limit_reached(r) && !drive(r, at, at))
+            return false;
+    }
+    return true;
+}
+
+static bool run_graph(Run *run, Graph *g) {
+    Rewriter r;
+    rewriter_open(&r, g, run->db, run->o, &run->number);
+    bool ok = run_stages(&r);
+    if (ok) compact(&r);
+    run->fired += r.fired;
+    run->sweeps += r.sweeps;
+    rewriter_close(&r);
+    return ok;
+}
+
+/* ---- all of it ---- */
+
+static uint32_t count_applies(const Graph *g) {
+    uint32_t n = g->napply;
+    for (size_t i = 0; i < g->functions.n; i++)
+        n += g->functions.p[i]->napply;
+    return n;
+}
+
+static bool run_all(Run *run, Graph *main) {
+    for (size_t i = 0, n = main->functions.n; i < n; i++)
+        if (!main->functions.p[i]->fused && !run_graph(run, main->functions.p[i]))
+            return false;
+    return run_graph(run, main);
+}
+
+static void record_mode(Graph *g, const char *mode) {
+    Sym y = sym(g->s, mode);
+    for (size_t i = 0; i < g->modes.n; i++)
+        if (g->modes.p[i] == y) return;
+    vec_push(g->s, &g->modes, y);
+}
+
+static Graph *run_copy(Run *run, Graph *g) {
+    Graph *work = graph_copy(g, ROOTS, NULL, merges(run->db), NULL);
+    Graph *done = NULL;
+    if (run_all(run, work)) {
+        done = graph_copy(work, ROOTS, NULL, merges(run->db), NULL);
+        record_mode(done, run->o->query.mode ? run->o->query.mode : "FAST_RUN");
+    }
+    graph_free(work);
+    return done;
+}
+
+Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
+    Run run = {.s = g->s, .o = o, .db = database_open(g->s, &o->query)};
+    if (!run.db) return NULL;
+    Graph *done = run_copy(&run, g);
+    if (r) {
+        *r = (RewriteResult){.fired = run.fired, .sweeps = run.sweeps};
+        r->before = count_applies(g);
+        r->after = done ? count_applies(done) : 0;
+        r->profile = database_profile(run.db, &r->nprofile);
+    }
+    database_free(run.db);
+    return done;
+}
+
+Graph *rewrite_merge(Graph *g) {
+    return graph_copy(g, ROOTS, NULL, true, NULL);
+}

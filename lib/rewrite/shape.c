@@ -1,0 +1,255 @@
+/* Shapes of results in terms of shapes of inputs, and operands before they are
+ * repeated.
+ */
+#include "rewrite/rewrite_impl.h"
+
+#include <string.h>
+
+enum { LIFT_STEPS = 64 };
+
+/* ---- where a dim comes from ---- */
+
+/* A dim of some variable: what shape_i(v, axis) asks for, one step further up. */
+typedef struct Place {
+    Var v;
+    int axis;
+    Var size; /* or: the size itself; then v is VAR_NONE */
+} Place;
+
+static bool is_op(const Apply *a, const char *name) {
+    return strcmp(a->op->name, name) == 0;
+}
+
+/* The operand of an elementwise Apply that has this dim of the result. */
+static bool through_elemwise(Rewriter *r, const Apply *a, Place *p) {
+    int ndim = var_type(r->g, a->out)->ndim;
+    for (size_t i = 0; i < a->nin; i++) {
+        Var v = rw_lead(r, r->g->in[a->in + i]);
+        const Type *t = var_type(r->g, v);
+        int axis = p->axis - (ndim - t->ndim);
+        if (axis < 0 || t->dim[axis] == 1) continue;
+        *p = (Place){v, axis, VAR_NONE};
+        return true;
+    }
+    return false;
+}
+
+static bool through_transpose(Rewriter *r, const Apply *a, Place *p) {
+    int ndim = var_type(r->g, a->out)->ndim;
+    const Prop *axes = rw_prop(r, a, "axes");
+    int64_t k = axes->kind == P_INTS ? axes->ints.p[p->axis] : ndim - 1 - p->axis;
+    *p = (Place){rw_lead(r, r->g->in[a->in]), (int)(k < 0 ? k + ndim : k), VAR_NONE};
+    return true;
+}
+
+/* An element of a shape argument, when it is a stack. */
+static bool through_shape_argument(Rewriter *r, Var shape, Place *p) {
+    const Apply *stack = rw_known(r, shape, KNOWN_STACK);
+    if (!stack || p->axis >= stack->nin) return false;
+    Var size = rw_lead(r, r->g->in[stack->in + (size_t)p->axis]);
+    int64_t c;
+    if (var_type(r->g, size)->ndim != 0 || (rw_int_const(r, size, &c) && c < 0))
+        return false;
+    *p = (Place){VAR_NONE, 0, size};
+    return true;
+}
+
+static bool through_reduction(Rewriter *r, const Apply *a, Place *p) {
+    Var x = rw_lead(r, r->g->in[a->in]);
+    const Prop *axis = rw_prop(r, a, "axis");
+    if (var_type(r->g, x)->ndim == var_type(r->g, a->out)->ndim) {
+        *p = (Place){x, p->axis, VAR_NONE}; /* kept dims are known to be 1 */
+        return true;
+    }
+    if (axis->kind != P_INTS) return false;
+    bool taken[MAX_NDIM] = {false};
+    int ndim = var_type(r->g, x)->ndim;
+    for (size_t i = 0; i < axis->ints.n; i++)
+        taken[axis->ints.p[i] < 0 ? axis->ints.p[i] + ndim : axis->ints.p[i]] = true;
+    for (int i = 0, left = p->axis; i < ndim; i++)
+        if (!taken[i] && left-- == 0) return *p = (Place){x, i, VAR_NONE}, true;
+    return false;
+}
+
+static bool through_matmul(Rewriter *r, const Apply *a, Place *p) {
+    Var x = rw_lead(r, r->g->in[a->in]), y = rw_lead(r, r->g->in[a->in + 1]);
+    if (var_type(r->g, x)->ndim != 2 || var_type(r->g, y)->ndim != 2) return false;
+    *p = (Place){p->axis == 0 ? x : y, p->axis, VAR_NONE};
+    return true;
+}
+
+static bool one_step(Rewriter *r, const Apply *a, Place *p) {
+    static const char *const like[] = {"zeros_like", "ones_like", "full_like",
+                                       "set_subtensor", "inc_subtensor"};
+    static const char *const reductions[] = {"sum", "prod", "max", "min",
+                                             "any", "all",  "mean"};
+    if (a->op->elemwise) return through_elemwise(r, a, p);
+    for (size_t i = 0; i < sizeof like / sizeof *like; i++)
+        if (is_op(a, like[i])) return p->v = rw_lead(r, r->g->in[a->in]), true;
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        if (is_op(a, reductions[i])) return through_reduction(r, a, p);
+    if (is_op(a, "transpose")) return through_transpose(r, a, p);
+    if (is_op(a, "matmul")) return through_matmul(r, a, p);
+    if (is_op(a, "full"))
+        return through_shape_argument(r, rw_in(r, var_owner(r->g, a->out), 0), p);
+    if (is_op(a, "broadcast_to") || is_op(a, "reshape"))
+        return through_shape_argument(r, rw_in(r, var_owner(r->g, a->out), 1), p);
+    return false;
+}
+
+/* The op's own formula for its shape. */
+static Var by_formula(Rewriter *r, Var v, int axis) {
+    ApplyId id = var_owner(r->g, v);
+    const Apply *a = &r->g->apply[id];
+    if (!a->op->shape || r->g->var[v].index != 0) return VAR_NONE;
+    bool ok = true;
+    size_t mark = diag_count(r->s);
+    Var shape = build_for_apply(&r->b, a->op->shape, r->g, id, VAR_NONE, &ok);
+    rw_grow(r);
+    if (!ok || shape == VAR_NONE) {
+        diag_rewind(r->s, mark);
+        return VAR_NONE;
+    }
+    Place p = {VAR_NONE, axis, VAR_NONE};
+    return through_shape_argument(r, shape, &p) ? p.size : VAR_NONE;
+}
+
+/* shape_i(v, axis) without v, or VAR_NONE. */
+static Var lift(Rewriter *r, Var v, int axis) {
+    Place p = {v, axis, VAR_NONE};
+    for (int steps = 0; steps < LIFT_STEPS; steps++) {
+        const Type *t = var_type(r->g, p.v);
+        if (t->kind != TYPE_TENSOR) return VAR_NONE;
+        ApplyId a = var_owner(r->g, p.v);
+        if (t->dim[p.axis] != DIM_UNKNOWN || a == APPLY_NONE)
+            return p.v == v && a == APPLY_NONE && t->dim[p.axis] == DIM_UNKNOWN
+                       ? VAR_NONE
+                       : shape_of(&r->b, p.v, p.axis);
+        Var before = p.v;
+        if (!one_step(r, &r->g->apply[a], &p)) {
+            Var size = by_formula(r, before, p.axis);
+            if (size != VAR_NONE) return size;
+            return before == v ? VAR_NONE : shape_of(&r->b, before, p.axis);
+        }
+        if (p.v == VAR_NONE) return p.size;
+    }
+    return VAR_NONE;
+}
+
+/* shape(x) becomes a stack when every dim is told or can be lifted. */
+static bool lift_all(Rewriter *r, ApplyId id, Var *out) {
+    Var x = rw_in(r, id, 0), dim[MAX_NDIM];
+    const Type *t = var_type(r->g, x);
+    if (t->kind != TYPE_TENSOR || t->ndim == 0 || !r->known[KNOWN_STACK]) return false;
+    for (int i = 0; i < t->ndim; i++) {
+        dim[i] = t->dim[i] != DIM_UNKNOWN ? shape_of(&r->b, x, i) : lift(r, x, i);
+        rw_grow(r);
+        if (dim[i] == VAR_NONE) return false;
+    }
+    out[0] = rw_apply(r, r->known[KNOWN_STACK], NULL, (size_t)t->ndim, dim);
+    return out[0] != VAR_NONE;
+}
+
+bool shape_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    if (a->op == r->known[KNOWN_SHAPE]) return lift_all(r, id, out);
+    const Prop *axis = rw_prop(r, a, "axis");
+    Var x = rw_in(r, id, 0);
+    int ndim = var_type(r->g, x)->ndim;
+    out[0] = lift(r, x, (int)(axis->i < 0 ? axis->i + ndim : axis->i));
+    rw_grow(r);
+    return out[0] != VAR_NONE;
+}
+
+/* ---- elements of shapes ---- */
+
+bool shape_read_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    int64_t k;
+    if (a->nin != 2 || strcmp(sym_text(r->s, rw_prop(r, a, "index")->sym), "$") != 0 ||
+        !rw_int_const(r, rw_in(r, id, 1), &k))
+        return false;
+    Var x = rw_in(r, id, 0);
+    const Apply *stack = rw_known(r, x, KNOWN_STACK),
+                *shape = rw_known(r, x, KNOWN_SHAPE);
+    Var of = shape ? rw_lead(r, r->g->in[shape->in]) : VAR_NONE;
+    int64_t n = stack ? stack->nin : shape ? var_type(r->g, of)->ndim : 0;
+    if (k < 0) k += n;
+    if (k < 0 || k >= n) return false;
+    if (stack && rw_prop(r, stack, "axis")->i != 0) return false;
+    out[0] = stack ? rw_lead(r, r->g->in[stack->in + (size_t)k])
+                   : shape_of(&r->b, of, (int)k);
+    rw_grow(r);
+    return type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, out[0]));
+}
+
+/* ---- operands that are repeated ---- */
+
+/* What v repeats: a variable that broadcasts to v. VAR_NONE if it is not of that kind.
+ */
+static Var repeated(Rewriter *r, Var v) {
+    ApplyId id = var_owner(r->g, v);
+    if (id == APPLY_NONE) return VAR_NONE;
+    const Apply *a = &r->g->apply[id];
+    DType d = var_type(r->g, v)->dtype;
+    if (a->op == r->known[KNOWN_BROADCAST]) return rw_in(r, id, 0);
+    if (is_op(a, "zeros_like")) return const_number(&r->b, d, 0);
+    if (is_op(a, "ones_like")) return const_number(&r->b, d, 1);
+    if (!is_op(a, "full") && !is_op(a, "full_like")) return VAR_NONE;
+    Var value = rw_in(r, id, 1);
+    if (var_type(r->g, value)->ndim != 0) return VAR_NONE;
+    return cast_to(&r->b, value, d);
+}
+
+/* One operand is repeated and another one has the result's shape: the result is the
+ * same without repeating, and types show that no check is lost. */
+static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
+    Apply a = r->g->apply[id];
+    const Type *to = var_type(r->g, a.out);
+    Var x = rw_in(r, id, i);
+    if (!dims_fit(var_type(r->g, x), to)) return false;
+    Var y = repeated(r, x), in[8];
+    rw_grow(r);
+    if (y == VAR_NONE || y == x) return false;
+    for (size_t k = 0; k < a.nin; k++)
+        in[k] = k == i ? y : rw_in(r, id, k);
+    const Type *type[OUT_MAX];
+    size_t mark = diag_count(r->s);
+    size_t n =
+        op_infer(r->s, r->g, a.op, a.props, a.nin, in, r->b.floatX, NOWHERE, type);
+    diag_rewind(r->s, mark);
+    if (n != 1 || type[0] != to) return false;
+    out[0] = rw_apply(r, a.op, a.props, a.nin, in);
+    return out[0] != VAR_NONE;
+}
+
+/* All operands are repeated to one shape, or are scalars: repeat the result instead. */
+static bool sink_all(Rewriter *r, ApplyId id, Var *out) {
+    Apply a = r->g->apply[id];
+    Var in[8], shape = VAR_NONE;
+    for (size_t k = 0; k < a.nin; k++) {
+        in[k] = rw_in(r, id, k);
+        const Apply *b = rw_known(r, in[k], KNOWN_BROADCAST);
+        if (!b && var_type(r->g, in[k])->ndim == 0) continue;
+        if (!b) return false;
+        Var s = rw_lead(r, r->g->in[b->in + 1]);
+        if (shape != VAR_NONE && shape != s) return false;
+        shape = s;
+        in[k] = rw_lead(r, r->g->in[b->in]);
+    }
+    if (shape == VAR_NONE) return false;
+    Var pair[] = {rw_apply(r, a.op, a.props, a.nin, in), shape};
+    if (pair[0] == VAR_NONE) return false;
+    out[0] = rw_apply(r, r->known[KNOWN_BROADCAST], NULL, 2, pair);
+    return out[0] != VAR_NONE &&
+           type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
+}
+
+bool sink_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    if (!a->op->elemwise || a->nin > 8 || a->nout != 1) return false;
+    if (r->known[KNOWN_BROADCAST] && sink_all(r, id, out)) return true;
+    for (size_t i = 0; i < r->g->apply[id].nin && r->g->apply[id].nin > 1; i++)
+        if (sink_operand(r, id, i, out)) return true;
+    return false;
+}

@@ -1,0 +1,311 @@
+/* Ops that change nothing, and two of a kind that are one. */
+#include "rewrite/rewrite_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- small helpers for all passes ---- */
+
+const Prop *rw_prop(Rewriter *r, const Apply *a, const char *name) {
+    return op_prop(r->s, a->op, a->props, name);
+}
+
+Var rw_apply(Rewriter *r, const Op *op, const Props *props, size_t nin, const Var *in) {
+    size_t mark = diag_count(r->s);
+    Var v = op_apply1(&r->b, op, props, nin, in);
+    rw_grow(r);
+    if (v == VAR_NONE) diag_rewind(r->s, mark);
+    return v;
+}
+
+bool rw_int_const(Rewriter *r, Var v, int64_t *i) {
+    const Tensor *t = var_const(r->g, v);
+    if (!t || !dtype_is_integer(t->dtype) || tensor_size(t) != 1) return false;
+    *i = tensor_i64(t, 0);
+    return true;
+}
+
+static bool is_tensor(const Type *t) {
+    return t->kind == TYPE_TENSOR;
+}
+
+static bool all_dims_told(const Type *t) {
+    for (int i = 0; i < t->ndim; i++)
+        if (t->dim[i] == DIM_UNKNOWN) return false;
+    return true;
+}
+
+/* The same shape at every run, as types tell. */
+static bool same_told(const Type *a, const Type *b) {
+    return a == b && is_tensor(a) && all_dims_told(a);
+}
+
+static bool becomes(Rewriter *r, Var v, const Apply *a, Var *out) {
+    if (v == VAR_NONE || !type_keeps(var_type(r->g, a->out), var_type(r->g, v)))
+        return false;
+    out[0] = v;
+    return true;
+}
+
+/* ---- specify_shape, slices ---- */
+
+bool specify_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    Var x = rw_in(r, id, 0);
+    return same_told(var_type(r->g, x), var_type(r->g, a->out)) &&
+           becomes(r, x, a, out);
+}
+
+bool slice_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    const char *index = sym_text(r->s, rw_prop(r, a, "index")->sym);
+    if (a->nin != 1 || index[strspn(index, ":,. ")]) return false;
+    return becomes(r, rw_in(r, id, 0), a, out);
+}
+
+/* ---- casts ---- */
+
+/* Bits of an integer that a float's significand holds. */
+static size_t exact_bytes(DType real) {
+    return real == DT_FLOAT64 ? 4 : real == DT_FLOAT32 ? 2 : 1;
+}
+
+/* Is every value of dtype a one of b? */
+static bool loses_nothing(DType a, DType b) {
+    DKind ka = dtype_kind(a), kb = dtype_kind(b);
+    if (a == b || ka == K_BOOL) return true;
+    if (ka > kb) return false;
+    if (ka == kb) return dtype_size(a) <= dtype_size(b);
+    if (kb == K_INT) return dtype_size(a) < dtype_size(b);
+    DType real = dtype_real(b);
+    if (ka == K_FLOAT) return dtype_size(a) <= dtype_size(real);
+    return dtype_size(a) <= exact_bytes(real);
+}
+
+bool cast_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    const Type *to = var_type(r->g, a->out);
+    Var x = rw_in(r, id, 0);
+    if (var_type(r->g, x)->dtype == to->dtype) return becomes(r, x, a, out);
+    const Apply *inner = rw_owner(r, x, a->op);
+    if (!inner) return false;
+    Var y = rw_lead(r, r->g->in[inner->in]);
+    DType from = var_type(r->g, y)->dtype, mid = var_type(r->g, x)->dtype;
+    if (!loses_nothing(from, mid)) return false;
+    /* Floats to integers out of range are the machine's matter: not by another way. */
+    if (dtype_is_inexact(mid) && dtype_is_discrete(to->dtype) && to->dtype != from &&
+        dtype_is_discrete(from))
+        return false;
+    y = cast_to(&r->b, y, to->dtype);
+    rw_grow(r);
+    return becomes(r, y, &r->g->apply[id], out);
+}
+
+/* ---- reshape ---- */
+
+static int by_dim(const void *a, const void *b) {
+    Dim x = *(const Dim *)a, y = *(const Dim *)b;
+    return (x > y) - (x < y);
+}
+
+/* Do both types surely have the same number of elements? */
+static bool same_count(const Type *a, const Type *b) {
+    Dim name[2][MAX_NDIM];
+    int n[2] = {0, 0};
+    int64_t known[2] = {1, 1};
+    const Type *t[2] = {a, b};
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < t[s]->ndim; i++) {
+            Dim d = t[s]->dim[i];
+            if (d == DIM_UNKNOWN) return false;
+            if (dim_is_named(d))
+                name[s][n[s]++] = d;
+            else if (!i64_mul(known[s], d, &known[s]))
+                return false;
+        }
+    if (n[0] != n[1] || known[0] != known[1]) return false;
+    qsort(name[0], (size_t)n[0], sizeof(Dim), by_dim);
+    qsort(name[1], (size_t)n[1], sizeof(Dim), by_dim);
+    return n[0] == 0 || memcmp(name[0], name[1], (size_t)n[0] * sizeof(Dim)) == 0;
+}
+
+bool reshape_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    Var x = rw_in(r, id, 0);
+    if (same_told(var_type(r->g, x), var_type(r->g, a->out)))
+        return becomes(r, x, a, out);
+    const Apply *inner = rw_owner(r, x, a->op);
+    if (!inner) return false;
+    Var y = rw_lead(r, r->g->in[inner->in]);
+    if (!same_count(var_type(r->g, y), var_type(r->g, x))) return false;
+    Var in[] = {y, rw_in(r, id, 1)};
+    Var v = rw_apply(r, a->op, NULL, 2, in);
+    return becomes(r, v, &r->g->apply[id], out);
+}
+
+/* ---- transpose ---- */
+
+static void permutation(Rewriter *r, const Apply *a, int ndim, int64_t *axes) {
+    const Prop *p = rw_prop(r, a, "axes");
+    for (int i = 0; i < ndim; i++) {
+        int64_t k = p->kind == P_INTS && p->ints.n == (size_t)ndim ? p->ints.p[i]
+                                                                   : ndim - 1 - i;
+        axes[i] = k < 0 ? k + ndim : k;
+    }
+}
+
+static bool is_identity(int ndim, const int64_t *axes) {
+    for (int i = 0; i < ndim; i++)
+        if (axes[i] != i) return false;
+    return true;
+}
+
+bool transpose_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    Var x = rw_in(r, id, 0);
+    int ndim = var_type(r->g, x)->ndim;
+    int64_t outer[MAX_NDIM], inner[MAX_NDIM], both[MAX_NDIM];
+    permutation(r, a, ndim, outer);
+    if (is_identity(ndim, outer)) return becomes(r, x, a, out);
+    const Apply *b = rw_owner(r, x, a->op);
+    if (!b) return false;
+    permutation(r, b, ndim, inner);
+    for (int i = 0; i < ndim; i++)
+        both[i] = inner[outer[i]];
+    Var y = rw_lead(r, r->g->in[b->in]);
+    if (is_identity(ndim, both)) return becomes(r, y, a, out);
+    PropArg arg = {"axes", PROP_INTS(both, (size_t)ndim)};
+    Var v = rw_apply(r, a->op, props_make(r->s, a->op, 1, &arg), 1, &y);
+    return becomes(r, v, &r->g->apply[id], out);
+}
+
+/* ---- broadcast_to ---- */
+
+bool broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    Var x = rw_in(r, id, 0);
+    const Type *to = var_type(r->g, a->out), *from = var_type(r->g, x);
+    if (same_told(from, to)) return becomes(r, x, a, out);
+    const Apply *inner = rw_owner(r, x, a->op);
+    if (!inner || !dims_fit(from, to)) return false;
+    Var in[] = {rw_lead(r, r->g->in[inner->in]), rw_in(r, id, 1)};
+    if (!dims_fit(var_type(r->g, in[0]), from)) return false;
+    Var v = rw_apply(r, a->op, NULL, 2, in);
+    return becomes(r, v, &r->g->apply[id], out);
+}
+
+/* ---- reductions ---- */
+
+static bool reduced_axes(Rewriter *r, const Apply *a, int ndim, bool flag[MAX_NDIM]) {
+    const Prop *p = rw_prop(r, a, "axis");
+    if (p->kind != P_NONE && p->kind != P_INTS) return false;
+    for (int i = 0; i < ndim; i++)
+        flag[i] = p->kind == P_NONE;
+    for (size_t i = 0; p->kind == P_INTS && i < p->ints.n; i++) {
+        int64_t k = p->ints.p[i] < 0 ? p->ints.p[i] + ndim : p->ints.p[i];
+        if (k < 0 || k >= ndim) return false;
+        flag[k] = true;
+    }
+    return true;
+}
+
+static const Prop *prop_or_null(Rewriter *r, const Apply *a, const char *name) {
+    const Signature *sig = op_signature(r->s, a->op);
+    Sym y = sym(r->s, name);
+    for (size_t i = 0; i < sig->nprop; i++)
+        if (sig->prop[i].name == y) return &a->props->p[i];
+    return NULL;
+}
+
+static bool keeps_dims(Rewriter *r, const Apply *a) {
+    const Prop *p = prop_or_null(r, a, "keepdims");
+    return p && p->i;
+}
+
+static bool over_ones(const Type *t, const bool *flag) {
+    for (int i = 0; i < t->ndim; i++)
+        if (flag[i] && t->dim[i] != 1) return false;
+    return true;
+}
+
+/* Over axes of size 1: the input, without them unless they are kept. */
+static bool reduce_ones(Rewriter *r, ApplyId id, const bool *flag, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    Var x = rw_in(r, id, 0);
+    const Type *t = var_type(r->g, x);
+    if (t->dtype != var_type(r->g, a->out)->dtype) return false;
+    int64_t axis[MAX_NDIM];
+    size_t n = 0;
+    for (int i = 0; i < t->ndim; i++)
+        if (flag[i]) axis[n++] = i;
+    if (n == 0 || keeps_dims(r, a)) return becomes(r, x, a, out);
+    const Op *squeeze = op_find(r->s, "squeeze", strlen("squeeze"));
+    if (!squeeze) return false;
+    PropArg arg = {"axis", PROP_INTS(axis, n)};
+    Var v = rw_apply(r, squeeze, props_make(r->s, squeeze, 1, &arg), 1, &x);
+    return becomes(r, v, &r->g->apply[id], out);
+}
+
+/* Axes of y that a reduction over inner's, then (of what is left) outer's axes takes.
+ */
+static size_t joined_axes(const bool *inner, const bool *outer, int ndim, bool kept,
+                          int64_t *axis) {
+    size_t n = 0;
+    for (int i = 0, k = 0; i < ndim; i++) {
+        bool taken = inner[i] || outer[kept ? i : k];
+        if (taken) axis[n++] = i;
+        if (!inner[i]) k++;
+    }
+    return n;
+}
+
+static bool reduce_twice(Rewriter *r, ApplyId id, const bool *outer, Var *out) {
+    const Apply *a = &r->g->apply[id], *b = rw_owner(r, rw_in(r, id, 0), a->op);
+    if (!b || keeps_dims(r, a) != keeps_dims(r, b)) return false;
+    const Prop *da = prop_or_null(r, a, "dtype"), *db = prop_or_null(r, b, "dtype");
+    if (da && (da->kind != db->kind || da->i != db->i)) return false;
+    Var y = rw_lead(r, r->g->in[b->in]);
+    int ndim = var_type(r->g, y)->ndim;
+    bool inner[MAX_NDIM];
+    int64_t axis[MAX_NDIM];
+    bool padded[MAX_NDIM + 1] = {false};
+    memcpy(padded, outer, sizeof(bool) * (size_t)var_type(r->g, b->out)->ndim);
+    if (!reduced_axes(r, b, ndim, inner)) return false;
+    size_t n = joined_axes(inner, padded, ndim, keeps_dims(r, a), axis);
+    PropArg arg[] = {{"axis", PROP_INTS(axis, n)},
+                     {"keepdims", PROP_BOOL(keeps_dims(r, a))},
+                     {"dtype", da ? *da : (Prop){.kind = P_NONE}}};
+    Var v = rw_apply(r, a->op, props_make(r->s, a->op, da ? 3 : 2, arg), 1, &y);
+    return becomes(r, v, &r->g->apply[id], out);
+}
+
+bool reduce_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    const Type *t = var_type(r->g, rw_in(r, id, 0));
+    bool flag[MAX_NDIM] = {false};
+    if (!is_tensor(t) || !reduced_axes(r, a, t->ndim, flag)) return false;
+    if (over_ones(t, flag)) return reduce_ones(r, id, flag, out);
+    return strcmp(a->op->name, "mean") != 0 && reduce_twice(r, id, flag, out);
+}
+
+/* ---- concatenate ---- */
+
+bool concat_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    const Type *to = var_type(r->g, a->out);
+    const Prop *p = rw_prop(r, a, "axis");
+    if (p->kind != P_INT || p->i < 0 || p->i >= to->ndim) return false;
+    Var *in = mem_alloc(r->s, a->nin * sizeof *in);
+    size_t n = 0, nin = a->nin;
+    for (size_t i = 0; i < nin; i++) {
+        Var v = rw_in(r, id, i);
+        if (var_type(r->g, v)->dim[p->i] != 0) in[n++] = v;
+    }
+    bool hit = false;
+    if (n == 1)
+        hit = becomes(r, in[0], a, out);
+    else if (n > 1 && n < nin)
+        hit = becomes(r, rw_apply(r, a->op, a->props, n, in), &r->g->apply[id], out);
+    mem_free(in);
+    return hit;
+}
