@@ -193,6 +193,29 @@ static bool call_load(Compiler *c, const Ast *e, Node *out) {
     return true;
 }
 
+/* The state of a random stream as its four words: what a constant of it is printed as.
+ */
+static bool call_rng_state(Compiler *c, const Ast *e, Node *out) {
+    Call1 call;
+    int64_t four = 4;
+    Value v = {.kind = TYPE_RANDOM};
+    if (!keywords(c, e, 0, NULL, NULL) || !plain_arguments(c, e, NULL, 1, 1, &call))
+        return false;
+    const Node *n = &call.arg[0];
+    if (n->kind != NODE_LIST || n->n != 4 || !node_is_literal(n))
+        return fail(c->s, e->at, E_ARG, "write rng_state([seed, stream, position, 0])");
+    if (!tensor_new(c->s, DT_UINT64, 1, &four, &v.t)) return false;
+    bool ok = true;
+    for (int i = 0; ok && i < 4; i++)
+        ok = literal_store(c->s, &n->item[i].lit, DT_UINT64, false, n->at,
+                           (uint64_t *)v.t.data + i);
+    if (ok)
+        *out = node_var(graph_const_value(c->b->g, type_simple(c->s, TYPE_RANDOM), &v),
+                        e->at);
+    tensor_unref(&v.t);
+    return ok;
+}
+
 static bool call_undefined(Compiler *c, const Ast *e, Node *out) {
     if (e->nkid != 1 || e->kid[0]->kind != AST_STRING)
         return fail(c->s, e->at, E_ARG, "write undefined('why')");
@@ -216,6 +239,7 @@ bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node
     if (strcmp(name, "array") == 0) return call_array(c, e, self, out);
     if (strcmp(name, "complex") == 0) return call_complex(c, e, self, out);
     if (strcmp(name, "load") == 0 && !self) return call_load(c, e, out);
+    if (strcmp(name, "rng_state") == 0 && !self) return call_rng_state(c, e, out);
     if (strcmp(name, "undefined") == 0 && !self) return call_undefined(c, e, out);
     *is = false;
     return true;

@@ -327,8 +327,8 @@ static bool coerce_special(Compiler *c, const Param *p, const Node *n, Var *out)
 static bool fill_inputs(Compiler *c, Args *a, size_t *n) {
     size_t fixed = fixed_inputs(a->sig);
     *n = fixed;
-    if (!a->nrest)
-        while (*n > a->sig->min_in && !a->has_in[*n - 1] && !a->sig->in[*n - 1].value)
+    if (!a->nrest) /* op_apply adds the defaults of the last ones */
+        while (*n > a->sig->min_in && !a->has_in[*n - 1])
             --*n;
     for (size_t i = 0; i < *n; i++) {
         if (a->has_in[i]) continue;
@@ -426,11 +426,23 @@ bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out) {
     return call_node(c, e, 1, f, NULL, out);
 }
 
+/* complex(1.0, -0.0) is how a complex literal with such parts is written. */
+static bool is_complex_literal(const Ast *e, const char *name) {
+    if (strcmp(name, "complex") != 0 || e->kind != AST_CALL || e->nkid != 2)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        const Ast *k = e->kid[i]->kind == AST_UNARY ? e->kid[i]->kid[0] : e->kid[i];
+        if (k->kind != AST_INT && k->kind != AST_FLOAT) return false;
+    }
+    return true;
+}
+
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out) {
     const char *name = sym_text(c->s, e->sym);
     size_t len = strlen(name);
     bool is = true;
     Node f;
+    if (is_complex_literal(e, name)) return compile_builtin(c, e, self, &is, out);
     if (!*e->found) *e->found = op_find(c->s, name, len);
     const Op *op = *e->found;
     if (op) {
