@@ -1,6 +1,7 @@
-/* The Type contract: what a variable may hold, decided without values. Types are interned in the session:
- * equal types are one pointer. (Contract 002: equality, in_same_class, is_super, make_variable, clone;
- * filter and the comparisons of values are row 2's, value/filter.h.) */
+/* The Type contract: what a variable may hold, decided without values. Types are
+ * interned in the session: equal types are one pointer. (Contract 002: equality,
+ * in_same_class, is_super, make_variable, clone; filter and the comparisons of values
+ * are row 2's, value/value.h.) */
 #ifndef TYPE_TYPE_H
 #define TYPE_TYPE_H
 
@@ -13,49 +14,68 @@ typedef enum DType {
     DT_N,
     DT_NONE = -1
 } DType;
-/* Kinds in the order of promotion: a weak literal takes the tensor's dtype unless its kind is higher. */
+/* Kinds in the order of promotion: a weak literal takes the tensor's dtype unless its
+ * kind is higher. */
 typedef enum DKind { K_BOOL, K_UINT, K_INT, K_FLOAT, K_COMPLEX } DKind;
 
-const char *dtype_name(DType d); /* "float32" */
+const char *dtype_name(DType d);           /* "float32" */
 DType dtype_find(const char *p, size_t n); /* DT_NONE if unknown; not "floatX" */
-size_t dtype_size(DType d);      /* bytes */
+size_t dtype_size(DType d);                /* bytes */
 DKind dtype_kind(DType d);
-DType dtype_real(DType d);       /* float32 for complex64; else itself */
-static inline bool dtype_is_float(DType d) { return dtype_kind(d) == K_FLOAT; }
-static inline bool dtype_is_complex(DType d) { return dtype_kind(d) == K_COMPLEX; }
-static inline bool dtype_is_inexact(DType d) { return dtype_kind(d) >= K_FLOAT; }
-static inline bool dtype_is_discrete(DType d) { return dtype_kind(d) <= K_INT; }
+DType dtype_real(DType d); /* float32 for complex64; else itself */
+static inline bool dtype_is_float(DType d) {
+    return dtype_kind(d) == K_FLOAT;
+}
+static inline bool dtype_is_complex(DType d) {
+    return dtype_kind(d) == K_COMPLEX;
+}
+static inline bool dtype_is_inexact(DType d) {
+    return dtype_kind(d) >= K_FLOAT;
+}
+static inline bool dtype_is_discrete(DType d) {
+    return dtype_kind(d) <= K_INT;
+}
 static inline bool dtype_is_integer(DType d) {
     return dtype_kind(d) == K_UINT || dtype_kind(d) == K_INT;
 }
 DType dtype_promote(DType a, DType b); /* NumPy 2's table: int64 + uint64 is float64 */
-/* What an int/bool becomes where the result must be inexact (true division, mean, exp): floatX. */
+/* What an int/bool becomes where the result must be inexact (true division, mean, exp):
+ * floatX. */
 DType dtype_inexact(DType d, DType floatX);
-/* The dtype of a tensor of dtype d meeting a weak literal of kind k: d unless k is higher. */
+/* The dtype of a tensor of dtype d meeting a weak literal of kind k: d unless k is
+ * higher. */
 DType dtype_weak(DType d, DKind k, DType floatX);
 /* Smallest and largest value of an integer dtype (bool: 0, 1). */
 void dtype_int_range(DType d, int64_t *lo, uint64_t *hi);
 
 enum { MAX_NDIM = 32 };
 
-/* A static dim: >= 0 known; DIM_UNKNOWN; or a name (DIM_NAMED(sym)), equal wherever the name is the same
- * within one graph. */
+/* A static dim: >= 0 known; DIM_UNKNOWN; or a name (DIM_NAMED(sym)), equal wherever the
+ * name is the same within one graph. */
 typedef int64_t Dim;
-#define DIM_UNKNOWN ((Dim)-1)
+#define DIM_UNKNOWN  ((Dim)-1)
 #define DIM_NAMED(y) ((Dim)(-2 - (Dim)(y)))
-static inline bool dim_is_known(Dim d) { return d >= 0; }
-static inline bool dim_is_named(Dim d) { return d <= -2; }
-static inline Sym dim_sym(Dim d) { return (Sym)(-2 - d); }
+static inline bool dim_is_known(Dim d) {
+    return d >= 0;
+}
+static inline bool dim_is_named(Dim d) {
+    return d <= -2;
+}
+static inline Sym dim_sym(Dim d) {
+    return (Sym)(-2 - d);
+}
 /* Could they be equal at run time? False only for two different known dims. */
-static inline bool dim_may_equal(Dim a, Dim b) { return a == b || a < 0 || b < 0; }
+static inline bool dim_may_equal(Dim a, Dim b) {
+    return a == b || a < 0 || b < 0;
+}
 /* The more telling of two dims that must be equal: known, then named, then unknown. */
 Dim dim_meet(Dim a, Dim b);
 
 typedef enum TypeKind {
-    TYPE_TENSOR,       /* dtype, shape */
-    TYPE_SPARSE,       /* format, dtype, shape of two dims */
-    TYPE_RANDOM,       /* state of a counter-based Philox stream */
-    TYPE_LIST,         /* elem */
+    TYPE_TENSOR, /* dtype, shape */
+    TYPE_SPARSE, /* format, dtype, shape of two dims */
+    TYPE_RANDOM, /* state of a counter-based Philox stream */
+    TYPE_LIST,   /* elem */
     TYPE_SLICE,
     TYPE_NONE,
     TYPE_NULL,         /* why: a derivative that is undefined; never holds a value */
@@ -74,8 +94,9 @@ typedef struct Type {
     uint32_t id;             /* of the session, from 0 */
 } Type;
 
-const Type *type_tensor(Session *s, DType d, int ndim, const Dim *dim); /* ndim <= MAX_NDIM */
-const Type *type_scalar(Session *s, DType d);                           /* 0-d */
+/* ndim <= MAX_NDIM */
+const Type *type_tensor(Session *s, DType d, int ndim, const Dim *dim);
+const Type *type_scalar(Session *s, DType d);    /* 0-d */
 const Type *type_simple(Session *s, TypeKind k); /* random, slice, none, disconnected */
 const Type *type_null(Session *s, const char *why);
 const Type *type_list(Session *s, const Type *elem);
@@ -85,24 +106,29 @@ const Type *type_with_dtype(Session *s, const Type *t, DType d);
 
 /* The same dtype and the same pattern of static ones. */
 bool type_in_same_class(const Type *a, const Type *b);
-/* a is at least as general as b: same kind, dtype, rank, and each dim of a unknown, named, or equal to b's. */
+/* a is at least as general as b: same kind, dtype, rank, and each dim of a unknown,
+ * named, or equal to b's. */
 bool type_is_super(const Type *a, const Type *b);
-/* The type that says what both say; NULL if they contradict (kind, dtype, rank, a known dim). No diagnostic. */
+/* The type that says what both say; NULL if they contradict (kind, dtype, rank, a known
+ * dim). No diagnostic. */
 const Type *type_meet(Session *s, const Type *a, const Type *b);
 /* Elements if all dims are known and the product fits; else -1. */
 int64_t type_size(const Type *t);
 
-/* "float32[n, 64]", "int64" (0-d), "float64[?]", "random", "null('why')", "sparse('csr', float32[3, ?])". */
+/* "float32[n, 64]", "int64" (0-d), "float64[?]", "random", "null('why')",
+ * "sparse('csr', float32[3, ?])". */
 void type_text(Session *s, const Type *t, Str *out);
 const char *type_str(Session *s, const Type *t); /* interned; for messages */
 void dim_text(Session *s, Dim d, Str *out);
-/* Reads the same text; `floatX` is accepted. False: diagnosed at `at`, which spans the text. */
+/* Reads the same text; `floatX` is accepted. False: diagnosed at `at`, which spans the
+ * text. */
 const Type *type_parse(Session *s, const char *p, size_t n, Span at);
 
-/* Broadcasting. Shapes are aligned at the right; a missing or static 1 dim stretches; two different known dims
- * otherwise don't fit; an unknown dim against a known one other than 1 becomes the known one (checked at
- * run time, where a 1 that was not static never stretches). Returns the rank, or -1 if they
- * don't fit (no diagnostic). out may alias a. */
+/* Broadcasting. Shapes are aligned at the right; a missing or static 1 dim stretches;
+ * two different known dims otherwise don't fit; an unknown dim against a known one
+ * other than 1 becomes the known one (checked at run time, where a 1 that was not
+ * static never stretches). Returns the rank, or -1 if they don't fit (no diagnostic).
+ * out may alias a. */
 int shape_broadcast(int na, const Dim *a, int nb, const Dim *b, Dim *out);
 
 #endif

@@ -1,23 +1,33 @@
-/* Random numbers: Philox4x32-10 (Salmon et al., SC 2011), counter-based. This page is the definition of thunkline's
- * streams; it never changes.
+/* Random numbers: Philox4x32-10 (Salmon et al., SC 2011), counter-based. This page
+ * is the definition of thunkline's streams; it never changes.
  *
- * State: uint64[4] = {seed, stream, position, 0}. Key = the two halves of `seed` (low word first). Block number b of a draw
- * has the counter words (low32(b), high32(b), low32(c), high32(c)) with c = stream xor (position * 0x9E3779B97F4A7C15 mod 2^64).
- * A block gives four 32-bit words w0..w3. A draw of n elements uses blocks from 0; the next state has position + 1, so
- * consecutive draws use different counters. rng(seed) has stream 0, position 0.
- *   words:    element i of a 32-bit draw is word i % 4 of block i / 4; of a 64-bit draw w[2j] + 2^32 w[2j+1], j = i % 2,
- *             of block i / 2.
- *   uniform:  float64: (64-bit >> 11) * 2^-53; float32: (32-bit >> 8) * 2^-24; float16: (32-bit >> 21) * 2^-11; then
- *             low + u * (high - low), computed in the dtype (float16: in float32).
- *   normal:   Box-Muller in float64 on pairs: elements 2k and 2k+1 use the two 64-bit words a, b of block k:
- *             u = ((a >> 11) + 1) * 2^-53, v = (b >> 11) * 2^-53; r = sqrt(-2 log u); element 2k is r cos(2 pi v),
- *             2k+1 is r sin(2 pi v), with the C library's log, sqrt, cos and sin
- *             (so the last bit may differ between machines); loc + scale * z in float64, rounded once to the dtype.
- *   integers: in [low, high): range R = high - low as uint64, at least 1; element i takes the 64-bit words x of the blocks
- *             i * 2^16 + t, t = 0, 1, .. (two words a block, in order): high64(x * R) is the result unless
- *             low64(x * R) < (2^64 - R) mod R, when the next word is taken (Lemire, 2019).
- *   permutation(n): Fisher-Yates from i = n-1 down to 1, swapping i with the integer in [0, i+1) that the words of `integers`
- *             give element n-1-i. */
+ * State: uint64[4] = {seed, stream, position, 0}; rng(seed) has stream 0, position
+ * 0. Key: the two halves of `seed`, low word first. Block number b of a draw has the
+ * counter words (low32(b), high32(b), low32(c), high32(c)) with
+ *     c = stream xor (position * 0x9E3779B97F4A7C15 mod 2^64).
+ * A block gives four 32-bit words w0..w3. A draw of n elements uses blocks from 0
+ * on; the next state has position + 1, so consecutive draws use different counters.
+ *
+ * words: element i of a 32-bit draw is word i % 4 of block i / 4; of a 64-bit draw
+ * w[2j] + 2^32 w[2j+1], j = i % 2, of block i / 2.
+ *
+ * uniform: float64: (64-bit >> 11) * 2^-53; float32: (32-bit >> 8) * 2^-24; float16:
+ * (32-bit >> 21) * 2^-11; then low + u * (high - low), computed in the dtype
+ * (float16: in float32).
+ *
+ * normal: Box-Muller in float64 on pairs: elements 2k and 2k+1 use the two 64-bit
+ * words a, b of block k: u = ((a >> 11) + 1) * 2^-53, v = (b >> 11) * 2^-53, r =
+ * sqrt(-2 log u); element 2k is r cos(2 pi v), 2k+1 is r sin(2 pi v), with the C
+ * library's log, sqrt, cos and sin (so the last bit may differ between machines);
+ * loc + scale * z in float64, rounded once to the dtype.
+ *
+ * integers: in [low, high), R = high - low as uint64, at least 1: element i takes
+ * the 64-bit words x of the blocks i * 2^16 + t, t = 0, 1, .. (two words a block, in
+ * order): high64(x * R) is the result unless low64(x * R) < (2^64 - R) mod R, when
+ * the next word is taken (Lemire, 2019).
+ *
+ * permutation(n): Fisher-Yates from i = n-1 down to 1, swapping i with the integer
+ * in [0, i+1) that the words of `integers` give element n-1-i. */
 #ifndef VALUE_RNG_H
 #define VALUE_RNG_H
 
@@ -29,12 +39,14 @@ typedef struct Rng {
 Rng rng_seed(uint64_t seed);
 Rng rng_next(const Rng *r);
 void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
-void rng_words32(const Rng *r, uint64_t first, size_t n, uint32_t *out); /* elements first.. of a draw */
+/* Elements first .. first + n - 1 of a draw. Uniform: [0, 1); normal: standard;
+ * integers: range > 0. */
+void rng_words32(const Rng *r, uint64_t first, size_t n, uint32_t *out);
 void rng_words64(const Rng *r, uint64_t first, size_t n, uint64_t *out);
-void rng_uniform(const Rng *r, DType d, uint64_t first, size_t n, void *out); /* [0, 1) */
-void rng_normal(const Rng *r, uint64_t first, size_t n, double *out);         /* standard */
+void rng_uniform(const Rng *r, DType d, uint64_t first, size_t n, void *out);
+void rng_normal(const Rng *r, uint64_t first, size_t n, double *out);
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
-                  int64_t *out); /* range > 0 */
+                  int64_t *out);
 void rng_permutation(const Rng *r, int64_t n, int64_t *out);
 /* The tensor form of a state and back. */
 bool rng_to_tensor(Session *s, const Rng *r, Tensor *out);

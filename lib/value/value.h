@@ -1,13 +1,16 @@
-/* Values: counted buffers, strided tensors and what the other types hold. Shapes in elements, strides in
- * bytes (as NumPy's), row-major when "contiguous". A tensor's elements are host-endian and aligned to
- * their dtype; buffers made here are aligned to 64 bytes. */
+/* Values: counted buffers, strided tensors and what the other types hold. Shapes in
+ * elements, strides in bytes (as NumPy's), row-major when "contiguous". A tensor's
+ * elements are host-endian and aligned to their dtype; buffers made here are aligned to
+ * 64 bytes. */
 #ifndef VALUE_VALUE_H
 #define VALUE_VALUE_H
 
 #include "type/type.h"
+
 #include <stdatomic.h>
 
-/* Counted memory. The count is atomic: buffers may be shared between threads, writing is the owner's matter. */
+/* Counted memory. The count is atomic: buffers may be shared between threads, writing
+ * is the owner's matter. */
 typedef struct Buffer {
     atomic_uint refs;
     void *data;
@@ -16,16 +19,19 @@ typedef struct Buffer {
     void *ctx;
     Session *s; /* whose memory account it is on; NULL when it is on none */
 } Buffer;
-/* NULL: E_MEM was diagnosed with the size (the account's limit is options.max_memory). Huge pages from 4 MiB. Not cleared. */
+/* NULL: E_MEM was diagnosed with the size (the account's limit is options.max_memory).
+ * Huge pages from 4 MiB. Not cleared. */
 Buffer *buffer_new(Session *s, size_t size);
-Buffer *buffer_wrap(Session *s, void *data, size_t size, void (*release)(Buffer *), void *ctx);
-Buffer *buffer_ref(Buffer *b); /* NULL is fine */
-void buffer_unref(Buffer *b);  /* NULL is fine */
+Buffer *buffer_wrap(Session *s, void *data, size_t size, void (*release)(Buffer *),
+                    void *ctx);
+Buffer *buffer_ref(Buffer *b);    /* NULL is fine */
+void buffer_unref(Buffer *b);     /* NULL is fine */
 uint64_t memory_used(Session *s); /* bytes in live buffers */
 uint64_t memory_peak(Session *s); /* since memory_peak_reset */
 void memory_peak_reset(Session *s);
 
-/* A strided view of a buffer. Copying the struct does not take a reference: use tensor_copy_view. */
+/* A strided view of a buffer. Copying the struct does not take a reference: use
+ * tensor_copy_view. */
 typedef struct Tensor {
     DType dtype;
     int ndim;
@@ -35,19 +41,24 @@ typedef struct Tensor {
     int64_t stride[MAX_NDIM];
 } Tensor;
 
-/* Contiguous and uninitialised. False: E_MEM diagnosed. Zero-size tensors get a valid pointer. */
+/* Contiguous and uninitialised. False: E_MEM diagnosed. Zero-size tensors get a valid
+ * pointer. */
 bool tensor_new(Session *s, DType d, int ndim, const int64_t *shape, Tensor *out);
 bool tensor_zeros(Session *s, DType d, int ndim, const int64_t *shape, Tensor *out);
-void tensor_copy_view(Tensor *dst, const Tensor *src); /* dst = another reference; dst held nothing */
-void tensor_unref(Tensor *t);                          /* drops the reference, clears the struct */
-int64_t tensor_size(const Tensor *t);                  /* elements */
-size_t tensor_bytes(const Tensor *t);                  /* elements * itemsize */
-bool tensor_is_contiguous(const Tensor *t); /* row-major, size-1 dims ignored; zero-size is */
+/* dst = another reference; dst held nothing. */
+void tensor_copy_view(Tensor *dst, const Tensor *src);
+void tensor_unref(Tensor *t);         /* drops the reference, clears the struct */
+int64_t tensor_size(const Tensor *t); /* elements */
+size_t tensor_bytes(const Tensor *t); /* elements * itemsize */
+/* Row-major, size-1 dims ignored; zero-size is. */
+bool tensor_is_contiguous(const Tensor *t);
 bool tensor_clone(Session *s, const Tensor *src, Tensor *out); /* contiguous copy */
 bool tensor_same_shape(const Tensor *a, const Tensor *b);
-bool tensor_may_share_memory(const Tensor *a, const Tensor *b); /* by byte ranges: conservative */
-/* dst[...] = src[...] converted element by element; shapes equal or src broadcasting to dst. dst is not an alias of
- * src. Conversion is NumPy's astype: float->int truncates, wraps; complex->real drops the imaginary part. */
+/* By byte ranges: conservative. */
+bool tensor_may_share_memory(const Tensor *a, const Tensor *b);
+/* dst[...] = src[...] converted element by element; shapes equal or src broadcasting to
+ * dst. dst is not an alias of src. Conversion is NumPy's astype: float->int truncates,
+ * wraps; complex->real drops the imaginary part. */
 void tensor_assign(Tensor *dst, const Tensor *src);
 bool tensor_cast(Session *s, const Tensor *src, DType d, Tensor *out); /* contiguous */
 /* One element as a number, and back. Index is a flat row-major position. */
@@ -55,10 +66,11 @@ double tensor_f64(const Tensor *t, int64_t i);
 int64_t tensor_i64(const Tensor *t, int64_t i);
 bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out); /* 0-d */
 bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);
-void element_cast(DType to, void *dst, DType from, const void *src, size_t n, ptrdiff_t dst_step,
-                  ptrdiff_t src_step); /* steps in bytes */
+void element_cast(DType to, void *dst, DType from, const void *src, size_t n,
+                  ptrdiff_t dst_step, ptrdiff_t src_step); /* steps in bytes */
 
-/* Strided walks: collapses dims of equal layout over up to ITER_MAX operands and hands out inner runs. */
+/* Strided walks: collapses dims of equal layout over up to ITER_MAX operands and hands
+ * out inner runs. */
 enum { ITER_MAX = 34 };
 typedef struct Iter {
     int nop, ndim;
@@ -71,7 +83,8 @@ typedef struct Iter {
     bool done;
 } Iter;
 /* The operands are broadcast to shape (they were checked to fit). */
-void iter_init(Iter *it, int ndim, const int64_t *shape, int nop, const Tensor *const *op);
+void iter_init(Iter *it, int ndim, const int64_t *shape, int nop,
+               const Tensor *const *op);
 void iter_next(Iter *it);
 
 /* What a variable of any type holds. */
@@ -85,11 +98,14 @@ void value_unref(Value *v);
 
 /* Equality: shape, dtype and elements, nan equal to nan; -0 equals 0. */
 bool tensor_equal(const Tensor *a, const Tensor *b);
-/* Bit for bit (constants merge by this: 0.0 and -0.0 differ, all nans of a dtype are one). */
+/* Bit for bit (constants merge by this: 0.0 and -0.0 differ, all nans of a dtype are
+ * one). */
 bool tensor_identical(const Tensor *a, const Tensor *b);
 uint64_t tensor_hash(const Tensor *t); /* agrees with tensor_identical */
-/* |a-b| <= atol + rtol*|b| with the tolerances of the narrower dtype (contract 002's values_eq_approx; figures in
- * filter.c); negative rtol/atol mean those defaults. `where`, if not NULL, gets the flat index of the worst mismatch. */
+/* Shape and dtype must be the same; integers and booleans exactly equal; else |a-b| <=
+ * atol + rtol*|b| with the tolerances of the dtype (contract 002's values_eq_approx;
+ * figures in approx.c); negative rtol/atol mean those defaults. `where`, if not NULL,
+ * gets the flat index of the worst mismatch, -1 if shape or dtype differ. */
 typedef struct Approx {
     double rtol, atol;
     int sloppy; /* 0, 1, 2 */
@@ -98,20 +114,24 @@ typedef struct Approx {
 #define APPROX_DEFAULT ((Approx){.rtol = -1, .atol = -1})
 bool tensor_approx(const Tensor *a, const Tensor *b, Approx how, int64_t *where);
 
-/* The type's filter with its order of checks (inventory, section 1). strict: no conversion at all. allow_downcast: 1 yes,
- * 0 no, -1 unset. Borrowed in, a new reference (or a cast copy) out. False: one diagnostic at `at`; `what` names
- * the variable in it. */
+/* The type's filter with its order of checks (inventory, section 1). strict: no
+ * conversion at all. allow_downcast: 1 yes, 0 no, -1 unset. Borrowed in, a new
+ * reference (or a cast copy) out. False: one diagnostic at `at`; `what` names the
+ * variable in it. */
 typedef struct Filter {
     bool strict;
     int allow_downcast;
 } Filter;
-bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how, const char *what, Span at,
-                   Tensor *out);
+bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
+                   const char *what, Span at, Tensor *out);
 
-/* Text of a tensor in the language: nested lists, shortest numbers, never elided: "[[1.0, 2.0], [3.0, nan]]". Complex as
- * "(1.0+2.0j)". `indent` < 0: one line; else a new line for each row, indented so. */
+/* Text of a tensor in the language: nested lists, shortest numbers, never elided:
+ * "[[1.0, 2.0], [3.0, nan]]". Complex as "(1.0+2.0j)". `indent` < 0: one line; else a
+ * new line for each row, indented so. Zero-size arrays that brackets can't show are
+ * "zeros((0, 3), dtype='float64')". */
 void tensor_text(Session *s, const Tensor *t, int indent, Str *out);
 void element_text(Session *s, DType d, const void *p, Str *out);
-void shape_text(Session *s, int ndim, const int64_t *shape, Str *out); /* "(2, 3)", "(3,)", "()" */
+/* "(2, 3)", "(3,)", "()" */
+void shape_text(Session *s, int ndim, const int64_t *shape, Str *out);
 
 #endif
