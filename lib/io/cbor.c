@@ -274,6 +274,11 @@ bool cbor_text(Cbor *c, const char **p, size_t *n) {
     return memchr(*p, 0, *n) ? cbor_fail(c, "a zero byte in a text") : true;
 }
 
+bool cbor_key(Cbor *c, const char **p, size_t *n) {
+    if (cbor_major(c) == CB_BYTES) return cbor_fail(c, "expected a text, got bytes");
+    return cbor_text(c, p, n);
+}
+
 bool cbor_sym(Cbor *c, Sym *y) {
     const char *p;
     size_t n;

@@ -82,6 +82,7 @@ bool cbor_f64(Cbor *c, double *v);
 bool cbor_bool(Cbor *c, bool *v);
 bool cbor_null(Cbor *c); /* true and past it if a null is next; no diagnostic */
 bool cbor_text(Cbor *c, const char **p, size_t *n);
+bool cbor_key(Cbor *c, const char **p, size_t *n); /* a text that is none for want of UTF-8 won't do */
 bool cbor_bytes(Cbor *c, const unsigned char **p, size_t *n);
 bool cbor_sym(Cbor *c, Sym *y);
 unsigned cbor_major(const Cbor *c); /* of the next item; 8 at the end */

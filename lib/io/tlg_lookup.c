@@ -10,7 +10,7 @@ bool tlg_fields(Tlg *t, size_t n, const TlgField *field, void *into, unsigned *s
     *seen = 0;
     if (!cbor_map(&t->c, &count)) return false;
     for (size_t i = 0; i < count; i++) {
-        if (!cbor_text(&t->c, &key, &len)) return false;
+        if (!cbor_key(&t->c, &key, &len)) return false;
         size_t k = 0;
         while (k < n &&
                (strlen(field[k].key) != len || memcmp(field[k].key, key, len) != 0))

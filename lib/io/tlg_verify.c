@@ -58,7 +58,7 @@ static bool walk(Cbor *c) {
         const char *key;
         if (!cbor_map(c, &n)) return false;
         if (n != 1) return cbor_fail(c, "expected a section, a map with one key");
-        if (!cbor_text(c, &key, &len)) return false;
+        if (!cbor_key(c, &key, &len)) return false;
         if (is_key(key, len, "abort")) return upstream(c);
         if (is_key(key, len, "end")) return check_hash(c, body);
         if (!cbor_skip(c)) return false;
