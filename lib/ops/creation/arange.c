@@ -166,6 +166,7 @@ static const Op table[] = {
             "has the type int64[n].",
      .in = "start, stop?, step?",
      .props = "dtype: dtype? = None",
+     .creates = true,
      .promote = PROMOTE_SAME,
      .kinds = KIND_BOOL | KIND_REAL,
      .type = arange_type,

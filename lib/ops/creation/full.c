@@ -107,6 +107,7 @@ static const Op table[] = {
             "value's unless dtype is given.",
      .in = "shape: ints, fill_value",
      .props = "dtype: dtype? = None",
+     .creates = true,
      .type = full_type,
      .perform = full_perform,
      .flops = "0",
@@ -121,6 +122,7 @@ static const Op table[] = {
      .doc = "A tensor of zeros of the given shape; floatX unless dtype is given.",
      .in = "shape: ints",
      .props = "dtype: dtype? = None",
+     .creates = true,
      .expand = zeros_expand,
      .disconnected = "shape",
      .example =
@@ -131,6 +133,7 @@ static const Op table[] = {
      .doc = "A tensor of ones of the given shape; floatX unless dtype is given.",
      .in = "shape: ints",
      .props = "dtype: dtype? = None",
+     .creates = true,
      .expand = ones_expand,
      .disconnected = "shape",
      .example = "ones(3) -> [1.0, 1.0, 1.0]",
