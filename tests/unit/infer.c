@@ -1,0 +1,186 @@
+/* Helpers of typing rules: integers known while typing, broadcasting, conditions and
+ * their words. */
+#include "op/infer.h"
+
+#include "op/build.h"
+#include "test.h"
+
+static Session *s;
+static Graph *g;
+static Builder b;
+
+static bool type_plain(Infer *in) {
+    in->out[0] = in->type[0];
+    return true;
+}
+static const Op probe = {.name = "probe", .in = "x, *rest: any", .type = type_plain};
+static const Op keep = {
+    .name = "keep", .in = "x", .identity = true, .type = type_plain};
+
+static Infer infer(size_t n, const Var *v, const Type **type) {
+    for (size_t i = 0; i < n; i++)
+        type[i] = var_type(g, v[i]);
+    return (Infer){.s = s,
+                   .g = g,
+                   .op = &probe,
+                   .props = props_intern(s, 0, NULL),
+                   .nin = n,
+                   .in = v,
+                   .type = type,
+                   .floatX = DT_FLOAT64};
+}
+static Var input(const char *name, const char *type) {
+    return graph_input(g, sym(s, name), type_parse(s, type, strlen(type), NOWHERE));
+}
+static Var num(int64_t v) {
+    return const_int(&b, v);
+}
+
+/* "[n, 3, ?]": what is known of v's elements */
+static const char *known(Var v) {
+    static char text[256];
+    const Type *type[1];
+    Infer in = infer(1, &v, type);
+    Dim d[MAX_NDIM];
+    Str t = STR(s);
+    int n = infer_dims(&in, 0, d, NULL);
+    if (n < 0) str_puts(&t, "-");
+    for (int i = 0; i < n && i < MAX_NDIM; i++) {
+        if (i) str_puts(&t, ", ");
+        dim_text(s, d[i], &t);
+    }
+    snprintf(text, sizeof text, "%s", str_text(&t));
+    str_free(&t);
+    return text;
+}
+
+static Var vec(size_t n, const Var *v) {
+    Var out;
+    return op_apply(&b, op_find(s, "stack", 5), NULL, n, v, &out) ? out : VAR_NONE;
+}
+
+static Var with_int_prop(const char *op, const char *prop, int64_t v, Var x) {
+    const Op *o = op_find(s, op, strlen(op));
+    PropArg a = {prop, PROP_INT(v)};
+    return op_apply1(&b, o, props_make(s, o, 1, &a), 1, &x);
+}
+
+static void test_dims(void) {
+    Var n = graph_dim(g, sym(s, "n")), x = input("x", "float32[n, 4, ?]"),
+        k = input("k", "int64");
+    Var some[] = {n, num(3), k, num(-1)};
+    CHECK_STR(known(vec(4, some)), "n, 3, ?, ?");
+    CHECK_STR(known(n), "n");
+    CHECK_STR(known(call1(&b, "shape", x)), "n, 4, ?");
+    CHECK_STR(known(with_int_prop("shape_i", "axis", 0, x)), "n");
+    CHECK_STR(known(call2(&b, "add", num(3), num(4))), "7");
+    CHECK_STR(known(call2(&b, "add", n, num(0))), "n");
+    CHECK_STR(known(call2(&b, "add", n, num(1))), "?");
+    CHECK_STR(known(call2(&b, "subtract", num(3), num(2))), "1");
+    CHECK_STR(known(call2(&b, "subtract", n, n)), "0");
+    CHECK_STR(known(call2(&b, "multiply", n, num(1))), "n");
+    CHECK_STR(known(call2(&b, "floor_divide", num(7), num(2))), "3");
+    CHECK_STR(known(call2(&b, "floor_divide", num(7), num(0))), "?");
+    CHECK_STR(known(call2(&b, "multiply", num(INT64_MAX), num(2))), "?");
+    CHECK_STR(known(call1(&b, "negative", num(-5))), "5");
+    int64_t ints[] = {2, 5};
+    Var c = const_ints(&b, 2, ints), pair[] = {c, vec(4, some)};
+    CHECK_STR(known(c), "2, 5");
+    CHECK_STR(known(call2(&b, "multiply", c, num(3))), "6, 15");
+    CHECK_STR(known(op_apply1(&b, op_find(s, "concatenate", 11), NULL, 2, pair)),
+              "2, 5, n, 3, ?, ?");
+    Var wide = input("wide", "int64[?]");
+    CHECK_STR(known(wide), "-");
+    Var big = num(300),
+        narrow = graph_apply(g, op_find(s, "cast", 4),
+                             props_make(s, op_find(s, "cast", 4), 1,
+                                        (PropArg[]){{"dtype", PROP_DTYPE(DT_INT8)}}),
+                             1, &big, 1, (const Type *[]){type_scalar(s, DT_INT8)},
+                             false, false, (Origin){0});
+    CHECK_STR(known(narrow), "?");
+    CHECK_STR(known(op_apply1(&b, &keep, NULL, 1, &n)), "n");
+}
+
+static void test_raw(void) {
+    Var in[] = {num(-1), input("r", "int64"), num(6)}, v = vec(3, in);
+    const Type *type[1];
+    Infer i = infer(1, &v, type);
+    int64_t raw[MAX_NDIM], one;
+    CHECK(infer_dims(&i, 0, NULL, raw) == 3);
+    CHECK(raw[0] == -1 && raw[1] == INT64_MIN && raw[2] == 6);
+    i = infer(1, &in[0], type);
+    CHECK(infer_int(&i, 0, &one) && one == -1);
+    i = infer(1, &in[1], type);
+    CHECK(!infer_int(&i, 0, &one));
+}
+
+static const char *said(DiagCode code) {
+    static char text[512];
+    const Diag *d = diag_first_error(s);
+    snprintf(text, sizeof text, "%s", d ? d->text : "nothing");
+    CHECK(d && d->code == code && diag_count(s) == 1);
+    diag_clear(s);
+    return text;
+}
+
+static void test_wants(void) {
+    Var v[] = {input("a", "float32[3, n]"), input("b", "int64[4]"), input("c", "bool")};
+    const Type *type[3];
+    Infer i = infer(3, v, type);
+    Dim meet = 0;
+    CHECK(want_rank(&i, 0, 2, 2) && want_rank(&i, 0, 1, -1) && !want_rank(&i, 0, 1, 1));
+    CHECK_STR(said(E_SHAPE), "probe: x must have 1 dim, not 2");
+    CHECK(!want_rank(&i, 2, 2, -1));
+    CHECK_STR(said(E_SHAPE), "probe: rest[1] must have at least 2 dims, not 0");
+    CHECK(want_kinds(&i, 1, KIND_INT) && !want_kinds(&i, 2, KIND_INT | KIND_FLOAT));
+    CHECK_STR(said(E_DTYPE), "probe takes integers or float, not bool");
+    CHECK(!want_same_dtype(&i));
+    CHECK_STR(said(E_DTYPE),
+              "probe: x is float32 but rest[0] is int64: they must have one dtype");
+    CHECK(want_dims_equal(&i, 0, 1, 1, 0, &meet) && meet == 4);
+    CHECK(!want_dims_equal(&i, 0, 0, 1, 0, &meet));
+    CHECK_STR(said(E_SHAPE), "probe: x is float32[3, n] and rest[0] is int64[4]: axis "
+                             "0 has 3, axis 0 has 4, and they "
+                             "must be equal");
+}
+
+static const char *broadcast(const char *x, const char *y) {
+    static char text[256];
+    static int count;
+    char name[2][16];
+    for (int i = 0; i < 2; i++)
+        snprintf(name[i], sizeof name[i], "v%d", count++);
+    Var r = call2(&b, "add", input(name[0], x), input(name[1], y));
+    snprintf(text, sizeof text, "%s",
+             r == VAR_NONE ? diag_name(diag_first_error(s)->code)
+                           : type_str(s, var_type(g, r)));
+    diag_clear(s);
+    return text;
+}
+
+static void test_broadcast(void) {
+    CHECK_STR(broadcast("float64[3, 1]", "float64[4]"), "float64[3, 4]");
+    CHECK_STR(broadcast("float64[n]", "float64[3]"), "float64[3]");
+    CHECK_STR(broadcast("float64[n, 1]", "float64[1, m]"), "float64[n, m]");
+    CHECK_STR(broadcast("float64[0]", "float64[1]"), "float64[0]");
+    CHECK_STR(broadcast("float64[?]", "float64"), "float64[?]");
+    CHECK_STR(broadcast("float64[2]", "float64[3]"), "E_SHAPE");
+    CHECK_STR(broadcast("float64[0]", "float64[3]"), "E_SHAPE");
+    CHECK_STR(broadcast("float16[2]", "int64[2]"), "float64[2]");
+    CHECK_STR(broadcast("int64", "uint64"), "float64");
+}
+
+int main(void) {
+    s = session_new(NULL, NULL);
+    g = graph_new(s);
+    b = builder(g, false);
+    op_add(s, &probe, NOWHERE);
+    op_add(s, &keep, NOWHERE);
+    test_dims();
+    test_raw();
+    test_wants();
+    test_broadcast();
+    CHECK(diag_count(s) == 0);
+    session_free(s);
+    return TEST_END("infer");
+}
