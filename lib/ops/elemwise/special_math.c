@@ -32,8 +32,8 @@ double digamma(double x) {
     if (x == 0) return copysign((double)INFINITY, -x);
     if (x > 0)
         return x < (double)INFINITY ? (double)digamma_positive((long double)x) : x;
-    double part = x - floor(x);
-    if (!(part > 0)) return NAN; /* whole numbers, -inf, nan */
+    double part = x - rint(x);
+    if (part == 0 || isnan(part)) return (double)NAN; /* whole numbers, -inf, nan */
     long double turn = PI * (long double)part;
     return (double)(digamma_positive(1 - (long double)x) -
                     PI * cosl(turn) / sinl(turn));
@@ -65,14 +65,15 @@ static double zeta(double s, double q) {
 }
 /* The sum over all i where q < 0: the terms on both sides of zero. */
 static double zeta_below(double s, double q, bool even) {
-    double part = q - floor(q);
-    if (!(part > 0)) return even ? (double)INFINITY : (double)NAN;
-    double below = zeta(s, 1 - part) - zeta(s, 1 - q);
-    return zeta(s, part) + (even ? below : -below);
+    double part = q - rint(q); /* exact */
+    if (part == 0 || isnan(part)) return even ? (double)INFINITY : (double)NAN;
+    double up = part > 0 ? part : 1 + part, down = part > 0 ? 1 - part : -part;
+    double below = zeta(s, down) - zeta(s, 1 - q);
+    return zeta(s, up) + (even ? below : -below);
 }
 double polygamma(double n, double x) {
     if (n == 0) return digamma(x);
-    if (!(n > 0) || rint(n) != n || x != x) return NAN;
+    if (!(n > 0) || rint(n) != n || x != x) return (double)NAN;
     bool odd = fmod(n, 2) != 0; /* then s = n + 1 is even */
     if (x == 0) return odd ? (double)INFINITY : copysign((double)INFINITY, -x);
     if (x == (double)INFINITY) return 0;

@@ -362,7 +362,7 @@ VINLINE float tan_f32(float x) {
 
 VINLINE double sinh_f64(double x) {
     double h = expm1_scaled(clamp64(fabs(x), 0, 711), -1); /* (e^|x| - 1) / 2 */
-    double y = copysign(h + h / (2 * h + 1), x);
+    double y = copysign(h + (h < 0x1p60 ? h / (2 * h + 1) : 0), x);
     return x != x ? x : y;
 }
 VINLINE double cosh_f64(double x) {

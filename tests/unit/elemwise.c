@@ -1,0 +1,468 @@
+/* Elementwise loops against independent truths: integers against arithmetic in 128
+ * bits, floats against NumPy's and SciPy's results (elemwise.def) and against long
+ * double. */
+#include "elemwise.h"
+
+/* ---- what a row promises ---- */
+
+static void rows(void) {
+    for (const OpList *const *l = lists; *l; l++)
+        for (size_t i = 0; i < (*l)->n; i++) {
+            const Op *o = &(*l)->op[i];
+            if (!has_loops(o)) continue;
+            CHECK(o->doc && o->example && o->flops && o->file && o->line, "%s",
+                  o->name);
+            CHECK(o->partial || (o->pull && o->push), "%s", o->name);
+            for (int d = 0; d < DT_N; d++) {
+                static const unsigned kind[] = {KIND_BOOL, 1 << K_UINT, 1 << K_INT,
+                                                KIND_FLOAT, KIND_COMPLEX};
+                static const DKind of[] = {
+                    K_BOOL, K_INT,  K_INT,   K_INT,   K_INT,   K_UINT,    K_UINT,
+                    K_UINT, K_UINT, K_FLOAT, K_FLOAT, K_FLOAT, K_COMPLEX, K_COMPLEX};
+                unsigned kinds = o->kinds ? o->kinds : KIND_ANY;
+                if (o->promote == PROMOTE_INEXACT) kinds &= KIND_FLOAT | KIND_COMPLEX;
+                CHECK(!(kinds & kind[of[d]]) == !o->loops->at[0][d],
+                      "%s: kinds and loops differ for dtype %d", o->name, d);
+            }
+        }
+}
+
+/* ---- integers ---- */
+
+__extension__ typedef __int128 Wide;
+__extension__ typedef unsigned __int128 UWide;
+
+static int bits_of(DType d) {
+    static const int bits[] = {8, 8, 16, 32, 64, 8, 16, 32, 64};
+    return bits[d];
+}
+static bool is_signed(DType d) {
+    return d >= DT_INT8 && d <= DT_INT64;
+}
+static Wide wrap(Wide v, DType d) {
+    int shift = 128 - bits_of(d);
+    if (is_signed(d)) return (Wide)((UWide)v << shift) >> shift;
+    return (Wide)((UWide)v << shift >> shift);
+}
+static Wide element(const void *p, size_t i, DType d) {
+    uint64_t u = 0;
+    size_t size = (size_t)bits_of(d) / 8;
+    memcpy(&u, (const char *)p + i * size, size);
+    return wrap((Wide)u, d);
+}
+
+typedef Wide Exact(Wide x, Wide y, DType d, unsigned *fault);
+#define EXACT(name, expr)                                                              \
+    static Wide exact_##name(Wide x, Wide y, DType d, unsigned *fault) {               \
+        (void)x, (void)x, (void)y, (void)d, (void)fault;                               \
+        return expr;                                                                   \
+    }
+static Wide floor_exact(Wide x, Wide y, unsigned *fault) {
+    if (y == 0) return *fault |= FAULT_DIVIDE, 0;
+    Wide q = x / y;
+    while (q * y > x ? y > 0 : q * y < x && y < 0)
+        q--; /* at most one step */
+    return q;
+}
+static Wide power_exact(Wide x, Wide y, DType d, unsigned *fault) {
+    if (y < 0) return *fault |= FAULT_DOMAIN, 0;
+    Wide r = 1;
+    for (; y > 0; y--)
+        r = wrap(r * x, d);
+    return r;
+}
+static Wide shift_exact(Wide x, Wide y, bool left, DType d, unsigned *fault) {
+    if (y < 0) return *fault |= FAULT_DOMAIN, 0;
+    int by = y > 64 ? 64 : (int)y;
+    if (!left) return x >> by;
+    return by >= bits_of(d) ? 0 : (Wide)((UWide)x << by);
+}
+EXACT(add, x + y)
+EXACT(subtract, x - y)
+EXACT(multiply, x *y)
+EXACT(floor_divide, floor_exact(x, y, fault))
+EXACT(remainder, x - y * floor_exact(x, y, fault))
+EXACT(power, power_exact(x, y, d, fault))
+EXACT(maximum, x > y ? x : y)
+EXACT(minimum, x < y ? x : y)
+EXACT(bitwise_and, x &y)
+EXACT(bitwise_or, x | y)
+EXACT(bitwise_xor, x ^ y)
+EXACT(left_shift, shift_exact(x, y, true, d, fault))
+EXACT(right_shift, shift_exact(x, y, false, d, fault))
+EXACT(negative, -x)
+EXACT(invert, ~x)
+EXACT(abs, x < 0 ? -x : x)
+EXACT(sign, (x > 0) - (x < 0))
+EXACT(square, x *x)
+EXACT(same, x)
+EXACT(zero, x - x)
+EXACT(one, 1)
+EXACT(equal, x == y)
+EXACT(not_equal, x != y)
+EXACT(less, x < y)
+EXACT(less_equal, x <= y)
+EXACT(greater, x > y)
+EXACT(greater_equal, x >= y)
+EXACT(logical_and, x &&y)
+EXACT(logical_or, x || y)
+EXACT(logical_xor, !x != !y)
+EXACT(logical_not, !x)
+static const struct {
+    const char *name;
+    Exact *exact;
+    bool bytes; /* the result is bool */
+} integer_ops[] = {
+#define SAME(name) {#name, exact_##name, false},
+#define BOOL(name) {#name, exact_##name, true},
+    SAME(add) SAME(subtract) SAME(multiply) SAME(floor_divide) SAME(remainder)
+        SAME(power) SAME(maximum) SAME(minimum) SAME(bitwise_and) SAME(bitwise_or)
+            SAME(bitwise_xor) SAME(left_shift) SAME(right_shift) SAME(negative)
+                SAME(invert) SAME(abs) SAME(sign) SAME(square) BOOL(equal)
+                    BOOL(not_equal) BOOL(less) BOOL(less_equal) BOOL(greater)
+                        BOOL(greater_equal) BOOL(logical_and) BOOL(logical_or)
+                            BOOL(logical_xor)
+                                BOOL(logical_not){"floor", exact_same, false},
+    {"ceil", exact_same, false},
+    {"trunc", exact_same, false},
+    {"round", exact_same, false},
+    {"real", exact_same, false},
+    {"conj", exact_same, false},
+    {"imag", exact_zero, false},
+    {"isnan", exact_zero, true},
+    {"isinf", exact_zero, true},
+    {"isfinite", exact_one, true}};
+
+enum { PAIRS = 65536 };
+/* All pairs of 8 bits; else edges and random numbers of every size. */
+static void fill_integers(DType d, void *x, void *y) {
+    size_t size = (size_t)bits_of(d) / 8;
+    for (size_t i = 0; i < PAIRS; i++) {
+        static const int64_t edge[] = {0,         1,         -1,        2,
+                                       INT64_MIN, INT64_MAX, INT32_MIN, 64};
+        uint64_t a = random_bits() >> random_bits() % 64,
+                 b = random_bits() >> random_bits() % 64;
+        if (random_bits() % 2) a = 0 - a;
+        if (random_bits() % 2) b = 0 - b;
+        if (i < 64) a = (uint64_t)edge[i / 8], b = (uint64_t)edge[i % 8];
+        if (size == 1) a = i / 256, b = i % 256;
+        memcpy((char *)x + i * size, &a, size);
+        memcpy((char *)y + i * size, &b, size);
+    }
+}
+/* Naive powers of large exponents would take for ever. */
+static void small_exponents(DType d, void *y) {
+    for (size_t i = 0; i < PAIRS && bits_of(d) > 8; i++) {
+        int64_t v = (int64_t)(element(y, i, d) % 200);
+        memcpy((char *)y + i * (size_t)bits_of(d) / 8, &v, (size_t)bits_of(d) / 8);
+    }
+}
+static void integer_op(size_t k, DType d, const void *x, const void *y, void *r) {
+    const Op *o = op(integer_ops[k].name);
+    const void *in[] = {x, y};
+    for (int level = 0; level <= cpu_level; level++) {
+        unsigned want_fault = 0, wrong = 0;
+        unsigned fault = loop_at(o, d, level)(PAIRS, in, &r);
+        size_t first = 0;
+        for (size_t i = PAIRS; i-- > 0;) {
+            Wide a = element(x, i, d), b = element(y, i, d);
+            unsigned at_fault = 0;
+            Wide want = integer_ops[k].exact(a, b, d, &at_fault);
+            Wide got = element(r, i, integer_ops[k].bytes ? DT_UINT8 : d);
+            want_fault |= at_fault;
+            if (!at_fault && got != (integer_ops[k].bytes ? want : wrap(want, d)))
+                wrong++, first = i;
+        }
+        CHECK(wrong == 0 && fault == want_fault,
+              "%s dtype %d level %d: %u wrong, first %lld, %lld", o->name, (int)d,
+              level, wrong, (long long)element(x, first, d),
+              (long long)element(y, first, d));
+    }
+}
+static void integers(void) {
+    static uint64_t x[PAIRS], y[PAIRS], r[PAIRS];
+    for (int d = DT_INT8; d <= DT_UINT64; d++)
+        for (size_t k = 0; k < sizeof integer_ops / sizeof *integer_ops; k++) {
+            fill_integers((DType)d, x, y);
+            if (integer_ops[k].exact == exact_power) small_exponents((DType)d, y);
+            integer_op(k, (DType)d, x, y, r);
+        }
+}
+
+static void bools(void) {
+    static const struct {
+        const char *name;
+        uint8_t want[4]; /* of (0, 0), (0, 1), (1, 0), (1, 1) */
+    } t[] = {{"add", {0, 1, 1, 1}},           {"multiply", {0, 0, 0, 1}},
+             {"maximum", {0, 1, 1, 1}},       {"minimum", {0, 0, 0, 1}},
+             {"bitwise_xor", {0, 1, 1, 0}},   {"bitwise_and", {0, 0, 0, 1}},
+             {"bitwise_or", {0, 1, 1, 1}},    {"invert", {1, 1, 0, 0}},
+             {"logical_not", {1, 1, 0, 0}},   {"logical_xor", {0, 1, 1, 0}},
+             {"equal", {1, 0, 0, 1}},         {"less", {0, 1, 0, 0}},
+             {"greater_equal", {1, 0, 1, 1}}, {"isfinite", {1, 1, 1, 1}},
+             {"isnan", {0, 0, 0, 0}}};
+    static const uint8_t x[] = {0, 0, 1, 1}, y[] = {0, 1, 0, 1};
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        uint8_t r[4];
+        loop_of(t[i].name, DT_BOOL)(4, (const void *[]){x, y}, (void *[]){r});
+        CHECK(memcmp(r, t[i].want, 4) == 0, "%s", t[i].name);
+    }
+    CHECK(!op("subtract")->loops->at[0][DT_BOOL] &&
+          !op("negative")->loops->at[0][DT_BOOL]);
+}
+
+/* ---- floats against NumPy and SciPy ---- */
+
+typedef struct Pair {
+    double x, y;
+} Pair;
+typedef struct Triple {
+    double n, x, r;
+} Triple;
+static double allowed(const Op *o) { /* SciPy's own errors included */
+    static const char *const loose[] = {"digamma",  "polygamma", "gamma",
+                                        "log1mexp", "gammaln",   "erfinv",
+                                        "erfcinv",  "softplus",  "logaddexp"};
+    for (size_t i = 0; i < sizeof loose / sizeof *loose; i++)
+        if (strcmp(o->name, loose[i]) == 0) return 16;
+    return o->math ? 3 : 0;
+}
+/* Where NumPy and SciPy give either zero. */
+static bool any_zero(const char *name) {
+    return strcmp(name, "maximum") == 0 || strcmp(name, "minimum") == 0 ||
+           strncmp(name, "erf", 3) == 0;
+}
+#define POINTS1(U, ...) static const double points1[] = {__VA_ARGS__};
+#define POINTS2(P, ...) static const Pair points2[] = {__VA_ARGS__};
+#define ONE(name, ...)
+#define TWO(name, ...)
+#define POLYGAMMA(P, ...) static const Triple polygamma_points[] = {__VA_ARGS__};
+#define CPOINTS(C, ...)   static const Pair cpoints[] = {__VA_ARGS__};
+#define CONE(name, ...)
+#define CTWO(name, ...)
+#include "elemwise.def"
+#undef POINTS1
+#undef POINTS2
+#undef ONE
+#undef TWO
+#undef POLYGAMMA
+#undef CPOINTS
+#undef CONE
+#undef CTWO
+enum {
+    N1 = sizeof points1 / sizeof *points1,
+    N2 = sizeof points2 / sizeof *points2,
+    NC = sizeof cpoints / sizeof *cpoints
+};
+
+static void golden(const char *name, size_t n, const double *want, const double *x,
+                   const double *y) {
+    const Op *o = op(name);
+    for (int level = 0; level <= cpu_level; level++) {
+        union {
+            double f[64];
+            uint8_t b[64];
+        } r;
+        loop_at(o, DT_FLOAT64, level)(n, (const void *[]){x, y}, (void *[]){&r});
+        for (size_t i = 0; i < n; i++) {
+            double got = o->out_dtype == OUT_BOOL ? (double)r.b[i] : r.f[i];
+            if (got == 0 && want[i] == 0 && any_zero(name)) continue;
+            CHECK(ulps64(got, (long double)want[i]) <= allowed(o),
+                  "%s(%.17g, %.17g) at level %d: %.17g, not %.17g", name, x[i],
+                  y ? y[i] : 0, level, got, want[i]);
+        }
+    }
+}
+static void golden_two(const char *name, const double *want) {
+    double x[N2], y[N2];
+    for (size_t i = 0; i < N2; i++)
+        x[i] = points2[i].x, y[i] = points2[i].y;
+    golden(name, N2, want, x, y);
+}
+static void golden_complex(const char *name, const Pair *want) {
+    const Op *o = op(name);
+    Pair r[NC], y[NC];
+    for (size_t i = 0; i < NC; i++)
+        y[i] = cpoints[(i + 1) % NC];
+    loop_at(o, DT_COMPLEX128, cpu_level)(NC, (const void *[]){cpoints, y},
+                                         (void *[]){r});
+    for (size_t i = 0; i < NC; i++) {
+        Pair got = r[i];
+        if (o->out_dtype == OUT_REAL) got = (Pair){((double *)r)[i], 0};
+        double scale = 1e-14 * hypot(want[i].x, want[i].y);
+        bool near =
+            fabs(got.x - want[i].x) <= scale && fabs(got.y - want[i].y) <= scale;
+        CHECK(near || (isinf(want[i].y) && got.y == want[i].y),
+              "%s at point %zu: %.17g %.17g, not %.17g %.17g", name, i, got.x, got.y,
+              want[i].x, want[i].y);
+    }
+}
+static void floats(void) {
+#define POINTS1(U, ...)
+#define POINTS2(P, ...)
+#define ONE(name, ...) golden(#name, N1, (const double[]){__VA_ARGS__}, points1, NULL);
+#define TWO(name, ...) golden_two(#name, (const double[]){__VA_ARGS__});
+#define POLYGAMMA(P, ...)
+#define CPOINTS(C, ...)
+#define CONE(name, ...) golden_complex(#name, (const Pair[]){__VA_ARGS__});
+#define CTWO(name, ...) golden_complex(#name, (const Pair[]){__VA_ARGS__});
+#include "elemwise.def"
+    for (size_t i = 0; i < sizeof polygamma_points / sizeof *polygamma_points; i++) {
+        const Triple *t = &polygamma_points[i];
+        double r;
+        loop_of("polygamma", DT_FLOAT64)(1, (const void *[]){&t->n, &t->x},
+                                         (void *[]){&r});
+        CHECK(fabs(r - t->r) <= 1e-13 * fabs(t->r),
+              "polygamma(%g, %g): %.17g, not %.17g", t->n, t->x, r, t->r);
+    }
+}
+
+/* ---- accuracy ---- */
+
+typedef long double Truth(long double x);
+static long double true_sigmoid(long double x) {
+    return 1 / (1 + expl(-x));
+}
+static long double true_softplus(long double x) {
+    return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x));
+}
+static long double true_log1mexp(long double x) {
+    return x > -0.69L ? logl(-expm1l(x)) : log1pl(-expl(x));
+}
+static const struct {
+    const char *name;
+    Truth *truth;
+    double lo, hi, limit;
+} accuracy_of[] = {
+    {"exp", expl, -746, 710, 1.1},
+    {"exp", expl, -1, 1, 1.1},
+    {"exp2", exp2l, -1076, 1025, 1.4},
+    {"expm1", expm1l, -45, 711, 1.2},
+    {"expm1", expm1l, -1, 1, 1.2},
+    {"log", logl, 0, 1e300, 1},
+    {"log", logl, 0.5, 2, 1},
+    {"log2", log2l, 0, 1e9, 1},
+    {"log2", log2l, 0.5, 2, 1},
+    {"log10", log10l, 0, 1e9, 1},
+    {"log10", log10l, 0.5, 2, 1},
+    {"log1p", log1pl, -1, 2, 1},
+    {"log1p", log1pl, 0, 1e20, 1},
+    {"tanh", tanhl, -25, 25, 2},
+    {"tanh", tanhl, -1, 1, 2},
+    {"sigmoid", true_sigmoid, -745, 40, 2},
+    {"sigmoid", true_sigmoid, -3, 3, 2},
+    {"softplus", true_softplus, -745, 50, 1.7},
+    {"softplus", true_softplus, -3, 3, 1.7},
+    {"log1mexp", true_log1mexp, -40, 0, 2.3},
+    {"sin", sinl, -10, 10, 1},
+    {"sin", sinl, -1e5, 1e5, 1},
+    {"cos", cosl, -10, 10, 1},
+    {"cos", cosl, -1e5, 1e5, 1},
+    {"tan", tanl, -10, 10, 2.5},
+    {"tan", tanl, -1e5, 1e5, 2.5},
+    {"sinh", sinhl, -711, 711, 2.1},
+    {"sinh", sinhl, -1, 1, 2.1},
+    {"cosh", coshl, -711, 711, 1.6},
+    {"arctan", atanl, -9, 9, 1},
+    {"arcsin", asinl, -1, 1, 1},
+    {"arccos", acosl, -1, 1, 1},
+    {"arcsinh", asinhl, -9, 9, 2.1},
+    {"arccosh", acoshl, 1, 9, 2.1},
+    {"arctanh", atanhl, -1, 1, 2.1},
+    {"erf", erfl, -6, 6, 1.1},
+    {"erfc", erfcl, -3, 27, 3},
+    {"cbrt", cbrtl, -9, 9, 4},
+    {"sqrt", sqrtl, 0, 9, 0.5},
+};
+static void accuracy_at(size_t k, int level) {
+    enum { N = 512, ROUNDS = 24 };
+    const Op *o = op(accuracy_of[k].name);
+    double lo = accuracy_of[k].lo, hi = accuracy_of[k].hi, worst64 = 0, worst32 = 0,
+           at64 = 0, at32 = 0;
+    double x[N], y[N];
+    float xf[N], yf[N];
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < N; i++) {
+            x[i] = lo + (hi - lo) * random_unit();
+            if (round % 4 == 3 && lo <= 0 && hi >= 0) x[i] *= exp2(-60 * random_unit());
+            xf[i] = (float)(fabs(x[i]) < 1e38 ? x[i] : exp2(250 * random_unit() - 148));
+        }
+        loop_at(o, DT_FLOAT64, level)(N, (const void *[]){x}, (void *[]){y});
+        loop_at(o, DT_FLOAT32, level)(N, (const void *[]){xf}, (void *[]){yf});
+        for (size_t i = 0; i < N; i++) {
+            double e = ulps64(y[i], accuracy_of[k].truth((long double)x[i]));
+            if (e > worst64) worst64 = e, at64 = x[i];
+            e = ulps32(yf[i], accuracy_of[k].truth((long double)xf[i]));
+            if (e > worst32) worst32 = e, at32 = (double)xf[i];
+        }
+    }
+    CHECK(worst64 <= accuracy_of[k].limit + 0.01, "%s at level %d: %.2f ulp at %.17g",
+          o->name, level, worst64, at64);
+    CHECK(worst32 <= accuracy_of[k].limit + 0.6,
+          "%s float32 at level %d: %.2f ulp at %.9g", o->name, level, worst32, at32);
+}
+static void accuracy(void) {
+    for (size_t k = 0; k < sizeof accuracy_of / sizeof *accuracy_of; k++)
+        for (int level = 0; level <= cpu_level; level++)
+            accuracy_at(k, level);
+    double x, y, worst = 0; /* where the reduction of sin cancels */
+    for (int k = 1; k < 63662; k++) {
+        x = (double)(k * 1.57079632679489661923132169163975144L);
+        loop_of("sin", DT_FLOAT64)(1, (const void *[]){&x}, (void *[]){&y});
+        double e = ulps64(y, (long double)sin(x));
+        worst = e > worst ? e : worst;
+    }
+    CHECK(worst <= 1, "sin at multiples of pi/2: %.2f ulp", worst);
+    for (int k = -22; k <= 22; k++) { /* powers of the base are exact */
+        x = k < 0 ? 1 / pow(10, -k) : pow(10, k);
+        loop_of("log10", DT_FLOAT64)(1, (const void *[]){&x}, (void *[]){&y});
+        CHECK(y == k, "log10(1e%d) = %.17g", k, y);
+        x = ldexp(1, 40 * k);
+        loop_of("log2", DT_FLOAT64)(1, (const void *[]){&x}, (void *[]){&y});
+        CHECK(y == 40 * k, "log2(2^%d) = %.17g", 40 * k, y);
+        loop_of("exp2", DT_FLOAT64)(1, (const void *[]){&y}, (void *[]){&y});
+        CHECK(y == x, "exp2(%d) = %.17g", 40 * k, y);
+    }
+}
+
+/* ---- float16 ---- */
+
+static void halves(void) {
+    enum { N = 65536 };
+    static uint16_t x[N], y[N], r[N];
+    for (size_t i = 0; i < N; i++)
+        x[i] = (uint16_t)i, y[i] = (uint16_t)random_bits();
+    for (int level = 0; level <= cpu_level; level++) {
+        static const char *const names[] = {"real", "add", "multiply", "true_divide",
+                                            "sqrt"};
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            loop_at(op(names[k]), DT_FLOAT16, level)(N, (const void *[]){x, y},
+                                                     (void *[]){r});
+            size_t wrong = 0, first = 0;
+            for (size_t i = N; i-- > 0;) {
+                double a = half_to_double(x[i]), b = half_to_double(y[i]);
+                double want = k == 0   ? a
+                              : k == 1 ? a + b
+                              : k == 2 ? a * b
+                              : k == 3 ? a / b
+                                       : sqrt(a);
+                bool nan = isnan(want) && isnan(half_to_double(r[i]));
+                if (!nan && r[i] != half_from_double(want)) wrong++, first = i;
+            }
+            CHECK(wrong == 0,
+                  "%s of float16 at level %d: %zu wrong, first %04x %04x: %04x",
+                  names[k], level, wrong, x[first], y[first], r[first]);
+        }
+    }
+}
+
+int main(void) {
+    start();
+    rows();
+    integers();
+    bools();
+    floats();
+    accuracy();
+    halves();
+    return TEST_END("elemwise");
+}
