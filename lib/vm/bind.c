@@ -156,10 +156,6 @@ typedef struct Binding {
     Vec(uint32_t) by; /* the cell that said so; NONE: given */
 } Binding;
 
-static const char *binder(const Binding *b, uint32_t cell) {
-    return cell == NONE ? "the option for it" : leaf_name(b->m, cell);
-}
-
 static bool bind_dim(Binding *b, Sym name, int64_t value, uint32_t by) {
     uint64_t i;
     if (!map_get(&b->at, name, &i)) {
@@ -169,9 +165,12 @@ static bool bind_dim(Binding *b, Sym name, int64_t value, uint32_t by) {
         return true;
     }
     if (b->dim.p[i].value == value) return true;
-    return fail(b->m->s, NOWHERE, E_SHAPE, "the dim %s is %lld by %s and %lld by %s",
+    uint32_t first = b->by.p[i];
+    return fail(b->m->s, NOWHERE, E_SHAPE, "the dim %s is %lld %s%s and %lld by %s",
                 sym_text(b->m->s, name), (long long)b->dim.p[i].value,
-                binder(b, b->by.p[i]), (long long)value, binder(b, by));
+                first == NONE ? "as given" : "by ",
+                first == NONE ? "" : leaf_name(b->m, first), (long long)value,
+                by == NONE ? "an option" : leaf_name(b->m, by));
 }
 
 static bool bind_cell(Binding *b, uint32_t cell) {

@@ -166,7 +166,8 @@ static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
         for (uint32_t i = 0; i < narg; i++)
             w->arg[i] = w->slot[slot[i]];
         if (!op->loop) {
-            memcpy(w->arg[1], w->arg[0], n * value_bytes(b, b->value[op->arg]));
+            memmove(w->arg[1], w->arg[0],
+                    n * value_bytes(b, b->value[op->arg])); /* may be in place */
             continue;
         }
         unsigned f = op->loop(n, (const void *const *)w->arg, w->arg + op->nin);

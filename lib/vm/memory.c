@@ -1,9 +1,16 @@
-/* Offsets by lifetimes. The steps are walked in order; what is born takes the smallest
- * hole that fits, what has died is joined with the holes beside it, and the arena ends
- * where no hole would do. Holes are kept in lists by size (four to each power of two),
- * so a step costs the same however many there are; among the first few of a list the
- * best fit is taken. */
+/* Offsets by lifetimes, in two ways; the better one is taken.
+ *   - For any number of values: the steps are walked in order; what is born takes the
+ * smallest hole that fits, what has died is joined with the holes beside it, and the
+ * arena ends where no hole would do. Holes are kept in lists by size (four to each
+ * power of two), so a step costs the same however many there are; among the first few
+ * of a list the best fit is taken.
+ *   - For a few: the largest value first, each in the smallest gap between those placed
+ * before that live at the same time. That is quadratic, and mostly within some percent
+ * of what is alive at the worst step. */
 #include "vm/vm_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { BINS = 256, LOOKS = 32 };
 
@@ -155,7 +162,7 @@ static ByStep by_step(Session *s, uint32_t steps, size_t n, const Span64 *span,
     return r;
 }
 
-uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span) {
+static uint64_t by_walk(Session *s, uint32_t steps, size_t n, Span64 *span) {
     Holes h = {.s = s, .last = NONE};
     for (int i = 0; i < BINS; i++)
         h.bin[i] = NONE;
@@ -181,6 +188,71 @@ uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span) {
     return h.overflow ? UINT64_MAX : h.end;
 }
 
+/* ---- largest first ---- */
+enum { FEW = 512 };
+
+static int larger_first(const void *a, const void *b) {
+    const Span64 *x = *(const Span64 *const *)a, *y = *(const Span64 *const *)b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    if (x->born != y->born) return x->born < y->born ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static bool meet(const Span64 *x, const Span64 *y) {
+    return x->born <= y->dies && y->born <= x->dies;
+}
+
+/* placed: by offset. Returns where x goes in that order. */
+static size_t find_gap(Span64 *const *placed, size_t n, Span64 *x) {
+    uint64_t need = round_up((size_t)x->bytes), end = 0, best = UINT64_MAX, at = 0;
+    for (size_t i = 0; i < n; i++) {
+        const Span64 *y = placed[i];
+        if (!meet(x, y)) continue;
+        if (y->offset > end && y->offset - end >= need && y->offset - end < best)
+            best = y->offset - (at = end);
+        uint64_t after = y->offset + round_up((size_t)y->bytes);
+        if (after > end) end = after;
+    }
+    x->offset = best == UINT64_MAX ? end : at;
+    size_t k = 0;
+    while (k < n && placed[k]->offset <= x->offset)
+        k++;
+    return k;
+}
+
+static uint64_t by_size(Session *s, size_t n, Span64 *span) {
+    Span64 **order = mem_zalloc(s, 2 * n, sizeof(Span64 *)), **placed = order + n;
+    size_t few = 0;
+    uint64_t end = 0;
+    for (size_t i = 0; i < n; i++)
+        if (span[i].bytes >= 0) order[few++] = &span[i];
+    qsort(order, few, sizeof *order, larger_first);
+    for (size_t i = 0; i < few; i++) {
+        size_t k = find_gap(placed, i, order[i]);
+        memmove(placed + k + 1, placed + k, (i - k) * sizeof *placed);
+        placed[k] = order[i];
+        uint64_t after = order[i]->offset + round_up((size_t)order[i]->bytes);
+        if (after > end) end = after;
+    }
+    mem_free(order);
+    return end;
+}
+
+uint64_t arena_layout(Session *s, uint32_t steps, size_t n, Span64 *span) {
+    uint64_t walk = by_walk(s, steps, n, span);
+    if (n > FEW || n < 3 || walk >= UINT64_MAX / 4) return walk;
+    Span64 *other = mem_alloc(s, n * sizeof *other);
+    memcpy(other, span, n * sizeof *other);
+    for (size_t i = 0; i < n; i++)
+        if (other[i].bytes == 0) other[i].bytes = ALIGNMENT;
+    uint64_t sized = by_size(s, n, other);
+    for (size_t i = 0; i < n && sized < walk; i++)
+        span[i].offset = other[i].offset;
+    mem_free(other);
+    return sized < walk ? sized : walk;
+}
+
+/* ---- sizes ---- */
 Map dims_map(Session *s, size_t n, const DimValue *dim) {
     Map m = MAP(s);
     for (size_t i = 0; i < n; i++)
