@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-enum { TILE_BYTES = 65 * 64 * 8, CHUNK = 1 << 18 }; /* a tile's buffer; bytes worth a thread */
+enum {
+    TILE_BYTES = 65 * 64 * 8,
+    CHUNK = 1 << 18
+}; /* a tile's buffer; bytes worth a thread */
 
 typedef struct Dims {
     int n;

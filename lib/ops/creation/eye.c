@@ -1,0 +1,123 @@
+/* eye, tri, one_hot, linspace. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+static DType dtype_or_float(Session *s, const Op *op, const Props *p, DType floatX) {
+    const Prop *d = op_prop(s, op, p, "dtype");
+    return d->kind == P_DTYPE ? (DType)d->i : floatX;
+}
+
+/* ---- eye ---- */
+static bool eye_type(Infer *in) {
+    int64_t v;
+    for (size_t i = 0; i < in->nin; i++)
+        if (infer_int(in, i, &v) && v < 0)
+            return infer_fail(in, E_VALUE, i, "a size can't be negative, got %lld",
+                              (long long)v);
+    Dim dim[2] = {infer_length(in, 0), infer_length(in, in->nin - 1)};
+    return out_tensor(in, 0, dtype_or_float(in->s, in->op, in->props, in->floatX), 2,
+                      dim);
+}
+
+static bool eye_perform(Call *c) {
+    int64_t shape[2] = {tensor_i64(call_in(c, 0), 0),
+                        tensor_i64(call_in(c, c->nin - 1), 0)};
+    int64_t k = prop_int(c->s, c->op, c->props, "k");
+    if (shape[0] < 0 || shape[1] < 0)
+        return call_fail(c, E_RUN_SHAPE, "a size can't be negative");
+    if (!call_size_fits(c, c->out_type[0]->dtype, 2, shape)) return false;
+    Tensor *out = call_out(c, 0, 2, shape);
+    if (!out) return false;
+    static const double zero = 0, one = 1;
+    char element[16];
+    size_t item = dtype_size(out->dtype);
+    element_cast(out->dtype, element, DT_FLOAT64, &zero, 1, 0, 0);
+    move_fill(move_pool(c), item, tensor_size(out), out->data, element);
+    int64_t i = k < 0 ? -k : 0, j = k > 0 ? k : 0;
+    int64_t n = shape[0] - i < shape[1] - j ? shape[0] - i : shape[1] - j;
+    if (n > 0)
+        element_cast(out->dtype, move_at(out, i * out->stride[0] + j * out->stride[1]),
+                     DT_FLOAT64, &one, (size_t)n, out->stride[0] + out->stride[1], 0);
+    return true;
+}
+
+static bool eye_pull(Pull *p) {
+    pull_disconnect(p, 0);
+    return true;
+}
+
+/* ---- tri: 1 where column <= row + k ---- */
+static bool tri_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                       const Var *in, Var *out) {
+    Var i = call1(b, "arange", in[0]), j = call1(b, "arange", in[nin - 1]);
+    static const int64_t one[1] = {1};
+    PropArg arg = {"axis", PROP_INTS(one, 1)};
+    Var column = apply_named(b, "expand_dims", 1, &i, 1, &arg);
+    int64_t k = prop_int(b->s, op, p, "k");
+    if (column == VAR_NONE || j == VAR_NONE) return false;
+    if (k) column = call2(b, "add", column, const_int(b, k));
+    Var is = column == VAR_NONE ? VAR_NONE : call2(b, "greater_equal", column, j);
+    return is != VAR_NONE &&
+           (*out = cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) != VAR_NONE;
+}
+
+static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                           const Var *in, Var *out) {
+    (void)nin;
+    if (!dtype_is_integer(var_type(b->g, in[0])->dtype))
+        return fail(b->s, b->from.at, E_DTYPE, "one_hot takes integers, not %s",
+                    dtype_name(var_type(b->g, in[0])->dtype));
+    static const int64_t last[1] = {-1};
+    PropArg arg = {"axis", PROP_INTS(last, 1)};
+    Var x = apply_named(b, "expand_dims", 1, in, 1, &arg),
+        j = call1(b, "arange", in[1]);
+    Var is = x == VAR_NONE || j == VAR_NONE ? VAR_NONE : call2(b, "equal", x, j);
+    return is != VAR_NONE &&
+           (*out = cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) != VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "eye",
+     .doc = "A matrix of n rows and m (n) columns with ones on its k-th diagonal; "
+            "floatX unless dtype is given.",
+     .in = "n: int, m: int?",
+     .props = "k: int = 0, dtype: dtype? = None",
+     .type = eye_type,
+     .perform = eye_perform,
+     .flops = "0",
+     .pull = eye_pull,
+     .push = push_none,
+     .disconnected = "n, m",
+     .example = "eye(2) -> [[1.0, 0.0], [0.0, 1.0]]\neye(2, 3, k=1, dtype=int64) -> "
+                "[[0, 1, 0], [0, 0, 1]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "tri",
+     .doc = "Ones on and below the k-th diagonal of a matrix of n rows and m (n) "
+            "columns; floatX unless dtype is given.",
+     .in = "n: int, m: int?",
+     .props = "k: int = 0, dtype: dtype? = None",
+     .expand = tri_expand,
+     .example = "tri(2) -> [[1.0, 0.0], [1.0, 1.0]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "one_hot",
+     .doc = "For each integer a new last dim of size n with a 1 at that place; zeros "
+            "when it is not in range. floatX unless dtype is "
+            "given.",
+     .in = "x, n: int",
+     .props = "dtype: dtype? = None",
+     .expand = one_hot_expand,
+     .example = "one_hot([0, 2], 3) -> [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "linspace",
+     .doc = "num numbers evenly spaced from start to stop, both included.",
+     .in = "start, stop, num: int = 50",
+     .def = "start * (1 - arange(num) / maximum(num - 1, 1)) + stop * (arange(num) / "
+            "maximum(num - 1, 1))",
+     .example = "linspace(0.0, 1.0, 5) -> [0.0, 0.25, 0.5, 0.75, 1.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_creation_eye = {table, sizeof table / sizeof *table};

@@ -1,0 +1,373 @@
+/* Running sums and products, and recurrence, s[i] = a[i] * s[i - 1] + b[i], with which
+ * the derivatives of cumprod (and so of prod) need no division: they are right where
+ * elements are zero, and can be differentiated again. */
+#include "ops/reduce/reduce.h"
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+enum { COLUMNS = 64, CHUNK = 1 << 15 };
+
+/* What runs along one axis of tensors of equal shape: lines are taken COLUMNS at a
+ * time. */
+typedef struct Lines {
+    int ndim; /* without the axis */
+    int64_t shape[MAX_NDIM], x[MAX_NDIM], y[MAX_NDIM], out[MAX_NDIM];
+    int64_t n, x_step, y_step,
+        out_step; /* along the axis; negative when run backwards */
+} Lines;
+
+typedef enum Running { RUN_SUM, RUN_PROD, RUN_RECURRENCE } Running;
+typedef struct Job {
+    Running what;
+    DType acc, load, store; /* dtype of the state, of x and y, and of the output */
+    bool exclusive;
+    Lines l;
+    const char *x, *y;
+    char *out;
+    int64_t columns, lines, per_chunk; /* of the innermost kept dim; groups of lines */
+} Job;
+
+typedef double _Complex c128;
+
+static c128 cmul(c128 a, c128 b) {
+    double ar = __real__ a, ai = __imag__ a, br = __real__ b, bi = __imag__ b;
+    return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);
+}
+
+/* One step for k columns: state from the loaded rows x and y. Integers wrap: they are
+ * unsigned. */
+#define STEP(NAME, T, MUL)                                                             \
+    static void step_##NAME(Running what, T *s, const T *x, const T *y, int64_t k) {   \
+        for (int64_t i = 0; i < k; i++)                                                \
+            s[i] = what == RUN_SUM    ? s[i] + x[i]                                    \
+                   : what == RUN_PROD ? MUL(s[i], x[i])                                \
+                                      : MUL(x[i], s[i]) + y[i];                        \
+    }
+#define TIMES(a, b) ((a) * (b))
+STEP(u64, uint64_t, TIMES)
+STEP(f64, double, TIMES)
+STEP(c128, c128, cmul)
+
+typedef union Row {
+    uint64_t u[COLUMNS];
+    double f[COLUMNS];
+    c128 c[COLUMNS];
+} Row;
+
+static void step(const Job *j, Row *s, const Row *x, const Row *y, int64_t k) {
+    if (j->acc == DT_FLOAT64)
+        step_f64(j->what, s->f, x->f, y->f, k);
+    else if (j->acc == DT_COMPLEX128)
+        step_c128(j->what, s->c, x->c, y->c, k);
+    else
+        step_u64(j->what, s->u, x->u, y->u, k);
+}
+
+static void start(const Job *j, Row *s, int64_t k) {
+    double v = j->what == RUN_PROD;
+    element_cast(j->acc, s, DT_FLOAT64, &v, (size_t)k, (ptrdiff_t)dtype_size(j->acc),
+                 0);
+}
+
+/* k lines side by side; their elements are xs, ys and os bytes apart. */
+static void run_lines(const Job *j, const char *x, int64_t xs, const char *y,
+                      int64_t ys, char *out, int64_t os, int64_t k) {
+    Row state, xv, yv;
+    ptrdiff_t size = (ptrdiff_t)dtype_size(j->acc);
+    start(j, &state, k);
+    for (int64_t i = 0; i < j->l.n; i++) {
+        if (j->exclusive)
+            element_cast(j->store, out + i * j->l.out_step, j->acc, &state, (size_t)k,
+                         os, size);
+        element_cast(j->acc, &xv, j->load, x + i * j->l.x_step, (size_t)k, size, xs);
+        if (j->what == RUN_RECURRENCE)
+            element_cast(j->acc, i ? &yv : &state, j->load, y + i * j->l.y_step,
+                         (size_t)k, size, ys);
+        if (i || j->what != RUN_RECURRENCE) step(j, &state, &xv, &yv, k);
+        if (!j->exclusive)
+            element_cast(j->store, out + i * j->l.out_step, j->acc, &state, (size_t)k,
+                         os, size);
+    }
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    (void)worker;
+    const Job *j = ctx;
+    const Lines *l = &j->l;
+    int64_t at = (int64_t)chunk * j->per_chunk,
+            end = at + j->per_chunk < j->lines ? at + j->per_chunk : j->lines;
+    int last = l->ndim - 1;
+    int64_t wide = last < 0 ? 1 : l->shape[last];
+    for (; at < end; at++) {
+        int64_t rest = at / j->columns, first = at % j->columns * COLUMNS;
+        const char *x = j->x, *y = j->y;
+        char *out = j->out;
+        for (int k = last - 1; k >= 0; k--) {
+            int64_t i = rest % l->shape[k];
+            rest /= l->shape[k];
+            x += i * l->x[k];
+            y += i * l->y[k];
+            out += i * l->out[k];
+        }
+        int64_t xs = last < 0 ? 0 : l->x[last], ys = last < 0 ? 0 : l->y[last],
+                os = last < 0 ? 0 : l->out[last];
+        run_lines(j, x + first * xs, xs, y + first * ys, ys, out + first * os, os,
+                  wide - first < COLUMNS ? wide - first : COLUMNS);
+    }
+}
+
+static void run(Call *c, Job *j, const Tensor *x, const Tensor *y, const Tensor *out,
+                int axis, bool reverse) {
+    Lines *l = &j->l;
+    for (int k = 0; k < x->ndim; k++) {
+        if (k == axis) continue;
+        l->shape[l->ndim] = x->shape[k];
+        l->x[l->ndim] = x->stride[k];
+        l->y[l->ndim] = y->stride[k];
+        l->out[l->ndim++] = out->stride[k];
+    }
+    l->n = x->shape[axis];
+    l->x_step = x->stride[axis];
+    l->y_step = y->stride[axis];
+    l->out_step = out->stride[axis];
+    j->x = x->data;
+    j->y = y->data;
+    j->out = out->data;
+    if (reverse) {
+        j->x += (l->n - 1) * l->x_step;
+        j->y += (l->n - 1) * l->y_step;
+        j->out += (l->n - 1) * l->out_step;
+        l->x_step = -l->x_step;
+        l->y_step = -l->y_step;
+        l->out_step = -l->out_step;
+    }
+    int64_t wide = l->ndim ? l->shape[l->ndim - 1] : 1;
+    j->columns = (wide + COLUMNS - 1) / COLUMNS;
+    j->lines = move_count(l->ndim ? l->ndim - 1 : 0, l->shape) * j->columns;
+    int64_t each = l->n * (wide < COLUMNS ? wide : COLUMNS);
+    j->per_chunk = each < CHUNK ? CHUNK / each + 1 : 1;
+    int64_t chunks = (j->lines + j->per_chunk - 1) / j->per_chunk;
+    if (move_pool(c) && chunks > 3) {
+        pool_run(move_pool(c), (size_t)chunks, run_chunk, j);
+    } else {
+        j->per_chunk = j->lines;
+        run_chunk(j, 0, 0);
+    }
+}
+
+static DType state_dtype(DType d) {
+    return dtype_is_complex(d) ? DT_COMPLEX128
+           : dtype_is_float(d) ? DT_FLOAT64
+                               : DT_UINT64;
+}
+
+/* ---- cumsum, cumprod: row-major order of all elements when there is no axis ---- */
+static bool cum_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                       const Var *in, Var *out) {
+    (void)nin;
+    bool product = strcmp(op->name, "cumprod") == 0;
+    const Prop *axis = op_prop(b->s, op, p, "axis");
+    Var x = axis->kind == P_NONE ? call1(b, "ravel", in[0]) : in[0];
+    PropArg arg[3] = {{"axis", axis->kind == P_NONE ? PROP_INT(0) : *axis},
+                      {"exclusive", *op_prop(b->s, op, p, "exclusive")},
+                      {"reverse", *op_prop(b->s, op, p, "reverse")}};
+    return (*out = apply_named(b, product ? "running_prod" : "running_sum", 1, &x, 3,
+                               arg)) != VAR_NONE;
+}
+
+static bool running_type(Infer *in) {
+    const Type *x = in->type[0];
+    int axis;
+    if (!want_rank(in, 0, 1, -1) ||
+        !infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis))
+        return false;
+    return out_tensor(in, 0, fold_dtype(x->dtype), x->ndim, x->dim);
+}
+
+static bool running(Call *c, Running what) {
+    Tensor x = *call_in(c, 0);
+    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    Tensor *out = call_out(c, 0, x.ndim, x.shape);
+    if (!out) return false;
+    if (tensor_size(out) == 0) return true;
+    Job j = {.what = what,
+             .acc = state_dtype(x.dtype),
+             .load = x.dtype,
+             .store = out->dtype};
+    j.exclusive = prop_bool(c->s, c->op, c->props, "exclusive");
+    run(c, &j, &x, &x, out, axis, prop_bool(c->s, c->op, c->props, "reverse"));
+    return true;
+}
+
+static bool running_sum_perform(Call *c) {
+    return running(c, RUN_SUM);
+}
+
+static bool running_prod_perform(Call *c) {
+    return running(c, RUN_PROD);
+}
+
+/* The sums of the gradient from the other end. */
+static bool running_sum_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Session *s = p->b->s;
+    PropArg arg[3] = {
+        {"axis", *op_prop(s, p->op, p->props, "axis")},
+        {"exclusive", *op_prop(s, p->op, p->props, "exclusive")},
+        {"reverse", PROP_BOOL(!prop_bool(s, p->op, p->props, "reverse"))}};
+    return (p->grad[0] = apply_named(p->b, "running_sum", 1, p->cotangent, 3, arg)) !=
+           VAR_NONE;
+}
+
+/* x moved by one place along the axis, zeros entering. */
+static Var shifted(Builder *b, Var x, int64_t by, Prop axis) {
+    Var in[2] = {x, const_int(b, by)};
+    PropArg arg = {"axis", axis};
+    return apply_named(b, "shift", 2, in, 1, &arg);
+}
+
+static Var recurrence(Builder *b, Var a, Var x, Prop axis, bool reverse) {
+    Var in[2] = {a, x};
+    PropArg arg[2] = {{"axis", axis}, {"reverse", PROP_BOOL(reverse)}};
+    return apply_named(b, "recurrence", 2, in, 2, arg);
+}
+
+/* d r[i] / d x[j] is the product before j times the product between j and i. Summed
+ * over i with the gradient, the second factor is a recurrence from the other end. An
+ * exclusive product is an inclusive one moved by a place. */
+static bool running_prod_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Builder *b = p->b;
+    Prop axis = *op_prop(b->s, p->op, p->props, "axis");
+    bool reverse = prop_bool(b->s, p->op, p->props, "reverse");
+    int64_t back = reverse ? 1 : -1;
+    Var g = p->cotangent[0], x = p->in[0];
+    if (prop_bool(b->s, p->op, p->props, "exclusive") &&
+        (g = shifted(b, g, back, axis)) == VAR_NONE)
+        return false;
+    PropArg arg[3] = {{"axis", axis},
+                      {"exclusive", PROP_BOOL(true)},
+                      {"reverse", PROP_BOOL(reverse)}};
+    Var before = apply_named(b, "running_prod", 1, &x, 3, arg),
+        next = shifted(b, x, back, axis);
+    if (before == VAR_NONE || next == VAR_NONE) return false;
+    if (dtype_is_complex(var_type(b->g, x)->dtype)) {
+        before = call1(b, "conj", before);
+        next = call1(b, "conj", next);
+    }
+    Var sum = recurrence(b, next, g, axis, !reverse);
+    return sum != VAR_NONE &&
+           (p->grad[0] = call2(b, "multiply", before, sum)) != VAR_NONE;
+}
+
+/* ---- recurrence ---- */
+static bool recurrence_type(Infer *in) {
+    const Type *a = in->type[0], *x = in->type[1];
+    int axis;
+    Dim dim[MAX_NDIM];
+    if (!want_rank(in, 0, 1, -1) || !want_rank(in, 1, a->ndim, a->ndim)) return false;
+    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis)) return false;
+    for (int k = 0; k < x->ndim; k++)
+        if (!want_dims_equal(in, 0, k, 1, k, &dim[k])) return false;
+    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+}
+
+static bool recurrence_perform(Call *c) {
+    Tensor a = *call_in(c, 0), x = *call_in(c, 1);
+    if (!tensor_same_shape(&a, &x))
+        return call_fail(c, E_RUN_SHAPE, "a and b have different shapes");
+    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    Tensor *out = call_out(c, 0, x.ndim, x.shape);
+    if (!out) return false;
+    if (tensor_size(out) == 0) return true;
+    Job j = {.what = RUN_RECURRENCE,
+             .acc = state_dtype(x.dtype),
+             .load = x.dtype,
+             .store = out->dtype};
+    run(c, &j, &a, &x, out, axis, prop_bool(c->s, c->op, c->props, "reverse"));
+    return true;
+}
+
+/* b's gradient is the recurrence from the other end with a moved by a place; a's is
+ * that times the state before. */
+static bool recurrence_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Builder *b = p->b;
+    Prop axis = *op_prop(b->s, p->op, p->props, "axis");
+    bool reverse = prop_bool(b->s, p->op, p->props, "reverse"), complex;
+    int64_t back = reverse ? 1 : -1;
+    Var next = shifted(b, p->in[0], back, axis),
+        before = shifted(b, p->out[0], -back, axis);
+    if (next == VAR_NONE || before == VAR_NONE) return false;
+    complex = dtype_is_complex(var_type(b->g, next)->dtype);
+    if (complex) next = call1(b, "conj", next);
+    if (complex) before = call1(b, "conj", before);
+    p->grad[1] = recurrence(b, next, p->cotangent[0], axis, !reverse);
+    return p->grad[1] != VAR_NONE &&
+           (p->grad[0] = call2(b, "multiply", p->grad[1], before)) != VAR_NONE;
+}
+
+#define CUM_PROPS     "axis: axis? = None, exclusive: bool = False, reverse: bool = False"
+#define RUNNING_PROPS "axis: axis = 0, exclusive: bool = False, reverse: bool = False"
+
+static const Op table[] = {
+    {.name = "cumsum",
+     .doc = "Sums of the elements up to each along axis (None: of x flattened). "
+            "exclusive leaves the element itself out, "
+            "reverse starts at the end. Dtypes as sum; accumulated in float64.",
+     .in = "x",
+     .props = CUM_PROPS,
+     .expand = cum_expand,
+     .example = "cumsum([1, 2, 3]) -> [1, 3, 6]\ncumsum([1, 2, 3], exclusive=True) -> "
+                "[0, 1, 3]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "cumprod",
+     .doc = "Products of the elements up to each along axis (None: of x flattened); "
+            "exclusive and reverse as in cumsum.",
+     .in = "x",
+     .props = CUM_PROPS,
+     .expand = cum_expand,
+     .example = "cumprod([1, 2, 3, 4]) -> [1, 2, 6, 24]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "running_sum",
+     .doc = "cumsum along an axis: what cumsum becomes in a graph.",
+     .in = "x",
+     .props = RUNNING_PROPS,
+     .type = running_type,
+     .perform = running_sum_perform,
+     .flops = "x.size",
+     .pull = running_sum_pull,
+     .push = push_linear_first,
+     .example = "running_sum([1, 2, 3], reverse=True) -> [6, 5, 3]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "running_prod",
+     .doc = "cumprod along an axis: what cumprod becomes in a graph.",
+     .in = "x",
+     .props = RUNNING_PROPS,
+     .type = running_type,
+     .perform = running_prod_perform,
+     .flops = "x.size",
+     .pull = running_prod_pull,
+     .example = "running_prod([2, 3, 4], exclusive=True) -> [1, 2, 6]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "recurrence",
+     .doc = "s[i] = a[i] * s[i - 1] + b[i] along an axis, from s[-1] = 0; reverse "
+            "starts at the end.",
+     .in = "a, b",
+     .props = "axis: axis = 0, reverse: bool = False",
+     .promote = PROMOTE_SAME,
+     .type = recurrence_type,
+     .perform = recurrence_perform,
+     .flops = "2 * b.size",
+     .pull = recurrence_pull,
+     .example = "recurrence([0, 2, 2], [1, 1, 1]) -> [1, 3, 7]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_reduce_cumulate = {table, sizeof table / sizeof *table};

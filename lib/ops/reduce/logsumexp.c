@@ -1,0 +1,149 @@
+/* logsumexp: log of the sum of exponentials without overflow. Elements are taken in
+ * blocks as float64; whenever a block's largest element is a new maximum, what was
+ * summed before is scaled down to it. */
+#include "ops/reduce/reduce.h"
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 512, CHUNK = 1 << 14 };
+
+static bool logsumexp_type(Infer *in) {
+    return fold_out(in, in->type[0]->dtype);
+}
+
+typedef struct Job {
+    Loop *exp;
+    DType dtype;
+    const char *x;
+    char *out;
+    int nkept, nred;
+    int64_t kept[MAX_NDIM], kept_in[MAX_NDIM], red[MAX_NDIM], red_in[MAX_NDIM];
+    int64_t groups, count, per_chunk;
+} Job;
+
+typedef struct Sum {
+    double max, sum;
+} Sum;
+
+static void add_block(const Job *j, Sum *s, double *v, size_t n) {
+    double top = v[0];
+    for (size_t i = 1; i < n; i++)
+        top = v[i] > top || v[i] != v[i] ? v[i] : top;
+    if (!(top <= s->max)) {
+        /* -inf: nothing was summed yet; no offset when that is the maximum */
+        s->sum = s->sum == 0 ? 0 : s->sum * exp(s->max - top);
+        s->max = top;
+    }
+    double offset = isinf(s->max) ? 0 : s->max;
+    for (size_t i = 0; i < n; i++)
+        v[i] -= offset;
+    const void *in[1] = {v};
+    void *out[1] = {v};
+    j->exp(n, in, out);
+    for (size_t i = 0; i < n; i++)
+        s->sum += v[i];
+}
+
+static double one_group(const Job *j, const char *x) {
+    double block[BLOCK];
+    Sum s = {-INFINITY, 0};
+    int last = j->nred - 1;
+    int64_t inner = last < 0 ? 1 : j->red[last], step = last < 0 ? 0 : j->red_in[last];
+    for (int64_t at = 0; at < j->count; at += inner) {
+        int64_t rest = at / inner;
+        const char *p = x;
+        for (int k = last - 1; k >= 0; k--) {
+            p += rest % j->red[k] * j->red_in[k];
+            rest /= j->red[k];
+        }
+        for (int64_t i = 0; i < inner; i += BLOCK) {
+            size_t n = (size_t)(inner - i < BLOCK ? inner - i : BLOCK);
+            element_cast(DT_FLOAT64, block, j->dtype, p + i * step, n, 8, step);
+            add_block(j, &s, block, n);
+        }
+    }
+    return isinf(s.max) || isnan(s.max) ? s.max : log(s.sum) + s.max;
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    (void)worker;
+    const Job *j = ctx;
+    int64_t g = (int64_t)chunk * j->per_chunk,
+            end = g + j->per_chunk < j->groups ? g + j->per_chunk : j->groups;
+    int64_t item = (int64_t)dtype_size(j->dtype);
+    for (; g < end; g++) {
+        int64_t rest = g;
+        const char *x = j->x;
+        for (int k = j->nkept - 1; k >= 0; k--) {
+            x += rest % j->kept[k] * j->kept_in[k];
+            rest /= j->kept[k];
+        }
+        double r = one_group(j, x);
+        element_cast(j->dtype, j->out + g * item, DT_FLOAT64, &r, 1, 0, 0);
+    }
+}
+
+static bool logsumexp_perform(Call *c) {
+    Tensor x = *call_in(c, 0);
+    bool flag[MAX_NDIM], keepdims;
+    fold_prop_flags(c, flag, &keepdims);
+    Job j = {.dtype = x.dtype, .x = x.data, .count = 1, .groups = 1};
+    int64_t shape[MAX_NDIM];
+    int n = 0;
+    for (int k = 0; k < x.ndim; k++) {
+        if (!flag[k] || keepdims) shape[n++] = flag[k] ? 1 : x.shape[k];
+        int64_t *size = flag[k] ? j.red : j.kept, *in = flag[k] ? j.red_in : j.kept_in;
+        int at = flag[k] ? j.nred++ : j.nkept++;
+        size[at] = x.shape[k];
+        in[at] = x.stride[k];
+        *(flag[k] ? &j.count : &j.groups) *= x.shape[k];
+    }
+    Tensor *out = call_out(c, 0, n, shape);
+    if (!out) return false;
+    j.out = out->data;
+    j.exp = op_loop(c->s, op_find(c->s, "exp", 3), DT_FLOAT64, DT_FLOAT64);
+    if (j.groups == 0) return true;
+    j.per_chunk = j.count < CHUNK ? CHUNK / (j.count + 1) + 1 : 1;
+    int64_t chunks = (j.groups + j.per_chunk - 1) / j.per_chunk;
+    if (move_pool(c) && chunks > 1) {
+        pool_run(move_pool(c), (size_t)chunks, run_chunk, &j);
+    } else {
+        j.per_chunk = j.groups;
+        run_chunk(&j, 0, 0);
+    }
+    return true;
+}
+
+/* The gradient is shared out by softmax. */
+static bool logsumexp_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Builder *b = p->b;
+    Var g = fold_spread(b, p->cotangent[0], p->op, p->props, p->in[0]);
+    Var r = fold_spread(b, p->out[0], p->op, p->props, p->in[0]);
+    Var d = r == VAR_NONE ? VAR_NONE : call2(b, "subtract", p->in[0], r),
+        e = d == VAR_NONE ? VAR_NONE : call1(b, "exp", d);
+    return e != VAR_NONE && g != VAR_NONE &&
+           (p->grad[0] = call2(b, "multiply", g, e)) != VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "logsumexp",
+     .doc = "log(sum(exp(x))) over the given axes (None: all), without overflow; -inf "
+            "of nothing.",
+     .in = "x",
+     .props = "axis: axes = None, keepdims: bool = False",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_BOOL | KIND_REAL,
+     .type = logsumexp_type,
+     .perform = logsumexp_perform,
+     .flops = "3 * x.size + 2 * r.size",
+     .pull = logsumexp_pull,
+     .example = "logsumexp([1000.0, 1000.0]) -> 1000.6931471805599\nlogsumexp([[0.0], "
+                "[0.0]], axis=1) -> [0.0, 0.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_reduce_logsumexp = {table, sizeof table / sizeof *table};

@@ -1,0 +1,177 @@
+/* repeat: each element several times; tile: the whole tensor several times, by reshapes
+ * around broadcast_to. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+/* ---- repeat: one count for all, or one for each element along the axis ---- */
+static bool repeat_type(Infer *in) {
+    const Type *x = in->type[0], *t = in->type[1];
+    int axis;
+    Dim dim[MAX_NDIM];
+    if (!want_rank(in, 0, 1, -1) ||
+        !infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis))
+        return false;
+    Dim n = x->dim[axis];
+    if (t->dim[0] != 1 && !dim_may_equal(t->dim[0], n))
+        return infer_fail(in, E_SHAPE, 1,
+                          "one count, or one for each of the %lld elements is needed",
+                          (long long)n);
+    memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
+    const Tensor *known = var_const(in->g, in->in[1]);
+    dim[axis] = DIM_UNKNOWN;
+    int64_t total = 0;
+    for (int64_t i = 0; known && i < tensor_size(known); i++) {
+        int64_t v = tensor_i64(known, i);
+        if (v < 0 || __builtin_add_overflow(total, v, &total))
+            return infer_fail(in, E_VALUE, 1,
+                              "a count can't be negative or too large, got %lld",
+                              (long long)v);
+    }
+    if (known && t->dim[0] != 1) dim[axis] = total;
+    if (known && t->dim[0] == 1 && dim_is_known(n) && !i64_mul(n, total, &dim[axis]))
+        return infer_fail(in, E_VALUE, 1, "the result has too many elements");
+    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+}
+
+static bool repeat_perform(Call *c) {
+    Tensor x = *call_in(c, 0), t = *call_in(c, 1);
+    int k = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    int64_t n = x.shape[k], m = tensor_size(&t), total = 0, shape[MAX_NDIM];
+    if (m != n && !(m == 1 && call_is_one(c, 1, 0)))
+        return call_fail(c, E_RUN_SHAPE, "there are %lld counts for %lld elements",
+                         (long long)m, (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = tensor_i64(&t, m == 1 ? 0 : i);
+        if (v < 0 || __builtin_add_overflow(total, v, &total))
+            return call_fail(c, E_RUN_SHAPE,
+                             "a count can't be negative or too large, got %lld",
+                             (long long)v);
+    }
+    memcpy(shape, x.shape, sizeof shape);
+    shape[k] = total;
+    if (!call_size_fits(c, x.dtype, x.ndim, shape)) return false;
+    Tensor *out = call_out(c, 0, x.ndim, shape);
+    if (!out) return false;
+    Tensor from = x, to = *out;
+    from.stride[k] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        from.shape[k] = to.shape[k] = tensor_i64(&t, m == 1 ? 0 : i);
+        if (tensor_size(&from)) move_tensor(NULL, &to, &from);
+        to.data = move_at(&to, to.shape[k] * to.stride[k]);
+        from.data = move_at(&from, x.stride[k]);
+    }
+    return true;
+}
+
+/* Each element gathers from its copies: they are summed where their source stands. */
+static bool repeat_pull(Pull *p) {
+    p->grad[1] = GRAD_DISCONNECTED;
+    if (pull_discrete(p)) return true;
+    Builder *b = p->b;
+    Prop axis = *op_prop(b->s, p->op, p->props, "axis");
+    int k = axis_index(axis.i, var_type(p->g, p->in[0])->ndim);
+    Var n = shape_of(b, p->in[0], k),
+        source = n == VAR_NONE ? VAR_NONE : call1(b, "arange", n);
+    Var in[2] = {source, p->in[1]};
+    PropArg first = {"axis", PROP_INT(0)};
+    Str text = STR(b->s);
+    for (int i = 0; i < k; i++)
+        str_puts(&text, ":, ");
+    str_puts(&text, "$");
+    PropArg index = {"index", PROP_STR(sym(b->s, str_text(&text)))};
+    str_free(&text);
+    Var to[3] = {float_zeros(b, p->in[0]), p->cotangent[0],
+                 apply_named(b, "repeat_axis", 2, in, 1, &first)};
+    return (p->grad[0] = apply_named(b, "inc_subtensor", 3, to, 1, &index)) != VAR_NONE;
+}
+
+static bool repeat_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                          const Var *in, Var *out) {
+    (void)nin;
+    const Prop *axis = op_prop(b->s, op, p, "axis");
+    bool flat = axis->kind == P_NONE;
+    Var args[2] = {flat ? call1(b, "ravel", in[0]) : in[0], in[1]};
+    PropArg arg = {"axis", flat ? PROP_INT(0) : *axis};
+    return (*out = apply_named(b, "repeat_axis", 2, args, 1, &arg)) != VAR_NONE;
+}
+
+/* ---- tile ---- */
+static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                        const Var *in, Var *out) {
+    (void)p, (void)nin;
+    const Type *x = var_type(b->g, in[0]), *t = var_type(b->g, in[1]);
+    if (!dim_is_known(t->dim[0]))
+        return fail(b->s, b->from.at, E_SHAPE,
+                    "%s: the number of repetitions must be known", op->name);
+    int nrep = (int)t->dim[0], n = nrep > x->ndim ? nrep : x->ndim, lead = n - x->ndim;
+    if (2 * n > MAX_NDIM)
+        return fail(b->s, b->from.at, E_SHAPE, "%s: too many dims", op->name);
+    const Tensor *known = var_const(b->g, in[1]);
+    Var apart[2 * MAX_NDIM], wide[2 * MAX_NDIM], whole[MAX_NDIM];
+    for (int k = 0; k < n; k++) {
+        Var size = k < lead ? const_int(b, 1) : shape_of(b, in[0], k - lead),
+            rep = const_int(b, 1);
+        int r = k - (n - nrep);
+        Var at[2] = {in[1], r >= 0 ? const_int(b, r) : VAR_NONE};
+        PropArg arg = {"index", PROP_STR(sym(b->s, "$"))};
+        if (r >= 0)
+            rep = known ? const_int(b, tensor_i64(known, r))
+                        : apply_named(b, "subtensor", 2, at, 1, &arg);
+        apart[2 * k] = const_int(b, 1);
+        apart[2 * k + 1] = wide[2 * k + 1] = size;
+        wide[2 * k] = rep;
+        if (size == VAR_NONE || rep == VAR_NONE) return false;
+        const Tensor *a = var_const(b->g, size), *m = var_const(b->g, rep);
+        int64_t total;
+        if (a && m && i64_mul(tensor_i64(a, 0), tensor_i64(m, 0), &total))
+            whole[k] = const_int(b, total);
+        else if (m && tensor_i64(m, 0) == 1)
+            whole[k] = size;
+        else
+            whole[k] = call2(b, "multiply", size, rep);
+    }
+    Var y = n ? call2(b, "reshape", in[0], ints_stack(b, 2 * (size_t)n, apart)) : in[0];
+    if (n && y != VAR_NONE)
+        y = call2(b, "broadcast_to", y, ints_stack(b, 2 * (size_t)n, wide));
+    if (n && y != VAR_NONE) y = call2(b, "reshape", y, ints_stack(b, (size_t)n, whole));
+    return (*out = y) != VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "repeat",
+     .doc = "Each element along axis (None: of x flattened) several times: one count "
+            "for all, or one for each.",
+     .in = "x, repeats: ints",
+     .props = "axis: axis? = None",
+     .expand = repeat_expand,
+     .disconnected = "repeats",
+     .example = "repeat([1, 2], 2) -> [1, 1, 2, 2]\nrepeat([[1, 2], [3, 4]], [1, 2], "
+                "axis=0) -> [[1, 2], [3, 4], [3, 4]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "repeat_axis",
+     .doc = "repeat along an axis: what repeat becomes in a graph.",
+     .in = "x, repeats: ints",
+     .props = "axis: axis = 0",
+     .type = repeat_type,
+     .perform = repeat_perform,
+     .flops = "0",
+     .pull = repeat_pull,
+     .push = push_linear_first,
+     .disconnected = "repeats",
+     .example = "repeat_axis([1, 2], [2, 1]) -> [1, 1, 2]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "tile",
+     .doc = "x repeated as a whole along each dim; missing leading counts are 1.",
+     .in = "x, reps: ints",
+     .expand = tile_expand,
+     .disconnected = "reps",
+     .example =
+         "tile([1, 2], 2) -> [1, 2, 1, 2]\ntile([1, 2], (2, 1)) -> [[1, 2], [1, 2]]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_shape_repeat = {table, sizeof table / sizeof *table};

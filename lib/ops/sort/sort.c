@@ -1,0 +1,299 @@
+/* sort, argsort, searchsorted. An element becomes a 64-bit key whose unsigned order is
+ * that of the elements (equal for 0 and -0, largest for nan); pairs of key and position
+ * are sorted, stably, by bytes. */
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Pair {
+    uint64_t key;
+    int64_t at;
+} Pair;
+
+enum { SMALL = 48, CHUNK = 1 << 13 };
+
+static uint64_t float_key(double v) {
+    uint64_t bits;
+    if (isnan(v)) return UINT64_MAX;
+    v += 0.0; /* -0 is 0 */
+    memcpy(&bits, &v, sizeof bits);
+    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+/* Keys of n elements. */
+static void make_keys(DType d, const char *x, int64_t step, int64_t n, Pair *p) {
+    size_t item = dtype_size(d);
+    bool is_float = dtype_is_float(d), is_signed = dtype_kind(d) == K_INT;
+    for (int64_t i = 0; i < n; i++) {
+        double v = 0;
+        uint64_t u = 0;
+        if (is_float)
+            element_cast(DT_FLOAT64, &v, d, x + i * step, 1, 0, 0);
+        else if (item == 8)
+            memcpy(&u, x + i * step, 8);
+        else
+            element_cast(DT_INT64, &u, d, x + i * step, 1, 0, 0);
+        p[i].key = is_float ? float_key(v) : is_signed ? u ^ UINT64_C(1) << 63 : u;
+        p[i].at = i;
+    }
+}
+
+static void insertion(Pair *p, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        Pair one = p[i];
+        int64_t k = i;
+        for (; k > 0 && p[k - 1].key > one.key; k--)
+            p[k] = p[k - 1];
+        p[k] = one;
+    }
+}
+
+/* By the bytes of the key, least significant first; bytes that are the same everywhere
+ * are passed over. The result is in p. */
+static void by_bytes(Pair *p, Pair *other, int64_t n) {
+    int64_t count[8][256] = {{0}};
+    Pair *from = p, *to = other;
+    for (int64_t i = 0; i < n; i++)
+        for (int b = 0; b < 8; b++)
+            count[b][p[i].key >> (8 * b) & 255]++;
+    for (int b = 0; b < 8; b++) {
+        if (count[b][from[0].key >> (8 * b) & 255] == n) continue;
+        int64_t at = 0;
+        for (int v = 0; v < 256; v++) {
+            int64_t k = count[b][v];
+            count[b][v] = at;
+            at += k;
+        }
+        for (int64_t i = 0; i < n; i++)
+            to[count[b][from[i].key >> (8 * b) & 255]++] = from[i];
+        Pair *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != p) memcpy(p, from, (size_t)n * sizeof *p);
+}
+
+typedef struct Job {
+    bool positions; /* argsort */
+    DType dtype;
+    int ndim;
+    int64_t shape[MAX_NDIM], in[MAX_NDIM], out[MAX_NDIM], n, in_step, out_step;
+    const char *x;
+    char *r;
+    char *work;
+    int64_t lines, per_chunk;
+} Job;
+
+static void one_line(const Job *j, const char *x, char *r, Pair *p) {
+    size_t item = dtype_size(j->dtype);
+    make_keys(j->dtype, x, j->in_step, j->n, p);
+    if (j->n <= SMALL)
+        insertion(p, j->n);
+    else
+        by_bytes(p, p + j->n, j->n);
+    for (int64_t i = 0; i < j->n; i++)
+        if (j->positions)
+            memcpy(r + i * j->out_step, &p[i].at, 8);
+        else
+            memcpy(r + i * j->out_step, x + p[i].at * j->in_step, item);
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Job *j = ctx;
+    Pair *p =
+        (Pair *)(void *)(j->work + (size_t)worker * 2 * (size_t)j->n * sizeof(Pair));
+    int64_t at = (int64_t)chunk * j->per_chunk,
+            end = at + j->per_chunk < j->lines ? at + j->per_chunk : j->lines;
+    for (; at < end; at++) {
+        int64_t rest = at, from = 0, to = 0;
+        for (int k = j->ndim - 1; k >= 0; k--) {
+            from += rest % j->shape[k] * j->in[k];
+            to += rest % j->shape[k] * j->out[k];
+            rest /= j->shape[k];
+        }
+        one_line(j, j->x + from, j->r + to, p);
+    }
+}
+
+static bool sort_type(Infer *in) {
+    const Type *x = in->type[0];
+    int axis;
+    if (!want_rank(in, 0, 1, -1) ||
+        !infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis))
+        return false;
+    return out_tensor(in, 0, in->op->out_dtype == OUT_INT64 ? DT_INT64 : x->dtype,
+                      x->ndim, x->dim);
+}
+
+static bool sort_lines(Call *c, bool positions) {
+    Tensor x = *call_in(c, 0);
+    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    Tensor *out = call_out(c, 0, x.ndim, x.shape);
+    if (!out) return false;
+    if (tensor_size(out) == 0) return true;
+    Job j = {.positions = positions,
+             .dtype = x.dtype,
+             .n = x.shape[axis],
+             .in_step = x.stride[axis],
+             .out_step = out->stride[axis],
+             .x = x.data,
+             .r = out->data,
+             .lines = 1};
+    for (int k = 0; k < x.ndim; k++) {
+        if (k == axis) continue;
+        j.shape[j.ndim] = x.shape[k];
+        j.in[j.ndim] = x.stride[k];
+        j.out[j.ndim++] = out->stride[k];
+        j.lines *= x.shape[k];
+    }
+    Pool *pool = move_pool(c);
+    j.per_chunk = j.n < CHUNK ? CHUNK / j.n : 1;
+    int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
+    size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
+    j.work = call_scratch(c, workers * 2 * (size_t)j.n * sizeof(Pair));
+    if (!j.work) return false;
+    if (workers > 1) {
+        pool_run(pool, (size_t)chunks, run_chunk, &j);
+    } else {
+        j.per_chunk = j.lines;
+        run_chunk(&j, 0, 0);
+    }
+    return true;
+}
+
+static bool sort_perform(Call *c) {
+    return sort_lines(c, false);
+}
+
+static bool argsort_perform(Call *c) {
+    return sort_lines(c, true);
+}
+
+static Var order_of(Builder *b, Var x, Prop axis) {
+    PropArg arg = {"axis", axis};
+    return apply_named(b, "argsort", 1, &x, 1, &arg);
+}
+
+static Var taken(Builder *b, Var x, Var order, Prop axis) {
+    Var in[2] = {x, order};
+    PropArg arg = {"axis", axis};
+    return apply_named(b, "take_along_axis", 2, in, 1, &arg);
+}
+
+/* The gradient goes back by the inverse permutation, which is the order of the order.
+ */
+static bool sort_pull(Pull *p) {
+    if (pull_discrete(p)) return true;
+    Prop axis = *op_prop(p->b->s, p->op, p->props, "axis");
+    Var order = order_of(p->b, p->in[0], axis),
+        inverse = order == VAR_NONE ? VAR_NONE : order_of(p->b, order, axis);
+    return (p->grad[0] = taken(p->b, p->cotangent[0], inverse, axis)) != VAR_NONE;
+}
+
+static bool sort_push(Push *p) {
+    p->result[0] = VAR_NONE;
+    if (p->tangent[0] == VAR_NONE ||
+        dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
+        return true;
+    Prop axis = *op_prop(p->b->s, p->op, p->props, "axis");
+    return (p->result[0] = taken(p->b, p->tangent[0], order_of(p->b, p->in[0], axis),
+                                 axis)) != VAR_NONE;
+}
+
+static bool argsort_pull(Pull *p) {
+    return pull_discrete(p);
+}
+
+/* ---- searchsorted ---- */
+static bool search_type(Infer *in) {
+    const char *side = sym_text(in->s, in_prop(in, "side")->sym);
+    if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0)
+        return infer_fail(in, E_ARG, in->nin, "side is 'left' or 'right', not '%s'",
+                          side);
+    return want_rank(in, 0, 1, 1) &&
+           out_tensor(in, 0, DT_INT64, in->type[1]->ndim, in->type[1]->dim);
+}
+
+/* The first place whose key is not below (right: above) the wanted one. */
+static int64_t search(const Tensor *a, uint64_t key, bool right) {
+    int64_t low = 0, high = a->shape[0];
+    while (low < high) {
+        int64_t mid = low + (high - low) / 2;
+        Pair p;
+        make_keys(a->dtype, (const char *)a->data + mid * a->stride[0], 0, 1, &p);
+        if (right ? p.key <= key : p.key < key)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool search_perform(Call *c) {
+    Tensor a = *call_in(c, 0), v = *call_in(c, 1);
+    bool right = strcmp(sym_text(c->s, op_prop(c->s, c->op, c->props, "side")->sym),
+                        "right") == 0;
+    Tensor *out = call_out(c, 0, v.ndim, v.shape);
+    if (!out) return false;
+    int64_t *r = out->data;
+    Iter it;
+    const Tensor *op[1] = {&v};
+    for (iter_init(&it, v.ndim, v.shape, 1, op); !it.done; iter_next(&it))
+        for (int64_t i = 0; i < it.inner; i++) {
+            Pair p;
+            make_keys(v.dtype, it.ptr[0] + i * it.step[0], 0, 1, &p);
+            *r++ = search(&a, p.key, right);
+        }
+    return true;
+}
+
+static const Op table[] = {
+    {.name = "sort",
+     .doc =
+         "Elements in ascending order along axis; nan last, equal ones stay in order.",
+     .in = "x",
+     .props = "axis: axis = -1",
+     .kinds = KIND_BOOL | KIND_REAL,
+     .type = sort_type,
+     .perform = sort_perform,
+     .flops = "0",
+     .pull = sort_pull,
+     .push = sort_push,
+     .example = "sort([3, 1, 2]) -> [1, 2, 3]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "argsort",
+     .doc = "Positions of the elements in ascending order along axis, as int64; nan "
+            "last, equal ones stay in order.",
+     .in = "x",
+     .props = "axis: axis = -1",
+     .kinds = KIND_BOOL | KIND_REAL,
+     .out_dtype = OUT_INT64,
+     .type = sort_type,
+     .perform = argsort_perform,
+     .flops = "0",
+     .pull = argsort_pull,
+     .push = push_none,
+     .example = "argsort([3, 1, 2]) -> [1, 2, 0]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "searchsorted",
+     .doc = "Where each v would stand in the sorted vector a: before equal elements, "
+            "with side='right' behind them.",
+     .in = "a, v",
+     .props = "side: str = 'left'",
+     .promote = PROMOTE_SAME,
+     .kinds = KIND_BOOL | KIND_REAL,
+     .type = search_type,
+     .perform = search_perform,
+     .flops = "0",
+     .pull = argsort_pull,
+     .push = push_none,
+     .example = "searchsorted([1, 3, 5], [0, 3, 9]) -> [0, 1, 3]\nsearchsorted([1, 3, "
+                "3], 3, side='right') -> 3",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_sort_sort = {table, sizeof table / sizeof *table};
