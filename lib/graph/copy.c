@@ -319,8 +319,8 @@ Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool inter
     return d;
 }
 
-/* The body is copied into a graph that belongs to nothing, and the two change places but
- * for what ties g to its main graph. */
+/* The body is copied into a graph that belongs to nothing, and the two change places
+ * but for what ties g to its main graph. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     Graph *d = graph_blank(g->s), old;
     copy_body(d, g, roots, forward, intern, NULL, NULL);

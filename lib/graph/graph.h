@@ -1,7 +1,8 @@
-/* Symbolic graphs. A Graph is an append-only store of immutable variables and Applies; ids grow in topological order
- * (an Apply's inputs have smaller ids than its outputs), so every walk is a loop, never a recursion. Names, labels and
- * where a node came from live in side tables. Equal expressions are one variable when built with `intern`; readers
- * append without. */
+/* Symbolic graphs. A Graph is an append-only store of immutable variables and Applies;
+ * ids grow in topological order (an Apply's inputs have smaller ids than its outputs),
+ * so every walk is a loop, never a recursion. Names, labels and where a node came from
+ * live in side tables. Equal expressions are one variable when built with `intern`;
+ * readers append without. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
@@ -11,10 +12,11 @@ typedef struct TlGraph Graph;
 typedef struct Op Op; /* row 4 */
 typedef uint32_t Var;
 typedef uint32_t ApplyId;
-#define VAR_NONE UINT32_MAX
+#define VAR_NONE   UINT32_MAX
 #define APPLY_NONE UINT32_MAX
 
-/* ---- props: the parameters of an op, interned in the session: equal props are one pointer ---- */
+/* ---- props: the parameters of an op, interned in the session: equal props are one
+ * pointer ---- */
 typedef enum PropKind {
     P_NONE,
     P_BOOL,
@@ -45,7 +47,13 @@ typedef struct Props {
 const Props *props_intern(Session *s, size_t n, const Prop *p); /* copies; never NULL */
 
 /* ---- variables and Applies ---- */
-typedef enum LeafKind { LEAF_NOT, LEAF_INPUT, LEAF_SHARED, LEAF_CONST, LEAF_DIM } LeafKind;
+typedef enum LeafKind {
+    LEAF_NOT,
+    LEAF_INPUT,
+    LEAF_SHARED,
+    LEAF_CONST,
+    LEAF_DIM
+} LeafKind;
 typedef struct VarRec {
     const Type *type;
     uint32_t owner; /* Apply, or number of the leaf when leaf != LEAF_NOT */
@@ -62,13 +70,16 @@ typedef struct Apply {
 } Apply;
 typedef struct Leaf {
     Var var;
-    Sym name;        /* input, shared: its name; dim: the dim's */
-    Var init;        /* shared: initial value as a variable of this graph; VAR_NONE when value holds it */
+    Sym name; /* input, shared: its name; dim: the dim's */
+    Var init; /* shared: initial value as a variable of this graph; VAR_NONE when value
+                 holds it */
     Value value;     /* const: its value; shared: the current value once known */
-    const char *ref; /* const: the file it stands for ("w.npy", relative to the graph's folder), or NULL */
+    const char *ref; /* const: the file it stands for ("w.npy", relative to the graph's
+                        folder), or NULL */
     const char *ref_key;
 } Leaf;
-/* Where a node came from, for messages: the user's text, and the rule or op whose text made it. */
+/* Where a node came from, for messages: the user's text, and the rule or op whose text
+ * made it. */
 typedef struct Origin {
     Span at;
     Sym rule; /* rewrite's name, "gradient of mul", ...; 0: written by the user */
@@ -103,8 +114,10 @@ struct TlGraph {
     Vec(Var) shared;
     Vec(Output) outputs;
     Vec(Update) updates;
-    Vec(ApplyId) effects; /* sows, prints, asserts, in order: roots that no output may need */
-    Vec(VarName) names;   /* in the order given; a variable may have several, the first is preferred for printing */
+    Vec(ApplyId)
+        effects; /* sows, prints, asserts, in order: roots that no output may need */
+    Vec(VarName) names; /* in the order given; a variable may have several, the first is
+                           preferred for printing */
     /* main graph only; functions reach them through `main` */
     Vec(Graph *) functions;
     Graph *main; /* itself for a main graph */
@@ -113,56 +126,77 @@ struct TlGraph {
     Vec(Step) steps;
     Vec(Sym) modes; /* rewrite modes applied */
     bool fused;     /* function: an elementwise group that the plan runs as one */
-    Sym pullback, pushforward; /* function: names of functions that override its derivatives; 0: none */
-    Var until;          /* function used as a loop body: the stop condition, or VAR_NONE */
+    Sym pullback, pushforward; /* function: names of functions that override its
+                                  derivatives; 0: none */
+    Var until; /* function used as a loop body: the stop condition, or VAR_NONE */
     const char *folder; /* base for load() references; NULL: none allowed */
     DType floatX;       /* DT_NONE: the session's */
-    struct Reach *reach;    /* function: row 4's note of which inputs influence which outputs */
+    struct Reach
+        *reach; /* function: row 4's note of which inputs influence which outputs */
     struct GraphPriv *priv; /* name map, intern table, capacities */
 };
 
-Graph *graph_new(Session *s);                     /* a main graph */
-Graph *graph_function_new(Graph *main, Sym name); /* registered in main; freed with it */
-Graph *graph_function(const Graph *g, Sym name);  /* NULL if there is none; g may be main or a function */
+Graph *graph_new(Session *s); /* a main graph */
+Graph *graph_function_new(Graph *main,
+                          Sym name); /* registered in main; freed with it */
+Graph *
+graph_function(const Graph *g,
+               Sym name); /* NULL if there is none; g may be main or a function */
 void graph_free(Graph *g);
 
-/* Appends a leaf. Inputs and shared never merge. The name is registered and must be free. */
+/* Appends a leaf. Inputs and shared never merge. The name is registered and must be
+ * free. */
 Var graph_input(Graph *g, Sym name, const Type *t);
 Var graph_shared(Graph *g, Sym name, const Type *t);
-Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int64, 0-d; found by graph_find too */
-/* Takes a reference to v. Equal constants (tensor_identical) merge when `intern`. The type is the value's, all dims
- * known. */
+Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int64, 0-d;
+                                      found by graph_find too */
+/* Takes a reference to v. Equal constants (tensor_identical) merge when `intern`. The
+ * type is the value's, all dims known. */
 Var graph_const(Graph *g, const Tensor *v, bool intern);
-Var graph_const_value(Graph *g, const Type *t, const Value *v); /* none, slice, random, ... */
-/* Appends an Apply whose output types were inferred; returns its first output. With `intern` an equal Apply
- * (op, props, inputs) without serial is returned instead. `serial` asks for a fresh serial number. */
-Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in, size_t nout,
-                const Type *const *out, bool intern, bool serial, Origin from);
+Var graph_const_value(Graph *g, const Type *t,
+                      const Value *v); /* none, slice, random, ... */
+/* Appends an Apply whose output types were inferred; returns its first output. With
+ * `intern` an equal Apply (op, props, inputs) without serial is returned instead.
+ * `serial` asks for a fresh serial number. */
+Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
+                size_t nout, const Type *const *out, bool intern, bool serial,
+                Origin from);
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin); /* a hint */
 /* Narrows a leaf's type in place; only before anything uses it. */
 void graph_retype_leaf(Graph *g, Var leaf, const Type *t);
 
-static inline const Type *var_type(const Graph *g, Var v) { return g->var[v].type; }
-static inline LeafKind var_leaf(const Graph *g, Var v) { return (LeafKind)g->var[v].leaf; }
-static inline bool var_is_const(const Graph *g, Var v) { return g->var[v].leaf == LEAF_CONST; }
-static inline Leaf *var_leafrec(const Graph *g, Var v) { return &g->leaf[g->var[v].owner]; }
+static inline const Type *var_type(const Graph *g, Var v) {
+    return g->var[v].type;
+}
+static inline LeafKind var_leaf(const Graph *g, Var v) {
+    return (LeafKind)g->var[v].leaf;
+}
+static inline bool var_is_const(const Graph *g, Var v) {
+    return g->var[v].leaf == LEAF_CONST;
+}
+static inline Leaf *var_leafrec(const Graph *g, Var v) {
+    return &g->leaf[g->var[v].owner];
+}
 /* The Apply that makes v; APPLY_NONE for a leaf. */
 static inline ApplyId var_owner(const Graph *g, Var v) {
     return g->var[v].leaf ? APPLY_NONE : g->var[v].owner;
 }
-static inline const Var *apply_in(const Graph *g, ApplyId a) { return g->in + g->apply[a].in; }
+static inline const Var *apply_in(const Graph *g, ApplyId a) {
+    return g->in + g->apply[a].in;
+}
 /* The value of a constant tensor, else NULL. */
 const Tensor *var_const(const Graph *g, Var v);
 
-/* Names. One name space for variables and dims. g->names begins with those of inputs and shared variables as they were added;
- * a dim's own name is not in it. */
-void graph_name(Graph *g, Var v, Sym name);  /* adds; the name must be free */
-Var graph_find(const Graph *g, Sym name);    /* VAR_NONE */
-Sym var_name(const Graph *g, Var v);         /* the preferred one, 0 if anonymous */
+/* Names. One name space for variables and dims. g->names begins with those of inputs
+ * and shared variables as they were added; a dim's own name is not in it. */
+void graph_name(Graph *g, Var v, Sym name); /* adds; the name must be free */
+Var graph_find(const Graph *g, Sym name);   /* VAR_NONE */
+Sym var_name(const Graph *g, Var v);        /* the preferred one, 0 if anonymous */
 void graph_unname(Graph *g, Sym name);
-/* `from` becomes `to`, which must be free; an input's or shared variable's own name too. Not for dims. */
+/* `from` becomes `to`, which must be free; an input's or shared variable's own name
+ * too. Not for dims. */
 void graph_rename(Graph *g, Sym from, Sym to);
-Var graph_output(const Graph *g, Sym label); /* VAR_NONE */
+Var graph_output(const Graph *g, Sym label);  /* VAR_NONE */
 Var graph_update(const Graph *g, Var shared); /* VAR_NONE */
 
 /* Marks what the roots need: nvar flags. */
@@ -172,30 +206,38 @@ typedef enum RootsOf {
     ROOTS_NAMED = 4 /* everything that has a name */
 } RootsOf;
 uint8_t *graph_live(const Graph *g, Arena *a, unsigned roots);
-/* Clients of every variable as two arrays: the users of v are client[first[v] .. first[v+1]), ascending, one
- * entry per use. Applies whose outputs are all dead are left out when `live` is given. */
+/* Clients of every variable as two arrays: the users of v are client[first[v] ..
+ * first[v+1]), ascending, one entry per use. Applies whose outputs are all dead are
+ * left out when `live` is given. */
 typedef struct Clients {
     uint32_t *first;
     ApplyId *client;
 } Clients;
 Clients graph_clients(const Graph *g, Arena *a, const uint8_t *live);
 
-/* Copies the live nodes of `g` (all roots; functions that are called too) into a new graph of the same session, in
- * topological order with ids compacted. `forward`, if not NULL, replaces variables on the way (forward[v] == v: keep;
- * replacements may have larger ids; cycles are a bug). `map`, if not NULL, receives the new id of each old variable (VAR_NONE where dropped).
- * Inputs and shared stay even when unused. With ROOTS_NAMED all functions stay, else those that are called. Types are copied as they
+/* Copies the live nodes of `g` (all roots; functions that are called too) into a new
+ * graph of the same session, in topological order with ids compacted. `forward`, if not
+ * NULL, replaces variables on the way (forward[v] == v: keep; replacements may have
+ * larger ids; cycles are a bug). `map`, if not NULL, receives the new id of each old
+ * variable (VAR_NONE where dropped). Inputs and shared stay even when unused. With
+ * ROOTS_NAMED all functions stay, else those that are called. Types are copied as they
  * are: who forwards a variable to one of a different type makes its users anew. */
-Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern, Var *map);
-/* The same in place: g, a main graph or a function, keeps what its roots need, with new ids. Functions that it calls
- * are left alone. */
-void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
-/* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf number i (VAR_NONE: constants
- * and dims are copied, inputs are a bug). map[v] receives each copied variable. Functions that are called come along (E_DUPLICATE if a
- * different one of that name exists). Effects among them become effects of dst; names stay behind. src may be dst. */
-bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want, const Var *leaf, bool intern,
+Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern,
                   Var *map);
-/* Equal up to names and numbering: same interface (of main graphs: names of inputs and labels too), same Applies. On false a_at and b_at get the first differing
- * Apply (APPLY_NONE when the interfaces differ), and why gets one sentence. */
-bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at, Str *why);
+/* The same in place: g, a main graph or a function, keeps what its roots need, with new
+ * ids. Functions that it calls are left alone. */
+void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
+/* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf
+ * number i (VAR_NONE: constants and dims are copied, inputs are a bug). map[v] receives
+ * each copied variable. Functions that are called come along (E_DUPLICATE if a
+ * different one of that name exists). Effects among them become effects of dst; names
+ * stay behind. src may be dst. */
+bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want,
+                  const Var *leaf, bool intern, Var *map);
+/* Equal up to names and numbering: same interface (of main graphs: names of inputs and
+ * labels too), same Applies. On false a_at and b_at get the first differing Apply
+ * (APPLY_NONE when the interfaces differ), and why gets one sentence. */
+bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at,
+                 Str *why);
 
 #endif

@@ -1,30 +1,38 @@
-/* Helpers of typing rules. Each want_* diagnoses and returns false when the input does not fit. */
+/* Helpers of typing rules. Each want_* diagnoses and returns false when the input does
+ * not fit. */
 #ifndef OP_INFER_H
 #define OP_INFER_H
 
 #include "op/op.h"
 
 bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5))); /* arg == in->nin: no argument in particular */
+    __attribute__((format(printf, 4,
+                          5))); /* arg == in->nin: no argument in particular */
 bool want_rank(Infer *in, size_t arg, int least, int most); /* most < 0: no limit */
 bool want_kinds(Infer *in, size_t arg, unsigned kinds);
 bool want_same_dtype(Infer *in); /* of all tensor inputs */
 bool want_dims_equal(Infer *in, size_t a, int axis_a, size_t b, int axis_b, Dim *meet);
-static inline Dim in_dim(const Infer *in, size_t arg, int axis) { return in->type[arg]->dim[axis]; }
+static inline Dim in_dim(const Infer *in, size_t arg, int axis) {
+    return in->type[arg]->dim[axis];
+}
 /* Output i is a tensor. Always true. */
 bool out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim);
 /* The rule of elementwise ops: all inputs broadcast; dtype as out_dtype says. */
 bool type_elemwise(Infer *in);
 
-/* Values that are known while typing: constants, dims, and integer arithmetic, stack, cast and shape of such. */
-bool infer_int(const Infer *in, size_t arg, int64_t *v);  /* a 0-d integer constant */
-/* Each element of a vector of ints as a Dim: known, named (when it is a dim's leaf), or DIM_UNKNOWN. Returns the number of elements, -1 when even
- * that is unknown. dims and raw may be NULL. At most MAX_NDIM are written. In `raw` known elements have their value, negative ones too;
- * others are INT64_MIN. */
+/* Values that are known while typing: constants, dims, and integer arithmetic, stack,
+ * cast and shape of such. */
+bool infer_int(const Infer *in, size_t arg, int64_t *v); /* a 0-d integer constant */
+/* Each element of a vector of ints as a Dim: known, named (when it is a dim's leaf), or
+ * DIM_UNKNOWN. Returns the number of elements, -1 when even that is unknown. dims and
+ * raw may be NULL. At most MAX_NDIM are written. In `raw` known elements have their
+ * value, negative ones too; others are INT64_MIN. */
 int infer_dims(const Infer *in, size_t arg, Dim *dims, int64_t *raw);
-/* An axis prop in [-ndim, ndim) made non-negative, also in the props that the new Apply gets (in->props). */
+/* An axis prop in [-ndim, ndim) made non-negative, also in the props that the new Apply
+ * gets (in->props). */
 bool infer_axis(Infer *in, int64_t axis, int ndim, int *out);
-/* An axes prop (None: all) as flags; duplicates are errors. The new Apply's prop becomes sorted and non-negative. */
+/* An axes prop (None: all) as flags; duplicates are errors. The new Apply's prop
+ * becomes sorted and non-negative. */
 bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 const Prop *in_prop(const Infer *in, const char *name);
 

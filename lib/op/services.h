@@ -1,4 +1,5 @@
-/* What an op or macro needs from a higher row comes through here; the row that has it fills it in when the session is opened. */
+/* What an op or macro needs from a higher row comes through here; the row that has it
+ * fills it in when the session is opened. */
 #ifndef OP_SERVICES_H
 #define OP_SERVICES_H
 
@@ -14,16 +15,20 @@ typedef struct GradOptions {
 } GradOptions;
 
 typedef struct Services {
-    /* vm: runs the part of a graph without inputs that `want` needs; owned values out. */
+    /* vm: runs the part of a graph without inputs that `want` needs; owned values out.
+     */
     bool (*eval)(Graph *g, size_t n, const Var *want, Value *out);
     /* vm: an inner graph made ready once, then run many times (call, scan). */
     struct Inner *(*inner_new)(Session *s, const Graph *fn);
     bool (*inner_run)(struct Inner *r, const Value *const *in, Value *out, Span at);
     void (*inner_free)(struct Inner *r);
     /* ad: reverse mode in b->g; grad[i] may be GRAD_DISCONNECTED with GRAD_NONE. */
-    bool (*grad)(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad);
-    /* ad: a function graph of gradients of fn: inputs fn's inputs then cotangents, outputs gradients of `wanted`. */
-    Graph *(*pullback)(Graph *main, const Graph *fn, const bool *wanted, const bool *has_cotangent);
+    bool (*grad)(Builder *b, Var cost, size_t nwrt, const Var *wrt,
+                 const GradOptions *how, Var *grad);
+    /* ad: a function graph of gradients of fn: inputs fn's inputs then cotangents,
+     * outputs gradients of `wanted`. */
+    Graph *(*pullback)(Graph *main, const Graph *fn, const bool *wanted,
+                       const bool *has_cotangent);
 } Services;
 Services *services(Session *s); /* never NULL; members may be, below a tool */
 
