@@ -339,7 +339,7 @@ static void need(Rewriter *r, Var v) {
 
 static void count_all(Rewriter *r) {
     const Graph *g = r->g;
-    memset(r->uses, 0, r->nvar * sizeof *r->uses);
+    if (r->nvar) memset(r->uses, 0, r->nvar * sizeof *r->uses);
     for (size_t i = 0; i < g->effects.n; i++)
         need(r, g->apply[g->effects.p[i]].out);
     for (size_t i = 0; i < g->outputs.n; i++)
@@ -374,6 +374,6 @@ bool drive(Rewriter *r, double from, double to) {
         walk_roots(r);
         if (r->failed) return r->stack.n = 0, false;
     } while (r->fired != fired && !rw_limit_reached(r));
-    memset(r->state, 0, r->napply);
+    if (r->napply) memset(r->state, 0, r->napply);
     return true;
 }

@@ -1,9 +1,414 @@
+/* Fusion: elementwise Applies of one iteration shape become a call of one fused
+ * function.
+ *
+ * Every live Apply gets a rank that never falls from an Apply to its clients and rises
+ * where the two can't be in one group. Groups are connected Applies of one shape and
+ * rank: a path that leaves a group raises the rank, so it can't come back, and groups
+ * depend on each other in no circle. Ranks begin as low as possible; then, from the
+ * last to the first, a whole group is lifted to the rank of a client group when nothing
+ * else that needs it stands in between. All of it is linear. */
 #include "rewrite/rewrite_impl.h"
-bool fuse_pass(Rewriter *r) {
-    (void)r;
+
+#include <stdio.h>
+
+enum { MOST_OPS = 64, MOST_INPUTS = 16, MOST_OUTPUTS = 8, SHAPE_VECTOR = 64 };
+#define NONE UINT32_MAX
+
+typedef struct Fuse {
+    Rewriter *r;
+    Graph *g;
+    Arena *a;
+    uint8_t *live; /* by variable */
+    Clients clients;
+    uint8_t *root;   /* by variable: an output, update, ... */
+    uint64_t *shape; /* by variable: equal numbers are equal shapes */
+    uint8_t *can;    /* by Apply: may be fused */
+    uint32_t *rank;  /* by Apply */
+    uint32_t *set;   /* by Apply: union-find of groups */
+    uint32_t *mark;  /* by Apply: 1 + number of the chunk that it is in */
+    uint32_t *seen;  /* by variable: chunk whose input it was counted for */
+    Var *inner;      /* by variable: in the function being made */
+    uint32_t chunk, made;
+} Fuse;
+
+/* ---- shapes ---- */
+
+static bool has_unknown(const Type *t) {
+    for (int i = 0; i < t->ndim; i++)
+        if (t->dim[i] == DIM_UNKNOWN) return true;
+    return false;
+}
+
+/* Told shapes are numbered by a type of that shape; others by the variable that has it.
+ */
+static uint64_t shape_number(Fuse *f, Var v) {
+    const Type *t = var_type(f->g, v);
+    if (t->kind != TYPE_TENSOR) return UINT64_MAX - v;
+    if (has_unknown(t)) return (UINT64_C(1) << 32) | v;
+    return type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
+}
+
+/* The one shape number of the operands that don't need to be repeated, else the
+ * result's own. */
+static uint64_t result_shape(Fuse *f, ApplyId id) {
+    const Apply *a = &f->g->apply[id];
+    const Type *to = var_type(f->g, a->out);
+    if (!has_unknown(to)) return shape_number(f, a->out);
+    uint64_t shape = 0;
+    bool found = false;
+    for (size_t i = 0; i < a->nin; i++) {
+        Var v = apply_in(f->g, id)[i];
+        if (dims_fit(var_type(f->g, v), to)) continue; /* static ones, told dims */
+        if (found && shape != f->shape[v]) return shape_number(f, a->out);
+        shape = f->shape[v];
+        found = true;
+    }
+    return found ? shape : shape_number(f, a->out);
+}
+
+/* Arithmetic on shapes stays as it is: typing rules read it. */
+static bool is_shape_arithmetic(const Type *t) {
+    int64_t n = type_size(t);
+    return t->dtype == DT_INT64 && t->ndim <= 1 && n >= 0 && n <= SHAPE_VECTOR;
+}
+
+static bool can_fuse(Fuse *f, ApplyId id) {
+    const Apply *a = &f->g->apply[id];
+    const Type *to = var_type(f->g, a->out);
+    if (!a->op->elemwise || a->nout != 1 || a->serial || !f->live[a->out] ||
+        a->nin == 0 || a->nin > MOST_INPUTS || to->kind != TYPE_TENSOR ||
+        is_shape_arithmetic(to))
+        return false;
+    for (size_t i = 0; i < a->nin; i++) {
+        Var v = apply_in(f->g, id)[i];
+        const Type *t = var_type(f->g, v);
+        if (t->kind != TYPE_TENSOR) return false;
+        if (f->shape[v] != f->shape[a->out] && !dims_fit(t, to)) return false;
+    }
     return true;
 }
-bool inline_pass(Rewriter *r) {
-    (void)r;
+
+/* ---- ranks ---- */
+
+static bool is_live(const Fuse *f, ApplyId id) {
+    const Apply *a = &f->g->apply[id];
+    for (Var k = 0; k < a->nout; k++)
+        if (f->live[a->out + k]) return true;
+    return false;
+}
+
+/* May both stand in one group? The second uses v, which the first makes. */
+static bool joins(const Fuse *f, ApplyId maker, ApplyId user, Var v) {
+    return f->can[maker] && f->can[user] &&
+           f->shape[v] == f->shape[f->g->apply[user].out];
+}
+
+static void rank_low(Fuse *f) {
+    for (ApplyId id = 0; id < f->g->napply; id++) {
+        const Apply *a = &f->g->apply[id];
+        bool live = is_live(f, id);
+        for (Var k = 0; k < a->nout; k++)
+            f->shape[a->out + k] = live && a->op->elemwise && a->nout == 1
+                                       ? result_shape(f, id)
+                                       : shape_number(f, a->out + k);
+        if (!live) continue;
+        f->can[id] = can_fuse(f, id);
+        for (size_t i = 0; i < a->nin; i++) {
+            Var v = apply_in(f->g, id)[i];
+            ApplyId maker = var_owner(f->g, v);
+            if (maker == APPLY_NONE) continue;
+            uint32_t least = f->rank[maker] + !joins(f, maker, id, v);
+            if (f->rank[id] < least) f->rank[id] = least;
+        }
+    }
+}
+
+static uint32_t find_set(Fuse *f, uint32_t x) {
+    while (f->set[x] != x)
+        x = f->set[x] = f->set[f->set[x]];
+    return x;
+}
+
+static void unite(Fuse *f, uint32_t x, uint32_t y) {
+    x = find_set(f, x), y = find_set(f, y);
+    if (x < y)
+        f->set[y] = x;
+    else
+        f->set[x] = y;
+}
+
+static void unite_equal_ranks(Fuse *f) {
+    for (ApplyId id = 0; id < f->g->napply; id++)
+        f->set[id] = id;
+    for (ApplyId id = 0; id < f->g->napply; id++) {
+        if (!f->can[id]) continue;
+        for (size_t i = 0; i < f->g->apply[id].nin; i++) {
+            Var v = apply_in(f->g, id)[i];
+            ApplyId maker = var_owner(f->g, v);
+            if (maker != APPLY_NONE && joins(f, maker, id, v) &&
+                f->rank[maker] == f->rank[id])
+                unite(f, maker, id);
+        }
+    }
+}
+
+/* ---- members of groups ---- */
+
+typedef struct Groups {
+    uint32_t n;
+    uint32_t
+        *first; /* members of group k: member[first[k] .. first[k + 1]), ascending */
+    ApplyId *member;
+} Groups;
+
+/* Numbers the groups by their first member. */
+static Groups list_groups(Fuse *f) {
+    uint32_t n = f->g->napply, *number = NEW_N(f->a, n, uint32_t);
+    Groups x = {0, NEW_N(f->a, n + 2, uint32_t), NULL};
+    for (ApplyId id = 0; id < n; id++) {
+        if (!f->can[id]) continue;
+        uint32_t root = find_set(f, id);
+        if (root == id) number[id] = x.n++;
+        x.first[number[root] + 1]++;
+    }
+    for (uint32_t k = 0; k < x.n; k++)
+        x.first[k + 1] += x.first[k];
+    x.member = NEW_N(f->a, x.first[x.n], ApplyId);
+    uint32_t *at = arena_copy(f->a, x.first, (x.n + 1) * sizeof *at);
+    for (ApplyId id = 0; id < n; id++)
+        if (f->can[id]) x.member[at[number[find_set(f, id)]]++] = id;
+    return x;
+}
+
+/* ---- lifting ---- */
+
+/* How far a group may rise, and the client group there. */
+typedef struct Above {
+    uint32_t most; /* the highest rank that its clients allow */
+    uint32_t near; /* rank of the nearest client that could join */
+    ApplyId client;
+} Above;
+
+static void look_above(Fuse *f, ApplyId id, uint32_t own, Above *x) {
+    Var v = f->g->apply[id].out;
+    for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
+        ApplyId user = f->clients.client[k];
+        if (f->can[user] && find_set(f, user) == own) continue;
+        bool join = joins(f, id, user, v);
+        uint32_t most = f->rank[user] - !join;
+        if (most < x->most) x->most = most;
+        if (join && f->rank[user] < x->near) {
+            x->near = f->rank[user];
+            x->client = user;
+        }
+    }
+}
+
+static void lift_group(Fuse *f, const Groups *groups, uint32_t k) {
+    Above x = {NONE, NONE, APPLY_NONE};
+    uint32_t own = find_set(f, groups->member[groups->first[k]]);
+    for (uint32_t i = groups->first[k]; i < groups->first[k + 1]; i++)
+        look_above(f, groups->member[i], own, &x);
+    if (x.client == APPLY_NONE || x.most < x.near) return;
+    for (uint32_t i = groups->first[k]; i < groups->first[k + 1]; i++)
+        f->rank[groups->member[i]] = x.near;
+    unite(f, own, x.client);
+}
+
+/* Groups by falling rank: counted, then filled in. */
+static void lift_groups(Fuse *f, const Groups *groups) {
+    uint32_t top = 0;
+    for (ApplyId id = 0; id < f->g->napply; id++)
+        if (f->rank[id] > top) top = f->rank[id];
+    uint32_t *at = NEW_N(f->a, (size_t)top + 2, uint32_t);
+    uint32_t *order = NEW_N(f->a, groups->n, uint32_t);
+    for (uint32_t k = 0; k < groups->n; k++)
+        at[top - f->rank[groups->member[groups->first[k]]] + 1]++;
+    for (uint32_t i = 0; i <= top; i++)
+        at[i + 1] += at[i];
+    for (uint32_t k = 0; k < groups->n; k++)
+        order[at[top - f->rank[groups->member[groups->first[k]]]]++] = k;
+    for (uint32_t i = 0; i < groups->n; i++)
+        lift_group(f, groups, order[i]);
+}
+
+/* ---- chunks: what one function may hold ---- */
+
+static bool is_output(const Fuse *f, Var v) {
+    if (f->root[v]) return true;
+    for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
+        if (f->mark[f->clients.client[k]] != f->chunk) return true;
+    return false;
+}
+
+static bool stays_inside(const Fuse *f, Var v) {
+    const Tensor *t = var_const(f->g, v);
+    return t && t->ndim == 0;
+}
+
+/* Do n members in order make a function within the limits? */
+static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
+    f->chunk++;
+    for (uint32_t i = 0; i < n; i++)
+        f->mark[member[i]] = f->chunk;
+    uint32_t nin = 0, nout = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const Apply *a = &f->g->apply[member[i]];
+        for (size_t k = 0; k < a->nin; k++) {
+            Var v = f->g->in[a->in + k];
+            ApplyId maker = var_owner(f->g, v);
+            if (maker != APPLY_NONE && f->mark[maker] == f->chunk) continue;
+            if (f->seen[v] == f->chunk || stays_inside(f, v)) continue;
+            f->seen[v] = f->chunk;
+            nin++;
+        }
+        nout += is_output(f, a->out);
+    }
+    return nin <= MOST_INPUTS && nout <= MOST_OUTPUTS;
+}
+
+/* ---- the function ---- */
+
+static Sym fresh_name(Fuse *f) {
+    char text[32];
+    Sym y;
+    do {
+        snprintf(text, sizeof text, "fused_%u", ++f->made);
+        y = sym(f->g->s, text);
+    } while (graph_function(f->g, y));
+    return y;
+}
+
+static Sym numbered(Fuse *f, const char *letter, size_t k) {
+    char text[32];
+    snprintf(text, sizeof text, "%s%zu", letter, k);
+    return sym(f->g->s, text);
+}
+
+/* v inside fn; the first time it becomes an input or a constant there. */
+static Var inside(Fuse *f, Graph *fn, Var v, Var *arg, size_t *narg) {
+    if (f->seen[v] == f->chunk) return f->inner[v];
+    f->seen[v] = f->chunk;
+    if (stays_inside(f, v)) {
+        f->inner[v] = graph_const(fn, var_const(f->g, v), true);
+    } else {
+        f->inner[v] = graph_input(fn, numbered(f, "x", *narg), var_type(f->g, v));
+        arg[(*narg)++] = v;
+    }
+    return f->inner[v];
+}
+
+static void copy_member(Fuse *f, Graph *fn, ApplyId id, Var *arg, size_t *narg) {
+    const Apply *a = &f->g->apply[id];
+    Var in[MOST_INPUTS];
+    for (size_t i = 0; i < a->nin; i++)
+        in[i] = inside(f, fn, apply_in(f->g, id)[i], arg, narg);
+    const Type *t = var_type(f->g, a->out);
+    f->inner[a->out] = graph_apply(fn, a->op, a->props, a->nin, in, 1, &t, true, false,
+                                   f->g->origin[id]);
+    f->seen[a->out] = f->chunk;
+}
+
+/* Puts the call in place of the members' results. */
+static bool call_function(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_t nres,
+                          const Var *result) {
+    Rewriter *r = f->r;
+    Var out[OUT_MAX];
+    const Op *call = r->known[KNOWN_CALL];
+    PropArg prop = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
+    size_t mark = diag_count(r->s);
+    r->b.from = (Origin){f->g->origin[var_owner(f->g, result[0])].at,
+                         r->db->entry.p[r->current].name};
+    if (!op_apply(&r->b, call, props_make(r->s, call, 1, &prop), narg, arg, out))
+        return diag_rewind(r->s, mark), true;
+    rw_grow(r);
+    for (size_t k = 0; k < nres; k++)
+        if (var_type(f->g, out[k]) != var_type(f->g, result[k])) return true;
+    for (size_t k = 0; k < nres; k++)
+        r->forward[result[k]] = out[k];
+    return rw_fired(r, r->current, result[0], out[0]);
+}
+
+static bool make_function(Fuse *f, const ApplyId *member, uint32_t n) {
+    Var arg[MOST_INPUTS], result[MOST_OUTPUTS];
+    size_t narg = 0, nres = 0;
+    Graph *fn = graph_function_new(f->g->main, fresh_name(f));
+    fn->fused = true;
+    f->chunk++;
+    for (uint32_t i = 0; i < n; i++)
+        f->mark[member[i]] = f->chunk;
+    for (uint32_t i = 0; i < n; i++)
+        copy_member(f, fn, member[i], arg, &narg);
+    for (uint32_t i = 0; i < n; i++) {
+        Var v = f->g->apply[member[i]].out;
+        if (!is_output(f, v)) continue;
+        vec_push(fn->s, &fn->outputs, ((Output){numbered(f, "y", nres), f->inner[v]}));
+        result[nres++] = v;
+    }
+    return call_function(f, fn, narg, arg, nres, result);
+}
+
+/* Cuts a group, in order, into functions as large as the limits allow. */
+static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
+    for (uint32_t at = 0; at < n && !rw_limit_reached(f->r);) {
+        uint32_t k = n - at < MOST_OPS ? n - at : MOST_OPS;
+        while (k > 1 && !chunk_fits(f, member + at, k))
+            k = k * 3 / 4;
+        if (k > 1 && !make_function(f, member + at, k)) return false;
+        at += k;
+    }
     return true;
+}
+
+/* ---- the pass ---- */
+
+static void mark_root(Fuse *f, Var v) {
+    if (v != VAR_NONE) f->root[v] = 1;
+}
+
+static void mark_roots(Fuse *f) {
+    const Graph *g = f->g;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        mark_root(f, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        mark_root(f, g->updates.p[i].value);
+    for (size_t i = 0; i < g->shared.n; i++)
+        mark_root(f, var_leafrec(g, g->shared.p[i])->init);
+    mark_root(f, g->until);
+}
+
+static void fuse_open(Fuse *f, Rewriter *r) {
+    Graph *g = r->g;
+    *f = (Fuse){.r = r, .g = g, .a = arena_new(r->s)};
+    f->live = graph_live(g, f->a, ROOTS_RUN);
+    f->clients = graph_clients(g, f->a, f->live);
+    f->root = NEW_N(f->a, g->nvar, uint8_t);
+    f->shape = NEW_N(f->a, g->nvar, uint64_t);
+    f->can = NEW_N(f->a, g->napply, uint8_t);
+    f->rank = NEW_N(f->a, g->napply, uint32_t);
+    f->set = NEW_N(f->a, g->napply, uint32_t);
+    f->mark = NEW_N(f->a, g->napply, uint32_t);
+    f->seen = NEW_N(f->a, g->nvar, uint32_t);
+    f->inner = NEW_N(f->a, g->nvar, Var);
+    for (Var v = 0; v < g->nvar; v++)
+        if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);
+    mark_roots(f);
+}
+
+bool fuse_pass(Rewriter *r) {
+    if (!r->known[KNOWN_CALL]) return true;
+    Fuse f;
+    fuse_open(&f, r);
+    rank_low(&f);
+    unite_equal_ranks(&f);
+    Groups low = list_groups(&f);
+    lift_groups(&f, &low);
+    unite_equal_ranks(&f); /* lifting may have brought neighbours to one rank */
+    Groups groups = list_groups(&f);
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < groups.n; k++)
+        ok = cut_group(&f, groups.member + groups.first[k],
+                       groups.first[k + 1] - groups.first[k]);
+    arena_free(f.a);
+    return ok;
 }

@@ -1,0 +1,66 @@
+/* Calls of small functions are replaced by their bodies. Functions come before what
+ * calls them in the order of work, so a call of a call is inlined from the inside; a
+ * function that calls itself, loops or has effects is left alone. */
+#include "rewrite/rewrite_impl.h"
+
+enum { MOST_APPLIES = 64, MOST_GROWTH = 1 << 20 };
+
+static bool calls_any(const Graph *fn) {
+    for (ApplyId a = 0; a < fn->napply; a++)
+        for (size_t i = 0; i < fn->apply[a].props->n; i++)
+            if (fn->apply[a].props->p[i].kind == P_GRAPH) return true;
+    return false;
+}
+
+/* A derivative of the function's own would be lost with the call. */
+static bool may_inline(const Graph *fn) {
+    return !fn->fused && fn->napply <= MOST_APPLIES && fn->effects.n == 0 &&
+           fn->shared.n == 0 && fn->until == VAR_NONE && !fn->pullback &&
+           !fn->pushforward && !calls_any(fn);
+}
+
+/* The arguments' types decide the function's dims: only where they are the inputs'. */
+static bool types_agree(const Graph *g, const Apply *a, const Graph *fn) {
+    if (a->nin != fn->inputs.n || a->nout != fn->outputs.n) return false;
+    for (size_t i = 0; i < a->nin; i++)
+        if (var_type(g, g->in[a->in + i]) != var_type(fn, fn->inputs.p[i]))
+            return false;
+    for (Var k = 0; k < a->nout; k++)
+        if (var_type(g, a->out + k) != var_type(fn, fn->outputs.p[k].var)) return false;
+    return true;
+}
+
+static bool inline_call(Rewriter *r, ApplyId id, const Graph *fn) {
+    Apply a = r->g->apply[id];
+    Arena *arena = arena_new(r->s);
+    Var *leaf = NEW_N(arena, fn->nleaf, Var), *map = NEW_N(arena, fn->nvar, Var);
+    Var *want = NEW_N(arena, a.nout, Var);
+    for (uint32_t i = 0; i < fn->nleaf; i++)
+        leaf[i] = VAR_NONE;
+    for (size_t i = 0; i < a.nin; i++)
+        leaf[fn->var[fn->inputs.p[i]].owner] = apply_in(r->g, id)[i];
+    for (Var k = 0; k < a.nout; k++)
+        want[k] = fn->outputs.p[k].var;
+    bool ok = graph_import(r->g, fn, a.nout, want, leaf, true, map);
+    rw_grow(r);
+    for (Var k = 0; ok && k < a.nout; k++)
+        r->forward[a.out + k] = map[want[k]];
+    if (ok) ok = rw_fired(r, r->current, a.out, r->forward[a.out]);
+    arena_free(arena);
+    return ok;
+}
+
+bool inline_pass(Rewriter *r) {
+    const Op *call = r->known[KNOWN_CALL];
+    uint64_t grown = 0;
+    for (ApplyId id = 0, n = r->g->napply; call && id < n; id++) {
+        const Apply *a = &r->g->apply[id];
+        if (a->op != call || rw_limit_reached(r)) continue;
+        const Graph *fn =
+            graph_function(r->g, op_prop(r->s, call, a->props, "fn")->sym);
+        if (!fn || fn == r->g || !may_inline(fn) || !types_agree(r->g, a, fn)) continue;
+        if ((grown += fn->napply) > MOST_GROWTH) break;
+        if (!inline_call(r, id, fn)) return false;
+    }
+    return true;
+}
