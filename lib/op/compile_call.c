@@ -133,7 +133,7 @@ static const char *prop_wants(const PropDef *def) {
                                        [T_STR] = "a string such as 'text'",
                                        [T_DTYPE] = "a dtype such as float32",
                                        [T_INTS] = "a list of integers",
-                                       [T_AXES] = "an axis or a list of axes, or None",
+                                       [T_AXES] = "an axis or a list of axes",
                                        [T_AXIS] = "an axis",
                                        [T_GRAPH] =
                                            "the name of a function of the graph"};
@@ -239,13 +239,13 @@ static bool read_props(Compiler *c, const Args *a, DType want, const Props **pro
 
 /* ---- inputs ---- */
 
-/* The dtype of a literal that meets no tensor. */
+/* The dtype of literals that meet no tensor: what is made of them decides when it is of
+ * their kind. */
 static DType lone_dtype(const Compiler *c, Parts p, DType creates) {
     DType d = parts_dtype(c, p, PROMOTE_NONE);
-    return creates != DT_NONE && p.strong == DT_NONE &&
-                   (int)dtype_kind(creates) >= p.weak
-               ? creates
-               : d;
+    bool fits = creates != DT_NONE && p.strong == DT_NONE && !p.variable &&
+                dtype_kind(d) == dtype_kind(creates);
+    return fits ? creates : d;
 }
 
 static bool coerce_one(Compiler *c, DType creates, const Node *n, Var *out) {
@@ -268,6 +268,7 @@ static void meet(Parts *p, Parts q) {
         p->strong =
             p->strong == DT_NONE ? q.strong : dtype_promote(p->strong, q.strong);
     if (q.weak > p->weak) p->weak = q.weak;
+    p->variable |= q.variable;
 }
 
 static bool is_tensor(const Compiler *c, const Node *n) {
@@ -279,7 +280,7 @@ bool coerce(Compiler *c, Promote promote, DType creates, size_t n, const Node *a
     size_t first = promote == PROMOTE_NONE            ? n
                    : promote == PROMOTE_TAIL && n > 0 ? 1
                                                       : 0;
-    Parts p = {DT_NONE, -1}, q;
+    Parts p = {DT_NONE, -1, false}, q;
     if (all_strong(n, arg)) { /* op_apply sees to it */
         for (size_t i = 0; i < n; i++)
             out[i] = arg[i].var;

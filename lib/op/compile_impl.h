@@ -118,6 +118,7 @@ bool node_is_literal(const Node *n); /* a literal, or a list of such */
 typedef struct Parts {
     DType strong;
     int weak;
+    bool variable; /* a weak one is a variable, such as a dim */
 } Parts;
 bool node_parts(Compiler *c, const Node *n, Parts *p);
 DType parts_dtype(const Compiler *c, Parts p, Promote promote);

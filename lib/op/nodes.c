@@ -102,6 +102,7 @@ static bool add_parts(Compiler *c, const Node *n, Parts *p) {
     } else if (n->kind == NODE_VAR) {
         const Type *t = var_type(c->b->g, n->var);
         if (t->kind != TYPE_TENSOR && t->kind != TYPE_SPARSE) return true;
+        p->variable |= n->weak;
         if (n->weak)
             add_weak(p, dtype_kind(t->dtype));
         else
@@ -118,7 +119,7 @@ static bool add_parts(Compiler *c, const Node *n, Parts *p) {
 }
 
 bool node_parts(Compiler *c, const Node *n, Parts *p) {
-    *p = (Parts){DT_NONE, -1};
+    *p = (Parts){DT_NONE, -1, false};
     return add_parts(c, n, p);
 }
 

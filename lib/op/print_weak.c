@@ -47,7 +47,8 @@ static void look_at_group(Group *g) {
 /* A literal that meets no tensor: int64 and bool are what they are read as; floatX may
  * change. */
 static bool lone(const Group *g, DType d) {
-    if (g->creates != DT_NONE) return d == g->creates;
+    if (g->creates != DT_NONE && !g->dim && literal_kind(d) == dtype_kind(g->creates))
+        return d == g->creates;
     return d == DT_INT64 || d == DT_BOOL;
 }
 
@@ -103,7 +104,7 @@ void find_bare(Printer *p, ApplyId a, bool infix, bool *bare) {
     if (infix && all)
         bare[0] =
             false; /* an operator of literals only would be worked out when read */
-    if (g.strong != DT_NONE || g.creates != DT_NONE || p->style == PRINT_MATH) return;
+    if (g.strong != DT_NONE || p->style == PRINT_MATH) return;
     /* scalars only, of a dtype that is no default: the first one says it, then the
      * others take it */
     size_t first = ap->nin;
