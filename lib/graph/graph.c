@@ -229,17 +229,24 @@ static ApplyKey key_of(const Graph *g, ApplyId a) {
     return (ApplyKey){g, r->op, r->props, r->nin, apply_in(g, a)};
 }
 
+/* Of equal ones only the first is found, and only it is kept: many under one hash would
+ * make every search a long one. */
 static void index_leaf(Graph *g, uint32_t leaf) {
     const Leaf *l = &g->leaf[leaf];
     const VarRec *v = &g->var[l->var];
-    if (v->leaf == LEAF_CONST)
-        index_add(&g->priv->const_index, const_hash(v->type, &l->value), leaf);
+    if (v->leaf != LEAF_CONST) return;
+    ConstKey k = {g, v->type, &l->value};
+    uint64_t hash = const_hash(v->type, &l->value);
+    if (index_find(&g->priv->const_index, hash, const_same, &k) == UINT32_MAX)
+        index_add(&g->priv->const_index, hash, leaf);
 }
 
 static void index_apply(Graph *g, ApplyId a) {
     if (g->apply[a].serial) return;
     ApplyKey k = key_of(g, a);
-    index_add(&g->priv->apply_index, apply_hash(&k), a);
+    uint64_t hash = apply_hash(&k);
+    if (index_find(&g->priv->apply_index, hash, apply_same, &k) == UINT32_MAX)
+        index_add(&g->priv->apply_index, hash, a);
 }
 
 static void start_interning(Graph *g) {

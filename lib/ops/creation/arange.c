@@ -174,7 +174,6 @@ static const Op table[] = {
      .flops = "0",
      .pull = arange_pull,
      .connect = arange_connect,
-     .creates = true,
      .example = "arange(4) -> [0, 1, 2, 3]\narange(1, 7, 2) -> [1, 3, 5]\narange(0.0, "
                 "1.0, 0.25) -> [0.0, 0.25, 0.5, 0.75]",
      .file = __FILE__,
