@@ -390,8 +390,7 @@ static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
 
 static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
     p->tok++;
-    if (p->tok->kind != TOK_NAME)
-        return unexpected(p, "the name of an attribute or method");
+    if (!is_word(p)) return unexpected(p, "the name of an attribute or method");
     Sym name = p->tok++->sym;
     Kids kids = {0};
     vec_push(p->s, &kids, of);

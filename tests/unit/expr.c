@@ -1,0 +1,764 @@
+/* The expression language: syntax against s-expressions, messages and their places,
+ * weak literals, what is printed and read again, formulas, long and deep texts. */
+#include "op/expr.h"
+
+#include "op/print.h"
+#include "test.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static Session *s;
+
+static Span text_span(const char *text) {
+    size_t n = strlen(text);
+    return (Span){source_add(s, "t", text, n), 0, (uint32_t)n};
+}
+
+/* ---- syntax ---- */
+
+static void sexpr(const Ast *e, Str *out) {
+    static const char *const word[] = {
+        [AST_NONE] = "None",   [AST_ELLIPSIS] = "...", [AST_LIST] = "list",
+        [AST_TUPLE] = "tuple", [AST_DICT] = "dict",    [AST_LAMBDA] = "lambda",
+        [AST_SLICE] = "slice", [AST_INDEX] = "index",  [AST_APPLY] = "apply",
+        [AST_ASSIGN] = "=",    [AST_ANNOT] = ":"};
+    if (!e) {
+        str_putc(out, '_');
+        return;
+    }
+    const char *name = sym_text(s, e->sym);
+    switch ((int)e->kind) {
+    case AST_INT:
+        str_printf(out, "%llu", (unsigned long long)e->u);
+        return;
+    case AST_FLOAT:
+        str_printf(out, "%g", e->v);
+        return;
+    case AST_IMAG:
+        str_printf(out, "%gj", e->v);
+        return;
+    case AST_BOOL:
+        str_puts(out, e->u ? "True" : "False");
+        return;
+    case AST_STRING:
+        str_json(out, name, strlen(name));
+        return;
+    case AST_NAME:
+        str_puts(out, name);
+        return;
+    case AST_STARS:
+        str_printf(out, "**%s", name);
+        return;
+    case AST_NONE:
+    case AST_ELLIPSIS:
+        str_puts(out, word[e->kind]);
+        return;
+    default:
+        break;
+    }
+    str_putc(out, '(');
+    if (e->kind == AST_METHOD || e->kind == AST_ATTR) str_putc(out, '.');
+    if (e->kind == AST_KEYWORD) str_putc(out, ':');
+    str_puts(out, e->op ? e->op : e->sym ? name : word[e->kind]);
+    for (size_t i = 0; i < e->nkid; i++) {
+        str_putc(out, ' ');
+        sexpr(e->kid[i], out);
+    }
+    str_putc(out, ')');
+}
+
+static void check_parse(const char *text, const char *want) {
+    Arena *a = arena_new(s);
+    Str out = STR(s);
+    const Ast *e = expr_parse(s, a, text_span(text));
+    if (e)
+        sexpr(e, &out);
+    else
+        str_puts(&out, diag_count(s) ? diag_get(s, 0)->text : "?");
+    CHECK_STR(str_text(&out), want);
+    diag_clear(s);
+    str_free(&out);
+    arena_free(a);
+}
+
+static void test_precedence(void) {
+    static const char *const table[][2] = {
+        {"a + b * c", "(+ a (* b c))"},
+        {"a - b - c", "(- (- a b) c)"},
+        {"-a ** 2", "(- (** a 2))"},
+        {"a ** -b ** c", "(** a (- (** b c)))"},
+        {"2 ** 3 ** 2", "(** 2 (** 3 2))"},
+        {"~a & b | c ^ d", "(| (& (~ a) b) (^ c d))"},
+        {"a << 1 + b", "(<< a (+ 1 b))"},
+        {"a & b == c", "(== (& a b) c)"},
+        {"a | b < c", "(< (| a b) c)"},
+        {"a @ b * c // d % e / f", "(/ (% (// (* (@ a b) c) d) e) f)"},
+        {"-x.T[0](1)", "(- (apply (index (.T x) 0) 1))"},
+        {"f(x, axis=0).sum(1)[a, 1:, ::2, ..., None]",
+         "(index (.sum (f x (:axis 0)) 1) a (slice 1 _ _) (slice _ _ 2) ... None)"},
+        {"lambda x, h: x + h", "(lambda x h (+ x h))"},
+        {"reap(f, tag='t')(x)", "(apply (reap f (:tag \"t\")) x)"},
+        {"[1, 2.5, (3,), (), {'a': 1j}]",
+         "(list 1 2.5 (tuple 3) (tuple) (dict (:a 1j)))"},
+        {"(a)", "a"},
+        {"sum(x, **p)", "(sum x **p)"},
+        {"x[\n 1,\n 2] # note", "(index x 1 2)"},
+        {"'a\\n\\x41\\u00e9\\'' ", "\"a\\nA\xc3\xa9'\""},
+        {"0x1F + 0o17 + 0b11 + 1_000 + .5 + 1. + 1e3 + 1_0.5",
+         "(+ (+ (+ (+ (+ (+ (+ 31 15) 3) 1000) 0.5) 1) 1000) 10.5)"},
+        {"True == None", "(== True None)"},
+        {"inf - nan", "(- inf nan)"},
+        {"- + ~ a", "(- (+ (~ a)))"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        check_parse(table[i][0], table[i][1]);
+}
+
+static void check_error(const char *text, uint32_t begin, const char *message) {
+    Arena *a = arena_new(s);
+    const Ast **e;
+    size_t n;
+    CHECK(!expr_parse_block(s, a, text_span(text), &e, &n), "%s", text);
+    CHECK(diag_count(s) == 1, "%s: %zu diagnostics", text, diag_count(s));
+    if (diag_count(s)) {
+        CHECK_STR(diag_get(s, 0)->text, message);
+        CHECK(diag_get(s, 0)->at.begin == begin, "%s: at %u", text,
+              diag_get(s, 0)->at.begin);
+    }
+    diag_clear(s);
+    arena_free(a);
+}
+
+static void test_syntax_errors(void) {
+    check_error("y = a and b", 6,
+                "`and` is a Python keyword: write `a & b`, or logical_and(a, b)");
+    check_error("y = a if b else c", 6,
+                "`if` is a Python keyword: write where(condition, a, b)");
+    check_error("y = for", 4, "`for` is a Python keyword: use scan or map for a loop");
+    check_error("yield = 1", 0, "`yield` is a Python keyword");
+    check_error("pi = 3", 0, "`pi` is a literal: it can't be defined");
+    check_error("y = a < b < c", 10,
+                "comparisons can't be chained: write `(a < b) & (b < ...)`");
+    check_error("y = !a", 4, "`!` is not an operator: write `~x`, or `a != b`");
+    check_error("y = a = b", 6, "`=` only defines a name; to compare write `==`");
+    check_error("y = (a + b", 4, "`(` is never closed");
+    check_error("y = [a, b)", 9, "`)` where `,` or `]` is expected");
+    check_error("y = a +\nz = b", 7,
+                "the line ends where an expression is expected (inside brackets an "
+                "expression may go on)");
+    check_error("y = 012", 4, "an integer has no leading zeros (write 0o17 for octal)");
+    check_error("y = 1__0", 4, "`1__0` is not a number");
+    check_error("y = 2x", 4, "`2x` is not a number");
+    check_error("y = 99999999999999999999", 4, "the integer does not fit in 64 bits");
+    check_error("y = 'a", 4, "the string is not closed on its line");
+    check_error("y = f'a'", 4, "strings have no prefix: write 'text'");
+    check_error("y = 'a' 'b'", 8,
+                "strings side by side are not joined: write one string");
+    check_error("y = a \xc3\x97 b", 6, "`\xc3\x97` (U+00D7) is not ASCII: write *");
+    check_error("y = \xce\xb1", 4,
+                "`\xce\xb1` (U+03B1): names and operators are ASCII");
+    check_error("y += 1", 2,
+                "a name is defined once: write `y = x + 1` with a new name");
+    check_error("y = a; z = b", 5,
+                "`;` is not part of the language: write one statement a line");
+    check_error("y = f(a=1, b)", 11,
+                "an argument without a name comes after one with a name");
+    check_error("y = f(a=1, a=2)", 11, "the argument `a` is there twice");
+    check_error("y = x[]", 6, "`]` where an index is expected");
+    check_error("a, a = f(x)", 3, "the name `a` is there twice");
+    check_error("y = a, b", 5, "several values are put into brackets: (a, b)");
+    check_error("y = x.True", 6,
+                "`True` where the name of an attribute or method is expected");
+    check_error("a + b", 2,
+                "`+` where `=` of a statement `name = expression` is expected");
+}
+
+static bool parses(const char *text) {
+    Arena *a = arena_new(s);
+    bool ok = expr_parse(s, a, text_span(text)) != NULL;
+    arena_free(a);
+    return ok;
+}
+
+static void check_depth(const char *open, const char *close) {
+    for (int n = EXPR_DEPTH; n <= EXPR_DEPTH + 1; n++) {
+        Str b = STR(s);
+        for (int i = 0; i < n; i++)
+            str_puts(&b, open);
+        str_puts(&b, "x");
+        for (int i = 0; i < n; i++)
+            str_puts(&b, close);
+        CHECK(parses(str_text(&b)) == (n == EXPR_DEPTH), "%s %d", open, n);
+        if (n > EXPR_DEPTH) CHECK(diag_first_error(s)->code == E_LIMIT);
+        diag_clear(s);
+        str_free(&b);
+    }
+}
+
+static void test_depth(void) {
+    check_depth("(", ")");
+    check_depth("-", "");
+    check_depth("f(", ")");
+    check_depth("x[", "]");
+    check_depth("2**", "");
+    check_depth("lambda y: ", "");
+    Str b = STR(s); /* much deeper: an error, not the machine */
+    for (int i = 0; i < 100000; i++)
+        str_puts(&b, i % 2 ? "-(" : "a | b ^ c & d << e + f * [");
+    CHECK(!parses(str_text(&b)) && diag_first_error(s)->code == E_LIMIT);
+    diag_clear(s);
+    str_free(&b);
+}
+
+/* ---- compiling ---- */
+
+static const char *const inputs[][2] = {
+    {"x", "float32[n, 4]"}, {"W", "float32[4, 3]"}, {"v", "float64[3]"},
+    {"i", "int64"},         {"k", "int32[5]"},      {"m", "bool[5]"},
+    {"u", "uint8[2]"},      {"z", "complex64[2]"},  {"h", "float16"}};
+
+static Graph *new_graph(void) {
+    Graph *g = graph_new(s);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        graph_input(g, sym(s, inputs[i][0]),
+                    type_parse(s, inputs[i][1], strlen(inputs[i][1]), NOWHERE));
+    return g;
+}
+
+/* NULL: diagnosed. */
+static Graph *compile_text(const char *text) {
+    Graph *g = new_graph();
+    Builder b = builder(g, false);
+    Compiler *c = compiler_new(&b);
+    bool ok = compiler_define(c, text_span(text)) && compiler_run(c);
+    compiler_free(c);
+    if (ok) return g;
+    graph_free(g);
+    return NULL;
+}
+
+static const char *first_error(void) {
+    const Diag *d = diag_first_error(s);
+    return d ? d->text : "no error";
+}
+
+/* The type of y. */
+static void check_type(const char *text, const char *want) {
+    Graph *g = compile_text(text);
+    if (g) {
+        CHECK_STR(type_str(s, var_type(g, graph_find(g, sym(s, "y")))), want);
+        graph_free(g);
+    } else {
+        CHECK_STR(first_error(), want);
+    }
+    diag_clear(s);
+}
+
+static void test_weak(void) {
+    check_type("y = x * 2.5", "float32[n, 4]");
+    check_type("y = x + 1", "float32[n, 4]");
+    check_type("y = x + True", "float32[n, 4]");
+    check_type("y = x * 1j", "complex64[n, 4]");
+    check_type("y = v * 1j", "complex128[3]");
+    check_type("y = k + 1", "int32[5]");
+    check_type("y = k + 1.5", "float64[5]");
+    check_type("y = k / 2", "float64[5]");
+    check_type("y = u - 1", "uint8[2]");
+    check_type("y = u - -1", "-1 is out of range of uint8");
+    check_type("y = u < 256", "256 is out of range of uint8");
+    check_type("y = m + 1", "int64[5]");
+    check_type("y = m + 1.0", "float64[5]");
+    check_type("y = h * 1e10", "1e10 is out of range of float16");
+    check_type("y = v * 1e400", "1e400 is out of range of float64");
+    check_type("y = v * inf", "float64[3]");
+    check_type("y = x / n", "float32[n, 4]");
+    check_type("y = x / (n - 1)", "float32[n, 4]");
+    check_type("y = x * x.shape[1]", "float32[n, 4]");
+    check_type("y = x * x.size", "float32[n, 4]");
+    check_type("y = n / 2", "float64");
+    check_type("a = 2.5\ny = x * a", "float64[n, 4]");
+    check_type("a = 2\ny = x * a", "float64[n, 4]");
+    check_type("a = 2\ny = k * a", "int64[5]");
+    check_type("y = x + [1, 2, 3, 4]", "float32[n, 4]");
+    check_type("y = u * [1, 300]", "300 is out of range of uint8");
+    check_type("y = where(m, 1, k)", "int32[5]");
+    check_type("y = where(m, 1.5, k)", "float64[5]");
+    check_type("y = maximum(x, 0)", "float32[n, 4]");
+    check_type("y = array([1, 2.5])", "float64[2]");
+    check_type("y = array([1, i])", "int64[2]");
+    check_type("y = array([1.5, i])", "float64[2]");
+    check_type("y = array([], dtype='float32', shape=(0, 3))", "float32[0, 3]");
+    check_type("y = float32(1.5)", "float32");
+    check_type("y = uint8(300)", "300 is out of range of uint8");
+    check_type("y = zeros((2, n), dtype=x.dtype)", "float32[2, n]");
+    check_type("y: float32[3] = ones(3)", "float32[3]");
+    check_type("y: float32[2] = [0.1, 2]", "float32[2]");
+    check_type("y: int32 = 2.5", "2.5 is not an integer, as is due for int32");
+    check_type("y: float32[3] = v", "the declared type is float32[3], but the value is "
+                                    "float64[3]: cast it with float32(...)");
+    check_type("y: float32[3, 4] = x", "float32[3, 4]");
+    check_type("y = reshape(x, (-1, 2))", "float32[?, 2]");
+    check_type("y = zeros(x.shape[:-1] + (7,))", "float64[n, 7]");
+    check_type("y = x[1:, 0]", "float32[?]");
+    check_type("y = k[[True, False, True, False, False]]", "int32[?]");
+    check_type("t = {'a': [x, v]}\ny = t['a'][1]", "float64[3]");
+    check_type("f = lambda a, b: a * b + 1\ny = f(x, 2)", "float32[n, 4]");
+    check_type("y = (lambda a: a + n)(i)", "int64");
+    check_type("y = x @ W + v", "float64[n, 3]");
+    check_type("y = x.T.sum(axis=0).T", "float32[n]");
+}
+
+/* The value of a folded literal. */
+static void check_fold(const char *text, const char *want) {
+    Str b = STR(s);
+    str_printf(&b, "y = %s", text);
+    Graph *g = compile_text(str_text(&b));
+    str_clear(&b);
+    const Tensor *t = g ? var_const(g, graph_find(g, sym(s, "y"))) : NULL;
+    if (t)
+        tensor_text(s, t, -1, &b);
+    else
+        str_puts(&b, first_error());
+    CHECK_STR(str_text(&b), want);
+    str_free(&b);
+    graph_free(g);
+    diag_clear(s);
+}
+
+static void test_fold(void) {
+    check_fold("7 // -2", "-4");
+    check_fold("-7 % 3", "2");
+    check_fold("7 % -3", "-2");
+    check_fold("-7.5 // 2", "-4.0");
+    check_fold("-7.5 % 2", "0.5");
+    check_fold("7.5 % -2", "-0.5");
+    check_fold("7 / 2", "3.5");
+    check_fold("6 / 2", "3.0");
+    check_fold("2 ** -1", "0.5");
+    check_fold("2 ** 62", "4611686018427387904");
+    check_fold("(-2) ** 63", "-9223372036854775808");
+    check_fold("2 ** 64", "the integer that results fits neither int64 nor uint64");
+    check_fold("2 ** 63", "9223372036854775808 is out of range of int64");
+    check_fold("18446744073709551615 - 18446744073709551614", "1");
+    check_fold("-9223372036854775808", "-9223372036854775808");
+    check_fold("1 << 62", "4611686018427387904");
+    check_fold("-9 >> 1", "-5");
+    check_fold("6 & 3 | 8 ^ 1", "11");
+    check_fold("True + True", "2");
+    check_fold("True & False", "False");
+    check_fold("~5", "-6");
+    check_fold("1 < 2.5", "True");
+    check_fold("9007199254740993 == 9007199254740992.0", "False");
+    check_fold("nan == nan", "False");
+    check_fold("1 / 0", "a division of literals by zero");
+    check_fold("0.1 + 0.2", "0.30000000000000004");
+    check_fold("-0.0", "-0.0");
+    check_fold("(1 + 2j) * (3 - 1j)", "(5.0+5.0j)");
+    check_fold("float32(0.1)", "0.1");
+    check_fold("float32(16777217)", "16777216.0");
+    check_fold("float32(1.00000017881393432617187499)",
+               "1.0000001"); /* rounded once, not through float64 */
+    check_fold("int32(-2.7)", "-2");
+    check_fold("bool(2)", "True");
+    check_fold("uint64(18446744073709551615)", "18446744073709551615");
+    check_fold("x.shape[1] * 2", "8");
+    check_fold("x.ndim", "2");
+    check_fold("array([[1, 2], [3, 4]], dtype=uint8)", "[[1, 2], [3, 4]]");
+    check_fold("array([1, [2]])", "the rows of a nested list must all have one shape");
+    check_fold("complex128(1, -0.0)", "(1.0-0.0j)");
+}
+
+static void check_fails(const char *text, DiagCode code, const char *message) {
+    Graph *g = compile_text(text);
+    CHECK(!g, "%s", text);
+    CHECK(diag_count(s) == 1, "%s: %zu diagnostics", text, diag_count(s));
+    if (diag_first_error(s)) {
+        CHECK(diag_first_error(s)->code == code, "%s: %s", text,
+              diag_name(diag_first_error(s)->code));
+        CHECK_STR(first_error(), message);
+    }
+    graph_free(g);
+    diag_clear(s);
+}
+
+static void test_errors(void) {
+    check_fails("y = xx + 1", E_NAME, "`xx` is not defined: did you mean `x`?");
+    check_fails("y = maximun(x, 1)", E_NAME,
+                "there is no function `maximun`: did you mean `maximum`?");
+    check_fails("y = y + 1", E_CYCLE, "the name is defined by itself: y -> y");
+    check_fails("a = b\nb = c\nc = a", E_CYCLE,
+                "definitions depend on each other in a circle: a -> b -> c -> a");
+    check_fails(
+        "n = 3", E_DUPLICATE,
+        "`n` is already a dim of the graph: dims and variables share their names");
+    check_fails("x = 3", E_DUPLICATE, "`x` is already an input of the graph");
+    check_fails("a = 3\na = 4", E_DUPLICATE, "`a` is defined twice");
+    check_fails("y = sum(x, axes=0)", E_ARG,
+                "sum has no argument axes: the function is sum(x, axis: axes = None, "
+                "keepdims: bool = False)");
+    check_fails("y = add(x)", E_ARITY,
+                "add needs the argument y: the function is add(x, y)");
+    check_fails("y = add(x, x, x)", E_ARITY,
+                "add got too many arguments: the function is add(x, y)");
+    check_fails("y = add(x, x=x)", E_ARG,
+                "add gets twice the argument x: the function is add(x, y)");
+    check_fails("y = sum(x, keepdims=1)", E_ARG,
+                "sum takes for keepdims True or False, known when the graph is built, "
+                "not a number");
+    check_fails("a, b = x", E_ARITY, "2 names for one value (a variable)");
+    check_fails("a, b = [x, v, x]", E_ARITY, "2 names for 3 values");
+    check_fails("y = 'text' + x", E_TYPE, "a string where a tensor is expected");
+    check_fails(
+        "y = x[1.5]", E_TYPE,
+        "an index is an integer, a slice, None, `...` or an array, not a float");
+    check_fails("y = x.shape[2]", E_VALUE, "axis 2 of a tensor with 2 dims");
+    check_fails("t = {'one': x}\ny = t['two']", E_NAME, "the dict has no key 'two'");
+    check_fails("y = load('a.npy')", E_ARG, "files can't be loaded here");
+    check_fails("y = sum(x, **p)", E_SYNTAX, "`**p` is only for rewrite rules");
+    check_fails("y = x.foo", E_NAME,
+                "there is no attribute `.foo`: there are .T .shape .ndim .size .dtype");
+    check_fails("f = lambda x: f(x)\ny = f(1)", E_CYCLE,
+                "the name is defined by itself: f -> f");
+    check_fails("y: float32[3]", E_SYNTAX,
+                "`y` gets no value here: write `y: type = expression`");
+}
+
+/* ---- printing ---- */
+
+static char *print_text(const Graph *g, PrintStyle style) {
+    Arena *a = arena_new(s);
+    Str b = STR(s);
+    print_block(printer_new(g, style, NULL, a), "", &b);
+    char *text = strdup(str_text(&b));
+    str_free(&b);
+    arena_free(a);
+    return text;
+}
+
+/* All names as outputs, so that graph_equal looks at everything. */
+static void names_as_outputs(Graph *g, const Graph *like) {
+    for (size_t i = 0; i < like->names.n; i++) {
+        VarName n = like->names.p[i];
+        Var v = graph_find(g, n.name);
+        if (var_leaf(like, n.var) != LEAF_INPUT && v != VAR_NONE)
+            vec_push(s, &g->outputs, ((Output){n.name, v}));
+    }
+}
+
+/* Prints as `want` (NULL: whatever); what is printed reads back to an equal graph that
+ * prints the same. */
+static void check_print(const char *text, const char *want) {
+    Graph *g = compile_text(text);
+    CHECK(g, "%s: %s", text, first_error());
+    if (!g) {
+        diag_clear(s);
+        return;
+    }
+    char *once = print_text(g, PRINT_STATEMENTS);
+    if (want) CHECK_STR(once, want);
+    Graph *again = compile_text(once);
+    CHECK(again, "%s: %s", once, first_error());
+    if (again) {
+        char *twice = print_text(again, PRINT_STATEMENTS);
+        CHECK_STR(twice, once);
+        ApplyId x, y;
+        Str why = STR(s);
+        names_as_outputs(again, g);
+        names_as_outputs(g, g);
+        CHECK(graph_equal(g, again, &x, &y, &why), "%s: %s", text, str_text(&why));
+        str_free(&why);
+        free(twice);
+        graph_free(again);
+    }
+    free(once);
+    graph_free(g);
+    diag_clear(s);
+}
+
+static void test_print(void) {
+    check_print("y = (x @ W + v) ** 2",
+                "_1 = x @ W\n_2 = float64(_1)\n_3 = _2 + v\ny = _3 ** 2.0\n");
+    check_print("y = x ** -2.0\nq = (-2.0) ** x\nr = -x ** 2",
+                "y = x ** -2.0\nq = (-2.0) ** x\n_1 = x ** 2.0\nr = -_1\n");
+    check_print("y = v * float32(1.5)", NULL);
+    check_print("y = v + float64(0.1)", "y = v + 0.1\n");
+    check_print("y = x + float64(0.1)", "_1 = float64(x)\ny = _1 + 0.1\n");
+    check_print("y = add(int32(2), 3)\nq = add(2, 3)\nr = add(float32(2), 3)",
+                "y = int32(2) + 3\nq = int64(2) + 3\nr = float32(2.0) + 3.0\n");
+    check_print("y = exp(2.5)\nq = -float32(2)\nr = ~int64(5)",
+                "y = exp(float64(2.5))\nq = -float32(2.0)\nr = ~int64(5)\n");
+    check_print(
+        "y = z * 2j\nq = z * complex64(1, -0.0)\nr = z * complex(nan, inf)",
+        "y = z * (0.0+2.0j)\nq = z * complex(1.0, -0.0)\nr = z * complex(nan, inf)\n");
+    check_print("y = v * -0.0\nq = v * nan\nr = v * -inf",
+                "y = v * -0.0\nq = v * nan\nr = v * -inf\n");
+    check_print("a = 2\nb = float32(2.5)\nc = b * a", NULL);
+    check_print("y = array([[1.5, -0.0], [nan, inf]])",
+                "y = array([[1.5, -0.0], [nan, inf]], dtype='float64')\n");
+    check_print("y = x + array([0.1, 2, 3, 4], dtype='float32')",
+                "y = x + array([0.1, 2.0, 3.0, 4.0], dtype='float32')\n");
+    check_print(
+        "y = array([], dtype='int32', shape=(0, 3))\nq = array([])",
+        "y = array([], dtype='int32', shape=(0, 3))\nq = array([], dtype='float64')\n");
+    check_print("y = array([1j, complex(-0.0, nan)], dtype=complex64)", NULL);
+    check_print("y = x[1:, 0]\nq = x[::-2, None]\nr = x[..., n - 1]\nt = k[[0, 2]]\nw "
+                "= k[m]\no = k[:i]\np = x[:, [[0], [1]]]",
+                "y = x[1:, 0]\nq = x[::-2, None]\n_1 = n - 1\nr = x[..., _1]\nt = "
+                "k[[0, 2]]\nw = k[m]\no = k[:i]\n"
+                "p = x[:, [[0], [1]]]\n");
+    check_print("y = set_subtensor(x[0], 1)\nq = inc_subtensor(k[1:3], [1, 2])",
+                "y = set_subtensor(x[0], 1.0)\nq = inc_subtensor(k[1:3], array([1, 2], "
+                "dtype='int32'))\n");
+    check_print(
+        "y = sum(x, 0, True)\nq = sum(x, axis=[0, 1])\nr = sum(x)",
+        "y = sum(x, axis=0, keepdims=True)\nq = sum(x, axis=[0, 1])\nr = sum(x)\n");
+    check_print("y = zeros((n, 3))\nq = full(2, 7, dtype='uint8')\nr: float32[2] = "
+                "full(2, 0.1)",
+                NULL);
+    check_print(
+        "y = reshape(x, (-1, 2))\nq = stack([i, n, 3])\nr = concatenate([v, v, [1]])",
+        NULL);
+    check_print(
+        "y = float32(i)\nq = cast(v, dtype='float64')\nr = cast(int64(2), "
+        "dtype='float32')",
+        "y = float32(i)\nq = cast(v, dtype='float64')\nr = cast(2, dtype='float32')\n");
+    check_print("y = where(m, 1, 0)\nq = where(m, k, 7)",
+                "y = where(m, 1, 0)\nq = where(m, k, 7)\n");
+    check_print("y = x\nq = y\nr = q + 1", NULL);
+    check_print("_1 = x + 1\ny = _1 * 2 - 3", NULL);
+    check_print("y = (1 < i) & ((i << 2) == 3 | 4)", NULL);
+    check_print("y = arange(n)\nq = arange(0, 10, 2)\nr = arange(0.0, 1.0, 0.25)",
+                NULL);
+    check_print("y = u * 3 + u % 2\nq = k // 2\nr = h * 0.1", NULL);
+    check_print("y = maximum(float16(1), h)\nq = minimum(uint8(3), u)", NULL);
+    check_print("y = undefined('a \\'why\\'')", "y = undefined('a \\'why\\'')\n");
+}
+
+static void test_math(void) {
+    Graph *g = compile_text(
+        "y = -(x * 2 + 1) ** 2 / (x - (x - 1)) - ((i < 3) & (2 ** i > 1))");
+    CHECK(g, "%s", first_error());
+    if (!g) return;
+    char *text = print_text(g, PRINT_MATH);
+    CHECK_STR(text, "y = -(x * 2.0 + 1.0) ** 2.0 / (x - (x - 1.0)) - float32((i < 3) & "
+                    "(2 ** i > 1))\n");
+    free(text);
+    graph_free(g);
+}
+
+/* ---- size ---- */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void test_long(void) {
+    enum { N = 100000 };
+    Str b = STR(s);
+    str_puts(&b, "y = v");
+    for (int i = 0; i < N; i++)
+        str_puts(&b, i % 2 ? " + v" : " - v * 2");
+    double start = now();
+    Graph *g = compile_text(str_text(&b));
+    CHECK(g && g->napply > N, "%s", first_error());
+    double chain = now() - start;
+    graph_free(g);
+    str_clear(&b);
+    str_puts(&b, "y0 = v\n");
+    Str lines = STR(s);
+    for (int i = N; i > 0; i--)
+        str_printf(&lines, "y%d = y%d + 1\n", i, i - 1);
+    str_puts(&lines, str_text(&b));
+    start = now();
+    g = compile_text(str_text(&lines));
+    CHECK(g && g->napply == N, "%s", first_error());
+    double reverse = now() - start;
+    graph_free(g);
+    CHECK(chain < 10 && reverse < 10, "%g s, %g s", chain, reverse);
+    if (getenv("VERBOSE"))
+        printf("chain %.3f s, reverse definitions %.3f s\n", chain, reverse);
+    str_clear(&lines); /* postfix chains */
+    str_puts(&lines, "y = v");
+    for (int i = 0; i < 20000; i++)
+        str_puts(&lines, i % 2 ? "[::1]" : ".exp()");
+    g = compile_text(str_text(&lines));
+    CHECK(g && g->napply == 20000, "%s", first_error());
+    graph_free(g);
+    str_free(&lines);
+    str_free(&b);
+    diag_clear(s);
+}
+
+static void test_hostile(void) {
+    Str b = STR(s); /* 2^60 leaves */
+    str_puts(&b, "t0 = [1, 2]\n");
+    for (int i = 1; i < 60; i++)
+        str_printf(&b, "t%d = [t%d, t%d]\n", i, i - 1, i - 1);
+    CHECK(!compile_text(str_text(&b)) && diag_first_error(s)->code == E_LIMIT);
+    diag_clear(s);
+    str_clear(&b);
+    str_puts(&b, "f0 = lambda x: x + 1\n");
+    for (int i = 1; i < 60; i++)
+        str_printf(&b, "f%d = lambda x: f%d(x) + f%d(x)\n", i, i - 1, i - 1);
+    str_puts(&b, "y = f13(v)");
+    Graph *g = compile_text(str_text(&b));
+    CHECK(g && g->napply == 16383, "%s", first_error());
+    graph_free(g);
+    diag_clear(s);
+    str_free(&b);
+}
+
+/* ---- texts of rows ---- */
+
+static void test_text(void) {
+    Graph *g = compile_text("y = v * v\nq = sum(x, axis=0)");
+    Builder b = builder(g, true);
+    Var v = graph_find(g, sym(s, "v"));
+    Bind bind[] = {{sym(s, "x"), v}, {sym(s, "g"), graph_find(g, sym(s, "x"))}};
+    Env env = {.n = 2, .bind = bind};
+    bool ok;
+    CHECK(build_text(&b, "disconnected", &env, &ok) == GRAD_DISCONNECTED && ok);
+    Var r = build_text(&b, "undefined('no')", &env, &ok);
+    CHECK(ok && var_is_null(g, r));
+    static const char text[] = "exp(x) * 2 - x / 3";
+    r = build_text(&b, text, &env, &ok);
+    CHECK(ok && build_text(&b, text, &env, &ok) == r, "equal texts are one variable");
+    CHECK_STR(type_str(s, var_type(g, r)), "float64[3]");
+    r = build_text(&b, "2", &env, &ok);
+    CHECK_STR(type_str(s, var_type(g, r)), "float32"); /* as the cotangent */
+    CHECK(build_text(&b, "nothing + 1", &env, &ok) == VAR_NONE && !ok &&
+          diag_count(s) == 1);
+    diag_clear(s);
+    Var q = graph_find(g, sym(s, "q"));
+    r = build_for_apply(&b, "sum(x, axis=axis, keepdims=True) + g", g, var_owner(g, q),
+                        q, &ok);
+    CHECK(ok, "%s", first_error());
+    if (ok) CHECK_STR(type_str(s, var_type(g, r)), "float32[1, 4]");
+    enum { N = 100000 };
+    b.intern = false;
+    double start = now();
+    for (int i = 0; i < N; i++)
+        r = build_text(&b, text, &env, &ok);
+    double each = (now() - start) / N;
+    CHECK(ok && each < 1e-4, "%g s", each);
+    if (getenv("VERBOSE")) printf("build_text: %.2f us for 4 Applies\n", 1e6 * each);
+    graph_free(g);
+    diag_clear(s);
+}
+
+/* ---- functions ---- */
+
+static void test_functions(void) {
+    Graph *g = new_graph();
+    Builder b = builder(g, false);
+    Compiler *c = compiler_new(&b);
+    Node f = {0}, out;
+    Arena *a = arena_new(s);
+    const Ast *e = expr_parse(s, a, text_span("lambda p: p * i + v[0] + n"));
+    const Type *arg = type_scalar(s, DT_FLOAT64);
+    CHECK(e && compiler_ast(c, e, &f) && compiler_function(c, &f, 1, &arg), "%s",
+          first_error());
+    CHECK(f.fn && f.ncaptured == 3 && f.fn->inputs.n == 4 && f.fn->outputs.n == 1);
+    Node one = node_var(graph_find(g, sym(s, "h")), NOWHERE);
+    CHECK(compiler_function(c, &f, 1, &arg));
+    CHECK(compiler_ast(c, expr_parse(s, a, text_span("float64(2.5)")), &one));
+    CHECK(compiler_apply(c, &f, 1, &one, NULL, NOWHERE, &out), "%s", first_error());
+    CHECK(compiler_output(c, sym(s, "t"), text_span("[x, {'a': v, 'b': [1.5]}]")), "%s",
+          first_error());
+    CHECK(g->outputs.n == 3);
+    CHECK_STR(sym_text(s, g->outputs.p[1].label), "t/1/a");
+    CHECK_STR(sym_text(s, g->outputs.p[2].label), "t/1/b/0");
+    char *text = print_text(g, PRINT_STATEMENTS);
+    CHECK_STR(text, "_1 = lambda_1(2.5, i, v, n)\n");
+    free(text);
+    arena_free(a);
+    compiler_free(c);
+    graph_free(g);
+    diag_clear(s);
+}
+
+static void test_updates(void) {
+    Graph *g = new_graph();
+    graph_shared(g, sym(s, "w"), type_parse(s, "float32[2]", 10, NOWHERE));
+    Builder b = builder(g, false);
+    Compiler *c = compiler_new(&b);
+    CHECK(compiler_define(c, text_span("d = w * 2")));
+    CHECK(compiler_update(c, text_span("w = w - 0.5 * d")), "%s", first_error());
+    CHECK(g->updates.n == 1);
+    CHECK(!compiler_update(c, text_span("w = w")) &&
+          diag_first_error(s)->code == E_DUPLICATE);
+    diag_clear(s);
+    CHECK(!compiler_update(c, text_span("x = x")) &&
+          diag_first_error(s)->code == E_NAME);
+    diag_clear(s);
+    compiler_auto_inputs(c, true);
+    Var v;
+    CHECK(compiler_expr(c, text_span("newcomer * 2"), NULL, &v) &&
+          graph_find(g, sym(s, "newcomer")) != VAR_NONE);
+    CHECK(compiler_expr(c, text_span("[1, 2]"), type_scalar(s, DT_UINT8), &v));
+    CHECK_STR(type_str(s, var_type(g, v)), "uint8[2]");
+    CHECK(!compiler_expr(c, text_span("[1, 300]"), type_scalar(s, DT_UINT8), &v));
+    diag_clear(s);
+    compiler_free(c);
+    graph_free(g);
+}
+
+/* ---- formulas ---- */
+
+static bool look(void *ctx, Sym name, FormulaValue *v) {
+    static const int64_t shape[] = {2, 3, 5};
+    (void)ctx;
+    const char *text = sym_text(s, name);
+    *v = (FormulaValue){.number = 10};
+    if (strcmp(text, "x") == 0)
+        *v = (FormulaValue){.is_shape = true, .ndim = 3, .shape = shape};
+    return strcmp(text, "x") == 0 || strcmp(text, "m") == 0;
+}
+
+static void check_formula(const char *text, double want) {
+    double v = -1e300;
+    CHECK(formula_span(s, text_span(text), look, NULL, &v), "%s: %s", text,
+          first_error());
+    CHECK(v == want, "%s is %g", text, v);
+    diag_clear(s);
+}
+
+static void test_formula(void) {
+    check_formula("2 * m * x.size", 600);
+    check_formula("10e6 + 1", 10000001);
+    check_formula("x.shape[0] + x.shape[-1] * x.ndim", 17);
+    check_formula("prod(x.shape[1:]) + prod(x.shape[:0])", 16);
+    check_formula("max(1, m, 3) - min(x.shape) + sum(x.shape)", 18);
+    check_formula("(m > 3) & (m <= 10)", 1);
+    check_formula("-m ** 2 // 3", -34);
+    check_formula("ceil(m / 4) + log2(8)", 6);
+    double v;
+    CHECK(!formula_span(s, text_span("unknown + 1"), look, NULL, &v));
+    CHECK_STR(first_error(), "`unknown` is not known in this formula");
+    diag_clear(s);
+    CHECK(!formula_span(s, text_span("x + 1"), look, NULL, &v));
+    diag_clear(s);
+}
+
+int main(void) {
+    s = session_new(NULL, NULL);
+    test_precedence();
+    test_syntax_errors();
+    test_depth();
+    test_weak();
+    test_fold();
+    test_errors();
+    test_print();
+    test_math();
+    test_long();
+    test_hostile();
+    test_text();
+    test_functions();
+    test_updates();
+    test_formula();
+    session_free(s);
+    return TEST_END("expr");
+}
