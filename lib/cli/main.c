@@ -108,7 +108,13 @@ static bool pick_cpu(Session *s) {
                 "THUNKLINE_CPU is '%s', not baseline, avx2 or avx512", cpu);
 }
 
+static void print_line(void *ctx, const char *text) {
+    (void)ctx;
+    say(text);
+}
+
 static bool settle(Run *r) {
+    services(r->s)->print = print_line;
     Options *o = session_options(r->s);
     if (r->common->floatX) o->floatX = r->common->floatX == 1 ? DT_FLOAT32 : DT_FLOAT64;
     o->max_memory = r->common->max_memory;

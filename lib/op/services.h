@@ -29,6 +29,9 @@ typedef struct Services {
      * outputs gradients of `wanted`. */
     Graph *(*pullback)(Graph *main, const Graph *fn, const bool *wanted,
                        const bool *has_cotangent);
+    /* cli: shows a line that an op of the graph prints; NULL: nowhere. */
+    void (*print)(void *ctx, const char *text);
+    void *print_ctx;
 } Services;
 Services *services(Session *s); /* never NULL; members may be, below a tool */
 

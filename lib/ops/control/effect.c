@@ -1,0 +1,89 @@
+/* Ops that pass their first input on and do something beside it: assert_op and print.
+ * They are roots of a graph even when nothing reads them, and stay in order. */
+#include "op/infer.h"
+#include "op/services.h"
+
+#include <string.h>
+
+static bool same_type(Infer *in) {
+    in->out[0] = in->type[0];
+    return true;
+}
+
+static void pass_on(Call *c) {
+    if (c->in[0]->kind == TYPE_TENSOR) {
+        call_view(c, 0, call_in(c, 0));
+        return;
+    }
+    value_unref(&c->out[0]);
+    value_copy_view(&c->out[0], c->in[0]);
+}
+
+static bool all_true(const Tensor *t) {
+    for (int64_t i = 0, n = tensor_size(t); i < n; i++)
+        if (tensor_f64(t, i) == 0) return false;
+    return true;
+}
+
+static bool assert_perform(Call *c) {
+    const char *text = sym_text(c->s, op_prop(c->s, c->op, c->props, "msg")->sym);
+    for (size_t i = 1; i < c->nin; i++)
+        if (!all_true(call_in(c, i)))
+            return call_fail(c, E_ASSERT, "%s",
+                             *text ? text : "the assertion does not hold");
+    pass_on(c);
+    return true;
+}
+
+static bool print_perform(Call *c) {
+    const Services *sv = services(c->s);
+    if (sv->print && c->in[0]->kind == TYPE_TENSOR) {
+        Str text = STR(c->s);
+        const char *message =
+            sym_text(c->s, op_prop(c->s, c->op, c->props, "msg")->sym);
+        str_puts(&text, message);
+        if (*message) str_puts(&text, " = ");
+        tensor_text(c->s, call_in(c, 0), -1, &text);
+        str_putc(&text, '\n');
+        sv->print(sv->print_ctx, str_text(&text));
+        str_free(&text);
+    }
+    pass_on(c);
+    return true;
+}
+
+static const char *const through[] = {"g", "disconnected"};
+
+static const Op table[] = {
+    {.name = "assert_op",
+     .doc = "x, after checking that every element of the conditions is true.",
+     .alias = "Assert",
+     .in = "x: any, *conditions",
+     .props = "msg: str = ''",
+     .type = same_type,
+     .perform = assert_perform,
+     .adjoint = through,
+     .disconnected = "conditions",
+     .view = 1,
+     .fold = FOLD_NEVER,
+     .effect = true,
+     .identity = true,
+     .example = "assert_op(1.5, True) -> 1.5",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "print",
+     .doc = "x, after showing its value with a message.",
+     .in = "x: any",
+     .props = "msg: str = ''",
+     .type = same_type,
+     .perform = print_perform,
+     .adjoint = through,
+     .view = 1,
+     .fold = FOLD_NEVER,
+     .effect = true,
+     .identity = true,
+     .example = "print(1.5) -> 1.5",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_control_effect = {table, sizeof table / sizeof *table};

@@ -1,0 +1,15 @@
+/* The rows of softmax and log_softmax, per dtype and CPU level. */
+#ifndef OPS_NN_SOFTMAX_H
+#define OPS_NN_SOFTMAX_H
+
+#include "op/op.h"
+
+/* out[0..n) = softmax (or its logarithm) of the contiguous x[0..n); they may be the
+ * same memory. */
+typedef void RowFn(const void *x, void *out, size_t n);
+typedef struct SoftmaxRows {
+    RowFn *row[2][2]; /* softmax, log_softmax; float32, float64 */
+} SoftmaxRows;
+extern const SoftmaxRows softmax_rows0, softmax_rows1, softmax_rows2;
+
+#endif

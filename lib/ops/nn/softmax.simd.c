@@ -1,0 +1,77 @@
+/* softmax(x) = e^(x - m) / sum e^(x - m) with m the largest element, so that nothing
+ * overflows. The maximum and the sum run in a fixed number of lanes that are joined in
+ * a fixed order: the result does not depend on how the compiler vectorises. float32
+ * rows add up in float32 lanes of at most n / 32 terms. */
+#include "ops/nn/softmax.h"
+
+#include "ops/elemwise/vmath.h"
+
+#define JOIN2(a, b) a##b
+#define JOIN1(a, b) JOIN2(a, b)
+#define LEVEL(name) JOIN1(name, TL_LEVEL)
+
+enum { LANES = 32 };
+
+#define ROWS(T, EXP, LOG)                                                              \
+    static T max_##T(const T *x, size_t n) {                                           \
+        T lane[LANES], m;                                                              \
+        size_t i = 0;                                                                  \
+        for (size_t l = 0; l < LANES; l++)                                             \
+            lane[l] = x[l < n ? l : 0];                                                \
+        for (; i + LANES <= n; i += LANES)                                             \
+            for (size_t l = 0; l < LANES; l++) {                                       \
+                T v = x[i + l];                                                        \
+                lane[l] = v > lane[l] || v != v ? v : lane[l];                         \
+            }                                                                          \
+        for (size_t l = 0; i + l < n; l++) {                                           \
+            T v = x[i + l];                                                            \
+            lane[l] = v > lane[l] || v != v ? v : lane[l];                             \
+        }                                                                              \
+        m = lane[0];                                                                   \
+        for (size_t l = 1; l < LANES; l++)                                             \
+            m = lane[l] > m || lane[l] != lane[l] ? lane[l] : m;                       \
+        return m;                                                                      \
+    }                                                                                  \
+    /* The sum of e^(x - m); out, if not NULL, gets the terms. */                      \
+    static T sum_##T(const T *x, T m, T *out, size_t n) {                              \
+        T lane[LANES] = {0}, tail[LANES], e[LANES];                                    \
+        size_t i = 0;                                                                  \
+        for (; i + LANES <= n; i += LANES) {                                           \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                e[l] = EXP(x[i + l] - m);                                              \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                lane[l] += e[l];                                                       \
+            if (out) memcpy(out + i, e, sizeof e);                                     \
+        }                                                                              \
+        if (i < n) { /* the same code for the rest, beside lanes that add nothing */   \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                tail[l] = l < n - i ? x[i + l] : m;                                    \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                e[l] = EXP(tail[l] - m);                                               \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                lane[l] += l < n - i ? e[l] : 0;                                       \
+            if (out) memcpy(out + i, e, (n - i) * sizeof *e);                          \
+        }                                                                              \
+        for (size_t w = LANES / 2; w; w /= 2)                                          \
+            for (size_t l = 0; l < w; l++)                                             \
+                lane[l] += lane[l + w];                                                \
+        return lane[0];                                                                \
+    }                                                                                  \
+    static void softmax_##T(const void *from, void *to, size_t n) {                    \
+        const T *x = from;                                                             \
+        T *out = to, m = max_##T(x, n), scale = 1 / sum_##T(x, m, out, n);             \
+        for (size_t i = 0; i < n; i++)                                                 \
+            out[i] *= scale;                                                           \
+    }                                                                                  \
+    static void log_softmax_##T(const void *from, void *to, size_t n) {                \
+        const T *x = from;                                                             \
+        T *out = to, m = max_##T(x, n), shift = LOG(sum_##T(x, m, NULL, n));           \
+        for (size_t i = 0; i < n; i++)                                                 \
+            out[i] = (x[i] - m) - shift;                                               \
+    }
+
+ROWS(float, exp_f32, logf)
+ROWS(double, exp_f64, log)
+
+const SoftmaxRows LEVEL(softmax_rows) = {
+    {{softmax_float, softmax_double}, {log_softmax_float, log_softmax_double}}};
