@@ -52,6 +52,12 @@ static bool print_perform(Call *c) {
     return true;
 }
 
+/* The tangent goes on without the effect. */
+static bool push_through(Push *p) {
+    p->result[0] = p->tangent[0];
+    return true;
+}
+
 static const char *const through[] = {"g", "disconnected"};
 
 static const Op table[] = {
@@ -63,6 +69,7 @@ static const Op table[] = {
      .type = same_type,
      .perform = assert_perform,
      .adjoint = through,
+     .push = push_through,
      .disconnected = "conditions",
      .view = 1,
      .fold = FOLD_NEVER,
@@ -78,6 +85,7 @@ static const Op table[] = {
      .type = same_type,
      .perform = print_perform,
      .adjoint = through,
+     .push = push_through,
      .view = 1,
      .fold = FOLD_NEVER,
      .effect = true,

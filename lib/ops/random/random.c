@@ -1,0 +1,315 @@
+/* Random tensors as pure functions of a seed; the streams are defined in value/rng.h.
+ * Parameters broadcast against each other and to size. Draws are made in chunks that
+ * threads may take, as element i depends on i alone. */
+#include "op/infer.h"
+#include "ops/elemwise/deriv.h"
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+#include "value/rng.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 1 << 12 }; /* elements at a time: a multiple of every block of words */
+
+/* ---- typing: size, or the broadcast shape of the parameters ---- */
+static DType draw_dtype(const Infer *in, DType otherwise) {
+    const Prop *d = in_prop(in, "dtype");
+    return d->kind == P_DTYPE ? (DType)d->i : otherwise;
+}
+
+static bool draw_type(Infer *in, DType d) {
+    Dim dim[MAX_NDIM], both[MAX_NDIM];
+    int n = shape_broadcast(in->type[0]->ndim, in->type[0]->dim, in->type[1]->ndim,
+                            in->type[1]->dim, both);
+    if (n < 0)
+        return infer_fail(in, E_SHAPE, in->nin, "the parameters' shapes do not fit");
+    if (in->nin < 3) return out_tensor(in, 0, d, n, both);
+    int size;
+    if (!want_shape(in, 2, &size, dim, NULL)) return false;
+    int all = shape_broadcast(n, both, size, dim, both);
+    bool fits = all == size;
+    for (int i = 0; fits && i < size; i++)
+        fits = dim[i] < 0 || both[i] < 0 || both[i] == dim[i];
+    if (!fits) return infer_fail(in, E_SHAPE, 2, "the parameters do not fit into it");
+    return out_tensor(in, 0, d, size, dim);
+}
+
+static bool float_draw_type(Infer *in) {
+    DType d = draw_dtype(in, in->floatX);
+    if (!dtype_is_float(d))
+        return infer_fail(in, E_DTYPE, in->nin,
+                          "the draws must be of a float dtype, not %s", dtype_name(d));
+    return want_kinds(in, 0, KIND_BOOL | KIND_REAL) &&
+           want_kinds(in, 1, KIND_BOOL | KIND_REAL) && draw_type(in, d);
+}
+
+static bool integers_type(Infer *in) {
+    DType d = draw_dtype(in, DT_INT64);
+    if (!dtype_is_integer(d))
+        return infer_fail(in, E_DTYPE, in->nin,
+                          "the draws must be of an integer dtype, not %s",
+                          dtype_name(d));
+    return want_kinds(in, 0, KIND_INT) && want_kinds(in, 1, KIND_INT) &&
+           draw_type(in, d);
+}
+
+static bool permutation_type(Infer *in) {
+    Dim dim = DIM_UNKNOWN;
+    int64_t raw;
+    if (!want_rank(in, 0, 0, 0)) return false;
+    if (infer_int(in, 0, &raw)) {
+        if (raw < 0)
+            return infer_fail(in, E_VALUE, 0,
+                              "there is no permutation of %lld elements",
+                              (long long)raw);
+        dim = raw;
+    }
+    return out_tensor(in, 0, DT_INT64, 1, &dim);
+}
+
+/* ---- running ---- */
+typedef struct Draw Draw;
+/* Elements [from, from + n) of the draw; a and b are the parameters as float64 (or
+ * int64) for each, or one for all (step 0). */
+typedef void DrawFn(const Draw *w, uint64_t from, size_t n, const void *a,
+                    const void *b, int step, char *out);
+struct Draw {
+    Rng rng;
+    DType dtype, param;
+    Tensor *out;
+    const Tensor *a, *b; /* parameters of dtype `param`, contiguous: one element or the
+                            whole shape */
+    DrawFn *fn;
+};
+
+static void draw_uniform(const Draw *w, uint64_t from, size_t n, const void *a,
+                         const void *b, int step, char *out) {
+    double low[CHUNK], wide[CHUNK];
+    const double *lo = a, *hi = b;
+    DType unit = w->dtype == DT_FLOAT64 ? DT_FLOAT64 : w->dtype;
+    char raw[CHUNK * sizeof(double)];
+    rng_uniform(&w->rng, unit, from, n, raw);
+    element_cast(DT_FLOAT64, wide, unit, raw, n, sizeof(double),
+                 (ptrdiff_t)dtype_size(unit));
+    bool narrow = w->dtype != DT_FLOAT64; /* computed in float32 */
+    for (size_t i = 0; i < n; i++) {
+        double l = lo[(ptrdiff_t)i * step], h = hi[(ptrdiff_t)i * step];
+        low[i] = narrow ? (double)((float)l + (float)wide[i] * ((float)h - (float)l))
+                        : l + wide[i] * (h - l);
+    }
+    element_cast(w->dtype, out, DT_FLOAT64, low, n, (ptrdiff_t)dtype_size(w->dtype),
+                 sizeof(double));
+}
+
+static void draw_normal(const Draw *w, uint64_t from, size_t n, const void *a,
+                        const void *b, int step, char *out) {
+    double z[CHUNK];
+    const double *loc = a, *scale = b;
+    rng_normal(&w->rng, from, n, z);
+    for (size_t i = 0; i < n; i++)
+        z[i] = loc[(ptrdiff_t)i * step] + scale[(ptrdiff_t)i * step] * z[i];
+    element_cast(w->dtype, out, DT_FLOAT64, z, n, (ptrdiff_t)dtype_size(w->dtype),
+                 sizeof(double));
+}
+
+static void draw_integers(const Draw *w, uint64_t from, size_t n, const void *a,
+                          const void *b, int step, char *out) {
+    int64_t v[CHUNK];
+    const int64_t *low = a, *high = b;
+    for (size_t i = 0; i < n;) { /* elements that share a range are drawn together */
+        size_t run = step ? 1 : n;
+        int64_t lo = low[(ptrdiff_t)i * step];
+        rng_integers(&w->rng, lo, (uint64_t)high[(ptrdiff_t)i * step] - (uint64_t)lo,
+                     from + i, run, v + i);
+        i += run;
+    }
+    element_cast(w->dtype, out, DT_INT64, v, n, (ptrdiff_t)dtype_size(w->dtype),
+                 sizeof(int64_t));
+}
+
+static void run_chunk(void *ctx, size_t k, unsigned worker) {
+    const Draw *w = ctx;
+    size_t size = dtype_size(w->dtype), all = (size_t)tensor_size(w->out),
+           from = k * CHUNK;
+    size_t n = all - from < CHUNK ? all - from : CHUNK;
+    int step = w->a->ndim || w->b->ndim ? 1 : 0;
+    (void)worker;
+    w->fn(w, from, n, (const char *)w->a->data + from * 8 * (size_t)step,
+          (const char *)w->b->data + from * 8 * (size_t)step, step,
+          (char *)w->out->data + from * size);
+}
+
+/* The parameter as w->param: one element when it is 0-d, else spread to the output's
+ * shape in scratch memory. */
+static void spread(const Tensor *t, const Draw *w, bool scalar, char *room,
+                   Tensor *out) {
+    *out = (Tensor){.dtype = w->param, .data = room, .ndim = scalar ? 0 : w->out->ndim};
+    int64_t step = 8;
+    for (int i = out->ndim; i-- > 0; step *= out->shape[i]) {
+        out->shape[i] = w->out->shape[i];
+        out->stride[i] = step;
+    }
+    tensor_assign(out, t);
+}
+
+static bool out_shape(Call *c, int *ndim, int64_t *shape) {
+    const Tensor *a = call_in(c, 0), *b = call_in(c, 1);
+    if (c->nin > 2) return call_shape(c, 2, ndim, shape);
+    const Tensor *big = a->ndim >= b->ndim ? a : b, *small = big == a ? b : a;
+    *ndim = big->ndim;
+    for (int i = 0; i < big->ndim; i++) {
+        int k = i - (big->ndim - small->ndim);
+        int64_t other = k < 0 ? 1 : small->shape[k];
+        shape[i] = big->shape[i] == 1 ? other : big->shape[i];
+    }
+    return true;
+}
+
+/* Does parameter i stretch to the shape of the draw? Only what is 1 by its type does.
+ */
+static bool check_param(Call *c, size_t i, const Tensor *out) {
+    const Tensor *t = call_in(c, i);
+    bool ok = t->ndim <= out->ndim;
+    for (int k = 0; ok && k < t->ndim; k++)
+        ok = t->shape[k] == out->shape[out->ndim - t->ndim + k] || call_is_one(c, i, k);
+    return ok ||
+           call_fail(c, E_RUN_SHAPE, "a parameter does not fit the shape of the draw");
+}
+
+static bool check_ranges(Call *c, const Draw *w) {
+    const int64_t *low = w->a->data, *high = w->b->data;
+    int64_t n = w->a->ndim || w->b->ndim ? tensor_size(w->out) : 1, lo;
+    uint64_t hi;
+    dtype_int_range(w->dtype, &lo, &hi);
+    for (int64_t i = 0; i < n; i++) {
+        if (low[i] >= high[i])
+            return call_fail(c, E_ARITHMETIC, "low (%lld) is not below high (%lld)",
+                             (long long)low[i], (long long)high[i]);
+        if (low[i] < lo || (high[i] > 0 && (uint64_t)high[i] - 1 > hi))
+            return call_fail(c, E_ARITHMETIC, "the range [%lld, %lld) is beyond %s",
+                             (long long)low[i], (long long)high[i],
+                             dtype_name(w->dtype));
+    }
+    return true;
+}
+
+static bool draw(Call *c, DrawFn *fn, DType param) {
+    int ndim;
+    int64_t shape[MAX_NDIM];
+    Tensor a, b;
+    Draw w = {.fn = fn, .param = param, .dtype = c->out_type[0]->dtype};
+    if (!out_shape(c, &ndim, shape) || !call_size_fits(c, w.dtype, ndim, shape))
+        return false;
+    w.out = call_out(c, 0, ndim, shape);
+    if (!w.out || tensor_size(w.out) == 0) return w.out != NULL;
+    if (!check_param(c, 0, w.out) || !check_param(c, 1, w.out)) return false;
+    bool scalar = call_in(c, 0)->ndim == 0 && call_in(c, 1)->ndim == 0;
+    size_t each = scalar ? 64 : (size_t)tensor_size(w.out) * 8;
+    char *room = call_scratch(c, 2 * each);
+    if (!room) return false;
+    spread(call_in(c, 0), &w, scalar, room, &a);
+    spread(call_in(c, 1), &w, scalar, room + each, &b);
+    w.a = &a;
+    w.b = &b;
+    w.rng = rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed"));
+    if (param == DT_INT64 && !check_ranges(c, &w)) return false;
+    pool_run(c->host->pool, ((size_t)tensor_size(w.out) + CHUNK - 1) / CHUNK, run_chunk,
+             &w);
+    return true;
+}
+
+static bool uniform_perform(Call *c) {
+    return draw(c, draw_uniform, DT_FLOAT64);
+}
+static bool normal_perform(Call *c) {
+    return draw(c, draw_normal, DT_FLOAT64);
+}
+static bool integers_perform(Call *c) {
+    return draw(c, draw_integers, DT_INT64);
+}
+
+static bool permutation_perform(Call *c) {
+    int64_t n = tensor_i64(call_in(c, 0), 0);
+    if (n < 0)
+        return call_fail(c, E_ARITHMETIC, "there is no permutation of %lld elements",
+                         (long long)n);
+    if (!call_size_fits(c, DT_INT64, 1, &n)) return false;
+    Tensor *out = call_out(c, 0, 1, &n);
+    Rng rng = rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed"));
+    if (out) rng_permutation(&rng, n, out->data);
+    return out != NULL;
+}
+
+/* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
+static bool normal_pull(Pull *p) {
+    p->grad[0] = p->grad[1] = GRAD_DISCONNECTED;
+    if (p->nin > 2) p->grad[2] = GRAD_DISCONNECTED;
+    return pull_text(p, 0, "g") && pull_text(p, 1, "g * ((r - loc) / scale)");
+}
+
+static bool uniform_pull(Pull *p) {
+    p->grad[0] = p->grad[1] = GRAD_DISCONNECTED;
+    if (p->nin > 2) p->grad[2] = GRAD_DISCONNECTED;
+    return pull_text(p, 0, "g * ((high - r) / (high - low))") &&
+           pull_text(p, 1, "g * ((r - low) / (high - low))");
+}
+
+static const char *const nothing[] = {"0", "0", "disconnected"};
+static const char *const none[] = {"disconnected"};
+
+static const Op table[] = {
+    {.name = "normal",
+     .doc = "Normal draws with mean loc and standard deviation scale, from a seed.",
+     .in = "loc = 0.0, scale = 1.0, size?: ints",
+     .props = "seed: int, dtype: dtype? = None",
+     .creates = true,
+     .type = float_draw_type,
+     .perform = normal_perform,
+     .flops = "2 * r.size",
+     .math = 2,
+     .pull = normal_pull,
+     .disconnected = "size",
+     .example = "normal(0, 1, (2,), seed=1).shape[0] -> 2",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "uniform",
+     .doc = "Uniform draws from [low, high), from a seed.",
+     .in = "low = 0.0, high = 1.0, size?: ints",
+     .props = "seed: int, dtype: dtype? = None",
+     .creates = true,
+     .type = float_draw_type,
+     .perform = uniform_perform,
+     .flops = "2 * r.size",
+     .pull = uniform_pull,
+     .disconnected = "size",
+     .example = "uniform(0, 1, (2,), seed=1).shape[0] -> 2",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "integers",
+     .doc = "Integers drawn from [low, high), from a seed.",
+     .in = "low, high, size?: ints",
+     .props = "seed: int, dtype: dtype? = None",
+     .creates = true,
+     .type = integers_type,
+     .perform = integers_perform,
+     .flops = "r.size",
+     .adjoint = nothing,
+     .disconnected = "size",
+     .example = "integers(3, 4, (2,), seed=1) -> [3, 3]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "permutation",
+     .doc = "The numbers 0 to n - 1 in a random order, from a seed.",
+     .in = "n: int",
+     .props = "seed: int",
+     .type = permutation_type,
+     .perform = permutation_perform,
+     .flops = "r.size",
+     .adjoint = none,
+     .disconnected = "n",
+     .example = "permutation(1, seed=1) -> [0]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_random_random = {table, sizeof table / sizeof *table};
