@@ -10,12 +10,27 @@ Tensor *call_out(Call *c, size_t i, int ndim, const int64_t *shape) {
     return &c->out[i].t;
 }
 
+/* Field by field: a Tensor has room for 32 dims, and views are made often. */
 Tensor *call_view(Call *c, size_t i, const Tensor *base) {
-    Tensor held; /* base may be the old value itself */
-    tensor_copy_view(&held, base);
-    value_unref(&c->out[i]);
-    c->out[i] = (Value){.kind = c->out_type[i]->kind, .t = held};
-    return &c->out[i].t;
+    Value *v = &c->out[i];
+    Buffer *buf = buffer_ref(base->buf); /* first: base may be the old value itself */
+    if (v->t.buf || v->obj) {
+        Value old = *v;
+        v->obj = NULL;
+        v->t = *base;
+        value_unref(&old);
+    } else {
+        v->t.dtype = base->dtype;
+        v->t.ndim = base->ndim;
+        v->t.data = base->data;
+        for (int d = 0; d < base->ndim; d++) {
+            v->t.shape[d] = base->shape[d];
+            v->t.stride[d] = base->stride[d];
+        }
+    }
+    v->t.buf = buf;
+    v->kind = c->out_type[i]->kind;
+    return &v->t;
 }
 
 void *call_scratch(Call *c, size_t bytes) {

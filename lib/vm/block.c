@@ -5,6 +5,9 @@
 #include "vm/vm_impl.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { SHARE_MIN = 65536 }; /* elements from which waking other threads pays */
 
@@ -102,9 +105,31 @@ static void gather_flat(const Exec *e, uint32_t input, char *dst, int64_t at,
     }
 }
 
+/* Writes past the caches. The parts of lines at both ends go the ordinary way. */
+static void stream(char *dst, const char *src, size_t n) {
+#ifdef __SSE2__
+    size_t head = (ALIGNMENT - (uintptr_t)dst % ALIGNMENT) % ALIGNMENT;
+    if (head > n) head = n;
+    memcpy(dst, src, head);
+    dst += head, src += head, n -= head;
+    for (; n >= ALIGNMENT; dst += ALIGNMENT, src += ALIGNMENT, n -= ALIGNMENT) {
+        __m128i *to = (__m128i *)(void *)dst;
+        const __m128i *from = (const __m128i *)(const void *)src;
+        for (int i = 0; i < 4; i++)
+            _mm_stream_si128(to + i, _mm_loadu_si128(from + i));
+    }
+#endif
+    memcpy(dst, src, n);
+}
+
 /* ---- a block ---- */
 static char *fill_reg(const Exec *e, const Worker *w, uint32_t input) {
     return w->reg + (e->b->nreg + e->p->fill[input]) * e->p->reg_bytes;
+}
+
+static char *output_at(const Exec *e, const Worker *w, uint32_t j, int64_t at) {
+    return e->base[e->b->nin + j] +
+           (w->nrow * e->p->row + at) * e->b->size[e->b->nin + j];
 }
 
 /* Points the slots at elements [at, at + n) of the row. */
@@ -131,10 +156,15 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
             break;
         }
     }
-    for (uint32_t j = 0; j < b->nout; j++)
-        w->slot[b->nin + j] =
-            e->base[b->nin + j] + (w->nrow * p->row + at) * b->size[b->nin + j];
+    for (uint32_t j = 0; j < b->nout && p->stream == NONE; j++)
+        w->slot[b->nin + j] = output_at(e, w, j, at);
     w->new_row = false;
+}
+
+static void store_block(const Exec *e, const Worker *w, int64_t at, size_t n) {
+    for (uint32_t j = 0; j < e->b->nout; j++)
+        stream(output_at(e, w, j, at), w->slot[e->b->nin + j],
+               n * e->b->size[e->b->nin + j]);
 }
 
 static uint32_t value_bytes(const BlockProgram *b, uint32_t value) {
@@ -192,6 +222,8 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
     for (uint32_t i = 0; i < b->nin; i++)
         if (e->p->access[i] > ACC_DIRECT && e->p->access[i] != ACC_UNUSED)
             w->slot[i] = fill_reg(e, w, i);
+    for (uint32_t j = 0; j < b->nout && e->p->stream != NONE; j++)
+        w->slot[b->nin + j] = w->reg + (b->nreg + e->p->stream + j) * e->p->reg_bytes;
 }
 
 static void fill_scalars(const Exec *e, const Worker *w, size_t n) {
@@ -246,10 +278,14 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
             size_t n = (size_t)(to - at < block ? to - at : block);
             load_block(e, &w, at, n);
             fault |= run_ops(e, &w, at, n);
+            if (p->stream != NONE) store_block(e, &w, at, n);
         }
         if (w.nrow + 1 >= last) break;
         next_row(e, &w);
     }
+#ifdef __SSE2__
+    if (p->stream != NONE) _mm_sfence();
+#endif
     if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
 }
 

@@ -8,11 +8,12 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 4096,
-    LIVE_BYTES = 24 << 10,
-    BLOCK_MIN = 128,
-    ROW_MIN = 48,
-    CHUNK = 32768
+    BLOCK_BYTES = 4096,      /* of a register */
+    LIVE_BYTES = 24 << 10,   /* of all registers and operands */
+    BLOCK_MIN = 128,         /* elements */
+    ROW_MIN = 48,            /* elements, shorter rows are walked as one */
+    CHUNK = 32768,           /* elements */
+    STREAM_BYTES = 16 << 20, /* of outputs */
 };
 
 typedef struct Shape {
@@ -242,11 +243,29 @@ static void choose_access(Ready *r, bool flat) {
 
 /* Elements of a block: few enough that all registers stay in the nearest cache. */
 static uint32_t block_size(const Ready *r) {
-    uint32_t n = BLOCK_BYTES / r->b->width, regs = r->b->nreg + r->p->nfill;
+    uint32_t n = BLOCK_BYTES / r->b->width,
+             regs = r->b->nreg + r->p->nfill + r->b->nout;
+    for (uint32_t i = 0; i < r->b->nin; i++)
+        regs += r->p->access[i] == ACC_DIRECT;
     if (n > 1024) n = 1024;
     while (n > BLOCK_MIN && (size_t)regs * n * r->b->width > LIVE_BYTES)
         n /= 2;
     return n;
+}
+
+/* Outputs that no cache holds until they are read are written past the caches, which
+ * saves reading them first. What is overwritten was read. */
+static void choose_stream(Ready *r, int64_t total) {
+    uint64_t bytes = 0;
+    r->p->stream = NONE;
+    for (uint32_t j = 0; j < r->b->nout; j++) {
+        uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
+        if (r->m->p->sharing.cell[cell].how == PLAN_INPLACE) return;
+        bytes += (uint64_t)total * r->b->size[r->b->nin + j];
+    }
+    if (bytes < STREAM_BYTES) return;
+    r->p->stream = r->p->nfill;
+    r->p->nfill += r->b->nout;
 }
 
 static size_t ceil_div(int64_t a, int64_t b) {
@@ -262,6 +281,7 @@ static void plan_walk(Ready *r) {
     p->row = flat ? total : p->ext[p->ndim - 1];
     p->rows = p->row ? total / p->row : 0;
     choose_access(r, flat);
+    choose_stream(r, total);
     p->block = block_size(r);
     p->reg_bytes = round_up((size_t)p->block * r->b->width) +
                    ALIGNMENT; /* apart by more than a power of two */

@@ -190,6 +190,8 @@ typedef struct Prep {
     int64_t rows, row; /* the walk: rows of `row` elements */
     bool split; /* the outputs' shapes differ: the function can't be run as one */
     uint32_t block, nfill;
+    uint32_t stream; /* outputs go through registers from this one on, past the caches;
+                        NONE: no */
     size_t reg_bytes, worker_bytes;
     int64_t rows_chunk,
         row_chunk;         /* a chunk: whole rows, or row_chunk elements of one */

@@ -593,6 +593,36 @@ static void test_limit(Session *s) {
     session_options(s)->max_memory = limit;
 }
 
+/* Outputs beyond the caches are written past them, in rows that begin anywhere in a
+ * line. */
+static void test_large(Session *s) {
+    enum { N = 2051 };
+    Dim d[2] = {N, N}, e[1] = {N};
+    const Type *t = type_tensor(s, DT_FLOAT32, 2, d),
+               *u = type_tensor(s, DT_FLOAT32, 1, e);
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Var x = graph_input(g, sym(s, "x"), t), y = graph_input(g, sym(s, "y"), u);
+    add_output(g, "r", ap(&b, "subtract", 2, (Var[]){x, y}));
+    for (unsigned threads = 0; threads < 2; threads++) {
+        Plan *p = plan_new(g, &(PlanOptions){.threads = threads});
+        Machine *m = vm_new(p);
+        Value v = {.kind = TYPE_TENSOR, .t = random_tensor(s, DT_FLOAT32, 2, d)};
+        Value w = {.kind = TYPE_TENSOR, .t = random_tensor(s, DT_FLOAT32, 1, e)};
+        CHECK(vm_set_input(m, 0, &v) && vm_set_input(m, 1, &w) && vm_run(m));
+        const float *a = v.t.data, *c = w.t.data, *r = vm_output(m, 0)->t.data;
+        long wrong = 0;
+        for (long i = 0; i < (long)N * N; i++)
+            wrong += r[i] != a[i] - c[i % N];
+        CHECK(wrong == 0, "%ld elements", wrong);
+        value_unref(&v);
+        value_unref(&w);
+        vm_free(m);
+        plan_free(p);
+    }
+    graph_free(g);
+}
+
 /* Deep graphs: nothing recurses, everything is linear, and a chain needs one buffer. */
 static void test_deep(Session *s) {
     Graph *g = graph_new(s);
@@ -726,6 +756,7 @@ int main(void) {
     test_dims(s);
     test_errors(s);
     test_limit(s);
+    test_large(s);
     test_deep(s);
     test_calls(s);
     test_init(s);
