@@ -1,0 +1,260 @@
+/* Indexing: golden values of NumPy's rules, every dtype and layout against a walk with
+ * counters, errors before and while running, and the gradients' building blocks. */
+#include "harness.h"
+
+static Var num(Lab *l, int64_t v) {
+    return const_int(&l->b, v);
+}
+
+static Var ints(Lab *l, int ndim, const int64_t *shape, const int64_t *v) {
+    Tensor t;
+    tensor_new(l->s, DT_INT64, ndim, shape, &t);
+    memcpy(t.data, v, tensor_bytes(&t));
+    return lab_input(l, t, true);
+}
+
+static Var list(Lab *l, int64_t n, const int64_t *v) {
+    return ints(l, 1, &n, v);
+}
+
+static Var mask(Lab *l, int ndim, const int64_t *shape, const char *bits) {
+    Tensor t;
+    tensor_new(l->s, DT_BOOL, ndim, shape, &t);
+    for (int64_t i = 0; i < tensor_size(&t); i++)
+        ((char *)t.data)[i] = bits[i] == '1';
+    return lab_input(l, t, true);
+}
+
+/* 0, 1, 2, .. of a shape. */
+static Var counted(Lab *l, DType d, int ndim, const int64_t *shape, int layout,
+                   bool known) {
+    Tensor t = lab_tensor(l, d, ndim, shape, layout);
+    for (int64_t i = 0; i < tensor_size(&t); i++)
+        lab_put(&t, i, (double)i);
+    return lab_input(l, t, known);
+}
+
+static Var apply(Lab *l, const char *op, const char *index, size_t n, const Var *in) {
+    PropArg arg = {"index", PROP_STR(sym(l->s, index))};
+    return lab_apply(l, op, n, in, 1, &arg);
+}
+
+static const int64_t cube[3] = {2, 3, 4};
+static const int64_t i101[] = {1, 0, 1}, i10[] = {1, 0}, i23[] = {2, 3}, i02[] = {0, 2},
+                     i13[] = {1, 3}, i01[] = {0, 1}, i12[] = {1, 2};
+static const int64_t col[] = {2, 1}, row[] = {1, 2}, two[] = {2}, three[] = {3};
+
+typedef struct Case {
+    const char *index, *want;
+    size_t n;
+    Var in[5];
+} Case;
+
+static size_t cases(Lab *l, Case *c) {
+    size_t k = 0;
+#define CASE(text, result, ...)                                                        \
+    do {                                                                               \
+        Var v[] = {__VA_ARGS__};                                                       \
+        c[k] = (Case){text, result, sizeof v / sizeof *v - 1, {0}};                    \
+        memcpy(c[k].in, v + 1, c[k].n * sizeof *v);                                    \
+        k++;                                                                           \
+    } while (0)
+    CASE("$, :, $", "[[1, 5, 9], [0, 4, 8], [1, 5, 9]]", 0, num(l, 0),
+         list(l, 3, i101));
+    CASE("$, :, $", "[[14, 18, 22], [3, 7, 11]]", 0, list(l, 2, i10), list(l, 2, i23));
+    CASE(":, $, $", "[[1, 11], [13, 23]]", 0, list(l, 2, i02), list(l, 2, i13));
+    CASE("$", "[0, 5, 10, 15, 20]", 0, mask(l, 3, cube, "100001000010000100001000"));
+    CASE("$, :, $", "[[1, 5, 9]]", 0, mask(l, 1, two, "10"), num(l, 1));
+    CASE("..., None, $", "[[[1], [5], [9]], [[13], [17], [21]]]", 0, num(l, 1));
+    CASE("::$, $:$:$, $:", "[[[21, 22, 23]], [[9, 10, 11]]]", 0, num(l, -1), num(l, 5),
+         num(l, 0), num(l, -2), num(l, -3));
+    CASE(":, $, $", "[[[1, 3], [9, 11]], [[13, 15], [21, 23]]]", 0,
+         ints(l, 2, col, i02), ints(l, 2, row, i13));
+    CASE("None, $, ..., $", "[[[12, 16, 20]], [[13, 17, 21]]]", 0, num(l, 1),
+         list(l, 2, i01));
+    CASE("$, None, $", "[[[4, 5, 6, 7]], [[20, 21, 22, 23]]]", 0, list(l, 2, i01),
+         list(l, 2, i12));
+    CASE(":, $",
+         "[[[0, 1, 2, 3], [8, 9, 10, 11]], [[12, 13, 14, 15], [20, 21, 22, 23]]]", 0,
+         mask(l, 1, three, "101"));
+    CASE(":, $, $", "[[1, 10], [13, 22]]", 0, mask(l, 1, three, "101"),
+         list(l, 2, i12));
+    CASE("$, $, $", "23", 0, num(l, -1), num(l, 2), num(l, 3));
+    CASE("$, $", "[20, 21, 22, 23]", 0, num(l, 1), num(l, -1));
+    CASE("$:", "[]", 0, num(l, 9));
+    CASE("$", "[]", 0, mask(l, 0, two, "0"));
+    CASE("",
+         "[[[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]], [[12, 13, 14, 15], [16, 17, "
+         "18, 19], [20, 21, 22, 23]]]",
+         0);
+#undef CASE
+    return k;
+}
+
+static void golden(Lab *l) {
+    Case c[32];
+    lab_reset(l);
+    size_t n = cases(l, c);
+    for (size_t i = 0; i < n; i++)
+        for (int layout = 0; layout < 3; layout++)
+            for (int known = 0; known < 2; known++) {
+                lab_reset(l);
+                cases(l, c);
+                Var in[6] = {counted(l, DT_INT64, 3, cube, layout, known)};
+                memcpy(in + 1, c[i].in, c[i].n * sizeof *in);
+                const Tensor *t =
+                    lab_run(l, apply(l, "subtensor", c[i].index, c[i].n + 1, in));
+                if (t && tensor_size(t) == 0) {
+                    CHECK_STR("[]", c[i].want);
+                    continue;
+                }
+                CHECK_STR(lab_text(l, t), c[i].want);
+            }
+}
+
+static void errors(Lab *l) {
+    static const struct {
+        const char *index;
+        int64_t at;
+        bool known;
+        const char *want;
+    } bad[] = {{"$", 2, true, "E_VALUE"},          {"$", 2, false, "E_INDEX"},
+               {"$", -3, false, "E_INDEX"},        {"::$", 0, true, "E_VALUE"},
+               {"$, :, :, :", 0, true, "E_SHAPE"}, {"..., $, ...", 0, true, "E_ARG"},
+               {"$ $", 0, true, "E_VALUE"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        lab_reset(l);
+        Var in[2] = {counted(l, DT_FLOAT32, 3, cube, 0, bad[i].known),
+                     num(l, bad[i].at)};
+        CHECK_STR(lab_text(l, lab_run(l, apply(l, "subtensor", bad[i].index, 2, in))),
+                  bad[i].want);
+        CHECK(diag_count(l->s) == 1);
+    }
+    int64_t far[] = {0, 3};
+    lab_reset(l);
+    Var in[2] = {counted(l, DT_FLOAT32, 3, cube, 0, true), list(l, 2, far)};
+    CHECK_STR(lab_text(l, lab_run(l, apply(l, "subtensor", ":, $", 2, in))), "E_INDEX");
+    CHECK(strstr(diag_get(l->s, 0)->text,
+                 "index 3 is out of range for axis 1 of size 3") != NULL);
+    /* a mask of another shape */
+    lab_reset(l);
+    Var m[2] = {counted(l, DT_FLOAT32, 3, cube, 0, true), mask(l, 1, three, "101")};
+    CHECK_STR(lab_text(l, lab_run(l, apply(l, "subtensor", "$", 2, m))), "E_SHAPE");
+    /* a size that turns out to be 1 does not stretch; one that is 1 by type does */
+    for (int known = 0; known < 2; known++) {
+        lab_reset(l);
+        int64_t one[] = {1};
+        Tensor y = lab_filled(l, DT_FLOAT32, 1, one, 0);
+        Dim unknown = DIM_UNKNOWN;
+        Var yv = graph_input(l->g, sym(l->s, "y"),
+                             type_tensor(l->s, DT_FLOAT32, 1, known ? one : &unknown));
+        lab_room(l);
+        l->val[yv] = (Value){.kind = TYPE_TENSOR, .t = y};
+        Var set[3] = {counted(l, DT_FLOAT32, 3, cube, 0, true), yv, num(l, 0)};
+        CHECK_STR(lab_text(l, lab_run(l, apply(l, "set_subtensor", "$, $", 3, set))),
+                  "E_ARITY");
+        diag_clear(l->s);
+        const Tensor *r = lab_run(l, apply(l, "set_subtensor", "$", 3, set));
+        CHECK((r != NULL) == known);
+    }
+}
+
+/* x[:, idx] and its scatters for every dtype and layout. */
+static void every_dtype(Lab *l) {
+    static const int64_t at[] = {2, 0, 2, 1, 2}, shape[] = {3, 4, 5}, ys[] = {3, 5, 5};
+    for (int d = 0; d < DT_N; d++)
+        for (int layout = 0; layout < 3; layout++)
+            for (int what = 0; what < 3; what++) {
+                lab_reset(l);
+                Tensor x = lab_filled(l, (DType)d, 3, shape, layout),
+                       y = lab_filled(l, (DType)d, 3, ys, (layout + 1) % 3);
+                Var in[3] = {lab_input(l, x, true), list(l, 5, at)},
+                    put[3] = {in[0], lab_input(l, y, true), in[1]};
+                Var v = what == 0
+                            ? apply(l, "subtensor", ":, $", 2, in)
+                            : apply(l, what == 1 ? "set_subtensor" : "inc_subtensor",
+                                    ":, $", 3, put);
+                const Tensor *r = lab_run(l, v);
+                CHECK(r != NULL);
+                if (!r) return;
+                if (what == 0) {
+                    for (int64_t i = 0; i < 75; i++) {
+                        int64_t a = i / 25, b = i / 5 % 5, c = i % 5;
+                        CHECK(tensor_f64(r, i) ==
+                                  tensor_f64(&x, a * 20 + at[b] * 5 + c),
+                              "gather of %s", dtype_name((DType)d));
+                    }
+                    continue;
+                }
+                double want[60];
+                for (int64_t i = 0; i < 60; i++)
+                    want[i] = tensor_f64(&x, i);
+                for (int64_t i = 0; i < 75; i++) {
+                    double *w = &want[i / 25 * 20 + at[i / 5 % 5] * 5 + i % 5],
+                           t = tensor_f64(&y, i);
+                    *w = what == 1 ? t : d == DT_BOOL ? (*w != 0 || t != 0) : *w + t;
+                }
+                for (int64_t i = 0; i < 60; i++)
+                    CHECK(tensor_f64(r, i) == want[i],
+                          "scatter %d of %s: %g, expected %g", what,
+                          dtype_name((DType)d), tensor_f64(r, i), want[i]);
+            }
+}
+
+static void scatters(Lab *l) {
+    static const struct {
+        const char *op, *index, *want;
+        int64_t at;
+    } one[] = {{"set_subtensor", "$:", "[0.0, 1.0, 9.0, 9.0]", 2},
+               {"inc_subtensor", "$", "[0.0, 10.0, 2.0, 3.0]", 1},
+               {"inc_subtensor", "::$", "[9.0, 10.0, 11.0, 12.0]", -1},
+               {"set_subtensor", "...", "[9.0, 9.0, 9.0, 9.0]", 0},
+               {"inc_subtensor", "None, $:$", "E_ARITY", 0}};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
+        lab_reset(l);
+        int64_t four = 4;
+        Var in[3] = {counted(l, DT_FLOAT32, 1, &four, 0, true), num(l, 9),
+                     num(l, one[i].at)};
+        CHECK_STR(
+            lab_text(l, lab_run(l, apply(l, one[i].op, one[i].index,
+                                         strcmp(one[i].index, "...") ? 3 : 2, in))),
+            one[i].want);
+    }
+    /* 0-d mask, mask with a broadcast y */
+    lab_reset(l);
+    int64_t shape[] = {2, 2};
+    Var in[3] = {counted(l, DT_INT8, 2, shape, 0, true), num(l, 7),
+                 mask(l, 2, shape, "0110")};
+    CHECK_STR(lab_text(l, lab_run(l, apply(l, "inc_subtensor", "$", 3, in))),
+              "[[0, 8], [9, 3]]");
+    double bad = 1.5;
+    Var wrong[3] = {in[0], lab_input(l, lab_list(l, DT_FLOAT64, 1, &bad), true), in[2]};
+    CHECK_STR(lab_text(l, lab_run(l, apply(l, "set_subtensor", "$", 3, wrong))),
+              "E_DTYPE");
+}
+
+static void takes(Lab *l) {
+    lab_reset(l);
+    int64_t shape[] = {2, 3}, order[] = {2, 0, 1, 1, 1, 0};
+    Var x = counted(l, DT_INT32, 2, shape, 1, false),
+        in[2] = {x, ints(l, 2, shape, order)}, flat[2] = {x, list(l, 2, i13)};
+    PropArg axis = {"axis", PROP_INT(-1)}, first = {"axis", PROP_INT(0)};
+    CHECK_STR(lab_text(l, lab_run(l, lab_apply(l, "take_along_axis", 2, in, 1, &axis))),
+              "[[2, 0, 1], [4, 4, 3]]");
+    CHECK_STR(lab_text(l, lab_run(l, lab_apply(l, "take", 2, flat, 0, NULL))),
+              "[1, 3]");
+    Var rows[2] = {x, list(l, 2, i10)};
+    CHECK_STR(lab_text(l, lab_run(l, lab_apply(l, "take", 2, rows, 1, &first))),
+              "[[3, 4, 5], [0, 1, 2]]");
+}
+
+int main(void) {
+    Lab l = lab_new(2);
+    golden(&l);
+    errors(&l);
+    every_dtype(&l);
+    scatters(&l);
+    takes(&l);
+    lab_free(&l);
+    return TEST_END("ops_index");
+}
