@@ -73,8 +73,9 @@ static Line line_at(const Source *src, uint32_t byte) {
     return (Line){src->text + begin, end - begin};
 }
 
-/* `  key: rest` as `  key: 'rest'`. False if the line has no such form. */
-static bool quoted_line(Line l, Str *out) {
+/* `  key: rest` as `  key: 'rest'`. False if the line has no such form, or the trouble
+ * at `at` lies inside {...}. */
+static bool quoted_line(Line l, const char *at, Str *out) {
     const char *colon = NULL;
     for (size_t i = 0; i + 1 < l.n && !colon; i++)
         if (l.p[i] == ':' && l.p[i + 1] == ' ') colon = l.p + i;
@@ -85,6 +86,7 @@ static bool quoted_line(Line l, Str *out) {
     while (end > rest && end[-1] == ' ')
         end--;
     if (rest == end || *rest == '\'' || *rest == '"') return false;
+    if ((*rest == '{' || *rest == '[') && at > rest) return false;
     str_add(out, l.p, (size_t)(colon - l.p));
     str_puts(out, ": '");
     for (; rest < end; rest++) {
@@ -104,7 +106,7 @@ bool doc_unsafe(Session *s, Span at, const char *fmt, ...) {
     fail(s, at, E_FORMAT, "%s", text.p);
     str_clear(&text);
     const Source *src = source_get(s, at.source);
-    if (src && quoted_line(line_at(src, at.begin), &text))
+    if (src && quoted_line(line_at(src, at.begin), src->text + at.begin, &text))
         note(s, NOWHERE, "if this is an expression, YAML needs quotes around it: %s",
              text.p);
     note(s, NOWHERE,

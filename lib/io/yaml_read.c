@@ -17,6 +17,7 @@ typedef struct Yaml {
     yaml_parser_t parser;
     yaml_event_t event;
     bool have; /* event is to be deleted */
+    int flow;  /* open {...} and [...] */
 } Yaml;
 
 /* ---- places: libyaml counts characters and lines, spans count bytes ---- */
@@ -131,6 +132,49 @@ static Doc *scalar(Yaml *y) {
     return d;
 }
 
+/* ---- flow context: a comma ends a plain scalar there, even inside f(a, b) ---- */
+
+/* How many brackets a text opens beyond those that it closes; quotes are skipped. */
+static int open_brackets(const char *p, size_t n) {
+    int depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == '\'' || p[i] == '"') {
+            char quote = p[i++];
+            while (i < n && p[i] != quote)
+                i++;
+            continue;
+        }
+        depth += p[i] == '(' || p[i] == '[' || p[i] == '{';
+        depth -= p[i] == ')' || p[i] == ']' || p[i] == '}';
+    }
+    return depth;
+}
+
+/* The expression that seems to have been meant: up to where its brackets close. */
+static size_t meant(const Yaml *y, size_t from) {
+    int depth = 0;
+    for (size_t i = from; i < y->len && y->text[i] != '\n'; i++) {
+        char c = y->text[i];
+        depth += c == '(' || c == '[' || c == '{';
+        if (depth == 0 && (c == ',' || c == '}' || c == ']')) return i - from;
+        depth -= c == ')' || c == ']' || c == '}';
+    }
+    return 0;
+}
+
+static bool whole_in_flow(Yaml *y, const Doc *d) {
+    if (!y->flow || y->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE) return true;
+    if (open_brackets(d->p, d->n) == 0) return true;
+    fail(y->s, d->at, E_FORMAT,
+         "YAML ends this text at the comma or bracket inside {...} or [...]");
+    size_t n = meant(y, d->at.begin);
+    if (n > d->n)
+        note(y->s, NOWHERE, "write it in quotes: \"%.*s\"", (int)n,
+             y->text + d->at.begin);
+    return note(y->s, NOWHERE,
+                "or write one `name: expression` a line, without braces");
+}
+
 /* ---- nodes ---- */
 
 static Doc *node(Yaml *y, int depth);
@@ -164,6 +208,10 @@ static Doc *collection(Yaml *y, DocKind kind, int depth) {
         fail(y->s, d->at, E_FORMAT, "nested more than %d levels deep", DOC_DEPTH);
         return NULL;
     }
+    bool flow = kind == DOC_MAP
+                    ? y->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE
+                    : y->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+    y->flow += flow;
     if (!next(y)) return NULL;
     while (y->event.type != end) {
         Doc key = {0};
@@ -174,6 +222,7 @@ static Doc *collection(Yaml *y, DocKind kind, int depth) {
         kid->key_at = key.key_at;
         if (!doc_add(y->s, d, kid, &y->seen) || !next(y)) return NULL;
     }
+    y->flow -= flow;
     return d;
 }
 
@@ -181,9 +230,11 @@ static Doc *collection(Yaml *y, DocKind kind, int depth) {
 static Doc *node(Yaml *y, int depth) {
     const yaml_event_t *e = &y->event;
     switch ((int)e->type) {
-    case YAML_SCALAR_EVENT:
+    case YAML_SCALAR_EVENT: {
         if (!no_extras(y, e->data.scalar.anchor, e->data.scalar.tag)) return NULL;
-        return scalar(y);
+        Doc *d = scalar(y);
+        return whole_in_flow(y, d) ? d : NULL;
+    }
     case YAML_SEQUENCE_START_EVENT:
         if (!no_extras(y, e->data.sequence_start.anchor, e->data.sequence_start.tag))
             return NULL;
