@@ -181,6 +181,9 @@ static bool add(Fns *f, const Doc *d, uint32_t i) {
     if (!is_identifier(name, strlen(name)))
         return fail(f->s, d->key_at, E_NAME, "\"%s\" can't be the name of a function",
                     name);
+    if (is_builtin(f->s, name))
+        return fail(f->s, d->key_at, E_NAME,
+                    "\"%s\" is a function of the language already", name);
     if (!doc_keys(f->s, d, keys, sizeof keys / sizeof *keys, "a function"))
         return false;
     f->fn[i] = (Fn){.doc = d, .name = d->key, .local = MAP(f->s)};

@@ -174,8 +174,11 @@ bool section_shared(Section *x, const Doc *d) {
 
 static bool init_fits(Section *x, Var shared, Var value, Span at) {
     const Type *t = var_type(x->g, shared), *got = var_type(x->g, value);
+    DiagCode code = t->kind != got->kind     ? E_TYPE
+                    : t->dtype != got->dtype ? E_DTYPE
+                                             : E_SHAPE;
     return type_meet(x->s, t, got) ||
-           fail(x->s, at, E_TYPE,
+           fail(x->s, at, code,
                 "the shared variable \"%s\" is %s, its initial value is %s",
                 sym_text(x->s, var_name(x->g, shared)), type_str(x->s, t),
                 type_str(x->s, got));

@@ -1,5 +1,6 @@
 /* Forms by name and by suffix, and the texts that names and labels may be. */
 #include "io/io_impl.h"
+#include "op/macro.h"
 
 #include <string.h>
 
@@ -68,4 +69,8 @@ bool is_label(const char *p, size_t n) {
     for (size_t i = 0, k; i < n; i += k)
         if (!(k = character(q + i, n - i))) return false;
     return n > 0;
+}
+
+bool is_builtin(Session *s, const char *name) {
+    return op_find(s, name, strlen(name)) || macro_find(name, strlen(name));
 }

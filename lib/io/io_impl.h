@@ -82,7 +82,8 @@ bool cbor_f64(Cbor *c, double *v);
 bool cbor_bool(Cbor *c, bool *v);
 bool cbor_null(Cbor *c); /* true and past it if a null is next; no diagnostic */
 bool cbor_text(Cbor *c, const char **p, size_t *n);
-bool cbor_key(Cbor *c, const char **p, size_t *n); /* a text that is none for want of UTF-8 won't do */
+bool cbor_key(Cbor *c, const char **p,
+              size_t *n); /* a text that is none for want of UTF-8 won't do */
 bool cbor_bytes(Cbor *c, const unsigned char **p, size_t *n);
 bool cbor_sym(Cbor *c, Sym *y);
 unsigned cbor_major(const Cbor *c); /* of the next item; 8 at the end */
@@ -258,6 +259,7 @@ typedef struct Refs {
     const char *dir;    /* where files are written; NULL: nowhere */
     const char *prefix, *stem;
     unsigned count;
+    Map known; /* leaf -> text */
 } Refs;
 bool refs_open(Refs *r, Session *s, const char *path,
                const WriteOptions *o); /* close it in any case */
@@ -270,6 +272,8 @@ void math_write(Graph *g, Str *out);
 
 bool is_identifier(const char *p,
                    size_t n); /* ASCII, no keyword of Python, no literal name */
+bool is_builtin(Session *s,
+                const char *name); /* an op or a macro: no name for a function */
 bool is_label(const char *p,
               size_t n); /* UTF-8 without control characters, not empty */
 

@@ -52,6 +52,7 @@ static bool make_folder(Session *s, const char *dir) {
 bool refs_open(Refs *r, Session *s, const char *path, const WriteOptions *o) {
     *r = (Refs){.s = s,
                 .a = arena_new(s),
+                .known = MAP(s),
                 .pack = o->pack,
                 .max = o->inline_max ? o->inline_max : INLINE_MAX};
     bool file = path && !is_device(path);
@@ -76,6 +77,7 @@ bool refs_open(Refs *r, Session *s, const char *path, const WriteOptions *o) {
 }
 
 void refs_close(Refs *r) {
+    map_free(&r->known);
     arena_free(r->a);
 }
 
@@ -134,8 +136,12 @@ static const char *new_ref(Refs *r, const Graph *g, Var v, const Tensor *t) {
 const char *refs_text(Refs *r, const Graph *g, Var v) {
     const Leaf *l = var_leafrec(g, v);
     if (l->value.kind != TYPE_TENSOR || !l->value.t.data || r->failed) return NULL;
+    /* The printer asks more than once; the file is written once. */
+    uint64_t key = (uint64_t)(uintptr_t)l, have;
+    if (map_get(&r->known, key, &have)) return (const char *)(uintptr_t)have;
     const char *text = old_ref(r, g, l);
-    if (text) return text;
-    return r->dir && tensor_size(&l->value.t) > r->max ? new_ref(r, g, v, &l->value.t)
-                                                       : NULL;
+    if (!text && r->dir && tensor_size(&l->value.t) > r->max)
+        text = new_ref(r, g, v, &l->value.t);
+    map_put(&r->known, key, (uint64_t)(uintptr_t)text);
+    return text;
 }

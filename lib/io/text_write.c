@@ -239,9 +239,11 @@ static void value_text(Emit *e, const Graph *g, Var v, Str *out) {
 static void init_text(Emit *e, const Graph *g, Printer *p, Var v, const uint8_t *live,
                       Str *out) {
     const Leaf *l = var_leafrec(g, v);
-    if (l->value.t.data) {
+    bool bare = l->init != VAR_NONE && var_const(g, l->init) && !var_name(g, l->init) &&
+                var_type(g, l->init)->dtype == var_type(g, v)->dtype;
+    if (l->value.t.data || bare) {
         str_puts(out, " = ");
-        value_text(e, g, v, out);
+        value_text(e, g, bare && !l->value.t.data ? l->init : v, out);
     } else if (l->init != VAR_NONE) {
         str_puts(out, " = ");
         if (live[l->init]) {

@@ -142,6 +142,8 @@ static bool tlg_graph(Tlg *t) {
     if (m.name &&
         !(function ? is_identifier(name, strlen(name)) : is_label(name, strlen(name))))
         return cbor_fail(&t->c, "\"%.60s\" can't be the name of a graph", name);
+    if (function && is_builtin(t->s, name))
+        return cbor_fail(&t->c, "\"%s\" is a function of the language already", name);
     if (function && (!m.name || graph_function(t->main, m.name)))
         return cbor_fail(&t->c, "a function without a name of its own");
     t->g = function ? graph_function_new(t->main, m.name) : t->main;

@@ -211,6 +211,15 @@ bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
                 node_kind_text(n));
 }
 
+/* A tensor among the arguments: then the values are not made from nothing. */
+static bool has_strong_tensor(const Args *a) {
+    for (size_t i = 0; i < a->sig->nin; i++)
+        if (a->sig->in[i].kind == IN_TENSOR && a->has_in[i] &&
+            a->in[i].kind == NODE_VAR && !a->in[i].weak)
+            return true;
+    return false;
+}
+
 /* The dtype that values made from nothing get: given, or that of the receiver. */
 static bool read_props(Compiler *c, const Args *a, DType want, const Props **props,
                        DType *creates) {
@@ -219,6 +228,7 @@ static bool read_props(Compiler *c, const Args *a, DType want, const Props **pro
     *props = NULL;
     *creates = DT_NONE;
     Prop *p = arena_alloc(c->tmp, (sig->nprop + 1) * sizeof *p);
+    if (a->op->creates && has_strong_tensor(a)) want = DT_NONE;
     for (size_t i = 0; i < sig->nprop; i++) {
         const PropDef *def = &sig->prop[i];
         bool dtype = a->op->creates && def->type == T_DTYPE;

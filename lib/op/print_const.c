@@ -15,8 +15,8 @@ static const char *ref_text(Printer *p, Var v) {
     const Tensor *t = var_const(p->g, v);
     const Leaf *l = var_leafrec(p->g, v);
     if (!t || (!l->ref && tensor_size(t) <= INLINE_MAX)) return NULL;
-    const char *text = p->ref ? p->ref(p->ref_ctx, p->g, v) : NULL;
-    if (text || !l->ref) return text;
+    if (p->ref) return p->ref(p->ref_ctx, p->g, v);
+    if (!l->ref) return NULL;
     return l->ref_key ? arena_printf(p->arena, "load('%s', '%s')", l->ref, l->ref_key)
                       : arena_printf(p->arena, "load('%s')", l->ref);
 }

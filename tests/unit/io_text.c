@@ -139,35 +139,37 @@ static void sections(void) {
 static void functions(void) {
     FIXED("thunkline: 1\n"
           "functions:\n"
-          "  outer:\n    doc: Calls the next one.\n    inputs: {a: float64}\n    let: "
-          "r = inner(a, a) + 1\n"
+          "  whole:\n    doc: Calls the next one.\n    inputs: {a: float64}\n    let: "
+          "r = part(a, a) + 1\n"
           "    outputs: [r]\n"
-          "  inner:\n    inputs:\n      a: float64\n      b: float64\n    outputs: {r: "
+          "  part:\n    inputs:\n      a: float64\n      b: float64\n    outputs: {r: "
           "a * b}\n"
-          "    pullback: inner_pull\n"
-          "  inner_pull:\n    inputs: |\n      a: float64\n      b: float64\n      g: "
+          "    pullback: part_pull\n"
+          "  part_pull:\n    inputs: |\n      a: float64\n      b: float64\n      g: "
           "float64\n"
-          "    let: |\n      outer = inner(a, b)   # a variable that is called like a "
+          "    let: |\n      whole = part(a, b)   # a variable that is called like a "
           "function\n"
-          "      ga = g * b + 0 * outer\n      gb = g * a\n    outputs: [ga, gb]\n"
+          "      ga = g * b + 0 * whole\n      gb = g * a\n    outputs: [ga, gb]\n"
           "  step:\n    inputs: {h: float64}\n    let: n = h * 2\n    outputs: [n]\n   "
           " until: n > 100\n"
-          "inputs: {v: float64}\nlet: y = outer(v)\noutputs: [y]\n",
+          "inputs: {v: float64}\nlet: y = whole(v)\noutputs: [y]\n",
           NULL);
     REFUSED("thunkline: 1\nfunctions:\n  f: {inputs: {a: float64}, let: 'r = g(a)', "
             "outputs: [r]}\n"
             "  g: {inputs: {a: float64}, let: 'r = f(a)', outputs: [r]}\n",
             E_CYCLE, 3, 3, "calls itself");
     REFUSED("thunkline: 1\nfunctions:\n  f: {inputs: {a: float64}, shared: {}}\n",
-            E_FORMAT, 3, 31, "no key \"shared\"");
+            E_FORMAT, 3, 29, "no key \"shared\"");
+    REFUSED("thunkline: 1\nfunctions:\n  sum: {inputs: {a: float64}, outputs: [a]}\n",
+            E_NAME, 3, 3, "of the language");
     REFUSED("thunkline: 1\nfunctions:\n  f: {inputs: {a: float64}}\n", E_FORMAT, 3, 3,
             "no outputs");
     REFUSED("thunkline: 1\nfunctions:\n  f: {inputs: {a: float64}, outputs: [a], "
             "pullback: h}\n",
-            E_NAME, 3, 54, "no function \"h\"");
+            E_NAME, 3, 53, "no function \"h\"");
     REFUSED("thunkline: 1\nfunctions:\n  f: {inputs: {a: float64}, outputs: [a], "
             "fused: yes}\n",
-            E_FORMAT, 3, 51, "true or false");
+            E_FORMAT, 3, 50, "true or false");
 }
 
 static void texts_not_values(void) {
@@ -214,7 +216,7 @@ static void cut_by_yaml(void) {
     REFUSED(HEAD "let:\n  a: sum(x, 'a #b')\n", E_SYNTAX, 6, 13, "");
     REFUSED(HEAD "let: {a: maximum(x, z), b: z}\n", E_FORMAT, 5, 10,
             "\"maximum(x, z)\"");
-    REFUSED(HEAD "let: {a: x[0], b: z}\n", E_FORMAT, 5, 15, "not YAML");
+    REFUSED(HEAD "let: {a: x[0], b: z}\n", E_FORMAT, 5, 11, "not YAML");
     REFUSED(HEAD "outputs: [x, maximum(x, z)]\n", E_FORMAT, 5, 14, "\"maximum(x, z)\"");
     REFUSED(HEAD "outputs: [x, x + z]\n", E_FORMAT, 5, 14, "label: expression");
     REFUSED(HEAD "let:\n  a = x\n  b = z\n", E_FORMAT, 6, 3, "let: |");
@@ -238,7 +240,7 @@ static void refused_files(void) {
     REFUSED(HEAD "let: |\n  a = x + nosuch\n", E_NAME, 6, 11, "nosuch");
     REFUSED(HEAD "let:\n  # first\n  a: x +  nosuch\n", E_NAME, 7, 11, "nosuch");
     REFUSED(HEAD "let:\n  a: \"x +  nosuch\"\n", E_NAME, 6, 12, "nosuch");
-    REFUSED(HEAD "let: |\n  a = b\n  b = a\n", E_CYCLE, 6, 7, "");
+    REFUSED(HEAD "let: |\n  a = b\n  b = a\n", E_CYCLE, 6, 3, "");
     REFUSED(HEAD "let: |\n  a = x\n  a = z\n", E_DUPLICATE, 7, 3, "");
     REFUSED(HEAD "let: |\n  x = z\n", E_DUPLICATE, 6, 3, "");
     REFUSED("thunkline: 1\ninputs: |\n  x: float64\n  x: float64\n", E_DUPLICATE, 4, 3,
@@ -253,7 +255,7 @@ static void refused_files(void) {
             E_DUPLICATE, 5, 3, "twice");
     REFUSED("thunkline: 1\nshared: {w: float64}\nupdates:\n  w:   w + nosuch\n", E_NAME,
             4, 12, "nosuch");
-    REFUSED("thunkline: 1\nshared:\n  w: 'int64[2] = [1.5, 2]'\n", E_DTYPE, 3, 15, "");
+    REFUSED("thunkline: 1\nshared:\n  w: 'int64[2] = [1.5, 2]'\n", E_VALUE, 3, 19, "");
     REFUSED("thunkline: 1\nshared:\n  w: int64[2] = [1, 2, 3]\n", E_SHAPE, 3, 17,
             "int64[3]");
     REFUSED(HEAD "shared:\n  w: float64 = z\n", E_VALUE, 6, 16, "depends on an input");
@@ -276,7 +278,7 @@ static void json(void) {
           "\"x + 1\", \"b\": \"a * a\"},\n"
           " \"outputs\": {\"\\u20ac \\ud83d\\ude00\": \"b\"}}",
           NULL);
-    REFUSED("{\"thunkline\": 1, \"let\": {\"a\": 1, \"a\": 2}}", E_DUPLICATE, 1, 34,
+    REFUSED("{\"thunkline\": 1, \"let\": {\"a\": 1, \"a\": 2}}", E_DUPLICATE, 1, 35,
             "twice");
     REFUSED("{\"thunkline\": 01}", E_SYNTAX, 1, 15, "not JSON");
     REFUSED("{\"thunkline\": 1,}", E_SYNTAX, 1, 17, "not JSON");
@@ -290,7 +292,7 @@ static void json(void) {
     REFUSED("{\"a\": tru}", E_SYNTAX, 1, 7, "expected a value");
     REFUSED("{\"thunkline\": 1, \"inputs\": {\"x\": \"float64\"}, \"let\": {\"a\": \"x "
             "+ nosuch\"}}",
-            E_NAME, 1, 66, "nosuch");
+            E_NAME, 1, 64, "nosuch");
     REFUSED("{\"thunkline\": 1, \"let\": [\"a\"]}", E_FORMAT, 1, 25, "not a list");
 }
 
