@@ -57,6 +57,9 @@ typedef Wide Exact(Wide x, Wide y, DType d, unsigned *fault);
         (void)x, (void)x, (void)y, (void)d, (void)fault;                               \
         return expr;                                                                   \
     }
+static Wide times(Wide x, Wide y) {
+    return (Wide)((UWide)x * (UWide)y);
+}
 static Wide floor_exact(Wide x, Wide y, unsigned *fault) {
     if (y == 0) return *fault |= FAULT_DIVIDE, 0;
     Wide q = x / y;
@@ -68,7 +71,7 @@ static Wide power_exact(Wide x, Wide y, DType d, unsigned *fault) {
     if (y < 0) return *fault |= FAULT_DOMAIN, 0;
     Wide r = 1;
     for (; y > 0; y--)
-        r = wrap(r * x, d);
+        r = wrap(times(r, x), d);
     return r;
 }
 static Wide shift_exact(Wide x, Wide y, bool left, DType d, unsigned *fault) {
@@ -79,7 +82,7 @@ static Wide shift_exact(Wide x, Wide y, bool left, DType d, unsigned *fault) {
 }
 EXACT(add, x + y)
 EXACT(subtract, x - y)
-EXACT(multiply, x *y)
+EXACT(multiply, times(x, y))
 EXACT(floor_divide, floor_exact(x, y, fault))
 EXACT(remainder, x - y * floor_exact(x, y, fault))
 EXACT(power, power_exact(x, y, d, fault))
@@ -94,7 +97,7 @@ EXACT(negative, -x)
 EXACT(invert, ~x)
 EXACT(abs, x < 0 ? -x : x)
 EXACT(sign, (x > 0) - (x < 0))
-EXACT(square, x *x)
+EXACT(square, times(x, x))
 EXACT(same, x)
 EXACT(zero, x - x)
 EXACT(one, 1)
