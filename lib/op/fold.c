@@ -38,8 +38,12 @@ static bool from_complex(double complex v, Literal *out) {
     *out = (Literal){.kind = K_COMPLEX, .re = creal(v), .im = cimag(v)};
     return true;
 }
+/* Keeps signed zeros, inf and nan apart, as re + im * I does not. */
+static double complex pair(double re, double im) {
+    return __builtin_complex(re, im);
+}
 static double complex as_complex(const Literal *l) {
-    return CMPLX(literal_f64(l), l->kind == K_COMPLEX ? l->im : 0.0);
+    return pair(literal_f64(l), l->kind == K_COMPLEX ? l->im : 0.0);
 }
 
 /* ---- integers ---- */
@@ -157,10 +161,10 @@ static double complex complex_divide(double complex x, double complex y) {
     double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
     if (fabs(c) >= fabs(d)) {
         double r = d / c, n = c + d * r;
-        return CMPLX((a + b * r) / n, (b - a * r) / n);
+        return pair((a + b * r) / n, (b - a * r) / n);
     }
     double r = c / d, n = c * r + d;
-    return CMPLX((a * r + b) / n, (b * r - a) / n);
+    return pair((a * r + b) / n, (b * r - a) / n);
 }
 
 static bool fold_complex(Session *s, Infix k, Span at, double complex x,
@@ -168,17 +172,17 @@ static bool fold_complex(Session *s, Infix k, Span at, double complex x,
     double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
     switch ((int)k) {
     case IN_ADD:
-        return from_complex(CMPLX(a + c, b + d), out);
+        return from_complex(pair(a + c, b + d), out);
     case IN_SUB:
-        return from_complex(CMPLX(a - c, b - d), out);
+        return from_complex(pair(a - c, b - d), out);
     case IN_MUL:
-        return from_complex(CMPLX(a * c - b * d, a * d + b * c), out);
+        return from_complex(pair(a * c - b * d, a * d + b * c), out);
     case IN_DIV:
         if (c == 0 && d == 0) return fail_zero(s, at);
         return from_complex(complex_divide(x, y), out);
     case IN_POW:
         if (a == 0 && b == 0 && (c < 0 || d != 0)) return fail_zero(s, at);
-        return from_complex(c == 0 && d == 0 ? CMPLX(1, 0) : cpow(x, y), out);
+        return from_complex(c == 0 && d == 0 ? pair(1, 0) : cpow(x, y), out);
     default:
         return fail(s, at, E_TYPE, "`%s` does not take complex numbers", infix_text(k));
     }

@@ -1,7 +1,7 @@
 /* Tokens to a syntax tree, by precedence climbing. Chains (a + b + ..., f(x).g().h())
  * are loops; only brackets, unary operators, ** and lambda nest, at most EXPR_DEPTH
  * deep, so later walks may recurse into everything but the first kid of a chain. */
-#include "op/lex.h"
+#include "op/parse_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,36 +9,7 @@
 enum { RECURSION = 600 }; /* of parse_binary: brackets times levels of precedence */
 enum { PREC_COMPARE = 1, PREC_OR, PREC_XOR, PREC_AND, PREC_SHIFT, PREC_ADD, PREC_MUL };
 
-typedef Vec(const Ast *) Kids;
-typedef struct Parser {
-    Session *s;
-    Arena *a;
-    uint32_t source;
-    const char *base;
-    const Tok *tok; /* the next one */
-    int depth, recursion;
-} Parser;
-
-static const Ast *parse_expr(Parser *p);
 static const Ast *parse_unary(Parser *p);
-
-static Span span(const Parser *p, uint32_t begin, uint32_t end) {
-    return (Span){p->source, begin, end};
-}
-static Span tok_span(const Parser *p) {
-    return span(p, p->tok->begin, p->tok->end);
-}
-static bool is_op(const Parser *p, uint32_t code) {
-    return p->tok->kind == TOK_OP && p->tok->code == code;
-}
-static bool take(Parser *p, uint32_t code) {
-    if (!is_op(p, code)) return false;
-    p->tok++;
-    return true;
-}
-static uint32_t last_end(const Parser *p) {
-    return p->tok[-1].end;
-}
 
 /* ---- messages ---- */
 
@@ -63,16 +34,17 @@ static const char *keyword_advice(const char *word) {
 static const Ast *bad_keyword(Parser *p) {
     const char *word = sym_text(p->s, p->tok->sym), *advice = keyword_advice(word);
     if (advice)
-        fail(p->s, tok_span(p), E_SYNTAX, "`%s` is a Python keyword: %s", word, advice);
+        fail(p->s, parser_next_span(p), E_SYNTAX, "`%s` is a Python keyword: %s", word,
+             advice);
     else
-        fail(p->s, tok_span(p), E_SYNTAX, "`%s` is a Python keyword", word);
+        fail(p->s, parser_next_span(p), E_SYNTAX, "`%s` is a Python keyword", word);
     return NULL;
 }
 
 /* NULL, always: the next token is not `expected`. */
-static const Ast *unexpected(Parser *p, const char *expected) {
+const Ast *parse_unexpected(Parser *p, const char *expected) {
     const Tok *t = p->tok;
-    Span where = tok_span(p);
+    Span where = parser_next_span(p);
     if (t->kind == TOK_ERROR)
         fail(p->s, where, E_SYNTAX, "%s", t->text);
     else if (t->kind == TOK_KEYWORD)
@@ -84,7 +56,7 @@ static const Ast *unexpected(Parser *p, const char *expected) {
              "the line ends where %s is expected (inside brackets an expression may go "
              "on)",
              expected);
-    else if (is_op(p, '='))
+    else if (parser_sees(p, '='))
         fail(p->s, where, E_SYNTAX, "`=` only defines a name; to compare write `==`");
     else
         fail(p->s, where, E_SYNTAX, "`%.*s` where %s is expected",
@@ -94,38 +66,38 @@ static const Ast *unexpected(Parser *p, const char *expected) {
 
 /* Takes a closing bracket, or says which opening one lacks it. */
 static bool close(Parser *p, const Tok *open, char bracket) {
-    if (take(p, (uint32_t)bracket)) return true;
+    if (parser_take(p, (uint32_t)bracket)) return true;
     if (p->tok->kind == TOK_END)
-        return fail(p->s, span(p, open->begin, open->end), E_SYNTAX,
+        return fail(p->s, parser_span(p, open->begin, open->end), E_SYNTAX,
                     "`%s` is never closed", open->text);
     char expected[] = "`,` or `?`";
     expected[8] = bracket;
-    unexpected(p, expected);
+    parse_unexpected(p, expected);
     return false;
 }
 
 static bool enter(Parser *p) {
     if (++p->depth <= EXPR_DEPTH) return true;
-    return fail(p->s, tok_span(p), E_LIMIT,
+    return fail(p->s, parser_next_span(p), E_LIMIT,
                 "the expression is nested more than %d deep: give its parts names",
                 EXPR_DEPTH);
 }
 
 /* ---- building ---- */
 
-static Ast *new_ast(Parser *p, AstKind kind, uint32_t begin, uint32_t end) {
+Ast *parse_new(Parser *p, AstKind kind, uint32_t begin, uint32_t end) {
     Ast *e = NEW(p->a, Ast);
     e->kind = kind;
-    e->at = span(p, begin, end);
+    e->at = parser_span(p, begin, end);
     return e;
 }
-static void set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid) {
+void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid) {
     e->nkid = n;
     e->kid = arena_copy(p->a, kid, n * sizeof(Ast *));
 }
 static Ast *new_tree(Parser *p, AstKind kind, uint32_t begin, Kids *kids) {
-    Ast *e = new_ast(p, kind, begin, last_end(p));
-    set_kids(p, e, kids->n, kids->p);
+    Ast *e = parse_new(p, kind, begin, parser_last_end(p));
+    parse_set_kids(p, e, kids->n, kids->p);
     vec_free(kids);
     return e;
 }
@@ -141,10 +113,10 @@ static const Ast *drop(Kids *kids) {
 
 /* ---- atoms ---- */
 
-static const Ast *name_or_literal(Parser *p) {
+const Ast *parse_name(Parser *p) {
     const Tok *t = p->tok++;
     const char *word = sym_text(p->s, t->sym);
-    Ast *e = new_ast(p, AST_NAME, t->begin, t->end);
+    Ast *e = parse_new(p, AST_NAME, t->begin, t->end);
     e->sym = t->sym;
     if (!lex_is_literal_name(word, t->end - t->begin)) return e;
     e->sym = 0;
@@ -158,11 +130,11 @@ static const Ast *name_or_literal(Parser *p) {
 
 static const Ast *parse_number(Parser *p) {
     const Tok *t = p->tok++;
-    Ast *e = new_ast(p,
-                     t->kind == TOK_INT     ? AST_INT
-                     : t->kind == TOK_FLOAT ? AST_FLOAT
-                                            : AST_IMAG,
-                     t->begin, t->end);
+    Ast *e = parse_new(p,
+                       t->kind == TOK_INT     ? AST_INT
+                       : t->kind == TOK_FLOAT ? AST_FLOAT
+                                              : AST_IMAG,
+                       t->begin, t->end);
     e->u = t->u;
     e->v = t->v;
     return e;
@@ -171,11 +143,11 @@ static const Ast *parse_number(Parser *p) {
 static const Ast *parse_string(Parser *p) {
     const Tok *t = p->tok++;
     if (p->tok->kind == TOK_STRING) {
-        fail(p->s, tok_span(p), E_SYNTAX,
+        fail(p->s, parser_next_span(p), E_SYNTAX,
              "strings side by side are not joined: write one string");
         return NULL;
     }
-    Ast *e = new_ast(p, AST_STRING, t->begin, t->end);
+    Ast *e = parse_new(p, AST_STRING, t->begin, t->end);
     e->sym = t->sym;
     return e;
 }
@@ -185,11 +157,11 @@ static const Ast *parse_paren(Parser *p) {
     const Tok *open = p->tok++;
     Kids kids = {0};
     bool comma = false;
-    while (!is_op(p, ')')) {
+    while (!parser_sees(p, ')')) {
         const Ast *e = parse_expr(p);
         if (!e) return drop(&kids);
         vec_push(p->s, &kids, e);
-        if (!take(p, ',')) break;
+        if (!parser_take(p, ',')) break;
         comma = true;
     }
     if (!close(p, open, ')')) return drop(&kids);
@@ -202,30 +174,29 @@ static const Ast *parse_paren(Parser *p) {
 static const Ast *parse_list(Parser *p) {
     const Tok *open = p->tok++;
     Kids kids = {0};
-    while (!is_op(p, ']')) {
+    while (!parser_sees(p, ']')) {
         const Ast *e = parse_expr(p);
         if (!e) return drop(&kids);
         vec_push(p->s, &kids, e);
-        if (!take(p, ',')) break;
+        if (!parser_take(p, ',')) break;
     }
     return close(p, open, ']') ? new_tree(p, AST_LIST, open->begin, &kids)
                                : drop(&kids);
 }
 
 static const Ast *parse_entry(Parser *p) {
-    if (p->tok->kind != TOK_STRING) return unexpected(p, "a key such as 'name'");
+    if (p->tok->kind != TOK_STRING) return parse_unexpected(p, "a key such as 'name'");
     const Tok *key = p->tok++;
-    if (!take(p, ':')) return unexpected(p, "`:` and a value");
+    if (!parser_take(p, ':')) return parse_unexpected(p, "`:` and a value");
     const Ast *value = parse_expr(p);
     if (!value) return NULL;
-    Ast *e = new_ast(p, AST_KEYWORD, key->begin, key->end);
+    Ast *e = parse_new(p, AST_KEYWORD, key->begin, key->end);
     e->sym = key->sym;
-    set_kids(p, e, 1, &value);
+    parse_set_kids(p, e, 1, &value);
     return e;
 }
 
-static bool no_duplicates(Parser *p, size_t n, const Ast *const *kid,
-                          const char *what) {
+bool parse_no_duplicates(Parser *p, size_t n, const Ast *const *kid, const char *what) {
     Map seen = MAP(p->s);
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
@@ -243,33 +214,33 @@ static bool no_duplicates(Parser *p, size_t n, const Ast *const *kid,
 static const Ast *parse_dict(Parser *p) {
     const Tok *open = p->tok++;
     Kids kids = {0};
-    while (!is_op(p, '}')) {
+    while (!parser_sees(p, '}')) {
         const Ast *e = parse_entry(p);
         if (!e) return drop(&kids);
         vec_push(p->s, &kids, e);
-        if (!take(p, ',')) break;
+        if (!parser_take(p, ',')) break;
     }
-    if (!close(p, open, '}') || !no_duplicates(p, kids.n, kids.p, "the key"))
+    if (!close(p, open, '}') || !parse_no_duplicates(p, kids.n, kids.p, "the key"))
         return drop(&kids);
     return new_tree(p, AST_DICT, open->begin, &kids);
 }
 
 static const Ast *parse_atom(Parser *p) {
     const Tok *t = p->tok;
-    if (t->kind == TOK_NAME) return name_or_literal(p);
+    if (t->kind == TOK_NAME) return parse_name(p);
     if (t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_IMAG)
         return parse_number(p);
     if (t->kind == TOK_STRING) return parse_string(p);
-    if (is_op(p, OP3('.', '.', '.'))) {
+    if (parser_sees(p, OP3('.', '.', '.'))) {
         p->tok++;
-        return new_ast(p, AST_ELLIPSIS, t->begin, t->end);
+        return parse_new(p, AST_ELLIPSIS, t->begin, t->end);
     }
-    if (!is_op(p, '(') && !is_op(p, '[') && !is_op(p, '{'))
-        return unexpected(p, "an expression");
+    if (!parser_sees(p, '(') && !parser_sees(p, '[') && !parser_sees(p, '{'))
+        return parse_unexpected(p, "an expression");
     if (!enter(p)) return NULL;
-    const Ast *e = is_op(p, '(')   ? parse_paren(p)
-                   : is_op(p, '[') ? parse_list(p)
-                                   : parse_dict(p);
+    const Ast *e = parser_sees(p, '(')   ? parse_paren(p)
+                   : parser_sees(p, '[') ? parse_list(p)
+                                         : parse_dict(p);
     p->depth--;
     return e;
 }
@@ -285,20 +256,20 @@ static bool is_word(Parser *p) {
 
 static const Ast *parse_keyword(Parser *p) {
     const Tok *name = p->tok;
-    if (!is_word(p)) return unexpected(p, "the name of an argument");
+    if (!is_word(p)) return parse_unexpected(p, "the name of an argument");
     p->tok += 2;
     const Ast *value = parse_expr(p);
     if (!value) return NULL;
-    Ast *e = new_ast(p, AST_KEYWORD, name->begin, name->end);
+    Ast *e = parse_new(p, AST_KEYWORD, name->begin, name->end);
     e->sym = name->sym;
-    set_kids(p, e, 1, &value);
+    parse_set_kids(p, e, 1, &value);
     return e;
 }
 
 static const Ast *parse_stars(Parser *p) {
     uint32_t begin = p->tok++->begin;
-    if (!is_word(p)) return unexpected(p, "a name");
-    Ast *e = new_ast(p, AST_STARS, begin, p->tok->end);
+    if (!is_word(p)) return parse_unexpected(p, "a name");
+    Ast *e = parse_new(p, AST_STARS, begin, p->tok->end);
     e->sym = p->tok++->sym;
     return e;
 }
@@ -306,7 +277,7 @@ static const Ast *parse_stars(Parser *p) {
 static const Ast *parse_argument(Parser *p, bool *keywords) {
     const Tok *t = p->tok;
     bool keyword = t->kind == TOK_NAME && t[1].kind == TOK_OP && t[1].code == '=';
-    if (keyword || is_op(p, OP2('*', '*'))) {
+    if (keyword || parser_sees(p, OP2('*', '*'))) {
         *keywords = true;
         return keyword ? parse_keyword(p) : parse_stars(p);
     }
@@ -326,48 +297,48 @@ static bool parse_arguments(Parser *p, Kids *kids) {
     const Tok *open = p->tok++;
     bool keywords = false;
     size_t first = kids->n;
-    while (!is_op(p, ')')) {
+    while (!parser_sees(p, ')')) {
         const Ast *e = parse_argument(p, &keywords);
         if (!e) return false;
         vec_push(p->s, kids, e);
-        if (!take(p, ',')) break;
+        if (!parser_take(p, ',')) break;
     }
     if (!close(p, open, ')')) return false;
     if (!keywords) return true;
     while (first < kids->n && kids->p[first]->kind != AST_KEYWORD)
         first++;
-    return no_duplicates(p, kids->n - first, kids->p + first, "the argument");
+    return parse_no_duplicates(p, kids->n - first, kids->p + first, "the argument");
 }
 
 /* One part of a slice; *part stays NULL when it is absent. */
 static bool parse_part(Parser *p, const Ast **part) {
-    if (is_op(p, ':') || is_op(p, ',') || is_op(p, ']')) return true;
+    if (parser_sees(p, ':') || parser_sees(p, ',') || parser_sees(p, ']')) return true;
     return (*part = parse_expr(p)) != NULL;
 }
 
 static const Ast *parse_subscript(Parser *p) {
     uint32_t begin = p->tok->begin;
     const Ast *part[3] = {NULL, NULL, NULL};
-    if (!is_op(p, ':')) {
+    if (!parser_sees(p, ':')) {
         part[0] = parse_expr(p);
-        if (!part[0] || !is_op(p, ':')) return part[0];
+        if (!part[0] || !parser_sees(p, ':')) return part[0];
     }
     p->tok++;
     if (!parse_part(p, &part[1])) return NULL;
-    if (take(p, ':') && !parse_part(p, &part[2])) return NULL;
-    Ast *e = new_ast(p, AST_SLICE, begin, last_end(p));
-    set_kids(p, e, 3, part);
+    if (parser_take(p, ':') && !parse_part(p, &part[2])) return NULL;
+    Ast *e = parse_new(p, AST_SLICE, begin, parser_last_end(p));
+    parse_set_kids(p, e, 3, part);
     return e;
 }
 
 static bool parse_index(Parser *p, Kids *kids) {
     const Tok *open = p->tok++;
-    if (is_op(p, ']')) return unexpected(p, "an index") != NULL;
-    while (!is_op(p, ']')) {
+    if (parser_sees(p, ']')) return parse_unexpected(p, "an index") != NULL;
+    while (!parser_sees(p, ']')) {
         const Ast *e = parse_subscript(p);
         if (!e) return false;
         vec_push(p->s, kids, e);
-        if (!take(p, ',')) break;
+        if (!parser_take(p, ',')) break;
     }
     return close(p, open, ']');
 }
@@ -390,11 +361,11 @@ static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
 
 static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
     p->tok++;
-    if (!is_word(p)) return unexpected(p, "the name of an attribute or method");
+    if (!is_word(p)) return parse_unexpected(p, "the name of an attribute or method");
     Sym name = p->tok++->sym;
     Kids kids = {0};
     vec_push(p->s, &kids, of);
-    bool call = is_op(p, '(');
+    bool call = parser_sees(p, '(');
     if (call) {
         if (!enter(p) || !parse_arguments(p, &kids)) return drop(&kids);
         p->depth--;
@@ -408,11 +379,11 @@ static const Ast *parse_postfix(Parser *p) {
     uint32_t begin = p->tok->begin;
     const Ast *e = parse_atom(p);
     while (e) {
-        if (is_op(p, '(')) {
+        if (parser_sees(p, '(')) {
             e = parse_call(p, e, begin);
-        } else if (is_op(p, '.')) {
+        } else if (parser_sees(p, '.')) {
             e = parse_attribute(p, e, begin);
-        } else if (is_op(p, '[')) {
+        } else if (parser_sees(p, '[')) {
             Kids kids = {0};
             vec_push(p->s, &kids, e);
             if (!enter(p) || !parse_index(p, &kids)) return drop(&kids);
@@ -430,9 +401,9 @@ static const Ast *parse_postfix(Parser *p) {
 static const Ast *new_operator(Parser *p, const Tok *op, uint32_t begin, const Ast *x,
                                const Ast *y) {
     const Ast *kid[2] = {x, y};
-    Ast *e = new_ast(p, y ? AST_BINARY : AST_UNARY, begin, last_end(p));
+    Ast *e = parse_new(p, y ? AST_BINARY : AST_UNARY, begin, parser_last_end(p));
     e->op = op->text;
-    set_kids(p, e, y ? 2 : 1, kid);
+    parse_set_kids(p, e, y ? 2 : 1, kid);
     return e;
 }
 
@@ -440,7 +411,7 @@ static const Ast *new_operator(Parser *p, const Tok *op, uint32_t begin, const A
 static const Ast *parse_power(Parser *p) {
     uint32_t begin = p->tok->begin;
     const Ast *e = parse_postfix(p);
-    if (!e || !is_op(p, OP2('*', '*'))) return e;
+    if (!e || !parser_sees(p, OP2('*', '*'))) return e;
     const Tok *op = p->tok++;
     if (!enter(p)) return NULL;
     const Ast *y = parse_unary(p);
@@ -450,7 +421,8 @@ static const Ast *parse_power(Parser *p) {
 
 static const Ast *parse_unary(Parser *p) {
     const Tok *op = p->tok;
-    if (!is_op(p, '-') && !is_op(p, '+') && !is_op(p, '~')) return parse_power(p);
+    if (!parser_sees(p, '-') && !parser_sees(p, '+') && !parser_sees(p, '~'))
+        return parse_power(p);
     p->tok++;
     if (!enter(p)) return NULL;
     const Ast *e = parse_unary(p);
@@ -496,10 +468,10 @@ static const Ast *chained(Parser *p, const Ast *left) {
     const char *op = p->tok->text;
     int na = (int)(a->at.end - a->at.begin), nb = (int)(b->at.end - b->at.begin);
     if (na > 30 || nb > 30)
-        fail(p->s, tok_span(p), E_SYNTAX,
+        fail(p->s, parser_next_span(p), E_SYNTAX,
              "comparisons can't be chained: write `(a %s b) & (b %s c)`", left->op, op);
     else
-        fail(p->s, tok_span(p), E_SYNTAX,
+        fail(p->s, parser_next_span(p), E_SYNTAX,
              "comparisons can't be chained: write `(%.*s %s %.*s) & (%.*s %s ...)`", na,
              p->base + a->at.begin, left->op, nb, p->base + b->at.begin, nb,
              p->base + b->at.begin, op);
@@ -510,7 +482,7 @@ static const Ast *chained(Parser *p, const Ast *left) {
 static const Ast *parse_binary(Parser *p, int least) {
     uint32_t begin = p->tok->begin;
     if (++p->recursion > RECURSION) {
-        fail(p->s, tok_span(p), E_LIMIT,
+        fail(p->s, parser_next_span(p), E_LIMIT,
              "the expression is nested too deep: give its parts names");
         return NULL;
     }
@@ -530,23 +502,23 @@ static const Ast *parse_binary(Parser *p, int least) {
 static const Ast *parse_lambda(Parser *p) {
     const Tok *start = p->tok++;
     Kids kids = {0};
-    while (!is_op(p, ':')) {
+    while (!parser_sees(p, ':')) {
         if (p->tok->kind != TOK_NAME) {
-            unexpected(p, "the name of a parameter, or `:`");
+            parse_unexpected(p, "the name of a parameter, or `:`");
             return drop(&kids);
         }
-        Span at = tok_span(p);
-        const Ast *name = name_or_literal(p);
+        Span at = parser_next_span(p);
+        const Ast *name = parse_name(p);
         vec_push(p->s, &kids, name);
         if (name->kind != AST_NAME) {
             fail(p->s, at, E_NAME, "a parameter can't have the name of a literal");
             return drop(&kids);
         }
-        if (!take(p, ',')) break;
+        if (!parser_take(p, ',')) break;
     }
-    if (!is_op(p, ':')) unexpected(p, "`,` or `:`");
-    if (!take(p, ':') || !no_duplicates(p, kids.n, kids.p, "the parameter") ||
-        !enter(p))
+    if (!parser_sees(p, ':')) parse_unexpected(p, "`,` or `:`");
+    if (!parser_take(p, ':') ||
+        !parse_no_duplicates(p, kids.n, kids.p, "the parameter") || !enter(p))
         return drop(&kids);
     const Ast *body = parse_expr(p);
     p->depth--;
@@ -555,130 +527,9 @@ static const Ast *parse_lambda(Parser *p) {
     return new_tree(p, AST_LAMBDA, start->begin, &kids);
 }
 
-static const Ast *parse_expr(Parser *p) {
+const Ast *parse_expr(Parser *p) {
     if (p->tok->kind == TOK_KEYWORD &&
         strcmp(sym_text(p->s, p->tok->sym), "lambda") == 0)
         return parse_lambda(p);
     return parse_binary(p, PREC_COMPARE);
-}
-
-/* ---- statements ---- */
-
-static const Ast *parse_target(Parser *p) {
-    if (p->tok->kind != TOK_NAME)
-        return unexpected(p, "a statement such as `name = expression`");
-    Span at = tok_span(p);
-    const Ast *e = name_or_literal(p);
-    if (e->kind == AST_NAME) return e;
-    fail(p->s, at, E_NAME, "`%.*s` is a literal: it can't be defined",
-         (int)(at.end - at.begin), p->base + at.begin);
-    return NULL;
-}
-
-/* name: type [= e]; the type's text is everything up to `=` or the end of the line. */
-static const Ast *parse_annotated(Parser *p, const Ast *name) {
-    uint32_t begin = p->tok[1].begin, end = 0;
-    p->tok++;
-    for (int depth = 0; depth > 0 || !is_op(p, '='); p->tok++) {
-        if (p->tok->kind == TOK_END || p->tok->kind == TOK_NEWLINE) break;
-        if (p->tok->kind == TOK_ERROR) return unexpected(p, "a type");
-        depth += is_op(p, '(') || is_op(p, '[');
-        depth -= is_op(p, ')') || is_op(p, ']');
-        end = p->tok->end;
-    }
-    if (end == 0) return unexpected(p, "a type such as float64[3]");
-    const Ast *value = NULL;
-    if (take(p, '=') && !(value = parse_expr(p))) return NULL;
-    Ast *e = new_ast(p, AST_ANNOT, name->at.begin, last_end(p));
-    e->sym = name->sym;
-    e->type = span(p, begin, end);
-    set_kids(p, e, value != NULL, &value);
-    return e;
-}
-
-static const Ast *parse_assignment(Parser *p, Kids *kids) {
-    const Ast *name = parse_target(p);
-    if (!name) return NULL;
-    if (is_op(p, ':')) return parse_annotated(p, name);
-    vec_push(p->s, kids, name);
-    while (take(p, ',')) {
-        if (!(name = parse_target(p))) return NULL;
-        vec_push(p->s, kids, name);
-    }
-    if (!take(p, '=')) return unexpected(p, "`=` of a statement `name = expression`");
-    const Ast *value = parse_expr(p);
-    if (!value || !no_duplicates(p, kids->n, kids->p, "the name")) return NULL;
-    vec_push(p->s, kids, value);
-    Ast *e = new_ast(p, AST_ASSIGN, kids->p[0]->at.begin, last_end(p));
-    set_kids(p, e, kids->n, kids->p);
-    return e;
-}
-
-static const Ast *parse_statement(Parser *p) {
-    Kids kids = {0};
-    const Ast *e = parse_assignment(p, &kids);
-    vec_free(&kids);
-    if (!e || p->tok->kind == TOK_NEWLINE || p->tok->kind == TOK_END) return e;
-    if (is_op(p, ',')) {
-        fail(p->s, tok_span(p), E_SYNTAX,
-             "several values are put into brackets: (a, b)");
-        return NULL;
-    }
-    return unexpected(p, "the end of the line");
-}
-
-/* ---- the way in ---- */
-
-static Parser parser(Session *s, Arena *a, Span text, Tok **toks) {
-    lex(s, a, text, toks);
-    return (Parser){s, a, text.source, source_get(s, text.source)->text, *toks, 0, 0};
-}
-static void skip_newlines(Parser *p) {
-    while (p->tok->kind == TOK_NEWLINE)
-        p->tok++;
-}
-
-const Ast *expr_parse(Session *s, Arena *a, Span text) {
-    Tok *toks;
-    Parser p = parser(s, a, text, &toks);
-    skip_newlines(&p);
-    const Ast *e = parse_expr(&p);
-    const Tok *after = p.tok;
-    if (e) skip_newlines(&p);
-    if (e && p.tok->kind != TOK_END) {
-        p.tok = after;
-        e = unexpected(&p, "an operator, or the end of the expression");
-    }
-    mem_free(toks);
-    return e;
-}
-
-bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
-                      size_t *n) {
-    Tok *toks;
-    Parser p = parser(s, a, text, &toks);
-    Kids kids = {0};
-    bool ok = true;
-    for (skip_newlines(&p); ok && p.tok->kind != TOK_END; skip_newlines(&p)) {
-        const Ast *e = parse_statement(&p);
-        ok = e != NULL;
-        vec_push(s, &kids, e);
-    }
-    *n = ok ? kids.n : 0;
-    *statements = arena_copy(a, kids.p, kids.n * sizeof *kids.p);
-    vec_free(&kids);
-    mem_free(toks);
-    return ok;
-}
-
-bool expr_is_definition(Session *s, Span text) {
-    Arena *a = arena_new(s);
-    Tok *toks;
-    Parser p = parser(s, a, text, &toks);
-    skip_newlines(&p);
-    bool is = p.tok->kind == TOK_NAME && p.tok[1].kind == TOK_OP &&
-              (p.tok[1].code == '=' || p.tok[1].code == ':' || p.tok[1].code == ',');
-    mem_free(toks);
-    arena_free(a);
-    return is;
 }

@@ -1,0 +1,122 @@
+/* Statements, one a line, and the ways into the parser. */
+#include "op/parse_impl.h"
+
+static const Ast *parse_target(Parser *p) {
+    if (p->tok->kind != TOK_NAME)
+        return parse_unexpected(p, "a statement such as `name = expression`");
+    Span at = parser_next_span(p);
+    const Ast *e = parse_name(p);
+    if (e->kind == AST_NAME) return e;
+    fail(p->s, at, E_NAME, "`%.*s` is a literal: it can't be defined",
+         (int)(at.end - at.begin), p->base + at.begin);
+    return NULL;
+}
+
+/* name: type [= e]; the type's text is everything up to `=` or the end of the line. */
+static const Ast *parse_annotated(Parser *p, const Ast *name) {
+    uint32_t begin = p->tok[1].begin, end = 0;
+    p->tok++;
+    for (int depth = 0; depth > 0 || !parser_sees(p, '='); p->tok++) {
+        if (p->tok->kind == TOK_END || p->tok->kind == TOK_NEWLINE) break;
+        if (p->tok->kind == TOK_ERROR) return parse_unexpected(p, "a type");
+        depth += parser_sees(p, '(') || parser_sees(p, '[');
+        depth -= parser_sees(p, ')') || parser_sees(p, ']');
+        end = p->tok->end;
+    }
+    if (end == 0) return parse_unexpected(p, "a type such as float64[3]");
+    const Ast *value = NULL;
+    if (parser_take(p, '=') && !(value = parse_expr(p))) return NULL;
+    Ast *e = parse_new(p, AST_ANNOT, name->at.begin, parser_last_end(p));
+    e->sym = name->sym;
+    e->type = parser_span(p, begin, end);
+    parse_set_kids(p, e, value != NULL, &value);
+    return e;
+}
+
+static const Ast *parse_assignment(Parser *p, Kids *kids) {
+    const Ast *name = parse_target(p);
+    if (!name) return NULL;
+    if (parser_sees(p, ':')) return parse_annotated(p, name);
+    vec_push(p->s, kids, name);
+    while (parser_take(p, ',')) {
+        if (!(name = parse_target(p))) return NULL;
+        vec_push(p->s, kids, name);
+    }
+    if (!parser_take(p, '='))
+        return parse_unexpected(p, "`=` of a statement `name = expression`");
+    const Ast *value = parse_expr(p);
+    if (!value || !parse_no_duplicates(p, kids->n, kids->p, "the name")) return NULL;
+    vec_push(p->s, kids, value);
+    Ast *e = parse_new(p, AST_ASSIGN, kids->p[0]->at.begin, parser_last_end(p));
+    parse_set_kids(p, e, kids->n, kids->p);
+    return e;
+}
+
+static const Ast *parse_statement(Parser *p) {
+    Kids kids = {0};
+    const Ast *e = parse_assignment(p, &kids);
+    vec_free(&kids);
+    if (!e || p->tok->kind == TOK_NEWLINE || p->tok->kind == TOK_END) return e;
+    if (parser_sees(p, ',')) {
+        fail(p->s, parser_next_span(p), E_SYNTAX,
+             "several values are put into brackets: (a, b)");
+        return NULL;
+    }
+    return parse_unexpected(p, "the end of the line");
+}
+
+/* ---- the way in ---- */
+
+static Parser parser(Session *s, Arena *a, Span text, Tok **toks) {
+    lex(s, a, text, toks);
+    return (Parser){s, a, text.source, source_get(s, text.source)->text, *toks, 0, 0};
+}
+static void skip_newlines(Parser *p) {
+    while (p->tok->kind == TOK_NEWLINE)
+        p->tok++;
+}
+
+const Ast *expr_parse(Session *s, Arena *a, Span text) {
+    Tok *toks;
+    Parser p = parser(s, a, text, &toks);
+    skip_newlines(&p);
+    const Ast *e = parse_expr(&p);
+    const Tok *after = p.tok;
+    if (e) skip_newlines(&p);
+    if (e && p.tok->kind != TOK_END) {
+        p.tok = after;
+        e = parse_unexpected(&p, "an operator, or the end of the expression");
+    }
+    mem_free(toks);
+    return e;
+}
+
+bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
+                      size_t *n) {
+    Tok *toks;
+    Parser p = parser(s, a, text, &toks);
+    Kids kids = {0};
+    bool ok = true;
+    for (skip_newlines(&p); ok && p.tok->kind != TOK_END; skip_newlines(&p)) {
+        const Ast *e = parse_statement(&p);
+        ok = e != NULL;
+        vec_push(s, &kids, e);
+    }
+    *n = ok ? kids.n : 0;
+    *statements = arena_copy(a, kids.p, kids.n * sizeof *kids.p);
+    vec_free(&kids);
+    mem_free(toks);
+    return ok;
+}
+
+bool expr_is_definition(Session *s, Span text) {
+    Arena *a = arena_new(s);
+    Tok *toks;
+    Parser p = parser(s, a, text, &toks);
+    skip_newlines(&p);
+    bool is = p.tok->kind == TOK_NAME && p.tok[1].kind == TOK_OP &&
+              (p.tok[1].code == '=' || p.tok[1].code == ':' || p.tok[1].code == ',');
+    mem_free(toks);
+    arena_free(a);
+    return is;
+}
