@@ -1,6 +1,8 @@
 /* Statements, one a line, and the ways into the parser. */
 #include "op/parse_impl.h"
 
+#include <string.h>
+
 static const Ast *parse_target(Parser *p) {
     if (p->tok->kind != TOK_NAME)
         return parse_unexpected(p, "a statement such as `name = expression`");
@@ -12,6 +14,12 @@ static const Ast *parse_target(Parser *p) {
     return NULL;
 }
 
+/* Names, sizes, brackets: what a type is made of; type_parse looks closer. */
+static bool in_type(const Tok *t) {
+    if (t->kind == TOK_OP) return t->code < 128 && strchr("[](),?", (int)t->code);
+    return t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_STRING;
+}
+
 /* name: type [= e]; the type's text is everything up to `=` or the end of the line. */
 static const Ast *parse_annotated(Parser *p, const Ast *name) {
     uint32_t begin = p->tok[1].begin, end = 0;
@@ -19,6 +27,7 @@ static const Ast *parse_annotated(Parser *p, const Ast *name) {
     for (int depth = 0; depth > 0 || !parser_sees(p, '='); p->tok++) {
         if (p->tok->kind == TOK_END || p->tok->kind == TOK_NEWLINE) break;
         if (p->tok->kind == TOK_ERROR) return parse_unexpected(p, "a type");
+        if (!in_type(p->tok)) return parse_unexpected(p, "a type such as float64[3]");
         depth += parser_sees(p, '(') || parser_sees(p, '[');
         depth -= parser_sees(p, ')') || parser_sees(p, ']');
         end = p->tok->end;

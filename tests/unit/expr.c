@@ -611,6 +611,27 @@ static void test_hostile(void) {
     str_free(&b);
 }
 
+/* As deep as the parser lets through: the compiler's stack must do. */
+static void test_deep(void) {
+    static const char *const part[][2] = {
+        {"i | i ^ i & i << i + i * (", ")"}, {"exp(", ")"}, {"-(", ")"}};
+    static const int times[] = {80, 199, 99};
+    for (int k = 0; k < 3; k++) {
+        Str b = STR(s);
+        str_puts(&b, "y = ");
+        for (int i = 0; i < times[k]; i++)
+            str_puts(&b, part[k][0]);
+        str_puts(&b, "i");
+        for (int i = 0; i < times[k]; i++)
+            str_puts(&b, part[k][1]);
+        Graph *g = compile_text(str_text(&b));
+        CHECK(g, "%s", first_error());
+        graph_free(g);
+        diag_clear(s);
+        str_free(&b);
+    }
+}
+
 /* ---- texts of rows ---- */
 
 static void test_text(void) {
@@ -755,6 +776,7 @@ int main(void) {
     test_math();
     test_long();
     test_hostile();
+    test_deep();
     test_text();
     test_functions();
     test_updates();
