@@ -361,7 +361,7 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
 bool block_run(Machine *m, uint32_t step, const Prep *p) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
     set_operands(m, step, &e);
-    if (m->pool && p->chunks > 1 && p->rows * p->row >= SHARE_MIN)
+    if (p->chunks > 1 && p->rows * p->row >= SHARE_MIN)
         pool_run(m->pool, p->chunks, run_chunk, &e);
     else
         for (size_t c = 0; c < p->chunks; c++)

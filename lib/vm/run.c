@@ -42,8 +42,10 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     m->p = p;
     m->depth = depth;
     m->outer = outer;
-    m->pool = p->o.threads == 1 ? NULL : session_pool(s);
-    m->workers = m->pool ? pool_threads(m->pool) : 1;
+    m->own_pool =
+        p->o.threads == 1 ? pool_new(s, 1) : NULL; /* kernels always have one */
+    m->pool = m->own_pool ? m->own_pool : session_pool(s);
+    m->workers = pool_threads(m->pool);
     m->inner = MAP(s);
     m->tmp = arena_new(s);
     layouts_init(&m->layouts, s);
@@ -94,6 +96,7 @@ void vm_free(Machine *m) {
     for (uint32_t i = 0; i < m->p->nins; i++)
         prep_free(m->prep[i]);
     places_free(m);
+    pool_free(m->own_pool);
     buffer_unref(m->scratch);
     buffer_unref(m->block);
     layouts_free(&m->layouts);

@@ -222,7 +222,7 @@ typedef struct VmHost {
 struct Machine {
     Session *s;
     const Plan *p;
-    Pool *pool;
+    Pool *pool, *own_pool;
     unsigned workers, depth;
     bool running;
     Layouts layouts;
