@@ -59,6 +59,7 @@ static bool ggrad(Run *r) {
     if (what)
         o->d.at = run_text(r, o->d.vjp ? "--vjp" : o->d.jvp ? "--jvp" : "--cost", what);
     Values given;
+    r->no_graph = o->check;
     if (!run_operands(r, o->check, &path, &given)) return false;
     Graph *g = run_read(r, path);
     if (!g) return false;

@@ -117,6 +117,7 @@ static void writing(const Run *r, WriteOptions *how) {
 static bool gload(Run *r) {
     const Gload *o = (const Gload *)r->common;
     Edit e = edits(o, session_arena(r->s));
+    r->no_graph = o->list_ops || o->op || o->list_types || o->info || o->check;
     bool done, only_new = e.nupdate + e.nset + e.nrename + e.ndim + e.nnarrow == 0 &&
                           !o->outputs && !o->prefix;
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
@@ -127,7 +128,9 @@ static bool gload(Run *r) {
     Graph *g = load(r, o, fresh);
     if (!g) return false;
     r->write = writing;
-    bool ok = graph_edit(g, &e) && print(r, o, g, &done) && (done || run_write(r, g));
+    bool ok = graph_edit(g, &e) &&
+              (!fresh || !o->prefix || graph_prefix(g, o->prefix)) &&
+              print(r, o, g, &done) && (done || run_write(r, g));
     graph_free(g);
     return ok;
 }

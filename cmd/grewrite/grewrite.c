@@ -72,9 +72,9 @@ static bool explain(void *ctx, const RewriteEvent *e) {
     Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
     (void)ctx;
     str_printf(&text, "%u %s: ", e->number, e->rule);
-    print_expression(p, e->before, &text);
+    print_definition(p, e->before, &text);
     str_puts(&text, "  =>  ");
-    print_expression(p, e->after, &text);
+    print_definition(p, e->after, &text);
     fprintf(stderr, "%s\n", str_text(&text));
     arena_free(a);
     str_free(&text);
@@ -164,6 +164,7 @@ static bool grewrite(Run *r) {
     if (o->keep) w.keep_at = run_text(r, "--keep", o->keep);
     if (o->verify < 0)
         return fail(r->s, NOWHERE, E_USAGE, "--verify can't be negative");
+    r->no_graph = o->list || o->diff || o->bisect;
     if (o->list) return list(r, &w.how.query);
     const char *path;
     Values given;

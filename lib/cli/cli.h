@@ -64,6 +64,7 @@ struct Run {
     const char *program; /* as it is called: the prefix that was installed */
     int argc;
     char **argv;
+    bool no_graph; /* writes something else than a graph: no abort record */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
 };

@@ -71,7 +71,7 @@ static int failed(Run *r) {
     report_all(r->s, r->program, r->common->errors == 1, want_color(r->common),
                STDERR_FILENO);
     const char *out = r->common->output;
-    if (r->tool->writes_graph && (!out || strcmp(out, "-") == 0) &&
+    if (r->tool->writes_graph && !r->no_graph && (!out || strcmp(out, "-") == 0) &&
         !isatty(STDOUT_FILENO) && r->common->format < 0)
         io_write_abort(r->s, "-", status);
     return status;

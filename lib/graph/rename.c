@@ -1,6 +1,6 @@
 /* Giving a name of a graph to something else: the leaf, the preferred name and the name
  * map follow. */
-#include "graph/graph.h"
+#include "graph/graph_impl.h"
 
 void graph_rename(Graph *g, Sym from, Sym to) {
     Var v = graph_find(g, from);
@@ -10,4 +10,12 @@ void graph_rename(Graph *g, Sym from, Sym to) {
     LeafKind k = var_leaf(g, v);
     if ((k == LEAF_INPUT || k == LEAF_SHARED) && var_leafrec(g, v)->name == from)
         var_leafrec(g, v)->name = to;
+}
+
+void graph_unname_all(Graph *g) {
+    g->names.n = 0;
+    map_free(&g->priv->name);
+    map_free(&g->priv->preferred);
+    g->priv->name = MAP(g->s);
+    g->priv->preferred = MAP(g->s);
 }

@@ -263,3 +263,11 @@ bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]) {
     settle_axes(in, axes, ndim, flag);
     return true;
 }
+
+void infer_settle(Infer *in, const char *name, Prop value) {
+    for (size_t i = 0; i < in->props->n; i++)
+        if (&in->props->p[i] == in_prop(in, name)) {
+            replace_prop(in, i, value);
+            return;
+        }
+}

@@ -138,6 +138,14 @@ void print_operand(Printer *p, Var v, bool bare, Prec need, Str *out) {
         print_apply_expr(p, var_owner(p->g, v), need, out);
 }
 
+void print_definition(Printer *p, Var v, Str *out) {
+    ApplyId a = var_owner(p->g, v);
+    if (a == APPLY_NONE || p->g->apply[a].nout != 1)
+        print_expression(p, v, out);
+    else
+        print_apply_expr(p, a, BIND_ANY, out);
+}
+
 void print_expression(Printer *p, Var v, Str *out) {
     bool whole = const_is_scalar(p->g, v) && (var_type(p->g, v)->dtype == DT_INT64 ||
                                               var_type(p->g, v)->dtype == DT_BOOL);

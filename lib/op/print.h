@@ -20,6 +20,8 @@ void print_block(Printer *p, const char *indent, Str *out);
  * gives their dtype, else float32(...), array([...], dtype='...') or load('...'). */
 void print_statement(Printer *p, ApplyId a, Str *out);
 void print_expression(Printer *p, Var v, Str *out); /* a name, a literal, or (math) the expression */
+/* The expression that makes v, whether or not v has a name. */
+void print_definition(Printer *p, Var v, Str *out);
 bool print_is_inline(Printer *p, Var v);
 Sym printer_name(Printer *p, Var v);
 void print_props(Session *s, const Op *op, const Props *props, bool all, Str *out); /* "axis=0, keepdims=True" */

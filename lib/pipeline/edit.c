@@ -141,17 +141,33 @@ static bool choose_outputs(Graph *g, Span list) {
     return ok;
 }
 
+static Sym prefixed(Session *s, const char *prefix, Sym name) {
+    Str text = STR(s);
+    str_printf(&text, "%s%s", prefix, sym_text(s, name));
+    Sym y = sym(s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
+/* All at once: names are taken out first, so that none stands in another's way. */
 bool graph_prefix(Graph *g, const char *prefix) {
     Session *s = g->s;
-    for (size_t i = 0, n = g->names.n; i < n; i++) {
-        Sym old = g->names.p[i].name;
-        char *name = arena_printf(session_arena(s), "%s%s", prefix, sym_text(s, old));
-        graph_rename(g, old, sym(s, name));
+    size_t n = g->names.n;
+    VarName *was = mem_alloc(s, (n + 1) * sizeof *was);
+    for (size_t i = 0; i < n; i++) was[i] = g->names.p[i];
+    graph_unname_all(g);
+    for (size_t i = 0; i < n; i++) {
+        Sym to = prefixed(s, prefix, was[i].name);
+        LeafKind k = var_leaf(g, was[i].var);
+        if (k == LEAF_INPUT || k == LEAF_SHARED) {
+            Leaf *leaf = var_leafrec(g, was[i].var);
+            if (leaf->name == was[i].name) leaf->name = to;
+        }
+        graph_name(g, was[i].var, to);
     }
+    mem_free(was);
     for (size_t i = 0; i < g->outputs.n; i++)
-        g->outputs.p[i].label =
-            sym(s, arena_printf(session_arena(s), "%s%s", prefix,
-                                sym_text(s, g->outputs.p[i].label)));
+        g->outputs.p[i].label = prefixed(s, prefix, g->outputs.p[i].label);
     return true;
 }
 

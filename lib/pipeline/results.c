@@ -52,11 +52,7 @@ bool results_open(GraphRun *r) {
  * grows by each batch. */
 static bool make_room(GraphRun *r, Result *x, const Tensor *t) {
     int64_t shape[MAX_NDIM + 1];
-    bool batches = r->spec->series.batch != 0;
-    if (batches && t->ndim == 0)
-        return fail(r->s, NOWHERE, E_SHAPE,
-                    "%s is 0-d: batches of it can't be appended",
-                    sym_text(r->s, x->label));
+    bool batches = r->spec->series.batch != 0 && t->ndim > 0;
     int ndim = batches ? t->ndim : t->ndim + 1;
     if (ndim > MAX_NDIM)
         return fail(r->s, NOWHERE, E_LIMIT, "%s has too many dims",
@@ -72,7 +68,7 @@ static bool collect_one(GraphRun *r, Result *x) {
     const Tensor *t = &vm_output(r->m, x->output)->t;
     if (!x->all.data && !make_room(r, x, t)) return false;
     Tensor part = x->all;
-    int lead = r->spec->series.batch ? 0 : 1;
+    int lead = r->spec->series.batch && t->ndim ? 0 : 1;
     bool fits = part.ndim == t->ndim + lead &&
                 (lead || x->filled + t->shape[0] <= part.shape[0]);
     for (int k = 1; fits && k < part.ndim; k++)

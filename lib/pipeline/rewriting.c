@@ -154,9 +154,9 @@ static bool describe(void *ctx, const RewriteEvent *e) {
     Arena *a = arena_new(e->g->s);
     Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
     str_printf(f->report, "replacement %u, %s: ", e->number, e->rule);
-    print_expression(p, e->before, f->report);
+    print_definition(p, e->before, f->report);
     str_puts(f->report, "  =>  ");
-    print_expression(p, e->after, f->report);
+    print_definition(p, e->after, f->report);
     str_putc(f->report, '\n');
     arena_free(a);
     return true;

@@ -12,8 +12,9 @@ static bool full_type(Infer *in) {
     Dim dim[MAX_NDIM];
     int n;
     if (!want_shape(in, 0, &n, dim, NULL) || !want_rank(in, 1, 0, 0)) return false;
-    return out_tensor(in, 0, dtype_asked(in->s, in->op, in->props, in->type[1]->dtype),
-                      n, dim);
+    DType d = dtype_asked(in->s, in->op, in->props, in->type[1]->dtype);
+    if (d == in->type[1]->dtype) infer_settle(in, "dtype", (Prop){.kind = P_NONE});
+    return out_tensor(in, 0, d, n, dim);
 }
 
 /* Output 0 filled with the element at `value` of dtype d. */
