@@ -21,6 +21,8 @@ static const OpList *const lists[] = {&ops_elemwise_arith,   &ops_elemwise_bits,
                                       &ops_elemwise_complex, &ops_elemwise_exp,
                                       &ops_elemwise_select,  &ops_elemwise_special,
                                       &ops_elemwise_trig,    NULL};
+#define INF ((double)INFINITY)
+#define NOT ((double)NAN)
 static int cpu_level;
 
 static const Op *op(const char *name) {
