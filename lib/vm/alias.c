@@ -275,6 +275,7 @@ static bool claim(const Plan *p, Sharing *h, uint32_t cell) {
 static void copy_result(const Plan *p, Sharing *h, Result *r) {
     Store s = {STORE_OWN, p->nins, p->nins, NONE, r->cell};
     r->copy = (uint32_t)h->store.n;
+    h->cell[r->cell].flags |= CELL_COPIED;
     vec_push(p->s, &h->store, s);
 }
 

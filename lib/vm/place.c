@@ -75,7 +75,11 @@ static bool take_arena(Machine *m, uint64_t bytes) {
     if (bytes == 0 || (m->arena && m->arena->size >= bytes)) return true;
     buffer_unref(m->arena);
     m->arena = buffer_new(m->s, bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes);
-    return m->arena != NULL;
+    if (m->arena) return true;
+    return note(
+        m->s, NOWHERE,
+        "for the intermediate values of %u instructions, packed by their lifetimes",
+        m->p->nins);
 }
 
 /* What isn't in the arena shares slots by the same walk, each of one unit. */

@@ -255,15 +255,6 @@ size_t plan_vars(const Plan *p) {
     return p->ncell;
 }
 
-static bool is_copied(const Plan *p, uint32_t cell) {
-    const Sharing *h = &p->sharing;
-    for (uint32_t i = 0; i < p->noutput; i++)
-        if (h->output[i].cell == cell && h->output[i].copy != NONE) return true;
-    for (uint32_t i = 0; i < p->nupdate; i++)
-        if (h->update[i].cell == cell && h->update[i].copy != NONE) return true;
-    return false;
-}
-
 PlanVar plan_var(const Plan *p, size_t i) {
     const CellInfo *c = &p->sharing.cell[i];
     return (PlanVar){.var = c->var,
@@ -272,7 +263,8 @@ PlanVar plan_var(const Plan *p, size_t i) {
                      .store = c->store,
                      .born = c->born,
                      .dies = c->dies,
-                     .copied = c->dies == p->nins && is_copied(p, (uint32_t)i)};
+
+                     .copied = c->flags & CELL_COPIED};
 }
 
 int64_t plan_bytes(const Plan *p, Var v, size_t ndim, const DimValue *dim) {

@@ -161,7 +161,8 @@ static bool take_outputs(Ready *r) {
         r->p->layout[b->nin + j] = l;
         uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
         place_fit(r->m, cell, l);
-        if (!place_get(r->m, r->m->place_of[cell], l->bytes)) return false;
+        if (!place_get(r->m, r->m->place_of[cell], l->bytes))
+            return step_no_memory(r->m, cell), false;
     }
     return true;
 }

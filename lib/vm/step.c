@@ -1,5 +1,6 @@
 /* One instruction. Most are a loop whose operands look as they did the last time; those
  * need no more than a comparison for each operand and the call of the loop. */
+#include "op/print.h"
 #include "vm/vm_impl.h"
 
 #include <string.h>
@@ -49,6 +50,16 @@ void step_outputs(Machine *m, uint32_t step, Call *c) {
         cell_value(m, m->p->arg[in->arg + in->nin + j], &c->out[j]);
 }
 
+void step_no_memory(Machine *m, uint32_t cell) {
+    Var v = m->p->sharing.cell[cell].var;
+    ApplyId a = var_owner(m->p->g, v);
+    if (a == APPLY_NONE) return;
+    Str text = STR(m->s);
+    print_apply(m->p->g, a, &text);
+    note(m->s, m->p->g->origin[a].at, "for the result of %s", str_text(&text));
+    str_free(&text);
+}
+
 /* ---- results of kernels ---- */
 static void cell_release(Machine *m, Cell *c) {
     if (!c->owned) return;
@@ -69,7 +80,7 @@ static bool is_undeclared_view(const Machine *m, const Ins *in, uint32_t cell,
 
 static bool copy_to_place(Machine *m, uint32_t cell, Tensor *t) {
     void *data = place_get(m, m->place_of[cell], tensor_bytes(t));
-    if (!data) return false;
+    if (!data) return step_no_memory(m, cell), false;
     const Layout *l = layout_get(&m->layouts, t->dtype, t->ndim, t->shape, NULL);
     m->cell[cell] = (Cell){data, l, m->place[m->place_of[cell]].buf, false};
     Value v;
@@ -307,6 +318,7 @@ bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     }
     t->ndim = ndim;
     t->data = data;
+    if (!data) step_no_memory(m, cell);
     return data != NULL;
 }
 

@@ -76,7 +76,8 @@ typedef struct Ins {
     const Graph *fn;
     BlockProgram *prog;
 } Ins;
-enum { CELL_BOXED = 1, CELL_LIVE = 2 }; /* not a tensor; a leaf that something reads */
+/* not a tensor; a leaf that something reads; a result that is copied at the end */
+enum { CELL_BOXED = 1, CELL_LIVE = 2, CELL_COPIED = 4 };
 typedef struct CellInfo {
     Var var;
     const Type *type;
@@ -285,6 +286,8 @@ bool steps_run(Machine *m);
 bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
 void *kernel_scratch(Call *c, size_t bytes);
 void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */
+/* Says what the storage was for, after E_MEM. */
+void step_no_memory(Machine *m, uint32_t cell);
 void step_outputs(Machine *m, uint32_t step, Call *c);
 /* run.c, inner.c */
 Machine *machine_new(const Plan *p, unsigned depth, Machine *outer);
