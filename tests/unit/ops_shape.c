@@ -217,8 +217,7 @@ static void types(Lab *l) {
     CHECK_STR(type_of(l, lab_apply(l, "reshape", 2, in, 0, NULL)), "float32[n, 8, 8]");
     Var fill[2] = {in[1], const_number(&l->b, DT_FLOAT16, 0)};
     CHECK_STR(type_of(l, lab_apply(l, "full", 2, fill, 0, NULL)), "float16[n, 8, 8]");
-    PropArg axis = {"axis", PROP_INT(0)},
-            sum = {"axis", PROP_INTS(ends, 2)};
+    PropArg axis = {"axis", PROP_INT(0)}, sum = {"axis", PROP_INTS(ends, 2)};
     Var twice[2] = {x, x};
     CHECK_STR(type_of(l, lab_apply(l, "concatenate", 2, twice, 1, &axis)),
               "float32[?, 8, 8]");

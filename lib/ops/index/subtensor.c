@@ -216,7 +216,7 @@ static const Op table[] = {
      .disconnected = "index",
      .views = subtensor_views,
      .example =
-         "[1, 2, 3, 4][1:3] -> [2, 3]\n[[1, 2], [3, 4]][:, [1, 0]] -> [[2, 1], [4, 3]]",
+         "arange(4)[1:3] -> [1, 2]\neye(2)[:, [1, 0]] -> [[0.0, 1.0], [1.0, 0.0]]",
      .file = __FILE__,
      .line = __LINE__},
     {.name = "take",

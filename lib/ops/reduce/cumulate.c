@@ -309,6 +309,26 @@ static bool recurrence_pull(Pull *p) {
            (p->grad[0] = call2(b, "multiply", p->grad[1], before)) != VAR_NONE;
 }
 
+/* The tangent runs by the same a: what comes in is b's tangent and a's times the state
+ * before. */
+static bool recurrence_push(Push *p) {
+    Builder *b = p->b;
+    Prop axis = *op_prop(b->s, p->op, p->props, "axis");
+    bool reverse = prop_bool(b->s, p->op, p->props, "reverse");
+    Var in = p->tangent[1];
+    p->result[0] = VAR_NONE;
+    if (dtype_is_discrete(var_type(p->g, p->out[0])->dtype)) return true;
+    if (p->tangent[0] != VAR_NONE) {
+        Var before = shifted(b, p->out[0], reverse ? -1 : 1, axis);
+        Var more =
+            before == VAR_NONE ? VAR_NONE : call2(b, "multiply", p->tangent[0], before);
+        if (more == VAR_NONE) return false;
+        in = in == VAR_NONE ? more : call2(b, "add", in, more);
+    }
+    if (in == VAR_NONE) return true;
+    return (p->result[0] = recurrence(b, p->in[0], in, axis, reverse)) != VAR_NONE;
+}
+
 #define CUM_PROPS     "axis: axis? = None, exclusive: bool = False, reverse: bool = False"
 #define RUNNING_PROPS "axis: axis = 0, exclusive: bool = False, reverse: bool = False"
 
@@ -366,6 +386,7 @@ static const Op table[] = {
      .perform = recurrence_perform,
      .flops = "2 * b.size",
      .pull = recurrence_pull,
+     .push = recurrence_push,
      .example = "recurrence([0, 2, 2], [1, 1, 1]) -> [1, 3, 7]",
      .file = __FILE__,
      .line = __LINE__},

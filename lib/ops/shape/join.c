@@ -293,7 +293,7 @@ static const Op table[] = {
      .pull = concatenate_pull,
      .push = push_linear_all,
      .example =
-         "concatenate([[1, 2]], [[3, 4]]) -> [[1, 2], [3, 4]]\nconcatenate([[[1], "
+         "concatenate([[[1, 2]], [[3, 4]]]) -> [[1, 2], [3, 4]]\nconcatenate([[[1], "
          "[2]], [[3], [4]]], axis=1) -> [[1, 3], [2, 4]]",
      .file = __FILE__,
      .line = __LINE__},
@@ -307,7 +307,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = stack_pull,
      .push = push_linear_all,
-     .example = "stack([1, 2], [3, 4], axis=1) -> [[1, 3], [2, 4]]",
+     .example = "stack([[1, 2], [3, 4]], axis=1) -> [[1, 3], [2, 4]]",
      .file = __FILE__,
      .line = __LINE__},
     {.name = "split",
