@@ -2,9 +2,9 @@
  * When an Apply's inputs are done it is re-interned if one of them was replaced, then
  * the entries for its op are tried; what replaces it is walked in the same way before
  * it counts as done. So a sweep reaches the fixed point of everything that looks
- * downwards, and the next one only finds what changed for clients. A replacement that
- * would make a variable depend on itself is found when the walk comes to an Apply that
- * is still open: the newest replacement on the stack is taken back. */
+ * downwards; another one is needed only by rules that ask for clients. A replacement
+ * that would make a variable depend on itself is found when the walk comes to an Apply
+ * that is still open: the newest replacement on the stack is taken back. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static void set_seen(Rewriter *r, ApplyId a, unsigned s) {
 
 /* Counts the Apply as a client of its inputs, once a sweep. */
 static void count_uses(Rewriter *r, ApplyId a) {
-    if (r->state[a] & COUNTED) return;
+    if (!r->uses_matter || r->state[a] & COUNTED) return;
     r->state[a] |= COUNTED;
     for (size_t i = 0; i < r->g->apply[a].nin; i++)
         r->uses[rw_in(r, a, i)]++;
@@ -89,6 +89,7 @@ static void types_for(Rewriter *r, ApplyId a, const Var *in, const Type **out) {
 }
 
 static void renamed(Rewriter *r, Var from, Var to) {
+    r->dirty = true;
     r->forward[from] = r->direct[from] = to;
     r->by[from] = 0;
     r->uses[to] += r->uses[from];
@@ -200,7 +201,7 @@ static bool install(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
         r->by[v] = (uint16_t)(entry + 1);
         r->uses[x] += r->uses[v];
         if (!rw_fired(r, entry, v, x)) return r->failed = true, false;
-        changed = true;
+        changed = r->dirty = true;
     }
     if (changed && ++r->db->entry.p[entry].spent > r->budget)
         return over_budget(r, entry);
@@ -357,7 +358,7 @@ static void count_all(Rewriter *r) {
 static void begin_sweep(Rewriter *r) {
     for (ApplyId a = 0; a < r->napply; a++)
         r->state[a] &= FROZEN;
-    count_all(r);
+    if (r->uses_matter) count_all(r);
     r->sweeps++;
 }
 
@@ -373,7 +374,7 @@ bool drive(Rewriter *r, double from, double to) {
         begin_sweep(r);
         walk_roots(r);
         if (r->failed) return r->stack.n = 0, false;
-    } while (r->fired != fired && !rw_limit_reached(r));
+    } while (r->uses_matter && r->fired != fired && !rw_limit_reached(r));
     if (r->napply) memset(r->state, 0, r->napply);
     return true;
 }

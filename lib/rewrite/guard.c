@@ -229,6 +229,10 @@ int guard_find(Session *s, Sym name) {
     return -1;
 }
 
+bool guard_counts_uses(int test) {
+    return tests[test].one == has_one_client;
+}
+
 size_t guard_arity(int test) {
     return tests[test].two ? 2 : 1;
 }

@@ -46,6 +46,7 @@ void rw_grow(Rewriter *r) {
 
 void rewriter_reset(Rewriter *r) {
     r->nvar = r->napply = 0;
+    r->dirty = false;
     rw_grow(r);
 }
 
@@ -106,6 +107,8 @@ static void add_pass(Rewriter *r, const Pass *p, uint16_t i) {
 static void add_rule(Rewriter *r, const Rule *rule, uint16_t i) {
     if (rule->broken) return;
     Bucket *b = bucket(r, rule->lhs->op);
+    for (size_t k = 0; k < rule->nguard; k++)
+        r->uses_matter |= guard_counts_uses(rule->guard[k].test);
     vec_push(r->s, b, i);
     for (size_t k = b->n - 1; k > 0; k--) {
         const Rule *before = r->db->entry.p[b->p[k - 1]].rule;
@@ -118,10 +121,11 @@ static void add_rule(Rewriter *r, const Rule *rule, uint16_t i) {
 void overlay_entries(Rewriter *r, double from, double to) {
     drop_buckets(r);
     r->bucket_of = MAP(r->s);
+    r->uses_matter = false;
     for (int rules = 0; rules < 2; rules++) {
         for (size_t i = 0; i < r->db->entry.n; i++) {
             const Entry *e = &r->db->entry.p[i];
-            bool cleaning = e->pub.position <= 0.6;
+            bool cleaning = e->pub.position <= CLEANING;
             bool here = (e->pub.position >= from && e->pub.position <= to) || cleaning;
             if (!e->selected || !here || (e->rule != NULL) != (rules == 1)) continue;
             if (e->rule) add_rule(r, e->rule, (uint16_t)i);

@@ -98,6 +98,9 @@ NodePass fold_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
     sink_pass;
 GraphPass fuse_pass, inline_pass;
 
+/* Node entries up to this position clean up after all others. */
+#define CLEANING 0.6
+
 /* ---- the database ---- */
 typedef struct Entry {
     RewriteEntry pub;
@@ -183,6 +186,8 @@ struct Rewriter {
     uint32_t *number; /* of all graphs of a run: replacements so far */
     size_t current;   /* the entry of the graph pass that runs */
     bool failed;
+    bool dirty;       /* something was replaced since the graph was compacted */
+    bool uses_matter; /* an entry of the stage asks for clients */
 };
 
 /* ---- reading the overlay ---- */
@@ -225,6 +230,7 @@ Var rule_fire(Rewriter *r, const Rule *rule, Var v);
 int guard_find(Session *s, Sym name);
 size_t guard_arity(int test);
 bool guard_holds(Rewriter *r, const Guard *g, const Match *m);
+bool guard_counts_uses(int test);
 const char *guard_name(size_t i); /* NULL after the last */
 
 /* ---- the driver ---- */

@@ -33,8 +33,10 @@ static bool merges(const Database *db) {
 
 /* ---- one graph ---- */
 
+/* What is there was merged before and replacements were interned, so nothing merges. */
 static void compact(Rewriter *r) {
-    graph_compact(r->g, ROOTS, r->forward, true);
+    if (!r->dirty) return;
+    graph_compact(r->g, ROOTS, r->forward, false);
     rewriter_reset(r);
 }
 
@@ -43,13 +45,27 @@ static bool run_graph_pass(Rewriter *r, const Entry *e) {
     compact(r);
     uint32_t before = r->g->napply;
     r->current = (size_t)(e - r->db->entry.p);
+    r->b.intern = false;
     bool ok = e->pass->graph(r);
+    r->b.intern = true;
+    r->dirty = true;
     compact(r);
     RewriteProfile *p = &r->db->entry.p[r->current].profile;
     p->tried++;
     p->nodes += (int64_t)r->g->napply - before;
     p->seconds += rw_clock() - start;
     return ok;
+}
+
+/* Entries that clean up take part in every stage, and have one of their own only when
+ * no later one comes. */
+static bool has_stage(const Database *db, double at) {
+    if (!find_entry(db, at, false)) return false;
+    for (size_t i = 0; at <= CLEANING && i < db->entry.n; i++)
+        if (db->entry.p[i].pub.position > at &&
+            find_entry(db, db->entry.p[i].pub.position, false))
+            return false;
+    return true;
 }
 
 static bool run_stages(Rewriter *r) {
@@ -59,7 +75,7 @@ static bool run_stages(Rewriter *r) {
         if (i > 0 && at == db->entry.p[i - 1].pub.position) continue;
         const Entry *pass = find_entry(db, at, true);
         if (pass && !rw_limit_reached(r) && !run_graph_pass(r, pass)) return false;
-        if (find_entry(db, at, false) && !rw_limit_reached(r) && !drive(r, at, at))
+        if (has_stage(db, at) && !rw_limit_reached(r) && !drive(r, at, at))
             return false;
     }
     return true;
@@ -103,7 +119,7 @@ static Graph *run_copy(Run *run, Graph *g) {
     Graph *work = graph_copy(g, ROOTS, NULL, merges(run->db), NULL);
     Graph *done = NULL;
     if (run_all(run, work)) {
-        done = graph_copy(work, ROOTS, NULL, merges(run->db), NULL);
+        done = graph_copy(work, ROOTS, NULL, false, NULL);
         record_mode(done, run->o->query.mode ? run->o->query.mode : "FAST_RUN");
     }
     graph_free(work);
