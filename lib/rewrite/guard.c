@@ -32,6 +32,10 @@ static bool is_integer(Rewriter *r, Var x) {
 static bool is_discrete(Rewriter *r, Var x) {
     return dtype_of(r, x) != DT_NONE && dtype_is_discrete(dtype_of(r, x));
 }
+static bool is_signed(Rewriter *r, Var x) {
+    DType d = dtype_of(r, x);
+    return d != DT_NONE && dtype_kind(d) >= K_INT;
+}
 static bool is_complex(Rewriter *r, Var x) {
     return dtype_of(r, x) != DT_NONE && dtype_is_complex(dtype_of(r, x));
 }
@@ -207,6 +211,7 @@ static const TestRow tests[] = {
     {"integer", is_integer, NULL},
     {"discrete", is_discrete, NULL},
     {"complex", is_complex, NULL},
+    {"signed", is_signed, NULL},
     {"bool", is_bool, NULL},
     {"positive", is_positive, NULL},
     {"nonnegative", is_nonnegative, NULL},
