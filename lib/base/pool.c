@@ -54,7 +54,7 @@ Pool *pool_new(Session *s, unsigned threads) {
 }
 
 unsigned pool_threads(const Pool *p) {
-    return p->threads;
+    return p ? p->threads : 1;
 }
 
 static void relax(void) {
@@ -159,12 +159,12 @@ static void run_inline(size_t n, ChunkFn *fn, void *ctx, unsigned worker) {
 }
 
 void pool_run(Pool *p, size_t n, ChunkFn *fn, void *ctx) {
-    unsigned me = p->thread ? this_worker(p) : 0;
+    unsigned me = p && p->thread ? this_worker(p) : 0;
     if (me != 0) {
         run_inline(n, fn, ctx, me);
         return;
     }
-    if (n <= 1 || p->threads == 1 || p->running) {
+    if (!p || n <= 1 || p->threads == 1 || p->running) {
         run_inline(n, fn, ctx, 0);
         return;
     }

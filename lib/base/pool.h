@@ -12,7 +12,7 @@ Pool *pool_new(Session *s, unsigned threads);
 void pool_free(Pool *p);
 unsigned pool_threads(const Pool *p);
 /* Runs fn(ctx, 0..n-1), the caller's thread included; returns when all are done. Waking costs
- * microseconds: pass n = 1 for small jobs. Calls from inside a chunk run inline. */
+ * microseconds: pass n = 1 for small jobs. Calls from inside a chunk run inline, and so do all without a pool (NULL). */
 void pool_run(Pool *p, size_t n, ChunkFn *fn, void *ctx);
 
 #endif
