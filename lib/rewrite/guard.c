@@ -36,6 +36,11 @@ static bool is_signed(Rewriter *r, Var x) {
     DType d = dtype_of(r, x);
     return d != DT_NONE && dtype_kind(d) >= K_INT;
 }
+/* sum and prod of narrow integers and bools have a wider dtype. */
+static bool sum_keeps(Rewriter *r, Var x) {
+    DType d = dtype_of(r, x);
+    return d != DT_NONE && (dtype_is_inexact(d) || d == DT_INT64 || d == DT_UINT64);
+}
 static bool is_complex(Rewriter *r, Var x) {
     return dtype_of(r, x) != DT_NONE && dtype_is_complex(dtype_of(r, x));
 }
@@ -212,6 +217,7 @@ static const TestRow tests[] = {
     {"discrete", is_discrete, NULL},
     {"complex", is_complex, NULL},
     {"signed", is_signed, NULL},
+    {"sum_keeps", sum_keeps, NULL},
     {"bool", is_bool, NULL},
     {"positive", is_positive, NULL},
     {"nonnegative", is_nonnegative, NULL},
