@@ -162,8 +162,18 @@ install: all man generated $(B)/thunkline.pc
 	install -m 644 $(B)/thunkline.pc $(libdir)/pkgconfig/
 	install -m 644 $(wildcard lib/bats/*.bash) $(datadir)/thunkline/bats/
 
+# ---- fuzzing: `make fuzz` mutates built-in seeds (use SAN=address,undefined B=...); `make libfuzzer CC=clang
+# SAN=fuzzer-no-link,address B=...` builds the same targets for libFuzzer.
+FUZZ_C := $(wildcard tests/fuzz/*.c)
+fuzz: $(FUZZ_C:%.c=$(B)/%)
+	@for t in $^; do $$t || exit 1; done
+libfuzzer: $(FUZZ_C:tests/fuzz/%.c=$(B)/libfuzzer/%)
+$(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DLIBFUZZER -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: fuzz libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:
