@@ -10,7 +10,7 @@ Graph *graph_ready(Graph *g, const char *mode) {
     return rewrite_run(g, &how, &what);
 }
 
-static bool fix_dims(GraphRun *r) {
+bool run_dims(GraphRun *r) {
     for (size_t i = 0; i < r->spec->ndim; i++) {
         Sym name;
         int64_t n;
@@ -39,36 +39,52 @@ static bool finish(GraphRun *r) {
            (!r->out || writer_commit(r->out));
 }
 
-static bool go(GraphRun *r) {
-    PlanOptions how = {.no_reuse = r->spec->no_gc, .threads = r->spec->threads};
+bool run_ready(GraphRun *r) {
     r->ready = graph_ready(r->g, r->spec->mode);
-    if (!r->ready) return false;
+    return r->ready != NULL;
+}
+
+bool run_plan(GraphRun *r) {
+    PlanOptions how = {.no_reuse = r->spec->no_gc, .threads = r->spec->threads};
     r->plan = plan_new(r->ready, &how);
-    if (!r->plan) return false;
-    r->m = vm_new(r->plan);
-    if (!run_values(r) || !fix_dims(r) || !results_open(r)) return false;
+    if (r->plan) r->m = vm_new(r->plan);
+    return r->plan != NULL;
+}
+
+static bool go(GraphRun *r) {
+    if (!run_ready(r) || !run_plan(r)) return false;
+    if (!run_values(r) || !run_dims(r) || !results_open(r)) return false;
     if (!run_series(r)) return false;
     bool ok = finish(r);
     if (ok) r->out = NULL;
     return keep_shared(r) && ok;
 }
 
-bool graph_run(Graph *g, const RunSpec *spec) {
-    GraphRun r = {.g = g, .s = g->s, .a = arena_new(g->s), .spec = spec};
-    r.feed = NEW_N(r.a, g->inputs.n, Feed);
-    r.row = NEW_N(r.a, g->inputs.n, Tensor);
-    r.result = NEW_N(r.a, spec->nresult, Result);
-    bool ok = go(&r);
-    if (r.out) writer_abort(r.out);
-    results_free(&r);
-    vm_free(r.m);
-    plan_free(r.plan);
-    if (r.ready != g) graph_free(r.ready);
-    for (size_t i = 0; i < g->inputs.n; i++) {
-        value_unref(&r.feed[i].value);
-        tensor_unref(&r.row[i]);
+void run_begin(GraphRun *r, Graph *g, const RunSpec *spec) {
+    *r = (GraphRun){.g = g, .s = g->s, .a = arena_new(g->s), .spec = spec};
+    r->feed = NEW_N(r->a, g->inputs.n, Feed);
+    r->row = NEW_N(r->a, g->inputs.n, Tensor);
+    r->result = NEW_N(r->a, spec->nresult, Result);
+}
+
+void run_end(GraphRun *r) {
+    if (r->out) writer_abort(r->out);
+    results_free(r);
+    vm_free(r->m);
+    plan_free(r->plan);
+    if (r->ready != r->g) graph_free(r->ready);
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        value_unref(&r->feed[i].value);
+        tensor_unref(&r->row[i]);
     }
-    mem_free(r.order);
-    arena_free(r.a);
+    mem_free(r->order);
+    arena_free(r->a);
+}
+
+bool graph_run(Graph *g, const RunSpec *spec) {
+    GraphRun r;
+    run_begin(&r, g, spec);
+    bool ok = go(&r);
+    run_end(&r);
     return ok;
 }

@@ -37,6 +37,13 @@ typedef struct GraphRun {
     bool header; /* tsv: written */
 } GraphRun;
 
+/* run.c: the parts of a run, in this order; whatever failed, run_end frees. */
+void run_begin(GraphRun *r, Graph *g, const RunSpec *spec);
+bool run_ready(GraphRun *r); /* rewrites if that is still to do */
+bool run_plan(GraphRun *r);
+bool run_dims(GraphRun *r); /* those of the command line, for the machine */
+void run_end(GraphRun *r);
+bool run_given(GraphRun *r);    /* values.c: compiles the given values */
 bool run_values(GraphRun *r);   /* values.c: given values, filters, what is missing */
 bool run_series(GraphRun *r);   /* series.c: the calls */
 bool results_open(GraphRun *r); /* results.c */

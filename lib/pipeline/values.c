@@ -96,11 +96,14 @@ static bool all_given(GraphRun *r) {
     return missing == 0;
 }
 
-bool run_values(GraphRun *r) {
-    if (!mark_each(r)) return false;
+bool run_given(GraphRun *r) {
     for (size_t i = 0; i < r->spec->values.n; i++)
         if (!one(r, r->spec->values.text[i])) return false;
-    if (!all_given(r)) return false;
+    return true;
+}
+
+bool run_values(GraphRun *r) {
+    if (!mark_each(r) || !run_given(r) || !all_given(r)) return false;
     for (size_t i = 0; i < r->g->inputs.n; i++)
         if (r->feed[i].given && !r->feed[i].each &&
             !vm_set_input(r->m, i, &r->feed[i].value))

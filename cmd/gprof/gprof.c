@@ -1,0 +1,167 @@
+/* gprof: where a graph's time, flops and memory go. */
+#include "cli/cli.h"
+#include "pipeline/profile.h"
+
+#include <string.h>
+
+typedef struct Gprof {
+    Common common;
+    Texts dim, assertion;
+    int mode, by, sort;
+    int64_t repeat, warmup, top, threads;
+    const char *compare;
+    double fail_above;
+    bool is_static, memory, no_gc;
+} Gprof;
+#define AT(field) offsetof(Gprof, field)
+
+static const Opt options[] = {
+    {"static", 0, OPT_FLAG, AT(is_static), NULL,
+     "Run nothing: flops, bytes and the planned peak of memory from types.", NULL},
+    {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
+     "Give a dim; with --static, dims that are not given stay symbols.", NULL},
+    {"mode", 0, OPT_ENUM, AT(mode), "unset|FAST_RUN|FAST_COMPILE",
+     "How to rewrite the graph first; unset: FAST_RUN if it was not rewritten yet.",
+     NULL},
+    {"warmup", 0, OPT_INT, AT(warmup), "N", "Calls before the measured ones: 1.", NULL},
+    {"repeat", 0, OPT_INT, AT(repeat), "N",
+     "Calls that are measured, and again watched; unset: until 0.2 s or 10 calls.",
+     NULL},
+    {"threads", 0, OPT_INT, AT(threads), "N", "Threads to use; all cores if unset.",
+     NULL},
+    {"no-gc", 0, OPT_FLAG, AT(no_gc), NULL,
+     "Keep the storage of every value to the end of a call.", NULL},
+    {"by", 0, OPT_ENUM, AT(by), "all|class|op|apply|rule",
+     "One table only: by family of ops, by op, by Apply, or by the rewrite rule that "
+     "made it.",
+     NULL},
+    {"sort", 0, OPT_ENUM, AT(sort), "time|flops|bytes|calls|name",
+     "Order of the tables; with --static, time means flops.", NULL},
+    {"top", 0, OPT_INT, AT(top), "N", "Rows of a table: 20 in text, else all.", NULL},
+    {"memory", 0, OPT_FLAG, AT(memory), NULL,
+     "Show live memory by instruction, and what is created (c), in place (i), a view "
+     "(v).",
+     NULL},
+    {"assert", 0, OPT_LIST, AT(assertion), "FORMULA",
+     "Exit 1 unless it holds for the totals, as in 'peak_bytes < 10e6'.", NULL},
+    {"compare", 0, OPT_FILE, AT(compare), "FILE",
+     "Compare the totals with an earlier report (-O json).", NULL},
+    {"fail-above", 0, OPT_FLOAT, AT(fail_above), "R",
+     "With --compare: exit 1 if a cost is more than R times what it was.", NULL},
+};
+
+static bool counts_ok(Run *r, const Gprof *o) {
+    const struct {
+        const char *name;
+        int64_t value;
+    } rows[] = {{"repeat", o->repeat}, {"warmup", o->warmup}, {"threads", o->threads}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].value < 0)
+            return fail(r->s, NOWHERE, E_USAGE, "--%s can't be negative", rows[i].name);
+    if (o->fail_above > 0 && !o->compare)
+        return fail(r->s, NOWHERE, E_USAGE, "--fail-above goes with --compare");
+    return true;
+}
+
+/* Formats that show what happened have nothing to show without a run. */
+static bool format_ok(Run *r, const Gprof *o) {
+    if (o->is_static && o->common.format == PROFILE_TRACE)
+        return fail(r->s, NOWHERE, E_USAGE, "a trace needs a run: leave --static out");
+    return true;
+}
+
+/* GNU's gprof takes a program and gmon.out; whoever gives ours one should know. */
+static bool is_gnu_input(Run *r, const char *path) {
+    Reader in;
+    bool found = false;
+    if (strcmp(path, "-") == 0 || !file_exists(path)) return false;
+    size_t mark = diag_count(r->s);
+    if (reader_open(r->s, path, &in)) {
+        found = reader_need(&in, 4) && in.n >= 4 &&
+                (memcmp(in.p, "\177ELF", 4) == 0 || memcmp(in.p, "gmon", 4) == 0);
+        reader_close(&in);
+    }
+    diag_rewind(r->s, mark);
+    return found;
+}
+
+static bool no_programs(Run *r) {
+    const Texts *t = &r->common->operands;
+    for (size_t i = 0; i < t->n; i++) {
+        if (!is_gnu_input(r, t->p[i].p)) continue;
+        fail(r->s, t->p[i].at, E_USAGE, "%s is for GNU's gprof", t->p[i].p);
+        return note(r->s, NOWHERE,
+                    "this is thunkline's gprof, which profiles tensor graphs; GNU's is "
+                    "in binutils, as /usr/bin/gprof");
+    }
+    return true;
+}
+
+static ProfileSpec spec(Run *r, const Gprof *o) {
+    static const char *const modes[] = {NULL, "FAST_RUN", "FAST_COMPILE"};
+    Span *dim = NEW_N(session_arena(r->s), o->dim.n, Span);
+    Span *assertion = NEW_N(session_arena(r->s), o->assertion.n, Span);
+    for (size_t i = 0; i < o->dim.n; i++)
+        dim[i] = o->dim.p[i].at;
+    for (size_t i = 0; i < o->assertion.n; i++)
+        assertion[i] = o->assertion.p[i].at;
+    return (ProfileSpec){
+        .run = {.mode = modes[o->mode],
+                .filter = {.allow_downcast = -1},
+                .series = {.shuffle = -1},
+                .ndim = o->dim.n,
+                .dim = dim,
+                .threads = (unsigned)o->threads,
+                .no_gc = o->no_gc},
+        .is_static = o->is_static,
+        .warmup = o->warmup,
+        .repeat = o->repeat,
+        .nassert = o->assertion.n,
+        .assertion = assertion,
+        .report = {.format = o->common.format < 0 ? PROFILE_TEXT
+                                                  : (ProfileFormat)o->common.format,
+                   .by = (ProfileBy)o->by,
+                   .sort = (ProfileSort)o->sort,
+                   .top = o->top,
+                   .memory = o->memory,
+                   .compare = o->compare,
+                   .fail_above = o->fail_above}};
+}
+
+static bool gprof(Run *r) {
+    const Gprof *o = (const Gprof *)r->common;
+    const char *path;
+    ProfileSpec q = spec(r, o);
+    if (!no_programs(r) || !counts_ok(r, o) || !format_ok(r, o) ||
+        !run_operands(r, true, &path, &q.run.values))
+        return false;
+    session_options(r->s)->threads = q.run.threads;
+    Graph *g = run_read(r, path);
+    if (!g) return false;
+    Str out = STR(r->s);
+    bool ok = graph_check(g) && graph_profile(g, &q, &out);
+    if (out.n) ok = run_print(r, &out) && ok;
+    str_free(&out);
+    graph_free(g);
+    return ok;
+}
+
+static void preset(Common *settings) {
+    Gprof *o = (Gprof *)settings;
+    o->warmup = 1;
+    o->top = -1;
+}
+
+static const Tool tool = {.name = "gprof",
+                          .brief = "profile tensor graphs: time, flops and memory",
+                          .operands = "[FILE] [NAME=VALUE...]",
+                          .formats = "text|json|tsv|trace|folded|svg|dot",
+                          .opt = options,
+                          .nopt = sizeof options / sizeof *options,
+                          .settings = sizeof(Gprof),
+                          .preset = preset,
+                          .run = gprof};
+
+int main(int argc, char **argv) {
+    return tool_main(&tool, argc, argv);
+}

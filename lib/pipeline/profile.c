@@ -1,0 +1,152 @@
+/* Measuring a graph: calls that nothing watches for the time, then as many that hooks
+ * watch for its parts. */
+#include "pipeline/profile.h"
+
+#include "pipeline/run_impl.h"
+
+#include <time.h>
+
+enum { CALLS = 10 };
+static const double LONG_ENOUGH = 0.2; /* seconds */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct Profiling {
+    GraphRun r;
+    const ProfileSpec *q;
+    Profile *p;
+    Vec(DimValue) dims;
+    double rewrite_s, plan_s;
+} Profiling;
+
+/* ---- dims ---- */
+static bool given_dims(Profiling *f) {
+    for (size_t i = 0; i < f->r.spec->ndim; i++) {
+        DimValue d;
+        if (!dim_option(f->r.g, f->r.spec->dim[i], &d.name, &d.value)) return false;
+        vec_push(f->r.s, &f->dims, d);
+    }
+    return true;
+}
+
+/* Values tell the dims of their inputs. */
+static bool dims_of_values(Profiling *f) {
+    for (size_t i = 0; i < f->r.g->inputs.n; i++) {
+        const Type *t = var_type(f->r.g, f->r.g->inputs.p[i]);
+        const Value *v = &f->r.feed[i].value;
+        if (!f->r.feed[i].given || t->kind != TYPE_TENSOR) continue;
+        for (int k = 0; k < t->ndim && k < v->t.ndim; k++) {
+            DimValue d = {0, v->t.shape[k]};
+            if (dim_is_named(t->dim[k])) d.name = dim_sym(t->dim[k]);
+            if (d.name) vec_push(f->r.s, &f->dims, d);
+        }
+    }
+    return true;
+}
+
+/* ---- measuring ---- */
+static bool call(Profiling *f, double *seconds) {
+    double start = now();
+    bool ok = vm_run(f->r.m);
+    *seconds = now() - start;
+    return ok;
+}
+
+static bool first_calls(Profiling *f) {
+    double t;
+    for (int64_t i = 0; i < f->q->warmup; i++) {
+        if (!call(f, &t)) return false;
+        if (i == 0) profile_set(f->p, PF_first_time_s, t);
+    }
+    return true;
+}
+
+static bool measured_calls(Profiling *f, int64_t *n) {
+    double all = 0, t;
+    int64_t most = f->q->repeat ? f->q->repeat : CALLS;
+    for (*n = 0; *n < most; ++*n) {
+        if (!f->q->repeat && all >= LONG_ENOUGH) break;
+        if (!call(f, &t)) return false;
+        if (*n == 0 && !f->q->warmup) profile_set(f->p, PF_first_time_s, t);
+        profile_call(f->p, t);
+        all += t;
+    }
+    return true;
+}
+
+static bool watched_calls(Profiling *f, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        VmHooks h = profile_hooks(f->p);
+        vm_set_hooks(f->r.m, &h);
+        if (!vm_run(f->r.m)) return false;
+        profile_watched(f->p);
+    }
+    vm_set_hooks(f->r.m, NULL);
+    return true;
+}
+
+/* Initial values of shared variables are not what a call costs. */
+static bool settle_shared(Profiling *f) {
+    for (size_t i = 0; i < f->r.ready->shared.n; i++)
+        if (!vm_shared(f->r.m, i)) return false;
+    return true;
+}
+
+static bool measure(Profiling *f) {
+    int64_t n;
+    if (!run_values(&f->r) || !run_dims(&f->r) || !settle_shared(f)) return false;
+    uint64_t before = memory_used(f->r.s);
+    memory_peak_reset(f->r.s);
+    if (!first_calls(f) || !measured_calls(f, &n)) return false;
+    uint64_t peak = memory_peak(f->r.s);
+    profile_set(f->p, PF_measured_peak_bytes,
+                peak > before ? (double)(peak - before) : 0);
+    return watched_calls(f, n);
+}
+
+/* ---- all ---- */
+static bool prepare(Profiling *f) {
+    double start = now();
+    if (!run_ready(&f->r)) return false;
+    double ready = now();
+    if (!run_plan(&f->r)) return false;
+    f->rewrite_s = ready - start;
+    f->plan_s = now() - ready;
+    return given_dims(f);
+}
+
+static bool collect(Profiling *f) {
+    if (f->q->is_static && (!run_given(&f->r) || !dims_of_values(f))) return false;
+    f->p = profile_new(f->r.plan, f->dims.n, f->dims.p);
+    profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
+    profile_set(f->p, PF_plan_time_s, f->plan_s);
+    if (f->q->is_static)
+        profile_static(f->p);
+    else if (!measure(f))
+        return false;
+    profile_finish(f->p);
+    return true;
+}
+
+static bool report(Profiling *f, Str *out) {
+    bool ok = profile_report(f->p, &f->q->report, out);
+    for (size_t i = 0; i < f->q->nassert; i++)
+        ok = profile_assert(f->p, f->q->assertion[i]) && ok;
+    return ok;
+}
+
+bool graph_profile(Graph *g, const ProfileSpec *q, Str *out) {
+    Profiling f = {.q = q};
+    for (size_t i = 0; i < q->nassert; i++)
+        if (!profile_assert_check(g->s, q->assertion[i])) return false;
+    run_begin(&f.r, g, &q->run);
+    bool ok = prepare(&f) && collect(&f) && report(&f, out);
+    profile_free(f.p);
+    vec_free(&f.dims);
+    run_end(&f.r);
+    return ok;
+}

@@ -1,0 +1,252 @@
+/* What one run of an Apply costs, from the row of its op and the shapes of its inputs
+ * and outputs. Sizes are polynomials; in a run they are all numbers. Flops of
+ * elementwise ops are given per element of the result. */
+#include "prof/prof_impl.h"
+
+#include <string.h>
+
+/* ---- shapes ---- */
+Shape shape_of_type(Arena *a, const Type *t, const Map *dims, bool symbols) {
+    Shape h = {.is_tensor = t->kind == TYPE_TENSOR};
+    if (!h.is_tensor) return h;
+    const Poly **dim = NEW_N(a, (size_t)t->ndim, const Poly *);
+    for (int i = 0; i < t->ndim; i++) {
+        uint64_t bound;
+        if (dim_is_known(t->dim[i]))
+            dim[i] = poly_number(a, (double)t->dim[i]);
+        else if (!dim_is_named(t->dim[i]))
+            dim[i] = NULL;
+        else if (map_get(dims, dim_sym(t->dim[i]), &bound))
+            dim[i] = (const Poly *)(uintptr_t)bound;
+        else
+            dim[i] = symbols ? poly_dim(a, dim_sym(t->dim[i])) : NULL;
+    }
+    h.dtype = t->dtype;
+    h.ndim = t->ndim;
+    h.dim = dim;
+    return h;
+}
+
+Shape shape_of_tensor(Arena *a, const Tensor *t) {
+    const Poly **dim = NEW_N(a, (size_t)t->ndim, const Poly *);
+    for (int i = 0; i < t->ndim; i++)
+        dim[i] = poly_number(a, (double)t->shape[i]);
+    return (Shape){true, t->dtype, t->ndim, dim};
+}
+
+static const Poly *broadcast_dim(size_t nin, const Shape *in, int from_right) {
+    const Poly *found = NULL;
+    for (size_t k = 0; k < nin; k++) {
+        double one;
+        if (!in[k].is_tensor || in[k].ndim <= from_right) continue;
+        const Poly *d = in[k].dim[in[k].ndim - 1 - from_right];
+        bool is_one = poly_is_number(d, &one) && one == 1;
+        if (!found || (d && !is_one)) found = d ? d : found;
+    }
+    return found;
+}
+
+Shape shape_of_result(Arena *a, const Op *op, Shape typed, size_t nin,
+                      const Shape *in) {
+    if (!op->elemwise || !typed.is_tensor) return typed;
+    const Poly **dim = NEW_N(a, (size_t)typed.ndim, const Poly *);
+    for (int i = 0; i < typed.ndim; i++) {
+        dim[i] = typed.dim[i];
+        if (!dim[i]) dim[i] = broadcast_dim(nin, in, typed.ndim - 1 - i);
+    }
+    typed.dim = dim;
+    return typed;
+}
+
+static const Poly *size_of(Arena *a, const Shape *h) {
+    const Poly *n = poly_number(a, 1);
+    for (int i = 0; i < h->ndim; i++)
+        n = poly_mul(a, n, h->dim[i]);
+    return h->is_tensor ? n : NULL;
+}
+
+static const Poly *bytes_of(Arena *a, const Shape *h) {
+    if (!h->is_tensor) return poly_number(a, 0); /* None, slices, states of streams */
+    return poly_mul(a, poly_number(a, (double)dtype_size(h->dtype)), size_of(a, h));
+}
+
+/* ---- formulas ---- */
+typedef struct Names {
+    Costing *k;
+    Arena *a;
+    const Costed *c;
+} Names;
+
+static PolyValue of_shape(const Shape *h) {
+    return (PolyValue){.is_shape = h->is_tensor, .ndim = h->ndim, .shape = h->dim};
+}
+
+static bool of_prop(Names *n, const Prop *q, PolyValue *v) {
+    *v = (PolyValue){0};
+    if (q->kind == P_BOOL || q->kind == P_INT) v->number = poly_number(n->a, (double)q->i);
+    if (q->kind == P_FLOAT) v->number = poly_number(n->a, q->f);
+    if (q->kind == P_INTS) {
+        const Poly **dim = NEW_N(n->a, q->ints.n, const Poly *);
+        for (size_t i = 0; i < q->ints.n; i++)
+            dim[i] = poly_number(n->a, (double)q->ints.p[i]);
+        *v = (PolyValue){.is_shape = true, .ndim = (int)q->ints.n, .shape = dim};
+    }
+    return true;
+}
+
+static bool look(void *ctx, Sym name, PolyValue *v) {
+    Names *n = ctx;
+    const Apply *ap = &n->c->g->apply[n->c->id];
+    const Signature *sig = op_signature(n->k->s, ap->op);
+    for (size_t i = 0; i < sig->nin && i < n->c->nin; i++)
+        if (sig->in[i].name == name && !sig->in[i].rest)
+            return *v = of_shape(&n->c->in[i]), true;
+    for (size_t i = 0; ap->op->out && i < sig->nout && i < n->c->nout; i++)
+        if (sig->out[i] == name) return *v = of_shape(&n->c->out[i]), true;
+    if (n->c->nout && strcmp(sym_text(n->k->s, name), "r") == 0)
+        return *v = of_shape(&n->c->out[0]), true;
+    for (size_t i = 0; ap->props && i < sig->nprop && i < ap->props->n; i++)
+        if (sig->prop[i].name == name) return of_prop(n, &ap->props->p[i], v);
+    return false;
+}
+
+static const Ast *parsed(Costing *k, const char *text) {
+    uint64_t found;
+    if (map_get(&k->parsed, (uintptr_t)text, &found))
+        return (const Ast *)(uintptr_t)found;
+    size_t mark = diag_count(k->s), n = strlen(text);
+    Span at = {source_add(k->s, "flops", text, n), 0, (uint32_t)n};
+    const Ast *e = expr_parse(k->s, k->keep, at);
+    diag_rewind(k->s, mark);
+    map_put(&k->parsed, (uintptr_t)text, (uintptr_t)e);
+    return e;
+}
+
+static const Poly *flops_of(Costing *k, Arena *a, const Costed *c) {
+    const Op *op = c->g->apply[c->id].op;
+    Names n = {k, a, c};
+    const Poly *each = NULL;
+    if (op->flops) {
+        const Ast *e = parsed(k, op->flops);
+        each = e ? poly_formula(k->s, a, e, look, &n) : NULL;
+    } else if (op->math) {
+        each = poly_number(a, op->math);
+    } else if (op->shape_only || op->identity) {
+        return poly_number(a, 0);
+    }
+    bool per_element = op->elemwise || !op->flops;
+    return per_element && each && c->nout ? poly_mul(a, each, size_of(a, &c->out[0]))
+                                          : each;
+}
+
+static const Poly *math_of(Arena *a, const Costed *c) {
+    const Op *op = c->g->apply[c->id].op;
+    if (!op->math || !c->nout) return poly_number(a, 0);
+    return poly_mul(a, poly_number(a, op->math), size_of(a, &c->out[0]));
+}
+
+/* ---- bytes ---- */
+/* An input that is given twice is read once; views move nothing. */
+static const Poly *read_of(Arena *a, const Costed *c) {
+    const Poly *sum = poly_number(a, 0);
+    const Var *in = apply_in(c->g, c->id);
+    bool moves = c->nout == 0;
+    for (size_t k = 0; k < c->nout; k++)
+        moves |= !c->view[k];
+    if (!moves || c->g->apply[c->id].op->shape_only) return sum;
+    for (size_t i = 0; i < c->nin; i++) {
+        bool again = false;
+        for (size_t k = 0; k < i && k < 16; k++)
+            again |= in[k] == in[i];
+        if (!again) sum = poly_add(a, sum, bytes_of(a, &c->in[i]));
+    }
+    return sum;
+}
+
+static const Poly *written_of(Arena *a, const Costed *c) {
+    const Poly *sum = poly_number(a, 0);
+    for (size_t k = 0; k < c->nout; k++)
+        if (!c->view[k]) sum = poly_add(a, sum, bytes_of(a, &c->out[k]));
+    return sum;
+}
+
+Cost cost_apply(Costing *k, Arena *a, const Costed *c) {
+    return (Cost){flops_of(k, a, c), math_of(a, c), read_of(a, c), written_of(a, c)};
+}
+
+/* ---- fused groups ---- */
+void bind_inputs(const Graph *fn, Map *dims, size_t n, const Shape *in) {
+    for (size_t i = 0; i < n && i < fn->inputs.n; i++) {
+        const Type *t = var_type(fn, fn->inputs.p[i]);
+        for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim && k < in[i].ndim; k++)
+            if (dim_is_named(t->dim[k]) && in[i].dim[k])
+                map_put(dims, dim_sym(t->dim[k]), (uintptr_t)in[i].dim[k]);
+    }
+}
+
+Shape *shapes_of(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t nin,
+                 const Shape *in) {
+    size_t most = 0;
+    for (ApplyId id = 0; id < g->napply; id++)
+        if (g->apply[id].nin > most) most = g->apply[id].nin;
+    Shape *h = NEW_N(a, g->nvar, Shape), *at = NEW_N(a, most, Shape);
+    for (Var v = 0; v < g->nvar; v++)
+        if (var_leaf(g, v)) h[v] = shape_of_type(a, var_type(g, v), dims, symbols);
+    for (size_t i = 0; i < nin && i < g->inputs.n; i++)
+        h[g->inputs.p[i]] = in[i];
+    for (ApplyId id = 0; id < g->napply; id++) {
+        const Apply *ap = &g->apply[id];
+        for (size_t i = 0; i < ap->nin; i++)
+            at[i] = h[apply_in(g, id)[i]];
+        for (Var k = 0; k < ap->nout; k++) {
+            Shape typed = shape_of_type(a, var_type(g, ap->out + k), dims, symbols);
+            h[ap->out + k] = shape_of_result(a, ap->op, typed, ap->nin, at);
+        }
+    }
+    return h;
+}
+
+Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c) {
+    Cost sum = {poly_number(a, 0), poly_number(a, 0), read_of(a, c), written_of(a, c)};
+    Map dims = MAP(k->s);
+    bind_inputs(fn, &dims, c->nin, c->in);
+    Shape *h = shapes_of(a, fn, &dims, false, c->nin, c->in);
+    Shape in[8];
+    bool view[8] = {false};
+    for (ApplyId id = 0; id < fn->napply; id++) {
+        const Apply *ap = &fn->apply[id];
+        if (ap->nin > 8 || ap->nout > 8) {
+            sum.flops = sum.math = NULL;
+            break;
+        }
+        for (size_t i = 0; i < ap->nin; i++)
+            in[i] = h[apply_in(fn, id)[i]];
+        Costed inner = {fn, id, ap->nin, ap->nout, in, &h[ap->out], view};
+        sum.flops = poly_add(a, sum.flops, flops_of(k, a, &inner));
+        sum.math = poly_add(a, sum.math, math_of(a, &inner));
+    }
+    map_free(&dims);
+    return sum;
+}
+
+/* ---- sums ---- */
+void amount_add(Arena *a, Amount *x, const Poly *p) {
+    double v;
+    if (!p) {
+        x->unknown++;
+    } else if (poly_is_number(p, &v)) {
+        x->v += v;
+    } else {
+        const Poly *sum = x->sym ? poly_add(a, x->sym, p) : poly_copy(a, p);
+        if (sum)
+            x->sym = sum;
+        else
+            x->unknown++;
+    }
+}
+
+void amount_sum(Arena *a, Amount *x, const Amount *y) {
+    x->v += y->v;
+    x->unknown += y->unknown;
+    if (y->sym) amount_add(a, x, y->sym);
+}

@@ -1,0 +1,88 @@
+/* The timeline: which storage is alive at each instruction of the plan. Values that
+ * overwrite or view one another share a store; what works in the storage of a shared
+ * variable takes none. */
+#include "prof/prof_impl.h"
+
+int64_t var_bytes(const Profile *p, Var v) {
+    if (p->bytes[v] >= 0) return p->bytes[v];
+    return plan_bytes(p->plan, v, p->dims.n, p->dims.p);
+}
+
+/* The first value of a store says what it needs. */
+static void store_add(const Profile *p, Timeline *t, const PlanVar *x) {
+    Store *st = &t->store[x->store];
+    int64_t n = x->how == PLAN_VIEW ? 0 : var_bytes(p, x->var);
+    bool is_first = st->first == VAR_NONE;
+    if (is_first) *st = (Store){x->born, x->dies, n, x->var};
+    if (is_first && x->how != PLAN_OWN) st->bytes = 0;
+    if (x->dies > st->dies) st->dies = x->dies;
+    if (n < 0 && x->how != PLAN_VIEW) t->unknown++;
+}
+
+static size_t count_stores(const Profile *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < plan_vars(p->plan); i++) {
+        PlanVar x = plan_var(p->plan, i);
+        if (x.store != UINT32_MAX && x.store >= n) n = x.store + (size_t)1;
+    }
+    return n;
+}
+
+static void find_stores(const Profile *p, Arena *a, Timeline *t) {
+    t->nstore = count_stores(p);
+    t->store = NEW_N(a, t->nstore, Store);
+    for (size_t i = 0; i < t->nstore; i++)
+        t->store[i].first = VAR_NONE;
+    for (size_t i = 0; i < plan_vars(p->plan); i++) {
+        PlanVar x = plan_var(p->plan, i);
+        if (x.store != UINT32_MAX) store_add(p, t, &x);
+        int64_t n = x.copied ? var_bytes(p, x.var) : 0;
+        if (n > 0) t->live[t->nstep].bytes += (double)n;
+    }
+}
+
+Timeline timeline_new(const Profile *p, Arena *a) {
+    Timeline t = {.nstep = plan_steps(p->plan)};
+    t.live = NEW_N(a, t.nstep + 1, Live); /* the last: results are copied */
+    find_stores(p, a, &t);
+    double *change = NEW_N(a, t.nstep + 2, double), now = 0;
+    for (size_t i = 0; i < t.nstore; i++) {
+        const Store *st = &t.store[i];
+        if (st->first == VAR_NONE || st->bytes < 0) continue;
+        change[st->born] += (double)st->bytes;
+        change[st->dies + 1] -= (double)st->bytes;
+        t.live[st->born].made++;
+    }
+    for (size_t i = 0; i <= t.nstep; i++) {
+        t.live[i].bytes += now += change[i];
+        if (t.live[i].bytes > t.live[t.peak_at].bytes) t.peak_at = (uint32_t)i;
+    }
+    return t;
+}
+
+Map plan_var_map(const Profile *p) {
+    Map m = MAP(p->s);
+    for (size_t i = 0; i < plan_vars(p->plan); i++)
+        map_put(&m, plan_var(p->plan, i).var, i);
+    return m;
+}
+
+void step_codes(const Profile *p, const Map *vars, const PlanStep *st, Str *out) {
+    for (size_t k = 0; k < st->nout; k++) {
+        uint64_t i;
+        if (!map_get(vars, st->out[k], &i)) continue;
+        PlanHow how = plan_var(p->plan, i).how;
+        str_putc(out, how == PLAN_INPLACE ? 'i' : how == PLAN_VIEW ? 'v' : 'c');
+    }
+}
+
+uint64_t step_bytes(const Profile *p, const PlanStep *st, bool *unknown) {
+    uint64_t sum = 0;
+    *unknown = false;
+    for (size_t k = 0; k < st->nout; k++) {
+        int64_t n = var_bytes(p, st->out[k]);
+        *unknown |= n < 0;
+        if (n > 0) sum += (uint64_t)n;
+    }
+    return sum;
+}

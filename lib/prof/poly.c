@@ -1,0 +1,334 @@
+/* Polynomials as sums of monomials, kept in one order: by degree, then by the dims'
+ * names. A monomial is a sorted list of dims, a power written as repetition, so that
+ * products merge lists and equal monomials are equal memory. */
+#include "prof/poly.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DEGREE = 12 };
+typedef struct Term {
+    double c;
+    int degree;
+    Sym dim[DEGREE];
+} Term;
+struct Poly {
+    size_t n;
+    Term term[];
+};
+
+static Poly *poly_new(Arena *a, size_t n) {
+    return arena_zalloc(a, 1, sizeof(Poly) + n * sizeof(Term));
+}
+
+const Poly *poly_number(Arena *a, double v) {
+    Poly *p = poly_new(a, v != 0);
+    p->n = v != 0;
+    if (v != 0) p->term[0].c = v;
+    return p;
+}
+
+const Poly *poly_dim(Arena *a, Sym name) {
+    Poly *p = poly_new(a, 1);
+    p->n = 1;
+    p->term[0] = (Term){1, 1, {name}};
+    return p;
+}
+
+const Poly *poly_copy(Arena *a, const Poly *p) {
+    return p ? arena_copy(a, p, sizeof *p + p->n * sizeof *p->term) : NULL;
+}
+
+/* Higher degrees come first. */
+static int order(const Term *x, const Term *y) {
+    if (x->degree != y->degree) return x->degree > y->degree ? -1 : 1;
+    for (int i = 0; i < x->degree; i++)
+        if (x->dim[i] != y->dim[i]) return x->dim[i] < y->dim[i] ? -1 : 1;
+    return 0;
+}
+
+const Poly *poly_add(Arena *a, const Poly *x, const Poly *y) {
+    if (!x || !y) return NULL;
+    if (!x->n || !y->n) return x->n ? x : y;
+    Poly *p = poly_new(a, x->n + y->n);
+    for (size_t i = 0, k = 0; i < x->n || k < y->n;) {
+        int o = i == x->n ? 1 : k == y->n ? -1 : order(&x->term[i], &y->term[k]);
+        Term t = o <= 0 ? x->term[i++] : y->term[k++];
+        if (o == 0) t.c += y->term[k++].c;
+        if (t.c != 0) p->term[p->n++] = t;
+    }
+    return p->n > POLY_TERMS ? NULL : p;
+}
+
+static bool times(const Term *x, const Term *y, Term *out) {
+    int i = 0, k = 0, n = x->degree + y->degree;
+    if (n > DEGREE) return false;
+    *out = (Term){.c = x->c * y->c, .degree = n};
+    for (int j = 0; j < n; j++) {
+        bool left = k == y->degree || (i < x->degree && x->dim[i] <= y->dim[k]);
+        out->dim[j] = left ? x->dim[i++] : y->dim[k++];
+    }
+    return true;
+}
+
+const Poly *poly_mul(Arena *a, const Poly *x, const Poly *y) {
+    if ((x && !x->n) || (y && !y->n)) return poly_number(a, 0);
+    if (!x || !y) return NULL;
+    const Poly *sum = poly_number(a, 0);
+    for (size_t i = 0; sum && i < x->n; i++) {
+        Poly *row = poly_new(a, y->n);
+        for (size_t k = 0; k < y->n; k++)
+            if (!times(&x->term[i], &y->term[k], &row->term[row->n++])) return NULL;
+        sum = poly_add(a, sum, row);
+    }
+    return sum;
+}
+
+bool poly_is_number(const Poly *p, double *v) {
+    if (!p || p->n > 1 || (p->n && p->term[0].degree)) return false;
+    *v = p->n ? p->term[0].c : 0;
+    return true;
+}
+
+double poly_at(const Poly *p, double n) {
+    double sum = 0;
+    for (size_t i = 0; p && i < p->n; i++)
+        sum += p->term[i].c * pow(n, p->term[i].degree);
+    return sum;
+}
+
+/* ---- text ---- */
+static void number_text(double v, Str *out) {
+    char buf[NUM_MAX];
+    if (v == floor(v) && fabs(v) < 0x1p53)
+        str_add(out, buf, num_write_int(buf, (int64_t)v));
+    else
+        str_add(out, buf, num_write_float(buf, v, FLOAT64));
+}
+
+static void term_text(Session *s, const Term *t, Str *out) {
+    bool any = t->degree == 0 || fabs(t->c) != 1;
+    if (any) number_text(fabs(t->c), out);
+    for (int i = 0, n; i < t->degree; i += n) {
+        for (n = 1; i + n < t->degree && t->dim[i + n] == t->dim[i];)
+            n++;
+        str_printf(out, "%s%s", any ? "*" : "", sym_text(s, t->dim[i]));
+        if (n > 1) str_printf(out, "**%d", n);
+        any = true;
+    }
+}
+
+void poly_text(Session *s, const Poly *p, Str *out) {
+    if (!p) {
+        str_putc(out, '?');
+        return;
+    }
+    if (!p->n) str_putc(out, '0');
+    for (size_t i = 0; i < p->n; i++) {
+        bool minus = p->term[i].c < 0;
+        str_puts(out, i ? minus ? " - " : " + " : minus ? "-" : "");
+        term_text(s, &p->term[i], out);
+    }
+}
+
+/* ---- formulas ---- */
+typedef struct PolyFormula {
+    Session *s;
+    Arena *a;
+    PolyLookup *look;
+    void *ctx;
+    int depth;
+} PolyFormula;
+enum { DEEPEST = 1000 }; /* a longer chain of operators can't be told */
+
+static PolyValue eval(PolyFormula *f, const Ast *e);
+
+static const Poly *number(PolyFormula *f, const Ast *e) {
+    PolyValue v = eval(f, e);
+    return v.is_shape ? NULL : v.number;
+}
+
+static PolyValue none(void) {
+    return (PolyValue){0};
+}
+
+static const Poly *power(PolyFormula *f, const Poly *x, double n) {
+    const Poly *p = poly_number(f->a, 1);
+    if (!(n >= 0 && n <= DEGREE && n == floor(n))) return NULL;
+    for (int i = 0; i < (int)n; i++)
+        p = poly_mul(f->a, p, x);
+    return p;
+}
+
+/* Where both are numbers, all that formulas know. */
+static const Poly *of_numbers(PolyFormula *f, const char *op, double x, double y) {
+    static const char *const names[] = {"/",  "//", "%",  "**", "<",
+                                        "<=", ">",  ">=", "==", "!="};
+    double v[] = {x / y, floor(x / y), x - y * floor(x / y), pow(x, y), x < y,
+                  x <= y, x > y,       x >= y,               x == y,    x != y};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(op, names[i]) == 0 && isfinite(v[i]))
+            return poly_number(f->a, v[i]);
+    return NULL;
+}
+
+static const Poly *binary(PolyFormula *f, const Ast *e) {
+    const Poly *x = number(f, e->kid[0]), *y = number(f, e->kid[1]);
+    double u, v;
+    if (strcmp(e->op, "*") == 0) return poly_mul(f->a, x, y);
+    if (!x || !y) return NULL;
+    if (strcmp(e->op, "+") == 0) return poly_add(f->a, x, y);
+    if (strcmp(e->op, "-") == 0)
+        return poly_add(f->a, x, poly_mul(f->a, poly_number(f->a, -1), y));
+    if (!poly_is_number(y, &v)) return NULL;
+    if (poly_is_number(x, &u)) return of_numbers(f, e->op, u, v);
+    if (strcmp(e->op, "/") == 0 && v != 0)
+        return poly_mul(f->a, x, poly_number(f->a, 1 / v));
+    return strcmp(e->op, "**") == 0 ? power(f, x, v) : NULL;
+}
+
+static const Poly *product(PolyFormula *f, const PolyValue *v) {
+    const Poly *p = poly_number(f->a, 1);
+    for (int i = 0; i < v->ndim; i++)
+        p = poly_mul(f->a, p, v->shape[i]);
+    return p;
+}
+
+static PolyValue attribute(PolyFormula *f, const Ast *e) {
+    PolyValue v = eval(f, e->kid[0]);
+    const char *name = sym_text(f->s, e->sym);
+    if (strcmp(name, "shape") == 0) return v;
+    if (strcmp(name, "ndim") == 0)
+        return (PolyValue){.number = poly_number(f->a, v.ndim)};
+    if (strcmp(name, "size") != 0) return none();
+    return (PolyValue){.number = v.is_shape ? product(f, &v) : poly_number(f->a, 1)};
+}
+
+static bool bound(PolyFormula *f, const Ast *e, int n, int *at) {
+    double d;
+    if (!e || e->kind == AST_NONE) return true;
+    if (!poly_is_number(number(f, e), &d)) return false;
+    if (d < 0) d += n;
+    *at = d < 0 ? 0 : d > n ? n : (int)d;
+    return true;
+}
+
+static PolyValue index_shape(PolyFormula *f, const Ast *e) {
+    PolyValue v = eval(f, e->kid[0]);
+    double d;
+    if (!v.is_shape || e->nkid != 2) return none();
+    const Ast *i = e->kid[1];
+    if (i->kind == AST_SLICE) {
+        int from = 0, to = v.ndim;
+        if (i->kid[2] || !bound(f, i->kid[0], v.ndim, &from) ||
+            !bound(f, i->kid[1], v.ndim, &to))
+            return none();
+        v.shape += from;
+        v.ndim = to > from ? to - from : 0;
+        return v;
+    }
+    if (!poly_is_number(number(f, i), &d)) return none();
+    if (d < 0) d += v.ndim;
+    return d >= 0 && d < v.ndim ? (PolyValue){.number = v.shape[(int)d]} : none();
+}
+
+static bool gathered(const char *name, double x, bool first, double *r) {
+    if (first) return *r = x, true;
+    if (strcmp(name, "max") == 0) return *r = x > *r ? x : *r, true;
+    if (strcmp(name, "min") == 0) return *r = x < *r ? x : *r, true;
+    return false;
+}
+
+/* max, min, abs, ... of numbers. */
+static const Poly *of_one(PolyFormula *f, const char *name, double x) {
+    static const struct {
+        const char *name;
+        double (*fn)(double);
+    } fns[] = {{"abs", fabs},
+               {"sqrt", sqrt},
+               {"log2", log2},
+               {"floor", floor},
+               {"ceil", ceil}};
+    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++)
+        if (strcmp(name, fns[i].name) == 0) return poly_number(f->a, fns[i].fn(x));
+    return NULL;
+}
+
+static const Poly *call(PolyFormula *f, const Ast *e) {
+    const char *name = sym_text(f->s, e->sym);
+    bool prod = strcmp(name, "prod") == 0, sum = strcmp(name, "sum") == 0, first = true;
+    const Poly *all = poly_number(f->a, prod);
+    double r = 0, x;
+    for (size_t i = 0; i < e->nkid; i++) {
+        PolyValue v = eval(f, e->kid[i]);
+        const Poly *one = v.number, *const *p = v.is_shape ? v.shape : &one;
+        int n = v.is_shape ? v.ndim : 1;
+        for (int k = 0; k < n; k++, first = false) {
+            if (prod) all = poly_mul(f->a, all, p[k]);
+            if (sum) all = poly_add(f->a, all, p[k]);
+            if (prod || sum) continue;
+            if (!poly_is_number(p[k], &x)) return NULL;
+            if (first && e->nkid == 1 && n == 1) {
+                const Poly *single = of_one(f, name, x);
+                if (single) return single;
+            }
+            if (!gathered(name, x, first, &r)) return NULL;
+        }
+    }
+    return prod || sum ? all : poly_number(f->a, r);
+}
+
+static PolyValue list(PolyFormula *f, const Ast *e) {
+    const Poly **dim = NEW_N(f->a, e->nkid, const Poly *);
+    for (size_t i = 0; i < e->nkid; i++)
+        dim[i] = number(f, e->kid[i]);
+    return (PolyValue){.is_shape = true, .ndim = (int)e->nkid, .shape = dim};
+}
+
+static PolyValue eval_node(PolyFormula *f, const Ast *e) {
+    PolyValue v = {0};
+    switch ((int)e->kind) {
+    case AST_INT:
+    case AST_BOOL:
+        v.number = poly_number(f->a, (double)e->u);
+        return v;
+    case AST_FLOAT:
+        v.number = poly_number(f->a, e->v);
+        return v;
+    case AST_NAME:
+        return f->look(f->ctx, e->sym, &v) ? v : none();
+    case AST_UNARY:
+        v.number = strcmp(e->op, "-") == 0
+                       ? poly_mul(f->a, poly_number(f->a, -1), number(f, e->kid[0]))
+                       : NULL;
+        return v;
+    case AST_BINARY:
+        v.number = binary(f, e);
+        return v;
+    case AST_CALL:
+        v.number = call(f, e);
+        return v;
+    case AST_ATTR:
+        return attribute(f, e);
+    case AST_INDEX:
+        return index_shape(f, e);
+    case AST_LIST:
+    case AST_TUPLE:
+        return list(f, e);
+    default:
+        return v;
+    }
+}
+
+static PolyValue eval(PolyFormula *f, const Ast *e) {
+    PolyValue v = {0};
+    if (++f->depth < DEEPEST) v = eval_node(f, e);
+    f->depth--;
+    return v;
+}
+
+const Poly *poly_formula(Session *s, Arena *a, const Ast *e, PolyLookup *look,
+                         void *ctx) {
+    PolyFormula f = {s, a, look, ctx, 0};
+    return number(&f, e);
+}

@@ -1,0 +1,170 @@
+/* A profile's life, and its totals. */
+#include "prof/prof_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    bool measured, worse;
+} fields[PF_N] = {
+#define FIELD(name, measured, worse, doc) {#name, measured, worse},
+#include "prof/fields.def"
+#undef FIELD
+};
+
+const char *field_name(ProfileField f) {
+    return fields[f].name;
+}
+
+bool field_is_worse(ProfileField f) {
+    return fields[f].worse;
+}
+
+Profile *profile_new(const Plan *plan, size_t ndim, const DimValue *dim) {
+    const Graph *g = plan_graph(plan);
+    Session *s = g->s;
+    Profile *p = mem_zalloc(s, 1, sizeof *p);
+    p->s = s;
+    p->plan = plan;
+    p->g = g;
+    p->a = arena_new(s);
+    p->tmp = arena_new(s);
+    p->costing = (Costing){s, p->a, MAP(s)};
+    p->table = p->printers = MAP(s);
+    p->bytes = NEW_N(p->a, (size_t)g->nvar + 1, int64_t);
+    memset(p->bytes, 0xff, g->nvar * sizeof *p->bytes);
+    for (size_t i = 0; i < ndim; i++)
+        vec_push(s, &p->dims, dim[i]);
+    return p;
+}
+
+void profile_free(Profile *p) {
+    if (!p) return;
+    map_free(&p->costing.parsed);
+    map_free(&p->table);
+    map_free(&p->printers);
+    vec_free(&p->tables);
+    vec_free(&p->dims);
+    vec_free(&p->frames);
+    vec_free(&p->events);
+    vec_free(&p->calls);
+    vec_free(&p->rows);
+    arena_free(p->a);
+    arena_free(p->tmp);
+    mem_free(p);
+}
+
+void profile_call(Profile *p, double seconds) {
+    vec_push(p->s, &p->calls, seconds);
+}
+
+void profile_set(Profile *p, ProfileField f, double v) {
+    p->total[f] = (Amount){.v = v};
+    p->has[f] = true;
+}
+
+/* ---- totals ---- */
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void total_times(Profile *p) {
+    size_t n = p->calls.n;
+    double sum = 0, steps = 0;
+    if (!n) return;
+    qsort(p->calls.p, n, sizeof *p->calls.p, ascending);
+    for (size_t i = 0; i < n; i++)
+        sum += p->calls.p[i];
+    for (size_t i = 0; i < p->rows.n; i++)
+        steps += p->rows.p[i].time_s;
+    profile_set(p, PF_time_s, sum / (double)n);
+    profile_set(p, PF_time_min_s, p->calls.p[0]);
+    profile_set(p, PF_time_max_s, p->calls.p[n - 1]);
+    profile_set(p, PF_time_median_s, (p->calls.p[(n - 1) / 2] + p->calls.p[n / 2]) / 2);
+    profile_set(p, PF_steps_time_s, steps);
+    profile_set(p, PF_runs, (double)n);
+}
+
+static void total_costs(Profile *p) {
+    Amount *t = p->total;
+    double calls = 0;
+    for (size_t i = 0; i < p->rows.n; i++) {
+        const Row *r = &p->rows.p[i];
+        Amount bytes = row_bytes(p, r);
+        calls += r->calls;
+        amount_sum(p->a, &t[PF_flops], &r->flops);
+        amount_sum(p->a, &t[PF_math_calls], &r->math);
+        amount_sum(p->a, &t[PF_read_bytes], &r->read);
+        amount_sum(p->a, &t[PF_written_bytes], &r->written);
+        amount_sum(p->a, &t[PF_bytes], &bytes);
+    }
+    p->has[PF_flops] = p->has[PF_math_calls] = p->has[PF_bytes] = true;
+    p->has[PF_read_bytes] = p->has[PF_written_bytes] = true;
+    profile_set(p, PF_applies, (double)p->rows.n);
+    profile_set(p, PF_calls, calls);
+    profile_set(p, PF_unknown_flops, (double)t[PF_flops].unknown);
+    profile_set(p, PF_unknown_bytes, (double)t[PF_bytes].unknown);
+    if (p->has[PF_time_s] && t[PF_time_s].v > 0 && !t[PF_flops].sym)
+        profile_set(p, PF_gflops_per_s, t[PF_flops].v / t[PF_time_s].v / 1e9);
+}
+
+/* What can't be told is marked, so that no one takes the rest for the whole. */
+static void total_memory(Profile *p) {
+    PlanMemory m = plan_memory(p->plan, p->dims.n, p->dims.p);
+    profile_set(p, PF_peak_bytes, (double)m.peak);
+    profile_set(p, PF_peak_no_inplace_bytes, (double)m.peak_no_inplace);
+    profile_set(p, PF_peak_no_reuse_bytes, (double)m.peak_no_reuse);
+    profile_set(p, PF_least_bytes, (double)m.least);
+    profile_set(p, PF_leaves_bytes, (double)m.leaves);
+    profile_set(p, PF_unknown_sizes, m.unknown);
+    static const ProfileField planned[] = {PF_peak_bytes, PF_peak_no_inplace_bytes,
+                                           PF_peak_no_reuse_bytes, PF_least_bytes,
+                                           PF_leaves_bytes};
+    for (size_t i = 0; i < sizeof planned / sizeof *planned; i++)
+        p->total[planned[i]].unknown = m.unknown;
+}
+
+void profile_finish(Profile *p) {
+    rows_make(p);
+    total_times(p);
+    total_costs(p);
+    total_memory(p);
+}
+
+bool field_number(const Profile *p, ProfileField f, double *v) {
+    *v = p->total[f].v;
+    return p->has[f] && !p->total[f].sym;
+}
+
+/* ---- reports ---- */
+bool profile_report(Profile *p, const ReportOptions *how, Str *out) {
+    Compared c;
+    if (how->compare && !compare_read(p->s, how->compare, &c)) return false;
+    const Compared *with = how->compare ? &c : NULL;
+    switch (how->format) {
+    case PROFILE_TEXT:
+        report_text(p, how, with, out);
+        break;
+    case PROFILE_JSON:
+        report_json(p, how, with, out);
+        break;
+    case PROFILE_TSV:
+        report_tsv(p, how, out);
+        break;
+    case PROFILE_TRACE:
+        report_trace(p, out);
+        break;
+    case PROFILE_FOLDED:
+        report_folded(p, out);
+        break;
+    case PROFILE_SVG:
+        report_svg(p, out);
+        break;
+    case PROFILE_DOT:
+        report_dot(p, out);
+        break;
+    }
+    return !with || how->fail_above <= 0 || compare_verdict(p, with, how->fail_above);
+}

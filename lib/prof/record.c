@@ -1,0 +1,239 @@
+/* What a profile collects while a graph runs. Each instruction's cost is worked out
+ * when its shapes change and added from memory otherwise; the clock stands still for
+ * that: an Apply that calls a function is charged with what is left when the hooks and
+ * the function's own instructions are taken out. */
+#include "prof/prof_impl.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { EVENTS_MAX = 200000 };
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- records ---- */
+Rec *rec_of(Profile *p, const Graph *g, ApplyId id) {
+    if (g == p->last_g) return &p->last_rec[id];
+    uint64_t i;
+    if (!map_get(&p->table, (uintptr_t)g, &i)) {
+        i = p->tables.n;
+        RecTable t = {g, NEW_N(p->a, g->napply, Rec)};
+        vec_push(p->s, &p->tables, t);
+        map_put(&p->table, (uintptr_t)g, i);
+    }
+    p->last_g = g;
+    p->last_rec = p->tables.p[i].rec;
+    return &p->last_rec[id];
+}
+
+bool dim_known(const Profile *p, Sym name, int64_t *v) {
+    for (size_t i = 0; i < p->dims.n; i++)
+        if (p->dims.p[i].name == name) return *v = p->dims.p[i].value, true;
+    return false;
+}
+
+static void learn(Profile *p, const Type *t, const Value *v) {
+    int64_t n;
+    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim && i < v->t.ndim; i++)
+        if (dim_is_named(t->dim[i]) && !dim_known(p, dim_sym(t->dim[i]), &n))
+            vec_push(p->s, &p->dims, ((DimValue){dim_sym(t->dim[i]), v->t.shape[i]}));
+}
+
+static void learn_all(Profile *p, const Call *c) {
+    const Var *in = apply_in(p->g, c->id);
+    for (size_t i = 0; i < c->nin; i++)
+        learn(p, var_type(p->g, in[i]), c->in[i]);
+    for (size_t i = 0; i < c->nout; i++) {
+        Var v = p->g->apply[c->id].out + (Var)i;
+        learn(p, var_type(p->g, v), &c->out[i]);
+        if (c->out[i].kind == TYPE_TENSOR)
+            p->bytes[v] = (int64_t)tensor_bytes(&c->out[i].t);
+    }
+}
+
+/* ---- costs ---- */
+static uint64_t value_key(uint64_t h, const Value *v) {
+    h = hash_mix(h, (uint64_t)v->kind);
+    if (v->kind != TYPE_TENSOR) return h;
+    for (int i = 0; i < v->t.ndim; i++)
+        h = hash_mix(h, (uint64_t)v->t.shape[i]);
+    return h;
+}
+
+static bool is_view(const Call *c, size_t k) {
+    int i = op_view(c->g, c->id, k);
+    return i >= 0 && (size_t)i < c->nin && c->out[k].kind == TYPE_TENSOR &&
+           c->in[i]->kind == TYPE_TENSOR &&
+           tensor_may_share_memory(&c->out[k].t, call_in(c, (size_t)i));
+}
+
+static uint64_t call_key(const Call *c) {
+    uint64_t h = 1;
+    for (size_t i = 0; i < c->nin; i++)
+        h = value_key(h, c->in[i]);
+    for (size_t k = 0; k < c->nout; k++)
+        h = hash_mix(value_key(h, &c->out[k]), is_view(c, k));
+    return h ? h : 1;
+}
+
+static const Graph *function_of(const Graph *g, ApplyId id) {
+    const Apply *ap = &g->apply[id];
+    for (uint32_t i = 0; ap->props && i < ap->props->n; i++)
+        if (ap->props->p[i].kind == P_GRAPH)
+            return graph_function(g, ap->props->p[i].sym);
+    return NULL;
+}
+
+/* A call of a function costs nothing by itself: its instructions do. */
+static bool is_call(const Graph *g, ApplyId id, const Graph **fn) {
+    *fn = function_of(g, id);
+    return *fn && strcmp(g->apply[id].op->name, "call") == 0;
+}
+
+static Cost cost_of(Profile *p, const Costed *c) {
+    const Graph *fn;
+    bool call = is_call(c->g, c->id, &fn);
+    if (call && fn->fused) return cost_fused(&p->costing, p->tmp, fn, c);
+    const Poly *zero = poly_number(p->tmp, 0);
+    if (call) return (Cost){zero, zero, zero, zero};
+    return cost_apply(&p->costing, p->tmp, c);
+}
+
+static void cost_call(Profile *p, Rec *r, const Call *c) {
+    arena_reset(p->tmp);
+    Shape *in = NEW_N(p->tmp, c->nin, Shape), *out = NEW_N(p->tmp, c->nout, Shape);
+    bool *view = NEW_N(p->tmp, c->nout, bool);
+    for (size_t i = 0; i < c->nin; i++)
+        if (c->in[i]->kind == TYPE_TENSOR)
+            in[i] = shape_of_tensor(p->tmp, call_in(c, i));
+    for (size_t k = 0; k < c->nout; k++) {
+        if (c->out[k].kind == TYPE_TENSOR)
+            out[k] = shape_of_tensor(p->tmp, &c->out[k].t);
+        view[k] = is_view(c, k);
+    }
+    Costed what = {c->g, c->id, c->nin, c->nout, in, out, view};
+    Cost cost = cost_of(p, &what);
+    const Poly *part[] = {cost.flops, cost.math, cost.read, cost.written};
+    for (int i = 0; i < 4; i++)
+        r->known[i] = poly_is_number(part[i], &r->last[i]);
+    if (c->g == p->g) learn_all(p, c);
+}
+
+static void add_cost(Rec *r) {
+    Amount *to[] = {&r->flops, &r->math, &r->read, &r->written};
+    for (int i = 0; i < 4; i++)
+        if (r->known[i])
+            to[i]->v += r->last[i];
+        else
+            to[i]->unknown++;
+}
+
+/* ---- hooks ---- */
+/* A fused group that has to run as an ordinary function is still one row. */
+static bool before(void *ctx, size_t step, const Call *c) {
+    Profile *p = ctx;
+    (void)step;
+    bool skipped = c->g->fused || (p->frames.n && p->frames.p[p->frames.n - 1].skipped);
+    Frame f = {.skipped = skipped};
+    vec_push(p->s, &p->frames, f);
+    p->frames.p[p->frames.n - 1].start = now();
+    return true;
+}
+
+static bool after(void *ctx, size_t step, const Call *c, double seconds) {
+    Profile *p = ctx;
+    (void)step;
+    Frame f = p->frames.p[--p->frames.n];
+    if (f.skipped) return true;
+    Rec *r = rec_of(p, c->g, c->id);
+    uint64_t key = call_key(c);
+    if (r->key != key) cost_call(p, r, c);
+    r->key = key;
+    r->calls++;
+    r->time_s += seconds > f.inner ? seconds - f.inner : 0;
+    add_cost(r);
+    if (p->events.n < EVENTS_MAX) {
+        Event e = {c->g, c->id, f.start, seconds, (int)p->frames.n};
+        vec_push(p->s, &p->events, e);
+    }
+    if (p->frames.n) p->frames.p[p->frames.n - 1].inner += now() - f.start;
+    return true;
+}
+
+VmHooks profile_hooks(Profile *p) {
+    p->events.n = p->frames.n = 0;
+    return (VmHooks){p, before, after};
+}
+
+void profile_watched(Profile *p) {
+    p->watched++;
+}
+
+/* ---- static ---- */
+enum { VISITS_MAX = 1 << 22, DEEP = 200 };
+
+static void walk(Profile *p, const Graph *g, const Shape *h, unsigned depth);
+
+static void walk_function(Profile *p, const Graph *fn, const Costed *c, Rec *r,
+                          unsigned depth) {
+    if (depth >= DEEP || p->visits > VISITS_MAX) {
+        r->flops.unknown++, r->read.unknown++;
+        return;
+    }
+    Map dims = MAP(p->s);
+    bind_inputs(fn, &dims, c->nin, c->in);
+    Arena *a = arena_new(p->s);
+    walk(p, fn, shapes_of(a, fn, &dims, false, c->nin, c->in), depth + 1);
+    arena_free(a);
+    map_free(&dims);
+}
+
+static void visit(Profile *p, const Graph *g, ApplyId id, const Shape *h,
+                  unsigned depth) {
+    const Apply *ap = &g->apply[id];
+    const Graph *fn;
+    p->visits++;
+    arena_reset(p->tmp);
+    Shape *in = NEW_N(p->tmp, ap->nin, Shape);
+    bool *view = NEW_N(p->tmp, ap->nout, bool);
+    for (size_t i = 0; i < ap->nin; i++)
+        in[i] = h[apply_in(g, id)[i]];
+    for (size_t k = 0; k < ap->nout; k++)
+        view[k] = op_view(g, id, k) >= 0;
+    Costed what = {g, id, ap->nin, ap->nout, in, &h[ap->out], view};
+    Cost cost = cost_of(p, &what);
+    Rec *r = rec_of(p, g, id);
+    r->calls++;
+    amount_add(p->a, &r->flops, cost.flops);
+    amount_add(p->a, &r->math, cost.math);
+    amount_add(p->a, &r->read, cost.read);
+    amount_add(p->a, &r->written, cost.written);
+    if (!is_call(g, id, &fn) || fn->fused) return;
+    Shape *kept = mem_alloc(p->s, (ap->nin + (size_t)1) * sizeof *kept);
+    memcpy(kept, in, ap->nin * sizeof *kept); /* tmp is used by the function's costs */
+    what.in = kept;
+    walk_function(p, fn, &what, r, depth);
+    mem_free(kept);
+}
+
+static void walk(Profile *p, const Graph *g, const Shape *h, unsigned depth) {
+    for (ApplyId id = 0; id < g->napply; id++)
+        visit(p, g, id, h, depth);
+}
+
+void profile_static(Profile *p) {
+    Map dims = MAP(p->s);
+    p->is_static = true;
+    for (size_t i = 0; i < p->dims.n; i++)
+        map_put(&dims, p->dims.p[i].name,
+                (uintptr_t)poly_number(p->a, (double)p->dims.p[i].value));
+    Shape *h = shapes_of(p->a, p->g, &dims, true, 0, NULL);
+    for (size_t i = 0; i < plan_steps(p->plan); i++)
+        visit(p, p->g, plan_step(p->plan, i).apply, h, 0);
+    p->watched = 1;
+    map_free(&dims);
+}

@@ -1,0 +1,212 @@
+/* Rows of the tables: an Apply each, and their sums by class, op or rule. */
+#include "prof/prof_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FUSED_NAMES = 6 };
+
+/* ---- what a row is called ---- */
+/* The folder of lib/ops that has it. */
+static Sym class_of(Session *s, const Op *op) {
+    const char *p = op->file ? strstr(op->file, "ops/") : NULL, *end;
+    if (!p || !(end = strchr(p + 4, '/'))) return sym(s, "other");
+    return sym_n(s, p + 4, (size_t)(end - p - 4));
+}
+
+static const Graph *fused_of(const Graph *g, ApplyId id) {
+    const Apply *ap = &g->apply[id];
+    for (uint32_t i = 0; ap->props && i < ap->props->n; i++) {
+        if (ap->props->p[i].kind != P_GRAPH) continue;
+        const Graph *fn = graph_function(g, ap->props->p[i].sym);
+        if (fn && fn->fused) return fn;
+    }
+    return NULL;
+}
+
+/* "fused(mul, add, tanh)" */
+static Sym fused_name(Session *s, const Graph *fn) {
+    Str b = STR(s);
+    str_puts(&b, "fused(");
+    for (ApplyId i = 0; i < fn->napply && i < FUSED_NAMES; i++)
+        str_printf(&b, "%s%s", i ? ", " : "", fn->apply[i].op->name);
+    if (fn->napply > FUSED_NAMES)
+        str_printf(&b, ", %u more", fn->napply - FUSED_NAMES);
+    str_putc(&b, ')');
+    Sym y = sym(s, str_text(&b));
+    str_free(&b);
+    return y;
+}
+
+static const char *constant_text(void *ctx, const Graph *g, Var v) {
+    (void)ctx, (void)g, (void)v;
+    return "...";
+}
+
+static Printer *printer_for(Profile *p, const Graph *g) {
+    uint64_t found;
+    if (map_get(&p->printers, (uintptr_t)g, &found))
+        return (Printer *)(uintptr_t)found;
+    uint8_t *live = NEW_N(p->a, (size_t)g->nvar + 1, uint8_t);
+    memset(live, 1, g->nvar);
+    Printer *pr = printer_new(g, PRINT_STATEMENTS, live, p->a);
+    printer_set_ref(pr, constant_text, NULL);
+    map_put(&p->printers, (uintptr_t)g, (uintptr_t)pr);
+    return pr;
+}
+
+/* "y = x @ W"; "f: y = x @ W" in a function. */
+Sym row_name(Profile *p, const Row *r) {
+    if (r->id == APPLY_NONE) return r->name;
+    Str b = STR(p->s);
+    if (r->g != p->g) str_printf(&b, "%s: ", sym_text(p->s, r->g->name));
+    const Graph *fn = fused_of(r->g, r->id);
+    print_statement(printer_for(p, r->g), r->id, &b);
+    if (fn) str_printf(&b, "  # %s", sym_text(p->s, r->op));
+    Sym y = sym_n(p->s, str_text(&b), b.n);
+    str_free(&b);
+    return y;
+}
+
+/* ---- making rows ---- */
+static void divide(Amount *x, double n) {
+    x->v /= n;
+    x->unknown = (uint64_t)((double)x->unknown / n + 0.5);
+}
+
+static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
+    const Op *op = g->apply[id].op;
+    const Graph *fn = fused_of(g, id);
+    double n = p->watched ? (double)p->watched : 1;
+    Row r = {.g = g,
+             .id = id,
+             .cls = fn ? sym(p->s, "elemwise") : class_of(p->s, op),
+             .op = fn ? fused_name(p->s, fn) : sym(p->s, op->name),
+             .rule = g->origin[id].rule,
+             .applies = 1,
+             .calls = (double)rec->calls / n,
+             .time_s = rec->time_s / n,
+             .flops = rec->flops,
+             .math = rec->math,
+             .read = rec->read,
+             .written = rec->written};
+    if (!r.rule) r.rule = sym(p->s, "as written");
+    divide(&r.flops, n), divide(&r.math, n), divide(&r.read, n), divide(&r.written, n);
+    return r;
+}
+
+void rows_make(Profile *p) {
+    for (size_t t = 0; t < p->tables.n; t++)
+        for (ApplyId id = 0; id < p->tables.p[t].g->napply; id++) {
+            const Rec *rec = &p->tables.p[t].rec[id];
+            if (!rec->calls) continue;
+            Row r = row_of(p, p->tables.p[t].g, id, rec);
+            vec_push(p->s, &p->rows, r);
+        }
+}
+
+/* ---- sums ---- */
+Amount row_bytes(const Profile *p, const Row *r) {
+    Amount sum = r->read;
+    amount_sum(p->a, &sum, &r->written);
+    sum.unknown = r->read.unknown > r->written.unknown ? r->read.unknown
+                                                       : r->written.unknown;
+    return sum;
+}
+
+static void row_add(Profile *p, Row *to, const Row *r) {
+    to->applies += r->applies;
+    to->calls += r->calls;
+    to->time_s += r->time_s;
+    amount_sum(p->a, &to->flops, &r->flops);
+    amount_sum(p->a, &to->math, &r->math);
+    amount_sum(p->a, &to->read, &r->read);
+    amount_sum(p->a, &to->written, &r->written);
+}
+
+static Sym key_of(const Row *r, ProfileBy by) {
+    return by == BY_CLASS ? r->cls : by == BY_OP ? r->op : r->rule;
+}
+
+/* ---- order ---- */
+enum { TYPICAL_DIM = 1000 };
+double amount_key(const Amount *x) {
+    return x->v + poly_at(x->sym, TYPICAL_DIM);
+}
+
+double row_weight(const Profile *p, const Row *r) {
+    return p->is_static ? amount_key(&r->flops) : r->time_s;
+}
+
+typedef struct Sorted {
+    double key;
+    const char *name;
+    size_t at;
+} Sorted;
+
+static int by_key(const void *a, const void *b) {
+    const Sorted *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? 1 : -1;
+    int names = strcmp(x->name, y->name);
+    return names ? names : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static double sort_key(const Profile *p, const Row *r, ProfileSort sort) {
+    switch (sort) {
+    case SORT_TIME:
+        return row_weight(p, r);
+    case SORT_FLOPS:
+        return amount_key(&r->flops);
+    case SORT_BYTES:
+        return amount_key(&r->read) + amount_key(&r->written);
+    case SORT_CALLS:
+        return r->calls;
+    case SORT_NAME:
+        return 0;
+    }
+    return 0;
+}
+
+static void rows_sort(Profile *p, Rows *rows, ProfileSort sort) {
+    Sorted *k = mem_alloc(p->s, (rows->n + 1) * sizeof *k);
+    Row *to = mem_alloc(p->s, (rows->n + 1) * sizeof *to);
+    for (size_t i = 0; i < rows->n; i++) {
+        Sym name = rows->p[i].name;
+        if (sort == SORT_NAME && !name) name = row_name(p, &rows->p[i]);
+        k[i] = (Sorted){sort_key(p, &rows->p[i], sort), sym_text(p->s, name), i};
+    }
+    qsort(k, rows->n, sizeof *k, by_key);
+    for (size_t i = 0; i < rows->n; i++)
+        to[i] = rows->p[k[i].at];
+    mem_free(k);
+    mem_free(rows->p);
+    rows->p = to;
+    rows->cap = rows->n + 1;
+}
+
+Rows rows_by(Profile *p, ProfileBy by, ProfileSort sort) {
+    Rows out = {0};
+    Map group = MAP(p->s);
+    for (size_t i = 0; i < p->rows.n; i++) {
+        Row r = p->rows.p[i];
+        uint64_t at = out.n;
+        if (by != BY_APPLY) r.name = key_of(&r, by);
+        if (by != BY_APPLY && map_get(&group, r.name, &at)) {
+            row_add(p, &out.p[at], &r);
+            continue;
+        }
+        if (by != BY_APPLY) {
+            map_put(&group, r.name, at);
+            r.id = APPLY_NONE;
+        }
+        vec_push(p->s, &out, r);
+    }
+    map_free(&group);
+    rows_sort(p, &out, sort);
+    return out;
+}
+
+const char *by_name(ProfileBy by) {
+    static const char *const names[] = {"all", "class", "op", "apply", "rule"};
+    return names[by];
+}
