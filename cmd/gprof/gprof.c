@@ -105,27 +105,27 @@ static ProfileSpec spec(Run *r, const Gprof *o) {
         dim[i] = o->dim.p[i].at;
     for (size_t i = 0; i < o->assertion.n; i++)
         assertion[i] = o->assertion.p[i].at;
-    return (ProfileSpec){
-        .run = {.mode = modes[o->mode],
-                .filter = {.allow_downcast = -1},
-                .series = {.shuffle = -1},
-                .ndim = o->dim.n,
-                .dim = dim,
-                .threads = (unsigned)o->threads,
-                .no_gc = o->no_gc},
-        .is_static = o->is_static,
-        .warmup = o->warmup,
-        .repeat = o->repeat,
-        .nassert = o->assertion.n,
-        .assertion = assertion,
-        .report = {.format = o->common.format < 0 ? PROFILE_TEXT
+    return (ProfileSpec){.run = {.mode = modes[o->mode],
+                                 .filter = {.allow_downcast = -1},
+                                 .series = {.shuffle = -1},
+                                 .ndim = o->dim.n,
+                                 .dim = dim,
+                                 .threads = (unsigned)o->threads,
+                                 .no_gc = o->no_gc},
+                         .is_static = o->is_static,
+                         .warmup = o->warmup,
+                         .repeat = o->repeat,
+                         .nassert = o->assertion.n,
+                         .assertion = assertion,
+                         .report = {.format = o->common.format < 0
+                                                  ? PROFILE_TEXT
                                                   : (ProfileFormat)o->common.format,
-                   .by = (ProfileBy)o->by,
-                   .sort = (ProfileSort)o->sort,
-                   .top = o->top,
-                   .memory = o->memory,
-                   .compare = o->compare,
-                   .fail_above = o->fail_above}};
+                                    .by = (ProfileBy)o->by,
+                                    .sort = (ProfileSort)o->sort,
+                                    .top = o->top,
+                                    .memory = o->memory,
+                                    .compare = o->compare,
+                                    .fail_above = o->fail_above}};
 }
 
 static bool gprof(Run *r) {

@@ -6,10 +6,10 @@
 #include "prof/prof.h"
 
 typedef struct ProfileSpec {
-    RunSpec run;     /* mode, values, filter, dims, threads, no_gc */
-    bool is_static;  /* nothing is run; values only tell dims */
-    int64_t warmup;  /* calls before the measured ones */
-    int64_t repeat;  /* measured calls; 0: until 0.2 s or 10 calls have passed */
+    RunSpec run;    /* mode, values, filter, dims, threads, no_gc */
+    bool is_static; /* nothing is run; values only tell dims */
+    int64_t warmup; /* calls before the measured ones */
+    int64_t repeat; /* measured calls; 0: until 0.2 s or 10 calls have passed */
     size_t nassert;
     const Span *assertion; /* "peak_bytes < 10e6" */
     ReportOptions report;

@@ -83,7 +83,8 @@ static PolyValue of_shape(const Shape *h) {
 
 static bool of_prop(Names *n, const Prop *q, PolyValue *v) {
     *v = (PolyValue){0};
-    if (q->kind == P_BOOL || q->kind == P_INT) v->number = poly_number(n->a, (double)q->i);
+    if (q->kind == P_BOOL || q->kind == P_INT)
+        v->number = poly_number(n->a, (double)q->i);
     if (q->kind == P_FLOAT) v->number = poly_number(n->a, q->f);
     if (q->kind == P_INTS) {
         const Poly **dim = NEW_N(n->a, q->ints.n, const Poly *);

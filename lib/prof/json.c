@@ -42,9 +42,14 @@ static void total(const Profile *p, Str *out) {
     bool any = false;
     str_puts(out, "  \"total\": {");
     for (int f = 0; f < PF_N; f++) {
+        double v;
         if (!p->has[f]) continue;
-        str_printf(out, "%s\n    \"%s\": ", any ? "," : "", field_name((ProfileField)f));
-        amount_json(p, &p->total[f], out);
+        str_printf(out, "%s\n    \"%s\": ", any ? "," : "",
+                   field_name((ProfileField)f));
+        if (p->total[f].sym || field_number(p, (ProfileField)f, &v))
+            amount_json(p, &p->total[f], out);
+        else
+            str_puts(out, "null");
         any = true;
     }
     str_puts(out, "\n  }");
@@ -112,8 +117,8 @@ static void memory(Profile *p, Str *out) {
         Row r = {.g = p->g, .id = st.apply};
         bool unknown;
         uint64_t bytes = step_bytes(p, &st, &unknown);
-        str_printf(out, "%s\n    {\"at\": %zu, \"apply\": %u, \"name\": ", i ? "," : "", i,
-                   st.apply);
+        str_printf(out, "%s\n    {\"at\": %zu, \"apply\": %u, \"name\": ", i ? "," : "",
+                   i, st.apply);
         quoted(p->s, row_name(p, &r), out);
         str_puts(out, ", \"live_bytes\": ");
         number_json(m.live[i].bytes, out);
@@ -167,7 +172,8 @@ static void tsv_amount(const Profile *p, const Amount *x, Str *out) {
 void report_tsv(Profile *p, const ReportOptions *how, Str *out) {
     ProfileBy by = how->by == BY_ALL ? BY_APPLY : how->by;
     Rows rows = rows_by(p, by, how->sort);
-    str_printf(out, "%s\t%scalls\tapplies\tflops\tmath_calls\tread_bytes\twritten_bytes\n",
+    str_printf(out,
+               "%s\t%scalls\tapplies\tflops\tmath_calls\tread_bytes\twritten_bytes\n",
                by_name(by), p->is_static ? "" : "time_s\t");
     for (size_t i = 0; i < rows.n && (how->top < 0 || (int64_t)i < how->top); i++) {
         const Row *r = &rows.p[i];

@@ -92,8 +92,8 @@ static void areas(const Chart *c, Str *out) {
             if (b[k] <= 0) continue;
             double h = b[k] / c->most * HEIGHT;
             double y = TOP + HEIGHT - below / c->most * HEIGHT;
-            str_printf(out, "M%.2f %.2fv%.2fh%.2fv%.2fz", LEFT + (double)i * w, y, -h, w,
-                       h);
+            str_printf(out, "M%.2f %.2fv%.2fh%.2fv%.2fz", LEFT + (double)i * w, y, -h,
+                       w, h);
         }
         str_puts(out, "\"/>\n");
     }
@@ -103,9 +103,10 @@ static void axes(const Chart *c, Str *out) {
     Str b = STR(c->p->s);
     for (int i = 0; i <= 4; i++) {
         double y = TOP + HEIGHT - HEIGHT * i / 4.0;
-        str_printf(out,
-                   "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>\n",
-                   LEFT, LEFT + WIDTH, y, y);
+        str_printf(
+            out,
+            "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#ccc\"/>\n",
+            LEFT, LEFT + WIDTH, y, y);
         count_text(c->most * i / 4, "B", &b);
         label(out, LEFT - 6, y + 4, "end", str_text(&b));
         str_clear(&b);
@@ -114,7 +115,8 @@ static void axes(const Chart *c, Str *out) {
                c->m.peak_at);
     label(out, LEFT, TOP - 16, "start", str_text(&b));
     for (size_t k = 0; k < c->classes; k++) {
-        double x = LEFT + 130.0 * (double)(k % 7), y = TOP + HEIGHT + 24 + 18.0 * (double)(k / 7);
+        double x = LEFT + 130.0 * (double)(k % 7),
+               y = TOP + HEIGHT + 24 + 18.0 * (double)(k / 7);
         str_printf(out,
                    "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" "
                    "fill=\"%s\"/>\n",
@@ -156,7 +158,8 @@ static void dot_apply(Profile *p, const Row *r, double all, Str *out) {
     double part = all > 0 ? row_weight(p, r) / all : 0;
     Str b = STR(p->s);
     str_printf(&b, "%s\n%.1f%%", sym_text(p->s, r->op), part * 100);
-    str_printf(out, "  a%u [style=filled, fillcolor=\"0.000 %.3f 1.000\", label=", r->id,
+    str_printf(out,
+               "  a%u [style=filled, fillcolor=\"0.000 %.3f 1.000\", label=", r->id,
                part);
     Str line = STR(p->s);
     dot_text(str_text(&b), &line);

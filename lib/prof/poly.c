@@ -164,11 +164,16 @@ static const Poly *power(PolyFormula *f, const Poly *x, double n) {
 static const Poly *of_numbers(PolyFormula *f, const char *op, double x, double y) {
     static const char *const names[] = {"/",  "//", "%",  "**", "<",
                                         "<=", ">",  ">=", "==", "!="};
-    double v[] = {x / y, floor(x / y), x - y * floor(x / y), pow(x, y), x < y,
-                  x <= y, x > y,       x >= y,               x == y,    x != y};
+    double v[] = {x / y,
+                  floor(x / y),
+                  x - y * floor(x / y),
+                  pow(x, y),
+                  x<y, x <= y, x> y,
+                  x >= y,
+                  x == y,
+                  x != y};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(op, names[i]) == 0 && isfinite(v[i]))
-            return poly_number(f->a, v[i]);
+        if (strcmp(op, names[i]) == 0 && isfinite(v[i])) return poly_number(f->a, v[i]);
     return NULL;
 }
 

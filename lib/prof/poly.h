@@ -7,7 +7,7 @@
 #include "base/num.h"
 #include "op/expr.h"
 
-typedef struct Poly Poly; /* immutable, of an arena */
+typedef struct Poly Poly;  /* immutable, of an arena */
 enum { POLY_TERMS = 256 }; /* a sum with more terms can't be told */
 
 const Poly *poly_number(Arena *a, double v);

@@ -57,8 +57,8 @@ typedef struct ReportOptions {
     ProfileFormat format;
     ProfileBy by;
     ProfileSort sort;
-    int64_t top; /* rows of a table; -1: 20 in text, else all */
-    bool memory; /* the timeline, too */
+    int64_t top;         /* rows of a table; -1: 20 in text, else all */
+    bool memory;         /* the timeline, too */
     const char *compare; /* a JSON report to compare with, or NULL */
     double fail_above;   /* 0: never; else E_VERDICT when a total grew by more */
 } ReportOptions;

@@ -133,9 +133,12 @@ void profile_finish(Profile *p) {
     total_memory(p);
 }
 
+/* A sum of flops without those that can't be told is still good for something; a peak
+ * of memory is not. */
 bool field_number(const Profile *p, ProfileField f, double *v) {
+    bool planned = f >= PF_peak_bytes && f <= PF_leaves_bytes;
     *v = p->total[f].v;
-    return p->has[f] && !p->total[f].sym;
+    return p->has[f] && !p->total[f].sym && !(planned && p->total[f].unknown);
 }
 
 /* ---- reports ---- */

@@ -30,8 +30,7 @@ static Sym fused_name(Session *s, const Graph *fn) {
     str_puts(&b, "fused(");
     for (ApplyId i = 0; i < fn->napply && i < FUSED_NAMES; i++)
         str_printf(&b, "%s%s", i ? ", " : "", fn->apply[i].op->name);
-    if (fn->napply > FUSED_NAMES)
-        str_printf(&b, ", %u more", fn->napply - FUSED_NAMES);
+    if (fn->napply > FUSED_NAMES) str_printf(&b, ", %u more", fn->napply - FUSED_NAMES);
     str_putc(&b, ')');
     Sym y = sym(s, str_text(&b));
     str_free(&b);
@@ -45,8 +44,7 @@ static const char *constant_text(void *ctx, const Graph *g, Var v) {
 
 static Printer *printer_for(Profile *p, const Graph *g) {
     uint64_t found;
-    if (map_get(&p->printers, (uintptr_t)g, &found))
-        return (Printer *)(uintptr_t)found;
+    if (map_get(&p->printers, (uintptr_t)g, &found)) return (Printer *)(uintptr_t)found;
     uint8_t *live = NEW_N(p->a, (size_t)g->nvar + 1, uint8_t);
     memset(live, 1, g->nvar);
     Printer *pr = printer_new(g, PRINT_STATEMENTS, live, p->a);
@@ -109,8 +107,8 @@ void rows_make(Profile *p) {
 Amount row_bytes(const Profile *p, const Row *r) {
     Amount sum = r->read;
     amount_sum(p->a, &sum, &r->written);
-    sum.unknown = r->read.unknown > r->written.unknown ? r->read.unknown
-                                                       : r->written.unknown;
+    sum.unknown =
+        r->read.unknown > r->written.unknown ? r->read.unknown : r->written.unknown;
     return sum;
 }
 

@@ -130,8 +130,8 @@ static void head(const Profile *p, Str *out) {
     str_printf(out, ": %.0f applies, %.0f runs of them a call", p->total[PF_applies].v,
                p->total[PF_calls].v);
     for (size_t i = 0; i < p->dims.n; i++)
-        str_printf(out, "%s%s=%lld", i ? ", " : "; ",
-                   sym_text(p->s, p->dims.p[i].name), (long long)p->dims.p[i].value);
+        str_printf(out, "%s%s=%lld", i ? ", " : "; ", sym_text(p->s, p->dims.p[i].name),
+                   (long long)p->dims.p[i].value);
     str_putc(out, '\n');
     time_line(p, out);
     cost_lines(p, out);
@@ -209,11 +209,12 @@ static void row_cells(Table *t, Profile *p, const Row *r, Sum *sum) {
 }
 
 static void heading(Table *t, const Profile *p, ProfileBy by) {
-    static const char *const timed[] = {"% time",  "sum",   "time",    "per call",
-                                        "calls",   "applies", "flops", "GFLOP/s",
-                                        "moved"},
-                             *const told[] = {"% flops", "sum",        "calls", "applies",
-                                              "flops",   "math calls", "moved"};
+    static const char *const timed[] = {"% time",   "sum",     "time",
+                                        "per call", "calls",   "applies",
+                                        "flops",    "GFLOP/s", "moved"},
+                             *const told[] = {"% flops", "sum",   "calls",
+                                              "applies", "flops", "math calls",
+                                              "moved"};
     const char *const *names = p->is_static ? told : timed;
     t->cols = p->is_static ? 8 : 10;
     for (size_t i = 0; i + 1 < t->cols; i++)

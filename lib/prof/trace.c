@@ -27,7 +27,8 @@ static void event(Profile *p, const Event *e, const Row *r, double zero, Str *ou
     text(p->s, r->op, out);
     str_puts(out, ", \"cat\": ");
     text(p->s, r->cls, out);
-    str_printf(out, ", \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"apply\": %u, \"name\": ",
+    str_printf(out,
+               ", \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"apply\": %u, \"name\": ",
                (e->start - zero) * 1e6, e->seconds * 1e6, e->id);
     text(p->s, row_name(p, r), out);
     if (r->calls > 0) {

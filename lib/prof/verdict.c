@@ -23,15 +23,18 @@ static bool look(void *ctx, Sym name, FormulaValue *v) {
     *v = (FormulaValue){.number = 1};
     if (f < 0 && !q->unknown) q->unknown = name;
     if (f < 0 || !q->p) return f >= 0;
-    bool planned = f >= PF_peak_bytes && f <= PF_leaves_bytes;
-    bool told = field_number(q->p, (ProfileField)f, &v->number) &&
-                !(planned && q->p->total[f].unknown);
+    bool told = field_number(q->p, (ProfileField)f, &v->number);
     if (!told && q->missing < 0) q->missing = f;
     return told;
 }
 
 static bool unknown_field(Session *s, Span at, const char *name) {
-    const char *names[PF_N];
+    const char *names[PF_N], *text = source_get(s, at.source)->text + at.begin,
+                             *place = strstr(text, name);
+    if (place && place + strlen(name) <= text + (at.end - at.begin)) {
+        at.begin += (uint32_t)(place - text);
+        at.end = at.begin + (uint32_t)strlen(name);
+    }
     for (int f = 0; f < PF_N; f++)
         names[f] = field_name((ProfileField)f);
     const char *near = str_nearest(s, name, names, PF_N);
@@ -50,8 +53,8 @@ static bool untold(Session *s, const Profile *p, Span at, ProfileField f) {
     if (!p->has[f])
         fail(s, at, E_MISSING, "%s was not measured", name);
     else
-        fail(s, at, E_MISSING, "%s can't be told: it depends on sizes that are not known",
-             name);
+        fail(s, at, E_MISSING,
+             "%s can't be told: it depends on sizes that are not known", name);
     if (p->has[f] && p->total[f].sym) {
         Str b = STR(s);
         amount_text(p, &p->total[f], "", &b);
@@ -59,7 +62,8 @@ static bool untold(Session *s, const Profile *p, Span at, ProfileField f) {
         str_free(&b);
     }
     if (!p->is_static)
-        return note(s, NOWHERE, "measured_peak_bytes and the times are always known here");
+        return note(s, NOWHERE,
+                    "measured_peak_bytes and the times are always known here");
     if (!p->has[f]) return note(s, NOWHERE, "leave --static out to measure it");
     return note(s, NOWHERE, "give sizes with --dim NAME=SIZE");
 }
@@ -113,9 +117,10 @@ bool profile_assert(const Profile *p, Span text) {
     }
     Str name = STR(s);
     str_add(&name, src->text + text.begin, (size_t)len);
-    if (strstr(str_text(&name), "flops") && field_number(p, PF_unknown_flops, &n) && n > 0)
-        warn(s, text, E_VERDICT, "flops leaves out %.0f runs of Applies that can't be told",
-             n);
+    if (strstr(str_text(&name), "flops") && field_number(p, PF_unknown_flops, &n) &&
+        n > 0)
+        warn(s, text, E_VERDICT,
+             "flops leaves out %.0f runs of Applies that can't be told", n);
     str_free(&name);
     return true;
 }
@@ -181,8 +186,8 @@ static void total_field(Json *j, const char *name, size_t n, Compared *c) {
     if (n < sizeof text) memcpy(text, name, n);
     int f = field_find(text);
     space(j);
-    size_t len = f < 0 ? 0
-                       : num_read_float(j->p, (size_t)(j->end - j->p), FLOAT64, &c->v[f]);
+    size_t len =
+        f < 0 ? 0 : num_read_float(j->p, (size_t)(j->end - j->p), FLOAT64, &c->v[f]);
     if (len) c->has[f] = true, j->p += len;
     if (!len) skip(j);
 }
@@ -255,8 +260,8 @@ void compare_text(const Profile *p, const Compared *c, Str *out) {
         Str a = STR(p->s), b = STR(p->s);
         number_json(was, &a);
         number_json(now, &b);
-        str_printf(out, "%-22s  %20s  %20s  ", field_name((ProfileField)f), str_text(&a),
-                   str_text(&b));
+        str_printf(out, "%-22s  %20s  %20s  ", field_name((ProfileField)f),
+                   str_text(&a), str_text(&b));
         if (was > 0)
             str_printf(out, "%8.3f\n", now / was);
         else
