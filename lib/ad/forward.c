@@ -188,6 +188,19 @@ static bool forward(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
     return true;
 }
 
+/* What depends on wrt through connected paths, be its tangent zero or not. */
+static uint8_t *dependent(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
+                          const Var *wrt) {
+    uint8_t *on = NEW_N(a, nvar, uint8_t);
+    for (size_t i = 0; i < nwrt; i++)
+        on[wrt[i]] = 1;
+    for (ApplyId k = 0; k < g->napply && g->apply[k].out < nvar; k++)
+        for (size_t i = 0; i < g->apply[k].nin; i++)
+            for (size_t j = 0; on[apply_in(g, k)[i]] && j < g->apply[k].nout; j++)
+                on[g->apply[k].out + j] |= op_connected(g, k, i, j);
+    return on;
+}
+
 bool ad_jvp(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
             const Var *tangent, bool by_pullback, Var *result) {
     for (size_t i = 0; i < nwrt; i++)
@@ -203,8 +216,12 @@ bool ad_jvp(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
     for (uint32_t v = 0; v < n; v++)
         dot[v] = VAR_NONE;
     bool ok = forward(b, tmp, nwrt, wrt, tangent, dot);
-    for (size_t k = 0; ok && k < nf; k++)
+    uint8_t *on = ok ? dependent(b->g, tmp, n, nwrt, wrt) : NULL;
+    for (size_t k = 0; ok && k < nf; k++) {
         result[k] = dot[f[k]];
+        if (result[k] == GRAD_DISCONNECTED && on[f[k]])
+            ok = (result[k] = ad_zero(b, f[k])) != VAR_NONE;
+    }
     arena_free(tmp);
     return ok;
 }

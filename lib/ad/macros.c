@@ -1,5 +1,5 @@
 /* Derivatives as functions of the language. */
-#include "ad/ad.h"
+#include "ad/term.h"
 #include "op/macro.h"
 
 #include <string.h>
@@ -31,17 +31,22 @@ static bool vars(Compiler *c, const Ast *arg, size_t *n, Var **v) {
 }
 
 /* The result in the form of wrt: one, or a list. */
+static Node as_node(Var v, Span at) {
+    if (v == GRAD_DISCONNECTED) return (Node){.kind = NODE_DISCONNECTED, .at = at};
+    return node_var(v, at);
+}
+
 static void like_wrt(Compiler *c, const Node *wrt, size_t n, const Var *v, Node *out) {
-    Arena *a = compiler_arena(c);
     if (wrt->kind == NODE_VAR) {
-        *out = (Node){.kind = NODE_VAR, .at = out->at, .var = v[0]};
+        *out = as_node(v[0], out->at);
         return;
     }
-    *out = (Node){.kind = NODE_LIST, .at = out->at, .n = n, .item = NEW_N(a, n, Node)};
+    *out = (Node){.kind = NODE_LIST,
+                  .at = out->at,
+                  .n = n,
+                  .item = NEW_N(compiler_arena(c), n, Node)};
     for (size_t i = 0; i < n; i++)
-        out->item[i] = v[i] == GRAD_DISCONNECTED
-                           ? (Node){.kind = NODE_DISCONNECTED}
-                           : (Node){.kind = NODE_VAR, .var = v[i]};
+        out->item[i] = as_node(v[i], out->at);
 }
 
 static const char *const raise_words[] = {"raise", "warn", "ignore", NULL};
@@ -123,6 +128,9 @@ static bool expand_jvp(Compiler *c, const Ast *call, const Ast *const *arg, Node
     Var *result = NEW_N(compiler_arena(c), nf, Var);
     b->from.at = call->at;
     bool ok = ad_jvp(b, nf, fs, n, v, t, false, result);
+    for (size_t i = 0; ok && i < nf; i++) /* no dependence is a zero tangent */
+        if (result[i] == GRAD_DISCONNECTED)
+            ok = (result[i] = zeros_like(b, fs[i], ad_dtype(b, fs[i]))) != VAR_NONE;
     b->from = was;
     if (ok) like_wrt(c, &f, nf, result, out);
     return ok;
