@@ -37,7 +37,7 @@ static void add_block(const Job *j, Sum *s, double *v, size_t n) {
         s->sum = s->sum == 0 ? 0 : s->sum * exp(s->max - top);
         s->max = top;
     }
-    double offset = isinf(s->max) ? 0 : s->max;
+    double offset = fabs(s->max) == HUGE_VAL ? 0 : s->max;
     for (size_t i = 0; i < n; i++)
         v[i] -= offset;
     const void *in[1] = {v};
@@ -49,7 +49,7 @@ static void add_block(const Job *j, Sum *s, double *v, size_t n) {
 
 static double one_group(const Job *j, const char *x) {
     double block[BLOCK];
-    Sum s = {-INFINITY, 0};
+    Sum s = {-HUGE_VAL, 0};
     int last = j->nred - 1;
     int64_t inner = last < 0 ? 1 : j->red[last], step = last < 0 ? 0 : j->red_in[last];
     for (int64_t at = 0; at < j->count; at += inner) {
@@ -65,7 +65,7 @@ static double one_group(const Job *j, const char *x) {
             add_block(j, &s, block, n);
         }
     }
-    return isinf(s.max) || isnan(s.max) ? s.max : log(s.sum) + s.max;
+    return fabs(s.max) == HUGE_VAL || s.max != s.max ? s.max : log(s.sum) + s.max;
 }
 
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {

@@ -13,8 +13,8 @@ enum { LANES = 32 };
 
 #define MORE(a, b)   ((b) > (a) ? (b) : (a))
 #define LESS(a, b)   ((b) < (a) ? (b) : (a))
-#define MORE_F(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
-#define LESS_F(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
+#define MORE_F(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
+#define LESS_F(a, b) ((((b) < (a)) | ((b) != (b))) ? (b) : (a))
 #define PLUS(a, b)   ((a) + (b))
 #define TIMES(a, b)  ((a) * (b))
 #define OR(a, b)     ((A)((a) | (b)))
