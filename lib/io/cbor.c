@@ -1,7 +1,7 @@
 /* CBOR items in memory. Writing appends to a Str. Reading never allocates: texts, bytes
  * and columns are pointers into the input, and a count is believed only as far as the
  * bytes at hand could hold it. */
-#include "io/io_impl.h"
+#include "io/tlg.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Graphs as files: bytes <-> graph. Reading sniffs the content, never the name: tlg (a CBOR Sequence), JSON or YAML, each
- * perhaps inside zstd. Text is a small document whose leaves are lines of the language (op/expr.h); the binary form
+/* Graphs as files: bytes <-> graph. Reading sniffs the content, never the name: tlg (a
+ * CBOR Sequence), JSON or YAML, each perhaps inside zstd. Text is a small document
+ * whose leaves are lines of the language (op/expr.h); the binary form
  * (schemas/graph.cddl) is columns. What one form holds the others hold too. */
 #ifndef IO_IO_H
 #define IO_IO_H
@@ -17,32 +18,40 @@ typedef enum IoFormat {
     IO_FORMATS
 } IoFormat;
 const char *io_format_name(IoFormat f); /* "yaml"; "auto" */
-/* By suffix (.yaml .yml .json .tlg .dot, each perhaps with .zst); IO_AUTO if it says nothing. zstd may be NULL. */
+/* By suffix (.yaml .yml .json .tlg .dot, each perhaps with .zst); IO_AUTO if it says
+ * nothing. zstd may be NULL. */
 IoFormat io_format_of(const char *path, bool *zstd);
 
 /* ---- reading ---- */
 typedef struct ReadOptions {
-    const char *folder; /* where load() of a text looks, below it only; NULL: the file's own folder, and for stdin and
-                           memory none: load() is refused then */
+    const char
+        *folder; /* where load() of a text looks, below it only; NULL: the file's own
+                    folder, and for stdin and memory none: load() is refused then */
     bool refuse_load;   /* no load() at all */
     DType floatX;       /* for a text that doesn't say; DT_NONE: the session's */
     uint64_t max_bytes; /* of the (decompressed) input; 0: session_max_memory */
 } ReadOptions;
 #define READ_DEFAULT ((ReadOptions){.floatX = DT_NONE})
 
-/* Reads a main graph from a path, "-" (stdin) or memory. NULL: diagnosed. An empty input is E_TRUNCATED ("did the command before
- * it fail?"); an abort record is E_UPSTREAM with the other tool's exit status, and the tools print nothing for it. The types
- * in a tlg are taken as they stand, only ranges are checked: whoever uses them first re-infers (graph_check of row 4).
- * NULL options: READ_DEFAULT. */
+/* Reads a main graph from a path, "-" (stdin) or memory. NULL: diagnosed. An empty
+ * input is E_TRUNCATED ("did the command before it fail?"); an abort record is
+ * E_UPSTREAM with the other tool's exit status, and the tools print nothing for it. The
+ * types in a tlg are taken as they stand, only ranges are checked: whoever uses them
+ * first re-infers (graph_check of row 4). NULL options: READ_DEFAULT. */
 Graph *io_read(Session *s, const char *path, const ReadOptions *o);
-Graph *io_read_mem(Session *s, const char *name, const void *p, size_t n, const ReadOptions *o);
-/* An empty graph to which a command line's -e, -i and --shared are added; floatX and folder from the options. */
+Graph *io_read_mem(Session *s, const char *name, const void *p, size_t n,
+                   const ReadOptions *o);
+/* An empty graph to which a command line's -e, -i and --shared are added; floatX and
+ * folder from the options. */
 Graph *io_new(Session *s, const ReadOptions *o);
-/* The three sections of a text as a command line gives them one by one; `text` is a line. The Compiler belongs to the graph. */
-bool io_add_input(Compiler *c, Span text);  /* "x: float32[n, 64]" */
-bool io_add_shared(Compiler *c, Span text); /* "W: float32[64, 10] = zeros((64, 10))"; the value may be missing, then running
-                                               needs one */
-/* Lets load('F', 'key') in c's texts read files: below `folder` only, or with NULL from anywhere (for texts that the user typed). */
+/* The three sections of a text as a command line gives them one by one; `text` is a
+ * line. The Compiler belongs to the graph. */
+bool io_add_input(Compiler *c, Span text); /* "x: float32[n, 64]" */
+bool io_add_shared(Compiler *c,
+                   Span text); /* "W: float32[64, 10] = zeros((64, 10))"; the value may
+                                  be missing, then running needs one */
+/* Lets load('F', 'key') in c's texts read files: below `folder` only, or with NULL from
+ * anywhere (for texts that the user typed). */
 void io_allow_load(Compiler *c, const char *folder);
 
 /* ---- writing ---- */
@@ -51,18 +60,22 @@ typedef struct WriteOptions {
     int zstd;           /* level of compression; 0: only for a .zst name (level 1) */
     bool no_provenance; /* leave g->steps out */
     bool pack;          /* no references to files: everything is inside */
-    const char *refs;   /* text: folder for constants larger than inline_max, made if missing; must be below the
-                           folder of the text to be read again. NULL: beside a file that is written, inline on stdout */
-    int64_t inline_max; /* elements of a constant that stands in the text although it could be in a file; 0: 64 */
+    const char *refs;   /* text: folder for constants larger than inline_max, made if
+                           missing; must be below the   folder of the text to be read again.
+                           NULL: beside a file that is written, inline on stdout */
+    int64_t inline_max; /* elements of a constant that stands in the text although it
+                           could be in a file; 0: 64 */
     int depth;          /* tree: levels shown; 0: all */
     bool plain;         /* tree: without types */
 } WriteOptions;
 #define WRITE_DEFAULT ((WriteOptions){0})
-/* Writes to a path (through a temporary name), "-" or a Writer, which stays open. g is unchanged afterwards. */
+/* Writes to a path (through a temporary name), "-" or a Writer, which stays open. g is
+ * unchanged afterwards. */
 bool io_write(Graph *g, const char *path, const WriteOptions *o);
 bool io_write_to(Graph *g, Writer *w, const WriteOptions *o);
 bool io_text(Graph *g, const WriteOptions *o, Str *out); /* any format into memory */
-/* What a failing tool leaves in a pipe that expects tlg: the next one ends with the same status, silently. */
+/* What a failing tool leaves in a pipe that expects tlg: the next one ends with the
+ * same status, silently. */
 bool io_write_abort(Session *s, const char *path, int exit);
 
 #endif

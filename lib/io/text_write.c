@@ -11,8 +11,9 @@ typedef struct Emit {
     Session *s;
     Str *out;
     bool json;
-    int depth;  /* of open maps */
-    bool first; /* nothing in the innermost map yet */
+    int depth;   /* of open maps */
+    bool first;  /* nothing in the innermost map yet */
+    bool failed; /* and diagnosed */
     Refs *refs;
     Arena *a;
 } Emit;
@@ -216,17 +217,21 @@ static void put_inputs(Emit *e, const Graph *g) {
     close_map(e);
 }
 
+static bool no_text(const Graph *g, Var v) {
+    return fail(g->s, NOWHERE, E_TYPE,
+                "the value of \"%s\", a %s, can't be written as text; the binary form "
+                "(tlg) can hold it",
+                sym_text(g->s, var_name(g, v)), type_str(g->s, var_type(g, v)));
+}
+
 /* The value as an expression that, read for the variable's type, is the same. */
 static void value_text(Emit *e, const Graph *g, Var v, Str *out) {
     const Tensor *t = &var_leafrec(g, v)->value.t;
     const char *ref = refs_text(e->refs, g, v);
     if (ref) {
         str_puts(out, ref);
-    } else if (var_type(g, v)->kind == TYPE_RANDOM) {
-        str_printf(
-            out, "rng_state([%llu, %llu, %llu, %llu])",
-            (unsigned long long)tensor_i64(t, 0), (unsigned long long)tensor_i64(t, 1),
-            (unsigned long long)tensor_i64(t, 2), (unsigned long long)tensor_i64(t, 3));
+    } else if (var_type(g, v)->kind != TYPE_TENSOR) {
+        e->failed = e->failed || !no_text(g, v);
     } else if (tensor_size(t) == 0 && t->ndim > 0) {
         str_puts(out, "zeros(");
         shape_text(e->s, t->ndim, t->shape, out);
@@ -389,7 +394,7 @@ bool text_write(Graph *g, IoFormat f, const char *path, Sink *k,
         if (g->functions.n) close_map(&e);
         put_body(&e, g);
         if (e.json) str_puts(&out, "\n}\n");
-        ok = !refs.failed;
+        ok = !refs.failed && !e.failed;
     }
     if (ok) sink_add(k, str_text(&out), out.n);
     refs_close(&refs);

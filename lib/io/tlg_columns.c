@@ -1,6 +1,6 @@
 /* The Applies of a graph as columns: one number each, in chunks, so that a reader needs
  * one range check a column. */
-#include "io/io_impl.h"
+#include "io/tlg.h"
 
 #include <string.h>
 

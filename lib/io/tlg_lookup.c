@@ -1,6 +1,6 @@
 /* Reading the tables of a tlg: types, ops, props, sources, rules. Every name is looked
  * up here, once. */
-#include "io/io_impl.h"
+#include "io/tlg.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Reading the nodes of a tlg: leaves, constants, Applies. Every number is checked
  * against what it points to. */
-#include "io/io_impl.h"
+#include "io/tlg.h"
 
 #include <string.h>
 

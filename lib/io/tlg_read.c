@@ -1,7 +1,7 @@
 /* A tlg as a graph. The sections come in one order: header, tables, then graph by graph
  * its leaves, constants, Applies, names and interface. What a newer writer adds under
  * keys unknown here is skipped; what must not be skipped it lists as required. */
-#include "io/io_impl.h"
+#include "io/tlg.h"
 
 #include <string.h>
 

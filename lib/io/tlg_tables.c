@@ -1,7 +1,7 @@
 /* The tables of a tlg: sources, rules, types, ops and props, each numbered in the order
  * of first use, so that equal graphs give equal bytes whatever else the session has
  * seen. */
-#include "io/io_impl.h"
+#include "io/tlg.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Before anything of a tlg is believed: is it all there, and is it what was written?
  * And after it was read: do its functions call each other without circles? */
-#include "io/io_impl.h"
+#include "io/tlg.h"
 
 #include <string.h>
 

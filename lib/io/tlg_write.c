@@ -1,7 +1,7 @@
 /* A graph as a CBOR Sequence: see schemas/graph.cddl. Leaves get the first numbers of a
  * graph, then come the Applies' outputs in their order, so the numbers need not be
  * written. Constants that nothing uses are left out. */
-#include "io/io_impl.h"
+#include "io/tlg.h"
 
 #include <string.h>
 

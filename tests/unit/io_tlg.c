@@ -1,5 +1,5 @@
-/* The binary form: what is written reads back equal, equal graphs give equal bytes, and nothing that is damaged,
- * cut short or made up gets through or does harm. */
+/* The binary form: what is written reads back equal, equal graphs give equal bytes, and
+ * nothing that is damaged, cut short or made up gets through or does harm. */
 #include "graph/graph.h"
 #include "io/io.h"
 #include "op/build.h"
@@ -25,14 +25,16 @@ static Var constant(Graph *g, DType d, int ndim, const int64_t *shape, double fi
     if (!tensor_new(s, d, ndim, shape, &t)) abort();
     for (int64_t i = 0; i < tensor_size(&t); i++) {
         double v = first + (double)i;
-        element_cast(d, (char *)t.data + (size_t)i * dtype_size(d), DT_FLOAT64, &v, 1, 0, 0);
+        element_cast(d, (char *)t.data + (size_t)i * dtype_size(d), DT_FLOAT64, &v, 1,
+                     0, 0);
     }
     Var c = graph_const(g, &t, false);
     tensor_unref(&t);
     return c;
 }
 
-/* Every kind of leaf, a large constant, names, updates, a function, spans and a rule. */
+/* Every kind of leaf, a large constant, names, updates, a function, spans and a rule.
+ */
 static Graph *sample(void) {
     Graph *g = graph_new(s);
     Dim nm[2] = {DIM_NAMED(sym(s, "n")), 3};
@@ -56,7 +58,8 @@ static Graph *sample(void) {
     graph_name(g, y, sym(s, "y"));
     graph_name(g, y, sym(s, "y_again"));
     vec_push(s, &g->outputs, ((Output){sym(s, "a label: \xE2\x82\xAC"), y}));
-    vec_push(s, &g->updates, ((Update){w, constant(g, DT_FLOAT32, 1, (int64_t[]){3}, 1)}));
+    vec_push(s, &g->updates,
+             ((Update){w, constant(g, DT_FLOAT32, 1, (int64_t[]){3}, 1)}));
     Graph *f = graph_function_new(g, sym(s, "f"));
     Var a = graph_input(f, sym(s, "a"), type_scalar(s, DT_FLOAT64));
     vec_push(s, &f->outputs, ((Output){sym(s, "r"), binary(f, "add", a, a, false)}));
@@ -103,7 +106,8 @@ static void round_trip(void) {
     CHECK_STR(sym_text(s, o->rule), "some-rule");
     CHECK_STR(source_get(s, o->at.source)->text, "  y = x * W");
     Var w = graph_find(h, sym(s, "W"));
-    CHECK(tensor_equal(&var_leafrec(h, w)->value.t, &var_leafrec(g, graph_find(g, sym(s, "W")))->value.t));
+    CHECK(tensor_equal(&var_leafrec(h, w)->value.t,
+                       &var_leafrec(g, graph_find(g, sym(s, "W")))->value.t));
     graph_free(h);
     graph_free(g);
     str_free(&a);
@@ -159,14 +163,19 @@ static void flipped(void) {
     str_free(&a);
 }
 
-/* Made-up bytes with a right checksum: any error, or a graph, but no harm (run under ASan). */
+/* Made-up bytes with a right checksum: any error, or a graph, but no harm (run under
+ * ASan). */
 static void forged(void) {
     Graph *g = sample();
     Str a = STR(s);
     to_tlg(g, &a);
     size_t body = 0;
     for (size_t i = 0; i + 4 < a.n; i++)
-        if (memcmp(a.p + i, "\xA1\x63" "end", 5) == 0) body = i;
+        if (memcmp(a.p + i,
+                   "\xA1\x63"
+                   "end",
+                   5) == 0)
+            body = i;
     char *copy = malloc(a.n);
     unsigned seed = 1, read = 0;
     for (int round = 0; round < 30000; round++) {
@@ -174,7 +183,8 @@ static void forged(void) {
         for (int k = 0; k < 1 + round % 3; k++) {
             seed = seed * 1664525U + 1013904223U;
             size_t at = 3 + (seed >> 8) % (body - 3);
-            copy[at] = (char)(round % 2 ? seed >> 24 : (unsigned char)copy[at] + (seed >> 30) - 1U);
+            copy[at] = (char)(round % 2 ? seed >> 24
+                                        : (unsigned char)copy[at] + (seed >> 30) - 1U);
         }
         Xxh64 h;
         xxh64_init(&h, 0);
@@ -208,7 +218,8 @@ static void aborted(void) {
 }
 
 static void versions(void) {
-    static const unsigned char future[] = {0xD9, 0xD9, 0xF7, 0xA1, 0x66, 'h', 'e', 'a', 'd', 'e', 'r', 0xA0};
+    static const unsigned char future[] = {0xD9, 0xD9, 0xF7, 0xA1, 0x66, 'h',
+                                           'e',  'a',  'd',  'e',  'r',  0xA0};
     check_error((const char *)future, sizeof future, E_TRUNCATED, "a header alone");
 }
 
@@ -231,7 +242,8 @@ static void mapped(const char *suffix) {
     if (r) {
         const Tensor *t = var_const(r, graph_find(r, sym(s, "c")));
         CHECK(tensor_identical(t, var_const(g, c)));
-        CHECK(tensor_identical(var_const(r, graph_find(r, sym(s, "h"))), var_const(g, h)));
+        CHECK(tensor_identical(var_const(r, graph_find(r, sym(s, "h"))),
+                               var_const(g, h)));
         CHECK(((uintptr_t)t->data & 15) == 0);
         /* what is read may be written to, and outlives the graph */
         Tensor keep;
@@ -255,7 +267,8 @@ static void long_chain(void) {
     const Op *add = op_find(s, "add", 3);
     const Props *none = props_intern(s, 0, NULL);
     for (int i = 0; i < N; i++)
-        v = graph_apply(g, add, none, 2, (Var[]){v, 0}, 1, &t, false, false, (Origin){NOWHERE, 0});
+        v = graph_apply(g, add, none, 2, (Var[]){v, 0}, 1, &t, false, false,
+                        (Origin){NOWHERE, 0});
     vec_push(s, &g->outputs, ((Output){sym(s, "y"), v}));
     Str a = STR(s);
     to_tlg(g, &a);

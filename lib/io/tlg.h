@@ -1,0 +1,152 @@
+/* What the files of lib/io that read and write tlg share: CBOR items, numbers and
+ * tables. */
+#ifndef IO_TLG_H
+#define IO_TLG_H
+
+#include "io/io_impl.h"
+
+/* ---- CBOR (RFC 8949), definite lengths only ---- */
+enum { CB_UINT, CB_NINT, CB_BYTES, CB_TEXT, CB_ARRAY, CB_MAP, CB_TAG, CB_SIMPLE };
+enum { CBOR_DEPTH = 64 };
+void cb_head(Str *b, unsigned major, uint64_t arg);
+void cb_int(Str *b, int64_t v);
+void cb_f64(Str *b, double v);
+void cb_bool(Str *b, bool v);
+void cb_null(Str *b);
+void cb_text_n(Str *b, const char *p, size_t n); /* a byte string if it is not UTF-8 */
+void cb_text(Str *b, const char *text);
+/* An RFC 8746 typed array of the least width that holds the largest of v[0..n): 1, 2 or
+ * 4 bytes. */
+void cb_column(Str *b, const uint32_t *v, size_t n);
+unsigned cb_dtype_tag(DType d); /* of a typed array; 0: it has none */
+void little_endian(void *p, size_t n,
+                   size_t width); /* swaps on machines that need it */
+
+typedef struct Cbor {
+    Session *s;
+    const char *name;
+    const unsigned char *begin, *p, *end;
+} Cbor;
+bool cbor_head(Cbor *c, unsigned *major, uint64_t *arg);
+bool cbor_fail(const Cbor *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+bool cbor_truncated(const Cbor *c);
+bool cbor_skip(Cbor *c); /* one item, whatever it is */
+bool cbor_array(Cbor *c,
+                size_t *n); /* n items follow, and n bytes at least are at hand */
+bool cbor_map(Cbor *c, size_t *n);
+bool cbor_uint(Cbor *c, uint64_t max, uint64_t *v);
+bool cbor_int(Cbor *c, int64_t *v);
+bool cbor_f64(Cbor *c, double *v);
+bool cbor_bool(Cbor *c, bool *v);
+bool cbor_null(Cbor *c); /* true and past it if a null is next; no diagnostic */
+bool cbor_text(Cbor *c, const char **p, size_t *n);
+bool cbor_key(Cbor *c, const char **p,
+              size_t *n); /* a text that is none for want of UTF-8 won't do */
+bool cbor_bytes(Cbor *c, const unsigned char **p, size_t *n);
+bool cbor_sym(Cbor *c, Sym *y);
+unsigned cbor_major(const Cbor *c); /* of the next item; 8 at the end */
+/* A typed array of unsigned numbers; nothing is copied. */
+typedef struct Column {
+    const unsigned char *p;
+    size_t n;
+    unsigned width; /* 1, 2 or 4 */
+} Column;
+bool cbor_column(Cbor *c, Column *out);
+uint32_t column_at(const Column *c, size_t i);
+/* The same as uint32 in memory of the arena; checks that all are below `limit`. */
+bool column_u32(Cbor *c, const Column *col, Arena *a, uint64_t limit, const char *what,
+                const uint32_t **out);
+
+/* ---- tlg: what the writer numbers and the reader looks up ---- */
+enum { TLG_MAJOR = 1, TLG_MINOR = 0, TLG_CHUNK = 1 << 16, TLG_INLINE = 256 };
+/* Leaves in a graph's numbering come first: inputs, shared variables, dims, constants.
+ */
+typedef enum LeafCode {
+    TLG_INPUT,
+    TLG_SHARED,       /* without a value of its own yet */
+    TLG_SHARED_VALUE, /* its value follows in a section `constant` */
+    TLG_DIM,
+    TLG_INLINE_CONST, /* bytes stand in the same section */
+    TLG_CONST,        /* a section `constant` follows */
+    TLG_BARE_CONST,   /* the type says all: none, null */
+    TLG_LEAF_CODES
+} LeafCode;
+typedef struct TlgProps {
+    const Op *op;
+    uint32_t opno;
+    const Props *props;
+} TlgProps;
+typedef struct TlgSource {
+    uint32_t source, begin, end; /* the lines that are needed */
+} TlgSource;
+typedef struct TlgTables {
+    Session *s;
+    Map op_no, props_no, source_no, rule_no; /* number + 0 of each */
+    Vec(uint32_t) type_no;                   /* by type id: number + 1 */
+    Vec(const Type *) types;
+    Vec(const Op *) ops;
+    Vec(TlgProps) props;
+    Vec(TlgSource) sources;
+    Vec(Sym) rules;
+} TlgTables;
+void tables_collect(TlgTables *t, const Graph *g,
+                    uint32_t *props_of); /* props_of[napply] */
+void tables_write(TlgTables *t, Str *b, Sink *k);
+void tables_free(TlgTables *t);
+typedef struct Numbering {
+    const Graph *g;
+    Var *to;   /* by variable; VAR_NONE: left out */
+    Var *leaf; /* variables of the leaves written, in order */
+    uint32_t nleaf;
+} Numbering;
+void tlg_applies(const Numbering *n, const TlgTables *t, const uint32_t *props_of,
+                 Str *b, Sink *k);
+void tlg_section(Str *b, const char *key); /* opens the map of one section */
+void tlg_flush(Str *b, Sink *k);
+
+/* The same while reading. */
+typedef struct TlgOp {
+    const Op *op;
+    const Props *props;
+    size_t min_in, max_in;
+} TlgOp;
+typedef struct Tlg {
+    Session *s;
+    Cbor c;
+    Input *in;
+    Arena *a, *tmp; /* of the whole reading, of one section */
+    bool share;     /* large constants stay where they are */
+    size_t ntype, nop, nprops, nsource, nrule;
+    const Type **type;
+    const Op **op;
+    TlgOp *props;
+    uint32_t *source, *source_len;
+    Sym *rule;
+    Graph *main, *g;        /* g: the one whose sections come now */
+    uint32_t pending;       /* constants announced whose values have not come */
+    Vec(uint8_t) leaf_code; /* of g */
+    bool closed;            /* no more leaves */
+    bool header, interface;
+} Tlg;
+bool tlg_verify(Input *in); /* whole, unchanged, no abort record */
+bool tlg_calls(
+    const Graph *main,
+    const char *name); /* functions exist and don't call each other in circles */
+bool tlg_types(Tlg *t);
+bool tlg_ops(Tlg *t);
+bool tlg_props(Tlg *t);
+bool tlg_sources(Tlg *t);
+bool tlg_rules(Tlg *t);
+bool tlg_leaves(Tlg *t);
+bool tlg_constant(Tlg *t);
+bool tlg_read_applies(Tlg *t);
+/* Reads a map: fn gets each key and reads its value; unknown keys are skipped by
+ * returning tlg_unknown. */
+typedef struct TlgField {
+    const char *key;
+    bool (*read)(Tlg *t, void *into);
+} TlgField;
+bool tlg_fields(Tlg *t, size_t n, const TlgField *field, void *into, unsigned *seen);
+
+#endif
