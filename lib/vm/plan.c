@@ -263,7 +263,6 @@ PlanVar plan_var(const Plan *p, size_t i) {
                      .store = c->store,
                      .born = c->born,
                      .dies = c->dies,
-
                      .copied = c->flags & CELL_COPIED};
 }
 
