@@ -60,15 +60,30 @@ static bool put_keyword(Compiler *c, Args *a, Sym name, const Node *n) {
     return fail_call(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
 }
 
-/* Positional arguments. A rest parameter takes one list, or all that is left. */
+/* A text can't be an input: one that comes first is the first prop's, as in
+ * einsum('ij->ji', x). */
+static bool leading_text(const Args *a, size_t n, const Node *arg) {
+    return n > 0 && arg[0].kind == NODE_STRING && a->sig->nin > 0 &&
+           a->sig->in[0].kind == IN_TENSOR && a->sig->nprop > 0 &&
+           a->sig->prop[0].type == T_STR && a->sig->prop[0].required;
+}
+
+/* Positional arguments. A rest parameter takes one list, or all that is left, which is
+ * the only way after a text. */
 static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
     size_t fixed = fixed_inputs(a->sig), i = 0;
+    bool text = leading_text(a, n, arg);
+    if (text) {
+        if (!put(c, a, a->sig->nin, arg)) return false;
+        arg++;
+        n--;
+    }
     for (; i < n && i < fixed; i++)
         if (!put(c, a, i, &arg[i])) return false;
     if (i == n) return true;
     size_t next = a->sig->nin;
     if (fixed < a->sig->nin) {
-        bool list = arg[i].kind == NODE_LIST;
+        bool list = arg[i].kind == NODE_LIST && !text;
         a->rest = list ? arg[i].item : &arg[i];
         a->nrest = list ? arg[i].n : n - i;
         a->has_in[fixed] = true;
@@ -140,15 +155,25 @@ static const char *prop_wants(const PropDef *def) {
     return text[def->type];
 }
 
-static bool prop_ints(Compiler *c, const Node *n, Prop *out) {
+static bool ints_into(const Node *n, int64_t *v) {
     size_t count = n->kind == NODE_LIST ? n->n : 1;
-    int64_t *v = arena_alloc(c->tmp, (count + 1) * sizeof *v);
     for (size_t i = 0; i < count; i++) {
         const Node *k = n->kind == NODE_LIST ? &n->item[i] : n;
         if (k->kind != NODE_LITERAL || !literal_i64(&k->lit, &v[i])) return false;
     }
-    *out = PROP_INTS(v, count);
     return true;
+}
+
+/* A number or a list. A pair of lists of one length, as tensordot's ([1, 2], [0, 1]),
+ * is read one after the other where `pair` is accepted. */
+static bool prop_ints(Compiler *c, const Node *n, bool pair, Prop *out) {
+    const Node *k = n->item;
+    pair = pair && n->kind == NODE_LIST && n->n == 2 && k[0].kind == NODE_LIST &&
+           k[1].kind == NODE_LIST && k[0].n == k[1].n;
+    size_t count = pair ? 2 * k[0].n : n->kind == NODE_LIST ? n->n : 1;
+    int64_t *v = arena_alloc(c->tmp, (count + 1) * sizeof *v);
+    *out = PROP_INTS(v, count);
+    return pair ? ints_into(&k[0], v) && ints_into(&k[1], v + k[0].n) : ints_into(n, v);
 }
 
 static bool prop_dtype(Compiler *c, const Node *n, Prop *out) {
@@ -195,7 +220,7 @@ static bool prop_read(Compiler *c, const PropDef *def, const Node *n, Prop *out)
         return prop_dtype(c, n, out);
     case T_INTS:
     case T_AXES:
-        return prop_ints(c, n, out);
+        return prop_ints(c, n, def->type == T_INTS, out);
     case T_GRAPH:
         break;
     }

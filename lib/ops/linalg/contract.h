@@ -1,0 +1,29 @@
+/* Sums of products over labelled axes, built from matrix products when the graph is
+ * made: what einsum and tensordot share. */
+#ifndef OPS_LINALG_CONTRACT_H
+#define OPS_LINALG_CONTRACT_H
+
+#include "op/build.h"
+
+/* Labels are small numbers: characters, and what the callers count on from them. */
+enum { LABEL_N = 128 + 2 * MAX_NDIM };
+
+/* A tensor whose axes carry labels, each at most once. */
+typedef struct Term {
+    Var v;
+    int n;
+    int label[MAX_NDIM];
+} Term;
+int term_axis(const Term *t, int label); /* -1: not there */
+
+/* The functions below are false when something was diagnosed. */
+/* The axes in the order of `label`, which are all of the term's. */
+bool term_permute(Builder *b, Term *t, int n, const int *label);
+/* Sums over the labels that are not kept; the dtype stays. */
+bool term_sum(Builder *b, Term *t, const bool keep[LABEL_N]);
+/* The product of two terms, summed over the labels that are not kept. An axis whose
+ * type says 1 stretches. What is left comes in the order: labels of both, of x, of y.
+ */
+bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *out);
+
+#endif

@@ -1,0 +1,124 @@
+/* norm: vector and matrix norms as sums and extremes of absolute values. */
+#include "ops/linalg/contract.h"
+#include "ops/shape/linear.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Norm {
+    Builder *b;
+    bool has_ord, keepdims;
+    double ord;
+} Norm;
+
+static Var fold(const Norm *m, const char *op, Var v, size_t n, const int64_t *axis) {
+    PropArg arg[2] = {{"axis", PROP_INTS(axis, n)}, {"keepdims", PROP_BOOL(true)}};
+    return apply_named(m->b, op, 1, &v, 2, arg);
+}
+
+static Var power(const Norm *m, Var v, double p) {
+    if (v == VAR_NONE) return VAR_NONE;
+    Var in[2] = {v, const_number(m->b, var_type(m->b->g, v)->dtype, p)};
+    return apply_named(m->b, "power", 2, in, 0, NULL);
+}
+
+static Var named(const Norm *m, const char *op, Var v) {
+    return v == VAR_NONE ? VAR_NONE : call1(m->b, op, v);
+}
+
+/* The root of the sum of squares of absolute values a. */
+static Var euclidean(const Norm *m, Var a, size_t n, const int64_t *axis) {
+    return named(m, "sqrt", fold(m, "sum", named(m, "square", a), n, axis));
+}
+
+static Var vector_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
+    if (!m->has_ord || m->ord == 2) return euclidean(m, a, n, axis);
+    if (isinf(m->ord)) return fold(m, m->ord > 0 ? "max" : "min", a, n, axis);
+    if (m->ord == 1) return fold(m, "sum", a, n, axis);
+    if (m->ord == 0) {
+        Var nz = a == VAR_NONE ? VAR_NONE : fold(m, "count_nonzero", a, n, axis);
+        return nz == VAR_NONE ? VAR_NONE
+                              : cast_to(m->b, nz, var_type(m->b->g, a)->dtype);
+    }
+    return power(m, fold(m, "sum", power(m, a, m->ord), n, axis), 1 / m->ord);
+}
+
+/* Largest or smallest sum of a row (inf) or column (1). */
+static Var matrix_norm(const Norm *m, Var a, const int64_t axis[2]) {
+    if (!m->has_ord) return euclidean(m, a, 2, axis);
+    bool rows = isinf(m->ord);
+    if (!rows && fabs(m->ord) != 1) {
+        fail(m->b->s, m->b->from.at, E_ARG,
+             "norm: ord=%g of a matrix needs its singular values, which no op gives; "
+             "matrix norms are None (Frobenius), 1, -1, inf and -inf",
+             m->ord);
+        return VAR_NONE;
+    }
+    Var sums = fold(m, "sum", a, 1, &axis[rows ? 1 : 0]);
+    return fold(m, m->ord > 0 ? "max" : "min", sums, 1, &axis[rows ? 0 : 1]);
+}
+
+/* The axes that the norm is over, non-negative. Returns their number; -1: diagnosed. */
+static int norm_axes(const Norm *m, const Prop *prop, const Type *x,
+                     int64_t axis[MAX_NDIM]) {
+    size_t n = prop->kind == P_NONE ? (size_t)x->ndim : prop->ints.n;
+    bool asked = prop->kind != P_NONE || m->has_ord;
+    if ((asked && (n < 1 || n > 2)) || n > MAX_NDIM) {
+        fail(m->b->s, m->b->from.at, E_ARG,
+             "norm: with ord or axis it is over one axis (vectors) or two (matrices), "
+             "not over %zu of %s",
+             n, type_str(m->b->s, x));
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t k = prop->kind == P_NONE ? (int64_t)i : prop->ints.p[i];
+        axis[i] = k < 0 ? k + x->ndim : k;
+        if (axis[i] < 0 || axis[i] >= x->ndim || (i == 1 && axis[0] == axis[1])) {
+            fail(m->b->s, m->b->from.at, E_ARG,
+                 "norm: axis %lld is out of range or given twice; x is %s",
+                 (long long)k, type_str(m->b->s, x));
+            return -1;
+        }
+    }
+    return (int)n;
+}
+
+static bool norm_expand(Builder *b, const Op *op, const Props *props, size_t nin,
+                        const Var *in, Var *out) {
+    (void)nin;
+    const Prop *ord = op_prop(b->s, op, props, "ord");
+    Norm m = {.b = b,
+              .has_ord = ord->kind != P_NONE,
+              .ord = ord->kind != P_NONE ? ord->f : 2,
+              .keepdims = prop_bool(b->s, op, props, "keepdims")};
+    int64_t axis[MAX_NDIM];
+    int n =
+        norm_axes(&m, op_prop(b->s, op, props, "axis"), var_type(b->g, in[0]), axis);
+    if (n < 0) return false;
+    Var a = call1(b, "abs", in[0]);
+    if (a == VAR_NONE) return false;
+    bool matrix = n == 2;
+    Var r = matrix ? matrix_norm(&m, a, axis) : vector_norm(&m, a, (size_t)n, axis);
+    if (r == VAR_NONE) return false;
+    PropArg arg = {"axis", PROP_INTS(axis, (size_t)n)};
+    *out = m.keepdims || n == 0 ? r : apply_named(b, "squeeze", 1, &r, 1, &arg);
+    return *out != VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "norm",
+     .doc =
+         "A norm. Without ord the root of the sum of squares, over the given axes or "
+         "all. With one axis the vector norm of any order, inf and -inf for the "
+         "largest and smallest absolute value, 0 for the count of what is not zero. "
+         "With two the matrix norms 1, -1 (sums of columns), inf and -inf (of rows).",
+     .in = "x",
+     .props = "ord: float? = None, axis: axes = None, keepdims: bool = False",
+     .promote = PROMOTE_INEXACT,
+     .expand = norm_expand,
+     .example = "norm([3.0, 4.0]) -> 5.0\nnorm([3.0, -4.0], ord=1) -> 7.0\n"
+                "norm([[1.0, -2.0], [3.0, 4.0]], ord=inf) -> 7.0",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_norm = {table, sizeof table / sizeof *table};

@@ -1,0 +1,342 @@
+/* Products over axes against one naive loop over all labels, which knows nothing but
+ * the subscripts: matmul, tensordot, einsum, and norms against their definitions. */
+#include "harness.h"
+
+#include <complex.h>
+#include <math.h>
+
+typedef double complex Z;
+enum { OPERANDS = 3, SIZES = 4 };
+
+/* ---- operands ---- */
+static Z get(const Tensor *t, const int64_t *index) {
+    const char *p = t->data;
+    Z z;
+    for (int k = 0; k < t->ndim; k++)
+        p += (t->shape[k] == 1 ? 0 : index[k]) * t->stride[k];
+    element_cast(DT_COMPLEX128, &z, t->dtype, p, 1, 0, 0);
+    return z;
+}
+
+/* Small whole numbers, with an imaginary part where there is room for one. */
+static Tensor filled(Lab *l, DType d, int ndim, const int64_t *shape, int layout) {
+    Tensor t = lab_filled(l, d, ndim, shape, layout);
+    if (!dtype_is_complex(d)) return t;
+    for (int64_t i = 0; i < tensor_size(&t); i++) {
+        Z z = CMPLX(lab_number(d, i), lab_number(d, i + 1000));
+        int64_t flat = i;
+        char *p = t.data;
+        for (int k = ndim - 1; k >= 0; k--) {
+            p += flat % shape[k] * t.stride[k];
+            flat /= shape[k];
+        }
+        element_cast(d, p, DT_COMPLEX128, &z, 1, 0, 0);
+    }
+    return t;
+}
+
+/* ---- the reference ---- */
+typedef struct Naive {
+    int n;
+    const char *label[OPERANDS];
+    const Tensor *t[OPERANDS];
+    const char *out;
+    int64_t size[128], at[128];
+} Naive;
+
+static Z product_at(const Naive *q) {
+    Z z = 1;
+    for (int i = 0; i < q->n; i++) {
+        int64_t index[MAX_NDIM] = {0};
+        for (int k = 0; q->label[i][k]; k++)
+            index[k] = q->at[(int)q->label[i][k]];
+        z *= get(q->t[i], index);
+    }
+    return z;
+}
+
+/* Sums over the labels from `text` on. */
+static Z naive_sum(Naive *q, const char *text) {
+    Z z = 0;
+    if (!*text) return product_at(q);
+    int c = *text;
+    for (q->at[c] = 0; q->at[c] < q->size[c]; q->at[c]++)
+        z += naive_sum(q, text + 1);
+    return z;
+}
+
+static void naive_sizes(Naive *q, char summed[64]) {
+    int n = 0;
+    for (int i = 0; i < q->n; i++)
+        for (int k = 0; q->label[i][k]; k++) {
+            int c = q->label[i][k];
+            int64_t d = q->t[i]->shape[k];
+            if (!strchr(q->out, c) && !memchr(summed, c, (size_t)n))
+                summed[n++] = (char)c;
+            if (q->size[c] == -1 || q->size[c] == 1) q->size[c] = d;
+        }
+    summed[n] = '\0';
+}
+
+/* Whole numbers wrap as the dtype's; inexact ones are exact at these sizes. */
+static bool agrees(const Tensor *r, const int64_t *index, Z want) {
+    Z have = get(r, index), as = 0;
+    char element[16];
+    if (dtype_is_discrete(r->dtype) && r->dtype != DT_BOOL) {
+        int64_t w = (int64_t)creal(want);
+        element_cast(r->dtype, element, DT_INT64, &w, 1, 0, 0);
+    } else {
+        element_cast(r->dtype, element, DT_COMPLEX128, &want, 1, 0, 0);
+    }
+    element_cast(DT_COMPLEX128, &as, r->dtype, element, 1, 0, 0);
+    return creal(have) == creal(as) && cimag(have) == cimag(as);
+}
+
+static void check_naive(Naive *q, const Tensor *r, const char *what) {
+    char summed[64];
+    int ndim = (int)strlen(q->out), bad = 0;
+    for (int c = 0; c < 128; c++)
+        q->size[c] = -1;
+    naive_sizes(q, summed);
+    CHECK(r != NULL, "%s", what);
+    if (!r) return;
+    CHECK(r->ndim == ndim, "%s: %d dims", what, r->ndim);
+    for (int k = 0; k < ndim && k < r->ndim; k++)
+        CHECK(r->shape[k] == q->size[(int)q->out[k]], "%s: size %d", what, k);
+    for (int64_t i = 0; i < tensor_size(r) && r->ndim == ndim; i++) {
+        int64_t rest = i, index[MAX_NDIM] = {0};
+        for (int k = ndim - 1; k >= 0; k--) {
+            index[k] = q->at[(int)q->out[k]] = rest % r->shape[k];
+            rest /= r->shape[k];
+        }
+        bad += !agrees(r, index, naive_sum(q, summed));
+    }
+    CHECK(bad == 0, "%s (%s): %d wrong elements", what, dtype_name(r->dtype), bad);
+}
+
+/* ---- einsum and matmul ---- */
+typedef struct Case {
+    const char *op; /* NULL: einsum of the labels */
+    const char *label[OPERANDS];
+    const char *out;
+    int64_t shape[OPERANDS][SIZES];
+} Case;
+
+static const Case cases[] = {
+    {"matmul", {"i", "i"}, "", {{5}, {5}}},
+    {"matmul", {"i", "ij"}, "j", {{5}, {5, 3}}},
+    {"matmul", {"ij", "j"}, "i", {{4, 5}, {5}}},
+    {"matmul", {"ij", "jk"}, "ik", {{4, 5}, {5, 3}}},
+    {"matmul", {"ij", "jk"}, "ik", {{4, 0}, {0, 3}}},
+    {"matmul", {"ij", "jk"}, "ik", {{0, 5}, {5, 3}}},
+    {"matmul", {"ij", "jk"}, "ik", {{1, 1}, {1, 1}}},
+    {"matmul", {"bij", "bjk"}, "bik", {{2, 4, 5}, {2, 5, 3}}},
+    {"matmul", {"bij", "jk"}, "bik", {{2, 4, 5}, {5, 3}}},
+    {"matmul", {"ij", "bjk"}, "bik", {{4, 5}, {2, 5, 3}}},
+    {"matmul", {"abij", "bjk"}, "abik", {{3, 1, 4, 5}, {2, 5, 3}}},
+    {"matmul", {"abij", "abjk"}, "abik", {{1, 2, 2, 2}, {3, 1, 2, 2}}},
+    {"matmul", {"bij", "j"}, "bi", {{2, 4, 5}, {5}}},
+    {"matmul", {"j", "bjk"}, "bk", {{5}, {2, 5, 3}}},
+    {"matmul", {"bij", "bjk"}, "bik", {{0, 4, 5}, {0, 5, 3}}},
+    {NULL, {"ii"}, "", {{4, 4}}},
+    {NULL, {"ii"}, "i", {{4, 4}}},
+    {NULL, {"iji"}, "ji", {{3, 2, 3}}},
+    {NULL, {"iiij"}, "ij", {{2, 2, 2, 3}}},
+    {NULL, {"ij"}, "ji", {{2, 3}}},
+    {NULL, {"ijk"}, "", {{2, 3, 4}}},
+    {NULL, {"ij", "jk"}, "ki", {{4, 5}, {5, 3}}},
+    {NULL, {"ij", "ij"}, "", {{4, 5}, {4, 5}}},
+    {NULL, {"ij", "ij"}, "ij", {{4, 5}, {4, 5}}},
+    {NULL, {"ij", "kj"}, "kij", {{2, 3}, {4, 3}}},
+    {NULL, {"i", "j"}, "ji", {{2}, {3}}},
+    {NULL, {"ij", "ik"}, "i", {{3, 2}, {3, 4}}},
+    {NULL, {"ijk", "jil"}, "kl", {{2, 3, 4}, {3, 2, 2}}},
+    {NULL, {"abij", "kbaj"}, "abik", {{2, 3, 2, 2}, {4, 3, 2, 2}}},
+    {NULL, {"ij", "jk", "kl"}, "il", {{2, 3}, {3, 4}, {4, 2}}},
+    {NULL, {"i", "ij", "j"}, "", {{3}, {3, 4}, {4}}},
+    {NULL, {"ii", "ij", "jj"}, "j", {{3, 3}, {3, 4}, {4, 4}}},
+    {NULL, {"ij", "jk"}, "ik", {{2, 1}, {3, 2}}},
+    {NULL, {"ij", "jk"}, "ik", {{0, 3}, {3, 2}}},
+    {NULL, {"ij", "jk"}, "ik", {{2, 0}, {0, 2}}},
+    {NULL, {"", "i"}, "i", {{0}, {3}}},
+};
+
+static const char *subscripts(const Case *k, int n, char text[64]) {
+    *text = '\0';
+    for (int i = 0; i < n; i++) {
+        strcat(text, i ? "," : "");
+        strcat(text, k->label[i]);
+    }
+    return strcat(strcat(text, "->"), k->out);
+}
+
+static void run_case(Lab *l, const Case *k, DType d, int layout, bool known) {
+    Naive q = {.out = k->out};
+    Var in[OPERANDS];
+    char text[64];
+    for (; q.n < OPERANDS && k->label[q.n]; q.n++) {
+        int ndim = (int)strlen(k->label[q.n]);
+        Tensor t = filled(l, d, ndim, k->shape[q.n], layout);
+        q.label[q.n] = k->label[q.n];
+        in[q.n] = lab_input(l, t, known);
+    }
+    subscripts(k, q.n, text);
+    PropArg arg = {"subscripts", PROP_STR(sym(l->s, text))};
+    Var v = lab_apply(l, k->op ? k->op : "einsum", (size_t)q.n, in, !k->op, &arg);
+    const Tensor *r = lab_run(l, v);
+    for (int i = 0; i < q.n; i++)
+        q.t[i] = &l->val[in[i]].t;
+    CHECK(v == VAR_NONE || var_type(l->g, v)->dtype == d, "%s keeps the dtype", text);
+    check_naive(&q, r, text);
+}
+
+static void test_cases(void) {
+    Lab l = lab_new(1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int d = 0; d < DT_N; d++)
+            for (int layout = 0; layout < 3; layout++) {
+                run_case(&l, &cases[i], (DType)d, layout, layout != 1);
+                lab_reset(&l);
+            }
+    lab_free(&l);
+}
+
+/* ---- texts ---- */
+static const char *eval_text(Lab *l, const char *text) {
+    Env env = {0};
+    bool ok = true;
+    Var v = build_text(&l->b, text, &env, &ok);
+    return lab_text(l, ok ? lab_run(l, v) : NULL);
+}
+
+static void test_texts(void) {
+    static const struct {
+        const char *text, *value;
+    } golden[] = {
+        {"einsum('ij,jk', [[1, 2]], [[3], [4]])", "[[11]]"},
+        {"einsum('ba', [[1, 2], [3, 4]])", "[[1, 3], [2, 4]]"},
+        {"einsum(' i , i ', [1, 2], [3, 4])", "11"},
+        {"einsum('...i,...i', [[1, 2], [3, 4]], [1, 2])", "[5, 11]"},
+        {"einsum('i...->...', [[1, 2], [3, 4]])", "[4, 6]"},
+        {"einsum('...ij,jk->...ik', [[[1, 2]]], [[3], [4]])", "[[[11]]]"},
+        {"einsum('...,...', [[1], [2]], [3, 4])", "[[3, 4], [6, 8]]"},
+        {"einsum('i,i', [1, 2], [0.5, 1.5])", "3.5"},
+        {"einsum('ij,jk->il', [[1]], [[1]])", "E_ARG"},
+        {"einsum('ij->ii', [[1]])", "E_ARG"},
+        {"einsum('ij,jk', [[1, 2]], [[1]])", "[[3]]"},
+        {"einsum('ij,jk', [[1, 2]], [[1], [2], [3]])", "E_SHAPE"},
+        {"einsum('ii', [[1, 2]])", "E_SHAPE"},
+        {"einsum('i', [[1]])", "E_SHAPE"},
+        {"einsum('i,j', [1])", "E_ARITY"},
+        {"einsum('i', [1], [2])", "E_ARITY"},
+        {"einsum('i1', [[1]])", "E_ARG"},
+        {"einsum('i....', [1])", "E_ARG"},
+        {"einsum('......', [1])", "E_ARG"},
+        {"einsum('...i->i', [[1]])", "E_ARG"},
+        {"einsum('i->i,', [1])", "E_ARG"},
+        {"einsum('i-', [1])", "E_ARG"},
+        {"tensordot([[1, 2], [3, 4]], [[5, 6], [7, 8]])", "70"},
+        {"tensordot([[1, 2]], [[3], [4]], axes=1)", "[[11]]"},
+        {"tensordot([1, 2], [3, 4], axes=0)", "[[3, 4], [6, 8]]"},
+        {"tensordot([[1, 2], [3, 4]], [[5, 6], [7, 8]], axes=([0, 1], [1, 0]))", "69"},
+        {"tensordot([[1, 2], [3, 4]], [5, 6], axes=(0, 0))", "[23, 34]"},
+        {"tensordot([[1, 2], [3, 4]], [5, 6], axes_a=-1, axes_b=-1)", "[17, 39]"},
+        {"tensordot([1], [1], axes=2)", "E_ARG"},
+        {"tensordot([1], [1], axes=([1], [0]))", "E_ARG"},
+        {"tensordot([[1]], [[1]], axes=([0, 0], [0, 1]))", "E_ARG"},
+        {"tensordot([1, 2], [1, 2, 3], axes=1)", "E_SHAPE"},
+        {"dot([[1, 2]], [[[3], [4]], [[5], [6]]])", "[[[11], [17]]]"},
+        {"inner([[1, 2], [3, 4]], [[5, 6]])", "[[17], [39]]"},
+        {"inner(2, [3, 4])", "[6, 8]"},
+        {"vecdot([1.0j, 2.0], [1.0j, 1.0])", "(3.0+0.0j)"},
+        {"vecdot([[1, 2], [3, 4]], [[5, 6]], axis=-1)", "[17, 39]"},
+        {"vecdot([[1, 2], [3, 4]], [[5, 6], [7, 8]], axis=0)", "[26, 44]"},
+        {"vecdot([1], 2)", "E_ARG"},
+        {"vdot([[1, 2]], [[3], [4]])", "11"},
+        {"norm([3, 4])", "5.0"},
+        {"norm([[3.0, 0.0], [0.0, 4.0]])", "5.0"},
+        {"norm([3.0, -4.0], ord=1)", "7.0"},
+        {"norm([3.0, -4.0], ord=inf)", "4.0"},
+        {"norm([3.0, -4.0], ord=-inf)", "3.0"},
+        {"norm([3.0, 0.0, -4.0], ord=0)", "2.0"},
+        {"norm([1.0, 2.0], ord=-1)", "0.6666666666666666"},
+        {"norm([3.0j, 4.0])", "5.0"},
+        {"norm([[3.0, 4.0], [6.0, 8.0]], axis=1)", "[5.0, 10.0]"},
+        {"norm([[3.0, 4.0], [6.0, 8.0]], axis=1, keepdims=True)", "[[5.0], [10.0]]"},
+        {"norm([[1.0, -2.0], [3.0, 5.0]], ord=1)", "7.0"},
+        {"norm([[1.0, -2.0], [3.0, 5.0]], ord=-1)", "4.0"},
+        {"norm([[1.0, -2.0], [3.0, 5.0]], ord=inf)", "8.0"},
+        {"norm([[1.0, -2.0], [3.0, 5.0]], ord=-inf)", "3.0"},
+        {"norm([[1.0, -2.0], [3.0, 5.0]], ord=1, axis=(1, 0))", "8.0"},
+        {"norm([[[3.0, 4.0]]], axis=(0, 2))", "[5.0]"},
+        {"norm([[1.0]], ord=2)", "E_ARG"},
+        {"norm([[[1.0]]], ord=1)", "E_ARG"},
+        {"norm([1.0], axis=1)", "E_ARG"},
+        {"norm([[1.0]], axis=(0, 0))", "E_ARG"},
+        {"norm(-2.0)", "2.0"},
+    };
+    Lab l = lab_new(1);
+    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+        const char *have = eval_text(&l, golden[i].text);
+        CHECK(strcmp(have, golden[i].value) == 0, "%s is %s, not %s", golden[i].text,
+              have, golden[i].value);
+        lab_reset(&l);
+    }
+    lab_free(&l);
+}
+
+static void test_label_is_named(void) {
+    Lab l = lab_new(1);
+    eval_text(&l, "einsum('ij,jk', [[1, 2]], [[1], [2], [3]])");
+    CHECK(diag_count(l.s) == 1 && strstr(diag_get(l.s, 0)->text, "label j") != NULL);
+    lab_reset(&l);
+    eval_text(&l, "einsum('ij->ik', [[1, 2]])");
+    CHECK(diag_count(l.s) == 1 && strstr(diag_get(l.s, 0)->text, "label k") != NULL);
+    lab_free(&l);
+}
+
+/* Sizes that only the run tells: a diagonal of a matrix that is not square. */
+static void test_unknown_sizes(void) {
+    Lab l = lab_new(1);
+    Var x = lab_input(&l, lab_filled(&l, DT_FLOAT64, 2, (int64_t[]){2, 3}, 0), false);
+    PropArg arg = {"subscripts", PROP_STR(sym(l.s, "ii"))};
+    Var v = lab_apply(&l, "einsum", 1, &x, 1, &arg);
+    CHECK(v != VAR_NONE && !lab_run(&l, v));
+    CHECK(diag_count(l.s) == 1 && diag_get(l.s, 0)->code != E_MEM);
+    lab_free(&l);
+}
+
+/* The same bits with one and two threads, at sizes that are split. */
+static void test_threads(void) {
+    static const DType dtypes[] = {DT_FLOAT16,   DT_FLOAT32,    DT_FLOAT64,
+                                   DT_COMPLEX64, DT_COMPLEX128, DT_INT32};
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        Lab lab[2] = {lab_new(1), lab_new(2)};
+        const Tensor *r[2];
+        for (int k = 0; k < 2; k++) {
+            Var in[2];
+            for (int j = 0; j < 2; j++) {
+                int64_t shape[3] = {3, j ? 90 : 67, j ? 41 : 90};
+                Tensor t = lab_filled(&lab[k], dtypes[i], 3, shape, j);
+                if (dtype_is_inexact(t.dtype))
+                    for (int64_t e = 0; e < tensor_size(&t); e++)
+                        lab_put(&t, e, lab_number(t.dtype, e) / 7);
+                in[j] = lab_input(&lab[k], t, true);
+            }
+            r[k] = lab_run(&lab[k], lab_apply(&lab[k], "matmul", 2, in, 0, NULL));
+        }
+        CHECK(r[0] && r[1] && tensor_identical(r[0], r[1]), "%s",
+              dtype_name(dtypes[i]));
+        lab_free(&lab[0]);
+        lab_free(&lab[1]);
+    }
+}
+
+int main(void) {
+    test_cases();
+    test_texts();
+    test_label_is_named();
+    test_unknown_sizes();
+    test_threads();
+    return TEST_END("linalg");
+}
