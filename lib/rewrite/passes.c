@@ -10,6 +10,7 @@ static const char *const reductions[] = {"sum", "prod", "max",  "min",
                                          "any", "all",  "mean", NULL};
 static const char *const slices[] = {"subtensor", NULL};
 static const char *const joins[] = {"concatenate", NULL};
+static const char *const sums[] = {"sum", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
 
 /* In order of position. merge has no function of its own: it is the copy that every run
@@ -52,6 +53,9 @@ const Pass rewrite_passes[] = {
      "before "
      "it is repeated.",
      1, sink_pass, NULL, NULL},
+    {"sum-of-scatter", "canonicalize shape_unsafe",
+     "The sum over rows that hold one scattered value each is that value.", 1,
+     scatter_pass, NULL, sums},
     {"fuse-elementwise", "fusion",
      "Groups of elementwise ops of one shape become a call of one fused function.", 49,
      NULL, fuse_pass, NULL},

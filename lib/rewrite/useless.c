@@ -181,9 +181,23 @@ bool transpose_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- broadcast_to ---- */
 
+/* expand_dims that only puts dims in front, which broadcasting does by itself. */
+static bool adds_leading(Rewriter *r, const Apply *a) {
+    if (strcmp(a->op->name, "expand_dims") != 0) return false;
+    const Prop *axis = rw_prop(r, a, "axis");
+    for (size_t i = 0; axis->kind == P_INTS && i < axis->ints.n; i++)
+        if (axis->ints.p[i] != (int64_t)i) return false;
+    return axis->kind == P_INTS;
+}
+
 bool broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     Var x = rw_in(r, id, 0);
+    ApplyId maker = var_owner(r->g, x);
+    if (maker != APPLY_NONE && adds_leading(r, &r->g->apply[maker])) {
+        Var in[] = {rw_in(r, maker, 0), rw_in(r, id, 1)};
+        return becomes(r, rw_apply(r, a->op, NULL, 2, in), &r->g->apply[id], out);
+    }
     const Type *to = var_type(r->g, a->out), *from = var_type(r->g, x);
     if (same_told(from, to)) return becomes(r, x, a, out);
     const Apply *inner = rw_owner(r, x, a->op);

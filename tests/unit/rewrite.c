@@ -311,6 +311,47 @@ static void test_fusion(void) {
     check_fused("x: int64[3]", "x * 2 + 1", 2, 0, 0);
 }
 
+/* The gradient of picking one class per row: its sum along the rows is what was put. */
+static void test_scatter(void) {
+    const char *in = "z: float64[n, 3]; y: int64[n]; v: float64[n]";
+    CHECK_STR(
+        rewritten(in,
+                  "sum(inc_subtensor(zeros_like(z)[arange(shape_i(z, axis=0)), y], "
+                  "v), axis=1)",
+                  NULL),
+        "v");
+    CHECK_STR(
+        rewritten(in, "sum(inc_subtensor(z[arange(shape_i(z, axis=0)), y], v), axis=1)",
+                  NULL),
+        "sum(inc_subtensor(z[arange(n), y], v), axis=1)");
+}
+
+static void test_inline(void) {
+    Graph *g = graph_of("x: float64[n]", "x * 2");
+    Graph *fn = graph_function_new(g, sym(s, "f"));
+    Builder b = builder(fn, true);
+    Var a = graph_input(fn, sym(s, "a"), var_type(g, g->inputs.p[0]));
+    a = call1(&b, "negative", call1(&b, "negative", call1(&b, "sin", a)));
+    vec_push(s, &fn->outputs, ((Output){sym(s, "r"), a}));
+    b = builder(g, true);
+    const Op *call = op_find(s, "call", 4);
+    PropArg arg = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
+    g->outputs.p[0].var =
+        op_apply1(&b, call, props_make(s, call, 1, &arg), 1, &g->outputs.p[0].var);
+    RewriteResult r;
+    Graph *h = rewrite_run(g, &(RewriteOptions){0}, &r);
+    CHECK(h && h->functions.n == 1 && h->functions.p[0]->napply == 1);
+    graph_free(h);
+    const char *const yes[] = {"inline"}, *const no[] = {"fusion"};
+    RewriteOptions o = {
+        .query = {.ninclude = 1, .include = yes, .nexclude = 1, .exclude = no}};
+    h = rewrite_run(g, &o, &r);
+    CHECK(h && h->functions.n == 0);
+    if (h) CHECK_STR(printed(h, h->outputs.p[0].var), "sin(x * 2.0)");
+    graph_free(h);
+    graph_free(g);
+}
+
 static Value vector(size_t n, const double *v) {
     Value x = {.kind = TYPE_TENSOR};
     int64_t shape = (int64_t)n;
@@ -387,6 +428,8 @@ int main(void) {
     test_options();
     test_merge();
     test_fusion();
+    test_scatter();
+    test_inline();
     test_runs();
     test_deep();
     session_free(s);
