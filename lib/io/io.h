@@ -60,11 +60,10 @@ typedef struct WriteOptions {
     int zstd;           /* level of compression; 0: only for a .zst name (level 1) */
     bool no_provenance; /* leave g->steps out */
     bool pack;          /* no references to files: everything is inside */
-    const char *refs;   /* text: folder for constants larger than inline_max, made if
-                           missing; must be below the   folder of the text to be read again.
-                           NULL: beside a file that is written, inline on stdout */
-    int64_t inline_max; /* elements of a constant that stands in the text although it
-                           could be in a file; 0: 64 */
+    /* Text: folder for constants larger than inline_max, made if missing; it must lie
+     * below that of the text. NULL: beside a file that is written, inline on stdout. */
+    const char *refs;
+    int64_t inline_max; /* elements; 0: 64 */
     int depth;          /* tree: levels shown; 0: all */
     bool plain;         /* tree: without types */
 } WriteOptions;

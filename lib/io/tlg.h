@@ -90,16 +90,16 @@ typedef struct TlgTables {
     Vec(TlgSource) sources;
     Vec(Sym) rules;
 } TlgTables;
-void tables_collect(TlgTables *t, const Graph *g,
-                    uint32_t *props_of); /* props_of[napply] */
-void tables_write(TlgTables *t, Str *b, Sink *k);
-void tables_free(TlgTables *t);
 typedef struct Numbering {
     const Graph *g;
     Var *to;   /* by variable; VAR_NONE: left out */
     Var *leaf; /* variables of the leaves written, in order */
     uint32_t nleaf;
 } Numbering;
+/* props_of[napply] receives the number of each Apply's op and props. */
+void tables_collect(TlgTables *t, const Numbering *n, uint32_t *props_of);
+void tables_write(TlgTables *t, Str *b, Sink *k);
+void tables_free(TlgTables *t);
 void tlg_applies(const Numbering *n, const TlgTables *t, const uint32_t *props_of,
                  Str *b, Sink *k);
 void tlg_section(Str *b, const char *key); /* opens the map of one section */

@@ -68,12 +68,20 @@ typedef struct Recent {
     uint32_t no;
 } Recent;
 
-void tables_collect(TlgTables *t, const Graph *g, uint32_t *props_of) {
+/* Types in the order of the numbering, not of the graph: so a graph that was read gives
+ * the same bytes again. */
+static void use_var(TlgTables *t, const Graph *g, Var v) {
+    const Type *type = g->var[v].type;
+    if (type->id >= t->type_no.n || !t->type_no.p[type->id]) use_type(t, type);
+}
+
+void tables_collect(TlgTables *t, const Numbering *n, uint32_t *props_of) {
+    const Graph *g = n->g;
     Recent recent[RECENT] = {0};
-    for (Var v = 0; v < g->nvar; v++) {
-        const Type *type = g->var[v].type;
-        if (type->id >= t->type_no.n || !t->type_no.p[type->id]) use_type(t, type);
-    }
+    for (uint32_t i = 0; i < n->nleaf; i++)
+        use_var(t, g, n->leaf[i]);
+    for (Var v = 0; v < g->nvar; v++)
+        if (!g->var[v].leaf) use_var(t, g, v);
     for (ApplyId a = 0; a < g->napply; a++) {
         const Apply *r = &g->apply[a];
         Recent *c = &recent[((uintptr_t)r->op / 64 + r->props->id) % RECENT];

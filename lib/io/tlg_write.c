@@ -301,17 +301,16 @@ static void write_meta(const Graph *g, Str *b) {
     if (has[4]) cb_text(b, "pushforward"), cb_text(b, sym_text(s, g->pushforward));
 }
 
-static bool write_graph(const Graph *g, const TlgTables *t, const uint32_t *props_of,
-                        bool pack, Str *b, Sink *k) {
-    Arena *a = arena_new(g->s);
-    Numbering n = number(g, a);
-    uint32_t *col = arena_alloc(a, TLG_CHUNK * sizeof *col);
+static bool write_graph(const Numbering *n, const TlgTables *t,
+                        const uint32_t *props_of, bool pack, Str *b, Sink *k) {
+    const Graph *g = n->g;
+    uint32_t *col = mem_alloc(g->s, TLG_CHUNK * sizeof *col);
     write_meta(g, b);
-    bool ok = write_leaves(&n, t, pack, col, b, k);
-    if (ok) tlg_applies(&n, t, props_of, b, k);
-    if (ok) write_names(&n, col, b, k);
-    if (ok) write_interface(&n, b, k);
-    arena_free(a);
+    bool ok = write_leaves(n, t, pack, col, b, k);
+    if (ok) tlg_applies(n, t, props_of, b, k);
+    if (ok) write_names(n, col, b, k);
+    if (ok) write_interface(n, b, k);
+    mem_free(col);
     return ok;
 }
 
@@ -365,17 +364,18 @@ bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o) {
                    .rule_no = MAP(s)};
     size_t ngraph = g->functions.n + 1;
     uint32_t **props_of = arena_alloc(a, ngraph * sizeof *props_of);
+    Numbering *n = arena_alloc(a, ngraph * sizeof *n);
     for (size_t i = 0; i < ngraph; i++) {
         const Graph *f = i ? g->functions.p[i - 1] : g;
         props_of[i] = arena_alloc(a, (f->napply + 1) * sizeof(uint32_t));
-        tables_collect(&t, f, props_of[i]);
+        n[i] = number(f, a);
+        tables_collect(&t, &n[i], props_of[i]);
     }
     write_header(g, !o->no_provenance, &b);
     tables_write(&t, &b, k);
     bool ok = true;
     for (size_t i = 0; ok && i < ngraph; i++)
-        ok =
-            write_graph(i ? g->functions.p[i - 1] : g, &t, props_of[i], o->pack, &b, k);
+        ok = write_graph(&n[i], &t, props_of[i], o->pack, &b, k);
     if (ok) write_end(g, &b, k);
     tables_free(&t);
     str_free(&b);

@@ -136,6 +136,23 @@ static void sections(void) {
           NULL);
 }
 
+/* The design's own example. */
+static void example(void) {
+    FIXED(
+        "thunkline: 1\nname: digits\ninputs:\n  x: float32[n, 64]\n  y: int64[n]\n"
+        "shared:                          # state\n"
+        "  W: float32[64, 10] = zeros((64, 10))        # or = load('W.npy'), or a "
+        "nested list\n"
+        "  b: float32[10] = zeros(10)\n"
+        "let: |\n  logits = x @ W + b\n  loss = -mean(log_softmax(logits, "
+        "axis=1)[arange(n), y])\n"
+        "  accuracy = mean(argmax(logits, axis=1) == y)\n"
+        "  gW, gb = grad(loss, [W, b])    # the same machinery as ggrad, at load time\n"
+        "outputs: [loss, accuracy]\nupdates: |\n  W = W - 0.5 * gW\n  b = b - 0.5 * "
+        "gb\n",
+        NULL);
+}
+
 static void functions(void) {
     FIXED("thunkline: 1\n"
           "functions:\n"
@@ -432,6 +449,7 @@ static void pictures(void) {
 int main(void) {
     s = session_new(NULL, NULL);
     sections();
+    example();
     functions();
     texts_not_values();
     cut_by_yaml();
