@@ -83,29 +83,58 @@ static Var fresh_zero(Builder *b, Var x) {
                        true, b->from);
 }
 
+/* The pullback at t of h, which is linear in c: h[i] belongs to t[i]; both are
+ * compacted. */
+static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, size_t nf,
+                            const Var *c, Var *result) {
+    GradOptions loose = {.disconnected = GRAD_IGNORE,
+                         .return_disconnected = GRAD_NONE,
+                         .null = NULL_RETURN};
+    size_t live = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (h[i] == GRAD_DISCONNECTED || var_is_null(b->g, h[i])) continue;
+        size_t j = 0;
+        while (j < live && h[j] != h[i])
+            j++; /* equal gradients merged: their tangents add */
+        t[j] = j < live ? call2(b, "add", t[j], t[i]) : t[i];
+        if (t[j] == VAR_NONE) return false;
+        h[j] = h[i];
+        live += j == live;
+    }
+    return ad_vjp(b, live, h, t, nf, c, &loose, result);
+}
+
 static bool two_pullbacks(Builder *b, size_t nf, const Var *f, size_t n, const Var *wrt,
                           const Var *tangent, Var *result) {
     Arena *tmp = arena_new(b->s);
     GradOptions loose = {.disconnected = GRAD_IGNORE,
                          .return_disconnected = GRAD_NONE,
                          .null = NULL_RETURN};
-    Var *c = NEW_N(tmp, nf, Var), *h = NEW_N(tmp, n, Var), *t = NEW_N(tmp, n, Var);
+    Var *c = NEW_N(tmp, nf, Var), *h = NEW_N(tmp, n, Var);
+    Var *t = arena_copy(tmp, tangent, n * sizeof *t);
     bool ok = true;
     for (size_t k = 0; ok && k < nf; k++)
         ok = (c[k] = fresh_zero(b, f[k])) != VAR_NONE;
-    ok = ok && ad_vjp(b, nf, f, c, n, wrt, &loose, h);
-    size_t live = 0;
-    for (size_t i = 0; ok && i < n; i++) {
-        if (h[i] == GRAD_DISCONNECTED || var_is_null(b->g, h[i])) continue;
-        size_t j = 0;
-        while (j < live && h[j] != h[i])
-            j++; /* equal gradients merged: their tangents add */
-        t[j] = j < live ? call2(b, "add", t[j], tangent[i]) : tangent[i];
-        h[j] = h[i];
-        live += j == live;
-        ok = t[j] != VAR_NONE;
-    }
-    ok = ok && ad_vjp(b, live, h, t, nf, c, &loose, result);
+    ok = ok && ad_vjp(b, nf, f, c, n, wrt, &loose, h) &&
+         second_pullback(b, n, h, t, nf, c, result);
+    arena_free(tmp);
+    return ok;
+}
+
+/* The same for one Apply alone: only its own terms count, not paths between its inputs.
+ */
+static bool push_by_terms(Builder *b, ApplyId a, const Var *tangent, Var *result) {
+    const Apply ap = b->g->apply[a];
+    Arena *tmp = arena_new(b->s);
+    Var *c = NEW_N(tmp, ap.nout, Var), *h = NEW_N(tmp, ap.nin, Var);
+    Var *t = arena_copy(tmp, tangent, ap.nin * sizeof *t);
+    bool *wanted = NEW_N(tmp, ap.nin, bool), ok = true;
+    for (size_t k = 0; ok && k < ap.nout; k++)
+        ok = (c[k] = fresh_zero(b, ap.out + (Var)k)) != VAR_NONE;
+    for (size_t i = 0; i < ap.nin; i++)
+        wanted[i] = tangent[i] != VAR_NONE;
+    ok = ok && ad_terms(b, a, c, wanted, h) &&
+         second_pullback(b, ap.nin, h, t, ap.nout, c, result);
     arena_free(tmp);
     return ok;
 }
@@ -136,11 +165,7 @@ static bool push_one(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     } else if (ap.op->adjoint) {
         ok = linear_push(b, a, in, tangent, result);
     } else {
-        Var *x = NEW_N(tmp, ap.nin, Var), *t = NEW_N(tmp, ap.nin, Var);
-        size_t n = 0;
-        for (size_t i = 0; i < ap.nin; i++)
-            if (tangent[i] != VAR_NONE) x[n] = in[i], t[n++] = tangent[i];
-        ok = two_pullbacks(b, ap.nout, out, n, x, t, result);
+        ok = push_by_terms(b, a, tangent, result);
     }
     arena_free(tmp);
     return ok;

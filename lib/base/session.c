@@ -31,12 +31,17 @@ void session_free(Session *s) {
     vec_free(&s->sources);
     vec_free(&s->syms);
     index_free(&s->sym_index);
+    str_free(&s->message);
     arena_free(s->arena);
     free(s);
 }
 
 Options *session_options(Session *s) {
     return &s->options;
+}
+Str *session_message(Session *s) {
+    s->message.s = s;
+    return &s->message;
 }
 Arena *session_arena(Session *s) {
     return s->arena;

@@ -38,6 +38,7 @@ Session *session_new(PanicFn *panic, void *ctx); /* NULL panic: abort() */
 void session_free(Session *s);
 Options *session_options(Session *s);
 Arena *session_arena(Session *s); /* lives as long as the session: use for small, bounded things */
+Str *session_message(Session *s); /* the text that tl_error returned last */
 Pool *session_pool(Session *s);   /* made on first use from options.threads */
 int session_cpu_level(Session *s);       /* options.cpu_level, but no more than this CPU has */
 uint64_t session_max_memory(Session *s); /* options.max_memory, or what its default comes to */

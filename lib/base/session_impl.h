@@ -41,6 +41,7 @@ struct TlSession {
     Vec(Source *) sources;
     PlaceCache place;
     Vec(Diag *) diags;
+    Str message;
     _Atomic(char *) temp[TEMPS_MAX];
 };
 

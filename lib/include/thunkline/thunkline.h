@@ -1,0 +1,90 @@
+/* thunkline as a library: read a graph, differentiate it, rewrite it, run it. The five
+ * tools do the same.
+ *
+ *     TlSession *s = tl_session_new();
+ *     TlGraph *g = tl_graph_read(s, "model.yaml");
+ *     if (!g || !tl_graph_grad(g, "loss", "W,b")) fprintf(stderr, "%s\n", tl_error(s));
+ *
+ * A session owns all state and is used by one thread at a time; several sessions are
+ * independent. Functions that return bool or a pointer fail with false or NULL, and
+ * tl_error says why. Nothing prints or exits; when small memory runs out, abort() is
+ * called. Free machines before their graph, and everything before the session. */
+#ifndef THUNKLINE_THUNKLINE_H
+#define THUNKLINE_THUNKLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TL_API __attribute__((visibility("default")))
+#else
+#define TL_API
+#endif
+
+typedef struct TlSession TlSession;
+typedef struct TlGraph TlGraph;
+typedef struct TlMachine TlMachine;
+
+enum { TL_MAX_NDIM = 32 };
+
+/* An array: shape in elements, strides in bytes. dtype is NumPy's name: bool, int8 ..
+ * int64, uint8 .. uint64, float16, float32, float64, complex64, complex128. Bools are
+ * bytes of 0 and 1. */
+typedef struct TlArray {
+    const char *dtype;
+    int ndim;
+    int64_t shape[TL_MAX_NDIM];
+    int64_t stride[TL_MAX_NDIM];
+    void *data;
+} TlArray;
+
+TL_API const char *tl_version(void); /* "0.1.0" */
+
+TL_API TlSession *tl_session_new(void);
+TL_API void tl_session_free(TlSession *s); /* NULL is fine */
+/* The errors and warnings since the last call, each as "place: error[CODE]: text" with
+ * its notes; "" if there were none. Valid until the next call with this session. */
+TL_API const char *tl_error(TlSession *s);
+/* The exit status that a tool would have for the first error (see the manuals); 0 if
+ * there is none. Ask before tl_error. */
+TL_API int tl_status(TlSession *s);
+
+/* YAML, JSON or tlg, told apart by content; "-" is standard input. load() in a text
+ * looks below the file's folder. */
+TL_API TlGraph *tl_graph_read(TlSession *s, const char *path);
+TL_API TlGraph *tl_graph_read_memory(TlSession *s, const void *data, size_t size);
+/* format is "yaml", "json", "tlg", "dot", "tree" or "math"; NULL goes by the suffix. A
+ * regular file appears whole or not at all. */
+TL_API bool tl_graph_write(TlGraph *g, const char *path, const char *format);
+TL_API void tl_graph_free(TlGraph *g); /* NULL is fine */
+
+/* Adds outputs d_COST_d_WRT. cost NULL: the only output; wrt "W,b", NULL: the float
+ * inputs and shared variables that reach the cost. */
+TL_API bool tl_graph_grad(TlGraph *g, const char *cost, const char *wrt);
+/* A new graph; g is unchanged. mode is FAST_RUN, FAST_COMPILE, STABILIZE or NONE. */
+TL_API TlGraph *tl_graph_rewrite(TlGraph *g, const char *mode);
+
+/* A graph made ready to run as it is (rewrite it first for speed); it must outlive the
+ * machine. */
+TL_API TlMachine *tl_machine_new(TlGraph *g);
+TL_API void tl_machine_free(TlMachine *m); /* NULL is fine */
+/* Gives an input or a shared variable a value, through its type's filter: the array is
+ * converted if that loses nothing by dtype. An array that needs no conversion is used
+ * in place: for an input it must stay until the next set or the machine's end. */
+TL_API bool tl_machine_set(TlMachine *m, const char *name, const TlArray *value);
+/* One call: all outputs from the old shared values, then all updates. */
+TL_API bool tl_machine_run(TlMachine *m);
+/* An output by label, or a shared variable's value; the data belongs to the machine and
+ * stays until the next run. */
+TL_API bool tl_machine_get(TlMachine *m, const char *name, TlArray *value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

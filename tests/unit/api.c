@@ -1,0 +1,60 @@
+/* The public interface as a program outside sees it: only its header. */
+#include "test.h"
+#include "thunkline/thunkline.h"
+
+#include <math.h>
+
+static const char model[] = "thunkline: 1\n"
+                            "inputs:\n  x: float64[n]\n"
+                            "shared:\n  w: float64 = 3.0\n"
+                            "let: |\n  loss = sum((w * x) ** 2)\n"
+                            "outputs: [loss]\n"
+                            "updates: |\n  w = w + 1\n";
+
+static TlArray vector(double *data, int64_t n) {
+    return (TlArray){
+        .dtype = "float64", .ndim = 1, .shape = {n}, .stride = {8}, .data = data};
+}
+
+static double scalar(TlMachine *m, const char *name) {
+    TlArray a;
+    return tl_machine_get(m, name, &a) && a.ndim == 0 ? *(double *)a.data : (double)NAN;
+}
+
+static void test_run(TlSession *s) {
+    double x[3] = {1, 2, 3};
+    TlArray v = vector(x, 3), grad;
+    TlGraph *g = tl_graph_read_memory(s, model, sizeof model - 1);
+    CHECK(g != NULL, "%s", tl_error(s));
+    CHECK(tl_graph_grad(g, "loss", "x"), "%s", tl_error(s));
+    TlGraph *fast = tl_graph_rewrite(g, "FAST_RUN");
+    TlMachine *m = tl_machine_new(fast);
+    CHECK(tl_machine_set(m, "x", &v) && tl_machine_run(m), "%s", tl_error(s));
+    CHECK(scalar(m, "loss") == 126, "%g", scalar(m, "loss"));
+    CHECK(tl_machine_get(m, "d_loss_d_x", &grad) && grad.shape[0] == 3 &&
+          ((double *)grad.data)[2] == 54);
+    CHECK(scalar(m, "w") == 4);
+    CHECK(tl_machine_run(m) && scalar(m, "loss") == 224);
+    tl_machine_free(m);
+    tl_graph_free(fast);
+    tl_graph_free(g);
+}
+
+static void test_errors(TlSession *s) {
+    CHECK(!tl_graph_read_memory(s, "thunkline: 1\noutputs: [y]\n", 26));
+    CHECK(tl_status(s) == 3, "%d", tl_status(s));
+    CHECK(strstr(tl_error(s), "y") != NULL);
+    CHECK_STR(tl_error(s), "");
+    CHECK(tl_status(s) == 0);
+    CHECK(!tl_graph_read(s, "/nonexistent/graph.yaml") && tl_status(s) == 4);
+    CHECK(strncmp(tl_error(s), "error[E_IO]", 11) == 0);
+}
+
+int main(void) {
+    TlSession *s = tl_session_new();
+    CHECK_STR(tl_version(), TL_VERSION);
+    test_run(s);
+    test_errors(s);
+    tl_session_free(s);
+    return TEST_END("api");
+}
