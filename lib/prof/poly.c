@@ -1,9 +1,10 @@
 /* Polynomials as sums of monomials, kept in one order: by degree, then by the dims'
- * names. A monomial is a sorted list of dims, a power written as repetition, so that
+ * numbers. A monomial is a sorted list of dims, a power written as repetition, so that
  * products merge lists and equal monomials are equal memory. */
 #include "prof/poly.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEGREE = 12 };
@@ -106,29 +107,61 @@ static void number_text(double v, Str *out) {
         str_add(out, buf, num_write_float(buf, v, FLOAT64));
 }
 
-static void term_text(Session *s, const Term *t, Str *out) {
-    bool any = t->degree == 0 || fabs(t->c) != 1;
-    if (any) number_text(fabs(t->c), out);
-    for (int i = 0, n; i < t->degree; i += n) {
-        for (n = 1; i + n < t->degree && t->dim[i + n] == t->dim[i];)
-            n++;
-        str_printf(out, "%s%s", any ? "*" : "", sym_text(s, t->dim[i]));
-        if (n > 1) str_printf(out, "**%d", n);
-        any = true;
-    }
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* "k*n**2" */
+static const char *dims_text(Session *s, Arena *a, const Term *t) {
+    const char *name[DEGREE];
+    Str b = STR(s);
+    for (int i = 0; i < t->degree; i++)
+        name[i] = sym_text(s, t->dim[i]);
+    qsort(name, (size_t)t->degree, sizeof *name, by_name);
+    for (int i = 0, n; i < t->degree; i += n) {
+        for (n = 1; i + n < t->degree && strcmp(name[i + n], name[i]) == 0;)
+            n++;
+        str_printf(&b, "%s%s", i ? "*" : "", name[i]);
+        if (n > 1) str_printf(&b, "**%d", n);
+    }
+    const char *text = arena_str(a, str_text(&b), b.n);
+    str_free(&b);
+    return text;
+}
+
+typedef struct Shown {
+    double c;
+    int degree;
+    const char *dims;
+} Shown;
+
+static int by_degree(const void *a, const void *b) {
+    const Shown *x = a, *y = b;
+    if (x->degree != y->degree) return x->degree > y->degree ? -1 : 1;
+    return strcmp(x->dims, y->dims);
+}
+
+static void shown_text(const Shown *t, bool first, Str *out) {
+    bool minus = t->c < 0, one = t->degree && fabs(t->c) == 1;
+    str_puts(out, first ? minus ? "-" : "" : minus ? " - " : " + ");
+    if (!one) number_text(fabs(t->c), out);
+    str_printf(out, "%s%s", one || !t->degree ? "" : "*", t->dims);
+}
+
+/* Symbols are numbered as they come: the text is by their names. */
 void poly_text(Session *s, const Poly *p, Str *out) {
-    if (!p) {
-        str_putc(out, '?');
+    if (!p || !p->n) {
+        str_putc(out, p ? '0' : '?');
         return;
     }
-    if (!p->n) str_putc(out, '0');
-    for (size_t i = 0; i < p->n; i++) {
-        bool minus = p->term[i].c < 0;
-        str_puts(out, i ? minus ? " - " : " + " : minus ? "-" : "");
-        term_text(s, &p->term[i], out);
-    }
+    Arena *a = arena_new(s);
+    Shown *t = NEW_N(a, p->n, Shown);
+    for (size_t i = 0; i < p->n; i++)
+        t[i] = (Shown){p->term[i].c, p->term[i].degree, dims_text(s, a, &p->term[i])};
+    qsort(t, p->n, sizeof *t, by_degree);
+    for (size_t i = 0; i < p->n; i++)
+        shown_text(&t[i], i == 0, out);
+    arena_free(a);
 }
 
 /* ---- formulas ---- */

@@ -54,7 +54,8 @@ void amount_sum(Arena *a, Amount *x, const Amount *y);
 
 typedef struct Rec { /* an Apply of the graph or of a function */
     uint64_t calls;
-    double time_s; /* its own, without the function that it calls */
+    double now_s;  /* in this call; its own, without the function that it calls */
+    double time_s; /* in the fastest call so far */
     Amount flops, math, read, written;
     uint64_t key; /* of the shapes of its last run, whose cost was: */
     double last[4];
@@ -104,6 +105,7 @@ struct Profile {
     Vec(Event) events; /* of the last watched call */
     Vec(double) calls; /* seconds */
     uint64_t watched, visits;
+    double fastest; /* of the watched calls: sum of the instructions' times */
     bool is_static;
     Rows rows;
     Amount total[PF_N];

@@ -79,10 +79,10 @@ static void total_times(Profile *p) {
         sum += p->calls.p[i];
     for (size_t i = 0; i < p->rows.n; i++)
         steps += p->rows.p[i].time_s;
-    profile_set(p, PF_time_s, sum / (double)n);
+    profile_set(p, PF_time_mean_s, sum / (double)n);
     profile_set(p, PF_time_min_s, p->calls.p[0]);
     profile_set(p, PF_time_max_s, p->calls.p[n - 1]);
-    profile_set(p, PF_time_median_s, (p->calls.p[(n - 1) / 2] + p->calls.p[n / 2]) / 2);
+    profile_set(p, PF_time_s, (p->calls.p[(n - 1) / 2] + p->calls.p[n / 2]) / 2);
     profile_set(p, PF_steps_time_s, steps);
     profile_set(p, PF_runs, (double)n);
 }

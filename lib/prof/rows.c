@@ -83,7 +83,7 @@ static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
              .rule = g->origin[id].rule,
              .applies = 1,
              .calls = (double)rec->calls / n,
-             .time_s = rec->time_s / n,
+             .time_s = rec->time_s,
              .flops = rec->flops,
              .math = rec->math,
              .read = rec->read,

@@ -86,13 +86,13 @@ static void time_line(const Profile *p, Str *out) {
     const Amount *t = p->total;
     if (!p->has[PF_time_s]) return;
     time_text(t[PF_time_s].v, out);
-    str_printf(out, " a call, mean of %.0f (", t[PF_runs].v);
+    str_printf(out, " a call, the median of %.0f (", t[PF_runs].v);
     time_text(t[PF_time_min_s].v, out);
     str_puts(out, " to ");
     time_text(t[PF_time_max_s].v, out);
-    str_puts(out, ", median ");
-    time_text(t[PF_time_median_s].v, out);
-    str_puts(out, "); instructions, watched one by one: ");
+    str_puts(out, ", mean ");
+    time_text(t[PF_time_mean_s].v, out);
+    str_puts(out, "); instructions, watched: ");
     time_text(t[PF_steps_time_s].v, out);
     str_puts(out, "\nbefore: ");
     time_text(t[PF_rewrite_time_s].v, out);

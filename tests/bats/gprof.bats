@@ -1,0 +1,241 @@
+load common
+
+X='x=float32(load("'$DIGITS'/x.npy")[:1500]) / 16'
+Y="y=@$DIGITS/y.npy[:1500]"
+digits() { gprof "$DIGITS/model.yaml" "$@"; }
+# Small enough that no rewrite changes it: n * (2 * 64 * 10 + 10 + 64) flops.
+small() {
+    echo 'thunkline: 1
+name: small
+inputs: {x: "float32[n, 64]"}
+shared: {W: "float32[64, 10] = ones((64, 10))"}
+let: |
+  h = tanh(x @ W)
+  s = sum(x, axis=1)
+outputs: [h, s]' >small.yaml
+    gprof small.yaml "$@"
+}
+total() { jq -r ".total.$1" "$2"; }
+
+@test "a report has totals and tables by class, op and Apply" {
+    run small 'x=ones((1500, 64))'
+    assert_success
+    assert_line --index 0 'small: 3 applies, 3 runs of them a call; n=1500'
+    assert_output --partial 'flops: 2.03M, math calls: 15.0k, GFLOP/s: '
+    assert_line --regexp '^% time +sum +time +per call +calls +applies +flops +GFLOP/s +moved +class$'
+    assert_line --regexp ' 1.92M .* linalg$'
+    assert_line --regexp ' 1.92M .* matmul$'
+    assert_line --regexp ' 1.92M .* _1 = x @ W$'
+}
+
+@test "flops and bytes by hand" {
+    small --static --dim n=1500 -O json -o r.json
+    assert_equal "$(total flops r.json)" $((1500 * (2 * 64 * 10 + 10 + 64)))
+    assert_equal "$(total math_calls r.json)" 15000
+    assert_equal "$(jq -r '.op[] | select(.name == "matmul") | .read_bytes' r.json)" $(((1500 * 64 + 640) * 4))
+    assert_equal "$(total written_bytes r.json)" $((1500 * (10 + 10 + 1) * 4))
+    assert_equal "$(jq -r '.static' r.json)" true
+    assert_equal "$(total time_s r.json)" null
+}
+
+@test "a run and a static report agree" {
+    digits "$X" "$Y" --repeat 2 -O json -o ran.json
+    digits --static --dim n=1500 -O json -o told.json
+    for f in applies calls flops math_calls read_bytes written_bytes peak_bytes peak_no_reuse_bytes least_bytes leaves_bytes; do
+        assert_equal "$f $(total $f ran.json)" "$f $(total $f told.json)"
+    done
+    assert_equal "$(total runs ran.json)" 2
+    jq -e '.total | .time_s > 0 and .time_min_s <= .time_s and .time_s <= .time_max_s and .measured_peak_bytes >= .least_bytes' ran.json
+    jq -e '.total.flops == ([.apply[].flops] | add) and .total.flops == ([.class[].flops] | add)' ran.json
+    jq -e '(.total.steps_time_s - ([.op[].time_s] | add)) | fabs < 1e-9' ran.json
+}
+
+@test "without dims costs are symbols" {
+    run small --static --by op
+    assert_success
+    assert_output --partial 'flops: 1354*n, math calls: 10*n;'
+    assert_line --regexp ' 1280\*n .* matmul$'
+    assert_output --partial '? 4 values are in no planned figure of memory'
+    small --static -O json -o r.json
+    assert_equal "$(total flops r.json)" '1354*n'
+    assert_equal "$(total peak_bytes r.json)" null
+}
+
+@test "values tell dims to a static report" {
+    run digits --static "$X"
+    assert_success
+    assert_line --index 0 --partial 'n=1500'
+}
+
+@test "what can't be told is a question mark, never an error" {
+    echo 'thunkline: 1
+inputs: {x: "float32[?]"}
+outputs: {o: exp(x) @ x}' >g.yaml
+    run gprof g.yaml --static
+    assert_success
+    assert_output --partial '? flops of 2 runs of Applies'
+}
+
+@test "functions are counted as often as they are called" {
+    echo 'thunkline: 1
+inputs: {x: "float64[n, 6]"}
+functions:
+  f:
+    inputs: {a: "float64[q, 6]"}
+    let: r = tanh(a) @ ones((6, 6))
+    outputs: [r]
+outputs: {o: f(f(x))}' >g.yaml
+    gprof g.yaml --static --dim n=7 -O json -o told.json
+    gprof g.yaml 'x=ones((7, 6))' -O json -o ran.json
+    for f in flops math_calls calls; do
+        assert_equal "$f $(total $f ran.json)" "$f $(total $f told.json)"
+    done
+    assert_equal "$(total flops told.json)" $((2 * (42 + 2 * 7 * 6 * 6)))
+    assert_equal "$(jq -r '[.apply[] | select(.function == "f") | .calls] | max' ran.json)" 2
+}
+
+@test "the tables sort and end" {
+    run small --static --dim n=10 --by op --top 1
+    assert_output --regexp 'matmul.*\(remaining 2 account for 5\.5% of the flops\)'
+    digits --static --dim n=10 --by op --sort name -O tsv >ops
+    run sort -c <(tail -n +2 ops | cut -f1)
+    assert_success
+    run head -1 ops
+    assert_output $'op\tcalls\tapplies\tflops\tmath_calls\tread_bytes\twritten_bytes'
+    digits --static --dim n=10 --sort bytes -O json -o r.json
+    jq -e '[.apply[].bytes] == ([.apply[].bytes] | sort | reverse)' r.json
+}
+
+@test "rules that made Applies are rows" {
+    ggrad --cost loss --wrt W,b --only "$DIGITS/model.yaml" | gprof - "$X" "$Y" --by rule >r
+    run cat r
+    assert_line --partial 'gradient of matmul'
+    assert_line --partial 'as written'
+}
+
+@test "--memory shows what is alive" {
+    run small --static --dim n=1500 --memory
+    assert_success
+    assert_line --regexp '^[01] +.* +60.0 kB +c +_1 = x @ W$'
+    assert_line --regexp '^[12] +.* +60.0 kB +i +h = tanh\(_1\)$'
+    digits --static --dim n=1500 --memory -O json -o r.json
+    jq -e '([.memory[].live_bytes] | max) == .total.least_bytes' r.json
+}
+
+@test "--assert" {
+    small --static --dim n=1500 --assert 'peak_bytes < 10e6' --assert 'flops == 1500 * 1354' -o /dev/null
+    run --separate-stderr small --static --dim n=1500 --assert 'flops < 1e3'
+    assert_failure 1
+    assert_output --partial 'small: '
+    output=$stderr assert_output --partial 'flops is 2031000'
+    output=$stderr assert_output --partial '1e3 is 1000'
+    run small --static --assert 'peek_bytes < 1'
+    assert_failure 2
+    assert_output --partial 'did you mean peak_bytes?'
+    run small --static --assert 'flops < 1e9'
+    assert_failure 2
+    assert_output --partial '1354*n'
+    run small --static --dim n=3 --assert 'time_s < 1'
+    assert_failure 2
+    assert_output --partial 'time_s was not measured'
+    run small --static --assert 'flops <'
+    assert_failure 3
+}
+
+@test "--compare" {
+    small --static --dim n=100 -O json -o old.json
+    run small --static --dim n=100 --compare old.json --fail-above 1.2
+    assert_success
+    assert_line --regexp '^flops +135400 +135400 +1\.000$'
+    run small --static --dim n=200 --compare old.json --fail-above 1.2
+    assert_failure 1
+    assert_output --partial 'more than 1.2 times as much'
+    small --static --dim n=200 --compare old.json -O json -o new.json
+    jq -e '.compare.math_calls == {"before": 1000, "now": 2000, "ratio": 2}' new.json
+    echo '{"total": [1' >bad.json
+    run small --static --compare bad.json
+    assert_failure 3
+    run small --static --compare none.json
+    assert_failure 4
+    run small --static --fail-above 1.2
+    assert_failure 2
+}
+
+@test "other formats" {
+    small 'x=ones((9, 64))' --repeat 1 -O trace -o t.json
+    jq -e '[.traceEvents[] | select(.ph == "X")] | length == 3 and all(.dur >= 0 and .ts >= 0)' t.json
+    jq -e '[.traceEvents[] | select(.ph == "C") | .args.bytes] | max == 9 * 44' t.json
+    small 'x=ones((9, 64))' --repeat 1 -O folded >f
+    run grep -cE '^small;[a-z]+;[a-z_]+;[^;]+ [0-9]+$' f
+    assert_output 3
+    small --static --dim n=9 -O folded >f
+    run grep -F 'small;linalg;matmul;_1 = x @ W 11520' f
+    assert_success
+    small --static --dim n=9 -O svg >m.svg
+    run head -c 4 m.svg
+    assert_output '<svg'
+    run tail -1 m.svg
+    assert_output '</svg>'
+    small --static --dim n=9 -O dot >g.dot
+    run grep -c 'fillcolor' g.dot
+    assert_output 3
+    run small --static -O trace
+    assert_failure 2
+}
+
+@test "reports keep to their schema" {
+    python_with jsonschema
+    digits "$X" "$Y" --repeat 1 --memory -O json -o a.json
+    digits --static -O json -o b.json
+    digits --static --dim n=3 --by rule --compare a.json -O json -o c.json
+    for f in a b c; do
+        run "$PYTHON" -c 'import json, jsonschema, sys
+jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' $f.json "$ROOT/schemas/profile.schema.json"
+        assert_success
+    done
+}
+
+@test "a graph without Applies" {
+    echo 'thunkline: 1
+inputs: {x: "float32[3]"}
+outputs: [x]' >g.yaml
+    for f in text json tsv trace folded svg dot; do
+        run gprof g.yaml x=[1,2,3] --memory -O $f
+        assert_success
+    done
+}
+
+@test "updates go on, the file stays" {
+    echo 'thunkline: 1
+shared: {w: "float64 = 1."}
+let: v = 2 * w
+outputs: [v]
+updates: {w: v}' >g.yaml
+    cp g.yaml old.yaml
+    run gprof g.yaml --repeat 3 --warmup 0
+    assert_success
+    assert_line --partial 'the median of 3'
+    cmp g.yaml old.yaml
+}
+
+@test "programs and gmon.out are for GNU's" {
+    run gprof "$(command -v gprof)"
+    assert_failure 2
+    assert_output --partial "this is thunkline's gprof"
+    printf 'gmon\1\0\0\0' >gmon.out
+    run gprof gmon.out
+    assert_failure 2
+    assert_output --partial 'GNU'
+}
+
+@test "command line errors" {
+    run digits
+    assert_failure 2
+    assert_output --partial 'missing inputs x: float32[n, 64], y: int64[n]'
+    run digits --static --dim q=3
+    assert_failure 2
+    run digits --repeat -1 "$X" "$Y"
+    assert_failure 2
+    run digits --by file
+    assert_failure 2
+}
