@@ -17,17 +17,22 @@ static bool softmax_type(Infer *in) {
     return out_tensor(in, 0, t->dtype, t->ndim, t->dim);
 }
 
-/* ---- running: rows along the axis, which are contiguous or copied to be ---- */
+/* ---- running ----
+ * Three ways: long contiguous rows one by one; columns (another axis than the last)
+ * side by side in memory; short rows side by side in a tile that they are copied to.
+ * What fits none of them (float16, few columns that are long) goes through a row of
+ * scratch memory. */
+enum { SHORT = 64 }; /* rows up to this length go into tiles */
+
 typedef struct Job {
     const Tensor *x;
     Tensor *out;
     RowFn *row;
-    DType dtype; /* of the row's loop */
-    int64_t n;   /* elements of a row */
-    int64_t outer, inner, count, chunk;
-    int64_t step; /* bytes between a row's elements in out, and in x when x is laid out
-                     like it */
-    char *room;   /* a row for each worker, or NULL: rows are contiguous */
+    ColumnsFn *columns;
+    DType dtype;             /* of the loops */
+    int64_t n, inner, count; /* elements of a row, distance of its elements, rows */
+    int64_t chunk;           /* groups of SOFTMAX_LANES rows a thread takes at once */
+    char *room;              /* a row for each worker */
 } Job;
 
 static const SoftmaxRows *rows_of(Session *s) {
@@ -40,56 +45,95 @@ static const SoftmaxRows *rows_of(Session *s) {
 #endif
 }
 
-static void run_rows(void *ctx, size_t k, unsigned worker) {
-    const Job *j = ctx;
-    ptrdiff_t size = (ptrdiff_t)dtype_size(j->out->dtype),
-              wide = (ptrdiff_t)dtype_size(j->dtype);
-    char *room =
-        j->room ? j->room + (size_t)worker * (size_t)j->n * (size_t)wide : NULL;
-    int64_t end = (int64_t)(k + 1) * j->chunk;
-    for (int64_t r = (int64_t)k * j->chunk; r < end && r < j->count; r++) {
-        int64_t at = r / j->inner * j->n * j->inner + r % j->inner;
-        const char *x = (const char *)j->x->data + at * size;
-        char *out = (char *)j->out->data + at * size;
-        if (!room) {
-            j->row(x, out, (size_t)j->n);
-            continue;
-        }
-        element_cast(j->dtype, room, j->out->dtype, x, (size_t)j->n, wide, j->step);
-        j->row(room, room, (size_t)j->n);
-        element_cast(j->out->dtype, out, j->dtype, room, (size_t)j->n, j->step, wide);
+/* Position of the first element of a row, in elements. */
+static int64_t row_at(const Job *j, int64_t r) {
+    return r / j->inner * j->n * j->inner + r % j->inner;
+}
+
+static void one_row(const Job *j, int64_t r, char *room) {
+    ptrdiff_t size = (ptrdiff_t)dtype_size(j->out->dtype);
+    ptrdiff_t wide = (ptrdiff_t)dtype_size(j->dtype), step = j->inner * size;
+    const char *x = (const char *)j->x->data + row_at(j, r) * size;
+    char *out = (char *)j->out->data + row_at(j, r) * size;
+    if (j->inner == 1 && j->dtype == j->out->dtype) {
+        j->row(x, out, (size_t)j->n);
+        return;
     }
+    element_cast(j->dtype, room, j->out->dtype, x, (size_t)j->n, wide, step);
+    j->row(room, room, (size_t)j->n);
+    element_cast(j->out->dtype, out, j->dtype, room, (size_t)j->n, step, wide);
+}
+
+/* Up to SOFTMAX_LANES short rows, turned into columns of a tile and back; lanes without
+ * a row repeat the first. */
+static void by_tile(const Job *j, int64_t first, int64_t rows) {
+    _Alignas(64) char tile[SHORT * SOFTMAX_LANES * sizeof(double)];
+    size_t size = dtype_size(j->dtype), n = (size_t)j->n;
+    ptrdiff_t lane = SOFTMAX_LANES * (ptrdiff_t)size, step = j->inner * (ptrdiff_t)size;
+    for (int64_t l = 0; l < SOFTMAX_LANES; l++) {
+        int64_t at = row_at(j, first + (l < rows ? l : 0)) * (int64_t)size;
+        element_cast(j->dtype, tile + (size_t)l * size, j->dtype,
+                     (const char *)j->x->data + at, n, lane, step);
+    }
+    j->columns(tile, tile, n, SOFTMAX_LANES);
+    for (int64_t l = 0; l < rows; l++)
+        element_cast(j->dtype,
+                     (char *)j->out->data + row_at(j, first + l) * (int64_t)size,
+                     j->dtype, tile + (size_t)l * size, n, step, lane);
+}
+
+static void run_group(const Job *j, int64_t first, int64_t rows, char *room) {
+    size_t size = dtype_size(j->dtype);
+    bool same = j->dtype == j->out->dtype;
+    int64_t at = row_at(j, first) * (int64_t)size;
+    bool beside = j->inner > 1 && rows == SOFTMAX_LANES &&
+                  first % j->inner + SOFTMAX_LANES <= j->inner;
+    if (same && beside)
+        j->columns((const char *)j->x->data + at, (char *)j->out->data + at,
+                   (size_t)j->n, (size_t)j->inner);
+    else if (same && j->n <= SHORT)
+        by_tile(j, first, rows);
+    else
+        for (int64_t r = first; r < first + rows; r++)
+            one_row(j, r, room);
+}
+
+static void run_chunk(void *ctx, size_t k, unsigned worker) {
+    const Job *j = ctx;
+    int64_t first = (int64_t)k * j->chunk * SOFTMAX_LANES;
+    int64_t end = first + j->chunk * SOFTMAX_LANES;
+    char *room = j->room + (size_t)worker * (size_t)j->n * dtype_size(j->dtype);
+    if (end > j->count) end = j->count;
+    for (int64_t r = first; r < end; r += SOFTMAX_LANES)
+        run_group(j, r, end - r < SOFTMAX_LANES ? end - r : SOFTMAX_LANES, room);
 }
 
 static bool run(Call *c, int log) {
     const Tensor *x = call_in(c, 0);
     Tensor *out = call_out(c, 0, x->ndim, x->shape);
     const Prop *axis = op_prop(c->s, c->op, c->props, "axis");
-    Job j = {.out = out, .n = tensor_size(x), .outer = 1, .inner = 1};
+    Job j = {.x = x, .out = out, .n = tensor_size(x), .inner = 1};
     if (!out || j.n == 0) return out != NULL;
     if (axis->kind != P_NONE) {
         int a = (int)(axis->i < 0 ? axis->i + x->ndim : axis->i);
         j.n = x->shape[a];
-        for (int i = 0; i < a; i++)
-            j.outer *= x->shape[i];
         for (int i = a + 1; i < x->ndim; i++)
             j.inner *= x->shape[i];
     }
-    j.count = j.outer * j.inner;
-    j.x = x;
-    if (!tensor_is_contiguous(x)) { /* rows work in place as well */
+    j.count = tensor_size(x) / j.n;
+    if (!tensor_is_contiguous(x)) { /* all ways work in place as well */
         tensor_assign(out, x);
         j.x = out;
     }
     j.dtype = x->dtype == DT_FLOAT16 ? DT_FLOAT32 : x->dtype;
     j.row = rows_of(c->s)->row[log][j.dtype == DT_FLOAT64];
-    j.step = j.inner * (int64_t)dtype_size(x->dtype);
-    j.chunk = j.n >= ROWS_CHUNK ? 1 : ROWS_CHUNK / j.n;
-    if (j.inner > 1 || j.dtype != x->dtype) {
-        size_t bytes = (size_t)j.n * dtype_size(j.dtype) * pool_threads(c->host->pool);
-        if (!(j.room = call_scratch(c, bytes))) return false;
-    }
-    pool_run(c->host->pool, (size_t)((j.count + j.chunk - 1) / j.chunk), run_rows, &j);
+    j.columns = rows_of(c->s)->columns[log][j.dtype == DT_FLOAT64];
+    j.chunk = 1 + ROWS_CHUNK / (j.n * SOFTMAX_LANES);
+    j.room = call_scratch(c, (size_t)j.n * dtype_size(j.dtype) *
+                                 pool_threads(c->host->pool));
+    if (!j.room) return false;
+    int64_t group = j.chunk * SOFTMAX_LANES;
+    pool_run(c->host->pool, (size_t)((j.count + group - 1) / group), run_chunk, &j);
     return true;
 }
 

@@ -7,8 +7,13 @@
 /* out[0..n) = softmax (or its logarithm) of the contiguous x[0..n); they may be the
  * same memory. */
 typedef void RowFn(const void *x, void *out, size_t n);
+/* The same for SOFTMAX_LANES neighbouring columns at once: element j of column l is
+ * x[j * step + l]. */
+enum { SOFTMAX_LANES = 32 };
+typedef void ColumnsFn(const void *x, void *out, size_t n, size_t step);
 typedef struct SoftmaxRows {
     RowFn *row[2][2]; /* softmax, log_softmax; float32, float64 */
+    ColumnsFn *columns[2][2];
 } SoftmaxRows;
 extern const SoftmaxRows softmax_rows0, softmax_rows1, softmax_rows2;
 

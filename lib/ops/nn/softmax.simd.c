@@ -10,7 +10,7 @@
 #define JOIN1(a, b) JOIN2(a, b)
 #define LEVEL(name) JOIN1(name, TL_LEVEL)
 
-enum { LANES = 32 };
+enum { LANES = SOFTMAX_LANES };
 
 #define ROWS(T, EXP, LOG)                                                              \
     static T max_##T(const T *x, size_t n) {                                           \
@@ -70,8 +70,55 @@ enum { LANES = 32 };
             out[i] = (x[i] - m) - shift;                                               \
     }
 
+/* Columns side by side: each lane is a column, summed in the order of its elements. */
+#define COLUMNS(T, EXP, LOG)                                                           \
+    static void top_##T(const T *x, T *m, size_t n, size_t step) {                     \
+        for (size_t l = 0; l < LANES; l++)                                             \
+            m[l] = x[l];                                                               \
+        for (size_t j = 1; j < n; j++)                                                 \
+            for (size_t l = 0; l < LANES; l++) {                                       \
+                T v = x[j * step + l];                                                 \
+                m[l] = v > m[l] || v != v ? v : m[l];                                  \
+            }                                                                          \
+    }                                                                                  \
+    static void softmax_columns_##T(const void *from, void *to, size_t n,              \
+                                    size_t step) {                                     \
+        const T *x = from;                                                             \
+        T *out = to, m[LANES], sum[LANES] = {0};                                       \
+        top_##T(x, m, n, step);                                                        \
+        for (size_t j = 0; j < n; j++)                                                 \
+            for (size_t l = 0; l < LANES; l++) {                                       \
+                T e = EXP(x[j * step + l] - m[l]);                                     \
+                out[j * step + l] = e;                                                 \
+                sum[l] += e;                                                           \
+            }                                                                          \
+        for (size_t l = 0; l < LANES; l++)                                             \
+            sum[l] = 1 / sum[l];                                                       \
+        for (size_t j = 0; j < n; j++)                                                 \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                out[j * step + l] *= sum[l];                                           \
+    }                                                                                  \
+    static void log_softmax_columns_##T(const void *from, void *to, size_t n,          \
+                                        size_t step) {                                 \
+        const T *x = from;                                                             \
+        T *out = to, m[LANES], sum[LANES] = {0};                                       \
+        top_##T(x, m, n, step);                                                        \
+        for (size_t j = 0; j < n; j++)                                                 \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                sum[l] += EXP(x[j * step + l] - m[l]);                                 \
+        for (size_t l = 0; l < LANES; l++)                                             \
+            sum[l] = LOG(sum[l]);                                                      \
+        for (size_t j = 0; j < n; j++)                                                 \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                out[j * step + l] = (x[j * step + l] - m[l]) - sum[l];                 \
+    }
+
 ROWS(float, exp_f32, logf)
 ROWS(double, exp_f64, log)
+COLUMNS(float, exp_f32, log_f32)
+COLUMNS(double, exp_f64, log_f64)
 
 const SoftmaxRows LEVEL(softmax_rows) = {
-    {{softmax_float, softmax_double}, {log_softmax_float, log_softmax_double}}};
+    {{softmax_float, softmax_double}, {log_softmax_float, log_softmax_double}},
+    {{softmax_columns_float, softmax_columns_double},
+     {log_softmax_columns_float, log_softmax_columns_double}}};
