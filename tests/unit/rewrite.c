@@ -250,6 +250,52 @@ static void test_options(void) {
     graph_free(g);
 }
 
+static const char *in_mode(const char *mode, const char *text) {
+    Graph *g = graph_of("x: float64[n]", text);
+    RewriteOptions o = {.query = {.mode = mode}};
+    Graph *h = rewrite_run(g, &o, NULL);
+    CHECK(h != NULL, "%s", first_error());
+    const char *r = h ? printed(h, h->outputs.p[0].var) : "";
+    CHECK(h && strcmp(sym_text(s, h->modes.p[0]), mode) == 0);
+    graph_free(h);
+    graph_free(g);
+    return r;
+}
+
+static void test_modes(void) {
+    const char *text = "log(1 + exp(x * 1)) + cast(x ** (1 + 1), dtype=float64)";
+    CHECK_STR(in_mode("NONE", text),
+              "log(1.0 + exp(x * 1.0)) + cast(x ** 2.0, dtype='float64')");
+    CHECK_STR(in_mode("FAST_COMPILE", text), "log(1.0 + exp(x * 1.0)) + x ** 2.0");
+    CHECK_STR(in_mode("STABILIZE", text), "softplus(x) + x ** 2.0");
+    RewriteOptions o = {.query = {.mode = "FAST"}};
+    Graph *g = graph_of("x: float64[n]", "-x");
+    CHECK(!rewrite_run(g, &o, NULL) && strstr(first_error(), "FAST_RUN"));
+    diag_clear(s);
+    graph_free(g);
+}
+
+/* What must happen happens once, whatever becomes of its inputs. */
+static void test_effects(void) {
+    Graph *g =
+        graph_of("x: float64[n]", "assert_op(-(-x) * 1, sum(x * 1) > 0) * 0 - 0");
+    RewriteOptions o = {.profile = false};
+    Graph *both[] = {g, rewrite_run(g, &o, NULL)};
+    CHECK(both[1] != NULL, "%s", first_error());
+    for (int i = 0; i < 2 && both[i]; i++) {
+        unsigned n = 0;
+        for (ApplyId a = 0; a < both[i]->napply; a++)
+            n += both[i]->apply[a].serial != 0;
+        CHECK(n == 1 && both[i]->effects.n == 1, "%u, %zu", n, both[i]->effects.n);
+    }
+    if (both[1]) {
+        Graph *h = both[1];
+        CHECK(apply_in(h, h->effects.p[0])[0] == h->inputs.p[0]);
+        graph_free(h);
+    }
+    graph_free(g);
+}
+
 /* Constants of different dtypes stay apart; nans are one (trap 13). */
 static void test_merge(void) {
     Graph *g = graph_of("x: float64[n]", "sin(x) * sin(x) + (x + nan) - (x + nan)");
@@ -262,6 +308,8 @@ static void test_merge(void) {
     Var one[] = {const_number(&b, DT_INT8, 1), const_number(&b, DT_INT64, 1),
                  const_number(&b, DT_FLOAT64, 1), const_number(&b, DT_FLOAT64, 1)};
     CHECK(one[0] != one[1] && one[1] != one[2] && one[2] == one[3]);
+    const char *draws = "permutation(n, seed=1) - permutation(n, seed=1) + x";
+    CHECK_STR(rewritten("n: int64; x: int64[?]", draws, "merge"), "_1 - _1 + x");
     CHECK(const_number(&b, DT_FLOAT64, 0.0) != const_number(&b, DT_FLOAT64, -0.0));
     graph_free(g);
 }
@@ -426,6 +474,8 @@ int main(void) {
     test_taken_back();
     test_bad_rules();
     test_options();
+    test_modes();
+    test_effects();
     test_merge();
     test_fusion();
     test_scatter();
