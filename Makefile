@@ -24,7 +24,13 @@ CFLAGS ?= -g
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(if $(CI),-Werror) $(OPT) $(CFLAGS) -Ilib -Ilib/include -I$(B)/gen \
   -fvisibility=hidden -fPIC -ffp-contract=off -fno-math-errno -fno-trapping-math -pthread \
   $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) -DTL_VERSION='"$(VERSION)"' -MMD -MP
-LDLIBS = -lm -ldl -pthread $(shell pkg-config --libs yaml-0.1 libzstd 2>/dev/null || echo -lyaml -lzstd)
+# The tools start in half a millisecond: small libraries go into them where the archives exist, and fixed addresses leave
+# nothing to relocate (LINK=-pie for other addresses each time).
+archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-Wl$(comma)-Bstatic -l$(1) -Wl$(comma)-Bdynamic,-l$(1))
+comma  := ,
+SHARED_LIBS = -lm -ldl -pthread $(shell pkg-config --libs yaml-0.1 libzstd 2>/dev/null || echo -lyaml -lzstd)
+LDLIBS := $(call archive,yaml) $(call archive,zstd) -lm -ldl -pthread
+LINK   ?= -no-pie
 LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
 
 # ---- sources: found, never listed -----------------------------------------------------------
@@ -80,12 +86,12 @@ $(B)/libthunkline.a: $(LIB_O)
 	@rm -f $@
 	ar rcs $@ $(B)/thunkline.o
 $(B)/libthunkline.so: $(LIB_O)
-	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LDFLAGS) -o $@ $^ $(SHARED_LIBS)
 
 define TOOL_RULE
 $(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c)) $(B)/libthunkline-all.a
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$$(CC) $$(LDFLAGS) $$(LINK) -o $$@ $$^ $$(LDLIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call TOOL_RULE,$(t))))
 
@@ -162,6 +168,15 @@ install: all man generated $(B)/thunkline.pc
 	install -m 644 $(B)/thunkline.pc $(libdir)/pkgconfig/
 	install -m 644 $(wildcard lib/bats/*.bash) $(datadir)/thunkline/bats/
 
+# ---- benchmarks: one table of ratios to yardsticks that run beside (tests/bench) ----
+BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead kernels)
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(B)/tests/bench/yard.o $(B)/libthunkline-all.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(B)/tests/bench/yard.o: CFLAGS += -O3 -march=native
+$(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
+bench: all $(BENCH)
+	@CC="$(CC)" tests/bench/run.sh $(abspath $(B))
+
 # ---- fuzzing: `make fuzz` mutates built-in seeds (use SAN=address,undefined B=...); `make libfuzzer CC=clang
 # SAN=fuzzer-no-link,address B=...` builds the same targets for libFuzzer.
 FUZZ_C := $(wildcard tests/fuzz/*.c)
@@ -175,5 +190,5 @@ $(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: fuzz libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: bench fuzz libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

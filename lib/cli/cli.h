@@ -83,6 +83,8 @@ struct Tool {
 /* Parses, opens a session, runs, reports, and returns the exit status. The whole main
  * of a tool. */
 int tool_main(const Tool *t, int argc, char **argv);
+/* What tool_main sets in the environment unless it is set, before there are threads. */
+void tool_environment(void);
 
 /* The common rows, and a tool's own: i counts through both. NULL at the end. */
 const Opt *tool_option(const Tool *t, size_t i);

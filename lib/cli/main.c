@@ -129,6 +129,17 @@ static bool work(Run *r, int argc, char **argv) {
     return settle(r) && r->tool->run(r);
 }
 
+/* OpenBLAS reads these when it is opened: Debian's takes AVX2 kernels on CPUs with AVX-512
+ * that it doesn't know, at half the speed, and would start threads that we don't use. */
+void tool_environment(void) {
+    setenv("OPENBLAS_NUM_THREADS", "1", 0);
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+#endif
+}
+
 int tool_main(const Tool *t, int argc, char **argv) {
     const char *slash = argc ? strrchr(argv[0], '/') : NULL;
     Run r = {.tool = t,
@@ -142,6 +153,7 @@ int tool_main(const Tool *t, int argc, char **argv) {
     if (t->preset) t->preset(r.common);
     r.s = pipeline_session(panic, &r);
     catch_signals(r.s);
+    tool_environment();
     bool ok = work(&r, argc, argv);
     int status = ok ? 0 : failed(&r);
     if (ok && diag_count(r.s))

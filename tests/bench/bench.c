@@ -1,0 +1,175 @@
+/* The clock, the table and the rig of the benchmarks. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS_MAX = 101 };
+
+double bench_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double timed(Timed t, int times) {
+    double from = bench_now();
+    for (int i = 0; i < times; i++)
+        t.run(t.ctx);
+    return (bench_now() - from) / times;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n) {
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return x[n / 2];
+}
+
+/* Calls that fill half a millisecond: short things are not timed one by one. */
+static int repeats(Timed t) {
+    double once = timed(t, 1);
+    once = timed(t, once < 1e-4 ? 5 : 1);
+    return once > 5e-4 ? 1 : (int)(5e-4 / (once + 1e-9)) + 1;
+}
+
+void bench_pair(Timed ours, const Timed *yard, double budget, double *t_ours,
+                double *t_yard) {
+    double x[ROUNDS_MAX], y[ROUNDS_MAX], until = bench_now() + budget;
+    int nx = repeats(ours), ny = yard ? repeats(*yard) : 0, n = 0;
+    while (n < 3 || (n < ROUNDS_MAX && bench_now() < until)) {
+        x[n] = timed(ours, nx);
+        y[n] = yard ? timed(*yard, ny) : 0;
+        n++;
+    }
+    *t_ours = median(x, n);
+    if (t_yard) *t_yard = median(y, n);
+}
+
+/* ---- the table ---- */
+const char *bench_time(double seconds, char text[32]) {
+    double x = seconds * 1e9;
+    static const char *const unit[] = {"ns", "us", "ms", "s"};
+    int u = 0;
+    for (; u < 3 && x >= 1000; u++)
+        x /= 1000;
+    snprintf(text, 32, "%.*f %s", x < 10 ? 2 : x < 100 ? 1 : 0, x, unit[u]);
+    return text;
+}
+
+void bench_title(const char *text) {
+    printf("\n%-34s %11s   %-36s %6s  %-12s %s\n", text, "ours", "beside", "ratio",
+           "goal", "numpy");
+}
+
+static void line(const char *name, const char *value, const char *what, double ratio,
+                 double goal, const char *numpy) {
+    char r[24] = "", g[32] = "";
+    if (ratio > 0) snprintf(r, sizeof r, "%.2f", ratio);
+    if (goal > 0) snprintf(g, sizeof g, "<= %.4g%s", goal, ratio > goal ? " MISS" : "");
+    printf("%-34s %11s   %-36s %6s  %-12s %s\n", name, value, what, r, g, numpy);
+    fflush(stdout);
+}
+
+void bench_figure(const char *name, const char *value, const char *what, double ratio,
+                  double goal) {
+    line(name, value, what, ratio, goal, "");
+}
+
+/* The other program's time for the same thing; 0: not known. */
+static double numpy_time(const char *name) {
+    const char *path = getenv("BENCH_NUMPY");
+    FILE *f = path && name ? fopen(path, "r") : NULL;
+    char have[64];
+    double t, found = 0;
+    while (f && fscanf(f, "%63s %lf", have, &t) == 2)
+        if (strcmp(have, name) == 0) found = t;
+    if (f) fclose(f);
+    return found;
+}
+
+void bench_row(const char *name, double ours, const char *what, double t_yard,
+               double goal, const char *numpy) {
+    char a[32], b[32] = "", c[64] = "", text[96];
+    double t = numpy_time(numpy);
+    if (t_yard > 0) bench_time(t_yard, b);
+    snprintf(text, sizeof text, "%-25s %10s", what, b);
+    if (t > 0) snprintf(c, sizeof c, "%s (%.2fx)", bench_time(t, a), ours / t);
+    line(name, bench_time(ours, a), text, t_yard > 0 ? ours / t_yard : 0, goal, c);
+}
+
+/* ---- running graphs ---- */
+_Noreturn void bench_fail(Session *s, const char *what) {
+    const Diag *d = diag_first_error(s);
+    fprintf(stderr, "%s failed: %s\n", what, d ? d->text : "no diagnostic");
+    exit(1);
+}
+
+/* Floats in (-1, 1), integers below the extent of the first input. */
+static void fill(Tensor *t, int64_t below) {
+    uint64_t x = 88172645463325252u;
+    int64_t n = tensor_size(t);
+    for (int64_t i = 0; i < n; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        double u = (double)(x >> 11) * 0x1p-53;
+        if (t->dtype == DT_FLOAT32)
+            ((float *)t->data)[i] = (float)(2 * u - 1);
+        else if (t->dtype == DT_FLOAT64)
+            ((double *)t->data)[i] = 2 * u - 1;
+        else
+            ((int64_t *)t->data)[i] = (int64_t)(u * (double)below);
+    }
+}
+
+static void fill_inputs(Rig *r) {
+    int64_t first = 1;
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        const Type *type = var_type(r->g, r->g->inputs.p[i]);
+        int64_t shape[MAX_NDIM];
+        for (int d = 0; d < type->ndim; d++)
+            shape[d] = type->dim[d];
+        if (i == 0 && type->ndim) first = shape[0];
+        Value v = {.kind = TYPE_TENSOR};
+        if (!tensor_new(r->s, type->dtype, type->ndim, shape, &v.t))
+            bench_fail(r->s, "input");
+        fill(&v.t, first);
+        if (!vm_set_input(r->m, i, &v)) bench_fail(r->s, "input");
+        value_unref(&v);
+    }
+}
+
+void rig_open(Rig *r, const char *text, bool rewrite) {
+    r->s = pipeline_session(NULL, NULL);
+    session_options(r->s)->threads = 1;
+    r->g = io_read_mem(r->s, "bench", text, strlen(text), NULL);
+    if (!r->g) bench_fail(r->s, "reading");
+    if (rewrite) {
+        Graph *g = rewrite_run(r->g, &(RewriteOptions){.query.mode = "FAST_RUN"},
+                               &(RewriteResult){0});
+        if (!g) bench_fail(r->s, "rewriting");
+        graph_free(r->g);
+        r->g = g;
+    }
+    r->plan = plan_new(r->g, &(PlanOptions){.threads = 1});
+    if (!r->plan) bench_fail(r->s, "planning");
+    r->m = vm_new(r->plan);
+    fill_inputs(r);
+    if (!vm_run(r->m)) bench_fail(r->s, "running");
+}
+
+void rig_close(Rig *r) {
+    vm_free(r->m);
+    plan_free(r->plan);
+    graph_free(r->g);
+    session_free(r->s);
+}
+
+void rig_run(void *rig) {
+    Rig *r = rig;
+    if (!vm_run(r->m)) bench_fail(r->s, "running");
+}

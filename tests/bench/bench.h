@@ -1,0 +1,58 @@
+/* What the benchmarks share: a clock, two things timed turn by turn so that noise hits
+ * both, and one line of the table for each. A line is: name, ours, a yardstick that ran
+ * in the same minute, ours/yardstick, the ratio that we want to stay below. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "cli/cli.h"
+
+/* A thing to time: run(ctx) once. */
+typedef struct Timed {
+    void (*run)(void *ctx);
+    void *ctx;
+} Timed;
+
+double bench_now(void); /* seconds */
+/* Medians of rounds that take turns, `budget` seconds in all; yard may be NULL. */
+void bench_pair(Timed ours, const Timed *yard, double budget, double *t_ours,
+                double *t_yard);
+
+void bench_title(const char *text);
+/* t_yard 0: no yardstick; goal 0: none. `numpy` is the name of a line in the file that
+ * BENCH_NUMPY names (name, tab, seconds), or NULL. */
+void bench_row(const char *name, double ours, const char *what, double t_yard,
+               double goal, const char *numpy);
+/* Any other figures: `value` must be at most `goal` (0: no goal). */
+void bench_figure(const char *name, const char *value, const char *what, double ratio,
+                  double goal);
+/* "1.23 ms" */
+const char *bench_time(double seconds, char text[32]);
+
+/* Compiled with -O3 -march=native: what a C programmer would write (yard.c). */
+typedef struct Yard {
+    void *a, *b, *c, *out;
+    size_t n;
+} Yard;
+void yard_fma_f32(void *ctx), yard_fma_f64(void *ctx); /* out = a * b + c */
+void yard_triad_f32(void *ctx),
+    yard_triad_f64(void *ctx); /* out = a + 3 * b, past the caches */
+void yard_chain_f32(void *ctx), yard_chain_f64(void *ctx); /* by libm */
+void yard_copy(void *ctx);        /* memcpy of n bytes from a to out */
+void yard_read(void *ctx);        /* adds up n bytes at a */
+void yard_gather_f32(void *ctx);  /* out[i] = a[b[i]] */
+void yard_scatter_f32(void *ctx); /* out[b[i]] += a[i] */
+
+/* A graph, rewritten and planned for one thread, with random inputs: ready to run. */
+typedef struct Rig {
+    Session *s;
+    Graph *g;
+    Plan *plan;
+    Machine *m;
+} Rig;
+/* `text` is a graph file. Ends the program when something fails. */
+void rig_open(Rig *r, const char *text, bool rewrite);
+void rig_close(Rig *r);
+void rig_run(void *rig);
+_Noreturn void bench_fail(Session *s, const char *what);
+
+#endif

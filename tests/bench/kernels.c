@@ -1,0 +1,201 @@
+/* Running: fused elementwise chains, products, reductions and movement of data, on one
+ * thread, each beside a loop or a library call that does the same, or beside the bytes
+ * that it has to move at the speed of memory in the same minute. */
+#include "bench.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* What we time runs between `text` (the graph) and a loop over `n` things of `item`
+ * bytes; the yardstick's time counts `scale` times (bytes to move by bytes moved). */
+typedef struct Case {
+    const char *name, *text;
+    void (*yard)(void *);
+    const char *what;
+    size_t n, item;
+    double scale, goal;
+    const char *numpy;
+} Case;
+
+#define GRAPH(inputs, value)                                                           \
+    "thunkline: 1\ninputs: {" inputs "}\nlet: |\n  r = " value "\noutputs: [r]\n"
+#define THREE(T, N) "a: '" T "[" N "]', b: '" T "[" N "]', c: '" T "[" N "]'"
+#define TWO(T, N)   "a: '" T "[" N "]', b: '" T "[" N "]'"
+#define CHAIN       "tanh(log(exp(a) + 2)) * sigmoid(b)"
+#define SQUARE      "a: 'float32[4096, 4096]'"
+enum { SQUARE_BYTES = 4096 * 4096 * 4 };
+
+static const Case elementwise[] = {
+    {"a*b+c f32 1e3", GRAPH(THREE("float32", "1000"), "a*b + c"), yard_fma_f32,
+     "C loop", 1000, 4, 1, 0, "fma_f32_1e3"},
+    {"a*b+c f32 1e5", GRAPH(THREE("float32", "100000"), "a*b + c"), yard_fma_f32,
+     "C loop", 100000, 4, 1, 1.25, "fma_f32_1e5"},
+    {"a*b+c f32 1e7", GRAPH(THREE("float32", "10000000"), "a*b + c"), yard_fma_f32,
+     "C loop", 10000000, 4, 1, 1, "fma_f32_1e7"},
+    {"  the same", GRAPH(THREE("float32", "10000000"), "a*b + c"), yard_triad_f32,
+     "triad, 4/3 of its bytes", 10000000, 4, 4. / 3, 1.25, NULL},
+    {"a*b+c f64 1e3", GRAPH(THREE("float64", "1000"), "a*b + c"), yard_fma_f64,
+     "C loop", 1000, 8, 1, 0, "fma_f64_1e3"},
+    {"a*b+c f64 1e5", GRAPH(THREE("float64", "100000"), "a*b + c"), yard_fma_f64,
+     "C loop", 100000, 8, 1, 1.25, "fma_f64_1e5"},
+    {"a*b+c f64 1e7", GRAPH(THREE("float64", "10000000"), "a*b + c"), yard_fma_f64,
+     "C loop", 10000000, 8, 1, 1, "fma_f64_1e7"},
+    {"  the same", GRAPH(THREE("float64", "10000000"), "a*b + c"), yard_triad_f64,
+     "triad, 4/3 of its bytes", 10000000, 8, 4. / 3, 1.25, NULL},
+    {"tanh(log(exp(a)+2))*sigmoid(b) f32", GRAPH(TWO("float32", "100000"), CHAIN),
+     yard_chain_f32, "libm loop", 100000, 4, 1, .1, "chain_f32_1e5"},
+    {"  the same, 1e7", GRAPH(TWO("float32", "10000000"), CHAIN), yard_copy, "memcpy",
+     40000000, 1, 1, 0, "chain_f32_1e7"},
+    {"tanh(log(exp(a)+2))*sigmoid(b) f64", GRAPH(TWO("float64", "100000"), CHAIN),
+     yard_chain_f64, "libm loop", 100000, 8, 1, .2, "chain_f64_1e5"},
+};
+
+static const Case moving[] = {
+    {"sum axis 0, 4096^2 f32", GRAPH(SQUARE, "sum(a, axis=0)"), yard_read, "reading it",
+     SQUARE_BYTES, 1, 1, 1.33, "sum_0"},
+    {"sum axis 1", GRAPH(SQUARE, "sum(a, axis=1)"), yard_read, "reading it",
+     SQUARE_BYTES, 1, 1, 1.33, "sum_1"},
+    {"sum all", GRAPH(SQUARE, "sum(a)"), yard_read, "reading it", SQUARE_BYTES, 1, 1,
+     1.33, "sum_all"},
+    {"max axis 0", GRAPH(SQUARE, "max(a, axis=0)"), yard_read, "reading it",
+     SQUARE_BYTES, 1, 1, 1.33, "max_0"},
+    {"max axis 1", GRAPH(SQUARE, "max(a, axis=1)"), yard_read, "reading it",
+     SQUARE_BYTES, 1, 1, 1.33, "max_1"},
+    {"max all", GRAPH(SQUARE, "max(a)"), yard_read, "reading it", SQUARE_BYTES, 1, 1,
+     1.33, "max_all"},
+    {"argmax axis 0", GRAPH(SQUARE, "argmax(a, axis=0)"), yard_read, "reading it",
+     SQUARE_BYTES, 1, 1, 2, "argmax_0"},
+    {"argmax axis 1", GRAPH(SQUARE, "argmax(a, axis=1)"), yard_read, "reading it",
+     SQUARE_BYTES, 1, 1, 2, "argmax_1"},
+    {"argmax all", GRAPH(SQUARE, "argmax(a)"), yard_read, "reading it", SQUARE_BYTES, 1,
+     1, 2, "argmax_all"},
+    {"softmax 4096x1000 f32", GRAPH("a: 'float32[4096, 1000]'", "softmax(a, axis=1)"),
+     yard_copy, "memcpy", 4096 * 1000 * 4, 1, 1, 3, "softmax"},
+    {"transposed copy 4096^2 f32", GRAPH(SQUARE, "a.T + 0 * a"), yard_copy,
+     "memcpy of 3/2 the bytes", SQUARE_BYTES, 1, 1.5, 2, "transpose"},
+    {"broadcast (4096,1) + (1,4096) f32",
+     GRAPH("a: 'float32[4096, 1]', b: 'float32[1, 4096]'", "a + b"), yard_copy,
+     "memcpy of half the bytes", SQUARE_BYTES, 1, .5, 2, "broadcast"},
+    {"gather 1e6 f32", GRAPH("a: 'float32[1000000]', b: 'int64[1000000]'", "a[b]"),
+     yard_gather_f32, "C loop", 1000000, 4, 1, 1.25, "gather"},
+    {"scatter-add 1e6 f32",
+     GRAPH("a: 'float32[1000000]', b: 'int64[1000000]'",
+           "inc_subtensor(zeros_like(a)[b], a)"),
+     yard_scatter_f32, "C loop", 1000000, 4, 1, 2, "scatter"},
+};
+
+/* Memory like that of our buffers: on huge pages when large. */
+static void *memory(size_t n) {
+    size_t page = n >= 1 << 22 ? 1 << 21 : 64, bytes = (n + page - 1) / page * page;
+    void *p = aligned_alloc(page, bytes);
+    if (!p) exit(1);
+    if (page > 64) madvise(p, bytes, MADV_HUGEPAGE);
+    memset(p, 0, bytes);
+    return p;
+}
+
+static Yard yard_open(const Case *k, const Graph *g) {
+    size_t bytes = k->n * (k->item < 8 ? 8 : k->item);
+    Yard y = {memory(bytes), memory(bytes), memory(bytes), memory(bytes), k->n};
+    if (g->inputs.n > 1 && var_type(g, g->inputs.p[1])->dtype == DT_INT64) {
+        uint64_t x = 88172645463325252u;
+        for (size_t i = 0; i < k->n; i++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            ((int64_t *)y.b)[i] = (int64_t)(x % k->n);
+        }
+    }
+    return y;
+}
+
+static void run_cases(const char *title, const Case *k, size_t n) {
+    bench_title(title);
+    for (; n > 0; n--, k++) {
+        Rig r;
+        double ours, yard;
+        rig_open(&r, k->text, true);
+        Yard y = yard_open(k, r.g);
+        bench_pair((Timed){rig_run, &r}, &(Timed){k->yard, &y}, 0.3, &ours, &yard);
+        bench_row(k->name, ours, k->what, yard * k->scale, k->goal, k->numpy);
+        free(y.a), free(y.b), free(y.c), free(y.out);
+        rig_close(&r);
+    }
+}
+
+/* ---- products ---- */
+typedef void GemmF32(int, int, int, int, int, int, float, const void *, int,
+                     const void *, int, float, void *, int);
+typedef void GemmF64(int, int, int, int, int, int, double, const void *, int,
+                     const void *, int, double, void *, int);
+typedef struct Product {
+    int m, k, n, item;
+    const char *numpy;
+    void *a, *b, *c;
+    GemmF32 *f32;
+    GemmF64 *f64;
+} Product;
+
+static void gemm(void *ctx) {
+    Product *p = ctx;
+    enum { ROW_MAJOR = 101, NO_TRANS = 111 };
+    if (p->item == 4)
+        p->f32(ROW_MAJOR, NO_TRANS, NO_TRANS, p->m, p->n, p->k, 1, p->a, p->k, p->b,
+               p->n, 0, p->c, p->n);
+    else
+        p->f64(ROW_MAJOR, NO_TRANS, NO_TRANS, p->m, p->n, p->k, 1, p->a, p->k, p->b,
+               p->n, 0, p->c, p->n);
+}
+
+static void product(void *library, Product p) {
+    char text[300], name[64], what[64];
+    const char *type = p.item == 4 ? "float32" : "float64";
+    snprintf(text, sizeof text, GRAPH("a: '%s[%d, %d]', b: '%s[%d, %d]'", "a @ b"),
+             type, p.m, p.k, type, p.k, p.n);
+    Rig r;
+    double ours, yard = 0;
+    rig_open(&r, text, true);
+    if (library) {
+        void *f32 = dlsym(library, "cblas_sgemm"), *f64 = dlsym(library, "cblas_dgemm");
+        memcpy(&p.f32, &f32, sizeof f32);
+        memcpy(&p.f64, &f64, sizeof f64);
+        size_t item = (size_t)p.item;
+        p.a = memory((size_t)p.m * (size_t)p.k * item);
+        p.b = memory((size_t)p.k * (size_t)p.n * item);
+        p.c = memory((size_t)p.m * (size_t)p.n * item);
+    }
+    bench_pair((Timed){rig_run, &r}, library ? &(Timed){gemm, &p} : NULL, 0.4, &ours,
+               &yard);
+    snprintf(name, sizeof name, "%dx%dx%d %s", p.m, p.k, p.n, type);
+    snprintf(what, sizeof what, "cblas (ours %.0f GF/s)",
+             2e-9 * p.m * p.k * p.n / ours);
+    bench_row(name, ours, what, yard, 1.15, p.numpy);
+    free(p.a), free(p.b), free(p.c);
+    rig_close(&r);
+}
+
+static void products(void) {
+    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    bench_title("matrix products");
+    if (library) {
+        void *find = dlsym(library, "openblas_set_num_threads");
+        void (*threads)(int);
+        memcpy(&threads, &find, sizeof find);
+        threads(1);
+    }
+    product(library, (Product){512, 512, 512, 4, .numpy = "dot_512_f32"});
+    product(library, (Product){1024, 1024, 1024, 4, .numpy = "dot_1024_f32"});
+    product(library, (Product){128, 784, 256, 4, .numpy = "dot_mlp_f32"});
+    product(library, (Product){512, 512, 512, 8, .numpy = "dot_512_f64"});
+    product(library, (Product){1024, 1024, 1024, 8, .numpy = "dot_1024_f64"});
+    product(library, (Product){128, 784, 256, 8, .numpy = "dot_mlp_f64"});
+}
+
+int main(void) {
+    tool_environment();
+    run_cases("elementwise", elementwise, sizeof elementwise / sizeof *elementwise);
+    products();
+    run_cases("reductions and movement", moving, sizeof moving / sizeof *moving);
+    return 0;
+}

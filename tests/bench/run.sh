@@ -1,0 +1,38 @@
+#!/bin/sh
+# The benchmarks: one table. usage: run.sh BUILD
+# Every figure stands beside a yardstick that ran in the same minute; read the ratios, not the times.
+set -e
+build=$1 here=$(dirname "$0")
+work=$build/bench
+mkdir -p "$work"
+# With an argument it opens OpenBLAS, as a tool that multiplies does.
+cat >"$work/empty.c" <<'END'
+#include <dlfcn.h>
+int main(int argc, char **argv) {
+    (void)argv;
+    return argc > 1 && !dlopen("libopenblas.so.0", RTLD_NOW) && argc > 2;
+}
+END
+${CC:-cc} -O2 -o "$work/empty" "$work/empty.c"
+for n in 1000 10000 100000; do
+    "$build/tests/bench/gen" chain $n >"$work/chain-$n.yaml"
+    "$build/tests/bench/gen" tree $n >"$work/tree-$n.yaml"
+done
+"$build/tests/bench/gen" chain 1000000 >"$work/chain-1000000.yaml"
+
+# NumPy's column, where there is NumPy; OpenBLAS is told the CPU as our tools tell it.
+export BENCH_NUMPY="$work/numpy.tsv"
+rm -f "$BENCH_NUMPY"
+python=$(command -v /usr/bin/python3 || command -v python3 || true)
+case $(grep -m1 -o avx512vl /proc/cpuinfo 2>/dev/null) in
+?*) core=SkylakeX ;;
+*) core= ;;
+esac
+if [ -n "$python" ] && "$python" -c 'import numpy' 2>/dev/null; then
+    env ${core:+OPENBLAS_CORETYPE="${OPENBLAS_CORETYPE:-$core}"} "$python" "$here/yard_numpy.py" >"$BENCH_NUMPY"
+fi
+
+"$build/tests/bench/start" "$build/bin" "$work/empty" "$here/../../examples/digits"
+"$build/tests/bench/size" "$work"
+"$build/tests/bench/overhead"
+"$build/tests/bench/kernels"

@@ -1,0 +1,147 @@
+/* What a graph's size costs: chains and trees through reading, grad, rewriting and
+ * planning, each in a process of its own for its peak memory; the exponent says how
+ * cost grows from one size to the next (1 is linear).
+ * usage: size DIR, with DIR/chain-1000.yaml and so on, made by gen */
+#include "bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOAD, GRAD, REWRITE, PLAN, PHASES };
+typedef struct Cost {
+    double t[PHASES];
+    double nodes[PHASES]; /* what the phase worked on, or made */
+    double memory;        /* bytes at the peak */
+} Cost;
+
+static double lap(double *from) {
+    double now = bench_now(), t = now - *from;
+    *from = now;
+    return t;
+}
+
+static void phases(const char *path, Cost *c) {
+    double from = bench_now();
+    Session *s = pipeline_session(NULL, NULL);
+    session_options(s)->threads = 1;
+    Graph *g = io_read(s, path, NULL);
+    if (!g) bench_fail(s, path);
+    c->t[LOAD] = lap(&from);
+    c->nodes[LOAD] = c->nodes[GRAD] = g->napply;
+    Derive d = {.cost = "loss", .wrt = "x"};
+    if (!graph_derive(g, &d)) bench_fail(s, "grad");
+    c->t[GRAD] = lap(&from);
+    c->nodes[REWRITE] = g->napply;
+    Graph *r = rewrite_run(g, &(RewriteOptions){.query.mode = "FAST_RUN"},
+                           &(RewriteResult){0});
+    if (!r) bench_fail(s, "rewriting");
+    c->t[REWRITE] = lap(&from);
+    c->nodes[PLAN] = c->nodes[REWRITE];
+    Plan *p = plan_new(r, &(PlanOptions){.threads = 1});
+    if (!p) bench_fail(s, "planning");
+    c->t[PLAN] = lap(&from);
+}
+
+/* The same in a child, so that peaks don't add up. */
+static Cost measured(const char *path) {
+    int end[2];
+    Cost c = {0};
+    if (pipe(end) != 0) exit(1);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        phases(path, &c);
+        _exit(write(end[1], &c, sizeof c) != sizeof c);
+    }
+    close(end[1]);
+    struct rusage use;
+    int status;
+    bool got = read(end[0], &c, sizeof c) == sizeof c;
+    close(end[0]);
+    if (wait4(pid, &status, 0, &use) != pid || status != 0 || !got) exit(1);
+    c.memory = (double)use.ru_maxrss * 1024;
+    return c;
+}
+
+/* Seconds allowed a node and for the whole phase; the sizes' own goals. */
+static void report(const char *kind, long n, const Cost *c, const Cost *before) {
+    static const char *const phase[] = {"load", "grad", "rewrite", "plan"};
+    static const double per_node[] = {1e-6, 3e-6, 0, 0};
+    double rewrite_goal = n == 1000 ? 20e-3 : n == 10000 ? 250e-3 : 3;
+    for (int i = 0; i < PHASES; i++) {
+        char name[64], what[64], t[32];
+        double goal = i == REWRITE ? rewrite_goal : per_node[i] * c->nodes[i];
+        double grow =
+            before ? log(c->t[i] / before->t[i]) / log(c->nodes[i] / before->nodes[i])
+                   : 0;
+        snprintf(name, sizeof name, "%s %ldk %s", kind, n / 1000, phase[i]);
+        snprintf(what, sizeof what, "%.2fM nodes/s, goal %s",
+                 c->nodes[i] / c->t[i] * 1e-6, goal > 0 ? bench_time(goal, t) : "-");
+        if (before) snprintf(what + strlen(what), 24, ", exponent %.2f", grow);
+        char value[32];
+        bench_figure(name, bench_time(c->t[i], value), what,
+                     goal > 0 ? c->t[i] / goal : 0, goal > 0 ? 1 : 0);
+    }
+    char name[64], value[32];
+    snprintf(name, sizeof name, "%s %ldk peak memory", kind, n / 1000);
+    snprintf(value, sizeof value, "%.1f MB", c->memory * 1e-6);
+    double per = before ? (c->memory - before->memory) /
+                              (c->nodes[REWRITE] - before->nodes[REWRITE])
+                        : 0;
+    char what[64] = "";
+    if (before) snprintf(what, sizeof what, "%.0f bytes a node with its grad", per);
+    bench_figure(name, value, what, per / 1024, before ? 1 : 0);
+}
+
+static void text_rate(const char *folder) {
+    char path[600], value[32], what[64];
+    snprintf(path, sizeof path, "%s/chain-1000000.yaml", folder);
+    Session *s = pipeline_session(NULL, NULL);
+    double from = bench_now();
+    Graph *g = io_read(s, path, NULL);
+    if (!g) bench_fail(s, path);
+    double t = lap(&from);
+    snprintf(what, sizeof what, "%.2fM nodes/s", g->napply / t * 1e-6);
+    bench_figure("1M nodes of YAML, read", bench_time(t, value), what, 0, 0);
+
+    Str out = STR(s);
+    lap(&from);
+    if (!io_text(g, &(WriteOptions){.format = IO_TLG}, &out)) bench_fail(s, "tlg");
+    double written = lap(&from);
+    Graph *back = io_read_mem(s, "tlg", out.p, out.n, NULL);
+    if (!back) bench_fail(s, "tlg");
+    double read = lap(&from);
+    Yard y = {.a = out.p, .out = malloc(out.n), .n = out.n};
+    if (!y.out) exit(1);
+    yard_copy(&y);
+    lap(&from);
+    yard_copy(&y);
+    double t_copy = lap(&from);
+    snprintf(what, sizeof what, "memcpy of %.0f MB", (double)out.n * 1e-6);
+    bench_row("1M nodes of tlg, written", written, what, t_copy, 0, NULL);
+    bench_row("1M nodes of tlg, read", read, what, t_copy, 0, NULL);
+    free(y.out);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) return 2;
+    static const char *const kinds[] = {"chain", "tree"};
+    bench_title("graphs of many nodes");
+    for (int k = 0; k < 2; k++) {
+        Cost before, c;
+        for (long n = 1000; n <= 100000; n *= 10) {
+            char path[600];
+            snprintf(path, sizeof path, "%s/%s-%ld.yaml", argv[1], kinds[k], n);
+            c = measured(path);
+            report(kinds[k], n, &c, n > 1000 ? &before : NULL);
+            before = c;
+        }
+    }
+    text_rate(argv[1]);
+    return 0;
+}

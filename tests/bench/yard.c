@@ -1,0 +1,104 @@
+/* Yardsticks: plain loops as a C programmer writes them, compiled with -O3
+ * -march=native, and the speed of memory. */
+#include "bench.h"
+
+#include <math.h>
+#include <string.h>
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
+#define FMA(T, name)                                                                   \
+    void name(void *ctx) {                                                             \
+        Yard *y = ctx;                                                                 \
+        const T *a = y->a, *b = y->b, *c = y->c;                                       \
+        T *restrict out = y->out;                                                      \
+        for (size_t i = 0; i < y->n; i++)                                              \
+            out[i] = a[i] * b[i] + c[i];                                               \
+    }
+FMA(float, yard_fma_f32)
+FMA(double, yard_fma_f64)
+
+/* STREAM's triad with stores that don't read the target first, where the CPU has them.
+ */
+#ifdef __AVX__
+#define TRIAD(T, name, V, load, set, mul, add, stream)                                 \
+    void name(void *ctx) {                                                             \
+        Yard *y = ctx;                                                                 \
+        const T *a = y->a, *b = y->b;                                                  \
+        T *out = y->out;                                                               \
+        V three = set(3);                                                              \
+        size_t step = sizeof(V) / sizeof(T), i = 0;                                    \
+        for (; i + step <= y->n; i += step)                                            \
+            stream(out + i, add(load(a + i), mul(three, load(b + i))));                \
+        for (; i < y->n; i++)                                                          \
+            out[i] = a[i] + 3 * b[i];                                                  \
+        _mm_sfence();                                                                  \
+    }
+TRIAD(float, yard_triad_f32, __m256, _mm256_loadu_ps, _mm256_set1_ps, _mm256_mul_ps,
+      _mm256_add_ps, _mm256_stream_ps)
+TRIAD(double, yard_triad_f64, __m256d, _mm256_loadu_pd, _mm256_set1_pd, _mm256_mul_pd,
+      _mm256_add_pd, _mm256_stream_pd)
+#else
+#define TRIAD(T, name)                                                                 \
+    void name(void *ctx) {                                                             \
+        Yard *y = ctx;                                                                 \
+        const T *a = y->a, *b = y->b;                                                  \
+        T *restrict out = y->out;                                                      \
+        for (size_t i = 0; i < y->n; i++)                                              \
+            out[i] = a[i] + 3 * b[i];                                                  \
+    }
+TRIAD(float, yard_triad_f32)
+TRIAD(double, yard_triad_f64)
+#endif
+
+void yard_chain_f32(void *ctx) {
+    Yard *y = ctx;
+    const float *a = y->a, *b = y->b;
+    float *out = y->out;
+    for (size_t i = 0; i < y->n; i++)
+        out[i] = tanhf(logf(expf(a[i]) + 2)) * (1 / (1 + expf(-b[i])));
+}
+
+void yard_chain_f64(void *ctx) {
+    Yard *y = ctx;
+    const double *a = y->a, *b = y->b;
+    double *out = y->out;
+    for (size_t i = 0; i < y->n; i++)
+        out[i] = tanh(log(exp(a[i]) + 2)) * (1 / (1 + exp(-b[i])));
+}
+
+void yard_copy(void *ctx) {
+    Yard *y = ctx;
+    memcpy(y->out, y->a, y->n);
+}
+
+void yard_read(void *ctx) {
+    Yard *y = ctx;
+    const uint64_t *a = y->a;
+    uint64_t sum[64] = {0}, all = 0;
+    for (size_t i = 0; i + 64 <= y->n / 8; i += 64)
+        for (size_t k = 0; k < 64; k++)
+            sum[k] += a[i + k];
+    for (size_t k = 0; k < 64; k++)
+        all += sum[k];
+    *(volatile uint64_t *)y->out = all;
+}
+
+void yard_gather_f32(void *ctx) {
+    Yard *y = ctx;
+    const float *a = y->a;
+    const int64_t *at = y->b;
+    float *restrict out = y->out;
+    for (size_t i = 0; i < y->n; i++)
+        out[i] = a[at[i]];
+}
+
+void yard_scatter_f32(void *ctx) {
+    Yard *y = ctx;
+    const float *a = y->a;
+    const int64_t *at = y->b;
+    float *out = y->out;
+    for (size_t i = 0; i < y->n; i++)
+        out[at[i]] += a[i];
+}
