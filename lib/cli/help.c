@@ -53,16 +53,21 @@ static void dump_options(const Tool *t, Str *out) {
     }
 }
 
-/* mdoc: a hyphen that is typed is \-; a backslash is \e; a leading dot is hidden. */
+/* mdoc: a hyphen that is typed is \-; a backslash is \e; a leading dot is hidden; a
+ * sentence begins a line. */
 static void mdoc_text(const char *p, Str *out) {
     if (*p == '.' || *p == '\'') str_puts(out, "\\&");
     for (; *p; p++) {
-        if (*p == '\\')
+        if (*p == '\\') {
             str_puts(out, "\\e");
-        else if (*p == '-')
+        } else if (*p == '-') {
             str_puts(out, "\\-");
-        else
+        } else if (*p == '.' && p[1] == ' ') {
+            str_puts(out, ".\n");
+            p++;
+        } else {
             str_putc(out, *p);
+        }
     }
 }
 

@@ -28,14 +28,14 @@ globals() {
     verdict globals $((n - bad)) $bad
 }
 
-# Functions at most 80 lines, files 700, headers 250.
+# Functions at most 80 lines, files 700, the rows' public headers 250.
 sizes() {
     command -v ctags >/dev/null || { echo "lint sizes: skipped, there is no ctags"; return; }
     bad=$(ctags -f - --fields=+ne --c-kinds=f --languages=C $sources 2>/dev/null |
         awk -F'\t' '{ for (i = 4; i <= NF; i++) { if ($i ~ /^line:/) l = substr($i, 6); if ($i ~ /^end:/) e = substr($i, 5) }
             if (e - l + 1 > 80) print $2 ":" l ": " $1 " has " e - l + 1 " lines" }')
     long=$(wc -l $sources |
-        awk '$2 != "total" && ($1 > 700 || $2 ~ /^lib\/.*\.h$/ && $1 > 250) { print $2 ": " $1 " lines" }')
+        awk '$2 != "total" && ($1 > 700 || $2 ~ /^lib\/[a-z]*\/[a-z]*\.h$/ && $1 > 250) { print $2 ": " $1 " lines" }')
     all=$(printf '%s\n%s\n' "$bad" "$long" | sed '/^$/d')
     [ -z "$all" ] || echo "$all"
     n=$([ -z "$all" ] && echo 0 || echo "$all" | wc -l)
@@ -60,7 +60,7 @@ scripts() {
     for f in tests/*.sh tests/*/*.sh tests/*/*.bats examples/*/*.sh lib/bats/*.bash .ci/run; do
         [ -f "$f" ] || continue
         n=$((n + 1))
-        shellcheck -x -S warning "$f" || bad=$((bad + 1))
+        shellcheck -x -S warning -e SC2154 "$f" || bad=$((bad + 1))
     done
     verdict scripts $((n - bad)) $bad
 }
