@@ -1,0 +1,147 @@
+/* The expression language inside graphs: texts of rows, functions, updates, formulas.
+ */
+#include "expr_test.h"
+
+#include <stdlib.h>
+
+/* ---- texts of rows ---- */
+
+static void test_text(void) {
+    Graph *g = compile_text("y = v * v\nq = sum(x, axis=0)");
+    Builder b = builder(g, true);
+    Var v = graph_find(g, sym(s, "v"));
+    Bind bind[] = {{sym(s, "x"), v}, {sym(s, "g"), graph_find(g, sym(s, "x"))}};
+    Env env = {.n = 2, .bind = bind};
+    bool ok;
+    CHECK(build_text(&b, "disconnected", &env, &ok) == GRAD_DISCONNECTED && ok);
+    Var r = build_text(&b, "undefined('no')", &env, &ok);
+    CHECK(ok && var_is_null(g, r));
+    static const char text[] = "exp(x) * 2 - x / 3";
+    r = build_text(&b, text, &env, &ok);
+    CHECK(ok && build_text(&b, text, &env, &ok) == r, "equal texts are one variable");
+    CHECK_STR(type_str(s, var_type(g, r)), "float64[3]");
+    r = build_text(&b, "2", &env, &ok);
+    CHECK_STR(type_str(s, var_type(g, r)), "float32"); /* as the cotangent */
+    CHECK(build_text(&b, "nothing + 1", &env, &ok) == VAR_NONE && !ok &&
+          diag_count(s) == 1);
+    diag_clear(s);
+    Var q = graph_find(g, sym(s, "q"));
+    r = build_for_apply(&b, "sum(x, axis=axis, keepdims=True) + g", g, var_owner(g, q),
+                        q, &ok);
+    CHECK(ok, "%s", first_error());
+    if (ok) CHECK_STR(type_str(s, var_type(g, r)), "float32[1, 4]");
+    enum { N = 100000 };
+    b.intern = false;
+    double start = now();
+    for (int i = 0; i < N; i++)
+        r = build_text(&b, text, &env, &ok);
+    double each = (now() - start) / N;
+    CHECK(ok && each < 1e-4, "%g s", each);
+    if (getenv("VERBOSE")) printf("build_text: %.2f us for 4 Applies\n", 1e6 * each);
+    graph_free(g);
+    diag_clear(s);
+}
+
+/* ---- functions ---- */
+
+static void test_functions(void) {
+    Graph *g = new_graph();
+    Builder b = builder(g, false);
+    Compiler *c = compiler_new(&b);
+    Node f = {0}, out;
+    Arena *a = arena_new(s);
+    const Ast *e = expr_parse(s, a, text_span("lambda p: p * i + v[0] + n"));
+    const Type *arg = type_scalar(s, DT_FLOAT64);
+    CHECK(e && compiler_ast(c, e, &f) && compiler_function(c, &f, 1, &arg), "%s",
+          first_error());
+    CHECK(f.fn && f.ncaptured == 3 && f.fn->inputs.n == 4 && f.fn->outputs.n == 1);
+    Node one = node_var(graph_find(g, sym(s, "h")), NOWHERE);
+    CHECK(compiler_function(c, &f, 1, &arg));
+    CHECK(compiler_ast(c, expr_parse(s, a, text_span("float64(2.5)")), &one));
+    CHECK(compiler_apply(c, &f, 1, &one, NULL, NOWHERE, &out), "%s", first_error());
+    CHECK(compiler_output(c, sym(s, "t"), text_span("[x, {'a': v, 'b': [1.5]}]")), "%s",
+          first_error());
+    CHECK(g->outputs.n == 3);
+    CHECK_STR(sym_text(s, g->outputs.p[1].label), "t/1/a");
+    CHECK_STR(sym_text(s, g->outputs.p[2].label), "t/1/b/0");
+    char *text = print_text(g, PRINT_STATEMENTS);
+    CHECK_STR(text, "_1 = lambda_1(2.5, i, v, n)\n");
+    free(text);
+    arena_free(a);
+    compiler_free(c);
+    graph_free(g);
+    diag_clear(s);
+}
+
+static void test_updates(void) {
+    Graph *g = new_graph();
+    graph_shared(g, sym(s, "w"), type_parse(s, "float32[2]", 10, NOWHERE));
+    Builder b = builder(g, false);
+    Compiler *c = compiler_new(&b);
+    CHECK(compiler_define(c, text_span("d = w * 2")));
+    CHECK(compiler_update(c, text_span("w = w - 0.5 * d")), "%s", first_error());
+    CHECK(g->updates.n == 1);
+    CHECK(!compiler_update(c, text_span("w = w")) &&
+          diag_first_error(s)->code == E_DUPLICATE);
+    diag_clear(s);
+    CHECK(!compiler_update(c, text_span("x = x")) &&
+          diag_first_error(s)->code == E_NAME);
+    diag_clear(s);
+    compiler_auto_inputs(c, true);
+    Var v;
+    CHECK(compiler_expr(c, text_span("newcomer * 2"), NULL, &v) &&
+          graph_find(g, sym(s, "newcomer")) != VAR_NONE);
+    CHECK(compiler_expr(c, text_span("[1, 2]"), type_scalar(s, DT_UINT8), &v));
+    CHECK_STR(type_str(s, var_type(g, v)), "uint8[2]");
+    CHECK(!compiler_expr(c, text_span("[1, 300]"), type_scalar(s, DT_UINT8), &v));
+    diag_clear(s);
+    compiler_free(c);
+    graph_free(g);
+}
+
+/* ---- formulas ---- */
+
+static bool look(void *ctx, Sym name, FormulaValue *v) {
+    static const int64_t shape[] = {2, 3, 5};
+    (void)ctx;
+    const char *text = sym_text(s, name);
+    *v = (FormulaValue){.number = 10};
+    if (strcmp(text, "x") == 0)
+        *v = (FormulaValue){.is_shape = true, .ndim = 3, .shape = shape};
+    return strcmp(text, "x") == 0 || strcmp(text, "m") == 0;
+}
+
+static void check_formula(const char *text, double want) {
+    double v = -1e300;
+    CHECK(formula_span(s, text_span(text), look, NULL, &v), "%s: %s", text,
+          first_error());
+    CHECK(v == want, "%s is %g", text, v);
+    diag_clear(s);
+}
+
+static void test_formula(void) {
+    check_formula("2 * m * x.size", 600);
+    check_formula("10e6 + 1", 10000001);
+    check_formula("x.shape[0] + x.shape[-1] * x.ndim", 17);
+    check_formula("prod(x.shape[1:]) + prod(x.shape[:0])", 16);
+    check_formula("max(1, m, 3) - min(x.shape) + sum(x.shape)", 18);
+    check_formula("(m > 3) & (m <= 10)", 1);
+    check_formula("-m ** 2 // 3", -34);
+    check_formula("ceil(m / 4) + log2(8)", 6);
+    double v;
+    CHECK(!formula_span(s, text_span("unknown + 1"), look, NULL, &v));
+    CHECK_STR(first_error(), "`unknown` is not known in this formula");
+    diag_clear(s);
+    CHECK(!formula_span(s, text_span("x + 1"), look, NULL, &v));
+    diag_clear(s);
+}
+
+int main(void) {
+    s = session_new(NULL, NULL);
+    test_text();
+    test_functions();
+    test_updates();
+    test_formula();
+    session_free(s);
+    return TEST_END("expr_graph");
+}

@@ -1,0 +1,48 @@
+/* What the tests of the expression language share. */
+#ifndef EXPR_TEST_H
+#define EXPR_TEST_H
+
+#include "op/expr.h"
+#include "op/print.h"
+#include "test.h"
+
+#include <time.h>
+
+static Session *s;
+
+static inline Span text_span(const char *text) {
+    size_t n = strlen(text);
+    return (Span){source_add(s, "t", text, n), 0, (uint32_t)n};
+}
+
+static inline Graph *new_graph(void) {
+    Graph *g = graph_new(s);
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        graph_input(g, sym(s, inputs[i][0]),
+                    type_parse(s, inputs[i][1], strlen(inputs[i][1]), NOWHERE));
+    return g;
+}
+
+static inline Graph *compile_text(const char *text) {
+    Graph *g = new_graph();
+    Builder b = builder(g, false);
+    Compiler *c = compiler_new(&b);
+    bool ok = compiler_define(c, text_span(text)) && compiler_run(c);
+    compiler_free(c);
+    if (ok) return g;
+    graph_free(g);
+    return NULL;
+}
+
+static inline const char *first_error(void) {
+    const Diag *d = diag_first_error(s);
+    return d ? d->text : "no error";
+}
+
+static inline double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif

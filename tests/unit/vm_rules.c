@@ -1,0 +1,378 @@
+/* The rules of the VM for updates, outputs, dims, memory and errors, one by one. */
+#include "vm_test.h"
+
+#include <math.h>
+
+/* ---- single rules ---- */
+static Value numbers(Session *s, DType d, int ndim, const int64_t *shape,
+                     const double *v) {
+    Tensor f, t;
+    tensor_new(s, DT_FLOAT64, ndim, shape, &f);
+    if (v) memcpy(f.data, v, (size_t)tensor_size(&f) * sizeof *v);
+    tensor_cast(s, &f, d, &t);
+    tensor_unref(&f);
+    return (Value){.kind = TYPE_TENSOR, .t = t};
+}
+static Value vec(Session *s, int64_t n, const double *v) {
+    return numbers(s, DT_FLOAT64, 1, &n, v);
+}
+static Value scalar(Session *s, double v) {
+    return numbers(s, DT_FLOAT64, 0, NULL, &v);
+}
+static void add_output(Graph *g, const char *label, Var v) {
+    Output o = {sym(g->s, label), v};
+    vec_push(g->s, &g->outputs, o);
+}
+static void add_update(Graph *g, Var shared, Var v) {
+    Update u = {shared, v};
+    vec_push(g->s, &g->updates, u);
+}
+static const Type *f64(Session *s, Dim d) {
+    return type_tensor(s, DT_FLOAT64, 1, &d);
+}
+static void expect_error(Session *s, bool ok, DiagCode code, const char *text) {
+    const Diag *d = diag_first_error(s);
+    CHECK(!ok && d && d->code == code, "%s", d ? d->text : "no error");
+    if (d) CHECK_STR(d->text, text);
+    CHECK(diag_count(s) == 1);
+    diag_clear(s);
+}
+
+/* a <- b, b <- a, outputs of old values, and an output kept over the next call. */
+static void test_swap(Session *s) {
+    Graph *g = graph_new(s);
+    const Type *t = type_scalar(s, DT_FLOAT64);
+    Builder b = builder(g, false);
+    Var a = graph_shared(g, sym(s, "a"), t), c = graph_shared(g, sym(s, "b"), t);
+    add_output(g, "a", a);
+    add_output(g, "sum",
+               ap(&b, "add", 2, (Var[]){a, const_number(&b, DT_FLOAT64, 10)}));
+    add_update(g, a, c);
+    add_update(g, c, a);
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    Machine *m = vm_new(p);
+    Value one = scalar(s, 1), two = scalar(s, 2), kept = {0};
+    vm_set_shared(m, 0, &one);
+    vm_set_shared(m, 1, &two);
+    CHECK(vm_run(m));
+    CHECK(tensor_f64(&vm_shared(m, 0)->t, 0) == 2 &&
+          tensor_f64(&vm_shared(m, 1)->t, 0) == 1);
+    CHECK(tensor_f64(&vm_output(m, 0)->t, 0) == 1 &&
+          tensor_f64(&vm_output(m, 1)->t, 0) == 11);
+    value_copy_view(&kept, vm_output(m, 1));
+    CHECK(vm_run(m));
+    CHECK(tensor_f64(&kept.t, 0) == 11 && tensor_f64(&vm_output(m, 1)->t, 0) == 12);
+    CHECK(tensor_f64(&one.t, 0) == 1 && tensor_f64(&two.t, 0) == 2);
+    value_unref(&kept);
+    value_unref(&one);
+    value_unref(&two);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+}
+
+/* W <- W - x may overwrite W although a reader of W stands behind it in the graph; the
+ * caller's array stays. */
+static void test_update_in_place(Session *s) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    const Type *t = f64(s, DIM_NAMED(sym(s, "n")));
+    Var x = graph_input(g, sym(s, "x"), t), w = graph_shared(g, sym(s, "W"), t);
+    add_update(g, w, ap(&b, "subtract", 2, (Var[]){w, x}));
+    add_output(g, "e", ap(&b, "negative", 1, &w));
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    PlanStep last = plan_step(p, plan_steps(p) - 1);
+    CHECK_STR(last.op->name, "subtract");
+    bool over = false;
+    for (size_t i = 0; i < plan_vars(p); i++)
+        over |= plan_var(p, i).how == PLAN_INPLACE && plan_var(p, i).of == w;
+    CHECK(over);
+    Machine *m = vm_new(p);
+    Value v = vec(s, 3, (double[]){1, 2, 3}), d = vec(s, 3, (double[]){1, 1, 1});
+    vm_set_shared(m, 0, &v);
+    vm_set_input(m, 0, &d);
+    for (int i = 0; i < 3; i++) {
+        CHECK(vm_run(m));
+        CHECK(tensor_f64(&vm_output(m, 0)->t, 2) == -3 + i);
+    }
+    CHECK(tensor_f64(&vm_shared(m, 0)->t, 2) == 0 && tensor_f64(&v.t, 2) == 3);
+    uint64_t used = memory_used(s);
+    const void *data = vm_shared(m, 0)->t.data, *out = vm_output(m, 0)->t.data;
+    CHECK(vm_run(m) && memory_used(s) == used);
+    CHECK(vm_shared(m, 0)->t.data == data && vm_output(m, 0)->t.data == out);
+    value_unref(&v);
+    value_unref(&d);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+}
+
+static void test_dims(Session *s) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Sym n = sym(s, "n");
+    Var x = graph_input(g, sym(s, "x"), f64(s, DIM_NAMED(n))),
+        y = graph_input(g, sym(s, "y"), f64(s, DIM_NAMED(n)));
+    add_output(g, "n", graph_dim(g, n));
+    add_output(g, "r", ap(&b, "add", 2, (Var[]){x, y}));
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    Machine *m = vm_new(p);
+    Value v3 = vec(s, 3, (double[]){1, 2, 3}), v4 = vec(s, 4, (double[]){1, 2, 3, 4}),
+          v0 = vec(s, 0, NULL);
+    expect_error(s, vm_run(m), E_MISSING, "the input x has no value");
+    vm_set_input(m, 0, &v3);
+    vm_set_input(m, 1, &v4);
+    expect_error(s, vm_run(m), E_SHAPE, "the dim n is 3 by x and 4 by y");
+    vm_set_input(m, 0, &v4);
+    CHECK(vm_run(m) && tensor_i64(&vm_output(m, 0)->t, 0) == 4 &&
+          tensor_f64(&vm_output(m, 1)->t, 3) == 8);
+    vm_set_input(m, 0, &v3);
+    vm_set_input(m, 1, &v3);
+    CHECK(vm_run(m) && tensor_i64(&vm_output(m, 0)->t, 0) == 3 &&
+          tensor_size(&vm_output(m, 1)->t) == 3);
+    vm_set_input(m, 0, &v0);
+    vm_set_input(m, 1, &v0);
+    CHECK(vm_run(m) && tensor_size(&vm_output(m, 1)->t) == 0);
+    vm_set_dim(m, n, 7);
+    expect_error(s, vm_run(m), E_SHAPE, "the dim n is 7 as given and 0 by x");
+    Value wrong = scalar(s, 1);
+    expect_error(s, vm_set_input(m, 0, &wrong), E_SHAPE,
+                 "x is declared float64[n], but its value is float64 of shape ()");
+    Value *all[] = {&v3, &v4, &v0, &wrong};
+    for (int i = 0; i < 4; i++)
+        value_unref(all[i]);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+}
+
+static bool run2(Session *s, const char *op, const Type *tx, const Type *ty, Value x,
+                 Value y, double *first) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Var in[2] = {graph_input(g, sym(s, "x"), tx), graph_input(g, sym(s, "y"), ty)};
+    add_output(g, "r", ap(&b, op, 2, in));
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    Machine *m = vm_new(p);
+    bool ok = vm_set_input(m, 0, &x) && vm_set_input(m, 1, &y) && vm_run(m);
+    if (ok && first) *first = tensor_f64(&vm_output(m, 0)->t, 0);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+    value_unref(&x);
+    value_unref(&y);
+    return ok;
+}
+
+static void test_errors(Session *s) {
+    const Type *any = f64(s, DIM_UNKNOWN), *one = f64(s, 1);
+    Value v3 = vec(s, 3, (double[]){1, 2, 3}), v1 = vec(s, 1, (double[]){5});
+    double first = 0;
+    CHECK(run2(s, "add", any, one, v3, v1, &first) &&
+          first == 6); /* a static 1 stretches */
+    v3 = vec(s, 3, (double[]){1, 2, 3}), v1 = vec(s, 1, (double[]){5});
+    expect_error(s, run2(s, "add", any, any, v3, v1, NULL), E_RUN_SHAPE,
+                 "add: the shapes (3,) of x and (1,) of y don't fit (a dim that is not "
+                 "declared 1 does not stretch when "
+                 "it turns out to be 1)");
+    int64_t shape[2] = {2, 2};
+    Dim d[2] = {2, 2};
+    const Type *i32 = type_tensor(s, DT_INT32, 2, d);
+    Value a = numbers(s, DT_INT32, 2, shape, (double[]){1, 2, 3, 4});
+    Value z = numbers(s, DT_INT32, 2, shape, (double[]){1, 2, 0, 4});
+    expect_error(s, run2(s, "floor_divide", i32, i32, a, z, NULL), E_ARITHMETIC,
+                 "floor_divide: integer division by zero at [1, 0]");
+}
+
+static void test_limit(Session *s) {
+    Dim d = 1 << 20;
+    int64_t n = d;
+    const Type *t = f64(s, d);
+    uint64_t limit = session_options(s)->max_memory;
+    Value x = (Value){.kind = TYPE_TENSOR}, y = (Value){.kind = TYPE_TENSOR};
+    tensor_zeros(s, DT_FLOAT64, 1, &n, &x.t);
+    tensor_zeros(s, DT_FLOAT64, 1, &n, &y.t);
+    session_options(s)->max_memory = memory_used(s) + (7 << 20);
+    CHECK(!run2(s, "add", t, t, x, y, NULL) && diag_first_error(s)->code == E_MEM);
+    diag_clear(s);
+    session_options(s)->max_memory = limit;
+}
+
+/* Outputs beyond the caches are written past them, in rows that begin anywhere in a
+ * line. */
+static void test_large(Session *s) {
+    enum { N = 2051 };
+    Dim d[2] = {N, N}, e[1] = {N};
+    const Type *t = type_tensor(s, DT_FLOAT32, 2, d),
+               *u = type_tensor(s, DT_FLOAT32, 1, e);
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Var x = graph_input(g, sym(s, "x"), t), y = graph_input(g, sym(s, "y"), u);
+    Var r = ap(&b, "subtract", 2, (Var[]){x, y});
+    add_output(g, "r", r);
+    add_output(g, "sum", ap(&b, "sum", 1, &r));
+    for (unsigned threads = 0; threads < 2; threads++) {
+        Plan *p = plan_new(g, &(PlanOptions){.threads = threads});
+        Machine *m = vm_new(p);
+        Value v = {.kind = TYPE_TENSOR, .t = random_tensor(s, DT_FLOAT32, 2, d)};
+        Value w = {.kind = TYPE_TENSOR, .t = random_tensor(s, DT_FLOAT32, 1, e)};
+        CHECK(vm_set_input(m, 0, &v) && vm_set_input(m, 1, &w) && vm_run(m));
+        const float *a = v.t.data, *c = w.t.data, *got = vm_output(m, 0)->t.data;
+        long wrong = 0;
+        double sum = 0;
+        for (long i = 0; i < (long)N * N; i++) {
+            wrong += got[i] != a[i] - c[i % N];
+            sum += (double)got[i];
+        }
+        CHECK(fabs(tensor_f64(&vm_output(m, 1)->t, 0) - sum) < 1e-5 * fabs(sum) + 1e-2);
+        CHECK(wrong == 0, "%ld elements", wrong);
+        value_unref(&v);
+        value_unref(&w);
+        vm_free(m);
+        plan_free(p);
+    }
+    graph_free(g);
+}
+
+/* Deep graphs: nothing recurses, everything is linear, and a chain needs one buffer. */
+static void test_deep(Session *s) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Var x = graph_input(g, sym(s, "x"), f64(s, 8)), v = x;
+    for (int i = 0; i < 100000; i++)
+        v = ap(&b, i % 2 ? "negative" : "add", i % 2 ? 1 : 2, (Var[]){v, x});
+    add_output(g, "r", v);
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    CHECK(plan_steps(p) == 100000);
+    PlanMemory mem = plan_memory(p, 0, NULL);
+    CHECK(mem.peak == 64 && mem.least == 64 && mem.leaves == 64 && mem.unknown == 0,
+          "%llu", (unsigned long long)mem.peak);
+    CHECK(mem.peak_no_inplace == 3 * 64, "%llu",
+          (unsigned long long)mem.peak_no_inplace);
+    CHECK(mem.peak_no_reuse == 100000 * 64, "%llu",
+          (unsigned long long)mem.peak_no_reuse);
+    Machine *m = vm_new(p);
+    Value one = vec(s, 8, (double[]){1, 1, 1, 1, 1, 1, 1, 1});
+    vm_set_input(m, 0, &one);
+    CHECK(vm_run(m) && tensor_f64(&vm_output(m, 0)->t, 7) == 1);
+    VmMemory vm = vm_memory(m);
+    CHECK(vm.arena == 0 && vm.grown == 64);
+    value_unref(&one);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+}
+
+typedef struct Watch {
+    int before, after, stop;
+    double seconds;
+} Watch;
+static bool watch_before(void *ctx, size_t step, const Call *c) {
+    Watch *w = ctx;
+    CHECK(c->in[0]->kind == TYPE_TENSOR && c->in[0]->t.data && step < 100);
+    return ++w->before != w->stop;
+}
+static bool watch_after(void *ctx, size_t step, const Call *c, double seconds) {
+    Watch *w = ctx;
+    CHECK(tensor_size(&c->out[0].t) == 2 && seconds >= 0 && step < 100);
+    w->seconds += seconds;
+    w->after++;
+    return true;
+}
+
+/* A function that is not fused: a plan of its own; hooks see inside. */
+static void test_calls(Session *s) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    const Type *t = f64(s, 2);
+    Var x = graph_input(g, sym(s, "x"), t);
+    Graph *fn = graph_function_new(g, sym(s, "twice"));
+    Builder fb = builder(fn, false);
+    Var a = graph_input(fn, sym(s, "a"), f64(s, DIM_NAMED(sym(s, "k"))));
+    add_output(fn, "r", ap(&fb, "add", 2, (Var[]){a, a}));
+    add_output(fn, "same", a);
+    const Op *call = op_find(s, "call", 4);
+    PropArg pa = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
+    const Props *props = props_make(s, call, 1, &pa);
+    Var out[2], again[2];
+    CHECK(op_apply(&b, call, props, 1, &x, out) &&
+          op_apply(&b, call, props, 1, out, again));
+    add_output(g, "four", again[0]);
+    add_output(g, "two", again[1]);
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    CHECK(plan_step(p, 0).kind == PLAN_CALL && plan_step(p, 0).fn == fn);
+    Machine *m = vm_new(p);
+    Watch w = {0};
+    vm_set_hooks(m, &(VmHooks){&w, watch_before, watch_after});
+    Value v = vec(s, 2, (double[]){1, 3});
+    vm_set_input(m, 0, &v);
+    CHECK(vm_run(m));
+    CHECK(tensor_f64(&vm_output(m, 0)->t, 1) == 12 &&
+          tensor_f64(&vm_output(m, 1)->t, 1) == 6);
+    CHECK(w.before == 4 && w.after == 4);
+    uint64_t used = memory_used(s);
+    CHECK(vm_run(m) && vm_run(m) && memory_used(s) == used);
+    w.stop = w.before + 2;
+    CHECK(!vm_run(m));
+    vm_set_hooks(m, NULL);
+    CHECK(vm_run(m) && tensor_f64(&vm_output(m, 0)->t, 0) == 4);
+    struct Inner *inner = services(s)->inner_new(s, fn);
+    Value res[2];
+    const Value *in[1] = {&v};
+    CHECK(services(s)->inner_run(inner, in, res, NOWHERE) &&
+          tensor_f64(&res[0].t, 1) == 6);
+    value_unref(&res[0]);
+    value_unref(&res[1]);
+    services(s)->inner_free(inner);
+    value_unref(&v);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+}
+
+/* Initial values are expressions that run when they are first needed; eval looks at
+ * what it needs only. */
+static void test_init(Session *s) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Var w = graph_shared(g, sym(s, "w"), type_scalar(s, DT_FLOAT64));
+    Var two = const_number(&b, DT_FLOAT64, 2),
+        sum = ap(&b, "add", 2, (Var[]){two, two});
+    var_leafrec(g, w)->init = sum;
+    add_update(g, w, ap(&b, "multiply", 2, (Var[]){w, two}));
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    Machine *m = vm_new(p);
+    CHECK(tensor_f64(&vm_shared(m, 0)->t, 0) == 4);
+    CHECK(vm_run(m) && vm_run(m) && tensor_f64(&vm_shared(m, 0)->t, 0) == 16);
+    Value v;
+    CHECK(services(s)->eval(g, 1, &sum, &v) && tensor_f64(&v.t, 0) == 4);
+    value_unref(&v);
+    vm_free(m);
+    plan_free(p);
+    p = plan_new(g, &(PlanOptions){.keep_all = true, .nwant = 1, .want = &sum});
+    m = vm_new(p);
+    CHECK(vm_run(m) && vm_value(m, sum) && tensor_f64(&vm_value(m, sum)->t, 0) == 4);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+}
+
+int main(void) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = 2;
+    vm_open(s);
+    uint64_t before = memory_used(s);
+    test_swap(s);
+    test_update_in_place(s);
+    test_dims(s);
+    test_errors(s);
+    test_limit(s);
+    test_large(s);
+    test_deep(s);
+    test_calls(s);
+    test_init(s);
+    CHECK(memory_used(s) == before, "%llu bytes are left",
+          (unsigned long long)memory_used(s));
+    session_free(s);
+    return TEST_END("vm_rules");
+}
