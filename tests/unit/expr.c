@@ -202,11 +202,6 @@ static void test_depth(void) {
 
 /* ---- compiling ---- */
 
-static const char *const inputs[][2] = {
-    {"x", "float32[n, 4]"}, {"W", "float32[4, 3]"}, {"v", "float64[3]"},
-    {"i", "int64"},         {"k", "int32[5]"},      {"m", "bool[5]"},
-    {"u", "uint8[2]"},      {"z", "complex64[2]"},  {"h", "float16"}};
-
 /* NULL: diagnosed. */
 
 /* The type of y. */
@@ -391,16 +386,6 @@ static void test_errors(void) {
 }
 
 /* ---- printing ---- */
-
-static char *print_text(const Graph *g, PrintStyle style) {
-    Arena *a = arena_new(s);
-    Str b = STR(s);
-    print_block(printer_new(g, style, NULL, a), "", &b);
-    char *text = strdup(str_text(&b));
-    str_free(&b);
-    arena_free(a);
-    return text;
-}
 
 /* All names as outputs, so that graph_equal looks at everything. */
 static void names_as_outputs(Graph *g, const Graph *like) {

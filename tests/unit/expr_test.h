@@ -10,6 +10,11 @@
 
 static Session *s;
 
+static const char *const inputs[][2] = {
+    {"x", "float32[n, 4]"}, {"W", "float32[4, 3]"}, {"v", "float64[3]"},
+    {"i", "int64"},         {"k", "int32[5]"},      {"m", "bool[5]"},
+    {"u", "uint8[2]"},      {"z", "complex64[2]"},  {"h", "float16"}};
+
 static inline Span text_span(const char *text) {
     size_t n = strlen(text);
     return (Span){source_add(s, "t", text, n), 0, (uint32_t)n};
@@ -43,6 +48,16 @@ static inline double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline char *print_text(const Graph *g, PrintStyle style) {
+    Arena *a = arena_new(s);
+    Str b = STR(s);
+    print_block(printer_new(g, style, NULL, a), "", &b);
+    char *text = strdup(str_text(&b));
+    str_free(&b);
+    arena_free(a);
+    return text;
 }
 
 #endif
