@@ -88,16 +88,19 @@ static bool mode_has(const RewriteEntry *e, const char *mode) {
 
 /* ---- putting it together ---- */
 
+static bool is_taken(Database *db, const RewriteEntry *e, const RewriteEntry *have) {
+    fail(db->s, e->at, E_DUPLICATE, "there is a rewrite %s already", have->name);
+    return have->at.source ? note(db->s, have->at, "it stands here") : false;
+}
+
 static bool add_entry(Database *db, Entry e) {
-    for (size_t i = 0; i < db->entry.n; i++) {
-        const RewriteEntry *have = &db->entry.p[i].pub;
-        if (strcmp(have->name, e.pub.name) != 0) continue;
-        fail(db->s, e.pub.at, E_DUPLICATE, "there is a rewrite %s already", have->name);
-        return have->at.source ? note(db->s, have->at, "it stands here") : false;
-    }
+    uint64_t have;
+    e.name = sym(db->s, e.pub.name);
+    if (map_get(&db->by_name, e.name, &have))
+        return is_taken(db, &e.pub, &db->entry.p[have].pub);
+    map_put(&db->by_name, e.name, db->entry.n);
     e.pub.tags = with_modes(db, e.pub.tags, e.pub.position);
     e.profile.name = e.pub.name;
-    e.name = sym(db->s, e.pub.name);
     vec_push(db->s, &db->entry, e);
     return true;
 }
@@ -152,11 +155,13 @@ static int by_position(const void *a, const void *b) {
 
 static bool fill(Database *db, const RewriteQuery *q) {
     const House *h = house(db->s);
+    db->by_name = MAP(db->s);
     bool ok = add_passes(db);
     for (size_t i = 0; ok && i < h->rules.n; i++)
         ok = add_rule(db, h->rules.p[i]);
     for (size_t i = 0; ok && i < q->nrules; i++)
         ok = add_file(db, q->rules[i]);
+    map_free(&db->by_name);
     if (ok && db->entry.n)
         qsort(db->entry.p, db->entry.n, sizeof *db->entry.p, by_position);
     return ok;

@@ -238,12 +238,24 @@ static const Pat *compile_call(Ctx *c, const Ast *e) {
     return apply_op(c, e, op, e->kid, e->nkid);
 }
 
+/* The op that is written with an operator. */
 static const Op *infix_op(Session *s, const char *text, size_t nin) {
-    for (size_t i = 0; i < op_count(s); i++) {
-        const Op *op = op_get(s, i);
-        if (op->infix && strcmp(op->infix, text) == 0 &&
-            op_signature(s, op)->nin == nin)
-            return op;
+    static const struct {
+        const char *text, *name[2]; /* of one input, of two */
+    } table[] = {{"+", {"positive", "add"}},     {"-", {"negative", "subtract"}},
+                 {"*", {NULL, "multiply"}},      {"/", {NULL, "true_divide"}},
+                 {"//", {NULL, "floor_divide"}}, {"%", {NULL, "remainder"}},
+                 {"**", {NULL, "power"}},        {"@", {NULL, "matmul"}},
+                 {"~", {"invert", NULL}},        {"&", {NULL, "bitwise_and"}},
+                 {"|", {NULL, "bitwise_or"}},    {"^", {NULL, "bitwise_xor"}},
+                 {"<<", {NULL, "left_shift"}},   {">>", {NULL, "right_shift"}},
+                 {"==", {NULL, "equal"}},        {"!=", {NULL, "not_equal"}},
+                 {"<", {NULL, "less"}},          {"<=", {NULL, "less_equal"}},
+                 {">", {NULL, "greater"}},       {">=", {NULL, "greater_equal"}}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const char *name = table[i].name[nin - 1];
+        if (strcmp(table[i].text, text) == 0 && name)
+            return op_find(s, name, strlen(name));
     }
     return NULL;
 }

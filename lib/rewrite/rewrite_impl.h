@@ -116,6 +116,7 @@ typedef struct Database {
     Session *s;
     Arena *arena;
     Vec(Entry) entry; /* by position, then name */
+    Map by_name;      /* while it is filled: symbol -> entry */
 } Database;
 /* All entries, with those that the query selects marked. NULL: diagnosed. */
 Database *database_open(Session *s, const RewriteQuery *q);
