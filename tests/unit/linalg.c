@@ -23,14 +23,14 @@ static Tensor filled(Lab *l, DType d, int ndim, const int64_t *shape, int layout
     Tensor t = lab_filled(l, d, ndim, shape, layout);
     if (!dtype_is_complex(d)) return t;
     for (int64_t i = 0; i < tensor_size(&t); i++) {
-        Z z = CMPLX(lab_number(d, i), lab_number(d, i + 1000));
+        double z[2] = {lab_number(d, i), lab_number(d, i + 1000)};
         int64_t flat = i;
         char *p = t.data;
         for (int k = ndim - 1; k >= 0; k--) {
             p += flat % shape[k] * t.stride[k];
             flat /= shape[k];
         }
-        element_cast(d, p, DT_COMPLEX128, &z, 1, 0, 0);
+        element_cast(d, p, DT_COMPLEX128, z, 1, 0, 0);
     }
     return t;
 }

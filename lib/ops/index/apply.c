@@ -3,6 +3,7 @@
  * gathering and scattering are plain loops over it. */
 #include "ops/index/index.h"
 #include "ops/shape/linear.h"
+#include "ops/shape/move.h"
 
 #include <string.h>
 
@@ -226,7 +227,8 @@ static bool wrap(const int64_t *v, int64_t n, const Array *a, bool first,
     return !bad;
 }
 
-/* One array's share of every offset. The index is read by runs of the innermost dim. */
+/* One array's share of every offset. The index is read by runs of the innermost dim;
+ * the offsets lead the walk, so that it goes in their order. */
 static bool add_offsets(State *s, const Array *a, const Indexed *ix, bool first,
                         int64_t *offset) {
     Tensor want = {.dtype = a->t.dtype, .ndim = ix->adv_ndim, .data = a->t.data};
@@ -236,23 +238,25 @@ static bool add_offsets(State *s, const Array *a, const Indexed *ix, bool first,
         want.stride[k] =
             k < lead || a->t.shape[k - lead] == 1 ? 0 : a->t.stride[k - lead];
     }
+    Tensor to = {.dtype = DT_INT64, .ndim = ix->adv_ndim, .data = offset};
+    memcpy(to.shape, want.shape, (size_t)to.ndim * sizeof *to.shape);
+    move_strides(8, to.ndim, to.shape, to.stride);
     Iter it;
-    const Tensor *op[1] = {&want};
+    const Tensor *op[2] = {&to, &want};
     int64_t block[BLOCK];
-    for (iter_init(&it, ix->adv_ndim, ix->adv_shape, 1, op); !it.done; iter_next(&it))
+    for (iter_init(&it, ix->adv_ndim, ix->adv_shape, 2, op); !it.done; iter_next(&it))
         for (int64_t i = 0; i < it.inner; i += BLOCK) {
             int64_t n = it.inner - i < BLOCK ? it.inner - i : BLOCK;
             const int64_t *v = block;
-            const char *p = it.ptr[0] + i * it.step[0];
-            if (a->t.dtype == DT_INT64 && it.step[0] == 8)
+            const char *p = it.ptr[1] + i * it.step[1];
+            if (a->t.dtype == DT_INT64 && it.step[1] == 8)
                 v = (const int64_t *)(const void *)p;
             else
-                element_cast(DT_INT64, block, a->t.dtype, p, (size_t)n, 8, it.step[0]);
-            bool ok = wrap(v, n, a, first, offset);
+                element_cast(DT_INT64, block, a->t.dtype, p, (size_t)n, 8, it.step[1]);
+            bool ok = wrap(v, n, a, first, (int64_t *)(void *)it.ptr[0] + i);
             for (int64_t k = 0; !ok && k < n; k++)
                 if (v[k] < -a->size || v[k] >= a->size)
                     return out_of_range(s, v[k], a->axis, a->size);
-            offset += n;
         }
     return true;
 }

@@ -86,7 +86,6 @@ static const float cone[2] = {1, 0}, czero[2] = {0, 0};
 static int layout(int64_t row, int64_t col, int64_t rows, int64_t cols, int *ld) {
     bool trans = col != 1 && !(cols == 1 && row >= 1);
     int64_t l = trans ? col : row, least = trans ? rows : cols;
-    if (trans && row != 1 && rows == 1) trans = false, l = least = cols;
     *ld = (int)(l < least ? least : l < 1 ? 1 : l);
     return trans ? TRANS : NO_TRANS;
 }

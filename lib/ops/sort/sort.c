@@ -237,14 +237,14 @@ static bool search_perform(Call *c) {
                         "right") == 0;
     Tensor *out = call_out(c, 0, v.ndim, v.shape);
     if (!out) return false;
-    int64_t *r = out->data;
     Iter it;
-    const Tensor *op[1] = {&v};
-    for (iter_init(&it, v.ndim, v.shape, 1, op); !it.done; iter_next(&it))
+    const Tensor *op[2] = {out, &v};
+    for (iter_init(&it, v.ndim, v.shape, 2, op); !it.done; iter_next(&it))
         for (int64_t i = 0; i < it.inner; i++) {
             Pair p;
-            make_keys(v.dtype, it.ptr[0] + i * it.step[0], 0, 1, &p);
-            *r++ = search(&a, p.key, right);
+            make_keys(v.dtype, it.ptr[1] + i * it.step[1], 0, 1, &p);
+            int64_t *r = (int64_t *)(void *)(it.ptr[0] + i * it.step[0]);
+            *r = search(&a, p.key, right);
         }
     return true;
 }

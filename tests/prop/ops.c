@@ -1,0 +1,372 @@
+/* Every op of the catalogue, in every dtype that types: outputs are of their types,
+ * memory layouts, thread of views, smaller dtypes and slow references agree, inputs
+ * stay as they were, examples are right. */
+#include "gen.h"
+
+/* ---- what every Apply of a run must hold ---- */
+typedef struct Watch {
+    const char *text;
+    uint64_t hash[64];
+    Buffer *scratch[16];
+    size_t nscratch;
+} Watch;
+
+static uint64_t value_hash(const Value *v) {
+    return v->kind == TYPE_TENSOR ? tensor_hash(&v->t) : 0;
+}
+
+static bool watch_before(void *ctx, size_t step, const Call *c) {
+    Watch *w = ctx;
+    (void)step;
+    for (size_t i = 0; i < c->nin && i < 64; i++)
+        w->hash[i] = value_hash(c->in[i]);
+    return true;
+}
+
+static bool debug_alloc(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
+    value_unref(&c->out[i]);
+    c->out[i].kind = TYPE_TENSOR;
+    return tensor_new(c->s, d, ndim, shape, &c->out[i].t);
+}
+
+static void *debug_scratch(Call *c, size_t bytes) {
+    (void)c, (void)bytes;
+    return NULL; /* a reference has no use for it */
+}
+
+static void check_debug(const Watch *w, const Call *c) {
+    CallHost host = {debug_alloc, debug_scratch, NULL};
+    Value out[8] = {{0}};
+    Call d = *c;
+    d.host = &host;
+    d.out = out;
+    d.reuse = NULL;
+    CHECK(c->op->debug(&d), "%s: the reference of %s fails", w->text, c->op->name);
+    for (size_t i = 0; i < c->nout && i < 8; i++) {
+        CHECK(tensor_approx(&c->out[i].t, &out[i].t, APPROX_DEFAULT, NULL),
+              "%s: %s differs from its reference", w->text, c->op->name);
+        value_unref(&out[i]);
+    }
+}
+
+static void check_views(const Watch *w, const Call *c, size_t out) {
+    const Tensor *t = &c->out[out].t;
+    int declared = op_view(c->g, c->id, out);
+    const Tensor *of = declared >= 0 ? &c->in[declared]->t : NULL;
+    for (size_t i = 0; i < c->nin; i++) {
+        const Tensor *x = &c->in[i]->t;
+        if (c->in[i]->kind != TYPE_TENSOR || tensor_size(t) == 0) continue;
+        bool fine = (int)i == declared || (of && tensor_may_share_memory(of, x));
+        CHECK(fine || !tensor_may_share_memory(t, x),
+              "%s: output %zu of %s shares memory with input %zu", w->text, out,
+              c->op->name, i);
+    }
+}
+
+static bool watch_after(void *ctx, size_t step, const Call *c, double seconds) {
+    Watch *w = ctx;
+    (void)step, (void)seconds;
+    for (size_t i = 0; i < c->nin && i < 64; i++)
+        CHECK(w->hash[i] == value_hash(c->in[i]), "%s: %s changes its input %zu",
+              w->text, c->op->name, i);
+    for (size_t i = 0; i < c->nout; i++) {
+        const Type *type = c->out_type[i];
+        const Tensor *t = &c->out[i].t;
+        if (type->kind != TYPE_TENSOR) continue;
+        bool fits = t->dtype == type->dtype && t->ndim == type->ndim;
+        for (int k = 0; fits && k < t->ndim; k++)
+            fits = !dim_is_known(type->dim[k]) || type->dim[k] == t->shape[k];
+        CHECK(fits, "%s: output %zu of %s is not a %s", w->text, i, c->op->name,
+              type_str(c->s, type));
+        check_views(w, c, i);
+    }
+    if (c->op->debug) check_debug(w, c);
+    return true;
+}
+
+/* make_node with an Apply's own inputs and props gives that Apply. */
+static void check_rebuild(Case *c) {
+    uint32_t n = c->g->napply;
+    for (ApplyId a = 0; a < n; a++) {
+        Apply ap = c->g->apply[a];
+        Var out[OUT_MAX], in[64];
+        if (ap.serial || ap.nin > 64) continue;
+        memcpy(in, apply_in(c->g, a), ap.nin * sizeof *in);
+        bool ok = op_apply(&c->b, ap.op, ap.props, ap.nin, in, out);
+        CHECK(ok && out[0] == ap.out, "%s: %s made from its inputs is another Apply",
+              c->row->text, ap.op->name);
+        const Type *type[OUT_MAX];
+        size_t nout = op_infer(c->s, c->g, ap.op, ap.props, ap.nin, in, c->b.floatX,
+                               NOWHERE, type);
+        CHECK(nout == ap.nout, "%s: %s does not type again", c->row->text, ap.op->name);
+        for (size_t i = 0; i < nout; i++)
+            CHECK(type[i] == var_type(c->g, ap.out + (Var)i), "%s: another type",
+                  c->row->text);
+    }
+}
+
+/* ---- runs ---- */
+/* The result for one layout of the inputs, watched; false: nothing to compare. */
+static bool watched_run(Case *c, int layout, Value *out) {
+    Watch w = {.text = c->row->text};
+    VmHooks hooks = {.ctx = &w, .before = watch_before, .after = watch_after};
+    Job j;
+    case_tensors(c, layout);
+    bool ok = job_open(&j, c, 1, &c->out, true);
+    if (ok) vm_set_hooks(j.m, &hooks);
+    ok = ok && job_run(&j, c);
+    CHECK(ok || diag_first_error(c->s), "%s (%s): fails without a word", c->row->text,
+          dtype_name(c->dtype));
+    if (ok) value_copy_view(out, vm_output(j.m, 0));
+    job_close(&j);
+    return ok;
+}
+
+static bool plain_run(Case *c, Value *out) {
+    Job j;
+    bool ok = job_open(&j, c, 1, &c->out, false) && job_run(&j, c);
+    if (ok) value_copy_view(out, vm_output(j.m, 0));
+    job_close(&j);
+    return ok;
+}
+
+static void drop_tensors(Case *c) {
+    for (size_t i = 0; i < c->nin; i++)
+        tensor_unref(&c->t[i]);
+}
+
+/* Strides make no difference: elementwise the bits are the same, sums may be taken in
+ * another order. */
+static void check_layouts(Case *c, bool exact) {
+    for (int layout = 0; layout < LAYOUTS; layout++) {
+        Value strided = {0}, plain = {0};
+        bool ok = watched_run(c, layout, &strided);
+        for (size_t i = 0; i < c->nin; i++) {
+            Tensor copy;
+            tensor_clone(c->s, &c->t[i], &copy);
+            tensor_unref(&c->t[i]);
+            c->t[i] = copy;
+        }
+        bool same = plain_run(c, &plain) == ok;
+        if (same && ok)
+            same = exact ? tensor_identical(&strided.t, &plain.t)
+                         : tensor_approx(&strided.t, &plain.t, APPROX_DEFAULT, NULL);
+        CHECK(same, "%s of %s (%s): layout %d gives %s, contiguous %s", c->row->text,
+              c->row->in, dtype_name(c->dtype), layout,
+              strided.t.data ? shown(c->s, &strided.t) : why(c->s),
+              plain.t.data ? shown(c->s, &plain.t) : why(c->s));
+        value_unref(&strided);
+        value_unref(&plain);
+        drop_tensors(c);
+        diag_clear(c->s);
+    }
+}
+
+/* Sizes that only the run tells: the same result, and a shape that can be computed
+ * without it. */
+static void check_unknown(Session *s, const Row *row, DType d) {
+    Case c = case_of(s, row, d), k = case_of(s, row, d);
+    Value have = {0}, want = {0};
+    if (case_build(&k, true) && case_build(&c, false)) {
+        case_tensors(&c, 0);
+        case_tensors(&k, 0);
+        bool ok = plain_run(&c, &have);
+        CHECK(ok, "%s of %s: %s with sizes known at the run only", row->text, row->in,
+              why(s));
+        CHECK(!ok || !plain_run(&k, &want) ||
+                  tensor_approx(&have.t, &want.t, APPROX_DEFAULT, NULL),
+              "%s of %s: sizes known at the run give %s", row->text, row->in,
+              shown(s, &have.t));
+        Var shape = shape_vector(&c.b, c.out);
+        Job j;
+        if (ok && job_open(&j, &c, 1, &shape, false)) {
+            bool ran = job_run(&j, &c);
+            CHECK(ran, "%s: its shape can't be computed: %s", row->text, why(s));
+            for (int i = 0; ran && i < have.t.ndim; i++)
+                CHECK(tensor_i64(&vm_output(j.m, 0)->t, i) == have.t.shape[i],
+                      "%s: size %d of its shape is wrong", row->text, i);
+            job_close(&j);
+        }
+    }
+    value_unref(&have);
+    value_unref(&want);
+    case_close(&c);
+    if (k.g) case_close(&k);
+}
+
+/* All sizes of `from` are 0: a result, or one clean error. */
+static void check_empty(Session *s, const Row *row, DType d, int64_t from, bool known) {
+    Case c = case_of(s, row, d);
+    bool any = false;
+    for (size_t i = 0; i < c.nin; i++)
+        for (int k = 0; k < c.spec[i].ndim; k++)
+            if (c.spec[i].shape[k] == from) c.spec[i].shape[k] = 0, any = true;
+    Value out = {0};
+    bool ok = any && case_build(&c, known) && watched_run(&c, 2, &out);
+    CHECK(ok || !any || (diag_count(s) == 1 && diag_first_error(s)->text[0]),
+          "%s of %s with %lld as 0: %zu diagnostics", row->text, row->in,
+          (long long)from, diag_count(s));
+    value_unref(&out);
+    case_close(&c);
+}
+
+/* ---- smaller dtypes ---- */
+static DType wide_of(DType d) {
+    switch (dtype_kind(d)) {
+    case K_UINT:
+        return DT_UINT64;
+    case K_INT:
+        return DT_INT64;
+    case K_FLOAT:
+        return DT_FLOAT64;
+    case K_COMPLEX:
+        return DT_COMPLEX128;
+    case K_BOOL:
+        break;
+    }
+    return d;
+}
+
+static Approx tolerance(DType d) {
+    double r = d == DT_FLOAT16 ? 2e-2 : 2e-4;
+    return (Approx){.rtol = r, .atol = d == DT_FLOAT16 ? 2e-2 : 2e-5};
+}
+
+/* The same values in the widest dtype of the kind give the same, rounded. */
+static void check_narrow(Session *s, const Row *row, DType d, const Value *have) {
+    DType wide = wide_of(d);
+    Case c = case_of(s, row, wide), n = case_of(s, row, d);
+    Value want = {0};
+    n.g = NULL;
+    if (wide != d && case_build(&c, true)) {
+        case_tensors(&n, 0);
+        for (size_t i = 0; i < c.nin; i++)
+            tensor_cast(s, &n.t[i], spec_dtype(&c.spec[i], wide), &c.t[i]);
+        Tensor as = {0};
+        if (plain_run(&c, &want)) {
+            tensor_cast(s, &want.t, have->t.dtype, &as);
+            DType less = dtype_is_discrete(d) ? have->t.dtype : d;
+            CHECK(tensor_approx(&have->t, &as, tolerance(less), NULL),
+                  "%s of %s in %s is %s, in %s %s", row->text, row->in, dtype_name(d),
+                  shown(s, &have->t), dtype_name(wide), shown(s, &as));
+            tensor_unref(&as);
+        }
+        drop_tensors(&n);
+    }
+    value_unref(&want);
+    case_close(&c);
+}
+
+static bool test_dtype(Session *s, const Row *row, const Op *op, DType d) {
+    Case c = case_of(s, row, d);
+    Value out = {0};
+    bool types = case_build(&c, true);
+    CHECK(types || (diag_count(s) == 1 && diag_first_error(s)->text[0]),
+          "%s (%s): %zu diagnostics for what does not type", row->text, dtype_name(d),
+          diag_count(s));
+    if (types) {
+        check_rebuild(&c);
+        check_layouts(&c, op->elemwise);
+        case_tensors(&c, 0);
+        bool ok = plain_run(&c, &out);
+        CHECK(ok, "%s of %s (%s): %s", row->text, row->in, dtype_name(d), why(s));
+        diag_clear(s);
+        if (ok && !(row->flags & NO_LOW)) check_narrow(s, row, d, &out);
+    }
+    value_unref(&out);
+    case_close(&c);
+    return types;
+}
+
+static void test_row(Session *s, const Row *row) {
+    const Op *op = op_find(s, row->op, strlen(row->op));
+    int types = 0;
+    for (int d = 0; d < DT_N; d++) {
+        types += test_dtype(s, row, op, (DType)d);
+        check_unknown(s, row, (DType)d);
+    }
+    CHECK(types > 0, "%s of %s types for no dtype", row->text, row->in);
+    for (int64_t n = 1; n <= 6; n++) {
+        check_empty(s, row, DT_FLOAT32, n, true);
+        check_empty(s, row, DT_INT64, n, false);
+    }
+}
+
+/* ---- documentation ---- */
+static bool text_value(Session *s, const char *text, Value *out) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, true);
+    Env env = {0};
+    bool ok = true;
+    Var v = build_text(&b, arena_str(session_arena(s), text, strlen(text)), &env, &ok);
+    ok = ok && v != VAR_NONE && services(s)->eval(g, 1, &v, out);
+    graph_free(g);
+    return ok;
+}
+
+static bool has_top_comma(const char *p) {
+    for (int depth = 0; *p; p++) {
+        depth += (*p == '[') - (*p == ']') + (*p == '(') - (*p == ')');
+        if (*p == ',' && depth == 0) return true;
+    }
+    return false;
+}
+
+/* One line "expr -> value"; several values are compared as one vector. */
+static void check_example(Session *s, const Op *op, const char *line, size_t n) {
+    Arena *a = session_arena(s);
+    const char *text = arena_str(a, line, n), *arrow = strstr(text, " -> ");
+    CHECK(arrow != NULL, "%s: its example `%s` has no value", op->name, text);
+    if (!arrow) return;
+    const char *expr = arena_str(a, text, (size_t)(arrow - text)), *value = arrow + 4;
+    if (has_top_comma(value)) {
+        expr = arena_printf(a, "concatenate(%s)", expr);
+        value = arena_printf(a, "concatenate([%s])", value);
+    }
+    Value have = {0}, want = {0};
+    Tensor as = {0};
+    bool ok = text_value(s, expr, &have) && text_value(s, value, &want);
+    CHECK(ok, "%s: its example `%s`: %s", op->name, text, why(s));
+    if (ok) {
+        tensor_cast(s, &want.t, have.t.dtype, &as);
+        CHECK(dtype_is_discrete(have.t.dtype) == dtype_is_discrete(want.t.dtype) &&
+                  tensor_approx(&have.t, &as, APPROX_DEFAULT, NULL),
+              "%s: its example `%s` is %s", op->name, text, shown(s, &have.t));
+        tensor_unref(&as);
+    }
+    value_unref(&have);
+    value_unref(&want);
+    diag_clear(s);
+}
+
+static void test_docs(Session *s) {
+    for (size_t i = 0; i < op_count(s); i++) {
+        const Op *op = op_get(s, i);
+        size_t n = op->doc ? strlen(op->doc) : 0;
+        CHECK(n > 1 && op->doc[n - 1] == '.', "%s has no doc sentence", op->name);
+        bool elsewhere = strcmp(op->name, "call") == 0;
+        CHECK(op->example || elsewhere, "%s has no example", op->name);
+        for (const char *p = op->example; p && *p;) {
+            size_t len = strcspn(p, "\n");
+            check_example(s, op, p, len);
+            p += len + (p[len] == '\n');
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = 1;
+    vm_open(s);
+    ad_open(s);
+    Rows *rows = all_rows(s);
+    uint64_t before = memory_used(s);
+    test_docs(s);
+    for (size_t i = 0; i < rows->n; i++)
+        if (argc < 2 || strcmp(argv[1], rows->row[i].op) == 0)
+            test_row(s, &rows->row[i]);
+    CHECK(memory_used(s) == before, "tensors are left over");
+    free(rows);
+    session_free(s);
+    return TEST_END("prop ops");
+}
