@@ -22,6 +22,7 @@ if [ "$1" = test ]; then
     need 'command -v ctags' universal-ctags
     need 'command -v clang-format' clang-format
     need 'command -v dot' graphviz
+    need 'command -v jq' jq
     need 'python3 -c "import jsonschema" || /usr/bin/python3 -c "import jsonschema"' python3-jsonschema
     need 'command -v zsh' zsh
     need 'command -v fish' fish

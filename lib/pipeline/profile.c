@@ -121,7 +121,7 @@ static bool prepare(Profiling *f) {
 
 static bool collect(Profiling *f) {
     if (f->q->is_static && (!run_given(&f->r) || !dims_of_values(f))) return false;
-    f->p = profile_new(f->r.plan, f->dims.n, f->dims.p);
+    f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
     profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
     profile_set(f->p, PF_plan_time_s, f->plan_s);
     if (f->q->is_static)

@@ -45,8 +45,8 @@ bool run_ready(GraphRun *r) {
 }
 
 bool run_plan(GraphRun *r) {
-    PlanOptions how = {.no_reuse = r->spec->no_gc, .threads = r->spec->threads};
-    r->plan = plan_new(r->ready, &how);
+    r->how = (PlanOptions){.no_reuse = r->spec->no_gc, .threads = r->spec->threads};
+    r->plan = plan_new(r->ready, &r->how);
     if (r->plan) r->m = vm_new(r->plan);
     return r->plan != NULL;
 }

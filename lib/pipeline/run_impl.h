@@ -24,6 +24,7 @@ typedef struct GraphRun {
     Session *s;
     Arena *a;
     const RunSpec *spec;
+    PlanOptions how;
     Plan *plan;
     Machine *m;
     Feed *feed; /* by input */

@@ -20,8 +20,10 @@ typedef enum ProfileField {
 } ProfileField;
 
 typedef struct Profile Profile;
-/* The plan, of a graph as it runs, must outlive the profile. */
-Profile *profile_new(const Plan *p, size_t ndim, const DimValue *dim);
+/* The plan, of a graph as it runs and made with these options, must outlive the
+ * profile. */
+Profile *profile_new(const Plan *p, const PlanOptions *how, size_t ndim,
+                     const DimValue *dim);
 void profile_free(Profile *p); /* NULL is fine */
 
 /* Costs from types and the dims given; what they don't tell stays symbolic or unknown.

@@ -71,6 +71,11 @@ typedef struct Event {
     double start, seconds;
     int depth;
 } Event;
+typedef struct Called { /* a function and the sizes that it is called with */
+    const Graph *fn;
+    size_t ndim;
+    const DimValue *dim;
+} Called;
 typedef struct Frame { /* an Apply that runs */
     double start, inner;
     bool skipped;
@@ -91,6 +96,7 @@ typedef struct Rows {
 struct Profile {
     Session *s;
     const Plan *plan;
+    PlanOptions how;
     const Graph *g;
     Arena *a;   /* of the whole profile */
     Arena *tmp; /* of one cost */
@@ -104,6 +110,8 @@ struct Profile {
     Vec(Frame) frames;
     Vec(Event) events; /* of the last watched call */
     Vec(double) calls; /* seconds */
+    Vec(Called) called;
+    Map called_keys;
     uint64_t watched, visits;
     double fastest; /* of the watched calls: sum of the instructions' times */
     bool is_static;
@@ -124,6 +132,10 @@ Amount row_bytes(const Profile *p, const Row *r);
 Sym row_name(Profile *p, const Row *r);
 double row_weight(const Profile *p, const Row *r); /* time, or flops of static ones */
 const char *by_name(ProfileBy by);
+
+/* ---- functions.c: what functions hold while the graph runs ---- */
+void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in);
+PlanMemory called_memory(Profile *p);
 
 /* ---- memory.c ---- */
 typedef struct Live { /* what is alive at one instruction */

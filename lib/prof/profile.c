@@ -21,17 +21,19 @@ bool field_is_worse(ProfileField f) {
     return fields[f].worse;
 }
 
-Profile *profile_new(const Plan *plan, size_t ndim, const DimValue *dim) {
+Profile *profile_new(const Plan *plan, const PlanOptions *how, size_t ndim,
+                     const DimValue *dim) {
     const Graph *g = plan_graph(plan);
     Session *s = g->s;
     Profile *p = mem_zalloc(s, 1, sizeof *p);
     p->s = s;
     p->plan = plan;
+    p->how = *how;
     p->g = g;
     p->a = arena_new(s);
     p->tmp = arena_new(s);
     p->costing = (Costing){s, p->a, MAP(s)};
-    p->table = p->printers = MAP(s);
+    p->table = p->printers = p->called_keys = MAP(s);
     p->bytes = NEW_N(p->a, (size_t)g->nvar + 1, int64_t);
     memset(p->bytes, 0xff, g->nvar * sizeof *p->bytes);
     for (size_t i = 0; i < ndim; i++)
@@ -44,6 +46,8 @@ void profile_free(Profile *p) {
     map_free(&p->costing.parsed);
     map_free(&p->table);
     map_free(&p->printers);
+    map_free(&p->called_keys);
+    vec_free(&p->called);
     vec_free(&p->tables);
     vec_free(&p->dims);
     vec_free(&p->frames);
@@ -112,7 +116,11 @@ static void total_costs(Profile *p) {
 
 /* What can't be told is marked, so that no one takes the rest for the whole. */
 static void total_memory(Profile *p) {
-    PlanMemory m = plan_memory(p->plan, p->dims.n, p->dims.p);
+    PlanMemory m = plan_memory(p->plan, p->dims.n, p->dims.p), f = called_memory(p);
+    m.peak += f.peak;
+    m.peak_no_inplace += f.peak_no_inplace;
+    m.peak_no_reuse += f.peak_no_reuse;
+    m.unknown += f.unknown;
     profile_set(p, PF_peak_bytes, (double)m.peak);
     profile_set(p, PF_peak_no_inplace_bytes, (double)m.peak_no_inplace);
     profile_set(p, PF_peak_no_reuse_bytes, (double)m.peak_no_reuse);

@@ -99,7 +99,10 @@ static Cost cost_of(Profile *p, const Costed *c) {
     bool call = is_call(c->g, c->id, &fn);
     if (call && fn->fused) return cost_fused(&p->costing, p->tmp, fn, c);
     const Poly *zero = poly_number(p->tmp, 0);
-    if (call) return (Cost){zero, zero, zero, zero};
+    if (call) {
+        called_add(p, fn, c->nin, c->in);
+        return (Cost){zero, zero, zero, zero};
+    }
     return cost_apply(&p->costing, p->tmp, c);
 }
 

@@ -116,8 +116,8 @@ outputs: {o: f(f(x))}' >g.yaml
 @test "--memory shows what is alive" {
     run small --static --dim n=1500 --memory
     assert_success
-    assert_line --regexp '^[01] +.* +60.0 kB +c +_1 = x @ W$'
-    assert_line --regexp '^[12] +.* +60.0 kB +i +h = tanh\(_1\)$'
+    assert_line --regexp '^ *[01] +.* +60.0 kB +c +_1 = x @ W$'
+    assert_line --regexp '^ *[12] +.* +60.0 kB +i +h = tanh\(_1\)$'
     digits --static --dim n=1500 --memory -O json -o r.json
     jq -e '([.memory[].live_bytes] | max) == .total.least_bytes' r.json
 }

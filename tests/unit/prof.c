@@ -212,7 +212,7 @@ static void check_case(Session *s, const Case *c) {
     Plan *plan = g ? plan_new(g, &(PlanOptions){0}) : NULL;
     CHECK(plan != NULL);
     if (plan) {
-        Profile *p = profile_new(plan, 0, NULL);
+        Profile *p = profile_new(plan, &(PlanOptions){0}, 0, NULL);
         profile_static(p);
         profile_finish(p);
         CHECK_STR(amount(p, PF_flops), c->flops);
@@ -275,10 +275,10 @@ static void check_run(Session *s, const char *text) {
     double v;
     tensor_zeros(s, DT_FLOAT64, 2, (int64_t[]){7, 6}, &x.t);
     CHECK(vm_set_input(m, 0, &x));
-    Profile *ran = profile_new(plan, 0, NULL), *told;
-    told = profile_new(plan, 1, &(DimValue){sym(s, "n"), 7});
+    Profile *ran = profile_new(plan, &(PlanOptions){0}, 0, NULL), *told;
+    told = profile_new(plan, &(PlanOptions){0}, 1, &(DimValue){sym(s, "n"), 7});
     if (!plan_steps(plan))
-        profile_free(ran), ran = profile_new(plan, 1, &(DimValue){sym(s, "n"), 7});
+        profile_free(ran), ran = profile_new(plan, &(PlanOptions){0}, 1, &(DimValue){sym(s, "n"), 7});
     run(m, ran, 3);
     profile_finish(ran);
     profile_static(told);
@@ -314,7 +314,7 @@ static void test_verdicts(Session *s) {
     Graph *g = graph_of(s, cases[0].graph);
     Plan *plan = plan_new(g, &(PlanOptions){0});
     DimValue d[] = {{sym(s, "m"), 3}, {sym(s, "k"), 4}, {sym(s, "n"), 5}};
-    Profile *p = profile_new(plan, 3, d);
+    Profile *p = profile_new(plan, &(PlanOptions){0}, 3, d);
     profile_static(p);
     profile_finish(p);
     CHECK(verdict(p, "flops == 120") == DIAG_N);
@@ -325,7 +325,7 @@ static void test_verdicts(Session *s) {
     CHECK(verdict(p, "time_s < 1") == E_MISSING);
     CHECK(verdict(p, "flops <") == E_SYNTAX);
     profile_free(p);
-    p = profile_new(plan, 1, d);
+    p = profile_new(plan, &(PlanOptions){0}, 1, d);
     profile_static(p);
     profile_finish(p);
     CHECK(verdict(p, "flops < 120") == E_MISSING);

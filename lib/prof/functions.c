@@ -1,0 +1,76 @@
+/* What functions hold while the graph runs: each that is called keeps a machine with
+ * storage of its own, as large as its largest call needs. */
+#include "prof/prof_impl.h"
+
+enum { CALLED_MAX = 1000 };
+
+static size_t sizes(const Graph *fn, size_t nin, const Shape *in,
+                    DimValue *dim) {
+    size_t n = 0;
+    for (size_t i = 0; i < nin && i < fn->inputs.n; i++) {
+        const Type *t = var_type(fn, fn->inputs.p[i]);
+        for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim && k < in[i].ndim; k++) {
+            double v;
+            if (!dim_is_named(t->dim[k]) || !poly_is_number(in[i].dim[k], &v)) continue;
+            if (!(v >= 0 && v < 0x1p62)) continue;
+            if (dim) dim[n] = (DimValue){dim_sym(t->dim[k]), (int64_t)v};
+            n++;
+        }
+    }
+    return n;
+}
+
+void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in) {
+    size_t n = sizes(fn, nin, in, NULL);
+    DimValue *dim = mem_alloc(p->s, (n + 1) * sizeof *dim);
+    sizes(fn, nin, in, dim);
+    uint64_t key = hash_mix(1, (uintptr_t)fn);
+    for (size_t i = 0; i < n; i++)
+        key = hash_mix(hash_mix(key, dim[i].name), (uint64_t)dim[i].value);
+    if (!map_get(&p->called_keys, key, NULL) && p->called.n < CALLED_MAX) {
+        map_put(&p->called_keys, key, 0);
+        Called c = {fn, n, arena_copy(p->a, dim, n * sizeof *dim)};
+        vec_push(p->s, &p->called, c);
+    }
+    mem_free(dim);
+}
+
+static void take_larger(uint64_t *to, uint64_t v) {
+    if (v > *to) *to = v;
+}
+
+/* The largest call of the function that call number i is of. */
+static PlanMemory of_function(Profile *p, size_t i) {
+    const Graph *fn = p->called.p[i].fn;
+    PlanMemory most = {0};
+    size_t mark = diag_count(p->s);
+    Plan *plan = plan_new((Graph *)(uintptr_t)fn, &p->how); /* planning only reads */
+    diag_rewind(p->s, mark);
+    if (!plan) return (PlanMemory){.unknown = 1};
+    for (; i < p->called.n; i++) {
+        if (p->called.p[i].fn != fn) continue;
+        PlanMemory m = plan_memory(plan, p->called.p[i].ndim, p->called.p[i].dim);
+        take_larger(&most.peak, m.peak);
+        take_larger(&most.peak_no_inplace, m.peak_no_inplace);
+        take_larger(&most.peak_no_reuse, m.peak_no_reuse);
+        if (m.unknown > most.unknown) most.unknown = m.unknown;
+    }
+    plan_free(plan);
+    return most;
+}
+
+PlanMemory called_memory(Profile *p) {
+    PlanMemory sum = {0};
+    Map done = MAP(p->s);
+    for (size_t i = 0; i < p->called.n; i++) {
+        if (map_get(&done, (uintptr_t)p->called.p[i].fn, NULL)) continue;
+        map_put(&done, (uintptr_t)p->called.p[i].fn, 0);
+        PlanMemory m = of_function(p, i);
+        sum.peak += m.peak;
+        sum.peak_no_inplace += m.peak_no_inplace;
+        sum.peak_no_reuse += m.peak_no_reuse;
+        sum.unknown += m.unknown;
+    }
+    map_free(&done);
+    return sum;
+}
