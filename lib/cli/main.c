@@ -140,6 +140,16 @@ void tool_environment(void) {
 #endif
 }
 
+static void free_settings(Run *r) {
+    const Opt *o;
+    for (size_t i = 0; (o = tool_option(r->tool, i)); i++) {
+        void *field = (char *)r->common + o->at;
+        if (o->kind == OPT_LIST || o->kind == OPT_FILES) mem_free(((Texts *)field)->p);
+    }
+    mem_free(r->common->operands.p);
+    free(r->common);
+}
+
 int tool_main(const Tool *t, int argc, char **argv) {
     const char *slash = argc ? strrchr(argv[0], '/') : NULL;
     Run r = {.tool = t,
@@ -161,9 +171,6 @@ int tool_main(const Tool *t, int argc, char **argv) {
                    STDERR_FILENO);
     interrupted = NULL;
     session_free(r.s);
-    mem_free(r.common->ops.p);
-    mem_free(r.common->plugin.p);
-    mem_free(r.common->operands.p);
-    free(r.common);
+    free_settings(&r);
     return status;
 }

@@ -4,8 +4,7 @@
 
 enum { CALLED_MAX = 1000 };
 
-static size_t sizes(const Graph *fn, size_t nin, const Shape *in,
-                    DimValue *dim) {
+static size_t sizes(const Graph *fn, size_t nin, const Shape *in, DimValue *dim) {
     size_t n = 0;
     for (size_t i = 0; i < nin && i < fn->inputs.n; i++) {
         const Type *t = var_type(fn, fn->inputs.p[i]);

@@ -87,11 +87,13 @@ functions:
 outputs: {o: f(f(x))}' >g.yaml
     gprof g.yaml --static --dim n=7 -O json -o told.json
     gprof g.yaml 'x=ones((7, 6))' -O json -o ran.json
-    for f in flops math_calls calls; do
+    for f in flops math_calls calls peak_bytes peak_no_reuse_bytes; do
         assert_equal "$f $(total $f ran.json)" "$f $(total $f told.json)"
     done
     assert_equal "$(total flops told.json)" $((2 * (42 + 2 * 7 * 6 * 6)))
     assert_equal "$(jq -r '[.apply[] | select(.function == "f") | .calls] | max' ran.json)" 2
+    # both results of f, and what it holds itself
+    jq -e '.total.peak_bytes >= 3 * 7 * 6 * 8' told.json
 }
 
 @test "the tables sort and end" {
