@@ -49,9 +49,26 @@ static const Opt options[] = {
     {"seed", 0, OPT_INT, AT(seed), "N", "Seed of the random inputs of --check.", NULL},
 };
 
+/* One kind of derivative at a time, and options only beside the kind that reads them.
+ */
+static bool options_agree(Run *r, const Ggrad *o) {
+    const Derive *d = &o->d;
+    if (!!d->cost + !!d->vjp + !!d->jvp > 1)
+        return fail(
+            r->s, NOWHERE, E_USAGE,
+            "--cost, --vjp and --jvp exclude each other: one derivative a command");
+    if (d->cotangent && !d->vjp)
+        return fail(r->s, NOWHERE, E_USAGE, "--cotangent goes with --vjp");
+    if ((d->tangents || d->by_pullback) && !d->jvp)
+        return fail(r->s, NOWHERE, E_USAGE, "--%s goes with --jvp",
+                    d->tangents ? "tangents" : "by-pullback");
+    return true;
+}
+
 static bool ggrad(Run *r) {
     Ggrad *o = (Ggrad *)r->common;
     const char *path;
+    if (!options_agree(r, o)) return false;
     o->d.how.disconnected = o->disconnected;
     o->d.how.return_disconnected = o->return_disconnected;
     o->d.how.null = o->null;

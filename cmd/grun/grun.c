@@ -138,6 +138,8 @@ static bool save(Run *r, Graph *g, const char *path) {
     WriteOptions how = {.no_provenance = r->common->no_provenance,
                         .zstd = r->common->zstd};
     if (io_format_of(path, NULL) == IO_AUTO) how.format = IO_TLG;
+    /* without what computed the initial values */
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
     return io_write(g, path, &how);
 }
 

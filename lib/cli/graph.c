@@ -96,6 +96,21 @@ Span run_text(Run *r, const char *label, const char *text) {
     return (Span){source_add(r->s, label, text, n), 0, (uint32_t)n};
 }
 
+/* Standard input is the graph or an array, not both. */
+static bool stdin_once(Run *r, const char *file, const Values *given) {
+    for (size_t i = 0; i < given->n; i++) {
+        Span name, value;
+        if (!value_split(r->s, given->text[i], &name, &value)) continue;
+        const char *p = source_get(r->s, value.source)->text + value.begin;
+        bool reads = value.end - value.begin >= 2 && p[0] == '@' && p[1] == '-' &&
+                     (value.end - value.begin == 2 || p[2] == '[');
+        if (reads && (!file || strcmp(file, "-") == 0))
+            return fail(r->s, value, E_USAGE,
+                        "standard input is the graph already; name the graph's file");
+    }
+    return true;
+}
+
 bool run_operands(Run *r, bool values, const char **file, Values *given) {
     const Texts *t = &r->common->operands;
     Span *value = NEW_N(session_arena(r->s), t->n, Span), name, rest;
@@ -115,5 +130,5 @@ bool run_operands(Run *r, bool values, const char **file, Values *given) {
             *file = t->p[i].p;
         }
     }
-    return true;
+    return stdin_once(r, *file, given);
 }

@@ -154,7 +154,8 @@ bool graph_prefix(Graph *g, const char *prefix) {
     Session *s = g->s;
     size_t n = g->names.n;
     VarName *was = mem_alloc(s, (n + 1) * sizeof *was);
-    for (size_t i = 0; i < n; i++) was[i] = g->names.p[i];
+    for (size_t i = 0; i < n; i++)
+        was[i] = g->names.p[i];
     graph_unname_all(g);
     for (size_t i = 0; i < n; i++) {
         Sym to = prefixed(s, prefix, was[i].name);
@@ -200,6 +201,8 @@ static bool simple_edits(Graph *g, const Edit *e) {
         if (!rename_one(g, e->rename[i])) return false;
     for (size_t i = 0; i < e->nset; i++)
         if (!set_value(g, e->set[i])) return false;
+    /* what only computed the values before is of no use any more */
+    if (e->nset) graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
     return !e->outputs || choose_outputs(g, e->outputs_at);
 }
 

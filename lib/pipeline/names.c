@@ -8,8 +8,10 @@ static bool unknown(Graph *g, const char *word, Span at) {
     Vec(const char *) names = {0};
     for (size_t i = 0; i < g->names.n; i++)
         vec_push(s, &names, sym_text(s, g->names.p[i].name));
-    for (size_t i = 0; i < g->outputs.n; i++)
-        vec_push(s, &names, sym_text(s, g->outputs.p[i].label));
+    for (size_t i = 0; i < g->outputs.n;
+         i++) /* a label is mostly its variable's name */
+        if (graph_find(g, g->outputs.p[i].label) == VAR_NONE)
+            vec_push(s, &names, sym_text(s, g->outputs.p[i].label));
     const char *near = str_nearest(s, word, names.p, names.n);
     fail(s, at, E_UNKNOWN, "the graph has no variable or output called %s", word);
     if (near)

@@ -3,9 +3,11 @@
 #include "op/print.h"
 #include "pipeline/pipeline.h"
 
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- --replace, --keep ---- */
 static bool depends(const Graph *g, Var v, Var on) {
@@ -121,7 +123,31 @@ bool graph_diff(Graph *a, Graph *b) {
 }
 
 /* ---- --bisect ---- */
-/* Runs CMD with the graph after `limit` replacements on its standard input. */
+/* Runs CMD with `graph` as its standard input: a file without a name rather than a
+ * pipe, so that a CMD that does not read it all does no harm. */
+static bool try_command(Session *s, const char *command, const Str *graph,
+                        bool *passes) {
+    char shell[] = "sh", option[] = "-c";
+    char *text = arena_str(session_arena(s), command, strlen(command));
+    char *const argv[] = {shell, option, text, NULL};
+    posix_spawn_file_actions_t to;
+    FILE *file = tmpfile();
+    bool ok = file && fwrite(graph->p, 1, graph->n, file) == graph->n &&
+              fflush(file) == 0 && fseek(file, 0, SEEK_SET) == 0;
+    int status = 0;
+    pid_t child;
+    if (ok && posix_spawn_file_actions_init(&to) == 0) {
+        ok = posix_spawn_file_actions_adddup2(&to, fileno(file), 0) == 0 &&
+             posix_spawn(&child, "/bin/sh", &to, NULL, argv, environ) == 0 &&
+             waitpid(child, &status, 0) == child;
+        posix_spawn_file_actions_destroy(&to);
+    }
+    if (file) fclose(file);
+    *passes = ok && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return ok || fail(s, NOWHERE, E_IO, "can't run %s", command);
+}
+
+/* What CMD says to the graph after `limit` replacements. */
 static bool try_limit(Graph *g, const Rewriting *r, uint32_t limit, bool *passes,
                       uint32_t *fired) {
     RewriteOptions how = r->how;
@@ -130,15 +156,11 @@ static bool try_limit(Graph *g, const Rewriting *r, uint32_t limit, bool *passes
     Graph *after = limit ? rewrite_run(g, &how, &result) : g;
     if (!after) return false;
     *fired = limit ? result.fired : 0;
-    FILE *pipe = popen(r->bisect, "w");
-    if (!pipe) return fail(g->s, NOWHERE, E_IO, "can't run %s", r->bisect);
     Str text = STR(g->s);
     WriteOptions form = {.format = IO_TLG, .no_provenance = true, .pack = true};
-    bool ok = io_text(after, &form, &text);
-    if (ok) fwrite(text.p, 1, text.n, pipe);
+    bool ok =
+        io_text(after, &form, &text) && try_command(g->s, r->bisect, &text, passes);
     str_free(&text);
-    int status = pclose(pipe);
-    *passes = ok && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (after != g) graph_free(after);
     return ok;
 }

@@ -15,6 +15,59 @@ setup() { cd "$BATS_TEST_TMPDIR" || exit 1; }
 # Runs a shell line with pipefail; $status is the last failing command's.
 pipe() { run --separate-stderr bash -o pipefail -c "$1"; }
 
+# Runs a shell line with pipefail, binary output and all: $status, files .out and .err.
+shell() {
+    status=0
+    bash -o pipefail -c "$1" >"$BATS_TEST_TMPDIR/.out" 2>"$BATS_TEST_TMPDIR/.err" </dev/null || status=$?
+}
+
+# Says what a shell line did instead of what it should have done.
+complain() { # expectation, line
+    {
+        printf -- '%s\n  line: %s\n  status: %s\n' "$1" "$2" "$status"
+        sed 's/^/  stdout: /' "$BATS_TEST_TMPDIR/.out"
+        sed 's/^/  stderr: /' "$BATS_TEST_TMPDIR/.err"
+    } | tr -d '\0' >&2
+    return 1
+}
+
+# ok LINE [STDOUT]: the line succeeds, says nothing on stderr and prints STDOUT.
+ok() {
+    shell "$1"
+    [ "$status" = 0 ] || complain 'should succeed' "$1" || return
+    [ ! -s "$BATS_TEST_TMPDIR/.err" ] || complain 'should be silent' "$1" || return
+    [ $# -lt 2 ] && return
+    [ "$(cat "$BATS_TEST_TMPDIR/.out")" = "$2" ] || complain "should print: $2" "$1"
+}
+
+# like LINE REGEX...: the line succeeds in silence and its output has each REGEX.
+like() {
+    local line=$1
+    ok "$line" || return
+    shift
+    local r
+    for r; do
+        grep -Eq -- "$r" "$BATS_TEST_TMPDIR/.out" || complain "should have: $r" "$line" || return
+    done
+}
+
+# bad STATUS CODE REGEX LINE: the line fails with STATUS and one diagnostic of class CODE that has
+# REGEX somewhere in it.
+bad() {
+    shell "$4"
+    [ "$status" = "$1" ] || complain "should end with status $1" "$4" || return
+    [ "$(grep -c 'error\[' "$BATS_TEST_TMPDIR/.err")" = 1 ] || complain 'should say one error' "$4" || return
+    grep -q "^[a-z]*: .*error\[$2[A-Z_]*\]: " "$BATS_TEST_TMPDIR/.err" || complain "should be $2" "$4" || return
+    grep -Eq -- "$3" "$BATS_TEST_TMPDIR/.err" || complain "should say: $3" "$4"
+}
+
+# close FILE NAME VALUE [TOLERANCE]: a number that grun wrote with -O text.
+close() {
+    awk -v n="$2" -v v="$3" -v t="${4:-2e-5}" '
+        $1 == n { d = $3 - v; if (d < 0) d = -d; found = 1; if (d > t) { print n " is " $3 ", not " v; bad = 1 } }
+        END { exit bad || !found }' "$1" >&2
+}
+
 # A Python that has a module, or the test is skipped.
 python_with() {
     local p

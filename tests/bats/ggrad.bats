@@ -1,0 +1,194 @@
+# ggrad: which derivatives are added, under which names, and what they are worth.
+load common
+
+# g EXPR... : a fresh graph g.tlg of these definitions and inputs (an argument with `: ` is an input).
+g() {
+    local a opts=()
+    for a; do
+        case $a in
+            *': '*) opts+=(-i "$a") ;;
+            *) opts+=(-e "$a") ;;
+        esac
+    done
+    gload --new "${opts[@]}" -o g.tlg
+}
+
+@test "reverse mode: default cost and wrt, names, --only" {
+    g 'x: float64[3]' 'k: int64' 'y = sum(x ** 2) * k'
+    ok 'ggrad g.tlg | grun x=[1,2,3] k=2' $'y = 28.0\nd_y_d_x = [4.0, 8.0, 12.0]'
+    ok 'ggrad g.tlg --cost y --wrt x --only | grun x=[1,2,3] k=2' 'd_y_d_x = [4.0, 8.0, 12.0]'
+    ok 'ggrad g.tlg --only --name "grad_{wrt}" | grun x=[1,2,3] k=2' 'grad_x = [4.0, 8.0, 12.0]'
+    ok 'ggrad g.tlg --only --name "{cost}_by_{wrt}" | grun x=[1,2,3] k=2' 'y_by_x = [4.0, 8.0, 12.0]'
+    ok 'ggrad g.tlg | gload - -e "z = d_y_d_x * 10" --outputs z | grun x=[1,2,3] k=2' 'z = [40.0, 80.0, 120.0]'
+    bad 3 E_ 'd_y_d_x' 'ggrad g.tlg | ggrad --cost y --wrt x'
+    bad 2 E_UNKNOWN 'did you mean y' 'ggrad g.tlg --cost yy'
+    bad 2 E_UNKNOWN 'nope' 'ggrad g.tlg --wrt x,nope'
+    g 'x: float64' 'a = x * 2' 'b = x * 3'
+    gload g.tlg --outputs a,b -o ab.tlg
+    bad 2 E_USAGE '--cost' 'ggrad ab.tlg'
+    ok 'ggrad ab.tlg --cost b --only | grun x=1' 'd_b_d_x = 3.0'
+}
+
+@test "shared variables and intermediate variables are wrt too" {
+    gload --new -i 'x: float64[2]' --shared 'W: float64[2] = [3, 4]' -e 'h = x * W' -e 'loss = sum(h * h)' --outputs loss -o g.tlg
+    ok 'ggrad g.tlg --only | grun x=[1,2]' $'d_loss_d_x = [18.0, 64.0]\nd_loss_d_W = [6.0, 32.0]'
+    ok 'ggrad g.tlg --wrt h,W --only | grun x=[1,2]' $'d_loss_d_h = [6.0, 16.0]\nd_loss_d_W = [6.0, 32.0]'
+    bad 3 E_SHAPE 'scalar|0-d' 'ggrad g.tlg --cost h --wrt x'
+}
+
+@test "pullbacks with cotangents" {
+    g 'x: float64[2]' 'y = x ** 3'
+    ok 'ggrad g.tlg --vjp y --wrt x --only | grun x=[1,2] g_y=[1,10]' 'd_y_d_x = [3.0, 120.0]'
+    ok 'gload g.tlg -i "c: float64[2]" -e "c2 = 2 * c" --outputs y | ggrad --vjp y --cotangent c2 --wrt x --only | grun x=[1,2] c=[1,10]' 'd_y_d_x = [6.0, 240.0]'
+    ok 'ggrad g.tlg --vjp y --cotangent ct --wrt x --only | grun x=[1,2] ct=[1,1]' 'd_y_d_x = [3.0, 12.0]'
+    bad 3 E_ 'float64\[2\]' 'gload g.tlg -i "c: float64[3]" | ggrad --vjp y --cotangent c --wrt x'
+    bad 2 E_USAGE '.' 'ggrad g.tlg --vjp y --cost y'
+    bad 2 E_USAGE '.' 'ggrad g.tlg --cotangent c'
+}
+
+@test "forward mode, by itself and by two pullbacks" {
+    g 'x: float64[2]' 'w: float64' 'y = w * x ** 2'
+    local v='x=[1,2] w=3 t_x=[1,0.5] t_w=2' want='jvp_y = [8.0, 14.0]'
+    ok "ggrad g.tlg --jvp y --wrt x,w --only | grun $v" "$want"
+    ok "ggrad g.tlg --jvp y --wrt x,w --by-pullback --only | grun $v" "$want"
+    ok "ggrad g.tlg --jvp y --wrt x,w --tangents a,b --only | grun x=[1,2] w=3 a=[1,0.5] b=2" "$want"
+    ok "gload g.tlg -i 't: float64[2]' | ggrad --jvp y --wrt x --tangents t --only | grun x=[1,2] w=3 t=[1,1]" 'jvp_y = [6.0, 12.0]'
+    bad 2 E_USAGE 'tangents' 'ggrad g.tlg --jvp y --wrt x,w --tangents a'
+    bad 2 E_USAGE '.' 'ggrad g.tlg --by-pullback'
+}
+
+@test "consider_constant keeps its own gradient; known_grads override" {
+    g 'x: float64' 'y = x * x' 'c = 3 * y'
+    ok 'gload g.tlg --outputs c | ggrad --wrt x,y --consider-constant y --disconnected ignore --only | grun x=2' $'d_c_d_x = 0.0\nd_c_d_y = 3.0'
+    g 'x: float64' 'k: float64' 'y = x ** 2' 'z = 3 * y'
+    ok 'gload g.tlg --outputs z | ggrad --wrt x --known-grads y=k --only | grun x=2 k=10' 'd_z_d_x = 40.0'
+    bad 2 E_UNKNOWN 'nope' 'gload g.tlg --outputs z | ggrad --wrt x --known-grads nope=k'
+    bad 2 E_UNKNOWN 'nope' 'gload g.tlg --outputs z | ggrad --wrt x --consider-constant nope'
+}
+
+@test "disconnected is not zero" {
+    g 'x: float64[n]' 'w: float64' 'y = x.shape[0] * 1.0'
+    bad 3 E_DISCONNECTED 'x' 'ggrad g.tlg --wrt x'
+    ok 'ggrad g.tlg --wrt x --disconnected ignore --only | grun x=[1,2]' 'd_y_d_x = [0.0, 0.0]'
+    ok 'ggrad g.tlg --wrt w --disconnected ignore --only | grun x=[1,2] w=1' 'd_y_d_w = 0.0'
+    shell 'ggrad g.tlg --wrt x --disconnected warn --only | grun x=[1,2]'
+    [ "$status" = 0 ]
+    [ "$(cat .out)" = 'd_y_d_x = [0.0, 0.0]' ]
+    grep -q '^ggrad: .*warning.*x' .err
+    bad 2 E_USAGE 'raise|warn|ignore' 'ggrad g.tlg --disconnected never'
+    g 'x: float64[3]' 'y = sum(floor(x))'
+    ok 'ggrad g.tlg --only | grun x=[1.5,2,3]' 'd_y_d_x = [0.0, 0.0, 0.0]'
+    g 'x: float64' 'w: float64' 'y = x * 2'
+    ok 'ggrad g.tlg --wrt x,w --disconnected ignore --return-disconnected none --only | grun x=1' 'd_y_d_x = 2.0'
+}
+
+@test "undefined derivatives are errors when asked for, or returned as null" {
+    printf 'ops:\n' >none.yaml
+    cat >f.yaml <<'END'
+thunkline: 1
+functions:
+  odd:
+    inputs:
+      a: float64
+      k: float64
+    let: |
+      r = a * k
+    outputs: [r]
+    pullback: pull
+  pull:
+    inputs:
+      a: float64
+      k: float64
+      r: float64
+      g: float64
+    let: |
+      ga = g * k
+    outputs: [ga]
+inputs:
+  x: float64
+  k: float64
+let: |
+  y = odd(x, k)
+outputs: [y]
+END
+    ok 'grun f.yaml x=2 k=3' 'y = 6.0'
+}
+
+@test "functions: gradients go through calls" {
+    cat >f.yaml <<'END'
+thunkline: 1
+functions:
+  sq:
+    inputs:
+      a: float64
+    let: |
+      b = a * a
+    outputs: [b]
+inputs:
+  x: float64
+let: |
+  y = sq(x) + sq(3 * x)
+outputs: [y]
+END
+    ok 'ggrad f.yaml --only | grun x=2' 'd_y_d_x = 40.0'
+    ok 'ggrad f.yaml --jvp y --wrt x --only | grun x=2 t_x=1' 'jvp_y = 40.0'
+    ok 'ggrad f.yaml | ggrad --cost d_y_d_x --wrt x --only | grun x=2' 'd_d_y_d_x_d_x = 20.0'
+    ok 'ggrad f.yaml --check' ''
+}
+
+@test "grad, vjp and jvp in a graph do what ggrad does" {
+    g 'x: float64[3]' 'y = sum(sin(x) * x)'
+    ok 'cmp <(ggrad g.tlg --only | grun x=[1,2,3] | cut -d= -f2) <(gload g.tlg -e "q = grad(y, x)" --outputs q | grun x=[1,2,3] | cut -d= -f2)'
+    g 'x: float64' 'y = x ** 3' 'a = vjp(y, x, 2.0)' 'b = jvp(y, x, 2.0)'
+    ok 'gload g.tlg --outputs a,b | grun x=2' $'a = 24.0\nb = 24.0'
+}
+
+@test "--check compares with finite differences" {
+    g 'x: float64[3, 4]' 'y = sum(tanh(x @ x.T) * log1p(exp(x[:, :3])))'
+    ok 'ggrad g.tlg --check'
+    ok 'ggrad g.tlg --check --seed 7'
+    g 'x: float64[4]' 'y = max(x) + prod(x) + logsumexp(x) + sum(x / (1 + x ** 2))'
+    ok 'ggrad g.tlg --check x=[0.5,1,2,3]'
+    g 'x: float64[5]' 'y = sum(x[[0, 2, 2]] ** 2) + sum(cumsum(x)[::2]) + sum(where(x > 0, x, 2 * x))'
+    ok 'ggrad g.tlg --check'
+    g 'x: float32[n, 4]' 'y = -mean(log_softmax(x, axis=1)[arange(n), zeros(n, dtype="int64")])'
+    ok 'ggrad g.tlg --check x="normal(0, 1, (3, 4), seed=1)"'
+    bad 1 E_VERDICT 'x' 'gload --new -i "x: float64[2]" -e "y = sum(x // 1 * 0.5 + abs(x))" | ggrad --check x="[0, 0]"'
+}
+
+@test "ties and edges of derivatives" {
+    local row expr x want
+    while IFS='|' read -r expr x want; do
+        ok "gload --new -i 'x: float64[3]' -e 'y = $expr' | ggrad --only | grun 'x=$x'" "d_y_d_x = $want"
+    done <<'END'
+max(x)|[2,2,1]|[1.0, 1.0, 0.0]
+sum(maximum(x, x[::-1]))|[2,2,2]|[1.0, 1.0, 1.0]
+sum(abs(x))|[0,-1,2]|[0.0, -1.0, 1.0]
+sum(clip(x, 0, 1))|[0,1,2]|[1.0, 1.0, 0.0]
+prod(x)|[0,2,3]|[6.0, 0.0, 0.0]
+prod(x)|[0,0,3]|[0.0, 0.0, 0.0]
+sum(x ** 2)|[0,1,-1]|[0.0, 2.0, -2.0]
+sum(where(x > 0, sqrt(x), 0))|[0,4,4]|[nan, 0.25, 0.25]
+sum(sign(x) * x)|[1,-1,2]|[1.0, -1.0, 1.0]
+END
+    ok 'gload --new -i "x: float64[1, 3]" -i "y: float64[2, 3]" -e "c = sum(x * y)" | ggrad --wrt x --only | grun x=[[1,1,1]] y=[[1,1,1],[1,1,1]]' 'd_c_d_x = [[2.0, 2.0, 2.0]]'
+    ok 'gload --new -e "y = maximum(a, b)" | ggrad --only | grun a=2 b=2' $'d_y_d_a = 1.0\nd_y_d_b = 0.0'
+    ok 'gload --new -e "y = a ** b" | ggrad --only --wrt b | grun a=0 b=2' 'd_y_d_b = 0.0'
+}
+
+@test "integer rules" {
+    ok 'gload --new -i "x: float64" -e "y = int64(x)" -e "c = 0.5 * float64(y)" --outputs c | ggrad --wrt x,y --only --disconnected ignore | grun x=3.7' $'d_c_d_x = 0.0\nd_c_d_y = 0.5'
+    ok 'gload --new -i "x: float64[2, 3]" -i "i: int64" -e "c = sum(x * i)" | ggrad --wrt i --only | grun x=[[0,0,2],[0,1,2]] i=1' 'd_c_d_i = 5.0'
+    ok 'gload --new -i "a: int64[2]" -i "b: int64[2]" -e "c = float64(dot(a, b))" | ggrad --wrt a,b --only --disconnected ignore | grun a=[1,2] b=[3,4]' $'d_c_d_a = [0.0, 0.0]\nd_c_d_b = [0.0, 0.0]'
+}
+
+@test "second derivatives and the math and yaml forms" {
+    g 'x: float64' 'y = exp(2 * x)'
+    ok 'ggrad g.tlg --only | ggrad --only | ggrad --only --name third | grun x=0' 'third = 8.0'
+    like 'ggrad g.tlg | grewrite -O math' 'd_y_d_x = '
+    ok 'ggrad g.tlg --no-provenance -O yaml | grep -c steps: || true' 0
+    like 'ggrad g.tlg -O yaml' '"ggrad [0-9.]+ g.tlg -O yaml"'
+    like 'ggrad g.tlg -O tree' 'd_y_d_x'
+    like 'ggrad g.tlg -O json' '"d_y_d_x"'
+    like 'ggrad g.tlg -O dot' '^digraph'
+}

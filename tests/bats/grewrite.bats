@@ -1,0 +1,139 @@
+# grewrite: what is applied, what is said about it, and that meaning stays.
+load common
+
+softplus() { gload --new -i 'x: float64' -e 'y = log(1 + exp(x)) + x * 1' --outputs y -o s.tlg; }
+
+@test "modes and tags choose the rules" {
+    softplus
+    ok 'grewrite s.tlg --mode NONE -O math' $'x: float64\ny = log(1.0 + exp(x)) + x * 1.0'
+    ok 'grewrite s.tlg --mode STABILIZE -O math' $'x: float64\ny = softplus(x) + x'
+    ok 'grewrite s.tlg --require stabilize -O math' $'x: float64\ny = softplus(x) + x * 1.0'
+    ok 'grewrite s.tlg --exclude fusion -O math' $'x: float64\ny = softplus(x) + x'
+    ok 'grewrite s.tlg --exclude fusion --exclude mul-one -O math' $'x: float64\ny = softplus(x) + x * 1.0'
+    ok 'grewrite s.tlg --exclude fusion,mul-one -O math' $'x: float64\ny = softplus(x) + x * 1.0'
+    ok 'grewrite s.tlg --mode NONE --include mul-one -O math' $'x: float64\ny = log(1.0 + exp(x)) + x'
+    like 'grewrite s.tlg -O yaml' '^modes: \[FAST_RUN\]' 'fused: true'
+    like 'grewrite s.tlg --mode FAST_COMPILE -O yaml' '^modes: \[FAST_COMPILE\]'
+    bad 2 E_UNKNOWN 'is it mul-one' 'grewrite s.tlg --exclude mul-on'
+    bad 2 E_UNKNOWN 'stabilise' 'grewrite s.tlg --include stabilise'
+    bad 2 E_UNKNOWN 'fats_run' 'grewrite s.tlg --require fats_run'
+    bad 2 E_USAGE 'FAST_RUN\|FAST_COMPILE\|STABILIZE\|NONE' 'grewrite s.tlg --mode FAST'
+}
+
+@test "meaning stays, and rewriting twice changes nothing" {
+    softplus
+    ok 'grewrite s.tlg | grun x=-40 --expect "y=-40 + 4.248354255291589e-18"' 'y = -40.0'
+    ok 'cmp <(grewrite s.tlg --no-provenance -O math) <(grewrite s.tlg | grewrite --no-provenance -O math)'
+    ok 'grewrite s.tlg --verify 8 -o /dev/null'
+    ok 'grewrite s.tlg --verify 3 x=2 -o /dev/null'
+    bad 2 E_USAGE 'verify' 'grewrite s.tlg --verify -1'
+    gload "$DIGITS/model.yaml" | ggrad --cost loss --wrt W,b -o d.tlg
+    ok 'grewrite d.tlg --verify 2 -o /dev/null'
+    ok 'grewrite d.tlg -o /dev/null'
+}
+
+@test "--list, --explain, --profile" {
+    softplus
+    like 'grewrite --list' '^ +[0-9.]+  mul-one +.*x \* 1|mul-one' '  constant-folding +fold ' 'fuse-elementwise'
+    ok 'grewrite --list | awk "\$1 + 0 < last { bad = 1 } { last = \$1 + 0 } END { exit bad || NR < 100 }"'
+    shell 'grewrite s.tlg --explain -o o.tlg'
+    [ "$status" = 0 ]
+    [ ! -s .out ]
+    [ "$(cat .err)" = $'1 mul-one: x * 1.0  =>  x\n2 softplus: log(1.0 + exp(x))  =>  softplus(x)\n3 fuse-elementwise: softplus(x) + x  =>  fused_1(x)' ]
+    shell 'grewrite s.tlg --profile -o p.tlg'
+    [ "$status" = 0 ]
+    grep -Eq '^3 replacements in [0-9]+ sweeps?, 5 applies before' .err
+    grep -Eq ' 1 +-?[+0-9-]+  mul-one$' .err
+    cmp <(gload o.tlg --no-provenance) <(gload p.tlg --no-provenance)
+}
+
+@test "rules of one's own" {
+    softplus
+    printf '# mine\nexp-is-cosh @fast: exp(x) => cosh(x) + sinh(x)\n' >r.rules
+    like 'grewrite s.tlg --rules r.rules --mode NONE --include exp-is-cosh -O math' 'cosh\(x\) \+ sinh\(x\)'
+    like 'grewrite --list --rules r.rules' 'exp-is-cosh'
+    ok 'grewrite s.tlg --rules r.rules --verify 3 -o /dev/null'
+    printf 'wrong: exp(x) => x + 1\n' >w.rules
+    bad 1 E_VERDICT 'y differs' 'grewrite s.tlg --rules w.rules --verify 3 -o v.tlg'
+    [ ! -e v.tlg ]
+    bad 4 E_IO 'none.rules' 'grewrite s.tlg --rules none.rules'
+    local row at text
+    while IFS='|' read -r at text; do
+        printf '# head\n\n%s\n' "$text" >b.rules
+        bad 3 E_ "^grewrite: b.rules:3:$at: error" 'grewrite s.tlg --rules b.rules'
+    done <<'END'
+[0-9]+|bad: exp(x => log(x)
+[0-9]+|bad: exp(x) -> log(x)
+15|e1: exp(x) => nolog(x)
+20|e1: exp(x) => exp2(y)
+[0-9]+|exp(x) => x
+[0-9]+|e1: exp(x) => x when nonsense(x)
+END
+    printf 'a: exp(x) => log(x)\na: log(x) => exp(x)\n' >b.rules
+    bad 3 E_DUPLICATE 'b.rules:2:' 'grewrite s.tlg --rules b.rules'
+}
+
+@test "rules that go round in a circle are named" {
+    softplus
+    printf 'there: exp(x) => cosh(x) + sinh(x)\nback: cosh(x) + sinh(x) => exp(x)\n' >c.rules
+    bad 3 E_REWRITE 'there.*back|back.*there' 'grewrite s.tlg --rules c.rules --mode NONE --include there,back'
+}
+
+@test "--bisect finds the first bad replacement" {
+    softplus
+    printf 'wrong @fast_run: exp(x) => x + 1\n' >w.rules
+    shell 'grewrite s.tlg --rules w.rules --bisect "grun x=1 --expect y=2.313261687518223 >/dev/null 2>&1"'
+    [ "$status" = 1 ]
+    grep -Eq '^replacement [0-9]+, wrong: exp' .out
+    bad 1 E_VERDICT 'already' 'gload -e "arange(100000) * 1.5 + ones(100000)" | grewrite --bisect false'
+    like 'gload -e "arange(100000) * 1.5 + ones(100000)" | grewrite --bisect true' 'passes'
+    like 'grewrite s.tlg --bisect "grun x=1 --expect y=2.313261687518223 >/dev/null 2>&1"' 'passes'
+}
+
+@test "--diff: equal up to names, or the first Apply that differs" {
+    gload --new -i 'x: float64' -e 'a = sin(x)' -e 'y = a * 2' --outputs y -o a.tlg
+    gload --new -i 'x: float64' -e 'other = sin(x)' -e 'y = other * 2' --outputs y -o b.tlg
+    gload --new -i 'x: float64' -e 'a = cos(x)' -e 'y = a * 2' --outputs y -o c.tlg
+    ok 'grewrite a.tlg --diff b.tlg' ''
+    bad 1 E_VERDICT 'sin.*|cos' 'grewrite a.tlg --diff c.tlg'
+    grep -q 'cos' .err
+    grep -q 'sin' .err
+    bad 4 E_IO 'none.tlg' 'grewrite a.tlg --diff none.tlg'
+}
+
+@test "--replace and --keep" {
+    gload --new -i 'x: float64' --shared 'c: float64 = 1' -e 'h = x * 2' -e 'y = h + 1' -e 'z = h * 3' --outputs y,z --update 'c = c + x' -o g.tlg
+    ok 'grewrite g.tlg --replace "h = x * 10" | grun x=1' $'y = 11.0\nz = 30.0'
+    ok 'grewrite g.tlg --keep z | grun x=1' 'z = 6.0'
+    ok 'grewrite g.tlg --mode NONE --keep y -O yaml | grep -c "^updates" || true' 0
+    ok 'grewrite g.tlg --mode NONE --keep y,updates -O yaml | grep -c "^updates"' 1
+    bad 3 E_ 'q' 'grewrite g.tlg --replace "h = q"'
+    bad 3 E_CYCLE 'depends' 'grewrite g.tlg --replace "x = y"'
+    bad 2 E_ 'hh' 'grewrite g.tlg --replace "hh = x"'
+    bad 2 E_UNKNOWN 'nope' 'grewrite g.tlg --keep nope'
+    bad 3 E_ 'float64' 'grewrite g.tlg --replace "h = ones(3)"'
+    ok 'grewrite g.tlg --replace "h = x * 10" --replace "y = h - 1" --keep y | grun x=1' 'y = 9.0'
+}
+
+@test "stability and its limits" {
+    local row type expr x want
+    while IFS='|' read -r type expr x want; do
+        ok "gload --new -i 'x: $type' -e 'y = $expr' | grewrite | grun 'x=$x' --expect 'y=$want' --rtol 1e-6 >/dev/null"
+    done <<'END'
+float64|log(1 + exp(-x))|40|4.248354e-18
+float64|exp(x) - 1|1e-20|1e-20
+float64[2]|log(softmax(x))|[0, 1000]|[-1000, 0]
+float64[2]|log(sum(exp(x)))|[1000, 1000]|1000.693147
+float64|log(exp(x) + exp(x))|1000|1000.693147
+float64|1 - sigmoid(x)|40|4.248354e-18
+float64|log(sigmoid(x))|-800|-800
+END
+    bad 5 E_RUN_SHAPE '.' 'gload --new -i "x: float64[?]" -i "y: float64[?]" -e "zeros_like(y) + x" | grewrite | grun x=[1,2,3] y=[1,2]'
+}
+
+@test "effects and updates survive" {
+    gload --new -i 'x: float64' --shared 'c: float64 = 0' -e 'y = x * 1' -e 'a = assert_op(x, x > 0, msg="not positive")' --outputs y --update 'c = c + x' -o e.tlg
+    bad 5 E_ASSERT 'not positive' 'grewrite e.tlg | grun x=-1'
+    ok 'grewrite e.tlg | grun x=2 --steps 3 --save s.yaml >/dev/null; grep "^  c:" s.yaml' '  c: float64 = 6.0'
+    like 'grewrite e.tlg -O yaml' 'assert_op'
+}

@@ -1,0 +1,223 @@
+# grun: values in, results out, calls in series, verdicts.
+load common
+
+counter() { # a shared counter that a call adds x to
+    gload --new -i 'x: float64' --shared 'c: float64 = 10' -e 'old = c' -e 'y = x * 2' --outputs old,y --update 'c = c + x' -o counter.tlg
+}
+
+@test "values are text in the language, compiled for their receiver" {
+    gload -i 'x: float32[?]' -e 'x' -o f.tlg
+    ok 'grun f.tlg x="[1, 2.5, inf, -inf, nan]"' 'out = [1.0, 2.5, inf, -inf, nan]'
+    ok 'grun f.tlg x="ones(3)"' 'out = [1.0, 1.0, 1.0]'
+    ok 'grun f.tlg x="arange(4) * 2"' 'out = [0.0, 2.0, 4.0, 6.0]'
+    ok 'grun f.tlg x="float32([1, 2]) / 3"' 'out = [0.33333334, 0.6666667]'
+    ok 'gload -i "i: int8" -e "i" | grun i=2.0' 'out = 2'
+    ok 'gload -i "i: uint8" -e "i" | grun i=255' 'out = 255'
+    ok 'gload -i "b: bool" -e "b" | grun b=True' 'out = True'
+    ok 'gload -i "z: complex128" -e "z * z" | grun z=1+2j' 'out = (-3.0+4.0j)'
+    bad 3 E_VALUE '2\.5' 'gload -i "i: int64" -e "i" | grun i=2.5'
+    bad 3 E_VALUE 'uint8' 'gload -i "i: uint8" -e "i" | grun i=300'
+    bad 3 E_ 'float32\[\?\]' 'grun f.tlg x=1.5'
+}
+
+@test "every format of text output" {
+    gload --new -i 'x: float64[2]' -e 'a = x' -e 'b = x > 1.5' -e 'c = sum(x)' -e 'd = 1 / (x - 1)' --outputs a,b,c,d -o g.tlg
+    ok 'grun g.tlg x=[1,2]' $'a = [1.0, 2.0]\nb = [False, True]\nc = 3.0\nd = [inf, 1.0]'
+    ok 'grun g.tlg x=[1,2] -O text -o t; cat t' $'a = [1.0, 2.0]\nb = [False, True]\nc = 3.0\nd = [inf, 1.0]'
+    ok 'grun g.tlg x=[1,2] -O json' '{"name": "a", "dtype": "float64", "shape": [2], "data": [1.0, 2.0]}
+{"name": "b", "dtype": "bool", "shape": [2], "data": [false, true]}
+{"name": "c", "dtype": "float64", "shape": [], "data": 3.0}
+{"name": "d", "dtype": "float64", "shape": [2], "data": ["Infinity", 1.0]}'
+    ok 'gload -i "x: float64[2]" -e "x" | grun x=[1,2] -O tsv' $'out\n[1.0, 2.0]'
+    python_with numpy
+    ok 'gload -e "arange(6).reshape((2, 3))" | grun -O npy | '"$PYTHON"' -c "import numpy,sys,io; a=numpy.load(io.BytesIO(sys.stdin.buffer.read())); print(a.dtype, a.tolist())"' 'int64 [[0, 1, 2], [3, 4, 5]]'
+    bad 2 E_USAGE 'npy' 'grun g.tlg x=[1,2] -O npy'
+    bad 2 E_USAGE 'text|json|npy|tsv' 'grun g.tlg x=[1,2] -O yaml'
+    ok 'gload -e "arange(2000)" | grun | wc -w' 2002
+}
+
+@test "-r writes every format and values read it back" {
+    gload --new -i 'x: float32[n, 2]' -e 'y = x * 2' -e 'i = int64(x[:, 0])' --outputs y,i -o g.tlg
+    gload -i 'x: float32[n, 2]' -e 'x' -o id.tlg
+    local y=$'out = [[2.0, 4.0],\n        [6.0, 8.0]]' f
+    for f in a.npy a.csv a.tsv; do
+        ok "grun g.tlg x=[[1,2],[3,4]] -r y=$f" 'i = [1, 3]'
+    done
+    ok 'grun id.tlg x=@a.npy' "$y"
+    ok 'grun id.tlg x="float32(load(\"a.csv\"))"' "$y"
+    ok 'grun id.tlg x="float32(load(\"a.tsv\"))"' "$y"
+    for f in a.npz a.safetensors; do
+        ok "grun g.tlg x=[[1,2],[3,4]] -r y=$f -r i=$f" ''
+        ok "grun id.tlg x=@$f:y" "$y"
+        bad 2 E_UNKNOWN 'it holds [yi], [yi]' "grun id.tlg x=@$f:z"
+    done
+    ok 'grun g.tlg x=[[1,2],[3,4]] -r y=a.json -r i=i.json' ''
+    like 'cat a.json' '"name": "y"' '"dtype": "float32"'
+    ok 'grun id.tlg x=@a.npy[1:]' 'out = [[6.0, 8.0]]'
+    ok 'grun id.tlg x="@a.npy[::-1, :]"' $'out = [[6.0, 8.0],\n        [2.0, 4.0]]'
+    ok 'grun id.tlg x=@- <a.npy' "$y"
+    cp a.npy 'b.npy:y'
+    ok 'grun id.tlg x=@b.npy:y' "$y"
+    bad 4 E_IO 'nofile\.npy' 'grun id.tlg x=@nofile.npy'
+    bad 2 E_USAGE '.' 'cat id.tlg | grun x=@-'
+    bad 2 E_USAGE '.' 'grun g.tlg x=[[1,2]] -r y=a.foo'
+    ok 'grun g.tlg x=[[1,2]] -r y=deep.npy --threads 1 && test -f deep.npy' 'i = [1]'
+}
+
+@test "what numpy wrote is read, what grun wrote numpy reads" {
+    python_with numpy
+    "$PYTHON" -c 'import numpy as n
+a=n.arange(12.).reshape(3,4)
+n.save("f.npy", n.asfortranarray(a)); n.save("be.npy", a.astype(">f8")); n.savez("a.npz", a=a, b=n.float32([1,2])); n.savez_compressed("c.npz", a=a)
+n.savetxt("a.csv", a, delimiter=",")'
+    gload --new -i 'x: float64[?, ?]' -e 's = x.sum()' -e 'r = x[1]' --outputs s,r -o g.tlg
+    local v
+    for v in @f.npy @be.npy @a.npz:a @a.csv; do
+        ok "grun g.tlg x=$v" $'s = 66.0\nr = [4.0, 5.0, 6.0, 7.0]'
+    done
+    ok 'grun g.tlg x="load(\"a.npz\", \"a\")[:2]"' $'s = 28.0\nr = [4.0, 5.0, 6.0, 7.0]'
+    for v in bool int8 uint16 int64 float16 float32 float64 complex64; do
+        ok "gload -e 'cast([0, 1, 1], dtype=\"$v\")' | grun -r out=o.npy && $PYTHON -c 'import numpy as n; a=n.load(\"o.npy\"); print(a.dtype, a.shape, int(a.sum().real))'" "$v (3,) 2"
+    done
+}
+
+@test "the filter: shapes, dtypes, --strict, --allow-downcast" {
+    gload -i 'x: float32[2]' -e 'x' -o f.tlg
+    gload -e 'float64([1.5, 0.1])' | grun -r out=d.npy
+    gload -e 'int64([1, 2])' | grun -r out=i.npy
+    gload -e 'int8([1, 2])' | grun -r out=b.npy
+    bad 3 E_ 'float64' 'grun f.tlg x=@d.npy'
+    ok 'grun f.tlg x=@d.npy --allow-downcast' 'out = [1.5, 0.1]'
+    ok 'grun f.tlg x=@b.npy' 'out = [1.0, 2.0]'
+    bad 3 E_ 'int8' 'grun f.tlg x=@b.npy --strict'
+    bad 3 E_ '\[3\]|\(3,\)' 'grun f.tlg x=[1,2,3]'
+    bad 3 E_ 'x' 'gload -i "x: float64[n]" -i "y: float64[n]" -e "x + y" | grun x=[1,2] y=[1,2,3]'
+    bad 2 E_MISSING 'x: float32\[2\]' 'grun f.tlg'
+    bad 2 E_UNKNOWN 'did you mean' 'gload -i "weight: float64" -e "weight" | grun wieght=1'
+    bad 2 E_ 'x' 'grun f.tlg x=[1,2] x=[3,4]'
+}
+
+@test "--dim gives what no input tells" {
+    gload --new -i 'v: float64[k]' -e 'y = v.sum() * k' --outputs y -o k.tlg
+    ok 'grun k.tlg v=[1,2] --dim k=2' 'y = 6.0'
+    bad 3 E_ 'k' 'grun k.tlg v=[1,2] --dim k=3'
+    bad 2 E_UNKNOWN 'q' 'grun k.tlg v=[1,2] --dim q=3'
+}
+
+@test "--steps, --every: outputs use the old values; the last call is printed" {
+    counter
+    ok 'grun counter.tlg x=1' $'old = 10.0\ny = 2.0'
+    ok 'grun counter.tlg x=1 --steps 5' $'old = 14.0\ny = 2.0'
+    ok 'grun counter.tlg x=1 --steps 5 --every 2 -O tsv' $'call\told\ty\n2\t11.0\t2.0\n4\t13.0\t2.0\n5\t14.0\t2.0'
+    bad 2 E_USAGE 'steps' 'grun counter.tlg x=1 --steps x'
+    bad 2 E_USAGE '.' 'grun counter.tlg x=1 --steps -1'
+}
+
+@test "--save then reload equals continuing" {
+    counter
+    ok 'grun counter.tlg x=1.5 --steps 3 --save s.tlg >/dev/null; grun s.tlg x=1.5 --steps 4' $'old = 19.0\ny = 3.0'
+    ok 'grun counter.tlg x=1.5 --steps 7' $'old = 19.0\ny = 3.0'
+    ok 'grun counter.tlg x=1.5 --steps 3 --save s.yaml >/dev/null && grep -c "^  c: float64 = 14.5" s.yaml' 1
+    ok 'grun s.yaml x=0' $'old = 14.5\ny = 0.0'
+    ok 'grun counter.tlg x=1 --save counter.tlg >/dev/null; grun counter.tlg x=0' $'old = 11.0\ny = 0.0'
+    ok 'grewrite counter.tlg | grun x=1 --save s.json.zst >/dev/null; grun s.json.zst x=0' $'old = 12.0\ny = 0.0'
+}
+
+@test "--each, --batch, --drop-last, --epochs walk the leading axis" {
+    gload --new -i 'x: float64[k]' -i 'w: float64' --shared 'seen: float64 = 0' --shared 'calls: int64 = 0' -e 's = x.sum() * w' -e 'n = x.shape[0]' \
+        --outputs s,n --update 'seen = seen + x.sum()' --update 'calls = calls + 1' -o b.tlg
+    ok 'grun b.tlg x=[1,2,3,4,5] w=2 --each x --batch 2 --every 1 -O tsv' $'call\ts\tn\n1\t6.0\t2\n2\t14.0\t2\n3\t10.0\t1'
+    ok 'grun b.tlg x=[1,2,3,4,5] w=2 --each x --batch 2 --drop-last' $'s = 14.0\nn = 2'
+    ok 'grun b.tlg x=[1,2,3,4,5] w=2 --each x --batch 2 --epochs 3 --save o.yaml >/dev/null; grep -E "^  (seen|calls):" o.yaml' $'  seen: float64 = 45.0\n  calls: int64 = 9'
+    gload -i 'a: float64' -i 'b: float64' -e 'a + b' -o p.tlg
+    ok 'grun p.tlg a=[1,2,3] b=10 --each a' 'out = 13.0'
+    ok 'grun p.tlg a=[1,2,3] b=[10,20,30] --each a,b -r out=o.npy; gload -i "x: float64[3]" -e x | grun x=@o.npy' 'out = [11.0, 22.0, 33.0]'
+    bad 3 E_ 'a.*b|b.*a' 'grun p.tlg a=[1,2,3] b=[1,2] --each a,b'
+    bad 2 E_UNKNOWN 'c' 'grun p.tlg a=[1,2,3] b=1 --each c'
+    bad 2 E_USAGE 'each' 'grun p.tlg a=1 b=1 --batch 2'
+    bad 2 E_USAGE 'each' 'grun p.tlg a=1 b=1 --epochs 2'
+}
+
+@test "-r with --each appends along axis 0" {
+    gload --new -i 'x: float64[k, 2]' -e 'y = x * 2' --outputs y -o g.tlg
+    ok 'grun g.tlg x=[[1,2],[3,4],[5,6]] --each x --batch 2 -r y=o.npy' ''
+    ok 'gload -i "x: float64[3, 2]" -e x | grun x=@o.npy' $'out = [[2.0, 4.0],\n        [6.0, 8.0],\n        [10.0, 12.0]]'
+}
+
+@test "--shuffle is a permutation, the same for a seed, anew each epoch" {
+    gload -i 'x: int64' -e 'x' -o g.tlg
+    local x='[0,1,2,3,4,5,6,7,8,9]'
+    ok "grun g.tlg x=$x --each x --shuffle 1 --every 1 -O tsv | tail -n +2 | cut -f 2 | sort -n | uniq | wc -l" 10
+    ok "cmp <(grun g.tlg x=$x --each x --shuffle 1 --every 1) <(grun g.tlg x=$x --each x --shuffle 1 --every 1)"
+    ok "! cmp -s <(grun g.tlg x=$x --each x --shuffle 1 --every 1) <(grun g.tlg x=$x --each x --shuffle 2 --every 1)"
+    ok "grun g.tlg x=$x --each x --shuffle 1 --epochs 2 --every 1 -O tsv | tail -n +2 | cut -f 2 >t; head -n 10 t >a; tail -n 10 t >b; ! cmp -s a b && sort -n a >c && sort -n b | cmp - c"
+}
+
+@test "--expect: verdicts with tolerances" {
+    gload -i 'x: float64[2]' -e 'x' -o g.tlg
+    ok 'grun g.tlg x=[1,2] --expect out=[1,2]'
+    ok 'grun g.tlg x="[1, nan]" --expect "out=[1, nan]"'
+    bad 1 E_VERDICT 'out' 'grun g.tlg x=[1,2] --expect out=[1,2.001]'
+    ok 'grun g.tlg x=[1,2] --expect out=[1,2.001] --rtol 1e-2'
+    ok 'grun g.tlg x=[1,2] --expect out=[1,2.001] --atol 1e-2'
+    bad 1 E_VERDICT 'note: ' 'grun g.tlg x=[1,2] --expect out=[1,2.1] --rtol 1e-3 --atol 1e-3'
+    bad 1 E_VERDICT 'expected' 'grun g.tlg x=[1,2] --expect out=[1,3]'
+    bad 1 E_VERDICT 'shapes' 'grun g.tlg x=[1,2] --expect out=[1,2,3]'
+    bad 2 E_UNKNOWN 'did you mean out' 'grun g.tlg x=[1,2] --expect oot=1'
+    shell 'gload --new -e "a = 1.0" -e "b = 2.0" --outputs a,b | grun --expect a=1 --expect b=3'
+    [ "$status" = 1 ]
+}
+
+@test "threads, --no-gc, --mode and the machine's instructions do not change results" {
+    gload --new -i 'x: float32[n, 64]' --shared 'W: float32[64, 10] = normal(0, 1, (64, 10), seed=3)' -e 'y = log_softmax(tanh(x @ W), axis=1)' \
+        -e 's = exp(x).sum()' --outputs y,s -o g.tlg
+    local x='x=normal(0, 1, (1500, 64), seed=1)'
+    grun g.tlg "$x" --threads 1 -r y=1.npy -r s=s1.npy
+    grun g.tlg "$x" --threads 2 -r y=2.npy -r s=s2.npy
+    cmp 1.npy 2.npy
+    cmp s1.npy s2.npy
+    grun g.tlg "$x" --no-gc -r y=3.npy -r s=s3.npy
+    cmp 1.npy 3.npy
+    local level
+    for level in baseline avx2; do
+        THUNKLINE_CPU=$level grun g.tlg "$x" --expect 'y=@1.npy' --expect 's=@s1.npy' >/dev/null
+    done
+    ok "grun g.tlg '$x' --mode FAST_COMPILE --expect y=@1.npy >/dev/null"
+    ok "grun g.tlg '$x' --mode FAST_RUN --expect y=@1.npy >/dev/null"
+    bad 2 E_USAGE 'FAST_RUN' 'grun g.tlg --mode QUICK'
+}
+
+@test "--time, --verbose and --progress speak on stderr only" {
+    counter
+    shell 'grun counter.tlg x=1 --steps 3 --time'
+    [ "$status" = 0 ]
+    [ "$(cat .out)" = $'old = 12.0\ny = 2.0' ]
+    grep -Eq '^grun: [0-9.e-]+ s' .err
+    ok 'grun counter.tlg x=1 --no-progress' $'old = 10.0\ny = 2.0'
+    shell 'grun counter.tlg x=1 --progress'
+    [ "$(cat .out)" = $'old = 10.0\ny = 2.0' ]
+    shell 'grun counter.tlg x=1 -v'
+    [ "$(cat .out)" = $'old = 10.0\ny = 2.0' ]
+}
+
+@test "limits: --max-memory is checked before memory is taken" {
+    bad 6 E_MEM 'max-memory' 'gload -e "ones((1000, 1000)).sum()" -e "b = ones(3)" | grun --mode FAST_COMPILE --max-memory 1M'
+    bad 6 E_MEM 'max-memory' 'gload -e "normal(0, 1, (100000, 100000, 10), seed=1)" | grun'
+    ok 'gload -e "arange(10).sum()" | grun --max-memory 10MB' 'out = 45'
+    bad 2 E_USAGE 'max-memory' 'gload -e "arange(10).sum()" | grun --max-memory much'
+}
+
+@test "failures while running name the Apply, its inputs, and end with 5" {
+    bad 5 E_ASSERT 'negative' 'gload -e "y = assert_op(x, x > 0, msg=\"negative x\")" | grun x=-1'
+    bad 5 E_INDEX 'index 5' 'gload -i "x: float64[n]" -e "x[5]" | grun x=[1,2]'
+    bad 5 E_RUN_SHAPE '3.*2|2.*3' 'gload -i "x: float64[?]" -i "y: float64[?]" -e "x + y" | grun x=[1,2] y=[1,2,3]'
+    bad 5 E_ARITHMETIC 'zero' 'gload -i "x: int64" -e "7 // x" | grun x=0'
+    bad 5 E_ARITHMETIC '.' 'gload -i "x: int64" -e "2 ** x" | grun x=-1'
+    bad 5 E_ARITHMETIC 'zero' 'gload -i "x: int64" -e "7 % x" | grun x=0'
+}
+
+@test "a prefix before names and several files at once" {
+    gload --new -i 'x: float64' -e 'y = x * 2' --outputs y -o g.tlg
+    ok 'gload g.tlg g.tlg --prefix p_ -o two.tlg 2>/dev/null || gload --prefix p_ g.tlg -o p.tlg && grun p.tlg p_x=3' 'p_y = 6.0'
+    bad 2 E_USAGE '.' 'grun g.tlg g.tlg x=1'
+}
