@@ -6,11 +6,10 @@
 #include <time.h>
 
 static const char *const known_names[KNOWN_N] = {
-    [KNOWN_CAST] = "cast",       [KNOWN_BROADCAST] = "broadcast_to",
-    [KNOWN_RESHAPE] = "reshape", [KNOWN_TRANSPOSE] = "transpose",
-    [KNOWN_STACK] = "stack",     [KNOWN_SUBTENSOR] = "subtensor",
-    [KNOWN_MATMUL] = "matmul",   [KNOWN_CALL] = "call",
-    [KNOWN_SHAPE] = "shape",     [KNOWN_SHAPE_I] = "shape_i",
+    [KNOWN_BROADCAST] = "broadcast_to",
+    [KNOWN_STACK] = "stack",
+    [KNOWN_CALL] = "call",
+    [KNOWN_SHAPE] = "shape",
 };
 
 static void grow_var(Rewriter *r) {

@@ -1,9 +1,9 @@
 /* Rewriting graphs. Rules are text in the language (rules of the house in
  * lib/rewrite/rules, the user's by --rules), passes are C for what text cannot say;
  * both stand in one database with names, tags and positions. Nodes are immutable: a
- * replacement is an entry forward[old] = new over the graph, nodes are re-interned at
- * most once a sweep, sweeps go on until nothing fires or the budget ends, and one copy
- * of the live nodes ends it. */
+ * replacement is an entry forward[old] = new over the graph. A sweep walks inputs first
+ * and re-interns a node at most once, so it costs O(n) however much is replaced; stages
+ * follow each other by position, and one copy of the live nodes ends it. */
 #ifndef REWRITE_REWRITE_H
 #define REWRITE_REWRITE_H
 

@@ -144,19 +144,7 @@ struct Visit {
     bool waiting;  /* it was replaced; what stands for it is not done */
 };
 
-enum {
-    KNOWN_CAST,
-    KNOWN_BROADCAST,
-    KNOWN_RESHAPE,
-    KNOWN_TRANSPOSE,
-    KNOWN_STACK,
-    KNOWN_SUBTENSOR,
-    KNOWN_MATMUL,
-    KNOWN_CALL,
-    KNOWN_SHAPE,
-    KNOWN_SHAPE_I,
-    KNOWN_N
-};
+enum { KNOWN_BROADCAST, KNOWN_STACK, KNOWN_CALL, KNOWN_SHAPE, KNOWN_N };
 
 struct Rewriter {
     Session *s;
