@@ -110,9 +110,17 @@ static bool names_shape(const OfOp *o, Sym name) {
     const Signature *sig = op_signature(o->s, o->op);
     bool yes = strcmp(sym_text(o->s, name), "r") == 0;
     for (size_t i = 0; i < sig->nin; i++)
-        yes |= sig->in[i].name == name;
+        yes |= sig->in[i].name == name && !sig->in[i].rest;
     for (size_t i = 0; o->op->out && i < sig->nout; i++)
         yes |= sig->out[i] == name;
+    return yes;
+}
+
+static bool names_prop(const OfOp *o, Sym name) {
+    const Signature *sig = op_signature(o->s, o->op);
+    bool yes = false;
+    for (size_t i = 0; i < sig->nprop; i++)
+        yes |= sig->prop[i].name == name;
     return yes;
 }
 
@@ -120,7 +128,7 @@ static bool look_number(void *ctx, Sym name, FormulaValue *v) {
     *v = names_shape(ctx, name)
              ? (FormulaValue){.is_shape = true, .ndim = 3, .shape = cube}
              : (FormulaValue){.number = 2};
-    return true;
+    return names_shape(ctx, name) || names_prop(ctx, name);
 }
 
 static bool look_same(void *ctx, Sym name, PolyValue *v) {
