@@ -129,8 +129,9 @@ static bool work(Run *r, int argc, char **argv) {
     return settle(r) && r->tool->run(r);
 }
 
-/* OpenBLAS reads these when it is opened: Debian's takes AVX2 kernels on CPUs with AVX-512
- * that it doesn't know, at half the speed, and would start threads that we don't use. */
+/* OpenBLAS reads these when it is opened. It would start threads that we don't use; and
+ * a build that doesn't know the CPU takes AVX2 kernels, at half the speed, where those of
+ * SkylakeX run on any CPU with AVX-512. */
 void tool_environment(void) {
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
 #ifdef __x86_64__

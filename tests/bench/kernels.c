@@ -177,13 +177,14 @@ static void product(void *library, Product p) {
 
 static void products(void) {
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-    bench_title("matrix products");
+    char title[64] = "matrix products";
     if (library) {
-        void *find = dlsym(library, "openblas_set_num_threads");
-        void (*threads)(int);
-        memcpy(&threads, &find, sizeof find);
-        threads(1);
+        void *find = dlsym(library, "openblas_get_corename");
+        char *(*core)(void);
+        memcpy(&core, &find, sizeof find);
+        if (find) snprintf(title, sizeof title, "products (OpenBLAS: %s)", core());
     }
+    bench_title(title);
     product(library, (Product){512, 512, 512, 4, .numpy = "dot_512_f32"});
     product(library, (Product){1024, 1024, 1024, 4, .numpy = "dot_1024_f32"});
     product(library, (Product){128, 784, 256, 4, .numpy = "dot_mlp_f32"});
