@@ -177,10 +177,15 @@ $(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
 bench: all $(BENCH)
 	@CC="$(CC)" tests/bench/run.sh $(abspath $(B))
 
-# ---- fuzzing: `make fuzz` mutates built-in seeds (use SAN=address,undefined B=...); `make libfuzzer CC=clang
-# SAN=fuzzer-no-link,address B=...` builds the same targets for libFuzzer.
+# ---- fuzzing: `make fuzz SECONDS=n` runs each target of tests/fuzz for so long under libFuzzer, with sanitizers (clang);
+# `make fuzz-seeds` mutates their seeds a fixed number of times with any compiler ----
 FUZZ_C := $(wildcard tests/fuzz/*.c)
-fuzz: $(FUZZ_C:%.c=$(B)/%)
+SECONDS ?= 10
+fuzz:
+	@$(MAKE) --no-print-directory CC=clang B=$(B)-fuzz SAN=fuzzer-no-link,address,undefined OPT=-O1 libfuzzer fuzz-programs
+	@tests/fuzz/run.sh $(B)-fuzz/libfuzzer $(SECONDS)
+fuzz-programs: $(FUZZ_C:%.c=$(B)/%)
+fuzz-seeds: $(FUZZ_C:%.c=$(B)/%)
 	@for t in $^; do $$t || exit 1; done
 libfuzzer: $(FUZZ_C:tests/fuzz/%.c=$(B)/libfuzzer/%)
 $(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
@@ -190,5 +195,5 @@ $(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: bench fuzz libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

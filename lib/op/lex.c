@@ -29,7 +29,7 @@ static char at(const Lexer *l, size_t i) {
 
 static bool in_list(const char *const *list, const char *p, size_t n) {
     for (; *list; list++)
-        if (strlen(*list) == n && memcmp(*list, p, n) == 0) return true;
+        if (**list == *p && strlen(*list) == n && memcmp(*list, p, n) == 0) return true;
     return false;
 }
 
@@ -300,6 +300,7 @@ static const struct {
                  {0xb3, "** 3"}, {0xac, "~"},   {0xa0, "a space"}};
 
 static bool starts(const Lexer *l, const char *text) {
+    if (l->p == l->end || *l->p != *text) return false;
     size_t n = strlen(text);
     return (size_t)(l->end - l->p) >= n && memcmp(l->p, text, n) == 0;
 }
