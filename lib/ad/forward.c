@@ -93,13 +93,8 @@ static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, size_t nf,
     size_t live = 0;
     for (size_t i = 0; i < n; i++) {
         if (h[i] == GRAD_DISCONNECTED || var_is_null(b->g, h[i])) continue;
-        size_t j = 0;
-        while (j < live && h[j] != h[i])
-            j++; /* equal gradients merged: their tangents add */
-        t[j] = j < live ? call2(b, "add", t[j], t[i]) : t[i];
-        if (t[j] == VAR_NONE) return false;
-        h[j] = h[i];
-        live += j == live;
+        t[live] = t[i];
+        h[live++] = h[i];
     }
     return ad_vjp(b, live, h, t, nf, c, &loose, result);
 }

@@ -5,7 +5,8 @@
  * connected inputs, not through variables held constant. 2. `from`: walking forward
  * from wrt. 3. Only Applies with a `from` input and a `reach` output are
  * differentiated, last one first; each adds its terms to the gradients of its inputs. A
- * known gradient stands instead of what would be collected. Requirement: when an Apply
+ * known gradient stands instead of what would be collected; a pullback's cotangents are
+ * first terms, to which paths from its other results add. Requirement: when an Apply
  * is visited, all users of its outputs have been (they have larger ids). */
 #include "ad/term.h"
 
@@ -20,6 +21,8 @@ typedef struct Reverse {
     uint8_t *reach, *from; /* by variable */
     uint8_t *constant, *known;
     Var *bar; /* gradient so far, GRAD_DISCONNECTED at first */
+    size_t nterm;
+    const Var *term_of, *term; /* cotangents of a pullback */
 } Reverse;
 
 /* ---- paths ---- */
@@ -100,6 +103,21 @@ static bool visit(Reverse *r, ApplyId a) {
 }
 
 /* ---- the ends: seeds and results ---- */
+/* Can g, which the caller gave, be a gradient of v? */
+static bool fits(Builder *b, Var v, Var g) {
+    if (g == GRAD_DISCONNECTED || var_is_null(b->g, g)) return true;
+    const Type *t = var_type(b->g, g);
+    if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype))
+        return fail(b->s, b->from.at, E_DTYPE,
+                    "a known gradient must be of a float dtype, but it is %s",
+                    type_str(b->s, t));
+    if (t->ndim != var_type(b->g, v)->ndim)
+        return fail(b->s, b->from.at, E_SHAPE,
+                    "a known gradient is %s for a variable that is %s",
+                    type_str(b->s, t), type_str(b->s, var_type(b->g, v)));
+    return true;
+}
+
 static bool seed(Reverse *r, Var cost) {
     Builder *b = r->b;
     if (cost != VAR_NONE) {
@@ -124,19 +142,14 @@ static bool seed(Reverse *r, Var cost) {
     }
     for (size_t i = 0; i < r->how->nknown; i++) {
         Var v = r->how->known_of[i], g = r->how->known_grad[i];
-        if (g != GRAD_DISCONNECTED && !var_is_null(b->g, g)) {
-            const Type *t = var_type(b->g, g);
-            if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype))
-                return fail(b->s, b->from.at, E_DTYPE,
-                            "a known gradient must be of a float dtype, but it is %s",
-                            type_str(b->s, t));
-            if (t->ndim != var_type(b->g, v)->ndim)
-                return fail(b->s, b->from.at, E_SHAPE,
-                            "a known gradient is %s for a variable that is %s",
-                            type_str(b->s, t), type_str(b->s, var_type(b->g, v)));
-        }
+        if (!fits(b, v, g)) return false;
         r->bar[v] = g;
         r->known[v] = 1;
+        r->reach[v] = 1;
+    }
+    for (size_t i = 0; i < r->nterm; i++) {
+        Var v = r->term_of[i], g = r->term[i];
+        if (!fits(b, v, g) || !accumulate(r, v, g)) return false;
         r->reach[v] = 1;
     }
     return true;
@@ -230,13 +243,19 @@ static bool run(Reverse *r, Var cost, size_t nwrt, const Var *wrt, Var *grad) {
     return true;
 }
 
-bool ad_grad(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOptions *how,
-             Var *grad) {
+static bool reverse(Builder *b, Var cost, size_t nterm, const Var *of, const Var *term,
+                    size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad) {
     static const GradOptions usual = {0};
     Arena *tmp = arena_new(b->s);
     uint32_t n = b->g->nvar;
-    Reverse r = {
-        .b = b, .how = how ? how : &usual, .tmp = tmp, .n = n, .napply = b->g->napply};
+    Reverse r = {.b = b,
+                 .how = how ? how : &usual,
+                 .tmp = tmp,
+                 .n = n,
+                 .napply = b->g->napply,
+                 .nterm = nterm,
+                 .term_of = of,
+                 .term = term};
     r.reach = NEW_N(tmp, n, uint8_t);
     r.from = NEW_N(tmp, n, uint8_t);
     r.constant = NEW_N(tmp, n, uint8_t);
@@ -249,22 +268,14 @@ bool ad_grad(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOption
     return ok;
 }
 
+bool ad_grad(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOptions *how,
+             Var *grad) {
+    return reverse(b, cost, 0, NULL, NULL, nwrt, wrt, how, grad);
+}
+
 bool ad_vjp(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
             const Var *wrt, const GradOptions *how, Var *grad) {
-    GradOptions with = how ? *how : (GradOptions){0};
-    Arena *tmp = arena_new(b->s);
-    size_t n = nf + with.nknown;
-    Var *of = NEW_N(tmp, n, Var), *is = NEW_N(tmp, n, Var);
-    for (size_t i = 0; i < n; i++) {
-        of[i] = i < nf ? f[i] : with.known_of[i - nf];
-        is[i] = i < nf ? cotangent[i] : with.known_grad[i - nf];
-    }
-    with.nknown = n;
-    with.known_of = of;
-    with.known_grad = is;
-    bool ok = ad_grad(b, VAR_NONE, nwrt, wrt, &with, grad);
-    arena_free(tmp);
-    return ok;
+    return reverse(b, VAR_NONE, nf, f, cotangent, nwrt, wrt, how, grad);
 }
 
 void ad_open(Session *s) {

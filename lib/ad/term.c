@@ -133,6 +133,11 @@ static bool by_code(Builder *b, ApplyId a, const Var *cotangent, const bool *wan
               .wanted = wanted,
               .grad = grad};
     bool ok = ap.op->pull(&p);
+    for (size_t i = 0; ok && i < ap.nin; i++) {
+        const Type *t = grad[i] == GRAD_DISCONNECTED ? NULL : var_type(b->g, grad[i]);
+        if (t && t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype))
+            ok = (grad[i] = settle(b, grad[i], in[i])) != VAR_NONE;
+    }
     arena_free(tmp);
     return ok;
 }

@@ -108,7 +108,7 @@ static inline double real_value(char kind, size_t input, int64_t i, int64_t n) {
     if (kind == 'u') return (minus ? -1 : 1) * (0.05 + 0.8 * f);
     if (kind == 'q') return 0.1 + 0.8 * f;
     if (kind == 'g') return 1.2 + f;
-    if (kind == 's') return -2.2 + 4.3 * f;
+    if (kind == 's') return -2.13 + 4.3 * f;
     if (fabs(2 * v - nearbyint(2 * v)) < 0.04) v += 0.025;
     return kind == 'n' || (kind == 'r' && minus) ? -v : v;
 }
