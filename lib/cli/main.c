@@ -26,6 +26,7 @@ static void on_abort(int sig) {
 static void catch_signals(Session *s) {
     interrupted = s;
     signal(SIGABRT, on_abort);
+    signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of write */
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction old, act = {.sa_handler = on_signal};

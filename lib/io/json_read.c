@@ -152,6 +152,8 @@ static bool string(Json *j, Doc *d) {
     str_free(&b);
     if (!ok) return false;
     d->at.end = (uint32_t)(j->p++ - j->text);
+    if (memchr(d->p, '\0', d->n))
+        return fail(j->s, d->at, E_FORMAT, "a NUL character in a text");
     return utf8_ok(d->p, d->n) ||
            fail(j->s, d->at, E_SYNTAX, "not JSON: a string that is not UTF-8");
 }
@@ -266,7 +268,10 @@ static Doc *value(Json *j, int depth) {
     d->at.end = (uint32_t)(j->p - j->text);
     d->n = d->at.end - d->at.begin;
     d->p = arena_str(j->a, j->text + d->at.begin, d->n);
-    d->exact = true;
+    /* as the language writes them; place and length in the file stay */
+    d->exact = *d->p != 't' && *d->p != 'f';
+    if (*d->p == 't') d->p = "True";
+    if (*d->p == 'f') d->p = "False";
     return d;
 }
 

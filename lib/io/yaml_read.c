@@ -233,6 +233,10 @@ static Doc *node(Yaml *y, int depth) {
     case YAML_SCALAR_EVENT: {
         if (!no_extras(y, e->data.scalar.anchor, e->data.scalar.tag)) return NULL;
         Doc *d = scalar(y);
+        if (memchr(d->p, '\0', d->n)) {
+            fail(y->s, d->at, E_FORMAT, "a NUL character in a text");
+            return NULL;
+        }
         return whole_in_flow(y, d) ? d : NULL;
     }
     case YAML_SEQUENCE_START_EVENT:

@@ -27,7 +27,7 @@ static void say_difference(GraphRun *r, const Tensor *got, const Tensor *want,
 
 static bool expectation(GraphRun *r, Span text) {
     Span name, value;
-    if (!value_split(r->s, text, &name, &value))
+    if (!label_split(r->s, text, &name, &value))
         return fail(r->s, text, E_USAGE, "--expect takes NAME=VALUE");
     const char *p = arena_str(r->a, source_get(r->s, name.source)->text + name.begin,
                               name.end - name.begin);

@@ -36,7 +36,7 @@ static bool check_format(GraphRun *r) {
 bool results_open(GraphRun *r) {
     for (size_t i = 0; i < r->spec->nresult; i++) {
         Span name, file, at = r->spec->result[i];
-        if (!value_split(r->s, at, &name, &file) || file.begin == file.end)
+        if (!label_split(r->s, at, &name, &file) || file.begin == file.end)
             return fail(r->s, at, E_USAGE, "-r takes NAME=FILE");
         const char *text = source_get(r->s, at.source)->text;
         const char *p = arena_str(r->a, text + name.begin, name.end - name.begin);

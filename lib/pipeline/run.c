@@ -35,8 +35,10 @@ static bool keep_shared(GraphRun *r) {
 }
 
 static bool finish(GraphRun *r) {
-    return check_expectations(r) && results_write(r) &&
-           (!r->out || writer_commit(r->out));
+    if (!check_expectations(r) || !results_write(r)) return false;
+    Writer *out = r->out;
+    r->out = NULL; /* committing frees it, also when that fails */
+    return !out || writer_commit(out);
 }
 
 bool run_ready(GraphRun *r) {
@@ -56,7 +58,6 @@ static bool go(GraphRun *r) {
     if (!run_values(r) || !run_dims(r) || !results_open(r)) return false;
     if (!run_series(r)) return false;
     bool ok = finish(r);
-    if (ok) r->out = NULL;
     return keep_shared(r) && ok;
 }
 

@@ -5,15 +5,20 @@
 
 #include <string.h>
 
-bool value_split(Session *s, Span text, Span *name, Span *value) {
-    const char *p = source_get(s, text.source)->text;
-    uint32_t eq = text.begin;
-    while (eq < text.end && p[eq] != '=' && p[eq] != '/')
-        eq++;
-    if (eq == text.end || p[eq] == '/' || eq == text.begin) return false;
-    *name = (Span){text.source, text.begin, eq};
-    *value = (Span){text.source, eq + 1, text.end};
+bool label_split(Session *s, Span text, Span *label, Span *value) {
+    const char *p = source_get(s, text.source)->text + text.begin;
+    const char *eq = memchr(p, '=', text.end - text.begin);
+    if (!eq || eq == p) return false;
+    uint32_t at = text.begin + (uint32_t)(eq - p);
+    *label = (Span){text.source, text.begin, at};
+    *value = (Span){text.source, at + 1, text.end};
     return true;
+}
+
+bool value_split(Session *s, Span text, Span *name, Span *value) {
+    if (!label_split(s, text, name, value)) return false;
+    const char *p = source_get(s, text.source)->text + name->begin;
+    return !memchr(p, '/', name->end - name->begin);
 }
 
 /* ---- @FILE ---- */

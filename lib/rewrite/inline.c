@@ -5,18 +5,23 @@
 
 enum { MOST_APPLIES = 64, MOST_GROWTH = 1 << 20 };
 
-static bool calls_any(const Graph *fn) {
+/* Calls of fused groups don't count: they come along, whatever was rewritten first. */
+static bool calls_any(const Graph *main, const Graph *fn) {
     for (ApplyId a = 0; a < fn->napply; a++)
-        for (size_t i = 0; i < fn->apply[a].props->n; i++)
-            if (fn->apply[a].props->p[i].kind == P_GRAPH) return true;
+        for (size_t i = 0; i < fn->apply[a].props->n; i++) {
+            const Prop *p = &fn->apply[a].props->p[i];
+            if (p->kind != P_GRAPH) continue;
+            const Graph *called = graph_function(main, p->sym);
+            if (!called || !called->fused) return true;
+        }
     return false;
 }
 
 /* A derivative of the function's own would be lost with the call. */
-static bool may_inline(const Graph *fn) {
+static bool may_inline(const Graph *main, const Graph *fn) {
     return !fn->fused && fn->napply <= MOST_APPLIES && fn->effects.n == 0 &&
            fn->shared.n == 0 && fn->until == VAR_NONE && !fn->pullback &&
-           !fn->pushforward && !calls_any(fn);
+           !fn->pushforward && !calls_any(main, fn);
 }
 
 /* The arguments' types decide the function's dims: only where they are the inputs'. */
@@ -58,7 +63,8 @@ bool inline_pass(Rewriter *r) {
         if (a->op != call || rw_limit_reached(r)) continue;
         const Graph *fn =
             graph_function(r->g, op_prop(r->s, call, a->props, "fn")->sym);
-        if (!fn || fn == r->g || !may_inline(fn) || !types_agree(r->g, a, fn)) continue;
+        if (!fn || fn == r->g || !may_inline(r->g, fn) || !types_agree(r->g, a, fn))
+            continue;
         if ((grown += fn->napply) > MOST_GROWTH) break;
         if (!inline_call(r, id, fn)) return false;
     }
