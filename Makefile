@@ -113,6 +113,9 @@ tools: $(TOOL_BIN)
 test-programs: all man generated $(UNIT_BIN)
 check-san:
 	@$(MAKE) --no-print-directory B=$(B)-san SAN=address,undefined OPT=-O1 test
+# Writes tests/golden/*.out anew: look at the difference before committing it.
+golden: tools
+	tests/golden/run.sh --update $(B)/bin
 unit: $(UNIT_BIN)
 	@ok=1; for t in $(UNIT_BIN); do $$t || ok=0; done; test $$ok = 1
 

@@ -1,0 +1,2 @@
+ggrad "$ROOT/examples/digits/model.yaml" --cost loss --wrt W,b -O math
+ggrad "$ROOT/examples/digits/model.yaml" --cost loss --wrt W,b | grewrite --explain -O math

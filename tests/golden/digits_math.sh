@@ -1,0 +1,4 @@
+gload --no-provenance "$ROOT/examples/digits/model.yaml" -O yaml
+gload "$ROOT/examples/digits/model.yaml" -O math
+gload --no-provenance "$ROOT/examples/digits/model.yaml" -O json
+gload "$ROOT/examples/digits/model.yaml" -O tree
