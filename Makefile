@@ -193,7 +193,7 @@ fuzz-seeds: $(FUZZ_C:%.c=$(B)/%)
 libfuzzer: $(FUZZ_C:tests/fuzz/%.c=$(B)/libfuzzer/%)
 $(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -DLIBFUZZER -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(ALL_CFLAGS) -DLIBFUZZER -fsanitize=fuzzer $(LDFLAGS) -MF $@.d -o $@ $< $(B)/libthunkline-all.a $(LDLIBS)
 
 clean:
 	rm -rf $(B)

@@ -37,6 +37,7 @@ for text, axis in (("0", 0), ("1", 1), ("all", None)):
     show(f"max_{text}", lambda: a.max(axis))
     show(f"argmax_{text}", lambda: a.argmax(axis), 0.05)
 show("transpose", lambda: np.ascontiguousarray(a.T), 0.05)
+show("add_transposed", lambda: a + a.T, 0.05)
 u, v = a[:, :1].copy(), a[:1].copy()
 show("broadcast", lambda: u + v)
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 2048, STRIP = 1024, CHUNK = 1 << 16 };
+enum { BLOCK = 2048, STRIP = 1024, GROUP = 32, CHUNK = 1 << 16 };
 
 static bool arg_type(Infer *in) {
     const Type *x = in->type[0];
@@ -48,19 +48,26 @@ typedef struct Job {
     int64_t tasks, per_chunk;
 } Job;
 
-/* The first place where p equals *v, or where p is nan when *v is. */
+/* The first place where p equals *v, or where p is nan when *v is. Whole groups without
+ * one are passed over by vectors. */
 #define FIRST(NAME, T, SAME)                                                           \
     static size_t NAME(const void *p, const void *v, size_t n) {                       \
         const T *x = p;                                                                \
         T m;                                                                           \
         memcpy(&m, v, sizeof m);                                                       \
         size_t i = 0;                                                                  \
+        for (; i + GROUP <= n; i += GROUP) {                                           \
+            T any = 0;                                                                 \
+            for (size_t k = 0; k < GROUP; k++)                                         \
+                any = (T)(any + (T)(SAME(x[i + k], m)));                               \
+            if (any != 0) break;                                                       \
+        }                                                                              \
         while (i + 1 < n && !SAME(x[i], m))                                            \
             i++;                                                                       \
         return i;                                                                      \
     }
 #define EQUAL(a, b)   ((a) == (b))
-#define EQUAL_F(a, b) ((a) == (b) || ((a) != (a) && (b) != (b)))
+#define EQUAL_F(a, b) (((a) == (b)) | (((a) != (a)) & ((b) != (b))))
 FIRST(first_8, uint8_t, EQUAL)
 FIRST(first_16, uint16_t, EQUAL)
 FIRST(first_32, uint32_t, EQUAL)
@@ -105,11 +112,19 @@ static int64_t arg_of_run(const Job *j, char *work, const char *x) {
     return at;
 }
 
+/* The rows of a strip lie too far apart for the CPU to foresee the next one. */
+static void prefetch(const char *row, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch(row + i);
+}
+
 static void arg_of_rows(const Job *j, char *work, const char *x, int64_t width,
                         int64_t *out) {
     char *best = work + STRIP * 8;
     for (int64_t r = 0; r < j->n; r++) {
         const char *row = load(j, work, x + r * j->step, width, j->wide_step);
+        if (row != work && r + 1 < j->n)
+            prefetch(row + j->step, width * (int64_t)j->size);
         if (r == 0) {
             memcpy(best, row, (size_t)width * j->size);
             memset(out, 0, (size_t)width * 8);
