@@ -69,9 +69,9 @@ static bool ggrad(Run *r) {
     Ggrad *o = (Ggrad *)r->common;
     const char *path;
     if (!options_agree(r, o)) return false;
-    o->d.how.disconnected = o->disconnected;
-    o->d.how.return_disconnected = o->return_disconnected;
-    o->d.how.null = o->null;
+    o->d.how.disconnected = (OnDisconnected)o->disconnected;
+    o->d.how.return_disconnected = (ReturnDisconnected)o->return_disconnected;
+    o->d.how.null = (OnNull)o->null;
     const char *what = o->d.vjp ? o->d.vjp : o->d.jvp ? o->d.jvp : o->d.cost;
     if (what)
         o->d.at = run_text(r, o->d.vjp ? "--vjp" : o->d.jvp ? "--jvp" : "--cost", what);

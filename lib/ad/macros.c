@@ -62,9 +62,9 @@ static bool options(Compiler *c, const Ast *const *arg, GradOptions *how) {
         !word(c, arg[2], zero_words, "return_disconnected", &zero) ||
         !word(c, arg[3], null_words, "null_gradients", &null))
         return false;
-    how->disconnected = disconnected;
-    how->return_disconnected = zero;
-    how->null = null;
+    how->disconnected = (OnDisconnected)disconnected;
+    how->return_disconnected = (ReturnDisconnected)zero;
+    how->null = (OnNull)null;
     return true;
 }
 

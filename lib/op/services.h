@@ -5,13 +5,16 @@
 
 #include "op/build.h"
 
+typedef enum OnDisconnected { GRAD_RAISE, GRAD_WARN, GRAD_IGNORE } OnDisconnected;
+typedef enum ReturnDisconnected { GRAD_ZERO, GRAD_NONE } ReturnDisconnected;
+typedef enum OnNull { NULL_RAISE, NULL_RETURN } OnNull;
 typedef struct GradOptions {
     size_t nconstant, nknown;
     const Var *constant;              /* consider_constant */
     const Var *known_of, *known_grad; /* known_grads: override */
-    enum { GRAD_RAISE, GRAD_WARN, GRAD_IGNORE } disconnected;
-    enum { GRAD_ZERO, GRAD_NONE } return_disconnected;
-    enum { NULL_RAISE, NULL_RETURN } null;
+    OnDisconnected disconnected;
+    ReturnDisconnected return_disconnected;
+    OnNull null;
 } GradOptions;
 
 typedef struct Services {
