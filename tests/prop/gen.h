@@ -196,12 +196,16 @@ typedef struct Case {
     Session *s;
     Graph *g;
     Builder b;
-    DType dtype;
+    DType dtype, mixed; /* of the inputs; of the second if not DT_NONE */
     size_t nin;
     Spec spec[INPUTS];
     Var in[INPUTS], out;
     Tensor t[INPUTS];
 } Case;
+
+static inline DType case_dtype(const Case *c, size_t i) {
+    return spec_dtype(&c->spec[i], i == 1 && c->mixed != DT_NONE ? c->mixed : c->dtype);
+}
 
 /* Builds the call; false: it does not type (one error is in the session). `known`: the
  * types tell the sizes, else only those of size 1. */
@@ -216,7 +220,7 @@ static inline bool case_build(Case *c, bool known) {
         for (int k = 0; k < q->ndim; k++)
             dim[k] = known || q->shape[k] == 1 ? q->shape[k] : DIM_UNKNOWN;
         Sym name = sym(c->s, (const char *[]){"a", "b", "c"}[i]);
-        const Type *type = type_tensor(c->s, spec_dtype(q, c->dtype), q->ndim, dim);
+        const Type *type = type_tensor(c->s, case_dtype(c, i), q->ndim, dim);
         bind[i] = (Bind){name, c->in[i] = graph_input(c->g, name, type)};
     }
     Env env = {.n = c->nin, .bind = bind};
@@ -226,11 +230,11 @@ static inline bool case_build(Case *c, bool known) {
 
 static inline void case_tensors(Case *c, int layout) {
     for (size_t i = 0; i < c->nin; i++)
-        c->t[i] = make_tensor(c->s, &c->spec[i], i, c->dtype, layout);
+        c->t[i] = make_tensor(c->s, &c->spec[i], i, case_dtype(c, i), layout);
 }
 
 static inline Case case_of(Session *s, const Row *row, DType d) {
-    Case c = {.row = row, .s = s, .dtype = d};
+    Case c = {.row = row, .s = s, .dtype = d, .mixed = DT_NONE};
     c.nin = read_specs(row->in, c.spec);
     return c;
 }

@@ -1,0 +1,177 @@
+/* Where values, dtypes and sizes are unusual: special numbers in every layout, inputs
+ * of two dtypes, sizes that turn out not to fit, and work large enough to be split. */
+#include "gen.h"
+
+/* ---- running ---- */
+static bool result(Case *c, unsigned threads, Value *out) {
+    PlanOptions o = {.nwant = 1, .want = &c->out, .threads = threads};
+    Job j = {.plan = plan_new(c->g, &o)};
+    if (!j.plan) return false;
+    j.m = vm_new(j.plan);
+    bool ok = job_run(&j, c);
+    if (ok) value_copy_view(out, vm_output(j.m, 0));
+    job_close(&j);
+    return ok;
+}
+
+static bool is_elemwise(Session *s, const Row *row) {
+    const Op *op = op_find(s, row->op, strlen(row->op));
+    return op->elemwise;
+}
+
+/* ---- special values ---- */
+static void fill_special(const Tensor *t, size_t input) {
+    static const double real[] = {0.0, -0.0,   1.0,     -1.0,  0.5,       2.0,
+                                  NAN, 1e-310, -1e-310, 1e300, -INFINITY, INFINITY};
+    static const int64_t whole[] = {0,         1,   -1,   2,    INT64_MIN,
+                                    INT64_MAX, 127, -128, 65535};
+    for (int64_t i = 0; i < tensor_size(t); i++) {
+        uint64_t h = mix((uint64_t)i * 13 + input);
+        double z[2] = {real[h % 12], real[(h >> 8) % 12]};
+        if (dtype_is_inexact(t->dtype))
+            put(t, i, DT_COMPLEX128, z);
+        else
+            put(t, i, DT_INT64, &whole[h % 9]);
+    }
+}
+
+/* Blocks, tails and strided elements give the same bits, faults the same error. */
+static void test_special(Session *s, const Row *row, DType d) {
+    Case c = case_of(s, row, d);
+    bool types = case_build(&c, true);
+    Value want = {0};
+    bool fine = false;
+    for (int layout = 0; types && layout < 3; layout++) {
+        Value have = {0};
+        case_tensors(&c, layout);
+        for (size_t i = 0; i < c.nin; i++)
+            if (spec_varies(&c.spec[i])) fill_special(&c.t[i], i);
+        bool ok = result(&c, 1, &have);
+        CHECK(ok || diag_first_error(s)->code == E_ARITHMETIC, "%s (%s): %s", row->text,
+              dtype_name(d), why(s));
+        CHECK(layout == 0 || ok == fine, "%s (%s): fails in one layout", row->text,
+              dtype_name(d));
+        CHECK(layout == 0 || !ok || !fine || tensor_identical(&have.t, &want.t),
+              "%s of %s (%s): layout %d gives %s, contiguous %s", row->text, row->in,
+              dtype_name(d), layout, shown(s, &have.t), shown(s, &want.t));
+        if (layout == 0)
+            want = have, fine = ok;
+        else
+            value_unref(&have);
+        for (size_t i = 0; i < c.nin; i++)
+            tensor_unref(&c.t[i]);
+        diag_clear(s);
+    }
+    value_unref(&want);
+    case_close(&c);
+}
+
+/* ---- inputs of two dtypes ---- */
+/* op(a, b) is op of both cast to their common dtype. */
+static void test_mixed(Session *s, const Row *row, DType d, DType e) {
+    DType p = dtype_promote(d, e);
+    Case c = case_of(s, row, d), k = case_of(s, row, p);
+    Value have = {0}, want = {0};
+    c.mixed = e;
+    if (case_build(&k, true)) {
+        bool ok = case_build(&c, true);
+        CHECK(ok && var_type(c.g, c.out) == var_type(k.g, k.out),
+              "%s of %s and %s is a %s", row->text, dtype_name(d), dtype_name(e),
+              ok ? type_str(s, var_type(c.g, c.out)) : why(s));
+        for (size_t i = 0; i < c.nin; i++) {
+            DType of = case_dtype(&c, i);
+            c.t[i] = make_tensor(s, &c.spec[i], i, of, 0);
+            tensor_cast(s, &c.t[i], p, &k.t[i]);
+        }
+        if (ok && result(&c, 1, &have) && result(&k, 1, &want))
+            CHECK(tensor_identical(&have.t, &want.t), "%s of %s and %s: %s, not %s",
+                  row->text, dtype_name(d), dtype_name(e), shown(s, &have.t),
+                  shown(s, &want.t));
+    }
+    value_unref(&have);
+    value_unref(&want);
+    if (c.g) case_close(&c);
+    case_close(&k);
+}
+
+/* ---- sizes that the types don't tell ---- */
+/* A 1 that is not in the type never stretches, and other sizes don't fit either. */
+static void test_misfit(Session *s, const Row *row, int64_t size) {
+    Case c = case_of(s, row, DT_FLOAT64);
+    Value out = {0};
+    bool apart = c.nin == 2 && c.spec[0].ndim == 2 && c.spec[1].ndim == 2 &&
+                 c.spec[0].shape[1] == 3 && c.spec[1].shape[1] == 3;
+    if (apart && case_build(&c, false)) {
+        c.spec[1].shape[1] = size;
+        case_tensors(&c, 0);
+        bool ok = result(&c, 1, &out);
+        CHECK(!ok && diag_first_error(s)->code == E_RUN_SHAPE,
+              "%s: 3 and %lld as sizes of a run: %s", row->text, (long long)size,
+              ok ? "no error" : why(s));
+    }
+    value_unref(&out);
+    case_close(&c);
+}
+
+/* ---- large ---- */
+enum { LARGEST = 1 << 21 };
+
+/* The same call with larger sizes, where it still types: the same bits with two
+ * threads. Rows with literal sizes drop out. */
+static void test_large(Session *s, const Row *row, DType d) {
+    static const int64_t flat[] = {0, 1, 131, 523, 64, 700, 81},
+                         deep[] = {0, 1, 17, 49, 90, 9, 10};
+    Case c = case_of(s, row, d);
+    Value one = {0}, two = {0};
+    int most = 0;
+    for (size_t i = 0; i < c.nin; i++)
+        most = c.spec[i].ndim > most ? c.spec[i].ndim : most;
+    for (size_t i = 0; i < c.nin; i++)
+        for (int k = 0; k < c.spec[i].ndim; k++) {
+            int64_t *n = &c.spec[i].shape[k];
+            *n = *n > 6 ? *n : most == 1 ? 70001 : most == 2 ? flat[*n] : deep[*n];
+        }
+    if (case_build(&c, true) && type_size(var_type(c.g, c.out)) <= LARGEST) {
+        case_tensors(&c, 0);
+        bool ok = result(&c, 1, &one);
+        CHECK(result(&c, 2, &two) == ok, "%s: fails with two threads: %s", row->text,
+              why(s));
+        CHECK(!ok || tensor_identical(&one.t, &two.t), "%s of %s (%s): threads differ",
+              row->text, row->in, dtype_name(d));
+    }
+    value_unref(&one);
+    value_unref(&two);
+    case_close(&c);
+}
+
+static void test_row(Session *s, const Row *row) {
+    bool elemwise = is_elemwise(s, row), binary = elemwise && strstr(row->in, "] ");
+    if (elemwise)
+        for (int d = 0; d < DT_N; d++)
+            test_special(s, row, (DType)d);
+    bool two = binary && strcmp(row->op, "where") != 0 && strcmp(row->op, "clip") != 0;
+    for (int d = 0; two && d < DT_N * DT_N; d++)
+        test_mixed(s, row, (DType)(d / DT_N), (DType)(d % DT_N));
+    if (binary) {
+        test_misfit(s, row, 1);
+        test_misfit(s, row, 5);
+    }
+    test_large(s, row, DT_FLOAT32);
+    test_large(s, row, DT_INT16);
+}
+
+int main(int argc, char **argv) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = 2;
+    vm_open(s);
+    ad_open(s);
+    Rows *rows = all_rows(s);
+    uint64_t before = memory_used(s);
+    for (size_t i = 0; i < rows->n; i++)
+        if (argc < 2 || strcmp(argv[1], rows->row[i].op) == 0)
+            test_row(s, &rows->row[i]);
+    CHECK(memory_used(s) == before, "tensors are left over");
+    free(rows);
+    session_free(s);
+    return TEST_END("prop ops_edges");
+}
