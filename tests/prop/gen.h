@@ -193,11 +193,21 @@ static inline Tensor make_tensor(Session *s, const Spec *q, size_t input, DType 
 /* Zeros, infinities, nan, extremes. Those at the end only where no order of adding or
  * multiplying matters. */
 static inline void fill_special(const Tensor *t, size_t input, bool all) {
-    static const double real[] = {0.0,       -0.0,     1.0, -1.0,   0.5,     2.0,
-                                  -INFINITY, INFINITY, NAN, 1e-310, -1e-310, 1e300};
+    static const double real[] = {0.0,
+                                  -0.0,
+                                  1.0,
+                                  -1.0,
+                                  0.5,
+                                  2.0,
+                                  -(double)INFINITY,
+                                  (double)INFINITY,
+                                  (double)NAN,
+                                  1e-310,
+                                  -1e-310,
+                                  1e300};
     uint64_t n = all ? 12 : 9, m = all ? 9 : 7;
-    static const int64_t whole[] = {0,         1,   -1,   2,    INT64_MIN,
-                                    INT64_MAX, 127, -128, 65535};
+    static const int64_t whole[] = {0,    1,     -1,        2,        127,
+                                    -128, 65535, INT64_MIN, INT64_MAX};
     for (int64_t i = 0; i < tensor_size(t); i++) {
         uint64_t h = mix((uint64_t)i * 13 + input);
         double z[2] = {real[h % n], real[(h >> 8) % n]};
