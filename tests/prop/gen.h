@@ -1,5 +1,5 @@
-/* Instances of ops: a call in the language with inputs of given sizes and values. Rows
- * come from rows.def, and from the signature for ops that have none there. */
+/* Instances of ops: a call in the language with inputs of given sizes and values.
+ * Samples come from rows.def, and from the signature for ops that have none there. */
 #ifndef GEN_H
 #define GEN_H
 
@@ -14,20 +14,20 @@
 enum { NO_LOW = 1, NO_GRAD = 2 }; /* the dtype changes the values; not differentiable */
 enum { INPUTS = 3, ROWS = 1024 };
 
-typedef struct Row {
+typedef struct Sample {
     const char *op, *text, *in;
     unsigned flags;
-} Row;
+} Sample;
 #define ROW(op, text, in, flags) {#op, text, in, flags},
-static const Row fixed_rows[] = {
+static const Sample fixed_rows[] = {
 #include "rows.def"
 };
 #undef ROW
 
-typedef struct Rows {
-    Row row[ROWS];
+typedef struct Samples {
+    Sample row[ROWS];
     size_t n;
-} Rows;
+} Samples;
 
 /* Only tensors as inputs and no prop that must be given. */
 static inline bool is_plain(Session *s, const Op *op) {
@@ -42,7 +42,7 @@ static inline bool is_plain(Session *s, const Op *op) {
     return true;
 }
 
-static inline void plain_rows(Session *s, const Op *op, Rows *r) {
+static inline void plain_rows(Session *s, const Op *op, Samples *r) {
     static const char *const one[] = {"r[2,3]", "r[]", "r[7,43]"};
     static const char *const two[] = {"r[2,3] r[2,3]", "r[2,3] r[3]", "r[2,1] r[1,3]",
                                       "r[] r[3]",      "r[] r[]",     "r[7,43] r[43]"};
@@ -50,12 +50,12 @@ static inline void plain_rows(Session *s, const Op *op, Rows *r) {
     const char *text =
         arena_printf(session_arena(s), unary ? "%s(a)" : "%s(a, b)", op->name);
     for (size_t i = 0; i < (unary ? 3u : 6u); i++)
-        r->row[r->n++] = (Row){op->name, text, unary ? one[i] : two[i], 0};
+        r->row[r->n++] = (Sample){op->name, text, unary ? one[i] : two[i], 0};
 }
 
 /* All rows, in the order of the catalogue; an op without any is a failure. */
-static inline Rows *all_rows(Session *s) {
-    Rows *r = calloc(1, sizeof *r);
+static inline Samples *all_rows(Session *s) {
+    Samples *r = calloc(1, sizeof *r);
     for (size_t i = 0; i < op_count(s); i++) {
         const Op *op = op_get(s, i);
         size_t before = r->n;
@@ -220,7 +220,7 @@ static inline void fill_special(const Tensor *t, size_t input, bool all) {
 
 /* ---- one instance ---- */
 typedef struct Case {
-    const Row *row;
+    const Sample *row;
     Session *s;
     Graph *g;
     Builder b;
@@ -261,7 +261,7 @@ static inline void case_tensors(Case *c, int layout) {
         c->t[i] = make_tensor(c->s, &c->spec[i], i, case_dtype(c, i), layout);
 }
 
-static inline Case case_of(Session *s, const Row *row, DType d) {
+static inline Case case_of(Session *s, const Sample *row, DType d) {
     Case c = {.row = row, .s = s, .dtype = d, .mixed = DT_NONE};
     c.nin = read_specs(row->in, c.spec);
     return c;

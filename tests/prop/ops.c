@@ -164,7 +164,7 @@ static void check_layouts(Case *c, bool exact) {
 
 /* Sizes that only the run tells: the same result, and a shape that can be computed
  * without it. */
-static void check_unknown(Session *s, const Row *row, DType d) {
+static void check_unknown(Session *s, const Sample *row, DType d) {
     Case c = case_of(s, row, d), k = case_of(s, row, d);
     Value have = {0}, want = {0};
     if (case_build(&k, true) && case_build(&c, false)) {
@@ -195,7 +195,8 @@ static void check_unknown(Session *s, const Row *row, DType d) {
 }
 
 /* All sizes of `from` are 0: a result, or one clean error. */
-static void check_empty(Session *s, const Row *row, DType d, int64_t from, bool known) {
+static void check_empty(Session *s, const Sample *row, DType d, int64_t from,
+                        bool known) {
     Case c = case_of(s, row, d);
     bool any = false;
     for (size_t i = 0; i < c.nin; i++)
@@ -233,7 +234,7 @@ static Approx tolerance(DType d) {
 }
 
 /* The same values in the widest dtype of the kind give the same, rounded. */
-static void check_narrow(Session *s, const Row *row, DType d, const Value *have) {
+static void check_narrow(Session *s, const Sample *row, DType d, const Value *have) {
     DType wide = wide_of(d);
     Case c = case_of(s, row, wide), n = case_of(s, row, d);
     Value want = {0};
@@ -257,7 +258,7 @@ static void check_narrow(Session *s, const Row *row, DType d, const Value *have)
     case_close(&c);
 }
 
-static bool test_dtype(Session *s, const Row *row, const Op *op, DType d) {
+static bool test_dtype(Session *s, const Sample *row, const Op *op, DType d) {
     Case c = case_of(s, row, d);
     Value out = {0};
     bool types = case_build(&c, true);
@@ -278,7 +279,7 @@ static bool test_dtype(Session *s, const Row *row, const Op *op, DType d) {
     return types;
 }
 
-static void test_row(Session *s, const Row *row) {
+static void test_row(Session *s, const Sample *row) {
     const Op *op = op_find(s, row->op, strlen(row->op));
     int types = 0;
     for (int d = 0; d < DT_N; d++) {
@@ -359,7 +360,7 @@ int main(int argc, char **argv) {
     session_options(s)->threads = 1;
     vm_open(s);
     ad_open(s);
-    Rows *rows = all_rows(s);
+    Samples *rows = all_rows(s);
     uint64_t before = memory_used(s);
     test_docs(s);
     for (size_t i = 0; i < rows->n; i++)

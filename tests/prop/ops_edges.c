@@ -14,14 +14,14 @@ static bool result(Case *c, unsigned threads, Value *out) {
     return ok;
 }
 
-static bool is_elemwise(Session *s, const Row *row) {
+static bool is_elemwise(Session *s, const Sample *row) {
     const Op *op = op_find(s, row->op, strlen(row->op));
     return op->elemwise;
 }
 
 /* ---- special values ---- */
 /* Blocks, tails and strided elements give the same bits, faults the same error. */
-static void test_special(Session *s, const Row *row, DType d) {
+static void test_special(Session *s, const Sample *row, DType d) {
     Case c = case_of(s, row, d);
     bool types = case_build(&c, true);
     Value want = {0};
@@ -58,7 +58,7 @@ static void test_special(Session *s, const Row *row, DType d) {
 
 /* ---- inputs of two dtypes ---- */
 /* op(a, b) is op of both cast to their common dtype. */
-static void test_mixed(Session *s, const Row *row, DType d, DType e) {
+static void test_mixed(Session *s, const Sample *row, DType d, DType e) {
     DType p = dtype_promote(d, e);
     Case c = case_of(s, row, d), k = case_of(s, row, p);
     Value have = {0}, want = {0};
@@ -86,7 +86,7 @@ static void test_mixed(Session *s, const Row *row, DType d, DType e) {
 
 /* ---- sizes that the types don't tell ---- */
 /* A 1 that is not in the type never stretches, and other sizes don't fit either. */
-static void test_misfit(Session *s, const Row *row, int64_t size) {
+static void test_misfit(Session *s, const Sample *row, int64_t size) {
     Case c = case_of(s, row, DT_FLOAT64);
     Value out = {0};
     bool apart = c.nin == 2 && c.spec[0].ndim == 2 && c.spec[1].ndim == 2 &&
@@ -107,8 +107,8 @@ static void test_misfit(Session *s, const Row *row, int64_t size) {
 enum { LARGEST = 1 << 21 };
 
 /* The same call with larger sizes, where it still types: the same bits with two
- * threads. Rows with literal sizes drop out. */
-static void test_large(Session *s, const Row *row, DType d) {
+ * threads. Samples with literal sizes drop out. */
+static void test_large(Session *s, const Sample *row, DType d) {
     static const int64_t flat[] = {0, 1, 131, 523, 64, 700, 81},
                          deep[] = {0, 1, 17, 49, 90, 9, 10};
     Case c = case_of(s, row, d);
@@ -134,7 +134,7 @@ static void test_large(Session *s, const Row *row, DType d) {
     case_close(&c);
 }
 
-static void test_row(Session *s, const Row *row) {
+static void test_row(Session *s, const Sample *row) {
     bool elemwise = is_elemwise(s, row), binary = elemwise && strstr(row->in, "] ");
     for (int d = 0; d < DT_N; d++)
         test_special(s, row, (DType)d);
@@ -154,7 +154,7 @@ int main(int argc, char **argv) {
     session_options(s)->threads = 2;
     vm_open(s);
     ad_open(s);
-    Rows *rows = all_rows(s);
+    Samples *rows = all_rows(s);
     uint64_t before = memory_used(s);
     for (size_t i = 0; i < rows->n; i++)
         if (argc < 2 || strcmp(argv[1], rows->row[i].op) == 0)

@@ -23,7 +23,7 @@ typedef struct Derived {
 /* Undefined derivatives, which the rows must reach. */
 static const char *const undefined[] = {"polygamma(a, b)"};
 
-static bool may_be_undefined(const Row *row) {
+static bool may_be_undefined(const Sample *row) {
     for (size_t i = 0; i < sizeof undefined / sizeof *undefined; i++)
         if (strcmp(undefined[i], row->text) == 0) return true;
     return false;
@@ -223,7 +223,7 @@ static void check_order(Derived *d, int order) {
     if (all) check_forward(d, order, want);
 }
 
-static void test_wide(Session *s, const Row *row, DType dtype) {
+static void test_wide(Session *s, const Sample *row, DType dtype) {
     Derived d = {.c = case_of(s, row, dtype)};
     if (build(&d, true, true)) {
         case_tensors(&d.c, 0);
@@ -234,7 +234,7 @@ static void test_wide(Session *s, const Row *row, DType dtype) {
 }
 
 /* Gradients in another dtype, or with sizes that only the run tells, are the same. */
-static void test_like(Session *s, const Row *row, DType dtype, bool known) {
+static void test_like(Session *s, const Sample *row, DType dtype, bool known) {
     Derived d = {.c = case_of(s, row, dtype)}, w = {.c = case_of(s, row, DT_FLOAT64)};
     double tol = dtype == DT_FLOAT64 ? 1e-12 : dtype == DT_FLOAT32 ? 1e-4 : 5e-2;
     bool both = build(&w, true, false) && build(&d, known, false);
@@ -267,10 +267,10 @@ int main(int argc, char **argv) {
     session_options(s)->threads = 1;
     vm_open(s);
     ad_open(s);
-    Rows *rows = all_rows(s);
+    Samples *rows = all_rows(s);
     uint64_t before = memory_used(s);
     for (size_t i = 0; i < rows->n; i++) {
-        const Row *row = &rows->row[i];
+        const Sample *row = &rows->row[i];
         if (argc > 1 && strcmp(argv[1], row->op) != 0) continue;
         if (row->flags & NO_GRAD) continue;
         test_wide(s, row, DT_FLOAT64);

@@ -38,8 +38,8 @@ static bool attempt(Case *c, bool known, const char *how) {
     return types;
 }
 
-static void attempt_text(Session *s, const Row *row, const char *text) {
-    Row other = {row->op, text, row->in, row->flags};
+static void attempt_text(Session *s, const Sample *row, const char *text) {
+    Sample other = {row->op, text, row->in, row->flags};
     for (int k = 0; k < 3; k++) {
         Case c = case_of(s, &other, k == 1 ? DT_INT64 : DT_FLOAT64);
         attempt(&c, k < 2, k < 2 ? "sizes known" : "sizes unknown");
@@ -48,7 +48,7 @@ static void attempt_text(Session *s, const Row *row, const char *text) {
 }
 
 /* ---- numbers of the text ---- */
-static void test_numbers(Session *s, const Row *row) {
+static void test_numbers(Session *s, const Sample *row) {
     static const char *const others[] = {"0",
                                          "1",
                                          "-1",
@@ -77,7 +77,7 @@ static void test_numbers(Session *s, const Row *row) {
 }
 
 /* ---- sizes of the inputs ---- */
-static void test_sizes(Session *s, const Row *row) {
+static void test_sizes(Session *s, const Sample *row) {
     static const int64_t others[] = {0, 1, 2, 3, 5};
     Case shape = case_of(s, row, DT_FLOAT64);
     for (size_t i = 0; i < shape.nin; i++)
@@ -91,7 +91,7 @@ static void test_sizes(Session *s, const Row *row) {
 }
 
 /* One dim less or more in front. */
-static void test_ranks(Session *s, const Row *row) {
+static void test_ranks(Session *s, const Sample *row) {
     Case shape = case_of(s, row, DT_FLOAT64);
     for (size_t i = 0; i < shape.nin; i++)
         for (int more = 0; more < 4; more++) {
@@ -110,7 +110,7 @@ static void test_ranks(Session *s, const Row *row) {
 }
 
 /* Inputs of kinds that the op may not take. */
-static void test_kinds(Session *s, const Row *row) {
+static void test_kinds(Session *s, const Sample *row) {
     static const char kinds[] = "bir";
     Case shape = case_of(s, row, DT_FLOAT64);
     for (size_t i = 0; i < shape.nin; i++)
@@ -129,10 +129,10 @@ int main(int argc, char **argv) {
     session_options(s)->max_memory = MEMORY;
     vm_open(s);
     ad_open(s);
-    Rows *rows = all_rows(s);
+    Samples *rows = all_rows(s);
     uint64_t before = memory_used(s);
     for (size_t i = 0; i < rows->n; i++) {
-        const Row *row = &rows->row[i];
+        const Sample *row = &rows->row[i];
         if (argc > 1 && strcmp(argv[1], row->op) != 0) continue;
         test_numbers(s, row);
         test_sizes(s, row);

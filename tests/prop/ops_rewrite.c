@@ -85,7 +85,8 @@ static void compare(Case *c, Graph *h, const char *mode, const Value *want, size
     }
 }
 
-static void test_case(Session *s, const Row *row, DType d, Kind kind, uint64_t *fired) {
+static void test_case(Session *s, const Sample *row, DType d, Kind kind,
+                      uint64_t *fired) {
     static const char *const modes[] = {"FAST_RUN", "FAST_COMPILE", "STABILIZE"};
     Case c = case_of(s, row, d);
     Value want[OUTPUTS] = {{0}};
@@ -121,7 +122,7 @@ int main(int argc, char **argv) {
     session_options(s)->threads = 1;
     vm_open(s);
     ad_open(s);
-    Rows *rows = all_rows(s);
+    Samples *rows = all_rows(s);
     uint64_t before = memory_used(s), fired = 0;
     for (size_t i = 0; i < rows->n; i++) {
         if (argc > 1 && strcmp(argv[1], rows->row[i].op) != 0) continue;
