@@ -148,6 +148,7 @@ static bool grun(Run *r) {
     const char *path;
     RunSpec q = spec(r, o);
     if (!counts_ok(r, o) || !run_operands(r, true, &path, &q.values)) return false;
+    if (q.format == RESULT_NPY && !run_binary(r)) return false;
     session_options(r->s)->threads = q.threads;
     Progress p = {.start = now(), .at_once = o->progress};
     if (!o->no_progress && (o->progress || isatty(STDERR_FILENO)))

@@ -99,6 +99,8 @@ Graph *run_read(Run *r, const char *path);
 /* Writes g as -o, -O, -z and the terminal say, with a provenance record of this
  * command. */
 bool run_write(Run *r, Graph *g);
+/* Refuses binary on a terminal without -f: asked before anything is written. */
+bool run_binary(Run *r);
 /* Plain text to stdout or -o. */
 bool run_print(Run *r, const Str *text);
 /* An option's text as a place that errors can point into. */

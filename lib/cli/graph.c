@@ -66,18 +66,21 @@ static IoFormat pick_format(Run *r, const char *path) {
     return strcmp(path, "-") == 0 && isatty(STDOUT_FILENO) ? IO_YAML : IO_TLG;
 }
 
+bool run_binary(Run *r) {
+    const char *path = r->common->output;
+    if ((path && strcmp(path, "-") != 0) || r->common->force || !isatty(STDOUT_FILENO))
+        return true;
+    fail(r->s, NOWHERE, E_USAGE, "binary is not written to a terminal");
+    return note(r->s, NOWHERE, "use -o FILE or a pipe, or -f to do it all the same");
+}
+
 bool run_write(Run *r, Graph *g) {
     const Common *c = r->common;
     const char *path = c->output ? c->output : "-";
     WriteOptions how = {.format = pick_format(r, path),
                         .zstd = c->zstd,
                         .no_provenance = c->no_provenance};
-    bool terminal = strcmp(path, "-") == 0 && isatty(STDOUT_FILENO);
-    if (terminal && !c->force && (how.format == IO_TLG || how.zstd)) {
-        fail(r->s, NOWHERE, E_USAGE, "binary is not written to a terminal");
-        return note(r->s, NOWHERE,
-                    "use -o FILE or a pipe, or -f to do it all the same");
-    }
+    if ((how.format == IO_TLG || how.zstd) && !run_binary(r)) return false;
     if (!c->no_provenance) add_step(r, g);
     if (r->write) r->write(r, &how);
     return io_write(g, path, &how);

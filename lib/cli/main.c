@@ -123,16 +123,26 @@ static bool settle(Run *r) {
     return pick_cpu(r->s);
 }
 
+/* How errors are to be written must be known before the first one: of the options. */
+static void prepare_errors(Run *r, int argc, char **argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--errors=json") == 0 ||
+            (strcmp(argv[i], "--errors") == 0 && i + 1 < argc &&
+             strcmp(argv[i + 1], "json") == 0))
+            r->common->errors = 1;
+}
+
 static bool work(Run *r, int argc, char **argv) {
     bool done;
+    prepare_errors(r, argc, argv);
     if (!tool_parse(r, argc, argv) || !information(r, &done)) return false;
     if (done) return true;
     return settle(r) && r->tool->run(r);
 }
 
 /* OpenBLAS reads these when it is opened. It would start threads that we don't use; and
- * a build that doesn't know the CPU takes AVX2 kernels, at half the speed, where those of
- * SkylakeX run on any CPU with AVX-512. */
+ * a build that doesn't know the CPU takes AVX2 kernels, at half the speed, where those
+ * of SkylakeX run on any CPU with AVX-512. */
 void tool_environment(void) {
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
 #ifdef __x86_64__

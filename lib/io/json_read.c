@@ -152,8 +152,6 @@ static bool string(Json *j, Doc *d) {
     str_free(&b);
     if (!ok) return false;
     d->at.end = (uint32_t)(j->p++ - j->text);
-    if (memchr(d->p, '\0', d->n))
-        return fail(j->s, d->at, E_FORMAT, "a NUL character in a text");
     return utf8_ok(d->p, d->n) ||
            fail(j->s, d->at, E_SYNTAX, "not JSON: a string that is not UTF-8");
 }

@@ -54,7 +54,8 @@ Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o
 static Graph *read_input(Session *s, Input *in, const char *folder,
                          const ReadOptions *o) {
     if (!in) return NULL;
-    bool tlg = in->n >= 3 && memcmp(in->p, tlg_magic, 3) == 0;
+    /* the beginning of the magic alone is a truncated file, not a text */
+    bool tlg = in->n && memcmp(in->p, tlg_magic, in->n < 3 ? in->n : 3) == 0;
     Graph *g = tlg ? tlg_read(s, in, o) : text_read(s, in, folder, o);
     input_close(in);
     return g;

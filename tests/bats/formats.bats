@@ -133,12 +133,12 @@ hello world|mapping
 let:\n  a: 1\n|thunkline: 1
 thunkline: 2\n|version 2
 thunkline: 1\nlett:\n  a: 1\n|did you mean "let"
-thunkline: 1\nlet: "a = 1\n\n  a = 2"\noutputs: [a]\n|twice
+thunkline: 1\nlet: "a = 1\n\n  a = 2"\noutputs: [a]\n|joins
 thunkline: 1\nlet:\n  a: b\n  b: a\noutputs: [a]\n|a -> b -> a
 thunkline: 1\noutputs: [a]\n|not defined
 thunkline: 1\n---\nthunkline: 1\n|more than one
 thunkline: 1\ndoc: "a\\0b"\n|NUL
-{"thunkline": 1, "doc": "a\\u0000b"}|NUL
+{"thunkline": 1, "doc": "a\\u0000b"}|zero character
 {"thunkline": 1, "let": {"a": 1,}}|JSON
 {"thunkline": 1} x|behind the end
 thunkline: 1\nfloatX: int8\n|float

@@ -1,0 +1,183 @@
+# Pipes, files and terminals: what goes where, and what is left when something fails.
+load common
+
+sq() { gload -e 'x ** 2' "$@"; }
+
+# No temporary file is left in this folder.
+clean() { [ -z "$(find . -name '.*.??????' -not -name '.out' -print)" ]; }
+
+@test "a failure at the head ends every tool after it with the same status and one message" {
+    local first want
+    while IFS='|' read -r first want; do
+        shell "$first | ggrad | grewrite | grun x=1; echo \${PIPESTATUS[@]}"
+        [ "$(cat .out)" = "$want $want $want $want" ] || complain "$want" "$first"
+        [ "$(grep -c 'error\[' .err)" = 1 ] || complain "one message" "$first"
+    done <<'END'
+gload none.yaml|4
+gload -e 'sni(x)'|3
+gload --nonsense|2
+gload -e 'x ** 2' --new --outputs nope|2
+END
+    shell "gload -e 'x ** 2' | ggrad --wrt q | grewrite | grun x=1; echo \${PIPESTATUS[@]}"
+    [ "$(cat .out)" = '0 2 2 2' ]
+    shell "gload -e 'x ** 2' | ggrad | grewrite --exclude nope -z | grun x=1; echo \${PIPESTATUS[@]}"
+    [ "$(cat .out)" = '0 0 2 2' ]
+    [ "$(grep -c 'error\[' .err)" = 1 ]
+}
+
+@test "truncated and damaged input" {
+    sq -o g.tlg
+    local size n
+    size=$(stat -c %s g.tlg)
+    for n in 1 3 10 40 100 $((size / 2)) $((size - 9)) $((size - 1)); do
+        bad 4 E_TRUNCATED 'truncated|ends' "head -c $n g.tlg | grewrite >/dev/null"
+    done
+    bad 4 E_TRUNCATED 'did the command before' 'gload </dev/null >/dev/null'
+    bad 4 E_TRUNCATED 'did the command before' 'grun x=1 </dev/null'
+    for n in 20 100 150 200 $((size - 30)); do
+        cp g.tlg d.tlg
+        printf '\377' | dd of=d.tlg bs=1 seek="$n" conv=notrunc 2>/dev/null
+        shell 'gload d.tlg -O yaml -o d.yaml'
+        [ "$status" = 4 ] || [ "$status" = 3 ]
+        [ "$(grep -c 'error\[' .err)" = 1 ]
+        [ ! -e d.yaml ]
+    done
+    bad 4 E_TRUNCATED 'compressed' 'gload -e "x ** 2" -z | head -c 60 | gload >/dev/null'
+    bad 4 E_ '.' 'cat g.tlg g.tlg | gload >/dev/null'
+}
+
+@test "a reader that leaves early is no error" {
+    local line
+    for line in 'gload -e "arange(1000000)" -O json' 'gload --list-ops "*"' 'gload --shared "W: float64[50000] = normal(0, 1, 50000, seed=1)" -e W | grun' \
+        'gload --shared "W: float64[500000] = normal(0, 1, 500000, seed=1)" -e W | grun -O npy' 'grewrite --list' 'gload --help'; do
+        shell "$line | head -c 1"
+        [ ! -s .err ] || complain 'should be silent' "$line"
+        [ "$(wc -c <.out)" = 1 ]
+    done
+    shell 'gload --shared "W: float64[500000] = normal(0, 1, 500000, seed=1)" -e W | grun | true; echo ${PIPESTATUS[1]}'
+    [ "$(cat .out)" = 141 ]
+    [ ! -s .err ]
+}
+
+@test "no partial output file, no leftover, old contents kept" {
+    echo old >keep.tlg
+    bad 3 E_ '.' 'gload -e "sni(x)" -o keep.tlg'
+    bad 2 E_ '.' 'gload -e "x" | ggrad --wrt q -o keep.tlg'
+    bad 5 E_ '.' 'gload -i "x: float64[n]" -e "x[4]" | grun x=[1] -r out=keep.tlg.npy -o keep.tlg'
+    bad 1 E_ '.' 'gload -e "x" | grun x=1 --expect out=2 -o keep.tlg --save keep.tlg'
+    bad 1 E_ '.' 'gload -e "x" | grun x=1 --expect out=2 -r out=keep.npy'
+    [ "$(cat keep.tlg)" = old ]
+    [ "$(ls)" = keep.tlg ]
+    clean
+    bad 4 E_IO 'none/a.tlg' 'gload -e x -o none/a.tlg'
+    bad 4 E_IO '.' 'mkdir -p dir; gload -e x -o dir'
+    bad 4 E_IO 'full|space' 'gload -e x -o /dev/full'
+    bad 4 E_IO 'full|space' 'gload -e x >/dev/full'
+    bad 4 E_IO 'full|space' 'gload -e x | grun x=1 >/dev/full'
+    bad 4 E_IO 'full|space' 'gload -e x | grun x=1 -r out=/dev/full' || bad 2 E_USAGE '.' 'gload -e x | grun x=1 -r out=/dev/full'
+    bad 4 E_IO 'too large|large' 'ulimit -f 1; gload --new --shared "W: float64[10000] = zeros(10000)" --set "W = arange(10000) * 0.1" -e "W" --outputs W -o big.tlg'
+    [ ! -e big.tlg ]
+    clean
+}
+
+@test "a signal leaves no temporary file" {
+    gload --shared 'W: float64 = 0' -e 'W' -o w.tlg
+    gload w.tlg --update 'W = W + sum(ones(100000))' -o w.tlg
+    grun w.tlg --steps 100000000 -o out.txt --every 1 >/dev/null 2>&1 &
+    local pid=$!
+    sleep 0.3
+    kill -TERM $pid
+    wait $pid || status=$?
+    [ "$status" = 143 ]
+    [ ! -e out.txt ]
+    clean
+}
+
+@test "files: links are followed, modes kept, names decide the format" {
+    sq -o real.tlg
+    chmod 640 real.tlg
+    ln -s real.tlg link.tlg
+    gload -e 'x ** 3' -o link.tlg
+    [ -L link.tlg ]
+    [ "$(stat -c %a real.tlg)" = 640 ]
+    ok 'grun real.tlg x=2' 'out = 8.0'
+    umask 027
+    sq -o new.tlg
+    [ "$(stat -c %a new.tlg)" = 640 ]
+    sq -o a.yaml && head -n 1 a.yaml | grep -qx 'thunkline: 1'
+    sq -o a.yml && cmp <(tail -n +3 a.yml) <(tail -n +3 a.yaml)
+    sq -o a.json && head -c 1 a.json | grep -q '{'
+    sq -o a.dot && head -n 1 a.dot | grep -q '^digraph'
+    sq -O json -o json.yaml && head -c 1 json.yaml | grep -q '{'
+    local f
+    for f in a.yaml.zst a.json.zst a.tlg.zst; do
+        sq -o $f
+        [ "$(head -c 4 $f | od -An -tx1 | tr -d ' ')" = 28b52ffd ]
+        ok "grun $f x=3" 'out = 9.0'
+    done
+    # content is sniffed, names are not believed
+    cp a.json.zst liar.tlg
+    ok 'grun liar.tlg x=3' 'out = 9.0'
+    ok 'gload -e "x ** 2" -z3 | grun x=3' 'out = 9.0'
+    ok 'gload -e "x ** 2" -z19 --no-provenance | gload --no-provenance | cmp - <(gload -e "x ** 2" --no-provenance)'
+    ok 'gload -e "x ** 2" -O yaml --zstd=5 | zstd -dc | head -n 1' 'thunkline: 1'
+}
+
+@test "devices and FIFOs are written as they are" {
+    ok 'gload -e "x ** 2" -o /dev/stdout | grun x=4' 'out = 16.0'
+    ok 'gload -e "x ** 2" -o - | grun - x=4' 'out = 16.0'
+    mkfifo ff
+    ok 'gload -e "x ** 2" -o ff & grun ff x=3; wait' 'out = 9.0'
+    [ -p ff ]
+    ok 'grun <(gload -e "x ** 2") x=<(:) 2>/dev/null || grun <(gload -e "x ** 2") x=5' 'out = 25.0'
+    ok 'gload -e "x ** 2" -o /dev/null' ''
+    [ -c /dev/null ]
+    ok 'gload -e "x ** 2" | grun x=3 -o /dev/stderr 2>&1' 'out = 9.0'
+}
+
+@test "terminals: YAML to them, binary refused, no waiting for input" {
+    command -v script >/dev/null || skip 'no script(1)'
+    tty() { script -qec "$1" /dev/null </dev/null | tr -d '\r'; }
+    tty 'gload -e x**2 --no-provenance' >t
+    [ "$(head -n 1 t)" = 'thunkline: 1' ]
+    tty 'gload -e x**2 -O tlg; echo $?' >t
+    grep -q 'E_USAGE.*binary is not written to a terminal' <(sed 's/\x1b\[[0-9;]*m//g' t)
+    [ "$(tail -n 1 t)" = 2 ]
+    tty 'gload -e x**2 -O tlg -f | wc -c; gload -e x**2 -O tlg -f >/dev/null; echo $?' >t
+    [ "$(tail -n 1 t)" = 0 ]
+    tty 'gload -e ones\(2\) | grun -O npy; echo $?' >t
+    [ "$(tail -n 1 t)" = 2 ]
+    tty 'gload -e x**2 -z; echo $?' >t
+    [ "$(tail -n 1 t)" = 2 ]
+    local tool
+    for tool in gload ggrad grewrite grun; do
+        tty "timeout 5 $tool; echo \$?" >t
+        [ "$(tail -n 1 t)" = 2 ]
+    done
+}
+
+@test "one pipe trains the digits" {
+    local x="float32(load('$DIGITS/x.npy')[:1500]) / 16" y="@$DIGITS/y.npy[:1500]"
+    gload "$DIGITS/model.yaml" | ggrad --cost loss --wrt W,b |
+        gload - --update 'W = W - 0.5*d_loss_d_W' --update 'b = b - 0.5*d_loss_d_b' --outputs loss,accuracy | grewrite >train.tlg
+    grun train.tlg x="$x" y="$y" -o 0.txt --steps 50 --save 50.tlg
+    gload "$DIGITS/model.yaml" | grun x="$x" y="$y" >first.txt
+    close first.txt loss 2.30259
+    grun 50.tlg x="$x" y="$y" --steps 150 --save 200.tlg -o t
+    gload 50.tlg | grun x="$x" y="$y" >50.txt
+    close 50.txt loss 0.60257
+    grun 200.tlg x="$x" y="$y" >200.txt
+    close 200.txt loss 0.24685
+    grun 200.tlg x="float32(load('$DIGITS/x.npy')[1500:]) / 16" y="@$DIGITS/y.npy[1500:]" --expect accuracy='264 / 297' --rtol 1e-6 >/dev/null
+    # the same in one go, on one thread, and without rewriting
+    grun train.tlg x="$x" y="$y" --steps 201 -o one.txt --threads 1
+    cmp one.txt 200.txt
+}
+
+@test "the examples' scripts run" {
+    local s
+    for s in "$ROOT"/examples/*/*.sh; do
+        shell "$s '${TL_BIN:-$ROOT/build/bin}' >log 2>&1"
+        [ "$status" = 0 ] || { cat log >&2 && complain 'should succeed' "$s"; }
+    done
+}
