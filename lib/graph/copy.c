@@ -43,10 +43,9 @@ Var copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
     if (kind == LEAF_INPUT) return graph_input(dst, src->leaf[number].name, t);
     if (kind == LEAF_SHARED) {
         x = graph_shared(dst, src->leaf[number].name, t);
-        value_copy_view(&var_leafrec(dst, x)->value, &src->leaf[number].value);
+        value_copy_view(var_leafrec(dst, x)->value, src->leaf[number].value);
     } else {
-        Value value = src->leaf[number].value; /* borrowed */
-        x = const_leaf(dst, t, &value, intern);
+        x = const_leaf(dst, t, src->leaf[number].value, intern);
         copy_ref(dst, var_leafrec(dst, x), &src->leaf[number]);
     }
     return x;

@@ -60,7 +60,7 @@ static void priv_free(struct GraphPriv *p) {
 
 void graph_free_one(Graph *g) {
     for (uint32_t i = 0; i < g->nleaf; i++)
-        value_unref(&g->leaf[i].value);
+        if (g->leaf[i].value) value_unref(g->leaf[i].value);
     mem_free(g->var);
     mem_free(g->apply);
     mem_free(g->in);
@@ -139,7 +139,9 @@ static Var leaf_new(Graph *g, LeafKind kind, const Type *t, Sym name) {
     room_leaf(g);
     Var v = g->nvar++;
     g->var[v] = (VarRec){.type = t, .owner = g->nleaf, .leaf = (uint16_t)kind};
-    g->leaf[g->nleaf++] = (Leaf){.var = v, .name = name, .init = VAR_NONE};
+    Leaf *l = &g->leaf[g->nleaf++];
+    *l = (Leaf){.var = v, .name = name, .init = VAR_NONE};
+    if (kind == LEAF_CONST || kind == LEAF_SHARED) l->value = NEW(g->arena, Value);
     return v;
 }
 
@@ -172,7 +174,7 @@ void graph_retype_leaf(Graph *g, Var leaf, const Type *t) {
 
 const Tensor *var_const(const Graph *g, Var v) {
     if (!var_is_const(g, v) || var_type(g, v)->kind != TYPE_TENSOR) return NULL;
-    return &var_leafrec(g, v)->value.t;
+    return &var_leafrec(g, v)->value->t;
 }
 
 /* ---- interning: the tables are made when first asked for, and then cover what was
@@ -193,7 +195,7 @@ typedef struct ConstKey {
 static bool const_same(const void *ctx, uint32_t leaf) {
     const ConstKey *k = ctx;
     const Leaf *have = &k->g->leaf[leaf];
-    return k->g->var[have->var].type == k->type && same_value(&have->value, k->value);
+    return k->g->var[have->var].type == k->type && same_value(have->value, k->value);
 }
 
 static uint64_t const_hash(const Type *t, const Value *v) {
@@ -235,8 +237,8 @@ static void index_leaf(Graph *g, uint32_t leaf) {
     const Leaf *l = &g->leaf[leaf];
     const VarRec *v = &g->var[l->var];
     if (v->leaf != LEAF_CONST) return;
-    ConstKey k = {g, v->type, &l->value};
-    uint64_t hash = const_hash(v->type, &l->value);
+    ConstKey k = {g, v->type, l->value};
+    uint64_t hash = const_hash(v->type, l->value);
     if (index_find(&g->priv->const_index, hash, const_same, &k) == UINT32_MAX)
         index_add(&g->priv->const_index, hash, leaf);
 }
@@ -267,7 +269,7 @@ Var const_leaf(Graph *g, const Type *t, const Value *v, bool intern) {
         if (have != UINT32_MAX) return g->leaf[have].var;
     }
     Var x = leaf_new(g, LEAF_CONST, t, 0);
-    value_copy_view(&var_leafrec(g, x)->value, v);
+    value_copy_view(var_leafrec(g, x)->value, v);
     if (g->priv->interning) index_leaf(g, g->nleaf - 1);
     return x;
 }

@@ -73,7 +73,8 @@ typedef struct Leaf {
     Sym name; /* input, shared: its name; dim: the dim's */
     Var init; /* shared: initial value as a variable of this graph; VAR_NONE when value
                  holds it */
-    Value value;     /* const: its value; shared: the current value once known */
+    Value *value;    /* const: its value; shared: the current value once known; else
+                        NULL */
     const char *ref; /* const: the file it stands for ("w.npy", relative to the graph's
                         folder), or NULL */
     const char *ref_key;

@@ -192,10 +192,10 @@ static bool set_init(Section *x, struct Init i) {
     if (!init_fits(x, i.shared, v, i.text)) return false;
     Leaf *l = var_leafrec(x->g, i.shared);
     if (!var_is_const(x->g, v) || var_leafrec(x->g, v)->ref ||
-        !var_leafrec(x->g, v)->value.t.data)
+        !var_leafrec(x->g, v)->value->t.data)
         l->init = v;
     else
-        value_copy_view(&l->value, &var_leafrec(x->g, v)->value);
+        value_copy_view(l->value, var_leafrec(x->g, v)->value);
     return true;
 }
 

@@ -135,13 +135,13 @@ static const char *new_ref(Refs *r, const Graph *g, Var v, const Tensor *t) {
 
 const char *refs_text(Refs *r, const Graph *g, Var v) {
     const Leaf *l = var_leafrec(g, v);
-    if (l->value.kind != TYPE_TENSOR || !l->value.t.data || r->failed) return NULL;
+    if (l->value->kind != TYPE_TENSOR || !l->value->t.data || r->failed) return NULL;
     /* The printer asks more than once; the file is written once. */
     uint64_t key = (uint64_t)(uintptr_t)l, have;
     if (map_get(&r->known, key, &have)) return (const char *)(uintptr_t)have;
     const char *text = old_ref(r, g, l);
-    if (!text && r->dir && tensor_size(&l->value.t) > r->max)
-        text = new_ref(r, g, v, &l->value.t);
+    if (!text && r->dir && tensor_size(&l->value->t) > r->max)
+        text = new_ref(r, g, v, &l->value->t);
     map_put(&r->known, key, (uint64_t)(uintptr_t)text);
     return text;
 }

@@ -226,7 +226,7 @@ static bool no_text(const Graph *g, Var v) {
 
 /* The value as an expression that, read for the variable's type, is the same. */
 static void value_text(Emit *e, const Graph *g, Var v, Str *out) {
-    const Tensor *t = &var_leafrec(g, v)->value.t;
+    const Tensor *t = &var_leafrec(g, v)->value->t;
     const char *ref = refs_text(e->refs, g, v);
     if (ref) {
         str_puts(out, ref);
@@ -246,9 +246,9 @@ static void init_text(Emit *e, const Graph *g, Printer *p, Var v, const uint8_t 
     const Leaf *l = var_leafrec(g, v);
     bool bare = l->init != VAR_NONE && var_const(g, l->init) && !var_name(g, l->init) &&
                 var_type(g, l->init)->dtype == var_type(g, v)->dtype;
-    if (l->value.t.data || bare) {
+    if (l->value->t.data || bare) {
         str_puts(out, " = ");
-        value_text(e, g, bare && !l->value.t.data ? l->init : v, out);
+        value_text(e, g, bare && !l->value->t.data ? l->init : v, out);
     } else if (l->init != VAR_NONE) {
         str_puts(out, " = ");
         if (live[l->init]) {

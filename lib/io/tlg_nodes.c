@@ -275,9 +275,9 @@ bool tlg_constant(Tlg *t) {
     Leaf *l = &t->g->leaf[f.leaf];
     const Type *type = var_type(t->g, l->var);
     if (!check_const(t, type, &f)) return false;
-    l->value.kind = type->kind;
+    l->value->kind = type->kind;
     if (!const_tensor(t, type->kind == TYPE_RANDOM ? DT_UINT64 : type->dtype, &f,
-                      &l->value.t))
+                      &l->value->t))
         return false;
     t->leaf_code.p[f.leaf] = TLG_BARE_CONST;
     t->pending--;

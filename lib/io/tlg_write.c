@@ -63,16 +63,16 @@ static LeafCode leaf_code(const Graph *g, Var v) {
     case LEAF_INPUT:
         return TLG_INPUT;
     case LEAF_SHARED:
-        return has_data(&l->value) ? TLG_SHARED_VALUE : TLG_SHARED;
+        return has_data(l->value) ? TLG_SHARED_VALUE : TLG_SHARED;
     case LEAF_DIM:
         return TLG_DIM;
     case LEAF_CONST:
     case LEAF_NOT:
         break;
     }
-    if (!has_data(&l->value)) return TLG_BARE_CONST;
+    if (!has_data(l->value)) return TLG_BARE_CONST;
     bool small =
-        t->kind == TYPE_TENSOR && !l->ref && tensor_bytes(&l->value.t) <= TLG_INLINE;
+        t->kind == TYPE_TENSOR && !l->ref && tensor_bytes(&l->value->t) <= TLG_INLINE;
     return small ? TLG_INLINE_CONST : TLG_CONST;
 }
 
@@ -131,7 +131,7 @@ static bool write_leaf_chunk(const Numbering *n, const TlgTables *t, uint32_t fr
         LeafCode code = leaf_code(g, v);
         if (code <= TLG_DIM) cb_text(b, sym_text(s, leaf_name(g, v)));
         if (code == TLG_INLINE_CONST)
-            ok = ok && add_data(s, &var_leafrec(g, v)->value.t, &data);
+            ok = ok && add_data(s, &var_leafrec(g, v)->value->t, &data);
         TypeKind kind = var_type(g, v)->kind;
         if (code == TLG_BARE_CONST && kind != TYPE_NONE && kind != TYPE_NULL &&
             kind != TYPE_DISCONNECTED)
@@ -166,7 +166,7 @@ static void align_data(Sink *k, Str *b, unsigned tag, uint64_t bytes) {
 
 static bool write_constant(Session *s, const Leaf *l, uint32_t no, bool pack, Str *b,
                            Sink *k) {
-    const Tensor *t = &l->value.t;
+    const Tensor *t = &l->value->t;
     Tensor c = {0};
     if (!file_order(s, t, &c)) return false;
     bool ref = l->ref && !pack;

@@ -182,7 +182,7 @@ static bool check_leaf(const Graph *g, Var v) {
     const Leaf *l = var_leafrec(g, v);
     const Type *t = var_type(g, v);
     if (!var_is_const(g, v) || t->kind != TYPE_TENSOR) return true;
-    const Tensor *c = &l->value.t;
+    const Tensor *c = &l->value->t;
     bool ok = c->data && c->dtype == t->dtype && c->ndim == t->ndim;
     for (int i = 0; ok && i < t->ndim; i++)
         ok = t->dim[i] == c->shape[i] || t->dim[i] == DIM_UNKNOWN;

@@ -140,7 +140,7 @@ static void quoted(const char *text, Str *out) {
 /* Constants that are no tensors. */
 static void object_text(Printer *p, Var v, Str *out) {
     const Type *t = var_type(p->g, v);
-    const Tensor *state = &var_leafrec(p->g, v)->value.t;
+    const Tensor *state = &var_leafrec(p->g, v)->value->t;
     if (t->kind == TYPE_NULL) {
         str_puts(out, "undefined(");
         quoted(t->why ? t->why : "", out);

@@ -190,8 +190,8 @@ static bool set_value(Graph *g, Span text) {
                        sym_text(s, leaf->name), &new))
         return false;
     leaf = var_leafrec(g, v);
-    value_unref(&leaf->value);
-    leaf->value = new;
+    value_unref(leaf->value);
+    *leaf->value = new;
     leaf->init = VAR_NONE;
     return true;
 }

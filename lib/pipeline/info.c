@@ -58,7 +58,7 @@ static void info_interface(Info *f) {
     for (size_t i = 0; i < g->shared.n; i++) {
         const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
         const char *state = leaf->init != VAR_NONE ? "initial expression"
-                            : leaf->value.t.data   ? "value"
+                            : leaf->value->t.data  ? "value"
                                                    : "no value";
         row(f, "shared", named(g, g->shared.p[i]), "%s, %s%s",
             type_str(s, var_type(g, g->shared.p[i])), state,
@@ -120,7 +120,8 @@ static void info_sizes(Info *f) {
     Graph *g = f->g;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < g->nleaf; i++)
-        if (g->leaf[i].value.t.data) bytes += tensor_bytes(&g->leaf[i].value.t);
+        if (g->leaf[i].value && g->leaf[i].value->t.data)
+            bytes += tensor_bytes(&g->leaf[i].value->t);
     row(f, "sizes", "applies", "%u", g->napply);
     row(f, "sizes", "variables", "%u", g->nvar);
     row(f, "sizes", "value bytes", "%llu", (unsigned long long)bytes);

@@ -31,7 +31,7 @@ static bool join_leaves(Join *j) {
         j->leaf[i] = kind == LEAF_INPUT ? graph_input(j->to, leaf->name, t)
                                         : graph_shared(j->to, leaf->name, t);
         if (kind == LEAF_SHARED)
-            value_copy_view(&var_leafrec(j->to, j->leaf[i])->value, &leaf->value);
+            value_copy_view(var_leafrec(j->to, j->leaf[i])->value, leaf->value);
     }
     return true;
 }

@@ -25,9 +25,9 @@ static bool keep_shared(GraphRun *r) {
         const Value *v = vm_shared(r->m, i);
         if (!v) return false;
         Leaf *leaf = var_leafrec(r->g, r->g->shared.p[i]);
-        Value old = leaf->value;
-        leaf->value = (Value){0};
-        value_copy_view(&leaf->value, v);
+        Value old = *leaf->value;
+        *leaf->value = (Value){0};
+        value_copy_view(leaf->value, v);
         value_unref(&old);
         leaf->init = VAR_NONE;
     }

@@ -94,7 +94,7 @@ static bool fill_rest(Point *p) {
             return false;
     for (size_t i = 0; i < g->shared.n; i++) {
         const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
-        if (p->t->shared[i].t.data || leaf->init != VAR_NONE || leaf->value.t.data)
+        if (p->t->shared[i].t.data || leaf->init != VAR_NONE || leaf->value->t.data)
             continue;
         if (!fill(p, var_type(g, g->shared.p[i]), &p->t->shared[i])) return false;
     }

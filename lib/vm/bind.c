@@ -135,8 +135,8 @@ bool bind_shared(Machine *m, uint32_t i) {
     const Leaf *l = var_leafrec(m->p->g, v);
     const Type *t = var_type(m->p->g, v);
     if (l->init == VAR_NONE) {
-        if (l->value.kind == t->kind && (l->value.t.data || l->value.obj))
-            return vm_set_shared(m, i, &l->value);
+        if (l->value->kind == t->kind && (l->value->t.data || l->value->obj))
+            return vm_set_shared(m, i, l->value);
         return fail(m->s, NOWHERE, E_MISSING, "the shared variable %s has no value",
                     leaf_name(m, m->p->shared[i]));
     }

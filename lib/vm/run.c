@@ -28,9 +28,9 @@ static void bind_constants(Machine *m) {
             m->cell[c].layout = layout_get(&m->layouts, DT_INT64, 0, NULL, NULL);
             m->cell[c].data = &m->dim_cell[c];
         } else if (k == LEAF_CONST && p->sharing.cell[c].flags & CELL_BOXED) {
-            m->box[c] = &l->value;
+            m->box[c] = l->value;
         } else if (k == LEAF_CONST) {
-            cell_set(m, c, &l->value.t);
+            cell_set(m, c, &l->value->t);
         }
     }
 }

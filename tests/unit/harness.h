@@ -153,7 +153,7 @@ static inline const Tensor *lab_run(Lab *l, Var v) {
     lab_room(l);
     for (Var i = 0; i < l->g->nvar; i++)
         if (var_is_const(l->g, i) && !l->val[i].t.data)
-            value_copy_view(&l->val[i], &var_leafrec(l->g, i)->value);
+            value_copy_view(&l->val[i], var_leafrec(l->g, i)->value);
     for (; l->done < l->g->napply; l->done++)
         if (!lab_perform(l, l->done)) return NULL;
     return &l->val[v].t;

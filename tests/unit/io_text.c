@@ -381,7 +381,7 @@ static void references(void) {
     g = graph_new(s);
     Var w = graph_shared(g, sym(s, "W"), type_tensor(s, DT_FLOAT32, 1, (Dim[]){100}));
     CHECK(
-        tensor_zeros(s, DT_FLOAT32, 1, (int64_t[]){100}, &var_leafrec(g, w)->value.t));
+        tensor_zeros(s, DT_FLOAT32, 1, (int64_t[]){100}, &var_leafrec(g, w)->value->t));
     vec_push(s, &g->outputs, ((Output){sym(s, "W"), w}));
     CHECK(write_in(g, dir, "big.yaml", NULL), "%s", first_error());
     CHECK(text_has(dir, "big.yaml", "W: float32[100] = load('big.W.npy')"));

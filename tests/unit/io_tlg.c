@@ -47,7 +47,7 @@ static Graph *sample(void) {
     Var x = graph_input(g, sym(s, "x"), t);
     Var w = graph_shared(g, sym(s, "W"), type_tensor(s, DT_FLOAT32, 1, (Dim[]){3}));
     Var init = constant(g, DT_FLOAT32, 1, (int64_t[]){3}, 0.5);
-    value_copy_view(&var_leafrec(g, w)->value, &var_leafrec(g, init)->value);
+    value_copy_view(var_leafrec(g, w)->value, var_leafrec(g, init)->value);
     graph_dim(g, sym(s, "n"));
     Var big = constant(g, DT_FLOAT32, 2, (int64_t[]){1, 3}, 7);
     Var xw = binary(g, "multiply", x, w, false);
@@ -106,8 +106,8 @@ static void round_trip(void) {
     CHECK_STR(sym_text(s, o->rule), "some-rule");
     CHECK_STR(source_get(s, o->at.source)->text, "  y = x * W");
     Var w = graph_find(h, sym(s, "W"));
-    CHECK(tensor_equal(&var_leafrec(h, w)->value.t,
-                       &var_leafrec(g, graph_find(g, sym(s, "W")))->value.t));
+    CHECK(tensor_equal(&var_leafrec(h, w)->value->t,
+                       &var_leafrec(g, graph_find(g, sym(s, "W")))->value->t));
     graph_free(h);
     graph_free(g);
     str_free(&a);

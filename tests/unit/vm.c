@@ -108,7 +108,7 @@ static void naive_graph(Graph *g, const Value *const *inputs, const Value *share
         value_copy_view(&v[g->shared.p[i]], &shared[i]);
     for (uint32_t l = 0; l < g->nleaf; l++)
         if (var_leaf(g, g->leaf[l].var) == LEAF_CONST)
-            value_copy_view(&v[g->leaf[l].var], &g->leaf[l].value);
+            value_copy_view(&v[g->leaf[l].var], g->leaf[l].value);
     for (ApplyId a = 0; a < g->napply; a++)
         naive_apply(g, a, v);
 }
