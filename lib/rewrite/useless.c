@@ -40,8 +40,10 @@ static bool same_told(const Type *a, const Type *b) {
     return a == b && is_tensor(a) && all_dims_told(a);
 }
 
-static bool becomes(Rewriter *r, Var v, const Apply *a, Var *out) {
-    if (v == VAR_NONE || !type_keeps(var_type(r->g, a->out), var_type(r->g, v)))
+/* v in the Apply's place, by its number: making v may have moved the Applies. */
+static bool becomes(Rewriter *r, Var v, ApplyId id, Var *out) {
+    if (v == VAR_NONE ||
+        !type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, v)))
         return false;
     out[0] = v;
     return true;
@@ -53,14 +55,14 @@ bool specify_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     Var x = rw_in(r, id, 0);
     return same_told(var_type(r->g, x), var_type(r->g, a->out)) &&
-           becomes(r, x, a, out);
+           becomes(r, x, id, out);
 }
 
 bool slice_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const char *index = sym_text(r->s, rw_prop(r, a, "index")->sym);
     if (a->nin != 1 || index[strspn(index, ":,. ")]) return false;
-    return becomes(r, rw_in(r, id, 0), a, out);
+    return becomes(r, rw_in(r, id, 0), id, out);
 }
 
 /* ---- casts ---- */
@@ -86,7 +88,7 @@ bool cast_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const Type *to = var_type(r->g, a->out);
     Var x = rw_in(r, id, 0);
-    if (var_type(r->g, x)->dtype == to->dtype) return becomes(r, x, a, out);
+    if (var_type(r->g, x)->dtype == to->dtype) return becomes(r, x, id, out);
     const Apply *inner = rw_owner(r, x, a->op);
     if (!inner) return false;
     Var y = rw_lead(r, r->g->in[inner->in]);
@@ -98,7 +100,7 @@ bool cast_pass(Rewriter *r, ApplyId id, Var *out) {
         return false;
     y = cast_to(&r->b, y, to->dtype);
     rw_grow(r);
-    return becomes(r, y, &r->g->apply[id], out);
+    return becomes(r, y, id, out);
 }
 
 /* ---- reshape ---- */
@@ -133,14 +135,14 @@ bool reshape_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     Var x = rw_in(r, id, 0);
     if (same_told(var_type(r->g, x), var_type(r->g, a->out)))
-        return becomes(r, x, a, out);
+        return becomes(r, x, id, out);
     const Apply *inner = rw_owner(r, x, a->op);
     if (!inner) return false;
     Var y = rw_lead(r, r->g->in[inner->in]);
     if (!same_count(var_type(r->g, y), var_type(r->g, x))) return false;
     Var in[] = {y, rw_in(r, id, 1)};
     Var v = rw_apply(r, a->op, NULL, 2, in);
-    return becomes(r, v, &r->g->apply[id], out);
+    return becomes(r, v, id, out);
 }
 
 /* ---- transpose ---- */
@@ -166,17 +168,17 @@ bool transpose_pass(Rewriter *r, ApplyId id, Var *out) {
     int ndim = var_type(r->g, x)->ndim;
     int64_t outer[MAX_NDIM], inner[MAX_NDIM], both[MAX_NDIM];
     permutation(r, a, ndim, outer);
-    if (is_identity(ndim, outer)) return becomes(r, x, a, out);
+    if (is_identity(ndim, outer)) return becomes(r, x, id, out);
     const Apply *b = rw_owner(r, x, a->op);
     if (!b) return false;
     permutation(r, b, ndim, inner);
     for (int i = 0; i < ndim; i++)
         both[i] = inner[outer[i]];
     Var y = rw_lead(r, r->g->in[b->in]);
-    if (is_identity(ndim, both)) return becomes(r, y, a, out);
+    if (is_identity(ndim, both)) return becomes(r, y, id, out);
     PropArg arg = {"axes", PROP_INTS(both, (size_t)ndim)};
     Var v = rw_apply(r, a->op, props_make(r->s, a->op, 1, &arg), 1, &y);
-    return becomes(r, v, &r->g->apply[id], out);
+    return becomes(r, v, id, out);
 }
 
 /* ---- broadcast_to ---- */
@@ -196,16 +198,16 @@ bool broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
     ApplyId maker = var_owner(r->g, x);
     if (maker != APPLY_NONE && adds_leading(r, &r->g->apply[maker])) {
         Var in[] = {rw_in(r, maker, 0), rw_in(r, id, 1)};
-        return becomes(r, rw_apply(r, a->op, NULL, 2, in), &r->g->apply[id], out);
+        return becomes(r, rw_apply(r, a->op, NULL, 2, in), id, out);
     }
     const Type *to = var_type(r->g, a->out), *from = var_type(r->g, x);
-    if (same_told(from, to)) return becomes(r, x, a, out);
+    if (same_told(from, to)) return becomes(r, x, id, out);
     const Apply *inner = rw_owner(r, x, a->op);
     if (!inner || !dims_fit(from, to)) return false;
     Var in[] = {rw_lead(r, r->g->in[inner->in]), rw_in(r, id, 1)};
     if (!dims_fit(var_type(r->g, in[0]), from)) return false;
     Var v = rw_apply(r, a->op, NULL, 2, in);
-    return becomes(r, v, &r->g->apply[id], out);
+    return becomes(r, v, id, out);
 }
 
 /* ---- reductions ---- */
@@ -252,12 +254,12 @@ static bool reduce_ones(Rewriter *r, ApplyId id, const bool *flag, Var *out) {
     size_t n = 0;
     for (int i = 0; i < t->ndim; i++)
         if (flag[i]) axis[n++] = i;
-    if (n == 0 || keeps_dims(r, a)) return becomes(r, x, a, out);
+    if (n == 0 || keeps_dims(r, a)) return becomes(r, x, id, out);
     const Op *squeeze = op_find(r->s, "squeeze", strlen("squeeze"));
     if (!squeeze) return false;
     PropArg arg = {"axis", PROP_INTS(axis, n)};
     Var v = rw_apply(r, squeeze, props_make(r->s, squeeze, 1, &arg), 1, &x);
-    return becomes(r, v, &r->g->apply[id], out);
+    return becomes(r, v, id, out);
 }
 
 /* Axes of y that a reduction over inner's, then (of what is left) outer's axes takes.
@@ -290,7 +292,7 @@ static bool reduce_twice(Rewriter *r, ApplyId id, const bool *outer, Var *out) {
                      {"keepdims", PROP_BOOL(keeps_dims(r, a))},
                      {"dtype", da ? *da : (Prop){.kind = P_NONE}}};
     Var v = rw_apply(r, a->op, props_make(r->s, a->op, da ? 3 : 2, arg), 1, &y);
-    return becomes(r, v, &r->g->apply[id], out);
+    return becomes(r, v, id, out);
 }
 
 bool reduce_pass(Rewriter *r, ApplyId id, Var *out) {
@@ -317,9 +319,9 @@ bool concat_pass(Rewriter *r, ApplyId id, Var *out) {
     }
     bool hit = false;
     if (n == 1)
-        hit = becomes(r, in[0], a, out);
+        hit = becomes(r, in[0], id, out);
     else if (n > 1 && n < nin)
-        hit = becomes(r, rw_apply(r, a->op, a->props, n, in), &r->g->apply[id], out);
+        hit = becomes(r, rw_apply(r, a->op, a->props, n, in), id, out);
     mem_free(in);
     return hit;
 }

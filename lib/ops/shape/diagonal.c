@@ -17,6 +17,7 @@ static bool two_axes(Infer *in, int *a, int *b) {
 }
 
 static int64_t diagonal_length(int64_t rows, int64_t cols, int64_t k) {
+    if (k <= -rows || k >= cols) return 0;
     int64_t m = k < 0 ? rows + k : rows, n = k > 0 ? cols - k : cols,
             len = m < n ? m : n;
     return len > 0 ? len : 0;
@@ -111,6 +112,9 @@ static bool diag_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     if (x->ndim != 1)
         return fail(b->s, b->from.at, E_SHAPE,
                     "diag takes a vector or a matrix, not %s", type_str(b->s, x));
+    if (k > INT32_MAX || k < -INT32_MAX)
+        return fail(b->s, b->from.at, E_ARG, "diag: there is no room for diagonal %lld",
+                    (long long)k);
     Var n = shape_of(b, in[0], 0);
     if (n == VAR_NONE) return false;
     if (k && dim_is_known(x->dim[0]))
