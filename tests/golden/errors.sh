@@ -1,3 +1,4 @@
+#!/bin/bash
 gload -e 'y = sine(x)' -O yaml
 gload -i 'x: float32[3, 4]' -i 'z: float32[5]' -e 'x + z' -O yaml
 gload -i 'x: flaot32[3]' -e 'x' -O yaml
