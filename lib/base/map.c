@@ -62,51 +62,57 @@ void map_free(Map *m) {
     *m = MAP(m->s);
 }
 
-/* ---- the index: 32 well-mixed bits of each hash are kept, enough to grow and to skip
- * most comparisons; a free slot has id UINT32_MAX ---- */
+/* ---- the index: 32 bits of each hash are kept, enough to grow and to skip most
+ * comparisons; a free slot has id UINT32_MAX ---- */
+
+enum { NEAR_BITS = 4 }; /* sixteen slots are two cache lines */
 
 static uint32_t short_hash(uint64_t hash) {
-    return (uint32_t)((hash * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+    uint64_t h = (hash >> NEAR_BITS) * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(h >> 32) << NEAR_BITS | (uint32_t)(hash & ((1 << NEAR_BITS) - 1));
 }
 
 uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx) {
     if (x->n == 0) return UINT32_MAX;
     uint32_t h = short_hash(hash);
-    for (size_t i = h & x->mask; x->id[i] != UINT32_MAX; i = (i + 1) & x->mask)
-        if (x->hash[i] == h && same(ctx, x->id[i])) return x->id[i];
-    return UINT32_MAX;
+    for (size_t i = h & x->mask;; i = (i + 1) & x->mask) {
+        uint64_t slot = x->slot[i];
+        uint32_t id = (uint32_t)slot;
+        if (id == UINT32_MAX || (slot >> 32 == h && same(ctx, id))) return id;
+    }
 }
 
-static void index_place(Index *x, uint32_t h, uint32_t id) {
-    size_t i = h & x->mask;
-    while (x->id[i] != UINT32_MAX)
+static void index_place(Index *x, uint64_t slot) {
+    size_t i = (slot >> 32) & x->mask;
+    while ((uint32_t)x->slot[i] != UINT32_MAX)
         i = (i + 1) & x->mask;
-    x->id[i] = id;
-    x->hash[i] = h;
+    x->slot[i] = slot;
 }
 
 static void index_resize(Index *x, size_t size) {
     Index big = {.s = x->s, .n = x->n, .mask = size - 1};
-    big.id = mem_realloc(x->s, NULL, size, sizeof *big.id);
-    big.hash = mem_realloc(x->s, NULL, size, sizeof *big.hash);
-    memset(big.id, 0xFF, size * sizeof *big.id);
-    for (size_t i = 0; x->id && i <= x->mask; i++)
-        if (x->id[i] != UINT32_MAX) index_place(&big, x->hash[i], x->id[i]);
+    big.slot = mem_realloc(x->s, NULL, size, sizeof *big.slot);
+    memset(big.slot, 0xFF, size * sizeof *big.slot);
+    for (size_t i = 0; x->slot && i <= x->mask; i++)
+        if ((uint32_t)x->slot[i] != UINT32_MAX) index_place(&big, x->slot[i]);
     index_free(x);
     *x = big;
 }
 
+void index_reserve(Index *x, size_t extra) {
+    size_t size = x->slot ? x->mask + 1 : FIRST_SIZE;
+    while (size / 2 < x->n + extra)
+        size *= 2;
+    if (!x->slot || size > x->mask + 1) index_resize(x, size);
+}
+
 void index_add(Index *x, uint64_t hash, uint32_t id) {
-    if (!x->id)
-        index_resize(x, FIRST_SIZE);
-    else if (2 * x->n > x->mask)
-        index_resize(x, 2 * (x->mask + 1));
-    index_place(x, short_hash(hash), id);
+    index_reserve(x, 1);
+    index_place(x, (uint64_t)short_hash(hash) << 32 | id);
     x->n++;
 }
 
 void index_free(Index *x) {
-    mem_free(x->id);
-    mem_free(x->hash);
+    mem_free(x->slot);
     *x = INDEX(x->s);
 }

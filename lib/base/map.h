@@ -17,16 +17,18 @@ void map_put(Map *m, uint64_t key, uint64_t val);        /* replaces */
 void map_free(Map *m);
 
 /* Finds numbered things by content: the caller keeps the things, this keeps (hash, id).
- * index_find returns the id whose hash matches and for which same(ctx, id) holds, or UINT32_MAX. */
+ * index_find returns the id whose hash matches and for which same(ctx, id) holds, or UINT32_MAX.
+ * Hashes that differ in their last four bits only lie side by side. */
 typedef struct Index {
     Session *s;
-    uint32_t *id, *hash;
+    uint64_t *slot; /* hash << 32 | id */
     size_t n, mask;
 } Index;
 #define INDEX(session) ((Index){.s = (session)})
 typedef bool SameFn(const void *ctx, uint32_t id);
 uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx);
 void index_add(Index *x, uint64_t hash, uint32_t id);
+void index_reserve(Index *x, size_t extra); /* room for so many more */
 void index_free(Index *x);
 
 uint64_t hash_mix(uint64_t h, uint64_t v);                    /* combine; order matters */

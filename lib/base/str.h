@@ -27,6 +27,7 @@ Sym sym(Session *s, const char *text);
 Sym sym_n(Session *s, const char *p, size_t n);
 Sym sym_find(Session *s, const char *p, size_t n); /* 0 if it was never interned */
 const char *sym_text(Session *s, Sym y);           /* "" for 0 */
+void sym_reserve(Session *s, size_t extra);        /* a hint: so many new ones come */
 
 /* JSON text of a string, with quotes; control characters and invalid UTF-8 escaped. */
 void str_json(Str *b, const char *p, size_t n);

@@ -15,21 +15,39 @@ static bool same_text(const void *ctx, uint32_t id) {
     return t->n == w->n && memcmp(t->p, w->p, w->n) == 0;
 }
 
-Sym sym_find(Session *s, const char *p, size_t n) {
+/* Names that count up (h1, h2, ...) lie side by side in the index: the last byte is
+ * left out of the hash but for its last four bits. */
+static uint64_t text_hash(const char *p, size_t n) {
+    if (n == 0) return 0;
+    return hash_bytes(p, n - 1, 0) << 4 | (p[n - 1] & 15);
+}
+
+static Sym find(Session *s, uint64_t hash, const char *p, size_t n) {
     Wanted w = {s->syms.p, n ? p : "", n};
-    uint32_t id = index_find(&s->sym_index, hash_bytes(w.p, n, 0), same_text, &w);
+    uint32_t id = index_find(&s->sym_index, hash, same_text, &w);
     return id == UINT32_MAX ? 0 : id;
 }
 
+Sym sym_find(Session *s, const char *p, size_t n) {
+    return find(s, text_hash(p, n), p, n);
+}
+
 Sym sym_n(Session *s, const char *p, size_t n) {
-    Sym found = sym_find(s, p, n);
+    uint64_t hash = text_hash(p, n);
+    Sym found = find(s, hash, p, n);
     if (found) return found;
     if (s->syms.n == 0) vec_push(s, &s->syms, ((SymText){"", 0}));
     Sym y = (Sym)s->syms.n;
     SymText t = {arena_str(s->arena, p, n), n};
     vec_push(s, &s->syms, t);
-    index_add(&s->sym_index, hash_bytes(t.p, n, 0), y);
+    index_add(&s->sym_index, hash, y);
     return y;
+}
+
+void sym_reserve(Session *s, size_t extra) {
+    if (s->syms.n == 0) vec_push(s, &s->syms, ((SymText){"", 0}));
+    vec_reserve(s, &s->syms, extra);
+    index_reserve(&s->sym_index, extra);
 }
 
 Sym sym(Session *s, const char *text) {

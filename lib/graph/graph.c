@@ -1,5 +1,5 @@
-/* The store: appending leaves and Applies to arrays that double, and names. Nothing
- * that was appended changes or moves to another number. */
+/* The store: appending leaves and Applies to arrays that double. Nothing that was
+ * appended changes or moves to another number. */
 #include "graph/graph_impl.h"
 
 #include <string.h>
@@ -12,8 +12,6 @@ static const uint32_t max_nodes = UINT32_C(1) << 31;
 Graph *graph_blank(Session *s) {
     Graph *g = mem_zalloc(s, 1, sizeof *g);
     struct GraphPriv *p = mem_zalloc(s, 1, sizeof *p);
-    p->name = MAP(s);
-    p->preferred = MAP(s);
     p->dim = MAP(s);
     p->function = MAP(s);
     p->apply_index = INDEX(s);
@@ -49,8 +47,7 @@ Graph *graph_function(const Graph *g, Sym name) {
 }
 
 static void priv_free(struct GraphPriv *p) {
-    map_free(&p->name);
-    map_free(&p->preferred);
+    names_forget(p);
     map_free(&p->dim);
     map_free(&p->function);
     index_free(&p->apply_index);
@@ -336,49 +333,7 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
     return first;
 }
 
-/* ---- names ---- */
-
-Var graph_find(const Graph *g, Sym name) {
-    uint64_t v;
-    if (map_get(&g->priv->name, name, &v) && v != VAR_NONE) return (Var)v;
-    return map_get(&g->priv->dim, name, &v) ? (Var)v : VAR_NONE;
-}
-
-void graph_name(Graph *g, Var v, Sym name) {
-    if (name == 0 || graph_find(g, name) != VAR_NONE)
-        bug("the name \"%s\" is taken", sym_text(g->s, name));
-    vec_push(g->s, &g->names, ((VarName){v, name}));
-    map_put(&g->priv->name, name, v);
-    if (var_name(g, v) == 0) map_put(&g->priv->preferred, v, name);
-}
-
-Sym var_name(const Graph *g, Var v) {
-    uint64_t name;
-    if (var_leaf(g, v) == LEAF_DIM) return var_leafrec(g, v)->name;
-    return map_get(&g->priv->preferred, v, &name) ? (Sym)name : 0;
-}
-
-/* Drops the entry of `name`; returns another name of v, the oldest. */
-static Sym drop_name(Graph *g, Var v, Sym name) {
-    size_t kept = 0;
-    Sym other = 0;
-    for (size_t i = 0; i < g->names.n; i++) {
-        VarName n = g->names.p[i];
-        if (n.name == name) continue;
-        if (n.var == v && !other) other = n.name;
-        g->names.p[kept++] = n;
-    }
-    g->names.n = kept;
-    return other;
-}
-
-void graph_unname(Graph *g, Sym name) {
-    uint64_t v;
-    if (!map_get(&g->priv->name, name, &v) || v == VAR_NONE) return;
-    Sym other = drop_name(g, (Var)v, name);
-    map_put(&g->priv->name, name, VAR_NONE);
-    map_put(&g->priv->preferred, v, other);
-}
+/* ---- interface ---- */
 
 Var graph_output(const Graph *g, Sym label) {
     for (size_t i = 0; i < g->outputs.n; i++)

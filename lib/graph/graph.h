@@ -190,14 +190,16 @@ const Tensor *var_const(const Graph *g, Var v);
 
 /* Names. One name space for variables and dims. g->names begins with those of inputs
  * and shared variables as they were added; a dim's own name is not in it. */
-void graph_name(Graph *g, Var v, Sym name); /* adds; the name must be free */
-Var graph_find(const Graph *g, Sym name);   /* VAR_NONE */
-Sym var_name(const Graph *g, Var v);        /* the preferred one, 0 if anonymous */
+void graph_name(Graph *g, Var v, Sym name);      /* adds; the name must be free */
+bool graph_name_free(Graph *g, Var v, Sym name); /* the same; false if it is taken */
+void graph_reserve_names(Graph *g, size_t n);    /* a hint: so many more come */
+Var graph_find(const Graph *g, Sym name);        /* VAR_NONE */
+Sym var_name(const Graph *g, Var v);             /* the preferred one, 0 if anonymous */
 void graph_unname(Graph *g, Sym name);
 /* `from` becomes `to`, which must be free; an input's or shared variable's own name
  * too. Not for dims. */
 void graph_rename(Graph *g, Sym from, Sym to);
-void graph_unname_all(Graph *g); /* of variables; dims keep theirs */
+void graph_unname_all(Graph *g);              /* of variables; dims keep theirs */
 Var graph_output(const Graph *g, Sym label);  /* VAR_NONE */
 Var graph_update(const Graph *g, Var shared); /* VAR_NONE */
 

@@ -6,9 +6,11 @@
 
 struct GraphPriv {
     uint32_t var_cap, apply_cap, in_cap, leaf_cap;
-    uint32_t serial;   /* the last one given */
-    Map name;          /* sym -> variable; VAR_NONE where the name was taken away */
-    Map preferred;     /* variable -> sym */
+    uint32_t serial; /* the last one given */
+    uint64_t *name;  /* by name, see names.c */
+    size_t nname, name_mask;
+    Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
+    size_t preferred_cap;
     Map dim;           /* sym -> the dim's leaf */
     Map function;      /* main: sym -> index into functions */
     bool interning;    /* the tables below cover all nodes */
@@ -19,6 +21,7 @@ struct GraphPriv {
 /* A graph that belongs to nothing, and its end. */
 Graph *graph_blank(Session *s);
 void graph_free_one(Graph *g);
+void names_forget(struct GraphPriv *p); /* frees what names.c keeps */
 
 /* A constant of any type, its value shared; merged with an identical one when `intern`.
  */

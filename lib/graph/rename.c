@@ -14,8 +14,5 @@ void graph_rename(Graph *g, Sym from, Sym to) {
 
 void graph_unname_all(Graph *g) {
     g->names.n = 0;
-    map_free(&g->priv->name);
-    map_free(&g->priv->preferred);
-    g->priv->name = MAP(g->s);
-    g->priv->preferred = MAP(g->s);
+    names_forget(g->priv);
 }

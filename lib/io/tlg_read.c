@@ -174,6 +174,18 @@ static bool read_name_texts(Tlg *t, void *into) {
     return cbor_array(&f->names, &f->n) && cbor_skip(&t->c);
 }
 
+static bool read_one_name(Tlg *t, uint32_t v, Cbor *c) {
+    const char *p;
+    size_t n;
+    if (!cbor_text(c, &p, &n)) return false;
+    if (v >= t->g->nvar || !is_identifier(p, n))
+        return cbor_fail(&t->c, "a name \"%.*s\" for variable %u", n < 60 ? (int)n : 60,
+                         p, v);
+    return graph_name_free(t->g, v, sym_n(t->s, p, n)) ||
+           fail(t->s, NOWHERE, E_DUPLICATE, "%s: the name \"%.*s\" is used twice",
+                t->c.name, n < 60 ? (int)n : 60, p);
+}
+
 static bool tlg_names(Tlg *t) {
     static const TlgField fields[] = {{"var", read_name_vars},
                                       {"name", read_name_texts}};
@@ -184,18 +196,10 @@ static bool tlg_names(Tlg *t) {
     if (!tlg_fields(t, 2, fields, &f, &seen)) return false;
     if (seen != 3 || f.var.n != f.n)
         return cbor_fail(&t->c, "columns of names that don't belong together");
-    for (size_t i = 0; i < f.n; i++) {
-        Sym y;
-        uint32_t v = column_at(&f.var, i);
-        if (!cbor_sym(&f.names, &y)) return false;
-        const char *name = sym_text(t->s, y);
-        if (v >= t->g->nvar || !is_identifier(name, strlen(name)))
-            return cbor_fail(&t->c, "a name \"%.60s\" for variable %u", name, v);
-        if (graph_find(t->g, y) != VAR_NONE)
-            return fail(t->s, NOWHERE, E_DUPLICATE, "%s: the name \"%s\" is used twice",
-                        t->c.name, name);
-        graph_name(t->g, v, y);
-    }
+    sym_reserve(t->s, f.n);
+    graph_reserve_names(t->g, f.n);
+    for (size_t i = 0; i < f.n; i++)
+        if (!read_one_name(t, column_at(&f.var, i), &f.names)) return false;
     return true;
 }
 

@@ -1,0 +1,121 @@
+/* Names of variables. A table by name has (name, variable) in one word, open
+ * addressing, at most half full; an array has each variable's preferred name. */
+#include "graph/graph_impl.h"
+
+#include <string.h>
+
+enum { FIRST_NAMES = 16 };
+
+/* Names that were made one after the other share a cache line. */
+static size_t home(const struct GraphPriv *p, Sym name) {
+    uint64_t h = (name >> 3) * UINT64_C(0x9E3779B97F4A7C15);
+    return (size_t)((h >> 32) << 3 | (name & 7)) & p->name_mask;
+}
+
+static uint64_t slot_of(Sym name, Var v) {
+    return (uint64_t)name << 32 | v;
+}
+
+/* The slot that holds `name`, or the free one, 0, where it would go. */
+static uint64_t *name_slot(const struct GraphPriv *p, Sym name) {
+    size_t i = home(p, name);
+    while (p->name[i] && p->name[i] >> 32 != name)
+        i = (i + 1) & p->name_mask;
+    return &p->name[i];
+}
+
+static void resize(Session *s, struct GraphPriv *p, size_t size) {
+    uint64_t *old = p->name;
+    size_t n = old ? p->name_mask + 1 : 0;
+    p->name = mem_zalloc(s, size, sizeof *p->name);
+    p->name_mask = size - 1;
+    for (size_t i = 0; i < n; i++)
+        if (old[i]) *name_slot(p, (Sym)(old[i] >> 32)) = old[i];
+    mem_free(old);
+}
+
+void graph_reserve_names(Graph *g, size_t n) {
+    struct GraphPriv *p = g->priv;
+    size_t size = p->name ? p->name_mask + 1 : FIRST_NAMES;
+    while (size / 2 < p->nname + n)
+        size *= 2;
+    if (!p->name || size > p->name_mask + 1) resize(g->s, p, size);
+}
+
+static void prefer(Graph *g, Var v, Sym name) {
+    struct GraphPriv *p = g->priv;
+    if (v >= p->preferred_cap) {
+        size_t cap = p->var_cap > v ? p->var_cap : (size_t)v + 1;
+        p->preferred = mem_realloc(g->s, p->preferred, cap, sizeof *p->preferred);
+        memset(p->preferred + p->preferred_cap, 0,
+               (cap - p->preferred_cap) * sizeof *p->preferred);
+        p->preferred_cap = cap;
+    }
+    p->preferred[v] = name;
+}
+
+Var graph_find(const Graph *g, Sym name) {
+    uint64_t v;
+    const struct GraphPriv *p = g->priv;
+    if (p->nname) {
+        uint64_t slot = *name_slot(p, name);
+        if (slot && (Var)slot != VAR_NONE) return (Var)slot;
+    }
+    return map_get(&p->dim, name, &v) ? (Var)v : VAR_NONE;
+}
+
+void graph_name(Graph *g, Var v, Sym name) {
+    if (!graph_name_free(g, v, name))
+        bug("the name \"%s\" is taken", sym_text(g->s, name));
+}
+
+bool graph_name_free(Graph *g, Var v, Sym name) {
+    graph_reserve_names(g, 1);
+    struct GraphPriv *p = g->priv;
+    uint64_t *slot = name_slot(p, name);
+    if (name == 0 || (*slot && (Var)*slot != VAR_NONE) ||
+        (p->dim.n && map_get(&p->dim, name, NULL)))
+        return false;
+    p->nname += !*slot;
+    *slot = slot_of(name, v);
+    vec_push(g->s, &g->names, ((VarName){v, name}));
+    if (var_name(g, v) == 0) prefer(g, v, name);
+    return true;
+}
+
+Sym var_name(const Graph *g, Var v) {
+    if (var_leaf(g, v) == LEAF_DIM) return var_leafrec(g, v)->name;
+    return v < g->priv->preferred_cap ? g->priv->preferred[v] : 0;
+}
+
+/* Drops the entry of `name`; returns another name of v, the oldest. */
+static Sym drop_name(Graph *g, Var v, Sym name) {
+    size_t kept = 0;
+    Sym other = 0;
+    for (size_t i = 0; i < g->names.n; i++) {
+        VarName n = g->names.p[i];
+        if (n.name == name) continue;
+        if (n.var == v && !other) other = n.name;
+        g->names.p[kept++] = n;
+    }
+    g->names.n = kept;
+    return other;
+}
+
+void graph_unname(Graph *g, Sym name) {
+    if (g->priv->nname == 0) return;
+    uint64_t *slot = name_slot(g->priv, name);
+    Var v = (Var)*slot;
+    if (!*slot || v == VAR_NONE) return;
+    Sym other = drop_name(g, v, name);
+    *slot = slot_of(name, VAR_NONE);
+    if (var_leaf(g, v) != LEAF_DIM) prefer(g, v, other);
+}
+
+void names_forget(struct GraphPriv *p) {
+    mem_free(p->name);
+    mem_free(p->preferred);
+    p->name = NULL;
+    p->preferred = NULL;
+    p->nname = p->name_mask = p->preferred_cap = 0;
+}
