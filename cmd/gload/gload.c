@@ -80,8 +80,8 @@ static Graph *load(Run *r, const Gload *o, bool fresh) {
     Graph **part = NEW_N(session_arena(r->s), n + 1, Graph *);
     for (size_t i = 0; i < (n ? n : 1); i++) {
         part[i] = run_read(r, n ? o->common.operands.p[i].p : NULL);
-        if (part[i] && o->prefix) graph_prefix(part[i], o->prefix);
-        if (part[i]) continue;
+        if (part[i] && (!o->prefix || graph_prefix(part[i], o->prefix))) continue;
+        graph_free(part[i]);
         while (i > 0)
             graph_free(part[--i]);
         return NULL;

@@ -49,23 +49,37 @@ static bool is_definition(Session *s, Span text) {
     return false;
 }
 
+/* "a", "a, b" and "a: type" before the sign: each name becomes an output. */
+static bool add_targets(Graph *g, Compiler *c, Span targets) {
+    const char *p = source_get(g->s, targets.source)->text;
+    for (uint32_t at = targets.begin; at < targets.end; at++) {
+        Span name = {targets.source, at, at};
+        while (at < targets.end && p[at] != ',' && p[at] != ':')
+            at++;
+        name.end = at;
+        while (name.begin < name.end && p[name.begin] == ' ')
+            name.begin++;
+        while (name.begin < name.end && p[name.end - 1] == ' ')
+            name.end--;
+        Sym label = sym_n(g->s, p + name.begin, name.end - name.begin);
+        if (!compiler_output(c, label, name)) return false;
+        if (at < targets.end && p[at] == ':') break;
+    }
+    return true;
+}
+
 /* The variables that definitions made become outputs only when the graph has none. */
 static bool add_outputs(Graph *g, Compiler *c, const Edit *e) {
     Session *s = g->s;
-    bool none = g->outputs.n == 0;
+    bool none = g->outputs.n == 0 && !e->outputs;
     for (size_t i = 0; i < e->nexpr; i++) {
+        Span targets, rest;
         if (!is_definition(s, e->expr[i])) {
             if (!compiler_output(c, sym(s, "out"), e->expr[i])) return false;
-            continue;
+        } else if (none) {
+            split(s, e->expr[i], '=', &targets, &rest);
+            if (!add_targets(g, c, targets)) return false;
         }
-        Span name, rest;
-        split(s, e->expr[i], '=', &name, &rest);
-        const char *p = at_text(s, name);
-        uint32_t n = name.end - name.begin, stop = 0;
-        while (stop < n && p[stop] != ':' && p[stop] != ',')
-            stop++;
-        if (!none || e->outputs || stop < n) continue;
-        if (!compiler_output(c, sym_n(s, p, n), name)) return false;
     }
     return true;
 }
@@ -149,9 +163,18 @@ static Sym prefixed(Session *s, const char *prefix, Sym name) {
     return y;
 }
 
+static bool prefix_ok(Session *s, const char *prefix) {
+    Str name = STR(s);
+    str_printf(&name, "%sx", prefix);
+    Span at = {source_add(s, "--prefix", str_text(&name), name.n), 0, (uint32_t)name.n};
+    str_free(&name);
+    return compiler_name_ok(s, at);
+}
+
 /* All at once: names are taken out first, so that none stands in another's way. */
 bool graph_prefix(Graph *g, const char *prefix) {
     Session *s = g->s;
+    if (!prefix_ok(s, prefix)) return false;
     size_t n = g->names.n;
     VarName *was = mem_alloc(s, (n + 1) * sizeof *was);
     for (size_t i = 0; i < n; i++)

@@ -1,0 +1,114 @@
+# What is made from the option tables and the catalogue: help, manuals, completions, examples of ops.
+load common
+
+TOOLS='gload ggrad grewrite grun gprof'
+BUILD=$(dirname "${TL_BIN:-$ROOT/build/bin}")
+
+# The long options that --help shows.
+long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-Z-]*' | grep -oE -- '--[a-zA-Z-]+'; }
+
+@test "every op's examples give what they say" {
+    gload --list-ops '*' | cut -d' ' -f1 >ops
+    [ "$(wc -l <ops)" -gt 100 ]
+    local op line expr want n=0 exprs=() wants=()
+    while read -r op; do
+        gload --op "$op" >op.txt
+        # an example may take several lines after "example"
+        sed -n '/^example/,/^[a-z]* *$/p' op.txt | sed 's/^example *//' | grep -- ' -> ' >>examples || true
+    done <ops
+    # all in one graph: a process for each would take long
+    while IFS= read -r line; do
+        n=$((n + 1))
+        expr=${line%% -> *} want=${line##* -> }
+        # several outputs
+        case $want in *'], ['*) case $want in '[['*) ;; *) expr="concatenate($expr)" want="concatenate([$want])" ;; esac ;; esac
+        exprs+=(-e "e$n = $expr")
+        wants+=(--expect "e$n=$want")
+    done <examples
+    [ "$n" -gt 100 ]
+    gload "${exprs[@]}" -o all.tlg
+    grun all.tlg "${wants[@]}" >out 2>err || { cat err >&2 && false; }
+    grewrite all.tlg | grun "${wants[@]}" >out
+}
+
+@test "manuals have no warnings and every option" {
+    command -v mandoc >/dev/null || skip 'no mandoc'
+    local t o
+    for t in $TOOLS; do
+        [ -e "$BUILD/man/$t.1" ] || skip 'make man first'
+        run mandoc -T lint -W warning "$BUILD/man/$t.1"
+        [ -z "$output" ] || { echo "$output" >&2 && false; }
+        mandoc -T utf8 "$BUILD/man/$t.1" | col -b >"$t.txt"
+        for o in $(long_options "$t"); do
+            grep -q -- "$o" "$t.txt" || { echo "$t.1 has no $o" >&2 && false; }
+        done
+        grep -q 'EXIT STATUS' "$t.txt"
+        grep -q 'EXAMPLES' "$t.txt"
+    done
+}
+
+@test "completions have every option, parse, and complete" {
+    local t o c=$BUILD/completions
+    for t in $TOOLS; do
+        [ -e "$c/$t.bash" ] || skip 'make generated first'
+        bash -n "$c/$t.bash"
+        for o in $(long_options "$t"); do
+            grep -q -- "[' ]$o[ ']" "$c/$t.bash" || { echo "$t.bash has no $o" >&2 && false; }
+            grep -q -- "$o\[" "$c/_$t" || { echo "_$t has no $o" >&2 && false; }
+            grep -q -- "-l ${o#--} " "$c/$t.fish" || { echo "$t.fish has no $o" >&2 && false; }
+        done
+        if command -v zsh >/dev/null; then zsh -n "$c/_$t"; fi
+        if command -v fish >/dev/null; then fish -n "$c/$t.fish"; fi
+        (
+            # shellcheck disable=SC1090
+            . "$c/$t.bash"
+            COMP_WORDS=("$t" --) COMP_CWORD=1
+            "_$t"
+            for o in $(long_options "$t"); do
+                printf '%s\n' "${COMPREPLY[@]}" | grep -qx -- "$o"
+            done
+            COMP_WORDS=("$t" --errors j) COMP_CWORD=2
+            "_$t"
+            [ "${COMPREPLY[*]}" = json ]
+            touch some.yaml
+            COMP_WORDS=("$t" so) COMP_CWORD=1
+            "_$t"
+            [ "${COMPREPLY[*]}" = some.yaml ]
+        )
+    done
+}
+
+@test "the completions that are committed are those that are made" {
+    local t
+    for t in $TOOLS; do
+        [ -e "$BUILD/completions/$t.bash" ] || skip 'make generated first'
+        cmp "$ROOT/completions/$t.bash" "$BUILD/completions/$t.bash"
+        cmp "$ROOT/completions/_$t" "$BUILD/completions/_$t"
+        cmp "$ROOT/completions/$t.fish" "$BUILD/completions/$t.fish"
+    done
+}
+
+@test "make install puts everything in place, under another prefix too" {
+    [ -e "$BUILD/libthunkline.so" ] && [ -e "$BUILD/man/grun.1" ] || skip 'make all man first'
+    make -s -C "$ROOT" B="${BUILD#"$ROOT"/}" install DESTDIR="$PWD/d" PREFIX=/usr PROGRAM_PREFIX=t >log 2>&1 || { cat log >&2 && false; }
+    local t
+    for t in $TOOLS; do
+        [ -x "d/usr/bin/t$t" ]
+        [ -s "d/usr/share/man/man1/t$t.1" ]
+        [ -s "d/usr/share/bash-completion/completions/t$t" ]
+        [ -s "d/usr/share/zsh/site-functions/_t$t" ]
+        [ -s "d/usr/share/fish/vendor_completions.d/t$t.fish" ]
+        grep -q "complete.* t$t\$" "d/usr/share/bash-completion/completions/t$t"
+        "d/usr/bin/t$t" --help | grep -q "^usage: t$t "
+    done
+    PATH=$PWD/d/usr/bin:$PATH
+    ok 'tgload -e "x ** 2" | tggrad | tgrewrite | tgrun x=3' $'out = 9.0\nd_out_d_x = 6.0'
+    bad 2 E_USAGE '^tgrun: ' 'tgrun --nonsense'
+    [ -e d/usr/lib/libthunkline.so ]
+    [ -e d/usr/lib/pkgconfig/thunkline.pc ]
+    cat >c.c <<'END'
+#include <thunkline/thunkline.h>
+int main(void) { return 0; }
+END
+    if [ -e d/usr/include/thunkline/thunkline.h ]; then "${CC:-cc}" -Id/usr/include c.c -Ld/usr/lib -lthunkline -o c; fi
+}

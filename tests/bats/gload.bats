@@ -1,0 +1,109 @@
+# gload: declare, define, edit, join, narrow, show.
+load common
+
+@test "a new graph from -e, -i and --shared" {
+    ok 'gload -e "x ** 2 + y" --no-provenance -O yaml' 'thunkline: 1
+inputs:
+  x: float64
+  "y": float64
+let: |
+  _1 = x ** 2.0
+  _2 = _1 + y
+outputs:
+  out: _2'
+    ok 'gload -e "y = x + 1" -e "z = y * 2" | grun x=1' $'y = 2.0\nz = 4.0'
+    ok 'gload -i "x: float32[n]" --shared "W: float32 = 3" -e "x * W" | grun x=[1,2]' 'out = [3.0, 6.0]'
+    ok 'gload --floatX float32 -e "x" -O math' $'x: float32\nout = x'
+    ok 'gload --new -e "1 + 1" --outputs out </dev/null | grun' 'out = 2'
+    bad 3 E_NAME 'q' 'gload -e "1 + 1" | gload - -e "z = q + 1"'
+    ok 'gload --new | gload - -O yaml --no-provenance' $'thunkline: 1\noutputs: []'
+}
+
+@test "edits of a graph that is there" {
+    gload --new -i 'x: float64[n]' --shared 'W: float64 = 2' -e 'h = x * W' -e 'y = h + 1' --outputs y --update 'W = W + 1' -o g.tlg
+    ok 'gload g.tlg -e "z = h * 10" --outputs y,z | grun x=[1]' $'y = [3.0]\nz = [20.0]'
+    ok 'gload g.tlg --outputs h,y | grun x=[1]' $'h = [2.0]\ny = [3.0]'
+    ok 'gload g.tlg --update "W = W * 10" | grun x=[1] --steps 3' 'y = [201.0]'
+    ok 'gload g.tlg --set W=5 | grun x=[1]' 'y = [6.0]'
+    ok 'gload g.tlg --set "W=sqrt(2) * 2" --no-provenance -O yaml | grep "  W: "' '  W: float64 = 2.8284271247461903'
+    ok 'gload g.tlg --rename h=hidden --rename y=out -O math --no-provenance' $'x: float64[n]\nW: float64 (shared)\nhidden = x * W\nout = hidden + 1.0\nW <- W + 1.0'
+    ok 'gload g.tlg --rename x=data | grun data=[1]' 'y = [3.0]'
+    ok 'gload g.tlg --dim n=2 -O math | head -n 1' 'x: float64[2]'
+    ok 'gload g.tlg --narrow "x: float64[4]" -O math | head -n 1' 'x: float64[4]'
+    ok 'gload g.tlg -i "q: float64" --outputs q | grun q=3 x=[1]' 'q = 3.0'
+    ok 'gload g.tlg --shared "b: float64 = 7" -e "z = y + b" --outputs z | grun x=[1]' 'z = [10.0]'
+    bad 3 E_ '3' 'gload g.tlg --narrow "x: float64[4]" | grun x=[1,2,3]'
+    bad 3 E_TYPE 'float32' 'gload g.tlg --narrow "x: float32[4]"'
+    bad 2 E_UNKNOWN 'q' 'gload g.tlg --narrow "q: float64"'
+    bad 2 E_UNKNOWN 'no dim m' 'gload g.tlg --dim m=2'
+    bad 2 E_USAGE 'NAME=SIZE' 'gload g.tlg --dim m'
+    bad 2 E_UNKNOWN 'Q' 'gload g.tlg --set Q=2'
+    bad 2 E_USAGE 'shared' 'gload g.tlg --set x=2'
+    bad 3 E_ 'float64' 'gload g.tlg --set "W=[1, 2]"'
+    bad 2 E_UNKNOWN 'nope' 'gload g.tlg --outputs y,nope'
+    bad 2 E_UNKNOWN 'nope' 'gload g.tlg --rename nope=x'
+    bad 3 E_DUPLICATE 'W' 'gload g.tlg --rename y=W'
+    bad 2 E_USAGE 'OLD=NEW' 'gload g.tlg --rename y'
+    bad 2 E_UNKNOWN 'Q' 'gload g.tlg --update "Q = 1"'
+    bad 3 E_ 'n' 'gload g.tlg --update "W = x"'
+    bad 3 E_ 'x' 'gload g.tlg --update "x = x"' || bad 2 E_ 'x' 'gload g.tlg --update "x = x"'
+}
+
+@test "several files: prefixes keep names apart" {
+    gload --new -i 'x: float64' --shared 'c: float64 = 1' -e 'y = x * 2 + c' --outputs y --update 'c = c + 1' -o a.tlg
+    gload a.tlg --rename c=c2 --rename y=z -o b.tlg
+    bad 3 E_DUPLICATE 'prefix' 'gload a.tlg b.tlg'
+    ok 'gload --prefix b_ b.tlg -o pb.tlg; gload a.tlg pb.tlg | grun x=1 b_x=2 --steps 2' $'y = 4.0\nb_z = 6.0'
+    ok 'gload a.tlg pb.tlg -e "s = y + b_z" --outputs s | grun x=1 b_x=2' 's = 8.0'
+    bad 3 E_ 'p.x' 'gload --prefix p. a.tlg'
+    ok 'gload --prefix p_ a.tlg -O math' $'p_x: float64\np_c: float64 (shared)\np_y = p_x * 2.0 + p_c\np_c <- p_c + 1.0'
+    bad 4 E_IO 'none.tlg' 'gload a.tlg none.tlg'
+}
+
+@test "--check and --info" {
+    ok 'gload "$DIGITS/model.yaml" --check' ''
+    bad 3 E_SHAPE '.' 'sed "s/64, 10/63, 10/" "$DIGITS/model.yaml" >m.yaml; gload m.yaml --check'
+    like 'gload "$DIGITS/model.yaml" --info' '^graph +digits' '^inputs +x +float32\[n, 64\]' '^shared +W ' '^outputs +loss +float32' 'accuracy +float64' \
+        'log_softmax +1' '^sizes +applies +12'
+    like 'gload "$DIGITS/model.yaml" | ggrad --cost loss --wrt W | gload - --info' 'ggrad'
+    python_with json
+    ok "gload '$DIGITS/model.yaml' --info -O json | $PYTHON -c 'import json, sys; d = json.load(sys.stdin); print(sorted({r[\"section\"] for r in d}))'" \
+        "['graph', 'inputs', 'ops', 'outputs', 'shared', 'sizes']"
+}
+
+@test "--list-ops, --op, --list-types" {
+    like 'gload --list-ops "*"' '^sigmoid +Logistic' '^matmul ' '^recurrence '
+    ok 'gload --list-ops "log1?" | cut -d" " -f1 | tr "\n" " "' 'log10 log1p '
+    like 'gload --op sigmoid' '^sigmoid\(x\)' 'alias +expit' 'gradient +d/dx: r \* \(1 - r\)' 'example +sigmoid'
+    like 'gload --op expit' '^sigmoid\(x\)'
+    like 'gload --op sum' 'axis: axes = None' 'keepdims: bool = False'
+    like 'gload --op assert_op' 'effect'
+    like 'gload --list-types' '^DTYPE\[' '^random' 'complex128'
+    bad 2 E_UNKNOWN 'sigmoid' 'gload --op sigmod'
+    shell 'gload --list-ops "zzz*"'
+    [ ! -s .out ]
+}
+
+@test "every graph form says what is in the graph" {
+    gload --new -i 'x: float64[3]' -e 'h = x * 2' -e 'y = sum(h) + h[0]' --outputs y -o g.tlg
+    ok 'gload g.tlg -O math' $'x: float64[3]\nh = x * 2.0\ny = sum(h) + h[0]'
+    like 'gload g.tlg -O tree' '^output y' 'x \[.\] float64\[3\]' '···'
+    like 'gload g.tlg -O dot' '^digraph' 'label="sum"' '->'
+    like 'gload g.tlg -O json' '"x": "float64\[3\]"' '"outputs": \["y"\]'
+    like 'gload g.tlg -O yaml' '^  h = x \* 2.0$'
+    [ "$(gload g.tlg | head -c 3 | od -An -tx1 | tr -d ' ')" = d9d9f7 ]
+    if command -v dot >/dev/null; then gload "$DIGITS/model.yaml" -O dot | dot -Tsvg >/dev/null; fi
+}
+
+@test "statements: annotations, several targets, lambdas, dims, methods" {
+    ok 'gload -i "x: float64[n, 3]" -e "a: float64[3] = x.sum(axis=0)" -e "b = x.T.shape[1] + x.ndim + x.size" | grun x=[[1,2,3],[4,5,6]]' $'a = [5.0, 7.0, 9.0]\nb = 10'
+    bad 3 E_ 'float64\[3\]' 'gload -i "x: float64[n, 3]" -e "a: float64[4] = x.sum(axis=0)"'
+    ok 'gload -i "x: float64[6]" -e "a, b = split(x, 2)" -e "c = a * b" | grun x=[1,2,3,4,5,6]' $'a = [1.0, 2.0, 3.0]\nb = [4.0, 5.0, 6.0]\nc = [4.0, 10.0, 18.0]'
+    ok 'gload -i "x: float64[n]" -e "x * n" | grun x=[1,2]' 'out = [2.0, 4.0]'
+    ok 'gload -i "x: int64[4]" -e "x[1:3]" | grun x=[1,2,3,4]' 'out = [2, 3]'
+    ok 'gload -i "x: int64[4]" -e "x[x > 2]" | grun x=[1,2,3,4]' 'out = [3, 4]'
+    ok 'gload -i "x: int64[2, 2]" -e "x[::-1, None, 0]" | grun x=[[1,2],[3,4]]' $'out = [[3],\n        [1]]'
+    ok 'gload -e "set_subtensor(zeros(3)[1:], 5)" | grun' 'out = [0.0, 5.0, 5.0]'
+    ok 'gload -e "2 ** -1.0 - 7 // 2 + 7 % 4 * (3 > 2)" | grun' 'out = 0.5'
+    ok 'gload -e "normal(0, 1, (2,), seed=1) - normal(0, 1, (2,), seed=1)" | grun' 'out = [0.0, 0.0]'
+}

@@ -1,0 +1,110 @@
+# The places that are easy to get wrong, as far as the shell can show them.
+load common
+
+@test "1: closeness is symmetric in the tutorial's sense, and zero is close to zero" {
+    gload -i 'x: float64' -e 'x' -o x.tlg
+    ok 'grun x.tlg x=1 --expect out=1.000001 --rtol 1e-4 >/dev/null'
+    bad 1 E_VERDICT '.' 'grun x.tlg x=1 --expect out=1.001 --rtol 1e-4'
+    ok 'grun x.tlg x=0 --expect out=0 >/dev/null'
+    ok 'grun x.tlg x=nan --expect out=nan >/dev/null'
+    bad 1 E_VERDICT '.' 'grun x.tlg x=inf --expect out=1e308'
+    bad 1 E_VERDICT '.' 'grun x.tlg x=nan --expect out=0'
+}
+
+@test "2: arrays by dtype, literals by value" {
+    gload -e 'int64([3])' | grun -r out=i64.npy
+    gload -e 'float64([2.0])' | grun -r out=f64.npy
+    gload -e 'int64([9007199254740993])' | grun -r out=big.npy
+    gload -i 'i: int32[1]' -e 'i' -o i32.tlg
+    gload -i 'i: int64[1]' -e 'i' -o i64.tlg
+    ok 'grun i32.tlg i=[3]' 'out = [3]'
+    bad 3 E_DTYPE 'int64' 'grun i32.tlg i=@i64.npy'
+    ok 'grun i64.tlg i=[2.0]' 'out = [2]'
+    bad 3 E_VALUE '2.5' 'grun i64.tlg i=[2.5]'
+    bad 3 E_DTYPE 'float64' 'grun i64.tlg i=@f64.npy'
+    ok 'gload -i "x: float64[1]" -e "x" | grun x=@big.npy' 'out = [9007199254740992.0]'
+    ok 'gload -i "x: float32" -e "x" | grun x=1.1' 'out = 1.1'
+}
+
+@test "3: static shapes are kept and checked" {
+    bad 3 E_ '3' 'gload -i "x: float64[2, 1]" -e x | grun x=[[1,2,3],[4,5,6]]'
+    bad 5 E_ '3' 'gload -i "x: float64[2, ?]" -e "specify_shape(x, [2, 1])" | grun x=[[1,2,3],[4,5,6]]'
+}
+
+@test "8: a run-time 1 never stretches by itself" {
+    bad 5 E_RUN_SHAPE '1' 'gload -i "x: float64[?, 3]" -i "y: float64[2, 3]" -e "x * y" | grun x=[[1,1,1]] y=[[1,1,1],[1,1,1]]'
+    ok 'gload -i "x: float64[1, 3]" -i "y: float64[2, 3]" -e "sum(x * y)" | grun x=[[1,1,1]] y=[[1,1,1],[1,1,1]]' 'out = 6.0'
+}
+
+@test "13: merging keeps dtypes apart and draws equal" {
+    ok 'gload -e "a = int8(1)" -e "b = int64(1)" -e "c = float64(1)" | grewrite | grun -O json | cut -d, -f2 | tr -d "\n"' ' "dtype": "int8" "dtype": "int64" "dtype": "float64"'
+    ok 'gload -e "sum(abs(normal(0, 1, (3,), seed=5) - normal(0, 1, (3,), seed=5)))" | grewrite | grun' 'out = 0.0'
+    ok 'gload -e "1 / float64(-0.0) + 1 / float64(0.0)" | grewrite | grun' 'out = nan'
+    ok 'gload -i "x: float64" -e "a = x + 0.0" -e "b = x + -0.0" | grewrite | grun x=-0.0' $'a = 0.0\nb = -0.0'
+}
+
+@test "14: updates are simultaneous; outputs use the old values" {
+    gload --new --shared 'a: float64 = 1' --shared 'b: float64 = 2' -e 'x = a' -e 'y = b' --outputs x,y --update 'a = b' --update 'b = a' -o s.tlg
+    ok 'grun s.tlg' $'x = 1.0\ny = 2.0'
+    ok 'grun s.tlg --steps 2' $'x = 2.0\ny = 1.0'
+    ok 'grun s.tlg --steps 3' $'x = 1.0\ny = 2.0'
+    ok 'grun s.tlg --steps 2 --every 1 -O tsv' $'call\tx\ty\n1\t1.0\t2.0\n2\t2.0\t1.0'
+    ok 'gload s.tlg --update "a = 5.0" | grun --steps 2' $'x = 5.0\ny = 1.0'
+    printf 'thunkline: 1\nshared:\n  a: float64 = 1\nupdates: |\n  a = a + 1\n  a = a * 2\n' >d.yaml
+    bad 3 E_DUPLICATE 'a' 'gload d.yaml'
+    ok 'grewrite s.tlg | grun --steps 2' $'x = 2.0\ny = 1.0'
+}
+
+@test "16: recurrences and running sums" {
+    ok 'gload -e "recurrence([0, 2, 2], [1, 1, 1])" | grun' 'out = [1, 3, 7]'
+    ok 'gload -i "x: float64[n]" -e "cumsum(x)" | grun x=[0,1,2,3,4]' 'out = [0.0, 1.0, 3.0, 6.0, 10.0]'
+    ok 'gload -i "x: float64[n]" -e "cumsum(x)" | grun x="zeros(0)"' 'out = []'
+    ok 'gload --new -i "a: float64[3]" -e "y = recurrence(a, ones(3))[2]" | ggrad --only | grun a=[5,2,3]' 'd_y_d_a = [0.0, 3.0, 3.0]'
+}
+
+@test "19: stability" {
+    ok 'gload -e "log(1 + exp(x))" | grun x=-40 --expect out=4.248354255291589e-18 --rtol 1e-9 >/dev/null'
+    ok 'gload -e "exp(x) - 1" | grun x=1e-20' 'out = 1e-20'
+    ok 'gload -i "x: float64[2]" -e "log(softmax(x))" | grun x=[0,1000]' 'out = [-1000.0, 0.0]'
+    ok 'gload -e "log(exp(a) + exp(b))" | grun a=1000 b=1000 --expect out=1000.693147 --rtol 1e-9 >/dev/null'
+    bad 5 E_RUN_SHAPE '.' 'gload -i "x: float64[?]" -i "y: float64[?]" -e "zeros_like(y) + x" | grun x=[1,2,3] y=[1,2]'
+    bad 5 E_RUN_SHAPE '.' 'gload -i "x: float64[?]" -i "y: float64[?]" -e "y * 0 + x" | grun x=[1,2,3] y=[1,2]'
+}
+
+@test "20: arithmetic by dtype" {
+    local expr want
+    while IFS='|' read -r expr want; do
+        ok "gload -e '$expr' | grewrite | grun -O json | sed 's/.*\"dtype\": \"\\([a-z0-9]*\\)\".*\"data\": \\(.*\\)}/\\1 \\2/'" "$want"
+        ok "gload -e '$expr' | grewrite --mode NONE | grun -O json | sed 's/.*\"dtype\": \"\\([a-z0-9]*\\)\".*\"data\": \\(.*\\)}/\\1 \\2/'" "$want"
+    done <<'END'
+int8(100) + int8(100)|int8 -56
+sum(int8([100, 100]))|int64 200
+mean(int64([1, 2]))|float64 1.5
+1 / 2|float64 0.5
+-7 // 3|int64 -3
+-7 % 3|int64 2
+7 % -3|int64 -2
+int64(-7) // int64(3)|int64 -3
+-7.5 // 2|float64 -4.0
+-7.5 % 2|float64 0.5
+float32(1) + 1.1|float32 2.1
+int64(1) + uint64(1)|float64 2.0
+int8(1) + uint8(1)|int16 2
+uint8(200) + uint8(100)|uint8 44
+True + True|int64 2
+int64(2) ** int64(10)|int64 1024
+0 ** 0|int64 1
+float16(65504) * float16(2)|float16 "Infinity"
+int64(3) > 2.5|bool true
+~int8(5)|int8 -6
+1 << 10|int64 1024
+round(2.5)|float64 2.0
+sqrt(int64(4))|float64 2.0
+abs(-0.0)|float64 0.0
+maximum(nan, 1)|float64 "NaN"
+argmax([3, 7, 7])|int64 1
+int8(-128) // int8(-1)|int8 -128
+abs(int8(-128))|int8 -128
+END
+    bad 3 E_ 'bool' 'gload -i "b: bool" -e "b - b"'
+}
