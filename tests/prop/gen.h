@@ -225,6 +225,7 @@ typedef struct Case {
     Graph *g;
     Builder b;
     DType dtype, mixed; /* of the inputs; of the second if not DT_NONE */
+    bool through;       /* the call gets 1 * input, which it may overwrite */
     size_t nin;
     Spec spec[INPUTS];
     Var in[INPUTS], out;
@@ -249,7 +250,10 @@ static inline bool case_build(Case *c, bool known) {
             dim[k] = known || q->shape[k] == 1 ? q->shape[k] : DIM_UNKNOWN;
         Sym name = sym(c->s, (const char *[]){"a", "b", "c"}[i]);
         const Type *type = type_tensor(c->s, case_dtype(c, i), q->ndim, dim);
-        bind[i] = (Bind){name, c->in[i] = graph_input(c->g, name, type)};
+        c->in[i] = graph_input(c->g, name, type);
+        Var one = c->through ? const_number(&c->b, type->dtype, 1) : VAR_NONE;
+        bind[i] = (Bind){name, c->through ? call2(&c->b, "multiply", one, c->in[i])
+                                          : c->in[i]};
     }
     Env env = {.n = c->nin, .bind = bind};
     c->out = build_text(&c->b, c->row->text, &env, &ok);
