@@ -91,7 +91,8 @@ int main(void) {
     tool_environment();
     bench_title("the VM");
     thunks("thunk, scalar", "float64", "+ 1.5", 1);
-    thunks("thunk, 8 elements", "float32[8]", "* 1.5", 1);
+    thunks("thunk, 8 elements", "float32[8]", "* h0", 1);
+    thunks("  with a scalar to stretch", "float32[8]", "* 1.5", 0);
     memory();
     return 0;
 }

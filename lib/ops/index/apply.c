@@ -212,19 +212,25 @@ static bool common_shape(State *s, Indexed *ix) {
 
 enum { BLOCK = 256 };
 
-/* offset[k] = or += the bytes of index v[k], wrapped; false when one is out of range.
- */
-static bool wrap(const int64_t *v, int64_t n, const Array *a, bool first,
-                 int64_t *offset) {
-    int64_t size = a->size, stride = a->stride, bad = 0;
+/* offset[k] = the bytes of index v[k], wrapped; false when one is out of range. */
+static bool wrap(const int64_t *v, int64_t n, const Array *a,
+                 int64_t *restrict offset) {
+    uint64_t size = (uint64_t)a->size, stride = (uint64_t)a->stride, bad = 0;
     for (int64_t k = 0; k < n; k++) {
-        int64_t i = v[k];
-        bad |= (i < -size) | (i >= size);
-        i += i < 0 ? size : 0;
-        int64_t bytes = (int64_t)((uint64_t)i * (uint64_t)stride);
-        offset[k] = first ? bytes : (int64_t)((uint64_t)offset[k] + (uint64_t)bytes);
+        uint64_t i = (uint64_t)v[k], from_end = (uint64_t)(v[k] >> 63);
+        i += size & from_end;
+        bad |= i >= size;
+        offset[k] = (int64_t)(i * stride);
     }
     return !bad;
+}
+
+static bool wrap_more(const int64_t *v, int64_t n, const Array *a, int64_t *offset) {
+    int64_t block[BLOCK];
+    bool ok = wrap(v, n, a, block);
+    for (int64_t k = 0; k < n; k++)
+        offset[k] = (int64_t)((uint64_t)offset[k] + (uint64_t)block[k]);
+    return ok;
 }
 
 /* One array's share of every offset. The index is read by runs of the innermost dim;
@@ -253,7 +259,8 @@ static bool add_offsets(State *s, const Array *a, const Indexed *ix, bool first,
                 v = (const int64_t *)(const void *)p;
             else
                 element_cast(DT_INT64, block, a->t.dtype, p, (size_t)n, 8, it.step[1]);
-            bool ok = wrap(v, n, a, first, (int64_t *)(void *)it.ptr[0] + i);
+            int64_t *to_offset = (int64_t *)(void *)it.ptr[0] + i;
+            bool ok = first ? wrap(v, n, a, to_offset) : wrap_more(v, n, a, to_offset);
             for (int64_t k = 0; !ok && k < n; k++)
                 if (v[k] < -a->size || v[k] >= a->size)
                     return out_of_range(s, v[k], a->axis, a->size);
