@@ -225,12 +225,24 @@ typedef struct Case {
     Graph *g;
     Builder b;
     DType dtype, mixed; /* of the inputs; of the second if not DT_NONE */
+    bool named;         /* sizes that the types do not tell have names */
     bool through;       /* the call gets 1 * input, which it may overwrite */
     size_t nin;
     Spec spec[INPUTS];
     Var in[INPUTS], out;
     Tensor t[INPUTS];
 } Case;
+
+static inline Dim size_name(Session *s, int64_t n) {
+    char text[24];
+    snprintf(text, sizeof text, "n%lld", (long long)n);
+    return DIM_NAMED(sym(s, text));
+}
+
+/* Is n what the type says of a size? */
+static inline bool dim_holds(Session *s, Dim d, int64_t n) {
+    return dim_is_named(d) ? d == size_name(s, n) : !dim_is_known(d) || d == n;
+}
 
 static inline DType case_dtype(const Case *c, size_t i) {
     return spec_dtype(&c->spec[i], i == 1 && c->mixed != DT_NONE ? c->mixed : c->dtype);
@@ -247,7 +259,9 @@ static inline bool case_build(Case *c, bool known) {
         Dim dim[MAX_NDIM];
         const Spec *q = &c->spec[i];
         for (int k = 0; k < q->ndim; k++)
-            dim[k] = known || q->shape[k] == 1 ? q->shape[k] : DIM_UNKNOWN;
+            dim[k] = known || q->shape[k] == 1 ? q->shape[k]
+                     : c->named                ? size_name(c->s, q->shape[k])
+                                               : DIM_UNKNOWN;
         Sym name = sym(c->s, (const char *[]){"a", "b", "c"}[i]);
         const Type *type = type_tensor(c->s, case_dtype(c, i), q->ndim, dim);
         c->in[i] = graph_input(c->g, name, type);

@@ -234,8 +234,10 @@ static void test_wide(Session *s, const Sample *row, DType dtype) {
 }
 
 /* Gradients in another dtype, or with sizes that only the run tells, are the same. */
-static void test_like(Session *s, const Sample *row, DType dtype, bool known) {
+static void test_like(Session *s, const Sample *row, DType dtype, bool known,
+                      bool named) {
     Derived d = {.c = case_of(s, row, dtype)}, w = {.c = case_of(s, row, DT_FLOAT64)};
+    d.c.named = named;
     double tol = dtype == DT_FLOAT64 ? 1e-12 : dtype == DT_FLOAT32 ? 1e-4 : 5e-2;
     bool both = build(&w, true, false) && build(&d, known, false);
     if (both) case_tensors(&w.c, 0), case_tensors(&d.c, 2);
@@ -275,10 +277,11 @@ int main(int argc, char **argv) {
         if (row->flags & NO_GRAD) continue;
         test_wide(s, row, DT_FLOAT64);
         test_wide(s, row, DT_COMPLEX128);
-        test_like(s, row, DT_FLOAT64, false);
+        test_like(s, row, DT_FLOAT64, false, false);
+        test_like(s, row, DT_FLOAT64, false, true);
         if (row->flags & NO_LOW) continue;
-        test_like(s, row, DT_FLOAT32, true);
-        test_like(s, row, DT_FLOAT16, true);
+        test_like(s, row, DT_FLOAT32, true, false);
+        test_like(s, row, DT_FLOAT16, true, false);
     }
     CHECK(memory_used(s) == before, "tensors are left over");
     free(rows);

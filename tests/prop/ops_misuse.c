@@ -10,7 +10,7 @@ static void check_type(Case *c, const Value *v) {
     if (type->kind != TYPE_TENSOR) return;
     bool fits = v->t.dtype == type->dtype && v->t.ndim == type->ndim;
     for (int k = 0; fits && k < v->t.ndim; k++)
-        fits = !dim_is_known(type->dim[k]) || type->dim[k] == v->t.shape[k];
+        fits = dim_holds(c->s, type->dim[k], v->t.shape[k]);
     CHECK(fits, "%s of %s: the result is no %s", c->row->text, c->row->in,
           type_str(c->s, type));
 }
