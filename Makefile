@@ -26,7 +26,7 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(if $(CI),-Werror) $(OPT) $(CFLAGS)
   $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) -DTL_VERSION='"$(VERSION)"' -MMD -MP
 # The tools start in half a millisecond: small libraries go into them where the archives exist, and fixed addresses leave
 # nothing to relocate (LINK=-pie for other addresses each time).
-archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-Wl$(comma)-Bstatic -l$(1) -Wl$(comma)-Bdynamic,-l$(1))
+archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-Wl$(comma)-Bstatic -l$(1) -Wl$(comma)-Bdynamic,-l$(1))
 comma  := ,
 SHARED_LIBS = -lm -ldl -pthread $(shell pkg-config --libs yaml-0.1 libzstd 2>/dev/null || echo -lyaml -lzstd)
 LDLIBS := $(call archive,yaml) $(call archive,zstd) -lm -ldl -pthread

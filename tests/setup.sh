@@ -7,6 +7,8 @@ need() { # command-or-header-check, package
 header() { printf '#include <%s>\n' "$1" | ${CC:-gcc} -E - >/dev/null 2>&1; }
 missing=
 need 'command -v ${CC:-gcc}' gcc
+need 'header stdlib.h' libc6-dev
+need 'command -v ld' binutils
 need 'command -v pkg-config' pkg-config
 need 'header yaml.h' libyaml-dev
 need 'header zstd.h' libzstd-dev
