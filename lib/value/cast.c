@@ -109,9 +109,12 @@ static bool take_plane(Iter *it, Plane *p) {
                 int64_t nr = p->rows - r < TILE ? p->rows - r : TILE;                  \
                 const char *from = src + c * p->src_step + r * N;                      \
                 char *to = dst + r * p->dst_row + c * N;                               \
-                for (int64_t i = 0; i < nc; i++)                                       \
-                    memcpy(tile + i * TILE * N, from + i * p->src_step,                \
-                           (size_t)nr * N);                                            \
+                for (int64_t i = 0; i < nc; i++) {                                     \
+                    const char *line = from + i * p->src_step;                         \
+                    memcpy(tile + i * TILE * N, line, (size_t)nr * N);                 \
+                    for (int64_t k = 0; r + TILE < p->rows && k < TILE * N; k += 64)   \
+                        __builtin_prefetch(line + TILE * N + k);                       \
+                }                                                                      \
                 for (int64_t i = 0; i < nr; i++)                                       \
                     for (int64_t k = 0; k < nc; k++)                                   \
                         memcpy(to + i * p->dst_row + k * N, tile + (k * TILE + i) * N, \
