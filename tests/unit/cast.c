@@ -403,12 +403,45 @@ static void test_tensors(Session *s) {
     CHECK(memory_used(s) == 0);
 }
 
+/* Planes turned on their side, larger than a tile and not: byte by byte as by hand. */
+static void test_turned(Session *s) {
+    static const DType dtypes[] = {DT_INT8, DT_INT16, DT_FLOAT32, DT_FLOAT64,
+                                   DT_COMPLEX128};
+    static const int64_t sizes[] = {1, 31, 64, 65, 130};
+    for (size_t q = 0; q < 5 * 5 * 5; q++) {
+        int64_t r = sizes[q % 5], c = sizes[q / 5 % 5];
+        DType d = dtypes[q / 25];
+        size_t item = dtype_size(d), wrong = 0;
+        Tensor a, t, out;
+        CHECK(tensor_new(s, d, 3, (int64_t[]){2, r, c}, &a));
+        for (size_t i = 0; i < tensor_bytes(&a); i++)
+            ((uint8_t *)a.data)[i] = (uint8_t)(31 * i + i / 251);
+        t = a;
+        t.shape[1] = c, t.shape[2] = r;
+        t.stride[1] = a.stride[2], t.stride[2] = a.stride[1];
+        CHECK(tensor_new(s, d, 3, t.shape, &out));
+        tensor_assign(&out, &t);
+        for (int64_t k = 0; k < 2; k++)
+            for (int64_t i = 0; i < c; i++)
+                for (int64_t j = 0; j < r; j++)
+                    wrong +=
+                        memcmp((char *)out.data + (size_t)((k * c + i) * r + j) * item,
+                               (char *)a.data + (size_t)((k * r + j) * c + i) * item,
+                               item) != 0;
+        CHECK(wrong == 0, "%zu of a %lldx%lld %s", wrong, (long long)r, (long long)c,
+              dtype_name(d));
+        tensor_unref(&out);
+        tensor_unref(&a);
+    }
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_golden();
     test_layouts();
     test_halves();
     test_tensors(s);
+    test_turned(s);
     session_free(s);
     return TEST_END("cast");
 }
