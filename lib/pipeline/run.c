@@ -53,8 +53,25 @@ bool run_plan(GraphRun *r) {
     return r->plan != NULL;
 }
 
+/* Only arrays have a text and a file. */
+static bool outputs_are_arrays(GraphRun *r) {
+    for (size_t i = 0; i < r->g->outputs.n; i++) {
+        const Output *out = &r->g->outputs.p[i];
+        const Type *t = var_type(r->g, out->var);
+        const char *label = sym_text(r->s, out->label);
+        if (t->kind == TYPE_TENSOR) continue;
+        if (t->kind == TYPE_NULL)
+            fail(r->s, NOWHERE, E_NULL, "%s is undefined: %s", label, t->why);
+        else
+            fail(r->s, NOWHERE, E_TYPE, "%s is no array but %s", label,
+                 type_str(r->s, t));
+        return note(r->s, NOWHERE, "gload --outputs chooses other outputs");
+    }
+    return true;
+}
+
 static bool go(GraphRun *r) {
-    if (!run_ready(r) || !run_plan(r)) return false;
+    if (!outputs_are_arrays(r) || !run_ready(r) || !run_plan(r)) return false;
     if (!run_values(r) || !run_dims(r) || !results_open(r)) return false;
     if (!run_series(r)) return false;
     bool ok = finish(r);

@@ -83,35 +83,46 @@ g() {
 }
 
 @test "undefined derivatives are errors when asked for, or returned as null" {
-    printf 'ops:\n' >none.yaml
+    g 'n: float64' 'x: float64' 'y = polygamma(n, x)'
+    bad 3 E_NULL 'n is undefined' 'ggrad g.tlg --wrt n'
+    bad 3 E_NULL 'n is undefined' 'ggrad g.tlg'
+    like 'ggrad g.tlg --wrt n --null return --only -O yaml' "d_y_d_n = undefined\('"
+    bad 3 E_NULL 'd_y_d_n is undefined' 'ggrad g.tlg --wrt n --null return --only | grun n=1 x=2'
+    ok 'ggrad g.tlg --wrt x --only | grun n=1 x=2 --expect d_y_d_x=-0.4041138063191886 >/dev/null'
+    bad 2 E_USAGE 'raise\|return' 'ggrad g.tlg --null maybe'
+    bad 3 E_TYPE 'no array' 'gload -e None | grun'
+}
+
+@test "a function's own pullback is taken" {
     cat >f.yaml <<'END'
 thunkline: 1
 functions:
-  odd:
+  clipped:
     inputs:
       a: float64
-      k: float64
     let: |
-      r = a * k
+      r = a * 2
     outputs: [r]
     pullback: pull
   pull:
     inputs:
       a: float64
-      k: float64
-      r: float64
       g: float64
     let: |
-      ga = g * k
+      ga = minimum(g, 1) * a * 100
     outputs: [ga]
 inputs:
   x: float64
-  k: float64
 let: |
-  y = odd(x, k)
+  y = clipped(x) * 3
 outputs: [y]
 END
-    ok 'grun f.yaml x=2 k=3' 'y = 6.0'
+    ok 'grun f.yaml x=2' 'y = 12.0'
+    ok 'ggrad f.yaml --only | grun x=2' 'd_y_d_x = 200.0'
+    ok 'gload f.yaml -O json | ggrad --only | grewrite --include inline-calls | grun x=2' 'd_y_d_x = 200.0'
+    bad 1 E_VERDICT 'x' 'ggrad f.yaml --check x=2'
+    sed 's/^      g: float64/      g: float64\n      h: float64/' f.yaml >g.yaml
+    bad 3 E_ARITY 'pull' 'ggrad g.yaml'
 }
 
 @test "functions: gradients go through calls" {
