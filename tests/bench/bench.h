@@ -12,7 +12,11 @@ typedef struct Timed {
     void *ctx;
 } Timed;
 
-double bench_now(void); /* seconds */
+/* Seconds: of this process's CPU time, which what else the machine does hardly touches
+ * (all runs here are of one thread), or of the clock on the wall where other processes
+ * are timed. */
+double bench_now(void);
+extern bool bench_wall;
 /* Medians of rounds that take turns, `budget` seconds in all; yard may be NULL. */
 void bench_pair(Timed ours, const Timed *yard, double budget, double *t_ours,
                 double *t_yard);

@@ -83,6 +83,7 @@ int main(int argc, char **argv) {
     Pipe one = {{nothing}, 1}, four = {{nothing, nothing, nothing, blas}, 4};
     if (chdir(argv[3]) != 0) return 1;
     tool_environment();
+    bench_wall = true;
     bench_title("processes");
     versions(tool, 5, &one);
 

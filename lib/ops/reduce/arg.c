@@ -57,9 +57,9 @@ typedef struct Job {
         memcpy(&m, v, sizeof m);                                                       \
         size_t i = 0;                                                                  \
         for (; i + GROUP <= n; i += GROUP) {                                           \
-            T any = 0;                                                                 \
+            unsigned any = 0;                                                          \
             for (size_t k = 0; k < GROUP; k++)                                         \
-                any = (T)(any + (T)(SAME(x[i + k], m)));                               \
+                any |= (unsigned)(SAME(x[i + k], m));                                  \
             if (any != 0) break;                                                       \
         }                                                                              \
         while (i + 1 < n && !SAME(x[i], m))                                            \
