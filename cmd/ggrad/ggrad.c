@@ -57,6 +57,7 @@ static bool options_agree(Run *r, const Ggrad *o) {
         return fail(
             r->s, NOWHERE, E_USAGE,
             "--cost, --vjp and --jvp exclude each other: one derivative a command");
+    if (d->wrt && !*d->wrt) return fail(r->s, NOWHERE, E_USAGE, "--wrt needs names");
     if (d->cotangent && !d->vjp)
         return fail(r->s, NOWHERE, E_USAGE, "--cotangent goes with --vjp");
     if ((d->tangents || d->by_pullback) && !d->jvp)

@@ -91,19 +91,25 @@ static Span *spans(Run *r, const Texts *t) {
     return at;
 }
 
-static bool counts_ok(Run *r, const Grun *o) {
+/* No option can say it: 0 that a script worked out is not the same as no option. */
+#define UNSET INT64_MIN
+
+static bool counts_ok(Run *r, Grun *o) {
     const struct {
         const char *name;
-        int64_t value;
-    } rows[] = {{"threads", o->threads},
-                {"steps", o->steps},
-                {"batch", o->batch},
-                {"epochs", o->epochs},
-                {"every", o->every}};
+        int64_t *value;
+    } rows[] = {{"steps", &o->steps},
+                {"batch", &o->batch},
+                {"epochs", &o->epochs},
+                {"every", &o->every}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].value < 0)
-            return fail(r->s, NOWHERE, E_USAGE, "--%s can't be negative", rows[i].name);
-    return true;
+        if (*rows[i].value == UNSET)
+            *rows[i].value = 0;
+        else if (*rows[i].value < 1)
+            return fail(r->s, NOWHERE, E_USAGE, "--%s must be at least 1",
+                        rows[i].name);
+    return o->threads >= 0 ||
+           fail(r->s, NOWHERE, E_USAGE, "--threads can't be negative");
 }
 
 static RunSpec spec(Run *r, const Grun *o) {
@@ -146,8 +152,9 @@ static bool save(Run *r, Graph *g, const char *path) {
 static bool grun(Run *r) {
     Grun *o = (Grun *)r->common;
     const char *path;
+    if (!counts_ok(r, o)) return false;
     RunSpec q = spec(r, o);
-    if (!counts_ok(r, o) || !run_operands(r, true, &path, &q.values)) return false;
+    if (!run_operands(r, true, &path, &q.values)) return false;
     if (q.format == RESULT_NPY && !run_binary(r)) return false;
     session_options(r->s)->threads = q.threads;
     Progress p = {.start = now(), .at_once = o->progress};
@@ -168,6 +175,7 @@ static void preset(Common *settings) {
     Grun *o = (Grun *)settings;
     o->rtol = o->atol = -1;
     o->shuffle = -1;
+    o->steps = o->batch = o->epochs = o->every = UNSET;
 }
 
 static const Tool tool = {.name = "grun",

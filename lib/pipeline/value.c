@@ -12,7 +12,9 @@ bool label_split(Session *s, Span text, Span *label, Span *value) {
     uint32_t at = text.begin + (uint32_t)(eq - p);
     *label = (Span){text.source, text.begin, at};
     *value = (Span){text.source, at + 1, text.end};
-    return true;
+    while (label->end > label->begin && eq[-1] == ' ')
+        label->end--, eq--;
+    return label->end > label->begin;
 }
 
 bool value_split(Session *s, Span text, Span *name, Span *value) {

@@ -23,6 +23,8 @@ g() {
     bad 3 E_ 'd_y_d_x' 'ggrad g.tlg | ggrad --cost y --wrt x'
     bad 2 E_UNKNOWN 'did you mean y' 'ggrad g.tlg --cost yy'
     bad 2 E_UNKNOWN 'nope' 'ggrad g.tlg --wrt x,nope'
+    bad 2 E_USAGE 'wrt' 'ggrad g.tlg --wrt ""'
+    bad 3 E_DUPLICATE 'grad_\{wrt\}' 'ggrad g.tlg --wrt x,k --disconnected ignore --name same'
     g 'x: float64' 'a = x * 2' 'b = x * 3'
     gload g.tlg --outputs a,b -o ab.tlg
     bad 2 E_USAGE '--cost' 'ggrad ab.tlg'

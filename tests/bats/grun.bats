@@ -111,6 +111,9 @@ n.savetxt("a.csv", a, delimiter=",")'
     ok 'grun counter.tlg x=1 --steps 5 --every 2 -O tsv' $'call\told\ty\n2\t11.0\t2.0\n4\t13.0\t2.0\n5\t14.0\t2.0'
     bad 2 E_USAGE 'steps' 'grun counter.tlg x=1 --steps x'
     bad 2 E_USAGE '.' 'grun counter.tlg x=1 --steps -1'
+    bad 2 E_USAGE 'steps must be at least 1' 'grun counter.tlg x=1 --steps 0'
+    bad 2 E_USAGE 'every must be at least 1' 'grun counter.tlg x=1 --every 0'
+    ok 'grun counter.tlg "x = 1" --steps 1' $'old = 10.0\ny = 2.0'
 }
 
 @test "--save then reload equals continuing" {
