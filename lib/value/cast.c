@@ -98,52 +98,16 @@ static bool take_plane(Iter *it, Plane *p) {
     return true;
 }
 
-/* A tile goes through a buffer: lines far apart push each other out of the cache, so
- * each is read whole at once, and written whole at once. */
-#define TURN(N, TILE)                                                                  \
-    static void turn_##N(const Plane *p, char *dst, const char *src) {                 \
-        char tile[TILE * TILE * N];                                                    \
-        for (int64_t c = 0; c < p->columns; c += TILE) {                               \
-            int64_t nc = p->columns - c < TILE ? p->columns - c : TILE;                \
-            for (int64_t r = 0; r < p->rows; r += TILE) {                              \
-                int64_t nr = p->rows - r < TILE ? p->rows - r : TILE;                  \
-                const char *from = src + c * p->src_step + r * N;                      \
-                char *to = dst + r * p->dst_row + c * N;                               \
-                for (int64_t i = 0; i < nc; i++) {                                     \
-                    const char *line = from + i * p->src_step;                         \
-                    memcpy(tile + i * TILE * N, line, (size_t)nr * N);                 \
-                    for (int64_t k = 0; r + TILE < p->rows && k < TILE * N; k += 64)   \
-                        __builtin_prefetch(line + TILE * N + k);                       \
-                }                                                                      \
-                for (int64_t i = 0; i < nr; i++)                                       \
-                    for (int64_t k = 0; k < nc; k++)                                   \
-                        memcpy(to + i * p->dst_row + k * N, tile + (k * TILE + i) * N, \
-                               N);                                                     \
-            }                                                                          \
-        }                                                                              \
-    }
-TURN(1, 64)
-TURN(2, 64)
-TURN(4, 64)
-TURN(8, 32)
-TURN(16, 32)
-
-/* Both sides contiguous, one by rows and the other by columns. */
-static bool turn(const Plane *p, size_t size, char *dst, const char *src) {
-    int64_t n = (int64_t)size;
-    if (p->dst_step != n || p->src_row != n) return false;
-    size == 1   ? turn_1(p, dst, src)
-    : size == 2 ? turn_2(p, dst, src)
-    : size == 4 ? turn_4(p, dst, src)
-    : size == 8 ? turn_8(p, dst, src)
-                : turn_16(p, dst, src);
-    return true;
-}
-
 static void assign_plane(const Plane *p, DType to, char *dst, DType from,
                          const char *src) {
-    enum { TILE = 64 };
-    if (to == from && turn(p, dtype_size(to), dst, src)) return;
+    enum { TILE = 64, STREAM_BYTES = 16 << 20 };
+    int64_t size = (int64_t)dtype_size(to);
+    if (to == from && p->dst_step == size && p->src_row == size) {
+        element_transpose_far(dst, (ptrdiff_t)p->dst_row, src, (ptrdiff_t)p->src_step,
+                              (size_t)p->rows, (size_t)p->columns, (size_t)size,
+                              p->rows * p->columns >= STREAM_BYTES / size);
+        return;
+    }
     for (int64_t c = 0; c < p->columns; c += TILE) {
         int64_t n = p->columns - c < TILE ? p->columns - c : TILE;
         for (int64_t r = 0; r < p->rows; r++)

@@ -68,6 +68,17 @@ bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out); /* 0
 bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);
 void element_cast(DType to, void *dst, DType from, const void *src, size_t n,
                   ptrdiff_t dst_step, ptrdiff_t src_step); /* steps in bytes */
+/* dst[r][c] = src[c][r] for elements of `size` bytes (1, 2, 4, 8, 16); dst's rows and
+ * src's columns are packed and lie the given bytes apart. For what the caches hold. */
+void element_transpose(void *dst, ptrdiff_t dst_row, const void *src,
+                       ptrdiff_t src_column, size_t rows, size_t columns, size_t size);
+/* The same for any size, by tiles; stream: dst is written past the caches. */
+void element_transpose_far(void *dst, ptrdiff_t dst_row, const void *src,
+                           ptrdiff_t src_column, size_t rows, size_t columns,
+                           size_t size, bool stream);
+/* memcpy past the caches; bytes_stream_end() before others may read it. */
+void bytes_stream(void *dst, const void *src, size_t n);
+void bytes_stream_end(void);
 
 /* Strided walks: collapses dims of equal layout over up to ITER_MAX operands and hands
  * out inner runs. */

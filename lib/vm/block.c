@@ -5,11 +5,11 @@
 #include "vm/vm_impl.h"
 
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
-enum { SHARE_MIN = 65536 }; /* elements from which waking other threads pays */
+enum {
+    SHARE_MIN = 65536, /* elements from which waking other threads pays */
+    AHEAD = 8          /* rows of a tile that are asked for before their turn */
+};
 
 typedef struct Found { /* the first fault, when it is looked for */
     const BlockOp *op;
@@ -29,7 +29,8 @@ typedef struct Worker {
     char **row; /* by input: where the row begins */
     int64_t *index;
     char *reg;
-    int64_t nrow; /* its number */
+    int64_t nrow;    /* its number */
+    int64_t in_tile; /* the row's number in the tile */
     bool new_row;
 } Worker;
 
@@ -105,26 +106,14 @@ static void gather_flat(const Exec *e, uint32_t input, char *dst, int64_t at,
     }
 }
 
-/* Writes past the caches. The parts of lines at both ends go the ordinary way. */
-static void stream(char *dst, const char *src, size_t n) {
-#ifdef __SSE2__
-    size_t head = (ALIGNMENT - (uintptr_t)dst % ALIGNMENT) % ALIGNMENT;
-    if (head > n) head = n;
-    memcpy(dst, src, head);
-    dst += head, src += head, n -= head;
-    for (; n >= ALIGNMENT; dst += ALIGNMENT, src += ALIGNMENT, n -= ALIGNMENT) {
-        __m128i *to = (__m128i *)(void *)dst;
-        const __m128i *from = (const __m128i *)(const void *)src;
-        for (int i = 0; i < 4; i++)
-            _mm_stream_si128(to + i, _mm_loadu_si128(from + i));
-    }
-#endif
-    memcpy(dst, src, n);
-}
-
 /* ---- a block ---- */
 static char *fill_reg(const Exec *e, const Worker *w, uint32_t input) {
     return w->reg + (e->b->nreg + e->p->fill[input]) * e->p->reg_bytes;
+}
+
+static char *tile_of(const Exec *e, const Worker *w, uint32_t input) {
+    return w->reg + (e->b->nreg + e->p->nfill + (size_t)e->p->fill[input] * TILE_ROWS) *
+                        e->p->reg_bytes;
 }
 
 static char *output_at(const Exec *e, const Worker *w, uint32_t j, int64_t at) {
@@ -151,6 +140,9 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
         case ACC_FLAT:
             gather_flat(e, i, fill_reg(e, w, i), at, n);
             break;
+        case ACC_TILED:
+            w->slot[i] = tile_of(e, w, i) + (size_t)w->in_tile * p->reg_bytes;
+            break;
         case ACC_SCALAR:
         case ACC_UNUSED:
             break;
@@ -163,8 +155,8 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
 
 static void store_block(const Exec *e, const Worker *w, int64_t at, size_t n) {
     for (uint32_t j = 0; j < e->b->nout; j++)
-        stream(output_at(e, w, j, at), w->slot[e->b->nin + j],
-               n * e->b->size[e->b->nin + j]);
+        bytes_stream(output_at(e, w, j, at), w->slot[e->b->nin + j],
+                     n * e->b->size[e->b->nin + j]);
 }
 
 static uint32_t value_bytes(const BlockProgram *b, uint32_t value) {
@@ -220,7 +212,7 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
     for (uint32_t i = 0; i < b->nreg; i++)
         w->slot[b->nin + b->nout + i] = w->reg + i * e->p->reg_bytes;
     for (uint32_t i = 0; i < b->nin; i++)
-        if (e->p->access[i] > ACC_DIRECT && e->p->access[i] != ACC_UNUSED)
+        if (e->p->access[i] > ACC_DIRECT && e->p->access[i] < ACC_TILED)
             w->slot[i] = fill_reg(e, w, i);
     for (uint32_t j = 0; j < b->nout && e->p->stream != NONE; j++)
         w->slot[b->nin + j] = w->reg + (b->nreg + e->p->stream + j) * e->p->reg_bytes;
@@ -260,6 +252,78 @@ static void next_row(const Exec *e, Worker *w) {
     }
 }
 
+/* ---- rows ---- */
+static unsigned run_part(Exec *e, Worker *w, int64_t at, size_t n) {
+    load_block(e, w, at, n);
+    unsigned fault = run_ops(e, w, at, n);
+    if (e->p->stream != NONE) store_block(e, w, at, n);
+    return fault;
+}
+
+static unsigned run_rows(Exec *e, Worker *w, int64_t last, int64_t from, int64_t to,
+                         int64_t block) {
+    for (unsigned fault = 0;; next_row(e, w)) {
+        for (int64_t at = from; at < to; at += block)
+            fault |= run_part(e, w, at, (size_t)(to - at < block ? to - at : block));
+        if (w->nrow + 1 >= last) return fault;
+    }
+}
+
+/* By `rows` along the last outer dim, forward or back. */
+static void go_along(const Exec *e, Worker *w, int64_t rows) {
+    const Prep *p = e->p;
+    w->nrow += rows;
+    for (uint32_t i = 0; i < e->b->nin; i++)
+        w->row[i] += rows * p->stride[(size_t)i * p->dims + (size_t)p->ndim - 2];
+}
+
+static void fill_tiles(const Exec *e, const Worker *w, int64_t at, int64_t rows,
+                       size_t n) {
+    const Prep *p = e->p;
+    for (uint32_t i = 0; i < e->b->nin; i++)
+        if (p->access[i] == ACC_TILED)
+            element_transpose(tile_of(e, w, i), (ptrdiff_t)p->reg_bytes,
+                              w->row[i] + at * p->step[i], (ptrdiff_t)p->step[i],
+                              (size_t)rows, n, e->b->size[i]);
+}
+
+/* Pieces of rows are too short for the CPU to see what comes next. */
+static void ask_ahead(const Exec *e, const Worker *w, int64_t at, size_t n) {
+    const Prep *p = e->p;
+    for (uint32_t i = 0; i < e->b->nin; i++) {
+        if (p->access[i] != ACC_DIRECT) continue;
+        int64_t rows = AHEAD * p->stride[(size_t)i * p->dims + (size_t)p->ndim - 2];
+        uintptr_t from = (uintptr_t)w->row[i] + (uintptr_t)(rows + at * p->step[i]);
+        for (size_t k = 0; k < n * e->b->size[i]; k += ALIGNMENT)
+            __builtin_prefetch((const char *)(from + k));
+    }
+}
+
+/* Where an input lies the other way round: blocks of some rows before the next blocks,
+ * with that input's elements of all of them turned round first. */
+static unsigned run_tiles(Exec *e, Worker *w, int64_t last, int64_t from, int64_t to,
+                          int64_t block) {
+    int64_t extent = e->p->ext[e->p->ndim - 2];
+    unsigned fault = 0;
+    while (w->nrow < last) {
+        int64_t rows = last - w->nrow, left = extent - w->nrow % extent;
+        if (rows > TILE_ROWS) rows = TILE_ROWS;
+        if (rows > left) rows = left;
+        for (int64_t at = from; at < to; at += block) {
+            size_t n = (size_t)(to - at < block ? to - at : block);
+            fill_tiles(e, w, at, rows, n);
+            for (w->in_tile = 0; w->in_tile < rows; w->in_tile++, go_along(e, w, 1)) {
+                w->new_row = true;
+                ask_ahead(e, w, at, n);
+                fault |= run_part(e, w, at, n);
+            }
+            go_along(e, w, -rows);
+        }
+        go_to_row(e, w, w->nrow + rows);
+    }
+    return fault;
+}
+
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     Exec *e = ctx;
     const Prep *p = e->p;
@@ -269,23 +333,12 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
             from = (int64_t)(chunk % p->pieces) * p->row_chunk;
     int64_t last = first + p->rows_chunk < p->rows ? first + p->rows_chunk : p->rows;
     int64_t to = from + p->row_chunk < p->row ? from + p->row_chunk : p->row;
-    int64_t block = e->b->nop == 1 && p->nfill == 0 ? to - from : p->block;
+    int64_t block = e->b->nop == 1 && p->nfill + p->ntile == 0 ? to - from : p->block;
     fill_scalars(e, &w, (size_t)(to - from < block ? to - from : block));
-    unsigned fault = 0;
     go_to_row(e, &w, first);
-    for (;;) {
-        for (int64_t at = from; at < to; at += block) {
-            size_t n = (size_t)(to - at < block ? to - at : block);
-            load_block(e, &w, at, n);
-            fault |= run_ops(e, &w, at, n);
-            if (p->stream != NONE) store_block(e, &w, at, n);
-        }
-        if (w.nrow + 1 >= last) break;
-        next_row(e, &w);
-    }
-#ifdef __SSE2__
-    if (p->stream != NONE) _mm_sfence();
-#endif
+    unsigned fault = p->ntile ? run_tiles(e, &w, last, from, to, block)
+                              : run_rows(e, &w, last, from, to, block);
+    if (p->stream != NONE) bytes_stream_end();
     if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
 }
 

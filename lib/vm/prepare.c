@@ -12,6 +12,8 @@ enum {
     LIVE_BYTES = 24 << 10,   /* of all registers and operands */
     BLOCK_MIN = 128,         /* elements */
     ROW_MIN = 48,            /* elements, shorter rows are walked as one */
+    TILE_MIN = 8,            /* rows that a tile pays for */
+    TILE_BYTES = 512,        /* of a row of a tile */
     CHUNK = 32768,           /* elements */
     STREAM_BYTES = 16 << 20, /* of outputs */
 };
@@ -224,6 +226,14 @@ static bool runs_on(const Ready *r, uint32_t i) {
     return true;
 }
 
+/* Does the input run along the last outer dim instead of the rows? */
+static bool is_turned(const Ready *r, uint32_t i) {
+    const Prep *p = r->p;
+    int64_t size = r->b->size[i], step = p->step[i];
+    return p->ndim > 1 && strides_of(p, i)[p->ndim - 2] == size &&
+           p->ext[p->ndim - 2] >= TILE_MIN && (step > size || step < -size);
+}
+
 static void choose_access(Ready *r, bool flat) {
     Prep *p = r->p;
     for (uint32_t i = 0; i < r->b->nin; i++) {
@@ -237,8 +247,13 @@ static void choose_access(Ready *r, bool flat) {
         else if (p->step[i] == (int64_t)r->b->size[i])
             p->access[i] = ACC_DIRECT;
         else
-            p->access[i] = p->step[i] == 0 ? ACC_ROW : ACC_STRIDED;
-        if (p->access[i] != ACC_DIRECT) p->fill[i] = p->nfill++;
+            p->access[i] = p->step[i] == 0   ? ACC_ROW
+                           : is_turned(r, i) ? ACC_TILED
+                                             : ACC_STRIDED;
+        if (p->access[i] == ACC_TILED)
+            p->fill[i] = p->ntile++;
+        else if (p->access[i] != ACC_DIRECT)
+            p->fill[i] = p->nfill++;
     }
 }
 
@@ -251,7 +266,24 @@ static uint32_t block_size(const Ready *r) {
     if (n > 1024) n = 1024;
     while (n > BLOCK_MIN && (size_t)regs * n * r->b->width > LIVE_BYTES)
         n /= 2;
+    if (r->p->ntile && n > TILE_BYTES / r->b->width) n = TILE_BYTES / r->b->width;
     return n;
+}
+
+static size_t ceil_div(int64_t a, int64_t b) {
+    return (size_t)((a + b - 1) / b);
+}
+
+/* Chunks depend on nothing but the shapes. */
+static void cut_chunks(Prep *p, int64_t total) {
+    int64_t limit = p->ntile ? CHUNK / TILE_ROWS * 4 : CHUNK,
+            tall = p->ntile ? TILE_ROWS : 1;
+    bool split = p->row > limit;
+    p->row_chunk = split ? limit : p->row;
+    p->rows_chunk = split || p->row == 0 ? tall : CHUNK / (p->row * tall) * tall;
+    if (p->rows_chunk < tall) p->rows_chunk = tall;
+    p->pieces = split ? ceil_div(p->row, limit) : 1;
+    p->chunks = total == 0 ? 0 : ceil_div(p->rows, p->rows_chunk) * p->pieces;
 }
 
 /* Outputs that no cache holds until they are read are written past the caches, which
@@ -269,10 +301,6 @@ static void choose_stream(Ready *r, int64_t total) {
     r->p->nfill += r->b->nout;
 }
 
-static size_t ceil_div(int64_t a, int64_t b) {
-    return (size_t)((a + b - 1) / b);
-}
-
 static void plan_walk(Ready *r) {
     Prep *p = r->p;
     int64_t total = 1;
@@ -286,13 +314,7 @@ static void plan_walk(Ready *r) {
     p->block = block_size(r);
     p->reg_bytes = round_up((size_t)p->block * r->b->width) +
                    ALIGNMENT; /* apart by more than a power of two */
-    bool split = p->row > CHUNK;
-    p->rows_chunk = split || p->row == 0 ? 1 : CHUNK / p->row;
-    p->row_chunk = split ? CHUNK : p->row;
-    p->pieces = split ? ceil_div(p->row, CHUNK) : 1;
-    p->chunks = total == 0 ? 0
-                : split    ? (size_t)p->rows * p->pieces
-                           : ceil_div(p->rows, p->rows_chunk);
+    cut_chunks(p, total);
 }
 
 /* Room of a worker: slots, row bases, index, arguments, registers; before all workers'
@@ -302,7 +324,8 @@ static bool take_room(Ready *r) {
     Prep *p = r->p;
     size_t pointers = (size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg, need;
     p->worker_bytes =
-        round_up(pointers * sizeof(void *)) + (b->nreg + p->nfill) * p->reg_bytes;
+        round_up(pointers * sizeof(void *)) +
+        (b->nreg + p->nfill + (size_t)p->ntile * TILE_ROWS) * p->reg_bytes;
     need = p->worker_bytes * r->m->workers +
            round_up((size_t)(b->nin + b->nout) * sizeof(void *));
     if (r->m->block && r->m->block->size >= need) return true;

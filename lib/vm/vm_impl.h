@@ -176,8 +176,10 @@ typedef enum Access {
     ACC_ROW,     /* one element a row: a register filled for each */
     ACC_STRIDED, /* gathered with a fixed step */
     ACC_FLAT,    /* gathered by index */
+    ACC_TILED,   /* its neighbours belong to the next rows: turned round by tiles */
     ACC_UNUSED
 } Access;
+enum { TILE_ROWS = 64 };
 /* A block program made ready for certain layouts. */
 typedef struct Prep {
     const Layout **layout; /* of inputs, then the common one of outputs by dtype */
@@ -186,11 +188,11 @@ typedef struct Prep {
     int64_t *stride;       /* by input and `dims` */
     int64_t *ext;
     const void **data; /* of inputs that belong to the function */
-    uint32_t *fill;    /* by input: its register */
+    uint32_t *fill;    /* by input: its register, or its tile */
     int ndim;          /* of ext; the last is the row itself */
     int64_t rows, row; /* the walk: rows of `row` elements */
     bool split; /* the outputs' shapes differ: the function can't be run as one */
-    uint32_t block, nfill;
+    uint32_t block, nfill, ntile; /* ntile: inputs with a tile */
     uint32_t stream; /* outputs go through registers from this one on, past the caches;
                         NONE: no */
     size_t reg_bytes, worker_bytes;

@@ -8,8 +8,9 @@
 
 enum {
     TILE_BYTES = 65 * 64 * 8,
-    CHUNK = 1 << 18
-}; /* a tile's buffer; bytes worth a thread */
+    CHUNK = 1 << 18,
+    STREAM_BYTES = 16 << 20
+}; /* a tile's buffer; bytes worth a thread; bytes that no cache holds */
 
 typedef struct Dims {
     int n;
@@ -45,6 +46,7 @@ typedef struct Job {
     int64_t n, ds, ss;
     int64_t m, md, ms, panels, side;
     RowFn *row;
+    bool stream;
     char *dst;
     const char *src;
     int64_t total,
@@ -66,6 +68,12 @@ static void one_panel(const Job *j, int64_t panel, char *d, const char *s) {
     _Alignas(64) char tile[TILE_BYTES];
     int64_t side = j->side, item = (int64_t)j->item, pitch = (side + 1) * item;
     int64_t m0 = panel * side, m = j->m - m0 < side ? j->m - m0 : side;
+    if (j->ds == item && j->ms == item) {
+        element_transpose_far(d + m0 * j->md, (ptrdiff_t)j->md, s + m0 * item,
+                              (ptrdiff_t)j->ss, (size_t)m, (size_t)j->n, j->item,
+                              j->stream);
+        return;
+    }
     for (int64_t n0 = 0; n0 < j->n; n0 += side) {
         int64_t n = j->n - n0 < side ? j->n - n0 : side;
         for (int64_t k = 0; k < n; k++)
@@ -161,6 +169,7 @@ static void cut_row(Dims *x, size_t item) {
 static void run_job(Pool *pool, Job *j) {
     j->total = move_count(j->outer.n, j->outer.shape) * (j->panels ? j->panels : 1);
     int64_t bytes = j->n * (int64_t)j->item * (j->panels ? j->side : 1);
+    j->stream = j->total >= STREAM_BYTES / bytes;
     j->per_chunk = bytes >= CHUNK ? 1 : CHUNK / bytes;
     int64_t chunks = (j->total + j->per_chunk - 1) / j->per_chunk;
     if (pool && chunks > 3) {

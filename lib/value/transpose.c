@@ -1,0 +1,143 @@
+/* Moving elements that lie the other way round: in tiles that fit the nearest cache,
+ * each read along the source and written along the destination. Lines that are a power
+ * of two apart push each other out of the caches, so a tile goes through a buffer whose
+ * rows are not. */
+#include "value/value.h"
+
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { TILE = 64, LINE = 64, AHEAD = 16, SIZE_MAX_ELEMENT = 16 };
+
+/* ---- a few elements ---- */
+/* Columns that are far apart come from memory too late unless they are asked for. The
+ * last ones of a tile ask for the next tile's. */
+static inline void ahead(const char *s, ptrdiff_t src_column, size_t bytes) {
+    uintptr_t at = (uintptr_t)s + (uintptr_t)src_column * AHEAD;
+    for (size_t i = 0; i < bytes; i += LINE)
+        __builtin_prefetch((const char *)(at + i));
+}
+
+#define PLAIN(SIZE)                                                                    \
+    case SIZE:                                                                         \
+        for (size_t c = c0; c < columns; c++) {                                        \
+            ahead(s + (ptrdiff_t)c * src_column, src_column, (rows - r0) * SIZE);      \
+            for (size_t r = r0; r < rows; r++)                                         \
+                memcpy(d + (ptrdiff_t)r * dst_row + c * SIZE,                          \
+                       s + (ptrdiff_t)c * src_column + r * SIZE, SIZE);                \
+        }                                                                              \
+        break;
+/* Rows from r0 and columns from c0 on. */
+static void plain(char *d, ptrdiff_t dst_row, const char *s, ptrdiff_t src_column,
+                  size_t r0, size_t rows, size_t c0, size_t columns, size_t size) {
+    switch (size) {
+        PLAIN(1)
+        PLAIN(2)
+        PLAIN(4)
+        PLAIN(8)
+    default:
+        PLAIN(16)
+    }
+}
+
+#ifdef __SSE2__
+/* 4 by 4 elements of 4 bytes. */
+static inline void four(char *d, ptrdiff_t dst_row, const char *s,
+                        ptrdiff_t src_column) {
+    __m128i x[4];
+    for (int c = 0; c < 4; c++)
+        x[c] = _mm_loadu_si128((const __m128i *)(const void *)(s + c * src_column));
+    __m128i a = _mm_unpacklo_epi32(x[0], x[1]), b = _mm_unpacklo_epi32(x[2], x[3]),
+            e = _mm_unpackhi_epi32(x[0], x[1]), f = _mm_unpackhi_epi32(x[2], x[3]);
+    _mm_storeu_si128((__m128i *)(void *)d, _mm_unpacklo_epi64(a, b));
+    _mm_storeu_si128((__m128i *)(void *)(d + dst_row), _mm_unpackhi_epi64(a, b));
+    _mm_storeu_si128((__m128i *)(void *)(d + 2 * dst_row), _mm_unpacklo_epi64(e, f));
+    _mm_storeu_si128((__m128i *)(void *)(d + 3 * dst_row), _mm_unpackhi_epi64(e, f));
+}
+
+/* 2 by 2 elements of 8 bytes. */
+static inline void two(char *d, ptrdiff_t dst_row, const char *s,
+                       ptrdiff_t src_column) {
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)s),
+            y = _mm_loadu_si128((const __m128i *)(const void *)(s + src_column));
+    _mm_storeu_si128((__m128i *)(void *)d, _mm_unpacklo_epi64(x, y));
+    _mm_storeu_si128((__m128i *)(void *)(d + dst_row), _mm_unpackhi_epi64(x, y));
+}
+#endif
+
+void element_transpose(void *dst, ptrdiff_t dst_row, const void *src,
+                       ptrdiff_t src_column, size_t rows, size_t columns, size_t size) {
+    char *d = dst;
+    const char *s = src;
+    size_t r = 0, c = 0;
+#ifdef __SSE2__
+    size_t side = size == 4 ? 4 : size == 8 ? 2 : 0;
+    if (side) {
+        r = rows / side * side;
+        for (; c + side <= columns; c += side) {
+            for (size_t i = 0; i < side; i++)
+                ahead(s + (ptrdiff_t)(c + i) * src_column, src_column, r * size);
+            for (size_t i = 0; i < r; i += side) {
+                char *to = d + (ptrdiff_t)i * dst_row + c * size;
+                const char *from = s + (ptrdiff_t)c * src_column + i * size;
+                if (size == 4)
+                    four(to, dst_row, from, src_column);
+                else
+                    two(to, dst_row, from, src_column);
+            }
+        }
+    }
+#endif
+    plain(d, dst_row, s, src_column, r, rows, 0, c, size); /* below what is done */
+    plain(d, dst_row, s, src_column, 0, rows, c, columns, size); /* right of it */
+}
+
+/* ---- many ---- */
+void bytes_stream(void *dst, const void *src, size_t n) {
+    char *d = dst;
+    const char *s = src;
+#ifdef __SSE2__
+    size_t head = (LINE - (uintptr_t)d % LINE) % LINE;
+    if (head > n) head = n;
+    memcpy(d, s, head);
+    d += head, s += head, n -= head;
+    for (; n >= LINE; d += LINE, s += LINE, n -= LINE) {
+        __m128i *to = (__m128i *)(void *)d;
+        const __m128i *from = (const __m128i *)(const void *)s;
+        for (int i = 0; i < 4; i++)
+            _mm_stream_si128(to + i, _mm_loadu_si128(from + i));
+    }
+#endif
+    memcpy(d, s, n);
+}
+
+void bytes_stream_end(void) {
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+void element_transpose_far(void *dst, ptrdiff_t dst_row, const void *src,
+                           ptrdiff_t src_column, size_t rows, size_t columns,
+                           size_t size, bool stream) {
+    _Alignas(LINE) char tile[TILE * (TILE * SIZE_MAX_ELEMENT + LINE)];
+    size_t pitch = TILE * size + LINE;
+    for (size_t r = 0; r < rows; r += TILE) {
+        size_t m = rows - r < TILE ? rows - r : TILE;
+        for (size_t c = 0; c < columns; c += TILE) {
+            size_t n = columns - c < TILE ? columns - c : TILE;
+            element_transpose(tile, (ptrdiff_t)pitch,
+                              (const char *)src + (ptrdiff_t)c * src_column + r * size,
+                              src_column, m, n, size);
+            char *to = (char *)dst + (ptrdiff_t)r * dst_row + c * size;
+            for (size_t i = 0; i < m; i++, to += dst_row)
+                if (stream)
+                    bytes_stream(to, tile + i * pitch, n * size);
+                else
+                    memcpy(to, tile + i * pitch, n * size);
+        }
+    }
+    if (stream) bytes_stream_end();
+}
