@@ -61,45 +61,56 @@ static bool check_shapes(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     return true;
 }
 
+static bool run(Call *c, bool reference) {
+    Tensor a = as_matrix(call_in(c, 0), true), b = as_matrix(call_in(c, 1), false);
+    int nbatch = (a.ndim > b.ndim ? a.ndim : b.ndim) - 2, n = nbatch;
+    int64_t shape[MAX_NDIM + 2];
+    if (!check_shapes(c, &a, &b, nbatch, shape)) return false;
+    if (call_in(c, 0)->ndim > 1) shape[n++] = a.shape[a.ndim - 2];
+    if (call_in(c, 1)->ndim > 1) shape[n++] = b.shape[b.ndim - 1];
+    Tensor *out = call_out(c, 0, n, shape);
+    if (!out) return false;
+    if (!reference) return product_run(c, &a, &b, nbatch, shape, out->data);
+    product_reference(&a, &b, nbatch, shape, out->data);
+    return true;
+}
+
 static bool matmul_perform(Call *c) {
-    Tensor a = as_matrix(call_in(c, 0), true), b = as_matrix(call_in(c, 1), false);
-    int nbatch = (a.ndim > b.ndim ? a.ndim : b.ndim) - 2, n = 0;
-    int64_t shape[MAX_NDIM + 2];
-    if (!check_shapes(c, &a, &b, nbatch, shape)) return false;
-    n = nbatch;
-    if (call_in(c, 0)->ndim > 1) shape[n++] = a.shape[a.ndim - 2];
-    if (call_in(c, 1)->ndim > 1) shape[n++] = b.shape[b.ndim - 1];
-    Tensor *out = call_out(c, 0, n, shape);
-    return out && product_run(c, &a, &b, nbatch, shape, out->data);
+    return run(c, false);
 }
-
 static bool matmul_debug(Call *c) {
-    Tensor a = as_matrix(call_in(c, 0), true), b = as_matrix(call_in(c, 1), false);
-    int nbatch = (a.ndim > b.ndim ? a.ndim : b.ndim) - 2, n = 0;
-    int64_t shape[MAX_NDIM + 2];
-    if (!check_shapes(c, &a, &b, nbatch, shape)) return false;
-    n = nbatch;
-    if (call_in(c, 0)->ndim > 1) shape[n++] = a.shape[a.ndim - 2];
-    if (call_in(c, 1)->ndim > 1) shape[n++] = b.shape[b.ndim - 1];
-    Tensor *out = call_out(c, 0, n, shape);
-    if (out) product_reference(&a, &b, nbatch, shape, out->data);
-    return out != NULL;
+    return run(c, true);
 }
 
-/* ---- derivatives: each case as text; conj is nothing for real dtypes ---- */
+/* ---- derivatives: each case as text; of complex operands a and b are the conjugates
+ * ----
+ */
 static const char *left_text(int na, int nb) {
-    if (na == 1 && nb == 1) return "g * conj(b)";
-    if (na == 1) return "matmul(conj(b), expand_dims(g, -1)).squeeze(-1)";
-    if (nb == 1) return "expand_dims(g, -1) * conj(b)";
-    return "matmul(g, swapaxes(conj(b), -1, -2))";
+    if (na == 1 && nb == 1) return "g * b";
+    if (na == 1) return "matmul(b, expand_dims(g, -1)).squeeze(-1)";
+    if (nb == 1) return "expand_dims(g, -1) * b";
+    return "matmul(g, swapaxes(b, -1, -2))";
 }
 
 static const char *right_text(int na, int nb) {
-    if (na == 1 && nb == 1) return "g * conj(a)";
-    if (na == 1) return "expand_dims(conj(a), -1) * expand_dims(g, -2)";
-    if (nb == 1)
-        return "matmul(swapaxes(conj(a), -1, -2), expand_dims(g, -1)).squeeze(-1)";
-    return "matmul(swapaxes(conj(a), -1, -2), g)";
+    if (na == 1 && nb == 1) return "g * a";
+    if (na == 1) return "expand_dims(a, -1) * expand_dims(g, -2)";
+    if (nb == 1) return "matmul(swapaxes(a, -1, -2), expand_dims(g, -1)).squeeze(-1)";
+    return "matmul(swapaxes(a, -1, -2), g)";
+}
+
+static Var conjugate(Builder *b, Var x) {
+    return dtype_is_complex(var_type(b->g, x)->dtype) ? call1(b, "conj", x) : x;
+}
+
+static Var term(Pull *p, const char *text) {
+    Builder *b = p->b;
+    Bind bind[] = {{sym(b->s, "a"), conjugate(b, p->in[0])},
+                   {sym(b->s, "b"), conjugate(b, p->in[1])},
+                   {sym(b->s, "g"), p->cotangent[0]}};
+    bool ok = bind[0].var != VAR_NONE && bind[1].var != VAR_NONE;
+    Var v = ok ? build_text(b, text, &(Env){.n = 3, .bind = bind}, &ok) : VAR_NONE;
+    return ok ? v : VAR_NONE;
 }
 
 static bool matmul_pull(Pull *p) {
@@ -107,14 +118,12 @@ static bool matmul_pull(Pull *p) {
     int na = var_type(p->g, p->in[0])->ndim, nb = var_type(p->g, p->in[1])->ndim;
     bool discrete = dtype_is_discrete(var_type(p->g, p->out[0])->dtype);
     for (size_t i = 0; i < 2; i++) {
-        bool ok = true;
         if (!p->wanted[i]) continue;
         if (discrete) { /* an integer product does not move with small changes */
             p->grad[i] = zeros_like(b, p->in[i], b->floatX);
         } else {
-            const char *text = i == 0 ? left_text(na, nb) : right_text(na, nb);
-            Var g = build_for_apply(b, text, p->g, p->id, p->cotangent[0], &ok);
-            p->grad[i] = ok ? sum_to_shape(b, g, p->in[i]) : VAR_NONE;
+            Var g = term(p, i == 0 ? left_text(na, nb) : right_text(na, nb));
+            p->grad[i] = g == VAR_NONE ? g : sum_to_shape(b, g, p->in[i]);
         }
         if (p->grad[i] == VAR_NONE) return false;
     }
