@@ -45,7 +45,7 @@ Var copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
         x = graph_shared(dst, src->leaf[number].name, t);
         value_copy_view(var_leafrec(dst, x)->value, src->leaf[number].value);
     } else {
-        x = const_leaf(dst, t, src->leaf[number].value, intern);
+        x = graph_const_again(dst, src, v, intern);
         copy_ref(dst, var_leafrec(dst, x), &src->leaf[number]);
     }
     return x;
@@ -316,6 +316,33 @@ Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool inter
     sort_functions(d, g->main);
     wanted_free(&w);
     return d;
+}
+
+static void want_called(Wanted *w, const Graph *g) {
+    want_function(w, g->pullback);
+    want_function(w, g->pushforward);
+    for (ApplyId a = 0; a < g->napply; a++)
+        want_props(w, g->apply[a].props);
+}
+
+void graph_keep_called(Graph *g) {
+    Wanted w = {.src = g, .seen = MAP(g->s)};
+    size_t kept = 0;
+    want_called(&w, g);
+    for (size_t i = 0; i < w.todo.n; i++)
+        want_called(&w, graph_function(g, w.todo.p[i]));
+    map_free(&g->priv->function);
+    for (size_t i = 0; i < g->functions.n; i++) {
+        Graph *f = g->functions.p[i];
+        if (!map_get(&w.seen, f->name, NULL)) {
+            graph_free_one(f);
+            continue;
+        }
+        map_put(&g->priv->function, f->name, kept);
+        g->functions.p[kept++] = f;
+    }
+    g->functions.n = kept;
+    wanted_free(&w);
 }
 
 /* The body is copied into a graph that belongs to nothing, and the two change places

@@ -4,8 +4,34 @@
 
 #include <string.h>
 
-enum { EXIT_LIMIT = 6, FIRST_CAP = 16 };
+enum { EXIT_LIMIT = 6, FIRST_CAP = 4 };
 static const uint32_t max_nodes = UINT32_C(1) << 31;
+
+/* ---- values: copies of a constant share one, whatever graph they are in ---- */
+
+typedef struct Shared {
+    Value value; /* first, so that a leaf can point to it */
+    atomic_uint refs;
+} Shared;
+
+Value *leaf_value_new(Graph *g, Leaf *l) {
+    Shared *x = mem_alloc(g->s, sizeof *x);
+    x->value = (Value){.kind = TYPE_TENSOR}; /* without data: no value yet */
+    atomic_init(&x->refs, 1);
+    return l->value = &x->value;
+}
+
+static Value *value_share(Value *v) {
+    atomic_fetch_add(&((Shared *)(void *)v)->refs, 1);
+    return v;
+}
+
+static void value_drop(Value *v) {
+    Shared *x = (Shared *)(void *)v;
+    if (!v || atomic_fetch_sub(&x->refs, 1) != 1) return;
+    value_unref(v);
+    mem_free(x);
+}
 
 /* ---- life ---- */
 
@@ -57,7 +83,7 @@ static void priv_free(struct GraphPriv *p) {
 
 void graph_free_one(Graph *g) {
     for (uint32_t i = 0; i < g->nleaf; i++)
-        if (g->leaf[i].value) value_unref(g->leaf[i].value);
+        value_drop(g->leaf[i].value);
     mem_free(g->var);
     mem_free(g->apply);
     mem_free(g->in);
@@ -123,6 +149,25 @@ static void room_leaf(Graph *g) {
     g->leaf = mem_realloc(g->s, g->leaf, cap, sizeof *g->leaf);
 }
 
+static void *exactly(Session *s, void *p, uint32_t *cap, uint32_t n, size_t size) {
+    if (*cap == n) return p;
+    *cap = n;
+    return mem_realloc(s, p, n, size);
+}
+
+void graph_trim(Graph *g) {
+    struct GraphPriv *p = g->priv;
+    uint32_t cap = p->apply_cap;
+    index_free(&p->apply_index);
+    index_free(&p->const_index);
+    p->interning = false;
+    g->var = exactly(g->s, g->var, &p->var_cap, g->nvar, sizeof *g->var);
+    g->in = exactly(g->s, g->in, &p->in_cap, g->nin, sizeof *g->in);
+    g->leaf = exactly(g->s, g->leaf, &p->leaf_cap, g->nleaf, sizeof *g->leaf);
+    g->apply = exactly(g->s, g->apply, &p->apply_cap, g->napply, sizeof *g->apply);
+    g->origin = exactly(g->s, g->origin, &cap, g->napply, sizeof *g->origin);
+}
+
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
     room_apply(g, napply);
     room_var(g, nvar);
@@ -138,7 +183,7 @@ static Var leaf_new(Graph *g, LeafKind kind, const Type *t, Sym name) {
     g->var[v] = (VarRec){.type = t, .owner = g->nleaf, .leaf = (uint16_t)kind};
     Leaf *l = &g->leaf[g->nleaf++];
     *l = (Leaf){.var = v, .name = name, .init = VAR_NONE};
-    if (kind == LEAF_CONST || kind == LEAF_SHARED) l->value = NEW(g->arena, Value);
+    if (kind == LEAF_SHARED) leaf_value_new(g, l);
     return v;
 }
 
@@ -257,7 +302,9 @@ static void start_interning(Graph *g) {
         index_apply(g, a);
 }
 
-Var const_leaf(Graph *g, const Type *t, const Value *v, bool intern) {
+/* `shared`: v itself, when another leaf has it; else NULL. */
+static Var const_leaf(Graph *g, const Type *t, const Value *v, Value *shared,
+                      bool intern) {
     if (intern) {
         start_interning(g);
         ConstKey k = {g, t, v};
@@ -266,19 +313,27 @@ Var const_leaf(Graph *g, const Type *t, const Value *v, bool intern) {
         if (have != UINT32_MAX) return g->leaf[have].var;
     }
     Var x = leaf_new(g, LEAF_CONST, t, 0);
-    value_copy_view(var_leafrec(g, x)->value, v);
+    if (shared)
+        var_leafrec(g, x)->value = value_share(shared);
+    else
+        value_copy_view(leaf_value_new(g, var_leafrec(g, x)), v);
     if (g->priv->interning) index_leaf(g, g->nleaf - 1);
     return x;
 }
 
+Var graph_const_again(Graph *g, const Graph *from, Var c, bool intern) {
+    Value *v = var_leafrec(from, c)->value;
+    return const_leaf(g, var_type(from, c), v, v, intern);
+}
+
 Var graph_const(Graph *g, const Tensor *v, bool intern) {
     Value value = {.kind = TYPE_TENSOR, .t = *v};
-    return const_leaf(g, type_tensor(g->s, v->dtype, v->ndim, v->shape), &value,
+    return const_leaf(g, type_tensor(g->s, v->dtype, v->ndim, v->shape), &value, NULL,
                       intern);
 }
 
 Var graph_const_value(Graph *g, const Type *t, const Value *v) {
-    return const_leaf(g, t, v, false);
+    return const_leaf(g, t, v, NULL, false);
 }
 
 /* ---- Applies ---- */

@@ -156,6 +156,10 @@ Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int
 Var graph_const(Graph *g, const Tensor *v, bool intern);
 Var graph_const_value(Graph *g, const Type *t,
                       const Value *v); /* none, slice, random, ... */
+/* The constant c of `from` once more; the value is kept once for all of them. */
+Var graph_const_again(Graph *g, const Graph *from, Var c, bool intern);
+/* A fresh value for a leaf that has none yet. */
+Value *leaf_value_new(Graph *g, Leaf *l);
 /* Appends an Apply whose output types were inferred; returns its first output. With
  * `intern` an equal Apply (op, props, inputs) without serial is returned instead.
  * `serial` asks for a fresh serial number. */
@@ -163,6 +167,8 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from);
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin); /* a hint */
+/* Gives back what was set aside for growing and interning; both still work. */
+void graph_trim(Graph *g);
 /* Narrows a leaf's type in place; only before anything uses it. */
 void graph_retype_leaf(Graph *g, Var leaf, const Type *t);
 
@@ -231,6 +237,8 @@ Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool inter
 /* The same in place: g, a main graph or a function, keeps what its roots need, with new
  * ids. Functions that it calls are left alone. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
+/* Drops the functions of a main graph that nothing left calls. */
+void graph_keep_called(Graph *g);
 /* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf
  * number i (VAR_NONE: constants and dims are copied, inputs are a bug). map[v] receives
  * each copied variable. Functions that are called come along (E_DUPLICATE if a

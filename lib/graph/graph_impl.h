@@ -23,9 +23,6 @@ Graph *graph_blank(Session *s);
 void graph_free_one(Graph *g);
 void names_forget(struct GraphPriv *p); /* frees what names.c keeps */
 
-/* A constant of any type, its value shared; merged with an identical one when `intern`.
- */
-Var const_leaf(Graph *g, const Type *t, const Value *v, bool intern);
 bool same_value(const Value *a,
                 const Value *b); /* identical: constants merge by this */
 

@@ -34,9 +34,9 @@ bool graph_bind_dim(Graph *g, Sym name, int64_t n) {
         Leaf *leaf = &g->leaf[i];
         VarRec *rec = &g->var[leaf->var];
         if (rec->leaf == LEAF_DIM && leaf->name == name) {
-            leaf->value = NEW(g->arena, Value);
-            if (!tensor_scalar_int(g->s, DT_INT64, n, &leaf->value->t)) return false;
-            leaf->value->kind = TYPE_TENSOR;
+            Value *value = leaf_value_new(g, leaf);
+            if (!tensor_scalar_int(g->s, DT_INT64, n, &value->t)) return false;
+            value->kind = TYPE_TENSOR;
             rec->leaf = LEAF_CONST;
         } else if (rec->leaf == LEAF_INPUT || rec->leaf == LEAF_SHARED) {
             graph_retype_leaf(g, leaf->var, bind_type(g->s, rec->type, name, n));

@@ -46,7 +46,7 @@ static bool evaluate(Rewriter *r, const Apply *a, Value *out) {
     const Type **type = mem_alloc(r->s, a->nout * sizeof *type);
     for (size_t i = 0; i < a->nin; i++) {
         Var v = rw_lead(r, r->g->in[a->in + i]);
-        in[i] = graph_const_value(g, var_type(r->g, v), var_leafrec(r->g, v)->value);
+        in[i] = graph_const_again(g, r->g, v, false);
     }
     for (Var k = 0; k < a->nout; k++)
         type[k] = var_type(r->g, a->out + k);

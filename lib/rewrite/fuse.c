@@ -290,7 +290,7 @@ static Var inside(Fuse *f, Graph *fn, Var v, Var *arg, size_t *narg) {
     if (f->seen[v] == f->chunk) return f->inner[v];
     f->seen[v] = f->chunk;
     if (stays_inside(f, v)) {
-        f->inner[v] = graph_const(fn, var_const(f->g, v), true);
+        f->inner[v] = graph_const_again(fn, f->g, v, true);
     } else {
         f->inner[v] = graph_input(fn, numbered(f, "x", *narg), var_type(f->g, v));
         arg[(*narg)++] = v;
@@ -345,6 +345,7 @@ static bool make_function(Fuse *f, const ApplyId *member, uint32_t n) {
         vec_push(fn->s, &fn->outputs, ((Output){numbered(f, "y", nres), f->inner[v]}));
         result[nres++] = v;
     }
+    graph_trim(fn);
     return call_function(f, fn, narg, arg, nres, result);
 }
 

@@ -1,5 +1,6 @@
 /* A run: a private copy of the graph, its functions first, then the main graph, each
- * through the stages in order of position; one copy of what is live at the end. */
+ * through the stages in order of position; functions that nothing calls any more go at
+ * the end. */
 #include "rewrite/rewrite_impl.h"
 
 enum { ROOTS = ROOTS_RUN | ROOTS_INIT };
@@ -86,6 +87,7 @@ static bool run_graph(Run *run, Graph *g) {
     rewriter_open(&r, g, run->db, run->o, &run->number);
     bool ok = run_stages(&r);
     if (ok) compact(&r);
+    graph_trim(g);
     run->fired += r.fired;
     run->sweeps += r.sweeps;
     rewriter_close(&r);
@@ -117,13 +119,10 @@ static void record_mode(Graph *g, const char *mode) {
 
 static Graph *run_copy(Run *run, Graph *g) {
     Graph *work = graph_copy(g, ROOTS, NULL, merges(run->db), NULL);
-    Graph *done = NULL;
-    if (run_all(run, work)) {
-        done = graph_copy(work, ROOTS, NULL, false, NULL);
-        record_mode(done, run->o->query.mode ? run->o->query.mode : "FAST_RUN");
-    }
-    graph_free(work);
-    return done;
+    if (!run_all(run, work)) return graph_free(work), NULL;
+    graph_keep_called(work);
+    record_mode(work, run->o->query.mode ? run->o->query.mode : "FAST_RUN");
+    return work;
 }
 
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
