@@ -3,6 +3,7 @@
 #include "pipeline/run.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,6 +113,19 @@ static bool counts_ok(Run *r, Grun *o) {
            fail(r->s, NOWHERE, E_USAGE, "--threads can't be negative");
 }
 
+/* -O, or what the name after -o ends in. */
+static ResultFormat result_format(const Common *c) {
+    static const struct {
+        const char *suffix;
+        ResultFormat format;
+    } rows[] = {{".json", RESULT_JSON}, {".npy", RESULT_NPY}, {".tsv", RESULT_TSV}};
+    if (c->format >= 0) return (ResultFormat)c->format;
+    const char *dot = c->output ? strrchr(c->output, '.') : NULL;
+    for (size_t i = 0; dot && i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(dot, rows[i].suffix) == 0) return rows[i].format;
+    return RESULT_TEXT;
+}
+
 static RunSpec spec(Run *r, const Grun *o) {
     static const char *const modes[] = {NULL, "FAST_RUN", "FAST_COMPILE"};
     RunSpec q = {.mode = modes[o->mode],
@@ -132,8 +146,7 @@ static RunSpec spec(Run *r, const Grun *o) {
                  .rtol = o->rtol,
                  .atol = o->atol,
                  .output = o->common.output,
-                 .format = o->common.format < 0 ? RESULT_TEXT
-                                                : (ResultFormat)o->common.format,
+                 .format = result_format(&o->common),
                  .threads = (unsigned)o->threads,
                  .no_gc = o->no_gc};
     if (o->each) q.series.each_at = run_text(r, "--each", o->each);

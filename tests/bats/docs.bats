@@ -53,8 +53,8 @@ long_options() { "$1" --help | grep -oE '^ {2}(-[a-zA-Z], | {4})--[a-zA-Z][a-zA-
         [ -e "$c/$t.bash" ] || skip 'make generated first'
         bash -n "$c/$t.bash"
         for o in $(long_options "$t"); do
-            grep -q -- "[' ]$o[ ']" "$c/$t.bash" || { echo "$t.bash has no $o" >&2 && false; }
-            grep -q -- "$o\[" "$c/_$t" || { echo "_$t has no $o" >&2 && false; }
+            grep -q -- "[' ]${o}[ ']" "$c/$t.bash" || { echo "$t.bash has no $o" >&2 && false; }
+            grep -q -- "${o}\[" "$c/_$t" || { echo "_$t has no $o" >&2 && false; }
             grep -q -- "-l ${o#--} " "$c/$t.fish" || { echo "$t.fish has no $o" >&2 && false; }
         done
         if command -v zsh >/dev/null; then zsh -n "$c/_$t"; fi

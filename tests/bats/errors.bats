@@ -163,12 +163,12 @@ END
     shell 'gload -e "sni(x)" --color always'
     grep -q $'\033\[' .err
     shell 'gload -e "sni(x)" --color never'
-    ! grep -q $'\033\[' .err
+    run ! grep -q $'\033\[' .err
     shell 'gload -e "sni(x)"'
-    ! grep -q $'\033\[' .err
+    run ! grep -q $'\033\[' .err
     command -v script >/dev/null || skip 'no script(1)'
     script -qec 'gload -e sni\(x\)' /dev/null </dev/null >t 2>&1 || true
     grep -q $'\033\[' t
     NO_COLOR=1 script -qec 'gload -e sni\(x\)' /dev/null </dev/null >t 2>&1 || true
-    ! grep -q $'\033\[' t
+    run ! grep -q $'\033\[' t
 }

@@ -88,7 +88,7 @@ END
 }
 
 @test "YAML that cuts an expression apart is an error that shows how to write it" {
-    local head='thunkline: 1\ninputs:\n  x: float64[2, 3]\nlet:\n' row text want
+    local head='thunkline: 1\ninputs:\n  x: float64[2, 3]\nlet:\n' text want
     while IFS='|' read -r text want; do
         y "$head$text\noutputs: [x]\n"
         bad 3 E_ "$want" 'gload g.yaml -o /dev/null'

@@ -170,7 +170,7 @@ END
 }
 
 @test "ties and edges of derivatives" {
-    local row expr x want
+    local expr x want
     while IFS='|' read -r expr x want; do
         ok "gload --new -i 'x: float64[3]' -e 'y = $expr' | ggrad --only | grun 'x=$x'" "d_y_d_x = $want"
     done <<'END'

@@ -116,7 +116,7 @@ END
 }
 
 @test "stability and its limits" {
-    local row type expr x want
+    local type expr x want
     while IFS='|' read -r type expr x want; do
         ok "gload --new -i 'x: $type' -e 'y = $expr' | grewrite | grun 'x=$x' --expect 'y=$want' --rtol 1e-6 >/dev/null"
     done <<'END'

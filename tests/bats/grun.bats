@@ -34,6 +34,10 @@ counter() { # a shared counter that a call adds x to
     bad 2 E_USAGE 'npy' 'grun g.tlg x=[1,2] -O npy'
     bad 2 E_USAGE 'text|json|npy|tsv' 'grun g.tlg x=[1,2] -O yaml'
     ok 'gload -e "arange(2000)" | grun | wc -w' 2002
+    # without -O the name decides
+    ok 'grun g.tlg x=[1,2] -o r.json; grun g.tlg x=[1,2] -O json | cmp - r.json'
+    ok 'grun g.tlg x=[1,2] -o r.tsv; grun g.tlg x=[1,2] -O tsv | cmp - r.tsv'
+    ok 'gload -e "arange(3)" | grun -o r.npy; gload -i "x: int64[3]" -e x | grun x=@r.npy' 'out = [0, 1, 2]'
 }
 
 @test "-r writes every format and values read it back" {
