@@ -1,5 +1,5 @@
-/* Tables of numbers as text: csv and tsv. A row a line; a first line that is not all
- * numbers is a header and skipped. One column is a vector, more are a matrix. */
+/* Tables of numbers as text: csv and tsv. A row a line; a first line without any
+ * number is a header and skipped. One column is a vector, more are a matrix. */
 #include "value/array_impl.h"
 
 #include <string.h>
@@ -45,29 +45,31 @@ static bool bad_cell(const Table *t, const char *p, const char *end, int64_t col
     return false;
 }
 
-/* Reads a line's cells; a first line with other text leaves no numbers. */
+/* Reads a line's cells; a first line of other text only leaves no numbers. */
 static bool read_line(Table *t, const char *p, const char *end) {
     size_t before = t->numbers.n;
     int64_t columns = 0;
-    bool header = false;
+    const char *other = NULL, *other_end = NULL; /* the first cell that is no number */
+    int64_t at = 0, good = 0;
     for (;; columns++) {
         const char *stop = memchr(p, t->separator, (size_t)(end - p));
         const char *last = stop ? stop : end;
         double v = 0;
-        if (!cell_number(p, last, &v)) {
-            if (t->columns > 0) return bad_cell(t, p, last, columns);
-            header = true;
-        }
+        if (cell_number(p, last, &v))
+            good++;
+        else if (!other)
+            other = p, other_end = last, at = columns;
         vec_push(t->f->s, &t->numbers, v);
         if (!stop) break;
         p = stop + 1;
     }
     columns++;
+    if (other && (t->columns > 0 || good)) return bad_cell(t, other, other_end, at);
     if (t->columns > 0 && columns != t->columns)
         return array_fail(t->f, E_FORMAT, "line %zu has %lld columns, not %lld",
                           t->line, (long long)columns, (long long)t->columns);
     t->columns = columns;
-    if (header)
+    if (other)
         t->numbers.n = before;
     else
         t->rows++;

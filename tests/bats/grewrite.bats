@@ -57,7 +57,7 @@ softplus() { gload --new -i 'x: float64' -e 'y = log(1 + exp(x)) + x * 1' --outp
     bad 1 E_VERDICT 'y differs' 'grewrite s.tlg --rules w.rules --verify 3 -o v.tlg'
     [ ! -e v.tlg ]
     bad 4 E_IO 'none.rules' 'grewrite s.tlg --rules none.rules'
-    local row at text
+    local at text
     while IFS='|' read -r at text; do
         printf '# head\n\n%s\n' "$text" >b.rules
         bad 3 E_ "^grewrite: b.rules:3:$at: error" 'grewrite s.tlg --rules b.rules'

@@ -85,6 +85,32 @@ n.savetxt("a.csv", a, delimiter=",")'
     done
 }
 
+@test "tables with and without a header, and damaged ones" {
+    gload -i 'x: float64[?, ?]' -e 'x' -o x.tlg
+    printf 'a,b\n3,4\n' >h.csv
+    ok 'grun x.tlg x=@h.csv' 'out = [[3.0, 4.0]]'
+    printf '1\t2\n3\t4\n' >t.tsv
+    ok 'grun x.tlg x=@t.tsv' $'out = [[1.0, 2.0],\n        [3.0, 4.0]]'
+    local text want
+    while IFS='|' read -r text want; do
+        printf '%b' "$text" >b.csv
+        bad 3 E_FORMAT "$want" 'grun x.tlg x=@b.csv'
+    done <<'END'
+3,x\n3,4\n|line 1, column 2
+1,2\n3,y\n|line 2, column 2
+1,2\n3\n|line 2 has 1 col
+1,,2\n|line 1, column 2
+\n\n|no numbers
+END
+    printf '1,2\n' | head -c 0 >e.csv
+    shell 'grun x.tlg x=@e.csv'
+    [ "$status" = 3 ] || [ "$status" = 4 ]
+    gload -e 'ones((20, 20))' | grun -r out=o.npy
+    head -c 200 o.npy >c.npy
+    bad 4 E_TRUNCATED 'c.npy' 'grun x.tlg x=@c.npy'
+    bad 3 E_FORMAT 'no array file' 'grun x.tlg x=@x.tlg'
+}
+
 @test "the filter: shapes, dtypes, --strict, --allow-downcast" {
     gload -i 'x: float32[2]' -e 'x' -o f.tlg
     gload -e 'float64([1.5, 0.1])' | grun -r out=d.npy
