@@ -68,6 +68,30 @@ static bool add_targets(Graph *g, Compiler *c, Span targets) {
     return true;
 }
 
+/* Takes the first statement off `rest`: up to a line's end outside of brackets, strings
+ * and comments. */
+static Span next_statement(Session *s, Span *rest) {
+    const char *p = source_get(s, rest->source)->text;
+    Span one = *rest;
+    uint32_t i = rest->begin;
+    int depth = 0;
+    char quote = 0;
+    for (; i < rest->end && (depth > 0 || quote || p[i] != '\n'); i++) {
+        if (quote)
+            quote = p[i] == quote ? 0 : quote;
+        else if (p[i] == '\'' || p[i] == '"')
+            quote = p[i];
+        else if (p[i] == '#')
+            while (i + 1 < rest->end && p[i + 1] != '\n')
+                i++;
+        else
+            depth += (strchr("([{", p[i]) != NULL) - (strchr(")]}", p[i]) != NULL);
+    }
+    one.end = i;
+    rest->begin = i < rest->end ? i + 1 : i;
+    return one;
+}
+
 /* The variables that definitions made become outputs only when the graph has none. */
 static bool add_outputs(Graph *g, Compiler *c, const Edit *e) {
     Session *s = g->s;
@@ -76,8 +100,12 @@ static bool add_outputs(Graph *g, Compiler *c, const Edit *e) {
         Span targets, rest;
         if (!is_definition(s, e->expr[i])) {
             if (!compiler_output(c, sym(s, "out"), e->expr[i])) return false;
-        } else if (none) {
-            split(s, e->expr[i], '=', &targets, &rest);
+            continue;
+        }
+        for (Span text = e->expr[i]; none && text.begin < text.end;) {
+            Span one = next_statement(s, &text);
+            if (!is_definition(s, one) || !split(s, one, '=', &targets, &rest))
+                continue;
             if (!add_targets(g, c, targets)) return false;
         }
     }

@@ -97,6 +97,7 @@ outputs:
 
 @test "statements: annotations, several targets, lambdas, dims, methods" {
     ok 'gload -i "x: float64[n, 3]" -e "a: float64[3] = x.sum(axis=0)" -e "b = x.T.shape[1] + x.ndim + x.size" | grun x=[[1,2,3],[4,5,6]]' $'a = [5.0, 7.0, 9.0]\nb = 10'
+    ok $'gload -e "# several\na = (1 +\n  2)\n\nb = a * 2  # c = 3\n" | grun' $'a = 3\nb = 6'
     bad 3 E_ 'float64\[3\]' 'gload -i "x: float64[n, 3]" -e "a: float64[4] = x.sum(axis=0)"'
     ok 'gload -i "x: float64[6]" -e "a, b = split(x, 2)" -e "c = a * b" | grun x=[1,2,3,4,5,6]' $'a = [1.0, 2.0, 3.0]\nb = [4.0, 5.0, 6.0]\nc = [4.0, 10.0, 18.0]'
     ok 'gload -i "x: float64[n]" -e "x * n" | grun x=[1,2]' 'out = [2.0, 4.0]'
