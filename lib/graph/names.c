@@ -6,10 +6,10 @@
 
 enum { FIRST_NAMES = 16 };
 
-/* Names that were made one after the other share a cache line. */
+/* Symbols are numbers given out in order, so a graph's names lie side by side; to make
+ * many meet in one place would take the square of their number of symbols. */
 static size_t home(const struct GraphPriv *p, Sym name) {
-    uint64_t h = (name >> 3) * UINT64_C(0x9E3779B97F4A7C15);
-    return (size_t)((h >> 32) << 3 | (name & 7)) & p->name_mask;
+    return name & p->name_mask;
 }
 
 static uint64_t slot_of(Sym name, Var v) {

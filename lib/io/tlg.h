@@ -111,9 +111,17 @@ typedef struct TlgOp {
     const Props *props;
     size_t min_in, max_in;
 } TlgOp;
+/* A small constant that was read a moment ago: equal ones share its value. */
+enum { TLG_RECENT = 256, TLG_SMALL = 16 };
+typedef struct TlgConst {
+    const Type *type; /* NULL: none yet */
+    Var var;
+    unsigned char bytes[TLG_SMALL];
+} TlgConst;
 typedef struct Tlg {
     Session *s;
     Cbor c;
+    TlgConst recent[TLG_RECENT]; /* of g */
     Input *in;
     Arena *a, *tmp; /* of the whole reading, of one section */
     bool share;     /* large constants stay where they are */

@@ -69,6 +69,11 @@ static void shape_from(const Type *type, Tensor *v) {
     }
 }
 
+static TlgConst *recent_const(Tlg *t, const Type *type, const unsigned char *p,
+                              size_t n) {
+    return &t->recent[hash_bytes(p, n, type->id) % TLG_RECENT];
+}
+
 static bool inline_const(Tlg *t, const Type *type, const LeafFields *f, Pack *k) {
     uint64_t bytes;
     if (!type_bytes(type, &bytes))
@@ -76,6 +81,14 @@ static bool inline_const(Tlg *t, const Type *type, const LeafFields *f, Pack *k)
     if (bytes > f->ndata - k->from)
         return cbor_fail(&t->c, "the bytes of the constants are too few");
     if (!bools_ok(t, type->dtype, f->data + k->from, (size_t)bytes)) return false;
+    const unsigned char *from = f->data + k->from;
+    TlgConst *c =
+        bytes <= TLG_SMALL ? recent_const(t, type, from, (size_t)bytes) : NULL;
+    if (c && c->type == type && memcmp(c->bytes, from, (size_t)bytes) == 0) {
+        k->from += (size_t)bytes;
+        graph_const_again(t->g, t->g, c->var, false);
+        return true;
+    }
     Value v = {.kind = TYPE_TENSOR};
     shape_from(type, &v.t);
     v.t.buf = k->buf;
@@ -85,7 +98,10 @@ static bool inline_const(Tlg *t, const Type *type, const LeafFields *f, Pack *k)
     little_endian(v.t.data, (size_t)bytes / width, width);
     k->from += (size_t)bytes;
     k->at += ((size_t)bytes + 15) / 16 * 16;
-    graph_const_value(t->g, type, &v);
+    Var x = graph_const_value(t->g, type, &v);
+    if (!c) return true;
+    *c = (TlgConst){.type = type, .var = x};
+    if (bytes) memcpy(c->bytes, from, (size_t)bytes);
     return true;
 }
 

@@ -153,6 +153,7 @@ static bool tlg_graph(Tlg *t) {
     t->g->pullback = m.pullback;
     t->g->pushforward = m.pushforward;
     t->leaf_code.n = 0;
+    memset(t->recent, 0, sizeof t->recent);
     t->closed = t->interface = false;
     return true;
 }
