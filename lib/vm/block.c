@@ -35,13 +35,33 @@ typedef struct Worker {
 } Worker;
 
 /* ---- filling registers ---- */
+#define FILL(T)                                                                        \
+    {                                                                                  \
+        T v, unit[ALIGNMENT / sizeof(T)];                                              \
+        memcpy(&v, src, sizeof v);                                                     \
+        for (uint32_t i = 0; i < ALIGNMENT / sizeof(T); i++)                           \
+            unit[i] = v;                                                               \
+        for (size_t i = 0; i < n * sizeof v; i += ALIGNMENT)                           \
+            memcpy(dst + i, unit, ALIGNMENT);                                          \
+        break;                                                                         \
+    }
+typedef struct Wide {
+    uint64_t w[2];
+} Wide;
 /* Writes whole 64-byte units: registers have room for it. */
-static void fill(char *dst, const char *src, uint32_t size, size_t n) {
-    char unit[ALIGNMENT];
-    for (uint32_t i = 0; i < ALIGNMENT; i += size)
-        memcpy(unit + i, src, size);
-    for (size_t i = 0; i < n * size; i += ALIGNMENT)
-        memcpy(dst + i, unit, ALIGNMENT);
+void block_fill(char *dst, const char *src, uint32_t size, size_t n) {
+    switch (size) {
+    case 1:
+        FILL(uint8_t)
+    case 2:
+        FILL(uint16_t)
+    case 4:
+        FILL(uint32_t)
+    case 8:
+        FILL(uint64_t)
+    default:
+        FILL(Wide)
+    }
 }
 
 #define GATHER(T)                                                                      \
@@ -51,9 +71,6 @@ static void fill(char *dst, const char *src, uint32_t size, size_t n) {
             to[i] = *(const T *)(const void *)src;                                     \
         break;                                                                         \
     }
-typedef struct Wide {
-    uint64_t w[2];
-} Wide;
 static void gather(char *dst, const char *src, int64_t step, uint32_t size, size_t n) {
     switch (size) {
     case 1:
@@ -131,7 +148,7 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
             w->slot[i] = w->row[i] + at * b->size[i];
             break;
         case ACC_ROW:
-            if (w->new_row) fill(fill_reg(e, w, i), w->row[i], b->size[i], n);
+            if (w->new_row) block_fill(fill_reg(e, w, i), w->row[i], b->size[i], n);
             break;
         case ACC_STRIDED:
             gather(fill_reg(e, w, i), w->row[i] + at * p->step[i], p->step[i],
@@ -221,7 +238,7 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
 static void fill_scalars(const Exec *e, const Worker *w, size_t n) {
     for (uint32_t i = 0; i < e->b->nin; i++)
         if (e->p->access[i] == ACC_SCALAR)
-            fill(w->slot[i], e->base[i], e->b->size[i], n);
+            block_fill(w->slot[i], e->base[i], e->b->size[i], n);
 }
 
 static void go_to_row(const Exec *e, Worker *w, int64_t row) {

@@ -329,9 +329,11 @@ static bool take_room(Ready *r) {
     need = p->worker_bytes * r->m->workers +
            round_up((size_t)(b->nin + b->nout) * sizeof(void *));
     if (r->m->block && r->m->block->size >= need) return true;
+    Buffer *more = buffer_new(r->m->s, need);
+    if (!more) return false;
     buffer_unref(r->m->block);
-    r->m->block = buffer_new(r->m->s, need);
-    return r->m->block != NULL;
+    r->m->block = more;
+    return true;
 }
 
 /* Takes `bytes` from what is left of a block. */

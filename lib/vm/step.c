@@ -174,8 +174,11 @@ static void set_fast(Machine *m, uint32_t step, const Prep *p) {
     const Ins *in = &m->p->ins[step];
     const uint32_t *arg = m->p->arg + in->arg;
     if (in->kind != PLAN_LOOP || in->nin > 3 || in->nout != 1 || p->rows != 1 ||
-        p->row > FAST_MAX || p->nfill)
+        p->row > FAST_MAX || (p->nfill && p->row > p->block) || p->ntile ||
+        p->stream != NONE)
         return;
+    for (uint32_t k = 0; k < in->nin; k++)
+        if (p->access[k] != ACC_DIRECT && p->access[k] != ACC_SCALAR) return;
     Fast *f = &m->fast[step];
     *f = (Fast){.loop = in->prog->op->loop,
                 .n = (size_t)p->row,
@@ -186,7 +189,17 @@ static void set_fast(Machine *m, uint32_t step, const Prep *p) {
     for (uint32_t k = 0; k < in->nin; k++) {
         f->in[k] = arg[k];
         f->in_layout[k] = p->layout[k];
+        f->reg[k] = p->fill[k] * p->reg_bytes;
+        f->stretch[k] = p->access[k] == ACC_SCALAR ? in->prog->size[k] : 0;
     }
+}
+
+/* The registers that the step was prepared with are still there: m->block only grows.
+ */
+static void *stretched(const Machine *m, const Fast *f, uint32_t k, const void *value) {
+    char *to = (char *)m->block->data + f->reg[k];
+    block_fill(to, value, f->stretch[k], f->n);
+    return to;
 }
 
 /* False: not ready for these operands. */
@@ -198,6 +211,7 @@ static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
         const Cell *c = &m->cell[f->in[k]];
         if (c->layout != f->in_layout[k]) return false;
         in[k] = c->data;
+        if (f->stretch[k]) in[k] = stretched(m, f, k, c->data);
     }
     const Place *p = &m->place[f->place];
     void *out = p->ptr;

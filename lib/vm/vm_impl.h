@@ -202,14 +202,16 @@ typedef struct Prep {
     int64_t *dim;          /* values of dims that the function uses */
     uint32_t dims;         /* room for dims in stride and ext */
 } Prep;
-/* The quick path of a step: one loop over contiguous operands of the sizes that it had
- * the last time. */
+/* The quick path of a step: one loop over contiguous operands, or single elements that
+ * stretch, of the sizes that they had the last time. */
 typedef struct Fast {
     Loop *loop; /* NULL: none */
     size_t n;
     const Layout *in_layout[3], *out_layout;
     uint32_t in[3], out;
     uint32_t place, nin;
+    uint32_t stretch[3]; /* by input: bytes of an element to be repeated; 0: none */
+    size_t reg[3];       /* where it is repeated in m->block */
 } Fast;
 typedef struct Shared {
     Value value; /* as set, computed or updated; its buffer is held here */
@@ -281,6 +283,8 @@ void retire_all(Machine *m);
 Prep *prep_new(Machine *m, uint32_t step); /* NULL: diagnosed */
 void prep_free(Prep *p);
 bool prep_holds(const Machine *m, uint32_t step, const Prep *p);
+/* n copies of one element, and whatever follows up to a multiple of ALIGNMENT bytes. */
+void block_fill(char *dst, const char *src, uint32_t size, size_t n);
 bool block_run(Machine *m, uint32_t step, const Prep *p);
 bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
 /* step.c */
