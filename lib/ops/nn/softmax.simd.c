@@ -12,25 +12,28 @@
 
 enum { LANES = SOFTMAX_LANES };
 
+/* The larger one; nan wins. */
+#define MORE(a, b) ((((b) > (a)) | ((b) != (b))) ? (b) : (a))
+
 #define ROWS(T, EXP, LOG)                                                              \
     static T max_##T(const T *x, size_t n) {                                           \
-        T lane[LANES], m;                                                              \
-        size_t i = 0;                                                                  \
-        for (size_t l = 0; l < LANES; l++)                                             \
-            lane[l] = x[l < n ? l : 0];                                                \
+        T lane[LANES];                                                                 \
+        size_t i = LANES;                                                              \
+        if (n < LANES)                                                                 \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                lane[l] = x[l < n ? l : 0];                                            \
+        else                                                                           \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                lane[l] = x[l];                                                        \
         for (; i + LANES <= n; i += LANES)                                             \
-            for (size_t l = 0; l < LANES; l++) {                                       \
-                T v = x[i + l];                                                        \
-                lane[l] = v > lane[l] || v != v ? v : lane[l];                         \
-            }                                                                          \
-        for (size_t l = 0; i + l < n; l++) {                                           \
-            T v = x[i + l];                                                            \
-            lane[l] = v > lane[l] || v != v ? v : lane[l];                             \
-        }                                                                              \
-        m = lane[0];                                                                   \
-        for (size_t l = 1; l < LANES; l++)                                             \
-            m = lane[l] > m || lane[l] != lane[l] ? lane[l] : m;                       \
-        return m;                                                                      \
+            for (size_t l = 0; l < LANES; l++)                                         \
+                lane[l] = MORE(lane[l], x[i + l]);                                     \
+        for (size_t l = 0; i + l < n; l++)                                             \
+            lane[l] = MORE(lane[l], x[i + l]);                                         \
+        for (size_t w = LANES / 2; w; w /= 2)                                          \
+            for (size_t l = 0; l < w; l++)                                             \
+                lane[l] = MORE(lane[l], lane[l + w]);                                  \
+        return lane[0];                                                                \
     }                                                                                  \
     /* The sum of e^(x - m); out, if not NULL, gets the terms. */                      \
     static T sum_##T(const T *x, T m, T *out, size_t n) {                              \
