@@ -95,6 +95,7 @@ typedef struct Numbering {
     Var *to;   /* by variable; VAR_NONE: left out */
     Var *leaf; /* variables of the leaves written, in order */
     uint32_t nleaf;
+    uint8_t *code; /* LeafCode of each of those */
 } Numbering;
 /* props_of[napply] receives the number of each Apply's op and props. */
 void tables_collect(TlgTables *t, const Numbering *n, uint32_t *props_of);

@@ -69,6 +69,7 @@ static uint32_t col_serial(const Numbering *n, const TlgTables *t,
 
 static uint64_t source_of(const TlgTables *t, Span at) {
     uint64_t no;
+    if (at.source && t->sources.n && t->sources.p[0].source == at.source) return 1;
     return at.source && map_get(&t->source_no, at.source, &no) ? no + 1 : 0;
 }
 

@@ -50,7 +50,9 @@ static void use_origin(TlgTables *t, const Origin *o) {
         vec_push(t->s, &t->rules, o->rule);
     }
     if (!source_get(t->s, o->at.source)) return;
-    if (!map_get(&t->source_no, o->at.source, &no)) {
+    no = 0;
+    bool first = t->sources.n && t->sources.p[0].source == o->at.source;
+    if (!first && !map_get(&t->source_no, o->at.source, &no)) {
         map_put(&t->source_no, o->at.source, no = t->sources.n);
         vec_push(t->s, &t->sources,
                  ((TlgSource){o->at.source, o->at.begin, o->at.end}));

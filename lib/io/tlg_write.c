@@ -32,7 +32,7 @@ static void number_leaf(Numbering *n, Var v) {
 static Numbering number(const Graph *g, Arena *a) {
     uint8_t *used = used_vars(g, a);
     Numbering n = {g, arena_alloc(a, (g->nvar + 1) * sizeof(Var)),
-                   arena_alloc(a, (g->nleaf + 1) * sizeof(Var)), 0};
+                   arena_alloc(a, (g->nleaf + 1) * sizeof(Var)), 0, NULL};
     for (Var v = 0; v < g->nvar; v++)
         n.to[v] = VAR_NONE;
     for (size_t i = 0; i < g->inputs.n; i++)
@@ -76,6 +76,12 @@ static LeafCode leaf_code(const Graph *g, Var v) {
     return small ? TLG_INLINE_CONST : TLG_CONST;
 }
 
+static void code_leaves(Numbering *n, Arena *a) {
+    n->code = arena_alloc(a, n->nleaf + 1);
+    for (uint32_t i = 0; i < n->nleaf; i++)
+        n->code[i] = (uint8_t)leaf_code(n->g, n->leaf[i]);
+}
+
 /* Row-major, little-endian. False: E_MEM. */
 static bool file_order(Session *s, const Tensor *t, Tensor *out) {
     bool swap = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
@@ -90,6 +96,10 @@ static bool file_order(Session *s, const Tensor *t, Tensor *out) {
 }
 
 static bool add_data(Session *s, const Tensor *t, Str *b) {
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && tensor_is_contiguous(t)) {
+        str_add(b, t->data, tensor_bytes(t));
+        return true;
+    }
     Tensor c = {0};
     if (!file_order(s, t, &c)) return false;
     str_add(b, c.data, tensor_bytes(&c));
@@ -116,7 +126,7 @@ static bool write_leaf_chunk(const Numbering *n, const TlgTables *t, uint32_t fr
     cb_head(b, CB_MAP, 4);
     cb_text(b, "kind");
     for (uint32_t i = 0; i < count; i++)
-        named += (col[i] = leaf_code(g, n->leaf[from + i])) <= TLG_DIM;
+        named += (col[i] = n->code[from + i]) <= TLG_DIM;
     cb_column(b, col, count);
     cb_text(b, "type");
     for (uint32_t i = 0; i < count; i++)
@@ -128,7 +138,7 @@ static bool write_leaf_chunk(const Numbering *n, const TlgTables *t, uint32_t fr
     bool ok = true;
     for (uint32_t i = from; i < to; i++) {
         Var v = n->leaf[i];
-        LeafCode code = leaf_code(g, v);
+        LeafCode code = (LeafCode)n->code[i];
         if (code <= TLG_DIM) cb_text(b, sym_text(s, leaf_name(g, v)));
         if (code == TLG_INLINE_CONST)
             ok = ok && add_data(s, &var_leafrec(g, v)->value->t, &data);
@@ -200,7 +210,7 @@ static bool write_leaves(const Numbering *n, const TlgTables *t, bool pack,
         if (!write_leaf_chunk(n, t, i, to, col, b)) return false;
         tlg_flush(b, k);
         for (uint32_t j = i; j < to; j++) {
-            LeafCode code = leaf_code(n->g, n->leaf[j]);
+            LeafCode code = (LeafCode)n->code[j];
             if ((code == TLG_CONST || code == TLG_SHARED_VALUE) &&
                 !write_constant(n->g->s, var_leafrec(n->g, n->leaf[j]), j, pack, b, k))
                 return false;
@@ -369,6 +379,7 @@ bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o) {
         const Graph *f = i ? g->functions.p[i - 1] : g;
         props_of[i] = arena_alloc(a, (f->napply + 1) * sizeof(uint32_t));
         n[i] = number(f, a);
+        code_leaves(&n[i], a);
         tables_collect(&t, &n[i], props_of[i]);
     }
     write_header(g, !o->no_provenance, &b);
