@@ -70,6 +70,15 @@ Texts *texts(Session *s);
 const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op);
 const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */
 
+/* A number of the main graph that was written a moment ago: equal ones share a value. */
+enum { RECENT_NUMBERS = 64 };
+typedef struct RecentNumber {
+    const Graph *g; /* NULL: none yet */
+    DType dtype;
+    Var var;
+    char bytes[16];
+} RecentNumber;
+
 struct Compiler {
     Session *s;
     Builder *b; /* of the innermost frame */
@@ -88,6 +97,7 @@ struct Compiler {
     int depth;     /* of lambdas being applied */
     uint64_t work; /* expressions compiled inside of lambdas */
     uint32_t lambdas;
+    RecentNumber *recent; /* in arena; NULL until needed */
     int busy; /* inside of a definition or expression: tmp is in use */
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };

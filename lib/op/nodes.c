@@ -174,6 +174,30 @@ static bool store_flat(Compiler *c, const Node *n, DType d, bool convert, char *
     return true;
 }
 
+static bool number_const(Compiler *c, const Node *n, DType d, bool convert, Var *out) {
+    Graph *g = c->b->g;
+    _Alignas(16) char bytes[16] = {0};
+    size_t size = dtype_size(d);
+    Tensor t;
+    if (!literal_store(c->s, &n->lit, d, convert, n->at, bytes)) return false;
+    if (!c->recent) c->recent = NEW_N(c->arena, RECENT_NUMBERS, RecentNumber);
+    RecentNumber *r =
+        &c->recent[hash_bytes(bytes, sizeof bytes, (uint64_t)d) % RECENT_NUMBERS];
+    if (r->g == g && r->dtype == d && memcmp(r->bytes, bytes, sizeof bytes) == 0) {
+        *out = graph_const_again(g, g, r->var, false);
+        return true;
+    }
+    if (!tensor_new(c->s, d, 0, NULL, &t)) return false;
+    memcpy(t.data, bytes, size);
+    *out = graph_const(g, &t, false);
+    tensor_unref(&t);
+    if (g == c->top.b->g) {
+        *r = (RecentNumber){.g = g, .dtype = d, .var = *out};
+        memcpy(r->bytes, bytes, sizeof bytes);
+    }
+    return true;
+}
+
 /* ndim >= 0: the leaves in that shape, whatever their nesting; the caller has checked
  * their number. */
 bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
@@ -181,6 +205,8 @@ bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
     int64_t own[MAX_NDIM];
     bool flat = ndim >= 0;
     Tensor t;
+    if (!flat && n->kind == NODE_LITERAL && !c->b->intern)
+        return number_const(c, n, d, convert, out);
     if (!flat && !list_shape(c, n, &ndim, own)) return false;
     if (!tensor_new(c->s, d, ndim, flat ? shape : own, &t)) return false;
     char *p = t.data;
