@@ -25,6 +25,7 @@ if [ "$1" = test ]; then
     need 'command -v clang-format' clang-format
     need 'command -v dot' graphviz
     need 'command -v jq' jq
+    need 'command -v zstd' zstd
     need 'python3 -c "import jsonschema" || /usr/bin/python3 -c "import jsonschema"' python3-jsonschema
     need 'command -v zsh' zsh
     need 'command -v fish' fish

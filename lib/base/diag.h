@@ -1,9 +1,10 @@
-/* Diagnostics are data: a code, a place, a message, notes. A fallible function returns false (or
- * NULL, or VAR_NONE) and has then added exactly one error to its session. */
+/* Diagnostics are data: a code, a place, a message, notes. A fallible function returns
+ * false (or NULL, or VAR_NONE) and has then added exactly one error to its session. */
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
 
 #include "base/mem.h"
+
 #include <stdarg.h>
 
 typedef enum DiagCode {
@@ -16,14 +17,16 @@ const char *diag_name(DiagCode c); /* "E_SHAPE" */
 int diag_exit(DiagCode c);         /* the tools' exit status for it */
 const char *diag_text(DiagCode c); /* one sentence on the class of error */
 
-/* A place in a source text: bytes [begin, end) of source number `source`; source 0 is "nowhere". */
+/* A place in a source text: bytes [begin, end) of source number `source`; source 0 is
+ * "nowhere". */
 typedef struct Span {
     uint32_t source, begin, end;
 } Span;
 #define NOWHERE ((Span){0, 0, 0})
 
-/* A text that spans point into: a file, an option's value, the row of an op. When only some lines of a
- * file are at hand (a graph that came through a pipe), `first_line` and `offset` say where text begins. */
+/* A text that spans point into: a file, an option's value, the row of an op. When only
+ * some lines of a file are at hand (a graph that came through a pipe), `first_line` and
+ * `offset` say where text begins. */
 typedef struct Source {
     const char *name; /* "m.yaml", "--expr", "lib/ops/elemwise/exp.def" */
     const char *text;
@@ -31,9 +34,11 @@ typedef struct Source {
     uint32_t first_line; /* 1 for a whole file */
     uint32_t first_col;  /* 1 */
 } Source;
-uint32_t source_add(Session *s, const char *name, const char *text, size_t len); /* copies both */
-uint32_t source_add_at(Session *s, const char *name, const char *text, size_t len, uint32_t line,
-                       uint32_t col); /* text that begins at line:col of the named file */
+uint32_t source_add(Session *s, const char *name, const char *text,
+                    size_t len); /* copies both */
+uint32_t
+source_add_at(Session *s, const char *name, const char *text, size_t len, uint32_t line,
+              uint32_t col); /* text that begins at line:col of the named file */
 const Source *source_get(Session *s, uint32_t source); /* NULL for 0 */
 size_t source_count(Session *s);                       /* valid numbers are 1..count */
 /* line and column (1-based, columns in characters) of the span's beginning */
@@ -51,7 +56,7 @@ typedef struct Diag {
     Span at;
     const char *text;
     DiagNote *notes; /* in the order added */
-    int exit;        /* normally diag_exit(code); an upstream tool's status for E_UPSTREAM */
+    int exit; /* normally diag_exit(code); an upstream tool's status for E_UPSTREAM */
 } Diag;
 
 /* Adds an error; returns false so that `return fail(...)` reads well. */
@@ -60,8 +65,10 @@ bool fail(Session *s, Span at, DiagCode code, const char *fmt, ...)
 void warn(Session *s, Span at, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Adds a note to the newest diagnostic (nothing if there is none). Returns false. */
-bool note(Session *s, Span at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* An internal error: a bug in thunkline, never for input. Calls the session's hook; does not return. */
+bool note(Session *s, Span at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* An internal error: a bug in thunkline, never for input. Calls the session's hook;
+ * does not return. */
 _Noreturn void bug_(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 #define bug(...) bug_(__FILE__, __LINE__, __VA_ARGS__)
@@ -70,7 +77,8 @@ size_t diag_count(Session *s); /* errors and warnings */
 const Diag *diag_get(Session *s, size_t i);
 const Diag *diag_first_error(Session *s); /* decides the exit status; NULL if none */
 void diag_clear(Session *s);
-/* Drops what was added after `mark` (= an earlier diag_count): for trying alternatives. */
+/* Drops what was added after `mark` (= an earlier diag_count): for trying alternatives.
+ */
 void diag_rewind(Session *s, size_t mark);
 void diag_set_exit(Session *s, int exit); /* of the newest diagnostic */
 

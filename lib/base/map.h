@@ -4,7 +4,8 @@
 
 #include "base/mem.h"
 
-/* uint64 -> uint64, open addressing. Start from MAP(session); iterate over slots with used[]. */
+/* uint64 -> uint64, open addressing. Start from MAP(session); iterate over slots with
+ * used[]. */
 typedef struct Map {
     Session *s;
     uint64_t *key, *val;
@@ -17,8 +18,8 @@ void map_put(Map *m, uint64_t key, uint64_t val);        /* replaces */
 void map_free(Map *m);
 
 /* Finds numbered things by content: the caller keeps the things, this keeps (hash, id).
- * index_find returns the id whose hash matches and for which same(ctx, id) holds, or UINT32_MAX.
- * Hashes that differ in their last four bits only lie side by side. */
+ * index_find returns the id whose hash matches and for which same(ctx, id) holds, or
+ * UINT32_MAX. Hashes that differ in their last four bits only lie side by side. */
 typedef struct Index {
     Session *s;
     uint64_t *slot; /* hash << 32 | id */
@@ -31,8 +32,9 @@ void index_add(Index *x, uint64_t hash, uint32_t id);
 void index_reserve(Index *x, size_t extra); /* room for so many more */
 void index_free(Index *x);
 
-uint64_t hash_mix(uint64_t h, uint64_t v);                    /* combine; order matters */
-uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);  /* for tables, not for files */
+uint64_t hash_mix(uint64_t h, uint64_t v); /* combine; order matters */
+uint64_t hash_bytes(const void *p, size_t n,
+                    uint64_t seed); /* for tables, not for files */
 
 /* XXH64 (Y. Collet, the published specification), streaming: the tlg checksum. */
 typedef struct Xxh64 {

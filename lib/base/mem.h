@@ -9,9 +9,11 @@
 
 typedef struct TlSession Session;
 
-/* Heap memory that can't fail: out of memory calls the session's hook (base/session.h). */
-void *mem_alloc(Session *s, size_t size);            /* not cleared */
-void *mem_zalloc(Session *s, size_t count, size_t size); /* cleared; count*size checked */
+/* Heap memory that can't fail: out of memory calls the session's hook (base/session.h).
+ */
+void *mem_alloc(Session *s, size_t size); /* not cleared */
+void *mem_zalloc(Session *s, size_t count,
+                 size_t size); /* cleared; count*size checked */
 void *mem_realloc(Session *s, void *p, size_t count, size_t size);
 void mem_free(void *p);
 
@@ -32,30 +34,32 @@ static inline bool i64_mul(int64_t a, int64_t b, int64_t *r) {
 /* An arena: bump allocation, 16-byte aligned, freed as one. */
 typedef struct Arena Arena;
 Arena *arena_new(Session *s);
-void arena_free(Arena *a); /* NULL is fine */
-void arena_reset(Arena *a); /* forget all, keep the first block */
-void *arena_alloc(Arena *a, size_t size);               /* not cleared */
+void arena_free(Arena *a);                /* NULL is fine */
+void arena_reset(Arena *a);               /* forget all, keep the first block */
+void *arena_alloc(Arena *a, size_t size); /* not cleared */
 void *arena_zalloc(Arena *a, size_t count, size_t size); /* cleared */
 void *arena_copy(Arena *a, const void *p, size_t size);
 char *arena_str(Arena *a, const char *p, size_t n); /* copy, NUL added */
-char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *arena_printf(Arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 size_t arena_bytes(const Arena *a); /* reserved so far */
 
-#define NEW(arena, T) ((T *)arena_zalloc((arena), 1, sizeof(T)))
+#define NEW(arena, T)      ((T *)arena_zalloc((arena), 1, sizeof(T)))
 #define NEW_N(arena, n, T) ((T *)arena_zalloc((arena), (n), sizeof(T)))
 
 /* A growable array: Vec(int) v = {0}; vec_push(s, &v, 3); v.p[i]; vec_free(&v). */
-#define Vec(T)                                                                             \
-    struct {                                                                               \
-        T *p;                                                                              \
-        size_t n, cap;                                                                     \
+#define Vec(T)                                                                         \
+    struct {                                                                           \
+        T *p;                                                                          \
+        size_t n, cap;                                                                 \
     }
 void *vec_grow_(Session *s, void *p, size_t *cap, size_t need, size_t size);
-#define vec_reserve(s, v, extra)                                                           \
-    ((v)->n + (extra) > (v)->cap                                                           \
-         ? (void)((v)->p = vec_grow_((s), (v)->p, &(v)->cap, (v)->n + (extra), sizeof *(v)->p)) \
+#define vec_reserve(s, v, extra)                                                       \
+    ((v)->n + (extra) > (v)->cap                                                       \
+         ? (void)((v)->p = vec_grow_((s), (v)->p, &(v)->cap, (v)->n + (extra),         \
+                                     sizeof *(v)->p))                                  \
          : (void)0)
 #define vec_push(s, v, x) (vec_reserve(s, v, 1), (v)->p[(v)->n++] = (x))
-#define vec_free(v) (mem_free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
+#define vec_free(v)       (mem_free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
 
 #endif

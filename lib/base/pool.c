@@ -137,7 +137,8 @@ static void open_job(Pool *p, Job job) {
     if (job.n > p->started)
         pthread_cond_broadcast(&p->wake);
     else
-        for (size_t i = 1; i < job.n; i++) pthread_cond_signal(&p->wake);
+        for (size_t i = 1; i < job.n; i++)
+            pthread_cond_signal(&p->wake);
     pthread_mutex_unlock(&p->lock);
 }
 

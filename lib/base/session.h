@@ -1,5 +1,5 @@
-/* A Session owns everything mutable: diagnostics, symbols, sources, types, options, threads.
- * One thread uses a session at a time. */
+/* A Session owns everything mutable: diagnostics, symbols, sources, types, options,
+ * threads. One thread uses a session at a time. */
 #ifndef BASE_SESSION_H
 #define BASE_SESSION_H
 
@@ -7,17 +7,18 @@
 #include "base/pool.h"
 #include "base/str.h"
 
-/* Called when small memory runs out or a bug is found: must not return. The default writes
- * nothing and aborts. */
+/* Called when small memory runs out or a bug is found: must not return. The default
+ * writes nothing and aborts. */
 typedef void PanicFn(void *ctx, int exit, const char *message);
 
 /* What rows above base keep in a session: freed in reverse order of first use. */
 typedef enum Slot {
-    SLOT_TYPES,    /* type: interned types */
-    SLOT_VALUE,    /* value: memory accounting */
-    SLOT_PROPS,    /* graph: interned props */
-    SLOT_OPS,      /* op: the names of ops, those from files and plugins, parsed signatures */
-    SLOT_TEXTS,    /* op: parsed texts of the rows */
+    SLOT_TYPES, /* type: interned types */
+    SLOT_VALUE, /* value: memory accounting */
+    SLOT_PROPS, /* graph: interned props */
+    SLOT_OPS,   /* op: the names of ops, those from files and plugins, parsed signatures
+                 */
+    SLOT_TEXTS, /* op: parsed texts of the rows */
     SLOT_SERVICES, /* op: what higher rows offer to lower ones (op/services.h) */
     SLOT_RULES,    /* rewrite: parsed rule sets */
     SLOT_BLAS,     /* ops: libraries opened on first use */
@@ -27,21 +28,26 @@ typedef enum Slot {
 } Slot;
 
 typedef struct Options {
-    int floatX;            /* a DType (row 1); -1 in a new session: float64 */
-    unsigned threads;      /* 0: as many as cores */
-    uint64_t max_memory;   /* bytes of tensor data; 0: 90% of the smaller of RAM and cgroup limit */
-    int cpu_level;         /* 0 baseline, 1 AVX2 (x86-64-v3), 2 AVX-512 (x86-64-v4); -1: this CPU's */
+    int floatX;          /* a DType (row 1); -1 in a new session: float64 */
+    unsigned threads;    /* 0: as many as cores */
+    uint64_t max_memory; /* bytes of tensor data; 0: 90% of the smaller of RAM and
+                            cgroup limit */
+    int cpu_level; /* 0 baseline, 1 AVX2 (x86-64-v3), 2 AVX-512 (x86-64-v4); -1: this
+                      CPU's */
     bool verbose;
 } Options;
 
 Session *session_new(PanicFn *panic, void *ctx); /* NULL panic: abort() */
 void session_free(Session *s);
 Options *session_options(Session *s);
-Arena *session_arena(Session *s); /* lives as long as the session: use for small, bounded things */
+Arena *session_arena(
+    Session *s); /* lives as long as the session: use for small, bounded things */
 Str *session_message(Session *s); /* the text that tl_error returned last */
 Pool *session_pool(Session *s);   /* made on first use from options.threads */
-int session_cpu_level(Session *s);       /* options.cpu_level, but no more than this CPU has */
-uint64_t session_max_memory(Session *s); /* options.max_memory, or what its default comes to */
+int session_cpu_level(
+    Session *s); /* options.cpu_level, but no more than this CPU has */
+uint64_t
+session_max_memory(Session *s); /* options.max_memory, or what its default comes to */
 _Noreturn void session_panic(Session *s, int exit, const char *message);
 
 void *session_slot(Session *s, Slot slot); /* NULL until set */

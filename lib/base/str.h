@@ -3,6 +3,7 @@
 #define BASE_STR_H
 
 #include "base/mem.h"
+
 #include <stdarg.h>
 
 /* A growable byte string, always NUL-terminated once written to. */
@@ -16,7 +17,8 @@ void str_add(Str *b, const char *p, size_t n);
 void str_puts(Str *b, const char *text);
 void str_putc(Str *b, char c);
 void str_printf(Str *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void str_vprintf(Str *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+void str_vprintf(Str *b, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 const char *str_text(const Str *b); /* never NULL */
 void str_clear(Str *b);             /* keeps the memory */
 void str_free(Str *b);
@@ -34,7 +36,8 @@ void str_json(Str *b, const char *p, size_t n);
 /* As printed to a person: control characters and escapes made visible. */
 void str_visible(Str *b, const char *p, size_t n);
 
-/* The nearest of n candidates by edit distance, or NULL if none is near: for "did you mean". */
+/* The nearest of n candidates by edit distance, or NULL if none is near: for "did you
+ * mean". */
 const char *str_nearest(Session *s, const char *word, const char *const *of, size_t n);
 /* Shell pattern: * and ? only. */
 bool str_glob(const char *pattern, const char *text);

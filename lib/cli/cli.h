@@ -45,7 +45,6 @@ typedef struct Common {
     int format;         /* -O: index into Tool.formats, -1 unset */
     int zstd;
     bool no_provenance, force, verbose, help, version;
-    Texts ops, plugin;
     int floatX; /* 0 unset, 1 float32, 2 float64 */
     int errors; /* 0 text, 1 json */
     int color;  /* 0 auto, 1 always, 2 never */

@@ -1,4 +1,5 @@
-/* Building graphs: applying ops (make_node), constants, and whole expressions as text. */
+/* Building graphs: applying ops (make_node), constants, and whole expressions as text.
+ */
 #ifndef OP_BUILD_H
 #define OP_BUILD_H
 
@@ -7,24 +8,30 @@
 struct Builder {
     Session *s;
     Graph *g;
-    bool intern;  /* equal expressions become one variable */
-    Origin from;  /* for what is added; also where errors point */
+    bool intern; /* equal expressions become one variable */
+    Origin from; /* for what is added; also where errors point */
     DType floatX;
 };
 Builder builder(Graph *g, bool intern); /* floatX from the graph or session */
 
-/* make_node: coerces and casts the inputs, checks, infers, appends. props NULL: all defaults. out gets every output. */
-bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in, Var *out);
-Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in); /* VAR_NONE: diagnosed */
+/* make_node: coerces and casts the inputs, checks, infers, appends. props NULL: all
+ * defaults. out gets every output. */
+bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,
+              Var *out);
+Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin,
+              const Var *in); /* VAR_NONE: diagnosed */
 /* By name; the op must exist. */
 Var call1(Builder *b, const char *op, Var x);
 Var call2(Builder *b, const char *op, Var x, Var y);
 Var call3(Builder *b, const char *op, Var x, Var y, Var z);
-/* Only the typing rule, on inputs that need no coercion: what readers and checks use. Returns the number of outputs, 0: diagnosed. */
-size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
-                DType floatX, Span at, const Type *out[OUT_MAX]);
-/* Checks a graph that came from outside, and its functions: ids in range, every Apply's types are what its rule infers (or less
- * telling), interface, updates, effects, names; functions don't call each other in a circle. Linear. */
+/* Only the typing rule, on inputs that need no coercion: what readers and checks use.
+ * Returns the number of outputs, 0: diagnosed. */
+size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,
+                size_t nin, const Var *in, DType floatX, Span at,
+                const Type *out[OUT_MAX]);
+/* Checks a graph that came from outside, and its functions: ids in range, every Apply's
+ * types are what its rule infers (or less telling), interface, updates, effects, names;
+ * functions don't call each other in a circle. Linear. */
 bool graph_check(Graph *g);
 /* Props from name/value pairs, the rest at their defaults; unknown names are a bug. */
 typedef struct PropArg {
@@ -32,29 +39,31 @@ typedef struct PropArg {
     Prop value;
 } PropArg;
 const Props *props_make(Session *s, const Op *op, size_t n, const PropArg *arg);
-#define PROP_BOOL(v) ((Prop){.kind = P_BOOL, .i = (v)})
-#define PROP_INT(v) ((Prop){.kind = P_INT, .i = (v)})
+#define PROP_BOOL(v)          ((Prop){.kind = P_BOOL, .i = (v)})
+#define PROP_INT(v)           ((Prop){.kind = P_INT, .i = (v)})
 #define PROP_INTS(ptr, count) ((Prop){.kind = P_INTS, .ints = {(ptr), (count)}})
-#define PROP_DTYPE(d) ((Prop){.kind = P_DTYPE, .i = (d)})
-#define PROP_STR(y) ((Prop){.kind = P_STR, .sym = (y)})
+#define PROP_DTYPE(d)         ((Prop){.kind = P_DTYPE, .i = (d)})
+#define PROP_STR(y)           ((Prop){.kind = P_STR, .sym = (y)})
 
-Var const_int(Builder *b, int64_t v);               /* int64 0-d */
-Var const_number(Builder *b, DType d, double v);    /* 0-d */
+Var const_int(Builder *b, int64_t v);                   /* int64 0-d */
+Var const_number(Builder *b, DType d, double v);        /* 0-d */
 Var const_ints(Builder *b, size_t n, const int64_t *v); /* int64 [n] */
-Var cast_to(Builder *b, Var x, DType d);            /* x itself when it has it */
+Var cast_to(Builder *b, Var x, DType d);                /* x itself when it has it */
 /* x.shape[axis] as an int64 0-d variable: a constant, the dim's leaf, or an op. */
 Var shape_of(Builder *b, Var x, int axis);
-Var shape_vector(Builder *b, Var x);                /* int64 [ndim] */
-/* g summed back to the shape of `like`, over the dims along which like was broadcast (static ones and missing dims). */
+Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
+/* g summed back to the shape of `like`, over the dims along which like was broadcast
+ * (static ones and missing dims). */
 Var sum_to_shape(Builder *b, Var g, Var like);
 Var zeros_like(Builder *b, Var x, DType d);
-Var grad_undefined(Builder *b, const char *why);    /* a constant of type null(why) */
+Var grad_undefined(Builder *b, const char *why); /* a constant of type null(why) */
 static inline bool var_is_null(const Graph *g, Var v) {
     return v != VAR_NONE && var_type(g, v)->kind == TYPE_NULL;
 }
 
-/* The value of a text in the language, with names bound to variables and props: "matmul(g, transpose(b))". Parsed once per
- * session and text pointer. "disconnected" gives GRAD_DISCONNECTED with *ok true. `at` of errors is the op's row. */
+/* The value of a text in the language, with names bound to variables and props:
+ * "matmul(g, transpose(b))". Parsed once per session and text pointer. "disconnected"
+ * gives GRAD_DISCONNECTED with *ok true. `at` of errors is the op's row. */
 typedef struct Bind {
     Sym name;
     Var var;
@@ -62,11 +71,13 @@ typedef struct Bind {
 typedef struct Env {
     size_t n;
     const Bind *bind;
-    const Op *op;       /* its props are names too; may be NULL */
+    const Op *op; /* its props are names too; may be NULL */
     const Props *props;
 } Env;
 Var build_text(Builder *b, const char *text, const Env *env, bool *ok);
-/* With the names of an op's signature bound: inputs, outputs (r or their names), props, plus g. */
-Var build_for_apply(Builder *b, const char *text, const Graph *g, ApplyId a, Var cotangent, bool *ok);
+/* With the names of an op's signature bound: inputs, outputs (r or their names), props,
+ * plus g. */
+Var build_for_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
+                    Var cotangent, bool *ok);
 
 #endif

@@ -66,7 +66,8 @@ typedef struct Texts {
     Sym g, r, call;
 } Texts;
 Texts *texts(Session *s);
-/* The expression of a text, parsed once; `op` names the row for messages. NULL: diagnosed. */
+/* The expression of a text, parsed once; `op` names the row for messages. NULL:
+ * diagnosed. */
 const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op);
 const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */
 
@@ -88,7 +89,7 @@ struct Compiler {
     Map named;      /* sym -> Node *: names of what is no variable */
     Map definition; /* sym -> number */
     Vec(Definition) defs;
-    Map dims;    /* dim names of inputs and shared variables seen so far */
+    Map dims; /* dim names of inputs and shared variables seen so far */
     size_t ninputs, nshared;
     const Env *env; /* build_text: the only names */
     bool auto_inputs;

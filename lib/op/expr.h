@@ -1,4 +1,5 @@
-/* The expression language: text -> syntax tree -> graph. Grammar: schemas/expression.ebnf. */
+/* The expression language: text -> syntax tree -> graph. Grammar:
+ * schemas/expression.ebnf. */
 #ifndef OP_EXPR_H
 #define OP_EXPR_H
 
@@ -6,29 +7,30 @@
 
 /* ---- syntax ---- */
 typedef enum AstKind {
-    AST_INT,    /* u */
-    AST_FLOAT,  /* text is the span: rounded when its dtype is known; v is the float64 */
-    AST_IMAG,   /* v */
-    AST_BOOL,   /* u */
+    AST_INT,   /* u */
+    AST_FLOAT, /* text is the span: rounded when its dtype is known; v is the float64 */
+    AST_IMAG,  /* v */
+    AST_BOOL,  /* u */
     AST_STRING, /* sym */
     AST_NONE,
-    AST_NAME,   /* sym */
-    AST_UNARY,  /* op; kid[0] */
-    AST_BINARY, /* op; kid[0], kid[1] */
-    AST_CALL,   /* sym function; kids: positional, then AST_KEYWORD and AST_STARS */
+    AST_NAME,    /* sym */
+    AST_UNARY,   /* op; kid[0] */
+    AST_BINARY,  /* op; kid[0], kid[1] */
+    AST_CALL,    /* sym function; kids: positional, then AST_KEYWORD and AST_STARS */
     AST_KEYWORD, /* sym = kid[0] */
-    AST_STARS,  /* **name, in rule patterns: sym */
-    AST_APPLY,  /* call of an expression: kid[0](kid[1..]), for reap(f, tag='t')(x) */
-    AST_METHOD, /* kid[0].sym(kid[1..]) */
-    AST_ATTR,   /* kid[0].sym: T shape ndim size dtype */
-    AST_INDEX,  /* kid[0][kid[1..]] */
-    AST_SLICE,  /* kids start, stop, step; NULL where absent */
+    AST_STARS,   /* **name, in rule patterns: sym */
+    AST_APPLY,   /* call of an expression: kid[0](kid[1..]), for reap(f, tag='t')(x) */
+    AST_METHOD,  /* kid[0].sym(kid[1..]) */
+    AST_ATTR,    /* kid[0].sym: T shape ndim size dtype */
+    AST_INDEX,   /* kid[0][kid[1..]] */
+    AST_SLICE,   /* kids start, stop, step; NULL where absent */
     AST_ELLIPSIS,
     AST_LIST,
     AST_TUPLE,
     AST_DICT,   /* kids: AST_KEYWORD with the key as sym */
     AST_LAMBDA, /* names: kid[0..n-2] are AST_NAME; last kid the body */
-    AST_ASSIGN, /* targets kid[0..n-2] (AST_NAME, with kid type annotation text span in `type`), last kid the expression */
+    AST_ASSIGN, /* targets kid[0..n-2] (AST_NAME, with kid type annotation text span in
+                   `type`), last kid the expression */
     AST_ANNOT   /* sym: type text span `type`; kid[0] the expression or absent */
 } AstKind;
 typedef struct Ast Ast;
@@ -48,20 +50,23 @@ enum { EXPR_DEPTH = 200 };
 /* Parses the text of a span of a source. NULL: diagnosed with a caret at the place. */
 const Ast *expr_parse(Session *s, Arena *a, Span text);
 /* The statements of a block, one a line: AST_ASSIGN or AST_ANNOT each. */
-bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements, size_t *n);
-/* Does the text begin like a definition (`name =`, `name:`, `a, b`), not like an expression? */
+bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
+                      size_t *n);
+/* Does the text begin like a definition (`name =`, `name:`, `a, b`), not like an
+ * expression? */
 bool expr_is_definition(Session *s, Span text);
 
 /* ---- compiling ---- */
 /* What an expression denotes while it is compiled. */
 typedef enum NodeKind {
-    NODE_VAR,   /* var; weak: it was a literal or a dim */
-    NODE_LIST,  /* items */
-    NODE_DICT,  /* items with keys */
+    NODE_VAR,  /* var; weak: it was a literal or a dim */
+    NODE_LIST, /* items */
+    NODE_DICT, /* items with keys */
     NODE_STRING,
     NODE_NONE,
-    NODE_DTYPE, /* float32 as a name */
-    NODE_FUNCTION, /* fn: a named function or a lambda, with captured variables appended to its inputs */
+    NODE_DTYPE,    /* float32 as a name */
+    NODE_FUNCTION, /* fn: a named function or a lambda, with captured variables appended
+                      to its inputs */
     NODE_LITERAL,  /* a weak number whose dtype is not decided yet: lit */
     NODE_DISCONNECTED
 } NodeKind;
@@ -70,13 +75,14 @@ typedef struct Literal {
     bool negative;
     uint64_t u; /* integers */
     double re, im;
-    Span text;  /* of a float literal, so that it is rounded once; empty if computed */
+    Span text; /* of a float literal, so that it is rounded once; empty if computed */
 } Literal;
 typedef struct Node Node;
 typedef struct Compiler Compiler;
-/* Applies a function to arguments; nodes with a key (item name) are keyword arguments. */
-typedef bool NodeApply(Compiler *c, const Node *f, size_t n, const Node *arg, const Sym *key, Span at,
-                       Node *out);
+/* Applies a function to arguments; nodes with a key (item name) are keyword arguments.
+ */
+typedef bool NodeApply(Compiler *c, const Node *f, size_t n, const Node *arg,
+                       const Sym *key, Span at, Node *out);
 struct Node {
     NodeKind kind;
     Span at;
@@ -89,8 +95,8 @@ struct Node {
     Node *item;
     Sym *key;
     uint32_t leaves, depth; /* of a tree */
-    /* NODE_FUNCTION is one of: a lambda with its scope; a function of the graph; what a macro made, with its own way to be
-     * applied. */
+    /* NODE_FUNCTION is one of: a lambda with its scope; a function of the graph; what a
+     * macro made, with its own way to be applied. */
     const Ast *lambda;
     struct Scope *scope;
     Graph *fn;
@@ -105,43 +111,53 @@ Compiler *compiler_new(Builder *b);
 void compiler_free(Compiler *c);
 Builder *compiler_builder(Compiler *c);
 Arena *compiler_arena(Compiler *c);
-/* Remembers `name = expr`, `a, b = expr`, `name: type = expr` (a block of lines); errors for duplicates. */
+/* Remembers `name = expr`, `a, b = expr`, `name: type = expr` (a block of lines);
+ * errors for duplicates. */
 bool compiler_define(Compiler *c, Span text);
 bool compiler_define_ast(Compiler *c, const Ast *statement);
-/* Compiles everything defined so far, in dependency order, without recursion over its depth; names are registered in
- * the graph. A cycle is E_CYCLE with its names. */
+/* Compiles everything defined so far, in dependency order, without recursion over its
+ * depth; names are registered in the graph. A cycle is E_CYCLE with its names. */
 bool compiler_run(Compiler *c);
 /* In a new graph, names that nothing declares become floatX scalar inputs. */
 void compiler_auto_inputs(Compiler *c, bool on);
-/* Compiles an expression for a receiver: literals, lists of literals, creation and random functions without dtype= take
- * its dtype; NULL: weak ones become int64, floatX. */
+/* Compiles an expression for a receiver: literals, lists of literals, creation and
+ * random functions without dtype= take its dtype; NULL: weak ones become int64, floatX.
+ */
 bool compiler_expr(Compiler *c, Span text, const Type *receiver, Var *out);
 bool compiler_ast(Compiler *c, const Ast *e, Node *out); /* for macros */
-/* A node as a variable of dtype `like` (DT_NONE: default) / as list of variables (a single one counts as a list of 1). */
+/* A node as a variable of dtype `like` (DT_NONE: default) / as list of variables (a
+ * single one counts as a list of 1). */
 bool compiler_var(Compiler *c, const Node *n, DType like, Var *out);
 bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars);
 Node node_var(Var v, Span at);
-/* A list or dict (key not NULL); items are copied, to live as long as the compiler. E_LIMIT beyond 2^22 leaves. */
-bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at, Node *out);
-/* f(arg...): a lambda is compiled in place, a function of the graph becomes a call. key[i] 0 or key NULL: positional. */
-bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg, const Sym *key, Span at,
-                    Node *out);
-/* Makes f->fn, a function of the graph for arguments of these types, from a lambda: f->captured is what it takes
- * beside them. A function of the graph stays as it is; its number of inputs is checked. */
+/* A list or dict (key not NULL); items are copied, to live as long as the compiler.
+ * E_LIMIT beyond 2^22 leaves. */
+bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at,
+                   Node *out);
+/* f(arg...): a lambda is compiled in place, a function of the graph becomes a call.
+ * key[i] 0 or key NULL: positional. */
+bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg,
+                    const Sym *key, Span at, Node *out);
+/* Makes f->fn, a function of the graph for arguments of these types, from a lambda:
+ * f->captured is what it takes beside them. A function of the graph stays as it is; its
+ * number of inputs is checked. */
 bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg);
-/* What load('F', 'key') means; without it load() is an error. `ref` and `ref_key` are kept with the constant. */
+/* What load('F', 'key') means; without it load() is an error. `ref` and `ref_key` are
+ * kept with the constant. */
 typedef bool LoadFn(void *ctx, const char *path, const char *key, Span at, Tensor *out,
                     const char **ref);
 void compiler_set_load(Compiler *c, LoadFn *load, void *ctx);
-/* Adds the outputs that an expression stands for: one, or a tree's leaves as LABEL/key. label 0: the name itself. */
+/* Adds the outputs that an expression stands for: one, or a tree's leaves as LABEL/key.
+ * label 0: the name itself. */
 bool compiler_output(Compiler *c, Sym label, Span text);
-/* May this text be the name of a variable? Diagnosed if not (a keyword, a literal's name, no identifier). */
+/* May this text be the name of a variable? Diagnosed if not (a keyword, a literal's
+ * name, no identifier). */
 bool compiler_name_ok(Session *s, Span name);
 /* Adds `W = expr` to the updates. */
 bool compiler_update(Compiler *c, Span text);
 
-/* A formula over numbers (flops, assertions): names are looked up by the caller, which may answer with a number or a
- * shape. True: *v is set. Comparisons give 0 or 1. */
+/* A formula over numbers (flops, assertions): names are looked up by the caller, which
+ * may answer with a number or a shape. True: *v is set. Comparisons give 0 or 1. */
 typedef struct FormulaValue {
     bool is_shape;
     double number;

@@ -34,7 +34,8 @@ bool infer_axis(Infer *in, int64_t axis, int ndim, int *out);
 /* An axes prop (None: all) as flags; duplicates are errors. The new Apply's prop
  * becomes sorted and non-negative. */
 bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]);
-/* Gives a prop of the new Apply its canonical value, so that equal Applies have equal props. */
+/* Gives a prop of the new Apply its canonical value, so that equal Applies have equal
+ * props. */
 void infer_settle(Infer *in, const char *name, Prop value);
 const Prop *in_prop(const Infer *in, const char *name);
 

@@ -17,19 +17,20 @@ typedef enum TokKind {
     TOK_ERROR /* what can't be a token: `error` says why */
 } TokKind;
 /* An operator is told by its characters: '+', OP2('*', '*'). */
-#define OP2(a, b) ((uint32_t)(a) | (uint32_t)(b) << 8)
+#define OP2(a, b)    ((uint32_t)(a) | (uint32_t)(b) << 8)
 #define OP3(a, b, c) (OP2(a, b) | (uint32_t)(c) << 16)
 typedef struct Tok {
     TokKind kind;
     uint32_t begin, end;
-    uint32_t code;     /* operators */
-    const char *text;  /* operators, static; error: the message */
-    Sym sym;           /* names, keywords, strings */
-    uint64_t u;        /* integers */
-    double v;          /* floats, imaginary numbers */
+    uint32_t code;    /* operators */
+    const char *text; /* operators, static; error: the message */
+    Sym sym;          /* names, keywords, strings */
+    uint64_t u;       /* integers */
+    double v;         /* floats, imaginary numbers */
 } Tok;
 
-/* The tokens of a text, ended by TOK_END or TOK_ERROR. The caller frees *toks with mem_free. Messages go to the arena. */
+/* The tokens of a text, ended by TOK_END or TOK_ERROR. The caller frees *toks with
+ * mem_free. Messages go to the arena. */
 size_t lex(Session *s, Arena *a, Span text, Tok **toks);
 /* The value of a float's text ("1_000.5e3") at a width. */
 double lex_float(const char *p, size_t n, FloatWidth w);

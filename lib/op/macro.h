@@ -1,5 +1,5 @@
-/* Macros: functions of the language that expand at build time into other nodes (grad, jacobian, reap, ...). They live in rows above
- * and are found by name. */
+/* Macros: functions of the language that expand at build time into other nodes (grad,
+ * jacobian, reap, ...). They live in rows above and are found by name. */
 #ifndef OP_MACRO_H
 #define OP_MACRO_H
 
@@ -7,8 +7,10 @@
 
 typedef struct Macro {
     const char *name, *doc;
-    const char *signature; /* "cost, wrt, consider_constant=[]": checked before expand */
-    /* args in the order of the signature; a missing optional one is NULL. The result goes to out. */
+    const char
+        *signature; /* "cost, wrt, consider_constant=[]": checked before expand */
+    /* args in the order of the signature; a missing optional one is NULL. The result
+     * goes to out. */
     bool (*expand)(Compiler *c, const Ast *call, const Ast *const *args, Node *out);
     const char *example;
 } Macro;

@@ -6,7 +6,6 @@ bool compiler_name_ok(Session *s, Span name) {
     const Ast *e = expr_parse(s, a, name);
     bool ok = e && e->kind == AST_NAME;
     arena_free(a);
-    if (e && !ok)
-        fail(s, name, E_NAME, "this can't be the name of a variable");
+    if (e && !ok) fail(s, name, E_NAME, "this can't be the name of a variable");
     return ok;
 }

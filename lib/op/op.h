@@ -1,33 +1,35 @@
-/* The Op contract. An op is data: a row of lib/ops or a file there, found by name, included by nobody. Which member carries
- * which clause of the contracts (000, 001, 004):
- *   make_node      in, props, promote, kinds, out_dtype, type        perform        loops (elementwise) or perform
- *   __props__      props (equality, hash and text follow)            make_thunk     thunk
- *   infer_shape    type (static dims), shape (symbolic)              flops          flops, math
- *   do_constant_folding  fold                                        debug_perform  debug
- *   grad, L_op     partial | adjoint | pull                          R_op           from the same, or push
- *   connection_pattern   disconnected, connect                       view_map, destroy_map   view, views, reuse
- * Absent members mean the safe default: no views, nothing overwritten, every output connected to every input,
- * folded when all inputs are constant. */
+/* The Op contract. An op is data: a row of lib/ops or a file there, found by name,
+ * included by nobody. Which member carries which clause of the contracts (000, 001,
+ * 004): make_node      in, props, promote, kinds, out_dtype, type        perform loops
+ * (elementwise) or perform
+ *   __props__      props (equality, hash and text follow)            make_thunk thunk
+ *   infer_shape    type (static dims), shape (symbolic)              flops flops, math
+ *   do_constant_folding  fold                                        debug_perform
+ * debug grad, L_op     partial | adjoint | pull                          R_op from the
+ * same, or push connection_pattern   disconnected, connect view_map, destroy_map view,
+ * views, reuse Absent members mean the safe default: no views, nothing overwritten,
+ * every output connected to every input, folded when all inputs are constant. */
 #ifndef OP_OP_H
 #define OP_OP_H
 
-#include "graph/graph.h"
+#include "op/call.h"
 
 /* ---- typing ---- */
-/* How the inputs' dtypes are brought together before `type` runs: casts are inserted, weak literals take the others'
- * dtype. */
+/* How the inputs' dtypes are brought together before `type` runs: casts are inserted,
+ * weak literals take the others' dtype. */
 typedef enum Promote {
     PROMOTE_NONE,    /* as they are */
     PROMOTE_SAME,    /* all to their common dtype */
     PROMOTE_INEXACT, /* to the common dtype, bool and integers to floatX */
-    PROMOTE_TAIL     /* all but the first to their common dtype, the first to bool (where) */
+    PROMOTE_TAIL /* all but the first to their common dtype, the first to bool (where)
+                  */
 } Promote;
 typedef enum OutDType {
     OUT_SAME, /* the dtype of the (last) input */
     OUT_BOOL,
     OUT_REAL, /* float32 for complex64, ... */
     OUT_INT64,
-    OUT_PROP  /* of the prop `dtype` */
+    OUT_PROP /* of the prop `dtype` */
 } OutDType;
 /* Kinds of dtype that are accepted after promotion. */
 enum {
@@ -40,8 +42,9 @@ enum {
     KIND_ANY = KIND_NUMBER | KIND_BOOL
 };
 
-/* What a typing rule sees: types, and where they matter (shapes given by constants) the variables themselves. It fills out[]
- * and returns true, or diagnoses and returns false (infer_fail adds op, argument and types as notes). */
+/* What a typing rule sees: types, and where they matter (shapes given by constants) the
+ * variables themselves. It fills out[] and returns true, or diagnoses and returns false
+ * (infer_fail adds op, argument and types as notes). */
 typedef struct Infer {
     Session *s;
     const Graph *g;
@@ -50,56 +53,15 @@ typedef struct Infer {
     size_t nin;
     const Var *in;
     const Type *const *type; /* of the inputs */
-    size_t nout;             /* set before by the op's signature; `type` may change it (split) */
+    size_t nout; /* set before by the op's signature; `type` may change it (split) */
     const Type **out;
     Span at;
     DType floatX;
 } Infer;
 enum { OUT_MAX = 1024 }; /* outputs of one Apply */
 
-/* ---- running ---- */
-/* One run of one Apply. Inputs are borrowed and must not be written. An output cell may hold an old value of the right dtype with
- * any shape and strides: ask call_out for storage. */
-typedef struct Call Call;
-struct Call {
-    Session *s;
-    const Graph *g;
-    ApplyId id;
-    const Op *op;
-    const Props *props;
-    size_t nin, nout;
-    const Value *const *in;
-    Value *out;
-    const Type *const *out_type;
-    const int16_t *reuse; /* reuse[i]: input that output i may overwrite, or -1; NULL: none */
-    Span at;
-    struct CallHost *host; /* the VM's: storage, scratch, threads */
-};
-typedef struct CallHost {
-    bool (*alloc)(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
-    void *(*scratch)(Call *c, size_t bytes); /* kept between calls; 64-byte aligned; NULL: E_MEM diagnosed */
-    Pool *pool;
-} CallHost;
-/* Contiguous storage for output i, of its type's dtype, uninitialised; the old storage or the input that may be reused when it fits.
- * NULL: diagnosed. */
-Tensor *call_out(Call *c, size_t i, int ndim, const int64_t *shape);
-/* Makes output i a view: a new reference to base's buffer with its own data, shape and strides, to be filled in. */
-Tensor *call_view(Call *c, size_t i, const Tensor *base);
-static inline const Tensor *call_in(const Call *c, size_t i) { return &c->in[i]->t; }
-void *call_scratch(Call *c, size_t bytes);
-/* An error of this Apply: adds op, position, input types, shapes, strides and small values as notes. */
-bool call_fail(Call *c, DiagCode code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* An elementwise loop over contiguous blocks: in[k], out[k] point to n elements of the loop's dtypes; an output may be the same
- * block as an input of its size, never a shifted one. Returns fault bits. */
-typedef unsigned Loop(size_t n, const void *const *in, void *const *out);
-enum { FAULT_DIVIDE = 1, FAULT_DOMAIN = 2 }; /* integer division by zero; negative integer power or shift */
-enum { LEVEL_N = 3 };                        /* baseline, AVX2, AVX-512 */
-typedef struct Loops {
-    Loop *at[LEVEL_N][DT_N]; /* by CPU, by dtype of the last input; a missing level falls back to a lower one */
-} Loops;
-
-/* ---- derivatives in C (tier 3), written with the same expressions: see op/build.h ---- */
+/* ---- derivatives in C (tier 3), written with the same expressions: see op/build.h
+ * ---- */
 typedef struct Builder Builder;
 typedef struct Pull {
     Builder *b;
@@ -110,8 +72,10 @@ typedef struct Pull {
     size_t nin, nout;
     const Var *in, *out;
     const Var *cotangent; /* of each output; VAR_NONE: disconnected. Float or complex */
-    const bool *wanted;   /* inputs whose gradient will be used; others may be left disconnected */
-    Var *grad;            /* result: a variable, GRAD_DISCONNECTED, or one of type null (grad_undefined) */
+    const bool *wanted;   /* inputs whose gradient will be used; others may be left
+                             disconnected */
+    Var *grad;            /* result: a variable, GRAD_DISCONNECTED, or one of type null
+                             (grad_undefined) */
 } Pull;
 typedef struct Push {
     Builder *b;
@@ -130,60 +94,78 @@ typedef enum Fold { FOLD_ALWAYS, FOLD_NEVER } Fold;
 
 struct Op {
     const char *name;
-    const char *doc;    /* one sentence, then more if needed */
-    const char *alias;  /* other names in the language, "expit, logistic" */
-    const char *infix;  /* "+": how it is written; unary ones have one input */
-    /* Inputs: "x, y"; a tensor unless `name: ints` (int64 vector: a list of ints and dims, or a scalar), `name: int` (int64 0-d),
-     * `name: bool`, `name: any` (any Type); `name?` may be left out, `name = 0.5` has a weak default; a last `*name` takes the
-     * rest, or one list. */
+    const char *doc;   /* one sentence, then more if needed */
+    const char *alias; /* other names in the language, "expit, logistic" */
+    const char *infix; /* "+": how it is written; unary ones have one input */
+    /* Inputs: "x, y"; a tensor unless `name: ints` (int64 vector: a list of ints and
+     * dims, or a scalar), `name: int` (int64 0-d), `name: bool`, `name: any` (any
+     * Type); `name?` may be left out, `name = 0.5` has a weak default; a last `*name`
+     * takes the rest, or one list. */
     const char *in;
-    /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str dtype ints axes (None, int or ints; kept sorted
-     * and non-negative by canonical typing) axis graph; `kind?` also takes None. Without a default a prop must be given.
-     * ints may be written as a pair of equally long lists, one after the other: ([1], [0]). A string that comes
-     * first in a call is the first prop's when that is a str that must be given: einsum('ij->ji', x). */
+    /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str
+     * dtype ints axes (None, int or ints; kept sorted and non-negative by canonical
+     * typing) axis graph; `kind?` also takes None. Without a default a prop must be
+     * given. ints may be written as a pair of equally long lists, one after the other:
+     * ([1], [0]). A string that comes first in a call is the first prop's when that is
+     * a str that must be given: einsum('ij->ji', x). */
     const char *props;
-    const char *out;    /* names of several outputs, "q, r"; NULL: one, called r in formulas */
-    const char *def;    /* a text in the inputs and props that replaces the call at once: the op never stands in a graph */
-    bool (*expand)(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in, Var *out); /* the same in C */
-    uint16_t version;   /* of its meaning; 0 counts as 1 */
+    const char
+        *out; /* names of several outputs, "q, r"; NULL: one, called r in formulas */
+    const char *def; /* a text in the inputs and props that replaces the call at once:
+                        the op never stands in a graph */
+    bool (*expand)(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                   Var *out); /* the same in C */
+    uint16_t version;         /* of its meaning; 0 counts as 1 */
     /* typing */
     Promote promote;
-    unsigned kinds;     /* 0: KIND_ANY */
+    unsigned kinds; /* 0: KIND_ANY */
     OutDType out_dtype;
-    bool (*type)(Infer *in);  /* NULL: elementwise (broadcast shape, out_dtype) */
-    const char *shape;        /* symbolic shape of output 0 where types can't tell: "[x.shape[0] + 1, y.shape[1]]" */
+    bool (*type)(Infer *in); /* NULL: elementwise (broadcast shape, out_dtype) */
+    const char *shape;       /* symbolic shape of output 0 where types can't tell:
+                                "[x.shape[0] + 1, y.shape[1]]" */
     /* running: loops, perform or thunk */
     const Loops *loops;
-    Loop *(*pick)(DType from, DType to, int level); /* instead of loops where the output's dtype matters (cast) */
+    Loop *(*pick)(
+        DType from, DType to,
+        int level); /* instead of loops where the output's dtype matters (cast) */
     bool (*perform)(Call *c);
     bool (*debug)(Call *c); /* slow and obviously right */
     const struct Thunk *thunk;
-    /* costs: per Apply, a text over inputs, outputs and props; elementwise rows: per element of the output, a number */
+    /* costs: per Apply, a text over inputs, outputs and props; elementwise rows: per
+     * element of the output, a number */
     const char *flops;
-    int math;           /* transcendental functions per element: counted once in flops and in math_calls */
+    int math; /* transcendental functions per element: counted once in flops and in
+                 math_calls */
     /* derivatives */
-    const char *const *partial; /* elementwise: d r / d input as text, one per input; r is the result */
-    const char *const *adjoint; /* linear in that input: its gradient as text in g, inputs, r, props */
+    const char *const *partial; /* elementwise: d r / d input as text, one per input; r
+                                   is the result */
+    const char *const *
+        adjoint; /* linear in that input: its gradient as text in g, inputs, r, props */
     bool (*pull)(Pull *p);
     bool (*push)(Push *p);
-    const char *disconnected;   /* inputs whose elements influence no output's elements: "shape, axis" */
+    const char *disconnected; /* inputs whose elements influence no output's elements:
+                                 "shape, axis" */
     bool (*connect)(const Graph *g, ApplyId a, size_t in, size_t out);
     /* memory */
-    uint8_t view;       /* 1 + the input that output 0 may view; 0: none */
+    uint8_t view; /* 1 + the input that output 0 may view; 0: none */
     int (*views)(const Graph *g, ApplyId a, size_t out); /* for the rest: input or -1 */
-    uint32_t reuse;     /* bit i: perform may write output 0 over input i (elementwise: any of the right size) */
+    uint32_t reuse; /* bit i: perform may write output 0 over input i (elementwise: any
+                       of the right size) */
     /* rewriting */
     Fold fold;
-    bool comm;          /* two inputs may change places */
+    bool comm; /* two inputs may change places */
     bool assoc;
-    bool elemwise;      /* set by the rows: may be fused */
-    bool effect;        /* a root even when nothing reads it; never merged */
-    bool identity;      /* output 0 is input 0 (assert, print, specify_shape) */
-    bool creates;       /* makes values from nothing (zeros, normal): without dtype= it takes that of the receiver */
-    bool shape_only;    /* reads the shapes of its inputs, never their elements (shape, zeros_like) */
-    const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]": documentation and tests */
+    bool elemwise; /* set by the rows: may be fused */
+    bool effect;   /* a root even when nothing reads it; never merged */
+    bool identity; /* output 0 is input 0 (assert, print, specify_shape) */
+    bool creates;  /* makes values from nothing (zeros, normal): without dtype= it takes
+                      that of the receiver */
+    bool shape_only;     /* reads the shapes of its inputs, never their elements (shape,
+                            zeros_like) */
+    const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":
+                            documentation and tests */
     const char *file;
-    int line;           /* of the row, for messages */
+    int line; /* of the row, for messages */
 };
 
 typedef struct OpList {
@@ -195,7 +177,8 @@ extern const OpList *const catalogue_ops[];
 const Op *op_find(Session *s, const char *name, size_t n); /* by name or alias; NULL */
 size_t op_count(Session *s);
 const Op *op_get(Session *s, size_t i); /* sorted by name */
-bool op_add(Session *s, const Op *op, Span at); /* from a file or plugin: E_DUPLICATE if the name is taken */
+bool op_add(Session *s, const Op *op,
+            Span at); /* from a file or plugin: E_DUPLICATE if the name is taken */
 
 /* The parsed signature, cached in the session. */
 typedef enum ParamKind { IN_TENSOR, IN_INTS, IN_INT, IN_BOOL, IN_ANY } ParamKind;
@@ -205,7 +188,17 @@ typedef struct Param {
     bool optional, rest;
     const char *value; /* default as text, or NULL */
 } Param;
-typedef enum PropType { T_BOOL, T_INT, T_FLOAT, T_STR, T_DTYPE, T_INTS, T_AXES, T_AXIS, T_GRAPH } PropType;
+typedef enum PropType {
+    T_BOOL,
+    T_INT,
+    T_FLOAT,
+    T_STR,
+    T_DTYPE,
+    T_INTS,
+    T_AXES,
+    T_AXIS,
+    T_GRAPH
+} PropType;
 typedef struct PropDef {
     Sym name;
     PropType type;
@@ -227,11 +220,13 @@ const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name);
 bool prop_bool(Session *s, const Op *op, const Props *p, const char *name);
 int64_t prop_int(Session *s, const Op *op, const Props *p, const char *name);
 
-/* The loop of an elementwise op for these dtypes at the session's CPU level; NULL if there is none. */
+/* The loop of an elementwise op for these dtypes at the session's CPU level; NULL if
+ * there is none. */
 Loop *op_loop(Session *s, const Op *op, DType last_in, DType out);
 /* view_map: the input that output `out` may view, or -1. */
 int op_view(const Graph *g, ApplyId a, size_t out);
-/* Does an Apply of it keep its place: the op is an effect, or a function among its props has effects? */
+/* Does an Apply of it keep its place: the op is an effect, or a function among its
+ * props has effects? */
 bool op_has_effect(const Graph *g, const Op *op, const Props *props);
 /* connection_pattern: do the elements of input `in` influence those of output `out`? */
 bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out);

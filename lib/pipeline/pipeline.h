@@ -45,8 +45,8 @@ void list_types(Str *out);
  * run. */
 bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
                    Value *out);
-/* Splits "name=VALUE"; false if it isn't one: the path of a file, where `/` comes before
- * any `=`. */
+/* Splits "name=VALUE"; false if it isn't one: the path of a file, where `/` comes
+ * before any `=`. */
 bool value_split(Session *s, Span text, Span *name, Span *value);
 /* The same where only an output can be meant, whose label may have a `/`. */
 bool label_split(Session *s, Span text, Span *label, Span *value);

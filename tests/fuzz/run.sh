@@ -5,6 +5,7 @@
 set -eu
 dir=$1 seconds=$2 root=$(dirname "$0")/../..
 shift 2
+# shellcheck disable=SC2046
 [ $# -gt 0 ] || set -- $(for f in "$root"/tests/fuzz/*.c; do basename "$f" .c; done)
 failed=0
 for t; do

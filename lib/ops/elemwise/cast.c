@@ -24,13 +24,17 @@ static unsigned cast_block(DType to, DType from, size_t n, const char *in, char 
     return 0;
 }
 
+/* clang-format off */
 #define FROM_EACH(M, to)                                                               \
     M(to, BOOL)                                                                        \
     M(to, INT8)                                                                        \
     M(to, INT16)                                                                       \
     M(to, INT32)                                                                       \
-    M(to, INT64) M(to, UINT8) M(to, UINT16) M(to, UINT32) M(to, UINT64) M(to, FLOAT16) \
-        M(to, FLOAT32) M(to, FLOAT64) M(to, COMPLEX64) M(to, COMPLEX128)
+    M(to, INT64)                                                                       \
+    M(to, UINT8)                                                                       \
+    M(to, UINT16) M(to, UINT32) M(to, UINT64) M(to, FLOAT16) M(to, FLOAT32)            \
+        M(to, FLOAT64) M(to, COMPLEX64) M(to, COMPLEX128)
+/* clang-format on */
 #define LOOP(to, from)                                                                 \
     static unsigned cast_##to##_##from(size_t n, const void *const *in,                \
                                        void *const *out) {                             \

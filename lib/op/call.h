@@ -1,0 +1,63 @@
+/* What a kernel gets and may ask for, and the loops of elementwise ops: the running
+ * half of the Op contract (op/op.h). */
+#ifndef OP_CALL_H
+#define OP_CALL_H
+
+#include "graph/graph.h"
+
+/* One run of one Apply. Inputs are borrowed and must not be written. An output cell may
+ * hold an old value of the right dtype with any shape and strides: ask call_out for
+ * storage. */
+typedef struct Call Call;
+struct Call {
+    Session *s;
+    const Graph *g;
+    ApplyId id;
+    const Op *op;
+    const Props *props;
+    size_t nin, nout;
+    const Value *const *in;
+    Value *out;
+    const Type *const *out_type;
+    const int16_t
+        *reuse; /* reuse[i]: input that output i may overwrite, or -1; NULL: none */
+    Span at;
+    struct CallHost *host; /* the VM's: storage, scratch, threads */
+};
+typedef struct CallHost {
+    bool (*alloc)(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
+    void *(*scratch)(
+        Call *c,
+        size_t bytes); /* kept between calls; 64-byte aligned; NULL: E_MEM diagnosed */
+    Pool *pool;
+} CallHost;
+/* Contiguous storage for output i, of its type's dtype, uninitialised; the old storage
+ * or the input that may be reused when it fits. NULL: diagnosed. */
+Tensor *call_out(Call *c, size_t i, int ndim, const int64_t *shape);
+/* Makes output i a view: a new reference to base's buffer with its own data, shape and
+ * strides, to be filled in. */
+Tensor *call_view(Call *c, size_t i, const Tensor *base);
+static inline const Tensor *call_in(const Call *c, size_t i) {
+    return &c->in[i]->t;
+}
+void *call_scratch(Call *c, size_t bytes);
+/* An error of this Apply: adds op, position, input types, shapes, strides and small
+ * values as notes. */
+bool call_fail(Call *c, DiagCode code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* An elementwise loop over contiguous blocks: in[k], out[k] point to n elements of the
+ * loop's dtypes; an output may be the same block as an input of its size, never a
+ * shifted one. Returns fault bits. */
+typedef unsigned Loop(size_t n, const void *const *in, void *const *out);
+enum {
+    FAULT_DIVIDE = 1,
+    FAULT_DOMAIN = 2
+};                    /* integer division by zero; negative integer power or shift */
+enum { LEVEL_N = 3 }; /* baseline, AVX2, AVX-512 */
+typedef struct Loops {
+    Loop *at[LEVEL_N][DT_N]; /* by CPU, by dtype of the last input; a missing level
+                                falls back to a lower one */
+} Loops;
+
+#endif
