@@ -71,7 +71,8 @@ Texts *texts(Session *s);
 const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op);
 const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */
 
-/* A number of the main graph that was written a moment ago: equal ones share a value. */
+/* A number of the main graph that was written a moment ago: equal ones share a value.
+ */
 enum { RECENT_NUMBERS = 64 };
 typedef struct RecentNumber {
     const Graph *g; /* NULL: none yet */
@@ -99,7 +100,7 @@ struct Compiler {
     uint64_t work; /* expressions compiled inside of lambdas */
     uint32_t lambdas;
     RecentNumber *recent; /* in arena; NULL until needed */
-    int busy; /* inside of a definition or expression: tmp is in use */
+    int busy;             /* inside of a definition or expression: tmp is in use */
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };
 

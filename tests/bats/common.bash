@@ -79,3 +79,8 @@ python_with() {
     done
     skip "no python3 with $1"
 }
+
+# For tests that need a terminal: `script` must be able to make one.
+need_terminal() {
+    script -qec true /dev/null >/dev/null 2>&1 || skip 'no pseudo-terminals here'
+}

@@ -160,6 +160,7 @@ END
 }
 
 @test "colour only where it is wanted" {
+    need_terminal
     shell 'gload -e "sni(x)" --color always'
     grep -q $'\033\[' .err
     shell 'gload -e "sni(x)" --color never'

@@ -136,6 +136,7 @@ END
 }
 
 @test "terminals: YAML to them, binary refused, no waiting for input" {
+    need_terminal
     command -v script >/dev/null || skip 'no script(1)'
     tty() { script -qec "$1" /dev/null </dev/null | tr -d '\r'; }
     tty 'gload -e x**2 --no-provenance' >t
