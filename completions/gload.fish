@@ -14,7 +14,7 @@ complete -c gload -l pack -d 'Embed arrays that the graph refers to by file name
 complete -c gload -l refs -r -F -d 'Write large constants as files in DIR beside the graph.'
 complete -c gload -l check -d 'Validate only; write nothing.'
 complete -c gload -l info -d 'Print a table of what the graph has.'
-complete -c gload -l list-ops -x -a '(gload --list-ops "*" | string split -f1 " ")' -d 'List the ops whose names match; \'*\' lists all.'
+complete -c gload -l list-ops -x -a '(gload --list-ops "*" | string split -f1 " ")' -d 'List the ops, or those whose names match.'
 complete -c gload -l op -x -a '(gload --list-ops "*" | string split -f1 " ")' -d 'Print an op\'s contract: signature, props, gradient, cost, examples.'
 complete -c gload -l list-types -d 'List the types.'
 complete -c gload -s o -l output -r -F -d 'Write to FILE instead of standard output.'

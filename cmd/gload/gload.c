@@ -44,8 +44,8 @@ static const Opt options[] = {
      "Write large constants as files in DIR beside the graph.", NULL},
     {"check", 0, OPT_FLAG, AT(check), NULL, "Validate only; write nothing.", NULL},
     {"info", 0, OPT_FLAG, AT(info), NULL, "Print a table of what the graph has.", NULL},
-    {"list-ops", 0, OPT_STR, AT(list_ops), "GLOB",
-     "List the ops whose names match; '*' lists all.", "ops"},
+    {"list-ops", 0, OPT_MAYBE, AT(list_ops), "GLOB",
+     "List the ops, or those whose names match.", "ops"},
     {"op", 0, OPT_STR, AT(op), "NAME",
      "Print an op's contract: signature, props, gradient, cost, examples.", "ops"},
     {"list-types", 0, OPT_FLAG, AT(list_types), NULL, "List the types.", NULL},
@@ -94,7 +94,7 @@ static bool print(Run *r, const Gload *o, Graph *g, bool *done) {
     bool ok = true;
     *done = o->list_ops || o->op || o->list_types || (g && (o->info || o->check));
     if (o->list_ops)
-        ok = list_ops(r->s, o->list_ops, &text);
+        ok = list_ops(r->s, *o->list_ops ? o->list_ops : "*", &text);
     else if (o->op)
         ok = show_op(r->s, o->op, &text);
     else if (o->list_types)

@@ -16,6 +16,8 @@ typedef enum OptKind {
     OPT_LIST,  /* Texts: may be repeated */
     OPT_FILES, /* Texts of paths: may be repeated */
     OPT_ENUM,  /* int: index into arg "a|b|c" */
+    OPT_MAYBE, /* const char *: a value that may be left out, then ""; the next argument
+                  if it is no option */
     OPT_LEVEL  /* int: an optional number attached to the option (-z, -z3, --zstd=3); 1
                   when bare */
 } OptKind;

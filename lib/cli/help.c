@@ -21,7 +21,13 @@ static void help_option(const Tool *t, const Opt *o, Str *out) {
     str_printf(&left, o->key ? "  -%c, " : "      ", o->key);
     str_printf(&left, "--%s", o->name);
     const char *arg = shown(t, o);
-    if (arg) str_printf(&left, o->kind == OPT_LEVEL ? "[=%s]" : " %s", arg);
+    bool maybe = o->kind == OPT_MAYBE || o->kind == OPT_LEVEL;
+    if (arg)
+        str_printf(&left, "%s%s%s",
+                   o->kind == OPT_LEVEL ? "[="
+                   : maybe              ? " ["
+                                        : " ",
+                   arg, maybe ? "]" : "");
     if (left.n < 30)
         str_printf(out, "%-30s %s\n", str_text(&left), o->help);
     else
@@ -39,10 +45,10 @@ void tool_help(const Tool *t, const char *program, Str *out) {
 static void dump_options(const Tool *t, Str *out) {
     str_printf(out, "tool\t%s\t%s\t%s\n", t->name, t->operands, t->brief);
     static const char *const kinds[] = {
-        [OPT_FLAG] = "flag",  [OPT_INT] = "int",     [OPT_FLOAT] = "float",
-        [OPT_SIZE] = "size",  [OPT_STR] = "str",     [OPT_FILE] = "file",
-        [OPT_LIST] = "list",  [OPT_FILES] = "files", [OPT_ENUM] = "enum",
-        [OPT_LEVEL] = "level"};
+        [OPT_FLAG] = "flag",   [OPT_INT] = "int",     [OPT_FLOAT] = "float",
+        [OPT_SIZE] = "size",   [OPT_STR] = "str",     [OPT_FILE] = "file",
+        [OPT_LIST] = "list",   [OPT_FILES] = "files", [OPT_ENUM] = "enum",
+        [OPT_MAYBE] = "maybe", [OPT_LEVEL] = "level"};
     for (size_t i = 0; tool_option(t, i); i++) {
         const Opt *o = tool_option(t, i);
         if (!o->help) continue;
@@ -83,6 +89,8 @@ static void dump_man(const Tool *t, Str *out) {
         mdoc_text(o->name, out);
         if (arg && o->kind == OPT_ENUM)
             str_puts(out, " Cm "), mdoc_text(arg, out);
+        else if (arg && o->kind == OPT_MAYBE)
+            str_printf(out, " Op Ar %s", arg);
         else if (arg && o->kind == OPT_LEVEL)
             str_printf(out, " Ns Op = Ns Ar %s", arg);
         else if (arg)

@@ -130,6 +130,7 @@ static bool store(Run *r, const Opt *o, const char *v) {
     case OPT_SIZE:
         return num_read_size(v, field) || wants(r, o, "a size such as 512M or 10MB", v);
     case OPT_STR:
+    case OPT_MAYBE:
     case OPT_FILE:
         *(const char **)field = v;
         return true;
@@ -155,7 +156,7 @@ static bool store(Run *r, const Opt *o, const char *v) {
 
 /* ---- walking ---- */
 static bool takes_value(const Opt *o) {
-    return o->kind != OPT_FLAG && o->kind != OPT_LEVEL;
+    return o->kind != OPT_FLAG && o->kind != OPT_LEVEL && o->kind != OPT_MAYBE;
 }
 
 static bool needs_value(Run *r, const Opt *o) {
@@ -170,6 +171,10 @@ static bool parse_long(Run *r, int argc, char **argv, int *i) {
     if (o->kind == OPT_FLAG && eq)
         return fail(r->s, NOWHERE, E_USAGE, "--%s takes no value", o->name);
     if (takes_value(o) && !eq && *i + 1 >= argc) return needs_value(r, o);
+    if (o->kind == OPT_MAYBE && !eq) {
+        bool here = *i + 1 < argc && argv[*i + 1][0] != '-';
+        return store(r, o, here ? argv[++*i] : "");
+    }
     return store(r, o, eq ? eq + 1 : takes_value(o) ? argv[++*i] : NULL);
 }
 
