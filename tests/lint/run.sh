@@ -17,6 +17,10 @@ layers() {
 
 # No mutable state in the library: .data and .bss of every object below cli are empty.
 globals() {
+    if nm "$B/gen/catalogue.o" | grep -q __asan; then
+        echo "lint globals: skipped, the sanitizers add data of their own"
+        return
+    fi
     bad=0 n=0
     for o in "$B"/lib/*/*.o "$B"/lib/*/*/*.o "$B"/gen/*.o; do
         case $o in */cli/*) continue ;; esac
