@@ -98,6 +98,43 @@ static void report(const char *kind, long n, const Cost *c, const Cost *before) 
     bench_figure(name, value, what, per / 1024, before ? 1 : 0);
 }
 
+/* Through a file, the best of four; the goal is for both ways together. */
+static void tlg_rate(Graph *g, const char *folder, const char *name) {
+    Session *s = g->s;
+    char path[600], what[64], value[32];
+    double best = 1e9, written = 0;
+    snprintf(path, sizeof path, "%s/million.tlg", folder);
+    for (int i = 0; i < 4; i++) {
+        double from = bench_now();
+        if (!io_write(g, path, &(WriteOptions){.format = IO_TLG})) bench_fail(s, path);
+        double w = lap(&from);
+        Graph *back = io_read(s, path, NULL);
+        if (!back) bench_fail(s, path);
+        double both = w + lap(&from);
+        if (both < best) best = both, written = w;
+        graph_free(back);
+    }
+    snprintf(what, sizeof what, "written in %.0f ms; goal 60 ms", written * 1e3);
+    bench_figure(name, bench_time(best, value), what, best / 60e-3, 1);
+}
+
+/* y = (((x + x) * x) + x) ...: Applies and nothing else. */
+static void plain_rate(const char *folder) {
+    Session *s = pipeline_session(NULL, NULL);
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Dim d = 8;
+    Var x = graph_input(g, sym(s, "x"), type_tensor(s, DT_FLOAT64, 1, &d)), v = x;
+    for (int i = 0; i < 1000000 && v != VAR_NONE; i++)
+        v = call2(&b, i % 2 ? "multiply" : "add", v, x);
+    if (v == VAR_NONE) bench_fail(s, "plain graph");
+    Output o = {sym(s, "y"), v};
+    vec_push(s, &g->outputs, o);
+    tlg_rate(g, folder, "1M nodes of tlg, there and back");
+    graph_free(g);
+    session_free(s);
+}
+
 static void text_rate(const char *folder) {
     char path[600], value[32], what[64];
     snprintf(path, sizeof path, "%s/chain-1000000.yaml", folder);
@@ -109,23 +146,7 @@ static void text_rate(const char *folder) {
     snprintf(what, sizeof what, "%.2fM nodes/s", g->napply / t * 1e-6);
     bench_figure("1M nodes of YAML, read", bench_time(t, value), what, 0, 0);
 
-    Str out = STR(s);
-    lap(&from);
-    if (!io_text(g, &(WriteOptions){.format = IO_TLG}, &out)) bench_fail(s, "tlg");
-    double written = lap(&from);
-    Graph *back = io_read_mem(s, "tlg", out.p, out.n, NULL);
-    if (!back) bench_fail(s, "tlg");
-    double read = lap(&from);
-    Yard y = {.a = out.p, .out = malloc(out.n), .n = out.n};
-    if (!y.out) exit(1);
-    yard_copy(&y);
-    lap(&from);
-    yard_copy(&y);
-    double t_copy = lap(&from);
-    snprintf(what, sizeof what, "memcpy of %.0f MB", (double)out.n * 1e-6);
-    bench_row("1M nodes of tlg, written", written, what, t_copy, 0, NULL);
-    bench_row("1M nodes of tlg, read", read, what, t_copy, 0, NULL);
-    free(y.out);
+    tlg_rate(g, folder, "  with 1M names, 250k constants");
 }
 
 int main(int argc, char **argv) {
@@ -142,6 +163,7 @@ int main(int argc, char **argv) {
             before = c;
         }
     }
+    plain_rate(argv[1]);
     text_rate(argv[1]);
     return 0;
 }
