@@ -160,8 +160,8 @@ static void run_chunk(void *ctx, size_t i, unsigned worker) {
 static int64_t pieces(double madds, bool vector) {
     if (vector) return madds < 1 << 17 ? 1 : madds < 1 << 20 ? 2 : 8;
     return madds < 1 << 20                      ? 1
-           : madds < 1 << 28                    ? 2
-           : madds < (double)((int64_t)1 << 32) ? 4
+           : madds < (double)((int64_t)1 << 31) ? 2
+           : madds < (double)((int64_t)1 << 35) ? 4
                                                 : 8;
 }
 
