@@ -56,7 +56,7 @@ static void texts(Session *s, const Op *op, const char *const *list, const char 
     const Signature *sig = op_signature(s, op);
     for (size_t i = 0; i < sig->nin; i++)
         str_printf(out, "%-13s d/d%s: %s\n", i ? "" : what,
-                   sym_text(s, sig->in[i].name), list[i] ? list[i] : "not implemented");
+                   sym_text(s, sig->in[i].name), list[i] ? list[i] : "none");
 }
 
 static void show_gradient(Session *s, const Op *op, Str *out) {
