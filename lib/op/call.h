@@ -23,6 +23,11 @@ struct Call {
         *reuse; /* reuse[i]: input that output i may overwrite, or -1; NULL: none */
     Span at;
     struct CallHost *host; /* the VM's: storage, scratch, threads */
+    /* thunks only; else NULL */
+    const uint8_t *computed;  /* compute_map by input: Computed */
+    bool *need;               /* by input: what a lazy thunk still needs */
+    const bool *no_recycling; /* by output: it must be new storage, never what an
+                                 earlier run left */
 };
 typedef struct CallHost {
     bool (*alloc)(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
@@ -45,6 +50,28 @@ void *call_scratch(Call *c, size_t bytes);
  * values as notes. */
 bool call_fail(Call *c, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* make_thunk: an op's own way to run one Apply, with a state that lives as long as the
+ * Apply's plan runs. storage_map is c->in and c->out, compute_map is c->computed. */
+typedef enum Computed {
+    NOT_COMPUTED, /* the value is not valid */
+    COMPUTED,
+    COLLECTED /* it was computed and freed again; nothing in this run needs it */
+} Computed;
+typedef enum Impl { IMPL_ANY, IMPL_FAST, IMPL_DEBUG } Impl;
+typedef enum ThunkResult {
+    THUNK_FAILED, /* diagnosed */
+    THUNK_DONE,   /* all outputs are computed */
+    THUNK_NEEDS   /* lazy: the inputs in c->need must be computed first */
+} ThunkResult;
+typedef struct Thunk {
+    bool lazy; /* runs as soon as something wants an output, whatever inputs are there;
+                  else all inputs are computed */
+    bool (*make)(const Call *c, Impl impl, void **state); /* NULL: no state. c has no
+                                                              values yet */
+    ThunkResult (*run)(void *state, Call *c);
+    void (*free)(void *state);
+} Thunk;
 
 /* An elementwise loop over contiguous blocks: in[k], out[k] point to n elements of the
  * loop's dtypes; an output may be the same block as an input of its size, never a

@@ -1,14 +1,25 @@
+// clang-format off
 /* The Op contract. An op is data: a row of lib/ops or a file there, found by name,
- * included by nobody. Which member carries which clause of the contracts (000, 001,
- * 004): make_node      in, props, promote, kinds, out_dtype, type        perform loops
- * (elementwise) or perform
- *   __props__      props (equality, hash and text follow)            make_thunk thunk
- *   infer_shape    type (static dims), shape (symbolic)              flops flops, math
- *   do_constant_folding  fold                                        debug_perform
- * debug grad, L_op     partial | adjoint | pull                          R_op from the
- * same, or push connection_pattern   disconnected, connect view_map, destroy_map view,
- * views, reuse Absent members mean the safe default: no views, nothing overwritten,
- * every output connected to every input, folded when all inputs are constant. */
+ * included by nobody. Which member carries which clause of the contracts (000, 001, 004):
+ *
+ *   make_node, itypes/otypes   in, props, promote, kinds, out_dtype, type; itypes, otypes
+ *   default_output             default_output
+ *   __props__, __eq__, __hash__, __str__   props; str
+ *   perform                    loops (elementwise), pick or perform; keeps_storage
+ *   make_thunk                 thunk (op/call.h)
+ *   debug_perform              debug
+ *   infer_shape                type (static dims), shape or infer_shape (symbolic)
+ *   flops                      flops, math
+ *   do_constant_folding        fold, fold_if
+ *   grad, L_op                 partial | adjoint | pull
+ *   R_op                       the same rows, or push, or two pullbacks
+ *   connection_pattern         disconnected, connect
+ *   view_map                   view, views
+ *   destroy_map                destroys; reuse only permits
+ *
+ * Absent members mean the safe default: no views, nothing overwritten, every output
+ * connected to every input, folded when all inputs are constant. */
+// clang-format on
 #ifndef OP_OP_H
 #define OP_OP_H
 
@@ -92,6 +103,27 @@ typedef struct Push {
 
 typedef enum Fold { FOLD_ALWAYS, FOLD_NEVER } Fold;
 
+/* What decisions about one Apply may look at: the graph around it. */
+typedef struct GraphView {
+    const Graph *g;
+    const Clients *clients;
+    const uint8_t *is_output; /* by variable: an output, an update, or an effect's */
+} GraphView;
+/* infer_shape: the dims of each input are int64 0-d variables; the op builds those of
+ * its outputs and never runs. */
+typedef struct ShapeOf {
+    Builder *b;
+    const Graph *g;
+    ApplyId id;
+    const Op *op;
+    const Props *props;
+    size_t nin, nout;
+    const Var *in;
+    const Var *const *in_shape; /* by input, then axis; NULL: a type without a shape */
+    Var **out_shape; /* to fill, room for each output's rank; out_shape[i][0] VAR_NONE:
+                        that output's shape can't be told */
+} ShapeOf;
+
 struct Op {
     const char *name;
     const char *doc;   /* one sentence, then more if needed */
@@ -116,13 +148,19 @@ struct Op {
     bool (*expand)(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
                    Var *out); /* the same in C */
     uint16_t version;         /* of its meaning; 0 counts as 1 */
+    uint16_t default_output;  /* 1 + the output that a call gives; 0: all of them */
     /* typing */
+    /* Instead of the rest of this block: exact types of the inputs and of the outputs,
+     * "float64[?], int64" (an input may be narrower). */
+    const char *itypes, *otypes;
     Promote promote;
     unsigned kinds; /* 0: KIND_ANY */
     OutDType out_dtype;
     bool (*type)(Infer *in); /* NULL: elementwise (broadcast shape, out_dtype) */
     const char *shape;       /* symbolic shape of output 0 where types can't tell:
                                 "[x.shape[0] + 1, y.shape[1]]" */
+    bool (*infer_shape)(ShapeOf *q); /* the same in C, for any outputs; false without a
+                                        diagnostic: declined */
     /* running: loops, perform or thunk */
     const Loops *loops;
     Loop *(*pick)(
@@ -130,7 +168,10 @@ struct Op {
         int level); /* instead of loops where the output's dtype matters (cast) */
     bool (*perform)(Call *c);
     bool (*debug)(Call *c); /* slow and obviously right */
-    const struct Thunk *thunk;
+    const Thunk *thunk;     /* then perform is not needed */
+    bool keeps_storage; /* its perform is given back, run after run, the very storage
+                           that it left (004); others may find anything of the right
+                           dtype */
     /* costs: per Apply, a text over inputs, outputs and props; elementwise rows: per
      * element of the output, a number */
     const char *flops;
@@ -151,9 +192,14 @@ struct Op {
     int (*views)(const Graph *g, ApplyId a, size_t out); /* for the rest: input or -1 */
     uint32_t reuse; /* bit i: perform may write output 0 over input i (elementwise: any
                        of the right size) */
-    /* rewriting */
+    /* destroy_map: the input that making output `out` always overwrites, or -1. The
+     * plan runs every other reader first, or refuses. */
+    int (*destroys)(const Graph *g, ApplyId a, size_t out);
+    /* text and rewriting */
+    void (*str)(Session *s, const Op *op, const Props *p, Str *out); /* __str__ */
     Fold fold;
-    bool comm; /* two inputs may change places */
+    bool (*fold_if)(const GraphView *v, ApplyId a); /* FOLD_ALWAYS: asked first */
+    bool comm;                                      /* two inputs may change places */
     bool assoc;
     bool elemwise; /* set by the rows: may be fused */
     bool effect;   /* a root even when nothing reads it; never merged */
