@@ -33,6 +33,8 @@ void sym_reserve(Session *s, size_t extra);        /* a hint: so many new ones c
 
 /* JSON text of a string, with quotes; control characters and invalid UTF-8 escaped. */
 void str_json(Str *b, const char *p, size_t n);
+/* A string of the expression language, in single quotes. */
+void str_quote(Str *b, const char *text);
 /* As printed to a person: control characters and escapes made visible. */
 void str_visible(Str *b, const char *p, size_t n);
 

@@ -54,6 +54,22 @@ void str_json(Str *b, const char *p, size_t n) {
     str_putc(b, '"');
 }
 
+void str_quote(Str *b, const char *text) {
+    str_putc(b, '\'');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '\\' || c == '\'')
+            str_printf(b, "\\%c", c);
+        else if (c == '\n' || c == '\t')
+            str_puts(b, c == '\n' ? "\\n" : "\\t");
+        else if (c < 0x20 || c == 0x7F)
+            str_printf(b, "\\x%02x", c);
+        else
+            str_putc(b, *text);
+    }
+    str_putc(b, '\'');
+}
+
 /* Characters that change what a terminal or an editor shows of their surroundings. */
 static bool is_deceptive(uint32_t c) {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x200E || c == 0x200F ||

@@ -3,6 +3,7 @@
  * Constants are equal by value, however often they stand there. Functions are compared
  * once for each pair of names that meets. */
 #include "graph/graph_impl.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -60,7 +61,7 @@ static bool same_props(Compare *c, const Props *a, const Props *b) {
 /* ---- nodes ---- */
 
 static bool same_const(Compare *c, Pair v) {
-    if (!same_value(var_leafrec(c->a, v.a)->value, var_leafrec(c->b, v.b)->value))
+    if (!value_identical(var_leafrec(c->a, v.a)->value, var_leafrec(c->b, v.b)->value))
         return differ(c, "constants differ");
     return true;
 }
@@ -128,7 +129,7 @@ static bool same_leaves(Compare *c, size_t na, const Var *va, size_t nb,
             return differ(c, "inputs or shared variables have different names");
         if (var_type(c->a, va[i]) != var_type(c->b, vb[i]))
             return differ(c, "the type of an input or shared variable differs");
-        if (a->value && !same_value(a->value, b->value))
+        if (a->value && !value_identical(a->value, b->value))
             return differ(c, "the value of a shared variable differs");
         c->of_a[va[i]] = vb[i];
         c->of_b[vb[i]] = va[i];

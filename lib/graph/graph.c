@@ -1,6 +1,7 @@
 /* The store: appending leaves and Applies to arrays that double. Nothing that was
  * appended changes or moves to another number. */
 #include "graph/graph_impl.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -222,12 +223,6 @@ const Tensor *var_const(const Graph *g, Var v) {
 /* ---- interning: the tables are made when first asked for, and then cover what was
  * appended before ---- */
 
-bool same_value(const Value *a, const Value *b) {
-    if (a->kind != b->kind || a->obj != b->obj) return false;
-    if (!a->t.data || !b->t.data) return a->t.data == b->t.data;
-    return tensor_identical(&a->t, &b->t);
-}
-
 typedef struct ConstKey {
     const Graph *g;
     const Type *type;
@@ -237,12 +232,12 @@ typedef struct ConstKey {
 static bool const_same(const void *ctx, uint32_t leaf) {
     const ConstKey *k = ctx;
     const Leaf *have = &k->g->leaf[leaf];
-    return k->g->var[have->var].type == k->type && same_value(have->value, k->value);
+    return k->g->var[have->var].type == k->type &&
+           value_identical(have->value, k->value);
 }
 
 static uint64_t const_hash(const Type *t, const Value *v) {
-    return hash_mix(t->id,
-                    v->t.data ? tensor_hash(&v->t) : (uint64_t)(uintptr_t)v->obj);
+    return hash_mix(t->id, value_hash(v));
 }
 
 typedef struct ApplyKey {

@@ -23,9 +23,6 @@ Graph *graph_blank(Session *s);
 void graph_free_one(Graph *g);
 void names_forget(struct GraphPriv *p); /* frees what names.c keeps */
 
-bool same_value(const Value *a,
-                const Value *b); /* identical: constants merge by this */
-
 /* The functions that props of copied Applies name, collected as they turn up. */
 typedef struct Wanted {
     const Graph *src;

@@ -119,31 +119,13 @@ static void array_text(const Tensor *t, Str *out) {
     str_putc(out, ')');
 }
 
-static void quoted(const char *text, Str *out) {
-    str_putc(out, '\'');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '\\' || c == '\'')
-            str_printf(out, "\\%c", c);
-        else if (c == '\n')
-            str_puts(out, "\\n");
-        else if (c == '\t')
-            str_puts(out, "\\t");
-        else if (c < 0x20 || c == 0x7f)
-            str_printf(out, "\\x%02x", c);
-        else
-            str_putc(out, (char)c);
-    }
-    str_putc(out, '\'');
-}
-
 /* Constants that are no tensors. */
 static void object_text(Printer *p, Var v, Str *out) {
     const Type *t = var_type(p->g, v);
     const Tensor *state = &var_leafrec(p->g, v)->value->t;
     if (t->kind == TYPE_NULL) {
         str_puts(out, "undefined(");
-        quoted(t->why ? t->why : "", out);
+        str_quote(out, t->why ? t->why : "");
         str_putc(out, ')');
     } else if (t->kind == TYPE_RANDOM && state->data) {
         str_puts(out, "rng_state(");
@@ -200,7 +182,7 @@ void print_prop(Session *s, const PropDef *def, const Prop *v, Str *out) {
         break;
     case P_STR:
     case P_GRAPH:
-        quoted(sym_text(s, v->sym), out);
+        str_quote(out, sym_text(s, v->sym));
         break;
     case P_DTYPE:
         str_printf(out, "'%s'", dtype_name((DType)v->i));

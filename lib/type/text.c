@@ -1,9 +1,7 @@
 /* Types as text, both ways: what type_text writes, type_parse reads. */
-#include "type/type.h"
+#include "type/type_impl.h"
 
 #include <string.h>
-
-enum { LIST_DEPTH_MAX = 64 };
 
 /* ---- writing ---- */
 
@@ -25,22 +23,6 @@ static void tensor_type_text(Session *s, const Type *t, Str *out) {
     if (t->ndim) str_putc(out, ']');
 }
 
-static void quote(const char *p, Str *out) {
-    str_putc(out, '\'');
-    for (; *p; p++) {
-        unsigned char c = (unsigned char)*p;
-        if (c == '\n')
-            str_puts(out, "\\n");
-        else if (c < 0x20 || c == 0x7F)
-            str_printf(out, "\\x%02x", c);
-        else {
-            if (c == '\'' || c == '\\') str_putc(out, '\\');
-            str_putc(out, *p);
-        }
-    }
-    str_putc(out, '\'');
-}
-
 static void flat_text(Session *s, const Type *t, Str *out) {
     switch (t->kind) {
     case TYPE_TENSOR:
@@ -53,7 +35,7 @@ static void flat_text(Session *s, const Type *t, Str *out) {
         break;
     case TYPE_NULL:
         str_puts(out, "null(");
-        quote(t->why ? t->why : "", out);
+        str_quote(out, t->why ? t->why : "");
         str_putc(out, ')');
         break;
     case TYPE_RANDOM:
@@ -69,7 +51,7 @@ static void flat_text(Session *s, const Type *t, Str *out) {
         str_puts(out, "disconnected");
         break;
     case TYPE_PLUGIN:
-        str_printf(out, "plugin#%u", t->id);
+        str_puts(out, t->why);
         break;
     case TYPE_LIST:
         break;
@@ -358,6 +340,8 @@ static const Type *read_flat(TypeReader *r, size_t from) {
         if (word_is(r, from, simple[i].word)) return type_simple(r->s, simple[i].kind);
     if (word_is(r, from, "null")) return read_null(r);
     if (word_is(r, from, "sparse")) return read_sparse(r, from);
+    const Type *own = type_plugin_find(r->s, r->p + from, r->i - from);
+    if (own) return own;
     return read_tensor(r, from);
 }
 
@@ -365,9 +349,9 @@ static const Type *read_type(TypeReader *r) {
     size_t from, n;
     int depth = 0;
     while ((n = take_word(r, &from)) > 0 && word_is(r, from, "list")) {
-        if (++depth > LIST_DEPTH_MAX)
+        if (++depth > TYPE_DEPTH_MAX)
             return fail(r->s, place(r, from, r->i), E_LIMIT,
-                        "lists nest at most %d deep", LIST_DEPTH_MAX),
+                        "lists nest at most %d deep", TYPE_DEPTH_MAX),
                    NULL;
         if (!want(r, '(', "'(' after list")) return NULL;
     }

@@ -1,6 +1,6 @@
 /* Types are interned: a table in the session finds an equal one, so that equality is
  * equality of pointers and a type lives as long as the session. */
-#include "type/type.h"
+#include "type/type_impl.h"
 
 #include <string.h>
 
@@ -96,8 +96,36 @@ const Type *type_sparse(Session *s, const char *format, DType d, const Dim dim[2
         s,
         &(Type){.kind = TYPE_SPARSE, .dtype = d, .ndim = 2, .dim = dim, .why = format});
 }
-const Type *type_plugin(Session *s, const void *cls) {
-    return intern(s, &(Type){.kind = TYPE_PLUGIN, .dtype = DT_NONE, .cls = cls});
+const Type *type_plugin(Session *s, const char *name, const TypeClass *cls) {
+    return intern(
+        s, &(Type){.kind = TYPE_PLUGIN, .dtype = DT_NONE, .why = name, .cls = cls});
+}
+const Type *type_plugin_find(Session *s, const char *p, size_t n) {
+    const TypeTable *tab = table(s);
+    for (size_t i = tab->types.n; i-- > 0;) {
+        const Type *t = tab->types.p[i];
+        if (t->kind == TYPE_PLUGIN && strlen(t->why) == n && memcmp(t->why, p, n) == 0)
+            return t;
+    }
+    return NULL;
+}
+
+const Type *type_clone(Session *s, const Type *t, DType d, int ndim, const Dim *dim) {
+    if (t->kind != TYPE_TENSOR && t->kind != TYPE_SPARSE) return t;
+    Type changed = *t;
+    if (d != DT_NONE) changed.dtype = d;
+    if (dim) changed.dim = dim;
+    if (dim) changed.ndim = ndim;
+    if (changed.ndim > MAX_NDIM || (t->kind == TYPE_SPARSE && changed.ndim != 2))
+        bug("%s with %d dims", type_str(s, t), changed.ndim);
+    return intern(s, &changed);
+}
+
+int type_depth(const Type *t) {
+    int depth = 0;
+    for (; t->kind == TYPE_LIST; t = t->elem)
+        depth++;
+    return depth;
 }
 
 const Type *type_with_dtype(Session *s, const Type *t, DType d) {
@@ -141,6 +169,17 @@ bool type_is_super(const Type *a, const Type *b) {
     return true;
 }
 
+/* a with other dims, in as many lists as `whole`. */
+static const Type *with_dims(Session *s, const Type *whole, const Type *a,
+                             const Dim *dim) {
+    Type changed = *a;
+    changed.dim = dim;
+    const Type *t = intern(s, &changed);
+    for (; whole->kind == TYPE_LIST; whole = whole->elem)
+        t = type_list(s, t);
+    return t;
+}
+
 const Type *type_meet(Session *s, const Type *a, const Type *b) {
     if (a == b) return a;
     const Type *whole = a;
@@ -152,12 +191,19 @@ const Type *type_meet(Session *s, const Type *a, const Type *b) {
         if (!dim_may_equal(a->dim[i], b->dim[i])) return NULL;
         dim[i] = dim_meet(a->dim[i], b->dim[i]);
     }
-    Type met = *a;
-    met.dim = dim;
-    const Type *t = intern(s, &met);
-    for (; whole->kind == TYPE_LIST; whole = whole->elem)
-        t = type_list(s, t);
-    return t;
+    return with_dims(s, whole, a, dim);
+}
+
+const Type *type_join(Session *s, const Type *a, const Type *b) {
+    if (a == b) return a;
+    const Type *whole = a;
+    Dim dim[MAX_NDIM];
+    if (!strip_lists(&a, &b)) return NULL;
+    if (a == b || a->kind == TYPE_NULL) return whole;
+    if (!same_layout(a, b)) return NULL;
+    for (int i = 0; i < a->ndim; i++)
+        dim[i] = a->dim[i] == b->dim[i] ? a->dim[i] : DIM_UNKNOWN;
+    return with_dims(s, whole, a, dim);
 }
 
 int64_t type_size(const Type *t) {

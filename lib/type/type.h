@@ -1,7 +1,21 @@
+// clang-format off
 /* The Type contract: what a variable may hold, decided without values. Types are
- * interned in the session: equal types are one pointer. (Contract 002: equality,
- * in_same_class, is_super, make_variable, clone; filter and the comparisons of values
- * are row 2's, value/value.h.) */
+ * interned in the session and live as long: equal types are one pointer. Which member or
+ * function carries which clause of contract 002:
+ *
+ *   __eq__, __hash__           equality of pointers; kind, dtype, dims, element, reason and
+ *                              class are compared when a type is interned
+ *   TensorType(dtype, shape)   type_tensor; a dim is known, named or unknown
+ *   in_same_class              type_in_same_class
+ *   is_super                   type_is_super
+ *   clone                      type_clone
+ *   the printed form           type_text; type_parse reads it
+ *   make_variable, __call__    type_make_variable          (op/convert.h)
+ *   filter_variable            type_filter_variable        (op/convert.h)
+ *   filter, is_valid_value, values_eq, values_eq_approx, may_share_memory,
+ *   get_shape_info, get_size   of the type's class          (value/class.h)
+ *   transfer                   hooks of the session         (value/transfer.h) */
+// clang-format on
 #ifndef TYPE_TYPE_H
 #define TYPE_TYPE_H
 
@@ -83,14 +97,15 @@ typedef enum TypeKind {
     TYPE_PLUGIN        /* a plugin's own: cls */
 } TypeKind;
 
+typedef struct TypeClass TypeClass; /* how its values behave: row 2, value/class.h */
 typedef struct Type {
     TypeKind kind;
     DType dtype;
     int ndim;
     const Dim *dim;
     const struct Type *elem; /* list */
-    const char *why;         /* null: reason; sparse: "csr" or "csc" */
-    const void *cls;         /* plugin */
+    const char *why;         /* null: reason; sparse: "csr" or "csc"; plugin: name */
+    const TypeClass *cls;    /* plugin */
     uint32_t id;             /* of the session, from 0 */
 } Type;
 
@@ -101,8 +116,14 @@ const Type *type_simple(Session *s, TypeKind k); /* random, slice, none, disconn
 const Type *type_null(Session *s, const char *why);
 const Type *type_list(Session *s, const Type *elem);
 const Type *type_sparse(Session *s, const char *format, DType d, const Dim dim[2]);
-const Type *type_plugin(Session *s, const void *cls);
+/* `name` is its text form: type_parse finds it once it was made. */
+const Type *type_plugin(Session *s, const char *name, const TypeClass *cls);
+/* With another dtype (DT_NONE: its own) and other dims (NULL: its own). Only tensors
+ * and sparse matrices have these; others are returned as they are. */
+const Type *type_clone(Session *s, const Type *t, DType d, int ndim, const Dim *dim);
 const Type *type_with_dtype(Session *s, const Type *t, DType d);
+enum { TYPE_DEPTH_MAX = 64 };
+int type_depth(const Type *t); /* of lists in lists; 0: no list */
 
 /* The same dtype and the same pattern of static ones. */
 bool type_in_same_class(const Type *a, const Type *b);
@@ -112,6 +133,8 @@ bool type_is_super(const Type *a, const Type *b);
 /* The type that says what both say; NULL if they contradict (kind, dtype, rank, a known
  * dim). No diagnostic. */
 const Type *type_meet(Session *s, const Type *a, const Type *b);
+/* The narrowest type that is super of both; NULL if none is (kind, dtype, rank). */
+const Type *type_join(Session *s, const Type *a, const Type *b);
 /* Elements if all dims are known and the product fits; else -1. */
 int64_t type_size(const Type *t);
 

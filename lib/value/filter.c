@@ -1,79 +1,144 @@
 /* What a tensor type accepts: the checks of contract 002's filter, in its order. */
 #include "value/value_impl.h"
 
-/* "expected float32[n, 3], got a float64 array of shape (2, 3)", then the way on. */
-static bool refuse(Session *s, Span at, DiagCode code, const char *what, const Type *t,
-                   const Tensor *v, const char *why) {
-    Str got = STR(s);
-    tensor_describe(s, v, &got);
-    fail(s, at, code, "%s: expected %s, got %s: %s", what, type_str(s, t),
-         str_text(&got), why);
-    str_free(&got);
-    return false;
-}
+#include <math.h>
 
-static bool check_dtype(Session *s, const Type *t, const Tensor *v, Filter how,
-                        const char *what, Span at) {
-    DType want = t->dtype, got = v->dtype;
-    if (want == got) return true;
-    if (how.strict)
-        return refuse(s, at, E_DTYPE, what, t, v,
-                      "a strict check converts nothing; convert it before");
-    if (how.allow_downcast == 1 || dtype_promote(want, got) == want) return true;
-    Str why = STR(s);
-    str_printf(&why,
-               "%s can't be converted to %s without risking loss of precision; convert "
-               "it with %s(...) or allow it with --allow-downcast",
-               dtype_name(got), dtype_name(want), dtype_name(want));
-    refuse(s, at, E_DTYPE, what, t, v, str_text(&why));
+typedef struct Filtering {
+    Session *s;
+    const Type *t;
+    const Tensor *v;
+    Filter how;
+    const char *what;
+    Span at;
+} Filtering;
+
+/* "expected float32[n, 3], got a float64 array of shape (2, 3)", then the way on. */
+static bool refuse(const Filtering *f, DiagCode code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool refuse(const Filtering *f, DiagCode code, const char *fmt, ...) {
+    Str got = STR(f->s), why = STR(f->s);
+    va_list ap;
+    va_start(ap, fmt);
+    str_vprintf(&why, fmt, ap);
+    va_end(ap);
+    tensor_describe(f->s, f->v, &got);
+    fail(f->s, f->at, code, "%s: expected %s, got %s: %s", f->what,
+         type_str(f->s, f->t), str_text(&got), str_text(&why));
+    str_free(&got);
     str_free(&why);
     return false;
 }
 
-static bool check_aligned(Session *s, const Type *t, const Tensor *v, const char *what,
-                          Span at) {
+static bool same_after(Session *s, const Tensor *a, const Tensor *b, DType d) {
+    Tensor x, y;
+    if (!tensor_cast(s, a, d, &x)) return false;
+    bool ok = tensor_cast(s, b, d, &y);
+    bool same = ok && tensor_equal(&x, &y);
+    tensor_unref(&x);
+    if (ok) tensor_unref(&y);
+    return same;
+}
+
+/* Does v keep its value in dtype d? There and back, and as numbers: -1 and 255 are one
+ * byte. */
+static bool keeps_value(Session *s, const Tensor *v, DType d) {
+    Tensor there;
+    if (!tensor_cast(s, v, d, &there)) return false;
+    bool same =
+        same_after(s, &there, v, v->dtype) && same_after(s, &there, v, DT_COMPLEX128);
+    tensor_unref(&there);
+    return same;
+}
+
+static DType floatX(Session *s) {
+    int d = session_options(s)->floatX;
+    return d < 0 ? DT_FLOAT64 : (DType)d;
+}
+
+static bool check_literal(const Filtering *f) {
+    DType want = f->t->dtype;
+    bool lone = f->v->ndim == 0 && dtype_is_float(f->v->dtype);
+    if (lone && f->how.allow_downcast < 0 && want == floatX(f->s)) return true;
+    if (keeps_value(f->s, f->v, want)) return true;
+    return refuse(f, E_VALUE,
+                  "%s can't store it without changing it; write a value that it holds, "
+                  "or allow it with --allow-downcast",
+                  dtype_name(want));
+}
+
+static bool check_dtype(const Filtering *f) {
+    DType want = f->t->dtype, got = f->v->dtype;
+    if (want == got) return true;
+    if (f->how.strict)
+        return refuse(f, E_DTYPE, "a strict check converts nothing; convert it before");
+    if (f->how.allow_downcast == 1) return true;
+    if (f->how.literal) return check_literal(f);
+    if (dtype_promote(want, got) == want) return true;
+    return refuse(f, E_DTYPE,
+                  "%s can't be converted to %s without risking loss of precision; "
+                  "convert it with %s(...) or allow it with --allow-downcast",
+                  dtype_name(got), dtype_name(want), dtype_name(want));
+}
+
+static bool check_ndim(const Filtering *f) {
+    return f->t->ndim == f->v->ndim ||
+           refuse(f, E_SHAPE, "wrong number of dims, %d instead of %d", f->v->ndim,
+                  f->t->ndim);
+}
+
+static bool check_aligned(const Filtering *f) {
+    const Tensor *v = f->v;
     size_t align = dtype_size(dtype_real(v->dtype));
     bool ok = (uintptr_t)v->data % align == 0;
     for (int i = 0; i < v->ndim; i++)
         ok = ok && v->stride[i] % (int64_t)align == 0;
-    if (ok || v->dtype != t->dtype) return true; /* a conversion aligns */
-    return refuse(s, at, E_VALUE, what, t, v, "its elements are not aligned; copy it");
+    if (ok || v->dtype != f->t->dtype) return true; /* a conversion aligns */
+    return refuse(f, E_VALUE, "its elements are not aligned; copy it");
 }
 
-static bool check_ndim(Session *s, const Type *t, const Tensor *v, const char *what,
-                       Span at) {
-    if (t->ndim == v->ndim) return true;
-    Str why = STR(s);
-    str_printf(&why, "wrong number of dims, %d instead of %d", v->ndim, t->ndim);
-    refuse(s, at, E_SHAPE, what, t, v, str_text(&why));
-    str_free(&why);
-    return false;
+static bool check_dims(const Filtering *f) {
+    const Dim *dim = f->t->dim;
+    for (int i = 0; i < f->t->ndim; i++)
+        if (dim_is_known(dim[i]) && dim[i] != f->v->shape[i])
+            return refuse(f, E_SHAPE, "dim %d must be %lld, not %lld", i,
+                          (long long)dim[i], (long long)f->v->shape[i]);
+    return true;
 }
 
-static bool check_dims(Session *s, const Type *t, const Tensor *v, const char *what,
-                       Span at) {
-    int i = 0;
-    while (i < t->ndim && (!dim_is_known(t->dim[i]) || t->dim[i] == v->shape[i]))
-        i++;
-    if (i == t->ndim) return true;
-    Str why = STR(s);
-    str_printf(&why, "dim %d must be %lld, not %lld", i, (long long)t->dim[i],
-               (long long)v->shape[i]);
-    refuse(s, at, E_SHAPE, what, t, v, str_text(&why));
-    str_free(&why);
-    return false;
+static bool check_finite(const Filtering *f) {
+    enum { BLOCK = 256 };
+    char block[BLOCK * 16];
+    double z[2 * BLOCK];
+    const Tensor *v = f->v;
+    int64_t size = f->how.finite && dtype_is_inexact(v->dtype) ? tensor_size(v) : 0;
+    for (int64_t i = 0; i < size; i += BLOCK) {
+        size_t n = size - i < BLOCK ? (size_t)(size - i) : BLOCK;
+        tensor_gather(v, i, n, block);
+        element_cast(DT_COMPLEX128, z, v->dtype, block, n, 16,
+                     (ptrdiff_t)dtype_size(v->dtype));
+        for (size_t k = 0; k < 2 * n; k++)
+            if (!isfinite(z[k]))
+                return refuse(f, E_NAN, "element %lld is not finite",
+                              (long long)i + (long long)k / 2);
+    }
+    return true;
 }
 
-bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
-                   const char *what, Span at, Tensor *out) {
+bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
+                         const char *what, Span at) {
+    Filtering f = {s, t, v, how, what, at};
     if (t->kind == TYPE_NULL)
         return fail(s, at, E_NULL, "%s is undefined and can't hold a value: %s", what,
                     t->why);
     if (t->kind != TYPE_TENSOR)
-        return refuse(s, at, E_TYPE, what, t, v, "an array is no value of this type");
-    if (!check_dtype(s, t, v, how, what, at) || !check_ndim(s, t, v, what, at) ||
-        !check_aligned(s, t, v, what, at) || !check_dims(s, t, v, what, at))
-        return false;
+        return refuse(&f, E_TYPE, "an array is no value of this type");
+    return check_dtype(&f) && check_ndim(&f) && check_aligned(&f) && check_dims(&f) &&
+           check_finite(&f);
+}
+
+bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
+                   const char *what, Span at, Tensor *out) {
+    if (!tensor_filter_check(s, t, v, how, what, at)) return false;
     if (v->dtype != t->dtype) return tensor_cast(s, v, t->dtype, out);
     tensor_copy_view(out, v);
     return true;

@@ -73,16 +73,25 @@ static void elements(Session *s, const Tensor *t, Str *out) {
     repeat(out, ']', t->ndim);
 }
 
-void tensor_json(Session *s, const char *name, const Tensor *t, Str *out) {
-    str_puts(out, "{\"name\": ");
-    str_json(out, name, strlen(name));
-    str_printf(out, ", \"dtype\": \"%s\", \"shape\": [", dtype_name(t->dtype));
-    for (int i = 0; i < t->ndim; i++)
-        str_printf(out, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
-    str_puts(out, "], \"data\": ");
+void tensor_json_data(Session *s, const Tensor *t, Str *out) {
     if (tensor_size(t) == 0)
         str_puts(out, "[]"); /* the shape tells */
     else
         elements(s, t, out);
+}
+
+void tensor_json_members(Session *s, const Tensor *t, Str *out) {
+    str_printf(out, "\"dtype\": \"%s\", \"shape\": [", dtype_name(t->dtype));
+    for (int i = 0; i < t->ndim; i++)
+        str_printf(out, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+    str_puts(out, "], \"data\": ");
+    tensor_json_data(s, t, out);
+}
+
+void tensor_json(Session *s, const char *name, const Tensor *t, Str *out) {
+    str_puts(out, "{\"name\": ");
+    str_json(out, name, strlen(name));
+    str_puts(out, ", ");
+    tensor_json_members(s, t, out);
     str_putc(out, '}');
 }

@@ -1,5 +1,5 @@
 /* Values of any type: references to tensors and to counted objects. */
-#include "value/object.h"
+#include "value/class_impl.h"
 
 #include <string.h>
 
@@ -17,11 +17,11 @@ static void release_plain(Object *o) {
     mem_free(o);
 }
 
-static void *object_new(Session *s, TypeKind kind, size_t size,
-                        void (*release)(Object *)) {
+void *object_new(Session *s, TypeKind kind, size_t size, void (*release)(Object *)) {
     Object *o = mem_zalloc(s, 1, size);
     atomic_init(&o->refs, 1);
     o->kind = kind;
+    o->cls = class_get(kind);
     o->release = release;
     return o;
 }
@@ -48,27 +48,6 @@ ListObject *list_new_take(Session *s, size_t n, const Value *item) {
     o->n = n;
     o->item = mem_zalloc(s, n, sizeof *item);
     if (n) memcpy(o->item, item, n * sizeof *item);
-    return o;
-}
-
-static void release_sparse(Object *o) {
-    SparseObject *m = (SparseObject *)o;
-    tensor_unref(&m->data);
-    tensor_unref(&m->indices);
-    tensor_unref(&m->indptr);
-    mem_free(m);
-}
-
-SparseObject *sparse_new_take(Session *s, bool csc, const int64_t shape[2],
-                              const Tensor *data, const Tensor *indices,
-                              const Tensor *indptr) {
-    SparseObject *o = object_new(s, TYPE_SPARSE, sizeof *o, release_sparse);
-    o->csc = csc;
-    o->shape[0] = shape[0];
-    o->shape[1] = shape[1];
-    o->data = *data;
-    o->indices = *indices;
-    o->indptr = *indptr;
     return o;
 }
 

@@ -3,11 +3,12 @@
 #ifndef VALUE_OBJECT_H
 #define VALUE_OBJECT_H
 
-#include "value/value.h"
+#include "value/class.h"
 
 typedef struct Object {
     atomic_uint refs;
     TypeKind kind;
+    const TypeClass *cls;
     void (*release)(struct Object *o); /* frees o and what it holds */
 } Object;
 Object *object_ref(Object *o); /* NULL is fine */
@@ -40,17 +41,5 @@ typedef struct SparseObject {
 SparseObject *sparse_new_take(Session *s, bool csc, const int64_t shape[2],
                               const Tensor *data, const Tensor *indices,
                               const Tensor *indptr);
-
-/* The Type contract on values of every kind. The filter as tensor_filter's: a random
- * type takes a uint64[4] tensor unless strict; a list's items are filtered one by one.
- */
-bool value_filter(Session *s, const Type *t, const Value *v, Filter how,
-                  const char *what, Span at, Value *out);
-bool value_equal(const Value *a, const Value *b);
-/* Tensors as tensor_approx; sparse matrices by a greatest difference below 1e-6; lists
- * item by item; others equal. */
-bool value_approx(Session *s, const Value *a, const Value *b, Approx how);
-bool value_may_share_memory(const Value *a, const Value *b);
-size_t value_bytes(const Value *v); /* of data, without headers */
 
 #endif

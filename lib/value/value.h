@@ -132,9 +132,16 @@ bool tensor_approx(const Tensor *a, const Tensor *b, Approx how, int64_t *where)
 typedef struct Filter {
     bool strict;
     int allow_downcast;
+    bool finite;  /* nan and inf are refused, too (DebugMode) */
+    bool literal; /* a number or list that was written without a dtype: what counts is
+                     that it keeps its value; a lone float may be rounded to floatX */
 } Filter;
+#define FILTER_DEFAULT ((Filter){.allow_downcast = -1})
 bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
                    const char *what, Span at, Tensor *out);
+/* The checks alone: would it be taken? */
+bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
+                         const char *what, Span at);
 
 /* Text of a tensor in the language: nested lists, shortest numbers, never elided:
  * "[[1.0, 2.0], [3.0, nan]]". Complex as "(1.0+2.0j)". `indent` < 0: one line; else a

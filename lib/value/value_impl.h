@@ -38,6 +38,10 @@ bool row_major(DType d, int ndim, const int64_t *shape, int64_t *stride, size_t 
 /* "1.5 GiB" for messages; buf holds 32. */
 const char *human_bytes(char *buf, uint64_t n);
 
+/* json.c: the members "dtype", "shape", "data"; the nested lists alone */
+void tensor_json_members(Session *s, const Tensor *t, Str *out);
+void tensor_json_data(Session *s, const Tensor *t, Str *out);
+
 /* What to say about an array in a message: "float64 array of shape (2, 3)". Free out.
  */
 void tensor_describe(Session *s, const Tensor *t, Str *out);

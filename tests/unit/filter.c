@@ -2,8 +2,9 @@
 #include "test.h"
 #include "value/value.h"
 
-static const Filter unset = {false, -1}, strict = {true, -1}, allow = {false, 1},
-                    never = {false, 0};
+static const Filter unset = {.allow_downcast = -1},
+                    strict = {.strict = true, .allow_downcast = -1},
+                    allow = {.allow_downcast = 1}, never = {.allow_downcast = 0};
 
 static Tensor make(Session *s, DType d, int ndim, const int64_t *shape) {
     Tensor t;

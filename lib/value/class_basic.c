@@ -1,0 +1,300 @@
+/* The classes of tensors, random states and slices, and those with one value or none.
+ */
+#include "value/class_impl.h"
+#include "value/rng.h"
+
+#include <string.h>
+
+/* ---- tensors ---- */
+
+static bool filter_tensor(Session *s, const Type *t, const Value *v, Filter how,
+                          const char *what, Span at, Value *out) {
+    if (v->kind != TYPE_TENSOR) return wrong_kind(s, t, v, what, at);
+    out->kind = TYPE_TENSOR;
+    return tensor_filter(s, t, &v->t, how, what, at, &out->t);
+}
+
+static bool equal_tensor(const Value *a, const Value *b) {
+    return tensor_equal(&a->t, &b->t);
+}
+static bool approx_tensor(Session *s, const Value *a, const Value *b, Approx how) {
+    (void)s;
+    return tensor_approx(&a->t, &b->t, how, NULL);
+}
+static const Type *type_of_tensor(Session *s, const Value *v) {
+    return type_tensor(s, v->t.dtype, v->t.ndim, v->t.shape);
+}
+static void describe_tensor(Session *s, const Value *v, Str *out) {
+    tensor_describe(s, &v->t, out);
+}
+static void text_of_tensor(const ValueWriter *w, const Type *t, const Value *v,
+                           Str *out) {
+    (void)t;
+    w->tensor(w->ctx, &v->t, out);
+}
+static void json_of_tensor(Session *s, const Value *v, Str *out) {
+    tensor_json_members(s, &v->t, out);
+}
+
+static void parts_of_tensor(const Value *v, ValueParts *p) {
+    p->ntensor = v->t.data != NULL;
+    p->tensor[0] = &v->t;
+}
+static bool build_tensor(Session *s, const Type *t, const ValueParts *p, Value *out) {
+    if (p->ntensor != 1)
+        return fail(s, NOWHERE, E_FORMAT, "a value of type %s is one array",
+                    type_str(s, t));
+    out->kind = TYPE_TENSOR;
+    return tensor_filter(s, t, p->tensor[0], (Filter){.strict = true}, "a constant",
+                         NOWHERE, &out->t);
+}
+
+static void shape_of_tensor(const Value *v, ShapeInfo *info) {
+    info->dtype = v->t.dtype;
+    info->n = v->t.ndim;
+    if (v->t.ndim) memcpy(info->v, v->t.shape, (size_t)v->t.ndim * sizeof *info->v);
+}
+static uint64_t size_of_tensor(const ShapeInfo *info) {
+    uint64_t n = dtype_size(info->dtype);
+    for (int i = 0; i < info->n; i++)
+        n *= (uint64_t)info->v[i];
+    return n;
+}
+
+const TypeClass class_tensor = {
+    .name = "tensor",
+    .a_value = "a tensor",
+    .form = "float32[n, 64]; int64 (a scalar); float64[?]",
+    .holds = "an array of one of 14 dtypes; a dim is known, named, or unknown (?)",
+    .filters = "arrays of a dtype that converts without loss by dtype alone; numbers "
+               "and lists written without a dtype if they keep their value; then rank, "
+               "alignment and known dims must fit",
+    .compares = "shape and dtype; integers and bools exactly, the rest |a - b| <= atol "
+                "+ rtol * |b|: float16 1e-3, 1e-3; float32 and complex64 1e-5, 1e-5; "
+                "float64 and complex128 1e-8, 1e-8",
+    .filter = filter_tensor,
+    .equal = equal_tensor,
+    .approx = approx_tensor,
+    .type = type_of_tensor,
+    .describe = describe_tensor,
+    .text = text_of_tensor,
+    .json = json_of_tensor,
+    .parts = parts_of_tensor,
+    .build = build_tensor,
+    .shape_info = shape_of_tensor,
+    .size = size_of_tensor,
+};
+
+/* ---- states of random streams ---- */
+
+static bool filter_random(Session *s, const Type *t, const Value *v, Filter how,
+                          const char *what, Span at, Value *out) {
+    const int64_t words = 4;
+    if (v->kind != TYPE_RANDOM && (how.strict || v->kind != TYPE_TENSOR))
+        return wrong_kind(s, t, v, what, at);
+    const Type *state = type_tensor(s, DT_UINT64, 1, &words);
+    out->kind = TYPE_RANDOM;
+    return tensor_filter(s, state, &v->t, (Filter){.strict = true}, what, at, &out->t);
+}
+
+static void text_of_random(const ValueWriter *w, const Type *t, const Value *v,
+                           Str *out) {
+    (void)t;
+    str_puts(out, "rng_state(");
+    tensor_text(w->s, &v->t, -1, out);
+    str_putc(out, ')');
+}
+static void json_of_random(Session *s, const Value *v, Str *out) {
+    str_puts(out, "\"type\": \"random\", \"state\": ");
+    tensor_json_data(s, &v->t, out);
+}
+static bool build_random(Session *s, const Type *t, const ValueParts *p, Value *out) {
+    if (p->ntensor != 1)
+        return fail(s, NOWHERE, E_FORMAT, "a random state is one uint64[4] array");
+    Value state = {.kind = TYPE_TENSOR, .t = *p->tensor[0]};
+    return filter_random(s, t, &state, (Filter){.allow_downcast = 0}, "a constant",
+                         NOWHERE, out);
+}
+
+const TypeClass class_random = {
+    .name = "random",
+    .a_value = "a random state",
+    .form = "random",
+    .holds = "the state of a Philox4x32-10 stream: seed, stream, position",
+    .filters = "unless strict, a uint64[4] array {seed, stream, position, 0}",
+    .compares = "all four words",
+    .filter = filter_random,
+    .text = text_of_random,
+    .json = json_of_random,
+    .parts = parts_of_tensor,
+    .build = build_random,
+};
+
+/* ---- slices ---- */
+
+static bool filter_slice(Session *s, const Type *t, const Value *v, Filter how,
+                         const char *what, Span at, Value *out) {
+    (void)how;
+    if (v->kind != TYPE_SLICE || !v->obj) return wrong_kind(s, t, v, what, at);
+    value_copy_view(out, v);
+    return true;
+}
+
+static void text_of_slice(const ValueWriter *w, const Type *t, const Value *v,
+                          Str *out) {
+    const SliceObject *o = v->obj;
+    (void)w, (void)t;
+    str_puts(out, "slice(");
+    for (int i = 0; i < 3; i++) {
+        str_puts(out, i ? ", " : "");
+        if (o->has[i])
+            str_printf(out, "%lld", (long long)o->part[i]);
+        else
+            str_puts(out, "None");
+    }
+    str_putc(out, ')');
+}
+
+static void json_of_slice(Session *s, const Value *v, Str *out) {
+    static const char *const names[] = {"start", "stop", "step"};
+    const SliceObject *o = v->obj;
+    (void)s;
+    str_puts(out, "\"type\": \"slice\"");
+    for (int i = 0; i < 3; i++) {
+        str_printf(out, ", \"%s\": ", names[i]);
+        if (o->has[i])
+            str_printf(out, "%lld", (long long)o->part[i]);
+        else
+            str_puts(out, "null");
+    }
+}
+
+static void parts_of_slice(const Value *v, ValueParts *p) {
+    const SliceObject *o = v->obj;
+    p->nnumber = 6;
+    for (int i = 0; i < 3; i++) {
+        p->number[i] = o->has[i];
+        p->number[i + 3] = o->part[i];
+    }
+}
+static bool build_slice(Session *s, const Type *t, const ValueParts *p, Value *out) {
+    bool has[3];
+    (void)t;
+    for (int i = 0; i < 3; i++)
+        has[i] = p->nnumber == 6 && p->number[i] == 1;
+    if (p->nnumber != 6 || (p->number[0] | p->number[1] | p->number[2]) >> 1)
+        return fail(s, NOWHERE, E_FORMAT, "a slice is three integers or None");
+    *out = (Value){.kind = TYPE_SLICE, .obj = slice_new(s, has, p->number + 3)};
+    return true;
+}
+
+static uint64_t size_of_nothing(const ShapeInfo *info) {
+    (void)info;
+    return 0;
+}
+static void shape_of_nothing(const Value *v, ShapeInfo *info) {
+    (void)v;
+    info->dtype = DT_BOOL;
+}
+
+const TypeClass class_slice = {
+    .name = "slice",
+    .a_value = "a slice",
+    .form = "slice",
+    .holds = "start, stop and step of an index, each an integer or None",
+    .filters = "nothing else",
+    .compares = "all three parts",
+    .filter = filter_slice,
+    .text = text_of_slice,
+    .json = json_of_slice,
+    .parts = parts_of_slice,
+    .build = build_slice,
+    .shape_info = shape_of_nothing,
+    .size = size_of_nothing,
+};
+
+/* ---- None ---- */
+
+static bool filter_none(Session *s, const Type *t, const Value *v, Filter how,
+                        const char *what, Span at, Value *out) {
+    (void)how;
+    if (v->kind != TYPE_NONE) return wrong_kind(s, t, v, what, at);
+    out->kind = TYPE_NONE;
+    return true;
+}
+static void text_of_none(const ValueWriter *w, const Type *t, const Value *v,
+                         Str *out) {
+    (void)w, (void)t, (void)v;
+    str_puts(out, "None");
+}
+static void json_of_none(Session *s, const Value *v, Str *out) {
+    (void)s, (void)v;
+    str_puts(out, "\"type\": \"none\", \"value\": null");
+}
+static void no_parts(const Value *v, ValueParts *p) {
+    (void)v, (void)p;
+}
+static bool build_none(Session *s, const Type *t, const ValueParts *p, Value *out) {
+    (void)s, (void)t, (void)p;
+    *out = (Value){.kind = TYPE_NONE};
+    return true;
+}
+
+const TypeClass class_none = {
+    .name = "none",
+    .a_value = "None",
+    .form = "none",
+    .holds = "None",
+    .filters = "nothing else",
+    .compares = "always equal",
+    .filter = filter_none,
+    .text = text_of_none,
+    .json = json_of_none,
+    .parts = no_parts,
+    .build = build_none,
+    .shape_info = shape_of_nothing,
+    .size = size_of_nothing,
+};
+
+/* ---- what never has a value ---- */
+
+static bool filter_null(Session *s, const Type *t, const Value *v, Filter how,
+                        const char *what, Span at, Value *out) {
+    (void)v, (void)how, (void)out;
+    return fail(s, at, E_NULL, "%s is undefined and can't hold a value: %s", what,
+                t->why);
+}
+static bool filter_disconnected(Session *s, const Type *t, const Value *v, Filter how,
+                                const char *what, Span at, Value *out) {
+    (void)t, (void)how, (void)out;
+    Str got = STR(s);
+    value_describe(s, v, &got);
+    fail(s, at, E_TYPE,
+         "%s: expected nothing, got %s: the type disconnected stands for no dependence "
+         "and never holds a value",
+         what, str_text(&got));
+    str_free(&got);
+    return false;
+}
+
+const TypeClass class_null = {
+    .name = "null",
+    .a_value = "null",
+    .form = "null('why')",
+    .holds = "nothing: a derivative that is undefined, and why; all such types are one "
+             "class",
+    .filters = "nothing: an error that says why",
+    .compares = "an error",
+    .filter = filter_null,
+    .no_values = true,
+};
+const TypeClass class_disconnected = {
+    .name = "disconnected",
+    .a_value = "nothing",
+    .form = "disconnected",
+    .holds = "nothing: the derivative by something that is not depended on",
+    .filters = "nothing: an error",
+    .compares = "an error",
+    .filter = filter_disconnected,
+    .no_values = true,
+};
