@@ -3,7 +3,12 @@ _grun() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
     case $prev in
     --result|-r) COMPREPLY=(); return ;;
-    --mode) mapfile -t COMPREPLY < <(compgen -W 'FAST_RUN FAST_COMPILE' -- "$cur"); return ;;
+    --mode) mapfile -t COMPREPLY < <(compgen -W 'FAST_RUN FAST_COMPILE NAN_GUARD MONITOR' -- "$cur"); return ;;
+    --guard) COMPREPLY=(); return ;;
+    --unguarded) COMPREPLY=(); return ;;
+    --include) mapfile -t COMPREPLY < <(compgen -W "$("$1" --list 2>/dev/null | awk '{ print $2 }')" -- "$cur"); return ;;
+    --exclude) mapfile -t COMPREPLY < <(compgen -W "$("$1" --list 2>/dev/null | awk '{ print $2 }')" -- "$cur"); return ;;
+    --rules) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --dim) COMPREPLY=(); return ;;
     --threads) COMPREPLY=(); return ;;
     --steps) COMPREPLY=(); return ;;
@@ -24,7 +29,7 @@ _grun() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --dim --threads --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --expect --rtol --atol --strict --allow-downcast --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --guard --unguarded --include --exclude --rules --dim --threads --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --expect --rtol --atol --strict --allow-downcast --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -20,7 +20,7 @@ static const Opt options[] = {
      "Run nothing: flops, bytes and the planned peak of memory from types.", NULL},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
      "Give a dim; with --static, dims that are not given stay symbols.", NULL},
-    {"mode", 0, OPT_ENUM, AT(mode), "unset|FAST_RUN|FAST_COMPILE",
+    {"mode", 0, OPT_ENUM, AT(mode), "unset|FAST_RUN|FAST_COMPILE|~NAN_GUARD|~MONITOR",
      "How to rewrite the graph first; unset: FAST_RUN if it was not rewritten yet.",
      NULL},
     {"warmup", 0, OPT_INT, AT(warmup), "N", "Calls before the measured ones: 1.", NULL},
@@ -63,6 +63,14 @@ static bool counts_ok(Run *r, const Gprof *o) {
     return true;
 }
 
+/* Times of a run that is looked at would be those of the looking. */
+static bool mode_ok(Run *r, const Gprof *o) {
+    if (o->mode <= RUN_FAST_COMPILE) return true;
+    return fail(r->s, NOWHERE, E_USAGE,
+                "that mode looks at every value, so its times would mean nothing: it "
+                "goes with grun");
+}
+
 /* Formats that show what happened have nothing to show without a run. */
 static bool format_ok(Run *r, const Gprof *o) {
     if (o->is_static && o->common.format == PROFILE_TRACE)
@@ -98,14 +106,13 @@ static bool no_programs(Run *r) {
 }
 
 static ProfileSpec spec(Run *r, const Gprof *o) {
-    static const char *const modes[] = {NULL, "FAST_RUN", "FAST_COMPILE"};
     Span *dim = NEW_N(session_arena(r->s), o->dim.n, Span);
     Span *assertion = NEW_N(session_arena(r->s), o->assertion.n, Span);
     for (size_t i = 0; i < o->dim.n; i++)
         dim[i] = o->dim.p[i].at;
     for (size_t i = 0; i < o->assertion.n; i++)
         assertion[i] = o->assertion.p[i].at;
-    return (ProfileSpec){.run = {.mode = modes[o->mode],
+    return (ProfileSpec){.run = {.mode = (RunMode)o->mode,
                                  .filter = {.allow_downcast = -1},
                                  .series = {.shuffle = -1},
                                  .ndim = o->dim.n,
@@ -132,7 +139,7 @@ static bool gprof(Run *r) {
     const Gprof *o = (const Gprof *)r->common;
     const char *path;
     ProfileSpec q = spec(r, o);
-    if (!no_programs(r) || !counts_ok(r, o) || !format_ok(r, o) ||
+    if (!no_programs(r) || !counts_ok(r, o) || !mode_ok(r, o) || !format_ok(r, o) ||
         !run_operands(r, true, &path, &q.run.values))
         return false;
     session_options(r->s)->threads = q.run.threads;

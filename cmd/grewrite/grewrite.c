@@ -47,25 +47,6 @@ static const Opt options[] = {
      "Keep only these outputs; updates go unless `updates' is listed.", "graph"},
 };
 
-/* Repeated options and comma lists as one list of names. */
-static size_t names(Run *r, const Texts *t, const char *const **list) {
-    Arena *a = session_arena(r->s);
-    size_t n = 0, room = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        char **part;
-        room += str_split(a, t->p[i].p, ',', &part);
-    }
-    const char **out = NEW_N(a, room, const char *);
-    for (size_t i = 0; i < t->n; i++) {
-        char **part;
-        size_t k = str_split(a, t->p[i].p, ',', &part);
-        for (size_t j = 0; j < k; j++)
-            out[n++] = part[j];
-    }
-    *list = out;
-    return n;
-}
-
 static bool explain(void *ctx, const RewriteEvent *e) {
     Str text = STR(e->g->s);
     Arena *a = arena_new(e->g->s);
@@ -112,9 +93,9 @@ static RewriteQuery query(Run *r, const Grewrite *o) {
     static const char *const modes[] = {"FAST_RUN", "FAST_COMPILE", "STABILIZE",
                                         "NONE"};
     RewriteQuery q = {.mode = modes[o->mode]};
-    q.ninclude = names(r, &o->include, &q.include);
-    q.nexclude = names(r, &o->exclude, &q.exclude);
-    q.nrequire = names(r, &o->require, &q.require);
+    q.ninclude = run_names(r, &o->include, &q.include);
+    q.nexclude = run_names(r, &o->exclude, &q.exclude);
+    q.nrequire = run_names(r, &o->require, &q.require);
     const char **files = NEW_N(session_arena(r->s), o->rules.n, const char *);
     for (size_t i = 0; i < o->rules.n; i++)
         files[q.nrules++] = o->rules.p[i].p;

@@ -9,10 +9,10 @@
 
 typedef struct Grun {
     Common common;
-    Texts result, expect, dim;
+    Texts result, expect, dim, include, exclude, rules;
     int mode;
     int64_t threads, steps, batch, epochs, shuffle, every;
-    const char *each, *save;
+    const char *each, *save, *guard, *unguarded;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, strict, allow_downcast;
 } Grun;
@@ -23,8 +23,19 @@ static const Opt options[] = {
      "Write an output to FILE (.npy .npz .csv .tsv .json .safetensors) instead of "
      "standard output.",
      "graph"},
-    {"mode", 0, OPT_ENUM, AT(mode), "unset|FAST_RUN|FAST_COMPILE",
-     "How to rewrite the graph first; unset: FAST_RUN if it was not rewritten yet.",
+    {"mode", 0, OPT_ENUM, AT(mode), RUN_MODES,
+     "How to rewrite the graph first, and what to look at while it runs; unset: "
+     "FAST_RUN if it was not rewritten yet.",
+     NULL},
+    {"guard", 0, OPT_STR, AT(guard), "KINDS",
+     "What NAN_GUARD looks for: some of nan,inf,big; all if unset.", NULL},
+    {"unguarded", 0, OPT_STR, AT(unguarded), "NAMES",
+     "Variables that NAN_GUARD leaves alone.", "graph"},
+    {"include", 0, OPT_LIST, AT(include), "NAME",
+     "Add the rewrites of this tag or name; commas separate several.", "rules"},
+    {"exclude", 0, OPT_LIST, AT(exclude), "NAME",
+     "Leave the rewrites of this tag or name out.", "rules"},
+    {"rules", 0, OPT_FILES, AT(rules), "FILE", "Add the rewrite rules of a file.",
      NULL},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Give a dim that no input tells.", NULL},
     {"threads", 0, OPT_INT, AT(threads), "N",
@@ -126,9 +137,22 @@ static ResultFormat result_format(const Common *c) {
     return RESULT_TEXT;
 }
 
+static RewriteQuery rewrites(Run *r, const Grun *o) {
+    RewriteQuery q = {0};
+    q.ninclude = run_names(r, &o->include, &q.include);
+    q.nexclude = run_names(r, &o->exclude, &q.exclude);
+    const char **files = NEW_N(session_arena(r->s), o->rules.n, const char *);
+    for (size_t i = 0; i < o->rules.n; i++)
+        files[q.nrules++] = o->rules.p[i].p;
+    q.rules = files;
+    return q;
+}
+
 static RunSpec spec(Run *r, const Grun *o) {
-    static const char *const modes[] = {NULL, "FAST_RUN", "FAST_COMPILE"};
-    RunSpec q = {.mode = modes[o->mode],
+    RunSpec q = {.mode = (RunMode)o->mode,
+                 .rewrites = rewrites(r, o),
+                 .guard = o->guard,
+                 .unguarded = o->unguarded,
                  .filter = {o->strict, o->allow_downcast ? 1 : -1},
                  .series = {.steps = o->steps,
                             .each = o->each,
@@ -149,6 +173,8 @@ static RunSpec spec(Run *r, const Grun *o) {
                  .format = result_format(&o->common),
                  .threads = (unsigned)o->threads,
                  .no_gc = o->no_gc};
+    if (o->guard) q.guard_at = run_text(r, "--guard", o->guard);
+    if (o->unguarded) q.unguarded_at = run_text(r, "--unguarded", o->unguarded);
     if (o->each) q.series.each_at = run_text(r, "--each", o->each);
     return q;
 }

@@ -13,7 +13,8 @@ typedef struct DiagClass {
 } DiagClass;
 
 static const DiagClass classes[] = {
-#define DIAG(name, exit, text) {#name, text, exit},
+#define DIAG(name, exit, text)        {#name, text, exit},
+#define NAMED(code, name, exit, text) {#name, text, exit},
 #include "base/diag.def"
 #undef DIAG
 };

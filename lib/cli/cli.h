@@ -15,7 +15,8 @@ typedef enum OptKind {
     OPT_FILE,  /* const char *, completed as a path */
     OPT_LIST,  /* Texts: may be repeated */
     OPT_FILES, /* Texts of paths: may be repeated */
-    OPT_ENUM,  /* int: index into arg "a|b|c" */
+    OPT_ENUM,  /* int: index into arg "a|b|c", in any case; what begins with ~ is known,
+                  but not shown */
     OPT_MAYBE, /* const char *: a value that may be left out, then ""; the next argument
                   if it is no option */
     OPT_LEVEL  /* int: an optional number attached to the option (-z, -z3, --zstd=3); 1
@@ -89,6 +90,8 @@ void tool_environment(void);
 
 /* The common rows, and a tool's own: i counts through both. NULL at the end. */
 const Opt *tool_option(const Tool *t, size_t i);
+/* The words of an enum that can be typed: "a|b|c". */
+const char *enum_words(Arena *a, const char *all);
 bool tool_parse(Run *r, int argc, char **argv);
 void tool_help(const Tool *t, const char *program, Str *out);
 /* Hidden --dump=WHAT: "man" is the mdoc page's option list, "options" is lines for the
@@ -106,6 +109,8 @@ bool run_binary(Run *r);
 bool run_print(Run *r, const Str *text);
 /* An option's text as a place that errors can point into. */
 Span run_text(Run *r, const char *label, const char *text);
+/* Repeated options whose commas part several names, as one list. */
+size_t run_names(Run *r, const Texts *t, const char *const **list);
 /* Sorts the operands into FILE and name=VALUE (values only if the tool takes them). */
 bool run_operands(Run *r, bool values, const char **file, Values *given);
 

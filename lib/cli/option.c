@@ -3,8 +3,10 @@
  * registered as a source, so that errors in expressions point into it. */
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define AT(field) offsetof(Common, field)
 static const Opt common[] = {
@@ -84,15 +86,40 @@ static bool wants(Run *r, const Opt *o, const char *what, const char *got) {
     return fail(r->s, NOWHERE, E_USAGE, "--%s takes %s, not '%s'", o->name, what, got);
 }
 
-static bool store_enum(Run *r, const Opt *o, const char *v, int *at) {
-    size_t n = strlen(v);
-    int i = 0;
-    for (const char *p = values(r, o); p; i++) {
-        size_t len = strcspn(p, "|");
-        if (len == n && memcmp(p, v, n) == 0) return *at = i, true;
-        p = p[len] ? p + len + 1 : NULL;
+/* "unset" in front of an enum's words is the state before the option, and ~ marks words
+ * that a tool knows only to refuse them: neither is a word to type. */
+const char *enum_words(Arena *a, const char *all) {
+    char **word;
+    size_t n = str_split(a, all, '|', &word);
+    char *out = arena_zalloc(a, strlen(all) + 1, 1);
+    for (size_t i = 0, at = 0; i < n; i++) {
+        if (*word[i] == '~' || strcmp(word[i], "unset") == 0) continue;
+        if (at) out[at++] = '|';
+        memcpy(out + at, word[i], strlen(word[i]));
+        at += strlen(word[i]);
     }
-    return wants(r, o, arena_printf(session_arena(r->s), "one of %s", values(r, o)), v);
+    return out;
+}
+
+static bool no_word(Run *r, const Opt *o, const char *v) {
+    Arena *a = session_arena(r->s);
+    const char *shown = enum_words(a, values(r, o));
+    char **word, *upper = arena_str(a, v, strlen(v));
+    size_t n = str_split(a, shown, '|', &word);
+    wants(r, o, arena_printf(a, "one of %s", shown), v);
+    const char *near = str_nearest(r->s, v, (const char *const *)word, n);
+    for (char *p = upper; *p; p++)
+        *p = (char)toupper((unsigned char)*p);
+    if (!near) near = str_nearest(r->s, upper, (const char *const *)word, n);
+    return near ? note(r->s, NOWHERE, "did you mean %s?", near) : false;
+}
+
+static bool store_enum(Run *r, const Opt *o, const char *v, int *at) {
+    char **word;
+    size_t n = str_split(session_arena(r->s), values(r, o), '|', &word);
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(word[i] + (*word[i] == '~'), v) == 0) return *at = (int)i, true;
+    return no_word(r, o, v);
 }
 
 static bool store_int(Run *r, const Opt *o, const char *v, int64_t *at) {
@@ -152,6 +179,25 @@ static bool store(Run *r, const Opt *o, const char *v) {
     }
     }
     return false;
+}
+
+/* ---- lists ---- */
+size_t run_names(Run *r, const Texts *t, const char *const **list) {
+    Arena *a = session_arena(r->s);
+    size_t n = 0, room = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        char **part;
+        room += str_split(a, t->p[i].p, ',', &part);
+    }
+    const char **out = NEW_N(a, room, const char *);
+    for (size_t i = 0; i < t->n; i++) {
+        char **part;
+        size_t k = str_split(a, t->p[i].p, ',', &part);
+        for (size_t j = 0; j < k; j++)
+            out[n++] = part[j];
+    }
+    *list = out;
+    return n;
 }
 
 /* ---- walking ---- */

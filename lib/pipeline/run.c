@@ -3,13 +3,6 @@
 #include "pipeline/narrow.h"
 #include "pipeline/run_impl.h"
 
-Graph *graph_ready(Graph *g, const char *mode) {
-    if (!mode && g->modes.n) return g;
-    RewriteOptions how = {.query = {.mode = mode ? mode : "FAST_RUN"}};
-    RewriteResult what;
-    return rewrite_run(g, &how, &what);
-}
-
 bool run_dims(GraphRun *r) {
     for (size_t i = 0; i < r->spec->ndim; i++) {
         Sym name;
@@ -42,12 +35,14 @@ static bool finish(GraphRun *r) {
 }
 
 bool run_ready(GraphRun *r) {
-    r->ready = graph_ready(r->g, r->spec->mode);
+    r->ready = graph_ready(r->g, r->spec);
     return r->ready != NULL;
 }
 
 bool run_plan(GraphRun *r) {
-    r->how = (PlanOptions){.no_reuse = r->spec->no_gc, .threads = r->spec->threads};
+    r->how = (PlanOptions){.no_reuse = r->spec->no_gc,
+                           .no_fuse = r->spec->mode == RUN_NAN_GUARD,
+                           .threads = r->spec->threads};
     r->plan = plan_new(r->ready, &r->how);
     if (r->plan) r->m = vm_new(r->plan);
     return r->plan != NULL;
@@ -72,7 +67,8 @@ static bool outputs_are_arrays(GraphRun *r) {
 
 static bool go(GraphRun *r) {
     if (!outputs_are_arrays(r) || !run_ready(r) || !run_plan(r)) return false;
-    if (!run_values(r) || !run_dims(r) || !results_open(r)) return false;
+    if (!run_values(r) || !run_dims(r) || !run_watch(r) || !results_open(r))
+        return false;
     if (!run_series(r)) return false;
     bool ok = finish(r);
     return keep_shared(r) && ok;

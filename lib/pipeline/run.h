@@ -22,9 +22,21 @@ typedef enum ResultFormat {
     RESULT_NPY,
     RESULT_TSV
 } ResultFormat;
+/* What a run is for: how the graph is rewritten, planned and watched. */
+typedef enum RunMode {
+    RUN_UNSET, /* FAST_RUN for a graph that was not rewritten yet */
+    RUN_FAST_RUN,
+    RUN_FAST_COMPILE,
+    RUN_NAN_GUARD, /* without fusion, every value looked at */
+    RUN_MONITOR
+} RunMode;
+#define RUN_MODES "unset|FAST_RUN|FAST_COMPILE|NAN_GUARD|MONITOR"
 typedef struct RunSpec {
-    const char *mode; /* FAST_RUN, FAST_COMPILE, or NULL: FAST_RUN for a graph that was
-                         not rewritten yet */
+    RunMode mode;
+    RewriteQuery rewrites; /* beside the mode's: include, exclude, rules */
+    const char *guard;     /* "nan,inf,big": what NAN_GUARD looks for; NULL: all */
+    const char *unguarded; /* "a,b": variables that it leaves alone; NULL: none */
+    Span guard_at, unguarded_at;
     Values values;
     Filter filter;
     Series series;
@@ -45,9 +57,9 @@ typedef struct RunSpec {
  * written appears only when everything went well, except for reports by `every`. False:
  * diagnosed; a failed expectation is E_VERDICT. */
 bool graph_run(Graph *g, const RunSpec *spec);
-/* The graph as a mode rewrites it: g itself when mode is NULL and it was rewritten
- * before. NULL: diagnosed. */
-Graph *graph_ready(Graph *g, const char *mode);
+/* The graph as a mode rewrites it: g itself when the mode doesn't ask for more and it
+ * was rewritten before. NULL: diagnosed. */
+Graph *graph_ready(Graph *g, const RunSpec *spec);
 /* "n=128" of --dim. */
 bool dim_option(Graph *g, Span text, Sym *name, int64_t *n);
 

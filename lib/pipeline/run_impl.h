@@ -2,6 +2,7 @@
 #ifndef PIPELINE_RUN_IMPL_H
 #define PIPELINE_RUN_IMPL_H
 
+#include "check/check.h"
 #include "pipeline/run.h"
 
 /* One input: its value, and whether calls take rows of it. */
@@ -36,13 +37,18 @@ typedef struct GraphRun {
     bool collect;
     Writer *out; /* opened by the first report */
     bool header; /* tsv: written */
+    Guard guard;
+    Monitor monitor;
 } GraphRun;
 
 /* run.c: the parts of a run, in this order; whatever failed, run_end frees. */
 void run_begin(GraphRun *r, Graph *g, const RunSpec *spec);
 bool run_ready(GraphRun *r); /* rewrites if that is still to do */
 bool run_plan(GraphRun *r);
-bool run_dims(GraphRun *r); /* those of the command line, for the machine */
+bool run_watch(GraphRun *r); /* mode.c: hooks of modes that look at each instruction */
+bool run_call(GraphRun *r);  /* mode.c: one call of the machine, and what a mode does
+                                after it */
+bool run_dims(GraphRun *r);  /* those of the command line, for the machine */
 void run_end(GraphRun *r);
 bool run_given(GraphRun *r);    /* values.c: compiles the given values */
 bool run_values(GraphRun *r);   /* values.c: given values, filters, what is missing */

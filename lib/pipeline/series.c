@@ -110,7 +110,7 @@ bool run_series(GraphRun *r) {
     r->collect = r->rows >= 0 && r->g->updates.n == 0;
     for (int64_t call = 0; call < r->calls; call++) {
         bool last = call + 1 == r->calls;
-        if (!feed_rows(r, call) || !vm_run(r->m)) return false;
+        if (!feed_rows(r, call) || !run_call(r)) return false;
         if (r->collect && !results_collect(r)) return false;
         if ((last || (every && (call + 1) % every == 0)) && !results_report(r, call))
             return false;

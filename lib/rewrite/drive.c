@@ -126,15 +126,21 @@ bool rw_limit_reached(const Rewriter *r) {
     return r->o->limit && *r->number >= r->o->limit;
 }
 
-bool rw_fired(Rewriter *r, size_t entry, Var before, Var after) {
+bool rw_fired(Rewriter *r, size_t entry, size_t n, const Var *before,
+              const Var *after) {
     RewriteProfile *p = &r->db->entry.p[entry].profile;
     p->fired++;
     r->recent[r->fired++ % (sizeof r->recent / sizeof *r->recent)] = (uint16_t)entry;
     RewriteEvent e = {.rule = r->db->entry.p[entry].pub.name,
+                      .tags = r->db->entry.p[entry].pub.tags,
                       .number = ++*r->number,
+                      .epoch = r->epoch,
                       .g = r->g,
-                      .before = before,
-                      .after = after};
+                      .before = before[0],
+                      .after = after[0],
+                      .nmore = n - 1,
+                      .more_before = before + 1,
+                      .more_after = after + 1};
     return !r->o->explain || r->o->explain(r->o->ctx, &e);
 }
 
@@ -200,7 +206,7 @@ static bool install(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
         r->direct[v] = out[k];
         r->by[v] = (uint16_t)(entry + 1);
         r->uses[x] += r->uses[v];
-        if (!rw_fired(r, entry, v, x)) return r->failed = true, false;
+        if (!rw_fired(r, entry, 1, &v, &x)) return r->failed = true, false;
         changed = r->dirty = true;
     }
     if (changed && ++r->db->entry.p[entry].spent > r->budget)

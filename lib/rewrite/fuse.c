@@ -326,7 +326,7 @@ static bool call_function(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_
         if (var_type(f->g, out[k]) != var_type(f->g, result[k])) return true;
     for (size_t k = 0; k < nres; k++)
         r->forward[result[k]] = out[k];
-    return rw_fired(r, r->current, result[0], out[0]);
+    return rw_fired(r, r->current, nres, result, out);
 }
 
 static bool make_function(Fuse *f, const ApplyId *member, uint32_t n) {

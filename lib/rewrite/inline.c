@@ -39,7 +39,8 @@ static bool inline_call(Rewriter *r, ApplyId id, const Graph *fn) {
     Apply a = r->g->apply[id];
     Arena *arena = arena_new(r->s);
     Var *leaf = NEW_N(arena, fn->nleaf, Var), *map = NEW_N(arena, fn->nvar, Var);
-    Var *want = NEW_N(arena, a.nout, Var);
+    Var *want = NEW_N(arena, a.nout, Var), *old = NEW_N(arena, a.nout, Var),
+        *new = NEW_N(arena, a.nout, Var);
     for (uint32_t i = 0; i < fn->nleaf; i++)
         leaf[i] = VAR_NONE;
     for (size_t i = 0; i < a.nin; i++)
@@ -48,9 +49,11 @@ static bool inline_call(Rewriter *r, ApplyId id, const Graph *fn) {
         want[k] = fn->outputs.p[k].var;
     bool ok = graph_import(r->g, fn, a.nout, want, leaf, true, map);
     rw_grow(r);
-    for (Var k = 0; ok && k < a.nout; k++)
-        r->forward[a.out + k] = map[want[k]];
-    if (ok) ok = rw_fired(r, r->current, a.out, r->forward[a.out]);
+    for (Var k = 0; ok && k < a.nout; k++) {
+        old[k] = a.out + k;
+        new[k] = r->forward[old[k]] = map[want[k]];
+    }
+    if (ok) ok = rw_fired(r, r->current, a.nout, old, new);
     arena_free(arena);
     return ok;
 }

@@ -46,6 +46,7 @@ void rw_grow(Rewriter *r) {
 void rewriter_reset(Rewriter *r) {
     r->nvar = r->napply = 0;
     r->dirty = false;
+    r->epoch++;
     rw_grow(r);
 }
 

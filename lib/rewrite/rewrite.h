@@ -33,13 +33,17 @@ bool rewrite_list(Session *s, const RewriteQuery *q, const RewriteEntry **entrie
                   size_t *n);
 
 /* ---- running ---- */
-/* One replacement, for --explain and --bisect. The graph is the overlay at that moment.
- */
+/* One replacement, for --explain, --bisect and DebugMode. The graph is the overlay at
+ * that moment; it only grows while its epoch stays the same, and gets new ids with a
+ * new one. */
 typedef struct RewriteEvent {
-    const char *rule;
+    const char *rule, *tags;
     uint32_t number; /* from 1 */
+    uint32_t epoch;
     const Graph *g;
     Var before, after;
+    size_t nmore; /* replaced together with it (fused groups, calls) */
+    const Var *more_before, *more_after;
 } RewriteEvent;
 typedef struct RewriteProfile {
     const char *name;

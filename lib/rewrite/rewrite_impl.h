@@ -173,6 +173,7 @@ struct Rewriter {
     uint16_t recent[64]; /* entries that fired last, a ring */
     uint32_t fired, sweeps;
     uint32_t *number; /* of all graphs of a run: replacements so far */
+    uint32_t epoch;   /* how often g was compacted */
     size_t current;   /* the entry of the graph pass that runs */
     bool failed;
     bool dirty;       /* something was replaced since the graph was compacted */
@@ -232,8 +233,8 @@ void overlay_entries(Rewriter *r, double from, double to);
 /* One stage: sweeps with the selected entries from..to and those that clean up after
  * them until nothing fires. False: diagnosed. */
 bool drive(Rewriter *r, double from, double to);
-/* v was replaced by x: counts, tells. False: stop, diagnosed. */
-bool rw_fired(Rewriter *r, size_t entry, Var before, Var after);
+/* n >= 1 variables were replaced at once: counts one, tells. False: stop, diagnosed. */
+bool rw_fired(Rewriter *r, size_t entry, size_t n, const Var *before, const Var *after);
 bool rw_limit_reached(const Rewriter *r);
 double rw_clock(void); /* seconds */
 

@@ -1,0 +1,125 @@
+/* NAN_GUARD: the first nan, inf or huge number stops the run. */
+#include "check/check.h"
+#include "op/print.h"
+
+static bool is_exempt(const Guard *w, const Graph *g, Var v) {
+    if (w->nexempt == 0) return false;
+    for (size_t i = 0; i < g->names.n; i++)
+        for (size_t k = 0; g->names.p[i].var == v && k < w->nexempt; k++)
+            if (g->names.p[i].name == w->exempt[k]) return true;
+    return false;
+}
+
+static void count_text(Str *out, int64_t n, const char *what) {
+    if (n) str_printf(out, "%s%lld %s", out->n ? ", " : "", (long long)n, what);
+}
+
+/* "2 nan, 1 inf"; empty: nothing that is looked for. */
+static void faults(const Guard *w, const Stats *q, Str *out) {
+    if (w->what & GUARD_NAN) count_text(out, q->nans, "nan");
+    if (w->what & GUARD_INF) count_text(out, q->infs, "inf");
+    if (w->what & GUARD_BIG) count_text(out, q->big, "beyond 1e10");
+}
+
+static bool is_watched(const Value *v) {
+    return v && v->kind == TYPE_TENSOR && v->t.data && dtype_is_inexact(v->t.dtype);
+}
+
+static void note_range(Session *s, const char *what, size_t i, const Tensor *t) {
+    Stats q = tensor_stats(t);
+    note(s, NOWHERE, "%s %zu: min %.9g, max %.9g, mean %.9g; %lld nan, %lld inf", what,
+         i, q.min, q.max, q.mean, (long long)q.nans, (long long)q.infs);
+}
+
+static void note_where(const Call *c, const Tensor *t, const Stats *q) {
+    int64_t index[MAX_NDIM], at = q->first < 0 ? q->first_big : q->first;
+    if (at >= 0) {
+        for (int k = t->ndim - 1; k >= 0; k--) {
+            index[k] = at % t->shape[k];
+            at /= t->shape[k];
+        }
+        Str text = STR(c->s);
+        shape_text(c->s, t->ndim, index, &text);
+        note(c->s, NOWHERE, "the first is at %s", str_text(&text));
+        str_free(&text);
+    }
+    if (c->g->main != c->g)
+        note(c->s, NOWHERE, "in the function %s", sym_text(c->s, c->g->name));
+    note(c->s, NOWHERE, "--unguarded NAME lets a variable have such values");
+}
+
+static bool output_fault(const Call *c, size_t i, const Stats *q, const char *what) {
+    Call k = *c;
+    Str size = STR(c->s);
+    const Tensor *t = &c->out[i].t;
+    shape_text(c->s, t->ndim, t->shape, &size);
+    call_fail(&k, E_NAN, "output %zu, %s%s, has %s", i, dtype_name(t->dtype),
+              str_text(&size), what);
+    for (size_t j = 0; j < c->nin; j++)
+        if (is_watched(c->in[j])) note_range(c->s, "input", j, call_in(c, j));
+    note_range(c->s, "output", i, t);
+    note_where(c, t, q);
+    str_free(&size);
+    return false;
+}
+
+static bool leaf_fault(const Call *c, Var v, const Tensor *t, const Stats *q,
+                       const char *what) {
+    const char *kind = var_leaf(c->g, v) == LEAF_INPUT ? "input" : "shared variable";
+    fail(c->s, NOWHERE, E_NAN, "the %s %s: %s has %s", kind,
+         sym_text(c->s, var_name(c->g, v)), type_str(c->s, var_type(c->g, v)), what);
+    note_where(c, t, q);
+    return false;
+}
+
+static bool after(void *ctx, size_t step, const Call *c, double seconds) {
+    const Guard *w = ctx;
+    Str what = STR(c->s);
+    bool ok = true;
+    (void)step, (void)seconds;
+    for (size_t i = 0; ok && i < c->nout; i++) {
+        if (!is_watched(&c->out[i])) continue;
+        Stats q = tensor_stats(&c->out[i].t);
+        faults(w, &q, &what);
+        if (what.n && !is_exempt(w, c->g, c->g->apply[c->id].out + (Var)i))
+            ok = output_fault(c, i, &q, str_text(&what));
+        str_clear(&what);
+    }
+    str_free(&what);
+    return ok;
+}
+
+/* Those of a function were looked at where they come from. */
+static bool is_guarded_leaf(const Graph *g, Var v) {
+    LeafKind k = var_leaf(g, v);
+    return g->main == g && (k == LEAF_INPUT || k == LEAF_SHARED);
+}
+
+static bool check_leaf(const Guard *w, const Call *c, Var v, const Value *x) {
+    if (!is_guarded_leaf(c->g, v) || !is_watched(x)) return true;
+    Str what = STR(c->s);
+    Stats q = tensor_stats(&x->t);
+    faults(w, &q, &what);
+    bool ok = !what.n || is_exempt(w, c->g, v) ||
+              leaf_fault(c, v, &x->t, &q, str_text(&what));
+    str_free(&what);
+    return ok;
+}
+
+static bool before(void *ctx, size_t step, const Call *c) {
+    (void)step;
+    for (size_t i = 0; i < c->nin; i++)
+        if (!check_leaf(ctx, c, apply_in(c->g, c->id)[i], c->in[i])) return false;
+    return true;
+}
+
+VmHooks guard_hooks(const Guard *g) {
+    return (VmHooks){(void *)(uintptr_t)g, before, after};
+}
+
+bool guard_outputs(const Guard *w, const Graph *ran, const Machine *m) {
+    Call c = {.s = ran->s, .g = ran};
+    for (size_t i = 0; i < ran->outputs.n; i++)
+        if (!check_leaf(w, &c, ran->outputs.p[i].var, vm_output(m, i))) return false;
+    return true;
+}

@@ -1,0 +1,57 @@
+/* MONITOR: a line for each instruction. */
+#include "check/check.h"
+#include "op/print.h"
+
+#include <string.h>
+
+static void place_text(Session *s, Span at, Str *out) {
+    const Source *src = source_get(s, at.source);
+    uint32_t line, col;
+    if (!src) {
+        str_putc(out, '-');
+        return;
+    }
+    span_place(s, at, &line, &col);
+    str_visible(out, src->name, strlen(src->name));
+    str_printf(out, ":%u:%u", line, col);
+}
+
+static void value_text(Session *s, const Type *t, const Value *v, Str *out) {
+    if (v->kind != TYPE_TENSOR || !v->t.data) {
+        str_puts(out, type_str(s, t));
+        return;
+    }
+    Stats q = tensor_stats(&v->t);
+    str_puts(out, dtype_name(v->t.dtype));
+    shape_text(s, v->t.ndim, v->t.shape, out);
+    str_printf(out, " min=%.6g max=%.6g mean=%.6g", q.min, q.max, q.mean);
+    if (q.nans) str_printf(out, " nan=%lld", (long long)q.nans);
+    if (q.infs) str_printf(out, " inf=%lld", (long long)q.infs);
+}
+
+static bool after(void *ctx, size_t step, const Call *c, double seconds) {
+    Monitor *m = ctx;
+    const Services *sv = services(c->s);
+    Str line = STR(c->s);
+    if (!sv->print) return true;
+    if (!m->begun) sv->print(sv->print_ctx, "step\top\tplace\ttime_s\toutputs\n");
+    m->begun = true;
+    if (c->g->main != c->g) str_printf(&line, "%s/", sym_text(c->s, c->g->name));
+    str_printf(&line, "%zu\t", step);
+    print_op(c->s, c->op, c->props, &line);
+    str_putc(&line, '\t');
+    place_text(c->s, c->at, &line);
+    str_printf(&line, "\t%.3g", seconds);
+    for (size_t i = 0; i < c->nout; i++) {
+        str_putc(&line, '\t');
+        value_text(c->s, c->out_type[i], &c->out[i], &line);
+    }
+    str_putc(&line, '\n');
+    sv->print(sv->print_ctx, str_text(&line));
+    str_free(&line);
+    return true;
+}
+
+VmHooks monitor_hooks(Monitor *m) {
+    return (VmHooks){.ctx = m, .after = after};
+}

@@ -1,0 +1,101 @@
+/* Modes of a run: which rewrites, and what looks on. */
+#include "pipeline/run_impl.h"
+
+#include <string.h>
+
+typedef struct ModeRow {
+    const char *rewrites; /* NULL: FAST_RUN if nothing was rewritten yet */
+    const char *without;  /* a tag that is left out */
+} ModeRow;
+
+static const ModeRow rows[] = {
+    [RUN_UNSET] = {NULL, NULL},
+    [RUN_FAST_RUN] = {"FAST_RUN", NULL},
+    [RUN_FAST_COMPILE] = {"FAST_COMPILE", NULL},
+    [RUN_NAN_GUARD] = {NULL, "fusion"}, /* a group's inner values are looked at, too */
+    [RUN_MONITOR] = {NULL, NULL},
+};
+
+Graph *graph_ready(Graph *g, const RunSpec *spec) {
+    const ModeRow *row = &rows[spec->mode];
+    RewriteOptions how = {.query = spec->rewrites};
+    RewriteQuery *q = &how.query;
+    RewriteResult what;
+    bool more = q->nrules || q->ninclude || q->nexclude;
+    if (!row->rewrites && !more && g->modes.n) return g;
+    q->mode = row->rewrites ? row->rewrites : "FAST_RUN";
+    Arena *a = arena_new(g->s);
+    const char **exclude = NEW_N(a, q->nexclude + 1, const char *);
+    if (q->nexclude) memcpy(exclude, q->exclude, q->nexclude * sizeof *exclude);
+    if (row->without) exclude[q->nexclude++] = row->without;
+    q->exclude = exclude;
+    Graph *ready = rewrite_run(g, &how, &what);
+    arena_free(a);
+    return ready;
+}
+
+/* ---- NAN_GUARD ---- */
+static bool in_function(const Graph *g, Sym name) {
+    for (size_t i = 0; i < g->functions.n; i++)
+        if (graph_find(g->functions.p[i], name) != VAR_NONE) return true;
+    return false;
+}
+
+/* The names are looked up in the graph that was read: rewriting may drop some. */
+static bool exempt_names(GraphRun *r) {
+    char **part;
+    size_t n = str_split(r->a, r->spec->unguarded, ',', &part);
+    Sym *name = NEW_N(r->a, n, Sym);
+    for (size_t i = 0; i < n; i++) {
+        Var v;
+        name[i] = sym(r->s, part[i]);
+        if (!in_function(r->g, name[i]) &&
+            !find_var(r->g, part[i], strlen(part[i]), r->spec->unguarded_at, &v))
+            return false;
+    }
+    r->guard.exempt = name;
+    r->guard.nexempt = n;
+    return true;
+}
+
+static bool guard_kinds(GraphRun *r) {
+    static const char *const kinds[] = {"nan", "inf", "big"};
+    char **part;
+    size_t n = str_split(r->a, r->spec->guard, ',', &part);
+    for (size_t i = 0; i < n; i++) {
+        unsigned k = 0;
+        while (k < 3 && strcmp(part[i], kinds[k]) != 0)
+            k++;
+        if (k == 3)
+            return fail(r->s, r->spec->guard_at, E_USAGE,
+                        "--guard takes some of nan,inf,big, not '%s'", part[i]);
+        r->guard.what |= 1U << k;
+    }
+    return true;
+}
+
+static bool guard_options(GraphRun *r) {
+    const RunSpec *q = r->spec;
+    if (q->mode != RUN_NAN_GUARD && (q->guard || q->unguarded))
+        return fail(r->s, q->guard ? q->guard_at : q->unguarded_at, E_USAGE,
+                    "--%s goes with --mode NAN_GUARD",
+                    q->guard ? "guard" : "unguarded");
+    r->guard.what = GUARD_ALL;
+    if (q->guard) r->guard.what = 0;
+    return (!q->guard || guard_kinds(r)) && (!q->unguarded || exempt_names(r));
+}
+
+/* ---- watching ---- */
+bool run_watch(GraphRun *r) {
+    if (!guard_options(r)) return false;
+    VmHooks h = {0};
+    if (r->spec->mode == RUN_NAN_GUARD) h = guard_hooks(&r->guard);
+    if (r->spec->mode == RUN_MONITOR) h = monitor_hooks(&r->monitor);
+    if (h.ctx) vm_set_hooks(r->m, &h);
+    return true;
+}
+
+bool run_call(GraphRun *r) {
+    if (!vm_run(r->m)) return false;
+    return r->spec->mode != RUN_NAN_GUARD || guard_outputs(&r->guard, r->ready, r->m);
+}

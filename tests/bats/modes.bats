@@ -1,0 +1,96 @@
+# grun --mode: what looks on while a graph runs.
+load common
+
+curve() { # y = log(x) * 2 with a name for the log, and a function that does the same
+    gload --new -i 'x: float64[n]' -e 'l = log(x)' -e 'y = l * 2' --outputs y -o curve.tlg
+    cat >fn.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n]"}
+functions:
+  half:
+    inputs: {u: "float64[k]"}
+    let: |
+      v = sqrt(u)
+    outputs: [v]
+let: |
+  y = half(x - 1)
+outputs: [y]
+Y
+}
+
+@test "NAN_GUARD stops at the op that makes a nan, an inf or a huge number" {
+    curve
+    ok 'grun curve.tlg --mode NAN_GUARD x=[1,1]' 'y = [0.0, 0.0]'
+    bad 5 E_NAN '1:5: error.*log: output 0, float64\(2,\), has 1 nan' 'grun curve.tlg --mode NAN_GUARD x=[1,-1]'
+    grep -q 'in log(x: float64\[n\])' .err
+    grep -q 'input 0: min -1, max 1, mean 0; 0 nan, 0 inf' .err
+    grep -q 'the first is at (1,)' .err
+    bad 5 E_NAN 'log: output 0.*has 2 inf' 'grun curve.tlg --mode NAN_GUARD x=[0,0]'
+    bad 5 E_NAN 'the input x: float64\[n\] has 1 nan, 1 inf' 'grun curve.tlg --mode NAN_GUARD x=[nan,inf]'
+    bad 5 E_NAN 'the input x: float64\[n\] has 1 beyond 1e10' 'grun curve.tlg --mode NAN_GUARD x=[1,2e10]'
+    # exactly the limit is fine, the other sign counts as well
+    ok 'gload -i "x: float64" -e x | grun --mode NAN_GUARD x=1e10'
+    bad 5 E_NAN 'input x' 'gload -i "x: float64" -e x | grun --mode NAN_GUARD x=-1.1e10'
+    # the same without the guard
+    ok 'grun curve.tlg x=[0,0]' 'y = [-inf, -inf]'
+}
+
+@test "NAN_GUARD leaves integers and empty arrays alone, and looks at complex parts" {
+    ok 'gload -i "i: int64" -e "i * 2" | grun --mode NAN_GUARD i=20000000000' 'out = 40000000000'
+    ok 'gload -i "x: float64[?]" -e "log(x)" | grun --mode NAN_GUARD x="zeros(0)"'
+    bad 5 E_NAN 'input z' 'gload -i "z: complex128" -e "z * 2" | grun --mode NAN_GUARD z="1 + 1j * inf"'
+}
+
+@test "NAN_GUARD looks inside fused groups and functions, and only for what is asked" {
+    curve
+    # the inf of exp is gone in the result: only the op itself has it
+    bad 5 E_NAN 'exp: output 0' 'gload -i "x: float64[2]" -e "1 / exp(x) + cos(x) * 0.5" | grun --exclude exp-neg --mode NAN_GUARD x=[1,1000]'
+    bad 5 E_NAN 'exp: output 0' 'gload -i "x: float64[2]" -e "tanh(exp(x)) * 2 + 1" | grewrite | grun --mode NAN_GUARD x=[1,1000]'
+    ok 'grun fn.yaml --mode NAN_GUARD x=[1,5]' 'y = [0.0, 2.0]'
+    bad 5 E_NAN 'sqrt: output 0' 'grun fn.yaml --mode NAN_GUARD x=[1,0]'
+    grep -q 'in the function half' .err
+    ok 'grun curve.tlg --mode NAN_GUARD --guard nan,big x=[0,1]' 'y = [-inf, 0.0]'
+    bad 5 E_NAN nan 'grun curve.tlg --mode NAN_GUARD --guard nan x=[-1,0]'
+    ok 'grun curve.tlg --mode NAN_GUARD --unguarded l,y x=[0,1]' 'y = [-inf, 0.0]'
+    bad 5 E_NAN 'multiply|add' 'grun curve.tlg --mode NAN_GUARD --unguarded l x=[0,1]'
+    bad 2 E_UNKNOWN 'zz' 'grun curve.tlg --mode NAN_GUARD --unguarded zz x=[0,1]'
+    bad 2 E_USAGE 'nan,inf,big' 'grun curve.tlg --mode NAN_GUARD --guard nin x=[0,1]'
+    bad 2 E_USAGE 'goes with' 'grun curve.tlg --guard nan x=[0,1]'
+    bad 2 E_USAGE 'goes with' 'grun curve.tlg --unguarded l x=[0,1]'
+}
+
+@test "MONITOR shows each instruction with its place and what came out" {
+    curve
+    shell 'grun curve.tlg --mode MONITOR x=[1,4,nan]'
+    [ "$status" = 0 ]
+    [ "$(cat .out)" = 'y = [0.0, 2.772588722239781, nan]' ]
+    [ "$(head -1 .err)" = $'step\top\tplace\ttime_s\toutputs' ]
+    awk -F'\t' 'NR > 1 && (NF != 5 || $4 !~ /^[0-9.e-]+$/) { exit 1 }' .err
+    grep -q 'float64(3,) min=0 max=2.77259 mean=1.38629 nan=1' .err
+    shell 'grun fn.yaml --exclude fusion --mode MONITOR x=[1,5]'
+    grep -q $'^half/0\tsqrt\tfn.yaml:7:' .err
+    grep -q $'^[0-9]*\tsubtract\t' .err
+    # sqrt before the call that waits for it
+    [ "$(grep -n 'half/0' .err | cut -d: -f1)" -lt "$(grep -n "call(" .err | cut -d: -f1)" ]
+    shell 'grun curve.tlg --mode MONITOR --steps 3 x=[1]'
+    [ "$(grep -c '^step' .err)" = 1 ]
+}
+
+@test "modes are found in any case, and unknown ones are errors with a suggestion" {
+    curve
+    ok 'grun curve.tlg --mode fast_run x=[1]' 'y = [0.0]'
+    ok 'grun curve.tlg --mode Nan_Guard x=[1]' 'y = [0.0]'
+    bad 2 E_USAGE 'did you mean NAN_GUARD' 'grun curve.tlg --mode nanguard x=[1]'
+    bad 2 E_USAGE 'FAST_RUN.FAST_COMPILE' 'grun curve.tlg --mode quick x=[1]'
+    bad 2 E_USAGE 'goes with grun' 'gprof curve.tlg --mode MONITOR x=[1]'
+    bad 2 E_USAGE 'goes with grun' 'gprof curve.tlg --mode NAN_GUARD --static'
+    ok 'gprof curve.tlg --mode fast_compile --static >/dev/null'
+}
+
+@test "rules of one's own and rules left out, in the run itself" {
+    curve
+    printf 'mine @canonicalize: log(x) => x\n' >mine.rules
+    ok 'grun curve.tlg --rules mine.rules --include mine x=[3]' 'y = [6.0]'
+    ok 'grewrite --mode NONE curve.tlg | grun --rules mine.rules --include mine x=[3]' 'y = [6.0]'
+    bad 2 E_UNKNOWN 'is it fusion' 'grun curve.tlg --exclude fusoin x=[3]'
+}
