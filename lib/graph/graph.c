@@ -104,6 +104,21 @@ void graph_free_one(Graph *g) {
     mem_free(g);
 }
 
+void graph_function_drop(Graph *f) {
+    Graph *main = f->main;
+    size_t kept = 0;
+    map_free(&main->priv->function);
+    for (size_t i = 0; i < main->functions.n; i++) {
+        if (main->functions.p[i] == f) continue;
+        main->functions.p[kept] = main->functions.p[i];
+        map_put(&main->priv->function, main->functions.p[kept]->name, kept);
+        kept++;
+    }
+    if (kept + 1 != main->functions.n) bug("a function that is not its main graph's");
+    main->functions.n = kept;
+    graph_free_one(f);
+}
+
 void graph_free(Graph *g) {
     if (!g) return;
     if (g->main != g) bug("a function is freed with its main graph");

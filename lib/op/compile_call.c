@@ -481,7 +481,7 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     if (is_complex_literal(e, name)) return compile_builtin(c, e, self, &is, out);
     if (!*e->found) *e->found = op_find(c->s, name, len);
     const Op *op = *e->found;
-    if (op) {
+    if (op && !op->by_macro) {
         bool place = !self && e->nkid > 0 && e->kid[0]->kind == AST_INDEX &&
                      (strcmp(op->name, "set_subtensor") == 0 ||
                       strcmp(op->name, "inc_subtensor") == 0);

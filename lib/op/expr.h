@@ -142,6 +142,13 @@ bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg,
  * f->captured is what it takes beside them. A function of the graph stays as it is; its
  * number of inputs is checked. */
 bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg);
+/* A trial: what was diagnosed and the functions that were made since are taken back. */
+typedef struct CompilerTrial {
+    size_t diags, functions;
+    uint32_t lambdas;
+} CompilerTrial;
+CompilerTrial compiler_try(Compiler *c);
+void compiler_undo(Compiler *c, CompilerTrial t);
 /* What load('F', 'key') means; without it load() is an error. `ref` and `ref_key` are
  * kept with the constant. */
 typedef bool LoadFn(void *ctx, const char *path, const char *key, Span at, Tensor *out,

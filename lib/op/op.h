@@ -206,6 +206,8 @@ struct Op {
     bool identity; /* output 0 is input 0 (assert, print, specify_shape) */
     bool creates;  /* makes values from nothing (zeros, normal): without dtype= it takes
                       that of the receiver */
+    bool by_macro; /* a call of its name in the language is that of the macro so called
+                    */
     bool shape_only;     /* reads the shapes of its inputs, never their elements (shape,
                             zeros_like) */
     const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":

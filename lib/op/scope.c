@@ -311,6 +311,24 @@ static bool add_outputs(Compiler *c, const Node *n) {
     return true;
 }
 
+/* The condition that stands last among a loop body's results: [x, until(x > 3)]. */
+static bool take_until(Compiler *c, Node *body) {
+    const Node *last =
+        body->kind == NODE_LIST && body->n ? &body->item[body->n - 1] : NULL;
+    Var v;
+    if (!last || last->kind != NODE_DICT || last->n != 1 ||
+        strcmp(sym_text(c->s, last->key[0]), "until") != 0)
+        return true;
+    if (!compiler_var(c, &last->item[0], DT_BOOL, &v)) return false;
+    const Type *t = var_type(c->b->g, v);
+    if (t->kind != TYPE_TENSOR || t->ndim != 0 || !dtype_is_discrete(t->dtype))
+        return fail(c->s, last->at, E_TYPE, "until takes one bool, not %s",
+                    type_str(c->s, t));
+    c->b->g->until = cast_to(c->b, v, DT_BOOL);
+    body->n--;
+    return true;
+}
+
 static bool compile_body(Compiler *c, const Node *f, const Type *const *arg) {
     size_t n = f->lambda->nkid - 1;
     Node *value = arena_alloc(c->arena, (n + 1) * sizeof *value), body;
@@ -319,7 +337,8 @@ static bool compile_body(Compiler *c, const Node *f, const Type *const *arg) {
             node_var(graph_input(c->b->g, f->lambda->kid[i]->sym, arg[i]), f->at);
     Scope scope = {f->scope, f->lambda, value, c->frame}, *outer = c->scope;
     c->scope = &scope;
-    bool ok = compile(c, f->lambda->kid[n], DT_NONE, &body) && add_outputs(c, &body);
+    bool ok = compile(c, f->lambda->kid[n], DT_NONE, &body) && take_until(c, &body) &&
+              add_outputs(c, &body);
     c->scope = outer;
     return ok;
 }
@@ -364,4 +383,16 @@ bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {
     map_free(&frame.inner);
     vec_free(&frame.captured);
     return ok;
+}
+
+CompilerTrial compiler_try(Compiler *c) {
+    return (CompilerTrial){diag_count(c->s), c->b->g->main->functions.n, c->lambdas};
+}
+
+void compiler_undo(Compiler *c, CompilerTrial t) {
+    Graph *main = c->b->g->main;
+    diag_rewind(c->s, t.diags);
+    while (main->functions.n > t.functions)
+        graph_function_drop(main->functions.p[main->functions.n - 1]);
+    c->lambdas = t.lambdas;
 }

@@ -1,98 +1,34 @@
 /* call(*args, fn=f): a function of the graph, applied. The function's own dim names are
  * bound by the arguments' types, and its outputs' types follow. */
-#include "op/infer.h"
 #include "op/services.h"
+#include "ops/control/unify.h"
 
 /* ---- typing ---- */
-
-/* What the function's dim names stand for, and the argument that said so. */
-typedef struct Bound {
-    Map dim; /* sym -> Dim */
-    Map arg; /* sym -> argument */
-} Bound;
 
 static const Graph *callee(const Infer *in) {
     return in->g ? graph_function(in->g, in_prop(in, "fn")->sym) : NULL;
 }
 
-static bool misfit(Infer *in, const Graph *fn, size_t k, DiagCode code) {
+static bool misfit(Infer *in, const Graph *fn, size_t k, Misfit why) {
     Sym name = var_name(fn, fn->inputs.p[k]);
-    return infer_fail(in, code, k, "argument %zu of %s is %s, but its input %s is %s",
-                      k + 1, sym_text(in->s, fn->name), type_str(in->s, in->type[k]),
-                      sym_text(in->s, name),
-                      type_str(in->s, var_type(fn, fn->inputs.p[k])));
+    infer_fail(in, why.code, k, "argument %zu of %s is %s, but its input %s is %s",
+               k + 1, sym_text(in->s, fn->name), type_str(in->s, in->type[k]),
+               sym_text(in->s, name), type_str(in->s, var_type(fn, fn->inputs.p[k])));
+    if (why.name)
+        note(in->s, NOWHERE, "%s is %lld by argument %zu and %lld by argument %zu",
+             sym_text(in->s, why.name), (long long)why.was, why.by + 1,
+             (long long)why.is, k + 1);
+    return false;
 }
 
-static bool bind_name(Infer *in, const Graph *fn, Bound *b, size_t k, Sym name,
-                      Dim actual) {
-    uint64_t have, by;
-    if (!map_get(&b->dim, name, &have)) {
-        map_put(&b->dim, name, (uint64_t)actual);
-        map_put(&b->arg, name, k);
-        return true;
-    }
-    if (!dim_may_equal((Dim)have, actual)) {
-        map_get(&b->arg, name, &by);
-        misfit(in, fn, k, E_SHAPE);
-        return note(in->s, NOWHERE,
-                    "%s is %lld by argument %d and %lld by argument %zu",
-                    sym_text(in->s, name), (long long)have, (int)by + 1,
-                    (long long)actual, k + 1);
-    }
-    map_put(&b->dim, name, (uint64_t)dim_meet((Dim)have, actual));
-    return true;
-}
-
-static bool bind_dims(Infer *in, const Graph *fn, Bound *b, size_t k,
-                      const Type *want) {
-    const Type *have = in->type[k];
-    if (want->ndim != have->ndim) return misfit(in, fn, k, E_SHAPE);
-    for (int i = 0; i < want->ndim; i++) {
-        Dim d = want->dim[i];
-        if (dim_is_known(d) && d != have->dim[i]) return misfit(in, fn, k, E_SHAPE);
-        if (dim_is_named(d) && !bind_name(in, fn, b, k, dim_sym(d), have->dim[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool bind_argument(Infer *in, const Graph *fn, Bound *b, size_t k) {
-    const Type *want = var_type(fn, fn->inputs.p[k]), *have = in->type[k];
-    if (want->kind != have->kind) return misfit(in, fn, k, E_TYPE);
-    if (want->kind != TYPE_TENSOR && want->kind != TYPE_SPARSE)
-        return type_is_super(want, have) || misfit(in, fn, k, E_TYPE);
-    if (want->dtype != have->dtype || want->why != have->why)
-        return misfit(in, fn, k, E_DTYPE);
-    return bind_dims(in, fn, b, k, want);
-}
-
-/* The type of a result, in the dims of the caller. */
-static const Type *substitute(Session *s, const Bound *b, const Type *t) {
-    Dim dim[MAX_NDIM];
-    int lists = 0;
-    for (; t->kind == TYPE_LIST; t = t->elem)
-        lists++;
-    if (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) {
-        for (int i = 0; i < t->ndim; i++) {
-            uint64_t d;
-            dim[i] = t->dim[i];
-            if (!dim_is_named(dim[i])) continue;
-            dim[i] = map_get(&b->dim, dim_sym(dim[i]), &d) ? (Dim)d : DIM_UNKNOWN;
-        }
-        t = t->kind == TYPE_TENSOR ? type_tensor(s, t->dtype, t->ndim, dim)
-                                   : type_sparse(s, t->why, t->dtype, dim);
-    }
-    while (lists-- > 0)
-        t = type_list(s, t);
-    return t;
-}
-
-static bool unify(Infer *in, const Graph *fn, Bound *b) {
+static bool unify(Infer *in, const Graph *fn, Unify *u) {
+    Misfit why;
     for (size_t k = 0; k < in->nin; k++)
-        if (!bind_argument(in, fn, b, k)) return false;
+        if (!unify_type(u, var_type(fn, fn->inputs.p[k]), in->type[k], k, &why))
+            return misfit(in, fn, k, why);
     in->nout = fn->outputs.n;
     for (size_t k = 0; k < in->nout; k++)
-        in->out[k] = substitute(in->s, b, var_type(fn, fn->outputs.p[k].var));
+        in->out[k] = unify_result(u, var_type(fn, fn->outputs.p[k].var));
     return true;
 }
 
@@ -109,10 +45,10 @@ static bool call_type(Infer *in) {
         return infer_fail(in, E_ARG, in->nin,
                           "%s has %zu outputs; a call needs 1 to %d", name,
                           fn->outputs.n, OUT_MAX);
-    Bound b = {MAP(in->s), MAP(in->s)};
-    bool ok = unify(in, fn, &b);
-    map_free(&b.dim);
-    map_free(&b.arg);
+    Unify u;
+    unify_open(&u, in->s);
+    bool ok = unify(in, fn, &u);
+    unify_close(&u);
     return ok;
 }
 

@@ -1,0 +1,151 @@
+/* Reading the props of a scan. `sequences` and `states` are lists of lists: the number
+ * of taps, then the taps, for each sequence or output. */
+#include "op/scan.h"
+
+#include <string.h>
+
+enum { TAP_MAX = 1 << 20 };
+
+bool op_is_scan(const Op *op) {
+    return strcmp(op->name, "scan") == 0;
+}
+
+typedef struct TapReader {
+    Arena *a;
+    const char *what;
+    const int64_t *p;
+    size_t n;
+} TapReader;
+
+/* The taps of the next entry. Each tap may stand once. */
+static const char *read_taps(TapReader *r, size_t *ntap, const int64_t **tap) {
+    int64_t n = r->p[0];
+    if (n < 0 || (uint64_t)n >= r->n)
+        return arena_printf(r->a, "its prop %s is cut off", r->what);
+    *ntap = (size_t)n;
+    *tap = r->p + 1;
+    r->p += 1 + n;
+    r->n -= (size_t)(1 + n);
+    for (size_t i = 0; i < *ntap; i++) {
+        if ((*tap)[i] < -TAP_MAX || (*tap)[i] > TAP_MAX)
+            return arena_printf(r->a, "the tap %lld is out of range",
+                                (long long)(*tap)[i]);
+        for (size_t k = 0; k < i; k++)
+            if ((*tap)[k] == (*tap)[i])
+                return arena_printf(r->a, "the tap %lld is given twice",
+                                    (long long)(*tap)[i]);
+    }
+    return NULL;
+}
+
+static const char *read_sequence(TapReader *r, size_t number, ScanSeq *q) {
+    const char *why = read_taps(r, &q->ntap, &q->tap);
+    if (why) return why;
+    if (q->ntap == 0) return arena_printf(r->a, "sequence %zu has no taps", number + 1);
+    for (size_t i = 0; i < q->ntap; i++) {
+        if (q->tap[i] < q->low) q->low = q->tap[i];
+        if (q->tap[i] > q->high) q->high = q->tap[i];
+    }
+    return NULL;
+}
+
+static const char *read_state(TapReader *r, size_t number, ScanOut *o) {
+    const char *why = read_taps(r, &o->ntap, &o->tap);
+    for (size_t i = 0; !why && i < o->ntap; i++) {
+        if (o->tap[i] >= 0)
+            why = arena_printf(r->a,
+                               "output %zu has the tap %lld, but only earlier steps "
+                               "(negative taps) are known",
+                               number + 1, (long long)o->tap[i]);
+        if (-o->tap[i] > o->depth) o->depth = -o->tap[i];
+    }
+    return why;
+}
+
+static const char *read_sequences(TapReader r, ScanForm *f) {
+    ScanSeq *seq = NEW_N(r.a, r.n, ScanSeq);
+    const char *why = NULL;
+    f->seq = seq;
+    for (; !why && r.n; f->nseq++)
+        why = read_sequence(&r, f->nseq, &seq[f->nseq]);
+    return why;
+}
+
+static const char *read_states(TapReader r, const Prop *keep, ScanForm *f) {
+    ScanOut *out = NEW_N(r.a, r.n, ScanOut);
+    const char *why = NULL;
+    f->out = out;
+    for (; !why && r.n; f->nout++)
+        why = read_state(&r, f->nout, &out[f->nout]);
+    if (why) return why;
+    if (keep->ints.n != 0 && keep->ints.n != f->nout)
+        return arena_printf(r.a, "keep has %zu numbers for %zu outputs", keep->ints.n,
+                            f->nout);
+    for (size_t i = 0; i < keep->ints.n; i++) {
+        out[i].keep = keep->ints.p[i];
+        if (out[i].keep < SCAN_LAST)
+            return arena_printf(r.a,
+                                "keep is a number of rows, 0 (all) or -1 (the last "
+                                "one itself), not %lld",
+                                (long long)out[i].keep);
+    }
+    return NULL;
+}
+
+/* Numbers arguments and inputs of the body. */
+static const char *number(Arena *a, size_t nin, ScanForm *f) {
+    ScanSeq *seq = arena_copy(a, f->seq, f->nseq * sizeof *seq);
+    ScanOut *out = arena_copy(a, f->out, f->nout * sizeof *out);
+    size_t arg = 1, in = 0;
+    for (size_t i = 0; i < f->nseq; i++) {
+        seq[i].arg = arg++;
+        seq[i].in = in;
+        in += seq[i].ntap;
+    }
+    for (size_t i = 0; i < f->nout; i++) {
+        out[i].in = in;
+        in += out[i].ntap;
+        if (out[i].ntap) out[i].arg = arg++;
+    }
+    f->seq = seq;
+    f->out = out;
+    f->other_arg = arg;
+    f->other_in = in;
+    if (nin < arg)
+        return arena_printf(a,
+                            "it has %zu inputs, but its sequences and initial values "
+                            "are %zu",
+                            nin, arg);
+    f->nother = nin - arg;
+    f->nin = in + f->nother;
+    return NULL;
+}
+
+const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t nin,
+                      Arena *a, ScanForm *f) {
+    Session *s = g->s;
+    const Prop *seq = op_prop(s, op, props, "sequences"),
+               *states = op_prop(s, op, props, "states"),
+               *truncate = op_prop(s, op, props, "truncate");
+    *f = (ScanForm){.truncate = truncate->i};
+    f->fn = graph_function(g, op_prop(s, op, props, "fn")->sym);
+    if (truncate->i < -1 || truncate->i == 0)
+        return arena_printf(a,
+                            "truncate_gradient is a number of steps or -1 (all), not "
+                            "%lld",
+                            (long long)truncate->i);
+    const char *why =
+        read_sequences((TapReader){a, "sequences", seq->ints.p, seq->ints.n}, f);
+    if (!why)
+        why = read_states((TapReader){a, "states", states->ints.p, states->ints.n},
+                          op_prop(s, op, props, "keep"), f);
+    return why ? why : number(a, nin, f);
+}
+
+ScanForm scan_of(const Graph *g, ApplyId id, Arena *a) {
+    const Apply *ap = &g->apply[id];
+    ScanForm f;
+    const char *why = scan_form(g, ap->op, ap->props, ap->nin, a, &f);
+    if (why) bug("a scan that was typed: %s", why);
+    return f;
+}

@@ -1,0 +1,63 @@
+/* The form of a scan: how its props share out its inputs and those of its body. Typing,
+ * printing, derivatives, rewrites and the VM all look at a scan through this.
+ *
+ *   scan(steps, sequences..., initials..., others..., fn=body, ...)
+ *
+ * runs body once a step. Its inputs are, in this order: for each sequence one row a
+ * tap; for each output that is fed back one row a tap; the others, the same in every
+ * step. Its outputs are those of the scan, row by row. With `until` the loop ends after
+ * the first step in which that is true; the step counts.
+ *   - A sequence with taps t reads row i + t - low in step i, where low is the least
+ *     tap, at most 0: the first step reads the first row.
+ *   - A state with taps -1 alone begins as its initial value; with other taps the
+ *     initial value has as many rows as the deepest tap, the oldest first.
+ *   - An output is kept as rows of all steps (SCAN_ALL), of the last m steps at most
+ *     (m > 0), or as the last value itself, without an axis for steps (SCAN_LAST; of a
+ *     state the initial value when no step is run). */
+#ifndef OP_SCAN_H
+#define OP_SCAN_H
+
+#include "op/op.h"
+
+enum { SCAN_ALL = 0, SCAN_LAST = -1 };
+
+typedef struct ScanSeq {
+    size_t arg; /* input of the Apply */
+    size_t in;  /* first input of the body; ntap of them */
+    size_t ntap;
+    const int64_t *tap;
+    int64_t low, high; /* the least and the largest tap, and 0: rows that a run needs
+                          beyond its steps are high - low */
+} ScanSeq;
+typedef struct ScanOut {
+    size_t arg; /* initial value; if ntap */
+    size_t in;
+    size_t ntap; /* 0: not fed back */
+    const int64_t *tap;
+    int64_t depth; /* of the deepest tap */
+    int64_t keep;
+} ScanOut;
+typedef struct ScanForm {
+    Graph *fn; /* NULL: the function is missing */
+    size_t nseq, nout, nother;
+    const ScanSeq *seq;
+    const ScanOut *out;
+    size_t other_arg, other_in; /* first of them */
+    size_t nin;                 /* inputs that the body must have */
+    int64_t truncate;           /* steps that a gradient goes back; -1: all */
+} ScanForm;
+
+bool op_is_scan(const Op *op);
+/* Reads the props of a scan with nin inputs; what *f points to is taken from a. Returns
+ * NULL, or what is wrong with them as half a sentence in a's memory. The body's own
+ * interface is not looked at. */
+const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t nin,
+                      Arena *a, ScanForm *f);
+/* Of an Apply that has been typed. */
+ScanForm scan_of(const Graph *g, ApplyId id, Arena *a);
+/* Does a state begin as a single row, without an axis for steps? */
+static inline bool scan_one_row(const ScanOut *o) {
+    return o->ntap == 1 && o->tap[0] == -1;
+}
+
+#endif

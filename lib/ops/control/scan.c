@@ -1,0 +1,320 @@
+/* scan(steps, sequences..., initials..., others..., fn=body): a function of the graph,
+ * run once a step (op/scan.h). The language's scan(...) makes it (scan_call.c), the VM
+ * runs it (vm/loop.c). */
+#include "op/scan.h"
+
+#include "ops/control/scan.h"
+#include "ops/control/unify.h"
+
+#include <string.h>
+
+/* ---- typing ---- */
+
+typedef struct Typing {
+    Infer *in;
+    ScanForm f;
+    Arena *a;
+    Unify u;
+    bool steps_known;
+    int64_t steps;
+    Dim steps_dim;
+    const Type **row; /* of the body's inputs */
+} Typing;
+
+static const char *body_name(const Typing *t) {
+    return sym_text(t->in->s, t->f.fn->name);
+}
+
+static const char *output_label(const Typing *t, size_t k) {
+    return sym_text(t->in->s, t->f.fn->outputs.p[k].label);
+}
+
+static bool body_fits(Typing *t) {
+    const ScanForm *f = &t->f;
+    const Graph *fn = f->fn;
+    size_t nin = t->in->nin;
+    if (!fn)
+        return infer_fail(t->in, E_NAME, nin, "there is no function %s",
+                          sym_text(t->in->s, in_prop(t->in, "fn")->sym));
+    if (fn->inputs.n != f->nin)
+        return infer_fail(t->in, E_ARITY, nin,
+                          "%s takes %zu arguments, but gets %zu: one for each tap of "
+                          "the sequences, one for each tap of the states, then the "
+                          "non-sequences",
+                          body_name(t), fn->inputs.n, f->nin);
+    if (fn->outputs.n != f->nout || f->nout == 0 || f->nout > OUT_MAX)
+        return infer_fail(t->in, E_ARITY, nin,
+                          "%s has %zu outputs, but outputs_info has %zu entries",
+                          body_name(t), fn->outputs.n, f->nout);
+    return fn->shared.n == 0 ||
+           infer_fail(t->in, E_ARG, nin, "the body %s has shared variables",
+                      body_name(t));
+}
+
+static bool read_steps(Typing *t) {
+    t->steps_known = infer_int(t->in, 0, &t->steps);
+    if (infer_dims(t->in, 0, &t->steps_dim, NULL) != 1) t->steps_dim = DIM_UNKNOWN;
+    return !t->steps_known || t->steps >= 0 ||
+           infer_fail(t->in, E_VALUE, 0, "the number of steps is %lld",
+                      (long long)t->steps);
+}
+
+static const Type *row_type(const Typing *t, const Type *rows) {
+    return type_tensor(t->in->s, rows->dtype, rows->ndim - 1, rows->dim + 1);
+}
+
+static bool type_sequence(Typing *t, size_t i) {
+    const ScanSeq *q = &t->f.seq[i];
+    const Type *x = t->in->type[q->arg];
+    if (x->kind != TYPE_TENSOR || x->ndim == 0)
+        return infer_fail(t->in, E_TYPE, q->arg,
+                          "sequence %zu must be a tensor with an axis for steps, not "
+                          "%s",
+                          i + 1, type_str(t->in->s, x));
+    int64_t have = x->dim[0], need = t->steps + q->high - q->low;
+    if (t->steps_known && dim_is_known(have) && have < need && t->steps > 0)
+        return infer_fail(t->in, E_SHAPE, q->arg,
+                          "sequence %zu has %lld rows, but %lld steps%s need %lld",
+                          i + 1, (long long)have, (long long)t->steps,
+                          q->high > q->low ? " with its taps" : "", (long long)need);
+    for (size_t k = 0; k < q->ntap; k++)
+        t->row[q->in + k] = row_type(t, x);
+    return true;
+}
+
+static bool type_initial(Typing *t, size_t i) {
+    const ScanOut *o = &t->f.out[i];
+    if (o->ntap == 0) return true;
+    const Type *x = t->in->type[o->arg];
+    const char *label = output_label(t, i);
+    bool one = scan_one_row(o);
+    if (x->kind == TYPE_RANDOM && one) {
+        t->row[o->in] = x;
+        return true;
+    }
+    if (x->kind != TYPE_TENSOR)
+        return infer_fail(t->in, E_TYPE, o->arg, "the state %s can't be %s%s", label,
+                          type_str(t->in->s, x),
+                          x->kind == TYPE_RANDOM ? " with taps other than -1" : "");
+    if (!one && x->ndim == 0)
+        return infer_fail(t->in, E_SHAPE, o->arg,
+                          "the initial value of %s needs %lld rows, for its taps, but "
+                          "it is a scalar",
+                          label, (long long)o->depth);
+    if (!one && dim_is_known(x->dim[0]) && x->dim[0] != o->depth)
+        return infer_fail(t->in, E_SHAPE, o->arg,
+                          "the initial value of %s needs %lld rows, for its taps, but "
+                          "it has %lld",
+                          label, (long long)o->depth, (long long)x->dim[0]);
+    for (size_t k = 0; k < o->ntap; k++)
+        t->row[o->in + k] = one ? x : row_type(t, x);
+    return true;
+}
+
+/* The argument that gives input k of the body. */
+static size_t arg_of(const ScanForm *f, size_t k) {
+    for (size_t i = 0; i < f->nseq; i++)
+        if (k - f->seq[i].in < f->seq[i].ntap) return f->seq[i].arg;
+    for (size_t i = 0; i < f->nout; i++)
+        if (k - f->out[i].in < f->out[i].ntap) return f->out[i].arg;
+    return f->other_arg + (k - f->other_in);
+}
+
+static bool unify_inputs(Typing *t) {
+    const Graph *fn = t->f.fn;
+    Misfit why;
+    for (size_t k = 0; k < t->f.nin; k++) {
+        const Type *want = var_type(fn, fn->inputs.p[k]);
+        if (unify_type(&t->u, want, t->row[k], k, &why)) continue;
+        infer_fail(t->in, why.code, arg_of(&t->f, k),
+                   "the body %s gets %s as argument %zu, but its input %s is %s",
+                   body_name(t), type_str(t->in->s, t->row[k]), k + 1,
+                   sym_text(t->in->s, var_name(fn, fn->inputs.p[k])),
+                   type_str(t->in->s, want));
+        if (why.name)
+            note(t->in->s, NOWHERE, "%s is %lld by argument %zu and %lld by this one",
+                 sym_text(t->in->s, why.name), (long long)why.was, why.by + 1,
+                 (long long)why.is);
+        return false;
+    }
+    return true;
+}
+
+/* The place in the body where output k is made, for a note. */
+static bool note_made(const Typing *t, size_t k) {
+    const Graph *fn = t->f.fn;
+    ApplyId a = var_owner(fn, fn->outputs.p[k].var);
+    if (a != APPLY_NONE) note(t->in->s, fn->origin[a].at, "the new value is made here");
+    return false;
+}
+
+/* A state must stay what it is. */
+static bool check_state(Typing *t, size_t i, const Type *was, const Type *is) {
+    const ScanOut *o = &t->f.out[i];
+    Session *s = t->in->s;
+    const char *label = output_label(t, i), *what = NULL;
+    if (was->kind != is->kind)
+        what = "type";
+    else if (was->kind == TYPE_TENSOR && was->dtype != is->dtype)
+        what = "dtype";
+    else if (was->ndim != is->ndim)
+        what = "number of dims";
+    for (int d = 0; !what && d < was->ndim; d++)
+        if (!dim_may_equal(was->dim[d], is->dim[d])) what = "shape";
+    if (!what) return true;
+    DiagCode code = strcmp(what, "dtype") == 0  ? E_DTYPE
+                    : strcmp(what, "type") == 0 ? E_TYPE
+                                                : E_SHAPE;
+    infer_fail(t->in, code, o->arg,
+               "the state %s begins as %s, but %s makes %s of it: its %s must not "
+               "change",
+               label, type_str(s, was), body_name(t), type_str(s, is), what);
+    if (code == E_DTYPE)
+        note(s, NOWHERE,
+             "cast one of them: the initial value with %s(...), or the new value with "
+             "%s(...)",
+             dtype_name(is->dtype), dtype_name(was->dtype));
+    return note_made(t, i);
+}
+
+/* Rows that are kept: a known number, the dim of the steps, or unknown. */
+static Dim rows_kept(const Typing *t, const ScanOut *o) {
+    bool fixed = t->f.fn->until == VAR_NONE;
+    if (o->keep == SCAN_ALL) return fixed ? t->steps_dim : DIM_UNKNOWN;
+    if (!fixed || !t->steps_known) return DIM_UNKNOWN;
+    return t->steps < o->keep ? t->steps : o->keep;
+}
+
+static bool type_output(Typing *t, size_t i) {
+    const ScanOut *o = &t->f.out[i];
+    const Graph *fn = t->f.fn;
+    const Type *row = unify_result(&t->u, var_type(fn, fn->outputs.p[i].var));
+    Dim dim[MAX_NDIM];
+    if (o->ntap && !check_state(t, i, t->row[o->in], row)) return false;
+    if (row->kind == TYPE_RANDOM && o->keep == SCAN_LAST && o->ntap) {
+        t->in->out[i] = row;
+        return true;
+    }
+    if (row->kind != TYPE_TENSOR)
+        return infer_fail(t->in, E_TYPE, t->in->nin,
+                          "output %s is %s%s: only tensors can be kept",
+                          output_label(t, i), type_str(t->in->s, row),
+                          row->kind == TYPE_RANDOM
+                              ? ", of which only the last one can be kept (last=True)"
+                              : "");
+    int rows = o->keep != SCAN_LAST;
+    if (row->ndim + rows > MAX_NDIM)
+        return infer_fail(t->in, E_LIMIT, t->in->nin, "output %s would have %d dims",
+                          output_label(t, i), row->ndim + rows);
+    dim[0] = rows_kept(t, o);
+    for (int d = 0; d < row->ndim; d++)
+        dim[rows + d] =
+            o->ntap ? dim_meet(t->row[o->in]->dim[d], row->dim[d]) : row->dim[d];
+    return out_tensor(t->in, i, row->dtype, rows + row->ndim, dim);
+}
+
+/* keep of zeros only is written as none. */
+static void settle_keep(Typing *t) {
+    const Prop *keep = in_prop(t->in, "keep");
+    for (size_t i = 0; i < t->f.nout; i++)
+        if (t->f.out[i].keep != SCAN_ALL) return;
+    if (keep->ints.n) infer_settle(t->in, "keep", PROP_INTS(NULL, 0));
+}
+
+static bool type_all(Typing *t) {
+    const ScanForm *f = &t->f;
+    if (!body_fits(t) || !read_steps(t)) return false;
+    t->row = NEW_N(t->a, f->nin, const Type *);
+    for (size_t i = 0; i < f->nseq; i++)
+        if (!type_sequence(t, i)) return false;
+    for (size_t i = 0; i < f->nout; i++)
+        if (!type_initial(t, i)) return false;
+    for (size_t i = 0; i < f->nother; i++)
+        t->row[f->other_in + i] = t->in->type[f->other_arg + i];
+    if (!unify_inputs(t)) return false;
+    t->in->nout = f->nout;
+    for (size_t i = 0; i < f->nout; i++)
+        if (!type_output(t, i)) return false;
+    settle_keep(t);
+    return true;
+}
+
+static bool scan_type(Infer *in) {
+    if (!in->g) return infer_fail(in, E_TYPE, in->nin, "it needs a graph");
+    Typing t = {.in = in, .a = arena_new(in->s)};
+    unify_open(&t.u, in->s);
+    const char *why = scan_form(in->g, in->op, in->props, in->nin, t.a, &t.f);
+    bool ok = why ? infer_fail(in, E_ARG, in->nin, "%s", why) : type_all(&t);
+    unify_close(&t.u);
+    arena_free(t.a);
+    return ok;
+}
+
+/* ---- which inputs influence which outputs ---- */
+
+static bool reads(Graph *fn, size_t first, size_t n, size_t out) {
+    for (size_t k = 0; k < n; k++)
+        if (function_connected(fn, first + k, out)) return true;
+    return false;
+}
+
+/* The outputs that influence output k of a step or of a later one. */
+static bool *influences(const ScanForm *f, Arena *a, size_t k) {
+    bool *on = NEW_N(a, f->nout, bool);
+    size_t *todo = NEW_N(a, f->nout, size_t), n = 0;
+    on[k] = true;
+    todo[n++] = k;
+    while (n > 0) {
+        size_t to = todo[--n];
+        for (size_t j = 0; j < f->nout; j++) {
+            if (on[j] || !reads(f->fn, f->out[j].in, f->out[j].ntap, to)) continue;
+            on[j] = true;
+            todo[n++] = j;
+        }
+    }
+    return on;
+}
+
+static bool reaches(const ScanForm *f, const bool *on, size_t first, size_t n) {
+    for (size_t j = 0; j < f->nout; j++)
+        if (on[j] && reads(f->fn, first, n, j)) return true;
+    return false;
+}
+
+static bool connected(const ScanForm *f, const bool *on, size_t arg, size_t out) {
+    for (size_t i = 0; i < f->nseq; i++)
+        if (f->seq[i].arg == arg) return reaches(f, on, f->seq[i].in, f->seq[i].ntap);
+    for (size_t i = 0; i < f->nout; i++)
+        if (f->out[i].ntap && f->out[i].arg == arg)
+            return (i == out && f->out[i].keep == SCAN_LAST) ||
+                   reaches(f, on, f->out[i].in, f->out[i].ntap);
+    if (arg < f->other_arg) return false; /* the number of steps */
+    return reaches(f, on, f->other_in + (arg - f->other_arg), 1);
+}
+
+static bool scan_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
+    Arena *tmp = arena_new(g->s);
+    ScanForm f = scan_of(g, a, tmp);
+    bool yes = connected(&f, influences(&f, tmp, out), in, out);
+    arena_free(tmp);
+    return yes;
+}
+
+static const Op table[] = {
+    {.name = "scan",
+     .doc = "Runs the function fn once for each step: "
+            "scan(fn, sequences, outputs_info, non_sequences, n_steps). fn gets a row "
+            "of each sequence, the values that its outputs had in the step before, and "
+            "the non-sequences; its outputs are collected as rows.",
+     .in = "steps: int, *args: any",
+     .props = "fn: graph, sequences: ints = [], states: ints = [], keep: ints = [], "
+              "truncate: int = -1",
+     .type = scan_type,
+     .perform = scan_perform,
+     .flops = "0",
+     .by_macro = true,
+     .connect = scan_connect,
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_control_scan = {table, sizeof table / sizeof *table};

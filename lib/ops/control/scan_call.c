@@ -1,0 +1,521 @@
+/* scan in the language: scan(fn, sequences=[...], outputs_info=[...],
+ * non_sequences=[...], n_steps=n, ...), with taps(x, [-1, 0]) for what is read at other
+ * steps than the present one, and until(condition) among the results of a lambda. */
+#include "op/macro.h"
+#include "ops/control/scan.h"
+
+#include <string.h>
+
+/* A sequence, or an output with its initial value. */
+typedef struct Item {
+    Span at;
+    Node x; /* NODE_NONE: an output that is not fed back */
+    size_t ntap;
+    int64_t *tap;
+    Var var;
+    bool weak; /* literals only: takes the dtype of the values that follow */
+} Item;
+typedef struct Words {
+    Compiler *c;
+    Builder *b;
+    const Ast *call;
+    Node fn;
+    size_t nseq, nout, nother;
+    Item *seq, *out;
+    Node *other;
+    bool any_out; /* outputs_info was given */
+    bool backwards;
+    Var steps;
+    int64_t truncate, *keep;
+} Words;
+
+/* ---- reading ---- */
+
+/* The items of a list; a single thing is a list of one, None or nothing an empty one.
+ */
+static bool list_of(Compiler *c, const Ast *arg, size_t *n, Node **item) {
+    Node *node = NEW(compiler_arena(c), Node);
+    *n = 0;
+    *item = NULL;
+    if (!arg) return true;
+    if (!compiler_ast(c, arg, node)) return false;
+    if (node->kind == NODE_NONE) return true;
+    bool list = node->kind == NODE_LIST;
+    *n = list ? node->n : 1;
+    *item = list ? node->item : node;
+    return true;
+}
+
+static bool read_int(Session *s, const Node *n, const char *what, int64_t *v) {
+    const Literal *l = &n->lit;
+    bool ok = n->kind == NODE_LITERAL && l->kind == K_INT && l->u <= INT32_MAX;
+    if (ok) *v = l->negative ? -(int64_t)l->u : (int64_t)l->u;
+    return ok ||
+           fail(s, n->at, E_ARG, "%s must be an integer that is written out", what);
+}
+
+static bool read_taps(Words *w, const Node *n, Item *t) {
+    bool list = n->kind == NODE_LIST;
+    Session *s = w->b->s;
+    t->ntap = list ? n->n : 1;
+    t->tap = NEW_N(compiler_arena(w->c), t->ntap, int64_t);
+    if (t->ntap == 0) return fail(s, n->at, E_ARG, "the list of taps is empty");
+    for (size_t i = 0; i < t->ntap; i++) {
+        if (!read_int(s, list ? &n->item[i] : n, "a tap", &t->tap[i])) return false;
+        for (size_t k = 0; k < i; k++)
+            if (t->tap[k] == t->tap[i])
+                return fail(s, n->at, E_ARG, "the tap %lld is given twice",
+                            (long long)t->tap[i]);
+    }
+    return true;
+}
+
+/* taps(x, [...]), or a dict with input or initial, and taps. */
+static bool read_dict(Words *w, const Node *n, Item *t) {
+    Session *s = w->b->s;
+    for (size_t i = 0; i < n->n; i++) {
+        const char *key = sym_text(s, n->key[i]);
+        if (strcmp(key, "input") == 0 || strcmp(key, "initial") == 0)
+            t->x = n->item[i];
+        else if (strcmp(key, "taps") != 0)
+            return fail(s, n->at, E_ARG,
+                        "a sequence or output of a scan has no `%s`: write taps(x, "
+                        "[-1, 0])",
+                        key);
+        else if (!read_taps(w, &n->item[i], t))
+            return false;
+    }
+    return true;
+}
+
+static bool read_item(Words *w, const Node *n, int64_t usual, Item *t) {
+    *t = (Item){.at = n->at, .x = {.kind = NODE_NONE, .at = n->at}, .var = VAR_NONE};
+    if (n->kind == NODE_DICT ? !read_dict(w, n, t) : (t->x = *n, false)) return false;
+    if (t->ntap == 0 && t->x.kind != NODE_NONE) {
+        t->tap = NEW(compiler_arena(w->c), int64_t);
+        t->tap[0] = usual;
+        t->ntap = 1;
+    }
+    return true;
+}
+
+static bool read_sequences(Words *w, const Ast *arg) {
+    Node *item;
+    if (!list_of(w->c, arg, &w->nseq, &item)) return false;
+    w->seq = NEW_N(compiler_arena(w->c), w->nseq, Item);
+    for (size_t i = 0; i < w->nseq; i++) {
+        if (!read_item(w, &item[i], 0, &w->seq[i])) return false;
+        if (w->seq[i].x.kind == NODE_NONE)
+            return fail(w->b->s, item[i].at, E_ARG, "sequence %zu is None", i + 1);
+    }
+    return true;
+}
+
+static bool read_outputs(Words *w, const Ast *arg) {
+    Session *s = w->b->s;
+    Node *item;
+    if (!list_of(w->c, arg, &w->nout, &item)) return false;
+    w->any_out = w->nout > 0;
+    w->out = NEW_N(compiler_arena(w->c), w->nout, Item);
+    for (size_t i = 0; i < w->nout; i++) {
+        Item *t = &w->out[i];
+        if (!read_item(w, &item[i], -1, t)) return false;
+        if (t->x.kind == NODE_NONE && t->ntap)
+            return fail(s, t->at, E_ARG,
+                        "output %zu has taps but no initial value: write taps(initial, "
+                        "[...])",
+                        i + 1);
+        for (size_t k = 0; k < t->ntap; k++)
+            if (t->tap[k] >= 0)
+                return fail(s, t->at, E_ARG,
+                            "output %zu has the tap %lld, but only earlier steps "
+                            "(negative taps) are known",
+                            i + 1, (long long)t->tap[k]);
+    }
+    return true;
+}
+
+static bool read_others(Words *w, const Ast *arg) {
+    return list_of(w->c, arg, &w->nother, &w->other);
+}
+
+/* ---- sequences ---- */
+
+static const Op *op_named(Session *s, const char *name) {
+    const Op *op = op_find(s, name, strlen(name));
+    if (!op) bug("there is no op %s", name);
+    return op;
+}
+
+/* x[::-1]: what is read backwards is a view, and its taps change signs. */
+static bool turn(Words *w, Item *t) {
+    const Op *op = op_named(w->b->s, "subtensor");
+    PropArg index = {"index", PROP_STR(sym(w->b->s, "::$"))};
+    Var in[2] = {t->var, const_int(w->b, -1)};
+    for (size_t k = 0; k < t->ntap; k++)
+        t->tap[k] = -t->tap[k];
+    t->var = op_apply1(w->b, op, props_make(w->b->s, op, 1, &index), 2, in);
+    return t->var != VAR_NONE;
+}
+
+/* The dtype that a literal takes at input k of the body; DT_NONE: its own. */
+static DType wanted(const Words *w, size_t k) {
+    const Graph *fn = w->fn.fn;
+    if (!fn || k >= fn->inputs.n) return DT_NONE;
+    const Type *t = var_type(fn, fn->inputs.p[k]);
+    return t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
+}
+
+static bool take_sequences(Words *w) {
+    Session *s = w->b->s;
+    for (size_t i = 0, k = 0; i < w->nseq; k += w->seq[i].ntap, i++) {
+        Item *t = &w->seq[i];
+        if (!compiler_var(w->c, &t->x, wanted(w, k), &t->var)) return false;
+        const Type *x = var_type(w->b->g, t->var);
+        if (x->kind != TYPE_TENSOR || x->ndim == 0)
+            return fail(s, t->at, E_TYPE,
+                        "sequence %zu must be a tensor with an axis for steps, not %s",
+                        i + 1, type_str(s, x));
+        if (w->backwards && !turn(w, t)) return false;
+    }
+    return true;
+}
+
+/* ---- the number of steps ---- */
+
+static int64_t span_of(const Item *t) {
+    int64_t low = 0, high = 0;
+    for (size_t k = 0; k < t->ntap; k++) {
+        if (t->tap[k] < low) low = t->tap[k];
+        if (t->tap[k] > high) high = t->tap[k];
+    }
+    return high - low;
+}
+
+/* Steps that one sequence has rows for. */
+static Var steps_of(Words *w, const Item *t) {
+    int64_t span = span_of(t);
+    Dim d = var_type(w->b->g, t->var)->dim[0];
+    if (dim_is_known(d)) return const_int(w->b, d > span ? d - span : 0);
+    Var n = shape_of(w->b, t->var, 0);
+    if (n == VAR_NONE || span == 0) return n;
+    n = call2(w->b, "subtract", n, const_int(w->b, span));
+    return n == VAR_NONE ? n : call2(w->b, "maximum", n, const_int(w->b, 0));
+}
+
+static bool same_steps(const Words *w, Var a, Var b) {
+    const Tensor *x = var_const(w->b->g, a), *y = var_const(w->b->g, b);
+    return a == b || (x && y && tensor_i64(x, 0) == tensor_i64(y, 0));
+}
+
+static bool shortest(Words *w) {
+    w->steps = VAR_NONE;
+    for (size_t i = 0; i < w->nseq; i++) {
+        Var n = steps_of(w, &w->seq[i]);
+        if (n == VAR_NONE) return false;
+        if (w->steps == VAR_NONE)
+            w->steps = n;
+        else if (!same_steps(w, w->steps, n))
+            w->steps = call2(w->b, "minimum", w->steps, n);
+        if (w->steps == VAR_NONE) return false;
+    }
+    return true;
+}
+
+static bool read_steps(Words *w, const Ast *arg) {
+    Session *s = w->b->s;
+    Node n = {.kind = NODE_NONE};
+    if (arg && !compiler_ast(w->c, arg, &n)) return false;
+    if (n.kind == NODE_NONE && w->nseq == 0)
+        return fail(s, w->call->at, E_ARG,
+                    "scan needs a sequence or n_steps to know how many steps there "
+                    "are");
+    if (n.kind == NODE_NONE) return shortest(w);
+    if (n.kind == NODE_LITERAL && (n.lit.kind != K_INT || n.lit.negative))
+        return fail(s, n.at, E_ARG, "n_steps must be an integer that is not negative");
+    return compiler_var(w->c, &n, DT_INT64, &w->steps);
+}
+
+/* ---- the body ---- */
+
+static bool is_literal(const Node *n) {
+    if (n->kind != NODE_LIST) return n->kind == NODE_LITERAL;
+    for (size_t i = 0; i < n->n; i++)
+        if (!is_literal(&n->item[i])) return false;
+    return true;
+}
+
+static bool take_initial(Words *w, size_t i, size_t k, DType like) {
+    Item *t = &w->out[i];
+    if (t->ntap == 0) return true;
+    if (like == DT_NONE) like = wanted(w, k);
+    return compiler_var(w->c, &t->x, like, &t->var);
+}
+
+/* Initial values that are literals only take a dtype later. */
+static bool take_initials(Words *w, const DType *like) {
+    size_t k = 0;
+    for (size_t i = 0; i < w->nseq; i++)
+        k += w->seq[i].ntap;
+    for (size_t i = 0; i < w->nout; k += w->out[i].ntap, i++) {
+        Item *t = &w->out[i];
+        t->weak = t->ntap && is_literal(&t->x) && wanted(w, k) == DT_NONE;
+        if (!take_initial(w, i, k, like[i])) return false;
+        const Type *x = t->ntap ? var_type(w->b->g, t->var) : NULL;
+        bool one = t->ntap == 1 && t->tap[0] == -1;
+        if (!x || one || (x->kind == TYPE_TENSOR && x->ndim > 0)) continue;
+        return fail(w->b->s, t->at, E_SHAPE,
+                    "the initial value of output %zu needs one row for each step that "
+                    "its taps go back, but it is %s",
+                    i + 1, type_str(w->b->s, x));
+    }
+    return true;
+}
+
+static const Type *row_type(Session *s, const Type *t) {
+    return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
+}
+
+static size_t count_inputs(const Words *w) {
+    size_t n = w->nother;
+    for (size_t i = 0; i < w->nseq; i++)
+        n += w->seq[i].ntap;
+    for (size_t i = 0; i < w->nout; i++)
+        n += w->out[i].ntap;
+    return n;
+}
+
+/* Inputs of the Apply from the second on, and the types of the body's. */
+static bool take_others(Words *w, size_t k, Var *var) {
+    for (size_t i = 0; i < w->nother; i++)
+        if (!compiler_var(w->c, &w->other[i], wanted(w, k + i), &var[i])) return false;
+    return true;
+}
+
+static void input_types(const Words *w, const Var *other, const Type **type) {
+    const Graph *g = w->b->g;
+    Session *s = g->s;
+    size_t k = 0;
+    for (size_t i = 0; i < w->nseq; i++)
+        for (size_t j = 0; j < w->seq[i].ntap; j++)
+            type[k++] = row_type(s, var_type(g, w->seq[i].var));
+    for (size_t i = 0; i < w->nout; i++) {
+        const Item *t = &w->out[i];
+        bool one = t->ntap == 1 && t->tap[0] == -1;
+        for (size_t j = 0; j < t->ntap; j++)
+            type[k++] = one ? var_type(g, t->var) : row_type(s, var_type(g, t->var));
+    }
+    for (size_t i = 0; i < w->nother; i++)
+        type[k++] = var_type(g, other[i]);
+}
+
+/* The least dtype of a literal's kind: what it meets in the body takes over. */
+static DType least_dtype(const Node *n) {
+    static const DType least[] = {DT_BOOL, DT_INT8, DT_INT8, DT_FLOAT16, DT_COMPLEX64};
+    if (n->kind == NODE_LIST) {
+        DType most = DT_BOOL;
+        for (size_t i = 0; i < n->n; i++)
+            most = dtype_promote(most, least_dtype(&n->item[i]));
+        return most;
+    }
+    return least[n->lit.kind];
+}
+
+static bool try_body(Words *w, const DType *like, const Var *other) {
+    size_t n = count_inputs(w);
+    const Type **type = NEW_N(compiler_arena(w->c), n, const Type *);
+    if (!take_initials(w, like)) return false;
+    input_types(w, other, type);
+    return compiler_function(w->c, &w->fn, n, type);
+}
+
+/* Initial values that are literals begin as the least dtype of their kind. What the
+ * body makes of them then is their dtype, or it left them alone: their own. */
+static void guess_dtypes(Words *w, const Var *other, DType *like) {
+    Node fn = w->fn;
+    CompilerTrial trial = compiler_try(w->c);
+    for (size_t i = 0; i < w->nout; i++)
+        like[i] = w->out[i].weak ? least_dtype(&w->out[i].x) : DT_NONE;
+    bool ok = try_body(w, like, other);
+    const Graph *made = ok ? w->fn.fn : NULL;
+    for (size_t i = 0; i < w->nout; i++) {
+        const Type *t =
+            made && i < made->outputs.n ? var_type(made, made->outputs.p[i].var) : NULL;
+        bool took =
+            w->out[i].weak && t && t->kind == TYPE_TENSOR && t->dtype != like[i];
+        like[i] = took ? t->dtype : DT_NONE;
+    }
+    compiler_undo(w->c, trial);
+    w->fn = fn;
+}
+
+static bool make_body(Words *w, Var *other) {
+    DType *like = NEW_N(compiler_arena(w->c), w->nout, DType);
+    bool weak = false;
+    for (size_t i = 0; i < w->nout; i++)
+        like[i] = DT_NONE;
+    if (!take_initials(w, like) || !take_others(w, count_inputs(w) - w->nother, other))
+        return false;
+    for (size_t i = 0; i < w->nout; i++)
+        weak |= w->out[i].weak;
+    if (weak && w->fn.lambda) guess_dtypes(w, other, like);
+    return try_body(w, like, other);
+}
+
+/* ---- what is kept ---- */
+
+static bool keep_of(Words *w, const Node *n, int64_t *keep) {
+    const char *word = n->kind == NODE_STRING ? sym_text(w->b->s, n->sym) : "";
+    if (strcmp(word, "all") == 0) return *keep = SCAN_ALL, true;
+    if (strcmp(word, "last") == 0) return *keep = SCAN_LAST, true;
+    if (n->kind == NODE_LITERAL && n->lit.kind == K_INT && !n->lit.negative &&
+        n->lit.u > 0 && n->lit.u <= INT32_MAX)
+        return *keep = (int64_t)n->lit.u, true;
+    return fail(w->b->s, n->at, E_ARG,
+                "keep is 'all', 'last' or a number of rows, one for all outputs or a "
+                "list with one for each");
+}
+
+static bool read_keep(Words *w, const Ast *arg, size_t nout) {
+    Node n;
+    w->keep = NEW_N(compiler_arena(w->c), nout, int64_t);
+    for (size_t i = 0; i < w->nout; i++)
+        if (w->out[i].ntap && var_type(w->b->g, w->out[i].var)->kind == TYPE_RANDOM)
+            w->keep[i] = SCAN_LAST;
+    if (!arg) return true;
+    if (!compiler_ast(w->c, arg, &n)) return false;
+    bool list = n.kind == NODE_LIST;
+    if (list && n.n != nout)
+        return fail(w->b->s, n.at, E_ARITY, "keep has %zu entries for %zu outputs", n.n,
+                    nout);
+    for (size_t i = 0; i < nout; i++)
+        if (!keep_of(w, list ? &n.item[i] : &n, &w->keep[i])) return false;
+    return true;
+}
+
+/* ---- the Apply ---- */
+
+static Prop ints_prop(Arena *a, size_t n, const Item *item, size_t more) {
+    size_t count = n + more, at = 0;
+    for (size_t i = 0; i < n; i++)
+        count += item[i].ntap;
+    int64_t *v = NEW_N(a, count, int64_t);
+    for (size_t i = 0; i < n; i++) {
+        v[at++] = (int64_t)item[i].ntap;
+        for (size_t k = 0; k < item[i].ntap; k++)
+            v[at++] = item[i].tap[k];
+    }
+    return PROP_INTS(v, count);
+}
+
+static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
+    Session *s = w->b->s;
+    Arena *a = compiler_arena(w->c);
+    const Op *op = op_named(s, "scan");
+    size_t n = 0;
+    Var *in = NEW_N(a, 1 + w->nseq + w->nout + w->nother + w->fn.ncaptured, Var);
+    Var *r = NEW_N(a, OUT_MAX, Var);
+    in[n++] = w->steps;
+    for (size_t i = 0; i < w->nseq; i++)
+        in[n++] = w->seq[i].var;
+    for (size_t i = 0; i < w->nout; i++)
+        if (w->out[i].ntap) in[n++] = w->out[i].var;
+    for (size_t i = 0; i < w->nother; i++)
+        in[n++] = other[i];
+    for (size_t i = 0; i < w->fn.ncaptured; i++)
+        in[n++] = w->fn.captured[i];
+    PropArg p[] = {{"fn", {.kind = P_GRAPH, .sym = w->fn.fn->name}},
+                   {"sequences", ints_prop(a, w->nseq, w->seq, 0)},
+                   {"states", ints_prop(a, w->nout, w->out, nout - w->nout)},
+                   {"keep", PROP_INTS(w->keep, nout)},
+                   {"truncate", PROP_INT(w->truncate)}};
+    if (!op_apply(w->b, op, props_make(s, op, 5, p), n, in, r)) return false;
+    *out = node_var(r[0], w->call->at);
+    if (nout == 1) return true;
+    Node *item = NEW_N(a, nout, Node);
+    for (size_t i = 0; i < nout; i++)
+        item[i] = node_var(r[i], w->call->at);
+    return compiler_tree(w->c, nout, item, NULL, w->call->at, out);
+}
+
+static bool read_flags(Words *w, const Ast *truncate, const Ast *backwards) {
+    Node n;
+    w->truncate = -1;
+    if (truncate) {
+        if (!compiler_ast(w->c, truncate, &n) ||
+            !read_int(w->b->s, &n, "truncate_gradient", &w->truncate))
+            return false;
+        if (w->truncate < -1 || w->truncate == 0)
+            return fail(w->b->s, n.at, E_ARG,
+                        "truncate_gradient is a number of steps or -1 (all)");
+    }
+    if (!backwards) return true;
+    if (!compiler_ast(w->c, backwards, &n)) return false;
+    w->backwards = n.lit.u != 0;
+    return (n.kind == NODE_LITERAL && n.lit.kind == K_BOOL) ||
+           fail(w->b->s, n.at, E_ARG, "go_backwards is True or False");
+}
+
+static bool read_function(Words *w, const Ast *arg) {
+    if (!compiler_ast(w->c, arg, &w->fn)) return false;
+    if (w->fn.kind == NODE_FUNCTION) return true;
+    fail(w->b->s, arg->at, E_TYPE, "scan takes a function first");
+    return note(w->b->s, NOWHERE,
+                "the name of one of the graph's functions, or lambda x, h: ...");
+}
+
+/* fn, sequences, outputs_info, non_sequences, n_steps, truncate_gradient, go_backwards,
+ * keep */
+static bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg,
+                        Node *out) {
+    Words w = {.c = c, .b = compiler_builder(c), .call = call};
+    if (!read_function(&w, arg[0]) || !read_flags(&w, arg[5], arg[6]) ||
+        !read_sequences(&w, arg[1]) || !read_outputs(&w, arg[2]) ||
+        !read_others(&w, arg[3]) || !take_sequences(&w) || !read_steps(&w, arg[4]))
+        return false;
+    Var *other = NEW_N(compiler_arena(c), w.nother, Var);
+    if (!make_body(&w, other)) return false;
+    size_t nout = w.any_out ? w.nout : w.fn.fn->outputs.n;
+    return read_keep(&w, arg[7], nout) && apply(&w, other, nout, out);
+}
+
+/* ---- taps, until ---- */
+
+static bool expand_taps(Compiler *c, const Ast *call, const Ast *const *arg,
+                        Node *out) {
+    Session *s = compiler_builder(c)->s;
+    Sym key[2] = {sym(s, "input"), sym(s, "taps")};
+    Node item[2];
+    return compiler_ast(c, arg[0], &item[0]) && compiler_ast(c, arg[1], &item[1]) &&
+           compiler_tree(c, 2, item, key, call->at, out);
+}
+
+static bool expand_until(Compiler *c, const Ast *call, const Ast *const *arg,
+                         Node *out) {
+    Sym key = sym(compiler_builder(c)->s, "until");
+    Node item;
+    return compiler_ast(c, arg[0], &item) &&
+           compiler_tree(c, 1, &item, &key, call->at, out);
+}
+
+static const Macro table[] = {
+    {.name = "scan",
+     .doc = "Runs a function once for each step, on rows of the sequences and its own "
+            "earlier results; the results are rows of all steps.",
+     .signature = "fn, sequences=[], outputs_info=[], non_sequences=[], n_steps=None, "
+                  "truncate_gradient=-1, go_backwards=False, keep='all'",
+     .expand = expand_scan,
+     .example = "scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[1]) -> "
+                "[1, 2, 4, 7, 11]"},
+    {.name = "taps",
+     .doc = "A sequence or the initial rows of an output of scan, read at other steps "
+            "than the usual one: taps(x, [-1, 0]).",
+     .signature = "x, taps",
+     .expand = expand_taps},
+    {.name = "until",
+     .doc = "As the last result of a lambda: scan ends after the first step in which "
+            "the condition holds.",
+     .signature = "condition",
+     .expand = expand_until},
+};
+const MacroList macros_control = {table, sizeof table / sizeof *table};

@@ -1,0 +1,201 @@
+/* A scan run one step after the other by an ordinary machine of the body, with every
+ * row kept until the end: slow, and a reference for the VM's own loop. */
+#include "op/services.h"
+#include "ops/control/scan.h"
+
+#include <string.h>
+
+typedef Vec(Value) Values;
+typedef struct Run {
+    Call *c;
+    const ScanForm *f;
+    struct Inner *inner;
+    int64_t steps, done;
+    Values *row;      /* by output: what each step made */
+    Value *in, *made; /* of the body */
+    const Value **arg;
+} Run;
+
+static Value row_of(const Value *x, int64_t i) {
+    Value v = {.kind = TYPE_TENSOR};
+    v.t = (Tensor){.dtype = x->t.dtype, .ndim = x->t.ndim - 1};
+    v.t.data = (char *)x->t.data + i * x->t.stride[0];
+    for (int k = 0; k < v.t.ndim; k++) {
+        v.t.shape[k] = x->t.shape[k + 1];
+        v.t.stride[k] = x->t.stride[k + 1];
+    }
+    return v;
+}
+
+bool scan_check(Call *c, const ScanForm *f, int64_t steps) {
+    if (steps < 0)
+        return call_fail(c, E_RUN_SHAPE, "the number of steps is %lld",
+                         (long long)steps);
+    for (size_t i = 0; i < f->nseq; i++) {
+        const ScanSeq *q = &f->seq[i];
+        int64_t have = c->in[q->arg]->t.shape[0], need;
+        if (__builtin_add_overflow(steps, q->high - q->low, &need)) need = INT64_MAX;
+        if (steps > 0 && have < need)
+            return call_fail(c, E_RUN_SHAPE,
+                             "sequence %zu has %lld rows, but %lld steps%s need %lld",
+                             i + 1, (long long)have, (long long)steps,
+                             q->high > q->low ? " with its taps" : "", (long long)need);
+    }
+    for (size_t i = 0; i < f->nout; i++) {
+        const ScanOut *o = &f->out[i];
+        if (o->ntap == 0 || scan_one_row(o)) continue;
+        int64_t have = c->in[o->arg]->t.shape[0];
+        if (have != o->depth)
+            return call_fail(c, E_RUN_SHAPE,
+                             "the initial value of %s needs %lld rows, for its taps, "
+                             "but it has %lld",
+                             sym_text(c->s, f->fn->outputs.p[i].label),
+                             (long long)o->depth, (long long)have);
+    }
+    return true;
+}
+
+/* What output o was `tap` steps before step i. */
+static Value past(const Run *r, size_t o, int64_t i, int64_t tap) {
+    const ScanOut *q = &r->f->out[o];
+    const Value *init = r->c->in[q->arg];
+    if (i + tap >= 0) return r->row[o].p[i + tap];
+    return scan_one_row(q) ? *init : row_of(init, q->depth + i + tap);
+}
+
+static void gather(Run *r, int64_t i) {
+    const ScanForm *f = r->f;
+    for (size_t q = 0; q < f->nseq; q++)
+        for (size_t k = 0; k < f->seq[q].ntap; k++)
+            r->in[f->seq[q].in + k] =
+                row_of(r->c->in[f->seq[q].arg], i + f->seq[q].tap[k] - f->seq[q].low);
+    for (size_t o = 0; o < f->nout; o++)
+        for (size_t k = 0; k < f->out[o].ntap; k++)
+            r->in[f->out[o].in + k] = past(r, o, i, f->out[o].tap[k]);
+    for (size_t k = 0; k < f->nother; k++)
+        r->in[f->other_in + k] = *r->c->in[f->other_arg + k];
+    for (size_t k = 0; k < f->nin; k++)
+        r->arg[k] = &r->in[k];
+}
+
+/* The machine's outputs belong to its next run; a row is a copy. */
+static bool keep_row(Run *r, size_t o) {
+    Value v = {.kind = r->made[o].kind}, first;
+    bool any = r->f->out[o].ntap || r->done > 0;
+    if (any) {
+        first = r->f->out[o].ntap ? past(r, o, 0, -1) : r->row[o].p[0];
+        if (!tensor_same_shape(&first.t, &r->made[o].t)) {
+            Str text[2] = {STR(r->c->s), STR(r->c->s)};
+            shape_text(r->c->s, first.t.ndim, first.t.shape, &text[0]);
+            shape_text(r->c->s, r->made[o].t.ndim, r->made[o].t.shape, &text[1]);
+            call_fail(r->c, E_RUN_SHAPE,
+                      "%s had the shape %s and gets the shape %s in step %lld: rows "
+                      "must be of one shape",
+                      sym_text(r->c->s, r->f->fn->outputs.p[o].label),
+                      str_text(&text[0]), str_text(&text[1]), (long long)r->done);
+            str_free(&text[0]);
+            str_free(&text[1]);
+            return false;
+        }
+    }
+    if (!tensor_clone(r->c->s, &r->made[o].t, &v.t)) return false;
+    vec_push(r->c->s, &r->row[o], v);
+    return true;
+}
+
+static bool step(Run *r, bool *end) {
+    const Services *sv = services(r->c->s);
+    gather(r, r->done);
+    if (!sv->inner_run(r->inner, r->arg, r->made, r->c->at)) return false;
+    bool ok = true;
+    for (size_t o = 0; o < r->f->nout; o++) {
+        ok = ok && keep_row(r, o);
+        value_unref(&r->made[o]);
+    }
+    if (r->f->fn->until != VAR_NONE) {
+        *end = *(const bool *)r->made[r->f->nout].t.data;
+        value_unref(&r->made[r->f->nout]);
+    }
+    r->done += ok;
+    return ok;
+}
+
+/* ---- results ---- */
+
+/* The shape of a row when there is none: of the initial value, else as the type says,
+ * with 0 for what it does not tell. */
+static int row_shape(const Run *r, size_t o, int64_t *shape) {
+    const Type *t = r->c->out_type[o];
+    int rows = r->f->out[o].keep != SCAN_LAST;
+    bool some = r->row[o].n || r->f->out[o].ntap;
+    Value v = {0};
+    if (some) v = r->row[o].n ? r->row[o].p[0] : past(r, o, 0, -1);
+    for (int k = 0; k < t->ndim - rows; k++)
+        shape[k] = some                             ? v.t.shape[k]
+                   : dim_is_known(t->dim[rows + k]) ? t->dim[rows + k]
+                                                    : 0;
+    return t->ndim - rows;
+}
+
+static void put(Tensor *out, int64_t i, const Value *row) {
+    Tensor to = *out;
+    if (to.ndim > row->t.ndim) {
+        Value whole = {.t = *out};
+        to = row_of(&whole, i).t;
+    }
+    tensor_assign(&to, &row->t);
+}
+
+static bool last_value(Run *r, size_t o) {
+    Value v;
+    if (r->row[o].n == 0 && r->f->out[o].ntap == 0)
+        return call_fail(r->c, E_INDEX, "there is no last value of %s: no step was run",
+                         sym_text(r->c->s, r->f->fn->outputs.p[o].label));
+    v = r->row[o].n ? r->row[o].p[r->row[o].n - 1] : past(r, o, 0, -1);
+    Tensor *t = call_out(r->c, o, v.t.ndim, v.t.shape);
+    if (t) put(t, 0, &v);
+    return t != NULL;
+}
+
+static bool all_rows(Run *r, size_t o) {
+    int64_t shape[MAX_NDIM + 1], keep = r->f->out[o].keep, from;
+    int n = row_shape(r, o, shape + 1);
+    from = keep == SCAN_ALL || keep > r->done ? 0 : r->done - keep;
+    shape[0] = r->done - from;
+    Tensor *t = call_out(r->c, o, n + 1, shape);
+    for (int64_t i = from; t && i < r->done; i++)
+        put(t, i - from, &r->row[o].p[i]);
+    return t != NULL;
+}
+
+static bool run(Run *r) {
+    bool end = false, ok = true;
+    while (ok && !end && r->done < r->steps)
+        ok = step(r, &end);
+    for (size_t o = 0; ok && o < r->f->nout; o++)
+        ok = r->f->out[o].keep == SCAN_LAST ? last_value(r, o) : all_rows(r, o);
+    for (size_t o = 0; o < r->f->nout; o++) {
+        for (size_t i = 0; i < r->row[o].n; i++)
+            value_unref(&r->row[o].p[i]);
+        vec_free(&r->row[o]);
+    }
+    return ok;
+}
+
+bool scan_perform(Call *c) {
+    const Services *sv = services(c->s);
+    Arena *a = arena_new(c->s);
+    ScanForm f;
+    const char *why = scan_form(c->g, c->op, c->props, c->nin, a, &f);
+    if (why || !f.fn || !sv->inner_new) bug("a scan can't run here");
+    Run r = {.c = c, .f = &f, .steps = tensor_i64(call_in(c, 0), 0)};
+    r.row = NEW_N(a, f.nout, Values);
+    r.in = NEW_N(a, f.nin, Value);
+    r.made = NEW_N(a, f.nout + 1, Value);
+    r.arg = NEW_N(a, f.nin, const Value *);
+    bool ok =
+        scan_check(c, &f, r.steps) && (r.inner = sv->inner_new(c->s, f.fn)) && run(&r);
+    sv->inner_free(r.inner);
+    arena_free(a);
+    return ok;
+}

@@ -1,0 +1,159 @@
+# Loops: scan over sequences and earlier results, as a function of the language.
+load common
+
+# is EXPRESSION VALUE: what a new graph of one expression gives.
+is() { ok "gload --new -e '$1' | grun" "out = $2"; }
+# no CODE REGEX EXPRESSION: it can't be built.
+no() { bad 3 "$1" "$2" "gload --new -e '$3'"; }
+
+@test "sequences, earlier results and the number of steps" {
+    is 'scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[1])' '[1, 2, 4, 7, 11]'
+    is 'scan(lambda x: x * 2, sequences=[arange(4)])' '[0, 2, 4, 6]'
+    is 'scan(lambda x: x * 2, arange(4))' '[0, 2, 4, 6]'
+    is 'scan(lambda c: c * 2, outputs_info=[3], n_steps=4)' '[6, 12, 24, 48]'
+    # longer sequences are cut, the shortest decides
+    is 'scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[0], n_steps=2)' '[0, 1]'
+    is 'scan(lambda x, y: x * y, sequences=[arange(5), arange(3)])' '[0, 1, 4]'
+    # no step at all: no rows, of the right shape and dtype
+    is 'scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[0], n_steps=0)' '[]'
+    is 'shape(scan(lambda c: c * 2.0, outputs_info=[ones((2, 3))], n_steps=0))' '[0, 2, 3]'
+    is 'shape(scan(lambda x: eye(2) * x, sequences=[zeros(0)]))' '[0, 2, 2]'
+    # the others are the same in every step
+    is 'scan(lambda x, c, k: c + k * x, sequences=[arange(4)], outputs_info=[0], non_sequences=[10])' '[0, 10, 30, 60]'
+    ok 'gload --new -i "k: int64" -e "scan(lambda x, c: c + k * x, sequences=[arange(4)], outputs_info=[0])" | grun k=3' 'out = [0, 3, 9, 18]'
+}
+
+@test "several results, and what is kept of them" {
+    local two='scan(lambda x, a, b: [a + x, a * b], sequences=[arange(1, 5)], outputs_info=[0, 1]'
+    ok "gload --new -e 'a, b = $two)' --outputs a,b | grun" $'a = [1, 3, 6, 10]\nb = [0, 0, 0, 0]'
+    ok 'gload --new -e "a, b = scan(lambda c: [c + 1, c * c], outputs_info=[0, None], n_steps=4)" --outputs a,b | grun' $'a = [1, 2, 3, 4]\nb = [0, 1, 4, 9]'
+    ok 'gload --new -e "a, b = scan(lambda c: [c + 1, c * c], outputs_info=[0, None], n_steps=4, keep=[\"last\", 2])" --outputs a,b | grun' $'a = 4\nb = [4, 9]'
+    is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=4, keep="last")' 4
+    is 'scan(lambda c: c + 1, outputs_info=[7], n_steps=0, keep="last")' 7
+    is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=2, keep=3)' '[1, 2]'
+    bad 5 E_INDEX 'no step was run' 'gload --new -i "n: int64" -e "scan(lambda x: x, sequences=[arange(3)], n_steps=n, keep=\"last\")" | grun n=0'
+}
+
+@test "taps read other steps" {
+    is 'scan(lambda a, b: a + b, outputs_info=[taps([0, 1], [-2, -1])], n_steps=4)' '[1, 2, 3, 5]'
+    is 'scan(lambda b, a: 10 * a + b, outputs_info=[taps([1, 2], [-1, -2])], n_steps=2)' '[12, 32]'
+    is 'scan(lambda a: a + 1, outputs_info=[taps([0, 10], [-2])], n_steps=5)' '[1, 11, 2, 12, 3]'
+    is 'scan(lambda a, b: 10 * a + b, sequences=[taps(arange(5), [-1, 0])])' '[1, 12, 23, 34]'
+    is 'scan(lambda a, b, c: 100 * a + 10 * b + c, sequences=[taps(arange(5), [-1, 0, 1])])' '[12, 123, 234]'
+    is 'scan(lambda a: a, sequences=[taps(arange(5), [2])])' '[2, 3, 4]'
+    is 'scan(lambda a: a, sequences=[taps(arange(5), [-2])])' '[0, 1, 2]'
+    is 'scan(lambda a, b: 10 * a + b, sequences=[{"input": arange(4), "taps": [0, 1]}])' '[1, 12, 23]'
+    is 'scan(lambda a, b: 10 * a + b, sequences=[taps(arange(5), [-1, 0])], go_backwards=True)' '[34, 23, 12, 1]'
+    is 'scan(lambda x, c: 10 * c + x, sequences=[arange(1, 4)], outputs_info=[0], go_backwards=True)' '[3, 32, 321]'
+    # cut at the end where it begins
+    is 'scan(lambda x: x, sequences=[arange(5)], go_backwards=True, n_steps=2)' '[4, 3]'
+}
+
+@test "until ends the loop after the step in which it holds" {
+    is 'scan(lambda p: [2 * p, until(2 * p > 45)], outputs_info=[1], n_steps=1024)' '[2, 4, 8, 16, 32, 64]'
+    is 'scan(lambda p: [2 * p, until(p > 0)], outputs_info=[1], n_steps=1024)' '[2]'
+    is 'scan(lambda p: [2 * p, until(p < 0)], outputs_info=[1], n_steps=3)' '[2, 4, 8]'
+    is 'scan(lambda p: [2 * p, until(2 * p > 45)], outputs_info=[1], n_steps=1024, keep=["last"])' 64
+    cat >w.yaml <<'Y'
+thunkline: 1
+functions:
+  step:
+    inputs: {p: int64, most: int64}
+    let: |
+      next = 2 * p
+    outputs: {next: next}
+    until: next > most
+inputs:
+  most: int64
+let: |
+  y = scan(step, outputs_info=[1], non_sequences=[most], n_steps=100)
+outputs: [y]
+Y
+    ok 'grun w.yaml most=45' 'y = [2, 4, 8, 16, 32, 64]'
+    ok 'gload w.yaml -O yaml | gload -O tlg | gload -O json | grun most=5' 'y = [2, 4, 8]'
+}
+
+@test "a scan in a scan, and states of more dims" {
+    is 'scan(lambda x: scan(lambda y, c: c + x * y, sequences=[arange(3)], outputs_info=[0]), sequences=[arange(3)])' \
+        $'[[0, 0, 0],\n        [0, 1, 3],\n        [0, 2, 6]]'
+    is 'scan(lambda m: m @ array([[1, 1], [1, 0]]), outputs_info=[eye(2, dtype=int64)], n_steps=5)[-1]' $'[[8, 5],\n        [5, 3]]'
+}
+
+@test "a literal that begins a state takes the dtype of the values that follow" {
+    is 'scan(lambda x, c: c + x, sequences=[array([0.5, 1.5])], outputs_info=[0])' '[0.5, 2.0]'
+    like 'gload --new -e "scan(lambda x, c: c + x, sequences=[float32([0.5, 1.5])], outputs_info=[0.0])" --info' 'out +float32'
+    no E_DTYPE 'begins as float32, but lambda_1 makes float64 of it' \
+        'scan(lambda x, c: c + x, sequences=[array([0.5, 1.5])], outputs_info=[float32(0)])'
+    grep -q 'float64(...), or the new value with float32(...)' .err
+}
+
+@test "dims: the steps are those of the sequence, rows those of the state" {
+    cat >d.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float32[t, b, 3]
+  h0: float32[b, 4]
+  W: float32[3, 4]
+let: |
+  hs = scan(lambda x, h: tanh(x @ W + h), sequences=[x], outputs_info=[h0])
+  last = hs[-1]
+outputs: [hs, last]
+Y
+    like 'gload --info d.yaml' 'hs +float32\[t, b, 4\]' 'last +float32\[b, 4\]'
+}
+
+@test "what is printed reads back to an equal graph, in every form" {
+    cat >p.yaml <<'Y'
+thunkline: 1
+functions:
+  step:
+    inputs: {x0: float64, x1: float64, h2: float64, h1: float64, w: float64}
+    let: |
+      h = tanh(x0 * w + x1 - h2 * h1)
+    outputs: {h: h, e: exp(h)}
+inputs:
+  x: float64[t]
+  h0: float64[2]
+let: |
+  hs, es = scan(step, sequences=[taps(x, [-1, 0])], outputs_info=[taps(h0, [-2, -1]), None], non_sequences=[0.5], truncate_gradient=3, keep=['all', 1])
+outputs: [hs, es]
+Y
+    gload p.yaml -O yaml --no-provenance -o a.yaml
+    like 'cat a.yaml' "hs, es = scan\(step, sequences=\[taps\(x, \[-1, 0\]\)\], outputs_info=\[taps\(h0, \[-2, -1\]\), None\], non_sequences=\[0.5\], n_steps=_[0-9]+, truncate_gradient=3, keep=\['all', 1\]\)"
+    local f
+    for f in yaml json tlg; do
+        ok "gload a.yaml --no-provenance -O $f | gload --no-provenance -O yaml | cmp - a.yaml"
+        ok "gload a.yaml -O $f | grewrite --mode NONE --diff p.yaml"
+    done
+    ok 'grun a.yaml x=[1,2,3] h0=[0,0] | cmp - <(grun p.yaml x=[1,2,3] h0=[0,0])'
+}
+
+@test "each mistake has its own message at its place" {
+    no E_SHAPE 'sequence 1 has 3 rows, but 4 steps need 4' 'scan(lambda x: x, sequences=[arange(3)], n_steps=4)'
+    no E_SHAPE 'sequence 1 has 3 rows, but 3 steps with its taps need 4' 'scan(lambda x, y: x, sequences=[taps(arange(3), [0, 1])], n_steps=3)'
+    no E_ARG 'needs a sequence or n_steps' 'scan(lambda c: c, outputs_info=[0])'
+    no E_ARG 'has the tap 0, but only earlier steps' 'scan(lambda c: c, outputs_info=[taps([0], [0])], n_steps=2)'
+    no E_ARG 'has the tap 1, but only earlier steps' 'scan(lambda c: c, outputs_info=[taps([0], [1])], n_steps=2)'
+    no E_ARG 'the tap -1 is given twice' 'scan(lambda a, b: a, outputs_info=[taps([0, 1], [-1, -1])], n_steps=2)'
+    no E_ARG 'the tap 0 is given twice' 'scan(lambda a, b: a, sequences=[taps(arange(3), [0, 0])])'
+    no E_ARG 'has taps but no initial value' 'scan(lambda a: a, outputs_info=[{"taps": [-2]}], n_steps=2)'
+    no E_SHAPE 'needs 2 rows, for its taps, but it has 1' 'scan(lambda a, b: a, outputs_info=[taps([0], [-1, -2])], n_steps=2)'
+    no E_SHAPE 'needs one row for each step that its taps go back, but it is int64' 'scan(lambda a: a, outputs_info=[taps(0, [-2])], n_steps=2)'
+    no E_ARG 'n_steps must be an integer that is not negative' 'scan(lambda a: a, outputs_info=[0], n_steps=-1)'
+    no E_SHAPE 'its number of dims must not change' 'scan(lambda a: stack([a, a]), outputs_info=[0], n_steps=2)'
+    no E_SHAPE 'its shape must not change' 'scan(lambda a: concatenate([a, a]), outputs_info=[zeros(2)], n_steps=2)'
+    no E_TYPE 'an axis for steps' 'scan(lambda a: a, sequences=[1.0])'
+    no E_ARITY 'the function takes 2 arguments, but gets 1' 'scan(lambda a, b: a, sequences=[arange(3)])'
+    no E_ARITY 'has 1 outputs, but outputs_info has 2 entries' 'scan(lambda a, b: a, outputs_info=[0, 0], n_steps=2)'
+    no E_TYPE 'scan takes a function first' 'scan(3, sequences=[arange(3)])'
+    no E_TYPE 'until takes one bool, not float64' 'scan(lambda a: [a, until(1.5 * a)], outputs_info=[0], n_steps=2)'
+    no E_ARG 'truncate_gradient is a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=0)'
+    no E_ARG "keep is 'all', 'last' or a number of rows" 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep="some")'
+    no E_ARG 'scan has no argument steps' 'scan(lambda a: a, outputs_info=[0], steps=2)'
+    # what only a run can tell
+    local n='gload --new -i "n: int64" -i "x: float64[?]"'
+    bad 5 E_RUN_SHAPE 'the number of steps is -1' "$n -e 'scan(lambda a: a, outputs_info=[0], n_steps=n)' | grun n=-1 x=[]"
+    bad 5 E_RUN_SHAPE 'sequence 1 has 2 rows, but 3 steps need 3' "$n -e 'scan(lambda a: a, sequences=[x], n_steps=n)' | grun n=3 x=[1,2]"
+    bad 5 E_RUN_SHAPE 'needs 2 rows, for its taps, but it has 3' "$n -e 'scan(lambda a: a, outputs_info=[taps(x, [-2])], n_steps=n)' | grun n=3 x=[1,2,3]"
+    bad 5 E_RUN_SHAPE 'rows must be of one shape' "$n -e 'scan(lambda a: ones(a), sequences=[arange(n)])' | grun n=3 x=[]"
+}
