@@ -5,13 +5,17 @@
  * A row of a .def file is
  *     ROW(inputs, OUT, name, DOMAIN, (kernels), facts...)
  * with one kernel, a C expression in x (y, z), for each letter of DOMAIN:
- *     B  bool: x is unsigned, 0 or 1
- *     W  all integers, by wrapping: x is unsigned, of at least 32 bits; the result is
- * cut to size I  all integers: x has the dtype's own type S  signed integers, U
- * unsigned ones: where they differ F  float32 and float64; float16 is computed in
- * float32 and rounded once C  complex64 and complex128 OUT is SAME, BOOL or REAL: the
- * dtype of the result (OUT_SAME, ...). T is the type of x in a kernel. A kernel may set
- * bits of `fault`. */
+ * - B: bool; x is unsigned, 0 or 1
+ * - W: all integers, by wrapping; x is unsigned, of at least 32 bits; the result is cut
+ *   to size
+ * - I: all integers; x has the dtype's own type
+ * - S: signed integers, U: unsigned ones, where they differ
+ * - F: float32 and float64; float16 is computed in float32 and rounded once
+ * - V: as F, and by wide_NAME of vmath512.h where the CPU has AVX-512
+ * - C: complex64 and complex128
+ *
+ * OUT is SAME, BOOL or REAL: the dtype of the result (OUT_SAME, ...). T is the type of
+ * x in a kernel. A kernel may set bits of `fault`. */
 #ifndef OPS_ELEMWISE_DOMAIN_H
 #define OPS_ELEMWISE_DOMAIN_H
 
@@ -40,6 +44,7 @@
 #define EACH_C(P, name, l) P(name, c64, l, COMPLEX64) P(name, c128, l, COMPLEX128)
 
 #define EACH_P(P, name, l) EACH_F(P, name, l)
+#define EACH_V(P, name, l) EACH_F(P, name, l)
 #define EACH_M(P, name, l)                                                             \
     EACH_BW(P, name, l)                                                                \
     EACH_C(P, name, l)                                                                 \
@@ -50,6 +55,7 @@
 #define EACH_SU(P, n, l)   EACH_S(P, n, l) EACH_U(P, n, l)
 #define EACH_IF(P, n, l)   EACH_I(P, n, l) EACH_F(P, n, l)
 #define EACH_PC(P, n, l)   EACH_P(P, n, l) EACH_C(P, n, l)
+#define EACH_VC(P, n, l)   EACH_V(P, n, l) EACH_C(P, n, l)
 #define EACH_FC(P, n, l)   EACH_F(P, n, l) EACH_C(P, n, l)
 #define EACH_WFC(P, n, l)  EACH_W(P, n, l) EACH_FC(P, n, l)
 #define EACH_SUF(P, n, l)  EACH_SU(P, n, l) EACH_F(P, n, l)

@@ -20,6 +20,9 @@
 #endif
 
 #include "ops/elemwise/half.h"
+#if TL_LEVEL == 2
+#include "ops/elemwise/vmath512.h"
+#endif
 
 #define RESULT_SAME(X, RX) X
 #define RESULT_BOOL(X, RX) uint8_t
@@ -90,6 +93,40 @@
     LOOP_(k, o, name, c64, float _Complex, float _Complex, float, e)                   \
     LOOP_(k, o, name, c128, double _Complex, double _Complex, double, e)
 
+/* By the vector functions wide_*; the last elements as a masked vector. */
+#if TL_LEVEL == 2
+#define WIDE_1(name, sfx, L) wide_##name##_##sfx(L(0))
+#define WIDE_2(name, sfx, L) wide_##name##_##sfx(L(0), L(1))
+#define LOOP_WIDE(k, name, sfx, X, bits, ps)                                           \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        enum { LANES = 512 / bits };                                                   \
+        X *r = out[0];                                                                 \
+        size_t i = 0;                                                                  \
+        for (; i + LANES <= n; i += LANES)                                             \
+            _mm512_storeu_##ps(r + i, WIDE_##k(name, sfx, WHOLE_##ps));                \
+        if (i < n) {                                                                   \
+            const unsigned rest = (1U << (n - i)) - 1;                                 \
+            _mm512_mask_storeu_##ps(r + i, MASK_##ps(rest),                            \
+                                    WIDE_##k(name, sfx, REST_##ps));                   \
+        }                                                                              \
+        return 0;                                                                      \
+    }
+#define MASK_ps(m)  ((__mmask16)(m))
+#define MASK_pd(m)  ((__mmask8)(m))
+#define WHOLE_ps(j) _mm512_loadu_ps((const float *)in[j] + i)
+#define WHOLE_pd(j) _mm512_loadu_pd((const double *)in[j] + i)
+#define REST_ps(j)  _mm512_maskz_loadu_ps(MASK_ps(rest), (const float *)in[j] + i)
+#define REST_pd(j)  _mm512_maskz_loadu_pd(MASK_pd(rest), (const double *)in[j] + i)
+#define LOOPS_V(k, o, name, e)                                                         \
+    LOOP_WIDE(k, name, f32, float, 32, ps)                                             \
+    LOOP_WIDE(k, name, f64, double, 64, pd)                                            \
+    LOOP_HALF(k, o, name)
+#else
+#define LOOPS_V(k, o, name, e) LOOPS_F(k, o, name, e)
+#endif
+
 /* In blocks, as the rare arguments are looked at again when the block is done. */
 #define LOOP_MOST(name, sfx, X, kernel, rare, other)                                   \
     Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
@@ -135,6 +172,7 @@
 #define LOOPS_SU(k, o, n, s, u)         LOOPS_S(k, o, n, s) LOOPS_U(k, o, n, u)
 #define LOOPS_BSU(k, o, n, b, s, u)     LOOPS_B(k, o, n, b) LOOPS_SU(k, o, n, s, u)
 #define LOOPS_IF(k, o, n, i, f)         LOOPS_I(k, o, n, i) LOOPS_F(k, o, n, f)
+#define LOOPS_VC(k, o, n, v, c)         LOOPS_V(k, o, n, v) LOOPS_C(k, o, n, c)
 #define LOOPS_FC(k, o, n, f, c)         LOOPS_F(k, o, n, f) LOOPS_C(k, o, n, c)
 #define LOOPS_WFC(k, o, n, w, f, c)     LOOPS_W(k, o, n, w) LOOPS_FC(k, o, n, f, c)
 #define LOOPS_SUF(k, o, n, s, u, f)     LOOPS_SU(k, o, n, s, u) LOOPS_F(k, o, n, f)

@@ -237,8 +237,8 @@ VINLINE float tanh_f32(float x) {
     q = MADD32(q, z, 0x1.1110eap-3F);
     q = MADD32(q, z, -0x1.555556p-2F);
     float near = MADD32(q * z, x, x), e = exp_f32(2 * (a > 10 ? 10 : a));
-    float far = copysignf(1 - 2 / (e + 1), x);
-    return a < 0.625F ? near : x != x ? x : far;
+    float y = a < 0.625F ? near : 1 - 2 / (e + 1);
+    return x != x ? x : copysignf(y, x); /* of -0, too */
 }
 VINLINE double sigmoid_f64(double x) {
     double e = exp_f64(-fabs(x)), d = 1 + e, y = (x < 0 ? e : 1) / d;

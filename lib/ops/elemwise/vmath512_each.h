@@ -1,0 +1,136 @@
+/* The functions of vmath512.h, for one of the two types; included twice from there. A
+ * minimum or maximum gives its second argument when one is nan, hence the order. */
+#define ALL(c)     P(set1)((T)(c))
+#define CALL(name) WIDE(wide_##name)
+
+/* Coefficients from the highest power down. */
+VINLINE VEC CALL(horner)(VEC x, size_t n, const T *c) {
+    VEC q = ALL(c[0]);
+    for (size_t i = 1; i < n; i++)
+        q = P(fmadd)(q, x, ALL(c[i]));
+    return q;
+}
+#define HORNER(x, name)                                                                \
+    CALL(horner)                                                                       \
+    (x, sizeof((const T[]){WIDE(name)}) / sizeof(T), (const T[]){WIDE(name)})
+VINLINE VEC CALL(sign_of)(VEC x, VEC y) { /* y >= 0 with the sign of x */
+    return P(or)(P(and)(x, ALL(-0.0)), y);
+}
+
+/* 2^(j/16) e^r with j in the last bits of m. With `rest` the result is rounded once and
+ * *rest is what it lacks. */
+VINLINE VEC CALL(exp_tail)(VEC m, VEC r, VEC *rest) {
+    VEC power = CALL(power)(WIDE(WIDE_POWER), m);
+    VEC y = P(fmadd)(P(mul)(r, r), HORNER(r, WIDE_EXP), r);
+    if (!rest) return P(fmadd)(power, y, power);
+    VEC low = P(fmadd)(power, y, CALL(power)(WIDE(WIDE_POWER_LOW), m));
+    VEC sum = P(add)(power, low);
+    *rest = P(add)(P(sub)(power, sum), low);
+    return sum;
+}
+/* e^x = 2^k times the result, where that neither overflows nor underflows by far. */
+VINLINE VEC CALL(exp_core)(VEC x, VEC *k, VEC *rest) {
+    VEC m = P(fmadd)(x, ALL(LOG2E), ALL(SIXTEENTHS));
+    *k = P(sub)(m, ALL(SIXTEENTHS));
+    VEC r = P(fnmadd)(*k, ALL(LN2_LO), P(fnmadd)(*k, ALL(LN2_HI), x));
+    return CALL(exp_tail)(m, r, rest);
+}
+VINLINE VEC CALL(exp)(VEC x) {
+    VEC k, y = CALL(exp_core)(P(max)(ALL(EXP_LO), P(min)(ALL(EXP_HI), x)), &k, NULL);
+    return P(scalef)(y, k);
+}
+VINLINE VEC CALL(exp2)(VEC x) {
+    VEC c = P(max)(ALL(-1100), P(min)(ALL(1100), x)), m = P(add)(c, ALL(SIXTEENTHS));
+    VEC k = P(sub)(m, ALL(SIXTEENTHS)), r = P(mul)(P(sub)(c, k), ALL(LN2));
+    return P(scalef)(CALL(exp_tail)(m, r, NULL), k);
+}
+/* e^-|x| and what it lacks. */
+VINLINE VEC CALL(exp_minus)(VEC x, VEC *rest) {
+    VEC k, y = CALL(exp_core)(P(max)(ALL(EXP_LO), P(or)(x, ALL(-0.0))), &k, rest);
+    *rest = P(scalef)(*rest, k);
+    return P(scalef)(y, k);
+}
+/* (e^x - 1) / 2 = 2^h (e^r - 1) + (2^h - 1/2) with h = k - 1; r and the sum of the two
+ * larger terms in two parts, as it may cancel. */
+VINLINE VEC CALL(expm1)(VEC x) {
+    VEC c = P(max)(ALL(-40), P(min)(ALL(EXP_HI), x));
+    VEC k = P(sub)(P(fmadd)(c, ALL(LOG2E), ALL(WHOLE)), ALL(WHOLE));
+    VEC a = P(fnmadd)(k, ALL(LN2_HI), c), r = P(fnmadd)(k, ALL(LN2_LO), a);
+    VEC rest = P(fnmadd)(k, ALL(LN2_LO), P(sub)(a, r));
+    rest = P(fmadd)(P(mul)(r, r), HORNER(r, WIDE_EXPM1), rest);
+    VEC scale = P(scalef)(ALL(0.5), k), one = P(sub)(scale, ALL(0.5));
+    VEC sum = P(fmadd)(scale, r, one), lost = P(fmadd)(scale, r, P(sub)(one, sum));
+    VEC half = P(add)(sum, P(fmadd)(scale, rest, lost));
+    return CALL(sign_of)(x, P(add)(half, half));
+}
+
+/* log(x + lost); lost, if any, is below the last place of x. */
+VINLINE VEC CALL(log_sum)(VEC x, const VEC *lost) {
+    VEC m = P(getmant)(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
+    VEC k = P(sub)(P(getexp)(x), P(getexp)(m)), c = CALL(pick)(WIDE(WIDE_C), m);
+    VEC r = P(fmsub)(m, c, ALL(1));
+    if (lost) {
+        MASK any = M(cmp)(*lost, ALL(0), _CMP_NEQ_OQ);
+        VEC down = P(sub)(ALL(0), k);
+        r = P(fmadd)(P(maskz_scalef)(any, *lost, down), c, r);
+    }
+    VEC y = P(fmadd)(P(mul)(r, r), HORNER(r, WIDE_LOG1P), r);
+    VEC top = P(fmadd)(k, ALL(LN2_HI), CALL(pick)(WIDE(WIDE_LOG), m));
+    return P(add)(top, P(fmadd)(k, ALL(LN2_LO), y));
+}
+VINLINE VEC CALL(log)(VEC x) {
+    return CALL(log_sum)(x, NULL);
+}
+VINLINE VEC CALL(log1p)(VEC x) {
+    VEC u = P(add)(x, ALL(1)), b = P(sub)(u, ALL(1));
+    VEC lost = P(add)(P(sub)(ALL(1), P(sub)(u, b)), P(sub)(x, b));
+    return CALL(sign_of)(x, CALL(log_sum)(u, &lost));
+}
+/* log(1 + e^-|x|) */
+VINLINE VEC CALL(log1p_exp)(VEC x) {
+    VEC rest, e = CALL(exp_minus)(x, &rest), u = P(add)(e, ALL(1));
+    VEC lost = P(add)(P(sub)(e, P(sub)(u, ALL(1))), rest);
+    return CALL(log_sum)(u, &lost);
+}
+
+/* Near 0 x + x z P/Q, else sign (1 - 2 / (e^(2|x|) + 1)): one division for both. The 0
+ * that is added keeps x = -0. */
+VINLINE VEC CALL(tanh)(VEC x) {
+    VEC z = P(mul)(x, x), a = P(min)(ALL(TANH_ONE), P(abs)(x)), k;
+    VEC e = CALL(exp_core)(P(add)(a, a), &k, NULL);
+    VEC far = P(add)(P(scalef)(e, k), ALL(1));
+    MASK near = M(cmp)(z, ALL(0.390625), _CMP_LT_OQ);
+    VEC p = P(fmadd)(HORNER(z, WIDE_TANH_P), z, ALL(0));
+    VEC b = P(mask_mov)(CALL(sign_of)(x, ALL(1)), near, x);
+    VEC y = P(div)(P(mask_mov)(ALL(-2), near, p),
+                   P(mask_mov)(far, near, HORNER(z, WIDE_TANH_Q)));
+    return P(fmadd)(b, y, b);
+}
+/* 1 / (1 + e) or e / (1 + e) with e = e^-|x|; what is lost in the sum is brought in to
+ * first order, with 1 / (1 + e) once more from the result. */
+VINLINE VEC CALL(sigmoid)(VEC x) {
+    VEC rest, e = CALL(exp_minus)(x, &rest), d = P(add)(e, ALL(1));
+    VEC lost = P(sub)(e, P(sub)(d, ALL(1)));
+    MASK left = M(cmp)(x, ALL(0), _CMP_LT_OQ);
+    VEC y = P(div)(P(mask_mov)(ALL(1), left, e), d);
+    return P(fnmadd)(P(mul)(y, lost), P(mask_sub)(y, left, ALL(1), y), y);
+}
+VINLINE VEC CALL(softplus)(VEC x) {
+    return P(add)(P(max)(ALL(0), x), CALL(log1p_exp)(x));
+}
+#undef WIDE
+#undef P
+#undef M
+#undef T
+#undef VEC
+#undef MASK
+#undef EXP_LO
+#undef EXP_HI
+#undef TANH_ONE
+#undef SIXTEENTHS
+#undef WHOLE
+#undef LN2_HI
+#undef LN2_LO
+#undef ALL
+#undef CALL
+#undef HORNER
