@@ -325,6 +325,15 @@ static void want_called(Wanted *w, const Graph *g) {
         want_props(w, g->apply[a].props);
 }
 
+void graph_sweep(Graph *main) {
+    for (size_t i = 0; i <= main->functions.n; i++) {
+        Graph *g = i ? main->functions.p[i - 1] : main;
+        if (g->litter)
+            graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
+        g->litter = false;
+    }
+}
+
 void graph_keep_called(Graph *g) {
     Wanted w = {.src = g, .seen = MAP(g->s)};
     size_t kept = 0;

@@ -95,6 +95,7 @@ struct TlGraph {
     const char *doc;
     Vec(Step) steps;
     Vec(Sym) modes; /* rewrite modes applied */
+    bool litter;    /* macros left Applies behind that nothing needs: see graph_sweep */
     bool fused;     /* function: an elementwise group that the plan runs as one */
     Sym pullback, pushforward; /* function: names of functions that override its
                                   derivatives; 0: none */
@@ -207,6 +208,8 @@ Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool inter
 /* The same in place: g, a main graph or a function, keeps what its roots need, with new
  * ids. Functions that it calls are left alone. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
+/* Drops what macros left behind in a main graph and its functions; ids change then. */
+void graph_sweep(Graph *main);
 /* Drops the functions of a main graph that nothing left calls. */
 void graph_keep_called(Graph *g);
 /* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf

@@ -103,6 +103,7 @@ static bool fill(Graph *g, const Doc *root, const char *folder, const ReadOption
     doc_allow_load(x.c, g->folder);
     bool ok = body(&x, root);
     compiler_free(x.c);
+    if (ok) graph_sweep(g);
     vec_free(&x.init);
     arena_free(x.a);
     return ok;

@@ -104,6 +104,7 @@ struct Node {
     const Var *captured;
     NodeApply *apply;
     const void *data;
+    Sym call_scope; /* the scope of its calls (op call), 0: none */
 };
 
 /* Compiles the texts of one graph: definitions may come in any order. */

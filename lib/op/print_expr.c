@@ -132,6 +132,7 @@ static bool print_function(Printer *p, ApplyId a, bool *bare, Str *out) {
     size_t n = strlen(name);
     if (!fn || op_find(p->s, name, n) || macro_find(name, n) || fn->inputs.n != ap->nin)
         return false;
+    if (*sym_text(p->s, op_prop(p->s, ap->op, ap->props, "scope")->sym)) return false;
     if (strspn(name,
                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") != n)
         return false;

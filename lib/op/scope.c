@@ -279,8 +279,11 @@ static bool apply_graph(Compiler *c, const Node *f, size_t narg, const Node *arg
             return false;
     for (size_t i = own; i < n; i++)
         in[i] = f->captured[i - own];
-    PropArg prop = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
-    if (!apply_op(c, op, props_make(c->s, op, 1, &prop), n, in, at, out)) return false;
+    PropArg prop[] = {{"fn", {.kind = P_GRAPH, .sym = fn->name}},
+                      {"scope", PROP_STR(f->call_scope)}};
+    size_t nprop = f->call_scope ? 2 : 1;
+    if (!apply_op(c, op, props_make(c->s, op, nprop, prop), n, in, at, out))
+        return false;
     if (out->kind == NODE_LIST)
         out->sym = 0; /* a tuple of results, not outputs to be unpacked */
     return true;
@@ -305,7 +308,9 @@ static bool add_outputs(Compiler *c, const Node *n) {
     bool list = n->kind == NODE_LIST || n->kind == NODE_DICT;
     for (size_t i = 0; i < count; i++) {
         snprintf(buf, sizeof buf, "%zu", i);
-        Sym label = n->kind == NODE_DICT ? n->key[i] : sym(c->s, list ? buf : "out");
+        Sym label = n->kind == NODE_DICT && n->n == count
+                        ? n->key[i]
+                        : sym(c->s, list ? buf : "out");
         vec_push(c->s, &c->b->g->outputs, ((Output){label, v[i]}));
     }
     return true;
@@ -329,12 +334,17 @@ static bool take_until(Compiler *c, Node *body) {
     return true;
 }
 
-static bool compile_body(Compiler *c, const Node *f, const Type *const *arg) {
-    size_t n = f->lambda->nkid - 1;
+static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const *arg) {
     Node *value = arena_alloc(c->arena, (n + 1) * sizeof *value), body;
-    for (size_t i = 0; i < n; i++)
-        value[i] =
-            node_var(graph_input(c->b->g, f->lambda->kid[i]->sym, arg[i]), f->at);
+    char buf[24];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(buf, sizeof buf, "arg%zu", i);
+        Sym name = f->lambda ? f->lambda->kid[i]->sym : sym(c->s, buf);
+        value[i] = node_var(graph_input(c->b->g, name, arg[i]), f->at);
+    }
+    if (!f->lambda)
+        return f->apply(c, f, n, value, NULL, f->at, &body) && take_until(c, &body) &&
+               add_outputs(c, &body);
     Scope scope = {f->scope, f->lambda, value, c->frame}, *outer = c->scope;
     c->scope = &scope;
     bool ok = compile(c, f->lambda->kid[n], DT_NONE, &body) && take_until(c, &body) &&
@@ -362,8 +372,6 @@ bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {
         return fail(c->s, f->at, E_ARITY,
                     "the function takes %zu arguments, but gets %zu", have, n);
     if (f->fn) return true;
-    if (!f->lambda)
-        return fail(c->s, f->at, E_TYPE, "this function has no graph of its own");
     Graph *fn = graph_function_new(c->b->g->main, function_name(c));
     Builder b = *c->b;
     Frame frame = {.up = c->frame, .b = &b, .inner = MAP(c->s)};
@@ -371,7 +379,7 @@ bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {
     fn->floatX = b.floatX;
     c->frame = &frame;
     c->b = &b;
-    bool ok = compile_body(c, f, arg);
+    bool ok = compile_body(c, f, n, arg);
     c->frame = frame.up;
     c->b = c->frame->b;
     if (ok) {

@@ -141,6 +141,7 @@ static bool append(Graph *g, const Edit *e) {
     for (size_t i = 0; ok && i < e->nupdate; i++)
         ok = replace_update(g, c, e->update[i]);
     compiler_free(c);
+    if (ok) graph_sweep(g);
     return ok;
 }
 

@@ -164,9 +164,10 @@ static bool call_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 
 static const Op table[] = {
     {.name = "call",
-     .doc = "The function fn of the graph, applied to args.",
+     .doc = "The function fn of the graph, applied to args. What it sows is harvested "
+            "under the name of the scope, if it has one.",
      .in = "*args: any",
-     .props = "fn: graph",
+     .props = "fn: graph, scope: str = ''",
      .type = call_type,
      .perform = call_perform,
      .pull = call_pull,

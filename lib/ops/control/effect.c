@@ -1,5 +1,6 @@
-/* Ops that pass their first input on and do something beside it: assert_op and print.
- * They are roots of a graph even when nothing reads them, and stay in order. */
+/* Ops that pass their first input on and do something beside it: assert_op, print, sow
+ * and sow_cond. They are roots of a graph even when nothing reads them, and stay in
+ * order. */
 #include "op/infer.h"
 #include "op/services.h"
 
@@ -52,6 +53,48 @@ static bool print_perform(Call *c) {
     return true;
 }
 
+/* Only harvesting looks at a sow: running it is the identity. */
+static bool sow_perform(Call *c) {
+    pass_on(c);
+    return true;
+}
+
+/* Tags and names are parts of labels TAG/SCOPE/NAME. */
+static bool want_label(Infer *in, const char *prop) {
+    const char *text = sym_text(in->s, in_prop(in, prop)->sym);
+    for (const char *p = text; *p; p++)
+        if (*p == '/' || (unsigned char)*p < ' ')
+            return infer_fail(in, E_ARG, in->nin, "%s can't have a `/`: got '%s'", prop,
+                              text);
+    return *text || infer_fail(in, E_ARG, in->nin, "%s can't be empty", prop);
+}
+
+static bool want_mode(Infer *in, const char *const *modes) {
+    const char *mode = sym_text(in->s, in_prop(in, "mode")->sym);
+    for (size_t i = 0; modes[i]; i++)
+        if (strcmp(modes[i], mode) == 0) return true;
+    if (strcmp(mode, "cond_clobber") == 0)
+        return infer_fail(in, E_ARG, in->nin,
+                          "mode 'cond_clobber' needs a predicate: use sow_cond(value, "
+                          "pred, ...)");
+    return infer_fail(in, E_ARG, in->nin, "there is no mode '%s' of %s", mode,
+                      in->op->name);
+}
+
+static bool sow_type(Infer *in) {
+    static const char *const modes[] = {"strict", "append", "clobber", NULL};
+    return want_label(in, "tag") && want_label(in, "name") && want_mode(in, modes) &&
+           same_type(in);
+}
+
+static bool sow_cond_type(Infer *in) {
+    const char *mode = sym_text(in->s, in_prop(in, "mode")->sym);
+    if (strcmp(mode, "cond_clobber") != 0)
+        return infer_fail(in, E_ARG, in->nin,
+                          "sow_cond has the one mode 'cond_clobber', not '%s'", mode);
+    return want_label(in, "tag") && want_label(in, "name") && same_type(in);
+}
+
 /* The tangent goes on without the effect. */
 static bool push_through(Push *p) {
     p->result[0] = p->tangent[0];
@@ -59,6 +102,7 @@ static bool push_through(Push *p) {
 }
 
 static const char *const through[] = {"g", "disconnected"};
+static const char *const through_cond[] = {"g", "disconnected", "disconnected"};
 
 static const Op table[] = {
     {.name = "assert_op",
@@ -91,6 +135,40 @@ static const Op table[] = {
      .effect = true,
      .identity = true,
      .example = "print(1.5) -> 1.5",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "sow",
+     .doc = "value, named for harvesting: reap collects it, plant puts another in its "
+            "place. `key` only says that the sow comes after it.",
+     .in = "value: any, key: any?",
+     .props = "tag: str, name: str, mode: str = 'strict'",
+     .type = sow_type,
+     .perform = sow_perform,
+     .adjoint = through,
+     .push = push_through,
+     .disconnected = "key",
+     .view = 1,
+     .fold = FOLD_NEVER,
+     .effect = true,
+     .identity = true,
+     .example = "sow(1.5, tag='probe', name='x') -> 1.5",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "sow_cond",
+     .doc = "value, named for harvesting where pred holds: the last such value is "
+            "reaped, zeros if there is none.",
+     .in = "value: any, pred: bool, key: any?",
+     .props = "tag: str, name: str, mode: str = 'cond_clobber'",
+     .type = sow_cond_type,
+     .perform = sow_perform,
+     .adjoint = through_cond,
+     .push = push_through,
+     .disconnected = "pred, key",
+     .view = 1,
+     .fold = FOLD_NEVER,
+     .effect = true,
+     .identity = true,
+     .example = "sow_cond(1.5, True, tag='probe', name='x') -> 1.5",
      .file = __FILE__,
      .line = __LINE__},
 };

@@ -1,0 +1,302 @@
+/* reap, plant, harvest, call_and_reap and nest as functions of the language. Each gives
+ * a function, which is expanded where it is applied: what its body sows is found among
+ * the Applies that the expansion added. */
+#include "harvest/harvest.h"
+#include "op/macro.h"
+
+#include <string.h>
+
+typedef enum Give { GIVE_OUT = 1, GIVE_REAPS = 2 } Give;
+/* What a function that a macro made does when it is applied. */
+typedef struct Transform {
+    Node f;
+    Sym tag, scope;
+    bool plants; /* its first argument is a dict of planted values */
+    unsigned give;
+    size_t nallow, nblock;
+    const Sym *allow, *block;
+    bool exclusive;
+} Transform;
+
+/* ---- arguments of the macros ---- */
+static bool want_word(Compiler *c, const Ast *arg, const char *name, Sym *out) {
+    Session *s = compiler_builder(c)->s;
+    Node n;
+    if (!compiler_ast(c, arg, &n)) return false;
+    if (n.kind != NODE_STRING || !*sym_text(s, n.sym) ||
+        strchr(sym_text(s, n.sym), '/'))
+        return fail(s, arg->at, E_ARG, "%s must be a word in quotes, such as '%s'",
+                    name, strcmp(name, "tag") == 0 ? "probe" : "layer1");
+    *out = n.sym;
+    return true;
+}
+
+/* A list of names; None or absent: NULL. */
+static bool want_names(Compiler *c, const Ast *arg, const char *name, size_t *n,
+                       const Sym **out) {
+    Session *s = compiler_builder(c)->s;
+    Node list;
+    if (!arg || arg->kind == AST_NONE) return true;
+    if (arg->kind != AST_LIST && arg->kind != AST_TUPLE)
+        return fail(s, arg->at, E_ARG, "%s must be a list of names: ['y', 'z']", name);
+    Sym *names = NEW_N(compiler_arena(c), arg->nkid + 1, Sym);
+    for (size_t i = 0; i < arg->nkid; i++) {
+        if (!compiler_ast(c, arg->kid[i], &list)) return false;
+        if (list.kind != NODE_STRING)
+            return fail(s, arg->kid[i]->at, E_ARG,
+                        "%s must be a list of names: ['y', 'z']", name);
+        names[i] = list.sym;
+    }
+    *n = arg->nkid;
+    *out = names;
+    return true;
+}
+
+static bool want_bool(Compiler *c, const Ast *arg, const char *name, bool *out) {
+    *out = arg && arg->u;
+    return !arg || arg->kind == AST_BOOL ||
+           fail(compiler_builder(c)->s, arg->at, E_ARG, "%s must be True or False",
+                name);
+}
+
+/* ---- plants ---- */
+typedef struct Planted {
+    Compiler *c;
+    Vec(Sym) name;
+    Vec(Node) value;
+} Planted;
+
+/* {'y': v, 'scope': {'z': w}} as y and scope/z. */
+static bool flatten(Planted *p, const char *prefix, const Node *dict) {
+    Session *s = compiler_builder(p->c)->s;
+    for (size_t i = 0; i < dict->n; i++) {
+        const char *name = arena_printf(compiler_arena(p->c), "%s%s", prefix,
+                                        sym_text(s, dict->key[i]));
+        if (dict->item[i].kind == NODE_DICT) {
+            char *below = arena_printf(compiler_arena(p->c), "%s/", name);
+            if (!flatten(p, below, &dict->item[i])) return false;
+            continue;
+        }
+        vec_push(s, &p->name, sym(s, name));
+        vec_push(s, &p->value, dict->item[i]);
+    }
+    return true;
+}
+
+static Var planted(void *ctx, size_t k, Builder *b, const Type *t) {
+    const Planted *p = ctx;
+    Var v;
+    (void)b;
+    if (!compiler_var(p->c, &p->value.p[k], t->kind == TYPE_TENSOR ? t->dtype : DT_NONE,
+                      &v))
+        return VAR_NONE;
+    return v;
+}
+
+/* ---- applying ---- */
+typedef Vec(Var) Vars;
+static void node_roots(Session *s, const Node *n, Vars *out) {
+    if (n->kind == NODE_VAR) vec_push(s, out, n->var);
+    for (size_t i = 0; (n->kind == NODE_LIST || n->kind == NODE_DICT) && i < n->n; i++)
+        node_roots(s, &n->item[i], out);
+}
+
+static void map_node(Compiler *c, const Var *map, Var n, Node *node) {
+    if (node->kind == NODE_VAR && node->var < n) node->var = map[node->var];
+    if (node->kind != NODE_LIST && node->kind != NODE_DICT) return;
+    node->item =
+        arena_copy(compiler_arena(c), node->item, node->n * sizeof *node->item);
+    for (size_t i = 0; i < node->n; i++)
+        map_node(c, map, n, &node->item[i]);
+}
+
+/* reaps as {'y': v, 'scope': {'z': w}}: names of one scope lie together. */
+static bool tree_of(Compiler *c, const Reap *r, size_t n, size_t skip, Span at,
+                    Node *out) {
+    Session *s = compiler_builder(c)->s;
+    Node *item = NEW_N(compiler_arena(c), n + 1, Node);
+    Sym *key = NEW_N(compiler_arena(c), n + 1, Sym);
+    size_t count = 0;
+    for (size_t i = 0; i < n; count++) {
+        const char *name = sym_text(s, r[i].name) + skip, *slash = strchr(name, '/');
+        size_t end = i + 1, len = slash ? (size_t)(slash - name) : strlen(name);
+        key[count] = sym_n(s, name, len);
+        while (slash && end < n &&
+               strncmp(sym_text(s, r[end].name) + skip, name, len + 1) == 0)
+            end++;
+        if (!slash)
+            item[count] = node_var(r[i].var, at);
+        else if (!tree_of(c, r + i, end - i, skip + len + 1, at, &item[count]))
+            return false;
+        i = end;
+    }
+    return compiler_tree(c, count, item, key, at, out);
+}
+
+static bool give(Compiler *c, const Transform *t, const Node *result, const Reaps *r,
+                 Span at, Node *out) {
+    Node pair[2] = {*result};
+    if (t->give == GIVE_OUT) return *out = *result, true;
+    if (!tree_of(c, r->p, r->n, 0, at, &pair[1])) return false;
+    if (t->give == GIVE_REAPS) return *out = pair[1], true;
+    return compiler_tree(c, 2, pair, NULL, at, out);
+}
+
+static bool expand(Compiler *c, const Transform *t, size_t n, const Node *arg,
+                   const Sym *key, Span at, Planted *p, Node *out) {
+    Builder *b = compiler_builder(c);
+    ApplyId from = b->g->napply;
+    Node result;
+    Vars root = {0};
+    if (!compiler_apply(c, &t->f, n, arg, key, at, &result)) return false;
+    Var nvar = b->g->nvar, *map = mem_alloc(b->s, ((size_t)nvar + 1) * sizeof *map);
+    Reaps reaps = {0};
+    for (Var v = 0; v < nvar; v++)
+        map[v] = v;
+    node_roots(b->s, &result, &root);
+    HarvestSpec h = {.tag = t->tag,
+                     .nplant = p->name.n,
+                     .plant = p->name.p,
+                     .value = planted,
+                     .ctx = p,
+                     .nallow = t->nallow,
+                     .allow = t->allow,
+                     .nblock = t->nblock,
+                     .block = t->block,
+                     .exclusive = t->exclusive};
+    bool ok = harvest_range(b, &h, from, root.n, root.p, map, &reaps);
+    if (ok) map_node(c, map, nvar, &result);
+    ok = ok && give(c, t, &result, &reaps, at, out);
+    vec_free(&reaps);
+    vec_free(&root);
+    mem_free(map);
+    return ok;
+}
+
+static bool apply_harvest(Compiler *c, const Node *f, size_t n, const Node *arg,
+                          const Sym *key, Span at, Node *out) {
+    const Transform *t = f->data;
+    Session *s = compiler_builder(c)->s;
+    Planted p = {.c = c};
+    if (t->plants && (n == 0 || arg[0].kind != NODE_DICT || (key && key[0])))
+        return fail(
+            s, n ? arg[0].at : at, E_ARG,
+            "the first argument must be a dict of planted values: {'y': 0.}, or "
+            "{} for none");
+    bool ok = !t->plants || flatten(&p, "", &arg[0]);
+    size_t skip = t->plants;
+    ok = ok && expand(c, t, n - skip, arg + skip, key ? key + skip : NULL, at, &p, out);
+    vec_free(&p.name);
+    vec_free(&p.value);
+    return ok;
+}
+
+/* A call with a scope: the body stays a function of the graph. */
+static bool apply_nest(Compiler *c, const Node *f, size_t n, const Node *arg,
+                       const Sym *key, Span at, Node *out) {
+    const Transform *t = f->data;
+    Node inner = t->f;
+    const Type **type = NEW_N(compiler_arena(c), n + 1, const Type *);
+    Node *vars = NEW_N(compiler_arena(c), n + 1, Node);
+    for (size_t i = 0; i < n; i++) {
+        Var v;
+        DType like = DT_NONE;
+        if (inner.fn && i < inner.fn->inputs.n)
+            like = var_type(inner.fn, inner.fn->inputs.p[i])->dtype;
+        if (!compiler_var(c, &arg[i], like, &v)) return false;
+        type[i] = var_type(compiler_builder(c)->g, v);
+        vars[i] = node_var(v, arg[i].at);
+    }
+    if (!compiler_function(c, &inner, n, type)) return false;
+    inner.apply = NULL;
+    inner.call_scope = t->scope;
+    return compiler_apply(c, &inner, n, vars, key, at, out);
+}
+
+/* ---- the macros ---- */
+static bool transform(Compiler *c, const Ast *f, NodeApply *apply, Transform **out,
+                      Node *node) {
+    Transform *t = NEW(compiler_arena(c), Transform);
+    if (!compiler_ast(c, f, &t->f)) return false;
+    if (t->f.kind != NODE_FUNCTION)
+        return fail(compiler_builder(c)->s, f->at, E_TYPE,
+                    "a function is expected: the name of one, or (lambda x: ...)");
+    *out = t;
+    *node = (Node){
+        .kind = NODE_FUNCTION, .at = f->at, .var = VAR_NONE, .apply = apply, .data = t};
+    return true;
+}
+
+static bool expand_harvest(Compiler *c, const Ast *const *arg, bool plants,
+                           unsigned what, Node *out) {
+    Transform *t;
+    if (!transform(c, arg[0], apply_harvest, &t, out) ||
+        !want_word(c, arg[1], "tag", &t->tag) ||
+        !want_names(c, arg[2], "allowlist", &t->nallow, &t->allow) ||
+        !want_names(c, arg[3], "blocklist", &t->nblock, &t->block) ||
+        !want_bool(c, arg[4], "exclusive", &t->exclusive))
+        return false;
+    t->plants = plants;
+    t->give = what;
+    return true;
+}
+
+static bool harvest_macro(Compiler *c, const Ast *call, const Ast *const *arg,
+                          Node *out) {
+    (void)call;
+    return expand_harvest(c, arg, true, GIVE_OUT | GIVE_REAPS, out);
+}
+
+static bool call_and_reap_macro(Compiler *c, const Ast *call, const Ast *const *arg,
+                                Node *out) {
+    (void)call;
+    return expand_harvest(c, arg, false, GIVE_OUT | GIVE_REAPS, out);
+}
+
+static bool reap_macro(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+    (void)call;
+    return expand_harvest(c, arg, false, GIVE_REAPS, out);
+}
+
+static bool plant_macro(Compiler *c, const Ast *call, const Ast *const *arg,
+                        Node *out) {
+    (void)call;
+    return expand_harvest(c, arg, true, GIVE_OUT, out);
+}
+
+static bool nest_macro(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+    Transform *t;
+    (void)call;
+    return transform(c, arg[0], apply_nest, &t, out) &&
+           want_word(c, arg[1], "scope", &t->scope);
+}
+
+#define LISTS "tag, allowlist=None, blocklist=None, exclusive=False"
+static const Macro table[] = {
+    {.name = "harvest",
+     .doc = "harvest(f, tag='t')({'y': v}, x) is a pair: f(x) with the sows of the tag "
+            "that are named in the dict replaced by its values, and a dict of what the "
+            "others sowed. allowlist and blocklist choose names or scopes; exclusive "
+            "also drops the sows of other tags.",
+     .signature = "f, " LISTS,
+     .expand = harvest_macro},
+    {.name = "reap",
+     .doc = "reap(f, tag='t')(x) is a dict of what f(x) sows under the tag.",
+     .signature = "f, " LISTS,
+     .expand = reap_macro},
+    {.name = "call_and_reap",
+     .doc = "call_and_reap(f, tag='t')(x) is the pair of f(x) and reap(f, tag='t')(x).",
+     .signature = "f, " LISTS,
+     .expand = call_and_reap_macro},
+    {.name = "plant",
+     .doc =
+         "plant(f, tag='t')({'y': v}, x) is f(x) with v in the place of what it sows "
+         "as y.",
+     .signature = "f, " LISTS,
+     .expand = plant_macro},
+    {.name = "nest",
+     .doc = "nest(f, scope='s')(x) is f(x), whose sows are harvested as s/NAME.",
+     .signature = "f, scope",
+     .expand = nest_macro},
+};
+const MacroList macros_harvest = {table, sizeof table / sizeof *table};

@@ -1,0 +1,308 @@
+/* Walks the Applies of a graph, and of the functions that it calls, in their order:
+ * sows are taken away, and what depends on one is made anew. */
+#include "harvest/walk.h"
+
+#include <string.h>
+
+enum { CALLS_DEPTH = 200 };
+
+static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, ApplyId to,
+                 const uint8_t *live, Var *map);
+
+static const Prop *prop_of(const Graph *g, ApplyId a, const char *name) {
+    return op_prop(g->s, g->apply[a].op, g->apply[a].props, name);
+}
+
+bool is_sow(const Graph *g, ApplyId a) {
+    const char *name = g->apply[a].op->name;
+    return strcmp(name, "sow") == 0 || strcmp(name, "sow_cond") == 0;
+}
+
+Sym sow_tag(const Graph *g, ApplyId a) {
+    return prop_of(g, a, "tag")->sym;
+}
+
+SowCall sow_read(const Graph *g, ApplyId a) {
+    static const char *const modes[] = {"strict", "append", "clobber", "cond_clobber"};
+    SowCall q = {.name = prop_of(g, a, "name")->sym, .at = g->origin[a].at};
+    const char *mode = sym_text(g->s, prop_of(g, a, "mode")->sym);
+    while (strcmp(modes[q.mode], mode) != 0)
+        q.mode++;
+    return q;
+}
+
+/* The function that an Apply runs, whatever the op; NULL: none. */
+static Graph *function_of(const Graph *g, ApplyId a) {
+    const Props *p = g->apply[a].props;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->p[i].kind == P_GRAPH) return graph_function(g, p->p[i].sym);
+    return NULL;
+}
+
+/* ---- what is sown where ---- */
+static void list_into(const Graph *g, SownList *out) {
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (is_sow(g, a))
+            vec_push(g->s, out,
+                     ((Sown){sow_tag(g, a), sow_read(g, a).name, g->origin[a].at}));
+}
+
+void harvest_list(const Graph *g, SownList *out) {
+    Vec(const Graph *) all = {0};
+    Map seen = MAP(g->s);
+    vec_push(g->s, &all, g);
+    for (size_t i = 0; i < all.n; i++) {
+        const Graph *f = all.p[i];
+        list_into(f, out);
+        for (ApplyId a = 0; a < f->napply; a++) {
+            const Graph *fn = function_of(f, a);
+            if (!fn || map_get(&seen, (uintptr_t)fn, NULL)) continue;
+            map_put(&seen, (uintptr_t)fn, 1);
+            vec_push(g->s, &all, fn);
+        }
+    }
+    map_free(&seen);
+    vec_free(&all);
+}
+
+bool harvest_sows(const Graph *fn, Sym tag) {
+    SownList list = {0};
+    harvest_list(fn, &list);
+    bool any = false;
+    for (size_t i = 0; i < list.n; i++)
+        any |= !tag || list.p[i].tag == tag;
+    vec_free(&list);
+    return any;
+}
+
+/* Does this harvest change what the function does? */
+static bool is_touched(Walk *w, const Graph *fn) {
+    uint64_t known;
+    if (map_get(&w->touched, (uintptr_t)fn, &known)) return known;
+    bool yes = harvest_sows(fn, w->h->exclusive ? 0 : w->h->tag);
+    map_put(&w->touched, (uintptr_t)fn, yes);
+    return yes;
+}
+
+/* ---- one Apply ---- */
+static void moved(Walk *w, const Graph *src, ApplyId a, ApplyId to) {
+    if (src == w->b->g) map_put(&w->moved, a, to);
+}
+
+/* The same op on what its inputs became. */
+static bool make_anew(Walk *w, const Graph *src, ApplyId a, const Var *in, Var *map) {
+    Apply r = src->apply[a];
+    Var out[OUT_MAX];
+    if (!op_apply(w->b, r.op, r.props, r.nin, in, out)) return false;
+    for (Var k = 0; k < r.nout; k++)
+        map[r.out + k] = out[k];
+    ApplyId made = var_owner(w->b->g, out[0]);
+    moved(w, src, a, made);
+    return true;
+}
+
+static bool walk_sow(Walk *w, Level *l, const Graph *src, ApplyId a, const Var *in,
+                     Var *map) {
+    SowCall q = sow_read(src, a);
+    q.value = in[0];
+    q.pred = q.mode == SOW_COND ? in[1] : VAR_NONE;
+    Var out = sow_tag(src, a) == w->h->tag ? level_sow(w, l, &q) : q.value;
+    if (out == VAR_NONE) return false;
+    map[src->apply[a].out] = out;
+    moved(w, src, a, APPLY_NONE);
+    return true;
+}
+
+/* ---- functions ---- */
+/* The size of an argument that a function's dim name stands for. */
+static Var dim_value(Walk *w, const Graph *fn, Sym name, const Var *arg) {
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        const Type *t = var_type(fn, fn->inputs.p[i]);
+        for (int k = 0; k < t->ndim; k++)
+            if (t->dim[k] == DIM_NAMED(name)) return shape_of(w->b, arg[i], k);
+    }
+    fail(w->b->s, w->b->from.at, E_NAME, "no argument of %s tells its dim %s",
+         sym_text(w->b->s, fn->name), sym_text(w->b->s, name));
+    return VAR_NONE;
+}
+
+static bool bind_leaves(Walk *w, const Graph *fn, const Var *arg, Var *map) {
+    for (uint32_t i = 0; i < fn->nleaf; i++) {
+        Var v = fn->leaf[i].var;
+        if (var_is_const(fn, v))
+            map[v] = graph_const_again(w->b->g, fn, v, w->b->intern);
+        else if (var_leaf(fn, v) == LEAF_DIM)
+            map[v] = dim_value(w, fn, fn->leaf[i].name, arg);
+        if (var_leaf(fn, v) == LEAF_DIM && map[v] == VAR_NONE) return false;
+    }
+    for (size_t i = 0; i < fn->inputs.n; i++)
+        map[fn->inputs.p[i]] = arg[i];
+    return true;
+}
+
+/* The body of a called function, in the place of the call. */
+static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Graph *fn,
+                      const Var *in, Var *map) {
+    Session *s = w->b->s;
+    Sym scope = prop_of(src, a, "scope")->sym;
+    Span at = src->origin[a].at;
+    if (w->depth >= CALLS_DEPTH)
+        return fail(s, at, E_LIMIT, "functions call each other more than %d deep",
+                    CALLS_DEPTH);
+    bool scoped = *sym_text(s, scope) != '\0';
+    Level *inner = scoped ? level_open(w, l, scope, at) : l;
+    if (!inner) return false;
+    Var *body = NEW_N(w->arena, fn->nvar, Var);
+    memset(body, 0xFF, fn->nvar * sizeof *body);
+    uint8_t *live = graph_live(fn, w->arena, ROOTS_RUN);
+    Var first = src->apply[a].out;
+    w->depth++;
+    bool ok =
+        bind_leaves(w, fn, in, body) && walk(w, inner, fn, 0, fn->napply, live, body);
+    w->depth--;
+    if (scoped) ok = level_close(w, inner, &w->scoped) && ok;
+    for (size_t k = 0; ok && k < fn->outputs.n; k++)
+        map[first + k] = body[fn->outputs.p[k].var];
+    moved(w, src, a, APPLY_NONE);
+    return ok || note(s, at, "called here");
+}
+
+static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map) {
+    const Apply *r = &src->apply[a];
+    bool changed = src != w->b->g;
+    Var few[8], *in = r->nin <= 8 ? few : NEW_N(w->arena, r->nin, Var);
+    for (size_t i = 0; i < r->nin; i++) {
+        in[i] = map[apply_in(src, a)[i]];
+        changed |= in[i] != apply_in(src, a)[i];
+    }
+    w->b->from = (Origin){src->origin[a].at, src->origin[a].rule};
+    if (is_sow(src, a) && (w->h->exclusive || sow_tag(src, a) == w->h->tag))
+        return walk_sow(w, l, src, a, in, map);
+    const Graph *fn = function_of(src, a);
+    if (fn && is_touched(w, fn)) {
+        if (strcmp(r->op->name, "call") == 0)
+            return walk_call(w, l, src, a, fn, in, map);
+        return fail(w->b->s, w->b->from.at, E_TYPE, "can't harvest through %s",
+                    r->op->name);
+    }
+    return !changed || make_anew(w, src, a, in, map);
+}
+
+static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, ApplyId to,
+                 const uint8_t *live, Var *map) {
+    for (ApplyId a = from; a < to; a++) {
+        bool any = false;
+        for (Var k = 0; k < src->apply[a].nout; k++)
+            any |= live[src->apply[a].out + k];
+        if (any && !walk_apply(w, l, src, a, map)) return false;
+    }
+    return true;
+}
+
+/* ---- ranges and graphs ---- */
+/* Effects that were made anew take the places of the old ones; sows are gone. */
+static void settle_effects(Walk *w, size_t before) {
+    Graph *g = w->b->g;
+    size_t n = 0;
+    Map placed = MAP(g->s);
+    for (size_t i = 0; i < g->effects.n; i++) {
+        uint64_t to = g->effects.p[i];
+        if (map_get(&placed, to, NULL)) continue;
+        if (i < before && map_get(&w->moved, to, &to)) {
+            if (to == APPLY_NONE) continue;
+            map_put(&placed, to, 1);
+        }
+        g->effects.p[n++] = (ApplyId)to;
+    }
+    g->effects.n = n;
+    map_free(&placed);
+}
+
+/* What the roots and the effects need of the Applies from `from` on. */
+static uint8_t *needed(Arena *a, const Graph *g, ApplyId from, size_t nroot,
+                       const Var *root) {
+    uint8_t *live = NEW_N(a, g->nvar, uint8_t);
+    for (size_t i = 0; i < nroot; i++)
+        live[root[i]] = 1;
+    for (size_t i = 0; i < g->effects.n; i++)
+        live[g->apply[g->effects.p[i]].out] = 1;
+    for (ApplyId k = g->napply; k-- > from;) {
+        bool any = false;
+        for (Var o = 0; o < g->apply[k].nout; o++)
+            any |= live[g->apply[k].out + o];
+        for (size_t i = 0; any && i < g->apply[k].nin; i++)
+            live[apply_in(g, k)[i]] = 1;
+    }
+    return live;
+}
+
+static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_t *live,
+                    Var *map, Reaps *reaps) {
+    Session *s = b->s;
+    Walk w = {
+        .b = b, .h = h, .arena = arena_new(s), .moved = MAP(s), .touched = MAP(s)};
+    Origin was = b->from;
+    size_t before = b->g->effects.n;
+    Level top = {0};
+    bool ok = walk(&w, &top, b->g, from, b->g->napply, live, map);
+    ok = level_close(&w, &top, reaps) && ok;
+    for (size_t i = 0; i < w.scoped.n; i++)
+        vec_push(s, reaps, w.scoped.p[i]);
+    if (ok) settle_effects(&w, before);
+    b->from = was;
+    vec_free(&w.scoped);
+    map_free(&w.moved);
+    map_free(&w.touched);
+    arena_free(w.arena);
+    return ok;
+}
+
+bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, size_t nroot,
+                   const Var *root, Var *map, Reaps *reaps) {
+    Arena *a = arena_new(b->s);
+    const uint8_t *live = needed(a, b->g, from, nroot, root);
+    bool ok = harvest(b, h, from, live, map, reaps);
+    b->g->litter = true;
+    arena_free(a);
+    return ok;
+}
+
+static bool add_outputs(Graph *g, Sym tag, const Reaps *r) {
+    Session *s = g->s;
+    Str label = STR(s);
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->n; i++) {
+        str_clear(&label);
+        str_printf(&label, "%s/%s", sym_text(s, tag), sym_text(s, r->p[i].name));
+        Sym y = sym(s, str_text(&label));
+        if (graph_output(g, y) != VAR_NONE)
+            ok = fail(s, r->p[i].at, E_DUPLICATE, "there is an output %s already",
+                      str_text(&label));
+        vec_push(s, &g->outputs, ((Output){y, r->p[i].var}));
+    }
+    str_free(&label);
+    return ok;
+}
+
+bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
+    Session *s = g->s;
+    Builder b = builder(g, false);
+    Reaps reaps = {0};
+    Var n = g->nvar, *map = mem_alloc(s, ((size_t)n + 1) * sizeof *map);
+    for (Var v = 0; v < n; v++)
+        map[v] = v;
+    Arena *a = arena_new(s);
+    const uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED);
+    bool ok = harvest(&b, h, 0, live, map, &reaps) &&
+              (!reap || add_outputs(g, h->tag, &reaps));
+    if (ok) {
+        map = mem_realloc(s, map, (size_t)g->nvar + 1, sizeof *map);
+        for (Var v = n; v < g->nvar; v++)
+            map[v] = v;
+        graph_compact(g, ROOTS_RUN | ROOTS_INIT, map, false);
+    }
+    vec_free(&reaps);
+    arena_free(a);
+    mem_free(map);
+    return ok;
+}
