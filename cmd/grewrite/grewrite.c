@@ -7,7 +7,7 @@
 
 typedef struct Grewrite {
     Common common;
-    Texts include, exclude, require, rules, replace;
+    Texts include, exclude, require, rules, replace, reap, plant, harvest, allow, block;
     int mode;
     bool list, explain, profile;
     int64_t verify;
@@ -45,6 +45,16 @@ static const Opt options[] = {
      "Put an expression in the place of a variable.", "graph"},
     {"keep", 0, OPT_STR, AT(keep), "NAMES",
      "Keep only these outputs; updates go unless `updates' is listed.", "graph"},
+    {"reap", 0, OPT_LIST, AT(reap), "TAG",
+     "Make outputs TAG/NAME of what is sown under a tag; TAG/NAME chooses one.", NULL},
+    {"plant", 0, OPT_LIST, AT(plant), "TAG/NAME[=VALUE]",
+     "Put a value, or a new input NAME, in the place of what is sown.", NULL},
+    {"harvest", 0, OPT_LIST, AT(harvest), "TAG",
+     "Reap all of a tag that isn't planted; the same as --reap TAG.", NULL},
+    {"allow", 0, OPT_LIST, AT(allow), "NAMES",
+     "Of the tags that are reaped or planted, take only these names or scopes.", NULL},
+    {"block", 0, OPT_LIST, AT(block), "NAMES",
+     "Of the tags that are reaped or planted, leave these names or scopes out.", NULL},
 };
 
 static bool explain(void *ctx, const RewriteEvent *e) {
@@ -130,6 +140,26 @@ static bool rewrite(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
     return ok;
 }
 
+static const Span *places(Run *r, const Texts *a, const Texts *b) {
+    Span *at = NEW_N(session_arena(r->s), a->n + b->n, Span);
+    for (size_t i = 0; i < a->n + b->n; i++)
+        at[i] = i < a->n ? a->p[i].at : b->p[i - a->n].at;
+    return at;
+}
+
+static Harvesting harvesting(Run *r, const Grewrite *o) {
+    static const Texts none = {0};
+    return (Harvesting){.nreap = o->reap.n + o->harvest.n,
+                        .reap = places(r, &o->reap, &o->harvest),
+                        .nplant = o->plant.n,
+                        .plant = places(r, &o->plant, &none),
+                        .nallow = o->allow.n,
+                        .allow = places(r, &o->allow, &none),
+                        .nblock = o->block.n,
+                        .block = places(r, &o->block, &none),
+                        .filter = {.allow_downcast = -1}};
+}
+
 static bool grewrite(Run *r) {
     const Grewrite *o = (const Grewrite *)r->common;
     Rewriting w = {.how = {.query = query(r, o),
@@ -137,7 +167,8 @@ static bool grewrite(Run *r) {
                            .explain = o->explain ? explain : NULL},
                    .bisect = o->bisect,
                    .keep = o->keep,
-                   .nreplace = o->replace.n};
+                   .nreplace = o->replace.n,
+                   .harvest = harvesting(r, o)};
     Span *at = NEW_N(session_arena(r->s), o->replace.n, Span);
     for (size_t i = 0; i < o->replace.n; i++)
         at[i] = o->replace.p[i].at;

@@ -9,7 +9,7 @@
 
 typedef struct Grun {
     Common common;
-    Texts result, expect, dim, include, exclude, rules;
+    Texts result, expect, dim, include, exclude, rules, reap, plant;
     int mode;
     int64_t threads, steps, batch, epochs, shuffle, every;
     const char *each, *save, *guard, *unguarded;
@@ -58,6 +58,10 @@ static const Opt options[] = {
     {"save", 0, OPT_FILE, AT(save), "FILE",
      "Write the graph that was read, with the new values of its shared variables.",
      NULL},
+    {"reap", 0, OPT_LIST, AT(reap), "TAG",
+     "Make outputs TAG/NAME of what is sown under a tag; TAG/NAME chooses one.", NULL},
+    {"plant", 0, OPT_LIST, AT(plant), "TAG/NAME=VALUE",
+     "Put a value in the place of what is sown.", NULL},
     {"expect", 0, OPT_LIST, AT(expect), "NAME=VALUE",
      "Exit 1 unless an output approximately equals VALUE.", "graph"},
     {"rtol", 0, OPT_FLOAT, AT(rtol), "R",
@@ -188,6 +192,21 @@ static bool save(Run *r, Graph *g, const char *path) {
     return io_write(g, path, &how);
 }
 
+/* What is saved keeps its sows: the run is of a copy. */
+static bool run_harvested(Run *r, const Grun *o, Graph *g, const RunSpec *q) {
+    if (!o->reap.n && !o->plant.n) return graph_run(g, q);
+    Harvesting h = {.nreap = o->reap.n,
+                    .reap = spans(r, &o->reap),
+                    .nplant = o->plant.n,
+                    .plant = spans(r, &o->plant),
+                    .filter = q->filter};
+    Graph *copy = graph_harvested(g, &h);
+    bool ok = copy && graph_run(copy, q);
+    if (ok) graph_take_shared(g, copy);
+    graph_free(copy);
+    return ok;
+}
+
 static bool grun(Run *r) {
     Grun *o = (Grun *)r->common;
     const char *path;
@@ -202,7 +221,7 @@ static bool grun(Run *r) {
     Graph *g = run_read(r, path);
     if (!g) return false;
     double start = now();
-    bool ok = graph_check(g) && graph_run(g, &q);
+    bool ok = graph_check(g) && run_harvested(r, o, g, &q);
     if (p.any) fputs("\r\033[K", stderr);
     if (ok && o->time) fprintf(stderr, "%s: %.6f s\n", r->program, now() - start);
     if (ok && o->save) ok = save(r, g, o->save);

@@ -101,8 +101,15 @@ static Var fit(Walk *w, Var v, const Type *t, Sym name) {
     return shape == VAR_NONE ? VAR_NONE : call2(w->b, "specify_shape", v, shape);
 }
 
-/* Row `row` of what is planted for an appended name. */
-static Var planted_row(Walk *w, size_t k, size_t row, const Type *t) {
+Var level_value(Walk *w, Level *l, size_t k, const Type *t, bool append) {
+    return l->loop ? loop_planted(l->loop, k, t, append)
+                   : w->h->value(w->h->ctx, k, w->b, t);
+}
+
+/* Row `row` of what is planted for an appended name; the steps of a loop are rows
+ * already. */
+static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
+                       Sym name) {
     Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
     if (t->kind != TYPE_TENSOR || t->ndim == MAX_NDIM) {
         fail(w->b->s, w->b->from.at, E_TYPE, "%s can't be planted row by row",
@@ -111,8 +118,9 @@ static Var planted_row(Walk *w, size_t k, size_t row, const Type *t) {
     }
     for (int i = 0; i < t->ndim; i++)
         dim[i + 1] = t->dim[i];
+    if (l->loop && !loop_often(l->loop, name)) return level_value(w, l, k, t, true);
     const Type *rows = type_tensor(w->b->s, t->dtype, t->ndim + 1, dim);
-    Var v = w->h->value(w->h->ctx, k, w->b, rows);
+    Var v = level_value(w, l, k, rows, true);
     if (v == VAR_NONE) return v;
     return build(w, "planted[row]", "planted", v, "row", const_int(w->b, (int64_t)row));
 }
@@ -127,8 +135,8 @@ static Var plant(Walk *w, Level *l, const SowCall *q, Sym name, size_t k) {
     }
     size_t row = e->nplanted++;
     if (w->h->used) w->h->used[k] = true;
-    Var v = q->mode == SOW_APPEND ? planted_row(w, k, row, t)
-                                  : w->h->value(w->h->ctx, k, w->b, t);
+    Var v = q->mode == SOW_APPEND ? planted_row(w, l, k, row, t, q->name)
+                                  : level_value(w, l, k, t, false);
     return v == VAR_NONE ? VAR_NONE : fit(w, v, t, name);
 }
 
@@ -138,14 +146,23 @@ static Var zeros_of(Walk *w, Var v) {
 }
 
 /* The value where the predicate held, what was there before elsewhere. */
-static Var conditional(Walk *w, const SowCall *q, Var before) {
+static Var conditional(Walk *w, Level *l, const SowCall *q, Sym name, Var before) {
     const Type *t = var_type(w->b->g, q->value);
     if (t->kind != TYPE_TENSOR) {
         fail(w->b->s, q->at, E_TYPE, "sow_cond takes tensors, not %s",
              type_str(w->b->s, t));
         return VAR_NONE;
     }
-    if (before == VAR_NONE) before = zeros_of(w, q->value);
+    if (before == VAR_NONE && l->loop) {
+        before = loop_before(l->loop, name, t);
+        if (before == VAR_NONE)
+            fail(w->b->s, q->at, E_SHAPE,
+                 "%s is %s: its shape must be known before the loop, which begins with "
+                 "zeros",
+                 sym_text(w->b->s, name), type_str(w->b->s, t));
+    } else if (before == VAR_NONE) {
+        before = zeros_of(w, q->value);
+    }
     return before == VAR_NONE ? before
                               : call3(w->b, "where", q->pred, q->value, before);
 }
@@ -161,7 +178,7 @@ static bool collect(Walk *w, Level *l, const SowCall *q, Sym name) {
     }
     Var v = q->value;
     if (q->mode == SOW_COND) {
-        v = conditional(w, q, e->part.n ? e->part.p[0].var : VAR_NONE);
+        v = conditional(w, l, q, name, e->part.n ? e->part.p[0].var : VAR_NONE);
         if (v == VAR_NONE) return false;
     }
     e->part.n = 0;
@@ -184,6 +201,16 @@ Var level_sow(Walk *w, Level *l, const SowCall *q) {
     Sym name = path(w, l->scope, q->name);
     size_t k = planted_as(w, name);
     if (!is_taken(w, name)) return q->value;
+    if (l->loop && q->mode == SOW_STRICT) {
+        fail(
+            w->b->s, q->at, E_DUPLICATE,
+            "can't use mode strict for %s inside of a scan, which sows it in each step",
+            sym_text(w->b->s, name));
+        note(w->b->s, NOWHERE,
+             "sow with mode='append' for a row a step, with mode='clobber' for the "
+             "last");
+        return VAR_NONE;
+    }
     if (k < w->h->nplant) return plant(w, l, q, name, k);
     return collect(w, l, q, name) ? q->value : VAR_NONE;
 }
@@ -192,6 +219,13 @@ Var level_sow(Walk *w, Level *l, const SowCall *q) {
 Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
     bool fresh;
     Sym name = path(w, l->scope, scope);
+    if (l->loop) {
+        fail(w->b->s, at, E_DUPLICATE,
+             "can't nest the scope %s inside of a scan: a scope stands once (mode "
+             "strict)",
+             sym_text(w->b->s, name));
+        return NULL;
+    }
     Entry *e = entry_of(w, l, name, SOW_SCOPE, at, &fresh);
     if (!fresh) {
         fail_again(w, e, SOW_SCOPE, at, "reaped");
@@ -203,7 +237,7 @@ Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
 }
 
 /* The parts one after the other along a new or their leading axis. */
-static Var grown(Walk *w, const Entry *e) {
+Var level_grown(Walk *w, const Entry *e) {
     Session *s = w->b->s;
     Arena *a = w->arena;
     Var *v = NEW_N(a, e->part.n, Var);
@@ -232,7 +266,7 @@ bool level_close(Walk *w, Level *l, Reaps *out) {
         Entry *e = &l->entry.p[i];
         if (ok && e->part.n) {
             w->b->from.at = e->at;
-            Var v = e->mode == SOW_APPEND ? grown(w, e) : e->part.p[0].var;
+            Var v = e->mode == SOW_APPEND ? level_grown(w, e) : e->part.p[0].var;
             ok = v != VAR_NONE;
             vec_push(w->b->s, out, ((Reap){e->name, v, e->at}));
         }

@@ -2,6 +2,8 @@
  * sows are taken away, and what depends on one is made anew. */
 #include "harvest/walk.h"
 
+#include "op/scan.h"
+
 #include <string.h>
 
 enum { CALLS_DEPTH = 200 };
@@ -73,6 +75,23 @@ bool harvest_sows(const Graph *fn, Sym tag) {
         any |= !tag || list.p[i].tag == tag;
     vec_free(&list);
     return any;
+}
+
+/* How often one run of the function sows the name, counted up to 2. */
+static unsigned times_sown(const Graph *fn, Sym tag, Sym name, int depth) {
+    unsigned n = 0;
+    for (ApplyId a = 0; a < fn->napply && n < 2; a++) {
+        const Graph *called = function_of(fn, a);
+        if (is_sow(fn, a))
+            n += sow_tag(fn, a) == tag && sow_read(fn, a).name == name;
+        else if (called && depth < CALLS_DEPTH && harvest_sows(called, tag))
+            n += times_sown(called, tag, name, depth + 1);
+    }
+    return n;
+}
+
+bool sown_often(const Graph *fn, Sym tag, Sym name) {
+    return times_sown(fn, tag, name, 0) > 1;
 }
 
 /* Does this harvest change what the function does? */
@@ -167,6 +186,12 @@ static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Grap
     return ok || note(s, at, "called here");
 }
 
+static bool scanned(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn,
+                    const Var *in, Var *map) {
+    moved(w, src, a, APPLY_NONE);
+    return walk_scan(w, l, src, a, fn, in, map);
+}
+
 static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map) {
     const Apply *r = &src->apply[a];
     bool changed = src != w->b->g;
@@ -178,10 +203,11 @@ static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map)
     w->b->from = (Origin){src->origin[a].at, src->origin[a].rule};
     if (is_sow(src, a) && (w->h->exclusive || sow_tag(src, a) == w->h->tag))
         return walk_sow(w, l, src, a, in, map);
-    const Graph *fn = function_of(src, a);
+    Graph *fn = function_of(src, a);
     if (fn && is_touched(w, fn)) {
         if (strcmp(r->op->name, "call") == 0)
             return walk_call(w, l, src, a, fn, in, map);
+        if (op_is_scan(r->op)) return scanned(w, l, src, a, fn, in, map);
         return fail(w->b->s, w->b->from.at, E_TYPE, "can't harvest through %s",
                     r->op->name);
     }
@@ -197,6 +223,10 @@ static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, ApplyId to,
         if (any && !walk_apply(w, l, src, a, map)) return false;
     }
     return true;
+}
+
+bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map) {
+    return walk(w, l, fn, 0, fn->napply, live, map);
 }
 
 /* ---- ranges and graphs ---- */

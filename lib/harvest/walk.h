@@ -23,9 +23,11 @@ typedef struct Entry {
     Vec(Part) part;
     size_t nplanted;
 } Entry;
+typedef struct Scanned Scanned; /* a scan that is being harvested */
 typedef struct Level {
     struct Level *up;
-    Sym scope; /* path of the scopes around it, 0: none */
+    Scanned *loop; /* of a scan's body, else NULL */
+    Sym scope;     /* path of the scopes around it, 0: none */
     Vec(Entry) entry;
 } Level;
 typedef struct Walk {
@@ -59,5 +61,24 @@ Level *level_open(Walk *w, Level *l, Sym scope, Span at);
 bool level_close(Walk *w, Level *l, Reaps *out);
 bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at);
+
+/* What is planted for name k where t is sown; for an appended name the rows of all. */
+Var level_value(Walk *w, Level *l, size_t k, const Type *t, bool append);
+/* The parts of an appended name one after the other; VAR_NONE: diagnosed. */
+Var level_grown(Walk *w, const Entry *e);
+
+/* walk.c */
+bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map);
+/* Does the function, or what it calls once for each of its runs, sow the name more than
+ * once? */
+bool sown_often(const Graph *fn, Sym tag, Sym name);
+
+/* loop.c */
+bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const Var *in,
+               Var *map);
+Var loop_planted(Scanned *p, size_t k, const Type *t, bool append);
+Var loop_before(Scanned *p, Sym name, const Type *t);
+/* Is the name sown more than once in a step? */
+bool loop_often(const Scanned *p, Sym name);
 
 #endif

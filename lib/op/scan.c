@@ -149,3 +149,11 @@ ScanForm scan_of(const Graph *g, ApplyId id, Arena *a) {
     if (why) bug("a scan that was typed: %s", why);
     return f;
 }
+
+size_t scan_arg(const ScanForm *f, size_t k) {
+    for (size_t i = 0; i < f->nseq; i++)
+        if (k - f->seq[i].in < f->seq[i].ntap) return f->seq[i].arg;
+    for (size_t i = 0; i < f->nout; i++)
+        if (k - f->out[i].in < f->out[i].ntap) return f->out[i].arg;
+    return f->other_arg + (k - f->other_in);
+}

@@ -55,6 +55,8 @@ const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t n
                       Arena *a, ScanForm *f);
 /* Of an Apply that has been typed. */
 ScanForm scan_of(const Graph *g, ApplyId id, Arena *a);
+/* The argument that gives input k of the body. */
+size_t scan_arg(const ScanForm *f, size_t k);
 /* Does a state begin as a single row, without an axis for steps? */
 static inline bool scan_one_row(const ScanOut *o) {
     return o->ntap == 1 && o->tap[0] == -1;

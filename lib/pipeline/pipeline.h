@@ -78,6 +78,23 @@ bool graph_derive(Graph *g, const Derive *d);
  * both values. */
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed);
 
+/* ---- harvest ---- */
+typedef struct Harvesting {
+    size_t nreap, nplant, nallow, nblock;
+    const Span *reap;  /* "TAG", "TAG/NAME", "NAME"; commas separate several */
+    const Span *plant; /* "TAG/NAME" (an input of the sow's type takes its place),
+                          "TAG/NAME=VALUE" */
+    const Span *allow, *block; /* names or scopes */
+    Filter filter;             /* for values */
+} Harvesting;
+/* What is reaped becomes outputs TAG/NAME, what is planted inputs or constants; no sow
+ * of a tag that was named is left. False: diagnosed, and g is only good for freeing. */
+bool graph_harvest(Graph *g, const Harvesting *how);
+/* The same of a copy. NULL: diagnosed. */
+Graph *graph_harvested(const Graph *g, const Harvesting *how);
+/* The current values of the shared variables of a copy. */
+void graph_take_shared(Graph *to, const Graph *from);
+
 /* ---- grewrite ---- */
 /* Random runs of both graphs give approximately equal outputs and new shared values.
  * False with E_VERDICT. */
@@ -88,8 +105,9 @@ typedef struct Rewriting {
     Span keep_at;
     size_t nreplace;
     const Span *replace; /* "a = expression" */
+    Harvesting harvest;
 } Rewriting;
-/* --replace and --keep, before rewriting; *g may become another graph. */
+/* --replace, harvests and --keep, before rewriting; *g may become another graph. */
 bool graph_prepare(Graph **g, const Rewriting *r);
 /* The number of the first replacement after which CMD, with the graph on its standard
  * input, fails; 0: it never does. */

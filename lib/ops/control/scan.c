@@ -111,22 +111,13 @@ static bool type_initial(Typing *t, size_t i) {
     return true;
 }
 
-/* The argument that gives input k of the body. */
-static size_t arg_of(const ScanForm *f, size_t k) {
-    for (size_t i = 0; i < f->nseq; i++)
-        if (k - f->seq[i].in < f->seq[i].ntap) return f->seq[i].arg;
-    for (size_t i = 0; i < f->nout; i++)
-        if (k - f->out[i].in < f->out[i].ntap) return f->out[i].arg;
-    return f->other_arg + (k - f->other_in);
-}
-
 static bool unify_inputs(Typing *t) {
     const Graph *fn = t->f.fn;
     Misfit why;
     for (size_t k = 0; k < t->f.nin; k++) {
         const Type *want = var_type(fn, fn->inputs.p[k]);
         if (unify_type(&t->u, want, t->row[k], k, &why)) continue;
-        infer_fail(t->in, why.code, arg_of(&t->f, k),
+        infer_fail(t->in, why.code, scan_arg(&t->f, k),
                    "the body %s gets %s as argument %zu, but its input %s is %s",
                    body_name(t), type_str(t->in->s, t->row[k]), k + 1,
                    sym_text(t->in->s, var_name(fn, fn->inputs.p[k])),

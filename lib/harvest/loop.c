@@ -1,0 +1,359 @@
+/* Harvesting through scan: what the body sows comes out of the loop as further outputs,
+ * what is planted goes in as further arguments. Appended values become rows, one a
+ * step; of clobbered ones the last step's is kept, and zeros where no step was run. */
+#include "harvest/walk.h"
+#include "op/scan.h"
+
+#include <stdio.h>
+
+/* A further argument of the scan, and the body's input that it becomes. */
+typedef struct Arg {
+    Var outer, inner;
+} Arg;
+/* A further output: fed back, with its initial value, or collected. */
+typedef struct Out {
+    Var var;   /* in the body */
+    Arg state; /* outer VAR_NONE: not fed back */
+    Sym name;
+    SowMode mode;
+    bool array;
+    Span at;
+} Out;
+struct Scanned {
+    Walk *outer;
+    Level *level; /* around the scan */
+    Walk in;
+    Builder b;
+    Graph *fn; /* the new body */
+    const Graph *old;
+    const Var *map; /* of the scan's inputs, in the outer graph */
+    const ScanForm *form;
+    ApplyId id;
+    const Graph *src;
+    Vec(Arg) sequence, other, state; /* state: of names whose last value is kept */
+    Vec(Sym) state_name;
+    Vec(Out) out;
+    uint32_t fresh;
+};
+
+/* ---- inputs of the new body ---- */
+static Var new_input(Scanned *p, const char *what, const Type *t) {
+    char buf[32];
+    Sym y;
+    do {
+        snprintf(buf, sizeof buf, "%s_%u", what, ++p->fresh);
+        y = sym(p->b.s, buf);
+    } while (graph_find(p->fn, y) != VAR_NONE);
+    return graph_input(p->fn, y, t);
+}
+
+/* A type of the body as one of the graph around it, where dim names mean other dims. */
+static const Type *outside(Session *s, const Type *t, int rows) {
+    Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
+    if (t->kind != TYPE_TENSOR) return t;
+    for (int i = 0; i < t->ndim; i++)
+        dim[rows + i] = dim_is_named(t->dim[i]) ? DIM_UNKNOWN : t->dim[i];
+    return type_tensor(s, t->dtype, t->ndim + rows, dim);
+}
+
+static const Type *row_of(Session *s, const Type *t) {
+    return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
+}
+
+/* What is planted for name k inside of the loop. */
+Var loop_planted(Scanned *p, size_t k, const Type *t, bool append) {
+    Session *s = p->b.s;
+    if (append && (t->kind != TYPE_TENSOR || t->ndim == MAX_NDIM)) {
+        fail(s, p->b.from.at, E_TYPE, "%s can't be planted row by row", type_str(s, t));
+        return VAR_NONE;
+    }
+    Var outer = level_value(p->outer, p->level, k, outside(s, t, append), append);
+    if (outer == VAR_NONE) return outer;
+    const Type *have = var_type(p->outer->b->g, outer);
+    if (append && (have->kind != TYPE_TENSOR || have->ndim == 0)) {
+        fail(
+            s, p->b.from.at, E_TYPE,
+            "what is planted for an appended name in a loop needs a row a step, not %s",
+            type_str(s, have));
+        return VAR_NONE;
+    }
+    Var inner = new_input(p, "planted", append ? row_of(s, have) : have);
+    if (append)
+        vec_push(s, &p->sequence, ((Arg){outer, inner}));
+    else
+        vec_push(s, &p->other, ((Arg){outer, inner}));
+    return inner;
+}
+
+/* The size of dim i of a value of the body, in the graph around it; VAR_NONE: only the
+ * body knows. */
+static Var size_outside(Scanned *p, Dim d) {
+    Builder *b = p->outer->b;
+    const ScanForm *f = p->form;
+    if (dim_is_known(d)) return const_int(b, d);
+    if (!dim_is_named(d)) return VAR_NONE;
+    for (size_t k = 0; k < f->nin; k++) {
+        const Type *t = var_type(p->old, p->old->inputs.p[k]);
+        for (int i = 0; i < t->ndim; i++) {
+            if (t->dim[i] != d) continue;
+            size_t arg = scan_arg(f, k);
+            const Type *have = var_type(b->g, p->map[arg]);
+            return shape_of(b, p->map[arg], i + (have->ndim - t->ndim));
+        }
+    }
+    return VAR_NONE;
+}
+
+static Var zeros_outside(Scanned *p, const Type *t) {
+    Builder *b = p->outer->b;
+    Session *s = b->s;
+    Var size[MAX_NDIM];
+    if (t->kind != TYPE_TENSOR) return VAR_NONE;
+    if (t->ndim == 0) return const_number(b, t->dtype, 0);
+    for (int i = 0; i < t->ndim; i++)
+        if ((size[i] = size_outside(p, t->dim[i])) == VAR_NONE) return VAR_NONE;
+    Var shape = op_apply1(b, op_find(s, "stack", 5), NULL, (size_t)t->ndim, size);
+    if (shape == VAR_NONE) return shape;
+    const Op *zeros = op_find(s, "zeros", 5);
+    PropArg dtype = {"dtype", PROP_DTYPE(t->dtype)};
+    return op_apply1(b, zeros, props_make(s, zeros, 1, &dtype), 1, &shape);
+}
+
+/* The value that a name had after the step before; VAR_NONE: can't be told, since its
+ * shape before the first step is not known. */
+Var loop_before(Scanned *p, Sym name, const Type *t) {
+    for (size_t i = 0; i < p->state_name.n; i++)
+        if (p->state_name.p[i] == name) return p->state.p[i].inner;
+    Var zeros = zeros_outside(p, t);
+    if (zeros == VAR_NONE) return zeros;
+    Arg a = {zeros, new_input(p, "before", t)};
+    vec_push(p->b.s, &p->state_name, name);
+    vec_push(p->b.s, &p->state, a);
+    return a.inner;
+}
+
+bool loop_often(const Scanned *p, Sym name) {
+    return sown_often(p->old, p->in.h->tag, name);
+}
+
+/* ---- what comes out ---- */
+static bool add_out(Scanned *p, const Entry *e) {
+    Session *s = p->b.s;
+    Out o = {
+        .name = e->name, .mode = e->mode, .at = e->at, .state = {VAR_NONE, VAR_NONE}};
+    if (e->mode == SOW_APPEND) {
+        o.var = e->part.n == 1 ? e->part.p[0].var : level_grown(&p->in, e);
+        o.array = true;
+    } else {
+        o.var = e->part.p[0].var;
+        const Type *t = var_type(p->fn, o.var);
+        if (t->kind == TYPE_TENSOR && loop_before(p, e->name, t) != VAR_NONE)
+            for (size_t i = 0; i < p->state_name.n; i++)
+                if (p->state_name.p[i] == e->name) o.state = p->state.p[i];
+    }
+    if (o.var == VAR_NONE) return false;
+    vec_push(s, &p->out, o);
+    return true;
+}
+
+static bool collect(Scanned *p, Level *l) {
+    bool ok = true;
+    for (size_t i = 0; i < l->entry.n; i++) {
+        p->b.from.at = l->entry.p[i].at;
+        if (ok && l->entry.p[i].part.n) ok = add_out(p, &l->entry.p[i]);
+        vec_free(&l->entry.p[i].part);
+    }
+    vec_free(&l->entry);
+    return ok;
+}
+
+/* ---- the new scan ---- */
+static void move_inputs(Scanned *p, const Var *body) {
+    const ScanForm *f = p->form;
+    Graph *g = p->fn;
+    Session *s = p->b.s;
+    g->inputs.n = 0;
+    size_t k = 0, first_state = f->other_in;
+    for (size_t i = 0; i < f->nout; i++)
+        if (f->out[i].ntap && f->out[i].in < first_state) first_state = f->out[i].in;
+    for (; k < first_state; k++)
+        vec_push(s, &g->inputs, body[p->old->inputs.p[k]]);
+    for (size_t i = 0; i < p->sequence.n; i++)
+        vec_push(s, &g->inputs, p->sequence.p[i].inner);
+    for (; k < f->other_in; k++)
+        vec_push(s, &g->inputs, body[p->old->inputs.p[k]]);
+    for (size_t i = 0; i < p->out.n; i++)
+        if (p->out.p[i].state.outer != VAR_NONE)
+            vec_push(s, &g->inputs, p->out.p[i].state.inner);
+    for (; k < f->nin; k++)
+        vec_push(s, &g->inputs, body[p->old->inputs.p[k]]);
+    for (size_t i = 0; i < p->other.n; i++)
+        vec_push(s, &g->inputs, p->other.p[i].inner);
+}
+
+static void add_outputs(Scanned *p, const Var *body) {
+    Session *s = p->b.s;
+    for (size_t i = 0; i < p->old->outputs.n; i++) {
+        Output o = p->old->outputs.p[i];
+        vec_push(s, &p->fn->outputs, ((Output){o.label, body[o.var]}));
+    }
+    for (size_t i = 0; i < p->out.n; i++) {
+        Str label = STR(s);
+        str_puts(&label, sym_text(s, p->out.p[i].name));
+        while (graph_output(p->fn, sym(s, str_text(&label))) != VAR_NONE)
+            str_putc(&label, '_');
+        vec_push(s, &p->fn->outputs,
+                 ((Output){sym(s, str_text(&label)), p->out.p[i].var}));
+        str_free(&label);
+    }
+    if (p->old->until != VAR_NONE) p->fn->until = body[p->old->until];
+}
+
+typedef Vec(int64_t) Ints;
+static const Props *new_props(Scanned *p, Ints *seq, Ints *states, Ints *keep) {
+    Session *s = p->b.s;
+    const Apply *a = &p->src->apply[p->id];
+    const Prop *q = op_prop(s, a->op, a->props, "sequences");
+    for (size_t i = 0; i < q->ints.n; i++)
+        vec_push(s, seq, q->ints.p[i]);
+    for (size_t i = 0; i < p->sequence.n; i++) {
+        vec_push(s, seq, 1);
+        vec_push(s, seq, 0);
+    }
+    q = op_prop(s, a->op, a->props, "states");
+    for (size_t i = 0; i < q->ints.n; i++)
+        vec_push(s, states, q->ints.p[i]);
+    for (size_t i = 0; i < p->form->nout; i++)
+        vec_push(s, keep, p->form->out[i].keep);
+    for (size_t i = 0; i < p->out.n; i++) {
+        const Out *o = &p->out.p[i];
+        bool fed = o->state.outer != VAR_NONE;
+        vec_push(s, states, fed);
+        if (fed) vec_push(s, states, -1);
+        vec_push(s, keep, o->mode == SOW_APPEND ? SCAN_ALL : SCAN_LAST);
+    }
+    PropArg arg[] = {
+        {"fn", {.kind = P_GRAPH, .sym = p->fn->name}},
+        {"sequences", PROP_INTS(seq->p, seq->n)},
+        {"states", PROP_INTS(states->p, states->n)},
+        {"keep", PROP_INTS(keep->p, keep->n)},
+        {"truncate", PROP_INT(op_prop(s, a->op, a->props, "truncate")->i)},
+    };
+    return props_make(s, a->op, sizeof arg / sizeof *arg, arg);
+}
+
+static size_t new_args(Scanned *p, Var *in) {
+    const ScanForm *f = p->form;
+    size_t n = 0, k = 0, nin = p->src->apply[p->id].nin;
+    for (; k < 1 + f->nseq; k++)
+        in[n++] = p->map[k];
+    for (size_t i = 0; i < p->sequence.n; i++)
+        in[n++] = p->sequence.p[i].outer;
+    for (; k < f->other_arg; k++)
+        in[n++] = p->map[k];
+    for (size_t i = 0; i < p->out.n; i++)
+        if (p->out.p[i].state.outer != VAR_NONE) in[n++] = p->out.p[i].state.outer;
+    for (; k < nin; k++)
+        in[n++] = p->map[k];
+    for (size_t i = 0; i < p->other.n; i++)
+        in[n++] = p->other.p[i].outer;
+    return n;
+}
+
+static bool apply_new(Scanned *p, Var *out) {
+    Session *s = p->b.s;
+    const Apply *a = &p->src->apply[p->id];
+    Ints seq = {0}, states = {0}, keep = {0};
+    Var *in =
+        NEW_N(p->outer->arena, a->nin + p->sequence.n + p->out.n + p->other.n, Var);
+    const Props *props = new_props(p, &seq, &states, &keep);
+    size_t n = new_args(p, in);
+    bool ok = op_apply(p->outer->b, a->op, props, n, in, out);
+    vec_free(&seq);
+    vec_free(&states);
+    vec_free(&keep);
+    return ok;
+}
+
+static bool give_out(Scanned *p, const Var *out) {
+    for (size_t i = 0; i < p->out.n; i++) {
+        const Out *o = &p->out.p[i];
+        if (!level_adopt(p->outer, p->level, o->name, o->mode, out[p->form->nout + i],
+                         o->array, o->at))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the walk ---- */
+static Graph *new_body(Walk *w, const Graph *old) {
+    Session *s = w->b->s;
+    Str name = STR(s);
+    for (unsigned i = 1;; i++) {
+        str_clear(&name);
+        str_printf(&name, "%s_%s_%u", sym_text(s, old->name), sym_text(s, w->h->tag),
+                   i);
+        if (!graph_function(w->b->g, sym(s, str_text(&name)))) break;
+    }
+    Graph *fn = graph_function_new(w->b->g->main, sym(s, str_text(&name)));
+    fn->floatX = old->floatX;
+    str_free(&name);
+    return fn;
+}
+
+static void bind_body(Scanned *p, Var *body) {
+    for (uint32_t i = 0; i < p->old->nleaf; i++) {
+        Var v = p->old->leaf[i].var;
+        if (var_is_const(p->old, v))
+            body[v] = graph_const_again(p->fn, p->old, v, false);
+        else if (var_leaf(p->old, v) == LEAF_DIM)
+            body[v] = graph_dim(p->fn, p->old->leaf[i].name);
+        else
+            body[v] = graph_input(p->fn, p->old->leaf[i].name, var_type(p->old, v));
+    }
+}
+
+bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const Var *in,
+               Var *map) {
+    Session *s = w->b->s;
+    Arena *arena = w->arena;
+    ScanForm form = scan_of(src, a, arena);
+    Scanned p = {.outer = w,
+                 .level = l,
+                 .old = fn,
+                 .fn = new_body(w, fn),
+                 .map = in,
+                 .form = &form,
+                 .src = src,
+                 .id = a};
+    p.b = builder(p.fn, false);
+    p.in = (Walk){.b = &p.b,
+                  .h = w->h,
+                  .arena = arena,
+                  .depth = w->depth + 1,
+                  .moved = MAP(s),
+                  .touched = MAP(s)};
+    Level inner = {.up = l, .scope = l->scope, .loop = &p};
+    Var *body = NEW_N(arena, fn->nvar, Var), out[OUT_MAX];
+    bind_body(&p, body);
+    const uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
+    bool ok = walk_all(&p.in, &inner, fn, live, body);
+    ok = collect(&p, &inner) && ok;
+    if (ok) {
+        add_outputs(&p, body);
+        move_inputs(&p, body);
+        w->b->from = (Origin){src->origin[a].at, src->origin[a].rule};
+        ok = apply_new(&p, out) && give_out(&p, out);
+    }
+    for (size_t i = 0; ok && i < form.nout; i++)
+        map[src->apply[a].out + i] = out[i];
+    if (!ok) note(s, src->origin[a].at, "in this scan");
+    vec_free(&p.sequence);
+    vec_free(&p.other);
+    vec_free(&p.state);
+    vec_free(&p.state_name);
+    vec_free(&p.out);
+    map_free(&p.in.moved);
+    map_free(&p.in.touched);
+    return ok;
+}

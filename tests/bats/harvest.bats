@@ -1,0 +1,169 @@
+# Sow, reap, plant, harvest, nest (contract 003) in the language and by the tools.
+load common
+
+# The contract's worked function: f(x) = sow(x + 1) + 1.
+contract() { # definition...
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {x: float64}
+    let: |
+      y = sow(x + 1., tag='intermediate', name='y')
+    outputs: {out: y + 1.}
+inputs:
+  x: float64
+let: |
+Y
+    printf '  %s\n' "$@" >>f.yaml
+    printf 'outputs: {r: r}\n' >>f.yaml
+}
+
+@test "sow is the identity outside of a harvest" {
+    contract 'r = f(x)'
+    ok 'grun f.yaml x=1' 'r = 3.0'
+    ok 'gload -e "sow(x, tag=\"t\", name=\"y\")" | ggrad | grun x=3' \
+        $'out = 3.0\nd_out_d_x = 1.0'
+}
+
+@test "harvest: planted values replace what is sown, the rest is reaped" {
+    contract "r = harvest(f, tag='intermediate')({'y': 0.}, x)"
+    ok 'grun f.yaml x=1' 'r/0 = 1.0'
+    ok 'grun f.yaml x=5' 'r/0 = 1.0'
+    contract "r = harvest(f, tag='intermediate')({}, x)"
+    ok 'grun f.yaml x=1' $'r/0 = 3.0\nr/1/y = 2.0'
+    ok 'grun f.yaml x=5' $'r/0 = 7.0\nr/1/y = 6.0'
+}
+
+@test "plant and reap are harvest with one half left out" {
+    contract "r = plant(f, tag='intermediate')({'y': 0.}, x)"
+    ok 'grun f.yaml x=5' 'r = 1.0'
+    contract "r = reap(f, tag='intermediate')(x)"
+    ok 'grun f.yaml x=1' 'r/y = 2.0'
+    contract "r = call_and_reap(f, tag='intermediate')(x)"
+    ok 'grun f.yaml x=1' $'r/0 = 3.0\nr/1/y = 2.0'
+    contract "r = plant(f, tag='intermediate')({'unknown': 0.}, x)" # names that nothing sows are ignored
+    ok 'grun f.yaml x=5' 'r = 7.0'
+}
+
+@test "a harvested function has nothing left to harvest; other tags stay" {
+    contract "r = harvest(harvest(f, tag='intermediate'), tag='intermediate')({}, {}, x)"
+    ok 'grun f.yaml x=1' $'r/0/0 = 3.0\nr/0/1/y = 2.0'
+    contract "r = reap((lambda v: reap(f, tag='other')(v)), tag='intermediate')(x)"
+    ok 'grun f.yaml x=1' 'r/y = 2.0'
+    contract "q = call_and_reap(f, tag='other')(x)" 'r = q[0]'
+    like 'gload f.yaml' "sow\(|f\(x\)"
+    contract "r = reap((lambda v: call_and_reap(f, tag='other', exclusive=True)(v)), tag='intermediate')(x)"
+    ok 'grun f.yaml x=1' ''
+}
+
+@test "modes: strict refuses twice, clobber keeps the last, append grows an array" {
+    local two="sow(v, tag='t', name='k', mode='M') + sow(v * v, tag='t', name='k', mode='M')"
+    contract "r = reap((lambda v: ${two//M/clobber}), tag='t')(x)"
+    ok 'grun f.yaml x=3' 'r/k = 9.0'
+    contract "r = reap((lambda v: ${two//M/append}), tag='t')(x)"
+    ok 'grun f.yaml x=3' 'r/k = [3.0, 9.0]'
+    contract "r = plant((lambda v: ${two//M/append}), tag='t')({'k': [10., 5.]}, x)"
+    ok 'grun f.yaml x=3' 'r = 15.0'
+    contract "r = plant((lambda v: ${two//M/clobber}), tag='t')({'k': 10.}, x)"
+    ok 'grun f.yaml x=3' 'r = 20.0'
+    contract "r = reap((lambda v: ${two//M/strict}), tag='t')(x)"
+    bad 3 E_DUPLICATE 'k has already been reaped' 'gload f.yaml'
+    contract "r = plant((lambda v: ${two//M/strict}), tag='t')({'k': 10.}, x)"
+    bad 3 E_DUPLICATE 'k has already been planted' 'gload f.yaml'
+    contract "r = sow(x, tag='t', name='k', mode='often')"
+    bad 3 E_ARG "no mode 'often'" 'gload f.yaml'
+    contract "r = sow(x, tag='t', name='k', mode='cond_clobber')"
+    bad 3 E_ARG 'sow_cond' 'gload f.yaml'
+    contract "r = sow_cond(x, x > 0, tag='t', name='k', mode='append')"
+    bad 3 E_ARG 'cond_clobber' 'gload f.yaml'
+}
+
+@test "sow_cond keeps the last value whose predicate held, else zeros" {
+    contract "r = reap((lambda v: sow_cond(v, v > 2, tag='t', name='k') + sow_cond(v * v, v > 3, tag='t', name='k')), tag='t')(x)"
+    ok 'grun f.yaml x=1' 'r/k = 0.0'
+    ok 'grun f.yaml x=3' 'r/k = 3.0'
+    ok 'grun f.yaml x=4' 'r/k = 16.0'
+}
+
+@test "a key makes an order" {
+    contract "a = lambda v: sow(v, tag='t', name='k', mode='append', key=sow(v + 1., tag='t', name='k', mode='append'))" \
+        "r = reap(a, tag='t')(x)"
+    ok 'grun f.yaml x=3' 'r/k = [4.0, 3.0]'
+}
+
+@test "nest: names get a scope, which stands once at a level" {
+    contract "r = call_and_reap((lambda v: nest(f, scope='one')(v) * nest(f, scope='two')(v + 1.)), tag='intermediate')(x)"
+    ok 'grun f.yaml x=1' $'r/0 = 12.0\nr/1/one/y = 2.0\nr/1/two/y = 3.0'
+    ok 'gload f.yaml | gload -O yaml | grun x=1' $'r/0 = 12.0\nr/1/one/y = 2.0\nr/1/two/y = 3.0'
+    contract "r = plant((lambda v: nest(f, scope='one')(v) * nest(f, scope='two')(v)), tag='intermediate')({'one': {'y': 4.}}, x)"
+    ok 'grun f.yaml x=1' 'r = 15.0'
+    contract "g = lambda v: nest(f, scope='a')(v)" "r = reap((lambda v: nest(g, scope='b')(v)), tag='intermediate')(x)"
+    ok 'grun f.yaml x=1' 'r/b/a/y = 2.0'
+    contract "r = reap((lambda v: nest(f, scope='s')(v) + nest(f, scope='s')(v)), tag='intermediate')(x)"
+    bad 3 E_DUPLICATE 'the scope s has already been reaped' 'gload f.yaml'
+    contract "r = reap((lambda v: nest(f, scope='one')(v) + nest(f, scope='two')(v)), tag='intermediate', blocklist=['one'])(x)"
+    ok 'grun f.yaml x=1' 'r/two/y = 2.0'
+    contract "r = reap((lambda v: nest(f, scope='one')(v) + nest(f, scope='two')(v)), tag='intermediate', allowlist=['one'])(x)"
+    ok 'grun f.yaml x=1' 'r/one/y = 2.0'
+}
+
+probe() {
+    cat >p.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float64[n]
+shared:
+  w: float64 = 2.0
+let: |
+  h = sow(w * x, tag='probe', name='hidden')
+  k = sow(h + 1.0, tag='probe', name='act')
+  z = sow(sum(k), tag='log', name='z')
+  c = sum(k * k)
+outputs: [c]
+updates: |
+  w = w + 1.0
+Y
+}
+
+@test "sows survive every tool; nothing that reads them is needed" {
+    probe
+    ok 'gload p.yaml | grewrite | grun x=[1.,2.] --reap probe,log' \
+        $'c = 34.0\nprobe/hidden = [2.0, 4.0]\nprobe/act = [3.0, 5.0]\nlog/z = 8.0'
+    ok 'gload p.yaml | ggrad --cost c --wrt x | grewrite | grun x=[1.,2.] --reap hidden' \
+        $'c = 34.0\nd_c_d_x = [12.0, 20.0]\nprobe/hidden = [2.0, 4.0]'
+    like 'gload p.yaml | grewrite -O math' "sow\(.*name='z'\)"
+}
+
+@test "grewrite: reaped names become outputs, planted ones inputs or constants" {
+    probe
+    ok 'grewrite p.yaml --mode NONE --reap probe | grewrite --reap log | grun x=[1.,2.]' \
+        $'c = 34.0\nprobe/hidden = [2.0, 4.0]\nprobe/act = [3.0, 5.0]\nlog/z = 8.0'
+    ok 'grewrite p.yaml --plant probe/hidden --reap act | grun hidden=[0.,3.]' $'c = 17.0\nprobe/act = [1.0, 4.0]'
+    ok 'grewrite p.yaml --plant hidden="zeros(2)" --harvest probe | grun' $'c = 2.0\nprobe/act = [1.0, 1.0]'
+    ok 'grewrite p.yaml --harvest probe --allow act | grun x=[1.]' $'c = 9.0\nprobe/act = [3.0]'
+    ok 'grewrite p.yaml --harvest probe --block act | grun x=[1.]' $'c = 9.0\nprobe/hidden = [2.0]'
+    ok 'grewrite p.yaml --plant act="[2.]" -O math | grep -c "w \*"; true' 0 # what only it needed is gone
+}
+
+@test "grun: the same on the way; what is saved keeps its sows" {
+    probe
+    ok 'grun p.yaml --reap probe --plant act="[5.,6.]" x=[1.,2.] --save s.yaml' $'c = 61.0\nprobe/hidden = [2.0, 4.0]'
+    ok 'grun s.yaml x=[1.,2.] --reap probe' $'c = 65.0\nprobe/hidden = [3.0, 6.0]\nprobe/act = [4.0, 7.0]'
+}
+
+@test "names that are not there, values that do not fit" {
+    probe
+    bad 2 E_UNKNOWN 'did you mean probe' 'grewrite p.yaml --reap prob -O math'
+    bad 2 E_UNKNOWN 'did you mean hidden' 'grewrite p.yaml --plant probe/hiden=1 -O math'
+    bad 2 E_USAGE 'TAG/NAME' 'grewrite p.yaml --plant probe -O math'
+    bad 2 E_USAGE 'allow' 'grewrite p.yaml --allow x -O math'
+    bad 3 E_SHAPE 'number of dims' 'grewrite p.yaml --plant probe/act="[[1.]]" -O math'
+    bad 2 E_UNKNOWN 'no sow' 'gload -e "x + 1" | grewrite --reap t -O math'
+    contract "r = plant(f, tag='intermediate')(x)"
+    bad 3 E_ARG 'dict of planted values' 'gload f.yaml'
+    contract "r = plant(f, tag='intermediate')({'y': [1., 2.]}, x)"
+    bad 3 E_TYPE 'what is sown is float64' 'gload f.yaml'
+    contract "r = reap(x, tag='t')(x)"
+    bad 3 E_TYPE 'function is expected' 'gload f.yaml'
+}
