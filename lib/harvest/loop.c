@@ -261,7 +261,6 @@ static size_t new_args(Scanned *p, Var *in) {
 }
 
 static bool apply_new(Scanned *p, Var *out) {
-    Session *s = p->b.s;
     const Apply *a = &p->src->apply[p->id];
     Ints seq = {0}, states = {0}, keep = {0};
     Var *in =

@@ -167,3 +167,63 @@ Y
     contract "r = reap(x, tag='t')(x)"
     bad 3 E_TYPE 'function is expected' 'gload f.yaml'
 }
+
+# Loops over [1, 2, 3] that sow c + a in a mode.
+loop() { # mode
+    contract "w = array([1., 2., 3.]) + 0. * x" \
+        "step = lambda a, c: [sow(c + a, tag='t', name='k', mode='$1') * 1.]" \
+        "run = lambda v: scan(step, sequences=[v], outputs_info=[0.])" \
+        "${@:2}"
+}
+
+@test "through scan: appended values become rows, of clobbered ones the last is kept" {
+    loop append "r = call_and_reap(run, tag='t')(w)"
+    ok 'grun f.yaml x=0' $'r/0 = [1.0, 3.0, 6.0]\nr/1/k = [1.0, 3.0, 6.0]'
+    ok 'gload f.yaml | gload -O yaml | grewrite | grun x=0' $'r/0 = [1.0, 3.0, 6.0]\nr/1/k = [1.0, 3.0, 6.0]'
+    loop clobber "r = call_and_reap(run, tag='t')(w)"
+    ok 'grun f.yaml x=0' $'r/0 = [1.0, 3.0, 6.0]\nr/1/k = 6.0'
+    loop clobber "r = reap((lambda v: scan(step, sequences=[v], outputs_info=[0.])), tag='t')(w[:0])"
+    ok 'grun f.yaml x=0' 'r/k = 0.0' # no step: zeros
+    contract "step = lambda a, c: [sow_cond(c + a, c < 3, tag='t', name='k') * 1.]" \
+        "r = reap((lambda v: scan(step, sequences=[v], outputs_info=[0.])), tag='t')([1., 2., 3.])"
+    ok 'grun f.yaml x=0' 'r/k = 3.0'
+}
+
+@test "through scan: planted rows go in a row a step, a planted value in every step" {
+    loop append "r = plant(run, tag='t')({'k': [10., 20., 30.]}, w)"
+    ok 'grun f.yaml x=0' 'r = [10.0, 20.0, 30.0]'
+    loop clobber "r = plant(run, tag='t')({'k': 5.}, w)"
+    ok 'grun f.yaml x=0' 'r = [5.0, 5.0, 5.0]'
+}
+
+@test "through scans in scans, loops that end early and the tools" {
+    contract "inner = lambda b, a: [sow(a * b, tag='t', name='k', mode='append')]" \
+        "outer = lambda a: [sum(scan(inner, sequences=[array([1., 2., 3.])], non_sequences=[a]))]" \
+        "r = call_and_reap((lambda v: scan(outer, sequences=[v])), tag='t')([1., 10.])"
+    ok 'grun f.yaml x=0' $'r/0 = [6.0, 60.0]\nr/1/k = [[1.0, 2.0, 3.0],\n          [10.0, 20.0, 30.0]]'
+    contract "step = lambda p: [sow(2. * p, tag='t', name='k', mode='append'), until(2. * p > 45.)]" \
+        "r = reap((lambda v: scan(step, outputs_info=[v], n_steps=1024)), tag='t')(x)"
+    ok 'grun f.yaml x=1' 'r/k = [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]'
+    loop append 'r = run(w)'
+    ok 'gload f.yaml | grun x=0 --reap t' $'r = [1.0, 3.0, 6.0]\nt/k = [1.0, 3.0, 6.0]'
+    ok 'gload f.yaml | grewrite --plant t/k | grun x=0 k=[1.,1.,1.]' 'r = [1.0, 1.0, 1.0]'
+}
+
+@test "the loop of five steps of the known system" {
+    contract "step = lambda i, a, s: [i + 1., sow(s, tag='t', name='v', mode='clobber') + 1., s + a]" \
+        "run = lambda v: scan(step, outputs_info=[0., 0., 0.], n_steps=5)" \
+        "r = plant(run, tag='t')({'v': 5.}, x)" \
+        "q = [r[0][-1], r[1][-1]]"
+    sed -i 's/^outputs: .*/outputs: {q: q}/' f.yaml
+    ok 'grun f.yaml x=0' $'q/0 = 5.0\nq/1 = 6.0'
+}
+
+@test "in a scan: mode strict and scopes are refused" {
+    loop strict "r = reap(run, tag='t')(w)"
+    bad 3 E_DUPLICATE "mode strict for k inside of a scan" 'gload f.yaml'
+    loop strict "r = plant(run, tag='t')({'k': 1.}, w)"
+    bad 3 E_DUPLICATE "mode strict for k inside of a scan" 'gload f.yaml'
+    loop append 'g = lambda a: [nest((lambda v: sow(v, tag="t", name="k")), scope="s")(a)]' \
+        "r = reap((lambda v: scan(g, sequences=[v])), tag='t')(w)"
+    bad 3 E_DUPLICATE "scope s inside of a scan" 'gload f.yaml'
+}
