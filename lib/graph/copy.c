@@ -184,13 +184,15 @@ static void emit_with_inputs(Copy *c, ApplyId a) {
     }
 }
 
+/* Inputs come first: their order is that of the interface, whatever their ids. */
 static void emit_all(Copy *c) {
+    for (size_t i = 0; i < c->src->inputs.n; i++)
+        emit_leaf(c, c->src->inputs.p[i]);
     for (Var v = 0; v < c->src->nvar; v++) {
         ApplyId a = var_owner(c->src, v);
         LeafKind leaf = var_leaf(c->src, v);
         if (a == APPLY_NONE) {
-            if (c->need[v] || leaf == LEAF_INPUT || leaf == LEAF_SHARED)
-                emit_leaf(c, v);
+            if (c->need[v] || leaf == LEAF_SHARED) emit_leaf(c, v);
         } else if (c->need_apply[a] && c->id[v] == VAR_NONE) {
             emit_with_inputs(c, a);
         }
