@@ -30,6 +30,7 @@ complete -c grun -s O -l format -x -a 'text json npy tsv' -d 'The format of what
 complete -c grun -s z -l zstd -d 'Compress with zstd at level N (1 when left out).'
 complete -c grun -s f -l force -d 'Write binary to a terminal.'
 complete -c grun -l no-provenance -d 'Leave the record of commands out of the graph.'
+complete -c grun -l ops -r -F -d 'Add the ops of a file of texts; repeatable.'
 complete -c grun -l floatX -x -a 'float32 float64' -d 'The dtype of floats that nothing else decides; float64 if unset.'
 complete -c grun -l max-memory -x -d 'Refuse to use more memory for tensors; 90% of what there is if unset.'
 complete -c grun -l errors -x -a 'text json' -d 'How errors are written.'

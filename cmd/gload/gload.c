@@ -91,18 +91,18 @@ static Graph *load(Run *r, const Gload *o, bool fresh) {
 
 static bool print(Run *r, const Gload *o, Graph *g, bool *done) {
     Str text = STR(r->s);
-    bool ok = true;
+    bool ok = true, json = r->common->format == 1;
     *done = o->list_ops || o->op || o->list_types || (g && (o->info || o->check));
     if (o->list_ops)
-        ok = list_ops(r->s, *o->list_ops ? o->list_ops : "*", &text);
+        ok = list_ops(r->s, *o->list_ops ? o->list_ops : "*", json, &text);
     else if (o->op)
-        ok = show_op(r->s, o->op, &text);
+        ok = show_op(r->s, o->op, json, &text);
     else if (o->list_types)
-        list_types(&text);
+        list_types(r->s, json, &text);
     else if (g && o->check)
         ok = graph_check(g);
     else if (g && o->info)
-        ok = graph_check(g) && graph_info(g, r->common->format == 1, &text);
+        ok = graph_check(g) && graph_info(g, json, &text);
     if (ok && text.n) ok = run_print(r, &text);
     str_free(&text);
     return ok;

@@ -19,6 +19,7 @@ typedef enum Slot {
     SLOT_OPS,   /* op: the names of ops, those from files and plugins, parsed signatures
                  */
     SLOT_TEXTS, /* op: parsed texts of the rows */
+    SLOT_OWN,   /* op: bodies of ops that are texts */
     SLOT_SERVICES, /* op: what higher rows offer to lower ones (op/services.h) */
     SLOT_RULES,    /* rewrite: parsed rule sets */
     SLOT_BLAS,     /* ops: libraries opened on first use */

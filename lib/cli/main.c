@@ -123,6 +123,13 @@ static bool settle(Run *r) {
     return pick_cpu(r->s);
 }
 
+/* The user's own ops. */
+static bool load_own(Run *r) {
+    for (size_t i = 0; i < r->common->ops.n; i++)
+        if (!io_read_ops(r->s, r->common->ops.p[i].p)) return false;
+    return true;
+}
+
 /* How errors are to be written must be known before the first one: of the options. */
 static void prepare_errors(Run *r, int argc, char **argv) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -137,7 +144,7 @@ static bool work(Run *r, int argc, char **argv) {
     prepare_errors(r, argc, argv);
     if (!tool_parse(r, argc, argv) || !information(r, &done)) return false;
     if (done) return true;
-    return settle(r) && r->tool->run(r);
+    return settle(r) && load_own(r) && r->tool->run(r);
 }
 
 /* OpenBLAS reads these when it is opened. It would start threads that we don't use; and

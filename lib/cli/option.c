@@ -18,6 +18,8 @@ static const Opt common[] = {
     {"force", 'f', OPT_FLAG, AT(force), NULL, "Write binary to a terminal.", NULL},
     {"no-provenance", 0, OPT_FLAG, AT(no_provenance), NULL,
      "Leave the record of commands out of the graph.", NULL},
+    {"ops", 0, OPT_FILES, AT(ops), "FILE",
+     "Add the ops of a file of texts; repeatable.", NULL},
     {"floatX", 0, OPT_ENUM, AT(floatX), "unset|float32|float64",
      "The dtype of floats that nothing else decides; float64 if unset.", NULL},
     {"max-memory", 0, OPT_SIZE, AT(max_memory), "SIZE",

@@ -1,12 +1,13 @@
 /* A document as a graph: the head of the file, functions, then the sections in the
  * order in which they need each other, whatever the order in the file. */
 #include "io/io_impl.h"
+#include "op/own.h"
 
 #include <string.h>
 
-static const char *const keys[] = {"thunkline", "name",   "doc",     "inputs",
-                                   "shared",    "let",    "outputs", "updates",
-                                   "functions", "floatX", "modes",   "steps"};
+static const char *const keys[] = {
+    "thunkline", "name",      "doc",    "inputs", "shared", "let", "outputs",
+    "updates",   "functions", "floatX", "modes",  "steps",  "uses"};
 
 static bool is_text(const Doc *d, const char *text) {
     return d && d->kind == DOC_TEXT && strcmp(d->p, text) == 0;
@@ -54,6 +55,24 @@ static bool texts(Session *s, const Doc *d, const char *what) {
     return true;
 }
 
+/* The ops of the user's own that the graph was written with, and their versions. */
+static bool uses(Session *s, const Doc *d) {
+    if (d && d->kind != DOC_MAP)
+        return fail(s, d->at, E_FORMAT, "\"uses\" is a mapping from ops to versions");
+    for (const Doc *k = d ? d->first : NULL; k; k = k->next) {
+        uint64_t version = 0;
+        bool overflow = false;
+        const Op *op;
+        size_t n =
+            k->kind == DOC_TEXT ? num_read_uint(k->p, k->n, &version, &overflow) : 0;
+        if (n == 0 || n != k->n || overflow)
+            return fail(s, k->at, E_FORMAT, "a version is a number");
+        if (!own_op_known(s, sym_text(s, k->key), version, k->key_at, NULL, &op))
+            return false;
+    }
+    return true;
+}
+
 /* "gload 0.1.0 --check m.yaml": tool, version, arguments. */
 static Step step(Graph *g, const char *text) {
     size_t tool = strcspn(text, " "), rest = tool + (text[tool] == ' ');
@@ -80,7 +99,8 @@ static bool head(Graph *g, const Doc *root, DType otherwise) {
         vec_push(s, &g->modes, sym_n(s, k->p, k->n));
     for (const Doc *k = steps ? steps->first : NULL; k; k = k->next)
         vec_push(s, &g->steps, step(g, k->p));
-    return floatX(g, doc_get(root, s, "floatX"), otherwise);
+    return uses(s, doc_get(root, s, "uses")) &&
+           floatX(g, doc_get(root, s, "floatX"), otherwise);
 }
 
 static bool body(Section *x, const Doc *root) {

@@ -41,6 +41,8 @@ typedef struct ReadOptions {
 Graph *io_read(Session *s, const char *path, const ReadOptions *o);
 Graph *io_read_mem(Session *s, const char *name, const void *p, size_t n,
                    const ReadOptions *o);
+/* Adds the ops of a file (schemas/ops.schema.json) to the session: op/own.h. */
+bool io_read_ops(Session *s, const char *path);
 /* An empty graph to which a command line's -e, -i and --shared are added; floatX and
  * folder from the options. */
 Graph *io_new(Session *s, const ReadOptions *o);

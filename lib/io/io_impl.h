@@ -78,6 +78,7 @@ bool doc_unsafe(Session *s, Span at, const char *fmt, ...)
 /* Keys that a map may have; unknown ones are errors. */
 bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
               const char *where);
+bool doc_ops(Session *s, const char *file, const Doc *root);
 Graph *doc_graph(Session *s, const Doc *root, const char *folder, const ReadOptions *o);
 /* What is known of a graph's text while it is compiled. */
 typedef struct Section {

@@ -31,7 +31,8 @@ static bool looks_like_json(const Source *src) {
     return src->text[n] == '{';
 }
 
-Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o) {
+/* NULL: diagnosed */
+static const Doc *read_doc(Session *s, Input *in, Arena *a, const char *what) {
     if (in->n >= UINT32_MAX) {
         fail(s, NOWHERE, E_LIMIT,
              "%s: a text of more than 4 GiB; the binary form has no such limit",
@@ -39,16 +40,31 @@ Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o
         return NULL;
     }
     if (memchr(in->p, 0, in->n)) {
-        fail(s, NOWHERE, E_FORMAT, "%s is neither a graph nor text", in->name);
+        fail(s, NOWHERE, E_FORMAT, "%s is %s", in->name, what);
         return NULL;
     }
     uint32_t source = add_source(s, in);
+    return looks_like_json(source_get(s, source)) ? json_read(s, a, source)
+                                                  : yaml_read(s, a, source);
+}
+
+Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o) {
     Arena *a = arena_new(s);
-    const Doc *root = looks_like_json(source_get(s, source)) ? json_read(s, a, source)
-                                                             : yaml_read(s, a, source);
+    const Doc *root = read_doc(s, in, a, "neither a graph nor text");
     Graph *g = root ? doc_graph(s, root, folder, o) : NULL;
     arena_free(a);
     return g;
+}
+
+bool io_read_ops(Session *s, const char *path) {
+    Input *in = input_open(s, path, NULL, 0, 0);
+    if (!in) return false;
+    Arena *a = arena_new(s);
+    const Doc *root = read_doc(s, in, a, "no text; a plugin is given by --plugin");
+    bool ok = root && doc_ops(s, in->name, root);
+    arena_free(a);
+    input_close(in);
+    return ok;
 }
 
 static Graph *read_input(Session *s, Input *in, const char *folder,

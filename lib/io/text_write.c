@@ -2,6 +2,7 @@
  * come from one description; what differs is how a key, a text and a block of lines are
  * put down. */
 #include "io/io_impl.h"
+#include "op/own.h"
 #include "op/print.h"
 
 #include <string.h>
@@ -348,6 +349,18 @@ static void put_function(Emit *e, const Graph *g) {
     close_map(e);
 }
 
+/* Ops that a reader must be given. */
+static void put_uses(Emit *e, const Graph *g) {
+    size_t n;
+    const Op **op = graph_own_ops(g, e->a, &n);
+    if (!n) return;
+    open_map(e, "uses");
+    for (size_t i = 0; i < n; i++)
+        word(e, op[i]->name,
+             arena_printf(e->a, "%u", op[i]->version ? op[i]->version : 1U));
+    close_map(e);
+}
+
 static void put_head(Emit *e, const Graph *g, bool provenance) {
     word(e, "thunkline", "1");
     if (g->name)
@@ -362,6 +375,7 @@ static void put_head(Emit *e, const Graph *g, bool provenance) {
             list_item(e, sym_text(e->s, g->modes.p[i]), i == 0);
         str_puts(e->out, e->json ? "]" : "]\n");
     }
+    put_uses(e, g);
     if (!provenance || g->steps.n == 0) return;
     put_key(e, "steps", 5);
     str_puts(e->out, e->json ? "[" : " [");

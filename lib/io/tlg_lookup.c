@@ -1,6 +1,7 @@
 /* Reading the tables of a tlg: types, ops, props, sources, rules. Every name is looked
  * up here, once. */
 #include "io/tlg.h"
+#include "op/own.h"
 
 #include <string.h>
 
@@ -88,19 +89,6 @@ bool tlg_types(Tlg *t) {
 
 /* ---- ops ---- */
 
-static bool no_op(Tlg *t, const char *name) {
-    size_t n = op_count(t->s);
-    const char **all = arena_alloc(t->tmp, (n + 1) * sizeof *all);
-    for (size_t i = 0; i < n; i++)
-        all[i] = op_get(t->s, i)->name;
-    const char *near = str_nearest(t->s, name, all, n);
-    fail(t->s, NOWHERE, E_NAME, "%s: there is no op \"%s\"%s%s%s", t->c.name, name,
-         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    return note(
-        t->s, NOWHERE,
-        "ops from files and plugins must be given to every tool (--ops, --plugin)");
-}
-
 static bool read_op(Tlg *t, const Op **op) {
     size_t parts;
     Sym y;
@@ -108,14 +96,7 @@ static bool read_op(Tlg *t, const Op **op) {
     if (!cbor_array(&t->c, &parts)) return false;
     if (parts != 2) return cbor_fail(&t->c, "an op is a name and a version");
     if (!cbor_sym(&t->c, &y) || !cbor_uint(&t->c, UINT16_MAX, &version)) return false;
-    const char *name = sym_text(t->s, y);
-    *op = op_find(t->s, name, strlen(name));
-    if (!*op) return no_op(t, name);
-    unsigned have = (*op)->version ? (*op)->version : 1;
-    return version == have || fail(t->s, NOWHERE, E_VERSION,
-                                   "%s: the graph uses version %llu of the op \"%s\"; "
-                                   "this thunkline has version %u",
-                                   t->c.name, (unsigned long long)version, name, have);
+    return own_op_known(t->s, sym_text(t->s, y), version, NOWHERE, t->c.name, op);
 }
 
 bool tlg_ops(Tlg *t) {

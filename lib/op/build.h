@@ -56,6 +56,8 @@ Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
  * (static ones and missing dims). */
 Var sum_to_shape(Builder *b, Var g, Var like);
 Var zeros_like(Builder *b, Var x, DType d);
+/* g, of like's shape; a specify_shape when its type says less than t. */
+Var shape_as(Builder *b, Var g, const Type *t, Var like);
 Var grad_undefined(Builder *b, const char *why); /* a constant of type null(why) */
 static inline bool var_is_null(const Graph *g, Var v) {
     return v != VAR_NONE && var_type(g, v)->kind == TYPE_NULL;

@@ -229,6 +229,14 @@ static bool call_complex(Compiler *c, const Ast *e, const Node *self, Node *out)
            complex_literal(c, &call, out);
 }
 
+bool is_builtin_name(const char *name) {
+    static const char *const names[] = {"astype", "array",     "complex",  "load",
+                                        "floatX", "rng_state", "undefined"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return dtype_find(name, strlen(name)) != DT_NONE;
+}
+
 bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out) {
     const char *name = sym_text(c->s, e->sym);
     DType d =
@@ -335,5 +343,8 @@ bool fail_function(Compiler *c, const Ast *e) {
     fail(c->s, e->at, E_NAME, "there is no function `%s`%s%s%s", name,
          near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
     mem_free(of);
+    if (!near)
+        note(c->s, NOWHERE,
+             "functions of your own come with --ops FILE or --plugin FILE");
     return false;
 }

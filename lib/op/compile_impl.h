@@ -99,8 +99,9 @@ struct Compiler {
     int depth;     /* of lambdas being applied */
     uint64_t work; /* expressions compiled inside of lambdas */
     uint32_t lambdas;
-    RecentNumber *recent; /* in arena; NULL until needed */
-    int busy;             /* inside of a definition or expression: tmp is in use */
+    const char *lambda_name; /* of the functions that lambdas become; NULL: lambda */
+    RecentNumber *recent;    /* in arena; NULL until needed */
+    int busy;                /* inside of a definition or expression: tmp is in use */
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };
 
@@ -157,6 +158,7 @@ bool lookup(Compiler *c, Sym name, Span at,
             Node *out); /* false: not there, no diagnostic */
 bool fail_unknown(Compiler *c, Sym name, Span at);
 bool is_dim_name(Compiler *c, Sym name);
+Node prop_node(Compiler *c, const Prop *p, Span at);
 /* compile_call.c */
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out);
 bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out);
@@ -168,6 +170,7 @@ bool signature_text(Compiler *c, const Op *op, Str *out);
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n, Prop *out);
 /* builtin.c: cast by name, array, load, ... *is: it is one */
 bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out);
+bool is_builtin_name(const char *name); /* of such a function */
 /* compile_index.c */
 bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out);
 /* The text and the inputs of an index. */

@@ -17,7 +17,7 @@ const char *arg_name(const Infer *in, size_t i) {
 }
 
 /* "add(x: float32[3, 4], float32[5])" with the names that the graph has. */
-static void note_types(const Infer *in) {
+void infer_note_call(const Infer *in, Span at) {
     enum { SHOWN = 16 };
     Str b = STR(in->s);
     for (size_t i = 0; i < in->nin && i < SHOWN; i++) {
@@ -25,7 +25,7 @@ static void note_types(const Infer *in) {
         str_printf(&b, "%s%s%s%s", i ? ", " : "", sym_text(in->s, name),
                    name ? ": " : "", type_str(in->s, in->type[i]));
     }
-    note(in->s, NOWHERE, "in %s(%s%s)", in->op->name, str_text(&b),
+    note(in->s, at, "in %s(%s%s)", in->op->name, str_text(&b),
          in->nin > SHOWN ? ", ..." : "");
     str_free(&b);
 }
@@ -45,7 +45,7 @@ bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...) {
     if (arg < in->nin)
         note(in->s, NOWHERE, "argument %zu (%s) is %s", arg + 1, arg_name(in, arg),
              type_str(in->s, in->type[arg]));
-    note_types(in);
+    infer_note_call(in, NOWHERE);
     str_free(&b);
     return false;
 }

@@ -118,7 +118,9 @@ const Signature *op_signature(Session *s, const Op *op) {
     uint64_t have;
     if (map_get(&t->signature, (uint64_t)(uintptr_t)op, &have))
         return (const Signature *)(uintptr_t)have;
-    const Signature *sig = signature_parse(s, t->arena, op);
+    SignatureError e;
+    const Signature *sig = signature_parse(s, t->arena, op, &e);
+    if (e.what) bug("the row of op %s: %s at \"%s\"", op->name, e.what, e.rest);
     map_put(&t->signature, (uint64_t)(uintptr_t)op, (uint64_t)(uintptr_t)sig);
     return sig;
 }

@@ -214,6 +214,9 @@ struct Op {
                             documentation and tests */
     const char *file;
     int line; /* of the row, for messages */
+    /* of the user's own: */
+    const char *from;          /* the file or plugin; NULL: an op of the library */
+    const struct OpBody *body; /* its meaning is a text: op/own.h */
 };
 
 typedef struct OpList {
@@ -228,46 +231,6 @@ const Op *op_get(Session *s, size_t i); /* sorted by name */
 bool op_add(Session *s, const Op *op,
             Span at); /* from a file or plugin: E_DUPLICATE if the name is taken */
 
-/* The parsed signature, cached in the session. */
-typedef enum ParamKind { IN_TENSOR, IN_INTS, IN_INT, IN_BOOL, IN_ANY } ParamKind;
-typedef struct Param {
-    Sym name;
-    ParamKind kind;
-    bool optional, rest;
-    const char *value; /* default as text, or NULL */
-} Param;
-typedef enum PropType {
-    T_BOOL,
-    T_INT,
-    T_FLOAT,
-    T_STR,
-    T_DTYPE,
-    T_INTS,
-    T_AXES,
-    T_AXIS,
-    T_GRAPH
-} PropType;
-typedef struct PropDef {
-    Sym name;
-    PropType type;
-    bool none;     /* None is accepted */
-    bool required; /* no default */
-    Prop value;    /* default */
-} PropDef;
-typedef struct Signature {
-    size_t nin, nprop, nout;
-    const Param *in; /* a rest parameter is the last */
-    const PropDef *prop;
-    const Sym *out;
-    size_t min_in;
-} Signature;
-const Signature *op_signature(Session *s, const Op *op);
-
-/* Props by name, for kernels and typing rules. The op must have it. */
-const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name);
-bool prop_bool(Session *s, const Op *op, const Props *p, const char *name);
-int64_t prop_int(Session *s, const Op *op, const Props *p, const char *name);
-
 /* The loop of an elementwise op for these dtypes at the session's CPU level; NULL if
  * there is none. */
 Loop *op_loop(Session *s, const Op *op, DType last_in, DType out);
@@ -280,5 +243,7 @@ bool op_has_effect(const Graph *g, const Op *op, const Props *props);
 bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out);
 /* The same for a function's inputs and outputs; worked out once, in linear time. */
 bool function_connected(Graph *fn, size_t in, size_t out);
+
+#include "op/signature.h"
 
 #endif

@@ -20,10 +20,24 @@ typedef struct OpTable {
 } OpTable;
 OpTable *op_table(Session *s);
 
-/* Parses the three little languages of a row. A bad one is a bug. */
-const Signature *signature_parse(Session *s, Arena *a, const Op *op);
+/* Parses the three little languages of a row. */
+typedef enum SignaturePart {
+    SIGNATURE_IN,
+    SIGNATURE_PROPS,
+    SIGNATURE_OUT
+} SignaturePart;
+typedef struct SignatureError {
+    const char *what; /* NULL: none */
+    const char *rest; /* the text from there on */
+    SignaturePart part;
+    size_t index; /* of the input, prop or output */
+} SignatureError;
+const Signature *signature_parse(Session *s, Arena *a, const Op *op,
+                                 SignatureError *error);
 /* The parameter that takes input i. */
 const Param *sig_param(const Signature *sig, size_t i);
+/* Notes the call with the types of its inputs. */
+void infer_note_call(const Infer *in, Span at);
 /* "x", or "args[2]" for one of a rest parameter. */
 const char *arg_name(const Infer *in, size_t i);
 

@@ -99,6 +99,11 @@ Var zeros_like(Builder *b, Var x, DType d) {
     return apply_prop(b, "zeros_like", x, "dtype", PROP_DTYPE(d));
 }
 
+Var shape_as(Builder *b, Var g, const Type *t, Var like) {
+    if (type_is_super(t, var_type(b->g, g))) return g;
+    return call2(b, "specify_shape", g, shape_vector(b, like));
+}
+
 Var grad_undefined(Builder *b, const char *why) {
     Value none = {.kind = TYPE_NULL};
     return graph_const_value(b->g, type_null(b->s, why), &none);

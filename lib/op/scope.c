@@ -100,7 +100,7 @@ static bool lookup_dtype(Compiler *c, Sym name, Span at, Node *out) {
     return d != DT_NONE;
 }
 
-static Node prop_node(Compiler *c, const Prop *p, Span at) {
+Node prop_node(Compiler *c, const Prop *p, Span at) {
     Node n = {.kind = NODE_NONE, .at = at, .var = VAR_NONE};
     switch (p->kind) {
     case P_NONE:
@@ -354,11 +354,15 @@ static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const
 }
 
 static Sym function_name(Compiler *c) {
-    char buf[32];
-    do
-        snprintf(buf, sizeof buf, "lambda_%u", ++c->lambdas);
-    while (graph_function(c->b->g, sym(c->s, buf)));
-    return sym(c->s, buf);
+    Str b = STR(c->s);
+    do {
+        str_clear(&b);
+        str_printf(&b, "%s_%u", c->lambda_name ? c->lambda_name : "lambda",
+                   ++c->lambdas);
+    } while (graph_function(c->b->g, sym(c->s, str_text(&b))));
+    Sym y = sym(c->s, str_text(&b));
+    str_free(&b);
+    return y;
 }
 
 bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {

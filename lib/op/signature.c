@@ -1,5 +1,5 @@
-/* The little languages of a row's `in`, `props` and `out`. They are part of the
- * program, or were checked when their file was read, so what can't be read is a bug. */
+/* The little languages of a row's `in`, `props` and `out`. The first thing that can't
+ * be read is kept, and reading ends. */
 #include "op/op_impl.h"
 
 #include <string.h>
@@ -9,10 +9,17 @@ typedef struct Cursor {
     Arena *a;
     const Op *op;
     const char *p; /* the rest of one part, without blanks around it */
+    SignatureError *error;
 } Cursor;
 
-static _Noreturn void bad(const Cursor *c, const char *what) {
-    bug("the row of op %s: %s at \"%s\"", c->op->name, what, c->p);
+/* What is returned may be used, but means nothing. */
+static bool bad(Cursor *c, const char *what) {
+    if (!c->error->what) {
+        c->error->what = what;
+        c->error->rest = c->p;
+    }
+    c->p = "";
+    return false;
 }
 
 static void blanks(Cursor *c) {
@@ -40,7 +47,7 @@ static size_t word(const char *p) {
 
 static Sym name(Cursor *c) {
     size_t n = word(c->p);
-    if (n == 0) bad(c, "a name is missing");
+    if (n == 0) return bad(c, "a name is missing");
     Sym y = sym_n(c->s, c->p, n);
     c->p += n;
     blanks(c);
@@ -56,7 +63,7 @@ static int word_of(Cursor *c, const char *const *list, int n) {
         blanks(c);
         return i;
     }
-    bad(c, "an unknown kind");
+    return bad(c, "an unknown kind");
 }
 
 /* ---- inputs ---- */
@@ -76,12 +83,19 @@ static void parse_param(Cursor *c, Param *p) {
     }
 }
 
+static void begin(Cursor *c, SignaturePart part, size_t i, const char *text) {
+    if (c->error->what) return;
+    c->error->part = part;
+    c->error->index = i;
+    c->p = text;
+}
+
 static void parse_inputs(Cursor *c, Signature *sig) {
     char **part = NULL;
     size_t n = c->op->in ? str_split(c->a, c->op->in, ',', &part) : 0;
     Param *param = NEW_N(c->a, n, Param);
-    for (size_t i = 0; i < n; i++) {
-        c->p = part[i];
+    for (size_t i = 0; i < n && !c->error->what; i++) {
+        begin(c, SIGNATURE_IN, i, part[i]);
         parse_param(c, &param[i]);
         bool must = !param[i].optional && !param[i].value && !param[i].rest;
         if (must && sig->min_in != i)
@@ -89,6 +103,8 @@ static void parse_inputs(Cursor *c, Signature *sig) {
         if (param[i].rest && i + 1 != n)
             bad(c, "a rest parameter that is not the last");
         sig->min_in += must;
+        for (size_t k = 0; k < i; k++)
+            if (param[k].name == param[i].name) bad(c, "an input twice");
     }
     sig->in = param;
     sig->nin = n;
@@ -100,7 +116,7 @@ static int64_t integer(Cursor *c) {
     bool minus = eat(c, '-'), overflow = false;
     uint64_t v;
     size_t n = num_read_uint(c->p, strlen(c->p), &v, &overflow);
-    if (n == 0 || overflow || v > INT64_MAX) bad(c, "an integer is missing");
+    if (n == 0 || overflow || v > INT64_MAX) return bad(c, "an integer is missing");
     c->p += n;
     blanks(c);
     return minus ? -(int64_t)v : (int64_t)v;
@@ -112,7 +128,7 @@ static Prop int_list(Cursor *c) {
     if (!eat(c, '(') && !eat(c, '[')) {
         vec_push(c->s, &v, integer(c));
     } else {
-        while (!eat(c, end)) {
+        while (!eat(c, end) && !c->error->what) {
             vec_push(c->s, &v, integer(c));
             eat(c, ',');
         }
@@ -126,7 +142,7 @@ static Prop int_list(Cursor *c) {
 static Prop string(Cursor *c) {
     char quote = *c->p;
     const char *end = quote == '\'' || quote == '"' ? strchr(c->p + 1, quote) : NULL;
-    if (!end) bad(c, "a string is missing");
+    if (!end) return bad(c, "a string is missing"), PROP_STR(0);
     Sym y = sym_n(c->s, c->p + 1, (size_t)(end - c->p - 1));
     c->p = end + 1;
     return PROP_STR(y);
@@ -136,7 +152,7 @@ static Prop number(Cursor *c) {
     bool minus = eat(c, '-');
     double v;
     size_t n = num_read_float(c->p, strlen(c->p), FLOAT64, &v);
-    if (n == 0) bad(c, "a number is missing");
+    if (n == 0) return bad(c, "a number is missing"), (Prop){.kind = P_FLOAT};
     c->p += n;
     return (Prop){.kind = P_FLOAT, .f = minus ? -v : v};
 }
@@ -144,8 +160,10 @@ static Prop number(Cursor *c) {
 static Prop dtype(Cursor *c) {
     size_t n = word(c->p);
     DType d = dtype_find(c->p, n);
-    if (d == DT_NONE) bad(c, "a dtype is missing");
-    c->p += n;
+    if (d == DT_NONE)
+        bad(c, "a dtype is missing");
+    else
+        c->p += n;
     return PROP_DTYPE(d);
 }
 
@@ -174,6 +192,7 @@ static Prop default_of(Cursor *c, PropType type) {
         break;
     }
     bad(c, "a function has no default but None");
+    return (Prop){.kind = P_NONE};
 }
 
 static void parse_prop(Cursor *c, PropDef *d) {
@@ -194,9 +213,11 @@ static void parse_props(Cursor *c, Signature *sig) {
     char **part = NULL;
     size_t n = c->op->props ? str_split(c->a, c->op->props, ',', &part) : 0;
     PropDef *def = NEW_N(c->a, n, PropDef);
-    for (size_t i = 0; i < n; i++) {
-        c->p = part[i];
+    for (size_t i = 0; i < n && !c->error->what; i++) {
+        begin(c, SIGNATURE_PROPS, i, part[i]);
         parse_prop(c, &def[i]);
+        for (size_t k = 0; k < i; k++)
+            if (def[k].name == def[i].name) bad(c, "a prop twice");
     }
     sig->prop = def;
     sig->nprop = n;
@@ -206,8 +227,8 @@ static void parse_outputs(Cursor *c, Signature *sig) {
     char **part = NULL;
     size_t n = str_split(c->a, c->op->out ? c->op->out : "r", ',', &part);
     Sym *out = NEW_N(c->a, n, Sym);
-    for (size_t i = 0; i < n; i++) {
-        c->p = part[i];
+    for (size_t i = 0; i < n && !c->error->what; i++) {
+        begin(c, SIGNATURE_OUT, i, part[i]);
         out[i] = name(c);
         if (*c->p) bad(c, "too much");
     }
@@ -215,8 +236,10 @@ static void parse_outputs(Cursor *c, Signature *sig) {
     sig->nout = n;
 }
 
-const Signature *signature_parse(Session *s, Arena *a, const Op *op) {
-    Cursor c = {s, a, op, ""};
+const Signature *signature_parse(Session *s, Arena *a, const Op *op,
+                                 SignatureError *error) {
+    *error = (SignatureError){0};
+    Cursor c = {s, a, op, "", error};
     Signature *sig = NEW(a, Signature);
     parse_inputs(&c, sig);
     parse_props(&c, sig);

@@ -34,9 +34,9 @@ bool graph_prefix(Graph *g, const char *prefix);
 /* The table of --info. */
 bool graph_info(Graph *g, bool json, Str *out);
 /* --list-ops, --op, --list-types. */
-bool list_ops(Session *s, const char *glob, Str *out);
-bool show_op(Session *s, const char *name, Str *out);
-void list_types(Str *out);
+bool list_ops(Session *s, const char *glob, bool json, Str *out);
+bool show_op(Session *s, const char *name, bool json, Str *out);
+void list_types(Session *s, bool json, Str *out);
 
 /* ---- values ---- */
 /* A VALUE of the command line for a variable of type t (NULL: any): compiled for its

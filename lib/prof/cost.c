@@ -1,6 +1,7 @@
 /* What one run of an Apply costs, from the row of its op and the shapes of its inputs
  * and outputs. Sizes are polynomials; in a run they are all numbers. Flops of
  * elementwise ops are given per element of the result. */
+#include "op/own.h"
 #include "prof/prof_impl.h"
 
 #include <string.h>
@@ -172,6 +173,10 @@ static const Poly *written_of(Arena *a, const Costed *c) {
 }
 
 Cost cost_apply(Costing *k, Arena *a, const Costed *c) {
+    const Op *op = c->g->apply[c->id].op;
+    bool stated = !op->body || op->flops || op->math;
+    const Graph *body = stated ? NULL : own_body(c->g, c->id);
+    if (body) return cost_fused(k, a, body, c);
     return (Cost){flops_of(k, a, c), math_of(a, c), read_of(a, c), written_of(a, c)};
 }
 
@@ -223,8 +228,9 @@ Cost cost_fused(Costing *k, Arena *a, const Graph *fn, const Costed *c) {
         for (size_t i = 0; i < ap->nin; i++)
             in[i] = h[apply_in(fn, id)[i]];
         Costed inner = {fn, id, ap->nin, ap->nout, in, &h[ap->out], view};
-        sum.flops = poly_add(a, sum.flops, flops_of(k, a, &inner));
-        sum.math = poly_add(a, sum.math, math_of(a, &inner));
+        Cost cost = cost_apply(k, a, &inner);
+        sum.flops = poly_add(a, sum.flops, cost.flops);
+        sum.math = poly_add(a, sum.math, cost.math);
     }
     map_free(&dims);
     return sum;

@@ -2,6 +2,7 @@
  * when its shapes change and added from memory otherwise; the clock stands still for
  * that: an Apply that calls a function is charged with what is left when the hooks and
  * the function's own instructions are taken out. */
+#include "op/own.h"
 #include "prof/prof_impl.h"
 
 #include <string.h>
@@ -82,21 +83,27 @@ static uint64_t call_key(const Call *c) {
 
 static const Graph *function_of(const Graph *g, ApplyId id) {
     const Apply *ap = &g->apply[id];
+    if (ap->op->body) return own_body(g, id);
     for (uint32_t i = 0; ap->props && i < ap->props->n; i++)
         if (ap->props->p[i].kind == P_GRAPH)
             return graph_function(g, ap->props->p[i].sym);
     return NULL;
 }
 
-/* A call of a function costs nothing by itself: its instructions do. */
+/* A call of a function costs nothing by itself: its instructions do. An op that is a
+ * text is one row. */
 static bool is_call(const Graph *g, ApplyId id, const Graph **fn) {
+    const Op *op = g->apply[id].op;
     *fn = function_of(g, id);
-    return *fn && strcmp(g->apply[id].op->name, "call") == 0;
+    return *fn && (op->body || strcmp(op->name, "call") == 0);
 }
 
 static Cost cost_of(Profile *p, const Costed *c) {
     const Graph *fn;
     bool call = is_call(c->g, c->id, &fn);
+    const Op *op = c->g->apply[c->id].op;
+    if (op->body && !op->elemwise) called_add(p, fn, c->nin, c->in);
+    if (op->body) return cost_apply(&p->costing, p->tmp, c);
     if (call && fn->fused) return cost_fused(&p->costing, p->tmp, fn, c);
     const Poly *zero = poly_number(p->tmp, 0);
     if (call) {

@@ -70,8 +70,8 @@ static const char *with_modes(Database *db, const char *tags, double position) {
     static const char *const only_asked[] = {"fast", "unsafe", "inline"};
     for (size_t i = 0; i < sizeof only_asked / sizeof *only_asked; i++)
         if (has_word(tags, only_asked[i])) return tags;
-    bool clean =
-        has_word(tags, "merge") || has_word(tags, "fold") || has_word(tags, "useless");
+    bool clean = has_word(tags, "merge") || has_word(tags, "expand") ||
+                 has_word(tags, "fold") || has_word(tags, "useless");
     return arena_printf(db->arena, "%s%sfast_run%s", tags, *tags ? " " : "",
                         clean            ? " fast_compile"
                         : position > 1.5 ? ""

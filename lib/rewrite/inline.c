@@ -1,6 +1,7 @@
 /* Calls of small functions are replaced by their bodies. Functions come before what
  * calls them in the order of work, so a call of a call is inlined from the inside; a
  * function that calls itself, loops or has effects is left alone. */
+#include "op/own.h"
 #include "rewrite/rewrite_impl.h"
 
 enum { MOST_APPLIES = 64, MOST_GROWTH = 1 << 20 };
@@ -35,7 +36,8 @@ static bool types_agree(const Graph *g, const Apply *a, const Graph *fn) {
     return true;
 }
 
-static bool inline_call(Rewriter *r, ApplyId id, const Graph *fn) {
+/* Puts fn's body in place of an Apply. */
+static bool put_body(Rewriter *r, ApplyId id, const Graph *fn) {
     Apply a = r->g->apply[id];
     Arena *arena = arena_new(r->s);
     Var *leaf = NEW_N(arena, fn->nleaf, Var), *map = NEW_N(arena, fn->nvar, Var);
@@ -69,7 +71,21 @@ bool inline_pass(Rewriter *r) {
         if (!fn || fn == r->g || !may_inline(r->g, fn) || !types_agree(r->g, a, fn))
             continue;
         if ((grown += fn->napply) > MOST_GROWTH) break;
-        if (!inline_call(r, id, fn)) return false;
+        if (!put_body(r, id, fn)) return false;
+    }
+    return true;
+}
+
+/* Bodies may hold further such ops, so the graph is walked as it grows. */
+bool expand_pass(Rewriter *r) {
+    uint64_t grown = 0;
+    for (ApplyId id = 0; id < r->g->napply; id++) {
+        const Op *op = r->g->apply[id].op;
+        if (!op->body || own_has_derivative(op) || rw_limit_reached(r)) continue;
+        const Graph *body = own_body(r->g, id);
+        if (!body) return false;
+        if ((grown += body->napply) > MOST_GROWTH) break;
+        if (!put_body(r, id, body)) return false;
     }
     return true;
 }

@@ -19,6 +19,10 @@ const Pass rewrite_passes[] = {
     {"merge", "merge", "Equal expressions become one.", 0, NULL, NULL, NULL},
     {"inline-calls", "inline", "Calls of small functions are replaced by their bodies.",
      0.3, NULL, inline_pass, NULL},
+    {"expand-ops", "expand",
+     "Ops of the user's files that state no derivative of their own are replaced by "
+     "their definitions.",
+     0.4, NULL, expand_pass, NULL},
     {"constant-folding", "fold",
      "What has only constants as inputs is computed, up to 1 MiB a constant.", 0.5,
      fold_pass, NULL, NULL},

@@ -96,7 +96,7 @@ extern const size_t rewrite_npasses;
 NodePass fold_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
     broadcast_pass, reduce_pass, slice_pass, concat_pass, shape_pass, shape_read_pass,
     sink_pass, scatter_pass;
-GraphPass fuse_pass, inline_pass;
+GraphPass fuse_pass, inline_pass, expand_pass;
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6

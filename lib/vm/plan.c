@@ -1,6 +1,7 @@
 /* Planning: the live Applies in order, their operands as cells, and for each how it is
  * run. Everything here is linear in the live part; a plan for a few variables of a
  * large graph never looks at the rest. */
+#include "op/own.h"
 #include "vm/vm_impl.h"
 
 #include <stdlib.h>
@@ -131,8 +132,7 @@ static const Graph *called(const Graph *g, ApplyId a) {
 
 static bool choose_call(Plan *p, Ins *in) {
     in->kind = PLAN_CALL;
-    if (in->fn->fused && !p->o.no_fuse &&
-        (in->prog = program_of_function(p->arena, in->fn)))
+    if (in->fn->fused && !p->o.no_fuse && (in->prog = program_of_function(p, in->fn)))
         in->kind = PLAN_FUSED;
     if (in->fn->inputs.n == in->nin && in->fn->outputs.n == in->nout) return true;
     return fail(
@@ -143,8 +143,9 @@ static bool choose_call(Plan *p, Ins *in) {
 
 static bool choose(Plan *p, Ins *in) {
     const Op *op = p->g->apply[in->apply].op;
-    in->fn = called(p->g, in->apply);
+    in->fn = op->body ? own_body(p->g, in->apply) : called(p->g, in->apply);
     if (in->fn) return choose_call(p, in);
+    if (op->body) return false;
     if (op->loops || op->pick) {
         in->kind = PLAN_LOOP;
         in->prog = program_of_apply(p->arena, p->g, in->apply);
@@ -227,6 +228,9 @@ void plan_free(Plan *p) {
     if (!p) return;
     map_free(&p->cell_of);
     vec_free(&p->sharing.store);
+    for (size_t i = 0; i < p->flat_fn.n; i++)
+        graph_free(p->flat_fn.p[i]);
+    vec_free(&p->flat_fn);
     arena_free(p->arena);
 }
 

@@ -1,6 +1,7 @@
 /* Block programs: a group of elementwise Applies as a list of loops over slots. A slot
  * is an input, an output, or a register of one block; registers are given out by a
  * linear scan over the results' last uses. */
+#include "op/own.h"
 #include "vm/vm_impl.h"
 
 typedef struct Compile {
@@ -219,7 +220,23 @@ static void find_written(Compile *c) {
         }
 }
 
-BlockProgram *program_of_function(Arena *a, const Graph *fn) {
+/* fn itself unless it has ops that are texts. NULL: such a text can't be built. */
+static const Graph *flat(Plan *p, const Graph *fn) {
+    bool any;
+    size_t mark = diag_count(p->s);
+    Graph *made = own_flatten(fn, &any);
+    if (!any) return fn;
+    if (made)
+        vec_push(p->s, &p->flat_fn, made);
+    else
+        diag_rewind(p->s, mark); /* it will be said when the function is run */
+    return made;
+}
+
+BlockProgram *program_of_function(Plan *p, const Graph *whole) {
+    Arena *a = p->arena;
+    const Graph *fn = flat(p, whole);
+    if (!fn) return NULL;
     uint8_t *live = graph_live(fn, a, ROOTS_RUN);
     widen_live(fn, live);
     if (!can_compile(fn, live)) return NULL;

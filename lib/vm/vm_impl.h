@@ -60,9 +60,9 @@ typedef struct BlockProgram {
 } BlockProgram;
 /* Of one elementwise Apply. NULL: diagnosed. */
 BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id);
-/* Of a fused function. NULL, without a diagnostic: it has to be run as an ordinary
- * function. */
-BlockProgram *program_of_function(Arena *a, const Graph *fn);
+/* Of a fused function, with ops that are texts replaced by their bodies. NULL, without
+ * a diagnostic: it has to be run as an ordinary function. */
+BlockProgram *program_of_function(struct Plan *p, const Graph *fn);
 /* May output `out` be written into the storage of input `in` while the program runs? */
 bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in);
 
@@ -131,6 +131,7 @@ struct Plan {
     Map cell_of; /* variable to cell; `flat` instead where the whole graph is planned */
     uint32_t *flat;
     Sharing sharing;
+    Vec(Graph *) flat_fn; /* functions as block programs see them */
 };
 uint32_t plan_cell(const Plan *p, Var v); /* NONE: not planned */
 /* alias.c: the order in which updates can work in place, and who shares storage with

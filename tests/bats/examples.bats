@@ -28,6 +28,13 @@ load common
     assert_output --partial '1.414213562373095'
 }
 
+@test "examples: ops of one's own as text" {
+    run "$ROOT/examples/ops-text/run.sh"
+    assert_success
+    assert_output --partial 'y0 = 2.0 * swish(x0) + 1.0'
+    assert_output --regexp 'accuracy = 0\.8[5-9][0-9]+|accuracy = 0\.9[0-9]+'
+}
+
 # The README's indented blocks that begin with `$ `: command lines (going on after | or \) and what they print. Numbers
 # are compared to four decimals, as the last ones go by the CPU.
 @test "the README's tour shows real output" {

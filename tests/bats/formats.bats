@@ -1,7 +1,7 @@
 # Graph files: YAML, JSON and binary tell the same graph; YAML's traps are errors, not surprises.
 load common
 
-models() { ls "$ROOT"/examples/*/*.yaml; }
+models() { ls "$ROOT"/examples/*/model.yaml; }
 
 # y TEXT: writes g.yaml; \n and \t are escapes.
 y() { printf '%b' "$1" >g.yaml; }

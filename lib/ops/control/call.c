@@ -107,13 +107,6 @@ static Graph *gradients(Pull *p, const Graph *fn, bool *wanted, const bool *has)
     }
 }
 
-/* A cotangent may know less of its shape than the output that it belongs to. */
-static Var fitting(Pull *p, size_t k, const Type *input) {
-    Var g = p->cotangent[k];
-    if (type_is_super(input, var_type(p->b->g, g))) return g;
-    return call2(p->b, "specify_shape", g, shape_vector(p->b, p->out[k]));
-}
-
 static bool apply_gradients(Pull *p, const Graph *made, const bool *wanted) {
     Var *in = mem_alloc(p->b->s, made->inputs.n * sizeof *in);
     size_t n = p->nin, j = 0;
@@ -122,7 +115,8 @@ static bool apply_gradients(Pull *p, const Graph *made, const bool *wanted) {
         in[i] = p->in[i];
     for (size_t k = 0; ok && k < p->nout; k++) {
         if (p->cotangent[k] == VAR_NONE) continue;
-        in[n] = fitting(p, k, var_type(made, made->inputs.p[n]));
+        in[n] = shape_as(p->b, p->cotangent[k], var_type(made, made->inputs.p[n]),
+                         p->out[k]);
         ok = in[n++] != VAR_NONE;
     }
     Var *out = mem_alloc(p->b->s, made->outputs.n * sizeof *out);

@@ -1,0 +1,68 @@
+/* Ops whose meaning is a text in the language: rows of the user's files. Such an op
+ * stands in graphs under its own name. Its body is a graph of other ops, made once for
+ * each combination of input types and props; typing, running, fusing, cost and (where
+ * the file states nothing else) derivatives are the body's. */
+#ifndef OP_OWN_H
+#define OP_OWN_H
+
+#include "op/expr.h"
+
+/* A text of a file. For formulas `at` is the text itself, to be compiled. */
+typedef struct OwnText {
+    Sym name; /* in a list: the input, prop or output that it belongs to */
+    Span at;
+    const char *text; /* NULL: not given */
+} OwnText;
+typedef struct OwnList {
+    size_t n;
+    OwnText *p;
+    Span at; /* of the whole */
+} OwnList;
+/* One op as a file declares it. Everything lives as long as the session. */
+typedef struct OwnOp {
+    const char *name, *file;
+    Span at; /* of the name */
+    const char *doc;
+    OwnText alias, example; /* as in a row */
+    OwnList in, props;      /* "n: int = 3" each, as in a row (op.h) */
+    OwnList out;            /* names; none: one output, called r in formulas */
+    OwnText def; /* an expression, or lines that define the outputs (r if there is one)
+                  */
+    OwnText shape, flops;
+    OwnList partials;     /* d r / d input of an elementwise op */
+    OwnList adjoint;      /* of an op that is linear in that input, in g */
+    OwnList pullback;     /* in g, or g_NAME for each output */
+    OwnList pushforward;  /* by output, in t_NAME for each input */
+    OwnList disconnected; /* inputs */
+    Promote promote;
+    bool promote_given;
+    unsigned kinds;
+    uint16_t version;
+    int math;
+    bool comm, assoc, never_fold;
+    bool replace; /* calls are replaced by the body at once */
+} OwnOp;
+/* Adds the ops of one file, which may use each other, after looking at every text.
+ * False: diagnosed at the row. */
+bool own_ops_add(Session *s, size_t n, const OwnOp *op);
+
+/* The body of an Apply of such an op: a main graph of its own, whose inputs and outputs
+ * are the Apply's. NULL: it is no such op, or diagnosed. Owned by the session. */
+Graph *own_body(const Graph *g, ApplyId a);
+/* Does the file state a derivative, which would be lost with the op? */
+bool own_has_derivative(const Op *op);
+/* A copy of a function in which all these ops are replaced by their bodies; the caller
+ * frees it. *any false and NULL: there were none. NULL, *any true: diagnosed. */
+Graph *own_flatten(const Graph *fn, bool *any);
+/* The texts of an op's file for printing; NULL if it is no such op. */
+const OwnOp *own_declaration(const Op *op);
+
+/* The ops of the user's own, texts and plugins', that a main graph and its functions
+ * have, by name. */
+const Op **graph_own_ops(const Graph *g, Arena *a, size_t *n);
+/* Finds an op that a graph names with its version. False: E_NAME or E_VERSION; `where`
+ * begins the message where there is no place (NULL: there is). */
+bool own_op_known(Session *s, const char *name, uint64_t version, Span at,
+                  const char *where, const Op **op);
+
+#endif

@@ -1,0 +1,476 @@
+/* Bodies of ops that are texts: graphs made for the types and props of an Apply and
+ * kept for the session. What the body can't know from types alone, integers that decide
+ * shapes, is a constant in it when it is one in the call. */
+#include "op/infer.h"
+#include "op/own_impl.h"
+#include "op/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { KNOWN_INTS = MAX_NDIM };
+
+/* What an integer input is known to be. */
+typedef struct Known {
+    int n; /* -1: not known */
+    bool scalar;
+    Dim dim[KNOWN_INTS]; /* a number, or a dim's name; negative numbers are in raw */
+    int64_t raw[KNOWN_INTS];
+} Known;
+typedef struct Body {
+    const Op *op;
+    const Props *props;
+    DType floatX;
+    size_t nin;
+    const Type **type;
+    Known **known; /* by input; NULL: nothing */
+    uint64_t hash;
+    Graph *g;
+} Body;
+typedef struct Bodies {
+    Arena *arena;
+    Index index;
+    Vec(Body) all;
+} Bodies;
+
+static void bodies_free(void *p) {
+    Bodies *t = p;
+    for (size_t i = 0; i < t->all.n; i++)
+        graph_free(t->all.p[i].g);
+    vec_free(&t->all);
+    index_free(&t->index);
+    arena_free(t->arena);
+    mem_free(t);
+}
+
+static Bodies *bodies(Session *s) {
+    Bodies *t = session_slot(s, SLOT_OWN);
+    if (t) return t;
+    memory_used(s); /* what bodies hold must go first */
+    props_intern(s, 0, NULL);
+    t = mem_zalloc(s, 1, sizeof *t);
+    t->arena = arena_new(s);
+    t->index = INDEX(s);
+    session_set_slot(s, SLOT_OWN, t, bodies_free);
+    return t;
+}
+
+/* ---- what is known of integer inputs ---- */
+
+static bool known_int(const Infer *in, size_t i, Known *k) {
+    k->n = 1;
+    k->scalar = true;
+    k->dim[0] = DIM_UNKNOWN;
+    if (infer_int(in, i, &k->raw[0])) return true;
+    k->raw[0] = INT64_MIN;
+    if (!in->g || !in->in || var_leaf(in->g, in->in[i]) != LEAF_DIM) return false;
+    k->dim[0] = DIM_NAMED(var_leafrec(in->g, in->in[i])->name);
+    return true;
+}
+
+static bool known_ints(const Infer *in, size_t i, Known *k) {
+    k->n = infer_dims(in, i, k->dim, k->raw);
+    if (k->n < 0 || k->n > KNOWN_INTS) return false;
+    for (int j = 0; j < k->n; j++)
+        if (k->raw[j] == INT64_MIN && !dim_is_named(k->dim[j])) return false;
+    return true;
+}
+
+static Known *known_of(Arena *a, const Infer *in, size_t i) {
+    Known k = {.n = -1};
+    ParamKind kind = sig_param(op_signature(in->s, in->op), i)->kind;
+    bool ok = kind == IN_INT || kind == IN_BOOL ? known_int(in, i, &k)
+              : kind == IN_INTS                 ? known_ints(in, i, &k)
+                                                : false;
+    return ok ? arena_copy(a, &k, sizeof k) : NULL;
+}
+
+static bool same_known(const Known *x, const Known *y) {
+    if (!x || !y) return x == y;
+    if (x->n != y->n || x->scalar != y->scalar) return false;
+    for (int j = 0; j < x->n; j++)
+        if (x->raw[j] != y->raw[j] ||
+            (x->raw[j] == INT64_MIN && x->dim[j] != y->dim[j]))
+            return false;
+    return true;
+}
+
+static uint64_t hash_known(uint64_t h, const Known *k) {
+    if (!k) return hash_mix(h, 1);
+    for (int j = 0; j < k->n; j++)
+        h = hash_mix(h, (uint64_t)(k->raw[j] == INT64_MIN ? k->dim[j] : k->raw[j]));
+    return hash_mix(h, (uint64_t)k->n + 2);
+}
+
+/* ---- finding ---- */
+
+typedef struct Wish {
+    const Bodies *t;
+    const Body *b;
+} Wish;
+
+static bool same_body(const void *ctx, uint32_t id) {
+    const Wish *w = ctx;
+    const Body *x = &w->t->all.p[id], *y = w->b;
+    if (x->op != y->op || x->props != y->props || x->floatX != y->floatX ||
+        x->nin != y->nin)
+        return false;
+    for (size_t i = 0; i < x->nin; i++)
+        if (x->type[i] != y->type[i] || !same_known(x->known[i], y->known[i]))
+            return false;
+    return true;
+}
+
+/* In temporary memory. */
+static Body wish_of(Arena *a, const Infer *in) {
+    Body b = {.op = in->op, .props = in->props, .floatX = in->floatX, .nin = in->nin};
+    b.type = arena_copy(a, in->type, in->nin * sizeof(Type *));
+    b.known = NEW_N(a, in->nin + 1, Known *);
+    b.hash = hash_mix(hash_mix(1, (uintptr_t)b.op), b.props->id);
+    b.hash = hash_mix(b.hash, (uint64_t)b.floatX);
+    for (size_t i = 0; i < b.nin; i++) {
+        b.known[i] = known_of(a, in, i);
+        b.hash = hash_known(hash_mix(b.hash, b.type[i]->id), b.known[i]);
+    }
+    return b;
+}
+
+/* ---- making ---- */
+
+typedef struct Make {
+    const Infer *in;
+    const Body *body;
+    const struct OpBody *own;
+    const Signature *sig;
+    Graph *g;
+    Builder b;
+    Compiler *c;
+} Make;
+
+/* A name for input i that is neither a dim's nor another input's. */
+static Sym input_name(Make *m, size_t i) {
+    Session *s = m->in->s;
+    const Param *p = sig_param(m->sig, i);
+    Sym y = p->name;
+    for (unsigned k = p->rest ? (unsigned)(i + 1 - m->sig->nin) : 0;; k++) {
+        if (k || p->rest) {
+            Str b = STR(s);
+            str_printf(&b, "%s_%u", sym_text(s, p->name), k);
+            y = sym(s, str_text(&b));
+            str_free(&b);
+        }
+        bool taken = graph_find(m->g, y) != VAR_NONE;
+        for (size_t j = 0; j < m->in->nin; j++)
+            for (int d = 0; d < m->in->type[j]->ndim; d++)
+                taken |= m->in->type[j]->dim[d] == DIM_NAMED(y);
+        if (!taken) return y;
+    }
+}
+
+static Var known_var(Make *m, const Known *k) {
+    Var in[KNOWN_INTS + 1];
+    bool constant = true;
+    for (int j = 0; j < k->n; j++)
+        constant &= k->raw[j] != INT64_MIN;
+    if (constant && !k->scalar) return const_ints(&m->b, (size_t)k->n, k->raw);
+    for (int j = 0; j < k->n; j++)
+        in[j] = k->raw[j] != INT64_MIN ? const_int(&m->b, k->raw[j])
+                                       : graph_dim(m->g, dim_sym(k->dim[j]));
+    if (k->scalar) return in[0];
+    return op_apply1(&m->b, op_find(m->in->s, "stack", 5), NULL, (size_t)k->n, in);
+}
+
+static Var input_var(Make *m, size_t i) {
+    const Type *t = m->in->type[i];
+    Var v = graph_input(m->g, input_name(m, i), t);
+    const Known *k = m->body->known[i];
+    if (!k) return v;
+    if (k->scalar && t->dtype == DT_BOOL)
+        return const_number(&m->b, DT_BOOL, k->raw[0] != 0);
+    return known_var(m, k);
+}
+
+static void bind_node(Make *m, Sym name, Node n) {
+    Node *own = NEW(compiler_arena(m->c), Node);
+    *own = n;
+    map_put(&m->c->named, name, (uintptr_t)own);
+}
+
+static bool bind_inputs(Make *m) {
+    Span at = m->own->decl->at;
+    size_t n = m->sig->nin;
+    bool rest = n > 0 && m->sig->in[n - 1].rest;
+    Node *item = NEW_N(compiler_arena(m->c), m->in->nin + 1, Node), list;
+    for (size_t i = 0; i < m->in->nin; i++) {
+        Var v = input_var(m, i);
+        if (v == VAR_NONE) return false;
+        item[i] = node_var(v, at);
+        if (i + rest < n) bind_node(m, m->sig->in[i].name, item[i]);
+    }
+    for (size_t i = m->in->nin; i + rest < n; i++)
+        bind_node(m, m->sig->in[i].name, (Node){.kind = NODE_NONE, .at = at});
+    if (!rest) return true;
+    size_t given = m->in->nin + 1 > n ? m->in->nin + 1 - n : 0;
+    if (!node_tree(m->c, given, item + (n - 1), NULL, at, &list)) return false;
+    bind_node(m, m->sig->in[n - 1].name, list);
+    return true;
+}
+
+static void bind_props(Make *m) {
+    for (size_t i = 0; i < m->sig->nprop; i++)
+        bind_node(m, m->sig->prop[i].name,
+                  prop_node(m->c, &m->in->props->p[i], m->own->decl->at));
+}
+
+static bool wrong_number(Make *m, const Node *n, size_t want) {
+    return fail(m->in->s, n->at, E_ARITY, "%s has %zu outputs, but this is %s",
+                m->in->op->name, want, node_kind_text(n));
+}
+
+static bool run_statement(Make *m, const Statement *st, Node *out) {
+    if (!compiler_ast(m->c, st->value, out)) return false;
+    if (st->n == 1) bind_node(m, st->target[0], *out);
+    if (st->n < 2) return true;
+    if (out->kind != NODE_LIST || out->n != st->n)
+        return fail(m->in->s, out->at, E_ARITY, "%zu names for %s", st->n,
+                    out->kind == NODE_LIST ? "another number of values" : "one value");
+    for (size_t i = 0; i < st->n; i++)
+        bind_node(m, st->target[i], out->item[i]);
+    return true;
+}
+
+static bool add_output(Make *m, size_t i, const Node *n) {
+    Var v;
+    if (n->kind == NODE_LIST && n->sym)
+        return fail(m->in->s, n->at, E_ARITY, "%s has %zu outputs: take one with [0]",
+                    sym_text(m->in->s, n->sym), n->n);
+    if (!compiler_var(m->c, n, DT_NONE, &v)) return false;
+    vec_push(m->in->s, &m->g->outputs, ((Output){m->sig->out[i], v}));
+    return true;
+}
+
+static bool add_outputs(Make *m, const Node *last) {
+    size_t n = m->sig->nout;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t p;
+        const Node *x = last;
+        if (m->own->is_block) {
+            if (!map_get(&m->c->named, m->sig->out[i], &p))
+                bug("%s does not define its output", m->in->op->name);
+            x = (const Node *)(uintptr_t)p;
+        } else if (n > 1) {
+            if (last->kind != NODE_LIST || last->n != n)
+                return wrong_number(m, last, n);
+            x = &last->item[i];
+        }
+        if (!add_output(m, i, x)) return false;
+    }
+    return true;
+}
+
+static bool fill(Make *m) {
+    Node last = {.kind = NODE_NONE, .at = m->own->decl->at};
+    if (!bind_inputs(m)) return false;
+    bind_props(m);
+    for (size_t i = 0; i < m->own->n; i++)
+        if (!run_statement(m, &m->own->st[i], &last)) return false;
+    return add_outputs(m, &last);
+}
+
+/* Functions that lambdas of this body become are told from those of others. */
+static void name_functions(Make *m) {
+    Str b = STR(m->in->s);
+    str_printf(&b, "%s(", m->in->op->name);
+    for (size_t i = 0; i < m->in->nin; i++)
+        str_printf(&b, "%s,", type_str(m->in->s, m->in->type[i]));
+    print_op(m->in->s, m->in->op, m->in->props, &b);
+    uint64_t h = hash_bytes(str_text(&b), b.n, 0);
+    m->c->lambda_name = arena_printf(compiler_arena(m->c), "%s_%08x", m->in->op->name,
+                                     (unsigned)(h & UINT32_MAX));
+    str_free(&b);
+}
+
+static Graph *make(const Infer *in, const Body *body) {
+    Make m = {.in = in, .body = body, .own = in->op->body, .g = graph_new(in->s)};
+    m.sig = op_signature(in->s, in->op);
+    m.g->name = sym(in->s, in->op->name);
+    m.g->floatX = in->floatX;
+    m.g->fused = true; /* it runs and counts as one op */
+    m.b = builder(m.g, true);
+    m.b.from.at = m.own->decl->at;
+    m.c = compiler_new(&m.b);
+    name_functions(&m);
+    bool ok = fill(&m);
+    compiler_free(m.c);
+    if (ok) {
+        graph_trim(m.g);
+        return m.g;
+    }
+    infer_note_call(in, in->at);
+    graph_free(m.g);
+    return NULL;
+}
+
+static Body keep(Bodies *t, const Body *b, Graph *g) {
+    Body own = *b;
+    own.g = g;
+    own.type = arena_copy(t->arena, b->type, b->nin * sizeof(Type *));
+    own.known = NEW_N(t->arena, b->nin + 1, Known *);
+    for (size_t i = 0; i < b->nin; i++)
+        if (b->known[i])
+            own.known[i] = arena_copy(t->arena, b->known[i], sizeof(Known));
+    return own;
+}
+
+static Graph *body_for(Infer *in) {
+    Bodies *t = bodies(in->s);
+    if (in->op->body->broken)
+        return infer_fail(in, E_PLUGIN, in->nin, "its file was not accepted"), NULL;
+    Arena *tmp = arena_new(in->s);
+    Body b = wish_of(tmp, in);
+    Wish w = {t, &b};
+    uint32_t id = index_find(&t->index, b.hash, same_body, &w);
+    Graph *g = id == UINT32_MAX ? NULL : t->all.p[id].g;
+    if (!g && (g = make(in, &b))) {
+        Body own = keep(t, &b, g);
+        index_add(&t->index, b.hash, (uint32_t)t->all.n);
+        vec_push(in->s, &t->all, own);
+    }
+    arena_free(tmp);
+    return g;
+}
+
+Graph *own_body(const Graph *g, ApplyId a) {
+    const Apply *ap = &g->apply[a];
+    if (!ap->op->body) return NULL;
+    MakeNode m;
+    make_node_open(&m, g->s, g, ap->op, ap->nin, apply_in(g, a));
+    m.in.props = ap->props;
+    m.in.at = g->origin[a].at;
+    m.in.floatX = builder((Graph *)(uintptr_t)g, false).floatX;
+    Graph *body = body_for(&m.in);
+    make_node_close(&m);
+    return body;
+}
+
+/* ---- typing ---- */
+
+bool own_type(Infer *in) {
+    Graph *g = body_for(in);
+    if (!g) return false;
+    for (size_t i = 0; i < in->nout; i++)
+        in->out[i] = var_type(g, g->outputs.p[i].var);
+    return true;
+}
+
+bool own_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
+    const Apply *ap = &g->apply[a];
+    const OwnList *cut = &ap->op->body->decl->disconnected;
+    Sym name = sig_param(op_signature(g->s, ap->op), in)->name;
+    for (size_t i = 0; i < cut->n; i++)
+        if (cut->p[i].name == name) return false;
+    Graph *body = ap->op->body->elementwise ? NULL : own_body(g, a);
+    return !body || function_connected(body, in, out);
+}
+
+/* ---- putting bodies in place ---- */
+
+static bool import_body(Graph *dst, const Graph *body, size_t nin, const Var *in,
+                        bool intern, Var *out) {
+    Session *s = dst->s;
+    size_t n = body->outputs.n;
+    Var *leaf = mem_alloc(s, (body->nleaf + body->nvar + n) * sizeof *leaf),
+        *map = leaf + body->nleaf, *want = map + body->nvar;
+    memset(leaf, 0xff, body->nleaf * sizeof *leaf); /* VAR_NONE */
+    for (size_t i = 0; i < nin; i++)
+        leaf[body->var[body->inputs.p[i]].owner] = in[i];
+    for (size_t k = 0; k < n; k++)
+        want[k] = body->outputs.p[k].var;
+    bool ok = graph_import(dst, body, n, want, leaf, intern, map);
+    for (size_t k = 0; ok && k < n; k++)
+        out[k] = map[want[k]];
+    mem_free(leaf);
+    return ok;
+}
+
+bool own_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                Var *out) {
+    MakeNode m;
+    make_node_open(&m, b->s, b->g, op, nin, in);
+    m.in.props = p;
+    m.in.at = b->from.at;
+    m.in.floatX = b->floatX;
+    Graph *body = body_for(&m.in);
+    bool ok = body && import_body(b->g, body, nin, in, b->intern, out);
+    make_node_close(&m);
+    return ok;
+}
+
+static bool has_own(const Graph *g) {
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (g->apply[a].op->body) return true;
+    return false;
+}
+
+static bool flatten_apply(Graph *dst, const Graph *fn, ApplyId a, Var *map) {
+    const Apply *ap = &fn->apply[a];
+    Var few[16], *in = ap->nin <= 16 ? few : mem_alloc(fn->s, ap->nin * sizeof *in);
+    for (size_t i = 0; i < ap->nin; i++)
+        in[i] = map[apply_in(fn, a)[i]];
+    bool ok = true;
+    if (ap->op->body) {
+        Graph *body = own_body(fn, a);
+        ok = body && import_body(dst, body, ap->nin, in, true, map + ap->out);
+    } else {
+        const Type **t = mem_alloc(fn->s, ap->nout * sizeof *t);
+        for (Var k = 0; k < ap->nout; k++)
+            t[k] = var_type(fn, ap->out + k);
+        Var first = graph_apply(dst, ap->op, ap->props, ap->nin, in, ap->nout, t, true,
+                                false, fn->origin[a]);
+        for (Var k = 0; k < ap->nout; k++)
+            map[ap->out + k] = first + k;
+        mem_free(t);
+    }
+    if (in != few) mem_free(in);
+    return ok;
+}
+
+static Graph *flatten_once(const Graph *fn) {
+    Graph *dst = graph_new(fn->s);
+    Var *map = mem_alloc(fn->s, fn->nvar * sizeof *map);
+    dst->floatX = fn->floatX;
+    dst->name = fn->name;
+    bool ok = true;
+    for (uint32_t i = 0; i < fn->nleaf; i++) {
+        const Leaf *l = &fn->leaf[i];
+        LeafKind k = var_leaf(fn, l->var);
+        map[l->var] = k == LEAF_CONST ? graph_const_again(dst, fn, l->var, true)
+                      : k == LEAF_DIM ? graph_dim(dst, l->name)
+                                      : VAR_NONE;
+    }
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        Var v = fn->inputs.p[i];
+        map[v] = graph_input(dst, var_leafrec(fn, v)->name, var_type(fn, v));
+    }
+    for (ApplyId a = 0; ok && a < fn->napply; a++)
+        ok = flatten_apply(dst, fn, a, map);
+    for (size_t i = 0; ok && i < fn->outputs.n; i++)
+        vec_push(fn->s, &dst->outputs,
+                 ((Output){fn->outputs.p[i].label, map[fn->outputs.p[i].var]}));
+    mem_free(map);
+    if (ok) return dst;
+    graph_free(dst);
+    return NULL;
+}
+
+Graph *own_flatten(const Graph *fn, bool *any) {
+    Graph *have = NULL;
+    *any = false;
+    while (has_own(have ? have : fn)) {
+        *any = true;
+        Graph *next = flatten_once(have ? have : fn);
+        if (have) graph_free(have);
+        if (!(have = next)) return NULL;
+    }
+    return have;
+}

@@ -1,0 +1,524 @@
+/* The texts of a file's ops, looked at before any graph uses them. Every name must mean
+ * something, definitions must not go in a circle; an op that is made of elementwise ops
+ * alone is one, and is tried on numbers; any other is tried on its example. */
+#include "op/own_impl.h"
+
+#include <string.h>
+
+typedef struct Check {
+    Session *s;
+    struct OpBody *all; /* of the file */
+    size_t n;
+    struct OpBody *b; /* the one at hand */
+    const Signature *sig;
+    Compiler *c; /* of a graph without anything: for messages */
+    Map names;   /* what a text may name: 1, or 2 + the line that defines it; 0: gone */
+    uint32_t line;       /* of the definition */
+    Vec(uint32_t) need;  /* of the line: others */
+    Vec(uint32_t) calls; /* of the definition: ops of the file */
+    bool gradient, elementwise;
+} Check;
+
+/* ---- names ---- */
+
+static void allow(Check *k, Sym name) {
+    map_put(&k->names, name, 1);
+}
+
+static void allow_signature(Check *k, bool outputs) {
+    map_free(&k->names);
+    for (size_t i = 0; i < k->sig->nin; i++)
+        allow(k, k->sig->in[i].name);
+    for (size_t i = 0; i < k->sig->nprop; i++)
+        allow(k, k->sig->prop[i].name);
+    for (size_t i = 0; outputs && i < k->sig->nout; i++)
+        allow(k, k->sig->out[i]);
+}
+
+static bool is_dtype_name(const char *p) {
+    return strcmp(p, "floatX") == 0 || dtype_find(p, strlen(p)) != DT_NONE;
+}
+
+static bool fail_name(Check *k, const Ast *e) {
+    const char *name = sym_text(k->s, e->sym);
+    Vec(const char *) of = {0};
+    for (size_t i = 0; i <= k->names.mask && k->names.n; i++)
+        if (k->names.used[i] && k->names.val[i])
+            vec_push(k->s, &of, sym_text(k->s, (Sym)k->names.key[i]));
+    const char *near = str_nearest(k->s, name, of.p, of.n);
+    fail(k->s, e->at, E_NAME, "`%s` means nothing in this text of %s%s%s%s", name,
+         k->b->op.name, near ? ": did you mean `" : "", near ? near : "",
+         near ? "`?" : "");
+    vec_free(&of);
+    if (op_find(k->s, name, strlen(name)))
+        note(k->s, NOWHERE, "there is a function %s: call it, as in %s(x)", name, name);
+    return false;
+}
+
+static bool visit_name(Check *k, const Ast *e) {
+    uint64_t what;
+    if (map_get(&k->names, e->sym, &what) && what) {
+        if (what >= 2) vec_push(k->s, &k->need, (uint32_t)(what - 2));
+        return true;
+    }
+    const char *name = sym_text(k->s, e->sym);
+    if (is_dtype_name(name) || (k->gradient && strcmp(name, "disconnected") == 0))
+        return true;
+    return fail_name(k, e);
+}
+
+/* ---- calls ---- */
+
+static bool is_local(Check *k, Sym name) {
+    uint64_t what;
+    return map_get(&k->names, name, &what) && what;
+}
+
+static bool visit_call(Check *k, const Ast *e) {
+    const char *name = sym_text(k->s, e->sym);
+    const Op *op = op_find(k->s, name, strlen(name));
+    if (op && op->effect)
+        return fail(k->s, e->at, E_ARG,
+                    "%s does more than compute a value: that is for functions of a "
+                    "graph, not for ops",
+                    name);
+    if (op && op->body >= k->all && op->body < k->all + k->n)
+        vec_push(k->s, &k->calls, (uint32_t)(op->body - k->all));
+    if (strcmp(name, "load") == 0)
+        return fail(k->s, e->at, E_ARG, "files can't be loaded here");
+    k->elementwise &= op ? op->elemwise : is_dtype_name(name);
+    if (op || macro_find(name, strlen(name)) || is_builtin_name(name)) return true;
+    if (!is_local(k, e->sym)) return fail_function(k->c, e);
+    uint64_t what;
+    if (map_get(&k->names, e->sym, &what) && what >= 2)
+        vec_push(k->s, &k->need, (uint32_t)(what - 2));
+    return true;
+}
+
+static bool visit(Check *k, const Ast *e);
+
+static bool visit_kids(Check *k, const Ast *e) {
+    for (size_t i = 0; i < e->nkid; i++)
+        if (e->kid[i] && !visit(k, e->kid[i])) return false;
+    return true;
+}
+
+/* The parameters hide what is outside. */
+static bool visit_lambda(Check *k, const Ast *e) {
+    size_t n = e->nkid - 1;
+    uint64_t *was = mem_zalloc(k->s, n + 1, sizeof *was);
+    for (size_t i = 0; i < n; i++) {
+        map_get(&k->names, e->kid[i]->sym, &was[i]);
+        allow(k, e->kid[i]->sym);
+    }
+    bool ok = visit(k, e->kid[n]);
+    for (size_t i = n; i-- > 0;)
+        map_put(&k->names, e->kid[i]->sym, was[i]);
+    mem_free(was);
+    return ok;
+}
+
+/* As deep as an expression may be nested, which is bounded. */
+static bool visit(Check *k, const Ast *e) {
+    switch (e->kind) {
+    case AST_INT:
+    case AST_FLOAT:
+    case AST_IMAG:
+    case AST_BOOL:
+        return true;
+    case AST_NAME:
+        return visit_name(k, e);
+    case AST_LAMBDA:
+        k->elementwise = false;
+        return visit_lambda(k, e);
+    case AST_CALL:
+    case AST_METHOD:
+        return visit_call(k, e) && visit_kids(k, e);
+    case AST_BINARY:
+        if (strcmp(e->op, "@") == 0) k->elementwise = false;
+        return visit_kids(k, e);
+    case AST_UNARY:
+    case AST_KEYWORD:
+        return visit_kids(k, e);
+    case AST_STARS:
+        return fail(k->s, e->at, E_SYNTAX, "`**` is for patterns of rewrite rules");
+    case AST_STRING:
+    case AST_NONE:
+    case AST_APPLY:
+    case AST_ATTR:
+    case AST_INDEX:
+    case AST_SLICE:
+    case AST_ELLIPSIS:
+    case AST_LIST:
+    case AST_TUPLE:
+    case AST_DICT:
+    case AST_ASSIGN:
+    case AST_ANNOT:
+        break;
+    }
+    k->elementwise = false;
+    return visit_kids(k, e);
+}
+
+/* ---- definitions ---- */
+
+static bool define(Check *k, Sym name, Span at, uint32_t line) {
+    uint64_t what;
+    if (map_get(&k->names, name, &what))
+        return fail(k->s, at, E_DUPLICATE, "`%s` is %s", sym_text(k->s, name),
+                    what >= 2 ? "defined twice" : "an input or prop already");
+    map_put(&k->names, name, 2 + line);
+    return true;
+}
+
+static bool set_statement(Check *k, const Ast *e, Statement *st, uint32_t line) {
+    if (e->kind == AST_ANNOT)
+        return fail(
+            k->s, e->type, E_SYNTAX,
+            "a definition has no types of its own: they follow from the inputs");
+    *st = (Statement){.n = e->nkid - 1, .value = e->kid[e->nkid - 1]};
+    Sym *target = NEW_N(session_arena(k->s), st->n, Sym);
+    for (size_t i = 0; i < st->n; i++) {
+        target[i] = e->kid[i]->sym;
+        if (!define(k, target[i], e->kid[i]->at, line)) return false;
+    }
+    st->target = target;
+    return true;
+}
+
+static bool read_definition(Check *k) {
+    Arena *a = session_arena(k->s);
+    Span at = k->b->decl->def.at;
+    allow_signature(k, false);
+    k->b->is_block = expr_is_definition(k->s, at);
+    if (!k->b->is_block) {
+        k->b->n = 1;
+        k->b->st = NEW(a, Statement);
+        return (k->b->st->value = expr_parse(k->s, a, at)) != NULL;
+    }
+    const Ast **e;
+    if (!expr_parse_block(k->s, a, at, &e, &k->b->n)) return false;
+    k->b->st = NEW_N(a, k->b->n, Statement);
+    for (size_t i = 0; i < k->b->n; i++)
+        if (!set_statement(k, e[i], &k->b->st[i], (uint32_t)i)) return false;
+    for (size_t i = 0; i < k->sig->nout; i++)
+        if (!is_local(k, k->sig->out[i]))
+            return fail(k->s, at, E_PLUGIN, "the op %s: no line defines %s%s",
+                        k->b->op.name, k->b->decl->out.n ? "its output " : "",
+                        k->b->decl->out.n ? sym_text(k->s, k->sig->out[i])
+                                          : "r, the result");
+    return true;
+}
+
+static bool fail_lines(Check *k, const uint32_t *circle, uint32_t n) {
+    Str b = STR(k->s);
+    for (uint32_t i = 0; i <= n && i < 10; i++)
+        str_printf(&b, "%s%s", i ? " -> " : "",
+                   sym_text(k->s, k->b->st[circle[i % n]].target[0]));
+    fail(k->s, k->b->st[*circle].value->at, E_CYCLE,
+         n == 1 ? "the name is defined by itself: %s"
+                : "definitions depend on each other in a circle: %s",
+         str_text(&b));
+    str_free(&b);
+    return false;
+}
+
+/* Looks at every line, and puts them in order. */
+static bool order_lines(Check *k) {
+    uint32_t n = (uint32_t)k->b->n, circle;
+    uint32_t *first = mem_zalloc(k->s, 2 * (size_t)n + 1, sizeof *first),
+             *order = first + n + 1;
+    bool ok = true;
+    k->need.n = 0;
+    k->elementwise = k->sig->nout == 1;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        ok = visit(k, k->b->st[i].value);
+        first[i + 1] = (uint32_t)k->need.n;
+    }
+    if (ok && !depend_order(k->s, n, first, k->need.p, order, &circle))
+        ok = fail_lines(k, order, circle);
+    if (ok) {
+        Statement *st = NEW_N(session_arena(k->s), n, Statement);
+        for (uint32_t i = 0; i < n; i++)
+            st[i] = k->b->st[order[i]];
+        k->b->st = st;
+    }
+    mem_free(first);
+    return ok;
+}
+
+static void take(Check *k, struct OpBody *b) {
+    k->b = b;
+    k->sig = op_signature(k->s, &b->op);
+}
+
+/* ---- ops that use each other ---- */
+
+static bool fail_ops(Check *k, const uint32_t *circle, uint32_t n) {
+    Str b = STR(k->s);
+    for (uint32_t i = 0; i <= n && i < 10; i++)
+        str_printf(&b, "%s%s", i ? " -> " : "", k->all[circle[i % n]].op.name);
+    fail(k->s, k->all[*circle].decl->def.at, E_CYCLE,
+         n == 1 ? "the op is defined by itself: %s"
+                : "ops are defined by each other in a circle: %s",
+         str_text(&b));
+    str_free(&b);
+    return false;
+}
+
+/* The order in which the ops can be tried. */
+static bool order_ops(Check *k, uint32_t *order) {
+    uint32_t n = (uint32_t)k->n, circle;
+    uint32_t *first = mem_zalloc(k->s, (size_t)n + 1, sizeof *first);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        take(k, &k->all[i]);
+        ok = read_definition(k) && order_lines(k);
+        first[i + 1] = (uint32_t)k->calls.n;
+    }
+    if (ok && !depend_order(k->s, n, first, k->calls.p, order, &circle))
+        ok = fail_ops(k, order, circle);
+    mem_free(first);
+    return ok;
+}
+
+/* ---- formulas ---- */
+
+/* Kept where build_text will look for it. */
+static bool read_formula(Check *k, const OwnText *t) {
+    Texts *all = texts(k->s);
+    const Ast *e = expr_parse(k->s, all->arena, t->at);
+    if (!e) return false;
+    map_put(&all->ast, (uintptr_t)t->text, (uintptr_t)e);
+    return visit(k, e);
+}
+
+static bool read_formulas(Check *k, const OwnList *l) {
+    for (size_t i = 0; i < l->n; i++)
+        if (!read_formula(k, &l->p[i])) return false;
+    return true;
+}
+
+static void allow_prefixed(Check *k, const char *prefix, Sym name) {
+    allow(k, sym(k->s, arena_printf(session_arena(k->s), "%s_%s", prefix,
+                                    sym_text(k->s, name))));
+}
+
+static bool read_pullback(Check *k) {
+    if (k->sig->nout == 1) allow(k, sym(k->s, "g"));
+    for (size_t i = 0; k->sig->nout > 1 && i < k->sig->nout; i++)
+        allow_prefixed(k, "g", k->sig->out[i]);
+    return read_formulas(k, &k->b->decl->pullback);
+}
+
+static bool read_pushforward(Check *k) {
+    for (size_t i = 0; i < k->sig->nin; i++)
+        allow_prefixed(k, "t", k->sig->in[i].name);
+    return read_formulas(k, &k->b->decl->pushforward);
+}
+
+static bool read_texts(Check *k) {
+    const OwnOp *d = k->b->decl;
+    allow_signature(k, false);
+    if (d->shape.text && !read_formula(k, &d->shape)) return false;
+    allow_signature(k, true);
+    if (d->flops.text && !read_formula(k, &d->flops)) return false;
+    k->gradient = true;
+    bool ok = read_formulas(k, &d->partials);
+    allow(k, sym(k->s, "g"));
+    ok = ok && read_formulas(k, &d->adjoint);
+    allow_signature(k, true);
+    ok = ok && read_pullback(k);
+    allow_signature(k, true);
+    ok = ok && read_pushforward(k);
+    k->gradient = false;
+    return ok;
+}
+
+/* ---- is it elementwise? ---- */
+
+/* Once more with the ops that it uses decided. */
+static bool settle(Check *k) {
+    const OwnOp *d = k->b->decl;
+    size_t from = k->calls.n;
+    unsigned nesting = 0;
+    k->elementwise = k->sig->nout == 1 && k->sig->nin > 0 && !d->disconnected.n;
+    for (size_t i = 0; i < k->sig->nin; i++)
+        k->elementwise &= k->sig->in[i].kind == IN_TENSOR && !k->sig->in[i].rest &&
+                          (!k->sig->in[i].optional || k->sig->in[i].value);
+    allow_signature(k, false);
+    for (size_t i = 0; i < k->b->n; i++)
+        for (size_t j = 0; j < k->b->st[i].n; j++)
+            allow(k, k->b->st[i].target[j]);
+    for (size_t i = 0; i < k->b->n; i++)
+        if (!visit(k, k->b->st[i].value)) return false;
+    for (size_t i = from; i < k->calls.n; i++)
+        if (k->all[k->calls.p[i]].nesting > nesting)
+            nesting = k->all[k->calls.p[i]].nesting;
+    k->calls.n = from;
+    k->b->nesting = nesting + 1;
+    k->b->elementwise = k->b->op.elemwise = k->elementwise && !d->replace;
+    if (k->b->nesting > OWN_NESTING)
+        return fail(k->s, d->def.at, E_LIMIT,
+                    "ops are defined by each other more than %d deep", OWN_NESTING);
+    if (k->elementwise && !d->promote_given) k->b->op.promote = PROMOTE_SAME;
+    if (k->elementwise || !d->partials.n) return true;
+    fail(k->s, d->partials.at, E_PLUGIN,
+         "the op %s: partials are for elementwise ops, but its definition uses others",
+         k->b->op.name);
+    return note(k->s, NOWHERE,
+                "write `adjoint` (the op is linear in that input) or `pullback`, in g");
+}
+
+/* ---- trying it ---- */
+
+typedef struct Trial {
+    Check *k;
+    Builder b;
+    ApplyId id;
+    Var cotangent[OUT_MAX];
+} Trial;
+
+static bool try_term(Trial *t, const OwnText *f, Var like, Var g) {
+    Check *k = t->k;
+    bool ok = true;
+    Var v = build_for_apply(&t->b, f->text, t->b.g, t->id, g, &ok);
+    if (!ok || v == GRAD_DISCONNECTED || var_is_null(t->b.g, v)) return ok;
+    const Type *have = var_type(t->b.g, v), *want = var_type(t->b.g, like);
+    bool partial = k->b->decl->partials.n > 0; /* it is broadcast to the result */
+    if (have->kind == TYPE_TENSOR &&
+        (have->ndim == want->ndim || (partial && have->ndim < want->ndim)))
+        return true;
+    fail(k->s, f->at, have->kind == TYPE_TENSOR ? E_SHAPE : E_TYPE,
+         "the op %s: this is %s, but it must have the shape of %s, %s", k->b->op.name,
+         type_str(k->s, have), partial ? "the result" : sym_text(k->s, f->name),
+         type_str(k->s, want));
+    return note(k->s, NOWHERE, "as tried on %s",
+                type_str(k->s, var_type(t->b.g, apply_in(t->b.g, t->id)[0])));
+}
+
+static Var input_of(Trial *t, Sym name) {
+    for (size_t i = 0; i < t->k->sig->nin && i < t->b.g->apply[t->id].nin; i++)
+        if (t->k->sig->in[i].name == name) return apply_in(t->b.g, t->id)[i];
+    return VAR_NONE;
+}
+
+static bool try_gradient(Trial *t) {
+    const OwnOp *d = t->k->b->decl;
+    Var out = t->b.g->apply[t->id].out, g;
+    const Type *to = var_type(t->b.g, out);
+    if (to->kind != TYPE_TENSOR || dtype_is_discrete(to->dtype)) return true;
+    g = graph_input(t->b.g, sym(t->k->s, "g"), to);
+    for (size_t i = 0; i < d->partials.n; i++)
+        if (!try_term(t, &d->partials.p[i], out, VAR_NONE)) return false;
+    for (size_t i = 0; i < d->adjoint.n; i++) {
+        Var x = input_of(t, d->adjoint.p[i].name);
+        if (x != VAR_NONE && !try_term(t, &d->adjoint.p[i], x, g)) return false;
+    }
+    for (size_t i = 0; t->k->sig->nout == 1 && i < d->pullback.n; i++) {
+        Var x = input_of(t, d->pullback.p[i].name);
+        if (x != VAR_NONE && !try_term(t, &d->pullback.p[i], x, g)) return false;
+    }
+    return true;
+}
+
+static const Props *sample_props(Check *k) {
+    Prop *p = mem_zalloc(k->s, k->sig->nprop, sizeof *p);
+    for (size_t i = 0; i < k->sig->nprop; i++) {
+        p[i] = k->sig->prop[i].value;
+        if (!k->sig->prop[i].required) continue;
+        PropType t = k->sig->prop[i].type;
+        p[i] = t == T_BOOL                 ? PROP_BOOL(false)
+               : t == T_FLOAT              ? (Prop){.kind = P_FLOAT, .f = 1}
+               : t == T_DTYPE              ? PROP_DTYPE(DT_FLOAT64)
+               : t == T_STR                ? PROP_STR(sym(k->s, ""))
+               : t == T_INT || t == T_AXIS ? PROP_INT(1)
+                                           : PROP_INTS(NULL, 0);
+    }
+    const Props *props = props_intern(k->s, k->sig->nprop, p);
+    mem_free(p);
+    return props;
+}
+
+static bool try_dtype(Check *k, DType d, bool gradient) {
+    Graph *g = graph_new(k->s);
+    Trial t = {.k = k, .b = builder(g, false)};
+    Var in[UINT8_MAX], out[OUT_MAX];
+    for (size_t i = 0; i < k->sig->nin; i++)
+        in[i] = graph_input(g, k->sig->in[i].name, type_scalar(k->s, d));
+    bool ok = op_apply(&t.b, &k->b->op, sample_props(k), k->sig->nin, in, out);
+    if (ok && gradient && !k->b->decl->replace) {
+        t.id = var_owner(g, out[0]);
+        ok = try_gradient(&t);
+    }
+    graph_free(g);
+    return ok;
+}
+
+/* The first kind of number that the op takes; what it says of floats if there is none.
+ */
+static bool try_numbers(Check *k) {
+    static const DType all[] = {DT_FLOAT64, DT_COMPLEX128, DT_INT64, DT_BOOL};
+    size_t mark = diag_count(k->s), first = 0;
+    if (k->sig->nin > UINT8_MAX) return true;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (k->b->op.kinds && !(k->b->op.kinds >> dtype_kind(all[i]) & 1U)) continue;
+        if (try_dtype(k, all[i], false)) {
+            diag_rewind(k->s, mark);
+            return try_dtype(k, all[i], true);
+        }
+        if (first) diag_rewind(k->s, first);
+        first = diag_count(k->s);
+    }
+    return !first;
+}
+
+static bool try_example(Check *k) {
+    const OwnText *x = &k->b->decl->example;
+    if (!x->text) return true;
+    Graph *g = graph_new(k->s);
+    Trial t = {.k = k, .b = builder(g, false), .id = APPLY_NONE};
+    Compiler *c = compiler_new(&t.b);
+    const char *arrow = strstr(x->text, "->");
+    Span at = x->at;
+    Var v;
+    if (arrow) at.end = at.begin + (uint32_t)(arrow - x->text);
+    bool ok = arrow ||
+              fail(k->s, at, E_PLUGIN, "the op %s: an example is `%s(...) -> result`",
+                   k->b->op.name, k->b->op.name);
+    ok = ok && compiler_expr(c, at, NULL, &v);
+    for (ApplyId a = 0; ok && a < g->napply; a++)
+        if (g->apply[a].op == &k->b->op) t.id = a;
+    if (ok && t.id != APPLY_NONE) ok = try_gradient(&t);
+    compiler_free(c);
+    graph_free(g);
+    return ok;
+}
+
+static bool check_all(Check *k, uint32_t *order) {
+    if (!order_ops(k, order)) return false;
+    for (size_t i = 0; i < k->n; i++) {
+        take(k, &k->all[order[i]]);
+        if (!read_texts(k) || !settle(k) || (k->elementwise && !try_numbers(k)) ||
+            !try_example(k))
+            return false;
+    }
+    return true;
+}
+
+bool own_check(Session *s, size_t n, struct OpBody *body) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    Check k = {.s = s, .all = body, .n = n, .names = MAP(s), .c = compiler_new(&b)};
+    uint32_t *order = mem_zalloc(s, n, sizeof *order);
+    bool ok = check_all(&k, order);
+    for (size_t i = 0; i < n; i++)
+        body[i].broken = !ok;
+    mem_free(order);
+    map_free(&k.names);
+    vec_free(&k.need);
+    vec_free(&k.calls);
+    compiler_free(k.c);
+    graph_free(g);
+    return ok;
+}

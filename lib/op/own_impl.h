@@ -1,0 +1,45 @@
+/* What the files of lib/op that make ops of texts share. */
+#ifndef OP_OWN_IMPL_H
+#define OP_OWN_IMPL_H
+
+#include "op/compile_impl.h"
+#include "op/op_impl.h"
+#include "op/own.h"
+
+/* One line of a definition; an expression is a line without targets. */
+typedef struct Statement {
+    size_t n;
+    const Sym *target;
+    const Ast *value;
+} Statement;
+struct OpBody {
+    const OwnOp *decl;
+    Op op;    /* what is in the catalogue */
+    size_t n; /* lines of the definition, each after those that it needs */
+    Statement *st;
+    bool is_block; /* the outputs are among the targets */
+    bool elementwise;
+    bool broken;      /* its file was refused */
+    unsigned nesting; /* of such ops in its definition */
+};
+enum { OWN_NESTING = 64 };
+
+/* The hooks of all such ops. */
+bool own_type(Infer *in);
+bool own_pull(Pull *p);
+bool own_push(Push *p);
+bool own_connect(const Graph *g, ApplyId a, size_t in, size_t out);
+bool own_name_ok(Session *s, const char *name, Span at);
+bool own_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                Var *out);
+
+/* Orders n things after those that they need, need[first[i] .. first[i + 1]) for thing
+ * i. True: order is a permutation. False: it begins with a circle of *circle things,
+ * each of which needs the next. */
+bool depend_order(Session *s, uint32_t n, const uint32_t *first, const uint32_t *need,
+                  uint32_t *order, uint32_t *circle);
+
+/* own_check.c: the texts of one file's ops. */
+bool own_check(Session *s, size_t n, struct OpBody *body);
+
+#endif

@@ -1,0 +1,47 @@
+/* What the texts `in`, `props` and `out` of an op's row say. Comes with op/op.h. */
+#ifndef OP_SIGNATURE_H
+#define OP_SIGNATURE_H
+
+#include "op/op.h"
+
+/* The parsed signature, cached in the session. */
+typedef enum ParamKind { IN_TENSOR, IN_INTS, IN_INT, IN_BOOL, IN_ANY } ParamKind;
+typedef struct Param {
+    Sym name;
+    ParamKind kind;
+    bool optional, rest;
+    const char *value; /* default as text, or NULL */
+} Param;
+typedef enum PropType {
+    T_BOOL,
+    T_INT,
+    T_FLOAT,
+    T_STR,
+    T_DTYPE,
+    T_INTS,
+    T_AXES,
+    T_AXIS,
+    T_GRAPH
+} PropType;
+typedef struct PropDef {
+    Sym name;
+    PropType type;
+    bool none;     /* None is accepted */
+    bool required; /* no default */
+    Prop value;    /* default */
+} PropDef;
+typedef struct Signature {
+    size_t nin, nprop, nout;
+    const Param *in; /* a rest parameter is the last */
+    const PropDef *prop;
+    const Sym *out;
+    size_t min_in;
+} Signature;
+const Signature *op_signature(Session *s, const Op *op);
+
+/* Props by name, for kernels and typing rules. The op must have it. */
+const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name);
+bool prop_bool(Session *s, const Op *op, const Props *p, const char *name);
+int64_t prop_int(Session *s, const Op *op, const Props *p, const char *name);
+
+#endif

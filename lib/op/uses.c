@@ -1,0 +1,61 @@
+/* Which ops of the user's own a graph needs. */
+#include "op/own.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b) {
+    const Op *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+typedef struct Uses {
+    Session *s;
+    Map seen;
+    Vec(const Op *) op;
+} Uses;
+
+static void look(Uses *u, const Graph *g) {
+    for (ApplyId a = 0; a < g->napply; a++) {
+        const Op *op = g->apply[a].op;
+        if (!op->from || map_get(&u->seen, (uintptr_t)op, NULL)) continue;
+        map_put(&u->seen, (uintptr_t)op, 1);
+        vec_push(u->s, &u->op, op);
+    }
+}
+
+const Op **graph_own_ops(const Graph *g, Arena *a, size_t *n) {
+    Uses u = {.s = g->s, .seen = MAP(g->s)};
+    look(&u, g);
+    for (size_t i = 0; i < g->functions.n; i++)
+        look(&u, g->functions.p[i]);
+    if (u.op.n) qsort(u.op.p, u.op.n, sizeof *u.op.p, by_name);
+    *n = u.op.n;
+    const Op **list = arena_copy(a, u.op.p, u.op.n * sizeof *list);
+    map_free(&u.seen);
+    vec_free(&u.op);
+    return list;
+}
+
+static const char *said(const char *where) {
+    return where ? where : "";
+}
+
+bool own_op_known(Session *s, const char *name, uint64_t version, Span at,
+                  const char *where, const Op **op) {
+    const char *sep = where ? ": " : "";
+    *op = op_find(s, name, strlen(name));
+    if (!*op) {
+        fail(s, at, E_NAME, "%s%sthe op %s is not known here", said(where), sep, name);
+        return note(
+            s, NOWHERE,
+            "--ops FILE or --plugin FILE brings ops of your own; each tool of a "
+            "pipe that reads the graph needs it");
+    }
+    unsigned have = (*op)->version ? (*op)->version : 1;
+    if (version == have) return true;
+    return fail(s, at, E_VERSION,
+                "%s%sthe graph uses version %llu of the op %s, but %s has version %u",
+                said(where), sep, (unsigned long long)version, name,
+                (*op)->from ? (*op)->from : "this thunkline", have);
+}

@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# Ops of the user's own as text: --ops FILE.
+load common
+
+# ops TEXT: writes o.yaml, an op file; \n are line ends.
+ops() { printf 'thunkline: 1\nops:\n%b' "$1" >o.yaml; }
+swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    props:\n      beta: float = 1.0\n    def: x * sigmoid(beta * x)\n    partials:\n      x: sigmoid(beta*x) + beta*r*(1 - sigmoid(beta*x))\n'
+
+@test "an op in text is typed, run, printed as itself, and keeps its name in every form" {
+    ops "$swish"
+    like 'gload --ops o.yaml -e "swish(x) + swish(x, beta=2.)" | grun --ops o.yaml x=1' '^out = 1\.61185565660788'
+    like 'gload --ops o.yaml -e "swish(x, beta=2.)" -O yaml' '^uses:' '^  swish: 1' '_1 = swish\(x, beta=2.0\)'
+    for f in yaml json tlg; do
+        gload --ops o.yaml -e 'swish(x, beta=2.)' -o "g.$f"
+        ok "gload --ops o.yaml g.$f --no-provenance -O yaml | grep -c 'swish(x, beta=2.0)'" 1
+        bad 3 E_NAME 'swish is not known here' "grun g.$f x=1"
+        grep -q -- '--ops FILE' .err
+    done
+    # weak literals and arrays of any dtype, as the row says: elementwise ops promote to a common dtype
+    like 'gload --ops o.yaml -i "x: float32[n]" -e "y = swish(x)" -O tree' 'float32\[n\]'
+    like 'gload --ops o.yaml -i "x: int64" -e "y = swish(x)" -O tree' 'swish.*float64'
+}
+
+@test "its version is kept in graphs and compared" {
+    ops "$swish"
+    gload --ops o.yaml -e 'swish(x)' -o g.tlg
+    gload --ops o.yaml -e 'swish(x)' -o g.yaml
+    ops "$swish    version: 2\\n"
+    bad 3 E_VERSION 'version 1 of the op swish, but o.yaml has version 2' 'grun --ops o.yaml g.tlg x=1'
+    bad 3 E_VERSION 'version 1 of the op swish' 'grun --ops o.yaml g.yaml x=1'
+    like 'gload --ops o.yaml -e "swish(x)" -O yaml' '^  swish: 2'
+}
+
+@test "all five tools take --ops, several times, after one another" {
+    ops "$swish"
+    printf 'thunkline: 1\nops:\n  twice:\n    inputs: x\n    def: swish(x) + swish(x)\n' >p.yaml
+    like 'gload --ops o.yaml --ops p.yaml -e "twice(x)" | ggrad --ops o.yaml --ops p.yaml | grewrite --ops o.yaml --ops p.yaml | grun --ops o.yaml x=1' \
+        '^out = 1\.4621171572600' '^d_out_d_x = 1\.855341023742'
+    gload --ops o.yaml --ops p.yaml -i 'x: float64[10]' -e 'twice(x)' -o g.tlg
+    like 'gprof --ops o.yaml --ops p.yaml --static g.tlg --by op' 'fused\(swish, multiply\)'
+    bad 3 E_NAME 'there is no function .swish' 'gload --ops p.yaml -e x'
+}
+
+@test "an elementwise one fuses with its neighbours, and keeps its derivative in the fused group" {
+    ops "$swish"
+    gload --ops o.yaml -i 'x: float64[n]' -e '2*swish(x) + exp(x)' | grewrite --ops o.yaml -o f.tlg
+    like 'gload --ops o.yaml f.tlg -O math' '^fused_1:' 'y0 = 2.0 \* swish\(x0\) \+ exp\(x0\)' '^out = fused_1\(x\)'
+    like 'grun --ops o.yaml f.tlg x=[1,-1]' '^out = \[4\.18039898571905.*, -0\.1700034015685478'
+    ok 'gprof --ops o.yaml --static f.tlg --dim n=10 --assert "applies == 1" >/dev/null'
+    gload --ops o.yaml -i 'x: float64[n]' -e 'sum(2*swish(x) + exp(x))' | grewrite --ops o.yaml -o s.tlg
+    like 'gload --ops o.yaml s.tlg -O math' 'swish'
+    ok 'ggrad --ops o.yaml --check s.tlg x=[1,-1]'
+    # FAST_COMPILE does not fuse; the values are the same
+    like 'gload --ops o.yaml -i "x: float64[n]" -e "2*swish(x) + exp(x)" | grun --ops o.yaml --mode FAST_COMPILE x=[1,-1]' \
+        '^out = \[4\.18039898571905.*, -0\.1700034015685478'
+}
+
+@test "a straight-through derivative survives rewriting" {
+    ops '  snap:\n    inputs: x\n    accepts: float\n    def: round(x)\n    partials: {x: 1}\n'
+    ok 'gload --ops o.yaml -e "snap(3*x)" | grewrite --ops o.yaml | ggrad --ops o.yaml | grun --ops o.yaml x=0.9' \
+        "$(printf 'out = 3.0\nd_out_d_x = 3.0')"
+    bad 3 E_DTYPE 'snap takes float, not int64' 'gload --ops o.yaml -i "x: int64" -e "snap(x)"'
+}
+
+@test "without a stated derivative the definition's is taken, and the op is expanded by grewrite" {
+    ops '  soft:\n    inputs: x\n    def: log(1 + exp(x))\n  polar:\n    inputs: x, y\n    outputs: rho, phi\n    def: |\n      rho = sqrt(s)\n      s = x*x + y*y\n      phi = arctan2(y, x)\n'
+    like 'gload --ops o.yaml -e "soft(x)" | grewrite --ops o.yaml -O math' '^out = softplus\(x\)$'
+    ok 'gload --ops o.yaml -e "soft(x)" | grewrite --ops o.yaml | grun x=1000' 'out = 1000.0'
+    like 'gload --ops o.yaml -e "soft(x)" | grewrite --ops o.yaml --exclude expand-ops -O math' '^out = soft\(x\)$'
+    gload --ops o.yaml -e 'a, b = polar(x, y)' -e 'c = a * b' -o g.tlg
+    gload --ops o.yaml g.tlg --outputs c -o c.tlg
+    ok 'ggrad --ops o.yaml --check c.tlg x=1.5 y=-0.5'
+    gload --ops o.yaml g.tlg --outputs a -o a.tlg
+    like 'ggrad --ops o.yaml --jvp a --wrt x a.tlg | grun --ops o.yaml x=3 y=4 t_x=1' '^jvp_a = 0.60*1?$'
+}
+
+@test "adjoint, pullback and pushforward as text" {
+    ops '  rowmean:\n    inputs: v\n    def: mean(v, axis=-1, keepdims=True)\n    adjoint:\n      v: broadcast_to(g / v.shape[-1], v.shape)\n  polar:\n    inputs: x, y\n    outputs: rho, phi\n    def: (sqrt(x*x + y*y), arctan2(y, x))\n    pullback:\n      x: (g_rho * x - g_phi * y / rho) / rho\n      y: (g_rho * y + g_phi * x / rho) / rho\n    pushforward:\n      rho: (x * t_x + y * t_y) / rho\n      phi: (x * t_y - y * t_x) / rho**2\n'
+    gload --ops o.yaml --new -i 'v: float64[3, 4]' -e 's = sum(rowmean(v)**2)' -o g.tlg
+    ok 'ggrad --ops o.yaml --check g.tlg'
+    # linear in v: forward mode is the op itself on the tangent
+    like 'gload --ops o.yaml --new -i "v: float64[3, 4]" -e "y = rowmean(v)" | gload --ops o.yaml - --outputs y | ggrad --ops o.yaml --jvp y --wrt v -O math' '^jvp_y = rowmean\(t_v\)$'
+    gload --ops o.yaml -e 'a, b = polar(x, y)' -e 's = a * b' -o p.tlg
+    gload --ops o.yaml p.tlg --outputs s -o s.tlg
+    ok 'ggrad --ops o.yaml --check s.tlg x=1.5 y=-0.5'
+    gload --ops o.yaml p.tlg --outputs b -o b.tlg
+    like 'ggrad --ops o.yaml --jvp b --wrt y b.tlg | grun --ops o.yaml x=3 y=4 t_y=1' '^jvp_b = 0.12$'
+    # an output that the cost does not use has a zero cotangent
+    gload --ops o.yaml p.tlg --outputs a -o a.tlg
+    like 'ggrad --ops o.yaml a.tlg | grun --ops o.yaml x=3 y=4' '^d_a_d_x = 0.6$' '^d_a_d_y = 0.8$'
+    bad 3 E_DISCONNECTED 'does not depend on k' 'gload --ops o.yaml -i "k: int64" -e "sum(ones(k)) + 0*z" | ggrad --wrt k'
+}
+
+@test "inputs of other kinds: defaults, a rest, integers that decide shapes, props" {
+    ops '  meanof:\n    inputs: "*xs"\n    def: mean(stack(xs), axis=0)\n  pad2:\n    inputs: {x: tensor, shape: ints}\n    def: broadcast_to(x, shape)\n    disconnected: shape\n  leaky:\n    inputs: x, a = 0.1\n    def: where(x > 0, x, a * x)\n  pnorm:\n    inputs: x\n    props: "axis: axis = -1, p: float = 2.0"\n    def: sum(abs(x) ** p, axis=axis) ** (1 / p)\n  sq:\n    inputs: x\n    def: x * x\n    replace: true\n'
+    ok 'gload --ops o.yaml -e "meanof(x, y, 2*z)" | grun --ops o.yaml x=1 y=2 z=3' 'out = 3.0'
+    ok 'gload --ops o.yaml -e "meanof([x, y])" | grun --ops o.yaml x=1 y=2' 'out = 1.5'
+    like 'gload --ops o.yaml -i "x: float64[m]" -e "a = pad2(x, [3, m])" -e "b = pad2(x, [2*2, m])" -O tree' 'float64\[3, m\]' 'float64\[4, m\]'
+    ok 'gload --ops o.yaml -i "x: float64[m]" -e "sum(pad2(x, [3, m]))" | ggrad --ops o.yaml | grun --ops o.yaml x=[1,2]' "$(printf 'out = 9.0\nd_out_d_x = [3.0, 3.0]')"
+    ok 'gload --ops o.yaml -i "x: float64[n]" -e "leaky(x)" -e "b = leaky(x, 0.5)" | grun --ops o.yaml x=[-1,2]' "$(printf 'out = [-0.1, 2.0]\nb = [-0.5, 2.0]')"
+    ok 'gload --ops o.yaml -i "x: float64[m, 2]" -e "pnorm(x)" -e "b = pnorm(x, axis=0, p=1.)" | grun --ops o.yaml x=[[3,4],[0,1]]' "$(printf 'out = [5.0, 1.0]\nb = [3.0, 5.0]')"
+    ok 'gload --ops o.yaml -e "sq(x)" -O math' "$(printf 'x: float64\nout = x * x')"
+    # the dims of the caller and the names of the row are told apart
+    ok 'gload --ops o.yaml -i "q: float64[x, a]" -e "leaky(q)" | grun --ops o.yaml q=[[-1,2]]' 'out = [[-0.1, 2.0]]'
+}
+
+@test "costs: stated, or those of the definition" {
+    ops '  a1:\n    inputs: x\n    def: exp(x) + 1\n  a2:\n    inputs: x\n    def: exp(x) + 1\n    flops: 7\n    math: 3\n    partials: {x: exp(x)}\n  a3:\n    inputs: x\n    def: sum(x @ x.T)\n    pullback: {x: "g * (x + x)"}\n'
+    gload --ops o.yaml -i 'x: float64[10]' -e 'a1(x)' -o a1.tlg
+    ok 'gprof --ops o.yaml --static a1.tlg --mode FAST_COMPILE --assert "flops == 20" --assert "math_calls == 10" >/dev/null'
+    gload --ops o.yaml -i 'x: float64[10]' -e 'a2(x)' -o a2.tlg
+    ok 'gprof --ops o.yaml --static a2.tlg --assert "flops == 70" --assert "math_calls == 30" >/dev/null'
+    gload --ops o.yaml -i 'x: float64[10, 5]' -e 'a3(x)' -o a3.tlg
+    ok 'gprof --ops o.yaml --static a3.tlg --assert "flops == 1100" --assert "applies == 1" >/dev/null'
+    ok 'gprof --ops o.yaml a3.tlg x="ones((10, 5))" --assert "flops == 1100" --assert "applies == 1" >/dev/null'
+}
+
+@test "what is wrong with a row is said at the row" {
+    local text code at want
+    while IFS='|' read -r text code at want; do
+        ops "$text"
+        bad 3 "$code" "$want" 'gload --ops o.yaml -e 1.5'
+        grep -q "^gload: o.yaml:$at: error" .err || complain "should be at $at" "$text"
+        grep -q '^    *^' .err || complain 'should have a caret' "$text"
+    done <<'END'
+  f:\n    inputs: x\n    def: x * b\n|E_NAME|5:14|.b. means nothing
+  f:\n    inputs: x\n    def: x * snh(x)\n|E_NAME|5:14|did you mean .sinh
+  f:\n    inputs: x\n    def: x +\n|E_SYNTAX|5:13|ends where
+  f:\n    inputs: x\n    def: x & 1.5\n|E_DTYPE|5:10|bool or integers
+  f:\n    inputs: x\n|E_PLUGIN|3:3|no def
+  f:\n    inputs: x, x\n    def: x\n|E_PLUGIN|4:16|twice
+  f:\n    inputs: {x: tensr}\n    def: x\n|E_PLUGIN|4:14|unknown kind
+  f:\n    inputs: x, e = abc\n    def: x*e\n|E_PLUGIN|4:16|a default is a number
+  f:\n    inputs: x, g\n    def: x*g\n|E_PLUGIN|4:16|can't be the name of an input
+  f:\n    inputs: x\n    props: {b: flt}\n    def: x\n|E_PLUGIN|5:13|unknown kind
+  f:\n    inputs: x\n    props: {x: float}\n    def: x\n|E_PLUGIN|5:13|both an input and a prop
+  f:\n    inputs: x\n    def: x\n    partials: {x: q}\n|E_NAME|6:19|.q. means nothing
+  f:\n    inputs: x\n    def: x\n    partials: {x: "[x, x]"}\n|E_SHAPE|6:20|must have the shape of the result
+  f:\n    inputs: x\n    def: x\n    partials: {x: "'no'"}\n|E_TYPE|6:20|a string
+  f:\n    inputs: x, y\n    def: x+y\n    partials: {x: 1}\n|E_PLUGIN|6:5|lacks the input y
+  f:\n    inputs: x\n    def: x\n    partials: {z: 1}\n|E_PLUGIN|6:19|no input z
+  f:\n    inputs: x\n    def: x\n    partials: {x: 1}\n    adjoint: {x: g}\n|E_PLUGIN|7:5|two answers
+  f:\n    inputs: x\n    def: sum(x)\n    partials: {x: 1}\n|E_PLUGIN|6:5|elementwise
+  f:\n    inputs: x\n    def: x\n    replace: true\n    partials: {x: 1}\n|E_PLUGIN|3:3|replaced at once
+  f:\n    inputs: x\n    def: x\n    pushforward: {q: t_x}\n|E_PLUGIN|6:22|no output q
+  f:\n    inputs: x\n    def: x\n    disconnected: q\n|E_PLUGIN|6:19|no input q
+  f:\n    inputs: x\n    def: x\n    commutative: true\n|E_PLUGIN|3:3|two inputs
+  f:\n    inputs: x\n    def: x\n    flops: y.size\n|E_NAME|6:12|means nothing
+  f:\n    inputs: x\n    def: x\n    shape: "[q]"\n|E_NAME|6:14|means nothing
+  f:\n    inputs: x\n    def: x\n    example: f(1, 2) -> 3\n|E_ARITY|6:19|too many arguments
+  f:\n    inputs: x\n    def: f(x)\n|E_CYCLE|5:10|defined by itself
+  f:\n    inputs: x\n    def: h(x)\n  h:\n    inputs: x\n    def: f(x)\n|E_CYCLE|5:10|f -> h -> f
+  sin:\n    inputs: x\n    def: x\n|E_DUPLICATE|3:3|there is an op sin already
+  grad:\n    inputs: x\n    def: x\n|E_DUPLICATE|3:3|function of the language
+  float32:\n    inputs: x\n    def: x\n|E_DUPLICATE|3:3|function of the language
+  2f:\n    inputs: x\n    def: x\n|E_NAME|3:3|can't be the name
+  f:\n    inputs: x\n    def: x\n  f:\n    inputs: x\n    def: x\n|E_DUPLICATE|6:3|comes twice
+  f:\n    inputs: x\n    def: x\n    alias: cos\n|E_DUPLICATE|3:3|already
+  f:\n    inputs: x\n    def: print(x)\n|E_ARG|5:10|more than compute
+  f:\n    inputs: x\n    def: load('a.npy')\n|E_ARG|5:10|can't be loaded
+  f:\n    inputs: x\n    df: x\n|E_FORMAT|5:5|did you mean "def"
+  f:\n    inputs: x\n    def: x\n    version: 0\n|E_FORMAT|6:14|begin with 1
+  f: x\n|E_FORMAT|3:6|a mapping
+END
+}
+
+@test "what is wrong with the lines of a definition is said at the line" {
+    row() { ops "  f:\\n    inputs: x\\n    def: |\\n      $1\\n"; }
+    row 'r = s\n      s = r'
+    bad 3 E_CYCLE 'r -> s -> r' 'gload --ops o.yaml -e 1.5'
+    grep -q 'o.yaml:6:11: ' .err
+    row 'q = x'
+    bad 3 E_PLUGIN 'no line defines r' 'gload --ops o.yaml -e 1.5'
+    row 'r = x\n      r = x'
+    bad 3 E_DUPLICATE 'defined twice' 'gload --ops o.yaml -e 1.5'
+    grep -q 'o.yaml:7:7: ' .err
+    row 'x = 2'
+    bad 3 E_DUPLICATE 'an input or prop' 'gload --ops o.yaml -e 1.5'
+    row 'a, b = x\n      r = a'
+    bad 3 E_ARITY '2 names' 'gload --ops o.yaml -e 1.5'
+    row 'r: float64 = x'
+    bad 3 E_SYNTAX 'no types' 'gload --ops o.yaml -e 1.5'
+    # an error that only the call's types bring out names both places
+    ops '  f:\n    inputs: x\n    def: x @ x\n'
+    bad 3 E_SHAPE 'must be equal' 'gload --ops o.yaml -i "m: float64[2, 3]" -e "f(m)"'
+    grep -q '^gload: o.yaml:5:10: ' .err
+    grep -q -- '--expr:1:1: .*in f(m: float64\[2, 3\])' .err
+}
+
+@test "files that are no op files" {
+    printf 'thunkline: 1\ninputs:\n  x: float64\n' >g.yaml
+    bad 3 E_FORMAT 'no op file' 'gload --ops g.yaml -e 1.5'
+    grep -q 'looks like a graph' .err
+    bad 4 E_IO 'No such file' 'gload --ops none.yaml -e 1.5'
+    printf 'thunkline: 2\nops:\n  f:\n    def: 1.5\n' >v.yaml
+    bad 3 E_VERSION 'version' 'gload --ops v.yaml -e 1.5'
+    printf 'thunkline: 1\nops:\n  f:\n    def: 1.5\n' >c.yaml
+    ok 'gload --ops c.yaml -e "f()" | grun --ops c.yaml' 'out = 1.5'
+    bad 3 E_DUPLICATE 'there is an op f already in c.yaml' 'gload --ops c.yaml --ops c.yaml -e 1.5'
+    head -c 100 "$DIGITS/x.npy" >bin.yaml
+    bad 3 E_FORMAT 'no text' 'gload --ops bin.yaml -e 1.5'
+    # the same as JSON
+    echo '{"thunkline": 1, "ops": {"f": {"inputs": "x", "def": "2 * x", "partials": {"x": 2}}}}' >o.json
+    ok 'gload --ops o.json -e "f(x)" | ggrad --ops o.json | grun --ops o.json x=3' "$(printf 'out = 6.0\nd_out_d_x = 2.0')"
+}
+
+@test "gload --op and --list-ops show own ops, as text and as JSON" {
+    ops "$swish    example: swish(2.0) -> 1.7615941559557646\\n"
+    like 'gload --ops o.yaml --list-ops "s*"' '^swish +x times its logistic function' '^sin '
+    like 'gload --ops o.yaml --op swish' '^swish\(x, beta: float = 1.0\)$' '^definition +x \* sigmoid' '^props +beta: a number; 1.0' \
+        '^gradient +d/dx: sigmoid' '^from +o.yaml' '^example +swish\(2.0\)'
+    gload --ops o.yaml --op swish -O json >o.json
+    [ "$(jq -r '.name, .props.beta, .from, .gradient["d/dx"]' o.json | tr '\n' '|')" = 'swish|a number; 1.0 if left out|o.yaml|sigmoid(beta*x) + beta*r*(1 - sigmoid(beta*x))|' ]
+    gload --ops o.yaml --list-ops 'sw*' -O json | jq -e '[.[].name] == ["swapaxes", "swish"]'
+    gload --list-types -O json | jq -e 'length >= 8'
+    # every op's contract is JSON
+    for op in $(gload --list-ops 'a*' | cut -d' ' -f1); do
+        gload --op "$op" -O json | jq -e .signature >/dev/null
+    done
+}
+
+@test "op files follow their schema" {
+    python_with jsonschema
+    cat >check.py <<'END'
+import json, sys, jsonschema
+v = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
+for f in sys.argv[2:]:
+    if f.endswith('.json'):
+        d = json.load(open(f))
+    else:
+        try:
+            import yaml
+        except ImportError:
+            continue
+        d = yaml.load(open(f), Loader=yaml.BaseLoader)
+    for e in v.iter_errors(d):
+        print(f, e.json_path, e.message)
+        sys.exit(1)
+END
+    ops "$swish"
+    echo '{"thunkline": 1, "ops": {"f": {"inputs": "x", "def": 2, "partials": {"x": 0}, "version": 3}}}' >o.json
+    "$PYTHON" check.py "$ROOT/schemas/ops.schema.json" o.yaml o.json "$ROOT/examples/ops-text/own.ops.yaml"
+    echo '{"thunkline": 1, "ops": {"f": {"inputs": "x"}}}' >bad.json
+    run "$PYTHON" check.py "$ROOT/schemas/ops.schema.json" bad.json
+    [ "$status" = 1 ]
+}
