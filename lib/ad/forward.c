@@ -134,8 +134,20 @@ static bool push_by_terms(Builder *b, ApplyId a, const Var *tangent, Var *result
     return ok;
 }
 
+/* The function that a call calls; NULL: another op. */
+static const Graph *called(const Builder *b, const Apply *ap) {
+    if (strcmp(ap->op->name, "call") != 0) return NULL;
+    return graph_function(b->g, op_prop(b->s, ap->op, ap->props, "fn")->sym);
+}
+
 static bool push_one(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     const Apply ap = b->g->apply[a];
+    const Graph *fn = called(b, &ap);
+    for (size_t k = 0; k < ap.nout; k++)
+        result[k] = VAR_NONE;
+    bool done = false;
+    if (fn && !ad_push_call(b, a, fn, tangent, result, &done)) return false;
+    if (done) return true;
     Arena *tmp = arena_new(b->s);
     Var *in = arena_copy(tmp, apply_in(b->g, a), ap.nin * sizeof *in),
         *out = NEW_N(tmp, ap.nout, Var);

@@ -10,6 +10,11 @@
  * b->from is the caller's to set. */
 bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
               Var *grad);
+/* The tangents of a call's results by a function of its own, made once (a function's
+ * `pushforward`, or derived). *done false: some tangent is undefined, nothing was
+ * added. */
+bool ad_push_call(Builder *b, ApplyId a, const Graph *fn, const Var *tangent,
+                  Var *result, bool *done);
 /* Sets b->from to say "gradient of OP" at the Apply's place; returns the old value. */
 Origin ad_origin(Builder *b, ApplyId a, const char *what);
 /* A zero gradient of x: its shape, a float dtype. */

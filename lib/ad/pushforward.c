@@ -1,0 +1,194 @@
+/* The tangents of a function's results as a function of its inputs and their tangents:
+ * made once for each choice of inputs that have one, called wherever the function's
+ * call is carried forward. A function's own `pushforward` takes its inputs, then a
+ * tangent for each, and gives a tangent for each output. */
+#include "ad/term.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Recipe {
+    Graph *main, *made;
+    const Graph *fn;
+    const bool *has; /* by input: is there a tangent? */
+    Builder b;
+    Arena *tmp;
+    Var *in, *out, *tangent; /* of fn, in `made` */
+} Recipe;
+
+static Sym recipe_name(Session *s, const Graph *fn, const bool *has) {
+    Str text = STR(s);
+    bool all = true;
+    str_printf(&text, "%s_pushforward", sym_text(s, fn->name));
+    for (size_t i = 0; i < fn->inputs.n; i++)
+        all &= has[i];
+    if (!all) str_putc(&text, '_');
+    for (size_t i = 0; !all && i < fn->inputs.n; i++)
+        str_putc(&text, has[i] ? '1' : '0');
+    Sym y = sym(s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
+static Var tangent_input(Recipe *r, size_t i) {
+    Session *s = r->main->s;
+    const Type *t = var_type(r->fn, r->fn->inputs.p[i]);
+    char name[40];
+    snprintf(name, sizeof name, "t%zu", i);
+    for (unsigned j = 0; graph_find(r->made, sym(s, name)) != VAR_NONE; j++)
+        snprintf(name, sizeof name, "t%zu_%u", i, j);
+    if (dtype_is_discrete(t->dtype)) t = type_with_dtype(s, t, r->b.floatX);
+    return graph_input(r->made, sym(s, name), t);
+}
+
+/* Inputs and body of fn, then the tangents. */
+static bool copy_body(Recipe *r) {
+    const Graph *fn = r->fn;
+    Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
+    Var *want = NEW_N(r->tmp, fn->outputs.n, Var);
+    for (uint32_t i = 0; i < fn->nleaf; i++)
+        leaf[i] = VAR_NONE;
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        Var x = fn->inputs.p[i];
+        r->in[i] = leaf[fn->var[x].owner] =
+            graph_input(r->made, var_leafrec(fn, x)->name, var_type(fn, x));
+    }
+    for (size_t k = 0; k < fn->outputs.n; k++)
+        want[k] = fn->outputs.p[k].var;
+    if (!graph_import(r->made, fn, fn->outputs.n, want, leaf, true, map)) return false;
+    r->made->effects.n = 0; /* the call itself has them */
+    for (size_t k = 0; k < fn->outputs.n; k++)
+        r->out[k] = map[want[k]];
+    for (size_t i = 0; i < fn->inputs.n; i++)
+        r->tangent[i] = r->has[i] ? tangent_input(r, i) : VAR_NONE;
+    return true;
+}
+
+static bool by_rules(Recipe *r, Var *result) {
+    const Graph *fn = r->fn;
+    Var *wrt = NEW_N(r->tmp, fn->inputs.n, Var), *t = NEW_N(r->tmp, fn->inputs.n, Var);
+    size_t n = 0;
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        if (!r->has[i]) continue;
+        wrt[n] = r->in[i];
+        t[n++] = r->tangent[i];
+    }
+    return ad_jvp(&r->b, fn->outputs.n, r->out, n, wrt, t, false, result);
+}
+
+static bool by_override(Recipe *r, const Graph *own, Var *result) {
+    Session *s = r->main->s;
+    const Graph *fn = r->fn;
+    size_t nin = fn->inputs.n, nout = fn->outputs.n;
+    if (own->inputs.n != 2 * nin || own->outputs.n != nout)
+        return fail(s, r->b.from.at, E_ARITY,
+                    "pushforward %s of function %s must take its %zu inputs and %zu "
+                    "tangents and give %zu tangents, but it takes %zu and gives %zu",
+                    sym_text(s, own->name), sym_text(s, fn->name), nin, nin, nout,
+                    own->inputs.n, own->outputs.n);
+    const Op *call = op_find(s, "call", 4);
+    Var *arg = NEW_N(r->tmp, 2 * nin, Var);
+    for (size_t i = 0; i < nin; i++) {
+        arg[i] = r->in[i];
+        arg[nin + i] = r->has[i] ? r->tangent[i] : ad_zero(&r->b, r->in[i]);
+        if (arg[nin + i] == VAR_NONE) return false;
+    }
+    PropArg which = {"fn", {.kind = P_GRAPH, .sym = own->name}};
+    return op_apply(&r->b, call, props_make(s, call, 1, &which), 2 * nin, arg, result);
+}
+
+static bool is_reached(Recipe *r, size_t k) {
+    for (size_t i = 0; i < r->fn->inputs.n; i++)
+        if (r->has[i] && function_connected((Graph *)(uintptr_t)r->fn, i, k))
+            return true;
+    return false; /* function_connected only keeps its answer */
+}
+
+/* Outputs tK for those that have a tangent. */
+static void add_outputs(Recipe *r, const Var *result) {
+    Session *s = r->main->s;
+    for (size_t k = 0; k < r->fn->outputs.n; k++) {
+        char label[32];
+        if (result[k] == GRAD_DISCONNECTED || var_is_null(r->made, result[k]) ||
+            !is_reached(r, k))
+            continue;
+        snprintf(label, sizeof label, "t%zu", k);
+        vec_push(s, &r->made->outputs, ((Output){sym(s, label), result[k]}));
+    }
+}
+
+/* Tangents that are undefined have no place among a function's outputs. */
+static bool any_null(const Graph *g, size_t n, const Var *v) {
+    for (size_t k = 0; k < n; k++)
+        if (var_is_null(g, v[k])) return true;
+    return false;
+}
+
+static Graph *pushforward(Graph *main, const Graph *fn, const bool *has) {
+    Session *s = main->s;
+    Sym name = recipe_name(s, fn, has);
+    Graph *old = graph_function(main, name);
+    if (old) return old;
+    Recipe r = {.main = main, .fn = fn, .has = has, .tmp = arena_new(s)};
+    r.made = graph_function_new(main, name);
+    r.b = builder(r.made, true);
+    r.in = NEW_N(r.tmp, fn->inputs.n, Var);
+    r.tangent = NEW_N(r.tmp, fn->inputs.n, Var);
+    r.out = NEW_N(r.tmp, fn->outputs.n, Var);
+    Var *result = NEW_N(r.tmp, fn->outputs.n, Var);
+    const Graph *own = fn->pushforward ? graph_function(main, fn->pushforward) : NULL;
+    bool ok =
+        copy_body(&r) && (own ? by_override(&r, own, result) : by_rules(&r, result));
+    if (ok && any_null(r.made, fn->outputs.n, result))
+        r.made->litter = true; /* not of use */
+    else if (ok)
+        add_outputs(&r, result);
+    arena_free(r.tmp);
+    return ok ? r.made : NULL;
+}
+
+/* ---- a call ---- */
+static Var given(Builder *b, const Graph *made, size_t k) {
+    char label[32];
+    snprintf(label, sizeof label, "t%zu", k);
+    return graph_output(made, sym(b->s, label));
+}
+
+static bool apply_made(Builder *b, ApplyId a, const Graph *made, const Var *tangent,
+                       Var *result) {
+    const Apply ap = b->g->apply[a];
+    Arena *tmp = arena_new(b->s);
+    Var *arg = NEW_N(tmp, 2 * (size_t)ap.nin, Var), *out = NEW_N(tmp, OUT_MAX, Var);
+    size_t n = ap.nin, at = 0;
+    bool ok = true;
+    for (size_t i = 0; i < ap.nin; i++)
+        arg[i] = apply_in(b->g, a)[i];
+    for (size_t i = 0; ok && i < ap.nin; i++) {
+        if (tangent[i] == VAR_NONE) continue;
+        const Type *want = var_type(made, made->inputs.p[n]);
+        arg[n] = cast_to(b, tangent[i], want->dtype);
+        if (!type_is_super(want, var_type(b->g, arg[n])))
+            arg[n] = call2(b, "specify_shape", arg[n], shape_vector(b, arg[i]));
+        ok = arg[n++] != VAR_NONE;
+    }
+    PropArg which = {"fn", {.kind = P_GRAPH, .sym = made->name}};
+    ok = ok && (made->outputs.n == 0 ||
+                op_apply(b, ap.op, props_make(b->s, ap.op, 1, &which), n, arg, out));
+    for (size_t k = 0; ok && k < ap.nout; k++)
+        if (given(b, made, k) != VAR_NONE) result[k] = out[at++];
+    arena_free(tmp);
+    return ok;
+}
+
+bool ad_push_call(Builder *b, ApplyId a, const Graph *fn, const Var *tangent,
+                  Var *result, bool *done) {
+    size_t nin = fn->inputs.n;
+    bool *has = mem_zalloc(b->s, nin + 1, sizeof *has);
+    for (size_t i = 0; i < nin; i++)
+        has[i] = tangent[i] != VAR_NONE;
+    const Graph *made = pushforward(b->g->main, fn, has);
+    *done = made && !made->litter;
+    bool ok = made && (!*done || apply_made(b, a, made, tangent, result));
+    mem_free(has);
+    return ok;
+}

@@ -1,0 +1,141 @@
+/* Identities that only derivatives see: zero_grad, disconnected_grad, undefined_grad,
+ * grad_clip, grad_scale. They are views while running. Rewriting takes them away with
+ * the tag specialize, when derivatives have been taken. */
+#include "op/build.h"
+#include "op/infer.h"
+
+static bool same_type(Infer *in) {
+    in->out[0] = in->type[0];
+    return true;
+}
+
+static bool inexact_type(Infer *in) {
+    return want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX) && same_type(in);
+}
+
+static double prop_float(Session *s, const Op *op, const Props *p, const char *name) {
+    return op_prop(s, op, p, name)->f;
+}
+
+static bool clip_type(Infer *in) {
+    double lo = prop_float(in->s, in->op, in->props, "lower_bound"),
+           hi = prop_float(in->s, in->op, in->props, "upper_bound");
+    if (!(lo <= hi))
+        return infer_fail(in, E_ARG, in->nin,
+                          "upper_bound (%g) must be at least lower_bound (%g)", hi, lo);
+    return want_kinds(in, 0, KIND_FLOAT) && same_type(in);
+}
+
+static bool pass_on(Call *c) {
+    if (c->in[0]->kind == TYPE_TENSOR) return call_view(c, 0, call_in(c, 0)) != NULL;
+    value_unref(&c->out[0]);
+    value_copy_view(&c->out[0], c->in[0]);
+    return true;
+}
+
+static Var prop_const(Builder *b, const Op *op, const Props *p, const char *name,
+                      Var like) {
+    return const_number(b, var_type(b->g, like)->dtype, prop_float(b->s, op, p, name));
+}
+
+/* ---- forward mode: the same is done to the tangent ---- */
+static bool push_zero(Push *p) {
+    Var t = p->tangent[0];
+    p->result[0] = t == VAR_NONE ? t : zeros_like(p->b, t, var_type(p->g, t)->dtype);
+    return t == VAR_NONE || p->result[0] != VAR_NONE;
+}
+
+static bool push_nothing(Push *p) {
+    p->result[0] = VAR_NONE;
+    return true;
+}
+
+static bool push_undefined(Push *p) {
+    p->result[0] = grad_undefined(p->b, "undefined_grad stands in the way");
+    return true;
+}
+
+static Var clipped(Builder *b, const Op *op, const Props *p, Var g) {
+    Var lo = prop_const(b, op, p, "lower_bound", g),
+        hi = prop_const(b, op, p, "upper_bound", g);
+    return call3(b, "clip", g, lo, hi);
+}
+
+static bool push_clip(Push *p) {
+    Var t = p->tangent[0];
+    p->result[0] = t == VAR_NONE ? t : clipped(p->b, p->op, p->props, t);
+    return t == VAR_NONE || p->result[0] != VAR_NONE;
+}
+
+static Var scaled(Builder *b, const Op *op, const Props *p, Var g) {
+    return call2(b, "multiply", g, prop_const(b, op, p, "multiplier", g));
+}
+
+static bool push_scale(Push *p) {
+    Var t = p->tangent[0];
+    p->result[0] = t == VAR_NONE ? t : scaled(p->b, p->op, p->props, t);
+    return t == VAR_NONE || p->result[0] != VAR_NONE;
+}
+
+/* ---- reverse mode ---- */
+static bool pull_clip(Pull *p) {
+    p->grad[0] = clipped(p->b, p->op, p->props, p->cotangent[0]);
+    return p->grad[0] != VAR_NONE;
+}
+
+static bool pull_scale(Pull *p) {
+    p->grad[0] = scaled(p->b, p->op, p->props, p->cotangent[0]);
+    return p->grad[0] != VAR_NONE;
+}
+
+static const char *const zero[] = {"zeros_like(g)"};
+static const char *const disconnected[] = {"disconnected"};
+static const char *const undefined[] = {
+    "undefined('undefined_grad stands in the way of the gradient')"};
+
+#define IDENTITY                                                                       \
+    .in = "x: any", .perform = pass_on, .view = 1, .identity = true, .file = __FILE__, \
+    .line = __LINE__
+
+static const Op table[] = {
+    {.name = "zero_grad",
+     .doc = "x; its gradient is zero, though it stays connected.",
+     .alias = "consider_constant",
+     .type = same_type,
+     .adjoint = zero,
+     .push = push_zero,
+     .example = "zero_grad(1.5) -> 1.5",
+     IDENTITY},
+    {.name = "disconnected_grad",
+     .doc = "x; derivatives see no connection: nothing before it is visited.",
+     .type = same_type,
+     .adjoint = disconnected,
+     .push = push_nothing,
+     .disconnected = "x",
+     .example = "disconnected_grad(1.5) -> 1.5",
+     IDENTITY},
+    {.name = "undefined_grad",
+     .doc = "x; to ask for a gradient through it is an error.",
+     .type = same_type,
+     .adjoint = undefined,
+     .push = push_undefined,
+     .example = "undefined_grad(1.5) -> 1.5",
+     IDENTITY},
+    {.name = "grad_clip",
+     .doc = "x; gradients through it are clipped to [lower_bound, upper_bound].",
+     .props = "lower_bound: float, upper_bound: float",
+     .type = clip_type,
+     .pull = pull_clip,
+     .push = push_clip,
+     .example = "grad_clip(1.5, lower_bound=-1., upper_bound=1.) -> 1.5",
+     IDENTITY},
+    {.name = "grad_scale",
+     .doc = "x; gradients through it are multiplied.",
+     .props = "multiplier: float",
+     .type = inexact_type,
+     .pull = pull_scale,
+     .push = push_scale,
+     .example = "grad_scale(1.5, multiplier=2.) -> 1.5",
+     IDENTITY},
+};
+const OpList ops_control_gradient = {table, sizeof table / sizeof *table};
