@@ -178,6 +178,28 @@ static bool push_one(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     return ok;
 }
 
+/* push_one for what is defined; an undefined tangent makes all undefined that is
+ * connected to it. */
+static bool push_or_null(Builder *b, ApplyId a, Var *tangent, Var *result) {
+    const Apply ap = b->g->apply[a];
+    bool live = false;
+    for (size_t k = 0; k < ap.nout; k++)
+        result[k] = VAR_NONE;
+    Arena *tmp = arena_new(b->s);
+    Var *null = NEW_N(tmp, ap.nin, Var);
+    for (size_t i = 0; i < ap.nin; i++) {
+        null[i] = var_is_null(b->g, tangent[i]) ? tangent[i] : VAR_NONE;
+        if (null[i] != VAR_NONE) tangent[i] = VAR_NONE;
+        live |= tangent[i] != VAR_NONE;
+    }
+    bool ok = !live || push_one(b, a, tangent, result);
+    for (size_t i = 0; i < ap.nin; i++)
+        for (size_t k = 0; ok && null[i] != VAR_NONE && k < ap.nout; k++)
+            if (op_connected(b->g, a, i, k)) result[k] = null[i];
+    arena_free(tmp);
+    return ok;
+}
+
 /* Tangents of integer outputs are zero: no small change changes them. */
 static void drop_discrete(Builder *b, ApplyId a, Var *result) {
     for (size_t k = 0; k < b->g->apply[a].nout; k++) {
@@ -210,7 +232,7 @@ static bool forward(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
         }
         if (!any) continue;
         Origin was = ad_origin(b, a, "pushforward");
-        if (!push_one(b, a, t, r)) return false;
+        if (!push_or_null(b, a, t, r)) return false;
         b->from = was;
         drop_discrete(b, a, r);
         for (size_t k = 0; k < ap.nout; k++)

@@ -87,6 +87,7 @@ static bool of_prop(Names *n, const Prop *q, PolyValue *v) {
     if (q->kind == P_BOOL || q->kind == P_INT)
         v->number = poly_number(n->a, (double)q->i);
     if (q->kind == P_FLOAT) v->number = poly_number(n->a, q->f);
+    if (q->kind == P_STR) v->number = poly_text_number(n->a, q->sym);
     if (q->kind == P_INTS) {
         const Poly **dim = NEW_N(n->a, q->ints.n, const Poly *);
         for (size_t i = 0; i < q->ints.n; i++)

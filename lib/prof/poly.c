@@ -29,6 +29,10 @@ const Poly *poly_number(Arena *a, double v) {
     return p;
 }
 
+const Poly *poly_text_number(Arena *a, Sym text) {
+    return poly_number(a, (double)text);
+}
+
 const Poly *poly_dim(Arena *a, Sym name) {
     Poly *p = poly_new(a, 1);
     p->n = 1;
@@ -332,6 +336,9 @@ static PolyValue eval_node(PolyFormula *f, const Ast *e) {
         return v;
     case AST_FLOAT:
         v.number = poly_number(f->a, e->v);
+        return v;
+    case AST_STRING:
+        v.number = poly_text_number(f->a, e->sym);
         return v;
     case AST_NAME:
         return f->look(f->ctx, e->sym, &v) ? v : none();

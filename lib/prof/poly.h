@@ -12,6 +12,8 @@ enum { POLY_TERMS = 256 }; /* a sum with more terms can't be told */
 
 const Poly *poly_number(Arena *a, double v);
 const Poly *poly_dim(Arena *a, Sym name);
+/* A text as a number, equal where the texts are: formulas may say (mode == 'r') * n. */
+const Poly *poly_text_number(Arena *a, Sym text);
 const Poly *poly_add(Arena *a, const Poly *x, const Poly *y);
 const Poly *poly_mul(Arena *a, const Poly *x, const Poly *y);
 const Poly *poly_copy(Arena *a, const Poly *p);

@@ -64,6 +64,10 @@ static void resolve(Blas *b) {
     if (c) b->core = core();
 }
 
+BlasFn *blas_find(const Blas *lib, const char *symbol) {
+    return lib->library ? find(lib->library, symbol) : NULL;
+}
+
 const Blas *blas(Session *s) {
     Blas *b = session_slot(s, SLOT_BLAS);
     if (b) return b;

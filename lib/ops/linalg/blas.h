@@ -15,6 +15,8 @@ typedef struct Blas {
     const char *core;      /* the kernels it chose, "SkylakeX" */
 } Blas;
 const Blas *blas(Session *s); /* never NULL */
+/* Any function of the library by its symbol; NULL: there is none. */
+BlasFn *blas_find(const Blas *lib, const char *symbol);
 
 /* c[m, n] = a[m, k] b[k, n], all of one inexact dtype other than float16; strides in
  * elements, of which one of a matrix's two is 1 (the other at least the length) ; c is

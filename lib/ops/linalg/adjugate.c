@@ -1,0 +1,266 @@
+/* adjugate: the transposed matrix of cofactors, det(A) inv(A) where there is an
+ * inverse. It is a polynomial in the elements, and stays accurate where A is singular:
+ * LU gives the product with the errors of both factors cancelled; close to singular it
+ * is put together from singular values (G. W. Stewart, On the adjugate matrix, 1998).
+ */
+#include "ops/linalg/factor.h"
+#include "ops/linalg/rule.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool adjugate_type(Infer *in) {
+    return core_type(in, "(n,n)->(n,n)", NULL);
+}
+
+typedef struct Adjugate {
+    Svd svd;
+    size_t bytes;        /* of a matrix */
+    size_t square, line; /* the same rounded; of pivots or singular values, rounded */
+    int lwork;
+} Adjugate;
+
+/* Is the smallest pivot so small that the inverse would lose half of the digits? */
+static bool nearly_singular(const Batch *q, int n, const void *lu) {
+    double least = HUGE_VAL, most = 0, size;
+    for (int64_t i = 0; i < n; i++) {
+        double z[2];
+        element_cast(DT_COMPLEX128, z, q->dtype,
+                     (const char *)lu + (size_t)(i * n + i) * dtype_size(q->dtype), 1,
+                     0, 0);
+        size = hypot(z[0], z[1]);
+        least = size < least ? size : least;
+        most = size > most ? size : most;
+    }
+    return !(least > (dtype_real(q->dtype) == DT_FLOAT32 ? 1e-2 : 1e-4) * most);
+}
+
+static void scale(DType d, int64_t n, void *x, Scaled by) {
+    size_t size = dtype_size(d);
+    for (int64_t i = 0; i < n; i++) {
+        double z[2];
+        char *p = (char *)x + (size_t)i * size;
+        element_cast(DT_COMPLEX128, z, d, p, 1, 0, 0);
+        Scaled v = by;
+        scaled_times(&v, z[0], z[1]);
+        z[0] = scaled_value(v.re, v.e);
+        z[1] = scaled_value(v.im, v.e);
+        element_cast(d, p, DT_COMPLEX128, z, 1, 0, 0);
+    }
+}
+
+/* The product of all singular values but the i-th, for each i. */
+static void deleted_products(DType d, int n, const void *s, Scaled *to) {
+    size_t size = dtype_size(dtype_real(d));
+    for (int i = 0; i < n; i++) {
+        to[i] = scaled_one();
+        for (int k = 0; k < n; k++) {
+            double v;
+            element_cast(DT_FLOAT64, &v, dtype_real(d),
+                         (const char *)s + (size_t)k * size, 1, 0, 0);
+            if (k != i) scaled_times(&to[i], v, 0);
+        }
+    }
+}
+
+static Scaled det_of_copy(const Batch *q, int n, const void *a, void *copy,
+                          int *pivot) {
+    memcpy(copy, a, (size_t)n * (size_t)n * dtype_size(q->dtype));
+    factor_lu(q->fn[0], n, copy, pivot);
+    return factor_det(q->dtype, n, copy, pivot);
+}
+
+/* With A = U S V^H: adj(A) = det(U) det(V^H) V adj(S) U^H. */
+static int64_t by_svd(const Item *it, const Adjugate *w, void *a, char *room) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n');
+    size_t size = dtype_size(q->dtype);
+    char *u = room, *vt = u + w->square, *copy = vt + w->square, *s = copy + w->square,
+         *rest = s + w->line;
+    int64_t bad = factor_svd(&w->svd, a, s, u, vt, rest);
+    if (bad) return bad;
+    Scaled *part = (Scaled *)(void *)rest;
+    int *pivot = (int *)(void *)(rest + (size_t)n * sizeof *part);
+    Scaled du = det_of_copy(q, n, u, copy, pivot),
+           dv = det_of_copy(q, n, vt, copy, pivot);
+    deleted_products(q->dtype, n, s, part);
+    for (int i = 0; i < n;
+         i++) { /* column i of U times what belongs to it, conjugated */
+        Scaled f = part[i];
+        scaled_times(&f, du.re, -du.im);
+        scaled_times(&f, dv.re, -dv.im);
+        f.e += du.e + dv.e;
+        scale(q->dtype, n, u + (size_t)i * (size_t)n * size, f);
+    }
+    lapack_gemm(q->dtype, q->fn[2], "CC", n, n, n, vt, n, u, n, it->out[0]);
+    return 0;
+}
+
+/* Up to three rows by cofactors, exactly where products are. */
+static void by_cofactors(const Item *it, int n) {
+    Wide a[9], c[9];
+    wide_read(it->q, 0, it->in[0], a);
+    if (n == 1) c[0] = 1;
+    if (n == 2) c[0] = a[3], c[1] = -a[1], c[2] = -a[2], c[3] = a[0];
+    for (int k = 0; n == 3 && k < 9; k++) {
+        int i = k % 3, j = k / 3, i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3,
+            j2 = (j + 2) % 3;
+        c[k] = a[3 * i1 + j1] * a[3 * i2 + j2] - a[3 * i1 + j2] * a[3 * i2 + j1];
+    }
+    wide_write(it->q, 1, c, it->out[0]);
+}
+
+/* det(A) inv(A), unless A is nearly singular. adj of the transpose is the transpose. */
+static int64_t adjugate_one(const Item *it) {
+    const Batch *q = it->q;
+    const Adjugate *w = q->own;
+    int n = batch_dim(q, 'n'), info = 0, *pivot = (int *)(void *)(it->room + w->square);
+    char *room = it->room + w->square + w->line;
+    if (n <= 3) return by_cofactors(it, n), 0;
+    memcpy(it->room, it->in[0], w->bytes);
+    int64_t bad = factor_lu(q->fn[0], n, it->in[0], pivot);
+    if (bad || nearly_singular(q, n, it->in[0])) return by_svd(it, w, it->room, room);
+    Scaled det = factor_det(q->dtype, n, it->in[0], pivot);
+    ((Getri *)q->fn[1])(&n, it->in[0], &n, pivot, room, &w->lwork, &info);
+    memcpy(it->out[0], it->in[0], w->bytes);
+    scale(q->dtype, (int64_t)n * n, it->out[0], det);
+    return 0;
+}
+
+static bool adjugate_perform(Call *c) {
+    Batch q;
+    Adjugate w = {.lwork = 0};
+    if (!batch_open(&q, c, "(n,n)->(n,n)", "r>r") || !lapack_get(&q, 0, "getrf") ||
+        !lapack_get(&q, 1, "getri") || !lapack_get(&q, 2, "gemm"))
+        return false;
+    int n = batch_dim(&q, 'n');
+    if (!factor_svd_open(&q, 3, 'S', n, n, &w.svd)) return false;
+    size_t size = dtype_size(q.dtype),
+           least = (size_t)n * (sizeof(Scaled) + sizeof(int));
+    w.bytes = (size_t)n * (size_t)n * size;
+    w.square = lapack_round(w.bytes);
+    w.line = lapack_round((size_t)n * sizeof(double));
+    w.lwork = 64 * n + 1;
+    q.own = &w;
+    size_t rest = w.svd.room > least ? w.svd.room : least,
+           work = (size_t)w.lwork * size;
+    size_t by_svd_room = 3 * w.square + w.line + rest;
+    size_t room = w.square + w.line + (by_svd_room > work ? by_svd_room : work);
+    return batch_run(&q, adjugate_one, room) && (!q.bad || fail_iteration(&q));
+}
+
+/* By minors: each is a determinant. */
+static int64_t adjugate_slow(const Item *it) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n'), m = n - 1;
+    size_t count = (size_t)n * (size_t)n;
+    Wide *a = (Wide *)(void *)it->room, *c = a + count, *minor = c + count;
+    wide_read(q, 0, it->in[0], a);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            for (int k = 0; k < m * m; k++) {
+                int row = k / m, col = k % m;
+                minor[k] = a[(row + (row >= j)) * n + col + (col >= i)];
+            }
+            Wide d = wide_solve(m, minor, 0, NULL);
+            c[i * n + j] = (i + j) % 2 ? -d : d;
+        }
+    wide_write(q, 1, c, it->out[0]);
+    return 0;
+}
+
+static bool adjugate_debug(Call *c) {
+    Batch q;
+    return batch_open(&q, c, "(n,n)->(n,n)", "r>r") &&
+           batch_run(&q, adjugate_slow, 3 * sizeof(Wide) * q.arg[0].bytes);
+}
+
+/* ---- derivatives ---- */
+/* With A = U S V^H and E = U^H dA V the derivative is det(U) det(V^H) V K(E) U^H, where
+ * off the diagonal K_ij = -E_ij q_ij, on it K_ii = sum_k E_kk q_ik, and q_ij is the
+ * product of all singular values but the i-th and the j-th. K is its own adjoint. */
+static void deleted_pairs(Rule *r) {
+    rule_let(r, "s_", "svd(a)[1]");
+    rule_let(r, "n_", "arange(a.shape[-1])");
+    rule_let(r, "after", "expand_dims(n_, -1) < n_");
+    /* row i: the values after i, then products of those between i and j */
+    rule_let(r, "between",
+             "cumprod(where(after, expand_dims(s_, -2), 1), axis=-1, exclusive=True)");
+    rule_let(r, "before", "cumprod(s_, axis=-1, exclusive=True)");
+    rule_let(r, "behind", "cumprod(s_, axis=-1, exclusive=True, reverse=True)");
+    rule_let(
+        r, "pairs_",
+        "where(after, expand_dims(before, -1) * between * expand_dims(behind, -2), "
+        "0)");
+    rule_transpose(r, "pairs_t", "pairs_");
+    rule_let(r, "pairs", "pairs_ + pairs_t");
+}
+
+/* name = K(of) */
+static void apply_pairs(Rule *r, const char *name, const char *of) {
+    rule_bind(r, "e_", rule_get(r, of));
+    rule_let(r, "diag_", "diagonal(e_, axis1=-2, axis2=-1)");
+    rule_let(r, "sums_", "squeeze(pairs @ expand_dims(diag_, -1), -1)");
+    rule_let(r, name,
+             "where(expand_dims(n_, -1) == n_, expand_dims(sums_, -1), -e_ * pairs)");
+}
+
+/* name = left^H of right */
+static void sandwich(Rule *r, const char *name, const char *left, const char *of,
+                     const char *right) {
+    rule_hermitian(r, "left_", left);
+    rule_bind(r, "of_", rule_get(r, of));
+    rule_bind(r, "right_", rule_get(r, right));
+    rule_let(r, name, "left_ @ of_ @ right_");
+}
+
+static void open_svd(Rule *r) {
+    rule_let(r, "u", "svd(a)[0]");
+    rule_let(r, "vh", "svd(a)[2]");
+    rule_hermitian(r, "uh", "u");
+    rule_hermitian(r, "v", "vh");
+    rule_let(r, "turn", "expand_dims(det(u) * det(vh), (-2, -1))");
+    deleted_pairs(r);
+}
+
+static bool adjugate_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    open_svd(&r);
+    rule_conj(&r, "back", "turn");
+    rule_let(&r, "gt", "back * g");
+    sandwich(&r, "e", "v", "gt", "u");
+    apply_pairs(&r, "k", "e");
+    sandwich(&r, "ga", "uh", "k", "vh");
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static bool adjugate_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    open_svd(&r);
+    sandwich(&r, "e", "u", "d_a", "v");
+    apply_pairs(&r, "k", "e");
+    sandwich(&r, "x", "vh", "k", "uh");
+    rule_let(&r, "d_r", "turn * x");
+    return rule_result(&r, p, 0, "d_r");
+}
+
+static const Op table[] = {
+    {.name = "adjugate",
+     .doc = "The adjugate of a square matrix: the transpose of its cofactors, with a @ "
+            "adjugate(a) = det(a) * eye(n), also of a singular one. det is "
+            "differentiated by it.",
+     .in = "a",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = adjugate_type,
+     .perform = adjugate_perform,
+     .debug = adjugate_debug,
+     .flops = "prod(a.shape[:-2]) * 2 * a.shape[-1] ** 3",
+     .pull = adjugate_pull,
+     .push = adjugate_push,
+     .example = "adjugate([[1.0, 2.0], [3.0, 4.0]]) -> [[4.0, -2.0], [-3.0, 1.0]]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_adjugate = {table, sizeof table / sizeof *table};

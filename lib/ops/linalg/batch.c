@@ -1,0 +1,363 @@
+/* Signatures of core dims: the typing rule and the run of ops on batches of matrices.
+ */
+#include "ops/linalg/batch.h"
+
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- signatures ---- */
+typedef struct Core {
+    int nin, nout, n[CORE_ARGS]; /* core dims of each */
+    char dim[CORE_ARGS][2];
+} Core;
+
+static Core core_parse(const char *sig) {
+    Core k = {0};
+    int *side = &k.nin, at = -1;
+    for (const char *p = sig; *p; p++) {
+        if (*p == '(') ++*side, at++;
+        if (*p == '>') side = &k.nout;
+        if (*p >= 'a' && *p <= 'z') k.dim[at][k.n[at]++] = *p;
+    }
+    return k;
+}
+
+/* ---- typing ---- */
+/* What is known of each letter. */
+typedef struct Letters {
+    bool seen[128];
+    Dim dim[128];
+    size_t arg[128];
+    int axis[128];
+} Letters;
+
+static bool meet_letter(Infer *in, Letters *l, char c, size_t arg, int axis) {
+    int k = (int)c;
+    Dim d = in_dim(in, arg, axis);
+    if (!l->seen[k]) {
+        l->seen[k] = true;
+        l->dim[k] = d, l->arg[k] = arg, l->axis[k] = axis;
+        return true;
+    }
+    if (l->arg[k] == arg && !dim_may_equal(l->dim[k], d))
+        return infer_fail(in, E_SHAPE, arg,
+                          "its last two dims must be equal, and are %lld and %lld",
+                          (long long)l->dim[k], (long long)d);
+    Dim meet = DIM_UNKNOWN;
+    if (l->arg[k] != arg &&
+        !want_dims_equal(in, l->arg[k], l->axis[k], arg, axis, &meet))
+        return false;
+    l->dim[k] = dim_meet(l->dim[k], d);
+    return true;
+}
+
+static Dim letter_dim(const Letters *l, char c) {
+    if (l->seen[(int)c]) return l->dim[(int)c];
+    Dim m = l->dim['m'], n = l->dim['n'];
+    if (m == n) return m;
+    return dim_is_known(m) && dim_is_known(n) ? (m < n ? m : n) : DIM_UNKNOWN;
+}
+
+static bool join_batch(Infer *in, const Core *k, int *n, Dim *batch) {
+    *n = 0;
+    for (size_t i = 0; i < (size_t)k->nin; i++) {
+        const Type *t = in->type[i];
+        *n = shape_broadcast(*n, batch, t->ndim - k->n[i], t->dim, batch);
+        if (*n < 0)
+            return infer_fail(in, E_SHAPE, i,
+                              "its leading dims do not fit those of the others");
+    }
+    return true;
+}
+
+bool core_type(Infer *in, const char *sig, const DType *dtype) {
+    Core k = core_parse(sig);
+    Letters l = {.seen = {false}};
+    Dim dim[MAX_NDIM + 2];
+    int n;
+    for (size_t i = 0; i < (size_t)k.nin; i++) {
+        if (!want_rank(in, i, k.n[i], -1)) return false;
+        for (int j = 0; j < k.n[i]; j++)
+            if (!meet_letter(in, &l, k.dim[i][j], i, in->type[i]->ndim - k.n[i] + j))
+                return false;
+    }
+    if (!join_batch(in, &k, &n, dim)) return false;
+    in->nout = (size_t)k.nout;
+    for (int o = 0; o < k.nout; o++) {
+        int core = k.n[k.nin + o];
+        if (n + core > MAX_NDIM)
+            return infer_fail(in, E_SHAPE, in->nin, "a tensor has at most %d dims",
+                              MAX_NDIM);
+        for (int j = 0; j < core; j++)
+            dim[n + j] = letter_dim(&l, k.dim[k.nin + o][j]);
+        out_tensor(in, (size_t)o, dtype ? dtype[o] : in->type[0]->dtype, n + core, dim);
+    }
+    return true;
+}
+
+/* ---- opening ---- */
+static DType packed_dtype(DType d) {
+    return d == DT_FLOAT16 ? DT_FLOAT32 : d;
+}
+
+static bool bind_letters(Batch *q, const Core *k, int i) {
+    const Tensor *t = call_in(q->c, (size_t)i);
+    for (int j = 0; j < k->n[i]; j++) {
+        int64_t *have = &q->dim[(int)k->dim[i][j]], n = t->shape[t->ndim - k->n[i] + j];
+        if (*have < 0) *have = n;
+        if (*have != n)
+            return call_fail(q->c, E_RUN_SHAPE,
+                             "two sizes that must be equal are %lld and %lld",
+                             (long long)*have, (long long)n);
+        if (n > INT32_MAX)
+            return call_fail(q->c, E_LIMIT, "a matrix is too large: a size is %lld",
+                             (long long)n);
+    }
+    return true;
+}
+
+/* Batch dim d, counted from the left, of argument i, whose leading dims may be fewer.
+ */
+static bool join_sizes(Batch *q, const Core *k) {
+    for (int i = 0; i < k->nin; i++) {
+        int lead = call_in(q->c, (size_t)i)->ndim - k->n[i];
+        q->nbatch = lead > q->nbatch ? lead : q->nbatch;
+    }
+    bool set[MAX_NDIM] = {false};
+    for (int d = 0; d < q->nbatch; d++)
+        q->shape[d] = 1;
+    for (int i = 0; i < k->nin; i++) {
+        const Tensor *t = call_in(q->c, (size_t)i);
+        int lead = t->ndim - k->n[i], skip = q->nbatch - lead;
+        for (int a = 0; a < lead; a++) {
+            int d = a + skip;
+            bool one = call_is_one(q->c, (size_t)i, a);
+            q->arg[i].step[d] = one ? 0 : t->stride[a];
+            if (one) continue;
+            if (set[d] && q->shape[d] != t->shape[a])
+                return call_fail(q->c, E_RUN_SHAPE,
+                                 "batch dim %d is %lld and %lld; only a 1 in the type "
+                                 "stretches",
+                                 d, (long long)q->shape[d], (long long)t->shape[a]);
+            set[d] = true;
+            q->shape[d] = t->shape[a];
+        }
+    }
+    q->count = 1;
+    for (int d = 0; d < q->nbatch; d++)
+        q->count *= q->shape[d];
+    return true;
+}
+
+static bool size_arg(Batch *q, const Core *k, int i) {
+    struct CoreArg *a = &q->arg[i];
+    size_t bytes;
+    a->rows = k->n[i] == 2 ? q->dim[(int)k->dim[i][0]] : 1;
+    a->cols = k->n[i] ? q->dim[(int)k->dim[i][k->n[i] - 1]] : 1;
+    a->row = k->n[i] == 2 ? a->t.stride[a->t.ndim - 2] : 0;
+    a->col = k->n[i] ? a->t.stride[a->t.ndim - 1] : 0;
+    if (size_mul((size_t)a->rows, (size_t)a->cols, &bytes) &&
+        size_mul(bytes, dtype_size(a->dtype), &bytes) && size_add(bytes, 63, &a->bytes))
+        return a->bytes &= ~(size_t)63, true;
+    return call_fail(q->c, E_LIMIT, "the matrices of %s are too large", q->c->op->name);
+}
+
+static bool open_output(Batch *q, const Core *k, int o) {
+    int i = k->nin + o, n = q->nbatch;
+    int64_t shape[MAX_NDIM + 2];
+    struct CoreArg *a = &q->arg[i];
+    memcpy(shape, q->shape, (size_t)n * sizeof *shape);
+    for (int j = 0; j < k->n[i]; j++)
+        shape[n++] = q->dim[(int)k->dim[i][j]];
+    if (!call_size_fits(q->c, q->c->out_type[o]->dtype, n, shape)) return false;
+    Tensor *t = call_out(q->c, (size_t)o, n, shape);
+    if (!t) return false;
+    a->t = *t;
+    a->dtype = packed_dtype(t->dtype);
+    for (int d = 0; d < q->nbatch; d++)
+        a->step[d] = t->stride[d];
+    return size_arg(q, k, i);
+}
+
+static void read_pack(Batch *q, const char *pack) {
+    int i = 0;
+    for (const char *p = pack; *p; p++) {
+        if (*p == '>') continue;
+        struct CoreArg *a = &q->arg[i];
+        bool upper = *p >= 'A' && *p <= 'Z';
+        a->columns = (*p == 'c' || upper) && a->rows != 1 && a->cols != 1;
+        a->start = *p >= '0' && *p <= '9' ? *p - '0' : upper ? *p - 'A' : -1;
+        if (a->start >= 0) {
+            q->arg[a->start].moved = true;
+            q->arg[a->start].columns = a->columns;
+        }
+        a->direct = i >= q->nin && !a->columns && a->dtype == a->t.dtype;
+        i++;
+    }
+}
+
+bool batch_open(Batch *q, Call *c, const char *sig, const char *pack) {
+    Core k = core_parse(sig);
+    *q = (Batch){.c = c, .nin = k.nin, .nout = k.nout};
+    for (int l = 0; l < 128; l++)
+        q->dim[l] = -1;
+    for (int i = 0; i < k.nin; i++)
+        if (!bind_letters(q, &k, i)) return false;
+    int64_t m = q->dim['m'], n = q->dim['n'];
+    for (int o = k.nin; o < k.nin + k.nout; o++)
+        for (int j = 0; j < k.n[o]; j++)
+            if (q->dim[(int)k.dim[o][j]] < 0) q->dim[(int)k.dim[o][j]] = m < n ? m : n;
+    if (!join_sizes(q, &k)) return false;
+    for (int i = 0; i < k.nin; i++) {
+        q->arg[i].t = *call_in(c, (size_t)i);
+        q->arg[i].dtype = packed_dtype(q->arg[i].t.dtype);
+        if (!size_arg(q, &k, i)) return false;
+    }
+    q->dtype = q->arg[0].dtype;
+    for (int o = 0; o < k.nout; o++)
+        if (!open_output(q, &k, o)) return false;
+    read_pack(q, pack);
+    return true;
+}
+
+/* ---- moving one matrix ---- */
+/* dst, row-major without gaps, = src with steps in bytes. */
+static void copy_rows(DType to, char *dst, DType from, const char *src, int64_t rows,
+                      int64_t cols, int64_t row, int64_t col) {
+    int64_t size = (int64_t)dtype_size(to);
+    if (to == from && cols > 1 && rows > 1 && row == size && col >= rows * size) {
+        element_transpose_far(dst, cols * size, src, col, (size_t)rows, (size_t)cols,
+                              (size_t)size, false);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++, dst += cols * size, src += row)
+        if (to == from && (col == size || cols == 1))
+            memcpy(dst, src, (size_t)(cols * size));
+        else
+            element_cast(to, dst, from, src, (size_t)cols, size, col);
+}
+
+static int64_t offset_of(const Batch *q, const struct CoreArg *a, int64_t item) {
+    int64_t at = 0;
+    for (int d = q->nbatch; d-- > 0;) {
+        at += item % q->shape[d] * a->step[d];
+        item /= q->shape[d];
+    }
+    return at;
+}
+
+/* An input that an output starts as has that one's columns. */
+static void load(const Batch *q, int i, int64_t item, void *to) {
+    const struct CoreArg *a = &q->arg[i];
+    const char *from = (const char *)a->t.data + offset_of(q, a, item);
+    if (a->columns)
+        copy_rows(a->dtype, to, a->t.dtype, from, a->cols, a->rows, a->col, a->row);
+    else
+        copy_rows(a->dtype, to, a->t.dtype, from, a->rows, a->cols, a->row, a->col);
+}
+
+static void store(const Batch *q, int o, int64_t item, const void *from) {
+    const struct CoreArg *a = &q->arg[o];
+    char *to = (char *)a->t.data + offset_of(q, a, item);
+    int64_t size = (int64_t)dtype_size(a->dtype);
+    if (!a->direct)
+        copy_rows(a->t.dtype, to, a->dtype, from, a->rows, a->cols,
+                  a->columns ? size : a->cols * size,
+                  a->columns ? a->rows * size : size);
+}
+
+/* ---- running ---- */
+typedef struct Run {
+    Batch *q;
+    ItemFn *one;
+    char *room;
+    size_t per_worker;
+    int64_t per_chunk;
+    _Atomic uint64_t bad; /* 1 + the first item that failed */
+} Run;
+
+/* Where worker-local memory begins after packed inputs and outputs. */
+static Item place(const Run *r, char *room, int64_t item) {
+    const Batch *q = r->q;
+    Item it = {.q = q};
+    for (int i = 0; i < q->nin; i++) {
+        if (q->arg[i].moved) continue;
+        it.in[i] = room;
+        room += q->arg[i].bytes;
+    }
+    for (int o = 0; o < q->nout; o++) {
+        const struct CoreArg *a = &q->arg[q->nin + o];
+        it.out[o] = a->direct ? (char *)a->t.data + offset_of(q, a, item) : room;
+        if (!a->direct) room += a->bytes;
+        if (a->start >= 0) it.in[a->start] = it.out[o];
+    }
+    it.room = room;
+    return it;
+}
+
+static void remember(Run *r, int64_t item) {
+    uint64_t mine = (uint64_t)item + 1, have = atomic_load(&r->bad);
+    while ((have == 0 || mine < have) &&
+           !atomic_compare_exchange_weak(&r->bad, &have, mine)) {
+    }
+}
+
+static int64_t run_item(const Run *r, int64_t item, unsigned worker) {
+    const Batch *q = r->q;
+    Item it = place(r, r->room + worker * r->per_worker, item);
+    for (int i = 0; i < q->nin; i++)
+        load(q, i, item, it.in[i]);
+    int64_t code = r->one(&it);
+    for (int o = 0; o < q->nout && code == 0; o++)
+        store(q, q->nin + o, item, it.out[o]);
+    return code;
+}
+
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    Run *r = ctx;
+    int64_t i = (int64_t)chunk * r->per_chunk, end = i + r->per_chunk;
+    for (; i < end && i < r->q->count; i++) {
+        if (run_item(r, i, worker)) remember(r, i);
+    }
+}
+
+/* Items that go together to a worker: by their size alone. */
+static int64_t chunk_of(const Batch *q) {
+    double work = 1000;
+    for (int i = 0; i < q->nin; i++) {
+        double n = (double)q->arg[i].rows, m = (double)q->arg[i].cols;
+        work += n * m * (n < m ? n : m);
+    }
+    return work > 1 << 18 ? 1 : (int64_t)((1 << 18) / work);
+}
+
+bool batch_run(Batch *q, ItemFn *one, size_t room) {
+    Run r = {.q = q, .one = one, .per_chunk = chunk_of(q)};
+    Pool *pool = q->count > r.per_chunk ? move_pool(q->c) : NULL;
+    size_t workers = pool ? pool_threads(pool) : 1, bytes = room;
+    if (q->count == 0) return true;
+    for (int i = 0; i < q->nin + q->nout; i++)
+        if (!(q->arg[i].direct || q->arg[i].moved) &&
+            !size_add(bytes, q->arg[i].bytes, &bytes))
+            bytes = SIZE_MAX / 2;
+    r.per_worker = (bytes + 127) & ~(size_t)63;
+    if (!size_mul(r.per_worker, workers, &bytes) || bytes > SIZE_MAX / 2)
+        return call_fail(q->c, E_LIMIT, "the matrices are too large");
+    if (!(r.room = call_scratch(q->c, bytes))) return false;
+    pool_run(pool, (size_t)((q->count + r.per_chunk - 1) / r.per_chunk), run_chunk, &r);
+    if (r.bad) {
+        q->bad_at = (int64_t)r.bad - 1;
+        q->bad = run_item(&r, q->bad_at, 0);
+    }
+    return true;
+}
+
+const char *batch_where(const Batch *q) {
+    return q->count > 1 ? arena_printf(session_arena(q->c->s),
+                                       " (matrix %lld of the batch, from 0)",
+                                       (long long)q->bad_at)
+                        : "";
+}

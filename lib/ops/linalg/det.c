@@ -1,0 +1,183 @@
+/* det and slogdet. */
+#include "ops/linalg/factor.h"
+#include "ops/linalg/rule.h"
+#include "ops/shape/linear.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+static size_t pivot_bytes(int64_t n) {
+    return lapack_round((size_t)(n + 1) * sizeof(int));
+}
+
+/* ---- det and slogdet ---- */
+static bool det_type(Infer *in) {
+    return core_type(in, "(n,n)->()", NULL);
+}
+
+static bool slogdet_type(Infer *in) {
+    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64;
+    return core_type(in, "(n,n)->(),()", (DType[]){d, dtype_real(d)});
+}
+
+/* The determinant of the transpose is the same. */
+static Scaled det_of(const Item *it) {
+    int n = batch_dim(it->q, 'n'), *pivot = (int *)(void *)it->room;
+    factor_lu(it->q->fn[0], n, it->in[0], pivot);
+    return factor_det(it->q->dtype, n, it->in[0], pivot);
+}
+
+static void put(const Item *it, int out, double re, double im) {
+    double z[2] = {re, im};
+    element_cast(it->q->arg[it->q->nin + out].dtype, it->out[out], DT_COMPLEX128, z, 1,
+                 0, 0);
+}
+
+static int64_t det_one(const Item *it) {
+    Scaled d = det_of(it);
+    put(it, 0, scaled_value(d.re, d.e), scaled_value(d.im, d.e));
+    return 0;
+}
+
+static void put_slogdet(const Item *it, Scaled d) {
+    double size = hypot(d.re, d.im);
+    put(it, 0, size == 0 ? 0 : d.re / size, size == 0 ? 0 : d.im / size);
+    put(it, 1, size == 0 ? -HUGE_VAL : log(size) + (double)d.e * log(2), 0);
+}
+
+static int64_t slogdet_one(const Item *it) {
+    put_slogdet(it, det_of(it));
+    return 0;
+}
+
+static bool det_perform(Call *c) {
+    Batch q;
+    return batch_open(&q, c, "(n,n)->()", "r>r") && lapack_get(&q, 0, "getrf") &&
+           batch_run(&q, det_one, pivot_bytes(q.dim['n']));
+}
+
+static bool slogdet_perform(Call *c) {
+    Batch q;
+    return batch_open(&q, c, "(n,n)->(),()", "r>rr") && lapack_get(&q, 0, "getrf") &&
+           batch_run(&q, slogdet_one, pivot_bytes(q.dim['n']));
+}
+
+static Wide slow_det(const Item *it) {
+    Wide *a = (Wide *)(void *)it->room;
+    wide_read(it->q, 0, it->in[0], a);
+    return wide_solve(batch_dim(it->q, 'n'), a, 0, NULL);
+}
+
+static int64_t det_slow(const Item *it) {
+    Wide d = slow_det(it);
+    put(it, 0, creal(d), cimag(d));
+    return 0;
+}
+
+static int64_t slogdet_slow(const Item *it) {
+    Wide d = slow_det(it);
+    put_slogdet(it, (Scaled){creal(d), cimag(d), 0});
+    return 0;
+}
+
+static bool det_debug(Call *c) {
+    Batch q;
+    return batch_open(&q, c, "(n,n)->()", "r>r") &&
+           batch_run(&q, det_slow, sizeof(Wide) * q.arg[0].bytes);
+}
+
+static bool slogdet_debug(Call *c) {
+    Batch q;
+    return batch_open(&q, c, "(n,n)->(),()", "r>rr") &&
+           batch_run(&q, slogdet_slow, sizeof(Wide) * q.arg[0].bytes);
+}
+
+/* Jacobi: d det(A) = tr(adj(A) dA). */
+static bool det_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    rule_let(&r, "c", "adjugate(a)");
+    rule_hermitian(&r, "ch", "c");
+    rule_let(&r, "ga", "expand_dims(g, (-2, -1)) * ch");
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static bool det_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    rule_let(&r, "c", "adjugate(a)");
+    rule_transpose(&r, "ct", "c");
+    rule_let(&r, "d_r", "sum(ct * d_a, axis=(-2, -1))");
+    return rule_result(&r, p, 0, "d_r");
+}
+
+/* With t = tr(A^-1 dA): d log|det| = Re t, and the sign of a complex determinant turns
+ * by i Im t. */
+static bool slogdet_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    bool size = rule_has(&r, "g_logabsdet"),
+         turns = rule_has(&r, "g_sign") &&
+                 dtype_is_complex(var_type(p->g, p->in[0])->dtype);
+    if (!size && !turns) return (p->grad[0] = float_zeros(p->b, p->in[0])) != VAR_NONE;
+    if (turns) rule_let(&r, "turn", "1j * imag(conj(g_sign) * sign)");
+    rule_let(&r, "h", !turns ? "g_logabsdet" : size ? "g_logabsdet - turn" : "-turn");
+    rule_let(&r, "c", "inv(a)");
+    rule_hermitian(&r, "ch", "c");
+    rule_let(&r, "ga", "expand_dims(h, (-2, -1)) * ch");
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static bool slogdet_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    bool turns = dtype_is_complex(var_type(p->g, p->in[0])->dtype);
+    rule_let(&r, "c", "inv(a)");
+    rule_transpose(&r, "ct", "c");
+    rule_let(&r, "t", "sum(ct * d_a, axis=(-2, -1))");
+    rule_real(&r, "size", "t");
+    if (turns) rule_let(&r, "turn", "1j * imag(t) * sign");
+    p->result[0] = VAR_NONE;
+    return (!turns || rule_result(&r, p, 0, "turn")) && rule_result(&r, p, 1, "size");
+}
+
+#define LU_FLOPS                                                                       \
+    "prod(a.shape[:-2]) * (2 * a.shape[-1] ** 3 / 3 - a.shape[-1] ** 2 / 2 + 11 * "    \
+    "a.shape[-1] / 6)"
+static const Op table[] = {
+    {.name = "det",
+     .doc = "The determinant of a square matrix. Its derivatives are those of a "
+            "polynomial: they are right for singular matrices, too, the third and "
+            "higher ones where singular values are distinct.",
+     .in = "a",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = det_type,
+     .perform = det_perform,
+     .debug = det_debug,
+     .flops = LU_FLOPS,
+     .pull = det_pull,
+     .push = det_push,
+     .example = "det([[2.0, 1.0], [4.0, 5.0]]) -> 6.0",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "slogdet",
+     .doc = "Sign and logarithm of the absolute value of the determinant, which may be "
+            "too large or small for a number itself: 0 and -inf of a singular matrix, "
+            "whose gradient is an error; for complex matrices the sign is a number of "
+            "absolute value 1.",
+     .in = "a",
+     .out = "sign, logabsdet",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = slogdet_type,
+     .perform = slogdet_perform,
+     .debug = slogdet_debug,
+     .flops = LU_FLOPS,
+     .pull = slogdet_pull,
+     .push = slogdet_push,
+     .example = "slogdet([[0.0, 1.0], [1.0, 0.0]])[0] -> -1.0\n"
+                "slogdet([[1.0, 2.0], [2.0, 5.0]])[1] -> 0.0",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_det = {table, sizeof table / sizeof *table};

@@ -1,0 +1,288 @@
+/* solve and inv. */
+#include "ops/linalg/factor.h"
+#include "ops/linalg/rule.h"
+#include "ops/shape/linear.h"
+
+#include <complex.h>
+#include <string.h>
+
+/* ---- solve ---- */
+/* What is known of the matrix: its whole, or that it is given by one triangle. */
+typedef enum Assume { GENERAL, SYMMETRIC, HERMITIAN, POSITIVE, ASSUME_N } Assume;
+
+static int assume_of(Session *s, const Op *op, const Props *props) {
+    static const char *const names[ASSUME_N] = {"gen", "sym", "her", "pos"};
+    const char *text = sym_text(s, op_prop(s, op, props, "assume_a")->sym);
+    for (int i = 0; i < ASSUME_N; i++)
+        if (strcmp(text, names[i]) == 0) return i;
+    return -1;
+}
+
+static const char *signature(int b_ndim) {
+    return b_ndim == 1 ? "(n,n),(n)->(n)" : "(n,n),(n,k)->(n,k)";
+}
+
+static bool solve_type(Infer *in) {
+    if (assume_of(in->s, in->op, in->props) < 0)
+        return infer_fail(in, E_ARG, in->nin,
+                          "assume_a is 'gen', 'sym', 'her' or 'pos', not '%s'",
+                          sym_text(in->s, in_prop(in, "assume_a")->sym));
+    return want_rank(in, 1, 1, -1) && want_same_dtype(in) &&
+           core_type(in, signature(in->type[1]->ndim), NULL);
+}
+
+enum { LOWER, WORK }; /* options */
+
+static size_t pivot_bytes(int64_t n) {
+    return ((size_t)n * sizeof(int) + 127) & ~(size_t)63;
+}
+
+static int64_t general_one(const Item *it) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
+        info = 0, *pivot = (int *)(void *)it->room;
+    int64_t bad = factor_lu(q->fn[0], n, it->in[0], pivot);
+    if (bad || n == 0 || k == 0) return bad;
+    ((Getrs *)q->fn[1])("N", &n, &k, it->in[0], &ld, pivot, it->out[0], &ld, &info, 1);
+    return info;
+}
+
+static int64_t positive_one(const Item *it) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
+        info = 0;
+    bool upper = !q->option[LOWER];
+    int64_t bad = factor_cholesky(q, q->fn[0], upper, n, it->in[0]);
+    if (bad || n == 0 || k == 0) return bad;
+    ((Potrs *)q->fn[1])(upper ? "U" : "L", &n, &k, it->in[0], &ld, it->out[0], &ld,
+                        &info, 1);
+    return info;
+}
+
+static int64_t symmetric_one(const Item *it) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
+        info = 0, lwork = (int)q->option[WORK], *pivot = (int *)(void *)it->room;
+    if (n == 0 || k == 0) return 0;
+    ((Sysv *)q->fn[0])(q->option[LOWER] ? "L" : "U", &n, &k, it->in[0], &ld, pivot,
+                       it->out[0], &ld, it->room + pivot_bytes(n), &lwork, &info, 1);
+    return info;
+}
+
+static bool run_symmetric(Batch *q, Assume assume) {
+    int64_t n = q->dim['n'];
+    if (!lapack_get2(q, 0, "sysv", assume == HERMITIAN ? "hesv" : "sysv")) return false;
+    q->option[WORK] = 64 * n + 1;
+    return batch_run(q, symmetric_one,
+                     pivot_bytes(n) + (size_t)q->option[WORK] * dtype_size(q->dtype));
+}
+
+static bool solve_perform(Call *c) {
+    Batch q;
+    Assume assume = (Assume)assume_of(c->s, c->op, c->props);
+    if (!batch_open(&q, c, signature(call_in(c, 1)->ndim), "c->B")) return false;
+    q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
+    bool ok;
+    if (assume == GENERAL)
+        ok = lapack_get(&q, 0, "getrf") && lapack_get(&q, 1, "getrs") &&
+             batch_run(&q, general_one, pivot_bytes(q.dim['n']));
+    else if (assume == POSITIVE)
+        ok = lapack_get(&q, 0, "potrf") && lapack_get(&q, 1, "potrs") &&
+             batch_run(&q, positive_one, 0);
+    else
+        ok = run_symmetric(&q, assume);
+    if (!ok || !q.bad) return ok;
+    return assume == POSITIVE ? fail_not_positive(&q) : fail_singular(&q);
+}
+
+/* ---- the reference: the whole matrix, by elimination ---- */
+static Wide whole_element(const Wide *a, int n, int i, int j, Assume assume,
+                          bool lower) {
+    bool given = assume == GENERAL || (lower ? i >= j : i <= j);
+    Wide v = given ? a[i * n + j] : a[j * n + i];
+    if (assume >= HERMITIAN && i == j) return creal(v);
+    return given || assume == SYMMETRIC ? v : conj(v);
+}
+
+static int64_t solve_slow(const Item *it) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k');
+    size_t count = (size_t)n * (size_t)n;
+    Wide *a = (Wide *)(void *)it->room, *w = a + count, *b = w + count;
+    Assume assume = (Assume)assume_of(q->c->s, q->c->op, q->c->props);
+    wide_read(q, 0, it->in[0], a);
+    wide_read(q, 1, it->in[1], b);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            w[i * n + j] = whole_element(a, n, i, j, assume, q->option[LOWER]);
+    if (n > 0 && wide_solve(n, w, k, b) == 0) return n;
+    wide_write(q, 1, b, it->out[0]);
+    return 0;
+}
+
+static bool solve_debug(Call *c) {
+    Batch q;
+    if (!batch_open(&q, c, signature(call_in(c, 1)->ndim), "rr>r")) return false;
+    q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
+    if (!batch_run(&q, solve_slow,
+                   sizeof(Wide) * (2 * q.arg[0].bytes + q.arg[1].bytes)))
+        return false;
+    return !q.bad || fail_singular(&q);
+}
+
+/* ---- derivatives ---- */
+/* The same call with v in b's place and A^H in A's. */
+static void solve_adjoint(Rule *r, Assume assume) {
+    if (assume == GENERAL) rule_hermitian(r, "ah", "a");
+    if (assume == SYMMETRIC) rule_conj(r, "ah", "a");
+    rule_let(r, "y",
+             assume == GENERAL     ? "solve(ah, v)"
+             : assume == SYMMETRIC ? "solve(ah, v, lower=lower, assume_a='sym')"
+             : assume == HERMITIAN ? "solve(a, v, lower=lower, assume_a='her')"
+                                   : "solve(a, v, lower=lower, assume_a='pos')");
+}
+
+/* gb = A^-H g; the gradient of the whole matrix is -gb x^H. */
+static bool solve_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    Assume assume = (Assume)assume_of(p->b->s, p->op, p->props);
+    Half half = prop_bool(p->b->s, p->op, p->props, "lower") ? HALF_LOWER : HALF_UPPER;
+    bool vector = var_type(p->g, p->in[1])->ndim == 1;
+    if (vector) rule_column(&r, "g"), rule_column(&r, "r");
+    rule_bind(&r, "v", rule_get(&r, "g"));
+    solve_adjoint(&r, assume);
+    if (p->wanted[0]) {
+        rule_hermitian(&r, "rh", "r");
+        rule_let(&r, "ga", "-(y @ rh)");
+        if (assume != GENERAL) rule_fold(&r, "ga", "ga", half, assume != SYMMETRIC);
+        if (!rule_grad(&r, p, 0, "ga")) return false;
+    }
+    if (vector) rule_uncolumn(&r, "y");
+    return !p->wanted[1] || rule_grad(&r, p, 1, "y");
+}
+
+/* dx = A^-1 (db - dA x) */
+static bool solve_push(Push *p) {
+    Rule r = rule_push(p);
+    Assume assume = (Assume)assume_of(p->b->s, p->op, p->props);
+    Half half = prop_bool(p->b->s, p->op, p->props, "lower") ? HALF_LOWER : HALF_UPPER;
+    bool vector = var_type(p->g, p->in[1])->ndim == 1, da = rule_has(&r, "d_a"),
+         db = rule_has(&r, "d_b");
+    if (!da && !db) return rule_no_tangent(p);
+    if (vector) rule_column(&r, "r");
+    if (vector && db) rule_column(&r, "d_b");
+    if (da && assume != GENERAL)
+        rule_mirror(&r, "d_a", "d_a", half, assume != SYMMETRIC);
+    rule_let(&r, "v", !da ? "d_b" : db ? "d_b - d_a @ r" : "-(d_a @ r)");
+    rule_let(&r, "y", "solve(a, v, lower=lower, assume_a=assume_a)");
+    if (vector) rule_uncolumn(&r, "y");
+    return rule_result(&r, p, 0, "y");
+}
+
+/* ---- inv ---- */
+static bool inv_type(Infer *in) {
+    return core_type(in, "(n,n)->(n,n)", NULL);
+}
+
+/* The inverse of the transpose is the transpose of the inverse. */
+static int64_t inv_one(const Item *it) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n'), ld = batch_lead(q, 'n'), info = 0,
+        lwork = (int)q->option[WORK], *pivot = (int *)(void *)it->room;
+    int64_t bad = factor_lu(q->fn[0], n, it->out[0], pivot);
+    if (bad || n == 0) return bad;
+    ((Getri *)q->fn[1])(&n, it->out[0], &ld, pivot, it->room + pivot_bytes(n), &lwork,
+                        &info);
+    return info;
+}
+
+static bool inv_perform(Call *c) {
+    Batch q;
+    if (!batch_open(&q, c, "(n,n)->(n,n)", "->0") || !lapack_get(&q, 0, "getrf") ||
+        !lapack_get(&q, 1, "getri"))
+        return false;
+    q.option[WORK] = 64 * q.dim['n'] + 1;
+    size_t room =
+        pivot_bytes(q.dim['n']) + (size_t)q.option[WORK] * dtype_size(q.dtype);
+    return batch_run(&q, inv_one, room) && (!q.bad || fail_singular(&q));
+}
+
+static int64_t inv_slow(const Item *it) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n');
+    Wide *a = (Wide *)(void *)it->room, *b = a + (size_t)n * (size_t)n;
+    wide_read(q, 0, it->in[0], a);
+    for (int i = 0; i < n * n; i++)
+        b[i] = i % (n + 1) == 0;
+    if (n > 0 && wide_solve(n, a, n, b) == 0) return n;
+    wide_write(q, 1, b, it->out[0]);
+    return 0;
+}
+
+static bool inv_debug(Call *c) {
+    Batch q;
+    return batch_open(&q, c, "(n,n)->(n,n)", "r>r") &&
+           batch_run(&q, inv_slow, 2 * sizeof(Wide) * q.arg[0].bytes) &&
+           (!q.bad || fail_singular(&q));
+}
+
+/* gA = -R^H g R^H */
+static bool inv_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    rule_hermitian(&r, "rh", "r");
+    rule_let(&r, "ga", "-(rh @ g @ rh)");
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static bool inv_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    rule_let(&r, "d_r", "-(r @ d_a @ r)");
+    return rule_result(&r, p, 0, "d_r");
+}
+
+#define BATCH "prod(a.shape[:-2]) * "
+#define N     "a.shape[-1]"
+#define LU    "(2 * " N " ** 3 / 3 - " N " ** 2 / 2 + 5 * " N " / 6)"
+#define CHOL  "(" N " ** 3 / 3 + " N " ** 2 / 2 + " N " / 6)"
+#define LDL   "(" N " ** 3 / 3 + " N " ** 2 / 2 + 19 * " N " / 6)"
+static const Op table[] = {
+    {.name = "solve",
+     .doc = "x with a @ x = b. A one-dim b is a vector, else its last two dims are a "
+            "matrix. assume_a: 'gen' any matrix, 'sym' symmetric, 'her' Hermitian, "
+            "'pos' Hermitian positive definite; then only the upper triangle of a is "
+            "read, with lower=True the lower one, and its gradient stands there. A "
+            "singular matrix is an error.",
+     .in = "a, b",
+     .props = "lower: bool = False, assume_a: str = 'gen'",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = solve_type,
+     .perform = solve_perform,
+     .debug = solve_debug,
+     .flops = BATCH "((assume_a == 'gen') * " LU " + (assume_a == 'pos') * " CHOL
+                    " + ((assume_a == 'sym') + (assume_a == 'her')) * " LDL
+                    ") + r.size * (2 * " N " - (assume_a == 'gen'))",
+     .pull = solve_pull,
+     .push = solve_push,
+     .example = "solve([[2.0, 1.0], [1.0, 3.0]], [4.0, 7.0]) -> [1.0, 2.0]\n"
+                "solve([[4.0, 2.0], [2.0, 5.0]], [[8.0], [12.0]], assume_a='pos') -> "
+                "[[1.0], [2.0]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "inv",
+     .doc = "The inverse of a square matrix; a singular one is an error.",
+     .in = "a",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = inv_type,
+     .perform = inv_perform,
+     .debug = inv_debug,
+     .flops = BATCH "(2 * " N " ** 3 - 3 * " N " ** 2 / 2 + 5 * " N " / 2)",
+     .pull = inv_pull,
+     .push = inv_push,
+     .example = "inv([[2.0, 0.0], [1.0, 4.0]]) -> [[0.5, 0.0], [-0.125, 0.25]]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_solve = {table, sizeof table / sizeof *table};
