@@ -180,6 +180,8 @@ static bool kind_fits(const PropDef *d, PropKind k) {
         return k == P_FLOAT;
     case T_STR:
         return k == P_STR;
+    case T_KEY:
+        return k == P_FLOAT || k == P_STR;
     case T_DTYPE:
         return k == P_DTYPE;
     case T_INTS:

@@ -151,7 +151,8 @@ static const char *prop_wants(const PropDef *def) {
                                        [T_AXES] = "an axis or a list of axes",
                                        [T_AXIS] = "an axis",
                                        [T_GRAPH] =
-                                           "the name of a function of the graph"};
+                                           "the name of a function of the graph",
+                                       [T_KEY] = "a number or a string such as 'text'"};
     return text[def->type];
 }
 
@@ -210,7 +211,10 @@ static bool prop_read(Compiler *c, const PropDef *def, const Node *n, Prop *out)
         if (!number || !literal_i64(&n->lit, &i)) return false;
         *out = PROP_INT(i);
         return true;
+    case T_KEY:
     case T_FLOAT:
+        if (n->kind == NODE_STRING && def->type == T_KEY)
+            return *out = PROP_STR(n->sym), true;
         *out = (Prop){.kind = P_FLOAT, .f = number ? literal_f64(&n->lit) : 0};
         return number && n->lit.kind != K_COMPLEX;
     case T_STR:

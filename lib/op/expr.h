@@ -165,7 +165,8 @@ bool compiler_name_ok(Session *s, Span name);
 bool compiler_update(Compiler *c, Span text);
 
 /* A formula over numbers (flops, assertions): names are looked up by the caller, which
- * may answer with a number or a shape. True: *v is set. Comparisons give 0 or 1. */
+ * may answer with a number or a shape. True: *v is set. Comparisons give 0 or 1. A text
+ * counts as the number of its Sym. */
 typedef struct FormulaValue {
     bool is_shape;
     double number;

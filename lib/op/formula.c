@@ -245,6 +245,9 @@ static bool leaf(Formula *f, const Ast *e, FormulaValue *v) {
         return true;
     case AST_FLOAT:
         return true;
+    case AST_STRING: /* equal where the texts are */
+        v->number = (double)e->sym;
+        return true;
     case AST_NAME:
         return f->look(f->ctx, e->sym, v) ||
                fail(f->s, e->at, E_NAME, "`%s` is not known in this formula",

@@ -12,13 +12,14 @@ static const char *const wanted_text[] = {
     [T_AXES] = "None, an integer or a list of integers",
     [T_AXIS] = "an integer",
     [T_GRAPH] = "a function",
+    [T_KEY] = "a number or a string",
 };
 
 static PropKind kind_of(PropType t) {
     static const PropKind kind[] = {
-        [T_BOOL] = P_BOOL, [T_INT] = P_INT,     [T_FLOAT] = P_FLOAT,
-        [T_STR] = P_STR,   [T_DTYPE] = P_DTYPE, [T_INTS] = P_INTS,
-        [T_AXES] = P_INTS, [T_AXIS] = P_INT,    [T_GRAPH] = P_GRAPH,
+        [T_BOOL] = P_BOOL,   [T_INT] = P_INT,   [T_FLOAT] = P_FLOAT, [T_STR] = P_STR,
+        [T_DTYPE] = P_DTYPE, [T_INTS] = P_INTS, [T_AXES] = P_INTS,   [T_AXIS] = P_INT,
+        [T_GRAPH] = P_GRAPH, [T_KEY] = P_FLOAT,
     };
     return kind[t];
 }
@@ -35,7 +36,8 @@ static bool check_prop(Infer *in, const PropDef *d, const Prop *p) {
         return infer_fail(in, E_ARG, in->nin, "%s needs %s=, which must be %s",
                           in->op->name, name, wanted_text[d->type]);
     if (p->kind == P_NONE) return d->none || prop_fail(in, d);
-    if (p->kind != kind_of(d->type)) return prop_fail(in, d);
+    bool text = d->type == T_KEY && p->kind == P_STR;
+    if (p->kind != kind_of(d->type) && !text) return prop_fail(in, d);
     if (p->kind == P_DTYPE && (p->i < 0 || p->i >= DT_N)) return prop_fail(in, d);
     if (p->kind == P_GRAPH && in->g && !graph_function(in->g, p->sym))
         return infer_fail(in, E_NAME, in->nin, "there is no function %s",
@@ -57,7 +59,7 @@ bool check_props(Infer *in) {
 static Prop full_form(const PropDef *d, Prop p, const int64_t *one) {
     bool list = d->type == T_INTS || d->type == T_AXES;
     if (list && p.kind == P_INT) return PROP_INTS(one, 1);
-    if (d->type == T_FLOAT && p.kind == P_INT)
+    if ((d->type == T_FLOAT || d->type == T_KEY) && p.kind == P_INT)
         return (Prop){.kind = P_FLOAT, .f = (double)p.i};
     return p;
 }

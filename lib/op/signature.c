@@ -188,6 +188,8 @@ static Prop default_of(Cursor *c, PropType type) {
     case T_INTS:
     case T_AXES:
         return int_list(c);
+    case T_KEY:
+        return *c->p == '\'' ? string(c) : number(c);
     case T_GRAPH:
         break;
     }
@@ -196,11 +198,11 @@ static Prop default_of(Cursor *c, PropType type) {
 }
 
 static void parse_prop(Cursor *c, PropDef *d) {
-    static const char *const types[] = {"bool", "int",  "float", "str",  "dtype",
-                                        "ints", "axes", "axis",  "graph"};
+    static const char *const types[] = {"bool", "int",  "float", "str",   "dtype",
+                                        "ints", "axes", "axis",  "graph", "key"};
     d->name = name(c);
     if (!eat(c, ':')) bad(c, "a kind is missing");
-    d->type = (PropType)word_of(c, types, 9);
+    d->type = (PropType)word_of(c, types, 10);
     d->none = eat(c, '?') || d->type == T_AXES;
     d->required = !eat(c, '=');
     if (!d->required) d->value = default_of(c, d->type);

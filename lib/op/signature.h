@@ -21,7 +21,8 @@ typedef enum PropType {
     T_INTS,
     T_AXES,
     T_AXIS,
-    T_GRAPH
+    T_GRAPH,
+    T_KEY
 } PropType;
 typedef struct PropDef {
     Sym name;

@@ -1,4 +1,5 @@
-/* norm: vector and matrix norms as sums and extremes of absolute values. */
+/* norm: vector and matrix norms as sums and extremes of absolute values, or of singular
+ * values; cond by them. */
 #include "ops/linalg/contract.h"
 #include "ops/shape/linear.h"
 
@@ -7,7 +8,7 @@
 
 typedef struct Norm {
     Builder *b;
-    bool has_ord, keepdims;
+    bool has_ord, keepdims, nuclear;
     double ord;
 } Norm;
 
@@ -43,17 +44,39 @@ static Var vector_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
     return power(m, fold(m, "sum", power(m, a, m->ord), n, axis), 1 / m->ord);
 }
 
-/* Largest or smallest sum of a row (inf) or column (1). */
-static Var matrix_norm(const Norm *m, Var a, const int64_t axis[2]) {
+/* The sum, largest or smallest of singular values, with the two axes kept as ones. */
+static Var spectral_norm(const Norm *m, Var x, const int64_t axis[2]) {
+    static const int64_t last[2] = {-2, -1};
+    PropArg to[2] = {{"source", PROP_INTS(axis, 2)},
+                     {"destination", PROP_INTS(last, 2)}};
+    Var moved = apply_named(m->b, "moveaxis", 1, &x, 2, to),
+        s = named(m, "svdvals", moved),
+        r = s == VAR_NONE ? s
+                          : fold(m,
+                                 m->nuclear   ? "sum"
+                                 : m->ord > 0 ? "max"
+                                              : "min",
+                                 s, 1, last + 1);
+    PropArg wide = {"axis", PROP_INTS(last + 1, 1)};
+    PropArg back[2] = {{"source", PROP_INTS(last, 2)},
+                       {"destination", PROP_INTS(axis, 2)}};
+    r = apply_named(m->b, "expand_dims", 1, &r, 1, &wide);
+    return apply_named(m->b, "moveaxis", 1, &r, 2, back);
+}
+
+/* a: the absolute values of x. */
+static Var matrix_norm(const Norm *m, Var x, Var a, const int64_t axis[2]) {
     if (!m->has_ord) return euclidean(m, a, 2, axis);
+    if (m->nuclear || fabs(m->ord) == 2) return spectral_norm(m, x, axis);
     bool rows = isinf(m->ord);
     if (!rows && fabs(m->ord) != 1) {
         fail(m->b->s, m->b->from.at, E_ARG,
-             "norm: ord=%g of a matrix needs its singular values, which no op gives; "
-             "matrix norms are None (Frobenius), 1, -1, inf and -inf",
+             "norm: ord=%g is none of a matrix: there are None and 'fro' (Frobenius), "
+             "'nuc', 1, -1, 2, -2, inf and -inf",
              m->ord);
         return VAR_NONE;
     }
+    /* largest or smallest sum of a row (inf) or column (1) */
     Var sums = fold(m, "sum", a, 1, &axis[rows ? 1 : 0]);
     return fold(m, m->ord > 0 ? "max" : "min", sums, 1, &axis[rows ? 0 : 1]);
 }
@@ -83,26 +106,72 @@ static int norm_axes(const Norm *m, const Prop *prop, const Type *x,
     return (int)n;
 }
 
+/* What ord asks for, over n axes. */
+static bool norm_order(Norm *m, const Prop *ord, int n) {
+    *m = (Norm){.b = m->b,
+                .has_ord = ord->kind != P_NONE,
+                .keepdims = m->keepdims,
+                .ord = ord->kind == P_FLOAT ? ord->f : 2};
+    if (ord->kind != P_STR) return true;
+    const char *name = sym_text(m->b->s, ord->sym);
+    m->nuclear = strcmp(name, "nuc") == 0;
+    m->has_ord = m->nuclear;
+    if (n == 2 && (m->nuclear || strcmp(name, "fro") == 0)) return true;
+    return fail(
+        m->b->s, m->b->from.at, E_ARG,
+        "norm: ord='%s' is no norm over %d ax%ss: names are 'fro' and 'nuc', of "
+        "matrices",
+        name, n, n == 1 ? "i" : "e");
+}
+
 static bool norm_expand(Builder *b, const Op *op, const Props *props, size_t nin,
                         const Var *in, Var *out) {
     (void)nin;
     const Prop *ord = op_prop(b->s, op, props, "ord");
     Norm m = {.b = b,
               .has_ord = ord->kind != P_NONE,
-              .ord = ord->kind != P_NONE ? ord->f : 2,
               .keepdims = prop_bool(b->s, op, props, "keepdims")};
     int64_t axis[MAX_NDIM];
     int n =
         norm_axes(&m, op_prop(b->s, op, props, "axis"), var_type(b->g, in[0]), axis);
-    if (n < 0) return false;
+    if (n < 0 || !norm_order(&m, ord, n)) return false;
     Var a = call1(b, "abs", in[0]);
     if (a == VAR_NONE) return false;
-    bool matrix = n == 2;
-    Var r = matrix ? matrix_norm(&m, a, axis) : vector_norm(&m, a, (size_t)n, axis);
+    Var r =
+        n == 2 ? matrix_norm(&m, in[0], a, axis) : vector_norm(&m, a, (size_t)n, axis);
     if (r == VAR_NONE) return false;
     PropArg arg = {"axis", PROP_INTS(axis, (size_t)n)};
     *out = m.keepdims || n == 0 ? r : apply_named(b, "squeeze", 1, &r, 1, &arg);
     return *out != VAR_NONE;
+}
+
+/* ---- cond ---- */
+static Var norm_of(Builder *b, Var x, Prop ord) {
+    static const int64_t last[2] = {-2, -1};
+    PropArg arg[2] = {{"ord", ord}, {"axis", PROP_INTS(last, 2)}};
+    return apply_named(b, "norm", 1, &x, 2, arg);
+}
+
+/* The largest singular value over the smallest, or the norm times that of the inverse.
+ */
+static bool cond_expand(Builder *b, const Op *op, const Props *props, size_t nin,
+                        const Var *in, Var *out) {
+    (void)nin;
+    const Prop *p = op_prop(b->s, op, props, "p");
+    bool spectral = p->kind == P_NONE || (p->kind == P_FLOAT && fabs(p->f) == 2);
+    if (!spectral) {
+        Var inverse = call1(b, "inv", in[0]);
+        Var r = inverse == VAR_NONE ? inverse : norm_of(b, in[0], *p),
+            s = r == VAR_NONE ? r : norm_of(b, inverse, *p);
+        return s != VAR_NONE && (*out = call2(b, "multiply", r, s)) != VAR_NONE;
+    }
+    bool ok = true, turned = p->kind == P_FLOAT && p->f < 0;
+    Env env = {.n = 1, .bind = (Bind[]){{sym(b->s, "x"), in[0]}}};
+    *out = build_text(b,
+                      turned ? "svdvals(x)[..., -1] / svdvals(x)[..., 0]"
+                             : "svdvals(x)[..., 0] / svdvals(x)[..., -1]",
+                      &env, &ok);
+    return ok && *out != VAR_NONE;
 }
 
 static const Op table[] = {
@@ -111,13 +180,27 @@ static const Op table[] = {
          "A norm. Without ord the root of the sum of squares, over the given axes or "
          "all. With one axis the vector norm of any order, inf and -inf for the "
          "largest and smallest absolute value, 0 for the count of what is not zero. "
-         "With two the matrix norms 1, -1 (sums of columns), inf and -inf (of rows).",
+         "With two the matrix norms 1, -1 (sums of columns), inf and -inf (of rows), "
+         "2, "
+         "-2 and 'nuc' (largest, smallest and sum of singular values) and 'fro'.",
      .in = "x",
-     .props = "ord: float? = None, axis: axes = None, keepdims: bool = False",
+     .props = "ord: key? = None, axis: axes = None, keepdims: bool = False",
      .promote = PROMOTE_INEXACT,
      .expand = norm_expand,
      .example = "norm([3.0, 4.0]) -> 5.0\nnorm([3.0, -4.0], ord=1) -> 7.0\n"
                 "norm([[1.0, -2.0], [3.0, 4.0]], ord=inf) -> 7.0",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "cond",
+     .doc = "The condition number: by p=None or 2 the largest singular value over the "
+            "smallest, -2 the other way round; by another order of norm that norm of x "
+            "times that of its inverse.",
+     .in = "x",
+     .props = "p: key? = None",
+     .promote = PROMOTE_INEXACT,
+     .expand = cond_expand,
+     .example = "cond([[4.0, 0.0], [0.0, 2.0]]) -> 2.0\n"
+                "cond([[1.0, 2.0], [0.0, 1.0]], p=1) -> 9.0",
      .file = __FILE__,
      .line = __LINE__},
 };

@@ -137,7 +137,7 @@ static bool triangle(Builder *b, const Op *op, const Props *p, Var x, bool lower
                     type_str(b->s, t));
     Var rows = shape_of(b, x, -2), cols = shape_of(b, x, -1);
     Var i = rows == VAR_NONE ? VAR_NONE : call1(b, "arange", rows),
-        j = cols == VAR_NONE ? VAR_NONE : call1(b, "arange", cols);
+        j = cols == VAR_NONE || i == VAR_NONE ? VAR_NONE : call1(b, "arange", cols);
     static const int64_t one[1] = {1};
     PropArg arg = {"axis", PROP_INTS(one, 1)};
     Var column = apply_named(b, "expand_dims", 1, &i, 1, &arg);

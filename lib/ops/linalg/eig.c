@@ -1,0 +1,218 @@
+/* eig and eigvals: spectra of any square matrix. Results are complex whatever the input
+ * is: a type can't depend on values. */
+#include "ops/linalg/factor.h"
+#include "ops/linalg/rule.h"
+#include "ops/shape/linear.h"
+
+#include <string.h>
+
+static DType complex_of(DType d) {
+    return d == DT_FLOAT64 || d == DT_COMPLEX128 ? DT_COMPLEX128 : DT_COMPLEX64;
+}
+
+static bool spectrum_type(Infer *in, const char *sig) {
+    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64,
+          c = complex_of(d);
+    return core_type(in, sig, (DType[]){c, c});
+}
+
+static bool eig_type(Infer *in) {
+    return spectrum_type(in, "(n,n)->(n),(n,n)");
+}
+
+static bool eigvals_type(Infer *in) {
+    return spectrum_type(in, "(n,n)->(n)");
+}
+
+typedef void Geev(const char *left, const char *right, const int *n, void *a,
+                  const int *lda, void *wr, void *wi, void *vl, const int *ldvl,
+                  void *vr, const int *ldvr, void *work, const int *lwork, int *info,
+                  size_t, size_t);
+typedef void GeevC(const char *left, const char *right, const int *n, void *a,
+                   const int *lda, void *w, void *vl, const int *ldvl, void *vr,
+                   const int *ldvr, void *work, const int *lwork, void *rwork,
+                   int *info, size_t, size_t);
+enum { WORK }; /* options */
+
+static int real_call(const Batch *q, bool vectors, void *a, void *wr, void *wi,
+                     void *vr, void *work, int lwork) {
+    int n = batch_dim(q, 'n'), one = 1, info = 0;
+    ((Geev *)q->fn[0])("N", vectors ? "V" : "N", &n, a, &n, wr, wi, wr, &one, vr, &n,
+                       work, &lwork, &info, 1, 1);
+    return info;
+}
+
+static int complex_call(const Batch *q, bool vectors, void *a, void *w, void *vr,
+                        void *rwork, void *work, int lwork) {
+    int n = batch_dim(q, 'n'), one = 1, info = 0;
+    ((GeevC *)q->fn[0])("N", vectors ? "V" : "N", &n, a, &n, w, w, &one, vr, &n, work,
+                        &lwork, rwork, &info, 1, 1);
+    return info;
+}
+
+static double get(DType d, const void *p, size_t i) {
+    return d == DT_FLOAT32 ? (double)((const float *)p)[i] : ((const double *)p)[i];
+}
+
+static void put(DType d, void *p, size_t i, double re, double im) {
+    double z[2] = {re, im};
+    DType c = complex_of(d);
+    element_cast(c, (char *)p + i * dtype_size(c), DT_COMPLEX128, z, 1, 0, 0);
+}
+
+/* The vectors of a conjugate pair are two real columns: their real and imaginary parts.
+ */
+static void widen(DType d, size_t n, const void *wr, const void *wi, const void *vr,
+                  void *w, void *v) {
+    for (size_t j = 0; j < n; j++)
+        put(d, w, j, get(d, wr, j), get(d, wi, j));
+    for (size_t j = 0; v && j < n; j++) {
+        double im = get(d, wi, j);
+        size_t re = im < 0 ? (j - 1) * n : j * n, other = re + n;
+        for (size_t i = 0; i < n; i++)
+            put(d, v, j * n + i, get(d, vr, re + i),
+                im == 0  ? 0
+                : im > 0 ? get(d, vr, other + i)
+                         : -get(d, vr, other + i));
+    }
+}
+
+static int64_t eig_one(const Item *it) {
+    const Batch *q = it->q;
+    size_t n = (size_t)q->dim['n'], size = dtype_size(q->dtype);
+    bool vectors = q->nout == 2;
+    char *wr = it->room, *wi = wr + lapack_round(2 * n * size),
+         *vr = wi + lapack_round(n * size), *work = vr + lapack_round(n * n * size);
+    int lwork = (int)q->option[WORK];
+    if (!factor_finite(q->dtype, it->in[0], q->dim['n'] * q->dim['n']))
+        return BAD_VALUE;
+    if (n == 0) return 0;
+    if (dtype_is_complex(q->dtype))
+        return complex_call(q, vectors, it->in[0], it->out[0],
+                            vectors ? it->out[1] : vr, wr, work, lwork)
+                   ? BAD_END
+                   : 0;
+    if (real_call(q, vectors, it->in[0], wr, wi, vr, work, lwork)) return BAD_END;
+    widen(q->dtype, n, wr, wi, vr, it->out[0], vectors ? it->out[1] : NULL);
+    return 0;
+}
+
+static bool run(Call *c, const char *sig, const char *pack) {
+    Batch q;
+    double work[2] = {1, 0}, none[2];
+    if (!batch_open(&q, c, sig, pack) || !lapack_get(&q, 0, "geev")) return false;
+    size_t n = (size_t)q.dim['n'], size = dtype_size(q.dtype);
+    bool vectors = q.nout == 2;
+    if (n > 0 && dtype_is_complex(q.dtype))
+        complex_call(&q, vectors, none, none, none, none, work, -1);
+    else if (n > 0)
+        real_call(&q, vectors, none, none, none, none, work, -1);
+    q.option[WORK] = lapack_worksize(q.dtype, work);
+    size_t room = lapack_round(2 * n * size) + lapack_round(n * size) +
+                  lapack_round(n * n * size) + (size_t)q.option[WORK] * size;
+    return batch_run(&q, eig_one, room) && (!q.bad || fail_iteration(&q));
+}
+
+static bool eig_perform(Call *c) {
+    return run(c, "(n,n)->(n),(n,n)", "c>rc");
+}
+
+static bool eigvals_perform(Call *c) {
+    return run(c, "(n,n)->(n)", "c>r");
+}
+
+/* ---- derivatives (Boeddeker et al., On the computation of complex-valued gradients
+ * with application to statistically optimum beamforming, 2017) ---- With P = V^-1 dA V:
+ * dw = diag P, and dV = V K without its part along each vector, so that they keep their
+ * length, with K_ij = P_ij / (w_j - w_i). */
+static void gaps(Rule *r) {
+    rule_let(r, "own", "eye(w.shape[-1], dtype=bool)");
+    rule_let(r, "gap", "expand_dims(w, -2) - expand_dims(w, -1)");
+}
+
+static bool eig_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    bool gv = rule_has(&r, "g_v"), gw = rule_has(&r, "g_w");
+    rule_hermitian(&r, "vh", "v");
+    if (gv) {
+        gaps(&r);
+        rule_conj(&r, "gap", "gap");
+        rule_let(&r, "x", "vh @ g_v");
+        rule_let(&r, "along", "real(diagonal(x, axis1=-2, axis2=-1))");
+        rule_let(&r, "y", "where(own, 0, x - vh @ (v * expand_dims(along, -2)))");
+        rule_quotient(&r, "m", "y", "gap");
+        if (gw) rule_let(&r, "m", "where(own, expand_dims(g_w, -1), m)");
+        rule_let(&r, "mv", "m @ vh");
+    } else {
+        rule_let(&r, "mv", "expand_dims(g_w, -1) * vh");
+    }
+    rule_let(&r, "ga", "solve(vh, mv)");
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static bool eig_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    gaps(&r);
+    rule_let(&r, "p", "solve(v, d_a @ v)");
+    rule_let(&r, "d_w", "diagonal(p, axis1=-2, axis2=-1)");
+    rule_let(&r, "x", "where(own, 0, p)");
+    rule_quotient(&r, "k", "x", "gap");
+    rule_let(&r, "y", "v @ k");
+    rule_let(&r, "d_v", "y - v * sum(real(conj(v) * y), axis=-2, keepdims=True)");
+    return rule_result(&r, p, 0, "d_w") && rule_result(&r, p, 1, "d_v");
+}
+
+static bool eigvals_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    rule_let(&r, "v", "eig(a)[1]");
+    rule_hermitian(&r, "vh", "v");
+    rule_let(&r, "ga", "solve(vh, expand_dims(g, -1) * vh)");
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static bool eigvals_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    rule_let(&r, "v", "eig(a)[1]");
+    rule_let(&r, "p", "solve(v, d_a @ v)");
+    rule_let(&r, "d_w", "diagonal(p, axis1=-2, axis2=-1)");
+    return rule_result(&r, p, 0, "d_w");
+}
+
+/* No exact counts: Golub and Van Loan, Matrix Computations, section 7.5. */
+static const Op table[] = {
+    {.name = "eig",
+     .doc =
+         "Eigenvalues w and eigenvectors, the columns of v, of length 1: a @ v = v * "
+         "w. Both are complex, also of a real matrix; the order is LAPACK's. "
+         "Gradients need distinct eigenvalues, or that their part of the cotangent "
+         "is zero; eigenvectors are determined up to their phases, on which a cost "
+         "must not depend.",
+     .in = "a",
+     .out = "w, v",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = eig_type,
+     .perform = eig_perform,
+     .flops = "prod(a.shape[:-2]) * 25 * a.shape[-1] ** 3",
+     .pull = eig_pull,
+     .push = eig_push,
+     .example = "eig([[0.0, 1.0], [-1.0, 0.0]])[0] -> [1.0j, -1.0j]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "eigvals",
+     .doc = "Eigenvalues of a square matrix, complex, in LAPACK's order.",
+     .in = "a",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = eigvals_type,
+     .perform = eigvals_perform,
+     .flops = "prod(a.shape[:-2]) * 10 * a.shape[-1] ** 3",
+     .pull = eigvals_pull,
+     .push = eigvals_push,
+     .example = "eigvals([[2.0, -1.0], [1.0, 2.0]]) -> [2.0 + 1.0j, 2.0 - 1.0j]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_eig = {table, sizeof table / sizeof *table};

@@ -1,0 +1,211 @@
+/* eigh and eigvalsh: spectra of Hermitian matrices. Only one triangle is read, and
+ * gradients stand in it. */
+#include "ops/linalg/factor.h"
+#include "ops/linalg/rule.h"
+#include "ops/shape/linear.h"
+
+static bool eigh_type(Infer *in) {
+    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64;
+    return core_type(in, "(n,n)->(n),(n,n)", (DType[]){dtype_real(d), d});
+}
+
+static bool eigvalsh_type(Infer *in) {
+    DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64;
+    return core_type(in, "(n,n)->(n)", (DType[]){dtype_real(d)});
+}
+
+typedef void Syevd(const char *job, const char *uplo, const int *n, void *a,
+                   const int *lda, void *w, void *work, const int *lwork, int *iwork,
+                   const int *liwork, int *info, size_t, size_t);
+typedef void Heevd(const char *job, const char *uplo, const int *n, void *a,
+                   const int *lda, void *w, void *work, const int *lwork, void *rwork,
+                   const int *lrwork, int *iwork, const int *liwork, int *info, size_t,
+                   size_t);
+
+/* Options of the batch, and the sizes of the work arrays, in elements. */
+enum { LOWER, WORK, REAL_WORK, WHOLE_WORK };
+
+static int call(const Batch *q, const char *job, void *a, void *w, char *work,
+                const int size[3]) {
+    int n = batch_dim(q, 'n'), ld = batch_lead(q, 'n'), info = 0;
+    const char *uplo = q->option[LOWER] ? "L" : "U";
+    size_t item = dtype_size(q->dtype), real = dtype_size(dtype_real(q->dtype));
+    char *rwork = work + lapack_round((size_t)q->option[WORK] * item);
+    int *iwork =
+        (int *)(void *)(rwork + lapack_round((size_t)q->option[REAL_WORK] * real));
+    if (dtype_is_complex(q->dtype))
+        ((Heevd *)q->fn[0])(job, uplo, &n, a, &ld, w, work, &size[0], rwork, &size[1],
+                            iwork, &size[2], &info, 1, 1);
+    else
+        ((Syevd *)q->fn[0])(job, uplo, &n, a, &ld, w, work, &size[0], iwork, &size[2],
+                            &info, 1, 1);
+    return info;
+}
+
+static int64_t solve(const Item *it, const char *job, void *a) {
+    const Batch *q = it->q;
+    int64_t n = q->dim['n'];
+    if (!factor_finite(q->dtype, a, n * n)) return BAD_VALUE;
+    if (n == 0) return 0;
+    int size[3] = {(int)q->option[WORK], (int)q->option[REAL_WORK],
+                   (int)q->option[WHOLE_WORK]};
+    return call(q, job, a, it->out[0], it->room, size) ? BAD_END : 0;
+}
+
+static int64_t eigh_one(const Item *it) {
+    return solve(it, "V", it->out[1]);
+}
+
+static int64_t eigvalsh_one(const Item *it) {
+    return solve(it, "N", it->in[0]);
+}
+
+/* Asks LAPACK for the sizes of its work arrays. */
+static bool ask(Batch *q, const char *job, size_t *bytes) {
+    double none[2] = {0}, work[8] = {0};
+    int sizes[3] = {-1, -1, -1};
+    if (!lapack_get2(q, 0, "syevd", "heevd")) return false;
+    *bytes = 64;
+    if (q->dim['n'] == 0) return true;
+    /* the answers stand at the beginning of each array; call() finds those 0 options
+     * apart */
+    int n = batch_dim(q, 'n'), info = 0, whole = 0;
+    const char *uplo = "L";
+    double real[2] = {0};
+    if (dtype_is_complex(q->dtype))
+        ((Heevd *)q->fn[0])(job, uplo, &n, none, &n, none, work, &sizes[0], real,
+                            &sizes[1], &whole, &sizes[2], &info, 1, 1);
+    else
+        ((Syevd *)q->fn[0])(job, uplo, &n, none, &n, none, work, &sizes[0], &whole,
+                            &sizes[2], &info, 1, 1);
+    q->option[WORK] = lapack_worksize(q->dtype, work);
+    if (dtype_is_complex(q->dtype))
+        q->option[REAL_WORK] = lapack_worksize(dtype_real(q->dtype), real);
+    q->option[WHOLE_WORK] = whole;
+    *bytes = lapack_round((size_t)q->option[WORK] * dtype_size(q->dtype)) +
+             lapack_round((size_t)q->option[REAL_WORK] * sizeof(double)) +
+             (size_t)whole * sizeof(int);
+    return true;
+}
+
+static bool eigh_perform(Call *c) {
+    Batch q;
+    size_t room;
+    if (!batch_open(&q, c, "(n,n)->(n),(n,n)", "->rA") || !ask(&q, "V", &room))
+        return false;
+    q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
+    return batch_run(&q, eigh_one, room) && (!q.bad || fail_iteration(&q));
+}
+
+static bool eigvalsh_perform(Call *c) {
+    Batch q;
+    size_t room;
+    if (!batch_open(&q, c, "(n,n)->(n)", "c>r") || !ask(&q, "N", &room)) return false;
+    q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
+    return batch_run(&q, eigvalsh_one, room) && (!q.bad || fail_iteration(&q));
+}
+
+/* ---- derivatives (Giles, An extended collection of matrix derivative results, 2008)
+ * ---- With P = V^H dA V: dw = diag P, and V^H dV has P_ij / (w_j - w_i) off the
+ * diagonal. */
+static Half half_of(Builder *b, const Op *op, const Props *props) {
+    return prop_bool(b->s, op, props, "lower") ? HALF_LOWER : HALF_UPPER;
+}
+
+static void gaps(Rule *r) {
+    rule_let(r, "own", "eye(w.shape[-1], dtype=bool)");
+    rule_let(r, "gap", "expand_dims(w, -2) - expand_dims(w, -1)");
+}
+
+static bool eigh_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    bool gv = rule_has(&r, "g_v"), gw = rule_has(&r, "g_w");
+    rule_hermitian(&r, "vh", "v");
+    if (gv) {
+        gaps(&r);
+        rule_let(&r, "x", "where(own, 0, vh @ g_v)");
+        rule_quotient(&r, "m", "x", "gap");
+        if (gw) rule_let(&r, "m", "where(own, expand_dims(g_w, -1), m)");
+    }
+    rule_let(&r, "ga", gv ? "v @ m @ vh" : "(v * expand_dims(g_w, -2)) @ vh");
+    rule_fold(&r, "ga", "ga", half_of(p->b, p->op, p->props), true);
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static void push_values(Rule *r, const Push *p) {
+    rule_mirror(r, "d", "d_a", half_of(p->b, p->op, p->props), true);
+    rule_hermitian(r, "vh", "v");
+    rule_let(r, "p", "vh @ d @ v");
+    rule_let(r, "pd", "diagonal(p, axis1=-2, axis2=-1)");
+    rule_real(r, "d_w", "pd");
+}
+
+static bool eigh_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    push_values(&r, p);
+    gaps(&r);
+    rule_let(&r, "x", "where(own, 0, p)");
+    rule_quotient(&r, "m", "x", "gap");
+    rule_let(&r, "d_v", "v @ m");
+    return rule_result(&r, p, 0, "d_w") && rule_result(&r, p, 1, "d_v");
+}
+
+static bool eigvalsh_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    rule_let(&r, "v", "eigh(a, lower=lower)[1]");
+    rule_hermitian(&r, "vh", "v");
+    rule_let(&r, "ga", "(v * expand_dims(g, -2)) @ vh");
+    rule_fold(&r, "ga", "ga", half_of(p->b, p->op, p->props), true);
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static bool eigvalsh_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    rule_let(&r, "v", "eigh(a, lower=lower)[1]");
+    push_values(&r, p);
+    return rule_result(&r, p, 0, "d_w");
+}
+
+/* No exact counts: Golub and Van Loan, Matrix Computations, section 8.3. */
+static const Op table[] = {
+    {.name = "eigh",
+     .doc =
+         "Eigenvalues w, in ascending order, and orthonormal eigenvectors, the "
+         "columns of v, of a Hermitian matrix: a @ v = v * w. Only the lower "
+         "triangle of a is read, with lower=False the upper one. Gradients of v need "
+         "distinct eigenvalues: equal ones give inf or nan unless their part of the "
+         "cotangent is zero; gradients of w are right in any case. Complex "
+         "eigenvectors are determined up to their phases, on which a cost must not "
+         "depend.",
+     .in = "a",
+     .props = "lower: bool = True",
+     .out = "w, v",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = eigh_type,
+     .perform = eigh_perform,
+     .flops = "prod(a.shape[:-2]) * 9 * a.shape[-1] ** 3",
+     .pull = eigh_pull,
+     .push = eigh_push,
+     .example = "eigh([[2.0, 1.0], [1.0, 2.0]])[0] -> [1.0, 3.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "eigvalsh",
+     .doc = "Eigenvalues of a Hermitian matrix in ascending order. Only the lower "
+            "triangle of a is read, with lower=False the upper one.",
+     .in = "a",
+     .props = "lower: bool = True",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = eigvalsh_type,
+     .perform = eigvalsh_perform,
+     .flops = "prod(a.shape[:-2]) * 4 * a.shape[-1] ** 3 / 3",
+     .pull = eigvalsh_pull,
+     .push = eigvalsh_push,
+     .example = "eigvalsh([[2.0, 1.0], [1.0, 2.0]]) -> [1.0, 3.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_eigh = {table, sizeof table / sizeof *table};

@@ -1,0 +1,177 @@
+/* kron, block_diag, matrix_power: what becomes simpler ops when a graph is built. */
+#include "ops/shape/linear.h"
+
+#include <string.h>
+
+static Var with_axis(Builder *b, const char *op, size_t nin, const Var *in,
+                     const char *prop, size_t n, const int64_t *axes) {
+    PropArg arg = {prop, PROP_INTS(axes, n)};
+    return apply_named(b, op, nin, in, 1, &arg);
+}
+
+/* ---- kron ---- */
+/* x with ones before its dims up to n, and one more before or behind each. */
+static Var spread(Builder *b, Var x, int n, bool behind) {
+    int64_t axes[2 * MAX_NDIM];
+    int have = var_type(b->g, x)->ndim, k = 0;
+    for (int i = 0; i < n; i++) {
+        if (i < n - have) {
+            axes[k++] = 2 * i;
+            axes[k++] = 2 * i + 1;
+        } else {
+            axes[k++] = behind ? 2 * i + 1 : 2 * i;
+        }
+    }
+    return k ? with_axis(b, "expand_dims", 1, &x, "axis", (size_t)k, axes) : x;
+}
+
+static Var product_dim(Builder *b, Var x, Var y, int from_right) {
+    const Type *t = var_type(b->g, x), *u = var_type(b->g, y);
+    Var p = from_right > t->ndim ? const_int(b, 1) : shape_of(b, x, -from_right),
+        q = from_right > u->ndim ? const_int(b, 1) : shape_of(b, y, -from_right);
+    return p == VAR_NONE || q == VAR_NONE ? VAR_NONE : call2(b, "multiply", p, q);
+}
+
+static bool kron_expand(Builder *b, const Op *op, const Props *props, size_t nin,
+                        const Var *in, Var *out) {
+    (void)props, (void)nin;
+    int na = var_type(b->g, in[0])->ndim, nb = var_type(b->g, in[1])->ndim,
+        n = na > nb ? na : nb;
+    Var size[MAX_NDIM];
+    if (2 * n > MAX_NDIM)
+        return fail(b->s, b->from.at, E_SHAPE, "%s takes at most %d dims, not %d",
+                    op->name, MAX_NDIM / 2, n);
+    Var x = spread(b, in[0], n, true), y = spread(b, in[1], n, false);
+    if (x == VAR_NONE || y == VAR_NONE) return false;
+    Var p = call2(b, "multiply", x, y);
+    for (int i = 0; i < n; i++)
+        if ((size[i] = product_dim(b, in[0], in[1], n - i)) == VAR_NONE) return false;
+    if (n == 0) return (*out = p) != VAR_NONE;
+    Var to[2] = {p, ints_stack(b, (size_t)n, size)};
+    return (*out = apply_named(b, "reshape", 2, to, 0, NULL)) != VAR_NONE;
+}
+
+/* ---- block_diag ---- */
+static Var zeros(Builder *b, Var rows, Var cols, DType d) {
+    Var size[2] = {rows, cols};
+    Var in[2] = {ints_stack(b, 2, size), const_number(b, d, 0)};
+    return apply_named(b, "full", 2, in, 0, NULL);
+}
+
+static Var joined(Builder *b, size_t n, const Var *part, int64_t axis) {
+    PropArg arg = {"axis", PROP_INT(axis)};
+    return n == 1 ? part[0] : apply_named(b, "concatenate", n, part, 1, &arg);
+}
+
+/* Columns of the inputs from `from` on, before `to`. */
+static Var columns(Builder *b, const Var *in, size_t from, size_t to) {
+    Var sum = VAR_NONE;
+    for (size_t i = from; i < to; i++) {
+        Var n = shape_of(b, in[i], 1);
+        sum = i == from || n == VAR_NONE ? n : call2(b, "add", sum, n);
+        if (sum == VAR_NONE) break;
+    }
+    return sum;
+}
+
+static Var block_row(Builder *b, size_t nin, const Var *in, size_t i, DType d) {
+    Var part[3], rows = shape_of(b, in[i], 0);
+    size_t n = 0;
+    if (i > 0) part[n++] = zeros(b, rows, columns(b, in, 0, i), d);
+    part[n++] = in[i];
+    if (i + 1 < nin) part[n++] = zeros(b, rows, columns(b, in, i + 1, nin), d);
+    return joined(b, n, part, 1);
+}
+
+static bool block_diag_expand(Builder *b, const Op *op, const Props *props, size_t nin,
+                              const Var *in, Var *out) {
+    (void)props;
+    static const int64_t front[2] = {0, 1};
+    if (nin == 0)
+        return fail(b->s, b->from.at, E_ARITY, "%s needs at least one matrix",
+                    op->name);
+    Var *row = mem_zalloc(b->s, 2 * nin, sizeof *row), *m = row + nin;
+    bool ok = true;
+    for (size_t i = 0; ok && i < nin; i++) {
+        const Type *t = var_type(b->g, in[i]);
+        m[i] = in[i];
+        if (t->ndim > 2)
+            ok = fail(b->s, b->from.at, E_SHAPE, "%s takes matrices, not %s", op->name,
+                      type_str(b->s, t));
+        else if (t->ndim < 2)
+            ok = (m[i] = with_axis(b, "expand_dims", 1, &in[i], "axis",
+                                   (size_t)(2 - t->ndim), front)) != VAR_NONE;
+    }
+    for (size_t i = 0; ok && i < nin; i++)
+        ok =
+            (row[i] = block_row(b, nin, m, i, var_type(b->g, m[i])->dtype)) != VAR_NONE;
+    ok = ok && (*out = joined(b, nin, row, 0)) != VAR_NONE;
+    mem_free(row);
+    return ok;
+}
+
+/* ---- matrix_power ---- */
+static Var identity_like(Builder *b, Var a) {
+    Env env = {.n = 1, .bind = (Bind[]){{sym(b->s, "a"), a}}};
+    bool ok = true;
+    Var v = build_text(b, "zeros_like(a) + eye(a.shape[-1], dtype=bool)", &env, &ok);
+    return ok ? v : VAR_NONE;
+}
+
+static bool is_square(Builder *b, const Op *op, Var a) {
+    const Type *t = var_type(b->g, a);
+    if (t->ndim >= 2 && dim_may_equal(t->dim[t->ndim - 1], t->dim[t->ndim - 2]))
+        return true;
+    return fail(b->s, b->from.at, E_SHAPE, "%s takes a square matrix, not %s", op->name,
+                type_str(b->s, t));
+}
+
+/* By squares: about log2(n) products. */
+static bool matrix_power_expand(Builder *b, const Op *op, const Props *props,
+                                size_t nin, const Var *in, Var *out) {
+    (void)nin;
+    int64_t n = prop_int(b->s, op, props, "n");
+    uint64_t left = n < 0 ? -(uint64_t)n : (uint64_t)n;
+    Var square = in[0], r = VAR_NONE;
+    if (!is_square(b, op, in[0])) return false;
+    if (n == 0) return (*out = identity_like(b, in[0])) != VAR_NONE;
+    if (n < 0) square = call1(b, "inv", square);
+    for (; left && square != VAR_NONE; left >>= 1) {
+        if (left & 1) r = r == VAR_NONE ? square : call2(b, "matmul", r, square);
+        if (r == VAR_NONE && (left & 1)) return false;
+        if (left > 1) square = call2(b, "matmul", square, square);
+    }
+    return square != VAR_NONE && (*out = r) != VAR_NONE;
+}
+
+static const Op table[] = {
+    {.name = "kron",
+     .doc =
+         "The Kronecker product: blocks of b times each element of a. Missing leading "
+         "dims count as 1.",
+     .in = "a, b",
+     .promote = PROMOTE_SAME,
+     .expand = kron_expand,
+     .example = "kron([[1, 2]], [[1, 1], [0, 1]]) -> [[1, 1, 2, 2], [0, 1, 0, 2]]\n"
+                "kron([1, 10], [1, 2]) -> [1, 2, 10, 20]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "block_diag",
+     .doc = "A matrix with the given ones along its diagonal, and zeros elsewhere. A "
+            "vector is a row.",
+     .in = "*arrs",
+     .promote = PROMOTE_SAME,
+     .expand = block_diag_expand,
+     .example = "block_diag([[[1, 2]], [[3]]]) -> [[1, 2, 0], [0, 0, 3]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "matrix_power",
+     .doc = "The n-th power of a square matrix; a negative one of its inverse.",
+     .in = "a",
+     .props = "n: int",
+     .expand = matrix_power_expand,
+     .example = "matrix_power([[1, 1], [0, 1]], 5) -> [[1, 5], [0, 1]]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_kron = {table, sizeof table / sizeof *table};

@@ -1,0 +1,273 @@
+/* lstsq: least squares by singular values (LAPACK's gelsd). */
+#include "ops/linalg/factor.h"
+#include "ops/linalg/rule.h"
+#include "ops/shape/linear.h"
+
+#include <float.h>
+#include <string.h>
+
+static const char *signature(int b_ndim) {
+    return b_ndim == 1 ? "(m,n),(m)->(n),(),(),(l)" : "(m,n),(m,k)->(n,k),(k),(),(l)";
+}
+
+static bool lstsq_type(Infer *in) {
+    if (!want_rank(in, 0, 2, -1) || !want_rank(in, 1, 1, -1) || !want_same_dtype(in))
+        return false;
+    DType d = in->type[0]->dtype, real = dtype_real(d);
+    return core_type(in, signature(in->type[1]->ndim),
+                     (DType[]){d, real, DT_INT64, real});
+}
+
+typedef void Gelsd(const int *m, const int *n, const int *nrhs, void *a, const int *lda,
+                   void *b, const int *ldb, void *s, const void *rcond, int *rank,
+                   void *work, const int *lwork, int *iwork, int *info);
+typedef void GelsdC(const int *m, const int *n, const int *nrhs, void *a,
+                    const int *lda, void *b, const int *ldb, void *s, const void *rcond,
+                    int *rank, void *work, const int *lwork, void *rwork, int *iwork,
+                    int *info);
+
+typedef struct Lstsq {
+    double rcond;
+    int lwork;
+    size_t real_work, whole_work, right, rest, work; /* bytes, rounded */
+} Lstsq;
+enum { GELSD, GEMM };
+
+static int call(const Batch *q, const Lstsq *w, void *a, void *b, void *s, int *rank,
+                char *room, int lwork, void *query) {
+    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n'), k = batch_columns(q, 'k'),
+        lda = m ? m : 1, ldb = m > n ? m : n, info = 0;
+    if (k == 0) k = 1; /* gelsd wants a column: the one of zeros in `b` */
+    double rcond = w->rcond;
+    float narrow = (float)rcond;
+    const void *cut =
+        dtype_real(q->dtype) == DT_FLOAT32 ? (const void *)&narrow : &rcond;
+    char *real = room, *whole = real + w->real_work;
+    void *work = query ? query : whole + w->whole_work;
+    if (dtype_is_complex(q->dtype))
+        ((GelsdC *)q->fn[GELSD])(&m, &n, &k, a, &lda, b, &ldb, s, cut, rank, work,
+                                 &lwork, real, (int *)(void *)whole, &info);
+    else
+        ((Gelsd *)q->fn[GELSD])(&m, &n, &k, a, &lda, b, &ldb, s, cut, rank, work,
+                                &lwork, (int *)(void *)whole, &info);
+    return info;
+}
+
+static double square_at(DType d, const void *p, int64_t i) {
+    double z[2];
+    element_cast(DT_COMPLEX128, z, d, (const char *)p + (size_t)i * dtype_size(d), 1, 0,
+                 0);
+    return z[0] * z[0] + z[1] * z[1];
+}
+
+/* The squares of b - fit by column. */
+static void residuals(const Item *it, int m, int k, const char *fit) {
+    const Batch *q = it->q;
+    DType d = q->dtype, real = q->arg[3].dtype;
+    size_t size = dtype_size(d), part = dtype_size(dtype_real(d));
+    for (int c = 0; c < k; c++) {
+        double sum = 0;
+        for (int64_t i = 0; i < m; i++) {
+            double x[2], y[2];
+            size_t at = (size_t)(c * (int64_t)m + i) * size;
+            element_cast(DT_COMPLEX128, x, d, (const char *)it->in[1] + at, 1, 0, 0);
+            element_cast(DT_COMPLEX128, y, d, fit + at, 1, 0, 0);
+            x[0] -= y[0], x[1] -= y[1];
+            sum += square_at(DT_COMPLEX128, x, 0);
+        }
+        element_cast(real, (char *)it->out[1] + (size_t)c * part, DT_FLOAT64, &sum, 1,
+                     0, 0);
+    }
+}
+
+/* gelsd wants b with max(m, n) rows, and leaves x in the first n. */
+static int64_t lstsq_one(const Item *it) {
+    const Batch *q = it->q;
+    const Lstsq *w = q->own;
+    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n'), k = batch_columns(q, 'k'),
+        l = m > n ? m : n, rank = 0;
+    size_t size = dtype_size(q->dtype), column = (size_t)n * size;
+    char *b = it->room, *copy = b + w->right, *room = copy + w->rest;
+    int64_t *rank_out = it->out[2];
+    if (!factor_finite(q->dtype, it->in[0], (int64_t)m * n) ||
+        !factor_finite(q->dtype, it->in[1], (int64_t)m * k))
+        return BAD_VALUE;
+    memset(b, 0, w->right);
+    for (size_t c = 0; c < (size_t)k; c++)
+        memcpy(b + c * (size_t)l * size, (char *)it->in[1] + c * (size_t)m * size,
+               (size_t)m * size);
+    memcpy(copy, it->in[0], (size_t)m * (size_t)n * size);
+    if (m > 0 && n > 0 &&
+        call(q, w, it->in[0], b, it->out[3], &rank, room, w->lwork, NULL))
+        return BAD_END;
+    for (size_t c = 0; c < (size_t)k; c++)
+        memcpy((char *)it->out[0] + c * column, b + c * (size_t)l * size, column);
+    *rank_out = rank;
+    memset(b, 0, (size_t)m * (size_t)k * size);
+    if (n > 0)
+        lapack_gemm(q->dtype, q->fn[GEMM], "NN", m, k, n, copy, m ? m : 1, it->out[0],
+                    n, b);
+    residuals(it, m, k, b);
+    return 0;
+}
+
+static bool ask(Batch *q, Lstsq *w) {
+    double none[2], work[2] = {1, 0}, real[2] = {1, 0};
+    int whole[2] = {1, 1}, rank;
+    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n');
+    char place[256] = {0};
+    *w = (Lstsq){.rcond = w->rcond, .real_work = 128};
+    if (m > 0 && n > 0) {
+        call(q, w, none, none, none, &rank, place, -1, work);
+        element_cast(DT_FLOAT64, real, dtype_real(q->dtype), place, 1, 0, 0);
+        memcpy(whole, place + w->real_work, sizeof(int));
+    }
+    w->lwork = lapack_worksize(q->dtype, work);
+    w->real_work = lapack_round(((size_t)real[0] + 1) * sizeof(double));
+    w->whole_work = lapack_round((size_t)whole[0] * sizeof(int) + 64);
+    w->work = lapack_round((size_t)w->lwork * dtype_size(q->dtype));
+    return true;
+}
+
+static bool lstsq_perform(Call *c) {
+    Batch q;
+    const Prop *rcond = op_prop(c->s, c->op, c->props, "rcond");
+    if (!batch_open(&q, c, signature(call_in(c, 1)->ndim), "cc>crrr") ||
+        !lapack_get(&q, GELSD, "gelsd") || !lapack_get(&q, GEMM, "gemm"))
+        return false;
+    size_t m = (size_t)q.dim['m'], n = (size_t)q.dim['n'], l = m > n ? m : n,
+           k = (size_t)batch_columns(&q, 'k'), size = dtype_size(q.dtype);
+    double eps = dtype_real(q.dtype) == DT_FLOAT32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    Lstsq w = {.rcond = rcond->kind == P_NONE ? eps * (double)l : rcond->f};
+    if (!ask(&q, &w)) return false;
+    w.right = lapack_round(l * (k ? k : 1) * size);
+    w.rest = lapack_round(m * n * size);
+    q.own = &w;
+    return batch_run(&q, lstsq_one,
+                     w.right + w.rest + w.real_work + w.whole_work + w.work) &&
+           (!q.bad || fail_iteration(&q));
+}
+
+/* ---- derivatives (Golub and Pereyra 1973, at constant rank) ----
+ * With R = pinv(A) and e = b - A x:
+ *   dx = R (db - dA x) + R R^H dA^H e + (1 - R A) dA^H R^H x
+ *   d|e|^2 = 2 Re e^H (db - dA x), as A^H e = 0. */
+static void open_names(Rule *r, bool vector) {
+    static const char *const names[] = {"b", "x", "g_x", "d_b"};
+    for (size_t i = 0; vector && i < sizeof names / sizeof *names; i++)
+        if (rule_has(r, names[i])) rule_column(r, names[i]);
+    if (vector && rule_has(r, "g_residuals")) rule_column(r, "g_residuals");
+    rule_let(r, "e", "b - a @ x");
+}
+
+static void x_terms(Rule *r) {
+    rule_let(r, "p", "pinv(a, rcond=rcond)");
+    rule_hermitian(r, "ph", "p");
+    rule_hermitian(r, "xh", "x");
+    rule_let(r, "gb", "ph @ g_x");
+    rule_let(r, "u", "p @ gb");
+    rule_hermitian(r, "uh", "u");
+    rule_let(r, "v", "g_x - p @ (a @ g_x)");
+    rule_hermitian(r, "vh", "v");
+    rule_let(r, "ga", "e @ uh - gb @ xh + (ph @ x) @ vh");
+}
+
+static void add(Rule *r, const char *name, const char *more) {
+    rule_bind(r, "more_", rule_get(r, more));
+    if (rule_has(r, name)) {
+        rule_bind(r, "sum_", rule_get(r, name));
+        rule_let(r, name, "sum_ + more_");
+    } else {
+        rule_bind(r, name, rule_get(r, more));
+    }
+}
+
+static bool lstsq_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    bool vector = var_type(p->g, p->in[1])->ndim == 1;
+    open_names(&r, vector);
+    if (rule_has(&r, "g_x")) x_terms(&r);
+    if (rule_has(&r, "g_residuals")) {
+        rule_let(&r, "gb2", "2 * e * expand_dims(g_residuals, -2)");
+        rule_hermitian(&r, "xh", "x");
+        rule_let(&r, "ga2", "-(gb2 @ xh)");
+        add(&r, "gb", "gb2");
+        add(&r, "ga", "ga2");
+    }
+    if (rule_has(&r, "g_s")) {
+        rule_let(&r, "ga3", "(svd(a)[0] * expand_dims(g_s, -2)) @ svd(a)[2]");
+        add(&r, "ga", "ga3");
+    }
+    if (!rule_has(&r, "ga")) { /* the rank alone */
+        p->grad[0] = float_zeros(p->b, p->in[0]);
+        p->grad[1] = float_zeros(p->b, p->in[1]);
+        return p->grad[0] != VAR_NONE && p->grad[1] != VAR_NONE;
+    }
+    if (p->wanted[0] && !rule_grad(&r, p, 0, "ga")) return false;
+    if (!p->wanted[1]) return true;
+    if (!rule_has(&r, "gb")) rule_let(&r, "gb", "zeros_like(b)");
+    if (vector) rule_uncolumn(&r, "gb");
+    return rule_grad(&r, p, 1, "gb");
+}
+
+static bool lstsq_push(Push *p) {
+    Rule r = rule_push(p);
+    bool vector = var_type(p->g, p->in[1])->ndim == 1, da = rule_has(&r, "d_a"),
+         db = rule_has(&r, "d_b");
+    if (!da && !db) return rule_no_tangent(p);
+    open_names(&r, vector);
+    rule_let(&r, "p", "pinv(a, rcond=rcond)");
+    rule_let(&r, "moved", !da ? "d_b" : db ? "d_b - d_a @ x" : "-(d_a @ x)");
+    rule_let(&r, "dx", "p @ moved");
+    if (da) {
+        rule_hermitian(&r, "ph", "p");
+        rule_hermitian(&r, "dh", "d_a");
+        rule_let(&r, "y", "dh @ (ph @ x)");
+        rule_let(&r, "dx", "dx + p @ (ph @ (dh @ e)) + y - p @ (a @ y)");
+    }
+    rule_conj(&r, "ec", "e");
+    rule_let(&r, "inner", "2 * sum(ec * moved, axis=-2)");
+    rule_real(&r, "dr", "inner");
+    if (vector) rule_uncolumn(&r, "dx"), rule_uncolumn(&r, "dr");
+    p->result[2] = p->result[3] = VAR_NONE;
+    if (da) {
+        rule_let(&r, "uc", "svd(a)[0]");
+        rule_let(&r, "vh", "svd(a)[2]");
+        rule_conj(&r, "uc", "uc");
+        rule_transpose(&r, "vt", "vh");
+        rule_conj(&r, "v", "vt");
+        rule_let(&r, "parts", "sum(uc * (d_a @ v), axis=-2)");
+        rule_real(&r, "ds", "parts");
+        if (!rule_result(&r, p, 3, "ds")) return false;
+    }
+    return rule_result(&r, p, 0, "dx") && rule_result(&r, p, 1, "dr");
+}
+
+/* No exact count: Golub and Van Loan, Matrix Computations, section 5.5. */
+static const Op table[] = {
+    {.name = "lstsq",
+     .doc = "The x of least length that makes the sum of squares of b - a @ x least; "
+            "those sums by column; the rank of a; its singular values. Singular values "
+            "up to rcond times the largest are taken for 0; rcond is by default the "
+            "larger side times the dtype's epsilon. A one-dim b is a vector. The sums "
+            "are given whatever the rank is, for a vector as a scalar. The gradient is "
+            "that of matrices of the same rank.",
+     .in = "a, b",
+     .props = "rcond: float? = None",
+     .out = "x, residuals, rank, s",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = lstsq_type,
+     .perform = lstsq_perform,
+     .flops =
+         "prod(a.shape[:-2]) * (4 * max(a.shape[-2], a.shape[-1]) * "
+         "min(a.shape[-2], a.shape[-1]) ** 2 + 8 * min(a.shape[-2], a.shape[-1]) ** "
+         "3) + 4 * x.size * a.shape[-2]",
+     .pull = lstsq_pull,
+     .push = lstsq_push,
+     .example = "lstsq([[1.0], [1.0]], [1.0, 3.0])[0] -> [2.0]\n"
+                "lstsq([[1.0], [1.0]], [1.0, 3.0])[1] -> 2.0",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_lstsq = {table, sizeof table / sizeof *table};

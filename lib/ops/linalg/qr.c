@@ -1,0 +1,201 @@
+/* qr, by Householder reflections: the diagonal of R is real, its signs are LAPACK's. */
+#include "ops/linalg/lapack.h"
+#include "ops/linalg/rule.h"
+#include "ops/shape/linear.h"
+
+#include <string.h>
+
+typedef enum Mode { REDUCED, COMPLETE, R_ONLY, MODE_N } Mode;
+
+static int mode_of(Session *s, const Op *op, const Props *props) {
+    static const char *const names[MODE_N] = {"reduced", "complete", "r"};
+    const char *text = sym_text(s, op_prop(s, op, props, "mode")->sym);
+    for (int i = 0; i < MODE_N; i++)
+        if (strcmp(text, names[i]) == 0) return i;
+    return -1;
+}
+
+static const char *signature(int mode) {
+    return mode == REDUCED    ? "(m,n)->(m,k),(k,n)"
+           : mode == COMPLETE ? "(m,n)->(m,m),(m,n)"
+                              : "(m,n)->(k,n)";
+}
+
+static bool qr_type(Infer *in) {
+    int mode = mode_of(in->s, in->op, in->props);
+    if (mode < 0)
+        return infer_fail(in, E_ARG, in->nin,
+                          "mode is 'reduced', 'complete' or 'r', not '%s'",
+                          sym_text(in->s, in_prop(in, "mode")->sym));
+    return core_type(in, signature(mode), NULL);
+}
+
+typedef void Geqrf(const int *m, const int *n, void *a, const int *lda, void *tau,
+                   void *work, const int *lwork, int *info);
+typedef void Orgqr(const int *m, const int *n, const int *k, void *a, const int *lda,
+                   const void *tau, void *work, const int *lwork, int *info);
+enum { WORK }; /* options */
+
+/* The upper triangle of `a` [m, n], column-major, as rows x n. */
+static void upper(size_t size, int m, int n, const char *a, int rows, char *r) {
+    for (int j = 0; j < n; j++) {
+        int from = j + 1 < rows ? j + 1 : rows, have = from < m ? from : m;
+        char *to = r + (size_t)j * (size_t)rows * size;
+        memcpy(to, a + (size_t)j * (size_t)m * size, (size_t)have * size);
+        memset(to + (size_t)have * size, 0, (size_t)(rows - have) * size);
+    }
+}
+
+static int64_t qr_one(const Item *it) {
+    const Batch *q = it->q;
+    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n'), k = m < n ? m : n,
+        ld = batch_lead(q, 'm'), lwork = (int)q->option[WORK], info = 0;
+    size_t size = dtype_size(q->dtype);
+    char *a = it->in[0], *tau = it->room, *work = tau + lapack_round((size_t)k * size);
+    if (k > 0) ((Geqrf *)q->fn[0])(&m, &n, a, &ld, tau, work, &lwork, &info);
+    bool alone = q->nout == 1;
+    int rows = (int)q->arg[alone ? 1 : 2].rows;
+    upper(size, m, n, a, rows, it->out[alone ? 0 : 1]);
+    if (alone || m == 0) return 0;
+    int columns = (int)q->arg[1].cols;
+    memcpy(it->out[0], a, (size_t)m * (size_t)(columns < n ? columns : n) * size);
+    if (columns > 0)
+        ((Orgqr *)q->fn[1])(&m, &columns, &k, it->out[0], &ld, tau, work, &lwork,
+                            &info);
+    return 0;
+}
+
+static bool qr_perform(Call *c) {
+    Batch q;
+    int mode = mode_of(c->s, c->op, c->props);
+    if (!batch_open(&q, c, signature(mode), mode == R_ONLY ? "c>c" : "c>cc") ||
+        !lapack_get(&q, 0, "geqrf") || !lapack_get2(&q, 1, "orgqr", "ungqr"))
+        return false;
+    int64_t m = q.dim['m'], n = q.dim['n'], l = m > n ? m : n;
+    q.option[WORK] = 64 * l + 1;
+    return batch_run(&q, qr_one,
+                     lapack_round((size_t)l * 16) + (size_t)q.option[WORK] * 16);
+}
+
+/* ---- derivatives (Walter and Lehmann, 2018; Roberts and Roberts, arXiv:2009.10071)
+ * ---- With X = dA R^-1 and C = Q^H X: dR = T R and dQ = X - Q T, where T is upper
+ * triangular with C_ij + conj(C_ji) above and Re C_ii on the diagonal. With more
+ * columns than rows that holds for the first ones; the others of R are Q^H A. */
+typedef struct Sides {
+    bool tall, wide; /* or can't be told */
+} Sides;
+
+static Sides sides_of(const Graph *g, Var a) {
+    const Type *t = var_type(g, a);
+    Dim m = t->dim[t->ndim - 2], n = t->dim[t->ndim - 1];
+    bool known = dim_is_known(m) && dim_is_known(n);
+    bool open = !known && !(m == n && dim_is_named(m));
+    return (Sides){known ? m > n : open, known ? m < n : open};
+}
+
+/* q and r of the reduced form, r1 and what belongs to the columns behind. */
+static void open_names(Rule *r, int mode, Sides k) {
+    if (mode == R_ONLY || (mode == COMPLETE && k.tall)) {
+        rule_let(r, "q", "qr(a)[0]");
+        rule_let(r, "r", "qr(a)[1]");
+    }
+    rule_let(r, "r1", k.wide ? "r[..., :q.shape[-1]]" : "r");
+    if (k.wide) rule_let(r, "a2", "a[..., q.shape[-1]:]");
+    rule_hermitian(r, "qh", "q");
+    rule_hermitian(r, "r1h", "r1");
+}
+
+static const char *const not_unique =
+    "with mode='complete' the columns of q beyond the first min(m, n) are not unique";
+
+static bool qr_pull(Pull *p) {
+    Rule r = rule_pull(p);
+    int mode = mode_of(p->b->s, p->op, p->props);
+    Sides k = sides_of(p->g, p->in[0]);
+    if (mode == R_ONLY) rule_bind(&r, "g_r", p->cotangent[0]);
+    bool gq = mode != R_ONLY && rule_has(&r, "g_q"), gr = rule_has(&r, "g_r");
+    if (gq && mode == COMPLETE && k.tall)
+        return (p->grad[0] = grad_undefined(p->b, not_unique)) != VAR_NONE;
+    open_names(&r, mode, k);
+    if (gr && mode == COMPLETE && k.tall)
+        rule_let(&r, "g_r", "g_r[..., :q.shape[-1], :]");
+    if (gr) rule_let(&r, "g1", k.wide ? "g_r[..., :q.shape[-1]]" : "g_r");
+    if (gr && k.wide) {
+        rule_let(&r, "g2", "g_r[..., q.shape[-1]:]");
+        rule_hermitian(&r, "g2h", "g2");
+        rule_let(&r, "g_q", gq ? "g_q + a2 @ g2h" : "a2 @ g2h");
+        rule_let(&r, "ga2", "q @ g2");
+    } else if (k.wide) {
+        rule_let(&r, "ga2", "zeros_like(a2)");
+    }
+    gq |= gr && k.wide;
+    rule_let(&r, "t", !gq ? "g1 @ r1h" : gr ? "g1 @ r1h - qh @ g_q" : "-(qh @ g_q)");
+    rule_mirror(&r, "c", "t", HALF_UPPER, true);
+    rule_let(&r, "x", gq ? "g_q + q @ c" : "q @ c");
+    rule_hermitian(&r, "xh", "x");
+    rule_let(&r, "y", "solve_triangular(r1, xh)");
+    rule_hermitian(&r, "ga", "y");
+    if (k.wide) rule_let(&r, "ga", "concatenate([ga, ga2], axis=-1)");
+    return rule_grad(&r, p, 0, "ga");
+}
+
+static bool qr_push(Push *p) {
+    if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
+    Rule r = rule_push(p);
+    int mode = mode_of(p->b->s, p->op, p->props);
+    Sides k = sides_of(p->g, p->in[0]);
+    bool extra = mode == COMPLETE && k.tall;
+    open_names(&r, mode, k);
+    rule_let(&r, "d1", k.wide ? "d_a[..., :q.shape[-1]]" : "d_a");
+    rule_hermitian(&r, "d1h", "d1");
+    rule_let(&r, "xh", "solve_triangular(r1, d1h, trans=2)");
+    rule_hermitian(&r, "x", "xh");
+    rule_let(&r, "c", "qh @ x");
+    rule_fold(&r, "t", "c", HALF_UPPER, true);
+    rule_let(&r, "dq", "x - q @ t");
+    rule_let(&r, "dr", "t @ r1");
+    if (k.wide) {
+        rule_hermitian(&r, "dqh", "dq");
+        rule_let(&r, "dr",
+                 "concatenate([dr, dqh @ a2 + qh @ d_a[..., q.shape[-1]:]], "
+                 "axis=-1)");
+    }
+    if (mode == R_ONLY) return rule_result(&r, p, 0, "dr");
+    if (!extra) return rule_result(&r, p, 0, "dq") && rule_result(&r, p, 1, "dr");
+    p->result[0] = grad_undefined(p->b, not_unique);
+    rule_let(&r, "below",
+             "zeros((a.shape[-2] - q.shape[-1], a.shape[-1]), dtype='int8')");
+    rule_let(&r, "dr",
+             "concatenate([dr, broadcast_to(below, dr.shape[:-2] + below.shape)"
+             "], axis=-2)");
+    return rule_result(&r, p, 1, "dr");
+}
+
+#define BATCH "prod(a.shape[:-2]) * "
+#define L     "max(a.shape[-2], a.shape[-1])"
+#define K     "min(a.shape[-2], a.shape[-1])"
+static const Op table[] = {
+    {.name = "qr",
+     .doc = "q with orthonormal columns and an upper triangular r with a = q @ r. "
+            "mode='reduced' gives min(m, n) columns, 'complete' m of them, 'r' gives r "
+            "alone. The gradient needs the first min(m, n) columns of a to be "
+            "independent.",
+     .in = "a",
+     .props = "mode: str = 'reduced'",
+     .out = "q, r",
+     .promote = PROMOTE_INEXACT,
+     .kinds = KIND_FLOAT | KIND_COMPLEX,
+     .type = qr_type,
+     .perform = qr_perform,
+     /* the leading terms of geqrf and orgqr */
+     .flops = BATCH "((2 * " L " * " K " ** 2 - 2 * " K " ** 3 / 3) * (1 + (mode == "
+                    "'reduced')) + (mode == 'complete') * (4 * a.shape[-2] ** 2 * " K
+                    " - 4 * a.shape[-2] * " K " ** 2 + 4 * " K " ** 3 / 3))",
+     .pull = qr_pull,
+     .push = qr_push,
+     .example = "abs(qr([[3.0, 1.0], [4.0, 3.0]])[1]) -> [[5.0, 3.0], [0.0, 1.0]]\n"
+                "abs(qr([[3.0], [4.0]], mode='r')) -> [[5.0]]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_linalg_qr = {table, sizeof table / sizeof *table};
