@@ -136,8 +136,9 @@ struct Op {
     const char *in;
     /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str
      * dtype ints axes (None, int or ints; kept sorted and non-negative by canonical
-     * typing) axis graph key (a number or a string); `kind?` also takes None. Without a default a prop must be
-     * given. ints may be written as a pair of equally long lists, one after the other:
+     * typing) axis graph key (a number or a string); `kind?` also takes None. Without a
+     * default a prop must be given. ints may be written as a pair of equally long
+     * lists, one after the other:
      * ([1], [0]). A string that comes first in a call is the first prop's when that is
      * a str that must be given: einsum('ij->ji', x). */
     const char *props;

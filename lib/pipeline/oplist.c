@@ -138,7 +138,8 @@ static void show_props(Facts *f, const Op *op, const Signature *sig) {
                                         [T_AXES] =
                                             "an axis, a list of axes or None for all",
                                         [T_AXIS] = "an axis",
-                                        [T_GRAPH] = "a function of the graph"};
+                                        [T_GRAPH] = "a function of the graph",
+                                        [T_KEY] = "a number or a text"};
     for (size_t i = 0; i < sig->nprop; i++) {
         const PropDef *d = &sig->prop[i];
         Str b = STR(f->s);

@@ -114,7 +114,8 @@ static bool int_prop(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
     if (!int_value(e, v)) return prop_fail(c, e, "a literal or a name");
     *out = PROP_INT(*v);
     if (def->type == T_AXES || def->type == T_INTS) *out = PROP_INTS(v, 1);
-    if (def->type == T_FLOAT || def->type == T_KEY) *out = (Prop){.kind = P_FLOAT, .f = (double)*v};
+    if (def->type == T_FLOAT || def->type == T_KEY)
+        *out = (Prop){.kind = P_FLOAT, .f = (double)*v};
     return true;
 }
 
