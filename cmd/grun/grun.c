@@ -11,7 +11,7 @@ typedef struct Grun {
     Common common;
     Texts result, expect, dim, include, exclude, rules, reap, plant;
     int mode;
-    int64_t threads, steps, batch, epochs, shuffle, every;
+    int64_t threads, seed, steps, batch, epochs, shuffle, every;
     const char *each, *save, *guard, *unguarded;
     double rtol, atol;
     bool no_gc, time, drop_last, progress, no_progress, strict, allow_downcast;
@@ -40,6 +40,8 @@ static const Opt options[] = {
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Give a dim that no input tells.", NULL},
     {"threads", 0, OPT_INT, AT(threads), "N",
      "Threads to use; all cores if unset. Results do not depend on it.", NULL},
+    {"seed", 0, OPT_INT, AT(seed), "N",
+     "Seed of the random inputs that get no value.", NULL},
     {"no-gc", 0, OPT_FLAG, AT(no_gc), NULL,
      "Keep the storage of every value to the end of a call.", NULL},
     {"time", 0, OPT_FLAG, AT(time), NULL,
@@ -175,6 +177,7 @@ static RunSpec spec(Run *r, const Grun *o) {
                  .atol = o->atol,
                  .output = o->common.output,
                  .format = result_format(&o->common),
+                 .seed = o->seed,
                  .threads = (unsigned)o->threads,
                  .no_gc = o->no_gc};
     if (o->guard) q.guard_at = run_text(r, "--guard", o->guard);
@@ -232,7 +235,7 @@ static bool grun(Run *r) {
 static void preset(Common *settings) {
     Grun *o = (Grun *)settings;
     o->rtol = o->atol = -1;
-    o->shuffle = -1;
+    o->shuffle = o->seed = -1;
     o->steps = o->batch = o->epochs = o->every = UNSET;
 }
 

@@ -477,6 +477,26 @@ static bool is_complex_literal(const Ast *e, const char *name) {
     return true;
 }
 
+/* A draw: normal(..., rng=r) is the macro of that name, normal(..., seed=1) the op;
+ * gamma(x) is the function, gamma(..., seed=1) the distribution. */
+static bool is_draw(Compiler *c, const Op *op, const Ast *e) {
+    for (size_t i = e->nkid; i-- > 0 && e->kid[i]->kind == AST_KEYWORD;) {
+        const char *key = sym_text(c->s, e->kid[i]->sym);
+        if (strcmp(key, "rng") == 0) return true;
+        if (strcmp(key, "seed") == 0) return !op->props || !strstr(op->props, "seed");
+    }
+    return false;
+}
+
+static bool call_macro(Compiler *c, const Macro *m, const Ast *e, DType want,
+                       Node *out) {
+    if (!compile_macro(c, m, e, out)) return false;
+    if (!m->creates || want == DT_NONE || out->kind != NODE_VAR) return true;
+    DType have = var_type(c->b->g, out->var)->dtype;
+    if (!dtype_is_float(have) || !dtype_is_float(want)) return true;
+    return (out->var = cast_to(c->b, out->var, want)) != VAR_NONE;
+}
+
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out) {
     const char *name = sym_text(c->s, e->sym);
     size_t len = strlen(name);
@@ -485,7 +505,9 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     if (is_complex_literal(e, name)) return compile_builtin(c, e, self, &is, out);
     if (!*e->found) *e->found = op_find(c->s, name, len);
     const Op *op = *e->found;
-    if (op && !op->by_macro) {
+    const Macro *m =
+        op && !op->by_macro && !is_draw(c, op, e) ? NULL : macro_find(name, len);
+    if (op && !op->by_macro && !m) {
         bool place = !self && e->nkid > 0 && e->kid[0]->kind == AST_INDEX &&
                      (strcmp(op->name, "set_subtensor") == 0 ||
                       strcmp(op->name, "inc_subtensor") == 0);
@@ -493,11 +515,10 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
         if (strcmp(op->name, "cast") != 0 || strcmp(name, "cast") == 0)
             return call_op(c, op, e, self, want, out);
     }
-    const Macro *m = macro_find(name, len);
     if (m && self)
         return fail(c->s, e->at, E_NAME, "%s is no method: write %s(x, ...)", name,
                     name);
-    if (m) return compile_macro(c, m, e, out);
+    if (m) return call_macro(c, m, e, want, out);
     Graph *fn = c->env ? NULL : graph_function(c->b->g, e->sym);
     f = (Node){.kind = NODE_FUNCTION, .at = e->at, .var = VAR_NONE, .fn = fn};
     if (!fn) {

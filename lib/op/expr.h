@@ -130,6 +130,8 @@ bool compiler_ast(Compiler *c, const Ast *e, Node *out); /* for macros */
  * single one counts as a list of 1). */
 bool compiler_var(Compiler *c, const Node *n, DType like, Var *out);
 bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars);
+/* A list of ints and dims, or an int64 vector. */
+bool compiler_ints(Compiler *c, const Node *n, Var *out);
 Node node_var(Var v, Span at);
 /* A list or dict (key not NULL); items are copied, to live as long as the compiler.
  * E_LIMIT beyond 2^22 leaves. */

@@ -13,6 +13,7 @@ typedef struct Macro {
      * goes to out. */
     bool (*expand)(Compiler *c, const Ast *call, const Ast *const *args, Node *out);
     const char *example;
+    bool creates; /* makes values from nothing: a receiver's float dtype is cast to */
 } Macro;
 typedef struct MacroList {
     const Macro *macro;

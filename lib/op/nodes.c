@@ -306,3 +306,7 @@ bool node_ints(Compiler *c, const Node *n, Var *out) {
     return compiler_tree(c, 1, n, NULL, n->at, &list) &&
            node_as(c, &list, DT_INT64, out);
 }
+
+bool compiler_ints(Compiler *c, const Node *n, Var *out) {
+    return node_ints(c, n, out);
+}

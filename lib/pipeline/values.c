@@ -1,5 +1,6 @@
 /* The values of a command line given to a machine's inputs and shared variables. */
 #include "pipeline/run_impl.h"
+#include "value/rng.h"
 
 #include <string.h>
 
@@ -74,6 +75,20 @@ static bool mark_each(GraphRun *r) {
     return true;
 }
 
+/* --seed: each random input that has no value begins a stream of its own. */
+static bool seed_inputs(GraphRun *r) {
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        if (r->feed[i].given || r->spec->seed < 0 ||
+            var_type(r->g, r->g->inputs.p[i])->kind != TYPE_RANDOM)
+            continue;
+        Rng rng = {.seed = (uint64_t)r->spec->seed, .stream = i};
+        r->feed[i].value.kind = TYPE_RANDOM;
+        if (!rng_to_tensor(r->s, &rng, &r->feed[i].value.t)) return false;
+        r->feed[i].given = true;
+    }
+    return true;
+}
+
 static bool all_given(GraphRun *r) {
     Str list = STR(r->s);
     size_t missing = 0;
@@ -103,7 +118,7 @@ bool run_given(GraphRun *r) {
 }
 
 bool run_values(GraphRun *r) {
-    if (!mark_each(r) || !run_given(r) || !all_given(r)) return false;
+    if (!mark_each(r) || !run_given(r) || !seed_inputs(r) || !all_given(r)) return false;
     for (size_t i = 0; i < r->g->inputs.n; i++)
         if (r->feed[i].given && !r->feed[i].each &&
             !vm_set_input(r->m, i, &r->feed[i].value))

@@ -26,6 +26,11 @@
  * order): high64(x * R) is the result unless low64(x * R) < (2^64 - R) mod R, when
  * the next word is taken (Lemire, 2019).
  *
+ * gamma, Poisson, binomial: element i takes the 64-bit words of `integers`, one after
+ * the other; u = ((word >> 11) + 0.5) * 2^-53. Normals by Box-Muller in pairs: r =
+ * sqrt(-2 log u), t = 2 pi v, first r cos t, then r sin t. The methods and their
+ * constants are those of ops/random/reject.c.
+ *
  * permutation(n): Fisher-Yates from i = n-1 down to 1, swapping i with the integer
  * in [0, i+1) that the words of `integers` give element n-1-i. */
 #ifndef VALUE_RNG_H

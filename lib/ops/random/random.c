@@ -1,16 +1,14 @@
 /* Random tensors as pure functions of a seed; the streams are defined in value/rng.h.
  * Parameters broadcast against each other and to size. Draws are made in chunks that
  * threads may take, as element i depends on i alone. */
-#include "op/infer.h"
+#include "ops/random/random.h"
+
 #include "ops/elemwise/deriv.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
-#include "value/rng.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { CHUNK = 1 << 12 }; /* elements at a time: a multiple of every block of words */
 
 /* ---- typing: size, or the broadcast shape of the parameters ---- */
 static DType draw_dtype(const Infer *in, DType otherwise) {
@@ -18,21 +16,31 @@ static DType draw_dtype(const Infer *in, DType otherwise) {
     return d->kind == P_DTYPE ? (DType)d->i : otherwise;
 }
 
-static bool draw_type(Infer *in, DType d) {
+bool draw_type(Infer *in, const DrawForm *f, DType d) {
     Dim dim[MAX_NDIM], both[MAX_NDIM];
-    int n = shape_broadcast(in->type[0]->ndim, in->type[0]->dim, in->type[1]->ndim,
-                            in->type[1]->dim, both);
+    int n = shape_broadcast(in->type[f->a]->ndim, in->type[f->a]->dim,
+                            in->type[f->b]->ndim, in->type[f->b]->dim, both);
     if (n < 0)
         return infer_fail(in, E_SHAPE, in->nin, "the parameters' shapes do not fit");
-    if (in->nin < 3) return out_tensor(in, 0, d, n, both);
+    if (f->size == SIZE_MAX) return out_tensor(in, f->out, d, n, both);
     int size;
-    if (!want_shape(in, 2, &size, dim, NULL)) return false;
+    if (!want_shape(in, f->size, &size, dim, NULL)) return false;
     int all = shape_broadcast(n, both, size, dim, both);
     bool fits = all == size;
     for (int i = 0; fits && i < size; i++)
         fits = dim[i] < 0 || both[i] < 0 || both[i] == dim[i];
-    if (!fits) return infer_fail(in, E_SHAPE, 2, "the parameters do not fit into it");
-    return out_tensor(in, 0, d, size, dim);
+    if (!fits)
+        return infer_fail(in, E_SHAPE, f->size, "the parameters do not fit into it");
+    return out_tensor(in, f->out, d, size, dim);
+}
+
+static DrawForm seeded(size_t nin) {
+    return (DrawForm){.a = 0, .b = 1, .size = nin > 2 ? 2 : SIZE_MAX};
+}
+
+static bool typed(Infer *in, DType d) {
+    DrawForm f = seeded(in->nin);
+    return draw_type(in, &f, d);
 }
 
 static bool float_draw_type(Infer *in) {
@@ -41,7 +49,7 @@ static bool float_draw_type(Infer *in) {
         return infer_fail(in, E_DTYPE, in->nin,
                           "the draws must be of a float dtype, not %s", dtype_name(d));
     return want_kinds(in, 0, KIND_BOOL | KIND_REAL) &&
-           want_kinds(in, 1, KIND_BOOL | KIND_REAL) && draw_type(in, d);
+           want_kinds(in, 1, KIND_BOOL | KIND_REAL) && typed(in, d);
 }
 
 static bool integers_type(Infer *in) {
@@ -50,8 +58,7 @@ static bool integers_type(Infer *in) {
         return infer_fail(in, E_DTYPE, in->nin,
                           "the draws must be of an integer dtype, not %s",
                           dtype_name(d));
-    return want_kinds(in, 0, KIND_INT) && want_kinds(in, 1, KIND_INT) &&
-           draw_type(in, d);
+    return want_kinds(in, 0, KIND_INT) && want_kinds(in, 1, KIND_INT) && typed(in, d);
 }
 
 static bool permutation_type(Infer *in) {
@@ -69,26 +76,12 @@ static bool permutation_type(Infer *in) {
 }
 
 /* ---- running ---- */
-typedef struct Draw Draw;
-/* Elements [from, from + n) of the draw; a and b are the parameters as float64 (or
- * int64) for each, or one for all (step 0). */
-typedef void DrawFn(const Draw *w, uint64_t from, size_t n, const void *a,
-                    const void *b, int step, char *out);
-struct Draw {
-    Rng rng;
-    DType dtype, param;
-    Tensor *out;
-    const Tensor *a, *b; /* parameters of dtype `param`, contiguous: one element or the
-                            whole shape */
-    DrawFn *fn;
-};
-
-static void draw_uniform(const Draw *w, uint64_t from, size_t n, const void *a,
-                         const void *b, int step, char *out) {
-    double low[CHUNK], wide[CHUNK];
+void draw_uniform(const Draw *w, uint64_t from, size_t n, const void *a, const void *b,
+                  int step, char *out) {
+    double low[DRAW_CHUNK], wide[DRAW_CHUNK];
     const double *lo = a, *hi = b;
     DType unit = w->dtype == DT_FLOAT64 ? DT_FLOAT64 : w->dtype;
-    char raw[CHUNK * sizeof(double)];
+    char raw[DRAW_CHUNK * sizeof(double)];
     rng_uniform(&w->rng, unit, from, n, raw);
     element_cast(DT_FLOAT64, wide, unit, raw, n, sizeof(double),
                  (ptrdiff_t)dtype_size(unit));
@@ -102,9 +95,9 @@ static void draw_uniform(const Draw *w, uint64_t from, size_t n, const void *a,
                  sizeof(double));
 }
 
-static void draw_normal(const Draw *w, uint64_t from, size_t n, const void *a,
-                        const void *b, int step, char *out) {
-    double z[CHUNK];
+void draw_normal(const Draw *w, uint64_t from, size_t n, const void *a, const void *b,
+                 int step, char *out) {
+    double z[DRAW_CHUNK];
     const double *loc = a, *scale = b;
     rng_normal(&w->rng, from, n, z);
     for (size_t i = 0; i < n; i++)
@@ -113,9 +106,9 @@ static void draw_normal(const Draw *w, uint64_t from, size_t n, const void *a,
                  sizeof(double));
 }
 
-static void draw_integers(const Draw *w, uint64_t from, size_t n, const void *a,
-                          const void *b, int step, char *out) {
-    int64_t v[CHUNK];
+void draw_integers(const Draw *w, uint64_t from, size_t n, const void *a, const void *b,
+                   int step, char *out) {
+    int64_t v[DRAW_CHUNK];
     const int64_t *low = a, *high = b;
     for (size_t i = 0; i < n;) { /* elements that share a range are drawn together */
         size_t run = step ? 1 : n;
@@ -131,8 +124,8 @@ static void draw_integers(const Draw *w, uint64_t from, size_t n, const void *a,
 static void run_chunk(void *ctx, size_t k, unsigned worker) {
     const Draw *w = ctx;
     size_t size = dtype_size(w->dtype), all = (size_t)tensor_size(w->out),
-           from = k * CHUNK;
-    size_t n = all - from < CHUNK ? all - from : CHUNK;
+           from = k * DRAW_CHUNK;
+    size_t n = all - from < DRAW_CHUNK ? all - from : DRAW_CHUNK;
     int step = w->a->ndim || w->b->ndim ? 1 : 0;
     (void)worker;
     w->fn(w, from, n, (const char *)w->a->data + from * 8 * (size_t)step,
@@ -153,9 +146,9 @@ static void spread(const Tensor *t, const Draw *w, bool scalar, char *room,
     tensor_assign(out, t);
 }
 
-static bool out_shape(Call *c, int *ndim, int64_t *shape) {
-    const Tensor *a = call_in(c, 0), *b = call_in(c, 1);
-    if (c->nin > 2) return call_shape(c, 2, ndim, shape);
+static bool out_shape(Call *c, const DrawForm *f, int *ndim, int64_t *shape) {
+    const Tensor *a = call_in(c, f->a), *b = call_in(c, f->b);
+    if (f->size != SIZE_MAX) return call_shape(c, f->size, ndim, shape);
     const Tensor *big = a->ndim >= b->ndim ? a : b, *small = big == a ? b : a;
     *ndim = big->ndim;
     for (int i = 0; i < big->ndim; i++) {
@@ -177,7 +170,7 @@ static bool check_param(Call *c, size_t i, const Tensor *out) {
            call_fail(c, E_RUN_SHAPE, "a parameter does not fit the shape of the draw");
 }
 
-static bool check_ranges(Call *c, const Draw *w) {
+bool draw_check_ranges(Call *c, const Draw *w) {
     const int64_t *low = w->a->data, *high = w->b->data;
     int64_t n = w->a->ndim || w->b->ndim ? tensor_size(w->out) : 1, lo;
     uint64_t hi;
@@ -194,29 +187,36 @@ static bool check_ranges(Call *c, const Draw *w) {
     return true;
 }
 
-static bool draw(Call *c, DrawFn *fn, DType param) {
+bool draw_run(Call *c, const DrawForm *f, DrawFn *fn, DType param, Rng rng) {
     int ndim;
     int64_t shape[MAX_NDIM];
     Tensor a, b;
-    Draw w = {.fn = fn, .param = param, .dtype = c->out_type[0]->dtype};
-    if (!out_shape(c, &ndim, shape) || !call_size_fits(c, w.dtype, ndim, shape))
+    Draw w = {
+        .fn = fn, .param = param, .dtype = c->out_type[f->out]->dtype, .rng = rng};
+    if (!out_shape(c, f, &ndim, shape) || !call_size_fits(c, w.dtype, ndim, shape))
         return false;
-    w.out = call_out(c, 0, ndim, shape);
+    w.out = call_out(c, f->out, ndim, shape);
     if (!w.out || tensor_size(w.out) == 0) return w.out != NULL;
-    if (!check_param(c, 0, w.out) || !check_param(c, 1, w.out)) return false;
-    bool scalar = call_in(c, 0)->ndim == 0 && call_in(c, 1)->ndim == 0;
+    if (!check_param(c, f->a, w.out) || !check_param(c, f->b, w.out)) return false;
+    bool scalar = call_in(c, f->a)->ndim == 0 && call_in(c, f->b)->ndim == 0;
     size_t each = scalar ? 64 : (size_t)tensor_size(w.out) * 8;
     char *room = call_scratch(c, 2 * each);
     if (!room) return false;
-    spread(call_in(c, 0), &w, scalar, room, &a);
-    spread(call_in(c, 1), &w, scalar, room + each, &b);
+    spread(call_in(c, f->a), &w, scalar, room, &a);
+    spread(call_in(c, f->b), &w, scalar, room + each, &b);
     w.a = &a;
     w.b = &b;
-    w.rng = rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed"));
-    if (param == DT_INT64 && !check_ranges(c, &w)) return false;
-    pool_run(c->host->pool, ((size_t)tensor_size(w.out) + CHUNK - 1) / CHUNK, run_chunk,
-             &w);
+    if (f->check && !f->check(c, &w)) return false;
+    pool_run(c->host->pool, ((size_t)tensor_size(w.out) + DRAW_CHUNK - 1) / DRAW_CHUNK,
+             run_chunk, &w);
     return true;
+}
+
+static bool draw(Call *c, DrawFn *fn, DType param) {
+    DrawForm f = seeded(c->nin);
+    if (param == DT_INT64) f.check = draw_check_ranges;
+    return draw_run(c, &f, fn, param,
+                    rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed")));
 }
 
 static bool uniform_perform(Call *c) {

@@ -1,0 +1,207 @@
+/* draw(rng, parameters..., size): the next state of a stream, and what the old one
+ * draws. The language's normal(..., rng=r), gamma(...) and the like are made of it
+ * (distributions.c). A pure function: one state gives one draw, and equal draws
+ * merge. */
+#include "ops/elemwise/deriv.h"
+#include "ops/random/reject.h"
+#include "ops/shape/linear.h"
+#include "ops/shape/move.h"
+
+#include <string.h>
+
+typedef struct Dist {
+    const char *name;
+    DrawFn *fn;
+    size_t nparam;
+    DType param; /* dtype in which the kernel takes the parameters */
+    unsigned in, out;
+    bool (*check)(Call *c, const Draw *w);
+    const char *partial[2]; /* of the draw by its parameters; NULL: undefined */
+} Dist;
+
+static const Dist dists[] = {
+    {"uniform",
+     draw_uniform,
+     2,
+     DT_FLOAT64,
+     KIND_BOOL | KIND_REAL,
+     KIND_FLOAT,
+     NULL,
+     {"g * ((high - r) / (high - low))", "g * ((r - low) / (high - low))"}},
+    {"normal",
+     draw_normal,
+     2,
+     DT_FLOAT64,
+     KIND_BOOL | KIND_REAL,
+     KIND_FLOAT,
+     NULL,
+     {"g", "g * ((r - low) / high)"}},
+    {"integers",
+     draw_integers,
+     2,
+     DT_INT64,
+     KIND_INT,
+     KIND_INT,
+     draw_check_ranges,
+     {NULL}},
+    {"gamma", draw_gamma, 1, DT_FLOAT64, KIND_REAL, KIND_FLOAT, check_gamma, {NULL}},
+    {"poisson",
+     draw_poisson,
+     1,
+     DT_FLOAT64,
+     KIND_REAL,
+     KIND_INT,
+     check_poisson,
+     {NULL}},
+    {"binomial",
+     draw_binomial,
+     2,
+     DT_FLOAT64,
+     KIND_REAL,
+     KIND_INT,
+     check_binomial,
+     {NULL}},
+    {"permutation", NULL, 1, DT_INT64, KIND_INT, KIND_INT, NULL, {NULL}},
+};
+
+static const Dist *dist_of(Session *s, const Op *op, const Props *p) {
+    const char *name = sym_text(s, op_prop(s, op, p, "dist")->sym);
+    for (size_t i = 0; i < sizeof dists / sizeof *dists; i++)
+        if (strcmp(dists[i].name, name) == 0) return &dists[i];
+    return NULL;
+}
+
+/* Inputs: rng, the parameters, then the size if it is given. */
+static DrawForm form_of(const Dist *d, size_t nin) {
+    return (DrawForm){.a = 1,
+                      .b = d->nparam,
+                      .size = nin > 1 + d->nparam ? 1 + d->nparam : SIZE_MAX,
+                      .out = 1,
+                      .check = d->check};
+}
+
+/* ---- typing ---- */
+static bool permutation_type(Infer *in) {
+    Dim dim = DIM_UNKNOWN;
+    int64_t n;
+    if (!want_rank(in, 1, 0, 0)) return false;
+    if (infer_int(in, 1, &n)) {
+        if (n < 0)
+            return infer_fail(in, E_VALUE, 1,
+                              "there is no permutation of %lld elements", (long long)n);
+        dim = n;
+    }
+    return out_tensor(in, 1, DT_INT64, 1, &dim);
+}
+
+static bool draw_op_type(Infer *in) {
+    const Dist *d = dist_of(in->s, in->op, in->props);
+    DType dtype = (DType)in_prop(in, "dtype")->i;
+    if (!d)
+        return infer_fail(in, E_ARG, in->nin, "there is no distribution '%s'",
+                          sym_text(in->s, in_prop(in, "dist")->sym));
+    if (in->type[0]->kind != TYPE_RANDOM) {
+        infer_fail(in, E_TYPE, 0, "the state of a random stream is expected, not %s",
+                   type_str(in->s, in->type[0]));
+        return note(in->s, NOWHERE,
+                    "declare an input or a shared variable of type random, or write "
+                    "rng(seed)");
+    }
+    if (in->nin != 1 + d->nparam && in->nin != 2 + d->nparam)
+        return infer_fail(in, E_ARITY, in->nin, "%s takes %zu parameters and the size",
+                          d->name, d->nparam);
+    for (size_t i = 1; i <= d->nparam; i++)
+        if (!want_kinds(in, i, d->in)) return false;
+    if (!(d->out >> dtype_kind(dtype) & 1))
+        return infer_fail(in, E_DTYPE, in->nin, "draws of %s can't be %s", d->name,
+                          dtype_name(dtype));
+    in->out[0] = type_simple(in->s, TYPE_RANDOM);
+    if (!d->fn) return permutation_type(in);
+    DrawForm f = form_of(d, in->nin);
+    return draw_type(in, &f, dtype);
+}
+
+/* ---- running ---- */
+static bool next_state(Call *c, const Rng *rng) {
+    Rng next = rng_next(rng);
+    int64_t four = 4;
+    Tensor *t = call_out(c, 0, 1, &four);
+    if (!t) return false;
+    const uint64_t word[4] = {next.seed, next.stream, next.position, 0};
+    memcpy(t->data, word, sizeof word);
+    return true;
+}
+
+static bool permute(Call *c, const Rng *rng) {
+    int64_t n = tensor_i64(call_in(c, 1), 0);
+    if (n < 0)
+        return call_fail(c, E_ARITHMETIC, "there is no permutation of %lld elements",
+                         (long long)n);
+    if (!call_size_fits(c, DT_INT64, 1, &n)) return false;
+    Tensor *out = call_out(c, 1, 1, &n);
+    if (out) rng_permutation(rng, n, out->data);
+    return out != NULL;
+}
+
+static bool draw_perform(Call *c) {
+    const Dist *d = dist_of(c->s, c->op, c->props);
+    Rng rng = rng_from_tensor(call_in(c, 0));
+    if (!d) bug("a draw can't run here");
+    if (!next_state(c, &rng)) return false;
+    if (!d->fn) return permute(c, &rng);
+    DrawForm f = form_of(d, c->nin);
+    return draw_run(c, &f, d->fn, d->param, rng);
+}
+
+/* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
+static bool draw_pull(Pull *p) {
+    Session *s = p->b->s;
+    const Dist *d = dist_of(s, p->op, p->props);
+    for (size_t i = 0; i < p->nin; i++)
+        p->grad[i] = GRAD_DISCONNECTED;
+    if (!d || p->cotangent[1] == VAR_NONE) return true;
+    Bind bind[4] = {{sym(s, "g"), p->cotangent[1]},
+                    {sym(s, "r"), p->out[1]},
+                    {sym(s, "low"), p->in[1]},
+                    {sym(s, "high"), p->in[d->nparam]}};
+    Env env = {.n = 4, .bind = bind};
+    for (size_t i = 0; i < d->nparam; i++) {
+        bool ok = true;
+        if (!p->wanted[1 + i]) continue;
+        if (!d->partial[i]) {
+            p->grad[1 + i] = grad_undefined(
+                p->b, "draws of this distribution are no function of its parameters "
+                      "that has a derivative");
+            continue;
+        }
+        Var g = build_text(p->b, d->partial[i], &env, &ok);
+        if (!ok || (g = sum_to_shape(p->b, g, p->in[1 + i])) == VAR_NONE) return false;
+        p->grad[1 + i] = g;
+    }
+    return true;
+}
+
+static bool draw_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
+    const Apply *r = &g->apply[a];
+    const Dist *d = dist_of(g->s, r->op, r->props);
+    return d && d->fn && out == 1 && in >= 1 && in <= d->nparam;
+}
+
+static const Op table[] = {
+    {.name = "draw",
+     .doc = "The next state of a random stream, and a draw of dist with the old one: "
+            "what normal(..., rng=r) and the other distributions become.",
+     .in = "rng: any, *params",
+     .out = "next, r",
+     .props = "dist: str, dtype: dtype",
+     .type = draw_op_type,
+     .perform = draw_perform,
+     .flops = "2 * r.size",
+     .math = 2,
+     .pull = draw_pull,
+     .connect = draw_connect,
+     .example = "draw(rng(1), 3, 4, dist='integers', dtype=int64)[1] -> 3",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_random_draw = {table, sizeof table / sizeof *table};
