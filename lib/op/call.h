@@ -67,8 +67,13 @@ typedef enum ThunkResult {
 typedef struct Thunk {
     bool lazy; /* runs as soon as something wants an output, whatever inputs are there;
                   else all inputs are computed */
-    bool (*make)(const Call *c, Impl impl, void **state); /* NULL: no state. c has no
-                                                              values yet */
+    bool once; /* lazy: its first run does all or names all that it will need. Then what
+                  only it needs takes no more memory than if everything ran */
+    bool either;    /* lazy, once: it needs the values of one of its lists (rest
+                       parameters); result i is value i of it */
+    uint32_t first; /* lazy: bit i: input i is needed always, and is computed first */
+    /* NULL: no state. c has no values yet. */
+    bool (*make)(const Call *c, Impl impl, void **state);
     ThunkResult (*run)(void *state, Call *c);
     void (*free)(void *state);
 } Thunk;

@@ -26,10 +26,13 @@ void make_node_close(MakeNode *m) {
 
 bool check_arity(Infer *in) {
     const Signature *sig = op_signature(in->s, in->op);
-    bool rest = sig->nin > 0 && sig->in[sig->nin - 1].rest;
+    bool rest = sig->nrest > 0;
     if (in->nin >= sig->min_in && (rest || in->nin <= sig->nin) &&
-        in->nin <= UINT16_MAX)
-        return true;
+        in->nin <= UINT16_MAX) {
+        if (sig->nrest < 2 || (in->nin - sig_fixed(sig)) % sig->nrest == 0) return true;
+        return infer_fail(in, E_ARITY, in->nin, "%zu values are not %zu equal lists",
+                          in->nin - sig_fixed(sig), sig->nrest);
+    }
     if (rest || sig->min_in == sig->nin)
         return infer_fail(in, E_ARITY, in->nin, "%s takes %zu%s argument%s, not %zu",
                           in->op->name, sig->min_in, rest ? " or more" : "",

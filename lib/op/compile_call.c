@@ -8,7 +8,7 @@
 typedef struct Args {
     const Op *op;
     const Signature *sig;
-    Node *in; /* sig->nin of them; the rest parameter's are in `rest` */
+    Node *in; /* sig->nin of them; those of rest parameters are in `rest`, too */
     bool *has_in;
     Node *prop;
     bool *has_prop;
@@ -35,10 +35,6 @@ static bool fail_call(Compiler *c, const Args *a, Span at, DiagCode code,
 }
 
 /* ---- matching ---- */
-
-static size_t fixed_inputs(const Signature *sig) {
-    return sig->nin - (sig->nin > 0 && sig->in[sig->nin - 1].rest);
-}
 
 static bool put(Compiler *c, Args *a, size_t k, const Node *n) {
     bool prop = k >= a->sig->nin;
@@ -71,7 +67,7 @@ static bool leading_text(const Args *a, size_t n, const Node *arg) {
 /* Positional arguments. A rest parameter takes one list, or all that is left, which is
  * the only way after a text. */
 static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
-    size_t fixed = fixed_inputs(a->sig), i = 0;
+    size_t fixed = a->sig->nrest > 1 ? a->sig->nin : sig_fixed(a->sig), i = 0;
     bool text = leading_text(a, n, arg);
     if (text) {
         if (!put(c, a, a->sig->nin, arg)) return false;
@@ -97,10 +93,37 @@ static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
     return true;
 }
 
+/* One rest parameter after the other, each a list or one value, all of one length. */
+static bool gather_lists(Compiler *c, Args *a) {
+    const Signature *sig = a->sig;
+    size_t first = sig_fixed(sig), each = 0, at = 0;
+    for (size_t k = first; k < sig->nin; k++) {
+        const char *name = sym_text(c->s, sig->in[k].name);
+        if (!a->has_in[k])
+            return fail_call(c, a, a->at, E_ARITY, "needs the argument", name);
+        size_t n = a->in[k].kind == NODE_LIST ? a->in[k].n : 1;
+        if (k > first && n != each)
+            return fail(c->s, a->in[k].at, E_ARITY,
+                        "%s has %zu values for %s but %zu for %s: they must be as many",
+                        a->op->name, each, sym_text(c->s, sig->in[first].name), n,
+                        name);
+        each = n;
+    }
+    Node *all = arena_alloc(c->tmp, (each * sig->nrest + 1) * sizeof *all);
+    for (size_t k = first; k < sig->nin; k++, at += each) {
+        const Node *n = &a->in[k];
+        if (each)
+            memcpy(all + at, n->kind == NODE_LIST ? n->item : n, each * sizeof *all);
+    }
+    a->rest = all;
+    a->nrest = at;
+    return true;
+}
+
 static bool check_given(Compiler *c, Args *a) {
     const Signature *sig = a->sig;
-    size_t fixed = fixed_inputs(sig);
-    if (fixed < sig->nin && a->has_in[fixed] && !a->rest) {
+    size_t fixed = sig_fixed(sig);
+    if (sig->nrest == 1 && a->has_in[fixed] && !a->rest) {
         const Node *n = &a->in[fixed];
         a->rest = n->kind == NODE_LIST ? n->item : n;
         a->nrest = n->kind == NODE_LIST ? n->n : 1;
@@ -112,6 +135,7 @@ static bool check_given(Compiler *c, Args *a) {
             return fail_call(c, a, a->at, E_ARITY, "needs the argument",
                              sym_text(c->s, sig->in[i].name));
     }
+    if (sig->nrest > 1 && !gather_lists(c, a)) return false;
     for (size_t i = 0; i < sig->nprop; i++)
         if (!a->has_prop[i] && sig->prop[i].required)
             return fail_call(c, a, a->at, E_ARITY, "needs the argument",
@@ -365,7 +389,7 @@ static bool coerce_special(Compiler *c, const Param *p, const Node *n, Var *out)
 
 /* Inputs that are given, or that have a default and stand before one that is given. */
 static bool fill_inputs(Compiler *c, Args *a, size_t *n) {
-    size_t fixed = fixed_inputs(a->sig);
+    size_t fixed = sig_fixed(a->sig);
     *n = fixed;
     if (!a->nrest) /* op_apply adds the defaults of the last ones */
         while (*n > a->sig->min_in && !a->has_in[*n - 1])
@@ -381,6 +405,48 @@ static bool fill_inputs(Compiler *c, Args *a, size_t *n) {
     return true;
 }
 
+/* May they be brought to one dtype? Literals take that of what they stand beside, but
+ * tensors keep theirs: two of different dtypes are left to the typing rule. */
+static bool find_common(Compiler *c, size_t n, const Node *arg, bool *common) {
+    DType d = DT_NONE;
+    int weak = -1;
+    *common = true;
+    for (size_t k = 0; k < n; k++) {
+        Parts p;
+        if (arg[k].kind == NODE_NONE || !is_tensor(c, &arg[k])) {
+            *common = false;
+            continue;
+        }
+        if (!node_parts(c, &arg[k], &p)) return false;
+        *common = *common && (p.strong == DT_NONE || d == DT_NONE || d == p.strong);
+        if (p.strong != DT_NONE) d = p.strong;
+        if (p.weak > weak) weak = p.weak;
+    }
+    if (d != DT_NONE && weak >= 0)
+        *common = *common && dtype_weak(d, (DKind)weak, c->b->floatX) == d;
+    return true;
+}
+
+/* The values of several rest parameters, those that stand at one place together. */
+static bool coerce_across(Compiler *c, const Args *a, DType creates, size_t nfixed,
+                          Var *in) {
+    size_t lists = a->sig->nrest, each = a->nrest / lists;
+    Node *arg = arena_alloc(c->tmp, lists * sizeof *arg);
+    Var *out = arena_alloc(c->tmp, lists * sizeof *out);
+    for (size_t i = 0; i < each; i++) {
+        bool common;
+        for (size_t k = 0; k < lists; k++)
+            arg[k] = a->rest[k * each + i];
+        if (!find_common(c, lists, arg, &common)) return false;
+        if (common && !coerce(c, PROMOTE_SAME, creates, lists, arg, out)) return false;
+        for (size_t k = 0; k < lists; k++) {
+            if (!common && !compiler_var(c, &arg[k], DT_NONE, &out[k])) return false;
+            in[nfixed + k * each + i] = out[k];
+        }
+    }
+    return true;
+}
+
 static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_t nin,
                        Var *in) {
     const Node **arg = arena_alloc(c->tmp, (nin + 1) * sizeof *arg);
@@ -390,12 +456,14 @@ static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_
     for (size_t i = 0; i < nin; i++) {
         const Param *p = &a->sig->in[i < nfixed ? i : a->sig->nin - 1];
         arg[i] = i < nfixed ? &a->in[i] : &a->rest[i - nfixed];
+        if (i >= nfixed && a->sig->nrest > 1) continue;
         if (p->kind == IN_TENSOR)
             tensor[n++] = *arg[i];
         else if (!coerce_special(c, p, arg[i], &in[i]))
             return false;
     }
     if (!coerce(c, a->op->promote, creates, n, tensor, out)) return false;
+    if (a->sig->nrest > 1 && !coerce_across(c, a, creates, nfixed, in)) return false;
     n = 0;
     for (size_t i = 0; i < nin; i++)
         if (a->sig->in[i < nfixed ? i : a->sig->nin - 1].kind == IN_TENSOR)

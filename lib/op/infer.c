@@ -11,9 +11,12 @@
 const char *arg_name(const Infer *in, size_t i) {
     const Signature *sig = op_signature(in->s, in->op);
     const Param *p = sig_param(sig, i);
-    const char *name = sym_text(in->s, p->name);
-    if (!p->rest) return name;
-    return arena_printf(session_arena(in->s), "%s[%zu]", name, i - (sig->nin - 1));
+    if (!p->rest) return sym_text(in->s, p->name);
+    size_t fixed = sig_fixed(sig), each = (in->nin - fixed) / sig->nrest,
+           list = sig_list(sig, in->nin, i);
+    return arena_printf(session_arena(in->s), "%s[%zu]",
+                        sym_text(in->s, sig->in[fixed + list].name),
+                        i - fixed - list * each);
 }
 
 /* "add(x: float32[3, 4], float32[5])" with the names that the graph has. */

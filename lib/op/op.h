@@ -132,7 +132,8 @@ struct Op {
     /* Inputs: "x, y"; a tensor unless `name: ints` (int64 vector: a list of ints and
      * dims, or a scalar), `name: int` (int64 0-d), `name: bool`, `name: any` (any
      * Type); `name?` may be left out, `name = 0.5` has a weak default; a last `*name`
-     * takes the rest, or one list. */
+     * takes the rest, or one list. Several of those, "*then, *other", take a list
+     * each, all of one length; the Apply has them one after the other. */
     const char *in;
     /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str
      * dtype ints axes (None, int or ints; kept sorted and non-negative by canonical
@@ -193,6 +194,7 @@ struct Op {
     int (*views)(const Graph *g, ApplyId a, size_t out); /* for the rest: input or -1 */
     uint32_t reuse; /* bit i: perform may write output 0 over input i (elementwise: any
                        of the right size) */
+    bool (*reuses)(const Graph *g, ApplyId a, size_t out, size_t in); /* for the rest */
     /* destroy_map: the input that making output `out` always overwrites, or -1. The
      * plan runs every other reader first, or refuses. */
     int (*destroys)(const Graph *g, ApplyId a, size_t out);

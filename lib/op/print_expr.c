@@ -65,9 +65,15 @@ static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bar
                             Str *out) {
     const Apply *ap = &p->g->apply[a];
     Str props = STR(p->s);
+    const Signature *sig = op_signature(p->s, ap->op);
+    size_t fixed = sig_fixed(sig),
+           each = sig->nrest > 1 ? (ap->nin - fixed) / sig->nrest : 0;
     for (size_t i = first; i < ap->nin; i++) {
+        bool list = each > 1 && i >= fixed;
         if (i) str_puts(out, ", ");
+        if (list && (i - fixed) % each == 0) str_putc(out, '[');
         print_operand(p, apply_in(p->g, a)[i], bare[i], BIND_ANY, out);
+        if (list && (i - fixed + 1) % each == 0) str_putc(out, ']');
     }
     print_props(p->s, ap->op, ap->props, false, &props);
     if (props.n) str_printf(out, "%s%s", ap->nin ? ", " : "", str_text(&props));

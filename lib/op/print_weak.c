@@ -62,6 +62,20 @@ static bool bare_tensor(const Group *g, size_t i) {
     return is_literal(g, i) && (in_group(g, i) ? group_member(g, d) : lone(g, d));
 }
 
+/* Of several lists: a literal takes the dtype of a tensor at its place in another. */
+static bool bare_across(const Group *g, size_t i) {
+    size_t fixed = sig_fixed(g->sig), each = (g->ap->nin - fixed) / g->sig->nrest;
+    DType d = var_type(g->p->g, g->in[i])->dtype, strong = DT_NONE;
+    for (size_t k = fixed + (i - fixed) % each; k < g->ap->nin; k += each) {
+        const Type *t = var_type(g->p->g, g->in[k]);
+        if (t->kind != TYPE_TENSOR || var_leaf(g->p->g, g->in[k]) == LEAF_DIM)
+            return false;
+        if (!is_literal(g, k)) strong = t->dtype;
+    }
+    return d == strong && const_is_scalar(g->p->g, g->in[i]) &&
+           dtype_weak(d, literal_kind(d), g->p->floatX) == d;
+}
+
 static bool bare_input(const Group *g, size_t i) {
     const Tensor *t = var_const(g->p->g, g->in[i]);
     if (!t || !print_is_inline(g->p, g->in[i]) || !const_stands_inline(g->p, g->in[i]))
@@ -76,6 +90,8 @@ static bool bare_input(const Group *g, size_t i) {
     case IN_BOOL:
         return t->ndim == 0 && t->dtype == DT_BOOL;
     case IN_ANY:
+        if (g->sig->nrest > 1 && i >= sig_fixed(g->sig) && bare_across(g, i))
+            return true;
         break;
     }
     return t->ndim == 0 && (t->dtype == DT_INT64 || t->dtype == DT_BOOL);

@@ -100,8 +100,9 @@ static void parse_inputs(Cursor *c, Signature *sig) {
         bool must = !param[i].optional && !param[i].value && !param[i].rest;
         if (must && sig->min_in != i)
             bad(c, "an input that must be given after one that need not");
-        if (param[i].rest && i + 1 != n)
+        if (i > 0 && param[i - 1].rest && !param[i].rest)
             bad(c, "a rest parameter that is not the last");
+        sig->nrest += param[i].rest;
         sig->min_in += must;
         for (size_t k = 0; k < i; k++)
             if (param[k].name == param[i].name) bad(c, "an input twice");
@@ -250,8 +251,13 @@ const Signature *signature_parse(Session *s, Arena *a, const Op *op,
 }
 
 const Param *sig_param(const Signature *sig, size_t i) {
-    if (i < sig->nin) return &sig->in[i];
-    if (sig->nin == 0 || !sig->in[sig->nin - 1].rest)
-        bug("no parameter takes input %zu", i);
+    size_t fixed = sig_fixed(sig);
+    if (i < fixed) return &sig->in[i];
+    if (sig->nrest == 0) bug("no parameter takes input %zu", i);
     return &sig->in[sig->nin - 1];
+}
+
+size_t sig_list(const Signature *sig, size_t nin, size_t i) {
+    size_t each = (nin - sig_fixed(sig)) / sig->nrest;
+    return each ? (i - sig_fixed(sig)) / each : 0;
 }

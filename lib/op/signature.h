@@ -32,13 +32,18 @@ typedef struct PropDef {
     Prop value;    /* default */
 } PropDef;
 typedef struct Signature {
-    size_t nin, nprop, nout;
-    const Param *in; /* a rest parameter is the last */
+    size_t nin, nprop, nout, nrest;
+    const Param *in; /* rest parameters are the last */
     const PropDef *prop;
     const Sym *out;
     size_t min_in;
 } Signature;
 const Signature *op_signature(Session *s, const Op *op);
+static inline size_t sig_fixed(const Signature *sig) {
+    return sig->nin - sig->nrest;
+}
+/* Which rest parameter takes input i of nin. */
+size_t sig_list(const Signature *sig, size_t nin, size_t i);
 
 /* Props by name, for kernels and typing rules. The op must have it. */
 const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name);

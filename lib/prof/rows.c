@@ -93,14 +93,20 @@ static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
     return r;
 }
 
+/* A lazy Apply may have kept a planned one from running: it has a row of no calls. */
 void rows_make(Profile *p) {
+    uint8_t *planned = mem_zalloc(p->s, p->g->napply, 1);
+    rec_of(p, p->g, 0); /* has a table, whatever ran */
+    for (size_t i = 0; i < plan_steps(p->plan); i++)
+        planned[plan_step(p->plan, i).apply] = 1;
     for (size_t t = 0; t < p->tables.n; t++)
         for (ApplyId id = 0; id < p->tables.p[t].g->napply; id++) {
             const Rec *rec = &p->tables.p[t].rec[id];
-            if (!rec->calls) continue;
+            if (!rec->calls && !(p->tables.p[t].g == p->g && planned[id])) continue;
             Row r = row_of(p, p->tables.p[t].g, id, rec);
             vec_push(p->s, &p->rows, r);
         }
+    mem_free(planned);
 }
 
 /* ---- sums ---- */

@@ -7,6 +7,7 @@
  * depend on each other in no circle. Ranks begin as low as possible; then, from the
  * last to the first, a whole group is lifted to the rank of a client group when nothing
  * else that needs it stands in between. All of it is linear. */
+#include "op/demand.h"
 #include "rewrite/rewrite_impl.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ typedef struct Fuse {
     uint8_t *root;   /* by variable: an output, update, ... */
     uint64_t *shape; /* by variable: equal numbers are equal shapes */
     uint8_t *can;    /* by Apply: may be fused */
+    uint32_t *scope; /* by Apply: groups stay within a branch; NULL: there is none */
     uint32_t *rank;  /* by Apply */
     uint32_t *set;   /* by Apply: union-find of groups */
     uint32_t *mark;  /* by Apply: 1 + number of the chunk that it is in */
@@ -100,6 +102,7 @@ static bool is_live(const Fuse *f, ApplyId id) {
 /* May both stand in one group? The second uses v, which the first makes. */
 static bool joins(const Fuse *f, ApplyId maker, ApplyId user, Var v) {
     return f->can[maker] && f->can[user] &&
+           (!f->scope || f->scope[maker] == f->scope[user]) &&
            f->shape[v] == f->shape[f->g->apply[user].out];
 }
 
@@ -386,6 +389,7 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->root = NEW_N(f->a, g->nvar, uint8_t);
     f->shape = NEW_N(f->a, g->nvar, uint64_t);
     f->can = NEW_N(f->a, g->napply, uint8_t);
+    if (demand_is_lazy(g)) f->scope = demand_scopes(g, f->a, 0, NULL);
     f->rank = NEW_N(f->a, g->napply, uint32_t);
     f->set = NEW_N(f->a, g->napply, uint32_t);
     f->mark = NEW_N(f->a, g->napply, uint32_t);

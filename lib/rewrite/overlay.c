@@ -47,6 +47,7 @@ void rewriter_reset(Rewriter *r) {
     r->nvar = r->napply = 0;
     r->dirty = false;
     r->epoch++;
+    effects_note(r);
     rw_grow(r);
 }
 
@@ -58,6 +59,7 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->bucket_of = MAP(g->s);
     for (size_t i = 0; i < KNOWN_N; i++)
         r->known[i] = op_find(g->s, known_names[i], strlen(known_names[i]));
+    effects_note(r);
     rw_grow(r);
 }
 
@@ -78,6 +80,7 @@ void rewriter_close(Rewriter *r) {
     mem_free(r->uniform);
     mem_free(r->state);
     mem_free(r->nofold);
+    mem_free(r->conditional);
     vec_free(&r->stack);
     arena_free(r->arena);
 }

@@ -9,6 +9,7 @@ static const char *const broadcasts[] = {"broadcast_to", NULL};
 static const char *const reductions[] = {"sum", "prod", "max",  "min",
                                          "any", "all",  "mean", NULL};
 static const char *const slices[] = {"subtensor", NULL};
+static const char *const branches[] = {"ifelse", NULL};
 static const char *const joins[] = {"concatenate", NULL};
 static const char *const sums[] = {"sum", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
@@ -26,6 +27,13 @@ const Pass rewrite_passes[] = {
     {"constant-folding", "fold",
      "What has only constants as inputs is computed, up to 1 MiB a constant.", 0.5,
      fold_pass, NULL, NULL},
+    {"useless-branch-results", "useless",
+     "Results of an ifelse that nothing uses, with their values in both branches.",
+     0.55, NULL, branch_results_pass, NULL},
+    {"useless-branch", "useless",
+     "ifelse whose condition is known, whose branches are the same, or in a branch of "
+     "an ifelse of the same condition.",
+     0.6, branch_pass, NULL, branches},
     {"useless-broadcast", "useless",
      "broadcast_to that changes nothing, or of another broadcast_to.", 0.6,
      broadcast_pass, NULL, broadcasts},

@@ -95,8 +95,8 @@ extern const size_t rewrite_npasses;
 
 NodePass fold_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
     broadcast_pass, reduce_pass, slice_pass, concat_pass, shape_pass, shape_read_pass,
-    sink_pass, scatter_pass;
-GraphPass fuse_pass, inline_pass, expand_pass;
+    sink_pass, scatter_pass, branch_pass;
+GraphPass fuse_pass, inline_pass, expand_pass, branch_results_pass;
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6
@@ -176,9 +176,14 @@ struct Rewriter {
     uint32_t epoch;   /* how often g was compacted */
     size_t current;   /* the entry of the graph pass that runs */
     bool failed;
-    bool dirty;       /* something was replaced since the graph was compacted */
-    bool uses_matter; /* an entry of the stage asks for clients */
+    bool dirty;           /* something was replaced since the graph was compacted */
+    bool uses_matter;     /* an entry of the stage asks for clients */
+    uint8_t *conditional; /* by effect: only a branch needed it when the graph was
+                             compacted; NULL: none */
 };
+/* branch.c */
+void effects_note(Rewriter *r);
+void effects_drop(Rewriter *r);
 
 /* ---- reading the overlay ---- */
 static inline Var rw_lead(Rewriter *r, Var v) {

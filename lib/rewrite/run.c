@@ -36,9 +36,9 @@ static bool merges(const Database *db) {
 
 /* What is there was merged before and replacements were interned, so nothing merges. */
 static void compact(Rewriter *r) {
-    if (!r->dirty) return;
-    graph_compact(r->g, ROOTS, r->forward, false);
-    rewriter_reset(r);
+    effects_drop(r);
+    if (r->dirty) graph_compact(r->g, ROOTS, r->forward, false);
+    if (r->dirty) rewriter_reset(r);
 }
 
 static bool run_graph_pass(Rewriter *r, const Entry *e) {

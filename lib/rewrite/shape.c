@@ -97,6 +97,22 @@ static bool one_step(Rewriter *r, const Apply *a, Place *p) {
     return false;
 }
 
+/* What an op says about its shapes must fit its types: else it is wrong, not silent. */
+static Var wrong_shape(Rewriter *r, Var v, const char *what) {
+    ApplyId id = var_owner(r->g, v);
+    fail(r->s, r->g->origin[id].at, E_PLUGIN, "%s: the shape that it tells %s",
+         r->g->apply[id].op->name, what);
+    note(r->s, NOWHERE, "output %u is %s", (unsigned)r->g->var[v].index,
+         type_str(r->s, var_type(r->g, v)));
+    r->failed = true;
+    return VAR_NONE;
+}
+
+static bool is_size(Rewriter *r, Var v) {
+    const Type *t = var_type(r->g, v);
+    return t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype);
+}
+
 /* The op's own formula for its shape. */
 static Var by_formula(Rewriter *r, Var v, int axis) {
     ApplyId id = var_owner(r->g, v);
@@ -110,8 +126,77 @@ static Var by_formula(Rewriter *r, Var v, int axis) {
         diag_rewind(r->s, mark);
         return VAR_NONE;
     }
+    const Type *t = var_type(r->g, shape);
+    if (t->kind != TYPE_TENSOR || !dtype_is_integer(t->dtype))
+        return wrong_shape(r, v, "is not made of integers");
+    if (t->ndim != 1 || !dim_may_equal(t->dim[0], var_type(r->g, v)->ndim))
+        return wrong_shape(r, v, "has another number of dims");
     Place p = {VAR_NONE, axis, VAR_NONE};
     return through_shape_argument(r, shape, &p) ? p.size : VAR_NONE;
+}
+
+/* The dims of an Apply's inputs as variables, for infer_shape. */
+static const Var *const *input_shapes(Rewriter *r, Arena *tmp, size_t nin,
+                                      const Var *in) {
+    const Var **shape = NEW_N(tmp, nin, const Var *);
+    for (size_t i = 0; i < nin; i++) {
+        const Type *t = var_type(r->g, in[i]);
+        if (t->kind != TYPE_TENSOR) continue;
+        Var *dim = NEW_N(tmp, (size_t)t->ndim + 1, Var);
+        for (int k = 0; k < t->ndim; k++)
+            dim[k] = shape_of(&r->b, in[i], k);
+        shape[i] = dim;
+    }
+    return shape;
+}
+
+static ShapeOf ask_shape(Rewriter *r, Arena *tmp, ApplyId id) {
+    Apply a = r->g->apply[id];
+    Var *in = arena_copy(tmp, apply_in(r->g, id), a.nin * sizeof *in);
+    for (size_t i = 0; i < a.nin; i++)
+        in[i] = rw_lead(r, in[i]);
+    ShapeOf q = {.b = &r->b, .g = r->g, .id = id, .op = a.op, .props = a.props};
+    q.nin = a.nin;
+    q.nout = a.nout;
+    q.in = in;
+    q.in_shape = input_shapes(r, tmp, a.nin, in);
+    q.out_shape = NEW_N(tmp, a.nout, Var *);
+    for (size_t k = 0; k < a.nout; k++) {
+        size_t ndim = (size_t)var_type(r->g, a.out + (Var)k)->ndim;
+        q.out_shape[k] = NEW_N(tmp, ndim + 1, Var);
+        for (size_t i = 0; i <= ndim; i++)
+            q.out_shape[k][i] = VAR_NONE;
+    }
+    return q;
+}
+
+/* The same by the op's function. */
+static Var by_function(Rewriter *r, Var v, int axis) {
+    ApplyId id = var_owner(r->g, v);
+    const Op *op = r->g->apply[id].op;
+    if (!op->infer_shape) return VAR_NONE;
+    Arena *tmp = arena_new(r->s);
+    ShapeOf q = ask_shape(r, tmp, id);
+    size_t mark = diag_count(r->s), ndim = (size_t)var_type(r->g, v)->ndim, told = 0;
+    bool ok = op->infer_shape(&q), sizes = true;
+    rw_grow(r);
+    const Var *dim = q.out_shape[r->g->var[v].index];
+    for (size_t i = 0; ok && i <= ndim; i++)
+        if (dim[i] != VAR_NONE) {
+            told++;
+            sizes &= is_size(r, rw_lead(r, dim[i]));
+        }
+    Var size = ok && told ? dim[axis] : VAR_NONE;
+    if (!ok && diag_count(r->s) > mark) r->failed = true;
+    if (told && told != ndim) size = wrong_shape(r, v, "has another number of dims");
+    if (told == ndim && !sizes) size = wrong_shape(r, v, "is not made of integers");
+    arena_free(tmp);
+    return size;
+}
+
+static Var by_rule(Rewriter *r, Var v, int axis) {
+    Var size = by_formula(r, v, axis);
+    return size != VAR_NONE || r->failed ? size : by_function(r, v, axis);
 }
 
 /* shape_i(v, axis) without v, or VAR_NONE. */
@@ -127,7 +212,8 @@ static Var lift(Rewriter *r, Var v, int axis) {
                        : shape_of(&r->b, p.v, p.axis);
         Var before = p.v;
         if (!one_step(r, &r->g->apply[a], &p)) {
-            Var size = by_formula(r, before, p.axis);
+            Var size = by_rule(r, before, p.axis);
+            if (r->failed) return VAR_NONE;
             if (size != VAR_NONE) return size;
             return before == v ? VAR_NONE : shape_of(&r->b, before, p.axis);
         }

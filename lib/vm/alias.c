@@ -92,11 +92,13 @@ static void find_lives(const Plan *p, Sharing *h) {
     for (uint32_t i = 0; i < p->nins; i++) {
         const Ins *in = &p->ins[i];
         const uint32_t *arg = p->arg + in->arg;
+        uint32_t last = ins_late(p, i);
         for (uint32_t k = 0; k < in->nin; k++)
-            h->cell[arg[k]].dies = i;
+            if (h->cell[arg[k]].dies < last) h->cell[arg[k]].dies = last;
         for (uint32_t j = 0; j < in->nout; j++) {
             CellInfo *c = &h->cell[arg[in->nin + j]];
-            c->born = c->dies = i;
+            c->born = i;
+            c->dies = last;
             int v = in->kind == PLAN_PERFORM ? op_view(p->g, in->apply, j) : -1;
             if (v < 0 || v >= in->nin) continue;
             c->how = PLAN_VIEW;
@@ -163,8 +165,11 @@ static bool op_allows(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
         return true;
     case PLAN_FUSED:
         return program_may_overwrite(in->prog, out, k);
-    case PLAN_PERFORM:
-        return out == 0 && k < 32 && (p->g->apply[in->apply].op->reuse >> k & 1);
+    case PLAN_PERFORM: {
+        const Op *op = p->g->apply[in->apply].op;
+        if (op->reuses) return op->reuses(p->g, in->apply, out, k);
+        return out == 0 && k < 32 && (op->reuse >> k & 1);
+    }
     case PLAN_CALL:
         return false;
     }
@@ -222,6 +227,44 @@ static bool overwrite_dying(const Plan *p, Sharing *h, uint32_t i, uint32_t out)
     return false;
 }
 
+/* Is the cell made only for the lazy instruction, in its turn, and of the size of the
+ * result? */
+static bool is_branch_value(const Plan *p, const Sharing *h, uint32_t cell,
+                            uint32_t lazy, uint32_t result) {
+    const LazyPlan *l = p->lazy;
+    uint32_t maker = l->maker[cell];
+    return maker != NONE && !l->always[maker] && l->late[maker] == maker &&
+           p->ins[maker].nout == 1 && l->reader[cell] == lazy &&
+           h->cell[cell].dies == lazy && h->cell[cell].how != PLAN_VIEW &&
+           same_extent(h->cell[cell].type, h->cell[result].type, false);
+}
+
+/* Of the values for one result in several branches only one is made, so they may share
+ * their storage; the result takes it over. */
+static bool share_with_branch(const Plan *p, Sharing *h, uint32_t me) {
+    uint32_t lazy = p->lazy ? p->lazy->reader[me] : NONE;
+    if (lazy == NONE || !p->ins[lazy].thunk || !p->ins[lazy].thunk->either)
+        return false;
+    const Ins *in = &p->ins[lazy];
+    const Signature *sig = op_signature(p->s, p->g->apply[in->apply].op);
+    const uint32_t *arg = p->arg + in->arg;
+    uint32_t fixed = (uint32_t)sig_fixed(sig), each = in->nout, k = 0;
+    while (k < in->nin && arg[k] != me)
+        k++;
+    if (k < fixed || p->lazy->late[lazy] != lazy) return false;
+    uint32_t i = (k - fixed) % each, result = arg[in->nin + i];
+    if (!is_branch_value(p, h, me, lazy, result)) return false;
+    for (k = fixed + i; k < in->nin; k += each) {
+        uint32_t c = arg[k], s = h->cell[c].store;
+        if (c == me || s == NONE || h->store.p[s].cls != STORE_POOL ||
+            !is_branch_value(p, h, c, lazy, result))
+            continue;
+        h->cell[me].store = s;
+        return true;
+    }
+    return false;
+}
+
 static void give_storage(const Plan *p, Sharing *h, bool inplace) {
     for (uint32_t i = 0; i < p->nins; i++)
         for (uint32_t j = 0; j < p->ins[i].nout; j++) {
@@ -229,6 +272,7 @@ static void give_storage(const Plan *p, Sharing *h, bool inplace) {
             if (h->cell[c].how == PLAN_VIEW)
                 h->cell[c].store = add_store(p, h, STORE_LAZY, c);
             else if (h->cell[c].store == NONE &&
+                     !(inplace && share_with_branch(p, h, c)) &&
                      !(inplace && overwrite_dying(p, h, i, j)))
                 h->cell[c].store = add_store(p, h, STORE_POOL, c);
         }

@@ -41,16 +41,31 @@ static uint32_t place_new(Machine *m, bool result) {
     return (uint32_t)m->nplace++;
 }
 
+static void place_apart(Machine *m, uint32_t cell) {
+    StoreClass cls = m->p->sharing.store.p[m->p->sharing.cell[cell].store].cls;
+    m->place_of[cell] = place_new(m, cls == STORE_OWN || cls == STORE_SHARED);
+}
+
+/* A result that is made before its turn can't have the storage that is set aside for
+ * its life. */
+uint32_t place_of(Machine *m, uint32_t cell) {
+    if (m->lazy.early && !m->lazy.moved[cell]) {
+        m->lazy.moved[cell] = 1;
+        place_apart(m, cell);
+    }
+    return m->place_of[cell];
+}
+
 void place_fit(Machine *m, uint32_t cell, const Layout *want) {
     const CellInfo *c = &m->p->sharing.cell[cell];
-    if (c->how != PLAN_INPLACE || m->place_of[cell] >= m->p->sharing.store.n) return;
+    if (c->how != PLAN_INPLACE || m->place_of[cell] >= m->p->sharing.store.n ||
+        cell_computed(m, c->of) == NOT_COMPUTED)
+        return;
     const Layout *l = m->cell[c->of].layout;
     bool same = l->contiguous && l->ndim == want->ndim && l->bytes == want->bytes;
     for (int i = 0; same && i < l->ndim; i++)
         same = l->shape[i] == want->shape[i];
-    if (same) return;
-    StoreClass cls = m->p->sharing.store.p[c->store].cls;
-    m->place_of[cell] = place_new(m, cls == STORE_OWN || cls == STORE_SHARED);
+    if (!same) place_apart(m, cell);
 }
 
 /* ---- laying out ---- */
@@ -144,8 +159,10 @@ bool places_lay_out(Machine *m) {
                                   .buf = m->arena};
         }
     if (ok) assign_slots(m, span, slot);
-    for (uint32_t c = m->p->nleaf; ok && c < m->p->ncell; c++)
+    for (uint32_t c = m->p->nleaf; ok && c < m->p->ncell; c++) {
         m->place_of[c] = slot[h->cell[c].store];
+        if (m->p->lazy) m->lazy.moved[c] = 0;
+    }
     mem_free(span);
     mem_free(slot);
     return m->laid_out = ok;

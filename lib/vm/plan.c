@@ -1,6 +1,7 @@
 /* Planning: the live Applies in order, their operands as cells, and for each how it is
  * run. Everything here is linear in the live part; a plan for a few variables of a
  * large graph never looks at the rest. */
+#include "op/demand.h"
 #include "op/own.h"
 #include "vm/vm_impl.h"
 
@@ -57,15 +58,24 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Effects that only a branch needs are no roots: they come with the branch. */
+static void find_conditional(Plan *p) {
+    if (p->o.only_want || !p->g->effects.n || !demand_is_lazy(p->g)) return;
+    p->conditional = demand_conditional(
+        p->g, p->arena, demand_scopes(p->g, p->arena, p->noutput, p->want));
+}
+
 static void find_live(Live *l) {
     Plan *p = l->p;
+    find_conditional(p);
     for (uint32_t i = 0; i < p->noutput; i++)
         mark(l, p->want[i]);
     for (uint32_t i = 0; i < p->nupdate; i++)
         mark(l, p->updates[i].value);
     if (p->until != VAR_NONE) mark(l, p->until);
     for (size_t i = 0; i < p->g->effects.n && !p->o.only_want; i++)
-        mark(l, p->g->apply[p->g->effects.p[i]].out);
+        if (!p->conditional || !p->conditional[i])
+            mark(l, p->g->apply[p->g->effects.p[i]].out);
     follow(l);
     if (l->found.n) qsort(l->found.p, l->found.n, sizeof *l->found.p, by_number);
 }
@@ -146,13 +156,16 @@ static bool choose(Plan *p, Ins *in) {
     in->fn = op->body ? own_body(p->g, in->apply) : called(p->g, in->apply);
     if (in->fn) return choose_call(p, in);
     if (op->body) return false;
-    if (op->loops || op->pick) {
+    bool debug = p->o.impl == IMPL_DEBUG && op->debug;
+    if ((op->loops || op->pick) && !debug) {
         in->kind = PLAN_LOOP;
         in->prog = program_of_apply(p->arena, p->g, in->apply);
         return in->prog != NULL;
     }
     in->kind = PLAN_PERFORM;
-    if (op->perform) return true;
+    in->thunk = op->thunk;
+    p->has_thunks |= op->thunk != NULL;
+    if (op->perform || op->thunk || debug) return true;
     return fail(p->s, p->g->origin[in->apply].at, E_TYPE, "%s can't be run", op->name);
 }
 
@@ -203,7 +216,9 @@ static bool build(Plan *p) {
     vec_free(&l.found);
     vec_free(&l.leaves);
     if (!ok) return false;
+    order_lazy(p);
     alias_order(p);
+    order_late(p);
     alias_share(p, p->arena, !p->o.no_inplace, &p->sharing);
     alias_kills(p);
     return true;

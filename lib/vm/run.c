@@ -19,6 +19,21 @@ static void make_frames(Machine *m) {
     m->probe = mem_zalloc(m->s, 1, sizeof *m->probe);
 }
 
+static void make_lazy(Machine *m) {
+    const Plan *p = m->p;
+    m->nothing.kind = TYPE_NONE;
+    if (p->lazy) {
+        m->lazy.flag = mem_zalloc(m->s, p->nins, 1);
+        m->lazy.moved = mem_zalloc(m->s, p->ncell, 1);
+    }
+    if (!p->has_thunks) return;
+    m->state = mem_zalloc(m->s, p->nins, sizeof *m->state);
+    m->made = mem_zalloc(m->s, p->nins, 1);
+    m->computed = mem_zalloc(m->s, p->max_in, 1);
+    m->need = mem_zalloc(m->s, p->max_in, sizeof *m->need);
+    m->no_recycling = mem_zalloc(m->s, p->max_out, sizeof *m->no_recycling);
+}
+
 static void bind_constants(Machine *m) {
     const Plan *p = m->p;
     for (uint32_t c = 0; c < p->nleaf; c++) {
@@ -58,6 +73,7 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     m->host = (VmHost){.host = {kernel_out, kernel_scratch, m->pool}, .m = m};
     m->leaves_changed = true;
     make_frames(m);
+    make_lazy(m);
     bind_constants(m);
     return m;
 }
@@ -89,8 +105,18 @@ static void free_inners(Machine *m) {
     map_free(&m->inner);
 }
 
+static void free_thunks(Machine *m) {
+    for (uint32_t i = 0; m->made && i < m->p->nins; i++)
+        if (m->made[i] && m->p->ins[i].thunk->free)
+            m->p->ins[i].thunk->free(m->state[i]);
+    vec_free(&m->lazy.late);
+    vec_free(&m->lazy.ask);
+    vec_free(&m->lazy.todo);
+}
+
 void vm_free(Machine *m) {
     if (!m) return;
+    free_thunks(m);
     free_inners(m);
     free_leaves(m);
     for (uint32_t i = 0; i < m->p->nins; i++)
@@ -118,7 +144,14 @@ void vm_free(Machine *m) {
                    m->input_set,
                    m->shared,
                    m->probe,
-                   m->update_place};
+                   m->update_place,
+                   m->lazy.flag,
+                   m->lazy.moved,
+                   (void *)m->state,
+                   m->made,
+                   m->computed,
+                   m->need,
+                   m->no_recycling};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         mem_free(own[i]);
     mem_free(m);
@@ -255,7 +288,9 @@ const Value *vm_shared(Machine *m, size_t i) {
 
 const Value *vm_value(Machine *m, Var v) {
     uint32_t c = plan_cell(m->p, v);
-    if (c == NONE || (is_boxed(m, c) ? !m->box[c] : !m->cell[c].layout)) return NULL;
+    if (c == NONE || cell_computed(m, c) == NOT_COMPUTED ||
+        (is_boxed(m, c) ? !m->box[c] : !m->cell[c].layout))
+        return NULL;
     cell_value(m, c, m->probe);
     return m->probe;
 }

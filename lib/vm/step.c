@@ -28,6 +28,10 @@ void step_call(Machine *m, uint32_t step, Call *c) {
                 .host = &m->host.host};
     m->host.step = step;
     for (uint32_t k = 0; k < in->nin; k++) {
+        if (cell_computed(m, arg[k]) == NOT_COMPUTED) {
+            m->frame_in[k] = &m->nothing;
+            continue;
+        }
         bool boxed = m->p->sharing.cell[arg[k]].flags & CELL_BOXED;
         if (!boxed) cell_value(m, arg[k], &m->frame[k]);
         m->frame_in[k] = boxed ? m->box[arg[k]] : &m->frame[k];
@@ -79,10 +83,11 @@ static bool is_undeclared_view(const Machine *m, const Ins *in, uint32_t cell,
 }
 
 static bool copy_to_place(Machine *m, uint32_t cell, Tensor *t) {
-    void *data = place_get(m, m->place_of[cell], tensor_bytes(t));
+    uint32_t place = place_of(m, cell);
+    void *data = place_get(m, place, tensor_bytes(t));
     if (!data) return step_no_memory(m, cell), false;
     const Layout *l = layout_get(&m->layouts, t->dtype, t->ndim, t->shape, NULL);
-    m->cell[cell] = (Cell){data, l, m->place[m->place_of[cell]].buf, false};
+    m->cell[cell] = (Cell){data, l, m->place[place].buf, false};
     Value v;
     cell_value(m, cell, &v);
     tensor_assign(&v.t, t);
@@ -139,34 +144,82 @@ static const int16_t *reusable(Machine *m, const Ins *in) {
     return any ? m->frame_reuse : NULL;
 }
 
-static bool run_perform(Machine *m, uint32_t step) {
+/* ---- thunks ---- */
+/* compute_map and what else only thunks are given. */
+static void fill_thunk_call(Machine *m, const Ins *in, Call *c) {
+    const uint32_t *arg = m->p->arg + in->arg;
+    c->computed = m->computed;
+    c->no_recycling = m->no_recycling;
+    for (uint32_t k = 0; k < in->nin; k++)
+        m->computed[k] = (uint8_t)cell_computed(m, arg[k]);
+    for (uint32_t j = 0; j < in->nout; j++) {
+        uint32_t store = m->p->sharing.cell[arg[in->nin + j]].store;
+        m->no_recycling[j] =
+            store != NONE && m->p->sharing.store.p[store].cls == STORE_OWN;
+    }
+    if (!in->thunk->lazy) return;
+    c->need = m->need;
+    memset(m->need, 0, in->nin * sizeof *m->need);
+}
+
+static bool make_state(Machine *m, uint32_t step, const Call *with) {
+    const Ins *in = &m->p->ins[step];
+    if (m->made[step] || !in->thunk->make) return true;
+    Call c = *with;
+    const Value **none = mem_alloc(m->s, in->nin * sizeof(Value *));
+    for (uint32_t k = 0; k < in->nin; k++)
+        none[k] = &m->nothing;
+    c.in = none;
+    c.reuse = NULL;
+    m->made[step] = in->thunk->make(&c, m->p->o.impl, &m->state[step]);
+    mem_free((void *)none);
+    return m->made[step];
+}
+
+static ThunkResult run_kernel(Machine *m, uint32_t step, Call *c) {
+    const Ins *in = &m->p->ins[step];
+    bool debug = m->p->o.impl == IMPL_DEBUG && c->op->debug;
+    if (!in->thunk) {
+        bool ok = debug ? c->op->debug(c) : c->op->perform(c);
+        return ok ? THUNK_DONE : THUNK_FAILED;
+    }
+    fill_thunk_call(m, in, c);
+    return make_state(m, step, c) ? in->thunk->run(m->state[step], c) : THUNK_FAILED;
+}
+
+ThunkResult step_perform(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     Call c;
     step_call(m, step, &c);
     c.reuse = reusable(m, in);
     m->scratch_used = 0;
-    bool ok = c.op->perform(&c);
+    ThunkResult r = run_kernel(m, step, &c);
     for (uint32_t j = 0; j < in->nout; j++) {
         uint32_t cell = m->p->arg[in->arg + in->nin + j];
-        if (ok && !c.out[j].t.data && !(m->p->sharing.cell[cell].flags & CELL_BOXED))
+        bool boxed = m->p->sharing.cell[cell].flags & CELL_BOXED;
+        if (r == THUNK_DONE && !c.out[j].t.data && !boxed)
             bug("the kernel of %s made no output %u", c.op->name, j);
-        if (ok)
-            ok = keep_output(m, in, cell, &c.out[j]);
-        else
+        if (r != THUNK_DONE)
             value_unref(&c.out[j]);
+        else if (!keep_output(m, in, cell, &c.out[j]))
+            r = THUNK_FAILED;
     }
     if (m->retired.n) retire_all(m);
-    return ok;
+    return r;
 }
 
 static void end_lives(Machine *m, const Ins *in) {
     for (uint32_t k = 0; k < in->nkill; k++) {
         uint32_t c = m->p->kill[in->kill + k];
-        if (m->p->sharing.cell[c].flags & CELL_BOXED)
-            value_unref(m->box[c]);
-        else
+        if (!(m->p->sharing.cell[c].flags & CELL_BOXED))
             cell_release(m, &m->cell[c]);
+        else if (m->box[c])
+            value_unref(m->box[c]);
     }
+}
+
+void step_end(Machine *m, uint32_t step) {
+    if (m->nowned || m->p->has_boxes) end_lives(m, &m->p->ins[step]);
 }
 
 /* ---- loops ---- */
@@ -247,7 +300,7 @@ static bool run_slowly(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     bool ok;
     if (in->kind == PLAN_PERFORM)
-        ok = run_perform(m, step);
+        ok = step_perform(m, step) == THUNK_DONE;
     else if (in->kind == PLAN_CALL)
         ok = run_function(m, step);
     else
@@ -266,12 +319,12 @@ static inline bool run_one(Machine *m, uint32_t step) {
 static bool steps_plain(Machine *m) {
     for (uint32_t i = 0; i < m->p->nins; i++) {
         if (!run_one(m, i)) return false;
-        if (m->nowned || m->p->has_boxes) end_lives(m, &m->p->ins[i]);
+        step_end(m, i);
     }
     return true;
 }
 
-static double seconds_now(void) {
+double seconds_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -296,12 +349,17 @@ static bool run_watched(Machine *m, uint32_t step) {
 static bool steps_watched(Machine *m) {
     for (uint32_t i = 0; i < m->p->nins; i++) {
         if (!run_watched(m, i)) return false;
-        end_lives(m, &m->p->ins[i]);
+        step_end(m, i);
     }
     return true;
 }
 
+bool step_run(Machine *m, uint32_t step) {
+    return m->hooked ? run_watched(m, step) : run_one(m, step);
+}
+
 bool steps_run(Machine *m) {
+    if (m->p->lazy) return steps_lazy(m);
     return m->hooked ? steps_watched(m) : steps_plain(m);
 }
 
@@ -324,11 +382,11 @@ bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     if (bytes < PTRDIFF_MAX) {
         const Layout *l = layout_get(&m->layouts, d, ndim, shape, NULL);
         place_fit(m, cell, l);
-        data = place_get(m, m->place_of[cell], bytes);
+        data = place_get(m, place_of(m, cell), bytes);
         memcpy(t->stride, l->stride, (size_t)ndim * sizeof *shape);
         memcpy(t->shape, l->shape, (size_t)ndim * sizeof *shape);
     } else {
-        place_get(m, m->place_of[cell], SIZE_MAX); /* says that there is not so much */
+        place_get(m, place_of(m, cell), SIZE_MAX); /* says that there is not so much */
     }
     t->ndim = ndim;
     t->data = data;

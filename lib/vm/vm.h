@@ -8,7 +8,12 @@
  *     vm_free(m), plan_free(p);
  *
  * From the second run with the same shapes on nothing is allocated. Results are the
- * same bits for any number of threads. */
+ * same bits for any number of threads.
+ *
+ * Where all Applys need their inputs, a run is a loop over instructions. Where some are
+ * lazy (ifelse), what only they may need is run when they ask for it: assertions and
+ * prints of a branch that is not taken stay silent. The order of instructions and the
+ * storage are the same in both cases. */
 #ifndef VM_VM_H
 #define VM_VM_H
 
@@ -32,6 +37,8 @@ typedef struct PlanOptions {
     bool no_reuse;    /* --no-gc: every value keeps its storage to the end of the run */
     bool keep_all;    /* no_reuse and no_inplace, and vm_value answers for every planned
                          variable */
+    Impl impl;        /* IMPL_DEBUG: ops that have a debug kernel run by it; thunks are
+                         told */
     unsigned threads; /* 0: the session's pool; 1: the caller's thread only */
 } PlanOptions;
 /* The graph must stay as it is while the plan lives. NULL: diagnosed (an op that can't
@@ -44,7 +51,7 @@ const Graph *plan_graph(const Plan *p);
 typedef enum PlanKind {
     PLAN_LOOP,    /* one elementwise op over blocks */
     PLAN_FUSED,   /* a group of them: a call of a function marked fused */
-    PLAN_PERFORM, /* an op's own kernel */
+    PLAN_PERFORM, /* an op's own kernel, or its thunk */
     PLAN_CALL     /* a call of any other function, run by a plan of its own */
 } PlanKind;
 typedef struct PlanStep {
@@ -128,13 +135,15 @@ const Value *vm_shared(Machine *m,
                                      diagnosed (init failed) */
 const Value *
 vm_until(const Machine *m); /* the loop condition of a function; NULL if it has none */
-/* Any planned variable after a run of a plan with keep_all; NULL if it is not planned.
- * Borrowed until the next call. */
+/* Any planned variable after a run of a plan with keep_all; NULL if it is not planned,
+ * or was not needed in that run. Borrowed until the next call. */
 const Value *vm_value(Machine *m, Var v);
 
-/* Called around each instruction. `c` shows the Apply with its inputs and (after)
- * outputs; in functions c->g is the function. A callback that returns false has
- * diagnosed and stops the run. NULL members are skipped. */
+/* Called around each instruction that is run. `c` shows the Apply with its inputs and
+ * (after) outputs; in functions c->g is the function. Inputs that a lazy Apply does not
+ * need are of kind TYPE_NONE; `after` with nout 0 tells that it asks for more and will
+ * be run again. A callback that returns false has diagnosed and stops the run. NULL
+ * members are skipped. */
 typedef struct VmHooks {
     void *ctx;
     bool (*before)(void *ctx, size_t step, const Call *c);

@@ -75,6 +75,7 @@ typedef struct Ins {
     uint32_t kill, nkill; /* cells whose last use this is */
     const Graph *fn;
     BlockProgram *prog;
+    const Thunk *thunk; /* PLAN_PERFORM: instead of a kernel */
 } Ins;
 /* not a tensor; a leaf that something reads; a result that is copied at the end */
 enum { CELL_BOXED = 1, CELL_LIVE = 2, CELL_COPIED = 4 };
@@ -113,6 +114,21 @@ typedef struct Sharing {
     Result *output, *update;
     Result until;
 } Sharing;
+/* What is needed for running some instructions only when asked for (order.c). A lazy
+ * Apply is asked what it needs as soon as its first inputs are there; what it names is
+ * then run in its turn. Where the turn is over, or the Apply asks again, it is run at
+ * once: storage of such instructions, and of what they read, lives that long. */
+typedef struct LazyPlan {
+    uint8_t *always;   /* by instruction */
+    uint32_t *late;    /* by instruction: the last step before which it may run */
+    uint32_t *maker;   /* by cell: instruction, NONE for leaves */
+    uint32_t *reader;  /* by cell: the only instruction that reads it; NONE: none, or
+                          several times */
+    uint32_t *watched; /* by instruction: lazy ones that wait for it are watcher[
+                          watched[i] .. watched[i + 1]) */
+    uint32_t *watcher;
+    uint32_t nready, *ready; /* lazy ones that wait for nothing */
+} LazyPlan;
 struct Plan {
     Session *s;
     Graph *g;
@@ -127,13 +143,28 @@ struct Plan {
     Var *want;                      /* noutput */
     Update *updates;
     Var until;
-    bool has_boxes;
+    bool has_boxes, has_thunks;
+    bool *conditional; /* by effect of g: needed only under a condition; NULL: none */
+    LazyPlan *lazy;    /* NULL: everything is run */
     Map cell_of; /* variable to cell; `flat` instead where the whole graph is planned */
     uint32_t *flat;
     Sharing sharing;
     Vec(Graph *) flat_fn; /* functions as block programs see them */
 };
 uint32_t plan_cell(const Plan *p, Var v); /* NONE: not planned */
+static inline bool ins_is_lazy(const Ins *in) {
+    return in->thunk && in->thunk->lazy;
+}
+static inline bool ins_asks(const Ins *in, uint32_t k) {
+    return ins_is_lazy(in) && !(k < 32 && in->thunk->first >> k & 1U);
+}
+/* The last step before which instruction i runs, if at all. */
+static inline uint32_t ins_late(const Plan *p, uint32_t i) {
+    return p->lazy ? p->lazy->late[i] : i;
+}
+/* order.c: what only lazy Applys need comes right before them. */
+void order_lazy(Plan *p);
+void order_late(Plan *p); /* when the order is settled */
 /* alias.c: the order in which updates can work in place, and who shares storage with
  * whom. */
 void alias_order(Plan *p);
@@ -225,6 +256,16 @@ typedef struct VmHost {
     struct Machine *m;
     uint32_t step;
 } VmHost;
+/* One run of a plan with lazy Applys. */
+enum { RUN_WANTED = 1, RUN_DONE = 2, RUN_ASKED = 4 };
+typedef struct Lazy {
+    uint8_t *flag;  /* by instruction */
+    uint8_t *moved; /* by cell: its place was changed for a result before its turn */
+    Vec(uint32_t) late; /* a heap: wanted when their turn was over, or in it */
+    Vec(uint32_t) ask, todo;
+    uint32_t now; /* the step whose turn it is */
+    bool early;   /* the Apply at hand is not in its turn: it has no storage yet */
+} Lazy;
 struct Machine {
     Session *s;
     const Plan *p;
@@ -253,7 +294,14 @@ struct Machine {
     Vec(DimValue) dim, fixed_dim; /* bound by the last run; given */
     int64_t *dim_cell;            /* by cell, where it is a dim */
     bool leaves_changed;
-    Value *frame; /* max_in + max_out */
+    Lazy lazy;
+    void **state;       /* by instruction: of its thunk */
+    uint8_t *made;      /* by instruction: has a state */
+    uint8_t *computed;  /* of the Call at hand: max_in */
+    bool *need;         /* max_in */
+    bool *no_recycling; /* max_out */
+    Value nothing;      /* stands for an input that is not computed */
+    Value *frame;       /* max_in + max_out */
     const Value **frame_in;
     const Type **frame_type;
     int16_t *frame_reuse;
@@ -280,6 +328,7 @@ void *place_get(Machine *m, uint32_t place, size_t bytes); /* NULL: diagnosed */
  * own. */
 void place_fit(Machine *m, uint32_t cell, const Layout *want);
 void retire_all(Machine *m);
+uint32_t place_of(Machine *m, uint32_t cell);
 /* prepare.c, block.c */
 Prep *prep_new(Machine *m, uint32_t step); /* NULL: diagnosed */
 void prep_free(Prep *p);
@@ -288,8 +337,22 @@ bool prep_holds(const Machine *m, uint32_t step, const Prep *p);
 void block_fill(char *dst, const char *src, uint32_t size, size_t n);
 bool block_run(Machine *m, uint32_t step, const Prep *p);
 bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
+/* lazy.c */
+bool steps_lazy(Machine *m);
+/* Was the cell computed in this run? */
+static inline Computed cell_computed(const Machine *m, uint32_t cell) {
+    const LazyPlan *l = m->p->lazy;
+    if (!l || l->maker[cell] == NONE) return COMPUTED;
+    if (!(m->lazy.flag[l->maker[cell]] & RUN_DONE)) return NOT_COMPUTED;
+    return m->p->sharing.cell[cell].dies < m->lazy.now ? COLLECTED : COMPUTED;
+}
 /* step.c */
 bool steps_run(Machine *m);
+/* A kernel or a thunk, with results kept; the hooks are the caller's. */
+ThunkResult step_perform(Machine *m, uint32_t step);
+bool step_run(Machine *m, uint32_t step); /* any instruction that isn't lazy */
+void step_end(Machine *m, uint32_t step); /* ends lives */
+double seconds_now(void);
 bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
 void *kernel_scratch(Call *c, size_t bytes);
 void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */

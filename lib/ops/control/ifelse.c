@@ -1,0 +1,211 @@
+/* ifelse(condition, then_branch, else_branch): the values of one branch. Only what the
+ * condition and the taken branch need is run. */
+#include "op/build.h"
+#include "op/infer.h"
+
+#include <string.h>
+
+/* Inputs are the condition, n values of one branch, n of the other. */
+static size_t branch_size(size_t nin) {
+    return (nin - 1) / 2;
+}
+
+/* ---- typing ---- */
+
+static const char *shown(const Infer *in, size_t i) {
+    return type_str(in->s, in->type[i]);
+}
+
+static bool branches_differ(Infer *in, size_t i, size_t k, DiagCode code,
+                            const char *how) {
+    return infer_fail(in, code, in->nin,
+                      "value %zu is %s if the condition holds but %s if not: %s", i,
+                      shown(in, 1 + i), shown(in, k), how);
+}
+
+/* Static dims stay where both agree. */
+static const Type *meet(Infer *in, size_t i, size_t k) {
+    const Type *x = in->type[1 + i], *y = in->type[k];
+    Dim dim[MAX_NDIM];
+    if (x == y) return x;
+    if (x->kind != y->kind || (x->kind != TYPE_TENSOR && x->kind != TYPE_SPARSE)) {
+        branches_differ(in, i, k, E_TYPE, "the types must be equal");
+        return NULL;
+    }
+    if (x->dtype != y->dtype || x->why != y->why) {
+        branches_differ(in, i, k, E_DTYPE, "cast one, nothing is cast here by itself");
+        return NULL;
+    }
+    if (x->ndim != y->ndim) {
+        branches_differ(in, i, k, E_SHAPE, "they must have equally many dims");
+        return NULL;
+    }
+    for (int d = 0; d < x->ndim; d++)
+        dim[d] = x->dim[d] == y->dim[d] ? x->dim[d] : DIM_UNKNOWN;
+    return x->kind == TYPE_TENSOR ? type_tensor(in->s, x->dtype, x->ndim, dim)
+                                  : type_sparse(in->s, x->why, x->dtype, dim);
+}
+
+static bool ifelse_type(Infer *in) {
+    size_t n = branch_size(in->nin);
+    if (!want_rank(in, 0, 0, 0)) return false;
+    if (n == 0 || n > OUT_MAX)
+        return infer_fail(in, E_ARITY, in->nin,
+                          "a branch has %zu values; 1 to %d will do", n, OUT_MAX);
+    in->nout = n;
+    for (size_t i = 0; i < n; i++)
+        if (!(in->out[i] = meet(in, i, 1 + n + i))) return false;
+    return true;
+}
+
+/* ---- running ---- */
+
+static bool holds(const Tensor *t) {
+    const char *p = t->data;
+    if (t->dtype == DT_COMPLEX64) {
+        const float *z = t->data;
+        return z[0] != 0 || z[1] != 0;
+    }
+    if (t->dtype == DT_COMPLEX128) {
+        const double *z = t->data;
+        return z[0] != 0 || z[1] != 0;
+    }
+    return dtype_is_inexact(t->dtype) ? tensor_f64(t, 0) != 0
+                                      : memcmp(p, &(uint64_t){0}, dtype_size(t->dtype));
+}
+
+/* The plan lets a result take the place of its branch: then it is there already. */
+static bool pass(Call *c, size_t i, size_t k) {
+    if (c->in[k]->kind != TYPE_TENSOR && c->in[k]->kind != TYPE_RANDOM) {
+        value_unref(&c->out[i]);
+        value_copy_view(&c->out[i], c->in[k]);
+        return true;
+    }
+    const Tensor *x = call_in(c, k);
+    Tensor *r = call_out(c, i, x->ndim, x->shape);
+    if (!r) return false;
+    if (r->data != x->data || !tensor_is_contiguous(x)) tensor_assign(r, x);
+    return true;
+}
+
+static ThunkResult ifelse_run(void *state, Call *c) {
+    (void)state;
+    size_t n = branch_size(c->nin), from = holds(call_in(c, 0)) ? 1 : 1 + n;
+    bool all = true;
+    for (size_t i = 0; i < n; i++)
+        if (c->computed[from + i] == NOT_COMPUTED) {
+            c->need[from + i] = true;
+            all = false;
+        }
+    if (!all) return THUNK_NEEDS;
+    for (size_t i = 0; i < n; i++)
+        if (!pass(c, i, from + i)) return THUNK_FAILED;
+    return THUNK_DONE;
+}
+
+static const Thunk ifelse_thunk = {
+    .lazy = true, .once = true, .either = true, .first = 1, .run = ifelse_run};
+
+static bool ifelse_reuses(const Graph *g, ApplyId a, size_t out, size_t in) {
+    size_t n = branch_size(g->apply[a].nin);
+    return in == 1 + out || in == 1 + n + out;
+}
+
+/* ---- shapes ---- */
+
+static bool ifelse_shape(ShapeOf *q) {
+    size_t n = branch_size(q->nin);
+    Var in[1 + 2 * MAX_NDIM], out[OUT_MAX];
+    in[0] = q->in[0];
+    for (size_t i = 0; i < n; i++) {
+        const Var *x = q->in_shape[1 + i], *y = q->in_shape[1 + n + i];
+        const Type *t = var_type(q->g, q->in[1 + i]);
+        size_t ndim = x && y ? (size_t)t->ndim : 0;
+        for (size_t d = 0; d < ndim; d++) {
+            in[1 + d] = x[d];
+            in[1 + ndim + d] = y[d];
+        }
+        if (ndim == 0) continue;
+        if (!op_apply(q->b, q->op, q->props, 1 + 2 * ndim, in, out)) return false;
+        for (size_t d = 0; d < ndim; d++)
+            q->out_shape[i][d] = x[d] == y[d] ? x[d] : out[d];
+    }
+    return true;
+}
+
+/* ---- derivatives ---- */
+
+/* One branch gets the gradient, the other zeros of its shape: on either side they are
+ * made only when they are taken. */
+static Var side(Pull *p, size_t i, bool then) {
+    size_t n = p->nout, k = then ? 1 + i : 1 + n + i;
+    Var g = p->cotangent[i];
+    DType d = var_type(p->b->g, g)->dtype;
+    Var zero = zeros_like(p->b, p->in[k], d);
+    if (zero == VAR_NONE) return VAR_NONE;
+    return then ? call3(p->b, "ifelse", p->in[0], g, zero)
+                : call3(p->b, "ifelse", p->in[0], zero, g);
+}
+
+static bool condition_grad(Pull *p) {
+    const Type *t = var_type(p->b->g, p->in[0]);
+    DType d = dtype_is_inexact(t->dtype) ? t->dtype : p->b->floatX;
+    return !p->wanted[0] || (p->grad[0] = zeros_like(p->b, p->in[0], d)) != VAR_NONE;
+}
+
+static bool ifelse_pull(Pull *p) {
+    for (size_t k = 1; k < p->nin; k++) {
+        size_t i = (k - 1) % p->nout;
+        if (!p->wanted[k] || p->cotangent[i] == VAR_NONE) continue;
+        if ((p->grad[k] = side(p, i, k <= p->nout)) == VAR_NONE) return false;
+    }
+    return condition_grad(p);
+}
+
+/* The tangent of a value; one without any is zero, made when it is taken. */
+static Var tangent(Push *p, size_t k, DType d) {
+    Var t = p->tangent[k];
+    return t == VAR_NONE ? zeros_like(p->b, p->in[k], d) : cast_to(p->b, t, d);
+}
+
+static bool ifelse_push(Push *p) {
+    size_t n = p->nout;
+    for (size_t i = 0; i < n; i++) {
+        Var x = p->tangent[1 + i], y = p->tangent[1 + n + i];
+        if (x == VAR_NONE && y == VAR_NONE) continue;
+        DType d = var_type(p->b->g, x == VAR_NONE ? y : x)->dtype;
+        x = tangent(p, 1 + i, d);
+        y = tangent(p, 1 + n + i, d);
+        if (x == VAR_NONE || y == VAR_NONE) return false;
+        p->result[i] = call3(p->b, "ifelse", p->in[0], x, y);
+        if (p->result[i] == VAR_NONE) return false;
+    }
+    return true;
+}
+
+static bool ifelse_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
+    return in == 0 || ifelse_reuses(g, a, out, in);
+}
+
+static const Op table[] = {
+    {.name = "ifelse",
+     .doc =
+         "The value of then_branch if the condition, a scalar of any dtype, is not 0, "
+         "else that of else_branch; only the branch that is taken is run. Both are a "
+         "value, or lists of as many: then there are several results. Their types "
+         "must agree but for static dims; nothing is cast.",
+     .in = "condition, *then_branch: any, *else_branch: any",
+     .type = ifelse_type,
+     .infer_shape = ifelse_shape,
+     .thunk = &ifelse_thunk,
+     .flops = "0",
+     .pull = ifelse_pull,
+     .push = ifelse_push,
+     .connect = ifelse_connect,
+     .reuses = ifelse_reuses,
+     .example = "ifelse(2 > 1, 5.0, 6.0) -> 5.0\n"
+                "ifelse(0, [[1, 2]], [[3, 4]]) -> [3, 4]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_control_ifelse = {table, sizeof table / sizeof *table};

@@ -1,0 +1,198 @@
+/* Runs of plans with lazy Applys. The instructions are passed in order; each is run in
+ * its turn if it is wanted: always, or since a lazy one asked for it. A lazy one is
+ * asked what it needs once its first inputs are computed, mostly long before its turn.
+ * What is wanted when its turn is over is run at once, in order, from a heap; so is a
+ * lazy one itself in its turn, until it is done. Nothing recurses, and nothing is run
+ * twice: a value that was computed and collected counts as computed. */
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+/* ---- a heap of instructions, the first one on top ---- */
+static void heap_push(Machine *m, uint32_t step) {
+    Lazy *l = &m->lazy;
+    vec_push(m->s, &l->late, step);
+    size_t i = l->late.n - 1;
+    for (; i > 0 && l->late.p[(i - 1) / 2] > step; i = (i - 1) / 2)
+        l->late.p[i] = l->late.p[(i - 1) / 2];
+    l->late.p[i] = step;
+}
+
+static uint32_t heap_pop(Lazy *l) {
+    uint32_t top = l->late.p[0], last = l->late.p[--l->late.n];
+    size_t i = 0;
+    for (size_t k = 1; k < l->late.n; i = k, k = 2 * i + 1) {
+        if (k + 1 < l->late.n && l->late.p[k + 1] < l->late.p[k]) k++;
+        if (l->late.p[k] >= last) break;
+        l->late.p[i] = l->late.p[k];
+    }
+    if (l->late.n) l->late.p[i] = last;
+    return top;
+}
+
+/* ---- demand ---- */
+static bool may_ask(const Machine *m, uint32_t step) {
+    const Plan *p = m->p;
+    const Ins *in = &p->ins[step];
+    for (uint32_t k = 0; k < in->nin; k++)
+        if (!ins_asks(in, k) && cell_computed(m, p->arg[in->arg + k]) == NOT_COMPUTED)
+            return false;
+    return in->thunk->once;
+}
+
+static void want_maker(Machine *m, uint32_t cell) {
+    uint32_t i = m->p->lazy->maker[cell];
+    if (i == NONE || m->lazy.flag[i] & RUN_WANTED) return;
+    m->lazy.flag[i] |= RUN_WANTED;
+    vec_push(m->s, &m->lazy.todo, i);
+}
+
+/* The cell's instruction, and all that it needs for sure. */
+static void want(Machine *m, uint32_t cell) {
+    Lazy *l = &m->lazy;
+    want_maker(m, cell);
+    while (l->todo.n) {
+        uint32_t i = l->todo.p[--l->todo.n];
+        const Ins *in = &m->p->ins[i];
+        for (uint32_t k = 0; k < in->nin; k++)
+            if (!ins_asks(in, k)) want_maker(m, m->p->arg[in->arg + k]);
+        if (i < l->now) heap_push(m, i);
+        if (ins_is_lazy(in) && may_ask(m, i)) vec_push(m->s, &l->ask, i);
+    }
+}
+
+/* Wants what the Apply at hand asks for. False: all of it is there. */
+static bool want_needed(Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    bool any = false;
+    for (uint32_t k = 0; k < in->nin; k++) {
+        uint32_t cell = m->p->arg[in->arg + k];
+        if (!m->need[k] || cell_computed(m, cell) != NOT_COMPUTED) continue;
+        want(m, cell);
+        any = true;
+    }
+    return any;
+}
+
+static void done(Machine *m, uint32_t step) {
+    const LazyPlan *p = m->p->lazy;
+    m->lazy.flag[step] |= RUN_DONE;
+    for (uint32_t k = p->watched[step]; k < p->watched[step + 1]; k++) {
+        uint32_t i = p->watcher[k];
+        if (m->lazy.flag[i] & RUN_WANTED && may_ask(m, i))
+            vec_push(m->s, &m->lazy.ask, i);
+    }
+}
+
+/* ---- lazy instructions ---- */
+static bool tell(Machine *m, uint32_t step, bool asks, double seconds) {
+    Call c;
+    if (!m->hooks.after) return true;
+    step_call(m, step, &c);
+    if (asks)
+        c.nout = 0;
+    else
+        step_outputs(m, step, &c);
+    return m->hooks.after(m->hooks.ctx, step, &c, seconds);
+}
+
+static bool announce(Machine *m, uint32_t step) {
+    Call c;
+    if (!m->hooks.before) return true;
+    step_call(m, step, &c);
+    return m->hooks.before(m->hooks.ctx, step, &c);
+}
+
+static bool fail_asks(Machine *m, uint32_t step, const char *what) {
+    Call c;
+    step_call(m, step, &c);
+    return call_fail(&c, E_PLUGIN, "%s", what);
+}
+
+/* Before its turn, to know what to run. */
+static bool ask(Machine *m, uint32_t step) {
+    Lazy *l = &m->lazy;
+    if (l->flag[step] & (RUN_ASKED | RUN_DONE)) return true;
+    l->flag[step] |= RUN_ASKED;
+    l->early = true;
+    double start = m->hooked ? seconds_now() : 0;
+    ThunkResult r = step_perform(m, step);
+    l->early = false;
+    if (r == THUNK_FAILED) return false;
+    if (r == THUNK_NEEDS) {
+        want_needed(m, step); /* none: it is told so in its turn */
+        return true;
+    }
+    double end = m->hooked ? seconds_now() : 0;
+    done(m, step);
+    return announce(m, step) && tell(m, step, false, end - start);
+}
+
+static bool run_lazy(Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    if (!announce(m, step)) return false;
+    double start = m->hooked ? seconds_now() : 0;
+    ThunkResult r = step_perform(m, step);
+    double end = m->hooked ? seconds_now() : 0;
+    if (r == THUNK_FAILED) return false;
+    if (r == THUNK_DONE) {
+        done(m, step);
+        return tell(m, step, false, end - start);
+    }
+    if (in->thunk->once && m->lazy.flag[step] & RUN_ASKED)
+        return fail_asks(m, step,
+                         "its thunk asks for inputs again, but is declared to "
+                         "ask once");
+    m->lazy.flag[step] |= RUN_ASKED;
+    if (!want_needed(m, step))
+        return fail_asks(m, step,
+                         "its thunk is not done, but names no input that is "
+                         "still to be computed");
+    heap_push(m, step);
+    return tell(m, step, true, end - start);
+}
+
+static bool run_any(Machine *m, uint32_t step) {
+    if (m->lazy.flag[step] & RUN_DONE) return true;
+    if (ins_is_lazy(&m->p->ins[step])) return run_lazy(m, step);
+    if (!step_run(m, step)) return false;
+    done(m, step);
+    return true;
+}
+
+/* ---- a run ---- */
+static bool catch_up(Machine *m) {
+    Lazy *l = &m->lazy;
+    while (l->ask.n || l->late.n) {
+        bool ok = l->ask.n ? ask(m, l->ask.p[--l->ask.n]) : run_any(m, heap_pop(l));
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static void begin(Machine *m) {
+    const Plan *p = m->p;
+    Lazy *l = &m->lazy;
+    if (p->nins) memcpy(l->flag, p->lazy->always, p->nins); /* 1: RUN_WANTED */
+    l->late.n = l->ask.n = l->todo.n = 0;
+    l->now = 0;
+    l->early = false;
+    for (uint32_t i = 0; i < p->lazy->nready; i++) {
+        uint32_t step = p->lazy->ready[i];
+        if (l->flag[step] & RUN_WANTED && may_ask(m, step))
+            vec_push(m->s, &l->ask, step);
+    }
+}
+
+bool steps_lazy(Machine *m) {
+    Lazy *l = &m->lazy;
+    begin(m);
+    for (uint32_t i = 0; i < m->p->nins; i++) {
+        l->now = i;
+        if (!catch_up(m)) return false;
+        if (l->flag[i] & RUN_WANTED && !run_any(m, i)) return false;
+        if (!catch_up(m)) return false;
+        step_end(m, i);
+    }
+    return true;
+}

@@ -1,0 +1,131 @@
+# ifelse: one branch is run, from the shell through all tools.
+load common
+
+@test "only the taken branch runs" {
+    ok "gload -e 'ifelse(1, 5.0, assert_op(6.0, False))' | grun" 'out = 5.0'
+    bad 5 E_ASSERT 'does not hold' "gload -e 'ifelse(0, 5.0, assert_op(6.0, False))' -o f.tlg; grun f.tlg"
+    bad 5 E_ASSERT 'does not hold' "gload -e 'where(True, 5.0, assert_op(6.0, False))' -o w.tlg; grun w.tlg"
+    gload -i 'c: bool' -i 'x: float64[n]' -e 'ifelse(c, print(exp(x), msg="then"), print(sum(x) * x, msg="else"))' -o g.tlg
+    ok 'grun g.tlg c=True x=[0,0] 2>&1' $'then = [1.0, 1.0]\nout = [1.0, 1.0]'
+    ok 'grun g.tlg c=False x=[1,2] 2>&1' $'else = [3.0, 6.0]\nout = [3.0, 6.0]'
+    ok 'grewrite g.tlg | grun c=False x=[1,2] 2>&1' $'else = [3.0, 6.0]\nout = [3.0, 6.0]'
+}
+
+@test "an effect that is no part of a branch always happens" {
+    gload --new -i 'c: bool' -i 'x: float64' -e 'p = print(x, msg="p")' -e 'r = ifelse(c, p, x)' -e 's = p + 1' --outputs r,s -o g.tlg
+    ok 'grun g.tlg c=False x=1 2>&1' $'p = 1.0\nr = 1.0\ns = 2.0'
+    gload --new -i 'c: bool' -i 'x: float64' -e 'p = print(x, msg="p")' -e 'q = print(p * 2, msg="q")' -e 'r = ifelse(c, p, x)' --outputs r -o g.tlg
+    ok 'grun g.tlg c=False x=1 2>&1' $'p = 1.0\nq = 2.0\nr = 1.0'
+}
+
+@test "an effect goes when its branch does, not when its value does" {
+    gload --new -i 'x: float64' -e 'r = ifelse(x > 0, ifelse(False, print(x, msg="never"), x), assert_op(x, x < -1))' -o g.tlg
+    ok 'grewrite g.tlg | grun x=1 2>&1' 'r = 1.0'
+    bad 5 E_ASSERT 'hold' 'grewrite g.tlg | grun x=-0.5'
+    gload --new -i 'x: float64' -e 'r = ifelse(True, x, assert_op(x, False))' -o g.tlg
+    ok 'grewrite g.tlg | tee r.tlg | gload -O math && gload --check r.tlg'
+    ok 'grun r.tlg x=2' 'r = 2.0'
+    ok 'grewrite g.tlg -O yaml --no-provenance | grep -c assert || true' 0
+}
+
+@test "several results, any condition, static dims where both agree" {
+    gload -i 'x: float64[n]' -i 'c: float32' -e 'a, b = ifelse(c, [x + 1, sum(x)], [exp(x), 2])' -o g.tlg
+    ok 'grun g.tlg x=[0,1] c=0.5' $'a = [1.0, 2.0]\nb = 1.0'
+    ok 'grun g.tlg x=[0,0] c=-0.0' $'a = [1.0, 1.0]\nb = 2.0'
+    ok 'grun g.tlg x=[0,1] c=nan' $'a = [1.0, 2.0]\nb = 1.0'
+    for d in int8 uint64 bool complex64 float16; do
+        ok "gload -i 'c: $d' -e 'ifelse(c, 1, 2)' | grun c=0" 'out = 2'
+        ok "gload -i 'c: $d' -e 'ifelse(c, 1, 2)' | grun c=1" 'out = 1'
+    done
+    ok "gload -i 'c: complex128' -e 'ifelse(c, 1, 2)' | grun c=1j" 'out = 1'
+    like "gload -i 'c: bool' -i 'x: float64[2, 3]' -i 'y: float64[2, 4]' -e 'ifelse(c, x, y)' -O tree" 'float64\[2, \?\]'
+    like 'gload g.tlg -O yaml' 'a, b = ifelse\(c, \[_1, _2\], \[_3, 2\.0\]\)'
+    ok 'gload g.tlg -O yaml | gload -O yaml --no-provenance | gload -O yaml --no-provenance >1; gload g.tlg -O json --no-provenance | gload -O yaml --no-provenance | diff 1 -'
+}
+
+@test "a state goes through" {
+    gload --new --shared 'w: float64[3] = [1, 2, 3]' -i 'c: bool' -e 'r = sum(w)' --outputs r --update 'w = ifelse(c, w * 2, w)' -o g.tlg
+    ok 'grun g.tlg c=True --steps 3' 'r = 24.0'
+    ok 'grun g.tlg c=False --steps 3' 'r = 6.0'
+    ok 'grewrite g.tlg | grun c=True --steps 3' 'r = 24.0'
+}
+
+@test "errors say what is wrong" {
+    bad 3 E_DTYPE 'float32 .* float64' "gload -i 'c: bool' -e 'ifelse(c, float32(1.5), float64(2))'"
+    bad 3 E_SHAPE '0 dims' "gload -i 'c: float32[2]' -e 'ifelse(c, 1, 2)'"
+    bad 3 E_SHAPE 'equally many dims' "gload -i 'c: bool' -i 'x: float64[2]' -e 'ifelse(c, x, 2)'"
+    bad 3 E_ARITY '2 values for then_branch but 1 for else_branch' "gload -i 'c: bool' -i 'x: float64' -e 'ifelse(c, [x, x], [x])'"
+    bad 3 E_ARITY 'else_branch' "gload -i 'c: bool' -i 'x: float64' -e 'ifelse(c, x)'"
+    bad 3 E_ARITY 'no|0 values' "gload -i 'c: bool' -e 'ifelse(c, [], [])'"
+    bad 3 E_TYPE 'types must be equal' "gload -i 'c: bool' -i 'x: float64' -e 'ifelse(c, None, x)'"
+    bad 3 E_ARITY 'too many' "gload -i 'c: bool' -e 'ifelse(c, 1, 2, 3)'"
+}
+
+@test "literals take the dtype of what they stand beside" {
+    like "gload -i 'c: bool' -i 'x: float32' -e 'ifelse(c, x, 1.1)' -O tree" 'float32'
+    like "gload -i 'c: bool' -i 'x: float32' -e 'ifelse(c, x, 1.1)' -O yaml" 'ifelse\(c, x, 1\.1\)'
+    bad 3 E_DTYPE 'int64' "gload -i 'c: bool' -i 'x: int64' -e 'ifelse(c, x, 1.5)'"
+    ok "gload -i 'c: bool' -e 'ifelse(c, 1, 2.5)' | grun c=True" 'out = 1.0'
+}
+
+@test "derivatives: zeros on the side that is not taken, float zeros for the condition" {
+    gload -i 'x: float64[n]' -i 'c: float64' -e 'y = sum(ifelse(c > 0, exp(x), x * x))' -o g.tlg
+    for c in 1 -1; do
+        ok "ggrad g.tlg --cost y --wrt x --check c=$c x=[1,2,3]"
+        ok "ggrad g.tlg --cost y --wrt x | grewrite | grun c=$c x=[1,2] >2; ggrad g.tlg --cost y --wrt x | grun c=$c x=[1,2] | diff - 2"
+    done
+    ok 'ggrad g.tlg --cost y --wrt x,c --only | grun x=[1,2] c=-1' $'d_y_d_x = [2.0, 4.0]\nd_y_d_c = 0.0'
+    ok 'ggrad g.tlg --jvp y --wrt x | grun x=[1,2] c=-1 t_x=[1,10] | tail -1' 'jvp_y = 42.0'
+    ok "gload --new -i 'x: float64' -i 'c: int64' -e 'y = ifelse(c, x * x, 3 * x)' -e 'g = grad(grad(y, x), x)' -e 'd = grad(y, c)' --outputs g,d | grun x=5 c=1" $'g = 2.0\nd = 0.0'
+    ok "gload -i 'x: float64' -i 'c: bool' -e 'a, b = ifelse(c, [x * x, x], [x, 2 * x])' -e 'grad(b, x)' | grun x=5 c=False | tail -1" 'out = 2.0'
+}
+
+@test "shapes are known without the values" {
+    ok "gload -i 'x: float64[?]' -i 'y: float64[?]' -i 'c: bool' -e 's = ifelse(c, exp(x), y * y).shape[0]' | grewrite -O yaml --no-provenance | grep -cE 'exp|square' || true" 0
+    ok "gload -i 'x: float64[?]' -i 'y: float64[?]' -i 'c: bool' -e 's = ifelse(c, exp(x), y * y).shape[0]' | grewrite | grun x=[1] y=[1,2] c=False" 's = 2'
+}
+
+@test "in functions, of functions, nested" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+functions:
+  slow:
+    inputs:
+      a: float64[n]
+    let: |
+      b = print(exp(a), msg='slow')
+      c = sum(b)
+    outputs: [c]
+  choose:
+    inputs:
+      x: float64[n]
+      c: bool
+    let: |
+      r, t = ifelse(c, [slow(x), sum(x)], [sum(x * x), 0])
+    outputs: [r, t]
+inputs:
+  x: float64[n]
+  c: bool
+let: |
+  r, t = choose(x, c)
+  u = ifelse(t > 3, ifelse(c, r, assert_op(r, False)), -r)
+outputs: [r, u]
+Y
+    ok 'grun g.yaml x=[0,0,9] c=False 2>&1' $'r = 81.0\nu = -81.0'
+    like 'grun g.yaml x=[0,0] c=True 2>&1' 'slow = \[1.0, 1.0\]' 'u = -2.0'
+    like 'grewrite g.yaml | grun x=[0,0,4] c=True 2>&1' 'slow' 'u = 56'
+    ok 'grewrite g.yaml | grun x=[0,0,9] c=False 2>&1' $'r = 81.0\nu = -81.0'
+}
+
+@test "groups are fused within a branch" {
+    like "gload --new -i 'x: float64[n]' -i 'c: bool' -e 'a = exp(x) * 2' -e 'r = ifelse(c, log(a + 1), a)' -e 's = ifelse(c, a - 1, sin(a) + x)' --outputs r,s | grewrite | tee g.tlg | grun c=True x=[0] | head -1" 'r = \[1\.09861228866810'
+    # what one branch needs is in no group with what both need
+    like 'gprof g.tlg c=True x=[0] -O tsv' 'sin, add.*\s0\s0\s1\s' 'exp, mul.*[1-9]\s1\s1\s'
+    like 'gprof g.tlg c=False x=[0] -O tsv' 'sin, add.*[1-9]\s1\s1\s' 'log1p.*\s0\s0\s1\s'
+}
+
+@test "gprof shows what did not run" {
+    gload -i 'x: float64[n]' -i 'c: bool' -e 'ifelse(c, exp(x), sum(x) * x)' -o g.tlg
+    like 'gprof g.tlg c=True x=[1,2] -O json' '"op": "exp".*"calls": 1,' '"op": "sum".*"calls": 0,'
+    like 'gprof g.tlg c=False x=[1,2] -O json' '"op": "exp".*"calls": 0,' '"op": "sum".*"calls": 1,'
+}
