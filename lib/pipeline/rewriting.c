@@ -97,8 +97,8 @@ static bool keep(Graph *g, const char *list, Span at) {
 bool graph_prepare(Graph **g, const Rewriting *r) {
     for (size_t i = 0; i < r->nreplace; i++)
         if (!replace(g, r->replace[i])) return false;
-    return graph_harvest(*g, &r->harvest) &&
-           (!r->keep || keep(*g, r->keep, r->keep_at));
+    return (!r->keep || keep(*g, r->keep, r->keep_at)) &&
+           graph_harvest(*g, &r->harvest);
 }
 
 /* ---- --diff ---- */

@@ -22,6 +22,20 @@ load common
     assert_output --regexp 'accuracy = 0\.9[0-9]+'
 }
 
+@test "examples: hidden layers of a network, reaped and planted" {
+    run "$ROOT/examples/probe/run.sh"
+    assert_success
+    assert_output --regexp 'accuracy = 0\.(8[5-9]|9)[0-9]+'
+    assert_output --regexp 'accuracy = 0\.0[0-9]+$'
+}
+
+@test "examples: a Metropolis walk, reaped" {
+    run "$ROOT/examples/metropolis/run.sh"
+    assert_success
+    assert_output --regexp 'rate = 0\.[34][0-9]+'
+    assert_output --regexp 'deviation = \[(1\.[89]|2\.[01])[0-9]*, (2\.[6-9]|3\.[0-4])[0-9]*\]'
+}
+
 @test "examples: one-liners" {
     run "$ROOT/examples/one-liners/run.sh"
     assert_success
