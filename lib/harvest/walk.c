@@ -1,15 +1,11 @@
 /* Walks the Applies of a graph, and of the functions that it calls, in their order:
  * sows are taken away, and what depends on one is made anew. */
-#include "harvest/walk.h"
-
+#include "harvest/branch.h"
 #include "op/scan.h"
 
 #include <string.h>
 
 enum { CALLS_DEPTH = 200 };
-
-static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, ApplyId to,
-                 const uint8_t *live, Var *map);
 
 static const Prop *prop_of(const Graph *g, ApplyId a, const char *name) {
     return op_prop(g->s, g->apply[a].op, g->apply[a].props, name);
@@ -173,11 +169,11 @@ static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Grap
     if (!inner) return false;
     Var *body = NEW_N(w->arena, fn->nvar, Var);
     memset(body, 0xFF, fn->nvar * sizeof *body);
-    uint8_t *live = graph_live(fn, w->arena, ROOTS_RUN);
+    const uint8_t *live = graph_live(fn, w->arena, ROOTS_RUN);
     Var first = src->apply[a].out;
     w->depth++;
     bool ok =
-        bind_leaves(w, fn, in, body) && walk(w, inner, fn, 0, fn->napply, live, body);
+        bind_leaves(w, fn, in, body) && walk_all(w, inner, fn, live, body);
     w->depth--;
     if (scoped) ok = level_close(w, inner, &w->scoped) && ok;
     for (size_t k = 0; ok && k < fn->outputs.n; k++)
@@ -214,19 +210,40 @@ static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map)
     return !changed || make_anew(w, src, a, in, map);
 }
 
-static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, ApplyId to,
-                 const uint8_t *live, Var *map) {
-    for (ApplyId a = from; a < to; a++) {
+static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, const uint8_t *live,
+                 const Var *root, size_t nroot, Var *map) {
+    Branches *b = branches_new(w, l, src, from, live, root, nroot);
+    bool ok = true;
+    for (ApplyId a = from, n = src->napply; ok && a < n; a++) {
         bool any = false;
         for (Var k = 0; k < src->apply[a].nout; k++)
             any |= live[src->apply[a].out + k];
-        if (any && !walk_apply(w, l, src, a, map)) return false;
+        if (any) ok = walk_apply(w, branches_level(b, l, a), src, a, map);
     }
-    return true;
+    return branches_close(b, ok, map);
+}
+
+typedef Vec(Var) Vars;
+/* What a graph is for. */
+static Vars roots_of(const Graph *g) {
+    Vars v = {0};
+    for (size_t i = 0; i < g->outputs.n; i++)
+        vec_push(g->s, &v, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        vec_push(g->s, &v, g->updates.p[i].value);
+    for (size_t i = 0; i < g->shared.n; i++) {
+        Var init = var_leafrec(g, g->shared.p[i])->init;
+        if (init != VAR_NONE) vec_push(g->s, &v, init);
+    }
+    if (g->until != VAR_NONE) vec_push(g->s, &v, g->until);
+    return v;
 }
 
 bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map) {
-    return walk(w, l, fn, 0, fn->napply, live, map);
+    Vars root = roots_of(fn);
+    bool ok = walk(w, l, fn, 0, live, root.p, root.n, map);
+    vec_free(&root);
+    return ok;
 }
 
 /* ---- ranges and graphs ---- */
@@ -267,14 +284,14 @@ static uint8_t *needed(Arena *a, const Graph *g, ApplyId from, size_t nroot,
 }
 
 static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_t *live,
-                    Var *map, Reaps *reaps) {
+                    const Var *root, size_t nroot, Var *map, Reaps *reaps) {
     Session *s = b->s;
     Walk w = {
         .b = b, .h = h, .arena = arena_new(s), .moved = MAP(s), .touched = MAP(s)};
     Origin was = b->from;
     size_t before = b->g->effects.n;
     Level top = {0};
-    bool ok = walk(&w, &top, b->g, from, b->g->napply, live, map);
+    bool ok = walk(&w, &top, b->g, from, live, root, nroot, map);
     ok = level_close(&w, &top, reaps) && ok;
     for (size_t i = 0; i < w.scoped.n; i++)
         vec_push(s, reaps, w.scoped.p[i]);
@@ -291,7 +308,7 @@ bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, size_t nroot,
                    const Var *root, Var *map, Reaps *reaps) {
     Arena *a = arena_new(b->s);
     const uint8_t *live = needed(a, b->g, from, nroot, root);
-    bool ok = harvest(b, h, from, live, map, reaps);
+    bool ok = harvest(b, h, from, live, root, nroot, map, reaps);
     b->g->litter = true;
     arena_free(a);
     return ok;
@@ -323,7 +340,8 @@ bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
         map[v] = v;
     Arena *a = arena_new(s);
     const uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED);
-    bool ok = harvest(&b, h, 0, live, map, &reaps) &&
+    Vars root = roots_of(g);
+    bool ok = harvest(&b, h, 0, live, root.p, root.n, map, &reaps) &&
               (!reap || add_outputs(g, h->tag, &reaps));
     if (ok) {
         map = mem_realloc(s, map, (size_t)g->nvar + 1, sizeof *map);
@@ -332,6 +350,7 @@ bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
         graph_compact(g, ROOTS_RUN | ROOTS_INIT, map, false);
     }
     vec_free(&reaps);
+    vec_free(&root);
     arena_free(a);
     mem_free(map);
     return ok;

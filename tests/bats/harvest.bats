@@ -227,3 +227,38 @@ loop() { # mode
         "r = reap((lambda v: scan(g, sequences=[v])), tag='t')(w)"
     bad 3 E_DUPLICATE "scope s inside of a scan" 'gload f.yaml'
 }
+
+@test "through ifelse: what the taken branch sows is reaped; both branches must agree" {
+    contract "f2 = lambda v: ifelse(v > 0, sow(v * 2., tag='t', name='k') + 1., sow(v * 3., tag='t', name='k') - 1.)" \
+        "r = call_and_reap(f2, tag='t')(x)"
+    ok 'grun f.yaml x=1' $'r/0 = 3.0\nr/1/k = 2.0'
+    ok 'grun f.yaml x=-1' $'r/0 = -4.0\nr/1/k = -3.0'
+    contract "f2 = lambda v: ifelse(v > 0, sow(v * 2., tag='t', name='k') + 1., sow(v * 3., tag='t', name='k') - 1.)" \
+        "r = plant(f2, tag='t')({'k': 5.}, x)"
+    ok 'grun f.yaml x=1' 'r = 6.0'
+    ok 'grun f.yaml x=-1' 'r = 4.0'
+    contract "f2 = lambda v: ifelse(v > 0, sow(v * 2., tag='t', name='k') + 1., v)" "r = reap(f2, tag='t')(x)"
+    bad 3 E_NAME 'k is missing in the else branch' 'gload f.yaml'
+    contract "f2 = lambda v: ifelse(v > 0, sow(v * 2., tag='t', name='k'), v)" "r = plant(f2, tag='t')({'k': 1.}, x)"
+    bad 3 E_NAME 'k is missing in the else branch' 'gload f.yaml'
+    contract "f2 = lambda v: ifelse(v > 0, sum(sow(array([v, v]), tag='t', name='k')), sow(v, tag='t', name='k'))" "r = reap(f2, tag='t')(x)"
+    bad 3 E_SHAPE 'must sow k with one type' 'gload f.yaml'
+    # a value that both sides use is sown whatever is taken
+    contract "f2 = lambda v: ifelse(v > 0, sow(v, tag='t', name='k') * 2., sow(v, tag='t', name='k') * 3.)" \
+        "f3 = lambda w: f4(sow(w + 1., tag='t', name='a'))" \
+        "f4 = lambda u: ifelse(u > 0, u * 2., u * 3.)" \
+        "r = reap(f3, tag='t')(x)"
+    ok 'grun f.yaml x=-5' 'r/a = -4.0'
+}
+
+@test "through ifelse in ifelse and in scan" {
+    contract "deep = lambda v: ifelse(v > 5, sow(v, tag='t', name='k') + 1., sow(v * 10., tag='t', name='k') + 2.)" \
+        "f2 = lambda v: ifelse(v > 0, deep(v), sow(v * 3., tag='t', name='k') - 1.)" \
+        "r = call_and_reap(f2, tag='t')(x)"
+    ok 'grun f.yaml x=7' $'r/0 = 8.0\nr/1/k = 7.0'
+    ok 'grun f.yaml x=1' $'r/0 = 12.0\nr/1/k = 10.0'
+    ok 'grun f.yaml x=-1' $'r/0 = -4.0\nr/1/k = -3.0'
+    contract "step = lambda a: [ifelse(a > 1.5, sow(a, tag='t', name='k', mode='clobber') * 2., sow(-a, tag='t', name='k', mode='clobber'))]" \
+        "r = call_and_reap((lambda v: scan(step, sequences=[v])), tag='t')([1., 2., 3.])"
+    ok 'grun f.yaml x=0' $'r/0 = [-1.0, 4.0, 6.0]\nr/1/k = 3.0'
+}

@@ -1,0 +1,19 @@
+/* Which sows belong to which branch of an ifelse, and what is reaped of the branches.
+ */
+#ifndef HARVEST_BRANCH_H
+#define HARVEST_BRANCH_H
+
+#include "harvest/walk.h"
+
+typedef struct Branches Branches;
+/* Of the live Applies of src from `from` on; root: what is needed whatever branch is
+ * taken. NULL: there are no branches. */
+Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
+                       const uint8_t *live, const Var *root, size_t nroot);
+/* The level of a sow, or of a call that sows. */
+Level *branches_level(Branches *b, Level *top, ApplyId a);
+/* Brings what was reaped in branches to the levels around them; map gives the new
+ * conditions. Frees b. */
+bool branches_close(Branches *b, bool ok, const Var *map);
+
+#endif
