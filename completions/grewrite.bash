@@ -12,6 +12,11 @@ _grewrite() {
     --diff) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --replace) COMPREPLY=(); return ;;
     --keep) COMPREPLY=(); return ;;
+    --reap) COMPREPLY=(); return ;;
+    --plant) COMPREPLY=(); return ;;
+    --harvest) COMPREPLY=(); return ;;
+    --allow) COMPREPLY=(); return ;;
+    --block) COMPREPLY=(); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --format|-O) mapfile -t COMPREPLY < <(compgen -W 'yaml json tlg dot tree math' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -21,7 +26,7 @@ _grewrite() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --list --explain --profile --verify --bisect --diff --replace --keep --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--mode --include --exclude --require --rules --list --explain --profile --verify --bisect --diff --replace --keep --reap --plant --harvest --allow --block --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -172,8 +172,7 @@ static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Grap
     const uint8_t *live = graph_live(fn, w->arena, ROOTS_RUN);
     Var first = src->apply[a].out;
     w->depth++;
-    bool ok =
-        bind_leaves(w, fn, in, body) && walk_all(w, inner, fn, live, body);
+    bool ok = bind_leaves(w, fn, in, body) && walk_all(w, inner, fn, live, body);
     w->depth--;
     if (scoped) ok = level_close(w, inner, &w->scoped) && ok;
     for (size_t k = 0; ok && k < fn->outputs.n; k++)

@@ -107,7 +107,8 @@ typedef struct Rewriting {
     const Span *replace; /* "a = expression" */
     Harvesting harvest;
 } Rewriting;
-/* --replace, --keep and harvests, whose outputs are kept, before rewriting; *g may become another graph. */
+/* --replace, --keep and harvests, whose outputs are kept, before rewriting; *g may
+ * become another graph. */
 bool graph_prepare(Graph **g, const Rewriting *r);
 /* The number of the first replacement after which CMD, with the graph on its standard
  * input, fails; 0: it never does. */

@@ -47,7 +47,7 @@ typedef struct RunSpec {
     double rtol, atol;  /* negative: the dtype's */
     ResultFormat format;
     const char *output; /* of what is printed; "-" */
-    int64_t seed; /* of random inputs without a value; -1: they need one */
+    int64_t seed;       /* of random inputs without a value; -1: they need one */
     unsigned threads;
     bool no_gc;
     bool (*progress)(void *ctx, int64_t done,

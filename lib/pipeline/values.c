@@ -118,7 +118,8 @@ bool run_given(GraphRun *r) {
 }
 
 bool run_values(GraphRun *r) {
-    if (!mark_each(r) || !run_given(r) || !seed_inputs(r) || !all_given(r)) return false;
+    if (!mark_each(r) || !run_given(r) || !seed_inputs(r) || !all_given(r))
+        return false;
     for (size_t i = 0; i < r->g->inputs.n; i++)
         if (r->feed[i].given && !r->feed[i].each &&
             !vm_set_input(r->m, i, &r->feed[i].value))

@@ -1,8 +1,8 @@
 # The gradient machinery, row by row of what the known systems agree on.
 load common
 
-# let LINES... -> graph.yaml with float64 inputs x, y: scalars, v: a vector, i: int64 vector, m: int64 scalar; outputs r
-let() {
+# given LINES... -> graph.yaml with float64 inputs x, y: scalars, v: a vector, i: int64 vector, m: int64 scalar; outputs r
+given() {
     printf 'thunkline: 1\ninputs:\n  x: float64\n  y: float64\n  v: float64[n]\n  i: int64[n]\n  m: int64\nlet: |\n' >g.yaml
     printf '  %s\n' "$@" >>g.yaml
     printf 'outputs: {r: r}\n' >>g.yaml
@@ -11,45 +11,45 @@ let() {
 gives() { ok 'gload g.yaml | grewrite --mode FAST_COMPILE | grun v=[1.,2.,2.] x=3 y=2 i=[1,2,3] m=4' "$1"; }
 
 @test "grad(cost, wrt): the result follows wrt; the cost is a scalar" {
-    let 'r = grad(x * y, x)' && gives 'r = 2.0'
-    let 'r = grad(x * y, [x, y])' && gives $'r/0 = 2.0\nr/1 = 3.0'
-    let 'r = grad(v, v)' && bad 3 E_SHAPE 'cost must be a scalar' 'gload g.yaml'
-    let "q = grad(undefined_grad(x), x, null_gradients='return')" 'r = grad(q, x)'
+    given 'r = grad(x * y, x)' && gives 'r = 2.0'
+    given 'r = grad(x * y, [x, y])' && gives $'r/0 = 2.0\nr/1 = 3.0'
+    given 'r = grad(v, v)' && bad 3 E_SHAPE 'cost must be a scalar' 'gload g.yaml'
+    given "q = grad(undefined_grad(x), x, null_gradients='return')" 'r = grad(q, x)'
     bad 3 E_NULL 'undefined_grad' 'gload g.yaml'
 }
 
 @test "seed gradient: ones in the cost's float dtype; an integer cost starts with floatX" {
-    let 'r = grad(float32(x), x)' && gives 'r = 1.0'
-    let 'r = grad(sum(i), i)' && gives 'r = [0.0, 0.0, 0.0]'
+    given 'r = grad(float32(x), x)' && gives 'r = 1.0'
+    given 'r = grad(sum(i), i)' && gives 'r = [0.0, 0.0, 0.0]'
 }
 
 @test "path finding stops at constants and takes only the way between wrt and cost" {
-    let 'a = x * x' 'c = 3. * a' "r = grad(c, [x, a], consider_constant=[a], disconnected_inputs='ignore')"
+    given 'a = x * x' 'c = 3. * a' "r = grad(c, [x, a], consider_constant=[a], disconnected_inputs='ignore')"
     gives $'r/0 = 0.0\nr/1 = 3.0'
 }
 
 @test "consider_constant takes variables only" {
-    let "r = grad(x * y, x, consider_constant=['x'])" && bad 3 E_TYPE 'string' 'gload g.yaml'
+    given "r = grad(x * y, x, consider_constant=['x'])" && bad 3 E_TYPE 'string' 'gload g.yaml'
 }
 
 @test "disconnected_inputs: raise, warn, ignore; another word is an error" {
-    let 'r = grad(x, y)' && bad 3 E_DISCONNECTED 'y' 'gload g.yaml'
-    let "r = grad(x, y, disconnected_inputs='warn')"
+    given 'r = grad(x, y)' && bad 3 E_DISCONNECTED 'y' 'gload g.yaml'
+    given "r = grad(x, y, disconnected_inputs='warn')"
     shell 'grun g.yaml x=1 y=1 v=[1.] i=[1] m=1'
     [ "$status" = 0 ]
     grep -q 'warning' .err
-    let "r = grad(x, y, disconnected_inputs='ignore')" && gives 'r = 0.0'
-    let "r = grad(x, y, disconnected_inputs='never')" && bad 3 E_ARG "'raise', 'warn', 'ignore'" 'gload g.yaml'
+    given "r = grad(x, y, disconnected_inputs='ignore')" && gives 'r = 0.0'
+    given "r = grad(x, y, disconnected_inputs='never')" && bad 3 E_ARG "'raise', 'warn', 'ignore'" 'gload g.yaml'
 }
 
 @test "a disconnection names the place where the path breaks" {
-    let 'r = grad(x * float64(v.shape[0]), v)' && bad 3 E_DISCONNECTED 'v' 'gload g.yaml'
-    let 'q = disconnected_grad(x) * 2.' 'r = grad(q, x)' && bad 3 E_DISCONNECTED 'disconnected_grad' 'gload g.yaml'
+    given 'r = grad(x * float64(v.shape[0]), v)' && bad 3 E_DISCONNECTED 'v' 'gload g.yaml'
+    given 'q = disconnected_grad(x) * 2.' 'r = grad(q, x)' && bad 3 E_DISCONNECTED 'disconnected_grad' 'gload g.yaml'
 }
 
 @test "return_disconnected: zeros are of a float dtype even for integers; none is no variable" {
-    let "r = grad(x, m, disconnected_inputs='ignore')" && gives 'r = 0.0'
-    let "r = grad(x, y, disconnected_inputs='ignore', return_disconnected='none')"
+    given "r = grad(x, m, disconnected_inputs='ignore')" && gives 'r = 0.0'
+    given "r = grad(x, y, disconnected_inputs='ignore', return_disconnected='none')"
     bad 3 '' '' 'gload g.yaml'
 }
 
@@ -59,79 +59,79 @@ gives() { ok 'gload g.yaml | grewrite --mode FAST_COMPILE | grun v=[1.,2.,2.] x=
 }
 
 @test "null_gradients: raise with the reason, or return" {
-    let 'r = grad(undefined_grad(x) * y, x)' && bad 3 E_NULL 'undefined_grad stands in the way' 'gload g.yaml'
-    let "q = grad(undefined_grad(x) * y, [x, y], null_gradients='return')" 'r = q[1]' && gives 'r = 3.0'
+    given 'r = grad(undefined_grad(x) * y, x)' && bad 3 E_NULL 'undefined_grad stands in the way' 'gload g.yaml'
+    given "q = grad(undefined_grad(x) * y, [x, y], null_gradients='return')" 'r = q[1]' && gives 'r = 3.0'
 }
 
 @test "names of results" {
-    let 'r = x * y'
+    given 'r = x * y'
     like 'ggrad g.yaml --cost r --wrt x,y -O yaml' 'd_r_d_x' 'd_r_d_y'
     like "ggrad g.yaml --cost r --wrt x --name 'g_{wrt}' -O yaml" 'g_x'
 }
 
 @test "terms add up; one undefined term makes the sum undefined" {
-    let 'r = grad(x * x + x * y + sin(x) * 0., x)' && gives 'r = 8.0'
-    let 'r = grad(x * x + undefined_grad(x), x)' && bad 3 E_NULL undefined 'gload g.yaml'
-    let 'r = grad(x * x + disconnected_grad(x), x)' && gives 'r = 6.0'
+    given 'r = grad(x * x + x * y + sin(x) * 0., x)' && gives 'r = 8.0'
+    given 'r = grad(x * x + undefined_grad(x), x)' && bad 3 E_NULL undefined 'gload g.yaml'
+    given 'r = grad(x * x + disconnected_grad(x), x)' && gives 'r = 6.0'
 }
 
 @test "gradients of outputs are cast to the output's float dtype, left alone for integers" {
-    let 'r = grad(sum(float32(v) * 2), v)' && gives 'r = [2.0, 2.0, 2.0]'
-    let 'q = int64(x)' 'r = grad(0.5 * float64(q), q)' && gives 'r = 0.5'
+    given 'r = grad(sum(float32(v) * 2), v)' && gives 'r = [2.0, 2.0, 2.0]'
+    given 'q = int64(x)' 'r = grad(0.5 * float64(q), q)' && gives 'r = 0.5'
 }
 
 @test "integer rules: the five examples of the contract" {
-    let 'r = grad(float64(dot(i, i + 1)), i)' && gives 'r = [0.0, 0.0, 0.0]'
-    let 'r = grad(dot(v, i), i)' && gives 'r = [1.0, 2.0, 2.0]'
-    let 'r = grad(float64(argmax(v)), v)' && gives 'r = [0.0, 0.0, 0.0]'
-    let 'r = grad(sum(full((m,), x)), m)' && bad 3 E_DISCONNECTED 'm' 'gload g.yaml'
-    let 'q = int64(x)' 'r = grad(0.5 * float64(q), [q, x])' && gives $'r/0 = 0.5\nr/1 = 0.0'
+    given 'r = grad(float64(dot(i, i + 1)), i)' && gives 'r = [0.0, 0.0, 0.0]'
+    given 'r = grad(dot(v, i), i)' && gives 'r = [1.0, 2.0, 2.0]'
+    given 'r = grad(float64(argmax(v)), v)' && gives 'r = [0.0, 0.0, 0.0]'
+    given 'r = grad(sum(full((m,), x)), m)' && bad 3 E_DISCONNECTED 'm' 'gload g.yaml'
+    given 'q = int64(x)' 'r = grad(0.5 * float64(q), [q, x])' && gives $'r/0 = 0.5\nr/1 = 0.0'
 }
 
 @test "pullback: a cotangent for each result, of its shape" {
-    let 'r = vjp([v * x, x * x], x, [v, y])' && gives 'r = 21.0'
-    let 'r = vjp([v, x], x, [v])' && bad 3 E_ARITY '2 variables but 1 cotangent' 'gload g.yaml'
+    given 'r = vjp([v * x, x * x], x, [v, y])' && gives 'r = 21.0'
+    given 'r = vjp([v, x], x, [v])' && bad 3 E_ARITY '2 variables but 1 cotangent' 'gload g.yaml'
 }
 
 @test "pushforward: by rows and by two pullbacks; lengths must agree" {
-    let 'r = jvp(sin(x) * y, [x, y], [1., 0.])' && gives 'r = -1.9799849932008908'
-    let 'r = jvp(x, [x, y], [1.])' && bad 3 E_ARITY '2 variables but 1 tangent' 'gload g.yaml'
-    let 'r = sum(v * v) * x'
+    given 'r = jvp(sin(x) * y, [x, y], [1., 0.])' && gives 'r = -1.9799849932008908'
+    given 'r = jvp(x, [x, y], [1.])' && bad 3 E_ARITY '2 variables but 1 tangent' 'gload g.yaml'
+    given 'r = sum(v * v) * x'
     ok 'ggrad g.yaml --jvp r --wrt v,x --tangents v,y --only | grun v=[1.,2.] x=3 y=2 i=[1,2] m=1' 'jvp_r = 40.0'
     ok 'ggrad g.yaml --jvp r --wrt v,x --tangents v,y --only --by-pullback | grun v=[1.,2.] x=3 y=2 i=[1,2] m=1' 'jvp_r = 40.0'
 }
 
 @test "subgraph gradients: known_grads begin, consider_constant ends" {
-    let 'h = x * x' 'c = h * h * y' 'gh = grad(c, h)' "r = grad(c, x, consider_constant=[h], disconnected_inputs='ignore')"
+    given 'h = x * x' 'c = h * h * y' 'gh = grad(c, h)' "r = grad(c, x, consider_constant=[h], disconnected_inputs='ignore')"
     gives 'r = 0.0'
-    let 'h = x * x' 'c = h * h * y' 'gh = grad(c, h)' 'r = vjp(h, x, gh) - grad(c, x)' && gives 'r = 0.0'
+    given 'h = x * x' 'c = h * h * y' 'gh = grad(c, h)' 'r = vjp(h, x, gh) - grad(c, x)' && gives 'r = 0.0'
 }
 
 @test "zero_grad is zero and stays connected; so is consider_constant(x)" {
-    let 'r = grad(zero_grad(x) * x, x)' && gives 'r = 3.0'
-    let 'r = grad(zero_grad(x), x)' && gives 'r = 0.0'
-    let 'r = grad(consider_constant(x) * x, x)' && gives 'r = 3.0'
-    let 'r = jvp(zero_grad(x) * x, x, [1.])' && gives 'r = 3.0'
+    given 'r = grad(zero_grad(x) * x, x)' && gives 'r = 3.0'
+    given 'r = grad(zero_grad(x), x)' && gives 'r = 0.0'
+    given 'r = grad(consider_constant(x) * x, x)' && gives 'r = 3.0'
+    given 'r = jvp(zero_grad(x) * x, x, [1.])' && gives 'r = 3.0'
 }
 
 @test "disconnected_grad: nothing before it is visited" {
-    let 'r = grad(disconnected_grad(undefined_grad(x)) * x, x)' && gives 'r = 3.0'
-    let 'r = grad(disconnected_grad(x), x)' && bad 3 E_DISCONNECTED 'x' 'gload g.yaml'
+    given 'r = grad(disconnected_grad(undefined_grad(x)) * x, x)' && gives 'r = 3.0'
+    given 'r = grad(disconnected_grad(x), x)' && bad 3 E_DISCONNECTED 'x' 'gload g.yaml'
 }
 
 @test "grad_clip and grad_scale act on gradients alone, and are gone after grewrite" {
-    let 'r = grad(grad_clip(x * 3., lower_bound=-1., upper_bound=1.) * 5., x)' && gives 'r = 3.0'
-    let 'r = grad_clip(x, lower_bound=-1., upper_bound=1.)' && gives 'r = 3.0'
-    let 'r = grad_clip(x, lower_bound=1., upper_bound=-1.)' && bad 3 E_ARG 'at least lower_bound' 'gload g.yaml'
-    let 'r = grad(grad_scale(x * x, multiplier=-1.), x)' && gives 'r = -6.0'
-    let 'r = jvp(grad_scale(x * x, multiplier=-1.), x, [1.])' && gives 'r = -6.0'
-    let 'r = grad_scale(grad_clip(zero_grad(x), lower_bound=-1., upper_bound=1.), multiplier=2.) * y'
+    given 'r = grad(grad_clip(x * 3., lower_bound=-1., upper_bound=1.) * 5., x)' && gives 'r = 3.0'
+    given 'r = grad_clip(x, lower_bound=-1., upper_bound=1.)' && gives 'r = 3.0'
+    given 'r = grad_clip(x, lower_bound=1., upper_bound=-1.)' && bad 3 E_ARG 'at least lower_bound' 'gload g.yaml'
+    given 'r = grad(grad_scale(x * x, multiplier=-1.), x)' && gives 'r = -6.0'
+    given 'r = jvp(grad_scale(x * x, multiplier=-1.), x, [1.])' && gives 'r = -6.0'
+    given 'r = grad_scale(grad_clip(zero_grad(x), lower_bound=-1., upper_bound=1.), multiplier=2.) * y'
     shell 'grewrite g.yaml -O math'
     ! grep -qE 'grad_|zero_' .out
 }
 
 @test "--check: verify_grad's rules name argument, position and both values" {
-    let 'r = sum(sin(v) * x)'
+    given 'r = sum(sin(v) * x)'
     ok 'ggrad g.yaml --cost r --wrt v,x --check'
 }
 
