@@ -280,5 +280,7 @@ bool ad_vjp(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nw
 
 void ad_open(Session *s) {
     services(s)->grad = ad_grad;
+    services(s)->vjp = ad_vjp;
+    services(s)->jvp = ad_jvp;
     services(s)->pullback = ad_pullback;
 }

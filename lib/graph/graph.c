@@ -104,19 +104,27 @@ void graph_free_one(Graph *g) {
     mem_free(g);
 }
 
+static void number_functions(Graph *main) {
+    map_free(&main->priv->function);
+    for (size_t i = 0; i < main->functions.n; i++)
+        map_put(&main->priv->function, main->functions.p[i]->name, i);
+}
+
 void graph_function_drop(Graph *f) {
     Graph *main = f->main;
     size_t kept = 0;
-    map_free(&main->priv->function);
-    for (size_t i = 0; i < main->functions.n; i++) {
-        if (main->functions.p[i] == f) continue;
-        main->functions.p[kept] = main->functions.p[i];
-        map_put(&main->priv->function, main->functions.p[kept]->name, kept);
-        kept++;
-    }
+    for (size_t i = 0; i < main->functions.n; i++)
+        if (main->functions.p[i] != f) main->functions.p[kept++] = main->functions.p[i];
     if (kept + 1 != main->functions.n) bug("a function that is not its main graph's");
     main->functions.n = kept;
+    number_functions(main);
     graph_free_one(f);
+}
+
+void graph_function_rename(Graph *f, Sym name) {
+    if (graph_function(f->main, name)) bug("function %s exists", sym_text(f->s, name));
+    f->name = name;
+    number_functions(f->main);
 }
 
 void graph_free(Graph *g) {

@@ -114,6 +114,7 @@ Graph *
 graph_function(const Graph *g,
                Sym name); /* NULL if there is none; g may be main or a function */
 void graph_function_drop(Graph *fn); /* frees a function that nothing calls */
+void graph_function_rename(Graph *fn, Sym name); /* the same; the name is free */
 void graph_free(Graph *g);
 
 /* Appends a leaf. Inputs and shared never merge. The name is registered and must be

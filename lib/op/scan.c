@@ -157,3 +157,37 @@ size_t scan_arg(const ScanForm *f, size_t k) {
         if (k - f->out[i].in < f->out[i].ntap) return f->out[i].arg;
     return f->other_arg + (k - f->other_in);
 }
+
+bool scan_reads(Graph *fn, size_t first, size_t n, size_t out) {
+    for (size_t k = 0; k < n; k++)
+        if (function_connected(fn, first + k, out)) return true;
+    return false;
+}
+
+bool scan_check(Call *c, const ScanForm *f, int64_t steps) {
+    if (steps < 0)
+        return call_fail(c, E_RUN_SHAPE, "the number of steps is %lld",
+                         (long long)steps);
+    for (size_t i = 0; i < f->nseq; i++) {
+        const ScanSeq *q = &f->seq[i];
+        int64_t have = c->in[q->arg]->t.shape[0], need;
+        if (__builtin_add_overflow(steps, q->high - q->low, &need)) need = INT64_MAX;
+        if (steps > 0 && have < need)
+            return call_fail(c, E_RUN_SHAPE,
+                             "sequence %zu has %lld rows, but %lld steps%s need %lld",
+                             i + 1, (long long)have, (long long)steps,
+                             q->high > q->low ? " with its taps" : "", (long long)need);
+    }
+    for (size_t i = 0; i < f->nout; i++) {
+        const ScanOut *o = &f->out[i];
+        if (o->ntap == 0 || scan_one_row(o)) continue;
+        int64_t have = c->in[o->arg]->t.shape[0];
+        if (have != o->depth)
+            return call_fail(c, E_RUN_SHAPE,
+                             "the initial value of %s needs %lld rows, for its taps, "
+                             "but it has %lld",
+                             sym_text(c->s, f->fn->outputs.p[i].label),
+                             (long long)o->depth, (long long)have);
+    }
+    return true;
+}

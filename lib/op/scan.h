@@ -57,6 +57,11 @@ const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t n
 ScanForm scan_of(const Graph *g, ApplyId id, Arena *a);
 /* The argument that gives input k of the body. */
 size_t scan_arg(const ScanForm *f, size_t k);
+/* Do any of n inputs of the body from `first` on influence its output `out`? */
+bool scan_reads(Graph *fn, size_t first, size_t n, size_t out);
+/* Do the sequences and initial values have the rows that so many steps need? False:
+ * diagnosed. */
+bool scan_check(Call *c, const ScanForm *f, int64_t steps);
 /* Does a state begin as a single row, without an axis for steps? */
 static inline bool scan_one_row(const ScanOut *o) {
     return o->ntap == 1 && o->tap[0] == -1;

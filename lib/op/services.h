@@ -28,6 +28,11 @@ typedef struct Services {
     /* ad: reverse mode in b->g; grad[i] may be GRAD_DISCONNECTED with GRAD_NONE. */
     bool (*grad)(Builder *b, Var cost, size_t nwrt, const Var *wrt,
                  const GradOptions *how, Var *grad);
+    /* ad: the gradients of sum_i <f[i], cotangent[i]>; the tangents of f. */
+    bool (*vjp)(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
+                const Var *wrt, const GradOptions *how, Var *grad);
+    bool (*jvp)(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
+                const Var *tangent, bool by_pullback, Var *result);
     /* ad: a function graph of gradients of fn: inputs fn's inputs then cotangents,
      * outputs gradients of `wanted`. */
     Graph *(*pullback)(Graph *main, const Graph *fn, const bool *wanted,

@@ -171,6 +171,7 @@ static bool op_allows(const Plan *p, const Ins *in, uint32_t out, uint32_t k) {
         return out == 0 && k < 32 && (op->reuse >> k & 1);
     }
     case PLAN_CALL:
+    case PLAN_SCAN:
         return false;
     }
     return false;

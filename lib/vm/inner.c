@@ -12,7 +12,7 @@ static Machine *outermost(Machine *m) {
     return m;
 }
 
-static Plan *plan_function(const Machine *m, const Graph *fn) {
+Plan *plan_function(const Machine *m, const Graph *fn) {
     PlanOptions o = m->p->o;
     o.nwant = 0;
     o.want = NULL;

@@ -3,6 +3,7 @@
  * large graph never looks at the rest. */
 #include "op/demand.h"
 #include "op/own.h"
+#include "op/scan.h"
 #include "vm/vm_impl.h"
 
 #include <stdlib.h>
@@ -157,6 +158,12 @@ static bool choose(Plan *p, Ins *in) {
     if (in->fn) return choose_call(p, in);
     if (op->body) return false;
     bool debug = p->o.impl == IMPL_DEBUG && op->debug;
+    if (op_is_scan(op) && !debug) {
+        in->kind = PLAN_SCAN;
+        in->fn = graph_function(
+            p->g, op_prop(p->s, op, p->g->apply[in->apply].props, "fn")->sym);
+        return in->fn != NULL;
+    }
     if ((op->loops || op->pick) && !debug) {
         in->kind = PLAN_LOOP;
         in->prog = program_of_apply(p->arena, p->g, in->apply);

@@ -103,6 +103,9 @@ static void free_inners(Machine *m) {
     }
     vec_free(&m->inners);
     map_free(&m->inner);
+    for (uint32_t i = 0; m->scan && i < m->p->nins; i++)
+        scan_run_free(m->scan[i]);
+    mem_free(m->scan);
 }
 
 static void free_thunks(Machine *m) {
@@ -300,6 +303,14 @@ void vm_set_hooks(Machine *m, const VmHooks *h) {
     m->hooked = m->hooks.before || m->hooks.after;
     for (size_t i = 0; i < m->inners.n; i++)
         vm_set_hooks(m->inners.p[i], h);
+    for (uint32_t i = 0; m->scan && i < m->p->nins; i++)
+        scan_run_hooks(m->scan[i], h);
+}
+
+static void add_memory(VmMemory *r, VmMemory x) {
+    r->arena += x.arena;
+    r->grown += x.grown;
+    r->scratch += x.scratch;
 }
 
 VmMemory vm_memory(const Machine *m) {
@@ -307,11 +318,9 @@ VmMemory vm_memory(const Machine *m) {
     for (size_t i = 0; i < m->nplace; i++)
         if (m->place[i].own && m->place[i].buf) r.grown += m->place[i].buf->size;
     r.scratch = (m->scratch ? m->scratch->size : 0) + (m->block ? m->block->size : 0);
-    for (size_t i = 0; i < m->inners.n; i++) {
-        VmMemory x = vm_memory(m->inners.p[i]);
-        r.arena += x.arena;
-        r.grown += x.grown;
-        r.scratch += x.scratch;
-    }
+    for (size_t i = 0; i < m->inners.n; i++)
+        add_memory(&r, vm_memory(m->inners.p[i]));
+    for (uint32_t i = 0; m->scan && i < m->p->nins; i++)
+        if (m->scan[i]) add_memory(&r, scan_run_memory(m->scan[i]));
     return r;
 }

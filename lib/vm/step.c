@@ -303,6 +303,8 @@ static bool run_slowly(Machine *m, uint32_t step) {
         ok = step_perform(m, step) == THUNK_DONE;
     else if (in->kind == PLAN_CALL)
         ok = run_function(m, step);
+    else if (in->kind == PLAN_SCAN)
+        ok = run_scan(m, step);
     else
         ok = run_block(m, step);
     if (m->retired.n) retire_all(m);

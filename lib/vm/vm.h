@@ -52,7 +52,8 @@ typedef enum PlanKind {
     PLAN_LOOP,    /* one elementwise op over blocks */
     PLAN_FUSED,   /* a group of them: a call of a function marked fused */
     PLAN_PERFORM, /* an op's own kernel, or its thunk */
-    PLAN_CALL     /* a call of any other function, run by a plan of its own */
+    PLAN_CALL,    /* a call of any other function, run by a plan of its own */
+    PLAN_SCAN     /* a loop over a function, run by a plan of its own */
 } PlanKind;
 typedef struct PlanStep {
     PlanKind kind;
@@ -60,7 +61,7 @@ typedef struct PlanStep {
     const Op *op;
     size_t nin, nout;
     const Var *in, *out;
-    const Graph *fn; /* PLAN_FUSED, PLAN_CALL: the function */
+    const Graph *fn; /* PLAN_FUSED, PLAN_CALL, PLAN_SCAN: the function */
 } PlanStep;
 size_t plan_steps(const Plan *p);
 PlanStep plan_step(const Plan *p, size_t i);

@@ -313,6 +313,7 @@ struct Machine {
     Machine *outer; /* the machine that calls this one's function */
     Map inner;      /* outermost machine: function to its machine */
     Vec(Machine *) inners;
+    struct ScanRun **scan; /* by instruction; NULL until a loop runs */
 };
 /* bind.c: leaves */
 bool bind_leaves(Machine *m);
@@ -362,5 +363,12 @@ void step_outputs(Machine *m, uint32_t step, Call *c);
 /* run.c, inner.c */
 Machine *machine_new(const Plan *p, unsigned depth, Machine *outer);
 bool run_function(Machine *m, uint32_t step);
+Plan *plan_function(const Machine *m, const Graph *fn); /* NULL: diagnosed */
+/* loop.c */
+typedef struct ScanRun ScanRun;
+bool run_scan(Machine *m, uint32_t step);
+void scan_run_free(ScanRun *l); /* NULL is fine */
+void scan_run_hooks(ScanRun *l, const VmHooks *h);
+VmMemory scan_run_memory(const ScanRun *l);
 
 #endif

@@ -157,3 +157,120 @@ Y
     bad 5 E_RUN_SHAPE 'needs 2 rows, for its taps, but it has 3' "$n -e 'scan(lambda a: a, outputs_info=[taps(x, [-2])], n_steps=n)' | grun n=3 x=[1,2,3]"
     bad 5 E_RUN_SHAPE 'rows must be of one shape' "$n -e 'scan(lambda a: ones(a), sequences=[arange(n)])' | grun n=3 x=[]"
 }
+
+# ---- derivatives ----
+
+models() {
+    cat >rnn.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float64[t, b, 3]
+  h0: float64[b, 4]
+  W: float64[3, 4]
+  U: float64[4, 4]
+let: |
+  hs = scan(lambda x, h: tanh(x @ W + h @ U), sequences=[x], outputs_info=[h0])
+  loss = sum(hs ** 2) + sum(hs[-1])
+outputs: [loss]
+Y
+    cat >lstm.yaml <<'Y'
+thunkline: 1
+functions:
+  cell:
+    inputs: {x: 'float64[b, 2]', h: 'float64[b, 3]', c: 'float64[b, 3]', W: 'float64[5, 12]', bias: 'float64[12]'}
+    let: |
+      z = concatenate([x, h], axis=1) @ W + bias
+      c1 = sigmoid(z[:, 0:3]) * c + sigmoid(z[:, 3:6]) * tanh(z[:, 6:9])
+      h1 = sigmoid(z[:, 9:12]) * tanh(c1)
+    outputs: {h: h1, c: c1}
+inputs:
+  x: float64[t, b, 2]
+  W: float64[5, 12]
+  bias: float64[12]
+let: |
+  h0 = zeros((b, 3))
+  hs, cs = scan(cell, sequences=[x], outputs_info=[h0, h0], non_sequences=[W, bias])
+  loss = mean(hs ** 2) + sum(cs[-1])
+outputs: [loss]
+Y
+    cat >taps.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float64[t]
+  h0: float64[2]
+  w: float64
+let: |
+  hs, es = scan(lambda x0, x1, h2, h1: [tanh(x0 * w + x1 - h2 * h1), exp(h1) * x0], sequences=[taps(x, [-1, 0])], outputs_info=[taps(h0, [-2, -1]), None])
+  loss = sum(hs * arange(hs.size)) + sum(sin(es))
+outputs: [loss]
+Y
+    cat >until.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float64[t]
+  h0: float64
+let: |
+  hs, i = scan(lambda x, h, i: [h * x + 0.1 * i, i + 1, until(h > 3.0)], sequences=[x], outputs_info=[h0, 0])
+  loss = sum(hs ** 2)
+outputs: [loss]
+Y
+}
+values() {
+    case $1 in
+    rnn) echo 'x="normal(0, 1, (5, 2, 3), seed=1)" h0="normal(0, 1, (2, 4), seed=2)" W="normal(0, 1, (3, 4), seed=3)" U="normal(0, 1, (4, 4), seed=4)"' ;;
+    lstm) echo 'x="normal(0, 1, (4, 2, 2), seed=1)" W="normal(0, 1, (5, 12), seed=3)" bias="normal(0, 1, 12, seed=4)"' ;;
+    taps) echo 'x="normal(0, 1, 6, seed=1)" h0="[0.3, -0.7]" w=0.7' ;;
+    until) echo 'x="[1.5, 1.2, 0.9, 1.3, 1.1, 0.2]" h0=0.5' ;;
+    esac
+}
+wrt() { case $1 in rnn) echo h0,W,U,x ;; lstm) echo W,bias,x ;; taps) echo x,h0,w ;; until) echo x,h0 ;; esac; }
+
+@test "gradients agree with finite differences: RNN, LSTM, two taps, until" {
+    models
+    local m
+    for m in rnn lstm taps until; do
+        ok "ggrad $m.yaml --cost loss --wrt $(wrt $m) --check $(values $m) -o /dev/null"
+        # the gradient differentiated once more
+        ok "ggrad $m.yaml --cost loss --wrt $(wrt $m) -o g.tlg"
+        ok "gload g.tlg -e 'again = $(for v in $(wrt $m | tr , ' '); do printf 'sum(d_loss_d_%s ** 2) + ' "$v"; done)loss' --outputs again -o h.tlg"
+        ok "ggrad h.tlg --cost again --wrt $(wrt $m) --check $(values $m) -o /dev/null"
+    done
+}
+
+@test "forward mode agrees with reverse mode" {
+    models
+    local m n v t
+    for m in rnn lstm taps until; do
+        t='' v=$(values $m)
+        for n in $(wrt $m | tr , ' '); do
+            t="$t${t:+,}t_$n"
+            v=$(sed "s/\b$n=/t_$n=/" <<<"$v")
+        done
+        ok "ggrad $m.yaml --jvp loss --wrt $(wrt $m) --tangents $t --only | grun $(values $m) $v >a"
+        ok "ggrad $m.yaml --jvp loss --wrt $(wrt $m) --tangents $t --only --by-pullback | grun --expect \"$(sed 's/ = /=/' a)\" $(values $m) $v >b"
+    done
+}
+
+@test "truncate_gradient lets the last steps count only" {
+    local f='scan(lambda x, h: w * h + x, sequences=[x], outputs_info=[h0]'
+    gload --new -i 'x: float64[4]' -i 'h0: float64' -i 'w: float64' -e "loss = $f)[-1]" --outputs loss -o full.tlg
+    gload --new -i 'x: float64[4]' -i 'h0: float64' -i 'w: float64' -e "loss = $f, truncate_gradient=2)[-1]" --outputs loss -o cut.tlg
+    ok 'ggrad full.tlg --wrt x,h0,w --only | grun x=[1,2,3,4] h0=1 w=0.5' $'d_loss_d_x = [0.125, 0.25, 0.5, 1.0]\nd_loss_d_h0 = 0.0625\nd_loss_d_w = 6.25'
+    ok 'ggrad cut.tlg --wrt x,h0,w --only | grun x=[1,2,3,4] h0=1 w=0.5' $'d_loss_d_x = [0.0, 0.0, 0.5, 1.0]\nd_loss_d_h0 = 0.0\nd_loss_d_w = 5.75'
+    # more than there are: all
+    ok 'gload --new -i "x: float64[4]" -i "h0: float64" -i "w: float64" -e "loss = '"$f"', truncate_gradient=9)[-1]" --outputs loss | ggrad --wrt h0 --only | grun x=[1,2,3,4] h0=1 w=0.5' 'd_loss_d_h0 = 0.0625'
+}
+
+@test "no steps, counters, and what has no influence" {
+    # no step: the result is the initial value, or nothing
+    ok 'gload --new -i "h: float64" -i "n: int64" -e "loss = scan(lambda h: h * h, outputs_info=[h], n_steps=n, keep=\"last\")" --outputs loss | ggrad --wrt h --only | grun h=3 n=0' 'd_loss_d_h = 1.0'
+    ok 'gload --new -i "h: float64" -i "n: int64" -e "loss = sum(scan(lambda h: h * h, outputs_info=[h], n_steps=n))" --outputs loss | ggrad --wrt h --only | grun h=3 n=0' 'd_loss_d_h = 0.0'
+    ok 'gload --new -i "h: float64" -i "n: int64" -e "loss = scan(lambda h: h * h, outputs_info=[h], n_steps=n)[-1]" --outputs loss | ggrad --wrt h --only | grun h=3 n=2' 'd_loss_d_h = 108.0'
+    # a counter has the gradient 0, and lets the rest be
+    local c='a, i = scan(lambda x, a, i: [a + x * i, i + 1], sequences=[x], outputs_info=[0.0, k])'
+    ok "gload --new -i 'x: float64[3]' -i 'k: int64' -e '$c' -e 'loss = a[-1]' --outputs loss | ggrad --wrt x,k --only | grun x=[1,2,3] k=5" $'d_loss_d_x = [5.0, 6.0, 7.0]\nd_loss_d_k = 0.0'
+    # the number of steps, and what only makes another output
+    bad 3 E_DISCONNECTED 'does not depend on z' "gload --new -i 'x: float64[3]' -i 'z: float64' -e 'a, b = scan(lambda x: [x * x, x * z], sequences=[x])' -e 'loss = sum(a)' --outputs loss | ggrad --wrt z -O yaml"
+    ok "gload --new -i 'x: float64[3]' -i 'z: float64' -e 'a, b = scan(lambda x: [x * x, x * z], sequences=[x])' -e 'loss = sum(a)' --outputs loss | ggrad --wrt z --disconnected ignore --only | grun x=[1,2,3] z=1" 'd_loss_d_z = 0.0'
+    bad 3 E_NULL 'polygamma' "gload --new -i 'x: float64[3]' -i 'z: float64' -e 'loss = sum(scan(lambda x: polygamma(z, x), sequences=[x]))' --outputs loss | ggrad --wrt z -O yaml"
+}

@@ -243,12 +243,6 @@ static bool scan_type(Infer *in) {
 
 /* ---- which inputs influence which outputs ---- */
 
-static bool reads(Graph *fn, size_t first, size_t n, size_t out) {
-    for (size_t k = 0; k < n; k++)
-        if (function_connected(fn, first + k, out)) return true;
-    return false;
-}
-
 /* The outputs that influence output k of a step or of a later one. */
 static bool *influences(const ScanForm *f, Arena *a, size_t k) {
     bool *on = NEW_N(a, f->nout, bool);
@@ -258,7 +252,7 @@ static bool *influences(const ScanForm *f, Arena *a, size_t k) {
     while (n > 0) {
         size_t to = todo[--n];
         for (size_t j = 0; j < f->nout; j++) {
-            if (on[j] || !reads(f->fn, f->out[j].in, f->out[j].ntap, to)) continue;
+            if (on[j] || !scan_reads(f->fn, f->out[j].in, f->out[j].ntap, to)) continue;
             on[j] = true;
             todo[n++] = j;
         }
@@ -268,7 +262,7 @@ static bool *influences(const ScanForm *f, Arena *a, size_t k) {
 
 static bool reaches(const ScanForm *f, const bool *on, size_t first, size_t n) {
     for (size_t j = 0; j < f->nout; j++)
-        if (on[j] && reads(f->fn, first, n, j)) return true;
+        if (on[j] && scan_reads(f->fn, first, n, j)) return true;
     return false;
 }
 
@@ -302,8 +296,11 @@ static const Op table[] = {
               "truncate: int = -1",
      .type = scan_type,
      .perform = scan_perform,
+     .debug = scan_perform,
      .flops = "0",
      .by_macro = true,
+     .pull = scan_pull,
+     .push = scan_push,
      .connect = scan_connect,
      .file = __FILE__,
      .line = __LINE__},

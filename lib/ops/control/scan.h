@@ -5,9 +5,9 @@
 #include "op/build.h"
 #include "op/scan.h"
 
-/* Do the sequences and initial values have the rows that so many steps need? */
-bool scan_check(Call *c, const ScanForm *f, int64_t steps);
 /* scan_run.c: a plain reference, one machine and one step after the other. */
 bool scan_perform(Call *c);
+bool scan_pull(Pull *p); /* scan_pull.c */
+bool scan_push(Push *p); /* scan_push.c */
 
 #endif

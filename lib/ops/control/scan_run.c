@@ -27,34 +27,6 @@ static Value row_of(const Value *x, int64_t i) {
     return v;
 }
 
-bool scan_check(Call *c, const ScanForm *f, int64_t steps) {
-    if (steps < 0)
-        return call_fail(c, E_RUN_SHAPE, "the number of steps is %lld",
-                         (long long)steps);
-    for (size_t i = 0; i < f->nseq; i++) {
-        const ScanSeq *q = &f->seq[i];
-        int64_t have = c->in[q->arg]->t.shape[0], need;
-        if (__builtin_add_overflow(steps, q->high - q->low, &need)) need = INT64_MAX;
-        if (steps > 0 && have < need)
-            return call_fail(c, E_RUN_SHAPE,
-                             "sequence %zu has %lld rows, but %lld steps%s need %lld",
-                             i + 1, (long long)have, (long long)steps,
-                             q->high > q->low ? " with its taps" : "", (long long)need);
-    }
-    for (size_t i = 0; i < f->nout; i++) {
-        const ScanOut *o = &f->out[i];
-        if (o->ntap == 0 || scan_one_row(o)) continue;
-        int64_t have = c->in[o->arg]->t.shape[0];
-        if (have != o->depth)
-            return call_fail(c, E_RUN_SHAPE,
-                             "the initial value of %s needs %lld rows, for its taps, "
-                             "but it has %lld",
-                             sym_text(c->s, f->fn->outputs.p[i].label),
-                             (long long)o->depth, (long long)have);
-    }
-    return true;
-}
-
 /* What output o was `tap` steps before step i. */
 static Value past(const Run *r, size_t o, int64_t i, int64_t tap) {
     const ScanOut *q = &r->f->out[o];
@@ -122,18 +94,55 @@ static bool step(Run *r, bool *end) {
 
 /* ---- results ---- */
 
+/* What a step on zeros makes: only its shape is of interest. */
+static bool try_step(Run *r, size_t o, int64_t *shape, int ndim) {
+    const Services *sv = services(r->c->s);
+    const ScanForm *f = r->f;
+    Session *s = r->c->s;
+    size_t mark = diag_count(s);
+    Value *zero = mem_zalloc(s, f->nin, sizeof *zero);
+    bool ok = f->fn->effects.n == 0;
+    for (size_t k = 0; k < f->nin; k++) {
+        const Value *x = r->c->in[scan_arg(f, k)];
+        size_t i = 0;
+        while (i < f->nseq && k - f->seq[i].in >= f->seq[i].ntap)
+            i++;
+        Value row = i < f->nseq ? row_of(x, 0) : *x;
+        if (i < f->nseq)
+            ok =
+                ok && tensor_zeros(s, row.t.dtype, row.t.ndim, row.t.shape, &zero[k].t);
+        if (i < f->nseq) zero[k].kind = TYPE_TENSOR;
+        for (size_t j = 0; j < f->nout; j++)
+            if (k - f->out[j].in < f->out[j].ntap)
+                row = past(r, j, 0, f->out[j].tap[k - f->out[j].in]);
+        r->in[k] = i < f->nseq ? zero[k] : row;
+        r->arg[k] = &r->in[k];
+    }
+    ok = ok && sv->inner_run(r->inner, r->arg, r->made, r->c->at);
+    for (int k = 0; ok && k < ndim; k++)
+        shape[k] = r->made[o].t.shape[k];
+    for (size_t j = 0; ok && j < f->nout + (f->fn->until != VAR_NONE); j++)
+        value_unref(&r->made[j]);
+    for (size_t k = 0; k < f->nin; k++)
+        value_unref(&zero[k]);
+    mem_free(zero);
+    diag_rewind(s, mark);
+    return ok;
+}
+
 /* The shape of a row when there is none: of the initial value, else as the type says,
- * with 0 for what it does not tell. */
-static int row_shape(const Run *r, size_t o, int64_t *shape) {
+ * with what a step on zeros makes where it does not tell. */
+static int row_shape(Run *r, size_t o, int64_t *shape) {
     const Type *t = r->c->out_type[o];
     int rows = r->f->out[o].keep != SCAN_LAST;
     bool some = r->row[o].n || r->f->out[o].ntap;
     Value v = {0};
     if (some) v = r->row[o].n ? r->row[o].p[0] : past(r, o, 0, -1);
     for (int k = 0; k < t->ndim - rows; k++)
-        shape[k] = some                             ? v.t.shape[k]
-                   : dim_is_known(t->dim[rows + k]) ? t->dim[rows + k]
-                                                    : 0;
+        shape[k] = some ? v.t.shape[k] : 0;
+    if (!some && !try_step(r, o, shape, t->ndim - rows))
+        for (int k = 0; k < t->ndim - rows; k++)
+            shape[k] = dim_is_known(t->dim[rows + k]) ? t->dim[rows + k] : 0;
     return t->ndim - rows;
 }
 

@@ -1,0 +1,420 @@
+/* Putting a scan together. The body grows in a function of its own; in the end its live
+ * part is copied into another one, with the inputs in the order that a scan wants. */
+#include "op/scan_make.h"
+
+#include "op/lex.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static Sym spare_name(Graph *main, const char *base) {
+    char text[160];
+    snprintf(text, sizeof text, "%.120s", base);
+    for (unsigned i = 1; graph_function(main, sym(main->s, text)); i++)
+        snprintf(text, sizeof text, "%.120s_%u", base, i);
+    return sym(main->s, text);
+}
+
+void scan_make_open(ScanMake *m, Builder *b, Var steps) {
+    *m = (ScanMake){.b = b, .steps = steps, .until = VAR_NONE, .truncate = -1};
+    m->body = graph_function_new(b->g->main, spare_name(b->g->main, "unfinished"));
+    m->body->floatX = b->floatX;
+    m->in = builder(m->body, true);
+    m->in.floatX = b->floatX;
+    m->in.from = b->from;
+}
+
+static void free_args(MakeArg *arg, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        vec_free(&arg[i].tap);
+}
+
+void scan_make_close(ScanMake *m) {
+    free_args(m->seq.p, m->seq.n);
+    free_args(m->out.p, m->out.n);
+    free_args(m->other.p, m->other.n);
+    vec_free(&m->seq);
+    vec_free(&m->out);
+    vec_free(&m->other);
+    if (m->body) graph_function_drop(m->body);
+    m->body = NULL;
+}
+
+/* ---- parts ---- */
+
+static Sym input_name(const ScanMake *m, char letter) {
+    char text[32];
+    snprintf(text, sizeof text, "%c%zu", letter, m->body->inputs.n);
+    return sym(m->b->s, text);
+}
+
+Var scan_make_tap(ScanMake *m, MakeArg *of, int64_t tap, const Type *type) {
+    for (size_t i = 0; i < of->tap.n; i++)
+        if (of->tap.p[i].tap == tap) return of->tap.p[i].in;
+    /* a name of no consequence: the finished body gives its own */
+    MakeTap t = {.tap = tap, .in = graph_input(m->body, input_name(m, '#'), type)};
+    vec_push(m->b->s, &of->tap, t);
+    return t.in;
+}
+
+static MakeArg argument(Sym hint, Var x) {
+    return (MakeArg){.hint = hint, .x = x, .made = VAR_NONE, .result = VAR_NONE};
+}
+
+size_t scan_make_seq(ScanMake *m, Sym hint, Var x, int64_t tap, const Type *type) {
+    vec_push(m->b->s, &m->seq, argument(hint, x));
+    scan_make_tap(m, &m->seq.p[m->seq.n - 1], tap, type);
+    return m->seq.n - 1;
+}
+
+size_t scan_make_other(ScanMake *m, Sym hint, Var x, const Type *type) {
+    vec_push(m->b->s, &m->other, argument(hint, x));
+    scan_make_tap(m, &m->other.p[m->other.n - 1], 0, type);
+    return m->other.n - 1;
+}
+
+size_t scan_make_out(ScanMake *m, Sym hint, int64_t keep) {
+    MakeArg a = argument(hint, VAR_NONE);
+    a.keep = keep;
+    vec_push(m->b->s, &m->out, a);
+    return m->out.n - 1;
+}
+
+static bool copy_body(ScanMake *m, const Graph *fn, const Var *in, bool whole, Arena *a,
+                      Var *y) {
+    Session *s = m->b->s;
+    Var *leaf = NEW_N(a, fn->nleaf, Var), *map = NEW_N(a, fn->nvar, Var);
+    Vec(Var) want = {0};
+    size_t effects = m->body->effects.n;
+    for (uint32_t i = 0; i < fn->nleaf; i++)
+        leaf[i] = VAR_NONE;
+    for (size_t i = 0; i < fn->inputs.n; i++)
+        leaf[fn->var[fn->inputs.p[i]].owner] = in[i];
+    for (size_t i = 0; i < fn->outputs.n; i++)
+        vec_push(s, &want, fn->outputs.p[i].var);
+    for (size_t i = 0; whole && i < fn->effects.n; i++)
+        vec_push(s, &want, fn->apply[fn->effects.p[i]].out);
+    if (whole && fn->until != VAR_NONE) vec_push(s, &want, fn->until);
+    bool ok = graph_import(m->body, fn, want.n, want.p, leaf, true, map);
+    vec_free(&want);
+    for (size_t i = 0; ok && i < fn->outputs.n; i++)
+        y[i] = map[fn->outputs.p[i].var];
+    if (!whole) m->body->effects.n = effects; /* they were had the first time */
+    if (ok && whole && fn->until != VAR_NONE) m->until = map[fn->until];
+    return ok;
+}
+
+bool scan_make_body(ScanMake *m, const ScanForm *f, const Var *in, bool whole, Var *y) {
+    const Graph *fn = f->fn;
+    Session *s = m->b->s;
+    if (fn->until == VAR_NONE && (fn->pullback || fn->pushforward)) {
+        const Op *call = op_find(s, "call", 4);
+        PropArg arg = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
+        return op_apply(&m->in, call, props_make(s, call, 1, &arg), f->nin, in, y);
+    }
+    Arena *a = arena_new(s);
+    bool ok = copy_body(m, fn, in, whole, a, y);
+    arena_free(a);
+    return ok;
+}
+
+Var scan_fit(Builder *b, Var x, const Type *want, int rows) {
+    if (x == VAR_NONE || want->kind != TYPE_TENSOR) return x;
+    const Type *have = var_type(b->g, x);
+    int64_t shape[MAX_NDIM];
+    bool same = true;
+    for (int i = 0; i < have->ndim; i++) {
+        Dim d = i < rows ? DIM_UNKNOWN : want->dim[i - rows];
+        shape[i] = dim_is_known(d) ? d : -1;
+        same &= !dim_is_known(d) || have->dim[i] == d;
+    }
+    return same
+               ? x
+               : call2(b, "specify_shape", x, const_ints(b, (size_t)have->ndim, shape));
+}
+
+/* ---- what is needed ---- */
+
+typedef struct Live {
+    ScanMake *m;
+    uint8_t *need; /* by variable of the body */
+} Live;
+
+static void need(Live *l, Var v) {
+    if (v != VAR_NONE) l->need[v] = 1;
+}
+
+/* From what is marked to the inputs. */
+static void spread(Live *l) {
+    const Graph *g = l->m->body;
+    for (ApplyId a = g->napply; a-- > 0;) {
+        const Apply *r = &g->apply[a];
+        bool used = false;
+        for (Var k = 0; k < r->nout; k++)
+            used |= l->need[r->out + k];
+        for (uint32_t k = 0; used && k < r->nin; k++)
+            l->need[g->in[r->in + k]] = 1;
+    }
+}
+
+static bool any_tap(Live *l, MakeArg *arg) {
+    bool any = false;
+    for (size_t k = 0; k < arg->tap.n; k++)
+        any |= arg->tap.p[k].live = l->need[arg->tap.p[k].in];
+    return any;
+}
+
+/* A state that something reads is needed itself; that may take several rounds. */
+static bool more_states(Live *l) {
+    bool more = false;
+    for (size_t i = 0; i < l->m->out.n; i++) {
+        MakeArg *o = &l->m->out.p[i];
+        bool read = any_tap(l, o);
+        if (!o->live && (o->wanted || read)) {
+            o->live = more = true;
+            need(l, o->made);
+        }
+    }
+    return more;
+}
+
+void scan_make_live(ScanMake *m) {
+    const Graph *g = m->body;
+    Live l = {m, mem_zalloc(m->b->s, g->nvar, 1)};
+    need(&l, m->until);
+    for (size_t i = 0; i < g->effects.n; i++)
+        need(&l, g->apply[g->effects.p[i]].out);
+    do
+        spread(&l);
+    while (more_states(&l));
+    for (size_t i = 0; i < m->seq.n; i++)
+        m->seq.p[i].live = any_tap(&l, &m->seq.p[i]);
+    for (size_t i = 0; i < m->other.n; i++)
+        m->other.p[i].live = any_tap(&l, &m->other.p[i]);
+    mem_free(l.need);
+    m->live = true;
+}
+
+/* ---- the function ---- */
+
+typedef Vec(int64_t) Ints;
+typedef struct Finish {
+    ScanMake *m;
+    Session *s;
+    Arena *a;
+    Graph *fn;
+    Var *leaf; /* by leaf of the body: the input of fn */
+    Map dims;  /* names that inputs must not have */
+    Vec(Var) in;
+    Ints seqs, states, keep;
+} Finish;
+
+static void see_dims(Finish *f, const Type *t) {
+    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
+        if (dim_is_named(t->dim[i])) map_put(&f->dims, dim_sym(t->dim[i]), 1);
+}
+
+/* A hint as a name that the language accepts; labels may be any text. */
+static const char *clean_name(Finish *f, Sym hint) {
+    const char *text = hint ? sym_text(f->s, hint) : "x";
+    bool digit = *text >= '0' && *text <= '9';
+    char *name = arena_printf(f->a, "%s%.100s", digit || !*text ? "y" : "", text);
+    size_t n = strlen(name);
+    for (size_t i = 0; i < n; i++) {
+        char c = name[i];
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  (c >= '0' && c <= '9') || c == '_';
+        if (!ok) name[i] = '_';
+    }
+    bool taken = lex_is_keyword(name, n) || lex_is_literal_name(name, n);
+    return taken ? arena_printf(f->a, "%s_", name) : name;
+}
+
+static Sym fresh_input(Finish *f, Sym hint) {
+    char text[160];
+    const char *base = clean_name(f, hint);
+    snprintf(text, sizeof text, "%s", base);
+    for (unsigned i = 1; graph_find(f->fn, sym(f->s, text)) != VAR_NONE ||
+                         map_get(&f->dims, sym(f->s, text), NULL);
+         i++)
+        snprintf(text, sizeof text, "%s_%u", base, i);
+    return sym(f->s, text);
+}
+
+/* How far the taps of a sequence are moved: where its first row is read must not change
+ * when the least tap goes. */
+static int64_t moved_by(const MakeArg *seq) {
+    int64_t all = 0, live = 0;
+    for (size_t k = 0; k < seq->tap.n; k++) {
+        const MakeTap *t = &seq->tap.p[k];
+        if (t->tap < all) all = t->tap;
+        if (t->live && t->tap < live) live = t->tap;
+    }
+    return all == live ? 0 : -all;
+}
+
+/* Inputs for the live taps, and their list for the props. */
+static size_t add_taps(Finish *f, const MakeArg *arg, int64_t move, Ints *list) {
+    size_t at = list->n, n = 0;
+    vec_push(f->s, list, 0);
+    for (size_t k = 0; k < arg->tap.n; k++) {
+        const MakeTap *t = &arg->tap.p[k];
+        if (!t->live) continue;
+        const Type *type = var_type(f->m->body, t->in);
+        f->leaf[f->m->body->var[t->in].owner] =
+            graph_input(f->fn, fresh_input(f, arg->hint), type);
+        vec_push(f->s, list, t->tap + move);
+        n++;
+    }
+    list->p[at] = (int64_t)n;
+    return n;
+}
+
+static int64_t depth_of(const MakeArg *o, bool all) {
+    int64_t depth = 0;
+    for (size_t k = 0; k < o->tap.n; k++)
+        if ((all || o->tap.p[k].live) && -o->tap.p[k].tap > depth)
+            depth = -o->tap.p[k].tap;
+    return depth;
+}
+
+/* The initial rows that the taps which are left go back to. */
+static bool add_initial(Finish *f, const MakeArg *o, size_t taps) {
+    Builder *b = f->m->b;
+    int64_t was = depth_of(o, true), is = depth_of(o, false);
+    Bind bind[] = {{sym(f->s, "x"), o->x}, {sym(f->s, "n"), const_int(b, was - is)}};
+    Env env = {.n = 2, .bind = bind};
+    bool rows = o->tap.n > 1 || was > 1, one = taps == 1 && is == 1, ok = true;
+    Var x = o->x;
+    if (rows && one)
+        x = build_text(b, "x[-1]", &env, &ok);
+    else if (was != is)
+        x = build_text(b, "x[n:]", &env, &ok);
+    vec_push(f->s, &f->in, x);
+    return ok && x != VAR_NONE;
+}
+
+static bool add_inputs(Finish *f) {
+    ScanMake *m = f->m;
+    Ints none = {0};
+    bool ok = true;
+    vec_push(f->s, &f->in, m->steps);
+    for (size_t i = 0; i < m->seq.n; i++) {
+        if (!m->seq.p[i].live) continue;
+        add_taps(f, &m->seq.p[i], moved_by(&m->seq.p[i]), &f->seqs);
+        vec_push(f->s, &f->in, m->seq.p[i].x);
+    }
+    for (size_t i = 0; i < m->out.n; i++) {
+        const MakeArg *o = &m->out.p[i];
+        if (!o->live) continue;
+        vec_push(f->s, &f->keep, o->wanted ? o->keep : SCAN_LAST);
+        size_t taps = add_taps(f, o, 0, &f->states);
+        if (taps && ok) ok = add_initial(f, o, taps);
+    }
+    for (size_t i = 0; i < m->other.n; i++) {
+        if (!m->other.p[i].live) continue;
+        add_taps(f, &m->other.p[i], 0, &none);
+        vec_push(f->s, &f->in, m->other.p[i].x);
+    }
+    vec_free(&none);
+    return ok;
+}
+
+static Sym fresh_label(Finish *f, Sym hint) {
+    char text[160];
+    const char *base = hint ? sym_text(f->s, hint) : "y";
+    snprintf(text, sizeof text, "%.120s", base);
+    for (unsigned i = 1; graph_output(f->fn, sym(f->s, text)) != VAR_NONE; i++)
+        snprintf(text, sizeof text, "%.120s_%u", base, i);
+    return sym(f->s, text);
+}
+
+static bool add_body(Finish *f) {
+    ScanMake *m = f->m;
+    const Graph *g = m->body;
+    Var *map = NEW_N(f->a, g->nvar, Var);
+    Vec(Var) want = {0};
+    for (size_t i = 0; i < m->out.n; i++)
+        if (m->out.p[i].live) vec_push(f->s, &want, m->out.p[i].made);
+    for (size_t i = 0; i < g->effects.n; i++)
+        vec_push(f->s, &want, g->apply[g->effects.p[i]].out);
+    if (m->until != VAR_NONE) vec_push(f->s, &want, m->until);
+    bool ok = graph_import(f->fn, g, want.n, want.p, f->leaf, true, map);
+    vec_free(&want);
+    for (size_t i = 0; ok && i < m->out.n; i++)
+        if (m->out.p[i].live)
+            vec_push(
+                f->s, &f->fn->outputs,
+                ((Output){fresh_label(f, m->out.p[i].hint), map[m->out.p[i].made]}));
+    if (ok && m->until != VAR_NONE) f->fn->until = map[m->until];
+    return ok;
+}
+
+/* The function under a name of its own, or one that is there and does the same. */
+static void settle_name(Finish *f, const char *name) {
+    Graph *main = f->fn->main;
+    char text[160];
+    snprintf(text, sizeof text, "%.120s", name);
+    for (unsigned i = 1;; i++) {
+        Graph *have = graph_function(main, sym(f->s, text));
+        ApplyId x, y;
+        if (!have) {
+            graph_function_rename(f->fn, sym(f->s, text));
+            return;
+        }
+        if (have->pullback == f->fn->pullback && have->fused == f->fn->fused &&
+            graph_equal(have, f->fn, &x, &y, NULL)) {
+            graph_function_drop(f->fn);
+            f->fn = have;
+            return;
+        }
+        snprintf(text, sizeof text, "%.120s_%u", name, i);
+    }
+}
+
+static bool apply(Finish *f) {
+    ScanMake *m = f->m;
+    const Op *op = op_find(f->s, "scan", 4);
+    Var *out = NEW_N(f->a, OUT_MAX, Var);
+    PropArg p[] = {{"fn", {.kind = P_GRAPH, .sym = f->fn->name}},
+                   {"sequences", PROP_INTS(f->seqs.p, f->seqs.n)},
+                   {"states", PROP_INTS(f->states.p, f->states.n)},
+                   {"keep", PROP_INTS(f->keep.p, f->keep.n)},
+                   {"truncate", PROP_INT(m->truncate)}};
+    if (!op_apply(m->b, op, props_make(f->s, op, 5, p), f->in.n, f->in.p, out))
+        return false;
+    for (size_t i = 0, k = 0; i < m->out.n; i++) {
+        MakeArg *o = &m->out.p[i];
+        if (o->live && o->wanted) o->result = out[k];
+        k += o->live;
+    }
+    return true;
+}
+
+static void note_dims(Finish *f) {
+    const Graph *g = f->m->body;
+    for (size_t i = 0; i < g->inputs.n; i++)
+        see_dims(f, var_type(g, g->inputs.p[i]));
+}
+
+bool scan_make_apply(ScanMake *m, const char *name) {
+    Session *s = m->b->s;
+    if (!m->live) scan_make_live(m);
+    Finish f = {.m = m, .s = s, .a = arena_new(s), .dims = MAP(s)};
+    f.fn = graph_function_new(m->b->g->main, spare_name(m->b->g->main, "unfinished"));
+    f.fn->floatX = m->body->floatX;
+    f.leaf = NEW_N(f.a, m->body->nleaf, Var);
+    for (uint32_t i = 0; i < m->body->nleaf; i++)
+        f.leaf[i] = VAR_NONE;
+    note_dims(&f);
+    bool ok = add_inputs(&f) && add_body(&f);
+    if (ok) settle_name(&f, name);
+    ok = ok && apply(&f);
+    map_free(&f.dims);
+    vec_free(&f.in);
+    vec_free(&f.seqs);
+    vec_free(&f.states);
+    vec_free(&f.keep);
+    arena_free(f.a);
+    return ok;
+}

@@ -1,0 +1,566 @@
+/* The gradient of a scan is a scan that goes back over its steps. With y_k the outputs
+ * of step t, made of rows x, earlier outputs y_j[t - tap] and others w, and L the cost:
+ *
+ *     bar(y_k)[t] = g_k[t] + sum of what later steps t' that read y_k[t] give back
+ *
+ * where g_k is the cotangent of row t. A step back gets bar(y), works the body out
+ * again from its saved inputs, and pulls back: the terms of rows of sequences are rows
+ * of a result, those of others are summed up in a state, and those of y_j[t - tap] wait
+ * in states p_j: p_j[m] is what has come together so far for the output m steps before.
+ *
+ *     bar(y_j)[t] = g_j[t] + p_j[1],   p_j[m] <- p_j[m + 1] + term of tap -m
+ *
+ * In the end p_j are the gradients of the initial rows. Saved inputs are sequences that
+ * are read backwards; the body has only those that the gradient needs. A loop that
+ * ended early is gone back as far as it came; truncate_gradient lets the last steps
+ * count only. States of integers and random streams are saved inputs, and have no
+ * gradient. */
+#include "op/scan_make.h"
+#include "op/services.h"
+#include "ops/control/scan.h"
+
+#include <string.h>
+
+typedef struct Back {
+    Pull *p;
+    Builder *b;
+    Session *s;
+    Arena *a;
+    ScanForm f;
+    Graph *fn;
+    bool *active;  /* by output: its bar may be other than zero */
+    bool *carried; /* by output: its bar comes from later steps too */
+    ScanMake m;
+    Var rows, steps; /* that were run; that are gone back */
+    bool cut;        /* steps may be fewer than rows */
+    Var *u;          /* by input of fn: in the new body */
+    size_t *saved;   /* by input of fn but the others: number in m.seq */
+    size_t *seed;    /* by output: number of its cotangent in m.seq */
+    size_t *wait;    /* by output: number of p[1] in m.out */
+    Var *bar;        /* by output */
+    Var *term;       /* by input of fn: its gradient in a step; VAR_NONE: not asked */
+    size_t *result;  /* by input of fn: number in m.out */
+} Back;
+#define NOWHERE_YET SIZE_MAX
+
+static Var say(Back *k, const char *text, Var x, Var y, Var n) {
+    Bind bind[] = {{sym(k->s, "x"), x}, {sym(k->s, "y"), y}, {sym(k->s, "n"), n}};
+    Env env = {.n = 3, .bind = bind};
+    bool ok = true;
+    Var v = build_text(k->b, text, &env, &ok);
+    return ok ? v : VAR_NONE;
+}
+
+static bool is_float(const Back *k, size_t out) {
+    const Type *t = var_type(k->fn, k->fn->outputs.p[out].var);
+    return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
+}
+
+static Sym hint(Back *k, const char *what, Sym of) {
+    return sym(k->s, arena_printf(k->a, "%s%s", what, sym_text(k->s, of)));
+}
+
+static Sym input_name(const Back *k, size_t i) {
+    return var_name(k->fn, k->fn->inputs.p[i]);
+}
+
+/* ---- which adjoints there are ---- */
+
+static bool read_by(const Back *k, size_t state, const bool *by) {
+    const ScanOut *o = &k->f.out[state];
+    for (size_t i = 0; i < k->f.nout; i++)
+        if (by[i] && scan_reads(k->fn, o->in, o->ntap, i)) return true;
+    return false;
+}
+
+static void find_active(Back *k) {
+    for (size_t o = 0; o < k->f.nout; o++)
+        k->active[o] = k->p->cotangent[o] != VAR_NONE && is_float(k, o);
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t j = 0; j < k->f.nout; j++)
+            if (!k->active[j] && is_float(k, j) && read_by(k, j, k->active))
+                k->active[j] = more = true;
+    }
+}
+
+/* Does a wanted argument influence this output in the same step? */
+static bool reached(const Back *k, size_t out) {
+    for (size_t i = 0; i < k->f.nin; i++)
+        if (k->p->wanted[scan_arg(&k->f, i)] && scan_reads(k->fn, i, 1, out))
+            return true;
+    return false;
+}
+
+static void find_carried(Back *k) {
+    size_t n = k->f.nout;
+    bool *reach = NEW_N(k->a, n, bool);
+    for (size_t o = 0; o < n; o++)
+        reach[o] = reached(k, o);
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t o = 0; o < n; o++)
+            for (size_t j = 0; !reach[o] && j < n; j++)
+                if (reach[j] && is_float(k, j) &&
+                    scan_reads(k->fn, k->f.out[j].in, k->f.out[j].ntap, o))
+                    reach[o] = more = true;
+    }
+    for (size_t j = 0; j < n; j++) {
+        const ScanOut *o = &k->f.out[j];
+        k->carried[j] = o->ntap && is_float(k, j) && read_by(k, j, k->active) &&
+                        (k->p->wanted[o->arg] || reach[j]);
+    }
+}
+
+/* ---- the body ---- */
+
+/* The inputs of a step, to work it out again. */
+static void save_inputs(Back *k) {
+    for (size_t i = 0; i < k->f.nin; i++) {
+        const Type *t = var_type(k->fn, k->fn->inputs.p[i]);
+        Sym name = input_name(k, i);
+        if (i >= k->f.other_in) {
+            Var x = k->p->in[scan_arg(&k->f, i)];
+            size_t at = scan_make_other(&k->m, name, x, t);
+            k->u[i] = k->m.other.p[at].tap.p[0].in;
+        } else {
+            k->saved[i] = scan_make_seq(&k->m, name, VAR_NONE, 0, t);
+            k->u[i] = k->m.seq.p[k->saved[i]].tap.p[0].in;
+        }
+    }
+}
+
+/* A state that begins as x; its input. */
+static Var add_state(Back *k, Sym name, Var x, const Type *type, size_t *at) {
+    *at = scan_make_out(&k->m, name, SCAN_LAST);
+    MakeArg *o = &k->m.out.p[*at];
+    o->x = x;
+    return scan_make_tap(&k->m, o, -1, type);
+}
+
+/* The cotangent of a last value counts in the first step back only. */
+static Var seed_once(Back *k, size_t o, const Type *t) {
+    size_t at;
+    Var g = add_state(k, hint(k, "g_", k->fn->outputs.p[o].label), k->p->cotangent[o],
+                      t, &at);
+    k->m.out.p[at].made = zeros_like(&k->m.in, g, t->dtype);
+    return k->m.out.p[at].made == VAR_NONE ? VAR_NONE : g;
+}
+
+/* p[1] .. p[depth], and the first of them. */
+static Var add_waiting(Back *k, size_t o, const Type *t) {
+    const ScanOut *out = &k->f.out[o];
+    Var first = VAR_NONE, init = k->p->in[out->arg];
+    bool wanted = k->p->wanted[out->arg];
+    if (!scan_one_row(out)) init = say(k, "x[0]", init, init, init);
+    if (init == VAR_NONE) return init;
+    for (int64_t m = 1; m <= out->depth; m++) {
+        size_t at;
+        Var zero = zeros_like(k->b, init, t->dtype);
+        if (m == 1 && out->keep == SCAN_LAST && k->p->cotangent[o] != VAR_NONE)
+            zero = k->p->cotangent[o];
+        Var in = add_state(k, hint(k, "d_", k->fn->outputs.p[o].label), zero, t, &at);
+        k->m.out.p[at].wanted = wanted;
+        if (m == 1) {
+            k->wait[o] = at;
+            first = in;
+        }
+    }
+    return first;
+}
+
+/* bar(y_o) in the body; VAR_NONE with *ok: it is none. */
+static Var adjoint(Back *k, size_t o, bool *ok) {
+    const Type *t = var_type(k->fn, k->fn->outputs.p[o].var);
+    bool last = k->f.out[o].keep == SCAN_LAST, given = k->p->cotangent[o] != VAR_NONE;
+    Var bar = VAR_NONE, g = VAR_NONE;
+    if (k->carried[o]) {
+        const Type *state = var_type(k->fn, k->fn->inputs.p[k->f.out[o].in]);
+        bar = add_waiting(k, o, state);
+        *ok = bar != VAR_NONE;
+    }
+    if (!given || (last && k->carried[o])) return bar;
+    if (last) {
+        g = seed_once(k, o, t);
+        *ok = *ok && g != VAR_NONE;
+    } else {
+        Sym name = hint(k, "g_", k->fn->outputs.p[o].label);
+        k->seed[o] = scan_make_seq(&k->m, name, VAR_NONE, 0, t);
+        g = k->m.seq.p[k->seed[o]].tap.p[0].in;
+    }
+    if (bar == VAR_NONE) return g;
+    bar = call2(&k->m.in, "add", g, bar);
+    *ok = *ok && bar != VAR_NONE;
+    return bar;
+}
+
+/* The output that input i of the body is an earlier value of; NOWHERE_YET: none. */
+static size_t state_of(const Back *k, size_t i, int64_t *tap) {
+    for (size_t j = 0; j < k->f.nout; j++)
+        if (i - k->f.out[j].in < k->f.out[j].ntap) {
+            *tap = k->f.out[j].tap[i - k->f.out[j].in];
+            return j;
+        }
+    return NOWHERE_YET;
+}
+
+static bool asks(const Back *k, size_t i) {
+    int64_t tap;
+    size_t state = state_of(k, i, &tap);
+    if (var_type(k->fn, k->fn->inputs.p[i])->kind != TYPE_TENSOR) return false;
+    if (state != NOWHERE_YET) return k->carried[state];
+    return k->p->wanted[scan_arg(&k->f, i)];
+}
+
+static bool pull_step(Back *k, const Var *y) {
+    size_t nf = 0, nwrt = 0;
+    Var *f = NEW_N(k->a, k->f.nout, Var), *g = NEW_N(k->a, k->f.nout, Var);
+    Var *wrt = NEW_N(k->a, k->f.nin, Var), *part = NEW_N(k->a, k->f.nin, Var);
+    GradOptions how = {.disconnected = GRAD_IGNORE,
+                       .return_disconnected = GRAD_NONE,
+                       .null = NULL_RETURN};
+    for (size_t o = 0; o < k->f.nout; o++) {
+        bool ok = true;
+        if (!k->active[o]) continue;
+        g[nf] = adjoint(k, o, &ok);
+        if (!ok) return false;
+        f[nf] = y[o];
+        nf += g[nf] != VAR_NONE;
+    }
+    for (size_t i = 0; i < k->f.nin; i++)
+        if (asks(k, i)) wrt[nwrt++] = k->u[i];
+    if (!services(k->s)->vjp(&k->m.in, nf, f, g, nwrt, wrt, &how, part)) return false;
+    for (size_t i = 0, j = 0; i < k->f.nin; i++)
+        k->term[i] = asks(k, i) ? part[j++] : VAR_NONE;
+    return true;
+}
+
+/* p[m] <- p[m + 1] + term of tap -m */
+static bool carry(Back *k, size_t o) {
+    const ScanOut *out = &k->f.out[o];
+    for (int64_t m = 1; m <= out->depth; m++) {
+        MakeArg *p = &k->m.out.p[k->wait[o] + (size_t)m - 1];
+        Var sum = m < out->depth ? p[1].tap.p[0].in : VAR_NONE;
+        for (size_t i = 0; i < out->ntap; i++) {
+            Var term = k->term[out->in + i];
+            if (out->tap[i] != -m || term == VAR_NONE) continue;
+            sum = sum == VAR_NONE ? term : call2(&k->m.in, "add", sum, term);
+            if (sum == VAR_NONE) return false;
+        }
+        if (sum == VAR_NONE)
+            sum = zeros_like(&k->m.in, p->tap.p[0].in,
+                             var_type(k->m.body, p->tap.p[0].in)->dtype);
+        if ((p->made = sum) == VAR_NONE) return false;
+    }
+    return true;
+}
+
+/* The terms of wanted arguments as results. */
+static bool collect(Back *k, size_t i) {
+    int64_t tap;
+    Var term = k->term[i];
+    if (term == VAR_NONE || var_is_null(k->m.body, term)) return true;
+    if (state_of(k, i, &tap) != NOWHERE_YET) return true;
+    Sym name = hint(k, "d_", input_name(k, i));
+    DType d = var_type(k->m.body, term)->dtype;
+    if (i < k->f.other_in) {
+        k->result[i] = scan_make_out(&k->m, name, SCAN_ALL);
+        k->m.out.p[k->result[i]].made = term;
+    } else {
+        Var x = k->p->in[scan_arg(&k->f, i)], zero = zeros_like(k->b, x, d);
+        const Type *t = type_with_dtype(k->s, var_type(k->fn, k->fn->inputs.p[i]), d);
+        if (zero == VAR_NONE) return false;
+        Var sum = add_state(k, name, zero, t, &k->result[i]);
+        k->m.out.p[k->result[i]].made = call2(&k->m.in, "add", sum, term);
+    }
+    k->m.out.p[k->result[i]].wanted = true;
+    return k->m.out.p[k->result[i]].made != VAR_NONE;
+}
+
+/* A state's term that is undefined spoils all. Returns why, or NULL. */
+static const char *spoiled(const Back *k) {
+    int64_t tap;
+    for (size_t i = 0; i < k->f.nin; i++)
+        if (var_is_null(k->m.body, k->term[i]) && state_of(k, i, &tap) != NOWHERE_YET)
+            return var_type(k->m.body, k->term[i])->why;
+    return NULL;
+}
+
+static bool make_results(Back *k) {
+    for (size_t o = 0; o < k->f.nout; o++)
+        if (k->carried[o] && !carry(k, o)) return false;
+    for (size_t i = 0; i < k->f.nin; i++)
+        if (!collect(k, i)) return false;
+    return true;
+}
+
+/* ---- what was saved ---- */
+
+/* The same scan with the rows of all steps. */
+static bool all_rows(Back *k, Var *out) {
+    Pull *p = k->p;
+    int64_t *keep = NEW_N(k->a, k->f.nout, int64_t);
+    Prop seq = *op_prop(k->s, p->op, p->props, "sequences");
+    Prop states = *op_prop(k->s, p->op, p->props, "states");
+    bool same = true;
+    for (size_t o = 0; o < k->f.nout; o++) {
+        bool tensor = var_type(k->fn, k->fn->outputs.p[o].var)->kind == TYPE_TENSOR;
+        keep[o] = tensor ? SCAN_ALL : SCAN_LAST;
+        same &= keep[o] == k->f.out[o].keep;
+        out[o] = p->out[o];
+    }
+    PropArg arg[] = {{"fn", {.kind = P_GRAPH, .sym = k->fn->name}},
+                     {"sequences", seq},
+                     {"states", states},
+                     {"keep", PROP_INTS(keep, k->f.nout)},
+                     {"truncate", PROP_INT(k->f.truncate)}};
+    return same ||
+           op_apply(k->b, p->op, props_make(k->s, p->op, 5, arg), p->nin, p->in, out);
+}
+
+/* Outputs of which all rows are there; asks for them only when they are needed. */
+static bool traces(Back *k, bool need, Var *out) {
+    for (size_t o = 0; o < k->f.nout; o++)
+        out[o] = k->p->out[o];
+    return !need || all_rows(k, out);
+}
+
+static bool has_rows(const Back *k, Var x) {
+    Dim d = var_type(k->b->g, x)->dim[0];
+    const Tensor *c = var_const(k->b->g, k->rows);
+    if (c) return d == tensor_i64(c, 0);
+    return dim_is_named(d) && var_leaf(k->b->g, k->rows) == LEAF_DIM &&
+           var_leafrec(k->b->g, k->rows)->name == dim_sym(d);
+}
+
+/* Rows of a sequence, the last that was read first. */
+static Var saved_sequence(Back *k, const ScanSeq *q, int64_t tap) {
+    Var x = k->p->in[q->arg];
+    if (q->low == 0 && q->high == 0 && has_rows(k, x))
+        return say(k, "x[::-1]", x, x, x);
+    Var from = const_int(k->b, tap - q->low);
+    return say(k, "x[y:y + n][::-1]", x, from, k->rows);
+}
+
+/* Rows of a state as tap saw them, the last step's first. */
+static Var saved_state(Back *k, const ScanOut *o, int64_t tap, Var trace) {
+    Var init = k->p->in[o->arg];
+    if (scan_one_row(o)) init = say(k, "x[None]", init, init, init);
+    if (init == VAR_NONE) return init;
+    Var all = say(k, "concatenate([x, y])", init, trace, trace);
+    if (all == VAR_NONE) return all;
+    /* rows depth + tap .. end + tap */
+    return say(k, "x[y:n][::-1]", all, const_int(k->b, o->depth + tap),
+               const_int(k->b, tap));
+}
+
+static bool bind_saved(Back *k, const Var *trace) {
+    for (size_t i = 0; i < k->f.other_in; i++) {
+        MakeArg *q = &k->m.seq.p[k->saved[i]];
+        int64_t tap;
+        size_t state = state_of(k, i, &tap);
+        if (!q->live) continue;
+        if (state != NOWHERE_YET) {
+            q->x = saved_state(k, &k->f.out[state], tap, trace[state]);
+        } else {
+            size_t s = 0;
+            while (i - k->f.seq[s].in >= k->f.seq[s].ntap)
+                s++;
+            q->x = saved_sequence(k, &k->f.seq[s], k->f.seq[s].tap[i - k->f.seq[s].in]);
+        }
+        q->x = scan_fit(k->b, q->x, var_type(k->m.body, k->u[i]), 1);
+        if (q->x == VAR_NONE) return false;
+    }
+    return true;
+}
+
+/* Cotangents of rows, the last first; where only some were kept, the rest is zero. */
+static bool bind_seeds(Back *k) {
+    for (size_t o = 0; o < k->f.nout; o++) {
+        if (k->seed[o] == NOWHERE_YET) continue;
+        MakeArg *q = &k->m.seq.p[k->seed[o]];
+        if (!q->live) continue;
+        Var g = k->p->cotangent[o];
+        q->x = say(k, "x[::-1]", g, g, g);
+        if (q->x != VAR_NONE && k->f.out[o].keep != SCAN_ALL)
+            q->x = say(
+                k, "concatenate([x, full(concatenate([stack([n]), shape(x)[1:]]), y)])",
+                q->x, const_number(k->b, var_type(k->b->g, g)->dtype, 0), k->rows);
+        q->x = scan_fit(k->b, q->x, var_type(k->m.body, q->tap.p[0].in), 1);
+        if (q->x == VAR_NONE) return false;
+    }
+    for (size_t i = 0; i < k->m.out.n; i++) {
+        MakeArg *p = &k->m.out.p[i];
+        if (p->live && p->tap.n)
+            p->x = scan_fit(k->b, p->x, var_type(k->m.body, p->tap.p[0].in), 0);
+        if (p->live && p->tap.n && p->x == VAR_NONE) return false;
+    }
+    return true;
+}
+
+static bool count_steps(Back *k, const Var *trace) {
+    k->rows = k->p->in[0];
+    if (k->fn->until != VAR_NONE) {
+        size_t o = 0;
+        while (var_type(k->fn, k->fn->outputs.p[o].var)->kind != TYPE_TENSOR)
+            o++;
+        k->rows = shape_of(k->b, trace[o], 0);
+        if (k->rows == VAR_NONE) return false;
+    }
+    k->steps = k->rows;
+    k->cut = k->f.truncate > 0;
+    if (k->cut)
+        k->steps = call2(k->b, "minimum", k->rows, const_int(k->b, k->f.truncate));
+    k->m.steps = k->steps;
+    return k->steps != VAR_NONE;
+}
+
+/* ---- results ---- */
+
+static bool add_term(Back *k, size_t arg, Var term) {
+    Var *g = &k->p->grad[arg];
+    if (term == VAR_NONE) return false;
+    *g = *g == GRAD_DISCONNECTED ? term : call2(k->b, "add", *g, term);
+    return *g != VAR_NONE;
+}
+
+/* Where the rows stand in the sequence. */
+static bool sequence_term(Back *k, const ScanSeq *q, int64_t tap, Var rows) {
+    Var x = k->p->in[q->arg];
+    if (q->low == 0 && q->high == 0 && !k->cut && has_rows(k, x))
+        return add_term(k, q->arg, say(k, "x[::-1]", rows, rows, rows));
+    Var zero = zeros_like(k->b, x, var_type(k->b->g, rows)->dtype);
+    Var from = const_int(k->b, tap - q->low);
+    if (zero == VAR_NONE) return false;
+    if (k->cut) from = say(k, "x + y - n", from, k->rows, k->steps);
+    if (from == VAR_NONE) return false;
+    Var part = say(k, "y[::-1]", rows, rows, rows);
+    Bind bind[] = {{sym(k->s, "x"), zero},
+                   {sym(k->s, "y"), from},
+                   {sym(k->s, "n"), k->steps},
+                   {sym(k->s, "r"), part}};
+    Env env = {.n = 4, .bind = bind};
+    bool ok = part != VAR_NONE;
+    Var v = ok ? build_text(k->b, "inc_subtensor(x[y:y + n], r)", &env, &ok) : VAR_NONE;
+    return ok && add_term(k, q->arg, v);
+}
+
+/* p[1] .. p[depth] as rows, the oldest first. After a cut p[m] belongs to a step that
+ * was not gone back to, unless it is as near to the beginning. */
+static bool initial_term(Back *k, size_t o) {
+    const ScanOut *out = &k->f.out[o];
+    size_t d = (size_t)out->depth;
+    const MakeArg *p = &k->m.out.p[k->wait[o]];
+    if (scan_one_row(out) && !k->cut) return add_term(k, out->arg, p->result);
+    Var *row = NEW_N(k->a, d, Var);
+    for (size_t m = 0; m < d; m++)
+        row[m] = p[m].result;
+    Var all = op_apply1(k->b, op_find(k->s, "stack", 5), NULL, d, row);
+    if (all == VAR_NONE) return false;
+    if (k->cut) {
+        Var skip =
+            say(k, "minimum(x - y, n)", k->rows, k->steps, const_int(k->b, out->depth));
+        if (skip == VAR_NONE) return false;
+        all = say(k, "concatenate([x, zeros_like(x)])[y:y + n]", all, skip,
+                  const_int(k->b, out->depth));
+        if (all == VAR_NONE) return false;
+    }
+    return add_term(k, out->arg,
+                    say(k, scan_one_row(out) ? "x[0]" : "x[::-1]", all, all, all));
+}
+
+static bool give_terms(Back *k) {
+    Pull *p = k->p;
+    for (size_t s = 0; s < k->f.nseq; s++)
+        for (size_t i = 0; i < k->f.seq[s].ntap; i++) {
+            size_t r = k->result[k->f.seq[s].in + i];
+            if (r != NOWHERE_YET && !sequence_term(k, &k->f.seq[s], k->f.seq[s].tap[i],
+                                                   k->m.out.p[r].result))
+                return false;
+        }
+    for (size_t o = 0; o < k->f.nout; o++)
+        if (k->carried[o] && p->wanted[k->f.out[o].arg] && !initial_term(k, o))
+            return false;
+    for (size_t i = 0; i < k->f.nother; i++) {
+        size_t r = k->result[k->f.other_in + i];
+        if (r != NOWHERE_YET) p->grad[k->f.other_arg + i] = k->m.out.p[r].result;
+    }
+    return true;
+}
+
+/* What is connected but got no term is zero; undefined terms stay so. */
+static bool fill_in(Back *k, const char *why) {
+    Pull *p = k->p;
+    for (size_t i = 0; i < k->f.nin; i++) {
+        size_t arg = scan_arg(&k->f, i);
+        if (k->term[i] != VAR_NONE && var_is_null(k->m.body, k->term[i]) &&
+            p->wanted[arg])
+            p->grad[arg] = grad_undefined(k->b, var_type(k->m.body, k->term[i])->why);
+    }
+    for (size_t a = 1; a < p->nin; a++) {
+        const Type *t = var_type(k->b->g, p->in[a]);
+        if (!p->wanted[a] || t->kind != TYPE_TENSOR) continue;
+        if (why) {
+            p->grad[a] = grad_undefined(k->b, why);
+        } else if (p->grad[a] == GRAD_DISCONNECTED) {
+            DType d = dtype_is_inexact(t->dtype) ? t->dtype : k->b->floatX;
+            p->grad[a] = zeros_like(k->b, p->in[a], d);
+        }
+        if (p->grad[a] == VAR_NONE) return false;
+    }
+    return true;
+}
+
+static bool any_result(const Back *k) {
+    for (size_t i = 0; i < k->m.out.n; i++)
+        if (k->m.out.p[i].wanted) return true;
+    return false;
+}
+
+static bool go_back(Back *k) {
+    Var *y = NEW_N(k->a, k->f.nout, Var), *trace = NEW_N(k->a, k->f.nout, Var);
+    save_inputs(k);
+    if (!scan_make_body(&k->m, &k->f, k->u, false, y) || !pull_step(k, y)) return false;
+    const char *why = spoiled(k);
+    if (!why && !make_results(k)) return false;
+    if (why || !any_result(k)) return fill_in(k, why);
+    scan_make_live(&k->m);
+    bool need = k->fn->until != VAR_NONE;
+    for (size_t o = 0; o < k->f.nout; o++)
+        for (size_t i = 0; i < k->f.out[o].ntap; i++)
+            need |= k->m.seq.p[k->saved[k->f.out[o].in + i]].live;
+    return traces(k, need, trace) && count_steps(k, trace) && bind_saved(k, trace) &&
+           bind_seeds(k) &&
+           scan_make_apply(
+               &k->m, arena_printf(k->a, "%s_backward", sym_text(k->s, k->fn->name))) &&
+           give_terms(k) && fill_in(k, NULL);
+}
+
+bool scan_pull(Pull *p) {
+    Back k = {.p = p, .b = p->b, .s = p->b->s, .a = arena_new(p->b->s)};
+    k.f = scan_of(p->g, p->id, k.a);
+    k.fn = k.f.fn;
+    k.active = NEW_N(k.a, k.f.nout, bool);
+    k.carried = NEW_N(k.a, k.f.nout, bool);
+    k.u = NEW_N(k.a, k.f.nin, Var);
+    k.term = NEW_N(k.a, k.f.nin, Var);
+    k.saved = NEW_N(k.a, k.f.nin, size_t);
+    k.result = NEW_N(k.a, k.f.nin, size_t);
+    k.seed = NEW_N(k.a, k.f.nout, size_t);
+    k.wait = NEW_N(k.a, k.f.nout, size_t);
+    for (size_t i = 0; i < k.f.nin; i++) {
+        k.result[i] = NOWHERE_YET;
+        k.term[i] = VAR_NONE;
+    }
+    for (size_t o = 0; o < k.f.nout; o++)
+        k.seed[o] = NOWHERE_YET;
+    for (size_t i = 0; i < p->nin; i++)
+        p->grad[i] = GRAD_DISCONNECTED;
+    find_active(&k);
+    find_carried(&k);
+    scan_make_open(&k.m, p->b, VAR_NONE);
+    bool ok = go_back(&k);
+    scan_make_close(&k.m);
+    arena_free(k.a);
+    return ok;
+}

@@ -1,0 +1,222 @@
+/* The tangents of a scan: a scan that works out the values once more and their tangents
+ * beside them. Where the results themselves are wanted too, merging makes the two
+ * scans one. */
+#include "op/scan_make.h"
+#include "op/services.h"
+#include "ops/control/scan.h"
+
+typedef struct Ahead {
+    Push *p;
+    Builder *b;
+    Session *s;
+    Arena *a;
+    ScanForm f;
+    Graph *fn;
+    bool *moves; /* by output: its tangent may be other than zero */
+    ScanMake m;
+    Var *u;      /* by input of fn: in the new body */
+    Var *t;      /* the tangent of that; VAR_NONE: zero */
+    size_t *out; /* by output: number in m.out; that of its tangent */
+    size_t *dot;
+} Ahead;
+
+static bool is_float(const Ahead *k, size_t out) {
+    const Type *t = var_type(k->fn, k->fn->outputs.p[out].var);
+    return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
+}
+
+/* The output whose state argument `arg` begins; nout: none. */
+static size_t begun_by(const Ahead *k, size_t arg) {
+    for (size_t o = 0; o < k->f.nout; o++)
+        if (k->f.out[o].ntap && k->f.out[o].arg == arg) return o;
+    return k->f.nout;
+}
+
+/* Does argument `arg` bring a tangent? A state that is no float never does. */
+static bool brings(const Ahead *k, size_t arg) {
+    size_t o = begun_by(k, arg);
+    return k->p->tangent[arg] != VAR_NONE && (o == k->f.nout || is_float(k, o));
+}
+
+static bool moved(const Ahead *k, size_t o) {
+    for (size_t i = 0; i < k->f.nin; i++) {
+        size_t arg = scan_arg(&k->f, i), j = begun_by(k, arg);
+        if ((brings(k, arg) || (j < k->f.nout && k->moves[j])) &&
+            scan_reads(k->fn, i, 1, o))
+            return true;
+    }
+    return k->f.out[o].ntap && k->f.out[o].keep == SCAN_LAST &&
+           brings(k, k->f.out[o].arg);
+}
+
+static void find_moves(Ahead *k) {
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t o = 0; o < k->f.nout; o++)
+            if (!k->moves[o] && is_float(k, o) && moved(k, o))
+                k->moves[o] = more = true;
+    }
+}
+
+static Sym dotted(Ahead *k, Sym name) {
+    return sym(k->s, arena_printf(k->a, "t_%s", sym_text(k->s, name)));
+}
+
+static const Type *tangent_type(Ahead *k, size_t i) {
+    const Type *t = var_type(k->fn, k->fn->inputs.p[i]);
+    return dtype_is_inexact(t->dtype) ? t : type_with_dtype(k->s, t, k->b->floatX);
+}
+
+/* A tangent with the dtype of its variable, and the shape that the body expects. */
+static Var tangent_of(Ahead *k, size_t arg, const Type *want, int rows) {
+    Var t = k->p->tangent[arg];
+    if (t == VAR_NONE) return VAR_NONE;
+    return scan_fit(k->b, cast_to(k->b, t, want->dtype), want, rows);
+}
+
+/* ---- arguments ---- */
+
+static bool add_sequences(Ahead *k) {
+    for (size_t s = 0; s < k->f.nseq; s++) {
+        const ScanSeq *q = &k->f.seq[s];
+        Var x = k->p->in[q->arg];
+        bool dot = brings(k, q->arg);
+        size_t at = 0, dot_at = 0;
+        for (size_t i = 0; i < q->ntap; i++) {
+            size_t in = q->in + i;
+            const Type *t = var_type(k->fn, k->fn->inputs.p[in]);
+            Sym name = var_name(k->fn, k->fn->inputs.p[in]);
+            if (i == 0) at = scan_make_seq(&k->m, name, x, q->tap[i], t);
+            k->u[in] = scan_make_tap(&k->m, &k->m.seq.p[at], q->tap[i], t);
+            if (!dot) continue;
+            t = tangent_type(k, in);
+            if (i == 0) {
+                Var d = tangent_of(k, q->arg, t, 1);
+                if (d == VAR_NONE) return false;
+                dot_at = scan_make_seq(&k->m, dotted(k, name), d, q->tap[i], t);
+            }
+            k->t[in] = scan_make_tap(&k->m, &k->m.seq.p[dot_at], q->tap[i], t);
+        }
+    }
+    return true;
+}
+
+static bool add_tangent_state(Ahead *k, size_t o) {
+    const ScanOut *out = &k->f.out[o];
+    Sym label = k->fn->outputs.p[o].label;
+    k->dot[o] = scan_make_out(&k->m, dotted(k, label), out->keep);
+    k->m.out.p[k->dot[o]].wanted = true;
+    if (out->ntap == 0) return true;
+    const Type *t = tangent_type(k, out->in);
+    Var x = tangent_of(k, out->arg, t, !scan_one_row(out));
+    if (x == VAR_NONE && k->p->tangent[out->arg] == VAR_NONE)
+        x = zeros_like(k->b, k->p->in[out->arg], t->dtype);
+    if (x == VAR_NONE) return false;
+    k->m.out.p[k->dot[o]].x = x;
+    for (size_t i = 0; i < out->ntap; i++)
+        k->t[out->in + i] =
+            scan_make_tap(&k->m, &k->m.out.p[k->dot[o]], out->tap[i], t);
+    return true;
+}
+
+static bool add_outputs(Ahead *k) {
+    for (size_t o = 0; o < k->f.nout; o++) {
+        const ScanOut *out = &k->f.out[o];
+        k->out[o] = scan_make_out(&k->m, k->fn->outputs.p[o].label, SCAN_LAST);
+        if (out->ntap) k->m.out.p[k->out[o]].x = k->p->in[out->arg];
+        for (size_t i = 0; i < out->ntap; i++)
+            k->u[out->in + i] =
+                scan_make_tap(&k->m, &k->m.out.p[k->out[o]], out->tap[i],
+                              var_type(k->fn, k->fn->inputs.p[out->in + i]));
+    }
+    for (size_t o = 0; o < k->f.nout; o++)
+        if (k->moves[o] && !add_tangent_state(k, o)) return false;
+    return true;
+}
+
+static bool add_others(Ahead *k) {
+    for (size_t i = 0; i < k->f.nother; i++) {
+        size_t in = k->f.other_in + i, arg = k->f.other_arg + i;
+        Var v = k->fn->inputs.p[in];
+        size_t at = scan_make_other(&k->m, var_name(k->fn, v), k->p->in[arg],
+                                    var_type(k->fn, v));
+        k->u[in] = k->m.other.p[at].tap.p[0].in;
+        if (!brings(k, arg)) continue;
+        const Type *t = tangent_type(k, in);
+        Var d = tangent_of(k, arg, t, 0);
+        if (d == VAR_NONE) return false;
+        at = scan_make_other(&k->m, dotted(k, var_name(k->fn, v)), d, t);
+        k->t[in] = k->m.other.p[at].tap.p[0].in;
+    }
+    return true;
+}
+
+/* ---- the step ---- */
+
+static bool push_step(Ahead *k) {
+    Var *y = NEW_N(k->a, k->f.nout, Var), *f = NEW_N(k->a, k->f.nout, Var);
+    Var *dot = NEW_N(k->a, k->f.nout, Var);
+    Var *wrt = NEW_N(k->a, k->f.nin, Var), *tangent = NEW_N(k->a, k->f.nin, Var);
+    size_t nf = 0, nwrt = 0;
+    if (!scan_make_body(&k->m, &k->f, k->u, true, y)) return false;
+    for (size_t o = 0; o < k->f.nout; o++) {
+        k->m.out.p[k->out[o]].made = y[o];
+        if (k->moves[o]) f[nf++] = y[o];
+    }
+    for (size_t i = 0; i < k->f.nin; i++)
+        if (k->t[i] != VAR_NONE) wrt[nwrt] = k->u[i], tangent[nwrt++] = k->t[i];
+    if (!services(k->s)->jvp(&k->m.in, nf, f, nwrt, wrt, tangent, false, dot))
+        return false;
+    for (size_t o = 0, n = 0; o < k->f.nout; o++) {
+        if (!k->moves[o]) continue;
+        Var d = dot[n++];
+        if (d == VAR_NONE)
+            d = zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
+        if (d == VAR_NONE) return false;
+        if (var_is_null(k->m.body, d)) {
+            k->p->result[o] = grad_undefined(k->b, var_type(k->m.body, d)->why);
+            d = zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
+        }
+        k->m.out.p[k->dot[o]].made =
+            cast_to(&k->m.in, d, var_type(k->m.body, y[o])->dtype);
+    }
+    return true;
+}
+
+static bool go_ahead(Ahead *k) {
+    if (!add_sequences(k) || !add_outputs(k) || !add_others(k) || !push_step(k) ||
+        !scan_make_apply(&k->m,
+                         arena_printf(k->a, "%s_forward", sym_text(k->s, k->fn->name))))
+        return false;
+    for (size_t o = 0; o < k->f.nout; o++)
+        if (k->moves[o] && k->p->result[o] == VAR_NONE)
+            k->p->result[o] = k->m.out.p[k->dot[o]].result;
+    return true;
+}
+
+bool scan_push(Push *p) {
+    Ahead k = {.p = p, .b = p->b, .s = p->b->s, .a = arena_new(p->b->s)};
+    k.f = scan_of(p->g, p->id, k.a);
+    k.fn = k.f.fn;
+    k.moves = NEW_N(k.a, k.f.nout, bool);
+    k.u = NEW_N(k.a, k.f.nin, Var);
+    k.t = NEW_N(k.a, k.f.nin, Var);
+    k.out = NEW_N(k.a, k.f.nout, size_t);
+    k.dot = NEW_N(k.a, k.f.nout, size_t);
+    for (size_t i = 0; i < k.f.nin; i++)
+        k.t[i] = VAR_NONE;
+    for (size_t o = 0; o < k.f.nout; o++)
+        p->result[o] = VAR_NONE;
+    find_moves(&k);
+    bool any = false, ok = true;
+    for (size_t o = 0; o < k.f.nout; o++)
+        any |= k.moves[o];
+    if (any) {
+        scan_make_open(&k.m, p->b, p->in[0]);
+        k.m.truncate = k.f.truncate;
+        ok = go_ahead(&k);
+        scan_make_close(&k.m);
+    }
+    arena_free(k.a);
+    return ok;
+}

@@ -1,0 +1,585 @@
+/* Loops. The body of a scan is planned once and run by one machine, step after step,
+ * without the work that begins and ends an ordinary run: in each step only pointers
+ * change. Rows of sequences are read where they are; results are written straight into
+ * the rows that the scan gives or, where only the last ones are kept, into a ring of
+ * rows; what a later step reads of them is a pointer to those rows.
+ *
+ * Requirements. (1) All rows of a state have one layout, contiguous, the initial ones
+ * too, so that what was prepared for the first step holds for all. (2) A ring has room
+ * for the rows that a step reads and for the one that it writes. (3) A result whose
+ * storage is not the machine's to choose (a view, an input, a constant, memory that a
+ * kernel brought) is copied to its row. */
+#include "op/scan.h"
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+enum { GROW_ROWS = 64, GROW_BYTES = 1 << 16 };
+
+/* One tap of a sequence: an input of the body. */
+typedef struct Feed {
+    uint32_t cell;
+    char *at;
+    int64_t step;
+} Feed;
+/* An output of the body and the rows that it leaves. */
+typedef struct Row {
+    uint32_t cell, place; /* in the body's machine */
+    uint32_t out;         /* cell of the scan's result */
+    const Layout *layout; /* of one row, in the body's machine; NULL: not known yet */
+    size_t bytes;
+    Buffer *ring, *start; /* rows that no one keeps; a copy of the initial rows */
+    char *init;           /* initial rows, the oldest first */
+    char *base, *at;      /* the rows; that of this step */
+    int64_t pos, count;   /* its number among `count` rows, after which the first one
+                             is used again; INT64_MAX: never */
+    int64_t room;         /* rows that there is storage for */
+    Place saved;
+    bool pointed; /* the place is the loop's for now, `saved` its own storage */
+} Row;
+/* One tap of a state: an input of the body. */
+typedef struct Past {
+    uint32_t cell;
+    Row *of;
+    int64_t tap;
+    char *at;
+    int64_t pos, wait; /* wait: steps that still read initial rows */
+} Past;
+struct ScanRun {
+    Session *s;
+    Arena *arena;
+    ScanForm f;
+    Plan *plan;
+    Machine *body;
+    size_t nfeed, npast;
+    Feed *feed;
+    Past *past;
+    Row *row;
+    /* of this run */
+    Machine *m;
+    uint32_t step;
+    const uint32_t *arg; /* cells of the scan's inputs */
+    int64_t steps, done;
+};
+
+/* ---- made once ---- */
+
+static void list_inputs(ScanRun *l) {
+    const ScanForm *f = &l->f;
+    const uint32_t *input = l->plan->input;
+    l->feed = NEW_N(l->arena, f->nin, Feed);
+    l->past = NEW_N(l->arena, f->nin, Past);
+    for (size_t i = 0; i < f->nseq; i++)
+        for (size_t k = 0; k < f->seq[i].ntap; k++)
+            l->feed[l->nfeed++].cell = input[f->seq[i].in + k];
+    for (size_t i = 0; i < f->nout; i++)
+        for (size_t k = 0; k < f->out[i].ntap; k++)
+            l->past[l->npast++] = (Past){.cell = input[f->out[i].in + k],
+                                         .of = &l->row[i],
+                                         .tap = f->out[i].tap[k]};
+}
+
+/* Rows of which a ring needs so many. */
+static int64_t ring_rows(const ScanOut *o) {
+    int64_t kept = o->keep > 0 ? o->keep : 1, read = o->depth + 1;
+    return o->ntap && read > kept ? read : kept;
+}
+
+static ScanRun *scan_run_new(Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    if (m->depth >= CALL_DEPTH) {
+        fail(m->s, NOWHERE, E_LIMIT, "functions call each other more than %d deep",
+             CALL_DEPTH);
+        return NULL;
+    }
+    Plan *p = plan_function(m, in->fn);
+    if (!p) return NULL;
+    ScanRun *l = mem_zalloc(m->s, 1, sizeof *l);
+    *l =
+        (ScanRun){.s = m->s, .arena = arena_new(m->s), .plan = p, .m = m, .step = step};
+    l->f = scan_of(m->p->g, in->apply, l->arena);
+    l->arg = m->p->arg + in->arg;
+    l->body = machine_new(p, m->depth + 1, m);
+    vm_set_hooks(l->body, &m->hooks);
+    l->row = NEW_N(l->arena, l->f.nout, Row);
+    for (size_t i = 0; i < l->f.nout; i++)
+        l->row[i] =
+            (Row){.cell = p->sharing.output[i].cell, .out = l->arg[in->nin + i]};
+    list_inputs(l);
+    return l;
+}
+
+void scan_run_free(ScanRun *l) {
+    if (!l) return;
+    for (size_t i = 0; i < l->f.nout; i++) {
+        buffer_unref(l->row[i].ring);
+        buffer_unref(l->row[i].start);
+    }
+    vm_free(l->body);
+    plan_free(l->plan);
+    arena_free(l->arena);
+    mem_free(l);
+}
+
+void scan_run_hooks(ScanRun *l, const VmHooks *h) {
+    if (l) vm_set_hooks(l->body, h);
+}
+
+VmMemory scan_run_memory(const ScanRun *l) {
+    VmMemory r = vm_memory(l->body);
+    for (size_t i = 0; i < l->f.nout; i++) {
+        if (l->row[i].ring) r.grown += l->row[i].ring->size;
+        if (l->row[i].start) r.grown += l->row[i].start->size;
+    }
+    return r;
+}
+
+/* ---- storage of rows ---- */
+
+static bool no_rows(ScanRun *l, const Row *r) {
+    return step_no_memory(l->m, r->out), false;
+}
+
+/* A buffer of the loop's own that holds so much. */
+static bool own_buffer(ScanRun *l, const Row *r, Buffer **b, size_t bytes) {
+    if (*b && (*b)->size >= bytes) return true;
+    buffer_unref(*b);
+    *b = buffer_new(l->s, bytes ? bytes : 1);
+    return *b || no_rows(l, r);
+}
+
+static size_t rows_bytes(const Row *r, int64_t rows) {
+    size_t n;
+    return size_mul(r->bytes, (size_t)rows, &n) && n < PTRDIFF_MAX ? n : SIZE_MAX;
+}
+
+/* Storage for the rows, all of them or a ring. */
+static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
+    r->count = INT64_MAX;
+    if (o->keep == SCAN_ALL) {
+        r->room = l->steps;
+        if (l->f.fn->until != VAR_NONE) {
+            int64_t first = r->bytes ? (int64_t)(GROW_BYTES / r->bytes) : GROW_ROWS;
+            if (first < GROW_ROWS) first = GROW_ROWS;
+            if (r->room > first) r->room = first;
+        }
+        r->base = place_get(l->m, l->m->place_of[r->out], rows_bytes(r, r->room));
+        if (!r->base) return no_rows(l, r);
+    } else {
+        r->room = r->count = ring_rows(o);
+        if (!own_buffer(l, r, &r->ring, rows_bytes(r, r->room))) return false;
+        r->base = r->ring->data;
+    }
+    r->at = r->base;
+    r->pos = 0;
+    return true;
+}
+
+/* Twice as many rows, where a loop that may end early began with a few. */
+static bool grow_rows(ScanRun *l, Row *r) {
+    int64_t room = r->room > l->steps / 2 ? l->steps : 2 * r->room;
+    char *old = r->base;
+    uint32_t place = l->m->place_of[r->out];
+    char *base = place_get(l->m, place, rows_bytes(r, room));
+    if (!base) return no_rows(l, r);
+    if (base != old) memcpy(base, old, rows_bytes(r, r->room));
+    retire_all(l->m);
+    r->base = base;
+    r->room = room;
+    r->at = base + (size_t)r->pos * r->bytes;
+    for (size_t k = 0; k < l->npast; k++)
+        if (l->past[k].of == r && l->past[k].wait == 0)
+            l->past[k].at = base + (size_t)l->past[k].pos * r->bytes;
+    return true;
+}
+
+/* ---- the body's storage ---- */
+
+/* The place of a result is its row, as long as the loop runs. */
+static void point(ScanRun *l, Row *r) {
+    Place *p = &l->body->place[r->place];
+    if (!r->pointed) {
+        r->saved = *p;
+        r->pointed = true;
+    } else if (p->own) {
+        vec_push(l->s, &l->body->retired, p->buf); /* a kernel wanted more */
+    }
+    p->own = false;
+    p->buf = NULL;
+    p->ptr = r->at;
+    p->cap = r->bytes ? r->bytes : 1;
+}
+
+static void unpoint(ScanRun *l, Row *r) {
+    if (!r->pointed) return;
+    Place *p = &l->body->place[r->place];
+    if (p->own && p->buf) vec_push(l->s, &l->body->retired, p->buf);
+    size_t want = p->want;
+    *p = r->saved;
+    p->want = want;
+    r->pointed = false;
+}
+
+/* Only storage that an output has for itself can be pointed elsewhere. */
+static bool can_point(const ScanRun *l, size_t i) {
+    const Sharing *h = &l->plan->sharing;
+    const CellInfo *c = &h->cell[h->output[i].cell];
+    return h->output[i].copy == NONE && c->store != NONE && !(c->flags & CELL_BOXED);
+}
+
+static void point_all(ScanRun *l) {
+    for (size_t i = 0; i < l->f.nout; i++) {
+        Row *r = &l->row[i];
+        if (!r->layout || !can_point(l, i)) continue;
+        uint32_t place = l->body->place_of[r->cell];
+        if (r->pointed && r->place != place) unpoint(l, r);
+        r->place = place;
+        point(l, r);
+    }
+}
+
+/* ---- before the first step ---- */
+
+static const Layout *input_layout(const ScanRun *l, size_t arg) {
+    return l->m->cell[l->arg[arg]].layout;
+}
+
+static bool check_rows(ScanRun *l) {
+    Call c;
+    step_call(l->m, l->step, &c);
+    return scan_check(&c, &l->f, l->steps);
+}
+
+static bool set_input(ScanRun *l, size_t input, const Layout *x, void *data, int from) {
+    Value v = {.kind = l->plan->sharing.cell[l->plan->input[input]].type->kind};
+    v.t = (Tensor){.dtype = x->dtype, .ndim = x->ndim - from, .data = data};
+    for (int k = from; k < x->ndim; k++) {
+        v.t.shape[k - from] = x->shape[k];
+        v.t.stride[k - from] = x->stride[k];
+    }
+    return vm_set_input(l->body, input, &v);
+}
+
+static bool set_sequences(ScanRun *l) {
+    Feed *q = l->feed;
+    for (size_t i = 0; i < l->f.nseq; i++) {
+        const ScanSeq *seq = &l->f.seq[i];
+        const Cell *c = &l->m->cell[l->arg[seq->arg]];
+        for (size_t k = 0; k < seq->ntap; k++, q++) {
+            q->step = c->layout->stride[0];
+            q->at = (char *)c->data + (seq->tap[k] - seq->low) * q->step;
+            if (!set_input(l, seq->in + k, c->layout, q->at, 1)) return false;
+        }
+    }
+    return true;
+}
+
+/* The initial rows, contiguous, and the layout that all rows must have. */
+static bool begin_state(ScanRun *l, size_t i) {
+    const ScanOut *o = &l->f.out[i];
+    Row *r = &l->row[i];
+    const Cell *c = &l->m->cell[l->arg[o->arg]];
+    const Layout *x = c->layout;
+    int from = !scan_one_row(o);
+    r->layout =
+        layout_get(&l->body->layouts, x->dtype, x->ndim - from, x->shape + from, NULL);
+    r->bytes = r->layout->bytes;
+    r->init = c->data;
+    if (x->contiguous) return true;
+    if (!own_buffer(l, r, &r->start, x->bytes)) return false;
+    const Layout *whole = layout_get(&l->m->layouts, x->dtype, x->ndim, x->shape, NULL);
+    Tensor to = {.dtype = x->dtype, .ndim = x->ndim, .data = r->start->data}, src = to;
+    src.data = c->data;
+    for (int k = 0; k < x->ndim; k++) {
+        to.shape[k] = src.shape[k] = x->shape[k];
+        to.stride[k] = whole->stride[k];
+        src.stride[k] = x->stride[k];
+    }
+    tensor_assign(&to, &src);
+    r->init = r->start->data;
+    return true;
+}
+
+static bool set_states(ScanRun *l) {
+    for (size_t i = 0; i < l->f.nout; i++) {
+        l->row[i].layout = NULL;
+        if (l->f.out[i].ntap && !begin_state(l, i)) return false;
+        if (l->f.out[i].ntap && !take_rows(l, &l->row[i], &l->f.out[i])) return false;
+    }
+    Past *q = l->past;
+    for (size_t i = 0; i < l->f.nout; i++)
+        for (size_t k = 0; k < l->f.out[i].ntap; k++, q++) {
+            const ScanOut *o = &l->f.out[i];
+            q->wait = -q->tap;
+            q->at = q->of->init + (size_t)(o->depth + q->tap) * q->of->bytes;
+            if (!set_input(l, o->in + k, q->of->layout, q->at, 0)) return false;
+        }
+    return true;
+}
+
+static bool set_others(ScanRun *l) {
+    for (size_t k = 0; k < l->f.nother; k++) {
+        Value v;
+        cell_value(l->m, l->arg[l->f.other_arg + k], &v);
+        v.t.buf = NULL; /* lent for the run */
+        if (!vm_set_input(l->body, l->f.other_in + k, &v)) return false;
+    }
+    return true;
+}
+
+/* ---- a step ---- */
+
+static void advance_past(Past *q) {
+    const Row *r = q->of;
+    if (q->wait > 0) {
+        q->at += r->bytes;
+        if (--q->wait > 0) return;
+        q->at = r->base;
+        q->pos = 0;
+    } else if (++q->pos == r->count) {
+        q->at = r->base;
+        q->pos = 0;
+    } else {
+        q->at += r->bytes;
+    }
+}
+
+static bool advance(ScanRun *l) {
+    for (size_t i = 0; i < l->nfeed; i++) {
+        l->feed[i].at += l->feed[i].step;
+        l->body->cell[l->feed[i].cell].data = l->feed[i].at;
+    }
+    for (size_t i = 0; i < l->f.nout; i++) {
+        Row *r = &l->row[i];
+        r->at += r->bytes;
+        if (++r->pos == r->count) {
+            r->at = r->base;
+            r->pos = 0;
+        } else if (r->pos == r->room && !grow_rows(l, r)) {
+            return false;
+        }
+        if (r->pointed) point(l, r);
+    }
+    for (size_t i = 0; i < l->npast; i++) {
+        advance_past(&l->past[i]);
+        l->body->cell[l->past[i].cell].data = l->past[i].at;
+    }
+    return true;
+}
+
+static bool other_shape(ScanRun *l, const Row *r, size_t i, const Value *v) {
+    Call c;
+    Str was = STR(l->s), is = STR(l->s);
+    layout_shape_text(r->layout, &was);
+    shape_text(l->s, v->t.ndim, v->t.shape, &is);
+    step_call(l->m, l->step, &c);
+    call_fail(&c, E_RUN_SHAPE,
+              "%s had the shape %s and gets the shape %s in step %lld: rows must be of "
+              "one shape",
+              sym_text(l->s, l->f.fn->outputs.p[i].label), str_text(&was),
+              str_text(&is), (long long)l->done);
+    str_free(&was);
+    str_free(&is);
+    return false;
+}
+
+/* The result is not where its row is. */
+static bool copy_row(ScanRun *l, size_t i) {
+    Row *r = &l->row[i];
+    const Sharing *h = &l->plan->sharing;
+    Value v;
+    cell_value(l->body, h->output[i].cell, &v);
+    if (!r->layout) {
+        r->layout = layout_get(&l->body->layouts, v.t.dtype, v.t.ndim, v.t.shape, NULL);
+        r->bytes = r->layout->bytes;
+        if (!take_rows(l, r, &l->f.out[i])) return false;
+    }
+    bool same = v.t.ndim == r->layout->ndim;
+    for (int k = 0; same && k < v.t.ndim; k++)
+        same = v.t.shape[k] == r->layout->shape[k];
+    if (!same) return other_shape(l, r, i, &v);
+    Tensor to = v.t;
+    to.data = r->at;
+    for (int k = 0; k < v.t.ndim; k++)
+        to.stride[k] = r->layout->stride[k];
+    tensor_assign(&to, &v.t);
+    return true;
+}
+
+static inline bool take_results(ScanRun *l) {
+    for (size_t i = 0; i < l->f.nout; i++) {
+        const Row *r = &l->row[i];
+        const Cell *c = &l->body->cell[r->cell];
+        if (c->data == r->at && c->layout == r->layout && r->layout) continue;
+        if (!copy_row(l, i)) return false;
+    }
+    return true;
+}
+
+static bool ends(const ScanRun *l) {
+    uint32_t cell = l->plan->sharing.until.cell;
+    return cell != NONE && *(const bool *)l->body->cell[cell].data;
+}
+
+static bool run_steps(ScanRun *l) {
+    bool first = true;
+    for (;;) {
+        if (!steps_run(l->body)) {
+            note(l->s, l->m->p->g->origin[l->m->p->ins[l->step].apply].at,
+                 "in step %lld of the loop here", (long long)l->done);
+            return false;
+        }
+        if (!take_results(l)) return false;
+        l->done++;
+        if (l->done == l->steps || ends(l)) return true;
+        if (first) point_all(l); /* places and layouts that the first step decided */
+        first = false;
+        if (!advance(l)) return false;
+    }
+}
+
+static bool run_body(ScanRun *l) {
+    Machine *b = l->body;
+    if (!set_sequences(l) || !set_states(l) || !set_others(l)) return false;
+    b->running = true;
+    bool ok = bind_leaves(b) && places_refresh(b);
+    if (ok) point_all(l);
+    ok = ok && run_steps(l);
+    for (size_t i = 0; i < l->f.nout; i++)
+        unpoint(l, &l->row[i]);
+    retire_all(b);
+    b->running = false;
+    return ok;
+}
+
+/* ---- results ---- */
+
+/* A dim of the body, from what the loop's inputs are; -1: nothing tells it. */
+static int64_t dim_of_body(const ScanRun *l, Dim d) {
+    const ScanForm *f = &l->f;
+    if (dim_is_known(d)) return d;
+    for (size_t k = 0; dim_is_named(d) && k < f->nin; k++) {
+        const Type *t = var_type(f->fn, f->fn->inputs.p[k]);
+        size_t arg = scan_arg(f, k);
+        const Layout *x = input_layout(l, arg);
+        for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
+            if (t->dim[i] == d) return x->shape[x->ndim - t->ndim + i];
+    }
+    return -1;
+}
+
+/* A step on the first row of each sequence, or on zeros: only for the shapes of what it
+ * makes. False: it failed, which is nobody's business. */
+static bool try_step(ScanRun *l) {
+    Machine *b = l->body;
+    Buffer *zero = NULL;
+    size_t mark = diag_count(l->s), most = 1;
+    for (size_t i = 0; i < l->f.nseq; i++) {
+        const Layout *x = input_layout(l, l->f.seq[i].arg);
+        size_t row = dtype_size(x->dtype);
+        for (int k = 1; k < x->ndim; k++)
+            row *= (size_t)(x->shape[k] ? x->shape[k] : 1);
+        if (row > most) most = row;
+    }
+    bool ok = l->f.fn->effects.n == 0 && (zero = buffer_new(l->s, most));
+    if (ok) memset(zero->data, 0, most);
+    for (size_t i = 0; ok && i < l->f.nseq; i++) {
+        const Layout *x = input_layout(l, l->f.seq[i].arg);
+        const Layout *row =
+            layout_get(&b->layouts, x->dtype, x->ndim - 1, x->shape + 1, NULL);
+        for (size_t k = 0; ok && k < l->f.seq[i].ntap; k++)
+            ok = set_input(l, l->f.seq[i].in + k, row, zero->data, 0);
+    }
+    vm_set_hooks(b, NULL);
+    ok = ok && set_others(l) && bind_leaves(b) && places_refresh(b) && steps_run(b);
+    vm_set_hooks(b, &l->m->hooks);
+    retire_all(b);
+    diag_rewind(l->s, mark);
+    buffer_unref(zero);
+    return ok;
+}
+
+/* The layout of a row that no step made. */
+static const Layout *absent_row(ScanRun *l, size_t i) {
+    const Type *t = var_type(l->f.fn, l->f.fn->outputs.p[i].var);
+    int64_t shape[MAX_NDIM];
+    bool told = true;
+    for (int k = 0; k < t->ndim; k++) {
+        shape[k] = dim_of_body(l, t->dim[k]);
+        told &= shape[k] >= 0;
+        if (shape[k] < 0) shape[k] = 0;
+    }
+    if (!told && try_step(l)) {
+        const Layout *made = l->body->cell[l->row[i].cell].layout;
+        memcpy(shape, made->shape, (size_t)t->ndim * sizeof *shape);
+    }
+    return layout_get(&l->body->layouts, t->dtype, t->ndim, shape, NULL);
+}
+
+static bool set_result(ScanRun *l, const Row *r, void *data, int64_t rows) {
+    const Layout *x = r->layout;
+    int64_t shape[MAX_NDIM];
+    int lead = rows >= 0;
+    shape[0] = rows;
+    for (int k = 0; k < x->ndim; k++)
+        shape[lead + k] = x->shape[k];
+    const Place *p = &l->m->place[l->m->place_of[r->out]];
+    const Layout *whole =
+        layout_get(&l->m->layouts, x->dtype, x->ndim + lead, shape, NULL);
+    l->m->cell[r->out] = (Cell){data, whole, p->buf, false};
+    return true;
+}
+
+static bool last_value(ScanRun *l, Row *r, const ScanOut *o, size_t i) {
+    if (l->done == 0 && o->ntap == 0) {
+        Call c;
+        step_call(l->m, l->step, &c);
+        return call_fail(&c, E_INDEX, "there is no last value of %s: no step was run",
+                         sym_text(l->s, l->f.fn->outputs.p[i].label));
+    }
+    const char *from = l->done ? r->at : r->init + (size_t)(o->depth - 1) * r->bytes;
+    char *to = place_get(l->m, l->m->place_of[r->out], r->bytes);
+    if (!to) return no_rows(l, r);
+    memcpy(to, from, r->bytes);
+    return set_result(l, r, to, -1);
+}
+
+/* The last rows of a ring, in order. */
+static bool last_rows(ScanRun *l, Row *r, int64_t keep) {
+    int64_t n = keep < l->done ? keep : l->done, at = r->pos - (n - 1);
+    char *to = place_get(l->m, l->m->place_of[r->out], rows_bytes(r, n));
+    if (!to) return no_rows(l, r);
+    if (at < 0) at += r->count;
+    for (int64_t k = 0; k < n; k++) {
+        memcpy(to + (size_t)k * r->bytes, r->base + (size_t)at * r->bytes, r->bytes);
+        if (++at == r->count) at = 0;
+    }
+    return set_result(l, r, to, n);
+}
+
+static bool give_result(ScanRun *l, size_t i) {
+    const ScanOut *o = &l->f.out[i];
+    Row *r = &l->row[i];
+    if (!r->layout) {
+        r->layout = absent_row(l, i);
+        r->bytes = r->layout->bytes;
+        if (!take_rows(l, r, o)) return false;
+    }
+    if (o->keep == SCAN_LAST) return last_value(l, r, o, i);
+    if (o->keep > 0) return last_rows(l, r, o->keep);
+    return set_result(l, r, r->base, l->done);
+}
+
+bool run_scan(Machine *m, uint32_t step) {
+    if (!m->scan) m->scan = mem_zalloc(m->s, m->p->nins, sizeof *m->scan);
+    if (!m->scan[step] && !(m->scan[step] = scan_run_new(m, step))) return false;
+    ScanRun *l = m->scan[step];
+    const Cell *n = &m->cell[l->arg[0]];
+    memcpy(&l->steps, n->data, sizeof l->steps);
+    l->done = 0;
+    if (!check_rows(l)) return false;
+    if (l->steps > 0 ? !run_body(l) : !set_states(l)) return false;
+    for (size_t i = 0; i < l->f.nout; i++)
+        if (!give_result(l, i)) return false;
+    return true;
+}
