@@ -137,14 +137,12 @@ struct Op {
     const char *in;
     /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str
      * dtype ints axes (None, int or ints; kept sorted and non-negative by canonical
-     * typing) axis graph key (a number or a string); `kind?` also takes None. Without a
-     * default a prop must be given. ints may be written as a pair of equally long
-     * lists, one after the other:
-     * ([1], [0]). A string that comes first in a call is the first prop's when that is
-     * a str that must be given: einsum('ij->ji', x). */
+     * typing) axis graph key (number or string); `kind?` also takes None. Without a
+     * default a prop must be given. ints may be two equally long lists, one after the
+     * other: ([1], [0]). A string that comes first in a call is the first prop's when
+     * that is a str that must be given: einsum('ij->ji', x). */
     const char *props;
-    const char
-        *out; /* names of several outputs, "q, r"; NULL: one, called r in formulas */
+    const char *out; /* of several outputs, "q, r"; NULL: one, called r in formulas */
     const char *def; /* a text in the inputs and props that replaces the call at once:
                         the op never stands in a graph */
     bool (*expand)(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,

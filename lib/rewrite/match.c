@@ -213,9 +213,9 @@ static bool solve_apply(Search *s, const Goal *g) {
     ApplyId id = var_owner(s->r->g, g->v);
     if (id == APPLY_NONE) return false;
     const Apply *a = &s->r->g->apply[id];
-    if (a->op != g->p->op || a->nin != g->p->nin || a->nin > 8 || a->nout != 1 ||
-        a->serial)
+    if (a->op != g->p->op || a->nin != g->p->nin || a->nin > 8 || a->serial)
         return false;
+    if (g->p->picks ? g->v != a->out + g->p->out : a->nout != 1) return false;
     if (!match_props(s, g->p, a) || !bind_rest(s, g->p, a)) return false;
     uint32_t set = mark_props(s, g->p);
     if (solve_orders(s, g, a)) return true;

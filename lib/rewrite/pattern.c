@@ -278,12 +278,30 @@ static const Pat *compile_transpose(Ctx *c, const Ast *e) {
     return NULL;
 }
 
+/* svd(a)[1]: an output of an op that has several. */
+static const Pat *compile_output(Ctx *c, const Ast *e) {
+    int64_t out;
+    bool call = e->kid[0]->kind == AST_CALL || e->kid[0]->kind == AST_METHOD;
+    if (!call || e->nkid != 2 || !int_value(e->kid[1], &out) || out < 0) {
+        fail(c->r->s, e->at, E_REWRITE,
+             "in a rule an index picks an output of a call, counted from 0");
+        return NULL;
+    }
+    const Pat *of = compile(c, e->kid[0]);
+    if (!of) return NULL;
+    Pat *p = arena_copy(c->a, of, sizeof *of);
+    p->picks = true;
+    p->out = (size_t)out;
+    return p;
+}
+
 static const Pat *compile(Ctx *c, const Ast *e) {
     if (is_literal(e)) return compile_literal(c, e, false);
     if (e->kind == AST_NAME) return compile_hole(c, e);
     if (e->kind == AST_UNARY || e->kind == AST_BINARY) return compile_operator(c, e);
     if (e->kind == AST_CALL || e->kind == AST_METHOD) return compile_call(c, e);
     if (e->kind == AST_ATTR) return compile_transpose(c, e);
+    if (e->kind == AST_INDEX) return compile_output(c, e);
     fail(c->r->s, e->at, E_REWRITE,
          "a rule is made of names, numbers, operators and calls");
     return NULL;

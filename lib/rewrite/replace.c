@@ -172,7 +172,10 @@ static Var build_apply(Rewriter *r, const Rule *rule, const Pat *p, const Match 
     if (!props) return VAR_NONE;
     bool ok = op_apply(&r->b, p->op, props, p->nin, in, out);
     rw_grow(r);
-    return ok ? out[0] : VAR_NONE;
+    if (!ok || !p->picks) return ok ? out[0] : VAR_NONE;
+    ApplyId made = var_owner(r->g, out[0]);
+    return made != APPLY_NONE && p->out < r->g->apply[made].nout ? out[p->out]
+                                                                 : VAR_NONE;
 }
 
 Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m,

@@ -35,6 +35,8 @@ struct Pat {
     const PatProp *prop;
     int rest;              /* hole of **p, or -1 */
     const Props *defaults; /* when no prop is mentioned and there is no **p */
+    bool picks;            /* svd(a)[1]: the output `out` of several */
+    size_t out;
 };
 
 typedef struct Guard {

@@ -67,3 +67,33 @@ END
     like 'gload --new -i "a: float64[300, 300]" -i "b: float64[300]" -e "solve(a, b, assume_a=\"pos\")" | gprof --static' '9\.2'
     like 'gload --new -i "a: float64[300, 300]" -i "b: float64[300]" -e "solve(a, b)" | gprof --static' '18\.1'
 }
+
+@test "grewrite solves instead of inverting, and keeps logarithms of determinants in range" {
+    like 'gload -i "a: float64[3, 3]" -i "b: float64[3]" -e "inv(a) @ b" | grewrite -O yaml' 'solve\(a, b\)'
+    like 'gload -i "a: float64[3, 3]" -i "b: float64[2, 3]" -e "b @ inv(a)" | grewrite -O yaml' 'solve\('
+    like 'gload -i "a: float64[3, 3]" -e "log(abs(det(a)))" | grewrite -O yaml' 'slogdet\(a\)'
+    like 'gload -i "a: float64[3, 3]" -e "det(cholesky(a))" | grewrite -O yaml' 'prod\('
+    a='a=[[1e-200,0,0],[0,1e-200,0],[0,0,1e-200]]'
+    ok "gload -i 'a: float64[3, 3]' -e 'log(det(a))' | grun $a" 'out = -1381.5510557964274'
+    ok "gload -i 'a: float64[3, 3]' -e 'log(det(a))' | grun --mode FAST_COMPILE $a" 'out = -inf'
+    ok 'gload -i "a: float64[1, 1]" -e "log(det(a))" | grun a=[[-1]]' 'out = nan'
+}
+
+@test "undefined and degenerate derivatives" {
+    g='gload --new -i "a: float64[2, 3]" -e "u, s, vh = svd(a, full_matrices=True)"'
+    bad 3 E_NULL 'beyond the first min\(m, n\) are not unique' "$g -e 'y = sum(vh)' --outputs y | ggrad"
+    ok "$g -e 'y = sum(s)' --outputs y | ggrad --only | grun a=[[2,0,0],[0,1,0]]" $'d_y_d_a = [[1.0, 0.0, 0.0],\n            [0.0, 1.0, 0.0]]'
+    bad 3 E_NULL 'columns of q beyond' 'gload --new -i "a: float64[3, 2]" -e "y = sum(qr(a, mode=\"complete\")[0])" | ggrad'
+    # equal eigenvalues: fine as long as no vector is asked for
+    e='gload --new -i "a: float64[2, 2]" -e "w, v = eigh(a)"'
+    ok "$e -e 'y = sum(w ** 2)' --outputs y | ggrad --only | grun a=[[3,0],[0,3]]" $'d_y_d_a = [[6.0, 0.0],\n            [0.0, 6.0]]'
+    like "$e -e 'y = v[0, 0] + 2 * v[0, 1]' --outputs y | ggrad --only | grun a=[[3,0],[0,3]]" 'inf|nan'
+}
+
+@test "spectra and solvers end with 5 on what is not finite or singular" {
+    bad 5 E_NAN 'eigvals: an element of the matrix is inf or nan' 'gload -i "a: float64[2, 2]" -e "eigvals(a)" | grun a=[[1,nan],[2,4]]'
+    bad 5 E_NAN 'eigh: an element of the matrix \(matrix 1 of the batch, from 0\)' 'gload -i "a: float64[2, 1, 1]" -e "eigh(a)[0]" | grun a=[[[1]],[[inf]]]'
+    bad 5 E_SINGULAR 'lu_solve: the matrix is singular: pivot 2 is 0' 'gload -i "a: float64[2, 2]" -e "lu_solve(lu_factor(a)[0], lu_factor(a)[1], [1.0, 2.0])" | grun a=[[1,2],[2,4]]'
+    bad 3 E_SHAPE 'matrix_power takes a square matrix' 'gload -i "a: float64[2, 3]" -e "matrix_power(a, 2)"'
+    bad 3 E_ARG "mode is 'reduced'" 'gload -i "a: float64[2, 3]" -e "qr(a, mode=\"raw\")"'
+}

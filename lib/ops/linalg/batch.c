@@ -228,6 +228,10 @@ bool batch_open(Batch *q, Call *c, const char *sig, const char *pack) {
 static void copy_rows(DType to, char *dst, DType from, const char *src, int64_t rows,
                       int64_t cols, int64_t row, int64_t col) {
     int64_t size = (int64_t)dtype_size(to);
+    if (to == from && (col == size || cols == 1) && (row == cols * size || rows == 1)) {
+        memcpy(dst, src, (size_t)(rows * cols * size));
+        return;
+    }
     if (to == from && cols > 1 && rows > 1 && row == size && col >= rows * size) {
         element_transpose_far(dst, cols * size, src, col, (size_t)rows, (size_t)cols,
                               (size_t)size, false);

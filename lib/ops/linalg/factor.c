@@ -5,10 +5,21 @@
 #include <math.h>
 
 /* ---- by LAPACK ---- */
+/* Element i of a packed matrix. */
+static void element_at(DType d, const void *a, int64_t i, double z[2]) {
+    z[1] = 0;
+    if (d == DT_FLOAT64)
+        z[0] = ((const double *)a)[i];
+    else if (d == DT_FLOAT32)
+        z[0] = (double)((const float *)a)[i];
+    else
+        element_cast(DT_COMPLEX128, z, d, (const char *)a + (size_t)i * dtype_size(d),
+                     1, 0, 0);
+}
+
 static double real_at(DType d, const void *a, int64_t i) {
     double z[2];
-    size_t size = dtype_size(d);
-    element_cast(DT_COMPLEX128, z, d, (const char *)a + (size_t)i * size, 1, 0, 0);
+    element_at(d, a, i, z);
     return z[0];
 }
 
@@ -42,18 +53,24 @@ int64_t factor_lu(BlasFn *getrf, int n, void *a, int *pivot) {
 
 /* ---- determinants ---- */
 Scaled scaled_one(void) {
-    return (Scaled){0.5, 0, 1};
+    return (Scaled){1, 0, 0};
+}
+
+/* Moves the exponent out of a number where it is large. */
+static void settle(double *re, double *im, int64_t *e) {
+    double top = fabs(*re) > fabs(*im) ? fabs(*re) : fabs(*im);
+    int by = 0;
+    if ((top > 1e-100 && top < 1e100) || !(top > 0 && top < HUGE_VAL)) return;
+    frexp(top, &by);
+    *re = ldexp(*re, -by), *im = ldexp(*im, -by);
+    *e += by;
 }
 
 void scaled_times(Scaled *d, double re, double im) {
-    double x = d->re * re - d->im * im, y = d->re * im + d->im * re,
-           top = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
-    int e = 0;
+    settle(&re, &im, &d->e);
+    double x = d->re * re - d->im * im, y = d->re * im + d->im * re;
     d->re = x, d->im = y;
-    if (!(top > 0 && top < HUGE_VAL)) return;
-    frexp(top, &e);
-    d->re = ldexp(x, -e), d->im = ldexp(y, -e);
-    d->e += e;
+    settle(&d->re, &d->im, &d->e);
 }
 
 double scaled_value(double m, int64_t e) {
@@ -62,12 +79,9 @@ double scaled_value(double m, int64_t e) {
 
 Scaled factor_det(DType d, int n, const void *lu, const int *pivot) {
     Scaled r = scaled_one();
-    size_t size = dtype_size(d);
-    for (int i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         double z[2];
-        element_cast(DT_COMPLEX128, z, d,
-                     (const char *)lu + size * ((size_t)i * (size_t)n + (size_t)i), 1,
-                     0, 0);
+        element_at(d, lu, i * n + i, z);
         bool swap = pivot[i] != i + 1;
         scaled_times(&r, swap ? -z[0] : z[0], swap ? -z[1] : z[1]);
     }

@@ -11,15 +11,16 @@ int64_t factor_cholesky(const Batch *q, BlasFn *potrf, bool upper, int n, void *
  * same. */
 int64_t factor_lu(BlasFn *getrf, int n, void *a, int *pivot);
 
-/* The determinant of what factor_lu left, as m * 2^e, so that nothing overflows on the
- * way; 0 of a singular matrix. */
+/* A number as m * 2^e, so that products of many neither overflow nor vanish on the way.
+ */
 typedef struct Scaled {
-    double re, im; /* the larger one in [1/2, 1), or 0, inf, nan */
+    double re, im;
     int64_t e;
 } Scaled;
 Scaled scaled_one(void);
 void scaled_times(Scaled *d, double re, double im);
 double scaled_value(double m, int64_t e);
+/* The determinant from what factor_lu left; 0 of a singular matrix. */
 Scaled factor_det(DType d, int n, const void *lu, const int *pivot);
 
 /* Singular values of a column-major m x n matrix, with the first min(m, n) vectors of
