@@ -6,7 +6,7 @@
 
 typedef struct Gload {
     Common common;
-    Texts expr, input, shared, update, set, rename, dim, narrow;
+    Texts expr, input, shared, update, set, rename, dim, narrow, compare;
     const char *outputs, *prefix, *list_ops, *op, *refs;
     bool fresh, check, info, list_types, pack, list_all;
 } Gload;
@@ -37,7 +37,14 @@ static const Opt options[] = {
      "Put P before all names, before several FILEs are put together.", NULL},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Replace a dim by a number.", NULL},
     {"narrow", 0, OPT_LIST, AT(narrow), "NAME:TYPE",
-     "Narrow the type of an input or a shared variable.", "graph"},
+     "Narrow the type of a variable: of an input or a shared variable by declaring it "
+     "anew, of a result by a check while running.",
+     "graph"},
+    {"compare", 0, OPT_LIST, AT(compare), "NAME:HOW",
+     "Compare values of a variable otherwise than its type says, as in 'y: rtol=1e-3, "
+     "atol=0, sloppy=1, remove_inf=True, remove_nan=True'; nothing after the colon "
+     "takes that back.",
+     "graph"},
     {"pack", 0, OPT_FLAG, AT(pack), NULL,
      "Embed arrays that the graph refers to by file name.", NULL},
     {"refs", 0, OPT_FILE, AT(refs), "DIR",
@@ -57,11 +64,15 @@ static Edit edits(const Gload *o, Arena *a) {
         const Texts *from;
         size_t *n;
         const Span **to;
-    } rows[] = {
-        {&o->expr, &e.nexpr, &e.expr},       {&o->input, &e.ninput, &e.input},
-        {&o->shared, &e.nshared, &e.shared}, {&o->update, &e.nupdate, &e.update},
-        {&o->set, &e.nset, &e.set},          {&o->rename, &e.nrename, &e.rename},
-        {&o->dim, &e.ndim, &e.dim},          {&o->narrow, &e.nnarrow, &e.narrow}};
+    } rows[] = {{&o->expr, &e.nexpr, &e.expr},
+                {&o->input, &e.ninput, &e.input},
+                {&o->shared, &e.nshared, &e.shared},
+                {&o->update, &e.nupdate, &e.update},
+                {&o->set, &e.nset, &e.set},
+                {&o->rename, &e.nrename, &e.rename},
+                {&o->dim, &e.ndim, &e.dim},
+                {&o->narrow, &e.nnarrow, &e.narrow},
+                {&o->compare, &e.ncompare, &e.compare}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Span *at = NEW_N(a, rows[i].from->n, Span);
         for (size_t k = 0; k < rows[i].from->n; k++)
@@ -118,8 +129,10 @@ static bool gload(Run *r) {
     const Gload *o = (const Gload *)r->common;
     Edit e = edits(o, session_arena(r->s));
     r->no_graph = o->list_ops || o->op || o->list_types || o->info || o->check;
-    bool done, only_new = e.nupdate + e.nset + e.nrename + e.ndim + e.nnarrow == 0 &&
-                          !o->outputs && !o->prefix;
+    bool done,
+        only_new =
+            e.nupdate + e.nset + e.nrename + e.ndim + e.nnarrow + e.ncompare == 0 &&
+            !o->outputs && !o->prefix;
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
     if (!print(r, o, NULL, &done) || done) return done && !diag_first_error(r->s);
     bool fresh = o->fresh || (!o->common.operands.n && only_new &&

@@ -77,8 +77,11 @@ static Var fresh_zero(Builder *b, Var x) {
     Var z = ad_zero(b, x);
     if (z == VAR_NONE) return z;
     const Type *t = var_type(b->g, z);
-    const Op *op = op_find(b->s, "add", 3);
-    Var two[2] = {z, z};
+    bool sparse = t->kind == TYPE_SPARSE;
+    const Op *op =
+        sparse ? op_find(b->s, "sparse_with_data", 16) : op_find(b->s, "add", 3);
+    Var two[2] = {z, sparse ? call1(b, "sparse_data", z) : z};
+    if (two[1] == VAR_NONE) return VAR_NONE;
     return graph_apply(b->g, op, props_make(b->s, op, 0, NULL), 2, two, 1, &t, false,
                        true, b->from);
 }
@@ -204,7 +207,9 @@ static bool push_or_null(Builder *b, ApplyId a, Var *tangent, Var *result) {
 static void drop_discrete(Builder *b, ApplyId a, Var *result) {
     for (size_t k = 0; k < b->g->apply[a].nout; k++) {
         const Type *t = var_type(b->g, b->g->apply[a].out + (Var)k);
-        if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype)) result[k] = VAR_NONE;
+        bool moves = (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) &&
+                     dtype_is_inexact(t->dtype);
+        if (!moves && !var_is_null(b->g, result[k])) result[k] = VAR_NONE;
     }
 }
 

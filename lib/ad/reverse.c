@@ -107,7 +107,9 @@ static bool visit(Reverse *r, ApplyId a) {
 static bool fits(Builder *b, Var v, Var g) {
     if (g == GRAD_DISCONNECTED || var_is_null(b->g, g)) return true;
     const Type *t = var_type(b->g, g);
-    if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype))
+    bool kind = t->kind == var_type(b->g, v)->kind &&
+                (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE);
+    if (!kind || dtype_is_discrete(t->dtype))
         return fail(b->s, b->from.at, E_DTYPE,
                     "a known gradient must be of a float dtype, but it is %s",
                     type_str(b->s, t));

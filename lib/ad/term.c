@@ -135,7 +135,7 @@ static bool by_code(Builder *b, ApplyId a, const Var *cotangent, const bool *wan
     bool ok = ap.op->pull(&p);
     for (size_t i = 0; ok && i < ap.nin; i++) {
         const Type *t = grad[i] == GRAD_DISCONNECTED ? NULL : var_type(b->g, grad[i]);
-        if (t && t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype))
+        if (t && t->dtype != DT_NONE && dtype_is_inexact(t->dtype))
             ok = (grad[i] = settle(b, grad[i], in[i])) != VAR_NONE;
     }
     arena_free(tmp);
@@ -176,7 +176,9 @@ static bool check_term(Builder *b, ApplyId a, size_t i, const Var *cotangent, Va
                     op, i);
     if (var_is_null(g, term)) return true;
     const Type *t = var_type(g, term);
-    if (t->kind != TYPE_TENSOR || dtype_is_discrete(t->dtype))
+    bool kind = t->kind == var_type(g, x)->kind &&
+                (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE);
+    if (!kind || dtype_is_discrete(t->dtype))
         return fail(b->s, b->from.at, E_GRADIENT,
                     "the gradient of %s illegally returned an integer-valued variable "
                     "(%s) for input %zu",

@@ -13,9 +13,10 @@ typedef void PanicFn(void *ctx, int exit, const char *message);
 
 /* What rows above base keep in a session: freed in reverse order of first use. */
 typedef enum Slot {
-    SLOT_TYPES, /* type: interned types */
-    SLOT_VALUE, /* value: memory accounting */
-    SLOT_PROPS, /* graph: interned props */
+    SLOT_TYPES,    /* type: interned types */
+    SLOT_VALUE,    /* value: memory accounting */
+    SLOT_TRANSFER, /* value: transfer hooks */
+    SLOT_PROPS,    /* graph: interned props */
     SLOT_OPS,   /* op: the names of ops, those from files and plugins, parsed signatures
                  */
     SLOT_TEXTS, /* op: parsed texts of the rows */

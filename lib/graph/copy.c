@@ -216,9 +216,19 @@ static void copy_names(Copy *c) {
     }
 }
 
+/* Two variables that became one are compared as loosely as either. */
+static void copy_approx(Copy *c) {
+    for (size_t i = 0; i < c->src->approx.n; i++) {
+        VarApprox a = c->src->approx.p[i];
+        Var v = new_id(c, a.var);
+        if (v != VAR_NONE) graph_loosen(c->dst, v, a.how);
+    }
+}
+
 static void copy_interface(Copy *c, unsigned roots) {
     Graph *d = c->dst;
     const Graph *g = c->src;
+    copy_approx(c);
     for (size_t i = 0; roots & ROOTS_INIT && i < g->shared.n; i++) {
         Var v = g->shared.p[i];
         var_leafrec(d, c->id[v])->init = new_id(c, var_leafrec(g, v)->init);

@@ -41,6 +41,7 @@ Graph *graph_blank(Session *s) {
     struct GraphPriv *p = mem_zalloc(s, 1, sizeof *p);
     p->dim = MAP(s);
     p->function = MAP(s);
+    p->approx = MAP(s);
     p->apply_index = INDEX(s);
     p->const_index = INDEX(s);
     g->s = s;
@@ -77,6 +78,7 @@ static void priv_free(struct GraphPriv *p) {
     names_forget(p);
     map_free(&p->dim);
     map_free(&p->function);
+    map_free(&p->approx);
     index_free(&p->apply_index);
     index_free(&p->const_index);
     mem_free(p);
@@ -96,6 +98,7 @@ void graph_free_one(Graph *g) {
     vec_free(&g->updates);
     vec_free(&g->effects);
     vec_free(&g->names);
+    vec_free(&g->approx);
     vec_free(&g->functions);
     vec_free(&g->steps);
     vec_free(&g->modes);

@@ -65,6 +65,12 @@ typedef struct VarName {
     Var var;
     Sym name;
 } VarName;
+/* How values of one variable are compared, instead of as its type says
+ * (values_eq_approx). */
+typedef struct VarApprox {
+    Var var;
+    Approx how;
+} VarApprox;
 /* A record of the provenance chain. */
 typedef struct Step {
     const char *tool, *version, *args;
@@ -88,6 +94,7 @@ struct TlGraph {
         effects; /* sows, prints, asserts, in order: roots that no output may need */
     Vec(VarName) names; /* in the order given; a variable may have several, the first is
                            preferred for printing */
+    Vec(VarApprox) approx;
     /* main graph only; functions reach them through `main` */
     Vec(Graph *) functions;
     Graph *main; /* itself for a main graph */
@@ -180,6 +187,12 @@ void graph_rename(Graph *g, Sym from, Sym to);
 void graph_unname_all(Graph *g);              /* of variables; dims keep theirs */
 Var graph_output(const Graph *g, Sym label);  /* VAR_NONE */
 Var graph_update(const Graph *g, Var shared); /* VAR_NONE */
+
+/* Comparison overrides, of the user or of a rewrite that allows for more: they stay
+ * with the variable, and with what replaces it. NULL: as its type says. */
+const Approx *graph_approx(const Graph *g, Var v);
+void graph_set_approx(Graph *g, Var v, Approx how);
+void graph_loosen(Graph *g, Var v, Approx how); /* besides what is allowed already */
 
 /* Marks what the roots need: nvar flags. */
 typedef enum RootsOf {

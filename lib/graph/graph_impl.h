@@ -13,6 +13,7 @@ struct GraphPriv {
     size_t preferred_cap;
     Map dim;           /* sym -> the dim's leaf */
     Map function;      /* main: sym -> index into functions */
+    Map approx;        /* variable -> index into approx */
     bool interning;    /* the tables below cover all nodes */
     Index apply_index; /* Applies without serial */
     Index const_index; /* numbers of constant leaves */

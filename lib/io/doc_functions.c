@@ -3,6 +3,7 @@
 #include "io/io_impl.h"
 
 #include <string.h>
+#include <strings.h>
 
 typedef struct Fn {
     const Doc *doc;
@@ -23,8 +24,9 @@ typedef struct Fns {
     Map number; /* by name */
 } Fns;
 
-static const char *const keys[] = {"inputs",   "let",         "outputs", "until",
-                                   "pullback", "pushforward", "doc",     "fused"};
+static const char *const keys[] = {"inputs",      "let",     "outputs",
+                                   "until",       "compare", "pullback",
+                                   "pushforward", "doc",     "fused"};
 
 /* ---- who calls whom ---- */
 
@@ -100,8 +102,9 @@ static bool name_of_function(Fns *f, const Doc *d, Sym *out) {
 
 static bool flag(Session *s, const Doc *d, bool *out) {
     if (!d) return true;
-    *out = d->kind == DOC_TEXT && strcmp(d->p, "true") == 0;
-    return *out || (d->kind == DOC_TEXT && strcmp(d->p, "false") == 0) ||
+    /* JSON's own come as the language writes them */
+    *out = d->kind == DOC_TEXT && strcasecmp(d->p, "true") == 0;
+    return *out || (d->kind == DOC_TEXT && strcasecmp(d->p, "false") == 0) ||
            fail(s, d->at, E_FORMAT, "expected true or false");
 }
 
@@ -117,7 +120,8 @@ static bool body(Section *x, const Doc *d) {
     return section_inputs(x, doc_get(d, s, "inputs")) &&
            section_let(x, doc_get(d, s, "let")) && compiler_run(x->c) &&
            section_outputs(x, doc_get(d, s, "outputs")) &&
-           until(x, doc_get(d, s, "until"));
+           until(x, doc_get(d, s, "until")) &&
+           section_compare(x, doc_get(d, s, "compare"));
 }
 
 static bool build(Fns *f, const Fn *me) {

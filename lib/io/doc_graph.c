@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const char *const keys[] = {
-    "thunkline", "name",      "doc",    "inputs", "shared", "let", "outputs",
-    "updates",   "functions", "floatX", "modes",  "steps",  "uses"};
+    "thunkline", "name",      "doc",    "inputs", "shared", "let",  "outputs",
+    "updates",   "functions", "floatX", "modes",  "steps",  "uses", "compare"};
 
 static bool is_text(const Doc *d, const char *text) {
     return d && d->kind == DOC_TEXT && strcmp(d->p, text) == 0;
@@ -109,7 +109,8 @@ static bool body(Section *x, const Doc *root) {
            section_shared(x, doc_get(root, s, "shared")) &&
            section_let(x, doc_get(root, s, "let")) && compiler_run(x->c) &&
            section_inits(x) && section_outputs(x, doc_get(root, s, "outputs")) &&
-           section_updates(x, doc_get(root, s, "updates"));
+           section_updates(x, doc_get(root, s, "updates")) &&
+           section_compare(x, doc_get(root, s, "compare"));
 }
 
 static bool fill(Graph *g, const Doc *root, const char *folder, const ReadOptions *o) {

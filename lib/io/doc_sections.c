@@ -2,6 +2,8 @@
  * block of lines or a mapping from names to the rest of the line; both become the same
  * statements. */
 #include "io/io_impl.h"
+#include "op/approx.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -192,7 +194,7 @@ static bool set_init(Section *x, struct Init i) {
     if (!init_fits(x, i.shared, v, i.text)) return false;
     Leaf *l = var_leafrec(x->g, i.shared);
     if (!var_is_const(x->g, v) || var_leafrec(x->g, v)->ref ||
-        !var_leafrec(x->g, v)->value->t.data)
+        !value_has_data(var_leafrec(x->g, v)->value))
         l->init = v;
     else
         value_copy_view(l->value, var_leafrec(x->g, v)->value);
@@ -354,6 +356,26 @@ bool section_updates(Section *x, const Doc *d) {
         return false;
     for (size_t i = 0; i < n; i++)
         if (!compiler_update(x->c, st[i]->at)) return false;
+    return true;
+}
+
+/* ---- compare ---- */
+
+bool section_compare(Section *x, const Doc *d) {
+    if (!d) return true;
+    if (d->kind != DOC_MAP)
+        return fail(x->s, d->at, E_FORMAT, "\"compare\" is a mapping (name: how)");
+    for (const Doc *k = d->first; k; k = k->next) {
+        Approx how;
+        Var v = graph_find(x->g, k->key);
+        if (v == VAR_NONE)
+            return fail(x->s, k->key_at, E_NAME, "there is no variable \"%s\"",
+                        sym_text(x->s, k->key));
+        if (!want_text(x->s, k, "a comparison") ||
+            !approx_read(x->s, doc_span(x->s, k), &how))
+            return false;
+        graph_set_approx(x->g, v, how);
+    }
     return true;
 }
 

@@ -96,6 +96,7 @@ bool section_shared(Section *x, const Doc *d);
 bool section_let(Section *x, const Doc *d);
 bool section_outputs(Section *x, const Doc *d);
 bool section_updates(Section *x, const Doc *d);
+bool section_compare(Section *x, const Doc *d); /* when all names are there */
 bool section_inits(Section *x);
 void doc_allow_load(Compiler *c, const char *folder); /* NULL: load() is refused */
 /* Adds the functions of a map to main, each after those that it calls. */

@@ -10,15 +10,15 @@ typedef struct Where {
     const char *folder;
 } Where;
 
-static bool load_any(void *ctx, const char *path, const char *key, Span at, Tensor *out,
+static bool load_any(void *ctx, const char *path, const char *key, Span at, Value *out,
                      const char **ref) {
     const Where *w = ctx;
     *ref = NULL;
-    return array_read(w->s, path, key, at, out);
+    return value_read(w->s, path, key, at, out);
 }
 
 static bool load_below(void *ctx, const char *path, const char *key, Span at,
-                       Tensor *out, const char **ref) {
+                       Value *out, const char **ref) {
     const Where *w = ctx;
     FileData d;
     *ref = path;
@@ -28,13 +28,13 @@ static bool load_below(void *ctx, const char *path, const char *key, Span at,
         if (diag_count(w->s) > mark) note(w->s, at, "it is read by load() here");
         return false;
     }
-    bool ok = array_read_mem(w->s, path, d.p, d.n, key, at, out);
+    bool ok = value_read_mem(w->s, path, d.p, d.n, key, at, out);
     file_close(&d);
     return ok;
 }
 
 static bool load_refused(void *ctx, const char *path, const char *key, Span at,
-                         Tensor *out, const char **ref) {
+                         Value *out, const char **ref) {
     const Where *w = ctx;
     (void)key, (void)out;
     *ref = NULL;

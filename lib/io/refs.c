@@ -1,8 +1,9 @@
-/* Constants that are too large for a text go to npy files beside it, and the text has
- * load('NAME.npy') in their place. One that came from a file of the same folder stays a
- * reference to that. */
+/* Constants that are too large for a text go to npy files beside it (sparse ones to
+ * npz), and the text has load('NAME.npy') in their place. One that came from a file of
+ * the same folder stays a reference to that. */
 #include "io/io_impl.h"
 #include "value/array.h"
+#include "value/sparse.h"
 
 #include <errno.h>
 #include <string.h>
@@ -112,20 +113,17 @@ static const char *file_name(Refs *r, const Graph *g, Var v) {
         g->main == g ? "" : arena_printf(r->a, "%s.", sym_text(s, g->name));
     const char *own =
         name ? sym_text(s, name) : arena_printf(r->a, "const%u", ++r->count);
-    const char *file = arena_printf(r->a, "%s%s%s.npy", r->stem, fn, own);
-    return file;
+    bool sparse = var_type(g, v)->kind == TYPE_SPARSE;
+    return arena_printf(r->a, "%s%s%s.%s", r->stem, fn, own, sparse ? "npz" : "npy");
 }
 
-static const char *new_ref(Refs *r, const Graph *g, Var v, const Tensor *t) {
+static const char *new_ref(Refs *r, const Graph *g, Var v, const Value *value) {
     const char *file = file_name(r, g, v);
     const char *path = arena_printf(r->a, "%s/%s", r->dir, file);
-    Writer *w = writer_open(r->s, path);
-    if (!w || !npy_write(w, t)) {
-        if (w) writer_abort(w);
+    if (!values_write(r->s, path, 1, &(NamedValue){"data", value})) {
         r->failed = true;
         return NULL;
     }
-    r->failed = r->failed || !writer_commit(w);
     const char *slash =
         r->prefix[0] && r->prefix[strlen(r->prefix) - 1] != '/' ? "/" : "";
     return arena_printf(
@@ -135,13 +133,16 @@ static const char *new_ref(Refs *r, const Graph *g, Var v, const Tensor *t) {
 
 const char *refs_text(Refs *r, const Graph *g, Var v) {
     const Leaf *l = var_leafrec(g, v);
-    if (l->value->kind != TYPE_TENSOR || !l->value->t.data || r->failed) return NULL;
+    bool sparse = l->value->kind == TYPE_SPARSE;
+    if ((l->value->kind != TYPE_TENSOR && !sparse) || !value_has_data(l->value) ||
+        r->failed)
+        return NULL;
     /* The printer asks more than once; the file is written once. */
     uint64_t key = (uint64_t)(uintptr_t)l, have;
     if (map_get(&r->known, key, &have)) return (const char *)(uintptr_t)have;
     const char *text = old_ref(r, g, l);
-    if (!text && r->dir && tensor_size(&l->value->t) > r->max)
-        text = new_ref(r, g, v, &l->value->t);
+    int64_t size = sparse ? sparse_stored(l->value->obj) : tensor_size(&l->value->t);
+    if (!text && r->dir && size > r->max) text = new_ref(r, g, v, l->value);
     map_put(&r->known, key, (uint64_t)(uintptr_t)text);
     return text;
 }

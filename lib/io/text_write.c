@@ -2,8 +2,10 @@
  * come from one description; what differs is how a key, a text and a block of lines are
  * put down. */
 #include "io/io_impl.h"
+#include "op/approx.h"
 #include "op/own.h"
 #include "op/print.h"
+#include "value/class.h"
 
 #include <string.h>
 #include <strings.h>
@@ -12,9 +14,8 @@ typedef struct Emit {
     Session *s;
     Str *out;
     bool json;
-    int depth;   /* of open maps */
-    bool first;  /* nothing in the innermost map yet */
-    bool failed; /* and diagnosed */
+    int depth;  /* of open maps */
+    bool first; /* nothing in the innermost map yet */
     Refs *refs;
     Arena *a;
 } Emit;
@@ -218,21 +219,15 @@ static void put_inputs(Emit *e, const Graph *g) {
     close_map(e);
 }
 
-static bool no_text(const Graph *g, Var v) {
-    return fail(g->s, NOWHERE, E_TYPE,
-                "the value of \"%s\", a %s, can't be written as text; the binary form "
-                "(tlg) can hold it",
-                sym_text(g->s, var_name(g, v)), type_str(g->s, var_type(g, v)));
-}
-
 /* The value as an expression that, read for the variable's type, is the same. */
-static void value_text(Emit *e, const Graph *g, Var v, Str *out) {
-    const Tensor *t = &var_leafrec(g, v)->value->t;
+static void shared_text(Emit *e, const Graph *g, Var v, Str *out) {
+    const Value *value = var_leafrec(g, v)->value;
+    const Tensor *t = &value->t;
     const char *ref = refs_text(e->refs, g, v);
     if (ref) {
         str_puts(out, ref);
     } else if (var_type(g, v)->kind != TYPE_TENSOR) {
-        e->failed = e->failed || !no_text(g, v);
+        value_text(e->s, value, -1, out);
     } else if (tensor_size(t) == 0 && t->ndim > 0) {
         str_puts(out, "zeros(");
         shape_text(e->s, t->ndim, t->shape, out);
@@ -247,9 +242,10 @@ static void init_text(Emit *e, const Graph *g, Printer *p, Var v, const uint8_t 
     const Leaf *l = var_leafrec(g, v);
     bool bare = l->init != VAR_NONE && var_const(g, l->init) && !var_name(g, l->init) &&
                 var_type(g, l->init)->dtype == var_type(g, v)->dtype;
-    if (l->value->t.data || bare) {
+    bool known = l->value->kind != TYPE_NONE && value_has_data(l->value);
+    if (known || bare) {
         str_puts(out, " = ");
-        value_text(e, g, bare && !l->value->t.data ? l->init : v, out);
+        shared_text(e, g, bare && !known ? l->init : v, out);
     } else if (l->init != VAR_NONE) {
         str_puts(out, " = ");
         if (live[l->init]) {
@@ -316,6 +312,25 @@ static void put_updates(Emit *e, const Graph *g, Printer *p) {
     str_free(&text);
 }
 
+/* Of what has a name in the text; a constant that stands where it is used has none. */
+static void put_compare(Emit *e, const Graph *g, Printer *p) {
+    Str name = STR(e->s), how = STR(e->s);
+    bool open = false;
+    for (size_t i = 0; i < g->approx.n; i++) {
+        str_clear(&name);
+        str_clear(&how);
+        print_expression(p, g->approx.p[i].var, &name);
+        approx_write(&g->approx.p[i].how, &how);
+        if (!is_identifier(str_text(&name), name.n) || how.n == 0) continue;
+        if (!open) open_map(e, "compare");
+        open = true;
+        member(e, name.p, how.p, how.n);
+    }
+    if (open) close_map(e);
+    str_free(&name);
+    str_free(&how);
+}
+
 static void put_body(Emit *e, const Graph *g) {
     Arena *a = arena_new(e->s);
     const uint8_t *live = let_live(g, a);
@@ -333,6 +348,7 @@ static void put_body(Emit *e, const Graph *g) {
         print_expression(p, g->until, &text);
         member(e, "until", text.p, text.n);
     }
+    put_compare(e, g, p);
     str_free(&text);
     arena_free(a);
 }
@@ -408,7 +424,7 @@ bool text_write(Graph *g, IoFormat f, const char *path, Sink *k,
         if (g->functions.n) close_map(&e);
         put_body(&e, g);
         if (e.json) str_puts(&out, "\n}\n");
-        ok = !refs.failed && !e.failed;
+        ok = !refs.failed;
     }
     if (ok) sink_add(k, str_text(&out), out.n);
     refs_close(&refs);

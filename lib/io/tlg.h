@@ -7,7 +7,7 @@
 
 /* ---- CBOR (RFC 8949), definite lengths only ---- */
 enum { CB_UINT, CB_NINT, CB_BYTES, CB_TEXT, CB_ARRAY, CB_MAP, CB_TAG, CB_SIMPLE };
-enum { CBOR_DEPTH = 64 };
+enum { CBOR_DEPTH = 2 * TYPE_DEPTH_MAX + 16 }; /* a list takes two */
 void cb_head(Str *b, unsigned major, uint64_t arg);
 void cb_int(Str *b, int64_t v);
 void cb_f64(Str *b, double v);
@@ -149,6 +149,9 @@ bool tlg_sources(Tlg *t);
 bool tlg_rules(Tlg *t);
 bool tlg_leaves(Tlg *t);
 bool tlg_constant(Tlg *t);
+/* One value: [[numbers], [arrays], [items], bytes] */
+bool tlg_value_read(Tlg *t, const Type *type, Value *out);
+bool tlg_value_write(Session *s, const Value *v, Str *b);
 bool tlg_read_applies(Tlg *t);
 /* Reads a map: fn gets each key and reads its value; unknown keys are skipped by
  * returning tlg_unknown. */

@@ -162,7 +162,9 @@ static bool read_prop(Tlg *t, Prop *p) {
         return true;
     default:
         *p = (Prop){.kind = P_STR};
-        return cbor_sym(c, &p->sym);
+        if (!cbor_sym(c, &p->sym)) return false;
+        if (!p->sym) p->sym = sym_n(c->s, "", 0); /* a text, though an empty one */
+        return true;
     }
 }
 

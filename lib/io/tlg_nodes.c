@@ -1,6 +1,7 @@
 /* Reading the nodes of a tlg: leaves, constants, Applies. Every number is checked
  * against what it points to. */
 #include "io/tlg.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -141,7 +142,8 @@ static bool add_leaf(Tlg *t, LeafCode code, const Type *type, LeafFields *f, Pac
     if (code == TLG_INLINE_CONST) return inline_const(t, type, f, k);
     if (code == TLG_BARE_CONST) return bare_const(t, type);
     uint64_t bytes;
-    if (type->kind != TYPE_RANDOM && !type_bytes(type, &bytes))
+    if (type->kind == TYPE_TENSOR ? !type_bytes(type, &bytes)
+                                  : !type_class(type)->build)
         return cbor_fail(&t->c, "a constant of type %s", type_str(t->s, type));
     t->pending++;
     graph_const_value(t->g, type, &(Value){.kind = type->kind});
@@ -187,6 +189,7 @@ typedef struct ConstFields {
     uint64_t tag; /* 0: none */
     const unsigned char *data;
     size_t ndata;
+    Cbor value; /* at the value of another kind; NULL: there is none */
 } ConstFields;
 
 static bool read_leaf_no(Tlg *t, void *into) {
@@ -210,6 +213,10 @@ static bool read_ref(Tlg *t, void *into) {
 }
 static bool read_ref_key(Tlg *t, void *into) {
     return cbor_sym(&t->c, &((ConstFields *)into)->key);
+}
+static bool read_value(Tlg *t, void *into) {
+    ((ConstFields *)into)->value = t->c;
+    return cbor_skip(&t->c);
 }
 static bool read_data(Tlg *t, void *into) {
     ConstFields *f = into;
@@ -273,28 +280,46 @@ static bool const_tensor(Tlg *t, DType d, const ConstFields *f, Tensor *out) {
     return true;
 }
 
+static bool const_array(Tlg *t, const Type *type, const ConstFields *f, Value *out) {
+    if (!check_const(t, type, f)) return false;
+    out->kind = type->kind;
+    return const_tensor(t, type->kind == TYPE_RANDOM ? DT_UINT64 : type->dtype, f,
+                        &out->t);
+}
+
+/* The item is read again, now that its type is known. */
+static bool const_object(Tlg *t, const Type *type, const ConstFields *f, Value *out) {
+    Cbor after = t->c;
+    t->c = f->value;
+    bool ok = tlg_value_read(t, type, out);
+    t->c = after;
+    return ok;
+}
+
+static bool find_leaf(Tlg *t, const ConstFields *f) {
+    return (f->leaf < t->leaf_code.n &&
+            (t->leaf_code.p[f->leaf] == TLG_CONST ||
+             t->leaf_code.p[f->leaf] == TLG_SHARED_VALUE)) ||
+           cbor_fail(&t->c, "a constant for leaf %llu, which needs none",
+                     (unsigned long long)f->leaf);
+}
+
 bool tlg_constant(Tlg *t) {
-    static const TlgField fields[] = {{"leaf", read_leaf_no},
-                                      {"shape", read_shape},
-                                      {"data", read_data},
-                                      {"ref", read_ref},
-                                      {"key", read_ref_key}};
+    static const TlgField fields[] = {{"leaf", read_leaf_no}, {"shape", read_shape},
+                                      {"data", read_data},    {"ref", read_ref},
+                                      {"key", read_ref_key},  {"value", read_value}};
     ConstFields f = {0};
     unsigned seen;
     if (!t->g || t->closed) return cbor_fail(&t->c, "a constant out of place");
-    if (!tlg_fields(t, 5, fields, &f, &seen)) return false;
-    if ((seen & 7) != 7) return cbor_fail(&t->c, "an incomplete constant");
-    if (f.leaf >= t->leaf_code.n || (t->leaf_code.p[f.leaf] != TLG_CONST &&
-                                     t->leaf_code.p[f.leaf] != TLG_SHARED_VALUE))
-        return cbor_fail(&t->c, "a constant for leaf %llu, which needs none",
-                         (unsigned long long)f.leaf);
+    if (!tlg_fields(t, 6, fields, &f, &seen)) return false;
+    if (!(seen & 1) || !find_leaf(t, &f))
+        return seen & 1 ? false : cbor_fail(&t->c, "an incomplete constant");
     Leaf *l = &t->g->leaf[f.leaf];
     const Type *type = var_type(t->g, l->var);
-    if (!check_const(t, type, &f)) return false;
-    l->value->kind = type->kind;
-    if (!const_tensor(t, type->kind == TYPE_RANDOM ? DT_UINT64 : type->dtype, &f,
-                      &l->value->t))
-        return false;
+    bool array = type->kind == TYPE_TENSOR || type->kind == TYPE_RANDOM;
+    if (array ? (seen & 7) != 7 : !f.value.p)
+        return cbor_fail(&t->c, "an incomplete constant");
+    if (!(array ? const_array : const_object)(t, type, &f, l->value)) return false;
     t->leaf_code.p[f.leaf] = TLG_BARE_CONST;
     t->pending--;
     const char *ref = sym_text(t->s, f.ref), *key = sym_text(t->s, f.key);

@@ -296,17 +296,38 @@ static bool read_until(Tlg *t, void *into) {
     return read_var(t, &t->g->until);
 }
 
+static bool read_approx(Tlg *t, void *into) {
+    size_t n, six;
+    (void)into;
+    if (!cbor_array(&t->c, &n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        Var v;
+        uint64_t sloppy;
+        Approx how;
+        if (!cbor_array(&t->c, &six)) return false;
+        if (six != 6) return cbor_fail(&t->c, "a comparison of %zu parts", six);
+        if (!read_var(t, &v) || !cbor_f64(&t->c, &how.rtol) ||
+            !cbor_f64(&t->c, &how.atol) || !cbor_uint(&t->c, 2, &sloppy) ||
+            !cbor_bool(&t->c, &how.allow_remove_inf) ||
+            !cbor_bool(&t->c, &how.allow_remove_nan))
+            return false;
+        how.sloppy = (int)sloppy;
+        if (i && graph_approx(t->g, v))
+            return cbor_fail(&t->c, "two comparisons of one variable");
+        graph_set_approx(t->g, v, how);
+    }
+    return true;
+}
+
 static bool tlg_interface(Tlg *t) {
-    static const TlgField fields[] = {{"outputs", read_outputs},
-                                      {"updates", read_updates},
-                                      {"effects", read_effects},
-                                      {"init", read_init},
-                                      {"until", read_until}};
+    static const TlgField fields[] = {
+        {"outputs", read_outputs}, {"updates", read_updates}, {"effects", read_effects},
+        {"init", read_init},       {"until", read_until},     {"compare", read_approx}};
     unsigned seen;
     if (!t->g || t->interface) return cbor_fail(&t->c, "an interface out of place");
     t->closed = t->interface = true;
     Map labels = MAP(t->s);
-    bool ok = tlg_fields(t, 5, fields, &labels, &seen);
+    bool ok = tlg_fields(t, 6, fields, &labels, &seen);
     map_free(&labels);
     return ok && ((seen & 7) == 7 || cbor_fail(&t->c, "an incomplete interface"));
 }

@@ -2,6 +2,7 @@
  * graph, then come the Applies' outputs in their order, so the numbers need not be
  * written. Constants that nothing uses are left out. */
 #include "io/tlg.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -52,8 +53,12 @@ static Numbering number(const Graph *g, Arena *a) {
 
 /* ---- leaves ---- */
 
+/* Is there a value that the type does not tell? */
 static bool has_data(const Value *v) {
-    return (v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM) && v->t.data;
+    return v->kind != TYPE_NONE && !value_class(v)->no_values && value_has_data(v);
+}
+static bool is_array(const Value *v) {
+    return v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM;
 }
 
 static LeafCode leaf_code(const Graph *g, Var v) {
@@ -107,11 +112,6 @@ static bool add_data(Session *s, const Tensor *t, Str *b) {
     return true;
 }
 
-static bool cannot_save(Session *s, const Type *t) {
-    return fail(s, NOWHERE, E_TYPE, "a constant of type %s can't be saved",
-                type_str(s, t));
-}
-
 static Sym leaf_name(const Graph *g, Var v) {
     Sym y = var_name(g, v);
     return y ? y : var_leafrec(g, v)->name;
@@ -142,10 +142,6 @@ static bool write_leaf_chunk(const Numbering *n, const TlgTables *t, uint32_t fr
         if (code <= TLG_DIM) cb_text(b, sym_text(s, leaf_name(g, v)));
         if (code == TLG_INLINE_CONST)
             ok = ok && add_data(s, &var_leafrec(g, v)->value->t, &data);
-        TypeKind kind = var_type(g, v)->kind;
-        if (code == TLG_BARE_CONST && kind != TYPE_NONE && kind != TYPE_NULL &&
-            kind != TYPE_DISCONNECTED)
-            ok = ok && cannot_save(s, var_type(g, v));
     }
     cb_text(b, "data");
     cb_head(b, CB_BYTES, data.n);
@@ -174,20 +170,14 @@ static void align_data(Sink *k, Str *b, unsigned tag, uint64_t bytes) {
     cb_head(b, CB_BYTES, bytes);
 }
 
-static bool write_constant(Session *s, const Leaf *l, uint32_t no, bool pack, Str *b,
-                           Sink *k) {
-    const Tensor *t = &l->value->t;
-    Tensor c = {0};
-    if (!file_order(s, t, &c)) return false;
+/* The beginning of a section: which leaf, and the file that it came from. */
+static void open_constant(const Leaf *l, uint32_t no, bool pack, unsigned fields,
+                          Str *b) {
     bool ref = l->ref && !pack;
     tlg_section(b, "constant");
-    cb_head(b, CB_MAP, 4U + ref + (ref && l->ref_key));
+    cb_head(b, CB_MAP, fields + 1U + ref + (ref && l->ref_key));
     cb_text(b, "leaf");
     cb_int(b, no);
-    cb_text(b, "shape");
-    cb_head(b, CB_ARRAY, (size_t)t->ndim);
-    for (int i = 0; i < t->ndim; i++)
-        cb_int(b, t->shape[i]);
     if (ref) {
         cb_text(b, "ref");
         cb_text(b, l->ref);
@@ -196,6 +186,25 @@ static bool write_constant(Session *s, const Leaf *l, uint32_t no, bool pack, St
         cb_text(b, "key");
         cb_text(b, l->ref_key);
     }
+}
+
+static bool write_constant(Session *s, const Leaf *l, uint32_t no, bool pack, Str *b,
+                           Sink *k) {
+    const Tensor *t = &l->value->t;
+    Tensor c = {0};
+    if (!is_array(l->value)) {
+        open_constant(l, no, pack, 1, b);
+        cb_text(b, "value");
+        bool ok = tlg_value_write(s, l->value, b);
+        tlg_flush(b, k);
+        return ok;
+    }
+    if (!file_order(s, t, &c)) return false;
+    open_constant(l, no, pack, 3, b);
+    cb_text(b, "shape");
+    cb_head(b, CB_ARRAY, (size_t)t->ndim);
+    for (int i = 0; i < t->ndim; i++)
+        cb_int(b, t->shape[i]);
     align_data(k, b, cb_dtype_tag(t->dtype), tensor_bytes(t));
     tlg_flush(b, k);
     sink_add(k, c.data, tensor_bytes(&c));
@@ -267,10 +276,31 @@ static void write_inits(const Numbering *n, Str *b) {
     }
 }
 
+/* [var, rtol, atol, sloppy, remove_inf, remove_nan] of each. */
+static void write_approx(const Numbering *n, size_t count, Str *b) {
+    const Graph *g = n->g;
+    cb_text(b, "compare");
+    cb_head(b, CB_ARRAY, count);
+    for (size_t i = 0; i < g->approx.n; i++) {
+        const Approx *how = &g->approx.p[i].how;
+        if (n->to[g->approx.p[i].var] == VAR_NONE) continue;
+        cb_head(b, CB_ARRAY, 6);
+        cb_int(b, n->to[g->approx.p[i].var]);
+        cb_f64(b, how->rtol);
+        cb_f64(b, how->atol);
+        cb_int(b, how->sloppy);
+        cb_bool(b, how->allow_remove_inf);
+        cb_bool(b, how->allow_remove_nan);
+    }
+}
+
 static void write_interface(const Numbering *n, Str *b, Sink *k) {
     const Graph *g = n->g;
+    size_t napprox = 0;
+    for (size_t i = 0; i < g->approx.n; i++)
+        napprox += n->to[g->approx.p[i].var] != VAR_NONE;
     tlg_section(b, "interface");
-    cb_head(b, CB_MAP, 4U + (g->until != VAR_NONE));
+    cb_head(b, CB_MAP, 4U + (g->until != VAR_NONE) + (napprox > 0));
     cb_text(b, "outputs");
     cb_head(b, CB_ARRAY, g->outputs.n);
     for (size_t i = 0; i < g->outputs.n; i++) {
@@ -292,6 +322,7 @@ static void write_interface(const Numbering *n, Str *b, Sink *k) {
         cb_text(b, "until");
         cb_int(b, n->to[g->until]);
     }
+    if (napprox) write_approx(n, napprox, b);
     tlg_flush(b, k);
 }
 

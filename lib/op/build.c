@@ -64,9 +64,21 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, Var *out) {
     return op->def ? apply_def(b, m, out) : append(b, m, out);
 }
 
+/* The op that takes these inputs: a sparse matrix among them may call for another. */
+static const Op *op_for(Builder *b, const Op *op, size_t nin, const Var *in) {
+    for (size_t i = 0; op->sparse && i < nin; i++)
+        if (var_type(b->g, in[i])->kind == TYPE_SPARSE) {
+            const Op *other = op_find(b->s, op->sparse, strlen(op->sparse));
+            if (!other) bug("there is no op %s", op->sparse);
+            return other;
+        }
+    return op;
+}
+
 bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,
               Var *out) {
     MakeNode m;
+    op = op_for(b, op, nin, in);
     make_node_open(&m, b->s, b->g, op, nin, in);
     bool ok = make_node(b, &m, props, out);
     make_node_close(&m);

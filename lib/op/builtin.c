@@ -2,6 +2,7 @@
  * any shape, files; macros. And what to say when there is no function of a name. */
 #include "op/compile_impl.h"
 #include "op/macro.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -178,18 +179,20 @@ static bool call_load(Compiler *c, const Ast *e, Node *out) {
         return fail(c->s, e->at, E_ARG,
                     "write load('file.npy') or load('file.npz', 'key')");
     if (!c->load) return fail(c->s, e->at, E_ARG, "files can't be loaded here");
-    Tensor t;
+    Value v;
     const char *ref = NULL, *path = sym_text(c->s, e->kid[0]->sym);
     const char *key = e->nkid == 2 ? sym_text(c->s, e->kid[1]->sym) : NULL;
-    if (!c->load(c->load_ctx, path, key, e->at, &t, &ref)) return false;
-    Var v = graph_const(c->b->g, &t, c->b->intern);
-    tensor_unref(&t);
+    if (!c->load(c->load_ctx, path, key, e->at, &v, &ref)) return false;
+    Var x = v.kind == TYPE_TENSOR
+                ? graph_const(c->b->g, &v.t, c->b->intern)
+                : graph_const_value(c->b->g, value_type(c->s, &v), &v);
+    value_unref(&v);
     if (ref) {
-        Leaf *l = var_leafrec(c->b->g, v);
+        Leaf *l = var_leafrec(c->b->g, x);
         l->ref = arena_str(c->b->g->arena, ref, strlen(ref));
         l->ref_key = key ? arena_str(c->b->g->arena, key, strlen(key)) : NULL;
     }
-    *out = node_var(v, e->at);
+    *out = node_var(x, e->at);
     return true;
 }
 

@@ -4,6 +4,7 @@
  * care. */
 #include "op/infer.h"
 #include "op/op_impl.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -178,14 +179,20 @@ static bool check_types(const Graph *g, ApplyId a, DType floatX) {
     return true;
 }
 
-static bool check_leaf(const Graph *g, Var v) {
-    const Leaf *l = var_leafrec(g, v);
-    const Type *t = var_type(g, v);
-    if (!var_is_const(g, v) || t->kind != TYPE_TENSOR) return true;
-    const Tensor *c = &l->value->t;
+static bool check_tensor(const Type *t, const Tensor *c) {
     bool ok = c->data && c->dtype == t->dtype && c->ndim == t->ndim;
     for (int i = 0; ok && i < t->ndim; i++)
         ok = t->dim[i] == c->shape[i] || t->dim[i] == DIM_UNKNOWN;
+    return ok;
+}
+
+static bool check_leaf(const Graph *g, Var v) {
+    const Leaf *l = var_leafrec(g, v);
+    const Type *t = var_type(g, v);
+    if (!var_is_const(g, v)) return true;
+    bool ok = t->kind == TYPE_TENSOR
+                  ? check_tensor(t, &l->value->t)
+                  : type_class(t)->no_values || value_is_valid(g->s, t, l->value);
     return ok || fail(g->s, NOWHERE, E_TYPE, "a constant does not have its type %s",
                       type_str(g->s, t));
 }

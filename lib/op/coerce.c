@@ -61,7 +61,7 @@ static bool is_condition(const Infer *in, size_t i) {
 
 static bool takes_part(const Infer *in, size_t i) {
     if (in->op->promote == PROMOTE_NONE || is_condition(in, i)) return false;
-    return kind_at(in, i) == IN_TENSOR;
+    return param_has_dtype(kind_at(in, i));
 }
 
 /* DT_NONE: no input takes part. */
@@ -77,11 +77,38 @@ static DType common_dtype(const Infer *in) {
     return d;
 }
 
-static bool check_tensors(Infer *in) {
+static bool kind_fits(ParamKind k, TypeKind have) {
+    switch (k) {
+    case IN_TENSOR:
+    case IN_INTS:
+    case IN_INT:
+    case IN_BOOL:
+        return have == TYPE_TENSOR;
+    case IN_SPARSE:
+        return have == TYPE_SPARSE;
+    case IN_ARRAY:
+        return have == TYPE_TENSOR || have == TYPE_SPARSE;
+    case IN_LIST:
+        return have == TYPE_LIST;
+    case IN_ANY:
+        break;
+    }
+    return true;
+}
+
+static bool check_type_kinds(Infer *in) {
+    static const char *const want[] = {[IN_TENSOR] = "a tensor",
+                                       [IN_INTS] = "a tensor",
+                                       [IN_INT] = "a tensor",
+                                       [IN_BOOL] = "a tensor",
+                                       [IN_ANY] = "anything",
+                                       [IN_SPARSE] = "a sparse matrix",
+                                       [IN_ARRAY] = "a tensor or a sparse matrix",
+                                       [IN_LIST] = "a list"};
     for (size_t i = 0; i < in->nin; i++)
-        if (kind_at(in, i) != IN_ANY && in->type[i]->kind != TYPE_TENSOR)
-            return infer_fail(in, E_TYPE, i, "%s takes a tensor for %s, not %s",
-                              in->op->name, arg_name(in, i),
+        if (!kind_fits(kind_at(in, i), in->type[i]->kind))
+            return infer_fail(in, E_TYPE, i, "%s takes %s for %s, not %s", in->op->name,
+                              want[kind_at(in, i)], arg_name(in, i),
                               type_str(in->s, in->type[i]));
     return true;
 }
@@ -89,7 +116,7 @@ static bool check_tensors(Infer *in) {
 bool check_kinds(Infer *in) {
     unsigned kinds = in->op->kinds ? in->op->kinds : KIND_ANY;
     for (size_t i = 0; i < in->nin; i++) {
-        bool asked = kind_at(in, i) == IN_TENSOR && !is_condition(in, i);
+        bool asked = param_has_dtype(kind_at(in, i)) && !is_condition(in, i);
         if (asked && !want_kinds(in, i, kinds)) return false;
     }
     return true;
@@ -190,12 +217,15 @@ static bool coerce_one(Builder *b, MakeNode *m, size_t i, DType common) {
     case IN_BOOL:
         return coerce_bool(b, m, i);
     case IN_TENSOR:
+    case IN_SPARSE:
+    case IN_ARRAY:
         if (is_condition(&m->in, i))
             common = DT_BOOL;
         else if (!takes_part(&m->in, i))
             return true;
         return put(b, m, i, cast_to(b, m->var[i], common));
     case IN_ANY:
+    case IN_LIST:
         break;
     }
     return true;
@@ -211,7 +241,7 @@ static bool check_common(Infer *in, DType common) {
 }
 
 bool coerce_inputs(Builder *b, MakeNode *m) {
-    if (!check_tensors(&m->in)) return false;
+    if (!check_type_kinds(&m->in)) return false;
     DType common = common_dtype(&m->in);
     if (!check_common(&m->in, common) || !add_defaults(b, m, common)) return false;
     common = common_dtype(&m->in);
@@ -236,10 +266,13 @@ static bool check_input(Infer *in, size_t i, DType common) {
         ok = t->dtype == DT_BOOL && t->ndim == 0;
         break;
     case IN_TENSOR:
+    case IN_SPARSE:
+    case IN_ARRAY:
         ok = is_condition(in, i) ? t->dtype == DT_BOOL
                                  : !takes_part(in, i) || t->dtype == common;
         break;
     case IN_ANY:
+    case IN_LIST:
         break;
     }
     return ok || infer_fail(in, E_TYPE, i, "%s does not take %s for %s", in->op->name,
@@ -247,7 +280,7 @@ static bool check_input(Infer *in, size_t i, DType common) {
 }
 
 bool check_inputs(Infer *in) {
-    if (!check_tensors(in)) return false;
+    if (!check_type_kinds(in)) return false;
     DType common = common_dtype(in);
     for (size_t i = 0; i < in->nin; i++)
         if (!check_input(in, i, common)) return false;

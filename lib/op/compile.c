@@ -1,5 +1,6 @@
 /* The texts of one graph: definitions under their names, outputs, updates. */
 #include "op/compile_impl.h"
+#include "op/convert.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,41 +95,20 @@ bool compiler_define(Compiler *c, Span text) {
 
 /* ---- types ---- */
 
-/* Inserts specify_shape with the dims that t knows; a dim that nothing has yet says
- * nothing. */
-static bool specify(Compiler *c, const Op *op, const Type *t, Span at, Var *v) {
-    Node list, out, *item = arena_alloc(c->arena, (size_t)(t->ndim + 1) * sizeof *item);
-    Var in[2] = {*v, VAR_NONE};
-    for (int i = 0; i < t->ndim; i++) {
-        Dim d = t->dim[i];
-        item[i] = node_literal(literal_int(dim_is_known(d) ? d : -1), at);
-        if (dim_is_named(d) && is_dim_name(c, dim_sym(d)))
-            item[i] = node_var(graph_dim(c->top.b->g, dim_sym(d)), at);
-    }
-    if (!node_tree(c, (size_t)t->ndim, item, NULL, at, &list) ||
-        !node_ints(c, &list, &in[1]) || !apply_op(c, op, NULL, 2, in, at, &out))
-        return false;
-    *v = out.var;
-    return true;
-}
-
-/* v as a value of type t: itself when t says no more than its own type, else checked at
- * run time. */
+/* v as a value of type t: filter_variable, but a dim that nothing has yet says nothing.
+ */
 static bool conform(Compiler *c, const char *what, const Type *t, Span at, Var *v) {
-    const Type *have = var_type(c->b->g, *v);
-    if (type_is_super(t, have)) return true;
-    if (t->kind != have->kind || t->dtype != have->dtype)
-        return fail(c->s, at, t->kind == have->kind ? E_DTYPE : E_TYPE,
-                    "%s is %s, but the value is %s%s%s%s", what, type_str(c->s, t),
-                    type_str(c->s, have),
-                    t->kind == have->kind ? ": cast it with " : "",
-                    t->kind == have->kind ? dtype_name(t->dtype) : "",
-                    t->kind == have->kind ? "(...)" : "");
-    const Op *op = op_find(c->s, "specify_shape", 13);
-    if (!type_meet(c->s, t, have) || t->kind != TYPE_TENSOR || !op)
-        return fail(c->s, at, E_SHAPE, "%s is %s, but the value is %s", what,
-                    type_str(c->s, t), type_str(c->s, have));
-    return specify(c, op, t, at, v);
+    Dim dim[MAX_NDIM];
+    for (int i = 0; i < t->ndim; i++) {
+        bool known = !dim_is_named(t->dim[i]) || is_dim_name(c, dim_sym(t->dim[i]));
+        dim[i] = known ? t->dim[i] : DIM_UNKNOWN;
+    }
+    Span outer = c->b->from.at;
+    c->b->from.at = at;
+    *v = type_filter_variable(c->b, type_clone(c->s, t, DT_NONE, t->ndim, dim), *v,
+                              what);
+    c->b->from.at = outer;
+    return *v != VAR_NONE;
 }
 
 static const Type *parse_type(Compiler *c, Span at) {
@@ -171,8 +151,8 @@ static bool define_annotated(Compiler *c, const Ast *e) {
     Node n;
     Var v;
     const Type *t = parse_type(c, e->type);
-    if (!t || !compile(c, e->kid[0], t->dtype, &n) ||
-        !compiler_var(c, &n, t->kind == TYPE_TENSOR ? t->dtype : DT_NONE, &v) ||
+    if (!t || !compile(c, e->kid[0], receiver_dtype(t), &n) ||
+        !node_for(c, &n, t, &v) ||
         !conform(c, "the declared type", t, e->kid[0]->at, &v))
         return false;
     n = node_var(v, e->at);
@@ -209,9 +189,9 @@ bool compiler_ast(Compiler *c, const Ast *e, Node *out) {
 
 bool compiler_expr(Compiler *c, Span text, const Type *receiver, Var *out) {
     const Ast *e = expr_parse(c->s, c->arena, text);
-    DType want = receiver && receiver->kind == TYPE_TENSOR ? receiver->dtype : DT_NONE;
     Node n;
-    return e && compile_whole(c, e, want, &n) && compiler_var(c, &n, want, out);
+    return e && compile_whole(c, e, receiver_dtype(receiver), &n) &&
+           node_for(c, &n, receiver, out);
 }
 
 /* ---- outputs ---- */
@@ -266,9 +246,8 @@ static bool update(Compiler *c, const Ast *e) {
     if (graph_update(g, w) != VAR_NONE)
         return fail(c->s, e->at, E_DUPLICATE, "`%s` is updated twice", text);
     const Type *t = var_type(g, w);
-    DType want = t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
-    if (!compile_whole(c, e->kid[1], want, &n) || !compiler_var(c, &n, want, &v) ||
-        !conform(c, text, t, e->kid[1]->at, &v))
+    if (!compile_whole(c, e->kid[1], receiver_dtype(t), &n) ||
+        !node_for(c, &n, t, &v) || !conform(c, text, t, e->kid[1]->at, &v))
         return false;
     vec_push(c->s, &g->updates, ((Update){w, v}));
     return true;

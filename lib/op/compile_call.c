@@ -64,6 +64,15 @@ static bool leading_text(const Args *a, size_t n, const Node *arg) {
            a->sig->prop[0].type == T_STR && a->sig->prop[0].required;
 }
 
+/* Is the list at the place of a rest parameter all that it gets? A second one beside it
+ * can only be another item, if it is not for a prop. */
+static bool is_whole_rest(const Args *a, const Node *arg, size_t left) {
+    const Signature *sig = a->sig;
+    bool prop =
+        sig->nprop > 0 && (sig->prop[0].type == T_INTS || sig->prop[0].type == T_AXES);
+    return arg[0].kind == NODE_LIST && (prop || left < 2 || arg[1].kind != NODE_LIST);
+}
+
 /* Positional arguments. A rest parameter takes one list, or all that is left, which is
  * the only way after a text. */
 static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
@@ -79,7 +88,7 @@ static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
     if (i == n) return true;
     size_t next = a->sig->nin;
     if (fixed < a->sig->nin) {
-        bool list = arg[i].kind == NODE_LIST && !text;
+        bool list = !text && is_whole_rest(a, &arg[i], n - i);
         a->rest = list ? arg[i].item : &arg[i];
         a->nrest = list ? arg[i].n : n - i;
         a->has_in[fixed] = true;
@@ -335,7 +344,8 @@ static void meet(Parts *p, Parts q) {
 }
 
 static bool is_tensor(const Compiler *c, const Node *n) {
-    return n->kind != NODE_VAR || var_type(c->b->g, n->var)->kind == TYPE_TENSOR;
+    TypeKind k = n->kind == NODE_VAR ? var_type(c->b->g, n->var)->kind : TYPE_TENSOR;
+    return k == TYPE_TENSOR || k == TYPE_SPARSE;
 }
 
 bool coerce(Compiler *c, Promote promote, DType creates, size_t n, const Node *arg,
@@ -376,6 +386,8 @@ static bool input_default(Compiler *c, const Param *p, Node *out) {
 static bool coerce_special(Compiler *c, const Param *p, const Node *n, Var *out) {
     bool literal = n->kind == NODE_LITERAL;
     if (p->kind == IN_INTS) return node_ints(c, n, out);
+    if (p->kind == IN_LIST && n->kind == NODE_LIST && !n->sym)
+        return node_list(c, n, NULL, out);
     if (p->kind == IN_ANY && n->kind == NODE_STRING)
         return fail(c->s, n->at, E_TYPE, "a string can't be a value");
     if (p->kind == IN_BOOL && literal && n->lit.kind != K_BOOL)
@@ -457,7 +469,7 @@ static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_
         const Param *p = &a->sig->in[i < nfixed ? i : a->sig->nin - 1];
         arg[i] = i < nfixed ? &a->in[i] : &a->rest[i - nfixed];
         if (i >= nfixed && a->sig->nrest > 1) continue;
-        if (p->kind == IN_TENSOR)
+        if (param_has_dtype(p->kind))
             tensor[n++] = *arg[i];
         else if (!coerce_special(c, p, arg[i], &in[i]))
             return false;
@@ -466,7 +478,7 @@ static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_
     if (a->sig->nrest > 1 && !coerce_across(c, a, creates, nfixed, in)) return false;
     n = 0;
     for (size_t i = 0; i < nin; i++)
-        if (a->sig->in[i < nfixed ? i : a->sig->nin - 1].kind == IN_TENSOR)
+        if (param_has_dtype(a->sig->in[i < nfixed ? i : a->sig->nin - 1].kind))
             in[i] = out[n++];
     return true;
 }
@@ -487,8 +499,10 @@ static bool call_op(Compiler *c, const Op *op, const Ast *e, const Node *self,
         return false;
     size_t nin = nfixed + a.nrest;
     Var *in = arena_alloc(c->tmp, (nin + 1) * sizeof *in);
+    bool made;
     return coerce_all(c, &a, creates, nfixed, nin, in) &&
-           apply_op(c, op, props, nin, in, e->at, out);
+           make_constant(c, op, props, nin, in, e->at, &made, out) &&
+           (made || apply_op(c, op, props, nin, in, e->at, out));
 }
 
 /* set_subtensor(x[...], y), inc_subtensor(x[...], y) */
@@ -503,7 +517,7 @@ static bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out) {
     if (!compile(c, place->kid[0], DT_NONE, &x) || !compiler_var(c, &x, DT_NONE, &xv) ||
         !compile(c, e->kid[1], DT_NONE, &y) ||
         !compiler_var(c, &y, var_type(c->b->g, xv)->dtype, &yv) ||
-        !index_spec(c, place, &spec, &n, &index))
+        !index_spec(c, place, xv, &spec, &n, &index))
         return false;
     Var *in = arena_alloc(c->tmp, (n + 2) * sizeof *in);
     in[0] = xv;

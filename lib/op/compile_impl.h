@@ -140,6 +140,16 @@ bool node_as(Compiler *c, const Node *n, DType d, Var *out);
 bool node_ints(Compiler *c, const Node *n, Var *out); /* int64 vector */
 bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
                 const int64_t *shape, Var *out);
+/* ---- compile_value.c: receivers of any Type ---- */
+/* The dtype that numbers for t get, also within lists; DT_NONE: none. t may be NULL. */
+DType receiver_dtype(const Type *t);
+bool node_for(Compiler *c, const Node *n, const Type *t, Var *out);
+/* A list's items as one value; elem NULL: of the type that all items have. */
+bool node_list(Compiler *c, const Node *n, const Type *elem, Var *out);
+/* *made: the op is worked out now (Op.constant), and *out is the constant. */
+bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
+                   const Var *in, Span at, bool *made, Node *out);
+
 const char *node_kind_text(const Node *n); /* "a string" */
 bool fail_not_tensor(Compiler *c, const Node *n);
 
@@ -173,8 +183,8 @@ bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node
 bool is_builtin_name(const char *name); /* of such a function */
 /* compile_index.c */
 bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out);
-/* The text and the inputs of an index. */
-bool index_spec(Compiler *c, const Ast *e, Sym *spec, size_t *n, Var **in);
+/* The text and the inputs of an index of `of`. */
+bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **in);
 bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out);
 /* items and keys live in c->arena and are kept */
 bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out);

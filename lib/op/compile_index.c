@@ -7,6 +7,8 @@
 
 typedef struct Spec {
     Compiler *c;
+    Var of;   /* what is indexed */
+    int axis; /* of it, that the next part is for; -1 after an ellipsis */
     Str text;
     Vec(Var) in;
 } Spec;
@@ -29,6 +31,32 @@ static bool is_bool_list(const Node *n) {
     return n->kind == NODE_LITERAL && n->lit.kind == K_BOOL;
 }
 
+/* A slice that is a value: its parts for this axis, worked out when running. */
+static bool add_slice(Spec *sp, const Node *n) {
+    Compiler *c = sp->c;
+    const Op *op = op_find(c->s, "slice_indices", 13);
+    const Type *t = var_type(c->b->g, sp->of);
+    Node r;
+    if (sp->axis < 0 || !op || sp->axis >= t->ndim)
+        return fail(c->s, n->at, E_TYPE,
+                    sp->axis < 0 ? "a slice that is a value can't stand after `...`"
+                                 : "there are more indices than the %d dims of it",
+                    t->ndim);
+    Var in[2] = {n->var, shape_of(c->b, sp->of, sp->axis)};
+    if (in[1] == VAR_NONE || !apply_op(c, op, NULL, 2, in, n->at, &r)) return false;
+    for (size_t i = 0; i < 3; i++) {
+        if (i) str_putc(&sp->text, ':');
+        add_input(sp, r.item[i].var);
+    }
+    return true;
+}
+
+/* The axes that a part takes. */
+static int axes_of(const Spec *sp, const Node *n) {
+    const Type *t = n->kind == NODE_VAR ? var_type(sp->c->b->g, n->var) : NULL;
+    return t && t->kind == TYPE_TENSOR && t->dtype == DT_BOOL ? t->ndim : 1;
+}
+
 /* A part that is not a slice. */
 static bool add_part(Spec *sp, const Node *n) {
     Compiler *c = sp->c;
@@ -48,6 +76,7 @@ static bool add_part(Spec *sp, const Node *n) {
     }
     if (n->kind != NODE_VAR) return bad_index(c, n, node_kind_text(n));
     const Type *t = var_type(c->b->g, n->var);
+    if (t->kind == TYPE_SLICE) return add_slice(sp, n);
     if (t->kind == TYPE_TENSOR && !dtype_is_discrete(t->dtype))
         return bad_index(c, n, dtype_name(t->dtype));
     return add_input(sp, n->var);
@@ -73,11 +102,13 @@ static bool add_subscript(Spec *sp, const Ast *e) {
     switch ((int)e->kind) {
     case AST_ELLIPSIS:
         str_puts(&sp->text, "...");
+        sp->axis = -1;
         return true;
     case AST_NONE:
         str_puts(&sp->text, "None");
         return true;
     case AST_SLICE:
+        sp->axis += sp->axis >= 0;
         if (!add_slice_part(sp, e->kid[0])) return false;
         str_putc(&sp->text, ':');
         if (!add_slice_part(sp, e->kid[1])) return false;
@@ -85,7 +116,9 @@ static bool add_subscript(Spec *sp, const Ast *e) {
         str_putc(&sp->text, ':');
         return add_slice_part(sp, e->kid[2]);
     default:
-        return compile(sp->c, e, DT_NONE, &n) && add_part(sp, &n);
+        if (!compile(sp->c, e, DT_NONE, &n) || !add_part(sp, &n)) return false;
+        if (sp->axis >= 0) sp->axis += axes_of(sp, &n);
+        return true;
     }
 }
 
@@ -99,8 +132,8 @@ static void subscripts(const Ast *e, size_t *n, const Ast ***kid) {
     }
 }
 
-bool index_spec(Compiler *c, const Ast *e, Sym *spec, size_t *n, Var **in) {
-    Spec sp = {.c = c, .text = STR(c->s)};
+bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **in) {
+    Spec sp = {.c = c, .of = of, .text = STR(c->s)};
     size_t nkid;
     const Ast **kid;
     bool ok = true;
@@ -115,14 +148,45 @@ bool index_spec(Compiler *c, const Ast *e, Sym *spec, size_t *n, Var **in) {
     return ok;
 }
 
+/* x[i] and x[a:b] of a list that is a value. */
+static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
+    const Op *get = op_find(c->s, "list_get", 8),
+             *make = op_find(c->s, "make_slice", 10);
+    size_t nkid;
+    const Ast **kid;
+    Node n;
+    Var in[3], pair[2] = {x, VAR_NONE};
+    bool made = false;
+    subscripts(e, &nkid, &kid);
+    if (nkid != 1 || !get || !make)
+        return fail(c->s, e->at, E_TYPE, "a list is indexed with one integer or slice");
+    if (kid[0]->kind == AST_SLICE) {
+        const Node none = {.kind = NODE_NONE, .at = e->at, .var = VAR_NONE};
+        for (size_t i = 0; i < 3; i++) {
+            n = none;
+            if ((kid[0]->kid[i] && !compile(c, kid[0]->kid[i], DT_NONE, &n)) ||
+                !compiler_var(c, &n, DT_NONE, &in[i]))
+                return false;
+        }
+        if (!make_constant(c, make, NULL, 3, in, e->at, &made, &n) ||
+            (!made && !apply_op(c, make, NULL, 3, in, e->at, &n)))
+            return false;
+    } else if (!compile(c, kid[0], DT_NONE, &n)) {
+        return false;
+    }
+    return compiler_var(c, &n, DT_NONE, &pair[1]) &&
+           apply_op(c, get, NULL, 2, pair, e->at, out);
+}
+
 static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
     Var v, *in;
     Sym spec;
     size_t n;
     const Op *op = op_find(c->s, "subtensor", 9);
     if (!op) return fail(c->s, e->at, E_NAME, "the op `subtensor` is missing");
-    if (!compiler_var(c, x, DT_NONE, &v) || !index_spec(c, e, &spec, &n, &in))
-        return false;
+    if (!compiler_var(c, x, DT_NONE, &v)) return false;
+    if (var_type(c->b->g, v)->kind == TYPE_LIST) return index_value(c, e, v, out);
+    if (!index_spec(c, e, v, &spec, &n, &in)) return false;
     if (spec == sym_n(c->s, "", 0)) {
         *out = node_var(v, e->at);
         return true;

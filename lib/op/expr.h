@@ -154,7 +154,7 @@ CompilerTrial compiler_try(Compiler *c);
 void compiler_undo(Compiler *c, CompilerTrial t);
 /* What load('F', 'key') means; without it load() is an error. `ref` and `ref_key` are
  * kept with the constant. */
-typedef bool LoadFn(void *ctx, const char *path, const char *key, Span at, Tensor *out,
+typedef bool LoadFn(void *ctx, const char *path, const char *key, Span at, Value *out,
                     const char **ref);
 void compiler_set_load(Compiler *c, LoadFn *load, void *ctx);
 /* Adds the outputs that an expression stands for: one, or a tree's leaves as LABEL/key.

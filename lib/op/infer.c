@@ -97,7 +97,7 @@ static void kinds_text(unsigned kinds, Str *b) {
 }
 
 bool want_kinds(Infer *in, size_t arg, unsigned kinds) {
-    if (!want_tensor(in, arg)) return false;
+    if (in->type[arg]->kind != TYPE_SPARSE && !want_tensor(in, arg)) return false;
     DType d = in->type[arg]->dtype;
     if (kinds >> dtype_kind(d) & 1U) return true;
     Str b = STR(in->s);

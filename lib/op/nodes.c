@@ -240,7 +240,8 @@ bool node_as(Compiler *c, const Node *n, DType d, Var *out) {
     if (n->kind != NODE_VAR) return fail_not_tensor(c, n);
     const Type *t = var_type(c->b->g, n->var);
     *out = n->var;
-    if (t->kind == TYPE_TENSOR && t->dtype != d) *out = cast_to(c->b, n->var, d);
+    bool array = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE;
+    if (array && t->dtype != d) *out = cast_to(c->b, n->var, d);
     return *out != VAR_NONE;
 }
 

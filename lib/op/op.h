@@ -130,7 +130,8 @@ struct Op {
     const char *alias; /* other names in the language, "expit, logistic" */
     const char *infix; /* "+": how it is written; unary ones have one input */
     /* Inputs: "x, y"; a tensor unless `name: ints` (int64 vector: a list of ints and
-     * dims, or a scalar), `name: int` (int64 0-d), `name: bool`, `name: any` (any
+     * dims, or a scalar), `name: int` (int64 0-d), `name: bool`, `name: sparse`,
+     * `name: array` (a tensor or sparse), `name: list` (of any Type), `name: any` (any
      * Type); `name?` may be left out, `name = 0.5` has a weak default; a last `*name`
      * takes the rest, or one list. Several of those, "*then, *other", take a list
      * each, all of one length; the Apply has them one after the other. */
@@ -209,6 +210,10 @@ struct Op {
                       that of the receiver */
     bool by_macro; /* a call of its name in the language is that of the macro so called
                     */
+    bool constant; /* of constants alone it is one itself, made while the graph is built
+                      (make_slice, make_list, csr) */
+    const char *sparse;  /* the op that is applied instead when an input is sparse, with
+                            the same props */
     bool shape_only;     /* reads the shapes of its inputs, never their elements (shape,
                             zeros_like) */
     const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":

@@ -2,6 +2,7 @@
  * its place gives the dtype, else float32(2.0), array([...], dtype='float32'), or a
  * reference to a file. */
 #include "op/print_impl.h"
+#include "value/sparse.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,9 +13,12 @@ bool const_is_scalar(const Graph *g, Var v) {
 }
 
 static const char *ref_text(Printer *p, Var v) {
-    const Tensor *t = var_const(p->g, v);
     const Leaf *l = var_leafrec(p->g, v);
-    if (!t || (!l->ref && tensor_size(t) <= INLINE_MAX)) return NULL;
+    const Value *c = l->value;
+    bool sparse = c->kind == TYPE_SPARSE && c->obj;
+    if ((c->kind != TYPE_TENSOR && !sparse) || !value_has_data(c)) return NULL;
+    int64_t size = sparse ? sparse_stored(c->obj) : tensor_size(&c->t);
+    if (!l->ref && size <= INLINE_MAX) return NULL;
     if (p->ref) return p->ref(p->ref_ctx, p->g, v);
     if (!l->ref) return NULL;
     return l->ref_key ? arena_printf(p->arena, "load('%s', '%s')", l->ref, l->ref_key)
@@ -119,18 +123,25 @@ static void array_text(const Tensor *t, Str *out) {
     str_putc(out, ')');
 }
 
+static void tensor_part(void *ctx, const Tensor *t, Str *out) {
+    (void)ctx;
+    if (t->ndim == 0)
+        scalar_text(t, t->dtype == DT_INT64 || t->dtype == DT_BOOL, BIND_ANY, out);
+    else
+        array_text(t, out);
+}
+
 /* Constants that are no tensors. */
 static void object_text(Printer *p, Var v, Str *out) {
     const Type *t = var_type(p->g, v);
-    const Tensor *state = &var_leafrec(p->g, v)->value->t;
+    const Value *value = var_leafrec(p->g, v)->value;
+    const ValueWriter w = {p->s, true, tensor_part, NULL};
     if (t->kind == TYPE_NULL) {
         str_puts(out, "undefined(");
         str_quote(out, t->why ? t->why : "");
         str_putc(out, ')');
-    } else if (t->kind == TYPE_RANDOM && state->data) {
-        str_puts(out, "rng_state(");
-        rows_text(state, 0, state->data, out);
-        str_putc(out, ')');
+    } else if (value_has_data(value)) {
+        value_write(&w, t, value, out);
     } else {
         str_puts(out, t->kind == TYPE_NONE ? "None" : type_str(p->s, t));
     }

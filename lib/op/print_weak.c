@@ -27,7 +27,7 @@ static bool is_literal(const Group *g, size_t i) {
 }
 
 static bool in_group(const Group *g, size_t i) {
-    if (sig_param(g->sig, i)->kind != IN_TENSOR) return false;
+    if (!param_has_dtype(sig_param(g->sig, i)->kind)) return false;
     Promote how = g->ap->op->promote;
     return how != PROMOTE_NONE && !(how == PROMOTE_TAIL && i == 0);
 }
@@ -39,7 +39,7 @@ static void look_at_group(Group *g) {
         if (!in_group(g, i) || is_literal(g, i)) continue;
         if (var_leaf(g->p->g, g->in[i]) == LEAF_DIM)
             g->dim = true;
-        else if (t->kind == TYPE_TENSOR)
+        else if (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE)
             g->strong = t->dtype;
     }
 }
@@ -82,6 +82,8 @@ static bool bare_input(const Group *g, size_t i) {
         return false;
     switch (sig_param(g->sig, i)->kind) {
     case IN_TENSOR:
+    case IN_SPARSE:
+    case IN_ARRAY:
         return bare_tensor(g, i);
     case IN_INTS:
         return t->ndim == 1 && t->dtype == DT_INT64;
@@ -92,6 +94,8 @@ static bool bare_input(const Group *g, size_t i) {
     case IN_ANY:
         if (g->sig->nrest > 1 && i >= sig_fixed(g->sig) && bare_across(g, i))
             return true;
+        break;
+    case IN_LIST:
         break;
     }
     return t->ndim == 0 && (t->dtype == DT_INT64 || t->dtype == DT_BOOL);

@@ -257,7 +257,7 @@ static bool apply_lambda(Compiler *c, const Node *f, size_t narg, const Node *ar
 }
 
 static bool argument_var(Compiler *c, const Node *n, const Type *t, Var *out) {
-    return compiler_var(c, n, t->kind == TYPE_TENSOR ? t->dtype : DT_NONE, out);
+    return node_for(c, n, t, out);
 }
 
 /* An Apply of the op `call`. */

@@ -69,11 +69,12 @@ static int word_of(Cursor *c, const char *const *list, int n) {
 /* ---- inputs ---- */
 
 static void parse_param(Cursor *c, Param *p) {
-    static const char *const kinds[] = {"tensor", "ints", "int", "bool", "any"};
+    static const char *const kinds[] = {"tensor", "ints",   "int",   "bool",
+                                        "any",    "sparse", "array", "list"};
     p->rest = eat(c, '*');
     p->name = name(c);
     p->optional = eat(c, '?');
-    if (eat(c, ':')) p->kind = (ParamKind)word_of(c, kinds, 5);
+    if (eat(c, ':')) p->kind = (ParamKind)word_of(c, kinds, 8);
     p->optional |= eat(c, '?');
     if (eat(c, '=')) {
         if (*c->p == '\0') bad(c, "a default is missing");

@@ -5,7 +5,20 @@
 #include "op/op.h"
 
 /* The parsed signature, cached in the session. */
-typedef enum ParamKind { IN_TENSOR, IN_INTS, IN_INT, IN_BOOL, IN_ANY } ParamKind;
+typedef enum ParamKind {
+    IN_TENSOR,
+    IN_INTS,
+    IN_INT,
+    IN_BOOL,
+    IN_ANY,
+    IN_SPARSE,
+    IN_ARRAY,
+    IN_LIST
+} ParamKind;
+/* Does its dtype count when inputs are brought to a common one? */
+static inline bool param_has_dtype(ParamKind k) {
+    return k == IN_TENSOR || k == IN_SPARSE || k == IN_ARRAY;
+}
 typedef struct Param {
     Sym name;
     ParamKind kind;

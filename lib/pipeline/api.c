@@ -2,6 +2,7 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/run.h"
 #include "thunkline/thunkline.h"
+#include "value/transfer.h"
 
 #include <string.h>
 
@@ -145,14 +146,13 @@ bool tl_machine_set(TlMachine *m, const char *name, const TlArray *value) {
     Session *s = g->s;
     size_t i = position(g, g->inputs.p, g->inputs.n, name),
            k = position(g, g->shared.p, g->shared.n, name);
-    Tensor t;
-    Value v = {.kind = TYPE_TENSOR};
+    Value given = {.kind = TYPE_TENSOR}, v;
     if (i == g->inputs.n && k == g->shared.n)
         return fail(s, NOWHERE, E_UNKNOWN,
                     "the graph has no input or shared variable %s", name);
     const Type *type = var_type(g, i < g->inputs.n ? g->inputs.p[i] : g->shared.p[k]);
-    Filter how = {.allow_downcast = -1};
-    if (!borrow(s, value, &t) || !tensor_filter(s, type, &t, how, name, NOWHERE, &v.t))
+    if (!borrow(s, value, &given.t) ||
+        !value_bind(s, type, &given, FILTER_DEFAULT, name, NOWHERE, &v))
         return false;
     bool ok = i < g->inputs.n ? vm_set_input(m->m, i, &v) : vm_set_shared(m->m, k, &v);
     value_unref(&v);

@@ -82,7 +82,8 @@ static bool only_output(Derivation *d, const char *option, Var *cost) {
 
 static bool is_float(const Graph *g, Var v) {
     const Type *t = var_type(g, v);
-    return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
+    return (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) &&
+           dtype_is_inexact(t->dtype);
 }
 
 /* The float inputs and shared variables that reach the cost through connected paths. */

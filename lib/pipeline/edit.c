@@ -1,6 +1,7 @@
 /* gload's edits: definitions, inputs, updates, outputs, values, names, dims. What only
  * adds is appended to the graph; what changes a leaf's type has every type inferred
  * anew (narrow.h). */
+#include "op/approx.h"
 #include "pipeline/narrow.h"
 
 #include <string.h>
@@ -258,7 +259,23 @@ static bool simple_edits(Graph *g, const Edit *e) {
     return !e->outputs || choose_outputs(g, e->outputs_at);
 }
 
+/* "y: rtol=1e-3" */
+static bool compare_option(Graph *g, Span text) {
+    Session *s = g->s;
+    Span name, how;
+    Var v;
+    Approx approx;
+    if (!split(s, text, ':', &name, &how))
+        return fail(s, text, E_USAGE, "--compare takes NAME: HOW");
+    if (!find_span(g, name, &v) || !approx_read(s, how, &approx)) return false;
+    graph_set_approx(g, v, approx);
+    return true;
+}
+
 bool graph_edit(Graph *g, const Edit *e) {
-    return append(g, e) && simple_edits(g, e) &&
-           ((!e->ndim && !e->nnarrow) || graph_narrow(g, e));
+    if (!append(g, e) || !simple_edits(g, e)) return false;
+    if ((e->ndim || e->nnarrow) && !graph_narrow(g, e)) return false;
+    for (size_t i = 0; i < e->ncompare; i++)
+        if (!compare_option(g, e->compare[i])) return false;
+    return true;
 }

@@ -1,28 +1,16 @@
 /* --expect NAME=VALUE: outputs compared with values under the dtype's tolerances. */
+#include "pipeline/agree.h"
 #include "pipeline/run_impl.h"
 
 #include <string.h>
 
-static void say_difference(GraphRun *r, const Tensor *got, const Tensor *want,
-                           int64_t where) {
-    Str text = STR(r->s);
-    if (!tensor_same_shape(got, want)) {
-        shape_text(r->s, got->ndim, got->shape, &text);
-        str_puts(&text, " against ");
-        shape_text(r->s, want->ndim, want->shape, &text);
-        note(r->s, NOWHERE, "the shapes are %s", str_text(&text));
-    } else if (tensor_size(got) <= 8) {
-        str_puts(&text, "got ");
-        tensor_text(r->s, got, -1, &text);
-        str_puts(&text, ", expected ");
-        tensor_text(r->s, want, -1, &text);
-        note(r->s, NOWHERE, "%s", str_text(&text));
-    } else {
-        note(r->s, NOWHERE,
-             "the worst difference is at flat index %lld: got %.17g, expected %.17g",
-             (long long)where, tensor_f64(got, where), tensor_f64(want, where));
-    }
-    str_free(&text);
+/* The variable's own comparison, and what the command line says of it. */
+static Approx comparison(const GraphRun *r, Var v) {
+    const Approx *own = graph_approx(r->g, v);
+    Approx how = own ? *own : APPROX_DEFAULT;
+    if (r->spec->rtol >= 0) how.rtol = r->spec->rtol;
+    if (r->spec->atol >= 0) how.atol = r->spec->atol;
+    return how;
 }
 
 static bool expectation(GraphRun *r, Span text) {
@@ -41,23 +29,16 @@ static bool expectation(GraphRun *r, Span text) {
                fail(r->s, name, E_UNKNOWN, "%s is no output of the graph", p);
     }
     const Value *got = vm_output(r->m, i);
-    const Type *t = var_type(r->g, r->g->outputs.p[i].var);
-    Dim any[MAX_NDIM];
-    for (int k = 0; k < t->ndim; k++)
-        any[k] = DIM_UNKNOWN; /* another shape is a verdict, no error */
-    const Type *loose = type_tensor(r->s, t->dtype, t->ndim, any);
+    Var v = r->g->outputs.p[i].var;
+    const Type *loose = type_of_any_shape(r->s, var_type(r->g, v));
     Value want = {0};
     if (!value_compile(r->s, value, loose, (Filter){.allow_downcast = 1}, p, &want))
         return false;
-    Approx how = APPROX_DEFAULT;
-    how.rtol = r->spec->rtol;
-    how.atol = r->spec->atol;
-    int64_t where = 0;
-    bool same = tensor_same_shape(&got->t, &want.t) &&
-                tensor_approx(&got->t, &want.t, how, &where);
+    int64_t where;
+    bool same = values_agree(r->s, got, &want, comparison(r, v), &where);
     if (!same) {
         fail(r->s, text, E_VERDICT, "%s is not as expected", p);
-        say_difference(r, &got->t, &want.t, where);
+        note_difference(r->s, got, "got", &want, "expected", where);
     }
     value_unref(&want);
     return same;

@@ -63,6 +63,10 @@ static bool join_tables(Join *j) {
         if (taken(j, n.name)) return false;
         graph_name(j->to, v, n.name);
     }
+    for (size_t i = 0; i < from->approx.n; i++) {
+        Var v = joined(j, from->approx.p[i].var);
+        if (v != VAR_NONE) graph_set_approx(j->to, v, from->approx.p[i].how);
+    }
     for (size_t i = 0; i < from->outputs.n; i++) {
         Output o = from->outputs.p[i];
         if (graph_output(j->to, o.label) != VAR_NONE)

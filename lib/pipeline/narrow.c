@@ -2,6 +2,7 @@
  * becomes a constant, and one pass in topological order infers every type anew. */
 #include "pipeline/narrow.h"
 
+#include "op/convert.h"
 #include "pipeline/run.h"
 
 #include <string.h>
@@ -10,12 +11,15 @@
 static const Type *bind_type(Session *s, const Type *t, Sym name, int64_t n) {
     Dim dim[MAX_NDIM];
     bool any = false;
-    if (t->kind != TYPE_TENSOR) return t;
+    if (t->kind == TYPE_LIST) {
+        const Type *elem = bind_type(s, t->elem, name, n);
+        return elem == t->elem ? t : type_list(s, elem);
+    }
     for (int i = 0; i < t->ndim; i++) {
         dim[i] = t->dim[i] == DIM_NAMED(name) ? n : t->dim[i];
         any |= dim[i] != t->dim[i];
     }
-    return any ? type_tensor(s, t->dtype, t->ndim, dim) : t;
+    return any ? type_clone(s, t, DT_NONE, t->ndim, dim) : t;
 }
 
 static bool has_dim(const Graph *g, Sym name) {
@@ -23,7 +27,9 @@ static bool has_dim(const Graph *g, Sym name) {
         const Leaf *leaf = &g->leaf[i];
         if (g->var[leaf->var].leaf == LEAF_DIM && leaf->name == name) return true;
         const Type *t = var_type(g, leaf->var);
-        for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++)
+        while (t->kind == TYPE_LIST)
+            t = t->elem;
+        for (int k = 0; k < t->ndim; k++)
             if (t->dim[k] == DIM_NAMED(name)) return true;
     }
     return false;
@@ -83,6 +89,53 @@ bool dim_option(Graph *g, Span text, Sym *dim, int64_t *size) {
     return true;
 }
 
+/* A leaf is declared anew: its filter makes sure when a value is bound. */
+static bool narrow_leaf(Graph *g, Var v, const Type *want, const char *name, Span at) {
+    const Type *have = var_type(g, v), *met = type_meet(g->s, have, want);
+    if (!met)
+        return fail(g->s, at, E_TYPE, "cannot convert %s (of %s) into %s",
+                    type_str(g->s, have), name, type_str(g->s, want));
+    for (int i = 0; i < met->ndim; i++)
+        if (dim_is_named(have->dim[i]) && dim_is_known(met->dim[i]) &&
+            !graph_bind_dim(g, dim_sym(have->dim[i]), met->dim[i]))
+            return false;
+    graph_retype_leaf(g, v, met);
+    return true;
+}
+
+/* Any other variable is checked while running: its Apply is made once more, and the old
+ * one's users get what comes out of the check. */
+static bool narrow_result(Graph *g, Var v, const Type *want, const char *name,
+                          Span at) {
+    const Apply a = g->apply[var_owner(g, v)];
+    if (a.serial)
+        return fail(g->s, at, E_USAGE, "%s can't be narrowed: %s has an effect", name,
+                    a.op->name);
+    const Type **type = mem_alloc(g->s, a.nout * sizeof *type);
+    Var *in = mem_alloc(g->s, (a.nin + 1) * sizeof *in);
+    for (size_t i = 0; i < a.nin; i++)
+        in[i] = g->in[a.in + i];
+    for (Var k = 0; k < a.nout; k++)
+        type[k] = var_type(g, a.out + k);
+    Var again = graph_apply(g, a.op, a.props, a.nin, in, a.nout, type, false, false,
+                            g->origin[var_owner(g, v)]);
+    mem_free(type);
+    mem_free(in);
+    Builder b = builder(g, false);
+    b.from.at = at;
+    Var narrow = type_filter_variable(&b, want, again + (v - a.out), name);
+    if (narrow == VAR_NONE) return false;
+    Var *forward = mem_alloc(g->s, g->nvar * sizeof *forward);
+    for (Var x = 0; x < g->nvar; x++)
+        forward[x] = x;
+    for (Var k = 0; k < a.nout; k++)
+        forward[a.out + k] = again + k;
+    forward[v] = narrow;
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, forward, false);
+    mem_free(forward);
+    return true;
+}
+
 /* "x: float32[128, 64]" */
 static bool narrow_option(Graph *g, Span text) {
     Session *s = g->s;
@@ -93,22 +146,14 @@ static bool narrow_option(Graph *g, Span text) {
     Span at = {text.source, text.begin + (uint32_t)(colon + 1 - p), text.end};
     if (!find_var(g, p, (size_t)(colon - p), text, &v)) return false;
     LeafKind k = var_leaf(g, v);
-    if (k != LEAF_INPUT && k != LEAF_SHARED)
-        return fail(s, text, E_USAGE,
-                    "only inputs and shared variables can be narrowed");
-    const Type *want = type_parse(s, colon + 1, strlen(colon + 1), at),
-               *have = var_type(g, v);
+    if (k == LEAF_DIM || k == LEAF_CONST)
+        return fail(s, text, E_USAGE, "a %s can't be narrowed",
+                    k == LEAF_DIM ? "dim" : "constant");
+    const Type *want = type_parse(s, colon + 1, strlen(colon + 1), at);
     if (!want) return false;
-    const Type *met = type_meet(s, have, want);
-    if (!met)
-        return fail(s, at, E_TYPE, "cannot convert %s (of %.*s) into %s",
-                    type_str(s, have), (int)(colon - p), p, type_str(s, want));
-    for (int i = 0; i < met->ndim; i++)
-        if (dim_is_named(have->dim[i]) && dim_is_known(met->dim[i]) &&
-            !graph_bind_dim(g, dim_sym(have->dim[i]), met->dim[i]))
-            return false;
-    graph_retype_leaf(g, v, met);
-    return true;
+    const char *name = arena_str(session_arena(s), p, (size_t)(colon - p));
+    return k == LEAF_NOT ? narrow_result(g, v, want, name, at)
+                         : narrow_leaf(g, v, want, name, at);
 }
 
 bool graph_narrow(Graph *g, const Edit *e) {

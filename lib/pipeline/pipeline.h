@@ -20,8 +20,8 @@ bool find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v);
 
 /* ---- gload ---- */
 typedef struct Edit {
-    size_t nexpr, ninput, nshared, nupdate, nset, nrename, ndim, nnarrow;
-    const Span *expr, *input, *shared, *update, *set, *rename, *dim, *narrow;
+    size_t nexpr, ninput, nshared, nupdate, nset, nrename, ndim, nnarrow, ncompare;
+    const Span *expr, *input, *shared, *update, *set, *rename, *dim, *narrow, *compare;
     const char *outputs; /* "a,b": keep these outputs, or make them of variables */
     Span outputs_at;
     bool auto_inputs; /* a new graph: undeclared names are floatX scalars */

@@ -3,6 +3,7 @@
 #include "pipeline/profile.h"
 
 #include "pipeline/run_impl.h"
+#include "value/class.h"
 
 #include <time.h>
 
@@ -38,9 +39,9 @@ static bool dims_of_values(Profiling *f) {
     for (size_t i = 0; i < f->r.g->inputs.n; i++) {
         const Type *t = var_type(f->r.g, f->r.g->inputs.p[i]);
         const Value *v = &f->r.feed[i].value;
-        if (!f->r.feed[i].given || t->kind != TYPE_TENSOR) continue;
-        for (int k = 0; k < t->ndim && k < v->t.ndim; k++) {
-            DimValue d = {0, v->t.shape[k]};
+        const int64_t *shape = f->r.feed[i].given ? value_sizes(v) : NULL;
+        for (int k = 0; shape && k < t->ndim; k++) {
+            DimValue d = {0, shape[k]};
             if (dim_is_named(t->dim[k])) d.name = dim_sym(t->dim[k]);
             if (d.name) vec_push(f->r.s, &f->dims, d);
         }

@@ -24,6 +24,14 @@ static bool check_format(GraphRun *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->g->outputs.n; i++)
         n += !to_file(r, i);
+    for (size_t i = 0; i < r->g->outputs.n && r->spec->format == RESULT_NPY; i++) {
+        const Output *out = &r->g->outputs.p[i];
+        const Type *t = var_type(r->g, out->var);
+        if (to_file(r, i) || t->kind == TYPE_TENSOR) continue;
+        fail(r->s, NOWHERE, E_USAGE, "npy holds arrays, and %s is %s",
+             sym_text(r->s, out->label), type_str(r->s, t));
+        return note(r->s, NOWHERE, "use -O text or -O json");
+    }
     if (r->spec->format == RESULT_NPY && n != 1) {
         fail(r->s, NOWHERE, E_USAGE, "npy on standard output takes one output, not %zu",
              n);
@@ -65,7 +73,11 @@ static bool make_room(GraphRun *r, Result *x, const Tensor *t) {
 }
 
 static bool collect_one(GraphRun *r, Result *x) {
-    const Tensor *t = &vm_output(r->m, x->output)->t;
+    const Value *v = vm_output(r->m, x->output);
+    const Tensor *t = &v->t;
+    if (v->kind != TYPE_TENSOR)
+        return fail(r->s, NOWHERE, E_USAGE, "only arrays are appended, and %s is none",
+                    sym_text(r->s, x->label));
     if (!x->all.data && !make_room(r, x, t)) return false;
     Tensor part = x->all;
     int lead = r->spec->series.batch && t->ndim ? 0 : 1;
@@ -97,7 +109,8 @@ void results_free(GraphRun *r) {
 
 /* Results that name the same file go into it together. */
 bool results_write(GraphRun *r) {
-    NamedTensor *part = NEW_N(r->a, r->spec->nresult, NamedTensor);
+    NamedValue *part = NEW_N(r->a, r->spec->nresult, NamedValue);
+    Value *all = NEW_N(r->a, r->spec->nresult, Value);
     for (size_t i = 0; i < r->spec->nresult; i++) {
         size_t n = 0;
         bool earlier = false;
@@ -106,10 +119,12 @@ bool results_write(GraphRun *r) {
             if (strcmp(x->path, r->result[i].path) != 0) continue;
             earlier |= k < i;
             if (x->all.data) x->all.shape[0] = x->filled;
-            const Tensor *t = x->all.data ? &x->all : &vm_output(r->m, x->output)->t;
-            part[n++] = (NamedTensor){sym_text(r->s, x->label), t};
+            all[k] = (Value){.kind = TYPE_TENSOR, .t = x->all};
+            part[n++] =
+                (NamedValue){sym_text(r->s, x->label),
+                             x->all.data ? &all[k] : vm_output(r->m, x->output)};
         }
-        if (!earlier && !array_write(r->s, r->result[i].path, n, part)) return false;
+        if (!earlier && !values_write(r->s, r->result[i].path, n, part)) return false;
     }
     return true;
 }
@@ -135,7 +150,7 @@ static void tsv_row(GraphRun *r, int64_t call, Str *out) {
     for (size_t i = 0, n = 0; i < r->g->outputs.n; i++) {
         if (to_file(r, i)) continue;
         if (n++) str_putc(out, '\t');
-        tensor_text(r->s, &vm_output(r->m, i)->t, -1, out);
+        value_text(r->s, vm_output(r->m, i), -1, out);
     }
     str_putc(out, '\n');
 }
@@ -144,10 +159,11 @@ static void text_lines(GraphRun *r, Str *out) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
         if (to_file(r, i)) continue;
         const char *label = sym_text(r->s, r->g->outputs.p[i].label);
-        const Tensor *t = &vm_output(r->m, i)->t;
+        const Value *v = vm_output(r->m, i);
+        bool rows = v->kind == TYPE_TENSOR && v->t.ndim > 1;
         str_visible(out, label, strlen(label));
         str_puts(out, " = ");
-        tensor_text(r->s, t, t->ndim > 1 ? (int)strlen(label) + 4 : -1, out);
+        value_text(r->s, v, rows ? (int)strlen(label) + 4 : -1, out);
         str_putc(out, '\n');
     }
 }
@@ -168,8 +184,8 @@ bool results_report(GraphRun *r, int64_t call) {
     case RESULT_JSON:
         for (size_t i = 0; i < r->g->outputs.n; i++) {
             if (to_file(r, i)) continue;
-            tensor_json(r->s, sym_text(r->s, r->g->outputs.p[i].label),
-                        &vm_output(r->m, i)->t, &text);
+            value_json(r->s, sym_text(r->s, r->g->outputs.p[i].label),
+                       vm_output(r->m, i), &text);
             str_putc(&text, '\n');
         }
         break;

@@ -1,5 +1,6 @@
 /* grewrite's work around the rewriter: replacing and pruning before, bisecting and
  * comparing after. */
+#include "op/convert.h"
 #include "op/print.h"
 #include "pipeline/pipeline.h"
 
@@ -53,10 +54,11 @@ static bool replace(Graph **g, Span text) {
     bool ok = compiler_expr(c, value, var_type(*g, old), &new);
     compiler_free(c);
     if (!ok) return false;
-    if (!type_is_super(var_type(*g, old), var_type(*g, new)))
-        return fail(s, value, E_TYPE, "%.*s is %s, its replacement is %s",
-                    (int)(name.end - name.begin), p + name.begin,
-                    type_str(s, var_type(*g, old)), type_str(s, var_type(*g, new)));
+    b.from.at = value;
+    const char *what =
+        arena_str(session_arena(s), p + name.begin, name.end - name.begin);
+    new = type_filter_variable(&b, var_type(*g, old), new, what);
+    if (new == VAR_NONE) return false;
     Graph *out = depends(*g, new, old) ? NULL : forwarded(*g, old, new);
     if (!out)
         return fail(s, value, E_CYCLE, "the replacement depends on what it replaces");

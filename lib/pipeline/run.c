@@ -2,6 +2,7 @@
  * compare. */
 #include "pipeline/narrow.h"
 #include "pipeline/run_impl.h"
+#include "value/class.h"
 
 bool run_dims(GraphRun *r) {
     for (size_t i = 0; i < r->spec->ndim; i++) {
@@ -48,17 +49,17 @@ bool run_plan(GraphRun *r) {
     return r->plan != NULL;
 }
 
-/* Only arrays have a text and a file. */
-static bool outputs_are_arrays(GraphRun *r) {
+/* Some types never have a value. */
+static bool outputs_have_values(GraphRun *r) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
         const Output *out = &r->g->outputs.p[i];
         const Type *t = var_type(r->g, out->var);
         const char *label = sym_text(r->s, out->label);
-        if (t->kind == TYPE_TENSOR) continue;
+        if (!type_class(t)->no_values) continue;
         if (t->kind == TYPE_NULL)
             fail(r->s, NOWHERE, E_NULL, "%s is undefined: %s", label, t->why);
         else
-            fail(r->s, NOWHERE, E_TYPE, "%s is no array but %s", label,
+            fail(r->s, NOWHERE, E_TYPE, "%s is %s, which has no values", label,
                  type_str(r->s, t));
         return note(r->s, NOWHERE, "gload --outputs chooses other outputs");
     }
@@ -66,7 +67,7 @@ static bool outputs_are_arrays(GraphRun *r) {
 }
 
 static bool go(GraphRun *r) {
-    if (!outputs_are_arrays(r) || !run_ready(r) || !run_plan(r)) return false;
+    if (!outputs_have_values(r) || !run_ready(r) || !run_plan(r)) return false;
     if (!run_values(r) || !run_dims(r) || !run_watch(r) || !results_open(r))
         return false;
     if (!run_series(r)) return false;

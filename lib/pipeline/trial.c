@@ -2,6 +2,7 @@
 #include "pipeline/trial.h"
 
 #include "value/rng.h"
+#include "value/sparse.h"
 
 #include <string.h>
 
@@ -30,20 +31,76 @@ static int64_t dim_size(Point *p, Dim d) {
     return n;
 }
 
-static void learn_dims(Point *p, const Type *t, const Tensor *v) {
-    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim && i < v->ndim; i++) {
+static void learn_dims(Point *p, const Type *t, const Value *v) {
+    const int64_t *shape = value_sizes(v);
+    for (int i = 0; shape && i < t->ndim; i++) {
         if (!dim_is_named(t->dim[i])) continue;
-        DimChoice c = {dim_sym(t->dim[i]), v->shape[i]};
+        DimChoice c = {dim_sym(t->dim[i]), shape[i]};
         vec_push(p->s, &p->dims, c);
     }
+}
+
+static bool fill(Point *p, const Type *t, Value *out);
+
+/* About half of the elements are stored. */
+static bool fill_sparse(Point *p, const Type *t, Value *out) {
+    Value dense = {0};
+    const Type *matrix = type_tensor(p->s, t->dtype, 2, t->dim);
+    if (!fill(p, matrix, &dense)) return false;
+    size_t size = dtype_size(t->dtype);
+    int64_t n = tensor_size(&dense.t), *keep = mem_alloc(p->s, (size_t)(n + 1) * 8);
+    rng_integers(&p->rng, 0, 2, 0, (size_t)n, keep);
+    p->rng = rng_next(&p->rng);
+    for (int64_t i = 0; i < n; i++)
+        if (!keep[i]) memset((char *)dense.t.data + (size_t)i * size, 0, size);
+    mem_free(keep);
+    SparseObject *m = sparse_from_dense(p->s, strcmp(t->why, "csc") == 0, &dense.t);
+    value_unref(&dense);
+    *out = (Value){.kind = TYPE_SPARSE, .obj = m};
+    return m != NULL;
+}
+
+static bool fill_list(Point *p, const Type *t, Value *out) {
+    Value item[2] = {{0}, {0}};
+    bool ok = fill(p, t->elem, &item[0]) && fill(p, t->elem, &item[1]);
+    if (ok) *out = (Value){.kind = TYPE_LIST, .obj = list_new_take(p->s, 2, item)};
+    for (int i = 0; !ok && i < 2; i++)
+        value_unref(&item[i]);
+    return ok;
+}
+
+/* A random value of a type that is no tensor. */
+static bool fill_object(Point *p, const Type *t, Value *out) {
+    const bool has[3] = {false, true, false};
+    const int64_t part[3] = {0, 2, 0};
+    switch (t->kind) {
+    case TYPE_SPARSE:
+        return fill_sparse(p, t, out);
+    case TYPE_LIST:
+        return fill_list(p, t, out);
+    case TYPE_RANDOM:
+        out->kind = TYPE_RANDOM;
+        return rng_to_tensor(p->s, &p->rng, &out->t);
+    case TYPE_SLICE:
+        *out = (Value){.kind = TYPE_SLICE, .obj = slice_new(p->s, has, part)};
+        return true;
+    case TYPE_NONE:
+        *out = (Value){.kind = TYPE_NONE};
+        return true;
+    case TYPE_TENSOR:
+    case TYPE_NULL:
+    case TYPE_DISCONNECTED:
+    case TYPE_PLUGIN:
+        break;
+    }
+    return fail(p->s, NOWHERE, E_MISSING, "no random value can be made of type %s",
+                type_str(p->s, t));
 }
 
 static bool fill(Point *p, const Type *t, Value *out) {
     int64_t shape[MAX_NDIM];
     Tensor wide = {0};
-    if (t->kind != TYPE_TENSOR)
-        return fail(p->s, NOWHERE, E_MISSING, "no random value can be made of type %s",
-                    type_str(p->s, t));
+    if (t->kind != TYPE_TENSOR) return fill_object(p, t, out);
     for (int i = 0; i < t->ndim; i++)
         shape[i] = dim_size(p, t->dim[i]);
     bool whole = dtype_is_discrete(t->dtype);
@@ -81,7 +138,7 @@ static bool take_given(Point *p, const Values *given) {
         if (!value_compile(p->s, value, var_type(g, v), how,
                            sym_text(p->s, var_name(g, v)), to))
             return false;
-        learn_dims(p, var_type(g, v), &to->t);
+        learn_dims(p, var_type(g, v), to);
     }
     return true;
 }
@@ -89,12 +146,13 @@ static bool take_given(Point *p, const Values *given) {
 static bool fill_rest(Point *p) {
     Graph *g = p->t->g;
     for (size_t i = 0; i < g->inputs.n; i++)
-        if (!p->t->input[i].t.data &&
+        if (!value_has_data(&p->t->input[i]) &&
             !fill(p, var_type(g, g->inputs.p[i]), &p->t->input[i]))
             return false;
     for (size_t i = 0; i < g->shared.n; i++) {
         const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
-        if (p->t->shared[i].t.data || leaf->init != VAR_NONE || leaf->value->t.data)
+        bool known = leaf->value->kind != TYPE_NONE && value_has_data(leaf->value);
+        if (value_has_data(&p->t->shared[i]) || leaf->init != VAR_NONE || known)
             continue;
         if (!fill(p, var_type(g, g->shared.p[i]), &p->t->shared[i])) return false;
     }
@@ -126,6 +184,7 @@ bool trial_feed(const Trial *t, Machine *m) {
     for (size_t i = 0; i < t->g->inputs.n; i++)
         if (!vm_set_input(m, i, &t->input[i])) return false;
     for (size_t i = 0; i < t->g->shared.n; i++)
-        if (t->shared[i].t.data && !vm_set_shared(m, i, &t->shared[i])) return false;
+        if (value_has_data(&t->shared[i]) && !vm_set_shared(m, i, &t->shared[i]))
+            return false;
     return true;
 }

@@ -2,6 +2,7 @@
  * receives them in a little graph of their own, run, and passed through the type's
  * filter. */
 #include "pipeline/pipeline.h"
+#include "value/transfer.h"
 
 #include <string.h>
 
@@ -86,7 +87,11 @@ static bool evaluate(Graph *g, Var v, Value *out) {
 static bool compile(Session *s, Span text, const Type *t, Value *out) {
     ReadOptions how = READ_DEFAULT;
     Graph *g = io_new(s, &how);
-    if (t && t->kind == TYPE_TENSOR && dtype_is_float(t->dtype)) g->floatX = t->dtype;
+    const Type *core = t;
+    while (core && core->kind == TYPE_LIST)
+        core = core->elem;
+    if (core && core->dtype != DT_NONE && dtype_is_float(core->dtype))
+        g->floatX = core->dtype;
     Builder b = builder(g, true);
     b.from.at = text;
     Compiler *c = compiler_new(&b);
@@ -109,9 +114,8 @@ bool value_compile(Session *s, Span text, const Type *t, Filter how, const char 
         return false;
     Value v = {0};
     if (!compile(s, text, t, &v)) return false;
-    if (!t || t->kind != TYPE_TENSOR) return *out = v, true;
-    *out = (Value){.kind = TYPE_TENSOR};
-    bool ok = tensor_filter(s, t, &v.t, how, what, place, &out->t);
+    if (!t) return *out = v, true;
+    bool ok = value_bind(s, t, &v, how, what, place, out);
     value_unref(&v);
     return ok;
 }

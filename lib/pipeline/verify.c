@@ -1,5 +1,6 @@
 /* grewrite --verify: a graph before and after rewriting gives the same outputs and the
  * same new shared values. */
+#include "pipeline/agree.h"
 #include "pipeline/trial.h"
 
 typedef struct Pair {
@@ -27,32 +28,33 @@ static void pair_close(Pair *p) {
     }
 }
 
-static bool same(Session *s, const char *kind, const char *name, const Value *a,
+/* The variable of the rewritten graph says how it is compared: what was done may allow
+ * for more. */
+static bool same(Pair *p, const char *kind, const char *name, Var v, const Value *a,
                  const Value *b, uint64_t seed) {
-    int64_t where = 0;
-    bool shapes = tensor_same_shape(&a->t, &b->t);
-    if (shapes && tensor_approx(&a->t, &b->t, APPROX_DEFAULT, &where)) return true;
+    Session *s = p->before->s;
+    const Approx *own = graph_approx(p->after, v);
+    int64_t where;
+    if (values_agree(s, a, b, own ? *own : APPROX_DEFAULT, &where)) return true;
     fail(s, NOWHERE, E_VERDICT, "%s %s differs after rewriting (random run %llu)", kind,
          name, (unsigned long long)seed);
-    if (shapes)
-        note(s, NOWHERE, "at flat index %lld it is %.17g before and %.17g after",
-             (long long)where, tensor_f64(&a->t, where), tensor_f64(&b->t, where));
-    else
-        note(s, NOWHERE, "its shape differs");
+    note_difference(s, a, "before", b, "after", where);
     return note(s, NOWHERE, "--bisect finds the replacement, --explain lists them");
 }
 
 static bool compare(Pair *p, uint64_t seed) {
-    Graph *g = p->before;
+    Graph *g = p->before, *h = p->after;
     for (size_t i = 0; i < g->outputs.n; i++)
-        if (!same(g->s, "output", sym_text(g->s, g->outputs.p[i].label),
-                  vm_output(p->m[0], i), vm_output(p->m[1], i), seed))
+        if (!same(p, "output", sym_text(g->s, g->outputs.p[i].label),
+                  h->outputs.p[i].var, vm_output(p->m[0], i), vm_output(p->m[1], i),
+                  seed))
             return false;
     for (size_t i = 0; i < g->shared.n; i++) {
         const Value *a = vm_shared(p->m[0], i), *b = vm_shared(p->m[1], i);
         if (!a || !b) return false;
-        if (!same(g->s, "shared variable", sym_text(g->s, var_name(g, g->shared.p[i])),
-                  a, b, seed))
+        Var new = graph_update(h, h->shared.p[i]);
+        if (!same(p, "shared variable", sym_text(g->s, var_name(g, g->shared.p[i])),
+                  new == VAR_NONE ? h->shared.p[i] : new, a, b, seed))
             return false;
     }
     return true;

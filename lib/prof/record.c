@@ -4,6 +4,7 @@
  * the function's own instructions are taken out. */
 #include "op/own.h"
 #include "prof/prof_impl.h"
+#include "value/class.h"
 
 #include <string.h>
 #include <time.h>
@@ -39,9 +40,10 @@ bool dim_known(const Profile *p, Sym name, int64_t *v) {
 
 static void learn(Profile *p, const Type *t, const Value *v) {
     int64_t n;
-    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim && i < v->t.ndim; i++)
+    const int64_t *shape = value_sizes(v);
+    for (int i = 0; shape && i < t->ndim; i++)
         if (dim_is_named(t->dim[i]) && !dim_known(p, dim_sym(t->dim[i]), &n))
-            vec_push(p->s, &p->dims, ((DimValue){dim_sym(t->dim[i]), v->t.shape[i]}));
+            vec_push(p->s, &p->dims, ((DimValue){dim_sym(t->dim[i]), shape[i]}));
 }
 
 static void learn_all(Profile *p, const Call *c) {
@@ -51,8 +53,9 @@ static void learn_all(Profile *p, const Call *c) {
     for (size_t i = 0; i < c->nout; i++) {
         Var v = p->g->apply[c->id].out + (Var)i;
         learn(p, var_type(p->g, v), &c->out[i]);
-        if (c->out[i].kind == TYPE_TENSOR)
-            p->bytes[v] = (int64_t)tensor_bytes(&c->out[i].t);
+        ShapeInfo info;
+        value_shape_info(&c->out[i], &info);
+        p->bytes[v] = (int64_t)shape_info_size(&info);
     }
 }
 

@@ -215,6 +215,7 @@ static void select_entries(Database *db, const RewriteQuery *q, const char *mode
         Entry *e = &db->entry.p[i];
         bool in = mode_has(&e->pub, mode) || has_word(e->pub.tags, "user") ||
                   asked_any(&e->pub, q->ninclude, q->include);
+        e->fast = has_word(e->pub.tags, "fast");
         e->selected = in && asked_all(&e->pub, q->nrequire, q->require) &&
                       !asked_any(&e->pub, q->nexclude, q->exclude);
     }

@@ -192,6 +192,14 @@ static bool circle(Rewriter *r, size_t entry, Var result, Var v) {
 
 /* ---- trying ---- */
 
+/* What a rule tagged @fast makes may differ where there are infinities and nans: the
+ * variable is compared so from then on. */
+static void allow_for(Rewriter *r, size_t entry, Var v) {
+    Approx how = APPROX_DEFAULT;
+    how.allow_remove_inf = how.allow_remove_nan = true;
+    if (r->db->entry.p[entry].fast) graph_loosen(r->g, v, how);
+}
+
 /* Makes out[k] stand for the outputs of a. False when nothing changes. */
 static bool install(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
     Apply p = r->g->apply[a];
@@ -202,6 +210,7 @@ static bool install(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
             if (out[k] != v && circle(r, entry, out[k], v)) return false;
             continue;
         }
+        allow_for(r, entry, v);
         r->forward[v] = x;
         r->direct[v] = out[k];
         r->by[v] = (uint16_t)(entry + 1);

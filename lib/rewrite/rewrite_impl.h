@@ -110,6 +110,7 @@ typedef struct Entry {
     const Pass *pass;
     Sym name; /* for the origin of what it builds */
     bool selected;
+    bool fast;      /* @fast: changes results at inf, nan */
     uint64_t spent; /* replacements in this stage */
     /* of this run */
     RewriteProfile profile;

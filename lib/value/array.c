@@ -162,9 +162,18 @@ static uint64_t size_limit(Session *s, const char *path) {
     return r == 0 && S_ISREG(st.st_mode) ? 0 : session_max_memory(s);
 }
 
-bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out) {
+static bool read_value(const ArrayFile *f, const char *key, Value *out) {
+    bool is = false;
+    bool zip = starts_with(f, "PK\3\4", 4) || starts_with(f, "PK\5\6", 4);
+    if (!key && zip && !npz_read_sparse(f, &is, out)) return false;
+    out->kind = is ? TYPE_SPARSE : TYPE_TENSOR;
+    return is || read_any(f, key, &out->t);
+}
+
+bool value_read(Session *s, const char *path, const char *key, Span at, Value *out) {
     FileData d;
     bool is_stdin = strcmp(path, "-") == 0;
+    *out = (Value){.kind = TYPE_NONE};
     if (!file_read(s, path, size_limit(s, path), &d)) return false;
     ArrayFile f = {s, is_stdin ? "<stdin>" : path, at, d.p, d.n, NULL};
     f.buf = d.n ? wrap_file(s, &d) : NULL;
@@ -172,7 +181,7 @@ bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *
                   ? array_fail(&f, f.n ? E_FORMAT : E_TRUNCATED,
                                f.n ? "only npy can be read from a pipe"
                                    : "it is empty: did the command before fail?")
-                  : read_any(&f, key, out);
+                  : read_value(&f, key, out);
     if (f.buf)
         buffer_unref(f.buf);
     else
@@ -180,10 +189,28 @@ bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *
     return ok;
 }
 
+bool value_read_mem(Session *s, const char *name, const void *p, size_t n,
+                    const char *key, Span at, Value *out) {
+    ArrayFile f = {s, name, at, p, n, NULL};
+    *out = (Value){.kind = TYPE_NONE};
+    return read_value(&f, key, out);
+}
+
+static bool array_of(Session *s, const char *name, Span at, Value *v, Tensor *out) {
+    if (v->kind == TYPE_TENSOR) return *out = v->t, true;
+    value_unref(v);
+    return fail(s, at, E_TYPE, "%s: it holds a sparse matrix, not an array", name);
+}
+
+bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out) {
+    Value v;
+    return value_read(s, path, key, at, &v) && array_of(s, path, at, &v, out);
+}
+
 bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
                     const char *key, Span at, Tensor *out) {
-    ArrayFile f = {s, name, at, p, n, NULL};
-    return read_any(&f, key, out);
+    Value v;
+    return value_read_mem(s, name, p, n, key, at, &v) && array_of(s, name, at, &v, out);
 }
 
 /* ---- writing ---- */
@@ -208,12 +235,12 @@ bool sink_elements(const Tensor *t, SinkFn *sink, void *ctx) {
     return true;
 }
 
-static bool json_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays) {
+static bool json_write(Session *s, Writer *w, size_t n, const NamedValue *values) {
     Str b = STR(s);
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
         str_clear(&b);
-        tensor_json(s, arrays[i].name, arrays[i].t, &b);
+        value_json(s, values[i].name, values[i].v, &b);
         str_putc(&b, '\n');
         ok = writer_add(w, str_text(&b), b.n);
     }
@@ -233,28 +260,67 @@ typedef enum ArrayFormat {
 static const char *const suffixes[FORMAT_N] = {".npy", ".csv",  ".tsv",
                                                ".npz", ".json", ".safetensors"};
 
-static bool write_as(Session *s, Writer *w, ArrayFormat format, size_t n,
-                     const NamedTensor *arrays) {
-    switch (format) {
+typedef struct Output {
+    Session *s;
+    const char *path;
+    ArrayFormat format;
+    size_t n;
+    const NamedValue *value;
+} Output;
+
+static bool write_arrays(const Output *o, Writer *w, const NamedTensor *arrays) {
+    switch (o->format) {
     case FORMAT_NPY:
         return npy_write(w, arrays[0].t);
     case FORMAT_CSV:
-        return table_write(s, w, ',', arrays[0].t);
+        return table_write(o->s, w, ',', arrays[0].t);
     case FORMAT_TSV:
-        return table_write(s, w, '\t', arrays[0].t);
+        return table_write(o->s, w, '\t', arrays[0].t);
     case FORMAT_NPZ:
-        return npz_write(s, w, n, arrays);
-    case FORMAT_JSON:
-        return json_write(s, w, n, arrays);
+        return npz_write(o->s, w, o->n, arrays);
     case FORMAT_SAFETENSORS:
-        return safetensors_write(s, w, n, arrays);
+        return safetensors_write(o->s, w, o->n, arrays);
+    case FORMAT_JSON:
     case FORMAT_N:
         break;
     }
-    bug("array format %d", (int)format);
+    bug("array format %d", (int)o->format);
 }
 
-bool array_write(Session *s, const char *path, size_t n, const NamedTensor *arrays) {
+static bool write_all(const Output *o, Writer *w) {
+    if (o->format == FORMAT_JSON) return json_write(o->s, w, o->n, o->value);
+    if (o->value[0].v->kind == TYPE_SPARSE)
+        return npz_write_sparse(o->s, w, o->value[0].v->obj);
+    NamedTensor *arrays = mem_zalloc(o->s, o->n, sizeof *arrays);
+    for (size_t i = 0; i < o->n; i++)
+        arrays[i] = (NamedTensor){o->value[i].name, &o->value[i].v->t};
+    bool ok = write_arrays(o, w, arrays);
+    mem_free(arrays);
+    return ok;
+}
+
+/* Can the file hold these kinds? */
+static bool check_kinds(const Output *o) {
+    for (size_t i = 0; i < o->n && o->format != FORMAT_JSON; i++) {
+        const Value *v = o->value[i].v;
+        bool sparse = v->kind == TYPE_SPARSE && o->format == FORMAT_NPZ;
+        if (v->kind == TYPE_TENSOR || (sparse && o->n == 1)) continue;
+        if (sparse)
+            return fail(o->s, NOWHERE, E_USAGE,
+                        "%s: an npz file holds one sparse matrix and nothing else",
+                        o->path);
+        Str what = STR(o->s);
+        value_describe(o->s, v, &what);
+        fail(o->s, NOWHERE, E_USAGE, "%s: %s is %s, which a %s file can't hold",
+             o->path, o->value[i].name, str_text(&what), suffixes[o->format]);
+        str_free(&what);
+        return note(o->s, NOWHERE,
+                    v->kind == TYPE_SPARSE ? "use .npz or .json" : "use .json");
+    }
+    return true;
+}
+
+bool values_write(Session *s, const char *path, size_t n, const NamedValue *values) {
     int format = 0;
     while (format < FORMAT_N && !has_suffix(path, suffixes[format]))
         format++;
@@ -267,9 +333,24 @@ bool array_write(Session *s, const char *path, size_t n, const NamedTensor *arra
         return fail(s, NOWHERE, E_USAGE,
                     "%s holds one array, not %zu; use .npz, .json or .safetensors",
                     path, n);
-    Writer *w = writer_open(s, path);
+    Output o = {s, path, (ArrayFormat)format, n, values};
+    Writer *w = check_kinds(&o) ? writer_open(s, path) : NULL;
     if (!w) return false;
-    if (write_as(s, w, (ArrayFormat)format, n, arrays)) return writer_commit(w);
+    if (write_all(&o, w)) return writer_commit(w);
     writer_abort(w);
     return false;
+}
+
+bool array_write(Session *s, const char *path, size_t n, const NamedTensor *arrays) {
+    Value *v = mem_zalloc(s, n, sizeof *v);
+    NamedValue *named = mem_zalloc(s, n, sizeof *named);
+    for (size_t i = 0; i < n; i++) {
+        v[i].kind = TYPE_TENSOR;
+        v[i].t = *arrays[i].t; /* borrowed */
+        named[i] = (NamedValue){arrays[i].name, &v[i]};
+    }
+    bool ok = values_write(s, path, n, named);
+    mem_free(v);
+    mem_free(named);
+    return ok;
 }

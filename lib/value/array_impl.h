@@ -3,6 +3,7 @@
 #define VALUE_ARRAY_IMPL_H
 
 #include "value/array.h"
+#include "value/sparse.h"
 #include "value/value_impl.h"
 
 /* The bytes of a file or of a member of one. */
@@ -32,7 +33,13 @@ bool array_from_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
                       Tensor *out);
 
 bool npy_read(const ArrayFile *f, Tensor *out);
+/* A 0-d array of bytes or text that is ASCII. */
+bool npy_read_text(const ArrayFile *f, char *out, size_t room);
+/* A whole npy file of such a one; its size. */
+size_t npy_text(const char *text, char *buf, size_t room);
 bool npz_read(const ArrayFile *f, const char *key, Tensor *out);
+/* *is: the archive holds one sparse matrix, as scipy.sparse.save_npz writes it. */
+bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out);
 bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out);
 bool table_read(const ArrayFile *f, char separator, Tensor *out);
 
@@ -45,6 +52,7 @@ bool npy_sink(const Tensor *t, SinkFn *sink, void *ctx);
 bool writer_sink(void *w, const void *p, size_t n);
 
 bool npz_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays);
+bool npz_write_sparse(Session *s, Writer *w, const SparseObject *m);
 bool safetensors_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays);
 bool table_write(Session *s, Writer *w, char separator, const Tensor *t);
 

@@ -21,6 +21,11 @@ const TypeClass *value_class(const Value *v) {
     return v->kind == TYPE_PLUGIN ? ((const Object *)v->obj)->cls : table[v->kind];
 }
 
+bool value_has_data(const Value *v) {
+    if (v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM) return v->t.data != NULL;
+    return v->kind == TYPE_NONE || v->obj;
+}
+
 bool wrong_kind(Session *s, const Type *t, const Value *v, const char *what, Span at) {
     Str got = STR(s);
     value_describe(s, v, &got);
@@ -205,6 +210,12 @@ void value_shape_info(const Value *v, ShapeInfo *info) {
 uint64_t shape_info_size(const ShapeInfo *info) {
     if (info->cls->size && info->dtype != DT_NONE) return info->cls->size(info);
     return (uint64_t)info->v[0];
+}
+
+const int64_t *value_sizes(const Value *v) {
+    if (v->kind == TYPE_TENSOR) return v->t.shape;
+    return v->kind == TYPE_SPARSE && v->obj ? ((const SparseObject *)v->obj)->shape
+                                            : NULL;
 }
 
 /* ---- saying ---- */

@@ -81,6 +81,9 @@ const TypeClass *value_class(const Value *v);
 enum { CLASS_N = TYPE_PLUGIN };
 const TypeClass *class_get(TypeKind k);
 
+/* Is there a value? A leaf that waits for one has none; None always is. */
+bool value_has_data(const Value *v);
+
 /* ---- checking and comparing ---- */
 bool value_filter(Session *s, const Type *t, const Value *v, Filter how,
                   const char *what, Span at, Value *out);
@@ -106,6 +109,10 @@ bool value_may_share_memory(const Value *a, const Value *b);
 void value_shape_info(const Value *v, ShapeInfo *info);
 uint64_t shape_info_size(const ShapeInfo *info);
 uint64_t value_bytes(const Value *v); /* of data, without headers */
+
+/* The sizes of a tensor or sparse matrix, as many as its type has dims; NULL: it is
+ * another kind. */
+const int64_t *value_sizes(const Value *v);
 
 /* ---- saying ---- */
 const Type *value_type(Session *s, const Value *v); /* NULL: items of different kinds */

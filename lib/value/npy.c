@@ -18,6 +18,9 @@ typedef struct Header {
     const ArrayFile *f;
     const char *p, *end;
     ArrayLayout lay;
+    bool want_text; /* a string is what is looked for */
+    char kind;      /* 'S' or 'U' for one */
+    uint64_t chars;
 } Header;
 
 static bool bad_header(const Header *h) {
@@ -77,6 +80,12 @@ static bool read_descr(Header *h) {
     bool order = n > 0 && memchr("<>|=", *p, 4);
     h->lay.big_endian = (order && *p == '>') || (HOST_IS_BIG && (!order || *p == '='));
     const char *code = p + order;
+    if (h->want_text && n > order && (*code == 'S' || *code == 'U')) {
+        bool overflow = false;
+        h->kind = *code;
+        return num_read_uint(code + 1, n - order - 1, &h->chars, &overflow) > 0 ||
+               bad_header(h);
+    }
     for (int d = 0; d < DT_N; d++)
         if (strlen(codes[d]) == n - order && memcmp(codes[d], code, n - order) == 0)
             return h->lay.dtype = (DType)d, true;
@@ -147,35 +156,52 @@ static bool read_header(Header *h) {
     return (seen == 7 && h->p == h->end) || bad_header(h);
 }
 
-bool npy_read(const ArrayFile *f, Tensor *out) {
-    size_t start = 10;
+/* Reads the header; *start is where the elements begin. */
+static bool open_npy(const ArrayFile *f, Header *h, size_t *start) {
+    *start = 10;
     unsigned version = f->n > 6 ? f->p[6] : 0;
     if (f->n >= 10 && (version < 1 || version > 3))
         return array_fail(f, E_VERSION, "npy version %u.%u is not known", version,
                           f->p[7]);
-    if (version > 1) start = 12;
-    if (f->n < start) return array_fail(f, E_TRUNCATED, "the npy header is cut off");
-    uint64_t len = read_le(f->p + 8, (int)start - 8);
+    if (version > 1) *start = 12;
+    if (f->n < *start) return array_fail(f, E_TRUNCATED, "the npy header is cut off");
+    uint64_t len = read_le(f->p + 8, (int)*start - 8);
     if (len > HEADER_MAX)
         return array_fail(f, E_FORMAT, "the npy header has more than %d bytes",
                           HEADER_MAX);
-    if (len > f->n - start)
+    if (len > f->n - *start)
         return array_fail(f, E_TRUNCATED, "the npy header is cut off");
-    const char *p = (const char *)f->p + start;
-    Header h = {.f = f, .p = p, .end = p + len};
-    return read_header(&h) && array_from_bytes(f, start + len, &h.lay, out);
+    h->f = f;
+    h->p = (const char *)f->p + *start;
+    h->end = h->p + len;
+    *start += len;
+    return read_header(h);
+}
+
+bool npy_read(const ArrayFile *f, Tensor *out) {
+    Header h = {0};
+    size_t start;
+    return open_npy(f, &h, &start) && array_from_bytes(f, start, &h.lay, out);
+}
+
+bool npy_read_text(const ArrayFile *f, char *out, size_t room) {
+    Header h = {.want_text = true};
+    size_t start, step;
+    if (!open_npy(f, &h, &start)) return false;
+    step = h.kind == 'U' ? 4 : 1;
+    if (!h.kind || h.lay.ndim != 0 || h.chars >= room || f->n - start < h.chars * step)
+        return array_fail(f, E_FORMAT, "a short text is expected in it");
+    for (size_t i = 0; i < h.chars; i++)
+        out[i] = (char)f->p[start + i * step + (h.lay.big_endian ? step - 1 : 0)];
+    out[h.chars] = '\0';
+    return true;
 }
 
 /* ---- writing ---- */
 
-/* The whole header, whose length is a multiple of ALIGN. */
-static size_t build_header(const Tensor *t, char *buf, size_t room) {
-    Str b = STR(NULL);
-    const char *order = dtype_size(t->dtype) == 1 ? "|" : "<";
-    str_printf(&b, "{'descr': '%s%s', 'fortran_order': False, 'shape': ", order,
-               codes[t->dtype]);
-    shape_text(NULL, t->ndim, t->shape, &b);
-    str_puts(&b, ", }");
+/* The whole header, whose length is a multiple of ALIGN; takes over the dict. */
+static size_t frame_header(Str *dict, char *buf, size_t room) {
+    Str b = *dict;
     size_t n = (10 + b.n + 1 + ALIGN - 1) / ALIGN * ALIGN;
     if (n > room) bug("npy header of %zu bytes", n);
     memcpy(buf, "\x93NUMPY\1\0", 8);
@@ -185,6 +211,16 @@ static size_t build_header(const Tensor *t, char *buf, size_t room) {
     buf[n - 1] = '\n';
     str_free(&b);
     return n;
+}
+
+static size_t build_header(const Tensor *t, char *buf, size_t room) {
+    Str b = STR(NULL);
+    const char *order = dtype_size(t->dtype) == 1 ? "|" : "<";
+    str_printf(&b, "{'descr': '%s%s', 'fortran_order': False, 'shape': ", order,
+               codes[t->dtype]);
+    shape_text(NULL, t->ndim, t->shape, &b);
+    str_puts(&b, ", }");
+    return frame_header(&b, buf, room);
 }
 
 enum { HEADER_ROOM = 1024 }; /* 32 dims of 21 characters, and the words */
@@ -202,4 +238,13 @@ bool npy_sink(const Tensor *t, SinkFn *sink, void *ctx) {
 
 bool npy_write(Writer *w, const Tensor *t) {
     return npy_sink(t, writer_sink, w);
+}
+
+size_t npy_text(const char *text, char *buf, size_t room) {
+    Str b = STR(NULL);
+    size_t n = strlen(text);
+    str_printf(&b, "{'descr': '|S%zu', 'fortran_order': False, 'shape': (), }", n);
+    size_t head = frame_header(&b, buf, room - n);
+    memcpy(buf + head, text, n);
+    return head + n;
 }

@@ -294,7 +294,9 @@ static bool unpack(const ArrayFile *f, const Member *m, const unsigned char *p,
     return ok;
 }
 
-static bool read_member(const ArrayFile *f, const Member *m, Tensor *out) {
+typedef bool ReadFn(const ArrayFile *member, void *out);
+
+static bool read_member(const ArrayFile *f, const Member *m, ReadFn *read, void *out) {
     ArrayFile member = *f;
     Buffer *own = NULL;
     const unsigned char *p = NULL;
@@ -309,15 +311,80 @@ static bool read_member(const ArrayFile *f, const Member *m, Tensor *out) {
     member.n = m->size;
     if (own) member.buf = own;
     bool ok = crc_of(member.p, member.n) == m->crc
-                  ? npy_read(&member, out)
+                  ? read(&member, out)
                   : array_fail(f, E_CHECKSUM, "an array's checksum is wrong");
     buffer_unref(own);
     return ok;
 }
 
+static bool read_array(const ArrayFile *member, void *out) {
+    return npy_read(member, out);
+}
+
 bool npz_read(const ArrayFile *f, const char *key, Tensor *out) {
     Member m;
-    return find_member(f, key, &m) && read_member(f, &m, out);
+    return find_member(f, key, &m) && read_member(f, &m, read_array, out);
+}
+
+/* ---- a sparse matrix as an archive: format, shape, data, and its indices ---- */
+
+enum { FORMAT_ROOM = 16 };
+static bool read_format(const ArrayFile *member, void *out) {
+    return npy_read_text(member, out, FORMAT_ROOM);
+}
+
+static bool is_sparse(const ArrayFile *f, bool *is) {
+    static const char *const wanted[] = {"format", "shape", "data"};
+    Directory d;
+    Member m;
+    unsigned seen = 0;
+    if (!find_directory(f, &d)) return false;
+    while (d.count > 0) {
+        if (!next_member(f, &d, &m)) return false;
+        for (unsigned i = 0; i < 3; i++)
+            if (is_key(&m, wanted[i])) seen |= 1U << i;
+    }
+    return *is = seen == 7, true;
+}
+
+static bool read_matrix_shape(const ArrayFile *f, int64_t shape[2]) {
+    Tensor t = {0};
+    if (!npz_read(f, "shape", &t)) return false;
+    bool ok = t.ndim == 1 && t.shape[0] == 2 && dtype_is_integer(t.dtype);
+    for (int i = 0; ok && i < 2; i++)
+        shape[i] = tensor_i64(&t, i);
+    tensor_unref(&t);
+    return ok || array_fail(f, E_FORMAT, "the shape of a sparse matrix is two sizes");
+}
+
+bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out) {
+    char format[FORMAT_ROOM];
+    int64_t shape[2];
+    Member m;
+    if (!is_sparse(f, is)) return false;
+    if (!*is) return true;
+    if (!find_member(f, "format", &m) || !read_member(f, &m, read_format, format) ||
+        !read_matrix_shape(f, shape))
+        return false;
+    bool coo = strcmp(format, "coo") == 0, csc = strcmp(format, "csc") == 0;
+    if (!coo && !csc && strcmp(format, "csr") != 0)
+        return array_fail(f, E_FORMAT,
+                          "it holds a sparse matrix in the format '%s': csr, csc and "
+                          "coo can be read",
+                          format);
+    Tensor part[3] = {{0}};
+    bool ok = npz_read(f, "data", &part[0]) &&
+              npz_read(f, coo ? "row" : "indices", &part[1]) &&
+              npz_read(f, coo ? "col" : "indptr", &part[2]);
+    SparseObject *o = !ok   ? NULL
+                      : coo ? sparse_from_triplets(f->s, false, shape, &part[0],
+                                                   &part[1], &part[2], f->at)
+                            : sparse_from_parts(f->s, csc, shape, &part[0], &part[1],
+                                                &part[2], true, f->at);
+    for (int i = 0; i < 3; i++)
+        tensor_unref(&part[i]);
+    if (o) *out = (Value){.kind = TYPE_SPARSE, .obj = o};
+    return o || (ok && note(f->s, NOWHERE, "in %s", f->name));
 }
 
 /* ---- writing ---- */
@@ -395,25 +462,61 @@ static bool write_end(Writer *w, uint64_t count, uint64_t at, uint64_t size) {
     return writer_add(w, buf, (size_t)(p - buf));
 }
 
-static bool write_array(Session *s, Writer *w, const NamedTensor *a, Packed *m) {
+/* One file of the archive: an array, or bytes that are ready. */
+typedef struct Part {
+    const char *name;
+    const Tensor *t;
+    const char *p;
+    size_t n;
+    Packed packed;
+} Part;
+
+static bool sink_part(const Part *a, SinkFn *sink, void *ctx) {
+    return a->t ? npy_sink(a->t, sink, ctx) : sink(ctx, a->p, a->n);
+}
+
+static bool write_part(Session *s, Writer *w, Part *a) {
     Crc crc;
     if (strlen(a->name) > NAME_MAX_BYTES)
         return fail(s, NOWHERE, E_LIMIT, "the name of an array is too long for npz");
     crc_init(&crc);
-    npy_sink(a->t, crc_sink, &crc);
-    *m = (Packed){writer_offset(w), npy_size(a->t), ~crc.value};
-    return write_local(w, a->name, m) && npy_sink(a->t, writer_sink, w);
+    sink_part(a, crc_sink, &crc);
+    a->packed = (Packed){writer_offset(w), a->t ? npy_size(a->t) : a->n, ~crc.value};
+    return write_local(w, a->name, &a->packed) && sink_part(a, writer_sink, w);
+}
+
+static bool write_archive(Session *s, Writer *w, size_t n, Part *part) {
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = write_part(s, w, &part[i]);
+    uint64_t at = writer_offset(w);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = write_entry(w, part[i].name, &part[i].packed);
+    return ok && write_end(w, n, at, writer_offset(w) - at);
 }
 
 bool npz_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays) {
-    Packed *m = mem_zalloc(s, n, sizeof *m);
-    bool ok = true;
-    for (size_t i = 0; i < n && ok; i++)
-        ok = write_array(s, w, &arrays[i], &m[i]);
-    uint64_t at = writer_offset(w);
-    for (size_t i = 0; i < n && ok; i++)
-        ok = write_entry(w, arrays[i].name, &m[i]);
-    ok = ok && write_end(w, n, at, writer_offset(w) - at);
-    mem_free(m);
+    Part *part = mem_zalloc(s, n, sizeof *part);
+    for (size_t i = 0; i < n; i++)
+        part[i] = (Part){.name = arrays[i].name, .t = arrays[i].t};
+    bool ok = write_archive(s, w, n, part);
+    mem_free(part);
+    return ok;
+}
+
+bool npz_write_sparse(Session *s, Writer *w, const SparseObject *m) {
+    char format[256];
+    const int64_t two = 2;
+    Tensor shape = {0};
+    if (!tensor_new(s, DT_INT64, 1, &two, &shape)) return false;
+    memcpy(shape.data, m->shape, sizeof m->shape);
+    Part part[] = {{.name = "indices", .t = &m->indices},
+                   {.name = "indptr", .t = &m->indptr},
+                   {.name = "format", .p = format},
+                   {.name = "shape", .t = &shape},
+                   {.name = "data", .t = &m->data}};
+    part[2].n = npy_text(m->csc ? "csc" : "csr", format, sizeof format);
+    bool ok = write_archive(s, w, sizeof part / sizeof *part, part);
+    tensor_unref(&shape);
     return ok;
 }

@@ -35,6 +35,29 @@ SliceObject *slice_new(Session *s, const bool has[3], const int64_t part[3]) {
     return o;
 }
 
+static int64_t clamp(int64_t v, int64_t n, int64_t lo, int64_t hi) {
+    if (v < 0) v += n;
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+bool slice_resolve(const SliceObject *o, int64_t n, int64_t part[3]) {
+    part[2] = o->has[2] ? o->part[2] : 1;
+    if (part[2] == 0) return false;
+    bool back = part[2] < 0;
+    int64_t lo = back ? -1 : 0, hi = back ? n - 1 : n;
+    part[0] = o->has[0] ? clamp(o->part[0], n, lo, hi) : back ? hi : lo;
+    part[1] = o->has[1] ? clamp(o->part[1], n, lo, hi) : back ? lo : hi;
+    return true;
+}
+
+int64_t slice_count(int64_t start, int64_t stop, int64_t step) {
+    uint64_t span =
+        step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+    uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+    bool none = step > 0 ? start >= stop : start <= stop;
+    return none ? 0 : (int64_t)((span - 1) / by + 1);
+}
+
 static void release_list(Object *o) {
     ListObject *list = (ListObject *)o;
     for (size_t i = 0; i < list->n; i++)

@@ -21,6 +21,10 @@ typedef struct SliceObject {
     int64_t part[3];
 } SliceObject;
 SliceObject *slice_new(Session *s, const bool has[3], const int64_t part[3]);
+/* Python's slice.indices: start, stop and step for n elements, where stop may be -1
+ * when the step is negative. False: the step is 0. */
+bool slice_resolve(const SliceObject *o, int64_t n, int64_t part[3]);
+int64_t slice_count(int64_t start, int64_t stop, int64_t step);
 
 /* Takes over the n values. */
 typedef struct ListObject {

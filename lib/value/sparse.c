@@ -379,8 +379,7 @@ SparseObject *sparse_from_dense(Session *s, bool csc, const Tensor *t) {
     return m;
 }
 
-bool sparse_to_dense(Session *s, const SparseObject *m, Tensor *out) {
-    if (!tensor_zeros(s, m->data.dtype, 2, m->shape, out)) return false;
+void sparse_scatter(const SparseObject *m, Tensor *out) {
     size_t size = dtype_size(m->data.dtype);
     const int32_t *index = sparse_indices(m), *indptr = sparse_indptr(m);
     const char *data = m->data.data;
@@ -390,6 +389,11 @@ bool sparse_to_dense(Session *s, const SparseObject *m, Tensor *out) {
             memcpy((char *)out->data + row * out->stride[0] + column * out->stride[1],
                    data + (size_t)k * size, size);
         }
+}
+
+bool sparse_to_dense(Session *s, const SparseObject *m, Tensor *out) {
+    if (!tensor_zeros(s, m->data.dtype, 2, m->shape, out)) return false;
+    sparse_scatter(m, out);
     return true;
 }
 

@@ -42,7 +42,9 @@ SparseObject *sparse_from_dense(Session *s, bool csc, const Tensor *t);
 SparseObject *sparse_from_triplets(Session *s, bool csc, const int64_t shape[2],
                                    const Tensor *data, const Tensor *row,
                                    const Tensor *column, Span at);
-/* Contiguous; t holds nothing. */
+/* Writes the stored elements to their places in a dense matrix of the same shape. */
+void sparse_scatter(const SparseObject *m, Tensor *out);
+/* Contiguous; out holds nothing. */
 bool sparse_to_dense(Session *s, const SparseObject *m, Tensor *out);
 /* The same matrix in the given format and dtype; a reference if it has them. */
 SparseObject *sparse_convert(Session *s, const SparseObject *m, bool csc, DType d);

@@ -1,6 +1,7 @@
 /* Leaves: inputs and shared variables as set by the caller, constants, and dims, which
  * are bound by whatever has them. */
 #include "op/op.h"
+#include "value/object.h"
 #include "vm/vm_impl.h"
 
 #include <string.h>
@@ -37,10 +38,13 @@ void cell_value(const Machine *m, uint32_t cell, Value *out) {
 
 /* ---- setting ---- */
 static bool type_takes(Session *s, const Type *t, const Value *v, const char *what) {
-    if (t->kind != v->kind)
-        return fail(s, NOWHERE, E_TYPE, "%s: a value of another type than %s", what,
-                    type_str(s, t));
-    if (t->kind != TYPE_TENSOR) return true;
+    if (t->kind != TYPE_TENSOR || v->kind != TYPE_TENSOR) {
+        Value same;
+        bool fits =
+            value_filter(s, t, v, (Filter){.strict = true}, what, NOWHERE, &same);
+        if (fits) value_unref(&same);
+        return fits;
+    }
     bool ok = t->dtype == v->t.dtype && t->ndim == v->t.ndim;
     for (int i = 0; ok && i < t->ndim; i++)
         ok = !dim_is_known(t->dim[i]) || t->dim[i] == v->t.shape[i];
@@ -135,7 +139,7 @@ bool bind_shared(Machine *m, uint32_t i) {
     const Leaf *l = var_leafrec(m->p->g, v);
     const Type *t = var_type(m->p->g, v);
     if (l->init == VAR_NONE) {
-        if (l->value->kind == t->kind && (l->value->t.data || l->value->obj))
+        if (l->value->kind == t->kind && value_has_data(l->value))
             return vm_set_shared(m, i, l->value);
         return fail(m->s, NOWHERE, E_MISSING, "the shared variable %s has no value",
                     leaf_name(m, m->p->shared[i]));
@@ -173,8 +177,23 @@ static bool bind_dim(Binding *b, Sym name, int64_t value, uint32_t by) {
                 by == NONE ? "an option" : leaf_name(b->m, by));
 }
 
+/* The dims of a sparse matrix, and of such and tensors in lists. */
+static bool bind_value(Binding *b, const Type *t, const Value *v, uint32_t cell) {
+    const ListObject *list = t->kind == TYPE_LIST ? v->obj : NULL;
+    for (size_t i = 0; list && i < list->n; i++)
+        if (!bind_value(b, t->elem, &list->item[i], cell)) return false;
+    const int64_t *shape = value_sizes(v);
+    for (int i = 0; shape && i < t->ndim; i++)
+        if (dim_is_named(t->dim[i]) && !bind_dim(b, dim_sym(t->dim[i]), shape[i], cell))
+            return false;
+    return true;
+}
+
 static bool bind_cell(Binding *b, uint32_t cell) {
-    const Type *t = b->m->p->sharing.cell[cell].type;
+    const CellInfo *info = &b->m->p->sharing.cell[cell];
+    if (info->flags & CELL_BOXED)
+        return !b->m->box[cell] || bind_value(b, info->type, b->m->box[cell], cell);
+    const Type *t = info->type;
     const Layout *l = b->m->cell[cell].layout;
     for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
         if (dim_is_named(t->dim[i]) &&

@@ -92,7 +92,6 @@ g() {
     bad 3 E_NULL 'd_y_d_n is undefined' 'ggrad g.tlg --wrt n --null return --only | grun n=1 x=2'
     ok 'ggrad g.tlg --wrt x --only | grun n=1 x=2 --expect d_y_d_x=-0.4041138063191886 >/dev/null'
     bad 2 E_USAGE 'raise\|return' 'ggrad g.tlg --null maybe'
-    bad 3 E_TYPE 'no array' 'gload -e None | grun'
 }
 
 @test "a function's own pullback is taken" {

@@ -2,16 +2,13 @@
  * memory layouts, thread of views, smaller dtypes and slow references agree, inputs
  * stay as they were, examples are right. */
 #include "gen.h"
+#include "value/class.h"
 
 /* ---- what every Apply of a run must hold ---- */
 typedef struct Watch {
     const char *text;
     uint64_t hash[64];
 } Watch;
-
-static uint64_t value_hash(const Value *v) {
-    return v->kind == TYPE_TENSOR ? tensor_hash(&v->t) : 0;
-}
 
 static bool watch_before(void *ctx, size_t step, const Call *c) {
     Watch *w = ctx;
@@ -73,6 +70,9 @@ static void check_again(const Watch *w, const Call *c, bool (*perform)(Call *)) 
                   "%s: %s gives something else %s", w->text, c->op->name,
                   perform == c->op->debug ? "than its reference" : "in other memory");
             check_views(w, &d, i);
+        } else {
+            CHECK(value_approx(c->s, &c->out[i], &out[i], APPROX_DEFAULT),
+                  "%s: %s gives another value the second time", w->text, c->op->name);
         }
         value_unref(&out[i]);
     }
@@ -89,7 +89,12 @@ static bool watch_after(void *ctx, size_t step, const Call *c, double seconds) {
     for (size_t i = 0; i < c->nout; i++) {
         const Type *type = c->out_type[i];
         const Tensor *t = &c->out[i].t;
-        if (type->kind != TYPE_TENSOR) continue;
+        if (type->kind != TYPE_TENSOR) {
+            CHECK(value_is_valid(c->s, type, &c->out[i]),
+                  "%s: output %zu of %s is not a %s", w->text, i, c->op->name,
+                  type_str(c->s, type));
+            continue;
+        }
         bool fits = t->dtype == type->dtype && t->ndim == type->ndim;
         for (int k = 0; fits && k < t->ndim; k++)
             fits = dim_holds(c->s, type->dim[k], t->shape[k]);

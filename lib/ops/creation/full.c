@@ -142,6 +142,7 @@ static const Op table[] = {
      .line = __LINE__},
     {.name = "zeros_like",
      .doc = "Zeros of the shape of x, and of its dtype unless dtype is given.",
+     .sparse = "sparse_zeros_like",
      .in = "x",
      .props = "dtype: dtype? = None",
      .type = like_type,

@@ -89,6 +89,7 @@ static const Op table[] = {
      .alias = "astype",
      .doc = "x as another dtype, as NumPy converts: floats to integers towards zero, "
             "integers to narrower ones by their low bits, not zero to True.",
+     .sparse = "sparse_cast",
      .in = "x",
      .props = "dtype: dtype",
      .out_dtype = OUT_PROP,

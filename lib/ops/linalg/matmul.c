@@ -168,6 +168,7 @@ static const Op table[] = {
             "one-dim operand is a row on the "
             "left, a column on the right.",
      .infix = "@",
+     .sparse = "sparse_dot",
      .in = "a, b",
      .promote = PROMOTE_SAME,
      .type = matmul_type,
@@ -181,6 +182,7 @@ static const Op table[] = {
      .line = __LINE__},
     {.name = "dot",
      .doc = "Inner product of vectors, matrix product, or NumPy's dot of more dims.",
+     .sparse = "sparse_dot",
      .in = "a, b",
      .promote = PROMOTE_SAME,
      .expand = dot_expand,

@@ -141,6 +141,7 @@ static const Op table[] = {
      .doc = "Sum over the given axes (None: all). bool and int8 to int32 give int64, "
             "unsigned ones uint64; float16 and "
             "float32 are accumulated in float64.",
+     .sparse = "sparse_sum",
      .in = "x",
      .props = FOLD_PROPS,
      .type = sum_type,

@@ -1,17 +1,25 @@
 /* Shapes as values (shape, shape_i), and claims about them (specify_shape). */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "value/sparse.h"
 
 static bool shape_type(Infer *in) {
     Dim n = in->type[0]->ndim;
     return out_tensor(in, 0, DT_INT64, 1, &n);
 }
 
-static bool shape_perform(Call *c) {
+/* The sizes of input 0. */
+static int sizes_in(const Call *c, int64_t shape[MAX_NDIM]) {
+    const SparseObject *m = c->in[0]->kind == TYPE_SPARSE ? c->in[0]->obj : NULL;
     const Tensor *x = call_in(c, 0);
-    int64_t shape[MAX_NDIM], n = x->ndim;
-    for (int k = 0; k < x->ndim; k++)
-        shape[k] = x->shape[k];
+    int n = m ? 2 : x->ndim;
+    for (int k = 0; k < n; k++)
+        shape[k] = m ? m->shape[k] : x->shape[k];
+    return n;
+}
+
+static bool shape_perform(Call *c) {
+    int64_t shape[MAX_NDIM], n = sizes_in(c, shape);
     Tensor *out = call_out(c, 0, 1, &n);
     if (!out) return false;
     int64_t *p = out->data;
@@ -27,8 +35,9 @@ static bool shape_i_type(Infer *in) {
 }
 
 static bool shape_i_perform(Call *c) {
-    const Tensor *x = call_in(c, 0);
-    int64_t n = x->shape[axis_index(prop_int(c->s, c->op, c->props, "axis"), x->ndim)];
+    int64_t shape[MAX_NDIM];
+    int ndim = sizes_in(c, shape);
+    int64_t n = shape[axis_index(prop_int(c->s, c->op, c->props, "axis"), ndim)];
     Tensor *out = call_out(c, 0, 0, NULL);
     if (!out) return false;
     *(int64_t *)out->data = n;
@@ -60,29 +69,46 @@ static bool specify_type(Infer *in) {
                               (long long)x->dim[k], (long long)dim[k]);
         dim[k] = dim_meet(x->dim[k], dim[k]);
     }
-    return out_tensor(in, 0, x->dtype, n, dim);
+    in->out[0] = type_clone(in->s, x, DT_NONE, n, dim);
+    return true;
+}
+
+/* "got shape (2, 3), expected (2, ?)" */
+static bool fail_shape(Call *c, int ndim, const int64_t *shape, const Tensor *want) {
+    Str got = STR(c->s), asked = STR(c->s);
+    shape_text(c->s, ndim, shape, &got);
+    for (int i = 0; i < ndim; i++) {
+        int64_t n = tensor_i64(want, i);
+        str_puts(&asked, i ? ", " : "(");
+        if (n < 0)
+            str_putc(&asked, '?');
+        else
+            str_printf(&asked, "%lld", (long long)n);
+    }
+    str_puts(&asked, ndim == 0 ? "()" : ndim == 1 ? ",)" : ")");
+    call_fail(c, E_RUN_SHAPE, "got shape %s, expected %s", str_text(&got),
+              str_text(&asked));
+    str_free(&got);
+    str_free(&asked);
+    return false;
 }
 
 static bool specify_perform(Call *c) {
     Tensor x = *call_in(c, 0);
     const Tensor *t = call_in(c, 1);
-    if (tensor_size(t) != x.ndim)
-        return call_fail(c, E_RUN_SHAPE, "x has %d dims, but %lld are claimed", x.ndim,
+    int64_t shape[MAX_NDIM];
+    int ndim = sizes_in(c, shape);
+    if (tensor_size(t) != ndim)
+        return call_fail(c, E_RUN_SHAPE, "x has %d dims, but %lld are claimed", ndim,
                          (long long)tensor_size(t));
-    for (int k = 0; k < x.ndim; k++) {
+    for (int k = 0; k < ndim; k++) {
         int64_t want = tensor_i64(t, k);
-        if (want == -1 || want == x.shape[k]) continue;
-        Str got = STR(c->s), asked = STR(c->s);
-        int64_t shape[MAX_NDIM];
-        for (int i = 0; i < x.ndim; i++)
-            shape[i] = tensor_i64(t, i);
-        shape_text(c->s, x.ndim, x.shape, &got);
-        shape_text(c->s, x.ndim, shape, &asked);
-        call_fail(c, E_RUN_SHAPE, "got shape %s, expected %s", str_text(&got),
-                  str_text(&asked));
-        str_free(&got);
-        str_free(&asked);
-        return false;
+        if (want != -1 && want != shape[k]) return fail_shape(c, ndim, shape, t);
+    }
+    if (c->in[0]->kind != TYPE_TENSOR) {
+        value_unref(&c->out[0]);
+        value_copy_view(&c->out[0], c->in[0]);
+        return true;
     }
     Tensor *v = call_view(c, 0, call_in(c, 0));
     if (!v) return false;
@@ -101,7 +127,7 @@ static const char *const specify_adjoint[] = {"specify_shape(g, dims)", "disconn
 static const Op table[] = {
     {.name = "shape",
      .doc = "The sizes of x's dims as an int64 vector. x.shape[i] is shape_i.",
-     .in = "x",
+     .in = "x: array",
      .type = shape_type,
      .perform = shape_perform,
      .flops = "0",
@@ -114,7 +140,7 @@ static const Op table[] = {
      .line = __LINE__},
     {.name = "shape_i",
      .doc = "The size of one dim of x as an int64.",
-     .in = "x",
+     .in = "x: array",
      .props = "axis: axis",
      .type = shape_i_type,
      .perform = shape_i_perform,
@@ -129,7 +155,7 @@ static const Op table[] = {
     {.name = "specify_shape",
      .doc = "x, whose shape is claimed to be dims and checked when running; -1 claims "
             "nothing of a dim.",
-     .in = "x, dims: ints",
+     .in = "x: array, dims: ints",
      .type = specify_type,
      .perform = specify_perform,
      .flops = "0",

@@ -1,0 +1,33 @@
+/* Comparison overrides: a side table with an index by variable. */
+#include "graph/graph_impl.h"
+
+static Approx *find(const Graph *g, Var v) {
+    uint64_t at;
+    return map_get(&g->priv->approx, v, &at) ? &g->approx.p[at].how : NULL;
+}
+
+const Approx *graph_approx(const Graph *g, Var v) {
+    return g->approx.n ? find(g, v) : NULL;
+}
+
+void graph_set_approx(Graph *g, Var v, Approx how) {
+    Approx *have = find(g, v);
+    if (have) {
+        *have = how;
+        return;
+    }
+    map_put(&g->priv->approx, v, g->approx.n);
+    vec_push(g->s, &g->approx, ((VarApprox){v, how}));
+}
+
+void graph_loosen(Graph *g, Var v, Approx how) {
+    const Approx *have = graph_approx(g, v);
+    if (have) {
+        if (have->rtol > how.rtol) how.rtol = have->rtol;
+        if (have->atol > how.atol) how.atol = have->atol;
+        if (have->sloppy > how.sloppy) how.sloppy = have->sloppy;
+        how.allow_remove_inf |= have->allow_remove_inf;
+        how.allow_remove_nan |= have->allow_remove_nan;
+    }
+    graph_set_approx(g, v, how);
+}

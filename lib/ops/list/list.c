@@ -1,0 +1,376 @@
+/* Lists as values, with Python's rules for indices. A list is never changed: what
+ * "changes" one makes another that has the other items in common. Items that come from
+ * tensors are copied, as a tensor's memory is used again. Derivatives do not pass
+ * through lists. */
+#include "op/build.h"
+#include "op/infer.h"
+#include "value/object.h"
+
+#include <string.h>
+
+/* ---- typing ---- */
+
+static const Type *elem_of(const Infer *in) {
+    return in->type[0]->elem;
+}
+
+static bool out_list(Infer *in, const Type *elem) {
+    if (type_depth(elem) >= TYPE_DEPTH_MAX)
+        return infer_fail(in, E_LIMIT, in->nin, "lists nest at most %d deep",
+                          TYPE_DEPTH_MAX);
+    in->out[0] = type_list(in->s, elem);
+    return true;
+}
+
+static bool want_item(Infer *in, size_t arg, const Type *elem) {
+    return type_is_super(elem, in->type[arg]) ||
+           infer_fail(in, E_TYPE, arg, "the items of the list are %s, not %s",
+                      type_str(in->s, elem), type_str(in->s, in->type[arg]));
+}
+
+static bool want_int(Infer *in, size_t arg) {
+    const Type *t = in->type[arg];
+    return (t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype)) ||
+           infer_fail(in, E_TYPE, arg, "an integer is expected, not %s",
+                      type_str(in->s, t));
+}
+
+static bool make_type(Infer *in) {
+    const char *text = sym_text(in->s, in_prop(in, "type")->sym);
+    const Type *elem = NULL;
+    if (*text && !(elem = type_parse(in->s, text, strlen(text), in->at))) return false;
+    if (!elem && in->nin == 0)
+        return infer_fail(in, E_TYPE, 0, "an empty list needs type='...' of its items");
+    for (size_t i = 0; i < in->nin; i++) {
+        const Type *t = in->type[i];
+        if (t->kind == TYPE_NULL || t->kind == TYPE_DISCONNECTED)
+            return infer_fail(in, E_TYPE, i, "%s has no values", type_str(in->s, t));
+        if (*text && !want_item(in, i, elem)) return false;
+        if (*text) continue;
+        const Type *join = elem ? type_join(in->s, elem, t) : t;
+        if (!join)
+            return infer_fail(in, E_TYPE, i,
+                              "the items of a list have one kind, dtype and rank: %s "
+                              "does not go with %s",
+                              type_str(in->s, t), type_str(in->s, elem));
+        elem = join;
+    }
+    return out_list(in, elem);
+}
+
+static bool get_type(Infer *in) {
+    const Type *i = in->type[1];
+    if (i->kind == TYPE_SLICE) return in->out[0] = in->type[0], true;
+    return want_int(in, 1) && (in->out[0] = elem_of(in), true);
+}
+
+static bool same_type(Infer *in) {
+    in->out[0] = in->type[0];
+    return true;
+}
+static bool append_type(Infer *in) {
+    return want_item(in, 1, elem_of(in)) && same_type(in);
+}
+static bool extend_type(Infer *in) {
+    return want_item(in, 1, in->type[0]) && same_type(in);
+}
+static bool insert_type(Infer *in) {
+    return want_item(in, 2, elem_of(in)) && same_type(in);
+}
+static bool count_type(Infer *in) {
+    return (in->nin < 2 || want_item(in, 1, elem_of(in))) &&
+           out_tensor(in, 0, DT_INT64, 0, NULL);
+}
+
+/* ---- running ---- */
+
+static const ListObject *list_in(const Call *c, size_t i) {
+    return c->in[i]->obj;
+}
+
+/* v as an item: in memory that stays. */
+static bool keep(Session *s, const Value *v, Value *out) {
+    *out = (Value){.kind = v->kind};
+    if (v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM)
+        return tensor_clone(s, &v->t, &out->t);
+    value_copy_view(out, v);
+    return true;
+}
+
+static Value *new_items(Call *c, size_t n) {
+    return mem_zalloc(c->s, n, sizeof(Value));
+}
+
+/* Takes the items over; `ok` false drops them. */
+static bool finish(Call *c, Value *item, size_t n, bool ok) {
+    if (ok) {
+        value_unref(&c->out[0]);
+        c->out[0] = (Value){.kind = TYPE_LIST, .obj = list_new_take(c->s, n, item)};
+    }
+    for (size_t i = 0; !ok && i < n; i++)
+        value_unref(&item[i]);
+    mem_free(item);
+    return ok;
+}
+
+static bool out_int(Call *c, int64_t v) {
+    Tensor *out = call_out(c, 0, 0, NULL);
+    if (out) *(int64_t *)out->data = v;
+    return out != NULL;
+}
+
+static bool make_perform(Call *c) {
+    Value *item = new_items(c, c->nin);
+    size_t n = 0;
+    while (n < c->nin && keep(c->s, c->in[n], &item[n]))
+        n++;
+    return finish(c, item, n, n == c->nin);
+}
+
+/* A new list of the items from, from + step, ... of another. */
+static bool pick(Call *c, const ListObject *list, int64_t from, int64_t step,
+                 size_t n) {
+    Value *item = new_items(c, n);
+    for (size_t i = 0; i < n; i++, from += step)
+        value_copy_view(&item[i], &list->item[from]);
+    return finish(c, item, n, true);
+}
+
+static bool get_perform(Call *c) {
+    const ListObject *list = list_in(c, 0);
+    int64_t n = (int64_t)list->n, i;
+    if (c->in[1]->kind == TYPE_SLICE) {
+        int64_t part[3];
+        if (!slice_resolve(c->in[1]->obj, n, part))
+            return call_fail(c, E_INDEX, "the step of a slice can't be 0");
+        return pick(c, list, part[0], part[2],
+                    (size_t)slice_count(part[0], part[1], part[2]));
+    }
+    i = tensor_i64(call_in(c, 1), 0);
+    if (i < -n || i >= n)
+        return call_fail(c, E_INDEX, "index %lld of a list of %lld", (long long)i,
+                         (long long)n);
+    value_unref(&c->out[0]);
+    value_copy_view(&c->out[0], &list->item[i < 0 ? i + n : i]);
+    return true;
+}
+
+/* The list with `more` kept values put in before item `at`. */
+static bool put_in(Call *c, int64_t at, size_t nmore, const Value *const *more) {
+    const ListObject *list = list_in(c, 0);
+    size_t n = list->n + nmore, k = 0;
+    Value *item = new_items(c, n);
+    bool ok = true;
+    for (size_t i = 0; i < (size_t)at; i++)
+        value_copy_view(&item[k++], &list->item[i]);
+    for (size_t i = 0; ok && i < nmore; i++) {
+        ok = keep(c->s, more[i], &item[k]);
+        k += ok;
+    }
+    for (size_t i = (size_t)at; ok && i < list->n; i++)
+        value_copy_view(&item[k++], &list->item[i]);
+    return finish(c, item, k, ok);
+}
+
+static bool append_perform(Call *c) {
+    return put_in(c, (int64_t)list_in(c, 0)->n, 1, &c->in[1]);
+}
+
+static bool extend_perform(Call *c) {
+    const ListObject *more = list_in(c, 1);
+    const Value **v = mem_alloc(c->s, (more->n + 1) * sizeof *v);
+    for (size_t i = 0; i < more->n; i++)
+        v[i] = &more->item[i];
+    bool ok = put_in(c, (int64_t)list_in(c, 0)->n, more->n, v);
+    mem_free((void *)v);
+    return ok;
+}
+
+static bool insert_perform(Call *c) {
+    int64_t n = (int64_t)list_in(c, 0)->n, i = tensor_i64(call_in(c, 1), 0);
+    if (i < 0) i += n;
+    return put_in(c, i < 0 ? 0 : i > n ? n : i, 1, &c->in[2]);
+}
+
+static int64_t find(const Call *c) {
+    const ListObject *list = list_in(c, 0);
+    for (size_t i = 0; i < list->n; i++)
+        if (value_equal(&list->item[i], c->in[1])) return (int64_t)i;
+    return -1;
+}
+
+static bool not_there(Call *c) {
+    return call_fail(c, E_INDEX, "no item of the list equals it");
+}
+
+static bool remove_perform(Call *c) {
+    const ListObject *list = list_in(c, 0);
+    int64_t at = find(c);
+    if (at < 0) return not_there(c);
+    Value *item = new_items(c, list->n - 1);
+    for (size_t i = 0, k = 0; i < list->n; i++)
+        if ((int64_t)i != at) value_copy_view(&item[k++], &list->item[i]);
+    return finish(c, item, list->n - 1, true);
+}
+
+static bool reverse_perform(Call *c) {
+    const ListObject *list = list_in(c, 0);
+    return pick(c, list, (int64_t)list->n - 1, -1, list->n);
+}
+
+static bool index_perform(Call *c) {
+    int64_t at = find(c);
+    return at < 0 ? not_there(c) : out_int(c, at);
+}
+
+static bool count_perform(Call *c) {
+    const ListObject *list = list_in(c, 0);
+    int64_t n = 0;
+    for (size_t i = 0; i < list->n; i++)
+        n += value_equal(&list->item[i], c->in[1]);
+    return out_int(c, n);
+}
+
+static bool length_perform(Call *c) {
+    return out_int(c, (int64_t)list_in(c, 0)->n);
+}
+
+/* ---- rows ---- */
+
+#define WHY         "derivatives do not pass through lists: use the items themselves"
+#define NO_GRADIENT "undefined('" WHY "')"
+static bool undefined_push(Push *p) {
+    p->result[0] = grad_undefined(p->b, WHY);
+    return p->result[0] != VAR_NONE;
+}
+
+static const char *const one[] = {NO_GRADIENT};
+static const char *const two[] = {NO_GRADIENT, NO_GRADIENT};
+static const char *const with_index[] = {NO_GRADIENT, "disconnected"};
+static const char *const inserting[] = {NO_GRADIENT, "disconnected", NO_GRADIENT};
+static const char *const nothing[] = {"disconnected", "disconnected"};
+
+#define ROW .file = __FILE__, .line = __LINE__
+static const Op table[] = {
+    {.name = "make_list",
+     .doc =
+         "The items as one list value. They have one kind, dtype and rank; type= says "
+         "more or less of their shape, and is needed when there are none. A list in "
+         "brackets does the same where an op takes a list.",
+     .in = "*items: any",
+     .props = "type: str = ''",
+     .type = make_type,
+     .perform = make_perform,
+     .flops = "0",
+     .adjoint = one,
+     .push = undefined_push,
+     .constant = true,
+     .example = "list_get(make_list([1., 2.], [3.]), 0) -> [1.0, 2.0]",
+     ROW},
+    {.name = "list_get",
+     .doc = "Item i of the list x; a negative i counts from the end. With a slice, the "
+            "list of those items. x[i] is the same.",
+     .in = "x: list, i: any",
+     .type = get_type,
+     .perform = get_perform,
+     .flops = "0",
+     .adjoint = with_index,
+     .push = undefined_push,
+     .disconnected = "i",
+     .view = 1,
+     .example = "list_get(make_list(1, 2, 3), -1) -> 3\n"
+                "list_get(list_get(make_list(1, 2, 3), slice(None, None, -1)), 0) -> 3",
+     ROW},
+    {.name = "list_append",
+     .doc = "The list x with the value y at its end.",
+     .in = "x: list, y: any",
+     .type = append_type,
+     .perform = append_perform,
+     .flops = "0",
+     .adjoint = two,
+     .push = undefined_push,
+     .view = 1,
+     .example = "list_get(list_append(make_list(1, 2), 5), 2) -> 5",
+     ROW},
+    {.name = "list_extend",
+     .doc = "The items of the list x, then those of the list y.",
+     .in = "x: list, y: list",
+     .type = extend_type,
+     .perform = extend_perform,
+     .flops = "0",
+     .adjoint = two,
+     .push = undefined_push,
+     .view = 1,
+     .example = "list_length(list_extend(make_list(1, 2), make_list(3))) -> 3",
+     ROW},
+    {.name = "list_insert",
+     .doc =
+         "The list x with the value y put in before item i. An i beyond an end means "
+         "that end.",
+     .in = "x: list, i: int, y: any",
+     .type = insert_type,
+     .perform = insert_perform,
+     .flops = "0",
+     .adjoint = inserting,
+     .push = undefined_push,
+     .disconnected = "i",
+     .view = 1,
+     .example = "list_get(list_insert(make_list(1, 2), 1, 5), 1) -> 5",
+     ROW},
+    {.name = "list_remove",
+     .doc = "The list x without its first item that equals y; an error if none does.",
+     .in = "x: list, y: any",
+     .type = append_type,
+     .perform = remove_perform,
+     .flops = "0",
+     .adjoint = with_index,
+     .push = undefined_push,
+     .disconnected = "y",
+     .view = 1,
+     .example = "list_get(list_remove(make_list(1, 2, 3), 1), 0) -> 2",
+     ROW},
+    {.name = "list_reverse",
+     .doc = "The list x backwards.",
+     .in = "x: list",
+     .type = same_type,
+     .perform = reverse_perform,
+     .flops = "0",
+     .adjoint = one,
+     .push = undefined_push,
+     .view = 1,
+     .example = "list_get(list_reverse(make_list(1, 2, 3)), 0) -> 3",
+     ROW},
+    {.name = "list_index",
+     .doc =
+         "The number of the first item of the list x that equals y; an error if none "
+         "does.",
+     .in = "x: list, y: any",
+     .type = count_type,
+     .perform = index_perform,
+     .flops = "0",
+     .adjoint = nothing,
+     .disconnected = "x, y",
+     .example = "list_index(make_list([1, 2], [3]), [3]) -> 1",
+     ROW},
+    {.name = "list_count",
+     .doc = "How many items of the list x equal y.",
+     .in = "x: list, y: any",
+     .type = count_type,
+     .perform = count_perform,
+     .flops = "0",
+     .adjoint = nothing,
+     .disconnected = "x, y",
+     .example = "list_count(make_list(1, 2, 1), 1) -> 2",
+     ROW},
+    {.name = "list_length",
+     .doc = "The number of items of the list x.",
+     .in = "x: list",
+     .type = count_type,
+     .perform = length_perform,
+     .flops = "0",
+     .adjoint = nothing,
+     .disconnected = "x",
+     .example = "list_length(make_list(1, 2, 1)) -> 3",
+     ROW},
+};
+const OpList ops_list_list = {table, sizeof table / sizeof *table};
