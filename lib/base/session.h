@@ -26,6 +26,7 @@ typedef enum Slot {
     SLOT_BLAS,     /* ops: libraries opened on first use */
     SLOT_AD,
     SLOT_VM,
+    SLOT_PLUGINS, /* pipeline: libraries that were opened */
     SLOT_N
 } Slot;
 

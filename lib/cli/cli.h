@@ -52,9 +52,9 @@ typedef struct Common {
     int errors; /* 0 text, 1 json */
     int color;  /* 0 auto, 1 always, 2 never */
     uint64_t max_memory;
-    Texts ops;        /* --ops */
-    const char *dump; /* hidden: options (completions), man */
-    Texts operands;   /* what is not an option */
+    Texts ops, plugins; /* --ops, --plugin */
+    const char *dump;   /* hidden: options (completions), man */
+    Texts operands;     /* what is not an option */
 } Common;
 
 typedef struct Tool Tool;

@@ -125,6 +125,8 @@ static bool settle(Run *r) {
 
 /* The user's own ops. */
 static bool load_own(Run *r) {
+    for (size_t i = 0; i < r->common->plugins.n; i++)
+        if (!plugin_load(r->s, r->common->plugins.p[i].p)) return false;
     for (size_t i = 0; i < r->common->ops.n; i++)
         if (!io_read_ops(r->s, r->common->ops.p[i].p)) return false;
     return true;

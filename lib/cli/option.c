@@ -20,6 +20,8 @@ static const Opt common[] = {
      "Leave the record of commands out of the graph.", NULL},
     {"ops", 0, OPT_FILES, AT(ops), "FILE",
      "Add the ops of a file of texts; repeatable.", NULL},
+    {"plugin", 0, OPT_FILES, AT(plugins), "FILE",
+     "Add the types and ops of a plugin, a library in C; repeatable.", NULL},
     {"floatX", 0, OPT_ENUM, AT(floatX), "unset|float32|float64",
      "The dtype of floats that nothing else decides; float64 if unset.", NULL},
     {"max-memory", 0, OPT_SIZE, AT(max_memory), "SIZE",

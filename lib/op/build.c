@@ -17,7 +17,10 @@ Builder builder(Graph *g, bool intern) {
 static bool run_rule(Infer *in) {
     memset(in->out, 0, op_signature(in->s, in->op)->nout * sizeof *in->out);
     in->nout = op_signature(in->s, in->op)->nout;
-    if (!(in->op->type ? in->op->type : type_elemwise)(in)) return false;
+    bool (*rule)(Infer *) = in->op->type     ? in->op->type
+                            : in->op->itypes ? type_by_itypes
+                                             : type_elemwise;
+    if (!rule(in)) return false;
     if (in->nout == 0 || in->nout > OUT_MAX)
         bug("%s has %zu outputs", in->op->name, in->nout);
     for (size_t i = 0; i < in->nout; i++)
@@ -58,6 +61,8 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, Var *out) {
     const Op *op = m->in.op;
     m->in.at = b->from.at;
     m->in.floatX = b->floatX;
+    m->in.make = m;
+    m->b = b;
     if (!check_arity(&m->in) || !complete_props(&m->in, props) || !coerce_inputs(b, m))
         return false;
     if (op->expand) return op->expand(b, op, m->in.props, m->in.nin, m->var, out);

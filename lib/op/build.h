@@ -79,6 +79,10 @@ typedef struct Env {
 Var build_text(Builder *b, const char *text, const Env *env, bool *ok);
 /* With the names of an op's signature bound: inputs, outputs (r or their names), props,
  * plus g. */
+Var build_for_pull(const Pull *p, const char *text, bool *ok); /* g, or g_NAME */
+Var build_for_push(const Push *p, const char *text, bool *ok); /* t_NAME */
+/* The op's props from "axis=0, keepdims=True"; the rest at their defaults. */
+bool props_of_text(Builder *b, const Op *op, const char *text, const Props **out);
 Var build_for_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
                     Var cotangent, bool *ok);
 

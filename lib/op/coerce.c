@@ -11,6 +11,7 @@ void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_
     size_t room = nin + op_signature(s, op)->nin;
     m->var = room <= 8 ? m->small_var : mem_alloc(s, room * sizeof *m->var);
     m->type = room <= 8 ? m->small_type : mem_alloc(s, room * sizeof *m->type);
+    m->b = NULL;
     for (size_t i = 0; i < nin; i++) {
         m->var[i] = in[i];
         m->type[i] = var_type(g, in[i]);
@@ -42,7 +43,8 @@ bool check_arity(Infer *in) {
 }
 
 static ParamKind kind_at(const Infer *in, size_t i) {
-    return sig_param(op_signature(in->s, in->op), i)->kind;
+    ParamKind k = sig_param(op_signature(in->s, in->op), i)->kind;
+    return k == IN_TENSOR && in->op->itypes ? IN_ANY : k; /* the types say what */
 }
 
 static bool put(Builder *b, MakeNode *m, size_t i, Var v) {

@@ -39,4 +39,12 @@ bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 void infer_settle(Infer *in, const char *name, Prop value);
 const Prop *in_prop(const Infer *in, const char *name);
 
+/* While a new Apply is made (false when one is checked): is the input a number that was
+ * written in place? */
+bool infer_is_literal(const Infer *in, size_t arg);
+/* Makes it a constant of type t, through the type's filter. */
+bool infer_wrap(Infer *in, size_t arg, const Type *t);
+/* The rule of ops with itypes and otypes. */
+bool type_by_itypes(Infer *in);
+
 #endif

@@ -68,6 +68,7 @@ typedef struct Infer {
     const Type **out;
     Span at;
     DType floatX;
+    struct MakeNode *make; /* NULL: an Apply that exists is checked */
 } Infer;
 enum { OUT_MAX = 1024 }; /* outputs of one Apply */
 
@@ -221,8 +222,9 @@ struct Op {
     const char *file;
     int line; /* of the row, for messages */
     /* of the user's own: */
-    const char *from;          /* the file or plugin; NULL: an op of the library */
-    const struct OpBody *body; /* its meaning is a text: op/own.h */
+    const char *from;              /* the file or plugin; NULL: an op of the library */
+    const struct OpBody *body;     /* its meaning is a text: op/own.h */
+    const struct PluginOp *plugin; /* it is a plugin's: thunkline/plugin.h */
 };
 
 typedef struct OpList {

@@ -3,6 +3,7 @@
 #define OP_OP_IMPL_H
 
 #include "op/build.h"
+#include "op/own.h"
 
 /* The session's view of the catalogue: one entry for each name and alias. */
 typedef struct OpName {
@@ -21,17 +22,6 @@ typedef struct OpTable {
 OpTable *op_table(Session *s);
 
 /* Parses the three little languages of a row. */
-typedef enum SignaturePart {
-    SIGNATURE_IN,
-    SIGNATURE_PROPS,
-    SIGNATURE_OUT
-} SignaturePart;
-typedef struct SignatureError {
-    const char *what; /* NULL: none */
-    const char *rest; /* the text from there on */
-    SignaturePart part;
-    size_t index; /* of the input, prop or output */
-} SignatureError;
 const Signature *signature_parse(Session *s, Arena *a, const Op *op,
                                  SignatureError *error);
 /* The parameter that takes input i. */
@@ -44,6 +34,7 @@ const char *arg_name(const Infer *in, size_t i);
 /* ---- make_node in two halves; in->in and in->type are the arrays below ---- */
 typedef struct MakeNode {
     Infer in;
+    Builder *b;        /* NULL: nothing is built */
     Var *var;          /* in.in */
     const Type **type; /* in.type */
     Var small_var[8];

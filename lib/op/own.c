@@ -66,6 +66,10 @@ static bool check_words(Session *s, const OwnOp *d, const OwnList *l,
 
 /* ---- the signature ---- */
 
+void own_signature_check(Session *s, const Op *op, SignatureError *e) {
+    signature_parse(s, op_table(s)->arena, op, e);
+}
+
 /* "x, n: int = 3"; NULL for an empty list. */
 static const char *joined(Session *s, const OwnList *l, bool names) {
     Str b = STR(s);
@@ -79,7 +83,7 @@ static const char *joined(Session *s, const OwnList *l, bool names) {
 
 static bool check_signature(Session *s, const OwnOp *d, const Op *op) {
     SignatureError e;
-    signature_parse(s, op_table(s)->arena, op, &e);
+    own_signature_check(s, op, &e);
     if (!e.what) return true;
     const OwnList *l = e.part == SIGNATURE_IN      ? &d->in
                        : e.part == SIGNATURE_PROPS ? &d->props

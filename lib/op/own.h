@@ -46,6 +46,23 @@ typedef struct OwnOp {
  * False: diagnosed at the row. */
 bool own_ops_add(Session *s, size_t n, const OwnOp *op);
 
+/* What can't be read in the texts of a row. */
+typedef enum SignaturePart {
+    SIGNATURE_IN,
+    SIGNATURE_PROPS,
+    SIGNATURE_OUT
+} SignaturePart;
+typedef struct SignatureError {
+    const char *what; /* NULL: nothing */
+    const char *rest; /* the text from there on */
+    SignaturePart part;
+    size_t index; /* of the input, prop or output */
+} SignatureError;
+void own_signature_check(Session *s, const Op *op, SignatureError *e);
+/* May an op have that name? No function of the language, keyword or literal. False:
+ * diagnosed at `at`. */
+bool own_name_ok(Session *s, const char *name, Span at);
+
 /* The body of an Apply of such an op: a main graph of its own, whose inputs and outputs
  * are the Apply's. NULL: it is no such op, or diagnosed. Owned by the session. */
 Graph *own_body(const Graph *g, ApplyId a);

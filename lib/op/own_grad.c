@@ -13,43 +13,6 @@ const OwnOp *own_declaration(const Op *op) {
     return op->body ? op->body->decl : NULL;
 }
 
-/* ---- what a text may name ---- */
-
-typedef struct Names {
-    Session *s;
-    Vec(Bind) bind;
-    Arena *tmp;
-} Names;
-
-static void bind(Names *n, Sym name, Var v) {
-    vec_push(n->s, &n->bind, ((Bind){name, v}));
-}
-
-/* "g_q" of prefix and name; only the prefix where there is one output. */
-static Sym prefixed(Names *n, const char *prefix, Sym name, bool alone) {
-    return alone
-               ? sym(n->s, prefix)
-               : sym(n->s, arena_printf(n->tmp, "%s_%s", prefix, sym_text(n->s, name)));
-}
-
-static void bind_apply(Names *n, const Signature *sig, size_t nin, const Var *in,
-                       size_t nout, const Var *out) {
-    for (size_t i = 0; i < nin && i < sig->nin; i++)
-        bind(n, sig->in[i].name, in[i]);
-    for (size_t k = 0; k < nout && k < sig->nout; k++)
-        bind(n, sig->out[k], out[k]);
-}
-
-static DType slope_dtype(const Builder *b, Var x) {
-    DType d = var_type(b->g, x)->dtype;
-    return dtype_is_inexact(d) ? d : b->floatX;
-}
-
-static bool zero_for(Builder *b, Var x, Var *v) {
-    if (*v == VAR_NONE) *v = zeros_like(b, x, slope_dtype(b, x));
-    return *v != VAR_NONE;
-}
-
 static const OwnText *find(const OwnList *l, Sym name) {
     for (size_t i = 0; i < l->n; i++)
         if (l->p[i].name == name) return &l->p[i];
@@ -58,46 +21,35 @@ static const OwnText *find(const OwnList *l, Sym name) {
 
 /* ---- by the file's texts ---- */
 
-static bool pull_texts(Pull *p, const OwnList *texts, Names *n) {
-    const Signature *sig = op_signature(p->b->s, p->op);
-    bind_apply(n, sig, p->nin, p->in, p->nout, p->out);
-    for (size_t k = 0; k < p->nout; k++) {
-        Var g = p->cotangent[k];
-        if (!zero_for(p->b, p->out[k], &g)) return false;
-        bind(n, prefixed(n, "g", sig->out[k], p->nout == 1), g);
-    }
-    Env env = {n->bind.n, n->bind.p, p->op, p->props};
+/* Gradients of an elementwise op are summed back over what was stretched. */
+static bool pull_text(Pull *p, size_t i, const OwnText *t) {
     bool ok = true;
-    for (size_t i = 0; ok && i < p->nin; i++) {
+    Graph *g = p->b->g;
+    Var x = build_for_pull(p, t->text, &ok);
+    bool stretched = ok && x != GRAD_DISCONNECTED && !var_is_null(g, x) &&
+                     p->op->elemwise &&
+                     var_type(g, x)->ndim >= var_type(g, p->in[i])->ndim;
+    p->grad[i] = stretched ? sum_to_shape(p->b, x, p->in[i]) : x;
+    return ok && (!stretched || p->grad[i] != VAR_NONE);
+}
+
+static bool pull_texts(Pull *p, const OwnList *texts) {
+    const Signature *sig = op_signature(p->b->s, p->op);
+    for (size_t i = 0; i < p->nin; i++) {
         const OwnText *t = p->wanted[i] ? find(texts, sig_param(sig, i)->name) : NULL;
-        Var x = t ? build_text(p->b, t->text, &env, &ok) : GRAD_DISCONNECTED;
-        bool stretched = ok && x != GRAD_DISCONNECTED && !var_is_null(p->b->g, x) &&
-                         p->op->elemwise &&
-                         var_type(p->b->g, x)->ndim > var_type(p->b->g, p->in[i])->ndim;
-        p->grad[i] = stretched ? sum_to_shape(p->b, x, p->in[i]) : x;
-        ok = ok && (!stretched || p->grad[i] != VAR_NONE);
+        p->grad[i] = GRAD_DISCONNECTED;
+        if (t && !pull_text(p, i, t)) return false;
     }
-    return ok;
+    return true;
 }
 
 bool own_push(Push *p) {
     const Signature *sig = op_signature(p->b->s, p->op);
-    Names n = {.s = p->b->s, .tmp = arena_new(p->b->s)};
     bool ok = true;
-    bind_apply(&n, sig, p->nin, p->in, p->nout, p->out);
-    for (size_t i = 0; ok && i < p->nin && i < sig->nin; i++) {
-        Var t = p->tangent[i];
-        if (var_type(p->g, p->in[i])->kind != TYPE_TENSOR) continue;
-        ok = zero_for(p->b, p->in[i], &t);
-        bind(&n, prefixed(&n, "t", sig->in[i].name, false), t);
-    }
-    Env env = {n.bind.n, n.bind.p, p->op, p->props};
     for (size_t k = 0; ok && k < p->nout; k++) {
         const OwnText *t = find(&p->op->body->decl->pushforward, sig->out[k]);
-        p->result[k] = t ? build_text(p->b, t->text, &env, &ok) : VAR_NONE;
+        p->result[k] = t ? build_for_push(p, t->text, &ok) : VAR_NONE;
     }
-    vec_free(&n.bind);
-    arena_free(n.tmp);
     return ok;
 }
 
@@ -157,10 +109,5 @@ static bool pull_body(Pull *p) {
 
 bool own_pull(Pull *p) {
     const OwnOp *d = p->op->body->decl;
-    if (!d->pullback.n) return pull_body(p);
-    Names n = {.s = p->b->s, .tmp = arena_new(p->b->s)};
-    bool ok = pull_texts(p, &d->pullback, &n);
-    vec_free(&n.bind);
-    arena_free(n.tmp);
-    return ok;
+    return d->pullback.n ? pull_texts(p, &d->pullback) : pull_body(p);
 }

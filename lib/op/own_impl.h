@@ -29,7 +29,6 @@ bool own_type(Infer *in);
 bool own_pull(Pull *p);
 bool own_push(Push *p);
 bool own_connect(const Graph *g, ApplyId a, size_t in, size_t out);
-bool own_name_ok(Session *s, const char *name, Span at);
 bool own_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
                 Var *out);
 

@@ -12,6 +12,12 @@
 /* A session in which every row offers its services. */
 Session *pipeline_session(PanicFn *panic, void *ctx);
 
+/* Adds the types and ops of a plugin: a library that exports tl_plugin, or one that is
+ * part of the program (path: what it is called in messages). False: diagnosed. */
+bool plugin_load(Session *s, const char *path);
+struct TlPlugin;
+bool plugin_add(Session *s, const char *path, const struct TlPlugin *p);
+
 /* Finds a variable by its name, then an output by its label: E_UNKNOWN at `at` with
  * suggestions. */
 bool find_var(Graph *g, const char *name, size_t n, Span at, Var *v);

@@ -222,6 +222,7 @@ static bool unknown_dtype(const TypeReader *r, size_t from) {
          str_text(&word), near ? "; did you mean " : "", near ? near : "",
          near ? "?" : "");
     str_free(&word);
+    if (!near) note(r->s, NOWHERE, "types of your own come with --plugin FILE");
     return false;
 }
 
@@ -327,6 +328,43 @@ static const Type *read_sparse(TypeReader *r, size_t from) {
     return t;
 }
 
+static bool read_arg(TypeReader *r, TypeArg *arg) {
+    skip_blanks(r);
+    *arg = (TypeArg){NULL, 0};
+    if (peek(r) == '\'' || peek(r) == '"') {
+        Str text = STR(r->s);
+        bool ok = read_string(r, &text);
+        arg->text = arena_str(session_arena(r->s), str_text(&text), text.n);
+        str_free(&text);
+        return ok;
+    }
+    bool minus = take(r, '-'), overflow = false;
+    uint64_t v = 0;
+    size_t n = num_read_uint(r->p + r->i, r->n - r->i, &v, &overflow);
+    if (n == 0 || overflow || v > INT64_MAX)
+        return expected(r, "a text in quotes or an integer");
+    r->i += n;
+    arg->number = minus ? -(int64_t)v : (int64_t)v;
+    return true;
+}
+
+/* A plugin's type; its name was read. */
+static const Type *read_made(TypeReader *r, size_t from, const TypeMakerRow *maker) {
+    TypeArg arg[TYPE_ARGS_MAX];
+    size_t n = 0;
+    if (take(r, '(')) {
+        do {
+            if (n == TYPE_ARGS_MAX)
+                return fail(r->s, place(r, from, r->i), E_LIMIT,
+                            "a type has at most %d parameters", TYPE_ARGS_MAX),
+                       NULL;
+            if (!read_arg(r, &arg[n++])) return NULL;
+        } while (take(r, ','));
+        if (!want(r, ')', "',' or ')' after a parameter")) return NULL;
+    }
+    return maker->make(r->s, maker->ctx, n, arg, place(r, from, r->i));
+}
+
 /* Anything but a list; its first word is [from, r->i). */
 static const Type *read_flat(TypeReader *r, size_t from) {
     static const struct {
@@ -340,8 +378,8 @@ static const Type *read_flat(TypeReader *r, size_t from) {
         if (word_is(r, from, simple[i].word)) return type_simple(r->s, simple[i].kind);
     if (word_is(r, from, "null")) return read_null(r);
     if (word_is(r, from, "sparse")) return read_sparse(r, from);
-    const Type *own = type_plugin_find(r->s, r->p + from, r->i - from);
-    if (own) return own;
+    const TypeMakerRow *own = type_maker_find(r->s, r->p + from, r->i - from);
+    if (own) return read_made(r, from, own);
     return read_tensor(r, from);
 }
 

@@ -8,12 +8,14 @@ typedef struct TypeTable {
     Arena *arena;
     Index index;
     Vec(const Type *) types; /* by id */
+    Vec(TypeMakerRow) makers;
 } TypeTable;
 
 static void table_free(void *p) {
     TypeTable *tab = p;
     index_free(&tab->index);
     vec_free(&tab->types);
+    vec_free(&tab->makers);
     arena_free(tab->arena);
     mem_free(tab);
 }
@@ -99,6 +101,34 @@ const Type *type_sparse(Session *s, const char *format, DType d, const Dim dim[2
 const Type *type_plugin(Session *s, const char *name, const TypeClass *cls) {
     return intern(
         s, &(Type){.kind = TYPE_PLUGIN, .dtype = DT_NONE, .why = name, .cls = cls});
+}
+const TypeMakerRow *type_maker_find(Session *s, const char *p, size_t n) {
+    const TypeTable *tab = table(s);
+    for (size_t i = 0; i < tab->makers.n; i++)
+        if (strlen(tab->makers.p[i].name) == n &&
+            memcmp(tab->makers.p[i].name, p, n) == 0)
+            return &tab->makers.p[i];
+    return NULL;
+}
+bool type_maker_add(Session *s, const char *name, const TypeClass *cls, TypeMaker *make,
+                    void *ctx) {
+    static const char *const own[] = {"list", "sparse", "random",       "slice",
+                                      "none", "null",   "disconnected", "floatX"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i], name) == 0) return false;
+    if (dtype_find(name, n) != DT_NONE || type_maker_find(s, name, n)) return false;
+    vec_push(s, &table(s)->makers, ((TypeMakerRow){name, cls, make, ctx}));
+    return true;
+}
+const TypeClass *type_maker_class(Session *s, size_t i, const char **name) {
+    const TypeTable *tab = table(s);
+    if (i >= tab->makers.n) return NULL;
+    if (name) *name = tab->makers.p[i].name;
+    return tab->makers.p[i].cls;
+}
+const Type *type_by_name(Session *s, const char *name) {
+    return type_plugin_find(s, name, strlen(name));
 }
 const Type *type_plugin_find(Session *s, const char *p, size_t n) {
     const TypeTable *tab = table(s);

@@ -118,6 +118,22 @@ const Type *type_list(Session *s, const Type *elem);
 const Type *type_sparse(Session *s, const char *format, DType d, const Dim dim[2]);
 /* `name` is its text form: type_parse finds it once it was made. */
 const Type *type_plugin(Session *s, const char *name, const TypeClass *cls);
+/* Types that plugins bring: makes the type `name`, `name(arg, ...)`, whose arguments
+ * are texts in quotes or integers. NULL: diagnosed. */
+typedef struct TypeArg {
+    const char *text; /* NULL: it is `number` */
+    int64_t number;
+} TypeArg;
+typedef const Type *TypeMaker(Session *s, void *ctx, size_t n, const TypeArg *arg,
+                              Span at);
+/* False, without a diagnostic: the name is taken. The name must stay. */
+bool type_maker_add(Session *s, const char *name, const TypeClass *cls, TypeMaker *make,
+                    void *ctx);
+/* By number, NULL after the last; *name if it is not NULL. */
+const TypeClass *type_maker_class(Session *s, size_t i, const char **name);
+/* The type `name` without arguments, as in a constant name(2.5); NULL without a
+ * diagnostic: there is no type of a plugin of that name, or it takes arguments. */
+const Type *type_by_name(Session *s, const char *name);
 /* With another dtype (DT_NONE: its own) and other dims (NULL: its own). Only tensors
  * and sparse matrices have these; others are returned as they are. */
 const Type *type_clone(Session *s, const Type *t, DType d, int ndim, const Dim *dim);

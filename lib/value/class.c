@@ -172,6 +172,10 @@ bool value_may_share_memory(const Value *a, const Value *b) {
     ValueParts x, y;
     if (a->kind > TYPE_RANDOM && a->kind == b->kind && a->obj && a->obj == b->obj)
         return true;
+    const TypeClass *cls = value_class(a);
+    if (cls->shares && a->obj && b->obj && a->kind == b->kind &&
+        value_class(b) == cls && cls->shares(a, b))
+        return true;
     parts_of(a, &x);
     for (size_t i = 0; i < x.nitem; i++)
         if (value_may_share_memory(&x.item[i], b)) return true;

@@ -73,7 +73,14 @@ struct TypeClass {
     bool (*build)(Session *s, const Type *t, const ValueParts *p, Value *out);
     void (*shape_info)(const Value *v, ShapeInfo *info); /* both or none; */
     uint64_t (*size)(const ShapeInfo *info); /* absent: bytes of the parts */
-    bool no_values; /* nothing is ever a value of it: null, disconnected */
+    /* plugins only */
+    const char *from; /* its file */
+    /* The filter for a text in quotes. Absent: it takes none. */
+    bool (*from_text)(Session *s, const Type *t, const char *text, Filter how,
+                      const char *what, Span at, Value *out);
+    bool (*shares)(const Value *a, const Value *b); /* memory, beside the tensors */
+    const char *add; /* the op that adds two values, for derivatives */
+    bool no_values;  /* nothing is ever a value of it: null, disconnected */
 };
 const TypeClass *type_class(const Type *t);
 const TypeClass *value_class(const Value *v);

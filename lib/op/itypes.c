@@ -1,0 +1,132 @@
+/* The typing rule of ops that state exact types, "float64[n, m], double": an input must
+ * be of its type or narrower; names of dims stand for what the inputs have, also in the
+ * types of the outputs. Numbers written in place become constants of the type. */
+#include "op/infer.h"
+#include "op/op_impl.h"
+#include "value/class.h"
+
+#include <string.h>
+
+typedef struct Wanted {
+    Infer *in;
+    Map dim; /* name -> what it stands for */
+    Arena *tmp;
+} Wanted;
+
+/* The types of a list; the op's row was checked when it was added. */
+static size_t read_types(Wanted *w, const char *list, const Type ***out) {
+    char **part;
+    size_t n = str_split(w->tmp, list, ',', &part);
+    *out = NEW_N(w->tmp, n + 1, const Type *);
+    for (size_t i = 0; i < n; i++)
+        if (!((*out)[i] = type_parse(w->in->s, part[i], strlen(part[i]), w->in->at)))
+            return SIZE_MAX;
+    return n;
+}
+
+static bool misfit(Wanted *w, size_t i, const Type *want) {
+    Infer *in = w->in;
+    return infer_fail(in, E_TYPE, in->nin, "input %zu/%zu (%s): expected %s, got %s",
+                      i + 1, in->nin, arg_name(in, i), type_str(in->s, want),
+                      type_str(in->s, in->type[i]));
+}
+
+static bool bind_dim(Wanted *w, Dim name, Dim have) {
+    uint64_t old;
+    if (!map_get(&w->dim, dim_sym(name), &old)) {
+        map_put(&w->dim, dim_sym(name), (uint64_t)have);
+        return true;
+    }
+    if (!dim_may_equal((Dim)old, have)) return false;
+    map_put(&w->dim, dim_sym(name), (uint64_t)dim_meet((Dim)old, have));
+    return true;
+}
+
+static bool take_input(Wanted *w, size_t i, const Type *want) {
+    Infer *in = w->in;
+    if (!type_is_super(want, in->type[i]) && infer_is_literal(in, i) &&
+        !infer_wrap(in, i, want))
+        return false;
+    const Type *have = in->type[i];
+    if (!type_is_super(want, have)) return misfit(w, i, want);
+    for (int d = 0; want->kind == TYPE_TENSOR && d < want->ndim; d++)
+        if (dim_is_named(want->dim[d]) && !bind_dim(w, want->dim[d], have->dim[d]))
+            return misfit(w, i, want);
+    return true;
+}
+
+static const Type *settle(Wanted *w, const Type *t) {
+    Dim dim[MAX_NDIM];
+    if (t->kind != TYPE_TENSOR) return t;
+    for (int d = 0; d < t->ndim; d++) {
+        uint64_t have;
+        dim[d] = t->dim[d];
+        if (dim_is_named(dim[d]))
+            dim[d] = map_get(&w->dim, dim_sym(dim[d]), &have) ? (Dim)have : DIM_UNKNOWN;
+    }
+    return type_tensor(w->in->s, t->dtype, t->ndim, dim);
+}
+
+static bool apply_types(Wanted *w) {
+    Infer *in = w->in;
+    const Type **want, **made;
+    size_t nin = read_types(w, in->op->itypes, &want);
+    size_t nout = read_types(w, in->op->otypes, &made);
+    if (nin == SIZE_MAX || nout == SIZE_MAX) return false;
+    if (nin != in->nin)
+        return infer_fail(in, E_ARITY, in->nin, "expected %zu input%s but got %zu", nin,
+                          nin == 1 ? "" : "s", in->nin);
+    for (size_t i = 0; i < nin; i++)
+        if (!take_input(w, i, want[i])) return false;
+    if (nout != in->nout)
+        return infer_fail(in, E_ARITY, in->nin,
+                          "otypes are %zu, but it has %zu outputs", nout, in->nout);
+    for (size_t k = 0; k < nout; k++)
+        in->out[k] = settle(w, made[k]);
+    return true;
+}
+
+bool type_by_itypes(Infer *in) {
+    Wanted w = {in, MAP(in->s), arena_new(in->s)};
+    bool ok = apply_types(&w);
+    map_free(&w.dim);
+    arena_free(w.tmp);
+    return ok;
+}
+
+/* ---- numbers written in place ---- */
+
+bool infer_is_literal(const Infer *in, size_t i) {
+    if (!in->make || !var_is_const(in->g, in->in[i]) || var_name(in->g, in->in[i]))
+        return false;
+    const Type *t = in->type[i];
+    return t->kind == TYPE_TENSOR && t->ndim == 0;
+}
+
+/* A number takes the dtype that it meets unless its kind is higher. */
+static bool is_weaker(const Type *have, const Type *want) {
+    return want->kind == TYPE_TENSOR &&
+           dtype_weak(want->dtype, dtype_kind(have->dtype), DT_FLOAT64) == want->dtype;
+}
+
+bool infer_wrap(Infer *in, size_t i, const Type *t) {
+    if (!infer_is_literal(in, i))
+        return infer_fail(in, E_TYPE, i, "%s is no number that was written in place",
+                          arg_name(in, i));
+    MakeNode *m = in->make;
+    if (is_weaker(in->type[i], t)) {
+        m->var[i] = cast_to(m->b, m->var[i], t->dtype);
+    } else {
+        Value v;
+        const Value *old = var_leafrec(in->g, in->in[i])->value;
+        Filter how = {.allow_downcast = -1};
+        if (!value_filter(in->s, t, old, how, arg_name(in, i), in->at, &v)) {
+            infer_note_call(in, NOWHERE);
+            return false;
+        }
+        m->var[i] = graph_const_value(m->b->g, t, &v);
+        value_unref(&v);
+    }
+    m->type[i] = var_type(m->b->g, m->var[i]);
+    return true;
+}

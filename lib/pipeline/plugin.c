@@ -1,0 +1,150 @@
+/* Plugins: opened, looked at, and asked for what they bring. One is refused when
+ * others than its owner could have put it there, or when it was made for another
+ * interface. Names of libraries never stand in a graph. */
+#include "pipeline/plugin_impl.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- those of a session ---- */
+
+typedef struct Plugins {
+    Vec(void *) handle;
+} Plugins;
+
+static void plugins_free(void *p) {
+    Plugins *t = p;
+    while (t->handle.n > 0)
+        dlclose(t->handle.p[--t->handle.n]);
+    vec_free(&t->handle);
+    mem_free(t);
+}
+
+/* Values and constants are freed before the code that frees what they own. */
+static void keep_open(Session *s, void *handle) {
+    Plugins *t = session_slot(s, SLOT_PLUGINS);
+    if (!t) {
+        t = mem_zalloc(s, 1, sizeof *t);
+        session_set_slot(s, SLOT_PLUGINS, t, plugins_free);
+    }
+    vec_push(s, &t->handle, handle);
+}
+
+/* ---- who may have written it ---- */
+
+static bool no_plugin(Session *s, const char *path, DiagCode code, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static bool no_plugin(Session *s, const char *path, DiagCode code, const char *fmt,
+                      ...) {
+    Str b = STR(s);
+    va_list ap;
+    va_start(ap, fmt);
+    str_vprintf(&b, fmt, ap);
+    va_end(ap);
+    fail(s, NOWHERE, code, "the plugin %s %s", path, str_text(&b));
+    str_free(&b);
+    return false;
+}
+
+static bool check_owner(Session *s, const char *path, const char *real) {
+    struct stat st;
+    const char *slash = strrchr(real, '/');
+    char *folder =
+        arena_str(session_arena(s), real, slash > real ? (size_t)(slash - real) : 1);
+    if (stat(real, &st) != 0) return no_plugin(s, path, E_IO, "can't be read");
+    if (!S_ISREG(st.st_mode)) return no_plugin(s, path, E_PLUGIN, "is no regular file");
+    if (st.st_mode & S_IWOTH) {
+        no_plugin(s, path, E_PLUGIN, "is refused: anybody may write to it");
+        return note(s, NOWHERE, "chmod o-w %s", path);
+    }
+    if (stat(folder, &st) != 0 || st.st_mode & S_IWOTH) {
+        no_plugin(s, path, E_PLUGIN, "is refused: anybody may write to its folder %s",
+                  folder);
+        return note(s, NOWHERE, "keep it in a folder of your own");
+    }
+    return true;
+}
+
+/* ---- opening ---- */
+
+static bool check_plugin(Session *s, const char *path, const TlPlugin *p) {
+    if (!p) {
+        no_plugin(s, path, E_PLUGIN, "does not export tl_plugin");
+        return note(s, NOWHERE,
+                    "end it with TL_PLUGIN(\"name\", \"version\", init) of "
+                    "<thunkline/plugin.h>");
+    }
+    if (p->abi != TL_PLUGIN_ABI) {
+        no_plugin(s, path, E_PLUGIN,
+                  "is made for version %u of the plugin interface, but this thunkline "
+                  "has version %u",
+                  (unsigned)p->abi, (unsigned)TL_PLUGIN_ABI);
+        return note(s, NOWHERE, "compile it with this thunkline's headers");
+    }
+    return (p->init && p->name && p->version) ||
+           no_plugin(s, path, E_PLUGIN, "has no %s",
+                     !p->init   ? "init"
+                     : !p->name ? "name"
+                                : "version");
+}
+
+bool plugin_add(Session *s, const char *path, const TlPlugin *p) {
+    if (!check_plugin(s, path, p)) return false;
+    Arena *a = session_arena(s);
+    Plugin *own = NEW(a, Plugin);
+    *own = (Plugin){.s = s, .path = arena_str(a, path, strlen(path))};
+    TlHost h = {.s = s,
+                .what = own->path,
+                .other = E_PLUGIN,
+                .mark = diag_count(s),
+                .plugin = own};
+    return plugin_verdict(&h, p->init(&h, &plugin_api), "init");
+}
+
+bool plugin_load(Session *s, const char *path) {
+    char *real = realpath(path, NULL);
+    if (!real) return no_plugin(s, path, E_IO, "can't be found");
+    void *handle = NULL;
+    bool ok = check_owner(s, path, real);
+    if (ok && !(handle = dlopen(real, RTLD_NOW | RTLD_LOCAL)))
+        ok = no_plugin(s, path, E_IO, "can't be loaded: %s", dlerror());
+    free(real);
+    if (!ok) return false;
+    keep_open(s, handle);
+    return plugin_add(s, path, dlsym(handle, "tl_plugin"));
+}
+
+/* ---- what functions of plugins say ---- */
+
+bool plugin_verdict(TlHost *h, bool ok, const char *of) {
+    bool said = diag_count(h->s) > h->mark;
+    if (ok && !said) return true;
+    if (said) return false;
+    fail(h->s, h->at, h->other, "%s: %s failed and did not say why", h->what, of);
+    return note(h->s, NOWHERE, "a plugin says what is wrong by api->fail");
+}
+
+bool plugin_take(TlHost *h, const char *what, void *own, size_t size, const void *def,
+                 size_t least) {
+    size_t given = def ? *(const size_t *)def : 0;
+    const unsigned char *p = def;
+    memset(own, 0, size);
+    if (!def) return plugin_api.fail(h, TL_FAILED, "%s is NULL", what);
+    if (given < least || given > 1 << 16)
+        return plugin_api.fail(
+            h, TL_FAILED,
+            "the first member of %s must be its size (.size = sizeof "
+            "def), not %zu",
+            what, given);
+    for (size_t i = size; i < given; i++)
+        if (p[i])
+            return plugin_api.fail(
+                h, TL_FAILED,
+                "%s uses what this thunkline does not know: it needs "
+                "a newer one",
+                what);
+    memcpy(own, def, given < size ? given : size);
+    return true;
+}

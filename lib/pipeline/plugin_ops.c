@@ -1,0 +1,493 @@
+/* Ops of plugins: what a def says is checked once, then each hook of the contract in C
+ * becomes one of the plugin's, with its context around it. */
+#include "op/expr.h"
+#include "pipeline/plugin_impl.h"
+
+#include <string.h>
+
+/* ---- contexts ---- */
+
+TlHost plugin_host(Session *s, const Op *op, const Props *props, Span at) {
+    return (TlHost){.s = s,
+                    .at = at,
+                    .what = op ? op->name : "plugin",
+                    .other = E_PLUGIN,
+                    .mark = diag_count(s),
+                    .op = op,
+                    .props = props};
+}
+
+/* Fields that all contexts of an op begin with. */
+#define CONTEXT(h, n_in, n_out)                                                        \
+    .host = (h), .api = &plugin_api, .user = (h)->op->plugin->def.user, .nin = (n_in), \
+    .nout = (n_out)
+
+static const TlType *const *types_out(const Type *const *t) {
+    return (const TlType *const *)(const void *)t;
+}
+
+static bool plugin_type(Infer *in) {
+    const struct PluginOp *op = in->op->plugin;
+    TlHost h = plugin_host(in->s, in->op, in->props, in->at);
+    h.infer = in;
+    TlNode n = {CONTEXT(&h, in->nin, in->nout), .in = types_out(in->type),
+                .out = (const TlType **)(void *)in->out};
+    bool ok = plugin_verdict(&h, op->def.make_node(&n), "make_node");
+    in->nout = n.nout;
+    if (ok && (n.nout == 0 || n.nout > OUT_MAX))
+        return infer_fail(in, E_PLUGIN, in->nin, "make_node says %zu outputs", n.nout);
+    for (size_t i = 0; ok && i < n.nout; i++)
+        if (!in->out[i])
+            return infer_fail(in, E_PLUGIN, in->nin, "make_node forgot output %zu", i);
+    return ok;
+}
+
+/* ---- running ---- */
+
+static TlCall call_context(TlHost *h, Call *c) {
+    h->call = c;
+    h->other = E_RUN;
+    return (TlCall){CONTEXT(h, c->nin, c->nout),
+                    .in = (const TlValue *const *)(const void *)c->in,
+                    .out_type = types_out(c->out_type),
+                    .computed = c->computed,
+                    .need = c->need,
+                    .no_recycling = c->no_recycling};
+}
+
+/* Every output was made, and is of its type. */
+static bool outputs_made(Call *c) {
+    for (size_t i = 0; i < c->nout; i++) {
+        const Type *t = c->out_type[i];
+        const Value *v = &c->out[i];
+        bool array = t->kind == TYPE_TENSOR || t->kind == TYPE_RANDOM;
+        bool made = v->kind == t->kind && (array ? v->t.data != NULL : v->obj != NULL);
+        if (made || t->kind == TYPE_NONE) continue;
+        return call_fail(c, E_RUN, "it made no output %zu, %s", i, type_str(c->s, t));
+    }
+    return true;
+}
+
+static bool run(Call *c, bool (*perform)(TlCall *c), const char *of) {
+    TlHost h = plugin_host(c->s, c->op, c->props, c->at);
+    TlCall call = call_context(&h, c);
+    return plugin_verdict(&h, perform(&call), of) && outputs_made(c);
+}
+
+static bool plugin_perform(Call *c) {
+    return run(c, c->op->plugin->def.perform, "perform");
+}
+static bool plugin_debug(Call *c) {
+    return run(c, c->op->plugin->def.debug_perform, "debug_perform");
+}
+
+static bool thunk_make(const Call *c, Impl impl, void **state) {
+    const struct PluginOp *op = c->op->plugin;
+    *state = NULL;
+    if (!op->tl_thunk.make) return true;
+    TlHost h = plugin_host(c->s, c->op, c->props, c->at);
+    Call own = *c;
+    TlCall call = call_context(&h, &own);
+    return plugin_verdict(&h, op->tl_thunk.make(&call, (int)impl, state), "make_thunk");
+}
+
+static ThunkResult thunk_run(void *state, Call *c) {
+    const struct PluginOp *op = c->op->plugin;
+    TlHost h = plugin_host(c->s, c->op, c->props, c->at);
+    TlCall call = call_context(&h, c);
+    TlThunkResult r = op->tl_thunk.run(state, &call);
+    if (!plugin_verdict(&h, r != TL_THUNK_FAILED, "the thunk")) return THUNK_FAILED;
+    if (r == TL_THUNK_NEEDS && op->tl_thunk.lazy) return THUNK_NEEDS;
+    return outputs_made(c) ? THUNK_DONE : THUNK_FAILED;
+}
+
+/* ---- derivatives, shapes ---- */
+
+static bool plugin_pull(Pull *p) {
+    TlHost h = plugin_host(p->b->s, p->op, p->props, p->b->from.at);
+    h.b = p->b;
+    h.pull = p;
+    for (size_t i = 0; i < p->nin; i++)
+        p->grad[i] = GRAD_DISCONNECTED;
+    TlGrad g = {
+        CONTEXT(&h, p->nin, p->nout), .in = p->in,    .out = p->out, .g = p->cotangent,
+        .wanted = p->wanted,          .grad = p->grad};
+    if (!plugin_verdict(&h, p->op->plugin->def.grad(&g), "grad")) return false;
+    for (size_t i = 0; i < p->nin; i++)
+        if (p->grad[i] != GRAD_DISCONNECTED && p->grad[i] >= p->b->g->nvar)
+            return fail(p->b->s, p->b->from.at, E_GRADIENT,
+                        "%s: grad gave no variable for input %zu", p->op->name, i);
+    return true;
+}
+
+static bool plugin_push(Push *p) {
+    TlHost h = plugin_host(p->b->s, p->op, p->props, p->b->from.at);
+    h.b = p->b;
+    h.push = p;
+    for (size_t i = 0; i < p->nout; i++)
+        p->result[i] = VAR_NONE;
+    TlPush t = {CONTEXT(&h, p->nin, p->nout), .in = p->in, .out = p->out,
+                .tangent = p->tangent, .result = p->result};
+    if (!plugin_verdict(&h, p->op->plugin->def.pushforward(&t), "pushforward"))
+        return false;
+    for (size_t i = 0; i < p->nout; i++)
+        if (p->result[i] != VAR_NONE && p->result[i] >= p->b->g->nvar)
+            return fail(p->b->s, p->b->from.at, E_GRADIENT,
+                        "%s: pushforward gave no variable for output %zu", p->op->name,
+                        i);
+    return true;
+}
+
+/* The elements of a vector that a shape was given as. */
+static bool take_shape(const ShapeOf *q, size_t i, Var v) {
+    const Type *t = v < q->b->g->nvar ? var_type(q->b->g, v) : NULL;
+    const Type *to = var_type(q->g, q->g->apply[q->id].out + (Var)i);
+    if (!t || t->kind != TYPE_TENSOR || t->ndim != 1 || !dtype_is_integer(t->dtype) ||
+        (t->dim[0] >= 0 && t->dim[0] != to->ndim))
+        return fail(q->b->s, q->b->from.at, E_PLUGIN,
+                    "%s: infer_shape must give output %zu a vector of %d integers",
+                    q->op->name, i, to->ndim);
+    for (int k = 0; k < to->ndim; k++) {
+        PropArg index = {"index", PROP_STR(sym(q->b->s, "$"))};
+        Var in[] = {v, const_int(q->b, k)};
+        const Op *sub = op_find(q->b->s, "subtensor", 9);
+        q->out_shape[i][k] =
+            op_apply1(q->b, sub, props_make(q->b->s, sub, 1, &index), 2, in);
+        if (q->out_shape[i][k] == VAR_NONE) return false;
+    }
+    return true;
+}
+
+static bool plugin_shape(ShapeOf *q) {
+    Var shape[OUT_MAX];
+    TlHost h = plugin_host(q->b->s, q->op, q->props, q->b->from.at);
+    h.b = q->b;
+    h.shape = q;
+    h.id = q->id;
+    for (size_t i = 0; i < q->nout; i++)
+        shape[i] = VAR_NONE;
+    TlShape t = {CONTEXT(&h, q->nin, q->nout), .in = q->in, .shape = shape};
+    if (!q->op->plugin->def.infer_shape(&t)) return false;
+    if (diag_count(h.s) > h.mark) return false;
+    for (size_t i = 0; i < q->nout; i++) {
+        if (shape[i] != VAR_NONE && !take_shape(q, i, shape[i])) return false;
+        if (shape[i] == VAR_NONE && q->out_shape[i]) q->out_shape[i][0] = VAR_NONE;
+    }
+    return true;
+}
+
+/* ---- questions about an Apply ---- */
+
+enum { FEW = 16 };
+typedef struct Asked {
+    TlHost h;
+    TlApply a;
+    const Type *few[FEW], **type;
+} Asked;
+
+static void ask_open(Asked *q, const Graph *g, ApplyId id, const GraphView *view) {
+    const Apply *ap = &g->apply[id];
+    size_t n = (size_t)ap->nin + ap->nout;
+    q->h = plugin_host(g->s, ap->op, ap->props, g->origin[id].at);
+    q->h.g = g;
+    q->h.id = id;
+    q->h.view = view;
+    q->type = n <= FEW ? q->few : mem_alloc(g->s, n * sizeof *q->type);
+    for (size_t i = 0; i < ap->nin; i++)
+        q->type[i] = var_type(g, apply_in(g, id)[i]);
+    for (size_t k = 0; k < ap->nout; k++)
+        q->type[ap->nin + k] = var_type(g, ap->out + (Var)k);
+    q->a = (TlApply){CONTEXT(&q->h, ap->nin, ap->nout), .in = types_out(q->type),
+                     .out = types_out(q->type + ap->nin)};
+}
+
+static void ask_close(Asked *q) {
+    if (q->type != q->few) mem_free(q->type);
+}
+
+static bool plugin_connect(const Graph *g, ApplyId id, size_t in, size_t out) {
+    Asked q;
+    ask_open(&q, g, id, NULL);
+    bool yes = g->apply[id].op->plugin->def.connected(&q.a, in, out);
+    ask_close(&q);
+    return yes;
+}
+
+static bool plugin_fold(const GraphView *v, ApplyId id) {
+    Asked q;
+    ask_open(&q, v->g, id, v);
+    bool yes = v->g->apply[id].op->plugin->def.fold(&q.a);
+    ask_close(&q);
+    return yes;
+}
+
+static int mapped(const Graph *g, ApplyId id, size_t out, size_t n, const PluginMap *m,
+                  int (*ask)(const TlApply *a, size_t out)) {
+    for (size_t i = 0; i < n; i++)
+        if (m[i].out == out && m[i].in < g->apply[id].nin) return (int)m[i].in;
+    if (!ask) return -1;
+    Asked q;
+    ask_open(&q, g, id, NULL);
+    int in = ask(&q.a, out);
+    ask_close(&q);
+    return in < g->apply[id].nin ? in : -1;
+}
+
+static int plugin_views(const Graph *g, ApplyId id, size_t out) {
+    const struct PluginOp *p = g->apply[id].op->plugin;
+    return mapped(g, id, out, p->nview, p->view, p->def.view);
+}
+
+static int plugin_destroys(const Graph *g, ApplyId id, size_t out) {
+    const struct PluginOp *p = g->apply[id].op->plugin;
+    return mapped(g, id, out, p->ndestroy, p->destroy, p->def.destroy);
+}
+
+static void plugin_str(Session *s, const Op *op, const Props *props, Str *out) {
+    TlHost h = plugin_host(s, op, props, NOWHERE);
+    h.out = out;
+    if (!op->plugin->def.str(&h, &plugin_api) || diag_count(s) > h.mark) {
+        diag_rewind(s, h.mark);
+        str_puts(out, op->name);
+    }
+}
+
+/* ---- what a def says ---- */
+
+typedef struct Adding {
+    TlHost *h;
+    Session *s;
+    struct PluginOp *own;
+    const TlOpDef *def;
+    const Signature *sig;
+} Adding;
+
+static bool wrong(const Adding *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool wrong(const Adding *a, const char *fmt, ...) {
+    Str b = STR(a->s);
+    va_list ap;
+    va_start(ap, fmt);
+    str_vprintf(&b, fmt, ap);
+    va_end(ap);
+    plugin_api.fail(a->h, TL_FAILED, "the op %s: %s", a->def->name, str_text(&b));
+    str_free(&b);
+    return false;
+}
+
+static bool check_signature(Adding *a) {
+    static const char *const part[] = {"in", "props", "out"};
+    SignatureError e;
+    own_signature_check(a->s, &a->own->op, &e);
+    if (e.what)
+        return wrong(a, "%s: %s%s%s%s", part[e.part], e.what, *e.rest ? " at \"" : "",
+                     e.rest, *e.rest ? "\"" : "");
+    return true;
+}
+
+/* It can be typed and run, in one way each. */
+static bool check_members(Adding *a) {
+    const TlOpDef *d = a->def;
+    if (!d->make_node && !d->itypes && !d->otypes)
+        return wrong(a, "it has neither make_node nor itypes and otypes");
+    if (d->make_node && (d->itypes || d->otypes))
+        return wrong(a, "make_node and itypes are two answers to one question");
+    if (!d->make_node && (!d->itypes || !d->otypes))
+        return wrong(a, "itypes and otypes go together");
+    if (!d->perform && !d->thunk)
+        return wrong(a,
+                     "it has neither perform nor thunk, so there is no way to run it");
+    int ways = (d->partials != NULL) + (d->adjoint != NULL) + (d->grad != NULL);
+    if (ways > 1)
+        return wrong(a, "partials, adjoint and grad are answers to one question: give "
+                        "one");
+    if (d->view_map && d->view) return wrong(a, "view_map and view are one too many");
+    if (d->destroy_map && d->destroy)
+        return wrong(a, "destroy_map and destroy are one too many");
+    if (d->never_fold && d->fold)
+        return wrong(a, "never_fold and fold are one too many");
+    return d->disconnected && d->connected
+               ? wrong(a, "disconnected and connected are one too many")
+               : true;
+}
+
+static bool find_name(const Sym *names, size_t n, Sym y, uint32_t *at) {
+    for (*at = 0; *at < n; ++*at)
+        if (names[*at] == y) return true;
+    return false;
+}
+
+static Sym *input_names(Adding *a) {
+    Sym *y = NEW_N(session_arena(a->s), a->sig->nin + 1, Sym);
+    for (size_t i = 0; i < a->sig->nin; i++)
+        y[i] = a->sig->in[i].name;
+    return y;
+}
+
+/* "r: x, q: y" */
+static bool read_map(Adding *a, const char *what, const char *text, PluginMap **map,
+                     size_t *n) {
+    char **part;
+    const Sym *in = input_names(a);
+    if (!text) return true;
+    size_t count = str_split(session_arena(a->s), text, ',', &part);
+    *map = NEW_N(session_arena(a->s), count, PluginMap);
+    for (size_t i = 0; i < count; i++) {
+        char **side;
+        size_t sides = str_split(session_arena(a->s), part[i], ':', &side);
+        PluginMap m = {0, 0};
+        if (sides != 2)
+            return wrong(a, "%s is \"output: input\" with commas, not \"%s\"", what,
+                         part[i]);
+        if (!find_name(a->sig->out, a->sig->nout, sym(a->s, side[0]), &m.out))
+            return wrong(a, "%s: there is no output %s", what, side[0]);
+        if (!find_name(in, a->sig->nin, sym(a->s, side[1]), &m.in))
+            return wrong(a, "%s: there is no input %s", what, side[1]);
+        for (size_t k = 0; k < *n; k++)
+            if ((*map)[k].out == m.out)
+                return wrong(a, "%s: output %s can have one input only", what, side[0]);
+        (*map)[(*n)++] = m;
+    }
+    return true;
+}
+
+/* An input that is overwritten can't be viewed, nor overwritten twice. */
+static bool check_maps(Adding *a) {
+    struct PluginOp *p = a->own;
+    if (!read_map(a, "view_map", a->def->view_map, &p->view, &p->nview) ||
+        !read_map(a, "destroy_map", a->def->destroy_map, &p->destroy, &p->ndestroy))
+        return false;
+    for (size_t i = 0; i < p->ndestroy; i++) {
+        const char *name = sym_text(a->s, a->sig->in[p->destroy[i].in].name);
+        for (size_t k = 0; k < i; k++)
+            if (p->destroy[k].in == p->destroy[i].in)
+                return wrong(a, "two outputs destroy the input %s", name);
+        for (size_t k = 0; k < p->nview; k++)
+            if (p->view[k].in == p->destroy[i].in)
+                return wrong(a, "the input %s is both viewed and destroyed", name);
+    }
+    return true;
+}
+
+static bool check_formula(Adding *a, const char *what, const char *text) {
+    if (!text || strcmp(text, "disconnected") == 0) return true;
+    Arena *tmp = arena_new(a->s);
+    size_t n = strlen(text);
+    uint32_t source = source_add(
+        a->s, arena_printf(tmp, "%s (%s of %s)", a->h->what, what, a->def->name), text,
+        n);
+    bool ok = expr_parse(a->s, tmp, (Span){source, 0, (uint32_t)n}) != NULL;
+    arena_free(tmp);
+    return ok;
+}
+
+/* "y; x": one for each input, or for a rest parameter one more. */
+static bool read_texts(Adding *a, const char *what, const char *text,
+                       const char *const **out) {
+    char **part;
+    if (!text) return true;
+    size_t n = str_split(session_arena(a->s), text, ';', &part);
+    if (n != a->sig->nin)
+        return wrong(a, "%s has %zu texts (with semicolons) for %zu input%s", what, n,
+                     a->sig->nin, a->sig->nin == 1 ? "" : "s");
+    if (a->sig->nout != 1)
+        return wrong(a, "%s is for ops with one output: write grad", what);
+    for (size_t i = 0; i < n; i++)
+        if (!check_formula(a, what, part[i])) return false;
+    *out = (const char *const *)(const void *)part;
+    return true;
+}
+
+static bool check_disconnected(Adding *a) {
+    char **part;
+    const Sym *in = input_names(a);
+    uint32_t at;
+    if (!a->def->disconnected) return true;
+    size_t n = str_split(session_arena(a->s), a->def->disconnected, ',', &part);
+    for (size_t i = 0; i < n; i++)
+        if (!find_name(in, a->sig->nin, sym(a->s, part[i]), &at))
+            return wrong(a, "disconnected: there is no input %s", part[i]);
+    return true;
+}
+
+static bool check_thunk(Adding *a) {
+    struct PluginOp *p = a->own;
+    if (!a->def->thunk) return true;
+    if (!plugin_take(a->h, "a thunk", &p->tl_thunk, sizeof p->tl_thunk, a->def->thunk,
+                     offsetof(TlThunk, free)))
+        return false;
+    if (!p->tl_thunk.run) return wrong(a, "its thunk has no run");
+    p->thunk = (Thunk){.lazy = p->tl_thunk.lazy,
+                       .make = thunk_make,
+                       .run = thunk_run,
+                       .free = p->tl_thunk.free};
+    p->op.thunk = &p->thunk;
+    return true;
+}
+
+static void fill_op(struct PluginOp *p) {
+    const TlOpDef *d = &p->def;
+    p->op = (Op){.name = d->name,
+                 .doc = d->doc,
+                 .alias = d->alias,
+                 .in = d->in,
+                 .props = d->props,
+                 .out = d->out,
+                 .version = d->version,
+                 .default_output = (uint16_t)d->default_output,
+                 .itypes = d->itypes,
+                 .otypes = d->otypes,
+                 .type = d->make_node ? plugin_type : NULL,
+                 .shape = d->shape,
+                 .infer_shape = d->infer_shape ? plugin_shape : NULL,
+                 .perform = d->perform ? plugin_perform : NULL,
+                 .debug = d->debug_perform ? plugin_debug : NULL,
+                 .keeps_storage = d->keeps_storage,
+                 .flops = d->flops,
+                 .pull = d->grad ? plugin_pull : NULL,
+                 .push = d->pushforward ? plugin_push : NULL,
+                 .disconnected = d->disconnected,
+                 .connect = d->connected ? plugin_connect : NULL,
+                 .views = d->view_map || d->view ? plugin_views : NULL,
+                 .destroys = d->destroy_map || d->destroy ? plugin_destroys : NULL,
+                 .str = d->str ? plugin_str : NULL,
+                 .fold = d->never_fold ? FOLD_NEVER : FOLD_ALWAYS,
+                 .fold_if = d->fold ? plugin_fold : NULL,
+                 .comm = d->commutative,
+                 .example = d->example,
+                 .file = p->plugin->path,
+                 .from = p->plugin->path,
+                 .plugin = p};
+}
+
+static bool check_rest(Adding *a) {
+    const TlOpDef *d = a->def;
+    if (d->default_output < 0 || (size_t)d->default_output > a->sig->nout)
+        return wrong(a, "default_output is %d, but it has %zu output%s",
+                     d->default_output, a->sig->nout, a->sig->nout == 1 ? "" : "s");
+    if (d->commutative && a->sig->nin != 2)
+        return wrong(a, "only an op with two inputs is commutative");
+    return check_maps(a) && check_disconnected(a) && check_thunk(a) &&
+           read_texts(a, "partials", d->partials, &a->own->op.partial) &&
+           read_texts(a, "adjoint", d->adjoint, &a->own->op.adjoint) &&
+           check_formula(a, "shape", d->shape) && check_formula(a, "flops", d->flops);
+}
+
+bool plugin_add_op(TlHost *h, const TlOpDef *def) {
+    if (!h->plugin) return plugin_api.fail(h, TL_FAILED, "ops are added by init only");
+    struct PluginOp *p = NEW(session_arena(h->s), struct PluginOp);
+    Adding a = {.h = h, .s = h->s, .own = p, .def = &p->def};
+    p->plugin = h->plugin;
+    if (!plugin_take(h, "an op's def", &p->def, sizeof p->def, def,
+                     offsetof(TlOpDef, version)))
+        return false;
+    if (!p->def.name) return plugin_api.fail(h, TL_FAILED, "an op has no name");
+    if (!own_name_ok(h->s, p->def.name, NOWHERE))
+        return note(h->s, NOWHERE, "in the plugin %s", h->what);
+    fill_op(p);
+    if (!check_signature(&a) || !check_members(&a)) return false;
+    if (!op_add(h->s, &p->op, NOWHERE))
+        return note(h->s, NOWHERE, "in the plugin %s", h->what);
+    a.sig = op_signature(h->s, &p->op);
+    return check_rest(&a);
+}

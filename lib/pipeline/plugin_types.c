@@ -1,0 +1,419 @@
+/* Types of plugins: a def becomes a row of the table of classes. A value is an object
+ * that holds the plugin's bytes; once made it is shared, never changed. */
+#include "pipeline/plugin_impl.h"
+
+#include <string.h>
+
+typedef struct Instance {
+    const Type *type;
+    size_t n;
+    const TlParam *param;
+    struct Instance *next;
+} Instance;
+typedef struct PluginType {
+    TypeClass cls; /* first: a type's cls is this */
+    TlTypeDef def; /* as much of the plugin's as we know */
+    const TlTypeDef *given;
+    const Plugin *plugin;
+    size_t nparam;
+    bool *is_text; /* by parameter */
+    Instance *made;
+} PluginType;
+typedef struct PluginObject {
+    Object head;
+    const Type *type;
+    unsigned char *bytes; /* its binary form, once asked for */
+    size_t nbyte;
+} PluginObject;
+enum { ALIGN = _Alignof(max_align_t) };
+
+static const PluginType *class_of(const TypeClass *cls) {
+    return (const PluginType *)(const void *)cls;
+}
+static const PluginType *type_of(const Type *t) {
+    return class_of(t->cls);
+}
+
+/* ---- objects ---- */
+
+static void *payload(PluginObject *o) {
+    return (char *)o + (sizeof *o + ALIGN - 1) / ALIGN * ALIGN;
+}
+static void *payload_of(const Value *v) {
+    return payload(v->obj);
+}
+
+static void release(Object *o) {
+    PluginObject *own = (PluginObject *)(void *)o;
+    const TlTypeDef *d = &type_of(own->type)->def;
+    if (d->clear) d->clear(payload(own));
+    mem_free(own->bytes);
+    mem_free(own);
+}
+
+static PluginObject *object_make(Session *s, const Type *t) {
+    size_t room = (sizeof(PluginObject) + ALIGN - 1) / ALIGN * ALIGN;
+    PluginObject *o = mem_zalloc(s, 1, room + type_of(t)->def.value_size);
+    atomic_init(&o->head.refs, 1);
+    o->head.kind = TYPE_PLUGIN;
+    o->head.cls = t->cls;
+    o->head.release = release;
+    o->type = t;
+    return o;
+}
+
+/* ---- filling one in ---- */
+
+static TlFilter filter_of(TlHost *h, const Type *t, const Value *v, Filter how) {
+    return (TlFilter){.host = h,
+                      .api = &plugin_api,
+                      .type = (const TlType *)(const void *)t,
+                      .value = (const TlValue *)(const void *)v,
+                      .strict = how.strict,
+                      .allow_downcast = how.allow_downcast};
+}
+
+static TlHost type_host(Session *s, const char *what, Span at) {
+    return (TlHost){
+        .s = s, .at = at, .what = what, .other = E_VALUE, .mark = diag_count(s)};
+}
+
+/* Takes over o. */
+static bool made(TlHost *h, bool ok, const char *of, PluginObject *o, Value *out) {
+    if (plugin_verdict(h, ok, of)) {
+        *out = (Value){.kind = TYPE_PLUGIN, .obj = o};
+        return true;
+    }
+    mem_free(o); /* it holds nothing yet */
+    return false;
+}
+
+static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
+                        const char *what, Span at, Value *out) {
+    if (v->kind == TYPE_PLUGIN && v->obj && ((PluginObject *)v->obj)->type == t) {
+        value_copy_view(out, v);
+        return true;
+    }
+    TlHost h = type_host(s, what, at);
+    TlFilter f = filter_of(&h, t, v, how);
+    PluginObject *o = object_make(s, t);
+    bool ok = type_of(t)->def.filter(&f, payload(o));
+    if (ok && how.strict)
+        ok = plugin_api.fail(&h, TL_FAILED,
+                             "the filter of %s is strict, but made a value of another",
+                             type_str(s, t));
+    return made(&h, ok, "filter", o, out);
+}
+
+static bool type_from_text(Session *s, const Type *t, const char *text, Filter how,
+                           const char *what, Span at, Value *out) {
+    TlHost h = type_host(s, what, at);
+    TlFilter f = filter_of(&h, t, NULL, how);
+    PluginObject *o = object_make(s, t);
+    return made(&h, type_of(t)->def.from_text(&f, text, payload(o)), "from_text", o,
+                out);
+}
+
+static bool type_build(Session *s, const Type *t, const ValueParts *p, Value *out) {
+    const TlTypeDef *d = &type_of(t)->def;
+    if (!d->from_bytes && p->nbyte != d->value_size)
+        return fail(s, NOWHERE, E_FORMAT, "a value of type %s has %zu bytes, not %zu",
+                    type_str(s, t), d->value_size, p->nbyte);
+    TlHost h = type_host(s, "a constant", NOWHERE);
+    h.other = E_FORMAT;
+    TlFilter f = filter_of(&h, t, NULL, (Filter){.strict = true});
+    PluginObject *o = object_make(s, t);
+    bool ok = true;
+    if (d->from_bytes)
+        ok = d->from_bytes(&f, p->nbyte, p->byte, payload(o));
+    else
+        memcpy(payload(o), p->byte, p->nbyte);
+    return made(&h, ok, "from_bytes", o, out);
+}
+
+/* ---- looking at one ---- */
+
+static void type_parts(const Value *v, ValueParts *p) {
+    PluginObject *o = v->obj;
+    const TlTypeDef *d = &type_of(o->type)->def;
+    if (!d->to_bytes) {
+        p->nbyte = d->value_size;
+        p->byte = payload(o);
+        return;
+    }
+    if (!o->bytes) {
+        Session *s = type_of(o->type)->plugin->s;
+        size_t n = d->to_bytes(payload(o), NULL);
+        o->bytes = mem_zalloc(s, n + 1, 1);
+        size_t again = d->to_bytes(payload(o), o->bytes);
+        o->nbyte = again < n ? again : n;
+    }
+    p->nbyte = o->nbyte;
+    p->byte = o->bytes;
+}
+
+static bool type_equal(const Value *a, const Value *b) {
+    const PluginObject *x = a->obj, *y = b->obj;
+    if (x->type != y->type) return false;
+    const TlTypeDef *d = &type_of(x->type)->def;
+    if (d->equal)
+        return d->equal((const TlType *)(const void *)x->type, payload_of(a),
+                        payload_of(b));
+    ValueParts p = {0}, q = {0};
+    if (!x->head.cls->parts) return x == y;
+    type_parts(a, &p);
+    type_parts(b, &q);
+    return p.nbyte == q.nbyte && memcmp(p.byte, q.byte, p.nbyte) == 0;
+}
+
+static bool type_approx(Session *s, const Value *a, const Value *b, Approx how) {
+    const PluginObject *x = a->obj, *y = b->obj;
+    (void)s;
+    if (x->type != y->type) return false;
+    return type_of(x->type)->def.approx((const TlType *)(const void *)x->type,
+                                        payload_of(a), payload_of(b), how.rtol,
+                                        how.atol);
+}
+
+static bool type_shares(const Value *a, const Value *b) {
+    return type_of(((PluginObject *)a->obj)->type)
+        ->def.may_share_memory(payload_of(a), payload_of(b));
+}
+
+static const Type *type_of_value(Session *s, const Value *v) {
+    (void)s;
+    return ((const PluginObject *)v->obj)->type;
+}
+
+static void type_memory(const Value *v, ShapeInfo *info) {
+    info->n = 1;
+    info->v[0] =
+        (int64_t)type_of(((PluginObject *)v->obj)->type)->def.memory(payload_of(v));
+}
+static uint64_t memory_of(const ShapeInfo *info) {
+    return (uint64_t)info->v[0];
+}
+
+/* ---- as text ---- */
+
+/* What the plugin writes of it; "..." where it has no text. */
+static void plain_text(Session *s, const Value *v, Str *out) {
+    const TlTypeDef *d = &type_of(((PluginObject *)v->obj)->type)->def;
+    TlHost h = type_host(s, d->name, NOWHERE);
+    Str text = STR(s);
+    h.out = &text;
+    bool ok = d->text && d->text(&h, &plugin_api, payload_of(v));
+    if (diag_count(s) > h.mark) diag_rewind(s, h.mark);
+    str_puts(out, ok && text.n ? str_text(&text) : "...");
+    str_free(&text);
+}
+
+/* double(2.5), or constant('money("EUR")', 2.5) of a type with parameters. */
+static void type_text_of(const ValueWriter *w, const Type *t, const Value *v,
+                         Str *out) {
+    const Type *own = type_of_value(w->s, v);
+    (void)t;
+    if (w->typed && type_of(own)->nparam) {
+        str_puts(out, "constant(");
+        str_quote(out, type_str(w->s, own));
+        str_puts(out, ", ");
+    } else if (w->typed) {
+        str_printf(out, "%s(", own->why);
+    }
+    plain_text(w->s, v, out);
+    if (w->typed) str_putc(out, ')');
+}
+
+static void type_describe(Session *s, const Value *v, Str *out) {
+    str_printf(out, "the %s ", type_str(s, type_of_value(s, v)));
+    plain_text(s, v, out);
+}
+
+static bool is_json_number(const char *p) {
+    double v;
+    size_t n = num_read_float(p + (*p == '-'), strlen(p + (*p == '-')), FLOAT64, &v);
+    return n > 0 && !p[n + (*p == '-')] && strchr("-0123456789", *p) &&
+           !strpbrk(p, "naif_");
+}
+
+static void type_json(Session *s, const Value *v, Str *out) {
+    Str text = STR(s);
+    const char *type = type_str(s, type_of_value(s, v));
+    plain_text(s, v, &text);
+    str_puts(out, "\"type\": ");
+    str_json(out, type, strlen(type));
+    str_puts(out, ", \"value\": ");
+    if (is_json_number(str_text(&text)))
+        str_puts(out, str_text(&text));
+    else
+        str_json(out, str_text(&text), text.n);
+    str_free(&text);
+}
+
+/* ---- types ---- */
+
+static bool check_params(PluginType *p, TlHost *h, size_t n, const TlParam *param) {
+    if (n != p->nparam)
+        return plugin_api.fail(h, TL_WRONG_COUNT, "it takes %zu parameter%s, not %zu",
+                               p->nparam, p->nparam == 1 ? "" : "s", n);
+    for (size_t i = 0; i < n; i++)
+        if (p->is_text[i] != (param[i].text != NULL))
+            return plugin_api.fail(h, TL_WRONG_VALUE, "parameter %zu is %s", i + 1,
+                                   p->is_text[i] ? "a text in quotes" : "an integer");
+    return !p->def.check ||
+           plugin_verdict(h, p->def.check(h, &plugin_api, n, param), "check");
+}
+
+static void put_type(Session *s, const PluginType *p, size_t n, const TlParam *param,
+                     Str *out) {
+    str_puts(out, p->def.name);
+    for (size_t i = 0; i < n; i++) {
+        str_puts(out, i ? ", " : "(");
+        if (param[i].text)
+            str_quote(out, param[i].text);
+        else
+            str_printf(out, "%lld", (long long)param[i].number);
+    }
+    if (n) str_putc(out, ')');
+    (void)s;
+}
+
+static const Type *make_type(Session *s, void *ctx, size_t n, const TypeArg *arg,
+                             Span at) {
+    PluginType *p = ctx;
+    Arena *a = session_arena(s);
+    TlHost h = type_host(s, p->def.name, at);
+    h.other = E_TYPE;
+    TlParam *param = NEW_N(a, n + 1, TlParam);
+    for (size_t i = 0; i < n; i++)
+        param[i] = (TlParam){arg[i].text, arg[i].number};
+    if (!check_params(p, &h, n, param)) return NULL;
+    Str text = STR(s);
+    put_type(s, p, n, param, &text);
+    const Type *t = type_plugin(s, str_text(&text), &p->cls);
+    str_free(&text);
+    for (const Instance *i = p->made; i; i = i->next)
+        if (i->type == t) return t;
+    Instance *i = NEW(a, Instance);
+    *i = (Instance){t, n, param, p->made};
+    p->made = i;
+    return t;
+}
+
+/* ---- what a def says ---- */
+
+static bool wrong(TlHost *h, const TlTypeDef *d, const char *what) {
+    return plugin_api.fail(h, TL_FAILED, "the type %s: %s", d->name, what);
+}
+
+static bool read_kinds(TlHost *h, PluginType *p) {
+    char **part;
+    Arena *a = session_arena(h->s);
+    if (!p->def.params) return true;
+    p->nparam = str_split(a, p->def.params, ',', &part);
+    p->is_text = NEW_N(a, p->nparam + 1, bool);
+    for (size_t i = 0; i < p->nparam; i++) {
+        p->is_text[i] = strcmp(part[i], "str") == 0;
+        if (!p->is_text[i] && strcmp(part[i], "int") != 0)
+            return wrong(h, &p->def, "params lists str and int");
+    }
+    return true;
+}
+
+static bool check_def(TlHost *h, const TlTypeDef *d) {
+    if (!d->name) return plugin_api.fail(h, TL_FAILED, "a type has no name");
+    if (!own_name_ok(h->s, d->name, NOWHERE))
+        return note(h->s, NOWHERE, "in the plugin %s", h->what);
+    if (op_find(h->s, d->name, strlen(d->name)))
+        return wrong(h, d,
+                     "there is an op of that name, and name(value) is a constant");
+    if (!d->filter) return wrong(h, d, "it has no filter");
+    if (d->value_size == 0 || d->value_size > 1 << 24)
+        return wrong(h, d, "value_size must be from 1 to 16 MiB");
+    if (!d->to_bytes != !d->from_bytes)
+        return wrong(h, d, "to_bytes and from_bytes go together");
+    return (!d->from_text || d->text) ||
+           wrong(h, d, "from_text without text: it could be read but not written");
+}
+
+static void fill_class(PluginType *p) {
+    const TlTypeDef *d = &p->def;
+    bool bytes = d->to_bytes || !d->clear;
+    p->cls = (TypeClass){.name = d->name,
+                         .a_value = d->name,
+                         .form = d->name,
+                         .holds = d->doc ? d->doc : "",
+                         .filters = "as its plugin says",
+                         .compares = d->approx ? "as its plugin says" : "equal values",
+                         .from = p->plugin->path,
+                         .filter = type_filter,
+                         .from_text = d->from_text ? type_from_text : NULL,
+                         .equal = type_equal,
+                         .approx = d->approx ? type_approx : NULL,
+                         .shares = d->may_share_memory ? type_shares : NULL,
+                         .type = type_of_value,
+                         .describe = type_describe,
+                         .text = type_text_of,
+                         .json = type_json,
+                         .parts = bytes ? type_parts : NULL,
+                         .build = bytes ? type_build : NULL,
+                         .shape_info = d->memory ? type_memory : NULL,
+                         .size = d->memory ? memory_of : NULL,
+                         .add = d->add};
+}
+
+bool plugin_add_type(TlHost *h, const TlTypeDef *def) {
+    const TlTypeDef *d;
+    if (!h->plugin)
+        return plugin_api.fail(h, TL_FAILED, "types are added by init only");
+    PluginType *p = NEW(session_arena(h->s), PluginType);
+    p->plugin = h->plugin;
+    p->given = def;
+    if (!plugin_take(h, "a type's def", &p->def, sizeof p->def, def,
+                     offsetof(TlTypeDef, params)) ||
+        !check_def(h, &p->def) || !read_kinds(h, p))
+        return false;
+    d = &p->def;
+    fill_class(p);
+    if (!type_maker_add(h->s, d->name, &p->cls, make_type, p))
+        return wrong(h, d, "there is a type of that name already");
+    return p->nparam || make_type(h->s, p, 0, NULL, NOWHERE) != NULL;
+}
+
+/* ---- for the API ---- */
+
+bool plugin_type_is(const Type *t, const TlTypeDef *def) {
+    return t->kind == TYPE_PLUGIN && type_of(t)->given == def;
+}
+
+size_t plugin_type_params(const Type *t, const TlParam **param) {
+    const PluginType *p = t->kind == TYPE_PLUGIN ? type_of(t) : NULL;
+    for (const Instance *i = p ? p->made : NULL; i; i = i->next)
+        if (i->type == t) return *param = i->param, i->n;
+    *param = NULL;
+    return 0;
+}
+
+const void *plugin_object(const Value *v, const TlTypeDef *def) {
+    if (v->kind != TYPE_PLUGIN || !v->obj) return NULL;
+    return !def || plugin_type_is(((PluginObject *)v->obj)->type, def) ? payload_of(v)
+                                                                       : NULL;
+}
+
+void *plugin_output_object(Call *c, size_t i) {
+    const Type *t = c->out_type[i];
+    if (t->kind != TYPE_PLUGIN) return NULL;
+    Value *out = &c->out[i];
+    PluginObject *o = out->kind == TYPE_PLUGIN ? out->obj : NULL;
+    const TlTypeDef *d = &type_of(t)->def;
+    if (o && o->type == t && atomic_load(&o->head.refs) == 1) {
+        if (d->clear) d->clear(payload(o));
+        memset(payload(o), 0, d->value_size);
+        mem_free(o->bytes);
+        o->bytes = NULL;
+        return payload(o);
+    }
+    value_unref(out);
+    *out = (Value){.kind = TYPE_PLUGIN, .obj = object_make(c->s, t)};
+    return payload(out->obj);
+}
