@@ -25,10 +25,24 @@ static const Opt options[] = {
      "Pushforward (forward mode) of these variables.", "graph"},
     {"tangents", 0, OPT_STR, AT(d.tangents), "NAMES",
      "Tangents of --wrt: new inputs, or variables; t_NAME if unset.", "graph"},
+    {"jacobian", 0, OPT_STR, AT(d.jacobian), "NAMES",
+     "Derivatives of all elements of these variables by all of --wrt.", "graph"},
+    {"hessian", 0, OPT_STR, AT(d.hessian), "NAME",
+     "Second derivatives of a scalar: a block for each --wrt.", "graph"},
+    {"mixed", 0, OPT_FLAG, AT(d.mixed), NULL,
+     "With --hessian: blocks of all pairs of --wrt.", NULL},
+    {"hvp", 0, OPT_STR, AT(d.hvp), "NAME",
+     "The Hessian of a scalar times a vector, without making the Hessian.", "graph"},
+    {"vector", 0, OPT_STR, AT(d.vector), "NAMES",
+     "The vector of --hvp, one for each --wrt: new inputs, or variables; v_NAME if "
+     "unset.",
+     "graph"},
     {"by-pullback", 0, OPT_FLAG, AT(d.by_pullback), NULL,
      "Make --jvp from two pullbacks.", NULL},
     {"name", 0, OPT_STR, AT(d.name), "PATTERN",
-     "Names of the results; d_{cost}_d_{wrt} if unset.", NULL},
+     "Names of the results; if unset d_{cost}_d_{wrt}, jvp_{cost}, "
+     "jacobian_{cost}_{wrt}, hessian_{cost}_{wrt} or hvp_{cost}_{wrt}.",
+     NULL},
     {"consider-constant", 0, OPT_STR, AT(d.constant), "NAMES",
      "Variables that gradients do not pass.", "graph"},
     {"known-grads", 0, OPT_STR, AT(d.known), "VAR=GRAD,...",
@@ -43,39 +57,61 @@ static const Opt options[] = {
     {"only", 0, OPT_FLAG, AT(d.only), NULL, "Drop the outputs that were there before.",
      NULL},
     {"check", 0, OPT_FLAG, AT(check), NULL,
-     "Compare the gradient with finite differences at the given or random inputs; exit "
-     "1 on a mismatch.",
+     "Compare the derivatives with finite differences at the given or random inputs; "
+     "exit 1 on a mismatch.",
      NULL},
     {"seed", 0, OPT_INT, AT(seed), "N", "Seed of the random inputs of --check.", NULL},
 };
 
-/* One kind of derivative at a time, and options only beside the kind that reads them.
- */
-static bool options_agree(Run *r, const Ggrad *o) {
-    const Derive *d = &o->d;
-    if (!!d->cost + !!d->vjp + !!d->jvp > 1)
-        return fail(
-            r->s, NOWHERE, E_USAGE,
-            "--cost, --vjp and --jvp exclude each other: one derivative a command");
+typedef struct Kind {
+    const char *option, *names;
+} Kind;
+
+/* The option that says what to derive; NULL: none. Several: diagnosed, false. */
+static bool kind_of(Run *r, const Derive *d, Kind *kind) {
+    const Kind all[] = {{"--cost", d->cost},       {"--vjp", d->vjp},
+                        {"--jvp", d->jvp},         {"--jacobian", d->jacobian},
+                        {"--hessian", d->hessian}, {"--hvp", d->hvp}};
+    *kind = (Kind){"--cost", NULL};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!all[i].names) continue;
+        if (kind->names)
+            return fail(r->s, NOWHERE, E_USAGE,
+                        "%s and %s exclude each other: one derivative a command",
+                        kind->option, all[i].option);
+        *kind = all[i];
+    }
+    return true;
+}
+
+/* Options only beside the kind that reads them. */
+static bool options_agree(Run *r, const Derive *d) {
+    const struct {
+        bool given, fits;
+        const char *option, *with;
+    } pair[] = {{d->cotangent, d->vjp, "cotangent", "vjp"},
+                {d->tangents, d->jvp, "tangents", "jvp"},
+                {d->by_pullback, d->jvp, "by-pullback", "jvp"},
+                {d->vector, d->hvp, "vector", "hvp"},
+                {d->mixed, d->hessian, "mixed", "hessian"},
+                {d->known, !d->jvp && !d->jacobian, "known-grads", "cost"}};
     if (d->wrt && !*d->wrt) return fail(r->s, NOWHERE, E_USAGE, "--wrt needs names");
-    if (d->cotangent && !d->vjp)
-        return fail(r->s, NOWHERE, E_USAGE, "--cotangent goes with --vjp");
-    if ((d->tangents || d->by_pullback) && !d->jvp)
-        return fail(r->s, NOWHERE, E_USAGE, "--%s goes with --jvp",
-                    d->tangents ? "tangents" : "by-pullback");
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+        if (pair[i].given && !pair[i].fits)
+            return fail(r->s, NOWHERE, E_USAGE, "--%s goes with --%s", pair[i].option,
+                        pair[i].with);
     return true;
 }
 
 static bool ggrad(Run *r) {
     Ggrad *o = (Ggrad *)r->common;
     const char *path;
-    if (!options_agree(r, o)) return false;
+    Kind kind;
+    if (!kind_of(r, &o->d, &kind) || !options_agree(r, &o->d)) return false;
     o->d.how.disconnected = (OnDisconnected)o->disconnected;
     o->d.how.return_disconnected = (ReturnDisconnected)o->return_disconnected;
     o->d.how.null = (OnNull)o->null;
-    const char *what = o->d.vjp ? o->d.vjp : o->d.jvp ? o->d.jvp : o->d.cost;
-    if (what)
-        o->d.at = run_text(r, o->d.vjp ? "--vjp" : o->d.jvp ? "--jvp" : "--cost", what);
+    if (kind.names) o->d.at = run_text(r, kind.option, kind.names);
     Values given;
     r->no_graph = o->check;
     if (!run_operands(r, o->check, &path, &given)) return false;

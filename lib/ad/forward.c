@@ -213,9 +213,24 @@ static void drop_discrete(Builder *b, ApplyId a, Var *result) {
     }
 }
 
-static bool forward(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
-                    const Var *tangent, Var *dot) {
+/* Applies that f is made of: what else depends on wrt is left alone. */
+static uint8_t *needed(const Graph *g, Arena *tmp, size_t nf, const Var *f) {
+    uint8_t *var = NEW_N(tmp, g->nvar, uint8_t), *on = NEW_N(tmp, g->napply, uint8_t);
+    for (size_t k = 0; k < nf; k++)
+        var[f[k]] = 1;
+    for (ApplyId a = g->napply; a-- > 0;) {
+        for (size_t k = 0; k < g->apply[a].nout; k++)
+            on[a] |= var[g->apply[a].out + k];
+        for (size_t i = 0; on[a] && i < g->apply[a].nin; i++)
+            var[apply_in(g, a)[i]] = 1;
+    }
+    return on;
+}
+
+static bool forward(Builder *b, Arena *tmp, size_t nf, const Var *f, size_t nwrt,
+                    const Var *wrt, const Var *tangent, Var *dot) {
     uint32_t napply = b->g->napply;
+    const uint8_t *on = needed(b->g, tmp, nf, f);
     size_t widest = 1;
     for (ApplyId a = 0; a < napply; a++) {
         if (b->g->apply[a].nin > widest) widest = b->g->apply[a].nin;
@@ -227,7 +242,7 @@ static bool forward(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
     for (ApplyId a = 0; a < napply; a++) {
         const Apply ap = b->g->apply[a];
         bool any = false;
-        for (size_t i = 0; i < ap.nin; i++) {
+        for (size_t i = 0; on[a] && i < ap.nin; i++) {
             bool connected = false;
             Var x = apply_in(b->g, a)[i];
             for (size_t k = 0; k < ap.nout && dot[x] != VAR_NONE; k++)
@@ -274,7 +289,7 @@ bool ad_jvp(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
     Var *dot = NEW_N(tmp, n, Var);
     for (uint32_t v = 0; v < n; v++)
         dot[v] = VAR_NONE;
-    bool ok = forward(b, tmp, nwrt, wrt, tangent, dot);
+    bool ok = forward(b, tmp, nf, f, nwrt, wrt, tangent, dot);
     uint8_t *on = ok ? dependent(b->g, tmp, n, nwrt, wrt) : NULL;
     for (size_t k = 0; ok && k < nf; k++) {
         result[k] = dot[f[k]];

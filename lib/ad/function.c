@@ -130,6 +130,7 @@ Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool 
     Recipe r = {
         .main = main, .fn = fn, .wanted = wanted, .has = has, .tmp = arena_new(s)};
     r.made = graph_function_new(main, name);
+    r.made->derived = true;
     r.b = builder(r.made, true);
     r.in = NEW_N(r.tmp, fn->inputs.n, Var);
     r.out = NEW_N(r.tmp, fn->outputs.n, Var);

@@ -131,6 +131,7 @@ static Graph *pushforward(Graph *main, const Graph *fn, const bool *has) {
     if (old) return old;
     Recipe r = {.main = main, .fn = fn, .has = has, .tmp = arena_new(s)};
     r.made = graph_function_new(main, name);
+    r.made->derived = true;
     r.b = builder(r.made, true);
     r.in = NEW_N(r.tmp, fn->inputs.n, Var);
     r.tangent = NEW_N(r.tmp, fn->inputs.n, Var);

@@ -8,6 +8,7 @@
  * known gradient stands instead of what would be collected; a pullback's cotangents are
  * first terms, to which paths from its other results add. Requirement: when an Apply
  * is visited, all users of its outputs have been (they have larger ids). */
+#include "ad/batch.h"
 #include "ad/term.h"
 
 #include <stdio.h>
@@ -285,4 +286,5 @@ void ad_open(Session *s) {
     services(s)->vjp = ad_vjp;
     services(s)->jvp = ad_jvp;
     services(s)->pullback = ad_pullback;
+    services(s)->rows = ad_rows;
 }

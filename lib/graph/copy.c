@@ -257,6 +257,7 @@ static void copy_facts(Graph *d, const Graph *g) {
     d->folder = copy_str(d, g->folder);
     d->floatX = g->floatX;
     d->fused = g->fused;
+    d->derived = g->derived;
     d->pullback = g->pullback;
     d->pushforward = g->pushforward;
     for (size_t i = 0; i < g->steps.n; i++) {
@@ -337,19 +338,12 @@ static void want_called(Wanted *w, const Graph *g) {
         want_props(w, g->apply[a].props);
 }
 
-void graph_sweep(Graph *main) {
-    for (size_t i = 0; i <= main->functions.n; i++) {
-        Graph *g = i ? main->functions.p[i - 1] : main;
-        if (g->litter)
-            graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
-        g->litter = false;
-    }
-}
-
-void graph_keep_called(Graph *g) {
+static void keep_functions(Graph *g, bool called_only) {
     Wanted w = {.src = g, .seen = MAP(g->s)};
     size_t kept = 0;
     want_called(&w, g);
+    for (size_t i = 0; !called_only && i < g->functions.n; i++)
+        if (!g->functions.p[i]->derived) want_function(&w, g->functions.p[i]->name);
     for (size_t i = 0; i < w.todo.n; i++)
         want_called(&w, graph_function(g, w.todo.p[i]));
     map_free(&g->priv->function);
@@ -364,6 +358,10 @@ void graph_keep_called(Graph *g) {
     }
     g->functions.n = kept;
     wanted_free(&w);
+}
+
+void graph_keep_called(Graph *g) {
+    keep_functions(g, true);
 }
 
 /* The body is copied into a graph that belongs to nothing, and the two change places
@@ -382,4 +380,16 @@ void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     d->priv->function = g->priv->function;
     g->priv->function = functions;
     graph_free_one(d);
+}
+
+void graph_sweep(Graph *main) {
+    bool derived = false;
+    for (size_t i = 0; i <= main->functions.n; i++) {
+        Graph *g = i ? main->functions.p[i - 1] : main;
+        derived |= g->derived;
+        if (g->litter)
+            graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
+        g->litter = false;
+    }
+    if (derived) keep_functions(main, false);
 }

@@ -109,6 +109,7 @@ struct TlGraph {
     Var until; /* function used as a loop body: the stop condition, or VAR_NONE */
     const char *folder; /* base for load() references; NULL: none allowed */
     DType floatX;       /* DT_NONE: the session's */
+    bool derived; /* function: a derivation made it, for a call that may be gone */
     struct Reach
         *reach; /* function: row 4's note of which inputs influence which outputs */
     struct GraphPriv *priv; /* name map, intern table, capacities */
@@ -222,7 +223,9 @@ Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool inter
 /* The same in place: g, a main graph or a function, keeps what its roots need, with new
  * ids. Functions that it calls are left alone. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
-/* Drops what macros left behind in a main graph and its functions; ids change then. */
+/* Drops what macros and derivations left behind in a main graph and its functions: what
+ * no root needs and has no name, and derived functions that nothing calls; ids change
+ * then. */
 void graph_sweep(Graph *main);
 /* Drops the functions of a main graph that nothing left calls. */
 void graph_keep_called(Graph *g);

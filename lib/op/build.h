@@ -45,6 +45,11 @@ const Props *props_make(Session *s, const Op *op, size_t n, const PropArg *arg);
 #define PROP_DTYPE(d)         ((Prop){.kind = P_DTYPE, .i = (d)})
 #define PROP_STR(y)           ((Prop){.kind = P_STR, .sym = (y)})
 
+/* Applies a named op with props given as pairs. VAR_NONE: diagnosed, as where an input
+ * is VAR_NONE. */
+Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t nprop,
+                const PropArg *prop);
+
 Var const_int(Builder *b, int64_t v);                   /* int64 0-d */
 Var const_number(Builder *b, DType d, double v);        /* 0-d */
 Var const_ints(Builder *b, size_t n, const int64_t *v); /* int64 [n] */
@@ -52,6 +57,8 @@ Var cast_to(Builder *b, Var x, DType d);                /* x itself when it has 
 /* x.shape[axis] as an int64 0-d variable: a constant, the dim's leaf, or an op. */
 Var shape_of(Builder *b, Var x, int axis);
 Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
+/* 0-d int64 variables as one vector: a constant where all are. */
+Var ints_stack(Builder *b, size_t n, const Var *v);
 /* g summed back to the shape of `like`, over the dims along which like was broadcast
  * (static ones and missing dims). */
 Var sum_to_shape(Builder *b, Var g, Var like);

@@ -110,7 +110,7 @@ bool apply_op(Compiler *c, const Op *op, const Props *props, size_t nin, const V
     return ok && op_outputs(c, op, r, at, out);
 }
 
-static bool apply_named(Compiler *c, const char *name, Var x, Span at, Node *out) {
+static bool apply_unary(Compiler *c, const char *name, Var x, Span at, Node *out) {
     const Op *op = op_find(c->s, name, strlen(name));
     if (!op) return fail(c->s, at, E_NAME, "the op `%s` is missing", name);
     return apply_op(c, op, NULL, 1, &x, at, out);
@@ -203,7 +203,7 @@ static bool attribute(Compiler *c, const Ast *e, Node *x) {
                     type_str(c->s, t));
     switch (which) {
     case 0:
-        return apply_named(c, "transpose", var, e->at, x);
+        return apply_unary(c, "transpose", var, e->at, x);
     case 1:
         *x = v;
         x->kind = NODE_SHAPE;

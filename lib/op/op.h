@@ -102,6 +102,8 @@ typedef struct Push {
 } Push;
 #define GRAD_DISCONNECTED VAR_NONE
 
+typedef struct Batching Batching;
+
 typedef enum Fold { FOLD_ALWAYS, FOLD_NEVER } Fold;
 
 /* What decisions about one Apply may look at: the graph around it. */
@@ -186,8 +188,10 @@ struct Op {
         adjoint; /* linear in that input: its gradient as text in g, inputs, r, props */
     bool (*pull)(Pull *p);
     bool (*push)(Push *p);
-    const char *disconnected; /* inputs whose elements influence no output's elements:
-                                 "shape, axis" */
+    bool (*batch)(Batching *q); /* for many rows at once: op/batch.h. NULL:
+                                          elementwise ops as such, others row by row */
+    const char *disconnected;   /* inputs whose elements influence no output's elements:
+                                   "shape, axis" */
     bool (*connect)(const Graph *g, ApplyId a, size_t in, size_t out);
     /* memory */
     uint8_t view; /* 1 + the input that output 0 may view; 0: none */

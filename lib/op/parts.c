@@ -70,6 +70,26 @@ Var shape_vector(Builder *b, Var x) {
     return const_ints(b, (size_t)t->ndim, t->dim);
 }
 
+Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t nprop,
+                const PropArg *prop) {
+    for (size_t i = 0; i < nin; i++)
+        if (in[i] == VAR_NONE) return VAR_NONE;
+    const Op *found = op_find(b->s, op, strlen(op));
+    if (!found) bug("no op %s", op);
+    return op_apply1(b, found, props_make(b->s, found, nprop, prop), nin, in);
+}
+
+Var ints_stack(Builder *b, size_t n, const Var *v) {
+    int64_t known[MAX_NDIM];
+    bool all = n <= MAX_NDIM;
+    for (size_t i = 0; i < n && all; i++) {
+        const Tensor *t = v[i] == VAR_NONE ? NULL : var_const(b->g, v[i]);
+        all = t && t->dtype == DT_INT64;
+        if (all) known[i] = tensor_i64(t, 0);
+    }
+    return all ? const_ints(b, n, known) : apply_named(b, "stack", n, v, 0, NULL);
+}
+
 static Var sum_over(Builder *b, Var g, size_t n, const int64_t *axis, bool keepdims) {
     const Op *op = op_find(b->s, "sum", 3);
     if (!op) bug("there is no op sum");

@@ -1,21 +1,9 @@
 /* ggrad: derivatives of a graph's variables as new outputs with names. */
-#include "pipeline/pipeline.h"
+#include "pipeline/derive_impl.h"
 
 #include <string.h>
 
-typedef struct Derivation {
-    Graph *g;
-    Session *s;
-    Arena *a;
-    const Derive *d;
-    Builder b;
-    size_t nwrt;
-    Var *wrt;
-    size_t kept; /* outputs that were there before */
-    Var of, cotangent;
-} Derivation;
-
-static const char *shown(const Derivation *d, Var v) {
+const char *derive_shown(const Derivation *d, Var v) {
     Sym y = var_name(d->g, v);
     for (size_t i = 0; !y && i < d->g->outputs.n; i++)
         if (d->g->outputs.p[i].var == v) y = d->g->outputs.p[i].label;
@@ -46,8 +34,10 @@ static Sym result_name(const Derivation *d, const char *pattern, const char *cos
     return y;
 }
 
-static bool add_output(Derivation *d, Sym name, Var v) {
+bool derive_output(Derivation *d, const char *pattern, const char *cost,
+                   const char *wrt, Var v, Var of, size_t by) {
     if (v == GRAD_DISCONNECTED) return true;
+    Sym name = result_name(d, d->d->name ? d->d->name : pattern, cost, wrt);
     if (graph_find(d->g, name) != VAR_NONE || graph_output(d->g, name) != VAR_NONE) {
         fail(d->s, d->d->at, E_DUPLICATE, "the graph already has a %s",
              sym_text(d->s, name));
@@ -55,14 +45,14 @@ static bool add_output(Derivation *d, Sym name, Var v) {
                     "choose another name with --name, as in --name 'grad_{wrt}'");
     }
     graph_name(d->g, v, name);
-    Output out = {name, v};
-    vec_push(d->s, &d->g->outputs, out);
+    vec_push(d->s, &d->g->outputs, ((Output){name, v}));
+    if (!var_is_null(d->g, v)) vec_push(d->s, &d->claims, ((Claim){name, v, of, by}));
     return true;
 }
 
 /* ---- what is asked for ---- */
-static Span text_span(Session *s, const char *label, const char *text) {
-    uint32_t src = source_add(s, label, text, strlen(text));
+Span derive_span(const Derivation *d, const char *option, const char *text) {
+    uint32_t src = source_add(d->s, option, text, strlen(text));
     return (Span){src, 0, (uint32_t)strlen(text)};
 }
 
@@ -102,20 +92,19 @@ static bool default_wrt(Derivation *d, Var cost) {
     }
     if (d->nwrt) return true;
     fail(d->s, d->d->at, E_DISCONNECTED,
-         "%s depends on no float input or shared variable", shown(d, cost));
+         "%s depends on no float input or shared variable", derive_shown(d, cost));
     return note(d->s, NOWHERE, "name what to differentiate by with --wrt");
 }
 
-static bool take_wrt(Derivation *d, Var cost) {
+bool derive_wrt(Derivation *d, Var cost) {
     if (!d->d->wrt) return default_wrt(d, cost);
-    return find_vars(d->g, d->a, text_span(d->s, "--wrt", d->d->wrt), &d->nwrt,
-                     &d->wrt);
+    return find_vars(d->g, d->a, derive_span(d, "--wrt", d->d->wrt), &d->nwrt, &d->wrt);
 }
 
 /* --known-grads 'h=g_h, k=g_k' */
 static bool take_known(Derivation *d, GradOptions *how) {
     if (!d->d->known) return true;
-    Span all = text_span(d->s, "--known-grads", d->d->known);
+    Span all = derive_span(d, "--known-grads", d->d->known);
     char **part;
     size_t n = str_split(d->a, d->d->known, ',', &part);
     Var *of = NEW_N(d->a, n, Var), *is = NEW_N(d->a, n, Var);
@@ -134,22 +123,22 @@ static bool take_known(Derivation *d, GradOptions *how) {
     return true;
 }
 
-static bool take_options(Derivation *d, GradOptions *how) {
+bool derive_options(Derivation *d, GradOptions *how) {
     *how = d->d->how;
     Var *constant = NULL;
     if (d->d->constant &&
-        !find_vars(d->g, d->a, text_span(d->s, "--consider-constant", d->d->constant),
+        !find_vars(d->g, d->a, derive_span(d, "--consider-constant", d->d->constant),
                    &how->nconstant, &constant))
         return false;
     how->constant = constant;
     return take_known(d, how);
 }
 
-/* ---- the three kinds ---- */
-static bool add_grads(Derivation *d, const char *of, const Var *grad) {
-    const char *pattern = d->d->name ? d->d->name : "d_{cost}_d_{wrt}";
+/* ---- the kinds ---- */
+static bool add_grads(Derivation *d, Var cost, const char *name, const Var *grad) {
     for (size_t i = 0; i < d->nwrt; i++)
-        if (!add_output(d, result_name(d, pattern, of, shown(d, d->wrt[i])), grad[i]))
+        if (!derive_output(d, "d_{cost}_d_{wrt}", name, derive_shown(d, d->wrt[i]),
+                           grad[i], cost, i))
             return false;
     return true;
 }
@@ -157,15 +146,14 @@ static bool add_grads(Derivation *d, const char *of, const Var *grad) {
 static bool reverse(Derivation *d) {
     GradOptions how;
     Var cost;
-    if (!take_options(d, &how)) return false;
+    if (!derive_options(d, &how)) return false;
     if (d->d->cost ? !find_var(d->g, d->d->cost, strlen(d->d->cost), d->d->at, &cost)
                    : !only_output(d, "--cost", &cost))
         return false;
-    if (!take_wrt(d, cost)) return false;
-    d->of = cost;
+    if (!derive_wrt(d, cost)) return false;
     Var *grad = NEW_N(d->a, d->nwrt, Var);
     return ad_grad(&d->b, cost, d->nwrt, d->wrt, &how, grad) &&
-           add_grads(d, shown(d, cost), grad);
+           add_grads(d, cost, derive_shown(d, cost), grad);
 }
 
 /* The variable of that name, or a new input of the type of `like`. */
@@ -178,8 +166,7 @@ static bool find_or_input(Derivation *d, const char *name, Var like, Var *v) {
     return (*v = graph_input(d->g, y, t)) != VAR_NONE;
 }
 
-/* One name for each of n variables; without a list PREFIX and the variable's name. */
-static bool companions(Derivation *d, const char *list, const char *option,
+bool derive_companions(Derivation *d, const char *list, const char *option,
                        const char *prefix, size_t n, const Var *of, Var *v) {
     char **part = NULL;
     size_t given = list ? str_split(d->a, list, ',', &part) : n;
@@ -188,74 +175,103 @@ static bool companions(Derivation *d, const char *list, const char *option,
                     option, given, n);
     for (size_t i = 0; i < n; i++) {
         const char *name =
-            list ? part[i] : arena_printf(d->a, "%s%s", prefix, shown(d, of[i]));
+            list ? part[i] : arena_printf(d->a, "%s%s", prefix, derive_shown(d, of[i]));
         if (!find_or_input(d, name, of[i], &v[i])) return false;
     }
     return true;
+}
+
+/* The number whose gradient a pullback is: the sum of f times their cotangents. It is
+ * only made for the check. */
+static Var projection(Derivation *d, size_t nf, const Var *f, const Var *cotangent) {
+    Var sum = VAR_NONE;
+    for (size_t k = 0; d->d->made && k < nf; k++) {
+        Var y = call2(&d->b, "multiply", f[k], cotangent[k]);
+        if (y != VAR_NONE) y = call1(&d->b, "sum", y);
+        if (y != VAR_NONE && sum != VAR_NONE) y = call2(&d->b, "add", sum, y);
+        if ((sum = y) == VAR_NONE) break;
+    }
+    return sum;
 }
 
 static bool pullback(Derivation *d) {
     GradOptions how;
     size_t nf;
     Var *f;
-    if (!take_options(d, &how) ||
-        !find_vars(d->g, d->a, text_span(d->s, "--vjp", d->d->vjp), &nf, &f))
+    if (!derive_options(d, &how) ||
+        !find_vars(d->g, d->a, derive_span(d, "--vjp", d->d->vjp), &nf, &f))
         return false;
     Var *cotangent = NEW_N(d->a, nf, Var);
-    if (!take_wrt(d, f[0]) ||
-        !companions(d, d->d->cotangent, "--cotangent", "g_", nf, f, cotangent))
+    if (!derive_wrt(d, f[0]) ||
+        !derive_companions(d, d->d->cotangent, "--cotangent", "g_", nf, f, cotangent))
         return false;
-    d->of = f[0];
-    d->cotangent = cotangent[0];
     Var *grad = NEW_N(d->a, d->nwrt, Var);
-    return ad_vjp(&d->b, nf, f, cotangent, d->nwrt, d->wrt, &how, grad) &&
-           add_grads(d, shown(d, f[0]), grad);
+    if (!ad_vjp(&d->b, nf, f, cotangent, d->nwrt, d->wrt, &how, grad)) return false;
+    Var of = projection(d, nf, f, cotangent);
+    return (of != VAR_NONE || !d->d->made) &&
+           add_grads(d, of, derive_shown(d, f[0]), grad);
 }
 
 static bool pushforward(Derivation *d) {
     size_t nf;
     Var *f;
-    if (!find_vars(d->g, d->a, text_span(d->s, "--jvp", d->d->jvp), &nf, &f) ||
-        !take_wrt(d, f[0]))
+    if (!find_vars(d->g, d->a, derive_span(d, "--jvp", d->d->jvp), &nf, &f) ||
+        !derive_wrt(d, f[0]))
         return false;
     Var *tangent = NEW_N(d->a, d->nwrt, Var), *result = NEW_N(d->a, nf, Var);
-    if (!companions(d, d->d->tangents, "--tangents", "t_", d->nwrt, d->wrt, tangent) ||
+    d->along = tangent;
+    if (!derive_companions(d, d->d->tangents, "--tangents", "t_", d->nwrt, d->wrt,
+                           tangent) ||
         !ad_jvp(&d->b, nf, f, d->nwrt, d->wrt, tangent, d->d->by_pullback, result))
         return false;
     for (size_t k = 0; k < nf; k++) {
         if (result[k] == GRAD_DISCONNECTED) {
             if (d->d->how.disconnected == GRAD_RAISE)
                 return fail(d->s, d->d->at, E_DISCONNECTED, "%s does not depend on %s",
-                            shown(d, f[k]), d->d->wrt ? d->d->wrt : "the inputs");
+                            derive_shown(d, f[k]),
+                            d->d->wrt ? d->d->wrt : "the inputs");
             result[k] = zeros_like(&d->b, f[k], d->b.floatX);
         }
-        const char *pattern = d->d->name ? d->d->name : "jvp_{cost}";
-        if (!add_output(d, result_name(d, pattern, shown(d, f[k]), ""), result[k]))
+        if (!derive_output(d, "jvp_{cost}", derive_shown(d, f[k]), "", result[k], f[k],
+                           d->nwrt))
             return false;
     }
     return true;
 }
 
+static bool derive(Derivation *d) {
+    const Derive *how = d->d;
+    return how->vjp        ? pullback(d)
+           : how->jvp      ? pushforward(d)
+           : how->jacobian ? derive_jacobian(d)
+           : how->hessian  ? derive_hessian(d)
+           : how->hvp      ? derive_hvp(d)
+                           : reverse(d);
+}
+
+/* What the check needs outlives the derivation. */
+static void hand_over(const Derivation *d, Derived *made) {
+    Arena *a = session_arena(d->s);
+    *made = (Derived){.nwrt = d->nwrt, .nclaim = d->claims.n};
+    made->wrt = arena_copy(a, d->wrt, d->nwrt * sizeof *d->wrt);
+    made->claim = arena_copy(a, d->claims.p, d->claims.n * sizeof *d->claims.p);
+    if (d->along) made->along = arena_copy(a, d->along, d->nwrt * sizeof *d->along);
+}
+
 bool graph_derive(Graph *g, const Derive *how) {
-    Derivation d = {.g = g,
-                    .s = g->s,
-                    .a = arena_new(g->s),
-                    .d = how,
-                    .kept = g->outputs.n,
-                    .of = VAR_NONE,
-                    .cotangent = VAR_NONE};
+    Derivation d = {
+        .g = g, .s = g->s, .a = arena_new(g->s), .d = how, .kept = g->outputs.n};
     d.b = builder(g, true);
     d.b.from.at = how->at;
-    bool ok = how->vjp ? pullback(&d) : how->jvp ? pushforward(&d) : reverse(&d);
+    bool ok = derive(&d);
     if (ok && how->only) {
         size_t n = g->outputs.n - d.kept;
         memmove(g->outputs.p, g->outputs.p + d.kept, n * sizeof *g->outputs.p);
         g->outputs.n = n;
     }
-    if (ok && how->made) {
-        Var *wrt = arena_copy(session_arena(g->s), d.wrt, d.nwrt * sizeof *wrt);
-        *how->made = (Derived){d.nwrt, wrt, d.of, d.cotangent};
-    }
+    if (ok && how->made) hand_over(&d, how->made);
+    if (ok && !how->made) graph_sweep(g);
+    vec_free(&d.claims);
     arena_free(d.a);
     return ok;
 }

@@ -1,7 +1,7 @@
-/* ggrad --check: gradients against one-sided finite differences, by verify_grad's
- * procedure: the function is the cost, or the sum of f times its cotangent; the step
- * and the tolerance go by the least precise float dtype that takes part, and an element
- * fails only if its absolute and its relative error are both too large. */
+/* ggrad --check: derivatives against one-sided finite differences, by verify_grad's
+ * procedure: the step and the tolerance go by the least precise float dtype that takes
+ * part, and an element fails only if its absolute and its relative error are both too
+ * large. A second derivative is held against differences of the first. */
 #include "pipeline/trial.h"
 
 #include <math.h>
@@ -26,8 +26,9 @@ typedef struct Check {
     Session *s;
     Machine *m;
     Trial t;
-    size_t nwrt, projected; /* outputs 0..nwrt-1 are gradients */
-    Var *wrt;
+    const Derived *d;
+    Vec(Var) want;
+    Tensor *base; /* by want, at the point itself */
     Precision p;
 } Check;
 
@@ -39,12 +40,15 @@ static Value *value_of(Check *c, Var v) {
     return NULL;
 }
 
-static bool project(Check *c, double *y) {
-    if (!trial_feed(&c->t, c->m) || !vm_run(c->m)) return false;
-    *y = tensor_f64(&vm_output(c->m, c->projected)->t, 0);
-    return isfinite(*y) ||
-           fail(c->s, NOWHERE, E_VALUE,
-                "the function is not finite at this point; give values");
+static size_t place_of(const Check *c, Var v) {
+    size_t i = 0;
+    while (c->want.p[i] != v)
+        i++;
+    return i;
+}
+
+static bool run(Check *c) {
+    return trial_feed(&c->t, c->m) && vm_run(c->m);
 }
 
 static void nudge(Tensor *x, int64_t i, double by) {
@@ -53,56 +57,90 @@ static void nudge(Tensor *x, int64_t i, double by) {
     element_cast(x->dtype, (char *)x->data + (size_t)i * size, DT_FLOAT64, &v, 1, 0, 0);
 }
 
-static bool mismatch(Check *c, size_t k, int64_t i, double have, double want) {
-    Sym y = var_name(c->g, c->wrt[k]);
-    fail(c->s, NOWHERE, E_VERDICT, "the gradient of %s is wrong at flat index %lld",
-         sym_text(c->s, y), (long long)i);
+static bool mismatch(Check *c, const Claim *k, int64_t i, double have, double want) {
+    fail(c->s, NOWHERE, E_VERDICT, "%s is wrong at flat index %lld",
+         sym_text(c->s, k->name), (long long)i);
     return note(c->s, NOWHERE,
                 "it says %.9g, finite differences say %.9g (tolerance %g)", have, want,
                 c->p.tolerance);
 }
 
-static bool check_element(Check *c, size_t k, int64_t i, const Tensor *grad,
-                          double base) {
-    Tensor *x = &value_of(c, c->wrt[k])->t;
-    double was = tensor_f64(x, i), y;
+/* The elements of a claim that belong to one nudge by `step`: at, at + by, ... */
+static bool check_claim(Check *c, const Claim *k, int64_t at, int64_t by, double step) {
+    size_t of = place_of(c, k->of);
+    const Tensor *says = &c->base[place_of(c, k->says)];
+    const Tensor *was = &c->base[of], *is = &vm_output(c->m, of)->t;
+    for (int64_t o = 0, n = tensor_size(was); o < n; o++) {
+        double want = (tensor_f64(is, o) - tensor_f64(was, o)) / step,
+               have = tensor_f64(says, at + o * by), error = fabs(want - have);
+        double relative = error / fmax(fabs(want) + fabs(have), 1e-8);
+        bool off = error > c->p.tolerance && relative > c->p.tolerance;
+        if (off || !isfinite(have)) return mismatch(c, k, at + o * by, have, want);
+    }
+    return true;
+}
+
+static bool check_element(Check *c, size_t by, int64_t i) {
+    Tensor *x = &value_of(c, c->d->wrt[by])->t;
+    double was = tensor_f64(x, i);
     nudge(x, i, c->p.step);
     double step = tensor_f64(x, i) - was; /* as it was rounded */
-    bool ok = project(c, &y);
+    bool ok = run(c);
     nudge(x, i, was - tensor_f64(x, i));
-    if (!ok || step == 0) return ok;
-    double want = (y - base) / step, have = tensor_f64(grad, i),
-           error = fabs(want - have);
-    double relative = error / fmax(fabs(want) + fabs(have), 1e-8);
-    if (!(error > c->p.tolerance && relative > c->p.tolerance) && isfinite(have))
-        return true;
-    return mismatch(c, k, i, have, want);
+    for (size_t k = 0; ok && step != 0 && k < c->d->nclaim; k++)
+        if (c->d->claim[k].by == by)
+            ok = check_claim(c, &c->d->claim[k], i, tensor_size(x), step);
+    return ok;
+}
+
+/* All variables go a step along their directions. */
+static bool check_along(Check *c) {
+    for (size_t k = 0; k < c->d->nwrt; k++) {
+        Tensor *x = &value_of(c, c->d->wrt[k])->t;
+        const Tensor *v = &c->base[place_of(c, c->d->along[k])];
+        for (int64_t i = 0; i < tensor_size(x); i++)
+            nudge(x, i, c->p.step * tensor_f64(v, i));
+    }
+    bool ok = run(c);
+    for (size_t k = 0; ok && k < c->d->nclaim; k++)
+        ok = check_claim(c, &c->d->claim[k], 0, 1, c->p.step);
+    return ok;
+}
+
+static bool is_finite(Check *c, const Tensor *t) {
+    for (int64_t i = 0, n = tensor_size(t); i < n; i++)
+        if (!isfinite(tensor_f64(t, i)))
+            return fail(c->s, NOWHERE, E_VALUE,
+                        "the function is not finite at this point; give values");
+    return true;
 }
 
 static bool check_all(Check *c) {
-    double base;
-    Tensor *grad = NEW_N(c->t.a, c->nwrt, Tensor);
-    bool ok = project(c, &base);
-    for (size_t k = 0; ok && k < c->nwrt; k++)
-        ok = tensor_clone(c->s, &vm_output(c->m, k)->t, &grad[k]);
-    for (size_t k = 0; ok && k < c->nwrt; k++)
-        for (int64_t i = 0, n = tensor_size(&grad[k]); ok && i < n; i++)
-            ok = check_element(c, k, i, &grad[k], base);
-    for (size_t k = 0; k < c->nwrt; k++)
-        tensor_unref(&grad[k]);
+    c->base = NEW_N(c->t.a, c->want.n, Tensor);
+    bool ok = run(c);
+    for (size_t i = 0; ok && i < c->want.n; i++)
+        ok = tensor_clone(c->s, &vm_output(c->m, i)->t, &c->base[i]);
+    for (size_t k = 0; ok && k < c->d->nclaim; k++)
+        ok = is_finite(c, &c->base[place_of(c, c->d->claim[k].of)]);
+    for (size_t by = 0; ok && !c->d->along && by < c->d->nwrt; by++)
+        for (int64_t i = 0; ok && i < tensor_size(&value_of(c, c->d->wrt[by])->t); i++)
+            ok = check_element(c, by, i);
+    if (ok && c->d->along) ok = check_along(c);
+    for (size_t i = 0; i < c->want.n; i++)
+        tensor_unref(&c->base[i]);
     return ok;
 }
 
 /* Every wrt has a value of its own to nudge: contiguous, with one owner. */
 static bool own_values(Check *c) {
-    for (size_t k = 0; k < c->nwrt; k++) {
-        Value *v = value_of(c, c->wrt[k]);
-        const Type *t = var_type(c->g, c->wrt[k]);
+    for (size_t k = 0; k < c->d->nwrt; k++) {
+        Value *v = value_of(c, c->d->wrt[k]);
+        const Type *t = var_type(c->g, c->d->wrt[k]);
         if (!v || t->kind != TYPE_TENSOR || !dtype_is_float(t->dtype))
             return fail(c->s, NOWHERE, E_USAGE,
                         "--check takes float inputs and shared variables as --wrt");
         for (size_t i = 0; !v->t.data && i < c->g->shared.n; i++)
-            if (c->g->shared.p[i] == c->wrt[k]) {
+            if (c->g->shared.p[i] == c->d->wrt[k]) {
                 const Value *now = vm_shared(c->m, i);
                 if (!now) return false;
                 value_copy_view(v, now);
@@ -116,7 +154,7 @@ static bool own_values(Check *c) {
 }
 
 static bool run_point(Check *c, const Values *given, uint64_t seed) {
-    PlanOptions how = {.no_updates = true};
+    PlanOptions how = {.nwant = c->want.n, .want = c->want.p, .no_updates = true};
     Plan *plan = plan_new(c->g, &how);
     if (!plan) return false;
     c->m = vm_new(plan);
@@ -128,38 +166,31 @@ static bool run_point(Check *c, const Values *given, uint64_t seed) {
     return ok;
 }
 
-/* The number whose derivatives the gradients claim to be: the cost, or sum(f *
- * cotangent). */
-static bool add_projection(Check *c, const Derived *made) {
-    Builder b = builder(c->g, true);
-    Var y = made->of;
-    if (made->cotangent != VAR_NONE) {
-        y = call2(&b, "multiply", y, made->cotangent);
-        y = y == VAR_NONE ? y : call1(&b, "sum", y);
+static void choose_values(Check *c) {
+    for (size_t k = 0; k < c->d->nclaim; k++) {
+        vec_push(c->s, &c->want, c->d->claim[k].says);
+        vec_push(c->s, &c->want, c->d->claim[k].of);
     }
-    if (y == VAR_NONE) return false;
-    Output out = {sym(c->s, "projection"), y};
-    c->projected = c->g->outputs.n;
-    vec_push(c->s, &c->g->outputs, out);
-    return true;
+    for (size_t k = 0; c->d->along && k < c->d->nwrt; k++)
+        vec_push(c->s, &c->want, c->d->along[k]);
+    for (size_t k = 0; k < c->d->nwrt; k++) {
+        Precision p = precision(var_type(c->g, c->d->wrt[k])->dtype);
+        c->p.step = fmax(c->p.step, p.step);
+        c->p.tolerance = fmax(c->p.tolerance, p.tolerance);
+    }
 }
 
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed) {
     Derive how = *d;
     Derived made = {0};
-    Check c = {.g = g, .s = g->s, .p = {0, 0}};
-    if (d->jvp) return fail(g->s, d->at, E_USAGE, "--check goes with --cost or --vjp");
+    Check c = {.g = g, .s = g->s, .d = &made, .p = {0, 0}};
     how.only = true;
     how.made = &made;
-    if (!graph_derive(g, &how) || !add_projection(&c, &made)) return false;
-    c.nwrt = made.nwrt;
-    c.wrt = made.wrt;
-    for (size_t k = 0; k < c.nwrt; k++) {
-        Precision p = precision(var_type(g, c.wrt[k])->dtype);
-        c.p.step = fmax(c.p.step, p.step);
-        c.p.tolerance = fmax(c.p.tolerance, p.tolerance);
-    }
-    for (uint64_t i = 0; i < 2; i++) /* verify_grad's n_tests */
-        if (!run_point(&c, given, seed + i)) return false;
-    return true;
+    if (!graph_derive(g, &how)) return false;
+    choose_values(&c);
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < 2; i++) /* verify_grad's n_tests */
+        ok = run_point(&c, given, seed + i);
+    vec_free(&c.want);
+    return ok;
 }

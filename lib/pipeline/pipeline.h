@@ -63,25 +63,31 @@ typedef struct Values {
 } Values;
 
 /* ---- ggrad ---- */
-/* What was derived, for the check. */
+/* What was derived, for the check: `says`, an output called `name`, claims to be the
+ * derivatives of each element of `of` by each of wrt[by], of both shapes; or, where by
+ * is nwrt, the derivative of `of` along `along`, a direction for each wrt. */
+typedef struct Claim {
+    Sym name;
+    Var says, of;
+    size_t by;
+} Claim;
 typedef struct Derived {
-    size_t nwrt;
-    Var *wrt;
-    Var of, cotangent; /* the cost, or the first of --vjp and its cotangent; VAR_NONE:
-                          none */
+    size_t nwrt, nclaim;
+    Var *wrt, *along; /* along: NULL where there are no directions */
+    Claim *claim;
 } Derived;
 typedef struct Derive {
-    const char *cost, *vjp, *jvp;
-    const char *wrt, *cotangent, *tangents, *known, *constant, *name;
+    const char *cost, *vjp, *jvp, *jacobian, *hessian, *hvp; /* at most one */
+    const char *wrt, *cotangent, *tangents, *vector, *known, *constant, *name;
     Span at; /* of the option that decides, for errors */
-    bool by_pullback, only;
+    bool by_pullback, mixed, only;
     GradOptions how;
     Derived *made; /* filled in when not NULL; session memory */
 } Derive;
 bool graph_derive(Graph *g, const Derive *d);
-/* verify_grad: the gradient against finite differences at the given values, random ones
- * for the rest. False with E_VERDICT on a mismatch, which names argument, position and
- * both values. */
+/* verify_grad: derivatives against finite differences of what they are derivatives of,
+ * at the given values, random ones for the rest. False with E_VERDICT on a mismatch,
+ * which names output, position and both values. */
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed);
 
 /* ---- harvest ---- */

@@ -1,5 +1,6 @@
 /* call(*args, fn=f): a function of the graph, applied. The function's own dim names are
  * bound by the arguments' types, and its outputs' types follow. */
+#include "op/batch.h"
 #include "op/services.h"
 #include "ops/control/unify.h"
 
@@ -150,6 +151,43 @@ static bool call_pull(Pull *p) {
     return ok;
 }
 
+/* ---- many rows ---- */
+
+/* An argument may know less of its shape than the function's input does. */
+static Var fitting_rows(Batching *q, size_t i, const Type *input) {
+    Builder *b = q->b;
+    const Type *have = var_type(b->g, q->in[i]), *row = var_type(q->g, q->was[i]);
+    bool told = true;
+    for (int k = 0; k < row->ndim; k++)
+        told &=
+            !dim_is_known(input->dim[k + 1]) || input->dim[k + 1] == have->dim[k + 1];
+    if (told) return q->in[i];
+    Var shape = shape_vector(b, q->was[i]);
+    return shape == VAR_NONE
+               ? VAR_NONE
+               : call2(b, "specify_shape", q->in[i], batch_shape(q, shape));
+}
+
+static bool call_batch(Batching *q) {
+    Builder *b = q->b;
+    const Graph *fn = graph_function(q->g, op_prop(b->s, q->op, q->props, "fn")->sym);
+    Graph *made = services(b->s)->rows(b->g->main, fn, q->rows);
+    if (!made) return false;
+    Var *in = mem_alloc(b->s, q->nin * sizeof *in);
+    for (size_t i = 0; i < q->nin; i++)
+        in[i] = q->rows[i] ? fitting_rows(q, i, var_type(made, made->inputs.p[i]))
+                           : q->in[i];
+    for (size_t k = 0; k < q->nout; k++) {
+        const Type *t = var_type(made, made->outputs.p[k].var),
+                   *row = var_type(fn, fn->outputs.p[k].var);
+        q->out_rows[k] = t->kind == TYPE_TENSOR && t->ndim > row->ndim;
+    }
+    Prop which = {.kind = P_GRAPH, .sym = made->name};
+    bool ok = batch_apply(q, batch_props(q, "fn", which), in);
+    mem_free(in);
+    return ok;
+}
+
 static bool call_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     const Apply *r = &g->apply[a];
     Graph *fn = graph_function(g, op_prop(g->s, r->op, r->props, "fn")->sym);
@@ -165,6 +203,7 @@ static const Op table[] = {
      .type = call_type,
      .perform = call_perform,
      .pull = call_pull,
+     .batch = call_batch,
      .connect = call_connect,
      .file = __FILE__,
      .line = __LINE__},

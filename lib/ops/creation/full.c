@@ -1,5 +1,6 @@
 /* Tensors of one value: full, zeros, ones and their _like forms. The _like forms read
  * only a shape. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -102,6 +103,44 @@ static bool nothing_pull(Pull *p) {
     return true;
 }
 
+/* A value for each row is stretched to the row's shape. */
+static bool fill_rows(Batching *q, Var shape, int ndim) {
+    Var value = batch_ranked(q, 1, ndim);
+    if (value == VAR_NONE || shape == VAR_NONE) return false;
+    value = cast_to(q->b, value, var_type(q->g, q->g->apply[q->id].out)->dtype);
+    Var in[2] = {value, batch_shape(q, shape)};
+    return (q->out[0] = apply_named(q->b, "broadcast_to", 2, in, 0, NULL)) != VAR_NONE;
+}
+
+static bool full_batch(Batching *q) {
+    int ndim = var_type(q->g, q->g->apply[q->id].out)->ndim;
+    return q->rows[0] ? batch_loop(q) : fill_rows(q, q->in[0], ndim);
+}
+
+/* What is the same for all rows is made once. */
+static bool fill_once(Batching *q, Var value) {
+    Var in[2] = {batch_row_shape(q, 0), value};
+    PropArg dtype = {"dtype",
+                     PROP_DTYPE(var_type(q->g, q->g->apply[q->id].out)->dtype)};
+    q->out_rows[0] = false;
+    return (q->out[0] = apply_named(q->b, "full", 2, in, 1, &dtype)) != VAR_NONE;
+}
+
+static bool full_like_batch(Batching *q) {
+    if (!q->rows[1]) return fill_once(q, q->in[1]);
+    return fill_rows(q, batch_row_shape(q, 0), batch_ndim(q, 0));
+}
+
+static bool zeros_like_batch(Batching *q) {
+    DType d = var_type(q->g, q->g->apply[q->id].out)->dtype;
+    return fill_once(q, const_number(q->b, d, 0));
+}
+
+static bool ones_like_batch(Batching *q) {
+    DType d = var_type(q->g, q->g->apply[q->id].out)->dtype;
+    return fill_once(q, const_number(q->b, d, 1));
+}
+
 static const Op table[] = {
     {.name = "full",
      .doc = "A tensor of the given shape with one value everywhere. Its dtype is the "
@@ -115,6 +154,7 @@ static const Op table[] = {
      .pull = full_pull,
      .push = full_push,
      .disconnected = "shape",
+     .batch = full_batch,
      .example =
          "full((2, 2), 7) -> [[7, 7], [7, 7]]\nfull((3,), 0.5) -> [0.5, 0.5, 0.5]",
      .file = __FILE__,
@@ -152,6 +192,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
+     .batch = zeros_like_batch,
      .example = "zeros_like([1.5, 2.5]) -> [0.0, 0.0]",
      .file = __FILE__,
      .line = __LINE__},
@@ -166,6 +207,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
+     .batch = ones_like_batch,
      .example = "ones_like([1.5, 2.5]) -> [1.0, 1.0]",
      .file = __FILE__,
      .line = __LINE__},
@@ -180,6 +222,7 @@ static const Op table[] = {
      .pull = full_pull,
      .push = full_push,
      .disconnected = "x",
+     .batch = full_like_batch,
      .example = "full_like([1, 2], 9) -> [9, 9]",
      .file = __FILE__,
      .line = __LINE__},

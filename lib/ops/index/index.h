@@ -3,7 +3,7 @@
 #ifndef OPS_INDEX_INDEX_H
 #define OPS_INDEX_INDEX_H
 
-#include "op/build.h"
+#include "op/batch.h"
 #include "op/infer.h"
 
 typedef enum ItemKind { IX_SLICE, IX_NEW, IX_ELLIPSIS, IX_INPUT } ItemKind;
@@ -46,6 +46,10 @@ typedef struct Indexed {
 bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, size_t extra,
                  void **mem);
 int index_result(const Indexed *ix, int64_t shape[MAX_NDIM]);
+
+/* Many rows at once: x[index]; x with y put or added there. */
+bool subtensor_batch(Batching *q);
+bool inc_batch(Batching *q);
 
 /* The typing rule: the type of x indexed by the inputs from `first` on. */
 bool index_infer(Infer *in, const Type *x, size_t first, int *ndim, Dim dim[MAX_NDIM]);

@@ -215,6 +215,7 @@ static const Op table[] = {
      .push = push_linear_first,
      .disconnected = "index",
      .views = subtensor_views,
+     .batch = subtensor_batch,
      .example =
          "arange(4)[1:3] -> [1, 2]\neye(2)[:, [1, 0]] -> [[0.0, 1.0], [1.0, 0.0]]",
      .file = __FILE__,

@@ -1,6 +1,7 @@
 /* Matrix products with NumPy's rules: the last two axes are matrices, the others
  * broadcast as a batch; a one-dim operand is a row on the left and a column on the
  * right, without the axis in the result. */
+#include "op/batch.h"
 #include "op/build.h"
 #include "op/infer.h"
 #include "ops/linalg/blas.h"
@@ -146,6 +147,53 @@ static bool matmul_push(Push *p) {
     return true;
 }
 
+/* ---- many rows ---- */
+/* Where no operand needs to become a matrix, as text. */
+static const char *direct_text(const Batching *q, int na, int nb) {
+    bool ra = q->rows[0], rb = q->rows[1];
+    bool inexact = dtype_is_inexact(var_type(q->g, q->was[0])->dtype);
+    if (na == 1 && nb == 1 && ra && rb && inexact) return "sum(a * b, axis=-1)";
+    if (!rb && (nb == 1 || (na == 1 && nb == 2))) return "matmul(a, b)";
+    if (!ra && na == 1 && nb == 1) return "matmul(b, a)";
+    if (!ra && na == 2 && nb == 1) return "matmul(b, transpose(a))";
+    return NULL;
+}
+
+/* Operand i as a matrix; with rows it gets ones in front up to `ndim` dims a row. */
+static Var as_matrices(Batching *q, size_t i, int ndim) {
+    int have = batch_ndim(q, i), lead = q->rows[i], pad = 0;
+    int64_t ones[MAX_NDIM];
+    if (lead) pad = ndim - (have > 2 ? have : 2);
+    for (int k = 0; k < pad; k++)
+        ones[k] = lead + k;
+    size_t n = (size_t)pad;
+    if (have == 1) ones[n++] = lead + pad + (i == 1);
+    if (n == 0) return q->in[i];
+    const Op *op = op_find(q->b->s, "expand_dims", 11);
+    PropArg axis = {"axis", PROP_INTS(ones, n)};
+    return op_apply1(q->b, op, props_make(q->b->s, op, 1, &axis), 1, &q->in[i]);
+}
+
+static bool matmul_batch(Batching *q) {
+    Builder *b = q->b;
+    int na = batch_ndim(q, 0), nb = batch_ndim(q, 1), n = na > nb ? na : nb;
+    if (n < 2) n = 2;
+    const char *text = direct_text(q, na, nb);
+    bool ok = true;
+    Bind bind[] = {{sym(b->s, "a"), q->in[0]}, {sym(b->s, "b"), q->in[1]}};
+    if (!text) {
+        text = na == 1 && nb == 1 ? "squeeze(matmul(a, b), [-2, -1])"
+               : na == 1          ? "squeeze(matmul(a, b), -2)"
+               : nb == 1          ? "squeeze(matmul(a, b), -1)"
+                                  : "matmul(a, b)";
+        bind[0].var = as_matrices(q, 0, n);
+        bind[1].var = as_matrices(q, 1, n);
+        if (bind[0].var == VAR_NONE || bind[1].var == VAR_NONE) return false;
+    }
+    q->out[0] = build_text(b, text, &(Env){.n = 2, .bind = bind}, &ok);
+    return ok;
+}
+
 /* dot is matmul up to two dims; beyond, it sums the last axis of a with the last but
  * one of b. */
 static bool dot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
@@ -177,6 +225,7 @@ static const Op table[] = {
      .flops = "2 * r.size * a.shape[-1]",
      .pull = matmul_pull,
      .push = matmul_push,
+     .batch = matmul_batch,
      .example = "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]",
      .file = __FILE__,
      .line = __LINE__},

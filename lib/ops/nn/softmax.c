@@ -1,6 +1,7 @@
 /* softmax and log_softmax over one axis, or over all elements. */
 #include "ops/nn/softmax.h"
 
+#include "op/batch.h"
 #include "op/infer.h"
 #include "ops/elemwise/deriv.h"
 
@@ -167,6 +168,18 @@ static bool log_softmax_push(Push *p) {
     return push_as(p, "g - sum(exp(r) * g, axis=axis, keepdims=True)");
 }
 
+/* Over all of a row: the row as one dim. */
+static bool softmax_batch(Batching *q) {
+    const Prop *axis = op_prop(q->b->s, q->op, q->props, "axis");
+    int64_t k = axis->kind == P_NONE || axis->i < 0 ? axis->i : axis->i + 1;
+    if (axis->kind != P_NONE)
+        return batch_apply(q, batch_props(q, "axis", PROP_INT(k)), q->in);
+    Var x = batch_flat(q, 0);
+    if (!batch_apply(q, batch_props(q, "axis", PROP_INT(1)), &x)) return false;
+    if (batch_ndim(q, 0) == 1) return true;
+    return (q->out[0] = batch_unflat(q, q->out[0], batch_row_shape(q, 0))) != VAR_NONE;
+}
+
 static const Op table[] = {
     {.name = "softmax",
      .doc = "exp(x) over its sum along an axis (None: all elements), without overflow. "
@@ -182,6 +195,7 @@ static const Op table[] = {
      .pull = softmax_pull,
      .push = softmax_push,
      .reuse = 1,
+     .batch = softmax_batch,
      .example = "softmax([0., 0.]) -> [0.5, 0.5]",
      .file = __FILE__,
      .line = __LINE__},
@@ -197,6 +211,7 @@ static const Op table[] = {
      .pull = log_softmax_pull,
      .push = log_softmax_push,
      .reuse = 1,
+     .batch = softmax_batch,
      .example = "log_softmax([0., 1000.]) -> [-1000.0, 0.0]",
      .file = __FILE__,
      .line = __LINE__},

@@ -2,6 +2,7 @@
  * extreme. Along the innermost dim a block is searched only when its extreme (found by
  * the vector loops of max) beats what was seen before; along another dim whole rows are
  * compared. */
+#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -253,6 +254,25 @@ static bool arg_pull(Pull *p) {
     return pull_discrete(p);
 }
 
+/* Over all of a row: the row as one dim. */
+static bool arg_batch(Batching *q) {
+    Builder *b = q->b;
+    const Prop *axis = op_prop(b->s, q->op, q->props, "axis");
+    if (axis->kind != P_NONE) return batch_axes(q);
+    bool keep = prop_bool(b->s, q->op, q->props, "keepdims");
+    int ndim = batch_ndim(q, 0);
+    PropArg one = {"axis", PROP_INT(1)};
+    Var x = batch_flat(q, 0), r = apply_named(b, q->op->name, 1, &x, 1, &one);
+    if (keep && ndim) {
+        int64_t ones[MAX_NDIM];
+        for (int k = 0; k < ndim; k++)
+            ones[k] = 1 + k;
+        PropArg more = {"axis", PROP_INTS(ones, (size_t)ndim)};
+        r = apply_named(b, "expand_dims", 1, &r, 1, &more);
+    }
+    return (q->out[0] = r) != VAR_NONE;
+}
+
 #define ARG(NAME, WHAT, KERNEL, EXAMPLE)                                               \
     {                                                                                  \
         .name = NAME,                                                                  \
@@ -261,8 +281,8 @@ static bool arg_pull(Pull *p) {
             "row-major), as int64; the first nan if there is one.",                    \
         .in = "x", .props = "axis: axis? = None, keepdims: bool = False",              \
         .kinds = KIND_BOOL | KIND_REAL, .type = arg_type, .perform = KERNEL,           \
-        .flops = "x.size", .pull = arg_pull, .push = push_none, .example = EXAMPLE,    \
-        .file = __FILE__, .line = __LINE__                                             \
+        .flops = "x.size", .pull = arg_pull, .push = push_none, .batch = arg_batch,    \
+        .example = EXAMPLE, .file = __FILE__, .line = __LINE__                         \
     }
 static const Op table[] = {
     ARG("argmax", "largest", argmax_perform,

@@ -1,6 +1,7 @@
 /* Running sums and products, and recurrence, s[i] = a[i] * s[i - 1] + b[i], with which
  * the derivatives of cumprod (and so of prod) need no division: they are right where
  * elements are zero, and can be differentiated again. */
+#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -362,6 +363,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = running_sum_pull,
      .push = push_linear_first,
+     .batch = batch_axes,
      .example = "running_sum([1, 2, 3], reverse=True) -> [6, 5, 3]",
      .file = __FILE__,
      .line = __LINE__},
@@ -373,6 +375,7 @@ static const Op table[] = {
      .perform = running_prod_perform,
      .flops = "x.size",
      .pull = running_prod_pull,
+     .batch = batch_axes,
      .example = "running_prod([2, 3, 4], exclusive=True) -> [1, 2, 6]",
      .file = __FILE__,
      .line = __LINE__},
@@ -387,6 +390,7 @@ static const Op table[] = {
      .flops = "2 * b.size",
      .pull = recurrence_pull,
      .push = recurrence_push,
+     .batch = batch_axes,
      .example = "recurrence([0, 2, 2], [1, 1, 1]) -> [1, 3, 7]",
      .file = __FILE__,
      .line = __LINE__},

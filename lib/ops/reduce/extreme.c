@@ -1,4 +1,5 @@
 /* max, min, any, all: reductions that choose. */
+#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 
@@ -99,6 +100,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = extreme_pull,
      .push = extreme_push,
+     .batch = batch_axes,
      .example = "max([[1, 5], [4, 2]], axis=1) -> [5, 4]\nmax([1.0, nan, 2.0]) -> nan",
      .file = __FILE__,
      .line = __LINE__},
@@ -114,6 +116,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = extreme_pull,
      .push = extreme_push,
+     .batch = batch_axes,
      .example = "min([[1, 5], [4, 2]], axis=1) -> [1, 2]",
      .file = __FILE__,
      .line = __LINE__},
@@ -126,6 +129,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = truth_pull,
      .push = push_none,
+     .batch = batch_axes,
      .example = "any([[0, 1], [0, 0]], axis=1) -> [True, False]",
      .file = __FILE__,
      .line = __LINE__},
@@ -138,6 +142,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = truth_pull,
      .push = push_none,
+     .batch = batch_axes,
      .example = "all([[1, 1], [0, 1]], axis=1) -> [True, False]",
      .file = __FILE__,
      .line = __LINE__},

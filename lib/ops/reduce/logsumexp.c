@@ -1,6 +1,7 @@
 /* logsumexp: log of the sum of exponentials without overflow. Elements are taken in
  * blocks as float64; whenever a block's largest element is a new maximum, what was
  * summed before is scaled down to it. */
+#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -141,6 +142,7 @@ static const Op table[] = {
      .perform = logsumexp_perform,
      .flops = "3 * x.size + 2 * r.size",
      .pull = logsumexp_pull,
+     .batch = batch_axes,
      .example = "logsumexp([1000.0, 1000.0]) -> 1000.6931471805599\nlogsumexp([[0.0], "
                 "[0.0]], axis=1) -> [0.0, 0.0]",
      .file = __FILE__,

@@ -1,5 +1,6 @@
 /* sum, mean, prod. Small integers grow to 64 bits; floats are accumulated in float64.
  */
+#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 
@@ -149,6 +150,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = sum_pull,
      .push = push_linear_first,
+     .batch = batch_axes,
      .example = "sum([[1, 2], [3, 4]], axis=0) -> [4, 6]\nsum([0.5, 1.5]) -> 2.0",
      .file = __FILE__,
      .line = __LINE__},
@@ -162,6 +164,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = mean_pull,
      .push = mean_push,
+     .batch = batch_axes,
      .example =
          "mean([[1.0, 2.0], [3.0, 4.0]], axis=1) -> [1.5, 3.5]\nmean([1, 2]) -> 1.5",
      .file = __FILE__,
@@ -174,6 +177,7 @@ static const Op table[] = {
      .perform = prod_perform,
      .flops = "x.size",
      .pull = prod_pull,
+     .batch = batch_axes,
      .example =
          "prod([2, 3, 4]) -> 24\nprod([[1.0, 2.0], [3.0, 0.0]], axis=1) -> [2.0, 0.0]",
      .file = __FILE__,

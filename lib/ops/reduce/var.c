@@ -1,6 +1,7 @@
 /* var, std: the mean of squared deviations, from blocks' means and sums of squares
  * joined in float64. A complex variance is that of the real parts plus that of the
  * imaginary parts. */
+#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 
@@ -92,6 +93,7 @@ static const Op table[] = {
      .perform = var_perform,
      .flops = "4 * x.size",
      .pull = var_pull,
+     .batch = batch_axes,
      .example = "var([1.0, 2.0, 3.0, 4.0]) -> 1.25\nvar([1.0, 3.0], ddof=1) -> 2.0",
      .file = __FILE__,
      .line = __LINE__},
@@ -103,6 +105,7 @@ static const Op table[] = {
      .perform = std_perform,
      .flops = "4 * x.size + r.size",
      .pull = std_pull,
+     .batch = batch_axes,
      .example = "std([1.0, 3.0]) -> 1.0",
      .file = __FILE__,
      .line = __LINE__},

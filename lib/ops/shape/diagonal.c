@@ -1,5 +1,6 @@
 /* Diagonals: diagonal is a view; diag, trace, tril, triu and outer become simpler ops
  * when a graph is built. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -175,6 +176,7 @@ static const Op table[] = {
      .pull = diagonal_pull,
      .push = push_linear_first,
      .view = 1,
+     .batch = batch_axes,
      .example = "diagonal([[1, 2], [3, 4]]) -> [1, 4]",
      .file = __FILE__,
      .line = __LINE__},

@@ -1,5 +1,6 @@
 /* Dims of size 1 come and go (expand_dims, squeeze, atleast_1d, atleast_2d) and dims
  * are repeated without copying (broadcast_to). All views. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -89,6 +90,17 @@ static bool squeeze_perform(Call *c) {
     return true;
 }
 
+/* Only the dims of a row that its type says are 1 go. */
+static bool squeeze_batch(Batching *q) {
+    const Type *x = var_type(q->g, q->was[0]);
+    int64_t ones[MAX_NDIM];
+    size_t n = 0;
+    if (op_prop(q->b->s, q->op, q->props, "axis")->kind != P_NONE) return batch_axes(q);
+    for (int k = 0; k < x->ndim; k++)
+        if (x->dim[k] == 1) ones[n++] = k + 1;
+    return batch_apply(q, batch_props(q, "axis", PROP_INTS(ones, n)), q->in);
+}
+
 /* ---- broadcast_to ---- */
 static bool broadcast_type(Infer *in) {
     const Type *x = in->type[0];
@@ -142,6 +154,13 @@ static bool broadcast_pull(Pull *p) {
     return (p->grad[0] = sum_to_shape(p->b, p->cotangent[0], p->in[0])) != VAR_NONE;
 }
 
+static bool broadcast_batch(Batching *q) {
+    Dim n = var_type(q->g, q->was[1])->dim[0];
+    if (q->rows[1] || !dim_is_known(n)) return batch_loop(q);
+    Var in[2] = {batch_ranked(q, 0, (int)n), batch_shape(q, q->in[1])};
+    return batch_apply(q, q->props, in);
+}
+
 /* ---- atleast_1d, atleast_2d ---- */
 static bool atleast(Builder *b, Var x, int least, Var *out) {
     static const int64_t front[2] = {0, 1};
@@ -176,6 +195,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = expand_adjoint,
      .view = 1,
+     .batch = batch_axes,
      .example = "expand_dims([1, 2], axis=1) -> [[1], [2]]",
      .file = __FILE__,
      .line = __LINE__},
@@ -189,6 +209,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = squeeze_adjoint,
      .view = 1,
+     .batch = squeeze_batch,
      .example = "squeeze([[1], [2]], axis=1) -> [1, 2]",
      .file = __FILE__,
      .line = __LINE__},
@@ -203,6 +224,7 @@ static const Op table[] = {
      .push = push_linear_first,
      .disconnected = "shape",
      .view = 1,
+     .batch = broadcast_batch,
      .example = "broadcast_to([1, 2], (2, 2)) -> [[1, 2], [1, 2]]",
      .file = __FILE__,
      .line = __LINE__},

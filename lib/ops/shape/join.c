@@ -1,5 +1,6 @@
 /* concatenate and stack, and split, which is concatenate backwards and whose outputs
  * are views. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -281,6 +282,12 @@ static bool split_pull(Pull *p) {
     return p->grad[0] != VAR_NONE;
 }
 
+static bool split_batch(Batching *q) {
+    int axis = axis_index(prop_int(q->b->s, q->op, q->props, "axis"), batch_ndim(q, 0));
+    if (q->rows[1]) return batch_loop(q);
+    return batch_apply(q, batch_props(q, "axis", PROP_INT(axis + 1)), q->in);
+}
+
 static const Op table[] = {
     {.name = "concatenate",
      .doc = "Tensors joined along an existing dim.",
@@ -292,6 +299,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = concatenate_pull,
      .push = push_linear_all,
+     .batch = batch_axes,
      .example =
          "concatenate([[[1, 2]], [[3, 4]]]) -> [[1, 2], [3, 4]]\nconcatenate([[[1], "
          "[2]], [[3], [4]]], axis=1) -> [[1, 3], [2, 4]]",
@@ -307,6 +315,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = stack_pull,
      .push = push_linear_all,
+     .batch = batch_axes,
      .example = "stack([[1, 2], [3, 4]], axis=1) -> [[1, 3], [2, 4]]",
      .file = __FILE__,
      .line = __LINE__},
@@ -323,6 +332,7 @@ static const Op table[] = {
      .disconnected = "indices_or_sections",
      .view = 1,
      .views = split_views,
+     .batch = split_batch,
      .example = "split([1, 2, 3, 4], 2) -> [1, 2], [3, 4]\nsplit([1, 2, 3, 4], [1]) -> "
                 "[1], [2, 3, 4]",
      .file = __FILE__,

@@ -62,26 +62,6 @@ void pull_disconnect(Pull *p, size_t first) {
         p->grad[i] = GRAD_DISCONNECTED;
 }
 
-Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t nprop,
-                const PropArg *prop) {
-    for (size_t i = 0; i < nin; i++)
-        if (in[i] == VAR_NONE) return VAR_NONE;
-    const Op *found = op_find(b->s, op, strlen(op));
-    if (!found) bug("no op %s", op);
-    return op_apply1(b, found, props_make(b->s, found, nprop, prop), nin, in);
-}
-
-Var ints_stack(Builder *b, size_t n, const Var *v) {
-    int64_t known[MAX_NDIM];
-    bool all = n <= MAX_NDIM;
-    for (size_t i = 0; i < n && all; i++) {
-        const Tensor *t = v[i] == VAR_NONE ? NULL : var_const(b->g, v[i]);
-        all = t && t->dtype == DT_INT64;
-        if (all) known[i] = tensor_i64(t, 0);
-    }
-    return all ? const_ints(b, n, known) : apply_named(b, "stack", n, v, 0, NULL);
-}
-
 Dim infer_length(const Infer *in, size_t arg) {
     int64_t v;
     Dim d[MAX_NDIM];

@@ -20,12 +20,6 @@ void pull_disconnect(Pull *p, size_t first);
 /* Zeros of v's shape in its float dtype. */
 Var float_zeros(Builder *b, Var v);
 
-/* Applies a named op with props given as pairs. VAR_NONE: diagnosed. */
-Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t nprop,
-                const PropArg *prop);
-/* 0-d int64 variables as one vector. */
-Var ints_stack(Builder *b, size_t n, const Var *v);
-
 /* The dim that a 0-d or one-element int input stands for; a negative constant is
  * unknown. */
 Dim infer_length(const Infer *in, size_t arg);

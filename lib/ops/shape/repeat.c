@@ -1,5 +1,6 @@
 /* repeat: each element several times; tile: the whole tensor several times, by reshapes
  * around broadcast_to. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -161,6 +162,7 @@ static const Op table[] = {
      .pull = repeat_pull,
      .push = push_linear_first,
      .disconnected = "repeats",
+     .batch = batch_axes,
      .example = "repeat_axis([1, 2], [2, 1]) -> [1, 1, 2]",
      .file = __FILE__,
      .line = __LINE__},

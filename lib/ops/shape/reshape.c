@@ -1,5 +1,6 @@
 /* reshape, and what is a reshape by another name (ravel, flatten). A view where the
  * strides allow it, else a copy. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -168,6 +169,39 @@ static bool reshape_perform(Call *c) {
     return true;
 }
 
+/* What is left for a -1 at place `at` of a row's shape. */
+static Var rest_of_row(Batching *q, int64_t n, int64_t at) {
+    Builder *b = q->b;
+    Var all = const_int(b, 1), others = all;
+    for (int k = 0; k < batch_ndim(q, 0) && all != VAR_NONE; k++)
+        all = call2(b, "multiply", all, shape_of(b, q->in[0], k + 1));
+    for (int64_t k = 0; k < n && others != VAR_NONE; k++)
+        if (k != at) others = call2(b, "multiply", others, ints_item(b, q->in[1], k));
+    if (all == VAR_NONE || others == VAR_NONE) return VAR_NONE;
+    return call2(b, "floor_divide", all, others);
+}
+
+/* One -1 would be left for all rows together: in a shape of rows it is worked out, from
+ * the type of the result if that says it. */
+static bool reshape_batch(Batching *q) {
+    Builder *b = q->b;
+    Dim n = var_type(q->g, q->was[1])->dim[0];
+    const Type *r = var_type(q->g, q->g->apply[q->id].out);
+    Var item[MAX_NDIM];
+    if (q->rows[1] || !dim_is_known(n)) return batch_loop(q);
+    for (int64_t k = 0; k < n; k++) {
+        item[k] = ints_item(b, q->in[1], k);
+        const Tensor *t = item[k] == VAR_NONE ? NULL : var_const(b->g, item[k]);
+        if (!t || tensor_i64(t, 0) >= 0) continue;
+        item[k] = dim_is_known(r->dim[k])   ? const_int(b, r->dim[k])
+                  : dim_is_named(r->dim[k]) ? graph_dim(b->g, dim_sym(r->dim[k]))
+                                            : rest_of_row(q, n, k);
+    }
+    Var shape = ints_stack(b, (size_t)n, item);
+    Var in[2] = {q->in[0], shape == VAR_NONE ? VAR_NONE : batch_shape(q, shape)};
+    return batch_apply(q, q->props, in);
+}
+
 static const char *const reshape_adjoint[] = {"reshape(g, shape(x))", "disconnected"};
 
 static const Op table[] = {
@@ -182,6 +216,7 @@ static const Op table[] = {
      .adjoint = reshape_adjoint,
      .disconnected = "shape",
      .view = 1,
+     .batch = reshape_batch,
      .example = "reshape([1, 2, 3, 4], (2, -1)) -> [[1, 2], [3, 4]]",
      .file = __FILE__,
      .line = __LINE__},

@@ -1,5 +1,6 @@
 /* Elements moved along dims: roll (around the end), shift (zeros come in), flip (a view
  * through an index). */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -67,6 +68,16 @@ static bool roll_pull(Pull *p) {
     Var in[2] = {p->cotangent[0], call1(p->b, "negative", p->in[1])};
     PropArg arg = {"axis", *op_prop(p->b->s, p->op, p->props, "axis")};
     return (p->grad[0] = apply_named(p->b, "roll_axes", 2, in, 1, &arg)) != VAR_NONE;
+}
+
+static bool roll_batch(Batching *q) {
+    const Prop *axis = op_prop(q->b->s, q->op, q->props, "axis");
+    int64_t moved[MAX_NDIM];
+    if (q->rows[1] || axis->ints.n > MAX_NDIM) return batch_loop(q);
+    for (size_t i = 0; i < axis->ints.n; i++)
+        moved[i] = axis_index(axis->ints.p[i], batch_ndim(q, 0)) + 1;
+    Prop to = PROP_INTS(moved, axis->ints.n);
+    return batch_apply(q, batch_props(q, "axis", to), q->in);
 }
 
 /* Without an axis, x is rolled as one vector. */
@@ -168,6 +179,7 @@ static const Op table[] = {
      .pull = roll_pull,
      .push = push_linear_first,
      .disconnected = "shift",
+     .batch = roll_batch,
      .example = "roll_axes([1, 2, 3], -1, axis=0) -> [2, 3, 1]",
      .file = __FILE__,
      .line = __LINE__},
@@ -180,6 +192,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = shift_adjoint,
      .disconnected = "by",
+     .batch = batch_axes,
      .example = "shift([1, 2, 3], 1) -> [0, 1, 2]\nshift([1, 2, 3], -2) -> [3, 0, 0]",
      .file = __FILE__,
      .line = __LINE__},

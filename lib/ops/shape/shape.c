@@ -1,4 +1,5 @@
 /* Shapes as values (shape, shape_i), and claims about them (specify_shape). */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "value/sparse.h"
@@ -47,6 +48,18 @@ static bool shape_i_perform(Call *c) {
 static bool nothing_pull(Pull *p) {
     pull_disconnect(p, 0);
     return true;
+}
+
+/* All rows have one shape. */
+static bool shape_batch(Batching *q) {
+    q->out_rows[0] = false;
+    return (q->out[0] = batch_row_shape(q, 0)) != VAR_NONE;
+}
+
+static bool shape_i_batch(Batching *q) {
+    int axis = axis_index(prop_int(q->b->s, q->op, q->props, "axis"), batch_ndim(q, 0));
+    q->out_rows[0] = false;
+    return (q->out[0] = shape_of(q->b, q->in[0], axis + 1)) != VAR_NONE;
 }
 
 /* ---- specify_shape: -1 says nothing of a dim ---- */
@@ -122,6 +135,18 @@ static bool specify_perform(Call *c) {
     return true;
 }
 
+/* Nothing is claimed of the rows' number. */
+static bool specify_batch(Batching *q) {
+    Dim n = var_type(q->g, q->was[1])->dim[0];
+    Var item[MAX_NDIM + 1];
+    if (q->rows[1] || !dim_is_known(n) || n >= MAX_NDIM) return batch_loop(q);
+    item[0] = const_int(q->b, -1);
+    for (int64_t k = 0; k < n; k++)
+        item[k + 1] = ints_item(q->b, q->in[1], k);
+    Var in[2] = {q->in[0], ints_stack(q->b, (size_t)n + 1, item)};
+    return batch_apply(q, q->props, in);
+}
+
 static const char *const specify_adjoint[] = {"specify_shape(g, dims)", "disconnected"};
 
 static const Op table[] = {
@@ -135,6 +160,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
+     .batch = shape_batch,
      .example = "shape([[1, 2, 3], [4, 5, 6]]) -> [2, 3]",
      .file = __FILE__,
      .line = __LINE__},
@@ -149,6 +175,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
+     .batch = shape_i_batch,
      .example = "shape_i([[1, 2, 3], [4, 5, 6]], axis=1) -> 3",
      .file = __FILE__,
      .line = __LINE__},
@@ -163,6 +190,7 @@ static const Op table[] = {
      .disconnected = "dims",
      .view = 1,
      .identity = true,
+     .batch = specify_batch,
      .example = "specify_shape([1, 2], (2,)) -> [1, 2]",
      .file = __FILE__,
      .line = __LINE__},

@@ -1,5 +1,6 @@
 /* transpose is the one op that permutes dims; a view. swapaxes and moveaxis become it
  * when a graph is built. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -58,6 +59,16 @@ static bool transpose_pull(Pull *p) {
     p->grad[0] =
         apply_named(p->b, "transpose", 1, p->cotangent, axes->kind != P_NONE, &arg);
     return p->grad[0] != VAR_NONE;
+}
+
+static bool transpose_batch(Batching *q) {
+    int ndim = batch_ndim(q, 0), axis[MAX_NDIM];
+    int64_t axes[MAX_NDIM + 1] = {0};
+    permutation(op_prop(q->b->s, q->op, q->props, "axes"), ndim, axis);
+    for (int i = 0; i < ndim; i++)
+        axes[i + 1] = axis[i] + 1;
+    Prop moved = PROP_INTS(axes, (size_t)ndim + 1);
+    return batch_apply(q, batch_props(q, "axes", moved), q->in);
 }
 
 static bool apply_permutation(Builder *b, Var x, int ndim, const int64_t *axes,
@@ -146,6 +157,7 @@ static const Op table[] = {
      .pull = transpose_pull,
      .push = push_linear_first,
      .view = 1,
+     .batch = transpose_batch,
      .example = "transpose([[1, 2, 3], [4, 5, 6]]) -> [[1, 4], [2, 5], [3, 6]]",
      .file = __FILE__,
      .line = __LINE__},

@@ -1,6 +1,7 @@
 /* sort, argsort, searchsorted. An element becomes a 64-bit key whose unsigned order is
  * that of the elements (equal for 0 and -0, largest for nan); pairs of key and position
  * are sorted, stably, by bytes. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -249,6 +250,11 @@ static bool search_perform(Call *c) {
     return true;
 }
 
+/* Positions in one vector are found for any shape of v. */
+static bool search_batch(Batching *q) {
+    return q->rows[0] ? batch_loop(q) : batch_apply(q, q->props, q->in);
+}
+
 static const Op table[] = {
     {.name = "sort",
      .doc =
@@ -261,6 +267,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = sort_pull,
      .push = sort_push,
+     .batch = batch_axes,
      .example = "sort([3, 1, 2]) -> [1, 2, 3]",
      .file = __FILE__,
      .line = __LINE__},
@@ -276,6 +283,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = argsort_pull,
      .push = push_none,
+     .batch = batch_axes,
      .example = "argsort([3, 1, 2]) -> [1, 2, 0]",
      .file = __FILE__,
      .line = __LINE__},
@@ -291,6 +299,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = argsort_pull,
      .push = push_none,
+     .batch = search_batch,
      .example = "searchsorted([1, 3, 5], [0, 3, 9]) -> [0, 1, 3]\nsearchsorted([1, 3, "
                 "3], 3, side='right') -> 3",
      .file = __FILE__,

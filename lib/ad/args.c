@@ -1,0 +1,121 @@
+/* Arguments and results of the macros that differentiate. */
+#include "ad/args.h"
+
+#include <string.h>
+
+Expansion expansion_begin(Compiler *c, const Ast *call) {
+    Builder *b = compiler_builder(c);
+    Expansion e = {b, b->from, b->intern};
+    b->from.at = call->at;
+    b->intern = true;
+    return e;
+}
+
+void expansion_end(Expansion *e) {
+    e->b->from = e->was;
+    e->b->intern = e->intern;
+}
+
+bool arg_word(Compiler *c, const Ast *arg, const char *const *words, const char *name,
+              int *which) {
+    Session *s = compiler_builder(c)->s;
+    Node n;
+    *which = 0;
+    if (!arg) return true;
+    if (!compiler_ast(c, arg, &n)) return false;
+    for (int i = 0; words[i]; i++)
+        if (n.kind == NODE_STRING && strcmp(words[i], sym_text(s, n.sym)) == 0)
+            return *which = i, true;
+    Str list = STR(s);
+    for (int i = 0; words[i]; i++)
+        str_printf(&list, "%s'%s'", i ? ", " : "", words[i]);
+    fail(s, arg->at, E_ARG, "%s must be one of %s", name, str_text(&list));
+    str_free(&list);
+    return false;
+}
+
+bool arg_flag(Compiler *c, const Ast *arg, const char *name, bool *flag) {
+    Node n;
+    *flag = false;
+    if (!arg) return true;
+    if (!compiler_ast(c, arg, &n)) return false;
+    if (n.kind != NODE_LITERAL || n.lit.kind != K_BOOL)
+        return fail(compiler_builder(c)->s, arg->at, E_ARG, "%s must be True or False",
+                    name);
+    *flag = n.lit.u != 0;
+    return true;
+}
+
+bool arg_vars(Compiler *c, const Ast *arg, Node *node, size_t *n, Var **v) {
+    *n = 0;
+    return !arg || (compiler_ast(c, arg, node) && compiler_vars(c, node, n, v));
+}
+
+static bool is_tree(const Node *n) {
+    return n->kind == NODE_LIST || n->kind == NODE_DICT;
+}
+
+bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const Node *like,
+                    size_t n, const Var *of, Var **v) {
+    Session *s = compiler_builder(c)->s;
+    Node node;
+    size_t have;
+    if (!compiler_ast(c, arg, &node)) return false;
+    if (!is_tree(like)) {
+        const Type *t = var_type(compiler_builder(c)->g, of[0]);
+        DType d = t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
+        *v = NEW_N(compiler_arena(c), 1, Var);
+        if (d != DT_NONE && dtype_is_discrete(d)) d = compiler_builder(c)->floatX;
+        return compiler_var(c, &node, d, *v);
+    }
+    if (!compiler_vars(c, &node, &have, v)) return false;
+    return have == n || fail(s, call->at, E_ARITY,
+                             "%s has %zu variables, but %zu that belong to them",
+                             sym_text(s, call->sym), n, have);
+}
+
+static const char *const raise_words[] = {"raise", "warn", "ignore", NULL};
+static const char *const zero_words[] = {"zero", "none", NULL};
+static const char *const null_words[] = {"raise", "return", NULL};
+
+bool grad_options(Compiler *c, const Ast *const *arg, GradOptions *how) {
+    int disconnected, zero, null;
+    Var *v = NULL;
+    Node node;
+    if (!arg_vars(c, arg[0], &node, &how->nconstant, &v)) return false;
+    how->constant = v;
+    if (!arg_word(c, arg[1], raise_words, "disconnected_inputs", &disconnected) ||
+        !arg_word(c, arg[2], zero_words, "return_disconnected", &zero) ||
+        !arg_word(c, arg[3], null_words, "null_gradients", &null))
+        return false;
+    how->disconnected = (OnDisconnected)disconnected;
+    how->return_disconnected = (ReturnDisconnected)zero;
+    how->null = (OnNull)null;
+    return true;
+}
+
+/* ---- results ---- */
+static Node as_node(Var v, Span at) {
+    if (v == GRAD_DISCONNECTED) return (Node){.kind = NODE_DISCONNECTED, .at = at};
+    return node_var(v, at);
+}
+
+bool result_like(Compiler *c, const Node *like, size_t n, const Var *v, Span at,
+                 Node *out) {
+    if (!is_tree(like)) return *out = as_node(v[0], at), true;
+    Node *item = NEW_N(compiler_arena(c), n, Node);
+    for (size_t i = 0; i < n; i++)
+        item[i] = as_node(v[i], at);
+    return compiler_tree(c, n, item, like->kind == NODE_DICT ? like->key : NULL, at,
+                         out);
+}
+
+bool result_matrix(Compiler *c, const Node *like, size_t n, const Node *inner,
+                   size_t ninner, const Var *v, Span at, Node *out) {
+    if (!is_tree(like)) return result_like(c, inner, ninner, v, at, out);
+    Node *item = NEW_N(compiler_arena(c), n, Node);
+    for (size_t i = 0; i < n; i++)
+        if (!result_like(c, inner, ninner, v + i * ninner, at, &item[i])) return false;
+    return compiler_tree(c, n, item, like->kind == NODE_DICT ? like->key : NULL, at,
+                         out);
+}

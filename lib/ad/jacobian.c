@@ -1,0 +1,348 @@
+/* Jacobians, Hessians and Hessian-vector products. A Jacobian is a pullback or a
+ * pushforward of one direction, built once and then batched over all unit directions:
+ * the rows of an identity. */
+#include "ad/jacobian.h"
+
+#include "ad/batch.h"
+#include "ad/pieces.h"
+#include "ad/term.h"
+
+typedef struct Jacobian {
+    Builder *b;
+    Arena *tmp;
+    const GradOptions *how;
+    size_t nf, nwrt;
+    const Var *f, *wrt;
+    Var *result;
+} Jacobian;
+
+static int ndim_of(const Jacobian *j, Var v) {
+    return var_type(j->b->g, v)->ndim;
+}
+
+/* ---- shapes ---- */
+static Var joint_shape(Builder *b, Var x, Var y) {
+    Var item[2 * MAX_NDIM];
+    size_t n = ad_dims(b, x, 0, 0, item);
+    n = ad_dims(b, y, 0, n, item);
+    return ints_stack(b, n, item);
+}
+
+/* All unit directions of x: [n, *x.shape], the rows of an identity. */
+static Var units(Builder *b, Var x, Var *n) {
+    PropArg dtype = {"dtype", PROP_DTYPE(ad_dtype(b, x))};
+    Var item[MAX_NDIM + 1], e;
+    *n = ad_count(b, var_type(b->g, x)->ndim, x);
+    e = apply_named(b, "eye", 1, n, 1, &dtype);
+    if (e == VAR_NONE || var_type(b->g, x)->ndim == 1) return e;
+    item[0] = *n;
+    Var in[2] = {e, ints_stack(b, ad_dims(b, x, 0, 1, item), item)};
+    return apply_named(b, "reshape", 2, in, 0, NULL);
+}
+
+/* What does not depend on the direction, for all directions. */
+static Var same_for_all(Builder *b, Var x, Var n) {
+    Var item[MAX_NDIM + 1] = {n};
+    Var in[2] = {x, ints_stack(b, ad_dims(b, x, 0, 1, item), item)};
+    return apply_named(b, "broadcast_to", 2, in, 0, NULL);
+}
+
+static bool room_for(Jacobian *j, Var f, Var wrt) {
+    if (ndim_of(j, f) + ndim_of(j, wrt) < MAX_NDIM) return true;
+    return fail(j->b->s, j->b->from.at, E_LIMIT,
+                "the derivative of %s by %s has too many dims: a tensor has at most %d",
+                type_str(j->b->s, var_type(j->b->g, f)),
+                type_str(j->b->s, var_type(j->b->g, wrt)), MAX_NDIM);
+}
+
+/* ---- reverse ---- */
+/* From [n, *wrt.shape], the pullbacks of f's unit cotangents. */
+static Var from_rows(Jacobian *j, Var x, Var f, Var wrt) {
+    if (ndim_of(j, f) == 1 || x == VAR_NONE) return x;
+    Var in[2] = {x, joint_shape(j->b, f, wrt)};
+    return apply_named(j->b, "reshape", 2, in, 0, NULL);
+}
+
+static bool settle_rows(Jacobian *j, size_t k, Var n, const Var *row, const bool *has) {
+    for (size_t i = 0, at = 0; i < j->nwrt; i++) {
+        Var *r = &j->result[k * j->nwrt + i];
+        if (*r == GRAD_DISCONNECTED || var_is_null(j->b->g, *r)) continue;
+        Var x = has[at] ? row[at] : same_for_all(j->b, row[at], n);
+        at++;
+        *r = from_rows(j, x, j->f[k], j->wrt[i]);
+        if (*r == VAR_NONE) return false;
+    }
+    return true;
+}
+
+static bool by_rows(Jacobian *j, size_t k) {
+    Builder *b = j->b;
+    Var f = j->f[k], n = VAR_NONE, *r = j->result + k * j->nwrt;
+    bool scalar = ndim_of(j, f) == 0;
+    Var all = scalar ? const_number(b, ad_dtype(b, f), 1) : units(b, f, &n);
+    Var one = scalar || all == VAR_NONE ? all : ad_first_row(b, all);
+    if (one == VAR_NONE || !ad_vjp(b, 1, &f, &one, j->nwrt, j->wrt, j->how, r))
+        return false;
+    if (scalar) return true;
+    Var *want = NEW_N(j->tmp, j->nwrt, Var), *row = NEW_N(j->tmp, j->nwrt, Var);
+    bool *has = NEW_N(j->tmp, j->nwrt, bool);
+    size_t nwant = 0;
+    for (size_t i = 0; i < j->nwrt; i++)
+        if (r[i] != GRAD_DISCONNECTED && !var_is_null(b->g, r[i])) want[nwant++] = r[i];
+    return ad_batch(b, 1, &one, &all, NULL, n, nwant, want, row, has) &&
+           settle_rows(j, k, n, row, has);
+}
+
+/* ---- forward ---- */
+/* From [n, *f.shape], the pushforwards of wrt's unit tangents: the dim of the tangents
+ * goes last, and becomes wrt's. */
+static Var from_columns(Jacobian *j, Var x, Var f, Var wrt) {
+    Builder *b = j->b;
+    int nf = ndim_of(j, f);
+    int64_t axes[MAX_NDIM + 1];
+    for (int k = 0; k <= nf; k++)
+        axes[k] = (k + 1) % (nf + 1);
+    PropArg arg = {"axes", PROP_INTS(axes, (size_t)nf + 1)};
+    if (nf > 0 && x != VAR_NONE) x = apply_named(b, "transpose", 1, &x, 1, &arg);
+    if (x != VAR_NONE) x = cast_to(b, x, ad_dtype(b, wrt));
+    if (ndim_of(j, wrt) == 1 || x == VAR_NONE) return x;
+    Var in[2] = {x, joint_shape(b, f, wrt)};
+    return apply_named(b, "reshape", 2, in, 0, NULL);
+}
+
+/* The derivative of all f by wrt[i]; *undecided where reverse mode has to say what
+ * happens: no dependence, or an undefined derivative. */
+static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
+    Builder *b = j->b;
+    Var wrt = j->wrt[i], n = VAR_NONE;
+    bool scalar = ndim_of(j, wrt) == 0;
+    Var all = scalar ? const_number(b, ad_dtype(b, wrt), 1) : units(b, wrt, &n);
+    Var one = scalar || all == VAR_NONE ? all : ad_first_row(b, all);
+    Var *dot = NEW_N(j->tmp, j->nf, Var), *column = NEW_N(j->tmp, j->nf, Var);
+    bool *has = NEW_N(j->tmp, j->nf, bool);
+    if (one == VAR_NONE || !ad_jvp(b, j->nf, j->f, 1, &wrt, &one, false, dot))
+        return false;
+    for (size_t k = 0; k < j->nf; k++)
+        if (dot[k] == GRAD_DISCONNECTED || var_is_null(b->g, dot[k]))
+            return *undecided = true;
+    if (!scalar && !ad_batch(b, 1, &one, &all, NULL, n, j->nf, dot, column, has))
+        return false;
+    for (size_t k = 0; k < j->nf; k++) {
+        Var x = scalar   ? cast_to(b, dot[k], ad_dtype(b, wrt))
+                : has[k] ? column[k]
+                         : same_for_all(b, column[k], n);
+        if (!scalar) x = from_columns(j, x, j->f[k], wrt);
+        if ((j->result[k * j->nwrt + i] = x) == VAR_NONE) return false;
+    }
+    return true;
+}
+
+/* ---- the choice ---- */
+/* Elements as far as they are known: a number and the product of names. Two that can't
+ * be compared count as equal. */
+static bool more_elements(const Graph *g, size_t na, const Var *a, size_t nb,
+                          const Var *b) {
+    int64_t x = 0, y = 0;
+    for (size_t i = 0; i < na; i++) {
+        int64_t n = type_size(var_type(g, a[i]));
+        if (n < 0 || __builtin_add_overflow(x, n, &x)) return false;
+    }
+    for (size_t i = 0; i < nb; i++) {
+        int64_t n = type_size(var_type(g, b[i]));
+        if (n < 0 || __builtin_add_overflow(y, n, &y)) return false;
+    }
+    return x > y;
+}
+
+static bool goes_forward(const Jacobian *j, JacobianMode mode) {
+    const Graph *g = j->b->g;
+    if (j->how->nconstant) return false;
+    for (size_t i = 0; i < j->nwrt; i++)
+        if (dtype_is_complex(var_type(g, j->wrt[i])->dtype)) return false;
+    if (mode != JACOBIAN_AUTO) return mode == JACOBIAN_FORWARD;
+    return !more_elements(g, j->nwrt, j->wrt, j->nf, j->f);
+}
+
+static bool is_real(Jacobian *j, Var f) {
+    const Type *t = var_type(j->b->g, f);
+    if (t->kind == TYPE_NULL)
+        return fail(j->b->s, j->b->from.at, E_NULL, "can't differentiate a nan: %s",
+                    t->why);
+    if (t->kind != TYPE_TENSOR)
+        return fail(j->b->s, j->b->from.at, E_TYPE, "%s has no Jacobian",
+                    type_str(j->b->s, t));
+    if (!dtype_is_complex(t->dtype)) return true;
+    fail(j->b->s, j->b->from.at, E_DTYPE, "the Jacobian of %s: it must be real",
+         type_str(j->b->s, t));
+    return note(j->b->s, NOWHERE, "take its real and its imaginary part");
+}
+
+static bool build(Jacobian *j, JacobianMode mode) {
+    bool undecided = false;
+    for (size_t k = 0; k < j->nf; k++) {
+        if (!is_real(j, j->f[k])) return false;
+        for (size_t i = 0; i < j->nwrt; i++)
+            if (var_type(j->b->g, j->wrt[i])->kind == TYPE_TENSOR &&
+                !room_for(j, j->f[k], j->wrt[i]))
+                return false;
+    }
+    bool forward = goes_forward(j, mode);
+    for (size_t i = 0; forward && i < j->nwrt && !undecided; i++)
+        if (!by_columns(j, i, &undecided)) return false;
+    if (forward && !undecided) return true;
+    for (size_t k = 0; k < j->nf; k++)
+        if (!by_rows(j, k)) return false;
+    return true;
+}
+
+static const GradOptions usual;
+
+bool ad_jacobian(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
+                 const GradOptions *how, JacobianMode mode, Var *result) {
+    Jacobian j = {.b = b,
+                  .tmp = arena_new(b->s),
+                  .how = how ? how : &usual,
+                  .nf = nf,
+                  .nwrt = nwrt,
+                  .f = f,
+                  .wrt = wrt,
+                  .result = result};
+    bool ok = build(&j, mode);
+    arena_free(j.tmp);
+    return ok;
+}
+
+/* ---- second derivatives ---- */
+/* Gradients as `how` says, and the options of the second derivative, where no
+ * dependence is no mistake. */
+static bool first_order(Builder *b, Var cost, size_t nwrt, const Var *wrt,
+                        const GradOptions *how, Var *grad, GradOptions *second) {
+    *second = *how;
+    second->disconnected = GRAD_IGNORE;
+    second->return_disconnected = GRAD_ZERO;
+    second->nknown = 0;
+    return ad_grad(b, cost, nwrt, wrt, how, grad);
+}
+
+static bool is_value(const Graph *g, Var v) {
+    return v != GRAD_DISCONNECTED && !var_is_null(g, v);
+}
+
+static bool blocks(Builder *b, size_t nwrt, const Var *wrt, const Var *grad,
+                   const GradOptions *how, Var *result) {
+    for (size_t i = 0; i < nwrt; i++) {
+        result[i] = grad[i];
+        if (is_value(b->g, grad[i]) &&
+            !ad_jacobian(b, 1, &grad[i], 1, &wrt[i], how, JACOBIAN_FORWARD, &result[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Rows of what has no gradient stay as their gradient is. */
+static bool all_blocks(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
+                       const Var *grad, const GradOptions *how, Var *result) {
+    Var *f = NEW_N(tmp, nwrt, Var), *part = NEW_N(tmp, nwrt * nwrt, Var);
+    size_t n = 0;
+    for (size_t i = 0; i < nwrt; i++)
+        if (is_value(b->g, grad[i])) f[n++] = grad[i];
+    if (n && !ad_jacobian(b, n, f, nwrt, wrt, how, JACOBIAN_FORWARD, part))
+        return false;
+    for (size_t i = 0, at = 0; i < nwrt; i++) {
+        bool value = is_value(b->g, grad[i]);
+        for (size_t k = 0; k < nwrt; k++)
+            result[i * nwrt + k] = value ? part[at * nwrt + k] : grad[i];
+        at += value;
+    }
+    return true;
+}
+
+bool ad_hessian(Builder *b, Var cost, size_t nwrt, const Var *wrt,
+                const GradOptions *how, bool mixed, Var *result) {
+    Arena *tmp = arena_new(b->s);
+    Var *grad = NEW_N(tmp, nwrt, Var);
+    GradOptions second;
+    bool ok = first_order(b, cost, nwrt, wrt, how ? how : &usual, grad, &second);
+    if (ok)
+        ok = mixed ? all_blocks(b, tmp, nwrt, wrt, grad, &second, result)
+                   : blocks(b, nwrt, wrt, grad, &second, result);
+    arena_free(tmp);
+    return ok;
+}
+
+static bool add_to(Builder *b, Var *sum, Var term) {
+    if (term == GRAD_DISCONNECTED || (*sum != VAR_NONE && var_is_null(b->g, *sum)))
+        return true;
+    bool alone = *sum == VAR_NONE || var_is_null(b->g, term);
+    *sum = alone ? term : call2(b, "add", *sum, term);
+    return *sum != VAR_NONE;
+}
+
+/* The pushforward of the gradients f. Variables that are computed may depend on each
+ * other: then each has a pushforward of its own, since one that is given a tangent
+ * passes none on. */
+static bool push_gradients(Builder *b, Arena *tmp, size_t n, const Var *f, size_t nwrt,
+                           const Var *wrt, const Var *v, Var *dot) {
+    Var *part = NEW_N(tmp, n, Var);
+    bool leaves = true;
+    for (size_t i = 0; i < nwrt; i++)
+        leaves &= var_leaf(b->g, wrt[i]) != LEAF_NOT;
+    if (leaves || nwrt == 1) return ad_jvp(b, n, f, nwrt, wrt, v, false, dot);
+    for (size_t k = 0; k < n; k++)
+        dot[k] = VAR_NONE;
+    for (size_t i = 0; i < nwrt; i++) {
+        if (!ad_jvp(b, n, f, 1, &wrt[i], &v[i], false, part)) return false;
+        for (size_t k = 0; k < n; k++)
+            if (!add_to(b, &dot[k], part[k])) return false;
+    }
+    return true;
+}
+
+/* Where some variables are constants, by the gradient of <grad, v>; else by the
+ * pushforward of the gradient. */
+static bool times(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt, const Var *v,
+                  const Var *grad, const GradOptions *how, Var *result) {
+    Var *f = NEW_N(tmp, nwrt, Var), *dot = NEW_N(tmp, nwrt, Var);
+    Var *with = NEW_N(tmp, nwrt, Var);
+    size_t n = 0;
+    bool complex = false;
+    for (size_t i = 0; i < nwrt; i++) {
+        complex |= dtype_is_complex(var_type(b->g, wrt[i])->dtype);
+        if (!is_value(b->g, grad[i])) continue;
+        with[n] = v[i];
+        f[n++] = grad[i];
+    }
+    if (how->nconstant || complex) return ad_vjp(b, n, f, with, nwrt, wrt, how, result);
+    if (!push_gradients(b, tmp, n, f, nwrt, wrt, v, dot)) return false;
+    for (size_t i = 0, at = 0; i < nwrt; i++) {
+        result[i] = grad[i];
+        if (!is_value(b->g, grad[i])) continue;
+        result[i] = dot[at++];
+        if (result[i] == GRAD_DISCONNECTED) result[i] = ad_zero(b, wrt[i]);
+        if (result[i] == VAR_NONE) return false;
+        if (var_is_null(b->g, result[i]) && how->null == NULL_RAISE)
+            return fail(b->s, b->from.at, E_NULL,
+                        "the Hessian-vector product is undefined: %s",
+                        var_type(b->g, result[i])->why);
+    }
+    return true;
+}
+
+bool ad_hvp(Builder *b, Var cost, size_t nwrt, const Var *wrt, const Var *v,
+            const GradOptions *how, Var *result) {
+    Arena *tmp = arena_new(b->s);
+    Var *grad = NEW_N(tmp, nwrt, Var);
+    GradOptions second;
+    bool ok = true;
+    for (size_t i = 0; ok && i < nwrt; i++) {
+        const Type *t = var_type(b->g, v[i]), *want = var_type(b->g, wrt[i]);
+        if (t->kind != TYPE_TENSOR || t->ndim != want->ndim)
+            ok = fail(b->s, b->from.at, E_SHAPE,
+                      "a vector is %s for a variable that is %s", type_str(b->s, t),
+                      type_str(b->s, want));
+    }
+    ok = ok && first_order(b, cost, nwrt, wrt, how ? how : &usual, grad, &second) &&
+         times(b, tmp, nwrt, wrt, v, grad, &second, result);
+    arena_free(tmp);
+    return ok;
+}

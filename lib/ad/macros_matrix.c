@@ -1,0 +1,110 @@
+/* Matrices of derivatives, and many rows at once, as functions of the language. */
+#include "ad/args.h"
+#include "ad/batch.h"
+#include "ad/jacobian.h"
+
+static const char *const mode_words[] = {"auto", "reverse", "forward", NULL};
+
+static bool expand_jacobian(Compiler *c, const Ast *call, const Ast *const *arg,
+                            Node *out) {
+    Node f, wrt;
+    Var *fs, *v;
+    size_t nf, n;
+    int mode;
+    GradOptions how = {0};
+    if (!arg_vars(c, arg[0], &f, &nf, &fs) || !arg_vars(c, arg[1], &wrt, &n, &v) ||
+        !grad_options(c, arg + 2, &how) ||
+        !arg_word(c, arg[2 + GRAD_NARG], mode_words, "mode", &mode))
+        return false;
+    Var *result = NEW_N(compiler_arena(c), nf * n, Var);
+    Expansion e = expansion_begin(c, call);
+    bool ok = ad_jacobian(e.b, nf, fs, n, v, &how, (JacobianMode)mode, result);
+    expansion_end(&e);
+    return ok && result_matrix(c, &f, nf, &wrt, n, result, out->at, out);
+}
+
+static bool expand_hessian(Compiler *c, const Ast *call, const Ast *const *arg,
+                           Node *out) {
+    Node cost, wrt;
+    Var cost_var, *v;
+    size_t n;
+    bool mixed;
+    GradOptions how = {0};
+    if (!compiler_ast(c, arg[0], &cost) ||
+        !compiler_var(c, &cost, DT_NONE, &cost_var) ||
+        !arg_vars(c, arg[1], &wrt, &n, &v) || !grad_options(c, arg + 2, &how) ||
+        !arg_flag(c, arg[2 + GRAD_NARG], "mixed", &mixed))
+        return false;
+    Var *result = NEW_N(compiler_arena(c), n * n, Var);
+    Expansion e = expansion_begin(c, call);
+    bool ok = ad_hessian(e.b, cost_var, n, v, &how, mixed, result);
+    expansion_end(&e);
+    if (!ok) return false;
+    return mixed ? result_matrix(c, &wrt, n, &wrt, n, result, out->at, out)
+                 : result_like(c, &wrt, n, result, out->at, out);
+}
+
+static bool expand_hvp(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+    Node cost, wrt;
+    Var cost_var, *v, *p;
+    size_t n;
+    GradOptions how = {0};
+    if (!compiler_ast(c, arg[0], &cost) ||
+        !compiler_var(c, &cost, DT_NONE, &cost_var) ||
+        !arg_vars(c, arg[1], &wrt, &n, &v) ||
+        !arg_companions(c, call, arg[2], &wrt, n, v, &p) ||
+        !grad_options(c, arg + 3, &how))
+        return false;
+    Var *result = NEW_N(compiler_arena(c), n, Var);
+    Expansion e = expansion_begin(c, call);
+    bool ok = ad_hvp(e.b, cost_var, n, v, p, &how, result);
+    expansion_end(&e);
+    return ok && result_like(c, &wrt, n, result, out->at, out);
+}
+
+static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg,
+                             Node *out) {
+    Node f, x;
+    Var *fs, *v, *rows;
+    size_t nf, n;
+    if (!arg_vars(c, arg[0], &f, &nf, &fs) || !arg_vars(c, arg[1], &x, &n, &v) ||
+        !arg_companions(c, call, arg[2], &x, n, v, &rows))
+        return false;
+    Var *result = NEW_N(compiler_arena(c), nf, Var);
+    Expansion e = expansion_begin(c, call);
+    bool ok = ad_vectorize(e.b, n, v, rows, nf, fs, result);
+    expansion_end(&e);
+    return ok && result_like(c, &f, nf, result, out->at, out);
+}
+
+static const Macro table[] = {
+    {.name = "jacobian",
+     .doc = "Derivatives of every element of f by every element of wrt: of f's shape "
+            "followed by wrt's. Made in one batched program, forward unless wrt has "
+            "more elements than f; mode='reverse' or 'forward' decides. Lists of f "
+            "give a list for each.",
+     .signature = "f, wrt, " GRAD_ARGS ", mode='auto'",
+     .expand = expand_jacobian,
+     .example = "jacobian(x**2, x)"},
+    {.name = "hessian",
+     .doc = "Second derivatives of a scalar cost by wrt, of wrt's shape twice. Of a "
+            "list of variables, one for each; with mixed=True, for each of them a list "
+            "of those by it and all others.",
+     .signature = "cost, wrt, " GRAD_ARGS ", mixed=False",
+     .expand = expand_hessian,
+     .example = "hessian(sum(x**3), x)"},
+    {.name = "hvp",
+     .doc = "The Hessian of a scalar cost by wrt times a vector v of wrt's shape, "
+            "without making the Hessian. Of lists, all blocks count.",
+     .signature = "cost, wrt, v, " GRAD_ARGS,
+     .expand = expand_hvp,
+     .example = "hvp(sum(x**3), x, ones_like(x))"},
+    {.name = "vectorize",
+     .doc = "f for many values of x at once: `rows` stands for x and has further dims "
+            "in front, which the result then has too. One program, not a loop. Of "
+            "lists, those without further dims just take the place of their x.",
+     .signature = "f, x, rows",
+     .expand = expand_vectorize,
+     .example = "vectorize(dot(a, b), a, rows)"},
+};
+const MacroList macros_ad_matrix = {table, sizeof table / sizeof *table};

@@ -1,0 +1,124 @@
+/* A function of the graph for many rows at once, as a function: made once for each
+ * choice of the inputs that have rows. Its body is fn's on the first row, which what is
+ * then built for all rows replaces. */
+#include "ad/batch.h"
+#include "ad/pieces.h"
+
+#include <stdio.h>
+
+typedef struct Rows {
+    Graph *main, *made;
+    const Graph *fn;
+    const bool *rows;
+    Builder b;
+    Arena *tmp;
+    Sym dim;        /* the number of rows */
+    Var *all, *one; /* inputs with rows, and their first row; nrows of them */
+    size_t nrows;
+} Rows;
+
+/* "f_rows_101". */
+static Sym rows_name(Session *s, const Graph *fn, const bool *rows) {
+    Str text = STR(s);
+    str_printf(&text, "%s_rows_", sym_text(s, fn->name));
+    for (size_t i = 0; i < fn->inputs.n; i++)
+        str_putc(&text, rows[i] ? '1' : '0');
+    Sym y = sym(s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
+/* A name for the rows' dim that fn uses for nothing. */
+static Sym free_dim(const Graph *fn) {
+    char name[32] = "rows";
+    for (unsigned i = 1; graph_find(fn, sym(fn->s, name)) != VAR_NONE; i++)
+        snprintf(name, sizeof name, "rows_%u", i);
+    return sym(fn->s, name);
+}
+
+static const Type *with_rows(Session *s, Sym dim, const Type *t) {
+    Dim d[MAX_NDIM + 1] = {DIM_NAMED(dim)};
+    for (int i = 0; i < t->ndim; i++)
+        d[i + 1] = t->dim[i];
+    return type_tensor(s, t->dtype, t->ndim + 1, d);
+}
+
+static bool add_inputs(Rows *r, Var *leaf) {
+    const Graph *fn = r->fn;
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        Var x = fn->inputs.p[i];
+        const Type *t = var_type(fn, x);
+        Var *to = &leaf[fn->var[x].owner];
+        if (!r->rows[i]) {
+            *to = graph_input(r->made, var_name(fn, x), t);
+            continue;
+        }
+        if (t->ndim == MAX_NDIM)
+            return fail(fn->s, r->b.from.at, E_LIMIT,
+                        "input %s of %s has %d dims: there is none left for rows",
+                        sym_text(fn->s, var_name(fn, x)), sym_text(fn->s, fn->name),
+                        MAX_NDIM);
+        Var all = graph_input(r->made, var_name(fn, x), with_rows(fn->s, r->dim, t));
+        *to = ad_first_row(&r->b, all);
+        if (*to == VAR_NONE) return false;
+        r->all[r->nrows] = all;
+        r->one[r->nrows++] = *to;
+    }
+    return true;
+}
+
+/* The effects of the body on the first row go; those on all rows came after them. */
+static void drop_effects(Rows *r, size_t n, const Var *was, const Var *now) {
+    Graph *g = r->made;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->effects.n; i++) {
+        bool gone = i < n && was[i] != now[i];
+        if (!gone) g->effects.p[kept++] = g->effects.p[i];
+    }
+    g->effects.n = kept;
+}
+
+static bool build_body(Rows *r) {
+    const Graph *fn = r->fn;
+    size_t nout = fn->outputs.n, neffect = fn->effects.n, n = nout + neffect;
+    Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
+    Var *want = NEW_N(r->tmp, n, Var), *now = NEW_N(r->tmp, n, Var);
+    bool *rows = NEW_N(r->tmp, n, bool);
+    for (uint32_t i = 0; i < fn->nleaf; i++)
+        leaf[i] = VAR_NONE;
+    for (size_t k = 0; k < n; k++)
+        want[k] =
+            k < nout ? fn->outputs.p[k].var : fn->apply[fn->effects.p[k - nout]].out;
+    if (!add_inputs(r, leaf) || !graph_import(r->made, fn, n, want, leaf, true, map))
+        return false;
+    for (size_t k = 0; k < n; k++)
+        want[k] = map[want[k]];
+    if (!ad_batch(&r->b, r->nrows, r->one, r->all, NULL, graph_dim(r->made, r->dim), n,
+                  want, now, rows))
+        return false;
+    drop_effects(r, neffect, want + nout, now + nout);
+    for (size_t k = 0; k < nout; k++) {
+        Output out = {fn->outputs.p[k].label, now[k]};
+        vec_push(fn->s, &r->made->outputs, out);
+    }
+    return true;
+}
+
+Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows) {
+    Sym name = rows_name(main->s, fn, rows);
+    Graph *old = graph_function(main, name);
+    if (old) return old;
+    Rows r = {.main = main,
+              .fn = fn,
+              .rows = rows,
+              .dim = free_dim(fn),
+              .tmp = arena_new(main->s)};
+    r.made = graph_function_new(main, name);
+    r.made->derived = r.made->litter = true;
+    r.b = builder(r.made, true);
+    r.all = NEW_N(r.tmp, fn->inputs.n, Var);
+    r.one = NEW_N(r.tmp, fn->inputs.n, Var);
+    bool ok = build_body(&r);
+    arena_free(r.tmp);
+    return ok ? r.made : NULL;
+}

@@ -1,0 +1,100 @@
+/* A part of a graph for many values of some variables at once. Several leading dims are
+ * taken as one and laid out again in the results. */
+#include "ad/batch.h"
+#include "ad/pieces.h"
+
+typedef struct Vectorize {
+    Builder *b;
+    Arena *tmp;
+    size_t n;
+    const Var *var, *with;
+    Var *flat; /* with one leading dim */
+    bool *has;
+    int extra; /* leading dims */
+    Var lead;  /* the first of with[] that has them */
+} Vectorize;
+
+static bool misfit(Vectorize *v, size_t i, const char *why) {
+    Builder *b = v->b;
+    fail(b->s, b->from.at, E_SHAPE, "%s can't stand for %s: %s",
+         type_str(b->s, var_type(b->g, v->with[i])),
+         type_str(b->s, var_type(b->g, v->var[i])), why);
+    return note(b->s, NOWHERE,
+                "it must be of the same dtype, with dims for the rows in front");
+}
+
+static bool check_one(Vectorize *v, size_t i) {
+    const Type *row = var_type(v->b->g, v->var[i]),
+               *all = var_type(v->b->g, v->with[i]);
+    if (row->kind != TYPE_TENSOR || all->kind != TYPE_TENSOR)
+        return misfit(v, i, "only tensors have rows");
+    if (row->dtype != all->dtype) return misfit(v, i, "the dtypes differ");
+    int extra = all->ndim - row->ndim;
+    if (extra < 0) return misfit(v, i, "it has fewer dims");
+    for (int k = 0; k < row->ndim; k++)
+        if (!dim_may_equal(row->dim[k], all->dim[extra + k]) ||
+            (row->dim[k] == 1) != (all->dim[extra + k] == 1))
+            return misfit(v, i, "the shapes of a row differ");
+    v->has[i] = extra > 0;
+    if (extra == 0) return true;
+    if (v->extra && v->extra != extra)
+        return misfit(v, i, "another one has a different number of dims in front");
+    if (!v->extra) v->lead = v->with[i];
+    v->extra = extra;
+    return true;
+}
+
+static bool flatten(Vectorize *v, Var size) {
+    Builder *b = v->b;
+    for (size_t i = 0; i < v->n; i++) {
+        Var item[MAX_NDIM] = {size};
+        v->flat[i] = v->with[i];
+        if (!v->has[i] || v->extra == 1) continue;
+        Var in[2] = {v->with[i],
+                     ints_stack(b, ad_dims(b, v->with[i], v->extra, 1, item), item)};
+        if ((v->flat[i] = apply_named(b, "reshape", 2, in, 0, NULL)) == VAR_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* x, one dim of rows or none, with the leading dims as they were given. */
+static Var unflatten(Vectorize *v, Var x, bool rows) {
+    Builder *b = v->b;
+    Var item[2 * MAX_NDIM];
+    if (v->extra == 0 || (rows && v->extra == 1)) return x;
+    size_t n = 0;
+    for (int k = 0; k < v->extra; k++)
+        item[n++] = shape_of(b, v->lead, k);
+    n = ad_dims(b, x, rows, n, item);
+    if (n > MAX_NDIM)
+        return fail(b->s, b->from.at, E_LIMIT, "a tensor has at most %d dims",
+                    MAX_NDIM),
+               VAR_NONE;
+    Var in[2] = {x, ints_stack(b, n, item)};
+    return apply_named(b, rows ? "reshape" : "broadcast_to", 2, in, 0, NULL);
+}
+
+static bool run(Vectorize *v, size_t nwant, const Var *want, Var *result) {
+    Builder *b = v->b;
+    bool *rows = NEW_N(v->tmp, nwant, bool);
+    for (size_t i = 0; i < v->n; i++)
+        if (!check_one(v, i)) return false;
+    Var size = v->extra ? ad_count(b, v->extra, v->lead) : const_int(b, 1);
+    if (size == VAR_NONE || !flatten(v, size) ||
+        !ad_batch(b, v->n, v->var, v->flat, v->has, size, nwant, want, result, rows))
+        return false;
+    for (size_t k = 0; k < nwant; k++)
+        if ((result[k] = unflatten(v, result[k], rows[k])) == VAR_NONE) return false;
+    return true;
+}
+
+bool ad_vectorize(Builder *b, size_t n, const Var *var, const Var *with, size_t nwant,
+                  const Var *want, Var *result) {
+    Vectorize v = {.b = b, .tmp = arena_new(b->s), .n = n, .var = var, .with = with};
+    v.flat = NEW_N(v.tmp, n, Var);
+    v.has = NEW_N(v.tmp, n, bool);
+    bool ok = run(&v, nwant, want, result);
+    arena_free(v.tmp);
+    return ok;
+}

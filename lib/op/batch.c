@@ -1,0 +1,187 @@
+/* What rules for many rows at once are made of. */
+#include "op/batch.h"
+
+#include <string.h>
+
+int batch_ndim(const Batching *q, size_t i) {
+    return var_type(q->g, q->was[i])->ndim;
+}
+
+bool batch_plain_from(const Batching *q, size_t first) {
+    for (size_t i = first; i < q->nin; i++)
+        if (q->rows[i]) return false;
+    return true;
+}
+
+bool batch_apply(Batching *q, const Props *props, const Var *in) {
+    for (size_t i = 0; i < q->nin; i++)
+        if (in[i] == VAR_NONE) return false;
+    return op_apply(q->b, q->op, props, q->nin, in, q->out);
+}
+
+/* ---- shapes ---- */
+
+Var ints_item(Builder *b, Var ints, int64_t k) {
+    const Graph *g = b->g;
+    const Tensor *t = var_const(g, ints);
+    if (t) return const_int(b, tensor_i64(t, k));
+    ApplyId a = var_owner(g, ints);
+    if (a != APPLY_NONE) {
+        const Apply *ap = &g->apply[a];
+        Var x = ap->nin ? apply_in(g, a)[0] : VAR_NONE;
+        if (strcmp(ap->op->name, "stack") == 0 && var_type(g, x)->ndim == 0)
+            return apply_in(g, a)[k];
+        if (strcmp(ap->op->name, "shape") == 0) return shape_of(b, x, (int)k);
+    }
+    Var in[2] = {ints, const_int(b, k)};
+    PropArg index = {"index", PROP_STR(sym(b->s, "$"))};
+    return apply_named(b, "subtensor", 2, in, 1, &index);
+}
+
+Var batch_shape(Batching *q, Var ints) {
+    Var item[MAX_NDIM + 1] = {q->size};
+    Dim n = var_type(q->b->g, ints)->dim[0];
+    if (!dim_is_known(n) || n >= MAX_NDIM)
+        return fail(q->b->s, q->b->from.at, E_LIMIT,
+                    "a tensor has at most %d dims, also with one more for rows",
+                    MAX_NDIM),
+               VAR_NONE;
+    for (int64_t k = 0; k < n; k++)
+        item[k + 1] = ints_item(q->b, ints, k);
+    return ints_stack(q->b, (size_t)n + 1, item);
+}
+
+Var batch_ranked(Batching *q, size_t i, int ndim) {
+    int have = batch_ndim(q, i);
+    if (!q->rows[i] || have >= ndim) return q->in[i];
+    int64_t ones[MAX_NDIM];
+    for (int k = 0; k < ndim - have; k++)
+        ones[k] = 1 + k;
+    PropArg axis = {"axis", PROP_INTS(ones, (size_t)(ndim - have))};
+    return apply_named(q->b, "expand_dims", 1, &q->in[i], 1, &axis);
+}
+
+Var batch_rows(Batching *q, size_t i) {
+    if (q->rows[i]) return q->in[i];
+    const Type *t = var_type(q->b->g, q->in[i]);
+    Var shape = shape_vector(q->b, q->in[i]);
+    if (shape == VAR_NONE) return VAR_NONE;
+    Var in[2] = {q->in[i],
+                 t->ndim ? batch_shape(q, shape) : ints_stack(q->b, 1, &q->size)};
+    return apply_named(q->b, "broadcast_to", 2, in, 0, NULL);
+}
+
+Var batch_row_shape(Batching *q, size_t i) {
+    Var item[MAX_NDIM];
+    if (!q->rows[i]) return shape_vector(q->b, q->in[i]);
+    int n = batch_ndim(q, i);
+    for (int k = 0; k < n; k++)
+        item[k] = shape_of(q->b, q->in[i], k + 1);
+    return ints_stack(q->b, (size_t)n, item);
+}
+
+Var batch_flat(Batching *q, size_t i) {
+    Builder *b = q->b;
+    Var x = batch_rows(q, i), n = const_int(b, 1);
+    int64_t known = 1;
+    if (x == VAR_NONE || batch_ndim(q, i) == 1) return x;
+    for (int k = 0; k < batch_ndim(q, i); k++) {
+        Var d = shape_of(b, x, k + 1);
+        const Tensor *t = d == VAR_NONE ? NULL : var_const(b->g, d);
+        if (t && i64_mul(known, tensor_i64(t, 0), &known)) continue;
+        n = d == VAR_NONE || n == VAR_NONE ? VAR_NONE : call2(b, "multiply", n, d);
+    }
+    if (n != VAR_NONE && var_is_const(b->g, n))
+        n = const_int(b, known);
+    else if (n != VAR_NONE && known != 1)
+        n = call2(b, "multiply", n, const_int(b, known));
+    Var size[2] = {q->size, n}, in[2] = {x, ints_stack(b, 2, size)};
+    return apply_named(b, "reshape", 2, in, 0, NULL);
+}
+
+Var batch_unflat(Batching *q, Var x, Var shape) {
+    if (x == VAR_NONE || shape == VAR_NONE) return VAR_NONE;
+    Var in[2] = {x, batch_shape(q, shape)};
+    return apply_named(q->b, "reshape", 2, in, 0, NULL);
+}
+
+const Props *batch_props(Batching *q, const char *name, Prop value) {
+    Session *s = q->b->s;
+    const Signature *sig = op_signature(s, q->op);
+    Prop *p = mem_alloc(s, sig->nprop * sizeof *p + 1);
+    Sym y = sym(s, name);
+    for (size_t i = 0; i < sig->nprop; i++)
+        p[i] = sig->prop[i].name == y ? value : q->props->p[i];
+    const Props *props = props_intern(s, sig->nprop, p);
+    mem_free(p);
+    return props;
+}
+
+/* ---- shared rules ---- */
+
+bool batch_elementwise(Batching *q) {
+    Var *in = mem_alloc(q->b->s, q->nin * sizeof *in);
+    int ndim = 0;
+    for (size_t i = 0; i < q->nin; i++)
+        if (batch_ndim(q, i) > ndim) ndim = batch_ndim(q, i);
+    for (size_t i = 0; i < q->nin; i++)
+        in[i] = batch_ranked(q, i, ndim);
+    bool ok = batch_apply(q, q->props, in);
+    mem_free(in);
+    return ok;
+}
+
+bool batch_first(Batching *q) {
+    q->out_rows[0] = q->rows[0];
+    return batch_apply(q, q->props, q->in);
+}
+
+/* The axis prop p of a row as one of a row among others; `room` keeps a list. Negative
+ * ones count from the end and stay. */
+static Prop moved(const PropDef *d, Prop p, int ndim, int64_t *room) {
+    if (d->type == T_AXIS && p.kind == P_INT && p.i >= 0) return PROP_INT(p.i + 1);
+    if (d->type != T_AXES) return p;
+    size_t n = p.kind == P_NONE ? (size_t)ndim : p.ints.n;
+    for (size_t i = 0; i < n; i++) {
+        int64_t axis = p.kind == P_NONE ? (int64_t)i : p.ints.p[i];
+        room[i] = axis < 0 ? axis : axis + 1;
+    }
+    return PROP_INTS(room, n);
+}
+
+static const Props *moved_axes(Batching *q) {
+    Session *s = q->b->s;
+    const Signature *sig = op_signature(s, q->op);
+    Prop *p = mem_alloc(s, (sig->nprop + 1) * sizeof *p);
+    int64_t *room = mem_alloc(s, sig->nprop * MAX_NDIM * sizeof *room + 1);
+    for (size_t i = 0; i < sig->nprop; i++)
+        p[i] =
+            moved(&sig->prop[i], q->props->p[i], batch_ndim(q, 0), room + i * MAX_NDIM);
+    const Props *props = props_intern(s, sig->nprop, p);
+    mem_free(p);
+    mem_free(room);
+    return props;
+}
+
+static ParamKind param_kind(const Signature *sig, size_t i) {
+    return sig->in[i < sig->nin ? i : sig->nin - 1].kind;
+}
+
+bool batch_axes(Batching *q) {
+    const Signature *sig = op_signature(q->b->s, q->op);
+    Var *in = mem_alloc(q->b->s, q->nin * sizeof *in);
+    bool ints = false;
+    for (size_t i = 0; i < q->nin; i++) {
+        bool tensor = param_kind(sig, i) == IN_TENSOR;
+        ints |= !tensor && q->rows[i];
+        in[i] = tensor ? batch_rows(q, i) : q->in[i];
+    }
+    bool ok = ints ? batch_loop(q) : batch_apply(q, moved_axes(q), in);
+    mem_free(in);
+    return ok;
+}
+
+bool batch_loop(Batching *q) {
+    return fail(q->b->s, q->b->from.at, E_GRADIENT,
+                "%s has no form for many rows at once", q->op->name);
+}

@@ -1,0 +1,166 @@
+/* Indexing many rows at once. Where only the tensor has rows, a full slice in front of
+ * the index does it. Where index arrays have them too, or stand apart, the rows' own
+ * numbers 0, 1, .. become an index array in front; the dims of all arrays then come
+ * first in the result, behind that of the rows. */
+#include "ops/index/index.h"
+#include "ops/shape/linear.h"
+
+#include <string.h>
+
+/* What an index says of one row. */
+typedef struct RowIndex {
+    Items items;
+    const char *text;
+    size_t first;    /* number of the first index input */
+    bool index_rows; /* some index input has rows */
+    bool arrays;     /* of a row's index: integers count as arrays */
+    bool apart;      /* with integers as arrays they do not stand side by side */
+    int front;       /* dims of the result before the first of them */
+    int adv;         /* dims of the arrays together */
+    int rest;        /* other dims of the result, before and behind */
+} RowIndex;
+
+static const Type *index_type(const Batching *q, const RowIndex *r, const Item *it) {
+    return var_type(q->g, q->was[r->first + (size_t)it->input]);
+}
+
+static bool is_mask(const Type *t) {
+    return t->dtype == DT_BOOL;
+}
+
+/* False where no rule holds: masks and slices that differ from row to row. */
+static bool read_inputs(const Batching *q, RowIndex *r, int *used) {
+    for (int i = 0; i < r->items.n; i++) {
+        const Item *it = &r->items.item[i];
+        if (it->kind == IX_SLICE) {
+            int part[3] = {it->start, it->stop, it->step};
+            for (int k = 0; k < 3; k++)
+                if (part[k] >= 0 && q->rows[r->first + (size_t)part[k]]) return false;
+            ++*used;
+        }
+        if (it->kind != IX_INPUT) continue;
+        const Type *t = index_type(q, r, it);
+        bool rows = q->rows[r->first + (size_t)it->input];
+        if (rows && is_mask(t)) return false;
+        int n = is_mask(t) ? 1 : t->ndim;
+        if (n > r->adv) r->adv = n;
+        r->arrays |= is_mask(t) || t->ndim > 0;
+        r->index_rows |= rows;
+        *used += is_mask(t) ? t->ndim : 1;
+    }
+    return true;
+}
+
+static bool read_index(const Batching *q, size_t first, RowIndex *r) {
+    const Prop *text = op_prop(q->b->s, q->op, q->props, "index");
+    *r = (RowIndex){.text = sym_text(q->b->s, text->sym), .first = first};
+    int used = 0, spare, ndim = batch_ndim(q, 0);
+    bool open = false, any = false;
+    if (!index_parse(r->text, &r->items) || !read_inputs(q, r, &used)) return false;
+    spare = ndim - used;
+    for (int i = 0; i < r->items.n; i++) {
+        const Item *it = &r->items.item[i];
+        if (it->kind == IX_INPUT) {
+            if (!any) r->front = r->rest;
+            r->apart |= any && !open;
+            any = open = true;
+            continue;
+        }
+        open = false;
+        r->rest += it->kind == IX_ELLIPSIS ? spare : 1;
+        if (it->kind == IX_ELLIPSIS) spare = 0;
+    }
+    r->rest += spare;
+    return true;
+}
+
+/* The dims of all arrays come first, also where those of a row do not? */
+static bool rows_by_number(const RowIndex *r) {
+    return r->index_rows || (r->arrays && r->apart);
+}
+
+/* The rows' numbers, with ones for the dims of the arrays. */
+static Var numbers(Batching *q, const RowIndex *r) {
+    Builder *b = q->b;
+    int64_t ones[MAX_NDIM];
+    for (int k = 0; k < r->adv; k++)
+        ones[k] = 1 + k;
+    PropArg axis = {"axis", PROP_INTS(ones, (size_t)r->adv)};
+    Var n = call1(b, "arange", q->size);
+    return r->adv == 0 ? n : apply_named(b, "expand_dims", 1, &n, 1, &axis);
+}
+
+/* The index inputs behind n leading inputs, in their new form; `item` stands in front
+ * of the text when not NULL. */
+static Var indexed(Batching *q, const RowIndex *r, size_t n, const Var *lead,
+                   const char *item) {
+    Builder *b = q->b;
+    bool count = item && *item == '$';
+    size_t nin = n + count + q->nin - r->first, at = 0;
+    Var *in = mem_alloc(b->s, nin * sizeof *in);
+    for (size_t i = 0; i < n; i++)
+        in[at++] = lead[i];
+    if (count) in[at++] = numbers(q, r);
+    for (size_t i = r->first; i < q->nin; i++)
+        in[at++] = batch_ranked(q, i, r->adv);
+    Str text = STR(b->s);
+    str_puts(&text, item ? item : "");
+    if (item && *r->text) str_puts(&text, ", ");
+    str_puts(&text, r->text);
+    PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
+    str_free(&text);
+    Var v = apply_named(b, q->op->name, nin, in, 1, &arg);
+    mem_free(in);
+    return v;
+}
+
+/* Dim `from` of x, and `n - 1` more behind it, moved to place `to`. */
+static Var moved(Builder *b, Var x, int from, int n, int to) {
+    int64_t source[MAX_NDIM], place[MAX_NDIM];
+    if (x == VAR_NONE || n == 0 || from == to) return x;
+    for (int i = 0; i < n; i++) {
+        source[i] = from + i;
+        place[i] = to + i;
+    }
+    PropArg arg[2] = {{"source", PROP_INTS(source, (size_t)n)},
+                      {"destination", PROP_INTS(place, (size_t)n)}};
+    return apply_named(b, "moveaxis", 1, &x, 2, arg);
+}
+
+bool subtensor_batch(Batching *q) {
+    RowIndex r;
+    Var v;
+    if (!read_index(q, 1, &r)) return batch_loop(q);
+    int front = r.apart ? 0 : r.front;
+    if (!q->rows[0])
+        v = moved(q->b, indexed(q, &r, 1, q->in, NULL), front, 1, 0);
+    else if (rows_by_number(&r))
+        v = moved(q->b, indexed(q, &r, 1, q->in, "$"), 1, front ? r.adv : 0, 1 + front);
+    else
+        v = indexed(q, &r, 1, q->in, ":");
+    return (q->out[0] = v) != VAR_NONE;
+}
+
+/* y for a place whose dims are those of the rows, of the arrays, and the rest. */
+static Var spread_y(Batching *q, const RowIndex *r) {
+    int n = r->adv + r->rest, front = r->apart ? 0 : r->front;
+    Var y = batch_ranked(q, 1, n);
+    if (!rows_by_number(r) || front == 0 || r->adv == 0) return y;
+    int have = batch_ndim(q, 1);
+    int64_t ones[MAX_NDIM];
+    if (!q->rows[1]) {
+        for (int k = 0; k <= n - have; k++)
+            ones[k] = k;
+        PropArg axis = {"axis", PROP_INTS(ones, (size_t)(n - have + 1))};
+        y = apply_named(q->b, "expand_dims", 1, &y, 1, &axis);
+    }
+    return moved(q->b, y, 1 + front, r->adv, 1);
+}
+
+bool inc_batch(Batching *q) {
+    RowIndex r;
+    if (!read_index(q, 2, &r)) return batch_loop(q);
+    Var lead[2] = {batch_rows(q, 0), spread_y(q, &r)};
+    Var v = indexed(q, &r, 2, lead, rows_by_number(&r) ? "$" : ":");
+    return (q->out[0] = v) != VAR_NONE;
+}

@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# Jacobians, Hessians, Hessian-vector products and vectorize: --jacobian, --hessian, --hvp and the
+# functions of the language. Their values are worked out with NumPy or by hand.
+
+load common
+
+# A graph g.tlg from inputs (name: type) and definitions.
+g() {
+    local a=(gload --new) x
+    for x; do
+        if [[ $x =~ ^[a-z_0-9]+: ]]; then a+=(-i "$x"); else a+=(-e "$x"); fi
+    done
+    "${a[@]}" -o g.tlg
+}
+
+@test "--jacobian: f's shape, then wrt's; names; several f and wrt" {
+    g 'x: float64[3]' 'w: float64[2, 3]' 'y = tanh(w @ x)'
+    ok 'ggrad g.tlg --jacobian y --wrt x --only | grun x=[1,2,3] w="zeros((2, 3)) + 0.5"' \
+$'jacobian_y_x = [[0.004933018582720106, 0.004933018582720106, 0.004933018582720106],
+                 [0.004933018582720106, 0.004933018582720106, 0.004933018582720106]]'
+    ok 'ggrad g.tlg --jacobian y --wrt w --name J --only | grun x=[1,2,3] w="zeros((2, 3))"' \
+$'J = [[[1.0, 2.0, 3.0],
+       [0.0, 0.0, 0.0]],
+      [[0.0, 0.0, 0.0],
+       [1.0, 2.0, 3.0]]]'
+    like 'ggrad g.tlg --jacobian y --only | gload --info' 'jacobian_y_x +float64\[2, 3\]' 'jacobian_y_w +float64\[2, 2, 3\]'
+    g 'x: float64[2]' 'a = x ** 2' 'b = sum(x)'
+    ok 'ggrad g.tlg --jacobian a,b --wrt x --name "d{cost}" --only | grun x=[1,2]' \
+$'da = [[2.0, 0.0],
+       [0.0, 4.0]]
+db = [1.0, 1.0]'
+    bad 3 E_DUPLICATE 'q' 'gload g.tlg -e "q = x" | ggrad --jacobian a --name q'
+}
+
+@test "--hessian: a block for each wrt, with --mixed all pairs" {
+    g 'x: float64[2]' 'y: float64' 'z = x[0] ** 2 * x[1] * y + y ** 3'
+    ok 'ggrad g.tlg --hessian z --only | grun x=[2,3] y=5' \
+$'hessian_z_x = [[30.0, 20.0],
+                [20.0, 0.0]]
+hessian_z_y = 30.0'
+    ok 'ggrad g.tlg --hessian z --mixed --only | grun x=[2,3] y=5' \
+$'hessian_z_x_x = [[30.0, 20.0],
+                  [20.0, 0.0]]
+hessian_z_x_y = [12.0, 4.0]
+hessian_z_y_x = [12.0, 4.0]
+hessian_z_y_y = 30.0'
+    like 'gload --new -i "w: float64[n, 4]" -e "c = sum(w ** 3)" | ggrad --hessian c --only | gload --info' 'hessian_c_w +float64\[n, 4, n, 4\]'
+    bad 3 E_SHAPE 'scalar' 'ggrad g.tlg --hessian x'
+}
+
+@test "--hvp: the Hessian times a vector, all blocks together" {
+    g 'x: float64[2]' 'y: float64' 'z = x[0] ** 2 * x[1] * y + y ** 3'
+    ok 'ggrad g.tlg --hvp z --only | grun x=[2,3] y=5 v_x=[1,-1] v_y=2' $'hvp_z_x = [34.0, 28.0]\nhvp_z_y = 68.0'
+    ok 'ggrad g.tlg --hvp z --wrt x --vector a --only | grun x=[2,3] y=5 a=[1,-1]' 'hvp_z_x = [10.0, 20.0]'
+    ok 'gload g.tlg -e "u = x * 2" | ggrad --hvp z --wrt x --vector u --only | grun x=[2,3] y=5' 'hvp_z_x = [240.0, 80.0]'
+    ok 'ggrad g.tlg --hvp z --wrt x --vector v --name h --only | gload --info | grep -c "v  *float64.2"' 1
+    bad 2 E_USAGE 'names' 'ggrad g.tlg --hvp z --vector a'
+    bad 3 E_SHAPE 'vector' 'gload g.tlg --outputs z | ggrad --hvp z --wrt x --vector y'
+}
+
+@test "options that do not go together are refused" {
+    g 'x: float64[2]' 'c = sum(x)'
+    bad 2 E_USAGE 'exclude' 'ggrad g.tlg --hessian c --cost c'
+    bad 2 E_USAGE 'hvp' 'ggrad g.tlg --hessian c --vector v'
+    bad 2 E_USAGE 'hessian' 'ggrad g.tlg --jacobian c --mixed'
+    bad 2 E_USAGE 'cost' 'ggrad g.tlg --jacobian c --known-grads x=c'
+    bad 2 E_UNKNOWN 'nothing' 'ggrad g.tlg --jacobian nothing'
+}
+
+@test "integers and disconnection are as for gradients" {
+    g 'x: float64[2]' 'k: int64[2]' 'y = x * k' 'r = argsort(x)'
+    ok 'ggrad g.tlg --jacobian y --wrt k --only | grun x=[2,3] k=[5,6]' $'jacobian_y_k = [[2.0, 0.0],\n                 [0.0, 3.0]]'
+    ok 'ggrad g.tlg --jacobian r --wrt x --only | grun x=[2,3] k=[5,6]' $'jacobian_r_x = [[0.0, 0.0],\n                 [0.0, 0.0]]'
+    bad 3 E_DISCONNECTED 'k' 'ggrad g.tlg --jacobian r --wrt k'
+    ok 'ggrad g.tlg --jacobian r --wrt k --disconnected ignore --only | grun x=[2,3] k=[5,6]' $'jacobian_r_k = [[0.0, 0.0],\n                 [0.0, 0.0]]'
+    ok 'ggrad g.tlg --jacobian r,y --wrt k --disconnected ignore --return-disconnected none --only | grun x=[2,3] k=[5,6]' $'jacobian_y_k = [[2.0, 0.0],\n                 [0.0, 3.0]]'
+    g 'x: float64[2]' 'y: float64[2]' 'c = sum(x) ** 2 + sum(y)'
+    ok 'ggrad g.tlg --hessian c --only | grun x=[1,1] y=[1,1]' $'hessian_c_x = [[2.0, 2.0],\n                [2.0, 2.0]]\nhessian_c_y = [[0.0, 0.0],\n                [0.0, 0.0]]'
+    bad 3 E_DISCONNECTED 'z' 'gload g.tlg -i "z: float64" | ggrad --hessian c --wrt z'
+    bad 3 E_DTYPE 'real' 'gload --new -i "x: complex128[2]" -e "y = x * x" | ggrad --jacobian y'
+    ok 'gload --new -i "x: float32[2]" -e "y = x * x" | ggrad --jacobian y --only | grun x=[1,2] -O json | grep -c float32' 1
+}
+
+@test "constants hold in both orders" {
+    g 'x: float64[2]' 'h = x ** 2' 'c = sum(h * x)'
+    ok 'ggrad g.tlg --hessian c --wrt x --consider-constant h --only | grun x=[1,2]' $'hessian_c_x = [[0.0, 0.0],\n                [0.0, 0.0]]'
+    ok 'ggrad g.tlg --hvp c --wrt x --consider-constant h --only | grun x=[1,2] v_x=[1,1]' 'hvp_c_x = [0.0, 0.0]'
+    ok 'gload g.tlg -e "y = h * x" | ggrad --jacobian y --wrt x --consider-constant h --only | grun x=[1,2]' $'jacobian_y_x = [[1.0, 0.0],\n                 [0.0, 4.0]]'
+}
+
+@test "second derivatives at ties and zeros, of indexing, sorting, running products" {
+    local expr x want
+    while IFS='|' read -r expr x want; do
+        ok "gload --new -i 'x: float64[3]' -e 'c = $expr' | ggrad --hessian c --only | grun 'x=$x' -O json | sed 's/.*\"data\": *//; s/}\$//; s/ //g'" "$want"
+    done <<'END'
+prod(x)|[0,2,3]|[[0.0,3.0,2.0],[3.0,0.0,0.0],[2.0,0.0,0.0]]
+prod(x)|[0,0,3]|[[0.0,3.0,0.0],[3.0,0.0,0.0],[0.0,0.0,0.0]]
+sum(cumprod(x))|[0,0,3]|[[0.0,4.0,0.0],[4.0,0.0,0.0],[0.0,0.0,0.0]]
+max(x) ** 2|[3,1,3]|[[2.0,0.0,2.0],[0.0,0.0,0.0],[2.0,0.0,2.0]]
+sum(x[[0, 0, 1]] ** 2)|[1,2,3]|[[4.0,0.0,0.0],[0.0,2.0,0.0],[0.0,0.0,0.0]]
+sum(sort(x) * [1, 2, 3] * x)|[3,1,2]|[[0.0,1.0,3.0],[1.0,0.0,2.0],[3.0,2.0,0.0]]
+sum(abs(x) ** 3)|[0,1,-2]|[[0.0,0.0,0.0],[0.0,6.0,0.0],[0.0,0.0,12.0]]
+sum(x ** 2) * sum(x)|[1,2,3]|[[16.0,6.0,8.0],[6.0,20.0,10.0],[8.0,10.0,24.0]]
+inc_subtensor(x[[1, 1]], x[:2] ** 2).sum()|[1,2,3]|[[2.0,0.0,0.0],[0.0,2.0,0.0],[0.0,0.0,0.0]]
+sum(maximum(x, 2) ** 2)|[1,2,3]|[[0.0,0.0,0.0],[0.0,2.0,0.0],[0.0,0.0,2.0]]
+END
+}
+
+@test "functions of the language: jacobian, hessian, hvp, and higher orders by nesting" {
+    g 'x: float64[2]' 'c = x[0] ** 3 * x[1]' 'h = hessian(c, x)' 't = jacobian(h, x)' 'u = hessian(sum(hvp(c, x, [1, 2])), x)'
+    ok 'gload g.tlg --outputs h | grun x=[2,3]' $'h = [[36.0, 12.0],\n      [12.0, 0.0]]'
+    ok 'gload g.tlg --outputs t | grun x=[2,3]' \
+$'t = [[[18.0, 12.0],
+       [12.0, 0.0]],
+      [[12.0, 0.0],
+       [0.0, 0.0]]]'
+    ok 'gload g.tlg --outputs u | grun x=[2,3]' $'u = [[18.0, 6.0],\n      [6.0, 0.0]]'
+    g 'x: float64[2]' 'y: float64' 'c = x[0] * x[1] * y' 'a, b = hessian(c, [x, y], mixed=True)[0]' "j = jacobian([x * y, y ** 2], y)" 'f = jacobian(x * y, y, mode="forward")' 'r = jacobian(x * y, y, mode="reverse")'
+    ok 'gload g.tlg --outputs a,b,j/0,j/1,f,r | grun x=[2,3] y=5' $'a = [[0.0, 5.0],\n      [5.0, 0.0]]\nb = [3.0, 2.0]\nj/0 = [2.0, 3.0]\nj/1 = 10.0\nf = [2.0, 3.0]\nr = [2.0, 3.0]'
+    bad 3 E_ARG 'mode' 'gload g.tlg -e "q = jacobian(c, x, mode=\"sideways\")"'
+    bad 3 E_ARG 'mixed' 'gload g.tlg -e "q = hessian(c, x, mixed=1)"'
+    bad 3 E_ARITY 'hvp has 2' 'gload g.tlg -e "q = hvp(c, [x, y], [x])"'
+    bad 3 E_ARITY 'jvp has 2' 'gload g.tlg -e "q = jvp(c, [x, y], [x])"'
+    bad 3 E_ARITY 'vjp has 1' 'gload g.tlg -e "q = vjp([c], [x, y], [1, 2])"'
+}
+
+@test "nothing that only led to a result stays in the graph" {
+    g 'x: float64[3]' 'y = x ** 2' 'h = jacobian(y, x, mode="reverse")'
+    ok 'gload g.tlg -O yaml | sed -n "/^let/,/^out/p"' \
+$'let: |
+  y = x ** 2.0
+  _1 = eye(3, dtype=\'float64\')
+  _2 = float64(2.0) - 1.0
+  _3 = x ** _2
+  _4 = 2.0 * _3
+  h = _1 * _4
+outputs: ["y", h]'
+}
+
+@test "sizes that have names, and none at all" {
+    g 'x: float64[n]' 'y = x[:2] * x[0]' 'c = sum(x ** 3)'
+    ok 'ggrad g.tlg --jacobian y --only | grun x=[2,3,4]' $'jacobian_y_x = [[4.0, 0.0, 0.0],\n                 [3.0, 2.0, 0.0]]'
+    ok 'ggrad g.tlg --hessian c --only | grun x=[]' "hessian_c_x = zeros((0, 0), dtype='float64')"
+    ok 'ggrad g.tlg --hessian c --only | grun x=[2]' 'hessian_c_x = [[12.0]]'
+}
+
+@test "matrices that are too large are an error, before anything is allocated" {
+    g 'x: float64[300000]' 'y = x ** 2'
+    bad 6 E_MEM 'GiB' 'ggrad g.tlg --jacobian y --only | grun x="ones(300000)" --max-memory 1G'
+    local ones
+    ones=$(printf '1, %.0s' {1..20})
+    g 'x: float64[2]' "y = reshape(x, [${ones}2])" "c = sum(y ** 2)"
+    bad 6 E_LIMIT 'dims' 'ggrad g.tlg --hessian c --wrt y'
+}
+
+@test "through calls of functions, each made once for many rows" {
+    cat >f.yaml <<'END'
+thunkline: 1
+functions:
+  sq:
+    inputs:
+      a: float64[m]
+      k: float64
+    let: |
+      b = sum(a * a * k) * a
+    outputs: [b]
+inputs:
+  x: float64[3]
+  k: float64
+let: |
+  y = sq(x, k) + sq(2 * x, k)
+  c = sum(y)
+outputs: [y, c]
+END
+    ok 'ggrad f.yaml --jacobian y --wrt x --only | grun x=[1,2,3] k=1' \
+$'jacobian_y_x = [[144.0, 36.0, 54.0],
+                 [36.0, 198.0, 108.0],
+                 [54.0, 108.0, 288.0]]'
+    ok 'ggrad f.yaml --hessian c --wrt x --check' ''
+    ok 'ggrad f.yaml --hvp c --check' ''
+    ok 'ggrad f.yaml --jacobian y --wrt x,k --check' ''
+    ok 'ggrad f.yaml --jacobian y --wrt x -O yaml | grep -c "_rows_.*:$"' 1
+}
+
+@test "vectorize: many values at once" {
+    g 'x: float64[3]' 'k: int64' 'rows: float64[n, 3]' 'ks: int64[n]' 'grid: float64[2, n, 3]' \
+        'y = softmax(x)[k] * sum(x)' 'a = vectorize(y, x, rows)' 'b = vectorize(y, [x, k], [rows, ks])' 'd = vectorize(y, x, grid)' 'e = vectorize(y, x, rows[0])' 'f = vectorize(k, x, rows)'
+    ok 'gload g.tlg --outputs a,b,d,e,f | grun k=2 x=[0,0,0] rows=[[1,1,1],[0,0,0]] ks=[0,1] grid="[[[1,1,1],[0,0,0]],[[2,2,2],[3,3,3]]]"' \
+$'a = [1.0, 0.0]
+b = [1.0, 0.0]
+d = [[1.0, 0.0],
+      [2.0, 3.0]]
+e = 1.0
+f = [2, 2]'
+    bad 3 E_SHAPE 'dtype' 'gload g.tlg -e "q = vectorize(y, x, ks)"'
+    bad 3 E_SHAPE 'row' 'gload g.tlg -e "q = vectorize(y, x, ones((2, 4)))"'
+    bad 3 E_ARITY 'vectorize has 1' 'gload g.tlg -e "q = vectorize(y, [x], [rows, ks])"'
+}
+
+@test "--check holds second derivatives against differences of the first" {
+    g 'x: float64[3]' 'w: float64[3, 3]' 'y = tanh(w @ x) * logsumexp(x)' 'c = sum(y ** 2) + prod(x)'
+    local kind
+    for kind in '--jacobian y' '--hessian c' '--hessian c --mixed' '--hvp c' '--jvp y' '--vjp y' '--jacobian y,c'; do
+        ok "ggrad g.tlg $kind --check" ''
+        ok "ggrad g.tlg $kind --check --seed 5 x=[0,1,2]" ''
+    done
+    cat >f.yaml <<'END'
+thunkline: 1
+functions:
+  sq:
+    inputs:
+      a: float64
+    let: |
+      r = a ** 3
+    outputs: [r]
+    pullback: pull
+  pull:
+    inputs:
+      a: float64
+      g: float64
+    let: |
+      ga = g * 3 * a ** 2
+    outputs: [ga]
+    pullback: pull2
+  pull2:
+    inputs:
+      a: float64
+      g: float64
+      h: float64
+    let: |
+      da = h * g * 5 * a
+      dg = h * 3 * a ** 2
+    outputs: [da, dg]
+inputs:
+  x: float64
+let: |
+  y = sq(x)
+outputs: [y]
+END
+    ok 'ggrad f.yaml --cost y --check x=2' ''
+    ok 'ggrad f.yaml --jacobian y --check x=2' ''
+    bad 1 E_VERDICT 'hessian_y_x' 'ggrad f.yaml --hessian y --check x=2'
+    bad 1 E_VERDICT 'hvp_y_x' 'ggrad f.yaml --hvp y --check x=2'
+    bad 1 E_VERDICT 'jacobian_y_x' 'sed "s/3 \* a/4 * a/" f.yaml | ggrad --jacobian y --check x=2'
+    bad 1 E_VERDICT 'jvp_y' 'sed "s/3 \* a/4 * a/" f.yaml | ggrad --jvp y --check x=2'
+}

@@ -1,0 +1,170 @@
+/* Batching of every op: row i of what is built for many rows at once is what the op
+ * gives for row i, whichever of the inputs have rows, whatever their dtype and however
+ * much the types know of their sizes. */
+#include "ad/batch.h"
+#include "gen.h"
+
+enum { ROWS_N = 3 };
+
+/* Where results differ in shape from row to row, there is nothing to be had. */
+static const char *const ragged[] = {"eye(3)"};
+
+typedef struct Wide {
+    Case c;
+    unsigned mask; /* inputs with rows */
+    Tensor all[INPUTS];
+    Var with[INPUTS], out;
+    bool rows;
+} Wide;
+
+static Dim lead_dim(const Case *c, bool known) {
+    return known ? ROWS_N : c->named ? size_name(c->s, ROWS_N + 100) : DIM_UNKNOWN;
+}
+
+static void make_rows(Wide *w) {
+    Case *c = &w->c;
+    for (size_t i = 0; i < c->nin; i++) {
+        if (!(w->mask >> i & 1)) continue;
+        Spec q = c->spec[i];
+        int64_t shape[MAX_NDIM] = {ROWS_N};
+        for (int k = 0; k < q.ndim; k++)
+            shape[k + 1] = q.shape[k];
+        tensor_new(c->s, case_dtype(c, i), q.ndim + 1, shape, &w->all[i]);
+        for (size_t r = 0; r < ROWS_N; r++) {
+            Tensor one = make_tensor(c->s, &q, i + 7 * r, case_dtype(c, i), 0);
+            if (tensor_size(&one))
+                memcpy((char *)w->all[i].data + r * tensor_bytes(&one), one.data,
+                       tensor_bytes(&one));
+            tensor_unref(&one);
+        }
+    }
+}
+
+/* Makes the case's tensors row r of those that have rows. */
+static void take_row(Wide *w, size_t r) {
+    Case *c = &w->c;
+    for (size_t i = 0; i < c->nin; i++) {
+        if (!(w->mask >> i & 1)) continue;
+        size_t bytes = tensor_bytes(&c->t[i]);
+        if (bytes) memcpy(c->t[i].data, (char *)w->all[i].data + r * bytes, bytes);
+    }
+}
+
+static bool build(Wide *w, bool known) {
+    Case *c = &w->c;
+    Var var[INPUTS], with[INPUTS];
+    size_t n = 0;
+    if (!case_build(c, known)) return false;
+    for (size_t i = 0; i < c->nin; i++) {
+        if (!(w->mask >> i & 1)) continue;
+        const Type *t = var_type(c->g, c->in[i]);
+        Dim dim[MAX_NDIM + 1] = {lead_dim(c, known)};
+        for (int k = 0; k < t->ndim; k++)
+            dim[k + 1] = t->dim[k];
+        Sym name = sym(c->s, (const char *[]){"a_rows", "b_rows", "c_rows"}[i]);
+        w->with[i] =
+            graph_input(c->g, name, type_tensor(c->s, t->dtype, t->ndim + 1, dim));
+        var[n] = c->in[i];
+        with[n++] = w->with[i];
+    }
+    Var size = shape_of(&c->b, with[0], 0);
+    bool ok = ad_batch(&c->b, n, var, with, NULL, size, 1, &c->out, &w->out, &w->rows);
+    CHECK(ok, "%s of %s (%s), rows in %u: %s", c->row->text, c->row->in,
+          dtype_name(c->dtype), w->mask, why(c->s));
+    return ok;
+}
+
+static Tensor row_of(const Tensor *t, int64_t r) {
+    Tensor one = *t;
+    one.ndim--;
+    one.data = (char *)t->data + r * t->stride[0];
+    for (int k = 0; k < one.ndim; k++) {
+        one.shape[k] = t->shape[k + 1];
+        one.stride[k] = t->stride[k + 1];
+    }
+    return one;
+}
+
+static void check_row(Wide *w, const Job *j, size_t r, double tol) {
+    Case *c = &w->c;
+    Tensor want = vm_output(j->m, 0)->t, all = vm_output(j->m, 1)->t;
+    Tensor have = w->rows ? row_of(&all, (int64_t)r) : all;
+    Approx how = {.rtol = tol, .atol = tol};
+    CHECK(!w->rows || all.shape[0] == ROWS_N, "%s: %lld rows", c->row->text,
+          (long long)all.shape[0]);
+    CHECK(want.dtype == have.dtype, "%s of %s (%s): the dtype changes", c->row->text,
+          c->row->in, dtype_name(c->dtype));
+    CHECK(tensor_same_shape(&have, &want) && tensor_approx(&have, &want, how, NULL),
+          "%s of %s (%s), rows in %u: row %zu is %s, not %s", c->row->text, c->row->in,
+          dtype_name(c->dtype), w->mask, r, shown(c->s, &have), shown(c->s, &want));
+}
+
+static bool set_rows(Wide *w, const Job *j) {
+    size_t at = w->c.nin;
+    for (size_t i = 0; i < w->c.nin; i++) {
+        if (!(w->mask >> i & 1)) continue;
+        Value v = {.kind = TYPE_TENSOR, .t = w->all[i]};
+        if (!vm_set_input(j->m, at++, &v)) return false;
+    }
+    return true;
+}
+
+static void run(Wide *w, double tol) {
+    Case *c = &w->c;
+    Var want[2] = {c->out, w->out};
+    Job j;
+    bool ok = job_open(&j, c, 2, want, false);
+    for (size_t r = 0; ok && r < ROWS_N; r++) {
+        take_row(w, r);
+        ok = set_rows(w, &j) && job_run(&j, c);
+        if (ok) check_row(w, &j, r, tol);
+    }
+    CHECK(ok, "%s of %s (%s), rows in %u: %s", c->row->text, c->row->in,
+          dtype_name(c->dtype), w->mask, why(c->s));
+    if (j.plan) job_close(&j);
+}
+
+static void test_mask(Session *s, const Sample *row, DType d, unsigned mask, int how) {
+    Wide w = {.c = case_of(s, row, d), .mask = mask};
+    w.c.named = how == 2;
+    if (build(&w, how == 0)) {
+        case_tensors(&w.c, 0);
+        make_rows(&w);
+        run(&w, d == DT_FLOAT32 ? 1e-5 : 1e-12);
+        for (size_t i = 0; i < INPUTS; i++)
+            if (w.all[i].buf) tensor_unref(&w.all[i]);
+    }
+    case_close(&w.c);
+}
+
+static void test_row(Session *s, const Sample *row) {
+    Spec spec[INPUTS];
+    size_t nin = read_specs(row->in, spec);
+    for (size_t i = 0; i < sizeof ragged / sizeof *ragged; i++)
+        if (strcmp(ragged[i], row->text) == 0) return;
+    for (unsigned mask = 1; mask < 1U << nin; mask++) {
+        test_mask(s, row, DT_FLOAT64, mask, 0);
+        test_mask(s, row, DT_FLOAT64, mask, 1);
+        test_mask(s, row, DT_FLOAT64, mask, 2);
+        if (row->flags & NO_LOW) continue;
+        test_mask(s, row, DT_FLOAT32, mask, 0);
+        test_mask(s, row, DT_COMPLEX128, mask, 0);
+        test_mask(s, row, DT_INT64, mask, 0);
+    }
+}
+
+int main(int argc, char **argv) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = 1;
+    vm_open(s);
+    ad_open(s);
+    Samples *rows = all_rows(s);
+    uint64_t before = memory_used(s);
+    for (size_t i = 0; i < rows->n; i++)
+        if (argc < 2 || strcmp(argv[1], rows->row[i].op) == 0)
+            test_row(s, &rows->row[i]);
+    CHECK(memory_used(s) == before, "tensors are left over");
+    free(rows);
+    session_free(s);
+    return TEST_END("prop ops_batch");
+}
