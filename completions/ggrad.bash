@@ -28,7 +28,7 @@ _ggrad() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -11,7 +11,6 @@ _grun() {
     --rules) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --dim) COMPREPLY=(); return ;;
     --threads) COMPREPLY=(); return ;;
-    --seed) COMPREPLY=(); return ;;
     --steps) COMPREPLY=(); return ;;
     --each) COMPREPLY=(); return ;;
     --batch) COMPREPLY=(); return ;;
@@ -33,7 +32,7 @@ _grun() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --guard --unguarded --include --exclude --rules --dim --threads --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

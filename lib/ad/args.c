@@ -55,23 +55,34 @@ static bool is_tree(const Node *n) {
     return n->kind == NODE_LIST || n->kind == NODE_DICT;
 }
 
-bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const Node *like,
-                    size_t n, const Var *of, Var **v) {
+static int rank_of(const Graph *g, const Node *n) {
+    if (n->kind == NODE_LIST) return n->n ? 1 + rank_of(g, &n->item[0]) : 1;
+    return n->kind == NODE_VAR ? var_type(g, n->var)->ndim : 0;
+}
+
+/* The only variable's companion. */
+static bool companion(Compiler *c, const Node *n, Var of, Var *v) {
+    const Graph *g = compiler_builder(c)->g;
+    const Type *t = var_type(g, of);
+    DType d = t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
+    if (d != DT_NONE && dtype_is_discrete(d)) d = compiler_builder(c)->floatX;
+    bool one = is_tree(n) && n->n == 1 && rank_of(g, &n->item[0]) == t->ndim;
+    return compiler_var(c, one ? &n->item[0] : n, d, v);
+}
+
+bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const char *what,
+                    const Node *like, size_t n, const Var *of, Var **v) {
     Session *s = compiler_builder(c)->s;
     Node node;
     size_t have;
     if (!compiler_ast(c, arg, &node)) return false;
     if (!is_tree(like)) {
-        const Type *t = var_type(compiler_builder(c)->g, of[0]);
-        DType d = t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
         *v = NEW_N(compiler_arena(c), 1, Var);
-        if (d != DT_NONE && dtype_is_discrete(d)) d = compiler_builder(c)->floatX;
-        return compiler_var(c, &node, d, *v);
+        return companion(c, &node, of[0], *v);
     }
     if (!compiler_vars(c, &node, &have, v)) return false;
-    return have == n || fail(s, call->at, E_ARITY,
-                             "%s has %zu variables, but %zu that belong to them",
-                             sym_text(s, call->sym), n, have);
+    return have == n || fail(s, call->at, E_ARITY, "%s has %zu variables but %zu %s",
+                             sym_text(s, call->sym), n, have, what);
 }
 
 static const char *const raise_words[] = {"raise", "warn", "ignore", NULL};

@@ -23,10 +23,11 @@ bool arg_flag(Compiler *c, const Ast *arg, const char *name, bool *flag);
 /* A list of variables, and the node that told it; absent: none. */
 bool arg_vars(Compiler *c, const Ast *arg, Node *node, size_t *n, Var **v);
 /* One variable for each of n that the node `like` gave: for a single one any expression
- * for a variable of its dtype, a list of numbers too, else a list. E_ARITY naming the
- * macro when there are more or less. */
-bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const Node *like,
-                    size_t n, const Var *of, Var **v);
+ * for a variable of its dtype, a list of numbers too, or a list of one such; else a
+ * list. E_ARITY with the macro's name and `what` they are when there are more or less.
+ */
+bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const char *what,
+                    const Node *like, size_t n, const Var *of, Var **v);
 /* consider_constant, disconnected_inputs, return_disconnected, null_gradients. */
 #define GRAD_ARGS                                                                      \
     "consider_constant=[], disconnected_inputs='raise', "                              \

@@ -180,8 +180,3 @@ bool batch_axes(Batching *q) {
     mem_free(in);
     return ok;
 }
-
-bool batch_loop(Batching *q) {
-    return fail(q->b->s, q->b->from.at, E_GRADIENT,
-                "%s has no form for many rows at once", q->op->name);
-}

@@ -1,0 +1,104 @@
+/* Batching by a loop: a scan whose body is the Apply, for ops without a rule of their
+ * own. */
+#include "op/batch.h"
+
+#include <stdio.h>
+
+typedef struct BatchLoop {
+    Batching *q;
+    Graph *body;
+    Builder b;
+    Arena *tmp;
+    Var *inner;       /* the inputs in the body */
+    Var *seq, *other; /* of the scan */
+    size_t nseq, nother;
+} BatchLoop;
+
+/* "NAME_row", and a number where that is taken. */
+static Sym body_name(const Batching *q) {
+    Session *s = q->b->s;
+    Str text = STR(s);
+    str_printf(&text, "%s_row", q->op->name);
+    Sym y = sym(s, str_text(&text));
+    for (unsigned i = 1; graph_function(q->g, y); i++) {
+        str_clear(&text);
+        str_printf(&text, "%s_row_%u", q->op->name, i);
+        y = sym(s, str_text(&text));
+    }
+    str_free(&text);
+    return y;
+}
+
+static const Type *row_type(Session *s, const Type *t) {
+    return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
+}
+
+/* Constants stand in the body, where typing can see them; rows are sequences, the rest
+ * is the same in every step. The body's inputs are in that order. */
+static void add_inputs(BatchLoop *l, bool rows) {
+    Batching *q = l->q;
+    for (size_t i = 0; i < q->nin; i++) {
+        const Type *t = var_type(q->b->g, q->in[i]);
+        char name[32];
+        if (q->rows[i] != rows) continue;
+        if (!rows && var_is_const(q->b->g, q->in[i])) {
+            l->inner[i] = graph_const_again(l->body, q->b->g, q->in[i], true);
+            continue;
+        }
+        snprintf(name, sizeof name, "x%zu", i);
+        l->inner[i] =
+            graph_input(l->body, sym(q->b->s, name), rows ? row_type(q->b->s, t) : t);
+        if (rows)
+            l->seq[l->nseq++] = q->in[i];
+        else
+            l->other[l->nother++] = q->in[i];
+    }
+}
+
+static bool make_body(BatchLoop *l) {
+    Batching *q = l->q;
+    Var *out = NEW_N(l->tmp, q->nout, Var);
+    add_inputs(l, true);
+    add_inputs(l, false);
+    if (!op_apply(&l->b, q->op, q->props, q->nin, l->inner, out)) return false;
+    for (size_t k = 0; k < q->nout; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "r%zu", k);
+        vec_push(q->b->s, &l->body->outputs, ((Output){sym(q->b->s, name), out[k]}));
+    }
+    return true;
+}
+
+static bool apply_scan(BatchLoop *l) {
+    Batching *q = l->q;
+    const Op *scan = op_find(q->b->s, "scan", 4);
+    size_t n = 1 + l->nseq + l->nother;
+    Var *in = NEW_N(l->tmp, n, Var);
+    int64_t *taps = NEW_N(l->tmp, 2 * l->nseq, int64_t);
+    int64_t *states = NEW_N(l->tmp, q->nout, int64_t);
+    in[0] = q->size;
+    for (size_t i = 0; i < l->nseq; i++) {
+        in[1 + i] = l->seq[i];
+        taps[2 * i] = 1; /* one tap: the row itself */
+    }
+    for (size_t i = 0; i < l->nother; i++)
+        in[1 + l->nseq + i] = l->other[i];
+    PropArg arg[] = {{"fn", {.kind = P_GRAPH, .sym = l->body->name}},
+                     {"sequences", PROP_INTS(taps, 2 * l->nseq)},
+                     {"states", PROP_INTS(states, q->nout)}};
+    return op_apply(q->b, scan, props_make(q->b->s, scan, 3, arg), n, in, q->out);
+}
+
+bool batch_loop(Batching *q) {
+    BatchLoop l = {.q = q, .tmp = arena_new(q->b->s)};
+    l.inner = NEW_N(l.tmp, q->nin, Var);
+    l.seq = NEW_N(l.tmp, q->nin, Var);
+    l.other = NEW_N(l.tmp, q->nin, Var);
+    l.body = graph_function_new(q->b->g->main, body_name(q));
+    l.body->derived = true;
+    l.b = builder(l.body, true);
+    l.b.from = q->b->from;
+    bool ok = make_body(&l) && apply_scan(&l);
+    arena_free(l.tmp);
+    return ok;
+}
