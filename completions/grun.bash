@@ -3,7 +3,8 @@ _grun() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
     case $prev in
     --result|-r) COMPREPLY=(); return ;;
-    --mode) mapfile -t COMPREPLY < <(compgen -W 'FAST_RUN FAST_COMPILE NAN_GUARD MONITOR' -- "$cur"); return ;;
+    --mode) mapfile -t COMPREPLY < <(compgen -W 'FAST_RUN FAST_COMPILE DEBUG NAN_GUARD MONITOR' -- "$cur"); return ;;
+    --sloppy) COMPREPLY=(); return ;;
     --guard) COMPREPLY=(); return ;;
     --unguarded) COMPREPLY=(); return ;;
     --include) mapfile -t COMPREPLY < <(compgen -W "$("$1" --list 2>/dev/null | awk '{ print $2 }')" -- "$cur"); return ;;
@@ -11,6 +12,7 @@ _grun() {
     --rules) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --dim) COMPREPLY=(); return ;;
     --threads) COMPREPLY=(); return ;;
+    --seed) COMPREPLY=(); return ;;
     --steps) COMPREPLY=(); return ;;
     --each) COMPREPLY=(); return ;;
     --batch) COMPREPLY=(); return ;;
@@ -32,7 +34,7 @@ _grun() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --guard --unguarded --include --exclude --rules --dim --threads --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -11,10 +11,11 @@ typedef struct Grun {
     Common common;
     Texts result, expect, dim, include, exclude, rules, reap, plant;
     int mode;
-    int64_t threads, seed, steps, batch, epochs, shuffle, every;
+    int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every;
     const char *each, *save, *guard, *unguarded;
     double rtol, atol;
-    bool no_gc, time, drop_last, progress, no_progress, strict, allow_downcast;
+    bool no_gc, time, drop_last, progress, no_progress, strict, allow_downcast,
+        allow_nonfinite;
 } Grun;
 #define AT(field) offsetof(Grun, field)
 
@@ -27,6 +28,10 @@ static const Opt options[] = {
      "How to rewrite the graph first, and what to look at while it runs; unset: "
      "FAST_RUN if it was not rewritten yet.",
      NULL},
+    {"sloppy", 0, OPT_INT, AT(sloppy), "N",
+     "DEBUG compares with wider tolerances: 1 or 2.", NULL},
+    {"allow-nonfinite", 0, OPT_FLAG, AT(allow_nonfinite), NULL,
+     "DEBUG takes nan and inf as values like others.", NULL},
     {"guard", 0, OPT_STR, AT(guard), "KINDS",
      "What NAN_GUARD looks for: some of nan,inf,big; all if unset.", NULL},
     {"unguarded", 0, OPT_STR, AT(unguarded), "NAMES",
@@ -157,6 +162,8 @@ static RewriteQuery rewrites(Run *r, const Grun *o) {
 static RunSpec spec(Run *r, const Grun *o) {
     RunSpec q = {.mode = (RunMode)o->mode,
                  .rewrites = rewrites(r, o),
+                 .sloppy = (int)o->sloppy,
+                 .allow_nonfinite = o->allow_nonfinite,
                  .guard = o->guard,
                  .unguarded = o->unguarded,
                  .filter = {o->strict, o->allow_downcast ? 1 : -1},

@@ -1,8 +1,10 @@
 /* Looking at runs while they happen: NAN_GUARD and MONITOR are hooks around each
- * instruction of a machine. */
+ * instruction of a machine; DebugMode runs every op on its own as well, in storage of
+ * every kind, and compares each rewrite with what it replaced. */
 #ifndef CHECK_CHECK_H
 #define CHECK_CHECK_H
 
+#include "rewrite/rewrite.h"
 #include "vm/vm.h"
 
 /* What the numbers of a tensor are like; of complex numbers both parts are looked at.
@@ -39,5 +41,38 @@ typedef struct Monitor {
     bool begun;
 } Monitor;
 VmHooks monitor_hooks(Monitor *m);
+
+/* ---- DebugMode ---- */
+/* What is found is an error of the session, named as in the systems that this comes
+ * from:
+ *   BadThunkOutput     a kernel that is not a function of its inputs: another value in
+ * a second run, by the debug kernel, with inputs or storage of another layout; storage
+ * that was read or written where it shouldn't; a value that differs when the plan runs
+ * it BadViewMap         a result in memory that the op doesn't say it views (a warning:
+ * a view that is said to be one and is none) BadDestroyMap      an input that was
+ * written over (a warning: one that wasn't) BadOptimization    a rewrite after which a
+ * value is another InvalidValueError  a value that is not of its type, not finite, or
+ * of another shape than the op infers StochasticOrder    a graph that isn't rewritten
+ * the same way again; equal ops with different maps */
+typedef struct CheckOptions {
+    RewriteQuery query;   /* how the graph is rewritten */
+    int sloppy;           /* 0 to 2: as Approx.sloppy */
+    bool allow_nonfinite; /* nan and inf are values like others */
+    size_t most;          /* findings that are told; 0: 20 */
+    unsigned patience;    /* rewritings that must be equal; 0: 10, large graphs fewer */
+} CheckOptions;
+typedef struct Check Check;
+/* Rewrites g, and checks that. NULL: diagnosed, rewriting failed. One at a time in a
+ * session. */
+Check *check_new(Graph *g, const CheckOptions *o);
+void check_free(Check *c); /* NULL is fine */
+/* g rewritten: what is to be run; it lives as long as c. */
+Graph *check_ready(const Check *c);
+void check_set_dim(Check *c, Sym name, int64_t value); /* as vm_set_dim */
+/* Around a call of a machine that runs check_ready, has its inputs and these hooks.
+ * False: there are findings, as diagnostics; the machine should not run (any more). */
+bool check_begin(Check *c, Machine *m);
+VmHooks check_hooks(Check *c);
+bool check_end(Check *c, Machine *m);
 
 #endif

@@ -33,7 +33,7 @@ static bool after(void *ctx, size_t step, const Call *c, double seconds) {
     Monitor *m = ctx;
     const Services *sv = services(c->s);
     Str line = STR(c->s);
-    if (!sv->print) return true;
+    if (!sv->print || !c->nout) return true; /* it waits, and will run again */
     if (!m->begun) sv->print(sv->print_ctx, "step\top\tplace\ttime_s\toutputs\n");
     m->begun = true;
     if (c->g->main != c->g) str_printf(&line, "%s/", sym_text(c->s, c->g->name));

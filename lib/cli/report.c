@@ -59,6 +59,18 @@ static void put_line(Session *s, Span at, const Paint *paint, Str *out) {
     str_printf(out, "%s\n", paint->off);
 }
 
+/* A note of several lines goes on below its first. */
+static void put_note(const char *p, Str *out) {
+    for (;;) {
+        size_t n = strcspn(p, "\n");
+        str_visible(out, p, n);
+        str_putc(out, '\n');
+        if (!p[n]) return;
+        p += n + 1;
+        str_puts(out, "        ");
+    }
+}
+
 static void put_text(Session *s, const Diag *d, const char *program, const Paint *paint,
                      Str *out) {
     bool error = d->severity == DIAG_ERROR;
@@ -73,8 +85,7 @@ static void put_text(Session *s, const Diag *d, const char *program, const Paint
         str_puts(out, "  ");
         put_place(s, n->at, out);
         str_printf(out, "%snote:%s ", paint->note, paint->off);
-        str_visible(out, n->text, strlen(n->text));
-        str_putc(out, '\n');
+        put_note(n->text, out);
         put_line(s, n->at, paint, out);
     }
 }

@@ -75,6 +75,8 @@ typedef struct WriteOptions {
 bool io_write(Graph *g, const char *path, const WriteOptions *o);
 bool io_write_to(Graph *g, Writer *w, const WriteOptions *o);
 bool io_text(Graph *g, const WriteOptions *o, Str *out); /* any format into memory */
+/* The tree of one variable as IO_TREE shows it, `depth` levels of it (0: all). */
+void tree_of_var(const Graph *g, Var v, int depth, Str *out);
 /* What a failing tool leaves in a pipe that expects tlg: the next one ends with the
  * same status, silently. */
 bool io_write_abort(Session *s, const char *path, int exit);

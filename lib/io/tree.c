@@ -163,3 +163,12 @@ void tree_write(Graph *main, const WriteOptions *o, Str *out) {
     vec_free(&t.stack);
     arena_free(t.a);
 }
+
+void tree_of_var(const Graph *g, Var v, int depth, Str *out) {
+    WriteOptions o = {.format = IO_TREE, .depth = depth};
+    Tree t = {.s = g->s, .out = out, .a = arena_new(g->s), .o = &o, .g = g};
+    t.id = NEW_N(t.a, g->nvar + 1, uint32_t);
+    root(&t, v);
+    vec_free(&t.stack);
+    arena_free(t.a);
+}

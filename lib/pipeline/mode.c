@@ -12,26 +12,51 @@ static const ModeRow rows[] = {
     [RUN_UNSET] = {NULL, NULL},
     [RUN_FAST_RUN] = {"FAST_RUN", NULL},
     [RUN_FAST_COMPILE] = {"FAST_COMPILE", NULL},
+    [RUN_DEBUG] = {"FAST_RUN", NULL},
     [RUN_NAN_GUARD] = {NULL, "fusion"}, /* a group's inner values are looked at, too */
     [RUN_MONITOR] = {NULL, NULL},
 };
 
-Graph *graph_ready(Graph *g, const RunSpec *spec) {
+/* False: the graph is to be run as it is. */
+static bool query(const Graph *g, const RunSpec *spec, Arena *a, RewriteQuery *q) {
     const ModeRow *row = &rows[spec->mode];
-    RewriteOptions how = {.query = spec->rewrites};
-    RewriteQuery *q = &how.query;
-    RewriteResult what;
+    *q = spec->rewrites;
     bool more = q->nrules || q->ninclude || q->nexclude;
-    if (!row->rewrites && !more && g->modes.n) return g;
+    if (!row->rewrites && !more && g->modes.n) return false;
     q->mode = row->rewrites ? row->rewrites : "FAST_RUN";
-    Arena *a = arena_new(g->s);
     const char **exclude = NEW_N(a, q->nexclude + 1, const char *);
     if (q->nexclude) memcpy(exclude, q->exclude, q->nexclude * sizeof *exclude);
     if (row->without) exclude[q->nexclude++] = row->without;
     q->exclude = exclude;
-    Graph *ready = rewrite_run(g, &how, &what);
+    return true;
+}
+
+Graph *graph_ready(Graph *g, const RunSpec *spec) {
+    RewriteOptions how = {0};
+    RewriteResult what;
+    Arena *a = arena_new(g->s);
+    Graph *ready = query(g, spec, a, &how.query) ? rewrite_run(g, &how, &what) : g;
     arena_free(a);
     return ready;
+}
+
+/* ---- DEBUG ---- */
+bool run_check(GraphRun *r) {
+    CheckOptions o = {.sloppy = r->spec->sloppy,
+                      .allow_nonfinite = r->spec->allow_nonfinite};
+    query(r->g, r->spec, r->a, &o.query);
+    r->check = check_new(r->g, &o);
+    r->ready = r->check ? check_ready(r->check) : NULL;
+    return r->ready != NULL;
+}
+
+static bool debug_options(GraphRun *r) {
+    const RunSpec *q = r->spec;
+    if (q->sloppy < 0 || q->sloppy > 2)
+        return fail(r->s, NOWHERE, E_USAGE, "--sloppy is 0, 1 or 2");
+    if (q->mode == RUN_DEBUG || (!q->sloppy && !q->allow_nonfinite)) return true;
+    return fail(r->s, NOWHERE, E_USAGE, "--%s goes with --mode DEBUG",
+                q->sloppy ? "sloppy" : "allow-nonfinite");
 }
 
 /* ---- NAN_GUARD ---- */
@@ -87,15 +112,18 @@ static bool guard_options(GraphRun *r) {
 
 /* ---- watching ---- */
 bool run_watch(GraphRun *r) {
-    if (!guard_options(r)) return false;
+    if (!debug_options(r) || !guard_options(r)) return false;
     VmHooks h = {0};
     if (r->spec->mode == RUN_NAN_GUARD) h = guard_hooks(&r->guard);
     if (r->spec->mode == RUN_MONITOR) h = monitor_hooks(&r->monitor);
+    if (r->check) h = check_hooks(r->check);
     if (h.ctx) vm_set_hooks(r->m, &h);
     return true;
 }
 
 bool run_call(GraphRun *r) {
+    if (r->check && !check_begin(r->check, r->m)) return false;
     if (!vm_run(r->m)) return false;
+    if (r->check) return check_end(r->check, r->m);
     return r->spec->mode != RUN_NAN_GUARD || guard_outputs(&r->guard, r->ready, r->m);
 }

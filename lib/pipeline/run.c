@@ -10,6 +10,7 @@ bool run_dims(GraphRun *r) {
         int64_t n;
         if (!dim_option(r->g, r->spec->dim[i], &name, &n)) return false;
         vm_set_dim(r->m, name, n);
+        if (r->check) check_set_dim(r->check, name, n);
     }
     return true;
 }
@@ -36,6 +37,7 @@ static bool finish(GraphRun *r) {
 }
 
 bool run_ready(GraphRun *r) {
+    if (r->spec->mode == RUN_DEBUG) return run_check(r);
     r->ready = graph_ready(r->g, r->spec);
     return r->ready != NULL;
 }
@@ -87,7 +89,8 @@ void run_end(GraphRun *r) {
     results_free(r);
     vm_free(r->m);
     plan_free(r->plan);
-    if (r->ready != r->g) graph_free(r->ready);
+    if (r->ready != r->g && !r->check) graph_free(r->ready);
+    check_free(r->check);
     for (size_t i = 0; i < r->g->inputs.n; i++) {
         value_unref(&r->feed[i].value);
         tensor_unref(&r->row[i]);

@@ -27,13 +27,16 @@ typedef enum RunMode {
     RUN_UNSET, /* FAST_RUN for a graph that was not rewritten yet */
     RUN_FAST_RUN,
     RUN_FAST_COMPILE,
+    RUN_DEBUG,     /* every op and rewrite checked */
     RUN_NAN_GUARD, /* without fusion, every value looked at */
     RUN_MONITOR
 } RunMode;
-#define RUN_MODES "unset|FAST_RUN|FAST_COMPILE|NAN_GUARD|MONITOR"
+#define RUN_MODES "unset|FAST_RUN|FAST_COMPILE|DEBUG|NAN_GUARD|MONITOR"
 typedef struct RunSpec {
     RunMode mode;
     RewriteQuery rewrites; /* beside the mode's: include, exclude, rules */
+    int sloppy;            /* DEBUG: 0 to 2 */
+    bool allow_nonfinite;  /* DEBUG: nan and inf are no findings */
     const char *guard;     /* "nan,inf,big": what NAN_GUARD looks for; NULL: all */
     const char *unguarded; /* "a,b": variables that it leaves alone; NULL: none */
     Span guard_at, unguarded_at;

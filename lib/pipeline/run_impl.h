@@ -35,8 +35,9 @@ typedef struct GraphRun {
     int64_t *order;           /* of the rows, shuffled; NULL: as they stand */
     Tensor *row;              /* by input: what this call gets */
     bool collect;
-    Writer *out; /* opened by the first report */
-    bool header; /* tsv: written */
+    Writer *out;  /* opened by the first report */
+    bool header;  /* tsv: written */
+    Check *check; /* of DEBUG; has `ready` then */
     Guard guard;
     Monitor monitor;
 } GraphRun;
@@ -45,6 +46,7 @@ typedef struct GraphRun {
 void run_begin(GraphRun *r, Graph *g, const RunSpec *spec);
 bool run_ready(GraphRun *r); /* rewrites if that is still to do */
 bool run_plan(GraphRun *r);
+bool run_check(GraphRun *r); /* mode.c: rewrites under DebugMode */
 bool run_watch(GraphRun *r); /* mode.c: hooks of modes that look at each instruction */
 bool run_call(GraphRun *r);  /* mode.c: one call of the machine, and what a mode does
                                 after it */

@@ -109,14 +109,23 @@ static Tolerance choose(Approx how, Tolerance normal) {
                        how.atol < 0 ? normal.atol : how.atol};
 }
 
+static Tolerance normal(DType d, Approx how) {
+    int sloppy = how.sloppy < 0 ? 0 : how.sloppy > 2 ? 2 : how.sloppy;
+    return choose(how, tolerances[sloppy][dtype_real(d) - DT_FLOAT16]);
+}
+
+void tensor_tolerance(DType d, Approx how, double *rtol, double *atol) {
+    Tolerance t = dtype_is_inexact(d) ? normal(d, how) : (Tolerance){0, 0};
+    *rtol = t.rtol;
+    *atol = t.atol;
+}
+
 bool tensor_approx(const Tensor *a, const Tensor *b, Approx how, int64_t *where) {
     if (where) *where = -1;
     if (a->dtype != b->dtype || !tensor_same_shape(a, b)) return false;
     if (!dtype_is_inexact(a->dtype)) return exact(a, b, where);
-    DType real = dtype_real(a->dtype);
-    int sloppy = how.sloppy < 0 ? 0 : how.sloppy > 2 ? 2 : how.sloppy;
     Pass p = {.how = how};
-    p.tol = choose(how, tolerances[sloppy][real - DT_FLOAT16]);
+    p.tol = normal(a->dtype, how);
     run(&p, a, b);
     if (!p.ok && p.removable) {
         p = (Pass){.how = how, .nans_match = true, .tol = choose(how, retry)};

@@ -125,6 +125,9 @@ typedef struct Approx {
 #define APPROX_DEFAULT ((Approx){.rtol = -1, .atol = -1})
 bool tensor_approx(const Tensor *a, const Tensor *b, Approx how, int64_t *where);
 
+/* What it allows for this dtype; 0 and 0 for discrete ones. */
+void tensor_tolerance(DType d, Approx how, double *rtol, double *atol);
+
 /* The type's filter with its order of checks (inventory, section 1). strict: no
  * conversion at all. allow_downcast: 1 yes, 0 no, -1 unset. Borrowed in, a new
  * reference (or a cast copy) out. False: one diagnostic at `at`; `what` names the

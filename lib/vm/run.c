@@ -281,6 +281,10 @@ const Value *vm_output(const Machine *m, size_t i) {
     return &m->output[i];
 }
 
+const Value *vm_input(const Machine *m, size_t i) {
+    return m->input_set[i] ? &m->input[i] : NULL;
+}
+
 const Value *vm_until(const Machine *m) {
     return m->p->sharing.until.cell == NONE ? NULL : m->until;
 }

@@ -114,6 +114,8 @@ void vm_free(Machine *m); /* NULL is fine */
  * must stay valid until the input is set anew. The value has been through its type's
  * filter; kind, dtype, rank and known dims are checked again. False: diagnosed. */
 bool vm_set_input(Machine *m, size_t i, const Value *v);
+/* The value that was set; NULL: none. */
+const Value *vm_input(const Machine *m, size_t i);
 /* Shared variables by position. Without this the first run takes the graph's value, or
  * computes the initial expression. The caller's buffer is never written: a value that
  * is to be updated in place is copied first. */

@@ -5,6 +5,7 @@
 #include "op/infer.h"
 #include "ops/elemwise/deriv.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROWS_CHUNK = 1 << 14 }; /* elements a thread takes at once */
@@ -109,26 +110,34 @@ static void run_chunk(void *ctx, size_t k, unsigned worker) {
         run_group(j, r, end - r < SOFTMAX_LANES ? end - r : SOFTMAX_LANES, room);
 }
 
-static bool run(Call *c, int log) {
+/* The operands and how rows lie in them; count 0: nothing to do. */
+static bool job_open(Call *c, Job *j) {
     const Tensor *x = call_in(c, 0);
     Tensor *out = call_out(c, 0, x->ndim, x->shape);
     const Prop *axis = op_prop(c->s, c->op, c->props, "axis");
-    Job j = {.x = x, .out = out, .n = tensor_size(x), .inner = 1};
-    if (!out || j.n == 0) return out != NULL;
+    *j = (Job){.x = x, .out = out, .n = tensor_size(x), .inner = 1};
+    if (!out || j->n == 0) return out != NULL;
     if (axis->kind != P_NONE) {
         int a = (int)(axis->i < 0 ? axis->i + x->ndim : axis->i);
-        j.n = x->shape[a];
+        j->n = x->shape[a];
         for (int i = a + 1; i < x->ndim; i++)
-            j.inner *= x->shape[i];
+            j->inner *= x->shape[i];
     }
-    j.count = tensor_size(x) / j.n;
+    j->count = tensor_size(x) / j->n;
+    return true;
+}
+
+static bool run(Call *c, int logs) {
+    Job j;
+    if (!job_open(c, &j) || j.count == 0) return j.out != NULL;
+    const Tensor *x = j.x;
     if (!tensor_is_contiguous(x)) { /* all ways work in place as well */
-        tensor_assign(out, x);
-        j.x = out;
+        tensor_assign(j.out, x);
+        j.x = j.out;
     }
     j.dtype = x->dtype == DT_FLOAT16 ? DT_FLOAT32 : x->dtype;
-    j.row = rows_of(c->s)->row[log][j.dtype == DT_FLOAT64];
-    j.columns = rows_of(c->s)->columns[log][j.dtype == DT_FLOAT64];
+    j.row = rows_of(c->s)->row[logs][j.dtype == DT_FLOAT64];
+    j.columns = rows_of(c->s)->columns[logs][j.dtype == DT_FLOAT64];
     j.chunk = 1 + ROWS_CHUNK / (j.n * SOFTMAX_LANES);
     j.room = call_scratch(c, (size_t)j.n * dtype_size(j.dtype) *
                                  pool_threads(c->host->pool));
@@ -143,6 +152,37 @@ static bool softmax_perform(Call *c) {
 }
 static bool log_softmax_perform(Call *c) {
     return run(c, 1);
+}
+
+/* One row after the other in float64, by the definition. */
+static void reference_row(const Job *j, int64_t r, int logs) {
+    int64_t size = (int64_t)dtype_size(j->out->dtype), at = row_at(j, r);
+    double top = -HUGE_VAL, sum = 0;
+    for (int64_t i = 0; i < j->n; i++)
+        top = fmax(top, tensor_f64(j->x, at + i * j->inner));
+    for (int64_t i = 0; i < j->n; i++)
+        sum += exp(tensor_f64(j->x, at + i * j->inner) - top);
+    for (int64_t i = 0; i < j->n; i++) {
+        double v = tensor_f64(j->x, at + i * j->inner) - top;
+        v = logs ? v - log(sum) : exp(v) / sum;
+        element_cast(j->out->dtype, (char *)j->out->data + (at + i * j->inner) * size,
+                     DT_FLOAT64, &v, 1, 0, 0);
+    }
+}
+
+static bool reference(Call *c, int logs) {
+    Job j;
+    if (!job_open(c, &j)) return false;
+    for (int64_t r = 0; r < j.count; r++)
+        reference_row(&j, r, logs);
+    return true;
+}
+
+static bool softmax_debug(Call *c) {
+    return reference(c, 0);
+}
+static bool log_softmax_debug(Call *c) {
+    return reference(c, 1);
 }
 
 /* ---- derivatives ---- */
@@ -190,6 +230,7 @@ static const Op table[] = {
      .promote = PROMOTE_INEXACT,
      .type = softmax_type,
      .perform = softmax_perform,
+     .debug = softmax_debug,
      .flops = "4 * r.size",
      .math = 1,
      .pull = softmax_pull,
@@ -206,6 +247,7 @@ static const Op table[] = {
      .promote = PROMOTE_INEXACT,
      .type = softmax_type,
      .perform = log_softmax_perform,
+     .debug = log_softmax_debug,
      .flops = "4 * r.size",
      .math = 1,
      .pull = log_softmax_pull,

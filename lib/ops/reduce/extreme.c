@@ -33,6 +33,13 @@ static bool min_perform(Call *c) {
     return extreme(c, FOLD_MIN);
 }
 
+static bool max_debug(Call *c) {
+    return fold_reference(c, FOLD_MAX, 0, false);
+}
+static bool min_debug(Call *c) {
+    return fold_reference(c, FOLD_MIN, 0, false);
+}
+
 /* 1 at each place of x that is the extreme of its group, in x's dtype: all ties. */
 static Var ties(Builder *b, const Op *op, const Props *props, Var x, Var r) {
     Var wide = fold_spread(b, r, op, props, x);
@@ -81,6 +88,13 @@ static bool all_perform(Call *c) {
     return truth(c, FOLD_ALL, 1);
 }
 
+static bool any_debug(Call *c) {
+    return fold_reference(c, FOLD_ANY, 0, false);
+}
+static bool all_debug(Call *c) {
+    return fold_reference(c, FOLD_ALL, 0, false);
+}
+
 static bool truth_pull(Pull *p) {
     return pull_discrete(p);
 }
@@ -97,6 +111,7 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = extreme_type,
      .perform = max_perform,
+     .debug = max_debug,
      .flops = "x.size",
      .pull = extreme_pull,
      .push = extreme_push,
@@ -113,6 +128,7 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = extreme_type,
      .perform = min_perform,
+     .debug = min_debug,
      .flops = "x.size",
      .pull = extreme_pull,
      .push = extreme_push,
@@ -126,6 +142,7 @@ static const Op table[] = {
      .props = FOLD_PROPS,
      .type = truth_type,
      .perform = any_perform,
+     .debug = any_debug,
      .flops = "x.size",
      .pull = truth_pull,
      .push = push_none,
@@ -139,6 +156,7 @@ static const Op table[] = {
      .props = FOLD_PROPS,
      .type = truth_type,
      .perform = all_perform,
+     .debug = all_debug,
      .flops = "x.size",
      .pull = truth_pull,
      .push = push_none,

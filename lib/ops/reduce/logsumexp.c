@@ -130,6 +130,10 @@ static bool logsumexp_pull(Pull *p) {
            (p->grad[0] = call2(b, "multiply", g, e)) != VAR_NONE;
 }
 
+static bool logsumexp_debug(Call *c) {
+    return fold_reference(c, FOLD_KINDS, 0, false);
+}
+
 static const Op table[] = {
     {.name = "logsumexp",
      .doc = "log(sum(exp(x))) over the given axes (None: all), without overflow; -inf "
@@ -140,6 +144,7 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = logsumexp_type,
      .perform = logsumexp_perform,
+     .debug = logsumexp_debug,
      .flops = "3 * x.size + 2 * r.size",
      .pull = logsumexp_pull,
      .batch = batch_axes,

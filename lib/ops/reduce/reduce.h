@@ -62,6 +62,10 @@ FoldFinish fold_cast, fold_mean, fold_var;
 bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM],
                bool keepdims, Fold_ f, double empty);
 
+/* A debug kernel: the same by the definition, one element after the other. FOLD_KINDS:
+ * logsumexp. */
+bool fold_reference(Call *c, FoldKind kind, double ddof, bool root);
+
 /* The common props axis, keepdims; typing: the shape that is left. */
 bool fold_out(Infer *in, DType d);
 bool fold_prop_flags(Call *c, bool flag[MAX_NDIM], bool *keepdims);

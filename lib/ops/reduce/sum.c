@@ -27,6 +27,16 @@ static bool mean_perform(Call *c) {
     return fold_with(c, FOLD_MEAN, fold_mean, (double)__builtin_nanf(""));
 }
 
+static bool sum_debug(Call *c) {
+    return fold_reference(c, FOLD_SUM, 0, false);
+}
+static bool prod_debug(Call *c) {
+    return fold_reference(c, FOLD_PROD, 0, false);
+}
+static bool mean_debug(Call *c) {
+    return fold_reference(c, FOLD_MEAN, 0, false);
+}
+
 /* g at each place of x. */
 static Var spread_over(Pull *p, Var g) {
     Var wide = fold_spread(p->b, g, p->op, p->props, p->in[0]);
@@ -147,6 +157,7 @@ static const Op table[] = {
      .props = FOLD_PROPS,
      .type = sum_type,
      .perform = sum_perform,
+     .debug = sum_debug,
      .flops = "x.size",
      .pull = sum_pull,
      .push = push_linear_first,
@@ -161,6 +172,7 @@ static const Op table[] = {
      .props = FOLD_PROPS,
      .type = mean_type,
      .perform = mean_perform,
+     .debug = mean_debug,
      .flops = "x.size",
      .pull = mean_pull,
      .push = mean_push,
@@ -175,6 +187,7 @@ static const Op table[] = {
      .props = FOLD_PROPS,
      .type = sum_type,
      .perform = prod_perform,
+     .debug = prod_debug,
      .flops = "x.size",
      .pull = prod_pull,
      .batch = batch_axes,

@@ -39,6 +39,13 @@ static bool std_perform(Call *c) {
     return deviation(c, true);
 }
 
+static bool var_debug(Call *c) {
+    return fold_reference(c, FOLD_VAR, ddof_of(c->s, c->op, c->props), false);
+}
+static bool std_debug(Call *c) {
+    return fold_reference(c, FOLD_VAR, ddof_of(c->s, c->op, c->props), true);
+}
+
 /* The number that the sum of squares is divided by, in the real dtype of x. */
 static Var divisor(Builder *b, const Op *op, const Props *props, Var x, DType d) {
     bool flag[MAX_NDIM];
@@ -91,6 +98,7 @@ static const Op table[] = {
      .props = VAR_PROPS,
      .type = var_type_rule,
      .perform = var_perform,
+     .debug = var_debug,
      .flops = "4 * x.size",
      .pull = var_pull,
      .batch = batch_axes,
@@ -103,6 +111,7 @@ static const Op table[] = {
      .props = VAR_PROPS,
      .type = var_type_rule,
      .perform = std_perform,
+     .debug = std_debug,
      .flops = "4 * x.size + r.size",
      .pull = std_pull,
      .batch = batch_axes,

@@ -6,6 +6,7 @@
 #include "ops/shape/move.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Pair {
@@ -101,6 +102,16 @@ static void one_line(const Job *j, const char *x, char *r, Pair *p) {
             memcpy(r + i * j->out_step, x + p[i].at * j->in_step, item);
 }
 
+/* Where a line begins, in bytes. */
+static void line_at(const Job *j, int64_t rest, int64_t *from, int64_t *to) {
+    *from = *to = 0;
+    for (int k = j->ndim - 1; k >= 0; k--) {
+        *from += rest % j->shape[k] * j->in[k];
+        *to += rest % j->shape[k] * j->out[k];
+        rest /= j->shape[k];
+    }
+}
+
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     const Job *j = ctx;
     Pair *p =
@@ -108,12 +119,8 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     int64_t at = (int64_t)chunk * j->per_chunk,
             end = at + j->per_chunk < j->lines ? at + j->per_chunk : j->lines;
     for (; at < end; at++) {
-        int64_t rest = at, from = 0, to = 0;
-        for (int k = j->ndim - 1; k >= 0; k--) {
-            from += rest % j->shape[k] * j->in[k];
-            to += rest % j->shape[k] * j->out[k];
-            rest /= j->shape[k];
-        }
+        int64_t from, to;
+        line_at(j, at, &from, &to);
         one_line(j, j->x + from, j->r + to, p);
     }
 }
@@ -128,27 +135,34 @@ static bool sort_type(Infer *in) {
                       x->ndim, x->dim);
 }
 
-static bool sort_lines(Call *c, bool positions) {
+/* The operands as lines; lines 0: nothing to do. */
+static bool job_open(Call *c, bool positions, Job *j) {
     Tensor x = *call_in(c, 0);
     int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    *j = (Job){.positions = positions,
+               .dtype = x.dtype,
+               .n = x.shape[axis],
+               .in_step = x.stride[axis],
+               .x = x.data};
     Tensor *out = call_out(c, 0, x.ndim, x.shape);
-    if (!out) return false;
-    if (tensor_size(out) == 0) return true;
-    Job j = {.positions = positions,
-             .dtype = x.dtype,
-             .n = x.shape[axis],
-             .in_step = x.stride[axis],
-             .out_step = out->stride[axis],
-             .x = x.data,
-             .r = out->data,
-             .lines = 1};
+    if (!out || tensor_size(out) == 0) return out != NULL;
+    j->out_step = out->stride[axis];
+    j->r = out->data;
+    j->lines = 1;
     for (int k = 0; k < x.ndim; k++) {
         if (k == axis) continue;
-        j.shape[j.ndim] = x.shape[k];
-        j.in[j.ndim] = x.stride[k];
-        j.out[j.ndim++] = out->stride[k];
-        j.lines *= x.shape[k];
+        j->shape[j->ndim] = x.shape[k];
+        j->in[j->ndim] = x.stride[k];
+        j->out[j->ndim++] = out->stride[k];
+        j->lines *= x.shape[k];
     }
+    return true;
+}
+
+static bool sort_lines(Call *c, bool positions) {
+    Job j;
+    if (!job_open(c, positions, &j)) return false;
+    if (j.lines == 0) return true;
     Pool *pool = move_pool(c);
     j.per_chunk = j.n < CHUNK ? CHUNK / j.n : 1;
     int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
@@ -170,6 +184,65 @@ static bool sort_perform(Call *c) {
 
 static bool argsort_perform(Call *c) {
     return sort_lines(c, true);
+}
+
+/* ---- the same by the library's sort, one line after the other ---- */
+typedef struct Ranked {
+    DType dtype;
+    const char *p;
+    int64_t at;
+} Ranked;
+
+/* By value, nans last; equal ones by position. */
+static int compare_ranked(const void *a, const void *b) {
+    const Ranked *x = a, *y = b;
+    double v = 0, w = 0;
+    element_cast(DT_FLOAT64, &v, x->dtype, x->p, 1, 0, 0);
+    element_cast(DT_FLOAT64, &w, y->dtype, y->p, 1, 0, 0);
+    int order = (v > w) - (v < w);
+    if (isnan(v) || isnan(w)) order = (isnan(v) != 0) - (isnan(w) != 0);
+    if (order == 0 && x->dtype == DT_INT64) {
+        int64_t i, k; /* doubles round */
+        memcpy(&i, x->p, 8), memcpy(&k, y->p, 8);
+        order = (i > k) - (i < k);
+    } else if (order == 0 && x->dtype == DT_UINT64) {
+        uint64_t i, k;
+        memcpy(&i, x->p, 8), memcpy(&k, y->p, 8);
+        order = (i > k) - (i < k);
+    }
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static void reference_line(const Job *j, const char *x, char *r, Ranked *v) {
+    for (int64_t i = 0; i < j->n; i++)
+        v[i] = (Ranked){j->dtype, x + i * j->in_step, i};
+    qsort(v, (size_t)j->n, sizeof *v, compare_ranked);
+    for (int64_t i = 0; i < j->n; i++)
+        if (j->positions)
+            memcpy(r + i * j->out_step, &v[i].at, 8);
+        else
+            memcpy(r + i * j->out_step, v[i].p, dtype_size(j->dtype));
+}
+
+static bool reference(Call *c, bool positions) {
+    Job j;
+    if (!job_open(c, positions, &j)) return false;
+    Ranked *v = mem_zalloc(c->s, (size_t)j.n, sizeof *v);
+    for (int64_t at = 0; at < j.lines; at++) {
+        int64_t from, to;
+        line_at(&j, at, &from, &to);
+        reference_line(&j, j.x + from, j.r + to, v);
+    }
+    mem_free(v);
+    return true;
+}
+
+static bool sort_debug(Call *c) {
+    return reference(c, false);
+}
+
+static bool argsort_debug(Call *c) {
+    return reference(c, true);
 }
 
 static Var order_of(Builder *b, Var x, Prop axis) {
@@ -264,6 +337,7 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = sort_type,
      .perform = sort_perform,
+     .debug = sort_debug,
      .flops = "0",
      .pull = sort_pull,
      .push = sort_push,
@@ -280,6 +354,7 @@ static const Op table[] = {
      .out_dtype = OUT_INT64,
      .type = sort_type,
      .perform = argsort_perform,
+     .debug = argsort_debug,
      .flops = "0",
      .pull = argsort_pull,
      .push = push_none,

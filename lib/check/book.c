@@ -1,0 +1,211 @@
+/* The book: everything that stood in a graph while it was rewritten, in one graph in
+ * which it can be computed. Nodes of the overlay are copied as they come up, once for
+ * each epoch, and equal ones are one; calls keep naming the functions that were read,
+ * so that a replacement is compared with what the user wrote, not with what another
+ * rewrite made of it. */
+#include "check/check_impl.h"
+
+#include <string.h>
+
+static Sym book_name(const Graph *g) {
+    return g->main == g ? 0 : g->name;
+}
+
+Book *book_get(Check *c, const Graph *g) {
+    uint64_t i;
+    return map_get(&c->book_of, book_name(g), &i) ? c->books.p[i] : NULL;
+}
+
+static Book *add_book(Check *c, Graph *g) {
+    Book *b = NEW(c->a, Book);
+    b->g = g;
+    map_put(&c->book_of, book_name(g), c->books.n);
+    vec_push(c->s, &c->books, b);
+    return b;
+}
+
+/* ---- copying ---- */
+static void need_functions(Check *c, const Graph *from, const Props *p);
+
+static Var copy_leaf(Book *b, const Graph *from, Var v) {
+    Graph *g = b->g;
+    const Leaf *l = var_leafrec(from, v);
+    switch (var_leaf(from, v)) {
+    case LEAF_DIM:
+        return graph_dim(g, l->name);
+    case LEAF_CONST:
+        return graph_const_again(g, from, v, true);
+    case LEAF_INPUT:
+    case LEAF_SHARED:
+    case LEAF_NOT:
+        break;
+    }
+    Var have = graph_find(g, l->name);
+    if (have == VAR_NONE)
+        bug("the leaf %s is not in the book", sym_text(g->s, l->name));
+    return have;
+}
+
+static Var copy_apply(Check *c, Book *b, const Graph *from, ApplyId id, bool serial) {
+    const Apply *a = &from->apply[id];
+    const Type **type = mem_zalloc(c->s, a->nout, sizeof *type);
+    Var *in = mem_zalloc(c->s, a->nin, sizeof *in);
+    for (size_t i = 0; i < a->nin; i++)
+        in[i] = b->map.p[apply_in(from, id)[i]];
+    for (size_t i = 0; i < a->nout; i++)
+        type[i] = var_type(from, a->out + (Var)i);
+    need_functions(c, from, a->props);
+    Var r = graph_apply(b->g, a->op, a->props, a->nin, in, a->nout, type, !serial,
+                        serial, from->origin[id]);
+    mem_free(in);
+    mem_free((void *)type);
+    return r;
+}
+
+/* Brings b->map up to date with what `from` has grown to. `serials`: effects stay
+ * effects. */
+static void follow(Check *c, Book *b, const Graph *from, uint32_t epoch, bool serials) {
+    if (b->of != from || b->epoch != epoch) b->map.n = 0;
+    b->of = from;
+    b->epoch = epoch;
+    for (Var v = (Var)b->map.n; v < from->nvar; v = (Var)b->map.n) {
+        ApplyId a = var_owner(from, v);
+        if (a == APPLY_NONE) {
+            Var leaf = copy_leaf(b, from, v);
+            vec_push(c->s, &b->map, leaf);
+            continue;
+        }
+        Var r = copy_apply(c, b, from, a, serials && from->apply[a].serial);
+        for (Var k = 0; k < from->apply[a].nout; k++)
+            vec_push(c->s, &b->map, r + k);
+    }
+}
+
+/* A function that came up while rewriting. */
+static void copy_function(Check *c, const Graph *fn) {
+    Graph *g = graph_function_new(c->book, fn->name);
+    Book *b = add_book(c, g);
+    g->fused = fn->fused;
+    for (size_t i = 0; i < fn->inputs.n; i++) {
+        Var v = fn->inputs.p[i];
+        graph_input(g, var_leafrec(fn, v)->name, var_type(fn, v));
+    }
+    follow(c, b, fn, 0, true);
+    for (size_t i = 0; i < fn->outputs.n; i++) {
+        Output o = fn->outputs.p[i];
+        vec_push(c->s, &g->outputs, ((Output){o.label, b->map.p[o.var]}));
+    }
+    for (size_t i = 0; i < fn->effects.n; i++) {
+        Var v = b->map.p[fn->apply[fn->effects.p[i]].out];
+        vec_push(c->s, &g->effects, var_owner(g, v));
+    }
+    if (fn->until != VAR_NONE) g->until = b->map.p[fn->until];
+    b->of = NULL;
+}
+
+static void need_functions(Check *c, const Graph *from, const Props *p) {
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->p[i].kind != P_GRAPH || graph_function(c->book, p->p[i].sym)) continue;
+        const Graph *fn = graph_function(from, p->p[i].sym);
+        if (fn) copy_function(c, fn);
+    }
+}
+
+/* ---- replacements ---- */
+static bool has_tag(const char *tags, const char *word) {
+    size_t n = strlen(word);
+    for (const char *p = tags; p && *p;) {
+        size_t len = strcspn(p, " ");
+        if (len == n && memcmp(p, word, n) == 0) return true;
+        p += len + (p[len] == ' ');
+    }
+    return false;
+}
+
+/* Rules that stabilise are there to change nan and inf, and fast ones may. */
+static Approx tolerance(const Check *c, const char *tags) {
+    Approx how = APPROX_DEFAULT;
+    how.sloppy = has_tag(tags, "sloppy2") ? 2 : has_tag(tags, "sloppy1") ? 1 : 0;
+    if (how.sloppy < c->o.sloppy) how.sloppy = c->o.sloppy;
+    how.allow_remove_inf = how.allow_remove_nan =
+        has_tag(tags, "stabilize") || has_tag(tags, "fast");
+    return how;
+}
+
+static void add_pair(Check *c, Book *b, const RewriteEvent *e, Var before, Var after) {
+    Pair p = {b->map.p[before], b->map.p[after], NULL, tolerance(c, e->tags)};
+    if (p.how.sloppy > c->loose.sloppy) c->loose.sloppy = p.how.sloppy;
+    if (p.before == p.after) return;
+    p.rule = sym_text(c->s, sym(c->s, e->rule));
+    vec_push(c->s, &b->pair, p);
+}
+
+static bool record(void *ctx, const RewriteEvent *e) {
+    Check *c = ctx;
+    order_log(c, e);
+    if (!book_get(c, e->g)) copy_function(c, e->g);
+    Book *b = book_get(c, e->g);
+    follow(c, b, e->g, e->epoch, false);
+    add_pair(c, b, e, e->before, e->after);
+    for (size_t i = 0; i < e->nmore; i++)
+        add_pair(c, b, e, e->more_before[i], e->more_after[i]);
+    return true;
+}
+
+/* ---- the rewritten graph ---- */
+static void add_whole(Check *c, Book *b, Var before, Var after) {
+    Pair p = {before, b->map.p[after], NULL, c->loose};
+    if (p.before != p.after) vec_push(c->s, &b->whole, p);
+}
+
+static void follow_ready(Check *c, Book *b, const Graph *ready) {
+    follow(c, b, ready, UINT32_MAX, false);
+    for (size_t i = 0; i < ready->outputs.n && i < b->g->outputs.n; i++)
+        add_whole(c, b, b->g->outputs.p[i].var, ready->outputs.p[i].var);
+    for (size_t i = 0; i < ready->updates.n && i < b->g->updates.n; i++)
+        add_whole(c, b, b->g->updates.p[i].value, ready->updates.p[i].value);
+    for (Var v = 0; v < b->g->nvar; v++)
+        vec_push(c->s, &b->runs, (uint8_t)0);
+    uint8_t *live = graph_live(ready, c->a, ROOTS_RUN);
+    for (Var v = 0; v < ready->nvar; v++)
+        if (live[v]) b->runs.p[b->map.p[v]] = 1;
+}
+
+static void finish(Check *c) {
+    Book *main = c->books.p[0];
+    for (size_t i = 0; i < c->ready->functions.n; i++) {
+        const Graph *fn = c->ready->functions.p[i];
+        Book *b = book_get(c, fn);
+        if (b) follow_ready(c, b, fn);
+    }
+    follow_ready(c, main, c->ready);
+    c->ready_map = arena_copy(c->a, main->map.p, main->map.n * sizeof(Var));
+    for (size_t i = 0; i < c->books.n; i++)
+        while (c->books.p[i]->runs.n < c->books.p[i]->g->nvar)
+            vec_push(c->s, &c->books.p[i]->runs, (uint8_t)0);
+}
+
+bool book_open(Check *c, Graph *g) {
+    RewriteOptions how = {.query = c->o.query, .explain = record, .ctx = c};
+    RewriteResult what;
+    c->book = graph_copy(g, ROOTS_RUN | ROOTS_INIT, NULL, true, NULL);
+    add_book(c, c->book);
+    for (size_t i = 0; i < c->book->functions.n; i++)
+        add_book(c, c->book->functions.p[i]);
+    c->ready = rewrite_run(g, &how, &what);
+    if (!c->ready) return false;
+    finish(c);
+    return true;
+}
+
+void book_free(Check *c) {
+    for (size_t i = 0; i < c->books.n; i++) {
+        vec_free(&c->books.p[i]->pair);
+        vec_free(&c->books.p[i]->whole);
+        vec_free(&c->books.p[i]->map);
+        vec_free(&c->books.p[i]->runs);
+    }
+    vec_free(&c->books);
+    map_free(&c->book_of);
+    graph_free(c->book);
+}

@@ -1,0 +1,225 @@
+/* DebugMode from outside: a graph is rewritten under observation, then each call of a
+ * machine is accompanied. */
+#include "check/check_impl.h"
+
+enum { MOST = 20, PATIENCE = 10 };
+
+Check *check_new(Graph *g, const CheckOptions *o) {
+    Session *s = g->s;
+    Arena *a = arena_new(s);
+    Check *c = NEW(a, Check);
+    *c = (Check){.s = s, .a = a, .o = *o, .book_of = MAP(s), .told = MAP(s)};
+    c->often = MAP(s);
+    c->last = &c->first;
+    if (!c->o.most) c->o.most = MOST;
+    if (!c->o.patience) c->o.patience = PATIENCE;
+    c->loose = APPROX_DEFAULT;
+    c->loose.sloppy = o->sloppy;
+    c->loose.allow_remove_inf = c->loose.allow_remove_nan = true; /* by rules that
+                                                                     stabilise */
+    c->real = *services(s);
+    session_set_slot(s, SLOT_CHECK, c, NULL);
+    if (!book_open(c, g) || !order_check(c, g)) return check_free(c), NULL;
+    book_maps(c);
+    return c;
+}
+
+void check_free(Check *c) {
+    if (!c) return;
+    if (c->open) frame_close(&c->main);
+    session_set_slot(c->s, SLOT_CHECK, NULL, NULL);
+    book_free(c);
+    graph_free(c->ready);
+    vec_free(&c->log);
+    vec_free(&c->dim);
+    map_free(&c->told);
+    map_free(&c->often);
+    arena_free(c->a);
+}
+
+Graph *check_ready(const Check *c) {
+    return c->ready;
+}
+
+void check_set_dim(Check *c, Sym name, int64_t value) {
+    vec_push(c->s, &c->dim, ((DimValue){name, value}));
+}
+
+/* ---- before a call ---- */
+static void check_leaf(Check *c, Var v, const Value *x) {
+    const Type *t = var_type(c->book, v);
+    const char *name = sym_text(c->s, var_leafrec(c->book, v)->name);
+    Filter how = {.strict = true, .finite = !c->o.allow_nonfinite};
+    Value same = {0};
+    size_t mark = diag_count(c->s);
+    bool ok = value_filter(c->s, t, x, how, name, NOWHERE, &same);
+    value_unref(&same);
+    if (ok) return;
+    const char *why = check_forget(c, mark);
+    if (!found(c, E_INVALID_VALUE, hash_mix(E_INVALID_VALUE, v), NOWHERE,
+               "the value of %s is none of its type: %s", name, why))
+        return;
+    found_note(c, NOWHERE, "its type is %s", type_str(c->s, t));
+    note_value(c, "its value", x);
+    if (how.finite)
+        found_note(c, NOWHERE, "--allow-nonfinite takes nan and inf as they are");
+}
+
+static void set_leaf(Check *c, Var v, const Value *x, bool *ok) {
+    if (!x || (x->kind == TYPE_TENSOR && !x->t.data)) return;
+    check_leaf(c, v, x);
+    *ok = *ok && frame_set(&c->main, v, x);
+    frame_bind(&c->main, var_type(c->book, v), x);
+}
+
+static bool set_leaves(Check *c, Machine *m) {
+    const Graph *g = c->book;
+    bool ok = true;
+    for (size_t i = 0; i < c->dim.n; i++)
+        map_put(&c->main.dim, c->dim.p[i].name, (uint64_t)c->dim.p[i].value);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        set_leaf(c, g->inputs.p[i], vm_input(m, i), &ok);
+    for (size_t i = 0; i < g->shared.n; i++) {
+        size_t mark = diag_count(c->s);
+        const Value *x = vm_shared(m, i);
+        if (x)
+            set_leaf(c, g->shared.p[i], x, &ok);
+        else
+            diag_rewind(c->s, mark); /* the run says it, if it matters */
+    }
+    return ok;
+}
+
+bool check_begin(Check *c, Machine *m) {
+    if (c->open) frame_close(&c->main);
+    frame_open(&c->main, c, c->books.p[0]);
+    c->open = true;
+    if (!set_leaves(c, m)) return false;
+    frame_run(&c->main, true);
+    return check_tell(c);
+}
+
+/* ---- while the machine runs ---- */
+static const char *name_of(const Call *call) {
+    return call->op->name;
+}
+
+static bool agree(Check *c, const Value *a, const Value *b) {
+    Approx how = APPROX_DEFAULT;
+    how.sloppy = c->o.sloppy;
+    return value_approx(c->s, a, b, how);
+}
+
+static bool known(const Check *c, const Call *call, Var v, const Value *got,
+                  Value *want) {
+    if (call->g != c->ready || !got) return false;
+    if (got->kind == TYPE_NONE && var_type(call->g, v)->kind != TYPE_NONE) return false;
+    bool array = got->kind == TYPE_TENSOR || got->kind == TYPE_RANDOM;
+    return (!array || got->t.data) && frame_get(&c->main, c->ready_map[v], want);
+}
+
+static void tell_difference(Check *c, const Call *call, const Value *want,
+                            const Value *got) {
+    Approx how = APPROX_DEFAULT;
+    how.sloppy = c->o.sloppy;
+    note_apply(c, call->g, call->id);
+    note_value(c, "by its kernel alone", want);
+    note_value(c, "in the run", got);
+    note_difference(c, want, got, how);
+}
+
+static bool before(void *ctx, size_t step, const Call *call) {
+    Check *c = ctx;
+    (void)step;
+    for (size_t i = 0; i < call->nin && !check_full(c); i++) {
+        Value want;
+        if (call->computed && call->computed[i] != COMPUTED) continue;
+        if (!known(c, call, apply_in(call->g, call->id)[i], call->in[i], &want) ||
+            agree(c, &want, call->in[i]))
+            continue;
+        if (found(c, E_DESTROY_MAP, check_key(E_DESTROY_MAP, call->op, 9), call->at,
+                  "input %zu of %s was written over before it was read", i,
+                  name_of(call)))
+            tell_difference(c, call, &want, call->in[i]);
+    }
+    return true;
+}
+
+static bool after(void *ctx, size_t step, const Call *call, double seconds) {
+    Check *c = ctx;
+    (void)step, (void)seconds;
+    for (size_t i = 0; i < call->nout && !check_full(c); i++) {
+        Value want;
+        Var v = call->g->apply[call->id].out + (Var)i;
+        if (!known(c, call, v, &call->out[i], &want) || agree(c, &want, &call->out[i]))
+            continue;
+        if (found(c, E_THUNK_OUTPUT, check_key(E_THUNK_OUTPUT, call->op, 99), call->at,
+                  "output %zu of %s is another in the run than by its kernel alone", i,
+                  name_of(call)))
+            tell_difference(c, call, &want, &call->out[i]);
+    }
+    return true;
+}
+
+VmHooks check_hooks(Check *c) {
+    return (VmHooks){c, before, after};
+}
+
+/* ---- after a call ---- */
+static void compare_result(Check *c, const char *kind, const char *name, Var v,
+                           const Value *got) {
+    Value want;
+    if (!got) return;
+    if (!frame_get(&c->main, v, &want)) {
+        if (found_warning(c, E_VERDICT, hash_mix(77, v), NOWHERE,
+                          "%s %s could not be checked", kind, name))
+            found_note(c, NOWHERE, "%s", frame_reason(&c->main, v));
+        return;
+    }
+    if (value_approx(c->s, &want, got, c->loose)) return;
+    if (!found(c, E_OPTIMIZATION, hash_mix(78, v), NOWHERE,
+               "the %s %s is another than that of the graph as it was written", kind,
+               name))
+        return;
+    note_value(c, "as written", &want);
+    note_value(c, "as run", got);
+    note_difference(c, &want, got, c->loose);
+    note_tree(c, "as written", c->book, v);
+}
+
+/* Results are the caller's: nothing else may have their memory. */
+static void check_sharing(Check *c, Machine *m) {
+    const Graph *g = c->ready;
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        const Value *a = vm_output(m, i);
+        if (a->kind != TYPE_TENSOR || tensor_size(&a->t) == 0) continue;
+        for (size_t k = 0; k < i + g->inputs.n; k++) {
+            const Value *b = k < i ? vm_output(m, k) : vm_input(m, k - i);
+            if (!b || b->kind != TYPE_TENSOR || !b->t.data || tensor_size(&b->t) == 0 ||
+                !tensor_may_share_memory(&a->t, &b->t))
+                continue;
+            found(c, E_VIEW_MAP, hash_mix(79, i), NOWHERE,
+                  "the output %s shares memory with another result or an input",
+                  sym_text(c->s, g->outputs.p[i].label));
+        }
+    }
+}
+
+bool check_end(Check *c, Machine *m) {
+    const Graph *g = c->book;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        compare_result(c, "output", sym_text(c->s, g->outputs.p[i].label),
+                       g->outputs.p[i].var, vm_output(m, i));
+    for (size_t i = 0; i < g->updates.n; i++) {
+        Var shared = g->updates.p[i].shared;
+        size_t k = 0;
+        while (g->shared.p[k] != shared)
+            k++;
+        compare_result(c, "new value of", sym_text(c->s, var_leafrec(g, shared)->name),
+                       g->updates.p[i].value, vm_shared(m, k));
+    }
+    check_sharing(c, m);
+    frame_close(&c->main);
+    c->open = false;
+    return check_tell(c);
+}

@@ -1,0 +1,160 @@
+/* The values of one run of one graph of the book: leaves are set, the rest is computed
+ * in order. What can't be computed has no value, and nor has what needs it: a branch
+ * that is not taken may fail without harm. */
+#include "check/check_impl.h"
+
+#include <string.h>
+
+void frame_open(Frame *f, Check *c, Book *b) {
+    *f = (Frame){.c = c, .b = b, .g = b->g, .a = arena_new(c->s), .dim = MAP(c->s)};
+    f->kept = mem_zalloc(c->s, b->g->nvar, sizeof *f->kept);
+    f->why = mem_zalloc(c->s, b->g->napply, sizeof *f->why);
+}
+
+void frame_close(Frame *f) {
+    for (Var v = 0; v < f->g->nvar; v++) {
+        Kept *k = &f->kept[v];
+        buffer_unref(k->buf);
+        if (k->box) value_unref(k->box);
+        mem_free(k->box);
+    }
+    mem_free(f->kept);
+    mem_free((void *)f->why);
+    map_free(&f->dim);
+    arena_free(f->a);
+}
+
+/* A tensor that is contiguous is kept as it is, another as a copy. */
+static bool keep_tensor(Frame *f, Kept *k, const Tensor *t) {
+    Tensor copy;
+    if (tensor_is_contiguous(t))
+        tensor_copy_view(&copy, t);
+    else if (!tensor_clone(f->c->s, t, &copy))
+        return false;
+    k->data = copy.data;
+    k->buf = copy.buf;
+    k->shape = arena_copy(f->a, copy.shape, (size_t)copy.ndim * sizeof *copy.shape);
+    return true;
+}
+
+bool frame_set(Frame *f, Var v, const Value *x) {
+    Kept *k = &f->kept[v];
+    if (k->has) return true;
+    k->has = true;
+    if (is_array(x)) return k->has = keep_tensor(f, k, &x->t);
+    k->box = mem_zalloc(f->c->s, 1, sizeof *k->box);
+    value_copy_view(k->box, x);
+    return true;
+}
+
+bool frame_get(const Frame *f, Var v, Value *x) {
+    const Kept *k = &f->kept[v];
+    const Type *t = var_type(f->g, v);
+    if (!k->has) return false;
+    if (k->box) return *x = *k->box, true;
+    x->kind = t->kind;
+    x->obj = NULL;
+    x->t.dtype = t->kind == TYPE_RANDOM ? DT_UINT64 : t->dtype;
+    x->t.ndim = t->kind == TYPE_RANDOM ? 1 : t->ndim;
+    x->t.data = k->data;
+    x->t.buf = k->buf;
+    int64_t step = (int64_t)dtype_size(x->t.dtype);
+    for (int i = x->t.ndim - 1; i >= 0; i--) {
+        x->t.shape[i] = k->shape[i];
+        x->t.stride[i] = step;
+        step *= k->shape[i];
+    }
+    return true;
+}
+
+void frame_bind(Frame *f, const Type *t, const Value *x) {
+    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
+        if (dim_is_named(t->dim[i]) && !map_get(&f->dim, dim_sym(t->dim[i]), NULL))
+            map_put(&f->dim, dim_sym(t->dim[i]), (uint64_t)x->t.shape[i]);
+}
+
+/* Constants and dims. */
+static void set_leaf(Frame *f, Leaf *l) {
+    uint64_t n;
+    LeafKind kind = var_leaf(f->g, l->var);
+    if (kind == LEAF_CONST && l->value) {
+        frame_set(f, l->var, l->value);
+    } else if (kind == LEAF_DIM && map_get(&f->dim, l->name, &n)) {
+        Value v = {.kind = TYPE_TENSOR};
+        if (!tensor_scalar_int(f->c->s, DT_INT64, (int64_t)n, &v.t)) return;
+        frame_set(f, l->var, &v);
+        value_unref(&v);
+    }
+}
+
+/* ---- replacements ---- */
+static void note_pair(Frame *f, const Pair *p, const Value *old, const Value *new) {
+    Check *c = f->c;
+    if (var_owner(f->g, p->before) != APPLY_NONE)
+        note_apply(c, f->g, var_owner(f->g, p->before));
+    note_value(c, "before", old);
+    if (new) {
+        note_value(c, "after", new);
+        note_difference(c, old, new, p->how);
+    }
+    note_tree(c, "before", f->g, p->before);
+    note_tree(c, "after", f->g, p->after);
+    found_note(c, NOWHERE,
+               "if both values are good enough, --sloppy 1 or 2 widens the tolerance");
+    if (p->rule) found_note(c, NOWHERE, "--exclude %s leaves the rewrite out", p->rule);
+}
+
+static Span place_of(const Frame *f, Var v) {
+    ApplyId a = var_owner(f->g, v);
+    return a == APPLY_NONE ? NOWHERE : f->g->origin[a].at;
+}
+
+/* Why a variable has no value: the first failure among what it is made of. */
+const char *frame_reason(const Frame *f, Var v) {
+    for (int steps = 0; steps < 1000; steps++) {
+        ApplyId a = var_owner(f->g, v);
+        if (a == APPLY_NONE) return "a leaf has no value";
+        if (f->why[a]) return f->why[a];
+        size_t k = 0;
+        while (k < f->g->apply[a].nin && f->kept[apply_in(f->g, a)[k]].has)
+            k++;
+        if (k == f->g->apply[a].nin) break;
+        v = apply_in(f->g, a)[k];
+    }
+    return "it could not be computed";
+}
+
+static void compare_pair(Frame *f, const Pair *p) {
+    Value old, new;
+    Check *c = f->c;
+    if (!frame_get(f, p->before, &old)) return;
+    uint64_t key = check_key(E_OPTIMIZATION, p->rule, 0);
+    const char *rule = p->rule ? p->rule : "rewriting as a whole";
+    Span at = place_of(f, p->before);
+    const char *what = var_owner(f->g, p->before) == APPLY_NONE
+                           ? "a variable"
+                           : f->g->apply[var_owner(f->g, p->before)].op->name;
+    if (!frame_get(f, p->after, &new)) {
+        if (found(c, E_OPTIMIZATION, key, at,
+                  "%s put something that fails in the place "
+                  "of %s: %s",
+                  rule, what, frame_reason(f, p->after)))
+            note_pair(f, p, &old, NULL);
+    } else if (!value_approx(c->s, &old, &new, p->how)) {
+        if (found(c, E_OPTIMIZATION, key, at, "%s changed the value of %s", rule, what))
+            note_pair(f, p, &old, &new);
+    }
+}
+
+void frame_run(Frame *f, bool checked) {
+    Graph *g = f->b->g;
+    for (uint32_t i = 0; i < g->nleaf; i++)
+        set_leaf(f, &g->leaf[i]);
+    for (ApplyId a = 0; a < g->napply && !check_full(f->c); a++)
+        op_check(f, a, checked);
+    size_t before = f->c->found + f->c->hidden;
+    for (size_t i = 0; i < f->b->pair.n && !check_full(f->c); i++)
+        compare_pair(f, &f->b->pair.p[i]);
+    for (size_t i = 0; i < f->b->whole.n && before == f->c->found + f->c->hidden; i++)
+        compare_pair(f, &f->b->whole.p[i]);
+}

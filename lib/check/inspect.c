@@ -1,0 +1,231 @@
+/* What holds after any run of an Apply: inputs as they were, results that are of their
+ * types and share no memory but what the op declares, values as in the first run. */
+#include "check/check_impl.h"
+
+#include <stdio.h>
+
+static const Approx exact = {0};
+
+uint64_t subject_key(const Subject *x, DiagCode code, RunKind kind) {
+    return check_key(code, x->op, kind);
+}
+Span subject_place(const Subject *x) {
+    return x->g->origin[x->id].at;
+}
+
+void subject_note(Subject *x) {
+    char label[32];
+    note_apply(x->c, x->g, x->id);
+    for (size_t i = 0; i < x->nin && i < 8; i++) {
+        if (!x->there[i]) continue;
+        snprintf(label, sizeof label, "input %zu", i);
+        note_value(x->c, label, &x->in[i]);
+    }
+}
+
+/* ---- inputs after a run ---- */
+static bool may_destroy(const Subject *x, const OpRun *r, size_t k) {
+    if (r->reuse == (int)k + 1) return true;
+    for (size_t i = 0; x->op->destroys && i < x->nout; i++)
+        if (x->op->destroys(x->g, x->id, i) == (int)k) return true;
+    return false;
+}
+
+static bool is_changed(Subject *x, const OpRun *r, size_t k) {
+    const Value *like = &x->in[r->swapped ? 1 - k : k];
+    const Form *form = r->in && like->kind == TYPE_TENSOR ? r->in : &form_plain;
+    return !room_holds(x->c, &r->rooms.p[r->room_of[k]], form, &like->t);
+}
+
+static void changed_input(Subject *x, const OpRun *r, size_t k) {
+    Check *c = x->c;
+    if (!found(c, E_DESTROY_MAP, subject_key(x, E_DESTROY_MAP, 0), subject_place(x),
+               "%s wrote over input %zu, which it does not say it destroys%s%s",
+               x->op->name, k, *r->how ? ", " : "", r->how))
+        return;
+    note_apply(c, x->g, x->id);
+    note_value(c, "before", &x->in[k]);
+    note_value(c, "after", &r->given[k]);
+    note_difference(c, &x->in[k], &r->given[k], exact);
+    found_note(
+        c, NOWHERE,
+        "say it with `destroys` (or `reuse`, where the plan may decide), or work "
+        "in storage that call_out gives");
+}
+
+static void check_inputs(Subject *x, const OpRun *r) {
+    Check *c = x->c;
+    for (size_t k = 0; k < x->nin; k++) {
+        if (!r->given || r->room_of[k] == SIZE_MAX || r->blank) continue;
+        bool changed = is_changed(x, r, k), may = may_destroy(x, r, k);
+        if (changed && !may) changed_input(x, r, k);
+        if (changed || !may || r->reuse || tensor_size(&x->in[k].t) == 0) continue;
+        if (r->kind == KIND_FIRST &&
+            found_warning(c, E_DESTROY_MAP, subject_key(x, E_DESTROY_MAP, 1),
+                          subject_place(x),
+                          "%s says that it destroys input %zu, which was not changed",
+                          x->op->name, k))
+            note_apply(c, x->g, x->id);
+    }
+    for (size_t i = 0; i < r->rooms.n; i++)
+        if (!room_is_intact(&r->rooms.p[i]) &&
+            found(c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_FIRST),
+                  subject_place(x), "%s wrote outside of %s%s%s", x->op->name,
+                  i < r->nroom_in ? "an input" : "the storage that it got",
+                  *r->how ? ", " : "", r->how))
+            subject_note(x);
+}
+
+/* ---- outputs: there, and of their type ---- */
+bool is_array(const Value *v) {
+    return v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM;
+}
+
+void subject_note_type(Subject *x, size_t i, const Value *v) {
+    found_note(x->c, NOWHERE, "its type is %s", type_str(x->s, x->type[i]));
+    note_value(x->c, "its value", v);
+    if (v->kind != TYPE_TENSOR || !dtype_is_inexact(v->t.dtype)) return;
+    Stats q = tensor_stats(&v->t);
+    found_note(x->c, NOWHERE, "isfinite: %s", q.nans || q.infs ? "no" : "yes");
+}
+
+static void invalid(Subject *x, const OpRun *r, size_t i, const char *why) {
+    if (!found(x->c, E_INVALID_VALUE, subject_key(x, E_INVALID_VALUE, 0),
+               subject_place(x), "output %zu of %s is no value of its type: %s%s%s", i,
+               x->op->name, why, *r->how ? ", " : "", r->how))
+        return;
+    if (!is_array(&r->out_value[i]) || r->out_value[i].t.data)
+        subject_note_type(x, i, &r->out_value[i]);
+    subject_note(x);
+    found_note(
+        x->c, NOWHERE,
+        "a kernel must give what the op's typing rule promises; one of the two is "
+        "wrong");
+}
+
+/* A named dim that an input has already said. */
+static const char *wrong_dim(Subject *x, const Type *t, const Tensor *v) {
+    uint64_t n;
+    for (int k = 0; k < t->ndim; k++)
+        if (dim_is_named(t->dim[k]) && map_get(&x->f->dim, dim_sym(t->dim[k]), &n) &&
+            (int64_t)n != v->shape[k])
+            return arena_printf(x->a, "dim %d is %lld, but %s is %lld", k,
+                                (long long)v->shape[k],
+                                sym_text(x->s, dim_sym(t->dim[k])), (long long)n);
+    return NULL;
+}
+
+static bool is_valid(Subject *x, const OpRun *r, size_t i) {
+    const Value *v = &r->out_value[i];
+    const Type *t = x->type[i];
+    const char *why = NULL;
+    Value same = {0};
+    size_t mark = diag_count(x->s);
+    if (is_array(v) && !v->t.data)
+        why = "there is none";
+    else if (!value_filter(x->s, t, v, (Filter){.strict = true}, "it", NOWHERE, &same))
+        why = check_forget(x->c, mark);
+    else if (v->kind == TYPE_TENSOR)
+        why = wrong_dim(x, t, &v->t);
+    value_unref(&same);
+    if (why) invalid(x, r, i, why);
+    return !why;
+}
+
+/* ---- outputs: whose memory ---- */
+static bool lies_in(const Tensor *t, const Room *r) {
+    const char *p = t->data, *from = r->buf->data;
+    return p >= from && p < from + r->bytes + (size_t)2 * GUARD_BYTES;
+}
+
+static int views(const Subject *x, size_t i) {
+    return op_view(x->g, x->id, i);
+}
+
+static bool may_share(const Subject *x, const OpRun *r, size_t i, size_t k) {
+    if (views(x, i) == (int)k || (i == r->reuse_out && r->reuse == (int)k + 1))
+        return true;
+    return x->op->destroys && x->op->destroys(x->g, x->id, i) == (int)k;
+}
+
+static void check_views(Subject *x, const OpRun *r, size_t i) {
+    const Tensor *t = &r->out_value[i].t;
+    for (size_t k = 0; k < x->nin; k++) {
+        if (r->room_of[k] == SIZE_MAX) continue;
+        bool shares = lies_in(t, &r->rooms.p[r->room_of[k]]);
+        if (shares && !may_share(x, r, i, k)) {
+            if (!found(x->c, E_VIEW_MAP, subject_key(x, E_VIEW_MAP, 0),
+                       subject_place(x),
+                       "output %zu of %s shares memory with input %zu, which it does "
+                       "not say it views%s%s",
+                       i, x->op->name, k, *r->how ? ", " : "", r->how))
+                continue;
+            subject_note(x);
+            found_note(x->c, NOWHERE, "say it with `view` or `views`, or copy");
+        }
+        if (!shares && views(x, i) == (int)k && r->kind == KIND_FIRST &&
+            tensor_size(t) > 1 &&
+            found_warning(x->c, E_VIEW_MAP, subject_key(x, E_VIEW_MAP, 1),
+                          subject_place(x),
+                          "%s says that output %zu views input %zu, but new memory was "
+                          "taken",
+                          x->op->name, i, k))
+            note_apply(x->c, x->g, x->id);
+    }
+}
+
+static void check_overlap(Subject *x, const OpRun *r, size_t i, size_t j) {
+    const Tensor *a = &r->out_value[i].t, *b = &r->out_value[j].t;
+    if (tensor_size(a) == 0 || tensor_size(b) == 0 || !tensor_may_share_memory(a, b))
+        return;
+    if (views(x, i) >= 0 && views(x, i) == views(x, j)) return;
+    if (found(x->c, E_VIEW_MAP, subject_key(x, E_VIEW_MAP, 2), subject_place(x),
+              "outputs %zu and %zu of %s share memory", i, j, x->op->name))
+        subject_note(x);
+}
+
+static void check_memory(Subject *x, const OpRun *r) {
+    for (size_t i = 0; i < x->nout; i++) {
+        if (!is_array(&r->out_value[i])) continue;
+        if (tensor_size(&r->out_value[i].t)) check_views(x, r, i);
+        for (size_t j = 0; j < i; j++)
+            if (is_array(&r->out_value[j])) check_overlap(x, r, j, i);
+    }
+}
+
+/* ---- outputs: their values ---- */
+static bool same(Subject *x, const Value *a, const Value *b, bool bits) {
+    Approx how = APPROX_DEFAULT;
+    how.sloppy = x->c->o.sloppy;
+    return bits ? value_identical(a, b) : value_approx(x->s, a, b, how);
+}
+
+/* The results are those of the first run. */
+bool subject_same(Subject *x, const OpRun *r, bool bits) {
+    Check *c = x->c;
+    Approx how = APPROX_DEFAULT;
+    how.sloppy = c->o.sloppy;
+    for (size_t i = 0; i < x->nout; i++) {
+        if (same(x, &x->base[i], &r->out_value[i], bits)) continue;
+        if (!found(c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, r->kind),
+                   subject_place(x), "output %zu of %s is another %s", i, x->op->name,
+                   r->how))
+            return false;
+        note_value(c, "first", &x->base[i]);
+        note_value(c, "then", &r->out_value[i]);
+        note_difference(c, &x->base[i], &r->out_value[i], bits ? exact : how);
+        subject_note(x);
+        return false;
+    }
+    return true;
+}
+
+/* Everything that holds after any run. False: the outputs are of no use. */
+bool subject_inspect(Subject *x, OpRun *r) {
+    bool ok = true;
+    for (size_t i = 0; i < x->nout; i++)
+        ok = is_valid(x, r, i) && ok;
+    check_inputs(x, r);
+    if (ok) check_memory(x, r);
+    return ok;
+}

@@ -1,0 +1,359 @@
+/* One Apply under DebugMode: its kernel is run again and again, each time with inputs
+ * and storage of another layout, and what comes out must stay the same, be of its type,
+ * and share no memory but what the op declares. */
+#include "check/check_impl.h"
+/* Of Applies with equal ops and types the first few are run in every way, some more in
+ * the important ones; larger values in fewer ways. */
+enum { OFTEN_ALL = 4, OFTEN_SOME = 64, LARGE = 1 << 16, HUGE_ = 1 << 20 };
+
+static void failed_only_so(Subject *x, const OpRun *r) {
+    if (!found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, r->kind),
+               subject_place(x), "%s fails %s: %s", x->op->name, r->how, r->why))
+        return;
+    subject_note(x);
+}
+
+/* A run that must give what the first one gave. */
+static bool variant(Subject *x, OpRun *r, bool bits) {
+    bool ok = subject_run(x, r);
+    if (!ok)
+        failed_only_so(x, r);
+    else
+        ok = subject_inspect(x, r) && subject_same(x, r, bits);
+    return ok;
+}
+
+static bool try(Subject *x, OpRun r, bool bits) {
+    if (check_full(x->c)) return false;
+    bool ok = variant(x, &r, bits);
+    subject_end(x, &r);
+    return ok;
+}
+
+/* ---- the ways ---- */
+static const Form storage_forms[] = {
+    {.name = "C-ordered", .dim = -1},
+    {.name = "strided by -2", .step = -2, .dim = -1, .bytes = true},
+    {.name = "F-ordered", .step = F_ORDER, .dim = -1},
+    {.name = "strided by -1", .step = -1, .dim = -1},
+    {.name = "strided by 2", .step = 2, .dim = -1},
+    {.name = "larger in every dim", .grow = 1, .dim = -1, .bytes = true},
+    {.name = "smaller in every dim", .grow = -1, .dim = -1},
+    {.name = "larger in dim 0", .grow = 1, .dim = 0},
+    {.name = "smaller in dim 0", .grow = -1, .dim = 0, .bytes = true},
+    {.name = "larger in dim 1", .grow = 1, .dim = 1},
+    {.name = "smaller in dim 1", .grow = -1, .dim = 1, .bytes = true},
+    {.name = "larger in dim 2", .grow = 1, .dim = 2},
+    {.name = "smaller in dim 2", .grow = -1, .dim = 2, .bytes = true},
+    {.name = "larger in dim 3", .grow = 1, .dim = 3},
+    {.name = "smaller in dim 3", .grow = -1, .dim = 3, .bytes = true},
+};
+enum { NFORMS = sizeof storage_forms / sizeof *storage_forms, FEW_FORMS = 2 };
+
+static int largest_rank(const Subject *x, const Value *v, size_t n) {
+    int rank = 0;
+    for (size_t i = 0; i < n; i++)
+        if ((v != x->in || x->there[i]) && v[i].kind == TYPE_TENSOR &&
+            v[i].t.ndim > rank)
+            rank = v[i].t.ndim;
+    return rank;
+}
+
+static bool form_applies(const Form *f, int rank) {
+    if (f->step == F_ORDER) return rank > 1;
+    if (f->dim >= 0) return rank > 1 && f->dim < rank;
+    return rank > 0 || (!f->step && !f->grow);
+}
+
+/* Storage is given that held something else before. */
+static void try_storage(Subject *x, bool all) {
+    int rank = largest_rank(x, x->base, x->nout);
+    if (x->op->keeps_storage) return;
+    for (size_t i = 0; i < (all ? NFORMS : FEW_FORMS); i++) {
+        const Form *f = &storage_forms[i];
+        if (!form_applies(f, rank)) continue;
+        OpRun r = {.kind = KIND_STORAGE, .out = f, .poison = i % 2 == 0};
+        r.how = arena_printf(x->a,
+                             "when its storage held something before: an array that is "
+                             "%s, full of %s",
+                             f->name, f->bytes ? "0xAA" : "666");
+        if (!try(x, r, false)) return;
+    }
+}
+
+static void try_inputs(Subject *x, bool all) {
+    static const size_t order[] = {1, 2, 3, 4};
+    int rank = largest_rank(x, x->in, x->nin);
+    for (size_t i = 0; i < (all ? 4 : 1); i++) {
+        const Form *f = &storage_forms[order[i]];
+        if (!form_applies(f, rank)) continue;
+        OpRun r = {.kind = KIND_INPUTS, .in = f};
+        r.how = arena_printf(x->a, "when the inputs are %s", f->name);
+        if (!try(x, r, false)) return;
+    }
+}
+
+/* What the last run left is given back; a thunk that may not recycle must leave it. */
+static void try_previous(Subject *x) {
+    OpRun first = {.kind = KIND_STORAGE,
+                   .how = "in a run before it gets its storage back"};
+    OpRun again = {.kind = KIND_STORAGE,
+                   .previous = &first,
+                   .poison = true,
+                   .how = "when it gets its own storage back"};
+    again.renewed = x->op->thunk != NULL;
+    bool ok = variant(x, &first, false) && variant(x, &again, false);
+    for (size_t i = 0; ok && again.renewed && i < x->nout; i++) {
+        if (!is_array(&again.out_value[i]) || op_view(x->g, x->id, i) >= 0 ||
+            !tensor_may_share_memory(&again.out_value[i].t, &first.out_value[i].t))
+            continue;
+        if (found(
+                x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_STEP),
+                subject_place(x),
+                "output %zu of %s is where an earlier run left one, though it must be "
+                "new",
+                i, x->op->name))
+            subject_note(x);
+    }
+    subject_end(x, &again);
+    subject_end(x, &first);
+}
+
+static bool may_reuse(const Subject *x, size_t out, size_t in) {
+    if (x->op->reuses) return x->op->reuses(x->g, x->id, out, in);
+    return out == 0 && in < 32 && (x->op->reuse >> in & 1);
+}
+
+static bool reusable(const Subject *x, size_t out, size_t in) {
+    const Value *v = &x->in[in], *o = &x->base[out];
+    if (!x->there[in] || v->kind != TYPE_TENSOR || o->kind != TYPE_TENSOR) return false;
+    bool size = x->loops ? dtype_size(v->t.dtype) == dtype_size(o->t.dtype)
+                         : v->t.dtype == o->t.dtype;
+    return size && tensor_same_shape(&v->t, &o->t) && may_reuse(x, out, in);
+}
+
+static void try_reuse(Subject *x) {
+    for (size_t i = 0; i < x->nin * x->nout; i++) {
+        size_t in = i % x->nin, out = i / x->nin;
+        if (!reusable(x, out, in)) continue;
+        OpRun r = {.kind = KIND_REUSE, .reuse = (int)in + 1, .reuse_out = out};
+        r.how =
+            arena_printf(x->a, "when output %zu is written over input %zu", out, in);
+        if (!try(x, r, false)) return;
+    }
+}
+
+static void try_references(Subject *x, bool small) {
+    if (x->op->debug || x->op->thunk)
+        try(x,
+            (OpRun){.kind = KIND_REFERENCE,
+                    .impl = RUN_REFERENCE,
+                    .how = "by its debug kernel"},
+            false);
+    if (!x->loops) return;
+    if (session_cpu_level(x->s) > 0)
+        try(x,
+            (OpRun){.kind = KIND_BASELINE,
+                    .impl = RUN_BASELINE,
+                    .how = "by the loop of the plainest CPU"},
+            false);
+    if (small)
+        try(x,
+            (OpRun){.kind = KIND_SINGLE,
+                    .impl = RUN_SINGLE,
+                    .poison = true,
+                    .how = "when its elements are computed one by one"},
+            false);
+}
+
+/* ---- what else an op says of itself ---- */
+static bool all_there(const Subject *x) {
+    for (size_t i = 0; i < x->nin; i++)
+        if (!x->there[i]) return false;
+    return true;
+}
+
+static void try_claims(Subject *x) {
+    const Op *op = x->op;
+    if (op->identity && !value_identical(&x->in[0], &x->base[0]) &&
+        found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_IDENTITY),
+              subject_place(x),
+              "%s says that it hands its first input on, but output 0 is another",
+              op->name))
+        subject_note(x);
+    if (op->shape_only)
+        try(x,
+            (OpRun){.kind = KIND_BLANK,
+                    .blank = true,
+                    .how = "when elements change of which it says that only the "
+                           "shapes matter"},
+            false);
+    if (op->comm && x->nin == 2 && x->in[0].kind == TYPE_TENSOR &&
+        x->in[1].kind == TYPE_TENSOR && x->in[0].t.dtype == x->in[1].t.dtype &&
+        tensor_same_shape(&x->in[0].t, &x->in[1].t))
+        try(x,
+            (OpRun){.kind = KIND_SWAP,
+                    .swapped = true,
+                    .how = "when its two inputs change places, though it is "
+                           "said to be commutative"},
+            false);
+}
+
+/* ---- how much ---- */
+static int64_t elements(const Subject *x) {
+    int64_t n = 0;
+    for (size_t i = 0; i < x->nin; i++)
+        if (x->there[i] && is_array(&x->in[i])) n += tensor_size(&x->in[i].t);
+    for (size_t i = 0; i < x->nout; i++)
+        if (is_array(&x->base[i])) n += tensor_size(&x->base[i].t);
+    return n;
+}
+
+static uint64_t times_seen(Subject *x) {
+    uint64_t key = hash_mix((uint64_t)(uintptr_t)x->op, x->props->id), n = 0;
+    for (size_t i = 0; i < x->nin; i++)
+        key = hash_mix(key, var_type(x->g, apply_in(x->g, x->id)[i])->id);
+    map_get(&x->c->often, key, &n);
+    map_put(&x->c->often, key, n + 1);
+    return n;
+}
+
+static void try_everything(Subject *x) {
+    uint64_t seen = times_seen(x);
+    int64_t n = elements(x);
+    bool small = n <= LARGE, all = small && !x->inner;
+    if (seen >= OFTEN_SOME || check_full(x->c)) return;
+    try(x, (OpRun){.kind = KIND_REPEAT, .how = "in a second run with the same inputs"},
+        true);
+    if (n <= HUGE_) try_references(x, small);
+    shape_check(x);
+    if (seen >= OFTEN_ALL) return;
+    if (!x->loops) try_storage(x, all);
+    if (!x->loops) try_inputs(x, all);
+    if (!x->loops) try_previous(x);
+    for (size_t i = 1; x->loops && small && i <= 2; i++)
+        if (form_applies(&storage_forms[i], largest_rank(x, x->in, x->nin)))
+            vm_check(x, &storage_forms[i]);
+    try_reuse(x);
+    if (all_there(x)) try_claims(x);
+}
+
+/* ---- one Apply ---- */
+static bool subject_open(Subject *x, Frame *f, ApplyId id) {
+    const Apply *a = &f->g->apply[id];
+    *x = (Subject){.f = f, .c = f->c, .s = f->c->s, .g = f->g, .id = id};
+    x->a = arena_new(x->s);
+    x->op = a->op;
+    x->props = a->props;
+    x->nin = a->nin;
+    x->nout = a->nout;
+    x->in = NEW_N(x->a, x->nin, Value);
+    x->there = NEW_N(x->a, x->nin, bool);
+    x->type = NEW_N(x->a, x->nout, const Type *);
+    x->lazy = x->op->thunk && x->op->thunk->lazy;
+    bool ok = true, arrays = true;
+    for (size_t i = 0; i < x->nin; i++) {
+        x->there[i] = frame_get(f, apply_in(f->g, id)[i], &x->in[i]);
+        ok &= x->there[i] || x->lazy;
+        arrays &= x->there[i] && x->in[i].kind == TYPE_TENSOR;
+    }
+    for (size_t i = 0; i < x->nout; i++)
+        x->type[i] = var_type(f->g, a->out + (Var)i);
+    x->loops = (x->op->loops || x->op->pick) && arrays && x->nin;
+    for (size_t i = 0; i < x->props->n; i++)
+        x->inner |= x->props->p[i].kind == P_GRAPH;
+    return ok && (x->loops || x->op->perform || x->op->thunk);
+}
+
+static void subject_close(Subject *x) {
+    for (int k = 0; k < 2; k++)
+        if (x->made[k] && x->op->thunk->free) x->op->thunk->free(x->state[k]);
+    for (size_t i = 0; x->base && i < x->nout; i++)
+        value_unref(&x->base[i]);
+    arena_free(x->a);
+}
+
+/* Copies of what came out, which no later run can reach. */
+static bool take_base(Subject *x, const OpRun *r) {
+    Value *base = NEW_N(x->a, x->nout, Value);
+    for (size_t i = 0; i < x->nout; i++) {
+        const Value *v = &r->out_value[i];
+        base[i].kind = v->kind;
+        if (!is_array(v))
+            value_copy_view(&base[i], v);
+        else if (!tensor_clone(x->s, &v->t, &base[i].t))
+            return false;
+    }
+    x->base = base;
+    return true;
+}
+
+static bool is_finite(const Value *v) {
+    if (v->kind != TYPE_TENSOR || !dtype_is_inexact(v->t.dtype)) return true;
+    Stats q = tensor_stats(&v->t);
+    return q.nans + q.infs == 0;
+}
+
+/* Where it begins: what is made of a nan is not told again. */
+static void check_finite(Subject *x) {
+    Check *c = x->c;
+    for (size_t i = 0; !c->o.allow_nonfinite && i < x->nin; i++)
+        if (x->there[i] && !is_finite(&x->in[i])) return;
+    for (size_t i = 0; !c->o.allow_nonfinite && i < x->nout; i++) {
+        const Value *v = &x->base[i];
+        Var out = x->g->apply[x->id].out + (Var)i;
+        if (is_finite(v) || !x->f->b->runs.p[out]) continue;
+        if (x->inner && c->nonfinite) continue; /* it was told inside */
+        c->nonfinite = true;
+        Stats q = tensor_stats(&v->t);
+        if (!found(c, E_INVALID_VALUE, subject_key(x, E_INVALID_VALUE, 1),
+                   subject_place(x),
+                   "output %zu of %s is not finite: %lld nan, %lld inf", i, x->op->name,
+                   (long long)q.nans, (long long)q.infs))
+            continue;
+        subject_note_type(x, i, v);
+        subject_note(x);
+        found_note(
+            c, NOWHERE,
+            "--allow-nonfinite takes them as they are; --mode NAN_GUARD stops at "
+            "the first");
+    }
+}
+
+static void keep(Subject *x) {
+    Frame *f = x->f;
+    for (size_t i = 0; i < x->nout; i++)
+        frame_set(f, x->g->apply[x->id].out + (Var)i, &x->base[i]);
+}
+
+static void run_first(Subject *x, bool checked) {
+    OpRun r = {.kind = KIND_FIRST, .how = "", .watched = x->inner && checked};
+    if (!subject_run(x, &r)) {
+        x->f->why[x->id] = r.why;
+        if (r.broken &&
+            found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_FIRST),
+                  subject_place(x), "the thunk of %s breaks its protocol: %s",
+                  x->op->name, r.why))
+            subject_note(x);
+    } else if (!subject_inspect(x, &r)) {
+        x->f->why[x->id] = "it is no value of its type";
+    } else if (take_base(x, &r)) {
+        keep(x);
+    }
+    subject_end(x, &r);
+}
+
+void op_check(Frame *f, ApplyId id, bool checked) {
+    Subject x;
+    size_t mark = diag_count(f->c->s);
+    if (subject_open(&x, f, id)) {
+        run_first(&x, checked);
+        if (x.base) check_finite(&x);
+        if (x.base && checked) try_everything(&x);
+    }
+    subject_close(&x);
+    if (diag_count(f->c->s) > mark) { /* there was no memory for it */
+        const char *why = check_forget(f->c, mark);
+        if (!f->why[id]) f->why[id] = why;
+    }
+}

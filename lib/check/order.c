@@ -1,0 +1,175 @@
+/* Rewriting again must do the same again, and equal ops must have equal maps. */
+#include "check/check_impl.h"
+#include "op/print.h"
+
+#include <string.h>
+
+enum { APPLIES = 20000 }; /* that are rewritten again, in all */
+
+void order_log(Check *c, const RewriteEvent *e) {
+    Event x = {sym(c->s, e->rule), e->g->main == e->g ? 0 : e->g->name, e->before,
+               e->after, e->epoch};
+    vec_push(c->s, &c->log, x);
+}
+
+/* ---- the same events ---- */
+typedef struct Again {
+    Check *c;
+    unsigned run;
+    size_t at;
+    bool differs;
+} Again;
+
+static void definition(const RewriteEvent *e, Str *out) {
+    Arena *a = arena_new(e->g->s);
+    Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
+    print_definition(p, e->before, out);
+    str_puts(out, "  =>  ");
+    print_definition(p, e->after, out);
+    arena_free(a);
+}
+
+static void other_event(Again *w, const RewriteEvent *e) {
+    Check *c = w->c;
+    if (!found(c, E_STOCHASTIC_ORDER, 0, NOWHERE,
+               "rewriting the graph once more does something else: replacement %zu "
+               "differs in run %u",
+               w->at + 1, w->run))
+        return;
+    if (w->at < c->log.n)
+        found_note(c, NOWHERE, "in run 1 it is %s, variable %u by %u",
+                   sym_text(c->s, c->log.p[w->at].rule), c->log.p[w->at].before,
+                   c->log.p[w->at].after);
+    else
+        found_note(c, NOWHERE, "in run 1 there are only %zu", c->log.n);
+    if (e) {
+        Str b = STR(c->s);
+        definition(e, &b);
+        found_note(c, NOWHERE, "in run %u it is %s, variable %u by %u: %s", w->run,
+                   e->rule, e->before, e->after, str_text(&b));
+        str_free(&b);
+    } else {
+        found_note(c, NOWHERE, "in run %u there are only %zu", w->run, w->at);
+    }
+    found_note(c, NOWHERE,
+               "a rule, a typing rule or a folding decision depends on more than the "
+               "graph: on addresses, time, or a state of its own");
+}
+
+static bool compare_event(void *ctx, const RewriteEvent *e) {
+    Again *w = ctx;
+    Check *c = w->c;
+    if (w->differs) return true;
+    const Event *x = w->at < c->log.n ? &c->log.p[w->at] : NULL;
+    Sym name = e->g->main == e->g ? 0 : e->g->name;
+    w->differs = !x || x->rule != sym(c->s, e->rule) || x->graph != name ||
+                 x->before != e->before || x->after != e->after || x->epoch != e->epoch;
+    if (w->differs)
+        other_event(w, e);
+    else
+        w->at++;
+    return true;
+}
+
+static void compare_graphs(Again *w, const Graph *again) {
+    Check *c = w->c;
+    ApplyId a, b;
+    Str why = STR(c->s), text = STR(c->s);
+    if (!graph_equal(c->ready, again, &a, &b, &why) &&
+        found(c, E_STOCHASTIC_ORDER, 0, NOWHERE,
+              "rewriting the graph once more gives another graph in run %u: %s", w->run,
+              str_text(&why))) {
+        if (a != APPLY_NONE) {
+            print_apply(c->ready, a, &text);
+            found_note(c, c->ready->origin[a].at, "run 1 has %s", str_text(&text));
+        }
+        str_clear(&text);
+        if (b != APPLY_NONE) {
+            print_apply(again, b, &text);
+            found_note(c, NOWHERE, "run %u has %s", w->run, str_text(&text));
+        }
+    }
+    str_free(&why);
+    str_free(&text);
+}
+
+static uint32_t applies(const Graph *g) {
+    uint32_t n = g->napply + 1;
+    for (size_t i = 0; i < g->functions.n; i++)
+        n += g->functions.p[i]->napply;
+    return n;
+}
+
+bool order_check(Check *c, Graph *g) {
+    unsigned runs = APPLIES / applies(g) + 2;
+    if (runs > c->o.patience) runs = c->o.patience;
+    for (unsigned i = 2; i <= runs && c->found == 0; i++) {
+        Again w = {.c = c, .run = i};
+        RewriteOptions how = {.query = c->o.query, .explain = compare_event, .ctx = &w};
+        RewriteResult what;
+        Graph *again = rewrite_run(g, &how, &what);
+        if (!again) return false;
+        if (!w.differs && w.at < c->log.n) other_event(&w, NULL);
+        if (c->found == 0) compare_graphs(&w, again);
+        graph_free(again);
+    }
+    return true;
+}
+
+/* ---- maps ---- */
+static int destroyed(const Graph *g, ApplyId a, size_t out) {
+    const Op *op = g->apply[a].op;
+    return op->destroys ? op->destroys(g, a, out) : -1;
+}
+
+static uint64_t signature(const Graph *g, ApplyId id) {
+    const Apply *a = &g->apply[id];
+    uint64_t h = hash_mix((uint64_t)(uintptr_t)a->op, a->props->id);
+    for (size_t i = 0; i < a->nin; i++)
+        h = hash_mix(h, var_type(g, apply_in(g, id)[i])->id);
+    return hash_mix(h, a->nout);
+}
+
+static bool same_maps(const Graph *g, ApplyId a, const Graph *h, ApplyId b,
+                      size_t *out) {
+    size_t n = g->apply[a].nout;
+    if (h->apply[b].nout < n) n = h->apply[b].nout;
+    for (*out = 0; *out < n; ++*out)
+        if (op_view(g, a, *out) != op_view(h, b, *out) ||
+            destroyed(g, a, *out) != destroyed(h, b, *out))
+            return false;
+    return true;
+}
+
+static void other_maps(Check *c, const Graph *g, ApplyId a, size_t out) {
+    const Op *op = g->apply[a].op;
+    if (!found(c, E_STOCHASTIC_ORDER, check_key(E_STOCHASTIC_ORDER, op, 1),
+               g->origin[a].at,
+               "equal ops must have equal maps, but those of %s differ at output %zu",
+               op->name, out))
+        return;
+    note_apply(c, g, a);
+    found_note(c, NOWHERE,
+               "views and destroys may depend on the op, its props and the number and "
+               "types of its inputs only");
+}
+
+/* Each Apply against itself, asked again, and against the first of its kind. */
+void book_maps(Check *c) {
+    Map first = MAP(c->s);
+    size_t out;
+    for (size_t i = 0; i < c->books.n; i++) {
+        const Graph *g = c->books.p[i]->g;
+        for (ApplyId a = 0; a < g->napply; a++) {
+            const Op *op = g->apply[a].op;
+            if (!op->views && !op->destroys) continue;
+            uint64_t key = signature(g, a), seen = (uint64_t)i << 32 | a;
+            if (!map_get(&first, key, &seen)) map_put(&first, key, seen);
+            const Graph *h = c->books.p[seen >> 32]->g;
+            if (!same_maps(g, a, h, (ApplyId)seen, &out) ||
+                !same_maps(g, a, g, a, &out))
+                other_maps(c, g, a, out);
+        }
+    }
+    map_free(&first);
+}

@@ -1,0 +1,184 @@
+/* Reductions the slow way, for checks: the elements that belong to each result are put
+ * side by side as plain numbers, and the definition is applied to them. */
+#include "ops/reduce/reduce.h"
+
+#include <math.h>
+
+typedef struct Number {
+    double re, im;
+    uint64_t bits; /* of integers and bools, in 64 bits */
+} Number;
+
+static Number load(DType d, const char *p) {
+    Number v = {0};
+    double z[2];
+    if (dtype_is_discrete(d)) {
+        element_cast(dtype_kind(d) == K_UINT ? DT_UINT64 : DT_INT64, &v.bits, d, p, 1,
+                     0, 0);
+        v.re = dtype_kind(d) == K_UINT ? (double)v.bits : (double)(int64_t)v.bits;
+        return v;
+    }
+    element_cast(DT_COMPLEX128, z, d, p, 1, 0, 0);
+    v.re = z[0];
+    v.im = z[1];
+    return v;
+}
+
+static void store(DType d, char *p, Number v) {
+    double z[2] = {v.re, v.im};
+    if (d == DT_BOOL)
+        *(uint8_t *)p = v.re != 0;
+    else if (dtype_is_discrete(d))
+        element_cast(d, p, DT_UINT64, &v.bits, 1, 0, 0);
+    else if (dtype_is_complex(d))
+        element_cast(d, p, DT_COMPLEX128, z, 1, 0, 0);
+    else
+        element_cast(d, p, DT_FLOAT64, z, 1, 0, 0);
+}
+
+/* ---- definitions ---- */
+static Number sum(const Number *v, int64_t n) {
+    Number r = {0};
+    for (int64_t i = 0; i < n; i++) {
+        r.re += v[i].re;
+        r.im += v[i].im;
+        r.bits += v[i].bits;
+    }
+    return r;
+}
+
+static Number product(const Number *v, int64_t n) {
+    Number r = {1, 0, 1};
+    for (int64_t i = 0; i < n; i++) {
+        double re = r.re * v[i].re - r.im * v[i].im;
+        r.im = r.im == 0 && v[i].im == 0 ? 0 : r.re * v[i].im + r.im * v[i].re;
+        r.re = r.im == 0 && v[i].im == 0 ? r.re * v[i].re : re;
+        r.bits *= v[i].bits;
+    }
+    return r;
+}
+
+static Number mean(const Number *v, int64_t n) {
+    Number r = sum(v, n);
+    r.re /= (double)n;
+    r.im /= (double)n;
+    return r;
+}
+
+/* The first that none is beyond; nan is beyond all. Integers by their bits: doubles
+ * round. */
+static bool is_beyond(DType d, Number a, Number b, bool largest) {
+    if (isnan(b.re)) return false;
+    if (isnan(a.re)) return true;
+    if (dtype_kind(d) == K_UINT) return largest ? a.bits > b.bits : a.bits < b.bits;
+    if (dtype_is_discrete(d))
+        return largest ? (int64_t)a.bits > (int64_t)b.bits
+                       : (int64_t)a.bits < (int64_t)b.bits;
+    return largest ? a.re > b.re : a.re < b.re;
+}
+
+static Number extreme(DType d, const Number *v, int64_t n, bool largest) {
+    Number r = v[0];
+    for (int64_t i = 1; i < n; i++)
+        if (is_beyond(d, v[i], r, largest)) r = v[i];
+    return r;
+}
+
+static Number truth(const Number *v, int64_t n, bool all) {
+    Number r = {.re = all};
+    for (int64_t i = 0; i < n; i++)
+        if ((v[i].re != 0 || v[i].im != 0) != all) r.re = !all;
+    return r;
+}
+
+static Number variance(const Number *v, int64_t n, double ddof) {
+    Number m = mean(v, n), r = {0};
+    for (int64_t i = 0; i < n; i++)
+        r.re +=
+            (v[i].re - m.re) * (v[i].re - m.re) + (v[i].im - m.im) * (v[i].im - m.im);
+    r.re /= (double)n - ddof > 0 ? (double)n - ddof : 0;
+    return r;
+}
+
+static Number log_sum_exp(const Number *v, int64_t n) {
+    Number r = {.re = -HUGE_VAL}, top = n ? extreme(DT_FLOAT64, v, n, true) : r;
+    if (isinf(top.re) || isnan(top.re)) return top;
+    r.re = 0;
+    for (int64_t i = 0; i < n; i++)
+        r.re += exp(v[i].re - top.re);
+    r.re = log(r.re) + top.re;
+    return r;
+}
+
+static Number define(FoldKind kind, DType d, const Number *v, int64_t n, double ddof) {
+    switch (kind) {
+    case FOLD_SUM:
+        return sum(v, n);
+    case FOLD_MEAN:
+        return mean(v, n);
+    case FOLD_PROD:
+        return product(v, n);
+    case FOLD_MAX:
+    case FOLD_MIN:
+        return extreme(d, v, n, kind == FOLD_MAX);
+    case FOLD_ANY:
+    case FOLD_ALL:
+        return truth(v, n, kind == FOLD_ALL);
+    case FOLD_VAR:
+        return variance(v, n, ddof);
+    case FOLD_KINDS:
+        break;
+    }
+    return log_sum_exp(v, n);
+}
+
+/* ---- groups ---- */
+/* Which result element i of x belongs to, and where it lies. */
+static int64_t group_of(const Tensor *x, const bool *flag, int64_t i, const char **at) {
+    int64_t group = 0, step = 1;
+    *at = x->data;
+    for (int k = x->ndim - 1; k >= 0; k--) {
+        int64_t index = i % x->shape[k];
+        i /= x->shape[k];
+        *at += index * x->stride[k];
+        if (flag[k]) continue;
+        group += index * step;
+        step *= x->shape[k];
+    }
+    return group;
+}
+
+static void group_all(const Tensor *x, const bool *flag, int64_t n, Number *v,
+                      int64_t *filled) {
+    for (int64_t i = 0, size = tensor_size(x); i < size; i++) {
+        const char *at;
+        int64_t g = group_of(x, flag, i, &at);
+        v[g * n + filled[g]++] = load(x->dtype, at);
+    }
+}
+
+bool fold_reference(Call *c, FoldKind kind, double ddof, bool root) {
+    Tensor x = *call_in(c, 0);
+    bool flag[MAX_NDIM], keepdims;
+    int64_t shape[MAX_NDIM], n = 1;
+    int ndim = 0;
+    fold_prop_flags(c, flag, &keepdims);
+    for (int k = 0; k < x.ndim; k++) {
+        n *= flag[k] ? x.shape[k] : 1;
+        if (!flag[k] || keepdims) shape[ndim++] = flag[k] ? 1 : x.shape[k];
+    }
+    Tensor *out = call_out(c, 0, ndim, shape);
+    if (!out) return false;
+    int64_t groups = tensor_size(out);
+    Number *v = mem_zalloc(c->s, (size_t)tensor_size(&x), sizeof *v);
+    int64_t *filled = mem_zalloc(c->s, (size_t)groups, sizeof *filled);
+    group_all(&x, flag, n, v, filled);
+    for (int64_t g = 0; g < groups; g++) {
+        Number r = define(kind, x.dtype, v + g * n, n, ddof);
+        if (root) r.re = sqrt(r.re);
+        store(out->dtype, (char *)out->data + g * (int64_t)dtype_size(out->dtype), r);
+    }
+    mem_free(v);
+    mem_free(filled);
+    return true;
+}
