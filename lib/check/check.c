@@ -125,7 +125,7 @@ static void tell_difference(Check *c, const Call *call, const Value *want,
     note_apply(c, call->g, call->id);
     note_value(c, "by its kernel alone", want);
     note_value(c, "in the run", got);
-    note_difference(c, want, got, how);
+    check_note_difference(c, want, got, how);
 }
 
 static bool before(void *ctx, size_t step, const Call *call) {
@@ -183,7 +183,7 @@ static void compare_result(Check *c, const char *kind, const char *name, Var v,
         return;
     note_value(c, "as written", &want);
     note_value(c, "as run", got);
-    note_difference(c, &want, got, c->loose);
+    check_note_difference(c, &want, got, c->loose);
     note_tree(c, "as written", c->book, v);
 }
 

@@ -95,7 +95,7 @@ void found_note(Check *c, Span at, const char *fmt, ...)
 /* dtype, shape, strides, range, and the elements of a small one. */
 void note_value(Check *c, const char *label, const Value *v);
 /* Where and by how much two values differ. */
-void note_difference(Check *c, const Value *want, const Value *got, Approx how);
+void check_note_difference(Check *c, const Value *want, const Value *got, Approx how);
 void note_apply(Check *c, const Graph *g, ApplyId a);
 void note_tree(Check *c, const char *label, const Graph *g, Var v);
 bool check_full(const Check *c); /* no more findings are wanted */

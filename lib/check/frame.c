@@ -95,7 +95,7 @@ static void note_pair(Frame *f, const Pair *p, const Value *old, const Value *ne
     note_value(c, "before", old);
     if (new) {
         note_value(c, "after", new);
-        note_difference(c, old, new, p->how);
+        check_note_difference(c, old, new, p->how);
     }
     note_tree(c, "before", f->g, p->before);
     note_tree(c, "after", f->g, p->after);

@@ -46,7 +46,7 @@ static void changed_input(Subject *x, const OpRun *r, size_t k) {
     note_apply(c, x->g, x->id);
     note_value(c, "before", &x->in[k]);
     note_value(c, "after", &r->given[k]);
-    note_difference(c, &x->in[k], &r->given[k], exact);
+    check_note_difference(c, &x->in[k], &r->given[k], exact);
     found_note(
         c, NOWHERE,
         "say it with `destroys` (or `reuse`, where the plan may decide), or work "
@@ -213,7 +213,7 @@ bool subject_same(Subject *x, const OpRun *r, bool bits) {
             return false;
         note_value(c, "first", &x->base[i]);
         note_value(c, "then", &r->out_value[i]);
-        note_difference(c, &x->base[i], &r->out_value[i], bits ? exact : how);
+        check_note_difference(c, &x->base[i], &r->out_value[i], bits ? exact : how);
         subject_note(x);
         return false;
     }

@@ -196,7 +196,7 @@ static void count_difference(Check *c, Differences *d, const Tensor *a, const Te
     if (++d->n <= PLACES) put_place(c, d, a->ndim, index, &x, &y);
 }
 
-void note_difference(Check *c, const Value *want, const Value *got, Approx how) {
+void check_note_difference(Check *c, const Value *want, const Value *got, Approx how) {
     const Tensor *a = &want->t, *b = &got->t;
     if (want->kind != got->kind || want->kind != TYPE_TENSOR || a->dtype != b->dtype ||
         !tensor_same_shape(a, b))

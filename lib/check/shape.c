@@ -175,7 +175,7 @@ static void compare_run(Subject *x, const Machine *m, const Form *form) {
         note_apply(x->c, x->g, x->id);
         note_value(x->c, "by the loop", &x->base[i]);
         note_value(x->c, "by the machine", got);
-        note_difference(x->c, &x->base[i], got, how);
+        check_note_difference(x->c, &x->base[i], got, how);
         return;
     }
 }
