@@ -4,12 +4,14 @@
  * only gets its pushforward from two pullbacks: with h(c) the pullback at a cotangent
  * c, which is linear in c, the pushforward of t is the pullback of h at t. */
 #include "ad/term.h"
+#include "value/class.h"
 
 #include <string.h>
 
 /* t with out's shape: a tangent of a broadcast input is smaller than the output. */
 static Var stretch(Builder *b, Var t, Var out) {
     const Type *have = var_type(b->g, t), *want = var_type(b->g, out);
+    if (have->kind != TYPE_TENSOR) return t;
     bool same = have->ndim == want->ndim;
     for (int i = 0; same && i < want->ndim; i++)
         same = have->dim[i] == want->dim[i];
@@ -18,7 +20,7 @@ static Var stretch(Builder *b, Var t, Var out) {
 
 static bool add_term(Builder *b, Var term, Var *sum) {
     if (term == VAR_NONE) return false;
-    *sum = *sum == VAR_NONE ? term : call2(b, "add", *sum, term);
+    *sum = *sum == VAR_NONE ? term : ad_add(b, *sum, term);
     return *sum != VAR_NONE;
 }
 
@@ -78,8 +80,11 @@ static Var fresh_zero(Builder *b, Var x) {
     if (z == VAR_NONE) return z;
     const Type *t = var_type(b->g, z);
     bool sparse = t->kind == TYPE_SPARSE;
-    const Op *op =
-        sparse ? op_find(b->s, "sparse_with_data", 16) : op_find(b->s, "add", 3);
+    const char *add = sparse               ? "sparse_with_data"
+                      : ad_is_own(b->g, x) ? type_class(t)->add
+                                           : "add";
+    const Op *op = op_find(b->s, add, strlen(add));
+    if (!op) return ad_add(b, z, z); /* says so */
     Var two[2] = {z, sparse ? call1(b, "sparse_data", z) : z};
     if (two[1] == VAR_NONE) return VAR_NONE;
     return graph_apply(b->g, op, props_make(b->s, op, 0, NULL), 2, two, 1, &t, false,
@@ -207,8 +212,9 @@ static bool push_or_null(Builder *b, ApplyId a, Var *tangent, Var *result) {
 static void drop_discrete(Builder *b, ApplyId a, Var *result) {
     for (size_t k = 0; k < b->g->apply[a].nout; k++) {
         const Type *t = var_type(b->g, b->g->apply[a].out + (Var)k);
-        bool moves = (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) &&
-                     dtype_is_inexact(t->dtype);
+        bool moves = t->kind == TYPE_PLUGIN ||
+                     ((t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) &&
+                      dtype_is_inexact(t->dtype));
         if (!moves && !var_is_null(b->g, result[k])) result[k] = VAR_NONE;
     }
 }

@@ -63,7 +63,7 @@ static bool accumulate(Reverse *r, Var x, Var term) {
         return true;
     }
     if (var_is_null(b->g, *bar)) return true;
-    *bar = call2(b, "add", *bar, term);
+    *bar = ad_add(b, *bar, term);
     return *bar != VAR_NONE;
 }
 
@@ -110,6 +110,7 @@ static bool fits(Builder *b, Var v, Var g) {
     const Type *t = var_type(b->g, g);
     bool kind = t->kind == var_type(b->g, v)->kind &&
                 (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE);
+    if (ad_is_own(b->g, v) && t == var_type(b->g, v)) return true;
     if (!kind || dtype_is_discrete(t->dtype))
         return fail(b->s, b->from.at, E_DTYPE,
                     "a known gradient must be of a float dtype, but it is %s",
@@ -128,19 +129,21 @@ static bool seed(Reverse *r, Var cost) {
         if (t->kind == TYPE_NULL)
             return fail(b->s, b->from.at, E_NULL, "can't differentiate a nan cost: %s",
                         t->why);
-        if (t->kind != TYPE_TENSOR || t->ndim != 0) {
+        bool own = ad_is_own(b->g, cost);
+        if (!own && (t->kind != TYPE_TENSOR || t->ndim != 0)) {
             fail(b->s, b->from.at, E_SHAPE,
                  "the cost must be a scalar (0-d), but it is %s", type_str(b->s, t));
             return note(
                 b->s, NOWHERE,
                 "take its sum or mean, or use a pullback with a cotangent (--vjp)");
         }
-        if (dtype_is_complex(t->dtype)) {
+        if (!own && dtype_is_complex(t->dtype)) {
             fail(b->s, b->from.at, E_DTYPE, "the cost must be real, but it is %s",
                  type_str(b->s, t));
             return note(b->s, NOWHERE, "take its real part or its absolute value");
         }
-        r->bar[cost] = const_number(b, ad_dtype(b, cost), 1);
+        r->bar[cost] = ad_number(b, cost, 1);
+        if (r->bar[cost] == VAR_NONE) return false;
         r->reach[cost] = 1;
     }
     for (size_t i = 0; i < r->how->nknown; i++) {

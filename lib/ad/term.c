@@ -16,15 +16,17 @@ Origin ad_origin(Builder *b, ApplyId a, const char *what) {
 
 DType ad_dtype(const Builder *b, Var x) {
     DType d = var_type(b->g, x)->dtype;
-    return dtype_is_inexact(d) ? d : b->floatX;
+    return d != DT_NONE && dtype_is_inexact(d) ? d : b->floatX;
 }
 
 Var ad_zero(Builder *b, Var x) {
+    if (ad_is_own(b->g, x)) return ad_number(b, x, 0);
     return zeros_like(b, x, ad_dtype(b, x));
 }
 
 /* Brings a term to the dtype of x's gradient: a real input takes the real part. */
 static Var settle(Builder *b, Var term, Var x) {
+    if (ad_is_own(b->g, term) || ad_is_own(b->g, x)) return term;
     DType have = var_type(b->g, term)->dtype, want = ad_dtype(b, x);
     if (have == want) return term;
     if (dtype_is_complex(have) && !dtype_is_complex(want)) {
@@ -91,7 +93,8 @@ static bool by_text(Builder *b, ApplyId a, const Var *cotangent, const bool *wan
     const Apply *ap = &b->g->apply[a];
     const Op *op = ap->op;
     size_t nin = ap->nin;
-    bool discrete = dtype_is_discrete(var_type(b->g, ap->out)->dtype);
+    bool discrete =
+        !ad_is_own(b->g, ap->out) && dtype_is_discrete(var_type(b->g, ap->out)->dtype);
     for (size_t i = 0; i < nin; i++) {
         Var x = apply_in(b->g, a)[i];
         if (!wanted[i]) continue;
@@ -147,7 +150,8 @@ static bool only_discrete(const Graph *g, ApplyId a, size_t i, const Var *cotang
     const Apply *ap = &g->apply[a];
     for (size_t k = 0; k < ap->nout; k++)
         if (cotangent[k] != GRAD_DISCONNECTED && op_connected(g, a, i, k) &&
-            dtype_is_inexact(var_type(g, ap->out + (Var)k)->dtype))
+            (ad_is_own(g, ap->out + (Var)k) ||
+             dtype_is_inexact(var_type(g, ap->out + (Var)k)->dtype)))
             return false;
     return true;
 }
@@ -176,6 +180,11 @@ static bool check_term(Builder *b, ApplyId a, size_t i, const Var *cotangent, Va
                     op, i);
     if (var_is_null(g, term)) return true;
     const Type *t = var_type(g, term);
+    if (ad_is_own(g, x))
+        return t == var_type(g, x) ||
+               fail(b->s, b->from.at, E_GRADIENT,
+                    "the gradient of %s for input %zu is %s, the input is %s", op, i,
+                    type_str(b->s, t), type_str(b->s, var_type(g, x)));
     bool kind = t->kind == var_type(g, x)->kind &&
                 (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE);
     if (!kind || dtype_is_discrete(t->dtype))
@@ -197,7 +206,8 @@ static bool check_term(Builder *b, ApplyId a, size_t i, const Var *cotangent, Va
 
 /* An output's cotangent in the dtype that the op's gradient expects. */
 static Var incoming(Builder *b, Var out, Var g) {
-    if (g == GRAD_DISCONNECTED || var_is_null(b->g, g)) return g;
+    if (g == GRAD_DISCONNECTED || var_is_null(b->g, g) || ad_is_own(b->g, out))
+        return g;
     DType d = var_type(b->g, out)->dtype;
     return dtype_is_inexact(d) ? cast_to(b, g, d) : g;
 }

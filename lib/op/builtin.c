@@ -233,8 +233,8 @@ static bool call_complex(Compiler *c, const Ast *e, const Node *self, Node *out)
 }
 
 bool is_builtin_name(const char *name) {
-    static const char *const names[] = {"astype", "array",     "complex",  "load",
-                                        "floatX", "rng_state", "undefined"};
+    static const char *const names[] = {"astype", "array",     "complex",   "load",
+                                        "floatX", "rng_state", "undefined", "constant"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return dtype_find(name, strlen(name)) != DT_NONE;
@@ -252,6 +252,9 @@ bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node
     if (strcmp(name, "load") == 0 && !self) return call_load(c, e, out);
     if (strcmp(name, "rng_state") == 0 && !self) return call_rng_state(c, e, out);
     if (strcmp(name, "undefined") == 0 && !self) return call_undefined(c, e, out);
+    if (strcmp(name, "constant") == 0 && !self) return call_constant(c, e, out);
+    const Type *own = self ? NULL : type_by_name(c->s, name);
+    if (own) return call_type(c, e, own, out);
     *is = false;
     return true;
 }

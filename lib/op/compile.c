@@ -7,6 +7,7 @@
 
 Compiler *compiler_new(Builder *b) {
     Compiler *c = mem_zalloc(b->s, 1, sizeof *c);
+    c->filter = (Filter){.allow_downcast = -1};
     c->s = b->s;
     c->b = b;
     c->arena = arena_new(b->s);

@@ -98,6 +98,7 @@ struct Compiler {
     void *load_ctx;
     int depth;     /* of lambdas being applied */
     uint64_t work; /* expressions compiled inside of lambdas */
+    Filter filter; /* of constants of plugins' types */
     uint32_t lambdas;
     const char *lambda_name; /* of the functions that lambdas become; NULL: lambda */
     RecentNumber *recent;    /* in arena; NULL until needed */
@@ -181,6 +182,11 @@ bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n, Pro
 /* builtin.c: cast by name, array, load, ... *is: it is one */
 bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out);
 bool is_builtin_name(const char *name); /* of such a function */
+/* constant.c: constants of plugins' types */
+bool node_makes_constant(const Node *n); /* numbers or a text */
+bool node_constant(Compiler *c, const Node *n, const Type *t, Node *out);
+bool call_constant(Compiler *c, const Ast *e, Node *out);
+bool call_type(Compiler *c, const Ast *e, const Type *t, Node *out);
 /* compile_index.c */
 bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out);
 /* The text and the inputs of an index of `of`. */

@@ -36,7 +36,7 @@ bool own_name_ok(Session *s, const char *name, Span at) {
     size_t n = strlen(name);
     if (!is_word(name))
         return fail(s, at, E_NAME, "\"%s\" can't be the name of an op", name);
-    if (macro_find(name, n) || is_builtin_name(name))
+    if (macro_find(name, n) || is_builtin_name(name) || type_by_name(s, name))
         return fail(s, at, E_DUPLICATE, "%s is a function of the language already",
                     name);
     return true;

@@ -87,7 +87,9 @@ static bool visit_call(Check *k, const Ast *e) {
     if (strcmp(name, "load") == 0)
         return fail(k->s, e->at, E_ARG, "files can't be loaded here");
     k->elementwise &= op ? op->elemwise : is_dtype_name(name);
-    if (op || macro_find(name, strlen(name)) || is_builtin_name(name)) return true;
+    if (op || macro_find(name, strlen(name)) || is_builtin_name(name) ||
+        type_by_name(k->s, name))
+        return true;
     if (!is_local(k, e->sym)) return fail_function(k->c, e);
     uint64_t what;
     if (map_get(&k->names, e->sym, &what) && what >= 2)

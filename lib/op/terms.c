@@ -90,6 +90,7 @@ bool props_of_text(Builder *b, const Op *op, const char *text, const Props **out
     const Ast *e = text_ast(b->s, t, sym_text(b->s, sym(b->s, call)), op);
     Env none = {0};
     Compiler c = {.s = b->s, .b = b, .arena = tmp, .tmp = tmp, .env = &none};
+    c.filter.allow_downcast = -1;
     c.top.b = b;
     c.frame = &c.top;
     c.named = c.definition = c.dims = MAP(b->s);

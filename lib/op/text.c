@@ -71,6 +71,7 @@ Var build_text(Builder *b, const char *text, const Env *env, bool *ok) {
     if (!e) return VAR_NONE;
     if (t->depth == 0) arena_reset(t->tmp);
     Compiler c = {.s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env};
+    c.filter.allow_downcast = -1;
     c.top.b = b;
     c.frame = &c.top;
     c.named = c.definition = c.dims = MAP(b->s);

@@ -1,5 +1,6 @@
 /* ggrad: derivatives of a graph's variables as new outputs with names. */
 #include "pipeline/derive_impl.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -72,6 +73,7 @@ static bool only_output(Derivation *d, const char *option, Var *cost) {
 
 static bool is_float(const Graph *g, Var v) {
     const Type *t = var_type(g, v);
+    if (t->kind == TYPE_PLUGIN) return type_class(t)->add != NULL;
     return (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) &&
            dtype_is_inexact(t->dtype);
 }
@@ -162,7 +164,8 @@ static bool find_or_input(Derivation *d, const char *name, Var like, Var *v) {
     *v = graph_find(d->g, y);
     if (*v != VAR_NONE) return true;
     const Type *t = var_type(d->g, like);
-    if (dtype_is_discrete(t->dtype)) t = type_with_dtype(d->s, t, d->b.floatX);
+    if (t->kind == TYPE_TENSOR && dtype_is_discrete(t->dtype))
+        t = type_with_dtype(d->s, t, d->b.floatX);
     return (*v = graph_input(d->g, y, t)) != VAR_NONE;
 }
 

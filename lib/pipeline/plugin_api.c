@@ -170,6 +170,21 @@ static bool api_tensor(const TlValue *v, TlTensor *t) {
     return true;
 }
 
+static bool api_to_double(const TlValue *v, double *x, bool *exact) {
+    const Value *own = value_in(v);
+    if (own->kind != TYPE_TENSOR || own->t.ndim != 0 || !own->t.data ||
+        dtype_is_complex(own->t.dtype))
+        return false;
+    bool integer = dtype_is_discrete(own->t.dtype);
+    *x = tensor_f64(&own->t, 0);
+    *exact = true;
+    if (integer && own->t.dtype == DT_UINT64)
+        *exact = *x < 0x1p64 && (uint64_t)*x == *(const uint64_t *)own->t.data;
+    else if (integer)
+        *exact = *x < 0x1p63 && (int64_t)*x == tensor_i64(&own->t, 0);
+    return true;
+}
+
 static const void *api_object(const TlValue *v, const TlTypeDef *def) {
     return plugin_object(value_in(v), def);
 }
@@ -461,6 +476,7 @@ const TlApi plugin_api = {
     .wrap = api_wrap,
     .value_type = api_value_type,
     .tensor = api_tensor,
+    .to_double = api_to_double,
     .object = api_object,
     .describe = api_describe,
     .input = api_input,

@@ -20,6 +20,7 @@ struct PluginOp {
     Thunk thunk;
     TlThunk tl_thunk;
     const Plugin *plugin;
+    const char *const *pullback; /* texts by parameter */
     size_t nview, ndestroy;
     struct PluginMap *view, *destroy;
     struct PluginOp *next;

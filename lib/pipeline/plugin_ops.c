@@ -19,8 +19,8 @@ TlHost plugin_host(Session *s, const Op *op, const Props *props, Span at) {
 
 /* Fields that all contexts of an op begin with. */
 #define CONTEXT(h, n_in, n_out)                                                        \
-    .host = (h), .api = &plugin_api, .user = (h)->op->plugin->def.user, .nin = (n_in), \
-    .nout = (n_out)
+    .host = (h), .api = &plugin_api, .op = (h)->op->name,                              \
+    .user = (h)->op->plugin->def.user, .nin = (n_in), .nout = (n_out)
 
 static const TlType *const *types_out(const Type *const *t) {
     return (const TlType *const *)(const void *)t;
@@ -118,6 +118,17 @@ static bool plugin_pull(Pull *p) {
             return fail(p->b->s, p->b->from.at, E_GRADIENT,
                         "%s: grad gave no variable for input %zu", p->op->name, i);
     return true;
+}
+
+/* A rest parameter's text stands for all of the rest. */
+static bool plugin_pull_texts(Pull *p) {
+    size_t n = op_signature(p->b->s, p->op)->nin;
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->nin; i++) {
+        const char *text = p->op->plugin->pullback[i < n ? i : n - 1];
+        p->grad[i] = p->wanted[i] ? build_for_pull(p, text, &ok) : GRAD_DISCONNECTED;
+    }
+    return ok;
 }
 
 static bool plugin_push(Push *p) {
@@ -297,10 +308,11 @@ static bool check_members(Adding *a) {
     if (!d->perform && !d->thunk)
         return wrong(a,
                      "it has neither perform nor thunk, so there is no way to run it");
-    int ways = (d->partials != NULL) + (d->adjoint != NULL) + (d->grad != NULL);
+    int ways = (d->partials != NULL) + (d->adjoint != NULL) + (d->pullback != NULL) +
+               (d->grad != NULL);
     if (ways > 1)
-        return wrong(a, "partials, adjoint and grad are answers to one question: give "
-                        "one");
+        return wrong(a, "partials, adjoint, pullback and grad are answers to one "
+                        "question: give one");
     if (d->view_map && d->view) return wrong(a, "view_map and view are one too many");
     if (d->destroy_map && d->destroy)
         return wrong(a, "destroy_map and destroy are one too many");
@@ -390,8 +402,8 @@ static bool read_texts(Adding *a, const char *what, const char *text,
     if (n != a->sig->nin)
         return wrong(a, "%s has %zu texts (with semicolons) for %zu input%s", what, n,
                      a->sig->nin, a->sig->nin == 1 ? "" : "s");
-    if (a->sig->nout != 1)
-        return wrong(a, "%s is for ops with one output: write grad", what);
+    if (a->sig->nout != 1 && strcmp(what, "pullback") != 0)
+        return wrong(a, "%s is for ops with one output: write pullback or grad", what);
     for (size_t i = 0; i < n; i++)
         if (!check_formula(a, what, part[i])) return false;
     *out = (const char *const *)(const void *)part;
@@ -444,7 +456,9 @@ static void fill_op(struct PluginOp *p) {
                  .debug = d->debug_perform ? plugin_debug : NULL,
                  .keeps_storage = d->keeps_storage,
                  .flops = d->flops,
-                 .pull = d->grad ? plugin_pull : NULL,
+                 .pull = d->grad       ? plugin_pull
+                         : d->pullback ? plugin_pull_texts
+                                       : NULL,
                  .push = d->pushforward ? plugin_push : NULL,
                  .disconnected = d->disconnected,
                  .connect = d->connected ? plugin_connect : NULL,
@@ -470,6 +484,7 @@ static bool check_rest(Adding *a) {
     return check_maps(a) && check_disconnected(a) && check_thunk(a) &&
            read_texts(a, "partials", d->partials, &a->own->op.partial) &&
            read_texts(a, "adjoint", d->adjoint, &a->own->op.adjoint) &&
+           read_texts(a, "pullback", d->pullback, &a->own->pullback) &&
            check_formula(a, "shape", d->shape) && check_formula(a, "flops", d->flops);
 }
 

@@ -4,8 +4,9 @@
 
 enum { MOST_BYTES = 1 << 20, FREE_GROWTH = 4096 };
 
-/* Bytes of a static tensor type, or -1. */
+/* Bytes of a static tensor type, or -1. Values of plugins count as one number. */
 static int64_t type_bytes(const Type *t) {
+    if (t->kind == TYPE_PLUGIN) return 8;
     int64_t n = t->kind == TYPE_TENSOR ? type_size(t) : -1, bytes;
     if (n < 0 || !i64_mul(n, (int64_t)dtype_size(t->dtype), &bytes)) return -1;
     return bytes;
@@ -65,19 +66,74 @@ static bool evaluate(Rewriter *r, const Apply *a, Value *out) {
 static bool put_constants(Rewriter *r, const Apply *a, Value *value, Var *out) {
     bool ok = true;
     for (Var k = 0; k < a->nout; k++) {
-        ok &= value[k].kind == TYPE_TENSOR;
-        if (ok) out[k] = graph_const(r->g, &value[k].t, true);
+        const Type *t = var_type(r->g, a->out + k);
+        ok &= value[k].kind == TYPE_TENSOR || value[k].kind == TYPE_PLUGIN;
+        if (ok && value[k].kind == TYPE_PLUGIN)
+            out[k] = graph_const_value(r->g, t, &value[k]);
+        else if (ok)
+            out[k] = graph_const(r->g, &value[k].t, true);
         value_unref(&value[k]);
     }
     return ok;
+}
+
+/* ---- by case ---- */
+
+/* The graph as it was when an op first asked after it was compacted. */
+struct FoldView {
+    uint32_t epoch;
+    Var nvar;
+    Arena *arena;
+    Clients clients;
+    uint8_t *is_output;
+};
+
+static void mark(const struct FoldView *v, Var x) {
+    if (x < v->nvar) v->is_output[x] = 1;
+}
+
+static void look(struct FoldView *v, const Graph *g) {
+    arena_reset(v->arena);
+    v->nvar = g->nvar;
+    v->clients = graph_clients(g, v->arena, graph_live(g, v->arena, ROOTS_RUN));
+    v->is_output = NEW_N(v->arena, (size_t)g->nvar + 1, uint8_t);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        mark(v, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        mark(v, g->updates.p[i].value);
+    for (size_t i = 0; i < g->effects.n; i++)
+        mark(v, g->apply[g->effects.p[i]].out);
+    mark(v, g->until);
+}
+
+void fold_view_free(Rewriter *r) {
+    if (r->fold_view) arena_free(r->fold_view->arena);
+    r->fold_view = NULL;
+}
+
+/* What is newer than the view is folded as if the op had said nothing. */
+static bool folds_here(Rewriter *r, ApplyId id) {
+    const Apply *a = &r->g->apply[id];
+    struct FoldView *v = r->fold_view;
+    if (!a->op->fold_if) return true;
+    if (!v) {
+        v = r->fold_view = NEW(r->arena, struct FoldView);
+        *v = (struct FoldView){.epoch = r->epoch + 1, .arena = arena_new(r->s)};
+    }
+    if (v->epoch != r->epoch) look(v, r->g);
+    v->epoch = r->epoch;
+    if (a->out >= v->nvar || a->nout > v->nvar - a->out) return true;
+    GraphView view = {r->g, &v->clients, v->is_output};
+    return a->op->fold_if(&view, id);
 }
 
 bool fold_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     int64_t bytes;
     if (a->op->fold == FOLD_NEVER || a->op->effect || r->nofold[id] ||
-        !inputs_const(r, a, &bytes))
+        !inputs_const(r, a, &bytes) || !folds_here(r, id))
         return false;
+    a = &r->g->apply[id];
     r->nofold[id] = 1; /* one way or the other it is not tried again */
     if (!results_fit(r, a, bytes) || calls_function(a) || !services(r->s)->eval)
         return false;

@@ -73,6 +73,7 @@ static void drop_buckets(Rewriter *r) {
 
 void rewriter_close(Rewriter *r) {
     drop_buckets(r);
+    fold_view_free(r);
     mem_free(r->forward);
     mem_free(r->direct);
     mem_free(r->by);

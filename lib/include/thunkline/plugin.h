@@ -149,7 +149,8 @@ typedef struct TlTypeDef {
 #define TL_CONTEXT                                                                     \
     TlHost *host;                                                                      \
     const TlApi *api;                                                                  \
-    const void *user; /* of the op's def */                                            \
+    const char *op;   /* its name */                                                   \
+    const void *user; /* of its def */                                                 \
     size_t nin, nout
 
 /* make_node: types of the outputs from those of the inputs. It is asked again with the
@@ -235,12 +236,14 @@ typedef struct TlOpDef {
     bool (*debug_perform)(TlCall *c); /* what DebugMode compares with */
     const TlThunk *thunk;
     bool keeps_storage; /* an output's storage is what this op put there last, or new */
-    /* Derivatives, one of: partials d r/d x of an elementwise op ("y; x"), or the
-     * adjoint of an op that is linear in each input ("2 * g"), as texts in inputs,
-     * props, r and g, one for each input, with semicolons; or C. pushforward is
-     * optional. "undefined('why')" and "disconnected" are texts, too. Without any,
-     * differentiating is an error. */
-    const char *partials, *adjoint;
+    /* Derivatives: one of these texts, or C. A text is one expression for each input,
+     * with semicolons, in inputs, props, the result r and its gradient g (g_NAME of
+     * each of several outputs): partials  d r/d x of an elementwise op: "y; x" adjoint
+     * of an op that is linear in each input:     "mul(g, y); mul(g, x)" pullback  of
+     * any op:                                 "div(g, y); ..." "disconnected" and
+     * "undefined('why')" are such expressions, too. pushforward is optional. Without
+     * any, differentiating is an error. */
+    const char *partials, *adjoint, *pullback;
     bool (*grad)(TlGrad *g);
     bool (*pushforward)(TlPush *p);
     const char *disconnected; /* inputs whose elements influence nothing: "n, shape" */
@@ -310,6 +313,9 @@ struct TlApi {
     /* -- values -- */
     const TlType *(*value_type)(TlHost *h, const TlValue *v);
     bool (*tensor)(const TlValue *v, TlTensor *t); /* false: it is none */
+    /* A number of any real dtype as a double; *exact: nothing was lost. False: it is no
+     * number. */
+    bool (*to_double)(const TlValue *v, double *x, bool *exact);
     /* The bytes of a value of a plugin's type; NULL: it is another's. */
     const void *(*object)(const TlValue *v, const TlTypeDef *def);
     const char *(*describe)(TlHost *h, const TlValue *v); /* "an array float64[3]" */
