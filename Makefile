@@ -172,7 +172,7 @@ install: all man generated $(B)/thunkline.pc
 	install -m 644 $(wildcard lib/bats/*.bash) $(datadir)/thunkline/bats/
 
 # ---- benchmarks: one table of ratios to yardsticks that run beside (tests/bench) ----
-BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead kernels)
+BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead kernels loops)
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(B)/tests/bench/yard.o $(B)/libthunkline-all.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/tests/bench/yard.o: CFLAGS += -O3 -march=native

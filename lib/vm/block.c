@@ -376,12 +376,13 @@ static void set_operands(Machine *m, uint32_t step, Exec *e) {
         e->base[b->nin + j] = m->place[m->place_of[arg[in->nin + j]]].ptr;
 }
 
-static void set_outputs(Machine *m, uint32_t step, const Exec *e) {
+static void set_outputs(Machine *m, uint32_t step, const Prep *p) {
     const Ins *in = &m->p->ins[step];
-    for (uint32_t j = 0; j < e->b->nout; j++) {
+    const BlockProgram *b = in->prog;
+    for (uint32_t j = 0; j < b->nout; j++) {
         uint32_t c = m->p->arg[in->arg + in->nin + j];
-        m->cell[c] = (Cell){e->base[e->b->nin + j], e->p->layout[e->b->nin + j],
-                            m->place[m->place_of[c]].buf, false};
+        const Place *at = &m->place[m->place_of[c]];
+        m->cell[c] = (Cell){at->ptr, p->layout[b->nin + j], at->buf, false};
     }
 }
 
@@ -428,7 +429,75 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
     return false;
 }
 
+/* ---- one small block ---- */
+enum { QUICK_SLOTS = 48, QUICK_ARGS = 8 };
+
+bool block_is_quick(const BlockProgram *b, const Prep *p) {
+    if (p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile ||
+        p->stream != NONE || b->nslot > QUICK_SLOTS || b->max_arg > QUICK_ARGS)
+        return false;
+    for (uint32_t i = 0; i < b->nin; i++)
+        if (p->row > 1 && p->access[i] > ACC_SCALAR && p->access[i] != ACC_UNUSED)
+            return false;
+    return true;
+}
+
+static char *first_reg(const Machine *m, const BlockProgram *b) {
+    return (char *)m->block->data +
+           round_up((size_t)(b->nin + b->nout) * sizeof(void *)) +
+           round_up(((size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg) *
+                    sizeof(void *));
+}
+
+/* The slots of a program that is run once over one block: of a loop's body, mostly.
+ * Elements that stretch over a single one are read where they are. */
+static void quick_slots(const Machine *m, const Ins *in, const Prep *p, void **slot) {
+    const BlockProgram *b = in->prog;
+    const uint32_t *arg = m->p->arg + in->arg;
+    char *reg = first_reg(m, b);
+    for (uint32_t i = 0; i < b->nin; i++) {
+        if (i < b->nplain)
+            slot[i] = m->cell[arg[i]].data;
+        else
+            memcpy(&slot[i], &p->data[i], sizeof(void *)); /* only read */
+        if (p->access[i] != ACC_SCALAR || p->row == 1) continue;
+        char *to = reg + (b->nreg + p->fill[i]) * p->reg_bytes;
+        block_fill(to, slot[i], b->size[i], (size_t)p->row);
+        slot[i] = to;
+    }
+    for (uint32_t j = 0; j < b->nout; j++)
+        slot[b->nin + j] = m->place[m->place_of[arg[in->nin + j]]].ptr;
+    for (uint32_t k = 0; k < b->nreg; k++)
+        slot[b->nin + b->nout + k] = reg + k * p->reg_bytes;
+}
+
+static unsigned quick_run(const Machine *m, const Ins *in, const Prep *p) {
+    const BlockProgram *b = in->prog;
+    void *slot[QUICK_SLOTS], *at[QUICK_ARGS];
+    size_t n = (size_t)p->row;
+    unsigned fault = 0;
+    quick_slots(m, in, p, slot);
+    for (uint32_t k = 0; k < b->nop; k++) {
+        const BlockOp *op = &b->op[k];
+        const uint32_t *of = b->slot + op->arg;
+        uint32_t narg = (uint32_t)op->nin + op->nout;
+        for (uint32_t i = 0; i < narg; i++)
+            at[i] = slot[of[i]];
+        if (op->loop)
+            fault |= op->loop(n, (const void *const *)at, at + op->nin);
+        else
+            memmove(at[1], at[0], n * value_bytes(b, b->value[op->arg]));
+    }
+    return fault;
+}
+
 bool block_run(Machine *m, uint32_t step, const Prep *p) {
+    if (p->quick) {
+        unsigned bad = quick_run(m, &m->p->ins[step], p);
+        if (bad) return block_fault(m, step, p, bad);
+        set_outputs(m, step, p);
+        return true;
+    }
     Exec e = {.b = m->p->ins[step].prog, .p = p};
     set_operands(m, step, &e);
     if (p->chunks > 1 && p->rows * p->row >= SHARE_MIN)
@@ -438,6 +507,6 @@ bool block_run(Machine *m, uint32_t step, const Prep *p) {
             run_chunk(&e, c, 0);
     unsigned fault = atomic_load(&e.fault);
     if (fault) return block_fault(m, step, p, fault);
-    set_outputs(m, step, &e);
+    set_outputs(m, step, p);
     return true;
 }

@@ -379,6 +379,7 @@ static bool make_ready(Ready *r) {
     if (!take_outputs(r)) return false;
     join_dims(r);
     plan_walk(r);
+    r->p->quick = block_is_quick(r->b, r->p);
     return take_room(r);
 }
 

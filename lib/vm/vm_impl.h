@@ -224,6 +224,7 @@ typedef struct Prep {
     int ndim;          /* of ext; the last is the row itself */
     int64_t rows, row; /* the walk: rows of `row` elements */
     bool split; /* the outputs' shapes differ: the function can't be run as one */
+    bool quick; /* one block of one row, nothing to gather: block_quick */
     uint32_t block, nfill, ntile; /* ntile: inputs with a tile */
     uint32_t stream; /* outputs go through registers from this one on, past the caches;
                         NONE: no */
@@ -337,6 +338,7 @@ bool prep_holds(const Machine *m, uint32_t step, const Prep *p);
 /* n copies of one element, and whatever follows up to a multiple of ALIGNMENT bytes. */
 void block_fill(char *dst, const char *src, uint32_t size, size_t n);
 bool block_run(Machine *m, uint32_t step, const Prep *p);
+bool block_is_quick(const BlockProgram *b, const Prep *p);
 bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
 /* lazy.c */
 bool steps_lazy(Machine *m);

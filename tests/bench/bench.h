@@ -45,6 +45,11 @@ void yard_copy(void *ctx);        /* memcpy of n bytes from a to out */
 void yard_read(void *ctx);        /* adds up n bytes at a */
 void yard_gather_f32(void *ctx);  /* out[i] = a[b[i]] */
 void yard_scatter_f32(void *ctx); /* out[b[i]] += a[i] */
+/* Loops over steps, with `n` of them: out[i] = 0.9 * out[i - 1] + a[i]; rows of a of
+ * LOOP_IN numbers to states of LOOP_OUT by weights b (those of the input, then those of
+ * the state), with tanh or as an LSTM. */
+enum { LOOP_IN = 16, LOOP_OUT = 32 };
+void yard_recurrence(void *ctx), yard_rnn(void *ctx), yard_lstm(void *ctx);
 
 /* A graph, rewritten and planned for one thread, with random inputs: ready to run. */
 typedef struct Rig {

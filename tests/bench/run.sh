@@ -36,3 +36,4 @@ fi
 "$build/tests/bench/size" "$work"
 "$build/tests/bench/overhead"
 "$build/tests/bench/kernels"
+"$build/tests/bench/loops"

@@ -102,3 +102,51 @@ void yard_scatter_f32(void *ctx) {
     for (size_t i = 0; i < y->n; i++)
         out[at[i]] += a[i];
 }
+
+void yard_recurrence(void *ctx) {
+    Yard *y = ctx;
+    const double *a = y->a;
+    double *restrict out = y->out, c = 0;
+    for (size_t i = 0; i < y->n; i++)
+        out[i] = c = 0.9 * c + a[i];
+}
+
+/* z = x @ W + h @ U, row by row of the weights. */
+static void affine(const double *x, const double *h, const double *w, size_t width,
+                   double *restrict z) {
+    memset(z, 0, width * sizeof *z);
+    for (size_t k = 0; k < LOOP_IN; k++, w += width)
+        for (size_t j = 0; j < width; j++)
+            z[j] += x[k] * w[j];
+    for (size_t k = 0; k < LOOP_OUT; k++, w += width)
+        for (size_t j = 0; j < width; j++)
+            z[j] += h[k] * w[j];
+}
+
+void yard_rnn(void *ctx) {
+    Yard *y = ctx;
+    const double *x = y->a, zero[LOOP_OUT] = {0}, *h = zero;
+    double *out = y->out, z[LOOP_OUT];
+    for (size_t i = 0; i < y->n; i++, x += LOOP_IN, out += LOOP_OUT) {
+        affine(x, h, y->b, LOOP_OUT, z);
+        for (size_t j = 0; j < LOOP_OUT; j++)
+            out[j] = tanh(z[j]);
+        h = out;
+    }
+}
+
+void yard_lstm(void *ctx) {
+    Yard *y = ctx;
+    const double *x = y->a, zero[LOOP_OUT] = {0}, *h = zero;
+    double *out = y->out, z[4 * LOOP_OUT], c[LOOP_OUT] = {0};
+    for (size_t i = 0; i < y->n; i++, x += LOOP_IN, out += LOOP_OUT) {
+        affine(x, h, y->b, 4 * LOOP_OUT, z);
+        for (size_t j = 0; j < LOOP_OUT; j++) {
+            double forget = 1 / (1 + exp(-z[j])), in = 1 / (1 + exp(-z[LOOP_OUT + j]));
+            double gate = 1 / (1 + exp(-z[3 * LOOP_OUT + j]));
+            c[j] = forget * c[j] + in * tanh(z[2 * LOOP_OUT + j]);
+            out[j] = gate * tanh(c[j]);
+        }
+        h = out;
+    }
+}
