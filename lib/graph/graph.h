@@ -236,6 +236,9 @@ void graph_keep_called(Graph *g);
  * stay behind. src may be dst. */
 bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want,
                   const Var *leaf, bool intern, Var *map);
+/* The same where map[v] that is not VAR_NONE stands for v of src already. */
+bool graph_import_over(Graph *dst, const Graph *src, size_t nwant, const Var *want,
+                       const Var *leaf, bool intern, Var *map);
 /* Equal up to names and numbering: same interface (of main graphs: names of inputs and
  * labels too), same Applies. On false a_at and b_at get the first differing Apply
  * (APPLY_NONE when the interfaces differ), and why gets one sentence. */

@@ -84,6 +84,12 @@ static bool import_functions(Import *m) {
 
 bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want,
                   const Var *leaf, bool intern, Var *map) {
+    memset(map, 0xFF, src->nvar * sizeof *map);
+    return graph_import_over(dst, src, nwant, want, leaf, intern, map);
+}
+
+bool graph_import_over(Graph *dst, const Graph *src, size_t nwant, const Var *want,
+                       const Var *leaf, bool intern, Var *map) {
     Arena *a = arena_new(dst->s);
     Wanted w = {.src = src->main, .seen = MAP(dst->s)};
     Import m = {.dst = dst,
@@ -95,7 +101,6 @@ bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want,
     Var nvar = src->nvar; /* src may be dst, and grow */
     m.need = NEW_N(a, nvar, uint8_t);
     m.effect = NEW_N(a, src->napply, uint8_t);
-    memset(map, 0xFF, nvar * sizeof *map);
     mark_needed(&m, nwant, want);
     import_body(&m, nvar);
     bool ok = import_functions(&m);

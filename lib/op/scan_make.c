@@ -80,10 +80,14 @@ size_t scan_make_out(ScanMake *m, Sym hint, int64_t keep) {
     return m->out.n - 1;
 }
 
+bool scan_is_opaque(const Graph *fn) {
+    return fn->until == VAR_NONE && (fn->pullback || fn->pushforward);
+}
+
 static bool copy_body(ScanMake *m, const Graph *fn, const Var *in, bool whole, Arena *a,
-                      Var *y) {
+                      Var *map) {
     Session *s = m->b->s;
-    Var *leaf = NEW_N(a, fn->nleaf, Var), *map = NEW_N(a, fn->nvar, Var);
+    Var *leaf = NEW_N(a, fn->nleaf, Var);
     Vec(Var) want = {0};
     size_t effects = m->body->effects.n;
     for (uint32_t i = 0; i < fn->nleaf; i++)
@@ -95,25 +99,101 @@ static bool copy_body(ScanMake *m, const Graph *fn, const Var *in, bool whole, A
     for (size_t i = 0; whole && i < fn->effects.n; i++)
         vec_push(s, &want, fn->apply[fn->effects.p[i]].out);
     if (whole && fn->until != VAR_NONE) vec_push(s, &want, fn->until);
-    bool ok = graph_import(m->body, fn, want.n, want.p, leaf, true, map);
+    bool ok = graph_import_over(m->body, fn, want.n, want.p, leaf, true, map);
     vec_free(&want);
-    for (size_t i = 0; ok && i < fn->outputs.n; i++)
-        y[i] = map[fn->outputs.p[i].var];
     if (!whole) m->body->effects.n = effects; /* they were had the first time */
     if (ok && whole && fn->until != VAR_NONE) m->until = map[fn->until];
     return ok;
 }
 
-bool scan_make_body(ScanMake *m, const ScanForm *f, const Var *in, bool whole, Var *y) {
-    const Graph *fn = f->fn;
+static bool call_body(ScanMake *m, const Graph *fn, const Var *in, Var *y) {
     Session *s = m->b->s;
-    if (fn->until == VAR_NONE && (fn->pullback || fn->pushforward)) {
-        const Op *call = op_find(s, "call", 4);
-        PropArg arg = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
-        return op_apply(&m->in, call, props_make(s, call, 1, &arg), f->nin, in, y);
+    const Op *call = op_find(s, "call", 4);
+    PropArg arg = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
+    return op_apply(&m->in, call, props_make(s, call, 1, &arg), fn->inputs.n, in, y);
+}
+
+bool scan_make_body(ScanMake *m, const ScanForm *f, const Var *in, bool whole, Var *y) {
+    Arena *a = arena_new(m->b->s);
+    MakePart p = {.f = *f, .in = (Var *)(uintptr_t)in, .y = y, .whole = whole};
+    p.map = NEW_N(a, f->fn->nvar, Var);
+    memset(p.map, 0xFF, f->fn->nvar * sizeof *p.map);
+    bool ok = scan_part_body(m, &p);
+    arena_free(a);
+    return ok;
+}
+
+/* ---- other scans ---- */
+
+static Var row_input(ScanMake *m, const MakePart *p, const ScanSeq *q, size_t i) {
+    Var x = p->arg[q->arg], v = p->f.fn->inputs.p[q->in + i];
+    const Type *t = var_type(p->f.fn, v);
+    for (size_t k = 0; k < m->seq.n; k++) {
+        MakeArg *have = &m->seq.p[k];
+        if (have->x != x || have->low != q->low) continue;
+        Var in = scan_make_tap(m, have, q->tap[i], t);
+        if (var_type(m->body, in) == t) return in;
     }
-    Arena *a = arena_new(s);
-    bool ok = copy_body(m, fn, in, whole, a, y);
+    size_t at = scan_make_seq(m, var_name(p->f.fn, v), x, q->tap[i], t);
+    m->seq.p[at].low = q->low;
+    return m->seq.p[at].tap.p[0].in;
+}
+
+static Var other_input(ScanMake *m, const MakePart *p, size_t i) {
+    Var x = p->arg[p->f.other_arg + i], v = p->f.fn->inputs.p[p->f.other_in + i];
+    const Type *t = var_type(p->f.fn, v);
+    const Tensor *c = var_const(p->g, x);
+    if (c && c->ndim == 0) return graph_const_again(m->body, p->g, x, true);
+    for (size_t k = 0; k < m->other.n; k++) {
+        Var in = m->other.p[k].tap.p[0].in;
+        if (m->other.p[k].x == x && var_type(m->body, in) == t) return in;
+    }
+    size_t at = scan_make_other(m, var_name(p->f.fn, v), x, t);
+    return m->other.p[at].tap.p[0].in;
+}
+
+static void add_output(ScanMake *m, MakePart *p, size_t o) {
+    const ScanOut *out = &p->f.out[o];
+    const Graph *fn = p->f.fn;
+    size_t at = scan_make_out(m, fn->outputs.p[o].label, out->keep);
+    m->out.p[at].wanted = true;
+    if (out->ntap) m->out.p[at].x = p->arg[out->arg];
+    for (size_t k = 0; k < out->ntap; k++)
+        p->in[out->in + k] = scan_make_tap(m, &m->out.p[at], out->tap[k],
+                                           var_type(fn, fn->inputs.p[out->in + k]));
+}
+
+MakePart scan_part(ScanMake *m, Arena *a, ApplyId id, const Var *arg) {
+    MakePart p = {.g = m->b->g, .f = scan_of(m->b->g, id, a), .whole = true};
+    p.arg = arg;
+    p.in = NEW_N(a, p.f.nin, Var);
+    p.y = NEW_N(a, p.f.nout, Var);
+    p.map = NEW_N(a, p.f.fn->nvar, Var);
+    memset(p.map, 0xFF, p.f.fn->nvar * sizeof *p.map);
+    p.first = m->out.n;
+    for (size_t i = 0; i < p.f.nseq; i++)
+        for (size_t k = 0; k < p.f.seq[i].ntap; k++)
+            p.in[p.f.seq[i].in + k] = row_input(m, &p, &p.f.seq[i], k);
+    for (size_t o = 0; o < p.f.nout; o++)
+        add_output(m, &p, o);
+    for (size_t i = 0; i < p.f.nother; i++)
+        p.in[p.f.other_in + i] = other_input(m, &p, i);
+    m->truncate = p.f.truncate;
+    return p;
+}
+
+bool scan_part_body(ScanMake *m, MakePart *p) {
+    const Graph *fn = p->f.fn;
+    Arena *a = arena_new(m->b->s);
+    bool opaque = scan_is_opaque(fn), ok;
+    if (opaque)
+        ok = call_body(m, fn, p->in, p->y);
+    else
+        ok = copy_body(m, fn, p->in, p->whole, a, p->map);
+    for (size_t o = 0; ok && !opaque && o < fn->outputs.n; o++)
+        p->y[o] = p->map[fn->outputs.p[o].var];
+    for (size_t o = 0; ok && p->g && o < fn->outputs.n; o++)
+        m->out.p[p->first + o].made = p->y[o];
     arena_free(a);
     return ok;
 }
@@ -244,7 +324,7 @@ static Sym fresh_input(Finish *f, Sym hint) {
 /* How far the taps of a sequence are moved: where its first row is read must not change
  * when the least tap goes. */
 static int64_t moved_by(const MakeArg *seq) {
-    int64_t all = 0, live = 0;
+    int64_t all = seq->low, live = 0;
     for (size_t k = 0; k < seq->tap.n; k++) {
         const MakeTap *t = &seq->tap.p[k];
         if (t->tap < all) all = t->tap;

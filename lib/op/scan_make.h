@@ -18,6 +18,8 @@ typedef struct MakeArg {
     Sym hint; /* a name for its input, 0: none */
     Var x;    /* the argument, a variable of b->g; may be set after scan_make_live */
     Vec(MakeTap) tap;
+    int64_t
+        low; /* sequences: where rows are counted from, when not from the least tap */
     /* outputs */
     Var made; /* the variable of the body */
     int64_t keep;
@@ -46,6 +48,24 @@ size_t scan_make_other(ScanMake *m, Sym hint, Var x, const Type *type);
 size_t scan_make_out(ScanMake *m, Sym hint, int64_t keep);
 /* Another tap of a sequence or output; the input of the body. */
 Var scan_make_tap(ScanMake *m, MakeArg *of, int64_t tap, const Type *type);
+/* A scan that is taken apart into the new one, perhaps beside others. */
+typedef struct MakePart {
+    const Graph *g; /* where it stands */
+    ScanForm f;
+    const Var *arg; /* its inputs */
+    Var *in, *y;    /* by input and output of its body: in the new one */
+    Var *map;       /* by variable of its body: VAR_NONE, or what stands for it */
+    size_t first;   /* number in m->out of its first output */
+    bool whole;     /* with its `until` and effects */
+} MakePart;
+/* Of an Apply of b->g whose inputs are arg; memory from a. Arguments are added (one
+ * that is there is used again, single numbers become constants); then `in`, `map` and m
+ * may be changed before the body is copied. A body with derivatives of its own is
+ * called. */
+MakePart scan_part(ScanMake *m, Arena *a, ApplyId id, const Var *arg);
+bool scan_part_body(ScanMake *m, MakePart *p);
+/* Has the function derivatives of its own? Then its inside is not to be looked at. */
+bool scan_is_opaque(const Graph *fn);
 /* Works the body of another scan out: in[k] stands for its input k, y[k] gets its
  * output k. A function with derivatives of its own is called, others are copied in.
  * `whole`: its `until` and its effects come along. */

@@ -99,9 +99,15 @@ NodePass fold_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
     broadcast_pass, reduce_pass, slice_pass, concat_pass, shape_pass, shape_read_pass,
     sink_pass, scatter_pass, branch_pass;
 GraphPass fuse_pass, inline_pass, expand_pass, branch_results_pass;
+GraphPass loop_merge_pass, loop_clean_pass, loop_rows_pass, loop_last_pass,
+    loop_hoist_pass, loop_rows_out_pass, loop_sum_pass, loop_unroll_pass;
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6
+/* Passes over loops stand between these positions: they work on bodies that have been
+ * through the stages before, and are not fused yet. */
+#define LOOPS     1.6
+#define LOOPS_END 1.7
 
 /* ---- the database ---- */
 typedef struct Entry {

@@ -1,7 +1,10 @@
 /* A run: a private copy of the graph, its functions first, then the main graph, each
  * through the stages in order of position; functions that nothing calls any more go at
  * the end. */
+#include "op/scan.h"
 #include "rewrite/rewrite_impl.h"
+
+#include <math.h>
 
 enum { ROOTS = ROOTS_RUN | ROOTS_INIT };
 static const double merge_position = 0;
@@ -69,10 +72,11 @@ static bool has_stage(const Database *db, double at) {
     return true;
 }
 
-static bool run_stages(Rewriter *r) {
+static bool run_stages(Rewriter *r, double from, double to) {
     const Database *db = r->db;
     for (size_t i = 0; i < db->entry.n; i++) {
         double at = db->entry.p[i].pub.position;
+        if (at < from || at >= to) continue;
         if (i > 0 && at == db->entry.p[i - 1].pub.position) continue;
         const Entry *pass = find_entry(db, at, true);
         if (pass && !rw_limit_reached(r) && !run_graph_pass(r, pass)) return false;
@@ -82,10 +86,10 @@ static bool run_stages(Rewriter *r) {
     return true;
 }
 
-static bool run_graph(Run *run, Graph *g) {
+static bool run_graph(Run *run, Graph *g, double from, double to) {
     Rewriter r;
     rewriter_open(&r, g, run->db, run->o, &run->number);
-    bool ok = run_stages(&r);
+    bool ok = run_stages(&r, from, to);
     if (ok) compact(&r);
     graph_trim(g);
     run->fired += r.fired;
@@ -103,11 +107,59 @@ static uint32_t count_applies(const Graph *g) {
     return n;
 }
 
-static bool run_all(Run *run, Graph *main) {
+static bool run_each(Run *run, Graph *main, double from, double to) {
     for (size_t i = 0, n = main->functions.n; i < n; i++)
-        if (!main->functions.p[i]->fused && !run_graph(run, main->functions.p[i]))
+        if (!main->functions.p[i]->fused &&
+            !run_graph(run, main->functions.p[i], from, to))
             return false;
-    return run_graph(run, main);
+    return run_graph(run, main, from, to);
+}
+
+/* ---- loops ---- */
+enum { LOOP_ROUNDS = 6 };
+
+static bool has_loop(const Graph *g) {
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (op_is_scan(g->apply[a].op)) return true;
+    return false;
+}
+
+static bool has_loops(const Graph *main) {
+    for (size_t i = 0; i < main->functions.n; i++)
+        if (has_loop(main->functions.p[i])) return true;
+    return has_loop(main);
+}
+
+static bool selects_loops(const Database *db) {
+    for (size_t i = 0; i < db->entry.n; i++)
+        if (db->entry.p[i].selected && db->entry.p[i].pub.position >= LOOPS &&
+            db->entry.p[i].pub.position < LOOPS_END)
+            return true;
+    return false;
+}
+
+/* Bodies change when the graph around them is rewritten, and the other way round: both
+ * go through the stages before loops, then the loops are looked at, until they stay.
+ * Inner loops come first, since functions stand before what uses them. */
+static bool run_loops(Run *run, Graph *main) {
+    for (int round = 0; round < LOOP_ROUNDS; round++) {
+        if (!run_each(run, main, 0, LOOPS)) return false;
+        uint32_t before = run->number;
+        for (size_t i = 0, n = main->functions.n; i < n; i++)
+            if (has_loop(main->functions.p[i]) &&
+                !run_graph(run, main->functions.p[i], LOOPS, LOOPS_END))
+                return false;
+        if (has_loop(main) && !run_graph(run, main, LOOPS, LOOPS_END)) return false;
+        graph_keep_called(main);
+        if (run->number == before) return true;
+    }
+    return run_each(run, main, 0, LOOPS);
+}
+
+static bool run_all(Run *run, Graph *main) {
+    if (!has_loops(main) || !selects_loops(run->db))
+        return run_each(run, main, 0, INFINITY);
+    return run_loops(run, main) && run_each(run, main, LOOPS_END, INFINITY);
 }
 
 static void record_mode(Graph *g, const char *mode) {

@@ -31,7 +31,7 @@ no() { bad 3 "$1" "$2" "gload --new -e '$3'"; }
     is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=4, keep="last")' 4
     is 'scan(lambda c: c + 1, outputs_info=[7], n_steps=0, keep="last")' 7
     is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=2, keep=3)' '[1, 2]'
-    bad 5 E_INDEX 'no step was run' 'gload --new -i "n: int64" -e "scan(lambda x: x, sequences=[arange(3)], n_steps=n, keep=\"last\")" | grun n=0'
+    bad 5 E_INDEX 'no step was run' 'gload --new -i "n: int64" -e "scan(lambda x: x, sequences=[arange(3)], n_steps=n, keep=\"last\")" | grun --mode FAST_COMPILE n=0'
 }
 
 @test "taps read other steps" {
@@ -71,6 +71,20 @@ outputs: [y]
 Y
     ok 'grun w.yaml most=45' 'y = [2, 4, 8, 16, 32, 64]'
     ok 'gload w.yaml -O yaml | gload -O tlg | gload -O json | grun most=5' 'y = [2, 4, 8]'
+}
+
+@test "map, reduce, foldl, foldr and filter are scans" {
+    is 'map(lambda x: x * x, arange(4))' '[0, 1, 4, 9]'
+    is 'map(lambda x, y: x * y, [arange(4), arange(1, 5)])' '[0, 2, 6, 12]'
+    is 'map(lambda x, k: x * k, arange(4), non_sequences=[10], go_backwards=True)' '[30, 20, 10, 0]'
+    is 'reduce(lambda x, a: a + x, arange(5), 0)' 10
+    is 'reduce(lambda x, a: a + x, zeros(0), 3.0)' 3.0
+    is 'foldl(lambda x, a: 10 * a + x, [1, 2, 3], 0)' 123
+    is 'foldr(lambda x, a: 10 * a + x, [1, 2, 3], 0)' 321
+    ok 'gload --new -e "a, b = foldl(lambda x, a, b: [a + x, b * x], arange(1, 5), [0, 1])" --outputs a,b | grun' $'a = 10\nb = 24'
+    is 'filter(lambda x: x % 2 == 0, arange(5))' '[0, 2, 4]'
+    no E_TYPE 'one bool for each row' 'filter(lambda x: x, arange(5))'
+    ok 'gload --new -i "x: float64[4]" -e "loss = foldl(lambda x, a: a * x, x, 1.0)" --outputs loss | ggrad --only --wrt x | grun x=[1,2,3,4]' 'd_loss_d_x = [24.0, 12.0, 8.0, 6.0]'
 }
 
 @test "a scan in a scan, and states of more dims" {
@@ -142,7 +156,7 @@ Y
     no E_ARG 'n_steps must be an integer that is not negative' 'scan(lambda a: a, outputs_info=[0], n_steps=-1)'
     no E_SHAPE 'its number of dims must not change' 'scan(lambda a: stack([a, a]), outputs_info=[0], n_steps=2)'
     no E_SHAPE 'its shape must not change' 'scan(lambda a: concatenate([a, a]), outputs_info=[zeros(2)], n_steps=2)'
-    no E_TYPE 'an axis for steps' 'scan(lambda a: a, sequences=[1.0])'
+    no E_TYPE 'an axis for steps' 'scan(lambda a: a, sequences=[float64(1.0)])'
     no E_ARITY 'the function takes 2 arguments, but gets 1' 'scan(lambda a, b: a, sequences=[arange(3)])'
     no E_ARITY 'has 1 outputs, but outputs_info has 2 entries' 'scan(lambda a, b: a, outputs_info=[0, 0], n_steps=2)'
     no E_TYPE 'scan takes a function first' 'scan(3, sequences=[arange(3)])'

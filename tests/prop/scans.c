@@ -27,15 +27,15 @@ static uint32_t below(uint32_t n) {
 typedef struct RandomLoop {
     char text[4096]; /* of the definitions */
     size_t ninput;
-    char input[INPUTS_MAX][24];
+    char input[INPUTS_MAX][48];
     char type[INPUTS_MAX][32];
     int64_t rows[INPUTS_MAX]; /* -1: no axis for steps */
     int vec;                  /* rows are vectors of two, else scalars */
     int64_t steps;
     size_t nout, nname;
-    char out[OUTS_MAX][24];
+    char out[OUTS_MAX][48];
     bool discrete[OUTS_MAX];
-    char name[NAMES_MAX][24]; /* of the body's inputs */
+    char name[NAMES_MAX][48]; /* of the body's inputs */
     bool counts, ends;
 } RandomLoop;
 
@@ -109,7 +109,7 @@ static int64_t random_taps(bool past, char *text, size_t *n) {
 static void random_sequences(RandomLoop *l, Str *params, Str *list) {
     size_t n = below(3);
     for (size_t i = 0; i < n; i++) {
-        char name[24], taps[32];
+        char name[48], taps[96];
         size_t ntap = 1;
         int64_t span = 0;
         snprintf(name, sizeof name, "X%zu", i);
@@ -119,7 +119,7 @@ static void random_sequences(RandomLoop *l, Str *params, Str *list) {
         str_printf(list, plain ? "%s%s" : "%staps(%s, [", list->n ? ", " : "", name);
         if (!plain) str_printf(list, "%s])", taps);
         for (size_t k = 0; k < ntap; k++) {
-            snprintf(name, sizeof name, "x%zu%zu", i, k);
+            snprintf(name, sizeof name, "x%zu%zu", i % 9, k % 9);
             str_printf(params, "%s%s", params->n ? ", " : "", name);
             add_name(l, name);
         }
@@ -129,7 +129,7 @@ static void random_sequences(RandomLoop *l, Str *params, Str *list) {
 static void random_states(RandomLoop *l, Str *params, Str *list) {
     size_t n = below(3);
     for (size_t i = 0; i < n; i++) {
-        char name[24], taps[32];
+        char name[48], taps[96];
         size_t ntap = 1;
         bool plain = below(2);
         int64_t depth = plain ? 1 : random_taps(true, taps, &ntap);
@@ -139,7 +139,7 @@ static void random_states(RandomLoop *l, Str *params, Str *list) {
         str_printf(list, plain ? "%s%s" : "%staps(%s, [", list->n ? ", " : "", name);
         if (!plain) str_printf(list, "%s])", taps);
         for (size_t k = 0; k < ntap; k++) {
-            snprintf(name, sizeof name, "h%zu%zu", i, k);
+            snprintf(name, sizeof name, "h%zu%zu", i % 9, k % 9);
             str_printf(params, "%s%s", params->n ? ", " : "", name);
             add_name(l, name);
         }
@@ -234,7 +234,7 @@ static bool compile(Case *c) {
     bool ok = compiler_define(k, at) && compiler_run(k);
     compiler_free(k);
     for (size_t i = 0; ok && i < c->l.nout; i++) {
-        char name[24];
+        char name[48];
         snprintf(name, sizeof name, "y%zu", i);
         c->out[i] = graph_find(c->g, sym(s, name));
         vec_push(s, &c->g->outputs, ((Output){sym(s, name), c->out[i]}));
@@ -419,7 +419,7 @@ static void check_derivatives(Case *c) {
 static void check_rewritten(Case *c) {
     Tensor was[OUTS_MAX + INPUTS_MAX], is[OUTS_MAX + INPUTS_MAX];
     for (size_t i = 0; i < c->l.ninput; i++) {
-        char label[24];
+        char label[48];
         snprintf(label, sizeof label, "d%zu", i);
         vec_push(s, &c->g->outputs, ((Output){sym(s, label), c->grad[i]}));
     }

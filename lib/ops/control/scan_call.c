@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { SCAN_ARGS = 8 };
+
 /* A sequence, or an output with its initial value. */
 typedef struct Item {
     Span at;
@@ -32,15 +34,18 @@ typedef struct Words {
 /* ---- reading ---- */
 
 /* The items of a list; a single thing is a list of one, None or nothing an empty one.
- */
-static bool list_of(Compiler *c, const Ast *arg, size_t *n, Node **item) {
+ * `numbers`: a list of numbers is a single thing. */
+static bool list_of(Compiler *c, const Ast *arg, bool numbers, size_t *n, Node **item) {
     Node *node = NEW(compiler_arena(c), Node);
     *n = 0;
     *item = NULL;
     if (!arg) return true;
     if (!compiler_ast(c, arg, node)) return false;
     if (node->kind == NODE_NONE) return true;
-    bool list = node->kind == NODE_LIST;
+    bool list = node->kind == NODE_LIST, all = numbers && list && node->n > 0;
+    for (size_t i = 0; all && i < node->n; i++)
+        all = node->item[i].kind == NODE_LITERAL;
+    list = list && !all;
     *n = list ? node->n : 1;
     *item = list ? node->item : node;
     return true;
@@ -101,7 +106,7 @@ static bool read_item(Words *w, const Node *n, int64_t usual, Item *t) {
 
 static bool read_sequences(Words *w, const Ast *arg) {
     Node *item;
-    if (!list_of(w->c, arg, &w->nseq, &item)) return false;
+    if (!list_of(w->c, arg, true, &w->nseq, &item)) return false;
     w->seq = NEW_N(compiler_arena(w->c), w->nseq, Item);
     for (size_t i = 0; i < w->nseq; i++) {
         if (!read_item(w, &item[i], 0, &w->seq[i])) return false;
@@ -114,7 +119,7 @@ static bool read_sequences(Words *w, const Ast *arg) {
 static bool read_outputs(Words *w, const Ast *arg) {
     Session *s = w->b->s;
     Node *item;
-    if (!list_of(w->c, arg, &w->nout, &item)) return false;
+    if (!list_of(w->c, arg, false, &w->nout, &item)) return false;
     w->any_out = w->nout > 0;
     w->out = NEW_N(compiler_arena(w->c), w->nout, Item);
     for (size_t i = 0; i < w->nout; i++) {
@@ -136,7 +141,7 @@ static bool read_outputs(Words *w, const Ast *arg) {
 }
 
 static bool read_others(Words *w, const Ast *arg) {
-    return list_of(w->c, arg, &w->nother, &w->other);
+    return list_of(w->c, arg, false, &w->nother, &w->other);
 }
 
 /* ---- sequences ---- */
@@ -479,6 +484,61 @@ static bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg,
     return read_keep(&w, arg[7], nout) && apply(&w, other, nout, out);
 }
 
+/* ---- map, reduce, foldl, foldr, filter ---- */
+
+/* Arguments of scan that a function over it does not take itself. */
+static const Ast *written(Compiler *c, const Ast *call, AstKind kind,
+                          const char *text) {
+    Ast *e = NEW(compiler_arena(c), Ast);
+    e->kind = kind;
+    e->at = call->at;
+    e->sym = sym(compiler_builder(c)->s, text);
+    e->u = 1;
+    return e;
+}
+
+/* fn, sequences, non_sequences, go_backwards */
+static bool expand_map(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+    const Ast *to[SCAN_ARGS] = {arg[0], arg[1], NULL, arg[2], NULL, NULL, arg[3], NULL};
+    return expand_scan(c, call, to, out);
+}
+
+/* fn, sequences, outputs_info, non_sequences, go_backwards */
+static bool expand_foldl(Compiler *c, const Ast *call, const Ast *const *arg,
+                         Node *out) {
+    const Ast *to[SCAN_ARGS] = {
+        arg[0], arg[1], arg[2], arg[3],
+        NULL,   NULL,   arg[4], written(c, call, AST_STRING, "last")};
+    return expand_scan(c, call, to, out);
+}
+
+static bool expand_foldr(Compiler *c, const Ast *call, const Ast *const *arg,
+                         Node *out) {
+    const Ast *to[] = {arg[0], arg[1], arg[2], arg[3], written(c, call, AST_BOOL, "")};
+    return expand_foldl(c, call, to, out);
+}
+
+/* fn, x, non_sequences: the rows of x for which fn is true */
+static bool expand_filter(Compiler *c, const Ast *call, const Ast *const *arg,
+                          Node *out) {
+    Builder *b = compiler_builder(c);
+    const Ast *to[] = {arg[0], arg[1], arg[2], NULL};
+    Node x, mask;
+    Var in[2];
+    if (!compiler_ast(c, arg[1], &x) || !compiler_var(c, &x, DT_NONE, &in[0]) ||
+        !expand_map(c, call, to, &mask) || !compiler_var(c, &mask, DT_NONE, &in[1]))
+        return false;
+    const Type *t = var_type(b->g, in[1]);
+    if (t->dtype != DT_BOOL || t->ndim != 1)
+        return fail(b->s, arg[0]->at, E_TYPE,
+                    "filter takes a function that gives one bool for each row, not %s",
+                    type_str(b->s, t));
+    const Op *op = op_named(b->s, "subtensor");
+    PropArg index = {"index", PROP_STR(sym(b->s, "$"))};
+    *out = node_var(op_apply1(b, op, props_make(b->s, op, 1, &index), 2, in), call->at);
+    return out->var != VAR_NONE;
+}
+
 /* ---- taps, until ---- */
 
 static bool expand_taps(Compiler *c, const Ast *call, const Ast *const *arg,
@@ -498,6 +558,7 @@ static bool expand_until(Compiler *c, const Ast *call, const Ast *const *arg,
            compiler_tree(c, 1, &item, &key, call->at, out);
 }
 
+#define FOLD "fn, sequences, outputs_info, non_sequences=[], go_backwards=False"
 static const Macro table[] = {
     {.name = "scan",
      .doc = "Runs a function once for each step, on rows of the sequences and its own "
@@ -507,6 +568,32 @@ static const Macro table[] = {
      .expand = expand_scan,
      .example = "scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[1]) -> "
                 "[1, 2, 4, 7, 11]"},
+    {.name = "map",
+     .doc = "A function of the rows of one or several sequences: the results as rows.",
+     .signature = "fn, sequences, non_sequences=[], go_backwards=False",
+     .expand = expand_map,
+     .example = "map(lambda x: x * x, arange(4)) -> [0, 1, 4, 9]"},
+    {.name = "foldl",
+     .doc = "The last value of a scan from the first row on; the initial value where "
+            "there is no row.",
+     .signature = FOLD,
+     .expand = expand_foldl,
+     .example = "foldl(lambda x, a: 10 * a + x, [1, 2, 3], 0) -> 123"},
+    {.name = "foldr",
+     .doc = "The last value of a scan from the last row on.",
+     .signature = "fn, sequences, outputs_info, non_sequences=[]",
+     .expand = expand_foldr,
+     .example = "foldr(lambda x, a: 10 * a + x, [1, 2, 3], 0) -> 321"},
+    {.name = "reduce",
+     .doc = "The same as foldl: the last value of a scan.",
+     .signature = FOLD,
+     .expand = expand_foldl,
+     .example = "reduce(lambda x, a: a + x, arange(5), 0) -> 10"},
+    {.name = "filter",
+     .doc = "The rows of x for which the function is true.",
+     .signature = "fn, x, non_sequences=[]",
+     .expand = expand_filter,
+     .example = "filter(lambda x: x % 2 == 0, arange(5)) -> [0, 2, 4]"},
     {.name = "taps",
      .doc = "A sequence or the initial rows of an output of scan, read at other steps "
             "than the usual one: taps(x, [-1, 0]).",

@@ -1,0 +1,247 @@
+/* Scans of a graph, one by one: taken apart, changed by a pass, put back. */
+#include "rewrite/loop.h"
+
+#include <string.h>
+
+/* ---- all of a graph ---- */
+
+static void mark_root(uint8_t *root, Var v) {
+    if (v != VAR_NONE) root[v] = 1;
+}
+
+static uint8_t *roots_of(const Graph *g, Arena *a) {
+    uint8_t *root = NEW_N(a, g->nvar, uint8_t);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        mark_root(root, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        mark_root(root, g->updates.p[i].value);
+    for (size_t i = 0; i < g->shared.n; i++)
+        mark_root(root, var_leafrec(g, g->shared.p[i])->init);
+    mark_root(root, g->until);
+    return root;
+}
+
+static bool one_loop(Rewriter *r, ApplyId id, const Clients *c, const uint8_t *root,
+                     ScanFn *fn) {
+    Scan l = {.r = r, .a = arena_new(r->s), .id = id, .clients = c, .root = root};
+    bool ok = true, intern = r->b.intern;
+    Origin from = r->b.from;
+    r->b.intern = true;
+    r->b.from = (Origin){r->g->origin[id].at, r->db->entry.p[r->current].name};
+    fn(&l, &ok);
+    scan_make_close(&l.m);
+    vec_free(&l.before);
+    vec_free(&l.after);
+    rw_grow(r);
+    r->b.intern = intern;
+    r->b.from = from;
+    arena_free(l.a);
+    return ok;
+}
+
+bool loops_each(Rewriter *r, ScanFn *fn) {
+    Graph *g = r->g;
+    Arena *a = arena_new(r->s);
+    uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT), *root = roots_of(g, a);
+    Clients c = graph_clients(g, a, live);
+    bool ok = true;
+    for (ApplyId id = 0, n = g->napply; ok && id < n; id++) {
+        const Apply *ap = &g->apply[id];
+        bool used = ap->serial != 0;
+        if (!op_is_scan(ap->op) || ap->serial || rw_limit_reached(r)) continue;
+        for (Var k = 0; k < ap->nout; k++)
+            used |= live[ap->out + k];
+        if (used) ok = one_loop(r, id, &c, root, fn);
+    }
+    arena_free(a);
+    return ok;
+}
+
+/* ---- one ---- */
+
+static const Var *arguments(Scan *l) {
+    const Apply *ap = &l->r->g->apply[l->id];
+    Var *arg = NEW_N(l->a, ap->nin, Var);
+    for (size_t i = 0; i < ap->nin; i++)
+        arg[i] = rw_in(l->r, l->id, i);
+    return arg;
+}
+
+void loop_open(Scan *l) {
+    const Var *arg = arguments(l);
+    if (l->m.body) scan_make_close(&l->m);
+    scan_make_open(&l->m, &l->r->b, arg[0]);
+    l->part = scan_part(&l->m, l->a, l->id, arg);
+    rw_grow(l->r);
+}
+
+bool loop_body(Scan *l) {
+    bool ok = scan_part_body(&l->m, &l->part);
+    rw_grow(l->r);
+    return ok;
+}
+
+bool loop_is_read(const Scan *l, size_t o) {
+    Var v = loop_out(l, o);
+    return l->root[v] || l->clients->first[v] != l->clients->first[v + 1];
+}
+
+bool loop_fired(Scan *l) {
+    Rewriter *r = l->r;
+    if (l->before.n == 0) return true;
+    r->dirty = true;
+    return rw_fired(r, r->current, l->before.n, l->before.p, l->after.p);
+}
+
+bool loop_stand(Scan *l, Var v, Var x) {
+    Rewriter *r = l->r;
+    if (x == VAR_NONE || !type_keeps(var_type(r->g, v), var_type(r->g, x)))
+        return false;
+    r->forward[v] = x;
+    vec_push(r->s, &l->before, v);
+    vec_push(r->s, &l->after, x);
+    return true;
+}
+
+bool loop_replace(Scan *l, size_t o, Var x) {
+    return loop_stand(l, loop_out(l, o), x);
+}
+
+static bool same_apply(const Graph *g, ApplyId x, ApplyId y) {
+    const Apply *a = &g->apply[x], *b = &g->apply[y];
+    if (x == y) return true;
+    return a->props == b->props && a->nin == b->nin &&
+           memcmp(g->in + a->in, g->in + b->in, a->nin * sizeof *g->in) == 0;
+}
+
+static Var result_for(const Scan *l, const size_t *as, size_t o) {
+    return l->m.out.p[l->part.first + (as ? as[o] : o)].result;
+}
+
+static bool any_live(Scan *l) {
+    scan_make_live(&l->m);
+    for (size_t i = 0; i < l->m.out.n; i++)
+        if (l->m.out.p[i].live) return true;
+    return false;
+}
+
+bool loop_make(Scan *l) {
+    bool ok =
+        !any_live(l) || scan_make_apply(&l->m, sym_text(l->r->s, l->part.f.fn->name));
+    rw_grow(l->r);
+    return ok;
+}
+
+bool loop_install(Scan *l, const size_t *as, bool *ok) {
+    Var any = VAR_NONE;
+    if (!(*ok = loop_make(l))) return false;
+    for (size_t o = 0; o < l->part.f.nout; o++) {
+        Var x = result_for(l, as, o);
+        if (x == VAR_NONE) continue;
+        if (!type_keeps(var_type(l->r->g, loop_out(l, o)), var_type(l->r->g, x)))
+            return false;
+        any = x;
+    }
+    if (any != VAR_NONE && same_apply(l->r->g, var_owner(l->r->g, any), l->id))
+        return false;
+    for (size_t o = 0; o < l->part.f.nout; o++)
+        if (result_for(l, as, o) != VAR_NONE) loop_replace(l, o, result_for(l, as, o));
+    return *ok = loop_fired(l);
+}
+
+/* ---- rows ---- */
+
+Var loop_say(Scan *l, const char *text, Var x, Var y, Var n) {
+    Session *s = l->r->s;
+    Bind bind[] = {{sym(s, "x"), x}, {sym(s, "y"), y}, {sym(s, "n"), n}};
+    Env env = {.n = 3, .bind = bind};
+    bool ok = true;
+    size_t mark = diag_count(s);
+    Var v = build_text(&l->r->b, text, &env, &ok);
+    rw_grow(l->r);
+    if (ok) return v;
+    diag_rewind(s, mark);
+    return VAR_NONE;
+}
+
+bool loop_has_rows(const Scan *l, Var x) {
+    const Graph *g = l->r->g;
+    Var n = l->part.arg[0];
+    Dim d = var_type(g, x)->dim[0];
+    const Tensor *c = var_const(g, n);
+    if (c) return d == tensor_i64(c, 0);
+    if (var_leaf(g, n) == LEAF_DIM)
+        return dim_is_named(d) && var_leafrec(g, n)->name == dim_sym(d);
+    ApplyId a = var_owner(g, n);
+    if (a == APPLY_NONE || strcmp(g->apply[a].op->name, "shape_i") != 0) return false;
+    const Prop *axis = op_prop(g->s, g->apply[a].op, g->apply[a].props, "axis");
+    return axis->i == 0 && rw_lead(l->r, g->in[g->apply[a].in]) == x;
+}
+
+/* ---- outside ---- */
+
+/* A dim of the body, by an argument that has it. */
+static Var dim_outside(Scan *l, Sym name) {
+    const ScanForm *f = &l->part.f;
+    for (size_t k = 0; k < f->nin; k++) {
+        const Type *t = var_type(f->fn, f->fn->inputs.p[k]);
+        Var arg = l->part.arg[scan_arg(f, k)];
+        int lead = var_type(l->r->g, arg)->ndim - t->ndim;
+        for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
+            if (t->dim[i] == DIM_NAMED(name)) return shape_of(&l->r->b, arg, i + lead);
+    }
+    return VAR_NONE;
+}
+
+Outside outside_new(Scan *l) {
+    const Graph *fn = l->part.f.fn;
+    Outside o = {l, arena_alloc(l->a, (fn->nvar + 1) * sizeof(Var))};
+    for (Var v = 0; v < fn->nvar; v++) {
+        o.var[v] = VAR_NONE;
+        if (var_is_const(fn, v)) o.var[v] = graph_const_again(l->r->g, fn, v, true);
+        if (var_leaf(fn, v) == LEAF_DIM)
+            o.var[v] = dim_outside(l, var_leafrec(fn, v)->name);
+    }
+    for (size_t i = 0; i < l->part.f.nother; i++)
+        o.var[fn->inputs.p[l->part.f.other_in + i]] =
+            l->part.arg[l->part.f.other_arg + i];
+    rw_grow(l->r);
+    return o;
+}
+
+bool outside_apply(Outside *o, ApplyId id) {
+    const Graph *fn = o->l->part.f.fn;
+    const Apply *ap = &fn->apply[id];
+    Rewriter *r = o->l->r;
+    Var in[16], *many = ap->nin <= 16 ? in : NEW_N(o->l->a, ap->nin, Var);
+    Var *out = NEW_N(o->l->a, ap->nout > OUT_MAX ? ap->nout : OUT_MAX, Var);
+    for (size_t i = 0; i < ap->nin; i++)
+        if ((many[i] = o->var[apply_in(fn, id)[i]]) == VAR_NONE) return false;
+    size_t mark = diag_count(r->s);
+    bool ok = op_apply(&r->b, ap->op, ap->props, ap->nin, many, out);
+    rw_grow(r);
+    if (!ok) diag_rewind(r->s, mark);
+    for (Var k = 0; ok && k < ap->nout; k++)
+        o->var[ap->out + k] = out[k];
+    return ok;
+}
+
+Var outside_make(Outside *o, Var v) {
+    const Graph *fn = o->l->part.f.fn;
+    if (o->var[v] != VAR_NONE) return o->var[v];
+    uint8_t *need = NEW_N(o->l->a, fn->napply, uint8_t);
+    ApplyId last = var_owner(fn, v);
+    if (last == APPLY_NONE) return VAR_NONE;
+    need[last] = 1;
+    for (ApplyId a = last + 1; a-- > 0;)
+        for (size_t i = 0; need[a] && i < fn->apply[a].nin; i++) {
+            Var x = apply_in(fn, a)[i];
+            ApplyId maker = var_owner(fn, x);
+            if (o->var[x] != VAR_NONE) continue;
+            if (maker == APPLY_NONE) return VAR_NONE;
+            need[maker] = 1;
+        }
+    for (ApplyId a = 0; a <= last; a++)
+        if (need[a] && !outside_apply(o, a)) return VAR_NONE;
+    return o->var[v];
+}

@@ -1,0 +1,64 @@
+/* What the passes over loops share: a scan of the graph taken apart, changed, and put
+ * in the place of the old one. */
+#ifndef REWRITE_LOOP_H
+#define REWRITE_LOOP_H
+
+#include "op/scan_make.h"
+#include "rewrite/rewrite_impl.h"
+
+typedef struct Scan {
+    Rewriter *r;
+    Arena *a;
+    ApplyId id;
+    ScanMake m;
+    MakePart part;
+    const Clients *clients; /* of the graph when the pass began; ids from `from` on */
+    const uint8_t *root;    /* by variable: an output, an update, ... */
+    Vec(Var) before, after; /* what was replaced */
+} Scan;
+/* One scan: true when it has put something in its place (loop_install). False with
+ * *ok false: diagnosed. */
+typedef bool ScanFn(Scan *l, bool *ok);
+/* Tries every live scan of the graph, those that stood there when it began. */
+bool loops_each(Rewriter *r, ScanFn *fn);
+
+/* Takes the scan apart; l->m is closed by loops_each. */
+void loop_open(Scan *l);
+/* Copies the body, which `part` and `m` may have been changed for before. */
+bool loop_body(Scan *l);
+/* Makes the scan, if something of it is still needed. False: diagnosed. */
+bool loop_make(Scan *l);
+/* Makes the scan and lets its results stand for the old ones: output as[o] for o, or o
+ * itself when as is NULL. Results that are not wanted keep what r->forward says. False:
+ * nothing has changed, or *ok says that it failed. */
+bool loop_install(Scan *l, const size_t *as, bool *ok);
+/* Lets x stand for v, or for output o of the scan, if its type says as much. */
+bool loop_stand(Scan *l, Var v, Var x);
+bool loop_replace(Scan *l, size_t o, Var x);
+/* Tells what was replaced, as one replacement; false: stop. */
+bool loop_fired(Scan *l);
+
+static inline Var loop_out(const Scan *l, size_t o) {
+    return l->r->g->apply[l->id].out + (Var)o;
+}
+bool loop_is_read(const Scan *l,
+                  size_t o); /* has output o a client, or is it a root? */
+/* Do the rows of x number exactly the steps of the scan, as types and shapes tell? */
+bool loop_has_rows(const Scan *l, Var x);
+
+/* An expression of the language in x, y, n. */
+Var loop_say(Scan *l, const char *text, Var x, Var y, Var n);
+
+/* ---- the body, worked out in the graph around the loop ---- */
+typedef struct Outside {
+    Scan *l;
+    Var *var; /* by variable of the body: the same outside, VAR_NONE: not there */
+} Outside;
+Outside outside_new(Scan *l);
+/* Applies the op of `a` to what stands for its inputs outside. False: it is not typed.
+ */
+bool outside_apply(Outside *o, ApplyId a);
+/* Makes what v needs; its leaves have been set. VAR_NONE: not possible. */
+Var outside_make(Outside *o, Var v);
+
+#endif

@@ -1,0 +1,113 @@
+/* Loops without what they don't need: results that nothing reads, arguments that the
+ * body does not use or gets twice, states that go the same way. */
+#include "rewrite/loop.h"
+
+/* States that begin alike are taken for one, and found to be different when the values
+ * that come out are. same[o]: an earlier output, or o. */
+typedef struct Twins {
+    Scan *l;
+    size_t n;
+    size_t *same;
+} Twins;
+
+static bool begin_alike(const Twins *t, size_t x, size_t y) {
+    const ScanForm *f = &t->l->part.f;
+    const ScanOut *a = &f->out[x], *b = &f->out[y];
+    if (a->ntap == 0 || a->ntap != b->ntap ||
+        t->l->part.arg[a->arg] != t->l->part.arg[b->arg])
+        return false;
+    for (size_t k = 0; k < a->ntap; k++)
+        if (a->tap[k] != b->tap[k] || var_type(f->fn, f->fn->inputs.p[a->in + k]) !=
+                                          var_type(f->fn, f->fn->inputs.p[b->in + k]))
+            return false;
+    return true;
+}
+
+static void suppose(Twins *t) {
+    for (size_t o = 0; o < t->n; o++) {
+        t->same[o] = o;
+        for (size_t k = 0; k < o && t->same[o] == o; k++)
+            if (t->same[k] == k && begin_alike(t, k, o)) t->same[o] = k;
+    }
+}
+
+/* The body with the supposed twins as one; false: diagnosed. */
+static bool body_of(Twins *t) {
+    const ScanForm *f;
+    Scan *l = t->l;
+    loop_open(l);
+    f = &l->part.f;
+    for (size_t o = 0; o < t->n; o++)
+        for (size_t k = 0; t->same[o] != o && k < f->out[o].ntap; k++)
+            l->part.in[f->out[o].in + k] = l->part.in[f->out[t->same[o]].in + k];
+    return loop_body(l);
+}
+
+/* Takes back what is not so; true: all is. */
+static bool settled(Twins *t) {
+    bool all = true;
+    for (size_t o = 0; o < t->n; o++) {
+        if (t->same[o] == o || t->l->part.y[o] == t->l->part.y[t->same[o]]) continue;
+        t->same[o] = o;
+        all = false;
+    }
+    return all;
+}
+
+/* Results that are the same rows: output o is read as `as`. */
+static void join_results(Twins *t, size_t *as) {
+    MakeArg *out = t->l->m.out.p + t->l->part.first;
+    const Var *y = t->l->part.y;
+    for (size_t o = 0; o < t->n; o++) {
+        as[o] = o;
+        out[o].wanted = loop_is_read(t->l, o);
+    }
+    for (size_t o = 0; o < t->n; o++) {
+        size_t k = t->same[o];
+        if (k != o) {
+            if (!out[k].wanted || out[k].keep == out[o].keep) {
+                if (out[o].wanted) out[k].keep = out[o].keep;
+                out[k].wanted |= out[o].wanted;
+                out[o].wanted = false;
+                as[o] = k;
+            } else if (out[o].wanted && out[o].keep == SCAN_LAST) {
+                /* the one that may be the initial value stays fed back */
+                int64_t keep = out[k].keep;
+                out[k].keep = SCAN_LAST;
+                out[o].keep = keep;
+                as[o] = k;
+                as[k] = o;
+            }
+            out[o].tap.n = 0;
+            continue;
+        }
+        for (k = 0; k < o && as[o] == o; k++)
+            if (out[k].wanted && out[o].wanted && y[k] == y[o] && as[k] == k &&
+                out[k].keep == out[o].keep && !out[o].tap.n && !out[k].tap.n) {
+                out[o].wanted = false;
+                as[o] = k;
+            }
+    }
+}
+
+static bool clean(Scan *l, bool *ok) {
+    Twins t = {.l = l};
+    loop_open(l);
+    t.n = l->part.f.nout;
+    t.same = NEW_N(l->a, t.n, size_t);
+    size_t *as = NEW_N(l->a, t.n, size_t);
+    if (!scan_is_opaque(l->part.f.fn))
+        suppose(&t);
+    else
+        for (size_t o = 0; o < t.n; o++)
+            t.same[o] = o;
+    do
+        if (!(*ok = body_of(&t))) return false;
+    while (!settled(&t));
+    join_results(&t, as);
+    return loop_install(l, as, ok);
+}
+
+bool loop_clean_pass(Rewriter *r) {
+    return loops_each(r, clean);
+}

@@ -1,0 +1,156 @@
+/* Two loops of the same steps, neither of which needs a result of the other, are one:
+ * what both do is done once. */
+#include "rewrite/loop.h"
+
+#include <string.h>
+
+enum { MOST = 64 };
+
+typedef struct Merge {
+    Rewriter *r;
+    Arena *a;
+    size_t n;
+    ApplyId loop[MOST];
+    uint64_t *needs; /* by variable: loops that it depends on */
+} Merge;
+
+static void find_loops(Merge *m) {
+    const Graph *g = m->r->g;
+    uint8_t *live = graph_live(g, m->a, ROOTS_RUN | ROOTS_INIT);
+    m->needs = NEW_N(m->a, g->nvar, uint64_t);
+    for (ApplyId id = 0; id < g->napply; id++) {
+        const Apply *ap = &g->apply[id];
+        uint64_t bits = 0;
+        bool used = false;
+        for (size_t i = 0; i < ap->nin; i++)
+            bits |= m->needs[apply_in(g, id)[i]];
+        for (Var k = 0; k < ap->nout; k++)
+            used |= live[ap->out + k];
+        if (used && op_is_scan(ap->op) && !ap->serial && m->n < MOST) {
+            m->loop[m->n] = id;
+            bits |= UINT64_C(1) << m->n++;
+        }
+        for (Var k = 0; k < ap->nout; k++)
+            m->needs[ap->out + k] = bits;
+    }
+}
+
+static uint64_t inputs_need(const Merge *m, ApplyId id) {
+    const Graph *g = m->r->g;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < g->apply[id].nin; i++)
+        bits |= m->needs[apply_in(g, id)[i]];
+    return bits;
+}
+
+static bool same_steps(const Graph *g, Var x, Var y) {
+    const Tensor *a = var_const(g, x), *b = var_const(g, y);
+    return x == y || (a && b && tensor_i64(a, 0) == tensor_i64(b, 0));
+}
+
+static bool may_merge(const Merge *m, size_t x, size_t y) {
+    const Graph *g = m->r->g;
+    ScanForm f = scan_of(g, m->loop[x], m->a), h = scan_of(g, m->loop[y], m->a);
+    return same_steps(g, apply_in(g, m->loop[x])[0], apply_in(g, m->loop[y])[0]) &&
+           f.fn->until == VAR_NONE && h.fn->until == VAR_NONE &&
+           f.truncate == h.truncate && f.nout + h.nout <= OUT_MAX &&
+           f.nin + h.nin <= UINT16_MAX / 2 && !(inputs_need(m, m->loop[y]) >> x & 1) &&
+           !(inputs_need(m, m->loop[x]) >> y & 1);
+}
+
+/* ---- dims of two bodies in one ---- */
+
+/* Each body has names of its own for dims. They may stand in one body if no name means
+ * two things there: what it is, outside, tells. */
+static bool name_dims(const Graph *g, ApplyId id, const ScanForm *f, Map *dims) {
+    for (size_t k = 0; k < f->nin; k++) {
+        const Type *t = var_type(f->fn, f->fn->inputs.p[k]);
+        const Type *x = var_type(g, apply_in(g, id)[scan_arg(f, k)]);
+        int lead = x->ndim - t->ndim;
+        for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++) {
+            uint64_t have;
+            if (!dim_is_named(t->dim[i])) continue;
+            Dim is = x->dim[i + lead];
+            if (is == DIM_UNKNOWN) return false;
+            if (map_get(dims, dim_sym(t->dim[i]), &have) && (Dim)have != is)
+                return false;
+            map_put(dims, dim_sym(t->dim[i]), (uint64_t)is);
+        }
+    }
+    return true;
+}
+
+static bool dims_agree(const Merge *m, ApplyId x, ApplyId y) {
+    const Graph *g = m->r->g;
+    ScanForm f = scan_of(g, x, m->a), h = scan_of(g, y, m->a);
+    Map dims = MAP(g->s);
+    bool ok = name_dims(g, x, &f, &dims) && name_dims(g, y, &h, &dims);
+    map_free(&dims);
+    return ok;
+}
+
+/* ---- one pair ---- */
+
+static const Var *arguments(const Merge *m, ApplyId id) {
+    const Apply *ap = &m->r->g->apply[id];
+    return arena_copy(m->a, apply_in(m->r->g, id), ap->nin * sizeof(Var));
+}
+
+/* The results for the outputs of one of the two; false: a type says less than before.
+ */
+static bool results(const Merge *m, ApplyId id, const MakePart *p, const ScanMake *make,
+                    Var *before, Var *after) {
+    const Graph *g = m->r->g;
+    for (size_t o = 0; o < p->f.nout; o++) {
+        before[o] = g->apply[id].out + (Var)o;
+        after[o] = make->out.p[p->first + o].result;
+        if (after[o] == VAR_NONE ||
+            !type_keeps(var_type(g, before[o]), var_type(g, after[o])))
+            return false;
+    }
+    return true;
+}
+
+static bool merge(Merge *m, ApplyId x, ApplyId y, bool *did) {
+    Rewriter *r = m->r;
+    const Var *ax = arguments(m, x), *ay = arguments(m, y);
+    ScanMake make;
+    scan_make_open(&make, &r->b, ax[0]);
+    MakePart p = scan_part(&make, m->a, x, ax), q = scan_part(&make, m->a, y, ay);
+    size_t n = p.f.nout + q.f.nout;
+    Var *before = NEW_N(m->a, n, Var), *after = NEW_N(m->a, n, Var);
+    bool ok = scan_part_body(&make, &p) && scan_part_body(&make, &q) &&
+              scan_make_apply(&make, sym_text(r->s, p.f.fn->name));
+    rw_grow(r);
+    if (ok && results(m, x, &p, &make, before, after) &&
+        results(m, y, &q, &make, before + p.f.nout, after + p.f.nout)) {
+        for (size_t i = 0; i < n; i++)
+            r->forward[before[i]] = after[i];
+        r->dirty = *did = true;
+        ok = rw_fired(r, r->current, n, before, after);
+    }
+    scan_make_close(&make);
+    return ok;
+}
+
+static bool merge_one(Merge *m, bool *did) {
+    for (size_t x = 0; x < m->n; x++)
+        for (size_t y = x + 1; y < m->n; y++)
+            if (may_merge(m, x, y) && dims_agree(m, m->loop[x], m->loop[y])) {
+                if (!merge(m, m->loop[x], m->loop[y], did)) return false;
+                if (*did) return true;
+            }
+    return true;
+}
+
+/* One pair a time: which of the others may be merged is another question then. */
+bool loop_merge_pass(Rewriter *r) {
+    Merge m = {.r = r, .a = arena_new(r->s)};
+    bool intern = r->b.intern, did = false;
+    r->b.intern = true;
+    find_loops(&m);
+    bool ok = rw_limit_reached(r) || merge_one(&m, &did);
+    r->b.intern = intern;
+    arena_free(m.a);
+    return ok;
+}

@@ -1,0 +1,196 @@
+/* Sums that a loop gathers step by step: a state s <- s + e of which only the last
+ * value is wanted. The terms become rows, added up after the loop. Of a product of
+ * matrices the factors do: sum_t P_t' Q_t is one product of all rows of P and Q. */
+#include "rewrite/loop.h"
+
+#include <string.h>
+
+typedef struct Sum {
+    Scan *l;
+    const Graph *fn;
+    uint32_t *uses;   /* by variable of the body */
+    size_t o;         /* the state */
+    Var term;         /* e */
+    Var p, q;         /* factors, VAR_NONE: it is none */
+    const char *text; /* of the total, in rows of p and q, or of the term */
+    size_t row[2];    /* numbers in m->out of their rows; NOT_A_ROW: a sequence */
+    Var seq[2];
+} Sum;
+#define NOT_A_ROW SIZE_MAX
+
+static const Apply *made_by(const Graph *fn, Var v, const char *op) {
+    ApplyId a = var_owner(fn, v);
+    if (a == APPLY_NONE || strcmp(fn->apply[a].op->name, op) != 0) return NULL;
+    return &fn->apply[a];
+}
+
+static uint32_t *count_uses(const Scan *l) {
+    const Graph *fn = l->part.f.fn;
+    uint32_t *uses = NEW_N(l->a, fn->nvar, uint32_t);
+    for (uint32_t i = 0; i < fn->nin; i++)
+        uses[fn->in[i]]++;
+    for (size_t o = 0; o < fn->outputs.n; o++)
+        uses[fn->outputs.p[o].var]++;
+    if (fn->until != VAR_NONE) uses[fn->until]++;
+    return uses;
+}
+
+/* Is output o such a sum? Then its term. */
+static bool is_sum(Sum *x, size_t o) {
+    const ScanForm *f = &x->l->part.f;
+    const ScanOut *out = &f->out[o];
+    Var made = x->fn->outputs.p[o].var;
+    const Apply *a = made_by(x->fn, made, "add");
+    if (!a || !scan_one_row(out) || out->keep != SCAN_LAST || x->uses[made] != 1 ||
+        !loop_is_read(x->l, o))
+        return false;
+    Var s = x->fn->inputs.p[out->in], in[2] = {x->fn->in[a->in], x->fn->in[a->in + 1]};
+    if (x->uses[s] != 1 || (in[0] != s && in[1] != s)) return false;
+    x->o = o;
+    x->term = in[in[0] == s];
+    const Type *t = var_type(x->fn, x->term), *as = var_type(x->fn, made);
+    return t->ndim == as->ndim && dtype_is_inexact(t->dtype);
+}
+
+/* transpose(P) of a matrix */
+static bool is_turned(const Graph *fn, Var v, Var *of) {
+    const Apply *a = made_by(fn, v, "transpose");
+    if (!a || var_type(fn, v)->ndim != 2) return false;
+    const Prop *axes = op_prop(fn->s, a->op, a->props, "axes");
+    if (axes->kind == P_INTS && axes->ints.p[0] % 2 == 0) return false; /* (0, 1) */
+    *of = fn->in[a->in];
+    return true;
+}
+
+/* A vector as a column (axis 1) or as a row (axis 0). */
+static bool is_raised(const Graph *fn, Var v, int64_t axis, Var *of) {
+    const Apply *a = made_by(fn, v, "expand_dims");
+    if (!a || var_type(fn, v)->ndim != 2) return false;
+    const Prop *p = op_prop(fn->s, a->op, a->props, "axis");
+    int64_t at = p->kind == P_INT                      ? p->i
+                 : p->kind == P_INTS && p->ints.n == 1 ? p->ints.p[0]
+                                                       : 9;
+    if (at < 0) at += 2;
+    *of = fn->in[a->in];
+    return at == axis && var_type(fn, *of)->ndim == 1;
+}
+
+static bool find_factors(Sum *x) {
+    const Apply *m = made_by(x->fn, x->term, "matmul"),
+                *o = made_by(x->fn, x->term, "multiply");
+    if (x->uses[x->term] != 1) return false;
+    if (m) {
+        Var a = x->fn->in[m->in], b = x->fn->in[m->in + 1];
+        if (var_type(x->fn, a)->ndim != 2 || var_type(x->fn, b)->ndim != 2)
+            return false;
+        x->q = b;
+        if (is_turned(x->fn, a, &x->p)) {
+            x->text = "tensordot(x, y, ([0, 1], [0, 1]))";
+        } else {
+            x->p = a;
+            x->text = "tensordot(x, y, ([0, 2], [0, 1]))";
+        }
+        return true;
+    }
+    for (int turn = 0; o && turn < 2; turn++) {
+        Var a = x->fn->in[o->in + (size_t)turn], b = x->fn->in[o->in + (size_t)!turn];
+        if (!is_raised(x->fn, a, 1, &x->p) || !is_raised(x->fn, b, 0, &x->q)) continue;
+        x->text = "matmul(transpose(x), y)";
+        return true;
+    }
+    return false;
+}
+
+/* Rows of a variable of the body: those of a sequence, or a new result. */
+static void add_rows(Sum *x, int which, Var v) {
+    Scan *l = x->l;
+    const ScanForm *f = &l->part.f;
+    x->row[which] = NOT_A_ROW;
+    for (size_t i = 0; i < f->nseq; i++)
+        for (size_t k = 0; k < f->seq[i].ntap; k++) {
+            if (x->fn->inputs.p[f->seq[i].in + k] != v) continue;
+            Var s = l->part.arg[f->seq[i].arg];
+            bool whole = f->seq[i].low == 0 && f->seq[i].high == 0 &&
+                         loop_has_rows(l, s) && x->fn->until == VAR_NONE;
+            if (!whole) continue;
+            x->seq[which] = s;
+            return;
+        }
+    for (size_t k = l->part.first + f->nout; k < l->m.out.n; k++)
+        if (l->m.out.p[k].made == v) {
+            x->row[which] = k;
+            return;
+        }
+    x->row[which] = scan_make_out(&l->m, var_name(x->fn, v), SCAN_ALL);
+    l->m.out.p[x->row[which]].wanted = true;
+    l->m.out.p[x->row[which]].made = v; /* of the old body, for now */
+}
+
+static Var rows_of(const Sum *x, int which) {
+    size_t k = x->row[which];
+    return k == NOT_A_ROW ? x->seq[which] : x->l->m.out.p[k].result;
+}
+
+/* What the sum is after the loop. */
+static bool give(Sum *x) {
+    Scan *l = x->l;
+    Var total = loop_say(l, x->text, rows_of(x, 0), rows_of(x, 1), VAR_NONE);
+    Var init = l->part.arg[l->part.f.out[x->o].arg];
+    if (total == VAR_NONE) return false;
+    Var sum = loop_say(l, "x + y", init, total, VAR_NONE);
+    if (sum == VAR_NONE) return false;
+    const Type *want = var_type(l->r->g, loop_out(l, x->o));
+    return loop_replace(l, x->o, scan_fit(&l->r->b, sum, want, 0));
+}
+
+/* Small terms only: their rows must be kept. */
+static bool is_small(const Sum *x) {
+    return var_type(x->fn, x->term)->ndim <= 1;
+}
+
+static bool take_sum(Sum *x) {
+    x->p = x->q = VAR_NONE;
+    if (find_factors(x)) {
+        add_rows(x, 0, x->p);
+        add_rows(x, 1, x->q);
+    } else if (is_small(x)) {
+        x->text = "sum(x, axis=0)";
+        add_rows(x, 0, x->term);
+        x->row[1] = x->row[0];
+        x->seq[1] = x->seq[0];
+    } else {
+        return false;
+    }
+    x->l->m.out.p[x->l->part.first + x->o].wanted = false;
+    return true;
+}
+
+static bool push_sums(Scan *l, bool *ok) {
+    loop_open(l);
+    Sum x = {.l = l, .fn = l->part.f.fn};
+    if (scan_is_opaque(x.fn) || x.fn->effects.n) return false;
+    x.uses = count_uses(l);
+    size_t n = l->part.f.nout, nsum = 0;
+    Sum *sum = NEW_N(l->a, n, Sum);
+    for (size_t o = 0; o < n; o++) {
+        l->m.out.p[l->part.first + o].wanted = loop_is_read(l, o);
+        if (!is_sum(&x, o) || !take_sum(&x)) continue;
+        sum[nsum++] = x;
+    }
+    if (nsum == 0) return false;
+    if (!(*ok = loop_body(l))) return false;
+    for (size_t k = l->part.first + n; k < l->m.out.n; k++)
+        l->m.out.p[k].made = l->part.map[l->m.out.p[k].made];
+    if (!(*ok = loop_make(l))) return false;
+    for (size_t i = 0; i < nsum; i++)
+        if (!give(&sum[i])) return false;
+    for (size_t o = 0; o < n; o++)
+        if (l->m.out.p[l->part.first + o].result != VAR_NONE &&
+            !loop_replace(l, o, l->m.out.p[l->part.first + o].result))
+            return false;
+    return *ok = loop_fired(l);
+}
+
+bool loop_sum_pass(Rewriter *r) {
+    return loops_each(r, push_sums);
+}
