@@ -9,7 +9,7 @@
 
 enum { ALIGN = 64 };
 #define HUGE_PAGE  ((size_t)2 << 20)
-#define MAPPED_MIN ((size_t)4 << 20)
+#define MAPPED_MIN HUGE_PAGE
 
 typedef struct Account {
     _Atomic uint64_t used, peak;
@@ -74,9 +74,15 @@ void memory_peak_reset(Session *s) {
     atomic_store(&a->peak, atomic_load(&a->used));
 }
 
+/* A last huge page that would be mostly used is taken whole. */
+static size_t mapped_size(size_t size) {
+    size_t page = 4096, whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    return whole - size <= size / 8 ? whole : (size + page - 1) / page * page;
+}
+
 /* Maps more than asked for and cuts it down to whole huge pages' alignment. */
 static void *map_huge(size_t size) {
-    size_t page = 4096, len = (size + page - 1) / page * page, all;
+    size_t len = mapped_size(size), all;
     if (!size_add(len, HUGE_PAGE, &all)) return NULL;
     char *p =
         mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -93,7 +99,7 @@ static void uncharge(const Buffer *b) {
 }
 static void release_mapped(Buffer *b) {
     uncharge(b);
-    munmap(b->data, b->size);
+    munmap(b->data, mapped_size(b->size));
     mem_free(b);
 }
 static void release_heap(Buffer *b) {

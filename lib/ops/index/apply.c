@@ -30,6 +30,7 @@ typedef struct State {
     Array array[MAX_NDIM];
     int64_t mask_count[MAX_NDIM]; /* true elements, by index input in order of masks */
     int nmask;
+    bool late;          /* see Indexed */
     bool none;          /* a 0-d mask was false */
     int64_t *positions; /* scratch for the masks' positions */
 } State;
@@ -42,9 +43,8 @@ static const Tensor *index_input(const State *s, int input) {
     return call_in(s->c, s->first + (size_t)input);
 }
 
-static bool out_of_range(State *s, int64_t v, int axis, int64_t size) {
-    return call_fail(s->c, E_INDEX,
-                     "index %lld is out of range for axis %d of size %lld",
+static bool out_of_range(Call *c, int64_t v, int axis, int64_t size) {
+    return call_fail(c, E_INDEX, "index %lld is out of range for axis %d of size %lld",
                      (long long)v, axis, (long long)size);
 }
 
@@ -138,7 +138,7 @@ static bool apply_input(State *s, const Item *it) {
     }
     int64_t v = tensor_i64(t, 0), size = s->x->shape[s->axis];
     if (v < -size || v >= size || (t->dtype == DT_UINT64 && v < 0))
-        return out_of_range(s, v, s->axis, size);
+        return out_of_range(s->c, v, s->axis, size);
     s->data += (v < 0 ? v + size : v) * s->x->stride[s->axis++];
     return true;
 }
@@ -213,9 +213,9 @@ static bool common_shape(State *s, Indexed *ix) {
 enum { BLOCK = 256 };
 
 /* offset[k] = the bytes of index v[k], wrapped; false when one is out of range. */
-static bool wrap(const int64_t *v, int64_t n, const Array *a,
+static bool wrap(const int64_t *v, int64_t n, int64_t axis_size, int64_t axis_stride,
                  int64_t *restrict offset) {
-    uint64_t size = (uint64_t)a->size, stride = (uint64_t)a->stride, bad = 0;
+    uint64_t size = (uint64_t)axis_size, stride = (uint64_t)axis_stride, bad = 0;
     for (int64_t k = 0; k < n; k++) {
         uint64_t i = (uint64_t)v[k], from_end = (uint64_t)(v[k] >> 63);
         i += size & from_end;
@@ -227,7 +227,7 @@ static bool wrap(const int64_t *v, int64_t n, const Array *a,
 
 static bool wrap_more(const int64_t *v, int64_t n, const Array *a, int64_t *offset) {
     int64_t block[BLOCK];
-    bool ok = wrap(v, n, a, block);
+    bool ok = wrap(v, n, a->size, a->stride, block);
     for (int64_t k = 0; k < n; k++)
         offset[k] = (int64_t)((uint64_t)offset[k] + (uint64_t)block[k]);
     return ok;
@@ -260,15 +260,59 @@ static bool add_offsets(State *s, const Array *a, const Indexed *ix, bool first,
             else
                 element_cast(DT_INT64, block, a->t.dtype, p, (size_t)n, 8, it.step[1]);
             int64_t *to_offset = (int64_t *)(void *)it.ptr[0] + i;
-            bool ok = first ? wrap(v, n, a, to_offset) : wrap_more(v, n, a, to_offset);
+            bool ok = first ? wrap(v, n, a->size, a->stride, to_offset)
+                            : wrap_more(v, n, a, to_offset);
             for (int64_t k = 0; !ok && k < n; k++)
                 if (v[k] < -a->size || v[k] >= a->size)
-                    return out_of_range(s, v[k], a->axis, a->size);
+                    return out_of_range(s->c, v[k], a->axis, a->size);
         }
     return true;
 }
 
+/* Elements [first, first + n) of a contiguous index array, in `block` unless they are
+ * int64 already; n is at most BLOCK. */
+static const int64_t *read_index(const Tensor *t, int64_t first, int64_t n,
+                                 int64_t *block) {
+    ptrdiff_t item = (ptrdiff_t)dtype_size(t->dtype);
+    const char *p = (const char *)t->data + first * item;
+    if (t->dtype == DT_INT64) return (const int64_t *)(const void *)p;
+    element_cast(DT_INT64, block, t->dtype, p, (size_t)n, 8, item);
+    return block;
+}
+
+bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset) {
+    int64_t block[BLOCK];
+    bool ok = true;
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;
+        const int64_t *v = read_index(&ix->array, first + i, m, block);
+        ok &= wrap(v, m, ix->size, ix->stride, offset + i);
+    }
+    return ok;
+}
+
+bool index_refuse(Call *c, const Indexed *ix) {
+    int64_t block[BLOCK];
+    for (int64_t i = 0; i < ix->adv_count; i++) {
+        int64_t v = *read_index(&ix->array, i, 1, block);
+        if (v < -ix->size || v >= ix->size)
+            return out_of_range(c, v, ix->axis, ix->size);
+    }
+    bug("an index that is in range was refused");
+}
+
+static bool leave_late(const State *s, Indexed *ix) {
+    const Array *a = &s->array[0];
+    ix->late = true;
+    ix->array = a->t;
+    ix->size = a->size;
+    ix->stride = a->stride;
+    ix->axis = a->axis;
+    return true;
+}
+
 static bool make_offsets(State *s, Indexed *ix, int64_t *offset) {
+    if (s->late) return leave_late(s, ix);
     if (s->narray == 0) memset(offset, 0, (size_t)ix->adv_count * 8);
     for (int i = 0; i < s->narray && ix->adv_count; i++)
         if (!add_offsets(s, &s->array[i], ix, i == 0, offset)) return false;
@@ -291,6 +335,8 @@ typedef struct Sizes {
     int used;
     bool ellipsis;
     int64_t positions;
+    int arrays;
+    const Tensor *array; /* one of them, no mask */
 } Sizes;
 
 static Sizes measure(State *s) {
@@ -304,6 +350,8 @@ static Sizes measure(State *s) {
         const Tensor *t = index_input(s, it->input);
         z.used += is_mask(t) ? t->ndim : 1;
         s->arrays |= is_mask(t) || t->ndim > 0;
+        z.arrays++;
+        if (!is_mask(t)) z.array = t;
         if (!is_mask(t) || masks == MAX_NDIM) continue;
         s->mask_count[masks] = mask_true(t);
         z.positions += s->mask_count[masks++] * t->ndim;
@@ -333,14 +381,16 @@ static int64_t count_bound(const State *s) {
     return n;
 }
 
-bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, size_t extra,
-                 void **mem) {
+bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_be_late,
+                 size_t extra, void **mem) {
     State s = {.c = c, .x = x, .first = first, .data = x->data};
     if (!index_parse(sym_text(c->s, op_prop(c->s, c->op, c->props, "index")->sym),
                      &s.items))
         bug("an index that is none was typed");
     Sizes z = measure(&s);
-    size_t offsets = s.arrays ? (size_t)count_bound(&s) : 0, bytes = 0;
+    s.late = may_be_late && s.arrays && z.arrays == 1 && z.array &&
+             tensor_is_contiguous(z.array);
+    size_t offsets = s.arrays && !s.late ? (size_t)count_bound(&s) : 0, bytes = 0;
     extra = (extra + 63) / 64 * 64;
     if (!size_add(offsets, (size_t)z.positions, &bytes) ||
         !size_mul(bytes, 8, &bytes) || !size_add(bytes, extra, &bytes))

@@ -138,7 +138,7 @@ static bool inc_perform(Call *c, bool set) {
     void *mem = NULL;
     size_t item = dtype_size(x.dtype);
     size_t extra = y.dtype == x.dtype ? 0 : (size_t)tensor_size(&y) * item;
-    if (!index_apply(c, out, 2, &ix, extra, &mem)) return false;
+    if (!index_apply(c, out, 2, &ix, false, extra, &mem)) return false;
     if (extra) {
         Tensor cast = y;
         cast.dtype = x.dtype;

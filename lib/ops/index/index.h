@@ -40,11 +40,22 @@ typedef struct Indexed {
     int64_t adv_count;
     const int64_t
         *offset; /* bytes from base.data, adv_count of them; in the Call's scratch */
+    /* In place of offset: the only array, contiguous, which indexes an axis of x of
+     * this size and stride. */
+    bool late;
+    Tensor array;
+    int64_t size, stride;
+    int axis;
 } Indexed;
 /* Index inputs begin at input `first`. `extra` bytes of scratch are left for the caller
- * at *mem (may be 0 and NULL). The first axis out of range is diagnosed. */
-bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, size_t extra,
-                 void **mem);
+ * at *mem (may be 0 and NULL). The first axis out of range is diagnosed. may_be_late: a
+ * single array may be left to be read by index_offsets. */
+bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_be_late,
+                 size_t extra, void **mem);
+/* Offsets [first, first + n) of a late index; false when one is out of range, which
+ * index_refuse diagnoses. */
+bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset);
+bool index_refuse(Call *c, const Indexed *ix);
 int index_result(const Indexed *ix, int64_t shape[MAX_NDIM]);
 
 /* Many rows at once: x[index]; x with y put or added there. */

@@ -5,9 +5,10 @@
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 18 };
+enum { CHUNK = 1 << 18, PART = 512 };
 
 static bool subtensor_type(Infer *in) {
     Dim dim[MAX_NDIM];
@@ -25,6 +26,7 @@ typedef struct Job {
     int64_t rows, per_chunk;
     bool whole;       /* a row's elements are contiguous in x */
     GatherFn *gather; /* rows of one small piece */
+    atomic_bool refused;
 } Job;
 
 static int64_t front_offset(const Indexed *ix, int64_t at) {
@@ -49,9 +51,28 @@ static void copy_row(const Job *j, char *out, const char *x) {
                  ix->base.stride + ix->front);
 }
 
+/* Rows [first, first + n) under one position of the front dims. */
+static void gather_rows(Job *j, int64_t n, char *out, const char *x, int64_t first) {
+    const Indexed *ix = j->ix;
+    int64_t part[PART], bytes = (int64_t)j->row_bytes;
+    for (int64_t m; n > 0; n -= m, first += m, out += m * bytes) {
+        m = ix->late && n > PART ? PART : n;
+        if (ix->late && !index_offsets(ix, first, m, part)) {
+            atomic_store_explicit(&j->refused, true, memory_order_relaxed);
+            return;
+        }
+        const int64_t *offset = ix->late ? part : ix->offset + first;
+        if (j->gather)
+            j->gather(m, out, x, offset);
+        else
+            for (int64_t i = 0; i < m; i++)
+                copy_row(j, out + i * bytes, x + offset[i]);
+    }
+}
+
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     (void)worker;
-    const Job *j = ctx;
+    Job *j = ctx;
     int64_t row = (int64_t)chunk * j->per_chunk, count = j->ix->adv_count;
     int64_t end = row + j->per_chunk < j->rows ? row + j->per_chunk : j->rows;
     while (row < end) {
@@ -59,13 +80,7 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
                 n = count - first < end - row ? count - first : end - row;
         const char *x =
             (const char *)j->ix->base.data + front_offset(j->ix, row / count);
-        char *out = j->out + row * (int64_t)j->row_bytes;
-        const int64_t *offset = j->ix->offset + first;
-        if (j->gather)
-            j->gather(n, out, x, offset);
-        else
-            for (int64_t i = 0; i < n; i++)
-                copy_row(j, out + i * (int64_t)j->row_bytes, x + offset[i]);
+        gather_rows(j, n, j->out + row * (int64_t)j->row_bytes, x, first);
         row += n;
     }
 }
@@ -95,13 +110,13 @@ static bool gather(Call *c, const Indexed *ix) {
         j.per_chunk = j.rows;
         run_chunk(&j, 0, 0);
     }
-    return true;
+    return !atomic_load(&j.refused) || index_refuse(c, ix);
 }
 
 static bool subtensor_perform(Call *c) {
     Tensor x = *call_in(c, 0);
     Indexed ix;
-    if (!index_apply(c, &x, 1, &ix, 0, NULL)) return false;
+    if (!index_apply(c, &x, 1, &ix, true, 0, NULL)) return false;
     if (ix.advanced) return gather(c, &ix);
     Tensor *v = call_view(c, 0, call_in(c, 0));
     if (!v) return false;
