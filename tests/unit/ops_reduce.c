@@ -261,6 +261,61 @@ static void large(void) {
             }
 }
 
+/* Every seventh is a zero of either sign, every `rare`-th nan. */
+static Tensor rough(Lab *l, DType d, const int64_t shape[2], int rare) {
+    Tensor t;
+    tensor_new(l->s, d, 2, shape, &t);
+    uint64_t h = (uint64_t)rare;
+    for (int64_t i = 0; i < tensor_size(&t); i++) {
+        h = h * UINT64_C(6364136223846793005) + 1442695040888963407;
+        double v = (double)(int64_t)(h >> 32 & 0xFFFFF) * 0x1p-18 - 3;
+        if (h >> 40 & 1) v = -fabs(v) - 1; /* groups whose largest is a zero */
+        if (i % 7 == 0) v = h >> 41 & 1 ? 0.0 : -0.0;
+        if (rare && i % rare == rare - 1) v = NAN;
+        lab_put(&t, i, v);
+    }
+    return t;
+}
+
+/* All levels of CPU give the same bits, nan and the signs of zeros included. */
+static void levels(void) {
+    static const int64_t shapes[][2] = {{1, 31},  {3, 32},   {7, 65},   {8, 163},
+                                        {9, 700}, {40, 131}, {133, 17}, {2, 5001}};
+    static const DType dtypes[] = {DT_FLOAT16, DT_FLOAT32, DT_FLOAT64, DT_INT8,
+                                   DT_INT64};
+    Lab lab[3] = {lab_new(1), lab_new(1), lab_new(1)};
+    for (int k = 0; k < 3; k++)
+        session_options(lab[k].s)->cpu_level = k;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (int op = 0; op < NNAMES; op++)
+                for (int way = 0; way < 6; way++) {
+                    Tensor kept[3];
+                    int64_t axis = way % 3;
+                    int rare = d > 2 ? 0 : way / 3 * 83;
+                    for (int k = 0; k < 3; k++) {
+                        lab_reset(&lab[k]);
+                        Var x = lab_input(
+                            &lab[k], rough(&lab[k], dtypes[d], shapes[i], rare), false);
+                        PropArg prop = {"axis", axis == 2      ? (Prop){.kind = P_NONE}
+                                                : op >= ARGMAX ? PROP_INT(axis)
+                                                               : PROP_INTS(&axis, 1)};
+                        const Tensor *r = lab_run(
+                            &lab[k], lab_apply(&lab[k], names[op], 1, &x, 1, &prop));
+                        CHECK(r != NULL);
+                        if (!r) return;
+                        kept[k] = *r;
+                    }
+                    for (int k = 1; k < 3; k++)
+                        CHECK(tensor_identical(&kept[0], &kept[k]),
+                              "%s of %s[%lld, %lld] way %d: level %d differs",
+                              names[op], dtype_name(dtypes[d]), (long long)shapes[i][0],
+                              (long long)shapes[i][1], way, k);
+                }
+    for (int k = 0; k < 3; k++)
+        lab_free(&lab[k]);
+}
+
 /* float64 sums keep their accuracy over many elements. */
 static void accuracy(Lab *l) {
     int64_t n = 4000000;
@@ -288,5 +343,6 @@ int main(void) {
     accuracy(&l);
     lab_free(&l);
     large();
+    levels();
     return TEST_END("ops_reduce");
 }

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 2048, STRIP = 1024, GROUP = 32, CHUNK = 1 << 16 };
+enum { BLOCK = 2048, STRIP = 4096, STRIP_SHARED = 1024, CHUNK = 1 << 16, ROWS = 16 };
 
 static bool arg_type(Infer *in) {
     const Type *x = in->type[0];
@@ -42,48 +42,12 @@ typedef struct Job {
     int64_t *out;
     Tensor kept; /* shape and strides of the other dims, row-major; its innermost one is
                     apart when by rows */
-    int64_t n, step, wide, wide_step, strips;
+    int64_t n, step, wide, wide_step, strip, strips;
     bool by_rows;
     char *work;
     size_t work_size;
     int64_t tasks, per_chunk;
 } Job;
-
-/* The first place where p equals *v, or where p is nan when *v is. Whole groups without
- * one are passed over by vectors. */
-#define FIRST(NAME, T, SAME)                                                           \
-    static size_t NAME(const void *p, const void *v, size_t n) {                       \
-        const T *x = p;                                                                \
-        T m;                                                                           \
-        memcpy(&m, v, sizeof m);                                                       \
-        size_t i = 0;                                                                  \
-        for (; i + GROUP <= n; i += GROUP) {                                           \
-            unsigned any = 0;                                                          \
-            for (size_t k = 0; k < GROUP; k++)                                         \
-                any |= (unsigned)(SAME(x[i + k], m));                                  \
-            if (any != 0) break;                                                       \
-        }                                                                              \
-        while (i + 1 < n && !SAME(x[i], m))                                            \
-            i++;                                                                       \
-        return i;                                                                      \
-    }
-#define EQUAL(a, b)   ((a) == (b))
-#define EQUAL_F(a, b) (((a) == (b)) | (((a) != (a)) & ((b) != (b))))
-FIRST(first_8, uint8_t, EQUAL)
-FIRST(first_16, uint16_t, EQUAL)
-FIRST(first_32, uint32_t, EQUAL)
-FIRST(first_64, uint64_t, EQUAL)
-FIRST(first_f32, float, EQUAL_F)
-FIRST(first_f64, double, EQUAL_F)
-
-static size_t find_first(const Job *j, const char *p, const char *v, size_t n) {
-    if (j->dtype == DT_FLOAT32) return first_f32(p, v, n);
-    if (j->dtype == DT_FLOAT64) return first_f64(p, v, n);
-    return j->size == 1   ? first_8(p, v, n)
-           : j->size == 2 ? first_16(p, v, n)
-           : j->size == 4 ? first_32(p, v, n)
-                          : first_64(p, v, n);
-}
 
 static const char *load(const Job *j, char *buffer, const char *x, int64_t n,
                         int64_t step) {
@@ -105,33 +69,30 @@ static int64_t arg_of_run(const Job *j, char *work, const char *x) {
         const char *p = load(j, work, x + i * j->step, n, j->step);
         j->loops->runs(p, 0, 1, (size_t)n, value);
         int64_t beats = i == 0;
-        if (i) j->table->arg[j->less][j->dtype](value, 1, best, &beats, 1);
+        if (i) j->table->arg[j->less][j->dtype](value, 0, 1, 1, best, &beats, 1);
         if (!beats) continue;
         memcpy(best, value, j->size);
-        at = i + (int64_t)find_first(j, p, value, (size_t)n);
+        at = i + (int64_t)j->table->find[j->dtype](p, value, (size_t)n);
     }
     return at;
 }
 
-/* The rows of a strip lie too far apart for the CPU to foresee the next one. */
-static void prefetch(const char *row, int64_t bytes) {
-    for (int64_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch(row + i);
+static bool is_direct(const Job *j, int64_t step) {
+    return !j->half && step == (int64_t)j->item;
 }
 
 static void arg_of_rows(const Job *j, char *work, const char *x, int64_t width,
                         int64_t *out) {
-    char *best = work + STRIP * 8;
-    for (int64_t r = 0; r < j->n; r++) {
+    char *best = work + j->strip * 8;
+    bool direct = is_direct(j, j->wide_step);
+    memcpy(best, load(j, work, x, width, j->wide_step), (size_t)width * j->size);
+    memset(out, 0, (size_t)width * 8);
+    int64_t rows = 1;
+    for (int64_t r = 1; r < j->n; r += rows) {
         const char *row = load(j, work, x + r * j->step, width, j->wide_step);
-        if (row != work && r + 1 < j->n)
-            prefetch(row + j->step, width * (int64_t)j->size);
-        if (r == 0) {
-            memcpy(best, row, (size_t)width * j->size);
-            memset(out, 0, (size_t)width * 8);
-        } else {
-            j->table->arg[j->less][j->dtype](row, (size_t)width, best, out, r);
-        }
+        rows = !direct ? 1 : j->n - r < ROWS ? j->n - r : ROWS;
+        j->table->arg[j->less][j->dtype](row, j->step, (size_t)rows, (size_t)width,
+                                         best, out, r);
     }
 }
 
@@ -151,8 +112,8 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
             end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
     for (; t < end; t++) {
         const char *x = j->x + offset(&j->kept, t / j->strips);
-        int64_t first = t % j->strips * STRIP;
-        int64_t width = j->wide - first < STRIP ? j->wide - first : STRIP;
+        int64_t first = t % j->strips * j->strip;
+        int64_t width = j->wide - first < j->strip ? j->wide - first : j->strip;
         if (j->by_rows)
             arg_of_rows(j, work, x + first * j->wide_step, width,
                         j->out + t / j->strips * j->wide + first);
@@ -181,10 +142,10 @@ static void plan(Job *j, const Tensor *x, int axis) {
         j->kept.ndim = last;
         j->wide = j->kept.shape[last];
         j->wide_step = near;
-        j->strips = (j->wide + STRIP - 1) / STRIP;
+        j->strips = (j->wide + j->strip - 1) / j->strip;
     }
     j->tasks = move_count(j->kept.ndim, j->kept.shape) * j->strips;
-    int64_t each = j->n * (j->by_rows ? STRIP : 1);
+    int64_t each = j->n * (j->by_rows ? j->strip : 1);
     j->per_chunk = each < CHUNK ? CHUNK / each : 1;
 }
 
@@ -194,7 +155,8 @@ static bool run(Call *c, Job *j, Tensor x, int axis) {
     size_t copy =
         axis < 0 && !tensor_is_contiguous(&x) ? (tensor_bytes(&x) + 63) / 64 * 64 : 0;
     size_t workers = pool ? pool_threads(pool) : 1;
-    j->work_size = STRIP * 8 * 2 + BLOCK * 8;
+    j->strip = workers > 1 ? STRIP_SHARED : STRIP;
+    j->work_size = (size_t)(j->strip * 2 + BLOCK) * 8;
     char *mem = call_scratch(c, copy + workers * j->work_size);
     if (!mem) return false;
     if (axis < 0) x = move_contiguous(pool, &x, mem);

@@ -17,7 +17,7 @@
 enum {
     RUN = 4096,
     RUN_WIDE = 1024,
-    ROWS = 16,
+    ROWS = 32,
     STRIP = 4096,
     SEGMENT = 1 << 18,
     CHUNK = 1 << 16,

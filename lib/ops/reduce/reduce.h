@@ -32,13 +32,18 @@ typedef struct FoldLoops {
     void (*join)(void *a, const void *b, size_t n, double na, double nb);
 } FoldLoops;
 
-/* One row's step of argmax or argmin: where x beats best (or is the first nan), best
- * and at are replaced. */
-typedef void ArgRow(const char *x, size_t n, void *best, int64_t *at, int64_t row);
+/* A step of argmax or argmin for n columns: where an element of one of the `rows` from
+ * x on, which are `stride` bytes apart, beats best (or is the first nan), best and at
+ * are replaced; the first of them is number `row`. */
+typedef void ArgRows(const char *x, ptrdiff_t stride, size_t rows, size_t n, void *best,
+                     int64_t *at, int64_t row);
+/* The first of n elements that equals *v, or is nan when *v is. */
+typedef size_t FindFirst(const void *x, const void *v, size_t n);
 
 typedef struct FoldTable {
     FoldLoops loops[FOLD_KINDS][DT_N];
-    ArgRow *arg[2][DT_N]; /* max, min */
+    ArgRows *arg[2][DT_N]; /* max, min */
+    FindFirst *find[DT_N];
     void (*half)(const char *x, ptrdiff_t step, size_t n, float *out);
 } FoldTable;
 const FoldTable *fold_table(Session *s); /* for the session's CPU level */

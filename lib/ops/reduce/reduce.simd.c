@@ -9,7 +9,7 @@
 #define JOIN1(a, b) JOIN2(a, b)
 #define LEVEL(name) JOIN1(name, TL_LEVEL)
 
-enum { LANES = 32 };
+enum { LANES = 32, AHEAD = 2048 };
 
 #define MORE(a, b)   ((b) > (a) ? (b) : (a))
 #define LESS(a, b)   ((b) < (a) ? (b) : (a))
@@ -31,8 +31,19 @@ static inline c128 cmul(c128 a, c128 b) {
 
 /* NAME: suffix; T_: element; A_: accumulator; GET: element to accumulator; F: joins
  * two; W: numbers that make one element (2: complex as pairs, summed lane by lane); R:
- * rows joined at a time (4, or 1 where the compiler turns four comparisons into
- * branches). */
+ * rows joined at a time (8, or 1 where the compiler turns comparisons into branches).
+ */
+#define ROW_AT(T_, r) ((const T_ *)(const void *)(x + (ptrdiff_t)(r)*stride))
+/* u = elements j of eight rows, joined as a tree. */
+#define EIGHT(u, F, GET)                                                               \
+    A v0 = GET(x0[j]), v1 = GET(x1[j]), v2 = GET(x2[j]), v3 = GET(x3[j]);              \
+    A v4 = GET(x4[j]), v5 = GET(x5[j]), v6 = GET(x6[j]), v7 = GET(x7[j]);              \
+    A p01 = F(v0, v1), p23 = F(v2, v3), p45 = F(v4, v5), p67 = F(v6, v7);              \
+    A lo = F(p01, p23), hi = F(p45, p67), u = F(lo, hi);
+/* AHEAD bytes from p on; the CPU by itself does not look beyond a page. */
+#define ASK(p, n)                                                                      \
+    for (size_t k_ = 0; k_ < (n); k_ += 64)                                            \
+    __builtin_prefetch((const char *)(p) + AHEAD + k_)
 #define FOLD_BY(NAME, T_, A_, GET, F, W, R)                                            \
     static void NAME##_run(const T_ *x, size_t n, A_ *acc) {                           \
         typedef A_ A;                                                                  \
@@ -47,9 +58,11 @@ static inline c128 cmul(c128 a, c128 b) {
         }                                                                              \
         for (size_t l = 0; l < LANES; l++)                                             \
             t[l] = GET(x[l]);                                                          \
-        for (; i + LANES <= n; i += LANES)                                             \
+        for (; i + LANES <= n; i += LANES) {                                           \
+            ASK(x + i, LANES * sizeof(T_));                                            \
             for (size_t l = 0; l < LANES; l++)                                         \
                 t[l] = F(t[l], GET(x[i + l]));                                         \
+        }                                                                              \
         for (size_t l = 0; i + l < n; l++)                                             \
             t[l] = F(t[l], GET(x[i + l]));                                             \
         for (size_t live = LANES / 2; live >= W; live /= 2)                            \
@@ -69,26 +82,24 @@ static inline c128 cmul(c128 a, c128 b) {
         typedef A_ A;                                                                  \
         A *restrict a = acc;                                                           \
         for (size_t r = 0; r < rows;) {                                                \
-            const T_ *x0 = (const T_ *)(const void *)(x + (ptrdiff_t)r * stride);      \
-            if (R == 4 && r + 4 <= rows) {                                             \
-                const T_ *x1 = (const T_ *)(const void *)((const char *)x0 + stride);  \
-                const T_ *x2 = (const T_ *)(const void *)((const char *)x1 + stride);  \
-                const T_ *x3 = (const T_ *)(const void *)((const char *)x2 + stride);  \
+            const T_ *x0 = ROW_AT(T_, r);                                              \
+            if (R == 8 && r + 8 <= rows) {                                             \
+                const T_ *x1 = ROW_AT(T_, r + 1), *x2 = ROW_AT(T_, r + 2),             \
+                         *x3 = ROW_AT(T_, r + 3), *x4 = ROW_AT(T_, r + 4),             \
+                         *x5 = ROW_AT(T_, r + 5), *x6 = ROW_AT(T_, r + 6),             \
+                         *x7 = ROW_AT(T_, r + 7);                                      \
                 if (r == 0)                                                            \
                     for (size_t j = 0; j < n * W; j++) {                               \
-                        A v0 = GET(x0[j]), v1 = GET(x1[j]), v2 = GET(x2[j]),           \
-                          v3 = GET(x3[j]);                                             \
-                        A p = F(v0, v1), q = F(v2, v3);                                \
-                        a[j] = F(p, q);                                                \
+                        EIGHT(u, F, GET)                                               \
+                        a[j] = u;                                                      \
                     }                                                                  \
                 else                                                                   \
                     for (size_t j = 0; j < n * W; j++) {                               \
-                        A v0 = GET(x0[j]), v1 = GET(x1[j]), v2 = GET(x2[j]),           \
-                          v3 = GET(x3[j]);                                             \
-                        A p = F(v0, v1), q = F(v2, v3), u = F(p, q), old = a[j];       \
+                        EIGHT(u, F, GET)                                               \
+                        A old = a[j];                                                  \
                         a[j] = F(old, u);                                              \
                     }                                                                  \
-                r += 4;                                                                \
+                r += 8;                                                                \
             } else {                                                                   \
                 if (r == 0)                                                            \
                     for (size_t j = 0; j < n * W; j++)                                 \
@@ -109,7 +120,7 @@ static inline c128 cmul(c128 a, c128 b) {
         for (size_t j = 0; j < n * W; j++)                                             \
             a[j] = F(a[j], b[j]);                                                      \
     }
-#define FOLD(NAME, T_, A_, GET, F, W) FOLD_BY(NAME, T_, A_, GET, F, W, 4)
+#define FOLD(NAME, T_, A_, GET, F, W) FOLD_BY(NAME, T_, A_, GET, F, W, 8)
 #define LOOPS_OF(LOAD, NAME, DT, A_, W)                                                \
     { LOAD, DT, sizeof(A_) * W, NAME##_runs, NAME##_rows, NAME##_join }
 #define LOOPS(NAME, DT, A_, W) LOOPS_OF(DT_NONE, NAME, DT, A_, W)
@@ -233,14 +244,16 @@ VAR(var_f64, double)
 
 /* ---- argmax, argmin by rows ---- */
 #define ARG(NAME, T, BEATS)                                                            \
-    static void NAME(const char *row, size_t n, void *b, int64_t *restrict at,         \
-                     int64_t r) {                                                      \
-        const T *x = (const T *)(const void *)row;                                     \
+    static void NAME(const char *x, ptrdiff_t stride, size_t rows, size_t n, void *b,  \
+                     int64_t *restrict at, int64_t row) {                              \
         T *restrict best = b;                                                          \
-        for (size_t j = 0; j < n; j++) {                                               \
-            bool take = BEATS(x[j], best[j]);                                          \
-            best[j] = take ? x[j] : best[j];                                           \
-            at[j] = take ? r : at[j];                                                  \
+        for (; rows > 0; rows--, row++, x += stride) {                                 \
+            const T *p = (const T *)(const void *)x;                                   \
+            for (size_t j = 0; j < n; j++) {                                           \
+                bool take = BEATS(p[j], best[j]);                                      \
+                best[j] = take ? p[j] : best[j];                                       \
+                at[j] = take ? row : at[j];                                            \
+            }                                                                          \
         }                                                                              \
     }
 #define GREATER(x, b)   ((x) > (b))
@@ -256,6 +269,48 @@ ARG(argmax_f32, float, GREATER_F)
 ARG(argmin_f32, float, SMALLER_F)
 ARG(argmax_f64, double, GREATER_F)
 ARG(argmin_f64, double, SMALLER_F)
+
+/* Groups without one are passed over by vectors. */
+#define FIRST(NAME, T, SAME)                                                           \
+    static size_t NAME(const void *p, const void *v, size_t n) {                       \
+        enum { GROUP = 64 };                                                           \
+        const T *x = p;                                                                \
+        T m;                                                                           \
+        memcpy(&m, v, sizeof m);                                                       \
+        size_t i = 0;                                                                  \
+        for (; i + GROUP <= n; i += GROUP) {                                           \
+            T any = 0;                                                                 \
+            for (size_t k = 0; k < GROUP; k++)                                         \
+                any = SAME(x[i + k], m) ? 1 : any;                                     \
+            if (any != 0) break;                                                       \
+        }                                                                              \
+        while (i + 1 < n && !SAME(x[i], m))                                            \
+            i++;                                                                       \
+        return i;                                                                      \
+    }
+#define EQUAL(a, b)   ((a) == (b))
+#define EQUAL_F(a, b) (((a) == (b)) | (((a) != (a)) & ((b) != (b))))
+FIRST(first_8, uint8_t, EQUAL)
+FIRST(first_16, uint16_t, EQUAL)
+FIRST(first_32, uint32_t, EQUAL)
+FIRST(first_64, uint64_t, EQUAL)
+
+#if TL_LEVEL > 0
+#include "ops/reduce/vectors.h"
+#define QUICK(LOAD, NAME, DT, A_)                                                      \
+    { LOAD, DT, sizeof(A_), NAME##_quick_runs, NAME##_quick_rows, NAME##_join }
+#define FIRST_OF(N) first_##N##_quick
+#else
+#define QUICK(LOAD, NAME, DT, A_) LOOPS_OF(LOAD, NAME, DT, A_, 1)
+#define FIRST_OF(N)               first_##N
+FIRST(first_f32, float, EQUAL_F)
+FIRST(first_f64, double, EQUAL_F)
+#endif
+#if TL_LEVEL == 2
+#define ARG_OF(NAME) NAME##_quick
+#else
+#define ARG_OF(NAME) NAME
+#endif
 
 /* float16 to float32 by moving the bits: a scale by 2^112 puts the exponent right,
  * denormals included. */
@@ -304,9 +359,9 @@ static void half_row(const char *x, ptrdiff_t step, size_t n, float *out) {
     [DT_UINT16] = LOOPS(P##_u16, DT_UINT16, uint16_t, 1),                              \
     [DT_UINT32] = LOOPS(P##_u32, DT_UINT32, uint32_t, 1),                              \
     [DT_UINT64] = LOOPS(P##_u64, DT_UINT64, uint64_t, 1),                              \
-    [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, P##_f32, DT_FLOAT32, float, 1),                \
-    [DT_FLOAT32] = LOOPS(P##_f32, DT_FLOAT32, float, 1),                               \
-    [DT_FLOAT64] = LOOPS(P##_f64, DT_FLOAT64, double, 1)
+    [DT_FLOAT16] = QUICK(DT_FLOAT32, P##_f32, DT_FLOAT32, float),                      \
+    [DT_FLOAT32] = QUICK(DT_NONE, P##_f32, DT_FLOAT32, float),                         \
+    [DT_FLOAT64] = QUICK(DT_NONE, P##_f64, DT_FLOAT64, double)
 #define WHOLE(P)                                                                       \
     [DT_BOOL] = INT_SUM(P##_u8, DT_INT64), [DT_INT8] = INT_SUM(P##_i8, DT_INT64),      \
     [DT_INT16] = INT_SUM(P##_i16, DT_INT64), [DT_INT32] = INT_SUM(P##_i32, DT_INT64),  \
@@ -321,10 +376,11 @@ static void half_row(const char *x, ptrdiff_t step, size_t n, float *out) {
     [DT_BOOL] = P##_u8, [DT_INT8] = P##_i8, [DT_INT16] = P##_i16,                      \
     [DT_INT32] = P##_i32, [DT_INT64] = P##_i64, [DT_UINT8] = P##_u8,                   \
     [DT_UINT16] = P##_u16, [DT_UINT32] = P##_u32, [DT_UINT64] = P##_u64,               \
-    [DT_FLOAT32] = P##_f32, [DT_FLOAT64] = P##_f64
+    [DT_FLOAT32] = ARG_OF(P##_f32), [DT_FLOAT64] = ARG_OF(P##_f64)
 #define COMPLEX_SUM                                                                    \
-    [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, sum_f32, DT_FLOAT64, double, 1),               \
-    [DT_FLOAT32] = FLOAT_SUM(sum_f32), [DT_FLOAT64] = FLOAT_SUM(sum_f64),              \
+    [DT_FLOAT16] = QUICK(DT_FLOAT32, sum_f32, DT_FLOAT64, double),                     \
+    [DT_FLOAT32] = QUICK(DT_NONE, sum_f32, DT_FLOAT64, double),                        \
+    [DT_FLOAT64] = FLOAT_SUM(sum_f64),                                                 \
     [DT_COMPLEX64] = LOOPS(sum_cf32, DT_COMPLEX128, double, 2),                        \
     [DT_COMPLEX128] = LOOPS(sum_cf64, DT_COMPLEX128, double, 2)
 
@@ -350,4 +406,15 @@ const FoldTable LEVEL(fold_table_) =
                         [DT_FLOAT32] = MOMENTS(DT_NONE, var_f32),
                         [DT_FLOAT64] = MOMENTS(DT_NONE, var_f64)}},
      .arg = {{ARGS(argmax)}, {ARGS(argmin)}},
+     .find = {[DT_BOOL] = first_8,
+              [DT_INT8] = first_8,
+              [DT_INT16] = first_16,
+              [DT_INT32] = first_32,
+              [DT_INT64] = first_64,
+              [DT_UINT8] = first_8,
+              [DT_UINT16] = first_16,
+              [DT_UINT32] = first_32,
+              [DT_UINT64] = first_64,
+              [DT_FLOAT32] = FIRST_OF(f32),
+              [DT_FLOAT64] = FIRST_OF(f64)},
      .half = half_row};

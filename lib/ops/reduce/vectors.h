@@ -1,0 +1,337 @@
+/* Loops by vectors for CPUs with AVX2 or AVX-512, where the compilers' are slower than
+ * memory: maxima, minima, their positions, sums of float32. A part of reduce.simd.c,
+ * whose loops define the results bit by bit.
+ *
+ * The instructions for maxima lose nan: they run beside a test for nan, and blocks that
+ * have one are left to those loops. Without nan the order of joining does not matter
+ * but for the signs of zeros: of equal elements of a lane the first stays, as there. */
+#ifndef OPS_REDUCE_VECTORS_H
+#define OPS_REDUCE_VECTORS_H
+
+#include <immintrin.h>
+
+/* Ordered: one bit a lane, unset once a nan was there. */
+#if TL_LEVEL == 2
+#define VI(name, ps)   _mm512_##name##_##ps
+#define VEC_ps         __m512
+#define VEC_pd         __m512d
+#define ORDERED_ps     __mmask16
+#define ORDERED_pd     __mmask8
+#define ALL_ORDERED_ps 0xFFFF
+#define ALL_ORDERED_pd 0xFF
+#define AND_ORDERED(ordered, a, b, ps)                                                 \
+    _mm512_mask_cmp_##ps##_mask(ordered, a, b, _CMP_ORD_Q)
+#define HAS_NAN(ordered, ps) ((ordered) != ALL_ORDERED_##ps)
+#else
+#define VI(name, ps)   _mm256_##name##_##ps
+#define VEC_ps         __m256
+#define VEC_pd         __m256d
+#define ORDERED_ps     __m256
+#define ORDERED_pd     __m256d
+#define ALL_ORDERED_ps _mm256_castsi256_ps(_mm256_set1_epi8(-1))
+#define ALL_ORDERED_pd _mm256_castsi256_pd(_mm256_set1_epi8(-1))
+#define AND_ORDERED(ordered, a, b, ps)                                                 \
+    VI(and, ps)(ordered, VI(cmp, ps)(a, b, _CMP_ORD_Q))
+#define HAS_NAN(ordered, ps)                                                           \
+    (VI(movemask, ps)(ordered) != VI(movemask, ps)(ALL_ORDERED_##ps))
+#endif
+
+/* Joins the halves of a vector until one element is left. */
+#if TL_LEVEL == 2
+#define UPPER_ps(v)      _mm512_extractf32x8_ps(v, 1)
+#define UPPER_pd(v)      _mm512_extractf64x4_pd(v, 1)
+#define TO_256_ps(op, v) _mm256_##op##_ps(UPPER_ps(v), _mm512_castps512_ps256(v))
+#define TO_256_pd(op, v) _mm256_##op##_pd(UPPER_pd(v), _mm512_castpd512_pd256(v))
+#else
+#define TO_256_ps(op, v) (v)
+#define TO_256_pd(op, v) (v)
+#endif
+#define HALVES_ps(op, v, to)                                                           \
+    do {                                                                               \
+        __m256 w_ = TO_256_ps(op, v);                                                  \
+        __m128 h_ =                                                                    \
+            _mm_##op##_ps(_mm256_extractf128_ps(w_, 1), _mm256_castps256_ps128(w_));   \
+        h_ = _mm_##op##_ps(_mm_movehl_ps(h_, h_), h_);                                 \
+        to = _mm_cvtss_f32(_mm_##op##_ss(_mm_movehdup_ps(h_), h_));                    \
+    } while (0)
+#define HALVES_pd(op, v, to)                                                           \
+    do {                                                                               \
+        __m256d w_ = TO_256_pd(op, v);                                                 \
+        __m128d h_ =                                                                   \
+            _mm_##op##_pd(_mm256_extractf128_pd(w_, 1), _mm256_castpd256_pd128(w_));   \
+        to = _mm_cvtsd_f64(_mm_##op##_sd(_mm_unpackhi_pd(h_, h_), h_));                \
+    } while (0)
+#define GET(p, ps) GET_##ps((const void *)(p))
+#define GET_ps(p)  VI(loadu, ps)((const float *)(p))
+#define GET_pd(p)  VI(loadu, pd)((const double *)(p))
+
+/* NAME: of the loops that these replace; op: max or min; F: the same of two numbers. Of
+ * two operands the instruction gives the second when they are equal. */
+#define EXTREME(NAME, T, ps, op, F)                                                    \
+    static bool NAME##_quick(const T *x, size_t n, T *acc) {                           \
+        enum { W = sizeof(VEC_##ps) / sizeof(T), U = LANES / W };                      \
+        VEC_##ps t[U];                                                                 \
+        ORDERED_##ps ord = ALL_ORDERED_##ps, more = ord;                               \
+        T lane[LANES];                                                                 \
+        size_t i = LANES;                                                              \
+        for (size_t u = 0; u < U; u++) {                                               \
+            t[u] = VI(loadu, ps)(x + u * W);                                           \
+            ord = AND_ORDERED(ord, t[u], t[u], ps);                                    \
+        }                                                                              \
+        for (; i + 4 * LANES <= n; i += 4 * LANES)                                     \
+            for (size_t u = 0; u < U; u++) {                                           \
+                const T *p = x + i + u * W;                                            \
+                VEC_##ps a = VI(loadu, ps)(p), b = VI(loadu, ps)(p + LANES);           \
+                VEC_##ps c = VI(loadu, ps)(p + 2 * LANES),                             \
+                         d = VI(loadu, ps)(p + 3 * LANES);                             \
+                ord = AND_ORDERED(ord, a, b, ps);                                      \
+                more = AND_ORDERED(more, c, d, ps);                                    \
+                for (size_t k = 0; k < 4 * LANES; k += LANES)                          \
+                    __builtin_prefetch(p + k + AHEAD / sizeof(T));                     \
+                VEC_##ps v = VI(op, ps)(VI(op, ps)(d, c), VI(op, ps)(b, a));           \
+                t[u] = VI(op, ps)(v, t[u]);                                            \
+            }                                                                          \
+        for (; i + LANES <= n; i += LANES)                                             \
+            for (size_t u = 0; u < U; u++) {                                           \
+                VEC_##ps a = VI(loadu, ps)(x + i + u * W);                             \
+                ord = AND_ORDERED(ord, a, a, ps);                                      \
+                t[u] = VI(op, ps)(a, t[u]);                                            \
+            }                                                                          \
+        if (i < n) { /* lanes without an element see their first one again */          \
+            memcpy(lane, x, sizeof lane);                                              \
+            memcpy(lane, x + i, (n - i) * sizeof(T));                                  \
+            for (size_t u = 0; u < U; u++) {                                           \
+                VEC_##ps a = VI(loadu, ps)(lane + u * W);                              \
+                ord = AND_ORDERED(ord, a, a, ps);                                      \
+                t[u] = VI(op, ps)(a, t[u]);                                            \
+            }                                                                          \
+        }                                                                              \
+        if (HAS_NAN(ord, ps) || HAS_NAN(more, ps)) return false;                       \
+        for (size_t live = U / 2; live; live /= 2)                                     \
+            for (size_t u = 0; u < live; u++)                                          \
+                t[u] = VI(op, ps)(t[u + live], t[u]);                                  \
+        HALVES_##ps(op, t[0], *acc);                                                   \
+        return true;                                                                   \
+    }                                                                                  \
+    static void NAME##_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,   \
+                                  void *acc) {                                         \
+        for (size_t i = 0; i < m; i++) {                                               \
+            const T *p = (const T *)(const void *)(x + (ptrdiff_t)i * step);           \
+            if (n < LANES || !NAME##_quick(p, n, (T *)acc + i))                        \
+                NAME##_runs((const char *)p, 0, 1, n, (T *)acc + i);                   \
+        }                                                                              \
+    }                                                                                  \
+    /* `n` columns, whole vectors, of eight rows, or one, joined to what acc has. */   \
+    static inline __attribute__((always_inline)) void NAME##_eight(                    \
+        const char *x, ptrdiff_t s, size_t n, T *acc, bool first, ORDERED_##ps *ord) { \
+        const char *y = x + 3 * s, *z = x + 6 * s;                                     \
+        for (T *end = acc + n; acc < end; acc += sizeof(VEC_##ps) / sizeof(T)) {       \
+            VEC_##ps a = GET(x, ps), b = GET(x + s, ps), c = GET(x + 2 * s, ps),       \
+                     d = GET(y, ps), e = GET(x + 4 * s, ps), f = GET(y + 2 * s, ps),   \
+                     g = GET(z, ps), h = GET(y + 4 * s, ps);                           \
+            *ord = AND_ORDERED(*ord, a, b, ps);                                        \
+            *ord = AND_ORDERED(*ord, c, d, ps);                                        \
+            *ord = AND_ORDERED(*ord, e, f, ps);                                        \
+            *ord = AND_ORDERED(*ord, g, h, ps);                                        \
+            a = VI(op, ps)(VI(op, ps)(d, c), VI(op, ps)(b, a));                        \
+            e = VI(op, ps)(VI(op, ps)(h, g), VI(op, ps)(f, e));                        \
+            a = VI(op, ps)(e, a);                                                      \
+            if (!first) a = VI(op, ps)(a, VI(loadu, ps)(acc));                         \
+            VI(storeu, ps)(acc, a);                                                    \
+            x += sizeof a, y += sizeof a, z += sizeof a;                               \
+        }                                                                              \
+    }                                                                                  \
+    static void NAME##_one(const char *x, size_t n, T *acc, ORDERED_##ps *ord) {       \
+        for (T *end = acc + n; acc < end; acc += sizeof(VEC_##ps) / sizeof(T)) {       \
+            VEC_##ps a = GET(x, ps);                                                   \
+            *ord = AND_ORDERED(*ord, a, a, ps);                                        \
+            VI(storeu, ps)(acc, VI(op, ps)(a, VI(loadu, ps)(acc)));                    \
+            x += sizeof a;                                                             \
+        }                                                                              \
+    }                                                                                  \
+    static void NAME##_quick_rows(const char *x, ptrdiff_t stride, size_t rows,        \
+                                  size_t n, void *acc) {                               \
+        enum { W = sizeof(VEC_##ps) / sizeof(T), R = 8 };                              \
+        ORDERED_##ps ord = ALL_ORDERED_##ps;                                           \
+        size_t whole = rows < R ? 0 : n / W * W, r = R;                                \
+        if (whole) NAME##_eight(x, stride, whole, acc, true, &ord);                    \
+        for (; whole && r + R <= rows; r += R)                                         \
+            NAME##_eight(x + (ptrdiff_t)r * stride, stride, whole, acc, false, &ord);  \
+        for (; whole && r < rows; r++)                                                 \
+            NAME##_one(x + (ptrdiff_t)r * stride, whole, acc, &ord);                   \
+        if (HAS_NAN(ord, ps)) whole = 0;                                               \
+        if (whole < n)                                                                 \
+            NAME##_rows(x + whole * sizeof(T), stride, rows, n - whole,                \
+                        (T *)acc + whole);                                             \
+    }
+EXTREME(max_f32, float, ps, max, MORE_F)
+EXTREME(min_f32, float, ps, min, LESS_F)
+EXTREME(max_f64, double, pd, max, MORE_F)
+EXTREME(min_f64, double, pd, min, LESS_F)
+
+/* ---- sums of float32 in float64: converted while they are loaded ---- */
+#if TL_LEVEL == 2
+#define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
+#else
+#define WIDEN(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
+#endif
+#define FLOATS(p) WIDEN((const float *)(const void *)(p))
+static double sum_f32_quick(const float *x, size_t n) {
+    enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };
+    VEC_pd t[U];
+    double lane[LANES];
+    size_t i = LANES;
+    for (size_t u = 0; u < U; u++)
+        t[u] = WIDEN(x + u * W);
+    for (; i + LANES <= n; i += LANES) {
+        ASK(x + i, LANES * sizeof *x);
+        for (size_t u = 0; u < U; u++)
+            t[u] = VI(add, pd)(t[u], WIDEN(x + i + u * W));
+    }
+    for (size_t u = 0; u < U; u++)
+        VI(storeu, pd)(lane + u * W, t[u]);
+    for (size_t l = 0; i + l < n; l++)
+        lane[l] += (double)x[i + l];
+    for (size_t live = LANES / 2; live; live /= 2)
+        for (size_t l = 0; l < live; l++)
+            lane[l] += lane[l + live];
+    return lane[0];
+}
+static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
+                               void *acc) {
+    for (size_t i = 0; i < m; i++) {
+        const char *p = x + (ptrdiff_t)i * step;
+        if (n < LANES)
+            sum_f32_runs(p, 0, 1, n, (double *)acc + i);
+        else
+            ((double *)acc)[i] = sum_f32_quick((const float *)(const void *)p, n);
+    }
+}
+static inline __attribute__((always_inline)) void
+sum_f32_eight(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
+    const char *y = x + 3 * s, *z = x + 6 * s;
+    for (double *end = acc + n; acc < end; acc += sizeof(VEC_pd) / sizeof(double)) {
+        VEC_pd a = VI(add, pd)(FLOATS(x), FLOATS(x + s)),
+               b = VI(add, pd)(FLOATS(x + 2 * s), FLOATS(y)),
+               c = VI(add, pd)(FLOATS(x + 4 * s), FLOATS(y + 2 * s)),
+               d = VI(add, pd)(FLOATS(z), FLOATS(y + 4 * s));
+        a = VI(add, pd)(VI(add, pd)(a, b), VI(add, pd)(c, d));
+        if (!first) a = VI(add, pd)(VI(loadu, pd)(acc), a);
+        VI(storeu, pd)(acc, a);
+        x += sizeof a / 2, y += sizeof a / 2, z += sizeof a / 2;
+    }
+}
+static void sum_f32_quick_rows(const char *x, ptrdiff_t stride, size_t rows, size_t n,
+                               void *acc) {
+    enum { W = sizeof(VEC_pd) / sizeof(double), R = 8 };
+    size_t whole = rows < R ? 0 : n / W * W, r = R;
+    double *a = acc;
+    if (whole) sum_f32_eight(x, stride, whole, a, true);
+    for (; whole && r + R <= rows; r += R)
+        sum_f32_eight(x + (ptrdiff_t)r * stride, stride, whole, a, false);
+    for (; whole && r < rows; r++) {
+        const float *p = (const float *)(const void *)(x + (ptrdiff_t)r * stride);
+        for (size_t j = 0; j < whole; j++)
+            a[j] += (double)p[j];
+    }
+    if (whole < n)
+        sum_f32_rows(x + whole * sizeof(float), stride, rows, n - whole, a + whole);
+}
+
+/* ---- positions ---- */
+
+/* A bit for each element of a that equals v, or is nan where `nan`. */
+#if TL_LEVEL == 2
+#define BITS(a, v, nan, ps)                                                            \
+    ((nan) ? (unsigned)_mm512_cmp_##ps##_mask(a, a, _CMP_UNORD_Q)                      \
+           : (unsigned)_mm512_cmp_##ps##_mask(a, v, _CMP_EQ_OQ))
+#else
+#define BITS(a, v, nan, ps)                                                            \
+    ((nan) ? (unsigned)VI(movemask, ps)(VI(cmp, ps)(a, a, _CMP_UNORD_Q))               \
+           : (unsigned)VI(movemask, ps)(VI(cmp, ps)(a, v, _CMP_EQ_OQ)))
+#endif
+#define FIRST_QUICK(N, T, ps)                                                          \
+    static inline __attribute__((always_inline))                                       \
+    size_t first_##N##_of(const T *x, T v, size_t n, bool nan) {                       \
+        enum { W = sizeof(VEC_##ps) / sizeof(T) };                                     \
+        VEC_##ps all = VI(set1, ps)(v);                                                \
+        size_t i = 0;                                                                  \
+        for (; i + 4 * W <= n; i += 4 * W) {                                           \
+            unsigned any = 0;                                                          \
+            for (size_t k = 0; k < 4 * W; k += W)                                      \
+                any |= BITS(GET(x + i + k, ps), all, nan, ps);                         \
+            if (any != 0) break;                                                       \
+        }                                                                              \
+        for (; i + W <= n; i += W) {                                                   \
+            unsigned any = BITS(GET(x + i, ps), all, nan, ps);                         \
+            if (any != 0) return i + (size_t)__builtin_ctz(any);                       \
+        }                                                                              \
+        while (i + 1 < n && !(nan ? x[i] != x[i] : x[i] == v))                         \
+            i++;                                                                       \
+        return i;                                                                      \
+    }                                                                                  \
+    static size_t first_##N##_quick(const void *x, const void *v, size_t n) {          \
+        T m;                                                                           \
+        memcpy(&m, v, sizeof m);                                                       \
+        return m == m ? first_##N##_of(x, m, n, false)                                 \
+                      : first_##N##_of(x, m, n, true);                                 \
+    }
+FIRST_QUICK(f32, float, ps)
+FIRST_QUICK(f64, double, pd)
+
+/* Four vectors of columns at a time stay in registers while the rows pass; positions
+ * count from `row` on, -1 where nothing was taken. An element is taken that is not
+ * below or equal to the best (nan is not), unless that is nan itself. */
+#if TL_LEVEL == 2
+static void put_positions_ps(int64_t *at, __m512i taken, int64_t row) {
+    __m512i lo = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(taken));
+    __m512i hi = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(taken, 1));
+    __m512i base = _mm512_set1_epi64(row), none = _mm512_set1_epi64(-1);
+    _mm512_mask_storeu_epi64(at, _mm512_cmpgt_epi64_mask(lo, none),
+                             _mm512_add_epi64(lo, base));
+    _mm512_mask_storeu_epi64(at + 8, _mm512_cmpgt_epi64_mask(hi, none),
+                             _mm512_add_epi64(hi, base));
+}
+static void put_positions_pd(int64_t *at, __m512i taken, int64_t row) {
+    __mmask8 some = _mm512_cmpgt_epi64_mask(taken, _mm512_set1_epi64(-1));
+    _mm512_mask_storeu_epi64(at, some, _mm512_add_epi64(taken, _mm512_set1_epi64(row)));
+}
+#define ARG_QUICK(NAME, T, ps, epi, BEATS)                                             \
+    static void NAME##_quick(const char *x, ptrdiff_t stride, size_t rows, size_t n,   \
+                             void *b, int64_t *at, int64_t row) {                      \
+        enum { W = sizeof(VEC_##ps) / sizeof(T), U = 4 };                              \
+        T *best = b;                                                                   \
+        size_t j = 0;                                                                  \
+        for (; j + U * W <= n; j += U * W, x += U * sizeof(VEC_##ps)) {                \
+            VEC_##ps top[U];                                                           \
+            __m512i taken[U], number = _mm512_setzero_si512();                         \
+            for (size_t u = 0; u < U; u++) {                                           \
+                top[u] = GET(best + j + u * W, ps);                                    \
+                taken[u] = VI(set1, epi)(-1);                                          \
+            }                                                                          \
+            for (size_t r = 0; r < rows; r++) {                                        \
+                const char *p = x + (ptrdiff_t)r * stride;                             \
+                for (size_t u = 0; u < U; u++) {                                       \
+                    VEC_##ps v = GET(p + u * sizeof v, ps);                            \
+                    ORDERED_##ps take =                                                \
+                        AND_ORDERED(ALL_ORDERED_##ps, top[u], top[u], ps);             \
+                    take = _mm512_mask_cmp_##ps##_mask(take, v, top[u], BEATS);        \
+                    top[u] = VI(mask_mov, ps)(top[u], take, v);                        \
+                    taken[u] = VI(mask_mov, epi)(taken[u], take, number);              \
+                }                                                                      \
+                number = VI(add, epi)(number, VI(set1, epi)(1));                       \
+            }                                                                          \
+            for (size_t u = 0; u < U; u++) {                                           \
+                VI(storeu, ps)(best + j + u * W, top[u]);                              \
+                put_positions_##ps(at + j + u * W, taken[u], row);                     \
+            }                                                                          \
+        }                                                                              \
+        if (j < n) NAME(x, stride, rows, n - j, best + j, at + j, row);                \
+    }
+ARG_QUICK(argmax_f32, float, ps, epi32, _CMP_NLE_UQ)
+ARG_QUICK(argmin_f32, float, ps, epi32, _CMP_NGE_UQ)
+ARG_QUICK(argmax_f64, double, pd, epi64, _CMP_NLE_UQ)
+ARG_QUICK(argmin_f64, double, pd, epi64, _CMP_NGE_UQ)
+#endif
+
+#endif
