@@ -26,6 +26,7 @@ complete -c ggrad -s z -l zstd -d 'Compress with zstd at level N (1 when left ou
 complete -c ggrad -s f -l force -d 'Write binary to a terminal.'
 complete -c ggrad -l no-provenance -d 'Leave the record of commands out of the graph.'
 complete -c ggrad -l ops -r -F -d 'Add the ops of a file of texts; repeatable.'
+complete -c ggrad -l plugin -r -F -d 'Add the types and ops of a plugin, a library in C; repeatable.'
 complete -c ggrad -l floatX -x -a 'float32 float64' -d 'The dtype of floats that nothing else decides; float64 if unset.'
 complete -c ggrad -l max-memory -x -d 'Refuse to use more memory for tensors; 90% of what there is if unset.'
 complete -c ggrad -l errors -x -a 'text json' -d 'How errors are written.'

@@ -19,13 +19,14 @@ _gload() {
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --format|-O) mapfile -t COMPREPLY < <(compgen -W 'yaml json tlg dot tree math' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;
     --max-memory) COMPREPLY=(); return ;;
     --errors) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur"); return ;;
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --check --info --list-ops --op --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --check --info --list-ops --op --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -16,13 +16,14 @@ _gprof() {
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --format|-O) mapfile -t COMPREPLY < <(compgen -W 'text json tsv trace folded svg dot' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;
     --max-memory) COMPREPLY=(); return ;;
     --errors) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur"); return ;;
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--static --dim --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--static --dim --mode --warmup --repeat --threads --no-gc --by --sort --top --memory --assert --compare --fail-above --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi
