@@ -92,7 +92,8 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
 
 Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in) {
     Var out[OUT_MAX];
-    return op_apply(b, op, props, nin, in, out) ? out[0] : VAR_NONE;
+    size_t k = op->default_output ? op->default_output - 1U : 0;
+    return op_apply(b, op, props, nin, in, out) ? out[k] : VAR_NONE;
 }
 
 static const Op *named(Builder *b, const char *name) {

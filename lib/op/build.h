@@ -18,8 +18,8 @@ Builder builder(Graph *g, bool intern); /* floatX from the graph or session */
  * defaults. out gets every output. */
 bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,
               Var *out);
-Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin,
-              const Var *in); /* VAR_NONE: diagnosed */
+/* The default output, else the first. VAR_NONE: diagnosed. */
+Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in);
 /* By name; the op must exist. */
 Var call1(Builder *b, const char *op, Var x);
 Var call2(Builder *b, const char *op, Var x, Var y);

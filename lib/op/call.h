@@ -42,6 +42,9 @@ Tensor *call_out(Call *c, size_t i, int ndim, const int64_t *shape);
 /* Makes output i a view: a new reference to base's buffer with its own data, shape and
  * strides, to be filled in. */
 Tensor *call_view(Call *c, size_t i, const Tensor *base);
+/* destroy_map: makes output i the memory of input k, as it lies there, to be written.
+ */
+Tensor *call_over(Call *c, size_t i, size_t k);
 static inline const Tensor *call_in(const Call *c, size_t i) {
     return &c->in[i]->t;
 }

@@ -138,7 +138,8 @@ static bool bind(Compiler *c, Sym name, Span at, const Node *n) {
 
 static bool unpack(Compiler *c, const Ast *e, const Node *n) {
     size_t want = e->nkid - 1;
-    if (n->kind != NODE_LIST)
+    bool all = n->kind == NODE_VAR && n->n > 1; /* one is given, others are there */
+    if (n->kind != NODE_LIST && !all)
         return fail(c->s, n->at, E_ARITY, "%zu names for one value (%s)", want,
                     node_kind_text(n));
     if (n->n != want)

@@ -1,6 +1,7 @@
 /* Calls of ops: arguments matched with the signature (inputs, then props, by place or
  * by name), literals brought to the dtype of what they meet, props from literals. */
 #include "op/compile_impl.h"
+#include "op/op_impl.h"
 
 #include <string.h>
 
@@ -19,7 +20,10 @@ typedef struct Args {
 
 bool signature_text(Compiler *c, const Op *op, Str *out) {
     (void)c;
-    const char *in = op->in ? op->in : "", *props = op->props ? op->props : "";
+    const char *in = op->in       ? op->in
+                     : op->itypes ? op->itypes
+                                  : "",
+               *props = op->props ? op->props : "";
     str_printf(out, "%s(%s%s%s)", op->name, in, *in && *props ? ", " : "", props);
     return false;
 }

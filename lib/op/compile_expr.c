@@ -95,6 +95,15 @@ static bool op_outputs(Compiler *c, const Op *op, const Var *r, Span at, Node *o
     Node *item = arena_alloc(c->arena, n * sizeof *item);
     for (size_t i = 0; i < n; i++)
         item[i] = node_var(r[i], at);
+    if (op->default_output) { /* `a, b = op(x)` still takes all */
+        if (op->default_output > n)
+            return fail(c->s, at, E_PLUGIN, "%s has no output %u to give, only %zu",
+                        op->name, op->default_output - 1U, n);
+        *out = item[op->default_output - 1U];
+        out->item = item;
+        out->n = n;
+        return true;
+    }
     if (!node_tree(c, n, item, NULL, at, out)) return false;
     out->sym = sym(c->s, op->name);
     return true;

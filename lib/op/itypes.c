@@ -11,6 +11,7 @@ typedef struct Wanted {
     Infer *in;
     Map dim; /* name -> what it stands for */
     Arena *tmp;
+    size_t misfits;
 } Wanted;
 
 /* The types of a list; the op's row was checked when it was added. */
@@ -24,11 +25,17 @@ static size_t read_types(Wanted *w, const char *list, const Type ***out) {
     return n;
 }
 
+/* The first that does not fit is the error, the others are notes. */
 static bool misfit(Wanted *w, size_t i, const Type *want) {
     Infer *in = w->in;
-    return infer_fail(in, E_TYPE, in->nin, "input %zu/%zu (%s): expected %s, got %s",
-                      i + 1, in->nin, arg_name(in, i), type_str(in->s, want),
-                      type_str(in->s, in->type[i]));
+    const char *name = arg_name(in, i), *expected = type_str(in->s, want),
+               *got = type_str(in->s, in->type[i]);
+    if (!w->misfits++)
+        return infer_fail(in, E_TYPE, in->nin,
+                          "input %zu/%zu (%s): expected %s, got %s", i + 1, in->nin,
+                          name, expected, got);
+    return note(in->s, NOWHERE, "input %zu/%zu (%s): expected %s, got %s", i + 1,
+                in->nin, name, expected, got);
 }
 
 static bool bind_dim(Wanted *w, Dim name, Dim have) {
@@ -77,7 +84,8 @@ static bool apply_types(Wanted *w) {
         return infer_fail(in, E_ARITY, in->nin, "expected %zu input%s but got %zu", nin,
                           nin == 1 ? "" : "s", in->nin);
     for (size_t i = 0; i < nin; i++)
-        if (!take_input(w, i, want[i])) return false;
+        if (!take_input(w, i, want[i]) && !w->misfits) return false;
+    if (w->misfits) return false;
     if (nout != in->nout)
         return infer_fail(in, E_ARITY, in->nin,
                           "otypes are %zu, but it has %zu outputs", nout, in->nout);
@@ -87,7 +95,7 @@ static bool apply_types(Wanted *w) {
 }
 
 bool type_by_itypes(Infer *in) {
-    Wanted w = {in, MAP(in->s), arena_new(in->s)};
+    Wanted w = {in, MAP(in->s), arena_new(in->s), 0};
     bool ok = apply_types(&w);
     map_free(&w.dim);
     arena_free(w.tmp);

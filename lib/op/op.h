@@ -23,6 +23,7 @@
 #ifndef OP_OP_H
 #define OP_OP_H
 
+#include "op/around.h"
 #include "op/call.h"
 
 /* ---- typing ---- */
@@ -74,7 +75,6 @@ enum { OUT_MAX = 1024 }; /* outputs of one Apply */
 
 /* ---- derivatives in C (tier 3), written with the same expressions: see op/build.h
  * ---- */
-typedef struct Builder Builder;
 typedef struct Pull {
     Builder *b;
     const Graph *g;
@@ -105,27 +105,6 @@ typedef struct Push {
 typedef struct Batching Batching;
 
 typedef enum Fold { FOLD_ALWAYS, FOLD_NEVER } Fold;
-
-/* What decisions about one Apply may look at: the graph around it. */
-typedef struct GraphView {
-    const Graph *g;
-    const Clients *clients;
-    const uint8_t *is_output; /* by variable: an output, an update, or an effect's */
-} GraphView;
-/* infer_shape: the dims of each input are int64 0-d variables; the op builds those of
- * its outputs and never runs. */
-typedef struct ShapeOf {
-    Builder *b;
-    const Graph *g;
-    ApplyId id;
-    const Op *op;
-    const Props *props;
-    size_t nin, nout;
-    const Var *in;
-    const Var *const *in_shape; /* by input, then axis; NULL: a type without a shape */
-    Var **out_shape; /* to fill, room for each output's rank; out_shape[i][0] VAR_NONE:
-                        that output's shape can't be told */
-} ShapeOf;
 
 struct Op {
     const char *name;

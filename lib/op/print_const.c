@@ -243,6 +243,10 @@ void print_props(Session *s, const Op *op, const Props *props, bool all, Str *ou
 
 void print_op(Session *s, const Op *op, const Props *props, Str *out) {
     Str b = STR(s);
+    if (op->str) {
+        op->str(s, op, props, out);
+        return;
+    }
     print_props(s, op, props, false, &b);
     str_puts(out, op->name);
     if (b.n) str_printf(out, "(%s)", str_text(&b));

@@ -61,6 +61,11 @@ static void print_infix(Printer *p, ApplyId a, const bool *bare, Prec need, Str 
 
 /* ---- arguments ---- */
 
+/* An op's own text stands for its name and props, where no one reads it back. */
+static bool own_text(const Printer *p, const Op *op) {
+    return op->str && p->style == PRINT_MATH;
+}
+
 static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bare,
                             Str *out) {
     const Apply *ap = &p->g->apply[a];
@@ -75,14 +80,19 @@ static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bar
         print_operand(p, apply_in(p->g, a)[i], bare[i], BIND_ANY, out);
         if (list && (i - fixed + 1) % each == 0) str_putc(out, ']');
     }
-    print_props(p->s, ap->op, ap->props, false, &props);
+    if (!own_text(p, ap->op)) print_props(p->s, ap->op, ap->props, false, &props);
     if (props.n) str_printf(out, "%s%s", ap->nin ? ", " : "", str_text(&props));
     str_putc(out, ')');
     str_free(&props);
 }
 
 static void print_call(Printer *p, ApplyId a, const bool *bare, Str *out) {
-    str_printf(out, "%s(", p->g->apply[a].op->name);
+    const Apply *ap = &p->g->apply[a];
+    if (own_text(p, ap->op))
+        ap->op->str(p->s, ap->op, ap->props, out);
+    else
+        str_puts(out, ap->op->name);
+    str_putc(out, '(');
     print_arguments(p, a, 0, bare, out);
 }
 
@@ -226,13 +236,17 @@ void print_apply(const Graph *g, ApplyId a, Str *out) {
     enum { SHOWN = 12 };
     const Apply *ap = &g->apply[a];
     Str props = STR(g->s);
-    str_printf(out, "%s(", ap->op->name);
+    if (ap->op->str)
+        ap->op->str(g->s, ap->op, ap->props, out);
+    else
+        str_puts(out, ap->op->name);
+    str_putc(out, '(');
     for (size_t i = 0; i < ap->nin && i < SHOWN; i++) {
         if (i) str_puts(out, ", ");
         print_brief(g, apply_in(g, a)[i], out);
     }
     if (ap->nin > SHOWN) str_printf(out, ", ... %zu more", (size_t)ap->nin - SHOWN);
-    print_props(g->s, ap->op, ap->props, false, &props);
+    if (!ap->op->str) print_props(g->s, ap->op, ap->props, false, &props);
     if (props.n) str_printf(out, "%s%s", ap->nin ? ", " : "", str_text(&props));
     str_putc(out, ')');
     str_free(&props);

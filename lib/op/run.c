@@ -33,6 +33,10 @@ Tensor *call_view(Call *c, size_t i, const Tensor *base) {
     return &v->t;
 }
 
+Tensor *call_over(Call *c, size_t i, size_t k) {
+    return call_view(c, i, call_in(c, k));
+}
+
 void *call_scratch(Call *c, size_t bytes) {
     return c->host->scratch(c, bytes);
 }

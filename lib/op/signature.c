@@ -2,6 +2,7 @@
  * be read is kept, and reading ends. */
 #include "op/op_impl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct Cursor {
@@ -91,8 +92,25 @@ static void begin(Cursor *c, SignaturePart part, size_t i, const char *text) {
     c->p = text;
 }
 
+/* Inputs of an op that only states their types: x, or x1, x2, ... */
+static void number_inputs(Cursor *c, Signature *sig) {
+    char **part = NULL, name[24];
+    size_t n = str_split(c->a, c->op->itypes, ',', &part);
+    Param *param = NEW_N(c->a, n, Param);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, n == 1 ? "x" : "x%zu", i + 1);
+        param[i] = (Param){.name = sym(c->s, name), .kind = IN_ANY};
+    }
+    sig->in = param;
+    sig->nin = sig->min_in = n;
+}
+
 static void parse_inputs(Cursor *c, Signature *sig) {
     char **part = NULL;
+    if (!c->op->in && c->op->itypes) {
+        number_inputs(c, sig);
+        return;
+    }
     size_t n = c->op->in ? str_split(c->a, c->op->in, ',', &part) : 0;
     Param *param = NEW_N(c->a, n, Param);
     for (size_t i = 0; i < n && !c->error->what; i++) {
@@ -227,8 +245,24 @@ static void parse_props(Cursor *c, Signature *sig) {
     sig->nprop = n;
 }
 
+static void number_outputs(Cursor *c, Signature *sig) {
+    char **part = NULL, name[24];
+    size_t n = str_split(c->a, c->op->otypes, ',', &part);
+    Sym *out = NEW_N(c->a, n, Sym);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, n == 1 ? "r" : "r%zu", i + 1);
+        out[i] = sym(c->s, name);
+    }
+    sig->out = out;
+    sig->nout = n;
+}
+
 static void parse_outputs(Cursor *c, Signature *sig) {
     char **part = NULL;
+    if (!c->op->out && c->op->otypes) {
+        number_outputs(c, sig);
+        return;
+    }
     size_t n = str_split(c->a, c->op->out ? c->op->out : "r", ',', &part);
     Sym *out = NEW_N(c->a, n, Sym);
     for (size_t i = 0; i < n && !c->error->what; i++) {

@@ -37,6 +37,15 @@ static Sym fused_name(Session *s, const Graph *fn) {
     return y;
 }
 
+static Sym op_name(Session *s, const Apply *a) {
+    if (!a->op->str) return sym(s, a->op->name);
+    Str b = STR(s);
+    a->op->str(s, a->op, a->props, &b);
+    Sym y = sym_n(s, str_text(&b), b.n);
+    str_free(&b);
+    return y;
+}
+
 static const char *constant_text(void *ctx, const Graph *g, Var v) {
     (void)ctx, (void)g, (void)v;
     return "...";
@@ -79,7 +88,7 @@ static Row row_of(Profile *p, const Graph *g, ApplyId id, const Rec *rec) {
     Row r = {.g = g,
              .id = id,
              .cls = fn ? sym(p->s, "elemwise") : class_of(p->s, op),
-             .op = fn ? fused_name(p->s, fn) : sym(p->s, op->name),
+             .op = fn ? fused_name(p->s, fn) : op_name(p->s, &g->apply[id]),
              .rule = g->origin[id].rule,
              .applies = 1,
              .calls = (double)rec->calls / n,

@@ -77,61 +77,19 @@ static bool put_constants(Rewriter *r, const Apply *a, Value *value, Var *out) {
     return ok;
 }
 
-/* ---- by case ---- */
-
-/* The graph as it was when an op first asked after it was compacted. */
-struct FoldView {
-    uint32_t epoch;
-    Var nvar;
-    Arena *arena;
-    Clients clients;
-    uint8_t *is_output;
-};
-
-static void mark(const struct FoldView *v, Var x) {
-    if (x < v->nvar) v->is_output[x] = 1;
-}
-
-static void look(struct FoldView *v, const Graph *g) {
-    arena_reset(v->arena);
-    v->nvar = g->nvar;
-    v->clients = graph_clients(g, v->arena, graph_live(g, v->arena, ROOTS_RUN));
-    v->is_output = NEW_N(v->arena, (size_t)g->nvar + 1, uint8_t);
-    for (size_t i = 0; i < g->outputs.n; i++)
-        mark(v, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        mark(v, g->updates.p[i].value);
-    for (size_t i = 0; i < g->effects.n; i++)
-        mark(v, g->apply[g->effects.p[i]].out);
-    mark(v, g->until);
-}
-
-void fold_view_free(Rewriter *r) {
-    if (r->fold_view) arena_free(r->fold_view->arena);
-    r->fold_view = NULL;
-}
-
-/* What is newer than the view is folded as if the op had said nothing. */
-static bool folds_here(Rewriter *r, ApplyId id) {
-    const Apply *a = &r->g->apply[id];
-    struct FoldView *v = r->fold_view;
-    if (!a->op->fold_if) return true;
-    if (!v) {
-        v = r->fold_view = NEW(r->arena, struct FoldView);
-        *v = (struct FoldView){.epoch = r->epoch + 1, .arena = arena_new(r->s)};
-    }
-    if (v->epoch != r->epoch) look(v, r->g);
-    v->epoch = r->epoch;
-    if (a->out >= v->nvar || a->nout > v->nvar - a->out) return true;
-    GraphView view = {r->g, &v->clients, v->is_output};
-    return a->op->fold_if(&view, id);
+/* The op's own decision, by what is around the Apply. */
+static bool op_agrees(Rewriter *r, ApplyId id) {
+    const Op *op = r->g->apply[id].op;
+    if (!op->fold_if) return true;
+    const GraphView *view = view_now(r);
+    return view && op->fold_if(view, id);
 }
 
 bool fold_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     int64_t bytes;
     if (a->op->fold == FOLD_NEVER || a->op->effect || r->nofold[id] ||
-        !inputs_const(r, a, &bytes) || !folds_here(r, id))
+        !inputs_const(r, a, &bytes) || !op_agrees(r, id))
         return false;
     a = &r->g->apply[id];
     r->nofold[id] = 1; /* one way or the other it is not tried again */

@@ -73,7 +73,6 @@ static void drop_buckets(Rewriter *r) {
 
 void rewriter_close(Rewriter *r) {
     drop_buckets(r);
-    fold_view_free(r);
     mem_free(r->forward);
     mem_free(r->direct);
     mem_free(r->by);
@@ -82,6 +81,7 @@ void rewriter_close(Rewriter *r) {
     mem_free(r->state);
     mem_free(r->nofold);
     mem_free(r->conditional);
+    view_free(r);
     vec_free(&r->stack);
     arena_free(r->arena);
 }

@@ -181,16 +181,29 @@ struct Rewriter {
     uint64_t budget;     /* replacements by one entry and stage */
     uint16_t recent[64]; /* entries that fired last, a ring */
     uint32_t fired, sweeps;
-    uint32_t *number;           /* of all graphs of a run: replacements so far */
-    struct FoldView *fold_view; /* fold.c; NULL: no op asked */
-    uint32_t epoch;             /* how often g was compacted */
-    size_t current;             /* the entry of the graph pass that runs */
+    uint32_t *number; /* of all graphs of a run: replacements so far */
+    uint32_t epoch;   /* how often g was compacted */
+    size_t current;   /* the entry of the graph pass that runs */
     bool failed;
     bool dirty;           /* something was replaced since the graph was compacted */
     bool uses_matter;     /* an entry of the stage asks for clients */
     uint8_t *conditional; /* by effect: only a branch needed it when the graph was
                              compacted; NULL: none */
+    /* view.c */
+    Arena *view_arena;
+    GraphView view;
+    Clients view_clients;
+    uint32_t view_epoch, view_fired, view_napply;
+    uint64_t view_work;
 };
+/* apart.c: in a private copy, what destroyers overwrite merges with nothing */
+bool apart_needed(const Graph *main);
+void apart_mark(Graph *g);
+void apart_end(Graph *g);
+/* view.c: the graph as it stands; NULL: that was asked too often. Good until something
+ * changes. */
+const GraphView *view_now(Rewriter *r);
+void view_free(Rewriter *r);
 /* branch.c */
 void effects_note(Rewriter *r);
 void effects_drop(Rewriter *r);
@@ -243,7 +256,6 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
                    uint32_t *number);
 void rewriter_reset(Rewriter *r); /* after g was compacted: no forwards */
 void rewriter_close(Rewriter *r);
-void fold_view_free(Rewriter *r);
 /* Sorts the selected node entries of a stage by the op that they look at. */
 void overlay_entries(Rewriter *r, double from, double to);
 /* One stage: sweeps with the selected entries from..to and those that clean up after

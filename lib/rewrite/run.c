@@ -169,9 +169,22 @@ static void record_mode(Graph *g, const char *mode) {
     vec_push(g->s, &g->modes, y);
 }
 
+static Graph *private_copy(Graph *g, bool merge, bool apart) {
+    Graph *work = graph_copy(g, ROOTS, NULL, merge && !apart, NULL);
+    for (size_t i = 0; apart && i <= work->functions.n; i++) {
+        Graph *one = i ? work->functions.p[i - 1] : work;
+        apart_mark(one);
+        if (merge) graph_compact(one, ROOTS, NULL, true);
+    }
+    return work;
+}
+
 static Graph *run_copy(Run *run, Graph *g) {
-    Graph *work = graph_copy(g, ROOTS, NULL, merges(run->db), NULL);
+    bool apart = apart_needed(g);
+    Graph *work = private_copy(g, merges(run->db), apart);
     if (!run_all(run, work)) return graph_free(work), NULL;
+    for (size_t i = 0; apart && i <= work->functions.n; i++)
+        apart_end(i ? work->functions.p[i - 1] : work);
     graph_keep_called(work);
     record_mode(work, run->o->query.mode ? run->o->query.mode : "FAST_RUN");
     return work;

@@ -35,8 +35,8 @@ static uint32_t *last_reads(const Plan *p, Arena *a, uint32_t *view_of) {
         const uint32_t *arg = p->arg + in->arg;
         for (uint32_t k = 0; k < in->nin; k++)
             last[arg[k]] = i;
-        for (uint32_t j = 0; j < in->nout && in->kind == PLAN_PERFORM; j++) {
-            int v = op_view(p->g, in->apply, j);
+        for (uint32_t j = 0; j < in->nout; j++) {
+            int v = ins_views(p, in, j);
             if (v >= 0) view_of[arg[in->nin + j]] = arg[v];
         }
     }
@@ -58,6 +58,13 @@ static bool is_read(const Plan *p, const Ins *in, const uint32_t *last) {
     return false;
 }
 
+/* Then it must stay before the destroyer. */
+static bool reads_destroyed(const Plan *p, const Ins *in) {
+    for (uint32_t k = 0; k < in->nin; k++)
+        if (p->sharing.cell[p->arg[in->arg + k]].flags & CELL_DESTROYED) return true;
+    return false;
+}
+
 void alias_order(Plan *p) {
     if (p->o.no_inplace || !p->nupdate || !p->nins) return;
     Arena *a = arena_new(p->s);
@@ -74,7 +81,9 @@ void alias_order(Plan *p) {
         const Ins *in = &p->ins[maker[value]];
         if (!reads(p, in, old) || last[old] == maker[value] || is_read(p, in, last))
             continue;
-        if (p->g->apply[in->apply].op->effect || in->kind == PLAN_CALL) continue;
+        if (p->g->apply[in->apply].op->effect || in->kind == PLAN_CALL ||
+            reads_destroyed(p, in))
+            continue;
         back[maker[value]] = any = true;
     }
     if (any) move_back(p, back);
@@ -82,6 +91,13 @@ void alias_order(Plan *p) {
 }
 
 /* ---- lifetimes ---- */
+/* Of an op that gets its storage back in the next run. */
+static bool is_kept(const Plan *p, const Sharing *h, uint32_t cell) {
+    const Ins *in = &p->ins[h->cell[cell].born];
+    return in->kind == PLAN_PERFORM && p->g->apply[in->apply].op->keeps_storage &&
+           h->cell[cell].how == PLAN_OWN;
+}
+
 static void find_lives(const Plan *p, Sharing *h) {
     for (uint32_t c = 0; c < p->ncell; c++) {
         h->cell[c].how = c < p->nleaf ? PLAN_LEAF : PLAN_OWN;
@@ -99,8 +115,8 @@ static void find_lives(const Plan *p, Sharing *h) {
             CellInfo *c = &h->cell[arg[in->nin + j]];
             c->born = i;
             c->dies = last;
-            int v = in->kind == PLAN_PERFORM ? op_view(p->g, in->apply, j) : -1;
-            if (v < 0 || v >= in->nin) continue;
+            int v = ins_views(p, in, j);
+            if (v < 0) continue;
             c->how = PLAN_VIEW;
             c->of = arg[v];
             c->root = h->cell[arg[v]].root;
@@ -130,7 +146,8 @@ static void keep_results(const Plan *p, Arena *a, Sharing *h) {
 
 static void follow_views(const Plan *p, Sharing *h) {
     for (uint32_t c = p->ncell; c-- > 0;) {
-        if (p->o.no_reuse && c >= p->nleaf) h->cell[c].dies = p->nins;
+        if (c >= p->nleaf && (p->o.no_reuse || is_kept(p, h, c)))
+            h->cell[c].dies = p->nins;
         uint32_t of = h->cell[c].of;
         if (of != NONE && h->cell[of].dies < h->cell[c].dies)
             h->cell[of].dies = h->cell[c].dies;
@@ -270,7 +287,9 @@ static void give_storage(const Plan *p, Sharing *h, bool inplace) {
     for (uint32_t i = 0; i < p->nins; i++)
         for (uint32_t j = 0; j < p->ins[i].nout; j++) {
             uint32_t c = p->arg[p->ins[i].arg + p->ins[i].nin + j];
-            if (h->cell[c].how == PLAN_VIEW)
+            if (is_kept(p, h, c))
+                h->cell[c].store = add_store(p, h, STORE_KEPT, c);
+            else if (h->cell[c].how == PLAN_VIEW)
                 h->cell[c].store = add_store(p, h, STORE_LAZY, c);
             else if (h->cell[c].store == NONE &&
                      !(inplace && share_with_branch(p, h, c)) &&
@@ -279,11 +298,35 @@ static void give_storage(const Plan *p, Sharing *h, bool inplace) {
         }
 }
 
+static void take_shared(const Plan *p, Sharing *h, uint32_t cell, uint32_t shared) {
+    uint32_t s = add_store(p, h, STORE_SHARED, cell);
+    h->cell[cell].how = PLAN_INPLACE;
+    h->cell[cell].of = p->shared[shared];
+    h->cell[cell].store = s;
+    h->store.p[s].shared = shared;
+}
+
+/* Is the new value what a destroyer makes of the old one? */
+static bool destroys_shared(const Plan *p, const Sharing *h, uint32_t cell,
+                            uint32_t old) {
+    if (!(h->cell[old].flags & CELL_DESTROYED) || h->cell[cell].root != old)
+        return false;
+    const Ins *in = &p->ins[h->cell[cell].born];
+    uint32_t out = 0;
+    while (p->arg[in->arg + in->nin + out] != cell)
+        out++;
+    return ins_destroys(p, in, out) >= 0;
+}
+
 /* Before the general rule: new values written over old ones. */
 static void overwrite_shared(const Plan *p, Sharing *h) {
     for (uint32_t u = 0; u < p->nupdate; u++) {
         Result *r = &h->update[u];
         uint32_t old = p->shared[r->shared], c = r->cell;
+        if (c >= p->nleaf && destroys_shared(p, h, c, old)) {
+            take_shared(p, h, c, r->shared);
+            continue;
+        }
         if (c < p->nleaf || h->cell[c].how == PLAN_VIEW || h->cell[c].store != NONE)
             continue;
         uint32_t i = h->cell[c].born;
@@ -293,10 +336,7 @@ static void overwrite_shared(const Plan *p, Sharing *h) {
             out++;
         for (uint32_t k = 0; k < in->nin; k++) {
             if (p->arg[in->arg + k] != old || !may_overwrite(p, h, i, out, k)) continue;
-            h->cell[c].how = PLAN_INPLACE;
-            h->cell[c].of = old;
-            h->cell[c].store = add_store(p, h, STORE_SHARED, c);
-            h->store.p[h->cell[c].store].shared = r->shared;
+            take_shared(p, h, c, r->shared);
             break;
         }
     }

@@ -8,28 +8,6 @@
 
 #include <string.h>
 
-/* ---- a heap of instructions, the first one on top ---- */
-static void heap_push(Machine *m, uint32_t step) {
-    Lazy *l = &m->lazy;
-    vec_push(m->s, &l->late, step);
-    size_t i = l->late.n - 1;
-    for (; i > 0 && l->late.p[(i - 1) / 2] > step; i = (i - 1) / 2)
-        l->late.p[i] = l->late.p[(i - 1) / 2];
-    l->late.p[i] = step;
-}
-
-static uint32_t heap_pop(Lazy *l) {
-    uint32_t top = l->late.p[0], last = l->late.p[--l->late.n];
-    size_t i = 0;
-    for (size_t k = 1; k < l->late.n; i = k, k = 2 * i + 1) {
-        if (k + 1 < l->late.n && l->late.p[k + 1] < l->late.p[k]) k++;
-        if (l->late.p[k] >= last) break;
-        l->late.p[i] = l->late.p[k];
-    }
-    if (l->late.n) l->late.p[i] = last;
-    return top;
-}
-
 /* ---- demand ---- */
 static bool may_ask(const Machine *m, uint32_t step) {
     const Plan *p = m->p;
@@ -56,7 +34,7 @@ static void want(Machine *m, uint32_t cell) {
         const Ins *in = &m->p->ins[i];
         for (uint32_t k = 0; k < in->nin; k++)
             if (!ins_asks(in, k)) want_maker(m, m->p->arg[in->arg + k]);
-        if (i < l->now) heap_push(m, i);
+        if (i < l->now) heap_push(m->s, &l->late, i);
         if (ins_is_lazy(in) && may_ask(m, i)) vec_push(m->s, &l->ask, i);
     }
 }
@@ -148,7 +126,7 @@ static bool run_lazy(Machine *m, uint32_t step) {
         return fail_asks(m, step,
                          "its thunk is not done, but names no input that is "
                          "still to be computed");
-    heap_push(m, step);
+    heap_push(m->s, &m->lazy.late, step);
     return tell(m, step, true, end - start);
 }
 
@@ -164,7 +142,8 @@ static bool run_any(Machine *m, uint32_t step) {
 static bool catch_up(Machine *m) {
     Lazy *l = &m->lazy;
     while (l->ask.n || l->late.n) {
-        bool ok = l->ask.n ? ask(m, l->ask.p[--l->ask.n]) : run_any(m, heap_pop(l));
+        bool ok =
+            l->ask.n ? ask(m, l->ask.p[--l->ask.n]) : run_any(m, heap_pop(&l->late));
         if (!ok) return false;
     }
     return true;

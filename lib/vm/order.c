@@ -5,6 +5,27 @@
 
 #include <stdlib.h>
 
+/* ---- a heap of instructions, the first one on top ---- */
+void heap_push(Session *s, Heap *h, uint32_t step) {
+    vec_push(s, h, step);
+    size_t i = h->n - 1;
+    for (; i > 0 && h->p[(i - 1) / 2] > step; i = (i - 1) / 2)
+        h->p[i] = h->p[(i - 1) / 2];
+    h->p[i] = step;
+}
+
+uint32_t heap_pop(Heap *h) {
+    uint32_t top = h->p[0], last = h->p[--h->n];
+    size_t i = 0;
+    for (size_t k = 1; k < h->n; i = k, k = 2 * i + 1) {
+        if (k + 1 < h->n && h->p[k + 1] < h->p[k]) k++;
+        if (h->p[k] >= last) break;
+        h->p[i] = h->p[k];
+    }
+    if (h->n) h->p[i] = last;
+    return top;
+}
+
 static uint32_t *find_makers(const Plan *p, Arena *a) {
     uint32_t *maker = NEW_N(a, p->ncell, uint32_t);
     for (uint32_t c = 0; c < p->ncell; c++)

@@ -125,7 +125,8 @@ static void begin_layout(Machine *m) {
     const Sharing *h = &m->p->sharing;
     size_t n = h->store.n;
     for (size_t i = 0; i < m->nplace; i++)
-        if (i >= n || !m->place[i].result) place_drop(m, &m->place[i]);
+        if (i >= n || !(m->place[i].result || m->place[i].kept))
+            place_drop(m, &m->place[i]);
     retire_all(m);
     bool first = m->nplace == 0;
     m->results.n = 0;
@@ -137,6 +138,7 @@ static void begin_layout(Machine *m) {
         else if (result)
             vec_push(m->s, &m->results, (uint32_t)i);
         m->place[i].want = 0;
+        m->place[i].kept = h->store.p[i].cls == STORE_KEPT;
     }
     forget_prepared(m);
 }
@@ -206,11 +208,13 @@ bool places_refresh(Machine *m) {
     const Plan *p = m->p;
     for (uint32_t u = 0; u < p->nupdate; u++) {
         const Result *r = &p->sharing.update[u];
-        const CellInfo *c = &p->sharing.cell[r->cell];
-        if (r->copy != NONE || c->store == NONE ||
-            p->sharing.store.p[c->store].cls != STORE_SHARED)
-            continue;
+        const CellInfo *c = &p->sharing.cell[r->cell],
+                       *shared = &p->sharing.cell[p->shared[r->shared]];
+        bool over = r->copy == NONE && c->store != NONE &&
+                    p->sharing.store.p[c->store].cls == STORE_SHARED;
+        if (!over && !(shared->flags & CELL_DESTROYED)) continue;
         if (!make_writable(m, r->shared)) return false;
+        if (!over) continue;
         const Cell *old = &m->cell[p->shared[r->shared]];
         Place *place = &m->place[c->store];
         place_drop(m, place);

@@ -172,6 +172,7 @@ static bool choose(Plan *p, Ins *in) {
     in->kind = PLAN_PERFORM;
     in->thunk = op->thunk;
     p->has_thunks |= op->thunk != NULL;
+    p->has_destroyers |= op->destroys != NULL;
     if (op->perform || op->thunk || debug) return true;
     return fail(p->s, p->g->origin[in->apply].at, E_TYPE, "%s can't be run", op->name);
 }
@@ -222,10 +223,11 @@ static bool build(Plan *p) {
     vec_free(&l.todo);
     vec_free(&l.found);
     vec_free(&l.leaves);
-    if (!ok) return false;
+    if (!ok || !destroy_order(p)) return false;
     order_lazy(p);
     alias_order(p);
     order_late(p);
+    if (!destroy_check(p)) return false;
     alias_share(p, p->arena, !p->o.no_inplace, &p->sharing);
     alias_kills(p);
     return true;

@@ -49,11 +49,12 @@ static uint64_t least(const Plan *p, const Sizes *z, uint32_t *at) {
 /* Results have buffers of their own for the whole run; the rest is packed. */
 static uint64_t peak(const Plan *p, const Sharing *h, Sizes *z) {
     uint64_t own = 0;
-    for (size_t i = 0; i < z->n; i++)
-        if (h->store.p[i].cls == STORE_OWN && z->span[i].bytes >= 0) {
-            own += round_up((size_t)z->span[i].bytes);
-            z->span[i].bytes = -1;
-        }
+    for (size_t i = 0; i < z->n; i++) {
+        StoreClass cls = h->store.p[i].cls;
+        if ((cls != STORE_OWN && cls != STORE_KEPT) || z->span[i].bytes < 0) continue;
+        own += round_up((size_t)z->span[i].bytes);
+        z->span[i].bytes = -1;
+    }
     uint64_t arena = arena_layout(p->s, p->nins + 1, z->n, z->span);
     return arena > UINT64_MAX - own ? UINT64_MAX : own + arena;
 }

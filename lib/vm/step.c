@@ -97,6 +97,12 @@ static bool copy_to_place(Machine *m, uint32_t cell, Tensor *t) {
 static bool keep_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor *t) {
     Cell *c = &m->cell[cell];
     cell_release(m, c);
+    const Place *own = &m->place[m->place_of[cell]];
+    if (t->buf && t->buf == own->buf && t->data == own->ptr &&
+        m->p->sharing.cell[cell].how == PLAN_INPLACE && tensor_is_contiguous(t)) {
+        buffer_unref(t->buf); /* a view of what it overwrites */
+        t->buf = NULL;
+    }
     if (t->buf && is_undeclared_view(m, in, cell, t)) {
         bool ok = copy_to_place(m, cell, t);
         buffer_unref(t->buf);
@@ -140,6 +146,8 @@ static const int16_t *reusable(Machine *m, const Ins *in) {
         for (uint32_t k = 0; c->how == PLAN_INPLACE && k < in->nin; k++)
             if (arg[k] == c->of && m->frame_reuse[j] < 0)
                 m->frame_reuse[j] = (int16_t)k, any = true;
+        int over = m->p->has_destroyers ? ins_destroys(m->p, in, j) : -1;
+        if (over >= 0) m->frame_reuse[j] = (int16_t)over, any = true;
     }
     return any ? m->frame_reuse : NULL;
 }
@@ -187,10 +195,24 @@ static ThunkResult run_kernel(Machine *m, uint32_t step, Call *c) {
     return make_state(m, step, c) ? in->thunk->run(m->state[step], c) : THUNK_FAILED;
 }
 
+/* An op that keeps its storage finds what it left there. */
+static void give_back(Machine *m, const Ins *in, Call *c) {
+    for (uint32_t j = 0; j < in->nout; j++) {
+        uint32_t cell = m->p->arg[in->arg + in->nin + j];
+        if (m->p->sharing.cell[cell].flags & CELL_BOXED) {
+            if (m->box[cell]) value_copy_view(&c->out[j], m->box[cell]);
+        } else if (m->cell[cell].layout && m->p->sharing.cell[cell].how == PLAN_OWN) {
+            cell_value(m, cell, &c->out[j]);
+            buffer_ref(c->out[j].t.buf);
+        }
+    }
+}
+
 ThunkResult step_perform(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     Call c;
     step_call(m, step, &c);
+    if (c.op->keeps_storage) give_back(m, in, &c);
     c.reuse = reusable(m, in);
     m->scratch_used = 0;
     ThunkResult r = run_kernel(m, step, &c);

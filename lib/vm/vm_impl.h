@@ -77,8 +77,9 @@ typedef struct Ins {
     BlockProgram *prog;
     const Thunk *thunk; /* PLAN_PERFORM: instead of a kernel */
 } Ins;
-/* not a tensor; a leaf that something reads; a result that is copied at the end */
-enum { CELL_BOXED = 1, CELL_LIVE = 2, CELL_COPIED = 4 };
+/* not a tensor; a leaf that something reads; a result that is copied at the end; it or
+ * a view of it is overwritten by a destroyer */
+enum { CELL_BOXED = 1, CELL_LIVE = 2, CELL_COPIED = 4, CELL_DESTROYED = 8 };
 typedef struct CellInfo {
     Var var;
     const Type *type;
@@ -90,11 +91,12 @@ typedef struct CellInfo {
     uint8_t flags;
 } CellInfo;
 typedef enum StoreClass {
-    STORE_POOL,  /* shares the arena, or a slot that grows when the size is not known */
-    STORE_LAZY,  /* of a result that may view: taken only when the kernel copies */
-    STORE_OWN,   /* a buffer of its own: outputs, new values of shared variables */
-    STORE_SHARED /* the storage of shared variable `shared`, overwritten by its update
-                  */
+    STORE_POOL, /* shares the arena, or a slot that grows when the size is not known */
+    STORE_LAZY, /* of a result that may view: taken only when the kernel copies */
+    STORE_OWN,  /* a buffer of its own: outputs, new values of shared variables */
+    STORE_SHARED, /* the storage of shared variable `shared`, overwritten by its update
+                   */
+    STORE_KEPT    /* a buffer of its own that nobody else gets, from run to run */
 } StoreClass;
 typedef struct Store {
     StoreClass cls;
@@ -143,7 +145,7 @@ struct Plan {
     Var *want;                      /* noutput */
     Update *updates;
     Var until;
-    bool has_boxes, has_thunks;
+    bool has_boxes, has_thunks, has_destroyers;
     bool *conditional; /* by effect of g: needed only under a condition; NULL: none */
     LazyPlan *lazy;    /* NULL: everything is run */
     Map cell_of; /* variable to cell; `flat` instead where the whole graph is planned */
@@ -162,7 +164,17 @@ static inline bool ins_asks(const Ins *in, uint32_t k) {
 static inline uint32_t ins_late(const Plan *p, uint32_t i) {
     return p->lazy ? p->lazy->late[i] : i;
 }
-/* order.c: what only lazy Applys need comes right before them. */
+/* destroy.c: the input that output `out` may view or always overwrites, -1; the latter
+ * alone. */
+int ins_views(const Plan *p, const Ins *in, uint32_t out);
+int ins_destroys(const Plan *p, const Ins *in, uint32_t out);
+bool destroy_order(Plan *p); /* false: refused, diagnosed */
+bool destroy_check(Plan *p);
+/* order.c: instructions, the first one on top */
+typedef Vec(uint32_t) Heap;
+void heap_push(Session *s, Heap *h, uint32_t step);
+uint32_t heap_pop(Heap *h);
+/* What only lazy Applys need comes right before them. */
 void order_lazy(Plan *p);
 void order_late(Plan *p); /* when the order is settled */
 /* alias.c: the order in which updates can work in place, and who shares storage with
@@ -200,6 +212,7 @@ typedef struct Place {
     Buffer *buf;
     bool own;    /* buf is this place's alone, not the arena */
     bool result; /* callers may keep its buffer: looked after before each run */
+    bool kept;   /* STORE_KEPT */
 } Place;
 /* How an input of a block program is read. */
 typedef enum Access {
@@ -262,7 +275,7 @@ enum { RUN_WANTED = 1, RUN_DONE = 2, RUN_ASKED = 4 };
 typedef struct Lazy {
     uint8_t *flag;  /* by instruction */
     uint8_t *moved; /* by cell: its place was changed for a result before its turn */
-    Vec(uint32_t) late; /* a heap: wanted when their turn was over, or in it */
+    Heap late;      /* wanted when their turn was over, or in it */
     Vec(uint32_t) ask, todo;
     uint32_t now; /* the step whose turn it is */
     bool early;   /* the Apply at hand is not in its turn: it has no storage yet */

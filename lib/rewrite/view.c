@@ -1,0 +1,91 @@
+/* The graph as it stands in the middle of a rewrite, for ops that decide by their
+ * neighbours whether they are folded: clients and outputs, seen through replacements.
+ * It is worked out when an op asks after something has changed; how often is bounded,
+ * so that the whole stays linear. */
+#include "rewrite/rewrite_impl.h"
+
+enum { WORK_PER_NODE = 64, SMALL = 1 << 16 };
+
+typedef struct Look {
+    Rewriter *r;
+    Arena *a;
+    uint8_t *seen, *output; /* by Apply; by variable */
+    Vec(ApplyId) todo;
+} Look;
+
+static void see_apply(Look *l, ApplyId a) {
+    if (a == APPLY_NONE || l->seen[a]) return;
+    l->seen[a] = 1;
+    vec_push(l->r->s, &l->todo, a);
+}
+
+static void see_root(Look *l, Var v) {
+    if (v == VAR_NONE) return;
+    v = rw_lead(l->r, v);
+    l->output[v] = 1;
+    see_apply(l, var_owner(l->r->g, v));
+}
+
+static void see_roots(Look *l) {
+    const Graph *g = l->r->g;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        see_root(l, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        see_root(l, g->updates.p[i].value);
+    see_root(l, g->until);
+    for (size_t i = 0; i < g->effects.n; i++)
+        for (Var k = 0; k < g->apply[g->effects.p[i]].nout; k++)
+            see_root(l, g->apply[g->effects.p[i]].out + k);
+    for (size_t i = 0; i < g->shared.n; i++) {
+        Var init = var_leafrec(g, g->shared.p[i])->init;
+        if (init != VAR_NONE) see_apply(l, var_owner(g, rw_lead(l->r, init)));
+    }
+    while (l->todo.n) {
+        ApplyId a = l->todo.p[--l->todo.n];
+        for (size_t i = 0; i < g->apply[a].nin; i++)
+            see_apply(l, var_owner(g, rw_in(l->r, a, i)));
+    }
+}
+
+static Clients find_clients(Look *l) {
+    const Graph *g = l->r->g;
+    Clients c = {NEW_N(l->a, (size_t)g->nvar + 2, uint32_t), NULL};
+    for (ApplyId a = 0; a < g->napply; a++)
+        for (size_t i = 0; l->seen[a] && i < g->apply[a].nin; i++)
+            c.first[rw_in(l->r, a, i) + 2]++;
+    for (Var v = 2; v < g->nvar + 2; v++)
+        c.first[v] += c.first[v - 1];
+    c.client = NEW_N(l->a, c.first[g->nvar + 1], ApplyId);
+    for (ApplyId a = 0; a < g->napply; a++)
+        for (size_t i = 0; l->seen[a] && i < g->apply[a].nin; i++)
+            c.client[c.first[rw_in(l->r, a, i) + 1]++] = a;
+    return c;
+}
+
+void view_free(Rewriter *r) {
+    arena_free(r->view_arena);
+    r->view_arena = NULL;
+}
+
+const GraphView *view_now(Rewriter *r) {
+    const Graph *g = r->g;
+    bool same = r->view_arena && r->view_epoch == r->epoch &&
+                r->view_fired == r->fired && r->view_napply == g->napply;
+    if (same) return &r->view;
+    r->view_work += g->napply;
+    if (r->view_work > WORK_PER_NODE * (uint64_t)g->napply + SMALL) return NULL;
+    view_free(r);
+    r->view_arena = arena_new(r->s);
+    Look l = {.r = r, .a = r->view_arena};
+    l.seen = NEW_N(l.a, g->napply, uint8_t);
+    l.output = NEW_N(l.a, g->nvar, uint8_t);
+    see_roots(&l);
+    r->view = (GraphView){g, NULL, l.output};
+    r->view_clients = find_clients(&l);
+    r->view.clients = &r->view_clients;
+    r->view_epoch = r->epoch;
+    r->view_fired = r->fired;
+    r->view_napply = g->napply;
+    vec_free(&l.todo);
+    return &r->view;
+}

@@ -1,0 +1,316 @@
+/* Ops that overwrite an input, always (destroy_map). The order: whatever else reads the
+ * destroyed variable, or a view of its root, runs before. What can't be ordered or
+ * must not be overwritten is refused:
+ *   - one root has two destroyers,
+ *   - the root is a constant, an input or a dim; a shared variable, unless its update
+ * is what the destroyer makes of it,
+ *   - the root or a view of it is an output, or the new value of a shared variable,
+ *   - the destroyer reads an alias of it as another input,
+ *   - a reader needs what the destroyer makes.
+ * The result of a destroyer has the memory of its input but is a variable of its own:
+ * readers of the result are no readers of the input, and it may be destroyed again. */
+#include "op/print.h"
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+int ins_destroys(const Plan *p, const Ins *in, uint32_t out) {
+    const Op *op = p->g->apply[in->apply].op;
+    if (in->kind != PLAN_PERFORM || !op->destroys) return -1;
+    int k = op->destroys(p->g, in->apply, out);
+    return k < in->nin ? k : -1;
+}
+
+int ins_views(const Plan *p, const Ins *in, uint32_t out) {
+    int k = in->kind == PLAN_PERFORM ? op_view(p->g, in->apply, out) : -1;
+    if (k < 0 || k >= in->nin) k = -1;
+    return k >= 0 ? k : ins_destroys(p, in, out);
+}
+
+typedef struct Destroy {
+    Plan *p;
+    Arena *a;
+    uint32_t *root;      /* by cell: through views, not through destroyers */
+    uint32_t *destroyer; /* by root: instruction, NONE */
+    uint32_t *victim;    /* by root: the input that it overwrites */
+    uint32_t *maker;     /* by cell */
+    bool *allowed; /* by shared cell: its update is what a destroyer makes of it */
+} Destroy;
+
+/* ---- messages ---- */
+static void put_name(const Destroy *d, uint32_t cell, Str *out) {
+    const Graph *g = d->p->g;
+    Var v = d->p->sharing.cell[cell].var;
+    Sym name = var_name(g, v);
+    ApplyId a = var_owner(g, v);
+    if (name)
+        str_puts(out, sym_text(g->s, name));
+    else if (a == APPLY_NONE)
+        str_puts(out, "a value");
+    else
+        print_apply(g, a, out);
+}
+
+static const char *op_name(const Destroy *d, uint32_t i) {
+    return d->p->g->apply[d->p->ins[i].apply].op->name;
+}
+
+/* "add_inplace would overwrite x, WHY". */
+static bool refuse(const Destroy *d, uint32_t i, uint32_t victim, DiagCode code,
+                   const char *why) {
+    Session *s = d->p->s;
+    Str name = STR(s);
+    put_name(d, victim, &name);
+    fail(s, d->p->g->origin[d->p->ins[i].apply].at, code, "%s would overwrite %s%s",
+         op_name(d, i), str_text(&name), why);
+    str_free(&name);
+    return false;
+}
+
+static bool refuse_beside(const Destroy *d, uint32_t i, uint32_t victim,
+                          const char *why, uint32_t other, const char *end) {
+    Session *s = d->p->s;
+    Str text = STR(s);
+    str_puts(&text, why);
+    print_apply(d->p->g, d->p->ins[other].apply, &text);
+    str_puts(&text, end);
+    refuse(d, i, victim, E_DESTROY, str_text(&text));
+    str_free(&text);
+    note(s, d->p->g->origin[d->p->ins[other].apply].at, "the other one is here");
+    return false;
+}
+
+/* ---- who destroys what ---- */
+static void find_roots(Destroy *d) {
+    const Plan *p = d->p;
+    for (uint32_t c = 0; c < p->ncell; c++) {
+        d->root[c] = c;
+        d->destroyer[c] = d->maker[c] = NONE;
+    }
+    for (uint32_t i = 0; i < p->nins; i++) {
+        const Ins *in = &p->ins[i];
+        const uint32_t *arg = p->arg + in->arg;
+        for (uint32_t j = 0; j < in->nout; j++) {
+            int k = in->kind == PLAN_PERFORM ? op_view(p->g, in->apply, j) : -1;
+            d->maker[arg[in->nin + j]] = i;
+            if (k >= 0 && k < in->nin && ins_destroys(p, in, j) < 0)
+                d->root[arg[in->nin + j]] = d->root[arg[k]];
+        }
+    }
+}
+
+/* A shared variable may be overwritten on the way to its own new value. */
+static void find_allowed(Destroy *d) {
+    const Plan *p = d->p;
+    for (uint32_t u = 0; u < p->nupdate; u++) {
+        uint32_t shared = plan_cell(p, p->updates[u].shared),
+                 c = plan_cell(p, p->updates[u].value);
+        bool destroyed = false;
+        while (c >= p->nleaf) {
+            const Ins *in = &p->ins[d->maker[c]];
+            uint32_t out = 0;
+            while (p->arg[in->arg + in->nin + out] != c)
+                out++;
+            int k = ins_views(p, in, out);
+            if (k < 0) break;
+            destroyed |= ins_destroys(p, in, out) >= 0;
+            c = p->arg[in->arg + (uint32_t)k];
+        }
+        if (destroyed && c == shared) d->allowed[shared] = true;
+    }
+}
+
+static bool check_leaf(const Destroy *d, uint32_t i, uint32_t victim, uint32_t root) {
+    static const char *const why[] = {
+        [LEAF_CONST] = ", which is a constant",
+        [LEAF_INPUT] = ", which is an input: its memory is the caller's",
+        [LEAF_DIM] = ", which is a dim",
+        [LEAF_SHARED] = ", a shared variable whose update is not what comes of that"};
+    if (root >= d->p->nleaf || d->allowed[root]) return true;
+    LeafKind k = var_leaf(d->p->g, d->p->sharing.cell[root].var);
+    return refuse(d, i, victim, E_DESTROY, why[k]);
+}
+
+static bool check_aliases(const Destroy *d, uint32_t i, uint32_t k, uint32_t root) {
+    const Ins *in = &d->p->ins[i];
+    const uint32_t *arg = d->p->arg + in->arg;
+    for (uint32_t other = 0; other < in->nin; other++)
+        if (other != k && d->root[arg[other]] == root)
+            return refuse(d, i, arg[k], E_DESTROY,
+                          arg[other] == arg[k]
+                              ? ", which it reads as another input, too"
+                              : ", of which another input is a view");
+    return true;
+}
+
+static bool add_destroyer(Destroy *d, uint32_t i, uint32_t k) {
+    uint32_t victim = d->p->arg[d->p->ins[i].arg + k], root = d->root[victim];
+    if (d->destroyer[root] != NONE)
+        return refuse_beside(d, i, victim, ", but ", d->destroyer[root],
+                             " overwrites it already");
+    if (!check_leaf(d, i, victim, root) || !check_aliases(d, i, k, root)) return false;
+    d->destroyer[root] = i;
+    d->victim[root] = victim;
+    return true;
+}
+
+static bool find_destroyers(Destroy *d) {
+    const Plan *p = d->p;
+    for (uint32_t i = 0; i < p->nins; i++)
+        for (uint32_t j = 0; j < p->ins[i].nout; j++) {
+            int k = ins_destroys(p, &p->ins[i], j);
+            int v = k < 0 ? -1 : op_view(p->g, p->ins[i].apply, j);
+            if (v >= 0 && v != k)
+                return refuse(
+                    d, i, p->arg[p->ins[i].arg + (uint32_t)k], E_DESTROY,
+                    " and view another input: a result has one input's memory");
+            if (k >= 0 && !add_destroyer(d, i, (uint32_t)k)) return false;
+        }
+    return true;
+}
+
+/* ---- what must stay ---- */
+static bool check_kept(const Destroy *d, Var v, const char *why) {
+    uint32_t cell = v == VAR_NONE ? NONE : plan_cell(d->p, v);
+    uint32_t root = cell == NONE ? NONE : d->root[cell];
+    if (root == NONE || d->destroyer[root] == NONE) return true;
+    return refuse(d, d->destroyer[root], d->victim[root], E_DESTROY, why);
+}
+
+static bool check_results(const Destroy *d) {
+    const Plan *p = d->p;
+    for (uint32_t i = 0; i < p->noutput; i++)
+        if (!check_kept(d, p->want[i], ", which is an output, or an output views it"))
+            return false;
+    for (uint32_t u = 0; u < p->nupdate; u++)
+        if (!check_kept(d, p->updates[u].value,
+                        ", which is the new value of a shared variable"))
+            return false;
+    return check_kept(d, p->until, ", which is the condition of a loop");
+}
+
+static bool check_storage(const Destroy *d) {
+    for (uint32_t c = d->p->nleaf; c < d->p->ncell; c++) {
+        uint32_t i = d->destroyer[c];
+        const Ins *maker = &d->p->ins[d->maker[c]];
+        if (i == NONE || !d->p->g->apply[maker->apply].op->keeps_storage) continue;
+        return refuse(d, i, d->victim[c], E_DESTROY,
+                      ", whose op keeps its storage from run to run");
+    }
+    return true;
+}
+
+/* ---- the order ---- */
+/* Kahn's algorithm over inputs and over readers of what is destroyed; among those that
+ * are ready the one that stands first is taken. */
+typedef struct Topo {
+    const Destroy *d;
+    uint32_t *waits;         /* by instruction: what it still waits for */
+    uint32_t *first, *after; /* those that wait for instruction i: after[first[i] ..] */
+} Topo;
+
+static void each_edge(Topo *t, void (*edge)(Topo *t, uint32_t from, uint32_t to)) {
+    const Destroy *d = t->d;
+    const Plan *p = d->p;
+    for (uint32_t i = 0; i < p->nins; i++)
+        for (uint32_t k = 0; k < p->ins[i].nin; k++) {
+            uint32_t cell = p->arg[p->ins[i].arg + k];
+            uint32_t end = d->destroyer[d->root[cell]];
+            if (d->maker[cell] != NONE) edge(t, d->maker[cell], i);
+            if (end != NONE && end != i) edge(t, i, end);
+        }
+}
+
+static void count_edge(Topo *t, uint32_t from, uint32_t to) {
+    t->first[from + 2]++;
+    t->waits[to]++;
+}
+
+static void put_edge(Topo *t, uint32_t from, uint32_t to) {
+    t->after[t->first[from + 1]++] = to;
+}
+
+static bool refuse_cycle(const Destroy *d, const uint32_t *waits) {
+    const Plan *p = d->p;
+    for (uint32_t i = 0; i < p->nins; i++)
+        for (uint32_t k = 0; waits[i] && k < p->ins[i].nin; k++) {
+            uint32_t root = d->root[p->arg[p->ins[i].arg + k]];
+            uint32_t end = d->destroyer[root];
+            if (end == NONE || end == i || !waits[end]) continue;
+            return refuse_beside(d, end, d->victim[root], ", but ", i,
+                                 " reads it, and can't run before: it needs what comes "
+                                 "of that");
+        }
+    bug("a plan depends on itself");
+}
+
+static bool sort_instructions(Destroy *d) {
+    Plan *p = d->p;
+    Topo t = {.d = d, .waits = NEW_N(d->a, p->nins, uint32_t)};
+    t.first = NEW_N(d->a, (size_t)p->nins + 3, uint32_t);
+    each_edge(&t, count_edge);
+    for (uint32_t i = 2; i < p->nins + 2; i++)
+        t.first[i] += t.first[i - 1];
+    t.after = NEW_N(d->a, t.first[p->nins + 1], uint32_t);
+    each_edge(&t, put_edge);
+    Ins *order = NEW_N(p->arena, p->nins, Ins);
+    uint32_t n = 0;
+    Heap ready = {0};
+    for (uint32_t i = 0; i < p->nins; i++)
+        if (!t.waits[i]) heap_push(p->s, &ready, i);
+    while (ready.n) {
+        uint32_t i = heap_pop(&ready);
+        order[n++] = p->ins[i];
+        for (uint32_t k = t.first[i]; k < t.first[i + 1]; k++)
+            if (--t.waits[t.after[k]] == 0) heap_push(p->s, &ready, t.after[k]);
+    }
+    vec_free(&ready);
+    if (n < p->nins) return refuse_cycle(d, t.waits);
+    p->ins = order;
+    return true;
+}
+
+static Destroy destroy_open(Plan *p) {
+    Destroy d = {.p = p, .a = arena_new(p->s)};
+    d.root = NEW_N(d.a, p->ncell, uint32_t);
+    d.destroyer = NEW_N(d.a, p->ncell, uint32_t);
+    d.victim = NEW_N(d.a, p->ncell, uint32_t);
+    d.maker = NEW_N(d.a, p->ncell, uint32_t);
+    d.allowed = NEW_N(d.a, p->nleaf, bool);
+    find_roots(&d);
+    find_allowed(&d);
+    return d;
+}
+
+static void mark_destroyed(const Destroy *d) {
+    for (uint32_t c = 0; c < d->p->ncell; c++)
+        if (d->destroyer[d->root[c]] != NONE)
+            d->p->sharing.cell[c].flags |= CELL_DESTROYED;
+}
+
+bool destroy_order(Plan *p) {
+    if (!p->has_destroyers) return true;
+    Destroy d = destroy_open(p);
+    bool ok = find_destroyers(&d) && check_results(&d) && check_storage(&d) &&
+              sort_instructions(&d);
+    if (ok) mark_destroyed(&d);
+    arena_free(d.a);
+    return ok;
+}
+
+/* Once the order is settled: what a branch reads may be asked for late. */
+bool destroy_check(Plan *p) {
+    if (!p->has_destroyers || !p->lazy) return true;
+    Destroy d = destroy_open(p);
+    bool ok = find_destroyers(&d);
+    for (uint32_t i = 0; ok && i < p->nins; i++)
+        for (uint32_t k = 0; ok && k < p->ins[i].nin; k++) {
+            uint32_t root = d.root[p->arg[p->ins[i].arg + k]], end = d.destroyer[root];
+            if (end == NONE || end == i || (i < end && ins_late(p, i) <= end)) continue;
+            ok = refuse_beside(&d, end, d.victim[root], ", but ", i,
+                               " may be asked for it later, by the branch that it is "
+                               "in");
+        }
+    arena_free(d.a);
+    return ok;
+}
