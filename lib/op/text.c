@@ -70,7 +70,8 @@ Var build_text(Builder *b, const char *text, const Env *env, bool *ok) {
     *ok = e != NULL;
     if (!e) return VAR_NONE;
     if (t->depth == 0) arena_reset(t->tmp);
-    Compiler c = {.s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env};
+    Compiler c = {
+        .s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env, .busy = 1};
     c.filter.allow_downcast = -1;
     c.top.b = b;
     c.frame = &c.top;

@@ -11,7 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { NO_LOW = 1, NO_GRAD = 2 }; /* the dtype changes the values; not differentiable */
+/* the dtype changes the values; not differentiable, or its gradient is not that of its
+ * values; no rule for many rows at once */
+enum { NO_LOW = 1, NO_GRAD = 2, NO_BATCH = 4 };
 enum { INPUTS = 3, ROWS = 1024 };
 
 typedef struct Sample {
@@ -62,8 +64,9 @@ static inline Samples *all_rows(Session *s) {
         for (size_t k = 0; k < sizeof fixed_rows / sizeof *fixed_rows; k++)
             if (strcmp(fixed_rows[k].op, op->name) == 0) r->row[r->n++] = fixed_rows[k];
         if (r->n == before && is_plain(s, op)) plain_rows(s, op, r);
-        bool elsewhere =
-            strcmp(op->name, "call") == 0 || op->by_macro; /* they need a function */
+        bool elsewhere = strcmp(op->name, "call") == 0 ||
+                         op->by_macro ||                /* they need a function */
+                         strcmp(op->name, "draw") == 0; /* or a random state */
         CHECK(r->n > before || elsewhere, "no row for %s", op->name);
     }
     return r;
