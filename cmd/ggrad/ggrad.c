@@ -39,6 +39,11 @@ static const Opt options[] = {
      "graph"},
     {"by-pullback", 0, OPT_FLAG, AT(d.by_pullback), NULL,
      "Make --jvp from two pullbacks.", NULL},
+    {"checkpoint", 0, OPT_STR, AT(d.checkpoint), "NAMES|sqrt",
+     "Keep these variables only, or with sqrt a choice that saves memory; compute "
+     "again "
+     "what else the gradient needs.",
+     "graph"},
     {"name", 0, OPT_STR, AT(d.name), "PATTERN",
      "Names of the results; if unset d_{cost}_d_{wrt}, jvp_{cost}, "
      "jacobian_{cost}_{wrt}, hessian_{cost}_{wrt} or hvp_{cost}_{wrt}.",
@@ -93,6 +98,8 @@ static bool options_agree(Run *r, const Derive *d) {
                 {d->tangents, d->jvp, "tangents", "jvp"},
                 {d->by_pullback, d->jvp, "by-pullback", "jvp"},
                 {d->vector, d->hvp, "vector", "hvp"},
+                {d->checkpoint, !d->jvp && !d->jacobian && !d->hessian && !d->hvp,
+                 "checkpoint", "cost"},
                 {d->mixed, d->hessian, "mixed", "hessian"},
                 {d->known, !d->jvp && !d->jacobian, "known-grads", "cost"}};
     if (d->wrt && !*d->wrt) return fail(r->s, NOWHERE, E_USAGE, "--wrt needs names");

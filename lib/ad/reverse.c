@@ -24,6 +24,7 @@ typedef struct Reverse {
     Var *bar; /* gradient so far, GRAD_DISCONNECTED at first */
     size_t nterm;
     const Var *term_of, *term; /* cotangents of a pullback */
+    GradTrace *trace;          /* may be NULL */
 } Reverse;
 
 /* ---- paths ---- */
@@ -67,6 +68,13 @@ static bool accumulate(Reverse *r, Var x, Var term) {
     return *bar != VAR_NONE;
 }
 
+/* What was made since the last note is of the Apply `source`. */
+static void trace_to(Reverse *r, ApplyId source) {
+    GradTrace *t = r->trace;
+    while (t && t->source.n < r->b->g->napply - t->napply)
+        vec_push(r->b->s, &t->source, source);
+}
+
 static bool visit(Reverse *r, ApplyId a) {
     const Apply ap = r->b->g->apply[a];
     Graph *g = r->b->g;
@@ -94,9 +102,11 @@ static bool visit(Reverse *r, ApplyId a) {
     bool ok = true;
     if (any_in && any_out) {
         Origin was = ad_origin(r->b, a, "gradient");
+        trace_to(r, APPLY_NONE);
         ok = ad_terms(r->b, a, cot, wanted, grad);
         for (size_t i = 0; ok && i < ap.nin; i++)
             if (wanted[i]) ok = accumulate(r, in[i], grad[i]);
+        trace_to(r, a);
         r->b->from = was;
     }
     arena_free(tmp);
@@ -250,7 +260,8 @@ static bool run(Reverse *r, Var cost, size_t nwrt, const Var *wrt, Var *grad) {
 }
 
 static bool reverse(Builder *b, Var cost, size_t nterm, const Var *of, const Var *term,
-                    size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad) {
+                    size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad,
+                    GradTrace *t) {
     static const GradOptions usual = {0};
     Arena *tmp = arena_new(b->s);
     uint32_t n = b->g->nvar;
@@ -261,27 +272,36 @@ static bool reverse(Builder *b, Var cost, size_t nterm, const Var *of, const Var
                  .napply = b->g->napply,
                  .nterm = nterm,
                  .term_of = of,
-                 .term = term};
+                 .term = term,
+                 .trace = t};
     r.reach = NEW_N(tmp, n, uint8_t);
     r.from = NEW_N(tmp, n, uint8_t);
     r.constant = NEW_N(tmp, n, uint8_t);
     r.known = NEW_N(tmp, n, uint8_t);
-    r.bar = NEW_N(tmp, n, Var);
+    r.bar = NEW_N(t ? t->arena : tmp, n, Var);
+    if (t) *t = (GradTrace){t->arena, n, r.napply, r.bar, {0}};
     for (uint32_t v = 0; v < n; v++)
         r.bar[v] = GRAD_DISCONNECTED;
     bool ok = run(&r, cost, nwrt, wrt, grad);
+    trace_to(&r, APPLY_NONE);
     arena_free(tmp);
     return ok;
 }
 
 bool ad_grad(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOptions *how,
              Var *grad) {
-    return reverse(b, cost, 0, NULL, NULL, nwrt, wrt, how, grad);
+    return reverse(b, cost, 0, NULL, NULL, nwrt, wrt, how, grad, NULL);
 }
 
 bool ad_vjp(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
             const Var *wrt, const GradOptions *how, Var *grad) {
-    return reverse(b, VAR_NONE, nf, f, cotangent, nwrt, wrt, how, grad);
+    return reverse(b, VAR_NONE, nf, f, cotangent, nwrt, wrt, how, grad, NULL);
+}
+
+bool ad_grad_traced(Builder *b, Var cost, size_t nf, const Var *f, const Var *cotangent,
+                    size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad,
+                    GradTrace *t) {
+    return reverse(b, cost, nf, f, cotangent, nwrt, wrt, how, grad, t);
 }
 
 void ad_open(Session *s) {

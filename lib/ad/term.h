@@ -27,4 +27,18 @@ bool ad_is_own(const Graph *g, Var v);
 Var ad_number(Builder *b, Var like, double v);
 Var ad_add(Builder *b, Var x, Var y); /* two gradients of one variable */
 
+/* What a reverse walk leaves: the gradients of all variables that there were, and for
+ * each Apply that it made the one that it differentiates. */
+typedef struct GradTrace {
+    Arena *arena;          /* the caller's: bar is taken from it */
+    uint32_t nvar, napply; /* before the walk */
+    Var *bar;              /* by variable below nvar; GRAD_DISCONNECTED: none */
+    Vec(ApplyId) source; /* by Apply from napply on; APPLY_NONE: seeds and zeros. To be
+                            freed */
+} GradTrace;
+/* ad_grad (nf 0), or ad_vjp (cost VAR_NONE), with a trace. */
+bool ad_grad_traced(Builder *b, Var cost, size_t nf, const Var *f, const Var *cotangent,
+                    size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad,
+                    GradTrace *t);
+
 #endif

@@ -1,7 +1,7 @@
 /* Copying what is live. A forward map may lead to larger ids, so the order is found
- * anew: variables are taken by ascending id, and whatever an Apply still misses is
- * copied just before it, from a stack of its own. Without a map that is the old order.
- */
+ * anew: variables are taken by ascending id, each as what it leads to, and whatever an
+ * Apply still misses is copied just before it, from a stack of its own. Without a map
+ * that is the old order. */
 #include "graph/graph_impl.h"
 
 #include <string.h>
@@ -184,16 +184,18 @@ static void emit_with_inputs(Copy *c, ApplyId a) {
     }
 }
 
-/* Inputs come first: their order is that of the interface, whatever their ids. */
+/* Inputs come first: their order is that of the interface, whatever their ids. What
+ * replaces a variable takes its place, so that an order that was good for memory stays
+ * so. */
 static void emit_all(Copy *c) {
     for (size_t i = 0; i < c->src->inputs.n; i++)
         emit_leaf(c, c->src->inputs.p[i]);
     for (Var v = 0; v < c->src->nvar; v++) {
-        ApplyId a = var_owner(c->src, v);
-        LeafKind leaf = var_leaf(c->src, v);
-        if (a == APPLY_NONE) {
-            if (c->need[v] || leaf == LEAF_SHARED) emit_leaf(c, v);
-        } else if (c->need_apply[a] && c->id[v] == VAR_NONE) {
+        Var x = lead(c, v);
+        ApplyId a = var_owner(c->src, x);
+        if (var_leaf(c->src, v) != LEAF_NOT) {
+            if (c->need[v] || var_leaf(c->src, v) == LEAF_SHARED) emit_leaf(c, v);
+        } else if (a != APPLY_NONE && c->need_apply[a] && c->id[x] == VAR_NONE) {
             emit_with_inputs(c, a);
         }
     }

@@ -154,7 +154,7 @@ static bool reverse(Derivation *d) {
         return false;
     if (!derive_wrt(d, cost)) return false;
     Var *grad = NEW_N(d->a, d->nwrt, Var);
-    return ad_grad(&d->b, cost, d->nwrt, d->wrt, &how, grad) &&
+    return derive_gradients(d, cost, 0, NULL, NULL, &how, grad) &&
            add_grads(d, cost, derive_shown(d, cost), grad);
 }
 
@@ -209,7 +209,7 @@ static bool pullback(Derivation *d) {
         !derive_companions(d, d->d->cotangent, "--cotangent", "g_", nf, f, cotangent))
         return false;
     Var *grad = NEW_N(d->a, d->nwrt, Var);
-    if (!ad_vjp(&d->b, nf, f, cotangent, d->nwrt, d->wrt, &how, grad)) return false;
+    if (!derive_gradients(d, VAR_NONE, nf, f, cotangent, &how, grad)) return false;
     Var of = projection(d, nf, f, cotangent);
     return (of != VAR_NONE || !d->d->made) &&
            add_grads(d, of, derive_shown(d, f[0]), grad);

@@ -33,6 +33,9 @@ bool derive_companions(Derivation *d, const char *list, const char *option,
 bool derive_output(Derivation *d, const char *pattern, const char *cost,
                    const char *wrt, Var v, Var of, size_t by);
 
+/* Gradients of a cost, or of nf variables with cotangents, as --checkpoint says. */
+bool derive_gradients(Derivation *d, Var cost, size_t nf, const Var *f,
+                      const Var *cotangent, const GradOptions *how, Var *grad);
 /* --jacobian, --hessian, --hvp. */
 bool derive_jacobian(Derivation *d);
 bool derive_hessian(Derivation *d);

@@ -79,7 +79,8 @@ typedef struct Derived {
 typedef struct Derive {
     const char *cost, *vjp, *jvp, *jacobian, *hessian, *hvp; /* at most one */
     const char *wrt, *cotangent, *tangents, *vector, *known, *constant, *name;
-    Span at; /* of the option that decides, for errors */
+    const char *checkpoint; /* names of what is kept, or "sqrt" */
+    Span at;                /* of the option that decides, for errors */
     bool by_pullback, mixed, only;
     GradOptions how;
     Derived *made; /* filled in when not NULL; session memory */

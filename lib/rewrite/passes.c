@@ -12,6 +12,8 @@ static const char *const slices[] = {"subtensor", NULL};
 static const char *const branches[] = {"ifelse", NULL};
 static const char *const joins[] = {"concatenate", NULL};
 static const char *const sums[] = {"sum", NULL};
+static const char *const scatters[] = {"inc_subtensor", "set_subtensor", NULL};
+static const char *const differences[] = {"subtract", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
 
 /* In order of position. merge has no function of its own: it is the copy that every run
@@ -68,6 +70,9 @@ const Pass rewrite_passes[] = {
     {"sum-of-scatter", "canonicalize shape_unsafe",
      "The sum over rows that hold one scattered value each is that value.", 1,
      scatter_pass, NULL, sums},
+    {"scatter-value", "canonicalize",
+     "inc_subtensor and set_subtensor repeat their value themselves.", 1,
+     scatter_value_pass, NULL, scatters},
     {"scan-merge", "scan",
      "Loops of the same steps that need nothing of each other are one.", LOOPS, NULL,
      loop_merge_pass, NULL},
@@ -91,6 +96,10 @@ const Pass rewrite_passes[] = {
      1.66, NULL, loop_sum_pass, NULL},
     {"scan-one-step", "scan", "A loop of one step is no loop.", 1.67, NULL,
      loop_unroll_pass, NULL},
+    {"scatter-scaled", "specialize reassociate",
+     "A value added to zeros at an index, less x times the value: -1 is added to x, "
+     "which is then scaled.",
+     2, scatter_scaled_pass, NULL, differences},
     {"fuse-elementwise", "fusion",
      "Groups of elementwise ops of one shape become a call of one fused function.", 49,
      NULL, fuse_pass, NULL},

@@ -97,7 +97,7 @@ extern const size_t rewrite_npasses;
 
 NodePass fold_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
     broadcast_pass, reduce_pass, slice_pass, concat_pass, shape_pass, shape_read_pass,
-    sink_pass, scatter_pass, branch_pass;
+    sink_pass, scatter_pass, scatter_value_pass, scatter_scaled_pass, branch_pass;
 GraphPass fuse_pass, inline_pass, expand_pass, branch_results_pass;
 GraphPass loop_merge_pass, loop_clean_pass, loop_rows_pass, loop_last_pass,
     loop_hoist_pass, loop_rows_out_pass, loop_sum_pass, loop_unroll_pass;

@@ -1,6 +1,6 @@
-/* Sums of scattered values. The gradient of picking one class per row, as in
- * log_softmax(z)[arange(n), y], is a scatter into zeros that is then summed along the
- * rows: each row holds just the value that was put there. */
+/* Scattered values, as in the gradient of picking one class per row from
+ * log_softmax(z)[arange(n), y], which is a scatter of -1 / n into zeros: its sum along
+ * the rows is what was put there, and exp(log_softmax(z)) / n is added to it. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -75,4 +75,84 @@ bool scatter_pass(Rewriter *r, ApplyId id, Var *out) {
     if (!scatter) return false;
     out[0] = as_sum(r, rw_lead(r, r->g->in[scatter->in + 1]), t);
     return out[0] != VAR_NONE;
+}
+
+/* ---- values that are repeated first ---- */
+
+/* The type of what the index of a scatter picks; NULL: not typed. */
+static const Type *picked(Rewriter *r, const Apply *a) {
+    const Op *read = op_find(r->s, "subtensor", strlen("subtensor"));
+    const Type *t[OUT_MAX];
+    size_t mark = diag_count(r->s), n = (size_t)a->nin - 1;
+    PropArg index = {"index", *rw_prop(r, a, "index")};
+    if (!read || a->nin > 16) return NULL;
+    Var in[16] = {rw_lead(r, r->g->in[a->in])};
+    for (size_t i = 1; i < n; i++)
+        in[i] = rw_lead(r, r->g->in[a->in + i + 1]);
+    n = op_infer(r->s, r->g, read, props_make(r->s, read, 1, &index), n, in,
+                 r->b.floatX, NOWHERE, t);
+    diag_rewind(r->s, mark);
+    return n ? t[0] : NULL;
+}
+
+/* Do all dims of `have`, aligned at the right, stand in `all`, as types tell? */
+static bool dims_stand(const Type *have, const Type *all) {
+    int lead = all->ndim - have->ndim;
+    for (int k = 0; lead >= 0 && k < have->ndim; k++)
+        if (have->dim[k] == DIM_UNKNOWN || have->dim[k] != all->dim[lead + k])
+            return false;
+    return lead >= 0;
+}
+
+/* A scatter repeats its value itself. */
+bool scatter_value_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    Var y = rw_in(r, id, 1), in[16];
+    const Apply *b = rw_known(r, y, KNOWN_BROADCAST);
+    if (!b || a.nin > 16) return false;
+    const Type *all = picked(r, &a);
+    if (!all || !dims_stand(var_type(r->g, y), all)) return false;
+    Var source = rw_lead(r, r->g->in[b->in]);
+    for (size_t i = 0; i < a.nin; i++)
+        in[i] = i == 1 ? source : rw_in(r, id, i);
+    out[0] = rw_apply(r, a.op, a.props, a.nin, in);
+    return out[0] != VAR_NONE &&
+           type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
+}
+
+/* ---- scatter(zeros, s) - x * s is scatter(x, -1) * -s ---- */
+
+/* x of the product x * s. */
+static Var cofactor(Rewriter *r, Var product, Var s) {
+    const Apply *a = owner(r, product);
+    if (!is_op(a, "multiply")) return VAR_NONE;
+    Var x = rw_lead(r, r->g->in[a->in]), y = rw_lead(r, r->g->in[a->in + 1]);
+    return y == s ? x : x == s ? y : VAR_NONE;
+}
+
+bool scatter_scaled_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    const Type *t = var_type(r->g, a.out);
+    const Apply *scatter = owner(r, rw_in(r, id, 0));
+    if (!is_op(scatter, "inc_subtensor") || scatter->nin > 16 ||
+        !dtype_is_float(t->dtype))
+        return false;
+    Var s = rw_lead(r, r->g->in[scatter->in + 1]), in[16];
+    if (var_type(r->g, s)->ndim != 0 || var_is_const(r->g, s)) return false;
+    Var x = cofactor(r, rw_in(r, id, 1), s);
+    if (x == VAR_NONE || !type_keeps(t, var_type(r->g, x)) ||
+        !is_zeros(r, rw_lead(r, r->g->in[scatter->in])))
+        return false;
+    const Op *inc = scatter->op;
+    const Props *props = scatter->props;
+    size_t nin = scatter->nin;
+    for (size_t i = 2; i < nin; i++)
+        in[i] = rw_lead(r, r->g->in[scatter->in + i]);
+    in[0] = x;
+    in[1] = const_number(&r->b, t->dtype, -1);
+    const Op *neg = op_find(r->s, "negative", strlen("negative"));
+    Var pair[2] = {rw_apply(r, inc, props, nin, in), rw_apply(r, neg, NULL, 1, &s)};
+    if (pair[0] == VAR_NONE || pair[1] == VAR_NONE) return false;
+    out[0] = rw_apply(r, op_find(r->s, "multiply", strlen("multiply")), NULL, 2, pair);
+    return out[0] != VAR_NONE && type_keeps(t, var_type(r->g, out[0]));
 }

@@ -59,6 +59,11 @@ static bool sow_perform(Call *c) {
     return true;
 }
 
+static bool after_perform(Call *c) {
+    pass_on(c);
+    return true;
+}
+
 /* Tags and names are parts of labels TAG/SCOPE/NAME. */
 static bool want_label(Infer *in, const char *prop) {
     const char *text = sym_text(in->s, in_prop(in, prop)->sym);
@@ -105,6 +110,21 @@ static const char *const through[] = {"g", "disconnected"};
 static const char *const through_cond[] = {"g", "disconnected", "disconnected"};
 
 static const Op table[] = {
+    {.name = "after",
+     .doc =
+         "x, but only when the others have been computed. What is computed from it is "
+         "not merged with the same computed from x: it happens again, and later.",
+     .in = "x: any, *others: any",
+     .type = same_type,
+     .perform = after_perform,
+     .adjoint = through,
+     .push = push_through,
+     .disconnected = "others",
+     .view = 1,
+     .identity = true,
+     .example = "after(1.5, 2) -> 1.5",
+     .file = __FILE__,
+     .line = __LINE__},
     {.name = "assert_op",
      .doc = "x, after checking that every element of the conditions is true.",
      .alias = "Assert",

@@ -1,0 +1,266 @@
+/* Recomputing instead of keeping. Kept variables cut the forward part into levels: the
+ * level of an Apply is the largest number of kept variables on a way from a leaf to it.
+ * What the gradient of an Apply reads is computed again at its level, from kept values
+ * that are read `after` the gradients of the kept variables made at that level: by then
+ * the walk back has come to the stretch, and needs it. That can't go in a circle, since
+ * the gradient of a variable made at a level only depends on gradients at higher ones.
+ * Where no kept variable is made at a level (behind the last one), or its gradient is
+ * not there yet, the values of the forward part are read as they are. */
+#include "ad/checkpoint.h"
+
+#include <stdlib.h>
+
+typedef struct Again {
+    Builder *b;
+    const GradTrace *t;
+    Arena *tmp;
+    uint8_t *keep;   /* by variable below t->nvar */
+    uint32_t *level; /* by variable below t->nvar: of its Apply */
+    uint32_t nlevel;
+    Vec(Var) * token; /* by level: gradients of kept variables made there */
+    Map copy;         /* level and variable -> its value computed again */
+    Var *now;         /* by variable from t->nvar on: what stands for it */
+    Vec(Var) todo;
+    Vec(ApplyId) stretch;
+} Again;
+
+bool ad_is_small(const Graph *g, Var v) {
+    const Type *t = var_type(g, v);
+    if (var_leaf(g, v) != LEAF_NOT || t->kind != TYPE_TENSOR) return true;
+    int64_t n = type_size(t);
+    return t->ndim == 0 || (n >= 0 && n <= 64);
+}
+
+/* ---- levels ---- */
+static uint32_t level_of_inputs(const Again *c, ApplyId a) {
+    const Graph *g = c->b->g;
+    uint32_t level = 0;
+    for (size_t i = 0; i < g->apply[a].nin; i++) {
+        Var x = apply_in(g, a)[i];
+        uint32_t at = c->level[x] + (c->keep[x] != 0);
+        if (at > level) level = at;
+    }
+    return level;
+}
+
+static void find_levels(Again *c) {
+    const Graph *g = c->b->g;
+    c->level = NEW_N(c->tmp, c->t->nvar, uint32_t);
+    for (ApplyId a = 0; a < c->t->napply; a++) {
+        uint32_t level = level_of_inputs(c, a);
+        for (size_t k = 0; k < g->apply[a].nout; k++)
+            c->level[g->apply[a].out + k] = level;
+        if (level >= c->nlevel) c->nlevel = level + 1;
+    }
+    c->token = arena_zalloc(c->tmp, c->nlevel, sizeof *c->token);
+    for (Var v = 0; v < c->t->nvar; v++) {
+        Var bar = c->t->bar[v];
+        if (!c->keep[v] || bar == GRAD_DISCONNECTED || bar < c->t->nvar) continue;
+        if (var_leaf(g, bar) == LEAF_NOT && !var_is_null(g, bar))
+            vec_push(c->b->s, &c->token[c->level[v]], bar);
+    }
+}
+
+/* ---- computing again ---- */
+static uint64_t key(uint32_t level, Var v) {
+    return (uint64_t)level << 32 | v;
+}
+
+/* x, read when the gradients at `level` have come so far; those made later than `from`
+ * do not exist yet. */
+static Var read_after(Again *c, uint32_t level, Var x, Var from) {
+    Builder *b = c->b;
+    Vec(Var) in = {0};
+    vec_push(b->s, &in, x);
+    for (size_t i = 0; i < c->token[level].n; i++)
+        if (c->token[level].p[i] < from)
+            vec_push(b->s, &in, c->now[c->token[level].p[i] - c->t->nvar]);
+    Var v = apply_named(b, "after", in.n, in.p, 0, NULL);
+    vec_free(&in);
+    return v;
+}
+
+/* A kept value or a leaf at a level: one for all that read it there. */
+static Var source(Again *c, uint32_t level, Var x, Var from) {
+    uint64_t have;
+    if (map_get(&c->copy, key(level, x), &have)) return (Var)have;
+    Var v = read_after(c, level, x, from);
+    if (v != VAR_NONE) map_put(&c->copy, key(level, x), v);
+    return v;
+}
+
+/* Is v never computed again? */
+static bool stays(const Again *c, Var v) {
+    const Graph *g = c->b->g;
+    if (c->keep[v] || ad_is_small(g, v)) return true;
+    ApplyId a = var_owner(g, v);
+    const Apply *ap = &g->apply[a];
+    return op_has_effect(g, ap->op, ap->props) && !ap->op->identity;
+}
+
+/* The Applies between v and what stays, in their order. */
+static void find_stretch(Again *c, uint32_t level, Var v) {
+    const Graph *g = c->b->g;
+    c->stretch.n = 0;
+    c->todo.n = 0;
+    vec_push(c->b->s, &c->todo, v);
+    while (c->todo.n) {
+        Var x = c->todo.p[--c->todo.n];
+        if (stays(c, x) || map_get(&c->copy, key(level, x), NULL)) continue;
+        ApplyId a = var_owner(g, x);
+        for (size_t k = 0; k < g->apply[a].nout; k++)
+            map_put(&c->copy, key(level, g->apply[a].out + (Var)k), VAR_NONE);
+        vec_push(c->b->s, &c->stretch, a);
+        for (size_t i = 0; i < g->apply[a].nin; i++)
+            vec_push(c->b->s, &c->todo, apply_in(g, a)[i]);
+    }
+}
+
+static int by_number(const void *a, const void *b) {
+    ApplyId x = *(const ApplyId *)a, y = *(const ApplyId *)b;
+    return (x > y) - (x < y);
+}
+
+/* What stands at a level for an input of an Apply that is computed again. */
+static Var input_again(Again *c, uint32_t level, Var x, Var from, bool *again) {
+    uint64_t have;
+    if (c->keep[x] && !ad_is_small(c->b->g, x)) {
+        *again = true;
+        return source(c, level, x, from);
+    }
+    if (map_get(&c->copy, key(level, x), &have) && have != VAR_NONE) {
+        *again |= (Var)have != x;
+        return (Var)have;
+    }
+    return x;
+}
+
+/* Effects are not repeated: what passes through one is taken from before it. An Apply
+ * of leaves alone waits by the first that is no constant. */
+static bool apply_again(Again *c, uint32_t level, ApplyId a, Var from) {
+    Builder *b = c->b;
+    const Apply ap = b->g->apply[a];
+    Var *in = mem_alloc(b->s, ap.nin * sizeof *in + 1),
+        *out = mem_alloc(b->s, ap.nout * sizeof *out);
+    bool again = false, ok = true;
+    for (size_t i = 0; ok && i < ap.nin; i++)
+        ok = (in[i] = input_again(c, level, apply_in(b->g, a)[i], from, &again)) !=
+             VAR_NONE;
+    for (size_t i = 0; ok && !again && i < ap.nin; i++) {
+        if (var_is_const(b->g, in[i]) || ap.op->effect) continue;
+        ok = (in[i] = source(c, level, in[i], from)) != VAR_NONE;
+        again = true;
+    }
+    if (ok && ap.op->effect)
+        out[0] = in[0];
+    else if (ok)
+        ok = op_apply(b, ap.op, ap.props, ap.nin, in, out);
+    for (size_t k = 0; ok && k < ap.nout; k++)
+        map_put(&c->copy, key(level, ap.out + (Var)k), out[k]);
+    mem_free(in);
+    mem_free(out);
+    return ok;
+}
+
+/* v as an Apply of the gradient reads it at a level. */
+static Var again(Again *c, uint32_t level, Var v, Var from) {
+    uint64_t have;
+    if (stays(c, v)) return v;
+    if (!map_get(&c->copy, key(level, v), &have)) {
+        find_stretch(c, level, v);
+        if (c->stretch.n > 1)
+            qsort(c->stretch.p, c->stretch.n, sizeof *c->stretch.p, by_number);
+        for (size_t i = 0; i < c->stretch.n; i++) {
+            Origin was = ad_origin(c->b, c->stretch.p[i], "recomputation");
+            bool ok = apply_again(c, level, c->stretch.p[i], from);
+            c->b->from = was;
+            if (!ok) return VAR_NONE;
+        }
+        map_get(&c->copy, key(level, v), &have);
+    }
+    return (Var)have;
+}
+
+/* ---- the gradient's Applies ---- */
+static bool has_token(const Again *c, uint32_t level, Var from) {
+    for (size_t i = 0; i < c->token[level].n; i++)
+        if (c->token[level].p[i] < from) return true;
+    return false;
+}
+
+static bool change_apply(Again *c, ApplyId a) {
+    Builder *b = c->b;
+    const Apply ap = b->g->apply[a];
+    ApplyId source_of = c->t->source.p[a - c->t->napply];
+    bool recompute = source_of != APPLY_NONE, changed = false, ok = true;
+    uint32_t level = recompute ? c->level[b->g->apply[source_of].out] : 0;
+    recompute = recompute && has_token(c, level, ap.out);
+    Var *in = mem_alloc(b->s, ap.nin * sizeof *in + 1);
+    for (size_t i = 0; ok && i < ap.nin; i++) {
+        Var x = apply_in(b->g, a)[i];
+        in[i] = x >= c->t->nvar ? c->now[x - c->t->nvar]
+                : recompute     ? again(c, level, x, ap.out)
+                                : x;
+        changed |= in[i] != x;
+        ok = in[i] != VAR_NONE;
+    }
+    if (ok && changed) {
+        Origin was = b->from;
+        b->from = b->g->origin[a];
+        ok = op_apply(b, ap.op, ap.props, ap.nin, in, &c->now[ap.out - c->t->nvar]);
+        b->from = was;
+    }
+    mem_free(in);
+    return ok;
+}
+
+static bool change_all(Again *c, uint32_t napply, size_t n, Var *grad) {
+    for (ApplyId a = c->t->napply; a < napply; a++)
+        if (!change_apply(c, a)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (grad[i] != GRAD_DISCONNECTED && grad[i] >= c->t->nvar)
+            grad[i] = c->now[grad[i] - c->t->nvar];
+    return true;
+}
+
+/* ---- what is kept ---- */
+static void mark_needed(const Graph *g, const GradTrace *t, uint8_t *needed) {
+    for (ApplyId a = t->napply; a < g->napply; a++)
+        for (size_t i = 0; i < g->apply[a].nin; i++)
+            if (apply_in(g, a)[i] < t->nvar) needed[apply_in(g, a)[i]] = 1;
+}
+
+static void mark_kept(Again *c, const Checkpoint *how) {
+    Graph *g = c->b->g;
+    if (how->automatic) {
+        uint8_t *needed = NEW_N(c->tmp, c->t->nvar, uint8_t);
+        mark_needed(g, c->t, needed);
+        ad_choose_kept(c->b, c->t, needed, c->keep);
+    }
+    for (size_t i = 0; i < how->nkeep; i++)
+        c->keep[how->keep[i]] = var_leaf(g, how->keep[i]) == LEAF_NOT;
+    for (size_t i = 0; i < how->nalive; i++)
+        if (how->alive[i] < c->t->nvar && !ad_is_small(g, how->alive[i]))
+            c->keep[how->alive[i]] = 1;
+}
+
+bool ad_checkpoint(Builder *b, const GradTrace *t, const Checkpoint *how, size_t n,
+                   Var *grad) {
+    Again c = {.b = b, .t = t, .tmp = arena_new(b->s), .copy = MAP(b->s)};
+    uint32_t napply = b->g->napply, nvar = b->g->nvar;
+    c.keep = NEW_N(c.tmp, t->nvar, uint8_t);
+    mark_kept(&c, how);
+    find_levels(&c);
+    c.now = NEW_N(c.tmp, nvar - t->nvar, Var);
+    for (Var v = t->nvar; v < nvar; v++)
+        c.now[v - t->nvar] = v;
+    b->g->litter = true;
+    bool ok = change_all(&c, napply, n, grad);
+    for (uint32_t k = 0; k < c.nlevel; k++)
+        vec_free(&c.token[k]);
+    vec_free(&c.todo);
+    vec_free(&c.stretch);
+    map_free(&c.copy);
+    arena_free(c.tmp);
+    return ok;
+}

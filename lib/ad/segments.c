@@ -1,0 +1,138 @@
+/* The choice of what to keep. The forward part is a line of Applies; a cut at a place
+ * of the line keeps all that is made before it and used behind it. Cuts are made where
+ * enough bytes have gathered that the gradient needs, at the place nearby that keeps
+ * the least. Different numbers of cuts are tried; the best is that with the least sum
+ * of what is kept and the largest stretch. (For a chain of n equal steps that is about
+ * sqrt(n) cuts: Chen et al., Training deep nets with sublinear memory cost, 2016.) */
+#include "ad/checkpoint.h"
+
+#include <math.h>
+
+typedef struct Line {
+    const Graph *g;
+    const GradTrace *t;
+    size_t n; /* Applies between leaves and cost */
+    ApplyId *apply;
+    double *needs;    /* by place: bytes made there that the gradient reads */
+    double *crossing; /* by place: bytes made up to there and used behind */
+    uint32_t *last;   /* by variable: the last place that uses it */
+    double all;
+} Line;
+
+static double bytes_of(const Graph *g, Var v) {
+    enum { UNKNOWN = 256 };
+    const Type *t = var_type(g, v);
+    if (ad_is_small(g, v)) return 0;
+    double n = (double)dtype_size(t->dtype);
+    for (int k = 0; k < t->ndim; k++)
+        n *= dim_is_known(t->dim[k]) ? (double)t->dim[k] : UNKNOWN;
+    return n;
+}
+
+/* Applies with an output that gets a gradient, or that such ones need. */
+static void find_line(Line *l, Arena *tmp, const uint8_t *needed) {
+    uint8_t *on = NEW_N(tmp, l->t->nvar, uint8_t);
+    l->apply = NEW_N(tmp, l->t->napply, ApplyId);
+    l->last = NEW_N(tmp, l->t->nvar, uint32_t);
+    for (ApplyId a = l->t->napply; a-- > 0;) {
+        const Apply *ap = &l->g->apply[a];
+        bool use = false;
+        for (size_t k = 0; k < ap->nout; k++) {
+            Var v = ap->out + (Var)k;
+            use |= on[v] || needed[v] || l->t->bar[v] != GRAD_DISCONNECTED;
+        }
+        for (size_t i = 0; use && i < ap->nin; i++)
+            on[apply_in(l->g, a)[i]] = 1;
+        if (use) l->apply[l->n++] = a;
+    }
+    for (size_t i = 0; i < l->n / 2; i++) {
+        ApplyId a = l->apply[i];
+        l->apply[i] = l->apply[l->n - 1 - i];
+        l->apply[l->n - 1 - i] = a;
+    }
+}
+
+static void measure(Line *l, Arena *tmp, const uint8_t *needed) {
+    l->needs = NEW_N(tmp, l->n, double);
+    l->crossing = NEW_N(tmp, l->n + 1, double);
+    for (size_t p = 0; p < l->n; p++)
+        for (size_t i = 0; i < l->g->apply[l->apply[p]].nin; i++)
+            l->last[apply_in(l->g, l->apply[p])[i]] = (uint32_t)p;
+    for (size_t p = 0; p < l->n; p++) {
+        const Apply *ap = &l->g->apply[l->apply[p]];
+        for (size_t k = 0; k < ap->nout; k++) {
+            Var v = ap->out + (Var)k;
+            double bytes = bytes_of(l->g, v);
+            if (needed[v]) l->needs[p] += bytes;
+            if (l->last[v] <= p) continue;
+            l->crossing[p] += bytes; /* a difference, summed below */
+            l->crossing[l->last[v]] -= bytes;
+        }
+        l->all += l->needs[p];
+    }
+    for (size_t p = 1; p < l->n; p++)
+        l->crossing[p] += l->crossing[p - 1];
+}
+
+/* Cuts the line where `each` bytes have gathered, or at a better place since half of
+ * them had. Returns kept bytes and the largest stretch together; place[] gets the cuts.
+ */
+static double cut(const Line *l, double each, size_t *place, size_t *n) {
+    double kept = 0, largest = 0, sum = 0, since = 0;
+    size_t best = 0;
+    bool open = false;
+    *n = 0;
+    for (size_t p = 0; p + 1 < l->n; p++) {
+        sum += l->needs[p];
+        since += l->needs[p];
+        if (sum < each / 2 || l->crossing[p] <= 0) continue;
+        if (!open || l->crossing[p] <= l->crossing[best]) {
+            best = p;
+            since = 0;
+        }
+        open = true;
+        if (sum < each) continue;
+        place[(*n)++] = best;
+        kept += l->crossing[best];
+        if (sum - since > largest) largest = sum - since;
+        sum = since;
+        since = 0;
+        open = false;
+    }
+    return kept + (sum > largest ? sum : largest);
+}
+
+static void keep_at(const Line *l, const size_t *place, size_t n, uint8_t *keep) {
+    size_t k = 0;
+    for (size_t p = 0; p < l->n; p++) {
+        const Apply *ap = &l->g->apply[l->apply[p]];
+        while (k < n && place[k] < p)
+            k++;
+        for (size_t o = 0; k < n && o < ap->nout; o++) {
+            Var v = ap->out + (Var)o;
+            if (l->last[v] > place[k] && !ad_is_small(l->g, v)) keep[v] = 1;
+        }
+    }
+}
+
+void ad_choose_kept(Builder *b, const GradTrace *t, const uint8_t *needed,
+                    uint8_t *keep) {
+    Arena *tmp = arena_new(b->s);
+    Line l = {.g = b->g, .t = t};
+    find_line(&l, tmp, needed);
+    measure(&l, tmp, needed);
+    size_t *place = NEW_N(tmp, l.n, size_t), n,
+           most = 2 * (size_t)sqrt((double)l.n) + 2;
+    double least = l.all, each = 0;
+    for (size_t m = 2; m <= most; m += 1 + m / 16) {
+        double bytes = cut(&l, l.all / (double)m, place, &n);
+        if (bytes >= least) continue;
+        least = bytes;
+        each = l.all / (double)m;
+    }
+    if (each > 0) {
+        cut(&l, each, place, &n);
+        keep_at(&l, place, n, keep);
+    }
+    arena_free(tmp);
+}
