@@ -29,6 +29,12 @@ void compiler_free(Compiler *c) {
     mem_free(c);
 }
 
+void compiler_set_filter(Compiler *c, Filter how, const char *what) {
+    how.strict = false; /* a number is written for its receiver */
+    c->filter = how;
+    c->filter_what = what;
+}
+
 Builder *compiler_builder(Compiler *c) {
     return c->b;
 }

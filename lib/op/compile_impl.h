@@ -96,9 +96,10 @@ struct Compiler {
     bool auto_inputs;
     LoadFn *load;
     void *load_ctx;
-    int depth;     /* of lambdas being applied */
-    uint64_t work; /* expressions compiled inside of lambdas */
-    Filter filter; /* of constants of plugins' types */
+    int depth;               /* of lambdas being applied */
+    uint64_t work;           /* expressions compiled inside of lambdas */
+    Filter filter;           /* of constants of plugins' types */
+    const char *filter_what; /* what they are for, in messages */
     uint32_t lambdas;
     const char *lambda_name; /* of the functions that lambdas become; NULL: lambda */
     RecentNumber *recent;    /* in arena; NULL until needed */

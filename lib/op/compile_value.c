@@ -92,6 +92,12 @@ static bool make_sparse(Compiler *c, const Type *t, Span at, Var *v) {
 }
 
 bool node_for(Compiler *c, const Node *n, const Type *t, Var *out) {
+    Node own;
+    if (t && t->kind == TYPE_PLUGIN && node_makes_constant(n)) {
+        if (!node_constant(c, n, t, &own)) return false;
+        *out = own.var;
+        return true;
+    }
     if (t && t->kind == TYPE_LIST && n->kind == NODE_LIST && !n->sym)
         return node_list(c, n, t->elem, out);
     return compiler_var(c, n, receiver_dtype(t), out) &&

@@ -16,14 +16,18 @@ static bool keep(Compiler *c, const Type *t, Value *v, Span at, Node *out) {
     return true;
 }
 
+static const char *what(const Compiler *c) {
+    return c->filter_what ? c->filter_what : "the constant";
+}
+
 static bool of_text(Compiler *c, const Node *n, const Type *t, Node *out) {
     Value v;
     const TypeClass *cls = type_class(t);
     if (!cls->from_text)
         return fail(c->s, n->at, E_TYPE, "a value of type %s is not made of a text",
                     type_str(c->s, t));
-    return cls->from_text(c->s, t, sym_text(c->s, n->sym), c->filter, "the constant",
-                          n->at, &v) &&
+    return cls->from_text(c->s, t, sym_text(c->s, n->sym), c->filter, what(c), n->at,
+                          &v) &&
            keep(c, t, &v, n->at, out);
 }
 
@@ -32,7 +36,7 @@ static bool of_numbers(Compiler *c, const Node *n, const Type *t, Node *out) {
     Value v;
     if (!compiler_var(c, n, DT_NONE, &x)) return false;
     const Value *have = var_leafrec(c->b->g, x)->value;
-    return value_filter(c->s, t, have, c->filter, "the constant", n->at, &v) &&
+    return value_filter(c->s, t, have, c->filter, what(c), n->at, &v) &&
            keep(c, t, &v, n->at, out);
 }
 

@@ -111,6 +111,9 @@ struct Node {
 Compiler *compiler_new(Builder *b);
 void compiler_free(Compiler *c);
 Builder *compiler_builder(Compiler *c);
+/* How numbers and texts become constants of plugins' types; without it nothing may be
+ * lost. */
+void compiler_set_filter(Compiler *c, Filter how, const char *what);
 Arena *compiler_arena(Compiler *c);
 /* Remembers `name = expr`, `a, b = expr`, `name: type = expr` (a block of lines);
  * errors for duplicates. */

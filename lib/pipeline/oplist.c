@@ -4,6 +4,7 @@
 #include "op/own.h"
 #include "op/print.h"
 #include "pipeline/pipeline.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -184,7 +185,7 @@ static void show_typing(Facts *f, const Op *op) {
         str_printf(&b, "(%s) -> (%s)", op->itypes, op->otypes ? op->otypes : "");
         fact(f, "types", str_text(&b));
     } else {
-        str_puts(&b, rules[op->promote]);
+        str_puts(&b, op->plugin ? "decided in C" : rules[op->promote]);
         if (op->elemwise && !op->body)
             str_printf(&b, "; the result is %s", results[op->out_dtype]);
         put_kinds(op->kinds, &b);
@@ -389,9 +390,11 @@ void list_types(Session *s, bool json, Str *out) {
         {"none", "The constant None."},
         {"null('why')", "An undefined derivative; holds no value."},
         {"disconnected", "No dependence; holds no value."}};
-    (void)s;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         list_type(out, json, i == 0, kinds[i].form, kinds[i].doc);
+    const TypeClass *own;
+    for (size_t i = 0; (own = type_maker_class(s, i, NULL)); i++)
+        list_type(out, json, false, own->form, own->holds);
     if (json) {
         str_puts(out, "]\n");
         return;

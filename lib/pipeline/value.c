@@ -84,9 +84,10 @@ static bool evaluate(Graph *g, Var v, Value *out) {
     return true;
 }
 
-static bool compile(Session *s, Span text, const Type *t, Value *out) {
-    ReadOptions how = READ_DEFAULT;
-    Graph *g = io_new(s, &how);
+static bool compile(Session *s, Span text, const Type *t, Filter how, const char *what,
+                    Value *out) {
+    ReadOptions reading = READ_DEFAULT;
+    Graph *g = io_new(s, &reading);
     const Type *core = t;
     while (core && core->kind == TYPE_LIST)
         core = core->elem;
@@ -97,6 +98,7 @@ static bool compile(Session *s, Span text, const Type *t, Value *out) {
     Compiler *c = compiler_new(&b);
     Var v;
     io_allow_load(c, NULL);
+    compiler_set_filter(c, how, what);
     bool ok = compiler_expr(c, text, t, &v) && evaluate(g, v, out);
     compiler_free(c);
     graph_free(g);
@@ -113,7 +115,7 @@ bool value_compile(Session *s, Span text, const Type *t, Filter how, const char 
         !expand_at(s, text, &text))
         return false;
     Value v = {0};
-    if (!compile(s, text, t, &v)) return false;
+    if (!compile(s, text, t, how, what, &v)) return false;
     if (!t) return *out = v, true;
     bool ok = value_bind(s, t, &v, how, what, place, out);
     value_unref(&v);

@@ -1,0 +1,239 @@
+#!/usr/bin/env bats
+# Types and ops of the user's own in C: --plugin FILE.so.
+load common
+
+# Compiles the tutorial's doubles once for the file.
+setup_file() {
+    command -v cc >/dev/null || command -v gcc >/dev/null || return 0
+    make -s -C "$BATS_TEST_DIRNAME/../../examples/plugin-double" CC="$(command -v cc || command -v gcc)" OUT="$BATS_FILE_TMPDIR"
+    chmod 755 "$BATS_FILE_TMPDIR"
+}
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    chmod 755 .
+    CC=$(command -v cc || command -v gcc) || skip 'no C compiler'
+    D="--plugin $BATS_FILE_TMPDIR/double.so"
+    export CC D
+}
+
+# so NAME: compiles NAME.c, which is read from stdin.
+so() {
+    { echo '#include <thunkline/plugin.h>'; cat; } >"$1.c"
+    "$CC" -std=c11 -I"$ROOT/lib/include" -shared -fPIC -o "$1.so" "$1.c"
+    chmod 755 "$1.so"
+}
+
+@test "the tutorial's doubles: values pass the filter, numbers in a graph become constants" {
+    gload $D -i 'x: double' -i 'y: double' -e 'z = double_mul(x, y)' -o mul.yaml
+    ok 'grun $D mul.yaml x=5 y=6' 'z = 30.0'
+    ok 'grun $D mul.yaml x=5.6 y=6.7' 'z = 37.519999999999996'
+    ok 'gload $D -i "x: double" -e "double_mul(x, 2)" | grun $D x=10' 'out = 20.0'
+    ok 'gload $D -i "x: double" -e "double_mul(x, 2)" | grun $D x=3.4' 'out = 6.8'
+    like 'gload $D -i "x: double" -e "double_mul(x, 2)" -O yaml' '^  x: double$' '_1 = double_mul\(x, double\(2.0\)\)' '^  double_mul: 1$'
+    bad 3 E_TYPE 'double_mul only works on doubles' 'gload $D -i "x: float64" -e "double_mul(x, 2)"'
+    bad 3 E_TYPE 'double_add only works on doubles' 'gload $D -i "x: double" -i "n: int64" -e "double_add(x, n)"'
+    ok 'gload $D -i "x: double" -e "double_op(x, 2, 3, fn=\"mul\")" | grun $D x=4' 'out = 24.0'
+    ok 'gload $D -i "x: double" -e "double_op(x)" | grun $D x=4' 'out = 4.0'
+    bad 3 E_VALUE "fn is 'add' or 'mul'" 'gload $D -i "x: double" -e "double_op(x, fn=\"max\")"'
+}
+
+@test "the filter of double: accurate numbers only, unless downcasting is allowed" {
+    gload $D -i 'x: double' -e 'y = double_add(x, 0)' -o g.tlg
+    ok 'grun $D g.tlg x=9007199254740992' 'y = 9007199254740992.0'
+    bad 3 E_VALUE 'can.t represent it accurately' 'grun $D g.tlg x=9007199254740993'
+    ok 'grun $D g.tlg x=9007199254740993 --allow-downcast' 'y = 9007199254740992.0'
+    bad 3 E_TYPE 'made of a number' 'grun $D g.tlg x=[1,2]'
+    bad 3 E_TYPE 'not made of a text' "grun \$D g.tlg x=\"'a'\""
+}
+
+@test "values are compared by values_eq_approx of the type, 0 and 0 too" {
+    gload $D -i 'x: double' -e 'y = double_add(x, 0)' -o g.tlg
+    ok 'grun $D g.tlg x=1 --expect y=1.0001' 'y = 1.0'
+    bad 1 E_VERDICT 'not as expected' 'grun $D g.tlg x=1 --expect y=1.001'
+    ok 'grun $D g.tlg x=0 --expect y=0' 'y = 0.0'
+    bad 1 E_VERDICT 'not as expected' 'grun $D g.tlg x=0 --expect y=1e-9'
+}
+
+@test "gradients of doubles, forwards and backwards" {
+    ok 'gload $D -i "x: double" -i "y: double" -e "z = double_div(x, y)" | ggrad $D --cost z | grun $D x=1 y=4' \
+        "$(printf 'z = 0.25\nd_z_d_x = 0.25\nd_z_d_y = -0.0625')"
+    ok 'gload $D -i "x: double" -e "z = double_mul(x, double_sub(x, 3))" | ggrad $D --cost z | grun $D x=5' \
+        "$(printf 'z = 10.0\nd_z_d_x = 7.0')"
+    ok 'gload $D -i "x: double" -e "z = double_op(x, x, 2, fn=\"mul\")" | ggrad $D --cost z | grun $D x=5' \
+        "$(printf 'z = 50.0\nd_z_d_x = 20.0')"
+    like 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --jvp z --wrt x | grun $D x=5 t_x=1' '^jvp_z = 10.0$'
+    # second order
+    like 'gload $D -i "x: double" -e "z = double_mul(x, double_mul(x, x))" | ggrad $D --cost z | ggrad $D --cost d_z_d_x --wrt x | grun $D x=2' '^d_d_z_d_x_d_x = 12.0$'
+}
+
+@test "through all five tools and every form; state is kept" {
+    run "$ROOT/examples/plugin-double/run.sh"
+    assert_success
+    assert_line 'z = 30.0'
+    assert_line 'z = 37.519999999999996'
+    assert_line 'harmonic = 1.5'
+    assert_line 'd_harmonic_d_x = 1.125'
+    gload $D -i 'x: double' --shared 's: double = 1.5' -e 'y = double_mul(x, s)' --update 's = y' -o g.tlg
+    for f in yaml json tlg; do
+        gload $D g.tlg -o "g.$f"
+        ok "grun \$D g.$f x=2 --steps 3 --save s.$f" 'y = 12.0'
+        ok "grun \$D s.$f x=1" 'y = 12.0'
+    done
+    ok 'grun $D g.tlg x=2 -O json' '{"name": "y", "type": "double", "value": 3.0}'
+    bad 3 E_NAME 'double_mul is not known here' 'grun g.tlg x=1'
+    bad 3 E_ 'not known|there is no type' 'gload g.yaml'
+    # constants fold; DEBUG compares by the type
+    like 'gload $D -e "double_add(double(1), 2)" | grewrite $D -O math' '^out = double\(3.0\)$'
+    ok 'gload $D -i "x: double" -e "double_mul(x, 2)" | grun $D --mode DEBUG x=3' 'out = 6.0'
+}
+
+@test "gload tells what a plugin brings" {
+    like 'gload $D --list-types' '^double +A number in double precision'
+    like 'gload $D --op double_mul' 'Product of two doubles' 'adjoint +x: double_mul\(g, y\)' 'from .*double.so'
+    like 'gload $D --list-ops "double*"' '^double_add ' '^double_op '
+}
+
+@test "a plugin is refused when it is not what it should be" {
+    bad 4 E_IO "can't be found" 'gload --plugin ./none.so -e 1.'
+    so empty <<<'int nothing;'
+    bad 3 E_PLUGIN 'does not export tl_plugin' 'gload --plugin ./empty.so -e 1.'
+    so abi <<<'static bool init(TlHost *h, const TlApi *a) { return h && a; }
+extern TL_EXPORT const TlPlugin tl_plugin;
+const TlPlugin tl_plugin = {99, "x", "1", init};'
+    bad 3 E_PLUGIN 'version 99 .* has version 1' 'gload --plugin ./abi.so -e 1.'
+    so fine <<<'static bool init(TlHost *h, const TlApi *a) { return h && a; }
+TL_PLUGIN("x", "1", init)'
+    ok 'gload --plugin ./fine.so -e 1.5 | grun' 'out = 1.5'
+    chmod o+w fine.so
+    bad 3 E_PLUGIN 'anybody may write to it' 'gload --plugin ./fine.so -e 1.'
+    chmod o-w fine.so
+    mkdir open
+    cp fine.so open/
+    chmod 777 open
+    bad 3 E_PLUGIN 'anybody may write to its folder' 'gload --plugin open/fine.so -e 1.'
+    so silent <<<'static bool init(TlHost *h, const TlApi *a) { (void)h, (void)a; return false; }
+TL_PLUGIN("x", "1", init)'
+    bad 3 E_PLUGIN 'did not say why' 'gload --plugin ./silent.so -e 1.'
+    echo text >text.so
+    bad 4 E_IO "can't be loaded" 'gload --plugin ./text.so -e 1.'
+}
+
+@test "what is wrong with an op's def is said, none crashes" {
+    local members want
+    while IFS='|' read -r members want; do
+        so bad <<END
+static bool make(TlNode *n) { n->out[0] = n->in[0]; return true; }
+static bool run(TlCall *c) { return c->api->pass(c, 0, 0); }
+static const TlOpDef d = {$members};
+static bool init(TlHost *h, const TlApi *a) { (void)make, (void)run; return a->add_op(h, &d); }
+TL_PLUGIN("bad", "1", init)
+END
+        bad 3 E_ "$want" 'gload --plugin ./bad.so -e 1.'
+    done <<'END'
+.name = "f", .make_node = make, .perform = run|first member .* must be its size
+.size = sizeof d, .make_node = make, .perform = run|has no name
+.size = sizeof d, .name = "2f", .make_node = make, .perform = run|can.t be the name
+.size = sizeof d, .name = "sin", .in = "x", .make_node = make, .perform = run|there is an op sin already
+.size = sizeof d, .name = "f", .in = "x", .perform = run|neither make_node nor itypes
+.size = sizeof d, .name = "f", .in = "x", .make_node = make|neither perform nor thunk
+.size = sizeof d, .name = "f", .in = "x, x", .make_node = make, .perform = run|in: an input twice
+.size = sizeof d, .name = "f", .in = "x", .props = "a", .make_node = make, .perform = run|props: a kind is missing
+.size = sizeof d, .name = "f", .in = "x", .itypes = "float64", .perform = run|itypes and otypes go together
+.size = sizeof d, .name = "f", .in = "x", .make_node = make, .perform = run, .view_map = "r: z"|view_map: there is no input z
+.size = sizeof d, .name = "f", .in = "x, y", .make_node = make, .perform = run, .view_map = "r: x, r: y"|can have one input only
+.size = sizeof d, .name = "f", .in = "x", .make_node = make, .perform = run, .view_map = "r: x", .destroy_map = "r: x"|both viewed and destroyed
+.size = sizeof d, .name = "f", .in = "x", .make_node = make, .perform = run, .adjoint = "g; g"|2 texts .* for 1 input
+.size = sizeof d, .name = "f", .in = "x", .make_node = make, .perform = run, .adjoint = "g +"|ends where
+.size = sizeof d, .name = "f", .in = "x", .make_node = make, .perform = run, .adjoint = "g", .partials = "1"|one question
+.size = sizeof d, .name = "f", .in = "x", .make_node = make, .perform = run, .disconnected = "q"|no input q
+.size = sizeof d, .name = "f", .in = "x", .make_node = make, .perform = run, .default_output = 3|default_output is 3
+END
+}
+
+@test "an op that breaks its promise while running is an error of the run" {
+    so lies <<'END'
+static bool same(TlNode *n) { n->out[0] = n->in[0]; return true; }
+static bool none(TlNode *n) { (void)n; return true; }
+static bool nothing(TlCall *c) { (void)c; return true; }
+static bool larger(TlCall *c) { TlTensor t; int64_t shape[1] = {9}; return c->api->output(c, 0, 1, shape, &t); }
+static bool silent(TlCall *c) { (void)c; return false; }
+static bool says(TlCall *c) { return c->api->fail(c->host, TL_WRONG_VALUE, "no such value"); }
+static bool outside(TlCall *c) { TlTensor t; c->api->input(c, 0, &t); t.data = (char *)t.data + 64; return c->api->view(c, 0, 0, &t); }
+#define OP(n, m, p) {.size = sizeof(TlOpDef), .name = n, .in = "x", .make_node = m, .perform = p}
+static const TlOpDef d[] = {OP("f_nothing", same, nothing), OP("f_larger", same, larger), OP("f_silent", same, silent),
+    OP("f_says", same, says), OP("f_none", none, nothing), OP("f_outside", same, outside)};
+static bool init(TlHost *h, const TlApi *a) { for (int i = 0; i < 6; i++) if (!a->add_op(h, &d[i])) return false; return true; }
+TL_PLUGIN("lies", "1", init)
+END
+    local op want
+    while IFS='|' read -r op want; do
+        bad 5 E_RUN "$want" "gload --plugin ./lies.so -i 'x: float64[3]' -e '$op(x)' | grun --plugin ./lies.so x=[1,2,3]"
+    done <<'END'
+f_nothing|made no output 0
+f_larger|said to be float64\[3\]
+f_silent|did not say why
+f_says|no such value
+f_outside|no part of input 0
+END
+    bad 3 E_PLUGIN 'make_node forgot output 0' "gload --plugin ./lies.so -e 'f_none(x)'"
+}
+
+@test "itypes and otypes, props, views, several outputs, thunks" {
+    so more <<'END'
+#include <stdlib.h>
+static bool dot(TlCall *c) {
+    TlTensor x, y, r;
+    if (!c->api->input(c, 0, &x) || !c->api->input(c, 1, &y) || !c->api->output(c, 0, 0, NULL, &r)) return false;
+    double s = 0;
+    for (int64_t i = 0; i < x.shape[0]; i++)
+        s += *(double *)((char *)x.data + i * x.stride[0]) * *(double *)((char *)y.data + i * y.stride[0]);
+    *(double *)r.data = s * c->api->prop_float(c->host, "scale");
+    return true;
+}
+static bool rest_node(TlNode *n) {
+    const int64_t dim[1] = {-1};
+    n->out[0] = n->out[1] = c_tensor(n, dim);
+    return n->out[0] != NULL;
+}
+END
+    sed -i 's/^static bool rest_node/static const TlType *c_tensor(TlNode *n, const int64_t *dim) { return n->api->make_tensor(n->host, TL_FLOAT64, 1, dim); }\n&/' more.c
+    cat >>more.c <<'END'
+static bool evens(TlCall *c) {
+    TlTensor x;
+    if (!c->api->input(c, 0, &x)) return false;
+    for (size_t i = 0; i < 2; i++) {
+        TlTensor part = x;
+        part.data = (char *)x.data + (int64_t)i * x.stride[0];
+        part.shape[0] = (x.shape[0] + 1 - (int64_t)i) / 2;
+        part.stride[0] = 2 * x.stride[0];
+        if (!c->api->view(c, i, 0, &part)) return false;
+    }
+    return true;
+}
+static bool count_make(const TlCall *c, int impl, void **state) { (void)c, (void)impl; *state = calloc(1, sizeof(double)); return true; }
+static TlThunkResult count_run(void *state, TlCall *c) {
+    TlTensor r;
+    if (!c->api->output(c, 0, 0, NULL, &r)) return TL_THUNK_FAILED;
+    *(double *)r.data = ++*(double *)state;
+    return TL_THUNK_DONE;
+}
+static const TlThunk thunk = {.size = sizeof thunk, .make = count_make, .run = count_run, .free = free};
+static const TlOpDef d[] = {
+    {.size = sizeof(TlOpDef), .name = "own_dot", .in = "x, y", .props = "scale: float = 1.0", .itypes = "float64[n], float64[n]",
+     .otypes = "float64", .perform = dot, .adjoint = "g * scale * y; g * scale * x", .flops = "2 * x.size"},
+    {.size = sizeof(TlOpDef), .name = "own_evens", .in = "x", .out = "a, b", .make_node = rest_node, .perform = evens, .view_map = "a: x, b: x"},
+    {.size = sizeof(TlOpDef), .name = "own_count", .in = "x", .itypes = "float64", .otypes = "float64", .thunk = &thunk, .never_fold = true}};
+static bool init(TlHost *h, const TlApi *a) { for (int i = 0; i < 3; i++) if (!a->add_op(h, &d[i])) return false; return true; }
+TL_PLUGIN("more", "1", init)
+END
+    "$CC" -std=c11 -I"$ROOT/lib/include" -shared -fPIC -o more.so more.c
+    chmod 755 more.so
+    local P='--plugin ./more.so'
+    ok "gload $P -i 'x: float64[n]' -i 'y: float64[n]' -e 'own_dot(x, y, scale=2.)' | ggrad $P | grun $P x=[1,2] y=[3,4]" \
+        "$(printf 'out = 22.0\nd_out_d_x = [6.0, 8.0]\nd_out_d_y = [2.0, 4.0]')"
+    bad 3 E_TYPE 'input 2/2 \(y\): expected float64\[n\], got float64\[4\]' "gload $P -i 'x: float64[3]' -i 'y: float64[4]' -e 'own_dot(x, y)'"
+    ok "gload $P -i 'x: float64[n]' -e 'a, b = own_evens(x)' -e 'c = b + 1' --outputs a,c --new | grun $P x=[1,2,3]" \
+        "$(printf 'a = [1.0, 3.0]\nc = [3.0]')"
+    ok "gload $P -i 'x: float64' -e 'own_count(x)' | grun $P x=1 --steps 3" 'out = 3.0'
+    bad 3 E_GRADIENT 'no gradient' "gload $P -i 'x: float64' -e 'own_count(x)' | ggrad $P"
+}
