@@ -12,6 +12,7 @@ _ggrad() {
     --hessian) COMPREPLY=(); return ;;
     --hvp) COMPREPLY=(); return ;;
     --vector) COMPREPLY=(); return ;;
+    --checkpoint) COMPREPLY=(); return ;;
     --name) COMPREPLY=(); return ;;
     --consider-constant) COMPREPLY=(); return ;;
     --known-grads) COMPREPLY=(); return ;;
@@ -29,7 +30,7 @@ _ggrad() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -20,4 +20,4 @@ gload $own -i 'x: float64' -e 'double_mul(x, 2)' 2>&1 -O yaml | head -n 1 || tru
 ggrad $own doubles.yaml --cost harmonic --wrt x | grewrite $own | grun $own x=1 y=3
 grun $own doubles.yaml x=1 y=3 --steps 2 --save "$dir/saved.tlg" --expect mean=2.0001
 gload $own "$dir/saved.tlg" --no-provenance -O yaml | grep 'last:'
-gprof $own doubles.yaml --static --assert 'flops == 4' >"$dir/profile"
+gprof $own doubles.yaml --static | head -n 3

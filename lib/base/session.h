@@ -27,7 +27,7 @@ typedef enum Slot {
     SLOT_AD,
     SLOT_VM,
     SLOT_PLUGINS, /* pipeline: libraries that were opened */
-    SLOT_CHECK, /* check: what DebugMode looks at */
+    SLOT_CHECK,   /* check: what DebugMode looks at */
     SLOT_N
 } Slot;
 

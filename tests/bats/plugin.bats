@@ -73,14 +73,14 @@ so() {
     assert_line 'z = 37.519999999999996'
     assert_line 'harmonic = 1.5'
     assert_line 'd_harmonic_d_x = 1.125'
-    gload $D -i 'x: double' --shared 's: double = 1.5' -e 'y = double_mul(x, s)' --update 's = y' -o g.tlg
+    gload --new $D -i 'x: double' --shared 's: double = 1.5' -e 'y = double_mul(x, s)' --update 's = y' -o g.tlg
     for f in yaml json tlg; do
         gload $D g.tlg -o "g.$f"
         ok "grun \$D g.$f x=2 --steps 3 --save s.$f" 'y = 12.0'
         ok "grun \$D s.$f x=1" 'y = 12.0'
     done
     ok 'grun $D g.tlg x=2 -O json' '{"name": "y", "type": "double", "value": 3.0}'
-    bad 3 E_NAME 'double_mul is not known here' 'grun g.tlg x=1'
+    bad 3 E_DTYPE "there is no type 'double'" 'grun g.tlg x=1'
     bad 3 E_ 'not known|there is no type' 'gload g.yaml'
     # constants fold; DEBUG compares by the type
     like 'gload $D -e "double_add(double(1), 2)" | grewrite $D -O math' '^out = double\(3.0\)$'

@@ -242,6 +242,24 @@ static void moments_join(void *acc, const void *other, size_t n, double na, doub
 VAR(var_f32, float)
 VAR(var_f64, double)
 
+/* float16 to float32 by moving the bits: a scale by 2^112 puts the exponent right,
+ * denormals included. */
+static void half_row(const char *x, ptrdiff_t step, size_t n, float *out) {
+    for (size_t i = 0; i < n; i++) {
+        uint16_t h;
+        memcpy(&h, x + (ptrdiff_t)i * step, 2);
+        uint32_t e = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16,
+                 bits;
+        float f;
+        memcpy(&f, &e, 4);
+        f *= 0x1p112f;
+        memcpy(&bits, &f, 4);
+        bits = e >= 0x0f800000 ? e | 0x7f800000 : bits;
+        bits |= sign;
+        memcpy(&out[i], &bits, 4);
+    }
+}
+
 /* ---- argmax, argmin by rows ---- */
 #define ARG(NAME, T, BEATS)                                                            \
     static void NAME(const char *x, ptrdiff_t stride, size_t rows, size_t n, void *b,  \
@@ -311,24 +329,6 @@ FIRST(first_f64, double, EQUAL_F)
 #else
 #define ARG_OF(NAME) NAME
 #endif
-
-/* float16 to float32 by moving the bits: a scale by 2^112 puts the exponent right,
- * denormals included. */
-static void half_row(const char *x, ptrdiff_t step, size_t n, float *out) {
-    for (size_t i = 0; i < n; i++) {
-        uint16_t h;
-        memcpy(&h, x + (ptrdiff_t)i * step, 2);
-        uint32_t e = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16,
-                 bits;
-        float f;
-        memcpy(&f, &e, 4);
-        f *= 0x1p112f;
-        memcpy(&bits, &f, 4);
-        bits = e >= 0x0f800000 ? e | 0x7f800000 : bits;
-        bits |= sign;
-        memcpy(&out[i], &bits, 4);
-    }
-}
 
 #define INT_SUM(NAME, DT) LOOPS(NAME, DT, uint64_t, 1)
 #define FLOAT_SUM(NAME)   LOOPS(NAME, DT_FLOAT64, double, 1)
