@@ -153,9 +153,10 @@ static bool merge(Branches *b, const Node *then, const Node *other, Var conditio
         !same_names(b, then->id, y, x, "then"))
         return false;
     level_of(b, b->top, then->up);
-    for (size_t i = 0; x && i < x->entry.n; i++)
-        if (!choose(b, then, &x->entry.p[i], find(y, x->entry.p[i].name), condition))
-            return false;
+    for (size_t i = 0; x && i < x->entry.n; i++) {
+        const Entry *same = find(y, x->entry.p[i].name);
+        if (same && !choose(b, then, &x->entry.p[i], same, condition)) return false;
+    }
     return true;
 }
 

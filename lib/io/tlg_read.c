@@ -301,9 +301,9 @@ static bool read_approx(Tlg *t, void *into) {
     (void)into;
     if (!cbor_array(&t->c, &n)) return false;
     for (size_t i = 0; i < n; i++) {
-        Var v;
+        Var v = VAR_NONE;
         uint64_t sloppy;
-        Approx how;
+        Approx how = {0};
         if (!cbor_array(&t->c, &six)) return false;
         if (six != 6) return cbor_fail(&t->c, "a comparison of %zu parts", six);
         if (!read_var(t, &v) || !cbor_f64(&t->c, &how.rtol) ||
