@@ -36,6 +36,13 @@ load common
     assert_output --regexp 'deviation = \[(1\.[89]|2\.[01])[0-9]*, (2\.[6-9]|3\.[0-4])[0-9]*\]'
 }
 
+@test "examples: a recurrent network learns a text by gradients through a loop, and speaks" {
+    run "$ROOT/examples/rnn/run.sh"
+    assert_success
+    assert_output --regexp '400.1\.[0-9]+'
+    assert_output --regexp 'TH'
+}
+
 @test "examples: one-liners" {
     run "$ROOT/examples/one-liners/run.sh"
     assert_success
