@@ -204,3 +204,25 @@ END
     like 'ggrad g.tlg -O json' '"d_y_d_x"'
     like 'ggrad g.tlg -O dot' '^digraph'
 }
+
+@test "--checkpoint recomputes instead of keeping: a lower peak, the same gradients" {
+    local a=(--new -i 'x: float64[500, 200]') p=x i
+    for i in {1..12}; do
+        a+=(--shared "W$i: float64[200, 200] = normal(0, 0.05, (200, 200), seed=$i)" -e "h$i = tanh($p @ W$i)")
+        p=h$i
+    done
+    gload "${a[@]}" -e "loss = sum($p ** 2)" --outputs loss -o deep.tlg
+    local wrt
+    wrt=$(seq -s, -f 'W%g' 12)
+    ggrad deep.tlg --cost loss --wrt "$wrt" | grewrite -o full.tlg
+    ggrad deep.tlg --cost loss --wrt "$wrt" --checkpoint sqrt | grewrite -o sqrt.tlg
+    ggrad deep.tlg --cost loss --wrt "$wrt" --checkpoint h4,h8 | grewrite -o named.tlg
+    gprof --static full.tlg --assert 'peak_bytes > 14e6' --assert 'flops < 1.5e9' >/dev/null
+    gprof --static sqrt.tlg --assert 'peak_bytes < 10e6' --assert 'flops < 2e9' >/dev/null
+    gprof --static named.tlg --assert 'peak_bytes < 11e6' >/dev/null
+    for i in full sqrt named; do
+        grun $i.tlg x='normal(0, 1, (500, 200), seed=5)' -r d_loss_d_W1=$i.1.npy -r d_loss_d_W12=$i.12.npy >/dev/null
+    done
+    cmp full.1.npy sqrt.1.npy && cmp full.12.npy sqrt.12.npy && cmp full.1.npy named.1.npy
+    bad 2 E_UNKNOWN 'h99' 'ggrad deep.tlg --cost loss --wrt W1 --checkpoint h99'
+}
