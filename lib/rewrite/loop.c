@@ -39,8 +39,15 @@ static bool one_loop(Rewriter *r, ApplyId id, const Clients *c, const uint8_t *r
     return ok;
 }
 
+bool loops_any(const Graph *g) {
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (op_is_scan(g->apply[a].op)) return true;
+    return false;
+}
+
 bool loops_each(Rewriter *r, ScanFn *fn) {
     Graph *g = r->g;
+    if (!loops_any(g)) return true;
     Arena *a = arena_new(r->s);
     uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT), *root = roots_of(g, a);
     Clients c = graph_clients(g, a, live);

@@ -16,6 +16,7 @@ typedef struct Scan {
     const uint8_t *root;    /* by variable: an output, an update, ... */
     Vec(Var) before, after; /* what was replaced */
 } Scan;
+bool loops_any(const Graph *g);
 /* One scan: true when it has put something in its place (loop_install). False with
  * *ok false: diagnosed. */
 typedef bool ScanFn(Scan *l, bool *ok);

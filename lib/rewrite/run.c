@@ -1,7 +1,7 @@
 /* A run: a private copy of the graph, its functions first, then the main graph, each
  * through the stages in order of position; functions that nothing calls any more go at
  * the end. */
-#include "op/scan.h"
+#include "rewrite/loop.h"
 #include "rewrite/rewrite_impl.h"
 
 #include <math.h>
@@ -47,12 +47,12 @@ static void compact(Rewriter *r) {
 static bool run_graph_pass(Rewriter *r, const Entry *e) {
     double start = rw_clock();
     compact(r);
-    uint32_t before = r->g->napply;
+    uint32_t before = r->g->napply, fired = *r->number;
     r->current = (size_t)(e - r->db->entry.p);
     r->b.intern = false;
     bool ok = e->pass->graph(r);
     r->b.intern = true;
-    r->dirty = true;
+    r->dirty |= r->g->napply != before || *r->number != fired;
     compact(r);
     RewriteProfile *p = &r->db->entry.p[r->current].profile;
     p->tried++;
@@ -118,16 +118,10 @@ static bool run_each(Run *run, Graph *main, double from, double to) {
 /* ---- loops ---- */
 enum { LOOP_ROUNDS = 6 };
 
-static bool has_loop(const Graph *g) {
-    for (ApplyId a = 0; a < g->napply; a++)
-        if (op_is_scan(g->apply[a].op)) return true;
-    return false;
-}
-
 static bool has_loops(const Graph *main) {
     for (size_t i = 0; i < main->functions.n; i++)
-        if (has_loop(main->functions.p[i])) return true;
-    return has_loop(main);
+        if (loops_any(main->functions.p[i])) return true;
+    return loops_any(main);
 }
 
 static bool selects_loops(const Database *db) {
@@ -146,10 +140,10 @@ static bool run_loops(Run *run, Graph *main) {
         if (!run_each(run, main, 0, LOOPS)) return false;
         uint32_t before = run->number;
         for (size_t i = 0, n = main->functions.n; i < n; i++)
-            if (has_loop(main->functions.p[i]) &&
+            if (loops_any(main->functions.p[i]) &&
                 !run_graph(run, main->functions.p[i], LOOPS, LOOPS_END))
                 return false;
-        if (has_loop(main) && !run_graph(run, main, LOOPS, LOOPS_END)) return false;
+        if (loops_any(main) && !run_graph(run, main, LOOPS, LOOPS_END)) return false;
         graph_keep_called(main);
         if (run->number == before) return true;
     }
