@@ -197,6 +197,7 @@ static const Ast *parse_entry(Parser *p) {
 }
 
 bool parse_no_duplicates(Parser *p, size_t n, const Ast *const *kid, const char *what) {
+    if (n < 2) return true;
     Map seen = MAP(p->s);
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {

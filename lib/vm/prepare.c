@@ -9,6 +9,7 @@
 
 enum {
     BLOCK_BYTES = 4096,      /* of a register */
+    BLOCK_STREAM = 1024,     /* the same where it is written past the caches */
     LIVE_BYTES = 24 << 10,   /* of all registers and operands */
     BLOCK_MIN = 128,         /* elements */
     ROW_MIN = 48,            /* elements, shorter rows are walked as one */
@@ -257,13 +258,17 @@ static void choose_access(Ready *r, bool flat) {
     }
 }
 
-/* Elements of a block: few enough that all registers stay in the nearest cache. */
+/* Elements of a block: few enough that all registers stay in the nearest cache, and
+ * fewer where a block is written past the caches when it is done, so that its writing
+ * overlaps with the reading of the next. */
 static uint32_t block_size(const Ready *r) {
     uint32_t n = BLOCK_BYTES / r->b->width,
              regs = r->b->nreg + r->p->nfill + r->b->nout;
     for (uint32_t i = 0; i < r->b->nin; i++)
         regs += r->p->access[i] == ACC_DIRECT;
     if (n > 1024) n = 1024;
+    if (r->p->stream != NONE && n > BLOCK_STREAM / r->b->width)
+        n = BLOCK_STREAM / r->b->width;
     while (n > BLOCK_MIN && (size_t)regs * n * r->b->width > LIVE_BYTES)
         n /= 2;
     if (r->p->ntile && n > TILE_BYTES / r->b->width) n = TILE_BYTES / r->b->width;
