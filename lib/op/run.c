@@ -59,7 +59,10 @@ static void note_tensor(Call *c, size_t i, const Tensor *t) {
 
 static void note_call(Call *c) {
     Str b = STR(c->s);
-    if (c->g && c->id != APPLY_NONE)
+    bool known = c->g && c->id != APPLY_NONE;
+    Sym name = known ? var_name(c->g, c->g->apply[c->id].out) : 0;
+    if (name) str_printf(&b, "%s = ", sym_text(c->s, name));
+    if (known)
         print_apply(c->g, c->id, &b);
     else
         print_op(c->s, c->op, c->props, &b);

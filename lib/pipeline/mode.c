@@ -121,6 +121,31 @@ bool run_watch(GraphRun *r) {
     return true;
 }
 
+/* By the kind of error and where the Apply came from. */
+bool run_hint(GraphRun *r) {
+    const Diag *d = diag_first_error(r->s);
+    const char *rule = vm_blamed(r->m);
+    RunMode mode = r->spec->mode;
+    if (!d || diag_exit(d->code) != diag_exit(E_RUN)) return false;
+    if (rule && r->ready != r->g && mode != RUN_FAST_COMPILE)
+        return note(r->s, NOWHERE,
+                    "hint: --mode FAST_COMPILE, or --exclude %s, runs more nearly what "
+                    "was written",
+                    rule);
+    if (rule && r->ready == r->g)
+        return note(r->s, NOWHERE,
+                    "hint: the graph was rewritten before it came here; grewrite "
+                    "--exclude %s leaves that out",
+                    rule);
+    if (mode == RUN_MONITOR) return false;
+    return note(r->s, NOWHERE,
+                "hint: --mode MONITOR shows the shape and range of every value on the "
+                "way%s",
+                mode == RUN_DEBUG || d->code == E_NAN
+                    ? ""
+                    : ", --mode DEBUG checks each op and rewrite");
+}
+
 bool run_call(GraphRun *r) {
     if (r->check && !check_begin(r->check, r->m)) return false;
     if (!vm_run(r->m)) return false;

@@ -50,7 +50,9 @@ bool run_check(GraphRun *r); /* mode.c: rewrites under DebugMode */
 bool run_watch(GraphRun *r); /* mode.c: hooks of modes that look at each instruction */
 bool run_call(GraphRun *r);  /* mode.c: one call of the machine, and what a mode does
                                 after it */
-bool run_dims(GraphRun *r);  /* those of the command line, for the machine */
+/* mode.c: after a call that failed: notes what to try next. Returns false. */
+bool run_hint(GraphRun *r);
+bool run_dims(GraphRun *r); /* those of the command line, for the machine */
 void run_end(GraphRun *r);
 bool run_given(GraphRun *r);    /* values.c: compiles the given values */
 bool run_values(GraphRun *r);   /* values.c: given values, filters, what is missing */

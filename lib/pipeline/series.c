@@ -104,13 +104,27 @@ static bool feed_rows(GraphRun *r, int64_t call) {
     return true;
 }
 
+/* Which of many calls failed. */
+static void note_call(GraphRun *r, int64_t call) {
+    if (r->calls == 1) return;
+    if (r->rows < 0)
+        note(r->s, NOWHERE, "in step %lld of %lld", (long long)call + 1,
+             (long long)r->calls);
+    else
+        note(r->s, NOWHERE, "in call %lld of %lld, %lld of epoch %lld",
+             (long long)call + 1, (long long)r->calls,
+             (long long)(call % r->per_epoch) + 1,
+             (long long)(call / r->per_epoch) + 1);
+}
+
 bool run_series(GraphRun *r) {
     int64_t every = r->spec->series.every;
     if (!count_calls(r)) return false;
     r->collect = r->rows >= 0 && r->g->updates.n == 0;
     for (int64_t call = 0; call < r->calls; call++) {
         bool last = call + 1 == r->calls;
-        if (!feed_rows(r, call) || !run_call(r)) return false;
+        if (!feed_rows(r, call)) return false;
+        if (!run_call(r)) return note_call(r, call), run_hint(r);
         if (r->collect && !results_collect(r)) return false;
         if ((last || (every && (call + 1) % every == 0)) && !results_report(r, call))
             return false;

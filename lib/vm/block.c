@@ -394,6 +394,19 @@ static bool overwrites(const Machine *m, uint32_t step) {
     return false;
 }
 
+/* Inputs that the step has written over are no longer what it was given. */
+static bool hide_overwritten(Machine *m, uint32_t step) {
+    const Ins *in = &m->p->ins[step];
+    const uint32_t *arg = m->p->arg + in->arg;
+    bool any = false;
+    for (uint32_t j = in->nin; j < (uint32_t)in->nin + in->nout; j++) {
+        const CellInfo *c = &m->p->sharing.cell[arg[j]];
+        for (uint32_t k = 0; c->how == PLAN_INPLACE && k < in->nin; k++)
+            if (arg[k] == c->of) m->frame_in[k] = &m->nothing, any = true;
+    }
+    return any;
+}
+
 /* Runs once more, looking for the first fault. */
 static void look_for_fault(Machine *m, uint32_t step, const Prep *p, Found *found) {
     Exec e = {.b = m->p->ins[step].prog, .p = p, .found = found};
@@ -419,12 +432,13 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
     if (found.op) index_text(p->layout[b->nin], found.at, &at);
     if (found.op) fault = found.fault;
     Call c;
-    step_call(m, step, &c);
-    if (found.op || b->nop == 1) c.op = (found.op ? found.op : b->op)->op;
+    step_call_op(m, step, found.op ? found.op : b->nop == 1 ? b->op : NULL, &c);
+    bool lost = hide_overwritten(m, step);
     call_fail(&c, E_ARITHMETIC, "%s%s",
               fault & FAULT_DIVIDE ? "integer division by zero"
                                    : "a negative power or shift of integers",
               str_text(&at));
+    if (lost) note(m->s, NOWHERE, "an input is not shown: the result went over it");
     str_free(&at);
     return false;
 }

@@ -96,14 +96,15 @@ static bool ask(Machine *m, uint32_t step) {
     double start = m->hooked ? seconds_now() : 0;
     ThunkResult r = step_perform(m, step);
     l->early = false;
-    if (r == THUNK_FAILED) return false;
+    if (r == THUNK_FAILED) return step_failed(m, step);
     if (r == THUNK_NEEDS) {
         want_needed(m, step); /* none: it is told so in its turn */
         return true;
     }
     double end = m->hooked ? seconds_now() : 0;
     done(m, step);
-    return announce(m, step) && tell(m, step, false, end - start);
+    return (announce(m, step) && tell(m, step, false, end - start)) ||
+           step_failed(m, step);
 }
 
 static bool run_lazy(Machine *m, uint32_t step) {
@@ -132,8 +133,8 @@ static bool run_lazy(Machine *m, uint32_t step) {
 
 static bool run_any(Machine *m, uint32_t step) {
     if (m->lazy.flag[step] & RUN_DONE) return true;
-    if (ins_is_lazy(&m->p->ins[step])) return run_lazy(m, step);
-    if (!step_run(m, step)) return false;
+    if (ins_is_lazy(&m->p->ins[step])) return run_lazy(m, step) || step_failed(m, step);
+    if (!step_run(m, step)) return step_failed(m, step);
     done(m, step);
     return true;
 }

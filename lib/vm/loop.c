@@ -426,7 +426,9 @@ static bool run_steps(ScanRun *l) {
     for (;;) {
         if (!steps_run(l->body)) {
             note(l->s, l->m->p->g->origin[l->m->p->ins[l->step].apply].at,
-                 "in step %lld of the loop here", (long long)l->done);
+                 "in step %lld of %lld of the loop here, which runs %s",
+                 (long long)l->done, (long long)l->steps,
+                 sym_text(l->s, l->plan->g->name));
             return false;
         }
         if (!take_results(l)) return false;

@@ -49,8 +49,7 @@ static bool fail_shapes(const Ready *r, const BlockOp *op, uint32_t x, uint32_t 
     shape_text(s, r->shape[x].ndim, r->shape[x].dim, &text[0]);
     shape_text(s, r->shape[y].ndim, r->shape[y].dim, &text[1]);
     Call c;
-    step_call(r->m, r->step, &c);
-    c.op = op->op;
+    step_call_op(r->m, r->step, op, &c);
     call_fail(&c, E_RUN_SHAPE,
               "the shapes %s of %s and %s of %s don't fit (a dim that is not declared "
               "1 does not stretch when it "

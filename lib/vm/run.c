@@ -271,6 +271,7 @@ bool vm_run(Machine *m) {
         return fail(m->s, NOWHERE, E_LIMIT, "the function %s calls itself",
                     sym_text(m->s, m->p->g->name));
     m->running = true;
+    m->blame = 0;
     bool ok = bind_leaves(m) && places_refresh(m) && steps_run(m) && finish(m);
     if (m->retired.n) retire_all(m);
     m->running = false;

@@ -48,6 +48,14 @@ void step_call(Machine *m, uint32_t step, Call *c) {
     }
 }
 
+void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c) {
+    step_call(m, step, c);
+    if (!op) return;
+    c->op = op->op;
+    Span at = m->p->ins[step].prog->g->origin[op->apply].at;
+    if (at.source && (at.source == c->at.source || !c->at.source)) c->at = at;
+}
+
 void step_outputs(Machine *m, uint32_t step, Call *c) {
     const Ins *in = &m->p->ins[step];
     for (uint32_t j = 0; j < in->nout; j++)
@@ -342,7 +350,7 @@ static inline bool run_one(Machine *m, uint32_t step) {
 /* ---- all ---- */
 static bool steps_plain(Machine *m) {
     for (uint32_t i = 0; i < m->p->nins; i++) {
-        if (!run_one(m, i)) return false;
+        if (!run_one(m, i)) return step_failed(m, i);
         step_end(m, i);
     }
     return true;
@@ -372,7 +380,7 @@ static bool run_watched(Machine *m, uint32_t step) {
 
 static bool steps_watched(Machine *m) {
     for (uint32_t i = 0; i < m->p->nins; i++) {
-        if (!run_watched(m, i)) return false;
+        if (!run_watched(m, i)) return step_failed(m, i);
         step_end(m, i);
     }
     return true;

@@ -128,6 +128,10 @@ void vm_set_dim(Machine *m, Sym name, int64_t value);
  * new values already. */
 bool vm_run(Machine *m);
 
+/* After a run that failed: the rewrite that made the Apply at which it stopped; NULL:
+ * none did, or something else stopped it. */
+const char *vm_blamed(const Machine *m);
+
 /* Borrowed; contents stay until the next run. Who keeps one longer takes a reference
  * (value_copy_view): the next run then leaves that buffer alone and writes to a fresh
  * one. Outputs never share memory with each other or with inputs, shared variables and

@@ -328,6 +328,7 @@ struct Machine {
     Map inner;      /* outermost machine: function to its machine */
     Vec(Machine *) inners;
     struct ScanRun **scan; /* by instruction; NULL until a loop runs */
+    Sym blame; /* outermost machine: the rewrite that made what stopped the last run */
 };
 /* bind.c: leaves */
 bool bind_leaves(Machine *m);
@@ -372,9 +373,13 @@ double seconds_now(void);
 bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
 void *kernel_scratch(Call *c, size_t bytes);
 void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */
+/* The same for an error of one op of a block program (NULL: of all of it). */
+void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c);
 /* Says what the storage was for, after E_MEM. */
 void step_no_memory(Machine *m, uint32_t cell);
 void step_outputs(Machine *m, uint32_t step, Call *c);
+/* failure.c: adds to the diagnostic of a step that failed. Returns false. */
+bool step_failed(Machine *m, uint32_t step);
 /* run.c, inner.c */
 Machine *machine_new(const Plan *p, unsigned depth, Machine *outer);
 bool run_function(Machine *m, uint32_t step);

@@ -22,7 +22,7 @@ Y
     curve
     ok 'grun curve.tlg --mode NAN_GUARD x=[1,1]' 'y = [0.0, 0.0]'
     bad 5 E_NAN '1:5: error.*log: output 0, float64\(2,\), has 1 nan' 'grun curve.tlg --mode NAN_GUARD x=[1,-1]'
-    grep -q 'in log(x: float64\[n\])' .err
+    grep -q 'in l = log(x: float64\[n\])' .err
     grep -q 'input 0: min -1, max 1, mean 0; 0 nan, 0 inf' .err
     grep -q 'the first is at (1,)' .err
     bad 5 E_NAN 'log: output 0.*has 2 inf' 'grun curve.tlg --mode NAN_GUARD x=[0,0]'

@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# What grun says of an op that fails while it runs: where it stands, what it was given, who waits for it, what to try.
+load common
+
+has() { # TEXT...: each stands in the last command's diagnostics
+    local t
+    for t; do
+        grep -Fq -- "$t" .err || complain "should have: $t" "$t" || return
+    done
+}
+
+@test "the op, its place, its inputs, its readers and the results that are missing" {
+    gload --new -i 'x: float64[n]' -i 'i: int64' --shared 'w: float64 = 0' -e 'e = exp(x)' -e 'v = e[i]' -e 'z = v + 1' -e 'p = print(v)' \
+        --outputs z,e --update 'w = w + v' --prefix '' -o g.yaml
+    bad 5 E_INDEX '^grun: g.yaml:[0-9]+:7: error' 'grun g.yaml x=[1,2] i=5'
+    has 'v = e[i]' "in v = subtensor(e: float64[n], i: int64, index='\$')" 'input 0: float64(2,), strides (8,): [2.7' \
+        'input 1: int64(), strides (): 5' 'its result is read by ' 'without it there is no output z, the update of w, the effect print' \
+        'hint: --mode MONITOR' '--mode DEBUG checks'
+    run ! grep -q 'output e' .err
+    # the same as a record
+    shell 'grun g.yaml x=[1,2] i=5 --errors json'
+    [ "$status" = 5 ]
+    has '"code": "E_INDEX", "exit": 5' '"file": "g.yaml", "line": ' '"text": "e[i]"' '{"message": "without it there is no output z, the update of w' '{"message": "hint: '
+    # many inputs, many readers
+    bad 5 E_INDEX 'read by add, multiply, exp, sin and 1 more$' \
+        'gload -i "x: float64[n]" -e "v = x[7]" -e "a = v + x" -e "b = v * x" -e "c = exp(v)" -e "d = sin(v)" -e "e = cos(v)" | grun --exclude fusion x=[1]'
+}
+
+@test "which rewrite or derivation made what fails, and how to go round it" {
+    gload --new -i 'x: float64[?, ?]' -i 'y: float64[?, ?]' -e 'z = inv(x) @ y' -o g.yaml
+    bad 5 E_SINGULAR 'solve: the matrix is singular' 'grun g.yaml x=[[1,2],[2,4]] y=[[1],[0]]'
+    has 'the rewrite inv-matmul put it there' 'hint: --mode FAST_COMPILE, or --exclude inv-matmul'
+    for how in '--mode FAST_COMPILE' '--exclude inv-matmul'; do
+        bad 5 E_SINGULAR 'g.yaml:7:8: error.*inv: the matrix' "grun $how g.yaml x=[[1,2],[2,4]] y=[[1],[0]]"
+        run ! grep -q 'put it there' .err
+    done
+    bad 5 E_SINGULAR 'hint: the graph was rewritten before.*grewrite --exclude inv-matmul' 'grewrite g.yaml | grun x=[[1,2],[2,4]] y=[[1],[0]]'
+    bad 5 E_SINGULAR 'inv: the matrix' 'grewrite --exclude inv-matmul g.yaml | grun x=[[1,2],[2,4]] y=[[1],[0]]'
+    bad 5 E_RUN_SHAPE 'it is part of the gradient of multiply$' \
+        'gload -i "x: float64[?]" -i "y: float64[?]" -e "sum(x * y)" | ggrad --wrt x --only | grun x=[1,2,3] y=[1,2]'
+}
+
+@test "in a loop: which step of which loop; in a function: where it is called" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n]", k: int64}
+functions:
+  pick:
+    inputs: {u: "float64[m]", i: int64}
+    let: |
+      v = u[i]
+    outputs: [v]
+  step:
+    inputs: {t: int64, c: float64, u: "float64[m]"}
+    let: |
+      r = pick(u, t) * c
+    outputs: [r]
+let: |
+  s = scan(step, sequences=[arange(k)], outputs_info=[1.0], non_sequences=[x])
+outputs: [s]
+Y
+    for mode in FAST_RUN FAST_COMPILE DEBUG NAN_GUARD MONITOR; do
+        shell "grun g.yaml x=[1,2,3] k=5 --mode $mode"
+        [ "$status" = 5 ]
+        has 'g.yaml:7:11: error[E_INDEX]: subtensor: index 3 is out of range for axis 0 of size 3' 'g.yaml:15:7: note: in step 3 of 5 of the loop here' \
+            'without it there is no output s'
+    done
+    bad 5 E_INDEX 'g.yaml:12:11: note: called here' 'grun g.yaml x=[1,2,3] k=5 --exclude inline'
+    has 'which runs step'
+    bad 5 E_NAN 'in step 1 of 3 of the loop here' 'grun g.yaml x=[1,inf,3] k=3 --mode NAN_GUARD --unguarded x,v'
+}
+
+@test "in a fused group: the op at fault, where it stands; what was overwritten is not shown" {
+    gload --new -i 'x: int64[?]' -i 'y: int64[?]' -e 'z = (x + 1) // y * 2' --outputs z -o g.yaml
+    bad 5 E_ARITHMETIC 'g.yaml:[0-9]+:8: error.*floor_divide: integer division by zero' 'grun g.yaml x=[1,2] y=[1,0]'
+    has '_1 // y' 'without it there is no output z'
+    run ! grep -q ': \[2, 0\]' .err
+    bad 5 E_RUN_SHAPE 'multiply: the shapes \(2,\) of _1 and \(3,\) of y' \
+        'gload -i "x: float64[?]" -i "y: float64[?]" -e "z = sin(exp(x) * y) + 1" -O yaml | grun x=[1,2] y=[1,2,3]'
+}
+
+@test "in many calls: which one" {
+    bad 5 E_INDEX 'in call 4 of 5, 4 of epoch 1' 'gload -i "i: int64" -e "zeros(3)[i]" | grun i=[0,1,2,3,4] --each i'
+    bad 5 E_INDEX 'in call 2 of 6, 2 of epoch 1' 'gload -i "i: int64[?]" -e "sum(zeros(3)[i])" | grun i=[0,1,2,2,1,3] --each i --batch 2 --epochs 2 --shuffle 4'
+    bad 5 E_ASSERT 'in step 3 of 5' 'gload --new --shared "n: int64 = 0" -e "a = assert_op(n, n < 2)" --outputs a --update "n = n + 1" | grun --steps 5'
+}
