@@ -62,6 +62,10 @@ static bool is_matrix(Rewriter *r, Var x) {
     const Type *t = var_type(r->g, x);
     return t->kind == TYPE_TENSOR && t->ndim == 2;
 }
+static bool is_vector(Rewriter *r, Var x) {
+    const Type *t = var_type(r->g, x);
+    return t->kind == TYPE_TENSOR && t->ndim == 1;
+}
 static bool is_static(Rewriter *r, Var x) {
     return type_size(var_type(r->g, x)) >= 0;
 }
@@ -185,6 +189,15 @@ static bool gathers(Rewriter *r, Var x, Var y) {
            ((a >= 1 && b >= 1) || (a <= 1 && b <= 1));
 }
 
+/* The product neither overflows nor loses digits to denormals. */
+static bool multiplies(Rewriter *r, Var x, Var y) {
+    double a, b;
+    if (!pair_values(r, x, y, &a, &b)) return false;
+    a = fabs(a), b = fabs(b);
+    double huge = dtype_of(r, x) == DT_FLOAT16 ? 100 : 1e12, tiny = 1 / huge;
+    return a >= tiny && b >= tiny && a <= huge && b <= huge;
+}
+
 /* a*x and b*x can't cancel. */
 static bool same_sign(Rewriter *r, Var x, Var y) {
     double a, b;
@@ -206,28 +219,18 @@ typedef struct TestRow {
     Test2 *two;
 } TestRow;
 static const TestRow tests[] = {
-    {"const", is_const, NULL},
-    {"scalar", is_scalar, NULL},
-    {"matrix", is_matrix, NULL},
-    {"static_shape", is_static, NULL},
-    {"single_use", has_one_client, NULL},
-    {"float", is_float, NULL},
-    {"real", is_real, NULL},
-    {"integer", is_integer, NULL},
-    {"discrete", is_discrete, NULL},
-    {"complex", is_complex, NULL},
-    {"signed", is_signed, NULL},
-    {"sum_keeps", sum_keeps, NULL},
-    {"bool", is_bool, NULL},
-    {"positive", is_positive, NULL},
-    {"nonnegative", is_nonnegative, NULL},
-    {"nonzero", is_nonzero, NULL},
-    {"finite", is_finite_const, NULL},
-    {"same_shape", NULL, same_shape},
-    {"same_dtype", NULL, same_dtype},
-    {"differs", NULL, differs},
-    {"gathers", NULL, gathers},
-    {"same_sign", NULL, same_sign},
+    {"const", is_const, NULL},         {"scalar", is_scalar, NULL},
+    {"vector", is_vector, NULL},       {"matrix", is_matrix, NULL},
+    {"static_shape", is_static, NULL}, {"single_use", has_one_client, NULL},
+    {"float", is_float, NULL},         {"real", is_real, NULL},
+    {"integer", is_integer, NULL},     {"discrete", is_discrete, NULL},
+    {"complex", is_complex, NULL},     {"signed", is_signed, NULL},
+    {"sum_keeps", sum_keeps, NULL},    {"bool", is_bool, NULL},
+    {"positive", is_positive, NULL},   {"nonnegative", is_nonnegative, NULL},
+    {"nonzero", is_nonzero, NULL},     {"finite", is_finite_const, NULL},
+    {"same_shape", NULL, same_shape},  {"same_dtype", NULL, same_dtype},
+    {"differs", NULL, differs},        {"gathers", NULL, gathers},
+    {"multiplies", NULL, multiplies},  {"same_sign", NULL, same_sign},
 };
 enum { NTESTS = sizeof tests / sizeof *tests };
 const char *guard_name(size_t i) {
@@ -248,8 +251,8 @@ size_t guard_arity(int test) {
     return tests[test].two ? 2 : 1;
 }
 
-bool guard_holds(Rewriter *r, const Guard *g, const Match *m) {
+bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part) {
     const TestRow *t = &tests[g->test];
-    Var x = m->var[g->arg[0]->hole];
+    Var x = part != VAR_NONE ? part : m->var[g->arg[0]->hole];
     return t->two ? t->two(r, x, m->var[g->arg[1]->hole]) : t->one(r, x);
 }

@@ -217,16 +217,23 @@ static bool solve_apply(Search *s, const Goal *g) {
         return false;
     if (g->p->picks ? g->v != a->out + g->p->out : a->nout != 1) return false;
     if (!match_props(s, g->p, a) || !bind_rest(s, g->p, a)) return false;
+    for (size_t i = 0; i < s->rule->nguard; i++)
+        if (s->rule->guard[i].arg[0] == g->p) s->m->part[i] = g->v;
     uint32_t set = mark_props(s, g->p);
     if (solve_orders(s, g, a)) return true;
     unmark(s, set);
     return false;
 }
 
+static bool holds(const Search *s, size_t i) {
+    const Guard *g = &s->rule->guard[i];
+    return guard_holds(s->r, g, s->m, g->part ? s->m->part[i] : VAR_NONE);
+}
+
 static bool solve(Search *s, const Goal *g) {
     if (!g) {
         for (size_t i = 0; i < s->rule->nguard; i++)
-            if (!guard_holds(s->r, &s->rule->guard[i], s->m)) return false;
+            if (!holds(s, i)) return false;
         return true;
     }
     switch (g->p->kind) {

@@ -43,8 +43,10 @@ typedef struct Guard {
     int test; /* in the table of guard.c */
     size_t narg;
     const Pat *arg[2];
+    bool part; /* arg[0] is an Apply of the rule's lhs */
     Span at;
 } Guard;
+enum { PART_MAX = 8 }; /* guards of a rule, where one of them asks about a part */
 
 struct Rule {
     Session *s;
@@ -75,6 +77,8 @@ typedef struct Match {
     const Op *rest_op[HOLE_MAX];
     const Props *rest[HOLE_MAX];
     bool bound[HOLE_MAX];
+    Var part[PART_MAX]; /* what the guard of that number asks about, if that is a part
+                         */
 } Match;
 
 /* ---- passes ---- */
@@ -247,7 +251,8 @@ Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m, DTyp
 Var rule_fire(Rewriter *r, const Rule *rule, Var v);
 int guard_find(Session *s, Sym name);
 size_t guard_arity(int test);
-bool guard_holds(Rewriter *r, const Guard *g, const Match *m);
+/* part: what a guard that asks about a part of the pattern asks about, or VAR_NONE. */
+bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part);
 bool guard_counts_uses(int test);
 const char *guard_name(size_t i); /* NULL after the last */
 

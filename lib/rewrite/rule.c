@@ -201,11 +201,38 @@ bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out) {
 
 /* ---- guards ---- */
 
+static bool same_pattern(const Pat *p, const Pat *q) {
+    if (p->kind != q->kind) return false;
+    if (p->kind == PAT_HOLE) return p->hole == q->hole;
+    if (p->kind == PAT_LITERAL)
+        return p->lit == q->lit && p->negative == q->negative && p->u == q->u &&
+               p->re == q->re && p->im == q->im;
+    bool same =
+        p->op == q->op && p->nin == q->nin && p->picks == q->picks && p->out == q->out;
+    for (size_t i = 0; same && i < p->nin; i++)
+        same = same_pattern(p->in[i], q->in[i]);
+    return same;
+}
+
+/* The part of `all` that reads as p, whatever its props; NULL: there is none. */
+static const Pat *find_part(const Pat *all, const Pat *p) {
+    if (same_pattern(all, p)) return all;
+    const Pat *part = NULL;
+    for (size_t i = 0; all->kind == PAT_APPLY && i < all->nin && !part; i++)
+        part = find_part(all->in[i], p);
+    return part;
+}
+
 static bool guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
     const Pat *p = pattern_compile(r, a, e, true);
     if (!p) return false;
-    if (p->kind != PAT_HOLE)
-        return fail(r->s, e->at, E_REWRITE, "a guard asks about names of the pattern");
+    if (p->kind != PAT_HOLE) {
+        p = g->narg == 0 && r->nguard < PART_MAX ? find_part(r->lhs, p) : NULL;
+        g->part = true;
+    }
+    if (!p || (g->part && p->kind != PAT_APPLY))
+        return fail(r->s, e->at, E_REWRITE,
+                    "a guard asks about names of the pattern, or a part of it");
     g->arg[g->narg++] = p;
     return true;
 }

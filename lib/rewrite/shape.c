@@ -271,13 +271,20 @@ bool shape_read_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- operands that are repeated ---- */
 
+static Var first_element(Rewriter *r, Var v) {
+    Tensor one = *var_const(r->g, v);
+    one.ndim = 0;
+    return graph_const(r->g, &one, true);
+}
+
 /* What v repeats: a variable that broadcasts to v. VAR_NONE if it is not of that kind.
  */
 static Var repeated(Rewriter *r, Var v) {
     ApplyId id = var_owner(r->g, v);
+    DType d = var_type(r->g, v)->dtype;
+    if (rw_uniform(r, v) && var_type(r->g, v)->ndim > 0) return first_element(r, v);
     if (id == APPLY_NONE) return VAR_NONE;
     const Apply *a = &r->g->apply[id];
-    DType d = var_type(r->g, v)->dtype;
     if (a->op == r->known[KNOWN_BROADCAST]) return rw_in(r, id, 0);
     if (is_op(a, "zeros_like")) return const_number(&r->b, d, 0);
     if (is_op(a, "ones_like")) return const_number(&r->b, d, 1);

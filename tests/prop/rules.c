@@ -33,13 +33,14 @@ typedef struct RuleCase {
     size_t nhole;
     bool stable, ordinary; /* how it is compared */
     bool whole;            /* reductions, products: small arrays, many times */
-    bool matrix;
+    bool matrix, vector;
     bool regular; /* square matrices with a large diagonal, as inverses need them */
     unsigned instances;
 } RuleCase;
 
-/* What stands for each hole: a variable, a variable of bools, or a constant. */
-typedef enum Stand { VARIABLE, TRUTH, CONSTANT, STAND_N } Stand;
+/* What stands for each hole: a variable, a variable of bools, a constant, or one dim of
+ * rules that ask for it. */
+typedef enum Stand { VARIABLE, TRUTH, CONSTANT, VECTOR, STAND_N } Stand;
 
 /* ---- points ---- */
 
@@ -219,7 +220,7 @@ typedef struct Instance {
 static const Type *hole_type(const Instance *x, Stand st) {
     DType d = st == TRUTH ? DT_BOOL : x->dtype;
     Dim dim[2] = {count_points(x->c, x->vars), SIDE};
-    return type_tensor(s, d, x->c->matrix ? 2 : 1, dim);
+    return type_tensor(s, d, x->c->matrix && st != VECTOR ? 2 : 1, dim);
 }
 
 static double constant_of(const Instance *x, size_t k) {
@@ -325,6 +326,7 @@ static bool test_stands(RuleCase *c, DType d, size_t code) {
         stand[i] = (Stand)(code % STAND_N);
         nconst += stand[i] == CONSTANT;
         if (d == DT_BOOL && stand[i] == TRUTH) return true;
+        if (stand[i] == VECTOR && !c->vector) return true;
         if (c->regular && (d == DT_BOOL || stand[i] == TRUTH)) return true;
     }
     if (nconst == c->nhole && c->nhole > 1) return true; /* folding's matter */
@@ -368,8 +370,9 @@ static void test_entry(const RewriteEntry *e) {
         c.whole |= strstr(e->text, arrays[i]) != NULL;
     for (size_t i = 0; i < sizeof square / sizeof *square; i++)
         c.regular |= strstr(e->text, square[i]) != NULL;
-    c.whole |= c.regular;
-    c.matrix = c.regular || strstr(e->text, "matmul(") != NULL;
+    c.vector = strstr(e->text, "vector(") != NULL;
+    c.whole |= c.regular || c.vector;
+    c.matrix = c.regular || c.vector || strstr(e->text, "matmul(") != NULL;
     test_rule(&c);
 }
 
