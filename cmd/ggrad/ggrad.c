@@ -40,9 +40,8 @@ static const Opt options[] = {
     {"by-pullback", 0, OPT_FLAG, AT(d.by_pullback), NULL,
      "Make --jvp from two pullbacks.", NULL},
     {"checkpoint", 0, OPT_STR, AT(d.checkpoint), "NAMES|sqrt",
-     "Keep these variables only, or with sqrt a choice that saves memory; compute "
-     "again "
-     "what else the gradient needs.",
+     "Keep these variables only, or with sqrt a choice that saves memory, also of the "
+     "states of loops; compute again what else the gradient needs.",
      "graph"},
     {"name", 0, OPT_STR, AT(d.name), "PATTERN",
      "Names of the results; if unset d_{cost}_d_{wrt}, jvp_{cost}, "

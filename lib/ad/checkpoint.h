@@ -26,6 +26,10 @@ bool ad_checkpoint(Builder *b, const GradTrace *t, const Checkpoint *how, size_t
  * count as equal. */
 void ad_choose_kept(Builder *b, const GradTrace *t, const uint8_t *needed,
                     uint8_t *keep);
+/* Before a walk: long scans of g, of which not all states are read by others too,
+ * become scans over stretches of their steps. Ids change, names stay. False: diagnosed.
+ */
+bool ad_stretch_loops(Graph *g);
 /* Is it not worth a thought: a constant, a leaf, a few elements, no tensor? */
 bool ad_is_small(const Graph *g, Var v);
 

@@ -238,6 +238,7 @@ static const Props *new_props(Scanned *p, Ints *seq, Ints *states, Ints *keep) {
         {"states", PROP_INTS(states->p, states->n)},
         {"keep", PROP_INTS(keep->p, keep->n)},
         {"truncate", PROP_INT(op_prop(s, a->op, a->props, "truncate")->i)},
+        {"checkpoint", PROP_BOOL(op_prop(s, a->op, a->props, "checkpoint")->i)},
     };
     return props_make(s, a->op, sizeof arg / sizeof *arg, arg);
 }

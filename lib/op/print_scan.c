@@ -98,6 +98,7 @@ static void put_scan(const Line *l, Sym fn) {
     if (l->f->truncate != -1)
         str_printf(l->out, ", truncate_gradient=%lld", (long long)l->f->truncate);
     put_keep(l);
+    if (l->f->checkpoint) str_puts(l->out, ", checkpoint=True");
     str_putc(l->out, ')');
 }
 

@@ -45,6 +45,8 @@ typedef struct ScanForm {
     size_t other_arg, other_in; /* first of them */
     size_t nin;                 /* inputs that the body must have */
     int64_t truncate;           /* steps that a gradient goes back; -1: all */
+    bool checkpoint; /* each step is a stretch of steps: what is made of all rows at
+                        once would be what its gradient is not to keep */
 } ScanForm;
 
 bool op_is_scan(const Op *op);

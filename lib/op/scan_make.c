@@ -179,6 +179,7 @@ MakePart scan_part(ScanMake *m, Arena *a, ApplyId id, const Var *arg) {
     for (size_t i = 0; i < p.f.nother; i++)
         p.in[p.f.other_in + i] = other_input(m, &p, i);
     m->truncate = p.f.truncate;
+    m->checkpoint = p.f.checkpoint;
     return p;
 }
 
@@ -460,8 +461,9 @@ static bool apply(Finish *f) {
                    {"sequences", PROP_INTS(f->seqs.p, f->seqs.n)},
                    {"states", PROP_INTS(f->states.p, f->states.n)},
                    {"keep", PROP_INTS(f->keep.p, f->keep.n)},
-                   {"truncate", PROP_INT(m->truncate)}};
-    if (!op_apply(m->b, op, props_make(f->s, op, 5, p), f->in.n, f->in.p, out))
+                   {"truncate", PROP_INT(m->truncate)},
+                   {"checkpoint", PROP_BOOL(m->checkpoint)}};
+    if (!op_apply(m->b, op, props_make(f->s, op, 6, p), f->in.n, f->in.p, out))
         return false;
     for (size_t i = 0, k = 0; i < m->out.n; i++) {
         MakeArg *o = &m->out.p[i];

@@ -34,6 +34,7 @@ typedef struct ScanMake {
     Var steps;   /* of b->g */
     Var until;   /* of the body, or VAR_NONE */
     int64_t truncate;
+    bool checkpoint;
     Vec(MakeArg) seq, out, other;
     bool live;
 } ScanMake;

@@ -262,6 +262,7 @@ static void hand_over(const Derivation *d, Derived *made) {
 }
 
 bool graph_derive(Graph *g, const Derive *how) {
+    if (!derive_loops(g, how)) return false;
     Derivation d = {
         .g = g, .s = g->s, .a = arena_new(g->s), .d = how, .kept = g->outputs.n};
     d.b = builder(g, true);

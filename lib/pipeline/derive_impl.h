@@ -36,6 +36,8 @@ bool derive_output(Derivation *d, const char *pattern, const char *cost,
 /* Gradients of a cost, or of nf variables with cotangents, as --checkpoint says. */
 bool derive_gradients(Derivation *d, Var cost, size_t nf, const Var *f,
                       const Var *cotangent, const GradOptions *how, Var *grad);
+/* With --checkpoint sqrt, before anything is derived: loops that recompute too. */
+bool derive_loops(Graph *g, const Derive *how);
 /* --jacobian, --hessian, --hvp. */
 bool derive_jacobian(Derivation *d);
 bool derive_hessian(Derivation *d);

@@ -15,6 +15,11 @@ static void find_alive(Derivation *d, Checkpoint *how) {
     how->alive = v;
 }
 
+bool derive_loops(Graph *g, const Derive *how) {
+    bool automatic = how->checkpoint && strcmp(how->checkpoint, "sqrt") == 0;
+    return !automatic || ad_stretch_loops(g);
+}
+
 static bool find_kept(Derivation *d, Checkpoint *how) {
     Var *v = NULL;
     Span at = derive_span(d, "--checkpoint", d->d->checkpoint);

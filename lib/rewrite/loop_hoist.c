@@ -362,7 +362,8 @@ static bool give_outputs(Rows *q) {
 static bool push_out(Scan *l, bool *ok) {
     loop_open(l);
     Rows q = {.l = l, .fn = l->part.f.fn};
-    if (scan_is_opaque(q.fn) || l->part.f.nseq == 0) return false;
+    if (scan_is_opaque(q.fn) || l->part.f.nseq == 0 || l->part.f.checkpoint)
+        return false;
     q.kind = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.heavy = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.take = NEW_N(l->a, q.fn->nvar, uint8_t);

@@ -168,7 +168,7 @@ static bool take_sum(Sum *x) {
 static bool push_sums(Scan *l, bool *ok) {
     loop_open(l);
     Sum x = {.l = l, .fn = l->part.f.fn};
-    if (scan_is_opaque(x.fn) || x.fn->effects.n) return false;
+    if (scan_is_opaque(x.fn) || x.fn->effects.n || l->part.f.checkpoint) return false;
     x.uses = count_uses(l);
     size_t n = l->part.f.nout, nsum = 0;
     Sum *sum = NEW_N(l->a, n, Sum);

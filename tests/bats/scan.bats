@@ -288,3 +288,95 @@ wrt() { case $1 in rnn) echo h0,W,U,x ;; lstm) echo W,bias,x ;; taps) echo x,h0,
     ok "gload --new -i 'x: float64[3]' -i 'z: float64' -e 'a, b = scan(lambda x: [x * x, x * z], sequences=[x])' -e 'loss = sum(a)' --outputs loss | ggrad --wrt z --disconnected ignore --only | grun x=[1,2,3] z=1" 'd_loss_d_z = 0.0'
     bad 3 E_NULL 'polygamma' "gload --new -i 'x: float64[3]' -i 'z: float64' -e 'loss = sum(scan(lambda x: polygamma(z, x), sequences=[x]))' --outputs loss | ggrad --wrt z -O yaml"
 }
+
+# ---- recomputation ----
+
+# check_stretches MODEL CHECKPOINT: all gradients with it and without.
+check_stretches() {
+    local v
+    sed -E "/= scan\(/s/\)\$/, checkpoint=$2)/" $1.yaml >c.yaml
+    ! cmp -s $1.yaml c.yaml
+    ggrad $1.yaml --cost loss --wrt "$(wrt $1)" -o a.tlg
+    ggrad c.yaml --cost loss --wrt "$(wrt $1)" -o b.tlg
+    eval "grun a.tlg $(values $1)" >a.txt
+    local expect=()
+    for v in $(wrt $1 | tr , ' '); do
+        eval "grun a.tlg -r d_loss_d_$v=$v.npy $(values $1)" >/dev/null
+        expect+=(--expect "d_loss_d_$v=@$v.npy")
+    done
+    eval "grun b.tlg ${expect[*]@Q} $(values $1)" >/dev/null
+}
+
+@test "checkpoint: a loop over stretches, of any length, gives the same gradients" {
+    models
+    local m k
+    for m in rnn lstm taps; do
+        for k in "'sqrt'" 1 2 3 100; do
+            check_stretches $m "$k"
+        done
+    done
+    # and is differentiated once more, and forward
+    sed -E "/= scan\(/s/\)\$/, checkpoint=2)/" taps.yaml >c.yaml
+    ok "ggrad c.yaml --cost loss --wrt x,h0,w -o g.tlg"
+    ok "gload g.tlg -e 'again = sum(d_loss_d_x ** 2) + sum(d_loss_d_h0 ** 2) + d_loss_d_w' --outputs again | ggrad --cost again --wrt x,h0,w --check $(values taps) -o /dev/null"
+    ok "ggrad c.yaml --jvp loss --wrt w --tangents one --check $(values taps) one=1 -o /dev/null"
+}
+
+@test "checkpoint: what is kept of the results, counters, random streams, no steps" {
+    is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=7, keep="last", checkpoint="sqrt")' 7
+    is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=7, keep=4, checkpoint=2)' '[4, 5, 6, 7]'
+    is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=7, keep=1, checkpoint=2)' '[7]'
+    is 'scan(lambda a, b: a + b, outputs_info=[taps([0, 1], [-2, -1])], n_steps=7, keep="last", checkpoint=3)' 21
+    is 'scan(lambda a, b: a + b, outputs_info=[taps([0, 1], [-2, -1])], n_steps=7, keep=1, checkpoint=3)' '[21]'
+    local n='gload --new -i "n: int64" -e' f='scan(lambda x, c: [c + x, c * x], sequences=[arange(9)], outputs_info=[1, None], n_steps=n, checkpoint="sqrt")'
+    ok "$n 'a, b = $f' --outputs a,b | grun n=7" $'a = [1, 2, 4, 7, 11, 16, 22]\nb = [0, 1, 4, 12, 28, 55, 96]'
+    ok "$n 'a, b = $f' --outputs a,b | grun n=1" $'a = [1]\nb = [0]'
+    ok "$n 'a, b = $f' --outputs a,b | grun n=0" $'a = []\nb = []'
+    bad 5 E_INDEX 'no step was run' "$n 'scan(lambda x, c: [c + x, c * x], sequences=[arange(3)], outputs_info=[1, None], n_steps=n, keep=\"last\", checkpoint=\"sqrt\")[1]' | grun --mode FAST_COMPILE n=0"
+    local r='gload --new -i "r: random" -e'
+    f='r2, y = scan(lambda r: normal(0.0, 1.0, rng=r), outputs_info=[r, None], n_steps=11'
+    ok "$r '$f)' --outputs y | grun r='rng(3)' >a && $r '$f, checkpoint=\"sqrt\")' --outputs y | grun r='rng(3)' | cmp - a"
+}
+
+@test "checkpoint: what can't be" {
+    no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, checkpoint=0)'
+    no E_ARG 'not possible for this scan: it may end early' 'scan(lambda c: [c, until(c > 3)], outputs_info=[0], n_steps=9, checkpoint=2)'
+    no E_ARG 'not possible for this scan: it has no state' 'scan(lambda x: x, sequences=[arange(9)], checkpoint=2)'
+    no E_ARG 'its gradient goes back some steps only' 'scan(lambda c: c, outputs_info=[0], n_steps=9, truncate_gradient=2, checkpoint=2)'
+    no E_ARG 'its body has effects' 'scan(lambda c: print(c, "c"), outputs_info=[0], n_steps=9, checkpoint=2)'
+}
+
+@test "checkpoint: what is printed reads back; rewrites leave the stretches alone" {
+    models
+    sed -E "/= scan\(/s/\)\$/, checkpoint='sqrt')/" rnn.yaml >c.yaml
+    ok "gload c.yaml -O yaml --no-provenance >d.yaml && gload d.yaml -O yaml --no-provenance | cmp - d.yaml"
+    like 'cat d.yaml' 'n_steps=_[0-9]+, keep=.*, checkpoint=True\)' 'lambda_1_stretch:'
+    ok "gload d.yaml -O tlg | grewrite --mode NONE --diff d.yaml"
+    # the product with W of all rows of x would be as large as the states
+    grewrite rnn.yaml -O yaml --no-provenance | grep -q '^  _1 = x @ W'
+    grewrite c.yaml -O yaml --no-provenance | grep -q 'checkpoint=True'
+}
+
+@test "ggrad --checkpoint sqrt keeps the states of some steps only" {
+    cat >long.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float64[t, 8]
+  W: float64[8, 32]
+  U: float64[32, 32]
+let: |
+  hs = scan(lambda x, h: tanh(x @ W + h @ U), sequences=[x], outputs_info=[zeros(32)])
+  loss = sum(hs[-1] ** 2)
+outputs: [loss]
+Y
+    local c v=('x=normal(0, 1, (1003, 8), seed=1)' 'W=normal(0, 0.3, (8, 32), seed=2)' 'U=normal(0, 0.15, (32, 32), seed=3)')
+    ggrad long.yaml --cost loss --wrt W,U,x | grewrite -o no.tlg
+    ggrad long.yaml --cost loss --wrt W,U,x --checkpoint sqrt | grewrite -o sqrt.tlg
+    gprof no.tlg "${v[@]}" --repeat 1 --assert 'measured_peak_bytes > 12e5' >/dev/null
+    gprof sqrt.tlg "${v[@]}" --repeat 1 --assert 'measured_peak_bytes < 6e5' >/dev/null
+    grun no.tlg "${v[@]}" -r d_loss_d_W=no.W.npy -r d_loss_d_U=no.U.npy -r d_loss_d_x=no.x.npy >/dev/null
+    grun sqrt.tlg "${v[@]}" --expect d_loss_d_W=@no.W.npy --expect d_loss_d_U=@no.U.npy --expect d_loss_d_x=@no.x.npy >/dev/null
+    # rows that the cost reads are there anyway: the loop stays as it is
+    models
+    ok 'ggrad rnn.yaml --cost loss --wrt W --checkpoint sqrt -O yaml | grep -c stretch || true' 0
+}

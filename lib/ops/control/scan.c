@@ -293,7 +293,7 @@ static const Op table[] = {
             "the non-sequences; its outputs are collected as rows.",
      .in = "steps: int, *args: any",
      .props = "fn: graph, sequences: ints = [], states: ints = [], keep: ints = [], "
-              "truncate: int = -1",
+              "truncate: int = -1, checkpoint: bool = False",
      .type = scan_type,
      .perform = scan_perform,
      .debug = scan_perform,

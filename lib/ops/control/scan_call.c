@@ -2,11 +2,12 @@
  * non_sequences=[...], n_steps=n, ...), with taps(x, [-1, 0]) for what is read at other
  * steps than the present one, and until(condition) among the results of a lambda. */
 #include "op/macro.h"
+#include "op/scan_stretch.h"
 #include "ops/control/scan.h"
 
 #include <string.h>
 
-enum { SCAN_ARGS = 8 };
+enum { SCAN_ARGS = 9, NO_STRETCHES = -1 };
 
 /* A sequence, or an output with its initial value. */
 typedef struct Item {
@@ -29,6 +30,9 @@ typedef struct Words {
     bool backwards;
     Var steps;
     int64_t truncate, *keep;
+    bool checkpoint; /* a step is a stretch already */
+    int64_t stretch; /* steps of one, or NO_STRETCHES */
+    Span stretch_at;
 } Words;
 
 /* ---- reading ---- */
@@ -413,6 +417,20 @@ static Prop ints_prop(Arena *a, size_t n, const Item *item, size_t more) {
     return PROP_INTS(v, count);
 }
 
+/* The scan over stretches instead; the other is left behind. */
+static bool stretch(Words *w, Var *r) {
+    Graph *g = w->b->g;
+    if (w->stretch == NO_STRETCHES) return true;
+    ApplyId id = var_owner(g, r[0]);
+    ScanForm f = scan_of(g, id, compiler_arena(w->c));
+    const char *why = scan_no_stretches(&f);
+    if (why)
+        return fail(w->b->s, w->stretch_at, E_ARG,
+                    "checkpoint is not possible for this scan: %s", why);
+    g->main->litter = true;
+    return scan_stretches(w->b, id, w->stretch, NULL, r);
+}
+
 static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
     Session *s = w->b->s;
     Arena *a = compiler_arena(w->c);
@@ -433,8 +451,10 @@ static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
                    {"sequences", ints_prop(a, w->nseq, w->seq, 0)},
                    {"states", ints_prop(a, w->nout, w->out, nout - w->nout)},
                    {"keep", PROP_INTS(w->keep, nout)},
-                   {"truncate", PROP_INT(w->truncate)}};
-    if (!op_apply(w->b, op, props_make(s, op, 5, p), n, in, r)) return false;
+                   {"truncate", PROP_INT(w->truncate)},
+                   {"checkpoint", PROP_BOOL(w->checkpoint)}};
+    if (!op_apply(w->b, op, props_make(s, op, 6, p), n, in, r) || !stretch(w, r))
+        return false;
     *out = node_var(r[0], w->call->at);
     if (nout == 1) return true;
     Node *item = NEW_N(a, nout, Node);
@@ -461,6 +481,26 @@ static bool read_flags(Words *w, const Ast *truncate, const Ast *backwards) {
            fail(w->b->s, n.at, E_ARG, "go_backwards is True or False");
 }
 
+/* None, 'sqrt', a number of steps; True is what is printed of a scan over stretches. */
+static bool read_checkpoint(Words *w, const Ast *arg) {
+    Node n;
+    w->stretch = NO_STRETCHES;
+    if (!arg) return true;
+    if (!compiler_ast(w->c, arg, &n)) return false;
+    w->stretch_at = n.at;
+    bool word = n.kind == NODE_STRING, number = n.kind == NODE_LITERAL;
+    w->checkpoint = number && n.lit.kind == K_BOOL && n.lit.u;
+    if (n.kind == NODE_NONE || (number && n.lit.kind == K_BOOL)) return true;
+    if (word && strcmp(sym_text(w->b->s, n.sym), "sqrt") == 0)
+        return w->stretch = STRETCH_SQRT, true;
+    if (number && n.lit.kind == K_INT && !n.lit.negative && n.lit.u > 0 &&
+        n.lit.u <= INT32_MAX)
+        return w->stretch = (int64_t)n.lit.u, true;
+    return fail(w->b->s, n.at, E_ARG,
+                "checkpoint is 'sqrt' or a number of steps, of which the gradient "
+                "keeps the first one's states");
+}
+
 static bool read_function(Words *w, const Ast *arg) {
     if (!compiler_ast(w->c, arg, &w->fn)) return false;
     if (w->fn.kind == NODE_FUNCTION) return true;
@@ -470,13 +510,14 @@ static bool read_function(Words *w, const Ast *arg) {
 }
 
 /* fn, sequences, outputs_info, non_sequences, n_steps, truncate_gradient, go_backwards,
- * keep */
+ * keep, checkpoint */
 static bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg,
                         Node *out) {
     Words w = {.c = c, .b = compiler_builder(c), .call = call};
     if (!read_function(&w, arg[0]) || !read_flags(&w, arg[5], arg[6]) ||
-        !read_sequences(&w, arg[1]) || !read_outputs(&w, arg[2]) ||
-        !read_others(&w, arg[3]) || !take_sequences(&w) || !read_steps(&w, arg[4]))
+        !read_checkpoint(&w, arg[8]) || !read_sequences(&w, arg[1]) ||
+        !read_outputs(&w, arg[2]) || !read_others(&w, arg[3]) || !take_sequences(&w) ||
+        !read_steps(&w, arg[4]))
         return false;
     Var *other = NEW_N(compiler_arena(c), w.nother, Var);
     if (!make_body(&w, other)) return false;
@@ -499,7 +540,8 @@ static const Ast *written(Compiler *c, const Ast *call, AstKind kind,
 
 /* fn, sequences, non_sequences, go_backwards */
 static bool expand_map(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
-    const Ast *to[SCAN_ARGS] = {arg[0], arg[1], NULL, arg[2], NULL, NULL, arg[3], NULL};
+    const Ast *to[SCAN_ARGS] = {arg[0], arg[1], NULL, arg[2], NULL,
+                                NULL,   arg[3], NULL, NULL};
     return expand_scan(c, call, to, out);
 }
 
@@ -508,7 +550,8 @@ static bool expand_foldl(Compiler *c, const Ast *call, const Ast *const *arg,
                          Node *out) {
     const Ast *to[SCAN_ARGS] = {
         arg[0], arg[1], arg[2], arg[3],
-        NULL,   NULL,   arg[4], written(c, call, AST_STRING, "last")};
+        NULL,   NULL,   arg[4], written(c, call, AST_STRING, "last"),
+        NULL};
     return expand_scan(c, call, to, out);
 }
 
@@ -561,10 +604,14 @@ static bool expand_until(Compiler *c, const Ast *call, const Ast *const *arg,
 #define FOLD "fn, sequences, outputs_info, non_sequences=[], go_backwards=False"
 static const Macro table[] = {
     {.name = "scan",
-     .doc = "Runs a function once for each step, on rows of the sequences and its own "
-            "earlier results; the results are rows of all steps.",
+     .doc =
+         "Runs a function once for each step, on rows of the sequences and its own "
+         "earlier results; the results are rows of all steps. With checkpoint='sqrt' "
+         "or a number of steps k, gradients keep the states of every k-th step only "
+         "and compute the others again.",
      .signature = "fn, sequences=[], outputs_info=[], non_sequences=[], n_steps=None, "
-                  "truncate_gradient=-1, go_backwards=False, keep='all'",
+                  "truncate_gradient=-1, go_backwards=False, keep='all', "
+                  "checkpoint=None",
      .expand = expand_scan,
      .example = "scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[1]) -> "
                 "[1, 2, 4, 7, 11]"},

@@ -313,9 +313,10 @@ static bool all_rows(Back *k, Var *out) {
                      {"sequences", seq},
                      {"states", states},
                      {"keep", PROP_INTS(keep, k->f.nout)},
-                     {"truncate", PROP_INT(k->f.truncate)}};
+                     {"truncate", PROP_INT(k->f.truncate)},
+                     {"checkpoint", PROP_BOOL(k->f.checkpoint)}};
     return same ||
-           op_apply(k->b, p->op, props_make(k->s, p->op, 5, arg), p->nin, p->in, out);
+           op_apply(k->b, p->op, props_make(k->s, p->op, 6, arg), p->nin, p->in, out);
 }
 
 /* Outputs of which all rows are there; asks for them only when they are needed. */
@@ -559,6 +560,7 @@ bool scan_pull(Pull *p) {
     find_active(&k);
     find_carried(&k);
     scan_make_open(&k.m, p->b, VAR_NONE);
+    k.m.checkpoint = k.f.checkpoint;
     bool ok = go_back(&k);
     scan_make_close(&k.m);
     arena_free(k.a);

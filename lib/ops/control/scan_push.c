@@ -214,6 +214,7 @@ bool scan_push(Push *p) {
     if (any) {
         scan_make_open(&k.m, p->b, p->in[0]);
         k.m.truncate = k.f.truncate;
+        k.m.checkpoint = k.f.checkpoint;
         ok = go_ahead(&k);
         scan_make_close(&k.m);
     }

@@ -1,0 +1,127 @@
+/* Recomputing inside of loops: long scans become scans over stretches of their steps
+ * (op/scan_stretch.h) before their gradient is taken. */
+#include "ad/checkpoint.h"
+#include "op/scan_stretch.h"
+
+#include <string.h>
+
+enum { FEW_STEPS = 8 };
+
+typedef struct Longs {
+    Builder b;
+    Graph *g;
+    Arena *tmp;
+    Clients clients; /* of what was there before */
+    uint8_t *root;   /* by variable: an output, a new value */
+    Var *forward;    /* by variable: what stands for it */
+} Longs;
+
+/* x[-1] and nothing else */
+static bool reads_last(const Graph *g, ApplyId id) {
+    const Apply *ap = &g->apply[id];
+    if (strcmp(ap->op->name, "subtensor") != 0 || ap->nin != 2) return false;
+    const Tensor *c = var_const(g, apply_in(g, id)[1]);
+    const Prop *index = op_prop(g->s, ap->op, ap->props, "index");
+    return strcmp(sym_text(g->s, index->sym), "$") == 0 && c && c->ndim == 0 &&
+           dtype_is_discrete(c->dtype) && c->dtype != DT_BOOL && tensor_i64(c, 0) == -1;
+}
+
+/* Rows of v that others than a gradient read: 0 none, 1 the last one, 2 all. */
+static int rows_read(const Longs *l, Var v) {
+    int most = 0;
+    if (l->root[v]) return 2;
+    for (uint32_t i = l->clients.first[v]; i < l->clients.first[v + 1]; i++) {
+        int n = reads_last(l->g, l->clients.client[i]) ? 1 : 2;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* What the scan keeps; false: all rows of its states are there in any case. */
+static bool choose_keep(const Longs *l, ApplyId id, const ScanForm *f, int64_t *keep) {
+    bool gain = false;
+    for (size_t o = 0; o < f->nout; o++) {
+        Var v = l->g->apply[id].out + (Var)o;
+        const Type *t = var_type(l->g, v);
+        int rows = f->out[o].keep == SCAN_LAST ? 0 : rows_read(l, v);
+        keep[o] = f->out[o].keep;
+        if (rows == 1 && keep[o] == SCAN_ALL) keep[o] = 1;
+        bool carried = f->out[o].ntap && t->kind == TYPE_TENSOR;
+        gain |= carried && dtype_is_inexact(t->dtype) && rows < 2;
+    }
+    return gain;
+}
+
+static bool stand_for(Longs *l, Var v, Var x) {
+    if (!type_is_super(var_type(l->g, v), var_type(l->g, x))) return false;
+    l->forward[v] = x;
+    return true;
+}
+
+/* Clients of v, which only read the last row, read it of x. */
+static bool read_again(Longs *l, Var v, Var x) {
+    for (uint32_t i = l->clients.first[v]; i < l->clients.first[v + 1]; i++) {
+        Apply ap = l->g->apply[l->clients.client[i]];
+        Var in[2] = {x, l->g->in[ap.in + 1]},
+            y = op_apply1(&l->b, ap.op, ap.props, 2, in);
+        if (y == VAR_NONE) return false;
+        stand_for(l, ap.out, y);
+    }
+    return true;
+}
+
+static bool is_long(const Graph *g, Var steps) {
+    const Tensor *n = var_const(g, steps);
+    return !n || tensor_i64(n, 0) >= FEW_STEPS;
+}
+
+static bool stretch_loop(Longs *l, ApplyId id) {
+    Var *out = NEW_N(l->tmp, OUT_MAX, Var);
+    int64_t *keep = NEW_N(l->tmp, OUT_MAX, int64_t);
+    ScanForm f = scan_of(l->g, id, l->tmp);
+    Var first = l->g->apply[id].out;
+    if (scan_no_stretches(&f) || !is_long(l->g, apply_in(l->g, id)[0]) ||
+        !choose_keep(l, id, &f, keep))
+        return true;
+    Origin was = ad_origin(&l->b, id, "recomputation");
+    bool ok = scan_stretches(&l->b, id, STRETCH_SQRT, keep, out);
+    for (size_t o = 0; ok && o < f.nout; o++) {
+        if (keep[o] != f.out[o].keep)
+            ok = read_again(l, first + (Var)o, out[o]);
+        else
+            stand_for(l, first + (Var)o, out[o]);
+    }
+    l->b.from = was;
+    return ok;
+}
+
+static void mark(Longs *l, Var v) {
+    if (v != VAR_NONE) l->root[v] = 1;
+}
+
+bool ad_stretch_loops(Graph *g) {
+    Longs l = {.b = builder(g, true), .g = g, .tmp = arena_new(g->s)};
+    ApplyId n = g->napply;
+    Var nvar = g->nvar;
+    l.clients = graph_clients(g, l.tmp, NULL);
+    l.root = NEW_N(l.tmp, nvar, uint8_t);
+    l.forward = arena_alloc(l.tmp, (nvar + 1) * sizeof(Var));
+    for (Var v = 0; v < nvar; v++)
+        l.forward[v] = v;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        mark(&l, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        mark(&l, g->updates.p[i].value);
+    bool ok = true;
+    for (ApplyId id = 0; ok && id < n; id++)
+        if (op_is_scan(g->apply[id].op) && !g->apply[id].serial)
+            ok = stretch_loop(&l, id);
+    if (ok && g->napply > n) {
+        Var *forward = arena_alloc(l.tmp, g->nvar * sizeof(Var));
+        for (Var v = 0; v < g->nvar; v++)
+            forward[v] = v < nvar ? l.forward[v] : v;
+        graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, forward, false);
+    }
+    arena_free(l.tmp);
+    return ok;
+}
