@@ -14,6 +14,7 @@ _gload() {
     --narrow) COMPREPLY=(); return ;;
     --compare) COMPREPLY=(); return ;;
     --refs) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --on-unused-input) mapfile -t COMPREPLY < <(compgen -W 'ignore warn raise' -- "$cur"); return ;;
     --list-ops) mapfile -t COMPREPLY < <(compgen -W "$("$1" --list-ops '*' 2>/dev/null | cut -d' ' -f1)" -- "$cur"); return ;;
     --op) mapfile -t COMPREPLY < <(compgen -W "$("$1" --list-ops '*' 2>/dev/null | cut -d' ' -f1)" -- "$cur"); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -26,7 +27,7 @@ _gload() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --check --info --list-ops --op --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --list-ops --op --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

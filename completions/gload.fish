@@ -13,6 +13,7 @@ complete -c gload -l narrow -x -d 'Narrow the type of a variable: of an input or
 complete -c gload -l compare -x -d 'Compare values of a variable otherwise than its type says, as in \'y: rtol=1e-3, atol=0, sloppy=1, remove_inf=True, remove_nan=True\'; nothing after the colon takes that back.'
 complete -c gload -l pack -d 'Embed arrays that the graph refers to by file name.'
 complete -c gload -l refs -r -F -d 'Write large constants as files in DIR beside the graph.'
+complete -c gload -l on-unused-input -x -a 'ignore warn raise' -d 'What to do about inputs that no output, update or effect needs.'
 complete -c gload -l check -d 'Validate only; write nothing.'
 complete -c gload -l info -d 'Print a table of what the graph has.'
 complete -c gload -l list-ops -x -a '(gload --list-ops "*" | string split -f1 " ")' -d 'List the ops, or those whose names match.'

@@ -25,6 +25,7 @@ _grun() {
     --expect) COMPREPLY=(); return ;;
     --rtol) COMPREPLY=(); return ;;
     --atol) COMPREPLY=(); return ;;
+    --on-unused-input) mapfile -t COMPREPLY < <(compgen -W 'ignore warn raise' -- "$cur"); return ;;
     --output|-o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --format|-O) mapfile -t COMPREPLY < <(compgen -W 'text json npy tsv' -- "$cur"); return ;;
     --ops) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -35,7 +36,7 @@ _grun() {
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--result -r --mode --sloppy --allow-nonfinite --guard --unguarded --include --exclude --rules --dim --threads --seed --no-gc --time --steps --each --batch --drop-last --epochs --shuffle --every --save --reap --plant --expect --rtol --atol --strict --allow-downcast --on-unused-input --progress --no-progress --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

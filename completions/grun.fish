@@ -28,6 +28,7 @@ complete -c grun -l rtol -x -d 'Relative tolerance of --expect; the dtype\'s if 
 complete -c grun -l atol -x -d 'Absolute tolerance of --expect; the dtype\'s if unset.'
 complete -c grun -l strict -d 'Take only values that have the input\'s dtype.'
 complete -c grun -l allow-downcast -d 'Convert values even where that loses precision.'
+complete -c grun -l on-unused-input -x -a 'ignore warn raise' -d 'What to do about inputs that no output, update or effect of the graph needs.'
 complete -c grun -l progress -d 'Show progress on standard error.'
 complete -c grun -l no-progress -d 'Never show progress.'
 complete -c grun -s o -l output -r -F -d 'Write to FILE instead of standard output.'

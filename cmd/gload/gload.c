@@ -8,6 +8,7 @@ typedef struct Gload {
     Common common;
     Texts expr, input, shared, update, set, rename, dim, narrow, compare;
     const char *outputs, *prefix, *list_ops, *op, *refs;
+    int unused;
     bool fresh, check, info, list_types, pack, list_all;
 } Gload;
 #define AT(field) offsetof(Gload, field)
@@ -49,6 +50,8 @@ static const Opt options[] = {
      "Embed arrays that the graph refers to by file name.", NULL},
     {"refs", 0, OPT_FILE, AT(refs), "DIR",
      "Write large constants as files in DIR beside the graph.", NULL},
+    {"on-unused-input", 0, OPT_ENUM, AT(unused), UNUSED_INPUTS,
+     "What to do about inputs that no output, update or effect needs.", NULL},
     {"check", 0, OPT_FLAG, AT(check), NULL, "Validate only; write nothing.", NULL},
     {"info", 0, OPT_FLAG, AT(info), NULL, "Print a table of what the graph has.", NULL},
     {"list-ops", 0, OPT_MAYBE, AT(list_ops), "GLOB",
@@ -143,7 +146,8 @@ static bool gload(Run *r) {
     r->write = writing;
     bool ok = graph_edit(g, &e) &&
               (!fresh || !o->prefix || graph_prefix(g, o->prefix)) &&
-              print(r, o, g, &done) && (done || run_write(r, g));
+              graph_unused_inputs(g, (UnusedInput)o->unused) && print(r, o, g, &done) &&
+              (done || run_write(r, g));
     graph_free(g);
     return ok;
 }

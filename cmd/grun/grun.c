@@ -10,7 +10,7 @@
 typedef struct Grun {
     Common common;
     Texts result, expect, dim, include, exclude, rules, reap, plant;
-    int mode;
+    int mode, unused;
     int64_t sloppy, threads, seed, steps, batch, epochs, shuffle, every;
     const char *each, *save, *guard, *unguarded;
     double rtol, atol;
@@ -79,6 +79,9 @@ static const Opt options[] = {
      "Take only values that have the input's dtype.", NULL},
     {"allow-downcast", 0, OPT_FLAG, AT(allow_downcast), NULL,
      "Convert values even where that loses precision.", NULL},
+    {"on-unused-input", 0, OPT_ENUM, AT(unused), UNUSED_INPUTS,
+     "What to do about inputs that no output, update or effect of the graph needs.",
+     NULL},
     {"progress", 0, OPT_FLAG, AT(progress), NULL, "Show progress on standard error.",
      NULL},
     {"no-progress", 0, OPT_FLAG, AT(no_progress), NULL, "Never show progress.", NULL},
@@ -231,7 +234,8 @@ static bool grun(Run *r) {
     Graph *g = run_read(r, path);
     if (!g) return false;
     double start = now();
-    bool ok = graph_check(g) && run_harvested(r, o, g, &q);
+    bool ok = graph_check(g) && graph_unused_inputs(g, (UnusedInput)o->unused) &&
+              run_harvested(r, o, g, &q);
     if (p.any) fputs("\r\033[K", stderr);
     if (ok && o->time) fprintf(stderr, "%s: %.6f s\n", r->program, now() - start);
     if (ok && o->save) ok = save(r, g, o->save);

@@ -24,6 +24,12 @@ bool find_var(Graph *g, const char *name, size_t n, Span at, Var *v);
 /* "a, b" as variables. */
 bool find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v);
 
+/* on_unused_input: inputs of the graph as it was read that no output, update or effect
+ * needs, nor the dims that these need. False: diagnosed with E_UNUSED. */
+typedef enum UnusedInput { UNUSED_IGNORE, UNUSED_WARN, UNUSED_RAISE } UnusedInput;
+#define UNUSED_INPUTS "ignore|warn|raise"
+bool graph_unused_inputs(Graph *g, UnusedInput how);
+
 /* ---- gload ---- */
 typedef struct Edit {
     size_t nexpr, ninput, nshared, nupdate, nset, nrename, ndim, nnarrow, ncompare;

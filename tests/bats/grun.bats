@@ -254,3 +254,23 @@ END
     ok 'gload g.tlg g.tlg --prefix p_ -o two.tlg 2>/dev/null || gload --prefix p_ g.tlg -o p.tlg && grun p.tlg p_x=3' 'p_y = 6.0'
     bad 2 E_USAGE '.' 'grun g.tlg g.tlg x=1'
 }
+
+@test "inputs that nothing needs: ignored, warned of, refused" {
+    gload --new -i 'x: float64[n]' -i 'y: float64' -i 'z: int64[m]' -i 'k: int64[n]' -e 'a = x * 2' -e 'b = zeros(m)' --outputs a,b -o g.tlg
+    ok 'grun g.tlg x=[1] z=[1,2]' "$(printf 'a = [2.0]\nb = [0.0, 0.0]')"
+    ok 'grun g.tlg x=[1] z=[1,2] y=3 --on-unused-input ignore >/dev/null'
+    bad 2 E_MISSING 'missing input x' 'grun g.tlg z=[1,2]'
+    # an input of which only the shape is needed is needed; so is one that an update or an effect reads
+    bad 3 E_UNUSED 'nothing needs the inputs y: float64, k: int64\[n\]' 'grun g.tlg --on-unused-input raise x=[1] z=[1,2] y=3'
+    [ ! -s .out ]
+    shell 'grun g.tlg --on-unused-input warn x=[1] z=[1,2]'
+    [ "$status" = 0 ]
+    grep -q '^grun: warning\[E_UNUSED\]: nothing needs the inputs y: float64, k: int64\[n\]$' .err
+    grep -q '^a = ' .out
+    ok 'gload --new -i "x: float64" -i "y: float64" --shared "w: float64 = 0" -e "p = print(y)" -e "q = 1.0" --outputs q --update "w = x" | grun --on-unused-input raise x=1 y=2 2>/dev/null' 'q = 1.0'
+    # as the file says it, not as rewriting leaves it
+    ok 'gload -i "x: float64" -i "y: float64" -e "x + y - y" | grun --on-unused-input raise x=1 y=2' 'out = 1.0'
+    bad 3 E_UNUSED 'the input y: float64$' 'gload --on-unused-input raise --check -i "x: float64" -i "y: float64" -e "x + 1"'
+    ok 'gload --check -i "x: float64" -i "y: float64" -e "x + 1"'
+    bad 2 E_USAGE 'ignore.warn.raise' 'grun g.tlg --on-unused-input maybe x=[1]'
+}
