@@ -1,13 +1,15 @@
 /* The gradient of a function as a function: made once, called wherever the function's
  * call is differentiated. */
 #include "ad/term.h"
+#include "op/quiet.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct Recipe {
     Graph *main, *made;
-    const Graph *fn;
+    const Graph *fn; /* without its effects: the call itself has them */
+    Sym name;        /* of the function as it is */
     const bool *wanted, *has;
     Builder b;
     Arena *tmp;
@@ -107,8 +109,8 @@ static bool by_override(Recipe *r, const Graph *own, Var *grad) {
                     "pullback %s of function %s must take its %zu inputs and %zu "
                     "cotangents and give %zu "
                     "gradients, but it takes %zu and gives %zu",
-                    sym_text(r->main->s, own->name), sym_text(r->main->s, fn->name),
-                    nin, nout, nin, own->inputs.n, own->outputs.n);
+                    sym_text(r->main->s, own->name), sym_text(r->main->s, r->name), nin,
+                    nout, nin, own->inputs.n, own->outputs.n);
     const Op *call = op_find(r->main->s, "call", 4);
     Var *arg = NEW_N(r->tmp, nin + nout, Var);
     for (size_t i = 0; i < nin; i++)
@@ -127,8 +129,12 @@ Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool 
     Sym name = recipe_name(s, fn, wanted, has);
     Graph *old = graph_function(main, name);
     if (old) return old;
-    Recipe r = {
-        .main = main, .fn = fn, .wanted = wanted, .has = has, .tmp = arena_new(s)};
+    Recipe r = {.main = main,
+                .fn = function_quiet(main, fn),
+                .name = fn->name,
+                .wanted = wanted,
+                .has = has,
+                .tmp = arena_new(s)};
     r.made = graph_function_new(main, name);
     r.made->derived = true;
     r.b = builder(r.made, true);

@@ -3,13 +3,15 @@
  * call is carried forward. A function's own `pushforward` takes its inputs, then a
  * tangent for each, and gives a tangent for each output. */
 #include "ad/term.h"
+#include "op/quiet.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct Recipe {
     Graph *main, *made;
-    const Graph *fn;
+    const Graph *fn; /* without its effects: the call itself has them */
+    Sym name;        /* of the function as it is */
     const bool *has; /* by input: is there a tangent? */
     Builder b;
     Arena *tmp;
@@ -56,7 +58,6 @@ static bool copy_body(Recipe *r) {
     for (size_t k = 0; k < fn->outputs.n; k++)
         want[k] = fn->outputs.p[k].var;
     if (!graph_import(r->made, fn, fn->outputs.n, want, leaf, true, map)) return false;
-    r->made->effects.n = 0; /* the call itself has them */
     for (size_t k = 0; k < fn->outputs.n; k++)
         r->out[k] = map[want[k]];
     for (size_t i = 0; i < fn->inputs.n; i++)
@@ -84,7 +85,7 @@ static bool by_override(Recipe *r, const Graph *own, Var *result) {
         return fail(s, r->b.from.at, E_ARITY,
                     "pushforward %s of function %s must take its %zu inputs and %zu "
                     "tangents and give %zu tangents, but it takes %zu and gives %zu",
-                    sym_text(s, own->name), sym_text(s, fn->name), nin, nin, nout,
+                    sym_text(s, own->name), sym_text(s, r->name), nin, nin, nout,
                     own->inputs.n, own->outputs.n);
     const Op *call = op_find(s, "call", 4);
     Var *arg = NEW_N(r->tmp, 2 * nin, Var);
@@ -129,7 +130,11 @@ static Graph *pushforward(Graph *main, const Graph *fn, const bool *has) {
     Sym name = recipe_name(s, fn, has);
     Graph *old = graph_function(main, name);
     if (old) return old;
-    Recipe r = {.main = main, .fn = fn, .has = has, .tmp = arena_new(s)};
+    Recipe r = {.main = main,
+                .fn = function_quiet(main, fn),
+                .name = fn->name,
+                .has = has,
+                .tmp = arena_new(s)};
     r.made = graph_function_new(main, name);
     r.made->derived = true;
     r.b = builder(r.made, true);

@@ -3,6 +3,7 @@
 #include "op/scan_make.h"
 
 #include "op/lex.h"
+#include "op/quiet.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +90,6 @@ static bool copy_body(ScanMake *m, const Graph *fn, const Var *in, bool whole, A
     Session *s = m->b->s;
     Var *leaf = NEW_N(a, fn->nleaf, Var);
     Vec(Var) want = {0};
-    size_t effects = m->body->effects.n;
     for (uint32_t i = 0; i < fn->nleaf; i++)
         leaf[i] = VAR_NONE;
     for (size_t i = 0; i < fn->inputs.n; i++)
@@ -101,7 +101,6 @@ static bool copy_body(ScanMake *m, const Graph *fn, const Var *in, bool whole, A
     if (whole && fn->until != VAR_NONE) vec_push(s, &want, fn->until);
     bool ok = graph_import_over(m->body, fn, want.n, want.p, leaf, true, map);
     vec_free(&want);
-    if (!whole) m->body->effects.n = effects; /* they were had the first time */
     if (ok && whole && fn->until != VAR_NONE) m->until = map[fn->until];
     return ok;
 }
@@ -116,8 +115,10 @@ static bool call_body(ScanMake *m, const Graph *fn, const Var *in, Var *y) {
 bool scan_make_body(ScanMake *m, const ScanForm *f, const Var *in, bool whole, Var *y) {
     Arena *a = arena_new(m->b->s);
     MakePart p = {.f = *f, .in = (Var *)(uintptr_t)in, .y = y, .whole = whole};
-    p.map = NEW_N(a, f->fn->nvar, Var);
-    memset(p.map, 0xFF, f->fn->nvar * sizeof *p.map);
+    Graph *main = m->body->main;
+    p.f.fn = graph_function(main, function_quiet(main, f->fn)->name);
+    p.map = NEW_N(a, p.f.fn->nvar, Var);
+    memset(p.map, 0xFF, p.f.fn->nvar * sizeof *p.map);
     bool ok = scan_part_body(m, &p);
     arena_free(a);
     return ok;

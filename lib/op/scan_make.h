@@ -69,7 +69,7 @@ bool scan_part_body(ScanMake *m, MakePart *p);
 bool scan_is_opaque(const Graph *fn);
 /* Works the body of another scan out: in[k] stands for its input k, y[k] gets its
  * output k. A function with derivatives of its own is called, others are copied in.
- * `whole`: its `until` and its effects come along. */
+ * Effects stay behind; `whole`: its `until` comes along. */
 bool scan_make_body(ScanMake *m, const ScanForm *f, const Var *in, bool whole, Var *y);
 /* x as an argument for an input of type `want`, after `rows` (0 or 1) first axes:
  * itself, or with its shape specified where its type says too little. */

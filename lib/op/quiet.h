@@ -1,0 +1,14 @@
+/* Functions as derivatives run them once more: without effects, which the first run
+ * had. */
+#ifndef OP_QUIET_H
+#define OP_QUIET_H
+
+#include "op/op.h"
+
+/* fn itself when it has no effects; else a function NAME_quiet of the main graph, made
+ * once, in which what passed through a sow, a print or an assertion goes past it, also
+ * in the functions that it calls. Derivatives of its own stay. Ops of plugins that have
+ * effects and pass nothing on are kept. */
+const Graph *function_quiet(Graph *main, const Graph *fn);
+
+#endif
