@@ -24,9 +24,10 @@ typedef struct HarvestSpec {
     bool *used;       /* by plant: set where something sows it; may be NULL */
     PlantFn *value;
     void *ctx;
-    const Sym *allow; /* names or scopes; others are no more than identities. nallow 0:
-                         all, unless `allow` is not NULL */
-    const Sym *block;
+    /* Names or scopes, from the outermost scope on, that are taken, all others being no
+     * more than identities. nallow 0: all, unless `allow` is not NULL. Then those that
+     * are not, wherever they stand in a path. */
+    const Sym *allow, *block;
     bool exclusive; /* sows of other tags are dropped too */
 } HarvestSpec;
 typedef struct Reap {
@@ -45,9 +46,12 @@ bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, size_t nroot,
  * what was collected becomes outputs TAG/NAME. */
 bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap);
 
+/* Do allow and block take the path? */
+bool harvest_takes(Session *s, const HarvestSpec *h, Sym path);
 /* Is there a sow of this tag (0: any) in a function, or in what it calls? */
 bool harvest_sows(const Graph *fn, Sym tag);
-/* The sows of a graph and of the functions it uses, by tag and name. */
+/* The sows of a graph and of the functions it uses, by tag and name, "y" or "scope/y";
+ * one for each way to it. */
 typedef struct Sown {
     Sym tag, name;
     Span at;

@@ -7,30 +7,27 @@
 static const char *const mode_text[] = {"strict", "append", "clobber", "cond_clobber",
                                         "scope"};
 
-static Sym path(Walk *w, Sym scope, Sym name) {
-    Session *s = w->b->s;
-    if (!scope) return name;
-    return sym(s,
-               arena_printf(w->arena, "%s/%s", sym_text(s, scope), sym_text(s, name)));
-}
-
-/* Is the path, or a scope that it is in, in the list? */
-static bool listed(Session *s, size_t n, const Sym *list, Sym name) {
-    const char *text = sym_text(s, name);
-    for (size_t i = 0; i < n; i++) {
-        const char *p = sym_text(s, list[i]);
-        size_t len = strlen(p);
-        if (strncmp(text, p, len) == 0 && (text[len] == '\0' || text[len] == '/'))
+/* Is `part` the path, or a scope that it is in? Anywhere: or any names in a row of it.
+ */
+static bool is_part(const char *path, const char *part, bool anywhere) {
+    size_t n = strlen(part);
+    while (path) {
+        if (strncmp(path, part, n) == 0 && (path[n] == '\0' || path[n] == '/'))
             return true;
+        const char *slash = anywhere ? strchr(path, '/') : NULL;
+        path = slash ? slash + 1 : NULL;
     }
     return false;
 }
 
-static bool is_taken(const Walk *w, Sym name) {
-    const HarvestSpec *h = w->h;
-    bool all = h->nallow == 0 && !h->allow;
-    return (all || listed(w->b->s, h->nallow, h->allow, name)) &&
-           !listed(w->b->s, h->nblock, h->block, name);
+bool harvest_takes(Session *s, const HarvestSpec *h, Sym name) {
+    const char *path = sym_text(s, name);
+    bool all = h->nallow == 0 && !h->allow, taken = all;
+    for (size_t i = 0; i < h->nallow; i++)
+        taken |= is_part(path, sym_text(s, h->allow[i]), false);
+    for (size_t i = 0; i < h->nblock; i++)
+        taken &= !is_part(path, sym_text(s, h->block[i]), true);
+    return taken;
 }
 
 static size_t planted_as(const Walk *w, Sym name) {
@@ -198,9 +195,9 @@ bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
 }
 
 Var level_sow(Walk *w, Level *l, const SowCall *q) {
-    Sym name = path(w, l->scope, q->name);
+    Sym name = harvest_path(w->b->s, l->scope, q->name);
     size_t k = planted_as(w, name);
-    if (!is_taken(w, name)) return q->value;
+    if (!harvest_takes(w->b->s, w->h, name)) return q->value;
     if (l->loop && q->mode == SOW_STRICT) {
         fail(
             w->b->s, q->at, E_DUPLICATE,
@@ -218,7 +215,7 @@ Var level_sow(Walk *w, Level *l, const SowCall *q) {
 /* ---- levels ---- */
 Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
     bool fresh;
-    Sym name = path(w, l->scope, scope);
+    Sym name = harvest_path(w->b->s, l->scope, scope);
     if (l->loop) {
         fail(w->b->s, at, E_DUPLICATE,
              "can't nest the scope %s inside of a scan: a scope stands once (mode "

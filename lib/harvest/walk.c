@@ -37,39 +37,76 @@ static Graph *function_of(const Graph *g, ApplyId a) {
     return NULL;
 }
 
+/* The scope of a call, "" for none. */
+static Sym scope_of(const Graph *g, ApplyId a) {
+    return strcmp(g->apply[a].op->name, "call") == 0 ? prop_of(g, a, "scope")->sym
+                                                     : sym(g->s, "");
+}
+
+Sym harvest_path(Session *s, Sym scope, Sym name) {
+    if (!scope || !*sym_text(s, scope)) return name;
+    if (!*sym_text(s, name)) return scope;
+    Str text = STR(s);
+    str_printf(&text, "%s/%s", sym_text(s, scope), sym_text(s, name));
+    Sym y = sym(s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
 /* ---- what is sown where ---- */
-static void list_into(const Graph *g, SownList *out) {
-    for (ApplyId a = 0; a < g->napply; a++)
-        if (is_sow(g, a))
-            vec_push(g->s, out,
-                     ((Sown){sow_tag(g, a), sow_read(g, a).name, g->origin[a].at}));
+/* A function, as it is called in a scope. */
+typedef struct Place {
+    const Graph *g;
+    Sym scope;
+} Place;
+typedef struct Places {
+    Vec(Place) all;
+    Map number, seen; /* of the functions; number and scope */
+} Places;
+
+static void visit(Places *p, const Graph *g, Sym scope) {
+    uint64_t n;
+    if (!map_get(&p->number, (uintptr_t)g, &n))
+        map_put(&p->number, (uintptr_t)g, n = p->number.n);
+    if (map_get(&p->seen, n << 32 | scope, NULL)) return;
+    map_put(&p->seen, n << 32 | scope, 1);
+    vec_push(g->s, &p->all, ((Place){g, scope}));
 }
 
 void harvest_list(const Graph *g, SownList *out) {
-    Vec(const Graph *) all = {0};
-    Map seen = MAP(g->s);
-    vec_push(g->s, &all, g);
-    for (size_t i = 0; i < all.n; i++) {
-        const Graph *f = all.p[i];
-        list_into(f, out);
-        for (ApplyId a = 0; a < f->napply; a++) {
-            const Graph *fn = function_of(f, a);
-            if (!fn || map_get(&seen, (uintptr_t)fn, NULL)) continue;
-            map_put(&seen, (uintptr_t)fn, 1);
-            vec_push(g->s, &all, fn);
+    Session *s = g->s;
+    Places p = {.number = MAP(s), .seen = MAP(s)};
+    visit(&p, g, 0);
+    for (size_t i = 0; i < p.all.n; i++) {
+        const Place at = p.all.p[i];
+        for (ApplyId a = 0; a < at.g->napply; a++) {
+            const Graph *fn = function_of(at.g, a);
+            if (fn) visit(&p, fn, harvest_path(s, at.scope, scope_of(at.g, a)));
+            if (!is_sow(at.g, a)) continue;
+            Sym name = harvest_path(s, at.scope, sow_read(at.g, a).name);
+            vec_push(s, out, ((Sown){sow_tag(at.g, a), name, at.g->origin[a].at}));
         }
     }
-    map_free(&seen);
-    vec_free(&all);
+    map_free(&p.number);
+    map_free(&p.seen);
+    vec_free(&p.all);
 }
 
 bool harvest_sows(const Graph *fn, Sym tag) {
-    SownList list = {0};
-    harvest_list(fn, &list);
+    Places p = {.number = MAP(fn->s), .seen = MAP(fn->s)};
     bool any = false;
-    for (size_t i = 0; i < list.n; i++)
-        any |= !tag || list.p[i].tag == tag;
-    vec_free(&list);
+    visit(&p, fn, 0);
+    for (size_t i = 0; i < p.all.n && !any; i++) {
+        const Graph *g = p.all.p[i].g;
+        for (ApplyId a = 0; a < g->napply && !any; a++) {
+            const Graph *called = function_of(g, a);
+            if (called) visit(&p, called, 0);
+            any = is_sow(g, a) && (!tag || sow_tag(g, a) == tag);
+        }
+    }
+    map_free(&p.number);
+    map_free(&p.seen);
+    vec_free(&p.all);
     return any;
 }
 
@@ -159,7 +196,7 @@ static bool bind_leaves(Walk *w, const Graph *fn, const Var *arg, Var *map) {
 static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Graph *fn,
                       const Var *in, Var *map) {
     Session *s = w->b->s;
-    Sym scope = prop_of(src, a, "scope")->sym;
+    Sym scope = scope_of(src, a);
     Span at = src->origin[a].at;
     if (w->depth >= CALLS_DEPTH)
         return fail(s, at, E_LIMIT, "functions call each other more than %d deep",

@@ -52,6 +52,9 @@ bool is_sow(const Graph *g, ApplyId a);
 Sym sow_tag(const Graph *g, ApplyId a);
 SowCall sow_read(const Graph *g, ApplyId a); /* without its inputs */
 
+/* "scope/name"; either may be empty. */
+Sym harvest_path(Session *s, Sym scope, Sym name);
+
 /* level.c */
 /* What stands for the sow; VAR_NONE: diagnosed. */
 Var level_sow(Walk *w, Level *l, const SowCall *q);

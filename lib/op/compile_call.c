@@ -574,6 +574,17 @@ static bool is_draw(Compiler *c, const Op *op, const Ast *e) {
     return false;
 }
 
+/* A dict for an op that passes its value on: a macro of its name takes it leaf by leaf.
+ */
+static bool takes_dict(Compiler *c, const Op *op, const Ast *e) {
+    const Ast *value = e->nkid ? e->kid[0] : NULL;
+    Node n;
+    if (!op->identity || !value) return false;
+    if (value->kind == AST_DICT) return true;
+    return value->kind == AST_NAME && lookup(c, value->sym, value->at, &n) &&
+           n.kind == NODE_DICT;
+}
+
 static bool call_macro(Compiler *c, const Macro *m, const Ast *e, DType want,
                        Node *out) {
     if (!compile_macro(c, m, e, out)) return false;
@@ -591,8 +602,8 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     if (is_complex_literal(e, name)) return compile_builtin(c, e, self, &is, out);
     if (!*e->found) *e->found = op_find(c->s, name, len);
     const Op *op = *e->found;
-    const Macro *m =
-        op && !op->by_macro && !is_draw(c, op, e) ? NULL : macro_find(name, len);
+    bool by_op = op && !op->by_macro && !is_draw(c, op, e) && !takes_dict(c, op, e);
+    const Macro *m = by_op ? NULL : macro_find(name, len);
     if (op && !op->by_macro && !m) {
         bool place = !self && e->nkid > 0 && e->kid[0]->kind == AST_INDEX &&
                      (strcmp(op->name, "set_subtensor") == 0 ||

@@ -13,15 +13,16 @@ typedef struct Plant {
 } Plant;
 typedef Vec(Sym) Names;
 typedef struct Choice {
-    Sym tag, path; /* path 0: the whole tag */
+    Sym tag, path; /* path 0: the whole tag; tag 0: any */
 } Choice;
+typedef Vec(Choice) Choices;
 typedef struct Wanted {
     Graph *g;
     const Harvesting *how;
     Filter filter;
     SownList sown;
     Vec(Plant) plant;
-    Vec(Choice) reap;
+    Choices reap, allow, block;
     Vec(uint32_t) number; /* of the tag's plants */
 } Wanted;
 
@@ -32,31 +33,57 @@ static bool is_tag(const Wanted *w, Sym tag) {
     return false;
 }
 
-static bool fail_name(const Wanted *w, Span at, const char *text, const char *what) {
+/* Does the path end with these names? */
+static bool ends_with(const char *path, const char *names) {
+    size_t n = strlen(path), m = strlen(names);
+    return n > m && path[n - m - 1] == '/' && strcmp(path + n - m, names) == 0;
+}
+
+/* A tag or path that may have been meant; NULL: none is near. */
+static const char *nearest(const Wanted *w, const char *text) {
     Session *s = w->g->s;
-    const char **of = mem_zalloc(s, 2 * w->sown.n + 1, sizeof *of);
-    size_t n = 0;
+    Vec(const char *) of = {0};
+    const char *near = NULL;
     for (size_t i = 0; i < w->sown.n; i++) {
-        of[n++] = sym_text(s, w->sown.p[i].tag);
-        of[n++] = sym_text(s, w->sown.p[i].name);
+        const char *path = sym_text(s, w->sown.p[i].name), *slash = strrchr(path, '/');
+        vec_push(s, &of, sym_text(s, w->sown.p[i].tag));
+        vec_push(s, &of, path);
+        if (slash)
+            vec_push(s, &of, sym_text(s, sym_n(s, path, (size_t)(slash - path))));
+        if (!near && ends_with(path, text)) near = path;
     }
-    const char *near = str_nearest(s, text, of, n);
-    fail(s, at, E_UNKNOWN, "nothing is sown %s %s%s%s%s", what, text,
+    if (!near) near = str_nearest(s, text, of.p, of.n);
+    vec_free(&of);
+    return near;
+}
+
+static bool fail_name(const Wanted *w, Span at, const char *text) {
+    Session *s = w->g->s;
+    const char *near = nearest(w, text);
+    fail(s, at, E_UNKNOWN, "nothing is sown as %s%s%s%s", text,
          near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
     if (!w->sown.n)
         note(s, NOWHERE, "the graph has no sow(value, tag='...', name='...')");
     else if (!near)
-        note(s, NOWHERE, "sown are, among others, %s/%s", of[0], of[1]);
-    mem_free(of);
+        note(s, NOWHERE, "sown are, among others, %s/%s", sym_text(s, w->sown.p[0].tag),
+             sym_text(s, w->sown.p[0].name));
     return false;
 }
 
-/* The one tag that has the name; 0: none. Two: diagnosed, false. */
+/* Is it the path, or a scope that it is in? */
+static bool leads_to(const char *scope, const char *path) {
+    size_t n = strlen(scope);
+    return strncmp(path, scope, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+/* The one tag that has the path; 0: none. Two: diagnosed, false. */
 static bool tag_of_name(const Wanted *w, Sym name, Span at, Sym *tag) {
     Session *s = w->g->s;
     *tag = 0;
     for (size_t i = 0; i < w->sown.n; i++) {
-        if (w->sown.p[i].name != name || w->sown.p[i].tag == *tag) continue;
+        if (!leads_to(sym_text(s, name), sym_text(s, w->sown.p[i].name)) ||
+            w->sown.p[i].tag == *tag)
+            continue;
         if (*tag)
             return fail(
                 s, at, E_UNKNOWN, "%s is sown under %s and under %s: write %s/%s",
@@ -81,13 +108,9 @@ static bool resolve(const Wanted *w, Span at, Sym *tag, Sym *path) {
         if (slash) *path = sym_n(s, slash + 1, n - len - 1);
         return true;
     }
-    const char *last = p + n;
-    while (last > p && last[-1] != '/')
-        last--;
-    Sym name = sym_n(s, last, n - (size_t)(last - p));
-    if (!tag_of_name(w, name, at, tag)) return false;
     *path = sym_n(s, p, n);
-    return *tag || fail_name(w, at, sym_text(s, *path), "as");
+    if (!tag_of_name(w, *path, at, tag)) return false;
+    return *tag || fail_name(w, at, sym_text(s, *path));
 }
 
 /* The parts of a comma list, one after the other; at->begin moves on. */
@@ -107,6 +130,25 @@ static bool next_part(Session *s, Span *rest, Span *part) {
 }
 
 /* ---- values ---- */
+static bool is_sown_as(const Graph *g, Var v, Sym name) {
+    ApplyId a = var_owner(g, v);
+    if (a == APPLY_NONE || strncmp(g->apply[a].op->name, "sow", 3) != 0) return false;
+    return op_prop(g->s, g->apply[a].op, g->apply[a].props, "name")->sym == name;
+}
+
+/* SCOPE_NAME, or TAG_NAME where there is no scope. */
+static Sym longer_name(const Wanted *w, const Plant *p, Sym name) {
+    Session *s = w->g->s;
+    Str text = STR(s);
+    if (name == p->path) str_printf(&text, "%s/", sym_text(s, p->tag));
+    str_puts(&text, sym_text(s, p->path));
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] == '/') text.p[i] = '_';
+    Sym y = sym(s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
 /* The variable that is sown gives its name to the input that takes its place. */
 static Sym input_name(Wanted *w, const Plant *p) {
     Graph *g = w->g;
@@ -114,15 +156,13 @@ static Sym input_name(Wanted *w, const Plant *p) {
     const char *path = sym_text(s, p->path), *slash = strrchr(path, '/');
     Sym name = sym(s, slash ? slash + 1 : path);
     Var v = graph_find(g, name);
+    for (size_t i = 0; i < w->plant.n; i++)
+        if (slash && w->plant.p[i].path != p->path &&
+            ends_with(sym_text(s, w->plant.p[i].path), slash + 1))
+            return longer_name(w, p, name);
     if (v == VAR_NONE) return name;
-    ApplyId a = var_owner(g, v);
-    if (a != APPLY_NONE && strncmp(g->apply[a].op->name, "sow", 3) == 0)
-        return graph_unname(g, name), name;
-    Str longer = STR(s);
-    str_printf(&longer, "%s_%s", sym_text(s, p->tag), sym_text(s, name));
-    Sym y = sym(s, str_text(&longer));
-    str_free(&longer);
-    return y;
+    if (is_sown_as(g, v, name)) return graph_unname(g, name), name;
+    return longer_name(w, p, name);
 }
 
 static Var new_input(Wanted *w, Plant *p, const Type *t) {
@@ -158,11 +198,13 @@ static Var planted(void *ctx, size_t k, Builder *b, const Type *t) {
 }
 
 /* ---- one harvest a tag ---- */
-static bool is_known_name(const Wanted *w, Sym tag, Sym path) {
-    const char *text = sym_text(w->g->s, path), *slash = strrchr(text, '/');
-    Sym name = sym(w->g->s, slash ? slash + 1 : text);
+/* Is it sown, or a scope of what is sown? */
+static bool is_known(const Wanted *w, Sym tag, Sym path) {
+    Session *s = w->g->s;
     for (size_t i = 0; i < w->sown.n; i++)
-        if (w->sown.p[i].tag == tag && w->sown.p[i].name == name) return true;
+        if (w->sown.p[i].tag == tag &&
+            leads_to(sym_text(s, path), sym_text(s, w->sown.p[i].name)))
+            return true;
     return false;
 }
 
@@ -175,8 +217,8 @@ static bool read_plants(Wanted *w) {
         if (!resolve(w, label, &p.tag, &p.path)) return false;
         if (!p.path)
             return fail(s, label, E_USAGE, "--plant takes TAG/NAME or TAG/NAME=VALUE");
-        if (!is_known_name(w, p.tag, p.path))
-            return fail_name(w, label, sym_text(s, p.path), "as");
+        if (!is_known(w, p.tag, p.path))
+            return fail_name(w, label, sym_text(s, p.path));
         vec_push(s, &w->plant, p);
     }
     return true;
@@ -190,23 +232,49 @@ static bool read_reaps(Wanted *w) {
         while (next_part(s, &rest, &part)) {
             Choice c;
             if (!resolve(w, part, &c.tag, &c.path)) return false;
-            if (c.path && !is_known_name(w, c.tag, c.path))
-                return fail_name(w, part, sym_text(s, c.path), "as");
+            if (c.path && !is_known(w, c.tag, c.path))
+                return fail_name(w, part, sym_text(s, c.path));
             vec_push(s, &w->reap, c);
         }
     }
     return true;
 }
 
-static void add_names(Wanted *w, size_t n, const Span *list, Names *to) {
+/* The same, or the end of a path; tag 0: of any tag. */
+static bool is_mentioned(const Wanted *w, Sym tag, Sym path) {
+    for (size_t i = 0; i < w->sown.n; i++) {
+        const Sown *x = &w->sown.p[i];
+        if (tag && x->tag != tag) continue;
+        if (is_known(w, x->tag, path) ||
+            ends_with(sym_text(w->g->s, x->name), sym_text(w->g->s, path)))
+            return true;
+    }
+    return false;
+}
+
+/* --allow and --block: NAME, SCOPE, SCOPE/NAME of any tag, or TAG/ before them. */
+static bool read_list(Wanted *w, size_t n, const Span *list, Choices *to) {
     Session *s = w->g->s;
     for (size_t i = 0; i < n; i++) {
         Span rest = list[i], part;
-        while (next_part(s, &rest, &part))
-            vec_push(s, to,
-                     sym_n(s, source_get(s, part.source)->text + part.begin,
-                           part.end - part.begin));
+        while (next_part(s, &rest, &part)) {
+            Choice c = {0, sym_n(s, source_get(s, part.source)->text + part.begin,
+                                 part.end - part.begin)};
+            if (!is_mentioned(w, 0, c.path)) {
+                if (!resolve(w, part, &c.tag, &c.path)) return false;
+                if (!c.path || !is_mentioned(w, c.tag, c.path))
+                    return fail_name(w, part, sym_text(s, c.path ? c.path : c.tag));
+            }
+            vec_push(s, to, c);
+        }
     }
+    return true;
+}
+
+static void add_names(Wanted *w, Sym tag, const Choices *list, Names *to) {
+    for (size_t i = 0; i < list->n; i++)
+        if (!list->p[i].tag || list->p[i].tag == tag)
+            vec_push(w->g->s, to, list->p[i].path);
 }
 
 /* What of the tag is reaped: all when it is named as a whole. */
@@ -220,17 +288,31 @@ static bool choose(Wanted *w, Sym tag, Names *allow) {
         if (c->path) vec_push(w->g->s, allow, c->path);
     }
     if (all || !any) allow->n = 0;
-    add_names(w, w->how->nallow, w->how->allow, allow);
+    add_names(w, tag, &w->allow, allow);
     for (size_t i = 0; allow->n && i < w->number.n; i++) /* planted ones are chosen */
         vec_push(w->g->s, allow, w->plant.p[w->number.p[i]].path);
     return any;
 }
 
-static bool all_used(const Wanted *w, const bool *used) {
-    for (size_t k = 0; k < w->number.n; k++) {
-        const Plant *p = &w->plant.p[w->number.p[k]];
-        if (!used[k]) return fail_name(w, p->at, sym_text(w->g->s, p->path), "as");
+/* Why what was to be planted was not. */
+static bool fail_unused(const Wanted *w, const Plant *p) {
+    Session *s = w->g->s;
+    for (size_t i = 0; i < w->sown.n; i++) {
+        const Sown *x = &w->sown.p[i];
+        if (x->tag != p->tag || !leads_to(sym_text(s, p->path), sym_text(s, x->name)))
+            continue;
+        if (x->name != p->path)
+            return fail(s, p->at, E_UNKNOWN, "%s is a scope: did you mean %s?",
+                        sym_text(s, p->path), sym_text(s, x->name));
+        return fail(s, p->at, E_USAGE, "%s is left out by --allow or --block",
+                    sym_text(s, p->path));
     }
+    return fail_name(w, p->at, sym_text(s, p->path));
+}
+
+static bool all_used(const Wanted *w, const bool *used) {
+    for (size_t k = 0; k < w->number.n; k++)
+        if (!used[k]) return fail_unused(w, &w->plant.p[w->number.p[k]]);
     return true;
 }
 
@@ -244,7 +326,7 @@ static bool harvest_tag(Wanted *w, Sym tag) {
         vec_push(s, &plant, w->plant.p[i].path);
     }
     bool reap = choose(w, tag, &allow);
-    add_names(w, w->how->nblock, w->how->block, &block);
+    add_names(w, tag, &w->block, &block);
     bool *used = mem_zalloc(s, plant.n + 1, sizeof *used);
     HarvestSpec h = {.tag = tag,
                      .nplant = plant.n,
@@ -287,10 +369,14 @@ bool graph_harvest(Graph *g, const Harvesting *how) {
     }
     Wanted w = {.g = g, .how = how, .filter = how->filter};
     harvest_list(g, &w.sown);
-    bool ok = read_plants(&w) && read_reaps(&w) && harvest_all(&w);
+    bool ok = read_plants(&w) && read_reaps(&w) &&
+              read_list(&w, how->nallow, how->allow, &w.allow) &&
+              read_list(&w, how->nblock, how->block, &w.block) && harvest_all(&w);
     vec_free(&w.sown);
     vec_free(&w.plant);
     vec_free(&w.reap);
+    vec_free(&w.allow);
+    vec_free(&w.block);
     vec_free(&w.number);
     return ok;
 }

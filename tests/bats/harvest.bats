@@ -26,6 +26,35 @@ Y
         $'out = 3.0\nd_out_d_x = 1.0'
 }
 
+# The contract's examples, with the language's functions and with the tools' options: x, then what is printed.
+@test "the worked examples of the contract give the same in the language and from the shell" {
+    local x planted reaped out
+    contract 'r = f(x)'
+    gload f.yaml -o plain.yaml
+    while read -r x planted reaped out; do
+        contract "r = harvest(f, tag='intermediate')({'y': 0.}, x)"
+        ok "grun f.yaml x=$x" "r/0 = $planted"
+        contract "r = plant(f, tag='intermediate')({'y': 0.}, x)"
+        ok "grun f.yaml x=$x" "r = $planted"
+        for line in "grun plain.yaml --plant intermediate/y=0." "grewrite plain.yaml --plant intermediate/y=0. | grun" \
+            "grewrite plain.yaml --harvest intermediate --plant y | grun y=0."; do
+            ok "$line x=$x" "r = $planted"
+        done
+        contract "r = harvest(f, tag='intermediate')({}, x)"
+        ok "grun f.yaml x=$x" "r/0 = $out"$'\n'"r/1/y = $reaped"
+        contract "r = reap(f, tag='intermediate')(x)"
+        ok "grun f.yaml x=$x" "r/y = $reaped"
+        for line in "grun plain.yaml --reap intermediate" "grewrite plain.yaml --harvest intermediate | grun" \
+            "grewrite plain.yaml --reap intermediate/y | grun"; do
+            ok "$line x=$x" "r = $out"$'\n'"intermediate/y = $reaped"
+        done
+    done <<'T'
+1 1.0 2.0 3.0
+5 1.0 6.0 7.0
+T
+    bad 2 E_UNKNOWN 'no sow' 'grewrite plain.yaml --harvest intermediate | grewrite --harvest intermediate'
+}
+
 @test "harvest: planted values replace what is sown, the rest is reaped" {
     contract "r = harvest(f, tag='intermediate')({'y': 0.}, x)"
     ok 'grun f.yaml x=1' 'r/0 = 1.0'
@@ -106,6 +135,84 @@ Y
     ok 'grun f.yaml x=1' 'r/two/y = 2.0'
     contract "r = reap((lambda v: nest(f, scope='one')(v) + nest(f, scope='two')(v)), tag='intermediate', allowlist=['one'])(x)"
     ok 'grun f.yaml x=1' 'r/one/y = 2.0'
+}
+
+@test "a dict is sown leaf by leaf, and is a dict when it is reaped or planted" {
+    contract "g = lambda v: sow({'a': v, 'b': {'c': [v, 2. * v]}}, tag='t', name='k')['a'] * 3." \
+        "r = call_and_reap(g, tag='t')(x)"
+    ok 'grun f.yaml x=2' $'r/0 = 6.0\nr/1/k/a = 2.0\nr/1/k/b/c = [2.0, 4.0]'
+    contract "d = {'a': x, 'b': 2. * x}" "r = plant((lambda v: sow(d, tag='t', name='k', key=v)['b'] * 3.), tag='t')({'k': {'b': 5.}}, x)"
+    ok 'grun f.yaml x=2' 'r = 15.0'
+    contract "d = {'a': x, 'b': 2. * x}" "r = sow_cond(d, x > 1, tag='t', name='k')"
+    ok 'grun f.yaml x=1 --reap t' $'r/a = 1.0\nr/b = 2.0\nt/k/a = 0.0\nt/k/b = 0.0'
+    ok 'gload f.yaml | grun x=3 --reap k/a --plant k/b=9' $'r/a = 3.0\nr/b = 9.0\nt/k/a = 3.0'
+    contract "g = lambda v: sow({'a': v}, tag='t', name='k')['a'] + sow({'a': v}, tag='t', name='k')['a']" "r = reap(g, tag='t')(x)"
+    bad 3 E_DUPLICATE 'k/a has already been reaped' 'gload f.yaml'
+    contract "g = lambda v: sow(v, tag='t', name='k/a') + sow(v, tag='t', name='k')" "r = reap(g, tag='t')(x)"
+    bad 3 E_DUPLICATE 'k is sown as a value and as a scope' 'gload f.yaml'
+}
+
+@test "modes of one name mix only where both clobber" {
+    local a b
+    for a in strict append clobber; do
+        for b in strict append clobber; do
+            contract "r = reap((lambda v: sow(v, tag='t', name='k', mode='$a') + sow(v * v, tag='t', name='k', mode='$b')), tag='t')(x)"
+            case $a-$b in
+            clobber-clobber) ok 'grun f.yaml x=3' 'r/k = 9.0' ;;
+            append-append) ok 'grun f.yaml x=3' 'r/k = [3.0, 9.0]' ;;
+            *) bad 3 E_DUPLICATE "in mode $a; this one is in mode $b" 'gload f.yaml' ;;
+            esac
+        done
+    done
+    local mixed="sow_cond(v, v > 4., tag='t', name='k') + sow(v * v, tag='t', name='k', mode='clobber') + sow_cond(-v, v > 5., tag='t', name='k')"
+    contract "r = reap((lambda v: $mixed), tag='t')(x)"
+    ok 'grun f.yaml x=5' 'r/k = 25.0'
+    ok 'grun f.yaml x=6' 'r/k = -6.0'
+    contract "r = plant((lambda v: $mixed), tag='t')({'k': 1.}, x)"
+    ok 'grun f.yaml x=6' 'r = 3.0'
+}
+
+@test "lists of names: who is left out is consumed, in scopes too" {
+    contract "r = reap((lambda v: reap(f, tag='intermediate', blocklist=['y'])(v)), tag='intermediate')(x)"
+    ok 'grun f.yaml x=1' '' # an outer harvest finds nothing
+    contract "r = reap((lambda v: nest(f, scope='one')(v)), tag='intermediate', blocklist=['y'])(x)"
+    ok 'grun f.yaml x=1' ''
+    contract "r = plant(f, tag='intermediate', blocklist=['y'])({'y': 0.}, x)"
+    ok 'grun f.yaml x=1' 'r = 3.0'
+    contract 'r = nest(f, scope="one")(x) + nest(f, scope="two")(x)'
+    ok 'grun f.yaml x=1 --reap one' $'r = 6.0\nintermediate/one/y = 2.0'
+    ok 'grun f.yaml x=1 --reap intermediate/one/y' $'r = 6.0\nintermediate/one/y = 2.0'
+    ok 'grewrite f.yaml --reap intermediate --block one | grun x=1' $'r = 6.0\nintermediate/two/y = 2.0'
+    ok 'grewrite f.yaml --reap intermediate --allow one,two --block two/y | grun x=1' $'r = 6.0\nintermediate/one/y = 2.0'
+    ok 'grewrite f.yaml --reap intermediate --block intermediate/y | grun x=1' 'r = 6.0'
+    ok 'grun f.yaml x=1 --plant one/y=0 --reap two' $'r = 4.0\nintermediate/two/y = 2.0'
+    ok 'grewrite f.yaml --plant two/y --plant one/y | grun two_y=5 one_y=1' 'r = 8.0'
+    bad 2 E_UNKNOWN 'did you mean one/y' 'grun f.yaml x=1 --reap y'
+    bad 2 E_UNKNOWN 'one is a scope: did you mean one/y' 'grun f.yaml x=1 --plant one=1'
+    bad 2 E_USAGE 'left out by --allow or --block' 'grewrite f.yaml --plant one/y=1 --block y'
+    bad 2 E_UNKNOWN 'did you mean two' 'grewrite f.yaml --reap intermediate --allow tow'
+    bad 2 E_UNKNOWN 'sown as three' 'grewrite f.yaml --reap intermediate --allow one --block three'
+}
+
+@test "derivatives keep the sows of the primal, once" {
+    local c
+    contract "h = lambda v: sow(v * f(v), tag='t', name='z')" 'r = h(x) + h(x * 0.) * 0.'
+    sed -i "s/name='z'/name='z', mode='append'/" f.yaml
+    sed -i "s/y = sow(x + 1., /y = sow(x * x * x, mode='append', /" f.yaml
+    gload f.yaml -o f.tlg # r = x (x^3 + 1)
+    for c in '--cost r --wrt x' '--jvp r --wrt x' '--jvp r --wrt x --by-pullback' '--hessian r --wrt x' '--cost r --wrt x --checkpoint sqrt'; do
+        like "ggrad f.tlg $c | grun x=2 \$([ '${c#*jvp}' = '$c' ] || echo t_x=1) --reap intermediate,t" \
+            '^intermediate/y = \[8\.0, 0\.0\]$' '^t/z = \[18\.0, 0\.0\]$' '= (33|48)\.0$'
+    done
+    contract "r = call_and_reap((lambda v: grad(f(v) * v, v)), tag='intermediate')(x)"
+    ok 'grun f.yaml x=1' $'r/0 = 4.0\nr/1/y = 2.0'
+    contract "step = lambda a, c: [sin(sow(c * a, tag='t', name='k', mode='append'))]" \
+        "s = scan(step, sequences=[array([1., 2.]) * x], outputs_info=[1.])" "r = s[-1]"
+    for c in '--cost r --wrt x' '--jvp r --wrt x' '--hessian r --wrt x'; do
+        for rewrite in cat grewrite; do
+            like "ggrad f.yaml $c | $rewrite | grun x=2 \$([ '${c#*jvp}' = '$c' ] || echo t_x=1) --reap t" '^t/k = \[2\.0, 3\.6371897[0-9]*\]$'
+        done
+    done
 }
 
 probe() {

@@ -64,13 +64,17 @@ static bool after_perform(Call *c) {
     return true;
 }
 
-/* Tags and names are parts of labels TAG/SCOPE/NAME. */
-static bool want_label(Infer *in, const char *prop) {
+/* Tags and names are parts of labels TAG/SCOPE/NAME; a name may have parts itself. */
+static bool want_label(Infer *in, const char *prop, bool parts) {
     const char *text = sym_text(in->s, in_prop(in, prop)->sym);
+    size_t n = strlen(text);
     for (const char *p = text; *p; p++)
-        if (*p == '/' || (unsigned char)*p < ' ')
+        if ((*p == '/' && !parts) || (unsigned char)*p < ' ')
             return infer_fail(in, E_ARG, in->nin, "%s can't have a `/`: got '%s'", prop,
                               text);
+    if (n && (text[0] == '/' || text[n - 1] == '/' || strstr(text, "//")))
+        return infer_fail(in, E_ARG, in->nin,
+                          "the parts of a %s can't be empty: got '%s'", prop, text);
     return *text || infer_fail(in, E_ARG, in->nin, "%s can't be empty", prop);
 }
 
@@ -88,8 +92,8 @@ static bool want_mode(Infer *in, const char *const *modes) {
 
 static bool sow_type(Infer *in) {
     static const char *const modes[] = {"strict", "append", "clobber", NULL};
-    return want_label(in, "tag") && want_label(in, "name") && want_mode(in, modes) &&
-           same_type(in);
+    return want_label(in, "tag", false) && want_label(in, "name", true) &&
+           want_mode(in, modes) && same_type(in);
 }
 
 static bool sow_cond_type(Infer *in) {
@@ -97,7 +101,8 @@ static bool sow_cond_type(Infer *in) {
     if (strcmp(mode, "cond_clobber") != 0)
         return infer_fail(in, E_ARG, in->nin,
                           "sow_cond has the one mode 'cond_clobber', not '%s'", mode);
-    return want_label(in, "tag") && want_label(in, "name") && same_type(in);
+    return want_label(in, "tag", false) && want_label(in, "name", true) &&
+           same_type(in);
 }
 
 /* The tangent goes on without the effect. */
@@ -159,7 +164,8 @@ static const Op table[] = {
      .line = __LINE__},
     {.name = "sow",
      .doc = "value, named for harvesting: reap collects it, plant puts another in its "
-            "place. `key` only says that the sow comes after it.",
+            "place. `key` only says that the sow comes after it. Each leaf of a dict "
+            "is sown as NAME/KEY.",
      .in = "value: any, key: any?",
      .props = "tag: str, name: str, mode: str = 'strict'",
      .type = sow_type,
