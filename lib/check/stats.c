@@ -36,8 +36,8 @@ static void look_run(Stats *q, double *sum, DType d, const char *p, int64_t step
 
 /* Row by row, so that the first is the first as it is printed. */
 Stats tensor_stats(const Tensor *t) {
-    Stats q = {
-        .size = tensor_size(t), .first = -1, .first_big = -1, .min = NAN, .max = NAN};
+    Stats q = {.size = tensor_size(t), .first = -1, .first_big = -1};
+    q.min = q.max = (double)NAN;
     int outer = t->ndim ? t->ndim - 1 : 0;
     int64_t n = t->ndim ? t->shape[outer] : 1, step = t->ndim ? t->stride[outer] : 0;
     int64_t index[MAX_NDIM] = {0};

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-enum { TOP = 0, NOWHERE_YET = UINT32_MAX };
+enum { TOP = 0 };
+static const uint32_t nowhere_yet = UINT32_MAX;
 
 /* A branch: 0 stands for none. */
 typedef struct Node {
@@ -27,8 +28,8 @@ static bool is_ifelse(const Graph *g, ApplyId a) {
 }
 
 static uint32_t common(const Branches *b, uint32_t x, uint32_t y) {
-    if (x == NOWHERE_YET || x == y) return y;
-    if (y == NOWHERE_YET) return x;
+    if (x == nowhere_yet || x == y) return y;
+    if (y == nowhere_yet) return x;
     while (x != y)
         if (b->node.p[x].depth >= b->node.p[y].depth)
             x = b->node.p[x].up;
@@ -46,10 +47,10 @@ static uint32_t add_node(Branches *b, ApplyId id, unsigned side, uint32_t up) {
 static void spread(Branches *b, ApplyId a, uint32_t *at) {
     const Apply *r = &b->src->apply[a];
     const Var *in = apply_in(b->src, a);
-    uint32_t mine = NOWHERE_YET;
+    uint32_t mine = nowhere_yet;
     for (Var k = 0; k < r->nout; k++)
         mine = common(b, mine, at[r->out + k]);
-    if (mine == NOWHERE_YET) mine = TOP;
+    if (mine == nowhere_yet) mine = TOP;
     bool effect = r->op->effect && !is_sow(b->src, a);
     if (effect) mine = TOP;
     b->of[a] = mine;

@@ -152,8 +152,8 @@ static bool run_loops(Run *run, Graph *main) {
 
 static bool run_all(Run *run, Graph *main) {
     if (!has_loops(main) || !selects_loops(run->db))
-        return run_each(run, main, 0, INFINITY);
-    return run_loops(run, main) && run_each(run, main, LOOPS_END, INFINITY);
+        return run_each(run, main, 0, HUGE_VAL);
+    return run_loops(run, main) && run_each(run, main, LOOPS_END, HUGE_VAL);
 }
 
 static void record_mode(Graph *g, const char *mode) {

@@ -44,12 +44,12 @@ typedef enum Stand { VARIABLE, TRUTH, CONSTANT, VECTOR, STAND_N } Stand;
 
 /* ---- points ---- */
 
-static const double edges[] = {0.0,     -0.0,    1,        -1,        0.5,  -0.5,
-                               2,       -2,      INFINITY, -INFINITY, NAN,  1e-20,
-                               -1e-20,  1e20,    -1e20,    710,       -745, 5e-324,
-                               -5e-324, 1.7e308, -1.7e308, 0.3,       1.5,  -3.25};
-static const double few_edges[] = {0.0,       -0.0, 1,     -1,   INFINITY,
-                                   -INFINITY, NAN,  1e-20, -3.5, 1.7e308};
+static const double edges[] = {
+    0.0,      -0.0,      1,           -1,      0.5,      -0.5, 2,     -2,
+    HUGE_VAL, -HUGE_VAL, (double)NAN, 1e-20,   -1e-20,   1e20, -1e20, 710,
+    -745,     5e-324,    -5e-324,     1.7e308, -1.7e308, 0.3,  1.5,   -3.25};
+static const double few_edges[] = {0.0,       -0.0,        1,     -1,   HUGE_VAL,
+                                   -HUGE_VAL, (double)NAN, 1e-20, -3.5, 1.7e308};
 static const double tame[] = {2, 3, 0.5, 1.5}, whole_numbers[] = {2, 3, 1, 5};
 static const double constants[] = {2, 3, -1, 0.5, 0.25, 1, 0.0, -4, 1e300, 1e-300};
 enum {

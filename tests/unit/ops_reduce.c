@@ -130,7 +130,7 @@ static void empty(Lab *l) {
 }
 
 static void special(Lab *l) {
-    double v[4] = {1, NAN, 5, NAN};
+    double v[4] = {1, (double)NAN, 5, (double)NAN};
     static const char *const want[] = {"nan",  "nan",  "nan", "nan", "nan",
                                        "True", "True", "nan", "1",   "1"};
     for (int op = 0; op < NNAMES; op++)

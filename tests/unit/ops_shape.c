@@ -297,7 +297,7 @@ static void creation(Lab *l) {
 }
 
 static void order(Lab *l) {
-    double v[8] = {3, NAN, -0.0, -INFINITY, 0, 3, -2, INFINITY};
+    double v[8] = {3, (double)NAN, -0.0, -(double)INFINITY, 0, 3, -2, (double)INFINITY};
     for (int d = DT_FLOAT16; d <= DT_FLOAT64; d++) {
         lab_reset(l);
         Var x = lab_input(l, lab_list(l, (DType)d, 8, v), true);
@@ -342,7 +342,8 @@ static void order(Lab *l) {
 
 static void running(Lab *l) {
     lab_reset(l);
-    double v[3] = {2, 3, 4}, far[2] = {1000, 1000}, low[2] = {-INFINITY, -INFINITY};
+    double v[3] = {2, 3, 4}, far[2] = {1000, 1000},
+           low[2] = {-(double)INFINITY, -(double)INFINITY};
     Var x = lab_input(l, lab_list(l, DT_FLOAT32, 3, v), true);
     PropArg arg[2] = {{"exclusive", PROP_BOOL(true)}, {"reverse", PROP_BOOL(true)}};
     CHECK_STR(lab_text(l, lab_run(l, lab_apply(l, "cumprod", 1, &x, 1, arg))),

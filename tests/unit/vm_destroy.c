@@ -20,9 +20,10 @@ static bool add_over(Call *c) {
     if (!r) return false;
     for (int64_t i = 0; i < r->shape[0]; i++)
         for (int64_t k = 0; k < r->shape[1]; k++) {
-            double *p =
-                (double *)((char *)r->data + i * r->stride[0] + k * r->stride[1]);
-            const double *q = (const double *)((const char *)y->data +
+            double *p = (double *)(void *)((char *)r->data + i * r->stride[0] +
+                                           k * r->stride[1]);
+            const double *q =
+                (const double *)(const void *)((const char *)y->data +
                                                i * y->stride[0] + k * y->stride[1]);
             *p += *q;
         }
