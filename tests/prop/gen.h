@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* the dtype changes the values; not differentiable, or its gradient is not that of its
- * values; no rule for many rows at once */
+/* the dtype changes the values; its gradient is not that of its values, as is its
+ * purpose; no rule for many rows at once */
 enum { NO_LOW = 1, NO_GRAD = 2, NO_BATCH = 4 };
 enum { INPUTS = 3, ROWS = 1024 };
 

@@ -162,7 +162,6 @@ static void test_row(Session *s, const Sample *row) {
         test_mask(s, row, DT_FLOAT64, mask, 0);
         test_mask(s, row, DT_FLOAT64, mask, 1);
         test_mask(s, row, DT_FLOAT64, mask, 2);
-        if (row->flags & NO_LOW) continue;
         test_mask(s, row, DT_FLOAT32, mask, 0);
         test_mask(s, row, DT_COMPLEX128, mask, 0);
         test_mask(s, row, DT_INT64, mask, 0);

@@ -15,10 +15,6 @@ typedef struct Matrices {
     Var hessian[INPUTS * INPUTS], block[INPUTS], hvp[INPUTS];
 } Matrices;
 
-/* Where types tell that the matrix is square. Else the derivatives of svd divide by its
- * singular values, of which one is zero. */
-static const char *const known_only[] = {"adjugate(concatenate([a, a[:1] + a[1:2]]))"};
-
 static const GradOptions loose = {.disconnected = GRAD_IGNORE, .null = NULL_RETURN};
 
 static bool is_value(const Graph *g, Var v) {
@@ -124,14 +120,17 @@ static int64_t size(const Tensor *t) {
     return t ? tensor_size(t) : 0;
 }
 
-static bool close_to(double a, double b) {
-    return fabs(a - b) <= 1e-9 * (1 + fabs(a) + fabs(b)) || (isnan(a) && isnan(b));
+/* Casts to float32 round tangents too. */
+static bool close_to(const Run *r, double a, double b) {
+    DType out = var_type(r->m->c.g, r->m->c.out)->dtype;
+    double tol = out == DT_FLOAT32 ? 1e-6 : 1e-9;
+    return fabs(a - b) <= tol * (1 + fabs(a) + fabs(b)) || (isnan(a) && isnan(b));
 }
 
 #define SAYS "%s of %s, input %zu, element %lld: %.12g, not %.12g"
 #define SAME(have, want, i, e)                                                         \
-    CHECK(close_to(have, want), SAYS, r->m->c.row->text, r->m->c.row->in, (size_t)(i), \
-          (long long)(e), have, want)
+    CHECK(close_to(r, have, want), SAYS, r->m->c.row->text, r->m->c.row->in,           \
+          (size_t)(i), (long long)(e), have, want)
 
 static bool has_shape(const Tensor *t, const Tensor *a, const Tensor *b) {
     int n = 0;
@@ -248,10 +247,6 @@ int main(int argc, char **argv) {
         if (argc > 1 && strcmp(argv[1], row->op) != 0) continue;
         if (row->flags & (NO_GRAD | NO_BATCH) || !is_small(row)) continue;
         test(s, row, true, false);
-        bool known = false;
-        for (size_t k = 0; k < sizeof known_only / sizeof *known_only; k++)
-            known |= strcmp(known_only[k], row->text) == 0;
-        if (known) continue;
         test(s, row, false, false);
         test(s, row, false, true);
     }

@@ -65,6 +65,7 @@ static bool svd_perform(Call *c) {
  * of vectors is free; here V keeps it. */
 typedef struct Sides {
     bool is_complex, tall, wide; /* more rows than columns, or that can't be told */
+    bool open;                   /* it can't */
 } Sides;
 
 static Sides sides_of(const Graph *g, Var a) {
@@ -73,7 +74,14 @@ static Sides sides_of(const Graph *g, Var a) {
     bool known = dim_is_known(m) && dim_is_known(n);
     bool open = !known && !(m == n && dim_is_named(m));
     return (Sides){dtype_is_complex(t->dtype), known ? m > n : open,
-                   known ? m < n : open};
+                   known ? m < n : open, open};
+}
+
+/* The divisors of what is beyond the spaces of U and V, where nothing is if the run
+ * finds other sizes: rounding errors over a value of zero. */
+static void beyond(Rule *r, Sides k) {
+    rule_let(r, "below", k.open ? "where(a.shape[-2] > a.shape[-1], sr, inf)" : "sr");
+    rule_let(r, "beside", k.open ? "where(a.shape[-1] > a.shape[-2], sr, inf)" : "sr");
 }
 
 static void differences(Rule *r) {
@@ -96,7 +104,7 @@ static void left_terms(Rule *r, Sides k) {
     turned(r, "xf", "x");
     rule_let(r, "gp", "gp + xf * sr");
     if (k.is_complex) rule_let(r, "gp", "gp + where(own, 1j * imag(x) / sr, 0)");
-    if (k.tall) rule_let(r, "rest", "((g_u - u @ x) / sr) @ vh");
+    if (k.tall) rule_let(r, "rest", "((g_u - u @ x) / below) @ vh");
 }
 
 static void right_terms(Rule *r, Sides k) {
@@ -104,7 +112,7 @@ static void right_terms(Rule *r, Sides k) {
     turned(r, "yf", "y");
     rule_let(r, "gp", "gp + sc * yf");
     if (!k.wide) return;
-    rule_let(r, "z", "(g_v - v @ y) / sr");
+    rule_let(r, "z", "(g_v - v @ y) / beside");
     rule_hermitian(r, "zh", "z");
     rule_let(r, "rest", rule_has(r, "rest") ? "rest + u @ zh" : "u @ zh");
 }
@@ -135,6 +143,7 @@ static bool svd_pull(Pull *p) {
     rule_hermitian(&r, "v", "vh");
     if (gv) rule_hermitian(&r, "g_v", "g_vh");
     differences(&r);
+    beyond(&r, k);
     rule_let(&r, "gp",
              rule_has(&r, "g_s") ? "where(own, expand_dims(g_s, -1), 0)" : "0 * gap");
     if (gu) left_terms(&r, k);
@@ -147,14 +156,15 @@ static bool svd_pull(Pull *p) {
 static bool vectors_push(Push *p, Rule *r, Sides k) {
     rule_hermitian(r, "ph", "p");
     differences(r);
+    beyond(r, k);
     rule_let(r, "xn", "where(own, 0, p * sr + sc * ph)");
     rule_quotient(r, "x", "xn", "gap");
     rule_let(r, "yn", "where(own, 0, sc * p + ph * sr)");
     rule_quotient(r, "y", "yn", "gap");
     if (k.is_complex) rule_let(r, "x", "where(own, 1j * imag(p) / sr, x)");
-    rule_let(r, "d_u", k.tall ? "u @ x + (d_a @ v - u @ p) / sr" : "u @ x");
+    rule_let(r, "d_u", k.tall ? "u @ x + (d_a @ v - u @ p) / below" : "u @ x");
     if (k.wide) rule_hermitian(r, "dh", "d_a");
-    rule_let(r, "d_v", k.wide ? "v @ y + (dh @ u - v @ ph) / sr" : "v @ y");
+    rule_let(r, "d_v", k.wide ? "v @ y + (dh @ u - v @ ph) / beside" : "v @ y");
     rule_hermitian(r, "d_vh", "d_v");
     return rule_result(r, p, 0, "d_u") && rule_result(r, p, 1, "d_s") &&
            rule_result(r, p, 2, "d_vh");
