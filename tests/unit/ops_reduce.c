@@ -271,7 +271,7 @@ static Tensor rough(Lab *l, DType d, const int64_t shape[2], int rare) {
         double v = (double)(int64_t)(h >> 32 & 0xFFFFF) * 0x1p-18 - 3;
         if (h >> 40 & 1) v = -fabs(v) - 1; /* groups whose largest is a zero */
         if (i % 7 == 0) v = h >> 41 & 1 ? 0.0 : -0.0;
-        if (rare && i % rare == rare - 1) v = NAN;
+        if (rare && i % rare == rare - 1) v = (double)NAN;
         lab_put(&t, i, v);
     }
     return t;
