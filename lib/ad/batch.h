@@ -20,5 +20,8 @@ bool ad_vectorize(Builder *b, size_t n, const Var *var, const Var *with, size_t 
 /* fn with rows in some of its inputs, as a function of main made once for each choice:
  * an output has rows when it has one dim more than fn's. */
 Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows);
+/* Gives made, fn with those rows and with rows in all outputs, fn's own pullback and
+ * pushforward for rows. */
+bool ad_rows_own(Graph *main, const Graph *fn, const bool *rows, Graph *made);
 
 #endif

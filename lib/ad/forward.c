@@ -154,6 +154,8 @@ static bool push_one(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     for (size_t k = 0; k < ap.nout; k++)
         result[k] = VAR_NONE;
     bool done = false;
+    /* a function's own pullback counts in forward mode too */
+    if (fn && fn->pullback && !fn->pushforward) fn = NULL;
     if (fn && !ad_push_call(b, a, fn, tangent, result, &done)) return false;
     if (done) return true;
     Arena *tmp = arena_new(b->s);

@@ -78,6 +78,14 @@ static void drop_effects(Rows *r, size_t n, const Var *was, const Var *now) {
     g->effects.n = kept;
 }
 
+/* What is the same for all rows, for each of them. */
+static Var repeated(Rows *r, Var x) {
+    Var item[MAX_NDIM + 1] = {graph_dim(r->made, r->dim)};
+    if (var_type(r->made, x)->kind != TYPE_TENSOR) return x;
+    Var in[2] = {x, ints_stack(&r->b, ad_dims(&r->b, x, 0, 1, item), item)};
+    return apply_named(&r->b, "broadcast_to", 2, in, 0, NULL);
+}
+
 static bool build_body(Rows *r) {
     const Graph *fn = r->fn;
     size_t nout = fn->outputs.n, neffect = fn->effects.n, n = nout + neffect;
@@ -97,7 +105,9 @@ static bool build_body(Rows *r) {
                   want, now, rows))
         return false;
     drop_effects(r, neffect, want + nout, now + nout);
+    bool own = fn->pullback || fn->pushforward; /* they take rows of all outputs */
     for (size_t k = 0; k < nout; k++) {
+        if (own && !rows[k] && (now[k] = repeated(r, now[k])) == VAR_NONE) return false;
         Output out = {fn->outputs.p[k].label, now[k]};
         vec_push(fn->s, &r->made->outputs, out);
     }
@@ -118,7 +128,7 @@ Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows) {
     r.b = builder(r.made, true);
     r.all = NEW_N(r.tmp, fn->inputs.n, Var);
     r.one = NEW_N(r.tmp, fn->inputs.n, Var);
-    bool ok = build_body(&r);
+    bool ok = build_body(&r) && ad_rows_own(main, fn, rows, r.made);
     arena_free(r.tmp);
     return ok ? r.made : NULL;
 }

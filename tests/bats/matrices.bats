@@ -246,3 +246,74 @@ END
     bad 1 E_VERDICT 'jacobian_y_x' 'ggrad p.yaml --jacobian y --check x=2'
     bad 1 E_VERDICT 'jvp_y' 'ggrad p.yaml --jvp y --check x=2'
 }
+
+# Functions with derivatives of their own, which are told from those of their bodies by a factor: 10 for pullbacks,
+# 100 for pushforwards.
+own_functions() {
+    cat >f.yaml <<'END'
+thunkline: 1
+functions:
+  p:
+    inputs: {a: float64, w: float64}
+    outputs: {r: a ** 2 * w, q: w * 3}
+    pullback: p_pull
+  p_pull:
+    inputs: {a: float64, w: float64, g: float64, h: float64}
+    outputs: {ga: 10 * g * 2 * a * w, gw: 10 * (g * a ** 2 + 3 * h)}
+  t:
+    inputs: {a: float64, w: float64}
+    outputs: {r: a ** 2 * w, q: w * 3}
+    pullback: p_pull
+    pushforward: t_push
+  t_push:
+    inputs: {a: float64, w: float64, ta: float64, tw: float64}
+    outputs: {tr: 100 * (2 * a * w * ta + a ** 2 * tw), tq: 300 * tw}
+inputs: {x: float64, w: float64, xs: "float64[3]"}
+let: |
+END
+    printf '  %s\n' "$@" >>f.yaml
+}
+
+@test "a function's own derivatives are taken in forward mode and for many rows" {
+    local v='x=2 w=5 xs=[1,2,3]'
+    own_functions 'y, z = p(x, w)' 'ys, zs = vectorize([y, z], x, xs)' 'outputs: [y]'
+    sed -i 's/^  outputs: /outputs: /' f.yaml
+    own() { # FUNCTION EXPRESSION VALUE
+        sed -e "s/^  y, z = .*/  y, z = $1(x, w)/" -e "s/^outputs: .*/outputs: {o: '$2'}/" f.yaml >g.yaml
+        ok "grun g.yaml $v" "o = $3" || return
+        ok "grewrite g.yaml | grun $v" "o = $3" || return
+    }
+    own p 'grad(y, x)' 200.0
+    own p 'jacobian(y, x)' 200.0
+    own p "jacobian(y, x, mode=\"reverse\")" 200.0
+    own p 'jvp(y, x, 1.)' 200.0
+    own p 'jvp(z, w, 1.)' 30.0
+    own p 'hessian(y, x)' 100.0
+    own p 'hvp(y, x, 1.)' 100.0
+    own p 'vectorize(grad(y, x), x, xs)' '[100.0, 200.0, 300.0]'
+    own p 'grad(sum(ys), xs)' '[100.0, 200.0, 300.0]'
+    own p 'grad(sum(ys), w)' 140.0
+    own p 'grad(sum(zs), w)' 90.0
+    own p 'grad(sum(ys * [1., 2., 3.]), w)' 360.0
+    own p 'jvp(ys, xs, ones(3))' '[100.0, 200.0, 300.0]'
+    own p 'jvp(ys, w, 1.)' '[10.0, 40.0, 90.0]'
+    own p 'sum(jacobian(ys, xs), axis=0)' '[100.0, 200.0, 300.0]'
+    own p 'jacobian(zs, w)' '[30.0, 30.0, 30.0]'
+    own p 'diagonal(hessian(sum(ys), xs))' '[100.0, 100.0, 100.0]'
+    own t 'jacobian(y, x)' 2000.0
+    own t "jacobian(y, x, mode=\"reverse\")" 200.0
+    own t 'jvp(ys, xs, ones(3))' '[1000.0, 2000.0, 3000.0]'
+    own t 'jvp(ys, w, 1.)' '[100.0, 400.0, 900.0]'
+    own t 'jvp(zs, w, 1.)' '[300.0, 300.0, 300.0]'
+    own t 'grad(sum(ys), xs)' '[100.0, 200.0, 300.0]'
+    own t 'sum(jacobian(ys, xs), axis=0)' '[1000.0, 2000.0, 3000.0]'
+    own t 'jacobian(vectorize(ys, xs, stack([xs, 2 * xs])), w)' '[[100.0, 400.0, 900.0],
+      [400.0, 1600.0, 3600.0]]'
+}
+
+@test "many rows of a function whose own derivative has the wrong number of arguments" {
+    own_functions 'y, z = p(x, w)' 'ys, zs = vectorize([y, z], x, xs)' 'outputs: [ys]'
+    sed -i -e 's/^  outputs: /outputs: /' -e 's/g: float64, h: float64/g: float64/; s/ + 3 \* h//' f.yaml
+    ok 'grun f.yaml x=2 w=5 xs=[1,2,3]' 'ys = [5.0, 20.0, 45.0]'
+    bad 3 E_ARITY 'pullback p_pull of function' "gload f.yaml -e 's = sum(ys)' --outputs s | ggrad --cost s --wrt xs"
+}

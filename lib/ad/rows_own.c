@@ -1,0 +1,136 @@
+/* The derivatives that a function brings along, for many rows at once: its pullback or
+ * pushforward is built for rows like the function itself, and a function around that
+ * makes results of the right shape. An input without rows has one gradient, the sum of
+ * those of all rows; a gradient or tangent that comes out the same for all rows is
+ * repeated. */
+#include "ad/batch.h"
+#include "ad/pieces.h"
+#include "ad/term.h"
+
+#include <stdio.h>
+
+typedef struct Own {
+    Graph *main, *fn; /* fn: for rows, all outputs have them */
+    const Graph *by;  /* its pullback or pushforward, for one row */
+    const bool *rows; /* by input of fn */
+    bool pull;
+    size_t n; /* inputs of `by`: those of fn, then cotangents or tangents */
+    Graph *made;
+    Builder b;
+    Arena *tmp;
+} Own;
+
+static Sym free_name(const Own *o) {
+    Session *s = o->main->s;
+    Str text = STR(s);
+    const char *what = o->pull ? "own_pullback" : "own_pushforward";
+    str_printf(&text, "%s_%s", sym_text(s, o->fn->name), what);
+    Sym y = sym(s, str_text(&text));
+    for (unsigned i = 1; graph_function(o->main, y); i++) {
+        str_clear(&text);
+        str_printf(&text, "%s_%s_%u", sym_text(s, o->fn->name), what, i);
+        y = sym(s, str_text(&text));
+    }
+    str_free(&text);
+    return y;
+}
+
+/* What argument i of `by` belongs to: an input, or an output by its cotangent. */
+static Var origin_of(const Own *o, size_t i) {
+    size_t nin = o->fn->inputs.n;
+    if (i < nin) return o->fn->inputs.p[i];
+    return o->pull ? o->fn->outputs.p[i - nin].var : o->fn->inputs.p[i - nin];
+}
+
+static Var add_input(Own *o, size_t i) {
+    Session *s = o->main->s;
+    Var x = origin_of(o, i);
+    const Type *t = var_type(o->fn, x);
+    if (i < o->fn->inputs.n) return graph_input(o->made, var_name(o->fn, x), t);
+    char name[40];
+    snprintf(name, sizeof name, "d%zu", i);
+    for (unsigned k = 0; graph_find(o->made, sym(s, name)) != VAR_NONE; k++)
+        snprintf(name, sizeof name, "d%zu_%u", i, k);
+    if (dtype_is_discrete(t->dtype)) t = type_with_dtype(s, t, o->b.floatX);
+    return graph_input(o->made, sym(s, name), t);
+}
+
+static Var repeated(Own *o, Var x, Var size) {
+    Var item[MAX_NDIM + 1] = {size};
+    Var in[2] = {x, ints_stack(&o->b, ad_dims(&o->b, x, 0, 1, item), item)};
+    return apply_named(&o->b, "broadcast_to", 2, in, 0, NULL);
+}
+
+/* Result k of the derivative for rows in the shape of what it belongs to. */
+static Var fitted(Own *o, size_t k, Var x, Var size) {
+    const Type *t = var_type(o->made, x),
+               *row = var_type(o->by, o->by->outputs.p[k].var);
+    if (t->kind != TYPE_TENSOR || x == VAR_NONE) return x;
+    bool has = t->ndim > row->ndim, wanted = !o->pull || o->rows[k];
+    if (has && !wanted) {
+        int64_t first = 0;
+        PropArg axis = {"axis", PROP_INTS(&first, 1)};
+        return apply_named(&o->b, "sum", 1, &x, 1, &axis);
+    }
+    if (has) return x;
+    return wanted ? repeated(o, x, size)
+                  : call2(&o->b, "multiply", x, cast_to(&o->b, size, t->dtype));
+}
+
+static bool build(Own *o) {
+    Session *s = o->main->s;
+    size_t nin = o->fn->inputs.n, nout = o->by->outputs.n;
+    Var *arg = NEW_N(o->tmp, o->n, Var), *out = NEW_N(o->tmp, nout, Var);
+    bool *rows = NEW_N(o->tmp, o->n, bool);
+    Var first = VAR_NONE;
+    for (size_t i = 0; i < o->n; i++) {
+        rows[i] = i < nin ? o->rows[i] : o->pull || o->rows[i - nin];
+        arg[i] = add_input(o, i);
+        if (rows[i] && first == VAR_NONE) first = arg[i];
+    }
+    const Graph *all = ad_rows(o->main, o->by, rows);
+    const Op *call = op_find(s, "call", 4);
+    if (!all) return false;
+    PropArg which = {"fn", {.kind = P_GRAPH, .sym = all->name}};
+    if (!op_apply(&o->b, call, props_make(s, call, 1, &which), o->n, arg, out))
+        return false;
+    Var size = shape_of(&o->b, first, 0);
+    for (size_t k = 0; k < nout; k++) {
+        Var x = fitted(o, k, out[k], size);
+        if (x == VAR_NONE) return false;
+        vec_push(s, &o->made->outputs, ((Output){o->by->outputs.p[k].label, x}));
+    }
+    return true;
+}
+
+/* One that doesn't fit the function is left as it is, to be found where it is used. */
+static bool is_fit(const Own *o) {
+    size_t nin = o->fn->inputs.n, nout = o->fn->outputs.n;
+    return o->by->inputs.n == o->n && o->by->outputs.n == (o->pull ? nin : nout);
+}
+
+static bool derive(Graph *main, Graph *fn, const bool *rows, bool pull, Sym from,
+                   Sym *to) {
+    size_t nin = fn->inputs.n;
+    Own o = {.main = main,
+             .fn = fn,
+             .by = graph_function(main, from),
+             .rows = rows,
+             .pull = pull,
+             .n = nin + (pull ? fn->outputs.n : nin)};
+    *to = from;
+    if (from == 0 || !o.by || !is_fit(&o)) return true;
+    o.made = graph_function_new(main, free_name(&o));
+    o.made->derived = true;
+    o.b = builder(o.made, true);
+    o.tmp = arena_new(main->s);
+    *to = o.made->name;
+    bool ok = build(&o);
+    arena_free(o.tmp);
+    return ok;
+}
+
+bool ad_rows_own(Graph *main, const Graph *fn, const bool *rows, Graph *made) {
+    return derive(main, made, rows, true, fn->pullback, &made->pullback) &&
+           derive(main, made, rows, false, fn->pushforward, &made->pushforward);
+}
