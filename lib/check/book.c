@@ -111,6 +111,18 @@ static void need_functions(Check *c, const Graph *from, const Props *p) {
     }
 }
 
+Book *book_of_body(Check *c, Graph *body) {
+    uint64_t i = 0;
+    if (map_get(&c->body_of, (uintptr_t)body, &i)) return c->books.p[i];
+    Book *b = NEW(c->a, Book);
+    b->g = body;
+    map_put(&c->body_of, (uintptr_t)body, c->books.n);
+    vec_push(c->s, &c->books, b);
+    for (Var v = 0; v < body->nvar; v++)
+        vec_push(c->s, &b->runs, (uint8_t)1);
+    return b;
+}
+
 /* ---- replacements ---- */
 static bool has_tag(const char *tags, const char *word) {
     size_t n = strlen(word);
@@ -207,5 +219,6 @@ void book_free(Check *c) {
     }
     vec_free(&c->books);
     map_free(&c->book_of);
+    map_free(&c->body_of);
     graph_free(c->book);
 }

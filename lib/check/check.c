@@ -9,6 +9,7 @@ Check *check_new(Graph *g, const CheckOptions *o) {
     Arena *a = arena_new(s);
     Check *c = NEW(a, Check);
     *c = (Check){.s = s, .a = a, .o = *o, .book_of = MAP(s), .told = MAP(s)};
+    c->body_of = MAP(s);
     c->often = MAP(s);
     c->last = &c->first;
     if (!c->o.most) c->o.most = MOST;

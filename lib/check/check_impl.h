@@ -33,6 +33,7 @@ typedef struct Event {
     Sym rule, graph;
     Var before, after;
     uint32_t epoch;
+    Span at;
 } Event;
 
 /* ---- findings ---- */
@@ -68,6 +69,7 @@ struct Check {
     Graph *book; /* main graph of the book */
     Vec(Book *) books;
     Map book_of;  /* name of a function, 0: main */
+    Map body_of;  /* definition of an op that is a text */
     Approx loose; /* for what went through all rewrites: the widest of them */
     Graph *ready;
     Var *ready_map; /* its variables in the book */
@@ -107,6 +109,8 @@ const char *check_forget(Check *c, size_t mark);
 bool book_open(Check *c, Graph *g);       /* copies g, rewrites it, makes c->ready */
 Book *book_get(Check *c, const Graph *g); /* of the book's graph of that name */
 void book_free(Check *c);
+/* The definition of an op that is a text, as a graph of the book by itself. */
+Book *book_of_body(Check *c, Graph *body);
 /* ---- order.c ---- */
 void order_log(Check *c, const RewriteEvent *e);
 bool order_check(Check *c, Graph *g); /* rewrites g again; false: diagnosed */
@@ -164,8 +168,8 @@ typedef struct Subject {
     bool *there;
     const Type **type; /* of outputs */
     Arena *a;
-    bool loops, lazy, inner;
-    void *state[2]; /* of its thunk: usual, debug */
+    bool loops, lazy, inner, own; /* own: its definition is a text */
+    void *state[2];               /* of its thunk: usual, debug */
     bool made[2];
     Value *base; /* what came out first */
 } Subject;
@@ -224,9 +228,12 @@ bool subject_same(Subject *x, const OpRun *r, bool bits);
 /* ---- op.c ---- */
 /* Runs the Apply and puts its results into the frame, checked or not. */
 void op_check(Frame *f, ApplyId a, bool checked);
+/* ---- own.c: ops that are texts ---- */
+/* Runs the definition op by op, checked in its first runs. */
+bool own_run(Subject *x, OpRun *r);
 /* ---- shape.c ---- */
 void shape_check(Subject *x);
-/* A loop's Apply run by the machine on inputs of that form. */
+/* An Apply of its own run by the machine on inputs of that form. */
 void vm_check(Subject *x, const Form *form);
 /* ---- inner.c: functions that kernels run ---- */
 void inner_swap(Check *c, Services *kept, bool watched);

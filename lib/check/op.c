@@ -173,6 +173,12 @@ static bool all_there(const Subject *x) {
     return true;
 }
 
+static bool all_arrays(const Subject *x) {
+    for (size_t i = 0; i < x->nin; i++)
+        if (!x->there[i] || x->in[i].kind != TYPE_TENSOR) return false;
+    return true;
+}
+
 static void try_claims(Subject *x) {
     const Op *op = x->op;
     if (op->identity && !value_identical(&x->in[0], &x->base[0]) &&
@@ -218,11 +224,23 @@ static uint64_t times_seen(Subject *x) {
     return n;
 }
 
+/* A definition has no kernel; it is also run as the plan would, in one piece. */
+static void try_own(Subject *x, bool small) {
+    shape_check(x);
+    for (size_t i = 0; all_arrays(x) && small && i < 2; i++)
+        vm_check(x, i ? &storage_forms[1] : &form_plain);
+    if (all_there(x)) try_claims(x);
+}
+
 static void try_everything(Subject *x) {
     uint64_t seen = times_seen(x);
     int64_t n = elements(x);
     bool small = n <= LARGE, all = small && !x->inner;
     if (seen >= OFTEN_SOME || check_full(x->c)) return;
+    if (x->own) {
+        try_own(x, small);
+        return;
+    }
     try(x, (OpRun){.kind = KIND_REPEAT, .how = "in a second run with the same inputs"},
         true);
     if (n <= HUGE_) try_references(x, small);
@@ -250,6 +268,7 @@ static bool subject_open(Subject *x, Frame *f, ApplyId id) {
     x->in = NEW_N(x->a, x->nin, Value);
     x->there = NEW_N(x->a, x->nin, bool);
     x->type = NEW_N(x->a, x->nout, const Type *);
+    x->own = x->inner = x->op->body != NULL;
     x->lazy = x->op->thunk && x->op->thunk->lazy;
     bool ok = true, arrays = true;
     for (size_t i = 0; i < x->nin; i++) {
@@ -262,7 +281,7 @@ static bool subject_open(Subject *x, Frame *f, ApplyId id) {
     x->loops = (x->op->loops || x->op->pick) && arrays && x->nin;
     for (size_t i = 0; i < x->props->n; i++)
         x->inner |= x->props->p[i].kind == P_GRAPH;
-    return ok && (x->loops || x->op->perform || x->op->thunk);
+    return ok && (x->own || x->loops || x->op->perform || x->op->thunk);
 }
 
 static void subject_close(Subject *x) {

@@ -6,9 +6,15 @@
 
 enum { APPLIES = 20000 }; /* that are rewritten again, in all */
 
+static Span place_of(const RewriteEvent *e) {
+    ApplyId a = var_owner(e->g, e->before);
+    return a == APPLY_NONE ? NOWHERE : e->g->origin[a].at;
+}
+
 void order_log(Check *c, const RewriteEvent *e) {
-    Event x = {sym(c->s, e->rule), e->g->main == e->g ? 0 : e->g->name, e->before,
-               e->after, e->epoch};
+    Event x = {sym(c->s, e->rule), e->g->main == e->g ? 0 : e->g->name,
+               e->before,          e->after,
+               e->epoch,           place_of(e)};
     vec_push(c->s, &c->log, x);
 }
 
@@ -31,7 +37,8 @@ static void definition(const RewriteEvent *e, Str *out) {
 
 static void other_event(Again *w, const RewriteEvent *e) {
     Check *c = w->c;
-    if (!found(c, E_STOCHASTIC_ORDER, 0, NOWHERE,
+    Span at = e ? place_of(e) : w->at < c->log.n ? c->log.p[w->at].at : NOWHERE;
+    if (!found(c, E_STOCHASTIC_ORDER, 0, at,
                "rewriting the graph once more does something else: replacement %zu "
                "differs in run %u",
                w->at + 1, w->run))

@@ -119,7 +119,7 @@ static void check_function(Subject *x, Scratch *q) {
 
 void shape_check(Subject *x) {
     Scratch q;
-    if (x->inner || (!x->op->shape && !x->op->infer_shape)) return;
+    if ((x->inner && !x->own) || (!x->op->shape && !x->op->infer_shape)) return;
     Services kept;
     inner_swap(x->c, &kept, false);
     bool ok = scratch_open(x, &q);

@@ -24,7 +24,11 @@ static bool host_alloc(Call *call, size_t i, DType d, int ndim, const int64_t *s
     if (call->out_type[i]->kind == TYPE_RANDOM) d = DT_UINT64;
     Tensor t;
     int over = call->reuse ? call->reuse[i] : -1;
-    if (over >= 0 && same_layout(call_in(call, (size_t)over), d, ndim, shape))
+    Tensor kept = call->out[i].t;
+    bool keeps = h->x->op->keeps_storage && h->r->previous && kept.data;
+    if (keeps && same_layout(&kept, d, ndim, shape))
+        tensor_copy_view(&t, &kept);
+    else if (over >= 0 && same_layout(call_in(call, (size_t)over), d, ndim, shape))
         tensor_copy_view(&t, call_in(call, (size_t)over));
     else if (!form_new(h->x->c, &form, d, ndim, shape, &h->r->rooms, &t))
         return false;
@@ -244,7 +248,9 @@ bool subject_run(Subject *x, OpRun *r) {
     size_t mark = diag_count(x->s);
     bool loop = x->loops && r->impl != RUN_REFERENCE;
     inner_swap(x->c, &kept, r->watched);
-    r->ok = give(x, r) && (loop ? run_loop(x, r) : run_kernel(x, r));
+    r->ok = give(x, r) && (loop     ? run_loop(x, r)
+                           : x->own ? own_run(x, r)
+                                    : run_kernel(x, r));
     inner_restore(x->c, &kept);
     if (diag_count(x->s) > mark) {
         const char *said = check_forget(x->c, mark);

@@ -88,9 +88,16 @@ static bool made(TlHost *h, bool ok, const char *of, PluginObject *o, Value *out
     return false;
 }
 
+static bool is_valid(const Type *t, PluginObject *o) {
+    const TlTypeDef *d = &type_of(t)->def;
+    return !d->is_valid || d->is_valid((const TlType *)(const void *)t, payload(o));
+}
+
 static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
                         const char *what, Span at, Value *out) {
     if (v->kind == TYPE_PLUGIN && v->obj && ((PluginObject *)v->obj)->type == t) {
+        if (how.strict && !is_valid(t, ((PluginObject *)v->obj)))
+            return fail(s, at, E_VALUE, "%s: no valid %s", what, type_str(s, t));
         value_copy_view(out, v);
         return true;
     }

@@ -141,6 +141,8 @@ typedef struct TlTypeDef {
     /* For derivatives: the op that adds two values; 0.0 and 1.0 must pass the filter.
      */
     const char *add;
+    /* is_valid_value of what an op or a file made: absent: every value is valid. */
+    bool (*is_valid)(const TlType *t, const void *value);
 } TlTypeDef;
 
 /* ---- Ops ---- */

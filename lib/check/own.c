@@ -1,0 +1,53 @@
+/* An op that is a text under DebugMode: its definition is run op by op, unfused and
+ * unrewritten, each of its ops looked at like those of the graph. */
+#include "op/own.h"
+
+#include "check/check_impl.h"
+
+enum { RUNS_CHECKED = 3 };
+
+static bool take(Subject *x, OpRun *r, const Frame *f) {
+    for (size_t i = 0; i < x->nout; i++) {
+        Value v = {0};
+        Var out = f->g->outputs.p[i].var;
+        if (!frame_get(f, out, &v)) return r->why = frame_reason(f, out), false;
+        Value *to = &r->out_value[i];
+        value_unref(to);
+        *to = (Value){.kind = v.kind};
+        if (!is_array(&v))
+            value_copy_view(to, &v);
+        else if (!tensor_clone(x->s, &v.t, &to->t))
+            return false;
+    }
+    return true;
+}
+
+/* Dims that the definition took from its call. */
+static void take_dims(const Subject *x, Frame *f) {
+    for (uint32_t i = 0; i < f->g->nleaf; i++) {
+        const Leaf *l = &f->g->leaf[i];
+        uint64_t n;
+        if (var_leaf(f->g, l->var) == LEAF_DIM && !map_get(&f->dim, l->name, NULL) &&
+            map_get(&x->f->dim, l->name, &n))
+            map_put(&f->dim, l->name, n);
+    }
+}
+
+bool own_run(Subject *x, OpRun *r) {
+    Frame f;
+    Graph *body = own_body(x->g, x->id);
+    if (!body) return false;
+    Book *b = book_of_body(x->c, body);
+    bool ok = true;
+    frame_open(&f, x->c, b);
+    for (size_t i = 0; ok && i < body->inputs.n; i++) {
+        Var v = body->inputs.p[i];
+        ok = frame_set(&f, v, r->given_p[i]);
+        if (ok) frame_bind(&f, var_type(body, v), r->given_p[i]);
+    }
+    take_dims(x, &f);
+    if (ok) frame_run(&f, r->kind == KIND_FIRST && b->checked++ < RUNS_CHECKED);
+    ok = ok && take(x, r, &f);
+    frame_close(&f);
+    return ok;
+}

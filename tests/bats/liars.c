@@ -1,0 +1,332 @@
+/* Ops that lie, each in one way, for grun --mode DEBUG: they double a vector. */
+#include <string.h>
+#include <thunkline/plugin.h>
+
+static bool same(TlNode *n) {
+    n->out[0] = n->in[0];
+    return true;
+}
+
+static void twice(const TlTensor *x, double *r) {
+    for (int64_t i = 0; i < x->shape[0]; i++) {
+        double v;
+        memcpy(&v, (const char *)x->data + i * x->stride[0], sizeof v);
+        r[i] = 2 * v;
+    }
+}
+
+static double *begin(TlCall *c, TlTensor *x, int64_t extra) {
+    TlTensor r;
+    if (!c->api->input(c, 0, x)) return NULL;
+    int64_t n = x->shape[0] + extra;
+    return c->api->output(c, 0, 1, &n, &r) ? r.data : NULL;
+}
+
+static bool honest(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (r) twice(&x, r);
+    return r != NULL;
+}
+
+static bool passes_on(TlCall *c) {
+    return c->api->pass(c, 0, 0);
+}
+
+static bool overwrites(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    twice(&x, r);
+    if (x.shape[0]) memset(x.data, 0, sizeof(double));
+    return true;
+}
+
+static bool one_more(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 1);
+    if (!r) return false;
+    twice(&x, r);
+    r[x.shape[0]] = 0;
+    return true;
+}
+
+static bool counts(TlCall *c) {
+    static int calls;
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    twice(&x, r);
+    r[0] += calls++;
+    return true;
+}
+
+/* Adds to storage that it never cleared. */
+static bool accumulates(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0), once[64];
+    if (!r || x.shape[0] > 64) return false;
+    twice(&x, once);
+    for (int64_t i = 0; i < x.shape[0]; i++)
+        r[i] += once[i];
+    return true;
+}
+
+static bool ignores_strides(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    x.stride[0] = sizeof(double);
+    if (x.stride[0] > 0) twice(&x, r);
+    return true;
+}
+
+static bool goes_beyond(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    twice(&x, r);
+    r[x.shape[0]] = 1;
+    return true;
+}
+
+static bool thrice(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    twice(&x, r);
+    for (int64_t i = 0; i < x.shape[0]; i++)
+        r[i] *= 1.5;
+    return true;
+}
+
+static bool minus(TlCall *c) {
+    TlTensor x, y;
+    double *r = begin(c, &x, 0);
+    if (!r || !c->api->input(c, 1, &y)) return false;
+    for (int64_t i = 0; i < x.shape[0]; i++)
+        r[i] = *(const double *)((const char *)x.data + i * x.stride[0]) -
+               *(const double *)((const char *)y.data + i * y.stride[0]);
+    return true;
+}
+
+static bool two_views(TlNode *n) {
+    n->out[0] = n->out[1] = n->in[0];
+    return true;
+}
+static bool passes_both(TlCall *c) {
+    return c->api->pass(c, 0, 0) && c->api->pass(c, 1, 0);
+}
+
+static int view_at_times(const TlApply *a, size_t out) {
+    static int calls;
+    (void)a, (void)out;
+    return calls++ % 2 - 1;
+}
+static bool fold_at_times(const TlApply *a) {
+    static int calls;
+    (void)a;
+    return calls++ == 0;
+}
+
+/* ---- two inputs, of which it says the wrong one ---- */
+static bool passes_second(TlCall *c) {
+    return c->api->pass(c, 0, 1);
+}
+static bool overwrites_second(TlCall *c) {
+    TlTensor y;
+    if (!c->api->input(c, 1, &y)) return false;
+    for (int64_t i = 0; i < y.shape[0]; i++) {
+        double *v = (double *)((char *)y.data + i * y.stride[0]);
+        *v = 2 * *v;
+    }
+    return c->api->pass(c, 0, 1);
+}
+
+/* ---- values ---- */
+static bool not_finite(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    twice(&x, r);
+    if (x.shape[0]) r[0] /= 0 * r[0];
+    return true;
+}
+static bool by_address(TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    twice(&x, r);
+    if (x.shape[0]) r[0] += (double)((uintptr_t)x.data % 1048576);
+    return true;
+}
+static bool infer_one_more(TlShape *s) {
+    s->shape[0] = s->api->text(s->host, "[x.shape[0] + 1]");
+    return s->shape[0] != TL_NONE;
+}
+
+/* A type of even integers, and an op that makes odd ones. */
+static bool even_filter(const TlFilter *f, void *out) {
+    double v;
+    bool exact;
+    int64_t n;
+    if (f->api->to_double(f->value, &v, &exact) && exact)
+        n = (int64_t)v;
+    else
+        return f->api->fail(f->host, TL_WRONG_TYPE, "an even is made of a number");
+    if (n % 2) return f->api->fail(f->host, TL_WRONG_VALUE, "%d is odd", (int)n);
+    memcpy(out, &n, sizeof n);
+    return true;
+}
+static bool even_is_valid(const TlType *t, const void *value) {
+    int64_t n;
+    (void)t;
+    memcpy(&n, value, sizeof n);
+    return n % 2 == 0;
+}
+static bool even_text(TlHost *h, const TlApi *api, const void *value) {
+    int64_t n;
+    memcpy(&n, value, sizeof n);
+    api->put_number(h, (double)n);
+    return true;
+}
+static const TlTypeDef even = {.size = sizeof even,
+                               .name = "even",
+                               .doc = "Even integers.",
+                               .value_size = sizeof(int64_t),
+                               .filter = even_filter,
+                               .text = even_text,
+                               .is_valid = even_is_valid};
+static bool plus_one(TlCall *c) {
+    const void *x = c->api->input_object(c, 0);
+    void *r = c->api->output_object(c, 0);
+    int64_t n;
+    if (!x || !r) return false;
+    memcpy(&n, x, sizeof n);
+    n++;
+    memcpy(r, &n, sizeof n);
+    return true;
+}
+
+/* ---- make_node ---- */
+static bool other_type(TlNode *n) {
+    static int calls;
+    n->out[0] = n->api->type(n->host, calls++ ? "float64[?]" : "float64[3]");
+    return n->out[0] != NULL;
+}
+
+/* 004: the last result is found again, and added to; nothing a run depends on. */
+static bool keeps(TlCall *c) {
+    TlTensor old, x;
+    bool had = c->api->kept(c, 0, &old);
+    double *r = begin(c, &x, 0);
+    if (!r) return false;
+    if (had && old.data != (void *)r)
+        return c->api->fail(c->host, TL_FAILED, "what it left was taken away");
+    twice(&x, r);
+    return true;
+}
+
+/* A thunk whose state leaks into its result. */
+static bool make_count(const TlCall *c, int impl, void **state) {
+    static double count;
+    (void)c, (void)impl;
+    count = 0;
+    *state = &count;
+    return true;
+}
+static TlThunkResult run_count(void *state, TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0), *count = state;
+    if (!r) return TL_THUNK_FAILED;
+    twice(&x, r);
+    r[0] += (*count)++;
+    return TL_THUNK_DONE;
+}
+static const TlThunk counting = {sizeof counting, false, make_count, run_count, NULL};
+
+/* A lazy one that is never content, and one that takes what it did not ask for. */
+static TlThunkResult run_wait(void *state, TlCall *c) {
+    (void)state, (void)c;
+    return TL_THUNK_NEEDS;
+}
+static const TlThunk waiting = {sizeof waiting, true, NULL, run_wait, NULL};
+static TlThunkResult run_grab(void *state, TlCall *c) {
+    TlTensor x;
+    (void)state;
+    double *r = begin(c, &x, 0);
+    if (!r) return TL_THUNK_FAILED;
+    twice(&x, r);
+    return TL_THUNK_DONE;
+}
+static const TlThunk grabbing = {sizeof grabbing, true, NULL, run_grab, NULL};
+
+#define OP(NAME, RUN, ...)                                                             \
+    {                                                                                  \
+        .size = sizeof(TlOpDef), .name = NAME, .in = "x: any", .doc = "A test.",       \
+        .perform = RUN, __VA_ARGS__                                                    \
+    }
+static const TlOpDef ops[] = {
+    OP("honest", honest, .make_node = same, .debug_perform = honest,
+       .shape = "[x.shape[0]]"),
+    OP("honest_view", passes_on, .make_node = same, .view_map = "r: x"),
+    OP("honest_keeper", keeps, .make_node = same, .keeps_storage = true),
+    OP("hidden_view", passes_on, .make_node = same),
+    OP("hidden_write", overwrites, .make_node = same),
+    OP("no_view", honest, .make_node = same, .view_map = "r: x"),
+    OP("no_destroy", honest, .make_node = same, .destroy_map = "r: x"),
+    OP("too_long", one_more, .make_node = same),
+    OP("fixed_type", honest, .itypes = "float64[?]", .otypes = "float64[2]"),
+    OP("wrong_shape", honest, .itypes = "float64[?]", .otypes = "float64[?]",
+       .shape = "[x.shape[0] + 1]"),
+    OP("impure", counts, .make_node = same),
+    OP("uncleared", accumulates, .make_node = same),
+    OP("no_strides", ignores_strides, .make_node = same),
+    OP("beyond", goes_beyond, .make_node = same),
+    OP("other_debug", honest, .make_node = same, .debug_perform = thrice),
+    OP("half_declared", passes_both, .make_node = two_views, .out = "q, r",
+       .view_map = "q: x"),
+    OP("fickle_views", honest, .make_node = same, .view = view_at_times),
+    OP("fickle_fold", honest, .make_node = same, .fold = fold_at_times),
+    OP("not_finite", not_finite, .make_node = same),
+    OP("by_address", by_address, .make_node = same),
+    OP("odd", plus_one, .itypes = "even", .otypes = "even"),
+    OP("infers_more", honest, .make_node = same, .infer_shape = infer_one_more),
+    OP("fickle_type", honest, .make_node = other_type),
+    OP("wrong_dtype", passes_on, .itypes = "float64[?]", .otypes = "int64[?]",
+       .view_map = "r: x"),
+    OP("wrong_rank", honest, .itypes = "float64[?]", .otypes = "float64[?, ?]"),
+    OP("wrong_slope", honest, .make_node = same, .adjoint = "3 * g"),
+    OP("never_ready", NULL, .make_node = same, .thunk = &waiting),
+    OP("impatient", NULL, .make_node = same, .thunk = &grabbing),
+    OP("leaky_thunk", NULL, .make_node = same, .thunk = &counting),
+    {.size = sizeof(TlOpDef),
+     .name = "no_swap",
+     .in = "x, y",
+     .doc = "A test.",
+     .make_node = same,
+     .perform = minus,
+     .commutative = true},
+    {.size = sizeof(TlOpDef),
+     .name = "wrong_view",
+     .in = "x, y",
+     .doc = "A test.",
+     .make_node = same,
+     .perform = passes_second,
+     .view_map = "r: x"},
+    {.size = sizeof(TlOpDef),
+     .name = "wrong_destroy",
+     .in = "x, y",
+     .doc = "A test.",
+     .make_node = same,
+     .perform = overwrites_second,
+     .destroy_map = "r: x"},
+};
+
+static bool init(TlHost *h, const TlApi *api) {
+    if (!api->add_type(h, &even)) return false;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (!api->add_op(h, &ops[i])) return false;
+    return true;
+}
+TL_PLUGIN("liars", "1.0", init)
