@@ -17,7 +17,10 @@ typedef struct Gprof {
 
 static const Opt options[] = {
     {"static", 0, OPT_FLAG, AT(is_static), NULL,
-     "Run nothing: flops, bytes and the planned peak of memory from types.", NULL},
+     "Run nothing: flops, bytes and the planned peak of memory from types. Both sides "
+     "of "
+     "an ifelse count, and all steps of a loop that may end early.",
+     NULL},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE",
      "Give a dim; with --static, dims that are not given stay symbols.", NULL},
     {"mode", 0, OPT_ENUM, AT(mode),

@@ -2,6 +2,7 @@
  * watch for its parts. */
 #include "pipeline/profile.h"
 
+#include "pipeline/narrow.h"
 #include "pipeline/run_impl.h"
 #include "value/class.h"
 
@@ -47,6 +48,44 @@ static bool dims_of_values(Profiling *f) {
         }
     }
     return true;
+}
+
+/* ---- sizes that types alone don't tell ---- */
+
+/* The graph with its dims as numbers in it, and what follows from them. NULL: there is
+ * something wrong with them, which a run would say. */
+static Graph *with_numbers(const Profiling *f) {
+    static const char *const fold[] = {"constant-folding", "useless-specify-shape"};
+    Graph *g = graph_copy(f->r.ready, ROOTS_RUN | ROOTS_INIT, NULL, false, NULL);
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 2, .include = fold}};
+    size_t mark = diag_count(g->s);
+    bool ok = true;
+    for (size_t i = 0; ok && i < f->dims.n; i++)
+        ok = graph_bind_dim(g, f->dims.p[i].name, f->dims.p[i].value);
+    ok = ok && graph_reinfer(g);
+    Graph *folded = ok ? rewrite_run(g, &how, NULL) : NULL;
+    diag_rewind(g->s, mark);
+    graph_free(g);
+    return folded;
+}
+
+/* Where sizes are not told by dims, as those of what is put together from rows, they
+ * are by working them out. */
+static void tell_sizes(Profiling *f) {
+    PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p);
+    if (!f->dims.n || !m.unknown) return;
+    Graph *g = with_numbers(f);
+    Plan *p = g ? plan_new(g, &f->r.how) : NULL;
+    if (!p) {
+        graph_free(g);
+        return;
+    }
+    vm_free(f->r.m);
+    plan_free(f->r.plan);
+    if (f->r.ready != f->r.g) graph_free(f->r.ready);
+    f->r.m = NULL;
+    f->r.plan = p;
+    f->r.ready = g;
 }
 
 /* ---- measuring ---- */
@@ -122,6 +161,7 @@ static bool prepare(Profiling *f) {
 
 static bool collect(Profiling *f) {
     if (f->q->is_static && (!run_given(&f->r) || !dims_of_values(f))) return false;
+    if (f->q->is_static) tell_sizes(f);
     f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
     profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
     profile_set(f->p, PF_plan_time_s, f->plan_s);

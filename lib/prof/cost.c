@@ -32,7 +32,7 @@ Shape shape_of_tensor(Arena *a, const Tensor *t) {
     const Poly **dim = NEW_N(a, (size_t)t->ndim, const Poly *);
     for (int i = 0; i < t->ndim; i++)
         dim[i] = poly_number(a, (double)t->shape[i]);
-    return (Shape){true, t->dtype, t->ndim, dim};
+    return (Shape){.is_tensor = true, .dtype = t->dtype, .ndim = t->ndim, .dim = dim};
 }
 
 static const Poly *broadcast_dim(size_t nin, const Shape *in, int from_right) {
@@ -198,7 +198,10 @@ Shape *shapes_of(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t
         if (g->apply[id].nin > most) most = g->apply[id].nin;
     Shape *h = NEW_N(a, g->nvar, Shape), *at = NEW_N(a, most, Shape);
     for (Var v = 0; v < g->nvar; v++)
-        if (var_leaf(g, v)) h[v] = shape_of_type(a, var_type(g, v), dims, symbols);
+        if (var_leaf(g, v)) {
+            h[v] = shape_of_type(a, var_type(g, v), dims, symbols);
+            h[v].value = value_of_leaf(a, g, v, dims, symbols);
+        }
     for (size_t i = 0; i < nin && i < g->inputs.n; i++)
         h[g->inputs.p[i]] = in[i];
     for (ApplyId id = 0; id < g->napply; id++) {
@@ -209,6 +212,7 @@ Shape *shapes_of(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t
             Shape typed = shape_of_type(a, var_type(g, ap->out + k), dims, symbols);
             h[ap->out + k] = shape_of_result(a, ap->op, typed, ap->nin, at);
         }
+        h[ap->out].value = value_of_result(a, g, id, at);
     }
     return h;
 }

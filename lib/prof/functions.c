@@ -1,5 +1,6 @@
 /* What functions hold while the graph runs: each that is called keeps a machine with
- * storage of its own, as large as its largest call needs. */
+ * storage of its own, as large as its largest call needs; each loop keeps one for its
+ * body. */
 #include "prof/prof_impl.h"
 
 enum { CALLED_MAX = 1000 };
@@ -19,39 +20,52 @@ static size_t sizes(const Graph *fn, size_t nin, const Shape *in, DimValue *dim)
     return n;
 }
 
-void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in) {
-    size_t n = sizes(fn, nin, in, NULL);
+static void add(Profile *p, Called c, size_t nin, const Shape *in) {
+    size_t n = sizes(c.fn, nin, in, NULL);
     DimValue *dim = mem_alloc(p->s, (n + 1) * sizeof *dim);
-    sizes(fn, nin, in, dim);
-    uint64_t key = hash_mix(1, (uintptr_t)fn);
+    sizes(c.fn, nin, in, dim);
+    uint64_t key = hash_mix(hash_mix(hash_mix(1, (uintptr_t)c.fn), c.site), c.more);
     for (size_t i = 0; i < n; i++)
         key = hash_mix(hash_mix(key, dim[i].name), (uint64_t)dim[i].value);
     if (!map_get(&p->called_keys, key, NULL) && p->called.n < CALLED_MAX) {
         map_put(&p->called_keys, key, 0);
-        Called c = {fn, n, arena_copy(p->a, dim, n * sizeof *dim)};
+        c.ndim = n;
+        c.dim = arena_copy(p->a, dim, n * sizeof *dim);
         vec_push(p->s, &p->called, c);
     }
     mem_free(dim);
+}
+
+void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in) {
+    add(p, (Called){.fn = fn}, nin, in);
+}
+
+void called_add_loop(Profile *p, const Costed *c, const LoopStep *l) {
+    uint64_t site = hash_mix(hash_mix(2, (uintptr_t)c->g), c->id);
+    add(p, (Called){.fn = l->fn, .site = site ? site : 1, .more = l->rings}, l->nin,
+        l->in);
 }
 
 static void take_larger(uint64_t *to, uint64_t v) {
     if (v > *to) *to = v;
 }
 
-/* The largest call of the function that call number i is of. */
+/* The largest call of the function that call number i is of; a loop's is its own. */
 static PlanMemory of_function(Profile *p, size_t i) {
     const Graph *fn = p->called.p[i].fn;
+    uint64_t site = p->called.p[i].site;
     PlanMemory most = {0};
     size_t mark = diag_count(p->s);
     Plan *plan = plan_new((Graph *)(uintptr_t)fn, &p->how); /* planning only reads */
     diag_rewind(p->s, mark);
     if (!plan) return (PlanMemory){.unknown = 1};
     for (; i < p->called.n; i++) {
-        if (p->called.p[i].fn != fn) continue;
-        PlanMemory m = plan_memory(plan, p->called.p[i].ndim, p->called.p[i].dim);
-        take_larger(&most.peak, m.peak);
-        take_larger(&most.peak_no_inplace, m.peak_no_inplace);
-        take_larger(&most.peak_no_reuse, m.peak_no_reuse);
+        const Called *c = &p->called.p[i];
+        if (c->fn != fn || c->site != site) continue;
+        PlanMemory m = plan_memory(plan, c->ndim, c->dim);
+        take_larger(&most.peak, m.peak + c->more);
+        take_larger(&most.peak_no_inplace, m.peak_no_inplace + c->more);
+        take_larger(&most.peak_no_reuse, m.peak_no_reuse + c->more);
         if (m.unknown > most.unknown) most.unknown = m.unknown;
     }
     plan_free(plan);
@@ -62,8 +76,9 @@ PlanMemory called_memory(Profile *p) {
     PlanMemory sum = {0};
     Map done = MAP(p->s);
     for (size_t i = 0; i < p->called.n; i++) {
-        if (map_get(&done, (uintptr_t)p->called.p[i].fn, NULL)) continue;
-        map_put(&done, (uintptr_t)p->called.p[i].fn, 0);
+        uint64_t key = hash_mix((uintptr_t)p->called.p[i].fn, p->called.p[i].site);
+        if (map_get(&done, key, NULL)) continue;
+        map_put(&done, key, 0);
         PlanMemory m = of_function(p, i);
         sum.peak += m.peak;
         sum.peak_no_inplace += m.peak_no_inplace;

@@ -12,6 +12,7 @@ typedef struct Shape {
     DType dtype;
     int ndim;
     const Poly *const *dim;
+    const Poly *value; /* of a single number, where it follows from sizes; else NULL */
 } Shape;
 typedef struct Cost {
     const Poly *flops, *math, *read, *written; /* NULL: can't be told */
@@ -43,6 +44,22 @@ Shape *shapes_of(Arena *a, const Graph *g, const Map *dims, bool symbols, size_t
 /* Gives the dims of a function's inputs the sizes of what it is called with. */
 void bind_inputs(const Graph *fn, Map *dims, size_t n, const Shape *in);
 
+/* ---- loops.c ---- */
+const Poly *value_of_leaf(Arena *a, const Graph *g, Var v, const Map *dims,
+                          bool symbols);
+/* Of the only output of an Apply, from what is known of its inputs. */
+const Poly *value_of_result(Arena *a, const Graph *g, ApplyId id, const Shape *in);
+/* A step of a loop: the shapes of the inputs of its body, and how many steps there are
+ * (at most, if it may end early; NULL: can't be told). */
+typedef struct LoopStep {
+    const Graph *fn;
+    size_t nin;
+    Shape *in;
+    const Poly *steps;
+    uint64_t rings; /* bytes of rows that are kept beside the results */
+} LoopStep;
+LoopStep loop_step(Arena *a, const Costed *c);
+
 /* ---- what is collected ---- */
 typedef struct Amount { /* v + sym, and `unknown` parts that can't be told */
     double v;
@@ -73,6 +90,8 @@ typedef struct Event {
 } Event;
 typedef struct Called { /* a function and the sizes that it is called with */
     const Graph *fn;
+    uint64_t site; /* each loop has a machine of its own; 0: a call */
+    uint64_t more; /* bytes beside the function's own */
     size_t ndim;
     const DimValue *dim;
 } Called;
@@ -135,6 +154,7 @@ const char *by_name(ProfileBy by);
 
 /* ---- functions.c: what functions hold while the graph runs ---- */
 void called_add(Profile *p, const Graph *fn, size_t nin, const Shape *in);
+void called_add_loop(Profile *p, const Costed *c, const LoopStep *l);
 PlanMemory called_memory(Profile *p);
 
 /* ---- memory.c ---- */

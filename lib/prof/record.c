@@ -3,6 +3,7 @@
  * that: an Apply that calls a function is charged with what is left when the hooks and
  * the function's own instructions are taken out. */
 #include "op/own.h"
+#include "op/scan.h"
 #include "prof/prof_impl.h"
 #include "value/class.h"
 
@@ -105,6 +106,10 @@ static Cost cost_of(Profile *p, const Costed *c) {
     const Graph *fn;
     bool call = is_call(c->g, c->id, &fn);
     const Op *op = c->g->apply[c->id].op;
+    if (op_is_scan(op)) {
+        LoopStep l = loop_step(p->tmp, c);
+        called_add_loop(p, c, &l);
+    }
     if (op->body && !op->elemwise) called_add(p, fn, c->nin, c->in);
     if (op->body) return cost_apply(&p->costing, p->tmp, c);
     if (call && fn->fused) return cost_fused(&p->costing, p->tmp, fn, c);
@@ -202,53 +207,84 @@ void profile_watched(Profile *p) {
 /* ---- static ---- */
 enum { VISITS_MAX = 1 << 22, DEEP = 200 };
 
-static void walk(Profile *p, const Graph *g, const Shape *h, unsigned depth);
+/* A graph, or a function that is run some times. */
+typedef struct Walk {
+    const Graph *g;
+    const Shape *h;
+    const Poly *times; /* NULL: can't be told */
+    uint64_t calls;    /* the same as a number; 1 where it is none */
+    unsigned depth;
+} Walk;
 
-static void walk_function(Profile *p, const Graph *fn, const Costed *c, Rec *r,
-                          unsigned depth) {
-    if (depth >= DEEP || p->visits > VISITS_MAX) {
+static void add_times(Profile *p, const Walk *w, Amount *to, const Poly *cost) {
+    const Poly *sum = poly_mul(p->tmp, w->times, cost);
+    uint64_t unknown = to->unknown;
+    amount_add(p->a, to, sum);
+    if (to->unknown > unknown) to->unknown = unknown + w->calls;
+}
+
+static void walk_all(Profile *p, const Walk *w);
+
+/* A function of these inputs, run `times` for each run of what calls it. */
+static void walk_function(Profile *p, const Walk *w, const Graph *fn, size_t nin,
+                          const Shape *in, const Poly *times, Rec *r) {
+    double n = 1;
+    if (times && poly_is_number(times, &n) && n < 1) return;
+    if (w->depth >= DEEP || p->visits > VISITS_MAX) {
         r->flops.unknown++, r->read.unknown++;
         return;
     }
     Map dims = MAP(p->s);
-    bind_inputs(fn, &dims, c->nin, c->in);
+    bind_inputs(fn, &dims, nin, in);
     Arena *a = arena_new(p->s);
-    walk(p, fn, shapes_of(a, fn, &dims, false, c->nin, c->in), depth + 1);
+    Walk inner = {fn, shapes_of(a, fn, &dims, false, nin, in),
+                  poly_mul(a, w->times, times),
+                  n < 0x1p40 ? (uint64_t)n * w->calls : w->calls, w->depth + 1};
+    walk_all(p, &inner);
     arena_free(a);
     map_free(&dims);
 }
 
-static void visit(Profile *p, const Graph *g, ApplyId id, const Shape *h,
-                  unsigned depth) {
-    const Apply *ap = &g->apply[id];
+/* The function that an Apply runs, with inputs and number of runs; p->tmp is used by
+ * its costs. */
+static void visit_function(Profile *p, const Walk *w, const Costed *c, Rec *r) {
     const Graph *fn;
+    bool call = is_call(c->g, c->id, &fn) && !fn->fused;
+    if (!call && !op_is_scan(c->g->apply[c->id].op)) return;
+    Arena *a = arena_new(p->s);
+    Costed kept = *c;
+    kept.in = arena_copy(a, c->in, c->nin * sizeof *c->in);
+    LoopStep l = {.fn = fn, .nin = c->nin, .steps = poly_number(a, 1)};
+    if (!call) l = loop_step(a, &kept);
+    walk_function(p, w, l.fn, l.nin, call ? kept.in : l.in, l.steps, r);
+    arena_free(a);
+}
+
+static void visit(Profile *p, const Walk *w, ApplyId id) {
+    const Graph *g = w->g;
+    const Apply *ap = &g->apply[id];
     p->visits++;
     arena_reset(p->tmp);
     Shape *in = NEW_N(p->tmp, ap->nin, Shape);
     bool *view = NEW_N(p->tmp, ap->nout, bool);
     for (size_t i = 0; i < ap->nin; i++)
-        in[i] = h[apply_in(g, id)[i]];
+        in[i] = w->h[apply_in(g, id)[i]];
     for (size_t k = 0; k < ap->nout; k++)
         view[k] = op_view(g, id, k) >= 0;
-    Costed what = {g, id, ap->nin, ap->nout, in, &h[ap->out], view};
+    Costed what = {g, id, ap->nin, ap->nout, in, &w->h[ap->out], view};
     Cost cost = cost_of(p, &what);
     Rec *r = rec_of(p, g, id);
-    r->calls++;
-    amount_add(p->a, &r->flops, cost.flops);
-    amount_add(p->a, &r->math, cost.math);
-    amount_add(p->a, &r->read, cost.read);
-    amount_add(p->a, &r->written, cost.written);
-    if (!is_call(g, id, &fn) || fn->fused) return;
-    Shape *kept = mem_alloc(p->s, (ap->nin + (size_t)1) * sizeof *kept);
-    memcpy(kept, in, ap->nin * sizeof *kept); /* tmp is used by the function's costs */
-    what.in = kept;
-    walk_function(p, fn, &what, r, depth);
-    mem_free(kept);
+    r->calls += w->calls;
+    add_times(p, w, &r->flops, cost.flops);
+    add_times(p, w, &r->math, cost.math);
+    add_times(p, w, &r->read, cost.read);
+    add_times(p, w, &r->written, cost.written);
+    visit_function(p, w, &what, r);
 }
 
-static void walk(Profile *p, const Graph *g, const Shape *h, unsigned depth) {
-    for (ApplyId id = 0; id < g->napply; id++)
-        visit(p, g, id, h, depth);
+static void walk_all(Profile *p, const Walk *w) {
+    for (ApplyId id = 0; id < w->g->napply; id++)
+        visit(p, w, id);
 }
 
 void profile_static(Profile *p) {
@@ -258,8 +294,9 @@ void profile_static(Profile *p) {
         map_put(&dims, p->dims.p[i].name,
                 (uintptr_t)poly_number(p->a, (double)p->dims.p[i].value));
     Shape *h = shapes_of(p->a, p->g, &dims, true, 0, NULL);
+    Walk w = {.g = p->g, .h = h, .times = poly_number(p->a, 1), .calls = 1};
     for (size_t i = 0; i < plan_steps(p->plan); i++)
-        visit(p, p->g, plan_step(p->plan, i).apply, h, 0);
+        visit(p, &w, plan_step(p->plan, i).apply);
     p->watched = 1;
     map_free(&dims);
 }

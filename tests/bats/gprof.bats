@@ -96,6 +96,62 @@ outputs: {o: f(f(x))}' >g.yaml
     jq -e '.total.peak_bytes >= 3 * 7 * 6 * 8' told.json
 }
 
+@test "the body of a loop is counted as often as it runs, and what it holds" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[t, 3, 8]", W: "float64[8, 8]"}
+functions:
+  f:
+    inputs: {a: "float64[q, 8]", W: "float64[8, 8]"}
+    let: r = tanh(a) @ W
+    outputs: [r]
+  within:
+    inputs: {row: "float64[8]", c: "float64[8]"}
+    let: d = sin(c) * row
+    outputs: [d]
+  step:
+    inputs: {a: "float64[3, 8]", h: "float64[3, 8]", W: "float64[8, 8]"}
+    let: |
+      n = f(f(h, W), W) + a
+      e = scan(within, sequences=[n], outputs_info=[n[0]], keep=['last'])
+    outputs: {n: n, e: e}
+let: |
+  hs, es = scan(step, sequences=[x], outputs_info=[zeros((3, 8)), None], non_sequences=[W])
+  last = hs[-1]
+outputs: [last, es]
+Y
+    local f mode
+    for mode in FAST_RUN FAST_COMPILE; do
+        gprof g.yaml --mode $mode --static --dim t=20 -O json -o told.json
+        gprof g.yaml --mode $mode 'x=ones((20, 3, 8))' 'W=ones((8, 8))' -O json -o ran.json
+        for f in flops math_calls calls bytes; do
+            assert_equal "$f $(total $f ran.json)" "$f $(total $f told.json)"
+        done
+        # the sines of 3 rows and the tanh of two calls, a step
+        assert_equal "$(total math_calls told.json)" $((20 * (2 * 24 + 3 * 8)))
+    done
+    gprof g.yaml --static -O json -o told.json
+    assert_equal "$(total math_calls told.json)" '72*t'
+    gload --new -i 'x: float64[t, 8]' -i 'U: float64[8, 8]' -e 'h = scan(lambda x, h: tanh(x + h @ U), sequences=[x], outputs_info=[zeros(8)], keep=["last"])' -o h.tlg
+    gprof h.tlg --static --dim t=20 -O json -o told.json
+    gprof h.tlg 'x=ones((20, 8))' 'U=ones((8, 8))' -O json -o ran.json
+    assert_equal "$(total peak_bytes ran.json)" "$(total peak_bytes told.json)"
+    # the result, two rows of the state in turn, and what a step makes
+    jq -e '.total.peak_bytes >= 4 * 8 * 8 and .total.peak_bytes < 20 * 8 * 8' told.json
+    gprof g.yaml --static --dim t=0 --assert 'math_calls == 0' >/dev/null
+}
+
+@test "sizes that follow from dims by computation are told" {
+    echo 'thunkline: 1
+inputs: {x: "float64[n, 4]"}
+outputs: {o: "concatenate([x[:n // 3], x @ ones((4, 4))])"}' >g.yaml
+    gprof g.yaml --static -O json -o told.json
+    assert_equal "$(total peak_bytes told.json)" null
+    gprof g.yaml --static --dim n=9 -O json -o told.json
+    assert_equal "$(total unknown_sizes told.json)" 0
+    jq -e '.total.peak_bytes >= 12 * 4 * 8' told.json
+}
+
 @test "the tables sort and end" {
     run small --static --dim n=10 --by op --top 1
     assert_output --regexp 'matmul.*\(remaining 2 account for 5\.5% of the flops\)'

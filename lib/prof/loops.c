@@ -1,0 +1,124 @@
+/* Loops: how many steps they take, as far as sizes tell, and what goes into a step. */
+#include "op/scan.h"
+#include "prof/prof_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- numbers that follow from sizes ---- */
+
+const Poly *value_of_leaf(Arena *a, const Graph *g, Var v, const Map *dims,
+                          bool symbols) {
+    const Tensor *c = var_const(g, v);
+    uint64_t bound;
+    if (c && c->ndim == 0 && dtype_is_discrete(c->dtype) && c->dtype != DT_UINT64)
+        return poly_number(a, (double)tensor_i64(c, 0));
+    if (var_leaf(g, v) != LEAF_DIM) return NULL;
+    Sym name = var_leafrec(g, v)->name;
+    if (map_get(dims, name, &bound)) return (const Poly *)(uintptr_t)bound;
+    return symbols ? poly_dim(a, name) : NULL;
+}
+
+static const Poly *of_numbers(Arena *a, const char *op, double x, double y) {
+    const struct {
+        const char *op;
+        double r;
+    } r[] = {{"floor_divide", floor(x / y)},
+             {"remainder", x - y * floor(x / y)},
+             {"minimum", x < y ? x : y},
+             {"maximum", x > y ? x : y},
+             {"sqrt", sqrt(x)},
+             {"ceil", ceil(x)},
+             {"floor", floor(x)}};
+    for (size_t i = 0; i < sizeof r / sizeof *r; i++)
+        if (strcmp(r[i].op, op) == 0 && isfinite(r[i].r)) return poly_number(a, r[i].r);
+    return NULL;
+}
+
+static const Poly *of_polys(Arena *a, const char *op, const Poly *x, const Poly *y) {
+    double v, w = 1;
+    if (strcmp(op, "add") == 0) return poly_add(a, x, y);
+    if (strcmp(op, "multiply") == 0) return poly_mul(a, x, y);
+    if (strcmp(op, "subtract") == 0)
+        return poly_add(a, x, poly_mul(a, poly_number(a, -1), y));
+    bool numbers = x && poly_is_number(x, &v) && (!y || poly_is_number(y, &w));
+    return numbers ? of_numbers(a, op, v, w) : NULL;
+}
+
+static const Poly *whole(Arena *a, const Poly *x) {
+    double v;
+    return x && poly_is_number(x, &v) ? poly_number(a, trunc(v)) : x;
+}
+
+static const Poly *fused_value(Arena *a, const Graph *g, ApplyId id, const Shape *in) {
+    const Apply *ap = &g->apply[id];
+    const Graph *fn = graph_function(g, op_prop(g->s, ap->op, ap->props, "fn")->sym);
+    if (!fn || !fn->fused) return NULL;
+    Map none = MAP(g->s);
+    Shape *h = shapes_of(a, fn, &none, false, ap->nin, in);
+    map_free(&none);
+    return h[fn->outputs.p[0].var].value;
+}
+
+const Poly *value_of_result(Arena *a, const Graph *g, ApplyId id, const Shape *in) {
+    const Apply *ap = &g->apply[id];
+    const Type *t = var_type(g, ap->out);
+    const char *op = ap->op->name;
+    if (ap->nout != 1 || t->kind != TYPE_TENSOR || t->ndim != 0 || ap->nin == 0)
+        return NULL;
+    if (strcmp(op, "shape_i") == 0) {
+        int64_t k = op_prop(g->s, ap->op, ap->props, "axis")->i;
+        return k >= 0 && k < in[0].ndim ? in[0].dim[k] : NULL;
+    }
+    if (strcmp(op, "call") == 0) return fused_value(a, g, id, in);
+    if (!in[0].value || ap->nin > 2 || (ap->nin == 2 && !in[1].value)) return NULL;
+    if (strcmp(op, "cast") == 0)
+        return dtype_is_discrete(t->dtype) ? whole(a, in[0].value) : in[0].value;
+    return of_polys(a, op, in[0].value, ap->nin == 2 ? in[1].value : NULL);
+}
+
+/* ---- a step ---- */
+
+static Shape without_rows(Shape x) {
+    if (!x.is_tensor || x.ndim == 0) return x;
+    x.ndim--;
+    x.dim++;
+    x.value = NULL;
+    return x;
+}
+
+/* Bytes of one row of an output; 0: not known. */
+static uint64_t row_bytes_of(const ScanOut *o, const Shape *out) {
+    Shape row = o->keep == SCAN_LAST ? *out : without_rows(*out);
+    double n = (double)dtype_size(row.dtype), d;
+    if (!row.is_tensor) return 0;
+    for (int i = 0; i < row.ndim; i++) {
+        if (!row.dim[i] || !poly_is_number(row.dim[i], &d)) return 0;
+        n *= d;
+    }
+    return n < 0x1p60 ? (uint64_t)n : 0;
+}
+
+/* Rows that a loop keeps in a ring, as vm/loop.c does: of what is not a result as a
+ * whole. */
+static uint64_t ring_bytes(const ScanOut *o, const Shape *out) {
+    int64_t kept = o->keep > 0 ? o->keep : 1, read = o->depth + 1;
+    if (o->keep == SCAN_ALL) return 0;
+    return (uint64_t)(o->ntap && read > kept ? read : kept) * row_bytes_of(o, out);
+}
+
+LoopStep loop_step(Arena *a, const Costed *c) {
+    ScanForm f = scan_of(c->g, c->id, a);
+    LoopStep l = {.fn = f.fn, .nin = f.nin, .steps = c->in[0].value};
+    l.in = NEW_N(a, f.nin, Shape);
+    for (size_t k = 0; k < f.nin; k++) {
+        l.in[k] = c->in[scan_arg(&f, k)];
+        bool rows = k < f.other_in;
+        for (size_t o = 0; o < f.nout; o++)
+            if (k - f.out[o].in < f.out[o].ntap) rows = !scan_one_row(&f.out[o]);
+        if (rows) l.in[k] = without_rows(l.in[k]);
+    }
+    for (size_t o = 0; o < f.nout; o++)
+        l.rings += ring_bytes(&f.out[o], &c->out[o]);
+    return l;
+}
