@@ -62,7 +62,7 @@ Var rw_fit(Rewriter *r, Var x, const Type *t) {
 /* ---- literals ---- */
 
 static Var build_literal(Rewriter *r, const Pat *p, DType like) {
-    DType d = dtype_weak(like, p->lit, r->b.floatX);
+    DType d = dtype_weak(like == DT_NONE ? DT_BOOL : like, p->lit, r->b.floatX);
     Tensor t;
     bool ok;
     if (dtype_is_integer(d)) {
@@ -207,7 +207,8 @@ static bool drops_safely(Rewriter *r, const Rule *rule, const Match *m,
         if (rule->ints_hole[i]) {
             for (int k = 0; k < to->ndim; k++)
                 if (to->dim[k] == DIM_UNKNOWN) return false;
-        } else if (!dims_fit(var_type(r->g, m->var[i]), to)) {
+        } else if (var_type(r->g, m->var[i])->kind != TYPE_PLUGIN &&
+                   !dims_fit(var_type(r->g, m->var[i]), to)) {
             return false;
         }
     }
@@ -218,7 +219,8 @@ Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
     Match m;
     if (!rule_match(r, rule, v, &m)) return VAR_NONE;
     const Type *t = var_type(r->g, v);
-    if (t->kind != TYPE_TENSOR || !drops_safely(r, rule, &m, t)) return VAR_NONE;
+    if (t->kind != TYPE_TENSOR && t->kind != TYPE_PLUGIN) return VAR_NONE;
+    if (!drops_safely(r, rule, &m, t)) return VAR_NONE;
     size_t mark = diag_count(r->s);
     Var x = rule_build(r, rule, rule->rhs, &m, t->dtype);
     if (x != VAR_NONE) x = rw_fit(r, x, t);
