@@ -1,4 +1,4 @@
-/* The catalogue as text or JSON: --list-ops, --op, --list-types. What an op's row
+/* The catalogue as text or JSON: --list-ops, --op. What an op's row
  * leaves open has a default in the contract, and that is said, too. */
 #include "op/macro.h"
 #include "op/own.h"
@@ -360,47 +360,4 @@ bool show_op(Session *s, const char *name, bool json, Str *out) {
     if (near) note(s, NOWHERE, "did you mean %s?", near);
     vec_free(&names);
     return false;
-}
-
-/* ---- types ---- */
-
-static void list_type(Str *out, bool json, bool first, const char *form,
-                      const char *doc) {
-    if (json) {
-        str_puts(out, first ? "[{\"type\": " : ",\n{\"type\": ");
-        put_json(out, form);
-        str_puts(out, ", \"doc\": ");
-        put_json(out, doc);
-        str_putc(out, '}');
-    } else {
-        put_padded(out, form, 28);
-        str_printf(out, "%s\n", doc);
-    }
-}
-
-void list_types(Session *s, bool json, Str *out) {
-    static const struct {
-        const char *form, *doc;
-    } kinds[] = {
-        {"DTYPE[d, ...]", "Tensor: d is a number, a name or ?; DTYPE alone is 0-d."},
-        {"sparse('csr', DTYPE[m, n])", "Sparse matrix, csr or csc."},
-        {"random", "State of a counter-based Philox stream."},
-        {"list(T)", "List of values of type T."},
-        {"slice", "A slice of integers or None."},
-        {"none", "The constant None."},
-        {"null('why')", "An undefined derivative; holds no value."},
-        {"disconnected", "No dependence; holds no value."}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        list_type(out, json, i == 0, kinds[i].form, kinds[i].doc);
-    const TypeClass *own;
-    for (size_t i = 0; (own = type_maker_class(s, i, NULL)); i++)
-        list_type(out, json, false, own->form, own->holds);
-    if (json) {
-        str_puts(out, "]\n");
-        return;
-    }
-    str_puts(out, "\nDTYPE is one of");
-    for (int d = 0; d < DT_N; d++)
-        str_printf(out, " %s", dtype_name((DType)d));
-    str_puts(out, ", or floatX\n");
 }

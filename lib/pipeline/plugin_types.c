@@ -343,30 +343,47 @@ static bool check_def(TlHost *h, const TlTypeDef *d) {
            wrong(h, d, "from_text without text: it could be read but not written");
 }
 
+/* "money(str, int)" */
+static const char *form_of(const PluginType *p, Arena *a) {
+    const char *text = p->def.name;
+    for (size_t i = 0; i < p->nparam; i++)
+        text =
+            arena_printf(a, "%s%s%s%s", text, i ? ", " : "(",
+                         p->is_text[i] ? "str" : "int", i + 1 < p->nparam ? "" : ")");
+    return text;
+}
+
 static void fill_class(PluginType *p) {
     const TlTypeDef *d = &p->def;
     bool bytes = d->to_bytes || !d->clear;
-    p->cls = (TypeClass){.name = d->name,
-                         .a_value = d->name,
-                         .form = d->name,
-                         .holds = d->doc ? d->doc : "",
-                         .filters = "as its plugin says",
-                         .compares = d->approx ? "as its plugin says" : "equal values",
-                         .from = p->plugin->path,
-                         .filter = type_filter,
-                         .from_text = d->from_text ? type_from_text : NULL,
-                         .equal = type_equal,
-                         .approx = d->approx ? type_approx : NULL,
-                         .shares = d->may_share_memory ? type_shares : NULL,
-                         .type = type_of_value,
-                         .describe = type_describe,
-                         .text = type_text_of,
-                         .json = type_json,
-                         .parts = bytes ? type_parts : NULL,
-                         .build = bytes ? type_build : NULL,
-                         .shape_info = d->memory ? type_memory : NULL,
-                         .size = d->memory ? memory_of : NULL,
-                         .add = d->add};
+    Arena *a = session_arena(p->plugin->s);
+    p->cls = (TypeClass){
+        .name = d->name,
+        .a_value = d->name,
+        .form = form_of(p, a),
+        .holds = d->doc ? d->doc : "Values of a plugin.",
+        .filters = d->from_text ? "what its filter takes, and texts in quotes"
+                                : "what its filter takes",
+        .compares = d->approx  ? "by its values_eq_approx"
+                    : d->equal ? "by its values_eq"
+                               : "equal bytes",
+        .sizes = d->memory ? "as it says of each value"
+                           : arena_printf(a, "%zu bytes", d->value_size),
+        .from = p->plugin->path,
+        .filter = type_filter,
+        .from_text = d->from_text ? type_from_text : NULL,
+        .equal = type_equal,
+        .approx = d->approx ? type_approx : NULL,
+        .shares = d->may_share_memory ? type_shares : NULL,
+        .type = type_of_value,
+        .describe = type_describe,
+        .text = type_text_of,
+        .json = type_json,
+        .parts = bytes ? type_parts : NULL,
+        .build = bytes ? type_build : NULL,
+        .shape_info = d->memory ? type_memory : NULL,
+        .size = d->memory ? memory_of : NULL,
+        .add = d->add};
 }
 
 bool plugin_add_type(TlHost *h, const TlTypeDef *def) {

@@ -4,7 +4,8 @@
  * member or function carries which clause of contract 002 (the rest is type/type.h):
  *
  *   filter                       filter: value_filter; tensors: tensor_filter
- *   filter_inplace               value_filter_inplace: the filter, and the old storage where it fits
+ *   filter_inplace               value_filter_inplace: the filter, and the old storage where it fits;
+ *                                for shared variables that get a new value
  *   is_valid_value               value_is_valid: true iff a strict filter succeeds
  *   values_eq                    equal: value_eq (checks), value_equal (a verdict only)
  *   values_eq_approx             approx: value_eq_approx (checks), value_approx; absent: equal
@@ -49,9 +50,10 @@ typedef struct ShapeInfo {
 struct TypeClass {
     const char *name;    /* as types of it are written: "sparse" */
     const char *a_value; /* in messages: "a sparse matrix" */
-    /* for people: how its types are written, what values they hold, what the filter
-     * takes beside values of the very type, how values are compared */
-    const char *form, *holds, *filters, *compares;
+    /* for people (gload --list-types): how its types are written, what values they
+     * hold, what the filter takes beside values of the very type, how values are
+     * compared, what memory is counted */
+    const char *form, *holds, *filters, *compares, *sizes;
     /* The type's filter. Borrowed in, a new reference or a converted copy out. False:
      * one diagnostic at `at` in which `what` names the variable. */
     bool (*filter)(Session *s, const Type *t, const Value *v, Filter how,
@@ -84,7 +86,7 @@ struct TypeClass {
 };
 const TypeClass *type_class(const Type *t);
 const TypeClass *value_class(const Value *v);
-/* The table, in the order of TypeKind, without plugins. */
+/* The table, in the order of TypeKind, without plugins (type_maker_class has those). */
 enum { CLASS_N = TYPE_PLUGIN };
 const TypeClass *class_get(TypeKind k);
 

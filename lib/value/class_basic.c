@@ -66,12 +66,13 @@ const TypeClass class_tensor = {
     .a_value = "a tensor",
     .form = "float32[n, 64]; int64 (a scalar); float64[?]",
     .holds = "an array of one of 14 dtypes; a dim is known, named, or unknown (?)",
-    .filters = "arrays of a dtype that converts without loss by dtype alone; numbers "
-               "and lists written without a dtype if they keep their value; then rank, "
-               "alignment and known dims must fit",
+    .filters = "arrays of a dtype that converts without loss by dtype alone (any with "
+               "--allow-downcast, none with --strict); then rank, alignment and known "
+               "dims must fit",
     .compares = "shape and dtype; integers and bools exactly, the rest |a - b| <= atol "
                 "+ rtol * |b|: float16 1e-3, 1e-3; float32 and complex64 1e-5, 1e-5; "
                 "float64 and complex128 1e-8, 1e-8",
+    .sizes = "elements times bytes of the dtype",
     .filter = filter_tensor,
     .equal = equal_tensor,
     .approx = approx_tensor,
@@ -123,6 +124,7 @@ const TypeClass class_random = {
     .holds = "the state of a Philox4x32-10 stream: seed, stream, position",
     .filters = "unless strict, a uint64[4] array {seed, stream, position, 0}",
     .compares = "all four words",
+    .sizes = "32 bytes",
     .filter = filter_random,
     .text = text_of_random,
     .json = json_of_random,
@@ -204,6 +206,7 @@ const TypeClass class_slice = {
     .holds = "start, stop and step of an index, each an integer or None",
     .filters = "nothing else",
     .compares = "all three parts",
+    .sizes = "none",
     .filter = filter_slice,
     .text = text_of_slice,
     .json = json_of_slice,
@@ -247,6 +250,7 @@ const TypeClass class_none = {
     .holds = "None",
     .filters = "nothing else",
     .compares = "always equal",
+    .sizes = "none",
     .filter = filter_none,
     .text = text_of_none,
     .json = json_of_none,
@@ -285,6 +289,7 @@ const TypeClass class_null = {
              "class",
     .filters = "nothing: an error that says why",
     .compares = "an error",
+    .sizes = "none",
     .filter = filter_null,
     .no_values = true,
 };
@@ -295,6 +300,7 @@ const TypeClass class_disconnected = {
     .holds = "nothing: the derivative by something that is not depended on",
     .filters = "nothing: an error",
     .compares = "an error",
+    .sizes = "none",
     .filter = filter_disconnected,
     .no_values = true,
 };

@@ -93,6 +93,7 @@ const TypeClass class_list = {
     .holds = "any number of values of one type",
     .filters = "lists whose items the item's type takes, each checked as that says",
     .compares = "the length, then item by item as the item's type says",
+    .sizes = "of all items together",
     .filter = filter_list,
     .approx = approx_list,
     .type = type_of_list,

@@ -52,7 +52,6 @@ static bool check_dims(Session *s, const Type *t, const Value *v, const int64_t 
 static bool check_finite(Session *s, const SparseObject *m, Filter how,
                          const char *what, Span at) {
     const Type *t = type_tensor(s, m->data.dtype, 1, m->data.shape);
-    how.literal = false;
     return !how.finite || tensor_filter_check(s, t, &m->data, how, what, at);
 }
 
@@ -247,6 +246,7 @@ const TypeClass class_sparse = {
                "convert without loss by dtype alone; then known dims must fit",
     .compares = "format, shape and dtype; then any difference is below 1e-6 (or "
                 "tolerances that are given); a stored zero is a zero",
+    .sizes = "data, and four bytes for each index and pointer",
     .filter = filter_sparse,
     .equal = equal_sparse,
     .approx = approx_sparse,

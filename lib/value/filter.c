@@ -29,50 +29,12 @@ static bool refuse(const Filtering *f, DiagCode code, const char *fmt, ...) {
     return false;
 }
 
-static bool same_after(Session *s, const Tensor *a, const Tensor *b, DType d) {
-    Tensor x, y;
-    if (!tensor_cast(s, a, d, &x)) return false;
-    bool ok = tensor_cast(s, b, d, &y);
-    bool same = ok && tensor_equal(&x, &y);
-    tensor_unref(&x);
-    if (ok) tensor_unref(&y);
-    return same;
-}
-
-/* Does v keep its value in dtype d? There and back, and as numbers: -1 and 255 are one
- * byte. */
-static bool keeps_value(Session *s, const Tensor *v, DType d) {
-    Tensor there;
-    if (!tensor_cast(s, v, d, &there)) return false;
-    bool same =
-        same_after(s, &there, v, v->dtype) && same_after(s, &there, v, DT_COMPLEX128);
-    tensor_unref(&there);
-    return same;
-}
-
-static DType floatX(Session *s) {
-    int d = session_options(s)->floatX;
-    return d < 0 ? DT_FLOAT64 : (DType)d;
-}
-
-static bool check_literal(const Filtering *f) {
-    DType want = f->t->dtype;
-    bool lone = f->v->ndim == 0 && dtype_is_float(f->v->dtype);
-    if (lone && f->how.allow_downcast < 0 && want == floatX(f->s)) return true;
-    if (keeps_value(f->s, f->v, want)) return true;
-    return refuse(f, E_VALUE,
-                  "%s can't store it without changing it; write a value that it holds, "
-                  "or allow it with --allow-downcast",
-                  dtype_name(want));
-}
-
 static bool check_dtype(const Filtering *f) {
     DType want = f->t->dtype, got = f->v->dtype;
     if (want == got) return true;
     if (f->how.strict)
         return refuse(f, E_DTYPE, "a strict check converts nothing; convert it before");
     if (f->how.allow_downcast == 1) return true;
-    if (f->how.literal) return check_literal(f);
     if (dtype_promote(want, got) == want) return true;
     return refuse(f, E_DTYPE,
                   "%s can't be converted to %s without risking loss of precision; "

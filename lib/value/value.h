@@ -135,9 +135,7 @@ void tensor_tolerance(DType d, Approx how, double *rtol, double *atol);
 typedef struct Filter {
     bool strict;
     int allow_downcast;
-    bool finite;  /* nan and inf are refused, too (DebugMode) */
-    bool literal; /* a number or list that was written without a dtype: what counts is
-                     that it keeps its value; a lone float may be rounded to floatX */
+    bool finite; /* nan and inf are refused, too (DebugMode) */
 } Filter;
 #define FILTER_DEFAULT ((Filter){.allow_downcast = -1})
 bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
