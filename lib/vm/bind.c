@@ -83,13 +83,28 @@ bool vm_set_input(Machine *m, size_t i, const Value *v) {
     return true;
 }
 
+/* filter_inplace: storage that was made here, for an update, gets the new value. */
+static bool refill(Machine *m, size_t i, uint32_t cell, const Value *v) {
+    Shared *h = &m->shared[i];
+    const void *old = h->value.t.data;
+    if (!value_filter_inplace(m->s, m->p->sharing.cell[cell].type, v,
+                              (Filter){.strict = true}, leaf_name(m, cell), NOWHERE,
+                              &h->value))
+        return false;
+    h->owned = h->value.t.data == old;
+    cell_set(m, cell, &h->value.t);
+    return true;
+}
+
 bool vm_set_shared(Machine *m, size_t i, const Value *v) {
     uint32_t cell = m->p->shared[i];
-    if (!type_takes(m->s, m->p->sharing.cell[cell].type, v, leaf_name(m, cell)))
-        return false;
-    take(m, cell, &m->shared[i].value, v);
-    m->shared[i].set = true;
-    m->shared[i].owned = false;
+    const CellInfo *info = &m->p->sharing.cell[cell];
+    Shared *h = &m->shared[i];
+    if (!type_takes(m->s, info->type, v, leaf_name(m, cell))) return false;
+    if (h->set && h->owned && !(info->flags & CELL_BOXED)) return refill(m, i, cell, v);
+    take(m, cell, &h->value, v);
+    h->set = true;
+    h->owned = false;
     return true;
 }
 

@@ -118,7 +118,9 @@ bool vm_set_input(Machine *m, size_t i, const Value *v);
 const Value *vm_input(const Machine *m, size_t i);
 /* Shared variables by position. Without this the first run takes the graph's value, or
  * computes the initial expression. The caller's buffer is never written: a value that
- * is to be updated in place is copied first. */
+ * is to be updated in place is copied first. After a run that updated the variable the
+ * new value goes into the old one's storage (filter_inplace), unless somebody else
+ * holds that or the shape is another. */
 bool vm_set_shared(Machine *m, size_t i, const Value *v);
 /* Fixes a dim; E_SHAPE at the run if an input disagrees. */
 void vm_set_dim(Machine *m, Sym name, int64_t value);
