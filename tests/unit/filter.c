@@ -1,6 +1,9 @@
 /* The filter of tensor types: what it accepts, the order of its checks, its words. */
-#include "test.h"
+#define CLAUSE_filter CLAUSE_RUN
+#include "contract.h"
 #include "value/value.h"
+
+#include <math.h>
 
 static const Filter unset = {.allow_downcast = -1},
                     strict = {.strict = true, .allow_downcast = -1},
@@ -97,11 +100,32 @@ static void test_kinds(Session *s) {
     tensor_unref(&t);
 }
 
+/* The last of the checks. */
+static void test_finite(Session *s) {
+    const int64_t n[1] = {3};
+    Filter finite = {.finite = true, .allow_downcast = -1};
+    Tensor f = make(s, DT_FLOAT32, 1, n), z = make(s, DT_COMPLEX64, 1, n);
+    accepts(s, "float32[3]", &f, finite, true);
+    ((float *)f.data)[1] = HUGE_VALF;
+    accepts(s, "float32[3]", &f, unset, true);
+    refuses(s, "float32[3]", &f, finite, E_NAN, "element 1 is not finite");
+    refuses(s, "float32[2]", &f, finite, E_SHAPE, "dim 0");
+    ((float *)z.data)[5] = (float)NAN; /* the imaginary part of the last */
+    refuses(s, "complex64[3]", &z, finite, E_NAN, "element 2 is not finite");
+    Tensor i = make(s, DT_INT64, 1, n);
+    accepts(s, "int64[3]", &i, finite, true);
+    tensor_unref(&f);
+    tensor_unref(&z);
+    tensor_unref(&i);
+}
+
+static void test_clauses(Session *s) {
+#include "contract.def"
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
-    test_dtypes(s);
-    test_shapes(s);
-    test_kinds(s);
+    test_clauses(s);
     CHECK(memory_used(s) == 0);
     session_free(s);
     return TEST_END("filter");

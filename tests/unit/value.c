@@ -1,7 +1,8 @@
 /* Tensors: memory and its account, layouts, walks, equality, hashes, text. */
 #include "value/value.h"
 
-#include "test.h"
+#define CLAUSE_value CLAUSE_RUN
+#include "contract.h"
 #include "value/sparse.h"
 
 #include <math.h>
@@ -461,19 +462,19 @@ static void test_sparse(Session *s) {
     value_unref(&c);
 }
 
+static void test_clauses(Session *s) {
+#include "contract.def"
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_memory(s);
     test_limits(s);
     test_layout(s);
     test_iter();
-    test_equal(s);
-    test_approx(s);
-    test_approx_retry(s);
     test_text(s);
     test_objects(s);
-    test_contract(s);
-    test_sparse(s);
+    test_clauses(s);
     CHECK(memory_used(s) == 0 && diag_count(s) == 0);
     session_free(s);
     return TEST_END("value");

@@ -1,6 +1,8 @@
 /* Ops that overwrite an input: random graphs give the values of ops that copy, in
  * whatever order they are listed, or are refused exactly where no order is right; each
  * refusal by itself; storage that an op keeps from run to run. */
+#define CLAUSE_vm_destroy CLAUSE_RUN
+#include "contract.h"
 #include "vm_test.h"
 
 #include <stdlib.h>
@@ -426,6 +428,10 @@ static void test_kept(Session *s) {
     graph_free(g);
 }
 
+static void test_clauses(Session *s) {
+#include "contract.def"
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
@@ -433,10 +439,7 @@ int main(void) {
     uint64_t before = memory_used(s);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK(op_add(s, &rows[i], NOWHERE));
-    test_random(s);
-    test_refusals(s);
-    test_update(s);
-    test_kept(s);
+    test_clauses(s);
     CHECK(memory_used(s) == before, "%llu bytes are left",
           (unsigned long long)memory_used(s));
     session_free(s);

@@ -1,6 +1,8 @@
 /* Lazy execution: random graphs in which ifelse and lazy ops of several manners stand
  * anywhere give the values of an evaluator that follows demand, and run exactly what it
  * follows; states of thunks live and end with their machine. */
+#define CLAUSE_vm_lazy CLAUSE_RUN
+#include "contract.h"
 #include "vm_test.h"
 
 #include <stdlib.h>
@@ -383,6 +385,10 @@ static void test_deep(Session *s) {
     graph_free(g);
 }
 
+static void test_clauses(Session *s) {
+#include "contract.def"
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
@@ -390,9 +396,7 @@ int main(void) {
     uint64_t before = memory_used(s);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK(op_add(s, &rows[i], NOWHERE));
-    test_random(s);
-    test_liar(s);
-    test_deep(s);
+    test_clauses(s);
     CHECK(memory_used(s) == before, "%llu bytes are left",
           (unsigned long long)memory_used(s));
     session_free(s);
