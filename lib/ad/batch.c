@@ -3,6 +3,8 @@
  * is needed, and a walk forward rebuilds it, Apply by Apply, by the ops' rules. */
 #include "ad/batch.h"
 
+#include <stdio.h>
+
 typedef struct Rebuild {
     Builder *b;
     Arena *tmp, *scratch; /* of all, of one Apply */
@@ -12,6 +14,8 @@ typedef struct Rebuild {
     uint8_t *needed; /* by variable, from `first` on */
     Var *now;        /* what stands for it: itself where nothing changed */
     bool *rows;
+    Var *pattern; /* of sparse ones with rows */
+    bool no_form; /* some op can't be done for many rows at once */
 } Rebuild;
 
 static Var now(const Rebuild *r, Var v) {
@@ -47,8 +51,24 @@ static void mark_needed(Rebuild *r, size_t nwant, const Var *want) {
     }
 }
 
+/* Values that are no tensors have their own form for rows, which few ops know. */
+static bool takes_rows(Batching *q) {
+    const Op *op = q->op;
+    for (size_t i = 0; i < q->nin; i++) {
+        const Type *t = var_type(q->g, q->was[i]);
+        bool known = t->kind == TYPE_TENSOR || op->identity ||
+                     (t->kind == TYPE_SPARSE && op->batch == batch_sparse) ||
+                     (t->kind == TYPE_LIST && op->batch == batch_lists);
+        if (q->rows[i] && !known)
+            return batch_refuse(q, t->kind == TYPE_SPARSE ? "its inputs are sparse"
+                                                          : "its inputs are lists");
+    }
+    return true;
+}
+
 static bool by_rule(Batching *q) {
     const Op *op = q->op;
+    if (!takes_rows(q)) return false;
     if (op->batch) return op->batch(q);
     if (op->elemwise) return batch_elementwise(q);
     return op->identity ? batch_first(q) : batch_loop(q);
@@ -62,12 +82,16 @@ static bool rebuild_apply(Rebuild *r, ApplyId a, bool any_rows) {
     Var *in = NEW_N(tmp, ap.nin, Var), *out = NEW_N(tmp, ap.nout, Var);
     Var *was = arena_copy(tmp, apply_in(r->b->g, a), ap.nin * sizeof *was);
     bool *rows = NEW_N(tmp, ap.nin, bool), *out_rows = NEW_N(tmp, ap.nout, bool);
+    Var *pattern = NEW_N(tmp, ap.nin, Var), *out_pattern = NEW_N(tmp, ap.nout, Var);
     for (size_t i = 0; i < ap.nin; i++) {
         in[i] = now(r, was[i]);
         rows[i] = has_rows(r, was[i]);
+        pattern[i] = rows[i] ? r->pattern[was[i] - r->first] : VAR_NONE;
     }
-    for (size_t k = 0; k < ap.nout; k++)
+    for (size_t k = 0; k < ap.nout; k++) {
         out_rows[k] = any_rows;
+        out_pattern[k] = k == 0 && ap.op->identity && ap.nin ? pattern[0] : VAR_NONE;
+    }
     Batching q = {.b = r->b,
                   .g = r->b->g,
                   .id = a,
@@ -78,15 +102,19 @@ static bool rebuild_apply(Rebuild *r, ApplyId a, bool any_rows) {
                   .was = was,
                   .in = in,
                   .rows = rows,
+                  .pattern = pattern,
                   .size = r->size,
                   .out = out,
-                  .out_rows = out_rows};
+                  .out_rows = out_rows,
+                  .out_pattern = out_pattern};
     bool ok = any_rows ? by_rule(&q) : op_apply(r->b, ap.op, ap.props, ap.nin, in, out);
+    r->no_form |= q.no_form;
     for (size_t k = 0; ok && k < ap.nout; k++) {
         Var at = ap.out + (Var)k - r->first;
         if (r->now[at] != ap.out + (Var)k) continue; /* given */
         r->now[at] = out[k];
         r->rows[at] = out_rows[k];
+        r->pattern[at] = out_pattern[k];
     }
     return ok;
 }
@@ -113,6 +141,126 @@ static bool rebuild(Rebuild *r) {
     return true;
 }
 
+/* ---- row by row ---- */
+/* Where an op has no form for many rows: a loop whose body is all that depends on the
+ * rows. */
+typedef struct RowByRow {
+    Rebuild *r;
+    Graph *body;
+    Builder b;
+    Var *inner; /* by variable, all of them: in the body, or VAR_NONE */
+    Var *seq, *other;
+    size_t nseq, nother;
+} RowByRow;
+
+static Var body_input(RowByRow *l, Var of, const Type *t) {
+    char name[32];
+    snprintf(name, sizeof name, "x%zu", l->body->inputs.n);
+    return l->inner[of] = graph_input(l->body, sym(l->body->s, name), t);
+}
+
+/* What stands for v in the body: a constant, or an argument that is the same in each
+ * step. */
+static Var outside(RowByRow *l, Var v) {
+    const Graph *g = l->r->b->g;
+    if (l->inner[v] != VAR_NONE) return l->inner[v];
+    if (var_is_const(g, v)) return l->inner[v] = graph_const_again(l->body, g, v, true);
+    l->other[l->nother++] = v;
+    return body_input(l, v, var_type(g, v));
+}
+
+static bool body_apply(RowByRow *l, ApplyId a) {
+    Rebuild *r = l->r;
+    const Apply ap = r->b->g->apply[a];
+    if (ap.serial)
+        return fail(r->b->s, r->b->from.at, E_TYPE, "%s can't be done row by row",
+                    ap.op->name);
+    arena_reset(r->scratch);
+    Var *in = NEW_N(r->scratch, ap.nin, Var), *out = NEW_N(r->scratch, ap.nout, Var);
+    for (size_t i = 0; i < ap.nin; i++)
+        in[i] = outside(l, apply_in(r->b->g, a)[i]);
+    l->b.from = r->b->g->origin[a];
+    if (!op_apply(&l->b, ap.op, ap.props, ap.nin, in, out)) return false;
+    for (size_t k = 0; k < ap.nout; k++)
+        if (l->inner[ap.out + k] == VAR_NONE) l->inner[ap.out + k] = out[k];
+    return true;
+}
+
+/* Inputs for what is given: rows first. */
+static void body_given(RowByRow *l, size_t n, const Var *var, const Var *with,
+                       const bool *has) {
+    const Graph *g = l->r->b->g;
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < n; i++) {
+            const Type *t = var_type(g, with[i]);
+            bool rows = !has || has[i];
+            if (rows != (k == 0)) continue;
+            body_input(l, var[i],
+                       rows ? type_tensor(g->s, t->dtype, t->ndim - 1, t->dim + 1) : t);
+            if (rows)
+                l->seq[l->nseq++] = with[i];
+            else
+                l->other[l->nother++] = with[i];
+        }
+}
+
+static bool body_walk(RowByRow *l) {
+    Rebuild *r = l->r;
+    const Graph *g = r->b->g;
+    for (ApplyId a = 0; a < r->napply; a++) {
+        const Apply *ap = &g->apply[a];
+        bool inside = false, needed = false;
+        if (ap->out + ap->nout <= r->first) continue;
+        for (Var v = ap->out; v < ap->out + ap->nout; v++)
+            needed |= v >= r->first && r->needed[v - r->first];
+        for (size_t i = 0; needed && i < ap->nin; i++) {
+            Var x = apply_in(g, a)[i];
+            inside |= x >= r->first && r->rows[x - r->first];
+        }
+        if (!inside) continue;
+        if (!body_apply(l, a)) return false;
+        for (Var v = ap->out; v < ap->out + ap->nout; v++)
+            r->rows[v - r->first] = true;
+    }
+    return true;
+}
+
+static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
+                       const bool *has, size_t nwant, const Var *want, Var *result,
+                       bool *rows) {
+    Builder *b = r->b;
+    RowByRow l = {.r = r};
+    l.body = graph_function_new(b->g->main, batch_body_name(b->g->main, "each"));
+    l.body->derived = true;
+    l.b = builder(l.body, true);
+    l.inner = NEW_N(r->tmp, r->n, Var);
+    l.seq = NEW_N(r->tmp, n, Var);
+    l.other = NEW_N(r->tmp, n + r->n, Var);
+    for (Var v = 0; v < r->n; v++)
+        l.inner[v] = VAR_NONE;
+    for (Var v = r->first; v < r->n; v++)
+        r->rows[v - r->first] = false;
+    for (size_t i = 0; i < n; i++)
+        r->rows[var[i] - r->first] = true; /* it is inside */
+    body_given(&l, n, var, with, has);
+    if (!body_walk(&l)) return false;
+    Var *out = NEW_N(r->tmp, nwant, Var);
+    for (size_t k = 0; k < nwant; k++) {
+        char name[32];
+        rows[k] = want[k] >= r->first && r->rows[want[k] - r->first];
+        result[k] = want[k];
+        if (!rows[k]) continue;
+        snprintf(name, sizeof name, "r%zu", k);
+        Var v = l.inner[want[k]];
+        vec_push(b->s, &l.body->outputs, ((Output){sym(b->s, name), v}));
+    }
+    if (!batch_scan(b, l.body, r->size, l.nseq, l.seq, l.nother, l.other, out))
+        return false;
+    for (size_t k = 0, at = 0; k < nwant; k++)
+        if (rows[k]) result[k] = out[at++];
+    return true;
+}
+
 bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
               Var size, size_t nwant, const Var *want, Var *result, bool *rows) {
     Rebuild r = {.b = b,
@@ -128,6 +276,7 @@ bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool 
     r.needed = NEW_N(r.tmp, room, uint8_t);
     r.now = NEW_N(r.tmp, room, Var);
     r.rows = NEW_N(r.tmp, room, bool);
+    r.pattern = NEW_N(r.tmp, room, Var);
     for (uint32_t i = 0; i < room; i++)
         r.now[i] = r.first + i;
     for (size_t i = 0; i < n; i++) {
@@ -136,10 +285,18 @@ bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool 
     }
     b->g->litter = true; /* one row's part of the graph */
     mark_needed(&r, nwant, want);
+    size_t mark = diag_count(b->s);
+    Origin from = b->from;
     bool ok = rebuild(&r);
     for (size_t k = 0; ok && k < nwant; k++) {
         result[k] = now(&r, want[k]);
         rows[k] = has_rows(&r, want[k]);
+    }
+    if (!ok && r.no_form) {
+        size_t failed = diag_count(b->s);
+        b->from = from;
+        ok = row_by_row(&r, n, var, with, has, nwant, want, result, rows);
+        diag_rewind(b->s, ok ? mark : failed);
     }
     arena_free(r.tmp);
     arena_free(r.scratch);

@@ -80,7 +80,10 @@ static bool by_rows(Jacobian *j, size_t k) {
     Var f = j->f[k], n = VAR_NONE, *r = j->result + k * j->nwrt;
     bool scalar = ndim_of(j, f) == 0;
     Var all = scalar ? const_number(b, ad_dtype(b, f), 1) : units(b, f, &n);
-    Var one = scalar || all == VAR_NONE ? all : ad_first_row(b, all);
+    bool empty = type_size(var_type(b->g, f)) == 0;
+    Var one = scalar || all == VAR_NONE ? all
+              : empty                   ? ad_zero(b, f)
+                                        : ad_first_row(b, all);
     if (one == VAR_NONE || !ad_vjp(b, 1, &f, &one, j->nwrt, j->wrt, j->how, r))
         return false;
     if (scalar) return true;
@@ -89,6 +92,7 @@ static bool by_rows(Jacobian *j, size_t k) {
     size_t nwant = 0;
     for (size_t i = 0; i < j->nwrt; i++)
         if (r[i] != GRAD_DISCONNECTED && !var_is_null(b->g, r[i])) want[nwant++] = r[i];
+    if (empty) return settle_rows(j, k, n, want, has); /* any row will do */
     return ad_batch(b, 1, &one, &all, NULL, n, nwant, want, row, has) &&
            settle_rows(j, k, n, row, has);
 }
@@ -117,7 +121,10 @@ static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
     Var wrt = j->wrt[i], n = VAR_NONE;
     bool scalar = ndim_of(j, wrt) == 0;
     Var all = scalar ? const_number(b, ad_dtype(b, wrt), 1) : units(b, wrt, &n);
-    Var one = scalar || all == VAR_NONE ? all : ad_first_row(b, all);
+    bool empty = type_size(var_type(b->g, wrt)) == 0;
+    Var one = scalar || all == VAR_NONE ? all
+              : empty                   ? ad_zero(b, wrt)
+                                        : ad_first_row(b, all);
     Var *dot = NEW_N(j->tmp, j->nf, Var), *column = NEW_N(j->tmp, j->nf, Var);
     bool *has = NEW_N(j->tmp, j->nf, bool);
     if (one == VAR_NONE || !ad_jvp(b, j->nf, j->f, 1, &wrt, &one, false, dot))
@@ -125,7 +132,9 @@ static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
     for (size_t k = 0; k < j->nf; k++)
         if (dot[k] == GRAD_DISCONNECTED || var_is_null(b->g, dot[k]))
             return *undecided = true;
-    if (!scalar && !ad_batch(b, 1, &one, &all, NULL, n, j->nf, dot, column, has))
+    for (size_t k = 0; k < j->nf; k++)
+        column[k] = dot[k]; /* of no columns any will do */
+    if (!scalar && !empty && !ad_batch(b, 1, &one, &all, NULL, n, j->nf, dot, column, has))
         return false;
     for (size_t k = 0; k < j->nf; k++) {
         Var x = scalar   ? cast_to(b, dot[k], ad_dtype(b, wrt))
@@ -177,8 +186,20 @@ static bool is_real(Jacobian *j, Var f) {
     return note(j->b->s, NOWHERE, "take its real and its imaginary part");
 }
 
+static bool is_dense(Jacobian *j, Var wrt) {
+    const Type *t = var_type(j->b->g, wrt);
+    if (t->kind != TYPE_SPARSE) return true;
+    fail(j->b->s, j->b->from.at, E_TYPE, "there is no Jacobian by %s",
+         type_str(j->b->s, t));
+    return note(j->b->s, NOWHERE,
+                "differentiate by what it is made of: the data of csr(data, ...), or a "
+                "tensor");
+}
+
 static bool build(Jacobian *j, JacobianMode mode) {
     bool undecided = false;
+    for (size_t i = 0; i < j->nwrt; i++)
+        if (!is_dense(j, j->wrt[i])) return false;
     for (size_t k = 0; k < j->nf; k++) {
         if (!is_real(j, j->f[k])) return false;
         for (size_t i = 0; i < j->nwrt; i++)

@@ -75,6 +75,16 @@ static Var unflatten(Vectorize *v, Var x, bool rows) {
     return apply_named(b, rows ? "reshape" : "broadcast_to", 2, in, 0, NULL);
 }
 
+static bool is_result(Builder *b, Var want) {
+    const Type *t = var_type(b->g, want);
+    return t->kind == TYPE_TENSOR ||
+           fail(b->s, b->from.at, E_TYPE, "only tensors have rows, not %s%s",
+                type_str(b->s, t),
+                t->kind == TYPE_SPARSE ? ": take dense_from_sparse of it"
+                : t->kind == TYPE_LIST ? ": take its items"
+                                       : "");
+}
+
 static bool run(Vectorize *v, size_t nwant, const Var *want, Var *result) {
     Builder *b = v->b;
     bool *rows = NEW_N(v->tmp, nwant, bool);
@@ -84,6 +94,8 @@ static bool run(Vectorize *v, size_t nwant, const Var *want, Var *result) {
     if (size == VAR_NONE || !flatten(v, size) ||
         !ad_batch(b, v->n, v->var, v->flat, v->has, size, nwant, want, result, rows))
         return false;
+    for (size_t k = 0; k < nwant; k++)
+        if (rows[k] && !is_result(b, want[k])) return false;
     for (size_t k = 0; k < nwant; k++)
         if ((result[k] = unflatten(v, result[k], rows[k])) == VAR_NONE) return false;
     return true;

@@ -19,6 +19,12 @@ bool batch_apply(Batching *q, const Props *props, const Var *in) {
     return op_apply(q->b, q->op, props, q->nin, in, q->out);
 }
 
+bool batch_refuse(Batching *q, const char *why) {
+    q->no_form = true;
+    return fail(q->b->s, q->b->from.at, E_TYPE, "%s has no form for many rows: %s",
+                q->op->name, why);
+}
+
 /* ---- shapes ---- */
 
 Var ints_item(Builder *b, Var ints, int64_t k) {

@@ -17,10 +17,15 @@ struct Batching {
     const Var *was;   /* the inputs as they are in the graph: types of one row */
     const Var *in;    /* what stands for them now */
     const bool *rows; /* in[i] has the leading dim; true of at least one */
-    Var size;         /* of that dim: int64, 0-d */
-    Var *out;         /* to fill */
+    /* A sparse matrix with rows: in[i] is what each stores, [size, stored], and
+     * pattern[i] a matrix without rows that stores at the same places. */
+    const Var *pattern;
+    Var size;       /* of that dim: int64, 0-d */
+    Var *out;       /* to fill */
     bool *out_rows; /* true at first; false where an output is the same for all rows and
                        out[k] lacks the dim */
+    bool no_form;   /* the rule gave up: batch_refuse */
+    Var *out_pattern; /* to fill for sparse outputs with rows; VAR_NONE at first */
 };
 
 /* ---- rules that several ops share ---- */
@@ -32,10 +37,24 @@ bool batch_elementwise(Batching *q);
 bool batch_axes(Batching *q);
 /* Input 0 passes through, whatever the others are. */
 bool batch_first(Batching *q);
-/* One row after the other. Always right, where rows give results of one shape. */
+/* One row after the other. Always right, where rows give results of one shape. Outputs
+ * whose out_rows the caller has made false are left to it. */
 bool batch_loop(Batching *q);
+/* The ops on sparse matrices, and on lists: by the op's name. */
+bool batch_sparse(Batching *q);
+bool batch_lists(Batching *q);
+
+/* The op has no form for many rows at once. All there is between the rows and what is
+ * asked for is then done row by row; the error stays if that can't be either. False. */
+bool batch_refuse(Batching *q, const char *why);
 
 /* ---- pieces ---- */
+/* "NAME_row", and a number where that is taken. */
+Sym batch_body_name(const Graph *g, const char *name);
+/* A scan of `body`, whose inputs are a row of each seq[], then other[]; out[k] has the
+ * rows of its output k. */
+bool batch_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
+                size_t nother, const Var *other, Var *out);
 int batch_ndim(const Batching *q, size_t i); /* dims of a row of input i */
 /* in[i], whose rows get ones in front of their dims up to `ndim`; without rows in[i]
  * itself. */

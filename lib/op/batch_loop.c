@@ -14,19 +14,40 @@ typedef struct BatchLoop {
     size_t nseq, nother;
 } BatchLoop;
 
-/* "NAME_row", and a number where that is taken. */
-static Sym body_name(const Batching *q) {
-    Session *s = q->b->s;
-    Str text = STR(s);
-    str_printf(&text, "%s_row", q->op->name);
-    Sym y = sym(s, str_text(&text));
-    for (unsigned i = 1; graph_function(q->g, y); i++) {
+Sym batch_body_name(const Graph *g, const char *name) {
+    Str text = STR(g->s);
+    str_printf(&text, "%s_row", name);
+    Sym y = sym(g->s, str_text(&text));
+    for (unsigned i = 1; graph_function(g, y); i++) {
         str_clear(&text);
-        str_printf(&text, "%s_row_%u", q->op->name, i);
-        y = sym(s, str_text(&text));
+        str_printf(&text, "%s_row_%u", name, i);
+        y = sym(g->s, str_text(&text));
     }
     str_free(&text);
     return y;
+}
+
+bool batch_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
+                size_t nother, const Var *other, Var *out) {
+    Arena *tmp = arena_new(b->s);
+    const Op *scan = op_find(b->s, "scan", 4);
+    size_t n = 1 + nseq + nother, nout = body->outputs.n;
+    Var *in = NEW_N(tmp, n, Var);
+    int64_t *taps = NEW_N(tmp, 2 * nseq, int64_t);
+    int64_t *states = NEW_N(tmp, nout, int64_t);
+    in[0] = size;
+    for (size_t i = 0; i < nseq; i++) {
+        in[1 + i] = seq[i];
+        taps[2 * i] = 1; /* one tap: the row itself */
+    }
+    for (size_t i = 0; i < nother; i++)
+        in[1 + nseq + i] = other[i];
+    PropArg arg[] = {{"fn", {.kind = P_GRAPH, .sym = body->name}},
+                     {"sequences", PROP_INTS(taps, 2 * nseq)},
+                     {"states", PROP_INTS(states, nout)}};
+    bool ok = op_apply(b, scan, props_make(b->s, scan, 3, arg), n, in, out);
+    arena_free(tmp);
+    return ok;
 }
 
 static const Type *row_type(Session *s, const Type *t) {
@@ -63,6 +84,7 @@ static bool make_body(BatchLoop *l) {
     if (!op_apply(&l->b, q->op, q->props, q->nin, l->inner, out)) return false;
     for (size_t k = 0; k < q->nout; k++) {
         char name[32];
+        if (!q->out_rows[k]) continue;
         snprintf(name, sizeof name, "r%zu", k);
         vec_push(q->b->s, &l->body->outputs, ((Output){sym(q->b->s, name), out[k]}));
     }
@@ -71,22 +93,12 @@ static bool make_body(BatchLoop *l) {
 
 static bool apply_scan(BatchLoop *l) {
     Batching *q = l->q;
-    const Op *scan = op_find(q->b->s, "scan", 4);
-    size_t n = 1 + l->nseq + l->nother;
-    Var *in = NEW_N(l->tmp, n, Var);
-    int64_t *taps = NEW_N(l->tmp, 2 * l->nseq, int64_t);
-    int64_t *states = NEW_N(l->tmp, q->nout, int64_t);
-    in[0] = q->size;
-    for (size_t i = 0; i < l->nseq; i++) {
-        in[1 + i] = l->seq[i];
-        taps[2 * i] = 1; /* one tap: the row itself */
-    }
-    for (size_t i = 0; i < l->nother; i++)
-        in[1 + l->nseq + i] = l->other[i];
-    PropArg arg[] = {{"fn", {.kind = P_GRAPH, .sym = l->body->name}},
-                     {"sequences", PROP_INTS(taps, 2 * l->nseq)},
-                     {"states", PROP_INTS(states, q->nout)}};
-    return op_apply(q->b, scan, props_make(q->b->s, scan, 3, arg), n, in, q->out);
+    Var *kept = NEW_N(l->tmp, q->nout, Var);
+    if (!batch_scan(q->b, l->body, q->size, l->nseq, l->seq, l->nother, l->other, kept))
+        return false;
+    for (size_t k = 0, at = 0; k < q->nout; k++)
+        if (q->out_rows[k]) q->out[k] = kept[at++];
+    return true;
 }
 
 bool batch_loop(Batching *q) {
@@ -94,7 +106,8 @@ bool batch_loop(Batching *q) {
     l.inner = NEW_N(l.tmp, q->nin, Var);
     l.seq = NEW_N(l.tmp, q->nin, Var);
     l.other = NEW_N(l.tmp, q->nin, Var);
-    l.body = graph_function_new(q->b->g->main, body_name(q));
+    l.body =
+        graph_function_new(q->b->g->main, batch_body_name(q->b->g->main, q->op->name));
     l.body->derived = true;
     l.b = builder(l.body, true);
     l.b.from = q->b->from;

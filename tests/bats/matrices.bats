@@ -317,3 +317,66 @@ END
     ok 'grun f.yaml x=2 w=5 xs=[1,2,3]' 'ys = [5.0, 20.0, 45.0]'
     bad 3 E_ARITY 'pullback p_pull of function' "gload f.yaml -e 's = sum(ys)' --outputs s | ggrad --cost s --wrt xs"
 }
+
+# file INPUTS DEFINITIONS OUTPUT: f.yaml of that output; lines are separated by `;`.
+file() {
+    {
+        printf 'thunkline: 1\ninputs:\n'
+        tr ';' '\n' <<<"$1" | sed 's/^ */  /'
+        printf 'let: |\n'
+        tr ';' '\n' <<<"$2" | sed 's/^ */  /'
+        printf 'outputs: [%s]\n' "$3"
+    } >f.yaml
+}
+
+@test "Jacobians and Hessians go through sparse matrices" {
+    local d='d=[.1,.2,.3] b=[1,2,3]' s='s = csr(d, [0, 2, 1], [0, 2, 3], (2, 3))'
+    file 'd: float64[3]; b: float64[3]' "$s; y = sum((s @ b) ** 3)" y
+    local want=$'hessian_y_d = [[4.2, 12.600000000000001, 0.0],
+                [12.600000000000001, 37.800000000000004, 0.0],
+                [0.0, 0.0, 14.399999999999999]]'
+    ok "ggrad f.yaml --hessian y --wrt d --only | grun $d" "$want"
+    ok "ggrad f.yaml --hessian y --wrt d,b --mixed --check $d" ''
+    file 'x: float64[2, 3]; b: float64[3, 2]' 'y = csr_from_dense(x) @ b' y
+    ok 'ggrad f.yaml --jacobian y --wrt x --only | gload -e "o = diagonal(jacobian_y_x, axis1=0, axis2=2)[0]" --outputs o |
+        grun x=[[1,0,2],[0,3,0]] b=[[1,2],[3,4],[5,6]]' \
+$'o = [[1.0, 0.0],
+      [0.0, 3.0],
+      [5.0, 0.0]]'
+    file 'd: float64[0]' 's = csr(d, zeros(0, dtype=int64), [0, 0, 0], (2, 3)); y = s @ ones(3)' y
+    ok "ggrad f.yaml --jacobian y --only | grun d='zeros(0)'" $'jacobian_y_d = [[],\n                 []]'
+    file "s: sparse('csr', float64[2, 3])" 'y = sparse_sum(s, axis=0)' y
+    bad 3 E_TYPE 'no Jacobian by sparse' 'ggrad f.yaml --jacobian y --wrt s'
+}
+
+@test "vectorize: sparse matrices by their places, lists by their items, draws by their parameters" {
+    local v='a=[1,2,3]' x='x = a[0] + 0'
+    rows() { # DEFINITIONS EXPRESSION VALUE
+        file 'a: float64[3]' "$x; $1; y = vectorize($2, x, a)" y
+        ok "grun f.yaml $v" "y = $3" || return
+        ok "grewrite f.yaml | grun $v" "y = $3" || return
+    }
+    rows 'm = csr(stack([x, 1, 2 * x]), [0, 2, 1], [0, 2, 3], (2, 3))' 'm @ [1., 10., 100.]' \
+$'[[101.0, 20.0],\n      [102.0, 40.0],\n      [103.0, 60.0]]'
+    # the places differ from row to row: row by row
+    rows 'm = csr_from_dense(stack([[x - 1, x - 2]]))' 'dense_from_sparse(m)[0]' $'[[0.0, -1.0],\n      [1.0, 0.0],\n      [2.0, 1.0]]'
+    rows 'l = make_list(x, 2 * x, 5.)' 'list_get(list_reverse(list_append(l, x * x)), 0) + list_get(l, -1)' '[6.0, 9.0, 14.0]'
+    rows 'l = make_list(1., 2.)' 'list_get(list_append(l, x), 2) * list_length(l)' '[2.0, 4.0, 6.0]'
+    rows 'l = make_list(2., x)' 'list_index(l, 2.) + list_count(l, 2.)' '[1, 2, 1]'
+    rows 's, r = normal(0., 1., (2,), rng=rng(3)); t, q = normal(x, 2., (2,), rng=rng(3)); u, w = uniform(0., 1., rng=t)
+v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[True, True],\n      [True, True],\n      [True, True]]'
+    file 'a: float64[3]' "$x; y = vectorize(csr_from_dense(stack([[x]])), x, a)" y
+    bad 3 E_TYPE 'only tensors have rows|form for many rows' "grun f.yaml $v"
+    file 'a: float64[3]' "$x; y = vectorize(make_list(x, x), x, a)" y
+    bad 3 E_TYPE 'take its items' "grun f.yaml $v"
+    file 'a: float64[3]' "$x; y = vectorize(sparse_data(csr_from_dense(stack([[x - 1, 1.]]))), x, a)" y
+    bad 5 E_RUN_SHAPE 'rows must be of one shape' "grun f.yaml $v"
+}
+
+@test "a Jacobian without elements" {
+    g 'x: float64[2, 0]' 'y = x * 2'
+    ok 'ggrad g.tlg --jacobian y --only | grun x="zeros((2, 0))"' "jacobian_y_x = zeros((2, 0, 2, 0), dtype='float64')"
+    g 'x: float64[0]' 'y = sum(x) * [1., 2.]' 'z = x ** 2' 'c = sum(z)'
+    ok 'ggrad g.tlg --jacobian y --wrt x --only | grun x="zeros(0)"' $'jacobian_y_x = [[],\n                 []]'
+    ok 'ggrad g.tlg --hessian c --wrt x --only | grun x="zeros(0)"' "hessian_c_x = zeros((0, 0), dtype='float64')"
+}

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 /* the dtype changes the values; its gradient is not that of its values, as is its
- * purpose; no rule for many rows at once */
-enum { NO_LOW = 1, NO_GRAD = 2, NO_BATCH = 4 };
+ * purpose */
+enum { NO_LOW = 1, NO_GRAD = 2 };
 enum { INPUTS = 3, ROWS = 1024 };
 
 typedef struct Sample {

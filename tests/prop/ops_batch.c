@@ -157,7 +157,6 @@ static void test_mask(Session *s, const Sample *row, DType d, unsigned mask, int
 static void test_row(Session *s, const Sample *row) {
     Spec spec[INPUTS];
     size_t nin = read_specs(row->in, spec);
-    if (row->flags & NO_BATCH) return;
     for (unsigned mask = 1; mask < 1U << nin; mask++) {
         test_mask(s, row, DT_FLOAT64, mask, 0);
         test_mask(s, row, DT_FLOAT64, mask, 1);

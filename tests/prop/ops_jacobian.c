@@ -245,7 +245,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < rows->n; i++) {
         const Sample *row = &rows->row[i];
         if (argc > 1 && strcmp(argv[1], row->op) != 0) continue;
-        if (row->flags & (NO_GRAD | NO_BATCH) || !is_small(row)) continue;
+        if (row->flags & NO_GRAD || !is_small(row)) continue;
         test(s, row, true, false);
         test(s, row, false, false);
         test(s, row, false, true);

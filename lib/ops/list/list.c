@@ -2,6 +2,7 @@
  * "changes" one makes another that has the other items in common. Items that come from
  * tensors are copied, as a tensor's memory is used again. Derivatives do not pass
  * through lists. */
+#include "op/batch.h"
 #include "op/build.h"
 #include "op/infer.h"
 #include "value/object.h"
@@ -261,6 +262,7 @@ static const Op table[] = {
      .props = "type: str = ''",
      .type = make_type,
      .perform = make_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = one,
      .push = undefined_push,
@@ -273,6 +275,7 @@ static const Op table[] = {
      .in = "x: list, i: any",
      .type = get_type,
      .perform = get_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = with_index,
      .push = undefined_push,
@@ -286,6 +289,7 @@ static const Op table[] = {
      .in = "x: list, y: any",
      .type = append_type,
      .perform = append_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = two,
      .push = undefined_push,
@@ -297,6 +301,7 @@ static const Op table[] = {
      .in = "x: list, y: list",
      .type = extend_type,
      .perform = extend_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = two,
      .push = undefined_push,
@@ -310,6 +315,7 @@ static const Op table[] = {
      .in = "x: list, i: int, y: any",
      .type = insert_type,
      .perform = insert_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = inserting,
      .push = undefined_push,
@@ -322,6 +328,7 @@ static const Op table[] = {
      .in = "x: list, y: any",
      .type = append_type,
      .perform = remove_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = with_index,
      .push = undefined_push,
@@ -334,6 +341,7 @@ static const Op table[] = {
      .in = "x: list",
      .type = same_type,
      .perform = reverse_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = one,
      .push = undefined_push,
@@ -347,6 +355,7 @@ static const Op table[] = {
      .in = "x: list, y: any",
      .type = count_type,
      .perform = index_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x, y",
@@ -357,6 +366,7 @@ static const Op table[] = {
      .in = "x: list, y: any",
      .type = count_type,
      .perform = count_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x, y",
@@ -367,6 +377,7 @@ static const Op table[] = {
      .in = "x: list",
      .type = count_type,
      .perform = length_perform,
+     .batch = batch_lists,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x",

@@ -2,6 +2,7 @@
  * draws. The language's normal(..., rng=r), gamma(...) and the like are made of it
  * (distributions.c). A pure function: one state gives one draw, and equal draws
  * merge. */
+#include "op/batch.h"
 #include "ops/elemwise/deriv.h"
 #include "ops/random/reject.h"
 #include "ops/shape/linear.h"
@@ -187,6 +188,27 @@ static bool draw_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     return d && d->fn && out == 1 && in >= 1 && in <= d->nparam;
 }
 
+/* ---- many rows ---- */
+/* The next state does not depend on the parameters: that of an empty draw. */
+static Var state_after(Batching *q) {
+    Session *s = q->b->s;
+    PropArg arg[] = {{"dist", PROP_STR(sym(s, "uniform"))},
+                     {"dtype", PROP_DTYPE(DT_FLOAT64)}};
+    int64_t none = 0;
+    Var in[4] = {q->in[0], const_number(q->b, DT_FLOAT64, 0),
+                 const_number(q->b, DT_FLOAT64, 1), const_ints(q->b, 1, &none)},
+        out[2];
+    return op_apply(q->b, q->op, props_make(s, q->op, 2, arg), 4, in, out) ? out[0]
+                                                                           : VAR_NONE;
+}
+
+/* Every row draws with the same state, as it does by itself. */
+static bool draw_batch(Batching *q) {
+    q->out_rows[0] = false;
+    q->out[0] = state_after(q);
+    return q->out[0] != VAR_NONE && batch_loop(q);
+}
+
 static const Op table[] = {
     {.name = "draw",
      .doc = "The next state of a random stream, and a draw of dist with the old one: "
@@ -199,6 +221,7 @@ static const Op table[] = {
      .flops = "2 * r.size",
      .math = 2,
      .pull = draw_pull,
+     .batch = draw_batch,
      .connect = draw_connect,
      .example = "draw(rng(1), 3, 4, dist='integers', dtype=int64)[1] -> 3",
      .file = __FILE__,

@@ -1,6 +1,7 @@
 /* Products of a sparse with a dense matrix, single elements of a product of dense ones,
  * and sums. One loop does both orders: dense @ sparse is (sparse.T @ dense.T).T, and
  * transposes are only other strides. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
 
@@ -349,6 +350,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = dot_type,
      .perform = dot_perform,
+     .batch = batch_sparse,
      .flops = "2 * r.size",
      .pull = dot_pull,
      .example =
@@ -364,6 +366,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = sampled_type,
      .perform = sampled_perform,
+     .batch = batch_sparse,
      .flops = "2 * x.shape[1]",
      .pull = sampled_pull,
      .disconnected = "pattern",
@@ -377,6 +380,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = sum_type,
      .perform = sum_perform,
+     .batch = batch_sparse,
      .flops = "r.size",
      .pull = sum_pull,
      .push = push_linear_first,

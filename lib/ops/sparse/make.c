@@ -1,5 +1,6 @@
 /* Sparse matrices from and to other things: their parts, triplets, dense matrices, the
  * other format. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
 
@@ -186,6 +187,7 @@ static const Op table[] = {
      .props = "dtype: dtype? = None",
      .type = csr_type,
      .perform = parts_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = parts_adjoint,
      .disconnected = INDICES,
@@ -202,6 +204,7 @@ static const Op table[] = {
      .props = "dtype: dtype? = None",
      .type = csc_type,
      .perform = parts_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = parts_adjoint,
      .disconnected = INDICES,
@@ -218,6 +221,7 @@ static const Op table[] = {
      .props = "format: str = 'csr', dtype: dtype? = None",
      .type = triplets_type,
      .perform = triplets_perform,
+     .batch = batch_sparse,
      .flops = "data.size",
      .adjoint = triplets_adjoint,
      .disconnected = "row, column, shape",
@@ -233,6 +237,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = csr_dense_type,
      .perform = from_dense_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = from_dense_adjoint,
      .push = from_dense_push,
@@ -244,6 +249,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = csc_dense_type,
      .perform = from_dense_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = from_dense_adjoint,
      .push = from_dense_push,
@@ -255,6 +261,7 @@ static const Op table[] = {
      .in = "x: sparse",
      .type = to_dense_type,
      .perform = to_dense_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = like_adjoint,
      .example =
@@ -267,6 +274,7 @@ static const Op table[] = {
      .props = "format: str",
      .type = format_type,
      .perform = format_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = like_adjoint,
      .example = "sparse_data(sparse_format(csr_from_dense([[0., 1.], [2., 3.]]), "

@@ -1,5 +1,6 @@
 /* The parts of sparse matrices: data and indices as vectors, the elements of one matrix
  * at the places of another, patterns put together. */
+#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
 
@@ -301,6 +302,7 @@ static const Op table[] = {
      .in = "x: sparse",
      .type = data_type,
      .perform = data_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = data_adjoint,
      .view = 1,
@@ -311,6 +313,7 @@ static const Op table[] = {
      .in = "x: sparse",
      .type = indices_type,
      .perform = indices_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x",
@@ -322,6 +325,7 @@ static const Op table[] = {
      .in = "x: sparse",
      .type = indptr_type,
      .perform = indptr_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x",
@@ -335,6 +339,7 @@ static const Op table[] = {
      .in = "x: sparse, data",
      .type = with_data_type,
      .perform = with_data_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = with_data_adjoint,
      .disconnected = "x",
@@ -346,6 +351,7 @@ static const Op table[] = {
      .in = "x: sparse, row, column",
      .type = at_type,
      .perform = at_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = at_adjoint,
      .disconnected = "row, column",
@@ -358,6 +364,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = like_type,
      .perform = like_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .pull = like_pull,
      .push = push_linear_first,
@@ -371,6 +378,7 @@ static const Op table[] = {
      .in = "x: sparse, y: sparse",
      .type = union_type,
      .perform = union_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x, y",
@@ -383,6 +391,7 @@ static const Op table[] = {
      .props = "axes: ints? = None",
      .type = transpose_type,
      .perform = transpose_perform,
+     .batch = batch_sparse,
      .flops = "0",
      .adjoint = transpose_adjoint,
      .view = 1,
