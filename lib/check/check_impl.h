@@ -148,6 +148,8 @@ void frame_close(Frame *f);
 /* False: not enough memory, diagnosed. */
 bool frame_set(Frame *f, Var v, const Value *x);
 bool frame_get(const Frame *f, Var v, Value *x); /* borrowed; false: it has no value */
+/* The same as a value of the caller's own: arrays are copied. */
+bool frame_copy(const Frame *f, Var v, Value *x);
 void frame_bind(Frame *f, const Type *t, const Value *x); /* dims by a leaf's shape */
 /* Why a variable has no value. */
 const char *frame_reason(const Frame *f, Var v);

@@ -2,6 +2,7 @@
  * in order. What can't be computed has no value, and nor has what needs it: a branch
  * that is not taken may fail without harm. */
 #include "check/check_impl.h"
+#include "value/object.h"
 
 #include <string.h>
 
@@ -67,10 +68,23 @@ bool frame_get(const Frame *f, Var v, Value *x) {
     return true;
 }
 
+bool frame_copy(const Frame *f, Var v, Value *x) {
+    Value have = {0};
+    if (!frame_get(f, v, &have)) return false;
+    *x = (Value){.kind = have.kind};
+    if (is_array(&have)) return tensor_clone(f->c->s, &have.t, &x->t);
+    value_copy_view(x, &have);
+    return true;
+}
+
 void frame_bind(Frame *f, const Type *t, const Value *x) {
-    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
+    const ListObject *list = t->kind == TYPE_LIST ? x->obj : NULL;
+    for (size_t i = 0; list && i < list->n; i++)
+        frame_bind(f, t->elem, &list->item[i]);
+    const int64_t *shape = value_sizes(x);
+    for (int i = 0; shape && i < t->ndim; i++)
         if (dim_is_named(t->dim[i]) && !map_get(&f->dim, dim_sym(t->dim[i]), NULL))
-            map_put(&f->dim, dim_sym(t->dim[i]), (uint64_t)x->t.shape[i]);
+            map_put(&f->dim, dim_sym(t->dim[i]), (uint64_t)shape[i]);
 }
 
 /* Constants and dims. */

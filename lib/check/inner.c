@@ -34,13 +34,12 @@ static bool take_outputs(Frame *f, Value *out) {
     const Graph *g = f->g;
     size_t n = g->outputs.n + (g->until != VAR_NONE);
     for (size_t i = 0; i < n; i++) {
-        Value v = {0};
-        if (!frame_get(f, i < g->outputs.n ? g->outputs.p[i].var : g->until, &v)) {
+        if (!frame_copy(f, i < g->outputs.n ? g->outputs.p[i].var : g->until,
+                        &out[i])) {
             while (i-- > 0)
                 value_unref(&out[i]);
             return false;
         }
-        value_copy_view(&out[i], &v);
     }
     return true;
 }

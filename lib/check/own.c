@@ -8,16 +8,10 @@ enum { RUNS_CHECKED = 3 };
 
 static bool take(Subject *x, OpRun *r, const Frame *f) {
     for (size_t i = 0; i < x->nout; i++) {
-        Value v = {0};
         Var out = f->g->outputs.p[i].var;
-        if (!frame_get(f, out, &v)) return r->why = frame_reason(f, out), false;
-        Value *to = &r->out_value[i];
-        value_unref(to);
-        *to = (Value){.kind = v.kind};
-        if (!is_array(&v))
-            value_copy_view(to, &v);
-        else if (!tensor_clone(x->s, &v.t, &to->t))
-            return false;
+        value_unref(&r->out_value[i]);
+        if (!frame_copy(f, out, &r->out_value[i]))
+            return r->why = frame_reason(f, out), false;
     }
     return true;
 }

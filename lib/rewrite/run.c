@@ -13,7 +13,7 @@ typedef struct Run {
     Session *s;
     Database *db;
     const RewriteOptions *o;
-    uint32_t number, fired, sweeps;
+    uint32_t number, fired, sweeps, epoch; /* epoch: the next one */
 } Run;
 
 static const Entry *find_entry(const Database *db, double position, bool graph_pass) {
@@ -89,11 +89,13 @@ static bool run_stages(Rewriter *r, double from, double to) {
 static bool run_graph(Run *run, Graph *g, double from, double to) {
     Rewriter r;
     rewriter_open(&r, g, run->db, run->o, &run->number);
+    r.epoch = run->epoch;
     bool ok = run_stages(&r, from, to);
     if (ok) compact(&r);
     graph_trim(g);
     run->fired += r.fired;
     run->sweeps += r.sweeps;
+    run->epoch = r.epoch + 1;
     rewriter_close(&r);
     return ok;
 }

@@ -98,3 +98,34 @@ Y
         gload "$f" --check
     done
 }
+
+# same_as_plain LINE: grun in LINE gives the same under DEBUG, and says nothing.
+same_as_plain() {
+    shell "$1"
+    [ "$status" = 0 ] || complain 'should succeed' "$1" || return
+    mv .out .plain
+    ok "${1//grun/grun --mode DEBUG} | cmp - .plain"
+}
+
+@test "loops that become other loops, products of rows, or nothing: each replacement is compared with its own" {
+    same_as_plain 'gload -e "map(lambda x: x * x, arange(4))" | grun'
+    same_as_plain 'gload -e "filter(lambda x: x % 2 == 0, arange(5))" | grun'
+    same_as_plain 'gload -i "v: int64[n]" -e "map(lambda x: x * x, v)" | grun v=[3,4]'
+    same_as_plain 'gload --new -i "x: float64[n, 3]" -i "w: float64[3]" -e "s = scan(lambda r, c: c + tanh(dot(r, w)), sequences=[x], outputs_info=[0.0])" -e "y = s[-1] * 2" --outputs y | ggrad --wrt w | grun x=[[1,2,3],[0.5,0,1]] w=[0.1,0.2,-0.3]'
+    same_as_plain 'gload --new -i "x: float64[n]" -e "y = sum(scan(lambda a, b: ifelse(a > 0, b * a, b - a), sequences=[x], outputs_info=[1.0]))" | ggrad --wrt x | grun x=[1,-2,3]'
+}
+
+@test "values of every kind: random state, sparse matrices and their dims, lists, slices, effects, updates" {
+    same_as_plain "gload --new -i \"s: sparse('csr', float64[n, m])\" -e 'y = s * 2.' -e 'k = m + n' --outputs y,k | grun 's=[[1, 0, 2], [0, 3, 0]]'"
+    same_as_plain "gload --new -i \"s: sparse('csc', float64[n, m])\" -e 'y = s @ ones(m)' --outputs y | grun 's=[[1, 0, 2], [0, 3, 0]]'"
+    same_as_plain 'gload --new -i "l: list(float64[n])" -e "y = list_get(l, 1) * list_length(l)" --outputs y | grun "l=[[1, 2], [3, 4]]"'
+    same_as_plain 'gload --new -i "s: slice" -i "x: float64[?, 3]" -e "y = x[0, s]" --outputs y | grun "s=slice(None, None, -2)" "x=[[1, 2, 3]]"'
+    same_as_plain 'gload --new -i "r: random" -e "s, x = normal(0., 1., (3,), rng=r)" -e "t, y = uniform(0., 1., (2,), rng=s)" --outputs x,y | grun --seed 7'
+    same_as_plain 'gload --new --shared "r: random = rng(3)" --shared "n: int64 = 0" -e "s, x = normal(0., 1., (3,), rng=r)" --outputs x --update "r = s" --update "n = n + 1" | grun --steps 3 --every 1'
+    same_as_plain 'gload --new -i "x: float64[n]" -e "y = sow(x * 2, tag=\"t\", name=\"a\") + 1" --outputs y | grun --reap t x=[1,2]'
+    same_as_plain 'gload -i "a: float64[3, 3]" -e "log(det(a)) + sum(solve(a, a))" | grun "a=[[1e-200,0,0],[0,1e-200,0],[0,0,1e-200]]"'
+    # a function that hands its input on
+    printf 'thunkline: 1\ninputs: {x: "float64[n]"}\nfunctions:\n  both:\n    inputs: {u: "float64[k]"}\n    let: |\n      v = u * 2\n    outputs: [u, v]\nlet: |\n  a, b = both(x)\noutputs: [a, b]\n' >f.yaml
+    same_as_plain 'cat f.yaml | grun x=[1,2]'
+    same_as_plain 'cat f.yaml | grun --exclude inline x=[1,2]'
+}

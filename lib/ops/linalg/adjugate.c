@@ -162,8 +162,10 @@ static int64_t adjugate_slow(const Item *it) {
                 int row = k / m, col = k % m;
                 minor[k] = a[(row + (row >= j)) * n + col + (col >= i)];
             }
-            Wide d = wide_solve(m, minor, 0, NULL);
-            c[i * n + j] = (i + j) % 2 ? -d : d;
+            Scaled d = wide_solve(m, minor, 0, NULL);
+            double sign = (i + j) % 2 ? -1 : 1, z[2] = {sign * scaled_value(d.re, d.e),
+                                                        sign * scaled_value(d.im, d.e)};
+            memcpy(&c[i * n + j], z, sizeof z);
         }
     wide_write(q, 1, c, it->out[0]);
     return 0;

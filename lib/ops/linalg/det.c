@@ -63,21 +63,20 @@ static bool slogdet_perform(Call *c) {
            batch_run(&q, slogdet_one, pivot_bytes(q.dim['n']));
 }
 
-static Wide slow_det(const Item *it) {
+static Scaled slow_det(const Item *it) {
     Wide *a = (Wide *)(void *)it->room;
     wide_read(it->q, 0, it->in[0], a);
     return wide_solve(batch_dim(it->q, 'n'), a, 0, NULL);
 }
 
 static int64_t det_slow(const Item *it) {
-    Wide d = slow_det(it);
-    put(it, 0, creal(d), cimag(d));
+    Scaled d = slow_det(it);
+    put(it, 0, scaled_value(d.re, d.e), scaled_value(d.im, d.e));
     return 0;
 }
 
 static int64_t slogdet_slow(const Item *it) {
-    Wide d = slow_det(it);
-    put_slogdet(it, (Scaled){creal(d), cimag(d), 0});
+    put_slogdet(it, slow_det(it));
     return 0;
 }
 

@@ -190,15 +190,16 @@ static void take_row(Wide *a, int n, int i, int j, Wide f) {
         a[i * n + k] -= f * a[j * n + k];
 }
 
-Wide wide_solve(int n, Wide *a, int k, Wide *b) {
-    Wide det = 1;
+Scaled wide_solve(int n, Wide *a, int k, Wide *b) {
+    Scaled det = scaled_one();
     for (int c = 0; c < n; c++) {
         int at = c;
         for (int i = c + 1; i < n; i++)
             if (cabs(a[i * n + c]) > cabs(a[at * n + c])) at = i;
         Wide p = a[at * n + c];
-        det *= at == c ? p : -p;
-        if (p == 0) return 0;
+        if (p == 0) return (Scaled){0, 0, 0};
+        scaled_times(&det, at == c ? creal(p) : -creal(p),
+                     at == c ? cimag(p) : -cimag(p));
         swap_rows(a, n, c, at);
         swap_rows(b, k, c, at);
         for (int j = 0; j < n; j++)

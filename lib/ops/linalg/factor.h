@@ -53,6 +53,6 @@ void wide_read(const Batch *q, int arg, const void *from, Wide *to);
 void wide_write(const Batch *q, int arg, const Wide *from, void *to);
 /* a [n, n] becomes the identity, b [n, k] the solution of a x = b, by Gauss and Jordan
  * with partial pivots. The determinant of a; 0: singular, b is nothing then. */
-Wide wide_solve(int n, Wide *a, int k, Wide *b);
+Scaled wide_solve(int n, Wide *a, int k, Wide *b);
 
 #endif

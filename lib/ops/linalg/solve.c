@@ -10,6 +10,10 @@
 /* What is known of the matrix: its whole, or that it is given by one triangle. */
 typedef enum Assume { GENERAL, SYMMETRIC, HERMITIAN, POSITIVE, ASSUME_N } Assume;
 
+static bool is_zero(Scaled d) {
+    return d.re == 0 && d.im == 0;
+}
+
 static int assume_of(Session *s, const Op *op, const Props *props) {
     static const char *const names[ASSUME_N] = {"gen", "sym", "her", "pos"};
     const char *text = sym_text(s, op_prop(s, op, props, "assume_a")->sym);
@@ -115,7 +119,7 @@ static int64_t solve_slow(const Item *it) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             w[i * n + j] = whole_element(a, n, i, j, assume, q->option[LOWER]);
-    if (n > 0 && wide_solve(n, w, k, b) == 0) return n;
+    if (n > 0 && is_zero(wide_solve(n, w, k, b))) return n;
     wide_write(q, 1, b, it->out[0]);
     return 0;
 }
@@ -214,7 +218,7 @@ static int64_t inv_slow(const Item *it) {
     wide_read(q, 0, it->in[0], a);
     for (int i = 0; i < n * n; i++)
         b[i] = i % (n + 1) == 0;
-    if (n > 0 && wide_solve(n, a, n, b) == 0) return n;
+    if (n > 0 && is_zero(wide_solve(n, a, n, b))) return n;
     wide_write(q, 1, b, it->out[0]);
     return 0;
 }
