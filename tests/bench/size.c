@@ -1,7 +1,9 @@
 /* What a graph's size costs: chains and trees through reading, grad, rewriting and
- * planning, each in a process of its own for its peak memory; the exponent says how
- * cost grows from one size to the next (1 is linear).
+ * planning, and once more with the gradient of the gradient, each in a process of its
+ * own for its peak memory; the exponent says how cost grows from one size to the next
+ * (1 is linear).
  * usage: size DIR, with DIR/chain-1000.yaml and so on, made by gen */
+#include "ad/ad.h"
 #include "bench.h"
 
 #include <math.h>
@@ -12,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOAD, GRAD, REWRITE, PLAN, PHASES };
+enum { LOAD, GRAD, REWRITE, PLAN, SECOND, REWRITE2, PHASES };
 typedef struct Cost {
     double t[PHASES];
     double nodes[PHASES]; /* what the phase worked on, or made */
@@ -25,7 +27,26 @@ static double lap(double *from) {
     return t;
 }
 
-static void phases(const char *path, Cost *c) {
+/* The gradient of sum(gradient ** 2). */
+static bool second(Graph *g) {
+    Builder b = builder(g, true);
+    Var x = graph_find(g, sym(g->s, "x")),
+        first = graph_output(g, sym(g->s, "d_loss_d_x")), grad;
+    Var cost = first == VAR_NONE ? first : call1(&b, "sum", call1(&b, "square", first));
+    if (cost == VAR_NONE || !ad_grad(&b, cost, 1, &x, &(GradOptions){0}, &grad))
+        return false;
+    vec_push(g->s, &g->outputs, ((Output){sym(g->s, "second"), grad}));
+    return true;
+}
+
+static Graph *rewritten(Graph *g) {
+    Graph *r = rewrite_run(g, &(RewriteOptions){.query.mode = "FAST_RUN"},
+                           &(RewriteResult){0});
+    if (!r) bench_fail(g->s, "rewriting");
+    return r;
+}
+
+static void phases(const char *path, bool twice, Cost *c) {
     double from = bench_now();
     Session *s = pipeline_session(NULL, NULL);
     session_options(s)->threads = 1;
@@ -36,10 +57,17 @@ static void phases(const char *path, Cost *c) {
     Derive d = {.cost = "loss", .wrt = "x"};
     if (!graph_derive(g, &d)) bench_fail(s, "grad");
     c->t[GRAD] = lap(&from);
+    if (twice) {
+        c->nodes[SECOND] = g->napply;
+        if (!second(g)) bench_fail(s, "the second grad");
+        c->t[SECOND] = lap(&from);
+        c->nodes[REWRITE2] = g->napply;
+        rewritten(g);
+        c->t[REWRITE2] = lap(&from);
+        return;
+    }
     c->nodes[REWRITE] = g->napply;
-    Graph *r = rewrite_run(g, &(RewriteOptions){.query.mode = "FAST_RUN"},
-                           &(RewriteResult){0});
-    if (!r) bench_fail(s, "rewriting");
+    Graph *r = rewritten(g);
     c->t[REWRITE] = lap(&from);
     c->nodes[PLAN] = c->nodes[REWRITE];
     Plan *p = plan_new(r, &(PlanOptions){.threads = 1});
@@ -48,14 +76,14 @@ static void phases(const char *path, Cost *c) {
 }
 
 /* The same in a child, so that peaks don't add up. */
-static Cost measured(const char *path) {
+static Cost measured(const char *path, bool twice) {
     int end[2];
     Cost c = {0};
     if (pipe(end) != 0) exit(1);
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        phases(path, &c);
+        phases(path, twice, &c);
         _exit(write(end[1], &c, sizeof c) != sizeof c);
     }
     close(end[1]);
@@ -68,25 +96,34 @@ static Cost measured(const char *path) {
     return c;
 }
 
+static void report_phase(const char *kind, long n, const char *phase, int i,
+                         double goal, const Cost *c, const Cost *before) {
+    char name[64], what[64], t[32], value[32];
+    double grow =
+        before ? log(c->t[i] / before->t[i]) / log(c->nodes[i] / before->nodes[i]) : 0;
+    snprintf(name, sizeof name, "%s %ldk %s", kind, n / 1000, phase);
+    snprintf(what, sizeof what, "%.2fM nodes/s, goal %s", c->nodes[i] / c->t[i] * 1e-6,
+             goal > 0 ? bench_time(goal, t) : "-");
+    if (before) snprintf(what + strlen(what), 24, ", exponent %.2f", grow);
+    bench_figure(name, bench_time(c->t[i], value), what, goal > 0 ? c->t[i] / goal : 0,
+                 goal > 0 ? 1 : 0);
+}
+
+/* Of the gradient's gradient; the same goals a node. */
+static void report_second(const char *kind, long n, const Cost *c, const Cost *before) {
+    report_phase(kind, n, "grad of grad", SECOND, 3e-6 * c->nodes[SECOND], c, before);
+    report_phase(kind, n, "and rewrite", REWRITE2, 0, c, before);
+}
+
 /* Seconds allowed a node and for the whole phase; the sizes' own goals. */
 static void report(const char *kind, long n, const Cost *c, const Cost *before) {
     static const char *const phase[] = {"load", "grad", "rewrite", "plan"};
     static const double per_node[] = {1e-6, 3e-6, 0, 0};
     double rewrite_goal = n == 1000 ? 20e-3 : n == 10000 ? 250e-3 : 3;
-    for (int i = 0; i < PHASES; i++) {
-        char name[64], what[64], t[32];
-        double goal = i == REWRITE ? rewrite_goal : per_node[i] * c->nodes[i];
-        double grow =
-            before ? log(c->t[i] / before->t[i]) / log(c->nodes[i] / before->nodes[i])
-                   : 0;
-        snprintf(name, sizeof name, "%s %ldk %s", kind, n / 1000, phase[i]);
-        snprintf(what, sizeof what, "%.2fM nodes/s, goal %s",
-                 c->nodes[i] / c->t[i] * 1e-6, goal > 0 ? bench_time(goal, t) : "-");
-        if (before) snprintf(what + strlen(what), 24, ", exponent %.2f", grow);
-        char value[32];
-        bench_figure(name, bench_time(c->t[i], value), what,
-                     goal > 0 ? c->t[i] / goal : 0, goal > 0 ? 1 : 0);
-    }
+    for (int i = 0; i <= PLAN; i++)
+        report_phase(kind, n, phase[i], i,
+                     i == REWRITE ? rewrite_goal : per_node[i] * c->nodes[i], c,
+                     before);
     char name[64], value[32];
     snprintf(name, sizeof name, "%s %ldk peak memory", kind, n / 1000);
     snprintf(value, sizeof value, "%.1f MB", c->memory * 1e-6);
@@ -154,13 +191,16 @@ int main(int argc, char **argv) {
     static const char *const kinds[] = {"chain", "tree"};
     bench_title("graphs of many nodes");
     for (int k = 0; k < 2; k++) {
-        Cost before, c;
+        Cost before, c, before2, c2;
         for (long n = 1000; n <= 100000; n *= 10) {
             char path[600];
             snprintf(path, sizeof path, "%s/%s-%ld.yaml", argv[1], kinds[k], n);
-            c = measured(path);
+            c = measured(path, false);
             report(kinds[k], n, &c, n > 1000 ? &before : NULL);
             before = c;
+            c2 = measured(path, true);
+            report_second(kinds[k], n, &c2, n > 1000 ? &before2 : NULL);
+            before2 = c2;
         }
     }
     plain_rate(argv[1]);
