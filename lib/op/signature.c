@@ -269,6 +269,8 @@ static void parse_outputs(Cursor *c, Signature *sig) {
         begin(c, SIGNATURE_OUT, i, part[i]);
         out[i] = name(c);
         if (*c->p) bad(c, "too much");
+        for (size_t k = 0; k < i; k++)
+            if (out[k] == out[i]) bad(c, "an output twice");
     }
     sig->out = out;
     sig->nout = n;

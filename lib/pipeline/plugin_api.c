@@ -362,6 +362,10 @@ static TlVar api_apply(TlHost *h, const char *op, const char *props, size_t nin,
     Var all[OUT_MAX];
     if (!h->b || !found || nin > UINT8_MAX)
         return api_fail(h, TL_FAILED, "there is no op %s to apply here", op), VAR_NONE;
+    for (size_t i = 0; i < nin; i++)
+        if (in[i] >= h->b->g->nvar)
+            return api_fail(h, TL_FAILED, "input %zu for %s is no variable", i, op),
+                   VAR_NONE;
     const Props *p = NULL;
     if (props && *props && !props_of_text(h->b, found, props, &p)) return VAR_NONE;
     if (!op_apply(h->b, found, p, nin, in, all)) return VAR_NONE;

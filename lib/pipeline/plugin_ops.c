@@ -241,7 +241,7 @@ static int mapped(const Graph *g, ApplyId id, size_t out, size_t n, const Plugin
     ask_open(&q, g, id, NULL);
     int in = ask(&q.a, out);
     ask_close(&q);
-    return in < g->apply[id].nin ? in : -1;
+    return in >= 0 && in < g->apply[id].nin ? in : -1;
 }
 
 static int plugin_views(const Graph *g, ApplyId id, size_t out) {
@@ -381,14 +381,18 @@ static bool check_maps(Adding *a) {
     return true;
 }
 
+/* A member's text as a place for messages: "./mine.so (adjoint of f)". */
+static Span text_at(Adding *a, const char *what, const char *text) {
+    const char *name = arena_printf(session_arena(a->s), "%s (%s of %s)", a->h->what,
+                                    what, a->def->name);
+    size_t n = strlen(text);
+    return (Span){source_add(a->s, name, text, n), 0, (uint32_t)n};
+}
+
 static bool check_formula(Adding *a, const char *what, const char *text) {
     if (!text || strcmp(text, "disconnected") == 0) return true;
     Arena *tmp = arena_new(a->s);
-    size_t n = strlen(text);
-    uint32_t source = source_add(
-        a->s, arena_printf(tmp, "%s (%s of %s)", a->h->what, what, a->def->name), text,
-        n);
-    bool ok = expr_parse(a->s, tmp, (Span){source, 0, (uint32_t)n}) != NULL;
+    bool ok = expr_parse(a->s, tmp, text_at(a, what, text)) != NULL;
     arena_free(tmp);
     return ok;
 }
@@ -474,6 +478,30 @@ static void fill_op(struct PluginOp *p) {
                  .plugin = p};
 }
 
+/* Types as texts: one for each input or output. */
+static bool check_types(Adding *a, const char *what, const char *list, size_t n) {
+    char **part;
+    if (!list) return true;
+    size_t have = str_split(session_arena(a->s), list, ',', &part);
+    if (have != n)
+        return wrong(a, "%s has %zu types for %zu %s%s", what, have, n,
+                     *what == 'i' ? "input" : "output", n == 1 ? "" : "s");
+    for (size_t i = 0; i < n; i++)
+        if (!type_parse(a->s, part[i], strlen(part[i]), text_at(a, what, part[i])))
+            return false;
+    return true;
+}
+
+/* Formulas have one name space. */
+static bool check_names(Adding *a) {
+    const Sym *in = input_names(a);
+    uint32_t at;
+    for (size_t i = 0; i < a->sig->nprop; i++)
+        if (find_name(in, a->sig->nin, a->sig->prop[i].name, &at))
+            return wrong(a, "props: %s is an input, too", sym_text(a->s, in[at]));
+    return true;
+}
+
 static bool check_rest(Adding *a) {
     const TlOpDef *d = a->def;
     if (d->default_output < 0 || (size_t)d->default_output > a->sig->nout)
@@ -481,7 +509,9 @@ static bool check_rest(Adding *a) {
                      d->default_output, a->sig->nout, a->sig->nout == 1 ? "" : "s");
     if (d->commutative && a->sig->nin != 2)
         return wrong(a, "only an op with two inputs is commutative");
-    return check_maps(a) && check_disconnected(a) && check_thunk(a) &&
+    return check_names(a) && check_types(a, "itypes", d->itypes, a->sig->nin) &&
+           check_types(a, "otypes", d->otypes, a->sig->nout) && check_maps(a) &&
+           check_disconnected(a) && check_thunk(a) &&
            read_texts(a, "partials", d->partials, &a->own->op.partial) &&
            read_texts(a, "adjoint", d->adjoint, &a->own->op.adjoint) &&
            read_texts(a, "pullback", d->pullback, &a->own->pullback) &&
@@ -501,8 +531,8 @@ bool plugin_add_op(TlHost *h, const TlOpDef *def) {
         return note(h->s, NOWHERE, "in the plugin %s", h->what);
     fill_op(p);
     if (!check_signature(&a) || !check_members(&a)) return false;
-    if (!op_add(h->s, &p->op, NOWHERE))
-        return note(h->s, NOWHERE, "in the plugin %s", h->what);
     a.sig = op_signature(h->s, &p->op);
-    return check_rest(&a);
+    if (!check_rest(&a)) return false;
+    return op_add(h->s, &p->op, NOWHERE) ||
+           (note(h->s, NOWHERE, "in the plugin %s", h->what), false);
 }
