@@ -9,9 +9,10 @@
  * first terms, to which paths from its other results add. Requirement: when an Apply
  * is visited, all users of its outputs have been (they have larger ids). */
 #include "ad/batch.h"
-#include "ad/term.h"
+#include "ad/guard.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct Reverse {
     Builder *b;
@@ -25,6 +26,8 @@ typedef struct Reverse {
     size_t nterm;
     const Var *term_of, *term; /* cotangents of a pullback */
     GradTrace *trace;          /* may be NULL */
+    Guards guards;
+    GuardId *guard; /* by variable: what its gradient so far is under */
 } Reverse;
 
 /* ---- paths ---- */
@@ -55,17 +58,72 @@ static void mark_from(Reverse *r, uint8_t *mark, bool by_pattern) {
 }
 
 /* ---- collecting ---- */
-static bool accumulate(Reverse *r, Var x, Var term) {
+static bool accumulate(Reverse *r, Var x, Var term, GuardId under) {
     Builder *b = r->b;
     if (term == GRAD_DISCONNECTED || r->known[x]) return true;
     Var *bar = &r->bar[x];
-    if (*bar == GRAD_DISCONNECTED || var_is_null(b->g, term)) {
-        if (!var_is_null(b->g, *bar)) *bar = term;
+    bool undefined = var_is_null(b->g, term);
+    if (*bar == GRAD_DISCONNECTED || undefined) {
+        if (var_is_null(b->g, *bar)) return true;
+        *bar = term;
+        r->guard[x] = undefined ? NO_GUARD : under;
+        if (undefined) r->guards.more[x] = 0;
         return true;
     }
     if (var_is_null(b->g, *bar)) return true;
-    *bar = ad_add(b, *bar, term);
-    return *bar != VAR_NONE;
+    return guard_add(&r->guards, x, bar, &r->guard[x], term, under);
+}
+
+/* The gradient of x, of which all terms have come. */
+static bool complete(Reverse *r, Var x, Var *gradient) {
+    bool ok = r->bar[x] == GRAD_DISCONNECTED ||
+              guard_join(&r->guards, x, &r->bar[x], &r->guard[x]);
+    *gradient = r->bar[x];
+    return ok;
+}
+
+/* The cotangents of one Apply, all under the guard that is returned. */
+static GuardId one_guard(Reverse *r, const Apply *ap, Var *cot, bool *ok) {
+    GuardId all = NO_GUARD;
+    bool first = true;
+    for (Var k = 0; k < ap->nout; k++) {
+        if (cot[k] == GRAD_DISCONNECTED || var_is_null(r->b->g, cot[k])) continue;
+        GuardId g = r->guard[ap->out + k];
+        all = first ? g : guard_common(&r->guards, all, g);
+        first = false;
+    }
+    for (Var k = 0; k < ap->nout; k++) {
+        if (cot[k] == GRAD_DISCONNECTED || var_is_null(r->b->g, cot[k])) continue;
+        cot[k] =
+            guard_leave(&r->guards, ap->out + k, cot[k], r->guard[ap->out + k], all);
+        *ok = *ok && cot[k] != VAR_NONE;
+    }
+    return all;
+}
+
+/* Does the Apply choose between branches, whose gradients are to be left alone where
+ * they are not taken? What a trace tells of must not be under guards. */
+static bool is_choice(const Reverse *r, const Apply *ap) {
+    return !r->trace && strcmp(ap->op->name, "ifelse") == 0;
+}
+
+/* A branch of an ifelse gets the gradient as it is, under a guard. */
+static bool into_branches(Reverse *r, const Apply *ap, const Var *in, const Var *cot,
+                          bool *wanted, GuardId under) {
+    for (uint32_t i = 1; i < ap->nin; i++) {
+        bool then = i <= ap->nout;
+        Var g = cot[(i - 1) % ap->nout];
+        if (!wanted[i] || g == GRAD_DISCONNECTED) continue;
+        wanted[i] = false;
+        if (var_type(r->b->g, g)->kind == TYPE_TENSOR) {
+            const Type *t = type_with_dtype(r->b->s, var_type(r->b->g, in[i]),
+                                            var_type(r->b->g, g)->dtype);
+            g = shape_as(r->b, g, t, in[i]);
+        }
+        GuardId side = guard_side(&r->guards, under, in[0], then);
+        if (g == VAR_NONE || !accumulate(r, in[i], g, side)) return false;
+    }
+    return true;
 }
 
 /* What was made since the last note is of the Apply `source`. */
@@ -86,10 +144,11 @@ static bool visit(Reverse *r, ApplyId a) {
         *grad = few ? grad_few : NEW_N(tmp, ap.nin, Var);
     Var *cot = few ? cot_few : NEW_N(tmp, ap.nout, Var);
     bool *wanted = few ? wanted_few : NEW_N(tmp, ap.nin, bool);
-    bool any_in = false, any_out = false;
+    bool any_in = false, any_out = false, ok = true;
     for (size_t k = 0; k < ap.nout; k++) {
         Var out = ap.out + (Var)k;
-        cot[k] = r->constant[out] ? GRAD_DISCONNECTED : r->bar[out];
+        cot[k] = GRAD_DISCONNECTED;
+        if (!r->constant[out]) ok = ok && complete(r, out, &cot[k]);
         any_out |= cot[k] != GRAD_DISCONNECTED;
     }
     for (size_t i = 0; i < ap.nin; i++) {
@@ -99,13 +158,14 @@ static bool visit(Reverse *r, ApplyId a) {
             wanted[i] |= cot[k] != GRAD_DISCONNECTED && op_connected(g, a, i, k);
         any_in |= wanted[i];
     }
-    bool ok = true;
-    if (any_in && any_out) {
+    if (ok && any_in && any_out) {
         Origin was = ad_origin(r->b, a, "gradient");
         trace_to(r, APPLY_NONE);
-        ok = ad_terms(r->b, a, cot, wanted, grad);
+        GuardId under = one_guard(r, &ap, cot, &ok);
+        if (ok && is_choice(r, &ap)) ok = into_branches(r, &ap, in, cot, wanted, under);
+        ok = ok && ad_terms(r->b, a, cot, wanted, grad);
         for (size_t i = 0; ok && i < ap.nin; i++)
-            if (wanted[i]) ok = accumulate(r, in[i], grad[i]);
+            if (wanted[i]) ok = accumulate(r, in[i], grad[i], under);
         trace_to(r, a);
         r->b->from = was;
     }
@@ -165,7 +225,7 @@ static bool seed(Reverse *r, Var cost) {
     }
     for (size_t i = 0; i < r->nterm; i++) {
         Var v = r->term_of[i], g = r->term[i];
-        if (!fits(b, v, g) || !accumulate(r, v, g)) return false;
+        if (!fits(b, v, g) || !accumulate(r, v, g, NO_GUARD)) return false;
         r->reach[v] = 1;
     }
     return true;
@@ -211,7 +271,8 @@ static void note_break(Reverse *r, Var wrt) {
 
 static bool finish(Reverse *r, Var wrt, Var *grad) {
     Builder *b = r->b;
-    Var g = r->bar[wrt];
+    Var g;
+    if (!complete(r, wrt, &g)) return false;
     if (g == GRAD_DISCONNECTED) {
         char text[160];
         snprintf(text, sizeof text, "the cost does not depend on %.100s",
@@ -233,8 +294,8 @@ static bool finish(Reverse *r, Var wrt, Var *grad) {
     if (var_is_null(b->g, g) && r->how->null == NULL_RAISE)
         return fail(b->s, b->from.at, E_NULL, "the gradient of %s is undefined: %s",
                     shown(b, wrt), var_type(b->g, g)->why);
-    *grad = g;
-    return true;
+    *grad = guard_leave(&r->guards, wrt, g, r->guard[wrt], NO_GUARD);
+    return *grad != VAR_NONE;
 }
 
 static bool run(Reverse *r, Var cost, size_t nwrt, const Var *wrt, Var *grad) {
@@ -279,11 +340,14 @@ static bool reverse(Builder *b, Var cost, size_t nterm, const Var *of, const Var
     r.constant = NEW_N(tmp, n, uint8_t);
     r.known = NEW_N(tmp, n, uint8_t);
     r.bar = NEW_N(t ? t->arena : tmp, n, Var);
+    r.guards = guards_new(b, tmp, n);
+    r.guard = NEW_N(tmp, n, GuardId);
     if (t) *t = (GradTrace){t->arena, n, r.napply, r.bar, {0}};
     for (uint32_t v = 0; v < n; v++)
         r.bar[v] = GRAD_DISCONNECTED;
     bool ok = run(&r, cost, nwrt, wrt, grad);
     trace_to(&r, APPLY_NONE);
+    guards_free(&r.guards);
     arena_free(tmp);
     return ok;
 }

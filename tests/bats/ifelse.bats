@@ -129,3 +129,35 @@ Y
     like 'gprof g.tlg c=True x=[1,2] -O json' '"op": "exp".*"calls": 1,' '"op": "sum".*"calls": 0,'
     like 'gprof g.tlg c=False x=[1,2] -O json' '"op": "exp".*"calls": 0,' '"op": "sum".*"calls": 1,'
 }
+
+@test "what the gradient of a branch takes is not done where it is not taken" {
+    # a Cholesky factor that there is not: neither it nor what is made of it is asked for
+    gload --new -i 'c: bool' -i 'x: float64[2, 2]' -e 'w = ifelse(c, sum(x * x), sum(cholesky(x)))' --outputs w -o w.tlg
+    ggrad w.tlg --wrt x -o g.tlg
+    ok 'grun g.tlg c=True x="[[1, 2], [3, -4]]"' $'w = 30.0\nd_w_d_x = [[2.0, 4.0],\n            [6.0, -8.0]]'
+    bad 5 E_SINGULAR 'not positive definite' 'grun g.tlg c=False x="[[1, 2], [3, -4]]"'
+    ok 'ggrad w.tlg --wrt x --check c=False x="[[4, 1], [1, 3]]" -o /dev/null'
+    # the runs of each op are counted
+    gload --new -i 'c: bool' -i 'x: float64[30]' -i 'A: float64[30, 30]' -e 'w = ifelse(c, sum(sin(x)), sum(tanh(A @ tanh(A @ x))))' --outputs w | ggrad --wrt x,A -o g.tlg
+    gprof g.tlg c=True x='ones(30)' A='eye(30)' --repeat 1 -O json -o r.json
+    jq -e '[.op[] | select(.name == "matmul") | .calls] | add == 0' r.json
+    gprof g.tlg c=False x='ones(30)' A='eye(30)' --repeat 1 -O json -o r.json
+    jq -e '[.op[] | select(.name == "matmul") | .calls] | add >= 4' r.json
+}
+
+@test "gradients of branches in branches, of several results, shared by both sides" {
+    local i='-i "c: bool" -i "d: bool" -i "x: float64" -i "y: float64"' c d
+    eval "gload --new $i -e 'u, v = ifelse(c, [x * y, sin(x)], [y, x + y])' -e 'w = ifelse(d, u * v, ifelse(c, x ** 3 + v, exp(y) * u)) + x * u' --outputs w -o w.tlg"
+    for c in True False; do
+        for d in True False; do
+            ok "ggrad w.tlg --wrt x,y --check c=$c d=$d x=0.7 y=0.3 -o /dev/null"
+            ok "ggrad w.tlg --wrt x,y | ggrad --cost d_w_d_x --wrt x,y --check c=$c d=$d x=0.7 y=0.3 -o /dev/null"
+            ok "ggrad w.tlg --wrt x,y --checkpoint sqrt --check c=$c d=$d x=0.7 y=0.3 -o /dev/null"
+        done
+    done
+    # in a loop: each step takes its own branch
+    gload --new -i 'x: float64[6]' -i 'w: float64' -e 'hs = scan(lambda x, h: ifelse(h > 1.0, w * sqrt(h - 1.0), h + x * w), sequences=[x], outputs_info=[0.5])' -e 'loss = sum(hs ** 2)' --outputs loss -o l.tlg
+    ok 'ggrad l.tlg --wrt x,w --check "x=[0.3, 0.5, 0.9, 0.2, 0.8, 0.4]" w=0.9 -o /dev/null'
+    # the root of a negative number would be nan, and 0 times that too
+    ok 'ggrad l.tlg --wrt w --only | grun "x=[0.1, 0.1, 0.1, 0.1, 0, 0]" w=0.5 --expect d_loss_d_w=2.42 >/dev/null'
+}
