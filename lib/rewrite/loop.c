@@ -171,9 +171,9 @@ Var loop_say(Scan *l, const char *text, Var x, Var y, Var n) {
     return VAR_NONE;
 }
 
-bool loop_has_rows(const Scan *l, Var x) {
+/* Is n the number of x's rows? */
+static bool is_rows_of(const Scan *l, Var n, Var x) {
     const Graph *g = l->r->g;
-    Var n = l->part.arg[0];
     Dim d = var_type(g, x)->dim[0];
     const Tensor *c = var_const(g, n);
     if (c) return d == tensor_i64(c, 0);
@@ -183,6 +183,25 @@ bool loop_has_rows(const Scan *l, Var x) {
     if (a == APPLY_NONE || strcmp(g->apply[a].op->name, "shape_i") != 0) return false;
     const Prop *axis = op_prop(g->s, g->apply[a].op, g->apply[a].props, "axis");
     return axis->i == 0 && rw_lead(l->r, g->in[g->apply[a].in]) == x;
+}
+
+bool loop_has_rows(const Scan *l, Var x) {
+    return is_rows_of(l, l->part.arg[0], x);
+}
+
+bool loop_counts_rows(const Scan *l, Var x) {
+    enum { PARTS = 32 };
+    const Graph *g = l->r->g;
+    Var todo[PARTS] = {l->part.arg[0]};
+    for (size_t n = 1; n > 0;) {
+        Var v = todo[--n];
+        ApplyId a = var_owner(g, v);
+        if (is_rows_of(l, v, x)) return true;
+        bool least = a != APPLY_NONE && strcmp(g->apply[a].op->name, "minimum") == 0;
+        for (uint32_t i = 0; least && i < g->apply[a].nin && n < PARTS; i++)
+            todo[n++] = rw_in(l->r, a, i);
+    }
+    return false;
 }
 
 /* ---- outside ---- */

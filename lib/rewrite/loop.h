@@ -36,6 +36,8 @@ bool loop_install(Scan *l, const size_t *as, bool *ok);
 /* Lets x stand for v, or for output o of the scan, if its type says as much. */
 bool loop_stand(Scan *l, Var v, Var x);
 bool loop_replace(Scan *l, size_t o, Var x);
+/* The clients of output o, which it is the first input of, read `rows` instead. */
+bool loop_read_again(Scan *l, size_t o, Var rows);
 /* Tells what was replaced, as one replacement; false: stop. */
 bool loop_fired(Scan *l);
 
@@ -46,6 +48,8 @@ bool loop_is_read(const Scan *l,
                   size_t o); /* has output o a client, or is it a root? */
 /* Do the rows of x number exactly the steps of the scan, as types and shapes tell? */
 bool loop_has_rows(const Scan *l, Var x);
+/* Are the steps counted by the rows of x, alone or as the least of several numbers? */
+bool loop_counts_rows(const Scan *l, Var x);
 
 /* An expression of the language in x, y, n. */
 Var loop_say(Scan *l, const char *text, Var x, Var y, Var n);

@@ -48,12 +48,31 @@ static uint8_t *edge_of(const Scan *l, const uint8_t *in) {
     return edge;
 }
 
+/* Sizes that are made of dims stay in the body, where types are told by them. */
+static void keep_sizes(const Scan *l, uint8_t *edge) {
+    const Graph *fn = l->part.f.fn;
+    uint8_t *size = NEW_N(l->a, fn->nvar, uint8_t);
+    for (Var v = 0; v < fn->nvar; v++)
+        size[v] = var_is_const(fn, v) || var_leaf(fn, v) == LEAF_DIM;
+    for (ApplyId a = 0; a < fn->napply; a++) {
+        const Apply *ap = &fn->apply[a];
+        const Type *t = var_type(fn, ap->out);
+        bool all = ap->nout == 1 && t->kind == TYPE_TENSOR && t->ndim <= 1 &&
+                   dtype_is_integer(t->dtype);
+        for (size_t i = 0; all && i < ap->nin; i++)
+            all = size[apply_in(fn, a)[i]];
+        size[ap->out] = all;
+        if (all) edge[ap->out] = 0;
+    }
+}
+
 static bool hoist(Scan *l, bool *ok) {
     bool any = false;
     loop_open(l);
     const Graph *fn = l->part.f.fn;
     if (scan_is_opaque(fn)) return false;
     uint8_t *fixed = invariant(l), *edge = edge_of(l, fixed);
+    keep_sizes(l, edge);
     Outside out = outside_new(l);
     for (Var v = 0; v < fn->nvar; v++) {
         const Type *t = var_type(fn, v);
@@ -145,8 +164,10 @@ static bool all_turned(Rows *q) {
     return f->nseq > 0;
 }
 
+/* What is known of the inputs of a step. False: nothing that helps. */
 static bool start(Rows *q) {
     const ScanForm *f = &q->l->part.f;
+    bool any = false;
     q->out = outside_new(q->l);
     q->turned = all_turned(q);
     for (Var v = 0; v < q->fn->nvar; v++)
@@ -155,11 +176,12 @@ static bool start(Rows *q) {
         for (size_t k = 0; k < f->seq[i].ntap; k++) {
             Var v = q->fn->inputs.p[f->seq[i].in + k];
             Var x = rows_of_tap(q, &f->seq[i], f->seq[i].tap[k]);
-            if (x == VAR_NONE) return false;
+            if (x == VAR_NONE) continue;
+            any = true;
             q->out.var[v] = x;
             q->kind[v] = ROWS;
         }
-    return true;
+    return any;
 }
 
 /* ---- ops over all rows ---- */

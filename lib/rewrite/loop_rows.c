@@ -44,8 +44,7 @@ static bool always_steps(const Scan *l) {
     return c && tensor_i64(c, 0) > 0;
 }
 
-/* The clients of output o read the rows that are left. */
-static bool read_again(Scan *l, size_t o, Var rows) {
+bool loop_read_again(Scan *l, size_t o, Var rows) {
     Var v = loop_out(l, o);
     Rewriter *r = l->r;
     for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
@@ -83,7 +82,7 @@ static bool keep_read(Scan *l, bool *ok) {
     for (size_t o = 0; o < n; o++) {
         Var x = l->m.out.p[l->part.first + o].result;
         if (x == VAR_NONE) continue;
-        if (rows[o] ? !read_again(l, o, x) : !loop_replace(l, o, x)) return false;
+        if (rows[o] ? !loop_read_again(l, o, x) : !loop_replace(l, o, x)) return false;
     }
     return *ok = loop_fired(l);
 }

@@ -104,7 +104,8 @@ NodePass fold_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
     sink_pass, scatter_pass, scatter_value_pass, scatter_scaled_pass, branch_pass;
 GraphPass fuse_pass, inline_pass, expand_pass, branch_results_pass;
 GraphPass loop_merge_pass, loop_clean_pass, loop_rows_pass, loop_last_pass,
-    loop_hoist_pass, loop_rows_out_pass, loop_sum_pass, loop_unroll_pass;
+    loop_prefix_pass, loop_hoist_pass, loop_rows_out_pass, loop_sum_pass,
+    loop_unroll_pass;
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6

@@ -384,3 +384,64 @@ Y
     models
     ok 'ggrad rnn.yaml --cost loss --wrt W --checkpoint sqrt -O yaml | grep -c stretch || true' 0
 }
+
+# ---- rewrites ----
+
+@test "a loop of which the first rows are read takes no more steps" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+inputs:
+  x: float64[t, 3]
+  y: float64[u, 3]
+let: |
+  hs = scan(lambda x, y, h: tanh(x + h * y), sequences=[x, y], outputs_info=[zeros(3)])
+  a = hs[:5]
+  b = hs[2]
+  c = hs[1:4, 0]
+outputs: [a, b, c]
+Y
+    ok 'grewrite f.yaml --explain -o g.tlg 2>&1 | grep -c scan-first-steps' 1
+    local v=('x=normal(0, 1, (9, 3), seed=1)' 'y=normal(0, 1, (8, 3), seed=2)')
+    grun f.yaml --mode FAST_COMPILE "${v[@]}" >a
+    grun g.tlg "${v[@]}" | cmp - a
+    gprof g.tlg "${v[@]}" --repeat 1 --by apply | grep tanh | awk '{ exit $3 != 5 }' || gprof g.tlg "${v[@]}" --repeat 1 --by apply
+    # where there are fewer steps the errors and rows are those of before
+    bad 5 E_INDEX 'index' "grun g.tlg 'x=ones((2, 3))' 'y=ones((9, 3))'"
+    ok "gload f.yaml --outputs a,c | grun 'x=zeros((2, 3))' 'y=ones((9, 3))'" $'a = [[0.0, 0.0, 0.0],\n      [0.0, 0.0, 0.0]]\nc = [0.0]'
+    # numbers: rows from the end, symbols, other steps, all rows are left alone
+    local e s='scan(lambda c: c + 1, outputs_info=[0], n_steps=20)'
+    for e in '[:7]' '[6]' '[2:7]' '[2:7, None]'; do
+        ok "gload --new -e '$s$e' | grewrite --explain 2>&1 >/dev/null | grep -c scan-first-steps" 1
+        ok "diff <(gload --new -e '$s$e' | grun) <(gload --new -e '$s$e' | grun --mode FAST_COMPILE)"
+    done
+    for e in '[:-7]' '[-3:7]' '[::2]' '[:20]' '[19]' '[:30]' '[7:]' '[[1, 2]]'; do
+        ok "gload --new -e '$s$e' | grewrite --explain 2>&1 >/dev/null | grep -c scan-first-steps || true" 0
+        ok "diff <(gload --new -e '$s$e' | grun) <(gload --new -e '$s$e' | grun --mode FAST_COMPILE)"
+    done
+    is "${s}[:0]" '[]'
+    ok "gload --new -i 'k: int64' -e '${s}[:k]' -o k.tlg && grewrite k.tlg --explain 2>&1 >/dev/null | grep -c scan-first-steps || true" 0
+    ok 'grun k.tlg k=-18' 'out = [1, 2]'
+    ok 'grun k.tlg k=0' 'out = []'
+    # a loop that may end early, prints, or would fail for want of rows runs as it is
+    ok "gload --new -e 'scan(lambda c: [c + 1, until(c > 8)], outputs_info=[0], n_steps=20)[:3]' | grewrite --explain 2>&1 >/dev/null | grep -c scan-first-steps || true" 0
+    ok "gload --new -i 'x: float64[?]' -i 'n: int64' -e 'scan(lambda x: x, sequences=[x], n_steps=n)[:2]' -o n.tlg && grewrite n.tlg --explain 2>&1 >/dev/null | grep -c scan-first-steps || true" 0
+    bad 5 E_RUN_SHAPE 'sequence 1 has 3 rows, but 4 steps need 4' 'grun n.tlg n=4 x=[1,2,3]'
+}
+
+@test "in the gradient's loop, products of saved states are made for all steps at once" {
+    models
+    ggrad rnn.yaml --cost loss --wrt W,U | grewrite -O yaml --no-provenance >g.yaml
+    # of each step back only the product with the cotangent is left
+    ok "sed -n '/^  lambda_1_backward.*:$/,/outputs:/p' g.yaml | grep -c @" 1
+    # some sequences may be too short: the others are not kept from it
+    ok "gload --new -i 'x: float64[n, 3]' -i 'z: float64[?, 3]' -i 'W: float64[3, 3]' -e 'hs = scan(lambda x, z, h: tanh(x @ W + z * h), sequences=[x, z], outputs_info=[zeros(3)], n_steps=n)' --dim n=4 --outputs hs | grewrite -O yaml | sed -n '/^let/,\$p' | grep -c @" 1
+}
+
+@test "shapes of results are told by those of initial values" {
+    local s='scan(lambda x, h: [tanh(h + x), sum(h), until(sum(h) > 9.0)], sequences=[x], outputs_info=[h0, None])'
+    local i='-i "x: float64[?]" -i "h0: float64[?, ?]"'
+    ok "gload --new $i -e 'a = scan(lambda x, h: tanh(h + x), sequences=[x], outputs_info=[h0])' -e 's = shape(a)' -e 'k = shape(scan(lambda x, h: tanh(h + x), sequences=[x], outputs_info=[h0], keep=2))' --outputs s,k | grewrite --no-provenance -O yaml | grep -c 'scan[(]' || true" 0
+    ok "gload --new $i -e 's = shape(scan(lambda x, h: tanh(h + x), sequences=[x], outputs_info=[h0]))' -e 'k = shape(scan(lambda x, h: tanh(h + x), sequences=[x], outputs_info=[h0], keep=2))' --outputs s,k | grun x=[1,2,3] 'h0=ones((2, 5))'" $'s = [3, 2, 5]\nk = [2, 2, 5]'
+    # a loop that may end early has to be run
+    ok "gload --new $i -e 'a, b = $s' -e 's = shape(a)' --outputs s | grun x=[1,2,3] 'h0=ones((2, 5))'" 's = [1, 2, 5]'
+}

@@ -285,6 +285,44 @@ static bool scan_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     return yes;
 }
 
+/* ---- shapes ---- */
+
+/* The dims of a row: those of a state's initial value, or as the type says. */
+static bool row_dims(const ShapeOf *q, const ScanOut *o, const Type *t, Var *dim) {
+    int rows = o->keep != SCAN_LAST;
+    int from = o->ntap && !scan_one_row(o);
+    for (int i = rows; i < t->ndim; i++) {
+        if (o->ntap)
+            dim[i] = q->in_shape[o->arg][i - rows + from];
+        else if (dim_is_known(t->dim[i]))
+            dim[i] = const_int(q->b, t->dim[i]);
+        else
+            return false;
+    }
+    return true;
+}
+
+/* Rows number the steps, unless the loop may end early. */
+static bool scan_shape(ShapeOf *q) {
+    Arena *tmp = arena_new(q->b->s);
+    ScanForm f = scan_of(q->g, q->id, tmp);
+    bool ok = f.fn->until == VAR_NONE;
+    for (size_t i = 0; ok && i < f.nout; i++) {
+        const ScanOut *o = &f.out[i];
+        const Type *t = var_type(q->g, q->g->apply[q->id].out + (Var)i);
+        Var dim[MAX_NDIM] = {VAR_NONE};
+        if (t->kind != TYPE_TENSOR || !row_dims(q, o, t, dim)) continue;
+        if (o->keep != SCAN_LAST) dim[0] = q->in[0];
+        if (o->keep > 0)
+            dim[0] = call2(q->b, "minimum", q->in[0], const_int(q->b, o->keep));
+        for (int k = 0; k < t->ndim; k++)
+            q->out_shape[i][k] = dim[k];
+        ok = t->ndim == 0 || dim[0] != VAR_NONE;
+    }
+    arena_free(tmp);
+    return ok;
+}
+
 static const Op table[] = {
     {.name = "scan",
      .doc = "Runs the function fn once for each step: "
@@ -295,6 +333,7 @@ static const Op table[] = {
      .props = "fn: graph, sequences: ints = [], states: ints = [], keep: ints = [], "
               "truncate: int = -1, checkpoint: bool = False",
      .type = scan_type,
+     .infer_shape = scan_shape,
      .perform = scan_perform,
      .debug = scan_perform,
      .flops = "0",

@@ -44,6 +44,7 @@ typedef struct Back {
 #define NOWHERE_YET SIZE_MAX
 
 static Var say(Back *k, const char *text, Var x, Var y, Var n) {
+    if (x == VAR_NONE) return x;
     Bind bind[] = {{sym(k->s, "x"), x}, {sym(k->s, "y"), y}, {sym(k->s, "n"), n}};
     Env env = {.n = 3, .bind = bind};
     bool ok = true;
@@ -334,6 +335,15 @@ static bool has_rows(const Back *k, Var x) {
            var_leafrec(k->b->g, k->rows)->name == dim_sym(d);
 }
 
+/* x, which is said to have a row for each step: types can't tell. */
+static Var of_all_steps(Back *k, Var x) {
+    int ndim = var_type(k->b->g, x)->ndim;
+    Var shape[MAX_NDIM];
+    for (int i = 0; i < ndim; i++)
+        shape[i] = i ? const_int(k->b, -1) : k->rows;
+    return call2(k->b, "specify_shape", x, ints_stack(k->b, (size_t)ndim, shape));
+}
+
 /* Rows of a sequence, the last that was read first. */
 static Var saved_sequence(Back *k, const ScanSeq *q, int64_t tap) {
     Var x = k->p->in[q->arg];
@@ -351,8 +361,9 @@ static Var saved_state(Back *k, const ScanOut *o, int64_t tap, Var trace) {
     Var all = say(k, "concatenate([x, y])", init, trace, trace);
     if (all == VAR_NONE) return all;
     /* rows depth + tap .. end + tap */
-    return say(k, "x[y:n][::-1]", all, const_int(k->b, o->depth + tap),
-               const_int(k->b, tap));
+    all = say(k, "x[y:n]", all, const_int(k->b, o->depth + tap), const_int(k->b, tap));
+    all = all == VAR_NONE || has_rows(k, all) ? all : of_all_steps(k, all);
+    return say(k, "x[::-1]", all, all, all);
 }
 
 static bool bind_saved(Back *k, const Var *trace) {

@@ -1,0 +1,120 @@
+/* Loops of which only the first rows are read take only as many steps. What is read is
+ * told by numbers in the graph; where a later step could fail for want of rows, the
+ * loop stays as it is. */
+#include "rewrite/loop.h"
+
+#include <string.h>
+
+enum { MOST_ROWS = 1 << 30, MOST_SEQUENCES = 64 };
+
+/* One index of the text of x[...], by its letters: "$", ":$", "$:$", with the numbers
+ * that stand for $. Returns how many first rows are enough, -1: it can't be told. */
+static int64_t rows_for(const char *index, const int64_t *number) {
+    size_t n = strcspn(index, ",");
+    if (n == 1 && *index == '$') return number[0] >= 0 ? number[0] + 1 : -1;
+    if (n == 2 && strncmp(index, ":$", 2) == 0) return number[0];
+    if (n == 3 && strncmp(index, "$:$", 3) == 0) return number[0] < 0 ? -1 : number[1];
+    return -1;
+}
+
+/* How many first rows an Apply reads of its first input; -1: perhaps all. */
+static int64_t rows_from_start(Rewriter *r, ApplyId id) {
+    const Apply *ap = &r->g->apply[id];
+    if (strcmp(ap->op->name, "subtensor") != 0 || ap->nin < 2) return -1;
+    const char *index = sym_text(r->s, rw_prop(r, ap, "index")->sym);
+    int64_t number[2] = {0, 0};
+    size_t many = 0;
+    for (const char *p = index; *p && *p != ','; p++)
+        many += *p == '$';
+    for (size_t i = 0; i < many && i < 2; i++) {
+        Var v = rw_in(r, id, 1 + i);
+        const Type *t = var_type(r->g, v);
+        if (t->ndim != 0 || t->dtype == DT_BOOL || !rw_int_const(r, v, &number[i]))
+            return -1;
+    }
+    for (size_t k = 1; k < ap->nin; k++) /* the rows may be the index of something */
+        if (rw_in(r, id, k) == rw_in(r, id, 0)) return -1;
+    int64_t n = rows_for(index, number);
+    return n > MOST_ROWS ? -1 : n;
+}
+
+/* The most first rows that any client reads; -1: it can't be told. */
+static int64_t rows_read(const Scan *l, size_t o) {
+    Var v = loop_out(l, o);
+    int64_t most = 0;
+    if (l->root[v]) return -1;
+    for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
+        ApplyId user = l->clients->client[k];
+        int64_t n = apply_in(l->r->g, user)[0] == v ? rows_from_start(l->r, user) : -1;
+        if (n < 0) return -1;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Does a sequence have rows for all steps, so that fewer steps hide no error? They are
+ * counted by it, alone or as the least of several, or both are numbers. */
+static bool is_long_enough(const Scan *l, const ScanSeq *q) {
+    const Graph *g = l->r->g;
+    Var x = l->part.arg[q->arg], steps = l->part.arg[0];
+    const Tensor *n = var_const(g, steps);
+    Dim rows = var_type(g, x)->dim[0];
+    if (n && dim_is_known(rows)) return rows - (q->high - q->low) >= tensor_i64(n, 0);
+    return q->high == q->low && loop_counts_rows(l, x);
+}
+
+/* Fewer steps than there are: as many as are read. 0: no gain. */
+static bool cut_to(Scan *l, int64_t *most) {
+    const ScanForm *f = &l->part.f;
+    const Tensor *n = var_const(l->r->g, l->part.arg[0]);
+    bool any = false;
+    *most = 0;
+    if (f->fn->until != VAR_NONE || f->fn->effects.n || f->nseq > MOST_SEQUENCES)
+        return false;
+    for (size_t i = 0; i < f->nseq; i++)
+        if (!is_long_enough(l, &f->seq[i])) return false;
+    for (size_t o = 0; o < f->nout; o++) {
+        if (!loop_is_read(l, o)) continue;
+        int64_t rows = f->out[o].keep == SCAN_ALL ? rows_read(l, o) : -1;
+        if (rows < 0) return false;
+        if (rows > *most) *most = rows;
+        any = true;
+    }
+    return any && !(n && tensor_i64(n, 0) <= *most);
+}
+
+/* Has it been done? Steps are the lesser of a number and others. */
+static bool is_cut(const Scan *l, int64_t most) {
+    const Graph *g = l->r->g;
+    ApplyId a = var_owner(g, l->part.arg[0]);
+    if (a == APPLY_NONE || strcmp(g->apply[a].op->name, "minimum") != 0) return false;
+    for (uint32_t i = 0; i < g->apply[a].nin; i++) {
+        const Tensor *c = var_const(g, rw_in(l->r, a, i));
+        if (c && tensor_i64(c, 0) <= most) return true;
+    }
+    return false;
+}
+
+static bool cut(Scan *l, bool *ok) {
+    int64_t most;
+    loop_open(l);
+    if (!cut_to(l, &most) || is_cut(l, most)) return false;
+    const Tensor *n = var_const(l->r->g, l->part.arg[0]);
+    Var few = const_int(&l->r->b, most);
+    l->m.steps = n ? few : loop_say(l, "minimum(x, y)", l->part.arg[0], few, VAR_NONE);
+    rw_grow(l->r);
+    if (l->m.steps == VAR_NONE) return false;
+    size_t nout = l->part.f.nout;
+    for (size_t o = 0; o < nout; o++)
+        l->m.out.p[l->part.first + o].wanted = loop_is_read(l, o);
+    if (!(*ok = loop_body(l) && loop_make(l))) return false;
+    for (size_t o = 0; o < nout; o++) {
+        Var x = l->m.out.p[l->part.first + o].result;
+        if (x != VAR_NONE && !loop_read_again(l, o, x)) return false;
+    }
+    return *ok = loop_fired(l);
+}
+
+bool loop_prefix_pass(Rewriter *r) {
+    return loops_each(r, cut);
+}
