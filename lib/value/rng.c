@@ -92,34 +92,58 @@ void rng_words64(const Rng *r, uint64_t first, size_t n, uint64_t *out) {
 
 enum { CHUNK = 256 };
 
-static void uniform32(const Rng *r, DType d, uint64_t first, size_t n, char *out) {
+/* How the leading bits of a word become a number: (bits + offset) / 2^nbits. */
+typedef struct Unit {
+    int nbits;
+    double offset;
+} Unit;
+
+static void unit32(const Rng *r, DType d, Unit u, uint64_t first, size_t n, char *out) {
     uint32_t w[CHUNK];
-    float f[CHUNK], scale = d == DT_FLOAT32 ? 0x1p-24F : 0x1p-11F;
-    int drop = d == DT_FLOAT32 ? 8 : 21;
+    float f[CHUNK], scale = (float)ldexp(1, -u.nbits), offset = (float)u.offset;
+    size_t size = dtype_size(d);
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < CHUNK ? n - i : CHUNK;
         rng_words32(r, first + i, m, w);
         for (size_t k = 0; k < m; k++)
-            f[k] = (float)(int32_t)(w[k] >> drop) * scale;
-        size_t size = dtype_size(d);
+            f[k] = ((float)(int32_t)(w[k] >> (32 - u.nbits)) + offset) * scale;
         element_cast(d, out + i * size, DT_FLOAT32, f, m, (ptrdiff_t)size, sizeof *f);
     }
 }
 
-void rng_uniform(const Rng *r, DType d, uint64_t first, size_t n, void *out) {
+static void unit64(const Rng *r, Unit u, uint64_t first, size_t n, double *out) {
     uint64_t w[CHUNK];
-    double *v = out;
-    if (d == DT_FLOAT32 || d == DT_FLOAT16) {
-        uniform32(r, d, first, n, out);
-        return;
-    }
-    if (d != DT_FLOAT64) bug("uniform numbers of dtype %s", dtype_name(d));
+    double scale = ldexp(1, -u.nbits);
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < CHUNK ? n - i : CHUNK;
         rng_words64(r, first + i, m, w);
         for (size_t k = 0; k < m; k++)
-            v[i + k] = (double)(int64_t)(w[k] >> 11) * 0x1p-53;
+            out[i + k] = ((double)(int64_t)(w[k] >> (64 - u.nbits)) + u.offset) * scale;
     }
+}
+
+/* The significant bits of the dtype; one less leaves room for the half. */
+static void units(const Rng *r, DType d, bool open, uint64_t first, size_t n,
+                  void *out) {
+    Unit u = {(d == DT_FLOAT64   ? 53
+               : d == DT_FLOAT32 ? 24
+                                 : 11) -
+                  open,
+              open ? 0.5 : 0};
+    if (d == DT_FLOAT64)
+        unit64(r, u, first, n, out);
+    else if (d == DT_FLOAT32 || d == DT_FLOAT16)
+        unit32(r, d, u, first, n, out);
+    else
+        bug("uniform numbers of dtype %s", dtype_name(d));
+}
+
+void rng_uniform(const Rng *r, DType d, uint64_t first, size_t n, void *out) {
+    units(r, d, false, first, n, out);
+}
+
+void rng_open(const Rng *r, DType d, uint64_t first, size_t n, void *out) {
+    units(r, d, true, first, n, out);
 }
 
 /* The two elements that the words of one block make. */
@@ -165,18 +189,22 @@ static bool block_below(const uint64_t w[2], uint64_t range, uint64_t reject,
     return false;
 }
 
+void rng_block(const Rng *r, uint64_t block, uint64_t out[2]) {
+    uint64_t draw = draw_number(r);
+    uint32_t key[2] = {(uint32_t)r->seed, (uint32_t)(r->seed >> 32)};
+    uint32_t c[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)draw,
+                     (uint32_t)(draw >> 32)};
+    philox(c, key, c);
+    out[0] = c[0] | (uint64_t)c[1] << 32;
+    out[1] = c[2] | (uint64_t)c[3] << 32;
+}
+
 /* Element i below range, from its block number t on. */
 static uint64_t below(const Rng *r, uint64_t i, uint64_t t, uint64_t range) {
-    uint64_t v, w[2], draw = draw_number(r), reject = (0 - range) % range;
-    uint32_t key[2] = {(uint32_t)r->seed, (uint32_t)(r->seed >> 32)};
-    do {
-        uint64_t block = (i << 16) + t++;
-        uint32_t c[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)draw,
-                         (uint32_t)(draw >> 32)};
-        philox(c, key, c);
-        w[0] = c[0] | (uint64_t)c[1] << 32;
-        w[1] = c[2] | (uint64_t)c[3] << 32;
-    } while (!block_below(w, range, reject, &v));
+    uint64_t v, w[2], reject = (0 - range) % range;
+    do
+        rng_block(r, (i << 16) + t++, w);
+    while (!block_below(w, range, reject, &v));
     return v;
 }
 

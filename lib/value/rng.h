@@ -26,10 +26,14 @@
  * order): high64(x * R) is the result unless low64(x * R) < (2^64 - R) mod R, when
  * the next word is taken (Lemire, 2019).
  *
- * gamma, Poisson, binomial: element i takes the 64-bit words of `integers`, one after
- * the other; u = ((word >> 11) + 0.5) * 2^-53. Normals by Box-Muller in pairs: r =
- * sqrt(-2 log u), t = 2 pi v, first r cos t, then r sin t. The methods and their
- * constants are those of ops/random/reject.c.
+ * open: as uniform, but never at an end: float64: ((64-bit >> 12) + 0.5) * 2^-52;
+ * float32: ((32-bit >> 9) + 0.5) * 2^-23; float16: ((32-bit >> 22) + 0.5) * 2^-10.
+ *
+ * Draws by rejection (gamma, Poisson, binomial, ...): element i takes the 64-bit words
+ * of `integers`, one after the other, as uniform numbers u = ((word >> 12) + 0.5) *
+ * 2^-52. Normals by Box-Muller in pairs: r = sqrt(-2 log u), t = 2 pi v, first r cos t,
+ * then r sin t. The methods and their constants are those of ops/random/reject.c and
+ * ops/random/counts.c; ops/random/distributions.def makes all others of these draws.
  *
  * permutation(n): Fisher-Yates from i = n-1 down to 1, swapping i with the integer
  * in [0, i+1) that the words of `integers` give element n-1-i. */
@@ -44,11 +48,13 @@ typedef struct Rng {
 Rng rng_seed(uint64_t seed);
 Rng rng_next(const Rng *r);
 void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
-/* Elements first .. first + n - 1 of a draw. Uniform: [0, 1); normal: standard;
- * integers: range > 0. */
+void rng_block(const Rng *r, uint64_t block, uint64_t out[2]);
+/* Elements first .. first + n - 1 of a draw. Uniform: [0, 1); open: (0, 1); normal:
+ * standard; integers: range > 0. */
 void rng_words32(const Rng *r, uint64_t first, size_t n, uint32_t *out);
 void rng_words64(const Rng *r, uint64_t first, size_t n, uint64_t *out);
 void rng_uniform(const Rng *r, DType d, uint64_t first, size_t n, void *out);
+void rng_open(const Rng *r, DType d, uint64_t first, size_t n, void *out);
 void rng_normal(const Rng *r, uint64_t first, size_t n, double *out);
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out);

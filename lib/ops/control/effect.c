@@ -1,6 +1,6 @@
 /* Ops that pass their first input on and do something beside it: assert_op, print, sow
  * and sow_cond. They are roots of a graph even when nothing reads them, and stay in
- * order. */
+ * order. `after` and `require` are not, though they pass on too. */
 #include "op/infer.h"
 #include "op/services.h"
 
@@ -32,6 +32,16 @@ static bool assert_perform(Call *c) {
         if (!all_true(call_in(c, i)))
             return call_fail(c, E_ASSERT, "%s",
                              *text ? text : "the assertion does not hold");
+    pass_on(c);
+    return true;
+}
+
+static bool require_perform(Call *c) {
+    for (size_t i = 1; i < c->nin; i++)
+        if (!all_true(call_in(c, i)))
+            return call_fail(
+                c, E_ARITHMETIC, "%s",
+                sym_text(c->s, op_prop(c->s, c->op, c->props, "msg")->sym));
     pass_on(c);
     return true;
 }
@@ -145,6 +155,21 @@ static const Op table[] = {
      .effect = true,
      .identity = true,
      .example = "assert_op(1.5, True) -> 1.5",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "require",
+     .doc = "x, which makes sense only where every element of the conditions is true. "
+            "Unlike assert_op it goes with what it is for: unread, nothing is checked.",
+     .in = "x: any, *conditions",
+     .props = "msg: str = 'a condition does not hold'",
+     .type = same_type,
+     .perform = require_perform,
+     .adjoint = through,
+     .push = push_through,
+     .disconnected = "conditions",
+     .view = 1,
+     .identity = true,
+     .example = "require(1.5, True) -> 1.5",
      .file = __FILE__,
      .line = __LINE__},
     {.name = "print",

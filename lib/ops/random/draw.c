@@ -12,72 +12,65 @@
 
 typedef struct Dist {
     const char *name;
-    DrawFn *fn;
     size_t nparam;
     DType param; /* dtype in which the kernel takes the parameters */
     unsigned in, out;
-    bool (*check)(Call *c, const Draw *w);
+    DrawFn *fn;
+    DrawCheck *check;
     const char *partial[2]; /* of the draw by its parameters; NULL: undefined */
 } Dist;
 
+enum { NUMBER = KIND_BOOL | KIND_REAL };
+#define ALONG "g * ((high - r) / (high - low))", "g * ((r - low) / (high - low))"
 static const Dist dists[] = {
-    {"uniform",
-     draw_uniform,
-     2,
-     DT_FLOAT64,
-     KIND_BOOL | KIND_REAL,
-     KIND_FLOAT,
-     NULL,
-     {"g * ((high - r) / (high - low))", "g * ((r - low) / (high - low))"}},
-    {"normal",
-     draw_normal,
-     2,
-     DT_FLOAT64,
-     KIND_BOOL | KIND_REAL,
-     KIND_FLOAT,
-     NULL,
-     {"g", "g * ((r - low) / high)"}},
-    {"integers",
-     draw_integers,
-     2,
-     DT_INT64,
-     KIND_INT,
-     KIND_INT,
-     draw_check_ranges,
-     {NULL}},
-    {"gamma", draw_gamma, 1, DT_FLOAT64, KIND_REAL, KIND_FLOAT, check_gamma, {NULL}},
-    {"poisson",
-     draw_poisson,
-     1,
-     DT_FLOAT64,
-     KIND_REAL,
-     KIND_INT,
-     check_poisson,
-     {NULL}},
-    {"binomial",
-     draw_binomial,
-     2,
-     DT_FLOAT64,
-     KIND_REAL,
-     KIND_INT,
-     check_binomial,
-     {NULL}},
-    {"permutation", NULL, 1, DT_INT64, KIND_INT, KIND_INT, NULL, {NULL}},
+#define DIST(NAME, NPARAM, PARAM, IN, OUT, CHECK, ...)                                 \
+    {#NAME, NPARAM, DT_##PARAM, IN, KIND_##OUT, draw_##NAME, CHECK, {__VA_ARGS__}},
+    DIST(uniform, 2, FLOAT64, NUMBER, FLOAT, check_range,
+         ALONG) DIST(open, 2, FLOAT64, NUMBER, FLOAT, check_range,
+                     ALONG) DIST(normal, 2, FLOAT64, NUMBER, FLOAT, check_scale, "g",
+                                 "g * ((r - low) / high)")
+        DIST(integers, 2, INT64, KIND_INT, INT, check_integers,
+             NULL) DIST(gamma, 1, FLOAT64, KIND_REAL, FLOAT, check_gamma, NULL)
+            DIST(loggamma, 1, FLOAT64, KIND_REAL, FLOAT, check_gamma, NULL)
+                DIST(vonmises, 1, FLOAT64, KIND_REAL, FLOAT, check_vonmises,
+                     NULL) DIST(zipf, 1, FLOAT64, KIND_REAL, INT, check_zipf, NULL)
+                    DIST(poisson, 1, FLOAT64, KIND_REAL, INT, check_poisson, NULL) DIST(
+                        binomial, 2, FLOAT64, KIND_REAL, INT, check_binomial, NULL)
+                        DIST(hypergeometric, 3, FLOAT64, KIND_REAL,
+                             INT, check_hypergeometric, NULL){"permutation",
+                                                              1,
+                                                              DT_INT64,
+                                                              KIND_INT,
+                                                              KIND_INT,
+                                                              NULL,
+                                                              NULL,
+                                                              {NULL}},
+#undef DIST
 };
 
-static const Dist *dist_of(Session *s, const Op *op, const Props *p) {
-    const char *name = sym_text(s, op_prop(s, op, p, "dist")->sym);
+static const Dist *dist_named(const char *name) {
     for (size_t i = 0; i < sizeof dists / sizeof *dists; i++)
         if (strcmp(dists[i].name, name) == 0) return &dists[i];
     return NULL;
 }
 
+static const Dist *dist_of(Session *s, const Op *op, const Props *p) {
+    return dist_named(sym_text(s, op_prop(s, op, p, "dist")->sym));
+}
+
+bool draw_counts(const char *name) {
+    const Dist *d = dist_named(name);
+    return d && d->out == KIND_INT;
+}
+
 /* Inputs: rng, the parameters, then the size if it is given. */
 static DrawForm form_of(const Dist *d, size_t nin) {
-    return (DrawForm){.a = 1,
-                      .b = d->nparam,
+    return (DrawForm){.first = 1,
+                      .nparam = d->nparam,
                       .size = nin > 1 + d->nparam ? 1 + d->nparam : SIZE_MAX,
                       .out = 1,
+                      .param = d->param,
+                      .fn = d->fn,
                       .check = d->check};
 }
 
@@ -151,7 +144,7 @@ static bool draw_perform(Call *c) {
     if (!next_state(c, &rng)) return false;
     if (!d->fn) return permute(c, &rng);
     DrawForm f = form_of(d, c->nin);
-    return draw_run(c, &f, d->fn, d->param, rng);
+    return draw_run(c, &f, rng);
 }
 
 /* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
@@ -169,7 +162,7 @@ static bool draw_pull(Pull *p) {
     for (size_t i = 0; i < d->nparam; i++) {
         bool ok = true;
         if (!p->wanted[1 + i]) continue;
-        if (!d->partial[i]) {
+        if (i >= 2 || !d->partial[i]) {
             p->grad[1 + i] = grad_undefined(
                 p->b, "draws of this distribution are no function of its parameters "
                       "that has a derivative");

@@ -4,6 +4,7 @@
 #include "ops/random/random.h"
 
 #include "ops/elemwise/deriv.h"
+#include "ops/random/words.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -18,15 +19,16 @@ static DType draw_dtype(const Infer *in, DType otherwise) {
 
 bool draw_type(Infer *in, const DrawForm *f, DType d) {
     Dim dim[MAX_NDIM], both[MAX_NDIM];
-    int n = shape_broadcast(in->type[f->a]->ndim, in->type[f->a]->dim,
-                            in->type[f->b]->ndim, in->type[f->b]->dim, both);
-    if (n < 0)
-        return infer_fail(in, E_SHAPE, in->nin, "the parameters' shapes do not fit");
+    int n = 0, size;
+    for (size_t i = f->first; i < f->first + f->nparam; i++) {
+        const Type *t = in->type[i];
+        n = shape_broadcast(n, both, t->ndim, t->dim, both);
+        if (n < 0)
+            return infer_fail(in, E_SHAPE, i, "the parameters' shapes do not fit");
+    }
     if (f->size == SIZE_MAX) return out_tensor(in, f->out, d, n, both);
-    int size;
     if (!want_shape(in, f->size, &size, dim, NULL)) return false;
-    int all = shape_broadcast(n, both, size, dim, both);
-    bool fits = all == size;
+    bool fits = shape_broadcast(n, both, size, dim, both) == size;
     for (int i = 0; fits && i < size; i++)
         fits = dim[i] < 0 || both[i] < 0 || both[i] == dim[i];
     if (!fits)
@@ -35,7 +37,7 @@ bool draw_type(Infer *in, const DrawForm *f, DType d) {
 }
 
 static DrawForm seeded(size_t nin) {
-    return (DrawForm){.a = 0, .b = 1, .size = nin > 2 ? 2 : SIZE_MAX};
+    return (DrawForm){.nparam = 2, .size = nin > 2 ? 2 : SIZE_MAX, .param = DT_FLOAT64};
 }
 
 static bool typed(Infer *in, DType d) {
@@ -76,29 +78,40 @@ static bool permutation_type(Infer *in) {
 }
 
 /* ---- running ---- */
-void draw_uniform(const Draw *w, uint64_t from, size_t n, const void *a, const void *b,
-                  int step, char *out) {
+typedef void UnitFn(const Rng *r, DType d, uint64_t first, size_t n, void *out);
+
+/* low + u * (high - low), narrow floats in float32. */
+static void between(const Draw *w, uint64_t from, size_t n, const void *const *p,
+                    int step, char *out, UnitFn *fill) {
     double low[DRAW_CHUNK], wide[DRAW_CHUNK];
-    const double *lo = a, *hi = b;
-    DType unit = w->dtype == DT_FLOAT64 ? DT_FLOAT64 : w->dtype;
+    const double *lo = p[0], *hi = p[1];
     char raw[DRAW_CHUNK * sizeof(double)];
-    rng_uniform(&w->rng, unit, from, n, raw);
-    element_cast(DT_FLOAT64, wide, unit, raw, n, sizeof(double),
-                 (ptrdiff_t)dtype_size(unit));
-    bool narrow = w->dtype != DT_FLOAT64; /* computed in float32 */
+    ptrdiff_t size = (ptrdiff_t)dtype_size(w->dtype);
+    fill(&w->rng, w->dtype, from, n, raw);
+    element_cast(DT_FLOAT64, wide, w->dtype, raw, n, sizeof(double), size);
+    bool narrow = w->dtype != DT_FLOAT64;
     for (size_t i = 0; i < n; i++) {
         double l = lo[(ptrdiff_t)i * step], h = hi[(ptrdiff_t)i * step];
         low[i] = narrow ? (double)((float)l + (float)wide[i] * ((float)h - (float)l))
                         : l + wide[i] * (h - l);
     }
-    element_cast(w->dtype, out, DT_FLOAT64, low, n, (ptrdiff_t)dtype_size(w->dtype),
-                 sizeof(double));
+    element_cast(w->dtype, out, DT_FLOAT64, low, n, size, sizeof(double));
 }
 
-void draw_normal(const Draw *w, uint64_t from, size_t n, const void *a, const void *b,
-                 int step, char *out) {
+void draw_uniform(const Draw *w, uint64_t from, size_t n, const void *const *p,
+                  int step, char *out) {
+    between(w, from, n, p, step, out, rng_uniform);
+}
+
+void draw_open(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
+               char *out) {
+    between(w, from, n, p, step, out, rng_open);
+}
+
+void draw_normal(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
+                 char *out) {
     double z[DRAW_CHUNK];
-    const double *loc = a, *scale = b;
+    const double *loc = p[0], *scale = p[1];
     rng_normal(&w->rng, from, n, z);
     for (size_t i = 0; i < n; i++)
         z[i] = loc[(ptrdiff_t)i * step] + scale[(ptrdiff_t)i * step] * z[i];
@@ -106,10 +119,10 @@ void draw_normal(const Draw *w, uint64_t from, size_t n, const void *a, const vo
                  sizeof(double));
 }
 
-void draw_integers(const Draw *w, uint64_t from, size_t n, const void *a, const void *b,
+void draw_integers(const Draw *w, uint64_t from, size_t n, const void *const *p,
                    int step, char *out) {
     int64_t v[DRAW_CHUNK];
-    const int64_t *low = a, *high = b;
+    const int64_t *low = p[0], *high = p[1];
     for (size_t i = 0; i < n;) { /* elements that share a range are drawn together */
         size_t run = step ? 1 : n;
         int64_t lo = low[(ptrdiff_t)i * step];
@@ -121,16 +134,28 @@ void draw_integers(const Draw *w, uint64_t from, size_t n, const void *a, const 
                  sizeof(int64_t));
 }
 
+static bool is_single(const Draw *w) {
+    bool single = true;
+    for (size_t k = 0; k < w->nparam; k++)
+        single &= w->p[k].ndim == 0;
+    return single;
+}
+
+int64_t draw_nparams(const Draw *w) {
+    return is_single(w) ? 1 : tensor_size(w->out);
+}
+
 static void run_chunk(void *ctx, size_t k, unsigned worker) {
     const Draw *w = ctx;
     size_t size = dtype_size(w->dtype), all = (size_t)tensor_size(w->out),
            from = k * DRAW_CHUNK;
     size_t n = all - from < DRAW_CHUNK ? all - from : DRAW_CHUNK;
-    int step = w->a->ndim || w->b->ndim ? 1 : 0;
+    int step = is_single(w) ? 0 : 1;
+    const void *p[DRAW_PARAMS] = {0};
     (void)worker;
-    w->fn(w, from, n, (const char *)w->a->data + from * 8 * (size_t)step,
-          (const char *)w->b->data + from * 8 * (size_t)step, step,
-          (char *)w->out->data + from * size);
+    for (size_t i = 0; i < w->nparam; i++)
+        p[i] = (const char *)w->p[i].data + from * 8 * (size_t)step;
+    w->fn(w, from, n, p, step, (char *)w->out->data + from * size);
 }
 
 /* The parameter as w->param: one element when it is 0-d, else spread to the output's
@@ -147,14 +172,17 @@ static void spread(const Tensor *t, const Draw *w, bool scalar, char *room,
 }
 
 static bool out_shape(Call *c, const DrawForm *f, int *ndim, int64_t *shape) {
-    const Tensor *a = call_in(c, f->a), *b = call_in(c, f->b);
     if (f->size != SIZE_MAX) return call_shape(c, f->size, ndim, shape);
-    const Tensor *big = a->ndim >= b->ndim ? a : b, *small = big == a ? b : a;
-    *ndim = big->ndim;
-    for (int i = 0; i < big->ndim; i++) {
-        int k = i - (big->ndim - small->ndim);
-        int64_t other = k < 0 ? 1 : small->shape[k];
-        shape[i] = big->shape[i] == 1 ? other : big->shape[i];
+    *ndim = 0;
+    for (size_t k = f->first; k < f->first + f->nparam; k++)
+        if (call_in(c, k)->ndim > *ndim) *ndim = call_in(c, k)->ndim;
+    for (int i = 0; i < *ndim; i++) {
+        shape[i] = 1;
+        for (size_t k = f->first; k < f->first + f->nparam; k++) {
+            const Tensor *t = call_in(c, k);
+            int d = i - (*ndim - t->ndim);
+            if (d >= 0 && t->shape[d] != 1) shape[i] = t->shape[d];
+        }
     }
     return true;
 }
@@ -170,12 +198,27 @@ static bool check_param(Call *c, size_t i, const Tensor *out) {
            call_fail(c, E_RUN_SHAPE, "a parameter does not fit the shape of the draw");
 }
 
-bool draw_check_ranges(Call *c, const Draw *w) {
-    const int64_t *low = w->a->data, *high = w->b->data;
-    int64_t n = w->a->ndim || w->b->ndim ? tensor_size(w->out) : 1, lo;
+static bool is_range(const double *p) {
+    return p[0] <= p[1] && isfinite(p[1] - p[0]);
+}
+bool check_range(Call *c, const Draw *w) {
+    return words_check(c, w, is_range,
+                       "low must be at most high, and high - low finite");
+}
+
+static bool is_scale(const double *p) {
+    return p[1] >= 0;
+}
+bool check_scale(Call *c, const Draw *w) {
+    return words_check(c, w, is_scale, "the scale must be at least 0");
+}
+
+bool check_integers(Call *c, const Draw *w) {
+    const int64_t *low = w->p[0].data, *high = w->p[1].data;
+    int64_t lo;
     uint64_t hi;
     dtype_int_range(w->dtype, &lo, &hi);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0, n = draw_nparams(w); i < n; i++) {
         if (low[i] >= high[i])
             return call_fail(c, E_ARITHMETIC, "low (%lld) is not below high (%lld)",
                              (long long)low[i], (long long)high[i]);
@@ -187,46 +230,50 @@ bool draw_check_ranges(Call *c, const Draw *w) {
     return true;
 }
 
-bool draw_run(Call *c, const DrawForm *f, DrawFn *fn, DType param, Rng rng) {
+bool draw_run(Call *c, const DrawForm *f, Rng rng) {
     int ndim;
     int64_t shape[MAX_NDIM];
-    Tensor a, b;
-    Draw w = {
-        .fn = fn, .param = param, .dtype = c->out_type[f->out]->dtype, .rng = rng};
+    Draw w = {.fn = f->fn,
+              .param = f->param,
+              .nparam = f->nparam,
+              .dtype = c->out_type[f->out]->dtype,
+              .rng = rng};
     if (!out_shape(c, f, &ndim, shape) || !call_size_fits(c, w.dtype, ndim, shape))
         return false;
     w.out = call_out(c, f->out, ndim, shape);
     if (!w.out || tensor_size(w.out) == 0) return w.out != NULL;
-    if (!check_param(c, f->a, w.out) || !check_param(c, f->b, w.out)) return false;
-    bool scalar = call_in(c, f->a)->ndim == 0 && call_in(c, f->b)->ndim == 0;
+    bool scalar = true;
+    for (size_t k = 0; k < f->nparam; k++) {
+        if (!check_param(c, f->first + k, w.out)) return false;
+        scalar &= call_in(c, f->first + k)->ndim == 0;
+    }
     size_t each = scalar ? 64 : (size_t)tensor_size(w.out) * 8;
-    char *room = call_scratch(c, 2 * each);
+    char *room = call_scratch(c, f->nparam * each);
     if (!room) return false;
-    spread(call_in(c, f->a), &w, scalar, room, &a);
-    spread(call_in(c, f->b), &w, scalar, room + each, &b);
-    w.a = &a;
-    w.b = &b;
+    for (size_t k = 0; k < f->nparam; k++)
+        spread(call_in(c, f->first + k), &w, scalar, room + k * each, &w.p[k]);
     if (f->check && !f->check(c, &w)) return false;
     pool_run(c->host->pool, ((size_t)tensor_size(w.out) + DRAW_CHUNK - 1) / DRAW_CHUNK,
              run_chunk, &w);
     return true;
 }
 
-static bool draw(Call *c, DrawFn *fn, DType param) {
+static bool draw(Call *c, DrawFn *fn, DrawCheck *check, DType param) {
     DrawForm f = seeded(c->nin);
-    if (param == DT_INT64) f.check = draw_check_ranges;
-    return draw_run(c, &f, fn, param,
-                    rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed")));
+    f.fn = fn;
+    f.check = check;
+    f.param = param;
+    return draw_run(c, &f, rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed")));
 }
 
 static bool uniform_perform(Call *c) {
-    return draw(c, draw_uniform, DT_FLOAT64);
+    return draw(c, draw_uniform, check_range, DT_FLOAT64);
 }
 static bool normal_perform(Call *c) {
-    return draw(c, draw_normal, DT_FLOAT64);
+    return draw(c, draw_normal, check_scale, DT_FLOAT64);
 }
 static bool integers_perform(Call *c) {
-    return draw(c, draw_integers, DT_INT64);
+    return draw(c, draw_integers, check_integers, DT_INT64);
 }
 
 static bool permutation_perform(Call *c) {
@@ -303,6 +350,7 @@ static const Op table[] = {
      .doc = "The numbers 0 to n - 1 in a random order, from a seed.",
      .in = "n: int",
      .props = "seed: int",
+     .by_macro = true,
      .type = permutation_type,
      .perform = permutation_perform,
      .flops = "r.size",

@@ -7,34 +7,43 @@
 #include "value/rng.h"
 
 enum {
-    DRAW_CHUNK = 1 << 12
-}; /* elements at a time: a multiple of every block of words */
+    DRAW_CHUNK = 1 << 12, /* elements at a time: a multiple of every block of words */
+    DRAW_PARAMS = 3       /* at most */
+};
 
 typedef struct Draw Draw;
-/* Elements [from, from + n) of the draw; a and b are the parameters as float64 (or
- * int64) for each, or one for all (step 0). */
-typedef void DrawFn(const Draw *w, uint64_t from, size_t n, const void *a,
-                    const void *b, int step, char *out);
+/* Elements [from, from + n) of the draw; p are the parameters from there on, as float64
+ * or int64, for each element, or one for all (step 0). */
+typedef void DrawFn(const Draw *w, uint64_t from, size_t n, const void *const *p,
+                    int step, char *out);
+typedef bool DrawCheck(Call *c, const Draw *w); /* of the parameters' values */
 struct Draw {
     Rng rng;
     DType dtype, param;
     Tensor *out;
-    const Tensor *a, *b; /* parameters of dtype `param`, contiguous: one element or the
-                            whole shape */
+    size_t nparam;
+    Tensor p[DRAW_PARAMS]; /* of dtype `param`, contiguous: all of one element or all of
+                              the whole shape */
     DrawFn *fn;
 };
 /* Where the parameters are among the inputs. */
 typedef struct DrawForm {
-    size_t a, b; /* inputs; the same one where there is one parameter */
+    size_t first, nparam;
     size_t size; /* input, or SIZE_MAX: the broadcast shape of the parameters */
     size_t out;  /* output */
-    bool (*check)(Call *c, const Draw *w); /* of the parameters' values; may be NULL */
+    DType param;
+    DrawFn *fn;
+    DrawCheck *check; /* may be NULL */
 } DrawForm;
 /* The shape of a draw, and its type as output `out` of the Apply. */
 bool draw_type(Infer *in, const DrawForm *f, DType d);
-bool draw_run(Call *c, const DrawForm *f, DrawFn *fn, DType param, Rng rng);
+bool draw_run(Call *c, const DrawForm *f, Rng rng);
+int64_t draw_nparams(const Draw *w); /* elements of each parameter */
 
-DrawFn draw_uniform, draw_normal, draw_integers;
-bool draw_check_ranges(Call *c, const Draw *w);
+DrawFn draw_uniform, draw_open, draw_normal, draw_integers;
+DrawCheck check_range, check_scale, check_integers;
+
+/* Draws of the op `draw` that are whole numbers. */
+bool draw_counts(const char *dist);
 
 #endif

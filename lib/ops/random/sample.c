@@ -1,0 +1,174 @@
+#include "ops/random/sample.h"
+
+#include "op/services.h"
+#include "value/rng.h"
+
+#include <string.h>
+
+/* ---- arguments ---- */
+Var sample_seeded(Builder *b, uint64_t seed) {
+    Rng rng = rng_seed(seed);
+    Value v = {.kind = TYPE_RANDOM};
+    if (!rng_to_tensor(b->s, &rng, &v.t)) return VAR_NONE;
+    Var out = graph_const_value(b->g, type_simple(b->s, TYPE_RANDOM), &v);
+    tensor_unref(&v.t);
+    return out;
+}
+
+bool sample_seed(Compiler *c, const Ast *arg, uint64_t *seed) {
+    Node n;
+    if (!compiler_ast(c, arg, &n)) return false;
+    *seed = n.lit.u;
+    return (n.kind == NODE_LITERAL && n.lit.kind == K_INT && !n.lit.negative) ||
+           fail(compiler_builder(c)->s, arg->at, E_ARG,
+                "a seed is a whole number that is written out");
+}
+
+static bool is_given(const Ast *arg) {
+    return arg && arg->kind != AST_NONE;
+}
+
+bool sample_state(Sample *q, const Ast *rng, const Ast *seed) {
+    Session *s = q->b->s;
+    Node n;
+    q->pair = is_given(rng);
+    if (q->pair == is_given(seed))
+        return fail(s, q->call->at, E_ARG,
+                    "%s needs either rng=, a random state, or seed=, a number",
+                    sym_text(s, q->call->sym));
+    if (!q->pair)
+        return sample_seed(q->c, seed, &q->seed) &&
+               (q->rng = sample_seeded(q->b, q->seed)) != VAR_NONE;
+    if (!compiler_ast(q->c, rng, &n)) return false;
+    if (n.kind == NODE_VAR && var_type(q->b->g, n.var)->kind == TYPE_RANDOM)
+        return (q->rng = n.var), true;
+    fail(s, rng->at, E_TYPE, "rng must be the state of a random stream");
+    return note(s, NOWHERE,
+                "declare an input or a shared variable of type random, or write "
+                "rng(seed); seed=5 draws from a stream of its own");
+}
+
+bool sample_size(Sample *q, const Ast *arg) {
+    Node n;
+    q->size = VAR_NONE;
+    return !is_given(arg) ||
+           (compiler_ast(q->c, arg, &n) && compiler_ints(q->c, &n, &q->size));
+}
+
+void sample_bind(Sample *q, const char *name, Var v) {
+    if (q->nbind == SAMPLE_BINDS)
+        bug("a distribution has more than %d names", SAMPLE_BINDS);
+    q->bind[q->nbind++] = (Bind){sym(q->b->s, name), v};
+}
+
+bool sample_param(Sample *q, const char *name, const Ast *arg, const char *value) {
+    DType d = dtype_is_float(q->dtype) ? q->dtype : q->b->floatX;
+    Node n;
+    bool ok = true;
+    Var v;
+    if (arg) {
+        if (!compiler_ast(q->c, arg, &n)) return false;
+        DType like = DT_NONE;
+        if (n.kind == NODE_LITERAL && dtype_is_float(q->dtype)) like = q->dtype;
+        if (!compiler_var(q->c, &n, like, &v)) return false;
+    } else {
+        v = build_text(q->b, value, &(Env){0}, &ok);
+        if (ok) v = cast_to(q->b, v, d);
+    }
+    sample_bind(q, name, v);
+    return ok && v != VAR_NONE;
+}
+
+/* ---- conditions ---- */
+/* Is the name one of the words of the text? */
+static bool mentions(const char *text, const char *name) {
+    size_t n = strlen(name);
+    for (const char *p = text; (p = strstr(p, name)); p += n) {
+        static const char word[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+        if ((p == text || !strchr(word, p[-1])) && (!p[n] || !strchr(word, p[n])))
+            return true;
+    }
+    return false;
+}
+
+/* The first parameter in the text that is no constant. */
+static Bind *unknown_of(Sample *q, const char *text) {
+    for (size_t i = 0; i < q->nbind; i++)
+        if (!var_is_const(q->b->g, q->bind[i].var) &&
+            mentions(text, sym_text(q->b->s, q->bind[i].name)))
+            return &q->bind[i];
+    return NULL;
+}
+
+static bool holds(Sample *q, Var condition, bool *yes) {
+    Value v = {0};
+    if (!services(q->b->s)->eval(q->b->g, 1, &condition, &v)) return false;
+    *yes = true;
+    for (int64_t i = 0, n = tensor_size(&v.t); i < n; i++)
+        *yes &= tensor_f64(&v.t, i) != 0;
+    value_unref(&v);
+    return true;
+}
+
+bool sample_need(Sample *q, const char *condition, const char *says) {
+    Session *s = q->b->s;
+    const char *name = sym_text(s, q->call->sym);
+    Bind *unknown = unknown_of(q, condition);
+    Var is = sample_text(q, condition);
+    bool yes;
+    if (is == VAR_NONE) return false;
+    if (!unknown && services(s)->eval) {
+        q->b->g->litter = true;
+        return holds(q, is, &yes) &&
+               (yes || fail(s, q->call->at, E_VALUE, "%s: %s", name, says));
+    }
+    if (!unknown) unknown = &q->bind[0];
+    const Op *op = op_find(s, "require", 7);
+    const char *text = arena_printf(compiler_arena(q->c), "%s: %s", name, says);
+    PropArg msg = {"msg", PROP_STR(sym(s, text))};
+    Var in[] = {unknown->var, is};
+    unknown->var = op_apply1(q->b, op, props_make(s, op, 1, &msg), 2, in);
+    return unknown->var != VAR_NONE;
+}
+
+bool sample_needs(Sample *q, const char *conditions) {
+    Arena *a = compiler_arena(q->c);
+    while (*conditions) {
+        size_t n = strcspn(conditions, ";");
+        char *one = arena_printf(a, "%.*s", (int)n, conditions);
+        if (!sample_need(q, one, arena_printf(a, "it needs %s", one))) return false;
+        conditions += n;
+        conditions += strspn(conditions, "; ");
+    }
+    return true;
+}
+
+/* ---- building ---- */
+Var sample_text(Sample *q, const char *t) {
+    Env env = {.n = q->nbind, .bind = q->bind};
+    bool ok = true;
+    Var v = build_text(q->b, t, &env, &ok);
+    return ok ? v : VAR_NONE;
+}
+
+Var sample_draw(Sample *q, const char *dist, size_t n, const Var *param, DType d) {
+    Session *s = q->b->s;
+    const Op *op = op_find(s, "draw", 4);
+    Var in[6] = {q->rng}, out[2];
+    size_t nin = 1;
+    for (size_t i = 0; i < n; i++)
+        in[nin++] = param[i];
+    if (q->size != VAR_NONE) in[nin++] = q->size;
+    PropArg props[] = {{"dist", PROP_STR(sym(s, dist))}, {"dtype", PROP_DTYPE(d)}};
+    if (!op_apply(q->b, op, props_make(s, op, 2, props), nin, in, out)) return VAR_NONE;
+    q->rng = out[0];
+    return out[1];
+}
+
+bool sample_give(Sample *q, Var v, Node *out) {
+    if (v == VAR_NONE) return false;
+    Node pair[] = {node_var(q->rng, q->call->at), node_var(v, q->call->at)};
+    if (q->pair) return compiler_tree(q->c, 2, pair, NULL, q->call->at, out);
+    *out = pair[1];
+    return true;
+}

@@ -1,0 +1,53 @@
+#include "ops/random/words.h"
+
+#include <math.h>
+
+double words_unit(Words *w) {
+    if (w->left == 0) {
+        rng_block(w->rng, w->block++, w->word);
+        w->left = 2;
+    }
+    return ((double)(w->word[2 - w->left--] >> 12) + 0.5) * 0x1p-52;
+}
+
+double words_normal(Words *w) {
+    if (w->has_spare) return w->has_spare = false, w->spare;
+    double u = words_unit(w), v = words_unit(w);
+    double r = sqrt(-2 * log(u)), t = 6.283185307179586 * v;
+    w->spare = r * sin(t);
+    w->has_spare = true;
+    return r * cos(t);
+}
+
+/* Counts that the dtype can't keep become its greatest. */
+static double greatest(DType d) {
+    int64_t least;
+    uint64_t most;
+    if (!dtype_is_integer(d)) return (double)INFINITY;
+    dtype_int_range(d, &least, &most);
+    return dtype_size(d) == 8 ? nextafter((double)most, 0) : (double)most;
+}
+
+void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
+                char *out, OneFn *one) {
+    double v[DRAW_CHUNK], a[DRAW_PARAMS], most = greatest(w->dtype);
+    for (size_t i = 0; i < n; i++) {
+        Words words = {.rng = &w->rng, .block = (from + i) << 16};
+        for (size_t k = 0; k < w->nparam; k++)
+            a[k] = ((const double *)p[k])[(ptrdiff_t)i * step];
+        v[i] = one(&words, a);
+        if (v[i] > most) v[i] = most;
+    }
+    element_cast(w->dtype, out, DT_FLOAT64, v, n, (ptrdiff_t)dtype_size(w->dtype),
+                 sizeof(double));
+}
+
+bool words_check(Call *c, const Draw *w, FitFn *ok, const char *what) {
+    double a[DRAW_PARAMS];
+    for (int64_t i = 0, n = draw_nparams(w); i < n; i++) {
+        for (size_t k = 0; k < w->nparam; k++)
+            a[k] = ((const double *)w->p[k].data)[i];
+        if (!ok(a)) return call_fail(c, E_ARITHMETIC, "%s", what);
+    }
+    return true;
+}

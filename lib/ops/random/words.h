@@ -1,0 +1,25 @@
+/* The uniform numbers of one element of a draw by rejection. */
+#ifndef OPS_RANDOM_WORDS_H
+#define OPS_RANDOM_WORDS_H
+
+#include "ops/random/random.h"
+
+typedef struct Words {
+    const Rng *rng;
+    uint64_t block, word[2], left;
+    double spare; /* the second normal of a pair */
+    bool has_spare;
+} Words;
+double words_unit(Words *w); /* in (0, 1) */
+double words_normal(Words *w);
+
+/* One element, of parameters p[0], p[1], ...; `words_draw` calls it for each. */
+typedef double OneFn(Words *w, const double *p);
+void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
+                char *out, OneFn *one);
+
+/* `what`, unless ok holds for the parameters of each element. */
+typedef bool FitFn(const double *p);
+bool words_check(Call *c, const Draw *w, FitFn *ok, const char *what);
+
+#endif
