@@ -349,12 +349,17 @@ bool show_op(Session *s, const char *name, bool json, Str *out) {
         str_free(&signature);
         show(&f, op);
         if (json) str_puts(out, "}\n");
-        return true;
+        if (json || op->by_macro || !macro_find(name, strlen(name))) return true;
+        str_putc(out, '\n');
+        return show_macro(&f, name); /* gamma(x), and gamma(shape, seed=1) */
     }
     if (show_macro(&f, name)) return true;
     Vec(const char *) names = {0};
     for (size_t i = 0; i < op_count(s); i++)
         vec_push(s, &names, op_get(s, i)->name);
+    for (const MacroList *const *l = catalogue_macros; *l; l++)
+        for (size_t i = 0; i < (*l)->n; i++)
+            vec_push(s, &names, (*l)->macro[i].name);
     const char *near = str_nearest(s, name, names.p, names.n);
     fail(s, NOWHERE, E_UNKNOWN, "there is no op %s", name);
     if (near) note(s, NOWHERE, "did you mean %s?", near);

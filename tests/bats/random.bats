@@ -1,63 +1,175 @@
 # Random streams as values: the next state and a draw, distributions by their moments and shapes.
 load common
 
-# moments EXPRESSION MEAN VARIANCE: of 40000 draws, each within 5 standard errors (by sampling, not by a bound on the error)
-moments() {
-    gload --new -e "x = float64(${1/SIZE/(40000,), seed=11})" -e 'm = mean(x)' -e 'v = var(x)' \
-        -e 'se = sqrt(v / 40000)' -e 'sv = sqrt((mean((x - m) ** 4) - v ** 2) / 40000)' \
-        -e "near_mean = abs(m - ($2)) < 5 * se" -e "near_var = abs(v - ($3)) < 5 * sv" --outputs near_mean,near_var -o m.tlg || return
-    ok 'grun m.tlg' $'near_mean = True\nnear_var = True'
+# From lines `EXPRESSION | TEXT`, SIZE standing for (40000,), seed=11: a graph whose outputs row_N are TEXT of each x.
+rows() { # size, seed
+    local n=0 expr text args=()
+    while IFS='|' read -r expr text; do
+        n=$((n + 1))
+        expr=${expr%"${expr##*[! ]}"}
+        printf '%s\n' "$expr" >>rows.txt
+        args+=(-e "x_$n = sort(float64(${expr/SIZE/size=($1,), seed=$2}))" -e "row_$n = ${text//X/x_$n}")
+    done
+    gload --new "${args[@]}" --outputs "$(seq -s, -f 'row_%g' "$n")" -o rows.tlg
 }
 
-# follows EXPRESSION CDF: Kolmogorov and Smirnov's distance of 20000 draws from the distribution function in x, at the 0.1% level
+# All outputs are True; says which draws are not as they should be.
+all_true() {
+    ok 'grun rows.tlg >rows.out'
+    [ "$(wc -l <rows.out)" = "$(wc -l <rows.txt)" ]
+    ! paste -d' ' rows.txt rows.out | grep -v 'True$'
+}
+
+# EXPRESSION | MEAN VARIANCE: each within 5 standard errors (by sampling, not by a bound on the error).
+moments() {
+    local m v
+    sed -E 's/ *\| *([^ ]+) +([^ ]+)$/ | \1 \2/' | while IFS='|' read -r expr text; do
+        read -r m v <<<"$text"
+        printf '%s| (abs(mean(X) - (%s)) <= 5 * sqrt(var(X) / 40000)) & (abs(var(X) - (%s)) <= 5 * sqrt((mean((X - mean(X)) ** 4) - var(X) ** 2) / 40000))\n' "$expr" "$m" "$v"
+    done | rows 40000 11
+    all_true
+}
+
+# EXPRESSION | CDF of X: Kolmogorov and Smirnov's distance at the 0.1% level, in both dtypes.
 follows() {
-    gload --new -e "x = sort(${1/SIZE/(20000,), seed=5})" -e "d = max(abs($2 - (arange(20000) + 0.5) / 20000))" \
-        -e 'fits = d < 1.95 / sqrt(20000.)' --outputs fits -o d.tlg || return
-    ok 'grun d.tlg' 'fits = True'
+    local dtype expr text
+    while IFS='|' read -r expr text; do
+        for dtype in float64 float32; do
+            printf '%s| max(abs(%s - (arange(20000) + 0.5) / 20000)) < 1.95 / sqrt(20000.)\n' "${expr/SIZE/SIZE, dtype=$dtype}" "$text"
+        done
+    done | rows 20000 5
+    all_true
+}
+
+# EXPRESSION | K:P...: the share of draws that are K is P, within 0.01 (4 standard errors of a half).
+shares() {
+    local p text
+    while IFS='|' read -r expr text; do
+        printf '%s| True' "$expr"
+        for p in $text; do printf ' & (abs(mean(X == %s) - %s) < 0.01)' "${p%:*}" "${p#*:}"; done
+        printf '\n'
+    done | rows 40000 3
+    all_true
 }
 
 @test "moments of the distributions" {
-    moments 'uniform(2., 4., SIZE)' 3 1/3
-    moments 'normal(1., 3., SIZE)' 1 9
-    moments 'integers(0, 10, SIZE)' 4.5 8.25
-    moments 'bernoulli(0.3, SIZE)' 0.3 0.21
-    moments 'exponential(2., SIZE)' 2 4
-    moments 'gamma(2.5, 2., SIZE)' 5 10
-    moments 'gamma(0.4, 1., SIZE)' 0.4 0.4
-    moments 'beta(2., 3., SIZE)' 0.4 0.04
-    moments 'chisquare(5., SIZE)' 5 10
-    moments 'standard_t(12., SIZE)' 0 1.2
-    moments 'inverse_gamma(6., 2., SIZE)' 0.4 0.04
-    moments 'poisson(3.5, SIZE)' 3.5 3.5
-    moments 'poisson(120., SIZE)' 120 120
-    moments 'binomial(12, 0.3, SIZE)' 3.6 2.52
-    moments 'binomial(400, 0.7, SIZE)' 280 84
-    moments 'negative_binomial(5., 0.4, SIZE)' 7.5 18.75
-    moments 'geometric(0.25, SIZE)' 4 12
-    moments 'laplace(1., 2., SIZE)' 1 8
-    moments 'logistic(1., 2., SIZE)' 1 '4*pi**2/3'
-    moments 'gumbel(1., 2., SIZE)' '1+2*0.5772156649' '4*pi**2/6'
-    moments 'weibull(2., 3., SIZE)' 2.6586807763582737 1.9314165294229655
-    moments 'pareto(8., SIZE)' 1/7 8/294
-    moments 'rayleigh(2., SIZE)' 2.5066282746310002 1.7168146928204138
-    moments 'lognormal(0., 0.5, SIZE)' 1.1331484530668263 0.3646958540123866
-    moments 'halfnormal(2., SIZE)' 1.5957691216057308 1.4535209105296745
-    moments 'triangular(0., 1., 3., SIZE)' 4/3 7/18
+    moments <<'T'
+uniform(2., 4., SIZE) | 3 1/3
+normal(1., 3., SIZE) | 1 9
+standard_normal(SIZE) | 0 1
+integers(0, 10, SIZE) | 4.5 8.25
+bernoulli(0.3, SIZE) | 0.3 0.21
+exponential(2., SIZE) | 2 4
+standard_exponential(SIZE) | 1 1
+truncexpon(3., 1., 2., SIZE) | 2.685625821052464 2.0149238019258493
+gamma(2.5, 2., SIZE) | 5 10
+gamma(0.4, 1., SIZE) | 0.4 0.4
+standard_gamma(1000., SIZE) | 1000 1000
+beta(2., 3., SIZE) | 0.4 0.04
+beta(0.01, 0.01, SIZE) | 0.5 0.25/1.02
+chisquare(5., SIZE) | 5 10
+noncentral_chisquare(3., 2., SIZE) | 5 14
+fisher_f(5., 20., SIZE) | 10/9 0.7098765432098766
+noncentral_f(5., 20., 2., SIZE) | 14/9 1.3024691358024691
+standard_t(12., SIZE) | 0 1.2
+student_t(12., 1., 2., SIZE) | 1 4.8
+inverse_gamma(6., 2., SIZE) | 0.4 0.04
+gengamma(2., 3., 2., SIZE) | 2.381278697517998 0.347813717753211
+poisson(3.5, SIZE) | 3.5 3.5
+poisson(120., SIZE) | 120 120
+poisson(1e10, SIZE) | 1e10 1e10
+binomial(12, 0.3, SIZE) | 3.6 2.52
+binomial(400, 0.7, SIZE) | 280 84
+binomial(1000000000000, 0.5, SIZE) | 5e11 2.5e11
+beta_binomial(10, 2., 3., SIZE) | 4 6
+negative_binomial(5., 0.4, SIZE) | 7.5 18.75
+geometric(0.25, SIZE) | 4 12
+hypergeometric(70, 50, 40, SIZE) | 70/3 6.5359477124183005
+hypergeometric(1000, 3, 500, SIZE) | 498.5044865403789 0.7484962977230302
+logseries(0.6, SIZE) | 1.637035001905937 1.4127039072996714
+zipf(7., SIZE) | 1.008919314769459 0.010423660130790102
+laplace(1., 2., SIZE) | 1 8
+logistic(1., 2., SIZE) | 1 4*pi**2/3
+gumbel(1., 2., SIZE) | 1+2*0.5772156649 4*pi**2/6
+weibull(2., 3., SIZE) | 2.6586807763582737 1.9314165294229655
+pareto(8., SIZE) | 1/7 8/294
+power(3., SIZE) | 0.75 0.0375
+rayleigh(2., SIZE) | 2.5066282746310002 1.7168146928204138
+wald(1., 3., SIZE) | 1 1/3
+vonmises(0., 2., SIZE) | 0 0.7644618798111333
+lognormal(0., 0.5, SIZE) | 1.1331484530668263 0.3646958540123866
+halfnormal(2., SIZE) | 1.5957691216057308 1.4535209105296745
+triangular(0., 1., 3., SIZE) | 4/3 7/18
+T
 }
 
 @test "shapes of the distributions: distance from the distribution function" {
-    follows 'uniform(0., 1., SIZE)' 'x'
-    follows 'normal(0., 1., SIZE)' '0.5 * erfc(-x / sqrt(2.))'
-    follows 'exponential(1., SIZE)' '1 - exp(-x)'
-    follows 'cauchy(0., 1., SIZE)' '0.5 + arctan(x) / pi'
-    follows 'halfcauchy(2., SIZE)' '2 * arctan(x / 2) / pi'
-    follows 'weibull(2., 3., SIZE)' '1 - exp(-(x / 3) ** 2)'
-    follows 'laplace(0., 1., SIZE)' 'where(x < 0, 0.5 * exp(x), 1 - 0.5 * exp(-x))'
-    follows 'logistic(0., 1., SIZE)' 'sigmoid(x)'
-    follows 'gumbel(0., 1., SIZE)' 'exp(-exp(-x))'
-    follows 'gamma(1., 1., SIZE)' '1 - exp(-x)'
-    follows 'beta(1., 3., SIZE)' '1 - (1 - x) ** 3'
-    follows 'triangular(0., 1., 3., SIZE)' 'where(x < 1, x ** 2 / 3, 1 - (3 - x) ** 2 / 6)'
+    follows <<'T'
+uniform(0., 1., SIZE) | X
+normal(0., 1., SIZE) | 0.5 * erfc(-X / sqrt(2.))
+exponential(1., SIZE) | 1 - exp(-X)
+truncexpon(2., SIZE) | (1 - exp(-X)) / (1 - exp(-2.))
+cauchy(0., 1., SIZE) | 0.5 + arctan(X) / pi
+standard_cauchy(SIZE) | 0.5 + arctan(X) / pi
+halfcauchy(2., SIZE) | 2 * arctan(X / 2) / pi
+weibull(2., 3., SIZE) | 1 - exp(-(X / 3) ** 2)
+laplace(0., 1., SIZE) | where(X < 0, 0.5 * exp(X), 1 - 0.5 * exp(-X))
+logistic(0., 1., SIZE) | sigmoid(X)
+gumbel(0., 1., SIZE) | exp(-exp(-X))
+gamma(1., 1., SIZE) | 1 - exp(-X)
+gamma(0.5, SIZE) | erf(sqrt(X))
+gamma(3., SIZE) | 1 - exp(-X) * (1 + X + X ** 2 / 2)
+chisquare(1., SIZE) | erf(sqrt(X / 2))
+inverse_gamma(0.5, 2., SIZE) | erfc(sqrt(2 / X))
+gengamma(0.5, 0.7, SIZE) | erf(sqrt(X ** 0.7))
+beta(1., 3., SIZE) | 1 - (1 - X) ** 3
+beta(0.5, 0.5, SIZE) | 2 * arcsin(sqrt(X)) / pi
+standard_t(2., SIZE) | 0.5 + X / (2 * sqrt(2 + X ** 2))
+fisher_f(2., 4., SIZE) | 1 - (1 + X / 2) ** -2.
+power(3., SIZE) | X ** 3
+pareto(3., SIZE) | 1 - (1 + X) ** -3.
+rayleigh(2., SIZE) | 1 - exp(-X ** 2 / 8)
+lognormal(0.3, 0.5, SIZE) | 0.5 * erfc((0.3 - log(X)) / 0.5 / sqrt(2.))
+halfnormal(2., SIZE) | erf(X / 2 / sqrt(2.))
+wald(1., 3., SIZE) | 0.5 * erfc(-sqrt(3 / X) * (X - 1) / sqrt(2.)) + exp(6.) * 0.5 * erfc(sqrt(3 / X) * (X + 1) / sqrt(2.))
+vonmises(0., 0., SIZE) | (X + pi) / (2 * pi)
+vonmises(0., 1e-6, SIZE) | (X + pi) / (2 * pi)
+vonmises(0., 1e8, SIZE) | 0.5 * erfc(-X * 1e4 / sqrt(2.))
+triangular(0., 1., 3., SIZE) | where(X < 1, X ** 2 / 3, 1 - (3 - X) ** 2 / 6)
+triangular(0., 3., 3., SIZE) | X ** 2 / 9
+T
+}
+
+@test "shares of counts" {
+    shares <<'T'
+zipf(2., SIZE) | 1:0.607927 2:0.151982 3:0.067547 10:0.006079
+zipf(1.1, SIZE) | 1:0.094478 2:0.044076 5:0.016087
+zipf(2000., SIZE) | 1:1
+logseries(0.95, SIZE) | 1:0.317118 2:0.150631 3:0.095400 10:0.019986
+logseries(0., SIZE) | 1:1
+hypergeometric(7, 5, 4, SIZE) | 0:0.010101 1:0.141414 2:0.424242 3:0.353535 4:0.070707
+hypergeometric(15, 5, 10, SIZE) | 5:0.016254 6:0.135449 7:0.348297 8:0.348297 9:0.135449 10:0.016254
+hypergeometric(20, 20, 20, SIZE) | 7:0.043594 9:0.204652 10:0.247629 11:0.204652 13:0.043594
+hypergeometric(50, 0, 40, SIZE) | 40:1
+hypergeometric(0, 50, 40, SIZE) | 0:1
+hypergeometric(0, 0, 0, SIZE) | 0:1
+beta_binomial(5, 0.3, 0.4, SIZE) | 0:0.359849 1:0.122676 2:0.093811 3:0.089902 4:0.105956 5:0.227806
+poisson(0., SIZE) | 0:1
+poisson(0.1, SIZE) | 0:0.904837 1:0.090484 2:0.004524
+poisson(10., SIZE) | 5:0.037833 8:0.112599 10:0.125110 12:0.094780 15:0.034718
+binomial(0, 0.5, SIZE) | 0:1
+binomial(9, 0., SIZE) | 0:1
+binomial(9, 1., SIZE) | 9:1
+binomial(25, 0.5, SIZE) | 9:0.060885 11:0.132841 12:0.154981 13:0.154981 15:0.097417
+negative_binomial(0.5, 0.1, SIZE) | 0:0.316228 1:0.142302 2:0.096054 10:0.019428
+negative_binomial(3., 1., SIZE) | 0:1
+geometric(0.999, SIZE) | 1:0.999 2:0.000999
+geometric(1., SIZE) | 1:1
+bernoulli(0., SIZE) | 0:1
+bernoulli(1., SIZE) | 1:1
+categorical([1., 0., 3.], SIZE) | 0:0.25 1:0 2:0.75
+choice(3, SIZE, p=[0., 0.25, 0.75]) | 0:0 1:0.25 2:0.75
+T
 }
 
 @test "counts: categories, multinomial, choice, permutations" {
@@ -89,7 +201,7 @@ Y
 }
 
 @test "draws do not depend on the number of threads" {
-    for e in 'normal(0., 1., SIZE)' 'gamma(0.5, 1., SIZE)' 'poisson(50., SIZE)' 'binomial(100, 0.4, SIZE)'; do
+    for e in 'normal(0., 1., SIZE)' 'gamma(0.5, 1., SIZE)' 'poisson(50., SIZE)' 'binomial(100, 0.4, SIZE)' 'vonmises(0., 2., SIZE)' 'hypergeometric(50, 40, 30, SIZE)' 'zipf(2., SIZE)' 'integers(0, 7, SIZE)' 'choice(5, SIZE, p=[0.1, 0.2, 0.3, 0.2, 0.2])'; do
         gload -e "${e/SIZE/(100003,), seed=9}" -o t.tlg
         ok 'cmp <(grun t.tlg -O npy --threads 1) <(grun t.tlg -O npy --threads 2)'
     done
@@ -105,9 +217,158 @@ Y
 
 @test "what does not fit is said" {
     bad 3 E_ARG 'either rng=.* or seed=' "gload -e 'exponential(1., (3,))'"
-    bad 3 E_TYPE 'random stream is expected' "gload -i 'x: float64' -e 'normal(0., 1., rng=x)'"
+    bad 3 E_TYPE 'state of a random stream' "gload -i 'x: float64' -e 'normal(0., 1., rng=x)'"
     bad 3 E_ARG 'written out' "gload -e 'rng(1.5)'"
     bad 5 E_ARITHMETIC 'at least 0' "gload -e 'gamma(-1., 1., seed=1)' | grun"
     bad 5 E_ARITHMETIC '\[0, 1\]' "gload -e 'binomial(3, 1.5, seed=1)' | grun"
     bad 3 E_SHAPE 'number of categories' "gload -i 'p: float64[n]' -e 'multinomial(3, p, seed=1)'"
+}
+
+@test "gradients by parameters, the state held, agree with finite differences" {
+    local f
+    while read -r f; do
+        gload --new -i 'm: float64' -i 's: float64' -e "y = sum(${f/SIZE/(5,), seed=3} ** 2)" -o g.tlg
+        ok 'ggrad g.tlg --cost y --wrt m,s --disconnected ignore --check m=0.7 s=1.7' || complain "$f" ggrad || return
+        ok 'ggrad g.tlg --jvp y --wrt m,s --check m=0.7 s=1.7' || complain "$f" ggrad || return
+    done <<'T'
+uniform(m, m + s, SIZE)
+normal(m, s, SIZE)
+logistic(m, s, SIZE)
+gumbel(m, s, SIZE)
+cauchy(m, s, SIZE)
+laplace(m, s, SIZE)
+lognormal(m, s, SIZE)
+student_t(3., m, s, SIZE)
+exponential(s + m, SIZE)
+gamma(2., s + m, SIZE)
+inverse_gamma(3., s * m, SIZE)
+gengamma(2., s, m, SIZE)
+weibull(s, m, SIZE)
+pareto(s + m, SIZE)
+power(s + m, SIZE)
+rayleigh(s + m, SIZE)
+halfnormal(s * m, SIZE)
+halfcauchy(s * m, SIZE)
+triangular(0., m, s, SIZE)
+truncexpon(s, m, s, SIZE)
+wald(m, s, SIZE)
+vonmises(m * s, 2., SIZE)
+multivariate_normal([m, s], [[s, 0.1], [0.1, m]], SIZE)
+T
+}
+
+@test "a stream goes on in the next step, and where it was saved" {
+    cat >walk.yaml <<'Y'
+thunkline: 1
+shared:
+  r: random = rng(5)
+  total: float64 = 0.0
+let: |
+  next, x = gamma(0.5, 1., (3,), rng=r)
+outputs: [x]
+updates: |
+  r = next
+  total = total + sum(x)
+Y
+    grun walk.yaml --steps 4 --every 1 -O tsv --save long.tlg >long
+    [ "$(cut -f2 long | sort -u | wc -l)" = 5 ] # four draws, all different
+    for format in tlg yaml; do
+        grun walk.yaml --steps 2 --every 1 -O tsv --save "half.$format" >first
+        grun "half.$format" --steps 2 --every 1 -O tsv --save rest.tlg >second
+        ok 'cut -f2 long' "$(cut -f2 first; tail -n 2 second | cut -f2)"
+        ok 'gload rest.tlg --outputs total | grun' "$(gload long.tlg --outputs total | grun)"
+    done
+    ok 'grewrite walk.yaml | grun --steps 4 -O tsv | tail -n 1' "$(tail -n 1 long | cut -f2)"
+}
+
+@test "--seed is the state of random inputs" {
+    gload --new -i 'r: random' -e 'n, x = uniform(size=(2,), rng=r)' --outputs x -o u.tlg
+    ok 'cmp <(grun u.tlg --seed 3) <(grun u.tlg "r=rng(3)")'
+    shell 'cmp <(grun u.tlg --seed 3) <(grun u.tlg --seed 4)'
+    [ "$status" = 1 ]
+}
+
+@test "parameters broadcast against each other and into the size; nothing is drawn where nothing is" {
+    ok "gload -e 'hypergeometric([5, 6, 7], [[1], [2]], 3, (0, 2, 3), seed=1)' | grun" "out = zeros((0, 2, 3), dtype='int64')"
+    ok "gload -e 'shape(triangular([0., 1.], [[1.], [2.]], 4., seed=1))' | grun" 'out = [2, 2]'
+    ok "gload -e 'shape(normal([0., 1.], [[1.], [2.]], (3, 2, 2), rng=rng(1))[1])' | grun" 'out = [3, 2, 2]'
+    ok "gload -e 'shape(dirichlet(ones((2, 3)), (5, 2), seed=1))' | grun" 'out = [5, 2, 3]'
+    ok "gload -e 'categorical([[1., 0.], [0., 1.]], (3, 2), seed=1)[:, 1]' | grun" 'out = [1, 1, 1]'
+    ok "gload -e 'permutation(0, seed=1)' | grun" 'out = []'
+    bad 3 E_SHAPE 'axis -1 has 2 and 3' "gload -e 'wald([1., 2.], [1., 2., 3.], seed=1)'"
+    bad 3 E_SHAPE 'do not fit into it' "gload -e 'normal(zeros((2, 1)), [1., 2., 3.], (0,), seed=1)'"
+    # each element of several parameters is what it is alone in its place
+    ok "gload --new -e 'x = binomial([3, 300, 30000], [0.5, 0.1, 0.9], seed=2)' -e 'y = binomial(300, 0.1, (3,), seed=2)' -e 'x[1] == y[1]' --outputs out | grun" 'out = True'
+}
+
+@test "tiny shapes, huge means, narrow dtypes" {
+    ok "gload --new -e 'x = beta(1e-300, 1e-300, (50,), seed=1)' -e 'all((x == 0) | (x == 1))' --outputs out | grun" 'out = True'
+    ok "gload --new -e 'x = dirichlet([1e-4, 1e-4], (50,), seed=1)' -e 'all(abs(sum(x, axis=-1) - 1) < 1e-12)' --outputs out | grun" 'out = True'
+    ok "gload -e 'gamma(0., size=(2,), seed=1)' | grun" 'out = [0.0, 0.0]'
+    ok "gload -e 'abs(poisson(1e18, (9,), seed=1) - 1e18) < 1e10' | grun" "out = [$(printf 'True, %.0s' {1..8})True]"
+    ok "gload -e 'poisson(300., (2,), seed=1, dtype=uint8)' | grun" 'out = [255, 255]'
+    ok "gload -e 'geometric(1e-300, seed=1) > 9e18' | grun" 'out = True'
+    ok "gload --new -e 'x = gumbel(0., 1., (300000,), seed=1, dtype=float32)' -e 'y = logistic(0., 1., (300000,), seed=1, dtype=float16)' -e 'z = laplace(0., 1., (300000,), seed=1, dtype=float16)' -e 'isfinite(max(abs(x))) & isfinite(max(abs(y))) & isfinite(max(abs(z)))' --outputs out | grun" 'out = True'
+}
+
+@test "rows in a random order; choice without replacement prefers what is likely" {
+    ok "gload -e 'sort(permutation([[1, 2], [3, 4], [5, 6]], seed=1), axis=0)' | grun" $'out = [[1, 2],\n        [3, 4],\n        [5, 6]]'
+    ok "gload -e 'sort(shuffle([3., 1., 2.], rng=rng(4))[1])' | grun" 'out = [1.0, 2.0, 3.0]'
+    ok "gload -e 'sort(choice(4, (3,), replace=False, p=[0.2, 0., 0.5, 0.3], seed=2))' | grun" 'out = [0, 2, 3]'
+    gload --new -e 'step = lambda r: choice(3, (2,), replace=False, p=[0.5, 0.3, 0.2], rng=r)' \
+        -e 's, x = scan(step, outputs_info=[rng(1), None], n_steps=20000)' -e 'first = mean(x[:, 0] == 0)' -e 'left = mean(all(x != 0, axis=1))' --outputs first,left -o c.tlg
+    ok "grun c.tlg --expect first=0.5 --expect left=0.1607 --atol 0.012 | wc -l" 2 # 0.3 0.2 / 0.7 + 0.2 0.3 / 0.8
+    ok "gload -e 'sum(multivariate_hypergeometric([5, 3, 2], 4, (3,), seed=1), axis=-1)' | grun" 'out = [4, 4, 4]'
+    ok "gload -e 'mean(float64(multivariate_hypergeometric([5, 3, 2], 4, (20000,), seed=3)), axis=0)' | grun --expect 'out=[2., 1.2, 0.8]' --atol 0.03 | grep -c out" 1
+}
+
+@test "parameters that can't be: at once where they are known, else where they run" {
+    local f
+    while IFS='|' read -r f text; do
+        f=${f% }
+        bad 3 E_VALUE "${text# }" "gload -e '${f/%)/, seed=1)}'" || return
+    done <<'T'
+exponential(-1.) | scale >= 0
+exponential([1., -1.]) | scale >= 0
+bernoulli(1.5) | p <= 1
+geometric(0.) | p > 0
+beta(0., 1.) | a > 0
+standard_t(0.) | df > 0
+triangular(1., 0., 3.) | left <= mode
+weibull(-1.) | a > 0
+dirichlet([1., -1.]) | alpha >= 0
+categorical([0.5, -0.1]) | p >= 0
+categorical([0., 0.]) | sum
+multinomial(5, [0.1, 0.2]) | must sum to 1
+choice(3, p=[0.1, 0.2, 0.3]) | must sum to 1
+choice(3, p=[0.5, 0.5]) | as many probabilities as there are elements
+choice(3, (4,), replace=False) | no more can be taken
+multivariate_hypergeometric([5, 3], 9) | at most the sum of colors
+permutation(-1) | no permutation of -1
+T
+    while IFS='|' read -r f text; do
+        f=${f% }
+        bad 5 E_ARITHMETIC "${text# }" "gload --new -i 'v: float64' -e 'out = ${f/%)/, rng=rng(1))}[1]' | grun v=-2" || return
+        bad 5 E_ARITHMETIC "${text# }" "gload --new -i 'v: float64' -e 'out = ${f/%)/, rng=rng(1))}[1]' | grun v=nan" || return
+    done <<'T'
+uniform(0., v) | low must be at most high
+normal(0., v) | scale must be at least 0
+halfnormal(v) | scale must be at least 0
+laplace(0., v) | laplace: it needs scale >= 0
+gamma(v) | shape of a gamma
+chisquare(v) | chisquare: it needs df > 0
+poisson(v) | lam must be in
+binomial(v, 0.5) | n must be a whole number
+hypergeometric(v, 1, 1) | whole numbers
+zipf(v) | above 1
+vonmises(0., v) | kappa must be at least 0
+logseries(v) | p >= 0
+wald(1., v) | scale > 0
+multinomial(3, stack([v, 1 - v])) | probabilities must be at least 0
+T
+    # what nothing reads is not checked
+    ok "gload --new -i 'v: float64' -e 'x = laplace(0., v, seed=1)' -e 'y = v + 1' --outputs y | grun v=-1" 'y = 0.0'
+    bad 3 E_TYPE 'rng must be the state' "gload -e 'normal(0., 1., rng=5)'"
+    bad 3 E_ARG 'either rng=.* or seed=' "gload -e 'gamma(1., 2., (3,), rng=rng(1), seed=1)'"
+    bad 3 E_DTYPE "can't be int64" "gload -e 'logistic(0., 1., seed=1, dtype=int64)'"
 }
