@@ -134,7 +134,8 @@ static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
             return *undecided = true;
     for (size_t k = 0; k < j->nf; k++)
         column[k] = dot[k]; /* of no columns any will do */
-    if (!scalar && !empty && !ad_batch(b, 1, &one, &all, NULL, n, j->nf, dot, column, has))
+    if (!scalar && !empty &&
+        !ad_batch(b, 1, &one, &all, NULL, n, j->nf, dot, column, has))
         return false;
     for (size_t k = 0; k < j->nf; k++) {
         Var x = scalar   ? cast_to(b, dot[k], ad_dtype(b, wrt))

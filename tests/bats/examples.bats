@@ -43,6 +43,26 @@ load common
     assert_output --regexp 'TH'
 }
 
+# Worked out with NumPy: Newton's method on the same features.
+@test "examples: standard errors of a logistic regression from its Hessian" {
+    run "$ROOT/examples/standard-errors/run.sh"
+    assert_success
+    assert_output --partial 'loss = 110.477582888'
+    assert_output --partial 'accuracy = 0.8543417366946778'
+    assert_output --regexp 'w = \[-7\.7461567[0-9]*, 4\.8918102[0-9]*, -22\.3238868[0-9]*, 41\.5395971[0-9]*\]'
+    assert_output --regexp 'error = \[1\.2061174[0-9]*, 4\.1043504[0-9]*, 3\.5849905[0-9]*, 5\.3141128[0-9]*\]'
+    assert_output --regexp 'p = \[1\.34151[0-9]*e-10, 0\.2333162[0-9]*, 4\.75323[0-9]*e-10, 5\.4163[0-9]*e-15\]'
+}
+
+# Worked out with SciPy: the maximum by scipy.optimize.minimize on the same data.
+@test "examples: a Gaussian process learns its length scale" {
+    run "$ROOT/examples/gaussian-process/run.sh"
+    assert_success
+    assert_output --regexp '60.-8\.75655547[0-9]*.1\.16937[0-9]*.0\.045571[0-9]*'
+    assert_output --partial 'evidence = -8.7565554'
+    assert_output --regexp 'mean = \[1\.026281[0-9]*, -1\.039858[0-9]*, 0\.191559[0-9]*\]'
+}
+
 @test "examples: one-liners" {
     run "$ROOT/examples/one-liners/run.sh"
     assert_success
