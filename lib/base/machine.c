@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysinfo.h>
 
 #if defined(__x86_64__)
@@ -45,6 +46,20 @@ int session_cpu_level(Session *s) {
 }
 
 /* ---- memory ---- */
+
+/* Never writable and executable at once. */
+void *code_map(const void *code, size_t n) {
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    memcpy(p, code, n);
+    if (mprotect(p, n, PROT_READ | PROT_EXEC) == 0) return p;
+    munmap(p, n);
+    return NULL;
+}
+
+void code_unmap(void *code, size_t n) {
+    if (code) munmap(code, n);
+}
 
 static bool read_line(const char *path, char *line, int size) {
     FILE *f = fopen(path, "re");

@@ -48,6 +48,9 @@ Arena *session_arena(
     Session *s); /* lives as long as the session: use for small, bounded things */
 Str *session_message(Session *s); /* the text that tl_error returned last */
 Pool *session_pool(Session *s);   /* made on first use from options.threads */
+/* A copy of machine code that may be run; NULL where that is not allowed. */
+void *code_map(const void *code, size_t n);
+void code_unmap(void *code, size_t n); /* NULL is fine */
 int session_cpu_level(
     Session *s); /* options.cpu_level, but no more than this CPU has */
 uint64_t

@@ -23,6 +23,7 @@ typedef struct Exec {
     char *work;
     atomic_uint fault;
     Found *found;
+    bool past; /* by b->past */
 } Exec;
 typedef struct Worker {
     void **slot, **arg;
@@ -198,8 +199,8 @@ static void find_fault(Exec *e, const BlockOp *op, const Worker *w, int64_t at,
 static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
     const BlockProgram *b = e->b;
     unsigned fault = 0;
-    for (uint32_t k = 0; k < b->nop; k++) {
-        const BlockOp *op = &b->op[k];
+    for (uint32_t k = 0; k < b->nrun; k++) {
+        const BlockOp *op = &b->run[k];
         const uint32_t *slot = b->slot + op->arg;
         uint32_t narg = (uint32_t)op->nin + op->nout;
         for (uint32_t i = 0; i < narg; i++)
@@ -209,7 +210,8 @@ static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
                     n * value_bytes(b, b->value[op->arg])); /* may be in place */
             continue;
         }
-        unsigned f = op->loop(n, (const void *const *)w->arg, w->arg + op->nin);
+        Loop *loop = e->past ? b->past : op->loop;
+        unsigned f = loop(n, (const void *const *)w->arg, w->arg + op->nin);
         if (f && e->found && !e->found->op) find_fault(e, op, w, at, n);
         fault |= f;
     }
@@ -350,12 +352,12 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
             from = (int64_t)(chunk % p->pieces) * p->row_chunk;
     int64_t last = first + p->rows_chunk < p->rows ? first + p->rows_chunk : p->rows;
     int64_t to = from + p->row_chunk < p->row ? from + p->row_chunk : p->row;
-    int64_t block = e->b->nop == 1 && p->nfill + p->ntile == 0 ? to - from : p->block;
+    int64_t block = e->b->nrun == 1 && p->nfill + p->ntile == 0 ? to - from : p->block;
     fill_scalars(e, &w, (size_t)(to - from < block ? to - from : block));
     go_to_row(e, &w, first);
     unsigned fault = p->ntile ? run_tiles(e, &w, last, from, to, block)
                               : run_rows(e, &w, last, from, to, block);
-    if (p->stream != NONE) bytes_stream_end();
+    if (p->stream != NONE || e->past) bytes_stream_end();
     if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
 }
 
@@ -374,6 +376,14 @@ static void set_operands(Machine *m, uint32_t step, Exec *e) {
                sizeof(void *)); /* read only: see load_block */
     for (uint32_t j = 0; j < b->nout; j++)
         e->base[b->nin + j] = m->place[m->place_of[arg[in->nin + j]]].ptr;
+}
+
+/* Past the caches only whole lines are written. */
+static bool goes_past(const Exec *e) {
+    bool past = e->p->past;
+    for (uint32_t j = 0; past && j < e->b->nout; j++)
+        past = (uintptr_t)e->base[e->b->nin + j] % ALIGNMENT == 0;
+    return past;
 }
 
 static void set_outputs(Machine *m, uint32_t step, const Prep *p) {
@@ -444,7 +454,7 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
 }
 
 /* ---- one small block ---- */
-enum { QUICK_SLOTS = 48, QUICK_ARGS = 8 };
+enum { QUICK_SLOTS = 48, QUICK_ARGS = 12 };
 
 bool block_is_quick(const BlockProgram *b, const Prep *p) {
     if (p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile ||
@@ -491,8 +501,8 @@ static unsigned quick_run(const Machine *m, const Ins *in, const Prep *p) {
     size_t n = (size_t)p->row;
     unsigned fault = 0;
     quick_slots(m, in, p, slot);
-    for (uint32_t k = 0; k < b->nop; k++) {
-        const BlockOp *op = &b->op[k];
+    for (uint32_t k = 0; k < b->nrun; k++) {
+        const BlockOp *op = &b->run[k];
         const uint32_t *of = b->slot + op->arg;
         uint32_t narg = (uint32_t)op->nin + op->nout;
         for (uint32_t i = 0; i < narg; i++)
@@ -514,6 +524,7 @@ bool block_run(Machine *m, uint32_t step, const Prep *p) {
     }
     Exec e = {.b = m->p->ins[step].prog, .p = p};
     set_operands(m, step, &e);
+    e.past = goes_past(&e);
     if (p->chunks > 1 && p->rows * p->row >= SHARE_MIN)
         pool_run(m->pool, p->chunks, run_chunk, &e);
     else

@@ -243,7 +243,7 @@ Plan *plan_new(Graph *g, const PlanOptions *o) {
         p->flat = arena_alloc(a, g->nvar * sizeof *p->flat);
         memset(p->flat, 0xff, g->nvar * sizeof *p->flat);
     }
-    if (build(p)) return p;
+    if (build(p)) return code_build(p), p;
     plan_free(p);
     return NULL;
 }
@@ -255,6 +255,7 @@ void plan_free(Plan *p) {
     for (size_t i = 0; i < p->flat_fn.n; i++)
         graph_free(p->flat_fn.p[i]);
     vec_free(&p->flat_fn);
+    code_unmap(p->code, p->code_bytes);
     arena_free(p->arena);
 }
 

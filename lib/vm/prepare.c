@@ -8,15 +8,14 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 4096,      /* of a register */
-    BLOCK_STREAM = 1024,     /* the same where it is written past the caches */
-    LIVE_BYTES = 24 << 10,   /* of all registers and operands */
-    BLOCK_MIN = 128,         /* elements */
-    ROW_MIN = 48,            /* elements, shorter rows are walked as one */
-    TILE_MIN = 8,            /* rows that a tile pays for */
-    TILE_BYTES = 512,        /* of a row of a tile */
-    CHUNK = 32768,           /* elements */
-    STREAM_BYTES = 16 << 20, /* of outputs */
+    BLOCK_BYTES = 4096,    /* of a register */
+    BLOCK_STREAM = 1024,   /* the same where it is written past the caches */
+    LIVE_BYTES = 24 << 10, /* of all registers and operands */
+    BLOCK_MIN = 128,       /* elements */
+    ROW_MIN = 48,          /* elements, shorter rows are walked as one */
+    TILE_MIN = 8,          /* rows that a tile pays for */
+    TILE_BYTES = 512,      /* of a row of a tile */
+    CHUNK = 32768,         /* elements */
 };
 
 typedef struct Shape {
@@ -301,6 +300,9 @@ static void choose_stream(Ready *r, int64_t total) {
         bytes += (uint64_t)total * r->b->size[r->b->nin + j];
     }
     if (bytes < STREAM_BYTES) return;
+    r->p->past =
+        r->b->past && (r->p->rows == 1 || r->p->row * r->b->width % ALIGNMENT == 0);
+    if (r->p->past) return;
     r->p->stream = r->p->nfill;
     r->p->nfill += r->b->nout;
 }

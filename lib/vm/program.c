@@ -68,6 +68,8 @@ BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id) {
         b->var[i] = i < ap->nin ? apply_in(g, id)[i] : ap->out + (i - ap->nin);
     }
     set_sizes(b, a);
+    b->run = b->op;
+    b->nrun = b->nop;
     return b;
 }
 
@@ -257,5 +259,7 @@ BlockProgram *program_of_function(Plan *p, const Graph *whole) {
     vec_free(&c.free_reg);
     b->nslot = b->nin + b->nout + b->nreg;
     set_sizes(b, a);
+    b->run = b->op;
+    b->nrun = b->nop;
     return b;
 }

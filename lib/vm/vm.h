@@ -33,6 +33,7 @@ typedef struct PlanOptions {
     bool only_want;   /* no updates, no effects */
     bool no_updates;  /* shared variables keep their values */
     bool no_fuse;     /* functions marked fused run op by op */
+    bool no_code;     /* no machine code is made for elementwise arithmetic */
     bool no_inplace;  /* nothing is overwritten by its own result */
     bool no_reuse;    /* --no-gc: every value keeps its storage to the end of the run */
     bool keep_all;    /* no_reuse and no_inplace, and vm_value answers for every planned

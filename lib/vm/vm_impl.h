@@ -8,6 +8,7 @@
 
 #define NONE UINT32_MAX
 enum { CALL_DEPTH = 200, ALIGNMENT = 64 };
+enum { STREAM_BYTES = 16 << 20 }; /* outputs of this size are written past the caches */
 
 /* ---- layouts: dtype, shape and strides as one pointer, so that "as in the last run"
  * is one comparison ---- */
@@ -50,7 +51,11 @@ typedef struct BlockProgram {
         width;       /* width: bytes of the widest register element */
     uint32_t nplain; /* the first inputs are the step's; the rest are constants and dims
                         of the function */
-    BlockOp *op;
+    BlockOp *op;     /* as the graph has them */
+    BlockOp *run; /* as they are run: with machine code for some; op itself if none */
+    uint32_t nrun;
+    Loop *past;             /* run[0], if there is no other, with outputs written past
+                               the caches; NULL: there is no such loop */
     uint32_t *slot, *value; /* by BlockOp.arg */
     Var *var;               /* by value */
     uint32_t *out_value;
@@ -63,6 +68,8 @@ BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id);
 /* Of a fused function, with ops that are texts replaced by their bodies. NULL, without
  * a diagnostic: it has to be run as an ordinary function. */
 BlockProgram *program_of_function(struct Plan *p, const Graph *fn);
+/* Puts machine code into the programs of a plan that is otherwise done. */
+void code_build(struct Plan *p);
 /* May output `out` be written into the storage of input `in` while the program runs? */
 bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in);
 
@@ -152,6 +159,8 @@ struct Plan {
     uint32_t *flat;
     Sharing sharing;
     Vec(Graph *) flat_fn; /* functions as block programs see them */
+    void *code;           /* machine code of block programs; NULL: none */
+    size_t code_bytes;
 };
 uint32_t plan_cell(const Plan *p, Var v); /* NONE: not planned */
 static inline bool ins_is_lazy(const Ins *in) {
@@ -237,6 +246,7 @@ typedef struct Prep {
     int ndim;          /* of ext; the last is the row itself */
     int64_t rows, row; /* the walk: rows of `row` elements */
     bool split; /* the outputs' shapes differ: the function can't be run as one */
+    bool past;  /* by the program's loop that writes past the caches */
     bool quick; /* one block of one row, nothing to gather: block_quick */
     uint32_t block, nfill, ntile; /* ntile: inputs with a tile */
     uint32_t stream; /* outputs go through registers from this one on, past the caches;

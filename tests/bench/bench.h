@@ -38,6 +38,7 @@ typedef struct Yard {
     size_t n;
 } Yard;
 void yard_fma_f32(void *ctx), yard_fma_f64(void *ctx); /* out = a * b + c */
+void yard_twelve_f32(void *ctx); /* a dozen of sums and products */
 void yard_triad_f32(void *ctx),
     yard_triad_f64(void *ctx); /* out = a + 3 * b, past the caches */
 void yard_chain_f32(void *ctx), yard_chain_f64(void *ctx); /* by libm */

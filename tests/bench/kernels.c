@@ -25,6 +25,7 @@ typedef struct Case {
 #define THREE(T, N) "a: '" T "[" N "]', b: '" T "[" N "]', c: '" T "[" N "]'"
 #define TWO(T, N)   "a: '" T "[" N "]', b: '" T "[" N "]'"
 #define CHAIN       "tanh(log(exp(a) + 2)) * sigmoid(b)"
+#define TWELVE      "((a*b + c)*2 - a/(b + 3))*(c - a) + maximum(a, b)*c - b"
 #define SQUARE      "a: 'float32[4096, 4096]'"
 enum { SQUARE_BYTES = 4096 * 4096 * 4 };
 
@@ -45,6 +46,8 @@ static const Case elementwise[] = {
      "C loop", 10000000, 8, 1, 0, "fma_f64_1e7"},
     {"  the same", GRAPH(THREE("float64", "10000000"), "a*b + c"), yard_triad_f64,
      "triad, 4/3 of its bytes", 10000000, 8, 4. / 3, 1.25, NULL},
+    {"twelve sums and products f32 1e5", GRAPH(THREE("float32", "100000"), TWELVE),
+     yard_twelve_f32, "C loop", 100000, 4, 1, 1.25, NULL},
     {"tanh(log(exp(a)+2))*sigmoid(b) f32", GRAPH(TWO("float32", "100000"), CHAIN),
      yard_chain_f32, "libm loop", 100000, 4, 1, .1, "chain_f32_1e5"},
     {"  the same, 1e7", GRAPH(TWO("float32", "10000000"), CHAIN), yard_copy, "memcpy",

@@ -19,6 +19,15 @@
 FMA(float, yard_fma_f32)
 FMA(double, yard_fma_f64)
 
+void yard_twelve_f32(void *ctx) {
+    Yard *y = ctx;
+    const float *a = y->a, *b = y->b, *c = y->c;
+    float *restrict out = y->out;
+    for (size_t i = 0; i < y->n; i++)
+        out[i] = ((a[i] * b[i] + c[i]) * 2 - a[i] / (b[i] + 3)) * (c[i] - a[i]) +
+                 (a[i] >= b[i] ? a[i] : b[i]) * c[i] - b[i];
+}
+
 /* STREAM's triad with stores that don't read the target first, where the CPU has them.
  */
 #ifdef __AVX__

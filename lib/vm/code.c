@@ -1,0 +1,497 @@
+/* Machine code for runs of plain float arithmetic in block programs. A run of two or
+ * more such ops of one dtype becomes one loop whose values stay in registers: the bits
+ * are those of the ops one by one, as each is the same IEEE operation, and nothing is
+ * reordered. Where the system gives no executable memory, programs stay as they are.
+ *
+ * The loop has the signature of all loops. Registers: rax is the offset in bytes, rsi
+ * the end of the whole vectors, rdi of the elements, and pointer_of[] has the operands.
+ * What is left after the vectors goes through the same body, element by element. */
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+#ifdef __x86_64__
+#include "vm/x86.h"
+
+enum {
+    POINTERS = 11, /* operands of a run */
+    VECTORS = 16,
+    SPARE = VECTORS - 1, /* for maximum and minimum */
+    CONSTANTS = 6,
+    RUN_MAX = 64,       /* ops */
+    PROGRAMS_MAX = 1024 /* of a plan: each costs some microseconds */
+};
+static const uint8_t pointer_of[POINTERS] = {RCX, R8,     R8 + 1, R8 + 2, R8 + 3, RBX,
+                                             RBP, R8 + 4, R8 + 5, R8 + 6, R15};
+enum { POINTERS_FREE = 5 }; /* the rest belong to the caller */
+
+typedef enum How {
+    PAIR,
+    EXTREME,
+    SQUARE,
+    ROOT,
+    RECIPROCAL,
+    NEGATIVE,
+    ABSOLUTE,
+    ROUND
+} How;
+typedef struct Coded {
+    const char *name;
+    How how;
+    int code;
+} Coded;
+static const Coded coded[] = {
+    {"add", PAIR, X_ADD},
+    {"subtract", PAIR, X_SUB},
+    {"multiply", PAIR, X_MUL},
+    {"true_divide", PAIR, X_DIV},
+    {"maximum", EXTREME, X_MAX},
+    {"minimum", EXTREME, X_MIN},
+    {"square", SQUARE, X_MUL},
+    {"sqrt", ROOT, X_SQRT},
+    {"negative", NEGATIVE, X_XOR},
+    {"abs", ABSOLUTE, X_AND},
+    {"reciprocal", RECIPROCAL, X_DIV},
+    {"round", ROUND, 8},
+    {"floor", ROUND, 9},
+    {"ceil", ROUND, 10},
+    {"trunc", ROUND, 11},
+};
+
+typedef struct Operands {
+    uint32_t n, slot[POINTERS], value[POINTERS];
+} Operands;
+typedef struct Run {
+    BlockProgram *b;
+    uint32_t from, to;
+    size_t loop, past; /* places in the code; past 0: there is none */
+    Operands in, out;
+} Run;
+typedef struct Coder {
+    Plan *p;
+    Asm a;
+    Vec(Run) runs;
+    BlockProgram *b;
+    Arena *tmp;
+    uint32_t *last;       /* by value: the last op that reads it, NONE */
+    uint32_t *here;       /* by value: the last one in the run */
+    int8_t *reg;          /* by value, -1 */
+    const Coded **coded;  /* by op, NULL */
+    unsigned free, fixed; /* sets of vector registers; fixed: of constants */
+    int nconstant;
+    struct {
+        uint64_t bits;
+        size_t at;
+        int reg;
+    } constant[CONSTANTS];
+} Coder;
+
+/* ---- what can be coded ---- */
+
+static DType value_dtype(const BlockProgram *b, uint32_t value) {
+    return var_type(b->g, b->var[value])->dtype;
+}
+
+static const Coded *coded_op(const BlockProgram *b, const BlockOp *op) {
+    if (!op->loop || op->nout != 1) return NULL;
+    DType d = value_dtype(b, b->value[op->arg + op->nin]);
+    if (d != DT_FLOAT32 && d != DT_FLOAT64) return NULL;
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (value_dtype(b, b->value[op->arg + i]) != d) return NULL;
+    for (size_t i = 0; i < sizeof coded / sizeof *coded; i++)
+        if (strcmp(coded[i].name, op->op->name) == 0) return &coded[i];
+    return NULL;
+}
+
+static DType op_dtype(const BlockProgram *b, uint32_t k) {
+    return value_dtype(b, b->value[b->op[k].arg + b->op[k].nin]);
+}
+
+static bool is_output(const BlockProgram *b, uint32_t slot) {
+    return slot >= b->nin && slot < b->nin + b->nout;
+}
+
+static void program_open(Coder *c, BlockProgram *b) {
+    c->b = b;
+    c->last = NEW_N(c->tmp, b->nvalue, uint32_t);
+    c->here = NEW_N(c->tmp, b->nvalue, uint32_t);
+    c->reg = NEW_N(c->tmp, b->nvalue, int8_t);
+    c->coded = NEW_N(c->tmp, b->nop, const Coded *);
+    memset(c->last, 0xFF, b->nvalue * sizeof *c->last);
+    memset(c->reg, -1, b->nvalue);
+    for (uint32_t k = 0; k < b->nop; k++) {
+        c->coded[k] = coded_op(b, &b->op[k]);
+        for (uint32_t i = 0; i < b->op[k].nin; i++)
+            c->last[b->value[b->op[k].arg + i]] = k;
+    }
+}
+
+/* ---- constants ---- */
+
+static uint64_t number_bits(bool f64, double x) {
+    float narrow = (float)x;
+    uint64_t bits = 0;
+    if (f64)
+        memcpy(&bits, &x, sizeof x);
+    else
+        memcpy(&bits, &narrow, sizeof narrow);
+    return bits;
+}
+
+static int constant(Coder *c, uint64_t bits) {
+    for (int i = 0; i < c->nconstant; i++)
+        if (c->constant[i].bits == bits) return c->constant[i].reg;
+    if (c->nconstant == CONSTANTS) return -1;
+    int r = c->nconstant;
+    size_t size = c->a.f64 ? 8 : 4;
+    c->constant[c->nconstant].bits = bits;
+    c->constant[c->nconstant].reg = r;
+    c->constant[c->nconstant++].at = c->a.code.n;
+    for (size_t k = 0; k < size; k++)
+        vec_push(c->a.s, &c->a.code, (uint8_t)(bits >> 8 * k));
+    c->fixed |= 1U << r;
+    return r;
+}
+
+/* What an op needs beside its inputs: a number, or bits of every element. */
+static bool needs(const Coder *c, const Coded *o, uint64_t *bits) {
+    uint64_t sign = c->a.f64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+    if (o->how == RECIPROCAL) *bits = number_bits(c->a.f64, 1);
+    if (o->how == NEGATIVE) *bits = sign;
+    if (o->how == ABSOLUTE) *bits = sign - 1;
+    return o->how == RECIPROCAL || o->how == NEGATIVE || o->how == ABSOLUTE;
+}
+
+/* Single constants of the function live in registers, as long as there are some. */
+static void own_constant(Coder *c, uint32_t value) {
+    const Tensor *t = value < c->b->nin && value >= c->b->nplain
+                          ? var_const(c->b->g, c->b->var[value])
+                          : NULL;
+    if (!t || tensor_size(t) != 1 || c->reg[value] >= 0) return;
+    uint64_t bits = 0;
+    memcpy(&bits, t->data, dtype_size(t->dtype));
+    c->reg[value] = (int8_t)constant(c, bits);
+}
+
+/* Values of the run that have no register, or not one of their own. */
+static void forget_registers(Coder *c, const Run *r) {
+    const BlockProgram *b = c->b;
+    for (uint32_t k = r->from; k < r->to; k++)
+        for (uint32_t i = 0; i <= b->op[k].nin; i++) {
+            int8_t *reg = &c->reg[b->value[b->op[k].arg + i]];
+            if (*reg >= 0 && !(c->fixed >> *reg & 1U)) *reg = -1;
+        }
+}
+
+static bool take_constants(Coder *c, const Run *r) {
+    uint64_t bits;
+    c->nconstant = 0;
+    c->fixed = 0;
+    forget_registers(c, r);
+    for (uint32_t k = r->from; k < r->to; k++)
+        if (needs(c, c->coded[k], &bits) && constant(c, bits) < 0) return false;
+    for (uint32_t k = r->from; k < r->to; k++) {
+        if (c->coded[k]->how == EXTREME) c->fixed |= 1U << SPARE;
+        for (uint32_t i = 0; i < c->b->op[k].nin; i++)
+            own_constant(c, c->b->value[c->b->op[k].arg + i]);
+    }
+    return true;
+}
+
+/* ---- operands ---- */
+
+static bool operand(Operands *o, uint32_t slot, uint32_t value, uint32_t room) {
+    for (uint32_t i = 0; i < o->n; i++)
+        if (o->value[i] == value) return true;
+    if (o->n == room) return false;
+    o->slot[o->n] = slot;
+    o->value[o->n++] = value;
+    return true;
+}
+
+static bool leaves_run(const Coder *c, const Run *r, uint32_t slot, uint32_t value) {
+    return is_output(c->b, slot) || (c->last[value] != NONE && c->last[value] >= r->to);
+}
+
+static bool take_operands(Coder *c, Run *r) {
+    const BlockProgram *b = c->b;
+    r->in.n = r->out.n = 0;
+    for (uint32_t k = r->from; k < r->to; k++)
+        for (uint32_t i = 0; i <= b->op[k].nin; i++)
+            c->here[b->value[b->op[k].arg + i]] = NONE;
+    for (uint32_t k = r->from; k < r->to; k++) {
+        const BlockOp *op = &b->op[k];
+        for (uint32_t i = 0; i < op->nin; i++) {
+            uint32_t slot = b->slot[op->arg + i], v = b->value[op->arg + i];
+            bool made = false;
+            for (uint32_t q = r->from; q < k && !made; q++)
+                made = b->value[b->op[q].arg + b->op[q].nin] == v;
+            c->here[v] = k;
+            if (!made && c->reg[v] < 0 &&
+                !operand(&r->in, slot, v, POINTERS - r->out.n))
+                return false;
+        }
+        uint32_t slot = b->slot[op->arg + op->nin], v = b->value[op->arg + op->nin];
+        if (leaves_run(c, r, slot, v) && !operand(&r->out, slot, v, POINTERS - r->in.n))
+            return false;
+    }
+    return true;
+}
+
+static int find(const Operands *o, uint32_t value) {
+    for (uint32_t i = 0; i < o->n; i++)
+        if (o->value[i] == value) return (int)i;
+    return -1;
+}
+
+/* ---- the body ---- */
+
+static int take_register(Coder *c) {
+    for (int r = 0; r < VECTORS; r++)
+        if (c->free >> r & 1U) return c->free &= ~(1U << r), r;
+    return -1;
+}
+
+static void give_back(Coder *c, uint32_t value, uint32_t k) {
+    if (c->here[value] != NONE && c->here[value] > k) return;
+    int r = c->reg[value];
+    if (r >= 0 && !(c->fixed >> r & 1U)) c->free |= 1U << r;
+}
+
+static void one_op(Coder *c, const Coded *o, int to, int x, int y) {
+    uint64_t bits = 0;
+    int k = needs(c, o, &bits) ? constant(c, bits) : 0;
+    switch (o->how) {
+    case PAIR:
+        asm_arith(&c->a, (Arith)o->code, to, x, y);
+        break;
+    case EXTREME: /* the hardware's takes the second one of equals and of nans */
+        asm_arith(&c->a, (Arith)o->code, to, y, x);
+        asm_unless_nan(&c->a, to, y, SPARE);
+        break;
+    case SQUARE:
+        asm_arith(&c->a, (Arith)o->code, to, x, x);
+        break;
+    case ROOT:
+        asm_arith(&c->a, X_SQRT, to, x, x);
+        break;
+    case RECIPROCAL:
+        asm_arith(&c->a, (Arith)o->code, to, k, x);
+        break;
+    case NEGATIVE:
+    case ABSOLUTE:
+        asm_bits(&c->a, (Bits)o->code, to, x, k);
+        break;
+    case ROUND:
+        asm_round(&c->a, to, x, o->code);
+        break;
+    }
+}
+
+/* Inputs are loaded where they are first read and results stored where they are made,
+ * in the order of the program, which is what the sharing of storage relies on. */
+static bool body(Coder *c, const Run *r, bool past) {
+    const BlockProgram *b = c->b;
+    c->free = 0xFFFFU & ~c->fixed;
+    forget_registers(c, r);
+    for (uint32_t k = r->from; k < r->to; k++) {
+        const BlockOp *op = &b->op[k];
+        const uint32_t *value = b->value + op->arg;
+        uint32_t result = value[op->nin];
+        int in[2] = {0, 0};
+        for (uint32_t i = 0; i < op->nin; i++) {
+            if (c->reg[value[i]] < 0) {
+                c->reg[value[i]] = (int8_t)take_register(c);
+                if (c->reg[value[i]] < 0) return false;
+                asm_load(&c->a, c->reg[value[i]], pointer_of[find(&r->in, value[i])]);
+            }
+            in[i] = c->reg[value[i]];
+        }
+        bool apart = c->coded[k]->how == EXTREME;
+        for (uint32_t i = 0; i < op->nin && !apart; i++)
+            give_back(c, value[i], k);
+        int to = take_register(c), out = find(&r->out, result);
+        if (to < 0) return false;
+        for (uint32_t i = 0; i < op->nin && apart; i++)
+            give_back(c, value[i], k);
+        c->reg[result] = (int8_t)to;
+        one_op(c, c->coded[k], to, in[0], in[1]);
+        if (out >= 0)
+            asm_store(&c->a, to, pointer_of[r->in.n + (uint32_t)out],
+                      past && c->a.wide != WIDE_ONE);
+        if (c->here[result] == NONE) give_back(c, result, k);
+    }
+    return true;
+}
+
+/* ---- a loop ---- */
+
+static bool steps(Coder *c, const Run *r, Wide wide, int end, bool past) {
+    Asm *a = &c->a;
+    a->wide = wide;
+    asm_compare(a, RAX, end);
+    size_t skip = asm_unless_below(a), top = a->code.n;
+    if (!body(c, r, past)) return false;
+    asm_add(a, RAX, (int8_t)asm_bytes(a));
+    asm_compare(a, RAX, end);
+    asm_if_below(a, top);
+    asm_here(a, skip);
+    return true;
+}
+
+static bool loop(Coder *c, const Run *r, bool past, size_t *at) {
+    Asm *a = &c->a;
+    Wide wide = session_cpu_level(c->p->s) > 1 ? WIDE_512 : WIDE_256;
+    uint32_t n = r->in.n + r->out.n;
+    *at = a->code.n;
+    for (uint32_t i = POINTERS_FREE; i < n; i++)
+        asm_push(a, pointer_of[i]);
+    for (uint32_t i = 0; i < r->in.n; i++)
+        asm_load_word(a, pointer_of[i], RSI, (int)i);
+    for (uint32_t j = 0; j < r->out.n; j++)
+        asm_load_word(a, pointer_of[r->in.n + j], RDX, (int)j);
+    for (int i = 0; i < c->nconstant; i++)
+        asm_spread(a, c->constant[i].reg, c->constant[i].at, wide);
+    asm_zero(a, RAX);
+    asm_shift_left(a, RDI, a->f64 ? 3 : 2);
+    asm_copy(a, RSI, RDI);
+    asm_and(a, RSI, wide == WIDE_512 ? -64 : -32);
+    if (!steps(c, r, wide, RSI, past) || !steps(c, r, WIDE_ONE, RDI, false))
+        return false;
+    asm_end(a);
+    for (uint32_t i = n; i-- > POINTERS_FREE;)
+        asm_pop(a, pointer_of[i]);
+    asm_return(a);
+    return true;
+}
+
+/* A whole program whose outputs may be too large for the caches. */
+static bool may_go_past(const Coder *c, const Run *r) {
+    const BlockProgram *b = c->b;
+    if (r->from > 0 || r->to < b->nop) return false;
+    uint64_t bytes = 0;
+    for (uint32_t j = 0; j < b->nout; j++) {
+        int64_t n = type_size(var_type(b->g, b->var[b->out_value[j]]));
+        if (n < 0 || n >= STREAM_BYTES) return true;
+        bytes += (uint64_t)n * b->size[b->nin + j];
+    }
+    return bytes >= STREAM_BYTES;
+}
+
+/* False: there are too many operands or values; nothing is left behind. */
+static bool code_run(Coder *c, uint32_t from, uint32_t to) {
+    Run r = {.b = c->b, .from = from, .to = to};
+    size_t begin = c->a.code.n;
+    c->a.f64 = op_dtype(c->b, from) == DT_FLOAT64;
+    bool ok = take_constants(c, &r) && take_operands(c, &r) &&
+              loop(c, &r, false, &r.loop) &&
+              (!may_go_past(c, &r) || loop(c, &r, true, &r.past));
+    if (!ok) return c->a.code.n = begin, false;
+    vec_push(c->p->s, &c->runs, r);
+    return true;
+}
+
+static void code_program(Coder *c, BlockProgram *b) {
+    program_open(c, b);
+    for (uint32_t from = 0, to; from < b->nop; from = to) {
+        to = from + 1;
+        if (!c->coded[from]) continue;
+        while (to < b->nop && to - from < RUN_MAX && c->coded[to] &&
+               op_dtype(b, to) == op_dtype(b, from))
+            to++;
+        while (to - from > 1 && !code_run(c, from, to))
+            to--;
+    }
+    arena_reset(c->tmp);
+}
+
+/* ---- putting it in place ---- */
+
+static void put_run(const Run *r, const uint8_t *code, BlockOp *op, uint32_t *at) {
+    BlockProgram *b = r->b;
+    const void *loop = code + r->loop;
+    *op = (BlockOp){.apply = b->op[r->to - 1].apply,
+                    .op = b->op[r->to - 1].op,
+                    .arg = *at,
+                    .nin = (uint16_t)r->in.n,
+                    .nout = (uint16_t)r->out.n};
+    memcpy(&op->loop, &loop, sizeof loop);
+    const Operands *part[] = {&r->in, &r->out};
+    for (size_t k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < part[k]->n; i++, ++*at) {
+            b->slot[*at] = part[k]->slot[i];
+            b->value[*at] = part[k]->value[i];
+        }
+    if (r->in.n + r->out.n > b->max_arg) b->max_arg = r->in.n + r->out.n;
+}
+
+/* Inputs that only code had use for, as constants, are not operands any more. */
+static void forget_constants(BlockProgram *b, Arena *tmp) {
+    uint8_t *read = NEW_N(tmp, b->nin, uint8_t);
+    for (uint32_t k = 0; k < b->nrun; k++)
+        for (uint32_t i = 0; i < b->run[k].nin; i++)
+            if (b->slot[b->run[k].arg + i] < b->nin)
+                read[b->slot[b->run[k].arg + i]] = 1;
+    for (uint32_t i = b->nplain; i < b->nin; i++)
+        if (!read[i]) b->last_read[i] = NONE;
+}
+
+static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
+    BlockProgram *b = r->b;
+    Arena *arena = c->p->arena;
+    uint32_t old = 0, more = 0, k = 0, next = 0;
+    for (uint32_t i = 0; i < b->nop; i++)
+        old += (uint32_t)b->op[i].nin + b->op[i].nout;
+    for (size_t i = 0; i < n; i++)
+        more += r[i].in.n + r[i].out.n;
+    uint32_t *slot = NEW_N(arena, old + more, uint32_t),
+             *value = NEW_N(arena, old + more, uint32_t);
+    memcpy(slot, b->slot, old * sizeof *slot);
+    memcpy(value, b->value, old * sizeof *value);
+    b->slot = slot;
+    b->value = value;
+    b->run = NEW_N(arena, b->nop, BlockOp);
+    for (size_t i = 0; i < n; i++) {
+        while (next < r[i].from)
+            b->run[k++] = b->op[next++];
+        put_run(&r[i], code, &b->run[k++], &old);
+        next = r[i].to;
+    }
+    while (next < b->nop)
+        b->run[k++] = b->op[next++];
+    b->nrun = k;
+    const void *past = code + r->past;
+    if (r->past) memcpy(&b->past, &past, sizeof past);
+    forget_constants(b, c->tmp);
+}
+
+static void put_all(Coder *c) {
+    Plan *p = c->p;
+    p->code_bytes = c->a.code.n;
+    p->code = c->runs.n ? code_map(c->a.code.p, c->a.code.n) : NULL;
+    for (size_t i = 0, n; p->code && i < c->runs.n; i += n) {
+        n = 1;
+        while (i + n < c->runs.n && c->runs.p[i + n].b == c->runs.p[i].b)
+            n++;
+        put_program(c, &c->runs.p[i], n, p->code);
+    }
+}
+
+void code_build(Plan *p) {
+    if (p->o.no_code || session_cpu_level(p->s) < 1) return;
+    Coder c = {.p = p, .a = {.s = p->s}, .tmp = arena_new(p->s)};
+    uint32_t programs = 0;
+    for (uint32_t i = 0; i < p->nins && programs < PROGRAMS_MAX; i++)
+        if (p->ins[i].prog && p->ins[i].prog->nop > 1)
+            code_program(&c, p->ins[i].prog), programs++;
+    put_all(&c);
+    vec_free(&c.a.code);
+    vec_free(&c.runs);
+    arena_free(c.tmp);
+}
+
+#else
+void code_build(Plan *p) {
+    (void)p;
+}
+#endif

@@ -1,0 +1,166 @@
+/* Machine code for arithmetic: random programs of the ops that have it, and of others
+ * between, give the same bits as the loops one by one, for both dtypes, all levels of
+ * CPU, lengths around whole vectors, and special values. */
+#include "graph/graph.h"
+#include "vm_test.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t nin;
+} ops[] = {{"add", 2},      {"subtract", 2}, {"multiply", 2},   {"true_divide", 2},
+           {"maximum", 2},  {"minimum", 2},  {"square", 1},     {"sqrt", 1},
+           {"negative", 1}, {"abs", 1},      {"floor", 1},      {"ceil", 1},
+           {"trunc", 1},    {"round", 1},    {"reciprocal", 1}, {"multiply", 2},
+           {"add", 2},      {"tanh", 1},     {"sign", 1}};
+enum {
+    NOPS = sizeof ops / sizeof *ops,
+    CODED = 15,
+    INPUTS = 4,
+    MOST = 40,
+    OUTPUTS = 3
+};
+
+static const double special[] = {0.0,   -0.0, INFINITY, -INFINITY, (double)NAN, 1e-310,
+                                 1e-40, 1e38, 0.5,      1.5,       2.5,         -2.5};
+
+static void fill(Tensor *t) {
+    for (int64_t i = 0; i < tensor_size(t); i++) {
+        double v = rnd(3) ? (rnd(2001) - 1000.0) / 300
+                          : special[rnd(sizeof special / sizeof *special)];
+        if (t->dtype == DT_FLOAT64)
+            ((double *)t->data)[i] = v;
+        else
+            ((float *)t->data)[i] = (float)v;
+    }
+}
+
+static Var leaf(Graph *f, DType d, const Var *v, size_t n) {
+    if (rnd(6) > 0) return v[rnd((uint32_t)n)];
+    Tensor t;
+    tensor_new(f->s, d, 0, NULL, &t);
+    fill(&t);
+    Var c = graph_const(f, &t, true);
+    tensor_unref(&t);
+    return c;
+}
+
+/* Vectors; the last one is a single element. */
+static const Type *input_type(Session *s, DType d, size_t i) {
+    return type_tensor(s, d, i + 1 < INPUTS, (Dim[]){DIM_UNKNOWN});
+}
+
+/* A function marked fused ; `deep`: values stay in use to the end. */
+static Graph *make_function(Graph *g, DType d, size_t count, size_t kinds, bool deep) {
+    Graph *f = graph_function_new(g, sym(g->s, "f"));
+    f->fused = true;
+    Builder b = builder(f, true);
+    Var v[MOST + INPUTS];
+    size_t n = 0;
+    for (; n < INPUTS; n++) {
+        char name[8];
+        snprintf(name, sizeof name, "x%zu", n);
+        v[n] = graph_input(f, sym(g->s, name), input_type(g->s, d, n));
+    }
+    for (size_t k = 0; k < count; k++, n++) {
+        size_t o = rnd((uint32_t)kinds);
+        Var in[2] = {deep ? v[n - 1] : v[rnd((uint32_t)n)], leaf(f, d, v, n)};
+        if (deep && 2 * k >= count) in[1] = v[count - 1 - k + INPUTS];
+        v[n] = ap(&b, ops[o].name, ops[o].nin, in);
+    }
+    for (size_t k = 0; k < OUTPUTS; k++) {
+        Var out = k ? v[INPUTS + rnd((uint32_t)count)] : v[n - 1];
+        vec_push(g->s, &f->outputs, ((Output){0, out}));
+    }
+    return f;
+}
+
+static Graph *make_graph(Session *s, DType d, size_t count, size_t kinds, bool deep) {
+    Graph *g = graph_new(s);
+    Graph *f = make_function(g, d, count, kinds, deep);
+    Var in[INPUTS], out[OUTPUTS];
+    for (size_t i = 0; i < INPUTS; i++)
+        in[i] = graph_input(g, f->leaf[f->var[f->inputs.p[i]].owner].name,
+                            input_type(s, d, i));
+    Builder b = builder(g, true);
+    const Op *call = op_find(s, "call", 4);
+    PropArg which = {"fn", {.kind = P_GRAPH, .sym = f->name}};
+    bool ok = op_apply(&b, call, props_make(s, call, 1, &which), INPUTS, in, out);
+    CHECK(ok);
+    for (size_t k = 0; ok && k < OUTPUTS; k++)
+        vec_push(s, &g->outputs, ((Output){0, out[k]}));
+    return g;
+}
+
+static bool same_bits(const Tensor *x, const Tensor *y) {
+    if (tensor_size(x) != tensor_size(y) || x->dtype != y->dtype) return false;
+    for (int64_t i = 0; i < tensor_size(x); i++) {
+        double a = tensor_f64(x, i), b = tensor_f64(y, i);
+        if (isnan(a) && isnan(b)) continue; /* of any payload */
+        if (memcmp(&a, &b, sizeof a) != 0) return false;
+    }
+    return true;
+}
+
+static void compare(Graph *g, DType d, int64_t n, const char *what) {
+    Plan *p[2] = {plan_new(g, &(PlanOptions){0}),
+                  plan_new(g, &(PlanOptions){.no_code = true})};
+    Machine *m[2] = {vm_new(p[0]), vm_new(p[1])};
+    for (size_t i = 0; i < INPUTS; i++) {
+        Tensor x;
+        tensor_new(g->s, d, i + 1 < INPUTS, &n, &x);
+        fill(&x);
+        for (int k = 0; k < 2; k++) {
+            Value v = {.kind = TYPE_TENSOR, .t = x};
+            CHECK(vm_set_input(m[k], i, &v));
+        }
+        tensor_unref(&x);
+    }
+    CHECK(vm_run(m[0]) && vm_run(m[1]), "%s", what);
+    for (size_t k = 0; k < OUTPUTS; k++)
+        CHECK(same_bits(&vm_output(m[0], k)->t, &vm_output(m[1], k)->t),
+              "%s, output %zu of %lld elements", what, k, (long long)n);
+    for (int k = 0; k < 2; k++)
+        vm_free(m[k]), plan_free(p[k]);
+}
+
+static void test_level(int level) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = 2;
+    session_options(s)->cpu_level = level;
+    vm_open(s);
+    static const int64_t sizes[] = {0, 1, 7, 8, 15, 16, 17, 33, 100, 1000, 70001};
+    for (int round = 0; round < 150; round++) {
+        DType d = rnd(2) ? DT_FLOAT32 : DT_FLOAT64;
+        bool deep = rnd(4) == 0;
+        size_t count = 2 + rnd(deep ? MOST - 2 : 14), kinds = rnd(3) ? CODED : NOPS;
+        Graph *g = make_graph(s, d, count, kinds, deep);
+        char what[60];
+        snprintf(what, sizeof what, "level %d, round %d, %zu ops", level, round, count);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes - (round % 10 > 0); i++)
+            compare(g, d, sizes[i], what);
+        graph_free(g);
+    }
+    session_free(s);
+}
+
+/* Outputs that no cache holds go past them, from a loop of their own. */
+static void test_large(void) {
+    Session *s = session_new(NULL, NULL);
+    vm_open(s);
+    for (int k = 0; k < 2; k++) {
+        Graph *g = make_graph(s, k ? DT_FLOAT32 : DT_FLOAT64, 5, CODED, false);
+        compare(g, k ? DT_FLOAT32 : DT_FLOAT64, (4 << 20) + 5, "large");
+        graph_free(g);
+    }
+    session_free(s);
+}
+
+int main(void) {
+    for (int level = 0; level <= 2; level++)
+        test_level(level);
+    test_large();
+    return TEST_END("vm_code");
+}
