@@ -36,6 +36,43 @@ load common
     ok 'gload -i "x: float64[1, 3]" -i "y: float64[2, 3]" -e "sum(x * y)" | grun x=[[1,1,1]] y=[[1,1,1],[1,1,1]]' 'out = 6.0'
 }
 
+# over.so: add_over(x, y) adds y to each element of x in x's own memory.
+add_over() {
+    CC=$(command -v cc || command -v gcc) || skip 'no C compiler'
+    cat >over.c <<'END'
+#include <thunkline/plugin.h>
+static bool node(TlNode *n) { n->out[0] = n->in[0]; return true; }
+static bool add(TlCall *c) {
+    TlTensor x, y;
+    if (!c->api->input(c, 0, &x) || !c->api->input(c, 1, &y)) return false;
+    for (int64_t i = 0; i < (x.ndim ? x.shape[0] : 1); i++)
+        *(double *)((char *)x.data + (x.ndim ? i * x.stride[0] : 0)) += *(const double *)y.data;
+    return c->api->pass(c, 0, 0);
+}
+static const TlOpDef over = {.size = sizeof over, .name = "add_over", .in = "x, y", .make_node = node, .perform = add, .destroy_map = "r: x"};
+static bool init(TlHost *h, const TlApi *a) { return a->add_op(h, &over); }
+TL_PLUGIN("over", "1", init)
+END
+    "$CC" -std=c11 -I"$ROOT/lib/include" -shared -fPIC -o over.so over.c
+    chmod 755 . over.so
+    export P='--plugin ./over.so'
+}
+
+@test "11: what overwrites its input runs after all who read it" {
+    add_over
+    # in whatever order they are listed
+    ok 'gload $P --new -i "k: float64" -e "x = exp(k)" -e "r1 = log(x)" -e "r2 = add_over(x, 1.)" --outputs r1,r2 | grun $P k=1' $'r1 = 1.0\nr2 = 3.718281828459045'
+    ok 'gload $P --new -i "k: float64" -e "r2 = add_over(x, 1.)" -e "x = exp(k)" -e "r1 = log(x)" --outputs r2,r1 | grun $P k=1' $'r2 = 3.718281828459045\nr1 = 1.0'
+    ok 'gload $P --new -i "k: float64" -e "x = exp(k)" -e "r2 = add_over(x, 1.)" -e "r1 = log(x)" --outputs r2,r1 | grewrite $P | grun $P k=1 --mode DEBUG' $'r2 = 3.718281828459045\nr1 = 1.0'
+    # who reads a view of it counts
+    ok 'gload $P --new -i "k: float64[n]" -e "x = exp(k)" -e "r2 = add_over(x, 1.)" -e "v = x[::-1]" -e "r1 = log(v)" --outputs r2,r1 | grun $P k=[1,2]' $'r2 = [3.718281828459045, 8.38905609893065]\nr1 = [2.0, 1.0]'
+    # where no order is right
+    bad 3 E_DESTROY 'overwrites it already' 'gload $P --new -i "k: float64" -e "x = exp(k)" -e "a = add_over(x, 1.)" -e "b = add_over(x, 2.)" --outputs a,b | grun $P k=1'
+    bad 3 E_DESTROY 'which is a constant' 'gload $P --new -e "a = add_over(float64(1), 2.)" | grun $P'
+    bad 3 E_DESTROY 'reads as another input' 'gload $P --new -i "k: float64[n]" -e "x = exp(k)" -e "a = add_over(x, x.T)" --outputs a | grun $P k=[1,2]'
+    bad 3 E_DESTROY 'its memory is the caller' 'gload $P --new -i "k: float64" -e "a = add_over(k, 1.)" | grun $P k=1'
+}
+
 @test "13: merging keeps dtypes apart and draws equal" {
     ok 'gload -e "a = int8(1)" -e "b = int64(1)" -e "c = float64(1)" | grewrite | grun -O json | cut -d, -f2 | tr -d "\n"' ' "dtype": "int8" "dtype": "int64" "dtype": "float64"'
     ok 'gload -e "sum(abs(normal(0, 1, (3,), seed=5) - normal(0, 1, (3,), seed=5)))" | grewrite | grun' 'out = 0.0'
@@ -55,11 +92,32 @@ load common
     ok 'grewrite s.tlg | grun --steps 2' $'x = 2.0\ny = 1.0'
 }
 
+@test "15: a branch that is not taken does not run, and nothing is cast" {
+    ok 'gload -e "ifelse(True, 5.0, assert_op(6.0, False))" | grun' 'out = 5.0'
+    ok 'gload -i "c: bool" -e "ifelse(c, 5.0, assert_op(6.0, False))" | grewrite | grun c=True' 'out = 5.0'
+    bad 5 E_ASSERT 'does not hold' 'gload -i "c: bool" -e "ifelse(c, 5.0, assert_op(6.0, False))" | grun c=False'
+    bad 5 E_ASSERT 'does not hold' 'gload -e "where(True, 5.0, assert_op(6.0, False))" | grun'
+    bad 3 E_DTYPE 'nothing is cast' 'gload -i "c: bool" -i "a: float32" -i "b: float64" -e "ifelse(c, a, b)"'
+}
+
 @test "16: recurrences and running sums" {
     ok 'gload -e "recurrence([0, 2, 2], [1, 1, 1])" | grun' 'out = [1, 3, 7]'
     ok 'gload -i "x: float64[n]" -e "cumsum(x)" | grun x=[0,1,2,3,4]' 'out = [0.0, 1.0, 3.0, 6.0, 10.0]'
     ok 'gload -i "x: float64[n]" -e "cumsum(x)" | grun x="zeros(0)"' 'out = []'
     ok 'gload --new -i "a: float64[3]" -e "y = recurrence(a, ones(3))[2]" | ggrad --only | grun a=[5,2,3]' 'd_y_d_a = [0.0, 3.0, 3.0]'
+}
+
+@test "17: what was collected is not computed again" {
+    add_over
+    # x = 1, and 1 is added twice in place, before a branch asks for it: 3, whether memory is collected or not
+    gload $P --new -i 'k: float64' -e 'x = exp(k)' -e 'a = add_over(add_over(x, 1.), 1.)' -e 'r = ifelse(k > -1, a * 1, other)' -e 'other = exp(k + 7)' --outputs r -o lazy.tlg
+    ok 'grun $P lazy.tlg k=0' 'r = 3.0'
+    ok 'grun $P lazy.tlg k=0 --no-gc' 'r = 3.0'
+    ok 'grun $P lazy.tlg k=0 --steps 3' 'r = 3.0'
+    # both branches read it
+    gload $P --new -i 'k: float64' -e 'x = exp(k)' -e 'a = add_over(add_over(x, 1.), 1.)' -e 'r = ifelse(k > -1, a * 1, a * 2)' -e 'q = a + r' --outputs r,q -o both.tlg
+    ok 'grun $P both.tlg k=0' $'r = 3.0\nq = 6.0'
+    ok 'grun $P both.tlg k=0 --no-gc' $'r = 3.0\nq = 6.0'
 }
 
 @test "19: stability" {
