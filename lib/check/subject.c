@@ -21,7 +21,6 @@ static bool same_layout(const Tensor *t, DType d, int ndim, const int64_t *shape
 static bool host_alloc(Call *call, size_t i, DType d, int ndim, const int64_t *shape) {
     Host *h = (Host *)call->host;
     const Form form = {.dim = -1, .bytes = !h->r->poison};
-    if (call->out_type[i]->kind == TYPE_RANDOM) d = DT_UINT64;
     Tensor t;
     int over = call->reuse ? call->reuse[i] : -1;
     Tensor kept = call->out[i].t;

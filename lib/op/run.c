@@ -5,8 +5,10 @@
 enum { SHOWN_INPUTS = 8, SHOWN_ELEMENTS = 8 };
 
 Tensor *call_out(Call *c, size_t i, int ndim, const int64_t *shape) {
-    if (!c->host->alloc(c, i, c->out_type[i]->dtype, ndim, shape)) return NULL;
-    c->out[i].kind = c->out_type[i]->kind;
+    const Type *t = c->out_type[i];
+    DType d = t->kind == TYPE_RANDOM ? DT_UINT64 : t->dtype; /* a state's words */
+    if (!c->host->alloc(c, i, d, ndim, shape)) return NULL;
+    c->out[i].kind = t->kind;
     return &c->out[i].t;
 }
 

@@ -401,7 +401,6 @@ bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     Machine *m = h->m;
     const Ins *in = &m->p->ins[h->step];
     uint32_t cell = m->p->arg[in->arg + in->nin + i];
-    if (m->p->sharing.cell[cell].type->kind == TYPE_RANDOM) d = DT_UINT64;
     Tensor *t = &c->out[i].t;
     buffer_unref(t->buf);
     *t = (Tensor){.dtype = d};
