@@ -120,6 +120,8 @@ Book *book_of_body(Check *c, Graph *body) {
     vec_push(c->s, &c->books, b);
     for (Var v = 0; v < body->nvar; v++)
         vec_push(c->s, &b->runs, (uint8_t)1);
+    for (size_t k = 0; k < body->outputs.n; k++)
+        b->runs.p[body->outputs.p[k].var] |= 2;
     return b;
 }
 
@@ -170,6 +172,25 @@ static void add_whole(Check *c, Book *b, Var before, Var after) {
     if (p.before != p.after) vec_push(c->s, &b->whole, p);
 }
 
+static void mark_result(Book *b, Var v) {
+    if (v != VAR_NONE) b->runs.p[b->map.p[v]] |= 2;
+}
+
+/* An effect that something reads is needed as that is. */
+static void mark_results(Book *b, const Graph *ready, Arena *a) {
+    for (size_t i = 0; i < ready->outputs.n; i++)
+        mark_result(b, ready->outputs.p[i].var);
+    for (size_t i = 0; i < ready->updates.n; i++)
+        mark_result(b, ready->updates.p[i].value);
+    mark_result(b, ready->until);
+    if (!ready->effects.n) return;
+    Clients c = graph_clients(ready, a, NULL);
+    for (size_t i = 0; i < ready->effects.n; i++) {
+        Var v = ready->apply[ready->effects.p[i]].out;
+        if (c.first[v] == c.first[v + 1]) mark_result(b, v);
+    }
+}
+
 static void follow_ready(Check *c, Book *b, const Graph *ready) {
     follow(c, b, ready, UINT32_MAX, false);
     for (size_t i = 0; i < ready->outputs.n && i < b->g->outputs.n; i++)
@@ -180,7 +201,8 @@ static void follow_ready(Check *c, Book *b, const Graph *ready) {
         vec_push(c->s, &b->runs, (uint8_t)0);
     uint8_t *live = graph_live(ready, c->a, ROOTS_RUN);
     for (Var v = 0; v < ready->nvar; v++)
-        if (live[v]) b->runs.p[b->map.p[v]] = 1;
+        if (live[v]) b->runs.p[b->map.p[v]] |= 1;
+    mark_results(b, ready, c->a);
 }
 
 static void finish(Check *c) {

@@ -24,7 +24,8 @@ typedef struct Book {
     const Graph *of;
     uint32_t epoch;
     Vec(Var) map;
-    Vec(uint8_t) runs; /* by variable: it stands in the rewritten graph */
+    Vec(uint8_t) runs; /* by variable: it stands in the rewritten graph (1), as one of
+                          its results (2) */
     uint64_t checked;  /* runs that were looked at */
 } Book;
 
@@ -58,6 +59,7 @@ typedef struct Frame {
     Arena *a;
     Kept *kept;       /* by variable */
     const char **why; /* by Apply: what its kernel said when it failed */
+    uint8_t *unread;  /* by input of each Apply: a lazy one did without it */
     Map dim;          /* sym to value */
     struct Frame *outer;
 } Frame;
@@ -228,6 +230,8 @@ bool subject_inspect(Subject *x, OpRun *r);
 bool subject_same(Subject *x, const OpRun *r, bool bits);
 
 /* ---- op.c ---- */
+/* Tells results that are not finite. */
+void op_finite(Frame *f, ApplyId a);
 /* Runs the Apply and puts its results into the frame, checked or not. */
 void op_check(Frame *f, ApplyId a, bool checked);
 /* ---- own.c: ops that are texts ---- */

@@ -10,6 +10,7 @@ void frame_open(Frame *f, Check *c, Book *b) {
     *f = (Frame){.c = c, .b = b, .g = b->g, .a = arena_new(c->s), .dim = MAP(c->s)};
     f->kept = mem_zalloc(c->s, b->g->nvar, sizeof *f->kept);
     f->why = mem_zalloc(c->s, b->g->napply, sizeof *f->why);
+    f->unread = mem_zalloc(c->s, b->g->nin, 1);
 }
 
 void frame_close(Frame *f) {
@@ -21,6 +22,7 @@ void frame_close(Frame *f) {
     }
     mem_free(f->kept);
     mem_free((void *)f->why);
+    mem_free(f->unread);
     map_free(&f->dim);
     arena_free(f->a);
 }
@@ -160,12 +162,35 @@ static void compare_pair(Frame *f, const Pair *p) {
     }
 }
 
+/* ---- finite values ---- */
+static bool any_needed(const Frame *f, ApplyId a, const uint8_t *needed) {
+    for (Var k = 0; k < f->g->apply[a].nout; k++)
+        if (needed[f->g->apply[a].out + k]) return true;
+    return false;
+}
+
+/* What lazy Applys did without may hold anything. */
+static void check_finite(Frame *f) {
+    const Graph *g = f->g;
+    if (f->c->o.allow_nonfinite) return;
+    uint8_t *needed = mem_zalloc(f->c->s, g->nvar, 1);
+    for (Var v = 0; v < g->nvar; v++)
+        needed[v] = f->b->runs.p[v] >> 1 & 1;
+    for (ApplyId a = g->napply; a-- > 0;)
+        for (size_t i = 0; any_needed(f, a, needed) && i < g->apply[a].nin; i++)
+            if (!f->unread[g->apply[a].in + i]) needed[apply_in(g, a)[i]] = 1;
+    for (ApplyId a = 0; a < g->napply && !check_full(f->c); a++)
+        if (any_needed(f, a, needed)) op_finite(f, a);
+    mem_free(needed);
+}
+
 void frame_run(Frame *f, bool checked) {
     Graph *g = f->b->g;
     for (uint32_t i = 0; i < g->nleaf; i++)
         set_leaf(f, &g->leaf[i]);
     for (ApplyId a = 0; a < g->napply && !check_full(f->c); a++)
         op_check(f, a, checked);
+    check_finite(f);
     size_t before = f->c->found + f->c->hidden;
     for (size_t i = 0; i < f->b->pair.n && !check_full(f->c); i++)
         compare_pair(f, &f->b->pair.p[i]);

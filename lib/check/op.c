@@ -362,12 +362,27 @@ static void run_first(Subject *x, bool checked) {
     subject_end(x, &r);
 }
 
+void op_finite(Frame *f, ApplyId id) {
+    Subject x;
+    if (subject_open(&x, f, id)) {
+        Value *base = NEW_N(x.a, x.nout, Value);
+        bool all = true;
+        for (size_t i = 0; all && i < x.nout; i++) {
+            Value v = {0};
+            all = frame_get(f, x.g->apply[id].out + (Var)i, &v);
+            if (all) value_copy_view(&base[i], &v);
+        }
+        x.base = base;
+        if (all) check_finite(&x);
+    }
+    subject_close(&x);
+}
+
 void op_check(Frame *f, ApplyId id, bool checked) {
     Subject x;
     size_t mark = diag_count(f->c->s);
     if (subject_open(&x, f, id)) {
         run_first(&x, checked);
-        if (x.base) check_finite(&x);
         if (x.base && checked) try_everything(&x);
     }
     subject_close(&x);

@@ -172,6 +172,12 @@ static bool run_loop(Subject *x, OpRun *r) {
 }
 
 /* ---- kernels and thunks ---- */
+static void note_unread(const Subject *x, const uint8_t *computed) {
+    uint8_t *unread = x->f->unread + x->g->apply[x->id].in;
+    for (size_t i = 0; i < x->nin; i++)
+        unread[i] = computed[i] == NOT_COMPUTED;
+}
+
 static bool run_thunk(Subject *x, OpRun *r, Call *c) {
     const Thunk *t = x->op->thunk;
     const Value none = {.kind = TYPE_NONE};
@@ -193,7 +199,10 @@ static bool run_thunk(Subject *x, OpRun *r, Call *c) {
     for (size_t turn = 0; turn <= x->nin; turn++) {
         memset(need, 0, x->nin * sizeof *need);
         ThunkResult got = t->run(x->state[r->impl == RUN_REFERENCE], c);
-        if (got != THUNK_NEEDS) return got == THUNK_DONE;
+        if (got != THUNK_NEEDS) {
+            if (r->kind == KIND_FIRST) note_unread(x, computed);
+            return got == THUNK_DONE;
+        }
         if (t->once && turn) break;
         bool more = false;
         for (size_t i = 0; i < x->nin; i++) {

@@ -1,6 +1,7 @@
 /* Work that need not be done in a loop. What a step makes of things that don't change
  * is made once, before the loop. What it makes of rows of sequences alone is made for
  * all steps at once: products of rows become one product of matrices. */
+#include "op/demand.h"
 #include "rewrite/loop.h"
 
 #include <string.h>
@@ -66,17 +67,28 @@ static void keep_sizes(const Scan *l, uint8_t *edge) {
     }
 }
 
+/* What only a branch that may not be taken needs stays there: it may fail. */
+static uint8_t *needed_always(const Scan *l, const Graph *fn) {
+    uint8_t *always = NEW_N(l->a, fn->nvar, uint8_t);
+    const uint32_t *scope =
+        demand_is_lazy(fn) ? demand_scopes(fn, l->a, 0, NULL) : NULL;
+    for (Var v = 0; v < fn->nvar; v++)
+        always[v] = !scope || !is_made(fn, v) || scope[var_owner(fn, v)] == 0;
+    return always;
+}
+
 static bool hoist(Scan *l, bool *ok) {
     bool any = false;
     loop_open(l);
     const Graph *fn = l->part.f.fn;
     if (scan_is_opaque(fn)) return false;
-    uint8_t *fixed = invariant(l), *edge = edge_of(l, fixed);
+    uint8_t *fixed = invariant(l), *edge = edge_of(l, fixed),
+            *always = needed_always(l, fn);
     keep_sizes(l, edge);
     Outside out = outside_new(l);
     for (Var v = 0; v < fn->nvar; v++) {
         const Type *t = var_type(fn, v);
-        if (!edge[v]) continue;
+        if (!edge[v] || !always[v]) continue;
         Var x = scan_fit(&l->r->b, outside_make(&out, v), t, 0);
         rw_grow(l->r);
         if (x == VAR_NONE) continue;
@@ -99,11 +111,12 @@ enum { IN_LOOP, FIXED, ROWS };
 typedef struct Rows {
     Scan *l;
     const Graph *fn;
-    Outside out;    /* fixed values, and all rows of others */
-    uint8_t *kind;  /* by variable of the body */
-    uint8_t *heavy; /* worth more than a pass over its elements */
-    uint8_t *take;  /* chosen to come from outside */
-    bool turned;    /* all sequences are read backwards: rows in their own order */
+    Outside out;     /* fixed values, and all rows of others */
+    uint8_t *kind;   /* by variable of the body */
+    uint8_t *heavy;  /* worth more than a pass over its elements */
+    uint8_t *take;   /* chosen to come from outside */
+    uint8_t *always; /* every step needs it */
+    bool turned;     /* all sequences are read backwards: rows in their own order */
 } Rows;
 
 static const Apply *maker(const Rows *q, Var v) {
@@ -331,7 +344,7 @@ static void classify(Rows *q) {
  * have to be kept. */
 static void want(Rows *q, Var v, bool elementwise_reader) {
     const Apply *a = maker(q, v);
-    if (!a || q->kind[v] != ROWS || q->take[v]) return;
+    if (!a || q->kind[v] != ROWS || q->take[v] || !q->always[v]) return;
     if (!elementwise_reader || !a->op->elemwise || q->heavy[v]) q->take[v] = 1;
 }
 
@@ -389,6 +402,7 @@ static bool push_out(Scan *l, bool *ok) {
     q.kind = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.heavy = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.take = NEW_N(l->a, q.fn->nvar, uint8_t);
+    q.always = needed_always(l, q.fn);
     if (!start(&q)) return false;
     classify(&q);
     bool any = give_outputs(&q);

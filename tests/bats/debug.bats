@@ -129,3 +129,13 @@ same_as_plain() {
     same_as_plain 'cat f.yaml | grun x=[1,2]'
     same_as_plain 'cat f.yaml | grun --exclude inline x=[1,2]'
 }
+
+@test "what a branch that is not taken holds is nobody's business" {
+    gload --new -i 'x: float64[n]' -i 'c: bool' -e 'z = ifelse(c, sum(log(x)), sum(x))' --outputs z -o g.tlg
+    ok 'grun g.tlg --mode DEBUG x=[1,0,2] c=False' 'z = 3.0'
+    bad 1 InvalidValueError 'log is not finite: 0 nan, 1 inf' 'grun g.tlg --mode DEBUG x=[1,0,2] c=True'
+    ok 'gload -i "x: float64[n]" -i "c: bool" -e "ifelse(c, x[5], x[0])" | grun --mode DEBUG x=[1,2] c=False' 'out = 1.0'
+    ok 'gload -i "x: float64[n]" -i "c: bool" -e "ifelse(c, assert_op(x, c), x)" | grun --mode DEBUG x=[1,2] c=False' 'out = [1.0, 2.0]'
+    gload --new -i 'x: float64[n]' -e 's = scan(lambda a, h: ifelse(a > 0, log(a), a) + h, sequences=[x], outputs_info=[0.0])' --outputs s -o g.tlg
+    ok 'grun g.tlg --mode DEBUG x=[1,0,2]' 's = [0.0, 0.0, 0.6931471805599453]'
+}

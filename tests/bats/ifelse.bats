@@ -161,3 +161,13 @@ Y
     # the root of a negative number would be nan, and 0 times that too
     ok 'ggrad l.tlg --wrt w --only | grun "x=[0.1, 0.1, 0.1, 0.1, 0, 0]" w=0.5 --expect d_loss_d_w=2.42 >/dev/null'
 }
+
+@test "a loop's branches that are not taken stay in the loop: their work may fail" {
+    gload --new -i 'y: int64[n]' -i 'k: int64' -e 's = scan(lambda a, h: ifelse(a != 0, 12 // a, 0) + ifelse(a > 5, y[k], 0) + h, sequences=[y], outputs_info=[0])' --outputs s -o g.tlg
+    for mode in FAST_RUN FAST_COMPILE DEBUG; do
+        ok "grun g.tlg --mode $mode y=[1,0,2] k=7" 's = [12, 12, 18]'
+    done
+    bad 5 E_INDEX 'index 7 is out of range' 'grun g.tlg y=[1,0,6] k=7'
+    # what every step needs is still made before
+    like 'gload --new -i "y: float64[n]" -i "w: float64[3, 3]" -e "s = scan(lambda a, h: ifelse(a > 0., sum(w @ w) * a, 0.) + sum(w @ w) + h, sequences=[y], outputs_info=[0.])" --outputs s | grewrite -O math' 'non_sequences=\[sum\(w @ w\)\]'
+}

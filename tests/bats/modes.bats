@@ -94,3 +94,35 @@ Y
     ok 'grewrite --mode NONE curve.tlg | grun --rules mine.rules --include mine x=[3]' 'y = [6.0]'
     bad 2 E_UNKNOWN 'is it fusion' 'grun curve.tlg --exclude fusoin x=[3]'
 }
+
+@test "NAN_GUARD and MONITOR look into bodies of loops, functions and branches that are taken" {
+    cat >b.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n]", c: bool}
+functions:
+  f:
+    inputs: {u: "float64[k]"}
+    let: |
+      v = log(u) * 2
+    outputs: [v]
+let: |
+  y = f(x)
+  s = scan(lambda a, h: log(a) + h, sequences=[x], outputs_info=[0.0])
+  z = ifelse(c, sum(log(x)), sum(x))
+outputs: [y, s, z]
+Y
+    bad 5 E_NAN 'b.yaml:7:11: error.*log: output 0, float64\(3,\), has 1 inf' 'gload b.yaml --outputs y | grun --mode NAN_GUARD x=[1,0,2]'
+    grep -q 'b.yaml:10:7: note: called here' .err
+    bad 5 E_NAN 'b.yaml:11:25: error.*log: output 0, float64\(\), has 1 inf' 'gload b.yaml --outputs s | grun --mode NAN_GUARD x=[1,0,2]'
+    grep -q 'b.yaml:11:7: note: in step 1 of 3 of the loop here' .err
+    bad 5 E_NAN 'b.yaml:12:21: error.*log: output 0, float64\(3,\), has 1 inf' 'gload b.yaml --outputs z | grun --mode NAN_GUARD x=[1,0,2] c=True'
+    ok 'gload b.yaml --outputs z | grun --mode NAN_GUARD x=[1,0,2] c=False' 'z = 3.0'
+    bad 5 E_NAN 'the input x' 'gload b.yaml --outputs z | grun --mode NAN_GUARD x=[1,nan,2] c=False'
+    shell 'gload b.yaml --outputs z | grun --mode MONITOR x=[1,0,2] c=False'
+    [ "$(cut -f2 .err | tr '\n' ' ')" = 'op sum ifelse ' ]
+    shell 'gload b.yaml --outputs z | grun --mode MONITOR x=[1,0,2] c=True'
+    [ "$(cut -f2 .err | tr '\n' ' ')" = 'op log sum ifelse ' ]
+    shell 'gload b.yaml --outputs s | grun --exclude fusion,scan-rows-out --mode MONITOR x=[1,0,2]'
+    [ "$(grep -c $'^lambda_1/[0-9]*\t\(log\|add\)\tb.yaml:11:' .err)" = 6 ] || complain 'three steps of two ops' s
+    [ "$(grep -c $'^[0-9]*\tscan' .err)" = 1 ]
+}
