@@ -445,3 +445,73 @@ Y
     # a loop that may end early has to be run
     ok "gload --new $i -e 'a, b = $s' -e 's = shape(a)' --outputs s | grun x=[1,2,3] 'h0=ones((2, 5))'" 's = [1, 2, 5]'
 }
+
+@test "results are the same bits for any number of threads" {
+    gload --new -i 'x: float64[60, 40, 64]' -i 'W: float64[64, 64]' -e 'hs = scan(lambda x, h: tanh(x @ W + h @ W), sequences=[x], outputs_info=[zeros((40, 64))])' -e 'loss = sum(hs ** 2)' --outputs hs,loss | ggrad --cost loss --wrt x,W -o t.tlg
+    local v=('x=normal(0, 1, (60, 40, 64), seed=1)' 'W=normal(0, 0.1, (64, 64), seed=2)') n
+    for n in 1 2; do
+        grun t.tlg "${v[@]}" --threads $n -r hs=hs$n.npy -r d_loss_d_x=x$n.npy -r d_loss_d_W=W$n.npy >/dev/null
+    done
+    cmp hs1.npy hs2.npy && cmp x1.npy x2.npy && cmp W1.npy W2.npy
+}
+
+@test "DEBUG finds nothing wrong with loops, their gradients and stretches" {
+    models
+    local m
+    for m in rnn taps until; do
+        grun $m.yaml $(eval "printf '%s\n' $(values $m)" | tr -d ' ') -O json >a.json
+        ok "grun $m.yaml --mode DEBUG $(values $m) -O json | cmp - a.json"
+        ok "ggrad $m.yaml --cost loss --wrt $(wrt $m) | grun --mode DEBUG $(values $m) -O json >/dev/null"
+    done
+    sed -E "/= scan\(/s/\)\$/, checkpoint=2)/" taps.yaml >c.yaml
+    ok "ggrad c.yaml --cost loss --wrt x | grun --mode DEBUG $(values taps) -O json >/dev/null"
+}
+
+@test "an error in a step tells the step of each loop around it" {
+    local i='gload --new -i "i: int64[n]"'
+    bad 5 E_INDEX 'in step 2 of 4 of the loop here, which runs lambda_1' "$i -e 'y = scan(lambda a, h: h + arange(3)[a], sequences=[i], outputs_info=[0])' --outputs y | grun i=[1,2,7,1]"
+    bad 5 E_INDEX 'in step 3 of 4 of the loop here, which runs lambda_2' "$i -e 'y = scan(lambda a: scan(lambda b, h: h + arange(3)[b + a], sequences=[i], outputs_info=[0]), sequences=[i])' --outputs y | grun i=[0,1,1,2]"
+    grep -q 'in step 1 of 4 of the loop here, which runs lambda_1' .err
+    # a state must keep its shape
+    bad 5 E_RUN_SHAPE 'rows must be of one shape' 'gload --new -i "h: float64[?]" -e "scan(lambda a: concatenate([a, a]), outputs_info=[h], n_steps=3)" | grun h=[1,2]'
+    bad 5 E_RUN_SHAPE 'out had the shape .2,. and gets the shape .4,. in step 0' 'gload --new -i "h: float64[?]" -e "scan(lambda a: concatenate([a, a]), outputs_info=[h], n_steps=3, keep=\"last\")" | grun h=[1,2]'
+}
+
+@test "numbers of steps: any integer dtype, no other" {
+    local n='-e "scan(lambda c: c + 1, outputs_info=[0], n_steps=n)"' d
+    for d in int8 int32 uint8 uint64; do
+        ok "gload --new -i 'n: $d' $n | grun n=3" 'out = [1, 2, 3]'
+    done
+    bad 5 E_RUN_SHAPE 'the number of steps is -3' "gload --new -i 'n: int8' $n | grun n=-3"
+    bad 3 E_DTYPE 'takes integers for steps, not float64' "gload --new -i 'n: float64' $n"
+    bad 3 E_DTYPE 'takes integers for steps, not bool' "gload --new -i 'n: bool' $n"
+    bad 3 E_SHAPE 'takes a scalar for steps, not int64\[1\]' "gload --new -i 'n: int64[1]' $n"
+    no E_ARG 'n_steps must be an integer' 'scan(lambda c: c, outputs_info=[0], n_steps=2.5)'
+    no E_ARG 'n_steps must be an integer' 'scan(lambda c: c, outputs_info=[0], n_steps=True)'
+}
+
+@test "more mistakes, each with its own message" {
+    no E_DTYPE 'begins as int64, but lambda_1 makes float64 of it: its dtype must not change' 'scan(lambda a: a / 2, outputs_info=[int64(4)], n_steps=3)'
+    no E_TYPE 'until takes one bool, not bool\[2\]' 'scan(lambda c: [c + 1, until(stack([c > 3, c > 4]))], outputs_info=[0], n_steps=9)'
+    no E_SHAPE '3 rows, but 1 steps with its taps need 6' 'scan(lambda a, b: a, sequences=[taps(arange(3), [0, 5])], n_steps=1)'
+    is 'scan(lambda a, b: a, sequences=[taps(arange(3), [0, 5])])' '[]'
+    no E_ARG 'a tap must be an integer that is written out' 'scan(lambda a: a, sequences=[taps(arange(3), [1.5])])'
+    no E_ARG 'the list of taps is empty' 'scan(lambda a: a, sequences=[taps(arange(3), [])])'
+    no E_ARG 'sequence 1 is None' 'scan(lambda a: a, sequences=[None])'
+    no E_TYPE 'output out is none: only tensors can be kept' 'scan(lambda a: None, sequences=[arange(3)])'
+    no E_ARITY 'lambda_1 gives nothing' 'scan(lambda a: [], sequences=[arange(3)])'
+    no E_TYPE 'a string where a tensor is expected' 'scan(lambda a: "x", sequences=[arange(3)])'
+    no E_TYPE 'scan takes a function first' 'scan(sin, sequences=[arange(3)])'
+    bad 3 E_TYPE 'sequence 1 must be a tensor with an axis for steps, not float64' 'gload --new -i "s: float64" -e "scan(lambda c: c + 1, sequences=[s])"'
+    is 'scan(lambda: 1.5, n_steps=2)' '[1.5, 1.5]'
+}
+
+@test "scans in scans are differentiated twice; no step has a gradient" {
+    gload --new -i 'x: float64[n]' -i 'w: float64' -e 'y = scan(lambda a, h: sum(scan(lambda b, g: w * g * b + a, sequences=[x], outputs_info=[h])), sequences=[x], outputs_info=[0.5])' -e 'loss = y[-1]' --outputs loss -o n.tlg
+    local v="x='[0.3, 0.5, 0.2]' w=0.7"
+    ok "ggrad n.tlg --wrt x,w --check $v -o /dev/null"
+    ok "ggrad n.tlg --hessian loss --wrt x,w --check $v -o /dev/null"
+    ok "ggrad n.tlg --wrt x,w | gload -e 'q = sum(d_loss_d_x ** 2) + d_loss_d_w ** 2' --outputs q | ggrad --cost q --wrt x,w --check $v -o /dev/null"
+    ok "ggrad n.tlg --wrt x,w --checkpoint sqrt --check $v -o /dev/null"
+    ok "gload --new -i 'x: float64[n]' -i 'w: float64' -e 'loss = sum(scan(lambda a, h: w * h * a, sequences=[x], outputs_info=[0.5])) + w' --outputs loss | ggrad --wrt x,w | grun x=[] w=2" $'loss = 2.0\nd_loss_d_x = []\nd_loss_d_w = 1.0'
+}

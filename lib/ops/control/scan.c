@@ -42,7 +42,12 @@ static bool body_fits(Typing *t) {
                           "the sequences, one for each tap of the states, then the "
                           "non-sequences",
                           body_name(t), fn->inputs.n, f->nin);
-    if (fn->outputs.n != f->nout || f->nout == 0 || f->nout > OUT_MAX)
+    if (fn->outputs.n == 0)
+        return infer_fail(t->in, E_ARITY, nin,
+                          "%s gives nothing: a step must have a "
+                          "result",
+                          body_name(t));
+    if (fn->outputs.n != f->nout || f->nout > OUT_MAX)
         return infer_fail(t->in, E_ARITY, nin,
                           "%s has %zu outputs, but outputs_info has %zu entries",
                           body_name(t), fn->outputs.n, f->nout);
