@@ -48,6 +48,19 @@ static const TlTypeDef double_type = {
     .add = "double_add",
 };
 
+/* A double that is given for a scalar becomes that number. */
+static TlTransferResult to_scalar(TlTransfer *t) {
+    const double *x = t->api->object(t->value, &double_type);
+    TlTensor number;
+    int ndim;
+    if (!x || !t->api->tensor_type(t->to, NULL, &ndim, NULL) || ndim > 0)
+        return TL_TRANSFER_DECLINED;
+    if (!t->api->transfer_tensor(t, TL_FLOAT64, 0, NULL, &number))
+        return TL_TRANSFER_FAILED;
+    *(double *)number.data = *x;
+    return TL_TRANSFER_DONE;
+}
+
 /* ---- add, sub, mul, div: one op in four rows ---- */
 
 /* A number that was written in place becomes a constant; all else must be a double. */
@@ -164,7 +177,8 @@ static const TlOpDef n_argument = {
 /* ---- what the plugin brings ---- */
 
 static bool init(TlHost *h, const TlApi *api) {
-    if (!api->add_type(h, &double_type)) return false;
+    if (!api->add_type(h, &double_type) || !api->add_transfer(h, to_scalar))
+        return false;
     for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
         if (!api->add_op(h, &binary[i])) return false;
     return api->add_op(h, &n_argument);

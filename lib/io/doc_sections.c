@@ -3,6 +3,7 @@
  * statements. */
 #include "io/io_impl.h"
 #include "op/approx.h"
+#include "op/convert.h"
 #include "value/class.h"
 
 #include <string.h>
@@ -118,7 +119,7 @@ static bool declare_input(Section *x, Sym name, Span name_at, Rest rest) {
                     "state with an initial value is declared in `shared`");
     }
     const Type *t = declared_type(x, name, rest.type);
-    return t && (graph_input(x->g, name, t), true);
+    return t && (type_make_variable(x->g, t, name), true);
 }
 
 static bool declare_shared(Section *x, Sym name, Span name_at, Rest rest) {

@@ -3,6 +3,7 @@
  * that must be a graph of its own gets a frame: variables of outer frames that its body
  * names become further inputs. */
 #include "op/compile_impl.h"
+#include "op/convert.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -165,7 +166,7 @@ bool lookup(Compiler *c, Sym name, Span at, Node *out) {
     }
     if (lookup_dtype(c, name, at, out)) return true;
     if (!c->auto_inputs) return false;
-    graph_input(c->top.b->g, name, type_scalar(c->s, c->b->floatX));
+    type_make_variable(c->top.b->g, type_scalar(c->s, c->b->floatX), name);
     return lookup_variable(c, name, at, out);
 }
 

@@ -153,7 +153,7 @@ static const TlType *api_value_type(TlHost *h, const TlValue *v) {
     return type_out(value_type(h->s, value_in(v)));
 }
 
-static void tensor_to(const Tensor *t, TlTensor *out) {
+void tensor_to_plugin(const Tensor *t, TlTensor *out) {
     out->dtype = (TlDType)t->dtype;
     out->ndim = t->ndim;
     out->data = t->data;
@@ -166,7 +166,7 @@ static void tensor_to(const Tensor *t, TlTensor *out) {
 static bool api_tensor(const TlValue *v, TlTensor *t) {
     const Value *own = value_in(v);
     if (own->kind != TYPE_TENSOR || !own->t.data) return false;
-    tensor_to(&own->t, t);
+    tensor_to_plugin(&own->t, t);
     return true;
 }
 
@@ -260,14 +260,14 @@ static bool api_output(TlCall *c, size_t i, int ndim, const int64_t *shape,
                        TlTensor *t) {
     if (!tensor_output(c, i, ndim, shape)) return false;
     const Tensor *own = call_out(c->host->call, i, ndim, shape);
-    if (own) tensor_to(own, t);
+    if (own) tensor_to_plugin(own, t);
     return own != NULL;
 }
 
 static bool api_kept(TlCall *c, size_t i, TlTensor *t) {
     const Value *old = i < c->nout ? &c->host->call->out[i] : NULL;
     if (!old || old->kind != TYPE_TENSOR || !old->t.data) return false;
-    tensor_to(&old->t, t);
+    tensor_to_plugin(&old->t, t);
     return true;
 }
 
@@ -306,7 +306,7 @@ static bool extent(const TlTensor *t, DType d, int64_t *lo, int64_t *hi) {
 static bool lies_in(const TlTensor *part, const Tensor *whole) {
     TlTensor w;
     int64_t lo, hi, from, to;
-    tensor_to(whole, &w);
+    tensor_to_plugin(whole, &w);
     if (!extent(part, whole->dtype, &lo, &hi) || !extent(&w, whole->dtype, &from, &to))
         return false;
     intptr_t p = (intptr_t)part->data, q = (intptr_t)whole->data;
@@ -504,4 +504,7 @@ const TlApi plugin_api = {
     .put = api_put,
     .put_number = api_put_number,
     .put_quoted = api_put_quoted,
+    .add_transfer = plugin_add_transfer,
+    .transfer_object = plugin_transfer_object,
+    .transfer_tensor = plugin_transfer_tensor,
 };

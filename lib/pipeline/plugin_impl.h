@@ -50,6 +50,7 @@ struct TlHost {
     ApplyId id;
     const GraphView *view;
     Str *out;
+    Value *moved; /* of a transfer */
 };
 extern const TlApi plugin_api;
 TlHost plugin_host(Session *s, const Op *op, const Props *props, Span at);
@@ -65,6 +66,14 @@ bool plugin_type_is(const Type *t, const TlTypeDef *def);
 size_t plugin_type_params(const Type *t, const TlParam **param);
 const void *plugin_object(const Value *v, const TlTypeDef *def);
 void *plugin_output_object(Call *c, size_t i);
+/* A zeroed value of a plugin's type, and its bytes. */
+void *plugin_new_object(Session *s, const Type *t, Value *out);
+/* plugin_transfer.c, for the API */
+bool plugin_add_transfer(TlHost *h, TlTransferFn *fn);
+void *plugin_transfer_object(TlTransfer *t);
+bool plugin_transfer_tensor(TlTransfer *t, TlDType d, int ndim, const int64_t *shape,
+                            TlTensor *out);
+void tensor_to_plugin(const Tensor *t, TlTensor *out);
 /* Copies what both sides know of a struct whose first member is its size. */
 bool plugin_take(TlHost *h, const char *what, void *own, size_t size, const void *def,
                  size_t least);

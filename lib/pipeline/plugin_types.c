@@ -438,6 +438,10 @@ void *plugin_output_object(Call *c, size_t i) {
         return payload(o);
     }
     value_unref(out);
-    *out = (Value){.kind = TYPE_PLUGIN, .obj = object_make(c->s, t)};
+    return plugin_new_object(c->s, t, out);
+}
+
+void *plugin_new_object(Session *s, const Type *t, Value *out) {
+    *out = (Value){.kind = TYPE_PLUGIN, .obj = object_make(s, t)};
     return payload(out->obj);
 }

@@ -11,7 +11,7 @@
  *   values_eq_approx             approx: value_eq_approx (checks), value_approx; absent: equal
  *   may_share_memory             value_may_share_memory: any two of the tensors in `parts`
  *   get_shape_info, get_size     shape_info, size: value_shape_info, shape_info_size
- *   transfer, register_transfer  value/transfer.h
+ *   transfer, register_transfer  value/transfer.h; add_transfer of thunkline/plugin.h
  *
  * Absent members have the default that is said at them. */
 // clang-format on

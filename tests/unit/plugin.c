@@ -512,6 +512,102 @@ static void test_questions(void) {
     }
 }
 
+/* ---- transfers ---- */
+static TlTransferResult moves(TlTransfer *t) {
+    const int64_t large[2] = {INT64_MAX, INT64_MAX}, negative[1] = {-1};
+    TlTensor r;
+    double x;
+    bool exact;
+    switch (question) {
+    case 0:
+        return TL_TRANSFER_DECLINED;
+    case 1:
+        return TL_TRANSFER_FAILED;
+    case 2:
+        return TL_TRANSFER_DONE;
+    case 3:
+        t->api->transfer_tensor(t, TL_FLOAT64, 2, large, &r);
+        break;
+    case 4:
+        t->api->transfer_tensor(t, TL_FLOAT64, 1, negative, &r);
+        break;
+    case 5:
+        t->api->transfer_tensor(t, (TlDType)77, 0, NULL, &r);
+        break;
+    case 6:
+        t->api->transfer_tensor(t, TL_FLOAT64, 99, negative, &r);
+        break;
+    case 7:
+        t->api->add_transfer(t->host, moves);
+        break;
+    case 8: /* one that is declined after all */
+        t->api->transfer_tensor(t, TL_FLOAT64, 0, NULL, &r);
+        return TL_TRANSFER_DECLINED;
+    case 9: /* another than the type's: the filter says no */
+        if (!t->api->transfer_tensor(t, TL_FLOAT64, 0, NULL, &r)) break;
+        *(double *)r.data = 0.5;
+        break;
+    default: /* both ways: t to an integer, a number to t */
+        if (t->api->transfer_object && t->api->type_is(t->to, type_def)) {
+            double *to = t->api->transfer_object(t);
+            if (!to || !t->api->to_double(t->value, &x, &exact))
+                return TL_TRANSFER_FAILED;
+            *to = x;
+        } else {
+            const double *own = t->api->object(t->value, type_def);
+            if (!own || !t->api->transfer_tensor(t, TL_INT64, 0, NULL, &r))
+                return TL_TRANSFER_FAILED;
+            *(int64_t *)r.data = (int64_t)*own;
+        }
+    }
+    return TL_TRANSFER_DONE;
+}
+static TlTransferFn *transfer_fn;
+static bool init_transfer(TlHost *h, const TlApi *a) {
+    return a->add_type(h, type_def) && a->add_transfer(h, transfer_fn);
+}
+
+/* t(2.0) for an int64; the error's text, or NULL. */
+static const char *moved(void) {
+    static const TlPlugin p = {TL_PLUGIN_ABI, "mine", "1", init_transfer};
+    Value v = {0};
+    const char *text = "t(2.0)";
+    type_def = TYPE(.doc = "T");
+    transfer_fn = moves;
+    begin();
+    CHECK(plugin_add(s, "./mine.so", &p), "%s", first_error());
+    bool ok = value_compile(s, text_span(text), type_scalar(s, DT_INT64),
+                            (Filter){.allow_downcast = -1}, "x", &v);
+    if (ok) CHECK(tensor_i64(&v.t, 0) == 2);
+    value_unref(&v);
+    CHECK(ok == (diag_count(s) == 0) && diag_count(s) < 2);
+    static char said_[256];
+    snprintf(said_, sizeof said_, "%s", first_error());
+    session_free(s);
+    return ok ? NULL : said_;
+}
+
+static void test_transfers(void) {
+    static const char *const want[] = {
+        "x: expected int64", "a transfer failed and did not say why",
+        "made no value",     "beyond what can be addressed",
+        "there is no array", "there is no array",
+        "there is no array", "by init only",
+        "x: expected int64", "x: expected int64, got a float64 scalar"};
+    for (question = 0; question < 10; question++) {
+        const char *got = moved();
+        CHECK(got && strstr(got, want[question]), "%d: %s", question, got ? got : "");
+    }
+    CHECK(!moved());
+    begin();
+    static const TlPlugin p = {TL_PLUGIN_ABI, "mine", "1", init_transfer};
+    transfer_fn = NULL;
+    type_def = TYPE(.doc = "T");
+    CHECK(!plugin_add(s, "./mine.so", &p));
+    said("transfer", "a transfer is NULL");
+    session_free(s);
+}
+
 /* A filter that fails must say why, and its value is not taken. */
 static void test_silent_filter(void) {
     begin();
@@ -540,6 +636,7 @@ int main(void) {
     test_ops();
     test_noise();
     test_questions();
+    test_transfers();
     test_silent_filter();
     test_odd_answers();
     return TEST_END("plugin");

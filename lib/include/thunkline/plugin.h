@@ -145,6 +145,22 @@ typedef struct TlTypeDef {
     bool (*is_valid)(const TlType *t, const void *value);
 } TlTypeDef;
 
+/* transfer: a way for a value to get to a variable of another kind, whose own filter
+ * does not take it. Functions are asked in the order in which they were added, unless
+ * the check is strict; what one makes goes through the filter like any value. */
+typedef struct TlTransfer {
+    TlHost *host;
+    const TlApi *api;
+    const TlType *to;
+    const TlValue *value;
+} TlTransfer;
+typedef enum TlTransferResult {
+    TL_TRANSFER_DECLINED, /* not this value, not to this type: the next is asked */
+    TL_TRANSFER_DONE,     /* it is in transfer_object or transfer_tensor */
+    TL_TRANSFER_FAILED
+} TlTransferResult;
+typedef TlTransferResult TlTransferFn(TlTransfer *t);
+
 /* ---- Ops ---- */
 
 /* What all contexts of an op begin with. */
@@ -362,6 +378,15 @@ struct TlApi {
     void (*put)(TlHost *h, const char *text);
     void (*put_number)(TlHost *h, double v); /* shortest that reads back equal */
     void (*put_quoted)(TlHost *h, const char *text);
+
+    /* -- init only -- */
+    bool (*add_transfer)(TlHost *h, TlTransferFn *fn);
+    /* -- transfers -- */
+    /* What the value becomes: bytes of a value of the plugin's type `to`, zeroed, or a
+     * row-major array, uninitialised. */
+    void *(*transfer_object)(TlTransfer *t);
+    bool (*transfer_tensor)(TlTransfer *t, TlDType d, int ndim, const int64_t *shape,
+                            TlTensor *out);
 };
 
 /* What a plugin exports, by the name tl_plugin. init adds its types, then its ops. */
