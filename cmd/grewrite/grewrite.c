@@ -42,7 +42,7 @@ static const Opt options[] = {
      "differs.",
      NULL},
     {"replace", 0, OPT_LIST, AT(replace), "NAME=EXPR",
-     "Put an expression in the place of a variable.", "graph"},
+     "Put an expression of its type in the place of a variable.", "graph"},
     {"keep", 0, OPT_STR, AT(keep), "NAMES",
      "Keep only these outputs; updates go unless `updates' is listed.", "graph"},
     {"reap", 0, OPT_LIST, AT(reap), "TAG",

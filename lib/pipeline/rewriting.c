@@ -33,21 +33,54 @@ static Graph *forwarded(const Graph *g, Var old, Var new) {
     return out;
 }
 
-/* "a = expression": everything that used a uses the expression; an input becomes an
- * intermediate. */
-static bool replace(Graph **g, Span text) {
-    Session *s = (*g)->s;
+static Span trimmed(const char *p, Span at) {
+    while (at.begin < at.end && p[at.begin] == ' ')
+        at.begin++;
+    while (at.end > at.begin && p[at.end - 1] == ' ')
+        at.end--;
+    return at;
+}
+
+/* "a = expression" as its two sides. */
+static bool sides(Session *s, Span text, Span *name, Span *value) {
     const char *p = source_get(s, text.source)->text;
     uint32_t eq = text.begin;
     while (eq < text.end && p[eq] != '=')
         eq++;
     if (eq == text.end)
         return fail(s, text, E_USAGE, "--replace takes 'NAME = EXPRESSION'");
-    uint32_t end = eq;
-    while (end > text.begin && p[end - 1] == ' ')
-        end--;
-    Span name = {text.source, text.begin, end}, value = {text.source, eq + 1, text.end};
+    *name = trimmed(p, (Span){text.source, text.begin, eq});
+    *value = trimmed(p, (Span){text.source, eq + 1, text.end});
+    return true;
+}
+
+/* Each name once: afterwards it stands for the expression, which may be another
+ * variable. */
+static bool names_differ(Session *s, const Rewriting *r) {
+    for (size_t i = 0; i < r->nreplace; i++)
+        for (size_t k = 0; k <= i; k++) {
+            Span a, b, value;
+            if (!sides(s, r->replace[i], &a, &value)) return false;
+            if (k == i || !sides(s, r->replace[k], &b, &value)) continue;
+            const char *p = source_get(s, a.source)->text + a.begin,
+                       *q = source_get(s, b.source)->text + b.begin;
+            if (a.end - a.begin == b.end - b.begin &&
+                memcmp(p, q, a.end - a.begin) == 0) {
+                fail(s, a, E_DUPLICATE, "%.*s is replaced twice",
+                     (int)(a.end - a.begin), p);
+                return note(s, b, "first here");
+            }
+        }
+    return true;
+}
+
+/* Everything that used a uses the expression; an input becomes an intermediate. */
+static bool replace(Graph **g, Span text) {
+    Session *s = (*g)->s;
+    const char *p = source_get(s, text.source)->text;
+    Span name, value;
     Var old, new;
+    if (!sides(s, text, &name, &value)) return false;
     if (!find_var(*g, p + name.begin, name.end - name.begin, name, &old)) return false;
     Builder b = builder(*g, true);
     Compiler *c = compiler_new(&b);
@@ -97,6 +130,7 @@ static bool keep(Graph *g, const char *list, Span at) {
 }
 
 bool graph_prepare(Graph **g, const Rewriting *r) {
+    if (!names_differ((*g)->s, r)) return false;
     for (size_t i = 0; i < r->nreplace; i++)
         if (!replace(g, r->replace[i])) return false;
     return (!r->keep || keep(*g, r->keep, r->keep_at)) &&

@@ -113,6 +113,17 @@ END
     bad 2 E_UNKNOWN 'nope' 'grewrite g.tlg --keep nope'
     bad 3 E_ 'float64' 'grewrite g.tlg --replace "h = ones(3)"'
     ok 'grewrite g.tlg --replace "h = x * 10" --replace "y = h - 1" --keep y | grun x=1' 'y = 9.0'
+    bad 3 E_DUPLICATE '--replace:1:1: error.*h is replaced twice' 'grewrite g.tlg --replace "h = x" --replace "h = x * 2"'
+    bad 3 E_CYCLE '--replace:1:5: error' 'grewrite g.tlg --replace "h = h + 1"'
+    bad 3 E_DTYPE '--replace:1:5: error.*h is float64, but the value is float32: cast it with float64' 'grewrite g.tlg --replace "h = float32(x)"'
+    bad 3 E_SYNTAX 'ends where an expression' 'grewrite g.tlg --replace "h ="'
+    bad 3 E_NAME 'no function' 'grewrite g.tlg --replace "h = nosuch(x)"'
+    bad 2 E_USAGE 'NAME = EXPRESSION' 'grewrite g.tlg --replace h'
+    # an intermediate is supplied: by an input of its own, by a number, by a value at hand
+    ok 'gload g.tlg -i "h0: float64" | grewrite --replace "h = h0" --keep y | grun h0=4' 'y = 5.0'
+    ok 'grewrite g.tlg --replace "h = 7.0" --keep y | grun --on-unused-input ignore' 'y = 8.0'
+    # an input too, which is then not needed any more
+    ok 'grewrite g.tlg --replace "x = 2.0" --keep y | grun' "$(grewrite g.tlg --keep y | grun x=2)"
 }
 
 @test "stability and its limits" {
