@@ -279,12 +279,27 @@ static bool all_blocks(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
     return true;
 }
 
+/* Real second derivatives by parts of complex variables have no place in a complex
+ * matrix. */
+static bool is_hessian(Builder *b, Var wrt) {
+    const Type *t = var_type(b->g, wrt);
+    if (t->kind != TYPE_TENSOR || !dtype_is_complex(t->dtype)) return true;
+    fail(b->s, b->from.at, E_DTYPE, "there is no Hessian by %s: it must be real",
+         type_str(b->s, t));
+    return note(b->s, NOWHERE,
+                "differentiate by its real and imaginary part, as in x = complex(re, "
+                "im); Hessian-vector products take complex variables as they are");
+}
+
 bool ad_hessian(Builder *b, Var cost, size_t nwrt, const Var *wrt,
                 const GradOptions *how, bool mixed, Var *result) {
     Arena *tmp = arena_new(b->s);
     Var *grad = NEW_N(tmp, nwrt, Var);
     GradOptions second;
-    bool ok = first_order(b, cost, nwrt, wrt, how ? how : &usual, grad, &second);
+    bool ok = true;
+    for (size_t i = 0; ok && i < nwrt; i++)
+        ok = is_hessian(b, wrt[i]);
+    ok = ok && first_order(b, cost, nwrt, wrt, how ? how : &usual, grad, &second);
     if (ok)
         ok = mixed ? all_blocks(b, tmp, nwrt, wrt, grad, &second, result)
                    : blocks(b, nwrt, wrt, grad, &second, result);

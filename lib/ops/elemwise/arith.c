@@ -1,4 +1,5 @@
 /* The ops of arith.def. */
+#include "ops/elemwise/power.h"
 #include "ops/elemwise/table.h"
 
 #define ROW(k, out, name, domain, ...) TABLE_LOOPS(domain, name)

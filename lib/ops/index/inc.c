@@ -178,10 +178,64 @@ static Var reindexed(Pull *p, const char *op, size_t n, const Var *lead) {
     return r;
 }
 
-static bool pull_y(Pull *p) {
+/* Does v tell a different place in each element? */
+static bool is_distinct(const Graph *g, Var v) {
+    ApplyId a = var_owner(g, v);
+    const Tensor *t = var_const(g, v);
+    if (a != APPLY_NONE) return strcmp(g->apply[a].op->name, "arange") == 0;
+    if (!t || tensor_size(t) > 64) return false;
+    for (int64_t i = 0; i < tensor_size(t); i++)
+        for (int64_t k = 0; k <= i; k++)
+            if ((k < i && tensor_i64(t, i) == tensor_i64(t, k)) ||
+                (tensor_i64(t, i) < 0) != (tensor_i64(t, 0) < 0))
+                return false;
+    return true;
+}
+
+/* May a place be indexed several times? Not by slices and masks, nor where one of the
+ * arrays, all of one dim, doesn't repeat. */
+static bool may_repeat(const Pull *p) {
+    Items items;
+    const Prop *index = op_prop(p->b->s, p->op, p->props, "index");
+    if (!index_parse(sym_text(p->b->s, index->sym), &items)) return true;
+    int arrays = 0, rank = 0;
+    bool distinct = false;
+    for (int i = 0; i < items.n; i++) {
+        if (items.item[i].kind != IX_INPUT) continue;
+        Var v = p->in[2 + items.item[i].input];
+        const Type *t = var_type(p->g, v);
+        if (t->ndim == 0 || t->dtype == DT_BOOL) continue;
+        arrays++;
+        rank = t->ndim > rank ? t->ndim : rank;
+        distinct |= t->ndim == 1 && t->dim[0] != 1 && is_distinct(p->g, v);
+    }
+    return arrays > 0 && !(distinct && rank == 1);
+}
+
+/* g with zeros for the values that others replaced: every place keeps the number of the
+ * last one that it got. */
+static Var last_ones(Pull *p, Var g) {
+    Builder *b = p->b;
+    Bind bind[3] = {{sym(b->s, "g"), g}};
+    Env env = {.n = 1, .bind = bind};
+    bool ok = true;
+    Var number = build_text(b, "reshape(arange(g.size), shape(g))", &env, &ok);
+    Var lead[2] = {ok ? zeros_like(b, p->in[0], DT_INT64) : VAR_NONE, number};
+    if (lead[0] == VAR_NONE || number == VAR_NONE) return VAR_NONE;
+    Var place = reindexed(p, "set_subtensor", 2, lead);
+    if (place == VAR_NONE) return VAR_NONE;
+    bind[1] = (Bind){sym(b->s, "number"), number};
+    bind[2] = (Bind){sym(b->s, "last"), reindexed(p, "subtensor", 1, &place)};
+    env.n = 3;
+    if (bind[2].var == VAR_NONE) return VAR_NONE;
+    return build_text(b, "where(last == number, g, 0)", &env, &ok);
+}
+
+static bool pull_y(Pull *p, bool set) {
     p->grad[1] = GRAD_DISCONNECTED;
     if (!p->wanted[1]) return true;
     Var g = reindexed(p, "subtensor", 1, p->cotangent);
+    if (set && g != VAR_NONE && may_repeat(p)) g = last_ones(p, g);
     return g != VAR_NONE && (p->grad[1] = sum_to_shape(p->b, g, p->in[1])) != VAR_NONE;
 }
 
@@ -189,7 +243,7 @@ static bool inc_pull(Pull *p) {
     pull_disconnect(p, 2);
     if (pull_discrete(p)) return true;
     p->grad[0] = p->cotangent[0];
-    return pull_y(p);
+    return pull_y(p, false);
 }
 
 static bool set_pull(Pull *p) {
@@ -201,7 +255,7 @@ static bool set_pull(Pull *p) {
     if (p->wanted[0] &&
         (p->grad[0] = reindexed(p, "set_subtensor", 2, lead)) == VAR_NONE)
         return false;
-    return pull_y(p);
+    return pull_y(p, true);
 }
 
 /* Linear in x and y together. */

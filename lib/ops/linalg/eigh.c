@@ -176,9 +176,9 @@ static const Op table[] = {
          "columns of v, of a Hermitian matrix: a @ v = v * w. Only the lower "
          "triangle of a is read, with lower=False the upper one. Gradients of v need "
          "distinct eigenvalues: equal ones give inf or nan unless their part of the "
-         "cotangent is zero; gradients of w are right in any case. Complex "
-         "eigenvectors are determined up to their phases, on which a cost must not "
-         "depend.",
+         "cotangent is zero; gradients of w are right in any case, second derivatives "
+         "of w go through v. Complex eigenvectors are determined up to their phases, "
+         "on which a cost must not depend.",
      .in = "a",
      .props = "lower: bool = True",
      .out = "w, v",
