@@ -2,6 +2,7 @@
  * an Op whose hooks look at the body; own_check.c looks at the texts. */
 #include "op/lex.h"
 #include "op/own_impl.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -36,7 +37,11 @@ bool own_name_ok(Session *s, const char *name, Span at) {
     size_t n = strlen(name);
     if (!is_word(name))
         return fail(s, at, E_NAME, "\"%s\" can't be the name of an op", name);
-    if (macro_find(name, n) || is_builtin_name(name) || type_by_name(s, name))
+    const Type *t = type_by_name(s, name);
+    if (t && t->cls)
+        return fail(s, at, E_DUPLICATE, "there is a type %s already in %s", name,
+                    t->cls->from);
+    if (macro_find(name, n) || is_builtin_name(name) || t)
         return fail(s, at, E_DUPLICATE, "%s is a function of the language already",
                     name);
     return true;

@@ -301,6 +301,36 @@ static bool read_formulas(Check *k, const OwnList *l) {
     return true;
 }
 
+/* What a formula of costs may be given: shapes of any rank, numbers. */
+static bool any_value(void *ctx, Sym name, FormulaValue *v) {
+    static const int64_t sizes[MAX_NDIM] = {1, 1};
+    const Check *k = ctx;
+    const FormulaValue shape = {.is_shape = true, .ndim = MAX_NDIM, .shape = sizes};
+    *v = shape;
+    for (size_t i = 0; i < k->sig->nin; i++)
+        if (k->sig->in[i].name == name && !k->sig->in[i].rest) {
+            if (k->sig->in[i].kind == IN_INT || k->sig->in[i].kind == IN_BOOL)
+                v->ndim = 0;
+            return true;
+        }
+    for (size_t i = 0; i < k->sig->nprop; i++) {
+        if (k->sig->prop[i].name != name) continue;
+        PropType t = k->sig->prop[i].type;
+        if (t != T_INTS && t != T_AXES) *v = (FormulaValue){.number = 1};
+        return true;
+    }
+    for (size_t i = 0; i < k->sig->nout; i++)
+        if (k->sig->out[i] == name) return true;
+    return strcmp(sym_text(k->s, name), "r") == 0;
+}
+
+static bool read_flops(Check *k) {
+    const OwnText *t = &k->b->decl->flops;
+    double v;
+    return !t->text ||
+           (read_formula(k, t) && formula_span(k->s, t->at, any_value, k, &v));
+}
+
 static void allow_prefixed(Check *k, const char *prefix, Sym name) {
     allow(k, sym(k->s, arena_printf(session_arena(k->s), "%s_%s", prefix,
                                     sym_text(k->s, name))));
@@ -324,7 +354,7 @@ static bool read_texts(Check *k) {
     allow_signature(k, false);
     if (d->shape.text && !read_formula(k, &d->shape)) return false;
     allow_signature(k, true);
-    if (d->flops.text && !read_formula(k, &d->flops)) return false;
+    if (!read_flops(k)) return false;
     k->gradient = true;
     bool ok = read_formulas(k, &d->partials);
     allow(k, sym(k->s, "g"));

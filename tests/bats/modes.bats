@@ -80,6 +80,7 @@ Y
     curve
     ok 'grun curve.tlg --mode fast_run x=[1]' 'y = [0.0]'
     ok 'grun curve.tlg --mode Nan_Guard x=[1]' 'y = [0.0]'
+    bad 2 E_USAGE 'did you mean DEBUG' 'grun curve.tlg --mode DEBGU x=[1]'
     bad 2 E_USAGE 'did you mean NAN_GUARD' 'grun curve.tlg --mode nanguard x=[1]'
     bad 2 E_USAGE 'FAST_RUN.FAST_COMPILE' 'grun curve.tlg --mode quick x=[1]'
     bad 2 E_USAGE 'goes with grun' 'gprof curve.tlg --mode MONITOR x=[1]'

@@ -146,6 +146,9 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
   f:\n    inputs: x\n    def: x\n    disconnected: q\n|E_PLUGIN|6:19|no input q
   f:\n    inputs: x\n    def: x\n    commutative: true\n|E_PLUGIN|3:3|two inputs
   f:\n    inputs: x\n    def: x\n    flops: y.size\n|E_NAME|6:12|means nothing
+  f:\n    inputs: x\n    def: x\n    flops: x.sizes\n|E_NAME|6:12|shape .ndim .size
+  f:\n    inputs: x\n    def: x\n    flops: exp(x.size)\n|E_NAME|6:12|no function .exp. in formulas
+  f:\n    inputs: x\n    def: x\n    flops: x * 2\n|E_TYPE|6:12|a number is expected
   f:\n    inputs: x\n    def: x\n    shape: "[q]"\n|E_NAME|6:14|means nothing
   f:\n    inputs: x\n    def: x\n    example: f(1, 2) -> 3\n|E_ARITY|6:19|too many arguments
   f:\n    inputs: x\n    def: f(x)\n|E_CYCLE|5:10|defined by itself
@@ -197,6 +200,10 @@ END
     printf 'thunkline: 1\nops:\n  f:\n    def: 1.5\n' >c.yaml
     ok 'gload --ops c.yaml -e "f()" | grun --ops c.yaml' 'out = 1.5'
     bad 3 E_DUPLICATE 'there is an op f already in c.yaml' 'gload --ops c.yaml --ops c.yaml -e 1.5'
+    cp c.yaml d.yaml
+    bad 3 E_DUPLICATE '^gload: d.yaml:3:3: error.*there is an op f already in c.yaml' 'gload --ops c.yaml --ops d.yaml -e 1.5'
+    bad 3 E_FORMAT '^gload: /etc/passwd:1:1: error.*a mapping' 'gload --ops /etc/passwd -e 1.5'
+    bad 4 E_IO 'directory' 'gload --ops . -e 1.5'
     head -c 100 "$DIGITS/x.npy" >bin.yaml
     bad 3 E_FORMAT 'no text' 'gload --ops bin.yaml -e 1.5'
     # the same as JSON

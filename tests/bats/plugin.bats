@@ -88,6 +88,14 @@ TL_PLUGIN("x", "1", init)'
     so silent <<<'static bool init(TlHost *h, const TlApi *a) { (void)h, (void)a; return false; }
 TL_PLUGIN("x", "1", init)'
     bad 3 E_PLUGIN 'did not say why' 'gload --plugin ./silent.so -e 1.'
+    bad 4 E_IO "can't be loaded.*invalid ELF header" 'gload -i "x: float64" -e x | grun --plugin /etc/passwd x=1'
+    for f in . /dev/null; do bad 3 E_PLUGIN 'no regular file' "gload --plugin $f -e 1."; done
+    ln -s open/fine.so link.so
+    bad 3 E_PLUGIN 'anybody may write to its folder' 'gload --plugin ./link.so -e 1.'
+    # a name alone is a file of this folder, never one of the library path
+    ok 'gload --plugin fine.so -e 1.5 | grun' 'out = 1.5'
+    bad 4 E_IO "can't be found" 'gload --plugin libm.so.6 -e 1.'
+    bad 3 E_DUPLICATE "there is a type double already in .*double.so" 'gload $D $D -e 1.'
     echo text >text.so
     bad 4 E_IO "can't be loaded" 'gload --plugin ./text.so -e 1.'
 }
