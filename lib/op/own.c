@@ -105,7 +105,7 @@ static bool check_signature(Session *s, const OwnOp *d, const Op *op) {
                 "axis, with a default: `beta: float = 1.0`");
 }
 
-static bool is_number(const char *p) {
+bool own_default_ok(const char *p) {
     double v;
     if (strcmp(p, "True") == 0 || strcmp(p, "False") == 0 || strcmp(p, "pi") == 0)
         return true;
@@ -116,7 +116,7 @@ static bool is_number(const char *p) {
 
 static bool check_defaults(Session *s, const OwnOp *d, const Signature *sig) {
     for (size_t i = 0; i < sig->nin; i++)
-        if (sig->in[i].value && !is_number(sig->in[i].value))
+        if (sig->in[i].value && !own_default_ok(sig->in[i].value))
             return wrong(s, d, d->in.p[i].at, "a default is a number, not %s",
                          sig->in[i].value);
     for (size_t i = 0; i < sig->nprop; i++)

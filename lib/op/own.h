@@ -59,6 +59,7 @@ typedef struct SignatureError {
     size_t index; /* of the input, prop or output */
 } SignatureError;
 void own_signature_check(Session *s, const Op *op, SignatureError *e);
+bool own_default_ok(const char *text); /* of an input: a number, True, False, pi */
 /* May an op have that name? No function of the language, keyword or literal. False:
  * diagnosed at `at`. */
 bool own_name_ok(Session *s, const char *name, Span at);

@@ -492,14 +492,23 @@ static bool check_types(Adding *a, const char *what, const char *list, size_t n)
     return true;
 }
 
-/* Formulas have one name space. */
-static bool check_names(Adding *a) {
+/* What a signature of the library's may have, but not a plugin's; formulas have one
+ * name space. */
+static bool check_parameters(Adding *a) {
+    const Signature *sig = a->sig;
     const Sym *in = input_names(a);
     uint32_t at;
-    for (size_t i = 0; i < a->sig->nprop; i++)
-        if (find_name(in, a->sig->nin, a->sig->prop[i].name, &at))
-            return wrong(a, "props: %s is an input, too", sym_text(a->s, in[at]));
-    return true;
+    for (size_t i = 0; i < sig->nin; i++)
+        if (sig->in[i].value && !own_default_ok(sig->in[i].value))
+            return wrong(a, "in: a default is a number, not %s", sig->in[i].value);
+    for (size_t i = 0; i < sig->nprop; i++) {
+        const char *name = sym_text(a->s, sig->prop[i].name);
+        if (find_name(in, sig->nin, sig->prop[i].name, &at))
+            return wrong(a, "props: %s is an input, too", name);
+        if (sig->prop[i].type == T_GRAPH || sig->prop[i].type == T_KEY)
+            return wrong(a, "props: %s has a kind that is not for plugins", name);
+    }
+    return sig->nout || wrong(a, "out: it has no outputs");
 }
 
 static bool check_rest(Adding *a) {
@@ -509,7 +518,7 @@ static bool check_rest(Adding *a) {
                      d->default_output, a->sig->nout, a->sig->nout == 1 ? "" : "s");
     if (d->commutative && a->sig->nin != 2)
         return wrong(a, "only an op with two inputs is commutative");
-    return check_names(a) && check_types(a, "itypes", d->itypes, a->sig->nin) &&
+    return check_parameters(a) && check_types(a, "itypes", d->itypes, a->sig->nin) &&
            check_types(a, "otypes", d->otypes, a->sig->nout) && check_maps(a) &&
            check_disconnected(a) && check_thunk(a) &&
            read_texts(a, "partials", d->partials, &a->own->op.partial) &&

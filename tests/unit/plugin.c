@@ -185,7 +185,7 @@ static void test_later(void) {
 /* ---- ops ---- */
 static bool node(TlNode *n) {
     for (size_t i = 0; i < n->nout; i++)
-        n->out[i] = n->in[0];
+        n->out[i] = n->nin ? n->in[0] : n->api->type(n->host, "float64");
     return true;
 }
 static bool pass(TlCall *c) {
@@ -242,6 +242,9 @@ static void test_ops(void) {
     refused_op(OP(.in = "x y"), "in:");
     refused_op(OP(.in = "x: nothing"), "in:");
     refused_op(OP(.in = "*x, *y, z"), "in:");
+    refused_op(OP(.in = "x = one"), "in: a default is a number, not one");
+    refused_op(OP(.out = ""), "out: it has no outputs");
+    refused_op(OP(.props = "a: graph"), "a has a kind that is not for plugins");
     refused_op(OP(.props = "a"), "props: a kind is missing");
     refused_op(OP(.props = "a: int = 'one'"), "props:");
     refused_op(OP(.props = "a: int, a: int"), "props:");
@@ -318,6 +321,24 @@ static const char *text(char *to, size_t room) {
     return to;
 }
 
+/* Whatever the def says, a graph of it is refused, fails, or runs. */
+static long ran;
+static void use(void) {
+    static const char *const graph[] = {
+        "a = f(1.0, 2.0)", "a = f(exp(1.0))", "a = f()",
+        "x = exp(1.0)\na = f(x, exp(2.0))\nb = grad(a * 1.0, x)\nn = a.shape"};
+    for (int i = 0; i < 4; i++) {
+        Graph *g = graph_with(0, NULL, graph[i], i < 3 ? "a" : "a,b,n"), *h = NULL;
+        Value v = {0};
+        diag_clear(s);
+        if (g && (h = rewrite_run(g, &(RewriteOptions){0}, NULL)))
+            ran += services(s)->eval(h, 1, &h->outputs.p[0].var, &v);
+        value_unref(&v);
+        graph_free(h);
+        graph_free(g);
+    }
+}
+
 static void test_noise(void) {
     long accepted = 0;
     for (int i = 0; i < 3000; i++) {
@@ -352,13 +373,12 @@ static void test_noise(void) {
             Str out = STR(s);
             show_op(s, o.name, i % 2, &out);
             list_types(s, i % 2, &out);
-            Graph *g = graph_with(0, NULL, "a = f(1.0, 2.0)", "a");
-            if (g) graph_free(g);
+            use();
             str_free(&out);
         }
         session_free(s);
     }
-    CHECK(accepted > 20 && accepted < 2900, "%ld", accepted);
+    CHECK(accepted > 20 && accepted < 2900 && ran > 20, "%ld, %ld", accepted, ran);
 }
 
 /* ---- asking for what there is not ---- */
