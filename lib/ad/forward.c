@@ -107,19 +107,38 @@ static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, size_t nf,
     return ad_vjp(b, live, h, t, nf, c, &loose, result);
 }
 
+static uint8_t *dependent(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
+                          const Var *wrt);
+
+/* What an undefined gradient of wrt leaves undefined: every f that depends on it. */
+static void spread_null(Builder *b, uint32_t nvar, Var null, Var wrt, size_t nf,
+                        const Var *f, Var *result) {
+    Arena *tmp = arena_new(b->s);
+    const uint8_t *on = dependent(b->g, tmp, nvar, 1, &wrt);
+    for (size_t k = 0; k < nf; k++)
+        if (on[f[k]]) result[k] = null;
+    arena_free(tmp);
+}
+
 static bool two_pullbacks(Builder *b, size_t nf, const Var *f, size_t n, const Var *wrt,
                           const Var *tangent, Var *result) {
     Arena *tmp = arena_new(b->s);
     GradOptions loose = {.disconnected = GRAD_IGNORE,
                          .return_disconnected = GRAD_NONE,
                          .null = NULL_RETURN};
-    Var *c = NEW_N(tmp, nf, Var), *h = NEW_N(tmp, n, Var);
+    Var *c = NEW_N(tmp, nf, Var), *h = NEW_N(tmp, n, Var), *first = NEW_N(tmp, n, Var);
     Var *t = arena_copy(tmp, tangent, n * sizeof *t);
+    uint32_t nvar = b->g->nvar;
     bool ok = true;
     for (size_t k = 0; ok && k < nf; k++)
         ok = (c[k] = fresh_zero(b, f[k])) != VAR_NONE;
-    ok = ok && ad_vjp(b, nf, f, c, n, wrt, &loose, h) &&
-         second_pullback(b, n, h, t, nf, c, result);
+    ok = ok && ad_vjp(b, nf, f, c, n, wrt, &loose, first);
+    for (size_t i = 0; i < n; i++)
+        h[i] = first[i];
+    ok = ok && second_pullback(b, n, h, t, nf, c, result);
+    for (size_t i = 0; ok && i < n; i++)
+        if (var_is_null(b->g, first[i]))
+            spread_null(b, nvar, first[i], wrt[i], nf, f, result);
     arena_free(tmp);
     return ok;
 }
@@ -136,8 +155,13 @@ static bool push_by_terms(Builder *b, ApplyId a, const Var *tangent, Var *result
         ok = (c[k] = fresh_zero(b, ap.out + (Var)k)) != VAR_NONE;
     for (size_t i = 0; i < ap.nin; i++)
         wanted[i] = tangent[i] != VAR_NONE;
-    ok = ok && ad_terms(b, a, c, wanted, h) &&
-         second_pullback(b, ap.nin, h, t, ap.nout, c, result);
+    ok = ok && ad_terms(b, a, c, wanted, h);
+    Var *first = arena_copy(tmp, h, ap.nin * sizeof *first);
+    ok = ok && second_pullback(b, ap.nin, h, t, ap.nout, c, result);
+    for (size_t i = 0; ok && i < ap.nin; i++)
+        for (size_t k = 0; wanted[i] && k < ap.nout; k++)
+            if (var_is_null(b->g, first[i]) && op_connected(b->g, a, i, k))
+                result[k] = first[i];
     arena_free(tmp);
     return ok;
 }

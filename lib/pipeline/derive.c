@@ -235,6 +235,9 @@ static bool pushforward(Derivation *d) {
                             d->d->wrt ? d->d->wrt : "the inputs");
             result[k] = zeros_like(&d->b, f[k], d->b.floatX);
         }
+        if (var_is_null(d->g, result[k]) && d->d->how.null == NULL_RAISE)
+            return fail(d->s, d->d->at, E_NULL, "the tangent of %s is undefined: %s",
+                        derive_shown(d, f[k]), var_type(d->g, result[k])->why);
         if (!derive_output(d, "jvp_{cost}", derive_shown(d, f[k]), "", result[k], f[k],
                            d->nwrt))
             return false;

@@ -166,6 +166,42 @@ static bool run_point(Check *c, const Values *given, uint64_t seed) {
     return ok;
 }
 
+static void takes_part(Check *c, Var v) {
+    const Type *t = var_type(c->g, v);
+    if (t->kind != TYPE_TENSOR || !dtype_is_inexact(t->dtype)) return;
+    Precision p = precision(t->dtype);
+    c->p.step = fmax(c->p.step, p.step);
+    c->p.tolerance = fmax(c->p.tolerance, p.tolerance);
+}
+
+/* What lies between the wrt and what is differentiated. */
+static void choose_precision(Check *c) {
+    const Graph *g = c->g;
+    Arena *tmp = arena_new(c->s);
+    uint8_t *below = NEW_N(tmp, g->nvar, uint8_t),
+            *above = NEW_N(tmp, g->nvar, uint8_t);
+    for (size_t k = 0; k < c->d->nwrt; k++) {
+        below[c->d->wrt[k]] = 1;
+        takes_part(c, c->d->wrt[k]);
+    }
+    for (size_t k = 0; k < c->d->nclaim; k++)
+        above[c->d->claim[k].of] = 1;
+    for (ApplyId a = 0; a < g->napply; a++)
+        for (size_t i = 0; i < g->apply[a].nin; i++)
+            for (Var k = 0; below[apply_in(g, a)[i]] && k < g->apply[a].nout; k++)
+                below[g->apply[a].out + k] = 1;
+    for (ApplyId a = g->napply; a-- > 0;) {
+        bool on = false;
+        for (Var v = g->apply[a].out; v < g->apply[a].out + g->apply[a].nout; v++) {
+            on |= above[v];
+            if (above[v] && below[v]) takes_part(c, v);
+        }
+        for (size_t i = 0; on && i < g->apply[a].nin; i++)
+            above[apply_in(g, a)[i]] = 1;
+    }
+    arena_free(tmp);
+}
+
 static void choose_values(Check *c) {
     for (size_t k = 0; k < c->d->nclaim; k++) {
         vec_push(c->s, &c->want, c->d->claim[k].says);
@@ -173,11 +209,6 @@ static void choose_values(Check *c) {
     }
     for (size_t k = 0; c->d->along && k < c->d->nwrt; k++)
         vec_push(c->s, &c->want, c->d->along[k]);
-    for (size_t k = 0; k < c->d->nwrt; k++) {
-        Precision p = precision(var_type(c->g, c->d->wrt[k])->dtype);
-        c->p.step = fmax(c->p.step, p.step);
-        c->p.tolerance = fmax(c->p.tolerance, p.tolerance);
-    }
 }
 
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed) {
@@ -188,6 +219,7 @@ bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t s
     how.made = &made;
     if (!graph_derive(g, &how)) return false;
     choose_values(&c);
+    choose_precision(&c);
     bool ok = true;
     for (uint64_t i = 0; ok && i < 2; i++) /* verify_grad's n_tests */
         ok = run_point(&c, given, seed + i);

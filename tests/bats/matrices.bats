@@ -439,3 +439,13 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
     ok 'ggrad g.tlg --cost y --wrt x --only | grun x="eye(2)"' $'d_y_d_x = [[2.0, 0.0],\n            [0.0, 2.0]]'
     like 'ggrad g.tlg --cost z --wrt x --only | grun x="eye(2)"' 'nan|inf'
 }
+
+@test "what is undefined is undefined in forward mode, by two pullbacks and in Jacobians" {
+    local how
+    g 'a: float64[2]' 'y = gamma(a, 1., rng=rng(1))[1]' 'z = list_get(make_list(a, 2 * a), 0)' 'w = a * 2 + argsort(a)'
+    for how in '--cost s' '--jvp OF' '--by-pullback --jvp OF' '--jacobian OF'; do
+        bad 3 E_NULL 'no function of its parameters' "gload g.tlg -e 's = sum(y)' | ggrad ${how/OF/y} --wrt a"
+        bad 3 E_NULL 'do not pass through lists' "gload g.tlg -e 's = sum(z)' | ggrad ${how/OF/z} --wrt a"
+    done
+    ok 'ggrad g.tlg --jvp w --wrt a --only | grun a=[1,2] t_a=[1,2]' 'jvp_w = [2.0, 4.0]'
+}

@@ -220,6 +220,20 @@ static inline void fill_special(const Tensor *t, size_t input, bool all) {
     }
 }
 
+/* Small enough for a matrix of its elements. */
+static inline bool is_small(const Sample *row) {
+    Spec spec[INPUTS];
+    size_t n = read_specs(row->in, spec);
+    int64_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t each = 1;
+        for (int k = 0; k < spec[i].ndim; k++)
+            each *= spec[i].shape[k];
+        all += each;
+    }
+    return all <= 100;
+}
+
 /* ---- one instance ---- */
 typedef struct Case {
     const Sample *row;

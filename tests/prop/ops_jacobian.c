@@ -221,20 +221,6 @@ static void test(Session *s, const Sample *row, bool known, bool named) {
     case_close(&m.c);
 }
 
-/* Small enough for a matrix of its elements. */
-static bool is_small(const Sample *row) {
-    Spec spec[INPUTS];
-    size_t n = read_specs(row->in, spec);
-    int64_t all = 0;
-    for (size_t i = 0; i < n; i++) {
-        int64_t each = 1;
-        for (int k = 0; k < spec[i].ndim; k++)
-            each *= spec[i].shape[k];
-        all += each;
-    }
-    return all <= 100;
-}
-
 int main(int argc, char **argv) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 1;
