@@ -10,7 +10,7 @@ complete -c grewrite -l profile -d 'Show on standard error what each rule cost a
 complete -c grewrite -l verify -x -d 'Compare N random runs before and after; NAME=VALUE operands fix inputs.'
 complete -c grewrite -l bisect -x -d 'Find the first replacement after which CMD fails; it gets the graph on standard input.'
 complete -c grewrite -l diff -r -F -d 'Only compare with another graph, up to names; exit 1 at the first Apply that differs.'
-complete -c grewrite -l replace -x -d 'Put an expression in the place of a variable.'
+complete -c grewrite -l replace -x -d 'Put an expression of its type in the place of a variable.'
 complete -c grewrite -l keep -x -d 'Keep only these outputs; updates go unless `updates\' is listed.'
 complete -c grewrite -l reap -x -d 'Make outputs TAG/NAME of what is sown under a tag; TAG/NAME chooses one.'
 complete -c grewrite -l plant -x -d 'Put a value, or a new input NAME, in the place of what is sown.'

@@ -58,7 +58,10 @@ static const Opt options[] = {
      "List the ops, or those whose names match.", "ops"},
     {"op", 0, OPT_STR, AT(op), "NAME",
      "Print an op's contract: signature, props, gradient, cost, examples.", "ops"},
-    {"list-types", 0, OPT_FLAG, AT(list_types), NULL, "List the types.", NULL},
+    {"list-types", 0, OPT_FLAG, AT(list_types), NULL,
+     "List the types: how each is written, what its filter takes, how values are "
+     "compared, their size.",
+     NULL},
 };
 
 static Edit edits(const Gload *o, Arena *a) {

@@ -3,7 +3,7 @@
  * included by nobody. Which member carries which clause of the contracts (000, 001, 004):
  *
  *   make_node, itypes/otypes   in, props, promote, kinds, out_dtype, type; itypes, otypes
- *   default_output             default_output
+ *   default_output, __call__   default_output; op_apply, op_apply1 (op/build.h); def, expand
  *   __props__, __eq__, __hash__, __str__   props; str
  *   perform                    loops (elementwise), pick or perform; keeps_storage
  *   make_thunk                 thunk (op/call.h)
@@ -18,7 +18,8 @@
  *   destroy_map                destroys; reuse only permits
  *
  * Absent members mean the safe default: no views, nothing overwritten, every output
- * connected to every input, folded when all inputs are constant. */
+ * connected to every input, folded when all inputs are constant. tests/unit/contract.def
+ * goes through the clauses one by one. */
 // clang-format on
 #ifndef OP_OP_H
 #define OP_OP_H

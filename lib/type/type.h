@@ -14,7 +14,9 @@
  *   filter_variable            type_filter_variable        (op/convert.h)
  *   filter, is_valid_value, values_eq, values_eq_approx, may_share_memory,
  *   get_shape_info, get_size   of the type's class          (value/class.h)
- *   transfer                   hooks of the session         (value/transfer.h) */
+ *   transfer                   hooks of the session         (value/transfer.h)
+ *
+ * tests/unit/contract.def goes through the clauses one by one. */
 // clang-format on
 #ifndef TYPE_TYPE_H
 #define TYPE_TYPE_H
