@@ -16,8 +16,9 @@ typedef struct Node {
     Level *level;
 } Node;
 struct Branches {
+    Session *s;
+    Arena *arena;
     Walk *w;
-    Level *top;
     const Graph *src;
     uint32_t *of; /* by Apply: the branch that it belongs to */
     Vec(Node) node;
@@ -40,7 +41,7 @@ static uint32_t common(const Branches *b, uint32_t x, uint32_t y) {
 
 static uint32_t add_node(Branches *b, ApplyId id, unsigned side, uint32_t up) {
     Node n = {id, side, up, b->node.p[up].depth + 1, NULL};
-    vec_push(b->w->b->s, &b->node, n);
+    vec_push(b->s, &b->node, n);
     return (uint32_t)b->node.n - 1;
 }
 
@@ -66,17 +67,18 @@ static void spread(Branches *b, ApplyId a, uint32_t *at) {
         at[in[1 + i]] = common(b, at[in[1 + i]], side[i >= n]);
 }
 
-Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
-                       const uint8_t *live, const Var *root, size_t nroot) {
+/* Finds the branch of each Apply that `live` needs. NULL: there are no branches. */
+static Branches *branches_of(Session *s, Arena *arena, const Graph *src, ApplyId from,
+                             const uint8_t *live, const Var *root, size_t nroot) {
     bool any = false;
     for (ApplyId a = from; a < src->napply && !any; a++)
         any = is_ifelse(src, a);
     if (!any) return NULL;
-    Branches *b = NEW(w->arena, Branches);
-    *b = (Branches){.w = w, .top = top, .src = src};
-    b->of = NEW_N(w->arena, src->napply, uint32_t);
-    vec_push(w->b->s, &b->node, ((Node){APPLY_NONE, 0, TOP, 0, top}));
-    uint32_t *at = NEW_N(w->arena, src->nvar, uint32_t);
+    Branches *b = NEW(arena, Branches);
+    *b = (Branches){.s = s, .arena = arena, .src = src};
+    b->of = NEW_N(arena, src->napply, uint32_t);
+    vec_push(s, &b->node, ((Node){APPLY_NONE, 0, TOP, 0, NULL}));
+    uint32_t *at = NEW_N(arena, src->nvar, uint32_t);
     memset(at, 0xFF, src->nvar * sizeof *at);
     for (size_t i = 0; i < nroot; i++)
         at[root[i]] = TOP;
@@ -89,32 +91,62 @@ Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
     return b;
 }
 
-static Level *level_of(Branches *b, Level *top, uint32_t k) {
-    Node *n = &b->node.p[k];
-    if (!n->level) {
-        n->level = NEW(b->w->arena, Level);
-        *n->level = (Level){.up = top, .scope = top->scope, .loop = top->loop};
+Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
+                       const uint8_t *live, const Var *root, size_t nroot) {
+    Branches *b = branches_of(w->b->s, w->arena, src, from, live, root, nroot);
+    if (!b) return NULL;
+    b->w = w;
+    b->node.p[TOP].level = top;
+    return b;
+}
+
+size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
+                     size_t nroot, const size_t *times) {
+    Arena *arena = arena_new(fn->s);
+    Branches *b = branches_of(fn->s, arena, fn, 0, live, root, nroot);
+    size_t most = 0;
+    for (ApplyId a = 0; a < fn->napply && !b; a++)
+        most += times[a];
+    if (b) {
+        size_t *n = NEW_N(arena, b->node.n, size_t);
+        for (ApplyId a = 0; a < fn->napply; a++)
+            n[b->of[a]] += times[a];
+        for (size_t k = b->node.n; k > 1; k -= 2)
+            n[b->node.p[k - 1].up] += n[k - 1] > n[k - 2] ? n[k - 1] : n[k - 2];
+        most = n[TOP];
+        vec_free(&b->node);
     }
-    return n->level;
+    arena_free(arena);
+    return most;
+}
+
+/* Branches come in pairs: 1 and 2, 3 and 4. */
+static uint32_t twin_of(uint32_t k) {
+    return ((k - 1) ^ 1) + 1;
+}
+
+static Level *level_of(Branches *b, uint32_t k) {
+    Node *n = &b->node.p[k];
+    if (n->level) return n->level;
+    Level *l = NEW(b->arena, Level), *up = level_of(b, n->up),
+          *twin = b->node.p[twin_of(k)].level;
+    *l = (Level){
+        .up = up, .scope = up->scope, .loop = up->loop, .choice = n->id, .twin = twin};
+    if (twin) twin->twin = l;
+    return n->level = l;
 }
 
 Level *branches_level(Branches *b, Level *top, ApplyId a) {
-    return b ? level_of(b, top, b->of[a]) : top;
+    return b ? level_of(b, b->of[a]) : top;
 }
 
 /* ---- what the two sides have in common ---- */
-static const Entry *find(const Level *l, Sym name) {
-    for (size_t i = 0; l && i < l->entry.n; i++)
-        if (l->entry.p[i].name == name) return &l->entry.p[i];
-    return NULL;
-}
-
 static bool same_names(Branches *b, ApplyId id, const Level *x, const Level *y,
                        const char *where) {
     Session *s = b->w->b->s;
     for (size_t i = 0; x && i < x->entry.n; i++) {
         const Entry *e = &x->entry.p[i];
-        if (find(y, e->name)) continue;
+        if (level_find(y, e->name)) continue;
         fail(s, b->src->origin[id].at, E_NAME,
              "both branches of an ifelse must sow the same names: %s is missing in the "
              "%s branch",
@@ -124,28 +156,38 @@ static bool same_names(Branches *b, ApplyId id, const Level *x, const Level *y,
     return true;
 }
 
-static Var value_of(Branches *b, const Entry *e) {
-    b->w->b->from.at = e->at;
-    return e->mode == SOW_APPEND ? level_grown(b->w, e) : e->part.p[0].var;
+/* What the condition chooses of part k, to its place at the level around, unless
+ * something came after. */
+static bool choose_part(Branches *b, const Node *n, const Entry *x, const Entry *y,
+                        size_t k, Var condition) {
+    Session *s = b->w->b->s;
+    const Part *p = &x->part.p[k];
+    Part *place = &level_find(level_of(b, n->up), x->name)->part.p[p->slot];
+    if (place->by != n->id || p->var == VAR_NONE) return true;
+    Var in[] = {condition, p->var, y->part.p[k].var};
+    b->w->b->from.at = b->src->origin[n->id].at;
+    place->var = op_apply1(b->w->b, op_find(s, "ifelse", 6), NULL, 3, in);
+    place->array = p->array;
+    return place->var != VAR_NONE ||
+           note(s, x->at, "both branches must sow %s with one type",
+                sym_text(s, x->name));
 }
 
 static bool choose(Branches *b, const Node *n, const Entry *x, const Entry *y,
                    Var condition) {
     Session *s = b->w->b->s;
-    Level *up = b->node.p[n->up].level;
     if (x->mode != y->mode)
         return fail(s, y->at, E_DUPLICATE,
                     "both branches of an ifelse must sow %s in the same mode",
                     sym_text(s, x->name));
-    if (!x->part.n || !y->part.n) return true; /* planted */
-    Var in[] = {condition, value_of(b, x), value_of(b, y)};
-    if (in[1] == VAR_NONE || in[2] == VAR_NONE) return false;
-    b->w->b->from.at = b->src->origin[n->id].at;
-    Var v = op_apply1(b->w->b, op_find(s, "ifelse", 6), NULL, 3, in);
-    if (v == VAR_NONE)
-        return note(s, x->at, "both branches must sow %s with one type",
-                    sym_text(s, x->name));
-    return level_adopt(b->w, up, x->name, x->mode, v, x->mode == SOW_APPEND, x->at);
+    if (x->part.n != y->part.n)
+        return fail(s, y->at, E_DUPLICATE,
+                    "both branches of an ifelse must sow %s equally often, not %zu and "
+                    "%zu times",
+                    sym_text(s, x->name), x->part.n, y->part.n);
+    for (size_t k = 0; k < x->part.n; k++)
+        if (!choose_part(b, n, x, y, k, condition)) return false;
+    return true;
 }
 
 static bool merge(Branches *b, const Node *then, const Node *other, Var condition) {
@@ -153,9 +195,8 @@ static bool merge(Branches *b, const Node *then, const Node *other, Var conditio
     if (!same_names(b, then->id, x, y, "else") ||
         !same_names(b, then->id, y, x, "then"))
         return false;
-    level_of(b, b->top, then->up);
     for (size_t i = 0; x && i < x->entry.n; i++) {
-        const Entry *same = find(y, x->entry.p[i].name);
+        const Entry *same = level_find(y, x->entry.p[i].name);
         if (same && !choose(b, then, &x->entry.p[i], same, condition)) return false;
     }
     return true;

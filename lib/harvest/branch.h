@@ -10,6 +10,10 @@ typedef struct Branches Branches;
  * taken. NULL: there are no branches. */
 Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
                        const uint8_t *live, const Var *root, size_t nroot);
+/* The sum of times[a] over one run of a function, of two branches that which has more.
+ */
+size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
+                     size_t nroot, const size_t *times);
 /* The level of a sow, or of a call that sows. */
 Level *branches_level(Branches *b, Level *top, ApplyId a);
 /* Brings what was reaped in branches to the levels around them; map gives the new

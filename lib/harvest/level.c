@@ -37,12 +37,18 @@ static size_t planted_as(const Walk *w, Sym name) {
     return k;
 }
 
+Entry *level_find(const Level *l, Sym name) {
+    for (size_t i = 0; l && i < l->entry.n; i++)
+        if (l->entry.p[i].name == name) return &l->entry.p[i];
+    return NULL;
+}
+
 static Entry *entry_of(Walk *w, Level *l, Sym name, SowMode mode, Span at,
                        bool *fresh) {
-    for (size_t i = 0; i < l->entry.n; i++)
-        if (l->entry.p[i].name == name) return *fresh = false, &l->entry.p[i];
+    Entry *e = level_find(l, name);
+    *fresh = !e;
+    if (e) return e;
     vec_push(w->b->s, &l->entry, ((Entry){.name = name, .mode = mode, .at = at}));
-    *fresh = true;
     return &l->entry.p[l->entry.n - 1];
 }
 
@@ -64,6 +70,51 @@ static bool fail_again(Walk *w, const Entry *e, SowMode mode, Span at,
         s, NOWHERE,
         "sow with mode='append' to collect all, with mode='clobber' to keep the "
         "last, or give the calls scopes of their own by nest(f, scope='...')");
+}
+
+static Part *take_place(Walk *w, Level *l, const Part *part, Sym name, SowMode mode,
+                        Span at, const char *done);
+
+/* The place at the level around a branch, which is shared with the other branch: the
+ * n-th sow of either. */
+static bool share_place(Walk *w, Level *l, size_t k, Part *part, Sym name, SowMode mode,
+                        Span at, const char *done) {
+    const Entry *other = level_find(l->twin, name);
+    const Part chosen = {.var = VAR_NONE, .was = VAR_NONE, .by = l->choice};
+    const Part *around;
+    if (other && k < other->part.n)
+        around = &level_find(l->up, name)->part.p[other->part.p[k].slot];
+    else if (!(around = take_place(w, l->up, &chosen, name, mode, at, done)))
+        return false;
+    part->row = around->row;
+    part->slot = (size_t)(around - level_find(l->up, name)->part.p);
+    return true;
+}
+
+/* Adds one more sow to those of its name, or puts it in the place of the last. NULL:
+ * diagnosed. */
+static Part *take_place(Walk *w, Level *l, const Part *part, Sym name, SowMode mode,
+                        Span at, const char *done) {
+    bool fresh;
+    Entry *e = entry_of(w, l, name, mode, at, &fresh);
+    if (!fresh && !may_share(e->mode, mode)) {
+        fail_again(w, e, mode, at, done);
+        return NULL;
+    }
+    size_t k = mode == SOW_APPEND ? e->part.n : 0;
+    Part p = *part;
+    p.row = k;
+    if (l->choice != APPLY_NONE && !share_place(w, l, k, &p, name, mode, at, done))
+        return NULL;
+    if (k == e->part.n) {
+        vec_push(w->b->s, &e->part, p);
+    } else {
+        const Part *last = &e->part.p[k];
+        p.was = last->var != VAR_NONE ? last->var : last->was;
+        p.waits = last->var == VAR_NONE && (last->waits || last->by != p.by);
+        e->part.p[k] = p;
+    }
+    return &e->part.p[k];
 }
 
 /* ---- planting ---- */
@@ -123,16 +174,12 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
 }
 
 static Var plant(Walk *w, Level *l, const SowCall *q, Sym name, size_t k) {
-    bool fresh;
     const Type *t = var_type(w->b->g, q->value);
-    Entry *e = entry_of(w, l, name, q->mode, q->at, &fresh);
-    if (!fresh && !may_share(e->mode, q->mode)) {
-        fail_again(w, e, q->mode, q->at, "planted");
-        return VAR_NONE;
-    }
-    size_t row = e->nplanted++;
+    const Part part = {.var = VAR_NONE, .was = VAR_NONE, .by = APPLY_NONE};
+    const Part *place = take_place(w, l, &part, name, q->mode, q->at, "planted");
+    if (!place) return VAR_NONE;
     if (w->h->used) w->h->used[k] = true;
-    Var v = q->mode == SOW_APPEND ? planted_row(w, l, k, row, t, q->name)
+    Var v = q->mode == SOW_APPEND ? planted_row(w, l, k, place->row, t, q->name)
                                   : level_value(w, l, k, t, false);
     return v == VAR_NONE ? VAR_NONE : fit(w, v, t, name);
 }
@@ -142,56 +189,67 @@ static Var zeros_of(Walk *w, Var v) {
     return zeros_like(w->b, v, var_type(w->b->g, v)->dtype);
 }
 
+/* What the name has up to here, in the branches that lead here; *waits: it is chosen by
+ * an ifelse that was not closed yet. `from`: the one whose branch asks. */
+static Var value_before(const Level *l, Sym name, ApplyId from, bool *waits) {
+    const Entry *e = level_find(l, name);
+    const Part *p = e && e->part.n ? &e->part.p[0] : NULL;
+    Var v = !p ? VAR_NONE : p->var != VAR_NONE ? p->var : p->was;
+    *waits = p && p->var == VAR_NONE && (p->waits || p->by != from);
+    if (*waits || v != VAR_NONE || l->choice == APPLY_NONE) return v;
+    return value_before(l->up, name, l->choice, waits);
+}
+
+/* What a conditional sow falls back on. */
+static Var fallback(Walk *w, Level *l, const SowCall *q, Sym name) {
+    Session *s = w->b->s;
+    const Type *t = var_type(w->b->g, q->value);
+    bool waits;
+    Var v = value_before(l, name, APPLY_NONE, &waits);
+    if (waits) {
+        fail(s, q->at, E_DUPLICATE,
+             "%s can't be sown on a condition after an ifelse that sows it",
+             sym_text(s, name));
+        note(s, NOWHERE, "sow what the ifelse gives, after it");
+        return VAR_NONE;
+    }
+    if (v != VAR_NONE) return v;
+    if (!l->loop) return zeros_of(w, q->value);
+    v = loop_before(l->loop, name, t);
+    if (v == VAR_NONE)
+        fail(s, q->at, E_SHAPE,
+             "%s is %s: its shape must be known before the loop, which begins with "
+             "zeros",
+             sym_text(s, name), type_str(s, t));
+    return v;
+}
+
 /* The value where the predicate held, what was there before elsewhere. */
-static Var conditional(Walk *w, Level *l, const SowCall *q, Sym name, Var before) {
+static Var conditional(Walk *w, Level *l, const SowCall *q, Sym name) {
     const Type *t = var_type(w->b->g, q->value);
     if (t->kind != TYPE_TENSOR) {
         fail(w->b->s, q->at, E_TYPE, "sow_cond takes tensors, not %s",
              type_str(w->b->s, t));
         return VAR_NONE;
     }
-    if (before == VAR_NONE && l->loop) {
-        before = loop_before(l->loop, name, t);
-        if (before == VAR_NONE)
-            fail(w->b->s, q->at, E_SHAPE,
-                 "%s is %s: its shape must be known before the loop, which begins with "
-                 "zeros",
-                 sym_text(w->b->s, name), type_str(w->b->s, t));
-    } else if (before == VAR_NONE) {
-        before = zeros_of(w, q->value);
-    }
+    Var before = fallback(w, l, q, name);
     return before == VAR_NONE ? before
                               : call3(w->b, "where", q->pred, q->value, before);
 }
 
 static bool collect(Walk *w, Level *l, const SowCall *q, Sym name) {
-    bool fresh;
-    Entry *e = entry_of(w, l, name, q->mode, q->at, &fresh);
-    if (!fresh && !may_share(e->mode, q->mode))
-        return fail_again(w, e, q->mode, q->at, "reaped");
-    if (q->mode == SOW_APPEND) {
-        vec_push(w->b->s, &e->part, ((Part){q->value, false}));
-        return true;
-    }
+    const Entry *e = level_find(l, name);
+    bool fits = !e || may_share(e->mode, q->mode); /* else said below */
     Var v = q->value;
-    if (q->mode == SOW_COND) {
-        v = conditional(w, l, q, name, e->part.n ? e->part.p[0].var : VAR_NONE);
-        if (v == VAR_NONE) return false;
-    }
-    e->part.n = 0;
-    vec_push(w->b->s, &e->part, ((Part){v, false}));
-    return true;
+    if (q->mode == SOW_COND && fits && (v = conditional(w, l, q, name)) == VAR_NONE)
+        return false;
+    return level_adopt(w, l, name, q->mode, v, false, q->at);
 }
 
 bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at) {
-    bool fresh;
-    Entry *e = entry_of(w, l, name, mode, at, &fresh);
-    if (!fresh && !may_share(e->mode, mode))
-        return fail_again(w, e, mode, at, "reaped");
-    if (mode != SOW_APPEND) e->part.n = 0;
-    vec_push(w->b->s, &e->part, ((Part){var, array}));
-    return true;
+    const Part part = {.var = var, .array = array, .was = VAR_NONE, .by = APPLY_NONE};
+    return take_place(w, l, &part, name, mode, at, "reaped") != NULL;
 }
 
 Var level_sow(Walk *w, Level *l, const SowCall *q) {
@@ -229,8 +287,21 @@ Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
         return NULL;
     }
     Level *in = NEW(w->arena, Level);
-    *in = (Level){.up = l, .scope = name};
+    *in = (Level){.up = l, .scope = name, .choice = APPLY_NONE};
     return in;
+}
+
+bool level_leave(Walk *w, Level *scope, Level *l) {
+    bool ok = true;
+    for (size_t i = 0; i < scope->entry.n; i++) {
+        Entry *e = &scope->entry.p[i];
+        for (size_t k = 0; ok && k < e->part.n; k++)
+            ok = level_adopt(w, l, e->name, e->mode, e->part.p[k].var,
+                             e->part.p[k].array, e->at);
+        vec_free(&e->part);
+    }
+    vec_free(&scope->entry);
+    return ok;
 }
 
 /* The parts one after the other along a new or their leading axis. */
@@ -261,7 +332,7 @@ bool level_close(Walk *w, Level *l, Reaps *out) {
     bool ok = true;
     for (size_t i = 0; i < l->entry.n; i++) {
         Entry *e = &l->entry.p[i];
-        if (ok && e->part.n) {
+        if (ok && e->part.n && e->part.p[0].var != VAR_NONE) {
             w->b->from.at = e->at;
             Var v = e->mode == SOW_APPEND ? level_grown(w, e) : e->part.p[0].var;
             ok = v != VAR_NONE;

@@ -160,7 +160,8 @@ static bool collect(Scanned *p, Level *l) {
     bool ok = true;
     for (size_t i = 0; i < l->entry.n; i++) {
         p->b.from.at = l->entry.p[i].at;
-        if (ok && l->entry.p[i].part.n) ok = add_out(p, &l->entry.p[i]);
+        const Entry *e = &l->entry.p[i];
+        if (ok && e->part.n && e->part.p[0].var != VAR_NONE) ok = add_out(p, e);
         vec_free(&l->entry.p[i].part);
     }
     vec_free(&l->entry);
@@ -333,7 +334,7 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
                   .depth = w->depth + 1,
                   .moved = MAP(s),
                   .touched = MAP(s)};
-    Level inner = {.up = l, .scope = l->scope, .loop = &p};
+    Level inner = {.up = l, .scope = l->scope, .loop = &p, .choice = APPLY_NONE};
     Var *body = NEW_N(arena, fn->nvar, Var), out[OUT_MAX];
     bind_body(&p, body);
     const uint8_t *live = graph_live(fn, arena, ROOTS_RUN);

@@ -110,23 +110,6 @@ bool harvest_sows(const Graph *fn, Sym tag) {
     return any;
 }
 
-/* How often one run of the function sows the name, counted up to 2. */
-static unsigned times_sown(const Graph *fn, Sym tag, Sym name, int depth) {
-    unsigned n = 0;
-    for (ApplyId a = 0; a < fn->napply && n < 2; a++) {
-        const Graph *called = function_of(fn, a);
-        if (is_sow(fn, a))
-            n += sow_tag(fn, a) == tag && sow_read(fn, a).name == name;
-        else if (called && depth < CALLS_DEPTH && harvest_sows(called, tag))
-            n += times_sown(called, tag, name, depth + 1);
-    }
-    return n;
-}
-
-bool sown_often(const Graph *fn, Sym tag, Sym name) {
-    return times_sown(fn, tag, name, 0) > 1;
-}
-
 /* Does this harvest change what the function does? */
 static bool is_touched(Walk *w, const Graph *fn) {
     uint64_t known;
@@ -211,7 +194,7 @@ static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Grap
     w->depth++;
     bool ok = bind_leaves(w, fn, in, body) && walk_all(w, inner, fn, live, body);
     w->depth--;
-    if (scoped) ok = level_close(w, inner, &w->scoped) && ok;
+    if (scoped) ok = level_leave(w, inner, l) && ok;
     for (size_t k = 0; ok && k < fn->outputs.n; k++)
         map[first + k] = body[fn->outputs.p[k].var];
     moved(w, src, a, APPLY_NONE);
@@ -275,6 +258,30 @@ static Vars roots_of(const Graph *g) {
     return v;
 }
 
+/* How often one run of the function sows the name. */
+static size_t times_sown(const Graph *fn, Sym tag, Sym name, int depth) {
+    Arena *arena = arena_new(fn->s);
+    size_t *times = NEW_N(arena, fn->napply + 1, size_t);
+    for (ApplyId a = 0; a < fn->napply; a++) {
+        const Graph *called = function_of(fn, a);
+        if (is_sow(fn, a))
+            times[a] = sow_tag(fn, a) == tag && sow_read(fn, a).name == name;
+        else if (called && depth < CALLS_DEPTH && harvest_sows(called, tag))
+            times[a] = times_sown(called, tag, name, depth + 1);
+        if (times[a] > 2) times[a] = 2;
+    }
+    Vars root = roots_of(fn);
+    size_t most =
+        branches_most(fn, graph_live(fn, arena, ROOTS_RUN), root.p, root.n, times);
+    vec_free(&root);
+    arena_free(arena);
+    return most;
+}
+
+bool sown_often(const Graph *fn, Sym tag, Sym name) {
+    return times_sown(fn, tag, name, 0) > 1;
+}
+
 bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map) {
     Vars root = roots_of(fn);
     bool ok = walk(w, l, fn, 0, live, root.p, root.n, map);
@@ -326,14 +333,11 @@ static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_
         .b = b, .h = h, .arena = arena_new(s), .moved = MAP(s), .touched = MAP(s)};
     Origin was = b->from;
     size_t before = b->g->effects.n;
-    Level top = {0};
+    Level top = {.choice = APPLY_NONE};
     bool ok = walk(&w, &top, b->g, from, live, root, nroot, map);
     ok = level_close(&w, &top, reaps) && ok;
-    for (size_t i = 0; i < w.scoped.n; i++)
-        vec_push(s, reaps, w.scoped.p[i]);
     if (ok) settle_effects(&w, before);
     b->from = was;
-    vec_free(&w.scoped);
     map_free(&w.moved);
     map_free(&w.touched);
     arena_free(w.arena);

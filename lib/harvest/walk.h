@@ -11,34 +11,42 @@ typedef enum SowMode {
     SOW_COND,
     SOW_SCOPE
 } SowMode;
-/* What was collected under one name. Appended parts are rows, or arrays of rows. */
+/* What was collected under one name, VAR_NONE where it was planted. Appended parts are
+ * rows, or arrays of rows. */
 typedef struct Part {
     Var var;
     bool array;
+    size_t row; /* its number at the level around all branches */
+    /* In a branch: its number at the level around. There it stands for what is chosen
+     * between the branches of `by`. */
+    size_t slot;
+    ApplyId by;
+    Var was;    /* what the name had before that */
+    bool waits; /* that is chosen by another ifelse, and not known yet */
 } Part;
 typedef struct Entry {
     Sym name;
     SowMode mode;
     Span at;
-    Vec(Part) part;
-    size_t nplanted;
+    Vec(Part) part; /* one unless they are appended */
 } Entry;
 typedef struct Scanned Scanned; /* a scan that is being harvested */
 typedef struct Level {
     struct Level *up;
-    Scanned *loop; /* of a scan's body, else NULL */
-    Sym scope;     /* path of the scopes around it, 0: none */
+    Scanned *loop;      /* of a scan's body, else NULL */
+    Sym scope;          /* path of the scopes around it, 0: none */
+    ApplyId choice;     /* a branch of this ifelse; APPLY_NONE: no branch */
+    struct Level *twin; /* its other branch, once something is sown there */
     Vec(Entry) entry;
 } Level;
 typedef struct Walk {
     Builder *b;
     const HarvestSpec *h;
     Arena *arena;
-    int depth;    /* of functions */
-    Map moved;    /* Apply of b->g that was made anew or dropped -> its successor or
-                     APPLY_NONE */
-    Map touched;  /* function -> has it sows that are harvested? */
-    Reaps scoped; /* of scopes that were closed */
+    int depth;   /* of functions */
+    Map moved;   /* Apply of b->g that was made anew or dropped -> its successor or
+                    APPLY_NONE */
+    Map touched; /* function -> has it sows that are harvested? */
 } Walk;
 
 /* One sow as it stands: its inputs are variables of b->g already. */
@@ -60,10 +68,14 @@ Sym harvest_path(Session *s, Sym scope, Sym name);
 Var level_sow(Walk *w, Level *l, const SowCall *q);
 /* A scope of its own inside of l. NULL: diagnosed, it was there before. */
 Level *level_open(Walk *w, Level *l, Sym scope, Span at);
-/* Ends a level: what it collected goes to `out`, with the names of its scopes. */
+/* Ends the scope: what it collected is the level's around it, under its path. */
+bool level_leave(Walk *w, Level *scope, Level *l);
+/* Ends the outermost level: what was collected goes to `out`. */
 bool level_close(Walk *w, Level *l, Reaps *out);
+/* What a loop collected, at the level around it. */
 bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at);
+Entry *level_find(const Level *l, Sym name);
 
 /* What is planted for name k where t is sown; for an appended name the rows of all. */
 Var level_value(Walk *w, Level *l, size_t k, const Type *t, bool append);
