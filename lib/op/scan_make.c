@@ -246,12 +246,22 @@ static bool any_tap(Live *l, MakeArg *arg) {
     return any;
 }
 
+/* Without a step the last value of a state is the initial one: it stays fed back, even
+ * if no step reads it. */
+static void keep_initial(const ScanMake *m, MakeArg *out) {
+    const Tensor *steps = m->steps == VAR_NONE ? NULL : var_const(m->b->g, m->steps);
+    bool runs = steps && tensor_i64(steps, 0) > 0;
+    for (size_t k = 0; out->keep == SCAN_LAST && !runs && k < out->tap.n; k++)
+        out->tap.p[k].live = true;
+}
+
 /* A state that something reads is needed itself; that may take several rounds. */
 static bool more_states(Live *l) {
     bool more = false;
     for (size_t i = 0; i < l->m->out.n; i++) {
         MakeArg *o = &l->m->out.p[i];
         bool read = any_tap(l, o);
+        if (o->wanted) keep_initial(l->m, o);
         if (!o->live && (o->wanted || read)) {
             o->live = more = true;
             need(l, o->made);

@@ -369,3 +369,65 @@ loop() { # mode
         "r = call_and_reap((lambda v: scan(step, sequences=[v])), tag='t')([1., 2., 3.])"
     ok 'grun f.yaml x=0' $'r/0 = [-1.0, 4.0, 6.0]\nr/1/k = 3.0'
 }
+
+@test "through ifelse: names that both branches sow stand in their place among the others" {
+    local append="tag='t', name='k', mode='append'" clobber="tag='t', name='k', mode='clobber'" name="tag='t', name='k'"
+    contract "a = sow(x, $append)" "b = ifelse(x > 1, sow(x * 10., $append), sow(x * 20., $append))" "r = a + b + sow(b * 100., $append)"
+    ok 'grun f.yaml x=2 --reap t' $'r = 2022.0\nt/k = [2.0, 20.0, 2000.0]'
+    ok 'grun f.yaml x=1 --reap t' $'r = 2021.0\nt/k = [1.0, 20.0, 2000.0]'
+    ok 'grun f.yaml x=1 --plant k=[1.,2.,4.]' 'r = 7.0'
+    contract "a = sow(x, $clobber)" "b = ifelse(x > 1, sow(x * 10., $clobber), sow(x * 20., $clobber))" "r = a + b + sow(b * 100., $clobber)"
+    ok 'grun f.yaml x=2 --reap t' $'r = 2022.0\nt/k = 2000.0'
+    contract "a = sow(x, $clobber)" "r = a + ifelse(x > 1, sow_cond(x * 10., x > 3, $name), sow_cond(x * 20., x > 0, $name))"
+    ok 'for x in 2 4 1 -1; do grun f.yaml x=$x --reap k | tail -n 1; done' $'t/k = 2.0\nt/k = 40.0\nt/k = 20.0\nt/k = -1.0'
+    contract "r = sow_cond(ifelse(x > 1, sow(x, $clobber), sow(-x, $clobber)), x > 1, $name)"
+    bad 3 E_DUPLICATE 'on a condition after an ifelse' 'grun f.yaml x=2 --reap t'
+    contract "r = ifelse(x > 1, sow(x, $append) + sow(x, $append), sow(x * 20., $append))"
+    bad 3 E_DUPLICATE 'equally often, not 2 and 1 times' 'grun f.yaml x=2 --reap t'
+    contract "r = ifelse(x > 1, sow(x, $clobber), sow(x, $append))"
+    bad 3 E_DUPLICATE 'in the same mode' 'grun f.yaml x=2 --reap t'
+    contract "r = ifelse(x > 1, nest(f, scope='s')(x), nest(f, scope='s')(2 * x) * 10.)"
+    ok 'grun f.yaml x=2 --reap intermediate' $'r = 4.0\nintermediate/s/y = 3.0'
+    ok 'grun f.yaml x=0 --reap intermediate' $'r = 20.0\nintermediate/s/y = 1.0'
+    ok 'grun f.yaml x=0 --plant s/y=5' 'r = 60.0'
+    contract "deep = lambda v: ifelse(v > 5, sow(v, $append), sow(-v, $append))" \
+        "r = ifelse(x > 0, deep(x) + sow(x * 2., $append), sow(x * 3., $append) + sow(x * 4., $append)) + sow(x * 100, $append)"
+    ok 'for x in 7 1 -1; do grun f.yaml x=$x --reap k | tail -n 1; done' $'t/k = [7.0, 14.0, 700.0]\nt/k = [-1.0, 2.0, 100.0]\nt/k = [-3.0, -4.0, -100.0]'
+    # in a loop the two branches are one row
+    contract "step = lambda a: ifelse(a > 1.5, sow(a, $append), sow(-a, $append))" "r = scan(step, sequences=[array([1., 2., 3.])])"
+    ok 'grun f.yaml x=0 --reap t' $'r = [-1.0, 2.0, 3.0]\nt/k = [-1.0, 2.0, 3.0]'
+    ok 'grun f.yaml x=0 --plant k=[5.,6.,7.]' 'r = [5.0, 6.0, 7.0]'
+    contract "step = lambda a: ifelse(a > 1.5, sow(a, $append), sow(-a, $append)) + sow(a * 2., $append)" "r = scan(step, sequences=[array([1., 2.])])"
+    ok 'grun f.yaml x=0 --reap t' $'r = [1.0, 6.0]\nt/k = [[-1.0, 2.0],\n        [2.0, 4.0]]'
+    ok 'grun f.yaml x=0 --plant k=[[5.,6.],[7.,8.]]' 'r = [11.0, 15.0]'
+}
+
+@test "more loops: map, reduce, scopes around a scan, until, no step" {
+    contract "r = map((lambda v: sow(v * x, tag='t', name='k', mode='append')), array([1., 2., 3.]))"
+    ok 'grun f.yaml x=2 --reap t' $'r = [2.0, 4.0, 6.0]\nt/k = [2.0, 4.0, 6.0]'
+    contract "r = reduce((lambda v, a: sow(v + a, tag='t', name='k', mode='clobber')), array([1., 2., 3.]), x)"
+    ok 'grun f.yaml x=2 --reap t' $'r = 8.0\nt/k = 8.0'
+    contract "g = lambda v: scan((lambda q: sow(q * x, tag='t', name='k', mode='append')), sequences=[v])" "r = nest(g, scope='s')(array([1., 2.]))"
+    ok 'grun f.yaml x=2 --reap t' $'r = [2.0, 4.0]\nt/s/k = [2.0, 4.0]'
+    ok 'grewrite f.yaml --plant s/k | grun k=[7.,8.]' 'r = [7.0, 8.0]'
+    contract "step = lambda p: [2. * p, until(sow_cond(2. * p, p < 10., tag='t', name='c') > 45.)]" "r = scan(step, outputs_info=[x], n_steps=99)[-1]"
+    ok 'grun f.yaml x=1 --reap t' $'r = 64.0\nt/c = 16.0'
+    for i in 0 1 2 3 4 5; do # the known system's example: the value of step i, never of step 5
+        contract "step = lambda i, v: [i + 1., sow_cond(v, i == $i., tag='t', name='v') + i + 1.]" \
+            "r = reap((lambda v: scan(step, outputs_info=[0., 1.], n_steps=5)), tag='t')(x)"
+        ok 'grun f.yaml x=0' "r/v = $(awk -v i=$i 'BEGIN { print i == 5 ? "0.0" : 1 + i * (i + 1) / 2 ".0" }')"
+    done
+    contract "step = lambda a: sow(a * x, tag='t', name='k', mode='append')" "r = scan(step, sequences=[arange(0.)])"
+    ok 'grun f.yaml x=1 --reap t' $'r = []\nt/k = []'
+    contract "step = lambda a: sow([a * x, a], tag='t', name='k', mode='clobber')" "r = shape(scan(step, sequences=[arange(x)]))"
+    ok 'grun f.yaml x=0 --reap t' $'r = [0, 2]\nt/k = [0.0, 0.0]'
+    contract "step = lambda v: sow(v * v, tag='t', name='k', mode='strict')" "r = scan(step, sequences=[arange(3.)])"
+    bad 3 E_DUPLICATE 'f.yaml:12:' 'grun f.yaml x=0 --reap t' # at the line of the graph
+}
+
+@test "sows are kept where what they are in is not read" {
+    contract 'a = f(x)' "s = scan((lambda v: [sow(v * x, tag='t', name='k', mode='append'), v]), sequences=[array([1., 2.])])" 'r = x * 2.'
+    for keep in '' '--keep r'; do
+        ok "grewrite f.yaml $keep | grun x=3 --reap intermediate,t" $'r = 6.0\nintermediate/y = 4.0\nt/k = [3.0, 6.0]'
+    done
+}

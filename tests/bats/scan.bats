@@ -515,3 +515,18 @@ Y
     ok "ggrad n.tlg --wrt x,w --checkpoint sqrt --check $v -o /dev/null"
     ok "gload --new -i 'x: float64[n]' -i 'w: float64' -e 'loss = sum(scan(lambda a, h: w * h * a, sequences=[x], outputs_info=[0.5])) + w' --outputs loss | ggrad --wrt x,w | grun x=[] w=2" $'loss = 2.0\nd_loss_d_x = []\nd_loss_d_w = 1.0'
 }
+
+@test "the last value of a state that no step reads is the initial one where there is no step" {
+    cat >z.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'float64[n]'}
+let: |
+  step = lambda a, k: [a, stack(a, a)]
+  r, k = scan(step, sequences=[x], outputs_info=[None, ones(2)], keep=['all', 'last'])
+outputs: [r, k]
+Y
+    for mode in FAST_RUN FAST_COMPILE; do
+        ok "grun z.yaml --mode $mode x=[]" $'r = []\nk = [1.0, 1.0]'
+        ok "grun z.yaml --mode $mode x=[3.]" $'r = [3.0]\nk = [3.0, 3.0]'
+    done
+}
