@@ -127,6 +127,16 @@ static bool cached(Call *c) {
     return honest(c);
 }
 
+/* Relies on finding its own last result, or nothing. */
+static bool keeps_own(Call *c) {
+    const Tensor *r = &c->out[0].t, *x = call_in(c, 0);
+    if (!r->data) return honest(c);
+    for (int64_t i = 0; i < N; i++)
+        if (r->shape[0] != N || tensor_f64(r, i) != 2 * tensor_f64(x, i))
+            return call_fail(c, E_VALUE, "this is not what I left");
+    return true;
+}
+
 static bool output_strides(Call *c) {
     Tensor *r = &c->out[0].t;
     if (!r->data || r->ndim != 1 || r->shape[0] != N) return honest(c);
@@ -290,6 +300,7 @@ static const Op liars[] = {
     LIAR(impure, RUN(counts)),
     LIAR(reads_storage, RUN(stale)),
     LIAR(keeps_cell, RUN(cached)),
+    LIAR(keeps_own, RUN(keeps_own), .keeps_storage = true),
     LIAR(out_strides, RUN(output_strides)),
     LIAR(in_strides, RUN(input_strides)),
     LIAR(out_of_bounds, RUN(beyond)),
