@@ -287,81 +287,6 @@ static bool nest_macro(Compiler *c, const Ast *call, const Ast *const *arg, Node
            want_word(c, arg[1], "scope", &t->scope);
 }
 
-/* ---- sows of dicts: each leaf is sown as NAME/KEY ---- */
-typedef struct TreeSow {
-    Compiler *c;
-    const Op *op;
-    const char *tag, *mode;
-    Span at;
-    Var in[3]; /* value, then pred and key as they are given */
-    size_t nin;
-} TreeSow;
-
-static bool sow_leaf(TreeSow *q, const char *name, const Node *value, Node *out) {
-    Builder *b = compiler_builder(q->c);
-    Session *s = b->s;
-    Var sown;
-    if (!compiler_var(q->c, value, DT_NONE, &q->in[0])) return false;
-    PropArg prop[] = {{"tag", PROP_STR(sym(s, q->tag))},
-                      {"name", PROP_STR(sym(s, name))},
-                      {"mode", PROP_STR(sym(s, q->mode))}};
-    const Props *props = props_make(s, q->op, 3, prop);
-    if (!op_apply(b, q->op, props, q->nin, q->in, &sown)) return false;
-    *out = node_var(sown, q->at);
-    return true;
-}
-
-static bool sow_tree(TreeSow *q, const char *name, const Node *value, Node *out) {
-    if (value->kind != NODE_DICT) return sow_leaf(q, name, value, out);
-    Session *s = compiler_builder(q->c)->s;
-    Arena *a = compiler_arena(q->c);
-    Node *item = NEW_N(a, value->n + 1, Node);
-    for (size_t i = 0; i < value->n; i++)
-        if (!sow_tree(q, arena_printf(a, "%s/%s", name, sym_text(s, value->key[i])),
-                      &value->item[i], &item[i]))
-            return false;
-    return compiler_tree(q->c, value->n, item, value->key, q->at, out);
-}
-
-/* args: value, pred (sow_cond), tag, name, mode, key. */
-static bool expand_sow(Compiler *c, const Ast *call, const char *op, const char *mode,
-                       const Ast *const *arg, Node *out) {
-    Session *s = compiler_builder(c)->s;
-    TreeSow q = {
-        .c = c, .op = op_find(s, op, strlen(op)), .mode = mode, .at = call->at};
-    size_t first = strcmp(op, "sow") == 0 ? 1 : 2;
-    const Ast *extra[] = {first == 2 ? arg[1] : NULL, arg[first + 3]};
-    Node value, n;
-    Sym tag, name;
-    q.nin = 1;
-    for (size_t i = 0; i < 2; i++)
-        if (extra[i] && extra[i]->kind != AST_NONE)
-            if (!compiler_ast(c, extra[i], &n) ||
-                !compiler_var(c, &n, DT_NONE, &q.in[q.nin++]))
-                return false;
-    if (!want_word(c, arg[first], "tag", &tag) ||
-        !want_word(c, arg[first + 1], "name", &name) ||
-        !compiler_ast(c, arg[0], &value))
-        return false;
-    if (arg[first + 2]) {
-        if (!compiler_ast(c, arg[first + 2], &n)) return false;
-        if (n.kind != NODE_STRING)
-            return fail(s, arg[first + 2]->at, E_ARG, "mode must be a word in quotes");
-        q.mode = sym_text(s, n.sym);
-    }
-    q.tag = sym_text(s, tag);
-    return sow_tree(&q, sym_text(s, name), &value, out);
-}
-
-static bool sow_macro(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
-    return expand_sow(c, call, "sow", "strict", arg, out);
-}
-
-static bool sow_cond_macro(Compiler *c, const Ast *call, const Ast *const *arg,
-                           Node *out) {
-    return expand_sow(c, call, "sow_cond", "cond_clobber", arg, out);
-}
-
 #define LISTS "tag, allowlist=None, blocklist=None, exclusive=False"
 static const Macro table[] = {
     {.name = "harvest",
@@ -389,13 +314,5 @@ static const Macro table[] = {
      .doc = "nest(f, scope='s')(x) is f(x), whose sows are harvested as s/NAME.",
      .signature = "f, scope",
      .expand = nest_macro},
-    {.name = "sow",
-     .doc = "A dict of values, each sown as NAME/KEY: harvested it is a dict again.",
-     .signature = "value, tag, name, mode='strict', key=None",
-     .expand = sow_macro},
-    {.name = "sow_cond",
-     .doc = "A dict of values, each sown as NAME/KEY where pred holds.",
-     .signature = "value, pred, tag, name, mode='cond_clobber', key=None",
-     .expand = sow_cond_macro},
 };
 const MacroList macros_harvest = {table, sizeof table / sizeof *table};

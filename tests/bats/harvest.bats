@@ -102,6 +102,16 @@ T
     bad 3 E_DUPLICATE 'k has already been planted' 'gload f.yaml'
     contract "r = sow(x, tag='t', name='k', mode='often')"
     bad 3 E_ARG "no mode 'often'" 'gload f.yaml'
+    contract "r = sow(x, tag='t', name='k', mode='appnd')"
+    bad 3 E_ARG "did you mean 'append'" 'gload f.yaml'
+    contract "r = sow(x, tagg='t', name='k')"
+    bad 3 E_ARG 'no argument tagg' 'gload f.yaml'
+    contract "r = sow(x, name='k')"
+    bad 3 E_ARITY 'needs the argument tag' 'gload f.yaml'
+    contract "r = sow(x, tag='a/b', name='k')"
+    bad 3 E_ARG "tag can't have a .?/" 'gload f.yaml'
+    contract "r = sow(x, tag='a', name='k//l')"
+    bad 3 E_ARG "parts of a name can't be empty" 'gload f.yaml'
     contract "r = sow(x, tag='t', name='k', mode='cond_clobber')"
     bad 3 E_ARG 'sow_cond' 'gload f.yaml'
     contract "r = sow_cond(x, x > 0, tag='t', name='k', mode='append')"

@@ -88,22 +88,24 @@ static bool want_label(Infer *in, const char *prop, bool parts) {
     return *text || infer_fail(in, E_ARG, in->nin, "%s can't be empty", prop);
 }
 
-static bool want_mode(Infer *in, const char *const *modes) {
+static bool want_mode(Infer *in) {
+    static const char *const modes[] = {"strict", "append", "clobber", "cond_clobber"};
     const char *mode = sym_text(in->s, in_prop(in, "mode")->sym);
-    for (size_t i = 0; modes[i]; i++)
+    for (size_t i = 0; i < 3; i++)
         if (strcmp(modes[i], mode) == 0) return true;
     if (strcmp(mode, "cond_clobber") == 0)
         return infer_fail(in, E_ARG, in->nin,
                           "mode 'cond_clobber' needs a predicate: use sow_cond(value, "
                           "pred, ...)");
-    return infer_fail(in, E_ARG, in->nin, "there is no mode '%s' of %s", mode,
-                      in->op->name);
+    const char *near = str_nearest(in->s, mode, modes, 4);
+    infer_fail(in, E_ARG, in->nin, "there is no mode '%s' of sow%s%s%s", mode,
+               near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return note(in->s, NOWHERE, "the modes are strict, append and clobber");
 }
 
 static bool sow_type(Infer *in) {
-    static const char *const modes[] = {"strict", "append", "clobber", NULL};
     return want_label(in, "tag", false) && want_label(in, "name", true) &&
-           want_mode(in, modes) && same_type(in);
+           want_mode(in) && same_type(in);
 }
 
 static bool sow_cond_type(Infer *in) {
