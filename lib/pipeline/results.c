@@ -41,6 +41,17 @@ static bool check_format(GraphRun *r) {
     return true;
 }
 
+/* Before the run, which may take long. */
+static bool check_paths(GraphRun *r) {
+    for (size_t i = 0; i < r->spec->nresult; i++) {
+        size_t n = 0;
+        for (size_t k = 0; k < r->spec->nresult; k++)
+            n += strcmp(r->result[k].path, r->result[i].path) == 0;
+        if (!values_path_ok(r->s, r->result[i].path, n)) return false;
+    }
+    return true;
+}
+
 bool results_open(GraphRun *r) {
     for (size_t i = 0; i < r->spec->nresult; i++) {
         Span name, file, at = r->spec->result[i];
@@ -52,7 +63,7 @@ bool results_open(GraphRun *r) {
         r->result[i].label = sym(r->s, p);
         r->result[i].path = arena_str(r->a, text + file.begin, file.end - file.begin);
     }
-    return check_format(r);
+    return check_paths(r) && check_format(r);
 }
 
 /* ---- collecting rows ---- */

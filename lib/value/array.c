@@ -320,7 +320,7 @@ static bool check_kinds(const Output *o) {
     return true;
 }
 
-bool values_write(Session *s, const char *path, size_t n, const NamedValue *values) {
+static bool format_of(Session *s, const char *path, size_t n, ArrayFormat *out) {
     int format = 0;
     while (format < FORMAT_N && !has_suffix(path, suffixes[format]))
         format++;
@@ -333,7 +333,18 @@ bool values_write(Session *s, const char *path, size_t n, const NamedValue *valu
         return fail(s, NOWHERE, E_USAGE,
                     "%s holds one array, not %zu; use .npz, .json or .safetensors",
                     path, n);
-    Output o = {s, path, (ArrayFormat)format, n, values};
+    *out = (ArrayFormat)format;
+    return true;
+}
+
+bool values_path_ok(Session *s, const char *path, size_t n) {
+    ArrayFormat format;
+    return format_of(s, path, n, &format);
+}
+
+bool values_write(Session *s, const char *path, size_t n, const NamedValue *values) {
+    Output o = {s, path, FORMAT_N, n, values};
+    if (!format_of(s, path, n, &o.format)) return false;
     Writer *w = check_kinds(&o) ? writer_open(s, path) : NULL;
     if (!w) return false;
     if (write_all(&o, w)) return writer_commit(w);

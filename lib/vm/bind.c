@@ -163,8 +163,11 @@ bool bind_shared(Machine *m, uint32_t i) {
     bool ours = false;
     bool ok = run_init(m, l->init, &value, &ours) && vm_set_shared(m, i, &value);
     value_unref(&value);
-    if (ok) m->shared[i].owned = ours;
-    return ok;
+    if (!ok)
+        return note(m->s, NOWHERE, "for the initial value of %s",
+                    leaf_name(m, m->p->shared[i]));
+    m->shared[i].owned = ours;
+    return true;
 }
 
 /* ---- dims ---- */

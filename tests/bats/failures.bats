@@ -21,6 +21,7 @@ has() { # TEXT...: each stands in the last command's diagnostics
     shell 'grun g.yaml x=[1,2] i=5 --errors json'
     [ "$status" = 5 ]
     has '"code": "E_INDEX", "exit": 5' '"file": "g.yaml", "line": ' '"text": "e[i]"' '{"message": "without it there is no output z, the update of w' '{"message": "hint: '
+    bad 5 E_INDEX 'for the initial value of w' 'gload --new --shared "w: float64[3] = zeros(4)[[0, 1, 7]]" -e "y = w + 1" --outputs y | grun'
     # many inputs, many readers
     bad 5 E_INDEX 'read by add, multiply, exp, sin and 1 more$' \
         'gload -i "x: float64[n]" -e "v = x[7]" -e "a = v + x" -e "b = v * x" -e "c = exp(v)" -e "d = sin(v)" -e "e = cos(v)" | grun --exclude fusion x=[1]'

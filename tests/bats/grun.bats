@@ -274,3 +274,10 @@ END
     ok 'gload --check -i "x: float64" -i "y: float64" -e "x + 1"'
     bad 2 E_USAGE 'ignore.warn.raise' 'grun g.tlg --on-unused-input maybe x=[1]'
 }
+
+@test "a result's file is refused before the run, however long that would take" {
+    gload --new -i 'x: float64[3]' -e 'y = exp(x)' -e 'z = x' --outputs y,z -o g.tlg
+    bad 2 E_USAGE 'o.txt: arrays are written as .npy' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.txt'
+    bad 2 E_USAGE 'o.npy holds one array, not 2' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.npy -r z=o.npy'
+    ok 'grun g.tlg x=[1,2,3] -r y=o.npz -r z=o.npz'
+}
