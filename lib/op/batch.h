@@ -37,7 +37,8 @@ bool batch_elementwise(Batching *q);
 bool batch_axes(Batching *q);
 /* Input 0 passes through, whatever the others are. */
 bool batch_first(Batching *q);
-/* One row after the other. Always right, where rows give results of one shape. Outputs
+/* One row after the other. Always right, where rows give results of one shape; a
+ * refusal where types tell that they may not. Outputs
  * whose out_rows the caller has made false are left to it. */
 bool batch_loop(Batching *q);
 /* The ops on sparse matrices, and on lists: by the op's name. */

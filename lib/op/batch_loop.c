@@ -76,12 +76,30 @@ static void add_inputs(BatchLoop *l, bool rows) {
     }
 }
 
+static bool is_told(const Type *t) {
+    for (int k = 0; k < t->ndim; k++)
+        if (t->dim[k] == DIM_UNKNOWN) return false;
+    return true;
+}
+
+/* Do types tell that the shape of a result goes by values? */
+static bool is_ragged(const BatchLoop *l, const Var *out) {
+    const Batching *q = l->q;
+    for (size_t i = 0; i < q->nin; i++)
+        if (!is_told(var_type(l->body, l->inner[i]))) return false;
+    for (size_t k = 0; k < q->nout; k++)
+        if (q->out_rows[k] && !is_told(var_type(l->body, out[k]))) return true;
+    return false;
+}
+
 static bool make_body(BatchLoop *l) {
     Batching *q = l->q;
     Var *out = NEW_N(l->tmp, q->nout, Var);
     add_inputs(l, true);
     add_inputs(l, false);
     if (!op_apply(&l->b, q->op, q->props, q->nin, l->inner, out)) return false;
+    if (is_ragged(l, out))
+        return batch_refuse(q, "the shape of its result may differ from row to row");
     for (size_t k = 0; k < q->nout; k++) {
         char name[32];
         if (!q->out_rows[k]) continue;

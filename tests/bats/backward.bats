@@ -139,3 +139,23 @@ END
     as_lean derived.tlg written.yaml
     same derived.tlg written.yaml x='normal(0, 1, (7, 3), seed=4)' t='[0, 1, 1, 0, 0, 1, 0]'
 }
+
+@test "the gradient of softmax regression is as small as one by hand" {
+    cat >written.yaml <<'END'
+thunkline: 1
+inputs:
+  x: float32[n, 64]
+  y: int64[n]
+shared:
+  W: float32[64, 10] = zeros((64, 10))
+  b: float32[10] = zeros(10)
+let: |
+  delta = inc_subtensor(exp(log_softmax(x @ W + b, axis=1))[arange(n), y], -1.0) / float32(n)
+  d_loss_d_W = x.T @ delta
+  d_loss_d_b = sum(delta, axis=0)
+outputs: [d_loss_d_W, d_loss_d_b]
+END
+    ggrad "$DIGITS/model.yaml" --cost loss --wrt W,b --only -o derived.tlg
+    as_lean derived.tlg written.yaml
+    same derived.tlg written.yaml x="float32(load('$DIGITS/x.npy')[:50]) / 16" y="@$DIGITS/y.npy[:50]"
+}

@@ -449,3 +449,24 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
     done
     ok 'ggrad g.tlg --jvp w --wrt a --only | grun a=[1,2] t_a=[1,2]' 'jvp_w = [2.0, 4.0]'
 }
+
+@test "vectorize: shapes that differ from row to row inside are no matter" {
+    local v='a=[[1,2,3,4],[0,0,0,0],[5,1,1,1]] k=[1,2,3]'
+    each() { # EXPRESSION of the row x and the number n, VALUE
+        gload --new -i 'a: float64[3, 4]' -i 'k: int64[3]' -e 'x = a[0]' -e 'n = k[0]' -e "y = vectorize($1, [x, n], [a, k])" \
+            --outputs y -o g.tlg
+        ok "grun g.tlg $v" "y = $2" || return
+        ok "grewrite g.tlg | grun $v" "y = $2" || return
+    }
+    each 'sum(x[x > 1]) + n' '[10.0, 2.0, 8.0]'
+    each 'sum(arange(n))' '[0, 1, 3]'
+    each 'scan(lambda h: h * 2., outputs_info=[1.], n_steps=n)[-1]' '[2.0, 4.0, 8.0]'
+    each 'sum(ones((n, 2))) * x[0]' '[2.0, 0.0, 30.0]'
+    each 'grad(sum(x[x > 1] ** 2), x)[2] + n' '[7.0, 2.0, 3.0]'
+    each 'diagonal(hessian(sum(x[x > 1] ** 3), x))[0] * n' '[0.0, 0.0, 90.0]'
+    gload --new -i 'a: float64[3, 4]' -e 'x = a[0]' -e 'q = vectorize(sum(x[x > 1] ** 2), x, a)' -e 'y = grad(sum(q), a)[0]' \
+        --outputs y -o g.tlg
+    ok "grun g.tlg ${v% *}" 'y = [0.0, 4.0, 6.0, 8.0]'
+    gload --new -i 'k: int64[3]' -e 'n = k[0]' -e 'y = vectorize(arange(n), n, k)' --outputs y -o g.tlg
+    bad 5 E_RUN_SHAPE 'rows must be of one shape' "grun g.tlg ${v#* }"
+}
