@@ -386,8 +386,7 @@ static bool goes_past(const Exec *e) {
     return past;
 }
 
-static void set_outputs(Machine *m, uint32_t step, const Prep *p) {
-    const Ins *in = &m->p->ins[step];
+static inline void set_outputs(Machine *m, const Ins *in, const Prep *p) {
     const BlockProgram *b = in->prog;
     for (uint32_t j = 0; j < b->nout; j++) {
         uint32_t c = m->p->arg[in->arg + in->nin + j];
@@ -454,16 +453,34 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
 }
 
 /* ---- one small block ---- */
-enum { QUICK_SLOTS = 48, QUICK_ARGS = 12 };
+enum { QUICK_ARGS = 12 };
 
-bool block_is_quick(const BlockProgram *b, const Prep *p) {
-    if (p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile ||
+static bool is_quick(const BlockProgram *b, const Prep *p) {
+    if (p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile || p->split ||
         p->stream != NONE || b->nslot > QUICK_SLOTS || b->max_arg > QUICK_ARGS)
         return false;
     for (uint32_t i = 0; i < b->nin; i++)
         if (p->row > 1 && p->access[i] > ACC_SCALAR && p->access[i] != ACC_UNUSED)
             return false;
     return true;
+}
+
+/* Is there one loop, over all slots in their order? */
+static bool is_direct(const BlockProgram *b) {
+    const BlockOp *op = &b->run[0];
+    uint32_t narg = (uint32_t)op->nin + op->nout;
+    if (b->nrun != 1 || !op->loop || narg != b->nin + b->nout || op->nin != b->nin)
+        return false;
+    for (uint32_t i = 0; i < narg; i++)
+        if (b->slot[op->arg + i] != i) return false;
+    return true;
+}
+
+void block_settle_quick(const BlockProgram *b, Prep *p) {
+    p->quick = is_quick(b, p);
+    p->direct = p->quick && is_direct(b);
+    for (uint32_t i = 0; i < b->nin; i++)
+        p->stretches |= p->access[i] == ACC_SCALAR && p->row > 1;
 }
 
 static char *first_reg(const Machine *m, const BlockProgram *b) {
@@ -473,34 +490,33 @@ static char *first_reg(const Machine *m, const BlockProgram *b) {
                     sizeof(void *));
 }
 
-/* The slots of a program that is run once over one block: of a loop's body, mostly.
- * Elements that stretch over a single one are read where they are. */
-static void quick_slots(const Machine *m, const Ins *in, const Prep *p, void **slot) {
-    const BlockProgram *b = in->prog;
-    const uint32_t *arg = m->p->arg + in->arg;
+/* Registers, and what belongs to the function: the same from run to run, as long as
+ * m->block is where it was. */
+static void keep_slots(const Machine *m, const BlockProgram *b, Prep *p) {
     char *reg = first_reg(m, b);
-    for (uint32_t i = 0; i < b->nin; i++) {
-        if (i < b->nplain)
-            slot[i] = m->cell[arg[i]].data;
-        else
-            memcpy(&slot[i], &p->data[i], sizeof(void *)); /* only read */
-        if (p->access[i] != ACC_SCALAR || p->row == 1) continue;
-        char *to = reg + (b->nreg + p->fill[i]) * p->reg_bytes;
-        block_fill(to, slot[i], b->size[i], (size_t)p->row);
-        slot[i] = to;
-    }
-    for (uint32_t j = 0; j < b->nout; j++)
-        slot[b->nin + j] = m->place[m->place_of[arg[in->nin + j]]].ptr;
+    for (uint32_t i = b->nplain; i < b->nin; i++)
+        memcpy(&p->slot[i], &p->data[i], sizeof(void *)); /* only read */
     for (uint32_t k = 0; k < b->nreg; k++)
-        slot[b->nin + b->nout + k] = reg + k * p->reg_bytes;
+        p->slot[b->nin + b->nout + k] = reg + k * p->reg_bytes;
+    p->slots_of = m->block->data;
 }
 
-static unsigned quick_run(const Machine *m, const Ins *in, const Prep *p) {
-    const BlockProgram *b = in->prog;
-    void *slot[QUICK_SLOTS], *at[QUICK_ARGS];
-    size_t n = (size_t)p->row;
+/* Elements that stretch over a single one are read where they are; others are repeated
+ * each time, as other steps use the same registers. */
+static void stretch_slots(const Machine *m, const BlockProgram *b, const Prep *p) {
+    char *reg = first_reg(m, b);
+    for (uint32_t i = 0; i < b->nin; i++) {
+        if (p->access[i] != ACC_SCALAR) continue;
+        char *to = reg + (b->nreg + p->fill[i]) * p->reg_bytes;
+        const void *from = i < b->nplain ? p->slot[i] : p->data[i];
+        block_fill(to, from, b->size[i], (size_t)p->row);
+        p->slot[i] = to;
+    }
+}
+
+static unsigned quick_ops(const BlockProgram *b, void *const *slot, size_t n) {
+    void *at[QUICK_ARGS];
     unsigned fault = 0;
-    quick_slots(m, in, p, slot);
     for (uint32_t k = 0; k < b->nrun; k++) {
         const BlockOp *op = &b->run[k];
         const uint32_t *of = b->slot + op->arg;
@@ -515,13 +531,28 @@ static unsigned quick_run(const Machine *m, const Ins *in, const Prep *p) {
     return fault;
 }
 
-bool block_run(Machine *m, uint32_t step, const Prep *p) {
-    if (p->quick) {
-        unsigned bad = quick_run(m, &m->p->ins[step], p);
-        if (bad) return block_fault(m, step, p, bad);
-        set_outputs(m, step, p);
-        return true;
+/* A program that is run once over one block: of a loop's body, mostly. */
+bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault) {
+    const BlockProgram *b = in->prog;
+    const uint32_t *arg = m->p->arg + in->arg, *out = arg + in->nin;
+    void **slot = p->slot, **result = slot + b->nin;
+    size_t n = (size_t)p->row;
+    for (uint32_t i = 0; i < b->nplain; i++) {
+        const Cell *c = &m->cell[arg[i]];
+        if (c->layout != p->layout[i]) return false;
+        slot[i] = c->data;
     }
+    if (p->slots_of != (const char *)m->block->data) keep_slots(m, b, p);
+    if (p->stretches) stretch_slots(m, b, p);
+    for (uint32_t j = 0; j < b->nout; j++)
+        result[j] = m->place[m->place_of[out[j]]].ptr;
+    *fault = p->direct ? b->run[0].loop(n, (const void *const *)slot, result)
+                       : quick_ops(b, slot, n);
+    if (!*fault) set_outputs(m, in, p);
+    return true;
+}
+
+bool block_run(Machine *m, uint32_t step, const Prep *p) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
     set_operands(m, step, &e);
     e.past = goes_past(&e);
@@ -532,6 +563,6 @@ bool block_run(Machine *m, uint32_t step, const Prep *p) {
             run_chunk(&e, c, 0);
     unsigned fault = atomic_load(&e.fault);
     if (fault) return block_fault(m, step, p, fault);
-    set_outputs(m, step, p);
+    set_outputs(m, &m->p->ins[step], p);
     return true;
 }

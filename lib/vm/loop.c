@@ -358,7 +358,12 @@ static bool advance(ScanRun *l) {
         } else if (r->pos == r->room && !grow_rows(l, r)) {
             return false;
         }
-        if (r->pointed) point(l, r);
+        if (!r->pointed) continue;
+        Place *p = &l->body->place[r->place];
+        if (p->own)
+            point(l, r);
+        else
+            p->ptr = r->at;
     }
     for (size_t i = 0; i < l->npast; i++) {
         advance_past(&l->past[i]);

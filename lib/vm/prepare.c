@@ -359,13 +359,15 @@ static int most_dims(const BlockProgram *b) {
 /* One allocation: there are as many of these as steps. */
 static Prep *prep_alloc(Session *s, const BlockProgram *b) {
     size_t n = b->nin, dims = (size_t)most_dims(b), own = b->nin - b->nplain, pad = 16;
+    size_t slots = b->nslot <= QUICK_SLOTS ? b->nslot : 0;
     size_t bytes = sizeof(Prep) + (n + b->nout) * sizeof(void *) +
                    n * (sizeof(void *) + 8 + 4 + 1) + (n + 1) * dims * 8 + own * 8 +
-                   8 * pad;
+                   slots * sizeof(void *) + 9 * pad;
     Prep *p = mem_zalloc(s, 1, bytes);
     char *at = (char *)p;
     carve(&at, sizeof *p);
     p->layout = carve(&at, (n + b->nout) * sizeof *p->layout);
+    p->slot = carve(&at, slots * sizeof *p->slot);
     p->data = carve(&at, n * sizeof *p->data);
     p->step = carve(&at, n * sizeof *p->step);
     p->stride = carve(&at, n * dims * sizeof *p->stride);
@@ -385,7 +387,7 @@ static bool make_ready(Ready *r) {
     if (!take_outputs(r)) return false;
     join_dims(r);
     plan_walk(r);
-    r->p->quick = block_is_quick(r->b, r->p);
+    block_settle_quick(r->b, r->p);
     return take_room(r);
 }
 

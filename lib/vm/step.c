@@ -343,6 +343,9 @@ static bool run_slowly(Machine *m, uint32_t step) {
 
 static inline bool run_one(Machine *m, uint32_t step) {
     unsigned fault;
+    Prep *p = m->prep[step];
+    if (p && p->quick && block_quick(m, &m->p->ins[step], p, &fault))
+        return fault ? block_fault(m, step, p, fault) : true;
     if (!run_fast(m, step, &fault)) return run_slowly(m, step);
     return fault ? fail_fast(m, step, fault) : true;
 }

@@ -245,9 +245,13 @@ typedef struct Prep {
     uint32_t *fill;    /* by input: its register, or its tile */
     int ndim;          /* of ext; the last is the row itself */
     int64_t rows, row; /* the walk: rows of `row` elements */
-    bool split; /* the outputs' shapes differ: the function can't be run as one */
-    bool past;  /* by the program's loop that writes past the caches */
-    bool quick; /* one block of one row, nothing to gather: block_quick */
+    bool split;     /* the outputs' shapes differ: the function can't be run as one */
+    bool past;      /* by the program's loop that writes past the caches */
+    bool quick;     /* one block of one row, nothing to gather: block_quick */
+    bool direct;    /* quick, and one loop over the operands as they stand */
+    bool stretches; /* quick, and single elements are repeated */
+    void **slot;    /* quick: what was there the last time */
+    const char *slots_of;         /* m->block's memory then; NULL: never */
     uint32_t block, nfill, ntile; /* ntile: inputs with a tile */
     uint32_t stream; /* outputs go through registers from this one on, past the caches;
                         NONE: no */
@@ -362,7 +366,11 @@ bool prep_holds(const Machine *m, uint32_t step, const Prep *p);
 /* n copies of one element, and whatever follows up to a multiple of ALIGNMENT bytes. */
 void block_fill(char *dst, const char *src, uint32_t size, size_t n);
 bool block_run(Machine *m, uint32_t step, const Prep *p);
-bool block_is_quick(const BlockProgram *b, const Prep *p);
+enum { QUICK_SLOTS = 48 };
+/* Can it be run by block_quick? Then p is told how. */
+void block_settle_quick(const BlockProgram *b, Prep *p);
+/* Runs a quick step. False: its operands are not what it was prepared for. */
+bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
 bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault);
 /* lazy.c */
 bool steps_lazy(Machine *m);

@@ -459,7 +459,7 @@ Y
     models
     local m
     for m in rnn taps until; do
-        grun $m.yaml $(eval "printf '%s\n' $(values $m)" | tr -d ' ') -O json >a.json
+        eval "grun $m.yaml $(values $m) -O json" >a.json
         ok "grun $m.yaml --mode DEBUG $(values $m) -O json | cmp - a.json"
         ok "ggrad $m.yaml --cost loss --wrt $(wrt $m) | grun --mode DEBUG $(values $m) -O json >/dev/null"
     done
@@ -508,11 +508,11 @@ Y
 
 @test "scans in scans are differentiated twice; no step has a gradient" {
     gload --new -i 'x: float64[n]' -i 'w: float64' -e 'y = scan(lambda a, h: sum(scan(lambda b, g: w * g * b + a, sequences=[x], outputs_info=[h])), sequences=[x], outputs_info=[0.5])' -e 'loss = y[-1]' --outputs loss -o n.tlg
-    local v="x='[0.3, 0.5, 0.2]' w=0.7"
-    ok "ggrad n.tlg --wrt x,w --check $v -o /dev/null"
-    ok "ggrad n.tlg --hessian loss --wrt x,w --check $v -o /dev/null"
-    ok "ggrad n.tlg --wrt x,w | gload -e 'q = sum(d_loss_d_x ** 2) + d_loss_d_w ** 2' --outputs q | ggrad --cost q --wrt x,w --check $v -o /dev/null"
-    ok "ggrad n.tlg --wrt x,w --checkpoint sqrt --check $v -o /dev/null"
+    local at="x='[0.3, 0.5, 0.2]' w=0.7"
+    ok "ggrad n.tlg --wrt x,w --check $at -o /dev/null"
+    ok "ggrad n.tlg --hessian loss --wrt x,w --check $at -o /dev/null"
+    ok "ggrad n.tlg --wrt x,w | gload -e 'q = sum(d_loss_d_x ** 2) + d_loss_d_w ** 2' --outputs q | ggrad --cost q --wrt x,w --check $at -o /dev/null"
+    ok "ggrad n.tlg --wrt x,w --checkpoint sqrt --check $at -o /dev/null"
     ok "gload --new -i 'x: float64[n]' -i 'w: float64' -e 'loss = sum(scan(lambda a, h: w * h * a, sequences=[x], outputs_info=[0.5])) + w' --outputs loss | ggrad --wrt x,w | grun x=[] w=2" $'loss = 2.0\nd_loss_d_x = []\nd_loss_d_w = 1.0'
 }
 
