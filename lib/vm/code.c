@@ -288,6 +288,24 @@ static void one_op(Coder *c, const Coded *o, int to, int x, int y) {
     }
 }
 
+/* The register of a value, which is loaded if it has none; -1: all are taken. */
+static int at_hand(Coder *c, const Run *r, uint32_t value) {
+    if (c->reg[value] < 0) {
+        c->reg[value] = (int8_t)take_register(c);
+        if (c->reg[value] >= 0)
+            asm_load(&c->a, c->reg[value], pointer_of[find(&r->in, value)]);
+    }
+    return c->reg[value];
+}
+
+/* A register for the result of op k; only that of an extreme must not be an input's. */
+static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) {
+    int to = c->coded[k]->how == EXTREME ? take_register(c) : -1;
+    for (uint32_t i = 0; i < nin; i++)
+        give_back(c, in[i], k);
+    return to < 0 && c->coded[k]->how != EXTREME ? take_register(c) : to;
+}
+
 /* Inputs are loaded where they are first read and results stored where they are made,
  * in the order of the program, which is what the sharing of storage relies on. */
 static bool body(Coder *c, const Run *r, bool past) {
@@ -295,30 +313,18 @@ static bool body(Coder *c, const Run *r, bool past) {
     c->free = 0xFFFFU & ~c->fixed;
     forget_registers(c, r);
     for (uint32_t k = r->from; k < r->to; k++) {
-        const BlockOp *op = &b->op[k];
-        const uint32_t *value = b->value + op->arg;
-        uint32_t result = value[op->nin];
+        uint32_t nin = b->op[k].nin;
+        const uint32_t *value = b->value + b->op[k].arg, result = value[nin];
         int in[2] = {0, 0};
-        for (uint32_t i = 0; i < op->nin; i++) {
-            if (c->reg[value[i]] < 0) {
-                c->reg[value[i]] = (int8_t)take_register(c);
-                if (c->reg[value[i]] < 0) return false;
-                asm_load(&c->a, c->reg[value[i]], pointer_of[find(&r->in, value[i])]);
-            }
-            in[i] = c->reg[value[i]];
-        }
-        bool apart = c->coded[k]->how == EXTREME;
-        for (uint32_t i = 0; i < op->nin && !apart; i++)
-            give_back(c, value[i], k);
-        int to = take_register(c), out = find(&r->out, result);
+        for (uint32_t i = 0; i < nin; i++)
+            if ((in[i] = at_hand(c, r, value[i])) < 0) return false;
+        int to = register_for(c, k, value, nin), out = find(&r->out, result);
         if (to < 0) return false;
-        for (uint32_t i = 0; i < op->nin && apart; i++)
-            give_back(c, value[i], k);
-        c->reg[result] = (int8_t)to;
         one_op(c, c->coded[k], to, in[0], in[1]);
         if (out >= 0)
             asm_store(&c->a, to, pointer_of[r->in.n + (uint32_t)out],
                       past && c->a.wide != WIDE_ONE);
+        c->reg[result] = (int8_t)to;
         if (c->here[result] == NONE) give_back(c, result, k);
     }
     return true;
