@@ -291,8 +291,7 @@ Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
     return in;
 }
 
-bool level_leave(Walk *w, Level *scope, Level *l) {
-    bool ok = true;
+bool level_leave(Walk *w, Level *scope, bool ok, Level *l) {
     for (size_t i = 0; i < scope->entry.n; i++) {
         Entry *e = &scope->entry.p[i];
         for (size_t k = 0; ok && k < e->part.n; k++)
@@ -328,8 +327,7 @@ Var level_grown(Walk *w, const Entry *e) {
     return out;
 }
 
-bool level_close(Walk *w, Level *l, Reaps *out) {
-    bool ok = true;
+bool level_close(Walk *w, Level *l, bool ok, Reaps *out) {
     for (size_t i = 0; i < l->entry.n; i++) {
         Entry *e = &l->entry.p[i];
         if (ok && e->part.n && e->part.p[0].var != VAR_NONE) {

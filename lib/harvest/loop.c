@@ -156,8 +156,7 @@ static bool add_out(Scanned *p, const Entry *e) {
     return true;
 }
 
-static bool collect(Scanned *p, Level *l) {
-    bool ok = true;
+static bool collect(Scanned *p, Level *l, bool ok) {
     for (size_t i = 0; i < l->entry.n; i++) {
         p->b.from.at = l->entry.p[i].at;
         const Entry *e = &l->entry.p[i];
@@ -332,6 +331,7 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
                   .h = w->h,
                   .arena = arena,
                   .depth = w->depth + 1,
+                  .calls = w->calls,
                   .moved = MAP(s),
                   .touched = MAP(s)};
     Level inner = {.up = l, .scope = l->scope, .loop = &p, .choice = APPLY_NONE};
@@ -339,7 +339,7 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
     bind_body(&p, body);
     const uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
     bool ok = walk_all(&p.in, &inner, fn, live, body);
-    ok = collect(&p, &inner) && ok;
+    ok = collect(&p, &inner, ok);
     if (ok) {
         add_outputs(&p, body);
         move_inputs(&p, body);

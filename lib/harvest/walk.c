@@ -5,111 +5,6 @@
 
 #include <string.h>
 
-enum { CALLS_DEPTH = 200 };
-
-static const Prop *prop_of(const Graph *g, ApplyId a, const char *name) {
-    return op_prop(g->s, g->apply[a].op, g->apply[a].props, name);
-}
-
-bool is_sow(const Graph *g, ApplyId a) {
-    const char *name = g->apply[a].op->name;
-    return strcmp(name, "sow") == 0 || strcmp(name, "sow_cond") == 0;
-}
-
-Sym sow_tag(const Graph *g, ApplyId a) {
-    return prop_of(g, a, "tag")->sym;
-}
-
-SowCall sow_read(const Graph *g, ApplyId a) {
-    static const char *const modes[] = {"strict", "append", "clobber", "cond_clobber"};
-    SowCall q = {.name = prop_of(g, a, "name")->sym, .at = g->origin[a].at};
-    const char *mode = sym_text(g->s, prop_of(g, a, "mode")->sym);
-    while (strcmp(modes[q.mode], mode) != 0)
-        q.mode++;
-    return q;
-}
-
-/* The function that an Apply runs, whatever the op; NULL: none. */
-static Graph *function_of(const Graph *g, ApplyId a) {
-    const Props *p = g->apply[a].props;
-    for (size_t i = 0; i < p->n; i++)
-        if (p->p[i].kind == P_GRAPH) return graph_function(g, p->p[i].sym);
-    return NULL;
-}
-
-/* The scope of a call, "" for none. */
-static Sym scope_of(const Graph *g, ApplyId a) {
-    return strcmp(g->apply[a].op->name, "call") == 0 ? prop_of(g, a, "scope")->sym
-                                                     : sym(g->s, "");
-}
-
-Sym harvest_path(Session *s, Sym scope, Sym name) {
-    if (!scope || !*sym_text(s, scope)) return name;
-    if (!*sym_text(s, name)) return scope;
-    Str text = STR(s);
-    str_printf(&text, "%s/%s", sym_text(s, scope), sym_text(s, name));
-    Sym y = sym(s, str_text(&text));
-    str_free(&text);
-    return y;
-}
-
-/* ---- what is sown where ---- */
-/* A function, as it is called in a scope. */
-typedef struct Place {
-    const Graph *g;
-    Sym scope;
-} Place;
-typedef struct Places {
-    Vec(Place) all;
-    Map number, seen; /* of the functions; number and scope */
-} Places;
-
-static void visit(Places *p, const Graph *g, Sym scope) {
-    uint64_t n;
-    if (!map_get(&p->number, (uintptr_t)g, &n))
-        map_put(&p->number, (uintptr_t)g, n = p->number.n);
-    if (map_get(&p->seen, n << 32 | scope, NULL)) return;
-    map_put(&p->seen, n << 32 | scope, 1);
-    vec_push(g->s, &p->all, ((Place){g, scope}));
-}
-
-void harvest_list(const Graph *g, SownList *out) {
-    Session *s = g->s;
-    Places p = {.number = MAP(s), .seen = MAP(s)};
-    visit(&p, g, 0);
-    for (size_t i = 0; i < p.all.n; i++) {
-        const Place at = p.all.p[i];
-        for (ApplyId a = 0; a < at.g->napply; a++) {
-            const Graph *fn = function_of(at.g, a);
-            if (fn) visit(&p, fn, harvest_path(s, at.scope, scope_of(at.g, a)));
-            if (!is_sow(at.g, a)) continue;
-            Sym name = harvest_path(s, at.scope, sow_read(at.g, a).name);
-            vec_push(s, out, ((Sown){sow_tag(at.g, a), name, at.g->origin[a].at}));
-        }
-    }
-    map_free(&p.number);
-    map_free(&p.seen);
-    vec_free(&p.all);
-}
-
-bool harvest_sows(const Graph *fn, Sym tag) {
-    Places p = {.number = MAP(fn->s), .seen = MAP(fn->s)};
-    bool any = false;
-    visit(&p, fn, 0);
-    for (size_t i = 0; i < p.all.n && !any; i++) {
-        const Graph *g = p.all.p[i].g;
-        for (ApplyId a = 0; a < g->napply && !any; a++) {
-            const Graph *called = function_of(g, a);
-            if (called) visit(&p, called, 0);
-            any = is_sow(g, a) && (!tag || sow_tag(g, a) == tag);
-        }
-    }
-    map_free(&p.number);
-    map_free(&p.seen);
-    vec_free(&p.all);
-    return any;
-}
-
 /* Does this harvest change what the function does? */
 static bool is_touched(Walk *w, const Graph *fn) {
     uint64_t known;
@@ -179,11 +74,14 @@ static bool bind_leaves(Walk *w, const Graph *fn, const Var *arg, Var *map) {
 static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Graph *fn,
                       const Var *in, Var *map) {
     Session *s = w->b->s;
-    Sym scope = scope_of(src, a);
+    Sym scope = call_scope(src, a);
     Span at = src->origin[a].at;
     if (w->depth >= CALLS_DEPTH)
         return fail(s, at, E_LIMIT, "functions call each other more than %d deep",
                     CALLS_DEPTH);
+    if (++*w->calls > CALLS_MOST)
+        return fail(s, at, E_LIMIT, "more than %d calls would be worked out",
+                    CALLS_MOST);
     bool scoped = *sym_text(s, scope) != '\0';
     Level *inner = scoped ? level_open(w, l, scope, at) : l;
     if (!inner) return false;
@@ -194,7 +92,7 @@ static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Grap
     w->depth++;
     bool ok = bind_leaves(w, fn, in, body) && walk_all(w, inner, fn, live, body);
     w->depth--;
-    if (scoped) ok = level_leave(w, inner, l) && ok;
+    if (scoped) ok = level_leave(w, inner, ok, l);
     for (size_t k = 0; ok && k < fn->outputs.n; k++)
         map[first + k] = body[fn->outputs.p[k].var];
     moved(w, src, a, APPLY_NONE);
@@ -218,7 +116,7 @@ static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map)
     w->b->from = (Origin){src->origin[a].at, src->origin[a].rule};
     if (is_sow(src, a) && (w->h->exclusive || sow_tag(src, a) == w->h->tag))
         return walk_sow(w, l, src, a, in, map);
-    Graph *fn = function_of(src, a);
+    Graph *fn = called_function(src, a);
     if (fn && is_touched(w, fn)) {
         if (strcmp(r->op->name, "call") == 0)
             return walk_call(w, l, src, a, fn, in, map);
@@ -242,48 +140,8 @@ static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, const uint8_
     return branches_close(b, ok, map);
 }
 
-typedef Vec(Var) Vars;
-/* What a graph is for. */
-static Vars roots_of(const Graph *g) {
-    Vars v = {0};
-    for (size_t i = 0; i < g->outputs.n; i++)
-        vec_push(g->s, &v, g->outputs.p[i].var);
-    for (size_t i = 0; i < g->updates.n; i++)
-        vec_push(g->s, &v, g->updates.p[i].value);
-    for (size_t i = 0; i < g->shared.n; i++) {
-        Var init = var_leafrec(g, g->shared.p[i])->init;
-        if (init != VAR_NONE) vec_push(g->s, &v, init);
-    }
-    if (g->until != VAR_NONE) vec_push(g->s, &v, g->until);
-    return v;
-}
-
-/* How often one run of the function sows the name. */
-static size_t times_sown(const Graph *fn, Sym tag, Sym name, int depth) {
-    Arena *arena = arena_new(fn->s);
-    size_t *times = NEW_N(arena, fn->napply + 1, size_t);
-    for (ApplyId a = 0; a < fn->napply; a++) {
-        const Graph *called = function_of(fn, a);
-        if (is_sow(fn, a))
-            times[a] = sow_tag(fn, a) == tag && sow_read(fn, a).name == name;
-        else if (called && depth < CALLS_DEPTH && harvest_sows(called, tag))
-            times[a] = times_sown(called, tag, name, depth + 1);
-        if (times[a] > 2) times[a] = 2;
-    }
-    Vars root = roots_of(fn);
-    size_t most =
-        branches_most(fn, graph_live(fn, arena, ROOTS_RUN), root.p, root.n, times);
-    vec_free(&root);
-    arena_free(arena);
-    return most;
-}
-
-bool sown_often(const Graph *fn, Sym tag, Sym name) {
-    return times_sown(fn, tag, name, 0) > 1;
-}
-
 bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map) {
-    Vars root = roots_of(fn);
+    Vars root = harvest_roots(fn);
     bool ok = walk(w, l, fn, 0, live, root.p, root.n, map);
     vec_free(&root);
     return ok;
@@ -329,13 +187,18 @@ static uint8_t *needed(Arena *a, const Graph *g, ApplyId from, size_t nroot,
 static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_t *live,
                     const Var *root, size_t nroot, Var *map, Reaps *reaps) {
     Session *s = b->s;
-    Walk w = {
-        .b = b, .h = h, .arena = arena_new(s), .moved = MAP(s), .touched = MAP(s)};
+    size_t calls = 0;
+    Walk w = {.b = b,
+              .h = h,
+              .arena = arena_new(s),
+              .calls = &calls,
+              .moved = MAP(s),
+              .touched = MAP(s)};
     Origin was = b->from;
     size_t before = b->g->effects.n;
     Level top = {.choice = APPLY_NONE};
     bool ok = walk(&w, &top, b->g, from, live, root, nroot, map);
-    ok = level_close(&w, &top, reaps) && ok;
+    ok = level_close(&w, &top, ok, reaps);
     if (ok) settle_effects(&w, before);
     b->from = was;
     map_free(&w.moved);
@@ -380,7 +243,7 @@ bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
         map[v] = v;
     Arena *a = arena_new(s);
     const uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED);
-    Vars root = roots_of(g);
+    Vars root = harvest_roots(g);
     bool ok = harvest(&b, h, 0, live, root.p, root.n, map, &reaps) &&
               (!reap || add_outputs(g, h->tag, &reaps));
     if (ok) {

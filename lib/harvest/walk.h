@@ -43,10 +43,11 @@ typedef struct Walk {
     Builder *b;
     const HarvestSpec *h;
     Arena *arena;
-    int depth;   /* of functions */
-    Map moved;   /* Apply of b->g that was made anew or dropped -> its successor or
-                    APPLY_NONE */
-    Map touched; /* function -> has it sows that are harvested? */
+    int depth;     /* of functions */
+    size_t *calls; /* that were worked out */
+    Map moved;     /* Apply of b->g that was made anew or dropped -> its successor or
+                      APPLY_NONE */
+    Map touched;   /* function -> has it sows that are harvested? */
 } Walk;
 
 /* One sow as it stands: its inputs are variables of b->g already. */
@@ -56,22 +57,33 @@ typedef struct SowCall {
     Var value, pred; /* pred: SOW_COND */
     Span at;
 } SowCall;
+/* Of functions that call each other: how deep, and how many in all. */
+enum { CALLS_DEPTH = 200, CALLS_MOST = 1 << 20 };
+
+/* sown.c */
 bool is_sow(const Graph *g, ApplyId a);
 Sym sow_tag(const Graph *g, ApplyId a);
 SowCall sow_read(const Graph *g, ApplyId a); /* without its inputs */
-
+Graph *called_function(const Graph *g, ApplyId a);
+Sym call_scope(const Graph *g, ApplyId a);
+typedef Vec(Var) Vars;
+Vars harvest_roots(const Graph *g); /* what a graph is for; free it */
 /* "scope/name"; either may be empty. */
 Sym harvest_path(Session *s, Sym scope, Sym name);
+/* Does the function, or what it calls once for each of its runs, sow the name more than
+ * once? */
+bool sown_often(const Graph *fn, Sym tag, Sym name);
 
 /* level.c */
 /* What stands for the sow; VAR_NONE: diagnosed. */
 Var level_sow(Walk *w, Level *l, const SowCall *q);
 /* A scope of its own inside of l. NULL: diagnosed, it was there before. */
 Level *level_open(Walk *w, Level *l, Sym scope, Span at);
-/* Ends the scope: what it collected is the level's around it, under its path. */
-bool level_leave(Walk *w, Level *scope, Level *l);
-/* Ends the outermost level: what was collected goes to `out`. */
-bool level_close(Walk *w, Level *l, Reaps *out);
+/* Ends a scope: what it collected is the level's around it, under its path. Not `ok`:
+ * it is freed, and that is all; false. */
+bool level_leave(Walk *w, Level *scope, bool ok, Level *l);
+/* Ends the outermost level in the same way: what was collected goes to `out`. */
+bool level_close(Walk *w, Level *l, bool ok, Reaps *out);
 /* What a loop collected, at the level around it. */
 bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at);
@@ -84,9 +96,6 @@ Var level_grown(Walk *w, const Entry *e);
 
 /* walk.c */
 bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map);
-/* Does the function, or what it calls once for each of its runs, sow the name more than
- * once? */
-bool sown_often(const Graph *fn, Sym tag, Sym name);
 
 /* loop.c */
 bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const Var *in,

@@ -93,19 +93,29 @@ static bool all_given(GraphRun *r) {
     Str list = STR(r->s);
     size_t missing = 0;
     const char *first = "";
+    bool state = false; /* is the first a random state? */
     uint8_t *live = graph_live(r->ready, r->a, ROOTS_RUN);
     for (size_t i = 0; i < r->g->inputs.n; i++) {
         if (r->feed[i].given || !live[r->ready->inputs.p[i]]) continue;
         const char *name = sym_text(r->s, var_name(r->g, r->g->inputs.p[i]));
         str_printf(&list, "%s%s: %s", missing ? ", " : "", name,
                    type_str(r->s, var_type(r->g, r->g->inputs.p[i])));
-        if (!missing++) first = name;
+        if (missing++) continue;
+        first = name;
+        state = var_type(r->g, r->g->inputs.p[i])->kind == TYPE_RANDOM;
     }
     if (missing) {
         fail(r->s, NOWHERE, E_MISSING, "missing input%s %s", missing > 1 ? "s" : "",
              str_text(&list));
-        note(r->s, NOWHERE, "give values as %s=VALUE, for example %s=@%s.npy or %s=1.5",
-             first, first, first, first);
+        if (state)
+            note(r->s, NOWHERE,
+                 "--seed 1 gives every random state that is missing, %s='rng(1)' this "
+                 "one",
+                 first);
+        else
+            note(r->s, NOWHERE,
+                 "give values as %s=VALUE, for example %s=@%s.npy or %s=1.5", first,
+                 first, first, first);
     }
     str_free(&list);
     return missing == 0;

@@ -441,3 +441,14 @@ loop() { # mode
         ok "grewrite f.yaml $keep | grun x=3 --reap intermediate,t" $'r = 6.0\nintermediate/y = 4.0\nt/k = [3.0, 6.0]'
     done
 }
+
+@test "functions that double all the way down are an error, not the machine" {
+    {
+        printf "thunkline: 1\nfunctions:\n  f0:\n    inputs: {x: float64}\n    let: |\n      y = sow(x, tag='t', name='y', mode='append')\n    outputs: {out: y}\n"
+        for i in {1..40}; do
+            printf '  f%d:\n    inputs: {x: float64}\n    let: |\n      a = f%d(x)\n      b = f%d(a)\n    outputs: {out: b}\n' "$i" $((i - 1)) $((i - 1))
+        done
+        printf 'inputs: {x: float64}\nlet: |\n  r = f40(x)\noutputs: [r]\n'
+    } >bomb.yaml
+    bad 6 E_LIMIT 'calls would be worked out' 'ulimit -t 60; grun bomb.yaml x=1 --reap t'
+}

@@ -197,7 +197,7 @@ outputs: [same, other]
 Y
     ok 'grun r.yaml --seed 3' $'same = 0.0\nother = 0'
     ok 'gload r.yaml | grewrite -O math | grep -c "draw("' 2
-    bad 2 E_MISSING r 'grun r.yaml'
+    bad 2 E_MISSING 'seed 1 gives' 'grun r.yaml'
 }
 
 @test "draws do not depend on the number of threads" {

@@ -168,14 +168,9 @@ static double one_hypergeometric(Words *w, const double *par) {
 }
 
 /* ---- draws, and what their parameters may be ---- */
-#define DRAWS(NAME)                                                                    \
-    void draw_##NAME(const Draw *w, uint64_t from, size_t n, const void *const *p,     \
-                     int step, char *out) {                                            \
-        words_draw(w, from, n, p, step, out, one_##NAME);                              \
-    }
-DRAWS(poisson)
-DRAWS(binomial)
-DRAWS(hypergeometric)
+WORDS_DRAW(poisson)
+WORDS_DRAW(binomial)
+WORDS_DRAW(hypergeometric)
 
 static bool is_count(double n) {
     return n >= 0 && n < 0x1p53 && n == floor(n);

@@ -76,15 +76,10 @@ static double one_zipf(Words *w, const double *p) {
 }
 
 /* ---- draws, and what their parameters may be ---- */
-#define DRAWS(NAME)                                                                    \
-    void draw_##NAME(const Draw *w, uint64_t from, size_t n, const void *const *p,     \
-                     int step, char *out) {                                            \
-        words_draw(w, from, n, p, step, out, one_##NAME);                              \
-    }
-DRAWS(gamma)
-DRAWS(loggamma)
-DRAWS(vonmises)
-DRAWS(zipf)
+WORDS_DRAW(gamma)
+WORDS_DRAW(loggamma)
+WORDS_DRAW(vonmises)
+WORDS_DRAW(zipf)
 
 static bool not_negative(const double *p) {
     return *p >= 0;

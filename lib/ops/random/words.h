@@ -18,6 +18,13 @@ typedef double OneFn(Words *w, const double *p);
 void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
                 char *out, OneFn *one);
 
+/* draw_NAME, whose elements are one_NAME. */
+#define WORDS_DRAW(NAME)                                                               \
+    void draw_##NAME(const Draw *w, uint64_t from, size_t n, const void *const *p,     \
+                     int step, char *out) {                                            \
+        words_draw(w, from, n, p, step, out, one_##NAME);                              \
+    }
+
 /* `what`, unless ok holds for the parameters of each element. */
 typedef bool FitFn(const double *p);
 bool words_check(Call *c, const Draw *w, FitFn *ok, const char *what);

@@ -1,0 +1,156 @@
+/* What a graph and the functions that it calls sow, looked at without harvesting. */
+#include "harvest/branch.h"
+
+#include <string.h>
+
+static const Prop *prop_of(const Graph *g, ApplyId a, const char *name) {
+    return op_prop(g->s, g->apply[a].op, g->apply[a].props, name);
+}
+
+bool is_sow(const Graph *g, ApplyId a) {
+    const char *name = g->apply[a].op->name;
+    return strcmp(name, "sow") == 0 || strcmp(name, "sow_cond") == 0;
+}
+
+Sym sow_tag(const Graph *g, ApplyId a) {
+    return prop_of(g, a, "tag")->sym;
+}
+
+SowCall sow_read(const Graph *g, ApplyId a) {
+    static const char *const modes[] = {"strict", "append", "clobber", "cond_clobber"};
+    SowCall q = {.name = prop_of(g, a, "name")->sym, .at = g->origin[a].at};
+    const char *mode = sym_text(g->s, prop_of(g, a, "mode")->sym);
+    while (strcmp(modes[q.mode], mode) != 0)
+        q.mode++;
+    return q;
+}
+
+/* The function that an Apply runs, whatever the op; NULL: none. */
+Graph *called_function(const Graph *g, ApplyId a) {
+    const Props *p = g->apply[a].props;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->p[i].kind == P_GRAPH) return graph_function(g, p->p[i].sym);
+    return NULL;
+}
+
+/* The scope of a call, "" for none. */
+Sym call_scope(const Graph *g, ApplyId a) {
+    return strcmp(g->apply[a].op->name, "call") == 0 ? prop_of(g, a, "scope")->sym
+                                                     : sym(g->s, "");
+}
+
+Sym harvest_path(Session *s, Sym scope, Sym name) {
+    if (!scope || !*sym_text(s, scope)) return name;
+    if (!*sym_text(s, name)) return scope;
+    Str text = STR(s);
+    str_printf(&text, "%s/%s", sym_text(s, scope), sym_text(s, name));
+    Sym y = sym(s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
+/* ---- what is sown where ---- */
+/* A function, as it is called in a scope. */
+typedef struct Place {
+    const Graph *g;
+    Sym scope;
+} Place;
+typedef struct Places {
+    Vec(Place) all;
+    Map number, seen; /* of the functions; number and scope */
+} Places;
+
+static void visit(Places *p, const Graph *g, Sym scope) {
+    uint64_t n;
+    if (!map_get(&p->number, (uintptr_t)g, &n))
+        map_put(&p->number, (uintptr_t)g, n = p->number.n);
+    if (map_get(&p->seen, n << 32 | scope, NULL) || p->all.n == CALLS_MOST) return;
+    map_put(&p->seen, n << 32 | scope, 1);
+    vec_push(g->s, &p->all, ((Place){g, scope}));
+}
+
+void harvest_list(const Graph *g, SownList *out) {
+    Session *s = g->s;
+    Places p = {.number = MAP(s), .seen = MAP(s)};
+    visit(&p, g, 0);
+    for (size_t i = 0; i < p.all.n; i++) {
+        const Place at = p.all.p[i];
+        for (ApplyId a = 0; a < at.g->napply; a++) {
+            const Graph *fn = called_function(at.g, a);
+            if (fn) visit(&p, fn, harvest_path(s, at.scope, call_scope(at.g, a)));
+            if (!is_sow(at.g, a)) continue;
+            Sym name = harvest_path(s, at.scope, sow_read(at.g, a).name);
+            vec_push(s, out, ((Sown){sow_tag(at.g, a), name, at.g->origin[a].at}));
+        }
+    }
+    map_free(&p.number);
+    map_free(&p.seen);
+    vec_free(&p.all);
+}
+
+bool harvest_sows(const Graph *fn, Sym tag) {
+    Places p = {.number = MAP(fn->s), .seen = MAP(fn->s)};
+    bool any = false;
+    visit(&p, fn, 0);
+    for (size_t i = 0; i < p.all.n && !any; i++) {
+        const Graph *g = p.all.p[i].g;
+        for (ApplyId a = 0; a < g->napply && !any; a++) {
+            const Graph *called = called_function(g, a);
+            if (called) visit(&p, called, 0);
+            any = is_sow(g, a) && (!tag || sow_tag(g, a) == tag);
+        }
+    }
+    map_free(&p.number);
+    map_free(&p.seen);
+    vec_free(&p.all);
+    return any;
+}
+
+Vars harvest_roots(const Graph *g) {
+    Vars v = {0};
+    for (size_t i = 0; i < g->outputs.n; i++)
+        vec_push(g->s, &v, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        vec_push(g->s, &v, g->updates.p[i].value);
+    for (size_t i = 0; i < g->shared.n; i++) {
+        Var init = var_leafrec(g, g->shared.p[i])->init;
+        if (init != VAR_NONE) vec_push(g->s, &v, init);
+    }
+    if (g->until != VAR_NONE) vec_push(g->s, &v, g->until);
+    return v;
+}
+
+/* ---- how often ---- */
+typedef struct Times {
+    Sym tag, name;
+    Map known; /* function -> how often one run of it sows the name, up to 2 */
+} Times;
+
+static size_t times_sown(Times *t, const Graph *fn, int depth) {
+    uint64_t known;
+    if (map_get(&t->known, (uintptr_t)fn, &known)) return known;
+    Arena *arena = arena_new(fn->s);
+    size_t *times = NEW_N(arena, fn->napply + 1, size_t);
+    for (ApplyId a = 0; a < fn->napply; a++) {
+        const Graph *called = called_function(fn, a);
+        if (is_sow(fn, a))
+            times[a] = sow_tag(fn, a) == t->tag && sow_read(fn, a).name == t->name;
+        else if (called && depth < CALLS_DEPTH)
+            times[a] = times_sown(t, called, depth + 1);
+    }
+    Vars root = harvest_roots(fn);
+    const uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
+    size_t most = branches_most(fn, live, root.p, root.n, times);
+    vec_free(&root);
+    arena_free(arena);
+    if (most > 2) most = 2;
+    map_put(&t->known, (uintptr_t)fn, most);
+    return most;
+}
+
+bool sown_often(const Graph *fn, Sym tag, Sym name) {
+    Times t = {tag, name, MAP(fn->s)};
+    bool often = times_sown(&t, fn, 0) > 1;
+    map_free(&t.known);
+    return often;
+}
