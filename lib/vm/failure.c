@@ -98,8 +98,7 @@ static void note_clients(Machine *m, const Ins *in) {
     if (!p->o.only_want && p->g->main == p->g) list_results(p, reached, &result);
     if (reader.n)
         note(m->s, NOWHERE, "its result is read by %s", str_text(&reader.text));
-    if (result.n)
-        note(m->s, NOWHERE, "without it there is no %s", str_text(&result.text));
+    if (result.n) note(m->s, NOWHERE, "it is needed for %s", str_text(&result.text));
     mem_free(reached);
     str_free(&reader.text);
     str_free(&result.text);

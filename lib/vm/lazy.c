@@ -103,13 +103,12 @@ static bool ask(Machine *m, uint32_t step) {
     }
     double end = m->hooked ? seconds_now() : 0;
     done(m, step);
-    return (announce(m, step) && tell(m, step, false, end - start)) ||
-           step_failed(m, step);
+    return announce(m, step) &&
+           (tell(m, step, false, end - start) || step_failed(m, step));
 }
 
 static bool run_lazy(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
-    if (!announce(m, step)) return false;
     double start = m->hooked ? seconds_now() : 0;
     ThunkResult r = step_perform(m, step);
     double end = m->hooked ? seconds_now() : 0;
@@ -133,8 +132,9 @@ static bool run_lazy(Machine *m, uint32_t step) {
 
 static bool run_any(Machine *m, uint32_t step) {
     if (m->lazy.flag[step] & RUN_DONE) return true;
-    if (ins_is_lazy(&m->p->ins[step])) return run_lazy(m, step) || step_failed(m, step);
-    if (!step_run(m, step)) return step_failed(m, step);
+    if (ins_is_lazy(&m->p->ins[step]))
+        return announce(m, step) && (run_lazy(m, step) || step_failed(m, step));
+    if (!step_run(m, step)) return false;
     done(m, step);
     return true;
 }

@@ -373,24 +373,25 @@ static bool run_watched(Machine *m, uint32_t step) {
         if (!h->before(h->ctx, step, &c)) return false;
     }
     double start = seconds_now();
-    if (!run_one(m, step)) return false;
+    if (!run_one(m, step)) return step_failed(m, step);
     double end = seconds_now();
     if (!h->after) return true;
     step_call(m, step, &c);
     step_outputs(m, step, &c);
-    return h->after(h->ctx, step, &c, end - start);
+    return h->after(h->ctx, step, &c, end - start) || step_failed(m, step);
 }
 
 static bool steps_watched(Machine *m) {
     for (uint32_t i = 0; i < m->p->nins; i++) {
-        if (!run_watched(m, i)) return step_failed(m, i);
+        if (!run_watched(m, i)) return false;
         step_end(m, i);
     }
     return true;
 }
 
 bool step_run(Machine *m, uint32_t step) {
-    return m->hooked ? run_watched(m, step) : run_one(m, step);
+    if (m->hooked) return run_watched(m, step);
+    return run_one(m, step) || step_failed(m, step);
 }
 
 bool steps_run(Machine *m) {

@@ -14,13 +14,13 @@ has() { # TEXT...: each stands in the last command's diagnostics
         --outputs z,e --update 'w = w + v' --prefix '' -o g.yaml
     bad 5 E_INDEX '^grun: g.yaml:[0-9]+:7: error' 'grun g.yaml x=[1,2] i=5'
     has 'v = e[i]' "in v = subtensor(e: float64[n], i: int64, index='\$')" 'input 0: float64(2,), strides (8,): [2.7' \
-        'input 1: int64(), strides (): 5' 'its result is read by ' 'without it there is no output z, the update of w, the effect print' \
+        'input 1: int64(), strides (): 5' 'its result is read by ' 'it is needed for output z, the update of w, the effect print' \
         'hint: --mode MONITOR' '--mode DEBUG checks'
     run ! grep -q 'output e' .err
     # the same as a record
     shell 'grun g.yaml x=[1,2] i=5 --errors json'
     [ "$status" = 5 ]
-    has '"code": "E_INDEX", "exit": 5' '"file": "g.yaml", "line": ' '"text": "e[i]"' '{"message": "without it there is no output z, the update of w' '{"message": "hint: '
+    has '"code": "E_INDEX", "exit": 5' '"file": "g.yaml", "line": ' '"text": "e[i]"' '{"message": "it is needed for output z, the update of w' '{"message": "hint: '
     bad 5 E_INDEX 'for the initial value of w' 'gload --new --shared "w: float64[3] = zeros(4)[[0, 1, 7]]" -e "y = w + 1" --outputs y | grun'
     # many inputs, many readers
     bad 5 E_INDEX 'read by add, multiply, exp, sin and 1 more$' \
@@ -64,7 +64,7 @@ Y
         shell "grun g.yaml x=[1,2,3] k=5 --mode $mode"
         [ "$status" = 5 ]
         has 'g.yaml:7:11: error[E_INDEX]: subtensor: index 3 is out of range for axis 0 of size 3' 'g.yaml:15:7: note: in step 3 of 5 of the loop here' \
-            'without it there is no output s'
+            'it is needed for output s'
     done
     bad 5 E_INDEX 'g.yaml:12:11: note: called here' 'grun g.yaml x=[1,2,3] k=5 --exclude inline'
     has 'which runs step'
@@ -74,7 +74,7 @@ Y
 @test "in a fused group: the op at fault, where it stands; what was overwritten is not shown" {
     gload --new -i 'x: int64[?]' -i 'y: int64[?]' -e 'z = (x + 1) // y * 2' --outputs z -o g.yaml
     bad 5 E_ARITHMETIC 'g.yaml:[0-9]+:8: error.*floor_divide: integer division by zero' 'grun g.yaml x=[1,2] y=[1,0]'
-    has '_1 // y' 'without it there is no output z'
+    has '_1 // y' 'it is needed for output z'
     run ! grep -q ': \[2, 0\]' .err
     bad 5 E_RUN_SHAPE 'multiply: the shapes \(2,\) of _1 and \(3,\) of y' \
         'gload -i "x: float64[?]" -i "y: float64[?]" -e "z = sin(exp(x) * y) + 1" -O yaml | grun x=[1,2] y=[1,2,3]'

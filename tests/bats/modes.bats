@@ -119,6 +119,7 @@ Y
     bad 5 E_NAN 'b.yaml:12:21: error.*log: output 0, float64\(3,\), has 1 inf' 'gload b.yaml --outputs z | grun --mode NAN_GUARD x=[1,0,2] c=True'
     ok 'gload b.yaml --outputs z | grun --mode NAN_GUARD x=[1,0,2] c=False' 'z = 3.0'
     bad 5 E_NAN 'the input x' 'gload b.yaml --outputs z | grun --mode NAN_GUARD x=[1,nan,2] c=False'
+    run ! grep -q 'it is needed for\|its result' .err # of the input, not of the op that reads it
     shell 'gload b.yaml --outputs z | grun --mode MONITOR x=[1,0,2] c=False'
     [ "$(cut -f2 .err | tr '\n' ' ')" = 'op sum ifelse ' ]
     shell 'gload b.yaml --outputs z | grun --mode MONITOR x=[1,0,2] c=True'
