@@ -396,6 +396,9 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
     h 'ifelse(x[0] > 0, sum(x ** 2), sum(x ** 3))' '[-1,2,3]' '[[-6,0,0],[0,12,0],[0,0,18]]'
     h 'ifelse(x[0] > 0, sum(x ** 2), 1.)' '[-1,2,3]' '[[0,0,0],[0,0,0],[0,0,0]]'
     h 'sum(argsort(x) * x)' '[2,1,3]' '[[0,0,0],[0,0,0],[0,0,0]]'
+    h 'sum(cumprod(x))' '[0,0,2]' '[[0,3,0],[3,0,0],[0,0,0]]'
+    g 'x: float64[3]' 'y = sum(xlogy(x, x)) + sum(xlog1py(x, x - 1))' # x log x twice: its slope at 0 is -inf, not nan
+    ok 'ggrad g.tlg --cost y --wrt x --only | grun x=[0,1,2] -O json | jq -c .data' '["-Infinity",2,3.386294361119891]'
     # an exponent that is a variable, and zero
     g 'x: float64[2]' 'p: float64' 'y = sum(x ** p)'
     ok 'ggrad g.tlg --hessian y --mixed --wrt x,p --only --name "{wrt}" | gload - -e "o = stack([x_p, p_x])" --outputs o |
