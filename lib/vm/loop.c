@@ -426,16 +426,18 @@ static bool ends(const ScanRun *l) {
     return cell != NONE && *(const bool *)l->body->cell[cell].data;
 }
 
+static bool note_step(ScanRun *l) {
+    Span at = l->m->p->g->origin[l->m->p->ins[l->step].apply].at;
+    return note(l->s, at, "in step %lld of %lld of %s, which runs %s",
+                (long long)l->done, (long long)l->steps,
+                at.source ? "the loop here" : "a loop",
+                sym_text(l->s, l->plan->g->name));
+}
+
 static bool run_steps(ScanRun *l) {
     bool first = true;
     for (;;) {
-        if (!steps_run(l->body)) {
-            note(l->s, l->m->p->g->origin[l->m->p->ins[l->step].apply].at,
-                 "in step %lld of %lld of the loop here, which runs %s",
-                 (long long)l->done, (long long)l->steps,
-                 sym_text(l->s, l->plan->g->name));
-            return false;
-        }
+        if (!steps_run(l->body)) return note_step(l);
         if (!take_results(l)) return false;
         l->done++;
         if (l->done == l->steps || ends(l)) return true;

@@ -71,6 +71,30 @@ Y
     bad 5 E_NAN 'in step 1 of 3 of the loop here' 'grun g.yaml x=[1,inf,3] k=3 --mode NAN_GUARD --unguarded x,v'
 }
 
+@test "a loop in a function in a loop, and its gradient" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n]", k: int64}
+functions:
+  part:
+    inputs: {i: int64, u: "float64[m]"}
+    let: |
+      r = scan(lambda t, c, u: c + u[t], sequences=[arange(i)], outputs_info=[0.0], non_sequences=[u])
+      v = sum(r)
+    outputs: [v]
+let: |
+  s = scan(lambda i, h, x: h + part(i, x), sequences=[arange(k)], outputs_info=[0.0], non_sequences=[x])
+  l = sum(s)
+outputs: [l]
+Y
+    bad 5 E_INDEX '^grun: g.yaml:7:36: error.*index 3 is out of range' 'grun g.yaml x=[1,2,3] k=7'
+    [ "$(grep -o 'g.yaml:[0-9]*:[0-9]*: note: .*' .err | tr '\n' '|')" = \
+        'g.yaml:7:11: note: in step 3 of 4 of the loop here, which runs lambda_1|g.yaml:11:32: note: called here|g.yaml:11:7: note: in step 4 of 7 of the loop here, which runs lambda_2|' ] ||
+        complain 'the loops from the inside out' g.yaml
+    bad 5 E_INDEX '^grun: g.yaml:7:36: error' 'ggrad g.yaml --wrt x --only | grun x=[1,2,3] k=7 --mode FAST_COMPILE'
+    has 'it is needed for output d_l_d_x'
+}
+
 @test "in a fused group: the op at fault, where it stands; what was overwritten is not shown" {
     gload --new -i 'x: int64[?]' -i 'y: int64[?]' -e 'z = (x + 1) // y * 2' --outputs z -o g.yaml
     bad 5 E_ARITHMETIC 'g.yaml:[0-9]+:8: error.*floor_divide: integer division by zero' 'grun g.yaml x=[1,2] y=[1,0]'
