@@ -79,15 +79,16 @@ static Part *take_place(Walk *w, Level *l, const Part *part, Sym name, SowMode m
  * n-th sow of either. */
 static bool share_place(Walk *w, Level *l, size_t k, Part *part, Sym name, SowMode mode,
                         Span at, const char *done) {
-    const Entry *other = level_find(l->twin, name);
+    const Entry *other = level_find(l->twin, name), *around;
     const Part chosen = {.var = VAR_NONE, .was = VAR_NONE, .by = l->choice};
-    const Part *around;
-    if (other && k < other->part.n)
-        around = &level_find(l->up, name)->part.p[other->part.p[k].slot];
-    else if (!(around = take_place(w, l->up, &chosen, name, mode, at, done)))
-        return false;
-    part->row = around->row;
-    part->slot = (size_t)(around - level_find(l->up, name)->part.p);
+    bool shared = other && k < other->part.n;
+    if (!shared && !take_place(w, l->up, &chosen, name, mode, at, done)) return false;
+    if (!(around = level_find(l->up, name))) bug("a branch has sows of its own alone");
+    if (shared)
+        part->slot = other->part.p[k].slot;
+    else
+        part->slot = mode == SOW_APPEND ? around->part.n - 1 : 0;
+    part->row = around->part.p[part->slot].row;
     return true;
 }
 
