@@ -62,6 +62,7 @@ static Var say(Builder *b, const char *text, Var x, Var y, Var n) {
 /* About the square root of n; near it a divisor of n, which leaves no rest. */
 static int64_t near_root(int64_t n) {
     int64_t root = (int64_t)ceil(sqrt((double)n));
+    if (n < 1) return 1;
     for (int64_t d = 0; 3 * d <= root; d++) {
         if (n % (root + d) == 0) return root + d;
         if (n % (root - d) == 0) return root - d;

@@ -324,6 +324,7 @@ check_stretches() {
 
 @test "checkpoint: what is kept of the results, counters, random streams, no steps" {
     is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=7, keep="last", checkpoint="sqrt")' 7
+    is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=0, checkpoint="sqrt")' '[]'
     is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=7, keep=4, checkpoint=2)' '[4, 5, 6, 7]'
     is 'scan(lambda c: c + 1, outputs_info=[0], n_steps=7, keep=1, checkpoint=2)' '[7]'
     is 'scan(lambda a, b: a + b, outputs_info=[taps([0, 1], [-2, -1])], n_steps=7, keep="last", checkpoint=3)' 21

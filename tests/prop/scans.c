@@ -1,6 +1,7 @@
-/* Random loops: the VM's own loop gives the same bits as running one step after the
- * other; gradients agree with central differences, forward mode with reverse mode, also
- * for the gradient; rewriting changes nothing. */
+/* Random loops, some of them over stretches of steps: the VM's own loop gives the same
+ * bits as running one step after the other; stretches change nothing; gradients agree
+ * with central differences, forward mode with reverse mode, also for the gradient;
+ * rewriting changes nothing. */
 #include "../unit/test.h"
 #include "ad/ad.h"
 #include "op/expr.h"
@@ -37,6 +38,7 @@ typedef struct RandomLoop {
     bool discrete[OUTS_MAX];
     char name[NAMES_MAX][48]; /* of the body's inputs */
     bool counts, ends;
+    size_t plain; /* where the text ends without its checkpoint; 0: it has none */
 } RandomLoop;
 
 static void add_input(RandomLoop *l, const char *name, int64_t rows) {
@@ -209,6 +211,12 @@ static void random_loop(RandomLoop *l) {
              str_text(&states), (long long)l->steps, l->nout > 1 ? "[" : "",
              str_text(&keep), l->nout > 1 ? "]" : "",
              below(4) ? "" : ", go_backwards=True");
+    if (fed && !l->ends && below(2)) {
+        static const char *const every[] = {"'sqrt'", "1", "2", "3", "9"};
+        l->plain = strlen(l->text) - 1;
+        snprintf(l->text + l->plain, sizeof l->text - l->plain, ", checkpoint=%s)",
+                 every[below(5)]);
+    }
     str_free(&params), str_free(&seqs), str_free(&states), str_free(&body);
     str_free(&keep);
 }
@@ -442,6 +450,22 @@ static void check_rewritten(Case *c) {
     graph_free(h);
 }
 
+/* The loop without its checkpoint gives the same values. */
+static void check_plain_loop(const Case *with, const Tensor *out) {
+    Case c = {.l = with->l};
+    Tensor plain[OUTS_MAX];
+    strcpy(c.l.text + c.l.plain, ")");
+    make_inputs(&c);
+    if (compile(&c) && run(&c, c.g, c.l.nout, c.out, plain, false)) {
+        for (size_t i = 0; i < c.l.nout; i++)
+            CHECK(tensor_equal(&out[i], &plain[i]), "%s: output %zu is another one",
+                  with->l.text, i);
+        drop(c.l.nout, plain);
+    }
+    drop(c.l.ninput, c.t);
+    graph_free(c.g);
+}
+
 static void test_one(void) {
     Case c = {0};
     Tensor out[OUTS_MAX];
@@ -450,6 +474,7 @@ static void test_one(void) {
     bool ok = compile(&c);
     CHECK(ok, "%s: %s", c.l.text, why());
     if (ok && run(&c, c.g, c.l.nout, c.out, out, true)) {
+        if (c.l.plain) check_plain_loop(&c, out);
         drop(c.l.nout, out);
         for (size_t i = 0; i < c.l.ninput; i++) {
             Tensor t;
