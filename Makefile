@@ -112,7 +112,7 @@ test: setup-test
 tools: $(TOOL_BIN)
 test-programs: all man generated $(UNIT_BIN)
 check-san:
-	@$(MAKE) --no-print-directory B=$(B)-san SAN=address,undefined OPT=-O1 test
+	@TEST_SECONDS=3600 $(MAKE) --no-print-directory B=$(B)-san SAN=address,undefined OPT=-O1 test
 # Writes tests/golden/*.out anew: look at the difference before committing it.
 golden: tools
 	tests/golden/run.sh --update $(B)/bin

@@ -17,7 +17,7 @@ count() {
 }
 
 for program in "$@"; do
-    timeout 600 "$program" >"$log/unit" 2>&1
+    timeout "${TEST_SECONDS:-600}" "$program" >"$log/unit" 2>&1
     status=$?
     if ! grep -q ' passed, [0-9]* failed$' "$log/unit" || { [ $status -ne 0 ] && grep -q ' 0 failed$' "$log/unit"; }; then
         echo "$program: ended with status $status"

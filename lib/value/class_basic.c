@@ -69,9 +69,10 @@ const TypeClass class_tensor = {
     .filters = "arrays of a dtype that converts without loss by dtype alone (any with "
                "--allow-downcast, none with --strict); then rank, alignment and known "
                "dims must fit",
-    .compares = "shape and dtype; integers and bools exactly, the rest |a - b| <= atol "
-                "+ rtol * |b|: float16 1e-3, 1e-3; float32 and complex64 1e-5, 1e-5; "
-                "float64 and complex128 1e-8, 1e-8",
+    .compares =
+        "shape and dtype; integers and bools exactly, the rest |a - b| <= atol "
+        "+ rtol * |b|, by atol and rtol: float16 1e-3, 1e-3; float32 and complex64 "
+        "1e-5, 1e-5; float64 and complex128 1e-8, 1e-5",
     .sizes = "elements times bytes of the dtype",
     .filter = filter_tensor,
     .equal = equal_tensor,
