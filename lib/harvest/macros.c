@@ -290,10 +290,12 @@ static bool nest_macro(Compiler *c, const Ast *call, const Ast *const *arg, Node
 #define LISTS "tag, allowlist=None, blocklist=None, exclusive=False"
 static const Macro table[] = {
     {.name = "harvest",
-     .doc = "harvest(f, tag='t')({'y': v}, x) is a pair: f(x) with the sows of the tag "
-            "that are named in the dict replaced by its values, and a dict of what the "
-            "others sowed. allowlist and blocklist choose names or scopes; exclusive "
-            "also drops the sows of other tags.",
+     .doc =
+         "harvest(f, tag='t')({'y': v}, x) is a pair: f(x) with the sows of the tag "
+         "that are named in the dict replaced by its values, and a dict of what the "
+         "others sowed. allowlist and blocklist choose names or scopes; exclusive "
+         "also drops the sows of other tags. Harvest, then differentiate: the "
+         "derivative of a function that is called doesn't see what is planted later.",
      .signature = "f, " LISTS,
      .expand = harvest_macro},
     {.name = "reap",

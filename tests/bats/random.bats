@@ -368,6 +368,7 @@ multinomial(3, stack([v, 1 - v])) | probabilities must be at least 0
 T
     # what nothing reads is not checked
     ok "gload --new -i 'v: float64' -e 'x = laplace(0., v, seed=1)' -e 'y = v + 1' --outputs y | grun v=-1" 'y = 0.0'
+    ok "gload --new -i 'v: float64' -e 'y = require(v, True) + 1' | grewrite -O math | sed -n '/require/p'" ''
     bad 3 E_TYPE 'rng must be the state' "gload -e 'normal(0., 1., rng=5)'"
     bad 3 E_ARG 'either rng=.* or seed=' "gload -e 'gamma(1., 2., (3,), rng=rng(1), seed=1)'"
     bad 3 E_DTYPE "can't be int64" "gload -e 'logistic(0., 1., seed=1, dtype=int64)'"
