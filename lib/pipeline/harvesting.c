@@ -1,7 +1,7 @@
 /* --reap, --plant, --harvest: the names and values of the command line as one harvest a
  * tag. */
-#include "harvest/harvest.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/sown_names.h"
 
 #include <string.h>
 
@@ -9,7 +9,6 @@ typedef struct Plant {
     Sym tag, path;  /* path without the tag */
     Span at, value; /* value.source 0: an input takes its place */
     Var var;        /* of an input once it was made */
-    bool used;
 } Plant;
 typedef Vec(Sym) Names;
 typedef struct Choice {
@@ -20,114 +19,11 @@ typedef struct Wanted {
     Graph *g;
     const Harvesting *how;
     Filter filter;
-    SownList sown;
+    SownNames names;
     Vec(Plant) plant;
     Choices reap, allow, block;
     Vec(uint32_t) number; /* of the tag's plants */
 } Wanted;
-
-/* ---- names ---- */
-static bool is_tag(const Wanted *w, Sym tag) {
-    for (size_t i = 0; i < w->sown.n; i++)
-        if (w->sown.p[i].tag == tag) return true;
-    return false;
-}
-
-/* Does the path end with these names? */
-static bool ends_with(const char *path, const char *names) {
-    size_t n = strlen(path), m = strlen(names);
-    return n > m && path[n - m - 1] == '/' && strcmp(path + n - m, names) == 0;
-}
-
-/* A tag or path that may have been meant; NULL: none is near. */
-static const char *nearest(const Wanted *w, const char *text) {
-    Session *s = w->g->s;
-    Vec(const char *) of = {0};
-    const char *near = NULL;
-    for (size_t i = 0; i < w->sown.n; i++) {
-        const char *path = sym_text(s, w->sown.p[i].name), *slash = strrchr(path, '/');
-        vec_push(s, &of, sym_text(s, w->sown.p[i].tag));
-        vec_push(s, &of, path);
-        if (slash)
-            vec_push(s, &of, sym_text(s, sym_n(s, path, (size_t)(slash - path))));
-        if (!near && ends_with(path, text)) near = path;
-    }
-    if (!near) near = str_nearest(s, text, of.p, of.n);
-    vec_free(&of);
-    return near;
-}
-
-static bool fail_name(const Wanted *w, Span at, const char *text) {
-    Session *s = w->g->s;
-    const char *near = nearest(w, text);
-    fail(s, at, E_UNKNOWN, "nothing is sown as %s%s%s%s", text,
-         near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
-    if (!w->sown.n)
-        note(s, NOWHERE, "the graph has no sow(value, tag='...', name='...')");
-    else if (!near)
-        note(s, NOWHERE, "sown are, among others, %s/%s", sym_text(s, w->sown.p[0].tag),
-             sym_text(s, w->sown.p[0].name));
-    return false;
-}
-
-/* Is it the path, or a scope that it is in? */
-static bool leads_to(const char *scope, const char *path) {
-    size_t n = strlen(scope);
-    return strncmp(path, scope, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
-
-/* The one tag that has the path; 0: none. Two: diagnosed, false. */
-static bool tag_of_name(const Wanted *w, Sym name, Span at, Sym *tag) {
-    Session *s = w->g->s;
-    *tag = 0;
-    for (size_t i = 0; i < w->sown.n; i++) {
-        if (!leads_to(sym_text(s, name), sym_text(s, w->sown.p[i].name)) ||
-            w->sown.p[i].tag == *tag)
-            continue;
-        if (*tag)
-            return fail(
-                s, at, E_UNKNOWN, "%s is sown under %s and under %s: write %s/%s",
-                sym_text(s, name), sym_text(s, *tag), sym_text(s, w->sown.p[i].tag),
-                sym_text(s, *tag), sym_text(s, name));
-        *tag = w->sown.p[i].tag;
-    }
-    return true;
-}
-
-/* TAG, TAG/NAME, TAG/SCOPE/NAME, or NAME where one tag has it. path 0: the whole tag.
- */
-static bool resolve(const Wanted *w, Span at, Sym *tag, Sym *path) {
-    Session *s = w->g->s;
-    const char *p = source_get(s, at.source)->text + at.begin;
-    size_t n = at.end - at.begin;
-    const char *slash = memchr(p, '/', n);
-    size_t len = slash ? (size_t)(slash - p) : n;
-    *tag = sym_n(s, p, len);
-    *path = 0;
-    if (is_tag(w, *tag)) {
-        if (slash) *path = sym_n(s, slash + 1, n - len - 1);
-        return true;
-    }
-    *path = sym_n(s, p, n);
-    if (!tag_of_name(w, *path, at, tag)) return false;
-    return *tag || fail_name(w, at, sym_text(s, *path));
-}
-
-/* The parts of a comma list, one after the other; at->begin moves on. */
-static bool next_part(Session *s, Span *rest, Span *part) {
-    const char *text = source_get(s, rest->source)->text;
-    if (rest->begin >= rest->end) return false;
-    *part = *rest;
-    while (rest->begin < rest->end && text[rest->begin] != ',')
-        rest->begin++;
-    part->end = rest->begin;
-    if (rest->begin < rest->end) rest->begin++;
-    while (part->begin < part->end && text[part->begin] == ' ')
-        part->begin++;
-    while (part->end > part->begin && text[part->end - 1] == ' ')
-        part->end--;
-    return true;
-}
 
 /* ---- values ---- */
 static bool is_sown_as(const Graph *g, Var v, Sym name) {
@@ -158,7 +54,7 @@ static Sym input_name(Wanted *w, const Plant *p) {
     Var v = graph_find(g, name);
     for (size_t i = 0; i < w->plant.n; i++)
         if (slash && w->plant.p[i].path != p->path &&
-            ends_with(sym_text(s, w->plant.p[i].path), slash + 1))
+            path_ends_with(sym_text(s, w->plant.p[i].path), slash + 1))
             return longer_name(w, p, name);
     if (v == VAR_NONE) return name;
     if (is_sown_as(g, v, name)) return graph_unname(g, name), name;
@@ -198,27 +94,17 @@ static Var planted(void *ctx, size_t k, Builder *b, const Type *t) {
 }
 
 /* ---- one harvest a tag ---- */
-/* Is it sown, or a scope of what is sown? */
-static bool is_known(const Wanted *w, Sym tag, Sym path) {
-    Session *s = w->g->s;
-    for (size_t i = 0; i < w->sown.n; i++)
-        if (w->sown.p[i].tag == tag &&
-            leads_to(sym_text(s, path), sym_text(s, w->sown.p[i].name)))
-            return true;
-    return false;
-}
-
 static bool read_plants(Wanted *w) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->how->nplant; i++) {
         Plant p = {.at = w->how->plant[i], .var = VAR_NONE};
         Span label = p.at;
         label_split(s, p.at, &label, &p.value);
-        if (!resolve(w, label, &p.tag, &p.path)) return false;
+        if (!sown_resolve(&w->names, label, &p.tag, &p.path)) return false;
         if (!p.path)
             return fail(s, label, E_USAGE, "--plant takes TAG/NAME or TAG/NAME=VALUE");
-        if (!is_known(w, p.tag, p.path))
-            return fail_name(w, label, sym_text(s, p.path));
+        if (!sown_is_known(&w->names, p.tag, p.path))
+            return sown_fail(&w->names, label, sym_text(s, p.path));
         vec_push(s, &w->plant, p);
     }
     return true;
@@ -229,27 +115,15 @@ static bool read_reaps(Wanted *w) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->how->nreap; i++) {
         Span rest = w->how->reap[i], part;
-        while (next_part(s, &rest, &part)) {
+        while (span_next_part(s, &rest, &part)) {
             Choice c;
-            if (!resolve(w, part, &c.tag, &c.path)) return false;
-            if (c.path && !is_known(w, c.tag, c.path))
-                return fail_name(w, part, sym_text(s, c.path));
+            if (!sown_resolve(&w->names, part, &c.tag, &c.path)) return false;
+            if (c.path && !sown_is_known(&w->names, c.tag, c.path))
+                return sown_fail(&w->names, part, sym_text(s, c.path));
             vec_push(s, &w->reap, c);
         }
     }
     return true;
-}
-
-/* The same, or the end of a path; tag 0: of any tag. */
-static bool is_mentioned(const Wanted *w, Sym tag, Sym path) {
-    for (size_t i = 0; i < w->sown.n; i++) {
-        const Sown *x = &w->sown.p[i];
-        if (tag && x->tag != tag) continue;
-        if (is_known(w, x->tag, path) ||
-            ends_with(sym_text(w->g->s, x->name), sym_text(w->g->s, path)))
-            return true;
-    }
-    return false;
 }
 
 /* --allow and --block: NAME, SCOPE, SCOPE/NAME of any tag, or TAG/ before them. */
@@ -257,13 +131,14 @@ static bool read_list(Wanted *w, size_t n, const Span *list, Choices *to) {
     Session *s = w->g->s;
     for (size_t i = 0; i < n; i++) {
         Span rest = list[i], part;
-        while (next_part(s, &rest, &part)) {
+        while (span_next_part(s, &rest, &part)) {
             Choice c = {0, sym_n(s, source_get(s, part.source)->text + part.begin,
                                  part.end - part.begin)};
-            if (!is_mentioned(w, 0, c.path)) {
-                if (!resolve(w, part, &c.tag, &c.path)) return false;
-                if (!c.path || !is_mentioned(w, c.tag, c.path))
-                    return fail_name(w, part, sym_text(s, c.path ? c.path : c.tag));
+            if (!sown_is_mentioned(&w->names, 0, c.path)) {
+                if (!sown_resolve(&w->names, part, &c.tag, &c.path)) return false;
+                if (!c.path || !sown_is_mentioned(&w->names, c.tag, c.path))
+                    return sown_fail(&w->names, part,
+                                     sym_text(s, c.path ? c.path : c.tag));
             }
             vec_push(s, to, c);
         }
@@ -297,9 +172,10 @@ static bool choose(Wanted *w, Sym tag, Names *allow) {
 /* Why what was to be planted was not. */
 static bool fail_unused(const Wanted *w, const Plant *p) {
     Session *s = w->g->s;
-    for (size_t i = 0; i < w->sown.n; i++) {
-        const Sown *x = &w->sown.p[i];
-        if (x->tag != p->tag || !leads_to(sym_text(s, p->path), sym_text(s, x->name)))
+    for (size_t i = 0; i < w->names.list.n; i++) {
+        const Sown *x = &w->names.list.p[i];
+        if (x->tag != p->tag ||
+            !path_leads_to(sym_text(s, p->path), sym_text(s, x->name)))
             continue;
         if (x->name != p->path)
             return fail(s, p->at, E_UNKNOWN, "%s is a scope: did you mean %s?",
@@ -307,7 +183,7 @@ static bool fail_unused(const Wanted *w, const Plant *p) {
         return fail(s, p->at, E_USAGE, "%s is left out by --allow or --block",
                     sym_text(s, p->path));
     }
-    return fail_name(w, p->at, sym_text(s, p->path));
+    return sown_fail(&w->names, p->at, sym_text(s, p->path));
 }
 
 static bool all_used(const Wanted *w, const bool *used) {
@@ -367,12 +243,12 @@ bool graph_harvest(Graph *g, const Harvesting *how) {
         return fail(g->s, how->nallow ? how->allow[0] : how->block[0], E_USAGE,
                     "--allow and --block choose what --reap and --plant take");
     }
-    Wanted w = {.g = g, .how = how, .filter = how->filter};
-    harvest_list(g, &w.sown);
+    Wanted w = {.g = g, .how = how, .filter = how->filter, .names = {.s = g->s}};
+    harvest_list(g, &w.names.list);
     bool ok = read_plants(&w) && read_reaps(&w) &&
               read_list(&w, how->nallow, how->allow, &w.allow) &&
               read_list(&w, how->nblock, how->block, &w.block) && harvest_all(&w);
-    vec_free(&w.sown);
+    vec_free(&w.names.list);
     vec_free(&w.plant);
     vec_free(&w.reap);
     vec_free(&w.allow);
