@@ -70,6 +70,24 @@ static inline Samples *all_rows(Session *s) {
     return r;
 }
 
+/* Tests all rows, or those of the op that argv names; no tensor may be left over. */
+typedef void RowTest(Session *s, const Sample *row);
+static inline int rows_test(int argc, char **argv, unsigned threads, RowTest *test,
+                            const char *name) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->threads = threads;
+    vm_open(s);
+    ad_open(s);
+    Samples *rows = all_rows(s);
+    uint64_t before = memory_used(s);
+    for (size_t i = 0; i < rows->n; i++)
+        if (argc < 2 || strcmp(argv[1], rows->row[i].op) == 0) test(s, &rows->row[i]);
+    CHECK(memory_used(s) == before, "tensors are left over");
+    free(rows);
+    session_free(s);
+    return TEST_END(name);
+}
+
 /* ---- values ---- */
 typedef struct Spec {
     char kind;

@@ -174,17 +174,5 @@ static void test_row(Session *s, const Sample *row) {
 }
 
 int main(int argc, char **argv) {
-    Session *s = session_new(NULL, NULL);
-    session_options(s)->threads = 2;
-    vm_open(s);
-    ad_open(s);
-    Samples *rows = all_rows(s);
-    uint64_t before = memory_used(s);
-    for (size_t i = 0; i < rows->n; i++)
-        if (argc < 2 || strcmp(argv[1], rows->row[i].op) == 0)
-            test_row(s, &rows->row[i]);
-    CHECK(memory_used(s) == before, "tensors are left over");
-    free(rows);
-    session_free(s);
-    return TEST_END("prop ops_edges");
+    return rows_test(argc, argv, 2, test_row, "prop ops_edges");
 }

@@ -275,27 +275,17 @@ static void test_like(Session *s, const Sample *row, DType dtype, bool known,
     case_close(&w.c);
 }
 
+static void test_row(Session *s, const Sample *row) {
+    if (row->flags & NO_GRAD) return;
+    test_wide(s, row, DT_FLOAT64);
+    test_wide(s, row, DT_COMPLEX128);
+    test_like(s, row, DT_FLOAT64, false, false);
+    test_like(s, row, DT_FLOAT64, false, true);
+    if (row->flags & NO_LOW) return;
+    test_like(s, row, DT_FLOAT32, true, false);
+    test_like(s, row, DT_FLOAT16, true, false);
+}
+
 int main(int argc, char **argv) {
-    Session *s = session_new(NULL, NULL);
-    session_options(s)->threads = 1;
-    vm_open(s);
-    ad_open(s);
-    Samples *rows = all_rows(s);
-    uint64_t before = memory_used(s);
-    for (size_t i = 0; i < rows->n; i++) {
-        const Sample *row = &rows->row[i];
-        if (argc > 1 && strcmp(argv[1], row->op) != 0) continue;
-        if (row->flags & NO_GRAD) continue;
-        test_wide(s, row, DT_FLOAT64);
-        test_wide(s, row, DT_COMPLEX128);
-        test_like(s, row, DT_FLOAT64, false, false);
-        test_like(s, row, DT_FLOAT64, false, true);
-        if (row->flags & NO_LOW) continue;
-        test_like(s, row, DT_FLOAT32, true, false);
-        test_like(s, row, DT_FLOAT16, true, false);
-    }
-    CHECK(memory_used(s) == before, "tensors are left over");
-    free(rows);
-    session_free(s);
-    return TEST_END("prop ops_grad");
+    return rows_test(argc, argv, 1, test_row, "prop ops_grad");
 }

@@ -221,23 +221,13 @@ static void test(Session *s, const Sample *row, bool known, bool named) {
     case_close(&m.c);
 }
 
+static void test_row(Session *s, const Sample *row) {
+    if (row->flags & NO_GRAD || !is_small(row)) return;
+    test(s, row, true, false);
+    test(s, row, false, false);
+    test(s, row, false, true);
+}
+
 int main(int argc, char **argv) {
-    Session *s = session_new(NULL, NULL);
-    session_options(s)->threads = 1;
-    vm_open(s);
-    ad_open(s);
-    Samples *rows = all_rows(s);
-    uint64_t before = memory_used(s);
-    for (size_t i = 0; i < rows->n; i++) {
-        const Sample *row = &rows->row[i];
-        if (argc > 1 && strcmp(argv[1], row->op) != 0) continue;
-        if (row->flags & NO_GRAD || !is_small(row)) continue;
-        test(s, row, true, false);
-        test(s, row, false, false);
-        test(s, row, false, true);
-    }
-    CHECK(memory_used(s) == before, "tensors are left over");
-    free(rows);
-    session_free(s);
-    return TEST_END("prop ops_jacobian");
+    return rows_test(argc, argv, 1, test_row, "prop ops_jacobian");
 }

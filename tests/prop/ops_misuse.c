@@ -123,24 +123,14 @@ static void test_kinds(Session *s, const Sample *row) {
         }
 }
 
-int main(int argc, char **argv) {
-    Session *s = session_new(NULL, NULL);
-    session_options(s)->threads = 1;
+static void test_row(Session *s, const Sample *row) {
     session_options(s)->max_memory = MEMORY;
-    vm_open(s);
-    ad_open(s);
-    Samples *rows = all_rows(s);
-    uint64_t before = memory_used(s);
-    for (size_t i = 0; i < rows->n; i++) {
-        const Sample *row = &rows->row[i];
-        if (argc > 1 && strcmp(argv[1], row->op) != 0) continue;
-        test_numbers(s, row);
-        test_sizes(s, row);
-        test_ranks(s, row);
-        test_kinds(s, row);
-    }
-    CHECK(memory_used(s) == before, "tensors are left over");
-    free(rows);
-    session_free(s);
-    return TEST_END("prop ops_misuse");
+    test_numbers(s, row);
+    test_sizes(s, row);
+    test_ranks(s, row);
+    test_kinds(s, row);
+}
+
+int main(int argc, char **argv) {
+    return rows_test(argc, argv, 1, test_row, "prop ops_misuse");
 }
