@@ -164,6 +164,28 @@ static void test_draws(int i) {
     CHECK(memcmp(v, shuffled[i], sizeof v) == 0);
 }
 
+/* The words' leading bits and a half: exact, and never an end. */
+static void test_open(int i) {
+    Rng r = state(i);
+    double d[9];
+    float f[9];
+    uint16_t h[9];
+    uint64_t block[2];
+    rng_open(&r, DT_FLOAT64, 0, 9, d);
+    rng_open(&r, DT_FLOAT32, 0, 9, f);
+    rng_open(&r, DT_FLOAT16, 0, 9, h);
+    for (int k = 0; k < 9; k++) {
+        CHECK(d[k] == ldexp((double)(words64[i][k] >> 12) + 0.5, -52));
+        CHECK((double)f[k] == ldexp((double)(words32[i][k] >> 9) + 0.5, -23));
+        CHECK(half_to_double(h[k]) == ldexp((double)(words32[i][k] >> 22) + 0.5, -10));
+    }
+    CHECK(ldexp((double)(UINT64_MAX >> 12) + 0.5, -52) < 1);
+    for (uint64_t k = 0; k < 4; k++) {
+        rng_block(&r, k, block);
+        CHECK(memcmp(block, words64[i] + 2 * k, sizeof block) == 0);
+    }
+}
+
 /* Any part of a draw is what the whole has there. */
 static void test_parts(void) {
     enum { N = 1000 };
@@ -237,6 +259,8 @@ int main(void) {
     test_levels();
     test_draws(0);
     test_draws(1);
+    test_open(0);
+    test_open(1);
     test_parts();
     test_moments();
     test_state(s);

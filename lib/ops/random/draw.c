@@ -75,19 +75,6 @@ static DrawForm form_of(const Dist *d, size_t nin) {
 }
 
 /* ---- typing ---- */
-static bool permutation_type(Infer *in) {
-    Dim dim = DIM_UNKNOWN;
-    int64_t n;
-    if (!want_rank(in, 1, 0, 0)) return false;
-    if (infer_int(in, 1, &n)) {
-        if (n < 0)
-            return infer_fail(in, E_VALUE, 1,
-                              "there is no permutation of %lld elements", (long long)n);
-        dim = n;
-    }
-    return out_tensor(in, 1, DT_INT64, 1, &dim);
-}
-
 static bool draw_op_type(Infer *in) {
     const Dist *d = dist_of(in->s, in->op, in->props);
     DType dtype = (DType)in_prop(in, "dtype")->i;
@@ -110,7 +97,7 @@ static bool draw_op_type(Infer *in) {
         return infer_fail(in, E_DTYPE, in->nin, "draws of %s can't be %s", d->name,
                           dtype_name(dtype));
     in->out[0] = type_simple(in->s, TYPE_RANDOM);
-    if (!d->fn) return permutation_type(in);
+    if (!d->fn) return permutation_type(in, 1, 1);
     DrawForm f = form_of(d, in->nin);
     return draw_type(in, &f, dtype);
 }
@@ -126,23 +113,12 @@ static bool next_state(Call *c, const Rng *rng) {
     return true;
 }
 
-static bool permute(Call *c, const Rng *rng) {
-    int64_t n = tensor_i64(call_in(c, 1), 0);
-    if (n < 0)
-        return call_fail(c, E_ARITHMETIC, "there is no permutation of %lld elements",
-                         (long long)n);
-    if (!call_size_fits(c, DT_INT64, 1, &n)) return false;
-    Tensor *out = call_out(c, 1, 1, &n);
-    if (out) rng_permutation(rng, n, out->data);
-    return out != NULL;
-}
-
 static bool draw_perform(Call *c) {
     const Dist *d = dist_of(c->s, c->op, c->props);
     Rng rng = rng_from_tensor(call_in(c, 0));
     if (!d) bug("a draw can't run here");
     if (!next_state(c, &rng)) return false;
-    if (!d->fn) return permute(c, &rng);
+    if (!d->fn) return permutation_run(c, 1, 1, rng);
     DrawForm f = form_of(d, c->nin);
     return draw_run(c, &f, rng);
 }

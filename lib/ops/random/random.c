@@ -63,18 +63,21 @@ static bool integers_type(Infer *in) {
     return want_kinds(in, 0, KIND_INT) && want_kinds(in, 1, KIND_INT) && typed(in, d);
 }
 
-static bool permutation_type(Infer *in) {
+bool permutation_type(Infer *in, size_t i, size_t out) {
     Dim dim = DIM_UNKNOWN;
-    int64_t raw;
-    if (!want_rank(in, 0, 0, 0)) return false;
-    if (infer_int(in, 0, &raw)) {
-        if (raw < 0)
-            return infer_fail(in, E_VALUE, 0,
-                              "there is no permutation of %lld elements",
-                              (long long)raw);
-        dim = raw;
+    int64_t n;
+    if (!want_rank(in, i, 0, 0)) return false;
+    if (infer_int(in, i, &n)) {
+        if (n < 0)
+            return infer_fail(in, E_VALUE, i,
+                              "there is no permutation of %lld elements", (long long)n);
+        dim = n;
     }
-    return out_tensor(in, 0, DT_INT64, 1, &dim);
+    return out_tensor(in, out, DT_INT64, 1, &dim);
+}
+
+static bool seeded_permutation_type(Infer *in) {
+    return permutation_type(in, 0, 0);
 }
 
 /* ---- running ---- */
@@ -258,12 +261,16 @@ bool draw_run(Call *c, const DrawForm *f, Rng rng) {
     return true;
 }
 
+static Rng seed_of(const Call *c) {
+    return rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed"));
+}
+
 static bool draw(Call *c, DrawFn *fn, DrawCheck *check, DType param) {
     DrawForm f = seeded(c->nin);
     f.fn = fn;
     f.check = check;
     f.param = param;
-    return draw_run(c, &f, rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed")));
+    return draw_run(c, &f, seed_of(c));
 }
 
 static bool uniform_perform(Call *c) {
@@ -276,16 +283,19 @@ static bool integers_perform(Call *c) {
     return draw(c, draw_integers, check_integers, DT_INT64);
 }
 
-static bool permutation_perform(Call *c) {
-    int64_t n = tensor_i64(call_in(c, 0), 0);
+bool permutation_run(Call *c, size_t i, size_t out, Rng rng) {
+    int64_t n = tensor_i64(call_in(c, i), 0);
     if (n < 0)
         return call_fail(c, E_ARITHMETIC, "there is no permutation of %lld elements",
                          (long long)n);
     if (!call_size_fits(c, DT_INT64, 1, &n)) return false;
-    Tensor *out = call_out(c, 0, 1, &n);
-    Rng rng = rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed"));
-    if (out) rng_permutation(&rng, n, out->data);
-    return out != NULL;
+    Tensor *t = call_out(c, out, 1, &n);
+    if (t) rng_permutation(&rng, n, t->data);
+    return t != NULL;
+}
+
+static bool permutation_perform(Call *c) {
+    return permutation_run(c, 0, 0, seed_of(c));
 }
 
 /* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
@@ -351,7 +361,7 @@ static const Op table[] = {
      .in = "n: int",
      .props = "seed: int",
      .by_macro = true,
-     .type = permutation_type,
+     .type = seeded_permutation_type,
      .perform = permutation_perform,
      .flops = "r.size",
      .adjoint = none,

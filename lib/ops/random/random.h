@@ -40,6 +40,10 @@ bool draw_type(Infer *in, const DrawForm *f, DType d);
 bool draw_run(Call *c, const DrawForm *f, Rng rng);
 int64_t draw_nparams(const Draw *w); /* elements of each parameter */
 
+/* The order of 0 .. n - 1: input i is n. */
+bool permutation_type(Infer *in, size_t i, size_t out);
+bool permutation_run(Call *c, size_t i, size_t out, Rng rng);
+
 DrawFn draw_uniform, draw_open, draw_normal, draw_integers;
 DrawCheck check_range, check_scale, check_integers;
 
