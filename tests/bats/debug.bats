@@ -161,3 +161,14 @@ same_as_plain() {
     gload --new -i 'x: float64[n]' -e 's = scan(lambda a, h: ifelse(a > 0, log(a), a) + h, sequences=[x], outputs_info=[0.0])' --outputs s -o g.tlg
     ok 'grun g.tlg --mode DEBUG x=[1,0,2]' 's = [0.0, 0.0, 0.6931471805599453]'
 }
+
+@test "the example of every op and function of the language is the same under DEBUG and NAN_GUARD" {
+    local name
+    for name in $(gload --list-ops -O json | jq -r '.[].name'); do gload --op "$name" -O json; done |
+        jq -s '{thunkline: 1, outputs: (map(select(.example and (.name | IN("print", "jacobian", "hessian", "hvp", "vectorize") | not))) |
+            map({key: .name, value: (.example | split(" -> ")[0])}) | from_entries)}' >all.json # the others need inputs
+    [ "$(jq '.outputs | length' all.json)" -gt 200 ]
+    grun all.json -O json >plain
+    for mode in DEBUG NAN_GUARD; do ok "grun all.json --mode $mode -O json | cmp - plain"; done
+    [ "$(wc -l <plain)" -gt 200 ]
+}
