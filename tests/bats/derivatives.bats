@@ -154,3 +154,26 @@ Y
     sed -i 's/sq_push}$/sq_pull}/; s/g: float64}, outputs: {out: 10/g: float64, h: float64}, outputs: {out: 10/' f.yaml
     bad 3 E_ARITY 'pushforward sq_pull of function sq must take' 'ggrad f.yaml --jvp a --wrt x'
 }
+
+@test "what a called function prints and asserts happens once, in the call itself" {
+    cat >once.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {x: float64}
+    let: |
+      y = print(x * x, msg='seen')
+      z = sin(assert_op(y, y > 0, msg='positive'))
+    outputs: {out: z}
+inputs: {x: float64}
+let: |
+  r = f(x)
+outputs: [r]
+Y
+    local c
+    for c in '--cost r' '--hessian r' '--jvp r --tangents x'; do
+        ok "ggrad once.yaml $c --wrt x | grun x=2 | grep -c seen" 1
+    done
+    ok 'ggrad once.yaml --cost r --wrt x | gload -O yaml | ggrad --cost d_r_d_x --wrt x | grun x=2 | grep -c seen' 1
+    ok 'ggrad once.yaml --cost r --wrt x -O yaml | grep -c print' 1
+}
