@@ -172,8 +172,8 @@ outputs: [r]
 Y
     local c
     for c in '--cost r' '--hessian r' '--jvp r --tangents x'; do
-        ok "ggrad once.yaml $c --wrt x | grun x=2 | grep -c seen" 1
+        ok "ggrad once.yaml $c --wrt x | grun x=2 2>&1 | grep -c seen" 1
     done
-    ok 'ggrad once.yaml --cost r --wrt x | gload -O yaml | ggrad --cost d_r_d_x --wrt x | grun x=2 | grep -c seen' 1
+    ok 'ggrad once.yaml --cost r --wrt x | gload -O yaml | ggrad --cost d_r_d_x --wrt x | grun x=2 2>&1 | grep -c seen' 1
     ok 'ggrad once.yaml --cost r --wrt x -O yaml | grep -c print' 1
 }
