@@ -145,6 +145,8 @@ static bool gload(Run *r) {
                               e.nexpr + e.ninput + e.nshared > 0);
     e.auto_inputs = fresh;
     Graph *g = load(r, o, fresh);
+    if (!g && !o->common.operands.n && e.nexpr + e.ninput + e.nshared > 0)
+        return note(r->s, NOWHERE, "--new starts from nothing and reads no graph");
     if (!g) return false;
     r->write = writing;
     bool ok = graph_edit(g, &e) &&

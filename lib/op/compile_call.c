@@ -35,6 +35,10 @@ static bool fail_call(Compiler *c, const Args *a, Span at, DiagCode code,
     fail(c->s, at, code, "%s %s%s%s: the function is %s", a->op->name, what,
          *name ? " " : "", name, str_text(&b));
     str_free(&b);
+    const Macro *draw = macro_find(a->op->name, strlen(a->op->name));
+    if (draw && strstr(draw->signature, "rng"))
+        note(c->s, NOWHERE, "with rng=STATE or seed=NUMBER it draws: %s(%s)", draw->name,
+             draw->signature);
     return false;
 }
 
