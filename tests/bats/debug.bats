@@ -44,7 +44,7 @@ Y
     grep -q 'before: float64(3,).*1.3862943611198906' .err
     grep -q 'after: float64(3,).*2.0794415416798357' .err
     grep -q 'at (1,) 1.3862943611198906 and 2.0794415416798357' .err
-    grep -q 'tolerance rtol 1e-08, atol 1e-08' .err
+    grep -q 'tolerance rtol 1e-05, atol 1e-08' .err
     grep -q 'log \[B\]' .err
     grep -q -- '--exclude triple' .err
     ok 'grun g.tlg --mode DEBUG --rules wrong.rules --exclude triple x=[1,1,1]' 'out = [1.0, 1.0, 1.0]'
@@ -59,7 +59,7 @@ Y
 }
 
 @test "tolerances and infinities can be let through" {
-    echo 'near @canonicalize: x + 1 => x + 1.00001' >near.rules
+    echo 'near @canonicalize: x + 1 => x + 1.00005' >near.rules
     gload -i 'x: float64[3]' -e 'exp(x + 1)' -o g.tlg
     bad 1 BadOptimization near 'grun g.tlg --mode DEBUG --rules near.rules x=[0,0,0]'
     ok 'grun g.tlg --mode DEBUG --sloppy 1 --rules near.rules x=[0,0,0]'
