@@ -16,19 +16,27 @@ typedef struct Array {
     int axis;
 } Array;
 
+/* Lists that are filled from the front. They are large, and not cleared. */
+typedef struct Lists {
+    Items items;
+    int64_t shape[ITEMS_MAX], stride[ITEMS_MAX];
+    int64_t mask_count[MAX_NDIM];
+    Array array[MAX_NDIM];
+} Lists;
+
 typedef struct State {
     Call *c;
     const Tensor *x;
     size_t first;
-    Items items;
+    const Items *items;
     bool arrays;
     int axis, nbase, narray;
-    int64_t shape[ITEMS_MAX], stride[ITEMS_MAX];
+    int64_t *shape, *stride;
     char *data;
     int front;
     bool any, open, apart;
-    Array array[MAX_NDIM];
-    int64_t mask_count[MAX_NDIM]; /* true elements, by index input in order of masks */
+    Array *array;
+    int64_t *mask_count; /* true elements, by index input in order of masks */
     int nmask;
     bool late;          /* see Indexed */
     bool none;          /* a 0-d mask was false */
@@ -149,8 +157,8 @@ static void keep_axis(State *s) {
 }
 
 static bool apply_items(State *s, int spare) {
-    for (int i = 0; i < s->items.n; i++) {
-        const Item *it = &s->items.item[i];
+    for (int i = 0; i < s->items->n; i++) {
+        const Item *it = &s->items->item[i];
         switch (it->kind) {
         case IX_NEW:
             s->shape[s->nbase] = 1;
@@ -342,8 +350,8 @@ typedef struct Sizes {
 static Sizes measure(State *s) {
     Sizes z = {0};
     int masks = 0;
-    for (int i = 0; i < s->items.n; i++) {
-        const Item *it = &s->items.item[i];
+    for (int i = 0; i < s->items->n; i++) {
+        const Item *it = &s->items->item[i];
         z.ellipsis |= it->kind == IX_ELLIPSIS;
         z.used += it->kind == IX_SLICE;
         if (it->kind != IX_INPUT) continue;
@@ -365,9 +373,9 @@ static int64_t count_bound(const State *s) {
     int masks = 0;
     for (int k = 0; k < MAX_NDIM; k++)
         dim[k] = 1;
-    for (int i = 0; i < s->items.n; i++) {
-        if (s->items.item[i].kind != IX_INPUT) continue;
-        const Tensor *t = index_input(s, s->items.item[i].input);
+    for (int i = 0; i < s->items->n; i++) {
+        if (s->items->item[i].kind != IX_INPUT) continue;
+        const Tensor *t = index_input(s, s->items->item[i].input);
         if (is_mask(t)) {
             int64_t count = masks < MAX_NDIM ? s->mask_count[masks++] : 0;
             if (count > dim[0]) dim[0] = count;
@@ -383,9 +391,18 @@ static int64_t count_bound(const State *s) {
 
 bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_be_late,
                  size_t extra, void **mem) {
-    State s = {.c = c, .x = x, .first = first, .data = x->data};
+    Lists list;
+    State s = {.c = c,
+               .x = x,
+               .first = first,
+               .items = &list.items,
+               .shape = list.shape,
+               .stride = list.stride,
+               .data = x->data,
+               .array = list.array,
+               .mask_count = list.mask_count};
     if (!index_parse(sym_text(c->s, op_prop(c->s, c->op, c->props, "index")->sym),
-                     &s.items))
+                     &list.items))
         bug("an index that is none was typed");
     Sizes z = measure(&s);
     s.late = may_be_late && s.arrays && z.arrays == 1 && z.array &&

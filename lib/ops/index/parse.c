@@ -43,7 +43,7 @@ static const char *item(const char *p, Items *x, Item *it) {
 }
 
 bool index_parse(const char *text, Items *out) {
-    *out = (Items){0};
+    out->n = out->inputs = 0; /* each item is set as a whole */
     const char *p = blank(text);
     while (*p) {
         if (out->n == ITEMS_MAX) return false;
