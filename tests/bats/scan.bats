@@ -531,3 +531,35 @@ Y
         ok "grun z.yaml --mode $mode x=[3.]" $'r = [3.0]\nk = [3.0, 3.0]'
     done
 }
+
+# rewritten NAME ARGUMENTS...: the rewrite NAME fires, and changes no result; the values
+# of inputs are in $v.
+rewritten() {
+    local name=$1
+    shift
+    gload --new "$@" -o r.tlg
+    grewrite r.tlg --explain -o s.tlg 2>.explained || return 1
+    grep -q " $name: " .explained || { cat .explained && return 1; }
+    grun r.tlg --mode FAST_COMPILE "${v[@]}" -O json >r.json
+    grun s.tlg "${v[@]}" -O json >s.json
+    cmp r.json s.json
+}
+
+@test "each rewrite of loops fires where it should, and changes no result" {
+    local v=()
+    rewritten scan-one-step -e 'scan(lambda c: c + 1, outputs_info=[3], n_steps=1)'
+    v=('x=[1, 2, 3, 4.5]')
+    rewritten scan-merge -i 'x: float64[n]' -e 'a = scan(lambda x, h: h + x, sequences=[x], outputs_info=[0.5])' -e 'b = scan(lambda x, h: h * x, sequences=[x], outputs_info=[0.5])' --outputs a,b
+    rewritten scan-clean -i 'x: float64[n]' -e 'a, b = scan(lambda x, h, g: [h + x, g * x], sequences=[x], outputs_info=[0.5, 0.5])' --outputs a
+    ok 'gload s.tlg --no-provenance -O yaml | grep -c "outputs_info=.0.5., n_steps"' 1
+    rewritten scan-clean -i 'x: float64[n]' -e 'a, b = scan(lambda x, h, g: [h + x, g + x], sequences=[x], outputs_info=[0.5, 0.5])' --outputs a,b
+    rewritten scan-keep-rows -i 'x: float64[n]' -e 'a = scan(lambda x, h: h * x, sequences=[x], outputs_info=[0.5])[-3:]' --outputs a
+    rewritten scan-last -i 'x: float64[4]' -e 'a = scan(lambda x, h: h * x, sequences=[x], outputs_info=[0.5])[-1]' --outputs a
+    rewritten scan-first-steps -i 'x: float64[n]' -e 'a = scan(lambda x, h: h * x, sequences=[x], outputs_info=[0.5])[:3]' --outputs a
+    v+=('w=0.25')
+    rewritten scan-hoist -i 'x: float64[n]' -i 'w: float64' -e 'a = scan(lambda x, h, w: h * exp(w) + x, sequences=[x], outputs_info=[0.5], non_sequences=[w])' --outputs a
+    v=('x=[[1, 2, 3], [4, 5, 6]]' 'w=[[1, 0, 2], [0, 1, 0], [3, 0, 1]]')
+    rewritten scan-rows-out -i 'x: float64[n, 3]' -i 'w: float64[3, 3]' -e 'a = scan(lambda x, h: tanh(h + x @ w), sequences=[x], outputs_info=[zeros(3)])' --outputs a
+    v=('x=[[1, 2, 3], [4, 5, 6]]')
+    rewritten scan-sums-out -i 'x: float64[n, 3]' -e 's = scan(lambda x, s, h: [s + outer(x, h), h + x], sequences=[x], outputs_info=[zeros((3, 3)), zeros(3)], keep=["last", "last"])[0]' --outputs s
+}
