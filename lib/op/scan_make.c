@@ -433,11 +433,11 @@ static bool add_body(Finish *f) {
     if (m->until != VAR_NONE) vec_push(f->s, &want, m->until);
     bool ok = graph_import(f->fn, g, want.n, want.p, f->leaf, true, map);
     vec_free(&want);
-    for (size_t i = 0; ok && i < m->out.n; i++)
-        if (m->out.p[i].live)
-            vec_push(
-                f->s, &f->fn->outputs,
-                ((Output){fresh_label(f, m->out.p[i].hint), map[m->out.p[i].made]}));
+    for (size_t i = 0; ok && i < m->out.n; i++) {
+        if (!m->out.p[i].live) continue;
+        Output out = {fresh_label(f, m->out.p[i].hint), map[m->out.p[i].made]};
+        vec_push(f->s, &f->fn->outputs, out); /* the label was looked for among them */
+    }
     if (ok && m->until != VAR_NONE) f->fn->until = map[m->until];
     return ok;
 }
