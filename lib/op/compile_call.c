@@ -37,8 +37,8 @@ static bool fail_call(Compiler *c, const Args *a, Span at, DiagCode code,
     str_free(&b);
     const Macro *draw = macro_find(a->op->name, strlen(a->op->name));
     if (draw && strstr(draw->signature, "rng"))
-        note(c->s, NOWHERE, "with rng=STATE or seed=NUMBER it draws: %s(%s)", draw->name,
-             draw->signature);
+        note(c->s, NOWHERE, "with rng=STATE or seed=NUMBER it draws: %s(%s)",
+             draw->name, draw->signature);
     return false;
 }
 

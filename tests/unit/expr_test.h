@@ -6,8 +6,6 @@
 #include "op/print.h"
 #include "test.h"
 
-#include <time.h>
-
 static Session *s;
 
 static const char *const inputs[][2] = {
@@ -42,12 +40,6 @@ static inline Graph *compile_text(const char *text) {
 static inline const char *first_error(void) {
     const Diag *d = diag_first_error(s);
     return d ? d->text : "no error";
-}
-
-static inline double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static inline char *print_text(const Graph *g, PrintStyle style) {
