@@ -163,18 +163,20 @@ void asm_shift_left(Asm *a, int r, int bits) {
     byte(a, (unsigned)bits);
 }
 
-void asm_and(Asm *a, int r, int8_t mask) {
+/* Group 1 of the operations with a byte, by its number. */
+static void with_byte(Asm *a, int operation, int r, int8_t n) {
     rex(a, 0, r);
     byte(a, 0x83);
-    mod_rm(a, 3, 4, r);
-    byte(a, (uint8_t)mask);
+    mod_rm(a, 3, operation, r);
+    byte(a, (uint8_t)n);
+}
+
+void asm_and(Asm *a, int r, int8_t mask) {
+    with_byte(a, 4, r, mask);
 }
 
 void asm_add(Asm *a, int r, int8_t n) {
-    rex(a, 0, r);
-    byte(a, 0x83);
-    mod_rm(a, 3, 0, r);
-    byte(a, (uint8_t)n);
+    with_byte(a, 0, r, n);
 }
 
 void asm_compare(Asm *a, int x, int y) {
