@@ -209,7 +209,7 @@ static Var incoming(Builder *b, Var out, Var g) {
     if (g == GRAD_DISCONNECTED || var_is_null(b->g, g) || ad_is_own(b->g, out))
         return g;
     DType d = var_type(b->g, out)->dtype;
-    return dtype_is_inexact(d) ? cast_to(b, g, d) : g;
+    return d != DT_NONE && dtype_is_inexact(d) ? cast_to(b, g, d) : g;
 }
 
 /* A null cotangent makes every input null that is connected to it; true if any was
