@@ -69,11 +69,11 @@ static Form each(const Asm *a, int opcode) {
 
 void asm_arith(Asm *a, Arith op, int to, int x, int y) {
     if (op == X_SQRT) x = a->wide == WIDE_ONE ? y : NO_REG;
-    registers(a, each(a, op), to, x, y);
+    registers(a, each(a, (int)op), to, x, y);
 }
 
 void asm_bits(Asm *a, Bits op, int to, int x, int y) {
-    registers(a, whole(a, op), to, x, y);
+    registers(a, whole(a, (int)op), to, x, y);
 }
 
 /* vroundps and vrndscaleps have one opcode; single elements take the upper ones of x.

@@ -23,7 +23,7 @@ enum {
     OUTPUTS = 3
 };
 
-static const double special[] = {0.0,   -0.0, INFINITY, -INFINITY, (double)NAN, 1e-310,
+static const double special[] = {0.0,   -0.0, HUGE_VAL, -HUGE_VAL, (double)NAN, 1e-310,
                                  1e-40, 1e38, 0.5,      1.5,       2.5,         -2.5};
 
 static void fill(Tensor *t) {
