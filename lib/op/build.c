@@ -15,8 +15,8 @@ Builder builder(Graph *g, bool intern) {
 
 /* Runs the op's rule; in->out has room for OUT_MAX. */
 static bool run_rule(Infer *in) {
-    memset(in->out, 0, op_signature(in->s, in->op)->nout * sizeof *in->out);
-    in->nout = op_signature(in->s, in->op)->nout;
+    memset(in->out, 0, in->sig->nout * sizeof *in->out);
+    in->nout = in->sig->nout;
     bool (*rule)(Infer *) = in->op->type     ? in->op->type
                             : in->op->itypes ? type_by_itypes
                                              : type_elemwise;
@@ -29,24 +29,32 @@ static bool run_rule(Infer *in) {
     return true;
 }
 
-static bool append(Builder *b, MakeNode *m, Var *out) {
+static void append(Builder *b, const Op *op, const Props *props, size_t nin,
+                   const Var *in, size_t nout, const Type *const *type, Var *out) {
+    bool effect = op_has_effect(b->g, op, props);
+    Var first =
+        graph_apply(b->g, op, props, nin, in, nout, type, b->intern, effect, b->from);
+    if (effect) vec_push(b->s, &b->g->effects, var_owner(b->g, first));
+    for (size_t i = 0; i < nout; i++)
+        out[i] = first + (Var)i;
+}
+
+/* m's inputs are what the op takes; `as_given` if they and their number were so before.
+ */
+static bool type_and_append(Builder *b, MakeNode *m, const Props *given, bool as_given,
+                            Var *out) {
     const Type *type[OUT_MAX];
     Infer *in = &m->in;
-    const Op *op = in->op;
     in->out = type;
     if (!run_rule(in)) return false;
-    bool effect = op_has_effect(b->g, op, in->props);
-    Var first = graph_apply(b->g, op, in->props, in->nin, in->in, in->nout, type,
-                            b->intern, effect, b->from);
-    if (effect) vec_push(b->s, &b->g->effects, var_owner(b->g, first));
-    for (size_t i = 0; i < in->nout; i++)
-        out[i] = first + (Var)i;
+    if (as_given) typed_keep(in, given);
+    append(b, in->op, in->props, in->nin, in->in, in->nout, type, out);
     return true;
 }
 
 /* The text that stands for a call, with the inputs under their parameters' names. */
 static bool apply_def(Builder *b, MakeNode *m, Var *out) {
-    const Signature *sig = op_signature(b->s, m->in.op);
+    const Signature *sig = m->in.sig;
     Bind *bind = mem_zalloc(b->s, m->in.nin, sizeof *bind);
     for (size_t i = 0; i < m->in.nin; i++)
         bind[i] = (Bind){sig_param(sig, i)->name, m->var[i]};
@@ -57,8 +65,10 @@ static bool apply_def(Builder *b, MakeNode *m, Var *out) {
     return ok && *out != VAR_NONE;
 }
 
-static bool make_node(Builder *b, MakeNode *m, const Props *props, Var *out) {
+static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *given,
+                      Var *out) {
     const Op *op = m->in.op;
+    size_t nin = m->in.nin;
     m->in.at = b->from.at;
     m->in.floatX = b->floatX;
     m->in.make = m;
@@ -66,7 +76,9 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, Var *out) {
     if (!check_arity(&m->in) || !complete_props(&m->in, props) || !coerce_inputs(b, m))
         return false;
     if (op->expand) return op->expand(b, op, m->in.props, m->in.nin, m->var, out);
-    return op->def ? apply_def(b, m, out) : append(b, m, out);
+    if (op->def) return apply_def(b, m, out);
+    bool same = m->in.nin == nin && memcmp(m->var, given, nin * sizeof *given) == 0;
+    return type_and_append(b, m, props, same, out);
 }
 
 /* The op that takes these inputs: a sparse matrix among them may call for another. */
@@ -85,7 +97,12 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
     MakeNode m;
     op = op_for(b, op, nin, in);
     make_node_open(&m, b->s, b->g, op, nin, in);
-    bool ok = make_node(b, &m, props, out);
+    const Typed *t = typed_find(b->s, op, props, nin, m.type, b->floatX);
+    bool ok = true;
+    if (t)
+        append(b, op, t->props, nin, in, 1, &t->out, out);
+    else
+        ok = make_node(b, &m, props, in, out);
     make_node_close(&m);
     return ok;
 }
@@ -133,7 +150,12 @@ size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,
     m.in.at = at;
     m.in.floatX = floatX;
     m.in.out = out;
-    bool ok = infer_as_is(&m.in);
+    const Typed *t = typed_find(s, op, props, nin, m.type, floatX);
+    bool known = t && t->props == props, ok = known || infer_as_is(&m.in);
+    if (known)
+        *out = t->out, m.in.nout = 1;
+    else if (ok)
+        typed_keep(&m.in, props);
     make_node_close(&m);
     return ok ? m.in.nout : 0;
 }

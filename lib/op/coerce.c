@@ -8,7 +8,8 @@
 
 void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_t nin,
                     const Var *in) {
-    size_t room = nin + op_signature(s, op)->nin;
+    const Signature *sig = op_signature(s, op);
+    size_t room = nin + sig->nin;
     m->var = room <= 8 ? m->small_var : mem_alloc(s, room * sizeof *m->var);
     m->type = room <= 8 ? m->small_type : mem_alloc(s, room * sizeof *m->type);
     m->b = NULL;
@@ -16,8 +17,13 @@ void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_
         m->var[i] = in[i];
         m->type[i] = var_type(g, in[i]);
     }
-    m->in =
-        (Infer){.s = s, .g = g, .op = op, .nin = nin, .in = m->var, .type = m->type};
+    m->in = (Infer){.s = s,
+                    .g = g,
+                    .op = op,
+                    .sig = sig,
+                    .nin = nin,
+                    .in = m->var,
+                    .type = m->type};
 }
 
 void make_node_close(MakeNode *m) {
@@ -26,7 +32,7 @@ void make_node_close(MakeNode *m) {
 }
 
 bool check_arity(Infer *in) {
-    const Signature *sig = op_signature(in->s, in->op);
+    const Signature *sig = in->sig;
     bool rest = sig->nrest > 0;
     if (in->nin >= sig->min_in && (rest || in->nin <= sig->nin) &&
         in->nin <= UINT16_MAX) {
@@ -43,7 +49,7 @@ bool check_arity(Infer *in) {
 }
 
 static ParamKind kind_at(const Infer *in, size_t i) {
-    ParamKind k = sig_param(op_signature(in->s, in->op), i)->kind;
+    ParamKind k = sig_param(in->sig, i)->kind;
     return k == IN_TENSOR && in->op->itypes ? IN_ANY : k; /* the types say what */
 }
 
@@ -155,7 +161,7 @@ static DType default_dtype(const Infer *in, const Param *p, Default d, DType com
 
 /* Inputs that were left out and have a default. */
 static bool add_defaults(Builder *b, MakeNode *m, DType common) {
-    const Signature *sig = op_signature(b->s, m->in.op);
+    const Signature *sig = m->in.sig;
     while (m->in.nin < sig->nin && sig->in[m->in.nin].value) {
         const Param *p = &sig->in[m->in.nin];
         Default d = read_default(&m->in, p);

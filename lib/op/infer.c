@@ -9,7 +9,7 @@
 /* ---- errors ---- */
 
 const char *arg_name(const Infer *in, size_t i) {
-    const Signature *sig = op_signature(in->s, in->op);
+    const Signature *sig = in->sig;
     const Param *p = sig_param(sig, i);
     if (!p->rest) return sym_text(in->s, p->name);
     size_t fixed = sig_fixed(sig), each = (in->nin - fixed) / sig->nrest,
@@ -221,7 +221,7 @@ bool infer_axis(Infer *in, int64_t axis, int ndim, int *out) {
                           "axis %lld is out of range for %d dim%s", (long long)axis,
                           ndim, ndim == 1 ? "" : "s");
     *out = (int)(axis < 0 ? axis + ndim : axis);
-    const Signature *sig = op_signature(in->s, in->op);
+    const Signature *sig = in->sig;
     for (size_t i = 0; axis < 0 && i < sig->nprop; i++) {
         const Prop *p = &in->props->p[i];
         if (sig->prop[i].type != T_AXIS || p->kind != P_INT || p->i != axis) continue;
@@ -250,8 +250,7 @@ static void settle_axes(Infer *in, const Prop *axes, int ndim, const bool *flag)
     for (int k = 0; k < ndim; k++)
         if (flag[k]) list[n++] = k;
     for (size_t i = 0; i < in->props->n; i++)
-        if (&in->props->p[i] == axes &&
-            op_signature(in->s, in->op)->prop[i].type == T_AXES) {
+        if (&in->props->p[i] == axes && in->sig->prop[i].type == T_AXES) {
             replace_prop(in, i, PROP_INTS(list, n));
             return;
         }

@@ -145,6 +145,7 @@ int64_t prop_int(Session *s, const Op *op, const Props *p, const char *name) {
 
 const Props *props_make(Session *s, const Op *op, size_t n, const PropArg *arg) {
     const Signature *sig = op_signature(s, op);
+    if (n == 0) return sig->defaults;
     Prop *p = mem_zalloc(s, sig->nprop, sizeof *p);
     for (size_t i = 0; i < sig->nprop; i++)
         p[i] = sig->prop[i].value;

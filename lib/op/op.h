@@ -62,6 +62,7 @@ typedef struct Infer {
     Session *s;
     const Graph *g;
     const Op *op;
+    const struct Signature *sig; /* of op */
     const Props *props;
     size_t nin;
     const Var *in;

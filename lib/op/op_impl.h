@@ -11,9 +11,27 @@ typedef struct OpName {
     size_t n;
     const Op *op;
 } OpName;
+/* What typed.c remembers of a call: `given` (NULL: all defaults) are the props asked
+ * for, `props` those that the Apply gets. */
+enum { TYPED_IN = 3 };
+typedef struct Typed {
+    const Op *op;
+    const Props *given, *props;
+    const Type *in[TYPED_IN]; /* NULL after the last */
+    const Type *out;
+    DType floatX;
+} Typed;
+/* NULL: not known. */
+const Typed *typed_find(Session *s, const Op *op, const Props *given, size_t nin,
+                        const Type *const *in, DType floatX);
+/* in->props, in->type and in->out are those of an Apply; the inputs were given as they
+ * are. */
+void typed_keep(const Infer *in, const Props *given);
+
 typedef struct OpTable {
     Arena *arena;
-    Index index; /* of names */
+    Typed *typed; /* a table of fixed size in the arena; NULL until needed */
+    Index index;  /* of names */
     Vec(OpName) names;
     Vec(const Op *) ops;
     bool sorted;   /* ops are in order of their names */

@@ -78,7 +78,7 @@ static bool known_ints(const Infer *in, size_t i, Known *k) {
 
 static Known *known_of(Arena *a, const Infer *in, size_t i) {
     Known k = {.n = -1};
-    ParamKind kind = sig_param(op_signature(in->s, in->op), i)->kind;
+    ParamKind kind = sig_param(in->sig, i)->kind;
     bool ok = kind == IN_INT || kind == IN_BOOL ? known_int(in, i, &k)
               : kind == IN_INTS                 ? known_ints(in, i, &k)
                                                 : false;
@@ -292,7 +292,7 @@ static void name_functions(Make *m) {
 
 static Graph *make(const Infer *in, const Body *body) {
     Make m = {.in = in, .body = body, .own = in->op->body, .g = graph_new(in->s)};
-    m.sig = op_signature(in->s, in->op);
+    m.sig = in->sig;
     m.g->name = sym(in->s, in->op->name);
     m.g->floatX = in->floatX;
     m.g->fused = true; /* it runs and counts as one op */

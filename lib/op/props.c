@@ -46,7 +46,7 @@ static bool check_prop(Infer *in, const PropDef *d, const Prop *p) {
 }
 
 bool check_props(Infer *in) {
-    const Signature *sig = op_signature(in->s, in->op);
+    const Signature *sig = in->sig;
     if (in->props->n != sig->nprop)
         return infer_fail(in, E_ARG, in->nin, "%s has %zu props, not %u", in->op->name,
                           sig->nprop, (unsigned)in->props->n);
@@ -65,9 +65,9 @@ static Prop full_form(const PropDef *d, Prop p, const int64_t *one) {
 }
 
 bool complete_props(Infer *in, const Props *p) {
-    const Signature *sig = op_signature(in->s, in->op);
-    in->props = p ? p : props_make(in->s, in->op, 0, NULL);
-    if (in->props->n != sig->nprop) return check_props(in);
+    const Signature *sig = in->sig;
+    in->props = p ? p : sig->defaults;
+    if (in->props->n != sig->nprop || sig->nprop == 0) return check_props(in);
     Prop *full = mem_zalloc(in->s, sig->nprop, sizeof *full);
     for (size_t i = 0; i < sig->nprop; i++)
         full[i] = full_form(&sig->prop[i], in->props->p[i], &in->props->p[i].i);

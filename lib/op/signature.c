@@ -284,6 +284,10 @@ const Signature *signature_parse(Session *s, Arena *a, const Op *op,
     parse_inputs(&c, sig);
     parse_props(&c, sig);
     parse_outputs(&c, sig);
+    Prop *value = NEW_N(a, sig->nprop, Prop);
+    for (size_t i = 0; i < sig->nprop; i++)
+        value[i] = sig->prop[i].value;
+    sig->defaults = props_intern(s, sig->nprop, value);
     return sig;
 }
 

@@ -50,6 +50,7 @@ typedef struct Signature {
     const PropDef *prop;
     const Sym *out;
     size_t min_in;
+    const Props *defaults; /* of all props; none where one must be given */
 } Signature;
 const Signature *op_signature(Session *s, const Op *op);
 static inline size_t sig_fixed(const Signature *sig) {

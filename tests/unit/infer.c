@@ -23,6 +23,7 @@ static Infer infer(size_t n, const Var *v, const Type **type) {
     return (Infer){.s = s,
                    .g = g,
                    .op = &probe,
+                   .sig = op_signature(s, &probe),
                    .props = props_intern(s, 0, NULL),
                    .nin = n,
                    .in = v,

@@ -1,0 +1,47 @@
+/* What make_node found for elementwise ops lately. The typing of such an op is a
+ * function of its props and of the types of its inputs alone, and graphs repeat
+ * themselves: most Applies are typed by one look into a small table in which a new
+ * entry takes the place of an old one. Only calls that needed no cast and no default
+ * are kept. */
+#include "op/op_impl.h"
+
+enum { TYPED_SIZE = 256 };
+
+static Typed *typed_slot(Session *s, const Typed *key) {
+    OpTable *t = op_table(s);
+    if (!t->typed) t->typed = NEW_N(t->arena, TYPED_SIZE, Typed);
+    uint64_t h = hash_mix((uintptr_t)key->op, (uintptr_t)key->given);
+    for (size_t i = 0; i < TYPED_IN; i++)
+        h = hash_mix(h, (uintptr_t)key->in[i]);
+    return &t->typed[h % TYPED_SIZE];
+}
+
+static bool typed_key(const Op *op, const Props *given, size_t nin,
+                      const Type *const *in, DType floatX, Typed *key) {
+    if (nin == 0 || nin > TYPED_IN || op->type || op->itypes || op->def || op->expand)
+        return false;
+    *key = (Typed){.op = op, .given = given, .floatX = floatX};
+    for (size_t i = 0; i < nin; i++)
+        key->in[i] = in[i];
+    return true;
+}
+
+const Typed *typed_find(Session *s, const Op *op, const Props *given, size_t nin,
+                        const Type *const *in, DType floatX) {
+    Typed key;
+    if (!typed_key(op, given, nin, in, floatX, &key)) return NULL;
+    const Typed *t = typed_slot(s, &key);
+    bool same = t->op == op && t->given == given && t->floatX == floatX;
+    for (size_t i = 0; i < TYPED_IN && same; i++)
+        same = t->in[i] == key.in[i];
+    return same ? t : NULL;
+}
+
+void typed_keep(const Infer *in, const Props *given) {
+    Typed key;
+    if (in->nout != 1 || !typed_key(in->op, given, in->nin, in->type, in->floatX, &key))
+        return;
+    key.props = in->props;
+    key.out = in->out[0];
+    *typed_slot(in->s, &key) = key;
+}
