@@ -126,6 +126,24 @@ static bool replace_update(Graph *g, Compiler *c, Span text) {
     return compiler_update(c, text);
 }
 
+/* The type of an undeclared name is a guess: say so where types do not fit. `guessed`:
+ * the number of the first input that was not declared. */
+static void note_guesses(Graph *g, size_t guessed) {
+    const Diag *d = diag_first_error(g->s);
+    if (guessed >= g->inputs.n || !d) return;
+    if (d->code != E_SHAPE && d->code != E_TYPE && d->code != E_DTYPE) return;
+    Str names = STR(g->s);
+    for (size_t i = guessed; i < g->inputs.n; i++)
+        str_printf(&names, "%s%s", i > guessed ? ", " : "",
+                   sym_text(g->s, var_name(g, g->inputs.p[i])));
+    Var first = g->inputs.p[guessed];
+    note(g->s, NOWHERE,
+         "not declared, and so %s: %s; declare with dims, as in -i '%s: %s[n, m]'",
+         type_str(g->s, var_type(g, first)), str_text(&names),
+         sym_text(g->s, var_name(g, first)), type_str(g->s, var_type(g, first)));
+    str_free(&names);
+}
+
 static bool append(Graph *g, const Edit *e) {
     Builder b = builder(g, false);
     Compiler *c = compiler_new(&b);
@@ -136,13 +154,17 @@ static bool append(Graph *g, const Edit *e) {
         ok = io_add_input(c, e->input[i]);
     for (size_t i = 0; ok && i < e->nshared; i++)
         ok = io_add_shared(c, e->shared[i]);
+    size_t declared = g->inputs.n;
     for (size_t i = 0; ok && i < e->nexpr; i++)
         if (is_definition(g->s, e->expr[i])) ok = compiler_define(c, e->expr[i]);
     ok = ok && compiler_run(c) && add_outputs(g, c, e);
     for (size_t i = 0; ok && i < e->nupdate; i++)
         ok = replace_update(g, c, e->update[i]);
     compiler_free(c);
-    if (ok) graph_sweep(g);
+    if (ok)
+        graph_sweep(g);
+    else if (e->auto_inputs)
+        note_guesses(g, declared);
     return ok;
 }
 

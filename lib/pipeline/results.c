@@ -174,7 +174,7 @@ static void text_lines(GraphRun *r, Str *out) {
         bool rows = v->kind == TYPE_TENSOR && v->t.ndim > 1;
         str_visible(out, label, strlen(label));
         str_puts(out, " = ");
-        value_text(r->s, v, rows ? (int)strlen(label) + 4 : -1, out);
+        value_text(r->s, v, rows ? (int)strlen(label) + 3 : -1, out);
         str_putc(out, '\n');
     }
 }

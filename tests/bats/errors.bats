@@ -11,6 +11,13 @@ load common
     bad 6 E_MEM 'memory' 'gload -e "ones((100000, 100000, 1000)).sum() + sum(ones(3))" | grun --max-memory 1M --mode FAST_COMPILE'
 }
 
+@test "an undeclared name is a scalar: where that does not fit, how to declare it" {
+    bad 3 E_SHAPE "not declared, and so float64: x, w; declare with dims, as in -i 'x: float64" 'gload -e "x @ w"'
+    bad 3 E_SHAPE 'float32: w; .*w: float32' "gload --floatX float32 -i 'x: float32[n, m]' -e 'x @ w'"
+    bad 3 E_SHAPE '.' "gload -i 'x: float64[n]' -i 'w: float64' -e 'x @ w'"
+    ! grep 'not declared' .err || false
+}
+
 @test "expressions: what is wrong, where, and what was meant" {
     local expr code place want
     while IFS='|' read -r expr code place want; do

@@ -106,7 +106,7 @@ outputs:
     ok 'gload -i "x: float64[n]" -e "x * n" | grun x=[1,2]' 'out = [2.0, 4.0]'
     ok 'gload -i "x: int64[4]" -e "x[1:3]" | grun x=[1,2,3,4]' 'out = [2, 3]'
     ok 'gload -i "x: int64[4]" -e "x[x > 2]" | grun x=[1,2,3,4]' 'out = [3, 4]'
-    ok 'gload -i "x: int64[2, 2]" -e "x[::-1, None, 0]" | grun x=[[1,2],[3,4]]' $'out = [[3],\n        [1]]'
+    ok 'gload -i "x: int64[2, 2]" -e "x[::-1, None, 0]" | grun x=[[1,2],[3,4]]' $'out = [[3],\n       [1]]'
     ok 'gload -e "set_subtensor(zeros(3)[1:], 5)" | grun' 'out = [0.0, 5.0, 5.0]'
     ok 'gload -e "2 ** -1.0 - 7 // 2 + 7 % 4 * (3 > 2)" | grun' 'out = 0.5'
     ok 'gload -e "normal(0, 1, (2,), seed=1) - normal(0, 1, (2,), seed=1)" | grun' 'out = [0.0, 0.0]'

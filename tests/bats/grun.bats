@@ -43,7 +43,7 @@ counter() { # a shared counter that a call adds x to
 @test "-r writes every format and values read it back" {
     gload --new -i 'x: float32[n, 2]' -e 'y = x * 2' -e 'i = int64(x[:, 0])' --outputs y,i -o g.tlg
     gload -i 'x: float32[n, 2]' -e 'x' -o id.tlg
-    local y=$'out = [[2.0, 4.0],\n        [6.0, 8.0]]' f
+    local y=$'out = [[2.0, 4.0],\n       [6.0, 8.0]]' f
     for f in a.npy a.csv a.tsv; do
         ok "grun g.tlg x=[[1,2],[3,4]] -r y=$f" 'i = [1, 3]'
     done
@@ -58,7 +58,7 @@ counter() { # a shared counter that a call adds x to
     ok 'grun g.tlg x=[[1,2],[3,4]] -r y=a.json -r i=i.json' ''
     like 'cat a.json' '"name": "y"' '"dtype": "float32"'
     ok 'grun id.tlg x=@a.npy[1:]' 'out = [[6.0, 8.0]]'
-    ok 'grun id.tlg x="@a.npy[::-1, :]"' $'out = [[6.0, 8.0],\n        [2.0, 4.0]]'
+    ok 'grun id.tlg x="@a.npy[::-1, :]"' $'out = [[6.0, 8.0],\n       [2.0, 4.0]]'
     ok 'grun id.tlg x=@- <a.npy' "$y"
     cp a.npy 'b.npy:y'
     ok 'grun id.tlg x=@b.npy:y' "$y"
@@ -90,7 +90,7 @@ n.savetxt("a.csv", a, delimiter=",")'
     printf 'a,b\n3,4\n' >h.csv
     ok 'grun x.tlg x=@h.csv' 'out = [[3.0, 4.0]]'
     printf '1\t2\n3\t4\n' >t.tsv
-    ok 'grun x.tlg x=@t.tsv' $'out = [[1.0, 2.0],\n        [3.0, 4.0]]'
+    ok 'grun x.tlg x=@t.tsv' $'out = [[1.0, 2.0],\n       [3.0, 4.0]]'
     local text want
     while IFS='|' read -r text want; do
         printf '%b' "$text" >b.csv
@@ -174,7 +174,7 @@ END
 @test "-r with --each appends along axis 0" {
     gload --new -i 'x: float64[k, 2]' -e 'y = x * 2' --outputs y -o g.tlg
     ok 'grun g.tlg x=[[1,2],[3,4],[5,6]] --each x --batch 2 -r y=o.npy' ''
-    ok 'gload -i "x: float64[3, 2]" -e x | grun x=@o.npy' $'out = [[2.0, 4.0],\n        [6.0, 8.0],\n        [10.0, 12.0]]'
+    ok 'gload -i "x: float64[3, 2]" -e x | grun x=@o.npy' $'out = [[2.0, 4.0],\n       [6.0, 8.0],\n       [10.0, 12.0]]'
 }
 
 @test "--shuffle is a permutation, the same for a seed, anew each epoch" {
@@ -280,4 +280,9 @@ END
     bad 2 E_USAGE 'o.txt: arrays are written as .npy' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.txt'
     bad 2 E_USAGE 'o.npy holds one array, not 2' 'timeout 20 grun g.tlg x=[1,2,3] --steps 100000000000 -r y=o.npy -r z=o.npy'
     ok 'grun g.tlg x=[1,2,3] -r y=o.npz -r z=o.npz'
+}
+
+@test "rows of a printed array stand under each other" {
+    ok "gload --new -i 'x: float64[a, b]' -e 'z = x + 1' --outputs z | grun 'x=[[0, 1], [2, 3]]'" $'z = [[1.0, 2.0],\n     [3.0, 4.0]]'
+    ok "gload -e 'reshape(arange(4), (2, 2, 1))' | grun" $'out = [[[0],\n        [1]],\n       [[2],\n        [3]]]'
 }

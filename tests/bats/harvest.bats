@@ -317,7 +317,7 @@ loop() { # mode
     contract "inner = lambda b, a: [sow(a * b, tag='t', name='k', mode='append')]" \
         "outer = lambda a: [sum(scan(inner, sequences=[array([1., 2., 3.])], non_sequences=[a]))]" \
         "r = call_and_reap((lambda v: scan(outer, sequences=[v])), tag='t')([1., 10.])"
-    ok 'grun f.yaml x=0' $'r/0 = [6.0, 60.0]\nr/1/k = [[1.0, 2.0, 3.0],\n          [10.0, 20.0, 30.0]]'
+    ok 'grun f.yaml x=0' $'r/0 = [6.0, 60.0]\nr/1/k = [[1.0, 2.0, 3.0],\n         [10.0, 20.0, 30.0]]'
     contract "step = lambda p: [sow(2. * p, tag='t', name='k', mode='append'), until(2. * p > 45.)]" \
         "r = reap((lambda v: scan(step, outputs_info=[v], n_steps=1024)), tag='t')(x)"
     ok 'grun f.yaml x=1' 'r/k = [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]'
@@ -408,7 +408,7 @@ loop() { # mode
     ok 'grun f.yaml x=0 --reap t' $'r = [-1.0, 2.0, 3.0]\nt/k = [-1.0, 2.0, 3.0]'
     ok 'grun f.yaml x=0 --plant k=[5.,6.,7.]' 'r = [5.0, 6.0, 7.0]'
     contract "step = lambda a: ifelse(a > 1.5, sow(a, $append), sow(-a, $append)) + sow(a * 2., $append)" "r = scan(step, sequences=[array([1., 2.])])"
-    ok 'grun f.yaml x=0 --reap t' $'r = [1.0, 6.0]\nt/k = [[-1.0, 2.0],\n        [2.0, 4.0]]'
+    ok 'grun f.yaml x=0 --reap t' $'r = [1.0, 6.0]\nt/k = [[-1.0, 2.0],\n       [2.0, 4.0]]'
     ok 'grun f.yaml x=0 --plant k=[[5.,6.],[7.,8.]]' 'r = [11.0, 15.0]'
 }
 

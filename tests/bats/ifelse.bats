@@ -134,7 +134,7 @@ Y
     # a Cholesky factor that there is not: neither it nor what is made of it is asked for
     gload --new -i 'c: bool' -i 'x: float64[2, 2]' -e 'w = ifelse(c, sum(x * x), sum(cholesky(x)))' --outputs w -o w.tlg
     ggrad w.tlg --wrt x -o g.tlg
-    ok 'grun g.tlg c=True x="[[1, 2], [3, -4]]"' $'w = 30.0\nd_w_d_x = [[2.0, 4.0],\n            [6.0, -8.0]]'
+    ok 'grun g.tlg c=True x="[[1, 2], [3, -4]]"' $'w = 30.0\nd_w_d_x = [[2.0, 4.0],\n           [6.0, -8.0]]'
     bad 5 E_SINGULAR 'not positive definite' 'grun g.tlg c=False x="[[1, 2], [3, -4]]"'
     ok 'ggrad w.tlg --wrt x --check c=False x="[[4, 1], [1, 3]]" -o /dev/null'
     # the runs of each op are counted

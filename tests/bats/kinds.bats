@@ -165,7 +165,7 @@ END
     gload -i 'x: float64[2, ?]' -e 'h = x + 1' -e 'k = h * 2' >g.tlg
     like 'gload g.tlg --narrow "h: float64[2, 1]" -O yaml' 'h = specify_shape\(_1, \[2, 1\]\)' 'k = h \* 2.0'
     ok 'gload g.tlg --narrow "h: float64[2, ?]" -O math | cmp - <(gload g.tlg -O math)'
-    ok 'gload g.tlg --narrow "h: float64[2, 1]" | grun "x=[[1], [2]]"' $'h = [[2.0],\n      [3.0]]\nk = [[4.0],\n      [6.0]]'
+    ok 'gload g.tlg --narrow "h: float64[2, 1]" | grun "x=[[1], [2]]"' $'h = [[2.0],\n     [3.0]]\nk = [[4.0],\n     [6.0]]'
     bad 5 E_RUN_SHAPE 'got shape \(2, 3\), expected \(2, 1\)' 'gload g.tlg --narrow "h: float64[2, 1]" | grun "x=[[1, 2, 3], [4, 5, 6]]"'
     bad 3 E_DTYPE 'float32' 'gload g.tlg --narrow "h: float32[2, 1]" >/dev/null'
     bad 3 E_SHAPE 'float64\[3, 1\]' 'gload g.tlg --narrow "h: float64[3, 1]" >/dev/null'

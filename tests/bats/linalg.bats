@@ -59,7 +59,7 @@ END
 }
 
 @test "the gradient of det does not need an inverse" {
-    ok 'gload --new -i "a: float64[2, 2]" -e "d = det(a)" | ggrad --only | grun a=[[1,2],[2,4]]' $'d_d_d_a = [[4.0, -2.0],\n            [-2.0, 1.0]]'
+    ok 'gload --new -i "a: float64[2, 2]" -e "d = det(a)" | ggrad --only | grun a=[[1,2],[2,4]]' $'d_d_d_a = [[4.0, -2.0],\n           [-2.0, 1.0]]'
     bad 5 E_SINGULAR 'singular' 'gload --new -i "a: float64[2, 2]" -e "d = slogdet(a)[1]" | ggrad --only | grun a=[[1,2],[2,4]]'
 }
 
@@ -82,11 +82,11 @@ END
 @test "undefined and degenerate derivatives" {
     g='gload --new -i "a: float64[2, 3]" -e "u, s, vh = svd(a, full_matrices=True)"'
     bad 3 E_NULL 'beyond the first min\(m, n\) are not unique' "$g -e 'y = sum(vh)' --outputs y | ggrad"
-    ok "$g -e 'y = sum(s)' --outputs y | ggrad --only | grun a=[[2,0,0],[0,1,0]]" $'d_y_d_a = [[1.0, 0.0, 0.0],\n            [0.0, 1.0, 0.0]]'
+    ok "$g -e 'y = sum(s)' --outputs y | ggrad --only | grun a=[[2,0,0],[0,1,0]]" $'d_y_d_a = [[1.0, 0.0, 0.0],\n           [0.0, 1.0, 0.0]]'
     bad 3 E_NULL 'columns of q beyond' 'gload --new -i "a: float64[3, 2]" -e "y = sum(qr(a, mode=\"complete\")[0])" | ggrad'
     # equal eigenvalues: fine as long as no vector is asked for
     e='gload --new -i "a: float64[2, 2]" -e "w, v = eigh(a)"'
-    ok "$e -e 'y = sum(w ** 2)' --outputs y | ggrad --only | grun a=[[3,0],[0,3]]" $'d_y_d_a = [[6.0, 0.0],\n            [0.0, 6.0]]'
+    ok "$e -e 'y = sum(w ** 2)' --outputs y | ggrad --only | grun a=[[3,0],[0,3]]" $'d_y_d_a = [[6.0, 0.0],\n           [0.0, 6.0]]'
     like "$e -e 'y = v[0, 0] + 2 * v[0, 1]' --outputs y | ggrad --only | grun a=[[3,0],[0,3]]" 'inf|nan'
 }
 

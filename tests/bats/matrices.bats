@@ -17,17 +17,17 @@ g() {
     g 'x: float64[3]' 'w: float64[2, 3]' 'y = tanh(w @ x)'
     ok 'ggrad g.tlg --jacobian y --wrt x --only | grun x=[1,2,3] w="zeros((2, 3)) + 0.5"' \
 $'jacobian_y_x = [[0.004933018582720106, 0.004933018582720106, 0.004933018582720106],
-                 [0.004933018582720106, 0.004933018582720106, 0.004933018582720106]]'
+                [0.004933018582720106, 0.004933018582720106, 0.004933018582720106]]'
     ok 'ggrad g.tlg --jacobian y --wrt w --name J --only | grun x=[1,2,3] w="zeros((2, 3))"' \
 $'J = [[[1.0, 2.0, 3.0],
-       [0.0, 0.0, 0.0]],
-      [[0.0, 0.0, 0.0],
-       [1.0, 2.0, 3.0]]]'
+      [0.0, 0.0, 0.0]],
+     [[0.0, 0.0, 0.0],
+      [1.0, 2.0, 3.0]]]'
     like 'ggrad g.tlg --jacobian y --only | gload --info' 'jacobian_y_x +float64\[2, 3\]' 'jacobian_y_w +float64\[2, 2, 3\]'
     g 'x: float64[2]' 'a = x ** 2' 'b = sum(x)'
     ok 'ggrad g.tlg --jacobian a,b --wrt x --name "d{cost}" --only | grun x=[1,2]' \
 $'da = [[2.0, 0.0],
-       [0.0, 4.0]]
+      [0.0, 4.0]]
 db = [1.0, 1.0]'
     bad 3 E_DUPLICATE 'q' 'gload g.tlg -e "q = x" | ggrad --jacobian a --name q'
 }
@@ -36,11 +36,11 @@ db = [1.0, 1.0]'
     g 'x: float64[2]' 'y: float64' 'z = x[0] ** 2 * x[1] * y + y ** 3'
     ok 'ggrad g.tlg --hessian z --only | grun x=[2,3] y=5' \
 $'hessian_z_x = [[30.0, 20.0],
-                [20.0, 0.0]]
+               [20.0, 0.0]]
 hessian_z_y = 30.0'
     ok 'ggrad g.tlg --hessian z --mixed --only | grun x=[2,3] y=5' \
 $'hessian_z_x_x = [[30.0, 20.0],
-                  [20.0, 0.0]]
+                 [20.0, 0.0]]
 hessian_z_x_y = [12.0, 4.0]
 hessian_z_y_x = [12.0, 4.0]
 hessian_z_y_y = 30.0'
@@ -69,13 +69,13 @@ hessian_z_y_y = 30.0'
 
 @test "integers and disconnection are as for gradients" {
     g 'x: float64[2]' 'k: int64[2]' 'y = x * k' 'r = argsort(x)'
-    ok 'ggrad g.tlg --jacobian y --wrt k --only | grun x=[2,3] k=[5,6]' $'jacobian_y_k = [[2.0, 0.0],\n                 [0.0, 3.0]]'
-    ok 'ggrad g.tlg --jacobian r --wrt x --only | grun x=[2,3] k=[5,6]' $'jacobian_r_x = [[0.0, 0.0],\n                 [0.0, 0.0]]'
+    ok 'ggrad g.tlg --jacobian y --wrt k --only | grun x=[2,3] k=[5,6]' $'jacobian_y_k = [[2.0, 0.0],\n                [0.0, 3.0]]'
+    ok 'ggrad g.tlg --jacobian r --wrt x --only | grun x=[2,3] k=[5,6]' $'jacobian_r_x = [[0.0, 0.0],\n                [0.0, 0.0]]'
     bad 3 E_DISCONNECTED 'k' 'ggrad g.tlg --jacobian r --wrt k'
-    ok 'ggrad g.tlg --jacobian r --wrt k --disconnected ignore --only | grun x=[2,3] k=[5,6]' $'jacobian_r_k = [[0.0, 0.0],\n                 [0.0, 0.0]]'
-    ok 'ggrad g.tlg --jacobian r,y --wrt k --disconnected ignore --return-disconnected none --only | grun x=[2,3] k=[5,6]' $'jacobian_y_k = [[2.0, 0.0],\n                 [0.0, 3.0]]'
+    ok 'ggrad g.tlg --jacobian r --wrt k --disconnected ignore --only | grun x=[2,3] k=[5,6]' $'jacobian_r_k = [[0.0, 0.0],\n                [0.0, 0.0]]'
+    ok 'ggrad g.tlg --jacobian r,y --wrt k --disconnected ignore --return-disconnected none --only | grun x=[2,3] k=[5,6]' $'jacobian_y_k = [[2.0, 0.0],\n                [0.0, 3.0]]'
     g 'x: float64[2]' 'y: float64[2]' 'c = sum(x) ** 2 + sum(y)'
-    ok 'ggrad g.tlg --hessian c --only | grun x=[1,1] y=[1,1]' $'hessian_c_x = [[2.0, 2.0],\n                [2.0, 2.0]]\nhessian_c_y = [[0.0, 0.0],\n                [0.0, 0.0]]'
+    ok 'ggrad g.tlg --hessian c --only | grun x=[1,1] y=[1,1]' $'hessian_c_x = [[2.0, 2.0],\n               [2.0, 2.0]]\nhessian_c_y = [[0.0, 0.0],\n               [0.0, 0.0]]'
     bad 3 E_DISCONNECTED 'z' 'gload g.tlg -i "z: float64" | ggrad --hessian c --wrt z'
     bad 3 E_DTYPE 'real' 'gload --new -i "x: complex128[2]" -e "y = x * x" | ggrad --jacobian y'
     ok 'gload --new -i "x: float32[2]" -e "y = x * x" | ggrad --jacobian y --only | grun x=[1,2] -O json | grep -c float32' 1
@@ -83,9 +83,9 @@ hessian_z_y_y = 30.0'
 
 @test "constants hold in both orders" {
     g 'x: float64[2]' 'h = x ** 2' 'c = sum(h * x)'
-    ok 'ggrad g.tlg --hessian c --wrt x --consider-constant h --only | grun x=[1,2]' $'hessian_c_x = [[0.0, 0.0],\n                [0.0, 0.0]]'
+    ok 'ggrad g.tlg --hessian c --wrt x --consider-constant h --only | grun x=[1,2]' $'hessian_c_x = [[0.0, 0.0],\n               [0.0, 0.0]]'
     ok 'ggrad g.tlg --hvp c --wrt x --consider-constant h --only | grun x=[1,2] v_x=[1,1]' 'hvp_c_x = [0.0, 0.0]'
-    ok 'gload g.tlg -e "y = h * x" | ggrad --jacobian y --wrt x --consider-constant h --only | grun x=[1,2]' $'jacobian_y_x = [[1.0, 0.0],\n                 [0.0, 4.0]]'
+    ok 'gload g.tlg -e "y = h * x" | ggrad --jacobian y --wrt x --consider-constant h --only | grun x=[1,2]' $'jacobian_y_x = [[1.0, 0.0],\n                [0.0, 4.0]]'
 }
 
 @test "second derivatives at ties and zeros, of indexing, sorting, running products" {
@@ -108,15 +108,15 @@ END
 
 @test "functions of the language: jacobian, hessian, hvp, and higher orders by nesting" {
     g 'x: float64[2]' 'c = x[0] ** 3 * x[1]' 'h = hessian(c, x)' 't = jacobian(h, x)' 'u = hessian(sum(hvp(c, x, [1, 2])), x)'
-    ok 'gload g.tlg --outputs h | grun x=[2,3]' $'h = [[36.0, 12.0],\n      [12.0, 0.0]]'
+    ok 'gload g.tlg --outputs h | grun x=[2,3]' $'h = [[36.0, 12.0],\n     [12.0, 0.0]]'
     ok 'gload g.tlg --outputs t | grun x=[2,3]' \
 $'t = [[[18.0, 12.0],
-       [12.0, 0.0]],
-      [[12.0, 0.0],
-       [0.0, 0.0]]]'
-    ok 'gload g.tlg --outputs u | grun x=[2,3]' $'u = [[18.0, 6.0],\n      [6.0, 0.0]]'
+      [12.0, 0.0]],
+     [[12.0, 0.0],
+      [0.0, 0.0]]]'
+    ok 'gload g.tlg --outputs u | grun x=[2,3]' $'u = [[18.0, 6.0],\n     [6.0, 0.0]]'
     g 'x: float64[2]' 'y: float64' 'c = x[0] * x[1] * y' 'a, b = hessian(c, [x, y], mixed=True)[0]' "j = jacobian([x * y, y ** 2], y)" 'f = jacobian(x * y, y, mode="forward")' 'r = jacobian(x * y, y, mode="reverse")'
-    ok 'gload g.tlg --outputs a,b,j/0,j/1,f,r | grun x=[2,3] y=5' $'a = [[0.0, 5.0],\n      [5.0, 0.0]]\nb = [3.0, 2.0]\nj/0 = [2.0, 3.0]\nj/1 = 10.0\nf = [2.0, 3.0]\nr = [2.0, 3.0]'
+    ok 'gload g.tlg --outputs a,b,j/0,j/1,f,r | grun x=[2,3] y=5' $'a = [[0.0, 5.0],\n     [5.0, 0.0]]\nb = [3.0, 2.0]\nj/0 = [2.0, 3.0]\nj/1 = 10.0\nf = [2.0, 3.0]\nr = [2.0, 3.0]'
     bad 3 E_ARG 'mode' 'gload g.tlg -e "q = jacobian(c, x, mode=\"sideways\")"'
     bad 3 E_ARG 'mixed' 'gload g.tlg -e "q = hessian(c, x, mixed=1)"'
     bad 3 E_ARITY 'hvp has 2' 'gload g.tlg -e "q = hvp(c, [x, y], [x])"'
@@ -137,7 +137,7 @@ outputs: ["y", h]'
 
 @test "sizes that have names, and none at all" {
     g 'x: float64[n]' 'y = x[:2] * x[0]' 'c = sum(x ** 3)'
-    ok 'ggrad g.tlg --jacobian y --only | grun x=[2,3,4]' $'jacobian_y_x = [[4.0, 0.0, 0.0],\n                 [3.0, 2.0, 0.0]]'
+    ok 'ggrad g.tlg --jacobian y --only | grun x=[2,3,4]' $'jacobian_y_x = [[4.0, 0.0, 0.0],\n                [3.0, 2.0, 0.0]]'
     ok 'ggrad g.tlg --hessian c --only | grun x=[]' "hessian_c_x = zeros((0, 0), dtype='float64')"
     ok 'ggrad g.tlg --hessian c --only | grun x=[2]' 'hessian_c_x = [[12.0]]'
 }
@@ -172,8 +172,8 @@ outputs: [y, c]
 END
     ok 'ggrad f.yaml --jacobian y --wrt x --only | grun x=[1,2,3] k=1' \
 $'jacobian_y_x = [[144.0, 36.0, 54.0],
-                 [36.0, 198.0, 108.0],
-                 [54.0, 108.0, 288.0]]'
+                [36.0, 198.0, 108.0],
+                [54.0, 108.0, 288.0]]'
     ok 'ggrad f.yaml --hessian c --wrt x --check' ''
     ok 'ggrad f.yaml --hvp c --check' ''
     ok 'ggrad f.yaml --jacobian y --wrt x,k --check' ''
@@ -187,7 +187,7 @@ $'jacobian_y_x = [[144.0, 36.0, 54.0],
 $'a = [1.0, 0.0]
 b = [1.0, 0.0]
 d = [[1.0, 0.0],
-      [2.0, 3.0]]
+     [2.0, 3.0]]
 e = 1.0
 f = [2, 2]
 h = [8]'
@@ -306,7 +306,7 @@ END
     own t 'grad(sum(ys), xs)' '[100.0, 200.0, 300.0]'
     own t 'sum(jacobian(ys, xs), axis=0)' '[1000.0, 2000.0, 3000.0]'
     own t 'jacobian(vectorize(ys, xs, stack([xs, 2 * xs])), w)' '[[100.0, 400.0, 900.0],
-      [400.0, 1600.0, 3600.0]]'
+     [400.0, 1600.0, 3600.0]]'
 }
 
 @test "many rows of a function whose own derivative has the wrong number of arguments" {
@@ -331,18 +331,18 @@ file() {
     local d='d=[.1,.2,.3] b=[1,2,3]' s='s = csr(d, [0, 2, 1], [0, 2, 3], (2, 3))'
     file 'd: float64[3]; b: float64[3]' "$s; y = sum((s @ b) ** 3)" y
     local want=$'hessian_y_d = [[4.2, 12.600000000000001, 0.0],
-                [12.600000000000001, 37.800000000000004, 0.0],
-                [0.0, 0.0, 14.399999999999999]]'
+               [12.600000000000001, 37.800000000000004, 0.0],
+               [0.0, 0.0, 14.399999999999999]]'
     ok "ggrad f.yaml --hessian y --wrt d --only | grun $d" "$want"
     ok "ggrad f.yaml --hessian y --wrt d,b --mixed --check $d" ''
     file 'x: float64[2, 3]; b: float64[3, 2]' 'y = csr_from_dense(x) @ b' y
     ok 'ggrad f.yaml --jacobian y --wrt x --only | gload -e "o = diagonal(jacobian_y_x, axis1=0, axis2=2)[0]" --outputs o |
         grun x=[[1,0,2],[0,3,0]] b=[[1,2],[3,4],[5,6]]' \
 $'o = [[1.0, 0.0],
-      [0.0, 3.0],
-      [5.0, 0.0]]'
+     [0.0, 3.0],
+     [5.0, 0.0]]'
     file 'd: float64[0]' 's = csr(d, zeros(0, dtype=int64), [0, 0, 0], (2, 3)); y = s @ ones(3)' y
-    ok "ggrad f.yaml --jacobian y --only | grun d='zeros(0)'" $'jacobian_y_d = [[],\n                 []]'
+    ok "ggrad f.yaml --jacobian y --only | grun d='zeros(0)'" $'jacobian_y_d = [[],\n                []]'
     file "s: sparse('csr', float64[2, 3])" 'y = sparse_sum(s, axis=0)' y
     bad 3 E_TYPE 'no Jacobian by sparse' 'ggrad f.yaml --jacobian y --wrt s'
 }
@@ -355,14 +355,14 @@ $'o = [[1.0, 0.0],
         ok "grewrite f.yaml | grun $v" "y = $3" || return
     }
     rows 'm = csr(stack([x, 1, 2 * x]), [0, 2, 1], [0, 2, 3], (2, 3))' 'm @ [1., 10., 100.]' \
-$'[[101.0, 20.0],\n      [102.0, 40.0],\n      [103.0, 60.0]]'
+$'[[101.0, 20.0],\n     [102.0, 40.0],\n     [103.0, 60.0]]'
     # the places differ from row to row: row by row
-    rows 'm = csr_from_dense(stack([[x - 1, x - 2]]))' 'dense_from_sparse(m)[0]' $'[[0.0, -1.0],\n      [1.0, 0.0],\n      [2.0, 1.0]]'
+    rows 'm = csr_from_dense(stack([[x - 1, x - 2]]))' 'dense_from_sparse(m)[0]' $'[[0.0, -1.0],\n     [1.0, 0.0],\n     [2.0, 1.0]]'
     rows 'l = make_list(x, 2 * x, 5.)' 'list_get(list_reverse(list_append(l, x * x)), 0) + list_get(l, -1)' '[6.0, 9.0, 14.0]'
     rows 'l = make_list(1., 2.)' 'list_get(list_append(l, x), 2) * list_length(l)' '[2.0, 4.0, 6.0]'
     rows 'l = make_list(2., x)' 'list_index(l, 2.) + list_count(l, 2.)' '[1, 2, 1]'
     rows 's, r = normal(0., 1., (2,), rng=rng(3)); t, q = normal(x, 2., (2,), rng=rng(3)); u, w = uniform(0., 1., rng=t)
-v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[True, True],\n      [True, True],\n      [True, True]]'
+v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[True, True],\n     [True, True],\n     [True, True]]'
     file 'a: float64[3]' "$x; y = vectorize(csr_from_dense(stack([[x]])), x, a)" y
     bad 3 E_TYPE 'only tensors have rows|form for many rows' "grun f.yaml $v"
     file 'a: float64[3]' "$x; y = vectorize(make_list(x, x), x, a)" y
@@ -375,7 +375,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
     g 'x: float64[2, 0]' 'y = x * 2'
     ok 'ggrad g.tlg --jacobian y --only | grun x="zeros((2, 0))"' "jacobian_y_x = zeros((2, 0, 2, 0), dtype='float64')"
     g 'x: float64[0]' 'y = sum(x) * [1., 2.]' 'z = x ** 2' 'c = sum(z)'
-    ok 'ggrad g.tlg --jacobian y --wrt x --only | grun x="zeros(0)"' $'jacobian_y_x = [[],\n                 []]'
+    ok 'ggrad g.tlg --jacobian y --wrt x --only | grun x="zeros(0)"' $'jacobian_y_x = [[],\n                []]'
     ok 'ggrad g.tlg --hessian c --wrt x --only | grun x="zeros(0)"' "hessian_c_x = zeros((0, 0), dtype='float64')"
 }
 
@@ -403,7 +403,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
     g 'x: float64[2]' 'p: float64' 'y = sum(x ** p)'
     ok 'ggrad g.tlg --hessian y --mixed --wrt x,p --only --name "{wrt}" | gload - -e "o = stack([x_p, p_x])" --outputs o |
         grun x=[2,1] p=0 -O json | jq -c .data' '[[0.5,1],[0.5,1]]'
-    ok 'ggrad g.tlg --hessian y --wrt x --only | grun x=[0,0] p=1' $'hessian_y_x = [[0.0, 0.0],\n                [0.0, 0.0]]'
+    ok 'ggrad g.tlg --hessian y --wrt x --only | grun x=[0,0] p=1' $'hessian_y_x = [[0.0, 0.0],\n               [0.0, 0.0]]'
 }
 
 @test "set_subtensor: of several values for one place the last has the gradient" {
@@ -439,7 +439,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
 @test "equal eigenvalues: what eigh says of its derivatives" {
     like 'gload --op eigh' 'equal ones give inf or nan' 'second derivatives of w go through v'
     g 'x: float64[2, 2]' 'y = sum(eigh(x)[0] ** 2)' 'z = sum(eigh(x)[1])'
-    ok 'ggrad g.tlg --cost y --wrt x --only | grun x="eye(2)"' $'d_y_d_x = [[2.0, 0.0],\n            [0.0, 2.0]]'
+    ok 'ggrad g.tlg --cost y --wrt x --only | grun x="eye(2)"' $'d_y_d_x = [[2.0, 0.0],\n           [0.0, 2.0]]'
     like 'ggrad g.tlg --cost z --wrt x --only | grun x="eye(2)"' 'nan|inf'
 }
 

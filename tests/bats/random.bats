@@ -312,7 +312,7 @@ Y
 }
 
 @test "rows in a random order; choice without replacement prefers what is likely" {
-    ok "gload -e 'sort(permutation([[1, 2], [3, 4], [5, 6]], seed=1), axis=0)' | grun" $'out = [[1, 2],\n        [3, 4],\n        [5, 6]]'
+    ok "gload -e 'sort(permutation([[1, 2], [3, 4], [5, 6]], seed=1), axis=0)' | grun" $'out = [[1, 2],\n       [3, 4],\n       [5, 6]]'
     ok "gload -e 'sort(shuffle([3., 1., 2.], rng=rng(4))[1])' | grun" 'out = [1.0, 2.0, 3.0]'
     ok "gload -e 'sort(choice(4, (3,), replace=False, p=[0.2, 0., 0.5, 0.3], seed=2))' | grun" 'out = [0, 2, 3]'
     gload --new -e 'step = lambda r: choice(3, (2,), replace=False, p=[0.5, 0.3, 0.2], rng=r)' \

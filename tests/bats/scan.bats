@@ -89,8 +89,8 @@ Y
 
 @test "a scan in a scan, and states of more dims" {
     is 'scan(lambda x: scan(lambda y, c: c + x * y, sequences=[arange(3)], outputs_info=[0]), sequences=[arange(3)])' \
-        $'[[0, 0, 0],\n        [0, 1, 3],\n        [0, 2, 6]]'
-    is 'scan(lambda m: m @ array([[1, 1], [1, 0]]), outputs_info=[eye(2, dtype=int64)], n_steps=5)[-1]' $'[[8, 5],\n        [5, 3]]'
+        $'[[0, 0, 0],\n       [0, 1, 3],\n       [0, 2, 6]]'
+    is 'scan(lambda m: m @ array([[1, 1], [1, 0]]), outputs_info=[eye(2, dtype=int64)], n_steps=5)[-1]' $'[[8, 5],\n       [5, 3]]'
 }
 
 @test "a literal that begins a state takes the dtype of the values that follow" {
@@ -408,7 +408,7 @@ Y
     gprof g.tlg "${v[@]}" --repeat 1 --by apply | grep tanh | awk '{ exit $3 != 5 }' || gprof g.tlg "${v[@]}" --repeat 1 --by apply
     # where there are fewer steps the errors and rows are those of before
     bad 5 E_INDEX 'index' "grun g.tlg 'x=ones((2, 3))' 'y=ones((9, 3))'"
-    ok "gload f.yaml --outputs a,c | grun 'x=zeros((2, 3))' 'y=ones((9, 3))'" $'a = [[0.0, 0.0, 0.0],\n      [0.0, 0.0, 0.0]]\nc = [0.0]'
+    ok "gload f.yaml --outputs a,c | grun 'x=zeros((2, 3))' 'y=ones((9, 3))'" $'a = [[0.0, 0.0, 0.0],\n     [0.0, 0.0, 0.0]]\nc = [0.0]'
     # numbers: rows from the end, symbols, other steps, all rows are left alone
     local e s='scan(lambda c: c + 1, outputs_info=[0], n_steps=20)'
     for e in '[:7]' '[6]' '[2:7]' '[2:7, None]'; do
