@@ -33,14 +33,18 @@ uint64_t hash_mix(uint64_t h, uint64_t v) {
     return h ^ (h >> 32);
 }
 
+/* Fewer than eight bytes as a number, from loads that overlap. */
+static uint64_t load_few(const unsigned char *b, size_t n) {
+    if (n >= 4) return load32(b) | (uint64_t)load32(b + n - 4) << 8 * (n - 4);
+    return b[0] | (uint64_t)b[n / 2] << 8 * (n / 2) | (uint64_t)b[n - 1] << 8 * (n - 1);
+}
+
 uint64_t hash_bytes(const void *p, size_t n, uint64_t seed) {
     const unsigned char *b = p;
-    uint64_t h = hash_mix(seed, n), last = 0;
+    uint64_t h = hash_mix(seed, n);
     for (; n >= 8; b += 8, n -= 8)
         h = hash_mix(h, load64(b));
-    for (size_t i = 0; i < n; i++)
-        last |= (uint64_t)b[i] << (8 * i);
-    return n ? hash_mix(h, last) : h;
+    return n ? hash_mix(h, load_few(b, n)) : h;
 }
 
 /* ---- XXH64 ---- */

@@ -273,7 +273,7 @@ static bool define(Section *x, const Doc *d) {
     e->sym = kid[0]->sym;
     e->type = rest.type;
     e->kid = kid + typed;
-    e->nkid = n + 1 - typed;
+    e->nkid = (uint32_t)(n + 1 - typed);
     return compiler_define_ast(x->c, e);
 }
 

@@ -26,6 +26,7 @@ static void add_lines(Yaml *y) {
     const unsigned char *p = (const unsigned char *)y->text;
     vec_push(y->s, &y->line, 0);
     for (size_t i = 0; i < y->len; i++) {
+        if (p[i] < 0x80 && p[i] != '\n') continue;
         bool next = i > 0 && p[i] == 0x85 && p[i - 1] == 0xC2;
         bool separator =
             i > 1 && (p[i] | 1) == 0xA9 && p[i - 1] == 0x80 && p[i - 2] == 0xE2;

@@ -265,7 +265,7 @@ static const Ast *rest_tuple(Compiler *c, const Ast *call, size_t first, size_t 
     Ast *t = NEW(c->arena, Ast);
     t->kind = AST_TUPLE;
     t->at = call->at;
-    t->nkid = end > first ? end - first : 0;
+    t->nkid = end > first ? (uint32_t)(end - first) : 0;
     t->kid = call->kid + first;
     return t;
 }

@@ -38,13 +38,15 @@ struct Ast {
     AstKind kind;
     Span at;
     Sym sym;
-    uint64_t u;
-    double v;
-    Span type;
-    const char *op; /* operators: "+", "//", "not" is not one; unary "-", "+", "~" */
-    size_t nkid;
+    uint32_t nkid;
+    union { /* by kind */
+        uint64_t u;
+        double v;
+        Span type;
+        const char *op;   /* operators: "+", "//"; unary "-", "+", "~" */
+        const Op **found; /* calls, methods: the op once it was looked up */
+    };
     const Ast **kid;
-    const Op **found; /* calls, methods: the op once it was looked up */
 };
 enum { EXPR_DEPTH = 200 };
 /* Parses the text of a span of a source. NULL: diagnosed with a caret at the place. */

@@ -5,48 +5,55 @@
 
 #include <string.h>
 
-typedef Vec(Tok) Toks;
-typedef struct Lexer {
-    Session *s;
-    Arena *a;
-    const char *base, *p, *end; /* base: of the source, which offsets count from */
-    int depth;                  /* of brackets */
-    Toks toks;
-} Lexer;
-
-static bool is_digit(char c) {
+static inline bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-static bool is_start(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+static inline bool is_start(char c) {
+    char low = (char)(c | 0x20);
+    return (low >= 'a' && low <= 'z') || c == '_';
 }
-static bool is_word(char c) {
+static inline bool is_word(char c) {
     return is_start(c) || is_digit(c);
 }
-static char at(const Lexer *l, size_t i) {
+static inline char at(const Lexer *l, size_t i) {
     return (size_t)(l->end - l->p) > i ? l->p[i] : '\0';
 }
 
-static bool in_list(const char *const *list, const char *p, size_t n) {
-    for (; *list; list++)
-        if (**list == *p && strlen(*list) == n && memcmp(*list, p, n) == 0) return true;
+/* Is it one of the words, which blanks separate? */
+static bool in_words(const char *words, const char *p, size_t n) {
+    for (size_t len; *words; words += len + (words[len] == ' ')) {
+        len = strcspn(words, " ");
+        if (len == n && memcmp(words, p, n) == 0) return true;
+    }
     return false;
 }
 
 bool lex_is_keyword(const char *p, size_t n) {
-    static const char *const words[] = {
-        "and",      "as",       "assert", "async", "await",  "break",  "class",
-        "continue", "def",      "del",    "elif",  "else",   "except", "finally",
-        "for",      "from",     "global", "if",    "import", "in",     "is",
-        "lambda",   "nonlocal", "not",    "or",    "pass",   "raise",  "return",
-        "try",      "while",    "with",   "yield", NULL};
-    return n >= 2 && n <= 8 && in_list(words, p, n);
+    static const char *const words[26] = {
+        ['a' - 'a'] = "and as assert async await",
+        ['b' - 'a'] = "break",
+        ['c' - 'a'] = "class continue",
+        ['d' - 'a'] = "def del",
+        ['e' - 'a'] = "elif else except",
+        ['f' - 'a'] = "finally for from",
+        ['g' - 'a'] = "global",
+        ['i' - 'a'] = "if import in is",
+        ['l' - 'a'] = "lambda",
+        ['n' - 'a'] = "nonlocal not",
+        ['o' - 'a'] = "or",
+        ['p' - 'a'] = "pass",
+        ['r' - 'a'] = "raise return",
+        ['t' - 'a'] = "try",
+        ['w' - 'a'] = "while with",
+        ['y' - 'a'] = "yield",
+    };
+    if (n < 2 || n > 8 || *p < 'a' || *p > 'z') return false;
+    return words[*p - 'a'] && in_words(words[*p - 'a'], p, n);
 }
 
 bool lex_is_literal_name(const char *p, size_t n) {
-    static const char *const words[] = {"True", "False", "None", "inf",
-                                        "nan",  "pi",    NULL};
-    return n >= 2 && n <= 5 && in_list(words, p, n);
+    return n >= 2 && n <= 5 && memchr("TFNinp", *p, 6) &&
+           in_words("True False None inf nan pi", p, n);
 }
 
 static Tok *push(Lexer *l, TokKind kind, const char *begin) {
@@ -260,22 +267,26 @@ static bool lex_string(Lexer *l) {
 }
 
 static bool lex_word(Lexer *l) {
-    const char *begin = l->p;
-    while (is_word(at(l, 0)))
-        l->p++;
+    const char *begin = l->p, *p = begin;
+    while (p < l->end && is_word(*p))
+        p++;
+    l->p = p;
     if (at(l, 0) == '\'' || at(l, 0) == '"')
         return refuse(l, begin, "strings have no prefix: write 'text'");
     size_t n = (size_t)(l->p - begin);
-    push(l, lex_is_keyword(begin, n) ? TOK_KEYWORD : TOK_NAME, begin);
-    l->toks.p[l->toks.n - 1].sym = sym_n(l->s, begin, n);
+    push(l, lex_is_keyword(begin, n) ? TOK_KEYWORD : TOK_NAME, begin)->sym =
+        sym_n(l->s, begin, n);
     return true;
 }
 
-/* Longest first. */
-static const char *const operators[] = {
-    "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+", "-",
-    "*",   "/",  "%",  "@",  "&",  "|",  "^",  "~",  "<",  ">", "=",
-    "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  "?", NULL};
+static const char *const short_operator[128] = {
+    ['+'] = "+", ['-'] = "-", ['*'] = "*", ['/'] = "/", ['%'] = "%", ['@'] = "@",
+    ['&'] = "&", ['|'] = "|", ['^'] = "^", ['~'] = "~", ['<'] = "<", ['>'] = ">",
+    ['='] = "=", ['('] = "(", [')'] = ")", ['['] = "[", [']'] = "]", ['{'] = "{",
+    ['}'] = "}", [','] = ",", [':'] = ":", ['.'] = ".", ['?'] = "?"};
+/* Of two characters or three. */
+static const char *const long_operators[] = {"...", "**", "//", "<<", ">>",
+                                             "<=",  ">=", "==", "!=", NULL};
 typedef struct Refused {
     const char *text, *why;
 } Refused;
@@ -335,31 +346,38 @@ static bool is_augmented(const char *op, char next, char after) {
            (op[1] == '\0' || op[1] == op[0]);
 }
 
+/* The longest operator that stands here, or NULL. */
+static const char *operator_here(const Lexer *l) {
+    unsigned char c = (unsigned char)*l->p;
+    if (memchr("*/<>=.", at(l, 1), 6))
+        for (const char *const *op = long_operators; *op; op++)
+            if (starts(l, *op)) return *op;
+    return c < 128 ? short_operator[c] : NULL;
+}
+
 static bool lex_operator(Lexer *l) {
-    const char *begin = l->p;
-    for (const Refused *r = refused; r->text; r++) {
-        if (!starts(l, r->text)) continue;
-        l->p += strlen(r->text);
-        return refuse(l, begin, r->why);
-    }
-    for (const char *const *op = operators; *op; op++) {
-        if (!starts(l, *op)) continue;
-        size_t n = strlen(*op);
-        l->p += n;
-        if (is_augmented(*op, at(l, 0), at(l, 1))) {
-            l->p++;
-            return refuse(l, begin,
-                          "a name is defined once: write `y = x + 1` with a new name");
+    const char *begin = l->p, *op = operator_here(l);
+    char c = *begin;
+    if (!op || memchr("&|>=", at(l, 1), 4))
+        for (const Refused *r = refused; r->text; r++) {
+            if (!starts(l, r->text)) continue;
+            l->p += strlen(r->text);
+            return refuse(l, begin, r->why);
         }
-        char c = **op;
-        if (c == '(' || c == '[' || c == '{') l->depth++;
-        if ((c == ')' || c == ']' || c == '}') && l->depth > 0) l->depth--;
-        Tok *t = push(l, TOK_OP, begin);
-        t->text = *op;
-        t->code = n == 1 ? (uint32_t)c : n == 2 ? OP2(c, (*op)[1]) : OP3('.', '.', '.');
-        return true;
+    if (!op) return bad_character(l);
+    size_t n = strlen(op);
+    l->p += n;
+    if (is_augmented(op, at(l, 0), at(l, 1))) {
+        l->p++;
+        return refuse(l, begin,
+                      "a name is defined once: write `y = x + 1` with a new name");
     }
-    return bad_character(l);
+    if (c == '(' || c == '[' || c == '{') l->depth++;
+    if ((c == ')' || c == ']' || c == '}') && l->depth > 0) l->depth--;
+    Tok *t = push(l, TOK_OP, begin);
+    t->text = op;
+    t->code = n == 1 ? (uint32_t)c : n == 2 ? OP2(c, op[1]) : OP3('.', '.', '.');
+    return true;
 }
 
 /* Blanks, comments, and newlines inside brackets. False: a comment that is not text. */
@@ -394,15 +412,42 @@ static bool lex_one(Lexer *l) {
     return lex_operator(l);
 }
 
-size_t lex(Session *s, Arena *a, Span text, Tok **toks) {
+Lexer lex_begin(Session *s, Arena *a, Span text) {
     const Source *src = source_get(s, text.source);
     if (!src || text.end > src->len || text.begin > text.end)
         bug("a span outside its source");
-    Lexer l = {s, a, src->text, src->text + text.begin, src->text + text.end, 0, {0}};
-    bool ok = true;
-    while (ok && (ok = skip_blank(&l)) && l.p < l.end)
-        ok = lex_one(&l);
-    if (ok) push(&l, TOK_END, l.p);
-    *toks = l.toks.p;
-    return l.toks.n;
+    return (Lexer){.s = s,
+                   .a = a,
+                   .source = text.source,
+                   .base = src->text,
+                   .p = src->text + text.begin,
+                   .end = src->text + text.end};
+}
+
+/* One more token. False: it was the last. */
+static bool next(Lexer *l) {
+    if (!skip_blank(l)) return false;
+    if (l->p < l->end) return lex_one(l);
+    push(l, TOK_END, l->p);
+    return false;
+}
+
+const Tok *lex_line(Lexer *l) {
+    l->toks.n = 0;
+    while (next(l)) {
+        if (l->toks.p[l->toks.n - 1].kind != TOK_NEWLINE) continue;
+        if (l->toks.n > 1) break;
+        l->toks.n = 0; /* an empty line */
+    }
+    return l->toks.p;
+}
+
+const Tok *lex_all(Lexer *l) {
+    while (next(l))
+        ;
+    return l->toks.p;
+}
+
+void lex_end(Lexer *l) {
+    vec_free(&l->toks);
 }

@@ -29,9 +29,23 @@ typedef struct Tok {
     double v;         /* floats, imaginary numbers */
 } Tok;
 
-/* The tokens of a text, ended by TOK_END or TOK_ERROR. The caller frees *toks with
- * mem_free. Messages go to the arena. */
-size_t lex(Session *s, Arena *a, Span text, Tok **toks);
+/* A text that is being cut into tokens. Messages go to the arena. */
+typedef struct Lexer {
+    Session *s;
+    Arena *a;
+    uint32_t source;
+    const char *base, *p, *end; /* base: of the source, which offsets count from */
+    int depth;                  /* of brackets */
+    Vec(Tok) toks;
+} Lexer;
+Lexer lex_begin(Session *s, Arena *a, Span text);
+/* The tokens of the next line that has any, of the lines that a bracket on it goes over
+ * too: ended by TOK_NEWLINE, TOK_END (which alone means that there is no line left) or
+ * TOK_ERROR. They hold until the next call. */
+const Tok *lex_line(Lexer *l);
+/* All that is left, ended by TOK_END or TOK_ERROR. */
+const Tok *lex_all(Lexer *l);
+void lex_end(Lexer *l);
 /* The value of a float's text ("1_000.5e3") at a width. */
 double lex_float(const char *p, size_t n, FloatWidth w);
 /* Is it an ASCII identifier that may name a variable: no keyword, no literal name? */

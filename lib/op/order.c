@@ -19,7 +19,7 @@ typedef struct Shadow {
 typedef struct Walk {
     Compiler *c;
     Vec(Visit) todo;
-    Deps *deps;
+    Deps deps; /* what was found */
 } Walk;
 
 static bool is_shadowed(const Shadow *k, Sym name) {
@@ -33,7 +33,7 @@ static void use(Walk *w, Sym name, const Shadow *shadow) {
     uint64_t d;
     if (!map_get(&w->c->definition, name, &d) || w->c->defs.p[d].state == DEF_DONE)
         return;
-    if (!is_shadowed(shadow, name)) vec_push(w->c->s, w->deps, (uint32_t)d);
+    if (!is_shadowed(shadow, name)) vec_push(w->c->s, &w->deps, (uint32_t)d);
 }
 
 /* A called name is a definition's only if no function has it. */
@@ -61,12 +61,15 @@ static void visit(Walk *w, Visit v) {
         if (e->kid[i]) vec_push(w->c->s, &w->todo, ((Visit){e->kid[i], v.shadow}));
 }
 
-static void collect(Compiler *c, const Ast *e, Deps *deps) {
-    Walk w = {.c = c, .deps = deps};
-    vec_push(c->s, &w.todo, ((Visit){e, NULL}));
-    while (w.todo.n > 0)
-        visit(&w, w.todo.p[--w.todo.n]);
-    vec_free(&w.todo);
+static void collect(Walk *w, const Ast *e) {
+    vec_push(w->c->s, &w->todo, ((Visit){e, NULL}));
+    while (w->todo.n > 0)
+        visit(w, w->todo.p[--w->todo.n]);
+}
+
+static void walk_free(Walk *w) {
+    vec_free(&w->todo);
+    vec_free(&w->deps);
 }
 
 /* ---- the walk ---- */
@@ -78,7 +81,7 @@ typedef struct Open {
 typedef struct Run {
     Compiler *c;
     Vec(Open) open;
-    Deps deps;
+    Walk walk; /* its list of dependences has a part for each that is open */
 } Run;
 
 static const Ast *value_of(const Ast *e) {
@@ -91,8 +94,9 @@ static Sym first_name(const Ast *e) {
 
 static void open_definition(Run *r, uint32_t d) {
     r->c->defs.p[d].state = DEF_OPEN;
-    vec_push(r->c->s, &r->open, ((Open){d, r->deps.n, r->deps.n}));
-    collect(r->c, value_of(r->c->defs.p[d].ast), &r->deps);
+    size_t n = r->walk.deps.n;
+    vec_push(r->c->s, &r->open, ((Open){d, n, n}));
+    collect(&r->walk, value_of(r->c->defs.p[d].ast));
 }
 
 static bool fail_cycle(Run *r, uint32_t d) {
@@ -125,13 +129,13 @@ static bool fail_cycle(Run *r, uint32_t d) {
 static bool step(Run *r) {
     Compiler *c = r->c;
     Open *top = &r->open.p[r->open.n - 1];
-    if (top->next < r->deps.n) {
-        uint32_t d = r->deps.p[top->next++];
+    if (top->next < r->walk.deps.n) {
+        uint32_t d = r->walk.deps.p[top->next++];
         if (c->defs.p[d].state == DEF_OPEN) return fail_cycle(r, d);
         if (c->defs.p[d].state == DEF_WAITS) open_definition(r, d);
         return true;
     }
-    r->deps.n = top->first;
+    r->walk.deps.n = top->first;
     Definition *def = &c->defs.p[top->def];
     r->open.n--;
     if (!c->busy) arena_reset(c->tmp);
@@ -140,32 +144,41 @@ static bool step(Run *r) {
     return true;
 }
 
-static bool run(Compiler *c, uint32_t d) {
-    Run r = {.c = c};
+/* Compiles definition d and what it needs. The stacks of *r are left for the next. */
+static bool run(Run *r, uint32_t d) {
+    Compiler *c = r->c;
     bool ok = true;
     if (c->defs.p[d].state == DEF_DONE) return true;
-    open_definition(&r, d);
-    while (ok && r.open.n > 0)
-        ok = step(&r);
-    for (size_t i = 0; i < r.open.n; i++)
-        c->defs.p[r.open.p[i].def].state = DEF_WAITS;
-    vec_free(&r.open);
-    vec_free(&r.deps);
+    open_definition(r, d);
+    while (ok && r->open.n > 0)
+        ok = step(r);
+    for (size_t i = 0; i < r->open.n; i++)
+        c->defs.p[r->open.p[i].def].state = DEF_WAITS;
     return ok;
 }
 
+static void run_free(Run *r) {
+    vec_free(&r->open);
+    walk_free(&r->walk);
+}
+
 bool compile_needed(Compiler *c, const Ast *e) {
-    Deps deps = {0};
+    Walk w = {.c = c};
+    Run r = {.c = c, .walk = {.c = c}};
     bool ok = true;
-    collect(c, e, &deps);
-    for (size_t i = 0; i < deps.n && ok; i++)
-        ok = run(c, deps.p[i]);
-    vec_free(&deps);
+    collect(&w, e);
+    for (size_t i = 0; i < w.deps.n && ok; i++)
+        ok = run(&r, w.deps.p[i]);
+    walk_free(&w);
+    run_free(&r);
     return ok;
 }
 
 bool compiler_run(Compiler *c) {
-    for (uint32_t d = 0; d < c->defs.n; d++)
-        if (!run(c, d)) return false;
-    return true;
+    Run r = {.c = c, .walk = {.c = c}};
+    bool ok = true;
+    for (uint32_t d = 0; ok && d < c->defs.n; d++)
+        ok = run(&r, d);
+    run_free(&r);
+    return ok;
 }

@@ -92,23 +92,19 @@ Ast *parse_new(Parser *p, AstKind kind, uint32_t begin, uint32_t end) {
     return e;
 }
 void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid) {
-    e->nkid = n;
-    e->kid = arena_copy(p->a, kid, n * sizeof(Ast *));
+    e->nkid = (uint32_t)n;
+    e->kid = n ? arena_copy(p->a, kid, n * sizeof(Ast *)) : NULL;
 }
-static Ast *new_tree(Parser *p, AstKind kind, uint32_t begin, Kids *kids) {
+Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first) {
     Ast *e = parse_new(p, kind, begin, parser_last_end(p));
-    parse_set_kids(p, e, kids->n, kids->p);
-    vec_free(kids);
+    parse_set_kids(p, e, p->kids.n - first, p->kids.p + first);
+    p->kids.n = first;
     return e;
 }
 /* What a compiler finds for a call is kept beside it: see Ast.found. */
 static Ast *with_found(Parser *p, Ast *e) {
     e->found = NEW(p->a, const Op *);
     return e;
-}
-static const Ast *drop(Kids *kids) {
-    vec_free(kids);
-    return NULL;
 }
 
 /* ---- atoms ---- */
@@ -123,8 +119,10 @@ const Ast *parse_name(Parser *p) {
     e->kind = word[0] == 'N'                     ? AST_NONE
               : word[0] == 'T' || word[0] == 'F' ? AST_BOOL
                                                  : AST_FLOAT;
-    e->u = word[0] == 'T';
-    e->v = word[0] == 'i' ? (double)INFINITY : word[0] == 'p' ? M_PI : (double)NAN;
+    if (e->kind == AST_FLOAT)
+        e->v = word[0] == 'i' ? (double)INFINITY : word[0] == 'p' ? M_PI : (double)NAN;
+    else
+        e->u = word[0] == 'T';
     return e;
 }
 
@@ -135,8 +133,10 @@ static const Ast *parse_number(Parser *p) {
                        : t->kind == TOK_FLOAT ? AST_FLOAT
                                               : AST_IMAG,
                        t->begin, t->end);
-    e->u = t->u;
-    e->v = t->v;
+    if (t->kind == TOK_INT)
+        e->u = t->u;
+    else
+        e->v = t->v;
     return e;
 }
 
@@ -155,33 +155,31 @@ static const Ast *parse_string(Parser *p) {
 /* (), (e), (e,), (e, e) */
 static const Ast *parse_paren(Parser *p) {
     const Tok *open = p->tok++;
-    Kids kids = {0};
+    size_t first = p->kids.n;
     bool comma = false;
     while (!parser_sees(p, ')')) {
         const Ast *e = parse_expr(p);
-        if (!e) return drop(&kids);
-        vec_push(p->s, &kids, e);
+        if (!e) return NULL;
+        vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
         comma = true;
     }
-    if (!close(p, open, ')')) return drop(&kids);
-    if (kids.n != 1 || comma) return new_tree(p, AST_TUPLE, open->begin, &kids);
-    const Ast *e = kids.p[0];
-    vec_free(&kids);
-    return e;
+    if (!close(p, open, ')')) return NULL;
+    if (p->kids.n != first + 1 || comma)
+        return parse_new_tree(p, AST_TUPLE, open->begin, first);
+    return p->kids.p[--p->kids.n];
 }
 
 static const Ast *parse_list(Parser *p) {
     const Tok *open = p->tok++;
-    Kids kids = {0};
+    size_t first = p->kids.n;
     while (!parser_sees(p, ']')) {
         const Ast *e = parse_expr(p);
-        if (!e) return drop(&kids);
-        vec_push(p->s, &kids, e);
+        if (!e) return NULL;
+        vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
     }
-    return close(p, open, ']') ? new_tree(p, AST_LIST, open->begin, &kids)
-                               : drop(&kids);
+    return close(p, open, ']') ? parse_new_tree(p, AST_LIST, open->begin, first) : NULL;
 }
 
 static const Ast *parse_entry(Parser *p) {
@@ -214,16 +212,17 @@ bool parse_no_duplicates(Parser *p, size_t n, const Ast *const *kid, const char 
 
 static const Ast *parse_dict(Parser *p) {
     const Tok *open = p->tok++;
-    Kids kids = {0};
+    size_t first = p->kids.n;
     while (!parser_sees(p, '}')) {
         const Ast *e = parse_entry(p);
-        if (!e) return drop(&kids);
-        vec_push(p->s, &kids, e);
+        if (!e) return NULL;
+        vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
     }
-    if (!close(p, open, '}') || !parse_no_duplicates(p, kids.n, kids.p, "the key"))
-        return drop(&kids);
-    return new_tree(p, AST_DICT, open->begin, &kids);
+    if (!close(p, open, '}') ||
+        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the key"))
+        return NULL;
+    return parse_new_tree(p, AST_DICT, open->begin, first);
 }
 
 static const Ast *parse_atom(Parser *p) {
@@ -293,22 +292,22 @@ static const Ast *parse_argument(Parser *p, bool *keywords) {
     return e;
 }
 
-/* The arguments after `(`, appended to kids. */
-static bool parse_arguments(Parser *p, Kids *kids) {
+/* The arguments after `(`, put on the stack of kids. */
+static bool parse_arguments(Parser *p) {
     const Tok *open = p->tok++;
     bool keywords = false;
-    size_t first = kids->n;
+    size_t first = p->kids.n;
     while (!parser_sees(p, ')')) {
         const Ast *e = parse_argument(p, &keywords);
         if (!e) return false;
-        vec_push(p->s, kids, e);
+        vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
     }
     if (!close(p, open, ')')) return false;
     if (!keywords) return true;
-    while (first < kids->n && kids->p[first]->kind != AST_KEYWORD)
+    while (first < p->kids.n && p->kids.p[first]->kind != AST_KEYWORD)
         first++;
-    return parse_no_duplicates(p, kids->n - first, kids->p + first, "the argument");
+    return parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the argument");
 }
 
 /* One part of a slice; *part stays NULL when it is absent. */
@@ -332,13 +331,13 @@ static const Ast *parse_subscript(Parser *p) {
     return e;
 }
 
-static bool parse_index(Parser *p, Kids *kids) {
+static bool parse_index(Parser *p) {
     const Tok *open = p->tok++;
     if (parser_sees(p, ']')) return parse_unexpected(p, "an index") != NULL;
     while (!parser_sees(p, ']')) {
         const Ast *e = parse_subscript(p);
         if (!e) return false;
-        vec_push(p->s, kids, e);
+        vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
     }
     return close(p, open, ']');
@@ -346,16 +345,16 @@ static bool parse_index(Parser *p, Kids *kids) {
 
 /* f(args): a call by name when f is one, else of an expression. */
 static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
-    Kids kids = {0};
+    size_t first = p->kids.n;
     bool named = f->kind == AST_NAME && p->tok[-1].kind == TOK_NAME;
-    if (!named) vec_push(p->s, &kids, f);
+    if (!named) vec_push(p->s, &p->kids, f);
     if (f->kind != AST_NAME && f->kind != AST_LAMBDA && f->kind < AST_UNARY) {
         fail(p->s, f->at, E_SYNTAX, "this can't be called");
-        return drop(&kids);
+        return NULL;
     }
-    if (!enter(p) || !parse_arguments(p, &kids)) return drop(&kids);
+    if (!enter(p) || !parse_arguments(p)) return NULL;
     p->depth--;
-    Ast *e = new_tree(p, named ? AST_CALL : AST_APPLY, begin, &kids);
+    Ast *e = parse_new_tree(p, named ? AST_CALL : AST_APPLY, begin, first);
     e->sym = named ? f->sym : 0;
     return with_found(p, e);
 }
@@ -364,14 +363,14 @@ static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
     p->tok++;
     if (!is_word(p)) return parse_unexpected(p, "the name of an attribute or method");
     Sym name = p->tok++->sym;
-    Kids kids = {0};
-    vec_push(p->s, &kids, of);
+    size_t first = p->kids.n;
+    vec_push(p->s, &p->kids, of);
     bool call = parser_sees(p, '(');
     if (call) {
-        if (!enter(p) || !parse_arguments(p, &kids)) return drop(&kids);
+        if (!enter(p) || !parse_arguments(p)) return NULL;
         p->depth--;
     }
-    Ast *e = new_tree(p, call ? AST_METHOD : AST_ATTR, begin, &kids);
+    Ast *e = parse_new_tree(p, call ? AST_METHOD : AST_ATTR, begin, first);
     e->sym = name;
     return with_found(p, e);
 }
@@ -385,11 +384,11 @@ static const Ast *parse_postfix(Parser *p) {
         } else if (parser_sees(p, '.')) {
             e = parse_attribute(p, e, begin);
         } else if (parser_sees(p, '[')) {
-            Kids kids = {0};
-            vec_push(p->s, &kids, e);
-            if (!enter(p) || !parse_index(p, &kids)) return drop(&kids);
+            size_t first = p->kids.n;
+            vec_push(p->s, &p->kids, e);
+            if (!enter(p) || !parse_index(p)) return NULL;
             p->depth--;
-            e = new_tree(p, AST_INDEX, begin, &kids);
+            e = parse_new_tree(p, AST_INDEX, begin, first);
         } else {
             break;
         }
@@ -502,30 +501,32 @@ static const Ast *parse_binary(Parser *p, int least) {
 
 static const Ast *parse_lambda(Parser *p) {
     const Tok *start = p->tok++;
-    Kids kids = {0};
+    size_t first = p->kids.n;
     while (!parser_sees(p, ':')) {
         if (p->tok->kind != TOK_NAME) {
             parse_unexpected(p, "the name of a parameter, or `:`");
-            return drop(&kids);
+            return NULL;
         }
         Span at = parser_next_span(p);
         const Ast *name = parse_name(p);
-        vec_push(p->s, &kids, name);
+        vec_push(p->s, &p->kids, name);
         if (name->kind != AST_NAME) {
             fail(p->s, at, E_NAME, "a parameter can't have the name of a literal");
-            return drop(&kids);
+            return NULL;
         }
         if (!parser_take(p, ',')) break;
     }
     if (!parser_sees(p, ':')) parse_unexpected(p, "`,` or `:`");
     if (!parser_take(p, ':') ||
-        !parse_no_duplicates(p, kids.n, kids.p, "the parameter") || !enter(p))
-        return drop(&kids);
+        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first,
+                             "the parameter") ||
+        !enter(p))
+        return NULL;
     const Ast *body = parse_expr(p);
     p->depth--;
-    if (!body) return drop(&kids);
-    vec_push(p->s, &kids, body);
-    return new_tree(p, AST_LAMBDA, start->begin, &kids);
+    if (!body) return NULL;
+    vec_push(p->s, &p->kids, body);
+    return parse_new_tree(p, AST_LAMBDA, start->begin, first);
 }
 
 const Ast *parse_expr(Parser *p) {

@@ -42,29 +42,28 @@ static const Ast *parse_annotated(Parser *p, const Ast *name) {
     return e;
 }
 
-static const Ast *parse_assignment(Parser *p, Kids *kids) {
+static const Ast *parse_assignment(Parser *p) {
+    size_t first = p->kids.n;
     const Ast *name = parse_target(p);
     if (!name) return NULL;
     if (parser_sees(p, ':')) return parse_annotated(p, name);
-    vec_push(p->s, kids, name);
+    vec_push(p->s, &p->kids, name);
     while (parser_take(p, ',')) {
         if (!(name = parse_target(p))) return NULL;
-        vec_push(p->s, kids, name);
+        vec_push(p->s, &p->kids, name);
     }
     if (!parser_take(p, '='))
         return parse_unexpected(p, "`=` of a statement `name = expression`");
     const Ast *value = parse_expr(p);
-    if (!value || !parse_no_duplicates(p, kids->n, kids->p, "the name")) return NULL;
-    vec_push(p->s, kids, value);
-    Ast *e = parse_new(p, AST_ASSIGN, kids->p[0]->at.begin, parser_last_end(p));
-    parse_set_kids(p, e, kids->n, kids->p);
-    return e;
+    if (!value ||
+        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the name"))
+        return NULL;
+    vec_push(p->s, &p->kids, value);
+    return parse_new_tree(p, AST_ASSIGN, p->kids.p[first]->at.begin, first);
 }
 
 static const Ast *parse_statement(Parser *p) {
-    Kids kids = {0};
-    const Ast *e = parse_assignment(p, &kids);
-    vec_free(&kids);
+    const Ast *e = parse_assignment(p);
     if (!e || p->tok->kind == TOK_NEWLINE || p->tok->kind == TOK_END) return e;
     if (parser_sees(p, ',')) {
         fail(p->s, parser_next_span(p), E_SYNTAX,
@@ -76,9 +75,12 @@ static const Ast *parse_statement(Parser *p) {
 
 /* ---- the way in ---- */
 
-static Parser parser(Session *s, Arena *a, Span text, Tok **toks) {
-    lex(s, a, text, toks);
-    return (Parser){s, a, text.source, source_get(s, text.source)->text, *toks, 0, 0};
+static Parser parser(Session *s, Arena *a, const Lexer *l) {
+    return (Parser){.s = s, .a = a, .source = l->source, .base = l->base};
+}
+static void parser_end(Parser *p, Lexer *l) {
+    vec_free(&p->kids);
+    lex_end(l);
 }
 static void skip_newlines(Parser *p) {
     while (p->tok->kind == TOK_NEWLINE)
@@ -86,8 +88,9 @@ static void skip_newlines(Parser *p) {
 }
 
 const Ast *expr_parse(Session *s, Arena *a, Span text) {
-    Tok *toks;
-    Parser p = parser(s, a, text, &toks);
+    Lexer l = lex_begin(s, a, text);
+    Parser p = parser(s, a, &l);
+    p.tok = lex_all(&l);
     skip_newlines(&p);
     const Ast *e = parse_expr(&p);
     const Tok *after = p.tok;
@@ -96,17 +99,17 @@ const Ast *expr_parse(Session *s, Arena *a, Span text) {
         p.tok = after;
         e = parse_unexpected(&p, "an operator, or the end of the expression");
     }
-    mem_free(toks);
+    parser_end(&p, &l);
     return e;
 }
 
 bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
                       size_t *n) {
-    Tok *toks;
-    Parser p = parser(s, a, text, &toks);
+    Lexer l = lex_begin(s, a, text);
+    Parser p = parser(s, a, &l);
     Kids kids = {0};
     bool ok = true;
-    for (skip_newlines(&p); ok && p.tok->kind != TOK_END; skip_newlines(&p)) {
+    while (ok && (p.tok = lex_line(&l))->kind != TOK_END) {
         const Ast *e = parse_statement(&p);
         ok = e != NULL;
         vec_push(s, &kids, e);
@@ -114,18 +117,17 @@ bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
     *n = ok ? kids.n : 0;
     *statements = arena_copy(a, kids.p, kids.n * sizeof *kids.p);
     vec_free(&kids);
-    mem_free(toks);
+    parser_end(&p, &l);
     return ok;
 }
 
 bool expr_is_definition(Session *s, Span text) {
     Arena *a = arena_new(s);
-    Tok *toks;
-    Parser p = parser(s, a, text, &toks);
-    skip_newlines(&p);
-    bool is = p.tok->kind == TOK_NAME && p.tok[1].kind == TOK_OP &&
-              (p.tok[1].code == '=' || p.tok[1].code == ':' || p.tok[1].code == ',');
-    mem_free(toks);
+    Lexer l = lex_begin(s, a, text);
+    const Tok *t = lex_line(&l);
+    bool is = t->kind == TOK_NAME && t[1].kind == TOK_OP &&
+              (t[1].code == '=' || t[1].code == ':' || t[1].code == ',');
+    lex_end(&l);
     arena_free(a);
     return is;
 }

@@ -12,6 +12,7 @@ typedef struct Parser {
     const char *base;
     const Tok *tok; /* the next one */
     int depth, recursion;
+    Kids kids; /* of the trees that are being made, the innermost one's last */
 } Parser;
 
 static inline Span parser_span(const Parser *p, uint32_t begin, uint32_t end) {
@@ -36,6 +37,8 @@ static inline uint32_t parser_last_end(const Parser *p) {
 const Ast *parse_unexpected(Parser *p, const char *expected);
 Ast *parse_new(Parser *p, AstKind kind, uint32_t begin, uint32_t end);
 void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid);
+/* A tree of the kids from number `first`, which leave the stack. */
+Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first);
 /* The next token, a name: AST_NAME, or the literal that it stands for. */
 const Ast *parse_name(Parser *p);
 bool parse_no_duplicates(Parser *p, size_t n, const Ast *const *kid, const char *what);

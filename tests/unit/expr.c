@@ -49,7 +49,8 @@ static void sexpr(const Ast *e, Str *out) {
     str_putc(out, '(');
     if (e->kind == AST_METHOD || e->kind == AST_ATTR) str_putc(out, '.');
     if (e->kind == AST_KEYWORD) str_putc(out, ':');
-    str_puts(out, e->op ? e->op : e->sym ? name : word[e->kind]);
+    bool operator= e->kind == AST_UNARY || e->kind == AST_BINARY;
+    str_puts(out, operator? e->op : e->sym ? name : word[e->kind]);
     for (size_t i = 0; i < e->nkid; i++) {
         str_putc(out, ' ');
         sexpr(e->kid[i], out);
