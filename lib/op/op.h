@@ -154,6 +154,10 @@ struct Op {
     bool (*perform)(Call *c);
     bool (*debug)(Call *c); /* slow and obviously right */
     const Thunk *thunk;     /* then perform is not needed */
+    /* May a run fail although its inputs are what their types say? NULL: an elementwise
+     * op may where types can't tell that shapes agree, any other may. Nothing that may
+     * fail is moved to where it might run in vain. */
+    bool (*fails)(const Graph *g, ApplyId a);
     bool keeps_storage; /* its perform is given back, run after run, the very storage
                            that it left (004); others may find anything of the right
                            dtype */
@@ -232,6 +236,10 @@ int op_view(const Graph *g, ApplyId a, size_t out);
 /* Does an Apply of it keep its place: the op is an effect, or a function among its
  * props has effects? */
 bool op_has_effect(const Graph *g, const Op *op, const Props *props);
+/* What `fails` says, or the default. */
+bool op_may_fail(const Graph *g, ApplyId a);
+bool op_never_fails(const Graph *g, ApplyId a);       /* for .fails: false */
+bool op_fails_on_integers(const Graph *g, ApplyId a); /* or by shapes */
 /* connection_pattern: do the elements of input `in` influence those of output `out`? */
 bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out);
 /* The same for a function's inputs and outputs; worked out once, in linear time. */

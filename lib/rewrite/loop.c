@@ -221,7 +221,8 @@ static Var dim_outside(Scan *l, Sym name) {
 
 Outside outside_new(Scan *l) {
     const Graph *fn = l->part.f.fn;
-    Outside o = {l, arena_alloc(l->a, (fn->nvar + 1) * sizeof(Var))};
+    Outside o = {l, arena_alloc(l->a, (fn->nvar + 1) * sizeof(Var)),
+                 NEW_N(l->a, fn->nvar, uint8_t)};
     for (Var v = 0; v < fn->nvar; v++) {
         o.var[v] = VAR_NONE;
         if (var_is_const(fn, v)) o.var[v] = graph_const_again(l->r->g, fn, v, true);
@@ -233,6 +234,16 @@ Outside outside_new(Scan *l) {
             l->part.arg[l->part.f.other_arg + i];
     rw_grow(l->r);
     return o;
+}
+
+void outside_note(Outside *o, ApplyId id) {
+    const Graph *fn = o->l->part.f.fn, *g = o->l->r->g;
+    const Apply *ap = &fn->apply[id];
+    ApplyId made = var_owner(g, o->var[ap->out]);
+    bool fails = made != APPLY_NONE && op_may_fail(g, made);
+    for (size_t i = 0; i < ap->nin; i++)
+        fails |= o->fails[apply_in(fn, id)[i]] != 0;
+    memset(o->fails + ap->out, fails, ap->nout);
 }
 
 bool outside_apply(Outside *o, ApplyId id) {
@@ -249,6 +260,7 @@ bool outside_apply(Outside *o, ApplyId id) {
     if (!ok) diag_rewind(r->s, mark);
     for (Var k = 0; ok && k < ap->nout; k++)
         o->var[ap->out + k] = out[k];
+    if (ok) outside_note(o, id);
     return ok;
 }
 

@@ -57,13 +57,28 @@ Var loop_say(Scan *l, const char *text, Var x, Var y, Var n);
 /* ---- the body, worked out in the graph around the loop ---- */
 typedef struct Outside {
     Scan *l;
-    Var *var; /* by variable of the body: the same outside, VAR_NONE: not there */
+    Var *var;       /* by variable of the body: the same outside, VAR_NONE: not there */
+    uint8_t *fails; /* by variable of the body: making it outside may fail */
 } Outside;
 Outside outside_new(Scan *l);
+/* Sets `fails` for what `a` makes, which is there. */
+void outside_note(Outside *o, ApplyId a);
 /* Applies the op of `a` to what stands for its inputs outside. False: it is not typed.
  */
 bool outside_apply(Outside *o, ApplyId a);
 /* Makes what v needs; its leaves have been set. VAR_NONE: not possible. */
 Var outside_make(Outside *o, Var v);
+
+/* ---- loops that may take no steps ---- */
+
+bool loop_takes_steps(const Scan *l); /* one or more, for certain */
+/* Is there a size that only a step would tell, if none is taken? Then one is tried, and
+ * may fail; it must go on to do so. */
+bool loop_tries_step(const Scan *l);
+/* What was made outside and may fail, made only if there are steps: where there are
+ * none something of its type stands for it. `rows`: its first dim is the number of
+ * steps. VAR_NONE: that is not possible. */
+Var loop_if_steps(Scan *l, Var x, bool rows);
+Var loop_or_initial(Scan *l, Var x, Var init); /* init, if there are none */
 
 #endif

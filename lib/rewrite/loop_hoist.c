@@ -89,8 +89,10 @@ static bool hoist(Scan *l, bool *ok) {
     for (Var v = 0; v < fn->nvar; v++) {
         const Type *t = var_type(fn, v);
         if (!edge[v] || !always[v]) continue;
-        Var x = scan_fit(&l->r->b, outside_make(&out, v), t, 0);
+        Var made = outside_make(&out, v), x = scan_fit(&l->r->b, made, t, 0);
         rw_grow(l->r);
+        bool fails = out.fails[v] || x != made;
+        if (fails) x = loop_tries_step(l) ? VAR_NONE : loop_if_steps(l, x, false);
         if (x == VAR_NONE) continue;
         size_t at = scan_make_other(&l->m, var_name(fn, v), x, t);
         l->part.map[v] = l->m.other.p[at].tap.p[0].in;
@@ -320,6 +322,14 @@ static bool is_view(const Apply *a) {
 
 /* ---- which of them ---- */
 
+/* May a row fail where the first one does not? By values, that is; shapes are the same
+ * for all. A loop that ends early then must not be given rows beyond its end. */
+static bool fails_by_row(const Rows *q, ApplyId id) {
+    const Op *op = q->fn->apply[id].op;
+    return q->fn->until != VAR_NONE && op->elemwise &&
+           (op->from || (op->fails && op->fails(q->fn, id)));
+}
+
 static void classify(Rows *q) {
     for (ApplyId id = 0; id < q->fn->napply; id++) {
         const Apply *a = &q->fn->apply[id];
@@ -330,10 +340,11 @@ static void classify(Rows *q) {
             all &= q->kind[v] != IN_LOOP;
             heavy |= q->heavy[v] != 0;
         }
-        if (!rows || !all) continue;
+        if (!rows || !all || fails_by_row(q, id)) continue;
         Var x = all_rows_of(q, id);
         if (x == VAR_NONE) continue;
         q->out.var[a->out] = x;
+        outside_note(&q->out, id);
         q->kind[a->out] = ROWS;
         q->heavy[a->out] = heavy;
     }
@@ -373,6 +384,8 @@ static Var result_outside(Rows *q, size_t o, Var rows) {
 /* The rows of v in the order of the steps. */
 static Var in_order(Rows *q, Var v) {
     Var x = q->out.var[v];
+    if (q->out.fails[v]) x = loop_if_steps(q->l, x, true);
+    if (x == VAR_NONE) return x;
     return q->turned ? loop_say(q->l, "x[::-1]", x, VAR_NONE, VAR_NONE) : x;
 }
 

@@ -1,5 +1,6 @@
-/* Two loops of the same steps, neither of which needs a result of the other, are one:
- * what both do is done once. */
+/* Two loops of the same steps, neither of which needs a result of the other and which
+ * are needed under the same condition, are one: what both do is done once. */
+#include "op/demand.h"
 #include "rewrite/loop.h"
 
 #include <string.h>
@@ -11,12 +12,14 @@ typedef struct Merge {
     Arena *a;
     size_t n;
     ApplyId loop[MOST];
-    uint64_t *needs; /* by variable: loops that it depends on */
+    uint32_t scope[MOST]; /* what it is needed for: op/demand.h */
+    uint64_t *needs;      /* by variable: loops that it depends on */
 } Merge;
 
 static void find_loops(Merge *m) {
     const Graph *g = m->r->g;
     uint8_t *live = graph_live(g, m->a, ROOTS_RUN | ROOTS_INIT);
+    const uint32_t *scope = demand_is_lazy(g) ? demand_scopes(g, m->a, 0, NULL) : NULL;
     m->needs = NEW_N(m->a, g->nvar, uint64_t);
     for (ApplyId id = 0; id < g->napply; id++) {
         const Apply *ap = &g->apply[id];
@@ -28,6 +31,7 @@ static void find_loops(Merge *m) {
             used |= live[ap->out + k];
         if (used && op_is_scan(ap->op) && !ap->serial && m->n < MOST) {
             m->loop[m->n] = id;
+            m->scope[m->n] = scope ? scope[id] : 0;
             bits |= UINT64_C(1) << m->n++;
         }
         for (Var k = 0; k < ap->nout; k++)
@@ -51,7 +55,8 @@ static bool same_steps(const Graph *g, Var x, Var y) {
 static bool may_merge(const Merge *m, size_t x, size_t y) {
     const Graph *g = m->r->g;
     ScanForm f = scan_of(g, m->loop[x], m->a), h = scan_of(g, m->loop[y], m->a);
-    return same_steps(g, apply_in(g, m->loop[x])[0], apply_in(g, m->loop[y])[0]) &&
+    return m->scope[x] == m->scope[y] &&
+           same_steps(g, apply_in(g, m->loop[x])[0], apply_in(g, m->loop[y])[0]) &&
            f.fn->until == VAR_NONE && h.fn->until == VAR_NONE &&
            f.truncate == h.truncate && f.checkpoint == h.checkpoint &&
            f.nout + h.nout <= OUT_MAX && f.nin + h.nin <= UINT16_MAX / 2 &&

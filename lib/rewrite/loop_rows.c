@@ -39,11 +39,6 @@ static int64_t rows_read(const Scan *l, size_t o) {
     return most;
 }
 
-static bool always_steps(const Scan *l) {
-    const Tensor *c = var_const(l->r->g, l->part.arg[0]);
-    return c && tensor_i64(c, 0) > 0;
-}
-
 bool loop_read_again(Scan *l, size_t o, Var rows) {
     Var v = loop_out(l, o);
     Rewriter *r = l->r;
@@ -96,7 +91,7 @@ bool loop_rows_pass(Rewriter *r) {
 static bool last_itself(Scan *l, bool *ok) {
     bool any = false;
     loop_open(l);
-    if (!always_steps(l)) return false;
+    if (!loop_takes_steps(l)) return false;
     size_t n = l->part.f.nout;
     bool *itself = NEW_N(l->a, n, bool);
     for (size_t o = 0; o < n; o++) {

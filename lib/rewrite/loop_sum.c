@@ -140,6 +140,9 @@ static bool give(Sum *x) {
     Var sum = loop_say(l, "x + y", init, total, VAR_NONE);
     if (sum == VAR_NONE) return false;
     const Type *want = var_type(l->r->g, loop_out(l, x->o));
+    bool told = dims_fit(var_type(l->r->g, total), var_type(l->r->g, init));
+    if (!told && !loop_takes_steps(l)) sum = loop_or_initial(l, sum, init);
+    if (sum == VAR_NONE) return false;
     return loop_replace(l, x->o, scan_fit(&l->r->b, sum, want, 0));
 }
 

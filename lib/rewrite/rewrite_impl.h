@@ -209,6 +209,8 @@ void apart_end(Graph *g);
  * changes. */
 const GraphView *view_now(Rewriter *r);
 void view_free(Rewriter *r);
+/* shape.c: v.shape[axis] without v, or VAR_NONE */
+Var rw_lift_shape(Rewriter *r, Var v, int axis);
 /* branch.c */
 void effects_note(Rewriter *r);
 void effects_drop(Rewriter *r);

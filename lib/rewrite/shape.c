@@ -222,6 +222,12 @@ static Var lift(Rewriter *r, Var v, int axis) {
     return VAR_NONE;
 }
 
+Var rw_lift_shape(Rewriter *r, Var v, int axis) {
+    Var size = lift(r, v, axis);
+    rw_grow(r);
+    return size;
+}
+
 /* shape(x) becomes a stack when every dim is told or can be lifted. */
 static bool lift_all(Rewriter *r, ApplyId id, Var *out) {
     Var x = rw_in(r, id, 0), dim[MAX_NDIM];

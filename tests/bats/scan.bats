@@ -563,3 +563,55 @@ rewritten() {
     v=('x=[[1, 2, 3], [4, 5, 6]]')
     rewritten scan-sums-out -i 'x: float64[n, 3]' -e 's = scan(lambda x, s, h: [s + outer(x, h), h + x], sequences=[x], outputs_info=[zeros((3, 3)), zeros(3)], keep=["last", "last"])[0]' --outputs s
 }
+
+# agrees VALUE INPUTS -- EXPRESSION ARGUMENTS...: every mode gives VALUE.
+agrees() {
+    local want=$1 in=() mode
+    shift
+    while [ "$1" != -- ]; do
+        in+=(-i "$1")
+        shift
+    done
+    gload --new "${in[@]}" -e "out = $2" --outputs out -o a.tlg
+    shift 2
+    for mode in FAST_RUN FAST_COMPILE DEBUG; do
+        run --separate-stderr grun a.tlg --mode $mode "$@"
+        [ "$output" = "out = $want" ] || { echo "$mode: $output$stderr" && return 1; }
+    done
+}
+
+@test "what may fail is not done for a loop that takes no steps" {
+    agrees '[]' 'y: float64[n]' 'k: int64' 'm: int64' -- 'scan(lambda h: h + y[k], outputs_info=[0.], n_steps=m)' y=[1,2] k=7 m=0
+    agrees '[2.0, 4.0]' 'y: float64[n]' 'k: int64' 'm: int64' -- 'scan(lambda h: h + y[k], outputs_info=[0.], n_steps=m)' y=[1,2] k=1 m=2
+    agrees "zeros((0, 2, 2), dtype='float64')" 'A: float64[n, n]' 'm: int64' -- 'scan(lambda h: h @ cholesky(A), outputs_info=[A], n_steps=m)' A=[[-1,2],[2,1]] m=0
+    agrees '[]' 'a: int64' 'b: int64' 'm: int64' -- 'scan(lambda h: h + a // b, outputs_info=[0], n_steps=m)' a=3 b=0 m=0
+    agrees '[]' 'a: float64[n]' 'b: float64[p]' 'm: int64' -- 'scan(lambda h: h + sum(a * b), outputs_info=[0.], n_steps=m)' a=[3,4] b=[1,2,3] m=0
+    agrees '[11.0]' 'a: float64[n]' 'b: float64[p]' 'm: int64' -- 'scan(lambda h: h + sum(a * b), outputs_info=[0.], n_steps=m)' a=[3,4] b=[1,2] m=1
+    agrees "zeros((0, 3), dtype='float64')" 'a: float64[n]' 'm: int64' -- 'scan(lambda h: h + reshape(a, (2, 3))[1], outputs_info=[zeros(3)], n_steps=m)' a=[3,4] m=0
+    agrees "zeros((0, 1), dtype='float64')" 'x: float64[n]' 'm: int64' -- 'scan(lambda: x[x > 1] * 2., n_steps=m)' x=[1,2] m=0
+    # a loop in a loop
+    agrees '[0.0, 0.0]' 'x: float64[n]' 'k: int64' 'm: int64' -- 'scan(lambda h: h + sum(scan(lambda a: a + x[k], outputs_info=[0.], n_steps=m)), outputs_info=[0.], n_steps=2)' x=[1,2] k=5 m=0
+    # rows of sequences, and sums of them
+    agrees '[]' 'x: float64[n, k]' 'W: float64[j, l]' -- 'scan(lambda r, h: h + sum(r @ W), sequences=[x], outputs_info=[0.])' x='zeros((0, 3))' W='zeros((2, 2))'
+    agrees "zeros((0, 3), dtype='float64')" 'x: float64[n, k]' 'w: float64[j]' -- 'map(lambda r: exp(r) + w, x)' x='zeros((0, 3))' w='zeros(2)'
+    agrees '[1.0, 2.0]' 'x: float64[?]' 'y: float64[k, ?]' -- 'foldl(lambda r, h: h + r, y, x)' x=[1,2] y='zeros((0, 3))'
+    agrees '[4.0, 6.0]' 'x: float64[?]' 'y: float64[k, ?]' -- 'foldl(lambda r, h: h + r, y, x)' x=[1,2] y='[[3, 4]]'
+    # the gradient
+    ok "gload --new -i 'y: float64[n]' -i 'k: int64' -i 'm: int64' -e 'out = sum(scan(lambda h: h * y[k], outputs_info=[1.], n_steps=m))' --outputs out | ggrad --wrt y | grun y=[1,2] k=7 m=0" $'out = 0.0\nd_out_d_y = [0.0, 0.0]'
+}
+
+@test "rows after the end of a loop are not worked out where that may fail" {
+    agrees '[2, 7]' 'x: int64[n]' -- 'scan(lambda r, h: [h + 10 // r, until(10 // r > 3)], sequences=[x], outputs_info=[0])' x=[5,2,0]
+    agrees '[7, 22]' 'x: int64[n, 2]' -- 'scan(lambda r, h: [h + sum(10 // r), until(r[0] < 3)], sequences=[x], outputs_info=[0])' x=[[5,2],[2,1],[0,0]]
+}
+
+@test "loops that are needed under different conditions stay apart" {
+    agrees '3.0' 'x: float64[n]' 'w: float64[j]' 'k: int64' 'c: bool' -- 'ifelse(c, sum(scan(lambda r, h: h + r * w[k], sequences=[x], outputs_info=[0.])), 0.) + sum(scan(lambda r, h: h * r, sequences=[x], outputs_info=[1.]))' x=[1,2] w=[1] k=3 c=False
+}
+
+@test "what can't fail is done before a loop without asking for its steps" {
+    ok "gload --new -i 'm: int64' -i 'U: float64[q, q]' -i 'c: float64[q]' -i 'h0: float64[q]' -e 'scan(lambda h: tanh(h @ U.T + exp(c) / sum(c)), outputs_info=[h0], n_steps=m)' | grewrite --no-provenance -O yaml >f.yaml"
+    run grep -c 'ifelse\|m > 0' f.yaml
+    assert_output 0
+    ok "grep -c 'non_sequences=\[_[0-9]*, _[0-9]*\]' f.yaml" 1
+}

@@ -130,20 +130,34 @@ static bool try_step(Run *r, size_t o, int64_t *shape, int ndim) {
     return ok;
 }
 
+/* A dim of the body, from what the loop's inputs are; -1: nothing tells it. */
+static int64_t dim_of_body(const Run *r, Dim d) {
+    const ScanForm *f = r->f;
+    if (dim_is_known(d)) return d;
+    for (size_t k = 0; dim_is_named(d) && k < f->nin; k++) {
+        const Type *t = var_type(f->fn, f->fn->inputs.p[k]);
+        const Value *x = r->c->in[scan_arg(f, k)];
+        for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
+            if (t->dim[i] == d) return x->t.shape[x->t.ndim - t->ndim + i];
+    }
+    return -1;
+}
+
 /* The shape of a row when there is none: of the initial value, else as the type says,
  * with what a step on zeros makes where it does not tell. */
 static int row_shape(Run *r, size_t o, int64_t *shape) {
-    const Type *t = r->c->out_type[o];
-    int rows = r->f->out[o].keep != SCAN_LAST;
-    bool some = r->row[o].n || r->f->out[o].ntap;
+    const Type *t = var_type(r->f->fn, r->f->fn->outputs.p[o].var);
+    bool some = r->row[o].n || r->f->out[o].ntap, told = true;
     Value v = {0};
     if (some) v = r->row[o].n ? r->row[o].p[0] : past(r, o, 0, -1);
-    for (int k = 0; k < t->ndim - rows; k++)
-        shape[k] = some ? v.t.shape[k] : 0;
-    if (!some && !try_step(r, o, shape, t->ndim - rows))
-        for (int k = 0; k < t->ndim - rows; k++)
-            shape[k] = dim_is_known(t->dim[rows + k]) ? t->dim[rows + k] : 0;
-    return t->ndim - rows;
+    for (int k = 0; k < t->ndim; k++) {
+        shape[k] = some ? v.t.shape[k] : dim_of_body(r, t->dim[k]);
+        told &= shape[k] >= 0;
+    }
+    bool tried = !told && try_step(r, o, shape, t->ndim);
+    for (int k = 0; !told && !tried && k < t->ndim; k++)
+        if (shape[k] < 0) shape[k] = 0;
+    return t->ndim;
 }
 
 static void put(Tensor *out, int64_t i, const Value *row) {

@@ -38,6 +38,15 @@ static bool full_perform(Call *c) {
            fill(c, n, shape, v->dtype, v->data);
 }
 
+/* Sizes that are numbers or dims are not negative. */
+static bool full_fails(const Graph *g, ApplyId a) {
+    const Type *t = var_type(g, g->apply[a].out);
+    bool told = true;
+    for (int k = 0; k < t->ndim; k++)
+        told &= t->dim[k] != DIM_UNKNOWN;
+    return !told;
+}
+
 /* The value stands at each place: its gradient is the sum of all. */
 static bool full_pull(Pull *p) {
     p->grad[0] = GRAD_DISCONNECTED;
@@ -150,6 +159,7 @@ static const Op table[] = {
      .creates = true,
      .type = full_type,
      .perform = full_perform,
+     .fails = full_fails,
      .flops = "0",
      .pull = full_pull,
      .push = full_push,
@@ -187,6 +197,7 @@ static const Op table[] = {
      .props = "dtype: dtype? = None",
      .type = like_type,
      .perform = zeros_like_perform,
+     .fails = op_never_fails,
      .flops = "0",
      .pull = nothing_pull,
      .push = push_none,
@@ -202,6 +213,7 @@ static const Op table[] = {
      .props = "dtype: dtype? = None",
      .type = like_type,
      .perform = ones_like_perform,
+     .fails = op_never_fails,
      .flops = "0",
      .pull = nothing_pull,
      .push = push_none,

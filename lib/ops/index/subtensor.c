@@ -215,6 +215,29 @@ static bool along_expand(Builder *b, const Op *op, const Props *p, size_t nin,
            VAR_NONE;
 }
 
+/* Slices with a step that is a number don't, nor do numbers, in a dim of known size. */
+static bool subtensor_fails(const Graph *g, ApplyId id) {
+    const Apply *a = &g->apply[id];
+    const Var *in = apply_in(g, id);
+    const Type *x = var_type(g, in[0]);
+    Items ix;
+    int axis = 0;
+    if (!index_parse(sym_text(g->s, op_prop(g->s, a->op, a->props, "index")->sym), &ix))
+        return true;
+    for (int i = 0; i < ix.n; i++) {
+        const Item *it = &ix.item[i];
+        if (it->kind == IX_ELLIPSIS) axis = MAX_NDIM;
+        if (it->kind == IX_SLICE && it->step >= 0 && !var_is_const(g, in[1 + it->step]))
+            return true;
+        if (it->kind == IX_INPUT && (axis >= x->ndim || !dim_is_known(x->dim[axis]) ||
+                                     !var_is_const(g, in[1 + it->input]) ||
+                                     var_type(g, in[1 + it->input])->ndim != 0))
+            return true;
+        axis += it->kind == IX_SLICE || it->kind == IX_INPUT;
+    }
+    return false;
+}
+
 static const Op table[] = {
     {.name = "subtensor",
      .doc = "x[index]: integers, slices, None, ..., integer arrays and boolean masks, "
@@ -225,6 +248,7 @@ static const Op table[] = {
      .props = "index: str",
      .type = subtensor_type,
      .perform = subtensor_perform,
+     .fails = subtensor_fails,
      .flops = "0",
      .pull = subtensor_pull,
      .push = push_linear_first,

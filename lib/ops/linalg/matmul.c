@@ -83,6 +83,15 @@ static bool matmul_debug(Call *c) {
     return run(c, true);
 }
 
+/* Not where types tell that the inner sizes are equal and there is at most one batch.
+ */
+static bool matmul_fails(const Graph *g, ApplyId id) {
+    const Type *a = var_type(g, apply_in(g, id)[0]),
+               *b = var_type(g, apply_in(g, id)[1]);
+    Dim x = a->dim[a->ndim - 1], y = b->dim[b->ndim > 1 ? b->ndim - 2 : 0];
+    return x != y || x == DIM_UNKNOWN || (a->ndim > 2 && b->ndim > 2);
+}
+
 /* ---- derivatives: each case as text; of complex operands a and b are the conjugates
  * ----
  */
@@ -222,6 +231,7 @@ static const Op table[] = {
      .type = matmul_type,
      .perform = matmul_perform,
      .debug = matmul_debug,
+     .fails = matmul_fails,
      .flops = "2 * r.size * a.shape[-1]",
      .pull = matmul_pull,
      .push = matmul_push,

@@ -122,6 +122,17 @@ static bool broadcast_type(Infer *in) {
     return out_tensor(in, 0, x->dtype, n, dim);
 }
 
+/* One element goes to any shape whose sizes are numbers or dims. */
+static bool broadcast_fails(const Graph *g, ApplyId a) {
+    const Type *x = var_type(g, apply_in(g, a)[0]), *t = var_type(g, g->apply[a].out);
+    bool told = true;
+    for (int k = 0; k < x->ndim; k++)
+        told &= x->dim[k] == 1;
+    for (int k = 0; k < t->ndim; k++)
+        told &= t->dim[k] != DIM_UNKNOWN;
+    return !told;
+}
+
 static bool broadcast_perform(Call *c) {
     Tensor base = *call_in(c, 0);
     int64_t shape[MAX_NDIM];
@@ -192,6 +203,7 @@ static const Op table[] = {
      .props = "axis: axes",
      .type = expand_type,
      .perform = expand_perform,
+     .fails = op_never_fails,
      .flops = "0",
      .adjoint = expand_adjoint,
      .view = 1,
@@ -219,6 +231,7 @@ static const Op table[] = {
      .in = "x, shape: ints",
      .type = broadcast_type,
      .perform = broadcast_perform,
+     .fails = broadcast_fails,
      .flops = "0",
      .pull = broadcast_pull,
      .push = push_linear_first,

@@ -138,6 +138,16 @@ static bool stack_type(Infer *in) {
     return out_tensor(in, 0, x->dtype, x->ndim + 1, dim);
 }
 
+static bool stack_fails(const Graph *g, ApplyId a) {
+    const Type *x = var_type(g, apply_in(g, a)[0]);
+    bool told = true;
+    for (int k = 0; k < x->ndim; k++)
+        for (size_t i = 0; i < g->apply[a].nin; i++)
+            told &= x->dim[k] != DIM_UNKNOWN &&
+                    var_type(g, apply_in(g, a)[i])->dim[k] == x->dim[k];
+    return !told;
+}
+
 static bool stack_perform(Call *c) {
     const Tensor *x = call_in(c, 0);
     int ndim = x->ndim,
@@ -312,6 +322,7 @@ static const Op table[] = {
      .promote = PROMOTE_SAME,
      .type = stack_type,
      .perform = stack_perform,
+     .fails = stack_fails,
      .flops = "0",
      .pull = stack_pull,
      .push = push_linear_all,

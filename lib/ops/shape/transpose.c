@@ -153,6 +153,7 @@ static const Op table[] = {
      .props = "axes: ints? = None",
      .type = transpose_type,
      .perform = transpose_perform,
+     .fails = op_never_fails,
      .flops = "0",
      .pull = transpose_pull,
      .push = push_linear_first,
