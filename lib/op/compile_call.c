@@ -313,6 +313,7 @@ static bool read_props(Compiler *c, const Args *a, DType want, const Props **pro
         any = true;
         if (dtype && p[i].kind == P_DTYPE) *creates = (DType)p[i].i;
     }
+    if (a->op->bounds && dtype_is_integer(*creates)) *creates = DT_NONE;
     if (any) *props = props_intern(c->s, sig->nprop, p);
     return true;
 }
@@ -324,7 +325,8 @@ static bool read_props(Compiler *c, const Args *a, DType want, const Props **pro
 static DType lone_dtype(const Compiler *c, Parts p, DType creates) {
     DType d = parts_dtype(c, p, PROMOTE_NONE);
     bool fits = creates != DT_NONE && p.strong == DT_NONE && !p.variable &&
-                dtype_kind(d) == dtype_kind(creates);
+                (dtype_kind(d) == dtype_kind(creates) ||
+                 (dtype_is_integer(d) && dtype_is_integer(creates)));
     return fits ? creates : d;
 }
 

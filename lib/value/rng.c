@@ -178,9 +178,15 @@ static uint64_t multiply_high(uint64_t a, uint64_t b, uint64_t *low) {
     return (uint64_t)(p >> 64);
 }
 
+/* 2^64 mod range; range 0 is 2^64. */
+static uint64_t rejected(uint64_t range) {
+    return range ? (0 - range) % range : 0;
+}
+
 /* Lemire's bound: is one of the block's two words good for a number below range? */
 static bool block_below(const uint64_t w[2], uint64_t range, uint64_t reject,
                         uint64_t *v) {
+    if (range == 0) return *v = w[0], true;
     for (int k = 0; k < 2; k++) {
         uint64_t low;
         *v = multiply_high(w[k], range, &low);
@@ -201,7 +207,7 @@ void rng_block(const Rng *r, uint64_t block, uint64_t out[2]) {
 
 /* Element i below range, from its block number t on. */
 static uint64_t below(const Rng *r, uint64_t i, uint64_t t, uint64_t range) {
-    uint64_t v, w[2], reject = (0 - range) % range;
+    uint64_t v, w[2], reject = rejected(range);
     do
         rng_block(r, (i << 16) + t++, w);
     while (!block_below(w, range, reject, &v));
@@ -210,7 +216,7 @@ static uint64_t below(const Rng *r, uint64_t i, uint64_t t, uint64_t range) {
 
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out) {
-    uint64_t v, reject = (0 - range) % range;
+    uint64_t v, reject = rejected(range);
     uint64_t w[LANES * 2];
     for (size_t i = 0; i < n; i++) {
         size_t lane = i % LANES;

@@ -21,7 +21,7 @@
  * library's log, sqrt, cos and sin (so the last bit may differ between machines);
  * loc + scale * z in float64, rounded once to the dtype.
  *
- * integers: in [low, high), R = high - low as uint64, at least 1: element i takes
+ * integers: in [low, high), R = high - low, from 1 to 2^64: element i takes
  * the 64-bit words x of the blocks i * 2^16 + t, t = 0, 1, .. (two words a block, in
  * order): high64(x * R) is the result unless low64(x * R) < (2^64 - R) mod R, when
  * the next word is taken (Lemire, 2019).
@@ -50,7 +50,7 @@ Rng rng_next(const Rng *r);
 void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 void rng_block(const Rng *r, uint64_t block, uint64_t out[2]);
 /* Elements first .. first + n - 1 of a draw. Uniform: [0, 1); open: (0, 1); normal:
- * standard; integers: range > 0. */
+ * standard; integers: range 0 is 2^64. */
 void rng_words32(const Rng *r, uint64_t first, size_t n, uint32_t *out);
 void rng_words64(const Rng *r, uint64_t first, size_t n, uint64_t *out);
 void rng_uniform(const Rng *r, DType d, uint64_t first, size_t n, void *out);

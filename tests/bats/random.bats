@@ -215,6 +215,93 @@ Y
     bad 3 E_NULL 'derivative' 'ggrad g.tlg --cost y --wrt k'
 }
 
+@test "a covariance may be singular, as where one variable is a multiple of another" {
+    local mvn="multivariate_normal(zeros(3), [[4., 2., 6.], [2., 1., 3.], [6., 3., 9.]], (50,), seed=1)"
+    ok "gload --new -e 'x = $mvn' -e 'a = max(abs(x[:, 0] - 2 * x[:, 1]))' -e 'b = max(abs(x[:, 2] - 3 * x[:, 1]))' -e 'c = std(x[:, 1]) > 0.7' --outputs a,b,c | grun --expect a=0 --expect b=0 --atol 1e-12 | tail -n 1" 'c = True'
+    ok "gload -e 'multivariate_normal([1., 2.], zeros((2, 2)), (2,), seed=1)' | grun" $'out = [[1.0, 2.0],\n       [1.0, 2.0]]'
+    ok "gload -e 'multivariate_normal([1., 2.], [[0., 0.], [0., 1e-20]], (9,), seed=1)[:, 1] != 2' | grun | grep -c False || true" 0
+    # one dim of fourteen is spanned, in both dtypes
+    for d in float64 float32; do
+        ok "gload --new -e 'b = normal(0., 1., (14,), seed=3, dtype=$d)' -e 'x = multivariate_normal(zeros(14, dtype=$d), outer(b, b), (40,), seed=4) / b' -e 'out = (max(abs(x - x[:, :1])) < 1e-2) & (std(x) > 0.7)' --outputs out | grun --mode DEBUG" 'out = True'
+    done
+    # several covariances have draws of their own
+    ok "gload --new -e 'x = multivariate_normal(zeros(2), stack([eye(2), eye(2)]), seed=1)' -e 'out = all(x[0] != x[1])' --outputs out | grun" 'out = True'
+    bad 5 E_SINGULAR 'not positive semidefinite: its pivot 2 is negative' "gload -e 'multivariate_normal([0., 0.], [[1., 2.], [2., 1.]], seed=1)' | grun"
+    bad 5 E_SINGULAR 'or 0 where the rest of its column is not' "gload -e 'multivariate_normal([0., 0.], [[0., 1.], [1., 1.]], seed=1)' | grun"
+    bad 3 E_VALUE 'cov must be symmetric' "gload -e 'multivariate_normal([0., 0.], [[1., 0.5], [0.2, 1.]], seed=1)'"
+    bad 3 E_SHAPE 'a row and a column for each element of mean, but they are float64.1, 2. and float64.2.' "gload -e 'multivariate_normal([0., 0.], [[1., 0.5]], seed=1)'"
+    ok "gload -i 'm: float64[2]' -e 'y = sum(multivariate_normal(m, [[1., 1.], [1., 1.]], seed=1))' | ggrad --only | grun m=[1,2]" 'd_y_d_m = [1.0, 1.0]'
+}
+
+@test "whole numbers: the ranges of all dtypes, and no other" {
+    ok "gload -e 'integers(-9223372036854775808, uint64(9223372036854775808), (2,), seed=1)' | grun" 'out = [7280647952038102640, -8321449626078650006]'
+    ok "gload -e 'integers(0, uint64(18446744073709551615), (2,), seed=1, dtype=uint64)' | grun" 'out = [16504019988892878447, 901922410776125801]'
+    ok "gload --new -e 'x = integers(uint64(18446744073709551612), uint64(18446744073709551615), (400,), seed=1, dtype=uint64)' -e 'a = min(x)' -e 'b = max(x)' --outputs a,b | grun" $'a = 18446744073709551612\nb = 18446744073709551614'
+    local d range
+    while read -r d range; do
+        for how in seed=1 'rng=rng(1)'; do
+            [ "$how" = seed=1 ] && i='' || i='[1]'
+            ok "gload --new -e 'x = integers(${range/,/, }, (5000,), $how, dtype=$d)$i' -e 'a = min(x)' -e 'b = max(x)' --outputs a,b | grun --mode DEBUG | tr '\n' ' '" "a = ${range%,*} b = $((${range#*,} - 1)) "
+        done
+    done <<'T'
+int8 -128,128
+uint8 0,256
+int16 -2,2
+uint64 3,5
+T
+    ok "gload -e 'mean(float64(integers(0, 2, (10000,), seed=1, dtype=bool)))' | grun --expect out=0.5 --atol 0.02 | wc -l" 1
+    ok "gload -e 'integers(5, 5, (0,), seed=1)' | grun" 'out = []'
+    bad 5 E_ARITHMETIC 'low .5. is not below high .5.' "gload -e 'integers(5, 5, (2,), seed=1)' | grun"
+    bad 5 E_ARITHMETIC '.0, 18446744073709551615. is beyond int64' "gload -e 'integers(0, uint64(18446744073709551615), seed=1)' | grun"
+    bad 5 E_ARITHMETIC '.-129, 0. is beyond int8' "gload -e 'integers(-129, 0, seed=1, dtype=int8)' | grun"
+    bad 5 E_ARITHMETIC '.0, 3. is beyond bool' "gload -e 'integers(0, 3, rng=rng(1), dtype=bool)[1]' | grun"
+}
+
+@test "extreme parameters give numbers, not nan" {
+    local n=0 e text args=()
+    while IFS='|' read -r e text; do
+        n=$((n + 1))
+        e=${e%"${e##*[! ]}"}
+        args+=(-e "x_$n = float64(${e/%)/, size=(500,), seed=6)})" -e "row_$n = all(${text//X/x_$n})")
+    done <<'T'
+beta(1e-300, 1e-300) | (X == 0) | (X == 1)
+beta(1e-3, 1e-3) | (X >= 0) & (X <= 1)
+beta(1e300, 1e300) | X == 0.5
+beta(1e-320, 1.) | X == 0
+gamma(1e-300) | X == 0
+gamma(1e300) | X == 1e300
+gamma(inf) | X == inf
+gamma(2., 0.) | X == 0
+poisson(1e9) | abs(X - 1e9) < 2e5
+poisson(4e18) | abs(X - 4e18) < 1e10
+poisson(1e-320) | X == 0
+binomial(0, 0.3) | X == 0
+binomial(9, 0.) | X == 0
+binomial(9, 1.) | X == 9
+binomial(9, 1e-300) | X == 0
+binomial(1000000000000000, 0.3) | abs(X - 3e14) < 1e8
+binomial(1000000000000000, 1e-15) | X < 20
+geometric(1.) | X == 1
+logseries(0.9999999999999999) | X >= 1
+vonmises(0., inf) | X == 0
+wald(1e300, 1e-300) | X >= 0
+triangular(1., 1., 1.) | X == 1
+uniform(1., 1.) | X == 1
+normal(2., 0.) | X == 2
+laplace(2., 0.) | X == 2
+exponential(0.) | X == 0
+truncexpon(1e-300) | (X >= 0) & (X < 1e-299)
+categorical([1e-320, 1e-320]) | (X == 0) | (X == 1)
+hypergeometric(1000000000000000, 1000000000000000, 1000000000000000) | abs(X - 5e14) < 1e9
+T
+    gload --new "${args[@]}" --outputs "$(seq -s, -f 'row_%g' "$n")" -o rows.tlg
+    ok 'grun rows.tlg | grep -v True || true' ''
+    ok "gload -e 'dirichlet([1e-300, 0.], (2,), seed=1)' | grun" $'out = [[1.0, 0.0],\n       [1.0, 0.0]]'
+    ok "gload -e 'multinomial(10, [0.1, 0.2, 0.69999999], (2,), seed=1)' | grun" $'out = [[2, 5, 3],\n       [0, 2, 8]]'
+    ok "gload -e 'shape(normal(0., 1., (), seed=1))' | grun" 'out = []'
+    ok "gload -e 'shape(normal(0., 1., (2, 0), seed=1))' | grun" 'out = [2, 0]'
+}
+
 @test "what does not fit is said" {
     bad 3 E_ARG 'either rng=.* or seed=' "gload -e 'exponential(1., (3,))'"
     bad 3 E_TYPE 'state of a random stream' "gload -i 'x: float64' -e 'normal(0., 1., rng=x)'"
@@ -296,7 +383,13 @@ Y
     ok "gload -e 'categorical([[1., 0.], [0., 1.]], (3, 2), seed=1)[:, 1]' | grun" 'out = [1, 1, 1]'
     ok "gload -e 'permutation(0, seed=1)' | grun" 'out = []'
     bad 3 E_SHAPE 'axis -1 has 2 and 3' "gload -e 'wald([1., 2.], [1., 2., 3.], seed=1)'"
-    bad 3 E_SHAPE 'do not fit into it' "gload -e 'normal(zeros((2, 1)), [1., 2., 3.], (0,), seed=1)'"
+    bad 3 E_SHAPE 'do not fit into float64.2., which the size' "gload -e 'normal([0., 1.], [[1.], [2.]], (2,), seed=1)'"
+    bad 3 E_SHAPE 'draws by these parameters are int64.2., but those that the size asks for are .*.1.' "gload -e 'categorical([[1., 0.], [0., 1.]], (1,), seed=1)'"
+    bad 5 E_RUN_SHAPE 'a parameter of the shape .2,. does not fit a draw of the shape .3,.' "gload -i 'v: float64[?]' -e 'normal(v, 1., (3,), seed=1)' | grun v=[1,2]"
+    # known while running only
+    bad 5 E_ARITHMETIC 'no more can be taken than there are' "gload -i 'v: float64[?]' -e 'choice(v, (3,), replace=False, seed=1)' | grun v=[1,2]"
+    bad 5 E_ARITHMETIC 'no elements to take from' "gload -i 'v: float64[?]' -e 'choice(v, (3,), seed=1)' | grun v=[]"
+    bad 3 E_SHAPE 'do not fit into float64' "gload -e 'normal(zeros((2, 1)), [1., 2., 3.], (0,), seed=1)'"
     # each element of several parameters is what it is alone in its place
     ok "gload --new -e 'x = binomial([3, 300, 30000], [0.5, 0.1, 0.9], seed=2)' -e 'y = binomial(300, 0.1, (3,), seed=2)' -e 'x[1] == y[1]' --outputs out | grun" 'out = True'
 }
@@ -339,6 +432,11 @@ weibull(-1.) | a > 0
 dirichlet([1., -1.]) | alpha >= 0
 categorical([0.5, -0.1]) | p >= 0
 categorical([0., 0.]) | sum
+categorical([inf, 1.]) | < inf
+dirichlet([0., 0.]) | sum
+choice(4, (3,), replace=False, p=[0., 0.5, 0.5, 0.]) | a probability above 0
+choice(0) | no elements to take
+choice(zeros((0, 2)), (1,)) | no elements to take
 multinomial(5, [0.1, 0.2]) | must sum to 1
 choice(3, p=[0.1, 0.2, 0.3]) | must sum to 1
 choice(3, p=[0.5, 0.5]) | as many probabilities as there are elements
@@ -357,11 +455,13 @@ halfnormal(v) | scale must be at least 0
 laplace(0., v) | laplace: it needs scale >= 0
 gamma(v) | shape of a gamma
 chisquare(v) | chisquare: it needs df > 0
-poisson(v) | lam must be in
-binomial(v, 0.5) | n must be a whole number
+poisson(v) | lam of a Poisson distribution must be in .* the parameter is (-2.0|nan)
+choice(3, (2,), p=stack([v, 1 - v, 0 * v])) | probabilities must be at least 0
+dirichlet(stack([v, v])) | alpha >= 0
+binomial(v, 0.5) | n of a binomial distribution must be a whole number
 hypergeometric(v, 1, 1) | whole numbers
 zipf(v) | above 1
-vonmises(0., v) | kappa must be at least 0
+vonmises(0., v) | kappa of a von Mises distribution must be at least 0
 logseries(v) | p >= 0
 wald(1., v) | scale > 0
 multinomial(3, stack([v, 1 - v])) | probabilities must be at least 0

@@ -167,6 +167,7 @@ static const Op table[] = {
      .in = "start, stop?, step?",
      .props = "dtype: dtype? = None",
      .creates = true,
+     .bounds = true,
      .promote = PROMOTE_SAME,
      .kinds = KIND_BOOL | KIND_REAL,
      .type = arange_type,

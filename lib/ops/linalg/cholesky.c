@@ -5,6 +5,8 @@
 #include "ops/shape/linear.h"
 
 #include <complex.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- cholesky ---- */
@@ -17,47 +19,62 @@ static bool cholesky_type(Infer *in) {
     return core_type(in, "(n,n)->(n,n)", NULL);
 }
 
+enum { LOWER, SEMI }; /* options */
+
 /* Row-major, the triangle that LAPACK calls upper is the lower one. */
 static int64_t cholesky_one(const Item *it) {
     const Batch *q = it->q;
     int64_t n = batch_dim(q, 'n');
     size_t size = dtype_size(q->dtype);
     char *a = it->out[0];
-    int64_t bad = factor_cholesky(q, q->fn[0], q->option[0], (int)n, a);
+    int64_t bad = factor_cholesky(q, q->fn[0], q->option[LOWER], (int)n, a);
     for (int64_t i = 0; i < n; i++) /* the other triangle */
-        if (q->option[0])
+        if (q->option[LOWER])
             memset(a + (size_t)(i * n + i + 1) * size, 0, (size_t)(n - i - 1) * size);
         else
             memset(a + (size_t)(i * n) * size, 0, (size_t)i * size);
     return bad;
 }
 
-static bool cholesky_perform(Call *c) {
-    Batch q;
-    if (!batch_open(&q, c, "(n,n)->(n,n)", "->0") || !lapack_get(&q, 0, "potrf"))
-        return false;
-    q.option[0] = prop_bool(c->s, c->op, c->props, "lower");
-    if (!batch_run(&q, cholesky_one, 0)) return false;
-    return !q.bad || fail_not_positive(&q);
+/* What rounding may leave of a pivot that is 0, as a part of the diagonal element. */
+static double rounding(const Batch *q) {
+    return 8 * batch_dim(q, 'n') *
+           (dtype_real(q->dtype) == DT_FLOAT32 ? (double)FLT_EPSILON : DBL_EPSILON);
+}
+
+/* Column j of the factor l, of row-major [n, n] matrices. With part > 0 a pivot within
+ * that part of the diagonal element is 0, as is its column then, which may have been as
+ * large as is possible beside such a pivot. False: neither. */
+static bool column(const Wide *a, Wide *l, int n, int j, bool lower, double part) {
+    double top = creal(a[j * n + j]), least = part * top;
+    for (int i = j; i < n; i++) {
+        Wide s = lower ? a[i * n + j] : conj(a[j * n + i]), pivot = l[j * n + j];
+        if (i == j) s = creal(s);
+        for (int k = 0; k < j; k++)
+            s -= l[i * n + k] * conj(l[j * n + k]);
+        if (i == j) {
+            bool small = part > 0 && fabs(creal(s)) <= least;
+            if (!small && !(creal(s) > 0)) return false;
+            l[i * n + j] = small ? 0 : csqrt(s);
+        } else {
+            if (pivot == 0 && !(cabs(s) <= sqrt(least * creal(a[i * n + i]))))
+                return false;
+            l[i * n + j] = pivot == 0 ? 0 : s / pivot;
+        }
+    }
+    return true;
 }
 
 /* Column by column, from the definition. */
-static int64_t cholesky_slow(const Item *it) {
+static int64_t by_columns(const Item *it, double part) {
     const Batch *q = it->q;
     int n = batch_dim(q, 'n');
     Wide *a = (Wide *)(void *)it->room, *l = a + (size_t)n * (size_t)n;
-    bool lower = q->option[0];
+    bool lower = q->option[LOWER];
     wide_read(q, 0, it->in[0], a);
     memset(l, 0, (size_t)n * (size_t)n * sizeof *l);
     for (int j = 0; j < n; j++)
-        for (int i = j; i < n; i++) {
-            Wide s = lower ? a[i * n + j] : conj(a[j * n + i]);
-            if (i == j) s = creal(s);
-            for (int k = 0; k < j; k++)
-                s -= l[i * n + k] * conj(l[j * n + k]);
-            l[i * n + j] = i == j ? csqrt(s) : s / l[j * n + j];
-            if (i == j && !(creal(s) > 0)) return j + 1;
-        }
+        if (!column(a, l, n, j, lower, part)) return j + 1;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             a[i * n + j] = lower ? l[i * n + j] : conj(l[j * n + i]);
@@ -65,12 +82,57 @@ static int64_t cholesky_slow(const Item *it) {
     return 0;
 }
 
-static bool cholesky_debug(Call *c) {
+static int64_t cholesky_slow(const Item *it) {
+    return by_columns(it, it->q->option[SEMI] ? rounding(it->q) : 0);
+}
+
+/* Is no pivot of the factor what rounding may have left of 0? */
+static bool is_definite(const Item *it) {
+    const Batch *q = it->q;
+    int n = batch_dim(q, 'n');
+    double part = rounding(q);
+    for (ptrdiff_t i = 0, step = n + 1, size = (ptrdiff_t)dtype_size(q->dtype); i < n;
+         i++) {
+        Wide a, l;
+        ptrdiff_t at = i * step * size;
+        element_cast(DT_COMPLEX128, &a, q->dtype, (char *)it->in[0] + at, 1, 0, 0);
+        element_cast(DT_COMPLEX128, &l, q->dtype, (char *)it->out[0] + at, 1, 0, 0);
+        if (!(creal(l) * creal(l) > part * creal(a))) return false;
+    }
+    return true;
+}
+
+/* The matrix is kept for the second way. */
+static int64_t cholesky_semi(const Item *it) {
+    size_t n = (size_t)batch_dim(it->q, 'n');
+    memcpy(it->out[0], it->in[0], n * n * dtype_size(it->q->dtype));
+    return cholesky_one(it) == 0 && is_definite(it) ? 0 : cholesky_slow(it);
+}
+
+static bool cholesky_run(Call *c, bool slow) {
     Batch q;
-    if (!batch_open(&q, c, "(n,n)->(n,n)", "r>r")) return false;
-    q.option[0] = prop_bool(c->s, c->op, c->props, "lower");
-    if (!batch_run(&q, cholesky_slow, 2 * sizeof(Wide) * q.arg[0].bytes)) return false;
-    return !q.bad || fail_not_positive(&q);
+    bool semi = prop_bool(c->s, c->op, c->props, "semidefinite"),
+         plain = !slow && !semi;
+    if (!batch_open(&q, c, "(n,n)->(n,n)", plain ? "->0" : "r>r") ||
+        (!slow && !lapack_get(&q, 0, "potrf")))
+        return false;
+    q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
+    q.option[SEMI] = semi;
+    size_t n = (size_t)batch_dim(&q, 'n'), room = 2 * sizeof(Wide) * n * n;
+    if (!batch_run(&q,
+                   slow   ? cholesky_slow
+                   : semi ? cholesky_semi
+                          : cholesky_one,
+                   plain ? 0 : room))
+        return false;
+    return !q.bad || fail_not_positive(&q, semi);
+}
+
+static bool cholesky_perform(Call *c) {
+    return cholesky_run(c, false);
+}
+static bool cholesky_debug(Call *c) {
+    return cholesky_run(c, true);
 }
 
 /* Murray 2016, eq. 10: with P = Phi(L^H gL) the gradient is L^-H (P + P^H) L^-1, of
@@ -141,9 +203,12 @@ static const Op table[] = {
      .doc =
          "The lower triangular l with a = l @ l^H of a Hermitian positive definite "
          "matrix, with lower=False (or upper=True) the upper triangular one with a "
-         "= r^H @ r. Only that triangle of a is read, and its gradient stands there.",
+         "= r^H @ r. Only that triangle of a is read, and its gradient stands there. "
+         "With semidefinite=True a may be positive semidefinite: columns whose pivot "
+         "is "
+         "0 but for rounding are 0 then, and by such a there is no gradient.",
      .in = "a",
-     .props = "lower: bool = True, upper: bool = False",
+     .props = "lower: bool = True, upper: bool = False, semidefinite: bool = False",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
      .type = cholesky_type,

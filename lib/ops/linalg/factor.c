@@ -155,12 +155,18 @@ bool fail_singular(const Batch *q) {
                      batch_where(q), (long long)q->bad);
 }
 
-bool fail_not_positive(const Batch *q) {
+bool fail_not_positive(const Batch *q, bool semi) {
+    const char *where = batch_where(q);
+    if (semi)
+        return call_fail(q->c, E_SINGULAR,
+                         "the matrix%s is not positive semidefinite: its pivot %lld is "
+                         "negative, or 0 where the rest of its column is not",
+                         where, (long long)q->bad);
     return call_fail(
         q->c, E_SINGULAR,
         "the matrix%s is not positive definite: its leading minor of order "
         "%lld is not positive",
-        batch_where(q), (long long)q->bad);
+        where, (long long)q->bad);
 }
 
 /* ---- by hand ---- */

@@ -43,8 +43,9 @@ enum { BAD_VALUE = -1, BAD_END = -2 }; /* what an item says then */
 /* q->bad is one of these: E_NAN or E_CONVERGENCE. */
 bool fail_iteration(const Batch *q);
 
-bool fail_singular(const Batch *q);     /* q->bad: the pivot; E_SINGULAR */
-bool fail_not_positive(const Batch *q); /* q->bad: the order of the minor */
+bool fail_singular(const Batch *q); /* q->bad: the pivot; E_SINGULAR */
+/* q->bad: the order of the minor; semi: the column */
+bool fail_not_positive(const Batch *q, bool semi);
 
 /* ---- the same without LAPACK, slowly, in the widest dtype: references ---- */
 typedef double _Complex Wide;

@@ -96,7 +96,7 @@ static bool solve_perform(Call *c) {
     else
         ok = run_symmetric(&q, assume);
     if (!ok || !q.bad) return ok;
-    return assume == POSITIVE ? fail_not_positive(&q) : fail_singular(&q);
+    return assume == POSITIVE ? fail_not_positive(&q, false) : fail_singular(&q);
 }
 
 /* ---- the reference: the whole matrix, by elimination ---- */

@@ -138,7 +138,7 @@ static bool permutation(Compiler *c, const Ast *call, const Ast *const *arg,
 /* Indices with probabilities: that many draws, or the order in which an exponential
  * clock for each rings (Efraimidis and Spirakis, "Weighted random sampling with a
  * reservoir", 2006). */
-static Var index_by_p(Sample *q, const Ast *p, bool replace) {
+static Var index_by_p(Sample *q, const Ast *p, bool replace, bool sized) {
     q->dtype = q->b->floatX;
     if (!sample_param(q, "p", p, NULL)) return VAR_NONE;
     if (var_type(q->b->g, q->bind[q->nbind - 1].var)->ndim != 1) {
@@ -148,6 +148,11 @@ static Var index_by_p(Sample *q, const Ast *p, bool replace) {
     if (!need_probabilities(q) ||
         !sample_need(q, "p.size == length",
                      "p must have as many probabilities as there are elements"))
+        return VAR_NONE;
+    if (!replace &&
+        !sample_need(q, sized ? "sum(p > 0) >= prod(size)" : "sum(p > 0) >= 1",
+                     "without replacement no more can be taken than have a probability "
+                     "above 0"))
         return VAR_NONE;
     DType d = q->dtype;
     const Var unit[] = {const_number(q->b, d, 0), const_number(q->b, d, 1)};
@@ -169,23 +174,27 @@ static Var first_of(Sample *q, Var all, Var size) {
     return sample_text(q, "reshape(order[:prod(size)], size)");
 }
 
+/* Where a condition is checked while running, what is bound waits for it. */
 static Var index_of(Sample *q, const Ast *p, bool replace, Var length) {
-    Var size = q->size;
+    bool sized = q->size != VAR_NONE;
     sample_bind(q, "length", length);
+    if (sized) sample_bind(q, "size", q->size);
+    if (!sample_need(q, sized ? "(length >= 1) | (prod(size) == 0)" : "length >= 1",
+                     "there are no elements to take from") ||
+        (sized && !replace &&
+         !sample_need(q, "prod(size) <= length",
+                      "without replacement no more can be taken than there are")))
+        return VAR_NONE;
+    length = q->bind[0].var;
+    Var size = q->size = sized ? q->bind[1].var : VAR_NONE;
     if (replace && !is_given(p)) {
         Var range[] = {const_int(q->b, 0), length};
         return sample_draw(q, "integers", 2, range, DT_INT64);
     }
-    if (replace) return index_by_p(q, p, true);
-    if (size != VAR_NONE) {
-        sample_bind(q, "size", size);
-        if (!sample_need(q, "prod(size) <= length",
-                         "without replacement no more can be taken than there are"))
-            return VAR_NONE;
-    }
+    if (replace) return index_by_p(q, p, true, sized);
     q->size = VAR_NONE;
-    if (!is_given(p)) return first_of(q, order(q, length), size);
-    return first_of(q, index_by_p(q, p, false), size);
+    return first_of(q, is_given(p) ? index_by_p(q, p, false, sized) : order(q, length),
+                    size);
 }
 
 /* Arguments: a, size, replace, p, rng, seed. */

@@ -188,11 +188,14 @@ static bool hypergeometric_fits(const double *p) {
 }
 
 bool check_poisson(Call *c, const Draw *w) {
-    return words_check(c, w, poisson_fits, "lam must be in [0, 2^62)");
+    return words_check(c, w, poisson_fits,
+                       "lam of a Poisson distribution must be in [0, 2^62)");
 }
 bool check_binomial(Call *c, const Draw *w) {
-    return words_check(c, w, binomial_fits,
-                       "n must be a whole number in [0, 2^53), p must be in [0, 1]");
+    return words_check(
+        c, w, binomial_fits,
+        "n of a binomial distribution must be a whole number in [0, 2^53), p "
+        "must be in [0, 1]");
 }
 bool check_hypergeometric(Call *c, const Draw *w) {
     return words_check(

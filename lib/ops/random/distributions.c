@@ -12,9 +12,9 @@ typedef struct DrawStep {
     const char *name, *dist;        /* dist NULL: param[0] is the text of a value */
     const char *param[DRAW_PARAMS]; /* texts in the parameters and earlier steps */
 } DrawStep;
-/* What the last dim of the first parameter is: one more element, part of each draw, or
- * gone. */
-typedef enum Core { CORE_NONE, CORE_KEPT, CORE_GONE } Core;
+/* What the last dim of the first parameter is: one more element, part of each draw
+ * (MATRIX: and both last dims of the second parameter are that), or gone. */
+typedef enum Core { CORE_NONE, CORE_KEPT, CORE_MATRIX, CORE_GONE } Core;
 typedef struct Row {
     const char *name;
     DType out; /* DT_NONE: the float that dtype says */
@@ -79,11 +79,51 @@ static Var part_of_shape(Sample *q, const char *t, Var x) {
     return ok ? v : VAR_NONE;
 }
 
+/* The first two parameters are a vector and a symmetric matrix. */
+static bool check_matrix(Sample *q) {
+    const Type *v = var_type(q->b->g, q->bind[0].var),
+               *m = var_type(q->b->g, q->bind[1].var);
+    Dim n = v->ndim ? v->dim[v->ndim - 1] : DIM_UNKNOWN;
+    bool fits = m->ndim >= 2;
+    for (int i = m->ndim - 2; fits && i < m->ndim; i++)
+        fits = !dim_is_known(n) || !dim_is_known(m->dim[i]) || m->dim[i] == n;
+    if (!fits)
+        return fail(q->b->s, q->call->at, E_SHAPE,
+                    "%s must be a matrix with a row and a column for each element of "
+                    "%s, but they are %s and %s",
+                    sym_text(q->b->s, q->bind[1].name),
+                    sym_text(q->b->s, q->bind[0].name), type_str(q->b->s, m),
+                    type_str(q->b->s, v));
+    /* as far as rounding, and derivatives by differences, may leave it so */
+    return sample_need(q,
+                       "abs(cov - swapaxes(cov, -1, -2)) <= 1e-3 * sum(abs(cov)) / "
+                       "cov.shape[-1]",
+                       "cov must be symmetric");
+}
+
+/* No parameter stretches the draws beyond the size. */
+static bool size_fits(const Sample *q, size_t nparam, Var result) {
+    const Type *draw = var_type(q->b->g, q->bind[nparam].var),
+               *all = var_type(q->b->g, result);
+    bool fits = draw->ndim == all->ndim;
+    for (int i = 0; fits && i < all->ndim; i++)
+        fits = !dim_is_known(draw->dim[i]) || !dim_is_known(all->dim[i]) ||
+               draw->dim[i] == all->dim[i];
+    return fits || fail(q->b->s, q->call->at, E_SHAPE,
+                        "draws by these parameters are %s, but those that the size "
+                        "asks for are %s",
+                        type_str(q->b->s, all), type_str(q->b->s, draw));
+}
+
 static bool core_size(Sample *q, Core core) {
     Var p = q->bind[0].var;
     if (var_type(q->b->g, p)->ndim == 0)
         return fail(q->b->s, q->call->at, E_SHAPE, "%s must have at least one dim",
                     sym_text(q->b->s, q->bind[0].name));
+    if (core == CORE_MATRIX && q->size == VAR_NONE &&
+        var_type(q->b->g, q->bind[1].var)->ndim > 2)
+        p = sample_text(q, "mean + cov[..., 0]");
+    if (p == VAR_NONE) return false;
     if (core == CORE_GONE) {
         if (q->size == VAR_NONE && var_type(q->b->g, p)->ndim > 1)
             q->size = part_of_shape(q, "shape(p)[:-1]", p);
@@ -101,7 +141,9 @@ static bool core_size(Sample *q, Core core) {
 static DType dtype_of(const Sample *q, const DrawStep *step) {
     if (!draw_counts(step->dist))
         return dtype_is_float(q->dtype) ? q->dtype : q->b->floatX;
-    return dtype_is_integer(q->dtype) ? q->dtype : DT_INT64;
+    bool fits = dtype_is_integer(q->dtype) ||
+                (q->dtype == DT_BOOL && strcmp(step->dist, "integers") == 0);
+    return fits ? q->dtype : DT_INT64;
 }
 
 static bool take_step(Sample *q, const DrawStep *step) {
@@ -134,13 +176,17 @@ static bool sample(Compiler *c, const Ast *call, const Ast *const *arg, Node *ou
         return false;
     for (; next_param(compiler_arena(c), &p, &name, &value); arg++)
         if (!sample_param(&q, name, *arg, value)) return false;
-    if (!sample_needs(&q, row->needs)) return false;
+    size_t nparam = q.nbind;
+    if (!sample_needs(&q, row->needs) ||
+        (row->core == CORE_MATRIX && !check_matrix(&q)))
+        return false;
     if (!(row->core == CORE_NONE ? default_size(&q) : core_size(&q, row->core)))
         return false;
     for (size_t i = 0; i < STEP_MAX && row->step[i].name; i++)
         if (!take_step(&q, &row->step[i])) return false;
     Var v = sample_text(&q, row->result);
-    return v != VAR_NONE && sample_give(&q, cast_to(q.b, v, q.dtype), out);
+    return v != VAR_NONE && (row->core == CORE_NONE || size_fits(&q, nparam, v)) &&
+           sample_give(&q, cast_to(q.b, v, q.dtype), out);
 }
 
 static const Macro table[] = {

@@ -20,7 +20,7 @@ typedef struct Dist {
     const char *partial[2]; /* of the draw by its parameters; NULL: undefined */
 } Dist;
 
-enum { NUMBER = KIND_BOOL | KIND_REAL };
+enum { NUMBER = KIND_BOOL | KIND_REAL, KIND_COUNT = KIND_BOOL | KIND_INT };
 #define ALONG "g * ((high - r) / (high - low))", "g * ((r - low) / (high - low))"
 static const Dist dists[] = {
 #define DIST(NAME, NPARAM, PARAM, IN, OUT, CHECK, ...)                                 \
@@ -29,7 +29,7 @@ static const Dist dists[] = {
          ALONG) DIST(open, 2, FLOAT64, NUMBER, FLOAT, check_range,
                      ALONG) DIST(normal, 2, FLOAT64, NUMBER, FLOAT, check_scale, "g",
                                  "g * ((r - low) / high)")
-        DIST(integers, 2, INT64, KIND_INT, INT, check_integers,
+        DIST(integers, 2, INT64, KIND_INT, COUNT, check_integers,
              NULL) DIST(gamma, 1, FLOAT64, KIND_REAL, FLOAT, check_gamma, NULL)
             DIST(loggamma, 1, FLOAT64, KIND_REAL, FLOAT, check_gamma, NULL)
                 DIST(vonmises, 1, FLOAT64, KIND_REAL, FLOAT, check_vonmises,
@@ -60,7 +60,7 @@ static const Dist *dist_of(Session *s, const Op *op, const Props *p) {
 
 bool draw_counts(const char *name) {
     const Dist *d = dist_named(name);
-    return d && d->out == KIND_INT;
+    return d && (d->out & KIND_INT);
 }
 
 /* Inputs: rng, the parameters, then the size if it is given. */

@@ -28,11 +28,16 @@ bool draw_type(Infer *in, const DrawForm *f, DType d) {
     }
     if (f->size == SIZE_MAX) return out_tensor(in, f->out, d, n, both);
     if (!want_shape(in, f->size, &size, dim, NULL)) return false;
-    bool fits = shape_broadcast(n, both, size, dim, both) == size;
+    Dim meet[MAX_NDIM];
+    bool fits = shape_broadcast(n, both, size, dim, meet) == size;
     for (int i = 0; fits && i < size; i++)
-        fits = dim[i] < 0 || both[i] < 0 || both[i] == dim[i];
+        fits = dim[i] < 0 || meet[i] < 0 || meet[i] == dim[i];
     if (!fits)
-        return infer_fail(in, E_SHAPE, f->size, "the parameters do not fit into it");
+        return infer_fail(in, E_SHAPE, f->size,
+                          "draws by parameters of the shape of %s do not fit into %s, "
+                          "which the size asks for",
+                          type_str(in->s, type_tensor(in->s, d, n, both)),
+                          type_str(in->s, type_tensor(in->s, d, size, dim)));
     return out_tensor(in, f->out, d, size, dim);
 }
 
@@ -56,9 +61,9 @@ static bool float_draw_type(Infer *in) {
 
 static bool integers_type(Infer *in) {
     DType d = draw_dtype(in, DT_INT64);
-    if (!dtype_is_integer(d))
+    if (!dtype_is_integer(d) && d != DT_BOOL)
         return infer_fail(in, E_DTYPE, in->nin,
-                          "the draws must be of an integer dtype, not %s",
+                          "the draws must be of an integer dtype or bool, not %s",
                           dtype_name(d));
     return want_kinds(in, 0, KIND_INT) && want_kinds(in, 1, KIND_INT) && typed(in, d);
 }
@@ -197,8 +202,15 @@ static bool check_param(Call *c, size_t i, const Tensor *out) {
     bool ok = t->ndim <= out->ndim;
     for (int k = 0; ok && k < t->ndim; k++)
         ok = t->shape[k] == out->shape[out->ndim - t->ndim + k] || call_is_one(c, i, k);
-    return ok ||
-           call_fail(c, E_RUN_SHAPE, "a parameter does not fit the shape of the draw");
+    if (ok) return true;
+    Str has = STR(c->s), due = STR(c->s);
+    shape_text(c->s, t->ndim, t->shape, &has);
+    shape_text(c->s, out->ndim, out->shape, &due);
+    call_fail(c, E_RUN_SHAPE,
+              "a parameter of the shape %s does not fit a draw of the shape %s",
+              str_text(&has), str_text(&due));
+    str_free(&has), str_free(&due);
+    return false;
 }
 
 static bool is_range(const double *p) {
@@ -216,19 +228,32 @@ bool check_scale(Call *c, const Draw *w) {
     return words_check(c, w, is_scale, "the scale must be at least 0");
 }
 
+/* A bound as text; the int64 is the bits of a uint64 where the parameter was that. */
+static void bound_text(const Draw *w, size_t k, int64_t v, char *buf) {
+    buf[w->wide[k] ? num_write_uint(buf, (uint64_t)v) : num_write_int(buf, v)] = '\0';
+}
+
+static bool below_zero(const Draw *w, size_t k, int64_t v) {
+    return v < 0 && !w->wide[k];
+}
+
 bool check_integers(Call *c, const Draw *w) {
     const int64_t *low = w->p[0].data, *high = w->p[1].data;
     int64_t lo;
     uint64_t hi;
+    char a[NUM_MAX + 1], b[NUM_MAX + 1];
     dtype_int_range(w->dtype, &lo, &hi);
     for (int64_t i = 0, n = draw_nparams(w); i < n; i++) {
-        if (low[i] >= high[i])
-            return call_fail(c, E_ARITHMETIC, "low (%lld) is not below high (%lld)",
-                             (long long)low[i], (long long)high[i]);
-        if (low[i] < lo || (high[i] > 0 && (uint64_t)high[i] - 1 > hi))
-            return call_fail(c, E_ARITHMETIC, "the range [%lld, %lld) is beyond %s",
-                             (long long)low[i], (long long)high[i],
-                             dtype_name(w->dtype));
+        bool from = below_zero(w, 0, low[i]), to = below_zero(w, 1, high[i]);
+        bool empty = from == to ? (uint64_t)low[i] >= (uint64_t)high[i] : to;
+        bool fits = (!from || low[i] >= lo) &&
+                    (to || high[i] == 0 || (uint64_t)high[i] - 1 <= hi);
+        if (!empty && fits) continue;
+        bound_text(w, 0, low[i], a), bound_text(w, 1, high[i], b);
+        return empty
+                   ? call_fail(c, E_ARITHMETIC, "low (%s) is not below high (%s)", a, b)
+                   : call_fail(c, E_ARITHMETIC, "the range [%s, %s) is beyond %s", a, b,
+                               dtype_name(w->dtype));
     }
     return true;
 }
@@ -248,6 +273,7 @@ bool draw_run(Call *c, const DrawForm *f, Rng rng) {
     bool scalar = true;
     for (size_t k = 0; k < f->nparam; k++) {
         if (!check_param(c, f->first + k, w.out)) return false;
+        w.wide[k] = call_in(c, f->first + k)->dtype == DT_UINT64;
         scalar &= call_in(c, f->first + k)->ndim == 0;
     }
     size_t each = scalar ? 64 : (size_t)tensor_size(w.out) * 8;
@@ -348,6 +374,7 @@ static const Op table[] = {
      .in = "low, high, size?: ints",
      .props = "seed: int, dtype: dtype? = None",
      .creates = true,
+     .bounds = true,
      .type = integers_type,
      .perform = integers_perform,
      .flops = "r.size",

@@ -24,6 +24,7 @@ struct Draw {
     size_t nparam;
     Tensor p[DRAW_PARAMS]; /* of dtype `param`, contiguous: all of one element or all of
                               the whole shape */
+    bool wide[DRAW_PARAMS]; /* was uint64, which is kept bit for bit as int64 */
     DrawFn *fn;
 };
 /* Where the parameters are among the inputs. */

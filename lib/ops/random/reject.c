@@ -93,8 +93,10 @@ bool check_gamma(Call *c, const Draw *w) {
                        "the shape of a gamma distribution must be at least 0");
 }
 bool check_vonmises(Call *c, const Draw *w) {
-    return words_check(c, w, not_negative, "kappa must be at least 0");
+    return words_check(c, w, not_negative,
+                       "kappa of a von Mises distribution must be at least 0");
 }
 bool check_zipf(Call *c, const Draw *w) {
-    return words_check(c, w, above_1, "the exponent a must be above 1");
+    return words_check(c, w, above_1,
+                       "the exponent of a Zipf distribution must be above 1");
 }

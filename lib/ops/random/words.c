@@ -1,5 +1,7 @@
 #include "ops/random/words.h"
 
+#include "base/num.h"
+
 #include <math.h>
 
 double words_unit(Words *w) {
@@ -42,12 +44,25 @@ void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, in
                  sizeof(double));
 }
 
+static bool unfit(Call *c, size_t n, const double *a, const char *what) {
+    Str values = STR(c->s);
+    for (size_t k = 0; k < n; k++) {
+        char buf[NUM_MAX];
+        str_puts(&values, k == 0 ? "" : k + 1 < n ? ", " : " and ");
+        str_add(&values, buf, num_write_float(buf, a[k], FLOAT64));
+    }
+    call_fail(c, E_ARITHMETIC, "%s; the parameter%s %s", what, n == 1 ? " is" : "s are",
+              str_text(&values));
+    str_free(&values);
+    return false;
+}
+
 bool words_check(Call *c, const Draw *w, FitFn *ok, const char *what) {
     double a[DRAW_PARAMS];
     for (int64_t i = 0, n = draw_nparams(w); i < n; i++) {
         for (size_t k = 0; k < w->nparam; k++)
             a[k] = ((const double *)w->p[k].data)[i];
-        if (!ok(a)) return call_fail(c, E_ARITHMETIC, "%s", what);
+        if (!ok(a)) return unfit(c, w->nparam, a, what);
     }
     return true;
 }
