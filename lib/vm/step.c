@@ -407,7 +407,9 @@ bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     uint32_t cell = m->p->arg[in->arg + in->nin + i];
     Tensor *t = &c->out[i].t;
     buffer_unref(t->buf);
-    *t = (Tensor){.dtype = d};
+    t->dtype = d;
+    t->ndim = 0;
+    t->data = t->buf = NULL;
     size_t bytes = dtype_size(d);
     for (int k = 0; k < ndim; k++)
         if (!size_mul(bytes, (size_t)shape[k], &bytes)) bytes = SIZE_MAX;

@@ -145,9 +145,9 @@ static void fill_inputs(Rig *r) {
     }
 }
 
-void rig_open(Rig *r, const char *text, bool rewrite) {
+void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads) {
     r->s = pipeline_session(NULL, NULL);
-    session_options(r->s)->threads = 1;
+    session_options(r->s)->threads = threads;
     r->g = io_read_mem(r->s, "bench", text, strlen(text), NULL);
     if (!r->g) bench_fail(r->s, "reading");
     if (rewrite) {
@@ -157,11 +157,15 @@ void rig_open(Rig *r, const char *text, bool rewrite) {
         graph_free(r->g);
         r->g = g;
     }
-    r->plan = plan_new(r->g, &(PlanOptions){.threads = 1});
+    r->plan = plan_new(r->g, &(PlanOptions){.threads = threads});
     if (!r->plan) bench_fail(r->s, "planning");
     r->m = vm_new(r->plan);
     fill_inputs(r);
     if (!vm_run(r->m)) bench_fail(r->s, "running");
+}
+
+void rig_open(Rig *r, const char *text, bool rewrite) {
+    rig_open_on(r, text, rewrite, 1);
 }
 
 void rig_close(Rig *r) {

@@ -13,7 +13,7 @@ typedef struct Timed {
 } Timed;
 
 /* Seconds: of this process's CPU time, which what else the machine does hardly touches
- * (all runs here are of one thread), or of the clock on the wall where other processes
+ * (most runs here are of one thread), or of the clock on the wall where other processes
  * are timed. */
 double bench_now(void);
 extern bool bench_wall;
@@ -52,15 +52,16 @@ void yard_scatter_f32(void *ctx); /* out[b[i]] += a[i] */
 enum { LOOP_IN = 16, LOOP_OUT = 32 };
 void yard_recurrence(void *ctx), yard_rnn(void *ctx), yard_lstm(void *ctx);
 
-/* A graph, rewritten and planned for one thread, with random inputs: ready to run. */
+/* A graph, rewritten and planned, with random inputs: ready to run. */
 typedef struct Rig {
     Session *s;
     Graph *g;
     Plan *plan;
     Machine *m;
 } Rig;
-/* `text` is a graph file. Ends the program when something fails. */
+/* `text` is a graph file; on one thread. Ends the program when something fails. */
 void rig_open(Rig *r, const char *text, bool rewrite);
+void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads);
 void rig_close(Rig *r);
 void rig_run(void *rig);
 _Noreturn void bench_fail(Session *s, const char *what);

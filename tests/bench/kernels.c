@@ -132,73 +132,131 @@ static void run_cases(const char *title, const Case *k, size_t n, const char *wa
     }
 }
 
-/* ---- products ---- */
+/* ---- products: a @ b or a.T @ b ---- */
 typedef void GemmF32(int, int, int, int, int, int, float, const void *, int,
                      const void *, int, float, void *, int);
 typedef void GemmF64(int, int, int, int, int, int, double, const void *, int,
                      const void *, int, double, void *, int);
-typedef struct Product {
-    int m, k, n, item;
-    const char *numpy;
-    void *a, *b, *c;
+typedef void GemvF32(int, int, int, int, float, const void *, int, const void *, int,
+                     float, void *, int);
+typedef void GemvF64(int, int, int, int, double, const void *, int, const void *, int,
+                     double, void *, int);
+typedef struct Library {
+    void *handle; /* NULL: there is no OpenBLAS */
     GemmF32 *f32;
     GemmF64 *f64;
+    GemvF32 *v32;
+    GemvF64 *v64;
+    void (*threads)(int);
+} Library;
+typedef struct Product {
+    int m, k, n, item;
+    bool turned;
+    const char *numpy;
+    unsigned threads; /* 0: one, by CPU time; else by the clock on the wall */
+    const Library *lib;
+    const void *a, *b;
+    void *c;
 } Product;
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 
 static void gemm(void *ctx) {
     Product *p = ctx;
-    enum { ROW_MAJOR = 101, NO_TRANS = 111 };
+    int t = p->turned ? TRANS : NO_TRANS, lda = p->turned ? p->m : p->k;
+    if (p->threads) p->lib->threads((int)p->threads);
     if (p->item == 4)
-        p->f32(ROW_MAJOR, NO_TRANS, NO_TRANS, p->m, p->n, p->k, 1, p->a, p->k, p->b,
-               p->n, 0, p->c, p->n);
+        p->lib->f32(ROW_MAJOR, t, NO_TRANS, p->m, p->n, p->k, 1, p->a, lda, p->b, p->n,
+                    0, p->c, p->n);
     else
-        p->f64(ROW_MAJOR, NO_TRANS, NO_TRANS, p->m, p->n, p->k, 1, p->a, p->k, p->b,
-               p->n, 0, p->c, p->n);
+        p->lib->f64(ROW_MAJOR, t, NO_TRANS, p->m, p->n, p->k, 1, p->a, lda, p->b, p->n,
+                    0, p->c, p->n);
+    if (p->threads) p->lib->threads(1);
 }
 
-static void product(void *library, Product p) {
-    char text[300], name[64], what[64];
+static void gemv(void *ctx) {
+    Product *p = ctx;
+    int t = p->turned ? TRANS : NO_TRANS, rows = p->turned ? p->k : p->m,
+        cols = p->turned ? p->m : p->k;
+    if (p->item == 4)
+        p->lib->v32(ROW_MAJOR, t, rows, cols, 1, p->a, cols, p->b, 1, 0, p->c, 1);
+    else
+        p->lib->v64(ROW_MAJOR, t, rows, cols, 1, p->a, cols, p->b, 1, 0, p->c, 1);
+}
+
+/* The graph's own inputs are the library's operands. */
+static void product(const Library *lib, Product p) {
+    char text[300], shape[64], name[64], what[64];
     const char *type = p.item == 4 ? "float32" : "float64";
-    snprintf(text, sizeof text, GRAPH("a: '%s[%d, %d]', b: '%s[%d, %d]'", "a @ b"),
-             type, p.m, p.k, type, p.k, p.n);
+    snprintf(shape, sizeof shape, "%d, %d", p.turned ? p.k : p.m, p.turned ? p.m : p.k);
+    snprintf(text, sizeof text, GRAPH("a: '%s[%s]', b: '%s[%d, %d]'", "%s @ b"), type,
+             shape, type, p.k, p.n, p.turned ? "a.T" : "a");
     Rig r;
     double ours, yard = 0;
-    rig_open(&r, text, true);
-    if (library) {
-        void *f32 = dlsym(library, "cblas_sgemm"), *f64 = dlsym(library, "cblas_dgemm");
-        memcpy(&p.f32, &f32, sizeof f32);
-        memcpy(&p.f64, &f64, sizeof f64);
-        size_t item = (size_t)p.item;
-        p.a = memory((size_t)p.m * (size_t)p.k * item);
-        p.b = memory((size_t)p.k * (size_t)p.n * item);
-        p.c = memory((size_t)p.m * (size_t)p.n * item);
-    }
-    bench_pair((Timed){rig_run, &r}, library ? &(Timed){gemm, &p} : NULL, 0.4, &ours,
+    bench_wall = p.threads > 0;
+    rig_open_on(&r, text, true, p.threads ? p.threads : 1);
+    p.lib = lib;
+    p.a = vm_input(r.m, 0)->t.data;
+    p.b = vm_input(r.m, 1)->t.data;
+    p.c = memory((size_t)p.m * (size_t)p.n * (size_t)p.item);
+    bench_pair((Timed){rig_run, &r},
+               lib->handle ? &(Timed){p.n == 1 ? gemv : gemm, &p} : NULL, 0.4, &ours,
                &yard);
-    snprintf(name, sizeof name, "%dx%dx%d %s", p.m, p.k, p.n, type);
+    snprintf(name, sizeof name, "%dx%dx%d %s%s%s", p.m, p.k, p.n, type,
+             p.turned ? " a.T" : "", p.threads ? ", 2 threads" : "");
     snprintf(what, sizeof what, "cblas (ours %.0f GF/s)",
              2e-9 * p.m * p.k * p.n / ours);
-    bench_row(name, ours, what, yard, 1.15, p.numpy);
-    free(p.a), free(p.b), free(p.c);
+    bench_row(name, ours, what, yard, p.n == 1 ? 1.1 : 1.03, p.numpy);
+    bench_wall = false;
+    free(p.c);
     rig_close(&r);
 }
 
+static Library library_open(void) {
+    static const char *const names[] = {"cblas_sgemm", "cblas_dgemm", "cblas_sgemv",
+                                        "cblas_dgemv", "openblas_set_num_threads"};
+    Library l = {.handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL)};
+    void *at[5] = {NULL};
+    for (int i = 0; i < 5 && l.handle; i++)
+        if (!(at[i] = dlsym(l.handle, names[i]))) l.handle = NULL;
+    memcpy(&l.f32, &at[0], sizeof *at);
+    memcpy(&l.f64, &at[1], sizeof *at);
+    memcpy(&l.v32, &at[2], sizeof *at);
+    memcpy(&l.v64, &at[3], sizeof *at);
+    memcpy(&l.threads, &at[4], sizeof *at);
+    return l;
+}
+
+static const Product product_cases[] = {
+    {512, 512, 512, 4, .numpy = "dot_512_f32"},
+    {1024, 1024, 1024, 4, .numpy = "dot_1024_f32"},
+    {128, 784, 256, 4, .numpy = "dot_mlp_f32"},
+    {784, 128, 256, 4, .turned = true},
+    {.m = 400, .k = 784, .n = 1, .item = 4},
+    {784, 400, 1, 4, .turned = true},
+    {512, 512, 512, 8, .numpy = "dot_512_f64"},
+    {1024, 1024, 1024, 8, .numpy = "dot_1024_f64"},
+    {128, 784, 256, 8, .numpy = "dot_mlp_f64"},
+    {784, 128, 256, 8, .turned = true},
+    {.m = 400, .k = 784, .n = 1, .item = 8},
+    {784, 400, 1, 8, .turned = true},
+    {1024, 1024, 1024, 4, .threads = 2},
+    {128, 784, 256, 4, .threads = 2},
+    {1024, 1024, 1024, 8, .threads = 2},
+    {128, 784, 256, 8, .threads = 2},
+};
+
 static void products(void) {
-    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    Library lib = library_open();
     char title[64] = "matrix products";
-    if (library) {
-        void *find = dlsym(library, "openblas_get_corename");
+    if (lib.handle) {
+        void *find = dlsym(lib.handle, "openblas_get_corename");
         char *(*core)(void);
         memcpy(&core, &find, sizeof find);
         if (find) snprintf(title, sizeof title, "products (OpenBLAS: %s)", core());
     }
     bench_title(title);
-    product(library, (Product){512, 512, 512, 4, .numpy = "dot_512_f32"});
-    product(library, (Product){1024, 1024, 1024, 4, .numpy = "dot_1024_f32"});
-    product(library, (Product){128, 784, 256, 4, .numpy = "dot_mlp_f32"});
-    product(library, (Product){512, 512, 512, 8, .numpy = "dot_512_f64"});
-    product(library, (Product){1024, 1024, 1024, 8, .numpy = "dot_1024_f64"});
-    product(library, (Product){128, 784, 256, 8, .numpy = "dot_mlp_f64"});
+    for (size_t i = 0; i < sizeof product_cases / sizeof *product_cases; i++)
+        product(&lib, product_cases[i]);
 }
 
 /* With an argument only the rows whose names contain it. */

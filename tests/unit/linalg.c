@@ -305,30 +305,64 @@ static void test_unknown_sizes(void) {
     lab_free(&l);
 }
 
-/* The same bits with one and two threads, at sizes that are split. */
-static void test_threads(void) {
-    static const DType dtypes[] = {DT_FLOAT16,   DT_FLOAT32,    DT_FLOAT64,
-                                   DT_COMPLEX64, DT_COMPLEX128, DT_INT32};
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        Lab lab[2] = {lab_new(1), lab_new(2)};
-        const Tensor *r[2];
-        for (int k = 0; k < 2; k++) {
-            Var in[2];
-            for (int j = 0; j < 2; j++) {
-                int64_t shape[3] = {3, j ? 90 : 67, j ? 41 : 90};
-                Tensor t = lab_filled(&lab[k], dtypes[i], 3, shape, j);
-                if (dtype_is_inexact(t.dtype))
-                    for (int64_t e = 0; e < tensor_size(&t); e++)
-                        lab_put(&t, e, lab_number(t.dtype, e) / 7);
-                in[j] = lab_input(&lab[k], t, true);
-            }
-            r[k] = lab_run(&lab[k], lab_apply(&lab[k], "matmul", 2, in, 0, NULL));
-        }
-        CHECK(r[0] && r[1] && tensor_identical(r[0], r[1]), "%s",
-              dtype_name(dtypes[i]));
-        lab_free(&lab[0]);
-        lab_free(&lab[1]);
+/* ---- threads ---- */
+/* The product of [m, k] and [k, n] (`stack` of them; 0: one, without the axis), which
+ * may lie turned round. */
+typedef struct Cut {
+    int64_t m, k, n, stack;
+    int layout[2];
+} Cut;
+
+static const Tensor *product_of(Lab *l, DType d, const Cut *q) {
+    Var in[2];
+    for (int j = 0; j < 2; j++) {
+        int64_t shape[3] = {q->stack, j ? q->k : q->m, j ? q->n : q->k};
+        int skip = q->stack == 0;
+        Tensor t = lab_tensor(l, d, 3 - skip, shape + skip, q->layout[j]);
+        for (int64_t e = 0; e < tensor_size(&t); e++)
+            lab_put(&t, e, lab_number(d, e) / (dtype_is_inexact(d) ? 7 : 1));
+        in[j] = lab_input(l, t, true);
     }
+    return lab_run(l, lab_apply(l, "matmul", 2, in, 0, NULL));
+}
+
+/* The same bits on one thread as on others, at sizes that are split and around their
+ * edges. */
+static void check_cut(DType d, const Cut *q) {
+    static const unsigned threads[] = {1, 2, 3};
+    Lab lab[3];
+    const Tensor *r[3];
+    for (int i = 0; i < 3; i++) {
+        lab[i] = lab_new(threads[i]);
+        r[i] = product_of(&lab[i], d, q);
+        CHECK(r[0] && r[i] && tensor_identical(r[0], r[i]),
+              "%s, %u threads: %lldx%lldx%lld", dtype_name(d), threads[i],
+              (long long)q->m, (long long)q->k, (long long)q->n);
+    }
+    for (int i = 0; i < 3; i++)
+        lab_free(&lab[i]);
+}
+
+static void test_threads(void) {
+    static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_COMPLEX64, DT_COMPLEX128};
+    static const Cut each[] = {
+        {67, 90, 41, 3, {0, 1}},    {5, 6, 7, 400, {0, 0}},
+        {145, 331, 129, 0, {0, 0}}, {131, 257, 190, 0, {1, 0}},
+        {71, 700, 97, 0, {0, 1}},   {95, 389, 121, 0, {1, 1}},
+        {40, 77, 2111, 0, {0, 1}},  {1031, 255, 1, 0, {0, 0}},
+        {1031, 255, 1, 0, {1, 0}},
+    };
+    static const Cut once[] = {
+        {311, 2049, 17, 0, {0, 0}}, {1, 41, 4500, 0, {0, 0}},  {1, 5000, 33, 0, {0, 0}},
+        {1, 140001, 1, 0, {0, 0}},  {1, 9001, 117, 0, {0, 1}},
+    };
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        for (size_t k = 0; k < sizeof each / sizeof *each; k++)
+            check_cut(dtypes[i], &each[k]);
+    for (size_t k = 0; k < sizeof once / sizeof *once; k++)
+        check_cut(DT_FLOAT32, &once[k]);
+    check_cut(DT_FLOAT16, each);
+    check_cut(DT_INT32, each);
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-/* Opening OpenBLAS and calling it in pieces. */
+/* Opening OpenBLAS and calling it. */
 #include "ops/linalg/blas.h"
 
 #include <dlfcn.h>
@@ -42,6 +42,16 @@ static BlasFn *find(void *lib, const char *name) {
     return fn;
 }
 
+/* The kernels of which blas.h's `tiles` is known. */
+static bool has_tiles(const char *core) {
+    static const char *const known[] = {
+        "Prescott",    "Core2",   "Penryn", "Dunnington", "Nehalem",   "Atom",
+        "Sandybridge", "Haswell", "Zen",    "SkylakeX",   "Cooperlake"};
+    for (size_t i = 0; core && i < sizeof known / sizeof *known; i++)
+        if (strcmp(core, known[i]) == 0) return true;
+    return false;
+}
+
 static void resolve(Blas *b) {
     static const char *const names[BLAS_N] = {"gemm", "gemv"};
     for (int i = 0; i < BLAS_N; i++)
@@ -62,6 +72,7 @@ static void resolve(Blas *b) {
     memcpy(&core, &c, sizeof c);
     if (t) threads(1);
     if (c) b->core = core();
+    b->tiles = has_tiles(b->core);
 }
 
 BlasFn *blas_find(const Blas *lib, const char *symbol) {
@@ -129,48 +140,7 @@ static void gemm(const Blas *lib, const Gemm *g) {
                       ldc);
 }
 
-/* ---- splitting ---- */
-typedef struct Split {
-    const Blas *lib;
-    const Gemm *g;
-    bool rows;
-    int64_t chunk;
-} Split;
-
-static void run_chunk(void *ctx, size_t i, unsigned worker) {
-    const Split *sp = ctx;
-    Gemm g = *sp->g;
-    size_t size = dtype_size(g.dtype);
-    int64_t all = sp->rows ? g.m : g.n, from = (int64_t)i * sp->chunk;
-    int64_t len = from + sp->chunk > all ? all - from : sp->chunk;
-    (void)worker;
-    if (sp->rows) {
-        g.a = (const char *)g.a + (size_t)(from * g.a_row) * size;
-        g.c = (char *)g.c + (size_t)(from * g.ldc) * size;
-        g.m = len;
-    } else {
-        g.b = (const char *)g.b + (size_t)(from * g.b_col) * size;
-        g.c = (char *)g.c + (size_t)from * size;
-        g.n = len;
-    }
-    if (sp->g->n == 1)
-        gemv(sp->lib, &g);
-    else
-        gemm(sp->lib, &g);
-}
-
-/* Pieces for a product of that many multiply-adds: by its size alone, large enough that
- * packing an operand twice doesn't show. */
-static int64_t pieces(double madds, bool vector) {
-    if (vector) return madds < 1 << 17 ? 1 : madds < 1 << 20 ? 2 : 8;
-    return madds < 1 << 20                      ? 1
-           : madds < (double)((int64_t)1 << 31) ? 2
-           : madds < (double)((int64_t)1 << 35) ? 4
-                                                : 8;
-}
-
-/* A row times a matrix is the matrix's transpose times a column. */
-static Gemm turned(const Gemm *g) {
+Gemm blas_turned(const Gemm *g) {
     Gemm t = *g;
     if (g->m != 1 || g->n == 1) return t;
     t.m = g->n, t.n = 1, t.ldc = 1;
@@ -179,15 +149,10 @@ static Gemm turned(const Gemm *g) {
     return t;
 }
 
-void blas_gemm(const Blas *lib, const Gemm *given, Pool *pool) {
-    Gemm own = turned(given);
-    const Gemm *g = &own;
-    Split sp = {lib, g, g->m >= g->n, 0};
-    int64_t all = sp.rows ? g->m : g->n;
-    int64_t want = pieces((double)g->m * (double)g->n * (double)g->k, g->n == 1);
-    sp.chunk = (all + want - 1) / want;
-    sp.chunk = (sp.chunk + 15) / 16 * 16; /* whole vectors and kernel tiles */
-    if (sp.chunk < 1) sp.chunk = 1;
-    size_t n = (size_t)((all + sp.chunk - 1) / sp.chunk);
-    pool_run(pool, n, run_chunk, &sp);
+void blas_gemm(const Blas *lib, const Gemm *given) {
+    Gemm g = blas_turned(given);
+    if (g.n == 1)
+        gemv(lib, &g);
+    else
+        gemm(lib, &g);
 }

@@ -1,7 +1,6 @@
 /* OpenBLAS, opened on first use (linking it costs every process 1.3 ms) and always
- * single-threaded: the callers split work over the pool themselves, along rows and
- * columns of the result and never along the summed axis, at offsets that depend on
- * shapes alone. So results are the same bits for any number of threads. */
+ * single-threaded: the callers split work over the pool themselves (split.c), so that
+ * results are the same bits for any number of threads. */
 #ifndef OPS_LINALG_BLAS_H
 #define OPS_LINALG_BLAS_H
 
@@ -12,8 +11,14 @@ typedef enum BlasName { BLAS_GEMM, BLAS_GEMV, BLAS_N } BlasName;
 typedef struct Blas {
     void *library;         /* NULL: there is none; own kernels are used */
     BlasFn *fn[BLAS_N][4]; /* by dtype: float32, float64, complex64, complex128 */
-    const char *core;      /* the kernels it chose, "SkylakeX" */
+    const char *core;      /* the kernels it chose, "SkylakeX"; NULL: not known */
+    /* Rows from BLAS_TILE * i on, as a product of their own, have the same bits as in
+     * the whole product, where both have at least BLAS_LEAST multiply-adds. */
+    bool tiles;
 } Blas;
+/* OpenBLAS's drivers take the rows of a row-major result in groups of at most six tiles
+ * of 4 or three of 8, and other kernels for less than a million multiply-adds. */
+enum { BLAS_TILE = 24, BLAS_LEAST = 1 << 20 };
 const Blas *blas(Session *s); /* never NULL */
 /* Any function of the library by its symbol; NULL: there is none. */
 BlasFn *blas_find(const Blas *lib, const char *symbol);
@@ -29,6 +34,14 @@ typedef struct Gemm {
     void *c;
     int64_t ldc;
 } Gemm;
-void blas_gemm(const Blas *lib, const Gemm *g, Pool *pool);
+/* In one call. */
+void blas_gemm(const Blas *lib, const Gemm *g);
+/* In pieces over the pool; `room` is for blas_room() bytes, aligned as tensors are.
+ * Products of fewer multiply-adds are one piece. */
+enum { BLAS_SPLIT_LEAST = 1 << 17 };
+size_t blas_room(const Gemm *g);
+void blas_gemm_split(const Blas *lib, const Gemm *g, Pool *pool, void *room);
+/* A row times a matrix is the matrix's transpose times a column. */
+Gemm blas_turned(const Gemm *g);
 
 #endif

@@ -29,15 +29,18 @@ static bool matmul_type(Infer *in) {
 }
 
 /* ---- running ---- */
-/* The operands as batches of matrices: a one-dim one gets its axis of length 1. */
-static Tensor as_matrix(const Tensor *t, bool left) {
-    Tensor m = *t;
-    if (t->ndim > 1) return m;
-    m.ndim = 2;
-    m.shape[0] = left ? 1 : t->shape[0];
-    m.shape[1] = left ? t->shape[0] : 1;
-    m.stride[0] = left ? 0 : t->stride[0];
-    m.stride[1] = left ? t->stride[0] : 0;
+/* The operands as batches of matrices: a one-dim one, as *m, gets its axis of length 1.
+ */
+static const Tensor *as_matrix(const Tensor *t, bool left, Tensor *m) {
+    if (t->ndim > 1) return t;
+    m->dtype = t->dtype;
+    m->data = t->data;
+    m->buf = t->buf;
+    m->ndim = 2;
+    m->shape[0] = left ? 1 : t->shape[0];
+    m->shape[1] = left ? t->shape[0] : 1;
+    m->stride[0] = left ? 0 : t->stride[0];
+    m->stride[1] = left ? t->stride[0] : 0;
     return m;
 }
 
@@ -63,16 +66,18 @@ static bool check_shapes(Call *c, const Tensor *a, const Tensor *b, int nbatch,
 }
 
 static bool run(Call *c, bool reference) {
-    Tensor a = as_matrix(call_in(c, 0), true), b = as_matrix(call_in(c, 1), false);
-    int nbatch = (a.ndim > b.ndim ? a.ndim : b.ndim) - 2, n = nbatch;
+    Tensor row, column;
+    const Tensor *a = as_matrix(call_in(c, 0), true, &row),
+                 *b = as_matrix(call_in(c, 1), false, &column);
+    int nbatch = (a->ndim > b->ndim ? a->ndim : b->ndim) - 2, n = nbatch;
     int64_t shape[MAX_NDIM + 2];
-    if (!check_shapes(c, &a, &b, nbatch, shape)) return false;
-    if (call_in(c, 0)->ndim > 1) shape[n++] = a.shape[a.ndim - 2];
-    if (call_in(c, 1)->ndim > 1) shape[n++] = b.shape[b.ndim - 1];
+    if (!check_shapes(c, a, b, nbatch, shape)) return false;
+    if (call_in(c, 0)->ndim > 1) shape[n++] = a->shape[a->ndim - 2];
+    if (call_in(c, 1)->ndim > 1) shape[n++] = b->shape[b->ndim - 1];
     Tensor *out = call_out(c, 0, n, shape);
     if (!out) return false;
-    if (!reference) return product_run(c, &a, &b, nbatch, shape, out->data);
-    product_reference(&a, &b, nbatch, shape, out->data);
+    if (!reference) return product_run(c, a, b, nbatch, shape, out->data);
+    product_reference(a, b, nbatch, shape, out->data);
     return true;
 }
 

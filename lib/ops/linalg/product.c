@@ -75,15 +75,19 @@ typedef struct Batch {
     int64_t count;
 } Batch;
 
-static Batch batch_of(const Tensor *a, const Tensor *b, int n, const int64_t *shape) {
-    Batch q = {.a = a, .b = b, .n = n, .shape = shape, .count = 1};
+/* Field by field: clearing room for 32 dims costs more than a small product. */
+static void batch_set(Batch *q, const Tensor *a, const Tensor *b, int n,
+                      const int64_t *shape) {
+    q->a = a, q->b = b;
+    q->n = n;
+    q->shape = shape;
+    q->count = 1;
     for (int i = 0; i < n; i++) {
         int ia = a->ndim - 2 - n + i, ib = b->ndim - 2 - n + i;
-        q.sa[i] = ia < 0 || a->shape[ia] == 1 ? 0 : a->stride[ia];
-        q.sb[i] = ib < 0 || b->shape[ib] == 1 ? 0 : b->stride[ib];
-        q.count *= shape[i];
+        q->sa[i] = ia < 0 || a->shape[ia] == 1 ? 0 : a->stride[ia];
+        q->sb[i] = ib < 0 || b->shape[ib] == 1 ? 0 : b->stride[ib];
+        q->count *= shape[i];
     }
-    return q;
 }
 
 static void batch_at(const Batch *q, int64_t i, const char **a, const char **b) {
@@ -110,7 +114,8 @@ static void reference_one(const Tensor *ta, const Tensor *tb, const char *a,
 
 void product_reference(const Tensor *a, const Tensor *b, int nbatch,
                        const int64_t *batch, void *out) {
-    Batch q = batch_of(a, b, nbatch, batch);
+    Batch q;
+    batch_set(&q, a, b, nbatch, batch);
     int64_t size =
         a->shape[a->ndim - 2] * b->shape[b->ndim - 1] * (int64_t)dtype_size(a->dtype);
     for (int64_t i = 0; i < q.count; i++) {
@@ -121,12 +126,12 @@ void product_reference(const Tensor *a, const Tensor *b, int nbatch,
 }
 
 /* ---- by OpenBLAS ---- */
-/* Can gemm take the last two axes as they lie? */
+/* Can gemm take the last two axes as they lie? Sizes of elements are powers of 2. */
 static bool fits_blas(const Tensor *t) {
     int64_t size = (int64_t)dtype_size(t->dtype);
     int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
     int64_t r = t->stride[t->ndim - 2], k = t->stride[t->ndim - 1];
-    if (r % size || k % size || r > (int64_t)INT32_MAX * size ||
+    if (((r | k) & (size - 1)) || r > (int64_t)INT32_MAX * size ||
         k > (int64_t)INT32_MAX * size)
         return false;
     bool by_row = (k == size || cols == 1) && (r >= cols * size || rows == 1);
@@ -134,24 +139,25 @@ static bool fits_blas(const Tensor *t) {
     return by_row || by_col;
 }
 
-/* The tensor itself, or a copy that fits in *room (advanced past it). */
-static Tensor settled(const Tensor *t, DType d, char **room) {
-    if (t->dtype == d && fits_blas(t)) return *t;
-    Tensor copy = {.dtype = d, .ndim = t->ndim, .data = *room};
+/* A copy that fits, in *room (advanced past it). */
+static const Tensor *settled(const Tensor *t, DType d, Tensor *copy, char **room) {
     int64_t step = (int64_t)dtype_size(d);
+    copy->dtype = d;
+    copy->ndim = t->ndim;
+    copy->data = *room;
+    copy->buf = NULL;
     for (int i = t->ndim; i-- > 0;) {
-        copy.shape[i] = t->shape[i];
-        copy.stride[i] = step;
+        copy->shape[i] = t->shape[i];
+        copy->stride[i] = step;
         step *= t->shape[i];
     }
-    tensor_assign(&copy, t);
+    tensor_assign(copy, t);
     *room += ((size_t)step + 63) & ~(size_t)63;
     return copy;
 }
 
 static bool room_for(const Tensor *t, DType d, size_t *bytes) {
     size_t n;
-    if (t->dtype == d && fits_blas(t)) return true;
     return size_mul((size_t)tensor_size(t), dtype_size(d), &n) &&
            size_add(*bytes, n + 64, bytes);
 }
@@ -161,60 +167,97 @@ typedef struct Job {
     Batch q;
     Gemm g;
     size_t out_bytes;
-    char *out;
-    Pool *pool; /* inside one product; NULL when batches are spread */
+    int64_t chunk; /* products of a chunk */
 } Job;
 
-static void run_batch(void *ctx, size_t i, unsigned worker) {
-    Job *j = ctx;
+static Gemm product_at(const Job *j, int64_t i) {
     Gemm g = j->g;
     const char *a, *b;
-    (void)worker;
-    batch_at(&j->q, (int64_t)i, &a, &b);
+    batch_at(&j->q, i, &a, &b);
     g.a = a;
     g.b = b;
-    g.c = j->out + i * j->out_bytes;
-    blas_gemm(j->lib, &g, j->pool);
+    g.c = (char *)g.c + (size_t)i * j->out_bytes;
+    return g;
 }
 
-static void run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Job *j = ctx;
+    int64_t from = (int64_t)chunk * j->chunk, to = from + j->chunk;
+    (void)worker;
+    for (int64_t i = from; i < to && i < j->q.count; i++) {
+        Gemm g = product_at(j, i);
+        blas_gemm(j->lib, &g);
+    }
+}
+
+static Gemm gemm_of(const Tensor *a, const Tensor *b) {
+    int shift = __builtin_ctzll(dtype_size(a->dtype));
+    const int64_t *sa = a->stride + a->ndim - 2, *sb = b->stride + b->ndim - 2;
+    return (Gemm){.dtype = a->dtype,
+                  .m = a->shape[a->ndim - 2],
+                  .k = a->shape[a->ndim - 1],
+                  .n = b->shape[b->ndim - 1],
+                  .a = a->data,
+                  .b = b->data,
+                  .a_row = sa[0] >> shift,
+                  .a_col = sa[1] >> shift,
+                  .b_row = sb[0] >> shift,
+                  .b_col = sb[1] >> shift,
+                  .ldc = b->shape[b->ndim - 1]};
+}
+
+/* One product is split; several are spread as they are, in chunks that are worth it. */
+static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                      const int64_t *batch, void *out) {
-    int64_t size = (int64_t)dtype_size(a->dtype);
-    Gemm g = {.dtype = a->dtype,
-              .m = a->shape[a->ndim - 2],
-              .k = a->shape[a->ndim - 1],
-              .n = b->shape[b->ndim - 1],
-              .a_row = a->stride[a->ndim - 2] / size,
-              .a_col = a->stride[a->ndim - 1] / size,
-              .b_row = b->stride[b->ndim - 2] / size,
-              .b_col = b->stride[b->ndim - 1] / size,
-              .ldc = b->shape[b->ndim - 1]};
-    Job j = {.lib = blas(c->s),
-             .q = batch_of(a, b, nbatch, batch),
-             .g = g,
-             .out = out,
-             .pool = c->host->pool};
-    j.out_bytes = (size_t)(g.m * g.n * size);
-    pool_run(c->host->pool, (size_t)j.q.count, run_batch,
-             &j); /* calls from inside a chunk run inline */
+    enum { CHUNK_MADDS = 1 << 18 };
+    Job j;
+    j.lib = blas(c->s);
+    j.g = gemm_of(a, b);
+    j.g.c = out;
+    batch_set(&j.q, a, b, nbatch, batch);
+    double madds = (double)j.g.m * (double)j.g.n * (double)j.g.k;
+    if (j.q.count == 1 && madds >= BLAS_SPLIT_LEAST) {
+        size_t bytes = blas_room(&j.g);
+        void *room = bytes ? call_scratch(c, bytes) : NULL;
+        if (bytes && !room) return false;
+        blas_gemm_split(j.lib, &j.g, c->host->pool, room);
+        return true;
+    }
+    j.chunk = madds < CHUNK_MADDS ? (int64_t)(CHUNK_MADDS / madds) : 1;
+    j.out_bytes = (size_t)(j.g.m * j.g.n) * dtype_size(a->dtype);
+    pool_run(c->host->pool, (size_t)((j.q.count + j.chunk - 1) / j.chunk), run_chunk,
+             &j);
+    return true;
+}
+
+/* What doesn't fit as it lies is copied, and float16 is widened. */
+static bool by_copies(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                      const int64_t *batch, void *out) {
+    bool half = a->dtype == DT_FLOAT16;
+    DType d = half ? DT_FLOAT32 : a->dtype;
+    bool copy_a = half || !fits_blas(a), copy_b = half || !fits_blas(b);
+    size_t count = (size_t)tensor_size(&c->out[0].t), bytes = 0,
+           result = half ? count * dtype_size(d) + 64 : 0;
+    if ((copy_a && !room_for(a, d, &bytes)) || (copy_b && !room_for(b, d, &bytes)) ||
+        !size_add(bytes, result, &bytes))
+        return call_fail(c, E_LIMIT, "the operands of matmul are too large to copy");
+    char *room = call_scratch(c, bytes);
+    if (!room) return false;
+    Tensor copy[2];
+    if (copy_a) a = settled(a, d, &copy[0], &room);
+    if (copy_b) b = settled(b, d, &copy[1], &room);
+    if (!run_blas(c, a, b, nbatch, batch, half ? room : out)) return false;
+    if (half)
+        element_cast(DT_FLOAT16, out, d, room, count, (ptrdiff_t)dtype_size(DT_FLOAT16),
+                     (ptrdiff_t)dtype_size(d));
+    return true;
 }
 
 static bool by_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                     const int64_t *batch, void *out) {
-    DType d = a->dtype == DT_FLOAT16 ? DT_FLOAT32 : a->dtype;
-    int64_t count = tensor_size(&c->out[0].t);
-    size_t bytes = 0, result = d == a->dtype ? 0 : (size_t)count * dtype_size(d) + 64;
-    if (!room_for(a, d, &bytes) || !room_for(b, d, &bytes) ||
-        !size_add(bytes, result, &bytes))
-        return call_fail(c, E_LIMIT, "the operands of matmul are too large to copy");
-    char *room = bytes ? call_scratch(c, bytes) : NULL;
-    if (bytes && !room) return false;
-    Tensor wide_a = settled(a, d, &room), wide_b = settled(b, d, &room);
-    run_blas(c, &wide_a, &wide_b, nbatch, batch, result ? room : out);
-    if (result)
-        element_cast(a->dtype, out, d, room, (size_t)count,
-                     (ptrdiff_t)dtype_size(a->dtype), (ptrdiff_t)dtype_size(d));
-    return true;
+    if (a->dtype != DT_FLOAT16 && fits_blas(a) && fits_blas(b))
+        return run_blas(c, a, b, nbatch, batch, out);
+    return by_copies(c, a, b, nbatch, batch, out);
 }
 
 bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
