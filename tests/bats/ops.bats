@@ -251,3 +251,27 @@ END
     run "$PYTHON" check.py "$ROOT/schemas/ops.schema.json" bad.json
     [ "$status" = 1 ]
 }
+
+@test "softmax and log_softmax by their definition: long, short and strided rows, any axis" {
+    local shape axis dtype tol view n=0
+    {
+        echo 'thunkline: 1'
+        echo 'let: |'
+        for dtype in float16:4e-3 float32:2e-6 float64:1e-14; do
+            tol=${dtype#*:} dtype=${dtype%:*}
+            for shape in '(70, 5)' '(33, 64)' '(32, 2)' '(2, 40, 10)' '(3, 65)' '(2, 3, 33)'; do
+                for view in '' '.T' '[::-1, 1:]'; do
+                    for axis in 0 1 -1; do
+                        n=$((n + 1))
+                        echo "  v$n = $dtype(normal(0, 2, $shape, seed=$n))$view"
+                        echo "  w$n = exp(float64(v$n)) / sum(exp(float64(v$n)), axis=$axis, keepdims=True)"
+                        echo "  ok$n = all(abs(softmax(v$n, axis=$axis) - w$n) < $tol) & all(abs(log_softmax(v$n, axis=$axis) - log(w$n)) < 20 * $tol)"
+                    done
+                done
+            done
+        done
+        echo "  ok = array([$(seq -s, -f 'ok%g' $n)])"
+        echo 'outputs: [ok]'
+    } >f.yaml
+    ok 'gload f.yaml -e "n = ok.size" -e "good = sum(ok)" --outputs n,good | grun --mode FAST_COMPILE' $'n = 162\ngood = 162'
+}

@@ -91,8 +91,8 @@ static void one(Lab *l, int op, DType d, int ndim, const int64_t *shape, int lay
 }
 
 static void all_of(Lab *l) {
-    static const int64_t shapes[][3] = {
-        {3, 4, 5}, {2, 1, 37}, {40, 3, 1}, {1, 1, 1}, {17, 2, 3}};
+    static const int64_t shapes[][3] = {{3, 4, 5}, {2, 1, 37}, {40, 3, 1},
+                                        {1, 1, 1}, {17, 2, 3}, {2, 70, 5}};
     for (int op = 0; op < NNAMES; op++)
         for (int d = 0; d < DT_N; d++) {
             if (dtype_is_complex((DType)d)) continue;

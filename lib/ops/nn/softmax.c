@@ -66,22 +66,29 @@ static void one_row(const Job *j, int64_t r, char *room) {
     element_cast(j->out->dtype, out, j->dtype, room, (size_t)j->n, step, wide);
 }
 
-/* Up to SOFTMAX_LANES short rows, turned into columns of a tile and back; lanes without
- * a row repeat the first. */
+/* Up to SOFTMAX_LANES short rows, turned into columns of a tile and back. Lanes without
+ * a row hold zeros. */
 static void by_tile(const Job *j, int64_t first, int64_t rows) {
     _Alignas(64) char tile[SHORT * SOFTMAX_LANES * sizeof(double)];
-    size_t size = dtype_size(j->dtype), n = (size_t)j->n;
+    size_t size = dtype_size(j->dtype), n = (size_t)j->n, count = (size_t)rows;
     ptrdiff_t lane = SOFTMAX_LANES * (ptrdiff_t)size, step = j->inner * (ptrdiff_t)size;
-    for (int64_t l = 0; l < SOFTMAX_LANES; l++) {
-        int64_t at = row_at(j, first + (l < rows ? l : 0)) * (int64_t)size;
-        element_cast(j->dtype, tile + (size_t)l * size, j->dtype,
-                     (const char *)j->x->data + at, n, lane, step);
+    const char *x = j->x->data;
+    char *out = j->out->data;
+    if (rows < SOFTMAX_LANES) memset(tile, 0, n * (size_t)lane);
+    if (j->inner == 1) {
+        ptrdiff_t row = j->n * (ptrdiff_t)size;
+        element_transpose(tile, lane, x + first * row, row, n, count, size);
+        j->columns(tile, tile, n, SOFTMAX_LANES);
+        element_transpose(out + first * row, row, tile, lane, count, n, size);
+        return;
     }
+    for (size_t l = 0; l < count; l++)
+        element_cast(j->dtype, tile + l * size, j->dtype,
+                     x + row_at(j, first + (int64_t)l) * (int64_t)size, n, lane, step);
     j->columns(tile, tile, n, SOFTMAX_LANES);
-    for (int64_t l = 0; l < rows; l++)
-        element_cast(j->dtype,
-                     (char *)j->out->data + row_at(j, first + l) * (int64_t)size,
-                     j->dtype, tile + (size_t)l * size, n, step, lane);
+    for (size_t l = 0; l < count; l++)
+        element_cast(j->dtype, out + row_at(j, first + (int64_t)l) * (int64_t)size,
+                     j->dtype, tile + l * size, n, step, lane);
 }
 
 static void run_group(const Job *j, int64_t first, int64_t rows, char *room) {

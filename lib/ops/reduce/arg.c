@@ -1,7 +1,7 @@
 /* argmax, argmin: the position of the first extreme; the first nan counts as the
  * extreme. Along the innermost dim a block is searched only when its extreme (found by
  * the vector loops of max) beats what was seen before; along another dim whole rows are
- * compared. */
+ * compared, and so are runs of a few elements, side by side in a tile. */
 #include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { BLOCK = 2048, STRIP = 4096, STRIP_SHARED = 1024, CHUNK = 1 << 16, ROWS = 16 };
+enum { NARROW = 32, NARROW_STRIP = 64 }; /* runs up to this length; so many at once */
 
 static bool arg_type(Infer *in) {
     const Type *x = in->type[0];
@@ -43,7 +44,7 @@ typedef struct Job {
     Tensor kept; /* shape and strides of the other dims, row-major; its innermost one is
                     apart when by rows */
     int64_t n, step, wide, wide_step, strip, strips;
-    bool by_rows;
+    bool by_rows, narrow; /* narrow: by rows of a tile */
     char *work;
     size_t work_size;
     int64_t tasks, per_chunk;
@@ -96,6 +97,17 @@ static void arg_of_rows(const Job *j, char *work, const char *x, int64_t width,
     }
 }
 
+static void arg_of_narrow(const Job *j, char *work, const char *x, int64_t width,
+                          int64_t *out) {
+    char *best = work, *tile = work + (size_t)NARROW_STRIP * 8;
+    ptrdiff_t row = width * (ptrdiff_t)j->item;
+    element_transpose(tile, row, x, j->wide_step, (size_t)j->n, (size_t)width, j->item);
+    memcpy(best, tile, (size_t)row);
+    memset(out, 0, (size_t)width * 8);
+    j->table->arg[j->less][j->dtype](tile + row, row, (size_t)(j->n - 1), (size_t)width,
+                                     best, out, 1);
+}
+
 static int64_t offset(const Tensor *t, int64_t at) {
     int64_t bytes = 0;
     for (int k = t->ndim - 1; k >= 0; k--) {
@@ -114,11 +126,13 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
         const char *x = j->x + offset(&j->kept, t / j->strips);
         int64_t first = t % j->strips * j->strip;
         int64_t width = j->wide - first < j->strip ? j->wide - first : j->strip;
-        if (j->by_rows)
-            arg_of_rows(j, work, x + first * j->wide_step, width,
-                        j->out + t / j->strips * j->wide + first);
+        int64_t *out = j->out + t / j->strips * j->wide + first;
+        if (j->narrow)
+            arg_of_narrow(j, work, x + first * j->wide_step, width, out);
+        else if (j->by_rows)
+            arg_of_rows(j, work, x + first * j->wide_step, width, out);
         else
-            j->out[t] = arg_of_run(j, work, x);
+            *out = arg_of_run(j, work, x);
     }
 }
 
@@ -138,14 +152,17 @@ static void plan(Job *j, const Tensor *x, int axis) {
     int64_t near = last >= 0 ? j->kept.stride[last] : 0;
     j->by_rows = last >= 0 && j->n > 1 &&
                  (near < 0 ? -near : near) < (j->step < 0 ? -j->step : j->step);
-    if (j->by_rows) {
+    j->narrow = !j->by_rows && is_direct(j, j->step) && j->n > 1 && j->n <= NARROW &&
+                last >= 0 && j->kept.shape[last] >= NARROW;
+    if (j->narrow) j->strip = NARROW_STRIP;
+    if (j->by_rows || j->narrow) {
         j->kept.ndim = last;
         j->wide = j->kept.shape[last];
         j->wide_step = near;
         j->strips = (j->wide + j->strip - 1) / j->strip;
     }
     j->tasks = move_count(j->kept.ndim, j->kept.shape) * j->strips;
-    int64_t each = j->n * (j->by_rows ? j->strip : 1);
+    int64_t each = j->n * (j->strips > 1 ? j->strip : j->wide);
     j->per_chunk = each < CHUNK ? CHUNK / each : 1;
 }
 
