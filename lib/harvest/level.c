@@ -105,6 +105,7 @@ static Part *take_place(Walk *w, Level *l, const Part *part, Sym name, SowMode m
     size_t k = mode == SOW_APPEND ? e->part.n : 0;
     Part p = *part;
     p.row = k;
+    p.at = at;
     if (l->choice != APPLY_NONE && !share_place(w, l, k, &p, name, mode, at, done))
         return NULL;
     if (k == e->part.n) {
@@ -155,6 +156,13 @@ Var level_value(Walk *w, Level *l, size_t k, const Type *t, bool append) {
                    : w->h->value(w->h->ctx, k, w->b, t);
 }
 
+static Var fail_rows(Walk *w, Sym name, Dim rows) {
+    fail(w->b->s, w->b->from.at, E_SHAPE,
+         "%s is sown more often than there are rows planted for it, %lld",
+         sym_text(w->b->s, name), (long long)rows);
+    return VAR_NONE;
+}
+
 /* Row `row` of what is planted for an appended name; the steps of a loop are rows
  * already. */
 static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
@@ -168,9 +176,21 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
     for (int i = 0; i < t->ndim; i++)
         dim[i + 1] = t->dim[i];
     if (l->loop && !loop_often(l->loop, name)) return level_value(w, l, k, t, true);
-    const Type *rows = type_tensor(w->b->s, t->dtype, t->ndim + 1, dim);
+    const Type *rows = type_tensor(w->b->s, t->dtype, t->ndim + 1, dim), *have;
     Var v = level_value(w, l, k, rows, true);
     if (v == VAR_NONE) return v;
+    have = var_type(w->b->g, v);
+    if (have->kind != TYPE_TENSOR || have->ndim != t->ndim + 1) {
+        fail(w->b->s, w->b->from.at, E_SHAPE,
+             "what is planted for the appended name %s has a row for each sow of it: "
+             "%s is expected, not %s",
+             sym_text(w->b->s, name), type_str(w->b->s, rows), type_str(w->b->s, have));
+        return VAR_NONE;
+    }
+    if (!l->loop && dim_is_known(have->dim[0])) {
+        if (have->dim[0] <= (Dim)row) return fail_rows(w, name, have->dim[0]);
+        level_find(l, harvest_path(w->b->s, l->scope, name))->rows = have->dim[0];
+    }
     return build(w, "planted[row]", "planted", v, "row", const_int(w->b, (int64_t)row));
 }
 
@@ -297,17 +317,45 @@ bool level_leave(Walk *w, Level *scope, bool ok, Level *l) {
         Entry *e = &scope->entry.p[i];
         for (size_t k = 0; ok && k < e->part.n; k++)
             ok = level_adopt(w, l, e->name, e->mode, e->part.p[k].var,
-                             e->part.p[k].array, e->at);
+                             e->part.p[k].array, e->part.p[k].at);
+        if (ok && e->part.n && e->rows) level_find(l, e->name)->rows = e->rows;
         vec_free(&e->part);
     }
     vec_free(&scope->entry);
     return ok;
 }
 
+/* The type of a row of what was collected; NULL: it is no tensor. */
+static const Type *row_type(Walk *w, const Part *p) {
+    const Type *t = var_type(w->b->g, p->var);
+    if (t->kind != TYPE_TENSOR) return NULL;
+    return p->array ? type_tensor(w->b->s, t->dtype, t->ndim - 1, t->dim + 1) : t;
+}
+
+/* Can they make one array? */
+static bool rows_fit(Walk *w, const Entry *e) {
+    Session *s = w->b->s;
+    const Type *first = row_type(w, &e->part.p[0]);
+    for (size_t i = 0; i < e->part.n; i++) {
+        const Part *p = &e->part.p[i];
+        const Type *t = row_type(w, p);
+        if (t && first && (i == 0 || type_meet(s, t, first))) continue;
+        bool dtype = t && first && t->dtype != first->dtype;
+        fail(s, p->at, t && first ? dtype ? E_DTYPE : E_SHAPE : E_TYPE,
+             "%s is sown as %s here: rows that are appended make one array, and need "
+             "one dtype and shape",
+             sym_text(s, e->name), type_str(s, t ? t : var_type(w->b->g, p->var)));
+        if (i && first) note(s, e->part.p[0].at, "here it is %s", type_str(s, first));
+        return false;
+    }
+    return true;
+}
+
 /* The parts one after the other along a new or their leading axis. */
 Var level_grown(Walk *w, const Entry *e) {
     Session *s = w->b->s;
     Arena *a = w->arena;
+    if (!rows_fit(w, e)) return VAR_NONE;
     Var *v = NEW_N(a, e->part.n, Var);
     bool arrays = false;
     for (size_t i = 0; i < e->part.n; i++)
@@ -331,6 +379,10 @@ Var level_grown(Walk *w, const Entry *e) {
 bool level_close(Walk *w, Level *l, bool ok, Reaps *out) {
     for (size_t i = 0; i < l->entry.n; i++) {
         Entry *e = &l->entry.p[i];
+        if (ok && e->rows && e->rows != (Dim)e->part.n)
+            ok = fail(w->b->s, e->at, E_SHAPE,
+                      "%s is sown %zu times, but %lld rows are planted for it",
+                      sym_text(w->b->s, e->name), e->part.n, (long long)e->rows);
         if (ok && e->part.n && e->part.p[0].var != VAR_NONE) {
             w->b->from.at = e->at;
             Var v = e->mode == SOW_APPEND ? level_grown(w, e) : e->part.p[0].var;

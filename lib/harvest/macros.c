@@ -93,6 +93,27 @@ static Var planted(void *ctx, size_t k, Builder *b, const Type *t) {
     return v;
 }
 
+/* A dict is planted for a scope, a value for a value: names of another kind than what
+ * is sown so, and collected for want of them, are no names that nothing sows. */
+static bool check_kinds(const Planted *p, const Reaps *r) {
+    Session *s = compiler_builder(p->c)->s;
+    for (size_t k = 0; k < p->name.n; k++)
+        for (size_t i = 0; i < r->n; i++) {
+            const char *plant = sym_text(s, p->name.p[k]),
+                       *sown = sym_text(s, r->p[i].name);
+            size_t np = strlen(plant), ns = strlen(sown);
+            bool scope = strncmp(plant, sown, np) == 0 && sown[np] == '/';
+            if (!scope && !(strncmp(plant, sown, ns) == 0 && plant[ns] == '/'))
+                continue;
+            fail(s, p->value.p[k].at, E_TYPE,
+                 scope ? "%s is sown as a scope: a dict of values is planted for it"
+                       : "%s is sown as a value, but a dict is planted for it",
+                 scope ? plant : sown);
+            return note(s, r->p[i].at, "%s is sown here", sown);
+        }
+    return true;
+}
+
 /* ---- applying ---- */
 typedef Vec(Var) Vars;
 static void node_roots(Session *s, const Node *n, Vars *out) {
@@ -180,7 +201,8 @@ static bool expand(Compiler *c, const Transform *t, size_t n, const Node *arg,
                      .nblock = t->nblock,
                      .block = t->block,
                      .exclusive = t->exclusive};
-    bool ok = harvest_range(b, &h, from, root.n, root.p, map, &reaps);
+    bool ok = harvest_range(b, &h, from, root.n, root.p, map, &reaps) &&
+              check_kinds(p, &reaps);
     if (ok) map_node(c, map, nvar, &result);
     ok = ok && give(c, t, &result, &reaps, at, out);
     vec_free(&reaps);

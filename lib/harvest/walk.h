@@ -23,12 +23,14 @@ typedef struct Part {
     ApplyId by;
     Var was;    /* what the name had before that */
     bool waits; /* that is chosen by another ifelse, and not known yet */
+    Span at;    /* of the sow */
 } Part;
 typedef struct Entry {
     Sym name;
     SowMode mode;
     Span at;
     Vec(Part) part; /* one unless they are appended */
+    Dim rows;       /* that are planted for them, 0: none, or not by themselves */
 } Entry;
 typedef struct Scanned Scanned; /* a scan that is being harvested */
 typedef struct Level {

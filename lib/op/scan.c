@@ -167,7 +167,8 @@ bool scan_reads(Graph *fn, size_t first, size_t n, size_t out) {
 
 bool scan_check(Call *c, const ScanForm *f, int64_t steps) {
     if (steps < 0)
-        return call_fail(c, E_RUN_SHAPE, "the number of steps is %lld",
+        return call_fail(c, E_RUN_SHAPE,
+                         "the number of steps is %lld: it must not be negative",
                          (long long)steps);
     for (size_t i = 0; i < f->nseq; i++) {
         const ScanSeq *q = &f->seq[i];

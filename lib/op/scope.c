@@ -317,14 +317,25 @@ static bool add_outputs(Compiler *c, const Node *n) {
     return true;
 }
 
+static bool is_until(const Compiler *c, const Node *n) {
+    return n->kind == NODE_DICT && n->n == 1 &&
+           strcmp(sym_text(c->s, n->key[0]), "until") == 0;
+}
+
 /* The condition that stands last among a loop body's results: [x, until(x > 3)]. */
 static bool take_until(Compiler *c, Node *body) {
     const Node *last =
-        body->kind == NODE_LIST && body->n ? &body->item[body->n - 1] : NULL;
+        body->kind == NODE_LIST && body->n ? &body->item[body->n - 1] : body;
     Var v;
-    if (!last || last->kind != NODE_DICT || last->n != 1 ||
-        strcmp(sym_text(c->s, last->key[0]), "until") != 0)
-        return true;
+    for (size_t i = 0; body->kind == NODE_LIST && i + 1 < body->n; i++)
+        if (is_until(c, &body->item[i]))
+            return fail(c->s, body->item[i].at, E_ARG,
+                        "until must stand once, as the last of the results: [x, "
+                        "until(x > 3)]");
+    if (!is_until(c, last)) return true;
+    if (last == body || body->n == 1)
+        return fail(c->s, last->at, E_ARG,
+                    "until stands beside what a step gives: [x, until(x > 3)]");
     if (!compiler_var(c, &last->item[0], DT_BOOL, &v)) return false;
     const Type *t = var_type(c->b->g, v);
     if (t->kind != TYPE_TENSOR || t->ndim != 0 || !dtype_is_discrete(t->dtype))

@@ -118,6 +118,31 @@ T
     bad 3 E_ARG 'cond_clobber' 'gload f.yaml'
 }
 
+@test "what is planted has the kind, rows and types of what is sown; so have appended rows among each other" {
+    local name="tag='t', name='k'" append="tag='t', name='k', mode='append'"
+    contract "r = plant(f, tag='intermediate')({'y': {'a': 1.}}, x)"
+    bad 3 E_TYPE 'y is sown as a value, but a dict is planted' 'gload f.yaml'
+    contract "g = lambda v: nest(f, scope='s')(v)" "r = plant(g, tag='intermediate')({'s': 1.}, x)"
+    bad 3 E_TYPE 's is sown as a scope: a dict of values is planted' 'gload f.yaml'
+    grep -q 'f.yaml:12:.*error' .err
+    contract "r = plant((lambda v: sow(v, $append) + sow(v, $append)), tag='t')({'k': [1., 2., 3.]}, x)"
+    bad 3 E_SHAPE 'k is sown 2 times, but 3 rows are planted' 'gload f.yaml'
+    contract "r = plant((lambda v: sow(v, $append) + sow(v, $append)), tag='t')({'k': [1.]}, x)"
+    bad 3 E_SHAPE 'k is sown more often than there are rows planted for it, 1' 'gload f.yaml'
+    contract "r = plant((lambda v: sow(v, $append) + sow(v, $append)), tag='t')({'k': 1.}, x)"
+    bad 3 E_SHAPE 'a row for each sow of it: float64.\?. is expected, not float64' 'gload f.yaml'
+    contract "h = lambda v: nest((lambda u: sow(u, $append) + sow(u, $append)), scope='s')(v)" "r = plant(h, tag='t')({'s': {'k': [1., 2., 3.]}}, x)"
+    bad 3 E_SHAPE 's/k is sown 2 times, but 3 rows are planted' 'gload f.yaml'
+    contract "r = sow(x, $append) + sum(sow(stack([x, x]), $append))"
+    bad 3 E_SHAPE 'k is sown as float64.2. here: rows that are appended make one array' 'grun f.yaml x=1 --reap t'
+    contract "r = sow(x, $append) + sow(float32(x), $append)"
+    bad 3 E_DTYPE 'k is sown as float32 here' 'grun f.yaml x=1 --reap t'
+    contract "r = sow(x, $append) + sow(x, $append)"
+    bad 3 E_SHAPE 'k is sown 2 times, but 3 rows are planted' 'grun f.yaml x=1 --plant k=[1,2,3]'
+    contract "r = plant(f, tag='intermediate')({'y': float32(1)}, x)"
+    bad 3 E_TYPE 'the planted value of y is float32, what is sown is float64' 'gload f.yaml'
+}
+
 @test "sow_cond keeps the last value whose predicate held, else zeros" {
     contract "r = reap((lambda v: sow_cond(v, v > 2, tag='t', name='k') + sow_cond(v * v, v > 3, tag='t', name='k')), tag='t')(x)"
     ok 'grun f.yaml x=1' 'r/k = 0.0'

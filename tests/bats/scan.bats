@@ -164,9 +164,14 @@ Y
     no E_ARG 'truncate_gradient is a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=0)'
     no E_ARG "keep is 'all', 'last' or a number of rows" 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep="some")'
     no E_ARG 'scan has no argument steps' 'scan(lambda a: a, outputs_info=[0], steps=2)'
+    no E_ARITY 'takes 2 arguments, but gets 4: 2 of sequences, 1 of earlier steps, 1 of non_sequences' 'scan(lambda a, b: a, sequences=[taps(arange(3), [0, 1])], outputs_info=[0], non_sequences=[1.5])'
+    no E_ARG 'until must stand once, as the last' 'scan(lambda a: [until(a > 0), a], outputs_info=[0], n_steps=2)'
+    no E_ARG 'until must stand once, as the last' 'scan(lambda a: [a, until(a > 0), until(a > 1)], outputs_info=[0], n_steps=2)'
+    no E_ARG 'until stands beside what a step gives' 'scan(lambda a: until(a > 0), outputs_info=[0], n_steps=2)'
+    no E_ARG 'until stands beside what a step gives' 'scan(lambda a: [until(a > 0)], outputs_info=[0], n_steps=2)'
     # what only a run can tell
     local n='gload --new -i "n: int64" -i "x: float64[?]"'
-    bad 5 E_RUN_SHAPE 'the number of steps is -1' "$n -e 'scan(lambda a: a, outputs_info=[0], n_steps=n)' | grun n=-1 x=[]"
+    bad 5 E_RUN_SHAPE 'the number of steps is -1: it must not be negative' "$n -e 'scan(lambda a: a, outputs_info=[0], n_steps=n)' | grun n=-1 x=[]"
     bad 5 E_RUN_SHAPE 'sequence 1 has 2 rows, but 3 steps need 3' "$n -e 'scan(lambda a: a, sequences=[x], n_steps=n)' | grun n=3 x=[1,2]"
     bad 5 E_RUN_SHAPE 'needs 2 rows, for its taps, but it has 3' "$n -e 'scan(lambda a: a, outputs_info=[taps(x, [-2])], n_steps=n)' | grun n=3 x=[1,2,3]"
     bad 5 E_RUN_SHAPE 'rows must be of one shape' "$n -e 'scan(lambda a: ones(a), sequences=[arange(n)])' | grun n=3 x=[]"

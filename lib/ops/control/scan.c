@@ -60,7 +60,8 @@ static bool read_steps(Typing *t) {
     t->steps_known = infer_int(t->in, 0, &t->steps);
     if (infer_dims(t->in, 0, &t->steps_dim, NULL) != 1) t->steps_dim = DIM_UNKNOWN;
     return !t->steps_known || t->steps >= 0 ||
-           infer_fail(t->in, E_VALUE, 0, "the number of steps is %lld",
+           infer_fail(t->in, E_VALUE, 0,
+                      "the number of steps is %lld: it must not be negative",
                       (long long)t->steps);
 }
 

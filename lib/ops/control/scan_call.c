@@ -358,12 +358,28 @@ static void guess_dtypes(Words *w, const Var *other, DType *like) {
     w->fn = fn;
 }
 
+/* Does the function take what the steps have for it? */
+static bool check_arity(Words *w) {
+    size_t need = count_inputs(w), have = need, seen = 0;
+    if (w->fn.lambda) have = w->fn.lambda->nkid - 1;
+    if (w->fn.fn) have = w->fn.fn->inputs.n - w->fn.ncaptured;
+    if (have == need) return true;
+    for (size_t i = 0; i < w->nseq; i++)
+        seen += w->seq[i].ntap;
+    return fail(
+        w->b->s, w->fn.at, E_ARITY,
+        "the function takes %zu arguments, but gets %zu: %zu of sequences, %zu of "
+        "earlier steps, %zu of non_sequences",
+        have, need, seen, need - seen - w->nother, w->nother);
+}
+
 static bool make_body(Words *w, Var *other) {
     DType *like = NEW_N(compiler_arena(w->c), w->nout, DType);
     bool weak = false;
     for (size_t i = 0; i < w->nout; i++)
         like[i] = DT_NONE;
-    if (!take_initials(w, like) || !take_others(w, count_inputs(w) - w->nother, other))
+    if (!check_arity(w) || !take_initials(w, like) ||
+        !take_others(w, count_inputs(w) - w->nother, other))
         return false;
     for (size_t i = 0; i < w->nout; i++)
         weak |= w->out[i].weak;
