@@ -1,5 +1,6 @@
 /* The store: appending leaves and Applies to arrays that double. Nothing that was
  * appended changes or moves to another number. */
+#include "graph/append.h"
 #include "graph/graph_impl.h"
 #include "value/class.h"
 
@@ -367,46 +368,25 @@ static void check_apply(const Graph *g, size_t nin, const Var *in, size_t nout) 
             bug("input %zu of an Apply is variable %u of %u", i, in[i], g->nvar);
 }
 
-static Var append_apply(Graph *g, const ApplyKey *k, size_t nout,
-                        const Type *const *out) {
-    room_apply(g, 1);
-    room_var(g, (uint32_t)nout);
-    room_in(g, (uint32_t)k->nin);
-    Apply *a = &g->apply[g->napply];
-    *a = (Apply){.op = k->op,
-                 .props = k->props,
-                 .in = g->nin,
-                 .out = g->nvar,
-                 .nin = (uint16_t)k->nin,
-                 .nout = (uint16_t)nout};
-    for (size_t i = 0; i < k->nin; i++)
-        g->in[g->nin++] = k->in[i];
-    for (size_t i = 0; i < nout; i++)
-        g->var[g->nvar++] =
-            (VarRec){.type = out[i], .owner = g->napply, .index = (uint16_t)i};
-    g->napply++;
-    return a->out;
-}
-
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from) {
     check_apply(g, nin, in, nout);
-    ApplyKey k = {g, op, props, nin, in};
     if (intern && !serial) {
+        ApplyKey k = {g, op, props, nin, in};
         start_interning(g);
         ApplyId have =
             index_find(&g->priv->apply_index, apply_hash(&k), apply_same, &k);
         if (have != UINT32_MAX) return g->apply[have].out;
     }
-    Var first = append_apply(g, &k, nout, out);
+    graph_reserve(g, 1, (uint32_t)nout, (uint32_t)nin);
+    graph_append(g, op, props, (uint32_t)nin, in, (uint32_t)nout, out, from);
     ApplyId a = g->napply - 1;
-    g->origin[a] = from;
     if (serial)
         g->apply[a].serial = ++g->priv->serial;
     else if (g->priv->interning)
         index_apply(g, a);
-    return first;
+    return g->apply[a].out;
 }
 
 /* ---- interface ---- */

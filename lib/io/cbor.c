@@ -10,26 +10,37 @@ enum { TAG_U8 = 64, TAG_U16 = 69, TAG_U32 = 70, TAG_U64 = 71 };
 
 /* ---- writing ---- */
 
-static void put_be(Str *b, uint64_t v, size_t n) {
-    char t[8];
+/* Makes room for n bytes at the end and returns where they begin. */
+static char *extend(Str *b, size_t n) {
+    if (b->n + n + 1 > b->cap) b->p = vec_grow_(b->s, b->p, &b->cap, b->n + n + 1, 1);
+    char *at = b->p + b->n;
+    b->n += n;
+    b->p[b->n] = '\0';
+    return at;
+}
+
+static void put_be(char *to, uint64_t v, size_t n) {
     for (size_t i = 0; i < n; i++)
-        t[i] = (char)(v >> (8 * (n - 1 - i)) & 0xFF);
-    str_add(b, t, n);
+        to[i] = (char)(v >> (8 * (n - 1 - i)) & 0xFF);
+}
+
+/* A head, and `extra` bytes behind it, which are the caller's to write. */
+static char *head_and(Str *b, unsigned major, uint64_t arg, size_t extra) {
+    if (arg < 24) {
+        char *at = extend(b, 1 + extra);
+        *at = (char)(major << 5 | arg);
+        return at + 1;
+    }
+    unsigned log = arg <= 0xFF ? 0 : arg <= 0xFFFF ? 1 : arg <= UINT32_MAX ? 2 : 3;
+    size_t size = (size_t)1 << log;
+    char *at = extend(b, 1 + size + extra);
+    *at = (char)(major << 5 | (24 + log));
+    put_be(at + 1, arg, size);
+    return at + 1 + size;
 }
 
 void cb_head(Str *b, unsigned major, uint64_t arg) {
-    unsigned size = arg < 24            ? 0
-                    : arg <= 0xFF       ? 1
-                    : arg <= 0xFFFF     ? 2
-                    : arg <= UINT32_MAX ? 4
-                                        : 8;
-    unsigned info = size == 0   ? (unsigned)arg
-                    : size == 1 ? 24
-                    : size == 2 ? 25
-                    : size == 4 ? 26
-                                : 27;
-    str_putc(b, (char)(major << 5 | info));
-    put_be(b, arg, size);
+    head_and(b, major, arg, 0);
 }
 
 void cb_int(Str *b, int64_t v) {
@@ -42,8 +53,9 @@ void cb_int(Str *b, int64_t v) {
 void cb_f64(Str *b, double v) {
     uint64_t bits;
     memcpy(&bits, &v, 8);
-    str_putc(b, (char)0xFB);
-    put_be(b, bits, 8);
+    char *at = extend(b, 9);
+    *at = (char)0xFB;
+    put_be(at + 1, bits, 8);
 }
 
 void cb_bool(Str *b, bool v) {
@@ -54,7 +66,19 @@ void cb_null(Str *b) {
     str_putc(b, (char)0xF6);
 }
 
+static bool is_ascii(const char *p, size_t n) {
+    uint64_t all = 0, eight;
+    for (; n >= 8; p += 8, n -= 8) {
+        memcpy(&eight, p, 8);
+        all |= eight;
+    }
+    for (size_t i = 0; i < n; i++)
+        all |= (uint64_t)(unsigned char)p[i];
+    return !(all & UINT64_C(0x8080808080808080));
+}
+
 static bool is_utf8(const char *p, size_t n) {
+    if (is_ascii(p, n)) return true;
     for (size_t i = 0; i < n; i++) {
         if ((signed char)p[i] >= 0) continue;
         size_t k = i;
@@ -69,9 +93,13 @@ static bool is_utf8(const char *p, size_t n) {
     return true;
 }
 
-void cb_text_n(Str *b, const char *p, size_t n) {
+void cb_text_head(Str *b, const char *p, size_t n) {
     cb_head(b, is_utf8(p, n) ? CB_TEXT : CB_BYTES, n);
-    str_add(b, p, n);
+}
+
+void cb_text_n(Str *b, const char *p, size_t n) {
+    char *at = head_and(b, is_utf8(p, n) ? CB_TEXT : CB_BYTES, n, n);
+    if (n) memcpy(at, p, n);
 }
 
 void cb_text(Str *b, const char *text) {
@@ -92,24 +120,14 @@ void little_endian(void *p, size_t n, size_t width) {
 #endif
 }
 
-/* Makes room for n bytes at the end and returns where they begin. */
-static char *extend(Str *b, size_t n) {
-    if (b->n + n + 1 > b->cap) b->p = vec_grow_(b->s, b->p, &b->cap, b->n + n + 1, 1);
-    char *at = b->p + b->n;
-    b->n += n;
-    b->p[b->n] = '\0';
-    return at;
-}
-
 void cb_column(Str *b, const uint32_t *v, size_t n) {
     uint32_t max = 0;
     for (size_t i = 0; i < n; i++)
         max |= v[i];
     size_t width = max <= 0xFF ? 1 : max <= 0xFFFF ? 2 : 4;
     cb_head(b, CB_TAG, width == 1 ? TAG_U8 : width == 2 ? TAG_U16 : TAG_U32);
-    cb_head(b, CB_BYTES, n * width);
+    char *at = head_and(b, CB_BYTES, n * width, n * width);
     if (n == 0) return;
-    char *at = extend(b, n * width);
     for (size_t i = 0; i < n && width == 1; i++)
         at[i] = (char)v[i];
     for (size_t i = 0; i < n && width == 2; i++)
@@ -264,10 +282,13 @@ bool cbor_bytes(Cbor *c, const unsigned char **p, size_t *n) {
 }
 
 bool cbor_text(Cbor *c, const char **p, size_t *n) {
-    uint64_t arg;
-    if (!expect(c, cbor_major(c) == CB_BYTES ? CB_BYTES : CB_TEXT, &arg) ||
-        !at_hand(c, arg))
+    uint64_t arg = 0;
+    bool few = c->p < c->end && *c->p >> 5 == CB_TEXT && (*c->p & 31) < 24;
+    if (few)
+        arg = *c->p++ & 31;
+    else if (!expect(c, cbor_major(c) == CB_BYTES ? CB_BYTES : CB_TEXT, &arg))
         return false;
+    if (!at_hand(c, arg)) return false;
     *p = (const char *)c->p;
     *n = (size_t)arg;
     c->p += arg;
@@ -310,12 +331,27 @@ uint32_t column_at(const Column *c, size_t i) {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+/* All numbers of a column; returns their bits together, which are at least the largest
+ * of them. */
+static uint32_t unpack(const Column *c, uint32_t *v) {
+    const unsigned char *p = c->p;
+    uint32_t all = 0;
+    for (size_t i = 0; i < c->n && c->width == 1; i++)
+        all |= v[i] = p[i];
+    for (size_t i = 0; i < c->n && c->width == 2; i++)
+        all |= v[i] = (uint32_t)(p[2 * i] | p[2 * i + 1] << 8);
+    for (size_t i = 0; i < c->n && c->width == 4; i++)
+        all |= v[i] = column_at(&(Column){p + 4 * i, 1, 4}, 0);
+    return all;
+}
+
 bool column_u32(Cbor *c, const Column *col, Arena *a, uint64_t limit, const char *what,
                 const uint32_t **out) {
     uint32_t *v = arena_alloc(a, (col->n + 1) * sizeof *v), max = 0;
-    for (size_t i = 0; i < col->n; i++)
-        max = (v[i] = column_at(col, i)) > max ? v[i] : max;
     *out = v;
+    if (unpack(col, v) < limit) return true;
+    for (size_t i = 0; i < col->n; i++)
+        max = v[i] > max ? v[i] : max;
     return col->n == 0 || max < limit ||
            cbor_fail(c, "%s %u of %llu", what, max, (unsigned long long)limit);
 }

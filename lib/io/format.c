@@ -38,17 +38,25 @@ static const char *const reserved[] = {
 static const unsigned char shorter[] = {0, 0, 0, 6, 14, 21, 29, 35, 36, 38};
 enum { LONGEST = sizeof shorter - 2 };
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+/* Of letters, digits and _: one bit for each ASCII character. */
+static bool is_word(char c) {
+    static const uint64_t digits = UINT64_C(0x03FF000000000000),
+                          letters = UINT64_C(0x07FFFFFE87FFFFFE);
+    unsigned char k = (unsigned char)c;
+    return k < 128 && ((k < 64 ? digits : letters) >> (k & 63) & 1);
 }
 
 bool is_identifier(const char *p, size_t n) {
-    if (n == 0 || !is_letter(p[0])) return false;
-    for (size_t i = 1; i < n; i++)
-        if (!is_letter(p[i]) && (p[i] < '0' || p[i] > '9')) return false;
+    if (n == 0 || is_digit(p[0])) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!is_word(p[i])) return false;
+    if (is_digit(p[n - 1])) return true; /* most names; no reserved one */
     for (size_t i = n > LONGEST ? 0 : shorter[n]; n <= LONGEST && i < shorter[n + 1];
          i++)
-        if (memcmp(reserved[i], p, n) == 0) return false;
+        if (reserved[i][0] == p[0] && memcmp(reserved[i], p, n) == 0) return false;
     return true;
 }
 

@@ -14,6 +14,7 @@ void cb_f64(Str *b, double v);
 void cb_bool(Str *b, bool v);
 void cb_null(Str *b);
 void cb_text_n(Str *b, const char *p, size_t n); /* a byte string if it is not UTF-8 */
+void cb_text_head(Str *b, const char *p, size_t n); /* of the text, which comes next */
 void cb_text(Str *b, const char *text);
 /* An RFC 8746 typed array of the least width that holds the largest of v[0..n): 1, 2 or
  * 4 bytes. */

@@ -1,5 +1,6 @@
 /* Reading the nodes of a tlg: leaves, constants, Applies. Every number is checked
  * against what it points to. */
+#include "graph/append.h"
 #include "io/tlg.h"
 #include "value/class.h"
 
@@ -358,6 +359,7 @@ COLUMN_READER(read_c_begin, C_BEGIN)
 COLUMN_READER(read_c_end, C_END)
 COLUMN_READER(read_c_rule, C_RULE)
 
+enum { MOST_CHUNKS = 1 << 10 }; /* that room is made for ahead */
 typedef struct Chunk {
     size_t n;
     const uint32_t *col[NCOLUMN];
@@ -399,8 +401,12 @@ static bool add_applies(Tlg *t, const Chunk *k) {
         bool own = serial < k->nserial && k->col[C_SERIAL][serial] == i;
         serial += own;
         if (!origin_at(t, k, i, &from)) return false;
-        graph_apply(g, op->op, op->props, nin, k->col[C_IN] + in, nout, k->type + out,
-                    false, own, from);
+        if (own)
+            graph_apply(g, op->op, op->props, nin, k->col[C_IN] + in, nout,
+                        k->type + out, false, true, from);
+        else
+            graph_append(g, op->op, op->props, nin, k->col[C_IN] + in, nout,
+                         k->type + out, from);
         in += nin;
         out += nout;
     }
@@ -421,7 +427,18 @@ static bool same_lengths(Tlg *t, const Column *c, unsigned seen, Chunk *k) {
     return ok || cbor_fail(&t->c, "columns of Applies that don't belong together");
 }
 
+/* Room for a section, and after a first full one that took `bytes` for as many more as
+ * the rest of the input could hold. */
+static void make_room(Tlg *t, const Chunk *k, size_t bytes) {
+    size_t left = (size_t)(t->c.end - t->c.p), times = 1;
+    if (t->g->napply == 0 && k->n == TLG_CHUNK) times += left / bytes;
+    if (times > MOST_CHUNKS) times = MOST_CHUNKS;
+    graph_reserve(t->g, (uint32_t)(k->n * times), (uint32_t)(k->ntype * times),
+                  (uint32_t)(k->nin * times));
+}
+
 bool tlg_read_applies(Tlg *t) {
+    const unsigned char *begin = t->c.p;
     static const TlgField fields[NCOLUMN] = {
         {"props", read_c_props},   {"nin", read_c_nin},     {"nout", read_c_nout},
         {"in", read_c_in},         {"type", read_c_type},   {"serial", read_c_serial},
@@ -444,6 +461,6 @@ bool tlg_read_applies(Tlg *t) {
     k.type = arena_alloc(t->tmp, (k.ntype + 1) * sizeof *k.type);
     for (size_t i = 0; i < k.ntype; i++)
         k.type[i] = t->type[k.col[C_TYPE][i]];
-    graph_reserve(t->g, (uint32_t)k.n, (uint32_t)k.ntype, (uint32_t)k.nin);
+    make_room(t, &k, (size_t)(t->c.p - begin));
     return add_applies(t, &k);
 }

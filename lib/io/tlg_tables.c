@@ -110,7 +110,7 @@ void tables_free(TlgTables *t) {
 /* ---- writing ---- */
 
 /* The whole lines that the uses of a source lie in; u becomes their range. */
-static void write_source(Session *s, TlgSource *u, Str *b) {
+static void write_source(Session *s, TlgSource *u, Str *b, Sink *k) {
     const Source *src = source_get(s, u->source);
     uint32_t len = (uint32_t)src->len, line = src->first_line;
     if (u->begin > len) u->begin = len;
@@ -125,7 +125,10 @@ static void write_source(Session *s, TlgSource *u, Str *b) {
     cb_text(b, src->name);
     cb_int(b, line);
     cb_int(b, u->begin == 0 ? src->first_col : 1);
-    cb_text_n(b, src->text + u->begin, u->end > u->begin ? u->end - u->begin : 0);
+    size_t n = u->end > u->begin ? u->end - u->begin : 0;
+    cb_text_head(b, src->text + u->begin, n);
+    tlg_flush(b, k);
+    sink_add(k, src->text + u->begin, n);
 }
 
 static void write_type(Session *s, const Type *t, Str *b) {
@@ -197,7 +200,7 @@ void tables_write(TlgTables *t, Str *b, Sink *k) {
     tlg_section(b, "sources");
     cb_head(b, CB_ARRAY, t->sources.n);
     for (size_t i = 0; i < t->sources.n; i++)
-        write_source(t->s, &t->sources.p[i], b);
+        write_source(t->s, &t->sources.p[i], b, k);
     tlg_section(b, "rules");
     cb_head(b, CB_ARRAY, t->rules.n);
     for (size_t i = 0; i < t->rules.n; i++)
