@@ -8,10 +8,15 @@
 enum { TOP = 0 };
 static const uint32_t nowhere_yet = UINT32_MAX;
 
+/* An ifelse, whose branches are nodes `node` and node + 1. */
+struct Choice {
+    Branches *b;
+    ApplyId id;
+    uint32_t node;
+};
 /* A branch: 0 stands for none. */
 typedef struct Node {
-    ApplyId id;
-    unsigned side; /* 0: then, 1: else */
+    Choice *choice;
     uint32_t up, depth;
     Level *level;
 } Node;
@@ -22,6 +27,8 @@ struct Branches {
     const Graph *src;
     uint32_t *of; /* by Apply: the branch that it belongs to */
     Vec(Node) node;
+    const Var *map; /* by variable of src: what stands for it, once it was walked */
+    ApplyId done;   /* all before it were */
 };
 
 static bool is_ifelse(const Graph *g, ApplyId a) {
@@ -39,10 +46,14 @@ static uint32_t common(const Branches *b, uint32_t x, uint32_t y) {
     return x;
 }
 
-static uint32_t add_node(Branches *b, ApplyId id, unsigned side, uint32_t up) {
-    Node n = {id, side, up, b->node.p[up].depth + 1, NULL};
+/* The two branches of an ifelse: the first one's number. */
+static uint32_t add_choice(Branches *b, ApplyId id, uint32_t up) {
+    Choice *c = NEW(b->arena, Choice);
+    *c = (Choice){b, id, (uint32_t)b->node.n};
+    Node n = {c, up, b->node.p[up].depth + 1, NULL};
     vec_push(b->s, &b->node, n);
-    return (uint32_t)b->node.n - 1;
+    vec_push(b->s, &b->node, n);
+    return c->node;
 }
 
 static void spread(Branches *b, ApplyId a, uint32_t *at) {
@@ -61,10 +72,10 @@ static void spread(Branches *b, ApplyId a, uint32_t *at) {
         return;
     }
     size_t n = (r->nin - 1u) / 2;
-    uint32_t side[] = {add_node(b, a, 0, mine), add_node(b, a, 1, mine)};
+    uint32_t first = add_choice(b, a, mine);
     at[in[0]] = common(b, at[in[0]], mine);
     for (size_t i = 0; i < 2 * n; i++)
-        at[in[1 + i]] = common(b, at[in[1 + i]], side[i >= n]);
+        at[in[1 + i]] = common(b, at[in[1 + i]], first + (i >= n));
 }
 
 /* Finds the branch of each Apply that `live` needs. NULL: there are no branches. */
@@ -77,7 +88,7 @@ static Branches *branches_of(Session *s, Arena *arena, const Graph *src, ApplyId
     Branches *b = NEW(arena, Branches);
     *b = (Branches){.s = s, .arena = arena, .src = src};
     b->of = NEW_N(arena, src->napply, uint32_t);
-    vec_push(s, &b->node, ((Node){APPLY_NONE, 0, TOP, 0, NULL}));
+    vec_push(s, &b->node, ((Node){NULL, TOP, 0, NULL}));
     uint32_t *at = NEW_N(arena, src->nvar, uint32_t);
     memset(at, 0xFF, src->nvar * sizeof *at);
     for (size_t i = 0; i < nroot; i++)
@@ -92,10 +103,12 @@ static Branches *branches_of(Session *s, Arena *arena, const Graph *src, ApplyId
 }
 
 Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
-                       const uint8_t *live, const Var *root, size_t nroot) {
+                       const uint8_t *live, const Var *root, size_t nroot,
+                       const Var *map) {
     Branches *b = branches_of(w->b->s, w->arena, src, from, live, root, nroot);
     if (!b) return NULL;
     b->w = w;
+    b->map = map;
     b->node.p[TOP].level = top;
     return b;
 }
@@ -130,53 +143,63 @@ static Level *level_of(Branches *b, uint32_t k) {
     if (n->level) return n->level;
     Level *l = NEW(b->arena, Level), *up = level_of(b, n->up),
           *twin = b->node.p[twin_of(k)].level;
-    *l = (Level){
-        .up = up, .scope = up->scope, .loop = up->loop, .choice = n->id, .twin = twin};
+    *l = (Level){.up = up,
+                 .scope = up->scope,
+                 .loop = up->loop,
+                 .choice = n->choice,
+                 .twin = twin};
     if (twin) twin->twin = l;
     return n->level = l;
 }
 
 Level *branches_level(Branches *b, Level *top, ApplyId a) {
-    return b ? level_of(b, b->of[a]) : top;
+    if (!b) return top;
+    b->done = a;
+    return level_of(b, b->of[a]);
 }
 
 /* ---- what the two sides have in common ---- */
-static bool same_names(Branches *b, ApplyId id, const Level *x, const Level *y,
+static bool fail_missing(const Branches *b, ApplyId id, const Entry *e,
+                         const char *where) {
+    Session *s = b->s;
+    fail(s, b->src->origin[id].at, E_NAME,
+         "both branches of an ifelse must sow the same names: %s is missing in the %s "
+         "branch",
+         sym_text(s, e->name), where);
+    return note(s, e->at, "it is sown here");
+}
+
+static bool same_names(const Branches *b, ApplyId id, const Level *x, const Level *y,
                        const char *where) {
-    Session *s = b->w->b->s;
-    for (size_t i = 0; x && i < x->entry.n; i++) {
-        const Entry *e = &x->entry.p[i];
-        if (level_find(y, e->name)) continue;
-        fail(s, b->src->origin[id].at, E_NAME,
-             "both branches of an ifelse must sow the same names: %s is missing in the "
-             "%s branch",
-             sym_text(s, e->name), where);
-        return note(s, e->at, "it is sown here");
-    }
+    for (size_t i = 0; x && i < x->entry.n; i++)
+        if (!level_find(y, x->entry.p[i].name))
+            return fail_missing(b, id, &x->entry.p[i], where);
     return true;
 }
 
-/* What the condition chooses of part k, to its place at the level around, unless
- * something came after. */
-static bool choose_part(Branches *b, const Node *n, const Entry *x, const Entry *y,
-                        size_t k, Var condition) {
-    Session *s = b->w->b->s;
-    const Part *p = &x->part.p[k];
-    Part *place = &level_find(level_of(b, n->up), x->name)->part.p[p->slot];
-    if (place->by != n->id || p->var == VAR_NONE) return true;
-    Var in[] = {condition, p->var, y->part.p[k].var};
-    b->w->b->from.at = b->src->origin[n->id].at;
-    place->var = op_apply1(b->w->b, op_find(s, "ifelse", 6), NULL, 3, in);
-    place->array = p->array;
-    return place->var != VAR_NONE ||
-           note(s, x->at, "both branches must sow %s with one type",
-                sym_text(s, x->name));
+/* What the condition chooses of two parts; VAR_NONE: diagnosed. */
+static Var chosen(const Branches *b, ApplyId id, const Entry *x, const Part *then,
+                  const Part *other) {
+    Session *s = b->s;
+    Builder *to = b->w->b;
+    Var in[] = {b->map[apply_in(b->src, id)[0]], then->var, other->var};
+    Origin was = to->from;
+    to->from.at = b->src->origin[id].at;
+    Var v = op_apply1(to, op_find(s, "ifelse", 6), NULL, 3, in);
+    to->from = was;
+    if (v == VAR_NONE)
+        note(s, x->at, "both branches must sow %s with one type", sym_text(s, x->name));
+    return v;
 }
 
-static bool choose(Branches *b, const Node *n, const Entry *x, const Entry *y,
-                   Var condition) {
-    Session *s = b->w->b->s;
-    if (x->mode != y->mode)
+static bool keeps_one(SowMode m) {
+    return m == SOW_CLOBBER || m == SOW_COND;
+}
+
+/* One name, to its place at the level around, unless something came after. */
+static bool choose(const Branches *b, const Choice *c, const Entry *x, const Entry *y) {
+    Session *s = b->s;
+    if (x->mode != y->mode && !(keeps_one(x->mode) && keeps_one(y->mode)))
         return fail(s, y->at, E_DUPLICATE,
                     "both branches of an ifelse must sow %s in the same mode",
                     sym_text(s, x->name));
@@ -185,21 +208,60 @@ static bool choose(Branches *b, const Node *n, const Entry *x, const Entry *y,
                     "both branches of an ifelse must sow %s equally often, not %zu and "
                     "%zu times",
                     sym_text(s, x->name), x->part.n, y->part.n);
-    for (size_t k = 0; k < x->part.n; k++)
-        if (!choose_part(b, n, x, y, k, condition)) return false;
+    Level *around = level_of(c->b, b->node.p[c->node].up);
+    for (size_t k = 0; k < x->part.n; k++) {
+        const Part *p = &x->part.p[k];
+        Part *place = &level_find(around, x->name)->part.p[p->slot];
+        if (place->by != c || place->var != VAR_NONE || p->var == VAR_NONE) continue;
+        if ((place->var = chosen(b, c->id, x, p, &y->part.p[k])) == VAR_NONE)
+            return false;
+        place->array = p->array;
+    }
     return true;
 }
 
-static bool merge(Branches *b, const Node *then, const Node *other, Var condition) {
-    const Level *x = then->level, *y = other->level;
-    if (!same_names(b, then->id, x, y, "else") ||
-        !same_names(b, then->id, y, x, "then"))
+static bool merge(const Branches *b, const Choice *c) {
+    const Level *x = b->node.p[c->node].level, *y = b->node.p[c->node + 1].level;
+    if (!same_names(b, c->id, x, y, "else") || !same_names(b, c->id, y, x, "then"))
         return false;
     for (size_t i = 0; x && i < x->entry.n; i++) {
         const Entry *same = level_find(y, x->entry.p[i].name);
-        if (same && !choose(b, then, &x->entry.p[i], same, condition)) return false;
+        if (same && !choose(b, c, &x->entry.p[i], same)) return false;
     }
     return true;
+}
+
+/* The same for one name, of a pair that may not sow it. */
+static bool choose_name(const Branches *b, const Choice *c, Sym name) {
+    const Entry *x = level_find(b->node.p[c->node].level, name),
+                *y = level_find(b->node.p[c->node + 1].level, name);
+    if (!x && !y) return true;
+    if (!y) return fail_missing(b, c->id, x, "else");
+    if (!x) return fail_missing(b, c->id, y, "then");
+    return choose(b, c, x, y);
+}
+
+/* Inner branches come after outer ones, and are chosen between first. */
+Var branches_chosen(const Choice *c, Sym name, Part *place, Span at) {
+    const Branches *b = c->b;
+    Session *s = b->s;
+    if (c->id >= b->done) {
+        fail(s, at, E_DUPLICATE,
+             "%s is sown on a condition amid the branches of an ifelse that sow it",
+             sym_text(s, name));
+        note(s, NOWHERE, "with key= what the ifelse gives it comes after that");
+        return VAR_NONE;
+    }
+    for (uint32_t k = (uint32_t)b->node.n - 2; k > c->node; k -= 2)
+        if (b->node.p[k].choice->id < b->done &&
+            !choose_name(b, b->node.p[k].choice, name))
+            return VAR_NONE;
+    const Entry *x = level_find(b->node.p[c->node].level, name),
+                *y = level_find(b->node.p[c->node + 1].level, name);
+    if (!choose_name(b, c, name)) return VAR_NONE;
+    if (place->var == VAR_NONE) /* something stands there already */
+        place->var = chosen(b, c->id, x, &x->part.p[0], &y->part.p[0]);
+    return place->var;
 }
 
 static void drop(Level *l) {
@@ -208,15 +270,13 @@ static void drop(Level *l) {
     if (l) vec_free(&l->entry);
 }
 
-/* Inner branches come after outer ones: their nodes were added later. */
-bool branches_close(Branches *b, bool ok, const Var *map) {
+bool branches_close(Branches *b, bool ok) {
     if (!b) return ok;
     for (size_t k = b->node.n; k > 1; k -= 2) {
         const Node *then = &b->node.p[k - 2], *other = &b->node.p[k - 1];
-        if (ok && (then->level || other->level))
-            ok = merge(b, then, other, map[apply_in(b->src, then->id)[0]]);
-        drop(b->node.p[k - 2].level);
-        drop(b->node.p[k - 1].level);
+        if (ok && (then->level || other->level)) ok = merge(b, then->choice);
+        drop(then->level);
+        drop(other->level);
     }
     vec_free(&b->node);
     return ok;

@@ -7,17 +7,18 @@
 
 typedef struct Branches Branches;
 /* Of the live Applies of src from `from` on; root: what is needed whatever branch is
- * taken. NULL: there are no branches. */
+ * taken; map gives what stands for what has been walked. NULL: there are no branches.
+ */
 Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
-                       const uint8_t *live, const Var *root, size_t nroot);
+                       const uint8_t *live, const Var *root, size_t nroot,
+                       const Var *map);
 /* The sum of times[a] over one run of a function, of two branches that which has more.
  */
 size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
                      size_t nroot, const size_t *times);
-/* The level of a sow, or of a call that sows. */
+/* The level of a sow, or of a call that sows, which is walked now. */
 Level *branches_level(Branches *b, Level *top, ApplyId a);
-/* Brings what was reaped in branches to the levels around them; map gives the new
- * conditions. Frees b. */
-bool branches_close(Branches *b, bool ok, const Var *map);
+/* Brings what was reaped in branches to the levels around them. Frees b. */
+bool branches_close(Branches *b, bool ok);
 
 #endif

@@ -106,14 +106,15 @@ static Part *take_place(Walk *w, Level *l, const Part *part, Sym name, SowMode m
     Part p = *part;
     p.row = k;
     p.at = at;
-    if (l->choice != APPLY_NONE && !share_place(w, l, k, &p, name, mode, at, done))
-        return NULL;
+    if (l->choice && !share_place(w, l, k, &p, name, mode, at, done)) return NULL;
     if (k == e->part.n) {
         vec_push(w->b->s, &e->part, p);
     } else {
         const Part *last = &e->part.p[k];
         p.was = last->var != VAR_NONE ? last->var : last->was;
-        p.waits = last->var == VAR_NONE && (last->waits || last->by != p.by);
+        if (last->var == VAR_NONE)
+            p.before = last->by == p.by ? last->before
+                                        : arena_copy(w->arena, last, sizeof *last);
         e->part.p[k] = p;
     }
     return &e->part.p[k];
@@ -196,7 +197,7 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
 
 static Var plant(Walk *w, Level *l, const SowCall *q, Sym name, size_t k) {
     const Type *t = var_type(w->b->g, q->value);
-    const Part part = {.var = VAR_NONE, .was = VAR_NONE, .by = APPLY_NONE};
+    const Part part = {.var = VAR_NONE, .was = VAR_NONE, .by = NULL};
     const Part *place = take_place(w, l, &part, name, q->mode, q->at, "planted");
     if (!place) return VAR_NONE;
     if (w->h->used) w->h->used[k] = true;
@@ -210,30 +211,30 @@ static Var zeros_of(Walk *w, Var v) {
     return zeros_like(w->b, v, var_type(w->b->g, v)->dtype);
 }
 
-/* What the name has up to here, in the branches that lead here; *waits: it is chosen by
- * an ifelse that was not closed yet. `from`: the one whose branch asks. */
-static Var value_before(const Level *l, Sym name, ApplyId from, bool *waits) {
-    const Entry *e = level_find(l, name);
-    const Part *p = e && e->part.n ? &e->part.p[0] : NULL;
-    Var v = !p ? VAR_NONE : p->var != VAR_NONE ? p->var : p->was;
-    *waits = p && p->var == VAR_NONE && (p->waits || p->by != from);
-    if (*waits || v != VAR_NONE || l->choice == APPLY_NONE) return v;
-    return value_before(l->up, name, l->choice, waits);
+/* What the name has up to here, in the branches that lead here, in *v; VAR_NONE:
+ * nothing. False: diagnosed. */
+static bool value_before(Level *l, Sym name, Span at, Var *v) {
+    const Choice *from = NULL; /* the ifelse whose branch asks */
+    for (*v = VAR_NONE; *v == VAR_NONE; from = l->choice, l = l->up) {
+        Entry *e = level_find(l, name);
+        Part *p = e && e->part.n ? &e->part.p[0] : NULL;
+        bool own = p && p->by == from;
+        if (p) *v = p->var != VAR_NONE || !own ? p->var : p->was;
+        if (p && *v == VAR_NONE && own) p = p->before;
+        if (p && *v == VAR_NONE && p->by &&
+            (*v = branches_chosen(p->by, name, p, at)) == VAR_NONE)
+            return false;
+        if (!l->choice) break;
+    }
+    return true;
 }
 
 /* What a conditional sow falls back on. */
 static Var fallback(Walk *w, Level *l, const SowCall *q, Sym name) {
     Session *s = w->b->s;
     const Type *t = var_type(w->b->g, q->value);
-    bool waits;
-    Var v = value_before(l, name, APPLY_NONE, &waits);
-    if (waits) {
-        fail(s, q->at, E_DUPLICATE,
-             "%s can't be sown on a condition after an ifelse that sows it",
-             sym_text(s, name));
-        note(s, NOWHERE, "sow what the ifelse gives, after it");
-        return VAR_NONE;
-    }
+    Var v;
+    if (!value_before(l, name, q->at, &v)) return VAR_NONE;
     if (v != VAR_NONE) return v;
     if (!l->loop) return zeros_of(w, q->value);
     v = loop_before(l->loop, name, t);
@@ -269,7 +270,7 @@ static bool collect(Walk *w, Level *l, const SowCall *q, Sym name) {
 
 bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at) {
-    const Part part = {.var = var, .array = array, .was = VAR_NONE, .by = APPLY_NONE};
+    const Part part = {.var = var, .array = array, .was = VAR_NONE, .by = NULL};
     return take_place(w, l, &part, name, mode, at, "reaped") != NULL;
 }
 
@@ -308,7 +309,7 @@ Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
         return NULL;
     }
     Level *in = NEW(w->arena, Level);
-    *in = (Level){.up = l, .scope = name, .choice = APPLY_NONE};
+    *in = (Level){.up = l, .scope = name};
     return in;
 }
 

@@ -334,7 +334,7 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
                   .calls = w->calls,
                   .moved = MAP(s),
                   .touched = MAP(s)};
-    Level inner = {.up = l, .scope = l->scope, .loop = &p, .choice = APPLY_NONE};
+    Level inner = {.up = l, .scope = l->scope, .loop = &p};
     Var *body = NEW_N(arena, fn->nvar, Var), out[OUT_MAX];
     bind_body(&p, body);
     const uint8_t *live = graph_live(fn, arena, ROOTS_RUN);

@@ -129,7 +129,7 @@ static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map)
 
 static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, const uint8_t *live,
                  const Var *root, size_t nroot, Var *map) {
-    Branches *b = branches_new(w, l, src, from, live, root, nroot);
+    Branches *b = branches_new(w, l, src, from, live, root, nroot, map);
     bool ok = true;
     for (ApplyId a = from, n = src->napply; ok && a < n; a++) {
         bool any = false;
@@ -137,7 +137,7 @@ static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, const uint8_
             any |= live[src->apply[a].out + k];
         if (any) ok = walk_apply(w, branches_level(b, l, a), src, a, map);
     }
-    return branches_close(b, ok, map);
+    return branches_close(b, ok);
 }
 
 bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map) {
@@ -196,7 +196,7 @@ static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_
               .touched = MAP(s)};
     Origin was = b->from;
     size_t before = b->g->effects.n;
-    Level top = {.choice = APPLY_NONE};
+    Level top = {0};
     bool ok = walk(&w, &top, b->g, from, live, root, nroot, map);
     ok = level_close(&w, &top, ok, reaps);
     if (ok) settle_effects(&w, before);

@@ -13,18 +13,20 @@ typedef enum SowMode {
 } SowMode;
 /* What was collected under one name, VAR_NONE where it was planted. Appended parts are
  * rows, or arrays of rows. */
-typedef struct Part {
+typedef struct Part Part;
+typedef struct Choice Choice; /* an ifelse: branch.c */
+struct Part {
     Var var;
     bool array;
     size_t row; /* its number at the level around all branches */
     /* In a branch: its number at the level around. There it stands for what is chosen
      * between the branches of `by`. */
     size_t slot;
-    ApplyId by;
-    Var was;    /* what the name had before that */
-    bool waits; /* that is chosen by another ifelse, and not known yet */
-    Span at;    /* of the sow */
-} Part;
+    Choice *by;
+    Var was; /* what the name had before that; or it is what another ifelse chooses: */
+    Part *before;
+    Span at; /* of the sow */
+};
 typedef struct Entry {
     Sym name;
     SowMode mode;
@@ -37,7 +39,7 @@ typedef struct Level {
     struct Level *up;
     Scanned *loop;      /* of a scan's body, else NULL */
     Sym scope;          /* path of the scopes around it, 0: none */
-    ApplyId choice;     /* a branch of this ifelse; APPLY_NONE: no branch */
+    Choice *choice;     /* a branch of this ifelse; NULL: no branch */
     struct Level *twin; /* its other branch, once something is sown there */
     Vec(Entry) entry;
 } Level;
@@ -95,6 +97,11 @@ Entry *level_find(const Level *l, Sym name);
 Var level_value(Walk *w, Level *l, size_t k, const Type *t, bool append);
 /* The parts of an appended name one after the other; VAR_NONE: diagnosed. */
 Var level_grown(Walk *w, const Entry *e);
+
+/* branch.c */
+/* What an ifelse of which all has been seen chooses of a name that is kept once; it is
+ * put in its place. VAR_NONE: diagnosed. */
+Var branches_chosen(const Choice *c, Sym name, Part *place, Span at);
 
 /* walk.c */
 bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map);

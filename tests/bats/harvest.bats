@@ -415,8 +415,6 @@ loop() { # mode
     ok 'grun f.yaml x=2 --reap t' $'r = 2022.0\nt/k = 2000.0'
     contract "a = sow(x, $clobber)" "r = a + ifelse(x > 1, sow_cond(x * 10., x > 3, $name), sow_cond(x * 20., x > 0, $name))"
     ok 'for x in 2 4 1 -1; do grun f.yaml x=$x --reap k | tail -n 1; done' $'t/k = 2.0\nt/k = 40.0\nt/k = 20.0\nt/k = -1.0'
-    contract "r = sow_cond(ifelse(x > 1, sow(x, $clobber), sow(-x, $clobber)), x > 1, $name)"
-    bad 3 E_DUPLICATE 'on a condition after an ifelse' 'grun f.yaml x=2 --reap t'
     contract "r = ifelse(x > 1, sow(x, $append) + sow(x, $append), sow(x * 20., $append))"
     bad 3 E_DUPLICATE 'equally often, not 2 and 1 times' 'grun f.yaml x=2 --reap t'
     contract "r = ifelse(x > 1, sow(x, $clobber), sow(x, $append))"
@@ -435,6 +433,50 @@ loop() { # mode
     contract "step = lambda a: ifelse(a > 1.5, sow(a, $append), sow(-a, $append)) + sow(a * 2., $append)" "r = scan(step, sequences=[array([1., 2.])])"
     ok 'grun f.yaml x=0 --reap t' $'r = [1.0, 6.0]\nt/k = [[-1.0, 2.0],\n       [2.0, 4.0]]'
     ok 'grun f.yaml x=0 --plant k=[[5.,6.],[7.,8.]]' 'r = [11.0, 15.0]'
+}
+
+# reaps X=VALUE...: what --reap k gives of f.yaml for each x, in every mode.
+reaps() {
+    local pair mode
+    for pair in "$@"; do
+        for mode in FAST_RUN FAST_COMPILE DEBUG; do
+            run --separate-stderr grun f.yaml --mode $mode x="${pair%%=*}" --reap k
+            [ "${lines[-1]}" = "t/k = ${pair#*=}" ] || { echo "$mode x=$pair: $output$stderr" && return 1; }
+        done
+    done
+}
+
+@test "sow_cond after an ifelse falls back on what that gives" {
+    local clobber="tag='t', name='k', mode='clobber'" name="tag='t', name='k'"
+    contract "r = sow_cond(ifelse(x > 1, sow(x, $clobber), sow(-x, $clobber)) * 10, x > 2, $name)"
+    reaps 0=-0.0 2=2.0 3=30.0
+    ok 'grun f.yaml x=2 --plant k=7' 'r = 7.0'
+    # one ifelse after the other, and one in the other
+    contract "a = ifelse(x > 1, sow(x, $clobber), sow(-x, $clobber))" \
+        "b = ifelse(x > 2, sow_cond(a * 10, x > 3, $name), sow_cond(a * 20, x < 0, $name))" "r = b + sow_cond(b, x > 9, $name)"
+    reaps -1=20.0 0.5=-0.5 1.5=1.5 2.5=2.5 4=40.0 10=100.0
+    contract "a = ifelse(x > 1, ifelse(x > 2, sow(x, $clobber), sow(-x, $clobber)), sow(x * x, $clobber))" "r = sow_cond(a * 10, x > 3, $name)"
+    reaps 0.5=0.25 1.5=-1.5 2.5=2.5 4=40.0
+    contract "a = ifelse(x > 1, ifelse(x > 2, sow_cond(x, x < 3, $name), sow_cond(-x, x < 1.5, $name)), sow(x * x, $clobber))" "r = sow_cond(a * 10, x > 3, $name)"
+    reaps 0.5=0.25 1.25=-1.25 1.75=0.0 2.5=2.5 3=0.0 4=40.0
+    # something else came in between, in a branch
+    contract "a = ifelse(x > 1, sow(x, $clobber), sow(-x, $clobber))" \
+        "r = ifelse(x > 2, sow_cond(sow(a * 10, $clobber) * 2, x > 3, $name), sow_cond(a * 3, x > 0, $name))"
+    reaps -1=1.0 0.5=-1.5 2=6.0 3=30.0 4=80.0
+    # of a called function, whose body has its own
+    contract "g = lambda v: ifelse(v > 1, sow(v, $clobber), sow(-v, $clobber))" "r = sow_cond(g(x) + sow_cond(ifelse(x > 0, sow(g(x * 2), $clobber), sow(x, $clobber)), x > 5, $name), x > 7, $name)"
+    reaps 0.25=-0.5 1=2.0 6=12.0 8=24.0
+    # in each step of a loop
+    contract "step = lambda i, h: sow_cond(ifelse(i > h, sow(i, $clobber), sow(-i, $clobber)) * 10, i == x, $name) + h" "r = scan(step, sequences=[arange(4.)], outputs_info=[0.])[-1]"
+    reaps 3=30.0 1=3.0
+    # derivatives of what is reaped
+    contract "f2 = lambda v: sow_cond(ifelse(v > 1, sow(v * v, $clobber), sow(-v, $clobber)) * 10, v > 2, $name)" "k = reap(f2, tag='t')(x)['k']" "r = grad(k, x)"
+    ok 'for x in 0 1.5 3; do grun f.yaml x=$x | tail -n 1; done' $'r = -1.0\nr = 3.0\nr = 60.0'
+    # amid the branches it has no place; a key gives it one
+    contract "a = sow(x, $clobber)" "c = sow_cond(x * 2, x > 2, $name)" "r = ifelse(x > 1, a, sow(-x, $clobber)) + c"
+    bad 3 E_DUPLICATE 'amid the branches' 'grun f.yaml x=2 --reap t'
+    contract "both = [ifelse(x > 1, sow(x, $clobber), sow(-x, $clobber))]" "r = sow_cond(x * 2, x > 2, key=both[0], $name) + both[0]"
+    reaps 0=-0.0 2=2.0 3=6.0
 }
 
 @test "more loops: map, reduce, scopes around a scan, until, no step" {
