@@ -157,6 +157,13 @@ Var level_value(Walk *w, Level *l, size_t k, const Type *t, bool append) {
                    : w->h->value(w->h->ctx, k, w->b, t);
 }
 
+/* So many rows are planted for a name that stands at the level. */
+static void note_rows(Level *l, Sym name, Dim rows) {
+    Entry *e = level_find(l, name);
+    if (!e) bug("rows are planted for a name that is not there");
+    e->rows = rows;
+}
+
 static Var fail_rows(Walk *w, Sym name, Dim rows) {
     fail(w->b->s, w->b->from.at, E_SHAPE,
          "%s is sown more often than there are rows planted for it, %lld",
@@ -190,7 +197,7 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
     }
     if (!l->loop && dim_is_known(have->dim[0])) {
         if (have->dim[0] <= (Dim)row) return fail_rows(w, name, have->dim[0]);
-        level_find(l, harvest_path(w->b->s, l->scope, name))->rows = have->dim[0];
+        note_rows(l, harvest_path(w->b->s, l->scope, name), have->dim[0]);
     }
     return build(w, "planted[row]", "planted", v, "row", const_int(w->b, (int64_t)row));
 }
@@ -319,7 +326,7 @@ bool level_leave(Walk *w, Level *scope, bool ok, Level *l) {
         for (size_t k = 0; ok && k < e->part.n; k++)
             ok = level_adopt(w, l, e->name, e->mode, e->part.p[k].var,
                              e->part.p[k].array, e->part.p[k].at);
-        if (ok && e->part.n && e->rows) level_find(l, e->name)->rows = e->rows;
+        if (ok && e->part.n && e->rows) note_rows(l, e->name, e->rows);
         vec_free(&e->part);
     }
     vec_free(&scope->entry);
