@@ -238,6 +238,13 @@ bool compiler_output(Compiler *c, Sym label, Span text) {
            add_outputs(c, sym_text(c->s, label ? label : e->sym), &n);
 }
 
+bool compiler_output_defined(Compiler *c, Span name) {
+    Node n;
+    const Ast *e = expr_parse(c->s, c->arena, name);
+    if (!e || !compile_whole(c, e, DT_NONE, &n)) return false;
+    return n.kind == NODE_FUNCTION || add_outputs(c, sym_text(c->s, e->sym), &n);
+}
+
 /* ---- updates ---- */
 
 static bool update(Compiler *c, const Ast *e) {

@@ -165,6 +165,8 @@ void compiler_set_load(Compiler *c, LoadFn *load, void *ctx);
 /* Adds the outputs that an expression stands for: one, or a tree's leaves as LABEL/key.
  * label 0: the name itself. */
 bool compiler_output(Compiler *c, Sym label, Span text);
+/* What was defined under a name as an output, unless it is a function. */
+bool compiler_output_defined(Compiler *c, Span name);
 /* May this text be the name of a variable? Diagnosed if not (a keyword, a literal's
  * name, no identifier). */
 bool compiler_name_ok(Session *s, Span name);

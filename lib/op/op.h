@@ -198,10 +198,8 @@ struct Op {
     bool identity; /* output 0 is input 0 (assert, print, specify_shape) */
     bool creates;  /* makes values from nothing (zeros, normal): without dtype= it takes
                       that of the receiver */
-    bool bounds;   /* with creates: inputs bound what is made (arange), so that integers
-                      that are written out may be beyond its dtype */
-    bool by_macro; /* a call of its name in the language is that of the macro so called
-                    */
+    bool bounds;   /* with creates: integers written out may be beyond the dtype */
+    bool by_macro; /* a call of its name in the language is that of the macro */
     bool constant; /* of constants alone it is one itself, made while the graph is built
                       (make_slice, make_list, csr) */
     const char *sparse;  /* the op that is applied instead when an input is sparse, with

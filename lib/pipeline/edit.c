@@ -50,9 +50,10 @@ static bool is_definition(Session *s, Span text) {
     return false;
 }
 
-/* "a", "a, b" and "a: type" before the sign: each name becomes an output. */
-static bool add_targets(Graph *g, Compiler *c, Span targets) {
-    const char *p = source_get(g->s, targets.source)->text;
+/* "a", "a, b" and "a: type" before the sign: each name becomes an output, but for
+ * functions. */
+static bool add_targets(Session *s, Compiler *c, Span targets) {
+    const char *p = source_get(s, targets.source)->text;
     for (uint32_t at = targets.begin; at < targets.end; at++) {
         Span name = {targets.source, at, at};
         while (at < targets.end && p[at] != ',' && p[at] != ':')
@@ -62,8 +63,7 @@ static bool add_targets(Graph *g, Compiler *c, Span targets) {
             name.begin++;
         while (name.begin < name.end && p[name.end - 1] == ' ')
             name.end--;
-        Sym label = sym_n(g->s, p + name.begin, name.end - name.begin);
-        if (!compiler_output(c, label, name)) return false;
+        if (!compiler_output_defined(c, name)) return false;
         if (at < targets.end && p[at] == ':') break;
     }
     return true;
@@ -107,7 +107,7 @@ static bool add_outputs(Graph *g, Compiler *c, const Edit *e) {
             Span one = next_statement(s, &text);
             if (!is_definition(s, one) || !split(s, one, '=', &targets, &rest))
                 continue;
-            if (!add_targets(g, c, targets)) return false;
+            if (!add_targets(s, c, targets)) return false;
         }
     }
     return true;

@@ -96,7 +96,10 @@ static bool filter_random(Session *s, const Type *t, const Value *v, Filter how,
         return wrong_kind(s, t, v, what, at);
     const Type *state = type_tensor(s, DT_UINT64, 1, &words);
     out->kind = TYPE_RANDOM;
-    return tensor_filter(s, state, &v->t, (Filter){.strict = true}, what, at, &out->t);
+    return tensor_filter(s, state, &v->t, (Filter){.strict = true}, what, at,
+                         &out->t) ||
+           note(s, NOWHERE,
+                "a state of a random stream is due, such as rng(5), which 5 seeds");
 }
 
 static void text_of_random(const ValueWriter *w, const Type *t, const Value *v,

@@ -111,3 +111,8 @@ outputs:
     ok 'gload -e "2 ** -1.0 - 7 // 2 + 7 % 4 * (3 > 2)" | grun' 'out = 0.5'
     ok 'gload -e "normal(0, 1, (2,), seed=1) - normal(0, 1, (2,), seed=1)" | grun' 'out = [0.0, 0.0]'
 }
+
+@test "functions among the definitions are no outputs" {
+    ok "gload --new -e 'f = lambda x: x * x' -e 'g = lambda x: f(x) + 1' -e 'y = g(3)' | grun" 'y = 10'
+    ok "gload --new -e 'f = lambda x: sow(x * x, tag=\"t\", name=\"y\")' -e 'r = call_and_reap(f, tag=\"t\")(3)' | grun" $'r/0 = 9\nr/1/y = 9'
+}

@@ -8,7 +8,8 @@
  *     #include "contract.def"
  *     }
  *
- * Rows whose statements are lines for the shell are run by tests/bats/contract.bats. */
+ * Rows whose statements are lines for the shell, or name a test for it, are run by
+ * tests/bats/contract.bats. */
 #ifndef CONTRACT_H
 #define CONTRACT_H
 
@@ -25,6 +26,7 @@
     }
 #define SHELL(...)
 #define SHELL_BAD(...)
+#define TEST(...)
 #ifndef CLAUSE_op
 #define CLAUSE_op(...)
 #endif
