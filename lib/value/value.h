@@ -146,8 +146,8 @@ bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
 
 /* Text of a tensor in the language: nested lists, shortest numbers, never elided:
  * "[[1.0, 2.0], [3.0, nan]]". Complex as "(1.0+2.0j)". `indent` < 0: one line; else a
- * new line for each row, and `indent` is the column where the first bracket stands. Zero-size arrays that brackets can't show are
- * "zeros((0, 3), dtype='float64')". */
+ * new line for each row, and `indent` is the column where the first bracket stands.
+ * Zero-size arrays that brackets can't show are "zeros((0, 3), dtype='float64')". */
 void tensor_text(Session *s, const Tensor *t, int indent, Str *out);
 void element_text(Session *s, DType d, const void *p, Str *out);
 /* "(2, 3)", "(3,)", "()" */
