@@ -164,6 +164,16 @@ static void note_rows(Level *l, Sym name, Dim rows) {
     e->rows = rows;
 }
 
+/* All rows of an appended name: one value for all of its sows. */
+static Var planted_rows(Walk *w, Level *l, size_t k, const Type *rows) {
+    for (size_t i = 0; i < w->planted.n; i++)
+        if (w->planted.p[i].number == k && w->planted.p[i].type == rows)
+            return w->planted.p[i].var;
+    Var v = level_value(w, l, k, rows, true);
+    vec_push(w->b->s, &w->planted, ((PlantedRows){k, rows, v}));
+    return v;
+}
+
 static Var fail_rows(Walk *w, Sym name, Dim rows) {
     fail(w->b->s, w->b->from.at, E_SHAPE,
          "%s is sown more often than there are rows planted for it, %lld",
@@ -185,7 +195,7 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
         dim[i + 1] = t->dim[i];
     if (l->loop && !loop_often(l->loop, name)) return level_value(w, l, k, t, true);
     const Type *rows = type_tensor(w->b->s, t->dtype, t->ndim + 1, dim), *have;
-    Var v = level_value(w, l, k, rows, true);
+    Var v = planted_rows(w, l, k, rows);
     if (v == VAR_NONE) return v;
     have = var_type(w->b->g, v);
     if (have->kind != TYPE_TENSOR || have->ndim != t->ndim + 1) {
@@ -359,6 +369,30 @@ static bool rows_fit(Walk *w, const Entry *e) {
     return true;
 }
 
+/* All of them as one array. An Apply takes so many; arrays of those are joined again.
+ */
+static Var join(Walk *w, const Entry *e, bool arrays, Var *v) {
+    const Op *op = op_find(w->b->s, arrays ? "concatenate" : "stack", arrays ? 11 : 5);
+    size_t n = e->part.n, most = 1 << 15;
+    do {
+        size_t made = 0;
+        for (size_t i = 0; i < n; i += most, made++) {
+            size_t some = n - i < most ? n - i : most;
+            v[made] = op_apply1(w->b, op, NULL, some, v + i);
+            if (v[made] == VAR_NONE) {
+                note(w->b->s, e->at,
+                     "rows that are sown as %s make one array: they need one dtype and "
+                     "shape",
+                     sym_text(w->b->s, e->name));
+                return VAR_NONE;
+            }
+        }
+        n = made;
+        op = op_find(w->b->s, "concatenate", 11);
+    } while (n > 1);
+    return v[0];
+}
+
 /* The parts one after the other along a new or their leading axis. */
 Var level_grown(Walk *w, const Entry *e) {
     Session *s = w->b->s;
@@ -374,14 +408,7 @@ Var level_grown(Walk *w, const Entry *e) {
             v[i] = op_apply1(w->b, op_find(s, "stack", 5), NULL, 1, &v[i]);
         if (v[i] == VAR_NONE) return VAR_NONE;
     }
-    if (arrays && e->part.n == 1) return v[0];
-    const Op *op = arrays ? op_find(s, "concatenate", 11) : op_find(s, "stack", 5);
-    Var out = op_apply1(w->b, op, NULL, e->part.n, v);
-    if (out == VAR_NONE)
-        note(s, e->at,
-             "rows that are sown as %s make one array: they need one dtype and shape",
-             sym_text(s, e->name));
-    return out;
+    return arrays && e->part.n == 1 ? v[0] : join(w, e, arrays, v);
 }
 
 bool level_close(Walk *w, Level *l, bool ok, Reaps *out) {

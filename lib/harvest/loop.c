@@ -356,5 +356,6 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
     vec_free(&p.out);
     map_free(&p.in.moved);
     map_free(&p.in.touched);
+    vec_free(&p.in.planted);
     return ok;
 }

@@ -203,6 +203,7 @@ static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_
     b->from = was;
     map_free(&w.moved);
     map_free(&w.touched);
+    vec_free(&w.planted);
     arena_free(w.arena);
     return ok;
 }

@@ -43,6 +43,11 @@ typedef struct Level {
     struct Level *twin; /* its other branch, once something is sown there */
     Vec(Entry) entry;
 } Level;
+typedef struct PlantedRows {
+    size_t number; /* of the plant */
+    const Type *type;
+    Var var;
+} PlantedRows;
 typedef struct Walk {
     Builder *b;
     const HarvestSpec *h;
@@ -52,6 +57,7 @@ typedef struct Walk {
     Map moved;     /* Apply of b->g that was made anew or dropped -> its successor or
                       APPLY_NONE */
     Map touched;   /* function -> has it sows that are harvested? */
+    Vec(PlantedRows) planted;
 } Walk;
 
 /* One sow as it stands: its inputs are variables of b->g already. */

@@ -445,8 +445,8 @@ bool tlg_read_applies(Tlg *t) {
         {"source", read_c_source}, {"begin", read_c_begin}, {"end", read_c_end},
         {"rule", read_c_rule}};
     const uint64_t none = UINT64_C(1) << 32;
-    const uint64_t limit[NCOLUMN] = {t->nprops, UINT16_MAX,  OUT_MAX + 1,    none,
-                                     t->ntype,  TLG_CHUNK,   t->nsource + 1, none,
+    const uint64_t limit[NCOLUMN] = {t->nprops, UINT16_MAX + 1, OUT_MAX + 1,    none,
+                                     t->ntype,  TLG_CHUNK,      t->nsource + 1, none,
                                      none,      t->nrule + 1};
     Column c[NCOLUMN] = {0};
     unsigned seen;

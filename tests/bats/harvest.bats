@@ -519,3 +519,13 @@ reaps() {
     } >bomb.yaml
     bad 6 E_LIMIT 'calls would be worked out' 'ulimit -t 60; grun bomb.yaml x=1 --reap t'
 }
+
+@test "more rows of one name than an Apply has inputs" {
+    {
+        printf 'thunkline: 1\ninputs: {x: float64}\nlet: |\n  a0 = x\n'
+        awk 'BEGIN { for (i = 0; i < 70000; i++) printf "  a%d = sow(a%d + 1, tag=\"t\", name=\"k\", mode=\"append\")\n", i + 1, i }'
+        printf 'outputs: {r: a70000}\n'
+    } >many.yaml
+    ok "grewrite many.yaml --mode NONE --reap t | grun x=0 --expect 't/k=arange(1., 70001.)' -O tsv >/dev/null"
+    ok "grun many.yaml x=0 --plant k='arange(70000.)'" 'r = 69999.0'
+}
