@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trains softmax regression on 1500 handwritten digits through pipes, then tests it on the other 297.
 # usage: demo.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 out=${TMPDIR:-/tmp}/thunkline-digits.$$.tlg

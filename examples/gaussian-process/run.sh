@@ -2,7 +2,7 @@
 # Learns the length scale and the noise of a Gaussian process by gradient ascent on the evidence, through a pipe, then
 # predicts where it has seen nothing.
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 out=${TMPDIR:-/tmp}/thunkline-gp.$$.tlg

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Logistic regression with its gradient written in the graph file: 300 steps, then the held-out rows.
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 out=${TMPDIR:-/tmp}/thunkline-logistic.$$.tlg

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Samples by Metropolis' rule: 64 walkers in one scan, and what it sows in each step is reaped as one array [steps, walkers, 2].
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 out=${TMPDIR:-/tmp}/thunkline-metropolis.$$

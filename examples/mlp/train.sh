@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trains the perceptron in shuffled batches of 50, then tests it on rows it has not seen.
 # usage: train.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 out=${TMPDIR:-/tmp}/thunkline-mlp.$$.tlg

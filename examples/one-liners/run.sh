@@ -1,7 +1,7 @@
 #!/bin/sh
 # One-liners: each is a line a user would type; the comment says what comes out.
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -ex
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Ops written as text: their contract, their derivatives checked, fused with their neighbours, used in training.
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 out=${TMPDIR:-/tmp}/thunkline-ops-text.$$.tlg

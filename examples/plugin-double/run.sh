@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the plugin, then uses its type and ops in all five tools.
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 dir=$(mktemp -d)

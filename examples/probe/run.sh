@@ -1,7 +1,7 @@
 #!/bin/sh
 # Looks into a trained network: reaps its hidden layers, and plants one of other digits to see what the rest makes of it.
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 out=${TMPDIR:-/tmp}/thunkline-probe.$$

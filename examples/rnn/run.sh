@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trains the network on the text of the licence by gradients through the loop, then lets it speak.
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 out=${TMPDIR:-/tmp}/thunkline-rnn.$$

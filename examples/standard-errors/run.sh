@@ -2,7 +2,7 @@
 # Fits a logistic regression by Newton's method and tells how far its coefficients can be trusted: standard errors from
 # the Hessian of minus the log likelihood, and the probability of a coefficient as far from 0 by chance (Wald's test).
 # usage: run.sh [DIRECTORY OF THE TOOLS]
-PATH=${1:+$1:}$PATH
+PATH=${1:+$(cd "$1" && pwd):}$PATH
 cd "$(dirname "$0")" || exit 1
 set -e
 digits=../digits

@@ -75,8 +75,9 @@ between() {
     between 3 60 "$(grep -oiE '\b(the|or|of|and|in|software|to|any)\b' <<<"$speech" | wc -l)"
 }
 
-@test "examples: one-liners" {
-    run "$ROOT/examples/one-liners/run.sh"
+@test "examples: one-liners, with the tools of a folder" {
+    cd "$ROOT"
+    PATH=/usr/bin:/bin run examples/one-liners/run.sh "${TL_BIN:-build/bin}"
     assert_success
     assert_output --partial '1.414213562373095'
 }
