@@ -3,14 +3,25 @@
  * Zero, disconnected, undefined and forgotten stay four different things. */
 #include "ad/term.h"
 
-#include <stdio.h>
 #include <string.h>
+
+/* "gradient of mul": made for every Apply that is differentiated, so not by printf. */
+static Sym origin_name(Session *s, const char *what, const char *op) {
+    const char *const part[] = {what, " of ", op};
+    char text[128];
+    size_t n = 0;
+    for (size_t i = 0; i < 3; i++) {
+        size_t len = strlen(part[i]), room = sizeof text - n;
+        memcpy(text + n, part[i], len < room ? len : room);
+        n += len < room ? len : room;
+    }
+    return sym_n(s, text, n);
+}
 
 Origin ad_origin(Builder *b, ApplyId a, const char *what) {
     Origin was = b->from;
-    char text[128];
-    snprintf(text, sizeof text, "%s of %s", what, b->g->apply[a].op->name);
-    b->from = (Origin){b->g->origin[a].at, sym(b->s, text)};
+    b->from =
+        (Origin){b->g->origin[a].at, origin_name(b->s, what, b->g->apply[a].op->name)};
     return was;
 }
 

@@ -372,11 +372,12 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from) {
     check_apply(g, nin, in, nout);
+    uint64_t hash = 0;
     if (intern && !serial) {
         ApplyKey k = {g, op, props, nin, in};
         start_interning(g);
-        ApplyId have =
-            index_find(&g->priv->apply_index, apply_hash(&k), apply_same, &k);
+        hash = apply_hash(&k);
+        ApplyId have = index_find(&g->priv->apply_index, hash, apply_same, &k);
         if (have != UINT32_MAX) return g->apply[have].out;
     }
     graph_reserve(g, 1, (uint32_t)nout, (uint32_t)nin);
@@ -384,6 +385,8 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
     ApplyId a = g->napply - 1;
     if (serial)
         g->apply[a].serial = ++g->priv->serial;
+    else if (intern)
+        index_add(&g->priv->apply_index, hash, a);
     else if (g->priv->interning)
         index_apply(g, a);
     return g->apply[a].out;

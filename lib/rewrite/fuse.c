@@ -325,10 +325,10 @@ static Sym fresh_name(Fuse *f) {
     return y;
 }
 
-static Sym numbered(Fuse *f, const char *letter, size_t k) {
-    char text[32];
-    snprintf(text, sizeof text, "%s%zu", letter, k);
-    return sym(f->g->s, text);
+static Sym numbered(Fuse *f, char letter, size_t k) {
+    char text[NUM_MAX + 1] = {letter};
+    size_t n = num_write_uint(text + 1, k);
+    return sym_n(f->g->s, text, n + 1);
 }
 
 /* v inside fn; the first time it becomes an input or a constant there. */
@@ -338,7 +338,7 @@ static Var inside(Fuse *f, Graph *fn, Var v, Var *arg, size_t *narg) {
     if (stays_inside(f, v)) {
         f->inner[v] = graph_const_again(fn, f->g, v, true);
     } else {
-        f->inner[v] = graph_input(fn, numbered(f, "x", *narg), var_type(f->g, v));
+        f->inner[v] = graph_input(fn, numbered(f, 'x', *narg), var_type(f->g, v));
         arg[(*narg)++] = v;
     }
     return f->inner[v];
@@ -388,7 +388,7 @@ static bool make_function(Fuse *f, const ApplyId *member, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         Var v = f->g->apply[member[i]].out;
         if (!is_output(f, v)) continue;
-        vec_push(fn->s, &fn->outputs, ((Output){numbered(f, "y", nres), f->inner[v]}));
+        vec_push(fn->s, &fn->outputs, ((Output){numbered(f, 'y', nres), f->inner[v]}));
         result[nres++] = v;
     }
     graph_trim(fn);

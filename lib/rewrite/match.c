@@ -45,7 +45,10 @@ const void *rw_uniform(Rewriter *r, Var v) {
 /* The complex value of an element; integers beyond 2^53 are compared elsewhere. */
 static void element(const Tensor *t, double *re, double *im) {
     double z[2] = {0, 0};
-    element_cast(DT_COMPLEX128, z, t->dtype, t->data, 1, 16, 16);
+    if (t->dtype == DT_FLOAT64)
+        memcpy(z, t->data, sizeof *z);
+    else
+        element_cast(DT_COMPLEX128, z, t->dtype, t->data, 1, 16, 16);
     *re = z[0];
     *im = z[1];
 }
@@ -209,13 +212,17 @@ static bool solve_orders(Search *s, const Goal *g, const Apply *a) {
     return solve_inputs(s, g, swapped);
 }
 
+/* Is the Apply that makes v of the pattern's op and arity? */
+static bool stands_at(const Pat *p, const Apply *a, Var v) {
+    return a->op == p->op && a->nin == p->nin && !a->serial &&
+           (p->picks ? v == a->out + p->out : a->nout == 1);
+}
+
 static bool solve_apply(Search *s, const Goal *g) {
     ApplyId id = var_owner(s->r->g, g->v);
     if (id == APPLY_NONE) return false;
     const Apply *a = &s->r->g->apply[id];
-    if (a->op != g->p->op || a->nin != g->p->nin || a->nin > 8 || a->serial)
-        return false;
-    if (g->p->picks ? g->v != a->out + g->p->out : a->nout != 1) return false;
+    if (!stands_at(g->p, a, g->v) || a->nin > 8) return false;
     if (!match_props(s, g->p, a) || !bind_rest(s, g->p, a)) return false;
     for (size_t i = 0; i < s->rule->nguard; i++)
         if (s->rule->guard[i].arg[0] == g->p) s->m->part[i] = g->v;
@@ -247,24 +254,40 @@ static bool solve(Search *s, const Goal *g) {
     return false;
 }
 
-/* A quick no: none of the inputs can be what the first telling input must be. */
-static bool child_possible(Rewriter *r, const Pat *child, const Apply *a) {
-    for (size_t i = 0; i < a->nin; i++) {
-        Var v = rw_lead(r, r->g->in[a->in + i]);
-        ApplyId owner = var_owner(r->g, v);
-        if (child->kind == PAT_LITERAL
-                ? var_is_const(r->g, v)
-                : owner != APPLY_NONE && r->g->apply[owner].op == child->op)
-            return true;
+static bool possible(const Search *s, const Pat *p, Var v);
+
+static bool possible_inputs(const Search *s, const Pat *p, ApplyId id) {
+    bool swaps = p->op->comm && p->nin == 2;
+    for (size_t i = 0; i < p->nin; i++) {
+        const Pat *q = p->in[i];
+        if (q->kind == PAT_HOLE && !s->rule->const_hole[q->hole]) continue;
+        if (!possible(s, q, rw_in(s->r, id, i)) &&
+            (!swaps || !possible(s, q, rw_in(s->r, id, 1 - i))))
+            return false;
+    }
+    return true;
+}
+
+/* A quick no, which most rules get: the ops, literals and constants of the pattern,
+ * each by itself, are not there. It nests as deep as the pattern. */
+static bool possible(const Search *s, const Pat *p, Var v) {
+    const Graph *g = s->r->g;
+    ApplyId id = var_owner(g, v);
+    switch (p->kind) {
+    case PAT_HOLE:
+        return !s->rule->const_hole[p->hole] || var_const(g, v) != NULL;
+    case PAT_LITERAL:
+        return id == APPLY_NONE && literal_matches(s->r, p, v);
+    case PAT_APPLY:
+        return id != APPLY_NONE && stands_at(p, &g->apply[id], v) &&
+               possible_inputs(s, p, id);
     }
     return false;
 }
 
 bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m) {
-    ApplyId id = var_owner(r->g, v);
-    if (id == APPLY_NONE || rule->broken) return false;
-    if (rule->child && !child_possible(r, rule->child, &r->g->apply[id])) return false;
     Search s = {r, rule, m};
+    if (rule->broken || !possible(&s, rule->lhs, v)) return false;
     memset(m->bound, 0, sizeof m->bound);
     Goal root = {rule->lhs, v, NULL};
     return solve(&s, &root);

@@ -65,9 +65,9 @@ struct Rule {
     bool rest_hole[HOLE_MAX]; /* stands for **p */
     bool ints_hole[HOLE_MAX]; /* an argument that gives a shape */
     bool in_rhs[HOLE_MAX];
+    bool const_hole[HOLE_MAX]; /* a guard says const() of it */
     bool shape_unsafe;
-    unsigned weight;  /* nodes of lhs: the specific come first */
-    const Pat *child; /* first Apply or literal among lhs's inputs: a quick no */
+    unsigned weight; /* nodes of lhs: the specific come first */
 };
 
 /* What holes stand for. */

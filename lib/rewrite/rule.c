@@ -278,6 +278,10 @@ static bool read_guards(Rule *r, Arena *a) {
         c.p = comma + 1;
     }
     r->guard = g;
+    for (size_t i = 0; i < r->nguard; i++)
+        if (strcmp(guard_name((size_t)g[i].test), "const") == 0 &&
+            g[i].arg[0]->kind == PAT_HOLE)
+            r->const_hole[g[i].arg[0]->hole] = true;
     return true;
 }
 
@@ -307,8 +311,6 @@ static bool compile_sides(Rule *r, Arena *a) {
     if (!rhs || !(r->rhs = pattern_compile(r, a, rhs, true))) return false;
     note_rhs(r, r->rhs);
     r->weight = weigh(r->lhs);
-    for (size_t i = 0; i < r->lhs->nin && !r->child; i++)
-        if (r->lhs->in[i]->kind != PAT_HOLE) r->child = r->lhs->in[i];
     return read_guards(r, a);
 }
 
