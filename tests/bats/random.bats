@@ -345,6 +345,20 @@ multivariate_normal([m, s], [[s, 0.1], [0.1, m]], SIZE)
 T
 }
 
+@test "gradients by parameters at their ends, and where the draw has few digits of them" {
+    local z='gload -e "sum(normal(0., 1., (3,), seed=1))" | grun | cut -c7-' u='gload -e "sum(uniform(0., 1., (3,), seed=1))" | grun | cut -c7-'
+    gload --new -i 'a: float64' -i 'b: float64' -e 'y = sum(normal(a, b, (3,), seed=1))' --outputs y -o n.tlg
+    ok 'ggrad n.tlg --wrt a,b --only | grun a=1 b=0' "d_y_d_a = 3.0"$'\n'"d_y_d_b = $(eval "$z")"
+    gload --new -i 'a: float64' -i 'b: float64' -e 'y = sum(uniform(a, b, (3,), seed=1))' --outputs y -o n.tlg
+    ok 'ggrad n.tlg --wrt b --only | grun a=1 b=1' "d_y_d_b = $(eval "$u")"
+    gload --new -i 'r: random' -i 's: float32' -e 'n, x = normal(float32(100), s, (3,), rng=r, dtype=float32)' -e 'y = sum(x)' --outputs y -o n.tlg
+    ok 'ggrad n.tlg --wrt s --only | grun "r=rng(1)" s=0.001' "d_y_d_s = $(gload -e 'sum(normal(0., 1., (3,), seed=1, dtype=float32))' | grun | cut -c7-)"
+    gload --new -i 'a: float64' -i 'b: float64' -e 'y = sum(triangular(a, a, b, (5,), seed=1))' --outputs y -o n.tlg
+    ok 'ggrad n.tlg --wrt a,b | gload -e "s = d_y_d_a + d_y_d_b" --outputs s | grun a=1 b=3 --expect s=5 | wc -l' 1
+    gload --new -i 'a: float64' -i 'b: float64' -e 'y = sum(triangular(a, b, b, (5,), seed=1))' --outputs y -o n.tlg
+    ok 'ggrad n.tlg --wrt a,b | gload -e "s = d_y_d_a + d_y_d_b" --outputs s | grun a=1 b=3 --expect s=5 | wc -l' 1
+}
+
 @test "a stream goes on in the next step, and where it was saved" {
     cat >walk.yaml <<'Y'
 thunkline: 1

@@ -21,17 +21,16 @@ typedef struct Dist {
 } Dist;
 
 enum { NUMBER = KIND_BOOL | KIND_REAL, KIND_COUNT = KIND_BOOL | KIND_INT };
-#define ALONG "g * ((high - r) / (high - low))", "g * ((r - low) / (high - low))"
+#define ALONG "g * (1 - z)", "g * z"
 static const Dist dists[] = {
 #define DIST(NAME, NPARAM, PARAM, IN, OUT, CHECK, ...)                                 \
     {#NAME, NPARAM, DT_##PARAM, IN, KIND_##OUT, draw_##NAME, CHECK, {__VA_ARGS__}},
     DIST(uniform, 2, FLOAT64, NUMBER, FLOAT, check_range,
-         ALONG) DIST(open, 2, FLOAT64, NUMBER, FLOAT, check_range,
-                     ALONG) DIST(normal, 2, FLOAT64, NUMBER, FLOAT, check_scale, "g",
-                                 "g * ((r - low) / high)")
-        DIST(integers, 2, INT64, KIND_INT, COUNT, check_integers,
-             NULL) DIST(gamma, 1, FLOAT64, KIND_REAL, FLOAT, check_gamma, NULL)
-            DIST(loggamma, 1, FLOAT64, KIND_REAL, FLOAT, check_gamma, NULL)
+         ALONG) DIST(open, 2, FLOAT64, NUMBER, FLOAT, check_range, ALONG)
+        DIST(normal, 2, FLOAT64, NUMBER, FLOAT, check_scale, "g",
+             "g * z") DIST(integers, 2, INT64, KIND_INT, COUNT, check_integers, NULL)
+            DIST(gamma, 1, FLOAT64, KIND_REAL, FLOAT, check_gamma,
+                 NULL) DIST(loggamma, 1, FLOAT64, KIND_REAL, FLOAT, check_gamma, NULL)
                 DIST(vonmises, 1, FLOAT64, KIND_REAL, FLOAT, check_vonmises,
                      NULL) DIST(zipf, 1, FLOAT64, KIND_REAL, INT, check_zipf, NULL)
                     DIST(poisson, 1, FLOAT64, KIND_REAL, INT, check_poisson, NULL) DIST(
@@ -125,28 +124,17 @@ static bool draw_perform(Call *c) {
 
 /* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
 static bool draw_pull(Pull *p) {
-    Session *s = p->b->s;
-    const Dist *d = dist_of(s, p->op, p->props);
+    const Dist *d = dist_of(p->b->s, p->op, p->props);
     for (size_t i = 0; i < p->nin; i++)
         p->grad[i] = GRAD_DISCONNECTED;
     if (!d || p->cotangent[1] == VAR_NONE) return true;
-    Bind bind[4] = {{sym(s, "g"), p->cotangent[1]},
-                    {sym(s, "r"), p->out[1]},
-                    {sym(s, "low"), p->in[1]},
-                    {sym(s, "high"), p->in[d->nparam]}};
-    Env env = {.n = 4, .bind = bind};
     for (size_t i = 0; i < d->nparam; i++) {
-        bool ok = true;
-        if (!p->wanted[1 + i]) continue;
-        if (i >= 2 || !d->partial[i]) {
-            p->grad[1 + i] = grad_undefined(
-                p->b, "draws of this distribution are no function of its parameters "
-                      "that has a derivative");
-            continue;
-        }
-        Var g = build_text(p->b, d->partial[i], &env, &ok);
-        if (!ok || (g = sum_to_shape(p->b, g, p->in[1 + i])) == VAR_NONE) return false;
-        p->grad[1 + i] = g;
+        const char *text = i < 2 ? d->partial[i] : NULL;
+        if (text && !draw_pull_by(p, 1 + i, 1, text)) return false;
+        if (text || !p->wanted[1 + i]) continue;
+        p->grad[1 + i] = grad_undefined(
+            p->b, "draws of this distribution are no function of its parameters that "
+                  "has a derivative");
     }
     return true;
 }

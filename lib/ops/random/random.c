@@ -325,17 +325,38 @@ static bool permutation_perform(Call *c) {
 }
 
 /* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
-static bool normal_pull(Pull *p) {
-    p->grad[0] = p->grad[1] = GRAD_DISCONNECTED;
-    if (p->nin > 2) p->grad[2] = GRAD_DISCONNECTED;
-    return pull_text(p, 0, "g") && pull_text(p, 1, "g * ((r - loc) / scale)");
+bool draw_pull_by(Pull *p, size_t i, size_t out, const char *text) {
+    Session *s = p->b->s;
+    Var z[2] = {VAR_NONE, VAR_NONE}, r = p->out[out];
+    bool ok = true;
+    if (!p->wanted[i]) return true;
+    if (strchr(text, 'z')) { /* the same draw of parameters 0 and 1 */
+        size_t n = 0, first = p->nout - 1;
+        Var in[4];
+        if (first) in[n++] = p->in[0];
+        in[n++] = const_number(p->b, DT_FLOAT64, 0);
+        in[n++] = const_number(p->b, DT_FLOAT64, 1);
+        if ((in[n++] = shape_vector(p->b, r)) == VAR_NONE ||
+            !op_apply(p->b, p->op, p->props, n, in, z))
+            return false;
+    }
+    Bind bind[2] = {{sym(s, "g"), p->cotangent[out]}, {sym(s, "z"), z[out]}};
+    Env env = {.n = 1 + (z[out] != VAR_NONE), .bind = bind};
+    Var g = build_text(p->b, text, &env, &ok);
+    return ok && (p->grad[i] = sum_to_shape(p->b, g, p->in[i])) != VAR_NONE;
 }
 
+static bool pull_by(Pull *p, const char *first, const char *second) {
+    for (size_t i = 0; i < p->nin; i++)
+        p->grad[i] = GRAD_DISCONNECTED;
+    return draw_pull_by(p, 0, 0, first) && draw_pull_by(p, 1, 0, second);
+}
+
+static bool normal_pull(Pull *p) {
+    return pull_by(p, "g", "g * z");
+}
 static bool uniform_pull(Pull *p) {
-    p->grad[0] = p->grad[1] = GRAD_DISCONNECTED;
-    if (p->nin > 2) p->grad[2] = GRAD_DISCONNECTED;
-    return pull_text(p, 0, "g * ((high - r) / (high - low))") &&
-           pull_text(p, 1, "g * ((r - low) / (high - low))");
+    return pull_by(p, "g * (1 - z)", "g * z");
 }
 
 static const char *const nothing[] = {"0", "0", "disconnected"};

@@ -3,6 +3,7 @@
 #ifndef OPS_RANDOM_RANDOM_H
 #define OPS_RANDOM_RANDOM_H
 
+#include "op/build.h"
 #include "op/infer.h"
 #include "value/rng.h"
 
@@ -40,6 +41,11 @@ typedef struct DrawForm {
 bool draw_type(Infer *in, const DrawForm *f, DType d);
 bool draw_run(Call *c, const DrawForm *f, Rng rng);
 int64_t draw_nparams(const Draw *w); /* elements of each parameter */
+
+/* The gradient by parameter i (an input) of the draw that is output `out`: a text in
+ * its cotangent g and z, the same draw by the parameters 0 and 1, which has all digits
+ * where (r - loc) / scale has not. */
+bool draw_pull_by(Pull *p, size_t i, size_t out, const char *text);
 
 /* The order of 0 .. n - 1: input i is n. */
 bool permutation_type(Infer *in, size_t i, size_t out);
