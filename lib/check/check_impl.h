@@ -84,6 +84,7 @@ struct Check {
     Map often;     /* by signature: how often it was checked */
     Frame main;
     bool nonfinite; /* one was told */
+    bool unsure;    /* what is being run may not be needed: nothing has to be finite */
     bool open;      /* main has values of the call that runs */
 };
 
@@ -231,7 +232,8 @@ bool subject_same(Subject *x, const OpRun *r, bool bits);
 
 /* ---- op.c ---- */
 /* Tells results that are not finite. */
-void op_finite(Frame *f, ApplyId a);
+void op_finite(Frame *f, ApplyId a,
+               bool again); /* again: functions are run once more */
 /* Runs the Apply and puts its results into the frame, checked or not. */
 void op_check(Frame *f, ApplyId a, bool checked);
 /* ---- own.c: ops that are texts ---- */

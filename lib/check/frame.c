@@ -169,8 +169,15 @@ static bool any_needed(const Frame *f, ApplyId a, const uint8_t *needed) {
     return false;
 }
 
-/* What lazy Applys did without may hold anything. */
-static void check_finite(Frame *f) {
+static bool has_lazy(const Graph *g) {
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) return true;
+    return false;
+}
+
+/* What lazy Applys did without may hold anything. `again`: nor was it looked at inside
+ * functions yet. */
+static void check_finite(Frame *f, bool again) {
     const Graph *g = f->g;
     if (f->c->o.allow_nonfinite) return;
     uint8_t *needed = mem_zalloc(f->c->s, g->nvar, 1);
@@ -180,7 +187,7 @@ static void check_finite(Frame *f) {
         for (size_t i = 0; any_needed(f, a, needed) && i < g->apply[a].nin; i++)
             if (!f->unread[g->apply[a].in + i]) needed[apply_in(g, a)[i]] = 1;
     for (ApplyId a = 0; a < g->napply && !check_full(f->c); a++)
-        if (any_needed(f, a, needed)) op_finite(f, a);
+        if (any_needed(f, a, needed)) op_finite(f, a, again);
     mem_free(needed);
 }
 
@@ -188,9 +195,12 @@ void frame_run(Frame *f, bool checked) {
     Graph *g = f->b->g;
     for (uint32_t i = 0; i < g->nleaf; i++)
         set_leaf(f, &g->leaf[i]);
+    bool outer = f->c->unsure, here = has_lazy(g);
+    f->c->unsure |= here;
     for (ApplyId a = 0; a < g->napply && !check_full(f->c); a++)
         op_check(f, a, checked);
-    check_finite(f);
+    f->c->unsure = outer;
+    if (!outer) check_finite(f, here);
     size_t before = f->c->found + f->c->hidden;
     for (size_t i = 0; i < f->b->pair.n && !check_full(f->c); i++)
         compare_pair(f, &f->b->pair.p[i]);

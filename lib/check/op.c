@@ -362,9 +362,17 @@ static void run_first(Subject *x, bool checked) {
     subject_end(x, &r);
 }
 
-void op_finite(Frame *f, ApplyId id) {
+/* Runs the function once more, which is needed after all. */
+static void look_inside(Subject *x) {
+    OpRun r = {.kind = KIND_REPEAT, .how = "", .watched = true};
+    subject_run(x, &r);
+    subject_end(x, &r);
+}
+
+void op_finite(Frame *f, ApplyId id, bool again) {
     Subject x;
     if (subject_open(&x, f, id)) {
+        if (x.inner && !x.own && again) look_inside(&x);
         Value *base = NEW_N(x.a, x.nout, Value);
         bool all = true;
         for (size_t i = 0; all && i < x.nout; i++) {
