@@ -5,6 +5,26 @@
 
 #include "graph/graph.h"
 
+/* Elements of a tensor in C order: `rows` rows of n, the first from element `at` on,
+ * each `stride` elements after the last. */
+typedef struct Piece {
+    int64_t at, rows, stride, n;
+} Piece;
+/* An input that is made piece by piece, each element once, and never stands in memory
+ * as a whole. */
+typedef struct Pieces {
+    /* Returns the first row; *step: bytes from one to the next. `to` has room for all
+     * of them, and may be where they are put. */
+    const char *(*make)(void *ctx, unsigned worker, const Piece *p, char *to,
+                        ptrdiff_t *step);
+    void *ctx;
+} Pieces;
+
+/* Does it pay to give an op of one input and one output that input in pieces, where it
+ * has this shape (a dim < 0: not known)? */
+typedef bool Streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
+                     const int64_t *dim);
+
 /* One run of one Apply. Inputs are borrowed and must not be written. An output cell may
  * hold an old value of the right dtype with any shape and strides: ask call_out for
  * storage. */
@@ -21,6 +41,8 @@ struct Call {
     const Type *const *out_type;
     const int16_t
         *reuse; /* reuse[i]: input that output i may overwrite, or -1; NULL: none */
+    const Pieces *pieces; /* for ops that stream: input 0, which has no data then; NULL:
+                             it has */
     Span at;
     struct CallHost *host; /* the VM's: storage, scratch, threads */
     /* thunks only; else NULL */

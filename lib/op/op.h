@@ -148,11 +148,11 @@ struct Op {
                                         diagnostic: declined */
     /* running: loops, perform or thunk */
     const Loops *loops;
-    Loop *(*pick)(
-        DType from, DType to,
-        int level); /* instead of loops where the output's dtype matters (cast) */
+    /* instead of loops where the output's dtype matters (cast) */
+    Loop *(*pick)(DType from, DType to, int level);
     bool (*perform)(Call *c);
     bool (*debug)(Call *c); /* slow and obviously right */
+    Streams *streams;       /* perform can take its only input as Pieces */
     const Thunk *thunk;     /* then perform is not needed */
     /* May a run fail although its inputs are what their types say? NULL: an elementwise
      * op may where types can't tell that shapes agree, any other may. Nothing that may

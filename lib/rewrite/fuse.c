@@ -7,8 +7,10 @@
  * depend on each other in no circle. Ranks begin as low as possible. Then, from the
  * last to the first, an Apply is lifted to the rank of its clients when nothing else
  * that needs it stands in between and fewer bytes are kept until then: 1 - h * h of an
- * h that is kept anyway belongs to the gradient that reads it. Last, whole groups are
- * lifted in the same way. All of it is linear. */
+ * h that is kept anyway belongs to the gradient that reads it. Then whole groups are
+ * lifted in the same way. Last, a group takes in one reduction of what it makes, best
+ * of a value that nothing else needs and that is then never stored. All of it is
+ * linear. */
 #include "op/demand.h"
 #include "rewrite/rewrite_impl.h"
 
@@ -287,6 +289,34 @@ static bool is_output(const Fuse *f, Var v) {
     return false;
 }
 
+/* ---- reductions ---- */
+
+/* Can `id`, which reads v, end the function that makes v? */
+static bool can_end(const Fuse *f, ApplyId id, Var v) {
+    const Apply *a = &f->g->apply[id];
+    const Type *t = var_type(f->g, v);
+    ApplyId maker = var_owner(f->g, v);
+    return a->op->streams && a->nin == 1 && a->nout == 1 && !a->serial &&
+           f->live[a->out] && (!f->scope || f->scope[maker] == f->scope[id]) &&
+           a->op->streams(f->g->s, a->op, a->props, t->dtype, t->ndim, t->dim);
+}
+
+/* The reduction of something that the members make, or APPLY_NONE. They are marked. */
+static ApplyId reduction_of(const Fuse *f, const ApplyId *member, uint32_t n) {
+    ApplyId found = APPLY_NONE;
+    for (uint32_t i = n; i-- > 0;) {
+        Var v = f->g->apply[member[i]].out;
+        uint32_t first = f->clients.first[v], last = f->clients.first[v + 1];
+        bool alone = !f->root[v] && last - first == 1;
+        for (uint32_t k = first; k < last; k++) {
+            if (!can_end(f, f->clients.client[k], v)) continue;
+            if (alone) return f->clients.client[k];
+            if (found == APPLY_NONE) found = f->clients.client[k];
+        }
+    }
+    return found;
+}
+
 static bool stays_inside(const Fuse *f, Var v) {
     const Tensor *t = var_const(f->g, v);
     return t && t->ndim == 0;
@@ -310,7 +340,7 @@ static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
         }
         nout += is_output(f, a->out);
     }
-    return nin <= MOST_INPUTS && nout <= MOST_OUTPUTS;
+    return nin <= MOST_INPUTS && nout < MOST_OUTPUTS;
 }
 
 /* ---- the function ---- */
@@ -375,7 +405,7 @@ static bool call_function(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_
     return rw_fired(r, r->current, nres, result, out);
 }
 
-static bool make_function(Fuse *f, const ApplyId *member, uint32_t n) {
+static bool make_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end) {
     Var arg[MOST_INPUTS], result[MOST_OUTPUTS];
     size_t narg = 0, nres = 0;
     Graph *fn = graph_function_new(f->g->main, fresh_name(f));
@@ -383,10 +413,13 @@ static bool make_function(Fuse *f, const ApplyId *member, uint32_t n) {
     f->chunk++;
     for (uint32_t i = 0; i < n; i++)
         f->mark[member[i]] = f->chunk;
+    if (end != APPLY_NONE) f->mark[end] = f->chunk;
     for (uint32_t i = 0; i < n; i++)
         copy_member(f, fn, member[i], arg, &narg);
-    for (uint32_t i = 0; i < n; i++) {
-        Var v = f->g->apply[member[i]].out;
+    if (end != APPLY_NONE) copy_member(f, fn, end, arg, &narg);
+    for (uint32_t i = 0; i <= n; i++) {
+        if (i == n && end == APPLY_NONE) break;
+        Var v = f->g->apply[i < n ? member[i] : end].out;
         if (!is_output(f, v)) continue;
         vec_push(fn->s, &fn->outputs, ((Output){numbered(f, 'y', nres), f->inner[v]}));
         result[nres++] = v;
@@ -401,7 +434,9 @@ static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
         uint32_t k = n - at < MOST_OPS ? n - at : MOST_OPS;
         while (k > 1 && !chunk_fits(f, member + at, k))
             k = k * 3 / 4;
-        if (k > 1 && !make_function(f, member + at, k)) return false;
+        ApplyId end = reduction_of(f, member + at, k);
+        if ((k > 1 || end != APPLY_NONE) && !make_function(f, member + at, k, end))
+            return false;
         at += k;
     }
     return true;

@@ -104,7 +104,9 @@ const Pass rewrite_passes[] = {
      "which is then scaled.",
      2, scatter_scaled_pass, NULL, differences},
     {"fuse-elementwise", "fusion",
-     "Groups of elementwise ops of one shape become a call of one fused function.", 49,
-     NULL, fuse_pass, NULL},
+     "Groups of elementwise ops of one shape, and a reduction of what they make, "
+     "become "
+     "a call of one fused function.",
+     49, NULL, fuse_pass, NULL},
 };
 const size_t rewrite_npasses = sizeof rewrite_passes / sizeof *rewrite_passes;

@@ -32,8 +32,10 @@ typedef struct Worker {
     char *reg;
     int64_t nrow;    /* its number */
     int64_t in_tile; /* the row's number in the tile */
-    bool new_row;
+    size_t filled;   /* elements that registers filled for the row have */
+    bool begun;      /* block_fold: it has been made ready */
 } Worker;
+_Static_assert(sizeof(Worker) <= WORKER_BYTES, "room for a worker");
 
 /* ---- filling registers ---- */
 #define FILL(T)                                                                        \
@@ -149,7 +151,7 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
             w->slot[i] = w->row[i] + at * b->size[i];
             break;
         case ACC_ROW:
-            if (w->new_row) block_fill(fill_reg(e, w, i), w->row[i], b->size[i], n);
+            if (w->filled < n) block_fill(fill_reg(e, w, i), w->row[i], b->size[i], n);
             break;
         case ACC_STRIDED:
             gather(fill_reg(e, w, i), w->row[i] + at * p->step[i], p->step[i],
@@ -166,19 +168,15 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
             break;
         }
     }
-    for (uint32_t j = 0; j < b->nout && p->stream == NONE; j++)
+    for (uint32_t j = 0; j < b->nplaced && p->stream == NONE; j++)
         w->slot[b->nin + j] = output_at(e, w, j, at);
-    w->new_row = false;
+    if (w->filled < n) w->filled = n;
 }
 
 static void store_block(const Exec *e, const Worker *w, int64_t at, size_t n) {
     for (uint32_t j = 0; j < e->b->nout; j++)
         bytes_stream(output_at(e, w, j, at), w->slot[e->b->nin + j],
                      n * e->b->size[e->b->nin + j]);
-}
-
-static uint32_t value_bytes(const BlockProgram *b, uint32_t value) {
-    return (uint32_t)dtype_size(var_type(b->g, b->var[value])->dtype);
 }
 
 /* Which element of a block made a loop complain: each alone. */
@@ -188,7 +186,7 @@ static void find_fault(Exec *e, const BlockOp *op, const Worker *w, int64_t at,
     for (size_t x = 0; x < n; x++) {
         for (uint32_t k = 0; k < narg; k++)
             w->arg[k] = (char *)w->slot[e->b->slot[op->arg + k]] +
-                        x * value_bytes(e->b, e->b->value[op->arg + k]);
+                        x * program_bytes(e->b, e->b->value[op->arg + k]);
         unsigned f = op->loop(1, (const void *const *)w->arg, w->arg + op->nin);
         if (!f) continue;
         *e->found = (Found){op, w->nrow * e->p->row + at + (int64_t)x, f};
@@ -207,7 +205,7 @@ static unsigned run_ops(Exec *e, const Worker *w, int64_t at, size_t n) {
             w->arg[i] = w->slot[slot[i]];
         if (!op->loop) {
             memmove(w->arg[1], w->arg[0],
-                    n * value_bytes(b, b->value[op->arg])); /* may be in place */
+                    n * program_bytes(b, b->value[op->arg])); /* may be in place */
             continue;
         }
         Loop *loop = e->past ? b->past : op->loop;
@@ -235,6 +233,9 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
             w->slot[i] = fill_reg(e, w, i);
     for (uint32_t j = 0; j < b->nout && e->p->stream != NONE; j++)
         w->slot[b->nin + j] = w->reg + (b->nreg + e->p->stream + j) * e->p->reg_bytes;
+    if (b->nplaced < b->nout)
+        w->slot[b->nin + b->nplaced] =
+            w->reg + (b->nreg + e->p->hidden) * e->p->reg_bytes;
 }
 
 static void fill_scalars(const Exec *e, const Worker *w, size_t n) {
@@ -246,7 +247,7 @@ static void fill_scalars(const Exec *e, const Worker *w, size_t n) {
 static void go_to_row(const Exec *e, Worker *w, int64_t row) {
     const Prep *p = e->p;
     w->nrow = row;
-    w->new_row = true;
+    w->filled = 0;
     for (uint32_t i = 0; i < e->b->nin; i++)
         w->row[i] = e->base[i];
     if (p->rows == 1) return;
@@ -260,7 +261,7 @@ static void go_to_row(const Exec *e, Worker *w, int64_t row) {
 static void next_row(const Exec *e, Worker *w) {
     const Prep *p = e->p;
     w->nrow++;
-    w->new_row = true;
+    w->filled = 0;
     for (int d = p->ndim - 1; d-- > 0;) {
         bool wrap = ++w->index[d] == p->ext[d];
         for (uint32_t i = 0; i < e->b->nin; i++)
@@ -332,7 +333,7 @@ static unsigned run_tiles(Exec *e, Worker *w, int64_t last, int64_t from, int64_
             size_t n = (size_t)(to - at < block ? to - at : block);
             fill_tiles(e, w, at, rows, n);
             for (w->in_tile = 0; w->in_tile < rows; w->in_tile++, go_along(e, w, 1)) {
-                w->new_row = true;
+                w->filled = 0;
                 ask_ahead(e, w, at, n);
                 fault |= run_part(e, w, at, n);
             }
@@ -374,7 +375,7 @@ static void set_operands(Machine *m, uint32_t step, Exec *e) {
     for (uint32_t i = b->nplain; i < b->nin; i++)
         memcpy(&e->base[i], &e->p->data[i],
                sizeof(void *)); /* read only: see load_block */
-    for (uint32_t j = 0; j < b->nout; j++)
+    for (uint32_t j = 0; j < b->nplaced; j++)
         e->base[b->nin + j] = m->place[m->place_of[arg[in->nin + j]]].ptr;
 }
 
@@ -384,15 +385,6 @@ static bool goes_past(const Exec *e) {
     for (uint32_t j = 0; past && j < e->b->nout; j++)
         past = (uintptr_t)e->base[e->b->nin + j] % ALIGNMENT == 0;
     return past;
-}
-
-static inline void set_outputs(Machine *m, const Ins *in, const Prep *p) {
-    const BlockProgram *b = in->prog;
-    for (uint32_t j = 0; j < b->nout; j++) {
-        uint32_t c = m->p->arg[in->arg + in->nin + j];
-        const Place *at = &m->place[m->place_of[c]];
-        m->cell[c] = (Cell){at->ptr, p->layout[b->nin + j], at->buf, false};
-    }
 }
 
 static bool overwrites(const Machine *m, uint32_t step) {
@@ -452,106 +444,6 @@ bool block_fault(Machine *m, uint32_t step, const Prep *p, unsigned fault) {
     return false;
 }
 
-/* ---- one small block ---- */
-enum { QUICK_ARGS = 12 };
-
-static bool is_quick(const BlockProgram *b, const Prep *p) {
-    if (p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile || p->split ||
-        p->stream != NONE || b->nslot > QUICK_SLOTS || b->max_arg > QUICK_ARGS)
-        return false;
-    for (uint32_t i = 0; i < b->nin; i++)
-        if (p->row > 1 && p->access[i] > ACC_SCALAR && p->access[i] != ACC_UNUSED)
-            return false;
-    return true;
-}
-
-/* Is there one loop, over all slots in their order? */
-static bool is_direct(const BlockProgram *b) {
-    const BlockOp *op = &b->run[0];
-    uint32_t narg = (uint32_t)op->nin + op->nout;
-    if (b->nrun != 1 || !op->loop || narg != b->nin + b->nout || op->nin != b->nin)
-        return false;
-    for (uint32_t i = 0; i < narg; i++)
-        if (b->slot[op->arg + i] != i) return false;
-    return true;
-}
-
-void block_settle_quick(const BlockProgram *b, Prep *p) {
-    p->quick = is_quick(b, p);
-    p->direct = p->quick && is_direct(b);
-    for (uint32_t i = 0; i < b->nin; i++)
-        p->stretches |= p->access[i] == ACC_SCALAR && p->row > 1;
-}
-
-static char *first_reg(const Machine *m, const BlockProgram *b) {
-    return (char *)m->block->data +
-           round_up((size_t)(b->nin + b->nout) * sizeof(void *)) +
-           round_up(((size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg) *
-                    sizeof(void *));
-}
-
-/* Registers, and what belongs to the function: the same from run to run, as long as
- * m->block is where it was. */
-static void keep_slots(const Machine *m, const BlockProgram *b, Prep *p) {
-    char *reg = first_reg(m, b);
-    for (uint32_t i = b->nplain; i < b->nin; i++)
-        memcpy(&p->slot[i], &p->data[i], sizeof(void *)); /* only read */
-    for (uint32_t k = 0; k < b->nreg; k++)
-        p->slot[b->nin + b->nout + k] = reg + k * p->reg_bytes;
-    p->slots_of = m->block->data;
-}
-
-/* Elements that stretch over a single one are read where they are; others are repeated
- * each time, as other steps use the same registers. */
-static void stretch_slots(const Machine *m, const BlockProgram *b, const Prep *p) {
-    char *reg = first_reg(m, b);
-    for (uint32_t i = 0; i < b->nin; i++) {
-        if (p->access[i] != ACC_SCALAR) continue;
-        char *to = reg + (b->nreg + p->fill[i]) * p->reg_bytes;
-        const void *from = i < b->nplain ? p->slot[i] : p->data[i];
-        block_fill(to, from, b->size[i], (size_t)p->row);
-        p->slot[i] = to;
-    }
-}
-
-static unsigned quick_ops(const BlockProgram *b, void *const *slot, size_t n) {
-    void *at[QUICK_ARGS];
-    unsigned fault = 0;
-    for (uint32_t k = 0; k < b->nrun; k++) {
-        const BlockOp *op = &b->run[k];
-        const uint32_t *of = b->slot + op->arg;
-        uint32_t narg = (uint32_t)op->nin + op->nout;
-        for (uint32_t i = 0; i < narg; i++)
-            at[i] = slot[of[i]];
-        if (op->loop)
-            fault |= op->loop(n, (const void *const *)at, at + op->nin);
-        else
-            memmove(at[1], at[0], n * value_bytes(b, b->value[op->arg]));
-    }
-    return fault;
-}
-
-/* A program that is run once over one block: of a loop's body, mostly. */
-bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault) {
-    const BlockProgram *b = in->prog;
-    const uint32_t *arg = m->p->arg + in->arg, *out = arg + in->nin;
-    void **slot = p->slot, **result = slot + b->nin;
-    size_t n = (size_t)p->row;
-    for (uint32_t i = 0; i < b->nplain; i++) {
-        const Cell *c = &m->cell[arg[i]];
-        if (c->layout != p->layout[i]) return false;
-        slot[i] = c->data;
-    }
-    if (p->slots_of != (const char *)m->block->data) keep_slots(m, b, p);
-    if (p->stretches) stretch_slots(m, b, p);
-    for (uint32_t j = 0; j < b->nout; j++)
-        result[j] = m->place[m->place_of[out[j]]].ptr;
-    *fault = p->direct ? b->run[0].loop(n, (const void *const *)slot, result)
-                       : quick_ops(b, slot, n);
-    if (!*fault) set_outputs(m, in, p);
-    return true;
-}
-
 bool block_run(Machine *m, uint32_t step, const Prep *p) {
     Exec e = {.b = m->p->ins[step].prog, .p = p};
     set_operands(m, step, &e);
@@ -563,6 +455,82 @@ bool block_run(Machine *m, uint32_t step, const Prep *p) {
             run_chunk(&e, c, 0);
     unsigned fault = atomic_load(&e.fault);
     if (fault) return block_fault(m, step, p, fault);
-    set_outputs(m, &m->p->ins[step], p);
+    block_outputs(m, &m->p->ins[step], p);
     return true;
+}
+
+/* ---- a reduction asks ---- */
+static char *worker_at(const Exec *e, unsigned worker) {
+    return e->work + (worker + 1) * e->p->worker_bytes - WORKER_BYTES;
+}
+
+static Worker *worker_of(const Exec *e, unsigned worker) {
+    Worker *w = (Worker *)(void *)worker_at(e, worker);
+    if (w->begun) return w;
+    int64_t n = e->p->rows * e->p->row;
+    begin_chunk(e, w, worker);
+    fill_scalars(e, w, n < e->p->block ? (size_t)n : e->p->block);
+    go_to_row(e, w, 0);
+    w->begun = true;
+    return w;
+}
+
+static void go_to(const Exec *e, Worker *w, int64_t row) {
+    if (row == w->nrow + 1)
+        next_row(e, w);
+    else if (row != w->nrow)
+        go_to_row(e, w, row);
+}
+
+/* n elements from flat index `at` on; the one that is reduced to `to`, unless that is
+ * NULL: then it has a place. */
+static unsigned run_flat(Exec *e, Worker *w, int64_t at, int64_t n, char *to) {
+    const BlockProgram *b = e->b;
+    const Prep *p = e->p;
+    unsigned fault = 0;
+    int64_t row = at / p->row, from = at - row * p->row, most = p->block;
+    if (b->nrun == 1 && p->nfill == (to ? 1 : 0)) most = n;
+    for (; n > 0; row++, from = 0) {
+        int64_t end = p->row - from < n ? p->row : from + n;
+        n -= end - from;
+        for (go_to(e, w, row); from < end; from += most) {
+            size_t k = (size_t)(end - from < most ? end - from : most);
+            load_block(e, w, from, k);
+            if (to) w->slot[b->nin + b->nplaced] = to;
+            fault |= run_ops(e, w, from, k);
+            if (to) to += k * b->size[b->nin + b->nplaced];
+        }
+    }
+    return fault;
+}
+
+static const char *make_piece(void *ctx, unsigned worker, const Piece *q, char *to,
+                              ptrdiff_t *step) {
+    Exec *e = ctx;
+    const BlockProgram *b = e->b;
+    Worker *w = worker_of(e, worker);
+    int64_t size = b->size[b->nin + b->folded], rows = q->rows, n = q->n;
+    bool hidden = b->folded >= b->nplaced;
+    unsigned fault = 0;
+    *step = (hidden ? q->n : q->stride) * size;
+    if (q->stride == n) n *= rows, rows = 1;
+    for (int64_t r = 0; r < rows; r++)
+        fault |=
+            run_flat(e, w, q->at + r * q->stride, n, hidden ? to + r * n * size : NULL);
+    if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
+    return hidden ? to : e->base[b->nin + b->folded] + q->at * size;
+}
+
+bool block_fold(Machine *m, uint32_t step, const Prep *p, Call *c) {
+    Exec e = {.b = m->p->ins[step].prog, .p = p};
+    Pieces made = {make_piece, &e};
+    set_operands(m, step, &e);
+    for (unsigned i = 0; i < m->workers; i++)
+        memset(worker_at(&e, i), 0, WORKER_BYTES);
+    c->pieces = &made;
+    bool ok = c->op->perform(c);
+    unsigned fault = atomic_load(&e.fault);
+    if (ok && fault) return block_fault(m, step, p, fault);
+    if (ok) block_outputs(m, &m->p->ins[step], p);
+    return ok;
 }

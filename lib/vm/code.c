@@ -374,7 +374,7 @@ static bool loop(Coder *c, const Run *r, bool past, size_t *at) {
 /* A whole program whose outputs may be too large for the caches. */
 static bool may_go_past(const Coder *c, const Run *r) {
     const BlockProgram *b = c->b;
-    if (r->from > 0 || r->to < b->nop) return false;
+    if (r->from > 0 || r->to < b->nop || b->fold) return false;
     uint64_t bytes = 0;
     for (uint32_t j = 0; j < b->nout; j++) {
         int64_t n = type_size(var_type(b->g, b->var[b->out_value[j]]));

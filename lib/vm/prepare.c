@@ -160,6 +160,7 @@ static bool take_outputs(Ready *r) {
         DType d = var_type(b->g, b->var[b->out_value[j]])->dtype;
         const Layout *l = layout_get(&r->m->layouts, d, shape->ndim, shape->dim, NULL);
         r->p->layout[b->nin + j] = l;
+        if (j >= b->nplaced) break;
         uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
         place_fit(r->m, cell, l);
         if (!place_get(r->m, r->m->place_of[cell], l->bytes))
@@ -246,9 +247,9 @@ static void choose_access(Ready *r, bool flat) {
         else if (p->step[i] == (int64_t)r->b->size[i])
             p->access[i] = ACC_DIRECT;
         else
-            p->access[i] = p->step[i] == 0   ? ACC_ROW
-                           : is_turned(r, i) ? ACC_TILED
-                                             : ACC_STRIDED;
+            p->access[i] = p->step[i] == 0                  ? ACC_ROW
+                           : is_turned(r, i) && !r->b->fold ? ACC_TILED
+                                                            : ACC_STRIDED;
         if (p->access[i] == ACC_TILED)
             p->fill[i] = p->ntile++;
         else if (p->access[i] != ACC_DIRECT)
@@ -294,6 +295,7 @@ static void cut_chunks(Prep *p, int64_t total) {
 static void choose_stream(Ready *r, int64_t total) {
     uint64_t bytes = 0;
     r->p->stream = NONE;
+    if (r->b->fold) return;
     for (uint32_t j = 0; j < r->b->nout; j++) {
         uint32_t cell = r->m->p->arg[r->in->arg + r->in->nin + j];
         if (r->m->p->sharing.cell[cell].how == PLAN_INPLACE) return;
@@ -317,6 +319,7 @@ static void plan_walk(Ready *r) {
     p->rows = p->row ? total / p->row : 0;
     choose_access(r, flat);
     choose_stream(r, total);
+    if (r->b->nplaced < r->b->nout) p->hidden = p->nfill++;
     p->block = block_size(r);
     p->reg_bytes = round_up((size_t)p->block * r->b->width) +
                    ALIGNMENT; /* apart by more than a power of two */
@@ -330,7 +333,7 @@ static bool take_room(Ready *r) {
     Prep *p = r->p;
     size_t pointers = (size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg, need;
     p->worker_bytes =
-        round_up(pointers * sizeof(void *)) +
+        round_up(pointers * sizeof(void *)) + WORKER_BYTES +
         (b->nreg + p->nfill + (size_t)p->ntile * TILE_ROWS) * p->reg_bytes;
     need = p->worker_bytes * r->m->workers +
            round_up((size_t)(b->nin + b->nout) * sizeof(void *));
@@ -381,8 +384,18 @@ static Prep *prep_alloc(Session *s, const BlockProgram *b) {
     return p;
 }
 
+static bool reduction_pays(const Ready *r) {
+    const BlockProgram *b = r->b;
+    if (!b->fold) return true;
+    uint32_t v = b->out_value[b->folded];
+    return b->fold->streams(r->m->s, b->fold, b->g->apply[b->folded_by].props,
+                            var_type(b->g, b->var[v])->dtype, r->shape[v].ndim,
+                            r->shape[v].dim);
+}
+
 static bool make_ready(Ready *r) {
     if (!take_layouts(r) || !result_shapes(r)) return false;
+    r->p->split |= !reduction_pays(r);
     if (r->p->split) return true;
     if (!take_outputs(r)) return false;
     join_dims(r);

@@ -53,6 +53,7 @@ BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id) {
                         .nin = ap->nin,
                         .nplain = ap->nin,
                         .nout = ap->nout,
+                        .nplaced = ap->nout,
                         .nslot = n,
                         .nvalue = n,
                         .max_arg = n};
@@ -74,11 +75,35 @@ BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id) {
 }
 
 bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in) {
+    if (out >= b->nplaced) return false;
     if (b->size[b->nin + out] != b->size[in] || b->last_read[in] == NONE) return false;
     return b->last_read[in] <= b->written[out];
 }
 
 /* ---- functions ---- */
+/* A reduction is the last output, once, and of something that is worked out here. */
+static bool ends_in(const Graph *fn, ApplyId id) {
+    const Apply *a = &fn->apply[id];
+    size_t last = fn->outputs.n - 1;
+    if (!a->op->streams || a->nin != 1 || a->nout != 1 ||
+        fn->outputs.p[last].var != a->out ||
+        var_owner(fn, apply_in(fn, id)[0]) == APPLY_NONE)
+        return false;
+    for (size_t j = 0; j < last; j++)
+        if (fn->outputs.p[j].var == a->out) return false;
+    for (ApplyId i = id + 1; i < fn->napply; i++)
+        for (uint32_t k = 0; k < fn->apply[i].nin; k++)
+            if (apply_in(fn, i)[k] == a->out) return false;
+    return true;
+}
+
+static ApplyId reduction_of(const Graph *fn) {
+    ApplyId id = fn->outputs.n && fn->inputs.n
+                     ? var_owner(fn, fn->outputs.p[fn->outputs.n - 1].var)
+                     : APPLY_NONE;
+    return id != APPLY_NONE && !loop_of(fn, id) && ends_in(fn, id) ? id : APPLY_NONE;
+}
+
 static bool can_compile(const Graph *fn, const uint8_t *live) {
     if (fn->effects.n || fn->shared.n || fn->until != VAR_NONE || !fn->outputs.n)
         return false;
@@ -178,6 +203,22 @@ static void emit(Compile *c, uint32_t k, ApplyId id, uint32_t *at) {
     }
 }
 
+static Var reduced_var(const BlockProgram *b) {
+    return apply_in(b->g, b->folded_by)[0];
+}
+
+/* What is reduced is one of the outputs, or one more that has no place. */
+static void take_reduction(BlockProgram *b, ApplyId id) {
+    b->nplaced = b->nout;
+    if (id == APPLY_NONE) return;
+    b->fold = b->g->apply[id].op;
+    b->folded_by = id;
+    b->nplaced = --b->nout;
+    while (b->folded < b->nout && b->g->outputs.p[b->folded].var != reduced_var(b))
+        b->folded++;
+    if (b->folded == b->nout) b->nout++;
+}
+
 /* Results that are outputs are made where they belong; a second use of one, or an
  * input, is copied at the end. */
 static void place_outputs(Compile *c) {
@@ -187,7 +228,8 @@ static void place_outputs(Compile *c) {
         c->slot[i] = i < b->nin ? i : NONE;
     b->out_value = NEW_N(c->a, b->nout, uint32_t);
     for (uint32_t j = 0; j < b->nout; j++) {
-        uint32_t v = c->value_of[c->g->outputs.p[j].var];
+        uint32_t v =
+            c->value_of[j < b->nplaced ? c->g->outputs.p[j].var : reduced_var(b)];
         b->out_value[j] = v;
         if (c->slot[v] == NONE) c->slot[v] = b->nin + j;
     }
@@ -241,9 +283,12 @@ BlockProgram *program_of_function(Plan *p, const Graph *whole) {
     if (!fn) return NULL;
     uint8_t *live = graph_live(fn, a, ROOTS_RUN);
     widen_live(fn, live);
+    ApplyId fold = reduction_of(fn);
+    if (fold != APPLY_NONE) live[fn->apply[fold].out] = 0;
     if (!can_compile(fn, live)) return NULL;
     BlockProgram *b = NEW(a, BlockProgram);
     *b = (BlockProgram){.g = fn, .nout = (uint32_t)fn->outputs.n};
+    take_reduction(b, fold);
     b->var = NEW_N(a, fn->nvar, Var);
     Compile c = {.b = b, .a = a, .g = fn, .value_of = NEW_N(a, fn->nvar, uint32_t)};
     for (Var v = 0; v < fn->nvar; v++)

@@ -303,6 +303,37 @@ static inline bool run_fast(Machine *m, uint32_t step, unsigned *fault) {
     return true;
 }
 
+/* A group that ends in a reduction: the Call of that alone, with an input that does not
+ * stand anywhere. */
+static bool run_fold(Machine *m, uint32_t step, const Prep *p) {
+    const Ins *in = &m->p->ins[step];
+    const BlockProgram *b = in->prog;
+    const Layout *l = p->layout[b->nin + b->folded];
+    uint32_t last = in->nout - 1U, cell = m->p->arg[in->arg + in->nin + last];
+    Call c;
+    step_call(m, step, &c);
+    Value *x = &m->frame[0];
+    const Value *one = x;
+    x->kind = TYPE_TENSOR;
+    x->t = (Tensor){.dtype = l->dtype, .ndim = l->ndim};
+    memcpy(x->t.shape, l->shape, (size_t)l->ndim * sizeof *l->shape);
+    memcpy(x->t.stride, l->stride, (size_t)l->ndim * sizeof *l->stride);
+    c.g = b->g;
+    c.id = b->folded_by;
+    c.op = b->fold;
+    c.props = b->g->apply[c.id].props;
+    c.nin = c.nout = 1;
+    c.in = &one;
+    c.out += last;
+    c.out_type += last;
+    m->host.first = last;
+    m->scratch_used = 0;
+    bool ok = block_fold(m, step, p, &c);
+    m->host.first = 0;
+    if (!ok) return value_unref(&c.out[0]), false;
+    return keep_output(m, in, cell, &c.out[0]);
+}
+
 static bool run_block(Machine *m, uint32_t step) {
     Prep **p = &m->prep[step];
     if (!*p || !prep_holds(m, step, *p)) {
@@ -312,6 +343,7 @@ static bool run_block(Machine *m, uint32_t step) {
         set_fast(m, step, *p);
     }
     if ((*p)->split) return run_function(m, step);
+    if (m->p->ins[step].prog->fold) return run_fold(m, step, *p);
     if (!block_run(m, step, *p)) return false;
     if (!m->fast[step].loop) return true;
     prep_free(*p);
@@ -404,7 +436,7 @@ bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape) {
     const VmHost *h = (const VmHost *)c->host;
     Machine *m = h->m;
     const Ins *in = &m->p->ins[h->step];
-    uint32_t cell = m->p->arg[in->arg + in->nin + i];
+    uint32_t cell = m->p->arg[in->arg + in->nin + h->first + i];
     Tensor *t = &c->out[i].t;
     buffer_unref(t->buf);
     t->dtype = d;

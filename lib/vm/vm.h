@@ -51,7 +51,8 @@ const Graph *plan_graph(const Plan *p);
 /* What was planned, for reports. Instructions are numbered in the order they run. */
 typedef enum PlanKind {
     PLAN_LOOP,    /* one elementwise op over blocks */
-    PLAN_FUSED,   /* a group of them: a call of a function marked fused */
+    PLAN_FUSED,   /* a group of them, and a reduction of what one of them makes: a call
+                     of a function marked fused */
     PLAN_PERFORM, /* an op's own kernel, or its thunk */
     PLAN_CALL,    /* a call of any other function, run by a plan of its own */
     PLAN_SCAN     /* a loop over a function, run by a plan of its own */

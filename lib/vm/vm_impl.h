@@ -51,6 +51,12 @@ typedef struct BlockProgram {
         width;       /* width: bytes of the widest register element */
     uint32_t nplain; /* the first inputs are the step's; the rest are constants and dims
                         of the function */
+    uint32_t nplaced; /* the first outputs are the step's, too; the last one may be made
+                         for the reduction alone */
+    const Op *fold;   /* the op that reduces an output, the step's last result; NULL:
+                         none */
+    ApplyId folded_by;
+    uint32_t folded; /* that output */
     BlockOp *op;     /* as the graph has them */
     BlockOp *run; /* as they are run: with machine code for some; op itself if none */
     uint32_t nrun;
@@ -68,6 +74,9 @@ BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id);
 /* Of a fused function, with ops that are texts replaced by their bodies. NULL, without
  * a diagnostic: it has to be run as an ordinary function. */
 BlockProgram *program_of_function(struct Plan *p, const Graph *fn);
+static inline uint32_t program_bytes(const BlockProgram *b, uint32_t value) {
+    return (uint32_t)dtype_size(var_type(b->g, b->var[value])->dtype);
+}
 /* Puts machine code into the programs of a plan that is otherwise done. */
 void code_build(struct Plan *p);
 /* May output `out` be written into the storage of input `in` while the program runs? */
@@ -253,6 +262,7 @@ typedef struct Prep {
     void **slot;    /* quick: what was there the last time */
     const char *slots_of;         /* m->block's memory then; NULL: never */
     uint32_t block, nfill, ntile; /* ntile: inputs with a tile */
+    uint32_t hidden;              /* register of the output that has no place */
     uint32_t stream; /* outputs go through registers from this one on, past the caches;
                         NONE: no */
     size_t reg_bytes, worker_bytes;
@@ -283,6 +293,7 @@ typedef struct VmHost {
     CallHost host;
     struct Machine *m;
     uint32_t step;
+    uint32_t first; /* result of the step that the Call at hand has as its output 0 */
 } VmHost;
 /* One run of a plan with lazy Applys. */
 enum { RUN_WANTED = 1, RUN_DONE = 2, RUN_ASKED = 4 };
@@ -366,7 +377,19 @@ bool prep_holds(const Machine *m, uint32_t step, const Prep *p);
 /* n copies of one element, and whatever follows up to a multiple of ALIGNMENT bytes. */
 void block_fill(char *dst, const char *src, uint32_t size, size_t n);
 bool block_run(Machine *m, uint32_t step, const Prep *p);
-enum { QUICK_SLOTS = 48 };
+/* The outputs are where they belong. */
+static inline void block_outputs(Machine *m, const Ins *in, const Prep *p) {
+    const BlockProgram *b = in->prog;
+    for (uint32_t j = 0; j < b->nplaced; j++) {
+        uint32_t c = m->p->arg[in->arg + in->nin + j];
+        const Place *at = &m->place[m->place_of[c]];
+        m->cell[c] = (Cell){at->ptr, p->layout[b->nin + j], at->buf, false};
+    }
+}
+/* The same of a program with a reduction, whose own kernel is given the Call, and asks
+ * for the elements piece by piece. */
+bool block_fold(Machine *m, uint32_t step, const Prep *p, Call *c);
+enum { WORKER_BYTES = 128, QUICK_SLOTS = 48 };
 /* Can it be run by block_quick? Then p is told how. */
 void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not what it was prepared for. */

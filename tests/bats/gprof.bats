@@ -297,3 +297,23 @@ updates: {w: v}' >g.yaml
     run digits --by file
     assert_failure 2
 }
+
+@test "what is reduced as it is made takes no memory, and costs what it did" {
+    local z='z = sum((x - y)**2)' g="gload --new -i 'x: float32[n, 500]' -i 'y: float32[n, 500]'"
+    eval "$g -e '$z' --outputs z -o one.tlg"
+    gprof one.tlg --static --dim n=1000 -O json -o fused.json
+    grewrite one.tlg --exclude fusion | gprof --static --dim n=1000 -O json -o apart.json
+    assert_equal "$(total flops fused.json)" 1500000
+    assert_equal "$(total flops apart.json)" 1500000
+    jq -e '.total.peak_bytes >= 4 * 500000' apart.json
+    jq -e '.total.peak_bytes < 1000' fused.json
+    jq -e '.total.read_bytes == 8 * 500000 and .total.written_bytes == 4' fused.json
+    jq -e '[.op[] | .name] == ["fused(subtract, square, sum)"]' fused.json
+    gprof one.tlg 'x=ones((1000, 500))' 'y=zeros((1000, 500))' -O json -o ran.json
+    assert_equal "$(total flops ran.json)" 1500000
+    jq -e '.total.peak_bytes < 1000 and .total.measured_peak_bytes < 4 * 500000 / 4' ran.json
+    # what something else needs too is stored, but read no more
+    eval "$g -e 'e = exp(x) * y' -e 's = sum(e, axis=0)' --outputs e,s -o both.tlg"
+    gprof both.tlg --static --dim n=1000 -O json -o both.json
+    jq -e '.total.applies == 1 and .total.read_bytes == 8 * 500000 and .total.written_bytes == 4 * 500500' both.json
+}

@@ -286,3 +286,31 @@ END
     ok "gload --new -i 'x: float64[a, b]' -e 'z = x + 1' --outputs z | grun 'x=[[0, 1], [2, 3]]'" $'z = [[1.0, 2.0],\n     [3.0, 4.0]]'
     ok "gload -e 'reshape(arange(4), (2, 2, 1))' | grun" $'out = [[[0],\n        [1]],\n       [[2],\n        [3]]]'
 }
+
+@test "a reduction that is fused gives the bits of one that is not, by any number of threads" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float32[n, m]", y: "float32[m]", k: "int64[n]"}
+let: |
+  e = exp(x - max(x, axis=1, keepdims=True)) * y
+  a = sum((x - y)**2)
+  b = sum(e, axis=1)
+  c = mean(tanh(x) * y, axis=0)
+  d = max(k * 3 - 1)
+outputs: [a, b, c, d, e]
+Y
+    gload g.yaml | grewrite -O yaml | grep -c 'fused: true' >groups
+    assert_equal "$(cat groups)" 4
+    for t in 1 2 5; do
+        grun g.yaml --threads $t 'x=sin(reshape(arange(900 * 300), (900, 300)))' 'y=cos(arange(300))' 'k=arange(900)' -O json >$t.json
+        grun g.yaml --exclude fusion --threads $t 'x=sin(reshape(arange(900 * 300), (900, 300)))' 'y=cos(arange(300))' 'k=arange(900)' -O json >apart.json
+        cmp $t.json apart.json
+    done
+    cmp 1.json 5.json
+}
+
+@test "an error in what is reduced names the element, one of the reduction the dim" {
+    bad 5 E_ARITHMETIC 'floor_divide: integer division by zero at .1.' 'gload -i "x: int64[n]" -i "y: int64[n]" -e "sum(x // y + 1)" | grun x=[1,2,3] y=[1,0,1]'
+    bad 5 E_RUN_SHAPE 'dim 0 is empty: nothing has no max' 'gload -i "x: float64[n, 3]" -e "max(x * 2, axis=0)" | grun "x=zeros((0, 3))"'
+    ok 'gload -i "x: float64[n, 3]" -e "sum(x * 2, axis=0)" | grun "x=zeros((0, 3))"' 'out = [0.0, 0.0, 0.0]'
+}

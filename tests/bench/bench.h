@@ -42,6 +42,10 @@ void yard_twelve_f32(void *ctx); /* a dozen of sums and products */
 void yard_triad_f32(void *ctx),
     yard_triad_f64(void *ctx); /* out = a + 3 * b, past the caches */
 void yard_chain_f32(void *ctx), yard_chain_f64(void *ctx); /* by libm */
+void yard_distance_f32(void *ctx); /* out = the sum of (a - b)^2 */
+void yard_exp_rows_f32(void *ctx); /* out = the sums of exp(a - b) over n / ROW rows of
+                                      a, b has a number for each */
+enum { ROW = 1000 };
 void yard_copy(void *ctx);        /* memcpy of n bytes from a to out */
 void yard_read(void *ctx);        /* adds up n bytes at a */
 void yard_gather_f32(void *ctx);  /* out[i] = a[b[i]] */

@@ -56,6 +56,25 @@ static const Case elementwise[] = {
      yard_chain_f64, "libm loop", 100000, 8, 1, .2, "chain_f64_1e5"},
 };
 
+/* Reductions of what is worked out for them alone. */
+#define DISTANCE "sum((a - b)**2)"
+static const Case reduced[] = {
+    {DISTANCE " f32 1e3", GRAPH(TWO("float32", "1000"), DISTANCE), yard_distance_f32,
+     "C loop", 1000, 4, 1, 0, "distance_1e3"},
+    {DISTANCE " f32 1e5", GRAPH(TWO("float32", "100000"), DISTANCE), yard_distance_f32,
+     "C loop", 100000, 4, 1, 1.5, "distance_1e5"},
+    {DISTANCE " f32 1e7", GRAPH(TWO("float32", "10000000"), DISTANCE),
+     yard_distance_f32, "C loop", 10000000, 4, 1, 1.25, "distance_1e7"},
+    {"sum((a-b)**2, axis=0) 4096x1000 f32",
+     GRAPH("a: 'float32[4096, 1000]', b: 'float32[4096, 1000]'",
+           "sum((a - b)**2, axis=0)"),
+     yard_distance_f32, "C loop", 4096 * ROW, 4, 1, 1.5, "distance_0"},
+    {"sum(exp(a-b), axis=1) 4096x1000 f32",
+     GRAPH("a: 'float32[4096, 1000]', b: 'float32[4096, 1]'",
+           "sum(exp(a - b), axis=1)"),
+     yard_exp_rows_f32, "libm loop", 4096 * ROW, 4, 1, .25, "exp_rows"},
+};
+
 static const Case moving[] = {
     {"sum axis 0, 4096^2 f32", GRAPH(SQUARE, "sum(a, axis=0)"), yard_read, "reading it",
      SQUARE_BYTES, 1, 1, 1.33, "sum_0"},
@@ -264,6 +283,8 @@ int main(int argc, char **argv) {
     const char *wanted = argc > 1 ? argv[1] : NULL;
     tool_environment();
     run_cases("elementwise", elementwise, sizeof elementwise / sizeof *elementwise,
+              wanted);
+    run_cases("elementwise, then reduced", reduced, sizeof reduced / sizeof *reduced,
               wanted);
     if (!wanted || strcmp(wanted, "products") == 0) products();
     run_cases("reductions and movement", moving, sizeof moving / sizeof *moving,

@@ -77,6 +77,33 @@ void yard_chain_f64(void *ctx) {
         out[i] = tanh(log(exp(a[i]) + 2)) * (1 / (1 + exp(-b[i])));
 }
 
+/* In lanes that a compiler can keep in vectors. */
+void yard_distance_f32(void *ctx) {
+    Yard *y = ctx;
+    const float *a = y->a, *b = y->b;
+    double sum[32] = {0}, all = 0;
+    for (size_t i = 0; i + 32 <= y->n; i += 32)
+        for (size_t k = 0; k < 32; k++) {
+            float d = a[i + k] - b[i + k];
+            sum[k] += (double)(d * d);
+        }
+    for (size_t k = 0; k < 32; k++)
+        all += sum[k];
+    *(volatile float *)y->out = (float)all;
+}
+
+void yard_exp_rows_f32(void *ctx) {
+    Yard *y = ctx;
+    const float *a = y->a, *b = y->b;
+    float *out = y->out;
+    for (size_t i = 0; i < y->n / ROW; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < ROW; k++)
+            sum += (double)expf(a[i * ROW + k] - b[i]);
+        out[i] = (float)sum;
+    }
+}
+
 void yard_copy(void *ctx) {
     Yard *y = ctx;
     memcpy(y->out, y->a, y->n);

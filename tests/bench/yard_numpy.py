@@ -51,6 +51,12 @@ x = a[:, :1000].copy()
 show("softmax", lambda: softmax(x))
 x, at = rng.uniform(-1, 1, 1000000).astype(np.float32), rng.integers(0, 1000000, 1000000)
 show("gather", lambda: x[at])
+for text, n in (("1e3", 1000), ("1e5", 100000), ("1e7", 10000000)):
+    p, q = (rng.uniform(-1, 1, n).astype(np.float32) for _ in range(2))
+    show(f"distance_{text}", lambda: np.sum((p - q) ** 2))
+p, q = (rng.uniform(-1, 1, (4096, 1000)).astype(np.float32) for _ in range(2))
+show("distance_0", lambda: np.sum((p - q) ** 2, 0))
+show("exp_rows", lambda: np.exp(p - q[:, :1]).sum(1))
 
 
 def scatter():

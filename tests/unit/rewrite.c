@@ -336,8 +336,10 @@ static void check_fused(const char *inputs, const char *text, uint32_t main, siz
     for (size_t i = 0; i < h->functions.n; i++) {
         n += h->functions.p[i]->napply;
         CHECK(h->functions.p[i]->fused);
-        for (ApplyId a = 0; a < h->functions.p[i]->napply; a++)
-            CHECK(h->functions.p[i]->apply[a].op->elemwise);
+        for (ApplyId a = 0; a < h->functions.p[i]->napply; a++) {
+            const Op *op = h->functions.p[i]->apply[a].op;
+            CHECK(op->elemwise || (op->streams && a + 1 == h->functions.p[i]->napply));
+        }
     }
     CHECK(h->napply == main && h->functions.n == nfn && n == inner,
           "%s: %u Applies, %zu functions of %u", text, h->napply, h->functions.n, n);
@@ -353,12 +355,34 @@ static void test_fusion(void) {
     check_fused("x: float64[?]", "exp(x) * 2 + x", 1, 1, 3);
     check_fused("x: float64[?]; y: float64[?]", "exp(x) * sin(y)", 3, 0, 0);
     /* the path through the sum leaves the group: two groups, no circle */
-    check_fused("x: float64[n]", "(exp(x) + 1) * sum(exp(x) + 1)", 3, 1, 2);
-    check_fused("x: float64[n]", "(exp(x) + 1) * sum(exp(x) + 2) + 3", 3, 2, 5);
+    check_fused("x: float64[n]", "(exp(x) + 1) * sum(exp(x) + 1)", 2, 1, 3);
+    check_fused("x: float64[n]", "(exp(x) + 1) * sum(exp(x) + 2) + 3", 2, 2, 6);
     /* sin(y) is lifted to where it is used, past the sum */
     check_fused("x: float64[n]; y: float64[n]", "sum(x) * sin(y) + 1", 2, 1, 3);
     check_fused("x: float64[n]", "cast(x, dtype=float32) * 2", 1, 1, 2);
     check_fused("x: int64[3]", "x * 2 + 1", 2, 0, 0);
+}
+
+static void test_fused_reductions(void) {
+    check_fused("x: float64[n, m]; y: float64[m]", "sum(square(x - y))", 1, 1, 3);
+    check_fused("x: float64[n, m]", "sum(exp(x), axis=1)", 1, 1, 2);
+    check_fused("x: float64[n, m]", "mean(exp(x), axis=0, keepdims=True)", 1, 1, 2);
+    check_fused("x: float64[n]", "max(x * 2)", 1, 1, 2);
+    check_fused("x: complex128[n]", "any(x * 2)", 1, 1, 2);
+    check_fused("x: float64[n]", "var(exp(x) + 1)", 1, 1, 3);
+    check_fused("x: complex128[n]", "var(x * 2)", 2, 0, 0);
+    /* there is nothing to fuse with */
+    check_fused("x: float64[n]", "sum(x)", 1, 0, 0);
+    check_fused("x: float64[n, m]; y: float64[m, k]", "sum(x @ y)", 2, 0, 0);
+    /* one reduction a group, best of what is not needed otherwise */
+    check_fused("x: float64[n]", "sum(exp(x)) + max(exp(x))", 3, 1, 2);
+    check_fused("x: float64[n, m]", "exp(x) + sum(exp(x), axis=0) * sum(exp(x) * 2)", 4,
+                1, 3);
+    /* pieces of three elements don't pay, large ones do */
+    check_fused("x: float64[9, 4, 3]", "sum(exp(x), axis=(0, 2))", 2, 0, 0);
+    check_fused("x: float64[9, 4, 300]", "sum(exp(x), axis=(0, 2))", 1, 1, 2);
+    check_fused("x: float64[9, 4, 3]", "sum(exp(x), axis=1)", 2, 0, 0);
+    check_fused("x: float64[9, 4, 70]", "sum(exp(x), axis=1)", 1, 1, 2);
 }
 
 /* The gradient of picking one class per row: its sum along the rows is what was put. */
@@ -480,6 +504,7 @@ int main(void) {
     test_effects();
     test_merge();
     test_fusion();
+    test_fused_reductions();
     test_scatter();
     test_inline();
     test_runs();

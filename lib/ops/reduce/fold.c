@@ -7,8 +7,13 @@
  * partial result, and partials are joined as a binary counter carries, so that rounding
  * errors grow with the logarithm of the count. A reduction of more than SEGMENT
  * elements is cut in segments, which are the unit of work for threads. All these limits
- * are constants: the result does not depend on the number of threads. */
+ * are constants: the result does not depend on the number of threads.
+ *
+ * Elements that are made as they are asked for (Pieces) take the same way: a window of
+ * them at a time is made where memory would else be read, and the bits are those of a
+ * reduction from memory. */
 #include "ops/reduce/reduce.h"
+#include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
 #include <math.h>
@@ -19,9 +24,14 @@ enum {
     RUN_WIDE = 1024,
     ROWS = 32,
     STRIP = 4096,
-    SEGMENT = 1 << 18,
+    SEGMENT = 1 << 15,
     CHUNK = 1 << 16,
-    BATCH = 256
+    BATCH = 256,
+    /* of pieces: */
+    ROW_BYTES = 4096,     /* of a row of a window */
+    WINDOW_BYTES = 16384, /* of a window, as long as that is some blocks */
+    PIECE_MIN = 256,      /* elements that are worth asking for */
+    CHUNK_MADE = 1 << 15  /* instead of CHUNK: they cost more */
 };
 
 extern const FoldTable fold_table_0;
@@ -50,6 +60,7 @@ typedef struct Job {
     DType dtype;
     size_t item, loaded; /* bytes of an element in memory, and as the loops see it */
     const char *x;
+    const Pieces *pieces; /* instead of x; NULL: none */
     char *out;
     Dims kept, red;                  /* without kept's innermost dim: */
     int64_t wide, wide_in, wide_out; /* kept's innermost dim */
@@ -58,8 +69,10 @@ typedef struct Job {
         groups; /* outputs are worked on in groups of at most `width` along `wide` */
     int64_t inner, inner_in; /* red's innermost dim, also still in red */
     int64_t count, segment, nsegment, block;
-    char *partial; /* [segment][output], when there are several segments */
-    char *work;    /* for each worker */
+    int64_t window; /* of pieces: rows, or elements of a run, asked for at once */
+    size_t made_at; /* where they are in a worker's memory */
+    char *partial;  /* [segment][output], when there are several segments */
+    char *work;     /* for each worker */
     size_t work_size, acc_bytes;
     int64_t tasks, per_chunk;
 } Job;
@@ -112,9 +125,9 @@ static bool is_direct(const Job *j, int64_t step) {
     return j->f.loops->load == DT_NONE && step == (int64_t)j->item;
 }
 
-/* acc = a block of n elements (of n rows of `width`) from x on. */
-static void reduce_block(const Job *j, char *buffer, const char *x, int64_t width,
-                         int64_t n, void *acc) {
+/* acc = a block of n elements (of n rows of `width`, `step` bytes apart) from x on. */
+static void reduce_block(const Job *j, char *buffer, const char *x, int64_t step,
+                         int64_t width, int64_t n, void *acc) {
     if (!j->by_rows) {
         const char *from = x;
         if (!is_direct(j, j->inner_in)) {
@@ -125,17 +138,21 @@ static void reduce_block(const Job *j, char *buffer, const char *x, int64_t widt
         return;
     }
     if (is_direct(j, j->wide_in)) {
-        j->f.loops->rows(x, j->inner_in, (size_t)n, (size_t)width, acc);
+        j->f.loops->rows(x, step, (size_t)n, (size_t)width, acc);
         return;
     }
     int64_t row = width * (int64_t)j->loaded;
     for (int64_t r = 0; r < n; r++)
-        load_row(j, buffer + r * row, x + r * j->inner_in, width, j->wide_in);
+        load_row(j, buffer + r * row, x + r * step, width, j->wide_in);
     j->f.loops->rows(buffer, row, (size_t)n, (size_t)width, acc);
 }
 
 /* ---- a range of the reduced elements: the binary counter ---- */
 enum { LEVELS = 40 };
+typedef struct Worker {
+    char *work;
+    unsigned number;
+} Worker;
 typedef struct Stack {
     const Job *j;
     int64_t width;
@@ -154,8 +171,9 @@ static void stack_join_top(Stack *s) {
     s->count[s->top - 1] += s->count[s->top];
 }
 
-static void stack_push(Stack *s, char *buffer, const char *x, int64_t n) {
-    reduce_block(s->j, buffer, x, s->width, n, s->slot + (size_t)s->top * s->step);
+static void stack_push(Stack *s, char *buffer, const char *x, int64_t step, int64_t n) {
+    reduce_block(s->j, buffer, x, step, s->width, n,
+                 s->slot + (size_t)s->top * s->step);
     s->count[s->top++] = (double)n;
     s->pushed++;
     for (uint64_t carry = s->pushed; (carry & 1) == 0; carry >>= 1)
@@ -181,23 +199,51 @@ static int64_t offset_out(const Dims *d, int64_t at) {
     return bytes;
 }
 
+/* Reduced elements that were made at once. */
+typedef struct Window {
+    const char *x;
+    ptrdiff_t step;
+    int64_t first, last;
+} Window;
+
+/* From reduced element `at` on, which is at x, at most n of them. */
+static void make_window(const Job *j, const Worker *w, int64_t x, int64_t width,
+                        int64_t at, int64_t n, Window *to) {
+    int64_t item = (int64_t)j->item;
+    if (n > j->window) n = j->window;
+    Piece p = {x / item, 1, 0, n};
+    if (j->by_rows) p = (Piece){x / item, n, j->inner_in / item, width};
+    to->x =
+        j->pieces->make(j->pieces->ctx, w->number, &p, w->work + j->made_at, &to->step);
+    if (!j->by_rows) to->step = item;
+    to->first = at;
+    to->last = at + n;
+}
+
 /* acc = the reduced elements [begin, end) of `width` outputs whose first element is at
  * x. */
-static void reduce_range(const Job *j, char *work, const char *x, int64_t width,
+static void reduce_range(const Job *j, const Worker *w, int64_t x, int64_t width,
                          int64_t begin, int64_t end, void *acc) {
     size_t step = (size_t)width * j->f.loops->acc_size;
-    Stack s = {.j = j, .width = width, .step = step, .slot = work};
-    char *buffer = work + j->acc_bytes;
+    Stack s = {.j = j, .width = width, .step = step, .slot = w->work};
+    char *buffer = w->work + j->acc_bytes;
+    Window made = {0};
     for (int64_t at = begin; at < end;) {
-        int64_t skip = at % j->inner, n = j->inner - skip;
-        if (n > j->block) n = j->block;
-        if (n > end - at) n = end - at;
-        stack_push(&s, buffer, x + offset_in(&j->red, at), n);
+        int64_t skip = at % j->inner, left = j->inner - skip, n = j->block;
+        if (left > end - at) left = end - at;
+        if (n > left) n = left;
+        if (j->pieces && at >= made.last)
+            make_window(j, w, x + offset_in(&j->red, at), width, at, left, &made);
+        if (j->pieces)
+            stack_push(&s, buffer, made.x + (at - made.first) * made.step, made.step,
+                       n);
+        else
+            stack_push(&s, buffer, j->x + x + offset_in(&j->red, at), j->inner_in, n);
         at += n;
     }
     while (s.top > 1)
         stack_join_top(&s);
-    memcpy(acc, work, step);
+    memcpy(acc, w->work, step);
 }
 
 /* ---- groups of outputs ---- */
@@ -208,34 +254,60 @@ static void finish_group(const Job *j, int64_t group, char *acc) {
     j->f.finish(&j->f, acc, (size_t)n, out, j->wide_out);
 }
 
-static void run_group(const Job *j, char *work, int64_t group, int64_t segment) {
+/* n outputs of one run each; the runs of pieces follow one another. */
+static void reduce_short(const Job *j, const Worker *w, int64_t x, int64_t n,
+                         void *acc) {
+    const char *from = j->x + (j->pieces ? 0 : x);
+    int64_t step = j->wide_in;
+    if (j->pieces) {
+        ptrdiff_t row;
+        Piece p = {x / (int64_t)j->item, 1, 0, n * j->count};
+        from =
+            j->pieces->make(j->pieces->ctx, w->number, &p, w->work + j->made_at, &row);
+    }
+    if (j->f.loops->load != DT_NONE) {
+        char *buffer = w->work + j->acc_bytes;
+        load_row(j, buffer, from, n * j->count, (int64_t)j->item);
+        from = buffer;
+        step = j->count * (int64_t)j->loaded;
+    }
+    j->f.loops->runs(from, step, (size_t)n, (size_t)j->count, acc);
+}
+
+static bool is_short(const Job *j) {
+    return !j->by_rows && j->count == j->inner && j->count <= j->block &&
+           (j->pieces || is_direct(j, j->inner_in));
+}
+
+static void run_group(const Job *j, const Worker *w, int64_t group, int64_t segment) {
     int64_t outer = group / j->strips, first = group % j->strips * j->width;
     int64_t n = j->wide - first < j->width ? j->wide - first : j->width;
     int64_t begin = segment * j->segment,
             end = begin + j->segment < j->count ? begin + j->segment : j->count;
     size_t size = j->f.loops->acc_size;
-    const char *x = j->x + offset_in(&j->kept, outer) + first * j->wide_in;
+    int64_t x = offset_in(&j->kept, outer) + first * j->wide_in;
     char *acc = j->nsegment > 1
                     ? j->partial + ((size_t)(segment * j->groups) + (size_t)group) *
                                        (size_t)j->width * size
-                    : work + j->work_size - (size_t)j->width * size;
+                    : w->work + j->work_size - (size_t)j->width * size;
     if (j->by_rows)
-        reduce_range(j, work, x, n, begin, end, acc);
-    else if (j->count == j->inner && j->count <= j->block && is_direct(j, j->inner_in))
-        j->f.loops->runs(x, j->wide_in, (size_t)n, (size_t)j->count, acc);
+        reduce_range(j, w, x, n, begin, end, acc);
+    else if (is_short(j))
+        reduce_short(j, w, x, n, acc);
     else
         for (int64_t i = 0; i < n; i++)
-            reduce_range(j, work, x + i * j->wide_in, 1, begin, end,
+            reduce_range(j, w, x + i * j->wide_in, 1, begin, end,
                          acc + (size_t)i * size);
     if (j->nsegment == 1) finish_group(j, group, acc);
 }
 
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     const Job *j = ctx;
+    const Worker w = {j->work + worker * j->work_size, worker};
     int64_t t = (int64_t)chunk * j->per_chunk,
             end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
     for (; t < end; t++)
-        run_group(j, j->work + worker * j->work_size, t / j->nsegment, t % j->nsegment);
+        run_group(j, &w, t / j->nsegment, t % j->nsegment);
 }
 
 /* The segments' partials, joined in their order. */
@@ -278,14 +350,30 @@ static void plan_dims(Job *j, const Tensor *x, const bool *flag, int64_t *out_st
     }
 }
 
+/* Fewer outputs at a time, so that what is made for them stays in the nearest caches;
+ * how many outputs are worked on together changes no result. Returns the bytes of a
+ * window. */
+static size_t plan_pieces(Job *j) {
+    int64_t item = (int64_t)j->item,
+            most = j->by_rows ? ROW_BYTES / item : RUN / j->count;
+    if (!j->by_rows && !is_short(j)) most = j->width;
+    if (j->width > most) j->width = most > 0 ? most : 1;
+    j->window = j->block;
+    if (!j->by_rows) return (size_t)(RUN * item);
+    int64_t rows = WINDOW_BYTES / (j->width * item) / j->block;
+    j->window *= rows > 0 ? rows : 1;
+    return (size_t)(j->window * j->width * item);
+}
+
 static void plan_work(Job *j) {
     j->width = j->by_rows ? STRIP : BATCH;
     if (j->width > j->wide) j->width = j->wide;
-    j->strips = (j->wide + j->width - 1) / j->width;
-    j->groups = move_count(j->kept.n, j->kept.shape) * j->strips;
     j->block = j->by_rows ? ROWS : j->loaded < 8 ? RUN : RUN_WIDE;
     j->segment = j->by_rows ? SEGMENT / j->width : SEGMENT;
     if (j->segment < 4 * ROWS) j->segment = 4 * ROWS;
+    size_t made = j->pieces ? plan_pieces(j) : 0;
+    j->strips = (j->wide + j->width - 1) / j->width;
+    j->groups = move_count(j->kept.n, j->kept.shape) * j->strips;
     j->nsegment = j->count ? (j->count + j->segment - 1) / j->segment : 1;
     if (j->nsegment == 1) j->segment = j->count;
     size_t size = j->f.loops->acc_size;
@@ -296,11 +384,12 @@ static void plan_work(Job *j) {
         ((size_t)levels * (j->by_rows ? (size_t)j->width : 1) * size + 63) / 64 * 64;
     size_t buffer = j->by_rows ? (size_t)j->width * ROWS * j->loaded : RUN * j->loaded;
     bool direct = is_direct(j, j->by_rows ? j->wide_in : j->inner_in);
-    j->work_size = j->acc_bytes + (direct ? 0 : buffer) + (size_t)j->width * size;
+    j->made_at = j->acc_bytes + (direct ? 0 : (buffer + 63) / 64 * 64);
+    j->work_size = j->made_at + made + (size_t)j->width * size;
     j->work_size = (j->work_size + 127) / 64 * 64;
     j->tasks = j->groups * j->nsegment;
-    int64_t each = j->segment * j->width;
-    j->per_chunk = each < CHUNK ? CHUNK / (each ? each : 1) : 1;
+    int64_t each = j->segment * j->width, chunk = j->pieces ? CHUNK_MADE : CHUNK;
+    j->per_chunk = each < chunk ? chunk / (each ? each : 1) : 1;
 }
 
 static bool run_job(Call *c, Job *j) {
@@ -321,6 +410,29 @@ static bool run_job(Call *c, Job *j) {
     }
     if (j->nsegment > 1) join_segments(j);
     return true;
+}
+
+/* Counted from the last dim, dims that are all reduced or all kept are one group. What
+ * can be asked for at once is the last group when it is reduced, the last two when it
+ * is kept; and where there are not more than two, several of these. */
+bool fold_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
+                  const int64_t *dim) {
+    (void)d;
+    bool flag[MAX_NDIM], last = false;
+    int64_t size[2] = {1, 1};
+    int n = 0;
+    axes_flags(op_prop(s, op, p, "axis"), ndim, flag);
+    for (int k = ndim; k-- > 0;) {
+        if (dim[k] == 1) continue;
+        if (n == 0 || flag[k] != last) n++;
+        if (n > 2) break;
+        last = flag[k];
+        if (dim[k] < 0 || !i64_mul(size[n - 1], dim[k], &size[n - 1]) ||
+            size[n - 1] > INT32_MAX)
+            size[n - 1] = INT32_MAX;
+    }
+    if (n <= 2) return true;
+    return (last ? size[0] * size[1] : size[0]) >= PIECE_MIN;
 }
 
 /* Output 0 with its strides by the input's dims. */
@@ -348,7 +460,8 @@ bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM
     Job j = {.table = fold_table(c->s),
              .f = f,
              .dtype = in.dtype,
-             .item = dtype_size(in.dtype)};
+             .item = dtype_size(in.dtype),
+             .pieces = c->pieces};
     j.f.loops = &j.table->loops[kind][in.dtype];
     if (!j.f.loops->acc_size)
         bug("%s has no loops for %s", c->op->name, dtype_name(in.dtype));

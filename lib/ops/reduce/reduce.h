@@ -67,6 +67,9 @@ FoldFinish fold_cast, fold_mean, fold_var;
 bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM],
                bool keepdims, Fold_ f, double empty);
 
+/* Ops that end in fold_call take pieces. */
+Streams fold_streams;
+
 /* A debug kernel: the same by the definition, one element after the other. FOLD_KINDS:
  * logsumexp. */
 bool fold_reference(Call *c, FoldKind kind, double ddof, bool root);

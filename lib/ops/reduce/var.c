@@ -31,6 +31,12 @@ static bool deviation(Call *c, bool root) {
     return fold_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
 }
 
+/* Complex elements are gone through twice. */
+static bool var_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
+                        const int64_t *dim) {
+    return !dtype_is_complex(d) && fold_streams(s, op, p, d, ndim, dim);
+}
+
 static bool var_perform(Call *c) {
     return deviation(c, false);
 }
@@ -98,6 +104,7 @@ static const Op table[] = {
      .props = VAR_PROPS,
      .type = var_type_rule,
      .perform = var_perform,
+     .streams = var_streams,
      .debug = var_debug,
      .flops = "4 * x.size",
      .pull = var_pull,
@@ -111,6 +118,7 @@ static const Op table[] = {
      .props = VAR_PROPS,
      .type = var_type_rule,
      .perform = std_perform,
+     .streams = var_streams,
      .debug = std_debug,
      .flops = "4 * x.size + r.size",
      .pull = std_pull,

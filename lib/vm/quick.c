@@ -1,0 +1,105 @@
+/* Block programs that are run once over one small block, by the shortest way: of a
+ * loop's body, mostly. What does not change from run to run is kept. */
+#include "vm/vm_impl.h"
+
+#include <string.h>
+
+enum { QUICK_ARGS = 12 };
+
+static bool is_quick(const BlockProgram *b, const Prep *p) {
+    if (p->rows != 1 || p->chunks != 1 || p->row > p->block || p->ntile || p->split ||
+        p->stream != NONE || b->fold || b->nslot > QUICK_SLOTS ||
+        b->max_arg > QUICK_ARGS)
+        return false;
+    for (uint32_t i = 0; i < b->nin; i++)
+        if (p->row > 1 && p->access[i] > ACC_SCALAR && p->access[i] != ACC_UNUSED)
+            return false;
+    return true;
+}
+
+/* Is there one loop, over all slots in their order? */
+static bool is_direct(const BlockProgram *b) {
+    const BlockOp *op = &b->run[0];
+    uint32_t narg = (uint32_t)op->nin + op->nout;
+    if (b->nrun != 1 || !op->loop || narg != b->nin + b->nout || op->nin != b->nin)
+        return false;
+    for (uint32_t i = 0; i < narg; i++)
+        if (b->slot[op->arg + i] != i) return false;
+    return true;
+}
+
+void block_settle_quick(const BlockProgram *b, Prep *p) {
+    p->quick = is_quick(b, p);
+    p->direct = p->quick && is_direct(b);
+    for (uint32_t i = 0; i < b->nin; i++)
+        p->stretches |= p->access[i] == ACC_SCALAR && p->row > 1;
+}
+
+static char *first_reg(const Machine *m, const BlockProgram *b) {
+    return (char *)m->block->data +
+           round_up((size_t)(b->nin + b->nout) * sizeof(void *)) +
+           round_up(((size_t)b->nslot + b->nin + MAX_NDIM + b->max_arg) *
+                    sizeof(void *));
+}
+
+/* Registers, and what belongs to the function: the same from run to run, as long as
+ * m->block is where it was. */
+static void keep_slots(const Machine *m, const BlockProgram *b, Prep *p) {
+    char *reg = first_reg(m, b);
+    for (uint32_t i = b->nplain; i < b->nin; i++)
+        memcpy(&p->slot[i], &p->data[i], sizeof(void *)); /* only read */
+    for (uint32_t k = 0; k < b->nreg; k++)
+        p->slot[b->nin + b->nout + k] = reg + k * p->reg_bytes;
+    p->slots_of = m->block->data;
+}
+
+/* Elements that stretch over a single one are read where they are; others are repeated
+ * each time, as other steps use the same registers. */
+static void stretch_slots(const Machine *m, const BlockProgram *b, const Prep *p) {
+    char *reg = first_reg(m, b);
+    for (uint32_t i = 0; i < b->nin; i++) {
+        if (p->access[i] != ACC_SCALAR) continue;
+        char *to = reg + (b->nreg + p->fill[i]) * p->reg_bytes;
+        const void *from = i < b->nplain ? p->slot[i] : p->data[i];
+        block_fill(to, from, b->size[i], (size_t)p->row);
+        p->slot[i] = to;
+    }
+}
+
+static unsigned quick_ops(const BlockProgram *b, void *const *slot, size_t n) {
+    void *at[QUICK_ARGS];
+    unsigned fault = 0;
+    for (uint32_t k = 0; k < b->nrun; k++) {
+        const BlockOp *op = &b->run[k];
+        const uint32_t *of = b->slot + op->arg;
+        uint32_t narg = (uint32_t)op->nin + op->nout;
+        for (uint32_t i = 0; i < narg; i++)
+            at[i] = slot[of[i]];
+        if (op->loop)
+            fault |= op->loop(n, (const void *const *)at, at + op->nin);
+        else
+            memmove(at[1], at[0], n * program_bytes(b, b->value[op->arg]));
+    }
+    return fault;
+}
+
+/* A program that is run once over one block: of a loop's body, mostly. */
+bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault) {
+    const BlockProgram *b = in->prog;
+    const uint32_t *arg = m->p->arg + in->arg, *out = arg + in->nin;
+    void **slot = p->slot, **result = slot + b->nin;
+    size_t n = (size_t)p->row;
+    for (uint32_t i = 0; i < b->nplain; i++) {
+        const Cell *c = &m->cell[arg[i]];
+        if (c->layout != p->layout[i]) return false;
+        slot[i] = c->data;
+    }
+    if (p->slots_of != (const char *)m->block->data) keep_slots(m, b, p);
+    if (p->stretches) stretch_slots(m, b, p);
+    for (uint32_t j = 0; j < b->nout; j++)
+        result[j] = m->place[m->place_of[out[j]]].ptr;
+    *fault = p->direct ? b->run[0].loop(n, (const void *const *)slot, result)
+                       : quick_ops(b, slot, n);
+    if (!*fault) block_outputs(m, in, p);
+    return true;
+}
