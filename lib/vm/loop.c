@@ -227,15 +227,24 @@ static bool can_point(const ScanRun *l, size_t i) {
     return h->output[i].copy == NONE && c->store != NONE && !(c->flags & CELL_BOXED);
 }
 
-static void point_all(ScanRun *l) {
+/* A lazy instruction moves a result away: what else has its old place writes there on.
+ */
+static bool leave(ScanRun *l, Row *r) {
+    size_t want = l->body->place[r->place].want;
+    unpoint(l, r);
+    return want == 0 || place_get(l->body, r->place, want);
+}
+
+static bool point_all(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         Row *r = &l->row[i];
         if (!r->layout || !can_point(l, i)) continue;
         uint32_t place = l->body->place_of[r->cell];
-        if (r->pointed && r->place != place) unpoint(l, r);
+        if (r->pointed && r->place != place && !leave(l, r)) return false;
         r->place = place;
         point(l, r);
     }
+    return true;
 }
 
 /* ---- before the first step ---- */
@@ -441,7 +450,7 @@ static bool run_steps(ScanRun *l) {
         if (!take_results(l)) return false;
         l->done++;
         if (l->done == l->steps || ends(l)) return true;
-        if (first) point_all(l); /* places and layouts that the first step decided */
+        if (first && !point_all(l)) return false; /* what the first step decided */
         first = false;
         if (!advance(l)) return false;
     }
@@ -452,8 +461,7 @@ static bool run_body(ScanRun *l) {
     if (!set_sequences(l) || !set_states(l) || !set_others(l)) return false;
     b->running = true;
     bool ok = bind_leaves(b) && places_refresh(b);
-    if (ok) point_all(l);
-    ok = ok && run_steps(l);
+    ok = ok && point_all(l) && run_steps(l);
     for (size_t i = 0; i < l->f.nout; i++)
         unpoint(l, &l->row[i]);
     retire_all(b);

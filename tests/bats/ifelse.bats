@@ -162,6 +162,31 @@ Y
     ok 'ggrad l.tlg --wrt w --only | grun "x=[0.1, 0.1, 0.1, 0.1, 0, 0]" w=0.5 --expect d_loss_d_w=2.42 >/dev/null'
 }
 
+@test "results of a loop's branches that share a value" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+functions:
+  step:
+    inputs: {e: float64, h: float64, before: float64}
+    let: |
+      c = h + h > 0.25
+      d = h + h
+      o = ifelse(c, d, h * 2.0)
+      k = ifelse(c, d, h)
+    outputs: {o: o, k: k}
+inputs:
+  x: float64
+let: |
+  a, b = scan(step, sequences=[array([1.0, 2.0, -3.0])], outputs_info=[x, 0.0], n_steps=3, keep=['all', 'last'])
+outputs: [a, b]
+Y
+    for mode in FAST_RUN FAST_COMPILE DEBUG NAN_GUARD; do
+        ok "grun g.yaml x=0.5 --mode $mode" $'a = [1.0, 2.0, 4.0]\nb = 4.0'
+        ok "grun g.yaml x=0.1 --mode $mode --steps 3" $'a = [0.2, 0.4, 0.8]\nb = 0.8'
+        ok "grun g.yaml x=-1 --mode $mode" $'a = [-2.0, -4.0, -8.0]\nb = -4.0'
+    done
+}
+
 @test "a loop's branches that are not taken stay in the loop: their work may fail" {
     gload --new -i 'y: int64[n]' -i 'k: int64' -e 's = scan(lambda a, h: ifelse(a != 0, 12 // a, 0) + ifelse(a > 5, y[k], 0) + h, sequences=[y], outputs_info=[0])' --outputs s -o g.tlg
     for mode in FAST_RUN FAST_COMPILE DEBUG; do
