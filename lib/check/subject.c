@@ -27,7 +27,8 @@ static bool host_alloc(Call *call, size_t i, DType d, int ndim, const int64_t *s
     bool keeps = h->x->op->keeps_storage && h->r->previous && kept.data;
     if (keeps && same_layout(&kept, d, ndim, shape))
         tensor_copy_view(&t, &kept);
-    else if (over >= 0 && same_layout(call_in(call, (size_t)over), d, ndim, shape))
+    else if (over >= 0 && call->in[over]->kind == TYPE_TENSOR &&
+             same_layout(call_in(call, (size_t)over), d, ndim, shape))
         tensor_copy_view(&t, call_in(call, (size_t)over));
     else if (!form_new(h->x->c, &form, d, ndim, shape, &h->r->rooms, &t))
         return false;
