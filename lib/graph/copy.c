@@ -352,6 +352,7 @@ static void keep_functions(Graph *g, bool called_only) {
     for (size_t i = 0; i < g->functions.n; i++) {
         Graph *f = g->functions.p[i];
         if (!map_get(&w.seen, f->name, NULL)) {
+            if (called_only) map_put(&g->priv->spent, f->name, 1);
             graph_free_one(f);
             continue;
         }
@@ -378,9 +379,11 @@ void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     d->main = d;
     memcpy(&g->functions, &old.functions, sizeof g->functions);
     memset(&d->functions, 0, sizeof d->functions);
-    Map functions = d->priv->function;
+    Map functions = d->priv->function, spent = d->priv->spent;
     d->priv->function = g->priv->function;
     g->priv->function = functions;
+    d->priv->spent = g->priv->spent;
+    g->priv->spent = spent;
     graph_free_one(d);
 }
 

@@ -42,6 +42,7 @@ Graph *graph_blank(Session *s) {
     struct GraphPriv *p = mem_zalloc(s, 1, sizeof *p);
     p->dim = MAP(s);
     p->function = MAP(s);
+    p->spent = MAP(s);
     p->approx = MAP(s);
     p->apply_index = INDEX(s);
     p->const_index = INDEX(s);
@@ -75,10 +76,15 @@ Graph *graph_function(const Graph *g, Sym name) {
     return map_get(&g->main->priv->function, name, &i) ? g->main->functions.p[i] : NULL;
 }
 
+bool graph_name_taken(const Graph *g, Sym name) {
+    return graph_function(g, name) || map_get(&g->main->priv->spent, name, NULL);
+}
+
 static void priv_free(struct GraphPriv *p) {
     names_forget(p);
     map_free(&p->dim);
     map_free(&p->function);
+    map_free(&p->spent);
     map_free(&p->approx);
     index_free(&p->apply_index);
     index_free(&p->const_index);

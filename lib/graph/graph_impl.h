@@ -13,6 +13,7 @@ struct GraphPriv {
     size_t preferred_cap;
     Map dim;           /* sym -> the dim's leaf */
     Map function;      /* main: sym -> index into functions */
+    Map spent;         /* main: names of functions that nothing called any more */
     Map approx;        /* variable -> index into approx */
     bool interning;    /* the tables below cover all nodes */
     Index apply_index; /* Applies without serial */

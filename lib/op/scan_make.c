@@ -450,11 +450,11 @@ static void settle_name(Finish *f, const char *name) {
     for (unsigned i = 1;; i++) {
         Graph *have = graph_function(main, sym(f->s, text));
         ApplyId x, y;
-        if (!have) {
+        if (!have && !graph_name_taken(main, sym(f->s, text))) {
             graph_function_rename(f->fn, sym(f->s, text));
             return;
         }
-        if (have->pullback == f->fn->pullback && have->fused == f->fn->fused &&
+        if (have && have->pullback == f->fn->pullback && have->fused == f->fn->fused &&
             graph_equal(have, f->fn, &x, &y, NULL)) {
             graph_function_drop(f->fn);
             f->fn = have;

@@ -351,7 +351,7 @@ static Sym fresh_name(Fuse *f) {
     do {
         snprintf(text, sizeof text, "fused_%u", ++f->made);
         y = sym(f->g->s, text);
-    } while (graph_function(f->g, y));
+    } while (graph_name_taken(f->g, y));
     return y;
 }
 

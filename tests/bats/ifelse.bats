@@ -196,3 +196,7 @@ Y
     # what every step needs is still made before
     like 'gload --new -i "y: float64[n]" -i "w: float64[3, 3]" -e "s = scan(lambda a, h: ifelse(a > 0., sum(w @ w) * a, 0.) + sum(w @ w) + h, sequences=[y], outputs_info=[0.])" --outputs s | grewrite -O math' 'non_sequences=\[sum\(w @ w\)\]'
 }
+
+@test "DEBUG writes a result over a branch only where that was computed" {
+    ok "gload --new -i 'x: bool' -e 'ifelse(x, x, False)' | grun --mode DEBUG x=True" 'out = True'
+}
