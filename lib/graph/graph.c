@@ -44,6 +44,7 @@ Graph *graph_blank(Session *s) {
     p->function = MAP(s);
     p->spent = MAP(s);
     p->approx = MAP(s);
+    p->label = MAP(s);
     p->apply_index = INDEX(s);
     p->const_index = INDEX(s);
     g->s = s;
@@ -86,6 +87,7 @@ static void priv_free(struct GraphPriv *p) {
     map_free(&p->function);
     map_free(&p->spent);
     map_free(&p->approx);
+    map_free(&p->label);
     index_free(&p->apply_index);
     index_free(&p->const_index);
     mem_free(p);
@@ -401,9 +403,18 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
 /* ---- interface ---- */
 
 Var graph_output(const Graph *g, Sym label) {
-    for (size_t i = 0; i < g->outputs.n; i++)
-        if (g->outputs.p[i].label == label) return g->outputs.p[i].var;
-    return VAR_NONE;
+    struct GraphPriv *p = g->priv;
+    uint64_t i;
+    for (; p->labelled < g->outputs.n; p->labelled++)
+        if (!map_get(&p->label, g->outputs.p[p->labelled].label, NULL))
+            map_put(&p->label, g->outputs.p[p->labelled].label, p->labelled);
+    return map_get(&p->label, label, &i) ? g->outputs.p[i].var : VAR_NONE;
+}
+
+void graph_outputs_changed(Graph *g) {
+    map_free(&g->priv->label);
+    g->priv->label = MAP(g->s);
+    g->priv->labelled = 0;
 }
 
 Var graph_update(const Graph *g, Var shared) {

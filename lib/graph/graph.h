@@ -185,8 +185,9 @@ void graph_unname(Graph *g, Sym name);
 /* `from` becomes `to`, which must be free; an input's or shared variable's own name
  * too. Not for dims. */
 void graph_rename(Graph *g, Sym from, Sym to);
-void graph_unname_all(Graph *g);              /* of variables; dims keep theirs */
-Var graph_output(const Graph *g, Sym label);  /* VAR_NONE */
+void graph_unname_all(Graph *g);             /* of variables; dims keep theirs */
+Var graph_output(const Graph *g, Sym label); /* the first of that label, or VAR_NONE */
+void graph_outputs_changed(Graph *g); /* call it when some are removed or relabelled */
 Var graph_update(const Graph *g, Var shared); /* VAR_NONE */
 
 /* Comparison overrides, of the user or of a rewrite that allows for more: they stay

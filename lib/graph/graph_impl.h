@@ -15,6 +15,8 @@ struct GraphPriv {
     Map function;      /* main: sym -> index into functions */
     Map spent;         /* main: names of functions that nothing called any more */
     Map approx;        /* variable -> index into approx */
+    Map label;         /* label -> index into outputs, of the first `labelled` ones */
+    size_t labelled;
     bool interning;    /* the tables below cover all nodes */
     Index apply_index; /* Applies without serial */
     Index const_index; /* numbers of constant leaves */

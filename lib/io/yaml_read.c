@@ -6,6 +6,10 @@
 #include <string.h>
 #include <yaml.h>
 
+typedef struct Place {
+    size_t line, column, at; /* column in characters; `at` in bytes of the text */
+} Place;
+
 typedef struct Yaml {
     Session *s;
     Arena *a;
@@ -13,6 +17,7 @@ typedef struct Yaml {
     const char *text;
     size_t len;
     Vec(uint32_t) line; /* where each begins */
+    Place last;         /* of byte_of */
     Map seen;
     yaml_parser_t parser;
     yaml_event_t event;
@@ -35,17 +40,30 @@ static void add_lines(Yaml *y) {
     }
 }
 
-static uint32_t byte_of(const Yaml *y, yaml_mark_t m) {
-    if (m.line >= y->line.n) return (uint32_t)y->len;
-    size_t at = y->line.p[m.line];
-    for (size_t i = 0; i < m.column && at < y->len; i++)
-        do
-            at++;
-        while (at < y->len && ((unsigned char)y->text[at] & 0xC0) == 0x80);
-    return (uint32_t)at;
+static bool within_character(const Yaml *y, size_t at) {
+    return at < y->len && ((unsigned char)y->text[at] & 0xC0) == 0x80;
 }
 
-static Span span_of(const Yaml *y, yaml_mark_t begin, yaml_mark_t end) {
+/* Where a mark's character begins. Marks lie near the one before, so the way from there
+ * is short in a line of any length. */
+static uint32_t byte_of(Yaml *y, yaml_mark_t m) {
+    Place *p = &y->last;
+    if (m.line >= y->line.n) return (uint32_t)y->len;
+    size_t begin = y->line.p[m.line];
+    if (m.line != p->line || m.column < p->column / 2)
+        *p = (Place){.line = m.line, .at = begin};
+    for (; p->column > m.column && p->at > begin; p->column--)
+        do
+            p->at--;
+        while (p->at > begin && within_character(y, p->at));
+    for (; p->column < m.column && p->at < y->len; p->column++)
+        do
+            p->at++;
+        while (within_character(y, p->at));
+    return (uint32_t)p->at;
+}
+
+static Span span_of(Yaml *y, yaml_mark_t begin, yaml_mark_t end) {
     uint32_t from = byte_of(y, begin), to = byte_of(y, end);
     return (Span){y->source, from, to > from ? to : from};
 }

@@ -275,6 +275,7 @@ bool graph_derive(Graph *g, const Derive *how) {
         size_t n = g->outputs.n - d.kept;
         memmove(g->outputs.p, g->outputs.p + d.kept, n * sizeof *g->outputs.p);
         g->outputs.n = n;
+        graph_outputs_changed(g);
     }
     if (ok && how->made) hand_over(&d, how->made);
     if (ok && !how->made) graph_sweep(g);

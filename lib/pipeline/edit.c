@@ -185,6 +185,7 @@ static bool rename_one(Graph *g, Span text) {
     if (graph_find(g, from) == v) graph_rename(g, from, to);
     for (size_t i = 0; i < g->outputs.n; i++)
         if (g->outputs.p[i].label == from) g->outputs.p[i].label = to;
+    graph_outputs_changed(g);
     return true;
 }
 
@@ -196,7 +197,10 @@ static bool choose_outputs(Graph *g, Span list) {
     char **part;
     const char *text = arena_str(a, at_text(g->s, list), list.end - list.begin);
     str_split(a, text, ',', &part);
-    if (ok) g->outputs.n = 0;
+    if (ok) {
+        g->outputs.n = 0;
+        graph_outputs_changed(g);
+    }
     for (size_t i = 0; ok && i < n; i++) {
         Output out = {sym(g->s, part[i]), v[i]};
         ok = graph_output(g, out.label) == VAR_NONE ||
@@ -244,6 +248,7 @@ bool graph_prefix(Graph *g, const char *prefix) {
     mem_free(was);
     for (size_t i = 0; i < g->outputs.n; i++)
         g->outputs.p[i].label = prefixed(s, prefix, g->outputs.p[i].label);
+    graph_outputs_changed(g);
     return true;
 }
 

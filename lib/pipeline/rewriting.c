@@ -121,6 +121,7 @@ static bool keep(Graph *g, const char *list, Span at) {
     }
     if (ok) {
         g->outputs.n = 0;
+        graph_outputs_changed(g);
         for (size_t i = 0; i < kept; i++)
             vec_push(s, &g->outputs, out[i]);
         if (!updates) g->updates.n = 0;
