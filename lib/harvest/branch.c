@@ -78,6 +78,29 @@ static void spread(Branches *b, ApplyId a, uint32_t *at) {
         at[in[1 + i]] = common(b, at[in[1 + i]], first + (i >= n));
 }
 
+void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live) {
+    uint8_t *sows = NEW_N(arena, g->napply, uint8_t); /* it or what it needs */
+    for (size_t i = 0; i < g->effects.n; i++) {
+        ApplyId a = g->effects.p[i];
+        sows[a] = is_sow(g, a) || !g->apply[a].op->effect;
+    }
+    for (ApplyId a = from; a < g->napply; a++)
+        for (size_t i = 0; i < g->apply[a].nin && !sows[a]; i++) {
+            ApplyId of = var_owner(g, apply_in(g, a)[i]);
+            sows[a] = of != APPLY_NONE && of >= from && sows[of];
+        }
+    for (ApplyId a = g->napply; a-- > from;) {
+        const Apply *r = &g->apply[a];
+        bool needed = is_ifelse(g, a) && sows[a];
+        for (Var k = 0; k < r->nout && !needed; k++)
+            needed = live[r->out + k];
+        if (!needed) continue;
+        live[r->out] = 1;
+        for (size_t i = 0; i < r->nin; i++)
+            live[apply_in(g, a)[i]] = 1;
+    }
+}
+
 /* Finds the branch of each Apply that `live` needs. NULL: there are no branches. */
 static Branches *branches_of(Session *s, Arena *arena, const Graph *src, ApplyId from,
                              const uint8_t *live, const Var *root, size_t nroot) {

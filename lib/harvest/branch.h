@@ -6,6 +6,9 @@
 #include "harvest/walk.h"
 
 typedef struct Branches Branches;
+/* By variable, as graph_live: an ifelse that nothing reads sows all the same what the
+ * branch that is taken sows, so it and what it needs become live. */
+void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live);
 /* Of the live Applies of src from `from` on; root: what is needed whatever branch is
  * taken; map gives what stands for what has been walked. NULL: there are no branches.
  */

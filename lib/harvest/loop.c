@@ -1,7 +1,7 @@
 /* Harvesting through scan: what the body sows comes out of the loop as further outputs,
  * what is planted goes in as further arguments. Appended values become rows, one a
  * step; of clobbered ones the last step's is kept, and zeros where no step was run. */
-#include "harvest/walk.h"
+#include "harvest/branch.h"
 #include "op/scan.h"
 
 #include <stdio.h>
@@ -337,7 +337,8 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
     Level inner = {.up = l, .scope = l->scope, .loop = &p};
     Var *body = NEW_N(arena, fn->nvar, Var), out[OUT_MAX];
     bind_body(&p, body);
-    const uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
+    uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
+    branches_wake(fn, arena, 0, live);
     bool ok = walk_all(&p.in, &inner, fn, live, body);
     ok = collect(&p, &inner, ok);
     if (ok) {

@@ -139,7 +139,8 @@ static size_t times_sown(Times *t, const Graph *fn, int depth) {
             times[a] = times_sown(t, called, depth + 1);
     }
     Vars root = harvest_roots(fn);
-    const uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
+    uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
+    branches_wake(fn, arena, 0, live);
     size_t most = branches_most(fn, live, root.p, root.n, times);
     vec_free(&root);
     arena_free(arena);

@@ -87,7 +87,8 @@ static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Grap
     if (!inner) return false;
     Var *body = NEW_N(w->arena, fn->nvar, Var);
     memset(body, 0xFF, fn->nvar * sizeof *body);
-    const uint8_t *live = graph_live(fn, w->arena, ROOTS_RUN);
+    uint8_t *live = graph_live(fn, w->arena, ROOTS_RUN);
+    branches_wake(fn, w->arena, 0, live);
     Var first = src->apply[a].out;
     w->depth++;
     bool ok = bind_leaves(w, fn, in, body) && walk_all(w, inner, fn, live, body);
@@ -181,6 +182,7 @@ static uint8_t *needed(Arena *a, const Graph *g, ApplyId from, size_t nroot,
         for (size_t i = 0; any && i < g->apply[k].nin; i++)
             live[apply_in(g, k)[i]] = 1;
     }
+    branches_wake(g, a, from, live);
     return live;
 }
 
@@ -243,7 +245,8 @@ bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
     for (Var v = 0; v < n; v++)
         map[v] = v;
     Arena *a = arena_new(s);
-    const uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED);
+    uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED);
+    branches_wake(g, a, 0, live);
     Vars root = harvest_roots(g);
     bool ok = harvest(&b, h, 0, live, root.p, root.n, map, &reaps) &&
               (!reap || add_outputs(g, h->tag, &reaps));

@@ -393,6 +393,15 @@ loop() { # mode
     ok 'grun f.yaml x=-5' 'r/a = -4.0'
 }
 
+@test "through ifelse: the taken branch sows, read or not" {
+    local name="tag='t', name='k'"
+    contract "g = lambda v: v * 0 + x" "d = lambda v: g(ifelse(v > 0, sow(v, $name), sow(-v, $name) * 2.))" "r = call_and_reap((lambda v: h(d(v), v)), tag='t')(x)" 'h = lambda a, b: b'
+    ok 'grun f.yaml x=3' $'r/0 = 3.0\nr/1/k = 3.0'
+    ok 'grun f.yaml x=-4' $'r/0 = -4.0\nr/1/k = 4.0'
+    contract "r = plant((lambda v: h(ifelse(v > 0, sow(v, $name), sow(-v, $name)), v)), tag='t')({'k': 1.}, x)" 'h = lambda a, b: b'
+    ok 'grun f.yaml x=3' 'r = 3.0'
+}
+
 @test "through ifelse in ifelse and in scan" {
     contract "deep = lambda v: ifelse(v > 5, sow(v, tag='t', name='k') + 1., sow(v * 10., tag='t', name='k') + 2.)" \
         "f2 = lambda v: ifelse(v > 0, deep(v), sow(v * 3., tag='t', name='k') - 1.)" \
