@@ -106,6 +106,52 @@ bool harvest_sows(const Graph *fn, Sym tag) {
     return any;
 }
 
+/* ---- derivatives ---- */
+/* The function that fn is a derivative of, as its name says; NULL: of none. */
+static const Graph *derived_from(const Graph *fn) {
+    static const char *const made[] = {"_pullback", "_pushforward", "_backward",
+                                       "_forward"};
+    const char *name = sym_text(fn->s, fn->name);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        const char *end = strstr(name, made[i]);
+        const Graph *g =
+            end ? graph_function(fn, sym_n(fn->s, name, (size_t)(end - name))) : NULL;
+        if (g) return g;
+    }
+    return NULL;
+}
+
+/* Is y all of the path, or its end? */
+static bool ends_path(const char *path, const char *y) {
+    size_t n = strlen(path), m = strlen(y);
+    return n >= m && strcmp(path + n - m, y) == 0 && (n == m || path[n - m - 1] == '/');
+}
+
+bool check_derivative(const Graph *fn, const HarvestSpec *h, Span at) {
+    Session *s = fn->s;
+    const Graph *of = h->nplant ? derived_from(fn) : NULL;
+    SownList sown = {0};
+    bool ok = true;
+    if (of) harvest_list(of, &sown);
+    for (size_t i = 0; ok && i < sown.n; i++)
+        for (size_t k = 0; ok && k < h->nplant && sown.p[i].tag == h->tag; k++) {
+            const char *name = sym_text(s, sown.p[i].name);
+            ok = !ends_path(sym_text(s, h->plant[k]), name);
+            if (ok) continue;
+            fail(s, at, E_ARG,
+                 "%s can't be planted any more: %s is a derivative of %s, which sows "
+                 "it, and would stay that of the value that was sown",
+                 sym_text(s, h->plant[k]), sym_text(s, fn->name),
+                 sym_text(s, of->name));
+            note(s, sown.p[i].at, "%s is sown here", name);
+            note(s, NOWHERE,
+                 "plant first, then differentiate: grewrite --plant ... | ggrad; or "
+                 "leave the derivative out: grewrite --keep");
+        }
+    vec_free(&sown);
+    return ok;
+}
+
 Vars harvest_roots(const Graph *g) {
     Vars v = {0};
     for (size_t i = 0; i < g->outputs.n; i++)

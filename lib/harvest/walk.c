@@ -125,6 +125,7 @@ static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map)
         return fail(w->b->s, w->b->from.at, E_TYPE, "can't harvest through %s",
                     r->op->name);
     }
+    if (fn && !check_derivative(fn, w->h, w->b->from.at)) return false;
     return !changed || make_anew(w, src, a, in, map);
 }
 

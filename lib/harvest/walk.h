@@ -80,6 +80,9 @@ typedef Vec(Var) Vars;
 Vars harvest_roots(const Graph *g); /* what a graph is for; free it */
 /* "scope/name"; either may be empty. */
 Sym harvest_path(Session *s, Sym scope, Sym name);
+/* Not, if fn is the derivative of a function that sows what is planted: false,
+ * diagnosed. */
+bool check_derivative(const Graph *fn, const HarvestSpec *h, Span at);
 /* Does the function, or what it calls once for each of its runs, sow the name more than
  * once? */
 bool sown_often(const Graph *fn, Sym tag, Sym name);

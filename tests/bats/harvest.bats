@@ -538,3 +538,18 @@ reaps() {
     ok "grewrite many.yaml --mode NONE --reap t | grun x=0 --expect 't/k=arange(1., 70001.)' -O tsv >/dev/null"
     ok "grun many.yaml x=0 --plant k='arange(70000.)'" 'r = 69999.0'
 }
+
+@test "what a derivative was made of can't be planted after it" {
+    local why='can.t be planted any more: f_pullback is a derivative of f, which sows it'
+    contract 'r = f(x) * x'
+    bad 3 E_ARG "y $why" 'ggrad f.yaml | grun x=3 --plant y=5'
+    grep -q 'plant first, then differentiate' .err
+    bad 3 E_ARG 'is a derivative of f' 'ggrad f.yaml --jvp r --wrt x --tangents x | grun x=3 --plant y=5'
+    ok 'grewrite f.yaml --plant y=5 | ggrad | grun x=3' $'r = 18.0\nd_r_d_x = 6.0'
+    ok 'ggrad f.yaml | grewrite --keep r | grun x=3 --plant y=5' 'r = 18.0'
+    ok 'ggrad f.yaml | grun x=3 --reap intermediate' $'r = 15.0\nd_r_d_x = 8.0\nintermediate/y = 4.0'
+    contract "r = sum(scan((lambda h: sow(h * x, tag='t', name='k', mode='append') * x), outputs_info=[1.], n_steps=2))"
+    bad 3 E_ARG 'k can.t be planted any more: lambda_1_backward is a derivative' 'ggrad f.yaml | grun x=3 --plant k=[5,6]'
+    contract "g = lambda v: nest(f, scope='s')(v)" 'r = g(x) * x'
+    bad 3 E_ARG 's/y can.t be planted any more' 'ggrad f.yaml | grun x=3 --plant s/y=5'
+}
