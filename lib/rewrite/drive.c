@@ -229,7 +229,6 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     uint32_t before = r->g->napply;
     Var out[OUT_MAX];
     r->b.from = (Origin){r->g->origin[a].at, e->name};
-    e->profile.tried++;
     bool hit;
     if (e->rule) {
         out[0] = rule_fire(r, e->rule, r->g->apply[a].out);
@@ -244,21 +243,36 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     return hit;
 }
 
-static bool try_all(Rewriter *r, ApplyId a, const uint16_t *entry, size_t n) {
-    for (size_t i = 0; i < n && !r->failed; i++)
-        if (try_entry(r, a, entry[i])) return true;
+static Kinds kinds_at(Rewriter *r, ApplyId a) {
+    Kinds kinds = 0;
+    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+        Var v = rw_in(r, a, i);
+        ApplyId owner = var_owner(r->g, v);
+        kinds |= owner != APPLY_NONE     ? kind_of_op(r->g->apply[owner].op)
+                 : var_is_const(r->g, v) ? KIND_CONST
+                                         : 0;
+    }
+    return kinds;
+}
+
+static bool try_all(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
+    for (size_t i = 0; i < b->n && !r->failed; i++) {
+        r->db->entry.p[b->p[i].entry].profile.tried++;
+        if (!(b->p[i].needs & ~kinds) && try_entry(r, a, b->p[i].entry)) return true;
+    }
     return false;
 }
 
 static bool try_apply(Rewriter *r, ApplyId a) {
     if (r->g->apply[a].serial || r->state[a] & FROZEN || rw_limit_reached(r))
         return false;
-    if (try_all(r, a, r->general.p, r->general.n)) return true;
+    Kinds kinds = kinds_at(r, a);
+    if (try_all(r, a, kinds, &r->general)) return true;
     uint64_t k;
     if (r->failed ||
         !map_get(&r->bucket_of, (uint64_t)(uintptr_t)r->g->apply[a].op, &k))
         return false;
-    return try_all(r, a, r->bucket.p[k].p, r->bucket.p[k].n);
+    return try_all(r, a, kinds, &r->bucket.p[k]);
 }
 
 /* ---- the walk ---- */

@@ -100,11 +100,24 @@ static Bucket *bucket(Rewriter *r, const Op *op) {
 }
 
 static void add_pass(Rewriter *r, const Pass *p, uint16_t i) {
-    if (!p->ops) vec_push(r->s, &r->general, i);
+    Try t = {0, i};
+    if (!p->ops) vec_push(r->s, &r->general, t);
     for (size_t k = 0; p->ops && p->ops[k]; k++) {
         const Op *op = op_find(r->s, p->ops[k], strlen(p->ops[k]));
-        if (op) vec_push(r->s, bucket(r, op), i);
+        if (op) vec_push(r->s, bucket(r, op), t);
     }
+}
+
+static Kinds needs_of(const Rule *rule) {
+    Kinds needs = 0;
+    for (size_t i = 0; i < rule->lhs->nin; i++) {
+        const Pat *p = rule->lhs->in[i];
+        if (p->kind == PAT_APPLY)
+            needs |= kind_of_op(p->op);
+        else if (p->kind == PAT_LITERAL || rule->const_hole[p->hole])
+            needs |= KIND_CONST;
+    }
+    return needs;
 }
 
 /* Specific rules stand before general ones; passes, which came first, before all. */
@@ -113,12 +126,13 @@ static void add_rule(Rewriter *r, const Rule *rule, uint16_t i) {
     Bucket *b = bucket(r, rule->lhs->op);
     for (size_t k = 0; k < rule->nguard; k++)
         r->uses_matter |= guard_counts_uses(rule->guard[k].test);
-    vec_push(r->s, b, i);
+    Try t = {needs_of(rule), i};
+    vec_push(r->s, b, t);
     for (size_t k = b->n - 1; k > 0; k--) {
-        const Rule *before = r->db->entry.p[b->p[k - 1]].rule;
+        const Rule *before = r->db->entry.p[b->p[k - 1].entry].rule;
         if (!before || before->weight >= rule->weight) break;
         b->p[k] = b->p[k - 1];
-        b->p[k - 1] = i;
+        b->p[k - 1] = t;
     }
 }
 

@@ -147,7 +147,18 @@ bool rule_compile(Rule *r, Arena *a, bool lenient);
 const Pat *pattern_compile(Rule *r, Arena *a, const Ast *e, bool rhs);
 
 /* ---- a run over one graph ---- */
-typedef Vec(uint16_t) Bucket; /* indices into the database, in the order to try */
+/* What an Apply's inputs are, as a set: the ops that make them, each a bit of its hash,
+ * and constants. A rule is tried only where all that its left side needs is there. */
+typedef uint64_t Kinds;
+#define KIND_CONST ((Kinds)1 << 63)
+static inline Kinds kind_of_op(const Op *op) {
+    return (Kinds)1 << ((uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15) >> 58) % 63;
+}
+typedef struct Try {
+    Kinds needs;
+    uint16_t entry; /* in the database */
+} Try;
+typedef Vec(Try) Bucket; /* in the order to try */
 enum { SEEN_NOT, SEEN_OPEN, SEEN_DONE, SEEN = 3, COUNTED = 4, FROZEN = 8 };
 typedef struct Visit Visit;
 
