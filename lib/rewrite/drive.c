@@ -29,6 +29,20 @@ static void count_uses(Rewriter *r, ApplyId a) {
         r->uses[rw_in(r, a, i)]++;
 }
 
+/* b stands for a from now on, with the inputs that a has come to: what a used counts for
+ * b, once. */
+static void inherit_uses(Rewriter *r, ApplyId a, ApplyId b) {
+    if (!r->uses_matter || !(r->state[a] & COUNTED)) {
+        count_uses(r, b);
+        return;
+    }
+    r->state[a] &= (uint8_t)~COUNTED;
+    if (r->state[b] & COUNTED)
+        for (size_t i = 0; i < r->g->apply[a].nin; i++)
+            r->uses[rw_in(r, a, i)]--;
+    r->state[b] |= COUNTED;
+}
+
 static void push(Rewriter *r, ApplyId a) {
     set_seen(r, a, SEEN_OPEN);
     count_uses(r, a);
@@ -303,13 +317,13 @@ static void settle(Rewriter *r) {
             return;
         }
         set_seen(r, a, SEEN_DONE);
+        inherit_uses(r, a, b);
         f->a = b;
         if (seen(r, b) == SEEN_DONE) {
             r->stack.n--;
             return;
         }
         set_seen(r, b, SEEN_OPEN);
-        count_uses(r, b);
     }
     f->renewed = true;
     f->next = 0;

@@ -148,3 +148,19 @@ END
     ok 'grewrite e.tlg | grun x=2 --steps 3 --save s.yaml >/dev/null; grep "^  c:" s.yaml' '  c: float64 = 6.0'
     like 'grewrite e.tlg -O yaml' 'assert_op'
 }
+
+@test "what a rule asks of clients holds in the sweep in which it comes to hold" {
+    local n sweeps=
+    for n in 5 50; do
+        {
+            printf 'thunkline: 1\ninputs: {x: "float64[4, 4]"}\nlet: |\n  a0 = x\n'
+            for ((i = 1; i <= n; i++)); do echo "  a$i = (a$((i - 1)) @ x).T - sum(a$((i - 1)), axis=0)"; done
+            printf '  y = sum(a%s)\noutputs: [y]\n' "$n"
+        } >f.yaml
+        ggrad f.yaml | grewrite --profile -o f.tlg 2>.err
+        grep -Eq ' in [0-9]+ sweeps' .err
+        sweeps+=" $(sed -n 's/.* in \([0-9]*\) sweeps.*/\1/p' .err)"
+    done
+    set -- $sweeps
+    [ "$2" -le "$1" ] || complain "sweeps of 5 and 50 steps" "$sweeps"
+}
