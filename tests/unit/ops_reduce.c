@@ -334,6 +334,64 @@ static void accuracy(Lab *l) {
           r ? (long double)tensor_f64(r, 0) / want - 1 : 0);
 }
 
+/* Element i of line k along the axis. */
+static double in_line(const Tensor *x, int axis, int64_t k, int64_t i) {
+    int64_t n = x->shape[1];
+    return tensor_f64(x, axis ? k * n + i : i * n + k);
+}
+
+static double running(const Tensor *x, int axis, int64_t k, int64_t upto) {
+    double sum = 0;
+    for (int64_t i = 0; i < upto; i++)
+        sum += in_line(x, axis, k, i);
+    return sum;
+}
+
+static void check_line(const Tensor *x, const Tensor r[4], int axis, int64_t k) {
+    int64_t n = x->shape[axis], best = 0, wrong = 0;
+    double total = running(x, axis, k, n), mean = total / (double)n, squares = 0,
+           all = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double v = in_line(x, axis, k, i);
+        if (v > in_line(x, axis, k, best)) best = i;
+        squares += (v - mean) * (v - mean);
+        all += v;
+        wrong += in_line(&r[0], axis, k, i) != all;
+        wrong += in_line(&r[1], axis, k, i) != total - all;
+    }
+    CHECK(wrong == 0, "axis %d: %lld running sums", axis, (long long)wrong);
+    CHECK(tensor_i64(&r[2], k) == best, "axis %d: argmax", axis);
+    double var = squares / (double)n;
+    CHECK(fabs(tensor_f64(&r[3], k) - var) <= 1e-6 * var, "axis %d: var", axis);
+}
+
+/* A few long lines, many short ones, and lines that are taken one by one. */
+static void narrow(Lab *l) {
+    static const int64_t shapes[][2] = {{1031, 3}, {3, 1031}, {41, 67}, {1, 2}};
+    static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT16};
+    static const char *const ops[] = {"running_sum", "running_sum", "argmax", "var"};
+    for (int which = 0; which < 4 * 3 * 2; which++) {
+        const int64_t *shape = shapes[which / 6];
+        int axis = which % 2, layout = which % 3;
+        lab_reset(l);
+        Tensor t = lab_filled(l, dtypes[which / 2 % 3], 2, shape, layout);
+        Var x = lab_input(l, t, true);
+        Tensor r[4];
+        for (int op = 0; op < 4; op++) {
+            PropArg arg[3] = {{"axis", PROP_INT(axis)},
+                              {"exclusive", PROP_BOOL(true)},
+                              {"reverse", PROP_BOOL(true)}};
+            const Tensor *t_op =
+                lab_run(l, lab_apply(l, ops[op], 1, &x, op == 1 ? 3 : 1, arg));
+            CHECK(t_op != NULL, "%s", ops[op]);
+            if (!t_op) return;
+            r[op] = *t_op;
+        }
+        for (int64_t k = 0; k < shape[1 - axis]; k += 1 + shape[1 - axis] / 7)
+            check_line(&t, r, axis, k);
+    }
+}
+
 int main(void) {
     Lab l = lab_new(2);
     all_of(&l);
@@ -341,6 +399,7 @@ int main(void) {
     special(&l);
     complex_ones(&l);
     accuracy(&l);
+    narrow(&l);
     lab_free(&l);
     large();
     levels();

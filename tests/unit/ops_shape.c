@@ -363,10 +363,56 @@ static void running(Lab *l) {
               "-inf");
 }
 
+/* Few elements beside many: each result against the element it stands for. */
+static void check_narrow(Lab *l, DType d, const int64_t shape[2], int layout) {
+    lab_reset(l);
+    Tensor t = lab_filled(l, d, 2, shape, layout);
+    double three = 3, wrong[3] = {0};
+    Var x = lab_input(l, t, true),
+        times = lab_input(l, lab_list(l, DT_INT64, 1, &three), true);
+    Var one[2] = {x, times}, two[2] = {x, x};
+    PropArg last = {"axis", PROP_INT(1)};
+    Tensor r[3];
+    for (int i = 0; i < 3; i++) {
+        const Tensor *got =
+            lab_run(l, i == 0   ? lab_apply(l, "repeat_axis", 2, one, 1, &last)
+                       : i == 1 ? lab_apply(l, "concatenate", 2, two, 1, &last)
+                                : lab_apply(l, "stack", 2, two, 1, &last));
+        CHECK(got != NULL, "%d", i);
+        if (!got) return;
+        r[i] = *got;
+    }
+    int64_t n = shape[1];
+    for (int64_t i = 0; i < shape[0]; i++)
+        for (int64_t k = 0; k < n; k++) {
+            double v = tensor_f64(&t, i * n + k);
+            for (int64_t c = 0; c < 3; c++)
+                wrong[0] += tensor_f64(&r[0], (i * n + k) * 3 + c) != v;
+            for (int64_t c = 0; c < 2; c++) {
+                wrong[1] += tensor_f64(&r[1], (2 * i + c) * n + k) != v;
+                wrong[2] += tensor_f64(&r[2], (2 * i + c) * n + k) != v;
+            }
+        }
+    CHECK(wrong[0] + wrong[1] + wrong[2] == 0, "%s, %lld by %lld: %g %g %g",
+          dtype_name(d), (long long)shape[0], (long long)n, wrong[0], wrong[1],
+          wrong[2]);
+}
+
+static void narrow(Lab *l) {
+    static const int64_t shapes[][2] = {{1031, 3}, {3, 1031}, {2, 2}, {5, 9}};
+    static const DType dtypes[] = {DT_BOOL, DT_FLOAT16, DT_FLOAT32, DT_INT64,
+                                   DT_COMPLEX128};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 5; k++)
+            for (int layout = 0; layout < LAYOUTS; layout++)
+                check_narrow(l, dtypes[k], shapes[i], layout);
+}
+
 int main(void) {
     Lab l = lab_new(2);
     golden(&l);
     big_moves(&l);
+    narrow(&l);
     joins(&l);
     types(&l);
     creation(&l);

@@ -8,10 +8,11 @@
 
 #include <string.h>
 
-enum { COLUMNS = 64, CHUNK = 1 << 15 };
+enum { COLUMNS = 64, NARROW = 8, SHORT = 16, BLOCK = 256, CHUNK = 1 << 15 };
 
 /* What runs along one axis of tensors of equal shape: lines are taken COLUMNS at a
- * time. */
+ * time, or one by one where their elements are closer to each other than the lines, or
+ * the lines are few. */
 typedef struct Lines {
     int ndim; /* without the axis */
     int64_t shape[MAX_NDIM], x[MAX_NDIM], y[MAX_NDIM], out[MAX_NDIM];
@@ -93,6 +94,79 @@ static void run_lines(const Job *j, const char *x, int64_t xs, const char *y,
     }
 }
 
+/* ---- one line ---- */
+/* The loop for n steps; x becomes what is stored. With `first` the state is still
+ * unset: a recurrence begins with y. */
+#define EACH(NEXT)                                                                     \
+    for (; i < n; i++) {                                                               \
+        before = s;                                                                    \
+        s = NEXT;                                                                      \
+        x[i] = exclusive ? before : s;                                                 \
+    }                                                                                  \
+    break
+#define ALONG(NAME, T, MUL)                                                            \
+    static void along_##NAME(Running what, bool exclusive, bool first, T *state, T *x, \
+                             const T *y, int64_t n) {                                  \
+        T s = *state, before;                                                          \
+        int64_t i = 0;                                                                 \
+        switch (what) {                                                                \
+        case RUN_SUM:                                                                  \
+            EACH(s + x[i]);                                                            \
+        case RUN_PROD:                                                                 \
+            EACH(MUL(s, x[i]));                                                        \
+        case RUN_RECURRENCE:                                                           \
+            if (first) x[i] = s = y[i], i++;                                           \
+            EACH(MUL(x[i], s) + y[i]);                                                 \
+        }                                                                              \
+        *state = s;                                                                    \
+    }
+ALONG(u64, uint64_t, TIMES)
+ALONG(f64, double, TIMES)
+ALONG(c128, c128, cmul)
+
+typedef union Stretch {
+    uint64_t u[BLOCK];
+    double f[BLOCK];
+    c128 c[BLOCK];
+} Stretch;
+
+static void run_line(const Job *j, const char *x, const char *y, char *out) {
+    Row state;
+    Stretch xv, yv;
+    ptrdiff_t size = (ptrdiff_t)dtype_size(j->acc);
+    start(j, &state, 1);
+    for (int64_t at = 0; at < j->l.n; at += BLOCK) {
+        int64_t n = j->l.n - at < BLOCK ? j->l.n - at : BLOCK;
+        element_cast(j->acc, &xv, j->load, x + at * j->l.x_step, (size_t)n, size,
+                     j->l.x_step);
+        if (j->what == RUN_RECURRENCE)
+            element_cast(j->acc, &yv, j->load, y + at * j->l.y_step, (size_t)n, size,
+                         j->l.y_step);
+        if (j->acc == DT_FLOAT64)
+            along_f64(j->what, j->exclusive, at == 0, state.f, xv.f, yv.f, n);
+        else if (j->acc == DT_COMPLEX128)
+            along_c128(j->what, j->exclusive, at == 0, state.c, xv.c, yv.c, n);
+        else
+            along_u64(j->what, j->exclusive, at == 0, state.u, xv.u, yv.u, n);
+        element_cast(j->store, out + at * j->l.out_step, j->acc, &xv, (size_t)n,
+                     j->l.out_step, size);
+    }
+}
+
+static bool is_along(int64_t step, int64_t across) {
+    return (step < 0 ? -step : step) < (across < 0 ? -across : across);
+}
+
+static void run_group(const Job *j, const char *x, int64_t xs, const char *y,
+                      int64_t ys, char *out, int64_t os, int64_t k) {
+    if (j->l.n < SHORT || (k > NARROW && !is_along(j->l.x_step, xs))) {
+        run_lines(j, x, xs, y, ys, out, os, k);
+        return;
+    }
+    for (int64_t i = 0; i < k; i++)
+        run_line(j, x + i * xs, y + i * ys, out + i * os);
+}
+
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     (void)worker;
     const Job *j = ctx;
@@ -114,7 +188,7 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
         }
         int64_t xs = last < 0 ? 0 : l->x[last], ys = last < 0 ? 0 : l->y[last],
                 os = last < 0 ? 0 : l->out[last];
-        run_lines(j, x + first * xs, xs, y + first * ys, ys, out + first * os, os,
+        run_group(j, x + first * xs, xs, y + first * ys, ys, out + first * os, os,
                   wide - first < COLUMNS ? wide - first : COLUMNS);
     }
 }

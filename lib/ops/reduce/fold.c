@@ -199,6 +199,37 @@ static int64_t offset_out(const Dims *d, int64_t at) {
     return bytes;
 }
 
+/* The next stretch of red's innermost dim: bytes to move by. */
+static int64_t next_inner(const Dims *red, int64_t *index) {
+    int64_t bytes = 0;
+    for (int k = red->n - 2; k >= 0; k--) {
+        bytes += red->in[k];
+        if (++index[k] < red->shape[k]) break;
+        bytes -= red->in[k] * red->shape[k];
+        index[k] = 0;
+    }
+    return bytes;
+}
+
+/* Where element `at` of the reduced dims is: the begin of its stretch; *skip: how far
+ * into it. */
+static int64_t find_inner(const Job *j, int64_t at, int64_t *index, int64_t *skip) {
+    int64_t bytes = 0;
+    *skip = 0;
+    if (at == 0) {
+        memset(index, 0, (size_t)j->red.n * sizeof *index);
+        return 0;
+    }
+    *skip = at % j->inner;
+    at /= j->inner;
+    for (int k = j->red.n - 2; k >= 0; k--) {
+        index[k] = at % j->red.shape[k];
+        bytes += index[k] * j->red.in[k];
+        at /= j->red.shape[k];
+    }
+    return bytes;
+}
+
 /* Reduced elements that were made at once. */
 typedef struct Window {
     const char *x;
@@ -228,18 +259,24 @@ static void reduce_range(const Job *j, const Worker *w, int64_t x, int64_t width
     Stack s = {.j = j, .width = width, .step = step, .slot = w->work};
     char *buffer = w->work + j->acc_bytes;
     Window made = {0};
+    int64_t index[MAX_NDIM], skip;
+    x += find_inner(j, begin, index, &skip);
     for (int64_t at = begin; at < end;) {
-        int64_t skip = at % j->inner, left = j->inner - skip, n = j->block;
+        int64_t left = j->inner - skip, n = j->block, from = x + skip * j->inner_in;
         if (left > end - at) left = end - at;
         if (n > left) n = left;
         if (j->pieces && at >= made.last)
-            make_window(j, w, x + offset_in(&j->red, at), width, at, left, &made);
+            make_window(j, w, from, width, at, left, &made);
         if (j->pieces)
             stack_push(&s, buffer, made.x + (at - made.first) * made.step, made.step,
                        n);
         else
-            stack_push(&s, buffer, j->x + x + offset_in(&j->red, at), j->inner_in, n);
+            stack_push(&s, buffer, j->x + from, j->inner_in, n);
         at += n;
+        skip += n;
+        if (skip < j->inner) continue;
+        skip = 0;
+        x += next_inner(&j->red, index);
     }
     while (s.top > 1)
         stack_join_top(&s);
@@ -462,6 +499,7 @@ bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM
              .dtype = in.dtype,
              .item = dtype_size(in.dtype),
              .pieces = c->pieces};
+    j.f.table = j.table;
     j.f.loops = &j.table->loops[kind][in.dtype];
     if (!j.f.loops->acc_size)
         bug("%s has no loops for %s", c->op->name, dtype_name(in.dtype));
@@ -500,10 +538,7 @@ void fold_cast(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
 }
 
 void fold_mean(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
-    double *a = acc;
-    size_t numbers = f->loops->acc == DT_COMPLEX128 ? 2 * n : n;
-    for (size_t i = 0; i < numbers; i++)
-        a[i] /= f->count;
+    f->table->divide(acc, f->loops->acc == DT_COMPLEX128 ? 2 * n : n, f->count);
     fold_cast(f, acc, n, out, step);
 }
 
@@ -511,12 +546,13 @@ void fold_mean(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
  * output has the variance of the real parts already. */
 void fold_var(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
     double *a = acc, by = f->count - f->ddof > 0 ? f->count - f->ddof : 0;
-    for (size_t i = 0; i < n; i++) {
-        double v = a[2 * i + 1] / by, before = 0;
-        if (f->add)
-            element_cast(DT_FLOAT64, &before, f->out, out + (int64_t)i * step, 1, 0, 0);
-        v += before;
-        if (f->root) v = sqrt(v);
-        element_cast(f->out, out + (int64_t)i * step, DT_FLOAT64, &v, 1, 0, 0);
+    f->table->variances(a, n, by);
+    for (size_t i = 0; i < n && f->add; i++) {
+        double before;
+        element_cast(DT_FLOAT64, &before, f->out, out + (int64_t)i * step, 1, 0, 0);
+        a[i] += before;
     }
+    for (size_t i = 0; i < n && f->root; i++)
+        a[i] = sqrt(a[i]);
+    element_cast(f->out, out, DT_FLOAT64, a, n, step, sizeof *a);
 }

@@ -45,6 +45,8 @@ typedef struct FoldTable {
     ArgRows *arg[2][DT_N]; /* max, min */
     FindFirst *find[DT_N];
     void (*half)(const char *x, ptrdiff_t step, size_t n, float *out);
+    void (*divide)(double *a, size_t n, double by);
+    void (*variances)(double *a, size_t n, double by); /* a[i] = a[2 * i + 1] / by */
 } FoldTable;
 const FoldTable *fold_table(Session *s); /* for the session's CPU level */
 
@@ -53,6 +55,7 @@ typedef struct Fold_ Fold_;
  * output, `step` bytes apart. */
 typedef void FoldFinish(const Fold_ *f, void *acc, size_t n, char *out, int64_t step);
 struct Fold_ {
+    const FoldTable *table;
     const FoldLoops *loops;
     double count; /* elements per output */
     DType out;
@@ -62,8 +65,8 @@ struct Fold_ {
 };
 FoldFinish fold_cast, fold_mean, fold_var;
 
-/* Output 0 of an Apply = input x reduced over the flagged axes. f->loops, count and out
- * are filled in. `empty` is the result of reducing nothing. */
+/* Output 0 of an Apply = input x reduced over the flagged axes. table, loops, count
+ * and out are filled in. `empty` is the result of reducing nothing. */
 bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM],
                bool keepdims, Fold_ f, double empty);
 

@@ -182,8 +182,19 @@ static void moments_join(void *acc, const void *other, size_t n, double na, doub
 
 #define VAR(NAME, T)                                                                   \
     static Moments NAME##_run(const T *x, size_t n) {                                  \
-        double t[LANES] = {0}, u[LANES] = {0}, sum = 0, m2 = 0;                        \
+        double sum = 0, m2 = 0;                                                        \
         size_t i = 0;                                                                  \
+        if (n < LANES) {                                                               \
+            for (; i < n; i++)                                                         \
+                sum += (double)x[i];                                                   \
+            double mean = sum / (double)n;                                             \
+            for (i = 0; i < n; i++) {                                                  \
+                double d = (double)x[i] - mean;                                        \
+                m2 += d * d;                                                           \
+            }                                                                          \
+            return (Moments){mean, m2};                                                \
+        }                                                                              \
+        double t[LANES] = {0}, u[LANES] = {0};                                         \
         for (; i + LANES <= n; i += LANES)                                             \
             for (size_t l = 0; l < LANES; l++)                                         \
                 t[l] += (double)x[i + l];                                              \
@@ -241,6 +252,17 @@ static void moments_join(void *acc, const void *other, size_t n, double na, doub
     }
 VAR(var_f32, float)
 VAR(var_f64, double)
+
+/* ---- from accumulators to results ---- */
+static void divide(double *a, size_t n, double by) {
+    for (size_t i = 0; i < n; i++)
+        a[i] /= by;
+}
+
+static void variances(double *a, size_t n, double by) {
+    for (size_t i = 0; i < n; i++)
+        a[i] = a[2 * i + 1] / by;
+}
 
 /* float16 to float32 by moving the bits: a scale by 2^112 puts the exponent right,
  * denormals included. */
@@ -417,4 +439,6 @@ const FoldTable LEVEL(fold_table_) =
               [DT_UINT64] = first_64,
               [DT_FLOAT32] = FIRST_OF(f32),
               [DT_FLOAT64] = FIRST_OF(f64)},
-     .half = half_row};
+     .half = half_row,
+     .divide = divide,
+     .variances = variances};

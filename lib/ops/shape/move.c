@@ -1,13 +1,16 @@
 /* Copies between any two layouts. Dims are sorted by the destination's strides and
- * merged where both sides run on, so that what is left is one of three inner jobs: a
- * row of bytes, a strided row, or, where the source runs along another dim than the
- * destination, a transposed panel that is walked in tiles that fit the cache. */
+ * merged where both sides run on, so that what is left is one of four inner jobs: a row
+ * of bytes, a strided row, a few strided rows between each other, or, where the source
+ * runs along another dim than the destination, a transposed panel that is walked in
+ * tiles that fit the cache. */
 #include "ops/shape/move.h"
 
 #include <string.h>
 
 enum {
     TILE_BYTES = 65 * 64 * 8,
+    FEW = 8,
+    PIECE = 1024,
     CHUNK = 1 << 18,
     STREAM_BYTES = 16 << 20
 }; /* a tile's buffer; bytes worth a thread; bytes that no cache holds */
@@ -41,8 +44,8 @@ static RowFn *row_fn(size_t item) {
 typedef struct Job {
     size_t item;
     Dims outer;
-    /* inner job: a row along `n`; with panel > 0 also along a second dim, cut into
-     * panels */
+    /* inner job: a row along `n`; with panels > 0 also along a second dim, m: cut into
+     * panels of `side`, or, when that is 0, n cut into pieces */
     int64_t n, ds, ss;
     int64_t m, md, ms, panels, side;
     RowFn *row;
@@ -83,25 +86,57 @@ static void one_panel(const Job *j, int64_t panel, char *d, const char *s) {
     }
 }
 
+/* The same piece of all rows, while its lines are near. */
+static void one_piece(const Job *j, int64_t piece, char *d, const char *s) {
+    int64_t from = piece * PIECE, n = j->n - from < PIECE ? j->n - from : PIECE;
+    d += from * j->ds;
+    s += from * j->ss;
+    for (int64_t k = 0; k < j->m; k++)
+        j->row(n, d + k * j->md, j->ds, s + k * j->ms, j->ss);
+}
+
+/* Where outer position `at` is; index[] counts on from there. */
+static void find_outer(const Dims *outer, int64_t at, int64_t *index, char **d,
+                       const char **s) {
+    for (int k = outer->n - 1; k >= 0; k--) {
+        index[k] = at % outer->shape[k];
+        at /= outer->shape[k];
+        *d += index[k] * outer->d[k];
+        *s += index[k] * outer->s[k];
+    }
+}
+
+static void next_outer(const Dims *outer, int64_t *index, char **d, const char **s) {
+    for (int k = outer->n - 1; k >= 0; k--) {
+        *d += outer->d[k];
+        *s += outer->s[k];
+        if (++index[k] < outer->shape[k]) return;
+        *d -= outer->d[k] * outer->shape[k];
+        *s -= outer->s[k] * outer->shape[k];
+        index[k] = 0;
+    }
+}
+
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     (void)worker;
     const Job *j = ctx;
     int64_t at = (int64_t)chunk * j->per_chunk, end = at + j->per_chunk;
+    int64_t index[MAX_NDIM], panel = j->panels ? at % j->panels : 0;
+    char *d = j->dst;
+    const char *s = j->src;
     if (end > j->total) end = j->total;
+    find_outer(&j->outer, j->panels ? at / j->panels : at, index, &d, &s);
     for (; at < end; at++) {
-        char *d = j->dst;
-        const char *s = j->src;
-        int64_t rest = j->panels ? at / j->panels : at;
-        for (int k = j->outer.n - 1; k >= 0; k--) {
-            int64_t i = rest % j->outer.shape[k];
-            rest /= j->outer.shape[k];
-            d += i * j->outer.d[k];
-            s += i * j->outer.s[k];
-        }
-        if (j->panels)
-            one_panel(j, at % j->panels, d, s);
+        if (j->side)
+            one_panel(j, panel, d, s);
+        else if (j->panels)
+            one_piece(j, panel, d, s);
         else
             one_row(j, d, s);
+        if (!j->panels || ++panel == j->panels) {
+            next_outer(&j->outer, index, &d, &s);
+            panel = 0;
+        }
     }
 }
 
@@ -166,9 +201,38 @@ static void cut_row(Dims *x, size_t item) {
         2, {n / piece, piece}, {piece * x->d[0], x->d[0]}, {piece * x->s[0], x->s[0]}};
 }
 
+/* A few rows whose elements lie between each other's, in the source (k) or in the
+ * destination (the innermost dim): the long dim becomes the row. -1: there are none. */
+static int beside_dim(const Dims *x, size_t item) {
+    int last = x->n - 1;
+    if (last < 1) return -1;
+    if (x->shape[last] < FEW) return x->shape[last - 1] >= FEW ? last : -1;
+    for (int k = 0; k < last; k++)
+        if (x->shape[k] < FEW && magnitude(x->s[k]) < magnitude(x->s[last]) &&
+            magnitude(x->s[last]) > (int64_t)item)
+            return k;
+    return -1;
+}
+
+static void take_row(Job *j, Dims *x) {
+    int last = x->n - 1;
+    j->n = x->shape[last];
+    j->ds = x->d[last];
+    j->ss = x->s[last];
+    x->n = last;
+}
+
+static void take_second(Job *j, Dims *x, int k) {
+    j->m = x->shape[k];
+    j->md = x->d[k];
+    j->ms = x->s[k];
+    dims_remove(x, k);
+}
+
 static void run_job(Pool *pool, Job *j) {
     j->total = move_count(j->outer.n, j->outer.shape) * (j->panels ? j->panels : 1);
-    int64_t bytes = j->n * (int64_t)j->item * (j->panels ? j->side : 1);
+    int64_t elements = !j->panels ? j->n : j->side ? j->n * j->side : j->m * PIECE;
+    int64_t bytes = elements * (int64_t)j->item;
     j->stream = j->total >= STREAM_BYTES / bytes;
     j->per_chunk = bytes >= CHUNK ? 1 : CHUNK / bytes;
     int64_t chunks = (j->total + j->per_chunk - 1) / j->per_chunk;
@@ -195,18 +259,15 @@ void move_strided(Pool *pool, size_t item, int ndim, const int64_t *shape, char 
     }
     cut_row(&x, item);
     Job j = {.item = item, .row = row_fn(item), .dst = dst, .src = src};
-    int t = transposed_dim(&x, item), last = x.n - 1;
-    j.n = x.shape[last];
-    j.ds = x.d[last];
-    j.ss = x.s[last];
-    x.n = last;
+    int t = transposed_dim(&x, item), few = t < 0 ? beside_dim(&x, item) : -1;
+    if (few >= 0) take_second(&j, &x, few);
+    take_row(&j, &x);
     if (t >= 0) {
-        j.m = x.shape[t];
-        j.md = x.d[t];
-        j.ms = x.s[t];
+        take_second(&j, &x, t);
         j.side = item > 8 ? 32 : 64;
         j.panels = (j.m + j.side - 1) / j.side;
-        dims_remove(&x, t);
+    } else if (few >= 0) {
+        j.panels = (j.n + PIECE - 1) / PIECE;
     }
     j.outer = x;
     run_job(pool, &j);

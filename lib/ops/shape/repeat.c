@@ -36,6 +36,23 @@ static bool repeat_type(Infer *in) {
     return out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
+/* `times` copies of each element along axis k. */
+static void repeat_evenly(Pool *pool, const Tensor *out, const Tensor *x, int k,
+                          int64_t times) {
+    int64_t shape[MAX_NDIM + 1], to[MAX_NDIM + 1], from[MAX_NDIM + 1];
+    for (int i = 0, at = 0; i < x->ndim; i++) {
+        shape[at] = x->shape[i];
+        from[at] = x->stride[i];
+        to[at++] = out->stride[i] * (i == k ? times : 1);
+        if (i != k) continue;
+        shape[at] = times;
+        from[at] = 0;
+        to[at++] = out->stride[i];
+    }
+    move_strided(pool, dtype_size(x->dtype), x->ndim + 1, shape, out->data, to, x->data,
+                 from);
+}
+
 static bool repeat_perform(Call *c) {
     Tensor x = *call_in(c, 0), t = *call_in(c, 1);
     int k = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
@@ -55,6 +72,10 @@ static bool repeat_perform(Call *c) {
     if (!call_size_fits(c, x.dtype, x.ndim, shape)) return false;
     Tensor *out = call_out(c, 0, x.ndim, shape);
     if (!out) return false;
+    if (m == 1 && x.ndim < MAX_NDIM) {
+        repeat_evenly(move_pool(c), out, &x, k, tensor_i64(&t, 0));
+        return true;
+    }
     Tensor from = x, to = *out;
     from.stride[k] = 0;
     for (int64_t i = 0; i < n; i++) {
