@@ -97,6 +97,14 @@ static void copy_run(char *dst, const char *src, int64_t step, uint32_t size,
         gather(dst, src, step, size, n);
 }
 
+/* A row of `period` elements, again and again, n elements and a row more. */
+static void fill_cycle(char *dst, const char *src, uint32_t size, size_t period,
+                       size_t n) {
+    size_t have = period * size, want = (n + period) * size;
+    for (memcpy(dst, src, have); have < want; have *= 2)
+        memcpy(dst + have, dst, have < want - have ? have : want - have);
+}
+
 /* n elements from flat index `at` on. */
 static void gather_flat(const Exec *e, uint32_t input, char *dst, int64_t at,
                         size_t n) {
@@ -113,7 +121,10 @@ static void gather_flat(const Exec *e, uint32_t input, char *dst, int64_t at,
     while (n) {
         size_t run = (size_t)(p->ext[last] - index[last]);
         if (run > n) run = n;
-        copy_run(dst, src, stride[last], size, run);
+        if (stride[last])
+            copy_run(dst, src, stride[last], size, run);
+        else
+            block_fill(dst, src, size, run);
         dst += run * size;
         n -= run;
         src += (int64_t)run * stride[last];
@@ -159,6 +170,9 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
             break;
         case ACC_FLAT:
             gather_flat(e, i, fill_reg(e, w, i), at, n);
+            break;
+        case ACC_CYCLE:
+            w->slot[i] = fill_reg(e, w, i) + (size_t)(at % p->step[i]) * b->size[i];
             break;
         case ACC_TILED:
             w->slot[i] = tile_of(e, w, i) + (size_t)w->in_tile * p->reg_bytes;
@@ -238,10 +252,13 @@ static void begin_chunk(const Exec *e, Worker *w, unsigned worker) {
             w->reg + (b->nreg + e->p->hidden) * e->p->reg_bytes;
 }
 
-static void fill_scalars(const Exec *e, const Worker *w, size_t n) {
+/* What is there once for all rows, for blocks of n elements. */
+static void fill_constant(const Exec *e, const Worker *w, size_t n) {
     for (uint32_t i = 0; i < e->b->nin; i++)
         if (e->p->access[i] == ACC_SCALAR)
             block_fill(w->slot[i], e->base[i], e->b->size[i], n);
+        else if (e->p->access[i] == ACC_CYCLE)
+            fill_cycle(w->slot[i], e->base[i], e->b->size[i], (size_t)e->p->step[i], n);
 }
 
 static void go_to_row(const Exec *e, Worker *w, int64_t row) {
@@ -354,7 +371,7 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     int64_t last = first + p->rows_chunk < p->rows ? first + p->rows_chunk : p->rows;
     int64_t to = from + p->row_chunk < p->row ? from + p->row_chunk : p->row;
     int64_t block = e->b->nrun == 1 && p->nfill + p->ntile == 0 ? to - from : p->block;
-    fill_scalars(e, &w, (size_t)(to - from < block ? to - from : block));
+    fill_constant(e, &w, (size_t)(to - from < block ? to - from : block));
     go_to_row(e, &w, first);
     unsigned fault = p->ntile ? run_tiles(e, &w, last, from, to, block)
                               : run_rows(e, &w, last, from, to, block);
@@ -469,7 +486,7 @@ static Worker *worker_of(const Exec *e, unsigned worker) {
     if (w->begun) return w;
     int64_t n = e->p->rows * e->p->row;
     begin_chunk(e, w, worker);
-    fill_scalars(e, w, n < e->p->block ? (size_t)n : e->p->block);
+    fill_constant(e, w, n < e->p->block ? (size_t)n : e->p->block);
     go_to_row(e, w, 0);
     w->begun = true;
     return w;

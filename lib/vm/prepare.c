@@ -226,6 +226,13 @@ static bool runs_on(const Ready *r, uint32_t i) {
     return true;
 }
 
+/* A row for all rows: of a bias, mostly. */
+static bool is_cycle(const Ready *r, uint32_t i) {
+    const int64_t *stride = strides_of(r->p, i);
+    int last = r->p->ndim - 1;
+    return all_zero(stride, last) && stride[last] == (int64_t)r->b->size[i];
+}
+
 /* Does the input run along the last outer dim instead of the rows? */
 static bool is_turned(const Ready *r, uint32_t i) {
     const Prep *p = r->p;
@@ -243,13 +250,16 @@ static void choose_access(Ready *r, bool flat) {
         if (all_zero(stride, p->ndim))
             p->access[i] = ACC_SCALAR;
         else if (flat)
-            p->access[i] = runs_on(r, i) ? ACC_DIRECT : ACC_FLAT;
+            p->access[i] = runs_on(r, i)    ? ACC_DIRECT
+                           : is_cycle(r, i) ? ACC_CYCLE
+                                            : ACC_FLAT;
         else if (p->step[i] == (int64_t)r->b->size[i])
             p->access[i] = ACC_DIRECT;
         else
             p->access[i] = p->step[i] == 0                  ? ACC_ROW
                            : is_turned(r, i) && !r->b->fold ? ACC_TILED
                                                             : ACC_STRIDED;
+        if (p->access[i] == ACC_CYCLE) p->step[i] = p->ext[p->ndim - 1];
         if (p->access[i] == ACC_TILED)
             p->fill[i] = p->ntile++;
         else if (p->access[i] != ACC_DIRECT)
@@ -321,7 +331,8 @@ static void plan_walk(Ready *r) {
     choose_stream(r, total);
     if (r->b->nplaced < r->b->nout) p->hidden = p->nfill++;
     p->block = block_size(r);
-    p->reg_bytes = round_up((size_t)p->block * r->b->width) +
+    size_t room = p->block + (flat ? (size_t)p->ext[p->ndim - 1] : 0);
+    p->reg_bytes = round_up(room * r->b->width) +
                    ALIGNMENT; /* apart by more than a power of two */
     cut_chunks(p, total);
 }

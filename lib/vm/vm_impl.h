@@ -239,7 +239,9 @@ typedef enum Access {
     ACC_ROW,     /* one element a row: a register filled for each */
     ACC_STRIDED, /* gathered with a fixed step */
     ACC_FLAT,    /* gathered by index */
-    ACC_TILED,   /* its neighbours belong to the next rows: turned round by tiles */
+    ACC_CYCLE, /* a short row again and again: a register with more of it than a block,
+                  read from where a block begins */
+    ACC_TILED, /* its neighbours belong to the next rows: turned round by tiles */
     ACC_UNUSED
 } Access;
 enum { TILE_ROWS = 64 };
@@ -247,7 +249,8 @@ enum { TILE_ROWS = 64 };
 typedef struct Prep {
     const Layout **layout; /* of inputs, then the common one of outputs by dtype */
     uint8_t *access;       /* by input */
-    int64_t *step;         /* by input: bytes between elements of a row */
+    int64_t *step;         /* by input: bytes between elements of a row; ACC_CYCLE: its
+                              elements */
     int64_t *stride;       /* by input and `dims` */
     int64_t *ext;
     const void **data; /* of inputs that belong to the function */

@@ -90,9 +90,24 @@ static void run_case(Session *s, DType d, int ndim, const int64_t *shape, bool f
 static void test_shapes(Session *s) {
     static const DType dtypes[] = {DT_FLOAT32, DT_FLOAT64, DT_INT16, DT_INT64,
                                    DT_COMPLEX128};
-    static const int64_t shapes[][4] = {
-        {100, 130},   {64, 64},    {9, 700},       {7, 300},    {131, 49},
-        {3, 70, 129}, {70, 3, 65}, {2, 3, 65, 50}, {300, 2500}, {17, 12, 48}};
+    static const int64_t shapes[][4] = {{100, 130},
+                                        {64, 64},
+                                        {9, 700},
+                                        {7, 300},
+                                        {131, 49},
+                                        {3, 70, 129},
+                                        {70, 3, 65},
+                                        {2, 3, 65, 50},
+                                        {300, 2500},
+                                        {17, 12, 48},
+                                        /* short rows: c is read again and again */
+                                        {1500, 10},
+                                        {7001, 3},
+                                        {40, 50, 7},
+                                        {11, 47},
+                                        {9000, 33},
+                                        {3, 2, 5, 9},
+                                        {4, 2}};
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
         for (size_t d = 0; d < 5; d++)
             for (int fuse = 0; fuse < 2; fuse++) {
