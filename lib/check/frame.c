@@ -140,7 +140,8 @@ const char *frame_reason(const Frame *f, Var v) {
     return "it could not be computed";
 }
 
-static void compare_pair(Frame *f, const Pair *p) {
+/* needed: where something that fails matters; NULL: everywhere. */
+static void compare_pair(Frame *f, const Pair *p, const uint8_t *needed) {
     Value old, new;
     Check *c = f->c;
     if (!frame_get(f, p->before, &old)) return;
@@ -151,6 +152,7 @@ static void compare_pair(Frame *f, const Pair *p) {
                            ? "a variable"
                            : f->g->apply[var_owner(f->g, p->before)].op->name;
     if (!frame_get(f, p->after, &new)) {
+        if (needed && !needed[p->before]) return;
         if (found(c, E_OPTIMIZATION, key, at,
                   "%s put something that fails in the place "
                   "of %s: %s",
@@ -169,6 +171,42 @@ static bool any_needed(const Frame *f, ApplyId a, const uint8_t *needed) {
     return false;
 }
 
+/* Lazy Applys do without what they did not read. True: more was marked. */
+static bool mark_inputs(const Frame *f, uint8_t *needed) {
+    const Graph *g = f->g;
+    bool more = false;
+    for (ApplyId a = g->napply; a-- > 0;)
+        for (size_t i = 0; any_needed(f, a, needed) && i < g->apply[a].nin; i++) {
+            Var v = apply_in(g, a)[i];
+            if (f->unread[g->apply[a].in + i] || needed[v]) continue;
+            needed[v] = 1;
+            more = true;
+        }
+    return more;
+}
+
+/* What the results need, as they were and as they became; what replaces something that
+ * is needed is, too. Chains of replacements longer than the rounds are not followed. */
+static uint8_t *needed_ever(const Frame *f) {
+    enum { ROUNDS = 16 };
+    uint8_t *needed = mem_zalloc(f->c->s, f->g->nvar, 1);
+    for (Var v = 0; v < f->g->nvar; v++)
+        needed[v] = f->b->runs.p[v] >> 1 & 1;
+    for (size_t i = 0; i < f->b->whole.n; i++)
+        needed[f->b->whole.p[i].before] = 1;
+    bool more = true;
+    for (int round = 0; round < ROUNDS && more; round++) {
+        more = mark_inputs(f, needed);
+        for (size_t i = 0; i < f->b->pair.n; i++) {
+            const Pair *p = &f->b->pair.p[i];
+            if (!needed[p->before] || needed[p->after]) continue;
+            needed[p->after] = 1;
+            more = true;
+        }
+    }
+    return needed;
+}
+
 static bool has_lazy(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) return true;
@@ -183,9 +221,7 @@ static void check_finite(Frame *f, bool again) {
     uint8_t *needed = mem_zalloc(f->c->s, g->nvar, 1);
     for (Var v = 0; v < g->nvar; v++)
         needed[v] = f->b->runs.p[v] >> 1 & 1;
-    for (ApplyId a = g->napply; a-- > 0;)
-        for (size_t i = 0; any_needed(f, a, needed) && i < g->apply[a].nin; i++)
-            if (!f->unread[g->apply[a].in + i]) needed[apply_in(g, a)[i]] = 1;
+    mark_inputs(f, needed);
     for (ApplyId a = 0; a < g->napply && !check_full(f->c); a++)
         if (any_needed(f, a, needed)) op_finite(f, a, again);
     mem_free(needed);
@@ -202,8 +238,10 @@ void frame_run(Frame *f, bool checked) {
     f->c->unsure = outer;
     if (!outer) check_finite(f, here);
     size_t before = f->c->found + f->c->hidden;
+    uint8_t *needed = here ? needed_ever(f) : NULL;
     for (size_t i = 0; i < f->b->pair.n && !check_full(f->c); i++)
-        compare_pair(f, &f->b->pair.p[i]);
+        compare_pair(f, &f->b->pair.p[i], needed);
     for (size_t i = 0; i < f->b->whole.n && before == f->c->found + f->c->hidden; i++)
-        compare_pair(f, &f->b->whole.p[i]);
+        compare_pair(f, &f->b->whole.p[i], NULL);
+    mem_free(needed);
 }

@@ -605,6 +605,24 @@ agrees() {
     ok "gload --new -i 'y: float64[n]' -i 'k: int64' -i 'm: int64' -e 'out = sum(scan(lambda h: h * y[k], outputs_info=[1.], n_steps=m))' --outputs out | ggrad --wrt y | grun y=[1,2] k=7 m=0" $'out = 0.0\nd_out_d_y = [0.0, 0.0]'
 }
 
+@test "ops that never fail don't on empty arrays" {
+    local x e n=0 all=()
+    for e in 'softmax(x)' 'softmax(x, axis=1)' 'log_softmax(x, axis=0)' 'mean(x)' 'mean(x, axis=1)' 'prod(x, axis=0)' 'sum(x)' 'any(x)' 'all(x, axis=1)' 'cumsum(x)' \
+        'cumprod(x, axis=1)' 'x @ x.T' 'x.T @ x' 'expand_dims(x, 0)' 'stack([x, x])' 'x[::2, ::-1]' 'x[:, -5:7]' 'zeros_like(x)' 'broadcast_to(2., (3, 0))' 'full((3, 0), 1.)' 'exp(x) + x'; do
+        all+=(-e "y$n = $e")
+        n=$((n + 1))
+    done
+    gload --new -i 'x: float64[n, m]' "${all[@]}" --outputs "$(seq -s, -f 'y%g' 0 $((n - 1)))" -o y.tlg
+    for x in 'zeros((0, 3))' 'zeros((3, 0))' 'zeros((0, 0))'; do
+        ok "grun y.tlg x='$x' --mode FAST_COMPILE >/dev/null"
+    done
+}
+
+@test "DEBUG does not mind what fails where it is not needed" {
+    gload --new -i 'A: float64[n, n]' -i 'm: int64' -e 'out = sum(scan(lambda h: h @ cholesky(A), outputs_info=[A], n_steps=m))' --outputs out | grewrite | ggrad -o c.tlg
+    ok 'grun c.tlg --mode DEBUG A=[[-1,2],[2,1]] m=0 -O tsv | head -n 2 | tail -n 1 | cut -f 1' 0.0
+}
+
 @test "rows after the end of a loop are not worked out where that may fail" {
     agrees '[2, 7]' 'x: int64[n]' -- 'scan(lambda r, h: [h + 10 // r, until(10 // r > 3)], sequences=[x], outputs_info=[0])' x=[5,2,0]
     agrees '[7, 22]' 'x: int64[n, 2]' -- 'scan(lambda r, h: [h + sum(10 // r), until(r[0] < 3)], sequences=[x], outputs_info=[0])' x=[[5,2],[2,1],[0,0]]
