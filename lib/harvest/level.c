@@ -181,6 +181,24 @@ static Var fail_rows(Walk *w, Sym name, Dim rows) {
     return VAR_NONE;
 }
 
+bool level_takes_rows(Walk *w, const Level *l, size_t k, size_t loop) {
+    Session *s = w->b->s;
+    if (l->choice && loop)
+        loop = SIZE_MAX; /* that of the other branch takes the same */
+    for (size_t i = 0; i < w->planted_to.n; i++) {
+        if (w->planted_to.p[i].number != k) continue;
+        if (w->planted_to.p[i].loop == loop) return true;
+        fail(s, w->b->from.at, E_DUPLICATE,
+             "%s is appended by a loop and elsewhere: it can't be told which rows are "
+             "planted for which",
+             sym_text(s, w->h->plant[k]));
+        return note(s, NOWHERE,
+                    "give one of them a scope of its own by nest(f, scope='...')");
+    }
+    vec_push(s, &w->planted_to, ((PlantedTo){k, loop}));
+    return true;
+}
+
 /* Row `row` of what is planted for an appended name; the steps of a loop are rows
  * already. */
 static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
@@ -193,6 +211,7 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
     }
     for (int i = 0; i < t->ndim; i++)
         dim[i + 1] = t->dim[i];
+    if (!level_takes_rows(w, l, k, 0)) return VAR_NONE;
     if (l->loop && !loop_often(l->loop, name)) return level_value(w, l, k, t, true);
     const Type *rows = type_tensor(w->b->s, t->dtype, t->ndim + 1, dim), *have;
     Var v = planted_rows(w, l, k, rows);

@@ -20,6 +20,7 @@ typedef struct Out {
     Span at;
 } Out;
 struct Scanned {
+    size_t number; /* among the loops of `outer` */
     Walk *outer;
     Level *level; /* around the scan */
     Walk in;
@@ -67,6 +68,7 @@ Var loop_planted(Scanned *p, size_t k, const Type *t, bool append) {
         fail(s, p->b.from.at, E_TYPE, "%s can't be planted row by row", type_str(s, t));
         return VAR_NONE;
     }
+    if (append && !level_takes_rows(p->outer, p->level, k, p->number)) return VAR_NONE;
     Var outer = level_value(p->outer, p->level, k, outside(s, t, append), append);
     if (outer == VAR_NONE) return outer;
     const Type *have = var_type(p->outer->b->g, outer);
@@ -318,7 +320,8 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
     Session *s = w->b->s;
     Arena *arena = w->arena;
     ScanForm form = scan_of(src, a, arena);
-    Scanned p = {.outer = w,
+    Scanned p = {.number = ++w->loops,
+                 .outer = w,
                  .level = l,
                  .old = fn,
                  .fn = new_body(w, fn),
@@ -358,5 +361,6 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
     map_free(&p.in.moved);
     map_free(&p.in.touched);
     vec_free(&p.in.planted);
+    vec_free(&p.in.planted_to);
     return ok;
 }

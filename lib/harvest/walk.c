@@ -207,6 +207,7 @@ static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_
     map_free(&w.moved);
     map_free(&w.touched);
     vec_free(&w.planted);
+    vec_free(&w.planted_to);
     arena_free(w.arena);
     return ok;
 }

@@ -48,6 +48,10 @@ typedef struct PlantedRows {
     const Type *type;
     Var var;
 } PlantedRows;
+/* Who takes the rows of a plant: a loop all, or sows beside loops (0) one by one. */
+typedef struct PlantedTo {
+    size_t number, loop;
+} PlantedTo;
 typedef struct Walk {
     Builder *b;
     const HarvestSpec *h;
@@ -58,6 +62,8 @@ typedef struct Walk {
                       APPLY_NONE */
     Map touched;   /* function -> has it sows that are harvested? */
     Vec(PlantedRows) planted;
+    Vec(PlantedTo) planted_to;
+    size_t loops; /* that were met: their numbers begin at 1 */
 } Walk;
 
 /* One sow as it stands: its inputs are variables of b->g already. */
@@ -103,6 +109,8 @@ bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
 Entry *level_find(const Level *l, Sym name);
 
 /* What is planted for name k where t is sown; for an appended name the rows of all. */
+/* Does nobody else take the rows that are planted for name k? Diagnosed if not. */
+bool level_takes_rows(Walk *w, const Level *l, size_t k, size_t loop);
 Var level_value(Walk *w, Level *l, size_t k, const Type *t, bool append);
 /* The parts of an appended name one after the other; VAR_NONE: diagnosed. */
 Var level_grown(Walk *w, const Entry *e);

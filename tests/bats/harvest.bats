@@ -143,6 +143,22 @@ T
     bad 3 E_TYPE 'the planted value of y is float32, what is sown is float64' 'gload f.yaml'
 }
 
+@test "rows are planted for one loop, or for sows beside loops" {
+    local append="tag='t', name='k', mode='append'"
+    contract "s = scan((lambda a: sow(a * x, $append)), sequences=[array([1., 2.])])" "r = s[-1] + sow(x, $append)"
+    ok 'grun f.yaml x=2 --reap t' $'r = 6.0\nt/k = [2.0, 4.0, 2.0]'
+    bad 3 E_DUPLICATE 'k is appended by a loop and elsewhere' 'grun f.yaml x=2 --plant k=[1,2,3]'
+    contract "l = lambda v: scan((lambda a: sow(a * x, $append)), sequences=[v])" "r = sum(l(array([1., 2.]))) + sum(l(array([3., 4.])))"
+    bad 3 E_DUPLICATE 'k is appended by a loop and elsewhere' 'grun f.yaml x=2 --plant k=[1,2,3,4]'
+    contract "s = scan((lambda a: sow(a * x, $append)), sequences=[array([1., 2.])])" "r = s[-1] + ifelse(x > 0, sow(x, $append), sow(-x, $append))"
+    bad 3 E_DUPLICATE 'k is appended by a loop and elsewhere' 'grun f.yaml x=2 --plant k=[1,2,3]'
+    contract "l = lambda v: scan((lambda a: sow(a * x, $append)), sequences=[v])" "r = sum(nest(l, scope='a')(array([1., 2.]))) + sum(l(array([3., 4.])))"
+    ok 'grun f.yaml x=2 --plant k=[1,2] --plant a/k=[3,4]' 'r = 10.0'
+    contract "l = lambda v: sum(scan((lambda a: sow(a * x, $append)), sequences=[v]))" "r = ifelse(x > 0, l(array([1., 2.])), -l(array([3., 4.])))"
+    ok 'grun f.yaml x=2 --plant k=[1,2]' 'r = 3.0'
+    ok 'grun f.yaml x=-2 --plant k=[1,2]' 'r = -3.0'
+}
+
 @test "sow_cond keeps the last value whose predicate held, else zeros" {
     contract "r = reap((lambda v: sow_cond(v, v > 2, tag='t', name='k') + sow_cond(v * v, v > 3, tag='t', name='k')), tag='t')(x)"
     ok 'grun f.yaml x=1' 'r/k = 0.0'
