@@ -228,8 +228,7 @@ void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
  * no root needs and has no name, and derived functions that nothing calls; ids change
  * then. */
 void graph_sweep(Graph *main);
-/* Drops the functions of a main graph that nothing left calls. Their names stay taken.
- */
+/* Drops the functions of a main graph that nothing calls; their names stay taken. */
 void graph_keep_called(Graph *g);
 bool graph_name_taken(const Graph *g, Sym name); /* of a function, now or before */
 /* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf

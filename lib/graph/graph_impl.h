@@ -11,11 +11,11 @@ struct GraphPriv {
     size_t nname, name_mask;
     Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
-    Map dim;           /* sym -> the dim's leaf */
-    Map function;      /* main: sym -> index into functions */
-    Map spent;         /* main: names of functions that nothing called any more */
-    Map approx;        /* variable -> index into approx */
-    Map label;         /* label -> index into outputs, of the first `labelled` ones */
+    Map dim;      /* sym -> the dim's leaf */
+    Map function; /* main: sym -> index into functions */
+    Map spent;    /* main: names of functions that nothing called any more */
+    Map approx;   /* variable -> index into approx */
+    Map label;    /* label -> index into outputs, of the first `labelled` ones */
     size_t labelled;
     bool interning;    /* the tables below cover all nodes */
     Index apply_index; /* Applies without serial */

@@ -29,8 +29,8 @@ static void count_uses(Rewriter *r, ApplyId a) {
         r->uses[rw_in(r, a, i)]++;
 }
 
-/* b stands for a from now on, with the inputs that a has come to: what a used counts for
- * b, once. */
+/* b stands for a from now on, with the inputs that a has come to: what a used counts
+ * for b, once. */
 static void inherit_uses(Rewriter *r, ApplyId a, ApplyId b) {
     if (!r->uses_matter || !(r->state[a] & COUNTED)) {
         count_uses(r, b);

@@ -642,6 +642,6 @@ agrees() {
 @test "functions that rewriting makes and drops leave their names to no other" {
     # bodies that were compared under a name, then dropped, and a later one of that name
     ok "gload --new -i 'x0: float64[n0, ?]' -i 'h0: float64[2, ?]' -i 'h1: float64[2, ?]' -i 'm: int64' -e 'y0, y1 = scan(lambda a0, s0, s1, s2, s3: [0.9 * tanh(softmax(s1 + ifelse(sum(s3) > -0.2, tanh(a0) + 0. * s1, sin(s0) + 0. * s1), axis=-1)) + 0. * s0, 0.9 * tanh(foldl(lambda q, s: tanh(s * 0.5 + q * s1), array([0.1, 0.7, -0.4]), 0. * s1 + foldl(lambda q, s: tanh(s * 0.5 + q * s1), array([0.1, 0.7, -0.4]), 0. * s1 + 0.5))) + 0. * s0], sequences=[x0], outputs_info=[taps(h0, [-1, -2]), taps(h1, [-2, -1])], n_steps=m, go_backwards=True)' -e 'z = sum(y0 ** 2)' --outputs z | ggrad --jvp z --wrt x0 --tangents x0 -o n.tlg"
-    local v="x0=[[0.82,0.48,-0.23],[0.85,0.64,-0.79]] h0=[[-0.47,-0.77,0.69],[-0.75,-0.71,0.44]] h1=[[-0.31,-0.78,-0.77],[-0.31,0.13,0.83]] m=2"
-    ok "grun n.tlg $v >fast && grun n.tlg --mode DEBUG $v | cmp - fast"
+    local values="x0=[[0.82,0.48,-0.23],[0.85,0.64,-0.79]] h0=[[-0.47,-0.77,0.69],[-0.75,-0.71,0.44]] h1=[[-0.31,-0.78,-0.77],[-0.31,0.13,0.83]] m=2"
+    ok "grun n.tlg $values >fast && grun n.tlg --mode DEBUG $values | cmp - fast"
 }
