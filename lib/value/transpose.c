@@ -2,14 +2,14 @@
  * each read along the source and written along the destination. Lines that are a power
  * of two apart push each other out of the caches, so a tile goes through a buffer whose
  * rows are not. */
-#include "value/value.h"
+#include "value/value_impl.h"
 
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-enum { TILE = 64, LINE = 64, AHEAD = 16, SIZE_MAX_ELEMENT = 16 };
+enum { TILE = 64, LINE = 64, AHEAD = 16, SIZE_MAX_ELEMENT = 16, FEW = 8 };
 
 /* ---- a few elements ---- */
 /* Columns that are far apart come from memory too late unless they are asked for. The
@@ -119,11 +119,28 @@ void bytes_stream_end(void) {
 #endif
 }
 
+/* Less than a block of the smallest side: strided rows, piece by piece while their
+ * lines are near. */
+static void few_rows(char *d, ptrdiff_t dst_row, const char *s, ptrdiff_t src_column,
+                     size_t rows, size_t columns, size_t size) {
+    enum { PIECE = 1024 };
+    for (size_t c = 0; c < columns; c += PIECE) {
+        size_t n = columns - c < PIECE ? columns - c : PIECE;
+        for (size_t r = 0; r < rows; r++)
+            element_copy(d + (ptrdiff_t)r * dst_row + c * size, (ptrdiff_t)size,
+                         s + (ptrdiff_t)c * src_column + r * size, src_column, n, size);
+    }
+}
+
 void element_transpose_far(void *dst, ptrdiff_t dst_row, const void *src,
                            ptrdiff_t src_column, size_t rows, size_t columns,
                            size_t size, bool stream) {
     _Alignas(LINE) char tile[TILE * (TILE * SIZE_MAX_ELEMENT + LINE)];
     size_t pitch = TILE * size + LINE;
+    if (rows < FEW) {
+        few_rows(dst, dst_row, src, src_column, rows, columns, size);
+        return;
+    }
     for (size_t r = 0; r < rows; r += TILE) {
         size_t m = rows - r < TILE ? rows - r : TILE;
         for (size_t c = 0; c < columns; c += TILE) {

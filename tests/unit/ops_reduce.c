@@ -365,6 +365,25 @@ static void check_line(const Tensor *x, const Tensor r[4], int axis, int64_t k) 
     CHECK(fabs(tensor_f64(&r[3], k) - var) <= 1e-6 * var, "axis %d: var", axis);
 }
 
+/* One by one and side by side. */
+static void check_logsumexp(Lab *l, DType d, const int64_t shape[2], int layout,
+                            int axis) {
+    lab_reset(l);
+    Tensor t = lab_filled(l, d, 2, shape, layout);
+    Var x = lab_input(l, t, true);
+    PropArg arg = {"axis", PROP_INTS(&(int64_t){axis}, 1)};
+    const Tensor *r = lab_run(l, lab_apply(l, "logsumexp", 1, &x, 1, &arg));
+    CHECK(r != NULL);
+    for (int64_t k = 0; r && k < shape[1 - axis]; k++) {
+        double sum = 0;
+        for (int64_t i = 0; i < shape[axis]; i++)
+            sum += exp(in_line(&t, axis, k, i));
+        CHECK(fabs(tensor_f64(r, k) - log(sum)) <= 1e-6 * fabs(log(sum)) + 1e-9,
+              "%s, %lld by %lld, axis %d: %g", dtype_name(d), (long long)shape[0],
+              (long long)shape[1], axis, tensor_f64(r, k) - log(sum));
+    }
+}
+
 /* A few long lines, many short ones, and lines that are taken one by one. */
 static void narrow(Lab *l) {
     static const int64_t shapes[][2] = {{1031, 3}, {3, 1031}, {41, 67}, {1, 2}};
@@ -373,6 +392,8 @@ static void narrow(Lab *l) {
     for (int which = 0; which < 4 * 3 * 2; which++) {
         const int64_t *shape = shapes[which / 6];
         int axis = which % 2, layout = which % 3;
+        if (which / 2 % 3 < 2)
+            check_logsumexp(l, dtypes[which / 2 % 3], shape, layout, axis);
         lab_reset(l);
         Tensor t = lab_filled(l, dtypes[which / 2 % 3], 2, shape, layout);
         Var x = lab_input(l, t, true);

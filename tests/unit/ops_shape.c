@@ -383,6 +383,9 @@ static void check_narrow(Lab *l, DType d, const int64_t shape[2], int layout) {
         r[i] = *got;
     }
     int64_t n = shape[1];
+    Tensor copy;
+    if (!tensor_clone(l->s, &t, &copy)) return;
+    CHECK(tensor_identical(&t, &copy), "%s copied", dtype_name(d));
     for (int64_t i = 0; i < shape[0]; i++)
         for (int64_t k = 0; k < n; k++) {
             double v = tensor_f64(&t, i * n + k);
@@ -393,6 +396,7 @@ static void check_narrow(Lab *l, DType d, const int64_t shape[2], int layout) {
                 wrong[2] += tensor_f64(&r[2], (2 * i + c) * n + k) != v;
             }
         }
+    tensor_unref(&copy);
     CHECK(wrong[0] + wrong[1] + wrong[2] == 0, "%s, %lld by %lld: %g %g %g",
           dtype_name(d), (long long)shape[0], (long long)n, wrong[0], wrong[1],
           wrong[2]);

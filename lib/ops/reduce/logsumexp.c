@@ -1,6 +1,7 @@
-/* logsumexp: log of the sum of exponentials without overflow. Elements are taken in
- * blocks as float64; whenever a block's largest element is a new maximum, what was
- * summed before is scaled down to it. */
+/* logsumexp: log of the sum of exponentials without overflow, in float64. A long run
+ * of memory is taken in blocks: whenever a block's largest element is a new maximum,
+ * what was summed before is scaled down to it. Otherwise neighbouring results are
+ * worked out side by side, in two passes over their elements. */
 #include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
@@ -9,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 512, CHUNK = 1 << 14 };
+enum { BLOCK = 512, WIDTH = 64, SHORT = 32, CHUNK = 1 << 14 };
 
 static bool logsumexp_type(Infer *in) {
     return fold_out(in, in->type[0]->dtype);
@@ -17,22 +18,34 @@ static bool logsumexp_type(Infer *in) {
 
 typedef struct Job {
     Loop *exp;
+    const FoldLoops *max, *sum; /* of float64 */
     DType dtype;
     const char *x;
     char *out;
     int nkept, nred;
     int64_t kept[MAX_NDIM], kept_in[MAX_NDIM], red[MAX_NDIM], red_in[MAX_NDIM];
     int64_t groups, count, per_chunk;
+    int64_t wide, width, strips; /* the innermost kept dim, and how it is cut */
 } Job;
 
 typedef struct Sum {
     double max, sum;
 } Sum;
 
+static void exponentials(const Job *j, double *v, size_t n) {
+    const void *in[1] = {v};
+    void *out[1] = {v};
+    j->exp(n, in, out);
+}
+
+static double result_of(double max, double sum) {
+    return fabs(max) == HUGE_VAL || max != max ? max : log(sum) + max;
+}
+
+/* ---- one result ---- */
 static void add_block(const Job *j, Sum *s, double *v, size_t n) {
-    double top = v[0];
-    for (size_t i = 1; i < n; i++)
-        top = v[i] > top || v[i] != v[i] ? v[i] : top;
+    double top, more;
+    j->max->runs((const char *)v, 0, 1, n, &top);
     if (!(top <= s->max)) {
         /* -inf: nothing was summed yet; no offset when that is the maximum */
         s->sum = s->sum == 0 ? 0 : s->sum * exp(s->max - top);
@@ -41,11 +54,9 @@ static void add_block(const Job *j, Sum *s, double *v, size_t n) {
     double offset = fabs(s->max) == HUGE_VAL ? 0 : s->max;
     for (size_t i = 0; i < n; i++)
         v[i] -= offset;
-    const void *in[1] = {v};
-    void *out[1] = {v};
-    j->exp(n, in, out);
-    for (size_t i = 0; i < n; i++)
-        s->sum += v[i];
+    exponentials(j, v, n);
+    j->sum->runs((const char *)v, 0, 1, n, &more);
+    s->sum += more;
 }
 
 static double one_group(const Job *j, const char *x) {
@@ -66,25 +77,86 @@ static double one_group(const Job *j, const char *x) {
             add_block(j, &s, block, n);
         }
     }
-    return fabs(s.max) == HUGE_VAL || s.max != s.max ? s.max : log(s.sum) + s.max;
+    return result_of(s.max, s.sum);
+}
+
+/* ---- side by side ---- */
+/* The next of the reduced positions. */
+static void next_position(const Job *j, int64_t *index, const char **x) {
+    for (int k = j->nred - 1; k >= 0; k--) {
+        *x += j->red_in[k];
+        if (++index[k] < j->red[k]) return;
+        *x -= j->red_in[k] * j->red[k];
+        index[k] = 0;
+    }
+}
+
+/* The results of n neighbours that are `step` bytes apart. */
+static void beside(const Job *j, const char *x, int64_t step, size_t n, double *r) {
+    double v[WIDTH], offset[WIDTH], sum[WIDTH] = {0};
+    int64_t index[MAX_NDIM] = {0};
+    for (size_t i = 0; i < n; i++)
+        r[i] = -HUGE_VAL;
+    for (int64_t at = 0; at < j->count; at++, next_position(j, index, &x)) {
+        element_cast(DT_FLOAT64, v, j->dtype, x, n, 8, step);
+        j->max->join(r, v, n, 0, 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        offset[i] = fabs(r[i]) == HUGE_VAL ? 0 : r[i];
+    for (int64_t at = 0; at < j->count; at++, next_position(j, index, &x)) {
+        element_cast(DT_FLOAT64, v, j->dtype, x, n, 8, step);
+        for (size_t i = 0; i < n; i++)
+            v[i] -= offset[i];
+        exponentials(j, v, n);
+        j->sum->join(sum, v, n, 0, 0);
+    }
+    for (size_t i = 0; i < n; i++)
+        r[i] = result_of(r[i], sum[i]);
+}
+
+/* ---- all ---- */
+static void run_strip(const Job *j, int64_t strip) {
+    int64_t item = (int64_t)dtype_size(j->dtype), rest = strip / j->strips,
+            first = strip % j->strips * j->width, last = j->nkept - 1;
+    int64_t n = j->wide - first < j->width ? j->wide - first : j->width,
+            step = last < 0 ? 0 : j->kept_in[last];
+    char *out = j->out + (rest * j->wide + first) * item;
+    const char *x = j->x + first * step;
+    for (int64_t k = last - 1; k >= 0; k--) {
+        x += rest % j->kept[k] * j->kept_in[k];
+        rest /= j->kept[k];
+    }
+    double r[WIDTH];
+    if (j->width > 1)
+        beside(j, x, step, (size_t)n, r);
+    else
+        r[0] = one_group(j, x);
+    element_cast(j->dtype, out, DT_FLOAT64, r, (size_t)n, item, 8);
 }
 
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     (void)worker;
     const Job *j = ctx;
-    int64_t g = (int64_t)chunk * j->per_chunk,
-            end = g + j->per_chunk < j->groups ? g + j->per_chunk : j->groups;
-    int64_t item = (int64_t)dtype_size(j->dtype);
-    for (; g < end; g++) {
-        int64_t rest = g;
-        const char *x = j->x;
-        for (int k = j->nkept - 1; k >= 0; k--) {
-            x += rest % j->kept[k] * j->kept_in[k];
-            rest /= j->kept[k];
-        }
-        double r = one_group(j, x);
-        element_cast(j->dtype, j->out + g * item, DT_FLOAT64, &r, 1, 0, 0);
-    }
+    int64_t at = (int64_t)chunk * j->per_chunk, all = j->groups / j->wide * j->strips,
+            end = at + j->per_chunk < all ? at + j->per_chunk : all;
+    for (; at < end; at++)
+        run_strip(j, at);
+}
+
+static int64_t magnitude(int64_t v) {
+    return v < 0 ? -v : v;
+}
+
+/* Side by side where the results are closer than their elements, or these are few. */
+static void cut(Job *j) {
+    int kept = j->nkept - 1, red = j->nred - 1;
+    j->wide = kept < 0 ? 1 : j->kept[kept];
+    bool closer = kept >= 0 &&
+                  (red < 0 || magnitude(j->kept_in[kept]) < magnitude(j->red_in[red]));
+    j->width = j->wide > 1 && (closer || j->count <= SHORT) ? WIDTH : 1;
+    j->strips = (j->wide + j->width - 1) / j->width;
+    int64_t each = j->count * j->width;
+    j->per_chunk = each < CHUNK ? CHUNK / (each + 1) + 1 : 1;
 }
 
 static bool logsumexp_perform(Call *c) {
@@ -107,12 +179,16 @@ static bool logsumexp_perform(Call *c) {
     j.out = out->data;
     j.exp = op_loop(c->s, op_find(c->s, "exp", 3), DT_FLOAT64, DT_FLOAT64);
     if (j.groups == 0) return true;
-    j.per_chunk = j.count < CHUNK ? CHUNK / (j.count + 1) + 1 : 1;
-    int64_t chunks = (j.groups + j.per_chunk - 1) / j.per_chunk;
+    const FoldTable *loops = fold_table(c->s);
+    j.max = &loops->loops[FOLD_MAX][DT_FLOAT64];
+    j.sum = &loops->loops[FOLD_SUM][DT_FLOAT64];
+    cut(&j);
+    int64_t all = j.groups / j.wide * j.strips,
+            chunks = (all + j.per_chunk - 1) / j.per_chunk;
     if (move_pool(c) && chunks > 1) {
         pool_run(move_pool(c), (size_t)chunks, run_chunk, &j);
     } else {
-        j.per_chunk = j.groups;
+        j.per_chunk = all;
         run_chunk(&j, 0, 0);
     }
     return true;

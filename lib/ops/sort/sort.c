@@ -1,6 +1,7 @@
 /* sort, argsort, searchsorted. An element becomes a 64-bit key whose unsigned order is
  * that of the elements (equal for 0 and -0, largest for nan); pairs of key and position
- * are sorted, stably, by bytes. */
+ * are sorted, stably, by bytes. Sorted elements without -0 and nan can be had from keys
+ * of their own size, and need no positions. */
 #include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -24,6 +25,13 @@ static uint64_t float_key(double v) {
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
+static double small_float(size_t item, const char *x) {
+    float f;
+    uint16_t half;
+    if (item == 4) return memcpy(&f, x, 4), (double)f;
+    return memcpy(&half, x, 2), half_to_double(half);
+}
+
 /* Keys of n elements. */
 static void make_keys(DType d, const char *x, int64_t step, int64_t n, Pair *p) {
     size_t item = dtype_size(d);
@@ -31,8 +39,10 @@ static void make_keys(DType d, const char *x, int64_t step, int64_t n, Pair *p) 
     for (int64_t i = 0; i < n; i++) {
         double v = 0;
         uint64_t u = 0;
-        if (is_float)
-            element_cast(DT_FLOAT64, &v, d, x + i * step, 1, 0, 0);
+        if (is_float && item == 8)
+            memcpy(&v, x + i * step, 8);
+        else if (is_float)
+            v = small_float(item, x + i * step);
         else if (item == 8)
             memcpy(&u, x + i * step, 8);
         else
@@ -88,8 +98,113 @@ typedef struct Job {
     int64_t lines, per_chunk;
 } Job;
 
-static void one_line(const Job *j, const char *x, char *r, Pair *p) {
+/* ---- elements alone ---- */
+/* The bits of what is sorted: of floats the sign, and those of infinity. */
+typedef struct Form {
+    bool is_float, is_signed;
+    uint64_t top, inf;
+} Form;
+
+static Form form_of(DType d) {
+    size_t item = dtype_size(d);
+    return (Form){.is_float = dtype_is_float(d),
+                  .is_signed = dtype_kind(d) == K_INT,
+                  .top = UINT64_C(1) << (8 * item - 1),
+                  .inf = item == 2   ? 0x7c00
+                         : item == 4 ? 0x7f800000
+                                     : UINT64_C(0x7ff0) << 48};
+}
+
+/* NAME_line: false when an element has no key. `room` is for 2 n elements. */
+#define LINE(NAME, T)                                                                  \
+    static bool NAME##_keys(const Form *f, const char *x, int64_t step, int64_t n,     \
+                            T *key) {                                                  \
+        T top = (T)f->top, inf = (T)f->inf;                                            \
+        bool none = false;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T b;                                                                       \
+            memcpy(&b, x + i * step, sizeof b);                                        \
+            if (f->is_float) {                                                         \
+                none |= (T)(b & (T)~top) > inf || b == top;                            \
+                b = b & top ? (T)~b : (T)(b | top);                                    \
+            } else if (f->is_signed) {                                                 \
+                b ^= top;                                                              \
+            }                                                                          \
+            key[i] = b;                                                                \
+        }                                                                              \
+        return !none;                                                                  \
+    }                                                                                  \
+    static void NAME##_store(const Form *f, const T *key, int64_t n, char *r,          \
+                             int64_t step) {                                           \
+        T top = (T)f->top;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T b = key[i];                                                              \
+            if (f->is_float)                                                           \
+                b = b & top ? (T)(b ^ top) : (T)~b;                                    \
+            else if (f->is_signed)                                                     \
+                b ^= top;                                                              \
+            memcpy(r + i * step, &b, sizeof b);                                        \
+        }                                                                              \
+    }                                                                                  \
+    static void NAME##_insertion(T *p, int64_t n) {                                    \
+        for (int64_t i = 1; i < n; i++) {                                              \
+            T one = p[i];                                                              \
+            int64_t k = i;                                                             \
+            for (; k > 0 && p[k - 1] > one; k--)                                       \
+                p[k] = p[k - 1];                                                       \
+            p[k] = one;                                                                \
+        }                                                                              \
+    }                                                                                  \
+    /* As by_bytes; returns where the result is. */                                    \
+    static T *NAME##_bytes(T *from, T *to, int64_t n) {                                \
+        int64_t count[sizeof(T)][256] = {{0}};                                         \
+        for (int64_t i = 0; i < n; i++)                                                \
+            for (size_t b = 0; b < sizeof(T); b++)                                     \
+                count[b][from[i] >> (8 * b) & 255]++;                                  \
+        for (size_t b = 0; b < sizeof(T); b++) {                                       \
+            int64_t at = 0;                                                            \
+            if (count[b][from[0] >> (8 * b) & 255] == n) continue;                     \
+            for (int v = 0; v < 256; v++) {                                            \
+                int64_t k = count[b][v];                                               \
+                count[b][v] = at;                                                      \
+                at += k;                                                               \
+            }                                                                          \
+            for (int64_t i = 0; i < n; i++)                                            \
+                to[count[b][from[i] >> (8 * b) & 255]++] = from[i];                    \
+            T *swap = from;                                                            \
+            from = to;                                                                 \
+            to = swap;                                                                 \
+        }                                                                              \
+        return from;                                                                   \
+    }                                                                                  \
+    static bool NAME##_line(const Job *j, const char *x, char *r, void *room) {        \
+        Form f = form_of(j->dtype);                                                    \
+        T *key = room;                                                                 \
+        if (!NAME##_keys(&f, x, j->in_step, j->n, key)) return false;                  \
+        if (j->n <= SMALL)                                                             \
+            NAME##_insertion(key, j->n);                                               \
+        else                                                                           \
+            key = NAME##_bytes(key, key + j->n, j->n);                                 \
+        NAME##_store(&f, key, j->n, r, j->out_step);                                   \
+        return true;                                                                   \
+    }
+LINE(one, uint8_t)
+LINE(two, uint16_t)
+LINE(four, uint32_t)
+LINE(eight, uint64_t)
+
+static bool elements_line(const Job *j, const char *x, char *r, void *room) {
     size_t item = dtype_size(j->dtype);
+    return item == 1   ? one_line(j, x, r, room)
+           : item == 2 ? two_line(j, x, r, room)
+           : item == 4 ? four_line(j, x, r, room)
+                       : eight_line(j, x, r, room);
+}
+
+/* ---- lines ---- */
+static void run_line(const Job *j, const char *x, char *r, Pair *p) {
+    size_t item = dtype_size(j->dtype);
+    if (!j->positions && elements_line(j, x, r, p)) return;
     make_keys(j->dtype, x, j->in_step, j->n, p);
     if (j->n <= SMALL)
         insertion(p, j->n);
@@ -121,7 +236,7 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     for (; at < end; at++) {
         int64_t from, to;
         line_at(j, at, &from, &to);
-        one_line(j, j->x + from, j->r + to, p);
+        run_line(j, j->x + from, j->r + to, p);
     }
 }
 
