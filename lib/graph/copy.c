@@ -129,6 +129,8 @@ static void need_run(Copy *c) {
         if (!c->need_apply[a]) vec_push(g->s, &c->stack, ((Frame){a, 0}));
         c->need_apply[a] = 1;
     }
+    for (size_t i = 0; i < g->kept.n; i++)
+        need(c, g->kept.p[i]);
     need(c, g->until);
 }
 
@@ -246,6 +248,8 @@ static void copy_interface(Copy *c, unsigned roots) {
     }
     for (size_t i = 0; i < g->effects.n; i++)
         vec_push(d->s, &d->effects, var_owner(d, c->id[g->apply[g->effects.p[i]].out]));
+    for (size_t i = 0; i < g->kept.n; i++)
+        vec_push(d->s, &d->kept, new_id(c, g->kept.p[i]));
     d->until = new_id(c, g->until);
 }
 

@@ -108,6 +108,7 @@ void graph_free_one(Graph *g) {
     vec_free(&g->effects);
     vec_free(&g->names);
     vec_free(&g->approx);
+    vec_free(&g->kept);
     vec_free(&g->functions);
     vec_free(&g->steps);
     vec_free(&g->modes);

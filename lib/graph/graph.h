@@ -92,9 +92,9 @@ struct TlGraph {
     Vec(Update) updates;
     Vec(ApplyId)
         effects; /* sows, prints, asserts, in order: roots that no output may need */
-    Vec(VarName) names; /* in the order given; a variable may have several, the first is
-                           preferred for printing */
+    Vec(VarName) names; /* as given; of a variable's names the first is preferred */
     Vec(VarApprox) approx;
+    Vec(Var) kept; /* copied though nothing reads them: op/demand.h */
     /* main graph only; functions reach them through `main` */
     Vec(Graph *) functions;
     Graph *main; /* itself for a main graph */

@@ -1,6 +1,7 @@
 /* A document as a graph: the head of the file, functions, then the sections in the
  * order in which they need each other, whatever the order in the file. */
 #include "io/io_impl.h"
+#include "op/demand.h"
 #include "op/own.h"
 
 #include <string.h>
@@ -124,6 +125,7 @@ static bool fill(Graph *g, const Doc *root, const char *folder, const ReadOption
     doc_allow_load(x.c, g->folder);
     bool ok = body(&x, root);
     compiler_free(x.c);
+    if (ok) demand_keep_all_unread(g);
     if (ok) graph_sweep(g);
     vec_free(&x.init);
     arena_free(x.a);

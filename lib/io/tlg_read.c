@@ -2,6 +2,7 @@
  * its leaves, constants, Applies, names and interface. What a newer writer adds under
  * keys unknown here is skipped; what must not be skipped it lists as required. */
 #include "io/tlg.h"
+#include "op/demand.h"
 
 #include <string.h>
 
@@ -406,7 +407,10 @@ Graph *tlg_read(Session *s, Input *in, const ReadOptions *o) {
     arena_free(t.a);
     arena_free(t.tmp);
     vec_free(&t.leaf_code);
-    if (ok) return t.main;
+    if (ok) {
+        demand_keep_all_unread(t.main);
+        return t.main;
+    }
     graph_free(t.main);
     return NULL;
 }

@@ -4,6 +4,8 @@
  * inputs, or on all of one list (a branch of ifelse). */
 #include "op/demand.h"
 
+#include <stdio.h>
+
 bool demand_is_lazy(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) return true;
@@ -74,4 +76,114 @@ bool *demand_conditional(const Graph *g, Arena *a, const uint32_t *scope) {
     for (size_t i = 0; i < g->effects.n; i++)
         r[i] = scope[g->effects.p[i]] != 0;
     return r;
+}
+
+/* ---- results that nothing reads ---- */
+
+typedef enum Reading { READ_NOT, READ_NO_EFFECT, READ_DONE } Reading;
+typedef struct Unread {
+    Graph *g;
+    const Var *forward;
+    uint8_t *reading; /* by Apply */
+    uint8_t *effect;  /* by Apply */
+    Vec(ApplyId) found;
+} Unread;
+
+static Var lead(const Unread *u, Var v) {
+    while (u->forward && v != VAR_NONE && u->forward[v] != v)
+        v = u->forward[v];
+    return v;
+}
+
+static void meet(Unread *u, Var v) {
+    v = lead(u, v);
+    ApplyId a = v == VAR_NONE ? APPLY_NONE : var_owner(u->g, v);
+    if (a == APPLY_NONE || u->reading[a] != READ_NOT) return;
+    u->reading[a] = READ_NO_EFFECT;
+    vec_push(u->g->s, &u->found, a);
+}
+
+/* All that what was met needs; is an effect among it? */
+static bool meet_all(Unread *u) {
+    bool effect = false;
+    for (size_t i = 0; i < u->found.n; i++) {
+        ApplyId a = u->found.p[i];
+        effect |= u->effect[a];
+        for (uint32_t k = 0; k < u->g->apply[a].nin; k++)
+            meet(u, apply_in(u->g, a)[k]);
+    }
+    return effect;
+}
+
+static void read_found(Unread *u) {
+    for (size_t i = 0; i < u->found.n; i++)
+        u->reading[u->found.p[i]] = READ_DONE;
+    u->found.n = 0;
+}
+
+static void read_roots(Unread *u) {
+    const Graph *g = u->g;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        meet(u, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        meet(u, g->updates.p[i].value);
+    for (size_t i = 0; i < g->shared.n; i++)
+        meet(u, var_leafrec(g, g->shared.p[i])->init);
+    meet(u, g->until);
+    meet_all(u);
+    read_found(u);
+}
+
+static void name_unread(Graph *g, Var v) {
+    char name[32];
+    for (uint32_t i = 1; var_name(g, v) == 0; i++) {
+        snprintf(name, sizeof name, "unread_%u", i);
+        Sym y = sym(g->s, name);
+        if (graph_find(g, y) == VAR_NONE && graph_output(g, y) == VAR_NONE)
+            graph_name(g, v, y);
+    }
+}
+
+/* a, or what it became, is kept if its branches hold an effect. */
+static void keep_one(Unread *u, ApplyId a) {
+    Graph *g = u->g;
+    a = var_owner(g, lead(u, g->apply[a].out));
+    if (a == APPLY_NONE || u->reading[a] != READ_NOT) return;
+    const Apply *r = &g->apply[a];
+    for (uint32_t i = 0; i < r->nin; i++)
+        if (op_input_is_lazy(r->op, i)) meet(u, apply_in(g, a)[i]);
+    if (!meet_all(u)) {
+        u->found.n = 0;
+        return;
+    }
+    for (uint32_t i = 0; i < r->nin; i++)
+        meet(u, apply_in(g, a)[i]);
+    meet_all(u);
+    read_found(u);
+    u->reading[a] = READ_DONE;
+    name_unread(g, r->out);
+    vec_push(g->s, &g->kept, r->out);
+}
+
+void demand_keep_unread(Graph *g, ApplyId napply, const Var *forward) {
+    g->kept.n = 0;
+    if (!g->effects.n || !demand_is_lazy(g)) return;
+    Arena *arena = arena_new(g->s);
+    Unread u = {.g = g,
+                .forward = forward,
+                .reading = NEW_N(arena, g->napply, uint8_t),
+                .effect = NEW_N(arena, g->napply, uint8_t)};
+    for (size_t i = 0; i < g->effects.n; i++)
+        u.effect[g->effects.p[i]] = 1;
+    read_roots(&u);
+    for (ApplyId a = napply; a-- > 0;)
+        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) keep_one(&u, a);
+    vec_free(&u.found);
+    arena_free(arena);
+}
+
+void demand_keep_all_unread(Graph *main) {
+    demand_keep_unread(main, main->napply, NULL);
+    for (size_t i = 0; i < main->functions.n; i++)
+        demand_keep_unread(main->functions.p[i], main->functions.p[i]->napply, NULL);
 }

@@ -22,4 +22,11 @@ uint32_t *demand_scopes(const Graph *g, Arena *a, size_t nwant, const Var *want)
 /* By effect: is it needed only under some condition? Takes scopes as above. */
 bool *demand_conditional(const Graph *g, Arena *a, const uint32_t *scope);
 
+/* An ifelse whose results nothing reads may still hold effects: what its branches alone
+ * need happens in one of them, or in none once the ifelse is gone. Finds those among
+ * the first `napply` Applies, or what they lead to by `forward` (may be NULL), names
+ * what has no name, and puts one result of each into g->kept. Linear. */
+void demand_keep_unread(Graph *g, ApplyId napply, const Var *forward);
+void demand_keep_all_unread(Graph *main); /* its functions' too */
+
 #endif

@@ -139,6 +139,8 @@ static void reach_all(Reach *x) {
     for (size_t i = 0; i < g->shared.n; i++)
         reach(x, var_leafrec(g, g->shared.p[i])->init);
     reach(x, g->until);
+    for (size_t i = 0; i < g->kept.n; i++)
+        reach(x, g->kept.p[i]);
     for (size_t i = 0; i < g->effects.n; i++)
         if (!x->r->conditional[i]) reach_apply(x, g->effects.p[i]);
     while (x->todo.n) {
@@ -153,6 +155,7 @@ static void reach_all(Reach *x) {
 void effects_drop(Rewriter *r) {
     Graph *g = r->g;
     Reach x = {.r = r};
+    demand_keep_unread(g, r->compacted, r->forward);
     if (r->conditional) {
         x.seen = mem_zalloc(r->s, g->napply, 1);
         reach_all(&x);

@@ -47,6 +47,7 @@ void rewriter_reset(Rewriter *r) {
     r->nvar = r->napply = 0;
     r->dirty = false;
     r->epoch++;
+    r->compacted = r->g->napply;
     effects_note(r);
     rw_grow(r);
 }
@@ -59,6 +60,7 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->bucket_of = MAP(g->s);
     for (size_t i = 0; i < KNOWN_N; i++)
         r->known[i] = op_find(g->s, known_names[i], strlen(known_names[i]));
+    r->compacted = g->napply;
     effects_note(r);
     rw_grow(r);
 }

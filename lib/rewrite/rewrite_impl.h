@@ -189,6 +189,7 @@ struct Rewriter {
     uint8_t *state;   /* by Apply: SEEN_* */
     uint8_t *nofold;  /* by Apply: folding failed */
     uint32_t nvar, napply; /* how far the arrays are filled */
+    uint32_t compacted;    /* Applies when they were last put in order */
     /* stage */
     Map bucket_of; /* Op * -> index + 1 */
     Vec(Bucket) bucket;

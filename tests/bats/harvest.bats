@@ -569,3 +569,40 @@ reaps() {
     contract "g = lambda v: nest(f, scope='s')(v)" 'r = g(x) * x'
     bad 3 E_ARG 's/y can.t be planted any more' 'ggrad f.yaml | grun x=3 --plant s/y=5'
 }
+
+@test "sows in the branches of an ifelse that nothing reads stay in their branches" {
+    cat >f.yaml <<'END'
+thunkline: 1
+inputs: {c: bool, k: int64, x: float64}
+functions:
+  f:
+    inputs: {c: bool, u: float64}
+    let: |
+      w = ifelse(c, sow(u*2, tag='t', name='fa'), sow(u*3, tag='t', name='fa'))
+      r = u + 1
+    outputs: [r]
+let: |
+  y = k * 0 * ifelse(c, sow(k*2, tag='t', name='a'), ifelse(x > 1, sow(k*3, tag='t', name='a'), sow(k*5, tag='t', name='a')))
+  q = f(c, x)
+  s = scan(lambda h: h + 0*ifelse(h > 2, sow(h, tag='t', name='sc', mode='append'), sow(-h, tag='t', name='sc', mode='append')), outputs_info=[x], n_steps=3)
+outputs: [y, q, s]
+END
+    local c x want with
+    while IFS='|' read -r c x want; do
+        with="c=$c x=$x k=7"
+        for line in "grun f.yaml $with --reap t" "grun f.yaml --mode FAST_COMPILE $with --reap t" \
+            "grewrite f.yaml | grun $with --reap t" "grewrite f.yaml | gload - | grewrite --mode NONE | grun $with --reap t" \
+            "grewrite f.yaml -O yaml | grun - $with --reap t" "grewrite f.yaml --reap t | grun $with" \
+            "gload f.yaml --outputs q | grewrite --exclude fusion | gload - -O json | grun - $with --reap t"; do
+            shell "$line"
+            [ "$status" = 0 ] && [ "$(grep -E '^t/f?a ' .out | tr '\n' ';')" = "$want" ] || complain "should have $want" "$line"
+        done
+    done <<'END'
+True|0.5|t/a = 14;t/fa = 1.0;
+True|2.5|t/a = 14;t/fa = 5.0;
+False|0.5|t/a = 35;t/fa = 1.5;
+False|2.5|t/a = 21;t/fa = 7.5;
+END
+    # a branch that is known takes its sows, the other one's go
+    ok 'gload --new -i "x: float64" -e "y = x + 1" -e "w = ifelse(True, sow(x, tag=\"t\", name=\"a\"), sow(-x, tag=\"t\", name=\"a\"))" --outputs y | grewrite | grun x=3 --reap t' $'y = 4.0\nt/a = 3.0'
+}
