@@ -313,7 +313,8 @@ static bool read_props(Compiler *c, const Args *a, DType want, const Props **pro
         any = true;
         if (dtype && p[i].kind == P_DTYPE) *creates = (DType)p[i].i;
     }
-    if (a->op->bounds && dtype_is_integer(*creates)) *creates = DT_NONE;
+    if (a->op->bounds && *creates != DT_NONE && dtype_is_integer(*creates))
+        *creates = DT_NONE;
     if (any) *props = props_intern(c->s, sig->nprop, p);
     return true;
 }
