@@ -87,6 +87,7 @@ typedef struct Unread {
     uint8_t *reading; /* by Apply */
     uint8_t *effect;  /* by Apply */
     Vec(ApplyId) found;
+    uint32_t named; /* the last number given */
 } Unread;
 
 static Var lead(const Unread *u, Var v) {
@@ -134,10 +135,11 @@ static void read_roots(Unread *u) {
     read_found(u);
 }
 
-static void name_unread(Graph *g, Var v) {
+static void name_unread(Unread *u, Var v) {
+    Graph *g = u->g;
     char name[32];
-    for (uint32_t i = 1; var_name(g, v) == 0; i++) {
-        snprintf(name, sizeof name, "unread_%u", i);
+    while (var_name(g, v) == 0) {
+        snprintf(name, sizeof name, "unread_%u", ++u->named);
         Sym y = sym(g->s, name);
         if (graph_find(g, y) == VAR_NONE && graph_output(g, y) == VAR_NONE)
             graph_name(g, v, y);
@@ -161,7 +163,7 @@ static void keep_one(Unread *u, ApplyId a) {
     meet_all(u);
     read_found(u);
     u->reading[a] = READ_DONE;
-    name_unread(g, r->out);
+    name_unread(u, r->out);
     vec_push(g->s, &g->kept, r->out);
 }
 
