@@ -81,7 +81,15 @@ static bool drop_results(Rewriter *r, ApplyId id, const uint8_t *live, uint32_t 
     return !ok || rw_fired(r, r->current, used, before, out);
 }
 
+/* In a branch an effect may hang on a result that nothing reads. */
+static bool any_conditional(const Rewriter *r) {
+    for (size_t i = 0; r->conditional && i < r->g->effects.n; i++)
+        if (r->conditional[i]) return true;
+    return false;
+}
+
 bool branch_results_pass(Rewriter *r) {
+    if (any_conditional(r)) return true;
     const Op *op = op_find(r->s, "ifelse", 6);
     Arena *a = arena_new(r->s);
     uint8_t *live = graph_live(r->g, a, ROOTS_RUN | ROOTS_INIT);

@@ -605,4 +605,14 @@ False|2.5|t/a = 21;t/fa = 7.5;
 END
     # a branch that is known takes its sows, the other one's go
     ok 'gload --new -i "x: float64" -e "y = x + 1" -e "w = ifelse(True, sow(x, tag=\"t\", name=\"a\"), sow(-x, tag=\"t\", name=\"a\"))" --outputs y | grewrite | grun x=3 --reap t' $'y = 4.0\nt/a = 3.0'
+    # a result that nothing reads, beside one that is read
+    cat >g.yaml <<'END'
+thunkline: 1
+inputs: {c: bool, x: float64}
+let: |
+  p, q = ifelse(c, [x*2, sow(x*3, tag='t', name='a')], [x*5, sow(x*7, tag='t', name='a')])
+outputs: [p]
+END
+    ok 'grewrite g.yaml | grun c=True x=1 --reap t' $'p = 2.0\nt/a = 3.0'
+    ok 'grewrite g.yaml | grun c=False x=1 --reap t' $'p = 5.0\nt/a = 7.0'
 }
