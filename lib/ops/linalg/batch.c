@@ -351,7 +351,8 @@ bool batch_run(Batch *q, ItemFn *one, size_t room) {
     if (!size_mul(r.per_worker, workers, &bytes) || bytes > SIZE_MAX / 2)
         return call_fail(q->c, E_LIMIT, "the matrices are too large");
     if (!(r.room = call_scratch(q->c, bytes))) return false;
-    pool_run(pool, (size_t)((q->count + r.per_chunk - 1) / r.per_chunk), run_chunk, &r);
+    size_t chunks = (size_t)((q->count + r.per_chunk - 1) / r.per_chunk);
+    pool_run(blas_pool(q->c->s, pool, chunks), chunks, run_chunk, &r);
     if (r.bad) {
         q->bad_at = (int64_t)r.bad - 1;
         q->bad = run_item(&r, q->bad_at, 0);

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 typedef void GemmF32(int, int, int, int, int, int, float, const void *, int,
@@ -79,12 +80,66 @@ BlasFn *blas_find(const Blas *lib, const char *symbol) {
     return lib->library ? find(lib->library, symbol) : NULL;
 }
 
+/* ---- room ---- */
+/* OpenBLAS waits for ever for a buffer that can't be mapped, and the Fortran library
+ * that comes with it ends the program when its first allocations fail: so they begin
+ * only where there is room. */
+enum { BUFFER = 128 << 20, LIBRARY = 48 << 20 };
+
+static bool has_room(size_t bytes) {
+    void *p =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p != MAP_FAILED && munmap(p, bytes) == 0;
+}
+
+/* Takes `want` buffers at once and gives them back: they stay mapped. */
+static void reserve(Session *s, Blas *b, unsigned want) {
+    void **held = mem_zalloc(s, want, sizeof *held);
+    unsigned n = 0;
+    while (n < want && (n < b->buffers || has_room(BUFFER + (BUFFER >> 4)))) {
+        if (b->take) held[n] = b->take(0);
+        n++;
+    }
+    for (unsigned i = n; i-- > 0 && b->give;)
+        b->give(held[i]);
+    if (n > b->buffers) b->buffers = n;
+    mem_free(held);
+}
+
+Pool *blas_pool(Session *s, Pool *pool, size_t chunks) {
+    Blas *b = session_slot(s, SLOT_BLAS);
+    unsigned most = pool ? pool_threads(pool) : 1;
+    if (chunks < most) most = (unsigned)chunks;
+    if (b && b->library && most > b->buffers) reserve(s, b, most);
+    return b && most > b->buffers ? NULL : pool;
+}
+
+static void find_buffers(Blas *b) {
+    BlasFn *take = find(b->library, "blas_memory_alloc"),
+           *give = find(b->library, "blas_memory_free");
+    if (!take || !give) return;
+    memcpy(&b->take, &take, sizeof take);
+    memcpy(&b->give, &give, sizeof give);
+}
+
+static void open_blas(Session *s, Blas *b) {
+    b->no_room = !has_room(LIBRARY + BUFFER + (BUFFER >> 4));
+    if (b->no_room || !(b->library = open_library())) return;
+    resolve(b);
+    if (!b->library) return;
+    find_buffers(b);
+    reserve(s, b, 1);
+    if (b->buffers) return;
+    b->no_room = true;
+    dlclose(b->library);
+    b->library = NULL;
+}
+
 const Blas *blas(Session *s) {
     Blas *b = session_slot(s, SLOT_BLAS);
     if (b) return b;
     b = mem_zalloc(s, 1, sizeof *b);
-    b->library = open_library();
-    if (b->library) resolve(b);
+    open_blas(s, b);
     session_set_slot(s, SLOT_BLAS, b, blas_close);
     return b;
 }

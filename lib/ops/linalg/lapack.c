@@ -11,6 +11,10 @@ bool lapack_get2(Batch *q, int slot, const char *real, const char *other) {
     const Blas *lib = blas(q->c->s);
     const char *name = dtype_is_complex(q->dtype) ? other : real;
     char symbol[24];
+    if (lib->no_room)
+        return call_fail(q->c, E_MEM,
+                         "there is no room for OpenBLAS, which needs 200 MB of address "
+                         "space for itself (ulimit -v sets the limit)");
     if (!lib->library)
         return call_fail(
             q->c, E_IO,

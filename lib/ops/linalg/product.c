@@ -220,13 +220,13 @@ static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
         size_t bytes = blas_room(&j.g);
         void *room = bytes ? call_scratch(c, bytes) : NULL;
         if (bytes && !room) return false;
-        blas_gemm_split(j.lib, &j.g, c->host->pool, room);
+        blas_gemm_split(c->s, &j.g, c->host->pool, room);
         return true;
     }
     j.chunk = madds < CHUNK_MADDS ? (int64_t)(CHUNK_MADDS / madds) : 1;
     j.out_bytes = (size_t)(j.g.m * j.g.n) * dtype_size(a->dtype);
-    pool_run(c->host->pool, (size_t)((j.q.count + j.chunk - 1) / j.chunk), run_chunk,
-             &j);
+    size_t chunks = (size_t)((j.q.count + j.chunk - 1) / j.chunk);
+    pool_run(blas_pool(c->s, c->host->pool, chunks), chunks, run_chunk, &j);
     return true;
 }
 

@@ -120,13 +120,15 @@ size_t blas_room(const Gemm *g) {
     return sp.axis == AXIS_INNER ? (size_t)(sp.pieces - 1) * part_bytes(&sp.g) : 0;
 }
 
-void blas_gemm_split(const Blas *lib, const Gemm *g, Pool *pool, void *room) {
+void blas_gemm_split(Session *s, const Gemm *g, Pool *pool, void *room) {
+    const Blas *lib = blas(s);
     Split sp = split_of(lib, g, lib->tiles ? pool_threads(pool) : UNKNOWN_PIECES);
     sp.room = room;
     if (sp.pieces == 1) {
         blas_gemm(lib, &sp.g);
         return;
     }
-    pool_run(pool, (size_t)sp.pieces, run_piece, &sp);
+    size_t pieces = (size_t)sp.pieces;
+    pool_run(blas_pool(s, pool, pieces), pieces, run_piece, &sp);
     if (sp.axis == AXIS_INNER) add_parts(&sp);
 }
