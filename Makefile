@@ -20,6 +20,7 @@ ifeq ($(findstring clang,$(CC)),)
 WARN += -Wlogical-op -Wduplicated-cond -Wduplicated-branches
 endif
 OPT    ?= -O2
+SIMD_OPT ?= -O3
 CFLAGS ?= -g
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(if $(CI),-Werror) $(OPT) $(CFLAGS) -Ilib -Ilib/include -I$(B)/gen \
   -fvisibility=hidden -fPIC -ffp-contract=off -fno-math-errno -fno-trapping-math -pthread \
@@ -52,6 +53,7 @@ LIB_O   := $(LIB_C:%.c=$(B)/%.o) $(GEN_C:.c=.o) \
            $(foreach l,$(LEVELS),$(SIMD_C:%.simd.c=$(B)/%.simd$(l).o))
 TOOL_BIN := $(TOOLS:%=$(B)/bin/%)
 
+## all: the five tools, the library as archive and shared object (the default)
 all: $(TOOL_BIN) $(B)/libthunkline.a $(B)/libthunkline.so
 lib: $(B)/libthunkline-all.a
 
@@ -63,7 +65,7 @@ $(B)/gen/%.o: $(B)/gen/%.c
 define SIMD_RULE
 $(B)/%.simd$(1).o: %.simd.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) -O3 $$(LEVEL_FLAGS_$(1)) -DTL_LEVEL=$(1) -c $$< -o $$@
+	$$(CC) $$(ALL_CFLAGS) $$(SIMD_OPT) $$(LEVEL_FLAGS_$(1)) -DTL_LEVEL=$(1) -c $$< -o $$@
 endef
 $(foreach l,$(LEVELS),$(eval $(call SIMD_RULE,$(l))))
 
@@ -100,6 +102,8 @@ UNIT_C := $(wildcard tests/unit/*.c tests/prop/*.c)
 UNIT_BIN := $(UNIT_C:%.c=$(B)/%)
 $(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+## demo: build the tools and train the digits model
+## test: all tests and lints
 # Installs what is missing, and says so.
 setup-build setup-test: setup-%:
 	@CC="$(CC)" tests/setup.sh $*
@@ -109,13 +113,17 @@ demo: setup-build
 test: setup-test
 	@$(MAKE) --no-print-directory test-programs
 	@tests/run.sh $(B) $(UNIT_BIN)
+## tools: only the five tools
 tools: $(TOOL_BIN)
 test-programs: all man generated $(UNIT_BIN)
+## check-san: all tests under AddressSanitizer and UBSan
 check-san:
 	@TEST_SECONDS=3600 $(MAKE) --no-print-directory B=$(B)-san SAN=address,undefined OPT=-O1 test
+## golden: write the expected outputs anew
 # Writes tests/golden/*.out anew: look at the difference before committing it.
 golden: tools
 	tests/golden/run.sh --update $(B)/bin
+## unit: the unit and property programs
 unit: $(UNIT_BIN)
 	@ok=1; for t in $(UNIT_BIN); do $$t || ok=0; done; test $$ok = 1
 
@@ -129,6 +137,7 @@ $(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/%
 	@mkdir -p $(@D)
 	$(B)/bin/$* --dump=man > $@.options
 	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' $< > $@
+## man: the man pages
 man: $(MAN)
 COMPLETIONS := $(foreach t,$(TOOLS),completions/$(t).bash completions/_$(t) completions/$(t).fish)
 $(B)/completions/%.bash: $(DUMP) lib/gen/completions.awk
@@ -141,6 +150,7 @@ $(B)/completions/%.fish: $(DUMP) lib/gen/completions.awk
 	@mkdir -p $(@D)
 	awk -v shell=fish -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
 generated: $(COMPLETIONS:%=$(B)/%)
+## completions: write the committed completions anew
 completions: generated
 	cp $(COMPLETIONS:%=$(B)/%) completions/
 
@@ -153,6 +163,7 @@ RENAME := sed -E 's/\<(gload|ggrad|grewrite|grun|gprof)\>/$(PROGRAM_PREFIX)\1/g'
 $(B)/thunkline.pc: Makefile
 	@mkdir -p $(@D)
 	printf 'prefix=%s\nName: thunkline\nDescription: tensor graphs as files\nVersion: %s\nLibs: -L$${prefix}/lib -lthunkline\nLibs.private: -lyaml -lzstd -lm -ldl -lpthread\nCflags: -I$${prefix}/include\n' '$(PREFIX)' '$(VERSION)' > $@
+## install: PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX=
 install: all man generated $(B)/thunkline.pc
 	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline $(datadir)/man/man1 $(datadir)/thunkline/bats \
 	  $(datadir)/bash-completion/completions $(datadir)/zsh/site-functions $(datadir)/fish/vendor_completions.d
@@ -177,9 +188,12 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(B)/tests/ben
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/tests/bench/yard.o: CFLAGS += -O3 -march=native
 $(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
+## bench: measure beside yardsticks
 bench: all $(BENCH)
 	@CC="$(CC)" tests/bench/run.sh $(abspath $(B))
 
+## fuzz: SECONDS=10 libFuzzer on each target of tests/fuzz (clang)
+## fuzz-seeds: mutate the seeds of each target a fixed number of times
 # ---- fuzzing: `make fuzz SECONDS=n` runs each target of tests/fuzz for so long under libFuzzer, with sanitizers (clang);
 # `make fuzz-seeds` mutates their seeds a fixed number of times with any compiler ----
 FUZZ_C := $(wildcard tests/fuzz/*.c)
@@ -195,8 +209,24 @@ $(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DLIBFUZZER -fsanitize=fuzzer $(LDFLAGS) -MF $@.d -o $@ $< $(B)/libthunkline-all.a $(LDLIBS)
 
+# ---- coverage: what unit programs, bats and fuzz seeds reach, by gcov (gcc) ----
+## coverage: lines and branches that the tests reach; what they never reach is listed in build-cov/coverage.txt
+COV := $(B)-cov
+COV_FLUSH := $(COV)/tests/coverage/flush.o
+COV_MAKE = $(MAKE) --no-print-directory B=$(COV) OPT=-O0 SIMD_OPT=-O0 CFLAGS='-g1 --coverage -fprofile-update=atomic -Wno-sign-conversion' LINK=-no-pie
+COV_LINK := --coverage -Wl,--wrap=_exit,--wrap=abort,--wrap=raise $(abspath $(COV_FLUSH))
+coverage: setup-test
+	@$(COV_MAKE) $(COV_FLUSH)
+	@$(COV_MAKE) LDFLAGS='$(COV_LINK)' test-programs fuzz-programs
+	@tests/coverage/run.sh $(COV) $(UNIT_BIN:$(B)/%=$(COV)/%) $(FUZZ_C:%.c=$(COV)/%)
+
+## help: this list
+help:
+	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST)) | sort | awk -F': ' '{ printf "%-13s %s\n", $$1, substr($$0, length($$1) + 3) }'
+
+## clean: remove the build
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

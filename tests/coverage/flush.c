@@ -1,0 +1,30 @@
+/* A process that ends by _exit, by a signal that it raises or by abort counts, too:
+ * linked with
+ * --wrap into the programs of `make coverage`. */
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void __gcov_dump(void);
+_Noreturn void __real__exit(int status);
+_Noreturn void __real_abort(void);
+int __real_raise(int sig);
+
+_Noreturn void __wrap__exit(int status);
+_Noreturn void __wrap_abort(void);
+int __wrap_raise(int sig);
+
+_Noreturn void __wrap__exit(int status) {
+    __gcov_dump();
+    __real__exit(status);
+}
+
+_Noreturn void __wrap_abort(void) {
+    __gcov_dump();
+    __real_abort();
+}
+
+int __wrap_raise(int sig) {
+    __gcov_dump();
+    return __real_raise(sig);
+}
