@@ -149,10 +149,11 @@ static bool gload(Run *r) {
         return note(r->s, NOWHERE, "--new starts from nothing and reads no graph");
     if (!g) return false;
     r->write = writing;
-    bool ok = graph_edit(g, &e) &&
-              (!fresh || !o->prefix || graph_prefix(g, o->prefix)) &&
-              graph_unused_inputs(g, (UnusedInput)o->unused) && print(r, o, g, &done) &&
-              (done || run_write(r, g));
+    bool ok = graph_edit(g, &e);
+    graph_forget_trees(g);
+    ok = ok && (!fresh || !o->prefix || graph_prefix(g, o->prefix)) &&
+         graph_unused_inputs(g, (UnusedInput)o->unused) && print(r, o, g, &done) &&
+         (done || run_write(r, g));
     graph_free(g);
     return ok;
 }

@@ -141,6 +141,8 @@ static void need_roots(Copy *c, unsigned roots) {
         if (roots & ROOTS_INIT) need(c, var_leafrec(g, g->shared.p[i])->init);
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->names.n; i++)
         need(c, g->names.p[i].var);
+    for (size_t i = 0; roots & ROOTS_NAMED && i < g->trees.n; i++)
+        need(c, g->trees.p[i].var);
     need_all(c);
 }
 
@@ -217,6 +219,11 @@ static void copy_names(Copy *c) {
         Var v = own ? c->id[n.var] : new_id(c, n.var);
         if (v != VAR_NONE && graph_find(c->dst, n.name) == VAR_NONE)
             graph_name(c->dst, v, n.name);
+    }
+    for (size_t i = 0; i < c->src->trees.n; i++) {
+        VarName n = c->src->trees.p[i];
+        n.var = new_id(c, n.var);
+        if (n.var != VAR_NONE) vec_push(c->dst->s, &c->dst->trees, n);
     }
 }
 
@@ -389,6 +396,12 @@ void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     d->priv->spent = g->priv->spent;
     g->priv->spent = spent;
     graph_free_one(d);
+}
+
+void graph_forget_trees(Graph *g) {
+    if (!g->trees.n) return;
+    g->trees.n = 0;
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
 }
 
 void graph_sweep(Graph *main) {

@@ -107,6 +107,7 @@ void graph_free_one(Graph *g) {
     vec_free(&g->updates);
     vec_free(&g->effects);
     vec_free(&g->names);
+    vec_free(&g->trees);
     vec_free(&g->approx);
     vec_free(&g->kept);
     vec_free(&g->functions);

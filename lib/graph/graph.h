@@ -93,6 +93,8 @@ struct TlGraph {
     Vec(ApplyId)
         effects; /* sows, prints, asserts, in order: roots that no output may need */
     Vec(VarName) names; /* as given; of a variable's names the first is preferred */
+    Vec(VarName) trees; /* "r/y", "r/0": the leaves of trees that definitions named; for
+                           command lines, written nowhere */
     Vec(VarApprox) approx;
     Vec(Var) kept; /* copied though nothing reads them: op/demand.h */
     /* main graph only; functions reach them through `main` */
@@ -188,7 +190,10 @@ void graph_rename(Graph *g, Sym from, Sym to);
 void graph_unname_all(Graph *g);             /* of variables; dims keep theirs */
 Var graph_output(const Graph *g, Sym label); /* the first of that label, or VAR_NONE */
 void graph_outputs_changed(Graph *g); /* call it when some are removed or relabelled */
-Var graph_update(const Graph *g, Var shared); /* VAR_NONE */
+Var graph_update(const Graph *g, Var shared);  /* VAR_NONE */
+Var graph_tree_leaf(const Graph *g, Sym path); /* of a named tree, "r/y"; VAR_NONE */
+/* Forgets the named trees, and drops what only they needed; ids change then. */
+void graph_forget_trees(Graph *g);
 
 /* Comparison overrides, of the user or of a rewrite that allows for more: they stay
  * with the variable, and with what replaces it. NULL: as its type says. */
@@ -200,7 +205,7 @@ void graph_loosen(Graph *g, Var v, Approx how); /* besides what is allowed alrea
 typedef enum RootsOf {
     ROOTS_RUN = 1,  /* outputs, updates, effects, until */
     ROOTS_INIT = 2, /* initial values of shared variables */
-    ROOTS_NAMED = 4 /* everything that has a name */
+    ROOTS_NAMED = 4 /* everything that has a name, leaves of trees too */
 } RootsOf;
 uint8_t *graph_live(const Graph *g, Arena *a, unsigned roots);
 /* Clients of every variable as two arrays: the users of v are client[first[v] ..

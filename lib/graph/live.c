@@ -27,6 +27,8 @@ static void mark_roots(const Graph *g, unsigned roots, uint8_t *live) {
         mark(live, var_leafrec(g, g->shared.p[i])->init);
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->names.n; i++)
         live[g->names.p[i].var] = 1;
+    for (size_t i = 0; roots & ROOTS_NAMED && i < g->trees.n; i++)
+        live[g->trees.p[i].var] = 1;
 }
 
 static bool any_live(const Apply *a, const uint8_t *live) {

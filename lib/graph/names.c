@@ -88,6 +88,12 @@ Sym var_name(const Graph *g, Var v) {
     return v < g->priv->preferred_cap ? g->priv->preferred[v] : 0;
 }
 
+Var graph_tree_leaf(const Graph *g, Sym path) {
+    for (size_t i = 0; i < g->trees.n; i++)
+        if (g->trees.p[i].name == path) return g->trees.p[i].var;
+    return VAR_NONE;
+}
+
 /* Drops the entry of `name`; returns another name of v, the oldest. */
 static Sym drop_name(Graph *g, Var v, Sym name) {
     size_t kept = 0;

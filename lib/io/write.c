@@ -39,6 +39,7 @@ static bool write_as(Graph *g, IoFormat f, const char *path, Sink *k,
 bool io_write(Graph *g, const char *path, const WriteOptions *o) {
     static const WriteOptions standard;
     if (!o) o = &standard;
+    graph_forget_trees(g);
     Writer *w = writer_open(g->s, path);
     if (!w) return false;
     Sink k = sink_open(g->s, w, NULL, level_for(path, o));
@@ -50,6 +51,7 @@ bool io_write(Graph *g, const char *path, const WriteOptions *o) {
 bool io_write_to(Graph *g, Writer *w, const WriteOptions *o) {
     static const WriteOptions standard;
     if (!o) o = &standard;
+    graph_forget_trees(g);
     Sink k = sink_open(g->s, w, NULL, level_for(NULL, o));
     return write_as(g, format_for(NULL, o), NULL, &k, o);
 }
@@ -57,6 +59,7 @@ bool io_write_to(Graph *g, Writer *w, const WriteOptions *o) {
 bool io_text(Graph *g, const WriteOptions *o, Str *out) {
     static const WriteOptions standard;
     if (!o) o = &standard;
+    graph_forget_trees(g);
     Sink k = sink_open(g->s, NULL, out, level_for(NULL, o));
     return write_as(g, format_for(NULL, o), NULL, &k, o);
 }

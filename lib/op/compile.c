@@ -2,6 +2,8 @@
 #include "op/compile_impl.h"
 #include "op/convert.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +125,52 @@ static const Type *parse_type(Compiler *c, Span at) {
     return type_parse(c->s, p, at.end - at.begin, at);
 }
 
+/* ---- named trees ---- */
+
+/* Can the leaf of a tree be a variable, without a word if not? */
+static bool leaf_is_value(const Compiler *c, const Node *n) {
+    int64_t i;
+    if (n->kind != NODE_LITERAL) return n->kind == NODE_VAR || n->kind == NODE_NONE;
+    if (n->lit.kind == K_INT) return literal_i64(&n->lit, &i);
+    double x = fabs(literal_f64(&n->lit));
+    return n->lit.kind == K_BOOL || c->b->floatX != DT_FLOAT32 ||
+           !(x > (double)FLT_MAX);
+}
+
+static bool tree_is_values(const Compiler *c, const Node *n) {
+    if (n->kind != NODE_LIST && n->kind != NODE_DICT) return leaf_is_value(c, n);
+    for (size_t i = 0; i < n->n; i++)
+        if (!tree_is_values(c, &n->item[i])) return false;
+    return true;
+}
+
+/* PATH/key or PATH/number. */
+static const char *tree_path(Compiler *c, const char *path, const Node *n, size_t i) {
+    if (n->kind == NODE_DICT)
+        return arena_printf(c->arena, "%s/%s", path, sym_text(c->s, n->key[i]));
+    return arena_printf(c->arena, "%s/%zu", path, i);
+}
+
+static bool note_leaves(Compiler *c, const char *path, const Node *n) {
+    Var v;
+    if (n->kind != NODE_LIST && n->kind != NODE_DICT) {
+        if (!compiler_var(c, n, DT_NONE, &v)) return false;
+        vec_push(c->s, &c->top.b->g->trees, ((VarName){v, sym(c->s, path)}));
+        return true;
+    }
+    for (size_t i = 0; i < n->n; i++)
+        if (!note_leaves(c, tree_path(c, path, n, i), &n->item[i])) return false;
+    return true;
+}
+
+/* Notes the leaves of a tree that a name of the main graph is bound to. */
+static bool note_tree(Compiler *c, Sym name, const Node *n) {
+    const Graph *g = c->top.b->g;
+    bool tree = n->kind == NODE_LIST || n->kind == NODE_DICT;
+    return !tree || g->main != g || !tree_is_values(c, n) ||
+           note_leaves(c, sym_text(c->s, name), n);
+}
+
 /* ---- compiling one ---- */
 
 static bool bind(Compiler *c, Sym name, Span at, const Node *n) {
@@ -139,7 +187,7 @@ static bool bind(Compiler *c, Sym name, Span at, const Node *n) {
     Node *keep = NEW(c->arena, Node);
     *keep = *n;
     map_put(&c->named, name, (uintptr_t)keep);
-    return true;
+    return note_tree(c, name, n);
 }
 
 static bool unpack(Compiler *c, const Ast *e, const Node *n) {
@@ -218,11 +266,7 @@ static bool add_output(Compiler *c, const char *label, const Node *n) {
 static bool add_outputs(Compiler *c, const char *label, const Node *n) {
     if (n->kind != NODE_LIST && n->kind != NODE_DICT) return add_output(c, label, n);
     for (size_t i = 0; i < n->n; i++) {
-        const char *sub =
-            n->kind == NODE_DICT
-                ? arena_printf(c->arena, "%s/%s", label, sym_text(c->s, n->key[i]))
-                : arena_printf(c->arena, "%s/%zu", label, i);
-        if (!add_outputs(c, sub, &n->item[i])) return false;
+        if (!add_outputs(c, tree_path(c, label, n, i), &n->item[i])) return false;
     }
     return true;
 }

@@ -8,11 +8,22 @@ const char *derive_shown(const Derivation *d, Var v) {
     Sym y = var_name(d->g, v);
     for (size_t i = 0; !y && i < d->g->outputs.n; i++)
         if (d->g->outputs.p[i].var == v) y = d->g->outputs.p[i].label;
+    for (size_t i = 0; !y && i < d->g->trees.n; i++)
+        if (d->g->trees.p[i].var == v) y = d->g->trees.p[i].name;
     return sym_text(d->s, y);
 }
 
-/* "d_{cost}_d_{wrt}" with the names filled in; characters that a name can't have become
- * _. */
+/* Characters that a name can't have, as in "r/y", become _. */
+static void make_name(Str *text) {
+    for (size_t i = 0; i < text->n; i++) {
+        char c = text->p[i];
+        bool word = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                    (c >= 'A' && c <= 'Z');
+        if (!word) text->p[i] = '_';
+    }
+}
+
+/* "d_{cost}_d_{wrt}" with the names filled in. */
 static Sym result_name(const Derivation *d, const char *pattern, const char *cost,
                        const char *wrt) {
     Str text = STR(d->s);
@@ -24,12 +35,7 @@ static Sym result_name(const Derivation *d, const char *pattern, const char *cos
         else
             str_putc(&text, *p++);
     }
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-        bool word = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                    (c >= 'A' && c <= 'Z');
-        if (!word) text.p[i] = '_';
-    }
+    make_name(&text);
     Sym y = sym(d->s, str_text(&text));
     str_free(&text);
     return y;
@@ -177,9 +183,12 @@ bool derive_companions(Derivation *d, const char *list, const char *option,
         return fail(d->s, d->d->at, E_USAGE, "%s has %zu names for %zu variables",
                     option, given, n);
     for (size_t i = 0; i < n; i++) {
-        const char *name =
-            list ? part[i] : arena_printf(d->a, "%s%s", prefix, derive_shown(d, of[i]));
-        if (!find_or_input(d, name, of[i], &v[i])) return false;
+        Str name = STR(d->s);
+        str_printf(&name, "%s%s", prefix, derive_shown(d, of[i]));
+        make_name(&name);
+        bool ok = find_or_input(d, list ? part[i] : str_text(&name), of[i], &v[i]);
+        str_free(&name);
+        if (!ok) return false;
     }
     return true;
 }

@@ -182,7 +182,10 @@ static bool rename_one(Graph *g, Span text) {
     if (!compiler_name_ok(s, new)) return false;
     if (graph_find(g, to) != VAR_NONE || graph_output(g, to) != VAR_NONE)
         return fail(s, new, E_DUPLICATE, "the graph already has a %s", sym_text(s, to));
-    if (graph_find(g, from) == v) graph_rename(g, from, to);
+    if (graph_find(g, from) == v)
+        graph_rename(g, from, to);
+    else if (graph_tree_leaf(g, from) == v)
+        graph_name(g, v, to);
     for (size_t i = 0; i < g->outputs.n; i++)
         if (g->outputs.p[i].label == from) g->outputs.p[i].label = to;
     graph_outputs_changed(g);
@@ -190,24 +193,19 @@ static bool rename_one(Graph *g, Span text) {
 }
 
 static bool choose_outputs(Graph *g, Span list) {
-    Arena *a = arena_new(g->s);
-    size_t n;
-    Var *v;
-    bool ok = find_vars(g, a, list, &n, &v);
-    char **part;
-    const char *text = arena_str(a, at_text(g->s, list), list.end - list.begin);
-    str_split(a, text, ',', &part);
+    Outputs found = {0};
+    bool ok = find_output_list(g, list, &found);
     if (ok) {
         g->outputs.n = 0;
         graph_outputs_changed(g);
     }
-    for (size_t i = 0; ok && i < n; i++) {
-        Output out = {sym(g->s, part[i]), v[i]};
-        ok = graph_output(g, out.label) == VAR_NONE ||
-             fail(g->s, list, E_DUPLICATE, "output %s is listed twice", part[i]);
-        vec_push(g->s, &g->outputs, out);
+    for (size_t i = 0; ok && i < found.n; i++) {
+        ok = graph_output(g, found.p[i].label) == VAR_NONE ||
+             fail(g->s, list, E_DUPLICATE, "output %s is listed twice",
+                  sym_text(g->s, found.p[i].label));
+        vec_push(g->s, &g->outputs, found.p[i]);
     }
-    arena_free(a);
+    vec_free(&found);
     return ok;
 }
 
@@ -246,6 +244,8 @@ bool graph_prefix(Graph *g, const char *prefix) {
         graph_name(g, was[i].var, to);
     }
     mem_free(was);
+    for (size_t i = 0; i < g->trees.n; i++)
+        g->trees.p[i].name = prefixed(s, prefix, g->trees.p[i].name);
     for (size_t i = 0; i < g->outputs.n; i++)
         g->outputs.p[i].label = prefixed(s, prefix, g->outputs.p[i].label);
     graph_outputs_changed(g);

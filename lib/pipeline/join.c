@@ -63,6 +63,10 @@ static bool join_tables(Join *j) {
         if (taken(j, n.name)) return false;
         graph_name(j->to, v, n.name);
     }
+    for (size_t i = 0; i < from->trees.n; i++) {
+        VarName n = {joined(j, from->trees.p[i].var), from->trees.p[i].name};
+        vec_push(j->s, &j->to->trees, n);
+    }
     for (size_t i = 0; i < from->approx.n; i++) {
         Var v = joined(j, from->approx.p[i].var);
         if (v != VAR_NONE) graph_set_approx(j->to, v, from->approx.p[i].how);

@@ -21,7 +21,11 @@ bool plugin_add(Session *s, const char *path, const struct TlPlugin *p);
 /* Finds a variable by its name, then an output by its label: E_UNKNOWN at `at` with
  * suggestions. */
 bool find_var(Graph *g, const char *name, size_t n, Span at, Var *v);
-/* "a, b" as variables. */
+/* The same, or all leaves of the tree of that name, as "r/y"; added to `out`. */
+typedef Vec(Output) Outputs;
+bool find_outputs(Graph *g, const char *name, size_t n, Span at, Outputs *out);
+bool find_output_list(Graph *g, Span list, Outputs *out); /* "a, b" */
+/* "a, b" as variables, those of trees too. */
 bool find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v);
 
 /* on_unused_input: inputs of the graph as it was read that no output, update or effect

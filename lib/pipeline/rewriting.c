@@ -105,27 +105,28 @@ static bool keep(Graph *g, const char *list, Span at) {
     Session *s = g->s;
     Arena *a = arena_new(s);
     char **part;
-    size_t n = str_split(a, list, ',', &part), kept = 0;
+    size_t n = str_split(a, list, ',', &part);
     bool updates = false, ok = true;
-    Output *out = NEW_N(a, n, Output);
+    Outputs out = {0};
     for (size_t i = 0; ok && i < n; i++) {
         if (strcmp(part[i], "updates") == 0) {
             updates = true;
             continue;
         }
-        out[kept].label = sym(s, part[i]);
-        ok = find_var(g, part[i], strlen(part[i]), at, &out[kept].var);
-        Var labelled = graph_output(g, out[kept].label);
-        if (labelled != VAR_NONE) out[kept].var = labelled;
-        kept++;
+        Var labelled = graph_output(g, sym(s, part[i]));
+        if (labelled != VAR_NONE)
+            vec_push(s, &out, ((Output){sym(s, part[i]), labelled}));
+        else
+            ok = find_outputs(g, part[i], strlen(part[i]), at, &out);
     }
     if (ok) {
         g->outputs.n = 0;
         graph_outputs_changed(g);
-        for (size_t i = 0; i < kept; i++)
-            vec_push(s, &g->outputs, out[i]);
+        for (size_t i = 0; i < out.n; i++)
+            vec_push(s, &g->outputs, out.p[i]);
         if (!updates) g->updates.n = 0;
     }
+    vec_free(&out);
     arena_free(a);
     return ok;
 }

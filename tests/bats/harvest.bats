@@ -616,3 +616,28 @@ END
     ok 'grewrite g.yaml | grun c=True x=1 --reap t' $'p = 2.0\nt/a = 3.0'
     ok 'grewrite g.yaml | grun c=False x=1 --reap t' $'p = 5.0\nt/a = 7.0'
 }
+
+@test "a name bound to a tree is an output on the command line as in a file" {
+    contract "o, r = call_and_reap(f, tag='intermediate')(x)" 's = [x, {"a": x * 2., "b": x * 3.}]' 'k = o * 10.'
+    sed -i 's/^outputs:.*/outputs: [k]/' f.yaml
+    ok 'gload f.yaml --outputs o,r | grun x=1' $'o = 3.0\nr/y = 2.0'
+    ok 'gload f.yaml --outputs r/y,s/1 | grun x=1' $'r/y = 2.0\ns/1/a = 2.0\ns/1/b = 3.0'
+    ok 'gload f.yaml -O yaml --no-provenance | grep -c =' '6'
+    ok 'grewrite f.yaml --keep s,k | grun x=1' $'s/0 = 1.0\ns/1/a = 2.0\ns/1/b = 3.0\nk = 30.0'
+    ok 'gload f.yaml --outputs s | gload --outputs s/1 | grewrite --keep s/1/b | grun x=1 --expect s/1/b=3 -r s/1/b=b.npy' ''
+    ok 'gload f.yaml --rename r/y=ry --outputs ry | grun x=1' 'ry = 2.0'
+    ok 'gload f.yaml --prefix p_ --outputs p_r | grun p_x=1' 'p_r/y = 2.0'
+    ok 'ggrad f.yaml --cost r/y --wrt x --only | grun x=1' 'd_r_y_d_x = 1.0'
+    ok 'ggrad f.yaml --cost k --wrt r --only | grun x=1' 'd_k_d_r_y = 10.0'
+    ok 'ggrad f.yaml --vjp s --wrt x --only | grun x=1 g_x=1 g_s_1_a=1 g_s_1_b=1' 'd_x_d_x = 6.0'
+    bad 2 E_UNKNOWN 's is a tree: name one of its values, such as s/0' 'ggrad f.yaml --cost s'
+    bad 2 E_UNKNOWN 'no variable or output called s/2' 'gload f.yaml --outputs s/2'
+    bad 3 E_DUPLICATE 'output s/0 is listed twice' 'gload f.yaml --outputs s,s/0'
+}
+
+@test "a tree that an option defines is an output; so are the dims of a shape" {
+    local line="gload --new -i 'x: float64[3]' -e \"o, r = call_and_reap(lambda v: sow(v * v, tag='t', name='y') + 1, tag='t')(x)\""
+    ok "$line -e 's = x.shape' --outputs o,r,s | grun x=[1,2,3]" $'o = [2.0, 5.0, 10.0]\nr/y = [1.0, 4.0, 9.0]\ns/0 = 3'
+    ok "$line --outputs r/y | grun x=[1,2,3] --expect r/y=[1,4,9]" 'r/y = [1.0, 4.0, 9.0]'
+    ok "$line | grewrite --keep r | grun x=[1,2,3] -O json | head -c 14" '{"name": "r/y"'
+}
