@@ -346,8 +346,10 @@ static void overwrite_shared(const Plan *p, Sharing *h) {
 /* Claims the storage behind a cell for one output or new value, with every view on the
  * way; false: someone has it, or it is a leaf's. */
 static bool claim(const Plan *p, Sharing *h, uint32_t cell) {
-    if (h->cell[cell].root < p->nleaf || h->cell[cell].flags & CELL_BOXED) return false;
+    if (h->cell[cell].root < p->nleaf) return false;
     for (uint32_t c = cell;; c = h->cell[c].of) {
+        if (h->cell[c].flags & CELL_BOXED)
+            return false; /* an item: others have it too */
         if (h->store.p[h->cell[c].store].cls >= STORE_OWN) return false;
         if (h->cell[c].how != PLAN_VIEW) break;
     }
@@ -364,9 +366,15 @@ static void copy_result(const Plan *p, Sharing *h, Result *r) {
     vec_push(p->s, &h->store, s);
 }
 
+/* What is no tensor is handed out as a reference. */
+static bool is_counted(const Sharing *h, const Result *r) {
+    return h->cell[r->cell].flags & CELL_BOXED;
+}
+
 static void place_results(const Plan *p, Sharing *h) {
     for (uint32_t i = 0; i < p->noutput; i++)
-        if (!claim(p, h, h->output[i].cell)) copy_result(p, h, &h->output[i]);
+        if (!is_counted(h, &h->output[i]) && !claim(p, h, h->output[i].cell))
+            copy_result(p, h, &h->output[i]);
     if (h->until.cell != NONE && !claim(p, h, h->until.cell))
         copy_result(p, h, &h->until);
     for (uint32_t u = 0; u < p->nupdate; u++) {
@@ -374,7 +382,7 @@ static void place_results(const Plan *p, Sharing *h) {
         const CellInfo *c = &h->cell[r->cell];
         bool over = c->store != NONE && h->store.p[c->store].cls == STORE_SHARED &&
                     h->store.p[c->store].shared == r->shared && c->how == PLAN_INPLACE;
-        if (over) continue;
+        if (over || is_counted(h, r)) continue;
         if (c->how == PLAN_VIEW || !claim(p, h, r->cell)) copy_result(p, h, r);
     }
 }

@@ -2,6 +2,7 @@
  * destroyed variable, or a view of its root, runs before. What can't be ordered or
  * must not be overwritten is refused:
  *   - one root has two destroyers,
+ *   - the root is no tensor: lists and others have their values in common,
  *   - the root is a constant, an input or a dim; a shared variable, unless its update
  * is what the destroyer makes of it,
  *   - the root or a view of it is an output, or the new value of a shared variable,
@@ -148,6 +149,11 @@ static bool add_destroyer(Destroy *d, uint32_t i, uint32_t k) {
     if (d->destroyer[root] != NONE)
         return refuse_beside(d, i, victim, ", but ", d->destroyer[root],
                              " overwrites it already");
+    if (d->p->sharing.cell[root].flags & CELL_BOXED)
+        return refuse(d, i, victim, E_DESTROY,
+                      victim == root ? ", which is no tensor: such values are shared, "
+                                       "and never written over"
+                                     : ", which is in a list: others may have it, too");
     if (!check_leaf(d, i, victim, root) || !check_aliases(d, i, k, root)) return false;
     d->destroyer[root] = i;
     d->victim[root] = victim;

@@ -16,6 +16,7 @@ static void make_frames(Machine *m) {
     m->input_set = mem_zalloc(m->s, p->g->inputs.n, sizeof *m->input_set);
     m->shared = mem_zalloc(m->s, p->g->shared.n, sizeof *m->shared);
     m->update_place = mem_zalloc(m->s, p->nupdate, sizeof *m->update_place);
+    m->update_box = mem_zalloc(m->s, p->has_boxes ? p->nupdate : 0, sizeof(Value));
     m->probe = mem_zalloc(m->s, 1, sizeof *m->probe);
 }
 
@@ -82,7 +83,22 @@ Machine *vm_new(const Plan *p) {
     return machine_new(p, 0, NULL);
 }
 
+static bool is_boxed(const Machine *m, uint32_t cell) {
+    return m->p->sharing.cell[cell].flags & CELL_BOXED;
+}
+
+/* References to what a run handed out, or was about to store. */
+static void drop_boxed_results(Machine *m) {
+    const Sharing *h = &m->p->sharing;
+    if (!m->p->has_boxes) return;
+    for (uint32_t i = 0; i < m->p->noutput; i++)
+        if (is_boxed(m, h->output[i].cell)) value_unref(&m->output[i]);
+    for (uint32_t u = 0; u < m->p->nupdate; u++)
+        value_unref(&m->update_box[u]);
+}
+
 static void free_leaves(Machine *m) {
+    drop_boxed_results(m);
     for (size_t i = 0; i < m->p->g->inputs.n; i++)
         value_unref(&m->input[i]);
     for (size_t i = 0; i < m->p->g->shared.n; i++)
@@ -148,6 +164,7 @@ void vm_free(Machine *m) {
                    m->shared,
                    m->probe,
                    m->update_place,
+                   m->update_box,
                    m->lazy.flag,
                    m->lazy.moved,
                    (void *)m->state,
@@ -161,14 +178,9 @@ void vm_free(Machine *m) {
 }
 
 /* ---- results ---- */
-static bool is_boxed(const Machine *m, uint32_t cell) {
-    return m->p->sharing.cell[cell].flags & CELL_BOXED;
-}
-
 /* A copy of a cell's value in storage of its own. */
 static bool copy_result(Machine *m, uint32_t cell, uint32_t store, Value *out) {
     cell_value(m, cell, out);
-    if (is_boxed(m, cell)) return true; /* these are counted and never written */
     Tensor src = out->t;
     void *data = place_get(m, store, tensor_bytes(&src));
     if (!data) return false;
@@ -181,15 +193,24 @@ static bool copy_result(Machine *m, uint32_t cell, uint32_t store, Value *out) {
     return true;
 }
 
+/* What is no tensor is never written, so a reference will do: it outlives an update of
+ * the variable that the value came from. */
+static bool take_boxed(const Machine *m, const Result *r, Value *held) {
+    value_unref(held);
+    value_copy_view(held, m->box[r->cell]);
+    return true;
+}
+
 static bool take_output(Machine *m, const Result *r, Value *out) {
+    if (is_boxed(m, r->cell)) return take_boxed(m, r, out);
     if (r->copy != NONE) return copy_result(m, r->cell, r->copy, out);
     cell_value(m, r->cell, out);
     return true;
 }
 
 /* Where the new value of a shared variable is, in storage that can be handed over. */
-static bool ready_update(Machine *m, Result *r, uint32_t *place) {
-    if (is_boxed(m, r->cell)) return true;
+static bool ready_update(Machine *m, Result *r, uint32_t *place, Value *box) {
+    if (is_boxed(m, r->cell)) return take_boxed(m, r, box);
     *place = r->copy != NONE ? r->copy : m->place_of[r->cell];
     Value v;
     if (r->copy != NONE) return copy_result(m, r->cell, r->copy, &v);
@@ -209,12 +230,11 @@ static bool ready_update(Machine *m, Result *r, uint32_t *place) {
     return true;
 }
 
-static void store_boxed(Machine *m, const Result *r) {
+static void store_boxed(Machine *m, const Result *r, Value *box) {
     Shared *h = &m->shared[r->shared];
-    Value v = {0};
-    value_copy_view(&v, m->box[r->cell]);
     value_unref(&h->value);
-    h->value = v;
+    h->value = *box;
+    *box = m->nothing;
     h->set = true;
     m->box[m->p->shared[r->shared]] = &h->value;
 }
@@ -254,10 +274,12 @@ static bool finish(Machine *m) {
         if (!take_output(m, &h->output[i], &m->output[i])) return false;
     if (h->until.cell != NONE && !take_output(m, &h->until, m->until)) return false;
     for (uint32_t u = 0; u < p->nupdate; u++)
-        if (!ready_update(m, &h->update[u], &m->update_place[u])) return false;
+        if (!ready_update(m, &h->update[u], &m->update_place[u],
+                          p->has_boxes ? &m->update_box[u] : NULL))
+            return false;
     for (uint32_t u = 0; u < p->nupdate; u++) {
         if (is_boxed(m, h->update[u].cell))
-            store_boxed(m, &h->update[u]);
+            store_boxed(m, &h->update[u], &m->update_box[u]);
         else
             store_update(m, &h->update[u], m->update_place[u]);
     }
@@ -272,8 +294,10 @@ bool vm_run(Machine *m) {
                     sym_text(m->s, m->p->g->name));
     m->running = true;
     m->blame = 0;
+    drop_boxed_results(m);
     bool ok = bind_leaves(m) && places_refresh(m) && steps_run(m) && finish(m);
     if (m->retired.n) retire_all(m);
+    if (!ok) drop_boxed_results(m);
     m->running = false;
     return ok;
 }

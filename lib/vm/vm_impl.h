@@ -333,6 +333,7 @@ struct Machine {
     bool *input_set;
     Shared *shared;
     uint32_t *update_place;
+    Value *update_box; /* by update, where it is no tensor: what it will store */
     Vec(DimValue) dim, fixed_dim; /* bound by the last run; given */
     int64_t *dim_cell;            /* by cell, where it is a dim */
     bool leaves_changed;

@@ -198,3 +198,41 @@ END
     ok "gload $P -i 'x: float64' -e 'own_count(x)' | grun $P x=1 --steps 3" 'out = 3.0'
     bad 3 E_GRADIENT 'no gradient' "gload $P -i 'x: float64' -e 'own_count(x)' | ggrad $P"
 }
+
+@test "state of a plugin's type: outputs are old values, updates happen at the same time" {
+    gload $D --new --shared 'a: double = 1.5' --update 'a = double_add(a, 1)' -e 'o = a' --outputs o >g.tlg
+    gload $D --new --shared 'a: double = 1' --shared 'b: double = 2' --update 'a = b' --update 'b = a' -e 'o = double_add(a, double_mul(b, 10))' --outputs o >h.tlg
+    gload $D --new --shared 'l: list(double) = [1]' --update 'l = list_append(l, double(3))' -e 'o = l' -e 'p = l[0]' --outputs o,p >l.tlg
+    for m in FAST_RUN FAST_COMPILE DEBUG NAN_GUARD; do
+        ok "grun $D g.tlg --mode $m --steps 3" 'o = 3.5'
+        ok "grun $D h.tlg --mode $m --save s.yaml" 'o = 21.0'
+        ok 'grep "^  .: double" s.yaml' $'  a: double = 2.0\n  b: double = 1.0'
+        ok "grun $D l.tlg --mode $m --steps 3" $'o = [1.0, 3.0, 3.0]\np = 1.0'
+    done
+}
+
+@test "only a tensor that nobody else has may be written over" {
+    so over <<'END'
+#include <stdint.h>
+static bool object(TlCall *c) {
+    double *x = (double *)(uintptr_t)c->api->input_object(c, 0);
+    return x && (*x += 1, c->api->pass(c, 0, 0));
+}
+static bool tensor(TlCall *c) {
+    TlTensor x;
+    return c->api->input(c, 0, &x) && (*(double *)x.data += 1, c->api->pass(c, 0, 0));
+}
+static const TlOpDef ops[] = {
+    {.size = sizeof *ops, .name = "double_inc", .in = "x: any", .itypes = "double", .otypes = "double", .perform = object, .destroy_map = "r: x"},
+    {.size = sizeof *ops, .name = "inc", .in = "x", .itypes = "float64", .otypes = "float64", .perform = tensor, .destroy_map = "r: x"}};
+static bool init(TlHost *h, const TlApi *api) { return api->add_op(h, &ops[0]) && api->add_op(h, &ops[1]); }
+TL_PLUGIN("over", "1", init)
+END
+    O="$D --plugin ./over.so"
+    for m in FAST_RUN DEBUG; do
+        bad 3 E_DESTROY 'double_inc would overwrite a, which is no tensor' \
+            "gload $O --new --shared 'a: double = 1' --update 'a = double_inc(a)' -e 'o = double_add(a, 1)' --outputs o | grun $O --mode $m"
+        bad 3 E_DESTROY 'inc would overwrite list_get.*, which is in a list' \
+            "gload $O --new --shared 'l: list(float64) = [1.]' -e 'o = inc(list_append(l, 2.)[0])' --outputs o | grun $O --mode $m"
+    done
+}

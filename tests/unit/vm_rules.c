@@ -1,4 +1,5 @@
 /* The rules of the VM for updates, outputs, dims, memory and errors, one by one. */
+#include "value/object.h"
 #include "vm_test.h"
 
 #include <math.h>
@@ -66,6 +67,53 @@ static void test_swap(Session *s) {
     value_unref(&kept);
     value_unref(&one);
     value_unref(&two);
+    vm_free(m);
+    plan_free(p);
+    graph_free(g);
+}
+
+static Value list(Session *s, double x) {
+    Value item = scalar(s, x);
+    return (Value){.kind = TYPE_LIST, .obj = list_new_take(s, 1, &item)};
+}
+static double item(const Value *v, size_t i) {
+    const ListObject *o = v->obj;
+    return v->kind == TYPE_LIST && i < o->n ? tensor_f64(&o->item[i].t, 0)
+                                            : (double)NAN;
+}
+
+/* The same with lists, b <- a + [7]; and what a call that fails leaves. */
+static void test_swap_lists(Session *s) {
+    Graph *g = graph_new(s);
+    Builder b = builder(g, false);
+    const Type *t = type_list(s, type_scalar(s, DT_FLOAT64));
+    Var a = graph_shared(g, sym(s, "a"), t), c = graph_shared(g, sym(s, "b"), t);
+    Var x = graph_input(g, sym(s, "x"), type_scalar(s, DT_BOOL));
+    Var more = ap(&b, "list_append", 2, (Var[]){a, const_number(&b, DT_FLOAT64, 7)});
+    add_output(g, "a", a);
+    add_output(g, "more", more);
+    add_output(g, "b", ap(&b, "assert_op", 2, (Var[]){c, x}));
+    add_update(g, a, c);
+    add_update(g, c, more);
+    Plan *p = plan_new(g, &(PlanOptions){0});
+    Machine *m = vm_new(p);
+    Value one = list(s, 1), two = list(s, 2), kept = {0};
+    Value yes = numbers(s, DT_BOOL, 0, NULL, &(double){1}),
+          no = numbers(s, DT_BOOL, 0, NULL, &(double){0});
+    CHECK(vm_set_shared(m, 0, &one) && vm_set_shared(m, 1, &two));
+    CHECK(vm_set_input(m, 0, &yes) && vm_run(m));
+    CHECK(item(vm_output(m, 0), 0) == 1 && item(vm_output(m, 1), 1) == 7);
+    CHECK(item(vm_shared(m, 0), 0) == 2 && item(vm_shared(m, 1), 1) == 7);
+    value_copy_view(&kept, vm_output(m, 0));
+    CHECK(vm_set_input(m, 0, &no) && !vm_run(m));
+    diag_clear(s);
+    CHECK(item(vm_shared(m, 0), 0) == 2 && item(vm_shared(m, 1), 1) == 7);
+    CHECK(vm_output(m, 0)->kind == TYPE_NONE && item(&kept, 0) == 1);
+    CHECK(vm_set_input(m, 0, &yes) && vm_run(m));
+    CHECK(item(vm_output(m, 0), 0) == 2 && item(vm_output(m, 2), 0) == 1);
+    CHECK(item(vm_shared(m, 0), 1) == 7 && item(vm_shared(m, 1), 0) == 2);
+    value_unref(&kept), value_unref(&one), value_unref(&two);
+    value_unref(&yes), value_unref(&no);
     vm_free(m);
     plan_free(p);
     graph_free(g);
@@ -363,6 +411,7 @@ int main(void) {
     vm_open(s);
     uint64_t before = memory_used(s);
     test_swap(s);
+    test_swap_lists(s);
     test_update_in_place(s);
     test_dims(s);
     test_errors(s);

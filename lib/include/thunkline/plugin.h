@@ -271,7 +271,7 @@ typedef struct TlOpDef {
     bool (*infer_shape)(TlShape *s);
     const char *flops; /* "2 * x.size" */
     /* Memory: which input an output may view, which one making it overwrites (perform
-     * then changes the input and passes it on): "r: x", "q: x, p: y". */
+     * then changes the input, a tensor, and passes it on): "r: x", "q: x, p: y". */
     const char *view_map, *destroy_map;
     int (*view)(const TlApply *a, size_t out); /* by case; -1: none */
     int (*destroy)(const TlApply *a, size_t out);
