@@ -99,6 +99,7 @@ static bool kind_fits(ParamKind k, TypeKind have) {
     case IN_LIST:
         return have == TYPE_LIST;
     case IN_ANY:
+    case IN_ITEM:
         break;
     }
     return true;
@@ -112,7 +113,8 @@ static bool check_type_kinds(Infer *in) {
                                        [IN_ANY] = "anything",
                                        [IN_SPARSE] = "a sparse matrix",
                                        [IN_ARRAY] = "a tensor or a sparse matrix",
-                                       [IN_LIST] = "a list"};
+                                       [IN_LIST] = "a list",
+                                       [IN_ITEM] = "anything"};
     for (size_t i = 0; i < in->nin; i++)
         if (!kind_fits(kind_at(in, i), in->type[i]->kind))
             return infer_fail(in, E_TYPE, i, "%s takes %s for %s, not %s", in->op->name,
@@ -233,6 +235,7 @@ static bool coerce_one(Builder *b, MakeNode *m, size_t i, DType common) {
             return true;
         return put(b, m, i, cast_to(b, m->var[i], common));
     case IN_ANY:
+    case IN_ITEM:
     case IN_LIST:
         break;
     }
@@ -280,6 +283,7 @@ static bool check_input(Infer *in, size_t i, DType common) {
                                  : !takes_part(in, i) || t->dtype == common;
         break;
     case IN_ANY:
+    case IN_ITEM:
     case IN_LIST:
         break;
     }

@@ -394,13 +394,43 @@ static bool input_default(Compiler *c, const Param *p, Node *out) {
     return e && compile(c, e, DT_NONE, out);
 }
 
-static bool coerce_special(Compiler *c, const Param *p, const Node *n, Var *out) {
+/* Adds what the items of a list, and of lists in it, are: false once the strong ones
+ * are not of one dtype. */
+static bool add_items(const Compiler *c, size_t n, const Node *arg, Parts *p) {
+    for (size_t i = 0; i < n; i++) {
+        const Node *k = &arg[i];
+        if (k->kind == NODE_LIST && !k->sym && !add_items(c, k->n, k->item, p))
+            return false;
+        bool weak = k->kind == NODE_LITERAL || (k->kind == NODE_VAR && k->weak);
+        DKind kind = k->kind == NODE_LITERAL ? k->lit.kind : K_BOOL;
+        DType d =
+            k->kind == NODE_VAR ? receiver_dtype(var_type(c->b->g, k->var)) : DT_NONE;
+        if (weak && d != DT_NONE) kind = dtype_kind(d);
+        if (weak && (int)kind > p->weak) p->weak = (int)kind;
+        if (weak || d == DT_NONE) continue;
+        if (p->strong != DT_NONE && p->strong != d) return false;
+        p->strong = d;
+    }
+    return true;
+}
+
+/* A list's op looks at its first argument for the type of an item. */
+static bool coerce_item(Compiler *c, const Node *list, DType like, const Node *n,
+                        Var *out) {
+    const Type *t = list->kind == NODE_VAR ? var_type(c->b->g, list->var) : NULL;
+    if (t && t->kind == TYPE_LIST) return node_for(c, n, t->elem, out);
+    return compiler_var(c, n, like, out);
+}
+
+static bool coerce_special(Compiler *c, const Param *p, const Node *first, DType like,
+                           const Node *n, Var *out) {
     bool literal = n->kind == NODE_LITERAL;
     if (p->kind == IN_INTS) return node_ints(c, n, out);
     if (p->kind == IN_LIST && n->kind == NODE_LIST && !n->sym)
-        return node_list(c, n, NULL, out);
-    if (p->kind == IN_ANY && n->kind == NODE_STRING)
+        return node_list(c, n, NULL, like, out);
+    if ((p->kind == IN_ANY || p->kind == IN_ITEM) && n->kind == NODE_STRING)
         return fail(c->s, n->at, E_TYPE, "a string can't be a value");
+    if (p->kind == IN_ITEM) return coerce_item(c, first, like, n, out);
     if (p->kind == IN_BOOL && literal && n->lit.kind != K_BOOL)
         return fail(c->s, n->at, E_TYPE, "True or False is expected for `%s`",
                     sym_text(c->s, p->name));
@@ -470,19 +500,36 @@ static bool coerce_across(Compiler *c, const Args *a, DType creates, size_t nfix
     return true;
 }
 
+/* The dtype that weak items among the arguments take. DT_NONE: the typing rule will
+ * refuse the mixture, or there are no items. */
+static DType call_items(const Compiler *c, const Args *a, size_t nfixed) {
+    Parts p = {DT_NONE, -1, false};
+    for (size_t i = 0; i < a->sig->nin; i++) {
+        ParamKind k = a->sig->in[i].kind;
+        bool rest = a->sig->in[i].rest;
+        if ((k != IN_LIST && k != IN_ITEM) || (!rest && i >= nfixed)) continue;
+        if (rest ? !add_items(c, a->nrest, a->rest, &p)
+                 : !add_items(c, 1, &a->in[i], &p))
+            return DT_NONE;
+    }
+    if (p.strong != DT_NONE || p.weak < 0) return p.strong;
+    return kind_dtype((DKind)p.weak, c->b->floatX);
+}
+
 static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_t nin,
                        Var *in) {
     const Node **arg = arena_alloc(c->tmp, (nin + 1) * sizeof *arg);
     Node *tensor = arena_alloc(c->tmp, (nin + 1) * sizeof *tensor);
     Var *out = arena_alloc(c->tmp, (nin + 1) * sizeof *out);
     size_t n = 0;
+    DType like = call_items(c, a, nfixed);
     for (size_t i = 0; i < nin; i++) {
         const Param *p = &a->sig->in[i < nfixed ? i : a->sig->nin - 1];
         arg[i] = i < nfixed ? &a->in[i] : &a->rest[i - nfixed];
         if (i >= nfixed && a->sig->nrest > 1) continue;
         if (param_has_dtype(p->kind))
             tensor[n++] = *arg[i];
-        else if (!coerce_special(c, p, arg[i], &in[i]))
+        else if (!coerce_special(c, p, arg[0], like, arg[i], &in[i]))
             return false;
     }
     if (!coerce(c, a->op->promote, creates, n, tensor, out)) return false;
@@ -511,9 +558,12 @@ static bool call_op(Compiler *c, const Op *op, const Ast *e, const Node *self,
     size_t nin = nfixed + a.nrest;
     Var *in = arena_alloc(c->tmp, (nin + 1) * sizeof *in);
     bool made;
-    return coerce_all(c, &a, creates, nfixed, nin, in) &&
-           make_constant(c, op, props, nin, in, e->at, &made, out) &&
-           (made || apply_op(c, op, props, nin, in, e->at, out));
+    if (!coerce_all(c, &a, creates, nfixed, nin, in) ||
+        !make_constant(c, op, props, nin, in, e->at, &made, out) ||
+        (!made && !apply_op(c, op, props, nin, in, e->at, out)))
+        return false;
+    if (!a.nrest) weaken(c, op, nin, a.in, out);
+    return true;
 }
 
 /* set_subtensor(x[...], y), inc_subtensor(x[...], y) */

@@ -72,13 +72,21 @@ bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node 
         return true;
     }
     if (!op) return fail(c->s, at, E_NAME, "there is no op for `%s`", infix_text(k));
-    bool weak = infix_is_arithmetic(k) && node_is_weak(&arg[0]) &&
-                (n < 2 || node_is_weak(&arg[1]));
     if (!coerce(c, op->promote, DT_NONE, n, arg, in) ||
         !apply_op(c, op, NULL, n, in, at, out))
         return false;
-    out->weak = weak;
+    weaken(c, op, n, arg, out);
     return true;
+}
+
+void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out) {
+    if (!op->elemwise || op->out_dtype == OUT_PROP || n == 0) return;
+    for (size_t i = 0; i < n; i++)
+        if (!node_is_weak(&arg[i])) return;
+    if (out->kind != NODE_VAR || out->n) return;
+    const Type *t = var_type(c->b->g, out->var);
+    out->weak = t->kind == TYPE_TENSOR &&
+                t->dtype == kind_dtype(dtype_kind(t->dtype), c->b->floatX);
 }
 
 /* ---- ops ---- */

@@ -125,7 +125,6 @@ bool literal_binary(Session *s, Infix k, Span at, const Literal *a, const Litera
 
 /* ---- nodes.c: nodes as variables ---- */
 Node node_literal(Literal l, Span at);
-bool node_is_weak(const Node *n);    /* a literal, a weak variable, a list of such */
 bool node_is_literal(const Node *n); /* a literal, or a list of such */
 /* What a tensor operand is made of: the common dtype of the strong parts (DT_NONE if
  * none), the highest kind of the weak ones (-1 if none). False: diagnosed, it can't be
@@ -146,8 +145,9 @@ bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
 /* The dtype that numbers for t get, also within lists; DT_NONE: none. t may be NULL. */
 DType receiver_dtype(const Type *t);
 bool node_for(Compiler *c, const Node *n, const Type *t, Var *out);
-/* A list's items as one value; elem NULL: of the type that all items have. */
-bool node_list(Compiler *c, const Node *n, const Type *elem, Var *out);
+/* A list's items as one value; elem NULL: of the type that all items have, the weak
+ * ones of the dtype `like`. */
+bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out);
 /* *made: the op is worked out now (Op.constant), and *out is the constant. */
 bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
                    const Var *in, Span at, bool *made, Node *out);
@@ -157,6 +157,9 @@ bool fail_not_tensor(Compiler *c, const Node *n);
 
 /* ---- compile_expr.c ---- */
 bool compile(Compiler *c, const Ast *e, DType want, Node *out);
+/* What an elementwise op makes of weak things alone is weak, unless a cast in the op's
+ * own text has decided its dtype. */
+void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out);
 bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node *out);
 /* op_apply; one output is a variable, several a list. */
 bool apply_op(Compiler *c, const Op *op, const Props *props, size_t nin, const Var *in,

@@ -71,10 +71,12 @@ static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, 
     return true;
 }
 
-bool node_list(Compiler *c, const Node *n, const Type *elem, Var *out) {
+bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out) {
     Var *item = arena_alloc(c->tmp, (n->n + 1) * sizeof *item);
     for (size_t i = 0; i < n->n; i++)
-        if (!node_for(c, &n->item[i], elem, &item[i])) return false;
+        if (elem ? !node_for(c, &n->item[i], elem, &item[i])
+                 : !compiler_var(c, &n->item[i], like, &item[i]))
+            return false;
     return make_list(c, n->n, item, elem, n->at, out);
 }
 
@@ -99,7 +101,7 @@ bool node_for(Compiler *c, const Node *n, const Type *t, Var *out) {
         return true;
     }
     if (t && t->kind == TYPE_LIST && n->kind == NODE_LIST && !n->sym)
-        return node_list(c, n, t->elem, out);
+        return node_list(c, n, t->elem, DT_NONE, out);
     return compiler_var(c, n, receiver_dtype(t), out) &&
            (!t || t->kind != TYPE_SPARSE || make_sparse(c, t, n->at, out));
 }

@@ -61,7 +61,7 @@ bool expr_is_definition(Session *s, Span text);
 /* ---- compiling ---- */
 /* What an expression denotes while it is compiled. */
 typedef enum NodeKind {
-    NODE_VAR,  /* var; weak: it was a literal or a dim */
+    NODE_VAR,  /* var; weak: a dim, or what an elementwise op made of weak things */
     NODE_LIST, /* items */
     NODE_DICT, /* items with keys */
     NODE_STRING,
@@ -137,6 +137,7 @@ bool compiler_var(Compiler *c, const Node *n, DType like, Var *out);
 bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars);
 /* A list of ints and dims, or an int64 vector. */
 bool compiler_ints(Compiler *c, const Node *n, Var *out);
+bool node_is_weak(const Node *n); /* a literal, a weak variable, a list of such */
 Node node_var(Var v, Span at);
 /* A list or dict (key not NULL); items are copied, to live as long as the compiler.
  * E_LIMIT beyond 2^22 leaves. */

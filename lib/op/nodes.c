@@ -1,6 +1,7 @@
 /* Nodes as variables: where a weak number or a list meets a tensor parameter, its dtype
  * is decided here. */
 #include "op/compile_impl.h"
+#include "op/services.h"
 
 #include <string.h>
 
@@ -233,6 +234,38 @@ static bool stack_items(Compiler *c, const Node *n, DType d, Var *out) {
     return ok;
 }
 
+/* Constants all the way down, as far as a look costs little. */
+static bool made_of_constants(const Graph *g, Var v, int *budget) {
+    if (var_is_const(g, v)) return true;
+    ApplyId a = var_owner(g, v);
+    if (a == APPLY_NONE || --*budget < 0) return false;
+    for (size_t i = 0; i < g->apply[a].nin; i++)
+        if (!made_of_constants(g, apply_in(g, a)[i], budget)) return false;
+    return true;
+}
+
+/* Integers that literals make must fit as a literal must: a cast would wrap them. */
+static bool fits(Compiler *c, const Node *n, DType d) {
+    int budget = 64;
+    Graph *g = c->b->g;
+    const Type *t = var_type(g, n->var);
+    bool narrows = t->kind == TYPE_TENSOR && t->dtype == DT_INT64 &&
+                   dtype_is_integer(d) && d != DT_INT64;
+    Value v = {0};
+    _Alignas(16) char bytes[16];
+    if (!n->weak || c->env || !narrows || !services(c->s)->eval ||
+        !made_of_constants(g, n->var, &budget))
+        return true;
+    bool ok = services(c->s)->eval(g, 1, &n->var, &v);
+    int64_t size = ok ? tensor_size(&v.t) : 0;
+    for (int64_t i = 0; ok && i < size; i++) {
+        Literal l = literal_int(tensor_i64(&v.t, i));
+        ok = literal_store(c->s, &l, d, false, n->at, bytes);
+    }
+    value_unref(&v);
+    return ok;
+}
+
 bool node_as(Compiler *c, const Node *n, DType d, Var *out) {
     if (node_is_literal(n)) return node_const(c, n, d, false, -1, NULL, out);
     if (n->kind == NODE_LIST)
@@ -241,6 +274,7 @@ bool node_as(Compiler *c, const Node *n, DType d, Var *out) {
     const Type *t = var_type(c->b->g, n->var);
     *out = n->var;
     bool array = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE;
+    if (!fits(c, n, d)) return false;
     if (array && t->dtype != d) *out = cast_to(c->b, n->var, d);
     return *out != VAR_NONE;
 }

@@ -116,9 +116,11 @@ struct Op {
     /* Inputs: "x, y"; a tensor unless `name: ints` (int64 vector: a list of ints and
      * dims, or a scalar), `name: int` (int64 0-d), `name: bool`, `name: sparse`,
      * `name: array` (a tensor or sparse), `name: list` (of any Type), `name: any` (any
-     * Type); `name?` may be left out, `name = 0.5` has a weak default; a last `*name`
-     * takes the rest, or one list. Several of those, "*then, *other", take a list
-     * each, all of one length; the Apply has them one after the other. */
+     * Type), `name: item` (any Type; where it is weak it takes the dtype of the list
+     * and the items beside it); `name?` may be left out, `name = 0.5` has a weak
+     * default; a last `*name` takes the rest, or one list. Several of those, "*then,
+     * *other", take a list each, all of one length; the Apply has them one after the
+     * other. */
     const char *in;
     /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str
      * dtype ints axes (None, int or ints; kept sorted and non-negative by canonical

@@ -96,6 +96,7 @@ static bool bare_input(const Group *g, size_t i) {
             return true;
         break;
     case IN_LIST:
+    case IN_ITEM:
         break;
     }
     return t->ndim == 0 && (t->dtype == DT_INT64 || t->dtype == DT_BOOL);

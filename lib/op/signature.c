@@ -71,11 +71,12 @@ static int word_of(Cursor *c, const char *const *list, int n) {
 
 static void parse_param(Cursor *c, Param *p) {
     static const char *const kinds[] = {"tensor", "ints",   "int",   "bool",
-                                        "any",    "sparse", "array", "list"};
+                                        "any",    "sparse", "array", "list",
+                                        "item"};
     p->rest = eat(c, '*');
     p->name = name(c);
     p->optional = eat(c, '?');
-    if (eat(c, ':')) p->kind = (ParamKind)word_of(c, kinds, 8);
+    if (eat(c, ':')) p->kind = (ParamKind)word_of(c, kinds, 9);
     p->optional |= eat(c, '?');
     if (eat(c, '=')) {
         if (*c->p == '\0') bad(c, "a default is missing");

@@ -13,7 +13,8 @@ typedef enum ParamKind {
     IN_ANY,
     IN_SPARSE,
     IN_ARRAY,
-    IN_LIST
+    IN_LIST,
+    IN_ITEM
 } ParamKind;
 /* Does its dtype count when inputs are brought to a common one? */
 static inline bool param_has_dtype(ParamKind k) {

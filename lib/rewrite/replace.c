@@ -154,19 +154,29 @@ static DType sibling(Rewriter *r, const Pat *p, const Var *in, DType like) {
     return like;
 }
 
+/* A literal, or what an elementwise op makes of literals alone. */
+static bool is_weak(const Pat *p) {
+    if (p->kind != PAT_APPLY) return p->kind == PAT_LITERAL;
+    if (!p->op->elemwise || p->op->out_dtype == OUT_PROP) return false;
+    for (size_t i = 0; i < p->nin; i++)
+        if (!is_weak(p->in[i])) return false;
+    return true;
+}
+
 static Var build_apply(Rewriter *r, const Rule *rule, const Pat *p, const Match *m,
                        DType like) {
     Var in[BUILT_MAX], out[OUT_MAX];
     if (p->nin > BUILT_MAX) return VAR_NONE;
     for (size_t i = 0; i < p->nin; i++) {
         in[i] = VAR_NONE;
-        if (p->in[i]->kind == PAT_LITERAL) continue;
+        if (is_weak(p->in[i])) continue;
         in[i] = rule_build(r, rule, p->in[i], m, like);
         if (in[i] == VAR_NONE) return VAR_NONE;
     }
     DType d = sibling(r, p, in, like);
     for (size_t i = 0; i < p->nin; i++)
-        if (in[i] == VAR_NONE && (in[i] = build_literal(r, p->in[i], d)) == VAR_NONE)
+        if (in[i] == VAR_NONE &&
+            (in[i] = rule_build(r, rule, p->in[i], m, d)) == VAR_NONE)
             return VAR_NONE;
     const Props *props = build_props(r, p, m);
     if (!props) return VAR_NONE;

@@ -267,6 +267,15 @@ static void test_weak(void) {
     check_type("t = {'a': [x, v]}\ny = t['a'][1]", "float64[3]");
     check_type("f = lambda a, b: a * b + 1\ny = f(x, 2)", "float32[n, 4]");
     check_type("y = (lambda a: a + n)(i)", "int64");
+    check_type("y = x / sqrt(2.)", "float32[n, 4]");
+    check_type("y = x * log(2 * pi)", "float32[n, 4]");
+    check_type("y = x * (n < 3)", "float32[n, 4]");
+    check_type("y = h + exp([1, 2, 3])", "float16[3]");
+    check_type("y = k + maximum(2, i)", "int64[5]");
+    check_type("y = k + minimum(2, n)", "int32[5]");
+    check_type("a = sqrt(2.)\ny = x * a", "float64[n, 4]");
+    check_type("y = x * float64(sqrt(2.))", "float64[n, 4]");
+    check_type("y = x * sum([1., 2.])", "float64[n, 4]");
     check_type("y = x @ W + v", "float64[n, 3]");
     check_type("y = x.T.sum(axis=0).T", "float32[n]");
 }

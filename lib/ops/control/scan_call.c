@@ -247,13 +247,6 @@ static bool read_steps(Words *w, const Ast *arg) {
 
 /* ---- the body ---- */
 
-static bool is_literal(const Node *n) {
-    if (n->kind != NODE_LIST) return n->kind == NODE_LITERAL;
-    for (size_t i = 0; i < n->n; i++)
-        if (!is_literal(&n->item[i])) return false;
-    return true;
-}
-
 static bool take_initial(Words *w, size_t i, size_t k, DType like) {
     Item *t = &w->out[i];
     if (t->ntap == 0) return true;
@@ -261,14 +254,14 @@ static bool take_initial(Words *w, size_t i, size_t k, DType like) {
     return compiler_var(w->c, &t->x, like, &t->var);
 }
 
-/* Initial values that are literals only take a dtype later. */
+/* Initial values that are weak take a dtype later. */
 static bool take_initials(Words *w, const DType *like) {
     size_t k = 0;
     for (size_t i = 0; i < w->nseq; i++)
         k += w->seq[i].ntap;
     for (size_t i = 0; i < w->nout; k += w->out[i].ntap, i++) {
         Item *t = &w->out[i];
-        t->weak = t->ntap && is_literal(&t->x) && wanted(w, k) == DT_NONE;
+        t->weak = t->ntap && node_is_weak(&t->x) && wanted(w, k) == DT_NONE;
         if (!take_initial(w, i, k, like[i])) return false;
         const Type *x = t->ntap ? var_type(w->b->g, t->var) : NULL;
         bool one = t->ntap == 1 && t->tap[0] == -1;
@@ -318,16 +311,17 @@ static void input_types(const Words *w, const Var *other, const Type **type) {
         type[k++] = var_type(g, other[i]);
 }
 
-/* The least dtype of a literal's kind: what it meets in the body takes over. */
-static DType least_dtype(const Node *n) {
+/* The least dtype of a weak thing's kind: what it meets in the body takes over. */
+static DType least_dtype(const Graph *g, const Node *n) {
     static const DType least[] = {DT_BOOL, DT_INT8, DT_INT8, DT_FLOAT16, DT_COMPLEX64};
     if (n->kind == NODE_LIST) {
         DType most = DT_BOOL;
         for (size_t i = 0; i < n->n; i++)
-            most = dtype_promote(most, least_dtype(&n->item[i]));
+            most = dtype_promote(most, least_dtype(g, &n->item[i]));
         return most;
     }
-    return least[n->lit.kind];
+    return least[n->kind == NODE_VAR ? dtype_kind(var_type(g, n->var)->dtype)
+                                     : n->lit.kind];
 }
 
 static bool try_body(Words *w, const DType *like, const Var *other) {
@@ -338,13 +332,13 @@ static bool try_body(Words *w, const DType *like, const Var *other) {
     return compiler_function(w->c, &w->fn, n, type);
 }
 
-/* Initial values that are literals begin as the least dtype of their kind. What the
+/* Initial values that are weak begin as the least dtype of their kind. What the
  * body makes of them then is their dtype, or it left them alone: their own. */
 static void guess_dtypes(Words *w, const Var *other, DType *like) {
     Node fn = w->fn;
     CompilerTrial trial = compiler_try(w->c);
     for (size_t i = 0; i < w->nout; i++)
-        like[i] = w->out[i].weak ? least_dtype(&w->out[i].x) : DT_NONE;
+        like[i] = w->out[i].weak ? least_dtype(w->b->g, &w->out[i].x) : DT_NONE;
     bool ok = try_body(w, like, other);
     const Graph *made = ok ? w->fn.fn : NULL;
     for (size_t i = 0; i < w->nout; i++) {

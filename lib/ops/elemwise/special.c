@@ -14,7 +14,8 @@
 #undef ROW
 
 #define ROW(k, out, name, domain, kernels, ...) TABLE_OP(k, out, name, __VA_ARGS__)
-#define TEXT(id, ...)                           {.name = #id, .file = __FILE__, .line = __LINE__, __VA_ARGS__},
+#define TEXT(id, ...)                                                                  \
+    {.name = #id, .elemwise = true, .file = __FILE__, .line = __LINE__, __VA_ARGS__},
 static const Op table[] = {
 #include "ops/elemwise/special.def"
     TEXT(positive, X, .infix = "+", .def = "x", .doc = "x itself.",

@@ -57,8 +57,10 @@ static bool walk_slice(Walk *w, const Item *it) {
         len = size;
     else if (dim_is_known(size) && start_known && stop_known && step_known)
         len = slice_of(size, it->start >= 0, start, it->stop >= 0, stop, step).length;
-    else if (size == 0 || (start_known && stop_known && it->stop >= 0 && start == stop))
-        len = 0;
+    else if (size == 0 ||
+             (start_known && stop_known && it->stop >= 0 && start == stop &&
+              (it->start >= 0 || (step_known && step > 0))))
+        len = 0; /* a start that is left out is 0 only for a step above 0 */
     w->dim[w->n++] = len;
     w->open = false;
     return true;

@@ -258,7 +258,7 @@ static const Op table[] = {
          "The items as one list value. They have one kind, dtype and rank; type= says "
          "more or less of their shape, and is needed when there are none. A list in "
          "brackets does the same where an op takes a list.",
-     .in = "*items: any",
+     .in = "*items: item",
      .props = "type: str = ''",
      .type = make_type,
      .perform = make_perform,
@@ -286,7 +286,7 @@ static const Op table[] = {
      ROW},
     {.name = "list_append",
      .doc = "The list x with the value y at its end.",
-     .in = "x: list, y: any",
+     .in = "x: list, y: item",
      .type = append_type,
      .perform = append_perform,
      .batch = batch_lists,
@@ -312,7 +312,7 @@ static const Op table[] = {
      .doc =
          "The list x with the value y put in before item i. An i beyond an end means "
          "that end.",
-     .in = "x: list, i: int, y: any",
+     .in = "x: list, i: int, y: item",
      .type = insert_type,
      .perform = insert_perform,
      .batch = batch_lists,
@@ -325,7 +325,7 @@ static const Op table[] = {
      ROW},
     {.name = "list_remove",
      .doc = "The list x without its first item that equals y; an error if none does.",
-     .in = "x: list, y: any",
+     .in = "x: list, y: item",
      .type = append_type,
      .perform = remove_perform,
      .batch = batch_lists,
@@ -352,7 +352,7 @@ static const Op table[] = {
      .doc =
          "The number of the first item of the list x that equals y; an error if none "
          "does.",
-     .in = "x: list, y: any",
+     .in = "x: list, y: item",
      .type = count_type,
      .perform = index_perform,
      .batch = batch_lists,
@@ -363,7 +363,7 @@ static const Op table[] = {
      ROW},
     {.name = "list_count",
      .doc = "How many items of the list x equal y.",
-     .in = "x: list, y: any",
+     .in = "x: list, y: item",
      .type = count_type,
      .perform = count_perform,
      .batch = batch_lists,

@@ -69,7 +69,7 @@ bool sample_param(Sample *q, const char *name, const Ast *arg, const char *value
     if (arg) {
         if (!compiler_ast(q->c, arg, &n)) return false;
         DType like = DT_NONE;
-        if (n.kind == NODE_LITERAL && dtype_is_float(q->dtype)) like = q->dtype;
+        if (node_is_weak(&n) && dtype_is_float(q->dtype)) like = q->dtype;
         if (!compiler_var(q->c, &n, like, &v)) return false;
     } else {
         v = build_text(q->b, value, &(Env){0}, &ok);

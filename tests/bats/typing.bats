@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# What an expression's type is: weak numbers, sizes that are known or not, and the forms of calls that NumPy has.
+load common
+
+@test "every slice gives what Python's gives, whatever is known of the size, in both modes, and so do its gradient and what is set" {
+    local dim n x what g
+    what=$ROOT/tests/bats/slices.awk
+    for dim in n '?' 0 1 5 7; do
+        awk -v what=graph -v dim="$dim" -f "$what" >g.yaml
+        gload g.yaml -o g.tlg
+        grewrite g.tlg -o r.tlg
+        for n in 0 1 2 3 4 5 6 7; do
+            case $dim in [0-9]) [ "$n" = "$dim" ] || continue ;; esac
+            awk -v what=values -v n="$n" -f "$what" >want
+            [ "$(wc -l <want)" = 4200 ]
+            x="x=float64([$(seq -s, 1 "$n")])"
+            for g in 'r.tlg' '--mode FAST_COMPILE g.tlg'; do
+                grun $g "$x" >got
+                cmp want got || fail "x: float64[$dim] of $n elements, grun $g: $(diff want got | head -n 3)"
+            done
+        done
+    done
+}
+
+@test "a dim that is 0 by its slice is typed so, one that may have elements is not" {
+    like 'gload --new -i "x: float64[n]" -e "a = x[:0]" -e "b = x[2:2:-1]" -e "c = x[:0:-1]" -e "d = x[0:0]" -O tree' 'float64\[0\]' 'float64\[\?\]'
+    ok 'gload --new -i "a: float64[n]" -i "b: float64[m]" -e "concatenate([b, a[:0:-1]])" | grun a=[1,2] b=[5,6]' 'out = [5.0, 6.0, 2.0]'
+    ok 'gload --new -i "a: float64[n]" -e "max(a[:0:-1])" | grun a=[1,2,3]' 'out = 3.0'
+    ok 'gload --new -i "a: float64[n]" -e "sum(a[:0:-1]**2)" | ggrad --wrt a | grun a=[1,2,3]' 'out = 13.0
+d_out_d_a = [0.0, 4.0, 6.0]'
+    ok 'gload --new -i "a: float64[n]" -e "scan(lambda x, s: s + x, sequences=[a[:0:-1]], outputs_info=[0.])" | grun a=[1,2,3]' 'out = [3.0, 5.0]'
+}
+
+# typed TYPE EXPRESSION: with x: float32[n], k: int8, L: list(float32) it has that type, and so has what is printed and read again.
+typed() {
+    local f
+    gload --new -i 'x: float32[n]' -i 'k: int8' -i 'L: list(float32)' -e "r = $2" -o w.tlg || return
+    for f in yaml json tlg; do
+        gload w.tlg -o "w.$f" || return
+        gload "w.$f" --info | grep -Eq "^outputs *r *$1$" || {
+            gload "w.$f" --info
+            fail "$2 in $f: not $1"
+        }
+    done
+    gload w.yaml --no-provenance -O yaml >w2.yaml
+    gload w.yaml --no-provenance -O json | gload --no-provenance -O yaml | cmp - w2.yaml
+}
+
+@test "what an elementwise op makes of literals is as weak as they are, also in text and read again" {
+    local f32='float32\[n\]'
+    typed "$f32" 'x / sqrt(2.)'
+    typed "$f32" 'x * log(2)'
+    typed "$f32" 'x * 2**0.5'
+    typed "$f32" 'x * (2 * pi)'
+    typed "$f32" 'x * sin(pi / 3) + exp(-1)'
+    typed "$f32" 'x / sqrt(n)'
+    typed "$f32" 'x / maximum(n - 1, 1)'
+    typed "$f32" 'x / sqrt(x.shape[0] * x.size)'
+    typed "$f32" 'x * (lambda s: sqrt(s))(3)'
+    typed "$f32" 'x * relu(2.) + logit(0.25)'
+    typed "$f32" 'x * (2.).sqrt()'
+    typed "$f32" 'where(x > 0, sqrt(2.), x)'
+    typed "$f32" 'clip(x, -sqrt(2.), sqrt(2.))'
+    typed "$f32" 'full_like(x, sqrt(2.))'
+    typed "$f32" 'set_subtensor(x[0], sqrt(2.))'
+    typed 'float32\[\?\]' 'concatenate([x, [sqrt(2.), 1]])'
+    typed float32 'ifelse(x[0] > 0, sqrt(2.), x[0])'
+    typed float32 'scan(lambda h: h * x[0], outputs_info=[sqrt(2.)], n_steps=3)[2]'
+    typed int8 'k + maximum(2, 3)'
+    typed int8 'k * (n > 3)'
+    typed float64 'k * sqrt(4)'
+    typed complex64 'x[0] * sqrt(1j)'
+    typed float64 'sqrt(2.)'
+    typed int64 'maximum(2, n)'
+    # these are as strong as any tensor
+    typed 'float64\[n\]' 'x * float64(sqrt(2.))'
+    typed 'float64\[n\]' 'x * sum([1., 2.])'
+    typed 'float64\[3\]' 'x + ones(3)'
+    typed 'float64\[3\]' 'x + arange(3)'
+    typed 'float64\[n\]' 'x + (k + sqrt(2.))'
+    ok 'gload --new -i "x: float32" -e "s = sqrt(2.)" -e "y = x / s" --outputs y --info | grep -c float64' 1
+    ok 'gload --new --floatX float32 -i "x: float64" -e "x / 2.5" | grun x=5' 'out = 2.0'
+}
+
+@test "a weak integer that does not fit is an error as a literal is" {
+    bad 3 E_VALUE '300 is out of range of int8' 'gload --new -i "k: int8" -e "k + abs(-300)"'
+    bad 3 E_VALUE '128 is out of range of int8' 'gload --new -i "k: int8" -e "k + maximum(3, [2, 128])"'
+    ok 'gload --new -i "k: int8" -e "k + abs(-100)" | grun k=1' 'out = 101'
+}
+
+@test "items of lists and of what is put into them are weak" {
+    local e
+    for e in 'list_append(L, 1.5)' 'list_append(L, sqrt(2.))' 'list_append(L, 1)' 'list_insert(L, 0, 1.5)' 'list_remove(L, 1.)' \
+        'list_append([1.], x[0])' 'make_list(1.5, x[0])' 'list_extend(L, [1., x[0]])' 'list_extend([1., 2.], L)'; do
+        typed 'list\(float32\)' "$e"
+    done
+    typed int64 'list_count(L, 1.)'
+    typed int64 'list_index(L, 1.)'
+    typed float32 'list_get([1., x[0]], 0)'
+    typed 'list\(float64\)' 'list_append([1.5, 2], 3)'
+    typed 'list\(int64\)' 'list_append([1, 2], 3)'
+    ok 'gload --new -i "L: list(float32)" -e "list_count(L, 0.1)" -e "i = list_index(L, 0.1)" | grun "L=[0.5, 0.1]"' 'out = 1
+i = 1'
+    bad 3 E_VALUE '1.5 is not an integer, as is due for int8' 'gload --new -i "K: list(int8)" -e "list_append(K, 1.5)"'
+    bad 3 E_TYPE 'the items of the list are float32, not float64' 'gload --new -i "L: list(float32)" -i "y: float64" -e "list_append(L, y)"'
+}
+
+@test "weak numbers in functions, ops files, rules, updates and values" {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: 'float32[n]'}
+shared: {w: 'float32 = 1 / sqrt(2.)'}
+functions:
+  half:
+    inputs: {a: float32, b: float32}
+    let: |
+      r = a * b / sqrt(2 * pi)
+    outputs: [r]
+let: |
+  y = map(lambda v: half(v, sqrt(2.)) / log(2.), x)
+outputs: [y]
+updates: {w: w * sqrt(0.5)}
+Y
+    like 'gload g.yaml --info' '^outputs *y *float32\[n\]'
+    printf 'thunkline: 1\nops:\n  bell:\n    inputs: x, s = 2\n    props:\n      scale: float = 2.0\n    def: exp(-x * x / 2) / (s * sqrt(scale * pi))\n    partials: {x: -x * r * sqrt(1.), s: undefined("no")}\n' >o.yaml
+    like 'gload --ops o.yaml --new -i "x: float32[n]" -e "sum(bell(x))" | ggrad --ops o.yaml | tee b.tlg | gload --ops o.yaml --info' 'float32' 'd_out_d_x *float32\[n\]'
+    like 'gload --ops o.yaml b.tlg -O yaml' '_8 = sqrt\(float64\(1.0\)\)' '_9 = float32\(_8\)'
+    printf 'scaled: tanh(x) * 3 => tanh(x) * 3 * (sqrt(2.) / sqrt(2.))\n' >r.rules
+    ok 'gload --new -i "x: float32[n]" -e "tanh(x) * 3" | grewrite --rules r.rules --include canonicalize -O yaml | grep -c float64 || true' 0
+    ok 'gload --new -i "x: float32" -e "x * 1" | grun "x=sqrt(4.)"' 'out = 2.0'
+}
