@@ -216,9 +216,21 @@ COV_FLUSH := $(COV)/tests/coverage/flush.o
 COV_MAKE = $(MAKE) --no-print-directory B=$(COV) OPT=-O0 SIMD_OPT=-O0 CFLAGS='-g1 --coverage -fprofile-update=atomic -Wno-sign-conversion' LINK=-no-pie
 COV_LINK := --coverage -Wl,--wrap=_exit,--wrap=abort,--wrap=raise $(abspath $(COV_FLUSH))
 coverage: setup-test
-	@$(COV_MAKE) $(COV_FLUSH)
+	@find $(COV) -name '*.gcda' -delete 2>/dev/null; $(COV_MAKE) $(COV_FLUSH)
 	@$(COV_MAKE) LDFLAGS='$(COV_LINK)' test-programs fuzz-programs
 	@tests/coverage/run.sh $(COV) $(UNIT_BIN:$(B)/%=$(COV)/%) $(FUZZ_C:%.c=$(COV)/%)
+
+# ---- torture: campaigns against the tools (tests/torture) ----
+## torture: SECONDS=60 SEED=1 random graphs, failing allocations and writes, signals; failures are kept in build/torture
+SEED ?= 1
+TORTURE ?=
+torture-programs: tools $(B)/tests/torture/graph $(B)/tests/torture/failalloc.so $(B)/tests/torture/failwrite.so
+$(B)/tests/torture/%.so: tests/torture/%.c
+	@mkdir -p $(@D)
+	$(CC) -shared -fPIC -O1 -D_GNU_SOURCE -Wall -Wextra -o $@ $<
+torture: SECONDS = 60
+torture: torture-programs
+	@tests/torture/run.sh $(B) $(SECONDS) $(SEED) $(TORTURE)
 
 ## help: this list
 help:
@@ -228,5 +240,5 @@ help:
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:
