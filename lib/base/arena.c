@@ -80,7 +80,7 @@ static void *alloc_in_new_block(Arena *a, size_t size) {
 }
 
 void *arena_alloc(Arena *a, size_t size) {
-    if (size > SIZE_MAX / 2) session_panic(a->s, diag_exit(E_MEM), "out of memory");
+    if (size > SIZE_MAX / 2) mem_panic(a->s);
     size = size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
     if (size > (size_t)(a->end - a->at)) return alloc_in_new_block(a, size);
     void *p = a->at;

@@ -7,16 +7,15 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { EXIT_MEMORY = 6 };
 #define HUGE_PAGE ((size_t)2 << 20)
 
-static _Noreturn void out_of_memory(Session *s) {
-    session_panic(s, EXIT_MEMORY, "out of memory");
+_Noreturn void mem_panic(Session *s) {
+    session_panic(s, E_MEM, "out of memory");
 }
 
 static size_t checked_product(Session *s, size_t count, size_t size) {
     size_t total;
-    if (!size_mul(count, size, &total)) out_of_memory(s);
+    if (!size_mul(count, size, &total)) mem_panic(s);
     return total;
 }
 
@@ -30,21 +29,21 @@ static void *in_huge_pages(void *p, size_t size) {
 
 void *mem_alloc(Session *s, size_t size) {
     void *p = malloc(size ? size : 1);
-    if (!p) out_of_memory(s);
+    if (!p) mem_panic(s);
     return in_huge_pages(p, size);
 }
 
 void *mem_zalloc(Session *s, size_t count, size_t size) {
     size_t total = checked_product(s, count, size);
     void *p = calloc(total ? total : 1, 1);
-    if (!p) out_of_memory(s);
+    if (!p) mem_panic(s);
     return in_huge_pages(p, total);
 }
 
 void *mem_realloc(Session *s, void *p, size_t count, size_t size) {
     size_t total = checked_product(s, count, size);
     void *q = realloc(p, total ? total : 1);
-    if (!q) out_of_memory(s);
+    if (!q) mem_panic(s);
     return in_huge_pages(q, total);
 }
 

@@ -16,6 +16,8 @@ void *mem_zalloc(Session *s, size_t count,
                  size_t size); /* cleared; count*size checked */
 void *mem_realloc(Session *s, void *p, size_t count, size_t size);
 void mem_free(void *p);
+/* The end for want of memory, for what other libraries allocate. */
+_Noreturn void mem_panic(Session *s);
 
 /* Checked size arithmetic: false on overflow, *r untouched then. */
 static inline bool size_mul(size_t a, size_t b, size_t *r) {

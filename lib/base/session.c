@@ -6,7 +6,7 @@
 Session *session_new(PanicFn *panic, void *ctx) {
     Session *s = calloc(1, sizeof *s);
     if (!s) {
-        if (panic) panic(ctx, diag_exit(E_MEM), "out of memory");
+        if (panic) panic(ctx, E_MEM, "out of memory");
         abort();
     }
     s->panic = panic;
@@ -52,8 +52,8 @@ Pool *session_pool(Session *s) {
     return s->pool;
 }
 
-_Noreturn void session_panic(Session *s, int exit, const char *message) {
-    if (s && s->panic) s->panic(s->panic_ctx, exit, message);
+_Noreturn void session_panic(Session *s, DiagCode code, const char *message) {
+    if (s && s->panic) s->panic(s->panic_ctx, code, message);
     abort();
 }
 

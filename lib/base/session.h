@@ -9,7 +9,7 @@
 
 /* Called when small memory runs out or a bug is found: must not return. The default
  * writes nothing and aborts. */
-typedef void PanicFn(void *ctx, int exit, const char *message);
+typedef void PanicFn(void *ctx, DiagCode code, const char *message);
 
 /* What rows above base keep in a session: freed in reverse order of first use. */
 typedef enum Slot {
@@ -55,7 +55,7 @@ int session_cpu_level(
     Session *s); /* options.cpu_level, but no more than this CPU has */
 uint64_t
 session_max_memory(Session *s); /* options.max_memory, or what its default comes to */
-_Noreturn void session_panic(Session *s, int exit, const char *message);
+_Noreturn void session_panic(Session *s, DiagCode code, const char *message);
 
 void *session_slot(Session *s, Slot slot); /* NULL until set */
 void session_set_slot(Session *s, Slot slot, void *p, void (*free)(void *));

@@ -83,6 +83,8 @@ struct Check {
     Map told;      /* what was told already */
     Map often;     /* by signature: how often it was checked */
     Frame main;
+    const char
+        *memory; /* what was said when there was too little; NULL: there was enough */
     bool nonfinite; /* one was told */
     bool unsure;    /* what is being run may not be needed: nothing has to be finite */
     bool open;      /* main has values of the call that runs */

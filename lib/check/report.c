@@ -28,6 +28,7 @@ static bool add(Check *c, Severity severity, DiagCode code, uint64_t key, Span a
 static bool add(Check *c, Severity severity, DiagCode code, uint64_t key, Span at,
                 const char *fmt, va_list ap) {
     size_t *count = severity == DIAG_ERROR ? &c->found : &c->warned;
+    if (c->memory) return false;
     if (map_get(&c->told, key, NULL) || *count >= c->o.most) {
         c->hidden += severity == DIAG_ERROR;
         return false;
@@ -72,19 +73,29 @@ void found_note(Check *c, Span at, const char *fmt, ...) {
 }
 
 bool check_full(const Check *c) {
-    return c->found >= c->o.most;
+    return c->found >= c->o.most || c->memory;
 }
 
 const char *check_forget(Check *c, size_t mark) {
     const char *text = "it says nothing";
+    bool memory = false;
     for (size_t i = diag_count(c->s); i-- > mark;)
-        if (diag_get(c->s, i)->severity == DIAG_ERROR) text = diag_get(c->s, i)->text;
+        if (diag_get(c->s, i)->severity == DIAG_ERROR) {
+            text = diag_get(c->s, i)->text;
+            memory |= diag_get(c->s, i)->code == E_MEM;
+        }
     text = arena_str(c->a, text, strlen(text));
+    if (memory && !c->memory) c->memory = text;
     diag_rewind(c->s, mark);
     return text;
 }
 
 bool check_tell(Check *c) {
+    if (c->memory) {
+        fail(c->s, NOWHERE, E_MEM, "%s", c->memory);
+        return note(c->s, NOWHERE,
+                    "--mode DEBUG keeps a copy of each value of the graph");
+    }
     for (Finding *f = c->first; f; f = f->next) {
         if (f->d.severity == DIAG_ERROR)
             fail(c->s, f->d.at, f->d.code, "%s", f->d.text);

@@ -7,24 +7,40 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Only a signal handler needs to find the session without being told. */
-static Session *interrupted; /* cli only: the library has no globals */
+/* Only a signal handler needs to find the run without being told. */
+static Run *interrupted; /* cli only: the library has no globals */
 
 static void on_signal(int sig) {
-    if (interrupted) writer_unlink_all(interrupted);
+    if (interrupted) writer_unlink_all(interrupted->s);
     signal(sig, SIG_DFL);
     raise(sig);
+}
+
+/* What a failure leaves in a pipe: a record that makes the next tool end, too. */
+static void leave_record(const Run *r, int status) {
+    unsigned char record[ABORT_RECORD];
+    const Common *c = r->common;
+    bool elsewhere = c && c->output && strcmp(c->output, "-") != 0;
+    if (!r->tool->writes_graph || r->no_graph || elsewhere || (c && c->format >= 0) ||
+        isatty(STDOUT_FILENO))
+        return;
+    size_t n = io_abort_record(status, record);
+    ssize_t done = write(STDOUT_FILENO, record, n);
+    (void)done; /* there is nobody left to tell */
 }
 
 /* bug() says what it found and aborts; the status tells scripts from a user's error. */
 static void on_abort(int sig) {
     (void)sig;
-    if (interrupted) writer_unlink_all(interrupted);
+    if (interrupted) {
+        writer_unlink_all(interrupted->s);
+        leave_record(interrupted, 70);
+    }
     _exit(70);
 }
 
-static void catch_signals(Session *s) {
-    interrupted = s;
+static void catch_signals(Run *r) {
+    interrupted = r;
     signal(SIGABRT, on_abort);
     signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of write */
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU};
@@ -45,16 +61,47 @@ static void say(const char *text) {
     }
 }
 
-_Noreturn static void panic(void *ctx, int status, const char *message) {
+/* How errors are to be written must be known before the first one: of the options. */
+static bool wants_json(int argc, char **argv) {
+    bool json = false;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        json |= strcmp(argv[i], "--errors=json") == 0 ||
+                (strcmp(argv[i], "--errors") == 0 && i + 1 < argc &&
+                 strcmp(argv[i + 1], "json") == 0);
+    return json;
+}
+
+/* Within the quotes of JSON, without memory. */
+static void say_quoted(const char *text) {
+    for (char c[3] = {'\\'}; *text; text++) {
+        bool escaped = *text == '"' || *text == '\\';
+        c[1] = (unsigned char)*text < 32 ? '?' : *text;
+        say(c + !escaped);
+    }
+}
+
+/* There may be no memory left: a report as report_all() writes them, piece by piece. */
+_Noreturn static void panic(void *ctx, DiagCode code, const char *message) {
     const Run *r = ctx;
     if (r->s) writer_unlink_all(r->s);
-    say(r->program);
-    say(status == 70 ? ": internal error: " : ": ");
-    say(message);
-    say(status == 70
-            ? "\nThis is a bug in thunkline; please report it with the command line.\n"
-            : "\n");
-    _exit(status);
+    if (wants_json(r->argc, r->argv)) {
+        say("{\"tool\": \"");
+        say_quoted(r->program);
+        say("\", \"severity\": \"error\", \"code\": \"");
+        say(diag_name(code));
+        say("\", \"exit\": 6, \"message\": \""); /* of E_MEM and E_LIMIT alike */
+        say(message);
+        say("\", \"notes\": []}\n");
+    } else {
+        say(r->program);
+        say(": error[");
+        say(diag_name(code));
+        say("]: ");
+        say(message);
+        say("\n");
+    }
+    leave_record(r, diag_exit(code));
+    _exit(diag_exit(code));
 }
 
 static bool want_color(const Common *c) {
@@ -64,17 +111,12 @@ static bool want_color(const Common *c) {
            !(term && strcmp(term, "dumb") == 0);
 }
 
-/* What follows a failure: the report, and in a pipe a record that makes the next tool
- * end, too. */
 static int failed(Run *r) {
     const Diag *first = diag_first_error(r->s);
     int status = first ? first->exit : 70;
     report_all(r->s, r->program, r->common->errors == 1, want_color(r->common),
                STDERR_FILENO);
-    const char *out = r->common->output;
-    if (r->tool->writes_graph && !r->no_graph && (!out || strcmp(out, "-") == 0) &&
-        !isatty(STDOUT_FILENO) && r->common->format < 0)
-        io_write_abort(r->s, "-", status);
+    leave_record(r, status);
     return status;
 }
 
@@ -132,18 +174,8 @@ static bool load_own(Run *r) {
     return true;
 }
 
-/* How errors are to be written must be known before the first one: of the options. */
-static void prepare_errors(Run *r, int argc, char **argv) {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--errors=json") == 0 ||
-            (strcmp(argv[i], "--errors") == 0 && i + 1 < argc &&
-             strcmp(argv[i + 1], "json") == 0))
-            r->common->errors = 1;
-}
-
 static bool work(Run *r, int argc, char **argv) {
     bool done;
-    prepare_errors(r, argc, argv);
     if (!tool_parse(r, argc, argv) || !information(r, &done)) return false;
     if (done) return true;
     return settle(r) && load_own(r) && r->tool->run(r);
@@ -180,10 +212,11 @@ int tool_main(const Tool *t, int argc, char **argv) {
                         : argc ? argv[0]
                                : t->name};
     r.common = calloc(1, t->settings);
-    if (!r.common) panic(&r, 6, "out of memory");
+    if (!r.common) panic(&r, E_MEM, "out of memory");
+    if (wants_json(argc, argv)) r.common->errors = 1;
     if (t->preset) t->preset(r.common);
     r.s = pipeline_session(panic, &r);
-    catch_signals(r.s);
+    catch_signals(&r);
     tool_environment();
     bool ok = work(&r, argc, argv);
     int status = ok ? 0 : failed(&r);

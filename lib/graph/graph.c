@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { EXIT_LIMIT = 6, FIRST_CAP = 4 };
+enum { FIRST_CAP = 4 };
 static const uint32_t max_nodes = UINT32_C(1) << 31;
 
 /* ---- values: copies of a constant share one, whatever graph they are in ---- */
@@ -152,8 +152,7 @@ void graph_free(Graph *g) {
 /* ---- growth ---- */
 
 static uint32_t grown(Session *s, uint32_t cap, uint64_t need) {
-    if (need > max_nodes)
-        session_panic(s, EXIT_LIMIT, "a graph has more than 2^31 nodes");
+    if (need > max_nodes) session_panic(s, E_LIMIT, "a graph has more than 2^31 nodes");
     uint64_t n = cap ? (uint64_t)cap * 2 : FIRST_CAP;
     return (uint32_t)(n < need ? need : n);
 }

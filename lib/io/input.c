@@ -19,7 +19,21 @@ static bool unpack(Input *in, uint64_t max) {
     return true;
 }
 
+/* The record that a failing tool wrote last, be it in the middle of something. */
+static bool is_aborted(const Input *in, int *exit) {
+    unsigned char want[ABORT_RECORD];
+    *exit = in->n ? in->p[in->n - 1] : 0;
+    size_t n = io_abort_record(*exit, want);
+    return in->n >= n && memcmp(in->p + in->n - n, want, n) == 0;
+}
+
 static bool check(Input *in, uint64_t max) {
+    int exit;
+    if (is_aborted(in, &exit)) {
+        fail(in->s, NOWHERE, E_UPSTREAM, "%s: the command before this one failed",
+             in->name);
+        return diag_set_exit(in->s, exit ? exit : diag_exit(E_UPSTREAM)), false;
+    }
     if (in->n > max)
         return fail(in->s, NOWHERE, E_LIMIT,
                     "%s is larger than the limit of %llu bytes", in->name,

@@ -77,8 +77,9 @@ bool io_write_to(Graph *g, Writer *w, const WriteOptions *o);
 bool io_text(Graph *g, const WriteOptions *o, Str *out); /* any format into memory */
 /* The tree of one variable as IO_TREE shows it, `depth` levels of it (0: all). */
 void tree_of_var(const Graph *g, Var v, int depth, Str *out);
-/* What a failing tool leaves in a pipe that expects tlg: the next one ends with the
- * same status, silently. */
-bool io_write_abort(Session *s, const char *path, int exit);
+/* What a failing tool leaves in a pipe that expects tlg, whatever it wrote before: the
+ * next one ends with the same status, silently. Allocates nothing. */
+enum { ABORT_RECORD = 18 };
+size_t io_abort_record(int exit, unsigned char out[ABORT_RECORD]);
 
 #endif

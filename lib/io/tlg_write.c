@@ -425,15 +425,13 @@ bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o) {
     return ok;
 }
 
-bool io_write_abort(Session *s, const char *path, int exit) {
-    Writer *w = writer_open(s, path);
-    if (!w) return false;
-    Str b = STR(s);
-    cb_head(&b, CB_TAG, 55799);
-    tlg_section(&b, "abort");
-    cb_head(&b, CB_MAP, 1);
-    cb_text(&b, "exit"), cb_int(&b, exit);
-    writer_add(w, b.p, b.n);
-    str_free(&b);
-    return writer_commit(w);
+size_t io_abort_record(int exit, unsigned char out[ABORT_RECORD]) {
+    static const unsigned char begin[] = {0xD9, 0xD9, 0xF7, 0xA1, 0x65, 'a', 'b', 'o',
+                                          'r',  't',  0xA1, 0x64, 'e',  'x', 'i', 't'};
+    enum { ONE_BYTE = 24 };
+    size_t n = sizeof begin;
+    memcpy(out, begin, n);
+    if (exit >= ONE_BYTE) out[n++] = ONE_BYTE;
+    out[n++] = (unsigned char)exit;
+    return n;
 }

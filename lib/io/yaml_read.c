@@ -72,12 +72,12 @@ static Span span_of(Yaml *y, yaml_mark_t begin, yaml_mark_t end) {
 
 static bool syntax(Yaml *y) {
     const yaml_parser_t *p = &y->parser;
+    if (p->error == YAML_MEMORY_ERROR || !p->problem) mem_panic(y->s);
     Span at = span_of(y, p->problem_mark, p->problem_mark);
     if (p->error == YAML_READER_ERROR)
         at.begin = at.end =
             (uint32_t)(p->problem_offset < y->len ? p->problem_offset : y->len);
-    return doc_unsafe(y->s, at, "not YAML: %s%s%s",
-                      p->problem ? p->problem : "unreadable", p->context ? ", " : "",
+    return doc_unsafe(y->s, at, "not YAML: %s%s%s", p->problem, p->context ? ", " : "",
                       p->context ? p->context : "");
 }
 
@@ -301,8 +301,7 @@ Doc *yaml_read(Session *s, Arena *a, uint32_t source) {
               .text = src->text,
               .len = src->len,
               .seen = MAP(s)};
-    if (!yaml_parser_initialize(&y.parser))
-        session_panic(s, diag_exit(E_MEM), "out of memory");
+    if (!yaml_parser_initialize(&y.parser)) mem_panic(s);
     yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&y.parser, (const unsigned char *)src->text, src->len);
     add_lines(&y);

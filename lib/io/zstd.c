@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { WINDOW_LOG = 27 };
 
@@ -14,10 +15,17 @@ struct Zip {
     unsigned char out[1 << 16];
 };
 
+/* NULL: it went well. */
+static const char *error_of(Session *s, size_t result) {
+    if (!ZSTD_isError(result)) return NULL;
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) mem_panic(s);
+    return ZSTD_getErrorName(result);
+}
+
 struct Zip *zip_new(Session *s, int level) {
     struct Zip *z = mem_zalloc(s, 1, sizeof *z);
     z->c = ZSTD_createCCtx();
-    if (!z->c) session_panic(s, diag_exit(E_MEM), "out of memory");
+    if (!z->c) mem_panic(s);
     ZSTD_CCtx_setParameter(z->c, ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setParameter(z->c, ZSTD_c_checksumFlag, 1);
     return z;
@@ -30,9 +38,8 @@ bool zip_add(struct Zip *z, Sink *k, const void *p, size_t n, bool end) {
         ZSTD_outBuffer out = {z->out, sizeof z->out, 0};
         left =
             ZSTD_compressStream2(z->c, &out, &in, end ? ZSTD_e_end : ZSTD_e_continue);
-        if (ZSTD_isError(left))
-            return fail(k->s, NOWHERE, E_IO, "can't compress: %s",
-                        ZSTD_getErrorName(left));
+        const char *why = error_of(k->s, left);
+        if (why) return fail(k->s, NOWHERE, E_IO, "can't compress: %s", why);
         sink_raw(k, z->out, out.pos);
     } while (in.pos < in.size || (end && left));
     return !k->failed;
@@ -51,9 +58,8 @@ static bool unpack(Session *s, ZSTD_DCtx *d, const char *name, ZSTD_inBuffer *in
         ZSTD_outBuffer out = {*p + *n, cap - *n, 0};
         size_t before = in->pos;
         left = ZSTD_decompressStream(d, &out, in);
-        if (ZSTD_isError(left))
-            return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack: %s", name,
-                        ZSTD_getErrorName(left));
+        const char *why = error_of(s, left);
+        if (why) return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack: %s", name, why);
         *n += out.pos;
         if (*n > max)
             return fail(s, NOWHERE, E_LIMIT,
@@ -74,7 +80,7 @@ bool unzstd(Session *s, const char *name, const unsigned char *p, size_t n,
     *out = NULL;
     *nout = 0;
     ZSTD_DCtx *d = ZSTD_createDCtx();
-    if (!d) session_panic(s, diag_exit(E_MEM), "out of memory");
+    if (!d) mem_panic(s);
     ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, WINDOW_LOG);
     ZSTD_inBuffer in = {p, n, 0};
     bool ok = unpack(s, d, name, &in, max, out, nout);

@@ -95,6 +95,8 @@ static const Op *op_for(Builder *b, const Op *op, size_t nin, const Var *in) {
 bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,
               Var *out) {
     MakeNode m;
+    for (size_t i = 0; i < nin; i++)
+        if (in[i] == VAR_NONE) return false; /* diagnosed where it was to be made */
     op = op_for(b, op, nin, in);
     make_node_open(&m, b->s, b->g, op, nin, in);
     const Typed *t = typed_find(b->s, op, props, nin, m.type, b->floatX);

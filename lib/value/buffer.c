@@ -10,6 +10,8 @@
 enum { ALIGN = 64 };
 #define HUGE_PAGE  ((size_t)2 << 20)
 #define MAPPED_MIN HUGE_PAGE
+/* Arrays below it are small memory, which never fails to its caller (base/mem.h). */
+#define SMALL ((size_t)4 << 10)
 
 typedef struct Account {
     _Atomic uint64_t used, peak;
@@ -118,6 +120,7 @@ Buffer *buffer_new(Session *s, size_t size) {
     bool mapped = size >= MAPPED_MIN;
     room = room / ALIGN * ALIGN;
     void *data = mapped ? map_huge(size) : aligned_alloc(ALIGN, room ? room : ALIGN);
+    if (!data && size < SMALL) mem_panic(s);
     if (!data) {
         atomic_fetch_sub(&account(s)->used, size);
         char want[32];

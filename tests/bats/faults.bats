@@ -19,3 +19,95 @@ plain_build() {
     done
     ok "(ulimit -v 1000000; timeout 20 grun inv.tlg 'a=eye(2)')"
 }
+
+# Makes the n-th allocation of the command after $FAILING fail, or all from the n-th on (tests/torture/failalloc.c).
+failing() { # n once|on
+    FAILING="env LD_PRELOAD=$BATS_FILE_TMPDIR/failalloc.so FAILALLOC_AT=$1 ${2/once/FAILALLOC_ONCE=1}"
+    export FAILING=${FAILING% on}
+}
+
+setup_file() {
+    local cc
+    cc=$(command -v cc || command -v gcc) || return 0
+    "$cc" -shared -fPIC -O1 -o "$BATS_FILE_TMPDIR/failalloc.so" "$BATS_TEST_DIRNAME/../torture/failalloc.c"
+}
+
+some_graph() {
+    cat >g.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n, 4]", y: "float64[n]"}
+shared: {W: "float64[4] = zeros(4)"}
+functions:
+  sq: {inputs: {u: "float64[m]"}, let: {v: "u * u"}, outputs: [v]}
+let: |
+  loss = mean(sq(x @ W - y))
+  c = log(1 + exp(loss)) * 2
+outputs: [loss, c]
+updates: |
+  W = W - 0.1 * grad(loss, W)
+Y
+    gload g.yaml -o g.tlg
+    export XY='x=ones((3,4)) y=ones(3)'
+}
+
+need_failalloc() {
+    plain_build
+    [ -e "$BATS_FILE_TMPDIR/failalloc.so" ] || skip 'no C compiler'
+}
+
+# short LINE: wherever an allocation fails in the command after $FAILING, the line ends with 0 in silence or with 6 and
+# one message.
+short() {
+    local count n how
+    export FAILING="env LD_PRELOAD=$BATS_FILE_TMPDIR/failalloc.so FAILALLOC_LOG=$PWD/count"
+    ok "$1" || return
+    count=$(od -An -tu8 count | tr -d ' ')
+    [ "$count" -gt 100 ] || complain 'should allocate' "$1" || return
+    for how in once on; do
+        for ((n = 1; n <= count; n += 1 + count / 25)); do
+            failing $n $how
+            shell "$1"
+            [ "$status" = 0 ] && [ ! -s .err ] && continue
+            [ "$status" = 6 ] || complain "should end with status 6 (allocation $n, $how)" "$1" || return
+            [ "$(grep -cE '(error\[E_MEM\]: |"code": "E_MEM", "exit": 6)' .err)" = 1 ] && [ "$(grep -c error .err)" = 1 ] ||
+                complain "should say one error (allocation $n, $how)" "$1" || return
+        done
+    done
+}
+
+@test "out of memory is one message and status 6, whatever was being done" {
+    need_failalloc
+    some_graph
+    short '$FAILING gload g.yaml | grun $XY'
+    short '$FAILING gload g.yaml -z --errors json | grun $XY'
+    short '$FAILING ggrad g.tlg --cost loss --wrt W | grewrite | grun $XY'
+    short '$FAILING grewrite g.tlg | gload --check'
+    short '$FAILING grun g.tlg $XY'
+    short 'gload g.tlg -z | $FAILING grun $XY --errors json'
+    short '$FAILING gprof --static g.tlg'
+    short '$FAILING grun g.tlg $XY --mode DEBUG'
+}
+
+@test "no op is blamed by DEBUG for what --max-memory does not allow" {
+    gload --new -i 'x: float64[n]' -e 'y = sort(x) + 1' --outputs y -o g.yaml
+    bad 6 E_MEM 'a copy of each value' "grun g.yaml 'x=ones(50000)' --mode DEBUG --max-memory 2400K -r y=y.npy"
+    shell "grun g.yaml 'x=ones(50000)' --max-memory 2400K -r y=y.npy"
+    [ "$status" = 0 ]
+    for kb in 400 1200 2000 4000; do
+        shell "grun g.yaml 'x=ones(50000)' --mode DEBUG --max-memory ${kb}K -r y=y.npy"
+        [ "$status" = 0 ] || bad 6 E_MEM '' "grun g.yaml 'x=ones(50000)' --mode DEBUG --max-memory ${kb}K -r y=y.npy"
+    done
+}
+
+@test "an abort record after half a graph ends the pipe, too" {
+    some_graph
+    {
+        head -c 300 g.tlg
+        printf '\xd9\xd9\xf7\xa1\x65abort\xa1\x64exit\x05'
+    } >half.tlg
+    for tool in 'gload --check' 'grun x=1' grewrite 'ggrad --cost loss'; do
+        shell "$tool <half.tlg"
+        [ "$status" = 5 ]
+        [ ! -s .err ]
+    done
+}

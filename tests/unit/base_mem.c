@@ -158,10 +158,10 @@ static void test_lists(Session *s) {
 
 static jmp_buf out;
 static int panic_exit;
-static void on_panic(void *ctx, int exit, const char *message) {
+static void on_panic(void *ctx, DiagCode code, const char *message) {
     (void)ctx;
     (void)message;
-    panic_exit = exit;
+    panic_exit = diag_exit(code);
     longjmp(out, 1);
 }
 

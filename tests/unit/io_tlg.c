@@ -205,16 +205,23 @@ static void forged(void) {
 }
 
 static void aborted(void) {
-    char path[] = "/tmp/io_abort_XXXXXX";
-    int fd = mkstemp(path);
-    CHECK(fd >= 0 && close(fd) == 0);
-    CHECK(io_write_abort(s, path, 5));
+    static const char *const before[] = {
+        "", "thunkline: 1\nlet: |\n  a = ", "\xD9\xD9\xF7\xA1\x66heade",
+        "\x28\xB5\x2F\xFD\x04"};
+    static const int status[] = {1, 5, 23, 24, 70, 255};
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < sizeof status / sizeof *status; k++) {
+            unsigned char text[64];
+            size_t n = strlen(before[i]);
+            memcpy(text, before[i], n);
+            n += io_abort_record(status[k], text + n);
+            diag_clear(s);
+            Graph *g = io_read_mem(s, "test", text, n, NULL);
+            const Diag *d = diag_first_error(s);
+            CHECK(!g && d && d->code == E_UPSTREAM && d->exit == status[k], "%d",
+                  status[k]);
+        }
     diag_clear(s);
-    Graph *g = io_read(s, path, NULL);
-    const Diag *d = diag_first_error(s);
-    CHECK(!g && d && d->code == E_UPSTREAM && d->exit == 5);
-    diag_clear(s);
-    unlink(path);
 }
 
 static void versions(void) {

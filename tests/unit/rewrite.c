@@ -10,10 +10,10 @@
 
 static Session *s;
 
-static void die(void *ctx, int exit_status, const char *message) {
+static void die(void *ctx, DiagCode code, const char *message) {
     (void)ctx;
     fprintf(stderr, "panic: %s\n", message);
-    exit(exit_status);
+    exit(diag_exit(code));
 }
 
 /* A graph of float64 inputs by name, one output `out` of an expression in them. */
