@@ -34,7 +34,7 @@ static const Opt options[] = {
      "graph"},
     {"rename", 0, OPT_LIST, AT(rename), "OLD=NEW", "Rename a variable or an output.",
      "graph"},
-    {"prefix", 0, OPT_STR, AT(prefix), "P",
+    {"prefix", 0, OPT_TEXT, AT(prefix), "P",
      "Put P before all names, before several FILEs are put together.", NULL},
     {"dim", 0, OPT_LIST, AT(dim), "NAME=SIZE", "Replace a dim by a number.", NULL},
     {"narrow", 0, OPT_LIST, AT(narrow), "NAME:TYPE",

@@ -11,7 +11,8 @@ typedef enum OptKind {
     OPT_INT,   /* int64_t */
     OPT_FLOAT, /* double */
     OPT_SIZE,  /* uint64_t: 10M, 10MB */
-    OPT_STR,   /* const char * */
+    OPT_STR,   /* const char *: not an empty one */
+    OPT_TEXT,  /* const char *: any */
     OPT_FILE,  /* const char *, completed as a path */
     OPT_LIST,  /* Texts: may be repeated */
     OPT_FILES, /* Texts of paths: may be repeated */

@@ -147,7 +147,33 @@ static Text text_of(Run *r, const char *label, const char *v) {
     return (Text){source_get(r->s, src)->text, {src, 0, (uint32_t)n}};
 }
 
+/* Names with commas between them, nothing with each. */
+static bool takes_names(const Opt *o) {
+    static const char *const kinds[] = {"NAME", "TAG", "KINDS"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(o->arg, kinds[i], strlen(kinds[i])) == 0)
+            return !strpbrk(o->arg, "=:");
+    return false;
+}
+
+/* A script's variable may be empty: what would be asked for then is nothing. */
+static bool says_something(Run *r, const Opt *o, const char *v) {
+    char **word;
+    if (!v || !o->arg || o->kind == OPT_TEXT || o->kind == OPT_MAYBE) return true;
+    if (!*v)
+        return fail(r->s, NOWHERE, E_USAGE, "--%s takes %s, not an empty text", o->name,
+                    o->arg);
+    size_t n = takes_names(o) ? str_split(session_arena(r->s), v, ',', &word) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (!*word[i])
+            return fail(r->s, NOWHERE, E_USAGE, "--%s: a name is missing in '%s'",
+                        o->name, v);
+    return n || !takes_names(o) ||
+           fail(r->s, NOWHERE, E_USAGE, "--%s: there is no name in '%s'", o->name, v);
+}
+
 static bool store(Run *r, const Opt *o, const char *v) {
+    if (!says_something(r, o, v)) return false;
     char *at = (char *)r->common + o->at;
     void *field = at;
     switch (o->kind) {
@@ -161,6 +187,7 @@ static bool store(Run *r, const Opt *o, const char *v) {
     case OPT_SIZE:
         return num_read_size(v, field) || wants(r, o, "a size such as 512M or 10MB", v);
     case OPT_STR:
+    case OPT_TEXT:
     case OPT_MAYBE:
     case OPT_FILE:
         *(const char **)field = v;

@@ -88,7 +88,7 @@ bool find_output_list(Graph *g, Span list, Outputs *out) {
     char **part;
     size_t n = str_split(a, text, ',', &part);
     uint32_t from = 0;
-    bool ok = true;
+    bool ok = n || fail(g->s, list, E_USAGE, "there is no name in '%s'", text);
     for (size_t i = 0; ok && i < n; i++) {
         size_t len = strlen(part[i]);
         const char *hit = strstr(text + from, part[i]);

@@ -180,3 +180,43 @@ END
     NO_COLOR=1 script -qec 'gload -e sni\(x\)' /dev/null </dev/null >t 2>&1 || true
     run ! grep -q $'\033\[' t
 }
+
+@test "an option that is given no name, or an empty one among others, is refused" {
+    gload --new -i 'x: float64' -e 'y = exp(x)' -e 'z = y * 2' --outputs z -o g.tlg
+    local line
+    while read -r line; do
+        for word in "''" ,; do
+            bad 2 E_USAGE 'not an empty text|a name is missing|there is no name' "$line $word >o.tlg"
+            [ "$word" != , ] || bad 2 E_USAGE 'a name is missing' "$line z,,y >o.tlg"
+        done
+        bad 2 E_USAGE 'there is no name|a name is missing' "$line ' ' >o.tlg"
+    done <<'L'
+ggrad g.tlg --vjp
+ggrad g.tlg --jvp
+ggrad g.tlg --jacobian
+ggrad g.tlg --hessian
+ggrad g.tlg --cost
+ggrad g.tlg --wrt
+ggrad g.tlg --vjp z --cotangent
+ggrad g.tlg --jvp z --tangents
+ggrad g.tlg --consider-constant
+ggrad g.tlg --checkpoint
+grewrite g.tlg --include
+grewrite g.tlg --exclude
+grewrite g.tlg --require
+grewrite g.tlg --keep
+grewrite g.tlg --reap
+grewrite g.tlg --harvest
+grewrite g.tlg --allow
+grewrite g.tlg --block
+grun g.tlg x=1 --include
+grun g.tlg x=1 --exclude
+grun g.tlg x=1 --each
+grun g.tlg x=1 --guard
+grun g.tlg x=1 --unguarded
+grun g.tlg x=1 --reap
+gload g.tlg --outputs
+L
+    bad 2 E_USAGE 'takes FILE, not an empty text' "gload g.tlg -o ''"
+    bad 2 E_USAGE '--known-grads takes' "ggrad g.tlg --known-grads ''"
+}
