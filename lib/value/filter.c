@@ -67,6 +67,25 @@ static bool check_dims(const Filtering *f) {
     return true;
 }
 
+/* Bools are bytes of 0 and 1: others are no values of the dtype. */
+static bool check_bools(const Filtering *f) {
+    enum { BLOCK = 4096 };
+    uint8_t block[BLOCK], all = 0;
+    const Tensor *v = f->v;
+    int64_t size = v->dtype == DT_BOOL ? tensor_size(v) : 0;
+    for (int64_t i = 0; i < size; i += BLOCK) {
+        size_t n = size - i < BLOCK ? (size_t)(size - i) : BLOCK;
+        tensor_gather(v, i, n, block);
+        for (size_t k = 0; k < n; k++)
+            all |= block[k];
+        for (size_t k = 0; all > 1 && k < n; k++)
+            if (block[k] > 1)
+                return refuse(f, E_VALUE, "element %lld is %d, and a bool is 0 or 1",
+                              (long long)i + (long long)k, (int)block[k]);
+    }
+    return true;
+}
+
 static bool check_finite(const Filtering *f) {
     enum { BLOCK = 256 };
     char block[BLOCK * 16];
@@ -95,7 +114,7 @@ bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
     if (t->kind != TYPE_TENSOR)
         return refuse(&f, E_TYPE, "an array is no value of this type");
     return check_dtype(&f) && check_ndim(&f) && check_aligned(&f) && check_dims(&f) &&
-           check_finite(&f);
+           check_bools(&f) && check_finite(&f);
 }
 
 bool tensor_filter(Session *s, const Type *t, const Tensor *v, Filter how,
