@@ -32,7 +32,6 @@ void compiler_free(Compiler *c) {
 }
 
 void compiler_set_filter(Compiler *c, Filter how, const char *what) {
-    how.strict = false; /* a number is written for its receiver */
     c->filter = how;
     c->filter_what = what;
 }

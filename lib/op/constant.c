@@ -36,8 +36,21 @@ static bool of_numbers(Compiler *c, const Node *n, const Type *t, Node *out) {
     Value v;
     if (!compiler_var(c, n, DT_NONE, &x)) return false;
     const Value *have = var_leafrec(c->b->g, x)->value;
-    return value_filter(c->s, t, have, c->filter, what(c), n->at, &v) &&
-           keep(c, t, &v, n->at, out);
+    if (value_filter(c->s, t, have, c->filter, what(c), n->at, &v))
+        return keep(c, t, &v, n->at, out);
+    return c->filter.strict &&
+           note(c->s, NOWHERE, "a strict check converts nothing: write %s(...)",
+                type_str(c->s, t));
+}
+
+/* One that is asked for by the name of its type is made, however strict what takes it.
+ */
+static bool made_constant(Compiler *c, const Node *n, const Type *t, Node *out) {
+    Filter kept = c->filter;
+    c->filter.strict = false;
+    bool ok = node_constant(c, n, t, out);
+    c->filter = kept;
+    return ok;
 }
 
 bool node_constant(Compiler *c, const Node *n, const Type *t, Node *out) {
@@ -61,7 +74,7 @@ bool call_constant(Compiler *c, const Ast *e, Node *out) {
         return fail(c->s, e->kid[0]->at, E_TYPE,
                     "constant() is for types of plugins; %s has its own form",
                     type_str(c->s, t));
-    return node_constant(c, &n, t, out);
+    return made_constant(c, &n, t, out);
 }
 
 /* NAME(value) */
@@ -69,5 +82,5 @@ bool call_type(Compiler *c, const Ast *e, const Type *t, Node *out) {
     Node n;
     if (e->nkid != 1 || e->kid[0]->kind == AST_KEYWORD)
         return fail(c->s, e->at, E_ARITY, "write %s(value)", sym_text(c->s, e->sym));
-    return compile(c, e->kid[0], DT_NONE, &n) && node_constant(c, &n, t, out);
+    return compile(c, e->kid[0], DT_NONE, &n) && made_constant(c, &n, t, out);
 }
