@@ -29,6 +29,7 @@ void check_free(Check *c) {
     if (!c) return;
     if (c->open) frame_close(&c->main);
     session_set_slot(c->s, SLOT_CHECK, NULL, NULL);
+    past_free(&c->past);
     book_free(c);
     graph_free(c->ready);
     vec_free(&c->log);

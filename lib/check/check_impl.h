@@ -64,6 +64,31 @@ typedef struct Frame {
     struct Frame *outer;
 } Frame;
 
+/* ---- storage that runs get ---- */
+typedef struct Room {
+    Buffer *buf;
+    size_t bytes; /* between the guards */
+} Room;
+typedef Vec(Room) Rooms;
+/* Rooms of runs that are over: who writes to one has kept a pointer to it. A ring, for
+ * ops of plugins only: others keep nothing between runs. */
+enum { PAST_ROOMS = 32, PAST_BYTES = 1 << 16 };
+typedef struct PastRoom {
+    Room room; /* buf NULL: none */
+    const Op *op;
+    bool input;
+    uint64_t hash;
+} PastRoom;
+typedef struct Past {
+    PastRoom room[PAST_ROOMS];
+    unsigned next;
+} Past;
+/* Takes the rooms over, of which the first nin were inputs. */
+void past_keep(Past *p, const Op *op, size_t nin, Rooms *r);
+/* The next one that was written to since it was looked at; NULL: none. */
+const PastRoom *past_changed(Past *p);
+void past_free(Past *p);
+
 struct Check {
     Session *s;
     Arena *a;
@@ -82,6 +107,7 @@ struct Check {
     Services real; /* as they are without us */
     Map told;      /* what was told already */
     Map often;     /* by signature: how often it was checked */
+    Past past;
     Frame main;
     const char
         *memory; /* what was said when there was too little; NULL: there was enough */
@@ -90,6 +116,7 @@ struct Check {
     bool open;      /* main has values of the call that runs */
 };
 
+bool is_array(const Value *v); /* inspect.c */
 /* ---- report.c ---- */
 /* Adds a finding unless the same was told before; then notes may be added. `key` says
  * what counts as the same. */
@@ -131,11 +158,6 @@ typedef struct Form {
 } Form;
 extern const Form form_plain; /* C order, 0xAA */
 enum { F_ORDER = 99, GUARD_BYTES = 64 };
-typedef struct Room {
-    Buffer *buf;
-    size_t bytes; /* between the guards */
-} Room;
-typedef Vec(Room) Rooms;
 /* An array of that form and shape (before `grow`); its room is added to `rooms`. False:
  * diagnosed. */
 bool form_new(Check *c, const Form *f, DType d, int ndim, const int64_t *shape,
@@ -178,7 +200,8 @@ typedef struct Subject {
     bool loops, lazy, inner, own; /* own: its definition is a text */
     void *state[2];               /* of its thunk: usual, debug */
     bool made[2];
-    Value *base; /* what came out first */
+    Value *base;  /* what came out first, in copies that no run can reach */
+    Value *first; /* the values themselves, for who else has their memory */
 } Subject;
 typedef enum RunHow { RUN_KERNEL, RUN_REFERENCE, RUN_BASELINE, RUN_SINGLE } RunHow;
 /* What a run finds out; of each op and kind one is told. */
@@ -195,7 +218,8 @@ typedef enum RunKind {
     KIND_BLANK,
     KIND_SWAP,
     KIND_VM,
-    KIND_STEP
+    KIND_STEP,
+    KIND_KEPT
 } RunKind;
 typedef struct OpRun {
     RunKind kind;
@@ -212,7 +236,8 @@ typedef struct OpRun {
     const Value **given_p;
     Rooms rooms;
     size_t nroom_in; /* the first rooms are those of inputs */
-    size_t *room_of; /* by input */
+    size_t *room_of; /* by input; SIZE_MAX: it has none */
+    bool *copied;    /* by input: a copy of a value that is no array */
     bool ok;
     bool broken;     /* its thunk broke the protocol */
     const char *why; /* what the kernel said */
@@ -220,9 +245,10 @@ typedef struct OpRun {
 /* Runs it once. False: the kernel failed (why). */
 bool subject_run(Subject *x, OpRun *r);
 void subject_end(Subject *x, OpRun *r);
+/* A value in memory of its own, if it is an array or the op's plugin can copy it. */
+bool subject_clone(Subject *x, const Value *from, Value *to, bool *own);
 
 /* ---- inspect.c ---- */
-bool is_array(const Value *v);
 uint64_t subject_key(const Subject *x, DiagCode code, RunKind kind);
 Span subject_place(const Subject *x);
 void subject_note(Subject *x); /* the Apply and its inputs */

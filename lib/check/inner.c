@@ -79,6 +79,7 @@ void inner_swap(Check *c, Services *kept, bool watched) {
     Services *s = services(c->s);
     *kept = *s;
     *s = c->real;
+    s->debugging = true;
     s->print = NULL; /* kernels run many times, what they print is wanted once */
     if (!watched) return;
     s->inner_new = checked_new;

@@ -33,8 +33,14 @@ static bool may_destroy(const Subject *x, const OpRun *r, size_t k) {
 
 static bool is_changed(Subject *x, const OpRun *r, size_t k) {
     const Value *like = &x->in[r->swapped ? 1 - k : k];
+    if (r->copied[k]) return !value_equal(like, &r->given[k]);
     const Form *form = r->in && like->kind == TYPE_TENSOR ? r->in : &form_plain;
     return !room_holds(x->c, &r->rooms.p[r->room_of[k]], form, &like->t);
+}
+
+/* What to do about it, in the words of whoever wrote the op. */
+static const char *advice(const Subject *x, const char *plugin, const char *row) {
+    return x->op->plugin ? plugin : row;
 }
 
 static void changed_input(Subject *x, const OpRun *r, size_t k) {
@@ -47,19 +53,23 @@ static void changed_input(Subject *x, const OpRun *r, size_t k) {
     note_value(c, "before", &x->in[k]);
     note_value(c, "after", &r->given[k]);
     check_note_difference(c, &x->in[k], &r->given[k], exact);
-    found_note(
-        c, NOWHERE,
-        "say it with `destroys` (or `reuse`, where the plan may decide), or work "
-        "in storage that call_out gives");
+    found_note(c, NOWHERE, "%s",
+               advice(x,
+                      "say it with destroy_map, or work in storage that api->output, "
+                      "api->output_object or api->scratch gives",
+                      "say it with `destroys` (or `reuse`, where the plan may decide), "
+                      "or work in storage that call_out gives"));
 }
 
 static void check_inputs(Subject *x, const OpRun *r) {
     Check *c = x->c;
     for (size_t k = 0; k < x->nin; k++) {
-        if (!r->given || r->room_of[k] == SIZE_MAX || r->blank) continue;
+        bool looked = r->given && (r->copied[k] || r->room_of[k] != SIZE_MAX);
+        if (!looked || r->blank) continue;
         bool changed = is_changed(x, r, k), may = may_destroy(x, r, k);
+        bool empty = is_array(&x->in[k]) && tensor_size(&x->in[k].t) == 0;
         if (changed && !may) changed_input(x, r, k);
-        if (changed || !may || r->reuse || tensor_size(&x->in[k].t) == 0) continue;
+        if (changed || !may || r->reuse || empty) continue;
         if (r->kind == KIND_FIRST &&
             found_warning(c, E_DESTROY_MAP, subject_key(x, E_DESTROY_MAP, 1),
                           subject_place(x),
@@ -72,6 +82,17 @@ static void check_inputs(Subject *x, const OpRun *r) {
             found(c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_FIRST),
                   subject_place(x), "%s wrote outside of %s%s%s", x->op->name,
                   i < r->nroom_in ? "an input" : "the storage that it got",
+                  *r->how ? ", " : "", r->how))
+            subject_note(x);
+}
+
+/* What an earlier run got is nobody's: not of this run, and not of its result. */
+static void check_past(Subject *x, const OpRun *r) {
+    for (const PastRoom *p; (p = past_changed(&x->c->past));)
+        if (found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_KEPT),
+                  subject_place(x),
+                  "%s wrote to %s of an earlier run%s%s: it keeps a pointer to it",
+                  p->op->name, p->input ? "an input" : "its storage",
                   *r->how ? ", " : "", r->how))
             subject_note(x);
 }
@@ -161,7 +182,8 @@ static void check_views(Subject *x, const OpRun *r, size_t i) {
                        i, x->op->name, k, *r->how ? ", " : "", r->how))
                 continue;
             subject_note(x);
-            found_note(x->c, NOWHERE, "say it with `view` or `views`, or copy");
+            found_note(x->c, NOWHERE, "say it with %s, or copy",
+                       advice(x, "view_map", "`view` or `views`"));
         }
         if (!shares && views(x, i) == (int)k && r->kind == KIND_FIRST &&
             tensor_size(t) > 1 &&
@@ -184,6 +206,56 @@ static void check_overlap(Subject *x, const OpRun *r, size_t i, size_t j) {
         subject_note(x);
 }
 
+/* The same for a value of a plugin's type, whose may_share_memory is asked. False: two
+ * would free the same, so the output was given up. */
+static bool check_object(Subject *x, OpRun *r, size_t i) {
+    Value *v = &r->out_value[i];
+    for (size_t k = 0; k < x->nin; k++) {
+        const Value *in = &r->given[k];
+        if (in->kind != TYPE_PLUGIN || may_share(x, r, i, k) ||
+            !value_may_share_memory(v, in))
+            continue;
+        if (found(x->c, E_VIEW_MAP, subject_key(x, E_VIEW_MAP, 0), subject_place(x),
+                  "output %zu of %s shares memory with input %zu, which it does not "
+                  "say it views%s%s",
+                  i, x->op->name, k, *r->how ? ", " : "", r->how)) {
+            subject_note(x);
+            found_note(x->c, NOWHERE, "say it with view_map, or copy");
+        }
+        if (v->obj != in->obj) return value_class(v)->disown(v), false;
+    }
+    return true;
+}
+
+/* Two results, of one run or of two. */
+static bool check_objects(Subject *x, OpRun *r, size_t i, const Value *other,
+                          const char *what) {
+    Value *v = &r->out_value[i];
+    if (op_view(x->g, x->id, i) >= 0 || other->kind != TYPE_PLUGIN || !other->obj ||
+        !value_may_share_memory(v, other))
+        return true;
+    if (found(x->c, E_VIEW_MAP, subject_key(x, E_VIEW_MAP, 3), subject_place(x),
+              "output %zu of %s shares memory with %s%s%s", i, x->op->name, what,
+              *r->how ? ", " : "", r->how))
+        subject_note(x);
+    if (v->obj != other->obj) return value_class(v)->disown(v), false;
+    return true;
+}
+
+static bool check_boxed(Subject *x, OpRun *r) {
+    bool ok = true;
+    for (size_t i = 0; i < x->nout; i++) {
+        if (r->out_value[i].kind != TYPE_PLUGIN || !x->op->plugin) continue;
+        bool own = check_object(x, r, i);
+        for (size_t j = 0; own && j < i; j++)
+            own = check_objects(x, r, i, &r->out_value[j], "another of them");
+        if (own && x->first)
+            own = check_objects(x, r, i, &x->first[i], "that of an earlier run");
+        ok &= own;
+    }
+    return ok;
+}
+
 static void check_memory(Subject *x, const OpRun *r) {
     for (size_t i = 0; i < x->nout; i++) {
         if (!is_array(&r->out_value[i])) continue;
@@ -197,7 +269,9 @@ static void check_memory(Subject *x, const OpRun *r) {
 static bool same(Subject *x, const Value *a, const Value *b, bool bits) {
     Approx how = APPROX_DEFAULT;
     how.sloppy = x->c->o.sloppy;
-    return bits ? value_identical(a, b) : value_approx(x->s, a, b, how);
+    if (!bits) return value_approx(x->s, a, b, how);
+    bool bytes = a->kind != TYPE_PLUGIN || !a->obj || value_class(a)->parts;
+    return bytes ? value_identical(a, b) : value_equal(a, b);
 }
 
 /* The results are those of the first run. */
@@ -226,6 +300,7 @@ bool subject_inspect(Subject *x, OpRun *r) {
     for (size_t i = 0; i < x->nout; i++)
         ok = is_valid(x, r, i) && ok;
     check_inputs(x, r);
+    if (x->op->plugin) check_past(x, r);
     if (ok) check_memory(x, r);
-    return ok;
+    return ok && check_boxed(x, r);
 }

@@ -144,7 +144,7 @@ static void try_reuse(Subject *x) {
 }
 
 static void try_references(Subject *x, bool small) {
-    if (x->op->debug || x->op->thunk)
+    if ((x->op->debug && !x->op->debug_instead) || x->op->thunk)
         try(x,
             (OpRun){.kind = KIND_REFERENCE,
                     .impl = RUN_REFERENCE,
@@ -289,20 +289,21 @@ static void subject_close(Subject *x) {
         if (x->made[k] && x->op->thunk->free) x->op->thunk->free(x->state[k]);
     for (size_t i = 0; x->base && i < x->nout; i++)
         value_unref(&x->base[i]);
+    for (size_t i = 0; x->first && i < x->nout; i++)
+        value_unref(&x->first[i]);
     arena_free(x->a);
 }
 
 /* Copies of what came out, which no later run can reach. */
 static bool take_base(Subject *x, const OpRun *r) {
     Value *base = NEW_N(x->a, x->nout, Value);
-    for (size_t i = 0; i < x->nout; i++) {
-        const Value *v = &r->out_value[i];
-        base[i].kind = v->kind;
-        if (!is_array(v))
-            value_copy_view(&base[i], v);
-        else if (!tensor_clone(x->s, &v->t, &base[i].t))
-            return false;
-    }
+    bool own;
+    for (size_t i = 0; i < x->nout; i++)
+        if (!subject_clone(x, &r->out_value[i], &base[i], &own)) return false;
+    x->first = NEW_N(x->a, x->nout, Value);
+    for (size_t i = 0; i < x->nout; i++)
+        if (r->out_value[i].kind == TYPE_PLUGIN)
+            value_copy_view(&x->first[i], &r->out_value[i]);
     x->base = base;
     return true;
 }

@@ -157,8 +157,9 @@ static void other_maps(Check *c, const Graph *g, ApplyId a, size_t out) {
         return;
     note_apply(c, g, a);
     found_note(c, NOWHERE,
-               "views and destroys may depend on the op, its props and the number and "
-               "types of its inputs only");
+               "%s may depend on the op, its props and the number and types of its "
+               "inputs only",
+               op->plugin ? "view and destroy" : "views and destroys");
 }
 
 /* Each Apply against itself, asked again, and against the first of its kind. */

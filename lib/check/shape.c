@@ -184,7 +184,7 @@ void vm_check(Subject *x, const Form *form) {
     Rooms rooms = {0};
     size_t mark = diag_count(x->s);
     Graph *g = graph_of_loop(x);
-    Plan *p = plan_new(g, &(PlanOptions){0});
+    Plan *p = plan_new(g, &(PlanOptions){.debugging = true});
     Machine *m = p ? vm_new(p) : NULL;
     if (m && feed_strided(x, m, form, &rooms) && vm_run(m))
         compare_run(x, m, form);

@@ -51,6 +51,41 @@ void *room_raw(Check *c, size_t bytes, Rooms *rooms) {
     return inside(&r);
 }
 
+/* ---- of runs that are over ---- */
+static uint64_t past_hash(const Room *r) {
+    return hash_bytes(r->buf->data, r->bytes + (size_t)2 * GUARD_BYTES, 0);
+}
+
+void past_keep(Past *p, const Op *op, size_t nin, Rooms *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->p[i].bytes > PAST_BYTES) {
+            buffer_unref(r->p[i].buf);
+            continue;
+        }
+        PastRoom *at = &p->room[p->next++ % PAST_ROOMS];
+        buffer_unref(at->room.buf);
+        *at = (PastRoom){r->p[i], op, i < nin, past_hash(&r->p[i])};
+    }
+    vec_free(r);
+}
+
+const PastRoom *past_changed(Past *p) {
+    for (int i = 0; i < PAST_ROOMS; i++) {
+        PastRoom *at = &p->room[i];
+        if (!at->room.buf) continue;
+        uint64_t now = past_hash(&at->room);
+        if (now == at->hash) continue;
+        at->hash = now;
+        return at;
+    }
+    return NULL;
+}
+
+void past_free(Past *p) {
+    for (int i = 0; i < PAST_ROOMS; i++)
+        buffer_unref(p->room[i].room.buf);
+}
+
 /* ---- layouts ---- */
 /* Sizes after `grow`, the steps of each dim in elements, and where index 0 is. */
 typedef struct Plan_ {

@@ -43,6 +43,36 @@ static void *host_scratch(Call *call, size_t bytes) {
 }
 
 /* ---- inputs and output cells ---- */
+/* Does a copy of the value equal it? The copy that is looked at is not the one that is
+ * given: values remember their bytes. */
+static bool copies_well(Subject *x, const Value *from) {
+    Value probe;
+    bool own;
+    if (!value_clone(x->s, from, &probe, &own)) return false;
+    bool equal = own && value_equal(from, &probe);
+    if (own && !equal && !value_approx(x->s, from, &probe, APPROX_DEFAULT) &&
+        found(x->c, E_INVALID_VALUE,
+              check_key(E_INVALID_VALUE, value_type(x->s, from), 5), subject_place(x),
+              "the copy of a value of type %s is another: so says its copy, or "
+              "from_bytes of to_bytes",
+              type_str(x->s, value_type(x->s, from)))) {
+        note_value(x->c, "the value", from);
+        note_value(x->c, "its copy", &probe);
+    }
+    value_unref(&probe);
+    return equal;
+}
+
+/* A value of a plugin's type is copied, where that can be done, so that it shows when
+ * the op changes it. */
+bool subject_clone(Subject *x, const Value *from, Value *to, bool *own) {
+    bool plugin = from->kind == TYPE_PLUGIN && from->obj && x->op->plugin;
+    *own = false;
+    if (is_array(from) || (plugin && copies_well(x, from)))
+        return value_clone(x->s, from, to, own);
+    return value_copy_view(to, from), true;
+}
+
 static bool give_input(Subject *x, OpRun *r, size_t i) {
     const Value *from = &x->in[r->swapped ? 1 - i : i];
     const Form *form = r->in && from->kind == TYPE_TENSOR ? r->in : &form_plain;
@@ -50,7 +80,7 @@ static bool give_input(Subject *x, OpRun *r, size_t i) {
     r->given_p[i] = to;
     r->room_of[i] = SIZE_MAX;
     if (!x->there[i]) return *to = (Value){.kind = TYPE_NONE}, true;
-    if (!is_array(from)) return value_copy_view(to, from), true;
+    if (!is_array(from)) return subject_clone(x, from, to, &r->copied[i]);
     to->kind = from->kind;
     r->room_of[i] = r->rooms.n;
     if (!form_new(x->c, form, from->t.dtype, from->t.ndim, from->t.shape, &r->rooms,
@@ -80,6 +110,7 @@ static bool give(Subject *x, OpRun *r) {
     r->given = NEW_N(x->a, x->nin, Value);
     r->given_p = NEW_N(x->a, x->nin, const Value *);
     r->room_of = NEW_N(x->a, x->nin, size_t);
+    r->copied = NEW_N(x->a, x->nin, bool);
     r->out_value = NEW_N(x->a, x->nout, Value);
     for (size_t i = 0; i < x->nin; i++)
         if (!give_input(x, r, i)) return false;
@@ -247,7 +278,7 @@ static bool run_kernel(Subject *x, OpRun *r) {
     reuse[r->reuse_out] = (int16_t)(r->reuse - 1);
     if (r->reuse) c.reuse = reuse;
     bool reference = r->impl == RUN_REFERENCE;
-    if (reference && x->op->debug) return x->op->debug(&c);
+    if (x->op->debug && (reference || x->op->debug_instead)) return x->op->debug(&c);
     if (!x->op->thunk) return x->op->perform(&c);
     return make_thunk(x, &c, reference) && run_thunk(x, r, &c);
 }
@@ -274,5 +305,8 @@ void subject_end(Subject *x, OpRun *r) {
         value_unref(&r->given[i]);
     for (size_t i = 0; r->out_value && i < x->nout; i++)
         value_unref(&r->out_value[i]);
-    rooms_free(&r->rooms);
+    if (x->op->plugin)
+        past_keep(&x->c->past, x->op, r->nroom_in, &r->rooms);
+    else
+        rooms_free(&r->rooms);
 }

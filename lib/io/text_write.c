@@ -403,9 +403,43 @@ static void put_head(Emit *e, const Graph *g, bool provenance) {
     str_puts(e->out, e->json ? "]" : "]\n");
 }
 
+/* ---- values that have no text ---- */
+
+/* What a leaf holds that may have no text: no tensor. */
+static bool holds_object(const Leaf *l) {
+    return l->value && (l->value->kind == TYPE_PLUGIN || l->value->kind == TYPE_LIST);
+}
+
+static bool leaves_readable(Graph *g, Arena *a) {
+    uint8_t *live = NULL;
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        const Leaf *l = &g->leaf[i];
+        if (!holds_object(l)) continue;
+        if (!live) live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT);
+        bool shared = var_leaf(g, l->var) == LEAF_SHARED;
+        if ((!shared && !live[l->var]) || value_readable(g->s, l->value, true))
+            continue;
+        if (shared)
+            note(g->s, NOWHERE, "it is the value of the shared variable %s",
+                 sym_text(g->s, l->name));
+        return note(g->s, NOWHERE, "the binary form (.tlg) may hold it");
+    }
+    return true;
+}
+
+static bool all_readable(Graph *g) {
+    Arena *a = arena_new(g->s);
+    bool ok = leaves_readable(g, a);
+    for (size_t i = 0; ok && i < g->functions.n; i++)
+        ok = leaves_readable(g->functions.p[i], a);
+    arena_free(a);
+    return ok;
+}
+
 bool text_write(Graph *g, IoFormat f, const char *path, Sink *k,
                 const WriteOptions *o) {
     Refs refs;
+    if (!all_readable(g)) return false;
     Str out = STR(g->s);
     bool ok = refs_open(&refs, g->s, path, o);
     if (ok) {

@@ -7,7 +7,7 @@
  *   __props__, __eq__, __hash__, __str__   props; str
  *   perform                    loops (elementwise), pick or perform; keeps_storage
  *   make_thunk                 thunk (op/call.h)
- *   debug_perform              debug
+ *   debug_perform              debug; debug_instead
  *   infer_shape                type (static dims), shape or infer_shape (symbolic)
  *   flops                      flops, math
  *   do_constant_folding        fold, fold_if
@@ -154,6 +154,7 @@ struct Op {
     Loop *(*pick)(DType from, DType to, int level);
     bool (*perform)(Call *c);
     bool (*debug)(Call *c); /* slow and obviously right */
+    bool debug_instead;     /* DebugMode runs it in the place of perform (AllocEmpty) */
     Streams *streams;       /* perform can take its only input as Pieces */
     const Thunk *thunk;     /* then perform is not needed */
     /* May a run fail although its inputs are what their types say? NULL: an elementwise

@@ -43,6 +43,7 @@ typedef struct Services {
     /* cli: shows a line that an op of the graph prints; NULL: nowhere. */
     void (*print)(void *ctx, const char *text);
     void *print_ctx;
+    bool debugging; /* what runs is run for DebugMode (PlanOptions.debugging) */
 } Services;
 Services *services(Session *s); /* never NULL; members may be, below a tool */
 

@@ -212,6 +212,29 @@ static bool api_input(const TlCall *c, size_t i, TlTensor *t) {
                     api_describe(c->host, c->in[i]));
 }
 
+/* The strides of a packed array of that shape. */
+static void pack(Tensor *t) {
+    int64_t step = (int64_t)dtype_size(t->dtype);
+    for (int i = t->ndim; i-- > 0;) {
+        t->stride[i] = step;
+        step *= t->shape[i] ? t->shape[i] : 1;
+    }
+}
+
+static bool api_contiguous(TlCall *c, size_t i, TlTensor *t) {
+    if (!api_input(c, i, t)) return false;
+    const Tensor *own = &value_in(c->in[i])->t;
+    Tensor copy = *own;
+    pack(&copy);
+    if (!tensor_is_contiguous(own)) {
+        copy.data = call_scratch(c->host->call, tensor_bytes(own));
+        if (!copy.data) return false;
+        tensor_assign(&copy, own);
+    }
+    tensor_to_plugin(&copy, t);
+    return true;
+}
+
 static const void *api_input_object(const TlCall *c, size_t i) {
     if (i >= c->nin) return no_such(c->host, "input", i), NULL;
     const void *p = plugin_object(value_in(c->in[i]), NULL);
@@ -456,6 +479,23 @@ static void api_put_quoted(TlHost *h, const char *text) {
     if (h->out) str_quote(h->out, text);
 }
 
+/* ---- random ---- */
+
+static double api_uniform(TlHost *h) {
+    double v = 0;
+    if (!h->rng) return v;
+    rng_uniform(h->rng, DT_FLOAT64, 0, 1, &v);
+    *h->rng = rng_next(h->rng);
+    return v;
+}
+static double api_normal(TlHost *h) {
+    double v = 0;
+    if (!h->rng) return v;
+    rng_normal(h->rng, 0, 1, &v);
+    *h->rng = rng_next(h->rng);
+    return v;
+}
+
 const TlApi plugin_api = {
     .size = sizeof(TlApi),
     .abi = TL_PLUGIN_ABI,
@@ -507,4 +547,7 @@ const TlApi plugin_api = {
     .add_transfer = plugin_add_transfer,
     .transfer_object = plugin_transfer_object,
     .transfer_tensor = plugin_transfer_tensor,
+    .uniform = api_uniform,
+    .normal = api_normal,
+    .contiguous = api_contiguous,
 };

@@ -51,6 +51,7 @@ struct TlHost {
     const GraphView *view;
     Str *out;
     Value *moved; /* of a transfer */
+    Rng *rng;     /* of random */
 };
 extern const TlApi plugin_api;
 TlHost plugin_host(Session *s, const Op *op, const Props *props, Span at);

@@ -316,6 +316,11 @@ static bool check_members(Adding *a) {
     if (d->view_map && d->view) return wrong(a, "view_map and view are one too many");
     if (d->destroy_map && d->destroy)
         return wrong(a, "destroy_map and destroy are one too many");
+    if (d->debug_perform && !d->perform)
+        return wrong(a,
+                     "debug_perform is for ops with perform: a thunk is told by impl");
+    if (d->debug_is_reference && !d->debug_perform)
+        return wrong(a, "debug_is_reference without debug_perform");
     if (d->never_fold && d->fold)
         return wrong(a, "never_fold and fold are one too many");
     return d->disconnected && d->connected
@@ -458,6 +463,7 @@ static void fill_op(struct PluginOp *p) {
                  .infer_shape = d->infer_shape ? plugin_shape : NULL,
                  .perform = d->perform ? plugin_perform : NULL,
                  .debug = d->debug_perform ? plugin_debug : NULL,
+                 .debug_instead = d->debug_perform && !d->debug_is_reference,
                  .keeps_storage = d->keeps_storage,
                  .flops = d->flops,
                  .pull = d->grad       ? plugin_pull

@@ -201,18 +201,117 @@ static uint64_t memory_of(const ShapeInfo *info) {
     return (uint64_t)info->v[0];
 }
 
+/* ---- others like one ---- */
+
+static bool type_copy(Session *s, const Value *v, Value *out) {
+    const PluginObject *o = v->obj;
+    const Type *t = o->type;
+    const TlTypeDef *d = &type_of(t)->def;
+    ValueParts p = {0};
+    if (!d->copy && !o->head.cls->parts) return false;
+    TlHost h = type_host(s, d->name, NOWHERE);
+    PluginObject *own = object_make(s, t);
+    bool ok = true;
+    if (d->copy) {
+        ok = d->copy(&h, &plugin_api, payload_of(v), payload(own));
+    } else if (d->to_bytes) {
+        TlFilter f = filter_of(&h, t, NULL, (Filter){.strict = true});
+        type_parts(v, &p);
+        ok = d->from_bytes(&f, p.nbyte, p.byte, payload(own));
+    } else {
+        memcpy(payload(own), payload_of(v), d->value_size);
+    }
+    ok = made(&h, ok, d->copy ? "copy" : "from_bytes", own, out);
+    diag_rewind(s, h.mark);
+    return ok;
+}
+
+static void type_disown(Value *v) {
+    PluginObject *o = v->obj;
+    if (atomic_fetch_sub(&o->head.refs, 1) == 1) {
+        mem_free(o->bytes);
+        mem_free(o);
+    }
+    *v = (Value){.kind = TYPE_NONE};
+}
+
+static bool type_random(Session *s, const Type *t, Rng *rng, Value *out) {
+    TlHost h = type_host(s, type_str(s, t), NOWHERE);
+    h.rng = rng;
+    PluginObject *o = object_make(s, t);
+    bool ok = type_of(t)->def.random(&h, &plugin_api, (const TlType *)(const void *)t,
+                                     payload(o));
+    if (ok && !is_valid(t, o))
+        ok = plugin_api.fail(&h, TL_FAILED, "random made no valid value");
+    return made(&h, ok, "random", o, out);
+}
+
 /* ---- as text ---- */
 
-/* What the plugin writes of it; "..." where it has no text. */
+/* What the plugin writes of it. False: diagnosed, it has no text. */
+static bool own_text(Session *s, const Value *v, Str *out) {
+    const Type *t = ((PluginObject *)v->obj)->type;
+    const TlTypeDef *d = &type_of(t)->def;
+    TlHost h = type_host(s, type_str(s, t), NOWHERE);
+    h.other = E_TYPE;
+    h.out = out;
+    if (!d->text)
+        return fail(s, NOWHERE, E_TYPE,
+                    "values of type %s can't be written as text: the type has none",
+                    type_str(s, t));
+    bool ok = plugin_verdict(&h, d->text(&h, &plugin_api, payload_of(v)), "text");
+    return ok && (out->n || plugin_api.fail(&h, TL_FAILED, "its text is empty"));
+}
+
+/* For people; "..." where it has no text. */
 static void plain_text(Session *s, const Value *v, Str *out) {
-    const TlTypeDef *d = &type_of(((PluginObject *)v->obj)->type)->def;
-    TlHost h = type_host(s, d->name, NOWHERE);
+    size_t mark = diag_count(s);
     Str text = STR(s);
-    h.out = &text;
-    bool ok = d->text && d->text(&h, &plugin_api, payload_of(v));
-    if (diag_count(s) > h.mark) diag_rewind(s, h.mark);
-    str_puts(out, ok && text.n ? str_text(&text) : "...");
+    bool ok = own_text(s, v, &text);
+    diag_rewind(s, mark);
+    str_puts(out, ok ? str_text(&text) : "...");
     str_free(&text);
+}
+
+/* What the text is when it is read and written again. */
+static bool text_again(Session *s, const Type *t, const Str *text, Str *again) {
+    uint32_t source = source_add(s, "its text", str_text(text), text->n);
+    Value v;
+    if (!value_compile(s, (Span){source, 0, (uint32_t)text->n}, t, FILTER_DEFAULT, "it",
+                       &v))
+        return false;
+    bool ok = own_text(s, &v, again);
+    value_unref(&v);
+    return ok;
+}
+
+static bool reads_back(Session *s, const Type *t, const Str *text) {
+    Str again = STR(s), why = STR(s);
+    size_t mark = diag_count(s);
+    bool ok = text_again(s, t, text, &again);
+    if (!ok) {
+        str_puts(&why, diag_get(s, mark)->text);
+        diag_rewind(s, mark);
+    } else if (strcmp(str_text(&again), str_text(text)) != 0) {
+        str_printf(&why, "what is read is %s", str_text(&again));
+        ok = false;
+    }
+    if (!ok)
+        fail(s, NOWHERE, E_TYPE,
+             "a value of type %s can't be written as text: its text %s does not read "
+             "back: %s",
+             type_str(s, t), str_text(text), str_text(&why));
+    str_free(&again);
+    str_free(&why);
+    return ok;
+}
+
+static bool type_readable(Session *s, const Value *v, bool back) {
+    Str text = STR(s);
+    bool ok = own_text(s, v, &text) &&
+              (!back || reads_back(s, ((PluginObject *)v->obj)->type, &text));
+    str_free(&text);
+    return ok;
 }
 
 /* double(2.5), or constant('money("EUR")', 2.5) of a type with parameters. */
@@ -339,6 +438,10 @@ static bool check_def(TlHost *h, const TlTypeDef *d) {
         return wrong(h, d, "value_size must be from 1 to 16 MiB");
     if (!d->to_bytes != !d->from_bytes)
         return wrong(h, d, "to_bytes and from_bytes go together");
+    if (d->clear && !d->equal && !d->to_bytes)
+        return wrong(h, d,
+                     "clear says that a value owns more than its bytes, so they can't "
+                     "tell what is equal: give equal, or to_bytes and from_bytes");
     return (!d->from_text || d->text) ||
            wrong(h, d, "from_text without text: it could be read but not written");
 }
@@ -364,9 +467,10 @@ static void fill_class(PluginType *p) {
         .holds = d->doc ? d->doc : "Values of a plugin.",
         .filters = d->from_text ? "what its filter takes, and texts in quotes"
                                 : "what its filter takes",
-        .compares = d->approx  ? "by its values_eq_approx"
-                    : d->equal ? "by its values_eq"
-                               : "equal bytes",
+        .compares = d->approx     ? "by its values_eq_approx"
+                    : d->equal    ? "by its values_eq"
+                    : d->to_bytes ? "equal to_bytes"
+                                  : "equal bytes",
         .sizes = d->memory ? "as it says of each value"
                            : arena_printf(a, "%zu bytes", d->value_size),
         .from = p->plugin->path,
@@ -375,6 +479,10 @@ static void fill_class(PluginType *p) {
         .equal = type_equal,
         .approx = d->approx ? type_approx : NULL,
         .shares = d->may_share_memory ? type_shares : NULL,
+        .copy = type_copy,
+        .disown = type_disown,
+        .random = d->random ? type_random : NULL,
+        .readable = type_readable,
         .type = type_of_value,
         .describe = type_describe,
         .text = type_text_of,

@@ -1,6 +1,7 @@
 /* Outputs to files (-r) and to standard output, as text, JSON lines, npy or TSV. */
 #include "pipeline/run_impl.h"
 #include "value/array.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -179,8 +180,20 @@ static void text_lines(GraphRun *r, Str *out) {
     }
 }
 
+/* Those that are printed have a text. */
+static bool have_text(GraphRun *r) {
+    for (size_t i = 0; i < r->g->outputs.n; i++) {
+        if (to_file(r, i) || value_readable(r->s, vm_output(r->m, i), false)) continue;
+        return note(r->s, NOWHERE,
+                    "it is the output %s; gload --outputs chooses other outputs",
+                    sym_text(r->s, r->g->outputs.p[i].label));
+    }
+    return true;
+}
+
 bool results_report(GraphRun *r, int64_t call) {
     Str text = STR(r->s);
+    if (!have_text(r)) return false;
     if (!r->out) {
         r->out = writer_open(r->s, r->spec->output ? r->spec->output : "-");
         if (!r->out) return false;

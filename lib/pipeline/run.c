@@ -45,6 +45,7 @@ bool run_ready(GraphRun *r) {
 bool run_plan(GraphRun *r) {
     r->how = (PlanOptions){.no_reuse = r->spec->no_gc,
                            .no_fuse = r->spec->mode == RUN_NAN_GUARD,
+                           .debugging = r->spec->mode == RUN_DEBUG,
                            .threads = r->spec->threads};
     r->plan = plan_new(r->ready, &r->how);
     if (r->plan) r->m = vm_new(r->plan);

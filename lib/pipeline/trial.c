@@ -73,6 +73,7 @@ static bool fill_list(Point *p, const Type *t, Value *out) {
 static bool fill_object(Point *p, const Type *t, Value *out) {
     const bool has[3] = {false, true, false};
     const int64_t part[3] = {0, 2, 0};
+    if (type_class(t)->random) return type_class(t)->random(p->s, t, &p->rng, out);
     switch (t->kind) {
     case TYPE_SPARSE:
         return fill_sparse(p, t, out);
@@ -93,8 +94,10 @@ static bool fill_object(Point *p, const Type *t, Value *out) {
     case TYPE_PLUGIN:
         break;
     }
-    return fail(p->s, NOWHERE, E_MISSING, "no random value can be made of type %s",
-                type_str(p->s, t));
+    fail(p->s, NOWHERE, E_MISSING, "no random value can be made of type %s",
+         type_str(p->s, t));
+    return note(p->s, NOWHERE, "give values as NAME=VALUE%s",
+                t->kind == TYPE_PLUGIN ? "; the type's plugin has no `random`" : "");
 }
 
 static bool fill(Point *p, const Type *t, Value *out) {

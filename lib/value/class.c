@@ -159,6 +159,18 @@ bool value_eq_approx(Session *s, const Type *t, const Value *a, const Value *b,
     return can_compare(s, t) && (*equal = value_approx(s, a, b, how), true);
 }
 
+bool value_clone(Session *s, const Value *v, Value *out, bool *own) {
+    *out = (Value){.kind = v->kind};
+    *own = true;
+    if (v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM)
+        return tensor_clone(s, &v->t, &out->t);
+    const TypeClass *cls = v->obj ? value_class(v) : NULL;
+    if (cls && cls->copy && cls->copy(s, v, out)) return true;
+    *own = false;
+    value_copy_view(out, v);
+    return true;
+}
+
 /* ---- memory ---- */
 
 static void parts_of(const Value *v, ValueParts *p) {
@@ -235,6 +247,18 @@ void value_describe(Session *s, const Value *v, Str *out) {
         cls->describe(s, v, out);
     else
         str_puts(out, cls->a_value);
+}
+
+bool value_readable(Session *s, const Value *v, bool back) {
+    ValueParts p;
+    if (v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM || !v->obj) return true;
+    const TypeClass *cls = value_class(v);
+    if (cls->readable) return cls->readable(s, v, back);
+    if (v->kind != TYPE_LIST) return true;
+    parts_of(v, &p);
+    for (size_t i = 0; i < p.nitem; i++)
+        if (!value_readable(s, &p.item[i], back)) return false;
+    return true;
 }
 
 void value_write(const ValueWriter *w, const Type *t, const Value *v, Str *out) {

@@ -18,7 +18,7 @@
 #ifndef VALUE_CLASS_H
 #define VALUE_CLASS_H
 
-#include "value/value.h"
+#include "value/rng.h"
 
 /* What a value is made of, for whatever treats all kinds alike: constants in files,
  * merging, sharing, sizes. Borrowed. */
@@ -81,6 +81,15 @@ struct TypeClass {
     bool (*from_text)(Session *s, const Type *t, const char *text, Filter how,
                       const char *what, Span at, Value *out);
     bool (*shares)(const Value *a, const Value *b); /* memory, beside the tensors */
+    /* One that has no memory in common with v; false: none can be made. Absent: another
+     * reference. */
+    bool (*copy)(Session *s, const Value *v, Value *out);
+    void (*disown)(Value *v); /* value_unref, but what it owns is another's: leave it */
+    /* A value to try; false: diagnosed. */
+    bool (*random)(Session *s, const Type *t, Rng *rng, Value *out);
+    /* Has it a text, which (back) gives the same when it is read back? False:
+     * diagnosed, at NOWHERE. */
+    bool (*readable)(Session *s, const Value *v, bool back);
     const char *add; /* the op that adds two values, for derivatives */
     bool no_values;  /* nothing is ever a value of it: null, disconnected */
 };
@@ -112,6 +121,13 @@ bool value_approx(Session *s, const Value *a, const Value *b, Approx how);
 /* Bit for bit, as constants merge, and the hash that goes with it. */
 bool value_identical(const Value *a, const Value *b);
 uint64_t value_hash(const Value *v);
+
+/* A copy in memory of its own, where the class can make one; else another reference,
+ * and *own is false. False: no memory, diagnosed. */
+bool value_clone(Session *s, const Value *v, Value *out, bool *own);
+/* Before it is written as text; back: where it is to be read again. False: diagnosed.
+ */
+bool value_readable(Session *s, const Value *v, bool back);
 
 /* ---- memory ---- */
 bool value_may_share_memory(const Value *a, const Value *b);

@@ -76,7 +76,10 @@ bool run_function(Machine *m, uint32_t step) {
 
 /* ---- services ---- */
 static bool eval(Graph *g, size_t n, const Var *want, Value *out) {
-    Plan *p = plan_new(g, &(PlanOptions){.nwant = n, .want = want, .only_want = true});
+    Plan *p = plan_new(g, &(PlanOptions){.nwant = n,
+                                         .want = want,
+                                         .only_want = true,
+                                         .debugging = services(g->s)->debugging});
     if (!p) return false;
     Machine *m = vm_new(p);
     bool ok = vm_run(m);
@@ -95,8 +98,8 @@ struct Inner {
 };
 
 static struct Inner *inner_new(Session *s, const Graph *fn) {
-    Plan *p =
-        plan_new((Graph *)(uintptr_t)fn, &(PlanOptions){0}); /* planning only reads */
+    PlanOptions how = {.debugging = services(s)->debugging};
+    Plan *p = plan_new((Graph *)(uintptr_t)fn, &how); /* planning only reads */
     if (!p) return NULL;
     struct Inner *r = mem_zalloc(s, 1, sizeof *r);
     *r = (struct Inner){p, vm_new(p)};

@@ -157,7 +157,7 @@ static bool choose(Plan *p, Ins *in) {
     in->fn = op->body ? own_body(p->g, in->apply) : called(p->g, in->apply);
     if (in->fn) return choose_call(p, in);
     if (op->body) return false;
-    bool debug = p->o.impl == IMPL_DEBUG && op->debug;
+    bool debug = plan_runs_debug(p, op);
     if (op_is_scan(op) && !debug) {
         in->kind = PLAN_SCAN;
         in->fn = graph_function(

@@ -194,7 +194,7 @@ static bool make_state(Machine *m, uint32_t step, const Call *with) {
 
 static ThunkResult run_kernel(Machine *m, uint32_t step, Call *c) {
     const Ins *in = &m->p->ins[step];
-    bool debug = m->p->o.impl == IMPL_DEBUG && c->op->debug;
+    bool debug = plan_runs_debug(m->p, c->op);
     if (!in->thunk) {
         bool ok = debug ? c->op->debug(c) : c->op->perform(c);
         return ok ? THUNK_DONE : THUNK_FAILED;

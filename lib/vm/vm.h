@@ -40,6 +40,7 @@ typedef struct PlanOptions {
                          variable */
     Impl impl;        /* IMPL_DEBUG: ops that have a debug kernel run by it; thunks are
                          told */
+    bool debugging;   /* DebugMode: ops that say so are run by their debug kernel */
     unsigned threads; /* 0: the session's pool; 1: the caller's thread only */
 } PlanOptions;
 /* The graph must stay as it is while the plan lives. NULL: diagnosed (an op that can't

@@ -172,6 +172,10 @@ struct Plan {
     size_t code_bytes;
 };
 uint32_t plan_cell(const Plan *p, Var v); /* NONE: not planned */
+static inline bool plan_runs_debug(const Plan *p, const Op *op) {
+    if (!op->debug) return false;
+    return p->o.impl == IMPL_DEBUG || (p->o.debugging && op->debug_instead);
+}
 static inline bool ins_is_lazy(const Ins *in) {
     return in->thunk && in->thunk->lazy;
 }

@@ -268,7 +268,7 @@ static const TlThunk grabbing = {sizeof grabbing, true, NULL, run_grab, NULL};
     }
 static const TlOpDef ops[] = {
     OP("honest", honest, .make_node = same, .debug_perform = honest,
-       .shape = "[x.shape[0]]"),
+       .debug_is_reference = true, .shape = "[x.shape[0]]"),
     OP("honest_view", passes_on, .make_node = same, .view_map = "r: x"),
     OP("honest_keeper", keeps, .make_node = same, .keeps_storage = true),
     OP("hidden_view", passes_on, .make_node = same),
@@ -283,7 +283,8 @@ static const TlOpDef ops[] = {
     OP("uncleared", accumulates, .make_node = same),
     OP("no_strides", ignores_strides, .make_node = same),
     OP("beyond", goes_beyond, .make_node = same),
-    OP("other_debug", honest, .make_node = same, .debug_perform = thrice),
+    OP("other_debug", honest, .make_node = same, .debug_perform = thrice,
+       .debug_is_reference = true),
     OP("half_declared", passes_both, .make_node = two_views, .out = "q, r",
        .view_map = "q: x"),
     OP("fickle_views", honest, .make_node = same, .view = view_at_times),

@@ -143,6 +143,14 @@ typedef struct TlTypeDef {
     const char *add;
     /* is_valid_value of what an op or a file made: absent: every value is valid. */
     bool (*is_valid)(const TlType *t, const void *value);
+    /* A value of its own that equals `value` and has no memory in common with it, in
+     * *out. With copies DebugMode sees whether an op changes an input. Absent:
+     * from_bytes of to_bytes, else the bytes; none for a type with clear but neither.
+     */
+    bool (*copy)(TlHost *h, const TlApi *api, const void *value, void *out);
+    /* Any valid value, made of api->uniform and api->normal: what grewrite --verify and
+     * ggrad --check give to inputs that have no value. Absent: these must be given. */
+    bool (*random)(TlHost *h, const TlApi *api, const TlType *t, void *out);
 } TlTypeDef;
 
 /* transfer: a way for a value to get to a variable of another kind, whose own filter
@@ -251,7 +259,10 @@ typedef struct TlOpDef {
     bool (*make_node)(TlNode *n);
     /* Running: perform or thunk. */
     bool (*perform)(TlCall *c);
-    bool (*debug_perform)(TlCall *c); /* what DebugMode compares with */
+    /* What DebugMode runs in the place of perform, for an op whose perform would
+     * trouble it: one that leaves its result uninitialised, say. See
+     * debug_is_reference. */
+    bool (*debug_perform)(TlCall *c);
     const TlThunk *thunk;
     bool keeps_storage; /* an output's storage is what this op put there last, or new */
     /* Derivatives: one of these texts, or C. A text is one expression for each input,
@@ -282,6 +293,9 @@ typedef struct TlOpDef {
     bool (*str)(TlHost *h,
                 const TlApi *api); /* __str__, by api->put; absent: name(props) */
     const char *example;           /* "twice(1.5) -> 3.0" */
+    /* debug_perform is slow and obviously right: DebugMode runs perform as ever, and
+     * compares the two. */
+    bool debug_is_reference;
 } TlOpDef;
 
 /* ---- what you may ask for ---- */
@@ -387,6 +401,15 @@ struct TlApi {
     void *(*transfer_object)(TlTransfer *t);
     bool (*transfer_tensor)(TlTransfer *t, TlDType d, int ndim, const int64_t *shape,
                             TlTensor *out);
+
+    /* -- random -- */
+    double (*uniform)(TlHost *h); /* in [0, 1); each call gives another */
+    double (*normal)(TlHost *h);  /* standard normal */
+
+    /* -- perform, thunks -- */
+    /* Input i as api->input gives it, but row-major: where it is not so already, a copy
+     * in scratch. Only to be read. */
+    bool (*contiguous)(TlCall *c, size_t i, TlTensor *t);
 };
 
 /* What a plugin exports, by the name tl_plugin. init adds its types, then its ops. */
