@@ -43,6 +43,17 @@ static const char *advice(const Subject *x, const char *plugin, const char *row)
     return x->op->plugin ? plugin : row;
 }
 
+static const char *advice_on_writing(const Subject *x, bool object) {
+    if (object)
+        return "values of such types are shared: leave the input as it is, and make "
+               "another in what api->output_object gives";
+    return advice(x,
+                  "say it with destroy_map, or work in storage that api->output or "
+                  "api->scratch gives",
+                  "say it with `destroys` (or `reuse`, where the plan may decide), or "
+                  "work in storage that call_out gives");
+}
+
 static void changed_input(Subject *x, const OpRun *r, size_t k) {
     Check *c = x->c;
     if (!found(c, E_DESTROY_MAP, subject_key(x, E_DESTROY_MAP, 0), subject_place(x),
@@ -53,12 +64,7 @@ static void changed_input(Subject *x, const OpRun *r, size_t k) {
     note_value(c, "before", &x->in[k]);
     note_value(c, "after", &r->given[k]);
     check_note_difference(c, &x->in[k], &r->given[k], exact);
-    found_note(c, NOWHERE, "%s",
-               advice(x,
-                      "say it with destroy_map, or work in storage that api->output, "
-                      "api->output_object or api->scratch gives",
-                      "say it with `destroys` (or `reuse`, where the plan may decide), "
-                      "or work in storage that call_out gives"));
+    found_note(c, NOWHERE, "%s", advice_on_writing(x, r->copied[k]));
 }
 
 static void check_inputs(Subject *x, const OpRun *r) {

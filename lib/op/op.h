@@ -105,7 +105,6 @@ typedef struct Push {
 #define GRAD_DISCONNECTED VAR_NONE
 
 typedef struct Batching Batching;
-
 typedef enum Fold { FOLD_ALWAYS, FOLD_NEVER } Fold;
 
 struct Op {
@@ -231,13 +230,11 @@ const Op *op_get(Session *s, size_t i); /* sorted by name */
 bool op_add(Session *s, const Op *op,
             Span at); /* from a file or plugin: E_DUPLICATE if the name is taken */
 
-/* The loop of an elementwise op for these dtypes at the session's CPU level; NULL if
- * there is none. */
+/* The loop for these dtypes at the session's CPU level; NULL: there is none. */
 Loop *op_loop(Session *s, const Op *op, DType last_in, DType out);
 /* view_map: the input that output `out` may view, or -1. */
 int op_view(const Graph *g, ApplyId a, size_t out);
-/* Does an Apply of it keep its place: the op is an effect, or a function among its
- * props has effects? */
+/* Does it keep its place: is it an effect, or a function among its props? */
 bool op_has_effect(const Graph *g, const Op *op, const Props *props);
 /* What `fails` says, or the default. */
 bool op_may_fail(const Graph *g, ApplyId a);

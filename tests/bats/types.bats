@@ -31,8 +31,11 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
         bad 1 BadDestroyMap "$op wrote over input 0, which it does not say it destroys" "grun $P --mode DEBUG g.tlg $G"
         grep -q "note: before: the [a-z]* 'abc'" .err
         grep -q "note: after: the [a-z]* '\(Qbc\|replaced\)'" .err
-        grep -q 'say it with destroy_map, or work in storage that api->output, api->output_object or api->scratch gives' .err
+        grep -q 'leave the input as it is, and make another in what api->output_object gives' .err
     done
+    # nor may it be declared
+    word 'word_shout(word_dup(x))'
+    bad 3 E_DESTROY 'word_shout would overwrite .* such values are shared, and never written over' "grun $P g.tlg $G"
 }
 
 @test "DEBUG asks may_share_memory: a result in an input's memory is named, and freed once" {
@@ -59,7 +62,7 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
 
 @test "good ops on such types pass DEBUG" {
     local call
-    for call in 'word_dup(x)' 'word_dup(word_dup(x))' 'word_view(word_dup(x))' 'slip_dup(p)' 'word_join(x, word_dup(x))' 'word_length(x)' 'word_shout(word_dup(x))' 'twice_flat(v)' 'twice_flat(v[::-1])'; do
+    for call in 'word_dup(x)' 'word_dup(word_dup(x))' 'word_view(word_dup(x))' 'slip_dup(p)' 'word_join(x, word_dup(x))' 'word_length(x)' 'twice_flat(v)' 'twice_flat(v[::-1])'; do
         word "$call"
         ok "grun $P --mode DEBUG g.tlg $G --steps 2 >out"
         ok "grun $P g.tlg $G --steps 2 | cmp - out"
