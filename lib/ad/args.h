@@ -35,6 +35,10 @@ bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const char *wh
 enum { GRAD_NARG = 4 };
 bool grad_options(Compiler *c, const Ast *const *arg, GradOptions *how);
 
+/* vectorize of a function: the function of rows; arg as vectorize's. */
+bool vectorize_function(Compiler *c, const Ast *call, const Node *f,
+                        const Ast *const *arg, Node *out);
+
 /* n results in the form of the argument that they belong to: one, a list, a dict.
  * Result i is every `step`-th of v from v[i * step] on, itself in the form of `inner`
  * (of ninner) where that is not NULL. */

@@ -74,6 +74,13 @@ static bool by_rule(Batching *q) {
     return op->identity ? batch_first(q) : batch_loop(q);
 }
 
+/* What was one row of others already, within a vectorize, is so for all rows. */
+static void note_rowwise(Graph *g, Var effect, Var made) {
+    bool again = graph_is_rowwise(g, effect) && made != effect;
+    if (!graph_is_rowwise(g, effect)) vec_push(g->s, &g->rowwise, effect);
+    if (again) vec_push(g->s, &g->rowwise, made);
+}
+
 /* Makes an Apply anew; its inputs changed, some have rows or none has. */
 static bool rebuild_apply(Rebuild *r, ApplyId a, bool any_rows) {
     const Apply ap = r->b->g->apply[a];
@@ -109,6 +116,7 @@ static bool rebuild_apply(Rebuild *r, ApplyId a, bool any_rows) {
                   .out_pattern = out_pattern};
     bool ok = any_rows ? by_rule(&q) : op_apply(r->b, ap.op, ap.props, ap.nin, in, out);
     r->no_form |= q.no_form;
+    if (ok && ap.serial) note_rowwise(r->b->g, ap.out, out[0]);
     for (size_t k = 0; ok && k < ap.nout; k++) {
         Var at = ap.out + (Var)k - r->first;
         if (r->now[at] != ap.out + (Var)k) continue; /* given */
@@ -172,9 +180,7 @@ static Var outside(RowByRow *l, Var v) {
 static bool body_apply(RowByRow *l, ApplyId a) {
     Rebuild *r = l->r;
     const Apply ap = r->b->g->apply[a];
-    if (ap.serial)
-        return fail(r->b->s, r->b->from.at, E_TYPE, "%s can't be done row by row",
-                    ap.op->name);
+    if (ap.serial) vec_push(r->b->s, &r->b->g->rowwise, ap.out);
     arena_reset(r->scratch);
     Var *in = NEW_N(r->scratch, ap.nin, Var), *out = NEW_N(r->scratch, ap.nout, Var);
     for (size_t i = 0; i < ap.nin; i++)
@@ -226,8 +232,8 @@ static bool body_walk(RowByRow *l) {
 }
 
 static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
-                       const bool *has, size_t nwant, const Var *want, Var *result,
-                       bool *rows) {
+                       const bool *has, size_t nout, size_t nwant, const Var *want,
+                       Var *result, bool *rows) {
     Builder *b = r->b;
     RowByRow l = {.r = r};
     l.body = graph_function_new(b->g->main, batch_body_name(b->g->main, "each"));
@@ -245,11 +251,13 @@ static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
     body_given(&l, n, var, with, has);
     if (!body_walk(&l)) return false;
     Var *out = NEW_N(r->tmp, nwant, Var);
+    bool any = false;
     for (size_t k = 0; k < nwant; k++) {
         char name[32];
         rows[k] = want[k] >= r->first && r->rows[want[k] - r->first];
-        result[k] = want[k];
-        if (!rows[k]) continue;
+        result[k] = rows[k] && k >= nout && any ? VAR_NONE : want[k];
+        if (!rows[k] || result[k] == VAR_NONE) continue;
+        any = true;
         snprintf(name, sizeof name, "r%zu", k);
         Var v = l.inner[want[k]];
         vec_push(b->s, &l.body->outputs, ((Output){sym(b->s, name), v}));
@@ -257,12 +265,13 @@ static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
     if (!batch_scan(b, l.body, r->size, l.nseq, l.seq, l.nother, l.other, out))
         return false;
     for (size_t k = 0, at = 0; k < nwant; k++)
-        if (rows[k]) result[k] = out[at++];
+        if (rows[k] && result[k] != VAR_NONE) result[k] = out[at++];
     return true;
 }
 
 bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
-              Var size, size_t nwant, const Var *want, Var *result, bool *rows) {
+              Var size, size_t nout, size_t nwant, const Var *want, Var *result,
+              bool *rows) {
     Rebuild r = {.b = b,
                  .tmp = arena_new(b->s),
                  .scratch = arena_new(b->s),
@@ -285,7 +294,8 @@ bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool 
     }
     b->g->litter = true; /* one row's part of the graph */
     mark_needed(&r, nwant, want);
-    size_t mark = diag_count(b->s);
+    size_t mark = diag_count(b->s), effects = b->g->effects.n;
+    size_t rowwise = b->g->rowwise.n;
     Origin from = b->from;
     bool ok = rebuild(&r);
     for (size_t k = 0; ok && k < nwant; k++) {
@@ -295,7 +305,9 @@ bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool 
     if (!ok && r.no_form) {
         size_t failed = diag_count(b->s);
         b->from = from;
-        ok = row_by_row(&r, n, var, with, has, nwant, want, result, rows);
+        b->g->effects.n = effects;
+        b->g->rowwise.n = rowwise;
+        ok = row_by_row(&r, n, var, with, has, nout, nwant, want, result, rows);
         diag_rewind(b->s, ok ? mark : failed);
     }
     arena_free(r.tmp);

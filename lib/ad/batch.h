@@ -9,14 +9,16 @@
  * same variable, where has[i] (NULL: always) with an extra leading dim of `size`
  * (int64, 0-d). result[k] stands for want[k]; rows[k] tells whether it has the dim:
  * what does not depend on var[] is as it was. One program, no loop, but for ops that
- * have no rule. Costs time linear in the part of the graph behind the first var. */
+ * have no rule. Of what is wanted from nout on, for what it does, result may be
+ * VAR_NONE. Costs time linear in the part of the graph behind the first var. */
 bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
-              Var size, size_t nwant, const Var *want, Var *result, bool *rows);
+              Var size, size_t nout, size_t nwant, const Var *want, Var *result,
+              bool *rows);
 /* want[k] for many values of var[] at once: with[i] has the same number of extra
  * leading dims as all others that have some, and so have the results, in front of their
- * own. */
-bool ad_vectorize(Builder *b, size_t n, const Var *var, const Var *with, size_t nwant,
-                  const Var *want, Var *result);
+ * own. result has the first nout; the rest is wanted for what it does. */
+bool ad_vectorize(Builder *b, size_t n, const Var *var, const Var *with, size_t nout,
+                  size_t nwant, const Var *want, Var *result);
 /* fn with rows in some of its inputs, as a function of main made once for each choice:
  * an output has rows when it has one dim more than fn's. */
 Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows);

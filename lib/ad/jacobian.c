@@ -93,7 +93,7 @@ static bool by_rows(Jacobian *j, size_t k) {
     for (size_t i = 0; i < j->nwrt; i++)
         if (r[i] != GRAD_DISCONNECTED && !var_is_null(b->g, r[i])) want[nwant++] = r[i];
     if (empty) return settle_rows(j, k, n, want, has); /* any row will do */
-    return ad_batch(b, 1, &one, &all, NULL, n, nwant, want, row, has) &&
+    return ad_batch(b, 1, &one, &all, NULL, n, nwant, nwant, want, row, has) &&
            settle_rows(j, k, n, row, has);
 }
 
@@ -135,7 +135,7 @@ static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
     for (size_t k = 0; k < j->nf; k++)
         column[k] = dot[k]; /* of no columns any will do */
     if (!scalar && !empty &&
-        !ad_batch(b, 1, &one, &all, NULL, n, j->nf, dot, column, has))
+        !ad_batch(b, 1, &one, &all, NULL, n, j->nf, j->nf, dot, column, has))
         return false;
     for (size_t k = 0; k < j->nf; k++) {
         Var x = scalar   ? cast_to(b, dot[k], ad_dtype(b, wrt))

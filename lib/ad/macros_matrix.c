@@ -78,12 +78,18 @@ static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg
     Node f, x;
     Var *fs, *v, *rows;
     size_t nf, n;
-    if (!arg_vars(c, arg[0], &f, &nf, &fs) || !arg_vars(c, arg[1], &x, &n, &v) ||
+    if (!compiler_ast(c, arg[0], &f)) return false;
+    if (f.kind == NODE_FUNCTION) return vectorize_function(c, call, &f, arg, out);
+    if (!arg[1] || !arg[2] || arg[3])
+        return fail(compiler_builder(c)->s, call->at, E_ARITY,
+                    "vectorize takes a function, or an expression, a variable and what "
+                    "stands for it: vectorize(f)(rows), vectorize(y, x, rows)");
+    if (!compiler_vars(c, &f, &nf, &fs) || !arg_vars(c, arg[1], &x, &n, &v) ||
         !row_args(c, call, arg[2], &x, n, v, &rows))
         return false;
     Var *result = NEW_N(compiler_arena(c), nf, Var);
     Expansion e = expansion_begin(c, call);
-    bool ok = ad_vectorize(e.b, n, v, rows, nf, fs, result);
+    bool ok = ad_vectorize(e.b, n, v, rows, nf, nf, fs, result);
     expansion_end(&e);
     return ok && result_like(c, &f, nf, result, out->at, out);
 }
@@ -111,11 +117,17 @@ static const Macro table[] = {
      .expand = expand_hvp,
      .example = "hvp(sum(x**3), x, ones_like(x))"},
     {.name = "vectorize",
-     .doc = "f for many values of x at once: `rows` stands for x and has further dims "
-            "in front, which the result then has too. One program, not a loop. Of "
-            "lists, those without further dims just take the place of their x.",
-     .signature = "f, x, rows",
+     .doc =
+         "vectorize(f)(rows, ...) is f of each row, the results as rows: f is the name "
+         "of a function or (lambda x: ...). in_axes tells which axis of each argument "
+         "has the rows, None: it is the same for all, as in in_axes=[0, None]. "
+         "vectorize(y, x, rows) is an expression y for many values of x at once: "
+         "`rows` stands for x and has further dims in front, which the result then has "
+         "too; of lists, those without further dims just take the place of their x. "
+         "One program, not a loop. What is sown, printed or asserted on the way is so "
+         "once, for all rows, and no more for x unless something else reads it.",
+     .signature = "f, x=None, rows=None, in_axes=0",
      .expand = expand_vectorize,
-     .example = "vectorize(dot(a, b), a, rows)"},
+     .example = "vectorize(lambda v: sum(v**2))(rows)"},
 };
 const MacroList macros_ad_matrix = {table, sizeof table / sizeof *table};

@@ -76,6 +76,7 @@ static void drop_effects(Rows *r, size_t n, const Var *was, const Var *now) {
         if (!gone) g->effects.p[kept++] = g->effects.p[i];
     }
     g->effects.n = kept;
+    g->rowwise.n = 0;
 }
 
 /* What is the same for all rows, for each of them. */
@@ -101,8 +102,8 @@ static bool build_body(Rows *r) {
         return false;
     for (size_t k = 0; k < n; k++)
         want[k] = map[want[k]];
-    if (!ad_batch(&r->b, r->nrows, r->one, r->all, NULL, graph_dim(r->made, r->dim), n,
-                  want, now, rows))
+    if (!ad_batch(&r->b, r->nrows, r->one, r->all, NULL, graph_dim(r->made, r->dim),
+                  nout, n, want, now, rows))
         return false;
     drop_effects(r, neffect, want + nout, now + nout);
     bool own = fn->pullback || fn->pushforward; /* they take rows of all outputs */

@@ -85,28 +85,29 @@ static bool is_result(Builder *b, Var want) {
                                        : "");
 }
 
-static bool run(Vectorize *v, size_t nwant, const Var *want, Var *result) {
+static bool run(Vectorize *v, size_t nout, size_t nwant, const Var *want, Var *result) {
     Builder *b = v->b;
     bool *rows = NEW_N(v->tmp, nwant, bool);
     for (size_t i = 0; i < v->n; i++)
         if (!check_one(v, i)) return false;
     Var size = v->extra ? ad_count(b, v->extra, v->lead) : const_int(b, 1);
     if (size == VAR_NONE || !flatten(v, size) ||
-        !ad_batch(b, v->n, v->var, v->flat, v->has, size, nwant, want, result, rows))
+        !ad_batch(b, v->n, v->var, v->flat, v->has, size, nout, nwant, want, result,
+                  rows))
         return false;
-    for (size_t k = 0; k < nwant; k++)
+    for (size_t k = 0; k < nout; k++)
         if (rows[k] && !is_result(b, want[k])) return false;
-    for (size_t k = 0; k < nwant; k++)
+    for (size_t k = 0; k < nout; k++)
         if ((result[k] = unflatten(v, result[k], rows[k])) == VAR_NONE) return false;
     return true;
 }
 
-bool ad_vectorize(Builder *b, size_t n, const Var *var, const Var *with, size_t nwant,
-                  const Var *want, Var *result) {
+bool ad_vectorize(Builder *b, size_t n, const Var *var, const Var *with, size_t nout,
+                  size_t nwant, const Var *want, Var *result) {
     Vectorize v = {.b = b, .tmp = arena_new(b->s), .n = n, .var = var, .with = with};
     v.flat = NEW_N(v.tmp, n, Var);
     v.has = NEW_N(v.tmp, n, bool);
-    bool ok = run(&v, nwant, want, result);
+    bool ok = run(&v, nout, nwant, want, result);
     arena_free(v.tmp);
     return ok;
 }

@@ -220,6 +220,10 @@ static void copy_names(Copy *c) {
         if (v != VAR_NONE && graph_find(c->dst, n.name) == VAR_NONE)
             graph_name(c->dst, v, n.name);
     }
+    for (size_t i = 0; i < c->src->rowwise.n; i++) {
+        Var v = c->id[c->src->rowwise.p[i]];
+        if (v != VAR_NONE) vec_push(c->dst->s, &c->dst->rowwise, v);
+    }
     for (size_t i = 0; i < c->src->trees.n; i++) {
         VarName n = c->src->trees.p[i];
         n.var = new_id(c, n.var);

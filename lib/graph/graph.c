@@ -110,6 +110,7 @@ void graph_free_one(Graph *g) {
     vec_free(&g->trees);
     vec_free(&g->approx);
     vec_free(&g->kept);
+    vec_free(&g->rowwise);
     vec_free(&g->functions);
     vec_free(&g->steps);
     vec_free(&g->modes);

@@ -96,7 +96,8 @@ struct TlGraph {
     Vec(VarName) trees; /* "r/y", "r/0": the leaves of trees that definitions named; for
                            command lines, written nowhere */
     Vec(VarApprox) approx;
-    Vec(Var) kept; /* copied though nothing reads them: op/demand.h */
+    Vec(Var) rowwise; /* effects that vectorize had for all rows: op/rowwise.h */
+    Vec(Var) kept;    /* copied though nothing reads them: op/demand.h */
     /* main graph only; functions reach them through `main` */
     Vec(Graph *) functions;
     Graph *main; /* itself for a main graph */
@@ -192,6 +193,7 @@ Var graph_output(const Graph *g, Sym label); /* the first of that label, or VAR_
 void graph_outputs_changed(Graph *g); /* call it when some are removed or relabelled */
 Var graph_update(const Graph *g, Var shared);  /* VAR_NONE */
 Var graph_tree_leaf(const Graph *g, Sym path); /* of a named tree, "r/y"; VAR_NONE */
+bool graph_is_rowwise(const Graph *g, Var effect);
 /* Forgets the named trees, and drops what only they needed; ids change then. */
 void graph_forget_trees(Graph *g);
 

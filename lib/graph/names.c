@@ -94,6 +94,12 @@ Var graph_tree_leaf(const Graph *g, Sym path) {
     return VAR_NONE;
 }
 
+bool graph_is_rowwise(const Graph *g, Var effect) {
+    for (size_t i = 0; i < g->rowwise.n; i++)
+        if (g->rowwise.p[i] == effect) return true;
+    return false;
+}
+
 /* Drops the entry of `name`; returns another name of v, the oldest. */
 static Sym drop_name(Graph *g, Var v, Sym name) {
     size_t kept = 0;

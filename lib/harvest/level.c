@@ -212,7 +212,8 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
     for (int i = 0; i < t->ndim; i++)
         dim[i + 1] = t->dim[i];
     if (!level_takes_rows(w, l, k, 0)) return VAR_NONE;
-    if (l->loop && !loop_often(l->loop, name)) return level_value(w, l, k, t, true);
+    if (l->loop && !loop_is_rows(l->loop) && !loop_often(l->loop, name))
+        return level_value(w, l, k, t, true);
     const Type *rows = type_tensor(w->b->s, t->dtype, t->ndim + 1, dim), *have;
     Var v = planted_rows(w, l, k, rows);
     if (v == VAR_NONE) return v;
@@ -272,7 +273,7 @@ static Var fallback(Walk *w, Level *l, const SowCall *q, Sym name) {
     Var v;
     if (!value_before(l, name, q->at, &v)) return VAR_NONE;
     if (v != VAR_NONE) return v;
-    if (!l->loop) return zeros_of(w, q->value);
+    if (!l->loop || loop_is_rows(l->loop)) return zeros_of(w, q->value);
     v = loop_before(l->loop, name, t);
     if (v == VAR_NONE)
         fail(s, q->at, E_SHAPE,
@@ -290,9 +291,16 @@ static Var conditional(Walk *w, Level *l, const SowCall *q, Sym name) {
              type_str(w->b->s, t));
         return VAR_NONE;
     }
-    Var before = fallback(w, l, q, name);
-    return before == VAR_NONE ? before
-                              : call3(w->b, "where", q->pred, q->value, before);
+    Var before = fallback(w, l, q, name), pred = q->pred;
+    int64_t ones[MAX_NDIM];
+    int n = var_type(w->b->g, pred)->ndim, more = n ? t->ndim - n : 0;
+    for (int i = 0; i < more; i++)
+        ones[i] = n + i;
+    PropArg axis = {"axis", PROP_INTS(ones, (size_t)more)};
+    if (more > 0) pred = apply_named(w->b, "expand_dims", 1, &pred, 1, &axis);
+    return before == VAR_NONE || pred == VAR_NONE
+               ? VAR_NONE
+               : call3(w->b, "where", pred, q->value, before);
 }
 
 static bool collect(Walk *w, Level *l, const SowCall *q, Sym name) {
@@ -310,11 +318,18 @@ bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
     return take_place(w, l, &part, name, mode, at, "reaped") != NULL;
 }
 
+/* Inside of a loop, or of loops that are rows of a vectorize in one? */
+static bool in_steps(const Level *l) {
+    while (l->loop && loop_is_rows(l->loop) && l->up)
+        l = l->up;
+    return l->loop && !loop_is_rows(l->loop);
+}
+
 Var level_sow(Walk *w, Level *l, const SowCall *q) {
     Sym name = harvest_path(w->b->s, l->scope, q->name);
     size_t k = planted_as(w, name);
     if (!harvest_takes(w->b->s, w->h, name)) return q->value;
-    if (l->loop && q->mode == SOW_STRICT) {
+    if (in_steps(l) && q->mode == SOW_STRICT) {
         fail(
             w->b->s, q->at, E_DUPLICATE,
             "can't use mode strict for %s inside of a scan, which sows it in each step",
@@ -332,7 +347,7 @@ Var level_sow(Walk *w, Level *l, const SowCall *q) {
 Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
     bool fresh;
     Sym name = harvest_path(w->b->s, l->scope, scope);
-    if (l->loop) {
+    if (in_steps(l)) {
         fail(w->b->s, at, E_DUPLICATE,
              "can't nest the scope %s inside of a scan: a scope stands once (mode "
              "strict)",

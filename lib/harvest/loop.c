@@ -5,6 +5,7 @@
 #include "op/scan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* A further argument of the scan, and the body's input that it becomes. */
 typedef struct Arg {
@@ -61,26 +62,55 @@ static const Type *row_of(Session *s, const Type *t) {
     return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
 }
 
+/* Rows of what was appended become what is appended of rows, or the other way. */
+static Var swap_rows(Builder *b, Var x) {
+    PropArg axes[] = {{"axis1", PROP_INT(0)}, {"axis2", PROP_INT(1)}};
+    return apply_named(b, "swapaxes", 1, &x, 2, axes);
+}
+
+/* What is planted for a name of type t in the steps, around the loop. */
+static Var planted_outside(Scanned *p, size_t k, const Type *t, bool append) {
+    Session *s = p->b.s;
+    bool rows = p->form->rows;
+    const Type *all = outside(s, t, append || rows);
+    if (rows && append) {
+        Dim dim[MAX_NDIM];
+        memcpy(dim, all->dim, sizeof *dim * (size_t)all->ndim);
+        dim[0] = all->dim[1], dim[1] = all->dim[0];
+        all = type_tensor(s, t->dtype, all->ndim, dim);
+    }
+    Var v = level_value(p->outer, p->level, k, all, append);
+    if (v == VAR_NONE || !rows || !append) return v;
+    const Type *have = var_type(p->outer->b->g, v);
+    if (have->kind == TYPE_TENSOR && have->ndim > 1) return swap_rows(p->outer->b, v);
+    fail(s, p->b.from.at, E_TYPE,
+         "what is planted for an appended name of many rows is %s, not %s",
+         type_str(s, all), type_str(s, have));
+    return VAR_NONE;
+}
+
 /* What is planted for name k inside of the loop. */
 Var loop_planted(Scanned *p, size_t k, const Type *t, bool append) {
     Session *s = p->b.s;
-    if (append && (t->kind != TYPE_TENSOR || t->ndim == MAX_NDIM)) {
+    bool each = append || p->form->rows; /* a row for each step */
+    if (each && (t->kind != TYPE_TENSOR || t->ndim == MAX_NDIM)) {
         fail(s, p->b.from.at, E_TYPE, "%s can't be planted row by row", type_str(s, t));
         return VAR_NONE;
     }
-    if (append && !level_takes_rows(p->outer, p->level, k, p->number)) return VAR_NONE;
-    Var outer = level_value(p->outer, p->level, k, outside(s, t, append), append);
+    if (append && !p->form->rows && !level_takes_rows(p->outer, p->level, k, p->number))
+        return VAR_NONE;
+    Var outer = planted_outside(p, k, t, append);
     if (outer == VAR_NONE) return outer;
     const Type *have = var_type(p->outer->b->g, outer);
-    if (append && (have->kind != TYPE_TENSOR || have->ndim == 0)) {
+    if (each && (have->kind != TYPE_TENSOR || have->ndim == 0)) {
         fail(
             s, p->b.from.at, E_TYPE,
             "what is planted for an appended name in a loop needs a row a step, not %s",
             type_str(s, have));
         return VAR_NONE;
     }
-    Var inner = new_input(p, "planted", append ? row_of(s, have) : have);
-    if (append)
+    Var inner = new_input(p, "planted", each ? row_of(s, have) : have);
+    if (each)
         vec_push(s, &p->sequence, ((Arg){outer, inner}));
     else
         vec_push(s, &p->other, ((Arg){outer, inner}));
@@ -134,6 +164,10 @@ Var loop_before(Scanned *p, Sym name, const Type *t) {
     return a.inner;
 }
 
+bool loop_is_rows(const Scanned *p) {
+    return p->form->rows;
+}
+
 bool loop_often(const Scanned *p, Sym name) {
     return sown_often(p->old, p->in.h->tag, name);
 }
@@ -144,12 +178,14 @@ static bool add_out(Scanned *p, const Entry *e) {
     Out o = {
         .name = e->name, .mode = e->mode, .at = e->at, .state = {VAR_NONE, VAR_NONE}};
     if (e->mode == SOW_APPEND) {
-        o.var = e->part.n == 1 ? e->part.p[0].var : level_grown(&p->in, e);
+        bool one = e->part.n == 1 && !p->form->rows;
+        o.var = one ? e->part.p[0].var : level_grown(&p->in, e);
         o.array = true;
     } else {
         o.var = e->part.p[0].var;
         const Type *t = var_type(p->fn, o.var);
-        if (t->kind == TYPE_TENSOR && loop_before(p, e->name, t) != VAR_NONE)
+        if (t->kind == TYPE_TENSOR && !p->form->rows &&
+            loop_before(p, e->name, t) != VAR_NONE)
             for (size_t i = 0; i < p->state_name.n; i++)
                 if (p->state_name.p[i] == e->name) o.state = p->state.p[i];
     }
@@ -232,7 +268,8 @@ static const Props *new_props(Scanned *p, Ints *seq, Ints *states, Ints *keep) {
         bool fed = o->state.outer != VAR_NONE;
         vec_push(s, states, fed);
         if (fed) vec_push(s, states, -1);
-        vec_push(s, keep, o->mode == SOW_APPEND ? SCAN_ALL : SCAN_LAST);
+        bool all = p->form->rows || o->mode == SOW_APPEND;
+        vec_push(s, keep, all ? SCAN_ALL : SCAN_LAST);
     }
     PropArg arg[] = {
         {"fn", {.kind = P_GRAPH, .sym = p->fn->name}},
@@ -241,6 +278,7 @@ static const Props *new_props(Scanned *p, Ints *seq, Ints *states, Ints *keep) {
         {"keep", PROP_INTS(keep->p, keep->n)},
         {"truncate", PROP_INT(op_prop(s, a->op, a->props, "truncate")->i)},
         {"checkpoint", PROP_BOOL(op_prop(s, a->op, a->props, "checkpoint")->i)},
+        {"rows", PROP_BOOL(p->form->rows)},
     };
     return props_make(s, a->op, sizeof arg / sizeof *arg, arg);
 }
@@ -280,8 +318,10 @@ static bool apply_new(Scanned *p, Var *out) {
 static bool give_out(Scanned *p, const Var *out) {
     for (size_t i = 0; i < p->out.n; i++) {
         const Out *o = &p->out.p[i];
-        if (!level_adopt(p->outer, p->level, o->name, o->mode, out[p->form->nout + i],
-                         o->array, o->at))
+        Var v = out[p->form->nout + i];
+        if (p->form->rows && o->array) v = swap_rows(p->outer->b, v);
+        if (v == VAR_NONE ||
+            !level_adopt(p->outer, p->level, o->name, o->mode, v, o->array, o->at))
             return false;
     }
     return true;

@@ -174,8 +174,11 @@ static uint8_t *needed(Arena *a, const Graph *g, ApplyId from, size_t nroot,
     uint8_t *live = NEW_N(a, g->nvar, uint8_t);
     for (size_t i = 0; i < nroot; i++)
         live[root[i]] = 1;
+    uint8_t *row = NEW_N(a, g->nvar, uint8_t); /* of others, that vectorize made */
+    for (size_t i = 0; i < g->rowwise.n; i++)
+        row[g->rowwise.p[i]] = 1;
     for (size_t i = 0; i < g->effects.n; i++)
-        live[g->apply[g->effects.p[i]].out] = 1;
+        live[g->apply[g->effects.p[i]].out] |= !row[g->apply[g->effects.p[i]].out];
     for (ApplyId k = g->napply; k-- > from;) {
         bool any = false;
         for (Var o = 0; o < g->apply[k].nout; o++)

@@ -128,6 +128,7 @@ bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const 
                Var *map);
 Var loop_planted(Scanned *p, size_t k, const Type *t, bool append);
 Var loop_before(Scanned *p, Sym name, const Type *t);
+bool loop_is_rows(const Scanned *p); /* its steps are rows of a vectorize */
 /* Is the name sown more than once in a step? */
 bool loop_often(const Scanned *p, Sym name);
 

@@ -1,6 +1,7 @@
 /* `functions:` of a graph's text. They may stand in any order; each is built after
  * those that it calls, which the syntax trees tell. */
 #include "io/io_impl.h"
+#include "op/rowwise.h"
 
 #include <string.h>
 #include <strings.h>
@@ -144,6 +145,7 @@ static bool build(Fns *f, const Fn *me) {
                   sym_text(s, me->name));
     compiler_free(x.c);
     arena_free(x.a);
+    if (ok) rowwise_settle(g);
     return ok;
 }
 

@@ -3,6 +3,7 @@
 #include "io/io_impl.h"
 #include "op/demand.h"
 #include "op/own.h"
+#include "op/rowwise.h"
 
 #include <string.h>
 
@@ -125,6 +126,7 @@ static bool fill(Graph *g, const Doc *root, const char *folder, const ReadOption
     doc_allow_load(x.c, g->folder);
     bool ok = body(&x, root);
     compiler_free(x.c);
+    if (ok) rowwise_settle(g);
     if (ok) demand_keep_all_unread(g);
     if (ok) graph_sweep(g);
     vec_free(&x.init);

@@ -44,8 +44,9 @@ bool batch_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var 
         in[1 + nseq + i] = other[i];
     PropArg arg[] = {{"fn", {.kind = P_GRAPH, .sym = body->name}},
                      {"sequences", PROP_INTS(taps, 2 * nseq)},
-                     {"states", PROP_INTS(states, nout)}};
-    bool ok = op_apply(b, scan, props_make(b->s, scan, 3, arg), n, in, out);
+                     {"states", PROP_INTS(states, nout)},
+                     {"rows", PROP_BOOL(body->effects.n > 0)}};
+    bool ok = op_apply(b, scan, props_make(b->s, scan, 4, arg), n, in, out);
     arena_free(tmp);
     return ok;
 }

@@ -99,6 +99,7 @@ static void put_scan(const Line *l, Sym fn) {
         str_printf(l->out, ", truncate_gradient=%lld", (long long)l->f->truncate);
     put_keep(l);
     if (l->f->checkpoint) str_puts(l->out, ", checkpoint=True");
+    if (l->f->rows) str_puts(l->out, ", rows=True");
     str_putc(l->out, ')');
 }
 

@@ -129,6 +129,7 @@ const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t n
                *truncate = op_prop(s, op, props, "truncate");
     *f = (ScanForm){.truncate = truncate->i};
     f->checkpoint = op_prop(s, op, props, "checkpoint")->i != 0;
+    f->rows = op_prop(s, op, props, "rows")->i != 0;
     f->fn = graph_function(g, op_prop(s, op, props, "fn")->sym);
     if (truncate->i < -1 || truncate->i == 0)
         return arena_printf(a,

@@ -47,6 +47,7 @@ typedef struct ScanForm {
     int64_t truncate;           /* steps that a gradient goes back; -1: all */
     bool checkpoint; /* each step is a stretch of steps: what is made of all rows at
                         once would be what its gradient is not to keep */
+    bool rows; /* the steps are rows of what vectorize did: it sows what they sow */
 } ScanForm;
 
 bool op_is_scan(const Op *op);

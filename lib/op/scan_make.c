@@ -181,6 +181,7 @@ MakePart scan_part(ScanMake *m, Arena *a, ApplyId id, const Var *arg) {
         p.in[p.f.other_in + i] = other_input(m, &p, i);
     m->truncate = p.f.truncate;
     m->checkpoint = p.f.checkpoint;
+    m->rows = p.f.rows;
     return p;
 }
 
@@ -473,8 +474,9 @@ static bool apply(Finish *f) {
                    {"states", PROP_INTS(f->states.p, f->states.n)},
                    {"keep", PROP_INTS(f->keep.p, f->keep.n)},
                    {"truncate", PROP_INT(m->truncate)},
-                   {"checkpoint", PROP_BOOL(m->checkpoint)}};
-    if (!op_apply(m->b, op, props_make(f->s, op, 6, p), f->in.n, f->in.p, out))
+                   {"checkpoint", PROP_BOOL(m->checkpoint)},
+                   {"rows", PROP_BOOL(m->rows)}};
+    if (!op_apply(m->b, op, props_make(f->s, op, 7, p), f->in.n, f->in.p, out))
         return false;
     for (size_t i = 0, k = 0; i < m->out.n; i++) {
         MakeArg *o = &m->out.p[i];

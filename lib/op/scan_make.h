@@ -34,7 +34,7 @@ typedef struct ScanMake {
     Var steps;   /* of b->g */
     Var until;   /* of the body, or VAR_NONE */
     int64_t truncate;
-    bool checkpoint;
+    bool checkpoint, rows;
     Vec(MakeArg) seq, out, other;
     bool live;
 } ScanMake;

@@ -4,6 +4,7 @@
  * names become further inputs. */
 #include "op/compile_impl.h"
 #include "op/convert.h"
+#include "op/rowwise.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -396,6 +397,7 @@ bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {
     c->frame = &frame;
     c->b = &b;
     bool ok = compile_body(c, f, n, arg);
+    if (ok) rowwise_settle(fn);
     c->frame = frame.up;
     c->b = c->frame->b;
     if (ok) {

@@ -2,6 +2,7 @@
  * adds is appended to the graph; what changes a leaf's type has every type inferred
  * anew (narrow.h). */
 #include "op/approx.h"
+#include "op/rowwise.h"
 #include "pipeline/narrow.h"
 
 #include <string.h>
@@ -301,6 +302,7 @@ static bool compare_option(Graph *g, Span text) {
 
 bool graph_edit(Graph *g, const Edit *e) {
     if (!append(g, e) || !simple_edits(g, e)) return false;
+    rowwise_settle(g);
     if ((e->ndim || e->nnarrow) && !graph_narrow(g, e)) return false;
     for (size_t i = 0; i < e->ncompare; i++)
         if (!compare_option(g, e->compare[i])) return false;

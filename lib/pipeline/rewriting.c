@@ -2,6 +2,7 @@
  * comparing after. */
 #include "op/convert.h"
 #include "op/print.h"
+#include "op/rowwise.h"
 #include "pipeline/pipeline.h"
 
 #include <spawn.h>
@@ -125,6 +126,7 @@ static bool keep(Graph *g, const char *list, Span at) {
         for (size_t i = 0; i < out.n; i++)
             vec_push(s, &g->outputs, out.p[i]);
         if (!updates) g->updates.n = 0;
+        rowwise_settle(g);
     }
     vec_free(&out);
     arena_free(a);

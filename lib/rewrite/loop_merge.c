@@ -59,8 +59,8 @@ static bool may_merge(const Merge *m, size_t x, size_t y) {
            same_steps(g, apply_in(g, m->loop[x])[0], apply_in(g, m->loop[y])[0]) &&
            f.fn->until == VAR_NONE && h.fn->until == VAR_NONE &&
            f.truncate == h.truncate && f.checkpoint == h.checkpoint &&
-           f.nout + h.nout <= OUT_MAX && f.nin + h.nin <= UINT16_MAX / 2 &&
-           !(inputs_need(m, m->loop[y]) >> x & 1) &&
+           f.rows == h.rows && f.nout + h.nout <= OUT_MAX &&
+           f.nin + h.nin <= UINT16_MAX / 2 && !(inputs_need(m, m->loop[y]) >> x & 1) &&
            !(inputs_need(m, m->loop[x]) >> y & 1);
 }
 

@@ -641,3 +641,106 @@ END
     ok "$line --outputs r/y | grun x=[1,2,3] --expect r/y=[1,4,9]" 'r/y = [1.0, 4.0, 9.0]'
     ok "$line | grewrite --keep r | grun x=[1,2,3] -O json | head -c 14" '{"name": "r/y"'
 }
+
+@test "a sow under vectorize reaps once, with the rows, in every mode" {
+    local mode new="gload --new -i 'x: float64' -i 'xs: float64[n]'" nested
+    for mode in strict clobber; do
+        local y="sow(v * v, tag='t', name='y', mode='$mode')"
+        ok "$new -e \"y = ${y//v/x}\" -e 'c = vectorize(y + 1, x, xs)' --outputs c | grun xs=[1,2,3] --reap t" \
+            $'c = [2.0, 5.0, 10.0]\nt/y = [1.0, 4.0, 9.0]'
+        ok "$new -e \"c = vectorize(lambda v: $y + 1)(xs)\" | grun xs=[1,2,3] --reap t" $'c = [2.0, 5.0, 10.0]\nt/y = [1.0, 4.0, 9.0]'
+        ok "$new -e \"c = vectorize(lambda v: $y + 1)(xs)\" | grun xs=[1,2,3] --plant t/y=[5,6,7]" 'c = [6.0, 7.0, 8.0]'
+        ok "$new -e \"c = reap(lambda r: vectorize(lambda v: $y + 1)(r), tag='t')(xs)\" | grun xs=[1,2,3]" 'c/y = [1.0, 4.0, 9.0]'
+        ok "$new -e \"c = vectorize(lambda v: reap(lambda v: $y + 1, tag='t')(v))(xs)\" | grun xs=[1,2,3]" 'c/y = [1.0, 4.0, 9.0]'
+        nested="vectorize(lambda r: vectorize(lambda v: $y + 1)(r))(q)"
+        ok "gload --new -i 'q: float64[n, m]' -e \"c = $nested\" | grun 'q=[[1,2],[3,4]]' --reap t -r c=c.npy" \
+            $'t/y = [[1.0, 4.0],\n       [9.0, 16.0]]'
+        ok "$new -e \"c = jacobian(vectorize(lambda v: $y)(xs), xs)[0]\" | grun xs=[1,2] --reap t" $'c = [2.0, 0.0]\nt/y = [1.0, 4.0]'
+        ok "$new -e \"c = hessian(sum(vectorize(lambda v: $y)(xs)), xs)[0]\" | grun xs=[1,2] --reap t" $'c = [2.0, 0.0]\nt/y = [1.0, 4.0]'
+    done
+    ok "$new -e \"c = vectorize(lambda v: sow(v * v, tag='t', name='y', mode='append'))(xs)\" -o a.tlg" ''
+    ok 'grun a.tlg xs=[1,2] --reap t' $'c = [1.0, 4.0]\nt/y = [[1.0, 4.0]]'
+    ok 'grun a.tlg xs=[1,2] --plant t/y=[[5,6]]' 'c = [5.0, 6.0]'
+    ok "$new -e \"c = vectorize(lambda v: sow_cond(v * v, v > 1, tag='t', name='y') + sow_cond(v, v > 2, tag='t', name='y'))(xs)\" |
+        grun xs=[1,2,3] --reap t" $'c = [2.0, 6.0, 12.0]\nt/y = [0.0, 4.0, 3.0]'
+    ok "gload --new -i 'xs: float64[n, 2]' -e \"c = vectorize(lambda v: sow_cond(v, v[0] > 1, tag='t', name='y'))(xs)[0]\" |
+        grun 'xs=[[1,2],[3,4]]' --reap t" $'c = [1.0, 2.0]\nt/y = [[0.0, 0.0],\n       [3.0, 4.0]]'
+    bad 3 E_SHAPE 'pred is a scalar, or one for each row' "$new -e \"sow_cond(x, xs > 1, tag='t', name='y')\""
+}
+
+@test "vectorize and loops: what each row sows has its rows" {
+    local mode line
+    for mode in append clobber; do
+        line="gload --new -i 'xs: float64[n, 3]' -e \"c = vectorize(lambda v: scan(lambda a, h: sow(h * a, tag='t', name='y', mode='$mode') + 1, sequences=[v], outputs_info=[1.])[-1])(xs)\" | gload -O yaml | grun 'xs=[[1,2,3],[3,4,5]]'"
+        case $mode in
+        append)
+            ok "$line --reap t" $'c = [16.0, 86.0]\nt/y = [[1.0, 3.0],\n       [4.0, 16.0],\n       [15.0, 85.0]]'
+            ok "$line --plant 't/y=[[1,3],[4,16],[15,7]]'" 'c = [16.0, 8.0]'
+            ;;
+        clobber)
+            ok "$line --reap t" $'c = [16.0, 86.0]\nt/y = [15.0, 85.0]'
+            ok "$line --plant 't/y=[5,6]'" 'c = [6.0, 7.0]'
+            ;;
+        esac
+    done
+    # row by row, since the rows differ in shape on the way
+    line="gload --new -i 'xs: int64[n]' -e \"c = vectorize(lambda v: sum(arange(sow(v * 2, tag='t', name='y'))))(xs)\" | grun xs=[1,2,3]"
+    ok "$line --reap t" $'c = [1, 6, 15]\nt/y = [2, 4, 6]'
+    ok "$line --plant t/y=[5,5,7]" 'c = [10, 10, 21]'
+    bad 3 E_DUPLICATE "can't use mode strict for y inside of a scan" \
+        "gload --new -i 'q: int64[m, n]' -e \"c = map(lambda xs: vectorize(lambda v: sum(arange(sow(v * 2, tag='t', name='y'))))(xs), q)\" | grun 'q=[[1,2,3]]' --reap t"
+}
+
+@test "what vectorize did for all rows is no effect for one of them, unless something reads that" {
+    local new="gload --new -i 'x: float64' -i 'xs: float64[n]'"
+    ok "$new -e \"y = print(x * x, 'm')\" -e 'c = vectorize(y, x, xs)' --outputs c | grun xs=[1,2]" $'c = [1.0, 4.0]' || [ "$(cat .err)" = 'm = [1.0, 4.0]' ]
+    ok "$new -e 'y = assert_op(x, x > 0)' -e 'z = y + 1' -e 'c = vectorize(z, x, xs)' --outputs c | gload --outputs c,z | grun x=-1 xs=[1,2]" \
+        $'c = [2.0, 3.0]\nz = 0.0'
+    bad 5 E_ASSERT 'does not hold' "$new -e 'y = assert_op(x, x > 0)' -e 'c = vectorize(y, x, xs)' | grun x=-1 xs=[1,2]"
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {x: float64}
+    let: |
+      y = sow(x * x, tag='t', name='y')
+    outputs: {out: y + 1.}
+  g:
+    inputs: {x: float64, 'xs': 'float64[n]'}
+    let: |
+      y = f(x)
+      c = vectorize(y, x, xs)
+    outputs: [c]
+inputs: {x: float64, 'xs': 'float64[n]'}
+let: |
+  y = f(x)
+  c = vectorize(y, x, xs)
+  d = vectorize(f)(xs)
+  e = g(x, xs)
+outputs: [c, y]
+Y
+    bad 3 E_DUPLICATE 'y has already been reaped' 'grun f.yaml x=1 xs=[1,2] --reap t'
+    for out in c d e; do
+        sed -i "s/^outputs:.*/outputs: [$out]/; /^  [cde] = /d; /^  y = f/d; /^let/a \ \ $out = $(
+            case $out in c) echo 'vectorize(f(x), x, xs)' ;; d) echo 'vectorize(f)(xs)' ;; e) echo 'g(x, xs)' ;; esac
+        )" f.yaml
+        ok 'gload f.yaml | grun x=3 xs=[1,2] --reap t' "$out = [2.0, 5.0]"$'\nt/y = [1.0, 4.0]'
+    done
+}
+
+@test "vectorize takes a function, as vmap does" {
+    local new="gload --new -i 'A: float64[n, 3]' -i 'b: float64[3]' -i 'C: float64[3, n]'"
+    ok "$new -e 'vectorize(lambda r: sum(r) * r)(A)' | grun 'A=[[1,2,3],[0,1,0]]'" $'out = [[6.0, 12.0, 18.0],\n       [0.0, 1.0, 0.0]]'
+    ok "$new -e 'vectorize(lambda r, s: dot(r, s), in_axes=[0, None])(A, b)' | grun 'A=[[1,2,3],[0,1,0]]' b=[1,1,2]" 'out = [9.0, 1.0]'
+    ok "$new -e 'vectorize(lambda r, s: dot(r, s), in_axes=[0, 1])(A, C)' | grun 'A=[[1,2,3],[0,1,0]]' 'C=[[1,2],[1,2],[2,2]]'" 'out = [9.0, 2.0]'
+    ok "$new -e 'vectorize(lambda r: sum(r), in_axes=-1)(C)' | grun 'C=[[1,2],[1,2],[2,2]]'" 'out = [4.0, 6.0]'
+    ok "$new -e 'o = vectorize(lambda r: {\"a\": sum(r), \"b\": [r[0], 7.]})(A)' | grun 'A=[[1,2,3],[0,1,0]]'" $'o/a = [6.0, 1.0]\no/b/0 = [1.0, 0.0]\no/b/1 = [7.0, 7.0]'
+    ok "gload --new -i 'xs: float64[0]' -e 'vectorize(lambda v: v * 2)(xs)' | grun xs=[]" 'out = []'
+    ok "gload --new -i 'xs: float64[n]' -e 'g = vectorize(lambda v: grad(v ** 3, v))(xs)' | grun xs=[1,2]" 'g = [3.0, 12.0]'
+    ok "gload --new -i 'x: float64[n]' -e 'y = sum(vectorize(lambda v: v ** 3)(x))' --outputs y | ggrad | grun x=[1,2]" $'y = 9.0\nd_y_d_x = [3.0, 12.0]'
+    bad 3 E_SHAPE 'argument 1 is float64: it has no axis 0' "gload --new -i 'x: float64' -e 'vectorize(lambda v: v)(x)'"
+    bad 3 E_ARITY 'in_axes has 1 axes for 2 arguments' "$new -e 'vectorize(lambda r, s: r, in_axes=[0])(A, b)'"
+    bad 3 E_ARG 'no argument has rows' "$new -e 'vectorize(lambda r: r, in_axes=None)(A)'"
+    bad 3 E_ARITY 'vectorize of a function is applied to the rows' "$new -e 'vectorize(lambda r: r, A, A)'"
+    bad 3 E_ARITY 'vectorize takes a function, or an expression' "$new -e 'vectorize(A, b)'"
+}

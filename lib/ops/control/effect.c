@@ -1,6 +1,7 @@
 /* Ops that pass their first input on and do something beside it: assert_op, print, sow
  * and sow_cond. They are roots of a graph even when nothing reads them, and stay in
  * order. `after` and `require` are not, though they pass on too. */
+#include "op/batch.h"
 #include "op/infer.h"
 #include "op/services.h"
 
@@ -108,13 +109,35 @@ static bool sow_type(Infer *in) {
            want_mode(in) && same_type(in);
 }
 
+/* A scalar, or one for each part of the value along its leading dims. */
+static bool pred_fits(Infer *in) {
+    const Type *value = in->type[0], *pred = in->type[1];
+    if (pred->ndim == 0) return true;
+    bool fits = value->kind == TYPE_TENSOR && pred->ndim <= value->ndim;
+    for (int i = 0; fits && i < pred->ndim; i++)
+        fits = dim_may_equal(pred->dim[i], value->dim[i]);
+    return fits || infer_fail(in, E_SHAPE, 1,
+                              "pred is a scalar, or one for each row of the value: %s "
+                              "has no rows for %s",
+                              type_str(in->s, value), type_str(in->s, pred));
+}
+
 static bool sow_cond_type(Infer *in) {
     const char *mode = sym_text(in->s, in_prop(in, "mode")->sym);
     if (strcmp(mode, "cond_clobber") != 0)
         return infer_fail(in, E_ARG, in->nin,
                           "sow_cond has the one mode 'cond_clobber', not '%s'", mode);
     return want_label(in, "tag", false) && want_label(in, "name", true) &&
-           same_type(in);
+           pred_fits(in) && same_type(in);
+}
+
+/* Rows of a predicate go with rows of the value. */
+static bool sow_cond_batch(Batching *q) {
+    Var in[3] = {q->in[0], q->in[1], q->nin > 2 ? q->in[2] : VAR_NONE};
+    bool rows = q->rows[1] || (q->rows[0] && batch_ndim(q, 1) > 0);
+    if (rows) in[0] = batch_rows(q, 0), in[1] = batch_rows(q, 1);
+    q->out_rows[0] = q->rows[0] || rows;
+    return batch_apply(q, q->props, in);
 }
 
 /* The tangent goes on without the effect. */
@@ -209,13 +232,14 @@ static const Op table[] = {
      .line = __LINE__},
     {.name = "sow_cond",
      .doc = "value, named for harvesting where pred holds: the last such value is "
-            "reaped, zeros if there is none.",
-     .in = "value: any, pred: bool, key: any?",
+            "reaped, zeros if there is none. pred is a bool, or one for each row.",
+     .in = "value: any, pred: tensor, key: any?",
      .props = "tag: str, name: str, mode: str = 'cond_clobber'",
      .type = sow_cond_type,
      .perform = sow_perform,
      .adjoint = through_cond,
      .push = push_through,
+     .batch = sow_cond_batch,
      .disconnected = "pred, key",
      .view = 1,
      .fold = FOLD_NEVER,

@@ -337,7 +337,7 @@ static const Op table[] = {
             "the non-sequences; its outputs are collected as rows.",
      .in = "steps: int, *args: any",
      .props = "fn: graph, sequences: ints = [], states: ints = [], keep: ints = [], "
-              "truncate: int = -1, checkpoint: bool = False",
+              "truncate: int = -1, checkpoint: bool = False, rows: bool = False",
      .type = scan_type,
      .infer_shape = scan_shape,
      .perform = scan_perform,

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SCAN_ARGS = 9, NO_STRETCHES = -1 };
+enum { SCAN_ARGS = 10, NO_STRETCHES = -1 };
 
 /* A sequence, or an output with its initial value. */
 typedef struct Item {
@@ -31,6 +31,7 @@ typedef struct Words {
     Var steps;
     int64_t truncate, *keep;
     bool checkpoint; /* a step is a stretch already */
+    bool rows;
     int64_t stretch; /* steps of one, or NO_STRETCHES */
     Span stretch_at;
 } Words;
@@ -462,8 +463,9 @@ static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
                    {"states", ints_prop(a, w->nout, w->out, nout - w->nout)},
                    {"keep", PROP_INTS(w->keep, nout)},
                    {"truncate", PROP_INT(w->truncate)},
-                   {"checkpoint", PROP_BOOL(w->checkpoint)}};
-    if (!op_apply(w->b, op, props_make(s, op, 6, p), n, in, r) || !stretch(w, r))
+                   {"checkpoint", PROP_BOOL(w->checkpoint)},
+                   {"rows", PROP_BOOL(w->rows)}};
+    if (!op_apply(w->b, op, props_make(s, op, 7, p), n, in, r) || !stretch(w, r))
         return false;
     *out = node_var(r[0], w->call->at);
     if (nout == 1) return true;
@@ -471,6 +473,15 @@ static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
     for (size_t i = 0; i < nout; i++)
         item[i] = node_var(r[i], w->call->at);
     return compiler_tree(w->c, nout, item, NULL, w->call->at, out);
+}
+
+static bool read_flag(Words *w, const Ast *arg, const char *name, bool *flag) {
+    Node n;
+    if (!arg) return true;
+    if (!compiler_ast(w->c, arg, &n)) return false;
+    *flag = n.lit.u != 0;
+    return (n.kind == NODE_LITERAL && n.lit.kind == K_BOOL) ||
+           fail(w->b->s, n.at, E_ARG, "%s is True or False", name);
 }
 
 static bool read_flags(Words *w, const Ast *truncate, const Ast *backwards) {
@@ -484,11 +495,7 @@ static bool read_flags(Words *w, const Ast *truncate, const Ast *backwards) {
             return fail(w->b->s, n.at, E_ARG,
                         "truncate_gradient is a number of steps or -1 (all)");
     }
-    if (!backwards) return true;
-    if (!compiler_ast(w->c, backwards, &n)) return false;
-    w->backwards = n.lit.u != 0;
-    return (n.kind == NODE_LITERAL && n.lit.kind == K_BOOL) ||
-           fail(w->b->s, n.at, E_ARG, "go_backwards is True or False");
+    return read_flag(w, backwards, "go_backwards", &w->backwards);
 }
 
 /* None, 'sqrt', a number of steps; True is what is printed of a scan over stretches. */
@@ -520,14 +527,14 @@ static bool read_function(Words *w, const Ast *arg) {
 }
 
 /* fn, sequences, outputs_info, non_sequences, n_steps, truncate_gradient, go_backwards,
- * keep, checkpoint */
+ * keep, checkpoint, rows */
 static bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg,
                         Node *out) {
     Words w = {.c = c, .b = compiler_builder(c), .call = call};
     if (!read_function(&w, arg[0]) || !read_flags(&w, arg[5], arg[6]) ||
-        !read_checkpoint(&w, arg[8]) || !read_sequences(&w, arg[1]) ||
-        !read_outputs(&w, arg[2]) || !read_others(&w, arg[3]) || !take_sequences(&w) ||
-        !read_steps(&w, arg[4]))
+        !read_checkpoint(&w, arg[8]) || !read_flag(&w, arg[9], "rows", &w.rows) ||
+        !read_sequences(&w, arg[1]) || !read_outputs(&w, arg[2]) ||
+        !read_others(&w, arg[3]) || !take_sequences(&w) || !read_steps(&w, arg[4]))
         return false;
     Var *other = NEW_N(compiler_arena(c), w.nother, Var);
     if (!make_body(&w, other)) return false;
@@ -618,10 +625,11 @@ static const Macro table[] = {
          "Runs a function once for each step, on rows of the sequences and its own "
          "earlier results; the results are rows of all steps. With checkpoint='sqrt' "
          "or a number of steps k, gradients keep the states of every k-th step only "
-         "and compute the others again.",
+         "and compute the others again. rows=True says that the steps are rows of "
+         "what vectorize did: what they sow is sown once, with those rows.",
      .signature = "fn, sequences=[], outputs_info=[], non_sequences=[], n_steps=None, "
                   "truncate_gradient=-1, go_backwards=False, keep='all', "
-                  "checkpoint=None",
+                  "checkpoint=None, rows=False",
      .expand = expand_scan,
      .example = "scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[1]) -> "
                 "[1, 2, 4, 7, 11]"},
