@@ -112,10 +112,10 @@ demo: setup-build
 	@examples/digits/demo.sh $(abspath $(B)/bin)
 test: setup-test
 	@$(MAKE) --no-print-directory test-programs
-	@tests/run.sh $(B) $(UNIT_BIN)
+	@tests/run.sh $(B) $(UNIT_BIN) $(FUZZ_C:%.c=$(B)/%)
 ## tools: only the five tools
 tools: $(TOOL_BIN)
-test-programs: all man generated $(UNIT_BIN)
+test-programs: all man generated $(UNIT_BIN) fuzz-programs
 ## check-san: all tests under AddressSanitizer and UBSan
 check-san:
 	@TEST_SECONDS=3600 $(MAKE) --no-print-directory B=$(B)-san SAN=address,undefined OPT=-O1 test
@@ -199,15 +199,25 @@ bench: all $(BENCH)
 FUZZ_C := $(wildcard tests/fuzz/*.c)
 SECONDS ?= 10
 fuzz:
-	@$(MAKE) --no-print-directory CC=clang B=$(B)-fuzz SAN=fuzzer-no-link,address,undefined OPT=-O1 libfuzzer fuzz-programs
+	@$(MAKE) --no-print-directory CC=clang B=$(B)-fuzz SAN=fuzzer-no-link,address,undefined OPT=-O1 libfuzzer fuzz-programs $(B)-fuzz/tests/torture/graph
 	@tests/fuzz/run.sh $(B)-fuzz/libfuzzer $(SECONDS)
 fuzz-programs: $(FUZZ_C:%.c=$(B)/%)
 fuzz-seeds: $(FUZZ_C:%.c=$(B)/%)
-	@for t in $^; do $$t || exit 1; done
+	@for t in $^; do $$t --rounds 20000 || exit 1; done
+# The tools' option tables, for the command lines: their objects with mains of other names.
+FUZZ_CMD := $(TOOLS:%=$(B)/tests/fuzz/cmd-%.o)
+define FUZZ_CMD_RULE
+$(B)/tests/fuzz/cmd-$(1).o: $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c))
+	@mkdir -p $$(@D)
+	ld -r -o $$@ $$^
+	objcopy --redefine-sym main=$(1)_main $$@
+endef
+$(foreach t,$(TOOLS),$(eval $(call FUZZ_CMD_RULE,$(t))))
+$(B)/tests/fuzz/cli $(B)/libfuzzer/cli: $(FUZZ_CMD)
 libfuzzer: $(FUZZ_C:tests/fuzz/%.c=$(B)/libfuzzer/%)
 $(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -DLIBFUZZER -fsanitize=fuzzer $(LDFLAGS) -MF $@.d -o $@ $< $(B)/libthunkline-all.a $(LDLIBS)
+	$(CC) $(ALL_CFLAGS) -DLIBFUZZER -fsanitize=fuzzer $(LDFLAGS) -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/libthunkline-all.a $(LDLIBS)
 
 # ---- coverage: what unit programs, bats and fuzz seeds reach, by gcov (gcc) ----
 ## coverage: lines and branches that the tests reach; what they never reach is listed in build-cov/coverage.txt

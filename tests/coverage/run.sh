@@ -9,10 +9,7 @@ export GCOV_ERROR_FILE=/dev/null TL_BIN="$PWD/$B/bin"
 # Some tests measure time or memory, which these programs take more of: what fails here is counted, not judged.
 failed=0
 for program in "$@"; do
-    arguments=
-    case $program in */fuzz/*) arguments='--rounds 300' ;; esac
-    # shellcheck disable=SC2086
-    timeout 600 "$program" $arguments >"$B/log" 2>&1 || { echo "$program: failed here"; failed=$((failed + 1)); }
+    timeout 600 "$program" >"$B/log" 2>&1 || { echo "$program: failed here"; failed=$((failed + 1)); }
 done
 jobs=1
 parallel --version 2>/dev/null | grep -q 'GNU parallel' && jobs=$(nproc)

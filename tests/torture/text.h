@@ -312,6 +312,7 @@ static void put_argument(Making *m, Str *out, const Param *p) {
             str_putc(out, ')');
         }
         return;
+    case IN_ITEM:
     case IN_ANY:
         put_var(m, out);
         return;
