@@ -237,7 +237,7 @@ TORTURE ?=
 torture-programs: tools $(B)/tests/torture/graph $(B)/tests/torture/failalloc.so $(B)/tests/torture/failwrite.so
 $(B)/tests/torture/%.so: tests/torture/%.c
 	@mkdir -p $(@D)
-	$(CC) -shared -fPIC -O1 -D_GNU_SOURCE -Wall -Wextra -o $@ $<
+	$(CC) -shared -fPIC -O1 -Wall -Wextra -o $@ $<
 torture: SECONDS = 60
 torture: torture-programs
 	@tests/torture/run.sh $(B) $(SECONDS) $(SEED) $(TORTURE)

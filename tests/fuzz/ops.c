@@ -3,7 +3,7 @@
 #include "pipeline/pipeline.h"
 
 static const char *const texts[] = {
-    "thunkline: 1\nops:\n  scaled:\n    inputs: {x: tensor, y: '0.5'}\n    props: "
+    "thunkline: 1\nops:\n  scaled:\n    inputs: 'x, y = 0.5'\n    props: "
     "{axis: 'int = 0', keep: 'bool = False'}\n    outputs: [a, b]\n"
     "    def: |\n      a = sum(x * y, axis=0)\n      b = x + y\n    version: 2\n    "
     "alias: sc\n",

@@ -5,6 +5,7 @@
  * stderr; the calls after it fail, too, unless FAILWRITE_ONCE is set. With
  * FAILWRITE_SHORT every write takes one byte at most, and each other one is
  * interrupted. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
