@@ -1,6 +1,7 @@
 /* MONITOR: a line for each instruction. */
 #include "check/check.h"
 #include "op/print.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -16,9 +17,23 @@ static void place_text(Session *s, Span at, Str *out) {
     str_printf(out, ":%u:%u", line, col);
 }
 
-static void value_text(Session *s, const Type *t, const Value *v, Str *out) {
+/* What is no array stands there itself, if it is short. */
+static void object_text(Session *s, const Type *t, const Value *v, Str *out) {
+    enum { SHOWN = 60, BYTES = 16 }; /* characters; of an element at most */
+    Str text = STR(s);
+    str_puts(out, type_str(s, t));
+    if (value_has_data(v) && value_bytes(v) <= SHOWN * BYTES)
+        value_text(s, v, -1, &text);
+    if (text.n && text.n <= SHOWN) {
+        str_putc(out, ' ');
+        str_visible(out, str_text(&text), text.n);
+    }
+    str_free(&text);
+}
+
+static void brief_text(Session *s, const Type *t, const Value *v, Str *out) {
     if (v->kind != TYPE_TENSOR || !v->t.data) {
-        str_puts(out, type_str(s, t));
+        object_text(s, t, v, out);
         return;
     }
     Stats q = tensor_stats(&v->t);
@@ -44,7 +59,7 @@ static bool after(void *ctx, size_t step, const Call *c, double seconds) {
     str_printf(&line, "\t%.3g", seconds);
     for (size_t i = 0; i < c->nout; i++) {
         str_putc(&line, '\t');
-        value_text(c->s, c->out_type[i], &c->out[i], &line);
+        brief_text(c->s, c->out_type[i], &c->out[i], &line);
     }
     str_putc(&line, '\n');
     sv->print(sv->print_ctx, str_text(&line));

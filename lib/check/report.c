@@ -149,7 +149,7 @@ void note_value(Check *c, const char *label, const Value *v) {
         return;
     }
     Str b = STR(c->s);
-    value_describe(c->s, v, &b);
+    value_show(c->s, v, &b);
     found_note(c, NOWHERE, "%s: %s", label, str_text(&b));
     str_free(&b);
 }

@@ -46,6 +46,9 @@ static void constant(Dot *d, Var v) {
     const Tensor *t = var_const(d->g, v);
     Str text = STR(d->s);
     if (t && tensor_size(t) <= CONST_TEXT) tensor_text(d->s, t, -1, &text);
+    if (!t)
+        print_value(d->s, var_type(d->g, v), var_leafrec(d->g, v)->value, CONST_TEXT,
+                    &text);
     if (text.n == 0 || text.n > CONST_TEXT) {
         str_clear(&text);
         str_puts(&text, "constant");

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { INDENT_MAX = 40, CONST_ELEMENTS = 16 };
+enum { INDENT_MAX = 40, CONST_ELEMENTS = 16, CONST_TEXT = 80 };
 
 typedef struct Open {
     ApplyId a;
@@ -54,8 +54,9 @@ static void const_text(Tree *t, Var v) {
     const Tensor *x = var_const(t->g, v);
     if (x && tensor_size(x) <= CONST_ELEMENTS)
         tensor_text(t->s, x, -1, t->out);
-    else
-        str_puts(t->out, var_type(t->g, v)->kind == TYPE_NONE ? "None" : "constant");
+    else if (x || !print_value(t->s, var_type(t->g, v), var_leafrec(t->g, v)->value,
+                               CONST_TEXT, t->out))
+        str_puts(t->out, "constant");
 }
 
 static void leaf_text(Tree *t, Var v) {

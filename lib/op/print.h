@@ -34,6 +34,9 @@ Sym printer_name(Printer *p, Var v);
 void print_props(Session *s, const Op *op, const Props *props, bool all,
                  Str *out); /* "axis=0, keepdims=True" */
 void print_prop(Session *s, const PropDef *def, const Prop *value, Str *out);
+/* A value that is no tensor, as it stands in a graph, if that has at most `most`
+ * characters; false: it has more, or there is no value, and nothing is written. */
+bool print_value(Session *s, const Type *t, const Value *v, size_t most, Str *out);
 /* "mul(x: float32[3], 2.0)": an Apply for messages. */
 void print_apply(const Graph *g, ApplyId a, Str *out);
 /* The op with its props: "Sum{axis=(0,)}" is written sum(axis=(0,)). */

@@ -131,6 +131,19 @@ static void tensor_part(void *ctx, const Tensor *t, Str *out) {
         array_text(t, out);
 }
 
+bool print_value(Session *s, const Type *t, const Value *v, size_t most, Str *out) {
+    enum { BYTES = 16 }; /* of an element, whose text has at least one character */
+    const ValueWriter w = {s, true, tensor_part, NULL};
+    if (!value_has_data(v) || (v->kind != TYPE_PLUGIN && value_bytes(v) / BYTES > most))
+        return false;
+    Str text = STR(s);
+    value_write(&w, t, v, &text);
+    bool fits = text.n <= most;
+    if (fits) str_visible(out, str_text(&text), text.n);
+    str_free(&text);
+    return fits;
+}
+
 /* Constants that are no tensors. */
 static void object_text(Printer *p, Var v, Str *out) {
     const Type *t = var_type(p->g, v);

@@ -220,6 +220,7 @@ void print_apply_expr(Printer *p, ApplyId a, Prec need, Str *out) {
 }
 
 /* ---- for messages ---- */
+enum { BRIEF = 40 }; /* characters of a constant that is no tensor */
 
 static void print_brief(const Graph *g, Var v, Str *out) {
     Sym name = var_name(g, v);
@@ -228,6 +229,9 @@ static void print_brief(const Graph *g, Var v, Str *out) {
         element_text(g->s, t->dtype, t->data, out);
         return;
     }
+    if (!name && !t && var_is_const(g, v) &&
+        print_value(g->s, var_type(g, v), var_leafrec(g, v)->value, BRIEF, out))
+        return;
     str_printf(out, "%s%s%s", sym_text(g->s, name), name ? ": " : "",
                type_str(g->s, var_type(g, v)));
 }

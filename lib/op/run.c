@@ -1,6 +1,7 @@
 /* What a kernel may ask for while it runs: storage from its host, views, and errors
  * that tell what it was given. */
 #include "op/print.h"
+#include "value/class.h"
 
 enum { SHOWN_INPUTS = 8, SHOWN_ELEMENTS = 8 };
 
@@ -59,6 +60,13 @@ static void note_tensor(Call *c, size_t i, const Tensor *t) {
     str_free(&b);
 }
 
+static void note_object(Call *c, size_t i, const Value *v) {
+    Str b = STR(c->s);
+    value_show(c->s, v, &b);
+    note(c->s, NOWHERE, "input %zu: %s", i, str_text(&b));
+    str_free(&b);
+}
+
 static void note_call(Call *c) {
     Str b = STR(c->s);
     bool known = c->g && c->id != APPLY_NONE;
@@ -73,6 +81,8 @@ static void note_call(Call *c) {
     for (size_t i = 0; i < c->nin && i < SHOWN_INPUTS; i++)
         if (c->in[i]->kind == TYPE_TENSOR && c->in[i]->t.data)
             note_tensor(c, i, &c->in[i]->t);
+        else if (c->in[i]->kind != TYPE_NONE && value_has_data(c->in[i]))
+            note_object(c, i, c->in[i]);
 }
 
 bool call_fail(Call *c, DiagCode code, const char *fmt, ...) {

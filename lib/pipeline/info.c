@@ -1,6 +1,7 @@
 /* gload --info: what a graph has, as a table or as JSON. */
 #include "op/print.h"
 #include "pipeline/pipeline.h"
+#include "value/class.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,21 @@ static const char *named(const Graph *g, Var v) {
     return y ? sym_text(g->s, y) : "(anonymous)";
 }
 
+/* What a shared variable begins with; its value where that is no array, and short. */
+static void state_text(Session *s, const Type *t, const Leaf *leaf, Str *out) {
+    enum { SHOWN = 60 };
+    bool value = value_has_data(leaf->value) && leaf->value->kind == t->kind;
+    if (leaf->init != VAR_NONE) {
+        str_puts(out, "initial expression");
+        return;
+    }
+    str_puts(out, value ? "value" : "no value");
+    Str text = STR(s);
+    if (value && t->kind != TYPE_TENSOR && print_value(s, t, leaf->value, SHOWN, &text))
+        str_printf(out, " %s", str_text(&text));
+    str_free(&text);
+}
+
 static void info_interface(Info *f) {
     Graph *g = f->g;
     Session *s = g->s;
@@ -57,12 +73,12 @@ static void info_interface(Info *f) {
             type_str(s, var_type(g, g->inputs.p[i])));
     for (size_t i = 0; i < g->shared.n; i++) {
         const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
-        const char *state = leaf->init != VAR_NONE ? "initial expression"
-                            : leaf->value->t.data  ? "value"
-                                                   : "no value";
+        Str state = STR(s);
+        state_text(s, var_type(g, g->shared.p[i]), leaf, &state);
         row(f, "shared", named(g, g->shared.p[i]), "%s, %s%s",
-            type_str(s, var_type(g, g->shared.p[i])), state,
+            type_str(s, var_type(g, g->shared.p[i])), str_text(&state),
             graph_update(g, g->shared.p[i]) != VAR_NONE ? ", updated" : "");
+        str_free(&state);
     }
     for (size_t i = 0; i < g->outputs.n; i++)
         row(f, "outputs", sym_text(s, g->outputs.p[i].label), "%s",
@@ -120,8 +136,8 @@ static void info_sizes(Info *f) {
     Graph *g = f->g;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < g->nleaf; i++)
-        if (g->leaf[i].value && g->leaf[i].value->t.data)
-            bytes += tensor_bytes(&g->leaf[i].value->t);
+        if (g->leaf[i].value && value_has_data(g->leaf[i].value))
+            bytes += value_bytes(g->leaf[i].value);
     row(f, "sizes", "applies", "%u", g->napply);
     row(f, "sizes", "variables", "%u", g->nvar);
     row(f, "sizes", "value bytes", "%llu", (unsigned long long)bytes);

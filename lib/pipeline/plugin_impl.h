@@ -67,6 +67,8 @@ bool plugin_type_is(const Type *t, const TlTypeDef *def);
 size_t plugin_type_params(const Type *t, const TlParam **param);
 const void *plugin_object(const Value *v, const TlTypeDef *def);
 void *plugin_output_object(Call *c, size_t i);
+/* Counts what a value that is done holds, for profiles. */
+void plugin_count(const Value *v);
 /* A zeroed value of a plugin's type, and its bytes. */
 void *plugin_new_object(Session *s, const Type *t, Value *out);
 /* plugin_transfer.c, for the API */

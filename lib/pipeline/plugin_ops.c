@@ -62,6 +62,7 @@ static bool outputs_made(Call *c) {
         const Value *v = &c->out[i];
         bool array = t->kind == TYPE_TENSOR || t->kind == TYPE_RANDOM;
         bool made = v->kind == t->kind && (array ? v->t.data != NULL : v->obj != NULL);
+        if (made) plugin_count(v);
         if (made || t->kind == TYPE_NONE) continue;
         return call_fail(c, E_RUN, "it made no output %zu, %s", i, type_str(c->s, t));
     }

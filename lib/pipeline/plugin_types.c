@@ -24,6 +24,7 @@ typedef struct PluginObject {
     const Type *type;
     unsigned char *bytes; /* its binary form, once asked for */
     size_t nbyte;
+    uint64_t counted; /* bytes of the session's memory account */
 } PluginObject;
 enum { ALIGN = _Alignof(max_align_t) };
 
@@ -43,12 +44,30 @@ static void *payload_of(const Value *v) {
     return payload(v->obj);
 }
 
+/* get_size. */
+static uint64_t object_size(PluginObject *o) {
+    const TlTypeDef *d = &type_of(o->type)->def;
+    return d->memory ? d->memory(payload(o)) : d->value_size;
+}
+
+static void object_count(PluginObject *o) {
+    uint64_t now = object_size(o);
+    memory_count(type_of(o->type)->plugin->s, o->counted, now);
+    o->counted = now;
+}
+
+/* Not what it owns. */
+static void object_free(PluginObject *o) {
+    memory_count(type_of(o->type)->plugin->s, o->counted, 0);
+    mem_free(o->bytes);
+    mem_free(o);
+}
+
 static void release(Object *o) {
     PluginObject *own = (PluginObject *)(void *)o;
     const TlTypeDef *d = &type_of(own->type)->def;
     if (d->clear) d->clear(payload(own));
-    mem_free(own->bytes);
-    mem_free(own);
+    object_free(own);
 }
 
 static PluginObject *object_make(Session *s, const Type *t) {
@@ -82,9 +101,10 @@ static TlHost type_host(Session *s, const char *what, Span at) {
 static bool made(TlHost *h, bool ok, const char *of, PluginObject *o, Value *out) {
     if (plugin_verdict(h, ok, of)) {
         *out = (Value){.kind = TYPE_PLUGIN, .obj = o};
+        object_count(o);
         return true;
     }
-    mem_free(o); /* it holds nothing yet */
+    object_free(o); /* it holds nothing yet */
     return false;
 }
 
@@ -194,8 +214,7 @@ static const Type *type_of_value(Session *s, const Value *v) {
 
 static void type_memory(const Value *v, ShapeInfo *info) {
     info->n = 1;
-    info->v[0] =
-        (int64_t)type_of(((PluginObject *)v->obj)->type)->def.memory(payload_of(v));
+    info->v[0] = (int64_t)object_size(v->obj);
 }
 static uint64_t memory_of(const ShapeInfo *info) {
     return (uint64_t)info->v[0];
@@ -228,10 +247,7 @@ static bool type_copy(Session *s, const Value *v, Value *out) {
 
 static void type_disown(Value *v) {
     PluginObject *o = v->obj;
-    if (atomic_fetch_sub(&o->head.refs, 1) == 1) {
-        mem_free(o->bytes);
-        mem_free(o);
-    }
+    if (atomic_fetch_sub(&o->head.refs, 1) == 1) object_free(o);
     *v = (Value){.kind = TYPE_NONE};
 }
 
@@ -489,8 +505,10 @@ static void fill_class(PluginType *p) {
         .json = type_json,
         .parts = bytes ? type_parts : NULL,
         .build = bytes ? type_build : NULL,
-        .shape_info = d->memory ? type_memory : NULL,
-        .size = d->memory ? memory_of : NULL,
+        .shape_info = type_memory,
+        .size = memory_of,
+        .fixed = !d->memory,
+        .each = d->value_size,
         .add = d->add};
 }
 
@@ -547,6 +565,10 @@ void *plugin_output_object(Call *c, size_t i) {
     }
     value_unref(out);
     return plugin_new_object(c->s, t, out);
+}
+
+void plugin_count(const Value *v) {
+    if (v->kind == TYPE_PLUGIN && v->obj) object_count(v->obj);
 }
 
 void *plugin_new_object(Session *s, const Type *t, Value *out) {

@@ -51,6 +51,12 @@ static bool no_memory(Session *s, uint64_t size, uint64_t used, uint64_t limit) 
         human_bytes(all, limit));
 }
 
+static void raise_peak(Account *a, uint64_t now) {
+    uint64_t peak = atomic_load(&a->peak);
+    while (now > peak && !atomic_compare_exchange_weak(&a->peak, &peak, now))
+        ;
+}
+
 static bool charge(Session *s, size_t size) {
     Account *a = account(s);
     uint64_t limit = session_max_memory(s);
@@ -59,10 +65,13 @@ static bool charge(Session *s, size_t size) {
         atomic_fetch_sub(&a->used, size);
         return no_memory(s, size, before, limit);
     }
-    uint64_t peak = atomic_load(&a->peak);
-    while (now > peak && !atomic_compare_exchange_weak(&a->peak, &peak, now))
-        ;
+    raise_peak(a, now);
     return true;
+}
+
+void memory_count(Session *s, uint64_t was, uint64_t now) {
+    Account *a = account(s);
+    raise_peak(a, atomic_fetch_add(&a->used, now - was) + now - was);
 }
 
 uint64_t memory_used(Session *s) {

@@ -200,7 +200,7 @@ bool value_may_share_memory(const Value *a, const Value *b) {
     return false;
 }
 
-uint64_t value_bytes(const Value *v) {
+static uint64_t bytes_of_parts(const Value *v) {
     ValueParts p;
     parts_of(v, &p);
     uint64_t sum = p.nbyte;
@@ -211,6 +211,12 @@ uint64_t value_bytes(const Value *v) {
     return sum;
 }
 
+uint64_t value_bytes(const Value *v) {
+    ShapeInfo info;
+    value_shape_info(v, &info);
+    return shape_info_size(&info);
+}
+
 void value_shape_info(const Value *v, ShapeInfo *info) {
     info->cls = value_class(v);
     info->dtype = DT_NONE;
@@ -219,7 +225,7 @@ void value_shape_info(const Value *v, ShapeInfo *info) {
         info->cls->shape_info(v, info);
     } else {
         info->n = 1;
-        info->v[0] = (int64_t)value_bytes(v);
+        info->v[0] = (int64_t)bytes_of_parts(v);
     }
 }
 
@@ -267,6 +273,19 @@ void value_write(const ValueWriter *w, const Type *t, const Value *v, Str *out) 
         cls->text(w, t, v, out);
     else
         str_puts(out, cls->name);
+}
+
+void value_show(Session *s, const Value *v, Str *out) {
+    enum { LONG = 200, BYTES = 16 }; /* characters; of an element at most */
+    Str what = STR(s), text = STR(s);
+    value_describe(s, v, &what);
+    if (value_has_data(v) && value_bytes(v) <= LONG * BYTES)
+        value_text(s, v, -1, &text);
+    str_add(out, str_text(&what), what.n);
+    if (text.n && text.n <= LONG && !strstr(str_text(&what), str_text(&text)))
+        str_printf(out, ": %s", str_text(&text));
+    str_free(&what);
+    str_free(&text);
 }
 
 static void plain_tensor(void *ctx, const Tensor *t, Str *out) {

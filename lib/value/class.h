@@ -75,6 +75,8 @@ struct TypeClass {
     bool (*build)(Session *s, const Type *t, const ValueParts *p, Value *out);
     void (*shape_info)(const Value *v, ShapeInfo *info); /* both or none; */
     uint64_t (*size)(const ShapeInfo *info); /* absent: bytes of the parts */
+    bool fixed; /* every value has `each` bytes, as size says */
+    uint64_t each;
     /* plugins only */
     const char *from; /* its file */
     /* The filter for a text in quotes. Absent: it takes none. */
@@ -133,7 +135,7 @@ bool value_readable(Session *s, const Value *v, bool back);
 bool value_may_share_memory(const Value *a, const Value *b);
 void value_shape_info(const Value *v, ShapeInfo *info);
 uint64_t shape_info_size(const ShapeInfo *info);
-uint64_t value_bytes(const Value *v); /* of data, without headers */
+uint64_t value_bytes(const Value *v); /* get_size of its type, without headers */
 
 /* The sizes of a tensor or sparse matrix, as many as its type has dims; NULL: it is
  * another kind. */
@@ -142,6 +144,8 @@ const int64_t *value_sizes(const Value *v);
 /* ---- saying ---- */
 const Type *value_type(Session *s, const Value *v); /* NULL: items of different kinds */
 void value_describe(Session *s, const Value *v, Str *out);
+/* "a list of 2 items: [1.0, 2.0]": with its text if that is short. */
+void value_show(Session *s, const Value *v, Str *out);
 /* As VALUEs are written: for a receiver of its type it reads back. indent as
  * tensor_text's. */
 void value_text(Session *s, const Value *v, int indent, Str *out);

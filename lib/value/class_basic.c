@@ -129,6 +129,8 @@ const TypeClass class_random = {
     .filters = "unless strict, a uint64[4] array {seed, stream, position, 0}",
     .compares = "all four words",
     .sizes = "32 bytes",
+    .fixed = true,
+    .each = 4 * sizeof(uint64_t),
     .filter = filter_random,
     .text = text_of_random,
     .json = json_of_random,
@@ -218,6 +220,7 @@ const TypeClass class_slice = {
     .build = build_slice,
     .shape_info = shape_of_nothing,
     .size = size_of_nothing,
+    .fixed = true,
 };
 
 /* ---- None ---- */
@@ -262,6 +265,7 @@ const TypeClass class_none = {
     .build = build_none,
     .shape_info = shape_of_nothing,
     .size = size_of_nothing,
+    .fixed = true,
 };
 
 /* ---- what never has a value ---- */

@@ -24,9 +24,12 @@ typedef struct Buffer {
 Buffer *buffer_new(Session *s, size_t size);
 Buffer *buffer_wrap(Session *s, void *data, size_t size, void (*release)(Buffer *),
                     void *ctx);
-Buffer *buffer_ref(Buffer *b);    /* NULL is fine */
-void buffer_unref(Buffer *b);     /* NULL is fine */
-uint64_t memory_used(Session *s); /* bytes in live buffers */
+Buffer *buffer_ref(Buffer *b); /* NULL is fine */
+void buffer_unref(Buffer *b);  /* NULL is fine */
+/* Bytes of the account that are in no buffer: `now` in place of `was`. Never refused.
+ */
+void memory_count(Session *s, uint64_t was, uint64_t now);
+uint64_t memory_used(Session *s); /* bytes in live buffers, and counted so */
 uint64_t memory_peak(Session *s); /* since memory_peak_reset */
 void memory_peak_reset(Session *s);
 

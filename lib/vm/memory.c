@@ -7,6 +7,7 @@
  *   - For a few: the largest value first, each in the smallest gap between those placed
  * before that live at the same time. That is quadratic, and mostly within some percent
  * of what is alive at the worst step. */
+#include "value/class.h"
 #include "vm/vm_impl.h"
 
 #include <stdlib.h>
@@ -268,8 +269,8 @@ static bool dim_value(Dim d, const Map *dims, int64_t *v) {
 }
 
 int64_t type_bytes(const Type *t, const Map *dims) {
-    if (t->kind == TYPE_RANDOM) return 4 * (int64_t)sizeof(uint64_t);
-    if (t->kind != TYPE_TENSOR) return -1;
+    const TypeClass *cls = type_class(t);
+    if (t->kind != TYPE_TENSOR) return cls->fixed ? (int64_t)cls->each : -1;
     int64_t n = (int64_t)dtype_size(t->dtype), d;
     bool zero = false;
     for (int i = 0; i < t->ndim; i++) {

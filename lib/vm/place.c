@@ -76,7 +76,9 @@ static void store_sizes(const Machine *m, const Map *dims, Span64 *span) {
         span[i] = (Span64){h->store.p[i].born, h->store.p[i].dies, 0, 0};
     for (uint32_t c = m->p->nleaf; c < m->p->ncell; c++) {
         Span64 *x = &span[h->cell[c].store];
-        int64_t n = type_bytes(h->cell[c].type, dims);
+        bool boxed =
+            h->cell[c].flags & CELL_BOXED; /* what it has is no storage of ours */
+        int64_t n = boxed ? -1 : type_bytes(h->cell[c].type, dims);
         if (n < 0 || x->bytes < 0)
             x->bytes = -1;
         else if (n > x->bytes)

@@ -87,12 +87,23 @@ static bool is_boxed(const Machine *m, uint32_t cell) {
     return m->p->sharing.cell[cell].flags & CELL_BOXED;
 }
 
+/* Does a result of an earlier run stand there that nothing will ask for? */
+static bool is_stale(const Machine *m, uint32_t cell) {
+    const Sharing *h = &m->p->sharing;
+    return cell >= m->p->nleaf && m->box[cell] &&
+           h->store.p[h->cell[cell].store].cls != STORE_KEPT;
+}
+
 /* References to what a run handed out, or was about to store. */
 static void drop_boxed_results(Machine *m) {
     const Sharing *h = &m->p->sharing;
     if (!m->p->has_boxes) return;
-    for (uint32_t i = 0; i < m->p->noutput; i++)
-        if (is_boxed(m, h->output[i].cell)) value_unref(&m->output[i]);
+    for (uint32_t i = 0; i < m->p->noutput; i++) {
+        uint32_t cell = h->output[i].cell;
+        if (!is_boxed(m, cell)) continue;
+        value_unref(&m->output[i]);
+        if (is_stale(m, cell)) value_unref(m->box[cell]);
+    }
     for (uint32_t u = 0; u < m->p->nupdate; u++)
         value_unref(&m->update_box[u]);
 }

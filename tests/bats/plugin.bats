@@ -236,3 +236,13 @@ END
             "gload $O --new --shared 'l: list(float64) = [1.]' -e 'o = inc(list_append(l, 2.)[0])' --outputs o | grun $O --mode $m"
     done
 }
+
+@test "values of a plugin's type are shown, and counted in profiles" {
+    gload $D --new --shared 'a: double = 1.5' -i 'x: double' -e "p = print(x, 'x')" -e 'y = double_mul(a, 2)' -e 'z = double_add(y, p)' --outputs z >g.tlg
+    shell "grun $D g.tlg x=4"
+    [ "$(cat .out .err)" = $'z = 7.0\nx = 4.0' ]
+    like "gload $D g.tlg -O tree" '─ double\(2.0\) \[.\] double$'
+    like "gload $D g.tlg -O dot" 'label="double\(2.0\)\\ndouble"'
+    like "gload $D g.tlg --info" 'a  *double, value double\(1.5\)$' 'value bytes  *16 *$'
+    ok "gprof $D g.tlg x=4 --assert 'unknown_sizes == 0' --assert 'peak_bytes == 128' --assert 'measured_peak_bytes == 16' --assert 'leaves_bytes == 24' >/dev/null 2>.print"
+}

@@ -82,3 +82,29 @@ m = [1.0]\ng = [1.0, 2.0, 3.0, 2.0, 3.0]\nh = [1.0, 2.0]'
     eval "gload --new $LIST --shared 'k: list(float64) = []' --update 'k = l' -e 'o = assert_op(l, list_length(l) < 3)' --outputs o" >g.tlg
     for m in $MODES; do bad 5 E_ASSERT 'step 3 of 4' "grun g.tlg --mode $m --steps 4"; done
 }
+
+@test "print, errors and MONITOR show values that are no arrays" {
+    gload --new -i 'l: list(float64)' -i "s: sparse('csr', float64[1, 2])" -i 'r: random' -i 'i: slice' -i 'n: none' \
+        -e "a = print(l, 'l')" -e "b = print(s, 's')" -e "c = print(r, 'r')" -e "d = print(i, 'i')" -e "e = print(n, 'n')" -e 'f = list_length(a)' --outputs f >g.tlg
+    for m in FAST_RUN FAST_COMPILE DEBUG NAN_GUARD; do
+        shell "grun g.tlg --mode $m l=[1,2] 's=[[0, 3]]' 'r=rng(4)' 'i=slice(1, 2)' n=None"
+        [ "$(cat .out .err)" = $'f = 2\nl = [1.0, 2.0]\ns = csr([3.0], [1], [0, 1], (1, 2))\nr = rng_state([4, 0, 0, 0])\ni = slice(1, 2, None)\nn = None' ]
+    done
+    shell "grun g.tlg --mode MONITOR l=[1,2] 's=[[0, 3]]' 'r=rng(4)' 'i=slice(1, 2)' n=None"
+    grep -Eq $'print\\(msg=\'l\'\\)\t.*\tlist\\(float64\\) \\[1.0, 2.0\\]$' .err
+    grep -Eq $'\trandom rng_state\\(\\[4, 0, 0, 0\\]\\)$' .err
+    bad 5 E_INDEX 'input 0: a list of 2 items: \[1.0, 2.0\]$' "gload --new -i 'l: list(float64)' -e 'l[7]' | grun l=[1,2]"
+    bad 5 E_INDEX 'input 0: a list of 1000 items$' "gload --new -i 'l: list(float64)' -e 'l[7000]' | grun 'l=$(seq -s, 1000 | sed 's/.*/[&]/')'"
+}
+
+@test "listings show constants and state that are no arrays, as -O math does" {
+    gload --new --shared 'l: list(float64) = [1.]' --shared 'x: float64 = 2.' --shared 'e: slice' -e 'o = list_extend(l, make_list(2., 4.))' -e 'q = list_get(make_list(1, 2), slice(None, 1))' >g.tlg
+    like 'gload g.tlg -O math' 'q = list_get\(make_list\(1, 2\), slice\(None, 1, None\)\)'
+    like 'gload g.tlg -O tree' '─ make_list\(float64\(2.0\), float64\(4.0\)\) \[.\] list\(float64\)$' '─ make_list\(1, 2\) \[.\] list\(int64\)$' '─ slice\(None, 1, None\) \[.\] slice$'
+    like 'gload g.tlg -O dot' 'label="make_list\(1, 2\)\\nlist\(int64\)"' 'label="slice\(None, 1, None\)\\nslice"' 'label="constant\\nlist\(float64\)"'
+    like 'gload g.tlg --info' 'l  *list\(float64\), value make_list\(float64\(1.0\)\)$' 'x  *float64, value$' 'e  *slice, no value$' 'value bytes  *48 *$'
+    like 'gload g.tlg --info -O json' '"name": "l", "text": "list\(float64\), value make_list\(float64\(1.0\)\)"'
+    # long ones are named only
+    gload --new -e "o = list_length(make_list($(seq -s. 30 | sed 's/\./., /g').))" >g.tlg
+    like 'gload g.tlg -O tree' '─ constant \[.\] list\(float64\)$'
+}

@@ -4,6 +4,7 @@
 #include "op/batch.h"
 #include "op/infer.h"
 #include "op/services.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -49,13 +50,13 @@ static bool require_perform(Call *c) {
 
 static bool print_perform(Call *c) {
     const Services *sv = services(c->s);
-    if (sv->print && c->in[0]->kind == TYPE_TENSOR) {
+    if (sv->print) {
         Str text = STR(c->s);
         const char *message =
             sym_text(c->s, op_prop(c->s, c->op, c->props, "msg")->sym);
         str_puts(&text, message);
         if (*message) str_puts(&text, " = ");
-        tensor_text(c->s, call_in(c, 0), -1, &text);
+        value_text(c->s, c->in[0], -1, &text);
         str_putc(&text, '\n');
         sv->print(sv->print_ctx, str_text(&text));
         str_free(&text);
