@@ -2,7 +2,7 @@
 complete -c gload -s e -l expr -x -d 'Add a definition, name = expression; a bare expression defines the output out.'
 complete -c gload -s i -l input -x -d 'Declare an input, as in \'x: float64[3]\'.'
 complete -c gload -l shared -x -d 'Declare a shared variable with its initial value.'
-complete -c gload -l new -d 'Start from an empty graph and leave standard input alone; names that nothing declares become floatX scalars. Implied when there is no FILE and only -e, -i and --shared.'
+complete -c gload -l new -d 'Start from an empty graph and leave standard input alone; names that nothing declares become floatX scalars. Implied when there is no FILE and only -e, -i and --shared; with further options too where standard input is a terminal or /dev/null.'
 complete -c gload -l outputs -x -d 'Make these the outputs, separated by commas.'
 complete -c gload -l update -x -d 'Set the update of a shared variable.'
 complete -c gload -l set -x -d 'Set the value of a shared variable.'

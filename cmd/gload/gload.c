@@ -24,7 +24,8 @@ static const Opt options[] = {
     {"new", 0, OPT_FLAG, AT(fresh), NULL,
      "Start from an empty graph and leave standard input alone; names that nothing "
      "declares become floatX scalars. Implied when there is no FILE and only -e, -i "
-     "and --shared.",
+     "and --shared; with further options too where standard input is a terminal or "
+     "/dev/null.",
      NULL},
     {"outputs", 0, OPT_STR, AT(outputs), "NAMES",
      "Make these the outputs, separated by commas.", "graph"},
@@ -141,7 +142,7 @@ static bool gload(Run *r) {
             !o->outputs && !o->prefix;
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
     if (!print(r, o, NULL, &done) || done) return done && !diag_first_error(r->s);
-    bool fresh = o->fresh || (!o->common.operands.n && only_new &&
+    bool fresh = o->fresh || (!o->common.operands.n && (only_new || !run_is_piped()) &&
                               e.nexpr + e.ninput + e.nshared > 0);
     e.auto_inputs = fresh;
     Graph *g = load(r, o, fresh);

@@ -16,8 +16,11 @@ typedef struct Grewrite {
 #define AT(field) offsetof(Grewrite, field)
 
 static const Opt options[] = {
-    {"mode", 0, OPT_ENUM, AT(mode), "FAST_RUN|FAST_COMPILE|STABILIZE|NONE",
-     "Which rewrites to apply.", NULL},
+    {"mode", 0, OPT_ENUM, AT(mode), "unset|FAST_RUN|FAST_COMPILE|STABILIZE|NONE",
+     "Which rewrites to apply; unset: FAST_RUN, or none where --replace, --keep, "
+     "--reap, "
+     "--plant or --harvest say what to do and no option asks for rewriting.",
+     NULL},
     {"include", 0, OPT_LIST, AT(include), "NAME",
      "Add the rewrites of this tag or name; commas separate several.", "rules"},
     {"exclude", 0, OPT_LIST, AT(exclude), "NAME",
@@ -100,8 +103,8 @@ static bool list(Run *r, const RewriteQuery *q) {
 }
 
 static RewriteQuery query(Run *r, const Grewrite *o) {
-    static const char *const modes[] = {"FAST_RUN", "FAST_COMPILE", "STABILIZE",
-                                        "NONE"};
+    static const char *const modes[] = {"FAST_RUN", "FAST_RUN", "FAST_COMPILE",
+                                        "STABILIZE", "NONE"};
     RewriteQuery q = {.mode = modes[o->mode]};
     q.ninclude = run_names(r, &o->include, &q.include);
     q.nexclude = run_names(r, &o->exclude, &q.exclude);
@@ -160,6 +163,15 @@ static Harvesting harvesting(Run *r, const Grewrite *o) {
                         .filter = {.allow_downcast = -1}};
 }
 
+/* Is the graph transformed and no rewriting asked for? */
+static bool only_transforms(const Grewrite *o) {
+    bool transforms =
+        o->replace.n || o->keep || o->reap.n || o->plant.n || o->harvest.n;
+    bool rewrites = o->mode || o->include.n || o->exclude.n || o->require.n ||
+                    o->rules.n || o->explain || o->profile || o->verify || o->bisect;
+    return transforms && !rewrites;
+}
+
 static bool grewrite(Run *r) {
     const Grewrite *o = (const Grewrite *)r->common;
     Rewriting w = {.how = {.query = query(r, o),
@@ -187,8 +199,9 @@ static bool grewrite(Run *r) {
     if (ok && o->diff)
         ok = compare(r, g, o->diff);
     else if (ok)
-        ok = graph_prepare(&g, &w) &&
-             (o->bisect ? bisect(r, g, &w) : rewrite(r, o, g, &w, &given));
+        ok = graph_prepare(&g, &w) && (only_transforms(o) ? run_write(r, g)
+                                       : o->bisect        ? bisect(r, g, &w)
+                                                   : rewrite(r, o, g, &w, &given));
     graph_free(g);
     return ok;
 }

@@ -105,6 +105,8 @@ Graph *run_read(Run *r, const char *path);
 /* Writes g as -o, -O, -z and the terminal say, with a provenance record of this
  * command. */
 bool run_write(Run *r, Graph *g);
+/* May standard input have a graph? A terminal and /dev/null have none. */
+bool run_is_piped(void);
 /* Refuses binary on a terminal without -f: asked before anything is written. */
 bool run_binary(Run *r);
 /* Plain text to stdout or -o. */

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 Graph *run_read(Run *r, const char *path) {
@@ -97,6 +98,11 @@ bool run_print(Run *r, const Str *text) {
 Span run_text(Run *r, const char *label, const char *text) {
     size_t n = strlen(text);
     return (Span){source_add(r->s, label, text, n), 0, (uint32_t)n};
+}
+
+bool run_is_piped(void) {
+    struct stat st;
+    return fstat(STDIN_FILENO, &st) == 0 && !S_ISCHR(st.st_mode);
 }
 
 /* Standard input is the graph or an array, not both. */

@@ -133,12 +133,21 @@ static bool keep(Graph *g, const char *list, Span at) {
     return ok;
 }
 
+/* What only the outputs and sows of before needed. */
+static void drop_unneeded(Graph *g) {
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT, NULL, false);
+    graph_keep_called(g);
+}
+
 bool graph_prepare(Graph **g, const Rewriting *r) {
     if (!names_differ((*g)->s, r)) return false;
     for (size_t i = 0; i < r->nreplace; i++)
         if (!replace(g, r->replace[i])) return false;
-    return (!r->keep || keep(*g, r->keep, r->keep_at)) &&
-           graph_harvest(*g, &r->harvest);
+    if ((r->keep && !keep(*g, r->keep, r->keep_at)) || !graph_harvest(*g, &r->harvest))
+        return false;
+    if (r->keep || r->nreplace || r->harvest.nreap || r->harvest.nplant)
+        drop_unneeded(*g);
+    return true;
 }
 
 /* ---- --diff ---- */

@@ -116,3 +116,16 @@ outputs:
     ok "gload --new -e 'f = lambda x: x * x' -e 'g = lambda x: f(x) + 1' -e 'y = g(3)' | grun" 'y = 10'
     ok "gload --new -e 'f = lambda x: sow(x * x, tag=\"t\", name=\"y\")' -e 'r = call_and_reap(f, tag=\"t\")(3)' | grun" $'r/0 = 9\nr/1/y = 9'
 }
+
+@test "new definitions without a graph on standard input are a new graph, whatever other options say" {
+    local out=$'thunkline: 1\ninputs:\n  a: float64\nlet: |\n  b = a * 2.0\noutputs: [b]'
+    ok "gload -i 'a: float64' -e 'b = a * 2' --outputs b -O yaml --no-provenance" "$out"
+    ok "gload -i 'a: float64' -e 'c = a * 2' --rename c=b -O yaml --no-provenance" "$out"
+    ok "gload --shared 'w: float64 = 2' -e 'c = w * 2' --update 'w = w + 1' --set w=5 | grun --steps 2" 'c = 12.0'
+    ok "gload -e 'b = a * 2' --outputs b -O yaml --no-provenance <&-" "$out"
+    script -qec "timeout 20 gload -e 'b = a * 2' --outputs b -O json -o t.json" /dev/null </dev/null >/dev/null
+    ok 'grun t.json a=2' 'b = 4.0'
+    # what is piped in is added to
+    ok "gload --new -e 'b = a * 2' | gload -e 'c = b + 1' --outputs c | grun a=2" 'c = 5.0'
+    bad 4 E_TRUNCATED 'is empty' "cat /dev/null | gload -e 'c = b + 1' --outputs c"
+}

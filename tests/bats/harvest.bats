@@ -744,3 +744,18 @@ Y
     bad 3 E_ARITY 'vectorize of a function is applied to the rows' "$new -e 'vectorize(lambda r: r, A, A)'"
     bad 3 E_ARITY 'vectorize takes a function, or an expression' "$new -e 'vectorize(A, b)'"
 }
+
+@test "grewrite that reaps, plants, keeps or replaces does no more, unless asked" {
+    gload --new -i 'x: float64[n]' -e "y = sow(exp(log(x * 1.)) + 0., tag='t', name='y')" -e 'z = sin(y) + cos(y)' -e 'w = z * 1.' --outputs w -o g.tlg
+    local how
+    for how in '--reap t' '--harvest t' '--plant t/y' '--keep w' '--replace "z = sin(y)"'; do
+        ok "grewrite g.tlg $how | gload -O yaml --no-provenance | grep -c 'fused\|^modes'; true" 0
+        ok "grewrite g.tlg $how | gload -O math | grep -c ' \* 1'" "$([ "$how" = '--plant t/y' ] && echo 1 || echo 2)"
+        ok "grewrite g.tlg $how --mode FAST_RUN | gload -O yaml --no-provenance | grep -c '^modes'" 1
+        ok "grewrite g.tlg $how --include fast | gload -O yaml --no-provenance | grep -c '^modes'" 1
+        ok "grewrite g.tlg $how --verify 2 | gload -O yaml --no-provenance | grep -c '^modes'" 1
+    done
+    ok 'grewrite g.tlg --plant y --keep z | gload -O yaml --no-provenance' \
+        $'thunkline: 1\ninputs:\n  x: float64[n]\n  "y": float64[n]\nlet: |\n  _1 = sin(y)\n  _2 = cos(y)\n  z = _1 + _2\noutputs: [z]'
+    ok 'grewrite g.tlg | gload -O yaml --no-provenance | grep -c "^modes"' 1
+}
