@@ -50,7 +50,7 @@ static const Opt options[] = {
     {"pack", 0, OPT_FLAG, AT(pack), NULL,
      "Embed arrays that the graph refers to by file name.", NULL},
     {"refs", 0, OPT_FILE, AT(refs), "DIR",
-     "Write large constants as files in DIR beside the graph.", NULL},
+     "Write large constants of a text as files in DIR, below its folder.", NULL},
     {"on-unused-input", 0, OPT_ENUM, AT(unused), UNUSED_INPUTS,
      "What to do about inputs that no output, update or effect needs.", NULL},
     {"check", 0, OPT_FLAG, AT(check), NULL, "Validate only; write nothing.", NULL},

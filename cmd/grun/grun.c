@@ -198,7 +198,8 @@ static RunSpec spec(Run *r, const Grun *o) {
 }
 
 static bool save(Run *r, Graph *g, const char *path) {
-    WriteOptions how = {.no_provenance = r->common->no_provenance,
+    WriteOptions how = {.durable = true,
+                        .no_provenance = r->common->no_provenance,
                         .zstd = r->common->zstd};
     if (io_format_of(path, NULL) == IO_AUTO) how.format = IO_TLG;
     /* without what computed the initial values */

@@ -54,11 +54,40 @@ Writer *writer_open(Session *s, const char *path); /* NULL: diagnosed */
 bool writer_add(Writer *w, const void *p,
                 size_t n); /* buffered; false once an error was diagnosed */
 uint64_t writer_offset(const Writer *w);
+/* Everything is in the temporary file; nothing may be added any more. writer_commit
+ * does it, too, if it wasn't done. */
+bool writer_seal(Writer *w);
 bool writer_commit(
     Writer *w); /* flushes, renames, frees; EPIPE on stdout: see session.h */
 void writer_abort(Writer *w);
+/* The regular file that this will be, without links at its end; NULL: written directly.
+ */
+const char *writer_target(const Writer *w);
+/* Leaves the temporary file to the next writer if a signal comes. */
+void writer_leave(Writer *w);
+/* Committed, a regular file outlives a loss of power. Costs some milliseconds. */
+void writer_make_durable(Writer *w);
+/* For a file that must not exist yet, not even as a link. */
+Writer *writer_open_new(Session *s, const char *path);
+/* Writes nowhere; writer_hash frees it and returns the xxh64 of all that was added. */
+Writer *writer_open_hash(Session *s);
+uint64_t writer_hash(Writer *w);
 /* A signal handler of the tools may call this: unlinks open temporary files
  * (async-signal-safe). */
 void writer_unlink_all(Session *s);
+
+/* ---- what changes several files of a folder at once ---- */
+/* Waits for whoever else has the folder; -1 where there are no such locks. */
+int folder_lock(const char *folder);
+void folder_unlock(int lock);                   /* -1 is fine */
+void folder_sync(Session *s, const char *path); /* of the folder that a path lies in */
+/* Calls f for each temporary file in the folder whose writer was killed; `target` is
+ * the name that the file was to have (shortened if it is very long). */
+typedef void LeftFn(void *ctx, const char *target, const char *path);
+void folder_left(Session *s, const char *folder, LeftFn *f, void *ctx);
+/* A file that is not yet known to stay: signal handlers remove it until it is kept. The
+ * text must live until then. */
+void file_begun(Session *s, char *path);
+void file_kept(Session *s, const char *path);
 
 #endif

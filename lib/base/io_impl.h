@@ -7,6 +7,10 @@
 
 #include <sys/types.h>
 
+/* A temporary file is called ".NAME.thunkline.abc123". */
+#define TEMP_MARK ".thunkline."
+enum { TEMP_TAIL = 6, TEMP_EXTRA = 1 + sizeof TEMP_MARK - 1 + TEMP_TAIL };
+
 /* Says "can't VERB NAME: reason" for the error number; returns false. */
 bool fail_os(Session *s, const char *verb, const char *name, int error);
 ssize_t read_some(int fd, void *p, size_t n);      /* 0 at the end, -1 and errno */

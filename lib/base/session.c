@@ -74,15 +74,19 @@ void session_set_slot(Session *s, Slot slot, void *p, void (*free_fn)(void *)) {
     if (old.p && old.p != p && old.free) old.free(old.p);
 }
 
-bool register_temp(Session *s, char *path) {
-    for (size_t i = 0; i < TEMPS_MAX; i++) {
-        char *none = NULL;
-        if (atomic_compare_exchange_strong(&s->temp[i], &none, path)) return true;
+void register_temp(Session *s, char *path) {
+    Temp *t = atomic_load(&s->temps);
+    while (t && atomic_load(&t->path))
+        t = t->next;
+    if (!t) {
+        t = NEW(s->arena, Temp);
+        t->next = atomic_load(&s->temps);
+        atomic_store(&s->temps, t);
     }
-    return false;
+    atomic_store(&t->path, path);
 }
 
 void forget_temp(Session *s, const char *path) {
-    for (size_t i = 0; i < TEMPS_MAX; i++)
-        if (atomic_load(&s->temp[i]) == path) atomic_store(&s->temp[i], NULL);
+    for (Temp *t = atomic_load(&s->temps); t; t = t->next)
+        if (atomic_load(&t->path) == path) atomic_store(&t->path, NULL);
 }

@@ -7,7 +7,11 @@
 
 #include <stdatomic.h>
 
-enum { TEMPS_MAX = 64 }; /* temporary files that a signal handler can remove */
+/* A file that a signal handler removes. A node is made once and used again. */
+typedef struct Temp {
+    _Atomic(char *) path; /* NULL: none now */
+    struct Temp *next;
+} Temp;
 
 typedef struct SymText {
     const char *p;
@@ -42,10 +46,10 @@ struct TlSession {
     PlaceCache place;
     Vec(Diag *) diags;
     Str message;
-    _Atomic(char *) temp[TEMPS_MAX];
+    _Atomic(Temp *) temps;
 };
 
-bool register_temp(Session *s, char *path); /* false: the table is full */
+void register_temp(Session *s, char *path);
 void forget_temp(Session *s, const char *path);
 
 /* Length of the well-formed UTF-8 sequence at p, 0 if there is none; *cp is the

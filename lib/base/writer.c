@@ -1,8 +1,10 @@
 /* Writing: what is to become a regular file grows under a temporary name beside it, so
  * that readers see the old file or the whole new one. Everything else is written
- * directly. */
+ * directly. A temporary file is locked as long as its writer lives: so a later one can
+ * tell what a killed one has left (base/left.c). */
 #include "base/fs.h"
 #include "base/io_impl.h"
+#include "base/map.h"
 #include "base/num.h"
 #include "base/session_impl.h"
 
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,8 +24,13 @@ enum { BUFFER = 1 << 16, LINKS_MAX = 40, TRIES = 100 };
 struct Writer {
     Session *s;
     int fd;
+    int lock;     /* on the temporary file, once fd is closed */
     bool own;     /* fd is ours to close */
     bool failed;  /* and diagnosed */
+    bool sealed;  /* nothing is added any more */
+    bool durable; /* what is committed outlives a loss of power */
+    bool fresh;   /* nothing may have the target's name yet */
+    Xxh64 *hash;  /* of what would be written; nothing is */
     char *name;   /* for messages */
     char *target; /* where the temporary file goes; NULL when written directly */
     char *temp;
@@ -75,9 +83,16 @@ static int inherited_fd(const char *path) {
     return fd <= INT_MAX ? (int)fd : -1;
 }
 
+/* False if someone else has found the new file and taken it for one that was left. */
+static bool lock_temp(int fd) {
+    struct stat st;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+    return fstat(fd, &st) != 0 || st.st_nlink > 0;
+}
+
 static int open_temp(Writer *w, mode_t mode) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    enum { KEEP = NAME_MAX - 8 }; /* of a long name, beside ".", "." and six letters */
+    enum { KEEP = NAME_MAX - TEMP_EXTRA }; /* of a long name */
     int dir = (int)folder_length(w->target);
     for (int i = 0; i < TRIES; i++) {
         unsigned char r[6] = {0};
@@ -86,13 +101,14 @@ static int open_temp(Writer *w, mode_t mode) {
         for (int k = 0; k < 6; k++)
             tail[k] = letters[r[k] % 36];
         Str name = STR(w->s);
-        str_printf(&name, "%.*s.%.*s.%s", dir, w->target, KEEP, w->target + dir, tail);
+        str_printf(&name, "%.*s.%.*s" TEMP_MARK "%s", dir, w->target, KEEP,
+                   w->target + dir, tail);
         w->temp = name.p;
-        bool listed = register_temp(w->s, w->temp);
-        (void)listed; /* beyond TEMPS_MAX a signal leaves a file behind, no worse */
+        register_temp(w->s, w->temp);
         int fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (fd >= 0) return fd;
-        int error = errno;
+        if (fd >= 0 && lock_temp(fd)) return fd;
+        int error = fd >= 0 ? EEXIST : errno;
+        if (fd >= 0) close(fd);
         forget_temp(w->s, w->temp);
         str_free(&name);
         w->temp = NULL;
@@ -125,18 +141,56 @@ static bool open_output(Writer *w, const char *path) {
     return w->fd >= 0 && (!there || fchmod(w->fd, st.st_mode & 07777) == 0);
 }
 
-Writer *writer_open(Session *s, const char *path) {
+static Writer *new_writer(Session *s, const char *name) {
     Writer *w = mem_alloc(s, sizeof *w);
     memset(w, 0, offsetof(Writer, buf));
     w->s = s;
-    w->name = copy_text(s, strcmp(path, "-") == 0 ? "<stdout>" : path);
-    if (open_output(w, path)) return w;
-    fail_os(s, "write", w->name, errno);
+    w->fd = w->lock = -1;
+    w->name = copy_text(s, name);
+    return w;
+}
+
+static Writer *opened(Writer *w, bool ok) {
+    if (ok) return w;
+    fail_os(w->s, "write", w->name, errno);
     writer_abort(w);
     return NULL;
 }
 
+Writer *writer_open(Session *s, const char *path) {
+    Writer *w = new_writer(s, strcmp(path, "-") == 0 ? "<stdout>" : path);
+    return opened(w, open_output(w, path));
+}
+
+Writer *writer_open_new(Session *s, const char *path) {
+    Writer *w = new_writer(s, path);
+    w->own = w->fresh = true;
+    w->target = copy_text(s, path);
+    w->fd = open_temp(w, 0666);
+    return opened(w, w->fd >= 0);
+}
+
+Writer *writer_open_hash(Session *s) {
+    Writer *w = new_writer(s, "");
+    w->hash = mem_alloc(s, sizeof *w->hash);
+    xxh64_init(w->hash, 0);
+    return w;
+}
+
+const char *writer_target(const Writer *w) {
+    return w->target;
+}
+
+void writer_leave(Writer *w) {
+    if (w->temp) forget_temp(w->s, w->temp);
+}
+
+void writer_make_durable(Writer *w) {
+    w->durable = w->target != NULL;
+}
+
 static bool put(Writer *w, const void *p, size_t n) {
+    if (w->hash) return xxh64_add(w->hash, p, n), true;
     if (!w->failed && !write_whole(w->fd, p, n)) {
         w->failed = true;
         fail_os(w->s, "write", w->name, errno);
@@ -172,7 +226,54 @@ static bool close_output(Writer *w) {
     return fail_os(w->s, "write", w->name, errno);
 }
 
+void folder_sync(Session *s, const char *path) {
+    char *folder = copy_text(s, path);
+    size_t n = folder_length(folder);
+    folder[n > 1 ? n - 1 : n] = '\0';
+    int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd); /* some file systems have none for folders */
+        close(fd);
+    }
+    mem_free(folder);
+}
+
+static bool sync_output(Writer *w) {
+    if (!w->durable || fsync(w->fd) == 0) return true;
+    w->failed = true;
+    return fail_os(w->s, "write", w->name, errno);
+}
+
+bool writer_seal(Writer *w) {
+    if (w->sealed) return !w->failed;
+    w->sealed = true;
+    if (!flush(w) || !sync_output(w)) return false;
+    if (w->temp) w->lock = fcntl(w->fd, F_DUPFD_CLOEXEC, 0);
+    return close_output(w);
+}
+
+/* Overwrites nothing, not even if another program has just made the file. */
+static bool rename_fresh(const char *from, const char *to) {
+    struct stat st;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
+    if (errno != EINVAL && errno != ENOSYS) return false;
+    if (lstat(to, &st) != 0 && errno == ENOENT) return rename(from, to) == 0;
+    errno = EEXIST;
+    return false;
+}
+
+static bool rename_temp(Writer *w) {
+    if (!w->temp) return true;
+    bool ok =
+        w->fresh ? rename_fresh(w->temp, w->target) : rename(w->temp, w->target) == 0;
+    if (!ok) return fail_os(w->s, "write", w->name, errno);
+    if (w->durable) folder_sync(w->s, w->target);
+    return true;
+}
+
 static void writer_free(Writer *w) {
+    if (w->lock >= 0) close(w->lock);
+    mem_free(w->hash);
     if (w->temp) forget_temp(w->s, w->temp);
     mem_free(w->temp);
     mem_free(w->target);
@@ -181,10 +282,7 @@ static void writer_free(Writer *w) {
 }
 
 bool writer_commit(Writer *w) {
-    bool ok = flush(w) && close_output(w);
-    if (ok && w->temp && rename(w->temp, w->target) != 0)
-        ok = fail_os(w->s, "write", w->name, errno);
-    if (!ok) {
+    if (!writer_seal(w) || !rename_temp(w)) {
         writer_abort(w);
         return false;
     }
@@ -199,9 +297,16 @@ void writer_abort(Writer *w) {
     writer_free(w);
 }
 
+uint64_t writer_hash(Writer *w) {
+    flush(w);
+    uint64_t h = xxh64_end(w->hash);
+    writer_free(w);
+    return h;
+}
+
 void writer_unlink_all(Session *s) {
-    for (size_t i = 0; i < TEMPS_MAX; i++) {
-        const char *path = atomic_load(&s->temp[i]);
+    for (Temp *t = atomic_load(&s->temps); t; t = t->next) {
+        const char *path = atomic_load(&t->path);
         if (path) unlink(path);
     }
 }

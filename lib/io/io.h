@@ -62,6 +62,7 @@ typedef struct WriteOptions {
     int zstd;           /* level of compression; 0: only for a .zst name (level 1) */
     bool no_provenance; /* leave g->steps out */
     bool pack;          /* no references to files: everything is inside */
+    bool durable; /* a file that outlives a loss of power: for state that took long */
     /* Text: folder for constants larger than inline_max, made if missing; it must lie
      * below that of the text. NULL: beside a file that is written, inline on stdout. */
     const char *refs;
@@ -70,8 +71,8 @@ typedef struct WriteOptions {
     bool plain;         /* tree: without types */
 } WriteOptions;
 #define WRITE_DEFAULT ((WriteOptions){0})
-/* Writes to a path (through a temporary name), "-" or a Writer, which stays open. g is
- * unchanged afterwards. */
+/* Writes to a path (through a temporary name; the arrays beside a text change together
+ * with it), "-" or a Writer, which stays open. g is unchanged afterwards. */
 bool io_write(Graph *g, const char *path, const WriteOptions *o);
 bool io_write_to(Graph *g, Writer *w, const WriteOptions *o);
 bool io_text(Graph *g, const WriteOptions *o, Str *out); /* any format into memory */

@@ -106,24 +106,55 @@ bool doc_functions(Graph *main, const Doc *functions, const char *folder);
 Graph *tlg_read(Session *s, Input *in, const ReadOptions *o);
 bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o);
 Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o);
-bool text_write(Graph *g, IoFormat f, const char *path, Sink *k, const WriteOptions *o);
-/* Where large constants of a text go. */
+/* Where large constants of a text go: files beside it, which change together with it
+ * (io/refs.c, io/refs_store.c). */
+enum { REF_DIGEST = 16 }; /* hexadecimal digits */
+typedef enum RefState {
+    REF_NEW,   /* to be written */
+    REF_THERE, /* the same file lies there already */
+    REF_MADE   /* written */
+} RefState;
+typedef struct RefArray {
+    const char *rel; /* as the text names it */
+    char *path;
+    const Value *value;
+    RefState state;
+} RefArray;
 typedef struct Refs {
     Session *s;
     Arena *a;
-    bool pack, failed;
+    bool pack, failed, durable;
     int64_t max;
-    const char *folder; /* of the text; NULL: no reference is kept */
-    const char *dir;    /* where files are written; NULL: nowhere */
-    const char *prefix, *stem;
+    const char *folder;      /* of the text; NULL: no reference is kept */
+    const char *dir;         /* where files are written; NULL: nowhere */
+    const char *prefix;      /* of dir in the text: "" or "sub/" */
+    const char *text;        /* the text's file, links resolved; NULL: it is no file */
+    const char *name, *stem; /* of that, "" if there is none */
     unsigned count;
-    Map known; /* leaf -> text */
+    Map known;                   /* leaf -> text */
+    Vec(RefArray) arrays;        /* that the text names */
+    Vec(const char *) old, left; /* arrays that others named; temporary files */
+    Writer *journal;
+    int lock[2];
 } Refs;
-bool refs_open(Refs *r, Session *s, const char *path,
-               const WriteOptions *o); /* close it in any case */
-const char *refs_text(Refs *r, const Graph *g,
-                      Var v); /* "load('W.npy')"; NULL: it stands in the text */
-void refs_close(Refs *r);
+/* For a text or, with o->pack, for other forms; w may be NULL. Close it in any case. */
+bool refs_open(Refs *r, Session *s, const char *path, const Writer *w,
+               const WriteOptions *o);
+/* "load('W.npy')", after the name of `named` if it is a new file; NULL: it stands in
+ * the text. */
+const char *refs_text(Refs *r, const Graph *g, Var v, Var named);
+/* Writes the arrays: for a file, when the text is ready under its temporary name. */
+bool refs_store(Refs *r);
+void refs_close(Refs *r, bool done); /* done: the text is in its place */
+/* between the two files: */
+void refs_begin(Refs *r);
+const char *refs_add(Refs *r, const char *head, const char *suffix, const Value *value);
+const char *refs_digest(const char *name);
+uint64_t refs_mix(const Refs *r, const char *head, size_t nhead, uint64_t content,
+                  unsigned attempt);
+/* The folder part of a path: "." if there is none. */
+const char *folder_of(Arena *a, const char *path);
+bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o);
 void dot_write(const Graph *g, Str *out);
 void tree_write(Graph *g, const WriteOptions *o, Str *out);
 void math_write(Graph *g, Str *out);

@@ -77,13 +77,6 @@ static Graph *read_input(Session *s, Input *in, const char *folder,
     return g;
 }
 
-/* The folder of a path, in the arena. */
-static const char *folder_of(Arena *a, const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return ".";
-    return slash == path ? "/" : arena_str(a, path, (size_t)(slash - path));
-}
-
 Graph *io_read(Session *s, const char *path, const ReadOptions *o) {
     ReadOptions standard = READ_DEFAULT;
     if (!o) o = &standard;

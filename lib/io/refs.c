@@ -1,6 +1,10 @@
 /* Constants that are too large for a text go to npy files beside it (sparse ones to
- * npz), and the text has load('NAME.npy') in their place. One that came from a file of
- * the same folder stays a reference to that. */
+ * npz), and the text has load('STEM.NAME.DIGEST.npy') in their place. The digest is of
+ * what is in the file and of the text's name: so what a text writes never has the name
+ * of another's, or of what it wrote before unless that is the same. A constant that
+ * came from another file of the same folder stays a reference to that, except where
+ * the file belongs to a text, which may remove it. How the files are put there is in
+ * io/refs_store.c. */
 #include "io/io_impl.h"
 #include "value/array.h"
 #include "value/sparse.h"
@@ -9,25 +13,36 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { INLINE_MAX = 64 };
+enum { INLINE_MAX = 64, STEM_MAX = 96, FUNCTION_MAX = 40, NAME_KEPT = 60 };
 
-/* Folder part of a path without its slash: "." if there is none. */
-static char *folder_of(Arena *a, const char *path) {
+const char *folder_of(Arena *a, const char *path) {
     const char *slash = strrchr(path, '/');
-    if (!slash) return arena_str(a, ".", 1);
-    return slash == path ? arena_str(a, "/", 1)
-                         : arena_str(a, path, (size_t)(slash - path));
+    if (!slash) return ".";
+    return slash == path ? "/" : arena_str(a, path, (size_t)(slash - path));
 }
 
-static const char *stem_of(Arena *a, const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t n = strcspn(name, ".");
-    return n ? arena_printf(a, "%.*s.", (int)n, name) : "";
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
-static bool is_device(const char *path) {
-    struct stat st;
-    return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+/* A text's name less its suffix (and .zst), without what would need care in a text. */
+static const char *stem_of(Session *s, Arena *a, const char *name) {
+    size_t n = strlen(name);
+    if (n > 4 && strcmp(name + n - 4, ".zst") == 0) n -= 4;
+    const char *dot = memrchr(name, '.', n);
+    if (dot && dot > name) n = (size_t)(dot - name);
+    if (n > STEM_MAX)
+        for (n = STEM_MAX; ((unsigned char)name[n] & 0xC0U) == 0x80U;)
+            n--;
+    char *stem = arena_str(a, name, n);
+    Str shown = STR(s);
+    str_visible(&shown, stem, n);
+    bool odd = strcmp(str_text(&shown), stem) != 0;
+    str_free(&shown);
+    for (char *p = stem; *p; p++)
+        if (strchr("'\"\\", *p) || (odd && (*p < ' ' || *p > '~'))) *p = '_';
+    return stem;
 }
 
 /* How `dir` is called in a text that lies in `folder`; NULL if it is not below. */
@@ -44,42 +59,105 @@ static const char *below(const char *folder, const char *dir) {
     return strcmp(dir, ".") == 0 ? "" : dir;
 }
 
-static bool make_folder(Session *s, const char *dir) {
+/* Nothing is written through a link, which load() would not follow either. */
+static bool no_link(Refs *r) {
+    struct stat st;
+    for (const char *p = r->prefix; *p; p += strspn(p, "/")) {
+        p += strcspn(p, "/");
+        const char *part =
+            arena_printf(r->a, "%s/%.*s", r->folder, (int)(p - r->prefix), r->prefix);
+        if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode))
+            return fail(r->s, NOWHERE, E_IO,
+                        "%s is a symbolic link: load() would refuse what is behind it",
+                        part);
+    }
+    return true;
+}
+
+static bool make_folder(Refs *r, const char *dir) {
+    const char *under = below(r->folder, dir);
+    if (!under)
+        return fail(
+            r->s, NOWHERE, E_VALUE,
+            "%s is not below %s, the folder of the graph: load() would refuse it", dir,
+            r->folder);
+    size_t n = strlen(under);
+    r->dir = dir;
+    r->prefix = n && under[n - 1] != '/' ? arena_printf(r->a, "%s/", under) : under;
+    if (!no_link(r)) return false;
     if (mkdir(dir, 0777) == 0 || errno == EEXIST) return true;
-    return fail(s, NOWHERE, E_IO, "can't make the folder %s: %s", dir,
+    return fail(r->s, NOWHERE, E_IO, "can't make the folder %s: %s", dir,
                 strerrordesc_np(errno));
 }
 
-bool refs_open(Refs *r, Session *s, const char *path, const WriteOptions *o) {
+bool refs_open(Refs *r, Session *s, const char *path, const Writer *w,
+               const WriteOptions *o) {
     *r = (Refs){.s = s,
                 .a = arena_new(s),
                 .known = MAP(s),
                 .pack = o->pack,
-                .max = o->inline_max ? o->inline_max : INLINE_MAX};
-    bool file = path && !is_device(path);
-    if (o->pack) return true;
-    r->folder = path && file ? folder_of(r->a, path) : ".";
-    r->stem = "";
-    if (o->refs) {
-        r->dir = o->refs;
-        r->prefix = below(r->folder, o->refs);
-        if (!r->prefix)
-            return fail(
-                s, NOWHERE, E_VALUE,
-                "%s is not below %s, the folder of the graph: load() would refuse it",
-                o->refs, r->folder);
-        return make_folder(s, r->dir);
+                .durable = o->durable,
+                .max = o->inline_max ? o->inline_max : INLINE_MAX,
+                .prefix = "",
+                .name = "",
+                .stem = "",
+                .lock = {-1, -1}};
+    const char *target = w ? writer_target(w) : NULL;
+    if (target) {
+        r->text = arena_str(r->a, target, strlen(target));
+        r->name = base_name(r->text);
+        r->stem = arena_printf(r->a, "%s.", stem_of(s, r->a, r->name));
     }
-    if (!file) return true;
-    r->dir = r->folder;
-    r->prefix = "";
-    r->stem = stem_of(r->a, path);
+    if (!o->pack) r->folder = target ? folder_of(r->a, path) : ".";
+    if (!o->pack && o->refs) {
+        if (!make_folder(r, o->refs)) return false;
+    } else if (!o->pack && target) {
+        r->dir = r->folder;
+    }
+    refs_begin(r);
     return true;
 }
 
-void refs_close(Refs *r) {
-    map_free(&r->known);
-    arena_free(r->a);
+/* ---- names ---- */
+
+static bool is_hex(const char *p, size_t n) {
+    return strspn(p, "0123456789abcdef") >= n;
+}
+
+/* Where the digest begins in a name "STEM.NAME.DIGEST.npy"; NULL: it is no such name.
+ */
+const char *refs_digest(const char *name) {
+    static const size_t tail = 1 + REF_DIGEST + 4;
+    size_t n = strlen(name);
+    if (n <= tail || name[n - tail] != '.') return NULL;
+    const char *p = name + n - tail + 1, *end = p + REF_DIGEST;
+    bool suffix = strcmp(end, ".npy") == 0 || strcmp(end, ".npz") == 0;
+    return suffix && is_hex(p, REF_DIGEST) ? p : NULL;
+}
+
+uint64_t refs_mix(const Refs *r, const char *head, size_t nhead, uint64_t content,
+                  unsigned attempt) {
+    Xxh64 h;
+    unsigned char tail[9];
+    for (int i = 0; i < 8; i++)
+        tail[i] = (unsigned char)(content >> 8 * i);
+    tail[8] = (unsigned char)attempt;
+    xxh64_init(&h, 0);
+    xxh64_add(&h, r->name, strlen(r->name) + 1);
+    xxh64_add(&h, head, nhead);
+    xxh64_add(&h, tail, sizeof tail);
+    return xxh64_end(&h);
+}
+
+/* Everything but the digest. */
+static const char *name_part(Refs *r, const Graph *g, Var v) {
+    Session *s = r->s;
+    Sym name = var_name(g, v);
+    const char *own =
+        name ? sym_text(s, name) : arena_printf(r->a, "const%u", ++r->count);
+    if (g->main == g) return arena_printf(r->a, "%s%.*s", r->stem, NAME_KEPT, own);
+    return arena_printf(r->a, "%s%.*s.%.*s", r->stem, FUNCTION_MAX,
+                        sym_text(s, g->name), NAME_KEPT, own);
 }
 
 /* ---- one constant ---- */
@@ -97,41 +175,28 @@ static const char *quoted(Arena *a, const char *text) {
     return out;
 }
 
-static const char *old_ref(Refs *r, const Graph *g, const Leaf *l) {
+/* Is it a file that only the user gives and takes away, in the text's own folder? */
+static bool may_stay(const Refs *r, const Graph *g, const Leaf *l) {
     const char *folder = g->main->folder;
     if (r->pack || !l->ref || !folder || !r->folder || strcmp(folder, r->folder) != 0)
-        return NULL;
+        return false;
+    return !r->dir || !refs_digest(l->ref);
+}
+
+static const char *old_ref(Refs *r, const Leaf *l) {
     if (!l->ref_key) return arena_printf(r->a, "load(%s)", quoted(r->a, l->ref));
     return arena_printf(r->a, "load(%s, %s)", quoted(r->a, l->ref),
                         quoted(r->a, l->ref_key));
 }
 
-static const char *file_name(Refs *r, const Graph *g, Var v) {
-    Session *s = r->s;
-    Sym name = var_name(g, v);
-    const char *fn =
-        g->main == g ? "" : arena_printf(r->a, "%s.", sym_text(s, g->name));
-    const char *own =
-        name ? sym_text(s, name) : arena_printf(r->a, "const%u", ++r->count);
-    bool sparse = var_type(g, v)->kind == TYPE_SPARSE;
-    return arena_printf(r->a, "%s%s%s.%s", r->stem, fn, own, sparse ? "npz" : "npy");
+static const char *new_ref(Refs *r, const Graph *g, Var named, const Value *value) {
+    bool sparse = value->kind == TYPE_SPARSE;
+    const char *head = arena_printf(r->a, "%s%s.", r->prefix, name_part(r, g, named));
+    const char *file = refs_add(r, head, sparse ? ".npz" : ".npy", value);
+    return file ? arena_printf(r->a, "load(%s)", quoted(r->a, file)) : NULL;
 }
 
-static const char *new_ref(Refs *r, const Graph *g, Var v, const Value *value) {
-    const char *file = file_name(r, g, v);
-    const char *path = arena_printf(r->a, "%s/%s", r->dir, file);
-    if (!values_write(r->s, path, 1, &(NamedValue){"data", value})) {
-        r->failed = true;
-        return NULL;
-    }
-    const char *slash =
-        r->prefix[0] && r->prefix[strlen(r->prefix) - 1] != '/' ? "/" : "";
-    return arena_printf(
-        r->a, "load(%s)",
-        quoted(r->a, arena_printf(r->a, "%s%s%s", r->prefix, slash, file)));
-}
-
-const char *refs_text(Refs *r, const Graph *g, Var v) {
+const char *refs_text(Refs *r, const Graph *g, Var v, Var named) {
     const Leaf *l = var_leafrec(g, v);
     bool sparse = l->value->kind == TYPE_SPARSE;
     if ((l->value->kind != TYPE_TENSOR && !sparse) || !value_has_data(l->value) ||
@@ -140,9 +205,9 @@ const char *refs_text(Refs *r, const Graph *g, Var v) {
     /* The printer asks more than once; the file is written once. */
     uint64_t key = (uint64_t)(uintptr_t)l, have;
     if (map_get(&r->known, key, &have)) return (const char *)(uintptr_t)have;
-    const char *text = old_ref(r, g, l);
+    const char *text = may_stay(r, g, l) ? old_ref(r, l) : NULL;
     int64_t size = sparse ? sparse_stored(l->value->obj) : tensor_size(&l->value->t);
-    if (!text && r->dir && size > r->max) text = new_ref(r, g, v, l->value);
+    if (!text && r->dir && size > r->max) text = new_ref(r, g, named, l->value);
     map_put(&r->known, key, (uint64_t)(uintptr_t)text);
     return text;
 }

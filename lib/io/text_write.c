@@ -205,7 +205,7 @@ static uint8_t *let_live(const Graph *g, Arena *a) {
 /* ---- sections ---- */
 
 static const char *ask_ref(void *ctx, const Graph *g, Var v) {
-    return refs_text(ctx, g, v);
+    return refs_text(ctx, g, v, v);
 }
 
 static void put_inputs(Emit *e, const Graph *g) {
@@ -220,10 +220,10 @@ static void put_inputs(Emit *e, const Graph *g) {
 }
 
 /* The value as an expression that, read for the variable's type, is the same. */
-static void shared_text(Emit *e, const Graph *g, Var v, Str *out) {
+static void shared_text(Emit *e, const Graph *g, Var v, Var named, Str *out) {
     const Value *value = var_leafrec(g, v)->value;
     const Tensor *t = &value->t;
-    const char *ref = refs_text(e->refs, g, v);
+    const char *ref = refs_text(e->refs, g, v, named);
     if (ref) {
         str_puts(out, ref);
     } else if (var_type(g, v)->kind != TYPE_TENSOR) {
@@ -245,7 +245,7 @@ static void init_text(Emit *e, const Graph *g, Printer *p, Var v, const uint8_t 
     bool known = l->value->kind != TYPE_NONE && value_has_data(l->value);
     if (known || bare) {
         str_puts(out, " = ");
-        shared_text(e, g, bare && !known ? l->init : v, out);
+        shared_text(e, g, bare && !known ? l->init : v, v, out);
     } else if (l->init != VAR_NONE) {
         str_puts(out, " = ");
         if (live[l->init]) {
@@ -436,32 +436,26 @@ static bool all_readable(Graph *g) {
     return ok;
 }
 
-bool text_write(Graph *g, IoFormat f, const char *path, Sink *k,
-                const WriteOptions *o) {
-    Refs refs;
+bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o) {
     if (!all_readable(g)) return false;
     Str out = STR(g->s);
-    bool ok = refs_open(&refs, g->s, path, o);
-    if (ok) {
-        Emit e = {.s = g->s,
-                  .out = &out,
-                  .json = f == IO_JSON,
-                  .depth = f == IO_JSON,
-                  .first = true,
-                  .refs = &refs,
-                  .a = refs.a};
-        if (e.json) str_putc(&out, '{');
-        put_head(&e, g, !o->no_provenance);
-        if (g->functions.n) open_map(&e, "functions");
-        for (size_t i = 0; i < g->functions.n; i++)
-            put_function(&e, g->functions.p[i]);
-        if (g->functions.n) close_map(&e);
-        put_body(&e, g);
-        if (e.json) str_puts(&out, "\n}\n");
-        ok = !refs.failed;
-    }
+    Emit e = {.s = g->s,
+              .out = &out,
+              .json = f == IO_JSON,
+              .depth = f == IO_JSON,
+              .first = true,
+              .refs = refs,
+              .a = refs->a};
+    if (e.json) str_putc(&out, '{');
+    put_head(&e, g, !o->no_provenance);
+    if (g->functions.n) open_map(&e, "functions");
+    for (size_t i = 0; i < g->functions.n; i++)
+        put_function(&e, g->functions.p[i]);
+    if (g->functions.n) close_map(&e);
+    put_body(&e, g);
+    if (e.json) str_puts(&out, "\n}\n");
+    bool ok = !refs->failed && (refs->text || refs_store(refs));
     if (ok) sink_add(k, str_text(&out), out.n);
-    refs_close(&refs);
     str_free(&out);
     return ok;
 }

@@ -28,12 +28,34 @@ static bool picture(Graph *g, IoFormat f, Sink *k, const WriteOptions *o) {
     return true;
 }
 
-static bool write_as(Graph *g, IoFormat f, const char *path, Sink *k,
-                     const WriteOptions *o) {
-    bool ok = f == IO_TLG                    ? tlg_write(g, k, o)
-              : f == IO_YAML || f == IO_JSON ? text_write(g, f, path, k, o)
-                                             : picture(g, f, k, o);
+static bool is_text(IoFormat f) {
+    return f == IO_YAML || f == IO_JSON;
+}
+
+static bool write_as(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o) {
+    bool ok = f == IO_TLG  ? tlg_write(g, k, o)
+              : is_text(f) ? text_write(g, f, refs, k, o)
+                           : picture(g, f, k, o);
     return sink_close(k) && ok;
+}
+
+/* Through a sink; the files beside a text are written when all of it is there. */
+static bool write_through(Graph *g, const char *path, Writer *w, Sink *k,
+                          const WriteOptions *o, bool commit) {
+    IoFormat f = format_for(path, o);
+    WriteOptions how = *o;
+    if (!is_text(f)) how.pack = true;
+    Refs refs;
+    bool opened = refs_open(&refs, g->s, path, commit ? w : NULL, &how);
+    bool ok = opened && write_as(g, f, &refs, k, o);
+    if (!opened) sink_close(k);
+    if (commit && refs.text) ok = ok && writer_seal(w) && refs_store(&refs);
+    if (commit && ok)
+        ok = writer_commit(w);
+    else if (commit)
+        writer_abort(w);
+    refs_close(&refs, ok);
+    return ok;
 }
 
 bool io_write(Graph *g, const char *path, const WriteOptions *o) {
@@ -42,10 +64,9 @@ bool io_write(Graph *g, const char *path, const WriteOptions *o) {
     graph_forget_trees(g);
     Writer *w = writer_open(g->s, path);
     if (!w) return false;
+    if (o->durable) writer_make_durable(w);
     Sink k = sink_open(g->s, w, NULL, level_for(path, o));
-    if (write_as(g, format_for(path, o), path, &k, o)) return writer_commit(w);
-    writer_abort(w);
-    return false;
+    return write_through(g, path, w, &k, o, true);
 }
 
 bool io_write_to(Graph *g, Writer *w, const WriteOptions *o) {
@@ -53,7 +74,7 @@ bool io_write_to(Graph *g, Writer *w, const WriteOptions *o) {
     if (!o) o = &standard;
     graph_forget_trees(g);
     Sink k = sink_open(g->s, w, NULL, level_for(NULL, o));
-    return write_as(g, format_for(NULL, o), NULL, &k, o);
+    return write_through(g, NULL, w, &k, o, false);
 }
 
 bool io_text(Graph *g, const WriteOptions *o, Str *out) {
@@ -61,5 +82,5 @@ bool io_text(Graph *g, const WriteOptions *o, Str *out) {
     if (!o) o = &standard;
     graph_forget_trees(g);
     Sink k = sink_open(g->s, NULL, out, level_for(NULL, o));
-    return write_as(g, format_for(NULL, o), NULL, &k, o);
+    return write_through(g, NULL, NULL, &k, o, false);
 }

@@ -342,6 +342,12 @@ bool values_path_ok(Session *s, const char *path, size_t n) {
     return format_of(s, path, n, &format);
 }
 
+bool values_write_to(Session *s, Writer *w, const char *path, size_t n,
+                     const NamedValue *values) {
+    Output o = {s, path, FORMAT_N, n, values};
+    return format_of(s, path, n, &o.format) && check_kinds(&o) && write_all(&o, w);
+}
+
 bool values_write(Session *s, const char *path, size_t n, const NamedValue *values) {
     Output o = {s, path, FORMAT_N, n, values};
     if (!format_of(s, path, n, &o.format)) return false;

@@ -35,6 +35,9 @@ typedef struct NamedValue {
     const Value *v;
 } NamedValue;
 bool values_write(Session *s, const char *path, size_t n, const NamedValue *values);
+/* The same bytes to a Writer, which stays open. */
+bool values_write_to(Session *s, Writer *w, const char *path, size_t n,
+                     const NamedValue *values);
 /* Does the path's end say how n of them are written? False: diagnosed. */
 bool values_path_ok(Session *s, const char *path, size_t n);
 /* {"name":..., "dtype":..., "shape":[...], "data":[...]}: nested lists, non-finite

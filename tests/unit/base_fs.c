@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void put_file(const char *path, const void *p, size_t n) {
@@ -237,6 +238,59 @@ static void test_writer_large(Session *s) {
     file_close(&d);
 }
 
+/* A new file never takes the place of another, not even of a link to nothing. */
+static void test_writer_new(Session *s) {
+    size_t before = files_here();
+    Writer *w = writer_open_new(s, "fresh");
+    CHECK(w && writer_add(w, "one", 3) && !file_exists("fresh") && writer_commit(w));
+    CHECK_STR(content(s, "fresh"), "one");
+    CHECK(symlink("nowhere", "dangling") == 0);
+    static const char *const taken[] = {"fresh", "dangling", "base"};
+    for (size_t i = 0; i < 3; i++) {
+        w = writer_open_new(s, taken[i]);
+        CHECK(w && writer_add(w, "two", 3) && !writer_commit(w), "%s", taken[i]);
+        CHECK(strstr(last_error(s), "File exists"), "%s", last_error(s));
+    }
+    CHECK_STR(content(s, "fresh"), "one");
+    CHECK(!file_exists("nowhere") && files_here() == before + 2);
+    w = writer_open_hash(s);
+    CHECK(w && writer_add(w, "a", 1) && writer_add(w, "bc", 2) &&
+          writer_offset(w) == 3);
+    CHECK(writer_hash(w) == UINT64_C(0x44BC2CF5AD770999)); /* as published for "abc" */
+    unlink("dangling");
+    diag_clear(s);
+}
+
+static void count_left(void *ctx, const char *target, const char *path) {
+    (void)path;
+    ++*(int *)ctx;
+    CHECK_STR(target, "kept");
+}
+
+/* What a killed writer left is found, what a living one has is not. */
+static void test_left(Session *s) {
+    int n = 0;
+    Writer *w = writer_open(s, "kept");
+    CHECK(w && writer_add(w, "x", 1));
+    folder_left(s, ".", count_left, &n);
+    CHECK(n == 0);
+    CHECK(writer_seal(w));
+    folder_left(s, ".", count_left, &n);
+    CHECK(n == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        Writer *killed = writer_open(s, "kept");
+        _exit(killed ? 0 : 1);
+    }
+    waitpid(child, NULL, 0);
+    put_file(".kept.backup", "", 0);
+    put_file(".kept.thunkline.ABC123", "", 0);
+    folder_left(s, ".", count_left, &n);
+    CHECK(n == 1, "%d", n);
+    CHECK(writer_commit(w));
+    CHECK_STR(content(s, "kept"), "x");
+}
+
 int main(void) {
     char folder[] = "/tmp/base_fs.XXXXXX", command[64];
     if (!mkdtemp(folder) || chdir(folder) != 0) return 1;
@@ -248,6 +302,8 @@ int main(void) {
     test_writer(s);
     test_writer_links(s);
     test_writer_large(s);
+    test_writer_new(s);
+    test_left(s);
     session_free(s);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     CHECK(system(command) == 0);

@@ -1,0 +1,76 @@
+/* What several files of a folder need that change together: a lock on the folder, and
+ * the temporary files of writers that were killed. */
+#include "base/fs.h"
+#include "base/io_impl.h"
+#include "base/session_impl.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int folder_lock(const char *folder) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    int r;
+    do
+        r = flock(fd, LOCK_EX);
+    while (r != 0 && errno == EINTR);
+    if (r == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+void folder_unlock(int lock) {
+    if (lock >= 0) close(lock);
+}
+
+/* Length of the target's name in that of a temporary file; 0 if it is none. */
+static size_t target_length(const char *name) {
+    static const size_t mark = sizeof TEMP_MARK - 1;
+    size_t n = strlen(name);
+    if (name[0] != '.' || n <= TEMP_EXTRA) return 0;
+    const char *tail = name + n - TEMP_TAIL;
+    if (strspn(tail, "abcdefghijklmnopqrstuvwxyz0123456789") != TEMP_TAIL) return 0;
+    return memcmp(tail - mark, TEMP_MARK, mark) == 0 ? n - TEMP_EXTRA : 0;
+}
+
+/* A writer that lives has locked its file. */
+static bool is_left(const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool left =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return left;
+}
+
+void folder_left(Session *s, const char *folder, LeftFn *f, void *ctx) {
+    DIR *d = opendir(folder);
+    if (!d) return;
+    Str path = STR(s), target = STR(s);
+    for (struct dirent *e; (e = readdir(d));) {
+        size_t n = target_length(e->d_name);
+        if (!n) continue;
+        str_clear(&path);
+        str_clear(&target);
+        str_printf(&path, "%s/%s", folder, e->d_name);
+        str_add(&target, e->d_name + 1, n);
+        if (is_left(str_text(&path))) f(ctx, str_text(&target), str_text(&path));
+    }
+    closedir(d);
+    str_free(&path);
+    str_free(&target);
+}
+
+void file_begun(Session *s, char *path) {
+    register_temp(s, path);
+}
+
+void file_kept(Session *s, const char *path) {
+    forget_temp(s, path);
+}
