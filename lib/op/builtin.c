@@ -1,5 +1,7 @@
 /* Functions of the language that are no ops: casts by the name of a dtype, constants of
  * any shape, files; macros. And what to say when there is no function of a name. */
+#include "op/builtin.h"
+
 #include "op/compile_impl.h"
 #include "op/macro.h"
 #include "value/class.h"
@@ -232,12 +234,43 @@ static bool call_complex(Compiler *c, const Ast *e, const Node *self, Node *out)
            complex_literal(c, &call, out);
 }
 
+static const Builtin builtins[] = {
+    {"array", "array(values, dtype=None, shape=None)",
+     "An array of numbers written in place.", "array([[1, 2], [3, 4]], dtype=float32)"},
+    {"astype", "astype(x, dtype)", "x converted to a dtype, as cast(x, dtype) does.",
+     "astype(x, float32)"},
+    {"complex", "complex(re, im)", "A complex number of two that are written in place.",
+     "complex(1.0, -0.0)"},
+    {"constant", "constant(type, value)",
+     "A constant of a type that a plugin brings: what the type's filter makes of a "
+     "number "
+     "or a list of numbers, its from_text of a text in quotes.\nThe name of the type "
+     "does "
+     "the same, with its parameters if it has some: double(2.5), fixed(2)(1.25). Where "
+     "a "
+     "value of the type is expected the bare number, list or text will do.",
+     "constant('fixed(2)', 1.25)"},
+    {"floatX", "floatX(x)", "x converted to the graph's default float dtype.",
+     "floatX(3)"},
+    {"load", "load(file, key=None)",
+     "What a file beside the graph holds: npy, npz and safetensors (with a key), told "
+     "apart by content.",
+     "load('weights.npz', 'W')"},
+    {"rng_state", "rng_state([seed, stream, position, 0])",
+     "A state of the random generator.", "rng_state([1, 0, 0, 0])"},
+    {"undefined", "undefined(why)",
+     "In derivatives: there is none, and why. A result that needs it is an error.",
+     "undefined('the index is an integer')"},
+};
+
+const Builtin *builtin_find(const char *name) {
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (strcmp(name, builtins[i].name) == 0) return &builtins[i];
+    return NULL;
+}
+
 bool is_builtin_name(const char *name) {
-    static const char *const names[] = {"astype", "array",     "complex",   "load",
-                                        "floatX", "rng_state", "undefined", "constant"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return dtype_find(name, strlen(name)) != DT_NONE;
+    return builtin_find(name) || dtype_find(name, strlen(name)) != DT_NONE;
 }
 
 bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out) {

@@ -1,6 +1,7 @@
 /* Calls of ops: arguments matched with the signature (inputs, then props, by place or
  * by name), literals brought to the dtype of what they meet, props from literals. */
 #include "op/compile_impl.h"
+#include "op/infer.h"
 #include "op/op_impl.h"
 
 #include <string.h>
@@ -422,12 +423,15 @@ static bool coerce_item(Compiler *c, const Node *list, DType like, const Node *n
     return compiler_var(c, n, like, out);
 }
 
+/* texts: the op's typing may take a text in quotes for one of its types. */
 static bool coerce_special(Compiler *c, const Param *p, const Node *first, DType like,
-                           const Node *n, Var *out) {
+                           bool texts, const Node *n, Var *out) {
     bool literal = n->kind == NODE_LITERAL;
     if (p->kind == IN_INTS) return node_ints(c, n, out);
     if (p->kind == IN_LIST && n->kind == NODE_LIST && !n->sym)
         return node_list(c, n, NULL, like, out);
+    if (p->kind == IN_ANY && n->kind == NODE_STRING && texts)
+        return *out = text_literal(c->b->g, sym_text(c->s, n->sym)), true;
     if ((p->kind == IN_ANY || p->kind == IN_ITEM) && n->kind == NODE_STRING)
         return fail(c->s, n->at, E_TYPE, "a string can't be a value");
     if (p->kind == IN_ITEM) return coerce_item(c, first, like, n, out);
@@ -529,7 +533,7 @@ static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_
         if (i >= nfixed && a->sig->nrest > 1) continue;
         if (param_has_dtype(p->kind))
             tensor[n++] = *arg[i];
-        else if (!coerce_special(c, p, arg[0], like, arg[i], &in[i]))
+        else if (!coerce_special(c, p, arg[0], like, a->op->plugin, arg[i], &in[i]))
             return false;
     }
     if (!coerce(c, a->op->promote, creates, n, tensor, out)) return false;

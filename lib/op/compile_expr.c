@@ -338,7 +338,12 @@ static bool climb(Compiler *c, size_t n, const Ast **chain, DType want, Node *ou
     size_t wanted = 1; /* the links from the top that the receiver's dtype reaches */
     while (wanted <= n && is_arithmetic(chain[wanted - 1]))
         wanted++;
-    if (!compile_leaf(c, chain[n], n < wanted ? want : DT_NONE, out)) return false;
+    bool typed = false;
+    if (n && !compile_typed(c, chain[n - 1], &typed, out)) return false;
+    if (typed)
+        n--;
+    else if (!compile_leaf(c, chain[n], n < wanted ? want : DT_NONE, out))
+        return false;
     for (size_t i = n; i-- > 0;)
         if (!link_up(c, chain[i], i < wanted ? want : DT_NONE, out)) return false;
     return out->kind != NODE_SHAPE || shape_whole(c, out);

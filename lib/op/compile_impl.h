@@ -191,6 +191,7 @@ bool node_makes_constant(const Node *n); /* numbers or a text */
 bool node_constant(Compiler *c, const Node *n, const Type *t, Node *out);
 bool call_constant(Compiler *c, const Ast *e, Node *out);
 bool call_type(Compiler *c, const Ast *e, const Type *t, Node *out);
+bool compile_typed(Compiler *c, const Ast *e, bool *is, Node *out); /* fixed(2)(1.25) */
 /* compile_index.c */
 bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out);
 /* The text and the inputs of an index of `of`. */

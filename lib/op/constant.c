@@ -77,6 +77,26 @@ bool call_constant(Compiler *c, const Ast *e, Node *out) {
     return made_constant(c, &n, t, out);
 }
 
+static bool is_type_name(Compiler *c, Sym name) {
+    const char *own;
+    for (size_t i = 0; type_maker_class(c->s, i, &own); i++)
+        if (strcmp(own, sym_text(c->s, name)) == 0) return true;
+    return false;
+}
+
+bool compile_typed(Compiler *c, const Ast *e, bool *is, Node *out) {
+    const Ast *type = e->kind == AST_APPLY ? e->kid[0] : NULL;
+    Node n;
+    *is = type && type->kind == AST_CALL && is_type_name(c, type->sym);
+    if (!*is) return true;
+    const char *text = source_get(c->s, type->at.source)->text + type->at.begin;
+    const Type *t = type_parse(c->s, text, type->at.end - type->at.begin, type->at);
+    if (!t) return false;
+    if (e->nkid != 2 || e->kid[1]->kind == AST_KEYWORD)
+        return fail(c->s, e->at, E_ARITY, "write %s(value)", type_str(c->s, t));
+    return compile(c, e->kid[1], DT_NONE, &n) && made_constant(c, &n, t, out);
+}
+
 /* NAME(value) */
 bool call_type(Compiler *c, const Ast *e, const Type *t, Node *out) {
     Node n;

@@ -39,9 +39,14 @@ bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 void infer_settle(Infer *in, const char *name, Prop value);
 const Prop *in_prop(const Infer *in, const char *name);
 
-/* While a new Apply is made (false when one is checked): is the input a number that was
- * written in place? */
+/* While a new Apply is made (false when one is checked): is the input a number, a list of
+ * numbers or a text that was written in place? */
 bool infer_is_literal(const Infer *in, size_t arg);
+/* A text in quotes, to be wrapped; its type is one of its own. */
+Var text_literal(Graph *g, const char *text);
+bool type_is_text(const Type *t);
+/* None is left that nobody wrapped. */
+bool infer_no_texts(Infer *in);
 /* Makes it a constant of type t, through the type's filter. */
 bool infer_wrap(Infer *in, size_t arg, const Type *t);
 /* The rule of ops with itypes and otypes. */

@@ -102,24 +102,59 @@ bool type_by_itypes(Infer *in) {
     return ok;
 }
 
-/* ---- numbers written in place ---- */
+/* ---- what is written in place: numbers, lists of numbers, texts ---- */
+
+/* A text in quotes is an input only until it is wrapped. Its type is called as it is
+ * written, and no value is ever of it. */
+static bool no_value(Session *s, const Type *t, const Value *v, Filter how,
+                     const char *what, Span at, Value *out) {
+    (void)v, (void)how, (void)out;
+    return fail(s, at, E_TYPE, "%s: the text %s can't be a value", what,
+                type_str(s, t));
+}
+static const TypeClass class_text = {
+    .name = "text", .a_value = "a text", .filter = no_value, .no_values = true};
+
+bool type_is_text(const Type *t) {
+    return t->kind == TYPE_PLUGIN && t->cls == &class_text;
+}
+
+Var text_literal(Graph *g, const char *text) {
+    Value none = {.kind = TYPE_NONE};
+    Str name = STR(g->s);
+    str_printf(&name, "'%s'", text);
+    const Type *t = type_plugin(g->s, str_text(&name), &class_text);
+    str_free(&name);
+    return graph_const_value(g, t, &none);
+}
 
 bool infer_is_literal(const Infer *in, size_t i) {
     if (!in->make || !var_is_const(in->g, in->in[i]) || var_name(in->g, in->in[i]))
         return false;
-    const Type *t = in->type[i];
-    return t->kind == TYPE_TENSOR && t->ndim == 0;
+    bool tensor = in->type[i]->kind == TYPE_TENSOR;
+    return type_is_text(in->type[i]) || (tensor && !var_leafrec(in->g, in->in[i])->ref);
 }
 
 /* A number takes the dtype that it meets unless its kind is higher. */
 static bool is_weaker(const Type *have, const Type *want) {
-    return want->kind == TYPE_TENSOR &&
+    return want->kind == TYPE_TENSOR && have->kind == TYPE_TENSOR &&
            dtype_weak(want->dtype, dtype_kind(have->dtype), DT_FLOAT64) == want->dtype;
+}
+
+static bool wrap_text(Infer *in, size_t i, const Type *t, Filter how, Value *out) {
+    const char *quoted = in->type[i]->why;
+    const TypeClass *cls = type_class(t);
+    if (!cls->from_text)
+        return fail(in->s, in->at, E_TYPE, "a value of type %s is not made of a text",
+                    type_str(in->s, t));
+    const char *text = arena_str(session_arena(in->s), quoted + 1, strlen(quoted) - 2);
+    return cls->from_text(in->s, t, text, how, arg_name(in, i), in->at, out);
 }
 
 bool infer_wrap(Infer *in, size_t i, const Type *t) {
     if (!infer_is_literal(in, i))
-        return infer_fail(in, E_TYPE, i, "%s is no number that was written in place",
+        return infer_fail(in, E_TYPE, i,
+                          "%s is no number, list or text that was written in place",
                           arg_name(in, i));
     MakeNode *m = in->make;
     if (is_weaker(in->type[i], t)) {
@@ -128,7 +163,10 @@ bool infer_wrap(Infer *in, size_t i, const Type *t) {
         Value v;
         const Value *old = var_leafrec(in->g, in->in[i])->value;
         Filter how = {.allow_downcast = -1};
-        if (!value_filter(in->s, t, old, how, arg_name(in, i), in->at, &v)) {
+        bool ok = type_is_text(in->type[i])
+                      ? wrap_text(in, i, t, how, &v)
+                      : value_filter(in->s, t, old, how, arg_name(in, i), in->at, &v);
+        if (!ok) {
             infer_note_call(in, NOWHERE);
             return false;
         }
@@ -136,5 +174,14 @@ bool infer_wrap(Infer *in, size_t i, const Type *t) {
         value_unref(&v);
     }
     m->type[i] = var_type(m->b->g, m->var[i]);
+    return true;
+}
+
+bool infer_no_texts(Infer *in) {
+    for (size_t i = 0; i < in->nin; i++)
+        if (type_is_text(in->type[i]))
+            return infer_fail(in, E_TYPE, i, "%s takes no text for %s, but got %s",
+                              in->op->name, arg_name(in, i),
+                              type_str(in->s, in->type[i]));
     return true;
 }

@@ -2,6 +2,7 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/run.h"
 #include "thunkline/thunkline.h"
+#include "value/class.h"
 #include "value/transfer.h"
 
 #include <string.h>
@@ -54,6 +55,15 @@ int tl_status(TlSession *s) {
     return d ? d->exit : 0;
 }
 
+/* ---- the user's own ---- */
+bool tl_plugin_load(TlSession *s, const char *path) {
+    return plugin_load(s, path);
+}
+
+bool tl_ops_load(TlSession *s, const char *path) {
+    return io_read_ops(s, path);
+}
+
 /* ---- graphs ---- */
 TlGraph *tl_graph_read(TlSession *s, const char *path) {
     Graph *g = io_read(s, path, NULL);
@@ -102,6 +112,7 @@ struct TlMachine {
     Graph *g;
     Plan *plan;
     Machine *m;
+    Str text; /* of tl_machine_get_text */
 };
 
 TlMachine *tl_machine_new(TlGraph *g) {
@@ -109,7 +120,7 @@ TlMachine *tl_machine_new(TlGraph *g) {
     Plan *plan = plan_new(g, &how);
     if (!plan) return NULL;
     TlMachine *m = mem_zalloc(g->s, 1, sizeof *m);
-    *m = (TlMachine){g, plan, vm_new(plan)};
+    *m = (TlMachine){g, plan, vm_new(plan), STR(g->s)};
     return m;
 }
 
@@ -117,6 +128,7 @@ void tl_machine_free(TlMachine *m) {
     if (!m) return;
     vm_free(m->m);
     plan_free(m->plan);
+    str_free(&m->text);
     mem_free(m);
 }
 
@@ -141,43 +153,90 @@ static bool borrow(Session *s, const TlArray *a, Tensor *t) {
     return true;
 }
 
-bool tl_machine_set(TlMachine *m, const char *name, const TlArray *value) {
+/* An input or a shared variable. */
+typedef struct Place {
+    bool input;
+    size_t i;
+    const Type *type;
+} Place;
+
+static bool find_place(TlMachine *m, const char *name, Place *p) {
     Graph *g = m->g;
-    Session *s = g->s;
     size_t i = position(g, g->inputs.p, g->inputs.n, name),
            k = position(g, g->shared.p, g->shared.n, name);
-    Value given = {.kind = TYPE_TENSOR}, v;
     if (i == g->inputs.n && k == g->shared.n)
-        return fail(s, NOWHERE, E_UNKNOWN,
+        return fail(g->s, NOWHERE, E_UNKNOWN,
                     "the graph has no input or shared variable %s", name);
-    const Type *type = var_type(g, i < g->inputs.n ? g->inputs.p[i] : g->shared.p[k]);
-    if (!borrow(s, value, &given.t) ||
-        !value_bind(s, type, &given, FILTER_DEFAULT, name, NOWHERE, &v))
-        return false;
-    bool ok = i < g->inputs.n ? vm_set_input(m->m, i, &v) : vm_set_shared(m->m, k, &v);
-    value_unref(&v);
+    p->input = i < g->inputs.n;
+    p->i = p->input ? i : k;
+    p->type = var_type(g, p->input ? g->inputs.p[i] : g->shared.p[k]);
+    return true;
+}
+
+/* Takes v over. */
+static bool set_place(TlMachine *m, const Place *p, Value *v) {
+    bool ok = p->input ? vm_set_input(m->m, p->i, v) : vm_set_shared(m->m, p->i, v);
+    value_unref(v);
     return ok;
+}
+
+bool tl_machine_set(TlMachine *m, const char *name, const TlArray *value) {
+    Session *s = m->g->s;
+    Value given = {.kind = TYPE_TENSOR}, v;
+    Place p;
+    return find_place(m, name, &p) && borrow(s, value, &given.t) &&
+           value_bind(s, p.type, &given, FILTER_DEFAULT, name, NOWHERE, &v) &&
+           set_place(m, &p, &v);
+}
+
+bool tl_machine_set_text(TlMachine *m, const char *name, const char *text) {
+    Session *s = m->g->s;
+    size_t n = strlen(text);
+    Value v;
+    Place p;
+    if (!find_place(m, name, &p)) return false;
+    Span at = {source_add(s, name, text, n), 0, (uint32_t)n};
+    return value_compile(s, at, p.type, FILTER_DEFAULT, name, &v) &&
+           set_place(m, &p, &v);
 }
 
 bool tl_machine_run(TlMachine *m) {
     return vm_run(m->m);
 }
 
-bool tl_machine_get(TlMachine *m, const char *name, TlArray *out) {
+/* An output by its label, else a shared variable; NULL: diagnosed. */
+static const Value *find_value(TlMachine *m, const char *name) {
     Graph *g = m->g;
-    const Value *v = NULL;
     size_t k = position(g, g->shared.p, g->shared.n, name);
-    if (k < g->shared.n && !(v = vm_shared(m->m, k))) return false;
-    for (size_t i = 0; !v && i < g->outputs.n; i++)
+    if (k < g->shared.n) return vm_shared(m->m, k);
+    for (size_t i = 0; i < g->outputs.n; i++)
         if (strcmp(sym_text(g->s, g->outputs.p[i].label), name) == 0)
-            v = vm_output(m->m, i);
-    if (!v || v->kind != TYPE_TENSOR)
-        return fail(g->s, NOWHERE, E_UNKNOWN,
-                    "the graph has no output or shared variable %s with an array",
-                    name);
+            return vm_output(m->m, i);
+    fail(g->s, NOWHERE, E_UNKNOWN, "the graph has no output or shared variable %s",
+         name);
+    return NULL;
+}
+
+bool tl_machine_get(TlMachine *m, const char *name, TlArray *out) {
+    const Value *v = find_value(m, name);
+    if (!v) return false;
+    if (v->kind != TYPE_TENSOR || !v->t.data)
+        return fail(m->g->s, NOWHERE, E_TYPE, "%s has no array", name);
     *out = (TlArray){
         .dtype = dtype_name(v->t.dtype), .ndim = v->t.ndim, .data = v->t.data};
     memcpy(out->shape, v->t.shape, (size_t)v->t.ndim * sizeof *out->shape);
     memcpy(out->stride, v->t.stride, (size_t)v->t.ndim * sizeof *out->stride);
     return true;
+}
+
+const char *tl_machine_get_text(TlMachine *m, const char *name) {
+    Session *s = m->g->s;
+    const Value *v = find_value(m, name);
+    if (!v) return NULL;
+    if (!value_has_data(v))
+        return fail(s, NOWHERE, E_TYPE, "%s has no value yet", name), NULL;
+    if (!value_readable(s, v, false)) return NULL;
+    str_clear(&m->text);
+    value_text(s, v, -1, &m->text);
+    return str_text(&m->text);
 }

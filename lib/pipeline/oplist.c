@@ -1,5 +1,6 @@
 /* The catalogue as text or JSON: --list-ops, --op. What an op's row
  * leaves open has a default in the contract, and that is said, too. */
+#include "op/builtin.h"
 #include "op/macro.h"
 #include "op/own.h"
 #include "op/print.h"
@@ -297,7 +298,9 @@ static void show(Facts *f, const Op *op) {
     show_gradient(f, op, sig);
     show_memory(f, op, sig);
     fact(f, "runs by", runs_by(op));
-    if (op->debug) fact(f, "debug", "a reference kernel");
+    if (op->debug)
+        fact(f, "debug",
+             op->debug_instead ? "a kernel of its own" : "a reference kernel");
     if (op->comm) fact(f, "commutative", "its two inputs may change places");
     fact(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
     fact(f, "folding",
@@ -339,6 +342,16 @@ static bool show_macro(Facts *f, const char *name) {
     return true;
 }
 
+static bool show_builtin(Facts *f, const char *name) {
+    const Builtin *b = builtin_find(name);
+    if (!b) return false;
+    put_head(f, b->name, b->signature, b->doc);
+    fact(f, "kind", "part of the language: read while a graph is built");
+    fact(f, "example", b->example);
+    if (f->json) str_puts(f->out, "}\n");
+    return true;
+}
+
 bool show_op(Session *s, const char *name, bool json, Str *out) {
     Facts f = {.s = s, .out = out, .json = json};
     const Op *op = op_find(s, name, strlen(name));
@@ -353,7 +366,7 @@ bool show_op(Session *s, const char *name, bool json, Str *out) {
         str_putc(out, '\n');
         return show_macro(&f, name); /* gamma(x), and gamma(shape, seed=1) */
     }
-    if (show_macro(&f, name)) return true;
+    if (show_macro(&f, name) || show_builtin(&f, name)) return true;
     Vec(const char *) names = {0};
     for (size_t i = 0; i < op_count(s); i++)
         vec_push(s, &names, op_get(s, i)->name);

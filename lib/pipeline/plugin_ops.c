@@ -26,20 +26,48 @@ static const TlType *const *types_out(const Type *const *t) {
     return (const TlType *const *)(const void *)t;
 }
 
-static bool plugin_type(Infer *in) {
+/* Asks make_node once. */
+static bool ask_type(Infer *in, const Type **out, size_t *nout) {
     const struct PluginOp *op = in->op->plugin;
     TlHost h = plugin_host(in->s, in->op, in->props, in->at);
     h.infer = in;
     TlNode n = {CONTEXT(&h, in->nin, in->nout), .in = types_out(in->type),
-                .out = (const TlType **)(void *)in->out};
+                .out = (const TlType **)(void *)out};
     bool ok = plugin_verdict(&h, op->def.make_node(&n), "make_node");
-    in->nout = n.nout;
+    *nout = n.nout;
     if (ok && (n.nout == 0 || n.nout > OUT_MAX))
         return infer_fail(in, E_PLUGIN, in->nin, "make_node says %zu outputs", n.nout);
     for (size_t i = 0; ok && i < n.nout; i++)
-        if (!in->out[i])
+        if (!out[i])
             return infer_fail(in, E_PLUGIN, in->nin, "make_node forgot output %zu", i);
     return ok;
+}
+
+/* Asked again with the inputs that it led to, it must say the same. */
+static bool same_again(Infer *in, size_t nout) {
+    const Type *again[OUT_MAX] = {NULL};
+    size_t n;
+    if (!ask_type(in, again, &n)) return false;
+    bool same = n == nout;
+    for (size_t i = 0; same && i < n; i++)
+        if (again[i] != in->out[i])
+            return infer_fail(in, E_PLUGIN, in->nin,
+                              "make_node does not say the same when it is asked again: "
+                              "output %zu is %s, then %s",
+                              i, type_str(in->s, in->out[i]),
+                              type_str(in->s, again[i]));
+    return same || infer_fail(in, E_PLUGIN, in->nin,
+                              "make_node does not say the same when it is asked again: "
+                              "%zu outputs, then %zu",
+                              nout, n);
+}
+
+static bool plugin_type(Infer *in) {
+    size_t nout;
+    if (!ask_type(in, in->out, &nout) || !infer_no_texts(in)) return false;
+    if (in->make && !same_again(in, nout)) return false;
+    in->nout = nout;
+    return true;
 }
 
 /* ---- running ---- */

@@ -34,6 +34,12 @@ static const PluginType *class_of(const TypeClass *cls) {
 static const PluginType *type_of(const Type *t) {
     return class_of(t->cls);
 }
+static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
+                        const char *what, Span at, Value *out);
+/* Of a def; a text in quotes that waits for one is none. */
+static bool has_def(const Type *t) {
+    return t->kind == TYPE_PLUGIN && t->cls->filter == type_filter;
+}
 
 /* ---- objects ---- */
 
@@ -330,18 +336,12 @@ static bool type_readable(Session *s, const Value *v, bool back) {
     return ok;
 }
 
-/* double(2.5), or constant('money("EUR")', 2.5) of a type with parameters. */
+/* double(2.5), or money("EUR")(2.5) of a type with parameters. */
 static void type_text_of(const ValueWriter *w, const Type *t, const Value *v,
                          Str *out) {
     const Type *own = type_of_value(w->s, v);
     (void)t;
-    if (w->typed && type_of(own)->nparam) {
-        str_puts(out, "constant(");
-        str_quote(out, type_str(w->s, own));
-        str_puts(out, ", ");
-    } else if (w->typed) {
-        str_printf(out, "%s(", own->why);
-    }
+    if (w->typed) str_printf(out, "%s(", own->why);
     plain_text(w->s, v, out);
     if (w->typed) str_putc(out, ')');
 }
@@ -480,6 +480,7 @@ static void fill_class(PluginType *p) {
         .name = d->name,
         .a_value = d->name,
         .form = form_of(p, a),
+        .constant = arena_printf(a, "%s(value)", form_of(p, a)),
         .holds = d->doc ? d->doc : "Values of a plugin.",
         .filters = d->from_text ? "what its filter takes, and texts in quotes"
                                 : "what its filter takes",
@@ -533,11 +534,11 @@ bool plugin_add_type(TlHost *h, const TlTypeDef *def) {
 /* ---- for the API ---- */
 
 bool plugin_type_is(const Type *t, const TlTypeDef *def) {
-    return t->kind == TYPE_PLUGIN && type_of(t)->given == def;
+    return has_def(t) && type_of(t)->given == def;
 }
 
 size_t plugin_type_params(const Type *t, const TlParam **param) {
-    const PluginType *p = t->kind == TYPE_PLUGIN ? type_of(t) : NULL;
+    const PluginType *p = has_def(t) ? type_of(t) : NULL;
     for (const Instance *i = p ? p->made : NULL; i; i = i->next)
         if (i->type == t) return *param = i->param, i->n;
     *param = NULL;

@@ -10,11 +10,9 @@ static void put_json(Str *out, const char *name, const char *text) {
 }
 
 static void put_type(Str *out, bool json, const TypeClass *c) {
-    const char *const fact[][2] = {{"form", c->form},
-                                   {"filter", c->filters},
-                                   {"compare", c->compares},
-                                   {"size", c->sizes},
-                                   {"from", c->from}};
+    const char *const fact[][2] = {{"form", c->form},      {"constant", c->constant},
+                                   {"filter", c->filters}, {"compare", c->compares},
+                                   {"size", c->sizes},     {"from", c->from}};
     if (json) {
         str_puts(out, "{\"type\": ");
         str_json(out, c->name, strlen(c->name));

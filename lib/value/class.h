@@ -54,6 +54,7 @@ struct TypeClass {
      * hold, what the filter takes beside values of the very type, how values are
      * compared, what memory is counted */
     const char *form, *holds, *filters, *compares, *sizes;
+    const char *constant; /* how one is written in a graph; NULL: in its own way */
     /* The type's filter. Borrowed in, a new reference or a converted copy out. False:
      * one diagnostic at `at` in which `what` names the variable. */
     bool (*filter)(Session *s, const Type *t, const Value *v, Filter how,

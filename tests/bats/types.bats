@@ -127,3 +127,70 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     gload $P --new -i 's: word' -e 'r = s' --outputs r -o s.tlg
     ok "grun $P s.tlg --strict \"s='abc'\"" "r = 'abc'"
 }
+
+@test "numbers, lists and texts that are written in place become constants of the type" {
+    word 'word_join(x, "d")'
+    ok "grun $P g.tlg $G" "r = 'abcd'"
+    like "gload $P g.tlg -O math" "word_join\(x, word\('d'\)\)"
+    ok "gload $P -e \"word_join('a', 'it\\'s')\" | grun $P" "out = 'ait\\'s'"
+    word 'join_made(join_made("a", x), "")'
+    ok "grun $P g.tlg $G" "r = 'aabc'"
+    ok "gload $P g.tlg -O yaml | grun $P $G" "r = 'aabc'"
+    ok "gload $P --new -i 's: span' -e 'r = span_add(s, [1, 2.5])' --outputs r | grun $P s=[10,20]" 'r = [11.0, 22.5]'
+    ok "gload $P -e 'r = span_add([1, 2], [3, 4])' | grun $P" 'r = [4.0, 6.0]'
+    ok "gload $P -e 'r = span_times(2, [1, 4])' | grun $P" 'r = 6.0'
+    # what the type does not take stays an error, once, at its place
+    bad 3 E_VALUE 'lo is above hi' "gload $P -e 'span_add([2, 1], [3, 4])'"
+    bad 3 E_TYPE 'a span is \[lo, hi\], not an int64 array of shape \(3,\)' "gload $P -e 'span_add([1, 2, 3], [3, 4])'"
+    bad 3 E_TYPE 'a value of type span is not made of a text' "gload $P -e 'span_add(\"a\", [3, 4])'"
+    bad 3 E_TYPE 'a word is a text in quotes, not an int64 array of shape \(2,\)' "gload $P -e 'word_join(\"a\", [3, 4])'"
+    bad 3 E_TYPE "no_wrap takes no text for x, but got 'a'" "gload $P -e 'no_wrap(\"a\")'"
+    bad 3 E_TYPE "a string can't be a value" "gload $P -e 'print(\"a\")'"
+    # a variable is none of them
+    bad 3 E_TYPE 'span_add takes a span, not int64\[2\]' "gload $P --new -i 'a: int64[2]' -e 'span_add(a, [1, 2])'"
+}
+
+@test "a constant of a type with parameters has its name and parameters in front, and is documented" {
+    ok "gload $P -e 'r = scaled(2)(1.25)' | grun $P" 'r = 1.25'
+    like "gload $P -e 'r = make_list(scaled(2)(1.25), scaled(2)(2))' -O math" 'make_list\(scaled\(2\)\(1.25\), scaled\(2\)\(2.0\)\)'
+    ok "gload $P -e 'r = make_list(constant(\"scaled(2)\", 1.25))' -O yaml | grun $P" 'r = [1.25]'
+    bad 3 E_ARITY 'write scaled\(2\)\(value\)' "gload $P -e 'scaled(2)(1, 2)'"
+    bad 3 E_ 'it takes 1 parameter, not 2' "gload $P -e 'scaled(2, 3)(1)'"
+    like "gload $P --list-types" '^scaled +A number' '^  constant +scaled\(int\)\(value\)$' '^  constant +word\(value\)$'
+    like "gload --op constant" '^constant\(type, value\)$' "fixed\(2\)\(1.25\)" "^example +constant\('fixed\(2\)', 1.25\)"
+    like "gload --op load -O json | jq -r .name" '^load$'
+}
+
+@test "types that make random values are tried by --verify and --check" {
+    gload $P --new -i 's: span' -i 'x: float64' -e 'c = span_times(x, s) * 2' --outputs c -o c.tlg
+    ok "ggrad $P --check c.tlg"
+    ok "ggrad $P --check c.tlg s=[1,3]"
+    gload $P --new -i 'x: word' -i 's: span' -e 'n = word_length(word_join(x, x)) + span_times(1.5, span_add(s, s))' --outputs n -o v.tlg
+    ok "grewrite $P v.tlg --verify 3 -O math >out"
+    gload $P --new -i 'p: slip' -e 'r = slip_dup(p)' --outputs r -o p.tlg
+    bad 2 E_MISSING 'no random value can be made of type slip' "grewrite $P p.tlg --verify 3"
+    grep -q "give values as NAME=VALUE; the type's plugin has no" .err
+}
+
+@test "a C program loads plugins and ops, linked to the archive and to the shared library" {
+    local build cc libs="-lm -ldl -lpthread -lyaml -lzstd"
+    build=$(cd "$(dirname "$(command -v grun)")/.." && pwd)
+    cc=$(command -v cc || command -v gcc)
+    [ -e "$build/libthunkline.so" ] && [ -e "$build/libthunkline.a" ] || skip 'make all first'
+    printf 'thunkline: 1\nops:\n  twice_:\n    doc: Two times x.\n    inputs: x\n    def: 2 * x\n' >ops.yaml
+    gload $P --ops ops.yaml --new -i 'x: word' -i 'v: float64[?]' -e 'y = word_join(x, "d")' -e 'z = sum(twice_(twice_flat(v)))' --outputs y,z -o g.tlg
+    "$cc" -std=c11 -Wall -Wextra -I"$ROOT/lib/include" -o static "$BATS_TEST_DIRNAME/embed.c" "$build/libthunkline.a" $libs
+    ln -s "$build/libthunkline.so" libthunkline.so.0
+    "$cc" -std=c11 -Wall -Wextra -I"$ROOT/lib/include" -o shared "$BATS_TEST_DIRNAME/embed.c" libthunkline.so.0
+    local so=${P#--plugin } how
+    for how in ./static 'env LD_LIBRARY_PATH=. ./shared'; do
+        ok "$how $so ops.yaml g.tlg" "$(printf "'abcd'\n24.0")"
+        shell "$how ./none.so ops.yaml g.tlg"
+        [ "$status" = 4 ]
+        grep -q "error\[E_IO\]: the plugin ./none.so can't be found" .err
+        shell "$how $so none.yaml g.tlg"
+        [ "$status" = 4 ]
+        shell "$how $so g.tlg g.tlg"
+        [ "$status" = 3 ]
+    done
+}

@@ -3,6 +3,8 @@
 #include "thunkline/thunkline.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static const char model[] = "thunkline: 1\n"
                             "inputs:\n  x: float64[n]\n"
@@ -50,11 +52,55 @@ static void test_errors(TlSession *s) {
     CHECK(strncmp(tl_error(s), "error[E_IO]", 11) == 0);
 }
 
+static void write_file(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s", path);
+}
+
+static void test_own(TlSession *s) {
+    static const char ops[] = "thunkline: 1\nops:\n  thrice:\n    doc: Three times x.\n"
+                              "    inputs: x\n    def: 3 * x\n",
+                      graph[] = "thunkline: 1\ninputs:\n  x: float64[n]\n  b: bool[3]\n"
+                                "let: |\n  y = thrice(x)\n  z = sum(b)\n"
+                                "outputs: [y, z]\n";
+    char path[] = "/tmp/api.XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0 && close(fd) == 0);
+    write_file(path, ops);
+    CHECK(!tl_plugin_load(s, "/nonexistent/none.so") && tl_status(s) == 4);
+    CHECK(strstr(tl_error(s), "none.so can't be found") != NULL);
+    CHECK(!tl_ops_load(s, "/nonexistent/none.yaml") && tl_status(s) == 4);
+    CHECK(*tl_error(s));
+    CHECK(!tl_plugin_load(s, path) && tl_status(s) == 3 && *tl_error(s));
+    CHECK(tl_ops_load(s, path), "%s", tl_error(s));
+    CHECK(!tl_ops_load(s, path) && strstr(tl_error(s), "thrice"));
+    remove(path);
+    TlGraph *g = tl_graph_read_memory(s, graph, sizeof graph - 1);
+    CHECK(g != NULL, "%s", tl_error(s));
+    TlMachine *m = tl_machine_new(g);
+    CHECK(tl_machine_set_text(m, "x", "[1, 2.5]"), "%s", tl_error(s));
+    CHECK(tl_machine_set_text(m, "b", "[True, False, True]") && tl_machine_run(m));
+    const char *text = tl_machine_get_text(m, "y");
+    CHECK(text != NULL);
+    if (text) CHECK_STR(text, "[3.0, 7.5]");
+    CHECK(!tl_machine_set_text(m, "x", "[1, ") && tl_status(s) == 3 && *tl_error(s));
+    CHECK(!tl_machine_set_text(m, "none", "1") && *tl_error(s));
+    CHECK(!tl_machine_get_text(m, "none") && *tl_error(s));
+    uint8_t bools[3] = {1, 0, 7};
+    TlArray b = {
+        .dtype = "bool", .ndim = 1, .shape = {3}, .stride = {1}, .data = bools};
+    CHECK(!tl_machine_set(m, "b", &b));
+    CHECK(strstr(tl_error(s), "element 2 is 7, and a bool is 0 or 1") != NULL);
+    tl_machine_free(m);
+    tl_graph_free(g);
+}
+
 int main(void) {
     TlSession *s = tl_session_new();
     CHECK_STR(tl_version(), TL_VERSION);
     test_run(s);
     test_errors(s);
+    test_own(s);
     tl_session_free(s);
     return TEST_END("api");
 }

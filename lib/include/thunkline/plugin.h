@@ -104,7 +104,8 @@ typedef struct TlFilter {
     const TlType *type;
     const TlValue *value; /* of this type, of another, or an array: numbers and lists of
                              numbers that the user wrote come as arrays */
-    bool strict;          /* only what is of the type already */
+    bool strict;          /* only what is of the type already, which is taken without
+                             asking: refuse */
     int allow_downcast; /* 1: whatever is lost; 0, -1 (not said): nothing may be lost */
 } TlFilter;
 
@@ -121,15 +122,20 @@ typedef struct TlTypeDef {
     /* Required. Fills in *out. */
     bool (*filter)(const TlFilter *f, void *out);
     void (*clear)(void *value);
-    /* values_eq and values_eq_approx; absent: equal bytes, and equal. A tolerance that
+    /* values_eq and values_eq_approx; absent: equal to_bytes, or the value's own bytes,
+     * and equal. Needed with clear, unless there is to_bytes. A tolerance that
      * is negative was not given. */
     bool (*equal)(const TlType *t, const void *a, const void *b);
     bool (*approx)(const TlType *t, const void *a, const void *b, double rtol,
                    double atol);
-    bool (*may_share_memory)(const void *a, const void *b); /* absent: no */
+    /* Do they have memory in common, beside what they share as one value? DebugMode
+     * asks it of inputs and results. Absent: no. */
+    bool (*may_share_memory)(const void *a, const void *b);
     size_t (*memory)(const void *value); /* bytes, for profiles; absent: value_size */
     /* As text: api->put or put_number write a number, a list or a 'quoted text' that
-     * filter takes back, or from_text for a quoted text. NAME(text) is a constant. */
+     * filter takes back, or from_text for a quoted text. NAME(text) is a constant in a
+     * graph; of a type with parameters, NAME(PARAMETERS)(text): fixed(2)(1.25). A type
+     * without text has values only while a graph runs and in the binary form. */
     bool (*text)(TlHost *h, const TlApi *api, const void *value);
     bool (*from_text)(const TlFilter *f, const char *text, void *out);
     /* As bytes in files, the same on every machine. to_bytes returns their number and
@@ -217,7 +223,8 @@ typedef struct TlThunk {
 typedef struct TlGrad {
     TL_CONTEXT;
     const TlVar *in, *out;
-    const TlVar *g;     /* by output; TL_NONE: disconnected from the cost */
+    const TlVar *g; /* by output; TL_NONE: disconnected from the cost. In texts g_NAME
+                       of such an output is zeros */
     const bool *wanted; /* others may be left TL_NONE */
     TlVar *grad; /* to fill: a variable, api->undefined, or TL_NONE: disconnected */
 } TlGrad;
@@ -246,10 +253,10 @@ typedef struct TlOpDef {
     size_t size; /* sizeof(TlOpDef) */
     const char *name, *doc, *alias;
     /* Inputs "x, y", props "beta: float = 1.0" and, if there are several, names of the
-     * outputs "q, r". An input is a tensor, or `x: any` (any Type), `n: int`,
-     * `shape: ints`, `flag: bool`; `y?` may be left out; a last `*rest` takes the rest.
-     * Kinds of props: bool int float str dtype ints axes axis. Equal props make equal
-     * ops. */
+     * outputs "q, r"; the only output of an op without `out` is r. An input is a
+     * tensor, or `x: any` (any Type), `n: int`, `shape: ints`, `flag: bool`; `y?` may
+     * be left out; a last `*rest` takes the rest. Kinds of props: bool int float str
+     * dtype ints axes axis. Equal props make equal ops. */
     const char *in, *props, *out;
     uint16_t version;   /* of its meaning; graphs keep it. 0 counts as 1 */
     int default_output; /* 1 + the output that a call gives; 0: all */
@@ -266,13 +273,14 @@ typedef struct TlOpDef {
     const TlThunk *thunk;
     bool keeps_storage; /* an output's storage is what this op put there last, or new */
     /* Derivatives: one of these texts, or C. A text is one expression for each input,
-     * with semicolons, in inputs, props, the result r and its gradient g (g_NAME of
-     * each of several outputs): partials  d r/d x of an elementwise op: "y; x" adjoint
-     * of an op that is linear in each input:     "mul(g, y); mul(g, x)" pullback  of
-     * any op:                                 "div(g, y); ..." "disconnected" and
-     * "undefined('why')" are such expressions, too. pushforward is optional. Without
-     * any, differentiating is an error. */
-    const char *partials, *adjoint, *pullback;
+     * with semicolons, in inputs, props, the result r and its gradient g; of an op with
+     * several outputs in these and g_NAME of each, which is zeros for one that the cost
+     * does not depend on. "disconnected" and "undefined('why')" are such expressions,
+     * too. pushforward is optional. Without any, differentiating is an error. */
+    const char *partials; /* d r / d x of an elementwise op: "y; x" */
+    const char *adjoint;  /* of an op that is linear in each input:
+                             "mul(g, y); mul(g, x)" */
+    const char *pullback; /* of any op: "div(g, y); ..." */
     bool (*grad)(TlGrad *g);
     bool (*pushforward)(TlPush *p);
     const char *disconnected; /* inputs whose elements influence nothing: "n, shape" */
@@ -323,7 +331,9 @@ struct TlApi {
     const char *(*type_text)(TlHost *h, const TlType *t);
     bool (*type_is)(const TlType *t, const TlTypeDef *def); /* with any parameters */
     size_t (*type_params)(const TlType *t, const TlParam **param);
-    /* Dims are sizes; -1: not known; other negative ones are names, to be passed on. */
+    /* Dims are sizes; -1: not known; other negative ones are names, to be passed on:
+     * equal numbers are one name within a session, and different ones (or -1) may still
+     * turn out to be one size. They must not be kept, ordered or reckoned with. */
     bool (*tensor_type)(const TlType *t, TlDType *d, int *ndim, const int64_t **dim);
     const TlType *(*make_tensor)(TlHost *h, TlDType d, int ndim, const int64_t *dim);
 
@@ -337,9 +347,12 @@ struct TlApi {
     bool (*prop_is_none)(TlHost *h, const char *name);
 
     /* -- make_node -- */
-    /* Is the input a number that was written in place, as 2 in mul(x, 2)? */
+    /* Was the input written in place: a number as 2 in mul(x, 2), a list of numbers as
+     * in scale(x, [1, 2]), or for an input `x: any` a text as in label_cat(a, 'b')? */
     bool (*is_literal)(TlNode *n, size_t i);
-    /* Makes it a constant of type t, through the type's filter. */
+    /* Makes it a constant of type t, through the type's filter, or from_text for a
+     * text; n->in[i] is then t. A text must be wrapped. With itypes this happens by
+     * itself. */
     bool (*wrap)(TlNode *n, size_t i, const TlType *t);
 
     /* -- values -- */
@@ -356,7 +369,10 @@ struct TlApi {
     /* An input that must be a tensor or of the plugin's type; the type said so. */
     bool (*input)(const TlCall *c, size_t i, TlTensor *t);
     const void *(*input_object)(const TlCall *c, size_t i);
-    /* Storage of output i: row-major, of its type's dtype, uninitialised. */
+    /* Storage of output i: row-major, of its type's dtype, uninitialised. It is the
+     * library's, good for this call only: the next run may get the same, another or
+     * none, unless keeps_storage. Every output must be made in every call, by one of
+     * output, output_object, pass and view. */
     bool (*output)(TlCall *c, size_t i, int ndim, const int64_t *shape, TlTensor *t);
     /* What perform left there in the last run (keeps_storage); false: nothing. */
     bool (*kept)(TlCall *c, size_t i, TlTensor *t);

@@ -54,6 +54,12 @@ TL_API const char *tl_error(TlSession *s);
  * there is none. Ask before tl_error. */
 TL_API int tl_status(TlSession *s);
 
+/* Types and ops of the user's own, for the graphs that this session reads from then on:
+ * a plugin (a library made with <thunkline/plugin.h>), or a file of ops as texts. A
+ * session that failed to load one is only good for tl_error and tl_session_free. */
+TL_API bool tl_plugin_load(TlSession *s, const char *path);
+TL_API bool tl_ops_load(TlSession *s, const char *path);
+
 /* YAML, JSON or tlg, told apart by content; "-" is standard input. load() in a text
  * looks below the file's folder. */
 TL_API TlGraph *tl_graph_read(TlSession *s, const char *path);
@@ -82,6 +88,13 @@ TL_API bool tl_machine_run(TlMachine *m);
 /* An output by label, or a shared variable's value; the data belongs to the machine and
  * stays until the next run. */
 TL_API bool tl_machine_get(TlMachine *m, const char *name, TlArray *value);
+
+/* The same with a text in the language, as grun's name=VALUE has it, for a variable of
+ * any type: "[[1, 2], [3, 4]]", "normal(0, 1, (3,), seed=1)", "double(2.5)". */
+TL_API bool tl_machine_set_text(TlMachine *m, const char *name, const char *text);
+/* A value of any type as grun prints it; it stays until the next call of this. NULL:
+ * there is none of that name, or its type has no text. */
+TL_API const char *tl_machine_get_text(TlMachine *m, const char *name);
 
 #ifdef __cplusplus
 }
