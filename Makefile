@@ -242,6 +242,12 @@ torture: SECONDS = 60
 torture: torture-programs
 	@tests/torture/run.sh $(B) $(SECONDS) $(SEED) $(TORTURE)
 
+# ---- mutants: do the tests notice a changed operator, constant or comparison? (tests/mutants) ----
+## mutants: N=100 SEED=1 change one place of lib and cmd at a time and run the tests; nine of ten must be found
+N ?= 100
+mutants: setup-test
+	@tests/mutants/run.sh . $(B)-mutants $(N) $(SEED)
+
 ## help: this list
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST)) | sort | awk -F': ' '{ printf "%-13s %s\n", $$1, substr($$0, length($$1) + 3) }'
@@ -250,5 +256,5 @@ help:
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

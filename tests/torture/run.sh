@@ -99,11 +99,13 @@ derivatives_one() {
     for y in $(cd "$work/case" && gload --info -O json g.tlg 2>/dev/null | jq -r '.[] | select(.section == "outputs" and (.text | test("^float(32|64)"))) | .name' 2>/dev/null | head -n 3); do
         line '0 3' "gload g.tlg -e 'cost_of = sum($y * $y)' --outputs cost_of -o c.tlg && ggrad c.tlg --cost cost_of -o d.tlg --disconnected ignore" || continue
         [ "$status" = 0 ] || continue
-        line '0 5' 'ggrad c.tlg --cost cost_of --disconnected ignore --check "${values[@]}" >/dev/null'
+        # Some ops give another gradient than that of their values, as is their purpose; complex and sparse inputs aren't checked.
+        (cd "$work/case" && gload -O math c.tlg) | grep -Eq 'grad_(clip|scale)|(zero|disconnected|undefined)_grad|pullback|bool\(|==' ||
+            line '0 2 5' 'ggrad c.tlg --cost cost_of --disconnected ignore --check "${values[@]}" >/dev/null'
         line '0 5' 'grun d.tlg "${values[@]}" -O json >d1 2>/dev/null && { grun --mode FAST_COMPILE d.tlg "${values[@]}" -O json 2>/dev/null >d2 &&
             '"awk -v t=$(tolerance)"' -f "$near" d1 d2; }'
         line '0 5' 'grun --mode DEBUG --allow-nonfinite d.tlg "${values[@]}" >/dev/null'
-        line '0 5' 'grewrite --verify 1 d.tlg "${values[@]}" >/dev/null'
+        line '0 3 5' 'grewrite --verify 1 d.tlg "${values[@]}" >/dev/null'
     done
 }
 

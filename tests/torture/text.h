@@ -122,8 +122,8 @@ static void put_head(Making *m) {
     static const char *const functions[] = {
         "f: {inputs: {a: 'float64[?]'}, outputs: {r: 'tanh(a) * 2'}}",
         "f: {inputs: {a: float64, b: float64}, outputs: {r: 'a * b + 1', q: 'sin(a)'}}",
-        "f: {inputs: {a: 'float64[k, k]'}, let: {h: 'sow(a @ a, tag=\"t\", "
-        "name=\"h\")'}, outputs: {r: 'h - a.T'}}",
+        ("f: {inputs: {a: 'float64[k, k]'}, let: {h: 'sow(a @ a, tag=\"t\", "
+         "name=\"h\")'}, outputs: {r: 'h - a.T'}}"),
         "f: {inputs: {a: float64, h: float64}, outputs: {r: 'a + 0.5 * h'}}"};
     str_printf(&m->head, "thunkline: 1\n%s", chance(m, 25) ? "floatX: float32\n" : "");
     if (chance(m, 40)) str_printf(&m->head, "functions:\n  %s\n", PICK(m, functions));
