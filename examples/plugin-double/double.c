@@ -37,6 +37,13 @@ static bool text(TlHost *h, const TlApi *api, const void *value) {
     return true;
 }
 
+/* A value to try, where none is given. */
+static bool any(TlHost *h, const TlApi *api, const TlType *t, void *out) {
+    (void)t;
+    *(double *)out = api->normal(h);
+    return true;
+}
+
 static const TlTypeDef double_type = {
     .size = sizeof double_type,
     .name = "double",
@@ -45,6 +52,7 @@ static const TlTypeDef double_type = {
     .filter = filter,
     .approx = approx,
     .text = text,
+    .random = any,
     .add = "double_add",
 };
 

@@ -23,21 +23,6 @@ void subject_note(Subject *x) {
     }
 }
 
-/* ---- inputs after a run ---- */
-static bool may_destroy(const Subject *x, const OpRun *r, size_t k) {
-    if (r->reuse == (int)k + 1) return true;
-    for (size_t i = 0; x->op->destroys && i < x->nout; i++)
-        if (x->op->destroys(x->g, x->id, i) == (int)k) return true;
-    return false;
-}
-
-static bool is_changed(Subject *x, const OpRun *r, size_t k) {
-    const Value *like = &x->in[r->swapped ? 1 - k : k];
-    if (r->copied[k]) return !value_equal(like, &r->given[k]);
-    const Form *form = r->in && like->kind == TYPE_TENSOR ? r->in : &form_plain;
-    return !room_holds(x->c, &r->rooms.p[r->room_of[k]], form, &like->t);
-}
-
 /* What to do about it, in the words of whoever wrote the op. */
 static const char *advice(const Subject *x, const char *plugin, const char *row) {
     return x->op->plugin ? plugin : row;
@@ -52,6 +37,21 @@ static const char *advice_on_writing(const Subject *x, bool object) {
                   "api->scratch gives",
                   "say it with `destroys` (or `reuse`, where the plan may decide), or "
                   "work in storage that call_out gives");
+}
+
+/* ---- inputs after a run ---- */
+static bool may_destroy(const Subject *x, const OpRun *r, size_t k) {
+    if (r->reuse == (int)k + 1) return true;
+    for (size_t i = 0; x->op->destroys && i < x->nout; i++)
+        if (x->op->destroys(x->g, x->id, i) == (int)k) return true;
+    return false;
+}
+
+static bool is_changed(Subject *x, const OpRun *r, size_t k) {
+    const Value *like = &x->in[r->swapped ? 1 - k : k];
+    if (r->copied[k]) return !value_equal(like, &r->given[k]);
+    const Form *form = r->in && like->kind == TYPE_TENSOR ? r->in : &form_plain;
+    return !room_holds(x->c, &r->rooms.p[r->room_of[k]], form, &like->t);
 }
 
 static void changed_input(Subject *x, const OpRun *r, size_t k) {
@@ -124,10 +124,12 @@ static void invalid(Subject *x, const OpRun *r, size_t i, const char *why) {
     if (!is_array(&r->out_value[i]) || r->out_value[i].t.data)
         subject_note_type(x, i, &r->out_value[i]);
     subject_note(x);
-    found_note(
-        x->c, NOWHERE,
-        "a kernel must give what the op's typing rule promises; one of the two is "
-        "wrong");
+    found_note(x->c, NOWHERE, "%s",
+               advice(x,
+                      "perform must make what make_node or otypes says; one of the two "
+                      "is wrong",
+                      "a kernel must give what the op's typing rule promises; one of "
+                      "the two is wrong"));
 }
 
 /* A named dim that an input has already said. */

@@ -39,8 +39,8 @@ bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 void infer_settle(Infer *in, const char *name, Prop value);
 const Prop *in_prop(const Infer *in, const char *name);
 
-/* While a new Apply is made (false when one is checked): is the input a number, a list of
- * numbers or a text that was written in place? */
+/* While a new Apply is made (false when one is checked): is the input a number, a list
+ * of numbers or a text that was written in place? */
 bool infer_is_literal(const Infer *in, size_t arg);
 /* A text in quotes, to be wrapped; its type is one of its own. */
 Var text_literal(Graph *g, const char *text);

@@ -83,6 +83,7 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
 @test "a bool that is neither 0 nor 1 is no bool, and the op that made it is named" {
     word 'sum(equal(bad_bool(v), True))'
     bad 1 InvalidValueError 'output 0 of bad_bool is no value of its type: .*element 0 is 7, and a bool is 0 or 1' "grun $P --mode DEBUG g.tlg $G"
+    grep -q 'note: perform must make what make_node or otypes says; one of the two is wrong' .err
 }
 
 @test "a type without a text, or with one that does not read back, is not written as text" {
