@@ -130,8 +130,8 @@ static bool named_leaf(Tlg *t, LeafCode code, const Type *type, LeafFields *f) {
 }
 
 static bool bare_const(Tlg *t, const Type *type) {
-    if (type->kind != TYPE_NONE && type->kind != TYPE_NULL &&
-        type->kind != TYPE_DISCONNECTED)
+    if (type->kind != TYPE_NONE && type->kind != TYPE_EMPTY &&
+        type->kind != TYPE_NULL && type->kind != TYPE_DISCONNECTED)
         return cbor_fail(&t->c, "a constant of type %s without a value",
                          type_str(t->s, type));
     graph_const_value(t->g, type, &(Value){.kind = type->kind});

@@ -55,7 +55,8 @@ static Numbering number(const Graph *g, Arena *a) {
 
 /* Is there a value that the type does not tell? */
 static bool has_data(const Value *v) {
-    return v->kind != TYPE_NONE && !value_class(v)->no_values && value_has_data(v);
+    return v->kind != TYPE_NONE && v->kind != TYPE_EMPTY &&
+           !value_class(v)->no_values && value_has_data(v);
 }
 static bool is_array(const Value *v) {
     return v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM;

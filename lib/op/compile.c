@@ -150,8 +150,20 @@ static const char *tree_path(Compiler *c, const char *path, const Node *n, size_
     return arena_printf(c->arena, "%s/%zu", path, i);
 }
 
+/* {} as a result. */
+static bool is_empty(const Node *n) {
+    return n->kind == NODE_DICT && n->n == 0;
+}
+
+Var empty_var(Compiler *c) {
+    Value empty = {.kind = TYPE_EMPTY};
+    return graph_const_value(c->b->g, type_simple(c->s, TYPE_EMPTY), &empty);
+}
+
 static bool note_leaves(Compiler *c, const char *path, const Node *n) {
     Var v;
+    if (is_empty(n))
+        vec_push(c->s, &c->top.b->g->trees, ((VarName){empty_var(c), sym(c->s, path)}));
     if (n->kind != NODE_LIST && n->kind != NODE_DICT) {
         if (!compiler_var(c, n, DT_NONE, &v)) return false;
         vec_push(c->s, &c->top.b->g->trees, ((VarName){v, sym(c->s, path)}));
@@ -256,14 +268,18 @@ static bool add_output(Compiler *c, const char *label, const Node *n) {
     Sym y = sym(c->s, label);
     if (graph_output(c->top.b->g, y) != VAR_NONE)
         return fail(c->s, n->at, E_DUPLICATE, "there are two outputs `%s`", label);
-    if (!compiler_var(c, n, DT_NONE, &v)) return false;
+    if (is_empty(n))
+        v = empty_var(c);
+    else if (!compiler_var(c, n, DT_NONE, &v))
+        return false;
     vec_push(c->s, &c->top.b->g->outputs, ((Output){y, v}));
     return true;
 }
 
 /* A tree's leaves, as LABEL/key; node_tree has limited its depth. */
 static bool add_outputs(Compiler *c, const char *label, const Node *n) {
-    if (n->kind != NODE_LIST && n->kind != NODE_DICT) return add_output(c, label, n);
+    if (is_empty(n) || (n->kind != NODE_LIST && n->kind != NODE_DICT))
+        return add_output(c, label, n);
     for (size_t i = 0; i < n->n; i++) {
         if (!add_outputs(c, tree_path(c, label, n, i), &n->item[i])) return false;
     }

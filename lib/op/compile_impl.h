@@ -107,6 +107,8 @@ struct Compiler {
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };
 
+Var empty_var(Compiler *c); /* {} as a result */
+
 /* ---- literal.c: weak numbers ---- */
 Literal literal_int(int64_t v);
 bool literal_of(const Ast *e, Literal *out);         /* a number's or bool's syntax */

@@ -102,6 +102,8 @@ bool node_for(Compiler *c, const Node *n, const Type *t, Var *out) {
     }
     if (t && t->kind == TYPE_LIST && n->kind == NODE_LIST && !n->sym)
         return node_list(c, n, t->elem, DT_NONE, out);
+    if (t && t->kind == TYPE_EMPTY && n->kind == NODE_DICT && n->n == 0)
+        return *out = empty_var(c), true;
     return compiler_var(c, n, receiver_dtype(t), out) &&
            (!t || t->kind != TYPE_SPARSE || make_sparse(c, t, n->at, out));
 }

@@ -286,8 +286,21 @@ static const char *runs_by(const Op *op) {
     return op->loops || op->pick ? "loops for each dtype" : "a kernel";
 }
 
+/* How a random op draws from a state that goes on from call to call. */
+static void show_draw(Facts *f, const char *name) {
+    const Macro *m = macro_find(name, strlen(name));
+    if (!m || !strstr(m->signature, "rng=")) return;
+    fact(f, "with a state",
+         arena_printf(session_arena(f->s),
+                      "next, y = %s(..., rng=r): the state after the draw, and the "
+                      "draw; r is of type random, as a shared variable r: random = "
+                      "rng(1) that is updated by r = next",
+                      name));
+}
+
 static void show(Facts *f, const Op *op) {
     const Signature *sig = op_signature(f->s, op);
+    if (f->json) show_draw(f, op->name); /* as text it is said of the macro, below */
     fact(f, "alias", op->alias);
     fact(f, "operator", op->infix);
     fact(f, "definition", op->body ? own_declaration(op)->def.text : op->def);
@@ -337,6 +350,7 @@ static bool show_macro(Facts *f, const char *name) {
              arena_printf(session_arena(f->s), "%s(%s)", m->name, m->signature),
              m->doc);
     fact(f, "kind", "macro: expands while a graph is built");
+    show_draw(f, name);
     fact(f, "example", m->example);
     if (f->json) str_puts(f->out, "}\n");
     return true;
@@ -355,6 +369,7 @@ static bool show_builtin(Facts *f, const char *name) {
 bool show_op(Session *s, const char *name, bool json, Str *out) {
     Facts f = {.s = s, .out = out, .json = json};
     const Op *op = op_find(s, name, strlen(name));
+    if (op && op->by_macro && show_macro(&f, name)) return true;
     if (op) {
         Str signature = STR(s);
         put_signature(s, op, &signature);
@@ -362,7 +377,7 @@ bool show_op(Session *s, const char *name, bool json, Str *out) {
         str_free(&signature);
         show(&f, op);
         if (json) str_puts(out, "}\n");
-        if (json || op->by_macro || !macro_find(name, strlen(name))) return true;
+        if (json || !macro_find(name, strlen(name))) return true;
         str_putc(out, '\n');
         return show_macro(&f, name); /* gamma(x), and gamma(shape, seed=1) */
     }

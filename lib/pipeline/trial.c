@@ -86,7 +86,8 @@ static bool fill_object(Point *p, const Type *t, Value *out) {
         *out = (Value){.kind = TYPE_SLICE, .obj = slice_new(p->s, has, part)};
         return true;
     case TYPE_NONE:
-        *out = (Value){.kind = TYPE_NONE};
+    case TYPE_EMPTY:
+        *out = (Value){.kind = t->kind};
         return true;
     case TYPE_TENSOR:
     case TYPE_NULL:

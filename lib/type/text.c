@@ -50,6 +50,9 @@ static void flat_text(Session *s, const Type *t, Str *out) {
     case TYPE_DISCONNECTED:
         str_puts(out, "disconnected");
         break;
+    case TYPE_EMPTY:
+        str_puts(out, "empty");
+        break;
     case TYPE_PLUGIN:
         str_puts(out, t->why);
         break;
@@ -373,7 +376,8 @@ static const Type *read_flat(TypeReader *r, size_t from) {
     } simple[] = {{"random", TYPE_RANDOM},
                   {"slice", TYPE_SLICE},
                   {"none", TYPE_NONE},
-                  {"disconnected", TYPE_DISCONNECTED}};
+                  {"disconnected", TYPE_DISCONNECTED},
+                  {"empty", TYPE_EMPTY}};
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         if (word_is(r, from, simple[i].word)) return type_simple(r->s, simple[i].kind);
     if (word_is(r, from, "null")) return read_null(r);

@@ -96,6 +96,7 @@ typedef enum TypeKind {
     TYPE_NONE,
     TYPE_NULL,         /* why: a derivative that is undefined; never holds a value */
     TYPE_DISCONNECTED, /* no dependence at all; never holds a value */
+    TYPE_EMPTY,        /* {}: the result that is a tree without leaves */
     TYPE_PLUGIN        /* a plugin's own: cls */
 } TypeKind;
 

@@ -9,6 +9,7 @@ static const TypeClass *const table[CLASS_N] = {
     [TYPE_RANDOM] = &class_random, [TYPE_LIST] = &class_list,
     [TYPE_SLICE] = &class_slice,   [TYPE_NONE] = &class_none,
     [TYPE_NULL] = &class_null,     [TYPE_DISCONNECTED] = &class_disconnected,
+    [TYPE_EMPTY] = &class_empty,
 };
 
 const TypeClass *class_get(TypeKind k) {
@@ -23,7 +24,7 @@ const TypeClass *value_class(const Value *v) {
 
 bool value_has_data(const Value *v) {
     if (v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM) return v->t.data != NULL;
-    return v->kind == TYPE_NONE || v->obj;
+    return v->kind == TYPE_NONE || v->kind == TYPE_EMPTY || v->obj;
 }
 
 bool wrong_kind(Session *s, const Type *t, const Value *v, const char *what, Span at) {

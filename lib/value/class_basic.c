@@ -268,6 +268,49 @@ const TypeClass class_none = {
     .fixed = true,
 };
 
+/* ---- {}, a result without parts ---- */
+
+static bool filter_empty(Session *s, const Type *t, const Value *v, Filter how,
+                         const char *what, Span at, Value *out) {
+    (void)how;
+    if (v->kind != TYPE_EMPTY) return wrong_kind(s, t, v, what, at);
+    out->kind = TYPE_EMPTY;
+    return true;
+}
+static void text_of_empty(const ValueWriter *w, const Type *t, const Value *v,
+                          Str *out) {
+    (void)w, (void)t, (void)v;
+    str_puts(out, "{}");
+}
+static void json_of_empty(Session *s, const Value *v, Str *out) {
+    (void)s, (void)v;
+    str_puts(out, "\"type\": \"empty\", \"value\": {}");
+}
+static bool build_empty(Session *s, const Type *t, const ValueParts *p, Value *out) {
+    (void)s, (void)t, (void)p;
+    *out = (Value){.kind = TYPE_EMPTY};
+    return true;
+}
+
+const TypeClass class_empty = {
+    .name = "empty",
+    .a_value = "{}",
+    .form = "empty",
+    .holds = "{}: an output that is a dict of nothing, such as what nothing was reaped "
+             "for",
+    .filters = "nothing else",
+    .compares = "always equal",
+    .sizes = "none",
+    .filter = filter_empty,
+    .text = text_of_empty,
+    .json = json_of_empty,
+    .parts = no_parts,
+    .build = build_empty,
+    .shape_info = shape_of_nothing,
+    .size = size_of_nothing,
+    .fixed = true,
+};
+
 /* ---- what never has a value ---- */
 
 static bool filter_null(Session *s, const Type *t, const Value *v, Filter how,

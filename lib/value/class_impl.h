@@ -6,7 +6,7 @@
 #include "value/value_impl.h"
 
 extern const TypeClass class_tensor, class_sparse, class_random, class_list,
-    class_slice, class_none, class_null, class_disconnected;
+    class_slice, class_none, class_empty, class_null, class_disconnected;
 
 /* "x: expected slice, got a list of 3 items" */
 bool wrong_kind(Session *s, const Type *t, const Value *v, const char *what, Span at);

@@ -129,3 +129,13 @@ outputs:
     ok "gload --new -e 'b = a * 2' | gload -e 'c = b + 1' --outputs c | grun a=2" 'c = 5.0'
     bad 4 E_TRUNCATED 'is empty' "cat /dev/null | gload -e 'c = b + 1' --outputs c"
 }
+
+@test "--op shows the form that one writes" {
+    like 'gload --op scan' '^scan\(fn, sequences=\[\], outputs_info=\[\]' 'checkpoint' '^kind +macro' '^example +scan\('
+    like 'gload --op scan -O json' '"signature": "scan\(fn, sequences'
+    local m
+    for m in map reduce vectorize reap plant harvest; do like "gload --op $m" "^$m\((fn|f), "; done
+    like 'gload --op normal' '^normal\(loc = 0.0, .*seed: int' '^with a state +next, y = normal\(\.\.\., rng=r\)' '^normal\(loc=0.0, .*rng=None'
+    like 'gload --op permutation -O json' '"with a state": "next, y = permutation'
+    ok "gload --shared 'r: random = rng(1)' -e 'next, y = permutation(3, rng=r)' -e 'z = sort(y)' --update 'r = next' --outputs z | grun" 'z = [0, 1, 2]'
+}

@@ -33,7 +33,7 @@ Y
     gload f.yaml -o plain.yaml
     while read -r x planted reaped out; do
         contract "r = harvest(f, tag='intermediate')({'y': 0.}, x)"
-        ok "grun f.yaml x=$x" "r/0 = $planted"
+        ok "grun f.yaml x=$x" "r/0 = $planted"$'\n''r/1 = {}'
         contract "r = plant(f, tag='intermediate')({'y': 0.}, x)"
         ok "grun f.yaml x=$x" "r = $planted"
         for line in "grun plain.yaml --plant intermediate/y=0." "grewrite plain.yaml --plant intermediate/y=0. | grun" \
@@ -57,8 +57,8 @@ T
 
 @test "harvest: planted values replace what is sown, the rest is reaped" {
     contract "r = harvest(f, tag='intermediate')({'y': 0.}, x)"
-    ok 'grun f.yaml x=1' 'r/0 = 1.0'
-    ok 'grun f.yaml x=5' 'r/0 = 1.0'
+    ok 'grun f.yaml x=1' $'r/0 = 1.0\nr/1 = {}'
+    ok 'grun f.yaml x=5' $'r/0 = 1.0\nr/1 = {}'
     contract "r = harvest(f, tag='intermediate')({}, x)"
     ok 'grun f.yaml x=1' $'r/0 = 3.0\nr/1/y = 2.0'
     ok 'grun f.yaml x=5' $'r/0 = 7.0\nr/1/y = 6.0'
@@ -77,13 +77,13 @@ T
 
 @test "a harvested function has nothing left to harvest; other tags stay" {
     contract "r = harvest(harvest(f, tag='intermediate'), tag='intermediate')({}, {}, x)"
-    ok 'grun f.yaml x=1' $'r/0/0 = 3.0\nr/0/1/y = 2.0'
+    ok 'grun f.yaml x=1' $'r/0/0 = 3.0\nr/0/1/y = 2.0\nr/1 = {}'
     contract "r = reap((lambda v: reap(f, tag='other')(v)), tag='intermediate')(x)"
     ok 'grun f.yaml x=1' 'r/y = 2.0'
     contract "q = call_and_reap(f, tag='other')(x)" 'r = q[0]'
     like 'gload f.yaml' "sow\(|f\(x\)"
     contract "r = reap((lambda v: call_and_reap(f, tag='other', exclusive=True)(v)), tag='intermediate')(x)"
-    ok 'grun f.yaml x=1' ''
+    ok 'grun f.yaml x=1' 'r = {}'
 }
 
 @test "modes: strict refuses twice, clobber keeps the last, append grows an array" {
@@ -225,9 +225,9 @@ T
 
 @test "lists of names: who is left out is consumed, in scopes too" {
     contract "r = reap((lambda v: reap(f, tag='intermediate', blocklist=['y'])(v)), tag='intermediate')(x)"
-    ok 'grun f.yaml x=1' '' # an outer harvest finds nothing
+    ok 'grun f.yaml x=1' 'r = {}' # an outer harvest finds nothing
     contract "r = reap((lambda v: nest(f, scope='one')(v)), tag='intermediate', blocklist=['y'])(x)"
-    ok 'grun f.yaml x=1' ''
+    ok 'grun f.yaml x=1' 'r = {}'
     contract "r = plant(f, tag='intermediate', blocklist=['y'])({'y': 0.}, x)"
     ok 'grun f.yaml x=1' 'r = 3.0'
     contract 'r = nest(f, scope="one")(x) + nest(f, scope="two")(x)'
@@ -758,4 +758,16 @@ Y
     ok 'grewrite g.tlg --plant y --keep z | gload -O yaml --no-provenance' \
         $'thunkline: 1\ninputs:\n  x: float64[n]\n  "y": float64[n]\nlet: |\n  _1 = sin(y)\n  _2 = cos(y)\n  z = _1 + _2\noutputs: [z]'
     ok 'grewrite g.tlg | gload -O yaml --no-provenance | grep -c "^modes"' 1
+}
+
+@test "a result that is an empty dict is shown" {
+    gload --new -i 'x: float64' -e "b, c = harvest(lambda x: sow(x + 1, tag='t', name='y') * 2, tag='t')({'y': 0.}, x)" -o g.tlg
+    ok 'grun g.tlg x=1' $'b = 0.0\nc = {}'
+    ok 'grun g.tlg x=1 -O tsv' $'b\tc\n0.0\t{}'
+    ok 'grun g.tlg x=1 -O json' $'{"name": "b", "dtype": "float64", "shape": [], "data": 0.0}\n{"name": "c", "type": "empty", "value": {}}'
+    ok 'gload g.tlg -O yaml | tee c.yaml | gload -O json | gload --outputs c -O yaml --no-provenance | grep -A1 outputs' $'outputs:\n  c: "{}"'
+    ok 'grewrite c.yaml | grun x=1 --mode DEBUG --expect "c={}"' $'b = 0.0\nc = {}'
+    ok 'gload --new -e "c = {}" -e "b = 1.5" --outputs c,b | grun' $'c = {}\nb = 1.5'
+    bad 2 E_USAGE 'c is .., which a .npy file' 'grun g.tlg x=1 -r c=c.npy'
+    like 'gload --list-types' '^empty +[{][}]'
 }
