@@ -346,6 +346,25 @@ static void keep(Subject *x) {
         frame_set(f, x->g->apply[x->id].out + (Var)i, &x->base[i]);
 }
 
+/* A lazy thunk that failed: does it run when all its inputs are there? Then it read one
+ * that it had not asked for, and runs only where that happens to be at hand. */
+static void try_eager(Subject *x, const char *why) {
+    OpRun r = {.kind = KIND_REPEAT, .how = "", .eager = true};
+    bool there = x->lazy && x->op->plugin;
+    for (size_t i = 0; i < x->nin; i++)
+        there &= x->there[i];
+    if (!there) return;
+    if (subject_run(x, &r) &&
+        found(x->c, E_THUNK_OUTPUT, subject_key(x, E_THUNK_OUTPUT, KIND_FIRST),
+              subject_place(x), "%s reads an input that it did not ask for: %s",
+              x->op->name, why)) {
+        subject_note(x);
+        found_note(x->c, NOWHERE,
+                   "a lazy thunk sets need for it, and returns TL_THUNK_NEEDS");
+    }
+    subject_end(x, &r);
+}
+
 static void run_first(Subject *x, bool checked) {
     OpRun r = {.kind = KIND_FIRST, .how = "", .watched = x->inner && checked};
     if (!subject_run(x, &r)) {
@@ -355,6 +374,7 @@ static void run_first(Subject *x, bool checked) {
                   subject_place(x), "the thunk of %s breaks its protocol: %s",
                   x->op->name, r.why))
             subject_note(x);
+        if (!r.broken && checked) try_eager(x, r.why);
     } else if (!subject_inspect(x, &r)) {
         x->f->why[x->id] = "it is no value of its type";
     } else if (take_base(x, &r)) {

@@ -216,7 +216,7 @@ static bool run_thunk(Subject *x, OpRun *r, Call *c) {
     uint8_t *computed = NEW_N(x->a, x->nin, uint8_t);
     bool *need = NEW_N(x->a, x->nin, bool), *fresh = NEW_N(x->a, x->nout, bool);
     for (size_t i = 0; i < x->nin; i++) {
-        bool wait = t->lazy && (i > 31 || !(t->first >> i & 1));
+        bool wait = t->lazy && !r->eager && (i > 31 || !(t->first >> i & 1));
         computed[i] = wait ? NOT_COMPUTED : COMPUTED;
         if (wait)
             r->given_p[i] = &none;

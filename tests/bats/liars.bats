@@ -47,7 +47,8 @@ fickle_fold([1.5, 2])           1 StochasticOrder   rewriting the graph once mor
 fixed_type(exp(x))              5 E_RUN_SHAPE       fixed_type: output 0 was said to be float64\[2\], but the shape is \(3,\)
 wrong_rank(exp(x))              5 E_RUN_SHAPE       wrong_rank: output 0 was said to be float64\[\?, \?\]
 wrong_dtype(exp(x))             5 E_RUN             wrong_dtype: input 0 can't be output 0, int64\[\?\]
-impatient(exp(x))               5 E_RUN             impatient: the plugin takes input 0 for a tensor, but it is None
+impatient(exp(x))               1 BadThunkOutput    impatient reads an input that it did not ask for: .*the plugin takes input 0 for a tensor, but it is None
+impatient(x)                    1 BadThunkOutput    impatient reads an input that it did not ask for
 no_destroy(x)                   3 E_DESTROY         no_destroy would overwrite x, which is an input
 T
 }
