@@ -81,15 +81,19 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *gi
     return type_and_append(b, m, props, same, out);
 }
 
-/* The op that takes these inputs: a sparse matrix among them may call for another. */
+static const Op *other_op(Builder *b, const char *name) {
+    const Op *op = op_find(b->s, name, strlen(name));
+    if (!op) bug("there is no op %s", name);
+    return op;
+}
+
+/* The op that takes these inputs: a sparse matrix among them, or a list instead of
+ * them, may call for another. */
 static const Op *op_for(Builder *b, const Op *op, size_t nin, const Var *in) {
     for (size_t i = 0; op->sparse && i < nin; i++)
-        if (var_type(b->g, in[i])->kind == TYPE_SPARSE) {
-            const Op *other = op_find(b->s, op->sparse, strlen(op->sparse));
-            if (!other) bug("there is no op %s", op->sparse);
-            return other;
-        }
-    return op;
+        if (var_type(b->g, in[i])->kind == TYPE_SPARSE) return other_op(b, op->sparse);
+    bool list = op->list && nin == 1 && var_type(b->g, in[0])->kind == TYPE_LIST;
+    return list ? other_op(b, op->list) : op;
 }
 
 bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,

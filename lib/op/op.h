@@ -206,6 +206,7 @@ struct Op {
                       (make_slice, make_list, csr) */
     const char *sparse;  /* the op that is applied instead when an input is sparse, with
                             the same props */
+    const char *list;    /* the same when the one input is a list */
     bool shape_only;     /* reads the shapes of its inputs, never their elements (shape,
                             zeros_like) */
     const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":

@@ -88,6 +88,21 @@ static bool type_sequence(Typing *t, size_t i) {
     return true;
 }
 
+/* How to go on where a loop can't make something. */
+static bool note_instead(Session *s, const Type *t) {
+    if (t->kind == TYPE_LIST)
+        return note(
+            s, NOWHERE,
+            "a list can't be one: let each step give an item as a tensor, whose "
+            "rows the loop collects; a list may be a sequence or a "
+            "non-sequence");
+    if (t->kind == TYPE_SPARSE)
+        return note(s, NOWHERE,
+                    "a sparse matrix can't be one: carry its data, or "
+                    "dense_from_sparse(x); it may be a non-sequence");
+    return note(s, NOWHERE, "it may be a non-sequence");
+}
+
 static bool type_initial(Typing *t, size_t i) {
     const ScanOut *o = &t->f.out[i];
     if (o->ntap == 0) return true;
@@ -98,10 +113,17 @@ static bool type_initial(Typing *t, size_t i) {
         t->row[o->in] = x;
         return true;
     }
-    if (x->kind != TYPE_TENSOR)
-        return infer_fail(t->in, E_TYPE, o->arg, "the state %s can't be %s%s", label,
-                          type_str(t->in->s, x),
-                          x->kind == TYPE_RANDOM ? " with taps other than -1" : "");
+    if (x->kind == TYPE_RANDOM)
+        return infer_fail(t->in, E_TYPE, o->arg,
+                          "the state %s can't be random with taps other than -1",
+                          label);
+    if (x->kind != TYPE_TENSOR) {
+        infer_fail(t->in, E_TYPE, o->arg,
+                   "the state %s is %s: what a loop feeds back is a tensor or a random "
+                   "state",
+                   label, type_str(t->in->s, x));
+        return note_instead(t->in->s, x);
+    }
     if (!one && x->ndim == 0)
         return infer_fail(t->in, E_SHAPE, o->arg,
                           "the initial value of %s needs %lld rows, for its taps, but "
@@ -192,13 +214,15 @@ static bool type_output(Typing *t, size_t i) {
         t->in->out[i] = row;
         return true;
     }
-    if (row->kind != TYPE_TENSOR)
-        return infer_fail(t->in, E_TYPE, t->in->nin,
-                          "output %s is %s%s: only tensors can be kept",
-                          output_label(t, i), type_str(t->in->s, row),
-                          row->kind == TYPE_RANDOM
-                              ? ", of which only the last one can be kept (last=True)"
-                              : "");
+    if (row->kind != TYPE_TENSOR) {
+        infer_fail(t->in, E_TYPE, t->in->nin,
+                   "output %s is %s%s: only tensors can be kept", output_label(t, i),
+                   type_str(t->in->s, row),
+                   row->kind == TYPE_RANDOM
+                       ? ", of which only the last one can be kept (keep='last')"
+                       : "");
+        return row->kind != TYPE_RANDOM && note_instead(t->in->s, row);
+    }
     int rows = o->keep != SCAN_LAST;
     if (row->ndim + rows > MAX_NDIM)
         return infer_fail(t->in, E_LIMIT, t->in->nin, "output %s would have %d dims",

@@ -3,11 +3,26 @@
 #define OPS_CONTROL_SCAN_H
 
 #include "op/build.h"
+#include "op/macro.h"
 #include "op/scan.h"
 
 /* scan_run.c: a plain reference, one machine and one step after the other. */
 bool scan_perform(Call *c);
 bool scan_pull(Pull *p); /* scan_pull.c */
 bool scan_push(Push *p); /* scan_push.c */
+/* scan_call.c: the language's scan. Arguments: fn, sequences, outputs_info,
+ * non_sequences, n_steps, truncate_gradient, go_backwards, keep, checkpoint, rows. */
+enum { SCAN_ARGS = 10 };
+bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg, Node *out);
+/* scan_items.c: a body that takes numbers of items and lists instead of items. */
+typedef struct ScanItems {
+    size_t before; /* inputs that are rows or states */
+    const size_t
+        *list_of; /* by those: the list that it is an item of, SIZE_MAX: none */
+    size_t nlist; /* inputs that come after them */
+    const Type **type;
+} ScanItems;
+/* NULL: diagnosed. */
+Graph *scan_over_items(Builder *b, const Graph *fn, const ScanItems *q);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SCAN_ARGS = 10, NO_STRETCHES = -1 };
+enum { NO_STRETCHES = -1 };
 
 /* A sequence, or an output with its initial value. */
 typedef struct Item {
@@ -16,6 +16,7 @@ typedef struct Item {
     size_t ntap;
     int64_t *tap;
     Var var;
+    Var list;  /* a sequence that is a list: `var` becomes the numbers of its items */
     bool weak; /* literals only: takes the dtype of the values that follow */
 } Item;
 typedef struct Words {
@@ -157,6 +158,10 @@ static const Op *op_named(Session *s, const char *name) {
     return op;
 }
 
+static bool is_list(const Words *w, const Item *t) {
+    return var_type(w->b->g, t->var)->kind == TYPE_LIST;
+}
+
 /* x[::-1]: what is read backwards is a view, and its taps change signs. */
 static bool turn(Words *w, Item *t) {
     const Op *op = op_named(w->b->s, "subtensor");
@@ -164,6 +169,8 @@ static bool turn(Words *w, Item *t) {
     Var in[2] = {t->var, const_int(w->b, -1)};
     for (size_t k = 0; k < t->ntap; k++)
         t->tap[k] = -t->tap[k];
+    if (is_list(w, t))
+        return (t->var = call1(w->b, "list_reverse", t->var)) != VAR_NONE;
     t->var = op_apply1(w->b, op, props_make(w->b->s, op, 1, &index), 2, in);
     return t->var != VAR_NONE;
 }
@@ -182,9 +189,10 @@ static bool take_sequences(Words *w) {
         Item *t = &w->seq[i];
         if (!compiler_var(w->c, &t->x, wanted(w, k), &t->var)) return false;
         const Type *x = var_type(w->b->g, t->var);
-        if (x->kind != TYPE_TENSOR || x->ndim == 0)
+        if (x->kind != TYPE_LIST && (x->kind != TYPE_TENSOR || x->ndim == 0))
             return fail(s, t->at, E_TYPE,
-                        "sequence %zu must be a tensor with an axis for steps, not %s",
+                        "sequence %zu must be a tensor with an axis for steps, or a "
+                        "list, not %s",
                         i + 1, type_str(s, x));
         if (w->backwards && !turn(w, t)) return false;
     }
@@ -205,9 +213,10 @@ static int64_t span_of(const Item *t) {
 /* Steps that one sequence has rows for. */
 static Var steps_of(Words *w, const Item *t) {
     int64_t span = span_of(t);
-    Dim d = var_type(w->b->g, t->var)->dim[0];
+    bool list = is_list(w, t);
+    Dim d = list ? DIM_UNKNOWN : var_type(w->b->g, t->var)->dim[0];
     if (dim_is_known(d)) return const_int(w->b, d > span ? d - span : 0);
-    Var n = shape_of(w->b, t->var, 0);
+    Var n = list ? call1(w->b, "list_length", t->var) : shape_of(w->b, t->var, 0);
     if (n == VAR_NONE || span == 0) return n;
     n = call2(w->b, "subtract", n, const_int(w->b, span));
     return n == VAR_NONE ? n : call2(w->b, "maximum", n, const_int(w->b, 0));
@@ -276,6 +285,7 @@ static bool take_initials(Words *w, const DType *like) {
 }
 
 static const Type *row_type(Session *s, const Type *t) {
+    if (t->kind == TYPE_LIST) return t->elem;
     return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
 }
 
@@ -442,18 +452,49 @@ static bool stretch(Words *w, Var *r) {
     return scan_stretches(w->b, id, w->stretch, NULL, r);
 }
 
+/* Lists give way to the numbers of their items, the body to one that takes them. */
+static bool count_items(Words *w) {
+    Arena *a = compiler_arena(w->c);
+    size_t *of = NEW_N(a, count_inputs(w), size_t);
+    ScanItems q = {.before = count_inputs(w) - w->nother, .list_of = of};
+    q.type = NEW_N(a, w->nseq, const Type *);
+    for (size_t k = 0; k < q.before; k++)
+        of[k] = SIZE_MAX;
+    for (size_t i = 0, k = 0; i < w->nseq; k += w->seq[i].ntap, i++) {
+        Item *t = &w->seq[i];
+        t->list = VAR_NONE;
+        if (!is_list(w, t)) continue;
+        for (size_t j = 0; j < t->ntap; j++)
+            of[k + j] = q.nlist;
+        Bind x = {sym(w->b->s, "x"), t->list = t->var};
+        bool ok = true;
+        q.type[q.nlist++] = var_type(w->b->g, t->list);
+        t->var =
+            build_text(w->b, "arange(list_length(x))", &(Env){.n = 1, .bind = &x}, &ok);
+        if (!ok) return false;
+    }
+    if (q.nlist == 0) return true;
+    if (w->fn.lambda) w->fn.fn->derived = true; /* it may go */
+    w->fn.fn = scan_over_items(w->b, w->fn.fn, &q);
+    w->b->g->main->litter = true;
+    return w->fn.fn != NULL;
+}
+
 static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
     Session *s = w->b->s;
     Arena *a = compiler_arena(w->c);
     const Op *op = op_named(s, "scan");
     size_t n = 0;
-    Var *in = NEW_N(a, 1 + w->nseq + w->nout + w->nother + w->fn.ncaptured, Var);
+    if (!count_items(w)) return false;
+    Var *in = NEW_N(a, 1 + 2 * w->nseq + w->nout + w->nother + w->fn.ncaptured, Var);
     Var *r = NEW_N(a, OUT_MAX, Var);
     in[n++] = w->steps;
     for (size_t i = 0; i < w->nseq; i++)
         in[n++] = w->seq[i].var;
     for (size_t i = 0; i < w->nout; i++)
         if (w->out[i].ntap) in[n++] = w->out[i].var;
+    for (size_t i = 0; i < w->nseq; i++)
+        if (w->seq[i].list != VAR_NONE) in[n++] = w->seq[i].list;
     for (size_t i = 0; i < w->nother; i++)
         in[n++] = other[i];
     for (size_t i = 0; i < w->fn.ncaptured; i++)
@@ -526,10 +567,7 @@ static bool read_function(Words *w, const Ast *arg) {
                 "the name of one of the graph's functions, or lambda x, h: ...");
 }
 
-/* fn, sequences, outputs_info, non_sequences, n_steps, truncate_gradient, go_backwards,
- * keep, checkpoint, rows */
-static bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg,
-                        Node *out) {
+bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
     Words w = {.c = c, .b = compiler_builder(c), .call = call};
     if (!read_function(&w, arg[0]) || !read_flags(&w, arg[5], arg[6]) ||
         !read_checkpoint(&w, arg[8]) || !read_flag(&w, arg[9], "rows", &w.rows) ||
@@ -540,63 +578,6 @@ static bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg,
     if (!make_body(&w, other)) return false;
     size_t nout = w.any_out ? w.nout : w.fn.fn->outputs.n;
     return read_keep(&w, arg[7], nout) && apply(&w, other, nout, out);
-}
-
-/* ---- map, reduce, foldl, foldr, filter ---- */
-
-/* Arguments of scan that a function over it does not take itself. */
-static const Ast *written(Compiler *c, const Ast *call, AstKind kind,
-                          const char *text) {
-    Ast *e = NEW(compiler_arena(c), Ast);
-    e->kind = kind;
-    e->at = call->at;
-    e->sym = sym(compiler_builder(c)->s, text);
-    e->u = 1;
-    return e;
-}
-
-/* fn, sequences, non_sequences, go_backwards */
-static bool expand_map(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
-    const Ast *to[SCAN_ARGS] = {arg[0], arg[1], NULL, arg[2], NULL,
-                                NULL,   arg[3], NULL, NULL};
-    return expand_scan(c, call, to, out);
-}
-
-/* fn, sequences, outputs_info, non_sequences, go_backwards */
-static bool expand_foldl(Compiler *c, const Ast *call, const Ast *const *arg,
-                         Node *out) {
-    const Ast *to[SCAN_ARGS] = {
-        arg[0], arg[1], arg[2], arg[3],
-        NULL,   NULL,   arg[4], written(c, call, AST_STRING, "last"),
-        NULL};
-    return expand_scan(c, call, to, out);
-}
-
-static bool expand_foldr(Compiler *c, const Ast *call, const Ast *const *arg,
-                         Node *out) {
-    const Ast *to[] = {arg[0], arg[1], arg[2], arg[3], written(c, call, AST_BOOL, "")};
-    return expand_foldl(c, call, to, out);
-}
-
-/* fn, x, non_sequences: the rows of x for which fn is true */
-static bool expand_filter(Compiler *c, const Ast *call, const Ast *const *arg,
-                          Node *out) {
-    Builder *b = compiler_builder(c);
-    const Ast *to[] = {arg[0], arg[1], arg[2], NULL};
-    Node x, mask;
-    Var in[2];
-    if (!compiler_ast(c, arg[1], &x) || !compiler_var(c, &x, DT_NONE, &in[0]) ||
-        !expand_map(c, call, to, &mask) || !compiler_var(c, &mask, DT_NONE, &in[1]))
-        return false;
-    const Type *t = var_type(b->g, in[1]);
-    if (t->dtype != DT_BOOL || t->ndim != 1)
-        return fail(b->s, arg[0]->at, E_TYPE,
-                    "filter takes a function that gives one bool for each row, not %s",
-                    type_str(b->s, t));
-    const Op *op = op_named(b->s, "subtensor");
-    PropArg index = {"index", PROP_STR(sym(b->s, "$"))};
-    *out = node_var(op_apply1(b, op, props_make(b->s, op, 1, &index), 2, in), call->at);
-    return out->var != VAR_NONE;
 }
 
 /* ---- taps, until ---- */
@@ -618,7 +599,6 @@ static bool expand_until(Compiler *c, const Ast *call, const Ast *const *arg,
            compiler_tree(c, 1, &item, &key, call->at, out);
 }
 
-#define FOLD "fn, sequences, outputs_info, non_sequences=[], go_backwards=False"
 static const Macro table[] = {
     {.name = "scan",
      .doc =
@@ -633,32 +613,6 @@ static const Macro table[] = {
      .expand = expand_scan,
      .example = "scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[1]) -> "
                 "[1, 2, 4, 7, 11]"},
-    {.name = "map",
-     .doc = "A function of the rows of one or several sequences: the results as rows.",
-     .signature = "fn, sequences, non_sequences=[], go_backwards=False",
-     .expand = expand_map,
-     .example = "map(lambda x: x * x, arange(4)) -> [0, 1, 4, 9]"},
-    {.name = "foldl",
-     .doc = "The last value of a scan from the first row on; the initial value where "
-            "there is no row.",
-     .signature = FOLD,
-     .expand = expand_foldl,
-     .example = "foldl(lambda x, a: 10 * a + x, [1, 2, 3], 0) -> 123"},
-    {.name = "foldr",
-     .doc = "The last value of a scan from the last row on.",
-     .signature = "fn, sequences, outputs_info, non_sequences=[]",
-     .expand = expand_foldr,
-     .example = "foldr(lambda x, a: 10 * a + x, [1, 2, 3], 0) -> 321"},
-    {.name = "reduce",
-     .doc = "The same as foldl: the last value of a scan.",
-     .signature = FOLD,
-     .expand = expand_foldl,
-     .example = "reduce(lambda x, a: a + x, arange(5), 0) -> 10"},
-    {.name = "filter",
-     .doc = "The rows of x for which the function is true.",
-     .signature = "fn, x, non_sequences=[]",
-     .expand = expand_filter,
-     .example = "filter(lambda x: x % 2 == 0, arange(5)) -> [0, 2, 4]"},
     {.name = "taps",
      .doc = "A sequence or the initial rows of an output of scan, read at other steps "
             "than the usual one: taps(x, [-1, 0]).",

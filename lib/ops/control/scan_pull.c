@@ -500,6 +500,21 @@ static bool give_terms(Back *k) {
     return true;
 }
 
+#define NO_TENSOR                                                                      \
+    "a loop has derivatives by tensors only, not by lists, sparse matrices and "       \
+    "plugins' values"
+
+/* Is the argument a tensor, or something else whose elements reach a result? */
+static bool has_gradient(const Pull *p, size_t a) {
+    TypeKind kind = var_type(p->g, p->in[a])->kind;
+    if (kind != TYPE_LIST && kind != TYPE_SPARSE && kind != TYPE_PLUGIN)
+        return kind == TYPE_TENSOR;
+    for (size_t o = 0; o < p->nout; o++)
+        if (p->cotangent[o] != GRAD_DISCONNECTED && p->op->connect(p->g, p->id, a, o))
+            return true;
+    return false;
+}
+
 /* What is connected but got no term is zero; undefined terms stay so. */
 static bool fill_in(Back *k, const char *why) {
     Pull *p = k->p;
@@ -511,8 +526,11 @@ static bool fill_in(Back *k, const char *why) {
     }
     for (size_t a = 1; a < p->nin; a++) {
         const Type *t = var_type(k->b->g, p->in[a]);
-        if (!p->wanted[a] || t->kind != TYPE_TENSOR) continue;
-        if (why) {
+        if (!p->wanted[a] || !has_gradient(p, a)) continue;
+        if (t->kind != TYPE_TENSOR) {
+            if (p->grad[a] == GRAD_DISCONNECTED)
+                p->grad[a] = grad_undefined(k->b, NO_TENSOR);
+        } else if (why) {
             p->grad[a] = grad_undefined(k->b, why);
         } else if (p->grad[a] == GRAD_DISCONNECTED) {
             DType d = dtype_is_inexact(t->dtype) ? t->dtype : k->b->floatX;

@@ -3,6 +3,7 @@
 #include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "value/object.h"
 
 #include <string.h>
 
@@ -201,6 +202,80 @@ static bool stack_pull(Pull *p) {
     return true;
 }
 
+/* ---- the same of a list, whose length is not known before it is there ---- */
+static const Type *tensor_items(Infer *in) {
+    const Type *t = in->type[0]->elem;
+    if (t->kind == TYPE_TENSOR) return t;
+    infer_fail(in, E_TYPE, 0, "the items of the list must be tensors, not %s",
+               type_str(in->s, t));
+    return NULL;
+}
+
+static bool list_concatenate_type(Infer *in) {
+    const Type *x = tensor_items(in);
+    int axis;
+    if (!x) return false;
+    if (x->ndim == 0)
+        return infer_fail(in, E_SHAPE, 0,
+                          "0-d items can't be joined along a dim: stack makes one");
+    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis)) return false;
+    Dim dim[MAX_NDIM];
+    for (int k = 0; k < x->ndim; k++)
+        dim[k] = k == axis ? DIM_UNKNOWN : x->dim[k];
+    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+}
+
+static bool list_stack_type(Infer *in) {
+    const Type *x = tensor_items(in);
+    int axis;
+    if (!x) return false;
+    if (x->ndim == MAX_NDIM)
+        return infer_fail(in, E_SHAPE, 0, "a tensor has at most %d dims", MAX_NDIM);
+    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim + 1, &axis)) return false;
+    Dim dim[MAX_NDIM];
+    for (int k = 0, to = 0; to <= x->ndim; to++)
+        dim[to] = to == axis ? DIM_UNKNOWN : x->dim[k++];
+    return out_tensor(in, 0, x->dtype, x->ndim + 1, dim);
+}
+
+/* With the items as inputs. */
+static bool join_items(Call *c, bool (*join)(Call *c)) {
+    const ListObject *list = c->in[0]->obj;
+    if (list->n == 0)
+        return call_fail(c, E_RUN_SHAPE, "the list is empty: there is nothing to join");
+    const Value **item = mem_alloc(c->s, list->n * sizeof *item);
+    for (size_t i = 0; i < list->n; i++)
+        item[i] = &list->item[i];
+    Call each = *c;
+    each.nin = list->n;
+    each.in = item;
+    bool ok = join(&each);
+    mem_free((void *)item);
+    return ok;
+}
+static bool list_concatenate_perform(Call *c) {
+    return join_items(c, concatenate_perform);
+}
+static bool list_stack_perform(Call *c) {
+    return join_items(c, stack_perform);
+}
+
+#define WHY                                                                            \
+    "derivatives do not pass through lists: give the tensors themselves, as in "       \
+    "stack([x, y])"
+static const char *const through_list[] = {"undefined('" WHY "')"};
+static bool list_push(Push *p) {
+    p->result[0] = grad_undefined(p->b, WHY);
+    return p->result[0] != VAR_NONE;
+}
+
+/* The items have one more dim, in front. */
+static bool batch_list_axes(Batching *q) {
+    int axis = axis_index(prop_int(q->b->s, q->op, q->props, "axis"),
+                          var_type(q->g, q->g->apply[q->id].out)->ndim);
+    return batch_apply(q, batch_props(q, "axis", PROP_INT(axis + 1)), q->in);
+}
+
 /* ---- split ---- */
 /* A cut counted from the end when negative, kept within the dim. */
 static int64_t cut_at(int64_t v, int64_t n) {
@@ -303,6 +378,7 @@ static const Op table[] = {
      .doc = "Tensors joined along an existing dim.",
      .in = "*xs",
      .props = "axis: axis = 0",
+     .list = "list_concatenate",
      .promote = PROMOTE_SAME,
      .type = concatenate_type,
      .perform = concatenate_perform,
@@ -319,6 +395,7 @@ static const Op table[] = {
      .doc = "Tensors of equal shape joined along a new dim.",
      .in = "*xs",
      .props = "axis: axis = 0",
+     .list = "list_stack",
      .promote = PROMOTE_SAME,
      .type = stack_type,
      .perform = stack_perform,
@@ -328,6 +405,35 @@ static const Op table[] = {
      .push = push_linear_all,
      .batch = batch_axes,
      .example = "stack([[1, 2], [3, 4]], axis=1) -> [[1, 3], [2, 4]]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "list_concatenate",
+     .doc = "The items of the list x, tensors, joined along an existing dim. "
+            "concatenate(x) is the same.",
+     .in = "x: list",
+     .props = "axis: axis = 0",
+     .type = list_concatenate_type,
+     .perform = list_concatenate_perform,
+     .flops = "0",
+     .adjoint = through_list,
+     .push = list_push,
+     .batch = batch_list_axes,
+     .example =
+         "concatenate(list_reverse(make_list([1., 2.], [3.]))) -> [3.0, 1.0, 2.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+    {.name = "list_stack",
+     .doc = "The items of the list x, tensors of equal shape, joined along a new dim. "
+            "stack(x) is the same.",
+     .in = "x: list",
+     .props = "axis: axis = 0",
+     .type = list_stack_type,
+     .perform = list_stack_perform,
+     .flops = "0",
+     .adjoint = through_list,
+     .push = list_push,
+     .batch = batch_list_axes,
+     .example = "stack(list_reverse(make_list(1, 2))) -> [2, 1]",
      .file = __FILE__,
      .line = __LINE__},
     {.name = "split",
