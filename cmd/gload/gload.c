@@ -27,7 +27,7 @@ static const Opt options[] = {
      "and --shared; with further options too where standard input is a terminal or "
      "/dev/null.",
      NULL},
-    {"outputs", 0, OPT_STR, AT(outputs), "NAMES",
+    {"outputs", 0, OPT_NAMES, AT(outputs), "NAMES",
      "Make these the outputs, separated by commas.", "graph"},
     {"update", 0, OPT_LIST, AT(update), "NAME=EXPR",
      "Set the update of a shared variable.", NULL},

@@ -46,7 +46,7 @@ static const Opt options[] = {
      NULL},
     {"replace", 0, OPT_LIST, AT(replace), "NAME=EXPR",
      "Put an expression of its type in the place of a variable.", "graph"},
-    {"keep", 0, OPT_STR, AT(keep), "NAMES",
+    {"keep", 0, OPT_NAMES, AT(keep), "NAMES",
      "Keep only these outputs; updates go unless `updates' is listed.", "graph"},
     {"reap", 0, OPT_LIST, AT(reap), "TAG",
      "Make outputs TAG/NAME of what is sown under a tag; TAG/NAME chooses one.", NULL},

@@ -13,6 +13,7 @@ typedef enum OptKind {
     OPT_SIZE,  /* uint64_t: 10M, 10MB */
     OPT_STR,   /* const char *: not an empty one */
     OPT_TEXT,  /* const char *: any */
+    OPT_NAMES, /* const char *: names with commas; repeated, they add up */
     OPT_FILE,  /* const char *, completed as a path */
     OPT_LIST,  /* Texts: may be repeated */
     OPT_FILES, /* Texts of paths: may be repeated */

@@ -186,6 +186,11 @@ static bool store(Run *r, const Opt *o, const char *v) {
         return store_float(r, o, v, field);
     case OPT_SIZE:
         return num_read_size(v, field) || wants(r, o, "a size such as 512M or 10MB", v);
+    case OPT_NAMES: {
+        const char **names = field;
+        *names = *names ? arena_printf(session_arena(r->s), "%s,%s", *names, v) : v;
+        return true;
+    }
     case OPT_STR:
     case OPT_TEXT:
     case OPT_MAYBE:

@@ -28,7 +28,7 @@ function zsh(   i, act, spec, text) {
         else if (kind[i] == "file" || kind[i] == "files") act = ":file:_files"
         else if (kind[i] != "flag" && kind[i] != "level") act = ":" tolower(arg[i]) ": "
         text = help[i]; gsub(/[\[\]:]/, "\\\\&", text)
-        rep = kind[i] == "list" || kind[i] == "files" ? "*" : ""
+        rep = kind[i] == "list" || kind[i] == "files" || kind[i] == "names" ? "*" : ""
         printf "  '%s--%s[%s]%s' \\\n", rep, long[i], quoted(text), quoted(act)
         if (key[i] != "") printf "  '%s-%s[%s]%s' \\\n", rep, key[i], quoted(text), quoted(act)
     }

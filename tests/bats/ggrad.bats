@@ -226,3 +226,11 @@ END
     cmp full.1.npy sqrt.1.npy && cmp full.12.npy sqrt.12.npy && cmp full.1.npy named.1.npy
     bad 2 E_UNKNOWN 'h99' 'ggrad deep.tlg --cost loss --wrt W1 --checkpoint h99'
 }
+
+@test "an option of names that is repeated adds up" {
+    gload --new -i 'x: float64' -i 'c: float64' -e 'y = x * c' -e 'z = x + c' --outputs y --outputs z -o g.tlg
+    ok 'ggrad g.tlg --only --cost y --wrt x --wrt c | grun x=2 c=3' $'d_y_d_x = 3.0\nd_y_d_c = 2.0'
+    ok 'ggrad g.tlg --only --vjp y --vjp z --cotangent a --cotangent b --wrt x | grun x=2 c=3 a=10 b=1' 'd_y_d_x = 31.0'
+    ok 'ggrad g.tlg --only --jvp y --jvp z --wrt x --wrt c --tangents s --tangents t | grun x=2 c=3 s=1 t=10' $'jvp_y = 23.0\njvp_z = 11.0'
+    ok 'ggrad g.tlg --cost y --wrt x --wrt c | grewrite --keep d_y_d_c --keep d_y_d_x | grun x=2 c=3' $'d_y_d_c = 2.0\nd_y_d_x = 3.0'
+}
