@@ -3,6 +3,7 @@
  * linear in an input is applied to the tangent in its place; an op with a gradient in C
  * only gets its pushforward from two pullbacks: with h(c) the pullback at a cotangent
  * c, which is linear in c, the pushforward of t is the pullback of h at t. */
+#include "ad/claim.h"
 #include "ad/term.h"
 #include "value/class.h"
 
@@ -208,6 +209,8 @@ static bool push_one(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     } else {
         ok = push_by_terms(b, a, tangent, result);
     }
+    for (size_t k = 0; ok && k < ap.nout; k++)
+        ok = ad_claim_pushforward(b, a, k, &result[k]);
     arena_free(tmp);
     return ok;
 }

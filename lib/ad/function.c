@@ -1,6 +1,6 @@
 /* The gradient of a function as a function: made once, called wherever the function's
  * call is differentiated. */
-#include "ad/term.h"
+#include "ad/claim.h"
 #include "op/quiet.h"
 
 #include <stdio.h>
@@ -99,6 +99,19 @@ static bool by_rules(Recipe *r, Var *grad) {
     return true;
 }
 
+/* Does input i reach only outputs of integer dtype of those that have a cotangent? */
+static bool is_discrete_path(const Recipe *r, size_t i) {
+    const Graph *fn = r->fn;
+    for (size_t k = 0; k < fn->outputs.n; k++) {
+        const Type *t = var_type(fn, fn->outputs.p[k].var);
+        bool moves = t->kind == TYPE_PLUGIN || dtype_is_inexact(t->dtype);
+        if (r->has[k] && moves &&
+            function_connected((Graph *)(uintptr_t)fn, i, k)) /* keeps its answer */
+            return false;
+    }
+    return true;
+}
+
 /* The user's own pullback: a function of the inputs and all cotangents, with one output
  * an input. */
 static bool by_override(Recipe *r, const Graph *own, Var *grad) {
@@ -120,8 +133,18 @@ static bool by_override(Recipe *r, const Graph *own, Var *grad) {
         if (arg[nin + k] == VAR_NONE) return false;
     }
     PropArg which = {"fn", {.kind = P_GRAPH, .sym = own->name}};
-    return op_apply(&r->b, call, props_make(r->main->s, call, 1, &which), nin + nout,
-                    arg, grad);
+    if (!op_apply(&r->b, call, props_make(r->main->s, call, 1, &which), nin + nout, arg,
+                  grad))
+        return false;
+    for (size_t i = 0; i < nin; i++) {
+        Claimed c = {.kind = "gradient",
+                     .of = sym_text(r->main->s, r->name),
+                     .part = sym_text(r->main->s, var_name(fn, fn->inputs.p[i])),
+                     .own = true,
+                     .zero = is_discrete_path(r, i)};
+        if (r->wanted[i] && !ad_claim(&r->b, &c, r->in[i], &grad[i])) return false;
+    }
+    return true;
 }
 
 Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool *has) {

@@ -2,7 +2,7 @@
  * made once for each choice of inputs that have one, called wherever the function's
  * call is carried forward. A function's own `pushforward` takes its inputs, then a
  * tangent for each, and gives a tangent for each output. */
-#include "ad/term.h"
+#include "ad/claim.h"
 #include "op/quiet.h"
 
 #include <stdio.h>
@@ -95,7 +95,17 @@ static bool by_override(Recipe *r, const Graph *own, Var *result) {
         if (arg[nin + i] == VAR_NONE) return false;
     }
     PropArg which = {"fn", {.kind = P_GRAPH, .sym = own->name}};
-    return op_apply(&r->b, call, props_make(s, call, 1, &which), 2 * nin, arg, result);
+    if (!op_apply(&r->b, call, props_make(s, call, 1, &which), 2 * nin, arg, result))
+        return false;
+    for (size_t k = 0; k < nout; k++) {
+        Claimed c = {.kind = "pushforward",
+                     .of = sym_text(s, r->name),
+                     .output = true,
+                     .part = sym_text(s, fn->outputs.p[k].label),
+                     .own = true};
+        if (!ad_claim_tangent(&r->b, &c, r->out[k], &result[k])) return false;
+    }
+    return true;
 }
 
 static bool is_reached(Recipe *r, size_t k) {

@@ -3,6 +3,8 @@
  * Zero, disconnected, undefined and forgotten stay four different things. */
 #include "ad/term.h"
 
+#include "ad/claim.h"
+
 #include <string.h>
 
 /* "gradient of mul": made for every Apply that is differentiated, so not by printf. */
@@ -47,6 +49,13 @@ static Var settle(Builder *b, Var term, Var x) {
     return dtype_is_discrete(var_type(b->g, x)->dtype) ? term : cast_to(b, term, want);
 }
 
+/* Does a term have the rank of what an elementwise op may have stretched? */
+static bool can_be_summed(const Graph *g, ApplyId a, Var term, Var x) {
+    int have = var_type(g, term)->ndim, least = var_type(g, x)->ndim,
+        most = var_type(g, g->apply[a].out)->ndim;
+    return have >= least && (have <= least || have <= most);
+}
+
 /* g times a partial of an elementwise op, summed back to x's shape. */
 static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
                          Var *out) {
@@ -64,6 +73,7 @@ static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
         term = call2(b, "multiply", g, cast_to(b, d, var_type(b->g, g)->dtype));
     }
     if (term == VAR_NONE) return false;
+    if (!can_be_summed(b->g, a, term, x)) return *out = term, true; /* is refused */
     term = sum_to_shape(b, term, x);
     return term != VAR_NONE && (*out = settle(b, term, x)) != VAR_NONE;
 }
@@ -156,65 +166,6 @@ static bool by_code(Builder *b, ApplyId a, const Var *cotangent, const bool *wan
     return ok;
 }
 
-/* Does input i reach the cost only through outputs of integer dtype? */
-static bool only_discrete(const Graph *g, ApplyId a, size_t i, const Var *cotangent) {
-    const Apply *ap = &g->apply[a];
-    for (size_t k = 0; k < ap->nout; k++)
-        if (cotangent[k] != GRAD_DISCONNECTED && op_connected(g, a, i, k) &&
-            (ad_is_own(g, ap->out + (Var)k) ||
-             dtype_is_inexact(var_type(g, ap->out + (Var)k)->dtype)))
-            return false;
-    return true;
-}
-
-static bool nonzero_constant(const Graph *g, Var v) {
-    const Tensor *t = var_const(g, v);
-    for (int64_t i = 0; t && i < tensor_size(t); i++)
-        if (tensor_f64(t, i) != 0) return true;
-    return false;
-}
-
-/* The contract's demands on what an op returns (inventory, section 5). */
-static bool check_term(Builder *b, ApplyId a, size_t i, const Var *cotangent, Var x,
-                       Var term) {
-    const Graph *g = b->g;
-    const char *op = g->apply[a].op->name;
-    bool connected = false;
-    for (size_t k = 0; k < g->apply[a].nout; k++)
-        connected |= cotangent[k] != GRAD_DISCONNECTED && op_connected(g, a, i, k);
-    if (term == GRAD_DISCONNECTED) return true;
-    if (!connected)
-        return fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s returned a term for input %zu, which its "
-                    "connection pattern calls "
-                    "disconnected",
-                    op, i);
-    if (var_is_null(g, term)) return true;
-    const Type *t = var_type(g, term);
-    if (ad_is_own(g, x))
-        return t == var_type(g, x) ||
-               fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s for input %zu is %s, the input is %s", op, i,
-                    type_str(b->s, t), type_str(b->s, var_type(g, x)));
-    bool kind = t->kind == var_type(g, x)->kind &&
-                (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE);
-    if (!kind || dtype_is_discrete(t->dtype))
-        return fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s illegally returned an integer-valued variable "
-                    "(%s) for input %zu",
-                    op, type_str(b->s, t), i);
-    if (t->ndim != var_type(g, x)->ndim)
-        return fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s for input %zu has %d dims, the input has %d",
-                    op, i, t->ndim, var_type(g, x)->ndim);
-    if (only_discrete(g, a, i, cotangent) && nonzero_constant(g, term))
-        return fail(b->s, b->from.at, E_GRADIENT,
-                    "the gradient of %s is not zero for input %zu, which reaches the "
-                    "cost through integers only",
-                    op, i);
-    return true;
-}
-
 /* An output's cotangent in the dtype that the op's gradient expects. */
 static Var incoming(Builder *b, Var out, Var g) {
     if (g == GRAD_DISCONNECTED || var_is_null(b->g, g) || ad_is_own(b->g, out))
@@ -265,7 +216,7 @@ bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
     }
     for (size_t i = 0; ok && i < ap.nin; i++) {
         if (!wanted[i]) continue;
-        ok = !live || check_term(b, a, i, cot, in[i], term[i]);
+        ok = !live || ad_claim_gradient(b, a, i, cot, in[i], &term[i]);
         bool is_null = any_null && grad[i] != GRAD_DISCONNECTED;
         if (!is_null) grad[i] = term[i];
     }

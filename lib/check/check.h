@@ -52,8 +52,10 @@ VmHooks monitor_hooks(Monitor *m);
  * a view that is said to be one and is none) BadDestroyMap      an input that was
  * written over (a warning: one that wasn't) BadOptimization    a rewrite after which a
  * value is another InvalidValueError  a value that is not of its type, not finite, or
- * of another shape than the op infers StochasticOrder    a graph that isn't rewritten
- * the same way again; equal ops with different maps */
+ * of another shape than the op infers BadDerivative      a gradient or tangent of an
+ * op that is of another shape than it must be, or not zero where it must be
+ * StochasticOrder    a graph that isn't rewritten the same way again; equal ops with
+ * different maps */
 typedef struct CheckOptions {
     RewriteQuery query;   /* how the graph is rewritten */
     int sloppy;           /* 0 to 2: as Approx.sloppy */

@@ -375,6 +375,10 @@ static void run_first(Subject *x, bool checked) {
                   x->op->name, r.why))
             subject_note(x);
         if (!r.broken && checked) try_eager(x, r.why);
+        if (x->op->promise &&
+            found(x->c, E_BAD_DERIVATIVE, check_key(E_BAD_DERIVATIVE, x->props, 0),
+                  subject_place(x), "%s", r.why))
+            subject_note(x);
     } else if (!subject_inspect(x, &r)) {
         x->f->why[x->id] = "it is no value of its type";
     } else if (take_base(x, &r)) {

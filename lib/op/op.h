@@ -198,17 +198,16 @@ struct Op {
     bool elemwise; /* set by the rows: may be fused */
     bool effect;   /* a root even when nothing reads it; never merged */
     bool identity; /* output 0 is input 0 (assert, print, specify_shape) */
+    bool promise;  /* it checks another op, which DebugMode blames if it fails */
     bool creates;  /* makes values from nothing (zeros, normal): without dtype= it takes
                       that of the receiver */
     bool bounds;   /* with creates: integers written out may be beyond the dtype */
     bool by_macro; /* a call of its name in the language is that of the macro */
     bool constant; /* of constants alone it is one itself, made while the graph is built
                       (make_slice, make_list, csr) */
-    const char *sparse;  /* the op that is applied instead when an input is sparse, with
-                            the same props */
-    const char *list;    /* the same when the one input is a list */
-    bool shape_only;     /* reads the shapes of its inputs, never their elements (shape,
-                            zeros_like) */
+    const char *sparse; /* the op applied instead to a sparse input, with its props */
+    const char *list;   /* the same when the one input is a list */
+    bool shape_only;    /* reads the shapes of its inputs, not their elements (shape) */
     const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":
                             documentation and tests */
     const char *file;

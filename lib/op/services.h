@@ -37,6 +37,9 @@ typedef struct Services {
      * outputs gradients of `wanted`. */
     Graph *(*pullback)(Graph *main, const Graph *fn, const bool *wanted,
                        const bool *has_cotangent);
+    /* ad: derivatives of the library's own ops are looked at when they run, too, not
+     * only those of the user's. */
+    bool check_derivatives;
     /* ad: fn for many rows at once: rows[i] says which inputs have the leading dim; an
      * output has it when it has one dim more than fn's. */
     Graph *(*rows)(Graph *main, const Graph *fn, const bool *rows);

@@ -303,3 +303,15 @@ size_t sig_list(const Signature *sig, size_t nin, size_t i) {
     size_t each = (nin - sig_fixed(sig)) / sig->nrest;
     return each ? (i - sig_fixed(sig)) / each : 0;
 }
+
+const char *signature_input_text(Session *s, const Op *op, size_t nin, size_t i) {
+    const Signature *sig = op_signature(s, op);
+    size_t fixed = sig_fixed(sig), at = i;
+    if (i >= fixed && sig->nrest) at = fixed + sig_list(sig, nin, i);
+    if (at >= sig->nin) return arena_printf(session_arena(s), "%zu", i);
+    const char *name = sym_text(s, sig->in[at].name);
+    size_t each = sig->nrest ? (nin - fixed) / sig->nrest : 0;
+    return sig->in[at].rest ? arena_printf(session_arena(s), "%s[%zu]", name,
+                                           (i - fixed) % (each ? each : 1))
+                            : name;
+}

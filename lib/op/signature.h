@@ -60,6 +60,9 @@ static inline size_t sig_fixed(const Signature *sig) {
 /* Which rest parameter takes input i of nin. */
 size_t sig_list(const Signature *sig, size_t nin, size_t i);
 
+/* Input i of nin for messages: its name, "args[2]" of a rest parameter. */
+const char *signature_input_text(Session *s, const Op *op, size_t nin, size_t i);
+
 /* Props by name, for kernels and typing rules. The op must have it. */
 const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name);
 bool prop_bool(Session *s, const Op *op, const Props *p, const char *name);

@@ -132,20 +132,42 @@ static ThunkResult thunk_run(void *state, Call *c) {
 
 /* ---- derivatives, shapes ---- */
 
+/* Is there a gradient of an output that input i is connected to? */
+static bool is_live(const Pull *p, size_t i) {
+    for (size_t k = 0; k < p->nout; k++)
+        if (p->cotangent[k] != VAR_NONE && op_connected(p->g, p->id, i, k)) return true;
+    return false;
+}
+
+/* What grad left for input i. */
+static bool take_gradient(Pull *p, size_t i) {
+    TlVar v = p->grad[i];
+    if (!p->wanted[i]) return p->grad[i] = GRAD_DISCONNECTED, true;
+    if (v < p->b->g->nvar) return true;
+    p->grad[i] = GRAD_DISCONNECTED;
+    if (v == TL_DISCONNECTED || !is_live(p, i)) return true;
+    const char *how = v == TL_FORGOTTEN ? "forgot the gradient of"
+                      : v == TL_NONE    ? "gave TL_NONE as the gradient of"
+                                        : "gave no variable for";
+    fail(p->b->s, p->b->from.at, E_GRADIENT, "%s: grad %s its input %s", p->op->name,
+         how, signature_input_text(p->b->s, p->op, p->nin, i));
+    return note(p->b->s, NOWHERE,
+                "say TL_DISCONNECTED, and so in `connected` or `disconnected`, if no "
+                "element of the input influences the output");
+}
+
 static bool plugin_pull(Pull *p) {
     TlHost h = plugin_host(p->b->s, p->op, p->props, p->b->from.at);
     h.b = p->b;
     h.pull = p;
     for (size_t i = 0; i < p->nin; i++)
-        p->grad[i] = GRAD_DISCONNECTED;
+        p->grad[i] = TL_FORGOTTEN;
     TlGrad g = {
         CONTEXT(&h, p->nin, p->nout), .in = p->in,    .out = p->out, .g = p->cotangent,
         .wanted = p->wanted,          .grad = p->grad};
     if (!plugin_verdict(&h, p->op->plugin->def.grad(&g), "grad")) return false;
     for (size_t i = 0; i < p->nin; i++)
-        if (p->grad[i] != GRAD_DISCONNECTED && p->grad[i] >= p->b->g->nvar)
-            return fail(p->b->s, p->b->from.at, E_GRADIENT,
-                        "%s: grad gave no variable for input %zu", p->op->name, i);
+        if (!take_gradient(p, i)) return false;
     return true;
 }
 
@@ -160,21 +182,40 @@ static bool plugin_pull_texts(Pull *p) {
     return ok;
 }
 
+/* Is there a tangent that output k could take part in? */
+static bool moves(const Push *p, size_t k) {
+    for (size_t i = 0; i < p->nin; i++)
+        if (p->tangent[i] != VAR_NONE && op_connected(p->g, p->id, i, k)) return true;
+    return false;
+}
+
+/* What pushforward left for output k. */
+static bool take_tangent(Push *p, size_t k) {
+    TlVar v = p->result[k];
+    if (v < p->b->g->nvar) return true;
+    p->result[k] = VAR_NONE;
+    bool zero = v == TL_NONE || v == TL_DISCONNECTED;
+    if (zero || (v == TL_FORGOTTEN && !moves(p, k))) return true;
+    const Signature *sig = op_signature(p->b->s, p->op);
+    return fail(p->b->s, p->b->from.at, E_GRADIENT, "%s: pushforward %s its output %s",
+                p->op->name,
+                v == TL_FORGOTTEN ? "forgot the tangent of" : "gave no variable for",
+                k < sig->nout ? sym_text(p->b->s, sig->out[k])
+                              : arena_printf(session_arena(p->b->s), "%zu", k));
+}
+
 static bool plugin_push(Push *p) {
     TlHost h = plugin_host(p->b->s, p->op, p->props, p->b->from.at);
     h.b = p->b;
     h.push = p;
-    for (size_t i = 0; i < p->nout; i++)
-        p->result[i] = VAR_NONE;
+    for (size_t k = 0; k < p->nout; k++)
+        p->result[k] = TL_FORGOTTEN;
     TlPush t = {CONTEXT(&h, p->nin, p->nout), .in = p->in, .out = p->out,
                 .tangent = p->tangent, .result = p->result};
     if (!plugin_verdict(&h, p->op->plugin->def.pushforward(&t), "pushforward"))
         return false;
-    for (size_t i = 0; i < p->nout; i++)
-        if (p->result[i] != VAR_NONE && p->result[i] >= p->b->g->nvar)
-            return fail(p->b->s, p->b->from.at, E_GRADIENT,
-                        "%s: pushforward gave no variable for output %zu", p->op->name,
-                        i);
+    for (size_t k = 0; k < p->nout; k++)
+        if (!take_tangent(p, k)) return false;
     return true;
 }
 

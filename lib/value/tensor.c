@@ -212,6 +212,10 @@ int64_t tensor_i64(const Tensor *t, int64_t i) {
     return v;
 }
 
+void tensor_c128(const Tensor *t, int64_t i, double part[2]) {
+    element_cast(DT_COMPLEX128, part, t->dtype, element_at(t, i), 1, 16, 16);
+}
+
 bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out) {
     double z[2] = {re, im};
     if (!tensor_new(s, d, 0, NULL, out)) return false;

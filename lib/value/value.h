@@ -67,6 +67,7 @@ bool tensor_cast(Session *s, const Tensor *src, DType d, Tensor *out); /* contig
 /* One element as a number, and back. Index is a flat row-major position. */
 double tensor_f64(const Tensor *t, int64_t i);
 int64_t tensor_i64(const Tensor *t, int64_t i);
+void tensor_c128(const Tensor *t, int64_t i, double part[2]); /* real, imaginary */
 bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out); /* 0-d */
 bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);
 void element_cast(DType to, void *dst, DType from, const void *src, size_t n,

@@ -49,7 +49,14 @@ typedef struct TlHost TlHost;   /* what the library is doing when it calls you *
 typedef struct TlType TlType;   /* equal types are one pointer within a session */
 typedef struct TlValue TlValue; /* of any type; borrowed */
 typedef uint32_t TlVar;         /* a variable of the graph that is being built */
-#define TL_NONE UINT32_MAX
+/* What is no variable. TL_NONE: there is none. It is what a function that failed
+ * returns, having said why, and what you are given where there is nothing: the
+ * gradient of an output that is disconnected from the cost, a tangent that is zero.
+ * TL_DISCONNECTED: you say so: no element of the input influences the output.
+ * TL_FORGOTTEN: nothing was said; what you have to fill in holds it at first. */
+#define TL_NONE         UINT32_MAX
+#define TL_DISCONNECTED (UINT32_MAX - 1)
+#define TL_FORGOTTEN    (UINT32_MAX - 2)
 
 typedef enum TlDType {
     TL_BOOL, /* a byte, 0 or 1 */
@@ -219,21 +226,27 @@ typedef struct TlThunk {
     void (*free)(void *state);
 } TlThunk;
 
-/* grad, L_op: the gradient by each wanted input, built from expressions. */
+/* grad, L_op: the gradient by each wanted input, built from expressions. It has the
+ * input's shape and a float or complex dtype, and is zero if the input reaches the cost
+ * through integers only; what types can't tell of that is checked when it runs. */
 typedef struct TlGrad {
     TL_CONTEXT;
     const TlVar *in, *out;
     const TlVar *g; /* by output; TL_NONE: disconnected from the cost. In texts g_NAME
                        of such an output is zeros */
-    const bool *wanted; /* others may be left TL_NONE */
-    TlVar *grad; /* to fill: a variable, api->undefined, or TL_NONE: disconnected */
+    const bool *wanted; /* others may be forgotten */
+    /* To fill: a variable, api->undefined, or TL_DISCONNECTED, which is an error
+     * against the op's own connection pattern and a warning where it has none. */
+    TlVar *grad;
 } TlGrad;
-/* R_op */
+/* R_op: the tangent of each output, of its shape and a float or complex dtype. */
 typedef struct TlPush {
     TL_CONTEXT;
     const TlVar *in, *out;
     const TlVar *tangent; /* TL_NONE: zero */
-    TlVar *result;        /* by output; TL_NONE: zero */
+    /* To fill, by output; TL_DISCONNECTED, or TL_NONE as a tangent that is handed on:
+     * zero. One may be forgotten that no tangent is connected to. */
+    TlVar *result;
 } TlPush;
 /* infer_shape: a list [n, m, ...] as a text (api->text) or with api->ints for each
  * output, from the inputs; the op is not run. False without api->fail: declined. */

@@ -1,0 +1,98 @@
+/* check_derivative: is what an op of the user's calls the gradient by an input, or the
+ * pushforward of an output, of that one's shape? Types often can't tell. */
+#include "op/batch.h"
+#include "op/infer.h"
+#include "value/sparse.h"
+
+static bool derivative_type(Infer *in) {
+    in->out[0] = in->type[0];
+    if (in->type[0]->ndim != in->type[1]->ndim)
+        return infer_fail(in, E_SHAPE, 0, "it has %d dims, not %d", in->type[0]->ndim,
+                          in->type[1]->ndim);
+    return true;
+}
+
+/* "gradient of f for its input x" */
+static const char *what_of(const Call *c) {
+    return sym_text(c->s, op_prop(c->s, c->op, c->props, "what")->sym);
+}
+
+static bool wrong_shape(Call *c, int ndim, const int64_t *have, const int64_t *want) {
+    Str is = STR(c->s), asked = STR(c->s);
+    shape_text(c->s, ndim, have, &is);
+    shape_text(c->s, ndim, want, &asked);
+    call_fail(c, E_DERIVATIVE, "the %s has shape %s, but that has shape %s", what_of(c),
+              str_text(&is), str_text(&asked));
+    str_free(&is);
+    str_free(&asked);
+    return false;
+}
+
+static bool is_zero(const Tensor *t) {
+    for (int64_t i = 0, n = tensor_size(t); i < n; i++) {
+        double part[2];
+        tensor_c128(t, i, part);
+        if (part[0] != 0 || part[1] != 0) return false;
+    }
+    return true;
+}
+
+static bool check_zero(Call *c) {
+    const Value *v = c->in[0];
+    const Tensor *t =
+        v->kind == TYPE_SPARSE ? &((const SparseObject *)v->obj)->data : &v->t;
+    return is_zero(t) || call_fail(c, E_DERIVATIVE,
+                                   "the %s is not zero, though it is for integers, "
+                                   "which no small change moves",
+                                   what_of(c));
+}
+
+static bool derivative_perform(Call *c) {
+    int ndim = c->in[0]->kind == TYPE_SPARSE ? 2 : c->in[0]->t.ndim;
+    const int64_t *have = value_sizes(c->in[0]), *want = value_sizes(c->in[1]);
+    for (int k = 0; have && want && k < ndim; k++)
+        if (have[k] != want[k]) return wrong_shape(c, ndim, have, want);
+    if (prop_bool(c->s, c->op, c->props, "zero") && !check_zero(c)) return false;
+    if (c->in[0]->kind == TYPE_TENSOR) return call_view(c, 0, call_in(c, 0)) != NULL;
+    value_unref(&c->out[0]);
+    value_copy_view(&c->out[0], c->in[0]);
+    return true;
+}
+
+/* Both have rows, or what there is to see is of another number of dims. */
+static bool derivative_batch(Batching *q) {
+    Var in[2] = {batch_rows(q, 0), batch_rows(q, 1)};
+    if (in[0] == VAR_NONE || in[1] == VAR_NONE) return false;
+    return batch_apply(q, q->props, in);
+}
+
+static bool push_through(Push *p) {
+    p->result[0] = p->tangent[0];
+    return true;
+}
+
+static const char *const through[] = {"g", "disconnected"};
+
+static const Op table[] = {
+    {.name = "check_derivative",
+     .doc =
+         "d, a gradient by `like` or its tangent: that it has the shape of `like` is "
+         "checked when running and, with zero, that it is zero everywhere. `what` "
+         "names it. Derivations put it around what an op of the user's gives.",
+     .in = "d: array, like: array",
+     .props = "what: str = 'derivative', zero: bool = False",
+     .type = derivative_type,
+     .perform = derivative_perform,
+     .flops = "0",
+     .adjoint = through,
+     .push = push_through,
+     .disconnected = "like",
+     .batch = derivative_batch,
+     .view = 1,
+     .identity = true,
+     .promise = true,
+     .example = "check_derivative([1., 2.], [3., 4.]) -> [1.0, 2.0]",
+     .file = __FILE__,
+     .line = __LINE__},
+};
+const OpList ops_control_derivative = {table, sizeof table / sizeof *table};
