@@ -193,13 +193,18 @@ bool derive_companions(Derivation *d, const char *list, const char *option,
     return true;
 }
 
-/* The number whose gradient a pullback is: the sum of f times their cotangents. It is
- * only made for the check. */
+/* The number whose gradient a pullback is: the sum of f times their cotangents, of
+ * complex ones the real part of the product with the conjugate. It is only made for the
+ * check. */
 static Var projection(Derivation *d, size_t nf, const Var *f, const Var *cotangent) {
     Var sum = VAR_NONE;
     for (size_t k = 0; d->d->made && k < nf; k++) {
-        Var y = call2(&d->b, "multiply", f[k], cotangent[k]);
+        Var c = cotangent[k], y;
+        bool pair = dtype_is_complex(var_type(d->g, f[k])->dtype);
+        if (pair && (c = call1(&d->b, "conj", c)) == VAR_NONE) return c;
+        y = call2(&d->b, "multiply", f[k], c);
         if (y != VAR_NONE) y = call1(&d->b, "sum", y);
+        if (y != VAR_NONE && pair) y = call1(&d->b, "real", y);
         if (y != VAR_NONE && sum != VAR_NONE) y = call2(&d->b, "add", sum, y);
         if ((sum = y) == VAR_NONE) break;
     }

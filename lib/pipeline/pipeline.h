@@ -98,7 +98,8 @@ typedef struct Derive {
 bool graph_derive(Graph *g, const Derive *d);
 /* verify_grad: derivatives against finite differences of what they are derivatives of,
  * at the given values, random ones for the rest. False with E_VERDICT on a mismatch,
- * which names output, position and both values. */
+ * which names output, position and both values, or with E_DERIVATIVE, which names an op
+ * and its input. */
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed);
 
 /* ---- harvest ---- */

@@ -234,3 +234,83 @@ END
     ok 'ggrad g.tlg --only --jvp y --jvp z --wrt x --wrt c --tangents s --tangents t | grun x=2 c=3 s=1 t=10' $'jvp_y = 23.0\njvp_z = 11.0'
     ok 'ggrad g.tlg --cost y --wrt x --wrt c | grewrite --keep d_y_d_c --keep d_y_d_x | grun x=2 c=3' $'d_y_d_c = 2.0\nd_y_d_x = 3.0'
 }
+
+@test "--check calls right derivatives right, whatever their scale, curvature and kinks" {
+    local e s d
+    for s in 1 2 3; do
+        for e in 'sin(3000*x)' 'cos(2*pi*1024*x)' '1e8 + x**2' 'sin(x)**2 + cos(x)**2' 'sqrt(abs(x))**3' 'floor(7*x) * x' '(x/1e6)**3' 'exp(20*x)'; do
+            for d in float32 float64; do
+                gload --new -i "x: ${d}[2]" -e "y = sum($e)" --outputs y -o g.tlg
+                ok "ggrad --check --seed $s g.tlg"
+            done
+        done
+    done
+    while IFS='|' read -r x e; do
+        gload --new -i 'x: float64' -e "y = $e" --outputs y -o g.tlg
+        ok "ggrad --check g.tlg x=$x"
+    done <<'T'
+1e-8|sin(1e8*x)
+1e8|sin(x)
+1e8|log(x)
+1e-9|sqrt(x)
+0|abs(x)
+0|maximum(x, 0)
+0|x * abs(x)
+0|x ** 1.5
+2|floor(x) * x
+0|sin(1e6*x)
+T
+}
+
+@test "--check finds derivatives that are a little wrong, at every scale" {
+    cat >ops.yaml <<'Y'
+thunkline: 1
+ops:
+  right:
+    doc: A test.
+    inputs: x
+    def: x * exp(x)
+    partials: {x: r + exp(x)}
+  nearly:
+    doc: A test.
+    inputs: x
+    def: x * exp(x)
+    partials: {x: 1.001 * (r + exp(x))}
+  opposite:
+    doc: A test.
+    inputs: x
+    def: x * exp(x)
+    partials: {x: -(r + exp(x))}
+  one_off:
+    doc: A test.
+    inputs: x
+    def: sum(x * x)
+    pullback: {x: "2 * g * set_subtensor(x[1:2], x[1:2] * 1.001)"}
+  turned:
+    doc: A test.
+    inputs: x
+    def: x * x
+    partials: {x: 2 * x * exp(0.001j)}
+Y
+    local d e
+    for d in float32 float64; do
+        for e in nearly opposite one_off; do
+            for c in 'f(x)' '1e-12 * f(x)' '1e12 * f(x)' 'f(x * 1e-6)'; do
+                gload --ops ops.yaml --new -i "x: ${d}[3]" -e "y = sum(${c/f/$e})" --outputs y -o g.tlg
+                bad 1 E_VERDICT 'finite differences say' 'ggrad --ops ops.yaml --check g.tlg'
+            done
+        done
+        ok "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = sum(right(x))' --outputs y | ggrad --ops ops.yaml --check"
+    done
+    for d in complex64 complex128; do
+        for e in real imag abs; do
+            gload --ops ops.yaml --new -i "x: ${d}[3]" -e "y = sum($e(nearly(x)))" --outputs y -o g.tlg
+            bad 1 E_VERDICT 'finite differences say' 'ggrad --ops ops.yaml --check g.tlg'
+            bad 1 E_VERDICT 'finite differences say' "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = sum($e(turned(x)))' --outputs y | ggrad --ops ops.yaml --check"
+            ok "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = sum($e(right(x)))' --outputs y | ggrad --ops ops.yaml --check"
+        done
+        ok "gload --new -i 'x: ${d}[3]' -e 'y = exp(x) * x' --outputs y | ggrad --vjp y --check"
+        ok "gload --new -i 'x: ${d}[3]' -e 'y = exp(x) * x' --outputs y | ggrad --jvp y --check"
+        bad 1 E_VERDICT 'finite differences say' "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = turned(x)' --outputs y | ggrad --ops ops.yaml --jvp y --check"
+    done
+}

@@ -181,3 +181,144 @@ Y
     bad 1 BadOptimization 'thrice changed the value of half_log' \
         'gload --ops own.yaml -i "x: float64[n]" -e "half_log(x) + 1" | grun --ops own.yaml --rules wrong.rules --exclude expand-ops --mode DEBUG x=[1,2,3]'
 }
+
+# What ggrad says of the gradient of sum(op(x)) where x is float64[3]; where it is float64[n], only a run can tell the marked ones.
+slopes() {
+    cat <<'T'
+short_slope     late  the gradient of short_slope for its input x is float64\[2\], but that is float64\[3\]
+short_adjoint   late  the gradient of short_adjoint for its input x is float64\[1\], but that is float64\[3\]
+flat_slope      -     the gradient of flat_slope for its input x is float64, but that is float64\[
+whole_slope     -     the gradient of whole_slope for its input x illegally returned an integer-valued variable
+no_slope        -     no_slope: grad forgot the gradient of its input x
+none_slope      -     none_slope: grad gave TL_NONE as the gradient of its input x
+wild_slope      -     wild_slope: grad gave no variable for its input x
+cut_slope       -     the gradient of cut_slope for its input x is disconnected, but its connection pattern says that it is connected
+tall_partial    -     the gradient of tall_partial for its input x is float64, but that is float64\[
+cut_off_ones    -     the gradient of cut_off_ones for its input x is not zero, though that reaches the cost through integers only
+T
+}
+
+@test "gradients that can't be right are refused when they are built, by op and input" {
+    local op late text t
+    while read -r op late text; do
+        for t in 3 n; do
+            [ "$late$t" != laten ] || continue
+            gload $P --new -i "x: float64[$t]" -e "r = sum($op(x)) * 1.5 + sum(x)" --outputs r -o g.tlg
+            bad 3 E_GRADIENT "$text" "ggrad $P g.tlg"
+            bad 3 E_GRADIENT "$text" "ggrad $P --check g.tlg x=[1,2,3]"
+        done
+    done < <(slopes)
+}
+
+@test "gradients whose size or zeros only a run tells are refused by the run, --mode DEBUG and --check" {
+    local op text t
+    while read -r op text; do
+        for t in n '?'; do
+            gload $P --new -i "x: float64[$t]" -e "r = sum($op(x)) * 1.5 + sum(x)" --outputs r -o g.tlg
+            ok "ggrad $P --only g.tlg -o d.tlg"
+            bad 5 E_DERIVATIVE "the gradient of $op for its input x $text" "grun $P d.tlg x=[1.5,2,3]"
+            shell "grun $P --mode DEBUG d.tlg x=[1.5,2,3]"
+            [ "$status" = 1 ]
+            grep -Eq "error\[BadDerivative\]: .*the gradient of $op for its input x $text" .err
+            bad 1 E_DERIVATIVE "the gradient of $op for its input x $text" "ggrad $P --check g.tlg x=[1.5,2,3]"
+        done
+    done <<'T'
+short_slope has shape \(2,\), but that has shape \(3,\)
+short_adjoint has shape \(1,\), but that has shape \(3,\)
+cut_off_one is not zero
+T
+}
+
+@test "right gradients of the same kinds pass: constants, zeros through integers, a disconnected one with a warning" {
+    local e
+    for e in 'sum(right_slope(x))' 'sum(cut_off(x)) * 1.5 + sum(x)' 'sum(cut_off_none(x)) * 1.5 + sum(x)' 'sum(right_push(x))'; do
+        for t in 3 n '?'; do
+            gload $P --new -i "x: float64[$t]" -e "r = $e" --outputs r -o g.tlg
+            ok "ggrad $P --check g.tlg x=[1.5,2.5,3.5]"
+            ok "ggrad $P g.tlg | grun $P --mode DEBUG x=[1.5,2.5,3.5] >/dev/null"
+        done
+    done
+    graph 'sum(cut_unsaid(x)) + sum(x)'
+    shell "ggrad $P --only g.yaml | grun $P x=[1,2]"
+    [ "$status" = 0 ]
+    grep -q 'warning\[E_GRADIENT\]: the gradient of cut_unsaid for its input x is disconnected, but the op states no connection pattern' .err
+}
+
+@test "pushforwards are held to what pullbacks are" {
+    local op text
+    while read -r op text; do
+        gload $P --new -i 'x: float64[3]' -e "r = $op(x) * 1.5" --outputs r -o g.tlg
+        bad 3 E_GRADIENT "$text" "ggrad $P --jvp r g.tlg"
+    done <<'T'
+short_push   the pushforward of short_push for its output r is float64\[2\], but that is float64\[3\]
+flat_push    the pushforward of flat_push for its output r is float64, but that is float64\[3\]
+whole_push   the pushforward of whole_push for its output r illegally returned an integer-valued variable
+no_push      no_push: pushforward forgot the tangent of its output r
+cut_off_push the pushforward of cut_off_push for its output r is not zero, though that is of integers
+T
+    gload $P --new -i 'x: float64[n]' -e 'r = short_push(x) + 1' --outputs r -o g.tlg
+    ok "ggrad $P --jvp r g.tlg -o d.tlg"
+    bad 5 E_DERIVATIVE 'the pushforward of short_push for its output r has shape \(2,\)' "grun $P d.tlg x=[1,2,3] t_x=[1,1,1]"
+    bad 1 BadDerivative 'the pushforward of short_push for its output r has shape \(2,\)' "grun $P --mode DEBUG d.tlg x=[1,2,3] t_x=[1,1,1]"
+    bad 1 E_DERIVATIVE 'the pushforward of short_push' "ggrad $P --check --jvp r g.tlg"
+    bad 1 E_VERDICT 'finite differences say' "gload $P --new -i 'x: float64[n]' -e 'r = wrong_push(x)' --outputs r | ggrad $P --check --jvp r"
+    ok "gload $P --new -i 'x: float64[n]' -e 'r = right_push(x)' --outputs r | ggrad $P --check --jvp r"
+}
+
+@test "derivatives of texts and of functions are held to the same" {
+    cat >own.yaml <<'Y'
+thunkline: 1
+ops:
+  late:
+    doc: A test.
+    inputs: x
+    def: cumsum(x)
+    pullback: {x: "g[1:]"}
+  late_push:
+    doc: A test.
+    inputs: x
+    def: cumsum(x)
+    pushforward: {r: "t_x[1:]"}
+  steps:
+    doc: A test.
+    inputs: x
+    def: int64(x)
+    pullback: {x: "ones_like(x)"}
+  maybe:
+    doc: A test.
+    inputs: x
+    def: int64(x)
+    pullback: {x: "x"}
+Y
+    local O="--ops own.yaml" t e
+    bad 3 E_GRADIENT 'the gradient of late for its input x is float64\[2\], but that is float64\[3\]' "gload $O --new -i 'x: float64[3]' -e 'r = sum(late(x))' --outputs r | ggrad $O"
+    bad 3 E_GRADIENT 'the pushforward of late_push for its output r is float64\[2\]' "gload $O --new -i 'x: float64[3]' -e 'r = late_push(x)' --outputs r | ggrad $O --jvp r"
+    bad 3 E_GRADIENT 'the gradient of steps for its input x is not zero' "gload $O --new -i 'x: float64[3]' -e 'r = sum(steps(x)) * 1.5' --outputs r | ggrad $O"
+    bad 1 E_DERIVATIVE 'the gradient of late for its input x has shape' "gload $O --new -i 'x: float64[n]' -e 'r = sum(late(x))' --outputs r | ggrad $O --check"
+    bad 1 E_DERIVATIVE 'the gradient of maybe for its input x is not zero' "gload $O --new -i 'x: float64[n]' -e 'r = sum(maybe(x)) * 1.5' --outputs r | ggrad $O --check x=[1.5,2]"
+    bad 1 BadDerivative 'the gradient of late for its input x has shape' "gload $O --new -i 'x: float64[n]' -e 'r = sum(late(x))' --outputs r | ggrad $O --only | grun $O --mode DEBUG x=[1,2,3]"
+    cat >f.yaml <<'Y'
+thunkline: 1
+inputs: {x: "float64[n]", y: "float64[3]"}
+functions:
+  short: {inputs: {v: "float64[m]"}, let: "w = v * 2", outputs: [w], pullback: short_pull, pushforward: short_push}
+  short_pull: {inputs: {v: "float64[m]", g: "float64[m]"}, let: "d = g[1:] * 2", outputs: [d]}
+  short_push: {inputs: {v: "float64[m]", t: "float64[m]"}, let: "d = t[1:] * 2", outputs: [d]}
+  flat: {inputs: {v: "float64[3]"}, let: "w = v * 2", outputs: [w], pullback: flat_pull}
+  flat_pull: {inputs: {v: "float64[3]", g: "float64[3]"}, let: "d = g[1:] * 2", outputs: [d]}
+  whole: {inputs: {v: "float64[3]"}, let: "w = int64(v)", outputs: [w], pullback: whole_pull}
+  whole_pull: {inputs: {v: "float64[3]", g: "float64[3]"}, let: "d = full((3,), 2.0)", outputs: [d]}
+let: |
+  a = sum(short(x))
+  b = sum(flat(y))
+  c = sum(whole(y)) * 1.5
+  s = short(x)
+outputs: [a, b, c, s]
+Y
+    bad 3 E_GRADIENT 'the gradient of flat for its input v is float64\[2\], but that is float64\[3\]' 'ggrad f.yaml --cost b --wrt y'
+    bad 3 E_GRADIENT 'the gradient of whole for its input v is not zero' 'ggrad f.yaml --cost c --wrt y'
+    bad 1 E_DERIVATIVE 'the gradient of short for its input v has shape' 'ggrad f.yaml --check --cost a --wrt x'
+    bad 1 BadDerivative 'the gradient of short for its input v has shape' 'ggrad f.yaml --only --cost a --wrt x | grun --mode DEBUG x=[1,2,3]'
+    bad 1 E_DERIVATIVE 'the pushforward of short for its output w has shape' 'ggrad f.yaml --check --jvp s --wrt x'
+    bad 1 BadDerivative 'the pushforward of short for its output w has shape' 'ggrad f.yaml --only --jvp s --wrt x | grun --mode DEBUG x=[1,2,3] t_x=[1,1,1]'
+}

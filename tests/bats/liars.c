@@ -215,6 +215,65 @@ static bool other_type(TlNode *n) {
     return n->out[0] != NULL;
 }
 
+/* ---- derivatives ---- */
+static bool forgets(TlGrad *g) {
+    (void)g;
+    return true;
+}
+static bool gives_none(TlGrad *g) {
+    g->grad[0] = TL_NONE;
+    return true;
+}
+static bool gives_nothing_there(TlGrad *g) {
+    g->grad[0] = 123456;
+    return true;
+}
+static bool disconnects(TlGrad *g) {
+    g->grad[0] = TL_DISCONNECTED;
+    return true;
+}
+static bool all_connected(const TlApply *a, size_t in, size_t out) {
+    (void)a, (void)in, (void)out;
+    return true;
+}
+static bool push_forgets(TlPush *p) {
+    (void)p;
+    return true;
+}
+static bool push_text(TlPush *p) {
+    p->result[0] = p->api->text(p->host, p->user);
+    return p->result[0] != TL_NONE;
+}
+static bool push_rank(TlPush *p) {
+    p->result[0] = p->api->text(p->host, "sum(t_x)");
+    return p->result[0] != TL_NONE;
+}
+static bool push_number(TlPush *p) {
+    p->result[0] = p->api->text(p->host, "cast(t_x, dtype='int64')");
+    return p->result[0] != TL_NONE;
+}
+static bool truncates(TlCall *c) {
+    TlTensor x, r;
+    if (!c->api->input(c, 0, &x) || !c->api->output(c, 0, 1, x.shape, &r)) return false;
+    for (int64_t i = 0; i < x.shape[0]; i++) {
+        double v;
+        memcpy(&v, (const char *)x.data + i * x.stride[0], sizeof v);
+        ((int64_t *)r.data)[i] = (int64_t)v;
+    }
+    return true;
+}
+static bool total(TlCall *c) {
+    TlTensor x, r;
+    double sum = 0, v;
+    if (!c->api->input(c, 0, &x) || !c->api->output(c, 0, 0, NULL, &r)) return false;
+    for (int64_t i = 0; i < x.shape[0]; i++) {
+        memcpy(&v, (const char *)x.data + i * x.stride[0], sizeof v);
+        sum += v;
+    }
+    memcpy(r.data, &sum, sizeof sum);
+    return true;
+}
+
 /* 004: the last result is found again, and added to; nothing a run depends on. */
 static bool keeps(TlCall *c) {
     TlTensor old, x;
@@ -298,6 +357,42 @@ static const TlOpDef ops[] = {
        .view_map = "r: x"),
     OP("wrong_rank", honest, .itypes = "float64[?]", .otypes = "float64[?, ?]"),
     OP("wrong_slope", honest, .make_node = same, .adjoint = "3 * g"),
+    OP("right_slope", honest, .make_node = same, .adjoint = "2 * g"),
+    OP("short_slope", honest, .make_node = same, .pullback = "g[1:]"),
+    OP("short_adjoint", honest, .make_node = same, .adjoint = "2 * g[:1]"),
+    OP("flat_slope", honest, .make_node = same, .pullback = "2 * sum(g)"),
+    OP("whole_slope", honest, .make_node = same, .pullback = "int64(2 * g)"),
+    OP("no_slope", honest, .make_node = same, .grad = forgets),
+    OP("none_slope", honest, .make_node = same, .grad = gives_none),
+    OP("wild_slope", honest, .make_node = same, .grad = gives_nothing_there),
+    OP("cut_slope", honest, .make_node = same, .grad = disconnects,
+       .connected = all_connected),
+    OP("cut_unsaid", honest, .make_node = same, .grad = disconnects),
+    OP("tall_partial", total, .itypes = "float64[?]", .otypes = "float64",
+       .partials = "1"),
+    OP("wide_partial", total, .itypes = "float64[?]", .otypes = "float64",
+       .partials = "ones_like(x)"),
+    OP("cut_off", truncates, .itypes = "float64[?]", .otypes = "int64[?]",
+       .pullback = "zeros_like(x)"),
+    OP("cut_off_one", truncates, .itypes = "float64[?]", .otypes = "int64[?]",
+       .pullback = "ones_like(x) * 1"),
+    OP("cut_off_ones", truncates, .itypes = "float64[?]", .otypes = "int64[?]",
+       .pullback = "broadcast_to(-1.0, x.shape)"),
+    OP("cut_off_some", truncates, .itypes = "float64[?]", .otypes = "int64[?]",
+       .pullback = "g * x"),
+    OP("cut_off_none", truncates, .itypes = "float64[?]", .otypes = "int64[?]",
+       .pullback = "g * 0"),
+    OP("right_push", honest, .make_node = same, .pushforward = push_text,
+       .user = "2 * t_x", .adjoint = "2 * g"),
+    OP("short_push", honest, .make_node = same, .pushforward = push_text,
+       .user = "2 * t_x[1:]"),
+    OP("wrong_push", honest, .make_node = same, .pushforward = push_text,
+       .user = "2.002 * t_x"),
+    OP("flat_push", honest, .make_node = same, .pushforward = push_rank),
+    OP("whole_push", honest, .make_node = same, .pushforward = push_number),
+    OP("no_push", honest, .make_node = same, .pushforward = push_forgets),
+    OP("cut_off_push", truncates, .itypes = "float64[?]", .otypes = "int64[?]",
+       .pushforward = push_text, .user = "ones_like(x)"),
     OP("never_ready", NULL, .make_node = same, .thunk = &waiting),
     OP("impatient", NULL, .make_node = same, .thunk = &grabbing),
     OP("leaky_thunk", NULL, .make_node = same, .thunk = &counting),
