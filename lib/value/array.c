@@ -301,6 +301,9 @@ static bool write_all(const Output *o, Writer *w) {
 
 /* Can the file hold these kinds? */
 static bool check_kinds(const Output *o) {
+    for (size_t i = 0; i < o->n && o->format == FORMAT_JSON; i++)
+        if (!value_readable(o->s, o->value[i].v, false))
+            return note(o->s, NOWHERE, "it is %s, for %s", o->value[i].name, o->path);
     for (size_t i = 0; i < o->n && o->format != FORMAT_JSON; i++) {
         const Value *v = o->value[i].v;
         bool sparse = v->kind == TYPE_SPARSE && o->format == FORMAT_NPZ;

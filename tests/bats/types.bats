@@ -106,6 +106,8 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     gload $P --new --shared 's: mute = 3.5' -e 'o = s' --outputs o -o o.tlg
     for f in text json tsv; do bad 3 E_TYPE "values of type mute can't be written as text: the type has none" "grun $P o.tlg -O $f"; done
     grep -q 'note: it is the output o' .err
+    bad 3 E_TYPE "values of type mute can't be written as text: the type has none" "grun $P o.tlg -r o=o.json"
+    [ ! -e o.json ]
     # constants in the graph, functions included
     gload $P --new -e 'o = make_list(mute(1.5))' -e 'f = lambda x: make_list(x, mute(2.5))' -e 'q = list_length(f(mute(1)))' --outputs q -o c.tlg
     bad 3 E_TYPE "type mute can't be written as text" "gload $P c.tlg -O yaml"
