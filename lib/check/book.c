@@ -146,10 +146,24 @@ static Approx tolerance(const Check *c, const char *tags) {
     return how;
 }
 
+Approx check_how(const Graph *g, Var v, Approx how) {
+    const Approx *own = graph_approx(g, v);
+    if (!own) return how;
+    if (own->rtol >= 0) how.rtol = own->rtol;
+    if (own->atol >= 0) how.atol = own->atol;
+    if (own->sloppy > how.sloppy) how.sloppy = own->sloppy;
+    how.allow_remove_inf |= own->allow_remove_inf;
+    how.allow_remove_nan |= own->allow_remove_nan;
+    return how;
+}
+
 static void add_pair(Check *c, Book *b, const RewriteEvent *e, Var before, Var after) {
     Pair p = {b->map.p[before], b->map.p[after], NULL, tolerance(c, e->tags)};
     if (p.how.sloppy > c->loose.sloppy) c->loose.sloppy = p.how.sloppy;
     if (p.before == p.after) return;
+    const Approx *own = graph_approx(b->g, p.before);
+    if (own) graph_set_approx(b->g, p.after, *own); /* for what replaces it in turn */
+    p.how = check_how(b->g, p.before, p.how);
     p.rule = sym_text(c->s, sym(c->s, e->rule));
     vec_push(c->s, &b->pair, p);
 }
@@ -168,7 +182,7 @@ static bool record(void *ctx, const RewriteEvent *e) {
 
 /* ---- the rewritten graph ---- */
 static void add_whole(Check *c, Book *b, Var before, Var after) {
-    Pair p = {before, b->map.p[after], NULL, c->loose};
+    Pair p = {before, b->map.p[after], NULL, check_how(b->g, before, c->loose)};
     if (p.before != p.after) vec_push(c->s, &b->whole, p);
 }
 

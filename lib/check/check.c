@@ -178,14 +178,15 @@ static void compare_result(Check *c, const char *kind, const char *name, Var v,
             found_note(c, NOWHERE, "%s", frame_reason(&c->main, v));
         return;
     }
-    if (value_approx(c->s, &want, got, c->loose)) return;
+    Approx how = check_how(c->book, v, c->loose);
+    if (value_approx(c->s, &want, got, how)) return;
     if (!found(c, E_OPTIMIZATION, hash_mix(78, v), NOWHERE,
                "the %s %s is another than that of the graph as it was written", kind,
                name))
         return;
     note_value(c, "as written", &want);
     note_value(c, "as run", got);
-    check_note_difference(c, &want, got, c->loose);
+    check_note_difference(c, &want, got, how);
     note_tree(c, "as written", c->book, v);
 }
 

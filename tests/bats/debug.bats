@@ -172,3 +172,11 @@ same_as_plain() {
     for mode in DEBUG NAN_GUARD; do ok "grun all.json --mode $mode -O json | cmp - plain"; done
     [ "$(wc -l <plain)" -gt 200 ]
 }
+
+@test "DEBUG compares a variable as --compare says" {
+    echo 'lie @canonicalize: sin(x) => 1.001 * cos(x - 1.5707963267948966)' >lie.rules
+    gload --new -i 'x: float64' -e 'y = sin(x)' -o g.tlg
+    bad 1 BadOptimization 'lie changed the value of sin' 'grun g.tlg x=1 --mode DEBUG --rules lie.rules'
+    ok 'gload g.tlg --compare "y: rtol=0.5, atol=0.5" | grun x=1 --mode DEBUG --rules lie.rules | cut -c1-9' 'y = 0.842'
+    bad 1 BadOptimization 'lie changed the value of sin' 'gload g.tlg --compare "y: rtol=1e-5, atol=1e-5" | grun x=1 --mode DEBUG --rules lie.rules'
+}
