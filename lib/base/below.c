@@ -81,7 +81,7 @@ static bool check_plain(Session *s, int fd, const char *rel) {
 
 bool file_read_below(Session *s, const char *base, const char *rel, uint64_t limit,
                      FileData *out) {
-    *out = (FileData){(const unsigned char *)"", 0, false};
+    *out = (FileData){(const unsigned char *)"", 0, false, NULL};
     if (!is_below(rel))
         return refuse(s, rel,
                       "the name must lead to a file below the graph's folder, "

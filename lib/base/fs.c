@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,16 +64,6 @@ int open_input(Session *s, const char *path, const char **name, bool *own) {
     return fd;
 }
 
-void *map_input(int fd, size_t *n) {
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0) return NULL;
-    if (lseek(fd, 0, SEEK_CUR) != 0 || (uintmax_t)st.st_size > SIZE_MAX) return NULL;
-    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p == MAP_FAILED) return NULL;
-    *n = (size_t)st.st_size;
-    return p;
-}
-
 static bool too_large(Session *s, const char *name, uint64_t limit) {
     return fail(s, NOWHERE, E_LIMIT, "%s is larger than the limit of %llu bytes", name,
                 (unsigned long long)limit);
@@ -96,26 +85,26 @@ static bool read_to_end(Session *s, int fd, const char *name, uint64_t limit,
         }
     } while (got > 0);
     if (v.n == 0) vec_free(&v);
-    *out = (FileData){v.p ? v.p : (const unsigned char *)"", v.n, false};
+    *out = (FileData){v.p ? v.p : (const unsigned char *)"", v.n, false, s};
     return true;
 }
 
 bool read_fd(Session *s, int fd, const char *name, uint64_t limit, FileData *out) {
     size_t n;
-    void *p = map_input(fd, &n);
+    void *p = map_input(s, fd, name, &n);
     if (!p) return read_to_end(s, fd, name, limit, out);
     if (limit && n > limit) {
-        munmap(p, n);
+        unmap_input(s, p, n);
         return too_large(s, name, limit);
     }
-    *out = (FileData){p, n, true};
+    *out = (FileData){p, n, true, s};
     return true;
 }
 
 bool file_read(Session *s, const char *path, uint64_t limit, FileData *out) {
     const char *name;
     bool own;
-    *out = (FileData){(const unsigned char *)"", 0, false};
+    *out = (FileData){(const unsigned char *)"", 0, false, NULL};
     int fd = open_input(s, path, &name, &own);
     if (fd < 0) return false;
     bool ok = read_fd(s, fd, name, limit, out);
@@ -129,10 +118,10 @@ void file_close(FileData *d) {
         void *out;
     } u = {.in = d->p};
     if (d->mapped)
-        munmap(u.out, d->n);
+        unmap_input(d->s, u.out, d->n);
     else if (d->n > 0)
         mem_free(u.out);
-    *d = (FileData){(const unsigned char *)"", 0, false};
+    *d = (FileData){(const unsigned char *)"", 0, false, NULL};
 }
 
 bool file_exists(const char *path) {

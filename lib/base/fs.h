@@ -12,11 +12,15 @@ typedef struct FileData {
     const unsigned char *p;
     size_t n;
     bool mapped;
+    Session *s;
 } FileData;
 /* "-" is stdin. `limit` 0 means none; beyond it: E_LIMIT. Errors name the path. */
 bool file_read(Session *s, const char *path, uint64_t limit, FileData *out);
 void file_close(FileData *d);
 bool file_exists(const char *path);
+/* The name of the mapped file that an address lies in, or NULL: for a handler of SIGBUS,
+ * which comes where a file ends earlier than it did (async-signal-safe). */
+const char *file_mapped_at(Session *s, const void *address);
 /* Opens `rel` strictly below folder `base` (no "..", no absolute path, no symlink out
  * of it, a regular file with one link). For references inside graph files. */
 bool file_read_below(Session *s, const char *base, const char *rel, uint64_t limit,

@@ -19,7 +19,11 @@ bool write_whole(int fd, const void *p, size_t n); /* false and errno */
 int open_input(Session *s, const char *path, const char **name, bool *own);
 /* Maps an open, non-empty regular file that is read from its beginning; NULL if it is
  * not one. */
-void *map_input(int fd, size_t *n);
+void *map_input(Session *s, int fd, const char *name, size_t *n);
+void unmap_input(Session *s, void *p, size_t n);
+/* False if a file that is mapped was changed meanwhile: what was read of it may be of
+ * two states. */
+bool mapped_unchanged(Session *s);
 
 /* The rest of an open file, whole; file_close gives it back. */
 bool read_fd(Session *s, int fd, const char *name, uint64_t limit, FileData *out);

@@ -118,6 +118,7 @@ static void *worker_main(void *arg) {
 static void start_workers(Pool *p) {
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* comes to the thread that reads a mapped file */
     p->thread = mem_zalloc(p->s, p->threads, sizeof *p->thread);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&p->lock);

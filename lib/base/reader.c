@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { PIECE = 1 << 16 };
@@ -31,7 +30,7 @@ bool reader_open(Session *s, const char *path, Reader *r) {
     size_t len = strlen(r->name);
     char *name = mem_alloc(s, len + 1);
     r->name = memcpy(name, r->name, len + 1);
-    m->map = map_input(fd, &m->map_size);
+    m->map = map_input(s, fd, r->name, &m->map_size);
     r->eof = m->map != NULL;
     if (m->map) {
         r->p = m->map;
@@ -93,7 +92,7 @@ void reader_close(Reader *r) {
             const char *in;
             void *out;
         } name = {.in = r->name};
-        if (m->map) munmap(m->map, m->map_size);
+        if (m->map) unmap_input(r->s, m->map, m->map_size);
         if (m->own) close(m->fd);
         mem_free(m->buf);
         mem_free(name.out);

@@ -23,6 +23,17 @@ typedef struct SlotUse {
     void (*free)(void *);
 } SlotUse;
 
+/* A mapped file: what a signal handler and writers ask about. A node is made once and
+ * used again. */
+typedef struct Mapping {
+    _Atomic(const char *) p; /* NULL: none now */
+    size_t n;
+    char *name;
+    uint64_t device, inode;
+    int64_t seconds, nanoseconds; /* when it was last changed */
+    struct Mapping *next;
+} Mapping;
+
 /* Where span_place stopped last: the next span is usually further on in the same
  * source. */
 typedef struct PlaceCache {
@@ -47,6 +58,7 @@ struct TlSession {
     Vec(Diag *) diags;
     Str message;
     _Atomic(Temp *) temps;
+    _Atomic(Mapping *) mappings;
 };
 
 void register_temp(Session *s, char *path);

@@ -37,6 +37,8 @@ void str_json(Str *b, const char *p, size_t n);
 void str_quote(Str *b, const char *text);
 /* As printed to a person: control characters and escapes made visible. */
 void str_visible(Str *b, const char *p, size_t n);
+/* The same in as many columns: "?" for what a terminal must not get. */
+void str_masked(Str *b, const char *p, size_t n);
 
 /* The nearest of n candidates by edit distance, or NULL if none is near: for "did you
  * mean". */

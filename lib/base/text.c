@@ -27,6 +27,13 @@ size_t utf8_next(const char *p, size_t n, uint32_t *cp) {
     return len;
 }
 
+/* Characters that change what a terminal or an editor shows of their surroundings. */
+static bool is_deceptive(uint32_t c) {
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E ||
+           c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
+           (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
+}
+
 static void json_control(Str *b, uint32_t c) {
     static const char from[] = "\b\t\n\f\r", to[] = "btnfr";
     const char *at = c ? strchr(from, (int)c) : NULL;
@@ -44,7 +51,7 @@ void str_json(Str *b, const char *p, size_t n) {
         if (len == 0) {
             str_puts(b, "\\ufffd"); /* JSON has no way to write a stray byte */
             len = 1;
-        } else if (c < 0x20 || c == 0x7F) {
+        } else if (is_deceptive(c)) {
             json_control(b, c);
         } else {
             if (c == '"' || c == '\\') str_putc(b, '\\');
@@ -55,25 +62,35 @@ void str_json(Str *b, const char *p, size_t n) {
 }
 
 void str_quote(Str *b, const char *text) {
+    size_t n = strlen(text);
     str_putc(b, '\'');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    for (size_t i = 0, len; i < n; i += len) {
+        uint32_t c = 0;
+        len = utf8_next(text + i, n - i, &c);
+        if (len == 0) len = 1; /* a stray byte, as it is */
         if (c == '\\' || c == '\'')
-            str_printf(b, "\\%c", c);
+            str_printf(b, "\\%c", (int)c);
         else if (c == '\n' || c == '\t')
             str_puts(b, c == '\n' ? "\\n" : "\\t");
-        else if (c < 0x20 || c == 0x7F)
-            str_printf(b, "\\x%02x", c);
+        else if (c && is_deceptive(c))
+            str_printf(b, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
         else
-            str_putc(b, *text);
+            str_add(b, text + i, len);
     }
     str_putc(b, '\'');
 }
 
-/* Characters that change what a terminal or an editor shows of their surroundings. */
-static bool is_deceptive(uint32_t c) {
-    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x200E || c == 0x200F ||
-           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
+void str_masked(Str *b, const char *p, size_t n) {
+    for (size_t i = 0, len; i < n; i += len) {
+        uint32_t c = 0;
+        len = utf8_next(p + i, n - i, &c);
+        bool shown = len && !is_deceptive(c);
+        if (len == 0) len = 1;
+        if (shown)
+            str_add(b, p + i, len);
+        else
+            str_putc(b, c == '\t' ? ' ' : '?');
+    }
 }
 
 void str_visible(Str *b, const char *p, size_t n) {

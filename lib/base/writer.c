@@ -193,7 +193,8 @@ static bool put(Writer *w, const void *p, size_t n) {
     if (w->hash) return xxh64_add(w->hash, p, n), true;
     if (!w->failed && !write_whole(w->fd, p, n)) {
         w->failed = true;
-        fail_os(w->s, "write", w->name, errno);
+        if (errno != EFAULT || mapped_unchanged(w->s))
+            fail_os(w->s, "write", w->name, errno);
     }
     return !w->failed;
 }
@@ -282,7 +283,7 @@ static void writer_free(Writer *w) {
 }
 
 bool writer_commit(Writer *w) {
-    if (!writer_seal(w) || !rename_temp(w)) {
+    if (!writer_seal(w) || !mapped_unchanged(w->s) || !rename_temp(w)) {
         writer_abort(w);
         return false;
     }

@@ -83,14 +83,17 @@ static void say_quoted(const char *text) {
 /* There may be no memory left: a report as report_all() writes them, piece by piece. */
 _Noreturn static void panic(void *ctx, DiagCode code, const char *message) {
     const Run *r = ctx;
+    const char exit[] = {(char)('0' + diag_exit(code)), '\0'};
     if (r->s) writer_unlink_all(r->s);
     if (wants_json(r->argc, r->argv)) {
         say("{\"tool\": \"");
         say_quoted(r->program);
         say("\", \"severity\": \"error\", \"code\": \"");
         say(diag_name(code));
-        say("\", \"exit\": 6, \"message\": \""); /* of E_MEM and E_LIMIT alike */
-        say(message);
+        say("\", \"exit\": "); /* one digit: what strikes like this is no bug */
+        say(exit);
+        say(", \"message\": \"");
+        say_quoted(message);
         say("\", \"notes\": []}\n");
     } else {
         say(r->program);
@@ -102,6 +105,27 @@ _Noreturn static void panic(void *ctx, DiagCode code, const char *message) {
     }
     leave_record(r, diag_exit(code));
     _exit(diag_exit(code));
+}
+
+/* A mapped file ends earlier than it did. Any other error of the bus is a bug. */
+static void on_bus_error(int sig, siginfo_t *info, void *context) {
+    (void)context;
+    const char *name =
+        interrupted ? file_mapped_at(interrupted->s, info->si_addr) : NULL;
+    if (name) {
+        char text[512];
+        size_t n = 0;
+        for (; n < 400 && name[n]; n++)
+            text[n] = name[n] >= ' ' && name[n] <= '~' ? name[n] : '?';
+        memcpy(text + n, " was cut short while it was read", 33);
+        panic(interrupted, E_IO, text);
+    }
+    on_signal(sig);
+}
+
+static void catch_bus_errors(void) {
+    struct sigaction act = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &act, NULL);
 }
 
 static bool want_color(const Common *c) {
@@ -151,13 +175,24 @@ static bool pick_cpu(Session *s) {
                 "THUNKLINE_CPU is '%s', not baseline, avx2 or avx512", cpu);
 }
 
+/* What a graph prints: its lines, but nothing else that a terminal would obey. */
 static void print_line(void *ctx, const char *text) {
-    (void)ctx;
-    say(text);
+    const Run *r = ctx;
+    Str out = STR(r->s);
+    for (;;) {
+        size_t n = strcspn(text, "\n\t");
+        str_visible(&out, text, n);
+        if (!text[n]) break;
+        str_putc(&out, text[n]);
+        text += n + 1;
+    }
+    say(str_text(&out));
+    str_free(&out);
 }
 
 static bool settle(Run *r) {
     services(r->s)->print = print_line;
+    services(r->s)->print_ctx = r;
     Options *o = session_options(r->s);
     if (r->common->floatX) o->floatX = r->common->floatX == 1 ? DT_FLOAT32 : DT_FLOAT64;
     o->max_memory = r->common->max_memory;
@@ -217,6 +252,7 @@ int tool_main(const Tool *t, int argc, char **argv) {
     if (t->preset) t->preset(r.common);
     r.s = pipeline_session(panic, &r);
     catch_signals(&r);
+    catch_bus_errors();
     tool_environment();
     bool ok = work(&r, argc, argv);
     int status = ok ? 0 : failed(&r);

@@ -48,10 +48,7 @@ static void put_line(Session *s, Span at, const Paint *paint, Str *out) {
     size_t stop = at.end < end ? at.end : end;
     size_t width = stop > b ? columns(src->text + b, stop - b) : 1;
     str_puts(out, "    ");
-    for (size_t i = begin; i < end; i++) {
-        unsigned char c = (unsigned char)src->text[i];
-        str_putc(out, c == '\t' ? ' ' : c < 32 || c == 127 ? '?' : (char)c);
-    }
+    str_masked(out, src->text + begin, end - begin);
     str_printf(out, "\n    %*s%s", (int)columns(src->text + begin, b - begin), "",
                paint->caret);
     for (size_t i = 0; i < width; i++)

@@ -169,3 +169,23 @@ whole() { # TEXT...
     [[ "$(grun s.yaml)" == *'torn = False' ]]
     whole s.yaml
 }
+
+@test "a mapped file that shrinks or changes while it is read: an error, status 4, no leftovers" {
+    gload -e 'ones(4000000)' | grun -r out=x.npy
+    gload -i 'x: float64[n]' --shared 's: float64 = 0' -e 's' --outputs s --update 's = s + sum(x)' -o g.tlg
+    local how
+    for how in 'truncate -s 4096 x.npy' 'printf x | dd of=x.npy bs=1 seek=100000 conv=notrunc'; do
+        for json in '' '--errors=json'; do
+            gload -e 'ones(4000000)' | grun -r out=x.npy
+            grun g.tlg x=@x.npy --steps 200 --threads 2 --save s.tlg $json >.out 2>.err &
+            sleep 0.15
+            bash -c "$how" 2>/dev/null
+            status=0
+            wait $! || status=$?
+            [ "$status" = 4 ] || complain 'status 4' "$how"
+            grep -Eq 'E_IO.*x.npy was (cut short|changed) while it was read' .err || complain 'says which file' "$how"
+            [ ! -e s.tlg ]
+            [ -z "$(find . -name '.*thunkline*')" ]
+        done
+    done
+}

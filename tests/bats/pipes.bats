@@ -182,3 +182,16 @@ END
         [ "$status" = 0 ] || { cat log >&2 && complain 'should succeed' "$s"; }
     done
 }
+
+@test "what a graph says reaches no terminal raw: escapes, C1 controls, changes of direction" {
+    printf 'thunkline: 1\ndoc: "a\\u009b31mb\\u202ec\\u061c"\ninputs: {x: "float64[2]"}\nlet: {y: '\''print(x, msg="\\x1b[31m\\u009b31m\\u202e")'\'', z: y + 1}\noutputs: [z]\n' >e.yaml
+    local f
+    for f in 'gload e.yaml -O yaml' 'gload e.yaml -O json' 'gload e.yaml -O tree' 'gload e.yaml -O math' 'grun e.yaml x=[1,2]'; do
+        shell "$f"
+        [ "$status" = 0 ]
+        ! LC_ALL=C grep -q $'\x1b\|\xc2[\x80-\x9f]\|\xe2\x80[\xaa-\xae]\|\xd8\x9c' .out .err || complain 'raw' "$f"
+    done
+    ok 'gload e.yaml -o a.yaml && gload e.yaml -o a.json && cmp <(gload a.yaml -O json --no-provenance) <(gload a.json -O json --no-provenance)'
+    bad 3 E_ 'sni' $'gload -e "sni(1, \'\u009b31m\u202e\')"'
+    ! LC_ALL=C grep -q $'\xc2[\x80-\x9f]\|\xe2\x80[\xaa-\xae]' .err
+}

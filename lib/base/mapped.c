@@ -1,0 +1,83 @@
+/* Mapped files. What lies in a mapping can change or vanish under its reader, so the
+ * session knows which files are mapped: a handler of SIGBUS asks whose end has come
+ * nearer, and nothing is committed that was made of a file that changed meanwhile. */
+#include "base/io_impl.h"
+#include "base/session_impl.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static Mapping *free_node(Session *s) {
+    Mapping *m = atomic_load(&s->mappings);
+    while (m && atomic_load(&m->p))
+        m = m->next;
+    if (m) return m;
+    m = NEW(s->arena, Mapping);
+    m->next = atomic_load(&s->mappings);
+    atomic_store(&s->mappings, m);
+    return m;
+}
+
+static void remember(Session *s, const char *p, const char *name,
+                     const struct stat *st) {
+    Mapping *m = free_node(s);
+    size_t len = strlen(name) + 1;
+    m->n = (size_t)st->st_size;
+    m->name = memcpy(mem_alloc(s, len), name, len);
+    m->device = (uint64_t)st->st_dev;
+    m->inode = (uint64_t)st->st_ino;
+    m->seconds = (int64_t)st->st_mtim.tv_sec;
+    m->nanoseconds = (int64_t)st->st_mtim.tv_nsec;
+    atomic_store(&m->p, p);
+}
+
+void *map_input(Session *s, int fd, const char *name, size_t *n) {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0) return NULL;
+    if (lseek(fd, 0, SEEK_CUR) != 0 || (uintmax_t)st.st_size > SIZE_MAX) return NULL;
+    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) return NULL;
+    *n = (size_t)st.st_size;
+    remember(s, p, name, &st);
+    return p;
+}
+
+void unmap_input(Session *s, void *p, size_t n) {
+    for (Mapping *m = atomic_load(&s->mappings); m; m = m->next)
+        if (atomic_load(&m->p) == p) {
+            atomic_store(&m->p, NULL);
+            mem_free(m->name);
+        }
+    munmap(p, n);
+}
+
+const char *file_mapped_at(Session *s, const void *address) {
+    uintptr_t at = (uintptr_t)address;
+    for (Mapping *m = atomic_load(&s->mappings); m; m = m->next) {
+        uintptr_t begin = (uintptr_t)atomic_load(&m->p);
+        size_t pages = (m->n + 4095) / 4096 * 4096;
+        if (begin && at >= begin && at - begin < pages) return m->name;
+    }
+    return NULL;
+}
+
+/* Another file in its place is none of our business: ours is still as it was. */
+static bool is_changed(const Mapping *m) {
+    struct stat st;
+    if (stat(m->name, &st) != 0 || (uint64_t)st.st_dev != m->device ||
+        (uint64_t)st.st_ino != m->inode)
+        return false;
+    return (size_t)st.st_size != m->n || (int64_t)st.st_mtim.tv_sec != m->seconds ||
+           (int64_t)st.st_mtim.tv_nsec != m->nanoseconds;
+}
+
+bool mapped_unchanged(Session *s) {
+    for (const Mapping *m = atomic_load(&s->mappings); m; m = m->next)
+        if (atomic_load(&m->p) && is_changed(m)) {
+            fail(s, NOWHERE, E_IO, "%s was changed while it was read", m->name);
+            return note(s, NOWHERE, "write a new file and rename it, or read a copy");
+        }
+    return true;
+}
