@@ -142,9 +142,9 @@ bool book_open(Check *c, Graph *g);       /* copies g, rewrites it, makes c->rea
 Book *book_get(Check *c, const Graph *g); /* of the book's graph of that name */
 void book_free(Check *c);
 /* The definition of an op that is a text, as a graph of the book by itself. */
+Book *book_of_body(Check *c, Graph *body);
 /* `how`, with what the user said of comparing variable v of g. */
 Approx check_how(const Graph *g, Var v, Approx how);
-Book *book_of_body(Check *c, Graph *body);
 /* ---- order.c ---- */
 void order_log(Check *c, const RewriteEvent *e);
 bool order_check(Check *c, Graph *g); /* rewrites g again; false: diagnosed */
