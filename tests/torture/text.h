@@ -115,10 +115,10 @@ static void put_input(Making *m, unsigned i) {
 }
 
 static void put_head(Making *m) {
-    static const char *const shared[] = {"W: 'float64[3, 3] = eye(3) * 2'",
-                                         "W: 'float32[4] = [1, 2, -3, 4]'",
-                                         "W: 'float64[?] = ones(3)'", "W: 'int64 = 2'",
-                                         "W: 'float64[n, 4] = zeros((3, 4)) + 0.5'"};
+    static const char *const shared[] = {
+        "W: 'float64[3, 3] = normal(0, 1, (3, 3), seed=2)'",
+        "W: 'float32[4] = [1, 2, -3, 4]'", "W: 'float64[?] = [0.5, 1, 2]'",
+        "W: 'int64 = 2'", "W: 'float64[n, 4] = normal(0, 1, (3, 4), seed=4)'"};
     static const char *const functions[] = {
         "f: {inputs: {a: 'float64[?]'}, outputs: {r: 'tanh(a) * 2'}}",
         "f: {inputs: {a: float64, b: float64}, outputs: {r: 'a * b + 1', q: 'sin(a)'}}",

@@ -31,7 +31,7 @@ static const Op table[] = {
                                                        .doc = "Inverse of sigmoid.",
                                                        .example = "logit(0.5) -> 0.0")
             TEXT(
-                isclose, XY,
+                isclose, XY, .promote = PROMOTE_SAME,
                 .props =
                     "rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False",
                 .def = "where(isfinite(x) & isfinite(y), abs(x - y) <= atol + rtol * "
