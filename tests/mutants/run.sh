@@ -2,7 +2,7 @@
 # Changes one place of lib and cmd at a time, and asks the tests. usage: run.sh SOURCE_TREE WORK_FOLDER N SEED
 # Works in a copy; a change that doesn't compile is none. Tests come in the order in which they are likely to find it, and
 # the first that fails ends it. Prints a line for each change: killed by what, or survived, and the share that was found.
-# TESTS="build/tests/unit/type tests/bats/ops.bats" asks these alone; set PLACE=FILE:LINE:COLUMN:LENGTH:TEXT to try one change.
+# KEEP=1 takes the times of an earlier call in the same folder; TESTS="build/tests/unit/type tests/bats/ops.bats" asks these alone; set PLACE=FILE:LINE:COLUMN:LENGTH:TEXT to try one change.
 source=$(cd "$1" && pwd)
 work=$2
 n=$3
@@ -36,6 +36,7 @@ baseline() {
     local wanted=(test-programs)
     [ -z "${TESTS:-}" ] || mapfile -t wanted < <(printf '%s\n' "${programs[@]}" | grep -v bats)
     build tools "${wanted[@]}" || { tail -n 20 "$work/make.log"; exit 1; }
+    [ -z "${KEEP:-}" ] || [ ! -s "$work/times" ] || return 0
     echo "how long each of ${#programs[@]} programs and ${#suites[@]} files takes" >&2
     : >"$work/times"
     local t begin
