@@ -75,7 +75,10 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *gi
     m->b = b;
     if (!check_arity(&m->in) || !complete_props(&m->in, props) || !coerce_inputs(b, m))
         return false;
-    if (op->expand) return op->expand(b, op, m->in.props, m->in.nin, m->var, out);
+    *out = VAR_NONE;
+    if (op->expand && !op->expand(b, op, m->in.props, m->in.nin, m->var, out))
+        return false;
+    if (*out != VAR_NONE) return true;
     if (op->def) return apply_def(b, m, out);
     bool same = m->in.nin == nin && memcmp(m->var, given, nin * sizeof *given) == 0;
     return type_and_append(b, m, props, same, out);
@@ -140,7 +143,7 @@ Var call3(Builder *b, const char *op, Var x, Var y, Var z) {
 }
 
 static bool infer_as_is(Infer *in) {
-    if (in->op->expand || in->op->def)
+    if ((in->op->expand && !in->op->perform) || in->op->def)
         return infer_fail(in, E_TYPE, in->nin,
                           "%s is an abbreviation, which can't stand in a graph",
                           in->op->name);

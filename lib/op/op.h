@@ -132,7 +132,8 @@ struct Op {
     const char *def; /* a text in the inputs and props that replaces the call at once:
                         the op never stands in a graph */
     bool (*expand)(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
-                   Var *out); /* the same in C */
+                   Var *out); /* the same in C; leaves *out as it is where the op itself
+                                 is to stand */
     uint16_t version;         /* of its meaning; 0 counts as 1 */
     uint16_t default_output;  /* 1 + the output that a call gives; 0: all of them */
     /* typing */

@@ -241,7 +241,7 @@ static const char *gradient_of(const Op *op, const OwnOp *own, const Param *p,
     if (list) return list[i] ? list[i] : "none: asking for it is an error";
     for (size_t k = 0; own && k < own->pullback.n; k++)
         if (own->pullback.p[k].name == p->name) return own->pullback.p[k].text;
-    if (own || op->def || op->expand) return "of its definition";
+    if (own || op->def || (op->expand && !op->perform)) return "of its definition";
     return op->pull ? "in C" : "none: asking for it is an error";
 }
 
@@ -280,7 +280,8 @@ static void show_memory(Facts *f, const Op *op, const Signature *sig) {
 }
 
 static const char *runs_by(const Op *op) {
-    if (op->def || op->expand) return "its definition, in place of the call";
+    if (op->def || (op->expand && !op->perform))
+        return "its definition, in place of the call";
     if (op->body) return "its definition";
     if (op->thunk) return op->thunk->lazy ? "a lazy thunk of its own" : "a thunk";
     return op->loops || op->pick ? "loops for each dtype" : "a kernel";

@@ -213,7 +213,7 @@ static const Pat *apply_op(Ctx *c, const Ast *e, const Op *op, const Ast *const 
     Pat *p = new_pat(c, PAT_APPLY, e);
     p->op = op;
     p->in = NEW_N(c->a, narg, const Pat *);
-    if (!c->rhs && (op->def || op->expand)) {
+    if (!c->rhs && (op->def || (op->expand && !op->perform))) {
         fail(c->r->s, e->at, E_REWRITE,
              "%s is an abbreviation and never stands in a graph: write what it stands "
              "for",

@@ -80,6 +80,10 @@ static inline bool dim_is_named(Dim d) {
 static inline Sym dim_sym(Dim d) {
     return (Sym)(-2 - d);
 }
+/* Of two known dims; false: no dim is that large. */
+static inline bool dim_add(Dim a, Dim b, Dim *sum) {
+    return !__builtin_add_overflow(a, b, sum);
+}
 /* Could they be equal at run time? False only for two different known dims. */
 static inline bool dim_may_equal(Dim a, Dim b) {
     return a == b || a < 0 || b < 0;

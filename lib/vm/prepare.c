@@ -323,6 +323,8 @@ static void plan_walk(Ready *r) {
     Prep *p = r->p;
     int64_t total = 1;
     for (int d = 0; d < p->ndim; d++)
+        if (p->ext[d] == 0) total = 0; /* whatever the other sizes' product is */
+    for (int d = 0; d < p->ndim && total; d++)
         total *= p->ext[d];
     bool flat = p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN;
     p->row = flat ? total : p->ext[p->ndim - 1];

@@ -129,3 +129,78 @@ Y
     ok 'gload --new -i "x: float32[n]" -e "tanh(x) * 3" | grewrite --rules r.rules --include canonicalize -O yaml | grep -c float64 || true' 0
     ok 'gload --new -i "x: float32" -e "x * 1" | grun "x=sqrt(4.)"' 'out = 2.0'
 }
+
+@test "sizes that no dim can have are an error where they arise, in types and in a run" {
+    local e big='-i "x: float64[9223372036854775807]" -i "m: float64[6000000000000000000, 2]" -i "z: float64[4611686018427387904, 0]" -i "u: float64[n]"'
+    for e in 'concatenate([x, x])' 'concatenate([x, x, x])' 'concatenate([z, z, z, z])' 'block_diag(m, m)' 'block_diag(m, m, m)' 'block_diag(m.T, m.T)' \
+        'pad(x, 1)' 'pad(x, (0, 2305843009213693951))' 'repeat(x, 2)' 'repeat(z, 4, axis=0)' 'diag(x, 1)' 'kron(m, m)' 'tile(x, 2)' 'arange(9223372036854775807)'; do
+        bad 3 E_VALUE 'too (large|many)' "gload --new $big -e '$e'"
+    done
+    # what fits is typed, and every tool can read what gload wrote
+    for e in 'pad(z, 1)' 'stack([x, x])' 'outer(x, x)' 'm.ravel()' 'x[::-9223372036854775808]' \
+        'split(u, [-9223372036854775808])[0]' 'split(x, [9223372036854775807, 1])[1]' 'eye(3, 3, -9223372036854775808)'; do
+        ok "gload --new $big -e '$e' | grewrite | gload -O yaml | gload --info >/dev/null"
+    done
+    bad 6 E_LIMIT 'dim 0 of the result is too large' 'gload --new -i "i: int64" -e "z = zeros((i, 0), dtype=int8)" -e "concatenate([z, z, z, z]).sum()" | grun i=4611686018427387904'
+    bad 6 E_LIMIT 'dim 1 of the result is too large' 'gload --new -i "i: int64" -e "z = zeros((0, i), dtype=int8)" -e "concatenate([z, z], axis=1)" | grun --mode FAST_COMPILE i=4611686018427387904'
+    ok 'gload -e "eye(2, 2, -9223372036854775808)" | grun' 'out = [[0.0, 0.0],
+       [0.0, 0.0]]'
+}
+
+@test "pad mirrors, repeats and wraps as NumPy's, in both modes, with gradients" {
+    local m
+    ok 'gload -e "a = pad([1, 2, 3], (4, 7), mode=\"edge\")" -e "b = pad([1, 2, 3], (4, 7), mode=\"reflect\")" -e "c = pad([1, 2, 3], (4, 7), mode=\"symmetric\")" -e "d = pad([1, 2, 3], (4, 7), mode=\"wrap\")" | grun' \
+        'a = [1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 3, 3, 3, 3]
+b = [1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2]
+c = [3, 3, 2, 1, 1, 2, 3, 3, 2, 1, 1, 2, 3, 3]
+d = [3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]'
+    for m in edge reflect symmetric wrap; do
+        ok "gload --new -i 'x: float32[n, ?]' -e 'pad(x, ((1, 0), (2, 3)), mode=\"$m\")' -o p.tlg && grun p.tlg x=[[1,2],[3,4]] -o a.npy && grun --mode FAST_COMPILE p.tlg x=[[1,2],[3,4]] -o b.npy && cmp a.npy b.npy"
+        ok "grun --mode DEBUG p.tlg x=[[1,2],[3,4]] >/dev/null"
+        ok "gload --new -i 'x: float64[n, 2]' -e 'sum(pad(x, 2, mode=\"$m\") ** 3)' | tee s.tlg | ggrad --check x=[[1,2],[3,4]] && ggrad --check --jvp x s.tlg x=[[1,2],[3,4]]"
+        ok "gload -e 'pad([[5]], 1, mode=\"$m\")' | grun" 'out = [[5, 5, 5],
+       [5, 5, 5],
+       [5, 5, 5]]'
+        ok "gload -e 'pad(zeros((0, 1)), ((0, 0), (1, 1)), mode=\"$m\").shape[1]' | grun" 'out = 3'
+        bad 3 E_VALUE 'dim 0 has no elements' "gload -e 'pad(zeros(0), 1, mode=\"$m\")'"
+        bad 5 E_INDEX 'out of range' "gload --new -i 'x: float64[n]' -e 'pad(x, 1, mode=\"$m\")' | grun 'x=zeros(0)'"
+    done
+    bad 3 E_ARG "the mode is 'constant', 'edge'" 'gload -e "pad([1, 2], 1, mode=\"mean\")"'
+}
+
+@test "forms of calls that NumPy has" {
+    ok 'gload -e "sort([[3, 1], [2, 0]], axis=None)" | grun' 'out = [0, 1, 2, 3]'
+    ok 'gload -e "argsort([[3, 1], [2, 0]], axis=None)" | grun' 'out = [3, 1, 2, 0]'
+    ok 'gload --new -i "x: float64[n, m]" -e "sum(sort(x, axis=None) * [1., 2., 3., 4.])" | ggrad | grun "x=[[3, 1], [2, 0]]"' 'out = 20.0
+d_out_d_x = [[4.0, 2.0],
+             [3.0, 1.0]]'
+    ok 'gload -e "full((2, 2), [1, 2])" | grun' 'out = [[1, 2],
+       [1, 2]]'
+    ok 'gload --new -i "r: int32[k]" -e "full((2, k), r, dtype=float32)" | grun r=[1,2,3] -O json' \
+        '{"name": "out", "dtype": "float32", "shape": [2, 3], "data": [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]}'
+    ok 'gload -e "full((2, 2), 7)" -O yaml --no-provenance | grep -c full' 1
+    ok 'gload -e "a = linspace(-2., 3., 1001)[400]" -e "b = linspace(0., 1., 1)" -e "c = linspace(0, 1, 5)" -e "d = linspace(0., 1., 0)" -e "e = linspace(0., 0.7, 8)[7]" | grun' \
+        'a = 0.0
+b = [0.0]
+c = [0.0, 0.25, 0.5, 0.75, 1.0]
+d = []
+e = 0.7'
+    like 'gload --new -i "s: float32" -e "linspace(s, 1., 3)" -O tree' 'float32\[3\]'
+    ok 'gload -e "a = reciprocal(array([0j, 2j]))" -e "b = array([0j, 0j, 0j, 0j, 0j]) ** array([-1, 1+2j, 0, 2, 2j])" | grun' \
+        'a = [(nan+nanj), (0.0-0.5j)]
+b = [(nan+nanj), (nan+nanj), (1.0+0.0j), (0.0+0.0j), (nan+nanj)]'
+}
+
+@test "a reduction over axes that are no neighbours is that of all its elements, in every dtype" {
+    local op axes d
+    for op in sum max mean var any; do
+        for axes in '(3, 5)' '(0, 2)' '(1, 3, 5)' '(1, 5)'; do
+            for d in bool int16 float16 float32 float64 complex64; do
+                gload --new -i "x: $d[2, 3, 4, 3, 5, 3]" -e "$op(x, axis=$axes)" -o r.tlg 2>/dev/null || continue
+                ok "grun --mode DEBUG r.tlg \"x=cast(normal(0, 3, (2, 3, 4, 3, 5, 3), seed=1), '$d')\" >/dev/null"
+            done
+        done
+    done
+    ok 'gload -e "sum(reshape(arange(12000), (2, 40, 3, 10, 5)), axis=(0, 2, 4)).sum() - sum(arange(12000))" | grun' 'out = 0'
+    ok 'gload --new -i "x: float64[2, 3, 4, 3, 50, 3]" -e "m = abs(max(maximum(x, 0.), axis=(3, 5)) - max(max(maximum(x, 0.), axis=5), axis=3)).max()" | grun "x=normal(0, 1, (2, 3, 4, 3, 50, 3), seed=2)"' 'm = 0.0'
+}

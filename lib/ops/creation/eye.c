@@ -33,7 +33,7 @@ static bool eye_perform(Call *c) {
     size_t item = dtype_size(out->dtype);
     element_cast(out->dtype, element, DT_FLOAT64, &zero, 1, 0, 0);
     move_fill(move_pool(c), item, tensor_size(out), out->data, element);
-    int64_t i = k < 0 ? -k : 0, j = k > 0 ? k : 0;
+    int64_t i = k >= 0 ? 0 : k < -shape[0] ? shape[0] : -k, j = k > 0 ? k : 0;
     int64_t n = shape[0] - i < shape[1] - j ? shape[0] - i : shape[1] - j;
     if (n > 0)
         element_cast(out->dtype, move_at(out, i * out->stride[0] + j * out->stride[1]),
@@ -116,7 +116,11 @@ static const Op table[] = {
     {.name = "linspace",
      .doc = "num numbers evenly spaced from start to stop, both included.",
      .in = "start, stop, num: int = 50",
-     .def = "start * (1 - arange(num) / maximum(num - 1, 1)) + stop * (arange(num) / "
+     .promote = PROMOTE_INEXACT,
+     /* step by step as NumPy does it, so that the bits are the same */
+     .def = "(lambda i, step, parts: where((i == num - 1) & (num > 1), stop, "
+            "where(step == 0, i / parts * (stop - start), i * step) + start))("
+            "arange(num, dtype=start.dtype), (stop - start) / maximum(num - 1, 1), "
             "maximum(num - 1, 1))",
      .example = "linspace(0.0, 1.0, 5) -> [0.0, 0.25, 0.5, 0.75, 1.0]",
      .file = __FILE__,

@@ -18,6 +18,16 @@ static bool full_type(Infer *in) {
     return out_tensor(in, 0, d, n, dim);
 }
 
+/* An array is stretched to the shape. */
+static bool full_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                        const Var *in, Var *out) {
+    (void)nin;
+    const Type *t = var_type(b->g, in[1]);
+    if (t->ndim == 0) return true;
+    Var args[2] = {cast_to(b, in[1], dtype_asked(b->s, op, p, t->dtype)), in[0]};
+    return (*out = apply_named(b, "broadcast_to", 2, args, 0, NULL)) != VAR_NONE;
+}
+
 /* Output 0 filled with the element at `value` of dtype d. */
 static bool fill(Call *c, int ndim, const int64_t *shape, DType d, const void *value) {
     Tensor *out = call_out(c, 0, ndim, shape);
@@ -152,11 +162,12 @@ static bool ones_like_batch(Batching *q) {
 
 static const Op table[] = {
     {.name = "full",
-     .doc = "A tensor of the given shape with one value everywhere. Its dtype is the "
-            "value's unless dtype is given.",
+     .doc = "A tensor of the given shape with one value everywhere, or an array "
+            "stretched to it. Its dtype is the value's unless dtype is given.",
      .in = "shape: ints, fill_value",
      .props = "dtype: dtype? = None",
      .creates = true,
+     .expand = full_expand,
      .type = full_type,
      .perform = full_perform,
      .fails = full_fails,

@@ -138,10 +138,15 @@ COMPLEX_ARITHMETIC(double _Complex, double, c128, fabs)
 #define cdiv(x, y)                                                                     \
     _Generic((y), float _Complex : cdiv_c64, double _Complex : cdiv_c128)(x, y)
 
-#define cinf(x) ((ABS(RE(x)) == INF(RE(x))) | (ABS(IM(x)) == INF(RE(x))))
-#define INF(x)  ((__typeof__(x))INFINITY)
-#define CONJ(x) __builtin_complex(RE(x), -IM(x))
-#define ARG(x)  LIBM2(atan2, IM(x), RE(x))
+/* 1 / x, but of 0 nan in both parts, as NumPy has it. */
+#define creciprocal(x)                                                                 \
+    ((RE(x) == 0) & (IM(x) == 0) ? __builtin_complex(RE(x) - NAN_LIKE(x), NAN_LIKE(x)) \
+                                 : cdiv(1, x))
+#define NAN_LIKE(x) ((__typeof__(RE(x)))NAN)
+#define cinf(x)     ((ABS(RE(x)) == INF(RE(x))) | (ABS(IM(x)) == INF(RE(x))))
+#define INF(x)      ((__typeof__(x))INFINITY)
+#define CONJ(x)     __builtin_complex(RE(x), -IM(x))
+#define ARG(x)      LIBM2(atan2, IM(x), RE(x))
 VINLINE float cabsolute_c64(float _Complex x) {
     double a = (double)RE(x), b = (double)IM(x), r = sqrt(a * a + b * b);
     return (float)(((fabs(a) == (double)INFINITY) | (fabs(b) == (double)INFINITY))
@@ -159,19 +164,19 @@ VINLINE double cabsolute_c128(double _Complex x) {
              : __builtin_##fn##f, double _Complex                                      \
              : __builtin_##fn)(x)
 
-/* Integral exponents by multiplication, the rest by logarithms; 0 to a power with
- * positive real part is 0. */
+/* Integral exponents by multiplication, the rest by logarithms. As NumPy has it, 0 to
+ * the power of 0 is 1, of a positive real number 0, and else nan in both parts. */
 static inline double _Complex cpower_c128(double _Complex x, double _Complex y) {
     double n = RE(y);
+    if (RE(x) == 0 && IM(x) == 0 && (n != 0 || IM(y) != 0))
+        return n > 0 && IM(y) == 0 ? __builtin_complex(0.0, 0.0)
+                                   : __builtin_complex((double)NAN, (double)NAN);
     if (IM(y) == 0 && rint(n) == n && fabs(n) <= 100) {
         double _Complex r = 1;
         for (unsigned k = (unsigned)fabs(n); k; k >>= 1, x = cmul_c128(x, x))
             if (k & 1) r = cmul_c128(r, x);
         return n < 0 ? cdiv_c128(1, r) : r;
     }
-    if (RE(x) == 0 && IM(x) == 0)
-        return n > 0 ? __builtin_complex(0.0, 0.0)
-                     : __builtin_complex((double)NAN, (double)NAN);
     return __builtin_cpow(x, y);
 }
 static inline float _Complex cpower_c64(float _Complex x, float _Complex y) {

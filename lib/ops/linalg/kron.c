@@ -29,7 +29,13 @@ static Var product_dim(Builder *b, Var x, Var y, int from_right) {
     const Type *t = var_type(b->g, x), *u = var_type(b->g, y);
     Var p = from_right > t->ndim ? const_int(b, 1) : shape_of(b, x, -from_right),
         q = from_right > u->ndim ? const_int(b, 1) : shape_of(b, y, -from_right);
-    return p == VAR_NONE || q == VAR_NONE ? VAR_NONE : call2(b, "multiply", p, q);
+    if (p == VAR_NONE || q == VAR_NONE) return VAR_NONE;
+    const Tensor *m = var_const(b->g, p), *n = var_const(b->g, q);
+    int64_t all;
+    if (!m || !n) return call2(b, "multiply", p, q);
+    if (i64_mul(tensor_i64(m, 0), tensor_i64(n, 0), &all)) return const_int(b, all);
+    fail(b->s, b->from.at, E_VALUE, "kron: a dim of the result is too large");
+    return VAR_NONE;
 }
 
 static bool kron_expand(Builder *b, const Op *op, const Props *props, size_t nin,

@@ -3,6 +3,10 @@
  * is reduced, elements are reduced in runs; if it is kept, whole rows are joined
  * element by element, in strips that fit the cache.
  *
+ * If the innermost dim is reduced but short, and a kept dim lies between it and other
+ * reduced ones, rows run over both: each output then has as many accumulators as the
+ * innermost dim has elements, side by side, which are joined at the end.
+ *
  * Either way a block (a run of at most RUN elements, or at most ROWS rows) gives a
  * partial result, and partials are joined as a binary counter carries, so that rounding
  * errors grow with the logarithm of the count. A reduction of more than SEGMENT
@@ -30,6 +34,8 @@ enum {
     /* of pieces: */
     ROW_BYTES = 4096,     /* of a row of a window */
     WINDOW_BYTES = 16384, /* of a window, as long as that is some blocks */
+    NARROW = 64,          /* elements of an innermost dim that is called short */
+    ROW_MIN = 16,         /* accumulators that are worth a row */
     PIECE_MIN = 256,      /* elements that are worth asking for */
     CHUNK_MADE = 1 << 15  /* instead of CHUNK: they cost more */
 };
@@ -65,6 +71,7 @@ typedef struct Job {
     Dims kept, red;                  /* without kept's innermost dim: */
     int64_t wide, wide_in, wide_out; /* kept's innermost dim */
     bool by_rows;
+    int64_t parts; /* accumulators of one output, neighbours in `wide` */
     int64_t width, strips,
         groups; /* outputs are worked on in groups of at most `width` along `wide` */
     int64_t inner, inner_in; /* red's innermost dim, also still in red */
@@ -284,10 +291,45 @@ static void reduce_range(const Job *j, const Worker *w, int64_t x, int64_t width
 }
 
 /* ---- groups of outputs ---- */
-static void finish_group(const Job *j, int64_t group, char *acc) {
+static inline __attribute__((always_inline)) void
+take_parts(char *to, const char *acc, size_t n, size_t step, size_t size) {
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * size, acc + i * step, size);
+}
+
+/* Accumulator k of each output side by side, for all k one after the other. */
+static void sort_parts(char *to, const char *acc, size_t n, size_t parts, size_t size) {
+    for (size_t k = 0; k < parts; k++, acc += size, to += n * size)
+        switch (size) { /* known sizes are copied without a call */
+        case 4:
+            take_parts(to, acc, n, parts * size, 4);
+            break;
+        case 8:
+            take_parts(to, acc, n, parts * size, 8);
+            break;
+        case 16:
+            take_parts(to, acc, n, parts * size, 16);
+            break;
+        default:
+            take_parts(to, acc, n, parts * size, size);
+        }
+}
+
+/* `room`: of a worker, as large as acc. */
+static void finish_group(const Job *j, int64_t group, char *acc, char *room) {
     int64_t first = group % j->strips * j->width,
             n = j->wide - first < j->width ? j->wide - first : j->width;
+    size_t size = j->f.loops->acc_size;
+    first /= j->parts;
+    n /= j->parts;
     char *out = j->out + offset_out(&j->kept, group / j->strips) + first * j->wide_out;
+    if (j->parts > 1) {
+        sort_parts(room, acc, (size_t)n, (size_t)j->parts, size);
+        acc = room;
+    }
+    for (int64_t k = 1; k < j->parts; k++)
+        j->f.loops->join(acc, acc + (size_t)(k * n) * size, (size_t)n,
+                         (double)(k * j->count), (double)j->count);
     j->f.finish(&j->f, acc, (size_t)n, out, j->wide_out);
 }
 
@@ -335,7 +377,7 @@ static void run_group(const Job *j, const Worker *w, int64_t group, int64_t segm
         for (int64_t i = 0; i < n; i++)
             reduce_range(j, w, x + i * j->wide_in, 1, begin, end,
                          acc + (size_t)i * size);
-    if (j->nsegment == 1) finish_group(j, group, acc);
+    if (j->nsegment == 1) finish_group(j, group, acc, w->work);
 }
 
 static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
@@ -358,12 +400,30 @@ static void join_segments(const Job *j) {
         j->f.loops->join(j->partial, j->partial + (size_t)g * step, all, have, more);
     }
     for (int64_t g = 0; g < j->groups; g++)
-        finish_group(j, g, j->partial + (size_t)g * width * j->f.loops->acc_size);
+        finish_group(j, g, j->partial + (size_t)g * width * j->f.loops->acc_size,
+                     j->work);
 }
 
 /* ---- planning ---- */
+/* Rows over the innermost kept dim and the short reduced one within it. */
+static void plan_parts(Job *j) {
+    Dims *red = &j->red;
+    if (j->inner > NARROW || j->wide * j->inner < ROW_MIN ||
+        j->wide_in != j->inner * j->inner_in ||
+        magnitude(red->in[red->n - 2]) < magnitude(j->wide_in))
+        return;
+    j->by_rows = true;
+    j->parts = j->inner;
+    j->count /= j->parts;
+    j->wide *= j->parts;
+    j->wide_in = j->inner_in;
+    red->n--;
+    j->inner = red->shape[red->n - 1];
+    j->inner_in = red->in[red->n - 1];
+}
+
 static void plan_dims(Job *j, const Tensor *x, const bool *flag, int64_t *out_stride) {
-    j->count = 1;
+    j->count = j->parts = 1;
     for (int k = 0; k < x->ndim; k++) {
         if (flag[k]) j->count *= x->shape[k];
         if (x->shape[k] == 1) continue;
@@ -384,6 +444,7 @@ static void plan_dims(Job *j, const Tensor *x, const bool *flag, int64_t *out_st
         j->wide_in = kept->in[kept->n];
         j->wide_out = kept->out[kept->n];
         j->by_rows = !red->n || magnitude(j->wide_in) < magnitude(j->inner_in);
+        if (!j->by_rows && red->n > 1) plan_parts(j);
     }
 }
 
@@ -409,6 +470,7 @@ static void plan_work(Job *j) {
     j->segment = j->by_rows ? SEGMENT / j->width : SEGMENT;
     if (j->segment < 4 * ROWS) j->segment = 4 * ROWS;
     size_t made = j->pieces ? plan_pieces(j) : 0;
+    j->width -= j->width % j->parts;
     j->strips = (j->wide + j->width - 1) / j->width;
     j->groups = move_count(j->kept.n, j->kept.shape) * j->strips;
     j->nsegment = j->count ? (j->count + j->segment - 1) / j->segment : 1;
@@ -525,7 +587,7 @@ bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM
         move_fill(NULL, dtype_size(out->dtype), n, out->data, element);
         return true;
     }
-    j.f.count = (double)j.count;
+    j.f.count = (double)j.count * (double)j.parts;
     j.f.out = out->dtype;
     plan_work(&j);
     return run_job(c, &j);

@@ -118,8 +118,11 @@ static bool diag_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                     (long long)k);
     Var n = shape_of(b, in[0], 0);
     if (n == VAR_NONE) return false;
+    Dim side = 0;
+    if (dim_is_known(x->dim[0]) && !dim_add(x->dim[0], k < 0 ? -k : k, &side))
+        return fail(b->s, b->from.at, E_VALUE, "diag: the matrix is too large");
     if (k && dim_is_known(x->dim[0]))
-        n = const_int(b, x->dim[0] + (k < 0 ? -k : k));
+        n = const_int(b, side);
     else if (k)
         n = call2(b, "add", n, const_int(b, k < 0 ? -k : k));
     Var size[2] = {n, n}, shape = n == VAR_NONE ? VAR_NONE : ints_stack(b, 2, size);

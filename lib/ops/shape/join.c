@@ -32,16 +32,18 @@ static bool common_dim(Infer *in, int k, Dim *d) {
     return true;
 }
 
-static Dim sum_of_dims(const Infer *in, int axis) {
+static bool sum_of_dims(Infer *in, int axis, Dim *sum) {
     Dim n = 0, other = 0;
     for (size_t i = 0; i < in->nin; i++) {
         Dim d = in->type[i]->dim[axis];
-        if (dim_is_known(d))
-            n += d;
-        else
+        if (!dim_is_known(d))
             other = other == 0 ? d : DIM_UNKNOWN;
+        else if (!dim_add(n, d, &n))
+            return infer_fail(in, E_VALUE, i, "dim %d of the result is too large",
+                              axis);
     }
-    return other == 0 ? n : n == 0 ? other : DIM_UNKNOWN;
+    *sum = other == 0 ? n : n == 0 ? other : DIM_UNKNOWN;
+    return true;
 }
 
 static bool concatenate_type(Infer *in) {
@@ -54,9 +56,7 @@ static bool concatenate_type(Infer *in) {
     if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0; k < x->ndim; k++)
-        if (k == axis)
-            dim[k] = sum_of_dims(in, axis);
-        else if (!common_dim(in, k, &dim[k]))
+        if (k == axis ? !sum_of_dims(in, axis, &dim[k]) : !common_dim(in, k, &dim[k]))
             return false;
     return out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
@@ -75,7 +75,8 @@ static bool concatenate_perform(Call *c) {
                     c, E_RUN_SHAPE,
                     "dim %d of tensor %zu has size %lld, of the first %lld", k, i,
                     (long long)t->shape[k], (long long)shape[k]);
-        shape[axis] += t->shape[axis];
+        if (!dim_add(shape[axis], t->shape[axis], &shape[axis]))
+            return call_fail(c, E_LIMIT, "dim %d of the result is too large", axis);
     }
     Tensor *out = call_out(c, 0, ndim, shape);
     if (!out) return false;
@@ -297,7 +298,7 @@ static bool split_type(Infer *in) {
                           "the number of parts must be a constant of at least 1");
     if (!equal && !dim_is_known(t->dim[0]))
         return infer_fail(in, E_SHAPE, 1, "the number of cuts must be known");
-    if (!equal) parts = t->dim[0] + 1;
+    if (!equal) parts = t->dim[0] < OUT_MAX ? t->dim[0] + 1 : OUT_MAX + 1;
     if (parts > OUT_MAX)
         return infer_fail(in, E_VALUE, 1, "there are at most %d parts", OUT_MAX);
     Dim dim[MAX_NDIM], n = x->dim[axis], cut[OUT_MAX + 1] = {0};
@@ -307,7 +308,7 @@ static bool split_type(Infer *in) {
         return infer_fail(in, E_SHAPE, 1,
                           "size %lld can't be divided in %lld equal parts",
                           (long long)n, (long long)parts);
-    for (int64_t i = 0; !equal && known && i < parts - 1; i++)
+    for (int64_t i = 0; !equal && known && dim_is_known(n) && i < parts - 1; i++)
         cut[i + 1] = cut_at(tensor_i64(known, i), n);
     cut[parts] = n;
     in->nout = (size_t)parts;

@@ -1,6 +1,9 @@
-/* pad: a constant around x, as x set into a full tensor when the graph is built. */
+/* pad: a constant around x, as x set into a full tensor when the graph is built; or
+ * more of x itself, as x indexed along each dim. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+
+#include <string.h>
 
 /* Widths before and after each dim from a constant: one number, one pair, or a pair a
  * dim. */
@@ -28,46 +31,127 @@ static bool widths(Builder *b, Var v, int ndim, int64_t before[MAX_NDIM],
     return true;
 }
 
+/* VAR_NONE: diagnosed. */
 static Var plus(Builder *b, Var n, int64_t v) {
     const Tensor *t = n == VAR_NONE ? NULL : var_const(b->g, n);
+    Dim sum;
     if (n == VAR_NONE || v == 0) return n;
-    return t ? const_int(b, tensor_i64(t, 0) + v) : call2(b, "add", n, const_int(b, v));
+    if (!t) return call2(b, "add", n, const_int(b, v));
+    if (dim_add(tensor_i64(t, 0), v, &sum)) return const_int(b, sum);
+    fail(b->s, b->from.at, E_VALUE, "pad: the result is too large");
+    return VAR_NONE;
 }
 
-static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
-                       const Var *in, Var *out) {
-    (void)op, (void)p, (void)nin;
+static bool pad_constant(Builder *b, const Var *in, const int64_t *before,
+                         const int64_t *after, Var *out) {
     const Type *x = var_type(b->g, in[0]);
-    int64_t before[MAX_NDIM], after[MAX_NDIM];
-    if (!widths(b, in[1], x->ndim, before, after)) return false;
-    if (x->ndim == 0) return *out = in[0], true;
     Var size[MAX_NDIM], args[2 + 2 * MAX_NDIM] = {VAR_NONE, in[0]};
     Str text = STR(b->s);
-    for (int k = 0; k < x->ndim; k++) {
+    bool ok = true;
+    for (int k = 0; ok && k < x->ndim; k++) {
         Var n = shape_of(b, in[0], k);
         args[2 + 2 * k] = const_int(b, before[k]);
         args[3 + 2 * k] = plus(b, n, before[k]);
-        size[k] = plus(b, n, before[k] + after[k]);
+        size[k] =
+            args[3 + 2 * k] == VAR_NONE ? VAR_NONE : plus(b, n, before[k] + after[k]);
+        ok = size[k] != VAR_NONE;
         str_printf(&text, "%s$:$", k ? ", " : "");
     }
     PropArg index = {"index", PROP_STR(sym(b->s, str_text(&text)))},
             dtype = {"dtype", PROP_DTYPE(x->dtype)};
     str_free(&text);
+    if (!ok) return false;
     Var fill[2] = {ints_stack(b, (size_t)x->ndim, size), in[2]};
     args[0] = apply_named(b, "full", 2, fill, 1, &dtype);
     return (*out = apply_named(b, "set_subtensor", 2 + 2 * (size_t)x->ndim, args, 1,
                                &index)) != VAR_NONE;
 }
 
+/* Where an element at place p of a dim of n, below 0 or beyond the end, is taken from.
+ * A dim without elements gives places that it does not have, and so an error. */
+typedef struct Mode {
+    const char *name;
+    const char *period; /* p is taken modulo this; NULL: as it is */
+    const char *place;
+} Mode;
+static const Mode modes[] = {
+    {"edge", NULL, "clip(p, 0, n - 1)"},
+    {"wrap", "maximum(n, 1)", "p"},
+    {"reflect", "maximum(2 * n - 2, 1)", "n - 1 - abs(p - (n - 1))"},
+    {"symmetric", "maximum(2 * n, 1)", "minimum(p, 2 * n - 1 - p)"},
+};
+
+static Var pad_dim(Builder *b, const Mode *mode, Var x, int k, int64_t before,
+                   int64_t after) {
+    const Type *t = var_type(b->g, x);
+    if (t->dim[k] == 0) {
+        fail(b->s, b->from.at, E_VALUE,
+             "pad: dim %d has no elements that mode '%s' could repeat", k, mode->name);
+        return VAR_NONE;
+    }
+    Var n = shape_of(b, x, k), end = plus(b, n, after);
+    if (end == VAR_NONE) return VAR_NONE;
+    bool ok = true;
+    Bind bind[] = {{sym(b->s, "n"), n}, {sym(b->s, "p"), VAR_NONE}};
+    Env env = {.n = 2, .bind = bind};
+    bind[1].var = call2(b, "arange", const_int(b, -before), end);
+    if (bind[1].var != VAR_NONE && mode->period) {
+        Var period = build_text(b, mode->period, &env, &ok);
+        bind[1].var = ok ? call2(b, "remainder", bind[1].var, period) : VAR_NONE;
+    }
+    if (bind[1].var == VAR_NONE) return VAR_NONE;
+    Var in[2] = {x, build_text(b, mode->place, &env, &ok)};
+    Str text = STR(b->s);
+    for (int i = 0; i < k; i++)
+        str_puts(&text, ":, ");
+    str_puts(&text, "$");
+    PropArg index = {"index", PROP_STR(sym(b->s, str_text(&text)))};
+    str_free(&text);
+    return ok ? apply_named(b, "subtensor", 2, in, 1, &index) : VAR_NONE;
+}
+
+static bool find_mode(Builder *b, const char *name, const Mode **mode) {
+    *mode = NULL;
+    if (strcmp(name, "constant") == 0) return true;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(name, modes[i].name) == 0) *mode = &modes[i];
+    return *mode || fail(b->s, b->from.at, E_ARG,
+                         "pad: the mode is 'constant', 'edge', 'reflect', 'symmetric' "
+                         "or 'wrap', not '%s'",
+                         name);
+}
+
+static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                       const Var *in, Var *out) {
+    (void)nin;
+    const Type *x = var_type(b->g, in[0]);
+    int64_t before[MAX_NDIM], after[MAX_NDIM];
+    const Mode *mode;
+    if (!find_mode(b, sym_text(b->s, op_prop(b->s, op, p, "mode")->sym), &mode) ||
+        !widths(b, in[1], x->ndim, before, after))
+        return false;
+    *out = in[0];
+    if (x->ndim == 0) return true;
+    if (!mode) return pad_constant(b, in, before, after, out);
+    for (int k = 0; k < x->ndim && *out != VAR_NONE; k++)
+        if (before[k] || after[k])
+            *out = pad_dim(b, mode, *out, k, before[k], after[k]);
+    return *out != VAR_NONE;
+}
+
 static const Op table[] = {
     {.name = "pad",
-     .doc = "x with a constant around it. The widths are one number, a pair (before, "
+     .doc = "x with more around it: a constant, or (mode) its 'edge', its elements "
+            "mirrored about the edge ('reflect') or with the edge ('symmetric'), or "
+            "from the other end ('wrap'). The widths are one number, a pair (before, "
             "after), or a pair for each dim.",
      .in = "x, pad_width, constant_values = 0",
+     .props = "mode: str = 'constant'",
      .expand = pad_expand,
      .disconnected = "pad_width",
      .example = "pad([1, 2], (1, 2)) -> [0, 1, 2, 0, 0]\npad([[1]], 1) -> [[0, 0, 0], "
-                "[0, 1, 0], [0, 0, 0]]",
+                "[0, 1, 0], [0, 0, 0]]\npad([1, 2, 3], 2, mode='reflect') -> [3, 2, 1, "
+                "2, 3, 2, 1]",
      .file = __FILE__,
      .line = __LINE__},
 };

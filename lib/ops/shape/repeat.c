@@ -149,6 +149,9 @@ static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
         int64_t total;
         if (a && m && i64_mul(tensor_i64(a, 0), tensor_i64(m, 0), &total))
             whole[k] = const_int(b, total);
+        else if (a && m)
+            return fail(b->s, b->from.at, E_VALUE,
+                        "%s: dim %d of the result is too large", op->name, k);
         else if (m && tensor_i64(m, 0) == 1)
             whole[k] = size;
         else

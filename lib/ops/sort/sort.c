@@ -240,6 +240,16 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
+/* Without an axis: all elements in one dim. */
+static bool sort_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                        const Var *in, Var *out) {
+    (void)nin;
+    if (op_prop(b->s, op, p, "axis")->kind != P_NONE) return true;
+    PropArg axis = {"axis", PROP_INT(0)};
+    Var x = call1(b, "ravel", in[0]);
+    return (*out = apply_named(b, op->name, 1, &x, 1, &axis)) != VAR_NONE;
+}
+
 static bool sort_type(Infer *in) {
     const Type *x = in->type[0];
     int axis;
@@ -446,10 +456,12 @@ static bool search_batch(Batching *q) {
 static const Op table[] = {
     {.name = "sort",
      .doc =
-         "Elements in ascending order along axis; nan last, equal ones stay in order.",
+         "Elements in ascending order along axis (None: of all, in one dim); nan last, "
+         "equal ones stay in order.",
      .in = "x",
-     .props = "axis: axis = -1",
+     .props = "axis: axis? = -1",
      .kinds = KIND_BOOL | KIND_REAL,
+     .expand = sort_expand,
      .type = sort_type,
      .perform = sort_perform,
      .debug = sort_debug,
@@ -457,15 +469,17 @@ static const Op table[] = {
      .pull = sort_pull,
      .push = sort_push,
      .batch = batch_axes,
-     .example = "sort([3, 1, 2]) -> [1, 2, 3]",
+     .example = "sort([3, 1, 2]) -> [1, 2, 3]\n"
+                "sort([[3, 1], [2, 0]], axis=None) -> [0, 1, 2, 3]",
      .file = __FILE__,
      .line = __LINE__},
     {.name = "argsort",
-     .doc = "Positions of the elements in ascending order along axis, as int64; nan "
-            "last, equal ones stay in order.",
+     .doc = "Positions of the elements in ascending order along axis (None: of all, in "
+            "row-major order), as int64; nan last, equal ones stay in order.",
      .in = "x",
-     .props = "axis: axis = -1",
+     .props = "axis: axis? = -1",
      .kinds = KIND_BOOL | KIND_REAL,
+     .expand = sort_expand,
      .out_dtype = OUT_INT64,
      .type = sort_type,
      .perform = argsort_perform,
