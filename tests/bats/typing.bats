@@ -204,3 +204,14 @@ b = [(nan+nanj), (nan+nanj), (1.0+0.0j), (0.0+0.0j), (nan+nanj)]'
     ok 'gload -e "sum(reshape(arange(12000), (2, 40, 3, 10, 5)), axis=(0, 2, 4)).sum() - sum(arange(12000))" | grun' 'out = 0'
     ok 'gload --new -i "x: float64[2, 3, 4, 3, 50, 3]" -e "m = abs(max(maximum(x, 0.), axis=(3, 5)) - max(max(maximum(x, 0.), axis=5), axis=3)).max()" | grun "x=normal(0, 1, (2, 3, 4, 3, 50, 3), seed=2)"' 'm = 0.0'
 }
+
+@test "inv and solve of what is not finite are nan, whatever the way, and DEBUG agrees" {
+    local e
+    for e in 'inv([[nan, 1.], [2., 3.]])' 'inv([[inf, 1], [2, 3]])' 'solve([[1., nan], [1., 4.]], b)' 'solve([[3., nan], [1., 4.]], b, assume_a="sym")' \
+        'solve([[nan, 0], [1., 4.]], b, assume_a="pos", lower=True)' 'solve([[1., 2.], [3., 4.]], [[nan, inf], [1., 1.]])'; do
+        like "gload -e 'b = eye(2)' -e 'r = $e' --outputs r | grun --mode DEBUG --allow-nonfinite" 'r = \[\[nan, nan\],' ' \[nan, nan\]\]'
+    done
+    like 'gload -e "solve([[3., nan], [1., 2.]], [3., 5.], assume_a=\"pos\", lower=True)" | grun --mode DEBUG' 'out = \[0\.2.*, 2\.4'
+    ok 'gload -e "solve([[1., 0.], [0., 2.]], [[nan, 1.], [1., 4.]])" | grun --mode DEBUG --allow-nonfinite' 'out = [[nan, 1.0],
+       [nan, 2.0]]'
+}

@@ -4,6 +4,7 @@
 #include "ops/shape/linear.h"
 
 #include <complex.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- solve ---- */
@@ -41,10 +42,45 @@ static size_t pivot_bytes(int64_t n) {
     return ((size_t)n * sizeof(int) + 127) & ~(size_t)63;
 }
 
+/* ---- inf and nan ---- */
+/* Where the matrix has an inf or a nan, so that elimination would depend on its order,
+ * all that is asked for is nan; where a column on the right has one, its result. */
+static void fill_nan(DType d, void *p, int64_t n) {
+    static const double nan[2] = {(double)NAN, (double)NAN};
+    element_cast(d, p, dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64, nan, (size_t)n,
+                 (ptrdiff_t)dtype_size(d), 0);
+}
+
+/* The part of a matrix by columns that is read. */
+static bool matrix_finite(const Batch *q, const void *a, int n, Assume assume) {
+    size_t size = dtype_size(q->dtype);
+    for (int j = 0; j < n; j++) {
+        bool below = assume != GENERAL && q->option[LOWER];
+        int first = below ? j : 0, end = assume == GENERAL || below ? n : j + 1;
+        const char *from =
+            (const char *)a + ((size_t)j * (size_t)n + (size_t)first) * size;
+        if (!factor_finite(q->dtype, from, end - first)) return false;
+    }
+    return true;
+}
+
+/* False: the result is nan, and nothing is left to be done. */
+static bool worth_solving(const Item *it, int n, int k, Assume assume) {
+    const Batch *q = it->q;
+    bool finite = matrix_finite(q, it->in[0], n, assume);
+    for (int64_t j = 0; j < k; j++) {
+        char *column = (char *)it->out[0] + (size_t)(j * n) * dtype_size(q->dtype);
+        if (!finite || !factor_finite(q->dtype, column, n))
+            fill_nan(q->dtype, column, n);
+    }
+    return finite;
+}
+
 static int64_t general_one(const Item *it) {
     const Batch *q = it->q;
     int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
         info = 0, *pivot = (int *)(void *)it->room;
+    if (!worth_solving(it, n, k, GENERAL)) return 0;
     int64_t bad = factor_lu(q->fn[0], n, it->in[0], pivot);
     if (bad || n == 0 || k == 0) return bad;
     ((Getrs *)q->fn[1])("N", &n, &k, it->in[0], &ld, pivot, it->out[0], &ld, &info, 1);
@@ -56,6 +92,7 @@ static int64_t positive_one(const Item *it) {
     int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
         info = 0;
     bool upper = !q->option[LOWER];
+    if (!worth_solving(it, n, k, POSITIVE)) return 0;
     int64_t bad = factor_cholesky(q, q->fn[0], upper, n, it->in[0]);
     if (bad || n == 0 || k == 0) return bad;
     ((Potrs *)q->fn[1])(upper ? "U" : "L", &n, &k, it->in[0], &ld, it->out[0], &ld,
@@ -67,7 +104,7 @@ static int64_t symmetric_one(const Item *it) {
     const Batch *q = it->q;
     int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
         info = 0, lwork = (int)q->option[WORK], *pivot = (int *)(void *)it->room;
-    if (n == 0 || k == 0) return 0;
+    if (n == 0 || k == 0 || !worth_solving(it, n, k, SYMMETRIC)) return 0;
     ((Sysv *)q->fn[0])(q->option[LOWER] ? "L" : "U", &n, &k, it->in[0], &ld, pivot,
                        it->out[0], &ld, it->room + pivot_bytes(n), &lwork, &info, 1);
     return info;
@@ -108,6 +145,32 @@ static Wide whole_element(const Wide *a, int n, int i, int j, Assume assume,
     return given || assume == SYMMETRIC ? v : conj(v);
 }
 
+static bool wide_finite(const Wide *a, int n, int64_t step) {
+    bool ok = true;
+    for (int i = 0; i < n; i++)
+        ok &= isfinite(creal(a[i * step])) && isfinite(cimag(a[i * step]));
+    return ok;
+}
+
+static void wide_nan(Wide *a, int n, int64_t step) {
+    for (int i = 0; i < n; i++)
+        a[i * step] = CMPLX((double)NAN, (double)NAN);
+}
+
+/* The same of rows as wide numbers. */
+static bool wide_worth_solving(const Wide *a, int n, Assume assume, bool lower, int k,
+                               Wide *b) {
+    bool finite = true;
+    for (int i = 0; i < n; i++) {
+        int first = assume == GENERAL || lower ? 0 : i,
+            end = assume != GENERAL && lower ? i + 1 : n;
+        finite = finite && wide_finite(a + i * n + first, end - first, 1);
+    }
+    for (int j = 0; j < k; j++)
+        if (!finite || !wide_finite(b + j, n, k)) wide_nan(b + j, n, k);
+    return finite;
+}
+
 static int64_t solve_slow(const Item *it) {
     const Batch *q = it->q;
     int n = batch_dim(q, 'n'), k = batch_columns(q, 'k');
@@ -119,7 +182,8 @@ static int64_t solve_slow(const Item *it) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             w[i * n + j] = whole_element(a, n, i, j, assume, q->option[LOWER]);
-    if (n > 0 && is_zero(wide_solve(n, w, k, b))) return n;
+    bool worth = wide_worth_solving(a, n, assume, q->option[LOWER], k, b);
+    if (worth && n > 0 && is_zero(wide_solve(n, w, k, b))) return n;
     wide_write(q, 1, b, it->out[0]);
     return 0;
 }
@@ -193,6 +257,10 @@ static int64_t inv_one(const Item *it) {
     const Batch *q = it->q;
     int n = batch_dim(q, 'n'), ld = batch_lead(q, 'n'), info = 0,
         lwork = (int)q->option[WORK], *pivot = (int *)(void *)it->room;
+    if (!factor_finite(q->dtype, it->out[0], (int64_t)n * n)) {
+        fill_nan(q->dtype, it->out[0], (int64_t)n * n);
+        return 0;
+    }
     int64_t bad = factor_lu(q->fn[0], n, it->out[0], pivot);
     if (bad || n == 0) return bad;
     ((Getri *)q->fn[1])(&n, it->out[0], &ld, pivot, it->room + pivot_bytes(n), &lwork,
@@ -218,7 +286,8 @@ static int64_t inv_slow(const Item *it) {
     wide_read(q, 0, it->in[0], a);
     for (int i = 0; i < n * n; i++)
         b[i] = i % (n + 1) == 0;
-    if (n > 0 && is_zero(wide_solve(n, a, n, b))) return n;
+    bool worth = wide_worth_solving(a, n, GENERAL, false, n, b);
+    if (worth && n > 0 && is_zero(wide_solve(n, a, n, b))) return n;
     wide_write(q, 1, b, it->out[0]);
     return 0;
 }
@@ -252,11 +321,13 @@ static bool inv_push(Push *p) {
 #define LDL   "(" N " ** 3 / 3 + " N " ** 2 / 2 + 19 * " N " / 6)"
 static const Op table[] = {
     {.name = "solve",
-     .doc = "x with a @ x = b. A one-dim b is a vector, else its last two dims are a "
-            "matrix. assume_a: 'gen' any matrix, 'sym' symmetric, 'her' Hermitian, "
-            "'pos' Hermitian positive definite; then only the upper triangle of a is "
-            "read, with lower=True the lower one, and its gradient stands there. A "
-            "singular matrix is an error.",
+     .doc =
+         "x with a @ x = b. A one-dim b is a vector, else its last two dims are a "
+         "matrix. assume_a: 'gen' any matrix, 'sym' symmetric, 'her' Hermitian, "
+         "'pos' Hermitian positive definite; then only the upper triangle of a is "
+         "read, with lower=True the lower one, and its gradient stands there. A "
+         "singular matrix is an error. Where a has an inf or a nan, or a column of b, "
+         "what depends on it is nan.",
      .in = "a, b",
      .props = "lower: bool = False, assume_a: str = 'gen'",
      .promote = PROMOTE_INEXACT,
@@ -275,7 +346,8 @@ static const Op table[] = {
      .file = __FILE__,
      .line = __LINE__},
     {.name = "inv",
-     .doc = "The inverse of a square matrix; a singular one is an error.",
+     .doc = "The inverse of a square matrix; a singular one is an error, one with an "
+            "inf or a nan has no inverse but nan.",
      .in = "a",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
