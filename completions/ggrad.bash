@@ -26,11 +26,12 @@ _ggrad() {
     --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;
     --max-memory) COMPREPLY=(); return ;;
+    --max-time) COMPREPLY=(); return ;;
     --errors) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur"); return ;;
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--cost --wrt --vjp --cotangent --jvp --tangents --jacobian --hessian --mixed --hvp --vector --by-pullback --checkpoint --name --consider-constant --known-grads --disconnected --return-disconnected --null --only --check --seed --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

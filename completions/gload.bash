@@ -23,11 +23,12 @@ _gload() {
     --plugin) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --floatX) mapfile -t COMPREPLY < <(compgen -W 'float32 float64' -- "$cur"); return ;;
     --max-memory) COMPREPLY=(); return ;;
+    --max-time) COMPREPLY=(); return ;;
     --errors) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur"); return ;;
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     esac
     if [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --list-ops --op --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --errors --color --verbose -v --version --help -h' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W '--expr -e --input -i --shared --new --outputs --update --set --rename --prefix --dim --narrow --compare --pack --refs --on-unused-input --check --info --list-ops --op --list-types --output -o --format -O --zstd -z --force -f --no-provenance --ops --plugin --floatX --max-memory --max-time --errors --color --verbose -v --version --help -h' -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     fi

@@ -26,6 +26,7 @@ complete -c grewrite -l ops -r -F -d 'Add the ops of a file of texts; repeatable
 complete -c grewrite -l plugin -r -F -d 'Add the types and ops of a plugin, a library in C; repeatable.'
 complete -c grewrite -l floatX -x -a 'float32 float64' -d 'The dtype of floats that nothing else decides; float64 if unset.'
 complete -c grewrite -l max-memory -x -d 'Refuse to use more memory for tensors; 90% of what there is if unset.'
+complete -c grewrite -l max-time -x -d 'End with status 6 when it takes longer: 90, 1.5s, 200ms, 2m or 1h; no limit if unset.'
 complete -c grewrite -l errors -x -a 'text json' -d 'How errors are written.'
 complete -c grewrite -l color -x -a 'auto always never' -d 'Colour in errors; NO_COLOR is honoured.'
 complete -c grewrite -s v -l verbose -d 'Say more about what is done.'

@@ -57,6 +57,24 @@ _Noreturn void session_panic(Session *s, DiagCode code, const char *message) {
     abort();
 }
 
+void session_expire(Session *s) {
+    atomic_store(&s->expired, true);
+}
+
+const atomic_bool *session_expired(const Session *s) {
+    return &s->expired;
+}
+
+bool session_late(Session *s, Span at) {
+    const char *doing = at.source ? NULL : s->doing;
+    return fail(s, at, E_LIMIT, "the time that --max-time allows is over%s%s",
+                doing ? " while " : "", doing ? doing : "");
+}
+
+const char *session_doing(Session *s, const char *what) {
+    return atomic_exchange(&s->doing, what);
+}
+
 void *session_slot(Session *s, Slot slot) {
     return s->slot[slot].p;
 }

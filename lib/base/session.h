@@ -7,6 +7,8 @@
 #include "base/pool.h"
 #include "base/str.h"
 
+#include <stdatomic.h>
+
 /* Called when small memory runs out or a bug is found: must not return. The default
  * writes nothing and aborts. */
 typedef void PanicFn(void *ctx, DiagCode code, const char *message);
@@ -56,6 +58,15 @@ int session_cpu_level(
 uint64_t
 session_max_memory(Session *s); /* options.max_memory, or what its default comes to */
 _Noreturn void session_panic(Session *s, DiagCode code, const char *message);
+
+/* A limit of time that whoever opened the session watches. Loops look at the flag where
+ * that costs little and end with session_late(); a signal handler may set it. */
+void session_expire(Session *s);
+const atomic_bool *session_expired(const Session *s);
+bool session_late(Session *s, Span at); /* E_LIMIT; false */
+/* What is being done, for the message of a limit that no loop noticed: "rewriting". The
+ * text must stay; returns the one before. */
+const char *session_doing(Session *s, const char *what);
 
 void *session_slot(Session *s, Slot slot); /* NULL until set */
 void session_set_slot(Session *s, Slot slot, void *p, void (*free)(void *));

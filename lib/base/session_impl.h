@@ -43,6 +43,8 @@ typedef struct PlaceCache {
 struct TlSession {
     PanicFn *panic;
     void *panic_ctx;
+    atomic_bool expired;
+    _Atomic(const char *) doing;
     Arena *arena;
     Options options;
     Pool *pool;

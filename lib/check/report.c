@@ -82,7 +82,8 @@ const char *check_forget(Check *c, size_t mark) {
     for (size_t i = diag_count(c->s); i-- > mark;)
         if (diag_get(c->s, i)->severity == DIAG_ERROR) {
             text = diag_get(c->s, i)->text;
-            memory |= diag_get(c->s, i)->code == E_MEM;
+            memory |=
+                diag_get(c->s, i)->code == E_MEM || atomic_load(session_expired(c->s));
         }
     text = arena_str(c->a, text, strlen(text));
     if (memory && !c->memory) c->memory = text;
@@ -91,6 +92,7 @@ const char *check_forget(Check *c, size_t mark) {
 }
 
 bool check_tell(Check *c) {
+    if (atomic_load(session_expired(c->s))) return session_late(c->s, NOWHERE);
     if (c->memory) {
         fail(c->s, NOWHERE, E_MEM, "%s", c->memory);
         return note(c->s, NOWHERE,

@@ -11,6 +11,7 @@ typedef enum OptKind {
     OPT_INT,   /* int64_t */
     OPT_FLOAT, /* double */
     OPT_SIZE,  /* uint64_t: 10M, 10MB */
+    OPT_TIME,  /* double, in seconds: 90, 1.5s, 200ms, 2m, 1h */
     OPT_STR,   /* const char *: not an empty one */
     OPT_TEXT,  /* const char *: any */
     OPT_NAMES, /* const char *: names with commas; repeated, they add up */
@@ -54,6 +55,7 @@ typedef struct Common {
     int errors; /* 0 text, 1 json */
     int color;  /* 0 auto, 1 always, 2 never */
     uint64_t max_memory;
+    double max_time;    /* seconds; 0: none */
     Texts ops, plugins; /* --ops, --plugin */
     const char *dump;   /* hidden: options (completions), man */
     Texts operands;     /* what is not an option */

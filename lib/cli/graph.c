@@ -15,7 +15,10 @@ Graph *run_read(Run *r, const char *path) {
              r->program);
         return NULL;
     }
-    return io_read(r->s, path, &how);
+    session_doing(r->s, "reading the graph");
+    Graph *g = io_read(r->s, path, &how);
+    session_doing(r->s, NULL);
+    return g;
 }
 
 /* A word as a shell would take it: quoted where it must be. */
@@ -84,6 +87,7 @@ bool run_write(Run *r, Graph *g) {
     if ((how.format == IO_TLG || how.zstd) && !run_binary(r)) return false;
     if (!c->no_provenance) add_step(r, g);
     if (r->write) r->write(r, &how);
+    session_doing(r->s, "writing the graph");
     return io_write(g, path, &how);
 }
 

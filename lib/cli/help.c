@@ -43,11 +43,11 @@ void tool_help(const Tool *t, const char *program, Str *out) {
 static void dump_options(const Tool *t, Str *out) {
     str_printf(out, "tool\t%s\t%s\t%s\n", t->name, t->operands, t->brief);
     static const char *const kinds[] = {
-        [OPT_FLAG] = "flag",  [OPT_INT] = "int",     [OPT_FLOAT] = "float",
-        [OPT_SIZE] = "size",  [OPT_STR] = "str",     [OPT_TEXT] = "str",
-        [OPT_FILE] = "file",  [OPT_LIST] = "list",   [OPT_FILES] = "files",
-        [OPT_ENUM] = "enum",  [OPT_MAYBE] = "maybe", [OPT_LEVEL] = "level",
-        [OPT_NAMES] = "names"};
+        [OPT_FLAG] = "flag",   [OPT_INT] = "int",     [OPT_FLOAT] = "float",
+        [OPT_SIZE] = "size",   [OPT_STR] = "str",     [OPT_TEXT] = "str",
+        [OPT_FILE] = "file",   [OPT_LIST] = "list",   [OPT_FILES] = "files",
+        [OPT_ENUM] = "enum",   [OPT_MAYBE] = "maybe", [OPT_LEVEL] = "level",
+        [OPT_NAMES] = "names", [OPT_TIME] = "time"};
     for (size_t i = 0; tool_option(t, i); i++) {
         const Opt *o = tool_option(t, i);
         if (!o->help) continue;

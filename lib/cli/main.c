@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* Only a signal handler needs to find the run without being told. */
@@ -80,10 +81,17 @@ static void say_quoted(const char *text) {
     }
 }
 
+static void say_doing(const char *doing) {
+    if (!doing) return;
+    say(" while ");
+    say(doing);
+}
+
 /* There may be no memory left: a report as report_all() writes them, piece by piece. */
 _Noreturn static void panic(void *ctx, DiagCode code, const char *message) {
     const Run *r = ctx;
     const char exit[] = {(char)('0' + diag_exit(code)), '\0'};
+    const char *doing = r->s && code == E_LIMIT ? session_doing(r->s, NULL) : NULL;
     if (r->s) writer_unlink_all(r->s);
     if (wants_json(r->argc, r->argv)) {
         say("{\"tool\": \"");
@@ -94,6 +102,7 @@ _Noreturn static void panic(void *ctx, DiagCode code, const char *message) {
         say(exit);
         say(", \"message\": \"");
         say_quoted(message);
+        say_doing(doing);
         say("\", \"notes\": []}\n");
     } else {
         say(r->program);
@@ -101,6 +110,7 @@ _Noreturn static void panic(void *ctx, DiagCode code, const char *message) {
         say(diag_name(code));
         say("]: ");
         say(message);
+        say_doing(doing);
         say("\n");
     }
     leave_record(r, diag_exit(code));
@@ -128,6 +138,28 @@ static void catch_bus_errors(void) {
     sigaction(SIGBUS, &act, NULL);
 }
 
+/* Time is over: loops end at the next thing to do. What does not look at the clock for
+ * half a second more is ended here, where only what a signal handler may call is
+ * called. */
+static void on_alarm(int sig) {
+    (void)sig;
+    if (!interrupted) return;
+    const atomic_bool *late = session_expired(interrupted->s);
+    if (atomic_load(late))
+        panic(interrupted, E_LIMIT, "the time that --max-time allows is over");
+    session_expire(interrupted->s);
+}
+
+static void limit_time(double seconds) {
+    struct sigaction act = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct itimerval t = {.it_interval.tv_usec = 500000};
+    if (seconds == 0) return;
+    t.it_value.tv_sec = (time_t)seconds;
+    t.it_value.tv_usec = (suseconds_t)((seconds - (double)t.it_value.tv_sec) * 1e6);
+    sigaction(SIGALRM, &act, NULL);
+    setitimer(ITIMER_REAL, &t, NULL);
+}
+
 static bool want_color(const Common *c) {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     if (c->color) return c->color == 1;
@@ -136,6 +168,11 @@ static bool want_color(const Common *c) {
 }
 
 static int failed(Run *r) {
+    const Diag *why = diag_first_error(r->s);
+    if (atomic_load(session_expired(r->s)) && why && why->code != E_LIMIT) {
+        diag_clear(r->s); /* what failed for want of time says something else */
+        session_late(r->s, NOWHERE);
+    }
     const Diag *first = diag_first_error(r->s);
     int status = first ? first->exit : 70;
     report_all(r->s, r->program, r->common->errors == 1, want_color(r->common),
@@ -197,6 +234,7 @@ static bool settle(Run *r) {
     if (r->common->floatX) o->floatX = r->common->floatX == 1 ? DT_FLOAT32 : DT_FLOAT64;
     o->max_memory = r->common->max_memory;
     o->verbose = r->common->verbose;
+    limit_time(r->common->max_time);
     return pick_cpu(r->s);
 }
 

@@ -26,6 +26,10 @@ static const Opt common[] = {
      "The dtype of floats that nothing else decides; float64 if unset.", NULL},
     {"max-memory", 0, OPT_SIZE, AT(max_memory), "SIZE",
      "Refuse to use more memory for tensors; 90% of what there is if unset.", NULL},
+    {"max-time", 0, OPT_TIME, AT(max_time), "DURATION",
+     "End with status 6 when it takes longer: 90, 1.5s, 200ms, 2m or 1h; no limit if "
+     "unset.",
+     NULL},
     {"errors", 0, OPT_ENUM, AT(errors), "text|json", "How errors are written.", NULL},
     {"color", 0, OPT_ENUM, AT(color), "auto|always|never",
      "Colour in errors; NO_COLOR is honoured.", NULL},
@@ -141,6 +145,21 @@ static bool store_float(Run *r, const Opt *o, const char *v, double *at) {
     return (n && !v[n]) || wants(r, o, "a number", v);
 }
 
+static bool store_time(Run *r, const Opt *o, const char *v, double *at) {
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+    double number;
+    size_t n = num_read_float(v, strlen(v), FLOAT64, &number);
+    for (size_t i = 0; n && i < sizeof units / sizeof *units; i++)
+        if (strcmp(v + n, units[i].unit) == 0) {
+            *at = number * units[i].seconds;
+            if (*at >= 1e-3 && *at < 1e9) return true;
+        }
+    return wants(r, o, "a time from 1ms on, such as 90, 1.5s, 200ms, 2m or 1h", v);
+}
+
 static Text text_of(Run *r, const char *label, const char *v) {
     size_t n = strlen(v);
     uint32_t src = source_add(r->s, label, v, n);
@@ -191,6 +210,8 @@ static bool store(Run *r, const Opt *o, const char *v) {
         *names = *names ? arena_printf(session_arena(r->s), "%s,%s", *names, v) : v;
         return true;
     }
+    case OPT_TIME:
+        return store_time(r, o, v, field);
     case OPT_STR:
     case OPT_TEXT:
     case OPT_MAYBE:

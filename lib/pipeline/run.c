@@ -73,8 +73,11 @@ static bool go(GraphRun *r) {
     if (!outputs_have_values(r) || !run_ready(r) || !run_plan(r)) return false;
     if (!run_values(r) || !run_dims(r) || !run_watch(r) || !results_open(r))
         return false;
+    session_doing(r->s, "running the graph");
     if (!run_series(r)) return false;
+    session_doing(r->s, "writing results");
     bool ok = finish(r);
+    session_doing(r->s, NULL);
     return keep_shared(r) && ok;
 }
 

@@ -278,6 +278,8 @@ static bool try_all(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
 }
 
 static bool try_apply(Rewriter *r, ApplyId a) {
+    if (atomic_load_explicit(session_expired(r->s), memory_order_relaxed) && !r->failed)
+        return r->failed = true, session_late(r->s, NOWHERE);
     if (r->g->apply[a].serial || r->state[a] & FROZEN || rw_limit_reached(r))
         return false;
     Kinds kinds = kinds_at(r, a);

@@ -189,7 +189,9 @@ static Graph *run_copy(Run *run, Graph *g) {
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
     Run run = {.s = g->s, .o = o, .db = database_open(g->s, &o->query)};
     if (!run.db) return NULL;
+    const char *before = session_doing(g->s, "rewriting the graph");
     Graph *done = run_copy(&run, g);
+    session_doing(g->s, before);
     if (r) {
         *r = (RewriteResult){.fired = run.fired, .sweeps = run.sweeps};
         r->before = count_applies(g);

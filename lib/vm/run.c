@@ -56,6 +56,7 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     Machine *m = mem_zalloc(s, 1, sizeof *m);
     m->s = s;
     m->p = p;
+    m->late = session_expired(p->s);
     m->depth = depth;
     m->outer = outer;
     m->own_pool =

@@ -373,8 +373,13 @@ static bool run_slowly(Machine *m, uint32_t step) {
     return ok;
 }
 
+static bool run_late(Machine *m, uint32_t step) {
+    return session_late(m->s, m->p->g->origin[m->p->ins[step].apply].at);
+}
+
 static inline bool run_one(Machine *m, uint32_t step) {
     unsigned fault;
+    if (atomic_load_explicit(m->late, memory_order_relaxed)) return run_late(m, step);
     Prep *p = m->prep[step];
     if (p && p->quick && block_quick(m, &m->p->ins[step], p, &fault))
         return fault ? block_fault(m, step, p, fault) : true;

@@ -318,6 +318,7 @@ struct Machine {
     Pool *pool, *own_pool;
     unsigned workers, depth;
     bool running;
+    const atomic_bool *late; /* the session's time is over */
     Layouts layouts;
     Arena *tmp; /* of one preparation */
     Cell *cell;

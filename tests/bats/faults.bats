@@ -111,3 +111,27 @@ short() {
         [ ! -s .err ]
     done
 }
+
+@test "--max-time ends loops, readers and kernels with status 6, and nothing is written" {
+    gload --new -i 'n: int64' --shared 'w: float64 = 0' -e 's = scan(lambda h: h * 0.5 + cos(h), outputs_info=[1.0], n_steps=n)[-1]' \
+        --outputs s --update 'w = s' -o g.yaml
+    local mode
+    for mode in FAST_RUN DEBUG NAN_GUARD; do
+        bad 6 E_LIMIT 'the time that --max-time allows is over' \
+            "timeout 20 grun g.yaml n=1000000000000 --max-time 0.2 --mode $mode --save s.tlg -r s=s.npy -o out"
+        [ ! -e s.tlg ] && [ ! -e s.npy ] && [ ! -e out ]
+        [ -z "$(find . -name '.*.??????')" ]
+    done
+    bad 6 E_LIMIT 'in step [0-9]+ of 1000000000000' "timeout 20 grun g.yaml n=1000000000000 --max-time 200ms"
+    bad 6 E_LIMIT 'in step' "timeout 20 gprof g.yaml n=1000000000000 --max-time 200ms"
+    bad 6 E_LIMIT 'while reading the graph' 'timeout 20 gload /dev/zero --max-time 50ms'
+    bad 6 E_LIMIT 'while reading the graph' 'mkfifo f; timeout 20 bash -c "exec 3<>f; gload --max-time 50ms <f | grewrite | grun"'
+    shell "timeout 20 grun g.yaml n=1000000000000 --max-time 0.1 --errors json"
+    [ "$status" = 6 ]
+    jq -e '.code == "E_LIMIT" and .exit == 6 and .tool == "grun"' .err
+    ok 'grun g.yaml n=100 --max-time 60'
+    ok 'grun g.yaml n=100 --max-time 1.5h'
+    for mode in 0 -1 x 1d '' inf; do
+        bad 2 E_USAGE "--max-time takes" "grun g.yaml n=1 --max-time '$mode'"
+    done
+}
