@@ -152,8 +152,11 @@ Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool 
     Sym name = recipe_name(s, fn, wanted, has);
     Graph *old = graph_function(main, name);
     if (old) return old;
+    const Graph *quiet = function_quiet(main, fn);
+    if (!quiet) return NULL;
+    if (!session_enter(s)) return session_too_deep(s, NOWHERE), NULL;
     Recipe r = {.main = main,
-                .fn = function_quiet(main, fn),
+                .fn = quiet,
                 .name = fn->name,
                 .wanted = wanted,
                 .has = has,
@@ -175,5 +178,6 @@ Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool 
         vec_push(s, &r.made->outputs, out);
     }
     arena_free(r.tmp);
+    session_leave(s);
     return ok ? r.made : NULL;
 }

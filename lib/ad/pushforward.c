@@ -140,11 +140,11 @@ static Graph *pushforward(Graph *main, const Graph *fn, const bool *has) {
     Sym name = recipe_name(s, fn, has);
     Graph *old = graph_function(main, name);
     if (old) return old;
-    Recipe r = {.main = main,
-                .fn = function_quiet(main, fn),
-                .name = fn->name,
-                .has = has,
-                .tmp = arena_new(s)};
+    const Graph *quiet = function_quiet(main, fn);
+    if (!quiet) return NULL;
+    if (!session_enter(s)) return session_too_deep(s, NOWHERE), NULL;
+    Recipe r = {
+        .main = main, .fn = quiet, .name = fn->name, .has = has, .tmp = arena_new(s)};
     r.made = graph_function_new(main, name);
     r.made->derived = true;
     r.b = builder(r.made, true);
@@ -160,6 +160,7 @@ static Graph *pushforward(Graph *main, const Graph *fn, const bool *has) {
     else if (ok)
         add_outputs(&r, result);
     arena_free(r.tmp);
+    session_leave(s);
     return ok ? r.made : NULL;
 }
 

@@ -119,6 +119,7 @@ Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows) {
     Sym name = rows_name(main->s, fn, rows);
     Graph *old = graph_function(main, name);
     if (old) return old;
+    if (!session_enter(main->s)) return session_too_deep(main->s, NOWHERE), NULL;
     Rows r = {.main = main,
               .fn = fn,
               .rows = rows,
@@ -131,5 +132,6 @@ Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows) {
     r.one = NEW_N(r.tmp, fn->inputs.n, Var);
     bool ok = build_body(&r) && ad_rows_own(main, fn, rows, r.made);
     arena_free(r.tmp);
+    session_leave(main->s);
     return ok ? r.made : NULL;
 }

@@ -57,6 +57,19 @@ _Noreturn void session_panic(Session *s, DiagCode code, const char *message) {
     abort();
 }
 
+bool session_too_deep(Session *s, Span at) {
+    return fail(s, at, E_LIMIT, "functions call each other more than %d deep",
+                CALL_DEPTH);
+}
+
+bool session_enter(Session *s) {
+    return s->depth < CALL_DEPTH && ++s->depth;
+}
+
+void session_leave(Session *s) {
+    s->depth--;
+}
+
 void session_expire(Session *s) {
     atomic_store(&s->expired, true);
 }

@@ -59,6 +59,13 @@ uint64_t
 session_max_memory(Session *s); /* options.max_memory, or what its default comes to */
 _Noreturn void session_panic(Session *s, DiagCode code, const char *message);
 
+/* Functions call functions, and so does what works on them: only so deep, whatever is
+ * done and however small the stack is. False: too deep; leave only what was entered. */
+enum { CALL_DEPTH = 200 };
+bool session_enter(Session *s);
+void session_leave(Session *s);
+bool session_too_deep(Session *s, Span at); /* E_LIMIT; false */
+
 /* A limit of time that whoever opened the session watches. Loops look at the flag where
  * that costs little and end with session_late(); a signal handler may set it. */
 void session_expire(Session *s);

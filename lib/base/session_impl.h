@@ -43,6 +43,7 @@ typedef struct PlaceCache {
 struct TlSession {
     PanicFn *panic;
     void *panic_ctx;
+    unsigned depth; /* of calls that are being worked on */
     atomic_bool expired;
     _Atomic(const char *) doing;
     Arena *arena;

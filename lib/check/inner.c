@@ -48,6 +48,7 @@ static bool run_by_book(Checked *x, const Value *const *in, Value *out) {
     Frame f;
     const Graph *g = x->b->g;
     bool ok = true;
+    if (!session_enter(x->c->s)) return false;
     frame_open(&f, x->c, x->b);
     for (size_t i = 0; ok && i < g->inputs.n; i++) {
         ok = frame_set(&f, g->inputs.p[i], in[i]);
@@ -56,6 +57,7 @@ static bool run_by_book(Checked *x, const Value *const *in, Value *out) {
     if (ok) frame_run(&f, true);
     ok = ok && take_outputs(&f, out);
     frame_close(&f);
+    session_leave(x->c->s);
     return ok;
 }
 

@@ -42,8 +42,13 @@ static struct Reach *reach_new(Graph *fn) {
 
 bool function_connected(Graph *fn, size_t in, size_t out) {
     struct Reach *r = fn->reach;
-    if (!r || r->nvar != fn->nvar || r->nin != fn->inputs.n || r->nout != fn->outputs.n)
+    bool fits =
+        r && r->nvar == fn->nvar && r->nin == fn->inputs.n && r->nout == fn->outputs.n;
+    if (!fits) {
+        if (!session_enter(fn->s)) return true; /* who goes so deep will say so */
         r = fn->reach = reach_new(fn);
+        session_leave(fn->s);
+    }
     if (in >= r->nin || out >= r->nout) return true;
     return r->bits[in / 64 * r->nout + out] >> (in % 64) & 1U;
 }

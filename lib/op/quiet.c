@@ -8,6 +8,7 @@ typedef struct Quiet {
     const Graph *fn;
     Arena *tmp;
     Var *map; /* by variable of fn */
+    bool failed;
 } Quiet;
 
 static bool is_quiet(const Graph *fn) {
@@ -39,7 +40,7 @@ static Graph *made_before(const Quiet *q) {
 }
 
 /* The same props with the quiet ones of the functions. */
-static const Props *quiet_props(const Quiet *q, const Props *p) {
+static const Props *quiet_props(Quiet *q, const Props *p) {
     Session *s = q->made->s;
     Prop *prop = NEW_N(q->tmp, p->n + 1u, Prop);
     bool changed = false;
@@ -48,7 +49,9 @@ static const Props *quiet_props(const Quiet *q, const Props *p) {
         if (prop[i].kind != P_GRAPH) continue;
         Graph *fn = graph_function(q->fn, prop[i].sym);
         if (!fn || is_quiet(fn)) continue;
-        prop[i].sym = function_quiet(q->made->main, fn)->name;
+        const Graph *quiet = function_quiet(q->made->main, fn);
+        if (!quiet) return q->failed = true, p;
+        prop[i].sym = quiet->name;
         changed = true;
     }
     return changed ? props_intern(s, p->n, prop) : p;
@@ -107,12 +110,15 @@ static void copy_facts(Quiet *q) {
 
 const Graph *function_quiet(Graph *main, const Graph *fn) {
     if (is_quiet(fn)) return fn;
+    if (!session_enter(main->s)) return session_too_deep(main->s, NOWHERE), NULL;
     Quiet q = {.fn = fn, .tmp = arena_new(main->s)};
     q.made = graph_function_new(main, free_name(fn));
     q.map = NEW_N(q.tmp, fn->nvar, Var);
     copy_leaves(&q);
-    for (ApplyId a = 0; a < fn->napply; a++)
+    for (ApplyId a = 0; a < fn->napply && !q.failed; a++)
         copy_apply(&q, a);
+    session_leave(main->s);
+    if (q.failed) return arena_free(q.tmp), graph_function_drop(q.made), NULL;
     copy_facts(&q);
     arena_free(q.tmp);
     Graph *first = made_before(&q);

@@ -8,7 +8,8 @@
 /* fn itself when it has no effects; else a function NAME_quiet of the main graph, made
  * once, in which what passed through a sow, a print or an assertion goes past it, also
  * in the functions that it calls. Derivatives of its own stay. Ops of plugins that have
- * effects and pass nothing on are kept. */
+ * effects and pass nothing on are kept. NULL: functions call each other too deep,
+ * E_LIMIT. */
 const Graph *function_quiet(Graph *main, const Graph *fn);
 
 #endif

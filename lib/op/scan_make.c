@@ -116,7 +116,9 @@ bool scan_make_body(ScanMake *m, const ScanForm *f, const Var *in, bool whole, V
     Arena *a = arena_new(m->b->s);
     MakePart p = {.f = *f, .in = (Var *)(uintptr_t)in, .y = y, .whole = whole};
     Graph *main = m->body->main;
-    p.f.fn = graph_function(main, function_quiet(main, f->fn)->name);
+    const Graph *quiet = function_quiet(main, f->fn);
+    if (!quiet) return arena_free(a), false;
+    p.f.fn = graph_function(main, quiet->name);
     p.map = NEW_N(a, p.f.fn->nvar, Var);
     memset(p.map, 0xFF, p.f.fn->nvar * sizeof *p.map);
     bool ok = scan_part_body(m, &p);

@@ -25,8 +25,7 @@ static Machine *function_machine(Machine *m, const Graph *fn) {
     uint64_t found;
     if (map_get(&top->inner, (uintptr_t)fn, &found)) return top->inners.p[found];
     if (m->depth >= CALL_DEPTH) {
-        fail(m->s, NOWHERE, E_LIMIT, "functions call each other more than %d deep",
-             CALL_DEPTH);
+        session_too_deep(m->s, NOWHERE);
         return NULL;
     }
     Plan *p = plan_function(m, fn);

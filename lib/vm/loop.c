@@ -88,8 +88,7 @@ static int64_t ring_rows(const ScanOut *o) {
 static ScanRun *scan_run_new(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     if (m->depth >= CALL_DEPTH) {
-        fail(m->s, NOWHERE, E_LIMIT, "functions call each other more than %d deep",
-             CALL_DEPTH);
+        session_too_deep(m->s, NOWHERE);
         return NULL;
     }
     Plan *p = plan_function(m, in->fn);

@@ -7,7 +7,7 @@
 #include "vm/vm.h"
 
 #define NONE UINT32_MAX
-enum { CALL_DEPTH = 200, ALIGNMENT = 64 };
+enum { ALIGNMENT = 64 };
 enum { STREAM_BYTES = 16 << 20 }; /* outputs of this size are written past the caches */
 
 /* ---- layouts: dtype, shape and strides as one pointer, so that "as in the last run"

@@ -135,3 +135,20 @@ short() {
         bad 2 E_USAGE "--max-time takes" "grun g.yaml n=1 --max-time '$mode'"
     done
 }
+
+@test "functions that call each other 1000 deep: one limit, also on a small stack" {
+    plain_build
+    {
+        printf 'thunkline: 1\ninputs: {x: "float64[n]"}\nfunctions:\n  f0: {inputs: {u: "float64[m]"}, let: {v: "sin(u)"}, outputs: [v]}\n'
+        for ((i = 1; i < 1000; i++)); do
+            printf '  f%d: {inputs: {u: "float64[m]"}, let: {w: "f%d(u)", v: "w * u"}, outputs: [v]}\n' $i $((i - 1))
+        done
+        printf 'let: {y: "f999(x)", c: "sum(y)"}\noutputs: [y, c]\n'
+    } >g.yaml
+    local line
+    for line in 'ggrad g.yaml --cost c --wrt x' 'ggrad g.yaml --jvp y --wrt x' 'ggrad g.yaml --jacobian y --wrt x' \
+        'ggrad g.yaml --hessian c --wrt x' 'grun g.yaml x=[1,2]' 'grun g.yaml x=[1,2] --mode FAST_COMPILE'; do
+        bad 6 E_LIMIT 'functions call each other more than 200 deep' "ulimit -s 1024; timeout 60 $line"
+    done
+    ok 'ulimit -s 1024; timeout 60 gload g.yaml -O yaml >o.yaml'
+}
