@@ -22,16 +22,22 @@ endif
 OPT    ?= -O2
 SIMD_OPT ?= -O3
 CFLAGS ?= -g
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(if $(CI),-Werror) $(OPT) $(CFLAGS) -Ilib -Ilib/include -I$(B)/gen \
+# What makes bugs harder to exploit, in builds that optimise: guards of stacks, and checked calls of libc (3 where compiler
+# and libc know it, else 2; the sanitizers have their own).
+optimised := $(filter-out -O0,$(filter -O%,$(OPT) $(CFLAGS)))
+fortify = $(if $(shell echo '#include <stdlib.h>' | $(CC) -O1 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fsyntax-only -xc - 2>&1),2,3)
+HARDEN := $(if $(optimised),-fstack-protector-strong $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(fortify)))
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(if $(CI),-Werror) $(OPT) $(HARDEN) $(CFLAGS) -Ilib -Ilib/include -I$(B)/gen \
   -fvisibility=hidden -fPIC -ffp-contract=off -fno-math-errno -fno-trapping-math -pthread \
   $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) -DTL_VERSION='"$(VERSION)"' -MMD -MP
-# The tools start in half a millisecond: small libraries go into them where the archives exist, and fixed addresses leave
-# nothing to relocate (LINK=-pie for other addresses each time).
+# The tools start in half a millisecond: small libraries go into them where the archives exist. They lie at other addresses
+# each time, and what the linker resolves is resolved and read-only before they begin; LINK=-no-pie starts 0.15 ms sooner.
 archive = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-Wl$(comma)-Bstatic -l$(1) -Wl$(comma)-Bdynamic,-l$(1))
 comma  := ,
 SHARED_LIBS = -lm -ldl -pthread $(shell pkg-config --libs yaml-0.1 libzstd 2>/dev/null || echo -lyaml -lzstd)
 LDLIBS := $(call archive,yaml) $(call archive,zstd) -lm -ldl -pthread
-LINK   ?= -no-pie
+NOW    := -Wl,-z,relro,-z,now
+LINK   ?= -pie $(NOW)
 LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
 
 # ---- sources: found, never listed -----------------------------------------------------------
@@ -88,7 +94,7 @@ $(B)/libthunkline.a: $(LIB_O)
 	@rm -f $@
 	ar rcs $@ $(B)/thunkline.o
 $(B)/libthunkline.so: $(LIB_O)
-	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LDFLAGS) -o $@ $^ $(SHARED_LIBS)
+	$(CC) -shared $(NOW) -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LDFLAGS) -o $@ $^ $(SHARED_LIBS)
 
 define TOOL_RULE
 $(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c)) $(B)/libthunkline-all.a

@@ -32,6 +32,29 @@ globals() {
     verdict globals $((n - bad)) $bad
 }
 
+# The tools and the library: addresses of their own each time, everything resolved and read-only before they begin, no
+# stack that can be run; and how an optimising build compiles: guarded stacks, checked calls unless a sanitizer checks them.
+hardening() {
+    command -v readelf >/dev/null || { echo "lint hardening: skipped, there is no readelf"; return; }
+    bad=0 n=0
+    for f in "$B"/bin/g* "$B/libthunkline.so"; do
+        [ -f "$f" ] || continue
+        n=$((n + 1))
+        elf=$(readelf -hldW "$f")
+        for want in 'Type: *DYN' GNU_RELRO 'FLAGS_1.* NOW' 'GNU_STACK.* RW '; do
+            echo "$elf" | grep -q "$want" || { echo "$f: readelf shows no $want"; bad=$((bad + 1)); break; }
+        done
+    done
+    for how in 'OPT=-O2 SAN=: stack-protector-strong FORTIFY_SOURCE=[23]' 'OPT=-O1 SAN=address: stack-protector-strong'; do
+        n=$((n + 1))
+        line=$(make -n CFLAGS= ${how%%:*} B="$B/none" "$B/none/lib/base/mem.o")
+        for want in ${how#*:}; do
+            echo "$line" | grep -q "$want" || { echo "make ${how%%:*}: compiles without $want"; bad=$((bad + 1)); break; }
+        done
+    done
+    verdict hardening $((n - bad)) $bad
+}
+
 # Functions at most 80 lines, files 700, the rows' public headers 250.
 sizes() {
     command -v ctags >/dev/null || { echo "lint sizes: skipped, there is no ctags"; return; }
@@ -82,6 +105,7 @@ generated() {
 
 layers
 globals
+hardening
 sizes
 format
 scripts
