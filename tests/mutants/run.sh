@@ -11,7 +11,10 @@ mkdir -p "$work" || exit 1
 work=$(cd "$work" && pwd)
 tree=$work/tree
 mkdir -p "$tree"
-(cd "$source" && git ls-files -z --cached --others --exclude-standard 2>/dev/null | xargs -0 cp --parents -pu -t "$tree" 2>/dev/null)
+# Only what differs, as of now, so that make sees what an earlier call or a change left behind.
+(cd "$source" && git ls-files --cached --others --exclude-standard) | while IFS= read -r f; do
+    cmp -s "$source/$f" "$tree/$f" || { mkdir -p "$(dirname "$tree/$f")" && cp "$source/$f" "$tree/$f"; }
+done
 cd "$tree" || exit 1
 here=$PWD/tests/mutants
 B=build
