@@ -23,7 +23,7 @@ static bool wrong(Session *s, const OwnOp *d, Span at, const char *fmt, ...) {
 
 /* ---- names ---- */
 
-static bool is_word(const char *p) {
+bool own_word_ok(const char *p) {
     size_t n = strlen(p);
     if (n == 0 || (*p >= '0' && *p <= '9')) return false;
     for (size_t i = 0; i < n; i++)
@@ -35,7 +35,7 @@ static bool is_word(const char *p) {
 
 bool own_name_ok(Session *s, const char *name, Span at) {
     size_t n = strlen(name);
-    if (!is_word(name))
+    if (!own_word_ok(name))
         return fail(s, at, E_NAME, "\"%s\" can't be the name of an op", name);
     const Type *t = type_by_name(s, name);
     if (t && t->cls)
@@ -47,11 +47,14 @@ bool own_name_ok(Session *s, const char *name, Span at) {
     return true;
 }
 
-/* Words that formulas of a row use for something else. */
+bool own_word_taken(const char *name) {
+    return strcmp(name, "g") == 0 || strcmp(name, "r") == 0 ||
+           strcmp(name, "disconnected") == 0 || strncmp(name, "g_", 2) == 0 ||
+           strncmp(name, "t_", 2) == 0;
+}
+
 static bool is_free_word(const char *name) {
-    return is_word(name) && strcmp(name, "g") != 0 && strcmp(name, "r") != 0 &&
-           strcmp(name, "disconnected") != 0 && strncmp(name, "g_", 2) != 0 &&
-           strncmp(name, "t_", 2) != 0;
+    return own_word_ok(name) && !own_word_taken(name);
 }
 
 static bool check_words(Session *s, const OwnOp *d, const OwnList *l,

@@ -59,6 +59,20 @@ typedef struct SignatureError {
     size_t index; /* of the input, prop or output */
 } SignatureError;
 void own_signature_check(Session *s, const Op *op, SignatureError *e);
+/* Has every name in a text of an op a meaning there? False: diagnosed in the text. */
+typedef enum OwnMember {
+    OWN_SHAPE, /* inputs, props */
+    OWN_FLOPS, /* and outputs */
+    OWN_PARTIALS,
+    OWN_ADJOINT, /* and gradients or tangents */
+    OWN_PULLBACK,
+    OWN_PUSHFORWARD
+} OwnMember;
+bool own_text_check(Session *s, const Op *op, OwnMember of, Span text);
+/* May an input, prop or output have that name? No keyword or literal. */
+bool own_word_ok(const char *name);
+/* Do texts of derivatives use it for something else: g, r, g_NAME, t_NAME? */
+bool own_word_taken(const char *name);
 bool own_default_ok(const char *text); /* of an input: a number, True, False, pi */
 /* May an op have that name? No function of the language, keyword or literal. False:
  * diagnosed at `at`. */

@@ -10,9 +10,10 @@ typedef struct Check {
     struct OpBody *all; /* of the file */
     size_t n;
     struct OpBody *b; /* the one at hand */
+    const Op *op;     /* the same */
     const Signature *sig;
-    Compiler *c; /* of a graph without anything: for messages */
-    Map names;   /* what a text may name: 1, or 2 + the line that defines it; 0: gone */
+    Map names; /* what a text may name: 1, or 2 + the line that defines it; 0: gone */
+    Vec(Sym) listed;     /* those, in order, for messages */
     uint32_t line;       /* of the definition */
     Vec(uint32_t) need;  /* of the line: others */
     Vec(uint32_t) calls; /* of the definition: ops of the file */
@@ -21,12 +22,18 @@ typedef struct Check {
 
 /* ---- names ---- */
 
+static void put_name(Check *k, Sym name, uint64_t what) {
+    map_put(&k->names, name, what);
+    vec_push(k->s, &k->listed, name);
+}
+
 static void allow(Check *k, Sym name) {
-    map_put(&k->names, name, 1);
+    put_name(k, name, 1);
 }
 
 static void allow_signature(Check *k, bool outputs) {
     map_free(&k->names);
+    k->listed.n = 0;
     for (size_t i = 0; i < k->sig->nin; i++)
         allow(k, k->sig->in[i].name);
     for (size_t i = 0; i < k->sig->nprop; i++)
@@ -39,16 +46,33 @@ static bool is_dtype_name(const char *p) {
     return strcmp(p, "floatX") == 0 || dtype_find(p, strlen(p)) != DT_NONE;
 }
 
+static bool is_local(Check *k, Sym name) {
+    uint64_t what;
+    return map_get(&k->names, name, &what) && what;
+}
+
+/* What there is, as far as a line holds it. */
+static bool note_names(Check *k, size_t n, const char *const *of) {
+    Str b = STR(k->s);
+    for (size_t i = 0; i < n && i < 12; i++)
+        str_printf(&b, "%s%s", i ? ", " : "", of[i]);
+    if (n > 12) str_puts(&b, ", ...");
+    if (n) note(k->s, NOWHERE, "the names here are %s", str_text(&b));
+    str_free(&b);
+    return false;
+}
+
 static bool fail_name(Check *k, const Ast *e) {
     const char *name = sym_text(k->s, e->sym);
     Vec(const char *) of = {0};
-    for (size_t i = 0; i <= k->names.mask && k->names.n; i++)
-        if (k->names.used[i] && k->names.val[i])
-            vec_push(k->s, &of, sym_text(k->s, (Sym)k->names.key[i]));
+    for (size_t i = 0; i < k->listed.n; i++)
+        if (is_local(k, k->listed.p[i]))
+            vec_push(k->s, &of, sym_text(k->s, k->listed.p[i]));
     const char *near = str_nearest(k->s, name, of.p, of.n);
     fail(k->s, e->at, E_NAME, "`%s` means nothing in this text of %s%s%s%s", name,
-         k->b->op.name, near ? ": did you mean `" : "", near ? near : "",
+         k->op->name, near ? ": did you mean `" : "", near ? near : "",
          near ? "`?" : "");
+    note_names(k, of.n, of.p);
     vec_free(&of);
     if (op_find(k->s, name, strlen(name)))
         note(k->s, NOWHERE, "there is a function %s: call it, as in %s(x)", name, name);
@@ -69,9 +93,15 @@ static bool visit_name(Check *k, const Ast *e) {
 
 /* ---- calls ---- */
 
-static bool is_local(Check *k, Sym name) {
-    uint64_t what;
-    return map_get(&k->names, name, &what) && what;
+/* The compiler knows what there is; it needs a graph, which has nothing. */
+static bool fail_call(Check *k, const Ast *e) {
+    Graph *g = graph_new(k->s);
+    Builder b = builder(g, false);
+    Compiler *c = compiler_new(&b);
+    fail_function(c, e);
+    compiler_free(c);
+    graph_free(g);
+    return false;
 }
 
 static bool visit_call(Check *k, const Ast *e) {
@@ -82,7 +112,7 @@ static bool visit_call(Check *k, const Ast *e) {
                     "%s does more than compute a value: that is for functions of a "
                     "graph, not for ops",
                     name);
-    if (op && op->body >= k->all && op->body < k->all + k->n)
+    if (op && k->n && op->body >= k->all && op->body < k->all + k->n)
         vec_push(k->s, &k->calls, (uint32_t)(op->body - k->all));
     if (strcmp(name, "load") == 0)
         return fail(k->s, e->at, E_ARG, "files can't be loaded here");
@@ -90,7 +120,7 @@ static bool visit_call(Check *k, const Ast *e) {
     if (op || macro_find(name, strlen(name)) || is_builtin_name(name) ||
         type_by_name(k->s, name))
         return true;
-    if (!is_local(k, e->sym)) return fail_function(k->c, e);
+    if (!is_local(k, e->sym)) return fail_call(k, e);
     uint64_t what;
     if (map_get(&k->names, e->sym, &what) && what >= 2)
         vec_push(k->s, &k->need, (uint32_t)(what - 2));
@@ -116,6 +146,7 @@ static bool visit_lambda(Check *k, const Ast *e) {
     bool ok = visit(k, e->kid[n]);
     for (size_t i = n; i-- > 0;)
         map_put(&k->names, e->kid[i]->sym, was[i]);
+    k->listed.n -= n;
     mem_free(was);
     return ok;
 }
@@ -169,7 +200,7 @@ static bool define(Check *k, Sym name, Span at, uint32_t line) {
     if (map_get(&k->names, name, &what))
         return fail(k->s, at, E_DUPLICATE, "`%s` is %s", sym_text(k->s, name),
                     what >= 2 ? "defined twice" : "an input or prop already");
-    map_put(&k->names, name, 2 + line);
+    put_name(k, name, 2 + line);
     return true;
 }
 
@@ -251,6 +282,7 @@ static bool order_lines(Check *k) {
 
 static void take(Check *k, struct OpBody *b) {
     k->b = b;
+    k->op = &b->op;
     k->sig = op_signature(k->s, &b->op);
 }
 
@@ -336,34 +368,49 @@ static void allow_prefixed(Check *k, const char *prefix, Sym name) {
                                     sym_text(k->s, name))));
 }
 
-static bool read_pullback(Check *k) {
-    if (k->sig->nout == 1) allow(k, sym(k->s, "g"));
-    for (size_t i = 0; k->sig->nout > 1 && i < k->sig->nout; i++)
-        allow_prefixed(k, "g", k->sig->out[i]);
-    return read_formulas(k, &k->b->decl->pullback);
+static void allow_names(Check *k, OwnMember of) {
+    const Signature *sig = k->sig;
+    allow_signature(k, of != OWN_SHAPE);
+    k->gradient = of >= OWN_PARTIALS;
+    if (of == OWN_ADJOINT || (of == OWN_PULLBACK && sig->nout == 1))
+        allow(k, sym(k->s, "g"));
+    for (size_t i = 0; of == OWN_PULLBACK && sig->nout > 1 && i < sig->nout; i++)
+        allow_prefixed(k, "g", sig->out[i]);
+    for (size_t i = 0; of == OWN_PUSHFORWARD && i < sig->nin; i++)
+        allow_prefixed(k, "t", sig->in[i].name);
 }
 
-static bool read_pushforward(Check *k) {
-    for (size_t i = 0; i < k->sig->nin; i++)
-        allow_prefixed(k, "t", k->sig->in[i].name);
-    return read_formulas(k, &k->b->decl->pushforward);
+static bool read_list(Check *k, OwnMember of, const OwnList *l) {
+    allow_names(k, of);
+    bool ok = read_formulas(k, l);
+    k->gradient = false;
+    return ok;
 }
 
 static bool read_texts(Check *k) {
     const OwnOp *d = k->b->decl;
-    allow_signature(k, false);
+    allow_names(k, OWN_SHAPE);
     if (d->shape.text && !read_formula(k, &d->shape)) return false;
-    allow_signature(k, true);
-    if (!read_flops(k)) return false;
-    k->gradient = true;
-    bool ok = read_formulas(k, &d->partials);
-    allow(k, sym(k->s, "g"));
-    ok = ok && read_formulas(k, &d->adjoint);
-    allow_signature(k, true);
-    ok = ok && read_pullback(k);
-    allow_signature(k, true);
-    ok = ok && read_pushforward(k);
-    k->gradient = false;
+    allow_names(k, OWN_FLOPS);
+    return read_flops(k) && read_list(k, OWN_PARTIALS, &d->partials) &&
+           read_list(k, OWN_ADJOINT, &d->adjoint) &&
+           read_list(k, OWN_PULLBACK, &d->pullback) &&
+           read_list(k, OWN_PUSHFORWARD, &d->pushforward);
+}
+
+bool own_text_check(Session *s, const Op *op, OwnMember of, Span text) {
+    Check k = {.s = s, .op = op, .sig = op_signature(s, op), .names = MAP(s)};
+    Arena *tmp = arena_new(s);
+    const Ast *e = expr_parse(s, tmp, text);
+    double v;
+    allow_names(&k, of);
+    bool ok = e && visit(&k, e) &&
+              (of != OWN_FLOPS || formula_span(s, text, any_value, &k, &v));
+    arena_free(tmp);
+    map_free(&k.names);
+    vec_free(&k.listed);
+    vec_free(&k.need);
+    vec_free(&k.calls);
     return ok;
 }
 
@@ -539,18 +586,15 @@ static bool check_all(Check *k, uint32_t *order) {
 }
 
 bool own_check(Session *s, size_t n, struct OpBody *body) {
-    Graph *g = graph_new(s);
-    Builder b = builder(g, false);
-    Check k = {.s = s, .all = body, .n = n, .names = MAP(s), .c = compiler_new(&b)};
+    Check k = {.s = s, .all = body, .n = n, .names = MAP(s)};
     uint32_t *order = mem_zalloc(s, n, sizeof *order);
     bool ok = check_all(&k, order);
     for (size_t i = 0; i < n; i++)
         body[i].broken = !ok;
     mem_free(order);
     map_free(&k.names);
+    vec_free(&k.listed);
     vec_free(&k.need);
     vec_free(&k.calls);
-    compiler_free(k.c);
-    graph_free(g);
     return ok;
 }

@@ -100,7 +100,8 @@ bool plugin_add(Session *s, const char *path, const TlPlugin *p) {
                 .other = E_PLUGIN,
                 .mark = diag_count(s),
                 .plugin = own};
-    return plugin_verdict(&h, p->init(&h, &plugin_api), "init");
+    return plugin_verdict(&h, p->init(&h, &plugin_api), "init") &&
+           plugin_check_texts(&h);
 }
 
 bool plugin_load(Session *s, const char *path) {

@@ -23,7 +23,6 @@ struct PluginOp {
     const char *const *pullback; /* texts by parameter */
     size_t nview, ndestroy;
     struct PluginMap *view, *destroy;
-    struct PluginOp *next;
 };
 typedef struct PluginMap {
     uint32_t out, in;
@@ -62,6 +61,7 @@ bool plugin_verdict(TlHost *h, bool ok, const char *of);
 /* init: false: diagnosed */
 bool plugin_add_op(TlHost *h, const TlOpDef *def);
 bool plugin_add_type(TlHost *h, const TlTypeDef *def);
+bool plugin_check_texts(TlHost *h); /* after it: do texts of the ops name what is? */
 /* plugin_types.c, for the API; a NULL def is any */
 bool plugin_type_is(const Type *t, const TlTypeDef *def);
 size_t plugin_type_params(const Type *t, const TlParam **param);

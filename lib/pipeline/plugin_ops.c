@@ -457,17 +457,17 @@ static bool check_maps(Adding *a) {
 }
 
 /* A member's text as a place for messages: "./mine.so (adjoint of f)". */
-static Span text_at(Adding *a, const char *what, const char *text) {
-    const char *name = arena_printf(session_arena(a->s), "%s (%s of %s)", a->h->what,
-                                    what, a->def->name);
+static Span text_at(TlHost *h, const char *op, const char *what, const char *text) {
+    const char *name =
+        arena_printf(session_arena(h->s), "%s (%s of %s)", h->what, what, op);
     size_t n = strlen(text);
-    return (Span){source_add(a->s, name, text, n), 0, (uint32_t)n};
+    return (Span){source_add(h->s, name, text, n), 0, (uint32_t)n};
 }
 
 static bool check_formula(Adding *a, const char *what, const char *text) {
-    if (!text || strcmp(text, "disconnected") == 0) return true;
+    if (!text) return true;
     Arena *tmp = arena_new(a->s);
-    bool ok = expr_parse(a->s, tmp, text_at(a, what, text)) != NULL;
+    bool ok = expr_parse(a->s, tmp, text_at(a->h, a->def->name, what, text)) != NULL;
     arena_free(tmp);
     return ok;
 }
@@ -486,6 +486,20 @@ static bool read_texts(Adding *a, const char *what, const char *text,
     for (size_t i = 0; i < n; i++)
         if (!check_formula(a, what, part[i])) return false;
     *out = (const char *const *)(const void *)part;
+    return true;
+}
+
+static bool check_words(Adding *a, const char *what, size_t n, const Sym *names,
+                        bool free) {
+    bool texts = a->def->partials || a->def->adjoint || a->def->pullback;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = sym_text(a->s, names[i]);
+        if (!own_word_ok(name))
+            return wrong(a, "%s: \"%s\" can't be a name", what, name);
+        if (free && texts && own_word_taken(name))
+            return wrong(a, "%s: \"%s\" means something else in texts of derivatives",
+                         what, name);
+    }
     return true;
 }
 
@@ -563,7 +577,8 @@ static bool check_types(Adding *a, const char *what, const char *list, size_t n)
         return wrong(a, "%s has %zu types for %zu %s%s", what, have, n,
                      *what == 'i' ? "input" : "output", n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++)
-        if (!type_parse(a->s, part[i], strlen(part[i]), text_at(a, what, part[i])))
+        if (!type_parse(a->s, part[i], strlen(part[i]),
+                        text_at(a->h, a->def->name, what, part[i])))
             return false;
     return true;
 }
@@ -573,7 +588,14 @@ static bool check_types(Adding *a, const char *what, const char *list, size_t n)
 static bool check_parameters(Adding *a) {
     const Signature *sig = a->sig;
     const Sym *in = input_names(a);
+    Sym *props = NEW_N(session_arena(a->s), sig->nprop + 1, Sym);
     uint32_t at;
+    for (size_t i = 0; i < sig->nprop; i++)
+        props[i] = sig->prop[i].name;
+    if (!check_words(a, "in", sig->nin, in, true) ||
+        !check_words(a, "props", sig->nprop, props, true) ||
+        !check_words(a, "out", sig->nout, sig->out, false))
+        return false;
     for (size_t i = 0; i < sig->nin; i++)
         if (sig->in[i].value && !own_default_ok(sig->in[i].value))
             return wrong(a, "in: a default is a number, not %s", sig->in[i].value);
@@ -620,4 +642,35 @@ bool plugin_add_op(TlHost *h, const TlOpDef *def) {
     if (!check_rest(&a)) return false;
     return op_add(h->s, &p->op, NOWHERE) ||
            (note(h->s, NOWHERE, "in the plugin %s", h->what), false);
+}
+
+/* ---- once all ops are there ---- */
+
+static bool check_member(TlHost *h, const Op *op, OwnMember of, const char *what,
+                         size_t n, const char *const *text) {
+    for (size_t i = 0; text && i < n; i++)
+        if (!own_text_check(h->s, op, of, text_at(h, op->name, what, text[i])))
+            return false;
+    return true;
+}
+
+/* Texts may name ops that were added later. */
+static bool check_texts(TlHost *h, const Op *op) {
+    const struct PluginOp *p = op->plugin;
+    const TlOpDef *d = &p->def;
+    size_t n = op_signature(h->s, op)->nin;
+    return check_member(h, op, OWN_SHAPE, "shape", d->shape != NULL, &d->shape) &&
+           check_member(h, op, OWN_FLOPS, "flops", d->flops != NULL, &d->flops) &&
+           check_member(h, op, OWN_PARTIALS, "partials", n, op->partial) &&
+           check_member(h, op, OWN_ADJOINT, "adjoint", n, op->adjoint) &&
+           check_member(h, op, OWN_PULLBACK, "pullback", n, p->pullback);
+}
+
+bool plugin_check_texts(TlHost *h) {
+    for (size_t i = 0; i < op_count(h->s); i++) {
+        const Op *op = op_get(h->s, i);
+        if (op->plugin && op->plugin->plugin == h->plugin && !check_texts(h, op))
+            return false;
+    }
+    return true;
 }

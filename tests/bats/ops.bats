@@ -146,6 +146,8 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
   f:\n    inputs: x\n    def: x\n    disconnected: q\n|E_PLUGIN|6:19|no input q
   f:\n    inputs: x\n    def: x\n    commutative: true\n|E_PLUGIN|3:3|two inputs
   f:\n    inputs: x\n    def: x\n    flops: y.size\n|E_NAME|6:12|means nothing
+  f:\n    inputs: x\n    def: x * 2\n    adjoint: {x: nope * g}\n|E_NAME|6:18|.nope. means nothing in this text of f
+  f:\n    inputs: lambda\n    def: "1"\n|E_PLUGIN|4:13|.lambda. can't be the name of an input
   f:\n    inputs: x\n    def: x\n    flops: x.sizes\n|E_NAME|6:12|shape .ndim .size
   f:\n    inputs: x\n    def: x\n    flops: exp(x.size)\n|E_NAME|6:12|no function .exp. in formulas
   f:\n    inputs: x\n    def: x\n    flops: x * 2\n|E_TYPE|6:12|a number is expected

@@ -111,6 +111,48 @@ END
     bad 3 E_SYNTAX '^gload: ./bad.so \(adjoint of f\):1:4: ' 'gload --plugin ./bad.so -e 1.'
 }
 
+# Members of an op f, what the error is and what it says; a member that is right says nothing.
+members() {
+    cat <<'T'
+.in = "x", .adjoint = "nope * g"|E_NAME ./bad.so \(adjoint of f\):1:1: |`nope` means nothing in this text of f|names here are x, r, g
+.in = "x", .props = "k: int = 1", .partials = "k * g"|E_NAME ./bad.so \(partials of f\):1:5: |`g` means nothing|names here are x, k, r
+.in = "x", .pullback = "nope(g, x)"|E_NAME ./bad.so \(pullback of f\):1:1: |there is no function `nope`|
+.in = "x", .flops = "2 * nope"|E_NAME ./bad.so \(flops of f\):1:5: |`nope` means nothing in this text of f|names here are x, r
+.in = "x", .flops = "2 * x"|E_TYPE ./bad.so \(flops of f\)|a number is expected|
+.in = "x", .shape = "[r.shape[0]]"|E_NAME ./bad.so \(shape of f\):1:2: |`r` means nothing|names here are x
+.in = "x", .shape = "disconnected"|E_NAME ./bad.so \(shape of f\):1:1: |`disconnected` means nothing|names here are x
+.in = "lambda"|E_PLUGIN |the op f: in: "lambda" can't be a name|
+.in = "x", .props = "None: int = 3"|E_PLUGIN |the op f: props: "None" can't be a name|
+.in = "x", .out = "if"|E_PLUGIN |the op f: out: "if" can't be a name|
+.in = "g", .adjoint = "2 * g"|E_PLUGIN |the op f: in: "g" means something else in texts of derivatives|
+.in = "g"|||
+.in = "x", .props = "k: int = 1", .adjoint = "later(g) * k + float64(x) - (lambda q: q)(r)", .flops = "k * x.size", .shape = "x.shape"|||
+.in = "x", .pullback = "undefined('why')"|||
+.in = "x", .adjoint = "disconnected"|||
+T
+}
+
+@test "names and functions that a text of an op can't mean are refused when the plugin is loaded" {
+    local member where what names
+    while IFS='|' read -r member where what names; do
+        so bad <<END
+static bool make(TlNode *n) { n->out[0] = n->in[0]; return true; }
+static bool run(TlCall *c) { return c->api->pass(c, 0, 0); }
+static const TlOpDef d = {.size = sizeof d, .name = "f", .make_node = make, .perform = run, $member};
+static const TlOpDef later = {.size = sizeof later, .name = "later", .in = "x", .make_node = make, .perform = run};
+static bool init(TlHost *h, const TlApi *a) { return a->add_op(h, &d) && a->add_op(h, &later); }
+TL_PLUGIN("bad", "1", init)
+END
+        if [ -z "$where" ]; then
+            ok 'gload --plugin ./bad.so -e 1. | grun' 'out = 1.0'
+            continue
+        fi
+        bad 3 "${where%% *}" "$what" 'gload --plugin ./bad.so -e 1.'
+        grep -Eq -- "${where#* }.*$what" .err
+        grep -Fq "$names" .err
+    done < <(members)
+}
+
 @test "an op that breaks its promise while running is an error of the run" {
     so lies <<'END'
 static bool same(TlNode *n) { n->out[0] = n->in[0]; return true; }

@@ -265,6 +265,8 @@ typedef struct TlApply {
 typedef struct TlOpDef {
     size_t size; /* sizeof(TlOpDef) */
     const char *name, *doc, *alias;
+    /* Texts may name what is said below, functions of the language, and all ops of the
+     * plugin; anything else is refused when the plugin is loaded. */
     /* Inputs "x, y", props "beta: float = 1.0" and, if there are several, names of the
      * outputs "q, r"; the only output of an op without `out` is r. An input is a
      * tensor, or `x: any` (any Type), `n: int`, `shape: ints`, `flag: bool`; `y?` may
