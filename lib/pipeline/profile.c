@@ -72,7 +72,7 @@ static Graph *with_numbers(const Profiling *f) {
 /* Where sizes are not told by dims, as those of what is put together from rows, they
  * are by working them out. */
 static void tell_sizes(Profiling *f) {
-    PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p);
+    PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
     if (!f->dims.n || !m.unknown) return;
     Graph *g = with_numbers(f);
     Plan *p = g ? plan_new(g, &f->r.how) : NULL;
@@ -136,15 +136,27 @@ static bool settle_shared(Profiling *f) {
     return true;
 }
 
+/* What the machine holds at the end it holds between calls too. */
+static void measured_memory(Profiling *f, uint64_t peak) {
+    VmMemory m = vm_memory(f->r.m);
+    uint64_t results = m.arena + m.grown, known = results + m.scratch;
+    profile_set(f->p, PF_measured_peak_bytes, (double)peak);
+    profile_set(f->p, PF_measured_results_bytes, (double)results);
+    profile_set(f->p, PF_measured_workspace_bytes, (double)m.scratch);
+    profile_set(f->p, PF_measured_other_bytes,
+                peak > known ? (double)(peak - known) : 0);
+}
+
 static bool measure(Profiling *f) {
     int64_t n;
     if (!run_values(&f->r) || !run_dims(&f->r) || !settle_shared(f)) return false;
+    for (size_t i = 0; i < f->r.ready->inputs.n; i++)
+        profile_input(f->p, i, vm_input(f->r.m, i));
     uint64_t before = memory_used(f->r.s);
     memory_peak_reset(f->r.s);
     if (!first_calls(f) || !measured_calls(f, &n)) return false;
     uint64_t peak = memory_peak(f->r.s);
-    profile_set(f->p, PF_measured_peak_bytes,
-                peak > before ? (double)(peak - before) : 0);
+    measured_memory(f, peak > before ? peak - before : 0);
     return watched_calls(f, n);
 }
 

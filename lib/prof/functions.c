@@ -62,7 +62,7 @@ static PlanMemory of_function(Profile *p, size_t i) {
     for (; i < p->called.n; i++) {
         const Called *c = &p->called.p[i];
         if (c->fn != fn || c->site != site) continue;
-        PlanMemory m = plan_memory(plan, c->ndim, c->dim);
+        PlanMemory m = plan_memory(plan, c->ndim, c->dim, NULL);
         take_larger(&most.peak, m.peak + c->more);
         take_larger(&most.peak_no_inplace, m.peak_no_inplace + c->more);
         take_larger(&most.peak_no_reuse, m.peak_no_reuse + c->more);

@@ -29,6 +29,8 @@ void profile_free(Profile *p); /* NULL is fine */
 /* Costs from types and the dims given; what they don't tell stays symbolic or unknown.
  */
 void profile_static(Profile *p);
+/* Input i is that in the calls to come: it tells sizes. NULL: there is none. */
+void profile_input(Profile *p, size_t i, const Value *x);
 /* A call that nothing watched took so long. */
 void profile_call(Profile *p, double seconds);
 /* Hooks for watched calls; each is followed by profile_watched. */

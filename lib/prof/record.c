@@ -47,17 +47,24 @@ static void learn(Profile *p, const Type *t, const Value *v) {
             vec_push(p->s, &p->dims, ((DimValue){dim_sym(t->dim[i]), shape[i]}));
 }
 
+static void learn_value(Profile *p, Var v, const Value *x) {
+    ShapeInfo info;
+    learn(p, var_type(p->g, v), x);
+    value_shape_info(x, &info);
+    p->bytes[v] = (int64_t)shape_info_size(&info);
+}
+
+void profile_input(Profile *p, size_t i, const Value *x) {
+    if (x && x->kind == TYPE_TENSOR) learn_value(p, p->g->inputs.p[i], x);
+}
+
+/* What a lazy Apply does not need is of no type: it tells nothing. */
 static void learn_all(Profile *p, const Call *c) {
-    const Var *in = apply_in(p->g, c->id);
     for (size_t i = 0; i < c->nin; i++)
-        learn(p, var_type(p->g, in[i]), c->in[i]);
-    for (size_t i = 0; i < c->nout; i++) {
-        Var v = p->g->apply[c->id].out + (Var)i;
-        learn(p, var_type(p->g, v), &c->out[i]);
-        ShapeInfo info;
-        value_shape_info(&c->out[i], &info);
-        p->bytes[v] = (int64_t)shape_info_size(&info);
-    }
+        if (c->in[i]->kind == TYPE_TENSOR)
+            learn_value(p, apply_in(p->g, c->id)[i], c->in[i]);
+    for (size_t i = 0; i < c->nout; i++)
+        learn_value(p, p->g->apply[c->id].out + (Var)i, &c->out[i]);
 }
 
 /* ---- costs ---- */

@@ -120,6 +120,9 @@ static void cost_lines(const Profile *p, Str *out) {
     str_puts(out, ")\n");
     line(p, "peak of memory: planned ", PF_peak_bytes, "B", out);
     line(p, ", measured ", PF_measured_peak_bytes, "B", out);
+    line(p, " (results ", PF_measured_results_bytes, "B", out);
+    line(p, ", workspace ", PF_measured_workspace_bytes, "B", out);
+    line(p, ", other ", PF_measured_other_bytes, "B)", out);
     line(p, "; inputs, shared, constants: ", PF_leaves_bytes, "B", out);
     str_putc(out, '\n');
 }

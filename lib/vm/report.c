@@ -2,23 +2,35 @@
  * it would be without each of its savings. */
 #include "vm/vm_impl.h"
 
+/* What sizes are told from. */
+typedef struct Known {
+    Map dims;
+    const int64_t *bytes;
+} Known;
+
+static int64_t cell_bytes(const CellInfo *c, const Known *k) {
+    int64_t n = type_bytes(c->type, &k->dims);
+    bool seen = n < 0 && k->bytes && c->type->kind == TYPE_TENSOR;
+    return seen ? k->bytes[c->var] : n;
+}
+
 typedef struct Sizes {
     Span64 *span;
     size_t n;
     uint32_t unknown;
 } Sizes;
 
-static Sizes store_sizes(const Plan *p, const Sharing *h, const Map *dims) {
+static Sizes store_sizes(const Plan *p, const Sharing *h, const Known *k) {
     Sizes z = {mem_zalloc(p->s, h->store.n, sizeof(Span64)), h->store.n, 0};
     for (size_t i = 0; i < z.n; i++) {
         const Store *s = &h->store.p[i];
         bool copy = s->born == p->nins;
-        z.span[i] = (Span64){s->born, s->dies,
-                             copy ? type_bytes(h->cell[s->cell].type, dims) : 0, 0};
+        z.span[i] =
+            (Span64){s->born, s->dies, copy ? cell_bytes(&h->cell[s->cell], k) : 0, 0};
     }
     for (uint32_t c = p->nleaf; c < p->ncell; c++) {
         Span64 *x = &z.span[h->cell[c].store];
-        int64_t n = type_bytes(h->cell[c].type, dims);
+        int64_t n = cell_bytes(&h->cell[c], k);
         if (n < 0) z.unknown++;
         if (n > x->bytes) x->bytes = n;
     }
@@ -59,13 +71,13 @@ static uint64_t peak(const Plan *p, const Sharing *h, Sizes *z) {
     return arena > UINT64_MAX - own ? UINT64_MAX : own + arena;
 }
 
-static uint64_t peak_without(const Plan *p, const Map *dims, bool inplace, bool reuse) {
+static uint64_t peak_without(const Plan *p, const Known *k, bool inplace, bool reuse) {
     Arena *a = arena_new(p->s);
     Plan q = *p;
     if (!reuse) q.o.no_reuse = true;
     Sharing h = {0};
     alias_share(&q, a, inplace, &h);
-    Sizes z = store_sizes(&q, &h, dims);
+    Sizes z = store_sizes(&q, &h, k);
     uint64_t n = peak(&q, &h, &z);
     mem_free(z.span);
     vec_free(&h.store);
@@ -73,23 +85,24 @@ static uint64_t peak_without(const Plan *p, const Map *dims, bool inplace, bool 
     return n;
 }
 
-PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim) {
+PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim,
+                       const int64_t *bytes) {
     PlanMemory r = {0};
-    Map dims = dims_map(p->s, ndim, dim);
+    Known k = {dims_map(p->s, ndim, dim), bytes};
     for (uint32_t c = 0; c < p->nleaf; c++) {
-        int64_t n = type_bytes(p->sharing.cell[c].type, &dims);
+        int64_t n = cell_bytes(&p->sharing.cell[c], &k);
         if (n < 0)
             r.unknown++;
         else
             r.leaves += (uint64_t)n;
     }
-    Sizes z = store_sizes(p, &p->sharing, &dims);
+    Sizes z = store_sizes(p, &p->sharing, &k);
     r.unknown += z.unknown;
     r.least = least(p, &z, &r.least_at);
     r.peak = peak(p, &p->sharing, &z);
     mem_free(z.span);
-    r.peak_no_inplace = peak_without(p, &dims, false, !p->o.no_reuse);
-    r.peak_no_reuse = peak_without(p, &dims, false, false);
-    map_free(&dims);
+    r.peak_no_inplace = peak_without(p, &k, false, !p->o.no_reuse);
+    r.peak_no_reuse = peak_without(p, &k, false, false);
+    map_free(&k.dims);
     return r;
 }

@@ -105,7 +105,10 @@ typedef struct PlanMemory {
     uint64_t leaves;   /* inputs, shared variables, constants */
     uint32_t unknown; /* values whose size can't be told: not in any of these figures */
 } PlanMemory;
-PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim);
+/* bytes: by variable, those of arrays that dims don't tell, as a run found them; -1:
+ * not known. NULL: none are. */
+PlanMemory plan_memory(const Plan *p, size_t ndim, const DimValue *dim,
+                       const int64_t *bytes);
 
 /* ---- running ---- */
 typedef struct Machine Machine;

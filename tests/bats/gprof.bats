@@ -317,3 +317,40 @@ updates: {w: v}' >g.yaml
     gprof both.tlg --static --dim n=1000 -O json -o both.json
     jq -e '.total.applies == 1 and .total.read_bytes == 8 * 500000 and .total.written_bytes == 4 * 500500' both.json
 }
+
+# Graphs over x: float64[n] and k: float64[m, m]; 20000 elements, 40 squared. Where a function runs, its planned peak is counted, too.
+planned() {
+    cat <<'T'
+exp(x) * 2 + x
+sum(sqrt(x))
+sort(exp(x)) + cumsum(x)
+cumsum(sort(-x))[5:] - sort(x)[5:]
+broadcast_to(exp(x)[:50], (50, 50)) @ ones((50, 3))
+scan(lambda a, c: a * c + 1, sequences=[x], outputs_info=[0.5])
+scan(lambda a, c: sort(a * c), sequences=[x], outputs_info=[ones(8)])[-1]
+ifelse(sum(x) > 0, exp(x), sort(x)) + 1
+inv(k @ k.T + eye(40)) @ k
+solve(k + eye(40), k)[0]
+T
+}
+
+@test "what a run takes for results is what was planned; the rest has names" {
+    local e
+    while IFS= read -r e; do
+        gload --new -i 'x: float64[n]' -i 'k: float64[m, m]' --shared 's: float64[500] = ones(500)' -e "y = $e" -e 'z = sum(y) * s' \
+            --update 's = z + sum(k)' --outputs y,z -o g.tlg
+        gprof g.tlg 'x=linspace(0, 1, 20000)' 'k=ones((40, 40))' --repeat 3 -O json -o m.json
+        jq -e --arg e "$e" '.total | .unknown_sizes == 0 and (.measured_results_bytes - .peak_bytes | fabs) <= 64 * 20 and
+            (.measured_results_bytes + .measured_workspace_bytes + .measured_other_bytes - .measured_peak_bytes | fabs) <= 64 * 20 or
+            error("\($e): \(.)")' m.json
+    done < <(planned)
+    gload --new -i 'x: float64[n]' -e 'sort(exp(x))' -o g.tlg
+    like "gprof g.tlg 'x=ones(1000)'" 'planned 16.0 kB, measured .*results 16.0 kB, workspace .* kB, other 0 B'
+}
+
+@test "sizes that no type tells are planned as a run found them" {
+    gload --new -i 'x: float64[?]' -e 'y = exp(x)' -e 'z = y[::2]' --outputs y,z -o g.tlg
+    gprof g.tlg 'x=ones(1000)' -O json -o m.json
+    jq -e '.total | .unknown_sizes == 0 and .peak_bytes == 8000 + 4032 and .measured_results_bytes == 12000 and .leaves_bytes == 8008' m.json
+    bad 1 E_VERDICT peak_bytes "gprof g.tlg 'x=ones(1000)' --assert 'peak_bytes < 12000' >/dev/null"
+}

@@ -279,6 +279,21 @@ END
     done
 }
 
+@test "gprof: a result of unknown dims is planned as large as it was" {
+    so half <<'END'
+static bool make(TlNode *n) { const int64_t d[1] = {-1}; return (n->out[0] = n->api->make_tensor(n->host, TL_FLOAT64, 1, d)) != NULL; }
+static bool run(TlCall *c) {
+    TlTensor x;
+    return c->api->input(c, 0, &x) && (x.shape[0] /= 2, c->api->view(c, 0, 0, &x));
+}
+static const TlOpDef d = {.size = sizeof d, .name = "half", .in = "x", .make_node = make, .perform = run, .view_map = "r: x", .shape = "[x.shape[0] // 2]"};
+static bool init(TlHost *h, const TlApi *a) { return a->add_op(h, &d); }
+TL_PLUGIN("half", "1", init)
+END
+    gload --plugin ./half.so --new -i 'x: float64[n]' -e 'y = half(exp(x))' --outputs y -o g.tlg
+    ok "gprof --plugin ./half.so g.tlg 'x=ones(1000)' --assert 'unknown_sizes == 0' --assert 'peak_bytes == 8000 + 4032' >/dev/null"
+}
+
 @test "values of a plugin's type are shown, and counted in profiles" {
     gload $D --new --shared 'a: double = 1.5' -i 'x: double' -e "p = print(x, 'x')" -e 'y = double_mul(a, 2)' -e 'z = double_add(y, p)' --outputs z >g.tlg
     shell "grun $D g.tlg x=4"

@@ -305,7 +305,7 @@ static void test_random(Session *s) {
         (void)used;
         vm_free(m);
         CHECK(alive == 0, "%d states", alive);
-        PlanMemory mem = plan_memory(p, 0, NULL);
+        PlanMemory mem = plan_memory(p, 0, NULL, NULL);
         CHECK(mem.least <= mem.peak);
         plan_free(p);
         lab_close(&l);

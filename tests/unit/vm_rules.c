@@ -292,7 +292,7 @@ static void test_deep(Session *s) {
     add_output(g, "r", v);
     Plan *p = plan_new(g, &(PlanOptions){0});
     CHECK(plan_steps(p) == 100000);
-    PlanMemory mem = plan_memory(p, 0, NULL);
+    PlanMemory mem = plan_memory(p, 0, NULL, NULL);
     CHECK(mem.peak == 64 && mem.least == 64 && mem.leaves == 64 && mem.unknown == 0,
           "%llu", (unsigned long long)mem.peak);
     CHECK(mem.peak_no_inplace == 3 * 64, "%llu",
