@@ -25,7 +25,7 @@ complete -c ggrad -s o -l output -r -F -d 'Write to FILE instead of standard out
 complete -c ggrad -s O -l format -x -a 'yaml json tlg dot tree math' -d 'The format of what is written.'
 complete -c ggrad -s z -l zstd -d 'Compress with zstd at level N (1 when left out).'
 complete -c ggrad -s f -l force -d 'Write binary to a terminal.'
-complete -c ggrad -l no-provenance -d 'Leave the record of commands out of the graph.'
+complete -c ggrad -l no-provenance -d 'Leave the record of commands, and of places in texts, out of the graph.'
 complete -c ggrad -l ops -r -F -d 'Add the ops of a file of texts; repeatable.'
 complete -c ggrad -l plugin -r -F -d 'Add the types and ops of a plugin, a library in C; repeatable.'
 complete -c ggrad -l floatX -x -a 'float32 float64' -d 'The dtype of floats that nothing else decides; float64 if unset.'

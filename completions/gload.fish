@@ -23,7 +23,7 @@ complete -c gload -s o -l output -r -F -d 'Write to FILE instead of standard out
 complete -c gload -s O -l format -x -a 'yaml json tlg dot tree math' -d 'The format of what is written.'
 complete -c gload -s z -l zstd -d 'Compress with zstd at level N (1 when left out).'
 complete -c gload -s f -l force -d 'Write binary to a terminal.'
-complete -c gload -l no-provenance -d 'Leave the record of commands out of the graph.'
+complete -c gload -l no-provenance -d 'Leave the record of commands, and of places in texts, out of the graph.'
 complete -c gload -l ops -r -F -d 'Add the ops of a file of texts; repeatable.'
 complete -c gload -l plugin -r -F -d 'Add the types and ops of a plugin, a library in C; repeatable.'
 complete -c gload -l floatX -x -a 'float32 float64' -d 'The dtype of floats that nothing else decides; float64 if unset.'

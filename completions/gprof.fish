@@ -17,7 +17,7 @@ complete -c gprof -s o -l output -r -F -d 'Write to FILE instead of standard out
 complete -c gprof -s O -l format -x -a 'text json tsv trace folded svg dot' -d 'The format of what is written.'
 complete -c gprof -s z -l zstd -d 'Compress with zstd at level N (1 when left out).'
 complete -c gprof -s f -l force -d 'Write binary to a terminal.'
-complete -c gprof -l no-provenance -d 'Leave the record of commands out of the graph.'
+complete -c gprof -l no-provenance -d 'Leave the record of commands, and of places in texts, out of the graph.'
 complete -c gprof -l ops -r -F -d 'Add the ops of a file of texts; repeatable.'
 complete -c gprof -l plugin -r -F -d 'Add the types and ops of a plugin, a library in C; repeatable.'
 complete -c gprof -l floatX -x -a 'float32 float64' -d 'The dtype of floats that nothing else decides; float64 if unset.'

@@ -21,7 +21,7 @@ complete -c grewrite -s o -l output -r -F -d 'Write to FILE instead of standard 
 complete -c grewrite -s O -l format -x -a 'yaml json tlg dot tree math' -d 'The format of what is written.'
 complete -c grewrite -s z -l zstd -d 'Compress with zstd at level N (1 when left out).'
 complete -c grewrite -s f -l force -d 'Write binary to a terminal.'
-complete -c grewrite -l no-provenance -d 'Leave the record of commands out of the graph.'
+complete -c grewrite -l no-provenance -d 'Leave the record of commands, and of places in texts, out of the graph.'
 complete -c grewrite -l ops -r -F -d 'Add the ops of a file of texts; repeatable.'
 complete -c grewrite -l plugin -r -F -d 'Add the types and ops of a plugin, a library in C; repeatable.'
 complete -c grewrite -l floatX -x -a 'float32 float64' -d 'The dtype of floats that nothing else decides; float64 if unset.'

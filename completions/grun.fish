@@ -35,7 +35,7 @@ complete -c grun -s o -l output -r -F -d 'Write to FILE instead of standard outp
 complete -c grun -s O -l format -x -a 'text json npy tsv' -d 'The format of what is written.'
 complete -c grun -s z -l zstd -d 'Compress with zstd at level N (1 when left out).'
 complete -c grun -s f -l force -d 'Write binary to a terminal.'
-complete -c grun -l no-provenance -d 'Leave the record of commands out of the graph.'
+complete -c grun -l no-provenance -d 'Leave the record of commands, and of places in texts, out of the graph.'
 complete -c grun -l ops -r -F -d 'Add the ops of a file of texts; repeatable.'
 complete -c grun -l plugin -r -F -d 'Add the types and ops of a plugin, a library in C; repeatable.'
 complete -c grun -l floatX -x -a 'float32 float64' -d 'The dtype of floats that nothing else decides; float64 if unset.'

@@ -17,7 +17,7 @@ static const Opt common[] = {
      "Compress with zstd at level N (1 when left out).", NULL},
     {"force", 'f', OPT_FLAG, AT(force), NULL, "Write binary to a terminal.", NULL},
     {"no-provenance", 0, OPT_FLAG, AT(no_provenance), NULL,
-     "Leave the record of commands out of the graph.", NULL},
+     "Leave the record of commands, and of places in texts, out of the graph.", NULL},
     {"ops", 0, OPT_FILES, AT(ops), "FILE",
      "Add the ops of a file of texts; repeatable.", NULL},
     {"plugin", 0, OPT_FILES, AT(plugins), "FILE",

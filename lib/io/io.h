@@ -60,7 +60,7 @@ void io_allow_load(Compiler *c, const char *folder);
 typedef struct WriteOptions {
     IoFormat format;
     int zstd;           /* level of compression; 0: only for a .zst name (level 1) */
-    bool no_provenance; /* leave g->steps out */
+    bool no_provenance; /* leave out g->steps, and places in texts */
     bool pack;          /* no references to files: everything is inside */
     bool durable; /* a file that outlives a loss of power: for state that took long */
     /* Text: folder for constants larger than inline_max, made if missing; it must lie

@@ -99,7 +99,8 @@ typedef struct Numbering {
     uint8_t *code; /* LeafCode of each of those */
 } Numbering;
 /* props_of[napply] receives the number of each Apply's op and props. */
-void tables_collect(TlgTables *t, const Numbering *n, uint32_t *props_of);
+/* places: whether where Applies came from in texts is kept. */
+void tables_collect(TlgTables *t, const Numbering *n, bool places, uint32_t *props_of);
 void tables_write(TlgTables *t, Str *b, Sink *k);
 void tables_free(TlgTables *t);
 void tlg_applies(const Numbering *n, const TlgTables *t, const uint32_t *props_of,

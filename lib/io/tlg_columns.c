@@ -130,9 +130,9 @@ static const struct {
                {"end", col_end, true},       {"rule", col_rule, true}};
 enum { NCOLUMNS = sizeof columns / sizeof *columns, NORIGIN = 4 };
 
-static bool any_origin(const Graph *g, ApplyId from, ApplyId to) {
+static bool any_origin(const TlgTables *t, const Graph *g, ApplyId from, ApplyId to) {
     for (ApplyId a = from; a < to; a++)
-        if (g->origin[a].rule || g->origin[a].at.source) return true;
+        if (g->origin[a].rule || source_of(t, g->origin[a].at)) return true;
     return false;
 }
 
@@ -146,7 +146,7 @@ void tlg_applies(const Numbering *n, const TlgTables *t, const uint32_t *props_o
         vec_reserve(g->s, &col,
                     in_end - g->apply[from].in +
                         (size_t)(g->nvar - g->apply[from].out) + 1);
-        bool origin = any_origin(g, from, to);
+        bool origin = any_origin(t, g, from, to);
         tlg_section(b, "applies");
         cb_head(b, CB_MAP, NCOLUMNS - (origin ? 0 : NORIGIN));
         for (size_t i = 0; i < NCOLUMNS; i++) {

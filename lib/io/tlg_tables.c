@@ -43,23 +43,24 @@ static uint32_t use_props(TlgTables *t, const Apply *a) {
     return (uint32_t)t->props.n - 1;
 }
 
-static void use_origin(TlgTables *t, const Origin *o) {
+static void use_rule(TlgTables *t, Sym rule) {
     uint64_t no;
-    if (o->rule && !map_get(&t->rule_no, o->rule, &no)) {
-        map_put(&t->rule_no, o->rule, t->rules.n);
-        vec_push(t->s, &t->rules, o->rule);
-    }
-    if (!source_get(t->s, o->at.source)) return;
-    no = 0;
-    bool first = t->sources.n && t->sources.p[0].source == o->at.source;
-    if (!first && !map_get(&t->source_no, o->at.source, &no)) {
-        map_put(&t->source_no, o->at.source, no = t->sources.n);
-        vec_push(t->s, &t->sources,
-                 ((TlgSource){o->at.source, o->at.begin, o->at.end}));
+    if (!rule || map_get(&t->rule_no, rule, &no)) return;
+    map_put(&t->rule_no, rule, t->rules.n);
+    vec_push(t->s, &t->rules, rule);
+}
+
+static void use_source(TlgTables *t, Span at) {
+    uint64_t no = 0;
+    if (!source_get(t->s, at.source)) return;
+    bool first = t->sources.n && t->sources.p[0].source == at.source;
+    if (!first && !map_get(&t->source_no, at.source, &no)) {
+        map_put(&t->source_no, at.source, no = t->sources.n);
+        vec_push(t->s, &t->sources, ((TlgSource){at.source, at.begin, at.end}));
     }
     TlgSource *u = &t->sources.p[no];
-    if (o->at.begin < u->begin) u->begin = o->at.begin;
-    if (o->at.end > u->end) u->end = o->at.end;
+    if (at.begin < u->begin) u->begin = at.begin;
+    if (at.end > u->end) u->end = at.end;
 }
 
 /* Most Applies have an op and props that were seen a moment ago. */
@@ -77,7 +78,7 @@ static void use_var(TlgTables *t, const Graph *g, Var v) {
     if (type->id >= t->type_no.n || !t->type_no.p[type->id]) use_type(t, type);
 }
 
-void tables_collect(TlgTables *t, const Numbering *n, uint32_t *props_of) {
+void tables_collect(TlgTables *t, const Numbering *n, bool places, uint32_t *props_of) {
     const Graph *g = n->g;
     Recent recent[RECENT] = {0};
     for (uint32_t i = 0; i < n->nleaf; i++)
@@ -90,7 +91,8 @@ void tables_collect(TlgTables *t, const Numbering *n, uint32_t *props_of) {
         if (c->op != r->op || c->props != r->props)
             *c = (Recent){r->op, r->props, use_props(t, r)};
         props_of[a] = c->no;
-        if (g->origin[a].rule || g->origin[a].at.source) use_origin(t, &g->origin[a]);
+        use_rule(t, g->origin[a].rule);
+        if (places) use_source(t, g->origin[a].at);
     }
 }
 

@@ -412,7 +412,7 @@ bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o) {
         props_of[i] = arena_alloc(a, (f->napply + 1) * sizeof(uint32_t));
         n[i] = number(f, a);
         code_leaves(&n[i], a);
-        tables_collect(&t, &n[i], props_of[i]);
+        tables_collect(&t, &n[i], !o->no_provenance, props_of[i]);
     }
     write_header(g, !o->no_provenance, &b);
     tables_write(&t, &b, k);
