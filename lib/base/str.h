@@ -31,6 +31,12 @@ Sym sym_find(Session *s, const char *p, size_t n); /* 0 if it was never interned
 const char *sym_text(Session *s, Sym y);           /* "" for 0 */
 void sym_reserve(Session *s, size_t extra);        /* a hint: so many new ones come */
 
+/* Whole characters of UTF-8, no surrogates; */
+bool utf8_is_valid(const char *p, size_t n);
+/* and none that change what a terminal or an editor shows of their surroundings:
+ * controls, marks of direction, line separators. */
+bool utf8_is_plain(const char *p, size_t n);
+
 /* JSON text of a string, with quotes; control characters and invalid UTF-8 escaped. */
 void str_json(Str *b, const char *p, size_t n);
 /* A string of the expression language, in single quotes. */

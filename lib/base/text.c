@@ -34,6 +34,20 @@ static bool is_deceptive(uint32_t c) {
            (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
 }
 
+bool utf8_is_valid(const char *p, size_t n) {
+    uint32_t c;
+    for (size_t i = 0, len; i < n; i += len)
+        if (!(len = utf8_next(p + i, n - i, &c))) return false;
+    return true;
+}
+
+bool utf8_is_plain(const char *p, size_t n) {
+    uint32_t c;
+    for (size_t i = 0, len; i < n; i += len)
+        if (!(len = utf8_next(p + i, n - i, &c)) || is_deceptive(c)) return false;
+    return true;
+}
+
 static void json_control(Str *b, uint32_t c) {
     static const char from[] = "\b\t\n\f\r", to[] = "btnfr";
     const char *at = c ? strchr(from, (int)c) : NULL;

@@ -78,19 +78,7 @@ static bool is_ascii(const char *p, size_t n) {
 }
 
 static bool is_utf8(const char *p, size_t n) {
-    if (is_ascii(p, n)) return true;
-    for (size_t i = 0; i < n; i++) {
-        if ((signed char)p[i] >= 0) continue;
-        size_t k = i;
-        while (k < n && (signed char)p[k] < 0)
-            k++;
-        /* U+0080 to U+009F and the line separators count as control characters in a
-           label; here they would only become a byte string, which reads back the same.
-         */
-        if (!is_label(p + i, k - i)) return false;
-        i = k - 1;
-    }
-    return true;
+    return is_ascii(p, n) || utf8_is_valid(p, n);
 }
 
 void cb_text_head(Str *b, const char *p, size_t n) {

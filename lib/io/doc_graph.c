@@ -94,7 +94,8 @@ static bool head(Graph *g, const Doc *root, DType otherwise) {
         return false;
     if (name && !is_label(name->p, name->n))
         return fail(s, name->at, E_NAME,
-                    "a graph's name can't be empty or have control characters");
+                    "a graph's name can't be empty or have control characters, "
+                    "such as marks of the direction of text");
     if (name) g->name = sym_n(s, name->p, name->n);
     if (doc) g->doc = arena_str(g->arena, doc->p, doc->n);
     for (const Doc *k = modes ? modes->first : NULL; k; k = k->next)

@@ -312,7 +312,8 @@ bool section_outputs(Section *x, const Doc *d) {
         }
         if (!is_label(label, strlen(label)))
             return fail(x->s, k->key_at, E_NAME,
-                        "a label can't have control characters");
+                        "a label can't have control characters, such as marks of the "
+                        "direction of text");
         if (!want_text(x->s, k, "an expression")) return false;
         if (!compiler_output(x->c, k->key, doc_span(x->s, k))) return false;
     }

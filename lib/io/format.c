@@ -60,27 +60,8 @@ bool is_identifier(const char *p, size_t n) {
     return true;
 }
 
-/* Length of the character at p; 0 if it is not UTF-8, a surrogate or a control
- * character. */
-static size_t character(const unsigned char *p, size_t n) {
-    if (p[0] < 0x80) return p[0] >= 0x20 && p[0] != 0x7F;
-    size_t k = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
-    if (p[0] < 0xC2 || p[0] > 0xF4 || k > n) return 0;
-    for (size_t i = 1; i < k; i++)
-        if ((p[i] & 0xC0) != 0x80) return 0;
-    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
-    bool surrogate = p[0] == 0xED && p[1] > 0x9F;
-    bool beyond = p[0] == 0xF4 && p[1] > 0x8F;
-    bool control = p[0] == 0xC2 && p[1] < 0xA0;
-    bool line = p[0] == 0xE2 && p[1] == 0x80 && (p[2] == 0xA8 || p[2] == 0xA9);
-    return overlong || surrogate || beyond || control || line ? 0 : k;
-}
-
 bool is_label(const char *p, size_t n) {
-    const unsigned char *q = (const unsigned char *)p;
-    for (size_t i = 0, k; i < n; i += k)
-        if (!(k = character(q + i, n - i))) return false;
-    return n > 0;
+    return n > 0 && utf8_is_plain(p, n);
 }
 
 bool is_builtin(Session *s, const char *name) {

@@ -162,8 +162,7 @@ void math_write(Graph *g, Str *out);
 bool is_identifier(const char *p,
                    size_t n); /* ASCII, no keyword of Python, no literal name */
 bool is_builtin(Session *s,
-                const char *name); /* an op or a macro: no name for a function */
-bool is_label(const char *p,
-              size_t n); /* UTF-8 without control characters, not empty */
+                const char *name);      /* an op or a macro: no name for a function */
+bool is_label(const char *p, size_t n); /* plain UTF-8 (base/str.h), not empty */
 
 #endif

@@ -123,20 +123,6 @@ static bool string_text(Json *j, Str *b, bool *raw) {
     }
 }
 
-static bool utf8_ok(const char *p, size_t n) {
-    for (size_t i = 0, k; i < n; i += k) {
-        k = 1;
-        if ((signed char)p[i] >= 0) continue;
-        while (i + k < n && ((unsigned char)p[i + k] & 0xC0) == 0x80)
-            k++;
-        bool c1 = (unsigned char)p[i] ==
-                  0xC2; /* U+0080 to U+00BF: controls are fine in a text */
-        bool gap = k == 3 && memcmp(p + i, "\xE2\x80", 2) == 0;
-        if (!(c1 && k == 2) && !gap && !is_label(p + i, k)) return false;
-    }
-    return true;
-}
-
 static bool string(Json *j, Doc *d) {
     d->at.begin = (uint32_t)(++j->p - j->text);
     d->col++;
@@ -152,7 +138,7 @@ static bool string(Json *j, Doc *d) {
     str_free(&b);
     if (!ok) return false;
     d->at.end = (uint32_t)(j->p++ - j->text);
-    return utf8_ok(d->p, d->n) ||
+    return utf8_is_valid(d->p, d->n) ||
            fail(j->s, d->at, E_SYNTAX, "not JSON: a string that is not UTF-8");
 }
 
