@@ -2,6 +2,7 @@
 #include "base/fs.h"
 
 #include "base/io_impl.h"
+#include "base/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,9 +65,19 @@ int open_input(Session *s, const char *path, const char **name, bool *own) {
     return fd;
 }
 
-static bool too_large(Session *s, const char *name, uint64_t limit) {
-    return fail(s, NOWHERE, E_LIMIT, "%s is larger than the limit of %llu bytes", name,
-                (unsigned long long)limit);
+bool fail_too_large(Session *s, const char *name, const char *how, uint64_t limit) {
+    fail(s, NOWHERE, E_LIMIT, "%s %s than the limit of %llu bytes", name, how,
+         (unsigned long long)limit);
+    if (limit == session_max_memory(s))
+        note(s, NOWHERE, "this is the limit of memory, which --max-memory sets");
+    return false;
+}
+
+bool check_beginning(Session *s, const char *name, const unsigned char *p, size_t n) {
+    static const unsigned char zeros[8];
+    return n < sizeof zeros || memcmp(p, zeros, sizeof zeros) != 0 ||
+           fail(s, NOWHERE, E_FORMAT,
+                "%s begins with zeros: it is no graph and no array", name);
 }
 
 static bool read_to_end(Session *s, int fd, const char *name, uint64_t limit,
@@ -77,11 +88,12 @@ static bool read_to_end(Session *s, int fd, const char *name, uint64_t limit,
         vec_reserve(s, &v, FIRST_READ);
         got = read_some(fd, v.p + v.n, v.cap - v.n);
         if (got > 0) v.n += (size_t)got;
-        if (got < 0 || (limit && v.n > limit)) {
+        if (got < 0 || (limit && v.n > limit) || !check_beginning(s, name, v.p, v.n)) {
             int error = errno;
+            bool large = limit && v.n > limit;
             vec_free(&v);
-            return got < 0 ? fail_os(s, "read", name, error)
-                           : too_large(s, name, limit);
+            if (large) return fail_too_large(s, name, "is larger", limit);
+            return got < 0 && fail_os(s, "read", name, error);
         }
     } while (got > 0);
     if (v.n == 0) vec_free(&v);
@@ -95,7 +107,7 @@ bool read_fd(Session *s, int fd, const char *name, uint64_t limit, FileData *out
     if (!p) return read_to_end(s, fd, name, limit, out);
     if (limit && n > limit) {
         unmap_input(s, p, n);
-        return too_large(s, name, limit);
+        return fail_too_large(s, name, "is larger", limit);
     }
     *out = (FileData){p, n, true, s};
     return true;

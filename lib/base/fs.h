@@ -18,8 +18,14 @@ typedef struct FileData {
 bool file_read(Session *s, const char *path, uint64_t limit, FileData *out);
 void file_close(FileData *d);
 bool file_exists(const char *path);
-/* The name of the mapped file that an address lies in, or NULL: for a handler of SIGBUS,
- * which comes where a file ends earlier than it did (async-signal-safe). */
+/* E_LIMIT for what has more than `limit` bytes: "NAME is larger than ...", as `how`
+ * says. Where that is the limit of memory, a note says how to raise it. False. */
+bool fail_too_large(Session *s, const char *name, const char *how, uint64_t limit);
+/* False, E_FORMAT: what begins with eight zeros is of no form that is read here, and of
+ * a device such as /dev/zero there may be no end. */
+bool check_beginning(Session *s, const char *name, const unsigned char *p, size_t n);
+/* The name of the mapped file that an address lies in, or NULL: for a handler of
+ * SIGBUS, which comes where a file ends earlier than it did (async-signal-safe). */
 const char *file_mapped_at(Session *s, const void *address);
 /* Opens `rel` strictly below folder `base` (no "..", no absolute path, no symlink out
  * of it, a regular file with one link). For references inside graph files. */

@@ -34,10 +34,7 @@ static bool check(Input *in, uint64_t max) {
              in->name);
         return diag_set_exit(in->s, exit ? exit : diag_exit(E_UPSTREAM)), false;
     }
-    if (in->n > max)
-        return fail(in->s, NOWHERE, E_LIMIT,
-                    "%s is larger than the limit of %llu bytes", in->name,
-                    (unsigned long long)max);
+    if (in->n > max) return fail_too_large(in->s, in->name, "is larger", max);
     if (in->n == 0)
         return fail(in->s, NOWHERE, E_TRUNCATED,
                     "%s is empty: did the command before it fail?", in->name);
@@ -48,7 +45,9 @@ static bool check(Input *in, uint64_t max) {
 static bool read_all(Input *in, uint64_t max) {
     Reader *r = &in->r;
     while (!r->eof && r->n <= max)
-        if (!reader_need(r, r->n + (1 << 16))) return false;
+        if (!reader_need(r, r->n + (1 << 16)) ||
+            (!r->eof && !check_beginning(in->s, r->name, r->p, r->n)))
+            return false;
     in->name = r->name;
     in->p = r->p;
     in->n = r->n;

@@ -61,10 +61,7 @@ static bool unpack(Session *s, ZSTD_DCtx *d, const char *name, ZSTD_inBuffer *in
         const char *why = error_of(s, left);
         if (why) return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack: %s", name, why);
         *n += out.pos;
-        if (*n > max)
-            return fail(s, NOWHERE, E_LIMIT,
-                        "%s: unpacks to more than the limit of %llu bytes", name,
-                        (unsigned long long)max);
+        if (*n > max) return fail_too_large(s, name, "unpacks to more", max);
         if (out.pos < out.size && in->pos == in->size)
             return left == 0 ||
                    fail(s, NOWHERE, E_TRUNCATED,
