@@ -70,9 +70,8 @@ static int word_of(Cursor *c, const char *const *list, int n) {
 /* ---- inputs ---- */
 
 static void parse_param(Cursor *c, Param *p) {
-    static const char *const kinds[] = {"tensor", "ints",   "int",   "bool",
-                                        "any",    "sparse", "array", "list",
-                                        "item"};
+    static const char *const kinds[] = {"tensor", "ints",  "int",  "bool", "any",
+                                        "sparse", "array", "list", "item"};
     p->rest = eat(c, '*');
     p->name = name(c);
     p->optional = eat(c, '?');

@@ -185,7 +185,7 @@ END
     gload --new -i 'x: float64' -e 'y = exp(x)' -e 'z = y * 2' --outputs z -o g.tlg
     local line
     while read -r line; do
-        for word in "''" ,; do
+        for word in "''" ','; do
             bad 2 E_USAGE 'not an empty text|a name is missing|there is no name' "$line $word >o.tlg"
             [ "$word" != , ] || bad 2 E_USAGE 'a name is missing' "$line z,,y >o.tlg"
         done

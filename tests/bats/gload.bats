@@ -80,8 +80,8 @@ outputs:
     like 'gload --op assert_op' 'effect'
     like 'gload --list-types' '^tensor +an array' '^  form +float32\[n, 64\]' '^  filter +unless strict' '^  compare +all four words' '^  size +32 bytes' '^dtypes .* complex128'
     # all there are, each with its facts
-    ok 'gload --list-types -O json | jq -c "map(.type)"' '["tensor","sparse","random","list","slice","none","null","disconnected"]'
-    ok 'gload --list-types -O json | jq "map(select(.form and .doc and .filter and .compare and .size)) | length"' 8
+    ok 'gload --list-types -O json | jq -c "map(.type)"' '["tensor","sparse","random","list","slice","none","null","disconnected","empty"]'
+    ok 'gload --list-types -O json | jq "map(select(.form and .doc and .filter and .compare and .size)) | length"' 9
     bad 2 E_UNKNOWN 'sigmoid' 'gload --op sigmod'
     shell 'gload --list-ops "zzz*"'
     [ ! -s .out ]

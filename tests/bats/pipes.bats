@@ -46,6 +46,25 @@ END
     bad 4 E_ '.' 'cat g.tlg g.tlg | gload >/dev/null'
 }
 
+@test "what has no end is refused at its beginning, what is too large with its limit" {
+    bad 3 E_FORMAT '/dev/zero begins with zeros' 'timeout 20 gload /dev/zero'
+    bad 3 E_FORMAT '/dev/zero begins with zeros' 'timeout 20 grun x=@/dev/zero --max-time 10 < <(gload -e x)'
+    gload -e 'sin(x)' -o g.tlg
+    bad 6 E_LIMIT 'g.tlg is larger than the limit of 100 bytes' 'gload g.tlg --max-memory 100'
+    bad 6 E_LIMIT 'which --max-memory sets' 'gload g.tlg -z -O tlg | gload --max-memory 400'
+}
+
+@test "--no-provenance leaves neither paths nor lines of texts in a graph" {
+    printf 'thunkline: 1\ninputs: {x: float64}\nlet: |\n  y = sin(x)  # a secret\noutputs: [y]\n' >secret.yaml
+    ok "gload $PWD/secret.yaml -O tlg | grep -ac 'secret'" 1
+    for command in gload 'gload - -e z=y --outputs z' ggrad grewrite 'grun x=0 --save s.tlg'; do
+        gload --no-provenance "$PWD/secret.yaml" -O tlg | $command --no-provenance >o.tlg
+        [ -s s.tlg ] || mv o.tlg s.tlg
+        run ! grep -aq -e secret -e "$PWD" s.tlg
+        ok 'grun s.tlg x=0 >/dev/null; rm s.tlg'
+    done
+}
+
 @test "a reader that leaves early is no error" {
     local line
     for line in 'gload -e "arange(1000000)" -O json' 'gload --list-ops "*"' 'gload --shared "W: float64[50000] = normal(0, 1, 50000, seed=1)" -e W | grun' \
@@ -194,4 +213,16 @@ END
     ok 'gload e.yaml -o a.yaml && gload e.yaml -o a.json && cmp <(gload a.yaml -O json --no-provenance) <(gload a.json -O json --no-provenance)'
     bad 3 E_ 'sni' $'gload -e "sni(1, \'\u009b31m\u202e\')"'
     ! LC_ALL=C grep -q $'\xc2[\x80-\x9f]\|\xe2\x80[\xaa-\xae]' .err
+}
+
+@test "names that would deceive a reader are refused" {
+    local word
+    for word in '\u202e' '\u0085' '\e[31m' '\u061c' '\u2028'; do
+        printf 'thunkline: 1\nname: "a%s"\ninputs: {x: float64}\noutputs: {y: x}\n' "$word" >m.yaml
+        bad 3 E_NAME "name can't be empty or have control characters" 'gload m.yaml'
+        printf 'thunkline: 1\ninputs: {x: float64}\noutputs: {"a%s": sin(x)}\n' "$word" >m.yaml
+        bad 3 E_NAME "a label can't have control characters" 'gload m.yaml'
+    done
+    printf 'thunkline: 1\nname: "Zürich ∑"\ninputs: {x: float64}\noutputs: {"日本": sin(x)}\n' >m.yaml
+    ok 'gload m.yaml | grun x=0' '日本 = 0.0'
 }

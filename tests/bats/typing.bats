@@ -196,7 +196,7 @@ b = [(nan+nanj), (nan+nanj), (1.0+0.0j), (0.0+0.0j), (nan+nanj)]'
     for op in sum max mean var any; do
         for axes in '(3, 5)' '(0, 2)' '(1, 3, 5)' '(1, 5)'; do
             for d in bool int16 float16 float32 float64 complex64; do
-                gload --new -i "x: $d[2, 3, 4, 3, 5, 3]" -e "$op(x, axis=$axes)" -o r.tlg 2>/dev/null || continue
+                gload --new -i "x: ${d}[2, 3, 4, 3, 5, 3]" -e "$op(x, axis=$axes)" -o r.tlg 2>/dev/null || continue
                 ok "grun --mode DEBUG r.tlg \"x=cast(normal(0, 3, (2, 3, 4, 3, 5, 3), seed=1), '$d')\" >/dev/null"
             done
         done
