@@ -99,6 +99,9 @@ static bool make_body(BatchLoop *l) {
     add_inputs(l, true);
     add_inputs(l, false);
     if (!op_apply(&l->b, q->op, q->props, q->nin, l->inner, out)) return false;
+    for (size_t k = 0; k < q->nout; k++)
+        if (q->out_rows[k] && var_type(l->body, out[k])->kind != TYPE_TENSOR)
+            return batch_refuse(q, "a result is no tensor, and has no rows");
     if (is_ragged(l, out))
         return batch_refuse(q, "the shape of its result may differ from row to row");
     for (size_t k = 0; k < q->nout; k++) {

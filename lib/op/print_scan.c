@@ -71,10 +71,16 @@ static void put_others(const Line *l) {
     str_putc(l->out, ']');
 }
 
+/* Of a state that is no tensor the last value is kept, unless `keep` says more. */
+static bool keeps_all(const Line *l, const ScanOut *o) {
+    return o->keep == SCAN_ALL &&
+           !(o->ntap && var_type(l->p->g, l->in[o->arg])->kind != TYPE_TENSOR);
+}
+
 static void put_keep(const Line *l) {
     bool any = false;
     for (size_t i = 0; i < l->f->nout; i++)
-        any |= l->f->out[i].keep != SCAN_ALL;
+        any |= !keeps_all(l, &l->f->out[i]);
     if (!any) return;
     str_puts(l->out, ", keep=[");
     for (size_t i = 0; i < l->f->nout; i++) {

@@ -2,6 +2,8 @@
  * of taps, then the taps, for each sequence or output. */
 #include "op/scan.h"
 
+#include "value/class.h"
+
 #include <string.h>
 
 enum { TAP_MAX = 1 << 20 };
@@ -193,4 +195,24 @@ bool scan_check(Call *c, const ScanForm *f, int64_t steps) {
                              (long long)o->depth, (long long)have);
     }
     return true;
+}
+
+bool scan_is_sure(const ScanForm *f, size_t o) {
+    const Graph *fn = f->fn;
+    const ScanOut *out = &f->out[o];
+    return out->ntap == 0 || type_is_super(var_type(fn, fn->inputs.p[out->in]),
+                                           var_type(fn, fn->outputs.p[o].var));
+}
+
+bool scan_check_object(Call *c, const ScanForm *f, size_t o, int64_t step,
+                       const Value *v) {
+    const Graph *fn = f->fn;
+    if (scan_is_sure(f, o)) return true;
+    const Type *want = var_type(fn, fn->inputs.p[f->out[o].in]);
+    return value_is_valid(c->s, want, v) ||
+           call_fail(c, E_RUN_SHAPE,
+                     "%s begins as %s, and becomes something else in step %lld: let it "
+                     "begin with ? for the dims that change",
+                     sym_text(c->s, fn->outputs.p[o].label), type_str(c->s, want),
+                     (long long)step);
 }

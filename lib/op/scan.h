@@ -13,7 +13,9 @@
  *     initial value has as many rows as the deepest tap, the oldest first.
  *   - An output is kept as rows of all steps (SCAN_ALL), of the last m steps at most
  *     (m > 0), or as the last value itself, without an axis for steps (SCAN_LAST; of a
- *     state the initial value when no step is run). */
+ *     state the initial value when no step is run).
+ *   - What is a list, a sparse matrix, a slice or a plugin's value has no rows: its
+ *     state has the tap -1 alone, and what is kept of several steps is a list. */
 #ifndef OP_SCAN_H
 #define OP_SCAN_H
 
@@ -65,6 +67,17 @@ bool scan_reads(Graph *fn, size_t first, size_t n, size_t out);
 /* Do the sequences and initial values have the rows that so many steps need? False:
  * diagnosed. */
 bool scan_check(Call *c, const ScanForm *f, int64_t steps);
+/* No tensor and no random state: a value that is counted, and kept in lists. */
+static inline bool scan_is_object(const Type *t) {
+    return t->kind == TYPE_LIST || t->kind == TYPE_SPARSE || t->kind == TYPE_SLICE ||
+           t->kind == TYPE_PLUGIN;
+}
+/* Do types tell that output o is what the body takes as its state, if it is an object
+ * that is fed back? */
+bool scan_is_sure(const ScanForm *f, size_t o);
+/* Is what the step number `step` made of it? False: diagnosed. */
+bool scan_check_object(Call *c, const ScanForm *f, size_t o, int64_t step,
+                       const Value *v);
 /* Does a state begin as a single row, without an axis for steps? */
 static inline bool scan_one_row(const ScanOut *o) {
     return o->ntap == 1 && o->tap[0] == -1;

@@ -38,13 +38,16 @@ typedef struct Stretch {
 #define NO_OUTPUT SIZE_MAX
 
 const char *scan_no_stretches(const ScanForm *f) {
-    bool state = false;
-    for (size_t o = 0; o < f->nout; o++)
+    bool state = false, object = false;
+    for (size_t o = 0; o < f->nout; o++) {
         state |= f->out[o].ntap > 0;
+        object |= scan_is_object(var_type(f->fn, f->fn->outputs.p[o].var));
+    }
     return f->fn->until != VAR_NONE ? "it may end early"
            : f->truncate != -1      ? "its gradient goes back some steps only"
            : f->fn->effects.n       ? "its body has effects"
            : f->checkpoint          ? "it is one over stretches already"
+           : object                 ? "a result is no tensor, and has no rows"
            : !state                 ? "it has no state"
                                     : NULL;
 }

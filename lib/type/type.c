@@ -69,7 +69,7 @@ static const Type *intern(Session *s, const Type *t) {
     Type *own = arena_copy(tab->arena, t, sizeof *t);
     size_t dims = (size_t)t->ndim * sizeof *t->dim;
     own->dim = dims ? arena_copy(tab->arena, t->dim, dims) : NULL;
-    own->why = t->why ? arena_str(tab->arena, t->why, strlen(t->why)) : NULL;
+    own->why = t->why ? sym_text(s, sym(s, t->why)) : NULL; /* equal: one pointer */
     own->id = (uint32_t)tab->types.n;
     vec_push(s, &tab->types, own);
     index_add(&tab->index, h, own->id);

@@ -74,12 +74,16 @@ static void take(Machine *m, uint32_t cell, Value *held, const Value *v) {
         cell_set(m, cell, &held->t);
 }
 
+void bind_input(Machine *m, size_t i, const Value *v) {
+    take(m, m->p->input[i], &m->input[i], v);
+    m->input_set[i] = true;
+}
+
 bool vm_set_input(Machine *m, size_t i, const Value *v) {
     uint32_t cell = m->p->input[i];
     if (!type_takes(m->s, m->p->sharing.cell[cell].type, v, leaf_name(m, cell)))
         return false;
-    take(m, cell, &m->input[i], v);
-    m->input_set[i] = true;
+    bind_input(m, i, v);
     return true;
 }
 

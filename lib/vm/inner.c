@@ -39,9 +39,9 @@ static Machine *function_machine(Machine *m, const Graph *fn) {
 
 static bool take_result(Machine *m, uint32_t cell, const Value *v) {
     if (m->p->sharing.cell[cell].flags & CELL_BOXED) {
-        if (!m->box[cell]) m->box[cell] = mem_zalloc(m->s, 1, sizeof(Value));
-        value_unref(m->box[cell]);
-        value_copy_view(m->box[cell], v);
+        Value copy = {0};
+        value_copy_view(&copy, v);
+        box_put(m, cell, copy);
         return true;
     }
     void *data = place_get(m, m->place_of[cell], tensor_bytes(&v->t));

@@ -135,12 +135,16 @@ static bool keep_tensor(Machine *m, const Ins *in, uint32_t cell, Tensor *t) {
     return true;
 }
 
+void box_put(Machine *m, uint32_t cell, Value v) {
+    if (!m->box[cell]) m->box[cell] = mem_zalloc(m->s, 1, sizeof(Value));
+    value_unref(m->box[cell]);
+    *m->box[cell] = v;
+}
+
 static bool keep_output(Machine *m, const Ins *in, uint32_t cell, Value *v) {
     if (!(m->p->sharing.cell[cell].flags & CELL_BOXED))
         return keep_tensor(m, in, cell, &v->t);
-    if (!m->box[cell]) m->box[cell] = mem_zalloc(m->s, 1, sizeof(Value));
-    value_unref(m->box[cell]);
-    *m->box[cell] = *v;
+    box_put(m, cell, *v);
     return true;
 }
 

@@ -368,6 +368,8 @@ struct Machine {
 bool bind_leaves(Machine *m);
 bool bind_shared(Machine *m, uint32_t i);
 void cell_set(Machine *m, uint32_t cell, const Tensor *t);
+/* Input i, of which the caller knows that v is of its type. */
+void bind_input(Machine *m, size_t i, const Value *v);
 void cell_value(const Machine *m, uint32_t cell, Value *out); /* borrowed */
 /* place.c: storage */
 bool places_lay_out(Machine *m);
@@ -428,6 +430,8 @@ void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c);
 /* Says what the storage was for, after E_MEM. */
 void step_no_memory(Machine *m, uint32_t cell);
 void step_outputs(Machine *m, uint32_t step, Call *c);
+/* The value of a cell that is no tensor: a result's. Takes the reference over. */
+void box_put(Machine *m, uint32_t cell, Value v);
 /* failure.c: adds to the diagnostic of a step that failed. Returns false. */
 bool step_failed(Machine *m, uint32_t step);
 /* run.c, inner.c */

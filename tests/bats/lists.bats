@@ -53,11 +53,119 @@ END
     bad 3 E_NULL 'derivatives by tensors only' 'ggrad g.tlg --wrt l'
 }
 
+E='make_list(type="float64")'
+X="gload --new -i 'x: float64[?]' -i 'w: float64'"
+
+@test "a list is a state of scan, foldl and reduce, with until and without a step" {
+    eval "$X -e 'a = scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E])' -e 'b = reduce(lambda x, l: list_append(l, x), x, make_list(5.))' \
+        -e 'c = scan(lambda x, l, h: (list_append(l, h), h + x, until(h > 2)), sequences=[x], outputs_info=[make_list(0.), 0.])[0]'" >g.tlg
+    both g.tlg 'x=[1,2,3,4] w=0' $'a = [1.0, 2.0, 3.0, 4.0]\nb = [5.0, 1.0, 2.0, 3.0, 4.0]\nc = [0.0, 0.0, 1.0, 3.0]'
+    both g.tlg 'x=[] w=0' $'a = []\nb = [5.0]\nc = [0.0]'
+    # items of all shapes
+    gload --new -i 'k: int64[?]' -e 'a = foldl(lambda n, l: list_append(l, arange(n)), k, make_list(type="int64[?]"))' >s.tlg
+    both s.tlg k=[3,1,2] 'a = [[0, 1, 2], [0], [0, 1]]'
+    # the new states are taken at once
+    gload --new -i 'l: list(int64)' -i 'm: list(int64)' -i 'n: int64' -e 'a = scan(lambda a, b: (b, a), outputs_info=[l, m], n_steps=n)' >s.tlg
+    both s.tlg 'l=[1] m=[2,3] n=3' $'a/0 = [2, 3]\na/1 = [1]'
+}
+
+@test "states of several steps and results that are lists make a list of lists" {
+    eval "$X -e 'a = scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E], keep=\"all\")' -e 'b = scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E], keep=2)' \
+        -e 'c = map(lambda x: make_list(x, 2 * x), x)'" >g.tlg
+    like 'gload g.tlg --info' 'outputs    a                list\(list\(float64\)\)'
+    both g.tlg 'x=[1,2,3] w=0' $'a = [[1.0], [1.0, 2.0], [1.0, 2.0, 3.0]]\nb = [[1.0, 2.0], [1.0, 2.0, 3.0]]\nc = [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]'
+    both g.tlg 'x=[] w=0' $'a = []\nb = []\nc = []'
+    bad 5 E_INDEX 'there is no last value of out: no step was run' "$X -e 'scan(lambda x: make_list(x), sequences=[x], keep=\"last\")' | grun x=[] w=0"
+}
+
+@test "loops over lists that are unrolled, merged and stripped give the same" {
+    local n
+    for n in 1 2; do
+        gload --new -i 'x: float64' -e "a = scan(lambda l: list_append(l, x), outputs_info=[$E], n_steps=$n)" -e "b = scan(lambda l, m: (list_append(l, x), list_append(m, x)), outputs_info=[$E, $E], n_steps=$n, keep='all')[1]" >g.tlg
+        [ $n = 1 ] && both g.tlg x=3 $'a = [3.0]\nb = [[3.0]]'
+        [ $n = 2 ] && both g.tlg x=3 $'a = [3.0, 3.0]\nb = [[3.0], [3.0, 3.0]]'
+    done
+    gload --new -i 'x: float64' -e "a = scan(lambda l: list_append(l, x), outputs_info=[$E], n_steps=1)" | grewrite | gload -O yaml --no-provenance >g.yaml
+    ! grep -q 'scan(' g.yaml
+}
+
+@test "a shared list is the state of a loop, and its new value the loop's result" {
+    gload --new -i 'x: float64[?]' --shared 'h: list(float64) = [0.]' -e 'y = scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[h])' -e 'o = h' --update 'h = y' --outputs y,o >g.tlg
+    local m
+    for m in FAST_RUN DEBUG NAN_GUARD; do
+        ok "grun g.tlg --mode $m --steps 2 x=[1,2]" $'y = [0.0, 1.0, 2.0, 1.0, 2.0]\no = [0.0, 1.0, 2.0]'
+    done
+    ok 'grun g.tlg x=[1] --save h.yaml >/dev/null && grun h.yaml x=[5] --mode MONITOR 2>/dev/null | tail -2' $'y = [0.0, 1.0, 5.0]\no = [0.0, 1.0]'
+}
+
+@test "sparse matrices, slices and dims with names in states" {
+    gload --new -i "s: sparse('csr', float64[n, n])" -i 'x: float64[?]' -e 'y = foldl(lambda x, s: sparse_add(s, s), x, s)' -e 'z = map(lambda x: csr(x * [1., 2.], [0, 1], [0, 1, 2], [2, 2]), x)' >g.tlg
+    both g.tlg 's=[[1,0],[0,2]] x=[1,2]' $'y = csr([4.0, 8.0], [0, 1], [0, 1, 2], (2, 2))\nz = [csr([1.0, 2.0], [0, 1], [0, 1, 2], (2, 2)), csr([2.0, 4.0], [0, 1], [0, 1, 2], (2, 2))]'
+    gload --new -i 'x: float64[?]' -e 'y = x[scan(lambda s: slice(0, 2), outputs_info=[slice(1, 3)], n_steps=2)]' >g.tlg
+    both g.tlg x=[1,2,5,6] 'y = [1.0, 2.0]'
+    gload --new -i 'x: float64[m, k]' -i 'l: list(float64[k])' -e 'y = foldl(lambda x, l: list_append(l, x), x, l)' >g.tlg
+    both g.tlg 'x=[[1,2],[3,4]] l=[[0,0]]' 'y = [[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]]'
+    gload --new -i 'k: int64[?]' -i 'l: list(int64[2])' -i 'm: list(int64[?])' -e 'a = foldl(lambda n, l, m: m, k, l, m)' >g.tlg
+    ok 'grun g.tlg k=[1,1] l=[[1,2]] m=[[3,4]]' 'a = [[3, 4]]'
+    for m in FAST_RUN DEBUG; do
+        bad 5 E_RUN_SHAPE 'out begins as list\(int64\[2\]\), and becomes something else in step 0: let it begin with \?' "grun g.tlg --mode $m k=[1,1] l=[[1,2]] m=[[3]]"
+    done
+}
+
+@test "an error in a step of a loop with a list names the step" {
+    gload --new -i 'x: int64[?]' -i 'l: list(float64)' -e 'y = scan(lambda x, m, l: list_append(m, list_get(l, x)), sequences=[x], outputs_info=[make_list(1.)], non_sequences=[l], keep="all")' >g.tlg
+    both g.tlg 'x=[1,0] l=[1,2]' 'y = [[1.0, 2.0], [1.0, 2.0, 1.0]]'
+    bad 5 E_INDEX 'index 7 of a list of 2' 'grun g.tlg x=[0,7,1] l=[1,2]'
+    grep -q 'in step 1 of 3 of the loop here' .err
+}
+
+@test "gradients of a loop with a list: by tensors that pass it by, and a clear no through it" {
+    # h: 1, w, 3 w^2, 9 w^3: the list is worked out again from what the loop kept of it
+    eval "$X -e 'c = scan(lambda x, l, h: (list_append(l, 3.), h * w * list_get(list_append(l, 1.), 0)), sequences=[x], outputs_info=[$E, 1.])[1][-1]'" >g.tlg
+    for m in FAST_RUN DEBUG; do
+        ok "ggrad g.tlg --wrt w --only | grun x=[1,2,3] w=2 --mode $m" 'd_c_d_w = 108.0'
+        ok "ggrad g.tlg --jvp c --wrt w --only | grun x=[1,2,3] w=2 t_w=1 --mode $m" 'jvp_c = 108.0'
+    done
+    ok 'ggrad g.tlg --check --wrt w x=[1,2,3] w=2'
+    eval "$X -e 'c = scan(lambda x, l, h: (list_append(l, x * w), h * w + list_length(l) * x), sequences=[x], outputs_info=[$E, 0.])[1][-1]'" >g.tlg
+    ok 'ggrad g.tlg --check --wrt w,x x=[1,2,3] w=2'
+    eval "$X -e 'c = scan(lambda x, l, h: (list_append(l, x * w), h + list_get(list_append(l, 1.), 0)), sequences=[x], outputs_info=[$E, 0.])[1][-1]'" >g.tlg
+    for n in w x; do
+        bad 3 E_NULL "gradient of $n is undefined: in a loop it goes through a list .* carry tensors" "ggrad g.tlg --wrt $n"
+        bad 3 E_NULL 'tangent of c is undefined: in a loop it goes through a list' "ggrad g.tlg --jvp c --wrt $n"
+    done
+    eval "$X -e 'c = sum(dense_from_sparse(foldl(lambda x, s: sparse_add(s, csr_from_dense(w * eye(2))), x, csr_from_dense(eye(2)))))'" >g.tlg
+    bad 3 E_NULL 'in a loop it goes through' 'ggrad g.tlg --wrt w'
+    bad 3 E_NULL 'in a loop it goes through' 'ggrad g.tlg --jvp c --wrt w'
+    eval "$X -e 'c = stack(foldl(lambda x, l: list_append(l, x * w), x, $E))[0]'" >g.tlg
+    bad 3 E_NULL 'do not pass through lists' 'ggrad g.tlg --wrt w'
+}
+
 @test "what of a loop can't be a list says so, and how to go on" {
-    bad 3 E_TYPE 'the state out is list\(float64\): what a loop feeds back is a tensor' \
-        "gload --new -i 'x: float64[?]' -e 'foldl(lambda x, h: list_append(h, x), x, make_list(type=\"float64\"))'"
-    bad 3 E_TYPE 'let each step give an item as a tensor' "gload --new -i 'x: float64[?]' -e 'map(lambda x: make_list(x, x), x)'"
+    bad 3 E_TYPE 'only tap|the tap -1 alone: carry the value of an earlier step as a state of its own' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[taps($E, [-2])])'"
+    bad 3 E_TYPE 'an empty list is make_list\(type=' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[[]])'"
+    bad 3 E_TYPE 'begins as list\(float64\), but lambda_1 makes list\(list\(float64\)\) of it: its type must not change' "$X -e 'scan(lambda x, l: make_list(l), sequences=[x], outputs_info=[$E])'"
+    bad 3 E_ARG 'checkpoint is not possible for this scan: a result is no tensor' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[$E], checkpoint=2)'"
+    bad 3 E_TYPE 'only tensors have rows, not list\(float64\): take its items' "$X -i 'y: float64[?, ?]' -e 'vectorize(foldl(lambda x, l: list_append(l, x), x, $E), x, y)'"
+    ok "$X -i 'y: float64[?, ?]' -e 'vectorize(stack(foldl(lambda x, l: list_append(l, 2 * x), x, $E)), x, y)' | grun x=[1] w=1 'y=[[1,2],[3,4]]'" $'out = [[2.0, 4.0],\n       [6.0, 8.0]]'
+    cat >m.yaml <<'END'
+thunkline: 1
+functions:
+  f:
+    inputs: {x: 'float64[n]', l: 'list(float64[n])'}
+    let: 'y = list_append(l, x)'
+    outputs: [y]
+inputs: {x: 'float64[m, k]', l: 'list(float64[k])'}
+let: 'y = foldl(f, x, l)'
+outputs: [y]
+END
+    bad 3 E_TYPE 'declared list\(float64\[n\]\), but the dims of a state that is no tensor have no names: write \?' 'gload m.yaml'
     bad 3 E_TYPE 'stack\(x\) makes a tensor of a list' "$L -e 'filter(lambda x: x > 1, l)'"
+}
+
+@test "a list that is sown in a loop: the last one, or a clear no" {
+    ok "$X -e 'a = foldl(lambda x, l: list_append(sow(l, tag=\"t\", name=\"r\", mode=\"clobber\"), x), x, $E)' | grun --reap t x=[1,2] w=1" $'a = [1.0, 2.0]\nt/r = [1.0]'
+    bad 3 E_TYPE 'rows that are appended make one array' "$X -e 'a = foldl(lambda x, l: list_append(sow(l, tag=\"t\", name=\"r\", mode=\"append\"), x), x, $E)' | grun --reap t x=[1,2] w=1"
 }
 
 @test "concatenate and stack join the items of a list" {

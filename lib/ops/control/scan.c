@@ -88,19 +88,22 @@ static bool type_sequence(Typing *t, size_t i) {
     return true;
 }
 
-/* How to go on where a loop can't make something. */
-static bool note_instead(Session *s, const Type *t) {
-    if (t->kind == TYPE_LIST)
-        return note(
-            s, NOWHERE,
-            "a list can't be one: let each step give an item as a tensor, whose "
-            "rows the loop collects; a list may be a sequence or a "
-            "non-sequence");
-    if (t->kind == TYPE_SPARSE)
-        return note(s, NOWHERE,
-                    "a sparse matrix can't be one: carry its data, or "
-                    "dense_from_sparse(x); it may be a non-sequence");
-    return note(s, NOWHERE, "it may be a non-sequence");
+/* A state that has no rows: a random state, a list, a sparse matrix, ... */
+static bool type_rowless(Typing *t, size_t i, const Type *x) {
+    const ScanOut *o = &t->f.out[i];
+    Session *s = t->in->s;
+    const char *label = output_label(t, i);
+    if (x->kind != TYPE_RANDOM && !scan_is_object(x))
+        return infer_fail(t->in, E_TYPE, o->arg,
+                          "the state %s is %s, which has no values: what a loop feeds "
+                          "back has some",
+                          label, type_str(s, x));
+    t->row[o->in] = x;
+    if (scan_one_row(o)) return true;
+    infer_fail(t->in, E_TYPE, o->arg,
+               "the state %s is %s, which has no rows: its only tap is -1", label,
+               type_str(s, x));
+    return note(s, NOWHERE, "carry the value of an earlier step as a state of its own");
 }
 
 static bool type_initial(Typing *t, size_t i) {
@@ -109,21 +112,7 @@ static bool type_initial(Typing *t, size_t i) {
     const Type *x = t->in->type[o->arg];
     const char *label = output_label(t, i);
     bool one = scan_one_row(o);
-    if (x->kind == TYPE_RANDOM && one) {
-        t->row[o->in] = x;
-        return true;
-    }
-    if (x->kind == TYPE_RANDOM)
-        return infer_fail(t->in, E_TYPE, o->arg,
-                          "the state %s can't be random with taps other than -1",
-                          label);
-    if (x->kind != TYPE_TENSOR) {
-        infer_fail(t->in, E_TYPE, o->arg,
-                   "the state %s is %s: what a loop feeds back is a tensor or a random "
-                   "state",
-                   label, type_str(t->in->s, x));
-        return note_instead(t->in->s, x);
-    }
+    if (x->kind != TYPE_TENSOR) return type_rowless(t, i, x);
     if (!one && x->ndim == 0)
         return infer_fail(t->in, E_SHAPE, o->arg,
                           "the initial value of %s needs %lld rows, for its taps, but "
@@ -167,6 +156,27 @@ static bool note_made(const Typing *t, size_t k) {
     return false;
 }
 
+/* What the body takes for a state that is an object. */
+static const Type *taken(const Typing *t, size_t i) {
+    const Graph *fn = t->f.fn;
+    return var_type(fn, fn->inputs.p[t->f.out[i].in]);
+}
+
+/* A name of a dim is one number in all steps, but a list's items may change. */
+static bool check_names(Typing *t) {
+    for (size_t i = 0; i < t->f.nout; i++) {
+        const ScanOut *o = &t->f.out[i];
+        const Type *type = o->ntap ? taken(t, i) : NULL;
+        if (!type || !scan_is_object(type) || type_unnamed(t->in->s, type) == type)
+            continue;
+        return infer_fail(t->in, E_TYPE, o->arg,
+                          "the state %s of %s is declared %s, but the dims of a state "
+                          "that is no tensor have no names: write ? for them",
+                          output_label(t, i), body_name(t), type_str(t->in->s, type));
+    }
+    return true;
+}
+
 /* A state must stay what it is. */
 static bool check_state(Typing *t, size_t i, const Type *was, const Type *is) {
     const ScanOut *o = &t->f.out[i];
@@ -178,6 +188,8 @@ static bool check_state(Typing *t, size_t i, const Type *was, const Type *is) {
         what = "dtype";
     else if (was->ndim != is->ndim)
         what = "number of dims";
+    else if (scan_is_object(was) && !type_meet(s, taken(t, i), is))
+        what = "type";
     for (int d = 0; !what && d < was->ndim; d++)
         if (!dim_may_equal(was->dim[d], is->dim[d])) what = "shape";
     if (!what) return true;
@@ -204,6 +216,20 @@ static Dim rows_kept(const Typing *t, const ScanOut *o) {
     return t->steps < o->keep ? t->steps : o->keep;
 }
 
+/* An object: the last one itself, or the list of those that are kept. */
+static bool type_object(Typing *t, size_t i, const Type *row) {
+    const ScanOut *o = &t->f.out[i];
+    Session *s = t->in->s;
+    if (o->ntap) row = type_join(s, t->row[o->in], type_meet(s, taken(t, i), row));
+    if (o->keep != SCAN_LAST && type_depth(row) >= TYPE_DEPTH_MAX)
+        return infer_fail(t->in, E_LIMIT, t->in->nin,
+                          "output %s would be a list of %s, but lists nest at most %d "
+                          "deep: keep its last value (keep='last')",
+                          output_label(t, i), type_str(s, row), TYPE_DEPTH_MAX);
+    t->in->out[i] = o->keep == SCAN_LAST ? row : type_list(s, row);
+    return true;
+}
+
 static bool type_output(Typing *t, size_t i) {
     const ScanOut *o = &t->f.out[i];
     const Graph *fn = t->f.fn;
@@ -214,15 +240,14 @@ static bool type_output(Typing *t, size_t i) {
         t->in->out[i] = row;
         return true;
     }
-    if (row->kind != TYPE_TENSOR) {
-        infer_fail(t->in, E_TYPE, t->in->nin,
-                   "output %s is %s%s: only tensors can be kept", output_label(t, i),
-                   type_str(t->in->s, row),
-                   row->kind == TYPE_RANDOM
-                       ? ", of which only the last one can be kept (keep='last')"
-                       : "");
-        return row->kind != TYPE_RANDOM && note_instead(t->in->s, row);
-    }
+    if (scan_is_object(row)) return type_object(t, i, row);
+    if (row->kind != TYPE_TENSOR)
+        return infer_fail(t->in, E_TYPE, t->in->nin, "output %s is %s%s",
+                          output_label(t, i), type_str(t->in->s, row),
+                          row->kind == TYPE_RANDOM
+                              ? ", of which only the last one can be kept, if it is a "
+                                "state (keep='last')"
+                              : ", of which nothing can be kept");
     int rows = o->keep != SCAN_LAST;
     if (row->ndim + rows > MAX_NDIM)
         return infer_fail(t->in, E_LIMIT, t->in->nin, "output %s would have %d dims",
@@ -252,7 +277,7 @@ static bool type_all(Typing *t) {
         if (!type_initial(t, i)) return false;
     for (size_t i = 0; i < f->nother; i++)
         t->row[f->other_in + i] = t->in->type[f->other_arg + i];
-    if (!unify_inputs(t)) return false;
+    if (!unify_inputs(t) || !check_names(t)) return false;
     t->in->nout = f->nout;
     for (size_t i = 0; i < f->nout; i++)
         if (!type_output(t, i)) return false;
@@ -358,7 +383,8 @@ static const Op table[] = {
      .doc = "Runs the function fn once for each step: "
             "scan(fn, sequences, outputs_info, non_sequences, n_steps). fn gets a row "
             "of each sequence, the values that its outputs had in the step before, and "
-            "the non-sequences; its outputs are collected as rows.",
+            "the non-sequences; its outputs are collected as rows, or as a list where "
+            "they are no tensors. Of a state that is no tensor the last value is kept.",
      .in = "steps: int, *args: any",
      .props = "fn: graph, sequences: ints = [], states: ints = [], keep: ints = [], "
               "truncate: int = -1, checkpoint: bool = False, rows: bool = False",

@@ -4,6 +4,7 @@
 #include "op/macro.h"
 #include "op/scan_stretch.h"
 #include "ops/control/scan.h"
+#include "ops/control/unify.h"
 
 #include <string.h>
 
@@ -264,6 +265,18 @@ static bool take_initial(Words *w, size_t i, size_t k, DType like) {
     return compiler_var(w->c, &t->x, like, &t->var);
 }
 
+static bool no_rows(const Words *w, size_t i, const Type *x) {
+    Session *s = w->b->s;
+    fail(s, w->out[i].at, x->kind == TYPE_TENSOR ? E_SHAPE : E_TYPE,
+         "the initial value of output %zu needs one row for each step that its taps go "
+         "back, but it is %s",
+         i + 1, type_str(s, x));
+    if (x->kind == TYPE_TENSOR) return false;
+    return note(s, NOWHERE,
+                "what is no tensor has the tap -1 alone: carry the value of an earlier "
+                "step as a state of its own");
+}
+
 /* Initial values that are weak take a dtype later. */
 static bool take_initials(Words *w, const DType *like) {
     size_t k = 0;
@@ -276,10 +289,7 @@ static bool take_initials(Words *w, const DType *like) {
         const Type *x = t->ntap ? var_type(w->b->g, t->var) : NULL;
         bool one = t->ntap == 1 && t->tap[0] == -1;
         if (!x || one || (x->kind == TYPE_TENSOR && x->ndim > 0)) continue;
-        return fail(w->b->s, t->at, E_SHAPE,
-                    "the initial value of output %zu needs one row for each step that "
-                    "its taps go back, but it is %s",
-                    i + 1, type_str(w->b->s, x));
+        return no_rows(w, i, x);
     }
     return true;
 }
@@ -305,6 +315,11 @@ static bool take_others(Words *w, size_t k, Var *var) {
     return true;
 }
 
+static const Type *state_type(const Graph *g, Var v) {
+    const Type *t = var_type(g, v);
+    return scan_is_object(t) ? type_unnamed(g->s, t) : t;
+}
+
 static void input_types(const Words *w, const Var *other, const Type **type) {
     const Graph *g = w->b->g;
     Session *s = g->s;
@@ -316,7 +331,7 @@ static void input_types(const Words *w, const Var *other, const Type **type) {
         const Item *t = &w->out[i];
         bool one = t->ntap == 1 && t->tap[0] == -1;
         for (size_t j = 0; j < t->ntap; j++)
-            type[k++] = one ? var_type(g, t->var) : row_type(s, var_type(g, t->var));
+            type[k++] = one ? state_type(g, t->var) : row_type(s, var_type(g, t->var));
     }
     for (size_t i = 0; i < w->nother; i++)
         type[k++] = var_type(g, other[i]);
@@ -378,6 +393,16 @@ static bool check_arity(Words *w) {
         have, need, seen, need - seen - w->nother, w->nother);
 }
 
+/* [] may have been meant as a list. */
+static bool note_brackets(const Words *w) {
+    for (size_t i = 0; i < w->nout; i++)
+        if (w->out[i].x.kind == NODE_LIST && w->out[i].x.n == 0)
+            return note(w->b->s, w->out[i].at,
+                        "this is a tensor without elements; an empty list is "
+                        "make_list(type='float64'), by the type of its items");
+    return false;
+}
+
 static bool make_body(Words *w, Var *other) {
     DType *like = NEW_N(compiler_arena(w->c), w->nout, DType);
     bool weak = false;
@@ -389,7 +414,7 @@ static bool make_body(Words *w, Var *other) {
     for (size_t i = 0; i < w->nout; i++)
         weak |= w->out[i].weak;
     if (weak && w->fn.lambda) guess_dtypes(w, other, like);
-    return try_body(w, like, other);
+    return try_body(w, like, other) || note_brackets(w);
 }
 
 /* ---- what is kept ---- */
@@ -410,7 +435,7 @@ static bool read_keep(Words *w, const Ast *arg, size_t nout) {
     Node n;
     w->keep = NEW_N(compiler_arena(w->c), nout, int64_t);
     for (size_t i = 0; i < w->nout; i++)
-        if (w->out[i].ntap && var_type(w->b->g, w->out[i].var)->kind == TYPE_RANDOM)
+        if (w->out[i].ntap && var_type(w->b->g, w->out[i].var)->kind != TYPE_TENSOR)
             w->keep[i] = SCAN_LAST;
     if (!arg) return true;
     if (!compiler_ast(w->c, arg, &n)) return false;
@@ -603,7 +628,8 @@ static const Macro table[] = {
     {.name = "scan",
      .doc =
          "Runs a function once for each step, on rows of the sequences and its own "
-         "earlier results; the results are rows of all steps. With checkpoint='sqrt' "
+         "earlier results; the results are rows of all steps, or lists of what is no "
+         "tensor; of states that are no tensors the last value. With checkpoint='sqrt' "
          "or a number of steps k, gradients keep the states of every k-th step only "
          "and compute the others again. rows=True says that the steps are rows of "
          "what vectorize did: what they sow is sown once, with those rows.",

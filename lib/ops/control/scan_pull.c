@@ -30,11 +30,15 @@ typedef struct Back {
     Graph *fn;
     bool *active;  /* by output: its bar may be other than zero */
     bool *carried; /* by output: its bar comes from later steps too */
+    bool *lost;    /* by output: what it does to the cost is not told, for it goes
+                      through a value that is no tensor */
     ScanMake m;
     Var rows, steps; /* that were run; that are gone back */
     bool cut;        /* steps may be fewer than rows */
     Var *u;          /* by input of fn: in the new body */
     size_t *saved;   /* by input of fn but the others: number in m.seq */
+    size_t *list;    /* by input of fn that is an object: number in m.other of the list
+                        that the sequence has the items' numbers of */
     size_t *seed;    /* by output: number of its cotangent in m.seq */
     size_t *wait;    /* by output: number of p[1] in m.out */
     Var *bar;        /* by output */
@@ -85,6 +89,37 @@ static void find_active(Back *k) {
     }
 }
 
+static bool is_object(const Back *k, size_t out) {
+    return scan_is_object(var_type(k->fn, k->fn->outputs.p[out].var));
+}
+
+static void find_lost(Back *k) {
+    size_t n = k->f.nout;
+    bool *on = NEW_N(k->a, n, bool);
+    for (size_t o = 0; o < n; o++) {
+        k->lost[o] = is_object(k, o) && k->p->cotangent[o] != VAR_NONE;
+        on[o] = k->active[o] || k->lost[o];
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t j = 0; j < n; j++) {
+            bool object = is_object(k, j);
+            if (k->lost[j] || !(object || is_float(k, j))) continue;
+            k->lost[j] = read_by(k, j, object ? on : k->lost);
+            if (!on[j] && read_by(k, j, on)) on[j] = more = true;
+            more |= k->lost[j];
+        }
+    }
+}
+
+/* Does argument `arg` influence an output that is lost? */
+static bool is_lost(const Back *k, size_t arg) {
+    for (size_t i = 0; i < k->f.nin; i++)
+        for (size_t o = 0; o < k->f.nout && scan_arg(&k->f, i) == arg; o++)
+            if (k->lost[o] && scan_reads(k->fn, i, 1, o)) return true;
+    return false;
+}
+
 /* Does a wanted argument influence this output in the same step? */
 static bool reached(const Back *k, size_t out) {
     for (size_t i = 0; i < k->f.nin; i++)
@@ -115,8 +150,17 @@ static void find_carried(Back *k) {
 
 /* ---- the body ---- */
 
+/* A state without rows is the item of a list, by the number of the step. */
+static bool save_object(Back *k, size_t i, Sym name, const Type *t) {
+    k->list[i] = scan_make_other(&k->m, name, VAR_NONE, type_list(k->s, t));
+    k->saved[i] = scan_make_seq(&k->m, name, VAR_NONE, 0, type_scalar(k->s, DT_INT64));
+    Var list = k->m.other.p[k->list[i]].tap.p[0].in;
+    k->u[i] = call2(&k->m.in, "list_get", list, k->m.seq.p[k->saved[i]].tap.p[0].in);
+    return k->u[i] != VAR_NONE;
+}
+
 /* The inputs of a step, to work it out again. */
-static void save_inputs(Back *k) {
+static bool save_inputs(Back *k) {
     for (size_t i = 0; i < k->f.nin; i++) {
         const Type *t = var_type(k->fn, k->fn->inputs.p[i]);
         Sym name = input_name(k, i);
@@ -124,11 +168,14 @@ static void save_inputs(Back *k) {
             Var x = k->p->in[scan_arg(&k->f, i)];
             size_t at = scan_make_other(&k->m, name, x, t);
             k->u[i] = k->m.other.p[at].tap.p[0].in;
+        } else if (scan_is_object(t)) {
+            if (!save_object(k, i, name, t)) return false;
         } else {
             k->saved[i] = scan_make_seq(&k->m, name, VAR_NONE, 0, t);
             k->u[i] = k->m.seq.p[k->saved[i]].tap.p[0].in;
         }
     }
+    return true;
 }
 
 /* A state that begins as x; its input. */
@@ -305,8 +352,8 @@ static bool all_rows(Back *k, Var *out) {
     Prop states = *op_prop(k->s, p->op, p->props, "states");
     bool same = true;
     for (size_t o = 0; o < k->f.nout; o++) {
-        bool tensor = var_type(k->fn, k->fn->outputs.p[o].var)->kind == TYPE_TENSOR;
-        keep[o] = tensor ? SCAN_ALL : SCAN_LAST;
+        bool random = var_type(k->fn, k->fn->outputs.p[o].var)->kind == TYPE_RANDOM;
+        keep[o] = random ? SCAN_LAST : SCAN_ALL;
         same &= keep[o] == k->f.out[o].keep;
         out[o] = p->out[o];
     }
@@ -366,12 +413,25 @@ static Var saved_state(Back *k, const ScanOut *o, int64_t tap, Var trace) {
     return say(k, "x[::-1]", all, all, all);
 }
 
+/* The initial value and those of the steps but the last, and their numbers. */
+static bool bind_object(Back *k, size_t i, const ScanOut *o, Var trace) {
+    Var init = k->p->in[o->arg],
+        all = say(k, "list_insert(y, 0, x)", init, trace, init);
+    k->m.other.p[k->list[i]].x = all;
+    k->m.seq.p[k->saved[i]].x = say(k, "arange(n)[::-1]", k->rows, k->rows, k->rows);
+    return all != VAR_NONE && k->m.seq.p[k->saved[i]].x != VAR_NONE;
+}
+
 static bool bind_saved(Back *k, const Var *trace) {
     for (size_t i = 0; i < k->f.other_in; i++) {
         MakeArg *q = &k->m.seq.p[k->saved[i]];
         int64_t tap;
         size_t state = state_of(k, i, &tap);
         if (!q->live) continue;
+        if (k->list[i] != NOWHERE_YET) {
+            if (!bind_object(k, i, &k->f.out[state], trace[state])) return false;
+            continue;
+        }
         if (state != NOWHERE_YET) {
             q->x = saved_state(k, &k->f.out[state], tap, trace[state]);
         } else {
@@ -504,6 +564,10 @@ static bool give_terms(Back *k) {
     "a loop has derivatives by tensors only, not by lists, sparse matrices and "       \
     "plugins' values"
 
+#define DRAWS                                                                          \
+    "its loop would have to draw again what each step drew, but keeps the last "       \
+    "random state only: draw all before the loop, and let the rows be a sequence"
+
 /* Is the argument a tensor, or something else whose elements reach a result? */
 static bool has_gradient(const Pull *p, size_t a) {
     TypeKind kind = var_type(p->g, p->in[a])->kind;
@@ -530,8 +594,8 @@ static bool fill_in(Back *k, const char *why) {
         if (t->kind != TYPE_TENSOR) {
             if (p->grad[a] == GRAD_DISCONNECTED)
                 p->grad[a] = grad_undefined(k->b, NO_TENSOR);
-        } else if (why) {
-            p->grad[a] = grad_undefined(k->b, why);
+        } else if (why || is_lost(k, a)) {
+            p->grad[a] = grad_undefined(k->b, why ? why : SCAN_LOST);
         } else if (p->grad[a] == GRAD_DISCONNECTED) {
             DType d = dtype_is_inexact(t->dtype) ? t->dtype : k->b->floatX;
             p->grad[a] = zeros_like(k->b, p->in[a], d);
@@ -547,14 +611,28 @@ static bool any_result(const Back *k) {
     return false;
 }
 
+/* Random states that steps are worked out again from: there is only the last one. */
+static bool draws_again(const Back *k) {
+    for (size_t o = 0; o < k->f.nout; o++)
+        for (size_t i = 0; i < k->f.out[o].ntap; i++) {
+            size_t in = k->f.out[o].in + i;
+            if (var_type(k->fn, k->fn->inputs.p[in])->kind == TYPE_RANDOM &&
+                k->m.seq.p[k->saved[in]].live)
+                return true;
+        }
+    return false;
+}
+
 static bool go_back(Back *k) {
     Var *y = NEW_N(k->a, k->f.nout, Var), *trace = NEW_N(k->a, k->f.nout, Var);
-    save_inputs(k);
-    if (!scan_make_body(&k->m, &k->f, k->u, false, y) || !pull_step(k, y)) return false;
+    if (!save_inputs(k) || !scan_make_body(&k->m, &k->f, k->u, false, y) ||
+        !pull_step(k, y))
+        return false;
     const char *why = spoiled(k);
     if (!why && !make_results(k)) return false;
     if (why || !any_result(k)) return fill_in(k, why);
     scan_make_live(&k->m);
+    if (draws_again(k)) return fill_in(k, DRAWS);
     bool need = k->fn->until != VAR_NONE;
     for (size_t o = 0; o < k->f.nout; o++)
         for (size_t i = 0; i < k->f.out[o].ntap; i++)
@@ -572,14 +650,16 @@ bool scan_pull(Pull *p) {
     k.fn = k.f.fn;
     k.active = NEW_N(k.a, k.f.nout, bool);
     k.carried = NEW_N(k.a, k.f.nout, bool);
+    k.lost = NEW_N(k.a, k.f.nout, bool);
     k.u = NEW_N(k.a, k.f.nin, Var);
     k.term = NEW_N(k.a, k.f.nin, Var);
     k.saved = NEW_N(k.a, k.f.nin, size_t);
+    k.list = NEW_N(k.a, k.f.nin, size_t);
     k.result = NEW_N(k.a, k.f.nin, size_t);
     k.seed = NEW_N(k.a, k.f.nout, size_t);
     k.wait = NEW_N(k.a, k.f.nout, size_t);
     for (size_t i = 0; i < k.f.nin; i++) {
-        k.result[i] = NOWHERE_YET;
+        k.result[i] = k.list[i] = NOWHERE_YET;
         k.term[i] = VAR_NONE;
     }
     for (size_t o = 0; o < k.f.nout; o++)
@@ -588,6 +668,7 @@ bool scan_pull(Pull *p) {
         p->grad[i] = GRAD_DISCONNECTED;
     find_active(&k);
     find_carried(&k);
+    find_lost(&k);
     scan_make_open(&k.m, p->b, VAR_NONE);
     k.m.checkpoint = k.f.checkpoint;
     bool ok = go_back(&k);

@@ -13,6 +13,7 @@ typedef struct Ahead {
     ScanForm f;
     Graph *fn;
     bool *moves; /* by output: its tangent may be other than zero */
+    bool *lost;  /* by output: it is not told, for it goes through what is no tensor */
     ScanMake m;
     Var *u;      /* by input of fn: in the new body */
     Var *t;      /* the tangent of that; VAR_NONE: zero */
@@ -47,6 +48,30 @@ static bool moved(const Ahead *k, size_t o) {
     }
     return k->f.out[o].ntap && k->f.out[o].keep == SCAN_LAST &&
            brings(k, k->f.out[o].arg);
+}
+
+static bool is_object(const Ahead *k, size_t o) {
+    return scan_is_object(var_type(k->fn, k->fn->outputs.p[o].var));
+}
+
+static bool reads_lost(const Ahead *k, size_t o) {
+    for (size_t j = 0; j < k->f.nout; j++)
+        if (k->lost[j] && scan_reads(k->fn, k->f.out[j].in, k->f.out[j].ntap, o))
+            return true;
+    return false;
+}
+
+static void find_lost(Ahead *k) {
+    for (size_t o = 0; o < k->f.nout; o++)
+        k->lost[o] = is_object(k, o) &&
+                     (moved(k, o) ||
+                      (k->f.out[o].ntap && k->p->tangent[k->f.out[o].arg] != VAR_NONE));
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t o = 0; o < k->f.nout; o++)
+            if (!k->lost[o] && (is_object(k, o) || is_float(k, o)) && reads_lost(k, o))
+                k->lost[o] = more = true;
+    }
 }
 
 static void find_moves(Ahead *k) {
@@ -199,6 +224,7 @@ bool scan_push(Push *p) {
     k.f = scan_of(p->g, p->id, k.a);
     k.fn = k.f.fn;
     k.moves = NEW_N(k.a, k.f.nout, bool);
+    k.lost = NEW_N(k.a, k.f.nout, bool);
     k.u = NEW_N(k.a, k.f.nin, Var);
     k.t = NEW_N(k.a, k.f.nin, Var);
     k.out = NEW_N(k.a, k.f.nout, size_t);
@@ -208,6 +234,7 @@ bool scan_push(Push *p) {
     for (size_t o = 0; o < k.f.nout; o++)
         p->result[o] = VAR_NONE;
     find_moves(&k);
+    find_lost(&k);
     bool any = false, ok = true;
     for (size_t o = 0; o < k.f.nout; o++)
         any |= k.moves[o];
@@ -218,6 +245,8 @@ bool scan_push(Push *p) {
         ok = go_ahead(&k);
         scan_make_close(&k.m);
     }
+    for (size_t o = 0; ok && o < k.f.nout; o++)
+        if (k.lost[o]) ok = (p->result[o] = grad_undefined(k.b, SCAN_LOST)) != VAR_NONE;
     arena_free(k.a);
     return ok;
 }

@@ -2,6 +2,7 @@
  * row kept until the end: slow, and a reference for the VM's own loop. */
 #include "op/services.h"
 #include "ops/control/scan.h"
+#include "value/object.h"
 
 #include <string.h>
 
@@ -50,8 +51,20 @@ static void gather(Run *r, int64_t i) {
         r->arg[k] = &r->in[k];
 }
 
+static bool keep_object(Run *r, size_t o) {
+    Value v = {0};
+    value_copy_view(&v, &r->made[o]);
+    vec_push(r->c->s, &r->row[o], v);
+    return scan_check_object(r->c, r->f, o, r->done, &v);
+}
+
+static bool is_object(const Run *r, size_t o) {
+    return scan_is_object(var_type(r->f->fn, r->f->fn->outputs.p[o].var));
+}
+
 /* The machine's outputs belong to its next run; a row is a copy. */
 static bool keep_row(Run *r, size_t o) {
+    if (is_object(r, o)) return keep_object(r, o);
     Value v = {.kind = r->made[o].kind}, first;
     bool any = r->f->out[o].ntap || r->done > 0;
     if (any) {
@@ -169,12 +182,29 @@ static void put(Tensor *out, int64_t i, const Value *row) {
     tensor_assign(&to, &row->t);
 }
 
+/* The last one, or a list of those that are kept. */
+static void put_objects(Run *r, size_t o, const Value *last) {
+    int64_t keep = r->f->out[o].keep, n = keep && keep < r->done ? keep : r->done;
+    Value *out = &r->c->out[o];
+    value_unref(out);
+    if (last) {
+        value_copy_view(out, last);
+        return;
+    }
+    Value *item = mem_zalloc(r->c->s, (size_t)n, sizeof *item);
+    for (int64_t i = 0; i < n; i++)
+        value_copy_view(&item[i], &r->row[o].p[r->done - n + i]);
+    *out = (Value){.kind = TYPE_LIST, .obj = list_new_take(r->c->s, (size_t)n, item)};
+    mem_free(item);
+}
+
 static bool last_value(Run *r, size_t o) {
     Value v;
     if (r->row[o].n == 0 && r->f->out[o].ntap == 0)
         return call_fail(r->c, E_INDEX, "there is no last value of %s: no step was run",
                          sym_text(r->c->s, r->f->fn->outputs.p[o].label));
     v = r->row[o].n ? r->row[o].p[r->row[o].n - 1] : past(r, o, 0, -1);
+    if (is_object(r, o)) return put_objects(r, o, &v), true;
     Tensor *t = call_out(r->c, o, v.t.ndim, v.t.shape);
     if (t) put(t, 0, &v);
     return t != NULL;
@@ -182,6 +212,7 @@ static bool last_value(Run *r, size_t o) {
 
 static bool all_rows(Run *r, size_t o) {
     int64_t shape[MAX_NDIM + 1], keep = r->f->out[o].keep, from;
+    if (is_object(r, o)) return put_objects(r, o, NULL), true;
     int n = row_shape(r, o, shape + 1);
     from = keep == SCAN_ALL || keep > r->done ? 0 : r->done - keep;
     shape[0] = r->done - from;

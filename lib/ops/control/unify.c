@@ -49,6 +49,14 @@ bool unify_type(Unify *u, const Type *want, const Type *have, size_t who, Misfit
     return bind_dims(u, want, have, who, why);
 }
 
+const Type *type_unnamed(Session *s, const Type *t) {
+    Unify none;
+    unify_open(&none, s);
+    const Type *r = unify_result(&none, t);
+    unify_close(&none);
+    return r;
+}
+
 const Type *unify_result(const Unify *u, const Type *t) {
     Dim dim[MAX_NDIM];
     int lists = 0;

@@ -25,5 +25,7 @@ void unify_close(Unify *u);
 bool unify_type(Unify *u, const Type *want, const Type *have, size_t who, Misfit *why);
 /* A type of the function in the dims of the caller. */
 const Type *unify_result(const Unify *u, const Type *t);
+/* With ? for dims that have names. */
+const Type *type_unnamed(Session *s, const Type *t);
 
 #endif
