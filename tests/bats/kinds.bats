@@ -200,3 +200,20 @@ END
     ok 'grewrite g.tlg --include fast --verify 2 x=inf >/dev/null'
     ok 'grewrite g.tlg -O yaml | grep -c compare || true' 0
 }
+
+@test "a function and branches that take sparse matrices of any size take one of a known size" {
+    cat >f.yaml <<'END'
+thunkline: 1
+functions:
+  f:
+    inputs: {s: "sparse('csr', float64[?, ?])"}
+    let: 'y = sparse_add(s, s)'
+    outputs: [y]
+inputs: {x: "sparse('csr', float64[2, 2])", z: "sparse('csr', float64[?, 2])", b: bool}
+let: |
+  y = f(x)
+  i = ifelse(b, x, z)
+outputs: [y, i]
+END
+    ok "grun f.yaml b=False 'x=[[1,0],[0,2]]' 'z=[[0,1]]'" $'y = csr([2.0, 4.0], [0, 1], [0, 1, 2], (2, 2))\ni = csr([1.0], [1], [0, 1], (1, 2))'
+}

@@ -344,6 +344,34 @@ check_stretches() {
     ok "$r '$f)' --outputs y | grun r='rng(3)' >a && $r '$f, checkpoint=\"sqrt\")' --outputs y | grun r='rng(3)' | cmp - a"
 }
 
+@test "the gradient of a loop that draws: of what it drew only if rows tell it" {
+    cat >d.yaml <<'END'
+thunkline: 1
+functions:
+  f:
+    inputs: {r: random, h: float64, w: float64}
+    let: |
+      s, z = normal(0.0, 1.0, rng=r)
+      y = h * w + z
+    outputs: [s, y]
+  g:
+    inputs: {r: random, h: float64, w: float64}
+    let: |
+      s, z = normal(0.0, 1.0, rng=r)
+      y = h + z * w
+    outputs: [s, y]
+inputs: {r: random, w: float64}
+let: |
+  q, y = scan(f, outputs_info=[r, 1.], non_sequences=[w], n_steps=3)
+  p, z = scan(g, outputs_info=[r, 1.], non_sequences=[w], n_steps=3)
+  c = y[-1]
+  d = z[-1]
+outputs: [c, d]
+END
+    ok "ggrad d.yaml --cost c --check --wrt w r='rng(3)' w=2"
+    bad 3 E_NULL 'gradient of w is undefined: its loop would have to draw again .* let the rows be a sequence' 'ggrad d.yaml --cost d --wrt w'
+}
+
 @test "checkpoint: what can't be" {
     no E_ARG 'checkpoint is .sqrt. or a number of steps' 'scan(lambda c: c, outputs_info=[0], n_steps=9, checkpoint=0)'
     no E_ARG 'not possible for this scan: it may end early' 'scan(lambda c: [c, until(c > 3)], outputs_info=[0], n_steps=9, checkpoint=2)'
@@ -504,7 +532,7 @@ Y
     no E_ARG 'a tap must be an integer that is written out' 'scan(lambda a: a, sequences=[taps(arange(3), [1.5])])'
     no E_ARG 'the list of taps is empty' 'scan(lambda a: a, sequences=[taps(arange(3), [])])'
     no E_ARG 'sequence 1 is None' 'scan(lambda a: a, sequences=[None])'
-    no E_TYPE 'output out is none: only tensors can be kept' 'scan(lambda a: None, sequences=[arange(3)])'
+    no E_TYPE 'output out is none: nothing of it can be kept' 'scan(lambda a: None, sequences=[arange(3)])'
     no E_ARITY 'lambda_1 gives nothing' 'scan(lambda a: [], sequences=[arange(3)])'
     no E_TYPE 'a string where a tensor is expected' 'scan(lambda a: "x", sequences=[arange(3)])'
     no E_TYPE 'scan takes a function first' 'scan(sin, sequences=[arange(3)])'

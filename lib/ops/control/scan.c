@@ -247,7 +247,7 @@ static bool type_output(Typing *t, size_t i) {
                           row->kind == TYPE_RANDOM
                               ? ", of which only the last one can be kept, if it is a "
                                 "state (keep='last')"
-                              : ", of which nothing can be kept");
+                              : ": nothing of it can be kept");
     int rows = o->keep != SCAN_LAST;
     if (row->ndim + rows > MAX_NDIM)
         return infer_fail(t->in, E_LIMIT, t->in->nin, "output %s would have %d dims",
