@@ -327,10 +327,7 @@ static void sort_functions(Graph *dst, const Graph *src) {
         if (f) found[n++] = f;
     }
     if (n != dst->functions.n) bug("%zu functions became %zu", dst->functions.n, n);
-    for (size_t i = 0; i < n; i++) {
-        dst->functions.p[i] = found[i];
-        map_put(&dst->priv->function, found[i]->name, i);
-    }
+    if (n) memcpy(dst->functions.p, found, n * sizeof *found);
     mem_free(found);
 }
 
@@ -371,7 +368,7 @@ static void keep_functions(Graph *g, bool called_only) {
             graph_free_one(f);
             continue;
         }
-        map_put(&g->priv->function, f->name, kept);
+        map_put(&g->priv->function, f->name, (uintptr_t)f);
         g->functions.p[kept++] = f;
     }
     g->functions.n = kept;

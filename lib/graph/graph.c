@@ -67,14 +67,15 @@ Graph *graph_function_new(Graph *main, Sym name) {
     f->main = main;
     f->name = name;
     f->floatX = main->floatX;
-    map_put(&main->priv->function, name, main->functions.n);
+    map_put(&main->priv->function, name, (uintptr_t)f);
     vec_push(main->s, &main->functions, f);
     return f;
 }
 
 Graph *graph_function(const Graph *g, Sym name) {
-    uint64_t i;
-    return map_get(&g->main->priv->function, name, &i) ? g->main->functions.p[i] : NULL;
+    uint64_t f;
+    bool known = map_get(&g->main->priv->function, name, &f);
+    return known ? (Graph *)(uintptr_t)f : NULL;
 }
 
 bool graph_name_taken(const Graph *g, Sym name) {
@@ -119,27 +120,31 @@ void graph_free_one(Graph *g) {
     mem_free(g);
 }
 
-static void number_functions(Graph *main) {
-    map_free(&main->priv->function);
-    for (size_t i = 0; i < main->functions.n; i++)
-        map_put(&main->priv->function, main->functions.p[i]->name, i);
+/* What is dropped is the newest more often than not. */
+static size_t function_index(const Graph *main, const Graph *f) {
+    size_t last = main->functions.n - 1, i = 0;
+    if (main->functions.n && main->functions.p[last] == f) return last;
+    while (i < main->functions.n && main->functions.p[i] != f)
+        i++;
+    if (i == main->functions.n) bug("a function that is not its main graph's");
+    return i;
 }
 
 void graph_function_drop(Graph *f) {
     Graph *main = f->main;
-    size_t kept = 0;
-    for (size_t i = 0; i < main->functions.n; i++)
-        if (main->functions.p[i] != f) main->functions.p[kept++] = main->functions.p[i];
-    if (kept + 1 != main->functions.n) bug("a function that is not its main graph's");
-    main->functions.n = kept;
-    number_functions(main);
+    size_t i = function_index(main, f), after = main->functions.n - i - 1;
+    memmove(main->functions.p + i, main->functions.p + i + 1,
+            after * sizeof *main->functions.p);
+    main->functions.n--;
+    map_put(&main->priv->function, f->name, 0);
     graph_free_one(f);
 }
 
 void graph_function_rename(Graph *f, Sym name) {
     if (graph_function(f->main, name)) bug("function %s exists", sym_text(f->s, name));
+    map_put(&f->main->priv->function, f->name, 0);
     f->name = name;
-    number_functions(f->main);
+    map_put(&f->main->priv->function, name, (uintptr_t)f);
 }
 
 void graph_free(Graph *g) {

@@ -12,7 +12,7 @@ struct GraphPriv {
     Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
     Map dim;      /* sym -> the dim's leaf */
-    Map function; /* main: sym -> index into functions */
+    Map function; /* main: sym -> Graph *, 0 once dropped */
     Map spent;    /* main: names of functions that nothing called any more */
     Map approx;   /* variable -> index into approx */
     Map label;    /* label -> index into outputs, of the first `labelled` ones */

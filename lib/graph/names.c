@@ -6,10 +6,11 @@
 
 enum { FIRST_NAMES = 16 };
 
-/* Symbols are numbers given out in order, so a graph's names lie side by side; to make
- * many meet in one place would take the square of their number of symbols. */
+/* Symbols are numbers given out in order: eight of a row share a cache line, and the
+ * rows are scattered. Side by side, names that are as far apart as the table is long
+ * would fill the same stretch twice, and each would walk over all of it. */
 static size_t home(const struct GraphPriv *p, Sym name) {
-    return name & p->name_mask;
+    return ((size_t)hash_mix(0, name / 8) * 8 + name % 8) & p->name_mask;
 }
 
 static uint64_t slot_of(Sym name, Var v) {

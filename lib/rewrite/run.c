@@ -16,13 +16,16 @@ typedef struct Run {
     uint32_t number, fired, sweeps, epoch; /* epoch: the next one */
 } Run;
 
+static bool takes_part(const Entry *e, bool graph_pass) {
+    bool is_graph = e->pass && e->pass->graph;
+    return e->selected && is_graph == graph_pass &&
+           (is_graph || e->rule || e->pass->node);
+}
+
 static const Entry *find_entry(const Database *db, double position, bool graph_pass) {
     for (size_t i = 0; i < db->entry.n; i++) {
         const Entry *e = &db->entry.p[i];
-        bool is_graph = e->pass && e->pass->graph;
-        if (e->selected && e->pub.position == position && is_graph == graph_pass &&
-            (e->rule || e->pass->node || e->pass->graph))
-            return e;
+        if (e->pub.position == position && takes_part(e, graph_pass)) return e;
     }
     return NULL;
 }
@@ -66,8 +69,7 @@ static bool run_graph_pass(Rewriter *r, const Entry *e) {
 static bool has_stage(const Database *db, double at) {
     if (!find_entry(db, at, false)) return false;
     for (size_t i = 0; at <= CLEANING && i < db->entry.n; i++)
-        if (db->entry.p[i].pub.position > at &&
-            find_entry(db, db->entry.p[i].pub.position, false))
+        if (db->entry.p[i].pub.position > at && takes_part(&db->entry.p[i], false))
             return false;
     return true;
 }

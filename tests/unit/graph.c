@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const Op add = {.name = "add"}, neg = {.name = "neg"}, sow = {.name = "sow"},
@@ -335,6 +336,69 @@ static void test_chain(void) {
     arena_free(a);
 }
 
+/* Seconds of the processor to give one variable n names, of symbols in two rows that
+ * are `gap` apart. */
+static double time_names(const Sym *symbol, size_t n, size_t gap) {
+    Graph *g = graph_new(s);
+    Var x = input(g, "x");
+    clock_t begin = clock();
+    for (size_t i = 0; i < n; i++)
+        graph_name(g, x, symbol[i < n / 2 ? i : gap + i]);
+    double took = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    CHECK(graph_find(g, symbol[0]) == x &&
+          graph_find(g, symbol[n / 2]) == (gap ? VAR_NONE : x));
+    graph_free(g);
+    return took;
+}
+
+/* Rows of symbols that would fill the same stretch of a table take no longer to find.
+ */
+static void test_many_names(void) {
+    enum { N = 60000, ALL = 5 * 65536 };
+    Sym *symbol = mem_zalloc(s, ALL, sizeof *symbol);
+    char text[32];
+    for (int i = 0; i < ALL; i++) {
+        snprintf(text, sizeof text, "many%d", i);
+        symbol[i] = sym(s, text);
+    }
+    double near = time_names(symbol, N, 0), far = 0;
+    for (size_t size = 65536; size <= 4 * 65536; size *= 2)
+        far = fmax(far, time_names(symbol, N, size - N / 2));
+    CHECK(far < 20 * near + 0.02);
+    mem_free(symbol);
+}
+
+/* A function that goes leaves the others alone: the same time for each of few and many.
+ */
+static double time_drops(int n) {
+    Graph *g = graph_new(s);
+    char text[32];
+    for (int i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "drop%d", i);
+        graph_function_new(g, sym(s, text));
+    }
+    clock_t begin = clock();
+    for (int i = 0; i < n; i++) {
+        Graph *f = graph_function_new(g, sym(s, i % 2 ? "odd" : "even"));
+        if (i % 2) graph_function_rename(f, sym(s, "renamed"));
+        graph_function_drop(f);
+        CHECK(!graph_function(g, sym(s, i % 2 ? "renamed" : "even")));
+    }
+    double took = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    CHECK(g->functions.n == (size_t)n &&
+          graph_function(g, sym(s, "drop0")) == g->functions.p[0]);
+    graph_function_drop(g->functions.p[0]);
+    CHECK(!graph_function(g, sym(s, "drop0")) &&
+          graph_function(g, sym(s, "drop1")) == g->functions.p[0]);
+    graph_free(g);
+    return took;
+}
+
+static void test_many_functions(void) {
+    double few = time_drops(1000), many = time_drops(8000);
+    CHECK(many < 24 * few + 0.02);
+}
+
 /* Replacing a by b and b by a, or by something that needs a, is a bug of the caller. */
 static bool dies(bool direct) {
     fflush(stdout);
@@ -368,6 +432,8 @@ int main(void) {
     test_import();
     test_equal();
     test_chain();
+    test_many_names();
+    test_many_functions();
     CHECK(dies(true) && dies(false));
     CHECK(diag_count(s) == 0);
     session_free(s);

@@ -154,7 +154,7 @@ static bool wide_finite(const Wide *a, int n, int64_t step) {
 
 static void wide_nan(Wide *a, int n, int64_t step) {
     for (int i = 0; i < n; i++)
-        a[i * step] = CMPLX((double)NAN, (double)NAN);
+        a[i * step] = __builtin_complex((double)NAN, (double)NAN);
 }
 
 /* The same of rows as wide numbers. */
