@@ -86,6 +86,18 @@ static bool name_dims(const Graph *g, ApplyId id, const ScanForm *f, Map *dims) 
     return true;
 }
 
+/* A last value that no initial one stands for fails where no step is run. The results
+ * of another loop must not fail with it. */
+static bool may_lack(const Merge *m, ApplyId id) {
+    const Graph *g = m->r->g;
+    const Tensor *steps = var_const(g, apply_in(g, id)[0]);
+    ScanForm f = scan_of(g, id, m->a);
+    if (steps && tensor_i64(steps, 0) > 0) return false;
+    for (size_t o = 0; o < f.nout; o++)
+        if (f.out[o].keep == SCAN_LAST && f.out[o].ntap == 0) return true;
+    return false;
+}
+
 static bool dims_agree(const Merge *m, ApplyId x, ApplyId y) {
     const Graph *g = m->r->g;
     ScanForm f = scan_of(g, x, m->a), h = scan_of(g, y, m->a);
@@ -142,7 +154,8 @@ static bool merge(Merge *m, ApplyId x, ApplyId y, bool *did) {
 static bool merge_one(Merge *m, bool *did) {
     for (size_t x = 0; x < m->n; x++)
         for (size_t y = x + 1; y < m->n; y++)
-            if (may_merge(m, x, y) && dims_agree(m, m->loop[x], m->loop[y])) {
+            if (may_merge(m, x, y) && dims_agree(m, m->loop[x], m->loop[y]) &&
+                may_lack(m, m->loop[x]) == may_lack(m, m->loop[y])) {
                 if (!merge(m, m->loop[x], m->loop[y], did)) return false;
                 if (*did) return true;
             }

@@ -76,6 +76,8 @@ X="gload --new -i 'x: float64[?]' -i 'w: float64'"
     both g.tlg 'x=[1,2,3] w=0' $'a = [[1.0], [1.0, 2.0], [1.0, 2.0, 3.0]]\nb = [[1.0, 2.0], [1.0, 2.0, 3.0]]\nc = [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]'
     both g.tlg 'x=[] w=0' $'a = []\nb = []\nc = []'
     bad 5 E_INDEX 'there is no last value of out: no step was run' "$X -e 'scan(lambda x: make_list(x), sequences=[x], keep=\"last\")' | grun x=[] w=0"
+    # nor does another loop fail with it
+    bad 5 E_INDEX 'there is no last value' "$X -e 'a = scan(lambda x: make_list(x), sequences=[x], keep=\"last\")' -e 'b = foldl(lambda x, h: h + x, x, 0.)' | grun --mode DEBUG x=[] w=0"
 }
 
 @test "loops over lists that are unrolled, merged and stripped give the same" {
