@@ -117,6 +117,20 @@ static bool run_at(const Line *l, double t) {
     return run(l->c);
 }
 
+/* After a run: an op that refuses what it got is no error, but tells that the point is
+ * outside of the function's domain. */
+static bool allow_outside(Session *s, size_t mark, bool ok, bool *outside) {
+    DiagCode why = !ok && diag_count(s) > mark ? diag_get(s, mark)->code : E_DERIVATIVE;
+    *outside = !ok && why != E_DERIVATIVE && diag_exit(why) == diag_exit(E_RUN);
+    if (*outside) diag_rewind(s, mark);
+    return ok || *outside;
+}
+
+static bool try_at(const Line *l, double t, bool *outside) {
+    size_t mark = diag_count(l->c->s);
+    return allow_outside(l->c->s, mark, run_at(l, t), outside);
+}
+
 static void move_back(const Line *l) {
     if (!l->along) put_number(variable(l, l->by), l->at, l->here);
     for (size_t by = 0; l->along && by < l->c->d->nwrt; by++)
@@ -184,9 +198,11 @@ static bool first_look(const Line *l, Suspects *all) {
     double step = whole_step(l, c->p.step * l->scale);
     size_t kept = 0;
     for (int side = 0; side < 2; side++) {
-        if (!run_at(l, side ? -step : step)) return false;
+        bool outside;
+        if (!try_at(l, side ? -step : step, &outside)) return false;
         for (size_t i = 0; i < all->n; i++)
-            *(side ? all->p[i].minus : all->p[i].plus) = value_now(c, &all->p[i]);
+            *(side ? all->p[i].minus : all->p[i].plus) =
+                outside ? (double)NAN : value_now(c, &all->p[i]);
     }
     for (size_t i = 0; i < all->n; i++) {
         const Suspect *q = &all->p[i];
@@ -231,21 +247,90 @@ static bool sample(const Line *l, size_t n, const double *step, Suspects *all) {
     Check *c = l->c;
     for (size_t j = 0; j < n; j++)
         for (int side = 0; side < 2; side++) {
-            if (!run_at(l, side ? -step[j] : step[j])) return false;
+            bool outside;
+            if (!try_at(l, side ? -step[j] : step[j], &outside)) return false;
             for (size_t i = 0; i < all->n; i++) {
                 Suspect *q = &all->p[i];
-                (side ? q->minus : q->plus)[j] = value_now(c, q);
-                if (step[j] <= 64 * l->ulp) q->slack = said_slack(c, q, q->slack);
+                (side ? q->minus : q->plus)[j] =
+                    outside ? (double)NAN : value_now(c, q);
+                if (!outside && step[j] <= 64 * l->ulp)
+                    q->slack = said_slack(c, q, q->slack);
             }
         }
     return true;
+}
+
+/* Moves every number of a variable by a few units of its last place, up or down. */
+static void shake_variable(const Check *c, const Tensor *was, Tensor *now,
+                           int pattern) {
+    for (int64_t i = 0, n = numbers(was).shape[0]; i < n; i++) {
+        double sign = ((i + 1) * (pattern + 2) * 7919 >> 3) & 1 ? 1 : -1;
+        double x = number(was, i);
+        put_number(now, i, x + sign * 2 * c->p.eps * fabs(x));
+    }
+}
+
+/* Runs where the variables are now; *outside as for try_at. */
+static bool try_here(Check *c, bool *outside) {
+    size_t mark = diag_count(c->s);
+    return allow_outside(c->s, mark, run(c), outside);
+}
+
+/* A shaken point: what is said there, and the slope of a long step from it. */
+static bool look_shaken(const Line *l, Suspects *all, double *low, double *high) {
+    Check *c = l->c;
+    double step = 0.2371 * l->scale;
+    bool outside;
+    if (!try_here(c, &outside)) return false;
+    for (size_t i = 0; i < all->n; i++) {
+        Suspect *q = &all->p[i];
+        q->plus[0] = outside ? (double)NAN : value_now(c, q);
+        if (!outside) q->slack = said_slack(c, q, q->slack);
+    }
+    if (l->along || outside) return true;
+    put_number(variable(l, l->by), l->at, number(variable(l, l->by), l->at) + step);
+    if (!try_here(c, &outside)) return false;
+    for (size_t i = 0; !outside && i < all->n; i++) {
+        double slope = (value_now(c, &all->p[i]) - all->p[i].plus[0]) / step;
+        low[i] = fmin(low[i], slope);
+        high[i] = fmax(high[i], slope);
+    }
+    return true;
+}
+
+/* Where terms cancel, what is left is rounding, in what is said and in slopes: both
+ * change as much as they have when all variables are shaken. */
+static bool shake(const Line *l, Suspects *all) {
+    enum { PATTERNS = 4 };
+    Check *c = l->c;
+    Tensor *was = NEW_N(c->t.a, c->d->nwrt, Tensor);
+    double *low = mem_alloc(c->s, 2 * all->n * sizeof *low), *high = low + all->n;
+    bool ok = true;
+    for (size_t i = 0; i < all->n; i++)
+        low[i] = (double)INFINITY, high[i] = -(double)INFINITY;
+    for (size_t by = 0; ok && by < c->d->nwrt; by++)
+        ok = tensor_clone(c->s, variable(l, by), &was[by]);
+    for (int k = 0; ok && k < PATTERNS; k++) {
+        for (size_t by = 0; by < c->d->nwrt; by++)
+            shake_variable(c, &was[by], variable(l, by), k);
+        ok = look_shaken(l, all, low, high);
+    }
+    for (size_t i = 0; i < all->n; i++)
+        if (isfinite(high[i] - low[i])) all->p[i].slack += high[i] - low[i];
+    for (size_t by = 0; by < c->d->nwrt; by++) {
+        if (was[by].data) tensor_assign(variable(l, by), &was[by]);
+        tensor_unref(&was[by]);
+    }
+    mem_free(low);
+    return ok;
 }
 
 static bool second_look(const Line *l, Suspects *all) {
     Check *c = l->c;
     double step[DIFFERENCE_STEPS];
     size_t n = choose_steps(l, step);
-    if (!sample(l, n, step, all)) return false;
+    move_back(l);
+    if (!shake(l, all) || !sample(l, n, step, all)) return false;
     for (size_t i = 0; i < all->n; i++) {
         Suspect *q = &all->p[i];
         Samples s = {n,

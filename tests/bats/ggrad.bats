@@ -314,3 +314,9 @@ Y
         bad 1 E_VERDICT 'finite differences say' "gload --ops ops.yaml --new -i 'x: ${d}[3]' -e 'y = turned(x)' --outputs y | ggrad --ops ops.yaml --jvp y --check"
     done
 }
+
+@test "--check takes no rounding for a slope, and no step out of the domain for an error" {
+    ok "gload --new -i 'a: float64[2, 3]' -e 'y = det(concatenate([a, a[:1] + a[1:2]]))' --outputs y | ggrad --check"
+    ok "gload --new -i 'x: float64' -e 'y = assert_op(x, x > 0) * x' --outputs y | ggrad --check x=1e-3"
+    bad 5 E_ASSERT 'does not hold' "gload --new -i 'x: float64' -e 'y = assert_op(x, x > 0) * x' --outputs y | ggrad --check x=-1"
+}
