@@ -107,7 +107,7 @@ $(foreach t,$(TOOLS),$(eval $(call TOOL_RULE,$(t))))
 UNIT_C := $(wildcard tests/unit/*.c tests/prop/*.c)
 UNIT_BIN := $(UNIT_C:%.c=$(B)/%)
 $(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
 ## demo: build the tools and train the digits model
 ## test: all tests and lints
 # Installs what is missing, and says so.
@@ -232,8 +232,8 @@ COV_FLUSH := $(COV)/tests/coverage/flush.o
 COV_MAKE = $(MAKE) --no-print-directory B=$(COV) OPT=-O0 SIMD_OPT=-O0 CFLAGS='-g1 --coverage -fprofile-update=atomic -Wno-sign-conversion' LINK=-no-pie
 COV_LINK := --coverage -Wl,--wrap=_exit,--wrap=abort,--wrap=raise $(abspath $(COV_FLUSH))
 coverage: setup-test
-	@find $(COV) -name '*.gcda' -delete 2>/dev/null; $(COV_MAKE) $(COV_FLUSH)
-	@$(COV_MAKE) LDFLAGS='$(COV_LINK)' test-programs fuzz-programs
+	+@find $(COV) -name '*.gcda' -delete 2>/dev/null; $(COV_MAKE) $(COV_FLUSH)
+	+@$(COV_MAKE) LDFLAGS='$(COV_LINK)' test-programs fuzz-programs
 	@tests/coverage/run.sh $(COV) $(UNIT_BIN:$(B)/%=$(COV)/%) $(FUZZ_C:%.c=$(COV)/%)
 
 # ---- torture: campaigns against the tools (tests/torture) ----
