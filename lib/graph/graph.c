@@ -383,6 +383,14 @@ static void check_apply(const Graph *g, size_t nin, const Var *in, size_t nout) 
             bug("input %zu of an Apply is variable %u of %u", i, in[i], g->nvar);
 }
 
+ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin,
+                          const Var *in) {
+    ApplyKey k = {g, op, props, nin, in};
+    start_interning(g);
+    ApplyId have = index_find(&g->priv->apply_index, apply_hash(&k), apply_same, &k);
+    return have == UINT32_MAX ? APPLY_NONE : have;
+}
+
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from) {

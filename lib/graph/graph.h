@@ -149,6 +149,9 @@ Value *leaf_value_new(Graph *g, Leaf *l);
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from);
+/* The Apply that would be returned; APPLY_NONE: none. */
+ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin,
+                          const Var *in);
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin); /* a hint */
 /* Gives back what was set aside for growing and interning; both still work. */
 void graph_trim(Graph *g);

@@ -195,6 +195,7 @@ struct Op {
     Fold fold;
     bool (*fold_if)(const GraphView *v, ApplyId a); /* FOLD_ALWAYS: asked first */
     bool comm;                                      /* two inputs may change places */
+    bool uneven; /* comm: of equal inputs the first counts, as -0 and 0 are equal */
     bool assoc;
     bool elemwise; /* set by the rows: may be fused */
     bool effect;   /* a root even when nothing reads it; never merged */

@@ -99,7 +99,7 @@ typedef struct Pass {
 extern const Pass rewrite_passes[];
 extern const size_t rewrite_npasses;
 
-NodePass fold_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
+NodePass fold_pass, swapped_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
     broadcast_pass, reduce_pass, slice_pass, concat_pass, shape_pass, shape_read_pass,
     sink_pass, scatter_pass, scatter_value_pass, scatter_scaled_pass, branch_pass;
 GraphPass fuse_pass, inline_pass, expand_pass, branch_results_pass;

@@ -49,6 +49,26 @@ static bool becomes(Rewriter *r, Var v, ApplyId id, Var *out) {
     return true;
 }
 
+/* ---- the same in another order ---- */
+
+/* The other is one that this sweep has come by already, so that it is needed, and of
+ * two the same one stays whatever comes later. */
+bool swapped_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply *a = &r->g->apply[id];
+    if (!a->op->comm || a->op->uneven || a->nin != 2) return false;
+    Var in[] = {rw_in(r, id, 1), rw_in(r, id, 0)};
+    if (in[0] == in[1]) return false;
+    ApplyId b = graph_equal_apply(r->g, a->op, a->props, 2, in);
+    if (b == APPLY_NONE || (r->state[b] & SEEN) != SEEN_DONE) return false;
+    const Apply *p = &r->g->apply[b];
+    for (Var k = 0; k < a->nout; k++) {
+        out[k] = p->out + k;
+        if (!type_keeps(var_type(r->g, a->out + k), var_type(r->g, out[k])))
+            return false;
+    }
+    return p->nout == a->nout;
+}
+
 /* ---- specify_shape, slices ---- */
 
 bool specify_pass(Rewriter *r, ApplyId id, Var *out) {

@@ -164,3 +164,38 @@ END
     set -- $sweeps
     [ "$2" -le "$1" ] || complain "sweeps of 5 and 50 steps" "$sweeps"
 }
+
+@test "commutative ops merge whichever way round their inputs stand, where that changes no bit" {
+    cat >own.yaml <<'Y'
+thunkline: 1
+ops:
+  both:
+    inputs: x, y
+    commutative: true
+    def: x * y + x + y
+Y
+    local e n
+    while IFS='|' read -r n e; do
+        gload --ops own.yaml --new -i 'x: float64[k]' -i 'y: float64[k]' -i 'z: float64[j]' -e "r = $e" --outputs r -o g.tlg
+        for m in '--mode FAST_COMPILE' '--mode NONE --include merge'; do
+            shell "grewrite --ops own.yaml $m --exclude expand-ops g.tlg -O json | jq '[.let | to_entries[] | .value | scan(\"sin\")] | length'"
+            [ "$(cat .out)" = "$n" ] || fail "$e: $(cat .out) sin, not $n"
+        done
+        grun --ops own.yaml g.tlg --mode DEBUG x=[1,2,-0.0] y=[2,0.5,0] z=[1,2,3] >/dev/null
+    done <<'T'
+1|sin(x + y) - sin(y + x)
+1|sin(x * y) - 2 * sin(y * x)
+1|sin(both(x, y)) - sin(both(y, x))
+1|sin((x + y) * (x - y)) - sin((x - y) * (y + x))
+1|sin(where((x < y) & (y != x), x, y)) - sin(where((x != y) & (x < y), x, y))
+2|sin(x - y) - sin(y - x)
+2|sin(maximum(x, y)) - sin(maximum(y, x))
+2|sin(minimum(x, y)) - sin(minimum(y, x))
+2|sin(x + z) - sin(z + x)
+T
+    # the first stays, as it was named, and twice the same bytes come out
+    gload --new -i 'x: float64' -i 'y: float64' -e 'p = x + y' -e 'q = sqrt(y + x)' --outputs p,q -o g.tlg
+    ok 'grewrite --mode FAST_COMPILE --explain --no-provenance g.tlg -O yaml 2>.why | grep -E "^  [pq] ="' $'  p = x + y\n  q = sqrt(p)'
+    grep -q 'merge-swapped: y + x  =>  x + y' .why
+    cmp <(grewrite g.tlg) <(grewrite g.tlg)
+}

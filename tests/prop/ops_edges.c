@@ -1,6 +1,7 @@
 /* Where values, dtypes and sizes are unusual: special numbers in every layout, inputs
  * of two dtypes, sizes that turn out not to fit, and work large enough to be split. */
 #include "gen.h"
+#include "rewrite/rewrite.h"
 
 /* ---- running ---- */
 static bool result(Case *c, unsigned threads, Value *out) {
@@ -53,6 +54,48 @@ static void test_special(Session *s, const Sample *row, DType d) {
         diag_clear(s);
     }
     value_unref(&want);
+    case_close(&c);
+}
+
+/* ---- inputs in the other order ---- */
+
+static Graph *merged(Case *c, Var first, Var second) {
+    static const char *const merge[] = {"merge"};
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 1, .include = merge}};
+    vec_push(c->s, &c->g->outputs, ((Output){sym(c->s, "first"), first}));
+    vec_push(c->s, &c->g->outputs, ((Output){sym(c->s, "second"), second}));
+    return rewrite_run(c->g, &how, NULL);
+}
+
+/* What merging takes for one must be the same to the bit; where equal inputs can be
+ * told apart in the result, it stays two. */
+static void test_swapped(Session *s, const Sample *row, DType d) {
+    const Op *op = op_find(s, row->op, strlen(row->op));
+    Case c = case_of(s, row, d);
+    if (op->comm && op->elemwise && case_build(&c, true)) {
+        Apply a = c.g->apply[var_owner(c.g, c.out)];
+        const Var *in = apply_in(c.g, var_owner(c.g, c.out));
+        Var first = c.out, swapped[] = {in[1], in[0]};
+        Var second = op_apply1(&c.b, a.op, a.props, 2, swapped);
+        Value x = {0}, y = {0};
+        case_tensors(&c, 0);
+        for (size_t i = 0; i < c.nin; i++)
+            fill_special(&c.t[i], i, true);
+        bool ok = result(&c, 1, &x);
+        c.out = second;
+        ok = ok && result(&c, 1, &y);
+        CHECK(ok && (op->uneven || tensor_identical(&x.t, &y.t)),
+              "%s (%s): %s, in the other order %s", row->text, dtype_name(d),
+              shown(s, &x.t), shown(s, &y.t));
+        Graph *h = merged(&c, first, second);
+        bool one = h && h->outputs.p[0].var == h->outputs.p[1].var;
+        CHECK(h && one == !op->uneven, "%s (%s): %u Applies", row->text, dtype_name(d),
+              h ? h->napply : 0);
+        graph_free(h);
+        value_unref(&x);
+        value_unref(&y);
+    }
+    diag_clear(s);
     case_close(&c);
 }
 
@@ -160,6 +203,7 @@ static void test_row(Session *s, const Sample *row) {
     bool elemwise = is_elemwise(s, row), binary = elemwise && strstr(row->in, "] ");
     for (int d = 0; d < DT_N; d++) {
         test_special(s, row, (DType)d);
+        test_swapped(s, row, (DType)d);
         test_inplace(s, row, (DType)d);
     }
     bool two = binary && strcmp(row->op, "where") != 0 && strcmp(row->op, "clip") != 0;
