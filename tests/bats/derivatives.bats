@@ -177,3 +177,15 @@ Y
     ok 'ggrad once.yaml --cost r --wrt x | gload -O yaml | ggrad --cost d_r_d_x --wrt x | grun x=2 2>&1 | grep -c seen' 1
     ok 'ggrad once.yaml --cost r --wrt x -O yaml | grep -c print' 1
 }
+
+@test "what was stretched before it was joined gets its gradient in every mode" {
+    local f m t
+    for t in 'n, 3' '2, 3'; do
+        for f in sum mean max prod var; do
+            for m in FAST_RUN FAST_COMPILE; do
+                ok "gload --new -i 'x: float64[$t]' -e 'sum(concatenate([$f(x, axis=0, keepdims=True), x])**2)' | tee c.tlg | ggrad | grun --mode $m 'x=[[1, 2, 3], [4, 5, 7]]' >$m && cmp FAST_RUN $m"
+            done
+            ok "ggrad --hvp out c.tlg | grun --mode FAST_COMPILE 'x=[[1, 2, 3], [4, 5, 7]]' v_x='ones((2, 3))' >/dev/null"
+        done
+    done
+}

@@ -114,13 +114,16 @@ static bool concatenate_pull(Pull *p) {
         cut[i] = at;
         ok = at != VAR_NONE;
     }
-    Var in[2] = {p->cotangent[0],
-                 ok ? apply_named(b, "stack", p->nin - 1, cut, 0, NULL) : VAR_NONE};
+    Var in[2] = {p->cotangent[0], ok ? ints_stack(b, p->nin - 1, cut) : VAR_NONE};
     mem_free(cut);
     const Op *split = op_find(b->s, "split", 5);
     PropArg arg = {"axis", PROP_INT(axis)};
-    return in[1] != VAR_NONE &&
-           op_apply(b, split, props_make(b->s, split, 1, &arg), 2, in, p->grad);
+    ok = in[1] != VAR_NONE &&
+         op_apply(b, split, props_make(b->s, split, 1, &arg), 2, in, p->grad);
+    /* A dim that is 1 by its type is so again: otherwise it could not be stretched. */
+    for (size_t i = 0; ok && i < p->nin; i++)
+        ok = (p->grad[i] = sum_to_shape(b, p->grad[i], p->in[i])) != VAR_NONE;
+    return ok;
 }
 
 /* ---- stack ---- */
