@@ -78,8 +78,9 @@ static Var positions(Builder *b, Var like, int64_t first) {
 
 static Var put_diagonal(Builder *b, const char *op, Var into, Var v, int64_t k,
                         Var like) {
-    Var in[4] = {into, v, positions(b, like, k < 0 ? -k : 0),
-                 positions(b, like, k > 0 ? k : 0)};
+    Var rows = positions(b, like, k < 0 ? -k : 0);
+    if (rows == VAR_NONE) return VAR_NONE; /* diagnosed: the columns would be again */
+    Var in[4] = {into, v, rows, positions(b, like, k > 0 ? k : 0)};
     PropArg arg = {"index", PROP_STR(sym(b->s, "$, $"))};
     return apply_named(b, op, 4, in, 1, &arg);
 }
