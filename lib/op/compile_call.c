@@ -73,6 +73,13 @@ static bool leading_text(const Args *a, size_t n, const Node *arg) {
            a->sig->prop[0].type == T_STR && a->sig->prop[0].required;
 }
 
+/* The same at the place of an input that may be left out, as in pad(x, 1, 'edge'). */
+static bool text_for_prop(const Args *a, size_t i, const Node *arg) {
+    return arg->kind == NODE_STRING && i >= a->sig->min_in &&
+           a->sig->in[i].kind == IN_TENSOR && a->sig->nprop > 0 &&
+           a->sig->prop[0].type == T_STR;
+}
+
 /* Is the list at the place of a rest parameter all that it gets? A second one beside it
  * can only be another item, if it is not for a prop. */
 static bool is_whole_rest(const Args *a, const Node *arg, size_t left) {
@@ -92,11 +99,11 @@ static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
         arg++;
         n--;
     }
-    for (; i < n && i < fixed; i++)
+    for (; i < n && i < fixed && !text_for_prop(a, i, &arg[i]); i++)
         if (!put(c, a, i, &arg[i])) return false;
     if (i == n) return true;
     size_t next = a->sig->nin;
-    if (fixed < a->sig->nin) {
+    if (i == fixed && fixed < a->sig->nin) {
         bool list = !text && is_whole_rest(a, &arg[i], n - i);
         a->rest = list ? arg[i].item : &arg[i];
         a->nrest = list ? arg[i].n : n - i;
@@ -276,6 +283,9 @@ static bool prop_read(Compiler *c, const PropDef *def, const Node *n, Prop *out)
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
                Prop *out) {
     if (prop_read(c, def, n, out)) return true;
+    if (def->type == T_DTYPE && n->kind == NODE_STRING)
+        return fail(c->s, n->at, E_DTYPE, "%s: there is no dtype '%s'", op->name,
+                    sym_text(c->s, n->sym));
     return fail(c->s, n->at, E_ARG,
                 "%s takes for %s %s%s, known when the graph is built, not %s", op->name,
                 sym_text(c->s, def->name), prop_wants(def), def->none ? " or None" : "",

@@ -126,7 +126,8 @@ struct Op {
      * typing) axis graph key (number or string); `kind?` also takes None. Without a
      * default a prop must be given. ints may be two equally long lists, one after the
      * other: ([1], [0]). A string that comes first in a call is the first prop's when
-     * that is a str that must be given: einsum('ij->ji', x). */
+     * that is a str that must be given: einsum('ij->ji', x). One at the place of an
+     * input that may be left out is so, too: pad(x, 1, 'edge'). */
     const char *props;
     const char *out; /* of several outputs, "q, r"; NULL: one, called r in formulas */
     const char *def; /* a text in the inputs and props that replaces the call at once:

@@ -1,5 +1,5 @@
 /* pad: a constant around x, as x set into a full tensor when the graph is built; or
- * more of x itself, as x indexed along each dim. */
+ * more of x itself, as x indexed along each dim, where a statistic is put beside it. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
@@ -73,13 +73,43 @@ typedef struct Mode {
     const char *name;
     const char *period; /* p is taken modulo this; NULL: as it is */
     const char *place;
+    const char *stat; /* op whose result along the dim is the edge; NULL: x's own */
 } Mode;
+#define AT_EDGE NULL, "clip(p, 0, n - 1)"
 static const Mode modes[] = {
-    {"edge", NULL, "clip(p, 0, n - 1)"},
-    {"wrap", "maximum(n, 1)", "p"},
-    {"reflect", "maximum(2 * n - 2, 1)", "n - 1 - abs(p - (n - 1))"},
-    {"symmetric", "maximum(2 * n, 1)", "minimum(p, 2 * n - 1 - p)"},
+    {"edge", AT_EDGE, NULL},
+    {"wrap", "maximum(n, 1)", "p", NULL},
+    {"reflect", "maximum(2 * n - 2, 1)", "n - 1 - abs(p - (n - 1))", NULL},
+    {"symmetric", "maximum(2 * n, 1)", "minimum(p, 2 * n - 1 - p)", NULL},
+    {"maximum", AT_EDGE, "max"},
+    {"minimum", AT_EDGE, "min"},
+    {"mean", AT_EDGE, "mean"},
 };
+
+/* Along dim k, in x's dtype: the mean of integers is rounded. */
+static Var statistic(Builder *b, const char *op, Var x, int k) {
+    PropArg arg[2] = {{"axis", PROP_INTS((const int64_t[]){k}, 1)},
+                      {"keepdims", PROP_BOOL(true)}};
+    DType d = var_type(b->g, x)->dtype;
+    bool wide = dtype_is_discrete(d) && strcmp(op, "mean") == 0;
+    Var v = wide ? cast_to(b, x, DT_FLOAT64) : x;
+    if (v != VAR_NONE) v = apply_named(b, op, 1, &v, 2, arg);
+    if (v != VAR_NONE && wide && d != DT_BOOL) v = call1(b, "rint", v);
+    return v == VAR_NONE ? VAR_NONE : cast_to(b, v, d);
+}
+
+/* x with the statistic once where there is padding, which is then that edge's. */
+static Var beside(Builder *b, Var x, Var v, int k, int64_t *before, int64_t *after) {
+    Var in[3];
+    size_t n = 0;
+    PropArg axis = {"axis", PROP_INT(k)};
+    if (*before) in[n++] = v;
+    in[n++] = x;
+    if (*after) in[n++] = v;
+    *before -= *before > 0;
+    *after -= *after > 0;
+    return v == VAR_NONE ? VAR_NONE : apply_named(b, "concatenate", n, in, 1, &axis);
+}
 
 static Var pad_dim(Builder *b, const Mode *mode, Var x, int k, int64_t before,
                    int64_t after) {
@@ -89,6 +119,9 @@ static Var pad_dim(Builder *b, const Mode *mode, Var x, int k, int64_t before,
              "pad: dim %d has no elements that mode '%s' could repeat", k, mode->name);
         return VAR_NONE;
     }
+    if (mode->stat)
+        x = beside(b, x, statistic(b, mode->stat, x, k), k, &before, &after);
+    if (x == VAR_NONE || (before == 0 && after == 0)) return x;
     Var n = shape_of(b, x, k), end = plus(b, n, after);
     if (end == VAR_NONE) return VAR_NONE;
     bool ok = true;
@@ -112,13 +145,14 @@ static Var pad_dim(Builder *b, const Mode *mode, Var x, int k, int64_t before,
 
 static bool find_mode(Builder *b, const char *name, const Mode **mode) {
     *mode = NULL;
-    if (strcmp(name, "constant") == 0) return true;
+    if (strcmp(name, "constant") == 0 || strcmp(name, "empty") == 0) return true;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp(name, modes[i].name) == 0) *mode = &modes[i];
-    return *mode || fail(b->s, b->from.at, E_ARG,
-                         "pad: the mode is 'constant', 'edge', 'reflect', 'symmetric' "
-                         "or 'wrap', not '%s'",
-                         name);
+    return *mode ||
+           fail(b->s, b->from.at, E_ARG,
+                "pad: the mode is 'constant', 'edge', 'empty', 'maximum', "
+                "'mean', 'minimum', 'reflect', 'symmetric' or 'wrap', not '%s'",
+                name);
 }
 
 static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
@@ -143,14 +177,16 @@ static const Op table[] = {
     {.name = "pad",
      .doc = "x with more around it: a constant, or (mode) its 'edge', its elements "
             "mirrored about the edge ('reflect') or with the edge ('symmetric'), or "
-            "from the other end ('wrap'). The widths are one number, a pair (before, "
+            "from the other end ('wrap'), or its 'maximum', 'minimum' or 'mean' along "
+            "each dim; 'empty' is the constant. The widths are one number, a pair "
+            "(before, "
             "after), or a pair for each dim.",
      .in = "x, pad_width, constant_values = 0",
      .props = "mode: str = 'constant'",
      .expand = pad_expand,
      .disconnected = "pad_width",
      .example = "pad([1, 2], (1, 2)) -> [0, 1, 2, 0, 0]\npad([[1]], 1) -> [[0, 0, 0], "
-                "[0, 1, 0], [0, 0, 0]]\npad([1, 2, 3], 2, mode='reflect') -> [3, 2, 1, "
+                "[0, 1, 0], [0, 0, 0]]\npad([1, 2, 3], 2, 'reflect') -> [3, 2, 1, "
                 "2, 3, 2, 1]",
      .file = __FILE__,
      .line = __LINE__},
