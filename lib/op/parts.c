@@ -44,7 +44,9 @@ enum { CAST_BY_VALUE = 1 << 20 };
 Var cast_to(Builder *b, Var x, DType d) {
     if (var_type(b->g, x)->dtype == d) return x;
     const Tensor *c = var_const(b->g, x);
-    if (c && tensor_bytes(c) <= CAST_BY_VALUE) {
+    bool drops = c && dtype_is_complex(c->dtype) && !dtype_is_complex(d);
+    /* an imaginary part is the op's to refuse */
+    if (c && !drops && tensor_bytes(c) <= CAST_BY_VALUE) {
         Tensor t;
         return constant(b, tensor_cast(b->s, c, d, &t), &t);
     }

@@ -165,7 +165,63 @@ d = [3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]'
         bad 3 E_VALUE 'dim 0 has no elements' "gload -e 'pad(zeros(0), 1, mode=\"$m\")'"
         bad 5 E_INDEX 'out of range' "gload --new -i 'x: float64[n]' -e 'pad(x, 1, mode=\"$m\")' | grun 'x=zeros(0)'"
     done
-    bad 3 E_ARG "the mode is 'constant', 'edge'" 'gload -e "pad([1, 2], 1, mode=\"mean\")"'
+    bad 3 E_ARG "the mode is 'constant', 'edge'" 'gload -e "pad([1, 2], 1, mode=\"linear_ramp\")"'
+    # the mode may stand third, as in NumPy's call
+    ok "gload -e \"pad([1, 2], 1, 'edge')\" -e \"b = pad([1, 2], 1, 7, 'constant')\" | grun" 'out = [1, 1, 2, 2]
+b = [7, 1, 2, 7]'
+    bad 3 E_ARITY 'too many arguments' "gload -e \"pad([1, 2], 1, 'constant', 7)\""
+}
+
+@test "pad with a statistic along each dim: rounded for integers, of what the dims before made" {
+    local m
+    ok "gload -e \"a = pad([1, 5, 2], (2, 3), 'maximum')\" -e \"b = pad([1, 5, 2], (1, 0), 'minimum')\" -e \"c = pad([1, 2, 2], (2, 1), 'mean')\" -e \"d = pad([True, False], 1, 'mean')\" -e \"e = pad([1, 2], (0, 1), 'empty').shape[0]\" | grun" \
+        'a = [5, 5, 1, 5, 2, 5, 5, 5]
+b = [1, 1, 5, 2]
+c = [2, 2, 1, 2, 2, 2]
+d = [True, True, False, True]
+e = 3'
+    ok "gload -e \"pad([[1., 2.], [4., 8.]], ((1, 0), (0, 2)), 'mean')\" | grun" 'out = [[2.5, 5.0, 3.75, 3.75],
+       [1.0, 2.0, 1.5, 1.5],
+       [4.0, 8.0, 6.0, 6.0]]'
+    for m in maximum minimum mean; do
+        ok "gload --new -i 'x: float64[n, 2]' -e 'sum(pad(x, 2, \"$m\") ** 3)' | tee s.tlg | ggrad --check x=[[1,2],[3,4]] && ggrad --check --jvp x s.tlg x=[[1,2],[3,4]]"
+        ok "ggrad --hvp out s.tlg >/dev/null && grun --mode DEBUG s.tlg x=[[1,2],[3,4]] >/dev/null"
+        bad 3 E_VALUE 'dim 0 has no elements' "gload -e 'pad(zeros(0), 1, \"$m\")'"
+    done
+}
+
+@test "a reduction's dtype is that of its arithmetic and of its result, as NumPy's" {
+    local e
+    ok "gload -e \"a = sum([100, 100], dtype='int8')\" -e 'b = array([[1.7, 2.7]]).sum(axis=1, dtype=int64)' -e 'c = prod([16, 32], dtype=uint8)' -e \"d = sum([2, 0], 0, 'bool')\" -e 'e = mean([100, 100], dtype=int8)' -e 'f = mean([1, 2], dtype=float32)' \
+        -e 'g = mean([-1, -2, -4], dtype=int64, keepdims=True)' -e 'h = cumsum([100, 100, 100], dtype=uint8)' -e 'i = array([[1.5, 2.5]]).cumprod(0, complex64)' -e 'j = cumsum([[1.5], [2.5]], dtype=int64)' \
+        -e \"k = sum(csr_from_dense([[0., 1.7], [2.7, 3.]]), axis=0, dtype='int64')\" | grun" 'a = -56
+b = [3]
+c = 0
+d = True
+e = -28
+f = 1.5
+g = [-2]
+h = [100, 200, 44]
+i = [[(1.5+0.0j), (2.5+0.0j)]]
+j = [1, 3]
+k = [2, 4]'
+    typed float64 'sum(x, dtype=float64)'
+    typed 'float64\[1\]' 'x.mean(dtype=float64, keepdims=True)'
+    typed int8 'prod(x, dtype=int8)'
+    typed complex64 'x.sum(dtype=complex64)'
+    typed float32 'sum(x, dtype=x.dtype)'
+    typed 'float64\[n\]' 'x.cumsum(dtype=float64)'
+    # float32 would lose the ones beside 2**24
+    ok 'gload --new -i "x: float32[n]" -e "cumsum(x, dtype=float64)[-1]" -e "b = sum(x, dtype=float64)" | grun x=[16777216,1,1]' 'out = 16777218.0
+b = 16777218.0'
+    for e in 'sum(x, dtype=float64)' 'prod(x, dtype=float64)' 'mean(x, dtype=float64)' 'sum(cumsum(x, 0, float64) * x)' 'sum(cumprod(x, dtype=float64) ** 2)'; do
+        ok "gload --new -i 'x: float32[n]' -e '$e' | tee s.tlg | ggrad --check x=[1,2,3] && ggrad --check --jvp x s.tlg x=[1,2,3] && ggrad s.tlg | gload --info | grep -Ec 'd_out_d_x *float32'" 1
+        ok "grun --mode DEBUG s.tlg x=[1,2,3] >/dev/null"
+    done
+    ok 'gload --new -i "x: float32[m, n]" -e "map(lambda r: sum(r, dtype=float64), x)" | grun x=[[1,2],[3,4]]' 'out = [3.0, 7.0]'
+    bad 3 E_DTYPE "there is no dtype 'flot64'" "gload -e \"sum([1], dtype='flot64')\""
+    bad 3 E_ARG 'takes for dtype a dtype' "gload -e 'sum([1], dtype=3)'"
+    bad 3 E_DTYPE 'would drop the imaginary part' "gload -e 'sum([1j], dtype=float32)'"
 }
 
 @test "forms of calls that NumPy has" {
@@ -214,4 +270,9 @@ b = [(nan+nanj), (nan+nanj), (1.0+0.0j), (0.0+0.0j), (nan+nanj)]'
     like 'gload -e "solve([[3., nan], [1., 2.]], [3., 5.], assume_a=\"pos\", lower=True)" | grun --mode DEBUG' 'out = \[0\.2.*, 2\.4'
     ok 'gload -e "solve([[1., 0.], [0., 2.]], [[nan, 1.], [1., 4.]])" | grun --mode DEBUG --allow-nonfinite' 'out = [[nan, 1.0],
        [nan, 2.0]]'
+}
+
+@test "what cannot be is told once: diag" {
+    gload --new -i 'v: float32[9223372036854775807]' -e 'diag(v)' >/dev/null 2>err && fail 'it is too large'
+    ok 'grep -c "error\[" err' 1
 }

@@ -367,7 +367,7 @@ static void test_errors(void) {
     check_fails("a = 3\na = 4", E_DUPLICATE, "`a` is defined twice");
     check_fails("y = sum(x, axes=0)", E_ARG,
                 "sum has no argument axes: the function is sum(x, axis: axes = None, "
-                "keepdims: bool = False)");
+                "dtype: dtype? = None, keepdims: bool = False)");
     check_fails("y = add(x)", E_ARITY,
                 "add needs the argument y: the function is add(x, y)");
     check_fails("y = add(x, x, x)", E_ARITY,
@@ -472,7 +472,7 @@ static void test_print(void) {
                 "y = set_subtensor(x[0], 1.0)\nq = inc_subtensor(k[1:3], array([1, 2], "
                 "dtype='int32'))\n");
     check_print(
-        "y = sum(x, 0, True)\nq = sum(x, axis=[0, 1])\nr = sum(x)",
+        "y = sum(x, 0, None, True)\nq = sum(x, axis=[0, 1])\nr = sum(x)",
         "y = sum(x, axis=0, keepdims=True)\nq = sum(x, axis=[0, 1])\nr = sum(x)\n");
     check_print("y = zeros((n, 3))\nq = full(2, 7, dtype='uint8')\nr: float32[2] = "
                 "full(2, 0.1)",

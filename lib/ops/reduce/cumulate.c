@@ -244,12 +244,16 @@ static bool cum_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     (void)nin;
     bool product = strcmp(op->name, "cumprod") == 0;
     const Prop *axis = op_prop(b->s, op, p, "axis");
+    const Prop *dtype = op_prop(b->s, op, p, "dtype");
     Var x = axis->kind == P_NONE ? call1(b, "ravel", in[0]) : in[0];
+    if (dtype->kind != P_NONE && x != VAR_NONE) x = cast_to(b, x, (DType)dtype->i);
     PropArg arg[3] = {{"axis", axis->kind == P_NONE ? PROP_INT(0) : *axis},
                       {"exclusive", *op_prop(b->s, op, p, "exclusive")},
                       {"reverse", *op_prop(b->s, op, p, "reverse")}};
-    return (*out = apply_named(b, product ? "running_prod" : "running_sum", 1, &x, 3,
-                               arg)) != VAR_NONE;
+    *out = apply_named(b, product ? "running_prod" : "running_sum", 1, &x, 3, arg);
+    if (dtype->kind != P_NONE && *out != VAR_NONE)
+        *out = cast_to(b, *out, (DType)dtype->i);
+    return *out != VAR_NONE;
 }
 
 static bool running_type(Infer *in) {
@@ -404,14 +408,17 @@ static bool recurrence_push(Push *p) {
     return (p->result[0] = recurrence(b, p->in[0], in, axis, reverse)) != VAR_NONE;
 }
 
-#define CUM_PROPS     "axis: axis? = None, exclusive: bool = False, reverse: bool = False"
+#define CUM_PROPS                                                                      \
+    "axis: axis? = None, dtype: dtype? = None, exclusive: bool = False, "              \
+    "reverse: bool = False"
 #define RUNNING_PROPS "axis: axis = 0, exclusive: bool = False, reverse: bool = False"
 
 static const Op table[] = {
     {.name = "cumsum",
      .doc = "Sums of the elements up to each along axis (None: of x flattened). "
             "exclusive leaves the element itself out, "
-            "reverse starts at the end. Dtypes as sum; accumulated in float64.",
+            "reverse starts at the end. Dtypes and dtype as in sum; accumulated in "
+            "float64.",
      .in = "x",
      .props = CUM_PROPS,
      .expand = cum_expand,
@@ -421,7 +428,7 @@ static const Op table[] = {
      .line = __LINE__},
     {.name = "cumprod",
      .doc = "Products of the elements up to each along axis (None: of x flattened); "
-            "exclusive and reverse as in cumsum.",
+            "dtype, exclusive and reverse as in cumsum.",
      .in = "x",
      .props = CUM_PROPS,
      .expand = cum_expand,

@@ -17,6 +17,24 @@ DType fold_dtype(DType d) {
     return d;
 }
 
+bool fold_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                 Var *out) {
+    (void)nin;
+    const Prop *dtype = op_prop(b->s, op, p, "dtype");
+    if (dtype->kind == P_NONE) return true;
+    PropArg arg[2] = {{"axis", *op_prop(b->s, op, p, "axis")},
+                      {"keepdims", *op_prop(b->s, op, p, "keepdims")}};
+    Var x = cast_to(b, in[0], (DType)dtype->i),
+        r = x == VAR_NONE ? VAR_NONE : apply_named(b, op->name, 1, &x, 2, arg);
+    return r != VAR_NONE && (*out = cast_to(b, r, (DType)dtype->i)) != VAR_NONE;
+}
+
+bool fold_expanded(Infer *in) {
+    return in_prop(in, "dtype")->kind == P_NONE ||
+           infer_fail(in, E_ARG, in->nin,
+                      "dtype is an abbreviation, which can't stand in a graph");
+}
+
 bool fold_out(Infer *in, DType d) {
     const Type *x = in->type[0];
     const Prop *keep = in_prop(in, "keepdims");

@@ -77,6 +77,13 @@ Streams fold_streams;
  * logsumexp. */
 bool fold_reference(Call *c, FoldKind kind, double ddof, bool root);
 
+/* sum(x, dtype=d) and its like are (the sum of x as d) as d, written out when a graph
+ * is built: with all that casts have, and in d's own arithmetic, as integers wrap. */
+bool fold_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                 Var *out);
+/* Typing of what is left: an op that stands in a graph has no dtype of its own. */
+bool fold_expanded(Infer *in);
+
 /* The common props axis, keepdims; typing: the shape that is left. */
 bool fold_out(Infer *in, DType d);
 bool fold_prop_flags(Call *c, bool flag[MAX_NDIM], bool *keepdims);

@@ -5,7 +5,7 @@
 #include "ops/shape/linear.h"
 
 static bool sum_type(Infer *in) {
-    return fold_out(in, fold_dtype(in->type[0]->dtype));
+    return fold_expanded(in) && fold_out(in, fold_dtype(in->type[0]->dtype));
 }
 
 static bool fold_with(Call *c, FoldKind kind, FoldFinish *finish, double empty) {
@@ -50,8 +50,31 @@ static bool sum_pull(Pull *p) {
     return (p->grad[0] = spread_over(p, p->cotangent[0])) != VAR_NONE;
 }
 
+/* NumPy's mean as integers: their sum, wrapped, over the count, cut to an integer. */
+static bool mean_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                        const Var *in, Var *out) {
+    const Prop *dtype = op_prop(b->s, op, p, "dtype"),
+               *axis = op_prop(b->s, op, p, "axis");
+    if (dtype->kind == P_NONE || !dtype_is_discrete((DType)dtype->i))
+        return fold_expand(b, op, p, nin, in, out);
+    PropArg arg[3] = {{"axis", *axis},
+                      {"keepdims", *op_prop(b->s, op, p, "keepdims")},
+                      {"dtype", *dtype}};
+    bool flag[MAX_NDIM];
+    Var sum = apply_named(b, "sum", 1, in, 3, arg);
+    if (sum == VAR_NONE) return false;
+    axes_flags(axis, var_type(b->g, in[0])->ndim, flag);
+    Var n = axes_count(b, in[0], flag);
+    if (n == VAR_NONE) return false;
+    sum = cast_to(b, sum, DT_FLOAT64);
+    n = cast_to(b, n, DT_FLOAT64);
+    Var r = call2(b, "true_divide", sum, n);
+    return r != VAR_NONE && (*out = cast_to(b, r, (DType)dtype->i)) != VAR_NONE;
+}
+
 static bool mean_type(Infer *in) {
-    return fold_out(in, dtype_inexact(in->type[0]->dtype, in->floatX));
+    return fold_expanded(in) &&
+           fold_out(in, dtype_inexact(in->type[0]->dtype, in->floatX));
 }
 
 static bool mean_pull(Pull *p) {
@@ -145,16 +168,18 @@ static bool prod_pull(Pull *p) {
            (p->grad[0] = call2(b, "multiply", g, others)) != VAR_NONE;
 }
 
-#define FOLD_PROPS "axis: axes = None, keepdims: bool = False"
+#define FOLD_PROPS "axis: axes = None, dtype: dtype? = None, keepdims: bool = False"
 
 static const Op table[] = {
     {.name = "sum",
      .doc = "Sum over the given axes (None: all). bool and int8 to int32 give int64, "
             "unsigned ones uint64; float16 and "
-            "float32 are accumulated in float64.",
+            "float32 are accumulated in float64. dtype is that of the result, to which "
+            "x is brought first, so that integers wrap.",
      .sparse = "sparse_sum",
      .in = "x",
      .props = FOLD_PROPS,
+     .expand = fold_expand,
      .type = sum_type,
      .perform = sum_perform,
      .streams = fold_streams,
@@ -164,14 +189,16 @@ static const Op table[] = {
      .pull = sum_pull,
      .push = push_linear_first,
      .batch = batch_axes,
-     .example = "sum([[1, 2], [3, 4]], axis=0) -> [4, 6]\nsum([0.5, 1.5]) -> 2.0",
+     .example = "sum([[1, 2], [3, 4]], axis=0) -> [4, 6]\nsum([0.5, 1.5]) -> 2.0\n"
+                "sum([100, 100], dtype='int8') -> -56",
      .file = __FILE__,
      .line = __LINE__},
     {.name = "mean",
      .doc = "Mean over the given axes (None: all); floatX for integers. Accumulated in "
-            "float64.",
+            "float64; dtype as in sum.",
      .in = "x",
      .props = FOLD_PROPS,
+     .expand = mean_expand,
      .type = mean_type,
      .perform = mean_perform,
      .streams = fold_streams,
@@ -186,9 +213,10 @@ static const Op table[] = {
      .file = __FILE__,
      .line = __LINE__},
     {.name = "prod",
-     .doc = "Product over the given axes (None: all); dtypes as sum.",
+     .doc = "Product over the given axes (None: all); dtypes and dtype as in sum.",
      .in = "x",
      .props = FOLD_PROPS,
+     .expand = fold_expand,
      .type = sum_type,
      .perform = prod_perform,
      .streams = fold_streams,

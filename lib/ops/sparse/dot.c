@@ -2,6 +2,7 @@
  * and sums. One loop does both orders: dense @ sparse is (sparse.T @ dense.T).T, and
  * transposes are only other strides. */
 #include "op/batch.h"
+#include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
 
@@ -278,7 +279,8 @@ static bool sum_type(Infer *in) {
     bool flag[MAX_NDIM], keep = in_prop(in, "keepdims")->i != 0;
     Dim dim[2];
     int n = 0;
-    if (!infer_axes(in, in_prop(in, "axis"), 2, flag)) return false;
+    if (!fold_expanded(in) || !infer_axes(in, in_prop(in, "axis"), 2, flag))
+        return false;
     for (int i = 0; i < 2; i++)
         if (!flag[i] || keep) dim[n++] = flag[i] ? 1 : x->dim[i];
     return out_tensor(in, 0, sum_dtype(x->dtype), n, dim);
@@ -374,9 +376,11 @@ static const Op table[] = {
                 "1.]], " X ")) -> [2.0, 3.0, 4.0]",
      ROW},
     {.name = "sparse_sum",
-     .doc = "Sum of x over the given axes (None: all), as a tensor; dtypes as sum.",
+     .doc = "Sum of x over the given axes (None: all), as a tensor; dtypes and dtype "
+            "as in sum.",
      .in = "x: sparse",
-     .props = "axis: axes = None, keepdims: bool = False",
+     .props = "axis: axes = None, dtype: dtype? = None, keepdims: bool = False",
+     .expand = fold_expand,
      .kinds = KIND_NUMBER,
      .type = sum_type,
      .perform = sum_perform,
