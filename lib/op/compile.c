@@ -150,9 +150,9 @@ static const char *tree_path(Compiler *c, const char *path, const Node *n, size_
     return arena_printf(c->arena, "%s/%zu", path, i);
 }
 
-/* {} as a result. */
+/* {} or [] as a result. */
 static bool is_empty(const Node *n) {
-    return n->kind == NODE_DICT && n->n == 0;
+    return (n->kind == NODE_DICT || n->kind == NODE_LIST) && n->n == 0;
 }
 
 Var empty_var(Compiler *c) {
@@ -160,12 +160,19 @@ Var empty_var(Compiler *c) {
     return graph_const_value(c->b->g, type_simple(c->s, TYPE_EMPTY), &empty);
 }
 
+/* An empty list is an array wherever it is a value. */
+static bool empty_leaf(Compiler *c, const Node *n, Var *v) {
+    if (n->kind == NODE_LIST) return compiler_var(c, n, DT_NONE, v);
+    *v = empty_var(c);
+    return true;
+}
+
 static bool note_leaves(Compiler *c, const char *path, const Node *n) {
     Var v;
-    if (is_empty(n))
-        vec_push(c->s, &c->top.b->g->trees, ((VarName){empty_var(c), sym(c->s, path)}));
-    if (n->kind != NODE_LIST && n->kind != NODE_DICT) {
-        if (!compiler_var(c, n, DT_NONE, &v)) return false;
+    bool empty = is_empty(n);
+    if (empty || (n->kind != NODE_LIST && n->kind != NODE_DICT)) {
+        if (empty ? !empty_leaf(c, n, &v) : !compiler_var(c, n, DT_NONE, &v))
+            return false;
         vec_push(c->s, &c->top.b->g->trees, ((VarName){v, sym(c->s, path)}));
         return true;
     }
@@ -268,9 +275,7 @@ static bool add_output(Compiler *c, const char *label, const Node *n) {
     Sym y = sym(c->s, label);
     if (graph_output(c->top.b->g, y) != VAR_NONE)
         return fail(c->s, n->at, E_DUPLICATE, "there are two outputs `%s`", label);
-    if (is_empty(n))
-        v = empty_var(c);
-    else if (!compiler_var(c, n, DT_NONE, &v))
+    if (is_empty(n) ? !empty_leaf(c, n, &v) : !compiler_var(c, n, DT_NONE, &v))
         return false;
     vec_push(c->s, &c->top.b->g->outputs, ((Output){y, v}));
     return true;

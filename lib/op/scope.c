@@ -93,6 +93,75 @@ static bool lookup_variable(Compiler *c, Sym name, Span at, Node *out) {
     return capture_node(c, &c->top, &n, at, out);
 }
 
+/* ---- trees that the graph came with ---- */
+
+typedef Vec(VarName) Leaves;
+
+/* The leaves below a name, by their paths from there; outputs of its name if no
+ * definition is known any more. */
+static void leaves_below(Compiler *c, Sym name, Leaves *leaf) {
+    const Graph *g = c->top.b->g;
+    const char *text = sym_text(c->s, name);
+    size_t n = strlen(text);
+    for (int outputs = 0; outputs < 2 && leaf->n == 0; outputs++)
+        for (size_t i = 0; i < (outputs ? g->outputs.n : g->trees.n); i++) {
+            VarName x = outputs ? (VarName){g->outputs.p[i].var, g->outputs.p[i].label}
+                                : g->trees.p[i];
+            const char *path = sym_text(c->s, x.name);
+            if (strncmp(path, text, n) != 0 || path[n] != '/') continue;
+            x.name = sym(c->s, path + n + 1);
+            vec_push(c->s, leaf, x);
+        }
+}
+
+/* The next n leaves that begin with the same part as the first: `part`. The rest of
+ * their paths is left; 0: the leaf itself. */
+static size_t take_part(Compiler *c, size_t n, VarName *leaf, Sym *part) {
+    const char *first = sym_text(c->s, leaf[0].name);
+    size_t same = strcspn(first, "/"), k = 0;
+    *part = sym(c->s, arena_str(c->arena, first, same));
+    for (; k < n; k++) {
+        const char *path = sym_text(c->s, leaf[k].name);
+        if (strncmp(path, first, same) != 0 || (path[same] && path[same] != '/')) break;
+        leaf[k].name = path[same] ? sym(c->s, path + same + 1) : 0;
+    }
+    return k;
+}
+
+/* A tree of the leaves; parts 0, 1, ... make a list. Deeper than a tree may be there
+ * are none. */
+static bool tree_of(Compiler *c, size_t n, VarName *leaf, Span at, unsigned depth,
+                    Node *out) {
+    if (leaf[0].name == 0 || depth > EXPR_DEPTH) {
+        bool empty = var_type(c->top.b->g, leaf[0].var)->kind == TYPE_EMPTY;
+        if (empty) return node_tree(c, 0, NULL, NEW(c->arena, Sym), at, out);
+        *out = node_var(leaf[0].var, at);
+        return true;
+    }
+    Node *item = NEW_N(c->arena, n, Node);
+    Sym *key = NEW_N(c->arena, n, Sym);
+    size_t count = 0;
+    bool list = true;
+    for (size_t i = 0; i < n; count++) {
+        size_t k = take_part(c, n - i, leaf + i, &key[count]);
+        if (!tree_of(c, k, leaf + i, at, depth + 1, &item[count])) return false;
+        list &= strcmp(sym_text(c->s, key[count]),
+                       arena_printf(c->arena, "%zu", count)) == 0;
+        i += k;
+    }
+    return node_tree(c, count, item, list ? NULL : key, at, out);
+}
+
+static bool lookup_tree(Compiler *c, Sym name, Span at, Node *out) {
+    Leaves leaf = {0};
+    Node n;
+    leaves_below(c, name, &leaf);
+    bool ok = leaf.n && tree_of(c, leaf.n, leaf.p, at, 0, &n) &&
+              capture_node(c, &c->top, &n, at, out);
+    vec_free(&leaf);
+    return ok;
+}
+
 static bool lookup_dtype(Compiler *c, Sym name, Span at, Node *out) {
     const char *text = sym_text(c->s, name);
     DType d =
@@ -159,7 +228,7 @@ bool lookup(Compiler *c, Sym name, Span at, Node *out) {
     if (c->env) return lookup_env(c, name, at, out) || lookup_dtype(c, name, at, out);
     if (map_get(&c->named, name, &p))
         return capture_node(c, &c->top, (const Node *)(uintptr_t)p, at, out);
-    if (lookup_variable(c, name, at, out)) return true;
+    if (lookup_variable(c, name, at, out) || lookup_tree(c, name, at, out)) return true;
     Graph *fn = graph_function(c->b->g, name);
     if (fn) {
         *out = (Node){.kind = NODE_FUNCTION, .at = at, .var = VAR_NONE, .fn = fn};

@@ -139,3 +139,25 @@ outputs:
     like 'gload --op permutation -O json' '"with a state": "next, y = permutation'
     ok "gload --shared 'r: random = rng(1)' -e 'next, y = permutation(3, rng=r)' -e 'z = sort(y)' --update 'r = next' --outputs z | grun" 'z = [0, 1, 2]'
 }
+
+@test "a tree of the graph is one in expressions, too; empty lists and dicts are shown" {
+    cat >tree.yaml <<'Y'
+thunkline: 1
+inputs: "x: float64"
+let: |
+  f = lambda v: 2 * sow(v * v, tag='t', name='y')
+  o, r = call_and_reap(f, tag='t')(x)
+  q = {'a': [x, x + 1], 'b': {'c': x * 5, 'd': {}, 'e': []}}
+outputs: [o, r]
+Y
+    ok "gload tree.yaml -e 'z = r[\"y\"]' --outputs z | grun x=3" 'z = 9.0'
+    ok "gload tree.yaml | gload -e 'z = r[\"y\"] + 1' --outputs z | grun x=3" 'z = 10.0'
+    ok "gload tree.yaml -e 'z = q[\"a\"][1] + q[\"b\"][\"c\"]' -e 'w = q[\"a\"]' -e 'e = q[\"b\"][\"d\"]' --outputs z,w,e | grun x=3" \
+        $'z = 19.0\nw/0 = 3.0\nw/1 = 4.0\ne = {}'
+    bad 3 E_NAME "the dict has no key 'yy': did you mean 'y'" "gload tree.yaml -e 'z = r[\"yy\"]' --outputs z"
+    bad 3 E_ 'list.* 2' "gload tree.yaml -e 'z = q[\"a\"][2]' --outputs z"
+    ok "gload --new -e 'out = []' --outputs out | grun" 'out = []'
+    ok "gload --new -i 'x: float64' -e 'out = {\"a\": [], \"b\": [x, []], \"c\": {}}' -o t.tlg; grun t.tlg x=3" $'out/a = []\nout/b/0 = 3.0\nout/b/1 = []\nout/c = {}'
+    ok 'gload t.tlg -O yaml | grun x=3 | cmp - <(grun t.tlg x=3)'
+    ok 'grun t.tlg x=3 -O json | jq -c .data | head -1' '[]'
+}
