@@ -8,67 +8,12 @@
  * too, so that what was prepared for the first step holds for all. (2) A ring has room
  * for the rows that a step reads and for the one that it writes. (3) A result whose
  * storage is not the machine's to choose (a view, an input, a constant, memory that a
- * kernel brought) is copied to its row.
- *
- * What is no tensor has no rows. It is never written, so a reference will do for the
- * next step and for the list of those that are kept. */
-#include "op/scan.h"
-#include "value/object.h"
-#include "vm/vm_impl.h"
+ * kernel brought) is copied to its row. */
+#include "vm/loop.h"
 
 #include <string.h>
 
 enum { GROW_ROWS = 64, GROW_BYTES = 1 << 16 };
-
-/* One tap of a sequence: an input of the body. */
-typedef struct Feed {
-    uint32_t cell;
-    char *at;
-    int64_t step;
-} Feed;
-/* An output of the body and the rows that it leaves. */
-typedef struct Row {
-    uint32_t cell, place; /* in the body's machine */
-    uint32_t out;         /* cell of the scan's result */
-    const Layout *layout; /* of one row, in the body's machine; NULL: not known yet */
-    size_t bytes;
-    Buffer *ring, *start; /* rows that no one keeps; a copy of the initial rows */
-    char *init;           /* initial rows, the oldest first */
-    char *base, *at;      /* the rows; that of this step */
-    int64_t pos, count;   /* its number among `count` rows, after which the first one
-                             is used again; INT64_MAX: never */
-    int64_t room;         /* rows that there is storage for */
-    Place saved;
-    bool pointed;    /* the place is the loop's for now, `saved` its own storage */
-    bool object;     /* no tensor: what follows instead of rows */
-    bool sure;       /* types tell that each one is what the body takes */
-    Value now;       /* made by the last step, or initial; a reference */
-    Vec(Value) kept; /* of all steps, or a ring of the last ones */
-} Row;
-/* One tap of a state: an input of the body. */
-typedef struct Past {
-    uint32_t cell;
-    Row *of;
-    int64_t tap;
-    char *at;
-    int64_t pos, wait; /* wait: steps that still read initial rows */
-} Past;
-struct ScanRun {
-    Session *s;
-    Arena *arena;
-    ScanForm f;
-    Plan *plan;
-    Machine *body;
-    size_t nfeed, npast;
-    Feed *feed;
-    Past *past;
-    Row *row;
-    /* of this run */
-    Machine *m;
-    uint32_t step;
-    const uint32_t *arg; /* cells of the scan's inputs */
-    int64_t steps, done;
-};
 
 /* ---- made once ---- */
 
@@ -114,25 +59,16 @@ static ScanRun *scan_run_new(Machine *m, uint32_t step) {
         l->row[i] = (Row){.cell = cell, .out = l->arg[in->nin + i]};
         l->row[i].object = p->sharing.cell[cell].flags & CELL_BOXED;
         l->row[i].sure = scan_is_sure(&l->f, i);
+        l->row[i].listed =
+            !l->row[i].object && m->p->sharing.cell[l->row[i].out].flags & CELL_BOXED;
     }
     list_inputs(l);
     return l;
 }
 
-/* References to what the steps made. */
-static void drop_objects(ScanRun *l) {
-    for (size_t i = 0; i < l->f.nout; i++) {
-        Row *r = &l->row[i];
-        value_unref(&r->now);
-        for (size_t k = 0; k < r->kept.n; k++)
-            value_unref(&r->kept.p[k]);
-        vec_free(&r->kept);
-    }
-}
-
 void scan_run_free(ScanRun *l) {
     if (!l) return;
-    drop_objects(l);
+    loop_drop_objects(l);
     for (size_t i = 0; i < l->f.nout; i++) {
         buffer_unref(l->row[i].ring);
         buffer_unref(l->row[i].start);
@@ -178,7 +114,7 @@ static size_t rows_bytes(const Row *r, int64_t rows) {
 /* Storage for the rows, all of them or a ring. */
 static bool take_rows(ScanRun *l, Row *r, const ScanOut *o) {
     r->count = INT64_MAX;
-    if (o->keep == SCAN_ALL) {
+    if (o->keep == SCAN_ALL && !r->listed) {
         r->room = l->steps;
         if (l->f.fn->until != VAR_NONE) {
             int64_t first = r->bytes ? (int64_t)(GROW_BYTES / r->bytes) : GROW_ROWS;
@@ -331,18 +267,12 @@ static bool begin_state(ScanRun *l, size_t i) {
     return true;
 }
 
-static bool begin_object(ScanRun *l, size_t i) {
-    Value v;
-    cell_value(l->m, l->arg[l->f.out[i].arg], &v);
-    value_copy_view(&l->row[i].now, &v);
-    return vm_set_input(l->body, l->f.out[i].in, &v);
-}
-
 static bool set_states(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         l->row[i].layout = NULL;
         if (l->f.out[i].ntap == 0) continue;
-        if (l->row[i].object ? !begin_object(l, i) : !begin_state(l, i)) return false;
+        if (l->row[i].object ? !loop_begin_object(l, i) : !begin_state(l, i))
+            return false;
         if (!l->row[i].object && !take_rows(l, &l->row[i], &l->f.out[i])) return false;
     }
     Past *q = l->past;
@@ -454,41 +384,15 @@ static bool copy_row(ScanRun *l, size_t i) {
     return true;
 }
 
-static bool check_object(ScanRun *l, size_t i) {
-    Call c;
-    step_call(l->m, l->step, &c);
-    return scan_check_object(&c, &l->f, i, l->done, &l->row[i].now);
-}
-
-/* Only when all steps' results are taken do states change: one may be another's. */
-static bool take_object(ScanRun *l, size_t i) {
-    const ScanOut *o = &l->f.out[i];
-    Row *r = &l->row[i];
-    Value made = {0}, again = {0};
-    value_copy_view(&made, l->body->box[r->cell]);
-    value_unref(&r->now);
-    r->now = made;
-    if (!r->sure && !check_object(l, i)) return false;
-    if (o->keep == SCAN_LAST) return true;
-    value_copy_view(&again, &made);
-    if (o->keep == SCAN_ALL || l->done < o->keep) {
-        vec_push(l->s, &r->kept, again);
-        return true;
-    }
-    Value *oldest = &r->kept.p[l->done % o->keep];
-    value_unref(oldest);
-    *oldest = again;
-    return true;
-}
-
 static inline bool take_results(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         const Row *r = &l->row[i];
         if (r->object) {
-            if (!take_object(l, i)) return false;
+            if (!loop_take_object(l, i)) return false;
             continue;
         }
         const Cell *c = &l->body->cell[r->cell];
+        if (r->listed && !loop_list_row(l, i)) return false;
         if (c->data == r->at && c->layout == r->layout && r->layout) continue;
         if (!copy_row(l, i)) return false;
     }
@@ -612,15 +516,8 @@ static bool set_result(ScanRun *l, const Row *r, void *data, int64_t rows) {
     return true;
 }
 
-static bool no_last_value(ScanRun *l, size_t i) {
-    Call c;
-    step_call(l->m, l->step, &c);
-    return call_fail(&c, E_INDEX, "there is no last value of %s: no step was run",
-                     sym_text(l->s, l->f.fn->outputs.p[i].label));
-}
-
 static bool last_value(ScanRun *l, Row *r, const ScanOut *o, size_t i) {
-    if (l->done == 0 && o->ntap == 0) return no_last_value(l, i);
+    if (l->done == 0 && o->ntap == 0) return loop_no_last(l, i);
     const char *from = l->done ? r->at : r->init + (size_t)(o->depth - 1) * r->bytes;
     char *to = place_get(l->m, l->m->place_of[r->out], r->bytes);
     if (!to) return no_rows(l, r);
@@ -641,31 +538,10 @@ static bool last_rows(ScanRun *l, Row *r, int64_t keep) {
     return set_result(l, r, to, n);
 }
 
-static bool give_object(ScanRun *l, size_t i) {
-    const ScanOut *o = &l->f.out[i];
-    Row *r = &l->row[i];
-    Value v = {.kind = TYPE_LIST};
-    if (o->keep == SCAN_LAST) {
-        if (l->done == 0 && o->ntap == 0) return no_last_value(l, i);
-        v = r->now;
-        r->now = (Value){0};
-    } else {
-        size_t n = r->kept.n, first = n ? (size_t)l->done % n : 0;
-        Value *item = mem_alloc(l->s, n * sizeof *item + 1);
-        for (size_t k = 0; k < n; k++)
-            item[k] = r->kept.p[(first + k) % n];
-        v.obj = list_new_take(l->s, n, item);
-        mem_free(item);
-        r->kept.n = 0;
-    }
-    box_put(l->m, r->out, v);
-    return true;
-}
-
 static bool give_result(ScanRun *l, size_t i) {
     const ScanOut *o = &l->f.out[i];
     Row *r = &l->row[i];
-    if (r->object) return give_object(l, i);
+    if (r->object || r->listed) return loop_give_object(l, i);
     if (!r->layout) {
         r->layout = absent_row(l, i);
         r->bytes = r->layout->bytes;
@@ -686,6 +562,6 @@ bool run_scan(Machine *m, uint32_t step) {
     bool ok = check_rows(l) && (l->steps > 0 ? run_body(l) : set_states(l));
     for (size_t i = 0; ok && i < l->f.nout; i++)
         ok = give_result(l, i);
-    drop_objects(l);
+    loop_drop_objects(l);
     return ok;
 }

@@ -236,18 +236,11 @@ static bool type_output(Typing *t, size_t i) {
     const Type *row = unify_result(&t->u, var_type(fn, fn->outputs.p[i].var));
     Dim dim[MAX_NDIM];
     if (o->ntap && !check_state(t, i, t->row[o->in], row)) return false;
-    if (row->kind == TYPE_RANDOM && o->keep == SCAN_LAST && o->ntap) {
-        t->in->out[i] = row;
-        return true;
-    }
-    if (scan_is_object(row)) return type_object(t, i, row);
+    if (scan_is_object(row) || row->kind == TYPE_RANDOM) return type_object(t, i, row);
     if (row->kind != TYPE_TENSOR)
-        return infer_fail(t->in, E_TYPE, t->in->nin, "output %s is %s%s",
-                          output_label(t, i), type_str(t->in->s, row),
-                          row->kind == TYPE_RANDOM
-                              ? ", of which only the last one can be kept, if it is a "
-                                "state (keep='last')"
-                              : ": nothing of it can be kept");
+        return infer_fail(t->in, E_TYPE, t->in->nin,
+                          "output %s is %s: nothing of it can be kept",
+                          output_label(t, i), type_str(t->in->s, row));
     int rows = o->keep != SCAN_LAST;
     if (row->ndim + rows > MAX_NDIM)
         return infer_fail(t->in, E_LIMIT, t->in->nin, "output %s would have %d dims",

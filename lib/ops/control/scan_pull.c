@@ -168,7 +168,7 @@ static bool save_inputs(Back *k) {
             Var x = k->p->in[scan_arg(&k->f, i)];
             size_t at = scan_make_other(&k->m, name, x, t);
             k->u[i] = k->m.other.p[at].tap.p[0].in;
-        } else if (scan_is_object(t)) {
+        } else if (t->kind != TYPE_TENSOR) {
             if (!save_object(k, i, name, t)) return false;
         } else {
             k->saved[i] = scan_make_seq(&k->m, name, VAR_NONE, 0, t);
@@ -352,8 +352,7 @@ static bool all_rows(Back *k, Var *out) {
     Prop states = *op_prop(k->s, p->op, p->props, "states");
     bool same = true;
     for (size_t o = 0; o < k->f.nout; o++) {
-        bool random = var_type(k->fn, k->fn->outputs.p[o].var)->kind == TYPE_RANDOM;
-        keep[o] = random ? SCAN_LAST : SCAN_ALL;
+        keep[o] = SCAN_ALL;
         same &= keep[o] == k->f.out[o].keep;
         out[o] = p->out[o];
     }
@@ -564,10 +563,6 @@ static bool give_terms(Back *k) {
     "a loop has derivatives by tensors only, not by lists, sparse matrices and "       \
     "plugins' values"
 
-#define DRAWS                                                                          \
-    "its loop would have to draw again what each step drew, but keeps the last "       \
-    "random state only: draw all before the loop, and let the rows be a sequence"
-
 /* Is the argument a tensor, or something else whose elements reach a result? */
 static bool has_gradient(const Pull *p, size_t a) {
     TypeKind kind = var_type(p->g, p->in[a])->kind;
@@ -611,18 +606,6 @@ static bool any_result(const Back *k) {
     return false;
 }
 
-/* Random states that steps are worked out again from: there is only the last one. */
-static bool draws_again(const Back *k) {
-    for (size_t o = 0; o < k->f.nout; o++)
-        for (size_t i = 0; i < k->f.out[o].ntap; i++) {
-            size_t in = k->f.out[o].in + i;
-            if (var_type(k->fn, k->fn->inputs.p[in])->kind == TYPE_RANDOM &&
-                k->m.seq.p[k->saved[in]].live)
-                return true;
-        }
-    return false;
-}
-
 static bool go_back(Back *k) {
     Var *y = NEW_N(k->a, k->f.nout, Var), *trace = NEW_N(k->a, k->f.nout, Var);
     if (!save_inputs(k) || !scan_make_body(&k->m, &k->f, k->u, false, y) ||
@@ -632,7 +615,6 @@ static bool go_back(Back *k) {
     if (!why && !make_results(k)) return false;
     if (why || !any_result(k)) return fill_in(k, why);
     scan_make_live(&k->m);
-    if (draws_again(k)) return fill_in(k, DRAWS);
     bool need = k->fn->until != VAR_NONE;
     for (size_t o = 0; o < k->f.nout; o++)
         for (size_t i = 0; i < k->f.out[o].ntap; i++)

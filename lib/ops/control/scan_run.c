@@ -212,7 +212,7 @@ static bool last_value(Run *r, size_t o) {
 
 static bool all_rows(Run *r, size_t o) {
     int64_t shape[MAX_NDIM + 1], keep = r->f->out[o].keep, from;
-    if (is_object(r, o)) return put_objects(r, o, NULL), true;
+    if (r->c->out_type[o]->kind == TYPE_LIST) return put_objects(r, o, NULL), true;
     int n = row_shape(r, o, shape + 1);
     from = keep == SCAN_ALL || keep > r->done ? 0 : r->done - keep;
     shape[0] = r->done - from;

@@ -1,0 +1,90 @@
+/* What a loop feeds back or gives that is no tensor: it has no rows. It is never
+ * written, so a reference will do for the next step and for the list of those that are
+ * kept; of a random state, which has rows, that list gets copies. */
+#include "value/object.h"
+#include "vm/loop.h"
+
+void loop_drop_objects(ScanRun *l) {
+    for (size_t i = 0; i < l->f.nout; i++) {
+        Row *r = &l->row[i];
+        value_unref(&r->now);
+        for (size_t k = 0; k < r->kept.n; k++)
+            value_unref(&r->kept.p[k]);
+        vec_free(&r->kept);
+    }
+}
+
+bool loop_begin_object(ScanRun *l, size_t i) {
+    Value v;
+    cell_value(l->m, l->arg[l->f.out[i].arg], &v);
+    value_copy_view(&l->row[i].now, &v);
+    return vm_set_input(l->body, l->f.out[i].in, &v);
+}
+
+static bool check_object(ScanRun *l, size_t i) {
+    Call c;
+    step_call(l->m, l->step, &c);
+    return scan_check_object(&c, &l->f, i, l->done, &l->row[i].now);
+}
+
+static void keep_item(ScanRun *l, size_t i, Value v) {
+    int64_t keep = l->f.out[i].keep;
+    Row *r = &l->row[i];
+    if (keep == SCAN_ALL || l->done < keep) {
+        vec_push(l->s, &r->kept, v);
+        return;
+    }
+    value_unref(&r->kept.p[l->done % keep]);
+    r->kept.p[l->done % keep] = v;
+}
+
+/* Only when all steps' results are taken do states change: one may be another's. */
+bool loop_take_object(ScanRun *l, size_t i) {
+    const ScanOut *o = &l->f.out[i];
+    Row *r = &l->row[i];
+    Value made = {0};
+    value_copy_view(&made, l->body->box[r->cell]);
+    value_unref(&r->now);
+    r->now = made;
+    if (!r->sure && !check_object(l, i)) return false;
+    if (o->keep == SCAN_LAST) return true;
+    value_copy_view(&made, &r->now);
+    keep_item(l, i, made);
+    return true;
+}
+
+bool loop_list_row(ScanRun *l, size_t i) {
+    Value v, copy = {.kind = TYPE_RANDOM};
+    cell_value(l->body, l->row[i].cell, &v);
+    if (!tensor_clone(l->s, &v.t, &copy.t)) return false;
+    keep_item(l, i, copy);
+    return true;
+}
+
+bool loop_no_last(ScanRun *l, size_t i) {
+    Call c;
+    step_call(l->m, l->step, &c);
+    return call_fail(&c, E_INDEX, "there is no last value of %s: no step was run",
+                     sym_text(l->s, l->f.fn->outputs.p[i].label));
+}
+
+bool loop_give_object(ScanRun *l, size_t i) {
+    const ScanOut *o = &l->f.out[i];
+    Row *r = &l->row[i];
+    Value v = {.kind = TYPE_LIST};
+    if (o->keep == SCAN_LAST) {
+        if (l->done == 0 && o->ntap == 0) return loop_no_last(l, i);
+        v = r->now;
+        r->now = (Value){0};
+    } else {
+        size_t n = r->kept.n, first = n ? (size_t)l->done % n : 0;
+        Value *item = mem_alloc(l->s, n * sizeof *item + 1);
+        for (size_t k = 0; k < n; k++)
+            item[k] = r->kept.p[(first + k) % n];
+        v.obj = list_new_take(l->s, n, item);
+        mem_free(item);
+        r->kept.n = 0;
+    }
+    box_put(l->m, r->out, v);
+    return true;
+}
