@@ -168,6 +168,20 @@ static bool check_given(Compiler *c, Args *a) {
     return true;
 }
 
+/* A method whose last argument is a list of integers takes them one by one, too:
+ * x.reshape(4, 3), x.transpose(1, 0). */
+static bool list_of_rest(Compiler *c, const Args *a, size_t *n, Node *arg) {
+    const Signature *sig = a->sig;
+    size_t all = sig->nin + sig->nprop;
+    if (*n <= all || all < 2 || sig->nrest) return true;
+    bool ints = sig->nprop ? sig->prop[sig->nprop - 1].type == T_INTS
+                           : sig->in[sig->nin - 1].kind == IN_INTS;
+    if (!ints) return true;
+    size_t last = all - 1, rest = *n - last;
+    *n = all;
+    return compiler_tree(c, rest, &arg[last], NULL, arg[last].at, &arg[last]);
+}
+
 static bool match(Compiler *c, const Ast *e, const Node *self, Args *a) {
     size_t first = e->kind == AST_METHOD, npos = 0;
     Node *arg = arena_alloc(c->tmp, (e->nkid + 1) * sizeof *arg);
@@ -177,6 +191,7 @@ static bool match(Compiler *c, const Ast *e, const Node *self, Args *a) {
          i < e->nkid && e->kid[i]->kind != AST_KEYWORD && e->kid[i]->kind != AST_STARS;
          i++)
         if (!compile(c, e->kid[i], DT_NONE, &arg[npos++])) return false;
+    if (self && !list_of_rest(c, a, &npos, arg)) return false;
     if (!put_positional(c, a, npos, arg)) return false;
     for (; i < e->nkid; i++) {
         Node n;
@@ -578,28 +593,6 @@ static bool call_op(Compiler *c, const Op *op, const Ast *e, const Node *self,
         return false;
     if (!a.nrest) weaken(c, op, nin, a.in, out);
     return true;
-}
-
-/* set_subtensor(x[...], y), inc_subtensor(x[...], y) */
-static bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out) {
-    const Ast *place = e->kid[0];
-    Node x, y;
-    Sym spec;
-    size_t n;
-    Var *index, xv, yv;
-    if (e->nkid != 2 || e->kid[1]->kind == AST_KEYWORD)
-        return fail(c->s, e->at, E_ARITY, "write %s(x[...], y)", op->name);
-    if (!compile(c, place->kid[0], DT_NONE, &x) || !compiler_var(c, &x, DT_NONE, &xv) ||
-        !compile(c, e->kid[1], DT_NONE, &y) ||
-        !compiler_var(c, &y, var_type(c->b->g, xv)->dtype, &yv) ||
-        !index_spec(c, place, xv, &spec, &n, &index))
-        return false;
-    Var *in = arena_alloc(c->tmp, (n + 2) * sizeof *in);
-    in[0] = xv;
-    in[1] = yv;
-    if (n) memcpy(in + 2, index, n * sizeof *in);
-    PropArg prop = {"index", PROP_STR(spec)};
-    return apply_op(c, op, props_make(c->s, op, 1, &prop), n + 2, in, e->at, out);
 }
 
 /* ---- calls of functions that are no ops ---- */

@@ -198,6 +198,7 @@ bool compile_typed(Compiler *c, const Ast *e, bool *is, Node *out); /* fixed(2)(
 bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out);
 /* The text and the inputs of an index of `of`. */
 bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **in);
+bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out);
 bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out);
 /* items and keys live in c->arena and are kept */
 bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out);

@@ -293,3 +293,25 @@ bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out) {
     }
     return index_tensor(c, e, x, out);
 }
+
+/* set_subtensor(x[...], y), inc_subtensor(x[...], y) */
+bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out) {
+    const Ast *place = e->kid[0];
+    Node x, y;
+    Sym spec;
+    size_t n;
+    Var *index, xv, yv;
+    if (e->nkid != 2 || e->kid[1]->kind == AST_KEYWORD)
+        return fail(c->s, e->at, E_ARITY, "write %s(x[...], y)", op->name);
+    if (!compile(c, place->kid[0], DT_NONE, &x) || !compiler_var(c, &x, DT_NONE, &xv) ||
+        !compile(c, e->kid[1], DT_NONE, &y) ||
+        !compiler_var(c, &y, var_type(c->b->g, xv)->dtype, &yv) ||
+        !index_spec(c, place, xv, &spec, &n, &index))
+        return false;
+    Var *in = arena_alloc(c->tmp, (n + 2) * sizeof *in);
+    in[0] = xv;
+    in[1] = yv;
+    if (n) memcpy(in + 2, index, n * sizeof *in);
+    PropArg prop = {"index", PROP_STR(spec)};
+    return apply_op(c, op, props_make(c->s, op, 1, &prop), n + 2, in, e->at, out);
+}

@@ -276,3 +276,23 @@ b = [(nan+nanj), (nan+nanj), (1.0+0.0j), (0.0+0.0j), (nan+nanj)]'
     gload --new -i 'v: float32[9223372036854775807]' -e 'diag(v)' >/dev/null 2>err && fail 'it is too large'
     ok 'grep -c "error\[" err' 1
 }
+
+@test "a method takes sizes and axes one by one, as NumPy's; a vector of sizes needs a length" {
+    local e
+    ok 'gload --new -i "x: float64[n, 6]" -e "a = x.reshape(4, -1).shape[1]" -e "b = x.reshape(n, 2, 3).transpose(1, 0, 2)[1, 0, 2]" -e "c = x.reshape(-1)[0]" -e "d = x.reshape((4, 3))[3, 2]" -e "e = x.T.transpose((1, 0)).transpose()[5, 1]" | grun "x=reshape(arange(12.), (2, 6))"' 'a = 3
+b = 5.0
+c = 0.0
+d = 11.0
+e = 11.0'
+    like 'gload --new -i "x: float64[n, 6]" -e "x.reshape(n, 2, 3)" -O yaml' 'stack\(n, 2, 3\)'
+    like 'gload --new -i "x: float64[n, 6]" -e "x.transpose(1, 0)" --info' 'float64\[6, n\]'
+    bad 3 E_ARITY 'too many arguments' 'gload --new -i "x: float64[12]" -e "reshape(x, 4, 3)"'
+    bad 3 E_ARITY 'too many arguments' 'gload --new -i "x: float64[12]" -e "x.sum(0, float64, True, 1)"'
+    bad 3 E_DTYPE 'an integer is expected' 'gload --new -i "x: float64[12]" -i "y: float64" -e "x.reshape(y, 3)"'
+    bad 3 E_TYPE 'an integer is expected, not a list' 'gload --new -i "x: float64[12]" -e "x.reshape((4, 1), 3)"'
+    bad 3 E_ARG 'takes for axes a list of integers' 'gload --new -i "x: float64[3, 4]" -e "x.transpose(1, 0.5)"'
+    ok 'gload --new -i "x: float64[n]" -i "s: int64[2]" -e "reshape(x, s).shape[1] + zeros(s).shape[1]" | grun x=[1,2,3,4,5,6] s=[2,3]' 'out = 6'
+    for e in 'reshape(x, s)' 'zeros(s)' 'broadcast_to(x, s)' 'tile(x, s)' 'split(x, s)[0]'; do
+        bad 3 E_SHAPE 'declare how many there are, as in s: int64.2.' "gload --new -i 'x: float64[n]' -i 's: int64[k]' -e '$e'"
+    done
+}

@@ -300,7 +300,10 @@ static bool split_type(Infer *in) {
         return infer_fail(in, E_VALUE, 1,
                           "the number of parts must be a constant of at least 1");
     if (!equal && !dim_is_known(t->dim[0]))
-        return infer_fail(in, E_SHAPE, 1, "the number of cuts must be known");
+        return infer_fail(
+            in, E_SHAPE, 1,
+            "the number of cuts must be known: give a list, or declare how many there "
+            "are, as in s: int64[2]");
     if (!equal) parts = t->dim[0] < OUT_MAX ? t->dim[0] + 1 : OUT_MAX + 1;
     if (parts > OUT_MAX)
         return infer_fail(in, E_VALUE, 1, "there are at most %d parts", OUT_MAX);

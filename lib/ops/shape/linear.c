@@ -87,8 +87,10 @@ bool want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
     int64_t raw[MAX_NDIM];
     int n = infer_dims(in, arg, dim, raw);
     if (n < 0)
-        return infer_fail(in, E_SHAPE, arg,
-                          "the number of dims must be known: give a list of sizes");
+        return infer_fail(
+            in, E_SHAPE, arg,
+            "the number of dims must be known: give a list of sizes, or declare how "
+            "many there are, as in s: int64[2]");
     if (n > MAX_NDIM)
         return infer_fail(in, E_SHAPE, arg, "a tensor has at most %d dims, not %d",
                           MAX_NDIM, n);

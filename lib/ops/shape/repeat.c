@@ -125,8 +125,11 @@ static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     (void)p, (void)nin;
     const Type *x = var_type(b->g, in[0]), *t = var_type(b->g, in[1]);
     if (!dim_is_known(t->dim[0]))
-        return fail(b->s, b->from.at, E_SHAPE,
-                    "%s: the number of repetitions must be known", op->name);
+        return fail(
+            b->s, b->from.at, E_SHAPE,
+            "%s: the number of repetitions must be known: give a list, or declare how "
+            "many there are, as in s: int64[2]",
+            op->name);
     int nrep = (int)t->dim[0], n = nrep > x->ndim ? nrep : x->ndim, lead = n - x->ndim;
     if (2 * n > MAX_NDIM)
         return fail(b->s, b->from.at, E_SHAPE, "%s: too many dims", op->name);
