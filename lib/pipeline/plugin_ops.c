@@ -139,6 +139,15 @@ static bool is_live(const Pull *p, size_t i) {
     return false;
 }
 
+/* An op without a pattern may have said nothing of an input since all that this one
+ * takes part in is not used: no one can tell, so it is as if it said disconnected. */
+static bool may_be_unused(const Pull *p) {
+    if (p->op->connect || p->op->disconnected) return false;
+    for (size_t k = 0; k < p->nout; k++)
+        if (p->cotangent[k] == VAR_NONE) return true;
+    return false;
+}
+
 /* What grad left for input i. */
 static bool take_gradient(Pull *p, size_t i) {
     TlVar v = p->grad[i];
@@ -146,6 +155,7 @@ static bool take_gradient(Pull *p, size_t i) {
     if (v < p->b->g->nvar) return true;
     p->grad[i] = GRAD_DISCONNECTED;
     if (v == TL_DISCONNECTED || !is_live(p, i)) return true;
+    if (v == TL_FORGOTTEN && may_be_unused(p)) return true;
     const char *how = v == TL_FORGOTTEN ? "forgot the gradient of"
                       : v == TL_NONE    ? "gave TL_NONE as the gradient of"
                                         : "gave no variable for";

@@ -244,6 +244,21 @@ T
     grep -q 'warning\[E_GRADIENT\]: the gradient of cut_unsaid for its input x is disconnected, but the op states no connection pattern' .err
 }
 
+@test "an op of several outputs may be silent on inputs of unused ones; with a pattern it is known, without a warning" {
+    local op
+    for op in pair pair_said; do
+        gload $P --new -i 'x: float64[n]' -i 'y: float64[n]' -e "p, q = $op(x, y)" -e 'c = sum(p)' -e 'd = sum(p * q)' --outputs c,d -o g.tlg
+        ok "ggrad $P --cost c --wrt x --only g.tlg | grun $P x=[1,2] y=[3,4]" 'd_c_d_x = [2.0, 2.0]'
+        ok "ggrad $P --cost d --only g.tlg | grun $P x=[1,2] y=[3,4]" $'d_d_d_x = [12.0, 16.0]\nd_d_d_y = [4.0, 8.0]'
+        shell "ggrad $P --cost c --wrt x,y --only --disconnected ignore g.tlg | grun $P x=[1,2] y=[3,4]"
+        [ "$status:$(cat .out)" = $'0:d_c_d_x = [2.0, 2.0]\nd_c_d_y = [0.0, 0.0]' ]
+        [ "$(grep -c 'pair for its input y is disconnected, but the op states no connection pattern' .err)" = "$([ $op = pair ] && echo 1 || echo 0)" ]
+        bad 3 E_DISCONNECTED 'does not depend on y' "ggrad $P --cost c --wrt y g.tlg"
+    done
+    gload $P --new -i 'x: float64[n]' -i 'y: float64[n]' -e 'p, q = pair_forgets(x, y)' -e 'd = sum(p * q)' --outputs d -o g.tlg
+    bad 3 E_GRADIENT 'pair_forgets: grad forgot the gradient of its input y' "ggrad $P g.tlg"
+}
+
 @test "pushforwards are held to what pullbacks are" {
     local op text
     while read -r op text; do

@@ -236,6 +236,37 @@ static bool all_connected(const TlApply *a, size_t in, size_t out) {
     (void)a, (void)in, (void)out;
     return true;
 }
+/* p is twice x, q is twice y; each gradient is given where its output is used. */
+static bool two_nodes(TlNode *n) {
+    n->out[0] = n->in[0];
+    n->out[1] = n->in[1];
+    return true;
+}
+static bool doubles_both(TlCall *c) {
+    for (size_t i = 0; i < 2; i++) {
+        TlTensor x, r;
+        if (!c->api->input(c, i, &x) || !c->api->output(c, i, 1, x.shape, &r))
+            return false;
+        twice(&x, r.data);
+    }
+    return true;
+}
+static bool if_used(TlGrad *g) {
+    static const char *const text[] = {"2 * g_p", "2 * g_q"};
+    for (size_t i = 0; i < 2; i++)
+        if (g->wanted[i] && g->g[i] != TL_NONE)
+            g->grad[i] = g->api->text(g->host, text[i]);
+    return true;
+}
+static bool own_output(const TlApply *a, size_t in, size_t out) {
+    (void)a;
+    return in == out;
+}
+/* It forgets y even where q is used. */
+static bool only_first(TlGrad *g) {
+    if (g->wanted[0]) g->grad[0] = g->api->text(g->host, "2 * g_p");
+    return true;
+}
 static bool push_forgets(TlPush *p) {
     (void)p;
     return true;
@@ -368,6 +399,28 @@ static const TlOpDef ops[] = {
     OP("cut_slope", honest, .make_node = same, .grad = disconnects,
        .connected = all_connected),
     OP("cut_unsaid", honest, .make_node = same, .grad = disconnects),
+    {.size = sizeof(TlOpDef),
+     .name = "pair",
+     .in = "x, y",
+     .out = "p, q",
+     .make_node = two_nodes,
+     .perform = doubles_both,
+     .grad = if_used},
+    {.size = sizeof(TlOpDef),
+     .name = "pair_said",
+     .in = "x, y",
+     .out = "p, q",
+     .make_node = two_nodes,
+     .perform = doubles_both,
+     .grad = if_used,
+     .connected = own_output},
+    {.size = sizeof(TlOpDef),
+     .name = "pair_forgets",
+     .in = "x, y",
+     .out = "p, q",
+     .make_node = two_nodes,
+     .perform = doubles_both,
+     .grad = only_first},
     OP("tall_partial", total, .itypes = "float64[?]", .otypes = "float64",
        .partials = "1"),
     OP("wide_partial", total, .itypes = "float64[?]", .otypes = "float64",

@@ -236,7 +236,9 @@ typedef struct TlGrad {
                        of such an output is zeros */
     const bool *wanted; /* others may be forgotten */
     /* To fill: a variable, api->undefined, or TL_DISCONNECTED, which is an error
-     * against the op's own connection pattern and a warning where it has none. */
+     * against the op's own connection pattern and a warning where it has none. To be
+     * silent is an error, too; but for an op without a pattern it says disconnected
+     * while one of several outputs is so. */
     TlVar *grad;
 } TlGrad;
 /* R_op: the tangent of each output, of its shape and a float or complex dtype. */
