@@ -582,7 +582,7 @@ static bool call_op(Compiler *c, const Op *op, const Ast *e, const Node *self,
     DType creates;
     size_t nfixed;
     if (!match(c, e, self, &a) || !read_props(c, &a, want, &props, &creates) ||
-        !fill_inputs(c, &a, &nfixed))
+        !fill_inputs(c, &a, &nfixed) || !weak_as_itypes(c, op, nfixed, a.in))
         return false;
     size_t nin = nfixed + a.nrest;
     Var *in = arena_alloc(c->tmp, (nin + 1) * sizeof *in);

@@ -140,6 +140,9 @@ bool node_parts(Compiler *c, const Node *n, Parts *p);
 DType parts_dtype(const Compiler *c, Parts p, Promote promote);
 /* As a variable of that dtype; literals must fit. */
 bool node_as(Compiler *c, const Node *n, DType d, Var *out);
+/* What is weak but no number written in place, such as sqrt(2.), among the inputs of an
+ * op that states their exact types. */
+bool weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in);
 bool node_ints(Compiler *c, const Node *n, Var *out); /* int64 vector */
 bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
                 const int64_t *shape, Var *out);

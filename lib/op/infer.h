@@ -51,5 +51,7 @@ bool infer_no_texts(Infer *in);
 bool infer_wrap(Infer *in, size_t arg, const Type *t);
 /* The rule of ops with itypes and otypes. */
 bool type_by_itypes(Infer *in);
+/* The dtype that it wants of input i; DT_NONE: i is no tensor. */
+DType itypes_dtype(Session *s, const Op *op, size_t i);
 
 #endif

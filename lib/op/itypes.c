@@ -102,6 +102,15 @@ bool type_by_itypes(Infer *in) {
     return ok;
 }
 
+DType itypes_dtype(Session *s, const Op *op, size_t i) {
+    Arena *tmp = arena_new(s);
+    char **part;
+    size_t n = str_split(tmp, op->itypes, ',', &part);
+    const Type *t = i < n ? type_parse(s, part[i], strlen(part[i]), NOWHERE) : NULL;
+    arena_free(tmp);
+    return t && t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
+}
+
 /* ---- what is written in place: numbers, lists of numbers, texts ---- */
 
 /* A text in quotes is an input only until it is wrapped. Its type is called as it is

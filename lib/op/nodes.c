@@ -1,6 +1,7 @@
 /* Nodes as variables: where a weak number or a list meets a tensor parameter, its dtype
  * is decided here. */
 #include "op/compile_impl.h"
+#include "op/infer.h"
 #include "op/services.h"
 
 #include <string.h>
@@ -297,6 +298,18 @@ bool compiler_var(Compiler *c, const Node *n, DType like, Var *out) {
                        out);
     }
     return node_as(c, n, parts_dtype(c, p, PROMOTE_NONE), out);
+}
+
+bool weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in) {
+    for (size_t i = 0; op->itypes && i < n; i++) {
+        bool weak = node_is_weak(&in[i]) && !node_is_literal(&in[i]);
+        DType d = weak ? itypes_dtype(c->s, op, i) : DT_NONE;
+        Var v;
+        if (d == DT_NONE) continue;
+        if (!compiler_var(c, &in[i], d, &v)) return false;
+        in[i] = node_var(v, in[i].at);
+    }
+    return true;
 }
 
 bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars) {

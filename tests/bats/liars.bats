@@ -337,3 +337,11 @@ Y
     bad 1 E_DERIVATIVE 'the pushforward of short for its output w has shape' 'ggrad f.yaml --check --jvp s --wrt x'
     bad 1 BadDerivative 'the pushforward of short for its output w has shape' 'ggrad f.yaml --only --jvp s --wrt x | grun --mode DEBUG x=[1,2,3] t_x=[1,1,1]'
 }
+
+@test "to an op of exact types what is weak is as a number written in place" {
+    local e
+    for e in '[2, 1]' '[2., 1]' '[sqrt(4.), 1]' '[n, 1]' '[sqrt(n + 2), 2. / 2.]'; do
+        ok "gload $P --floatX float32 --new -i 'x: float64[n]' -e 'fixed_type($e)' -e 'y = x' -O yaml | gload $P | grun $P x=[1,2] | head -n 1" 'out = [4.0, 2.0]'
+    done
+    bad 3 E_TYPE 'expected float64\[\?\], got int64\[2\]' "gload $P --new -e 'fixed_type(array([2, 1], dtype=int64) + 0)'"
+}
