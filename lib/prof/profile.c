@@ -116,7 +116,8 @@ static void total_costs(Profile *p) {
 
 /* What can't be told is marked, so that no one takes the rest for the whole. */
 static void total_memory(Profile *p) {
-    PlanMemory m = plan_memory(p->plan, p->dims.n, p->dims.p, p->bytes), f = called_memory(p);
+    PlanMemory m = plan_memory(p->plan, p->dims.n, p->dims.p, p->bytes),
+               f = called_memory(p);
     m.peak += f.peak;
     m.peak_no_inplace += f.peak_no_inplace;
     m.peak_no_reuse += f.peak_no_reuse;
