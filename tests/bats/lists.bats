@@ -143,6 +143,14 @@ X="gload --new -i 'x: float64[?]' -i 'w: float64'"
     bad 3 E_NULL 'do not pass through lists' 'ggrad g.tlg --wrt w'
 }
 
+@test "loops over lists in loops over lists, and the gradient of one that ends early" {
+    gload --new -i 'x: float64[?, ?]' -e "a = map(lambda r: foldl(lambda v, l: list_append(l, v), r, $E), x)" -e "b = foldl(lambda m, h: h + list_length(m), a, 0)" \
+        -e "c = foldl(lambda r, l: list_append(l, foldl(lambda v, k: list_append(k, v), r, $E)), x, make_list(type='list(float64)'))" >g.tlg
+    both g.tlg 'x=[[1,2],[3,4]]' $'a = [[1.0, 2.0], [3.0, 4.0]]\nb = 4\nc = [[1.0, 2.0], [3.0, 4.0]]'
+    eval "$X -e 'c = scan(lambda x, l, h: (list_append(l, x), h + x * list_length(l), until(h > 1)), sequences=[x], outputs_info=[$E, 0.])[1][-1]'" >g.tlg
+    ok 'ggrad g.tlg --wrt x --only | grun --mode DEBUG x=[1,2,3,4,5] w=0' 'd_c_d_x = [0.0, 1.0, 2.0, 0.0, 0.0]'
+}
+
 @test "what of a loop can't be a list says so, and how to go on" {
     bad 3 E_TYPE 'only tap|the tap -1 alone: carry the value of an earlier step as a state of its own' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[taps($E, [-2])])'"
     bad 3 E_TYPE 'an empty list is make_list\(type=' "$X -e 'scan(lambda x, l: list_append(l, x), sequences=[x], outputs_info=[[]])'"
