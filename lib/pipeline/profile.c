@@ -2,6 +2,7 @@
  * watch for its parts. */
 #include "pipeline/profile.h"
 
+#include "op/build.h"
 #include "pipeline/narrow.h"
 #include "pipeline/run_impl.h"
 #include "value/class.h"
@@ -86,6 +87,79 @@ static void tell_sizes(Profiling *f) {
     f->r.m = NULL;
     f->r.plan = p;
     f->r.ready = g;
+}
+
+/* A dim of a variable, asked for as an output of a copy of the graph. */
+typedef struct Asked {
+    Var var;
+    int axis;
+} Asked;
+typedef struct Asking {
+    Graph *g; /* the copy */
+    Var *map;
+    Vec(Asked) what;
+} Asking;
+
+static void ask_dims(Asking *a, Builder *b, Var v, const Type *t) {
+    for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++) {
+        if (dim_is_known(t->dim[k]) || a->map[v] == VAR_NONE) continue;
+        Var dim = shape_of(b, a->map[v], k);
+        if (dim == VAR_NONE) continue;
+        Sym label = sym(b->s, arena_printf(session_arena(b->s), "%zu", a->what.n));
+        vec_push(b->s, &a->g->outputs, ((Output){label, dim}));
+        vec_push(b->s, &a->what, ((Asked){v, k}));
+    }
+}
+
+static void ask_all(Asking *a, const Graph *from) {
+    a->map = mem_alloc(from->s, from->nvar * sizeof *a->map);
+    a->g = graph_copy(from, ROOTS_RUN, NULL, false, a->map);
+    a->g->outputs.n = a->g->updates.n = a->g->effects.n = 0;
+    graph_outputs_changed(a->g);
+    Builder b = builder(a->g, true);
+    for (ApplyId id = 0; id < from->napply; id++)
+        for (Var k = 0; k < from->apply[id].nout; k++) {
+            Var v = from->apply[id].out + k;
+            ask_dims(a, &b, v, var_type(from, v));
+        }
+}
+
+/* Bytes of v, whose unknown dims the outputs from *i on tell; -1: they don't. */
+static int64_t told_bytes(const Asking *a, const Graph *told, const Type *t,
+                          size_t *i) {
+    Var v = a->what.p[*i].var;
+    int64_t n = (int64_t)dtype_size(t->dtype), size;
+    for (int k = 0; k < t->ndim; k++) {
+        size = t->dim[k];
+        if (*i < a->what.n && a->what.p[*i].var == v && a->what.p[*i].axis == k) {
+            const Tensor *c = var_const(told, told->outputs.p[(*i)++].var);
+            size = c ? tensor_i64(c, 0) : -1;
+        }
+        if (n >= 0 && (size < 0 || !i64_mul(n, size, &n))) n = -1;
+    }
+    return n;
+}
+
+/* What ops say of the shapes of their results, where types don't. */
+static void tell_shapes(Profiling *f) {
+    static const char *const lift[] = {"lift-shape", "read-shape", "constant-folding"};
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 3, .include = lift}};
+    const Graph *g = f->r.ready;
+    if (!plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL).unknown) return;
+    size_t mark = diag_count(g->s);
+    Asking a = {0};
+    ask_all(&a, g);
+    Graph *told = a.what.n ? rewrite_run(a.g, &how, NULL) : NULL;
+    for (size_t i = 0; told && i < a.what.n;) {
+        Var v = a.what.p[i].var;
+        int64_t n = told_bytes(&a, told, var_type(g, v), &i);
+        if (n >= 0) profile_size(f->p, v, n);
+    }
+    diag_rewind(g->s, mark);
+    graph_free(told);
+    graph_free(a.g);
+    mem_free(a.map);
+    vec_free(&a.what);
 }
 
 /* ---- measuring ---- */
@@ -177,10 +251,12 @@ static bool collect(Profiling *f) {
     f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
     profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
     profile_set(f->p, PF_plan_time_s, f->plan_s);
-    if (f->q->is_static)
+    if (f->q->is_static) {
+        tell_shapes(f);
         profile_static(f->p);
-    else if (!measure(f))
+    } else if (!measure(f)) {
         return false;
+    }
     profile_finish(f->p);
     return true;
 }

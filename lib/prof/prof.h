@@ -31,6 +31,8 @@ void profile_free(Profile *p); /* NULL is fine */
 void profile_static(Profile *p);
 /* Input i is that in the calls to come: it tells sizes. NULL: there is none. */
 void profile_input(Profile *p, size_t i, const Value *x);
+/* An array is of that size, though its type does not tell. */
+void profile_size(Profile *p, Var v, int64_t bytes);
 /* A call that nothing watched took so long. */
 void profile_call(Profile *p, double seconds);
 /* Hooks for watched calls; each is followed by profile_watched. */

@@ -58,6 +58,10 @@ void profile_input(Profile *p, size_t i, const Value *x) {
     if (x && x->kind == TYPE_TENSOR) learn_value(p, p->g->inputs.p[i], x);
 }
 
+void profile_size(Profile *p, Var v, int64_t bytes) {
+    p->bytes[v] = bytes;
+}
+
 /* What a lazy Apply does not need is of no type: it tells nothing. */
 static void learn_all(Profile *p, const Call *c) {
     for (size_t i = 0; i < c->nin; i++)

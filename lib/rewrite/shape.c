@@ -42,8 +42,19 @@ static bool through_transpose(Rewriter *r, const Apply *a, Place *p) {
     return true;
 }
 
+/* An element of a shape argument that is constant. */
+static bool through_constant(Rewriter *r, const Tensor *shape, Place *p) {
+    if (shape->ndim != 1 || !dtype_is_integer(shape->dtype)) return false;
+    if (p->axis >= shape->shape[0] || tensor_i64(shape, p->axis) < 0) return false;
+    *p = (Place){VAR_NONE, 0, const_int(&r->b, tensor_i64(shape, p->axis))};
+    rw_grow(r);
+    return true;
+}
+
 /* An element of a shape argument, when it is a stack. */
 static bool through_shape_argument(Rewriter *r, Var shape, Place *p) {
+    const Tensor *constant = var_const(r->g, shape);
+    if (constant) return through_constant(r, constant, p);
     const Apply *stack = rw_known(r, shape, KNOWN_STACK);
     if (!stack || p->axis >= stack->nin) return false;
     Var size = rw_lead(r, r->g->in[stack->in + (size_t)p->axis]);

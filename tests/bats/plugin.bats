@@ -292,6 +292,12 @@ TL_PLUGIN("half", "1", init)
 END
     gload --plugin ./half.so --new -i 'x: float64[n]' -e 'y = half(exp(x))' --outputs y -o g.tlg
     ok "gprof --plugin ./half.so g.tlg 'x=ones(1000)' --assert 'unknown_sizes == 0' --assert 'peak_bytes == 8000 + 4032' >/dev/null"
+    # without a run its text tells, if dims do
+    for a in '--dim n=1000' "'x=ones(1000)'"; do
+        ok "gprof --plugin ./half.so g.tlg --static $a --assert 'unknown_sizes == 0' --assert 'peak_bytes == 8000 + 4032' >/dev/null"
+    done
+    like "gprof --plugin ./half.so g.tlg --static" 'planned \?'
+    ok "gload --plugin ./half.so --new -i 'x: float64[1000]' -e 'y = half(x).shape[0]' --outputs y | grewrite --plugin ./half.so -O math | tail -1" 'y = 500'
 }
 
 @test "values of a plugin's type are shown, and counted in profiles" {
