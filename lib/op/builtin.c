@@ -63,7 +63,10 @@ static bool constant(Compiler *c, const Node *n, DType d, int ndim,
 static bool cast_node(Compiler *c, const Node *n, DType d, Span at, Node *out) {
     Var v;
     if (node_is_literal(n)) return constant(c, n, d, -1, NULL, at, out);
-    if (!compiler_var(c, n, DT_NONE, &v)) return false;
+    if (n->kind == NODE_VAR && n->weak)
+        v = n->var; /* with all its digits */
+    else if (!compiler_var(c, n, DT_NONE, &v))
+        return false;
     Span outer = c->b->from.at;
     if (!c->env) c->b->from.at = at;
     *out = node_var(cast_to(c->b, v, d), at);

@@ -197,8 +197,8 @@ static bool bind(Compiler *c, Sym name, Span at, const Node *n) {
     if (graph_find(g, name) != VAR_NONE || is_dim_name(c, name))
         return fail(c->s, at, E_DUPLICATE, "`%s` is defined twice",
                     sym_text(c->s, name));
-    if (n->kind == NODE_LITERAL && !compiler_var(c, n, DT_NONE, &v)) return false;
     if (n->kind == NODE_LITERAL || n->kind == NODE_VAR) {
+        if (node_is_weak(n) && !compiler_var(c, n, DT_NONE, &v)) return false;
         graph_name(g, v, name);
         return true;
     }

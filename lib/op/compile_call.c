@@ -351,7 +351,8 @@ static bool read_props(Compiler *c, const Args *a, DType want, const Props **pro
  * their kind. */
 static DType lone_dtype(const Compiler *c, Parts p, DType creates) {
     DType d = parts_dtype(c, p, PROMOTE_NONE);
-    bool fits = creates != DT_NONE && p.strong == DT_NONE && !p.variable &&
+    bool fits = creates != DT_NONE && p.strong == DT_NONE &&
+                (!p.variable || dtype_is_inexact(d)) &&
                 (dtype_kind(d) == dtype_kind(creates) ||
                  (dtype_is_integer(d) && dtype_is_integer(creates)));
     return fits ? creates : d;
@@ -587,12 +588,13 @@ static bool call_op(Compiler *c, const Op *op, const Ast *e, const Node *self,
     size_t nin = nfixed + a.nrest;
     Var *in = arena_alloc(c->tmp, (nin + 1) * sizeof *in);
     bool made;
-    if (!coerce_all(c, &a, creates, nfixed, nin, in) ||
-        !make_constant(c, op, props, nin, in, e->at, &made, out) ||
-        (!made && !apply_op(c, op, props, nin, in, e->at, out)))
-        return false;
-    if (!a.nrest) weaken(c, op, nin, a.in, out);
-    return true;
+    DType floatX = weak_floatX(c, op, a.nrest ? 0 : nin, a.in);
+    bool ok = coerce_all(c, &a, creates, nfixed, nin, in) &&
+              make_constant(c, op, props, nin, in, e->at, &made, out) &&
+              (made || apply_op(c, op, props, nin, in, e->at, out));
+    if (ok) weaken(c, op, a.nrest ? 0 : nin, a.in, out);
+    c->b->floatX = floatX;
+    return ok;
 }
 
 /* ---- calls of functions that are no ops ---- */

@@ -72,17 +72,29 @@ bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node 
         return true;
     }
     if (!op) return fail(c->s, at, E_NAME, "there is no op for `%s`", infix_text(k));
-    if (!coerce(c, op->promote, DT_NONE, n, arg, in) ||
-        !apply_op(c, op, NULL, n, in, at, out))
-        return false;
-    weaken(c, op, n, arg, out);
+    DType floatX = weak_floatX(c, op, n, arg);
+    bool ok = coerce(c, op->promote, DT_NONE, n, arg, in) &&
+              apply_op(c, op, NULL, n, in, at, out);
+    if (ok) weaken(c, op, n, arg, out);
+    c->b->floatX = floatX;
+    return ok;
+}
+
+static bool of_weak(const Op *op, size_t n, const Node *arg) {
+    if (!op->elemwise || n == 0) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!node_is_weak(&arg[i])) return false;
     return true;
 }
 
+DType weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg) {
+    DType was = c->b->floatX;
+    if (of_weak(op, n, arg)) c->b->floatX = DT_FLOAT64;
+    return was;
+}
+
 void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out) {
-    if (!op->elemwise || op->out_dtype == OUT_PROP || n == 0) return;
-    for (size_t i = 0; i < n; i++)
-        if (!node_is_weak(&arg[i])) return;
+    if (op->out_dtype == OUT_PROP || !of_weak(op, n, arg)) return;
     if (out->kind != NODE_VAR || out->n) return;
     const Type *t = var_type(c->b->g, out->var);
     out->weak = t->kind == TYPE_TENSOR &&

@@ -165,6 +165,9 @@ bool compile(Compiler *c, const Ast *e, DType want, Node *out);
 /* What an elementwise op makes of weak things alone is weak, unless a cast in the op's
  * own text has decided its dtype. */
 void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out);
+/* Until then it is of the widest dtype, so that no digits are lost before it meets its
+ * own: floatX is float64. Returns the floatX to go back to. */
+DType weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg);
 bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node *out);
 /* op_apply; one output is a variable, several a list. */
 bool apply_op(Compiler *c, const Op *op, const Props *props, size_t nin, const Var *in,

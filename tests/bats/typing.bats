@@ -296,3 +296,21 @@ e = 11.0'
         bad 3 E_SHAPE 'declare how many there are, as in s: int64.2.' "gload --new -i 'x: float64[n]' -i 's: int64[k]' -e '$e'"
     done
 }
+
+@test "what is weak keeps all digits until it meets its dtype, whatever floatX is" {
+    local e
+    # the same value as with floatX float64
+    for e in 'd * log(2.)' 'd / sqrt(3)' 'd * (2**0.5 + exp(1.))' 'where(d > 9, d, sqrt(2.))' 'd * sqrt(n + 1)' 'd + n / 3' 'd * float64(sqrt(2.))' 'd * cast(sqrt(2.), float64)' 'd * cast(0.1, float64)' \
+        'd * full(1, sqrt(2.), dtype=float64)' 'concatenate([d, [sqrt(2.), 1]])' 'd * (lambda s: sqrt(s))(3)' 'd * logit(0.3)' 'h * sqrt(2.)' 'd * real(sqrt(-2. + 0j) * 1j)'; do
+        gload --new -i 'd: float64[n]' -i 'h: float16' -e "r = $e" --outputs r | grun d=[1.5] h=3 >want
+        gload --new --floatX float32 -i 'd: float64[n]' -i 'h: float16' -e "r = $e" --outputs r -o w.tlg
+        ok "grun w.tlg d=[1.5] h=3 | cmp - want"
+        ok "gload w.tlg -O yaml | gload -O json | grun d=[1.5] h=3 | cmp - want"
+    done
+    # alone, and bound to a name, it is of floatX
+    for e in 'log(2.)' 'n / 3' '(lambda s: s)(sqrt(2.))' 'abs(-sqrt(2.))' 'sqrt(2.)[None][0]' 'ifelse(n > 1, sqrt(2.), 1.)' 'sum([sqrt(2.), 1])' 'real(sqrt(1j))' 'full((), sqrt(2.))'; do
+        like "gload --new --floatX float32 -i 'd: float64[n]' -e 's = $e' -e 'r = s' --outputs r | gload --info" 'outputs *r *float32$'
+        like "gload --new --floatX float32 -i 'd: float64[n]' -e 'out = $e' --outputs out | gload --info" 'outputs *out *float32$'
+    done
+    ok 'gload --new --floatX float32 -e "log(2.)" | grun' 'out = 0.6931472'
+}
