@@ -109,12 +109,11 @@ static unsigned piece(size_t n) {
 }
 
 /* Fills exactly `room` bytes at out from a whole stream. */
-static bool inflate_all(const Zlib *z, const unsigned char *p, size_t n,
-                        unsigned char *out, size_t room) {
-    enum { NO_HEADER = -15, NO_FLUSH = 0, OK = 0, STREAM_END = 1 };
+static bool inflate_all(const ArrayFile *f, const Zlib *z, const unsigned char *p,
+                        size_t n, unsigned char *out, size_t room) {
+    enum { NO_HEADER = -15, NO_FLUSH = 0, NO_MEMORY = -4, OK = 0, STREAM_END = 1 };
     ZStream st = {.next_in = p, .next_out = out};
-    int r = OK;
-    if (z->init(&st, NO_HEADER, "1.2.11", (int)sizeof st) != OK) return false;
+    int r = z->init(&st, NO_HEADER, "1.2.11", (int)sizeof st);
     while (r == OK) {
         size_t in = n - (size_t)(st.next_in - p),
                left = room - (size_t)(st.next_out - out);
@@ -124,7 +123,10 @@ static bool inflate_all(const Zlib *z, const unsigned char *p, size_t n,
     }
     size_t made = (size_t)(st.next_out - out);
     z->end(&st);
-    return r == STREAM_END && made == room;
+    if (r == NO_MEMORY)
+        return array_fail(f, E_MEM, "there is not enough memory to unpack the array");
+    return (r == STREAM_END && made == room) ||
+           array_fail(f, E_FORMAT, "the compressed data is damaged");
 }
 
 /* ---- reading ---- */
@@ -287,8 +289,7 @@ static bool unpack(const ArrayFile *f, const Member *m, const unsigned char *p,
             f, E_IO, "the arrays are compressed, and zlib (libz.so.1) is not there");
     }
     *out = buffer_new(f->s, m->size);
-    bool ok = *out && (inflate_all(&z, p, m->packed, (*out)->data, m->size) ||
-                       array_fail(f, E_FORMAT, "the compressed data is damaged"));
+    bool ok = *out && inflate_all(f, &z, p, m->packed, (*out)->data, m->size);
     dlclose(z.lib);
     if (!ok) buffer_unref(*out);
     return ok;

@@ -104,7 +104,9 @@ static void note_clients(Machine *m, const Ins *in) {
     str_free(&result.text);
 }
 
+/* Where time ran out is chance, and no fault of what made the Apply. */
 bool step_failed(Machine *m, uint32_t step) {
+    if (atomic_load(session_expired(m->s))) return false;
     const Ins *in = &m->p->ins[step];
     note_maker(m, m->p->g->origin[in->apply]);
     note_clients(m, in);

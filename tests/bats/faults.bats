@@ -88,6 +88,26 @@ short() {
     short '$FAILING grun g.tlg $XY --mode DEBUG'
 }
 
+@test "no memory to unpack an array is no damage" {
+    need_failalloc
+    python_with zipfile
+    "$PYTHON" - <<'P'
+import struct, zipfile
+h = "{'descr': '<f8', 'fortran_order': False, 'shape': (6000,), }".ljust(117) + chr(10)
+npy = bytes([0x93]) + b'NUMPY' + bytes([1, 0]) + struct.pack('<H', 118) + h.encode() + struct.pack('<6000d', *range(6000))
+with zipfile.ZipFile('d.npz', 'w', zipfile.ZIP_DEFLATED) as z: z.writestr('x.npy', npy)
+P
+    gload --new -i 'x: float64[n]' -e 's = sum(x)' -o g.tlg
+    local n seen=0
+    for ((n = 1; n <= 12; n++)); do
+        failing $n once
+        shell 'FAILALLOC_LEAST=30000 $FAILING grun g.tlg x=@d.npz:x'
+        [ "$status" = 0 ] || [ "$status" = 6 ] || complain "should end with status 6 (allocation $n)" "$FAILING"
+        ! grep -q 'to unpack the array' .err || seen=1
+    done
+    [ $seen = 1 ]
+}
+
 @test "no op is blamed by DEBUG for what --max-memory does not allow" {
     gload --new -i 'x: float64[n]' -e 'y = sort(x) + 1' --outputs y -o g.yaml
     bad 6 E_MEM 'a copy of each value' "grun g.yaml 'x=ones(50000)' --mode DEBUG --max-memory 2400K -r y=y.npy"
@@ -123,6 +143,7 @@ short() {
         [ -z "$(find . -name '.*.??????')" ]
     done
     bad 6 E_LIMIT 'in step [0-9]+ of 1000000000000' "timeout 20 grun g.yaml n=1000000000000 --max-time 200ms"
+    [ -z "$(grep -E 'put it there|is read by|is needed for' .err)" ]
     bad 6 E_LIMIT 'in step' "timeout 20 gprof g.yaml n=1000000000000 --max-time 200ms"
     bad 6 E_LIMIT 'while reading the graph' 'timeout 20 bash -c "yes | gload --max-time 50ms"'
     bad 6 E_LIMIT 'while reading the graph' 'mkfifo f; timeout 20 bash -c "exec 3<>f; gload --max-time 50ms <f | grewrite | grun"'
@@ -133,6 +154,36 @@ short() {
     ok 'grun g.yaml n=100 --max-time 1.5h'
     for mode in 0 -1 x 1d '' inf; do
         bad 2 E_USAGE "--max-time takes" "grun g.yaml n=1 --max-time '$mode'"
+    done
+}
+
+# chain N FIRST OTHERS: functions of u that each call the one before, G.
+chain() {
+    printf 'thunkline: 1\ninputs: {x: "float64[3]"}\nfunctions:\n'
+    local i f="  f%d: {inputs: {u: 'float64[3]'}, let: {v: \"%s\"}, outputs: [v]}\n"
+    printf "$f" 0 "$2"
+    for ((i = 1; i < $1; i++)); do printf "$f" $i "${3//G/f$((i - 1))}"; done
+    printf 'let: {c: "sum(f%d(x))"}\noutputs: [c]\n' $(($1 - 1))
+}
+
+@test "sows, loops and conditions in deep functions: an answer or a limit, also on a small stack" {
+    plain_build
+    local n of line
+    for of in "sow(u + 1.0, tag='t', name='s')|G(u)" "u + 1.0|scan(lambda w: G(w), outputs_info=[u], n_steps=1)[-1]" \
+        "u + 1.0|G(u)" "exp(-u * u)|ifelse(sum(u) > 0, G(u), u)"; do
+        for n in 60 1000; do
+            chain $n "${of%|*}" "${of#*|}" >g.yaml
+            ok 'ulimit -s 1024; timeout 60 gload g.yaml -O tlg -o g.tlg'
+            for line in 'gload g.tlg -O tree' 'grewrite g.tlg -O tlg' 'ggrad g.tlg --cost c --wrt x -O tlg' 'grewrite --reap t g.tlg -O tlg' \
+                'grun g.tlg x=[1,2,3]' 'grun g.tlg x=[1,2,3] --mode DEBUG' 'grun g.tlg --reap t x=[1,2,3]' 'gprof --static g.tlg'; do
+                shell "ulimit -s 1024; timeout 60 $line >out"
+                case $status in
+                0) [ ! -s .err ] || complain 'should say nothing' "$line" ;;
+                2) grep -q 'nothing is sown as t' .err || complain 'should run' "$line" ;;
+                *) [ $n = 1000 ] && [ "$status" = 6 ] && grep -q 'more than 200 deep' .err || complain 'should answer or say the limit' "$line" ;;
+                esac
+            done
+        done
     done
 }
 
@@ -147,7 +198,8 @@ short() {
     } >g.yaml
     local line
     for line in 'ggrad g.yaml --cost c --wrt x' 'ggrad g.yaml --jvp y --wrt x' 'ggrad g.yaml --jacobian y --wrt x' \
-        'ggrad g.yaml --hessian c --wrt x' 'grun g.yaml x=[1,2]' 'grun g.yaml x=[1,2] --mode FAST_COMPILE'; do
+        'ggrad g.yaml --hessian c --wrt x' 'grun g.yaml x=[1,2]' 'grun g.yaml x=[1,2] --mode FAST_COMPILE' \
+        'grun g.yaml x=[1,2] --mode DEBUG' 'gprof g.yaml x=[1,2]'; do
         bad 6 E_LIMIT 'functions call each other more than 200 deep' "ulimit -s 1024; timeout 60 $line"
     done
     ok 'ulimit -s 1024; timeout 60 gload g.yaml -O yaml >o.yaml'

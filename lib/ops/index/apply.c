@@ -413,8 +413,8 @@ bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_b
         !size_mul(bytes, 8, &bytes) || !size_add(bytes, extra, &bytes))
         return call_fail(c, E_LIMIT,
                          "the index arrays have too many elements together");
-    char *scratch = bytes ? call_scratch(c, bytes) : NULL;
-    if (bytes && !scratch) return false;
+    char *scratch = call_scratch(c, bytes);
+    if (!scratch) return false;
     if (mem) *mem = scratch;
     int64_t *offset = (int64_t *)(void *)(scratch + extra);
     s.positions = offset + offsets;
