@@ -109,8 +109,9 @@ struct Check {
     Map often;     /* by signature: how often it was checked */
     Past past;
     Frame main;
-    const char
-        *memory; /* what was said when there was too little; NULL: there was enough */
+    const char *limit; /* what was said when memory, time or the depth of calls ran out;
+                          NULL: none did */
+    DiagCode limit_code;
     bool nonfinite; /* one was told */
     bool unsure;    /* what is being run may not be needed: nothing has to be finite */
     bool open;      /* main has values of the call that runs */

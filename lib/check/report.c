@@ -28,7 +28,7 @@ static bool add(Check *c, Severity severity, DiagCode code, uint64_t key, Span a
 static bool add(Check *c, Severity severity, DiagCode code, uint64_t key, Span at,
                 const char *fmt, va_list ap) {
     size_t *count = severity == DIAG_ERROR ? &c->found : &c->warned;
-    if (c->memory) return false;
+    if (c->limit) return false;
     if (map_get(&c->told, key, NULL) || *count >= c->o.most) {
         c->hidden += severity == DIAG_ERROR;
         return false;
@@ -73,29 +73,35 @@ void found_note(Check *c, Span at, const char *fmt, ...) {
 }
 
 bool check_full(const Check *c) {
-    return c->found >= c->o.most || c->memory;
+    return c->found >= c->o.most || c->limit;
 }
 
 const char *check_forget(Check *c, size_t mark) {
     const char *text = "it says nothing";
-    bool memory = false;
-    for (size_t i = diag_count(c->s); i-- > mark;)
-        if (diag_get(c->s, i)->severity == DIAG_ERROR) {
-            text = diag_get(c->s, i)->text;
-            memory |=
-                diag_get(c->s, i)->code == E_MEM || atomic_load(session_expired(c->s));
-        }
+    const Diag *limit = NULL;
+    for (size_t i = diag_count(c->s); i-- > mark;) {
+        const Diag *d = diag_get(c->s, i);
+        if (d->severity != DIAG_ERROR) continue;
+        text = d->text;
+        if (d->code == E_MEM || d->code == E_LIMIT ||
+            atomic_load(session_expired(c->s)))
+            limit = d;
+    }
     text = arena_str(c->a, text, strlen(text));
-    if (memory && !c->memory) c->memory = text;
+    if (limit && !c->limit) {
+        c->limit = arena_str(c->a, limit->text, strlen(limit->text));
+        c->limit_code = limit->code;
+    }
     diag_rewind(c->s, mark);
     return text;
 }
 
 bool check_tell(Check *c) {
     if (atomic_load(session_expired(c->s))) return session_late(c->s, NOWHERE);
-    if (c->memory) {
-        fail(c->s, NOWHERE, E_MEM, "%s", c->memory);
-        return note(c->s, NOWHERE,
+    if (c->limit) {
+        fail(c->s, NOWHERE, c->limit_code, "%s", c->limit);
+        return c->limit_code == E_MEM &&
+               note(c->s, NOWHERE,
                     "--mode DEBUG keeps a copy of each value of the graph");
     }
     for (Finding *f = c->first; f; f = f->next) {
