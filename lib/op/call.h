@@ -70,7 +70,7 @@ Tensor *call_over(Call *c, size_t i, size_t k);
 static inline const Tensor *call_in(const Call *c, size_t i) {
     return &c->in[i]->t;
 }
-void *call_scratch(Call *c, size_t bytes);
+void *call_scratch(Call *c, size_t bytes); /* of 0 bytes, too; NULL: diagnosed */
 /* An error of this Apply: adds op, position, input types, shapes, strides and small
  * values as notes. */
 bool call_fail(Call *c, DiagCode code, const char *fmt, ...)
