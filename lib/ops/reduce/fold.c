@@ -336,7 +336,7 @@ static void finish_group(const Job *j, int64_t group, char *acc, char *room) {
 /* n outputs of one run each; the runs of pieces follow one another. */
 static void reduce_short(const Job *j, const Worker *w, int64_t x, int64_t n,
                          void *acc) {
-    const char *from = j->x + (j->pieces ? 0 : x);
+    const char *from = j->pieces ? NULL : j->x + x;
     int64_t step = j->wide_in;
     if (j->pieces) {
         ptrdiff_t row;
