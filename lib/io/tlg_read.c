@@ -149,7 +149,7 @@ static bool tlg_graph(Tlg *t) {
         return cbor_fail(&t->c, "a function without a name of its own");
     t->g = function ? graph_function_new(t->main, m.name) : t->main;
     t->g->name = m.name;
-    t->g->doc = m.doc;
+    if (m.doc) t->g->doc = arena_str(t->g->arena, m.doc, strlen(m.doc));
     t->g->fused = m.fused;
     t->g->pullback = m.pullback;
     t->g->pushforward = m.pushforward;

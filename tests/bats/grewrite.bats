@@ -199,3 +199,9 @@ T
     grep -q 'merge-swapped: y + x  =>  x + y' .why
     cmp <(grewrite g.tlg) <(grewrite g.tlg)
 }
+
+@test "functions keep their docs when the graph around them is changed" {
+    printf 'thunkline: 1\nfunctions:\n  f:\n    doc: twice its input\n    inputs: {v: float64}\n    let: |\n      w = v + v\n    outputs: [w]\ninputs: {x: float64}\nlet: |\n  y = f(x)\n  z = f(y)\noutputs: [y, z]\n' >f.yaml
+    like 'gload f.yaml -O tlg | grewrite --keep y | gload -O yaml' 'doc: twice its input'
+    like 'gload f.yaml -O tlg | grewrite --keep y -O yaml' 'doc: twice its input'
+}
