@@ -83,8 +83,9 @@ void refs_begin(Refs *r) {
 
 /* ---- arrays ---- */
 
-/* A regular file with these bytes, and nobody else's. */
-static bool is_same(Refs *r, const char *rel, uint64_t size, uint64_t hash) {
+/* Of a regular file below the folder that nobody else has a name for: how many bytes,
+ * and their hash. False: there is none. */
+static bool file_content(Refs *r, const char *rel, uint64_t *size, uint64_t *hash) {
     FileData d;
     size_t mark = diag_count(r->s);
     bool ok = file_read_below(r->s, r->folder, rel, 0, &d);
@@ -92,10 +93,16 @@ static bool is_same(Refs *r, const char *rel, uint64_t size, uint64_t hash) {
     if (!ok) return false;
     Xxh64 h;
     xxh64_init(&h, 0);
-    if (d.n == size) xxh64_add(&h, d.p, d.n);
-    bool same = d.n == size && xxh64_end(&h) == hash;
+    xxh64_add(&h, d.p, d.n);
+    *size = d.n;
+    *hash = xxh64_end(&h);
     file_close(&d);
-    return same;
+    return true;
+}
+
+static bool is_same(Refs *r, const char *rel, uint64_t size, uint64_t hash) {
+    uint64_t there, content;
+    return file_content(r, rel, &there, &content) && there == size && content == hash;
 }
 
 static bool is_free(const char *path) {
@@ -195,16 +202,8 @@ static bool is_named(const Refs *r, const char *rel) {
 /* Does the digest in a file's name belong to its content, in a text of our name? */
 static bool is_own(Refs *r, const char *rel) {
     const char *digest = refs_digest(rel);
-    FileData d;
-    size_t mark = diag_count(r->s);
-    bool ok = file_read_below(r->s, r->folder, rel, 0, &d);
-    diag_rewind(r->s, mark);
-    if (!ok) return false;
-    Xxh64 h;
-    xxh64_init(&h, 0);
-    xxh64_add(&h, d.p, d.n);
-    uint64_t content = xxh64_end(&h);
-    file_close(&d);
+    uint64_t size, content;
+    if (!file_content(r, rel, &size, &content)) return false;
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         char hex[REF_DIGEST + 1];
         uint64_t mix = refs_mix(r, rel, (size_t)(digest - rel), content, i);

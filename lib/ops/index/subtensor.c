@@ -171,12 +171,7 @@ static bool take_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     } else {
         k = axis_index(axis->i, ndim);
     }
-    Str text = STR(b->s);
-    for (int i = 0; i < k; i++)
-        str_puts(&text, ":, ");
-    str_puts(&text, "$");
-    PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
-    str_free(&text);
+    PropArg arg = index_at_axis(b->s, k);
     Var args[2] = {x, in[1]};
     return (*out = apply_named(b, "subtensor", 2, args, 1, &arg)) != VAR_NONE;
 }

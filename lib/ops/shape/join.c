@@ -181,14 +181,8 @@ static bool stack_perform(Call *c) {
     return true;
 }
 
-/* "…, $" with enough full slices before it. */
 static Var pick(Builder *b, Var x, int axis, int64_t i) {
-    Str text = STR(b->s);
-    for (int k = 0; k < axis; k++)
-        str_puts(&text, ":, ");
-    str_puts(&text, "$");
-    PropArg arg = {"index", PROP_STR(sym(b->s, str_text(&text)))};
-    str_free(&text);
+    PropArg arg = index_at_axis(b->s, axis);
     Var in[2] = {x, const_int(b, i)};
     return apply_named(b, "subtensor", 2, in, 1, &arg);
 }

@@ -146,6 +146,16 @@ int axis_index(int64_t axis, int ndim) {
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
+PropArg index_at_axis(Session *s, int axis) {
+    Str text = STR(s);
+    for (int k = 0; k < axis; k++)
+        str_puts(&text, ":, ");
+    str_puts(&text, "$");
+    PropArg index = {"index", PROP_STR(sym(s, str_text(&text)))};
+    str_free(&text);
+    return index;
+}
+
 void axes_flags(const Prop *axes, int ndim, bool flag[MAX_NDIM]) {
     for (int k = 0; k < ndim; k++)
         flag[k] = axes->kind == P_NONE;

@@ -37,6 +37,8 @@ bool call_is_one(const Call *c, size_t i, int axis);
 
 /* Axis props as they may stand before or after canonical typing. */
 int axis_index(int64_t axis, int ndim);
+/* The `index` prop of subtensor and its like, for one index at that axis: ":, :, $". */
+PropArg index_at_axis(Session *s, int axis);
 /* Flags of an axes prop (None: all) for kernels, where they are known to fit. */
 void axes_flags(const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 /* Elements along the flagged axes as an int64 0-d variable. */

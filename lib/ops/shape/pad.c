@@ -134,12 +134,7 @@ static Var pad_dim(Builder *b, const Mode *mode, Var x, int k, int64_t before,
     }
     if (bind[1].var == VAR_NONE) return VAR_NONE;
     Var in[2] = {x, build_text(b, mode->place, &env, &ok)};
-    Str text = STR(b->s);
-    for (int i = 0; i < k; i++)
-        str_puts(&text, ":, ");
-    str_puts(&text, "$");
-    PropArg index = {"index", PROP_STR(sym(b->s, str_text(&text)))};
-    str_free(&text);
+    PropArg index = index_at_axis(b->s, k);
     return ok ? apply_named(b, "subtensor", 2, in, 1, &index) : VAR_NONE;
 }
 

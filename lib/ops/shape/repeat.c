@@ -98,12 +98,7 @@ static bool repeat_pull(Pull *p) {
         source = n == VAR_NONE ? VAR_NONE : call1(b, "arange", n);
     Var in[2] = {source, p->in[1]};
     PropArg first = {"axis", PROP_INT(0)};
-    Str text = STR(b->s);
-    for (int i = 0; i < k; i++)
-        str_puts(&text, ":, ");
-    str_puts(&text, "$");
-    PropArg index = {"index", PROP_STR(sym(b->s, str_text(&text)))};
-    str_free(&text);
+    PropArg index = index_at_axis(b->s, k);
     Var to[3] = {float_zeros(b, p->in[0]), p->cotangent[0],
                  apply_named(b, "repeat_axis", 2, in, 1, &first)};
     return (p->grad[0] = apply_named(b, "inc_subtensor", 3, to, 1, &index)) != VAR_NONE;
