@@ -90,6 +90,39 @@ END
     bad 2 E_USAGE 'no values|takes no' 'gload -e 1 | ggrad x=1'
 }
 
+@test "values of options: numbers, names, words, texts, each refused with what was expected" {
+    bad 2 E_USAGE '--steps takes an integer, not .99999999999999999999' 'grun --steps 99999999999999999999'
+    bad 2 E_USAGE '--steps takes an integer, not .3x' 'grun --steps 3x'
+    bad 2 E_USAGE '--rtol takes a number, not .1x' 'grun --rtol 1x'
+    bad 2 E_USAGE "--threads can't be negative" 'grun --threads=-1 /dev/null'
+    bad 2 E_USAGE '--sloppy is 0, 1 or 2' 'gload -e 1 -o s.tlg && grun --mode DEBUG --sloppy 3 s.tlg'
+    bad 2 E_USAGE '--zstd takes an integer, not .abc' 'gload --zstd=abc -e 1'
+    bad 2 E_USAGE "level from 1 to 19, not '0'" 'gload -z0 -e 1'
+    bad 2 E_USAGE 'did you mean text\?' 'gload --errors=textt'
+    bad 2 E_USAGE '--expr needs EXPR' 'gload --expr'
+    bad 2 E_USAGE '--input takes NAME:TYPE, not an empty text' 'gload -i ""'
+    bad 2 E_USAGE "a name is missing in 'a,,b'" 'gload -e a=1 --outputs a,,b'
+    bad 2 E_USAGE "a name is missing in ',a'" 'gload -e a=1 --outputs ,a'
+    bad 2 E_USAGE "THUNKLINE_CPU is 'foo', not baseline" 'THUNKLINE_CPU=foo gload -e 1'
+    bad 2 E_USAGE "--dump takes man or options, not 'nonsense'" 'gload --dump nonsense'
+    ok 'THUNKLINE_CPU= gload -e 1 | THUNKLINE_CPU=baseline grun --rtol +1e-3' 'out = 1'
+    ok 'gload -e 1 --zstd -o a.tlg && gload -e 1 --zstd=3 -o b.tlg && gload -e 1 -z19 -o c.tlg && for f in a b c; do grun $f.tlg; done' \
+        $'out = 1\nout = 1\nout = 1'
+}
+
+@test "the option table says the same to --help, to the manual and to completions" {
+    local tool
+    for tool in gload ggrad grewrite grun gprof; do
+        like "$tool --dump options" "^tool.$tool.\[" $'^option\tzstd\tz\tlevel\tN\t-\t' $'^option\tfloatX\t-\tenum\tfloat32\\|float64\t' \
+            $'^option\toutput\to\tfile\tFILE\t'
+        like "$tool --dump man" '^\.Bl -tag' '^\.It Fl z , Fl \\-zstd Ns Op = Ns Ar N$' '^\.It Fl \\-max\\-memory Ar SIZE$' '^\.El$'
+        $tool --help | grep -o '^ *\(-., \)\?--[a-zA-Z-]*' | grep -o -- '--[a-zA-Z-]*' | sort >help
+        $tool --dump options | awk -F'\t' '$1 == "option" { print "--" $2 }' | sort | diff help -
+        $tool --dump man | sed -n 's/^\.It \(Fl . , \)\?Fl \\-\([^ ]*\).*/--\2/p' | tr -d '\\' | sort | diff help -
+    done
+    like 'gload --dump man' '^\.It Fl \\-list\\-ops Op Ar GLOB$' '^\.It Fl \\-errors Cm text'
+}
+
 @test "--errors json: every record follows the schema" {
     python_with jsonschema
     local n=0 line

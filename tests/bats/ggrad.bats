@@ -315,6 +315,58 @@ Y
     done
 }
 
+@test "names that no kind of derivative knows, lists of the wrong length, results that are there already" {
+    gload -i 'x: float64[n]' -i 'k: int64' -e 'y = (x ** 2).sum()' -e 'z = x * 2' -e 'c = 3.0' -o g.tlg
+    local o
+    for o in '--cost q' '--vjp q' '--jvp q' '--jacobian q' '--hessian q' '--hvp q' '--cost y --wrt q' '--vjp z --wrt q' '--jvp z --wrt q' \
+        '--hvp y --wrt q' '--cost y --consider-constant q' '--vjp z --consider-constant q' '--hessian y --consider-constant q' \
+        '--jacobian z --consider-constant q' '--cost y --known-grads z=q' '--cost y --known-grads q=z' '--cost y --checkpoint q' \
+        '--cost y --check q=4'; do
+        bad 2 E_UNKNOWN 'no variable or output called q' "ggrad g.tlg $o"
+    done
+    for o in z z=x=y; do
+        bad 2 E_USAGE "a known gradient is VARIABLE=GRADIENT, not '$o'" "ggrad g.tlg --cost y --known-grads $o"
+    done
+    bad 2 E_USAGE '--cotangent has 2 names for 1' 'ggrad g.tlg --vjp z --cotangent a,b'
+    bad 2 E_USAGE '--tangents has 2 names for 1' 'ggrad g.tlg --jvp z --tangents a,b'
+    bad 2 E_USAGE '--vector has 2 names for 1' 'ggrad g.tlg --hvp y --vector a,b'
+    for o in '--cost y' '--vjp z' '--jvp z' '--jacobian z' '--hessian y' '--hvp y'; do
+        bad 3 E_DUPLICATE 'the graph already has a z' "ggrad g.tlg $o --name z"
+    done
+    bad 3 E_SHAPE 'the cost must be a scalar' 'ggrad g.tlg --hessian z'
+    bad 2 E_USAGE 'say with --cost' 'ggrad g.tlg'
+}
+
+@test "what depends on nothing: refused with what it would depend on, or zeros when asked" {
+    gload -i 'x: float64[n]' -i 'k: int64' -e 'y = (x ** 2).sum()' -e 'z = x * 2' -e 'c = 3.0' -o g.tlg
+    bad 3 E_DISCONNECTED 'c depends on no float input or shared variable' 'ggrad g.tlg --cost c'
+    bad 3 E_DISCONNECTED 'c depends on no float input or shared variable' 'ggrad g.tlg --jvp c'
+    bad 3 E_DISCONNECTED 'c does not depend on x' 'ggrad g.tlg --jvp c --wrt x'
+    bad 3 E_DISCONNECTED 'the cost does not depend on k' 'ggrad g.tlg --cost y --wrt k'
+    bad 3 E_DISCONNECTED 'the cost does not depend on z' 'ggrad g.tlg --hessian y --mixed --wrt z'
+    ok 'ggrad g.tlg --jvp c --wrt x --disconnected ignore --only | grun' 'jvp_c = 0.0'
+    ok 'ggrad g.tlg --cost c --wrt x --disconnected ignore --only | grun x=[1,2]' 'd_c_d_x = [0.0, 0.0]'
+}
+
+@test "--check at given points, of many types, of shared variables" {
+    gload -i 'x: float64[n]' -i 'k: int64' -e 'y = (x ** 2).sum()' -e 'z = x * 2' -o g.tlg
+    local line
+    for line in 'ggrad g.tlg --vjp y,z' 'ggrad g.tlg --hvp y' 'ggrad g.tlg --hessian y' 'ggrad g.tlg --cost y x=[1,2]' \
+        'gload -i "x: float16[3]" -e "y = (x * x).sum()" | ggrad' 'gload -i "x: float64[?]" -e "y = (x * x).sum()" | ggrad' \
+        'gload -i "x: float64" -i "s: slice" -e "y = x * arange(5)[s].sum()" | ggrad --wrt x' \
+        'gload -i "x: float64" -i "l: list(float64)" -e "y = x * l[1]" | ggrad --wrt x' \
+        'gload -i "x: complex128[3]" -e "y = x * x" -e "z = x.real()" | ggrad --vjp y,z' \
+        'gload --shared "w: float64[2] = [1,2]" -e "y = (w ** 3).sum()" --update "w = w * 2" | ggrad w=[3,4]' \
+        'gload --shared "w: float64[2]" -e "y = (w * w).sum()" | ggrad'; do
+        ok "$line --check" ''
+    done
+    bad 2 E_UNKNOWN 'only inputs and shared variables take values' 'ggrad g.tlg --cost y --check z=4'
+    bad 3 E_NAME 'foo' 'ggrad g.tlg --cost y --check "x=[1,foo]"'
+    bad 3 E_VALUE 'not finite at this point' 'ggrad g.tlg --cost y --check x=[1,nan]'
+    bad 3 E_VALUE 'not finite at this point' 'ggrad g.tlg --cost y --check x=[1e200,1]'
+    bad 5 E_INDEX 'index 7 is out of range' 'gload -i "x: float64[3]" -i "i: int64" -e "y = x[i]" | ggrad --wrt x --check i=7'
+}
+
 @test "--check takes no rounding for a slope, and no step out of the domain for an error" {
     ok "gload --new -i 'a: float64[2, 3]' -e 'y = det(concatenate([a, a[:1] + a[1:2]]))' --outputs y | ggrad --check"
     ok "gload --new -i 'x: float64' -e 'y = assert_op(x, x > 0) * x' --outputs y | ggrad --check x=1e-3"

@@ -140,6 +140,46 @@ outputs:
     ok "gload --shared 'r: random = rng(1)' -e 'next, y = permutation(3, rng=r)' -e 'z = sort(y)' --update 'r = next' --outputs z | grun" 'z = [0, 1, 2]'
 }
 
+@test "what edits a graph says how it is written, and what it can't do" {
+    local G='gload -i "x: float64[n]" --shared "w: float64 = 1" -e "y = x.sum() * w"'
+    bad 2 E_USAGE '--narrow takes NAME: TYPE' "$G --narrow x"
+    bad 2 E_UNKNOWN 'called q' "$G --narrow 'q: float64'"
+    bad 3 E_DTYPE "no type 'nonsense'" "$G --narrow 'x: nonsense'"
+    bad 3 E_TYPE 'cannot convert float64 \(of w\) into float32' "$G --narrow 'w: float32'"
+    bad 3 E_TYPE 'cannot convert float64\[3\] \(of x\) into float64\[4\]' "$G --dim n=3 --narrow 'x: float64[4]'"
+    bad 2 E_USAGE "a dim can't be narrowed" "gload -i 'x: float64[n]' -e 'x * n' --narrow 'n: int64'"
+    bad 2 E_USAGE "a can't be narrowed: print has an effect" 'gload -e "a = print(1.0)" --narrow "a: float64"'
+    local d
+    for d in n n= n=3x n=99999999999999999999 n=9223372036854775808; do
+        bad 2 E_USAGE 'as in --dim n=128' "$G --dim $d"
+    done
+    bad 2 E_UNKNOWN 'no dim m' "$G --dim m=3"
+    bad 2 E_UNKNOWN 'no dim m' 'gload -i "x: list(float64[n])" -e "y = x[0]" --dim m=3'
+    bad 2 E_USAGE '--set takes NAME=VALUE' "$G --set w"
+    bad 2 E_USAGE '--compare takes NAME: HOW' "$G --compare w"
+    bad 2 E_USAGE '--rename takes OLD=NEW' "$G --rename w"
+    bad 3 E_SYNTAX 'not a number' "$G --rename 'w= 1a'"
+    bad 3 E_DUPLICATE 'already has a y' "$G --rename w=y"
+    bad 3 E_DUPLICATE 'output y is listed twice' "$G --outputs y,y"
+    bad 2 E_UNKNOWN 'd is a tree: name one of its values, such as d/a' "gload -e \"d = {'a': 1.0}\" --rename d=e"
+    bad 3 E_NAME "can't be the name" "$G --prefix 'x+'"
+    bad 3 E_SYNTAX 'not a number' "$G --prefix 1"
+    bad 3 E_DUPLICATE 'both graphs have a variable x' "$G -o a.tlg && gload a.tlg a.tlg"
+}
+
+@test "edits that hold: a dim in lists and expressions, names with spaces, an update for another" {
+    like 'gload -i "x: list(float64[n])" -e "y = x[0]" --dim n=3 -O yaml' '^  x: list\(float64\[3\]\)$'
+    ok 'gload -i "x: float64[n]" -e "y = x.sum() * n" --dim n=3 | grun x=[1,2,3]' 'y = 18.0'
+    bad 3 E_SHAPE 'float64\[3\]' 'gload -i "x: float64[n]" -i "y: float64[n]" -e "x + y" --narrow "x: float64[3]" | grun x=[1,2,3] y=[1,2]'
+    ok 'gload --shared "w: float64 = 1" -e "y = w * 2" --rename "w = v" --set "v=4" | grun' 'y = 8.0'
+    ok 'gload --shared "w: float64 = 1" -e "y = w" --rename w=w | grun w=3' 'y = 3.0'
+    ok 'gload --shared "w: float64 = 1" --update w=2 -e "y = w" | gload --update "w = w + 4" | grun --steps 3' 'y = 9.0'
+    ok "gload -e \"d = {'a': 1.0, 'b': 2.0}\" --prefix m_ | grun" $'m_d/a = 1.0\nm_d/b = 2.0'
+    ok 'gload -i "a: float64" -e "out = a + 1" --outputs " a , out " | grun a=1' $'a = 1.0\nout = 2.0'
+    ok 'gload -i "x: float64" -i "y: float64" -e "x == 1" -e "z = x != y" -e "u = x <= y" | grun x=1 y=2' $'out = True\nz = True\nu = True'
+    like 'gload -i "a: float64" -e "b = a" -o p.tlg && gload -e "c = [1, 2][0]" -o q.tlg && gload p.tlg q.tlg | grun a=5' '^b = 5.0$' '^c = 1$'
+}
+
 @test "a tree of the graph is one in expressions, too; empty lists and dicts are shown" {
     cat >tree.yaml <<'Y'
 thunkline: 1

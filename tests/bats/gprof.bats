@@ -348,6 +348,64 @@ T
     like "gprof g.tlg 'x=ones(1000)'" 'planned 16.0 kB, measured .*results 16.0 kB, workspace .* kB, other 0 B'
 }
 
+@test "what is no report of a profile is refused, whatever is wrong with it" {
+    gload -i 'x: float64[n]' -e 'y = (x ** 2).sum()' -e 'z = x * 2' -o g.tlg
+    local G='gprof g.tlg --static --dim n=9 --compare c.json' text
+    while IFS= read -r text; do
+        printf '%s' "$text" >c.json
+        bad 3 E_FORMAT 'c.json is no report of a profile' "$G"
+    done <<'T'
+{"total": {"flops": 3
+{"total" 3}
+{"total": {"flops": 3} "x": 1}
+{"x": 
+{"x": {"a": 1
+{"x": ]}
+{"x": "a
+{"x": "a\
+{x: 1}
+{"total": {}}
+{"total": {"flops": 3}, 
+[]
+T
+    # only numbers count; the rest may be anything
+    printf '{"z": {"a\\"": [1, {}, "}"]}, "total": {"a\\"b": "q\\n", "flops": 3, "runs": null, "nest": [1,{"x":[]}]}}' >c.json
+    like "$G" '^flops +3 +27 +9\.000$'
+    ok "$G -O json | jq -c .compare" '{"flops":{"before":3,"now":27,"ratio":9}}'
+    printf '{"total": {"flops": 0, "math_calls": 0}}' >c.json
+    like "$G" '^flops +0 +27 +-$' '^math_calls +0 +0 +1\.000$'
+    bad 1 E_VERDICT 'flops was 0 and is 27' "$G --fail-above 2"
+}
+
+@test "each order of the tables, and assertions of other forms" {
+    gload -i 'x: float64[n]' -e 'y = (x ** 2).sum()' -e 'z = x * 2' -o g.tlg
+    local by order
+    while read -r by order; do
+        ok "gprof g.tlg --static --dim n=9 --by apply --sort $by -O tsv | sed -n 's/^\\(.\\) = .*/\\1/p' | tr -d '\\n'" "$order"
+    done <<'T'
+flops yz
+time yz
+bytes zy
+name yz
+T
+    ok "gprof g.tlg x=[1,2] --by apply --sort flops -O tsv | sed -n 's/^\\(.\\) = .*/\\1/p' | tr -d '\\n'" yz
+    ok 'gprof g.tlg --static --dim n=9 --top 1 -O json | jq -c "[(.apply | length), (.op | length)]"' '[1,1]'
+    like 'gprof g.tlg --static --dim n=9 --top 0 --by op' 'remaining 2 account for 100.0% of the flops'
+    bad 2 E_UNKNOWN 'there are time_s .* flops ' 'gprof g.tlg --static --dim n=9 --assert "qqqqqqqqqqqq < 3"'
+    ok 'gprof g.tlg --static --dim n=9 --assert flops --assert "math_calls + 27 == flops" -o o'
+    bad 1 E_VERDICT 'the assertion 0 does not hold' 'gprof g.tlg --static --dim n=9 --assert 0 -o o'
+    bad 1 E_VERDICT 'flops is 27' 'gprof g.tlg --static --dim n=9 --assert "100 < flops" -o o'
+    bad 3 E_NAME 'no function .foo. in formulas' 'gprof g.tlg --static --dim n=9 --assert "foo(flops) < 1" -o o'
+    bad 2 E_USAGE 'a trace needs a run' 'gprof g.tlg --static -O trace'
+    bad 2 E_UNKNOWN 'no dim q' 'gprof g.tlg --static --dim q=9'
+    bad 2 E_UNKNOWN 'no input q' 'gprof g.tlg --static q=9'
+    bad 3 E_NAME 'foo' 'gprof g.tlg --static x=foo'
+    bad 3 E_SHAPE 'x: expected float64' 'gprof g.tlg x=1'
+    bad 2 E_USAGE 'goes with --compare' 'gprof g.tlg --static --dim n=2 --fail-above 2'
+    bad 4 E_IO "can't open nothing.tlg" 'gprof nothing.tlg'
+    bad 3 E_FORMAT 'a graph file is a mapping' 'printf ab >t && gprof t'
+}
+
 @test "sizes that no type tells are planned as a run found them" {
     gload --new -i 'x: float64[?]' -e 'y = exp(x)' -e 'z = y[::2]' --outputs y,z -o g.tlg
     gprof g.tlg 'x=ones(1000)' -O json -o m.json

@@ -200,6 +200,37 @@ T
     cmp <(grewrite g.tlg) <(grewrite g.tlg)
 }
 
+@test "--verify makes values of every type, and takes those that are given" {
+    local line
+    for line in 'gload -i "l: list(float64[n])" -e "y = l[0] * 2 * 3"' 'gload -i "s: slice" -e "y = arange(9)[s] + 0"' \
+        'gload -i "o: none" -e "y = 1 + 2"' 'gload -i "x: bool[3]" -e "y = x.sum() + 0"' 'gload -i "x: float64[?,?]" -e "y = x.sum() + 0"' \
+        'gload --shared "w: float64[3]" -i "x: float64" -e "y = w * x * 1" --update "w = w * 2 + 0"'; do
+        ok "$line | grewrite --verify 2 -o o.tlg"
+    done
+    ok 'gload -i "x: float64[n,3]" -i "y: float64[n]" -e "z = x.sum(1) + y + 0" | grewrite --verify 2 "x=[[1,2,3]]" -o o.tlg'
+    ok 'gload --shared "w: float64[3]" -i "x: float64" -e "y = w * x * 1" | grewrite --verify 2 w=[1,2,3] -o o.tlg'
+    bad 3 E_VALUE 'none of the 2 random runs was possible' 'gload -i "x: int64" -e "y = 1 // (x - x)" | grewrite --verify 2'
+    bad 2 E_UNKNOWN 'only inputs and shared variables take values' 'gload -i "x: float64" -e "y = x * 1" | grewrite --verify 2 y=3'
+    bad 2 E_UNKNOWN 'called q' 'gload -i "x: float64" -e "y = x * 1" | grewrite --verify 2 q=3'
+    bad 3 E_NAME 'a. is not defined' 'gload -i "x: float64[n]" -e "y = x * 1" | grewrite --verify 2 x=[a]'
+    bad 2 E_USAGE "--verify can't be negative" 'gload -e 1 | grewrite --verify=-1'
+}
+
+@test "--replace, --keep and --bisect at their ends" {
+    gload -i 'a: float64' -i 'b: float64' -e 'a + b' -o p.tlg
+    ok 'grewrite p.tlg --replace a=1 --replace b=2 | grun a=0 b=0 --on-unused-input ignore' 'out = 3.0'
+    ok 'grewrite p.tlg --replace out=a | grun a=5 b=0 --on-unused-input ignore' 'out = 5.0'
+    ok 'grewrite p.tlg --keep a | grun a=5 b=0 --on-unused-input ignore' 'a = 5.0'
+    bad 2 E_USAGE "--replace takes 'NAME = EXPRESSION'" 'grewrite p.tlg --replace out'
+    bad 3 E_DUPLICATE 'a is replaced twice' 'grewrite p.tlg --replace a=1 --replace a=2'
+    bad 2 E_UNKNOWN 'called q' 'grewrite p.tlg --keep q'
+    bad 1 E_VERDICT 'fails already before any replacement' 'gload -i "x: float64" -e "y = x * 1" | grewrite --bisect "exit 1"'
+    bad 1 E_VERDICT 'fails already before any replacement' 'gload -i "x: float64" -e "y = x * 1" | grewrite --bisect "kill -9 \$\$"'
+    like 'gload -i "x: float64" -e "y = x * 1" | grewrite --bisect "exit 0" 2>&1' 'passes after all 1 replacements'
+    bad 1 E_VERDICT 'from replacement 2 of 3 on' \
+        'gload -i "x: float64" -e "y = exp(log(x) * 1 + 0)" -e "z = x * 1" | grewrite --bisect "gload -O yaml | grep -q \"z = x \\*\""'
+}
+
 @test "functions keep their docs when the graph around them is changed" {
     printf 'thunkline: 1\nfunctions:\n  f:\n    doc: twice its input\n    inputs: {v: float64}\n    let: |\n      w = v + v\n    outputs: [w]\ninputs: {x: float64}\nlet: |\n  y = f(x)\n  z = f(y)\noutputs: [y, z]\n' >f.yaml
     like 'gload f.yaml -O tlg | grewrite --keep y | gload -O yaml' 'doc: twice its input'

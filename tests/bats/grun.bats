@@ -309,6 +309,58 @@ Y
     cmp 1.json 5.json
 }
 
+@test "--each and --steps together, their ends, and what can't be walked or appended" {
+    gload -i 'a: float64' -i 'b: float64' -e 'a + b' -o p.tlg
+    gload --shared 'w: float64 = 1' -i 'x: float64' -e 'y = x * w' --update 'w = w + x' -o w.tlg
+    gload -i 'x: float64[n]' -e 'y = x[x > 1]' -o r.tlg
+    ok 'grun p.tlg a=[1,2,3] b=1 --each a --steps 2 --every 1' $'out = 2.0\nout = 3.0'
+    ok 'grun p.tlg a=[1,2,3] b=1 --each a --steps 5 --epochs 3 --every 1 -O tsv' $'call\tout\n1\t2.0\n2\t3.0\n3\t4.0\n4\t2.0\n5\t3.0'
+    ok 'grun p.tlg a=[1,2,3] b=1 --each a --epochs 9223372036854775807 --steps 2' 'out = 3.0'
+    bad 3 E_SHAPE 'there are 0 rows' 'grun p.tlg a=[] b=1 --each a'
+    bad 3 E_SHAPE 'there are 1 rows, which is no batch of 2' 'grun r.tlg x=[1] --each x --batch 2 --drop-last'
+    bad 3 E_SHAPE 'got a float64 scalar' 'grun p.tlg a=1 b=1 --each a'
+    bad 2 E_MISSING 'missing input a' 'grun p.tlg b=1 --each a'
+    bad 2 E_USAGE '--each takes inputs, and w is none' 'grun w.tlg x=1 --each w'
+    local o
+    for o in --drop-last '--shuffle 3'; do
+        bad 2 E_USAGE 'go with --each' "grun p.tlg a=1 b=1 $o"
+    done
+    bad 5 E_RUN_SHAPE "y changes its shape from call to call and can't be appended" 'grun r.tlg "x=[[1,2],[2,3]]" --each x -r y=y.npy'
+    bad 5 E_RUN_SHAPE 'y changes its shape' \
+        'gload -i "x: float64[n]" -e "y = zeros((1, x.max().astype(\"int64\")))" | grun x=[1,2,3,1] --each x --batch 2 -r y=z.npy'
+    assert_not_exists y.npy
+    assert_not_exists z.npy
+    bad 5 E_ARITHMETIC 'in call 2 of 2, 2 of epoch 1' 'gload -i "x: int64" -e "y = 1 // x" | grun x=[1,0] --each x'
+}
+
+@test "values of shared variables and texts of -r, --expect and -O npy: right or refused" {
+    gload -i 'a: float64' -i 'b: float64' -e 'a + b' -o p.tlg
+    gload --shared 'w: float64 = 1' -i 'x: float64' -e 'y = x * w' -o w.tlg
+    ok 'grun w.tlg x=2 w=5' 'y = 10.0'
+    bad 3 E_SHAPE 'w: expected float64' 'grun w.tlg x=2 "w=[1,2]"'
+    bad 2 E_UNKNOWN 'did you mean x' 'grun w.tlg xx=2'
+    bad 2 E_USAGE 'a is given twice' 'grun p.tlg a=1 a=2 b=1'
+    local r
+    for r in out out= =o.npy; do
+        bad 2 E_USAGE '-r takes NAME=FILE' "grun p.tlg a=1 b=1 -r $r"
+    done
+    bad 2 E_UNKNOWN 'a is no output of the graph' 'grun p.tlg a=1 b=1 -r a=o.npy'
+    bad 2 E_UNKNOWN 'called q' 'grun p.tlg a=1 b=1 -r q=o.npy'
+    bad 2 E_USAGE '--expect takes NAME=VALUE' 'grun p.tlg a=1 b=1 --expect out'
+    bad 2 E_UNKNOWN 'a is no output of the graph' 'grun p.tlg a=1 b=1 --expect a=1'
+    bad 2 E_UNKNOWN 'called q' 'grun p.tlg a=1 b=1 --expect q=1'
+    bad 3 E_SYNTAX 'the text ends' 'grun p.tlg a=1 b=1 --expect "out=foo("'
+    bad 1 E_VERDICT 'out is not as expected' 'grun p.tlg a=1 b=1 --expect "out = 3"'
+    ok 'grun p.tlg a=1 b=1 --expect "out = 2"' 'out = 2.0'
+    bad 2 E_USAGE 'npy holds arrays, and out is slice' 'gload -e "slice(1, 2, 3)" | grun -O npy'
+    bad 2 E_USAGE 'npy holds arrays, and out is list\(float64\)' 'gload -e "make_list(1., 2.)" | grun -O npy'
+    bad 2 E_USAGE 'takes one output, not 2' 'gload -e a=1 -e b=2 | grun -O npy'
+    bad 2 E_USAGE 'takes one output, not 0' 'grun p.tlg a=1 b=1 -r out=o.npy -O npy'
+    bad 4 E_IO "can't write ./none/o.npy" 'grun p.tlg a=1 b=1 -O npy -o ./none/o.npy'
+    ok 'gload -e a=1.5 -e b=2.5 | grun -r a=a.npy -O npy >b.npy && gload -i "v: float64" -e v -o v.tlg && grun v.tlg v=@a.npy && grun v.tlg v=@b.npy' \
+        $'out = 1.5\nout = 2.5'
+}
+
 @test "an error in what is reduced names the element, one of the reduction the dim" {
     bad 5 E_ARITHMETIC 'floor_divide: integer division by zero at .1.' 'gload -i "x: int64[n]" -i "y: int64[n]" -e "sum(x // y + 1)" | grun x=[1,2,3] y=[1,0,1]'
     bad 5 E_RUN_SHAPE 'dim 0 is empty: nothing has no max' 'gload -i "x: float64[n, 3]" -e "max(x * 2, axis=0)" | grun "x=zeros((0, 3))"'

@@ -760,6 +760,47 @@ Y
     ok 'grewrite g.tlg | gload -O yaml --no-provenance | grep -c "^modes"' 1
 }
 
+@test "what --reap, --plant, --allow and --block name must be sown, and under one tag" {
+    gload -i 'x: float64' -e 'h = sow(x * 2, tag="t", name="h")' -e 'k = sow(h + 1, tag="u", name="k")' -e 'y = k * 3' -o s.tlg
+    gload -i 'x: float64' -e 'a = sow(x, tag="t", name="h")' -e 'b = sow(a + 1, tag="u", name="h")' -o two.tlg
+    local o
+    for o in '--reap q' '--reap t/q' '--plant u/q' '--reap t --allow q' '--reap t --allow u/q' '--reap t --block q'; do
+        bad 2 E_UNKNOWN 'nothing is sown as q' "grewrite s.tlg $o"
+    done
+    bad 2 E_USAGE '--plant takes TAG/NAME or TAG/NAME=VALUE' 'grewrite s.tlg --plant t'
+    bad 2 E_USAGE 'h is left out by --allow or --block' 'grewrite s.tlg --plant t/h --block h'
+    bad 2 E_USAGE '--allow and --block choose' 'grewrite s.tlg --allow h'
+    bad 2 E_USAGE '--allow and --block choose' 'grewrite s.tlg --block h'
+    bad 3 E_SHAPE 'h: expected float64' 'grewrite s.tlg --plant "t/h=[1,2]"'
+    for o in --reap --plant; do
+        bad 2 E_UNKNOWN 'h is sown under t and under u: write t/h' "grewrite two.tlg $o h"
+    done
+    # a name alone, spaces, an input of the name, or of one that is taken
+    ok 'grewrite s.tlg --reap h | grun x=2' $'h = 4.0\nk = 5.0\ny = 15.0\nt/h = 4.0'
+    ok 'grewrite s.tlg --reap " t , u " | grun x=2' $'h = 4.0\nk = 5.0\ny = 15.0\nt/h = 4.0\nu/k = 5.0'
+    ok 'grewrite s.tlg --reap t --block " h " | grun x=2' $'h = 4.0\nk = 5.0\ny = 15.0'
+    ok 'grewrite s.tlg --plant t/h --plant u/k=1 | grun h=7 x=0 --on-unused-input ignore' $'h = 7.0\nk = 1.0\ny = 3.0'
+    ok 'grewrite two.tlg --plant t/h --plant u/h | grun h=7 u_h=8 x=0 --on-unused-input ignore' $'a = 7.0\nb = 8.0'
+    ok 'gload -i "x: float64" -i "h: float64" -e "y = sow(x * h, tag=\"t\", name=\"h\")" | grewrite --plant t/h | grun t_h=9 x=0 h=0 --on-unused-input ignore' \
+        'y = 9.0'
+}
+
+@test "scopes of what is sown: named in full, allowed as a whole, planted by their names" {
+    contract 'a = nest(f, scope="a")(x)' 'r = nest(f, scope="b")(a)'
+    ok 'grewrite f.yaml --reap intermediate | grun x=1' $'r = 5.0\nintermediate/a/y = 2.0\nintermediate/b/y = 4.0'
+    local o
+    for o in '--allow a' '--allow intermediate/a' '--block b' '--block intermediate/b'; do
+        ok "grewrite f.yaml --reap intermediate $o | grun x=1" $'r = 5.0\nintermediate/a/y = 2.0'
+    done
+    ok 'grewrite f.yaml --reap intermediate/a/y --plant intermediate/b/y=1 | grun x=1' $'r = 2.0\nintermediate/a/y = 2.0'
+    ok 'grewrite f.yaml --plant a/y=1 --block b | grun x=1 --on-unused-input ignore' 'r = 4.0'
+    ok 'grewrite f.yaml --plant intermediate/a/y --plant intermediate/b/y | grun b_y=3 a_y=0 x=1 --on-unused-input ignore' 'r = 4.0'
+    for o in a intermediate/a; do
+        bad 2 E_UNKNOWN 'a is a scope: did you mean a/y\?' "grewrite f.yaml --plant $o"
+    done
+    bad 2 E_UNKNOWN 'nothing is sown as y: did you mean a/y\?' 'grewrite f.yaml --plant intermediate/y'
+}
+
 @test "a result that is an empty dict is shown" {
     gload --new -i 'x: float64' -e "b, c = harvest(lambda x: sow(x + 1, tag='t', name='y') * 2, tag='t')({'y': 0.}, x)" -o g.tlg
     ok 'grun g.tlg x=1' $'b = 0.0\nc = {}'
