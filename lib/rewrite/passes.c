@@ -31,7 +31,7 @@ const Pass rewrite_passes[] = {
      fold_pass, NULL, NULL},
     {"merge-swapped", "merge",
      "A commutative op of two inputs that stand in the other order elsewhere is that.",
-     0.55, swapped_pass, NULL, NULL},
+     1.0, swapped_pass, NULL, NULL},
     {"useless-branch-results", "useless",
      "Results of an ifelse that nothing uses, with their values in both branches.",
      0.55, NULL, branch_results_pass, NULL},
