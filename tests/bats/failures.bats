@@ -109,3 +109,27 @@ Y
     bad 5 E_INDEX 'in call 2 of 6, 2 of epoch 1' 'gload -i "i: int64[?]" -e "sum(zeros(3)[i])" | grun i=[0,1,2,2,1,3] --each i --batch 2 --epochs 2 --shuffle 4'
     bad 5 E_ASSERT 'in step 3 of 5' 'gload --new --shared "n: int64 = 0" -e "a = assert_op(n, n < 2)" --outputs a --update "n = n + 1" | grun --steps 5'
 }
+
+@test "an op that fails in a later call than the first says the same" {
+    gload --new -i 'a: int64' -i 'b: int64' -e 'y = a // b' --outputs y -o s.tlg
+    bad 5 E_ARITHMETIC 'floor_divide: integer division by zero$' 'grun s.tlg --each a,b a=[1,2,3,4] b=[1,1,1,0]'
+    has 'input 0: int64(), strides (): 4' 'input 1: int64(), strides (): 0'
+    gload --new -i 'a: int64[3]' -i 'b: int64[3]' -e 'y = a // b + a' --outputs y -o v.tlg
+    bad 5 E_ARITHMETIC 'integer division by zero at \[1\]' 'grewrite v.tlg | grun --each a,b "a=ones((4, 3), dtype=\"int64\") * 5" "b=[[1,1,1],[1,1,1],[1,1,1],[1,0,1]]"'
+    has '[5, 5, 5]' '[1, 0, 1]'
+}
+
+@test "more bytes than can be counted are refused before any are taken" {
+    local e code says
+    while IFS='|' read -r e code says; do
+        gload --new -i 'n: int64' -e "y = $e" --outputs y -o n.tlg
+        bad "${code%% *}" "${code##* }" "$says" 'grun n.tlg n=4611686018427387904'
+    done <<'END'
+full([n, n, n], 1.0)|6 E_LIMIT|full: the asked shape has more bytes than can be counted
+full([n, 0, n], 1.0)|6 E_LIMIT|full: the asked shape has more bytes than can be counted
+eye(n)|6 E_LIMIT|eye: the asked shape has more bytes than can be counted
+arange(n)|5 E_RUN_SHAPE|arange: there are too many elements
+END
+    bad 6 E_MEM '74.5 GiB of memory are needed' 'gload --new -i "n: int64" -e "y = sum(eye(n))" --outputs y | grun n=100000 --max-memory 1M'
+    has 'for the result of eye' 'its result is read by sum' 'it is needed for output y'
+}

@@ -236,3 +236,123 @@ T
     like 'gload f.yaml -O tlg | grewrite --keep y | gload -O yaml' 'doc: twice its input'
     like 'gload f.yaml -O tlg | grewrite --keep y -O yaml' 'doc: twice its input'
 }
+
+# Column, class, what is said, and the rule.
+@test "a rule that can't be read is told at the part that is wrong" {
+    softplus
+    local at code says rule
+    while IFS='|' read -r at code says rule; do
+        printf '%s\n' "$rule" >b.rules
+        bad 3 "$code" "^grewrite: b.rules:1:$at: error.*$says" 'grewrite s.tlg --rules b.rules'
+        grep -q 'b.rules:1:1: note: in rule e' .err
+    done <<'END'
+8|E_NAME|there is no op f$|e: exp(f(x)) => x
+8|E_REWRITE|only the attribute T|e: exp(x.Q) => x
+8|E_REWRITE|an index picks an output of a call|e: exp(x[0]) => x
+8|E_REWRITE|an index picks an output of a call|e: exp(svd(x)[-1]) => x
+8|E_REWRITE|an index picks an output of a call|e: exp(svd(x)[y]) => x
+8|E_REWRITE|names, numbers, operators and calls|e: exp([x]) => x
+25|E_REWRITE|y stands for a parameter, not a variable|e: exp(sum(x, axis=y) + y) => x
+24|E_REWRITE|a parameter in a rule is an integer here|e: exp(sum(x, axis=(0, z))) => x
+20|E_REWRITE|a parameter in a rule is a literal or a name|e: exp(sum(x, axis=z + 1)) => x
+11|E_REWRITE|sum has no parameter nokey|e: sum(x, nokey=1) => x
+11|E_REWRITE|exp takes 1 argument|e: exp(x, y, z) => x
+4|E_REWRITE|add takes more arguments|e: add(x) => x
+4|E_REWRITE|expand_dims needs axis= or|e: expand_dims(x) => x
+4|E_REWRITE|left side of rule e must be an operation|e: x => exp(x)
+4|E_REWRITE|left side of rule e must be an operation|e: 1 => exp(x)
+26|E_REWRITE|q does not occur in the left side|e: exp(x) => sum(x, axis=q)
+21|E_REWRITE|q does not occur in the left side|e: exp(x) => sum(x, **q)
+27|E_REWRITE|q does not occur in the left side|e: exp(x) => x when const(q)
+21|E_REWRITE|a guard is a call|e: exp(x) => x when const
+21|E_REWRITE|the guard const takes 1 name$|e: exp(x) => x when const(x, x)
+21|E_REWRITE|the guard differs takes 2 names$|e: exp(x) => x when differs(x)
+21|E_REWRITE|no guard cnst; is it const|e: exp(x) => x when cnst(x)
+27|E_REWRITE|names of the pattern, or a part|e: exp(x) => x when const(1)
+27|E_REWRITE|names of the pattern, or a part|e: exp(x) => x when const(log(x))
+42|E_REWRITE|names of the pattern, or a part|e: exp(x * 2) => cosh(x) when single_use(x * 3)
+37|E_REWRITE|names of the pattern, or a part|e: exp(x) => x when differs(exp(x), exp(x))
+END
+    echo 'e: a+b+c+d+f+g+h+i+j+k+l+m+n+o+p+q+r+s+t+u+v+w+x+y + log(zz) => a' >b.rules
+    bad 6 E_LIMIT '^grewrite: b.rules:1:58: error.*rule e has more than 24 names' 'grewrite s.tlg --rules b.rules'
+}
+
+# Inputs, the expression, a rule that alone is tried, and what the output then is.
+@test "a rule fires where its pattern matches and its guards hold" {
+    local inputs expr rule want type
+    while IFS='|' read -r inputs expr rule want; do
+        set --
+        for type in $inputs; do set -- "$@" -i "$type"; done
+        gload --new "$@" -e "$expr" -o m.tlg
+        printf 'e: %s\n' "$rule" >m.rules
+        like 'grewrite m.tlg --rules m.rules --mode NONE --include e --no-provenance -O math' "^out = $want\$"
+    done <<'END'
+x:float64[3] y:float64[3]|x + y|x + y => x * y when same_shape(x, y)|x \* y
+x:float64[n] y:float64[n]|x + y|x + y => x * y when same_shape(x, y)|x \* y
+x:float64[3] y:float64[n]|x + y|x + y => x * y when same_shape(x, y)|x \+ y
+x:float64[?] y:float64[?]|x + y|x + y => x * y when same_shape(x, y)|x \+ y
+x:float64[3] y:float64|x + y|x + y => x * y when same_shape(x, y)|x \+ y
+x:float64[3] y:float64[3]|x + y|x + y => x * y when same_dtype(x, y)|x \* y
+x:float64 y:float64|where(x > y, x, y)|where(c, x, y) => x + y when same_dtype(x, y)|x \+ y
+x:float64 y:float64|where(x > y, x, y)|where(c, x, y) => x + y when same_dtype(c, y)|where\(x > y, x, y\)
+x:float64[3] y:float64[3]|x + y|x + y => x * y when differs(x, y)|x \* y
+x:float64[3]|x + x|x + y => x * y when differs(x, y)|x \+ x
+x:float64[3]|exp(x)|exp(x) => cosh(x) when static_shape(x)|cosh\(x\)
+x:float64[n]|exp(x)|exp(x) => cosh(x) when static_shape(x)|exp\(x\)
+x:float64[3]|x * [1., 2., 3.]|x * y => x + y when nonzero(y)|x \+ .*
+x:float64[3]|x * [1., 0., 3.]|x * y => x + y when nonzero(y)|x \* .*
+x:float64[3]|x * [1., nan, 3.]|x * y => x + y when nonzero(y)|x \* .*
+x:complex128[3]|x * [1j, 2j, 3j]|x * y => x + y when nonzero(y)|x \* .*
+x:float64[3]|x * [1., 0., 3.]|x * y => x + y when finite(y)|x \+ .*
+x:float64[3]|x * [1., inf, 3.]|x * y => x + y when finite(y)|x \* .*
+x:int64[3]|x * 2|x * y => x + y when finite(y), finite(x)|x \+ 2
+x:float64[3,3]|sum(x, axis=[0, 1])|sum(x, axis=(0, 1)) => prod(x, axis=(0, 1))|prod\(x, axis=\[0, 1\]\)
+x:float64[3,3]|sum(x, axis=0)|sum(x, axis=(0, 1)) => prod(x, axis=(0, 1))|sum\(x, axis=0\)
+x:float64[3,3]|sum(x, axis=0)|sum(x, axis=-2) => prod(x, axis=0)|prod\(x, axis=0\)
+x:float64[3,3]|sum(x, axis=0) * mean(x, axis=0)|sum(x, axis=a) * mean(x, axis=a) => prod(x, axis=a)|prod\(x, axis=0\)
+x:float64[3,3]|sum(x, axis=0) * mean(x, axis=1)|sum(x, axis=a) * mean(x, axis=a) => prod(x, axis=a)|sum.* \* mean.*
+x:float64[3,3] y:float64[3,3]|sum(x, axis=1) * sum(y, axis=1)|sum(x, **p) * sum(y, **p) => prod(x + y, **p)|prod\(x \+ y, axis=1\)
+x:float64[3,3] y:float64[3,3]|sum(x, axis=0) * sum(y, axis=1)|sum(x, **p) * sum(y, **p) => prod(x + y, **p)|sum.* \* sum.*
+x:float64[3,3]|transpose(exp(x))|exp(x).T => exp(x.T)|exp\(transpose\(x\)\)
+x:complex128[3]|x * 1j|x * 1j => -x|-x
+x:complex128[3]|x * 2j|x * 1j => -x|x \* .*
+x:complex128[3]|x * (1+1j)|x * 1 => -x|x \* .*
+x:float64[3]|log(x * -0.0)|x * 0.0 => exp(x)|log\(x \* -0.0\)
+x:float64[3]|log(x * -0.0)|x * -0.0 => exp(x)|log\(exp\(x\)\)
+x:float64[3]|exp(x * 2)|exp(x * 2) => cosh(x) when single_use(x * 2)|cosh\(x\)
+x:float64[3]|(lambda h: exp(h) + h)(x * 2)|exp(x * 2) => cosh(x) when single_use(x * 2)|exp\(_1\) \+ _1
+x:float64[2,2]|exp(slogdet(x)[1])|exp(slogdet(x)[1]) => abs(det(x))|abs\(det\(x\)\)
+x:float64[2,2]|exp(slogdet(x)[0])|exp(slogdet(x)[1]) => abs(det(x))|exp\(_1\)
+END
+}
+
+@test "--diff tells in what two graphs differ" {
+    local says a b
+    while IFS='|' read -r says a b; do
+        eval "gload --new $a -o a.tlg; gload --new $b -o b.tlg"
+        bad 1 E_VERDICT "differ: $says" 'grewrite a.tlg --diff b.tlg'
+        ok 'grewrite a.tlg --diff a.tlg' ''
+    done <<'END'
+dims differ|-i 'x: float64[n, m]' -e 'sum(x) * n'|-i 'x: float64[n, m]' -e 'sum(x) * m'
+the type of an input|-i 'x: float64[n]' -e 'exp(x)'|-i 'x: float64[3]' -e 'exp(x)'
+the outputs differ|-i 'x: float64[2, 2]' -e 'slogdet(x)[0]'|-i 'x: float64[2, 2]' -e 'slogdet(x)[1]'
+the props differ|-i 'x: float64[2, 2]' -e 'sum(x, axis=0)'|-i 'x: float64[2, 2]' -e 'sum(x, axis=1)'
+the types differ|-i 'x: float64[2]' -e 'stack(x, x)'|-i 'x: float64[2]' -e 'stack(x, x, x)'
+different kinds of variables|-i 'x: float64' -e 'x * 2.0'|-i 'x: float64' -e 'x * x'
+the value of a shared variable|--shared 's: float64 = 1' -e 's + 1'|--shared 's: float64 = 2' -e 's + 1'
+different shared variables are updated|--shared 's: float64 = 1' --shared 'w: float64 = 1' -e 's * w' --update 's = s + 1'|--shared 's: float64 = 1' --shared 'w: float64 = 1' -e 's * w' --update 'w = w + 1'
+the numbers of updates|--shared 's: float64 = 1' -e 's * 2' --update 's = s + 1'|--shared 's: float64 = 1' -e 's * 2'
+END
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  sq: {inputs: {x: float64}, outputs: {out: x * x}, pullback: p}
+  p: {inputs: {x: float64, g: float64}, outputs: {out: 10.0 * g}}
+inputs: {x: float64}
+outputs: {a: sq(x)}
+Y
+    sed 's/, pullback: p//' f.yaml >none.yaml
+    sed 's/10.0/11.0/' f.yaml >other.yaml
+    bad 1 E_VERDICT 'in function sq: the derivatives of a function are given differently' 'grewrite f.yaml --diff none.yaml'
+    bad 1 E_VERDICT 'in function p: constants differ' 'grewrite f.yaml --diff other.yaml'
+}

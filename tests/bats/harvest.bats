@@ -812,3 +812,77 @@ Y
     bad 2 E_USAGE 'c is .., which a .npy file' 'grun g.tlg x=1 -r c=c.npy'
     like 'gload --list-types' '^empty +[{][}]'
 }
+
+# What is said, and the expression. l is a list, x a number, v a vector.
+@test "arguments of sow, reap, plant and nest that can't be are told, each at its place" {
+    local code says e
+    export e f='lambda a: sow(a * 2, tag="t", name="y")' append='lambda a: sow(sow(a, tag="t", name="y", mode="append") * 2, tag="t", name="y", mode="append")'
+    export each='lambda b: scan((lambda a: sow(a * 2, tag="t", name="y", mode="append")), sequences=[b])'
+    while IFS='|' read -r code says e; do
+        e=${e//APPEND/$append} e=${e//EACH/$each} e=${e//F/$f}
+        bad 3 "$code" "^gload: --expr:1:[0-9]+: error.*$says" \
+            'gload --new -i "x: float64" -i "v: float64[3]" -i "m: float64[n, k]" -i "l: list(float64)" -e "$e"'
+    done <<'END'
+E_ARG|tag must be a word in quotes, such as 'probe'|reap(F, tag=3)(x)
+E_ARG|tag must be a word in quotes|reap(F, tag='')(x)
+E_ARG|tag must be a word in quotes|reap(F, tag='a/b')(x)
+E_ARG|scope must be a word in quotes, such as 'layer1'|nest(F, scope='a/b')(x)
+E_ARG|scope must be a word in quotes|nest(F, scope=1)(x)
+E_ARG|allowlist must be a list of names|reap(F, tag='t', allowlist='y')(x)
+E_ARG|allowlist must be a list of names|reap(F, tag='t', allowlist=[3])(x)
+E_ARG|blocklist must be a list of names|reap(F, tag='t', blocklist={})(x)
+E_ARG|exclusive must be True or False|reap(F, tag='t', exclusive=1)(x)
+E_TYPE|a function is expected|reap(3, tag='t')(x)
+E_ARG|first argument must be a dict of planted values|plant(F, tag='t')(x)
+E_ARG|first argument must be a dict of planted values|plant(F, tag='t')()
+E_ARG|first argument must be a dict of planted values|plant(F, tag='t')(a={'y': 1.})
+E_TYPE|y is sown as a value, but a dict is planted|plant(F, tag='t')({'y': {'z': 1.}}, x)
+E_TYPE|s is sown as a scope: a dict of values|plant(nest(F, scope='s'), tag='t')({'s': 1.}, x)
+E_ARG|sow takes for tag a string|sow({'a': x}, tag=3, name='y')
+E_ARG|sow takes for name a string|sow({'a': x}, tag='t', name=5)
+E_ARG|sow takes for mode a string|sow({'a': x}, tag='t', name='y', mode=2)
+E_ARG|no mode 'boo' of sow|sow({'a': x}, tag='t', name='y', mode='boo')
+E_ARG|sow_cond takes for mode a string|sow_cond({'a': x}, x > 0, tag='t', name='y', mode=1)
+E_TYPE|sow_cond takes tensors, not list|reap(lambda a: sow_cond(a, x > 0, tag='t', name='y'), tag='t')(l)
+E_TYPE|y is sown as list.float64. here: rows that are appended|reap(lambda a: sow(a, tag='t', name='y', mode='append'), tag='t')(l)
+E_TYPE|list.float64. can't be planted row by row|plant(lambda a: sow(a, tag='t', name='y', mode='append'), tag='t')({'y': l}, l)
+E_DTYPE|y is sown as float32.3. here|reap(lambda a: sow(cast(sow(a, tag='t', name='y', mode='append'), 'float32'), tag='t', name='y', mode='append'), tag='t')(v)
+E_SHAPE|y is sown as float64 here|reap(lambda a: sow(sum(sow(a, tag='t', name='y', mode='append')), tag='t', name='y', mode='append'), tag='t')(v)
+E_SHAPE|a row for each sow of it: float64.*is expected, not float64$|plant(APPEND, tag='t')({'y': 1.}, x)
+E_SHAPE|y is sown more often than there are rows planted for it, 1|plant(APPEND, tag='t')({'y': [1.]}, x)
+E_SHAPE|y is sown 2 times, but 3 rows are planted|plant(APPEND, tag='t')({'y': [1., 2., 3.]}, x)
+E_TYPE|needs a row a step, not float64$|plant(EACH, tag='t')({'y': 1.}, v)
+E_TYPE|needs a row a step, not list.float64.$|plant(EACH, tag='t')({'y': l}, v)
+E_SHAPE|y is float64...: its shape must be known before the loop|reap(lambda b: scan((lambda a: sow_cond(a[a > 0], sum(a) > 0, tag='t', name='y')), sequences=[b]), tag='t')(m)
+END
+    e="reap($f, tag='t', allowlist=('y',), blocklist=None, exclusive=True)(x)"
+    ok 'gload --new -i "x: float64" -e "$e" | grun x=3' 'out/y = 6.0'
+}
+
+@test "a dim that a function names is the size of its argument, in a call and around a loop" {
+    cat >d.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {v: 'float64[n]'}
+    let: |
+      y = sow(v * n, tag='t', name='y')
+    outputs: {out: sum(y)}
+  step:
+    inputs: {a: float64, v: 'float64[n]'}
+    let: |
+      z = sow_cond(v * a, a > 1.5, tag='u', name='z')
+    outputs: {out: sum(z)}
+inputs: {x: 'float64[m]'}
+let: |
+  r = f(x)
+  s = scan(step, sequences=[[1., 2., 3.]], non_sequences=[x])
+outputs: {r: r, s: s}
+Y
+    ok 'grun d.yaml x=[1.,2.] --reap t' $'r = 6.0\ns = [3.0, 6.0, 9.0]\nt/y = [2.0, 4.0]'
+    ok 'grun d.yaml x=[1.,2.] --reap u' $'r = 6.0\ns = [3.0, 6.0, 9.0]\nu/z = [3.0, 6.0]'
+    sed -i 's/\[1., 2., 3.\]/[1., 1.5]/' d.yaml # where it never held: zeros of the size that is known outside
+    ok 'grun d.yaml x=[1.,2.] --reap u' $'r = 6.0\ns = [3.0, 4.5]\nu/z = [0.0, 0.0]'
+    sed -i 's/outputs: {r: r, s: s}/outputs: {r: r, t\/y: r}/' d.yaml
+    bad 3 E_DUPLICATE 'there is an output t/y already' 'grun d.yaml x=[1.,2.] --reap t'
+}

@@ -473,3 +473,51 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
     gload --new -i 'k: int64[3]' -e 'n = k[0]' -e 'y = vectorize(arange(n), n, k)' --outputs y -o g.tlg
     bad 5 E_RUN_SHAPE 'rows must be of one shape' "grun g.tlg ${v#* }"
 }
+
+@test "arguments that can't be differentiated or vectorized are told" {
+    local code says e status
+    export e
+    while IFS='|' read -r status code says e; do
+        bad "$status" "$code" "^gload: --expr:1:[0-9]+: error.*$says" \
+            'gload --new -i "x: float64[3]" -i "y: float64" -i "l: list(float64)" -i "a: float64[n]" -i "b: float64[n, m]" -i "c: float64[n, m, k, 3]" -e "$e"'
+    done <<'END'
+3|E_SHAPE|float64.n, m. can't stand for float64: another one has a different number of dims|vectorize(y + z, [y, z], [a, b])
+3|E_SHAPE|list.float64. can't stand for float64: only tensors have rows|vectorize(y * 2, y, l)
+3|E_TYPE|only tensors have rows, not list|vectorize(lambda v: v)(l)
+3|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda v: v, in_axes='a')(x)
+3|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda v: v, in_axes=[0.5])(x)
+3|E_ARITY|in_axes has 2 axes for 1 argument|vectorize(lambda v: v, in_axes=[0, 0])(x)
+3|E_ARG|no argument has rows|vectorize(lambda v: v, in_axes=None)(x)
+6|E_LIMIT|a tensor has at most 32 dims|vectorize(x * ones((1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3)), x, c)
+3|E_ARG|mode must be one of 'auto', 'reverse', 'forward'|jacobian(x, x, mode='sideways')
+3|E_ARG|mode must be one of|jacobian(x, x, mode=1)
+3|E_TYPE|list.float64. has no Jacobian|jacobian(l, x)
+3|E_NULL|can't differentiate a nan: undefined_grad|jacobian(grad(sum(undefined_grad(x)), x, null_gradients='return'), x)
+3|E_ARG|mixed must be True or False|hessian(sum(x**3), x, mixed=1)
+3|E_ARG|null_gradients must be one of 'raise', 'return'|hessian(sum(x**3), x, null_gradients='no')
+3|E_ARG|return_disconnected must be one of 'zero', 'none'|grad(x[0], x, return_disconnected='a')
+3|E_ARG|disconnected_inputs must be one of 'raise', 'warn', 'ignore'|grad(x[0], x, disconnected_inputs=3)
+3|E_SHAPE|a vector is list.float64. for a variable that is float64.3.|hvp(sum(x**3), x, l)
+3|E_SHAPE|a vector is float64 for a variable|hvp(sum(x**3), x, 1.)
+3|E_ARITY|hvp has 2 variables but 1 vectors|hvp(sum(x**3) * y, [x, y], [x])
+3|E_NULL|gradient of y is undefined|hvp(sum(x**3) * undefined_grad(y), [x, y], [x, y])
+3|E_DTYPE|must be of a float dtype, but it is bool.3.|vjp(x * 2, x, x > 0)
+3|E_DTYPE|must be of a float dtype, but it is list|vjp(x * 2, x, l)
+3|E_SHAPE|a known gradient is float64 for a variable that is float64.3.|vjp(x * 2, x, 1)
+END
+    printf 'thunkline: 1\ninputs: {x: float64}\nlet: |\n  y = x * 2\n  c = y * 3\noutputs: {g: "grad(c, x, [y])"}\n' >g.yaml
+    bad 3 E_DISCONNECTED 'does not depend on x' 'gload g.yaml'
+    grep -q 'note: the path from it stops at y, which is held constant' .err
+}
+
+# Worked out by hand: of c = y z z with y = 2x, z = y x the gradients are 3 (x y)^2 by y and 2 y z by z.
+@test "hvp by computed variables that depend on each other; jvp of what depends on nothing" {
+    g 'x: float64[3]' 'y = x * 2' 'z = y * x' 'a, b = hvp(sum(y * z * z), [y, z], [x, x])'
+    ok 'gload g.tlg --outputs a,b | grun x=[1,2,3]' $'a = [20.0, 256.0, 1188.0]\nb = [12.0, 80.0, 252.0]'
+    g 'x: float64[2]' 'w: float64[2]' 'a, b = jvp([x * 2, w], x, x)' 'c = jvp(w * 2, x, x)'
+    ok 'gload g.tlg --outputs a,b,c | grun x=[1,2] w=[5,6] --on-unused-input ignore' $'a = [2.0, 4.0]\nb = [0.0, 0.0]\nc = [0.0, 0.0]'
+    ok 'gload --new -i "x: float64[2]" -i "w: float64" -e "hessian(sum(x**2) * w, {\"x\": x, \"w\": w}, mixed=True)" | grun x=[1,2] w=3' \
+        $'out/x/x = [[6.0, 0.0],\n           [0.0, 6.0]]\nout/x/w = [2.0, 4.0]\nout/w/x = [2.0, 4.0]\nout/w/w = 0.0'
+    ok 'gload --new -i "x: float64[2]" -e "vectorize(lambda v: {\"a\": v * 3, \"b\": [v, -v]})(x)" | grun x=[1,2]' \
+        $'out/a = [3.0, 6.0]\nout/b/0 = [1.0, 2.0]\nout/b/1 = [-1.0, -2.0]'
+}

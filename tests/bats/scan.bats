@@ -673,3 +673,29 @@ agrees() {
     local values="x0=[[0.82,0.48,-0.23],[0.85,0.64,-0.79]] h0=[[-0.47,-0.77,0.69],[-0.75,-0.71,0.44]] h1=[[-0.31,-0.78,-0.77],[-0.31,0.13,0.83]] m=2"
     ok "grun n.tlg $values >fast && grun n.tlg --mode DEBUG $values | cmp - fast"
 }
+
+@test "a loop that until may end finds room for its rows as it goes" {
+    ok 'gload --new -i "x: float64" -e "y = scan(lambda c: (c + 1, until(sum(c) > x)), outputs_info=[ones(1000)], n_steps=1000000)[::100, 999]" --outputs y | grun x=500000' \
+        'y = [2.0, 102.0, 202.0, 302.0, 402.0, 502.0]'
+    ok 'gload --new -i "x: float64" -e "y = sum(scan(lambda c: (c + 1, until(c > x)), outputs_info=[1.], n_steps=1000000))" --outputs y | grun x=50000' 'y = 1250125002.0'
+    # Fibonacci's numbers: the 1438th is the first above 1e300
+    ok 'gload --new -i "x: float64" -e "y = sum(scan(lambda p, q: (p + q, until(p > x)), outputs_info=[{\"initial\": [1., 1.], \"taps\": [-1, -2]}], n_steps=1000000) * 0 + 1)" --outputs y | grun x=1e300' 'y = 1437.0'
+}
+
+# With no step nothing of the body is worked out: what is taken out of the loop must not fail there, and must where there is one.
+@test "what leaves a loop of steps that may be none keeps its result and its errors" {
+    local e none two
+    while IFS='|' read -r e none two; do
+        gload --new -i 'x: float64[m]' -i 's: float64[n]' -i 'i: int64' -e "y = scan($e, sequences=[s])" --outputs y -o l.tlg
+        ok 'grewrite l.tlg | grun --on-unused-input ignore "x=[1,2]" "s=zeros(0)" i=1' "y = $none"
+        ok 'grun l.tlg --on-unused-input ignore "x=[1,2]" "s=zeros(0)" i=1' "y = $none"
+        ok 'grewrite l.tlg | grun --on-unused-input ignore "x=[1,2]" "s=[1,2]" i=1' "y = $two"
+    done <<'END'
+lambda a: a * sum(x[x > 0])|[]|[3.0, 6.0]
+lambda a: a + cumsum(x[i:]) @ x[i:]|[]|[5.0, 6.0]
+lambda a: (a * (x[:i] + 1))[0]|[]|[2.0, 4.0]
+lambda a: a * x[i]|[]|[2.0, 4.0]
+END
+    ok 'grewrite l.tlg | grun "x=[1,2]" "s=zeros(0)" i=7' 'y = []'
+    bad 5 E_INDEX 'x\[i\]|subtensor' 'grewrite l.tlg | grun "x=[1,2]" "s=[1,2]" i=7'
+}
