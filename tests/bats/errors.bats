@@ -253,3 +253,324 @@ L
     bad 2 E_USAGE 'takes FILE, not an empty text' "gload g.tlg -o ''"
     bad 2 E_USAGE '--known-grads takes' "ggrad g.tlg --known-grads ''"
 }
+
+# A table: an expression => the column, class and message of its one error.
+refusals() {
+    local line want
+    while IFS= read -r line; do
+        want=${line##* => }
+        E=${line% => *}
+        export E
+        bad 3 E_ '' "gload -i 'x: float64[n]' -i 'm: float64[2, 3]' -i 'k: int64' -i 'b: bool[n]' -e \"\$E\" -o o.tlg"
+        sed -n 's/^gload: --expr:1:\([0-9]*\): error\[\([A-Z_]*\)\]: /\1 \2 /p' .err | grep -qxF -- "$want" || complain "should say: $want" "$E"
+        [ ! -e o.tlg ]
+    done
+}
+
+@test "casts, arrays and other functions of the language: which arguments they take" {
+    refusals <<'END'
+astype(x) => 1 E_ARITY astype needs a dtype
+astype(x, 3) => 11 E_DTYPE a dtype such as float32 is expected
+astype(x, dtype='flot') => 17 E_DTYPE a dtype such as float32 is expected
+astype() => 1 E_ARITY astype needs 1 argument
+astype(x, float32, 1) => 1 E_ARITY astype takes at most 2 arguments
+astype(x, float32, k=1) => 20 E_ARG astype has no argument `k`
+array([1,2], 'nonsense') => 14 E_DTYPE a dtype such as float32 is expected
+array() => 1 E_ARITY array needs 1 argument
+array([1], float32, 2) => 1 E_ARITY array takes at most 2 arguments
+array([1], k=2) => 12 E_ARG array has no argument `k`
+array([1], dtype=q+) => 20 E_SYNTAX `)` where an expression is expected
+array([1,2], shape=[3]) => 20 E_SHAPE the shape is for 3 elements, not 2
+array([1,2], shape=3) => 20 E_ARG a shape is a list of sizes such as [0, 3]
+array([1,2], shape=[-1]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
+array([1,2], shape=[1.5]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
+array([1,2], shape=[70000, 70000]) => 20 E_ARG a shape is a list of sizes such as [0, 3]
+array(x, shape=[2]) => 1 E_ARG shape= is for lists of literals: use reshape
+array(['a']) => 8 E_TYPE a string where a tensor is expected
+float32() => 1 E_ARITY float32 needs 1 argument
+float32(x, 1) => 1 E_ARITY float32 takes at most 1 argument
+float32(x, k=1) => 12 E_ARG float32 has no argument `k`
+float32({'a': 1}) => 9 E_TYPE a dict where a tensor is expected
+floatX('a') => 8 E_TYPE a string where a tensor is expected
+complex(1, 2j) => 1 E_DTYPE complex takes float, not complex128
+complex(1j, 2) => 1 E_DTYPE complex takes float, not complex128
+complex(1) => 1 E_ARITY complex needs the argument im: the function is complex(re, im)
+complex(1, 2, 3) => 15 E_ARITY complex got too many arguments: the function is complex(re, im)
+complex(1, 2, k=3) => 15 E_ARG complex has no argument k: the function is complex(re, im)
+complex64(1, x) => 1 E_ARG complex numbers are made of two real literals
+load(3) => 1 E_ARG write load('file.npy') or load('file.npz', 'key')
+load('a', 'b', 'c') => 1 E_ARG write load('file.npy') or load('file.npz', 'key')
+load() => 1 E_ARG write load('file.npy') or load('file.npz', 'key')
+rng_state([1, 2, 3]) => 1 E_ARG write rng_state([seed, stream, position, 0])
+rng_state(3) => 1 E_ARG write rng_state([seed, stream, position, 0])
+rng_state([x[0], 1, 2, 3]) => 1 E_ARG write rng_state([seed, stream, position, 0])
+rng_state([1, 2, 3, -1]) => 11 E_VALUE -1 is out of range of uint64
+rng_state([1, 2, 3, 1.5]) => 11 E_VALUE 1.5 is not an integer, as is due for uint64
+rng_state() => 1 E_ARITY rng_state needs 1 argument
+rng_state([1,2,3,4], k=1) => 22 E_ARG rng_state has no argument `k`
+rng_state([1,0,0,0], 2) => 1 E_ARITY rng_state takes at most 1 argument
+undefined() => 1 E_ARG write undefined('why')
+undefined(3) => 1 E_ARG write undefined('why')
+undefined('a', 'b') => 1 E_ARG write undefined('why')
+constant('float64') => 1 E_ARG write constant('type', value)
+constant(3, 4) => 1 E_ARG write constant('type', value)
+constant('float64[2]', [1, 2]) => 10 E_TYPE constant() is for types of plugins; float64[2] has its own form
+END
+}
+
+@test "indices of tensors, lists, dicts and shapes: what can stand in them" {
+    refusals <<'END'
+m[..., make_slice(0, 2, 1)] => 8 E_TYPE a slice that is a value can't stand after `...`
+m[0, 1, make_slice(0, 2, 1)] => 9 E_TYPE there are more indices than the 2 dims of it
+x[2.5] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not a float
+x[True] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not a single bool
+x['a'] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not a string
+x[[1.5]] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not floats
+x[[x[0]]] => 1 E_TYPE subtensor: an index must be int or bool, not float64[1]
+x[x] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not float64
+x[{'a': 1}] => 3 E_TYPE an index is an integer, a slice, None, `...` or an array, not a dict
+x[1.5:] => 3 E_TYPE the parts of a slice are integers
+x[x:] => 3 E_TYPE the parts of a slice are integers
+x[m:] => 3 E_TYPE the parts of a slice are integers
+x['a':] => 3 E_TYPE the parts of a slice are integers
+x[::1.5] => 5 E_TYPE the parts of a slice are integers
+x[q+:] => 5 E_SYNTAX `:` where an expression is expected
+x[] => 3 E_SYNTAX `]` where an index is expected
+m[:, 0, 0] => 1 E_SHAPE subtensor: too many indices: x has 2 dims, but 3 are indexed
+m[..., ...] => 1 E_ARG subtensor: an index can hold only one ...
+[x, m][-3] => 8 E_VALUE index -3 of a list of 2
+[x, m][2] => 8 E_VALUE index 2 of a list of 2
+[x, m][::0] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
+[x, m][k:] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
+[x, m][1.5:] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
+[x, m][:1.5] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
+[x, m][::1.5] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
+[x, m][:k] => 8 E_VALUE the parts of a list's slice are literals, the step is not 0
+[x, m][x+] => 10 E_SYNTAX `]` where an expression is expected
+[x, m][-1.5] => 1 E_TYPE a list is indexed with an integer literal or a slice
+[x, m][1 + 0.5] => 1 E_TYPE a list is indexed with an integer literal or a slice
+[1, 2][True] => 8 E_TYPE an index is an integer, a slice, None, `...` or an array, not a single bool
+{'a': x, 'b': m}[0] => 1 E_TYPE a dict is indexed with one string
+{'a': x, 'b': m}['a', 'b'] => 1 E_TYPE a dict is indexed with one string
+{'a': x, 'b': m}['c'] => 18 E_NAME the dict has no key 'c'
+{'abc': x, 'b': m}['abd'] => 20 E_NAME the dict has no key 'abd': did you mean 'abc'?
+{'a': x, 'b': m}[q] => 1 E_TYPE a dict is indexed with one string
+{'a': x, 'b': m}['zzzzzzz'] => 18 E_NAME the dict has no key 'zzzzzzz'
+make_list(x, x)[0, 1] => 1 E_TYPE a list is indexed with one integer or slice
+make_list(x, x)[1.5:] => 1 E_TYPE make_slice: the parts of a slice are integers or None, not float64
+make_list(x, x)['a':] => 17 E_TYPE a string where a tensor is expected
+make_list(x, x)[x] => 1 E_TYPE list_get: an integer is expected, not float64[n]
+make_list(x, x)['a'] => 17 E_TYPE a string where a tensor is expected
+make_list(x, x)[None] => 1 E_TYPE list_get: an integer is expected, not none
+make_list(x, x)[...] => 17 E_SYNTAX `...` is only for an index, as in x[..., 0]
+set_subtensor(x[0]) => 1 E_ARITY write set_subtensor(x[...], y)
+set_subtensor(x[0], y=1) => 1 E_ARITY write set_subtensor(x[...], y)
+set_subtensor(x[0], 1, 2) => 1 E_ARITY write set_subtensor(x[...], y)
+set_subtensor(x['a'], 1) => 17 E_TYPE an index is an integer, a slice, None, `...` or an array, not a string
+set_subtensor(x[0], 'a') => 21 E_TYPE a string where a tensor is expected
+set_subtensor('a'[0], 1) => 15 E_TYPE a string where a tensor is expected
+set_subtensor(x, 1) => 1 E_ARITY set_subtensor needs the argument index: the function is set_subtensor(x, y, *index, index: str)
+x.shape[0:1.5] => 9 E_VALUE the parts of a list's slice are literals, the step is not 0
+x.shape[5] => 9 E_VALUE axis 5 of a tensor with 1 dims
+x.shape[1.5] => 9 E_TYPE an index is an integer, a slice, None, `...` or an array, not a float
+x.shape['a'] => 9 E_TYPE an index is an integer, a slice, None, `...` or an array, not a string
+m.shape[0, 1] => 1 E_SHAPE subtensor: too many indices: x has 1 dims, but 2 are indexed
+x[...] + ... => 10 E_SYNTAX `...` is only for an index, as in x[..., 0]
+[1 => 1 E_SYNTAX `[` is never closed
+END
+}
+
+@test "arithmetic of literals: what has no result" {
+    refusals <<'END'
+o = (1+2j) / 0 => 5 E_VALUE a division of literals by zero
+o = (1+2j) / (0j) => 5 E_VALUE a division of literals by zero
+o = 0j ** -1 => 5 E_VALUE a division of literals by zero
+o = 0j ** 1j => 5 E_VALUE a division of literals by zero
+o = (1+2j) // 2 => 5 E_TYPE `//` does not take complex numbers
+o = (1+2j) % 2 => 5 E_TYPE `%` does not take complex numbers
+o = (1+2j) < 2 => 5 E_TYPE complex numbers have no order
+o = 1 @ 2 => 5 E_SHAPE `@` takes arrays, not single numbers
+o = 1.5 & 2 => 5 E_TYPE `&` takes integers or bools
+o = 1 & 1.5 => 5 E_TYPE `&` takes integers or bools
+o = 0 ** -1 => 5 E_VALUE a division of literals by zero
+o = 0.0 ** -1.0 => 5 E_VALUE a division of literals by zero
+o = 1 // 0 => 5 E_VALUE a division of literals by zero
+o = 1 % 0 => 5 E_VALUE a division of literals by zero
+o = 1.0 // 0 => 5 E_VALUE a division of literals by zero
+o = 9223372036854775807 + 1 => 5 E_VALUE 9223372036854775808 is out of range of int64
+o = 18446744073709551615 + 1 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 9223372036854775807 * 3 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 2 ** 64 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 2 ** 63 => 5 E_VALUE 9223372036854775808 is out of range of int64
+o = 3 ** 50 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = (-3) ** 50 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 2 ** 100000 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 1 << 64 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = 1 << 63 => 5 E_VALUE 9223372036854775808 is out of range of int64
+o = 1 << -1 => 5 E_VALUE a shift by a negative count
+o = 1 >> -1 => 5 E_VALUE a shift by a negative count
+o = ~True => 5 E_TYPE `~` of a bool literal is -1 or -2 in Python: write True or False
+o = ~18446744073709551615 => 5 E_TYPE `~` takes an integer that fits in int64
+o = ~1.5 => 5 E_TYPE `~` takes an integer that fits in int64
+o = ~2j => 5 E_TYPE `~` takes an integer that fits in int64
+o = -18446744073709551615 => 5 E_VALUE -18446744073709551615 does not fit in int64
+o = -9223372036854775809 => 5 E_VALUE -9223372036854775809 does not fit in int64
+o = -9223372036854775808 // -1 => 5 E_VALUE 9223372036854775808 is out of range of int64
+o = -9223372036854775808 * -1 => 5 E_VALUE 9223372036854775808 is out of range of int64
+o = 1 - 18446744073709551615 => 5 E_VALUE the integer that results fits neither int64 nor uint64
+o = int8(2j) => 10 E_VALUE 0.0+2.0j is complex and does not fit int8
+o = uint8(-1) => 11 E_VALUE -1 is out of range of uint8
+o = bool(2j) => 10 E_VALUE 0.0+2.0j is complex and does not fit bool
+o = float32(2j) => 13 E_VALUE 0.0+2.0j is complex and does not fit float32
+o = float32(1e40) => 13 E_VALUE 1e40 is out of range of float32
+o = float16(70000) => 13 E_VALUE 70000 is out of range of float16
+o = float16(70000.5) => 13 E_VALUE 70000.5 is out of range of float16
+o = complex64(1e40) => 15 E_VALUE 1e40 is out of range of float32
+o = int64(9223372036854775808) => 11 E_VALUE 9223372036854775808 is out of range of int64
+o = int8([1, 300]) => 14 E_VALUE 300 is out of range of int8
+o = [1, 'a'] => 9 E_TYPE a string where a tensor is expected
+END
+}
+
+@test "texts, lambdas and calls: what is no expression or no argument" {
+    refusals <<'END'
+x.rng_state() => 1 E_NAME there is no function `rng_state`
+x.dtype => 1 E_TYPE a dtype where a tensor is expected
+x.nope => 1 E_NAME there is no attribute `.nope`: there are .T .shape .ndim .size .dtype
+{'a': x}.T => 1 E_TYPE a dict where a tensor is expected
+'a'.T => 1 E_TYPE a string where a tensor is expected
+'a'.shape => 1 E_TYPE a string where a tensor is expected
+... => 1 E_SYNTAX `...` is only for an index, as in x[..., 0]
+**x => 1 E_SYNTAX `**` where an expression is expected
+sin(**x) => 5 E_SYNTAX `**x` is only for rewrite rules
+where(x > 0, x, *x) => 17 E_SYNTAX `*` where an expression is expected
+lambda v: v => 1 E_TYPE a function where a tensor is expected
+(lambda v: v)(x, x) => 1 E_ARITY the function takes 1 argument, not 2
+(lambda v: v)(w=x) => 17 E_ARG there is no parameter `w`
+(lambda v: v)(x, v=x) => 20 E_ARG the parameter `v` is given twice
+(3)(x) => 2 E_SYNTAX this can't be called
+{'a': 1}(3) => 1 E_TYPE a dict can't be called
+'a\q' => 1 E_SYNTAX unknown escape in a string: there are \\ \' \" \n \t \xHH \uHHHH
+'a\x4' => 1 E_SYNTAX an escape \x takes 2 hexadecimal digits, \u takes 4
+'a\u00' => 1 E_SYNTAX an escape \x takes 2 hexadecimal digits, \u takes 4
+'a\x00' => 1 E_SYNTAX this character can't be in a string
+'a\ud800' => 1 E_SYNTAX this character can't be in a string
+'''a''' => 1 E_SYNTAX triple quotes are not part of the language
+x + 'abc => 5 E_SYNTAX the string is not closed on its line
+1__0 => 1 E_SYNTAX `1__0` is not a number
+1_ => 1 E_SYNTAX `1_` is not a number
+1e5_ => 1 E_SYNTAX `1e5_` is not a number
+1e => 1 E_SYNTAX `1e` is not a number
+1e+ => 1 E_SYNTAX `1e` is not a number
+1.5abc => 1 E_SYNTAX `1.5abc` is not a number
+12345678901234567890123 => 1 E_SYNTAX the integer does not fit in 64 bits
+x <<= 1 => 3 E_SYNTAX a name is defined once: write `y = x + 1` with a new name
+x += 1 => 3 E_SYNTAX a name is defined once: write `y = x + 1` with a new name
+lambda pi: 1 => 8 E_NAME a parameter can't have the name of a literal
+lambda True: 1 => 8 E_NAME a parameter can't have the name of a literal
+x $ 1 => 3 E_SYNTAX `$` is not part of the language
+x ? 1 => 3 E_SYNTAX `?` where an operator, or the end of the expression is expected
+x ! 1 => 3 E_SYNTAX `!` is not an operator: write `~x`, or `a != b`
+x && 1 => 3 E_SYNTAX `&&` is not an operator: write `a & b`
+x | | 1 => 5 E_SYNTAX `|` where an expression is expected
+for i in x: i => 1 E_SYNTAX `for` is a Python keyword: use scan or map for a loop
+x if x else m => 3 E_SYNTAX `if` is a Python keyword: write where(condition, a, b)
+{1: 2} => 2 E_SYNTAX `1` where a key such as 'name' is expected
+{'a': 1, 'a': 2} => 10 E_DUPLICATE the key `a` is there twice
+{'a' 1} => 6 E_SYNTAX `1` where `:` and a value is expected
+sin(x=x, x) => 10 E_SYNTAX an argument without a name comes after one with a name
+sin(x, x=x) => 8 E_ARG sin gets twice the argument x: the function is sin(x)
+sin(y=x) => 5 E_ARG sin has no argument y: the function is sin(x)
+sum(x, axis=0, axis=0) => 16 E_DUPLICATE the argument `axis` is there twice
+sum(x, None, None, None, None, None, None) => 26 E_ARITY sum got too many arguments: the function is sum(x, axis: axes = None, dtype: dtype? = None, keepdims: bool = False)
+sum(x, axis='a') => 8 E_ARG sum takes for axis an axis or a list of axes or None, known when the graph is built, not a string
+sum(x, axis=1.5) => 8 E_ARG sum takes for axis an axis or a list of axes or None, known when the graph is built, not a number
+sum(x, axis=[0, 'a']) => 8 E_ARG sum takes for axis an axis or a list of axes or None, known when the graph is built, not a list
+sum(x, keepdims=1) => 8 E_ARG sum takes for keepdims True or False, known when the graph is built, not a number
+sum(x, dtype='flot') => 8 E_DTYPE sum: there is no dtype 'flot'
+sum(x, dtype=3) => 8 E_ARG sum takes for dtype a dtype such as float32 or None, known when the graph is built, not a number
+sum(axis=0) => 1 E_ARITY sum needs the argument x: the function is sum(x, axis: axes = None, dtype: dtype? = None, keepdims: bool = False)
+concatenate() => 1 E_ARITY concatenate: at least one tensor is needed
+concatenate(axis=0) => 1 E_ARITY concatenate: at least one tensor is needed
+stack(x, x, 0) => 1 E_SHAPE stack: it has 0 dims, the first 1: all must have the same
+einsum('i->') => 1 E_ARITY einsum needs an operand: einsum('ij,jk->ik', a, b)
+einsum(x, 'i->i') => 1 E_ARITY einsum needs the argument subscripts: the function is einsum(*operands, subscripts: str)
+einsum() => 1 E_ARITY einsum needs the argument subscripts: the function is einsum(*operands, subscripts: str)
+einsum('i->i', subscripts='i') => 16 E_ARG einsum gets twice the argument subscripts: the function is einsum(*operands, subscripts: str)
+pad(x, 1, 'edge', 'wrap') => 19 E_ARITY pad got too many arguments: the function is pad(x, pad_width, constant_values = 0, mode: str = 'constant')
+norm(x, 'fro') => 1 E_ARG norm: ord='fro' is no norm over 1 axis: names are 'fro' and 'nuc', of matrices
+norm(m, 'nonsense') => 1 E_ARG norm: ord='nonsense' is no norm over 2 axes: names are 'fro' and 'nuc', of matrices
+norm(m, 3j) => 9 E_ARG norm takes for ord a number or a string such as 'text' or None, known when the graph is built, not a number
+tensordot(m, m, axes=([1], [1, 2])) => 17 E_ARG tensordot takes for axes a list of integers or None, known when the graph is built, not a list
+tensordot(m, m, ([1], ['a'])) => 17 E_ARG tensordot takes for axes a list of integers or None, known when the graph is built, not a list
+gamma(x, y, 3) => 10 E_ARITY gamma got too many arguments: the function is gamma(x)
+gamma(1, 2, 3, 4) => 10 E_ARITY gamma got too many arguments: the function is gamma(x)
+normal(0, 1) => 1 E_ARITY normal needs the argument seed: the function is normal(loc = 0.0, scale = 1.0, size?: ints, seed: int, dtype: dtype? = None)
+normal(0, 1, rng=3) => 18 E_TYPE rng must be the state of a random stream
+normal(0, 1, seed=True) => 14 E_ARG normal takes for seed an integer, known when the graph is built, not a number
+x.normal(rng=3) => 1 E_NAME normal is no method: write normal(x, ...)
+x.relu(1) => 8 E_ARITY relu got too many arguments: the function is relu(x)
+m.transpose(1, 'a') => 13 E_ARG transpose takes for axes a list of integers or None, known when the graph is built, not a list
+m.reshape(3, 'a') => 14 E_TYPE an integer is expected, not a string
+arange('a') => 8 E_TYPE a string where a tensor is expected
+eye(2, k=1.5) => 8 E_ARG eye takes for k an integer, known when the graph is built, not a number
+zeros((2, 'a')) => 11 E_TYPE an integer is expected, not a string
+zeros(-1) => 1 E_SHAPE full: a size can't be negative, got -1
+full((2,), 'a') => 12 E_TYPE a string where a tensor is expected
+ifelse(True, x, m) => 1 E_SHAPE ifelse: value 0 is float64[n] if the condition holds but float64[2, 3] if not: they must have equally many dims
+ifelse(x, x, x) => 1 E_SHAPE ifelse: condition must have 0 dims, not 1
+scan(1) => 6 E_TYPE scan takes a function first
+scan(3, sequences=[x]) => 6 E_TYPE scan takes a function first
+scan(lambda a, b: a, sequences=[x]) => 6 E_ARITY the function takes 2 arguments, but gets 1: 1 of sequences, 0 of earlier steps, 0 of non_sequences
+map(3, x) => 5 E_TYPE scan takes a function first
+map(lambda a, b: a, x) => 5 E_ARITY the function takes 2 arguments, but gets 1: 1 of sequences, 0 of earlier steps, 0 of non_sequences
+cumsum(x, axis=True) => 11 E_ARG cumsum takes for axis an axis or None, known when the graph is built, not a number
+argsort(x, axis=k) => 12 E_ARG argsort takes for axis an axis or None, known when the graph is built, not a variable
+clip(x, 0) => 1 E_ARITY clip needs the argument max: the function is clip(x, min, max)
+clip(x, lo=0, hi=1) => 9 E_ARG clip has no argument lo: the function is clip(x, min, max)
+one_hot(k, 1.5) => 12 E_TYPE an integer is expected for `n`
+make_slice(1.5, 2, 3) => 1 E_TYPE make_slice: the parts of a slice are integers or None, not float64
+END
+}
+
+@test "definitions, outputs and updates of a graph in text" {
+    text() { printf 'thunkline: 1\n%b' "$1" >g.yaml; }
+    local lines code at want
+    while IFS='#' read -r lines code at want; do
+        text "$lines"
+        bad 3 "$code" "$want" 'gload g.yaml -o g.tlg'
+        grep -q "^gload: g.yaml:$at: error" .err || complain "should be at $at" "$lines"
+    done <<'END'
+inputs: {x: float64}\nlet: "y = x"\noutputs: [y, y]\n#E_DUPLICATE#4:14#two outputs .y
+inputs: {x: float64}\noutputs: {p: "[x]", "p/0": "x"}\n#E_DUPLICATE#3:29#two outputs .p/0
+inputs: {x: float64}\noutputs: [x, q]\n#E_NAME#3:14#.q. is not defined
+inputs: {x: float64}\noutputs: ["x + 1"]\n#E_FORMAT#3:12#is no name
+inputs: {x: float64}\nlet: |\n  y = x\n  y = x + 1\noutputs: [y]\n#E_DUPLICATE#5:3#defined twice
+inputs: {x: float64}\nlet: |\n  y: float64[2] = x\noutputs: [y]\n#E_SHAPE#4:19#the declared type is float64\[2\]
+inputs: {x: float64}\nlet: |\n  y: float32 = x\noutputs: [y]\n#E_DTYPE#4:16#cast it with float32
+inputs: {x: float64}\nlet: |\n  a, a = [x, x]\noutputs: [a]\n#E_DUPLICATE#4:6#there twice
+inputs: {x: float64}\nlet: |\n  x = x\noutputs: [x]\n#E_DUPLICATE#4:3#already an input
+inputs: {x: "float64[n]"}\nlet: |\n  n = x\noutputs: [n]\n#E_DUPLICATE#4:3#already a dim
+inputs: {x: float64}\nlet: |\n  d = {"a": x, "b": lambda v: v}\noutputs: [d]\n#E_TYPE#4:21#a function where
+shared: {W: float64 = 1}\nupdates: |\n  W = W + 1\n  W = W\n#E_DUPLICATE#5:3#updated twice
+shared: {W: float64 = 1}\nupdates: |\n  W + 1\n#E_SYNTAX#4:5#a statement
+shared: {W: float64 = 1}\nupdates: {q: 1}\n#E_NAME#3:11#it is not shared
+shared: {W: float64 = 1}\nupdates: {W: "[1, 2]"}\n#E_SHAPE#3:15#W is float64
+shared: {W: float64 = x}\ninputs: {x: float64}\n#E_VALUE#2:23#depends on an input
+shared: {W: "float64[2] = 3"}\n#E_SHAPE#2:27#its initial value is float64
+END
+    text 'inputs: {x: float64}\nlet: |\n  d = {"a": x, "b": [x, {"c": x}]}\noutputs: [d]\n'
+    ok 'gload g.yaml -O math' $'x: float64\nd/a = x\nd/b/0 = x\nd/b/1/c = x'
+}
+
+@test "limits of an expression: depth, dims, digits, lambdas" {
+    deep() { printf "$1%.0s" $(seq "$2"); }
+    E="x + $(deep '[' 40)1$(deep ']' 40)" bad 6 E_LIMIT '1:5: .*a tensor has at most 32 dims' 'gload -e "$E"'
+    for c in '[ ]' '( )'; do
+        E="$(deep "${c% *}" 300)1$(deep "${c#* }" 300)" bad 6 E_LIMIT '1:201: .*nested more than 200 deep' 'gload -e "$E"'
+    done
+    E="$(deep '~' 300)x" bad 6 E_LIMIT 'nested more than 200 deep' 'gload -e "$E"'
+    E="$(deep 1_ 600)1.0" bad 3 E_SYNTAX 'the number is too long' 'gload -e "$E"'
+    E="x < $(deep xyz 15) < x" bad 3 E_SYNTAX 'chained: write `\(a < b\) & \(b < c\)' 'gload -e "$E"'
+    bad 6 E_LIMIT 'lambdas call each other more than 100 deep' 'gload -e "(lambda f: f(f))(lambda f: f(f))"'
+}

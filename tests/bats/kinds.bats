@@ -217,3 +217,35 @@ outputs: [y, i]
 END
     ok "grun f.yaml b=False 'x=[[1,0],[0,2]]' 'z=[[0,1]]'" $'y = csr([2.0, 4.0], [0, 1], [0, 1, 2], (2, 2))\ni = csr([1.0], [1], [0, 1], (1, 2))'
 }
+
+@test "how a variable is compared: the forms of --compare" {
+    local how at want
+    gload -i 'x: float64' -e 'y = x * 2' -o g.tlg
+    while IFS='|' read -r how want; do
+        ok "gload g.tlg --compare 'y:$how' --no-provenance -O yaml | sed -n '/^compare:/,\$p' | tail -n +2 | tr -d '\\n'" "$want"
+    done <<'END'
+rtol=1e-3|  "y": rtol=0.001
+atol=0,|  "y": atol=0.0
+ rtol = 1 , atol = 2 , sloppy = 2|  "y": rtol=1.0, atol=2.0, sloppy=2
+sloppy=1|  "y": sloppy=1
+sloppy=0|
+remove_nan=False|
+remove_inf=True|  "y": remove_inf=True
+END
+    while IFS='|' read -r how at want; do
+        bad 3 E_SYNTAX "compare:1:$at: .*$want" "gload g.tlg --compare 'y:$how'"
+    done <<'END'
+rtol|7|no =
+rtol=|8|a number that is not negative
+rtol=-1|8|a number that is not negative
+atol 1|8|no =
+sloppy|9|no =
+sloppy=x|10|a number that is not negative
+remove_inf|13|no =
+remove_nan|13|no =
+remove_nan=x|14|True or False
+,|3|unknown keyword
+rtol=1 atol=1|10|unexpected character
+rtol=1; |9|unexpected character
+END
+}

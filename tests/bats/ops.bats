@@ -165,6 +165,42 @@ swish='  swish:\n    doc: x times its logistic function.\n    inputs: x\n    pro
   f:\n    inputs: x\n    def: load('a.npy')\n|E_ARG|5:10|can't be loaded
   f:\n    inputs: x\n    df: x\n|E_FORMAT|5:5|did you mean "def"
   f:\n    inputs: x\n    def: x\n    version: 0\n|E_FORMAT|6:14|begin with 1
+  f:\n    inputs: x\n    def: x\n    flops: x.size << 1\n|E_SYNTAX|6:12|<<. is not for formulas
+  f:\n    inputs: x\n    def: x\n    flops: abs()\n|E_ARITY|6:12|abs takes one argument
+  f:\n    inputs: x\n    def: x\n    flops: abs(1, 2)\n|E_ARITY|6:12|abs takes one argument
+  f:\n    inputs: x\n    def: x\n    flops: abs(x)\n|E_TYPE|6:16|a number is expected
+  f:\n    inputs: x\n    def: x\n    flops: max()\n|E_ARITY|6:12|max takes arguments
+  f:\n    inputs: x\n    def: x\n    flops: x.shape[0.5]\n|E_VALUE|6:20|out of range
+  f:\n    inputs: x\n    def: x\n    flops: x.shape[::2]\n|E_SYNTAX|6:20|has no step
+  f:\n    inputs: x\n    def: x\n    flops: sum(x.shape[x:])\n|E_TYPE|6:24|a number is expected
+  f:\n    inputs: x\n    def: x\n    flops: sum(x.shape[:x])\n|E_TYPE|6:25|a number is expected
+  f:\n    inputs: x\n    def: x\n    flops: x.shape[x]\n|E_TYPE|6:20|a number is expected
+  f:\n    inputs: x\n    def: x\n    flops: x.shape[0, 1]\n|E_TYPE|6:12|with one index
+  f:\n    inputs: x\n    def: x\n    flops: x.size[0]\n|E_TYPE|6:12|only a shape is indexed
+  f:\n    inputs: x\n    def: x\n    flops: sum([x, 1])\n|E_TYPE|6:17|a number is expected
+  f:\n    inputs: x\n    def: x\n    flops: sum([1e300])\n|E_TYPE|6:17|a number is expected
+  f:\n    inputs: x\n    def: x\n    flops: "{'a': 1}"\n|E_SYNTAX|6:13|not for formulas
+  f:\n    inputs: x\n    def: x\n    flops: "lambda v: 1"\n|E_SYNTAX|6:13|not for formulas
+  f:\n    inputs: x\n    def: x\n    flops: x.size +\n|E_SYNTAX|6:20|ends where
+  f:\n    inputs: x\n    def: x\n    math: y\n|E_FORMAT|6:11|a number from 0
+  f:\n    inputs: x\n    def: sin(**x)\n|E_SYNTAX|5:14|patterns of rewrite rules
+  f:\n    inputs: x\n    def: sin(x, x)\n|E_ARITY|5:17|too many arguments
+  f:\n    inputs: {x: tensor, b = False: bool}\n    def: where(b, x, -x)\n|E_PLUGIN|4:25|a default is a number
+  f:\n    inputs: "*xs"\n    def: stack(xs)\n    pullback: {xs: g}\n|E_PLUGIN|6:20|pullback of a rest parameter
+  f:\n    inputs: x\n    props: {fn: graph}\n    def: x\n|E_PLUGIN|5:13|for ops in C only
+  f:\n    inputs: x\n    props: {p: str = 'a}\n    def: x\n|E_PLUGIN|5:13|a string is missing at "'a"
+  f:\n    inputs: x\n    props: "p: str = abc"\n    def: x\n|E_PLUGIN|5:13|a string is missing at "abc"
+  f:\n    inputs: x\n    props: "p: int = a"\n    def: x\n|E_PLUGIN|5:13|an integer is missing at "a"
+  f:\n    inputs: x\n    props: "p: int = 99999999999999999999"\n    def: x\n|E_PLUGIN|5:13|an integer is missing
+  f:\n    inputs: x\n    props: "p: ints = [1, a]"\n    def: x\n|E_PLUGIN|5:13|an integer is missing at "a\]"
+  f:\n    inputs: x\n    props: "p: dtype = flot"\n    def: x\n|E_PLUGIN|5:13|a dtype is missing at "flot"
+  f:\n    inputs: x\n    props: "p: float = x"\n    def: x\n|E_PLUGIN|5:13|a number is missing at "x"
+  f:\n    inputs: x\n    def: x\n    alias: 2g\n|E_NAME|6:12|can't be the name of an op
+  f:\n    inputs: disconnected\n    def: disconnected\n|E_PLUGIN|4:13|can't be the name of an input
+  f:\n    inputs: g_a\n    def: g_a\n|E_PLUGIN|4:13|can't be the name of an input
+  f:\n    inputs: t_a\n    def: t_a\n|E_PLUGIN|4:13|can't be the name of an input
+  f:\n    inputs: x\n    def: x\n    example: nonsense\n|E_PLUGIN|6:14|an example is .f
+  f:\n    inputs: x\n    def: x\n    pullback: {x: "[[g, 1]]"}\n|E_SHAPE|6:20|must have the shape of x, float64
   f: x\n|E_FORMAT|3:6|a mapping
 END
 }
@@ -276,4 +312,72 @@ END
         echo 'outputs: [ok]'
     } >f.yaml
     ok 'gload f.yaml -e "n = ok.size" -e "good = sum(ok)" --outputs n,good | grun --mode FAST_COMPILE' $'n = 162\ngood = 162'
+}
+
+@test "the formula of an op's flops: numbers, shapes, functions and comparisons" {
+    local text want
+    while IFS='|' read -r text want; do
+        ops "  f:\\n    inputs: x\\n    def: sum(x) * 3\\n    pullback: {x: g * (x + x)}\\n    flops: \"$text\"\\n"
+        ok 'gload --ops o.yaml -i "x: float64[10, 4]" -e "f(x)" | gprof --ops o.yaml --static - -O json | jq .total.flops' "$want"
+    done <<'END'
+x.size % 7|5
+50 + -x.size + x.ndim|12
+(x.size >= 40) + 2 * (x.size <= 39) + 4 * (x.size != 2) + 8 * (x.size == 40) + 16 * (x.size > 1) + 32 * (x.size < 1)|29
+abs(-3) + 10 * sqrt(16) + 100 * floor(2.5) + 1000 * ceil(1.5) + 10000 * log2(8)|32243
+max(x.shape, 3) + 100 * min(x.shape, 1) + 1000 * sum(x.shape) + 100000 * prod(x.shape)|4014110
+x.shape[0] + 100 * x.shape[-1]|410
+sum(x.shape[1:]) + 100 * sum(x.shape[:-9]) + 1000 * sum(x.shape[9:]) + 10000 * sum(x.shape[None:1])|100004
+prod([2, 3, x.size]) + 1000 * sum((1, 2))|3240
+x.size.size + 10 * x.size.ndim + 100 * x.shape.ndim|201
+10 // 4 + 10 * 2 ** 3 + x.size / 20|84
+END
+}
+
+@test "defaults of inputs and props, and outputs that are items of a list" {
+    ops '  f:\n    inputs: x, a = True, b = pi, c = -2.5\n    def: x * a + b * c\n'
+    ok 'gload --ops o.yaml -e "f(x)" | grun --ops o.yaml x=2' 'out = -5.853981633974483'
+    ops '  f:\n    inputs: x\n    outputs: a, b\n    def: "[x, x + 1]"\n'
+    ok 'gload --ops o.yaml -e "a, b = f(x)" | grun --ops o.yaml x=2' $'a = 2.0\nb = 3.0'
+    ops '  f:\n    inputs: x\n    def: |\n      a, b = [x, x + 1]\n      r = a + b\n'
+    ok 'gload --ops o.yaml -e "f(x)" | grun --ops o.yaml x=2' 'out = 5.0'
+    ops '  f:\n    inputs: x\n    props: "p: ints = 3, q: ints = [1, 2], s: str = '"'ab'"', d: dtype = float32, k: int = -4, ax: axes = None, fl: float = 2.5, bo: bool = True"\n    def: sum(x, axis=ax) + k * fl\n'
+    ok 'gload --ops o.yaml -e "f(x)" | grun --ops o.yaml x=2' 'out = -8.0'
+    like 'gload --ops o.yaml --op f' 'p: a list of integers; \[3\]' "s: a text; 'ab'" "d: a dtype; 'float32'" 'k: an integer; -4' 'bo: True or False; True'
+    ops '  f:\n    inputs: x\n    props: {b: bool, i: int, fl: float, d: dtype, s: str, l: ints}\n    def: x * fl\n    partials: {x: fl}\n'
+    ok "gload --ops o.yaml -e \"f(x, True, 2, 3.0, float32, 'a', [1])\" | ggrad --ops o.yaml | grun --ops o.yaml x=2" $'out = 6.0\nd_out_d_x = 3.0'
+    bad 3 E_ARITY 'f needs the argument b' 'gload --ops o.yaml -e "f(x)"'
+    ops '  f:\n    inputs: {x: tensor, k: int}\n    def: x * k\n    flops: k.ndim + x.size\n'
+    ok 'gload --ops o.yaml -e "f(x, 3)" | grun --ops o.yaml x=2' 'out = 6.0'
+    ops '  f:\n    inputs: {x: tensor, "s?": ints}\n    def: x\n'
+    ok 'gload --ops o.yaml -e "f(x)" | grun --ops o.yaml x=2' 'out = 2.0'
+    # what only a call brings out
+    ops '  f:\n    inputs: x\n    outputs: a, b\n    def: x\n'
+    bad 3 E_ARITY 'f has 2 outputs, but this is a variable' 'gload --ops o.yaml -e "f(x)"'
+    ops '  f:\n    inputs: x\n    outputs: a, b\n    def: "[x, x, x]"\n'
+    bad 3 E_ARITY 'f has 2 outputs, but this is a list' 'gload --ops o.yaml -e "f(x)"'
+    ops '  f:\n    inputs: x\n    def: |\n      a, b = [x]\n      r = a + b\n'
+    bad 3 E_ARITY '2 names for another number of values' 'gload --ops o.yaml -e "f(x)"'
+}
+
+@test "a pullback and a pushforward of an op with two outputs, used together or alone" {
+    ops '  f:\n    inputs: x, y\n    outputs: a, b\n    def: |\n      a = x * y\n      b = x + y\n    pullback: {x: g_a * y + g_b, y: g_a * x + g_b}\n    pushforward: {a: t_x * y + x * t_y, b: t_x + t_y}\n'
+    gload --ops o.yaml -e 'a, b = f(x, y)' -e 'c = a * b' -o g.tlg
+    gload --ops o.yaml g.tlg --outputs c -o c.tlg
+    ok 'ggrad --ops o.yaml --check c.tlg x=2 y=3'
+    ok 'gload --ops o.yaml g.tlg --outputs a | ggrad --ops o.yaml | grun --ops o.yaml x=2 y=3' $'a = 6.0\nd_a_d_x = 3.0\nd_a_d_y = 2.0'
+    ok 'ggrad --ops o.yaml --jvp c --wrt x c.tlg | grun --ops o.yaml x=2 y=3 t_x=1' $'c = 30.0\njvp_c = 21.0'
+}
+
+@test "what is wrong with an op of two outputs is said at the row" {
+    local text code at want
+    while IFS='#' read -r text code at want; do
+        ops "$text"
+        bad 3 "$code" "$want" 'gload --ops o.yaml -e 1.5'
+        grep -q "^gload: o.yaml:$at: error" .err || complain "should be at $at" "$text"
+    done <<'END'
+  f:\n    inputs: x\n    outputs: a, b\n    def: |\n      a = x\n      b = x\n    partials: {x: 1}\n#E_PLUGIN#9:5#with one output: write a pullback
+  f:\n    inputs: x\n    outputs: a, b\n    def: |\n      a = x\n      b = x\n    pushforward: {a: t_x}\n#E_PLUGIN#9:5#lacks an output
+  f:\n    inputs: x\n    outputs: a, x\n    def: |\n      a = x\n      b = x\n#E_PLUGIN#5:17#x is an input or a prop already
+  f:\n    inputs: x\n    outputs: a, b\n    def: |\n      a = x\n#E_PLUGIN#7:7#no line defines its output b
+END
 }

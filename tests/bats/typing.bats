@@ -314,3 +314,132 @@ e = 11.0'
     done
     ok 'gload --new --floatX float32 -e "log(2.)" | grun' 'out = 0.6931472'
 }
+
+@test "arithmetic of literals is Python's" {
+    local line
+    while IFS= read -r line; do
+        E=${line% => *}
+        export E
+        ok 'gload -e "o = $E" | grun' "o = ${line##* => }"
+    done <<'END'
+(1+2j) / (3-4j) => (-0.2+0.4j)
+(1+2j) / (1+4j) => (0.5294117647058824-0.11764705882352941j)
+(1+2j) ** 0 => (1.0+0.0j)
+(1+2j) - 1 => (0.0+2.0j)
+(1+2j) == (1+2j) => True
+(1+2j) != (1+2j) => False
+1 == 1+0j => True
+1 <= 2 => True
+2 <= 1 => False
+1.5 >= 1.5 => True
+1 >= 2 => False
+1 != 2 => True
+2 < nan => False
+nan != nan => True
+nan <= nan => False
+nan >= nan => False
+(-2.0) ** 3 => -8.0
+2 ** -1 => 0.5
+5.5 // -2 => -3.0
+-5.5 % 2 => 0.5
+-4.0 % 2 => 0.0
+-1e308 * 10 => -inf
+0 ** 0 => 1
+1 ** 100000000000 => 1
+(-1) ** 100000000001 => -1
+-1 >> 70 => -1
+5 >> 1 => 2
+True + True => 2
+True & False => False
+True ^ True => False
+True | 2 => 3
+~5 => -6
+-9223372036854775808 => -9223372036854775808
+- True => -1
++ True => 1
++3 => 3
+-(1+2j) => (-1.0-2.0j)
+-7 // 2 => -4
+-7 % 2 => 1
+7 % -2 => -1
+-9223372036854775808 % -1 => 0
+18446744073709551615 > -1 => True
+1 / 3 => 0.3333333333333333
+1 == True => True
+1e308 * 1e308 => inf
+int8(2.0) => 2
+int8(2.5) => 2
+bool(2) => True
+complex64(2) => (2.0+0.0j)
+float32(16777217) => 16777216.0
+uint64(18446744073709551615) => 18446744073709551615
+END
+}
+
+@test "casts, arrays, indices, lists and dicts: what the graph gets" {
+    local line
+    while IFS= read -r line; do
+        E=${line% => *}
+        export E
+        ok "gload -i 'x: float64[n]' -i 'm: float64[2, 3]' -i 'k: int64' -i 'b: bool[n]' -e \"\$E\" -O math | grep '^out' | tr '\\n' ';'" "${line##* => }"
+    done <<'END'
+x.astype(float32) => out = float32(x);
+astype(x, dtype='floatX') => out = x;
+array([1,2], dtype='floatX') => out = [1.0, 2.0];
+array([], shape=[0, 3]) => out = array([], dtype='float64', shape=(0, 3));
+array([1,2,3,4], shape=[2,2]) => out = [[1, 2], [3, 4]];
+array([[1,2],[3,4]], shape=[2,2]) => out = [[1, 2], [3, 4]];
+array([[[]], [[]]], float32) => out = array([], dtype='float32', shape=(2, 1, 0));
+array(x, float32) => out = float32(x);
+array([x[0], 2.0]) => out = stack(x[0], 2.0);
+complex(x, 1) => out = complex(x, 1.0);
+complex128(-0.0, -0.0) => out = complex(-0.0, -0.0);
+undefined('why') => out = undefined('why');
+(2).astype(float32) => out = 2.0;
+pi.astype(float32) => out = 3.1415927;
+2.0.complex(3.0) => out = complex(2.0, 3.0);
+m[(0, 1)] => out = m[0, 1];
+m[0, (1, 2)] => out = m[0, [1, 2]];
+x[[]] => out = x[[]];
+x[[True, False]] => out = x[[True, False]];
+x[[k, 1]] => out = x[stack(k, 1)];
+x[None:None:None] => out = x[:];
+x[::k] => out = x[::k];
+x[()] => out = x;
+x[::-1, None] => out = x[::-1, None];
+m[b, 0] => out = m[b, 0];
+[1, 2, 3][1] => out = 2;
+[x, m][1:] => out/0 = m;
+[x, m][::-1] => out/0 = m;out/1 = x;
+[x, m, k][::-2] => out/0 = k;out/1 = x;
+[x, m, k][5:0:-1] => out/0 = k;out/1 = m;
+[x, m, k][-9:1] => out/0 = x;
+[x, m, k][::10] => out/0 = x;
+[x, m, k][::-10] => out/0 = k;
+[x, m][1 - 1] => out = x;
+[x, x][0, 1] => out = stack(x, x)[0, 1];
+{'a': x, 'b': m}['a'] => out = x;
+make_list(x, x)[0] => out = list_get(make_list(x, x), 0);
+make_list(x, x)[1:] => out = list_get(make_list(x, x), slice(1, None, None));
+make_list(x, x)[k:] => out = list_get(make_list(x, x), make_slice(k, None, None));
+m.shape[-1] => out = 3;
+m.shape[k] => out = array([2, 3])[k];
+m.shape[None] => out = array([2, 3])[None];
+m.shape[:1] => out/0 = 2;
+m.shape[::-1] => out/0 = 3;out/1 = 2;
+[x].shape => out/0 = 1;out/1 = n;
+(lambda v, w: v + w)(w=x, v=1) => out = 1.0 + x;
+0x10 => out = 16;
+{'a': 1,} => out/a = 1;
+{'a': x, 'b': [x, {'c': m}]} => out/a = x;out/b/0 = x;out/b/1/c = m;
+sum(x, dtype='floatX') => out = sum(x);
+stack(xs=[x, x]) => out = stack(x, x);
+stack(xs=x) => out = stack(x);
+pad(x, 1, 'edge') => out = x[clip(arange(-1, n + 1), 0, n - 1)];
+tensordot(m, m, axes=([1], [1])) => out = m @ transpose(m, axes=[1, 0]);
+m.reshape(3, 2) => out = reshape(m, [3, 2]);
+m.transpose(1, 0) => out = transpose(m, axes=[1, 0]);
+svd(m)[0] => out = _1;
+[x, [1, 2]] + x => out = stack(x, array([1.0, 2.0], dtype='float64')) + x;
+END
+}
