@@ -311,6 +311,11 @@ x:float64[3,3]|sum(x, axis=0)|sum(x, axis=(0, 1)) => prod(x, axis=(0, 1))|sum\(x
 x:float64[3,3]|sum(x, axis=0)|sum(x, axis=-2) => prod(x, axis=0)|prod\(x, axis=0\)
 x:float64[3,3]|sum(x, axis=0) * mean(x, axis=0)|sum(x, axis=a) * mean(x, axis=a) => prod(x, axis=a)|prod\(x, axis=0\)
 x:float64[3,3]|sum(x, axis=0) * mean(x, axis=1)|sum(x, axis=a) * mean(x, axis=a) => prod(x, axis=a)|sum.* \* mean.*
+x:float64[3,3]|sum(x, axis=1)|sum(x, axis=(-1,)) => prod(x, axis=1)|prod\(x, axis=1\)
+x:float64[3,3]|sum(x, axis=0)|sum(x, axis=(-1,)) => prod(x, axis=1)|sum\(x, axis=0\)
+x:float64[3,3]|sum(x, axis=0)|sum(x, **p) => max(x, **p)|max\(x, axis=0\)
+x:float64[3,3]|sum(x, axis=[0, 1])|sum(x, axis=a) => cumsum(max(x), axis=a)|sum\(x, axis=\[0, 1\]\)
+x:float64[3,3]|softmax(x, axis=0)|softmax(x, axis=a) => log_softmax(x, axis=a)|log_softmax\(x, axis=0\)
 x:float64[3,3] y:float64[3,3]|sum(x, axis=1) * sum(y, axis=1)|sum(x, **p) * sum(y, **p) => prod(x + y, **p)|prod\(x \+ y, axis=1\)
 x:float64[3,3] y:float64[3,3]|sum(x, axis=0) * sum(y, axis=1)|sum(x, **p) * sum(y, **p) => prod(x + y, **p)|sum.* \* sum.*
 x:float64[3,3]|transpose(exp(x))|exp(x).T => exp(x.T)|exp\(transpose\(x\)\)
@@ -355,4 +360,43 @@ Y
     sed 's/10.0/11.0/' f.yaml >other.yaml
     bad 1 E_VERDICT 'in function sq: the derivatives of a function are given differently' 'grewrite f.yaml --diff none.yaml'
     bad 1 E_VERDICT 'in function p: constants differ' 'grewrite f.yaml --diff other.yaml'
+}
+
+# What a loop over rows becomes, and what it is for rows and matrices that are worked out by hand.
+@test "steps that depend on nothing but a row become one operation on all rows" {
+    local expr how want
+    while IFS='|' read -r expr how want; do
+        gload --new -i 's: float64[n, 3]' -i 'w: float64[3, 3]' -i 'u: float64[n, 3, 2]' -e "y = $expr" --outputs y -o l.tlg
+        like 'grewrite l.tlg --no-provenance -O math' "^y = $how\$"
+        ok 'grewrite l.tlg | grun --on-unused-input ignore "s=[[1,2,3],[4,5,6]]" "w=[[1,2,0],[0,1,1],[3,0,1]]" "u=reshape(arange(12.), [2, 3, 2])" | tr -d "\n "' "y=$want"
+    done <<'END'
+scan(lambda v: w @ v, sequences=[s])|s @ transpose\(w\)|[[5.0,5.0,6.0],[14.0,11.0,18.0]]
+scan(lambda v: v @ w, sequences=[s])|s @ w|[[10.0,4.0,5.0],[22.0,13.0,11.0]]
+scan(lambda v: w @ v, sequences=[u])|w @ u|[[[4.0,7.0],[6.0,8.0],[4.0,8.0]],[[22.0,25.0],[18.0,20.0],[28.0,32.0]]]
+scan(lambda v: v @ v, sequences=[s])|scan\(.*|[14.0,77.0]
+scan(lambda v: sum(v, axis=-1), sequences=[u])|sum\(u, axis=2\)|[[1.0,5.0,9.0],[13.0,17.0,21.0]]
+scan(lambda v: sum(v, axis=[0, 1]), sequences=[u])|sum\(u, axis=\[1, 2\]\)|[15.0,51.0]
+scan(lambda v: transpose(v, axes=[-1, 0]), sequences=[u])|transpose\(u, axes=\[0, 2, 1\]\)|[[[0.0,2.0,4.0],[1.0,3.0,5.0]],[[6.0,8.0,10.0],[7.0,9.0,11.0]]]
+scan(lambda v: max(v, axis=0), sequences=[u])|ifelse\(n > 0, max\(u, axis=1\), full\(.*|[[4.0,5.0],[10.0,11.0]]
+shape(scan(lambda v: transpose(v), sequences=[u]))[1]|2|2
+stack(shape(u)[0], shape(u)[1])[-2]|n|2
+max(max(u, axis=1), axis=0)|max\(u, axis=\[0, 1\]\)|[10.0,11.0]
+END
+}
+
+@test "branches of one condition, and updates, keep their values" {
+    gload --new -i 'x: float64[3]' -e 'y = ifelse(x[0] > 0, ifelse(x[0] > 0, x, x * 2), ifelse(x[0] > 0, x * 3, x * 4))' --outputs y -o n.tlg
+    like 'grewrite n.tlg --no-provenance -O math' '^y = ifelse\(x\[0\] > 0.0, x, x \* 4.0\)$'
+    ok 'grewrite n.tlg | grun x=[1,2,3]' 'y = [1.0, 2.0, 3.0]'
+    ok 'grewrite n.tlg | grun x=[-1,2,3]' 'y = [-4.0, 8.0, 12.0]'
+    gload --new -i 'x: float64[3]' -i 'c: bool' --shared 's: float64[3] = ones(3) * 2' --shared 't: float64 = 1' -e 'h = exp(x)' -e 'z = ifelse(c, h * 2, x)' \
+        -e 'q = set_subtensor(s[0], 5.)' -e 'y = transpose(expand_dims(z, 0))[0]' --outputs y --update 's = ifelse(c, s[::-1] * q, z)' --update 't = t + h[0]' -o u.tlg
+    local c y s
+    while read -r c y s; do
+        ok "grewrite u.tlg | grun x=[0,0,0] c=$c --save v.tlg" "y = [$y]"
+        ok "gload v.tlg --outputs s,t | grun --on-unused-input ignore x=[0,0,0] c=$c | tr -d ' '" "s=[$s]"$'\nt=2.0'
+    done <<'END'
+True 2.0 10.0,4.0,4.0
+False 0.0 0.0,0.0,0.0
+END
 }
