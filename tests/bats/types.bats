@@ -164,6 +164,24 @@ G="x=\"'abc'\" p=\"'abc'\" q=\"'abc'\" v=[1,2,3]"
     like "gload --op load -O json | jq -r .name" '^load$'
 }
 
+@test "parameters of a type in text: whole numbers and texts in quotes, sixteen at most" {
+    local code want type
+    while IFS='|' read -r code want type; do
+        printf 'thunkline: 1\ninputs:\n  x: "%s"\n' "$type" >g.yaml
+        bad "${code%% *}" "${code#* }" "$want" "gload $P g.yaml -o /dev/null" || return
+    done <<'END'
+3 E_SYNTAX|closing quote|scaled('a
+3 E_SYNTAX|a text in quotes or an integer|scaled(x)
+3 E_SYNTAX|a text in quotes or an integer|scaled(99999999999999999999)
+3 E_SYNTAX|a text in quotes or an integer|scaled(9223372036854775808)
+3 E_SYNTAX|',' or '\)' after a parameter|scaled(2
+3 E_VALUE|parameter 1 is an integer|scaled('a')
+6 E_LIMIT|at most 16 parameters|scaled(1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17)
+END
+    printf 'thunkline: 1\ninputs:\n  x: scaled( -2 )\n' >g.yaml
+    like "gload $P g.yaml -O yaml" '^  x: scaled\(-2\)$'
+}
+
 @test "types that make random values are tried by --verify and --check" {
     gload $P --new -i 's: span' -i 'x: float64' -e 'c = span_times(x, s) * 2' --outputs c -o c.tlg
     ok "ggrad $P --check c.tlg"

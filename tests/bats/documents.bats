@@ -1,0 +1,188 @@
+# Graph and op files as documents: what each key may hold, and JSON to the letter.
+load common
+
+# What is wrong with each text of a table, REGEX|TEXT a line; \n and \t are escapes.
+each() { # line of the shell that reads g.yaml
+    local want text code=E_
+    while IFS='|' read -r code want text; do
+        printf %b "$text" >g.yaml
+        bad 3 "$code" "$want" "$1" || return
+    done
+}
+
+@test "graph files: what the keys of the head hold" {
+    each 'gload g.yaml -o /dev/null' <<'END'
+E_VERSION|format version \?|thunkline: [1]
+E_FORMAT|"name" is a text|thunkline: 1\nname: [a]
+E_FORMAT|"doc" is a text|thunkline: 1\ndoc: {a: b}
+E_FORMAT|"modes" is a list of texts|thunkline: 1\nmodes: a
+E_FORMAT|"modes" is a list of texts|thunkline: 1\nmodes: [[a]]
+E_FORMAT|"steps" is a list of texts|thunkline: 1\nsteps: a
+E_FORMAT|"steps" is a list of texts|thunkline: 1\nsteps: [{a: b}]
+E_FORMAT|"uses" is a mapping|thunkline: 1\nuses: [a]
+E_FORMAT|a version is a number|thunkline: 1\nuses:\n  swish: one
+E_FORMAT|a version is a number|thunkline: 1\nuses:\n  swish: 1.5
+E_FORMAT|a version is a number|thunkline: 1\nuses:\n  swish: [1]
+E_FORMAT|a version is a number|thunkline: 1\nuses:\n  swish: 99999999999999999999
+E_FORMAT|"floatX" is float32 or float64|thunkline: 1\nfloatX: [float32]
+E_NAME|control characters|thunkline: 1\nname: ""
+END
+    printf 'thunkline: 1\nfloatX: float64\nlet:\n  a: 1 / 3\noutputs: [a]\n' >g.yaml
+    ok 'grun --floatX float32 g.yaml -O json' '{"name": "a", "dtype": "float64", "shape": [], "data": 0.3333333333333333}'
+    sed -i s/float64/float32/ g.yaml
+    ok 'grun g.yaml -O json' '{"name": "a", "dtype": "float32", "shape": [], "data": 0.33333334}'
+}
+
+@test "graph files: what the sections hold" {
+    each 'gload g.yaml -o /dev/null' <<'END'
+E_SYNTAX|"x" needs a type|thunkline: 1\ninputs:\n  x: ""\n
+E_FORMAT|.|thunkline: 1\ninputs:\n  x: [float64]\n
+E_SYNTAX|can't have a value|thunkline: 1\ninputs:\n  x: float64 = 1\n
+E_SYNTAX|"a" has no expression|thunkline: 1\nlet:\n  a: ""\n
+E_SYNTAX|behind one name only|thunkline: 1\nlet:\n  "a, b": "float64 = f(1)"\n
+E_FORMAT|.|thunkline: 1\nlet:\n  a: [1, 2]\n
+E_FORMAT|the name of an output|thunkline: 1\noutputs: [[a]]\n
+E_FORMAT|is no name; a list of outputs|thunkline: 1\noutputs: [a + 1]\n
+E_FORMAT|list of names or a mapping|thunkline: 1\noutputs: a\n
+E_FORMAT|.|thunkline: 1\noutputs:\n  a: [1]\n
+E_NAME|a label can't have control characters|thunkline: 1\noutputs:\n  "a\\tb": 1\n
+E_FORMAT|.|thunkline: 1\nshared:\n  w: float64 = 1\nupdates:\n  w: [1]\n
+E_|.|thunkline: 1\nshared:\n  w: float64 = 1\nupdates: |\n  w = = 1\n
+E_FORMAT|"compare" is a mapping|thunkline: 1\ncompare: [a]\n
+E_NAME|no variable "b"|thunkline: 1\nlet:\n  a: 1\ncompare:\n  b: rtol=1\n
+E_FORMAT|.|thunkline: 1\nlet:\n  a: 1.0\noutputs: [a]\ncompare:\n  a: [rtol]\n
+E_|rtoll|thunkline: 1\nlet:\n  a: 1.0\noutputs: [a]\ncompare:\n  a: rtoll=1\n
+END
+}
+
+@test "graph files: what a function holds" {
+    each 'gload g.yaml -o /dev/null' <<'END'
+E_FORMAT|"doc" is a text|thunkline: 1\nfunctions:\n  f:\n    doc: [a]\n    inputs: {x: float64}\n    outputs: [x]\n
+E_FORMAT|the name of a function|thunkline: 1\nfunctions:\n  f:\n    pullback: [a]\n    inputs: {x: float64}\n    outputs: [x]\n
+E_FORMAT|the name of a function|thunkline: 1\nfunctions:\n  f:\n    pushforward: a b\n    inputs: {x: float64}\n    outputs: [x]\n
+E_NAME|no function "g"|thunkline: 1\nfunctions:\n  f:\n    pushforward: g\n    inputs: {x: float64}\n    outputs: [x]\n
+E_FORMAT|true or false|thunkline: 1\nfunctions:\n  f:\n    fused: maybe\n    inputs: {x: float64}\n    outputs: [x]\n
+E_FORMAT|true or false|thunkline: 1\nfunctions:\n  f:\n    fused: [true]\n    inputs: {x: float64}\n    outputs: [x]\n
+E_FORMAT|.|thunkline: 1\nfunctions:\n  f:\n    until: [x]\n    inputs: {x: float64}\n    outputs: [x]\n
+E_FORMAT|has no outputs|thunkline: 1\nfunctions:\n  f:\n    inputs: {x: float64}\n
+E_NAME|can't be the name of a function|thunkline: 1\nfunctions:\n  f g:\n    inputs: {x: float64}\n    outputs: [x]\n
+E_NAME|function of the language already|thunkline: 1\nfunctions:\n  exp:\n    inputs: {x: float64}\n    outputs: [x]\n
+END
+    printf 'thunkline: 1\nfunctions:\n  f:\n    fused: False\n    inputs:\n      x: float64\n    outputs:\n      r: x + 1\nlet:\n  a: f(1.0)\noutputs: [a]\n' >g.yaml
+    ok 'grun g.yaml' 'a = 2.0'
+}
+
+@test "op files: what their keys hold" {
+    local head='thunkline: 1\nops:\n  f:\n    inputs: x\n    def: x\n    '
+    each 'gload --ops g.yaml -e 1 -o /dev/null' <<END
+E_FORMAT|no key "ops"|thunkline: 1\n
+E_FORMAT|looks like a graph|thunkline: 1\noutputs: [a]\n
+E_FORMAT|looks like a graph|thunkline: 1\ninputs: {a: float64}\n
+E_FORMAT|begins with .thunkline: 1.|ops: {}\n
+E_VERSION|begins with .thunkline: 1.|thunkline: [1]\nops: {}\n
+E_VERSION|begins with .thunkline: 1.|thunkline: 2\nops: {}\n
+E_FORMAT|"ops" is a mapping|thunkline: 1\nops: [f]\n
+E_FORMAT|reads a list|${head}doc: [a]\n
+E_FORMAT|reads a mapping|${head}shape: {a: b}\n
+E_FORMAT|.|${head}alias: [a]\n
+E_FORMAT|joins these lines|thunkline: 1\nops:\n  f:\n    inputs: x\n    def: x\n      + 1\n
+E_FORMAT|"flops" is empty|${head}flops: ""\n
+E_FORMAT|true or false|${head}commutative: yes\n
+E_FORMAT|true or false|${head}associative: [true]\n
+E_FORMAT|a number from 0 to 65535|${head}version: 65536\n
+E_FORMAT|a number from 0 to 65535|${head}version: 1.0\n
+E_FORMAT|a number from 0 to 65535|${head}version: [1]\n
+E_FORMAT|a number from 0 to 65535|${head}version: 99999999999999999999\n
+E_FORMAT|a number from 0 to 1048576|${head}math: 1048577\n
+E_FORMAT|versions begin with 1|${head}version: 0\n
+E_FORMAT|"partials" is a mapping|${head}partials: x\n
+E_FORMAT|"partials" is empty|${head}partials: {}\n
+E_FORMAT|"pushforward" is empty|${head}pushforward: {}\n
+E_FORMAT|"pushforward" is a mapping|${head}pushforward: [x]\n
+E_FORMAT|promote is same|${head}promote: all\n
+E_FORMAT|promote is same|${head}promote: [same]\n
+E_FORMAT|accepts lists some of|${head}accepts: int, double\n
+E_FORMAT|.|${head}accepts: [[int]]\n
+E_FORMAT|fold is always or never|${head}fold: often\n
+E_FORMAT|fold is always or never|${head}fold: [never]\n
+END
+    printf 'thunkline: 1\nops:\n  f:\n    doc: |\n      Twice.\n\n    inputs: [x]\n    props:\n      n: float = 2.0\n    def: x * n\n    pushforward: t_x * n\n    commutative: false\n    fold: always\n    accepts: [float]\n' >o.yaml
+    ok 'gload --ops o.yaml -e "a = f(x)" | grun --ops o.yaml x=3' 'a = 6.0'
+    like 'gload --ops o.yaml --op f' 'Twice\.$'
+}
+
+@test "JSON: what RFC 8259 allows is read" {
+    printf '{"thunkline"\t:\r\n1 ,"doc":"\\u0041\\u00e9\\u20Ac\\ud83d\\uDE00\\/\\b\\f\\r\\"\\\\","let":{"a":"1 + 1", "b":-0.5e+1,"c":1E2,"d":2e-1,"e":true,"f":false},"outputs":["a","b","c","d","e","f"]}' >g.json
+    like 'grun g.json' '^a = 2$' '^b = -5\.0$' '^c = 100\.0$' '^d = 0\.2$' '^e = True$' '^f = False$'
+    gload g.json --no-provenance -O json -o h.json
+    ok "gload h.json --no-provenance -O json | cmp - h.json"
+    ok "grep -ac \"\$(printf 'A\\303\\251\\342\\202\\254\\360\\237\\230\\200')\" h.json" 1
+}
+
+@test "JSON: what RFC 8259 forbids is told" {
+    local deep
+    deep=$(printf '[%.0s' {1..100})
+    each 'gload g.yaml -o /dev/null' <<END
+E_SYNTAX|zero character|{"thunkline": 1, "doc": "\\\\u0000"}
+E_SYNTAX|four hexadecimal digits|{"doc": "\\\\u12"
+E_SYNTAX|four hexadecimal digits|{"doc": "\\\\u12G4"}
+E_SYNTAX|four hexadecimal digits|{"doc": "\\\\uD83D\\\\u12G4"}
+E_SYNTAX|half of a surrogate|{"doc": "\\\\uDE00"}
+E_SYNTAX|half of a surrogate|{"doc": "\\\\uD83Dxx"}
+E_SYNTAX|half of a surrogate|{"doc": "\\\\uD83D\\\\nx"}
+E_SYNTAX|half of a surrogate|{"doc": "\\\\uD83D
+E_SYNTAX|half of a surrogate|{"doc": "\\\\uD83D\\\\u0041"}
+E_SYNTAX|half of a surrogate|{"doc": "\\\\uD83D\\\\uE000"}
+E_SYNTAX|no such escape|{"doc": "\\\\x41"}
+E_SYNTAX|has no end|{"doc": "a\\\\
+E_SYNTAX|has no end|{"doc": "a
+E_SYNTAX|expected a value|{"doc": 01}
+E_SYNTAX|expected a value|{"doc": -}
+E_SYNTAX|expected a value|{"doc": +1}
+E_SYNTAX|behind the point|{"doc": 1.}
+E_SYNTAX|behind the point|{"doc": 1.e3}
+E_SYNTAX|in the exponent|{"doc": 1e}
+E_SYNTAX|in the exponent|{"doc": 1e+}
+E_SYNTAX|in the exponent|{"doc": 1E-x}
+E_SYNTAX|not JSON|{"doc": nul}
+E_SYNTAX|not JSON|{"doc": True}
+E_SYNTAX|the object has no end|{"doc": 1
+E_SYNTAX|the list has no end|{"doc": [1
+E_SYNTAX|comma or the end|{"doc": [1 2]}
+E_SYNTAX|comma or the end|{"doc": 1]
+E_SYNTAX|not UTF-8|{"doc": "\\0377"}
+E_FORMAT|nested more than|{"doc": $deep
+END
+}
+
+@test "types in text: strings, reasons and formats" {
+    local code want type
+    while IFS='|' read -r code want type; do
+        printf 'thunkline: 1\ninputs:\n  x: "%s"\n' "${type//\\/\\\\}" >g.yaml
+        bad 3 "$code" "$want" 'gload g.yaml -o /dev/null' || return
+    done <<'END'
+E_SYNTAX|a string in quotes|null(undefined)
+E_SYNTAX|'\(' after null|null
+E_SYNTAX|closing quote|null('why
+E_SYNTAX|'\)' after the reason|null('why'
+E_SYNTAX|an escape of a string|null('a\qb')
+E_SYNTAX|HH|null('\x0g')
+E_SYNTAX|HH|null('\xg0')
+E_SYNTAX|HH|null('\x00')
+E_SYNTAX|'\(' after sparse|sparse
+E_SYNTAX|a string in quotes|sparse(csr, float64[2, 2])
+E_SYNTAX|',' after the format|sparse('csr')
+E_SYNTAX|'\)' after sparse|sparse('csr', float64[2, 2]
+E_TYPE|a sparse format is|sparse('coo', float64[2, 2])
+E_SHAPE|2 dims, not 1|sparse('csr', float64[2])
+E_DTYPE|can't hold bool|sparse('csr', bool[2, 2])
+E_DTYPE|can't hold float16|sparse('csr', float16[2, 2])
+E_SYNTAX|'\(' after list|list
+E_SYNTAX|a dim|float64[,]
+E_SHAPE|at most 32 dims|float64[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]
+E_SYNTAX|the name of a dtype|list()
+END
+    bad 6 E_LIMIT 'lists nest at most 64 deep' "gload -i 'x: $(printf 'list(%.0s' {1..99})float64$(printf ')%.0s' {1..99})' -e 'y = 1' -o /dev/null"
+    printf 'thunkline: 1\ninputs:\n  x: null("a\\x41\\x7e\\n\\t\\"")\nlet:\n  y: 1\noutputs: [y]\n' >g.yaml
+    ok 'gload g.yaml -O yaml --no-provenance | grep x:' "  x: null('aA~\\n\\t\"')"
+}
