@@ -574,3 +574,38 @@ END
     E="x < $(deep xyz 15) < x" bad 3 E_SYNTAX 'chained: write `\(a < b\) & \(b < c\)' 'gload -e "$E"'
     bad 6 E_LIMIT 'lambdas call each other more than 100 deep' 'gload -e "(lambda f: f(f))(lambda f: f(f))"'
 }
+
+@test "scan, map and reduce: which functions, sequences and options they take" {
+    refusals <<'END'
+scan(lambda a: (a, {"until": a}), sequences=[x]) => 20 E_TYPE until takes one bool, not float64
+scan(lambda a: (a, {"until": x}), sequences=[x]) => 20 E_TYPE until takes one bool, not float64[n]
+scan(lambda a: {"until": a > 1}, sequences=[x]) => 16 E_ARG until stands beside what a step gives: [x, until(x > 3)]
+scan(lambda a: a, sequences=[k]) => 30 E_TYPE sequence 1 must be a tensor with an axis for steps, or a list, not int64
+scan(lambda a: a) => 1 E_ARG scan needs a sequence or n_steps to know how many steps there are
+scan(lambda h: h + 1, outputs_info=[1.0]) => 1 E_ARG scan needs a sequence or n_steps to know how many steps there are
+scan(lambda h: h + 1, outputs_info=[{"initial": x, "taps": [0]}], n_steps=3) => 37 E_ARG output 1 has the tap 0, but only earlier steps (negative taps) are known
+scan(lambda h: h + 1, outputs_info=[{"initial": x, "taps": "a"}], n_steps=3) => 60 E_ARG a tap must be an integer that is written out
+scan(lambda h: h + 1, outputs_info=[{"initial": x, "tap": [-1]}], n_steps=3) => 37 E_ARG a sequence or output of a scan has no `tap`: write taps(x, [-1, 0])
+scan(lambda a, b: a + b, sequences=[{"input": x, "taps": [0, 1.5]}]) => 62 E_ARG a tap must be an integer that is written out
+scan(lambda a: a, sequences=[{"inpt": x}]) => 30 E_ARG a sequence or output of a scan has no `inpt`: write taps(x, [-1, 0])
+scan(lambda a: a, sequences=[x], n_steps=1.5) => 42 E_ARG n_steps must be an integer that is not negative
+scan(lambda a: a, sequences=[x], n_steps=x) => 1 E_SHAPE scan takes a scalar for steps, not float64[n]
+scan(lambda a: a, sequences=[x], go_backwards=1) => 47 E_ARG go_backwards is True or False
+scan(lambda a: a, sequences=[x], truncate_gradient=1.5) => 52 E_ARG truncate_gradient must be an integer that is written out
+reduce(3, x, 0.0) => 8 E_TYPE scan takes a function first
+vectorize(lambda v: v, "()->()")(x) => 1 E_ARITY vectorize of a function is applied to the rows: vectorize(f)(rows)
+map(lambda a: "s", x) => 15 E_TYPE a string where a tensor is expected
+map(lambda a: lambda b: a, x) => 15 E_TYPE a function where a tensor is expected
+map(lambda a: undefined("x"), x) => 1 E_TYPE scan: output out is null('x'): nothing of it can be kept
+list_append(make_list(x), 1) => 1 E_TYPE list_append: the items of the list are float64[n], not float64
+list_append(make_list(x), "a") => 27 E_TYPE a string can't be a value
+list_insert(make_list(x), 1.5, x) => 27 E_TYPE an integer is expected for `i`
+make_list() => 1 E_TYPE make_list: an empty list needs type='...' of its items
+reshape(x, 1.5) => 12 E_TYPE an integer is expected, not a float
+reshape(x, True) => 12 E_TYPE an integer is expected, not a bool
+reshape(x, x) => 12 E_DTYPE an integer is expected, not float64[n]
+zeros([[1, 2]]) => 8 E_TYPE an integer is expected, not a list
+svd(ones((2, 2))) + 1 => 1 E_ARITY svd has 3 outputs: write `a, b = ...`, or take one with [0]
+svd(ones((2, 2)))[3] => 19 E_VALUE index 3 of a list of 3
+END
+}
