@@ -129,6 +129,10 @@ members() {
 .in = "x", .props = "k: int = 1", .adjoint = "later(g) * k + float64(x) - (lambda q: q)(r)", .flops = "k * x.size", .shape = "x.shape"|||
 .in = "x", .pullback = "undefined('why')"|||
 .in = "x", .adjoint = "disconnected"|||
+.in = "x", .debug_is_reference = true|E_PLUGIN |debug_is_reference without debug_perform|
+.in = "x", .itypes = "float64", .otypes = "float64"|E_PLUGIN |make_node and itypes are two answers to one question|
+.in = "x", .default_output = 3|E_PLUGIN |default_output is 3, but it has 1 output|
+.in = "x", .partials = "1.", .adjoint = "g"|E_PLUGIN |answers to one question: give one|
 T
 }
 
@@ -298,6 +302,82 @@ END
     done
     like "gprof --plugin ./half.so g.tlg --static" 'planned \?'
     ok "gload --plugin ./half.so --new -i 'x: float64[1000]' -e 'y = half(x).shape[0]' --outputs y | grewrite --plugin ./half.so -O math | tail -1" 'y = 500'
+}
+
+# plugin_of FILE.c: compiles a file of this folder.
+plugin_of() {
+    "$CC" -std=c11 -Wall -Wextra -I"$ROOT/lib/include" -shared -fPIC -o "$1.so" "$BATS_TEST_DIRNAME/$1.c"
+    chmod 755 "$1.so"
+    P="--plugin ./$1.so"
+    export P
+}
+
+@test "an op asks for its props of every kind, and has a text of its own" {
+    plugin_of asks
+    ok 'gload $P -i "x: float64" -e "ask(x)" | grun $P x=1' 'out = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0, 0.0]'
+    ok "gload \$P -i 'x: float64' -e 'ask(x, flag=True, k=-3, f=2.5, s=\"four\", d=\"int16\", v=[4, 5], o=1)' | grun \$P x=1" \
+        'out = [1.0, -3.0, 2.5, 4.0, 1.0, 2.0, 5.0, 0.0, 0.0]'
+    like 'gload $P -i "x: float64" -e "ask(x, k=4)" -O math' "^out = ask<4.0'it\\\\'s'>\(x\)$"
+    like 'gload $P -i "x: float64" -e "ask(x, k=4)" | gprof $P --static --by op -O tsv' $'^ask<4.0\'it\\\\\'s\'>\t1\t1\t'
+    like 'gload $P -i "x: float64" -e "ask_bad(x)" -O math' 'ask_bad\(x\)$'
+}
+
+@test "derivatives, shapes and foldings in C: what they build and see of the graph" {
+    plugin_of asks
+    gload $P -i 'x: float64[n]' -i 'k: float64' -e 'c = total(x, k)' -o c.tlg
+    ok 'ggrad $P c.tlg --wrt x | grun $P x=[1,2,3] k=2' $'c = 12.0\nd_c_d_x = [2.0, 2.0, 2.0]'
+    ok 'ggrad $P c.tlg --jvp c --wrt x | grun $P x=[1,2,3] k=2 t_x=[1,0,1]' $'c = 12.0\njvp_c = 4.0'
+    ok 'ggrad $P c.tlg --wrt x --check' ''
+    bad 3 E_NULL 'the gradient of k is undefined: nobody asked for k' 'ggrad $P c.tlg --wrt k'
+    # a column is no row-major array
+    ok 'gload $P -i "x: float64[n,2]" -e "c = total(x[:, 0], 1.)" | grun $P "x=[[1,2],[3,4]]"' 'c = 4.0'
+    like 'gload $P -i "x: float64" -e "three(x).shape[0]" | grewrite $P -O math' '^out = 3$'
+    like 'gload $P -i "x: float64" -e "three_not(x).shape[0]" | grewrite $P -O math' '^out = .*three_not\(x\)'
+    bad 3 E_PLUGIN 'infer_shape must give output 0 a vector of 1 integers' 'gload $P -i "x: float64" -e "three_bad(x).shape[0]" | grewrite $P'
+    # seen folds where its only client subtracts it
+    like 'gload $P -i "x: float64" -e "y = x - seen(1.0)" | grewrite $P -O math' '^y = x - 3.0$'
+    like 'gload $P -i "x: float64" -e "y = x + seen(1.0)" | grewrite $P -O math' '^y = x \+ seen\(1.0\)$'
+    like 'gload $P -e "seen(1.0)" | grewrite $P -O math' '^out = seen\(1.0\)$'
+}
+
+@test "what a derivative in C asks for and can't have is an error of the plugin" {
+    plugin_of asks
+    local op code want
+    while IFS='|' read -r op code want; do
+        bad 3 "$code" "$want" "gload \$P -i 'x: float64' -e '$op(x)' | ggrad \$P"
+    done <<'T'
+g_op|E_PLUGIN|g_op: there is no op nothing to apply here
+g_far|E_PLUGIN|g_far: input 1 for add is no variable
+g_props|E_ARG|sum has no such prop
+g_number|E_PLUGIN|g_number: no number can be made here
+g_const|E_PLUGIN|g_const: no constant can be made here
+g_filter|E_DTYPE|g_filter: expected int8, got a float64 scalar
+g_type|E_PLUGIN|g_type: the plugin asks for the type of no variable
+T
+}
+
+@test "parameters of a type: texts and numbers, checked, and told to filters and ops" {
+    plugin_of money
+    ok "gload \$P -i 'm: money(\"EUR\", 9)' -e 'left(m)' -o m.tlg; grun \$P m.tlg m=2" 'out = 7.0'
+    ok "gload \$P -e 'left(money(\"EUR\", 9)(2))' | grun \$P" 'out = 7.0'
+    ok 'gload $P -i "x: float64" -e "without(x)" | grun $P x=1' 'out = 0.0'
+    bad 3 E_VALUE 'm: at most 9 EUR' 'grun $P m.tlg m=12'
+    bad 3 E_TYPE 'an int64 array of shape \(2,\) is no amount' 'grun $P m.tlg m=[1,2]'
+    local params code want
+    while IFS='|' read -r params code want; do
+        bad 3 "$code" "money: $want" "gload \$P -i 'm: money$params' -e 'left(m)'"
+    done <<'T'
+("EURO", 9)|E_VALUE|a currency has three letters, not 'EURO'
+(9, "EUR")|E_VALUE|parameter 1 is a text in quotes
+("EUR", "x")|E_VALUE|parameter 2 is an integer
+("EUR")|E_ARITY|it takes 2 parameters, not 1
+|E_ARITY|it takes 2 parameters, not 0
+T
+    bad 3 E_TYPE 'left: it is float64' 'gload $P -i "m: float64" -e "left(m)"'
+    bad 3 E_TYPE "money\('USD', 9\) does not go with money\('EUR', 9\)" \
+        "gload \$P -i 'm: money(\"EUR\", 9)' -i 'k: money(\"USD\", 9)' -e 'make_list(m, k)'"
+    bad 3 E_TYPE "mute\('EUR', 9\): its text is empty" "gload \$P -i 'm: mute(\"EUR\", 9)' -e 'r = m' | grun \$P m=1"
+    like 'gload $P --list-types' '^  form +money\(str, int\)$'
 }
 
 @test "values of a plugin's type are shown, and counted in profiles" {
