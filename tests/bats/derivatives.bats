@@ -189,3 +189,40 @@ Y
         done
     done
 }
+
+@test "functions whose names collide with those that derivatives take, and results that are one variable" {
+    cat >o.yaml <<'Y'
+thunkline: 1
+functions:
+  sq: {inputs: {d2: float64, d2_0: float64}, outputs: {out: d2 * d2_0}, pullback: sq_pull, pushforward: sq_push}
+  sq_pull: {inputs: {x: float64, y: float64, g: float64}, outputs: {a: 10.0 * g, b: 20.0 * g}}
+  sq_push: {inputs: {x: float64, y: float64, t: float64, u: float64}, outputs: {out: 100.0 * t + 1000.0 * u}}
+  f: {inputs: {t0: float64, t0_0: float64, t0_1: float64}, outputs: {out: t0 * t0_0 + t0_1}}
+  two:
+    inputs: {x: float64}
+    let: |
+      h = x * x
+    outputs: {a: h, b: h}
+inputs: {x: float64, xs: 'float64[n]', w: float64}
+let: |
+  y = sq(x, w)
+  a = vectorize(y, x, xs)
+  b = vectorize(grad(y, x), x, xs)
+  c = vectorize(grad(y, w), x, xs)
+  d = grad(sum(a), xs)
+  e = jvp(a, xs, ones_like(xs))
+  g = f(x, x * 2, x)
+  h = grad(g, x)
+  i = jvp(g, x, 1.)
+  j = grad(h, x)
+  k, l = two(x)
+  m = grad(k + 3 * l, x)
+  o = jvp(k + 3 * l, x, 1.)
+  p = grad(k, x)
+outputs: [a, b, c, d, e, g, h, i, j, m, o, p]
+Y
+    local want=$'a = [2.0, 4.0, 6.0]\nb = [10.0, 10.0, 10.0]\nc = [20.0, 20.0, 20.0]\nd = [10.0, 10.0, 10.0]\ne = [100.0, 100.0, 100.0]
+g = 21.0\nh = 13.0\ni = 13.0\nj = 4.0\nm = 24.0\no = 24.0\np = 6.0'
+    ok 'grun o.yaml x=3 w=2 xs=[1,2,3]' "$want"
+    ok 'grewrite o.yaml | grun x=3 w=2 xs=[1,2,3]' "$want"
+}
