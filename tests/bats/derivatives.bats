@@ -226,3 +226,55 @@ g = 21.0\nh = 13.0\ni = 13.0\nj = 4.0\nm = 24.0\no = 24.0\np = 6.0'
     ok 'grun o.yaml x=3 w=2 xs=[1,2,3]' "$want"
     ok 'grewrite o.yaml | grun x=3 w=2 xs=[1,2,3]' "$want"
 }
+
+@test "the start and the step of arange have gradients, its stop has none" {
+    ok 'gload --new -i "a: float64" -i "s: float64" -e "sum(arange(a, 3.0, s) ** 2)" | ggrad --wrt a,s | grun a=1 s=0.5' \
+        $'out = 13.5\nd_out_d_a = 14.0\nd_out_d_s = 26.0'
+    ok 'gload --new -i "s: float64" -e "sum(arange(0.0, 5.0, s) ** 2)" | ggrad | grun s=2' $'out = 20.0\nd_out_d_s = 20.0'
+    ok 'gload --new -i "a: float64" -i "s: float64" -e "arange(a, 3.0, s)" | ggrad --jvp out --wrt a,s --only | grun a=1 s=0.5 t_a=1 t_s=1' 'jvp_out = [1.0, 2.0, 3.0, 4.0]'
+    ok 'gload --new -i "a: float64" -i "b: float64" -e "sum(arange(a, b)) + a" | ggrad --wrt a,b --disconnected ignore | grun a=1 b=4' $'out = 7.0\nd_out_d_a = 4.0\nd_out_d_b = 0.0'
+}
+
+@test "a tangent ends at disconnected_grad, at integers and at sizes" {
+    local j='ggrad --jvp out --wrt x --only | grun'
+    ok "gload --new -i 'x: float64' -e 'x * disconnected_grad(x)' | $j x=2 t_x=1" 'jvp_out = 2.0'
+    bad 3 E_NULL 'undefined_grad stands in the way' "gload --new -i 'x: float64' -e 'x * undefined_grad(x)' | ggrad --jvp out --wrt x"
+    ok "gload --new -i 'x: float64[2]' -e 'sort(int64(x)) + sum(x)' | $j x=[1,2] t_x=[1,1]" 'jvp_out = [2.0, 2.0]'
+    ok "gload --new -i 'x: float64[2]' -e 'max(int64(x)) + sum(x)' | $j x=[1,2] t_x=[1,1]" 'jvp_out = 2.0'
+    ok "gload --new -i 'x: float64' -e 'sum(full([2], x)) + sum(full([2], int64(x)))' | $j x=1.5 t_x=1" 'jvp_out = 2.0'
+    ok "gload --new -i 'x: float64' -e 'x + sum(full([2], x > 1))' | $j x=1.5 t_x=1" 'jvp_out = 1.0'
+    ok "gload --new -i 'x: float64' -i 'n: int64' -e 'sum(eye(n) * x)' | ggrad --wrt x | grun x=2 n=3" $'out = 6.0\nd_out_d_x = 3.0'
+}
+
+@test "what is undefined in a function or a loop is so for the inputs and results it reaches, for no others" {
+    local u='undefined_grad stands in the way' g="gload --new -i 'x: float64[3]' -i 'h: float64'"
+    cat >g.yaml <<'END'
+thunkline: 1
+functions:
+  f:
+    inputs: {a: float64, b: float64}
+    let: |
+      o = undefined_grad(a) * b
+    outputs: {o: o}
+inputs: {x: float64, z: float64}
+let: |
+  c = f(x, z)
+outputs: [c]
+END
+    bad 3 E_NULL "gradient of x is undefined: $u" 'ggrad g.yaml --wrt x,z'
+    ok 'ggrad g.yaml --wrt z | grun x=2 z=3' $'c = 6.0\nd_c_d_z = 2.0'
+    like 'ggrad g.yaml --wrt x,z --null return | gload -O tree' "^constant .* null\('$u" '^call\(fn=.f_pullback'
+    ok 'ggrad g.yaml --wrt x,z --null return | gload --outputs d_c_d_z | grun x=2 z=3' 'd_c_d_z = 2.0'
+    bad 3 E_NULL "the tangent of c is undefined: $u" 'ggrad g.yaml --jvp c --wrt x'
+    ok "$g -e 'p, q = scan(lambda a, c: [undefined_grad(a), c + a], sequences=[x], outputs_info=[None, h])' --outputs p,q -o l.tlg"
+    ok 'ggrad l.tlg --jvp q --wrt x --only | grun x=[1,2,3] h=1 t_x=[1,1,1]' 'jvp_q = [1.0, 2.0, 3.0]'
+    ok 'ggrad l.tlg --jvp p --wrt h --disconnected ignore --only | grun x=[1,2,3] h=1 t_h=1' 'jvp_p = [0.0, 0.0, 0.0]'
+    bad 3 E_NULL "the tangent of p is undefined: $u" 'ggrad l.tlg --jvp p,q --wrt x'
+    ok "$g -e 'out = sum(scan(lambda a, c: undefined_grad(c) + a, sequences=[x], outputs_info=[h]))' -o l.tlg"
+    bad 3 E_NULL "gradient of x is undefined: $u" 'ggrad l.tlg --wrt x'
+    bad 3 E_NULL "gradient of h is undefined: $u" 'ggrad l.tlg --wrt h'
+    bad 3 E_NULL "the tangent of out is undefined: $u" 'ggrad l.tlg --jvp out --wrt x'
+    ok "$g -i \"m: sparse('csr', float64[2, 2])\" -e 'out = sum(scan(lambda a, w: a * sparse_sum(w), sequences=[x], non_sequences=[m]))' -o l.tlg"
+    bad 3 E_NULL 'a loop has derivatives by tensors only' 'ggrad l.tlg --wrt m'
+    ok 'ggrad l.tlg --wrt x | grun x=[1,2,3] m=[[1,2],[3,4]]' $'out = 60.0\nd_out_d_x = [10.0, 10.0, 10.0]'
+}

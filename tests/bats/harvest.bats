@@ -886,3 +886,24 @@ Y
     sed -i 's/outputs: {r: r, s: s}/outputs: {r: r, t\/y: r}/' d.yaml
     bad 3 E_DUPLICATE 'there is an output t/y already' 'grun d.yaml x=[1.,2.] --reap t'
 }
+
+@test "tags, names, modes and predicates of sow that can't be" {
+    local line code want
+    while IFS='|' read -r line code want; do
+        bad 3 "$code" "$want" "gload --new -i 'x: float64[3]' -i 'p: bool' -i 'q: bool[2]' -i 'r: bool[3, 2]' -e '$line'"
+    done <<'END1'
+sow(x, tag="a/b", name="n")|E_ARG|tag can't have a `/`: got 'a/b'
+sow(x, tag="a", name="n//b")|E_ARG|the parts of a name can't be empty: got 'n//b'
+sow(x, tag="a", name="n/")|E_ARG|the parts of a name can't be empty: got 'n/'
+sow(x, tag="a", name="/n")|E_ARG|the parts of a name can't be empty: got '/n'
+sow(x, tag="a", name="")|E_ARG|name can't be empty
+sow(x, tag="", name="n")|E_ARG|tag can't be empty
+sow(x, tag="a", name="n", mode="appendd")|E_ARG|did you mean 'append'
+sow(x, tag="a", name="n", mode="zzzzz")|E_ARG|no mode 'zzzzz' of sow$
+sow(x, tag="a", name="n", mode="cond_clobber")|E_ARG|needs a predicate: use sow_cond
+sow_cond(x, q, tag="a", name="n")|E_SHAPE|float64\[3\] has no rows for bool\[2\]
+sow_cond(x, r, tag="a", name="n")|E_SHAPE|float64\[3\] has no rows for bool\[3, 2\]
+sow_cond(x, p, tag="a", name="n", mode="strict")|E_ARG|the one mode 'cond_clobber', not 'strict'
+sow_cond(x, p, tag="", name="n")|E_ARG|tag can't be empty
+END1
+}

@@ -249,3 +249,36 @@ rtol=1 atol=1|10|unexpected character
 rtol=1; |9|unexpected character
 END
 }
+
+@test "what a sparse matrix can't be made of, turned to or take its places from" {
+    local line code want in
+    in="-i 'd: float64[3]' -i 'c: complex128[3]' -i 'i: int64[3]' -i 's: int64[3]' -i 'x: float64[2, 2]' -i \"m: sparse('csr', float64[2, 2])\""
+    while IFS='|' read -r line code want; do
+        bad 3 "$code" "$want" "gload --new $in -e '$line'"
+    done <<'END1'
+csr(d, i, i, [2, 2, 2])|E_SHAPE|csr: a sparse matrix has 2 dims, not 3
+csc(d, i, i, s)|E_SHAPE|csc: a sparse matrix has 2 dims, not 3
+csr(c, i, i, [2, 2], dtype=float64)|E_DTYPE|complex128 data as float64 would drop the imaginary parts
+sparse_from_triplets(c, i, i, [2, 2], dtype=float32)|E_DTYPE|complex128 data as float32 would drop the imaginary parts
+sparse_from_triplets(d, i, i, [2, 2], format="coo")|E_ARG|a format is 'csr' or 'csc', not 'coo'
+sparse_format(m, "coo")|E_ARG|a format is 'csr' or 'csc', not 'coo'
+sparse_like(x, x)|E_TYPE|a sparse matrix gives the places, not float64\[2, 2\]
+sparse_sampled_dot(x, x, x)|E_TYPE|a sparse matrix gives the places, not float64\[2, 2\]
+transpose(m, [0, 1])|E_ARG|the axes of a matrix turn to \(1, 0\)
+transpose(m, [1])|E_ARG|the axes of a matrix turn to \(1, 0\)
+transpose(m, [1, 5])|E_VALUE|axis 5 is out of range for 2 dims
+END1
+    ok "gload --new $in -e 'dense_from_sparse(transpose(m, [1, 0]))' --outputs out | grun m=[[1,2],[0,3]]" $'out = [[1.0, 0.0],\n       [2.0, 3.0]]'
+    ok "gload --new $in -e 'dense_from_sparse(sparse_transpose(m, axes=[1, -2]))' | grun m=[[1,2],[0,3]]" $'out = [[1.0, 0.0],\n       [2.0, 3.0]]'
+}
+
+@test "a claimed shape and gradients that are zero or scaled go through sparse matrices" {
+    local m="gload --new -i \"m: sparse('csr', float64[?, ?])\""
+    ok "$m -e 'specify_shape(m, [2, 2])' | grun --mode FAST_COMPILE m=[[1,2],[0,3]]" 'out = csr([1.0, 2.0, 3.0], [0, 1, 1], [0, 2, 3], (2, 2))'
+    bad 5 E_RUN_SHAPE 'got shape \(2, 2\), expected \(2, 3\)' "$m -e 'specify_shape(m, [2, 3])' | grun m=[[1,2],[0,3]]"
+    bad 5 E_RUN_SHAPE 'got shape \(2, 2\), expected \(\?, 3\)' "$m -e 'specify_shape(m, [-1, 3])' | grun m=[[1,2],[0,3]]"
+    ok "$m -e 'sparse_sum(zero_grad(m)) + 2 * sparse_sum(m)' | ggrad --wrt m | grun --mode FAST_COMPILE m=[[1,2],[0,3]]" \
+        $'out = 18.0\nd_out_d_m = csr([2.0, 2.0, 2.0], [0, 1, 1], [0, 2, 3], (2, 2))'
+    ok "$m -e 'sparse_sum(grad_scale(m, 3.0))' | ggrad --wrt m | grun --mode FAST_COMPILE m=[[1,2],[0,3]]" \
+        $'out = 6.0\nd_out_d_m = csr([3.0, 3.0, 3.0], [0, 1, 1], [0, 2, 3], (2, 2))'
+}

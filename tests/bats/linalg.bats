@@ -97,3 +97,43 @@ END
     bad 3 E_SHAPE 'matrix_power takes a square matrix' 'gload -i "a: float64[2, 3]" -e "matrix_power(a, 2)"'
     bad 3 E_ARG "mode is 'reduced'" 'gload -i "a: float64[2, 3]" -e "qr(a, mode=\"raw\")"'
 }
+
+@test "products that no axes, operands or dims allow" {
+    local one half many line code want end
+    one=$(printf '1, %.0s' $(seq 31))1
+    half=$(printf '1, %.0s' $(seq 16))1
+    many=$(printf '2, %.0s' $(seq 19))2
+    while IFS='|' read -r line code want; do
+        end=3
+        [ "$code" != E_LIMIT ] || end=6
+        bad "$end" "$code" "$want" "gload --new -i 'a: float64[2]' -i 'b: float64[2]' -i 'w: float64[$one]' -i 'h: float64[$half]' -i 'v: float64[$many]' -i 'i: int32[2]' -e '$line'"
+    done <<END1
+tensordot(a, b, axes=[0, 1, 2])|E_ARG|axes is a number, or as many axes of a as of b
+tensordot(a, b, axes=3)|E_ARG|axes=3, but the operands have 1 and 1 dims
+tensordot(a, b, axes=-1)|E_ARG|axes=-1, but the operands have 1 and 1 dims
+tensordot(a, b, axes=[0, 0], axes_a=[0])|E_ARG|give axes, or axes_a and axes_b
+tensordot(a, b, axes_a=[0])|E_ARG|axes_a and axes_b must have the same number of axes
+tensordot(a, b, axes_a=[0], axes_b=[0, 1])|E_ARG|axes_a and axes_b must have the same number of axes
+tensordot(a, b, axes=[0, 1, 2, 3])|E_ARG|axis 1 of a is out of range; it has 1 dims
+tensordot(a, b, axes=[$(seq -s, 0 79)])|E_ARG|40 axes are more than a tensor has
+tensordot(a, b, axes_a=[$(seq -s, 0 39)], axes_b=[$(seq -s, 0 39)])|E_ARG|40 axes are more than a tensor has
+tensordot(v, v, axes=0)|E_LIMIT|20 and 20 axes would need more than the 32 dims
+einsum("ij,jk->ik")|E_ARITY|einsum needs an operand
+einsum("...,i", w, a)|E_LIMIT|a result with 33 dims is too large
+einsum("...,i->...i", w, a)|E_LIMIT|a result with 33 dims is too large
+kron(h, a)|E_SHAPE|kron takes at most 16 dims, not 17
+block_diag()|E_ARITY|block_diag needs at least one matrix
+lu_solve(outer(a, b), i, b)|E_DTYPE|piv is int64, as lu_factor gives it
+END1
+}
+
+@test "gradients by one factor alone, and by all results of least squares together" {
+    local cost
+    for cost in 'qr(a)[0]' 'qr(a)[1]' 'lu(a)[0]' 'lu(a)[1]' 'lu(a)[2]' 'svd(a)[0]' 'svd(a)[1]' 'svd(a)[2]'; do
+        ok "gload --new -i 'a: float64[2, 2]' -e 'sum($cost)' | ggrad --check a=[[2,1],[0.9,3]]"
+    done
+    ok 'gload --new -i "a: float64[2, 2]" -e "sum(lu(a)[0])" | ggrad | grun a=[[2,1],[1,3]]' $'out = 2.0\nd_out_d_a = [[0.0, 0.0],\n             [0.0, 0.0]]'
+    for cost in 'sum(p) + sum(q)' 'sum(p) + sum(t)' 'sum(p) + sum(q) + sum(t)'; do
+        ok "gload --new -i 'a: float64[3, 2]' -i 'b: float64[3]' -e 'p, q, s, t = lstsq(a, b)' -e 'c = $cost' --outputs c | ggrad --check a=[[2,1],[1,3],[0,1]] b=[1,2,3]"
+    done
+}

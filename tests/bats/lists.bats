@@ -189,3 +189,26 @@ END
     bad 3 E_TYPE 'must be tensors' "gload --new -i 'l: list(list(float64))' -e 'stack(l)'"
     bad 3 E_NULL 'do not pass through lists' "$L -e 'c = sum(stack(l))' | ggrad --wrt l"
 }
+
+@test "what is no item, no slice or nested too deep is refused; steps of 0 where they run" {
+    local deep=float64 one _
+    for _ in $(seq 64); do deep="list($deep)"; done
+    one=$(printf '1, %.0s' $(seq 31))1
+    bad 6 E_LIMIT 'make_list: lists nest at most 64 deep' "gload --new -i 'l: $deep' -e 'make_list(l)'"
+    bad 6 E_LIMIT "lists nest at most 64 deep: keep its last value \(keep='last'\)" "gload --new -i 'l: $deep' -e 'scan(lambda i: l, sequences=[arange(3)])'"
+    ok "gload --new -i 'l: $deep' -e 'scan(lambda i: l, sequences=[arange(3)], keep=\"last\")' -o l.tlg"
+    bad 3 E_SHAPE 'list_stack: a tensor has at most 32 dims' "gload --new -i 'l: list(float64[$one])' -e 'list_stack(l)'"
+    bad 3 E_SHAPE "0-d items can't be joined" "gload --new -i 'l: list(float64)' -e 'list_concatenate(l)'"
+    bad 3 E_TYPE "make_list: null\('why'\) has no values" "gload --new -i \"l: null('why')\" -e 'make_list(l)'"
+    bad 3 E_TYPE 'the items of the list are float32, not float64' "gload --new -i 'x: float64' -e 'make_list(x, type=\"float32\")'"
+    bad 3 E_SYNTAX 'expected a dim' "gload --new -e 'make_list(type=\"float64[\")'"
+    bad 3 E_TYPE 'a slice is expected, not int64' "gload --new -e 'slice_indices(3, 5)'"
+    bad 5 E_INDEX "the step of a slice can't be 0" "gload --new -i 'l: list(float64)' -i 'n: int64' -e 'l[::n]' | grun l='[1,2]' n=0"
+    bad 5 E_INDEX 'index 7 of a list of 2' "gload --new -i 'l: list(float64)' -i 'n: int64' -e 'list_get(l, n)' | grun l='[1,2]' n=7"
+    bad 3 E_NULL 'derivatives do not pass through lists' "gload --new -i 'x: float64' -e 'sum(list_stack(make_list(x, x)))' | ggrad --jvp out --wrt x"
+}
+
+@test "vectorize: a list of what each row has is stacked for each row" {
+    ok 'gload --new -i "x: float64[2, 2]" -e "vectorize(lambda r: list_stack(make_list(r[0], r[1] * 2)))(x)" | grun x=[[1,2],[3,4]]' \
+        $'out = [[1.0, 4.0],\n       [3.0, 8.0]]'
+}

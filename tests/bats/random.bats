@@ -555,3 +555,29 @@ T
     ok "grun rows.tlg | awk '!(\$3 <= 2e-7)'" ''
     [ "$(grun rows.tlg | wc -l)" = 52 ]
 }
+
+@test "draws: dtypes, shapes of parameters and ends of arguments that can't be are told when the graph is built" {
+    local line code want
+    while IFS='|' read -r line code want; do
+        bad 3 "$code" "$want" "gload --new -i 'r: random' -i 'k: int64' -e '$line'"
+    done <<'END1'
+choice(5, 2, replace=1, seed=1)|E_ARG|replace must be True or False
+choice(5, 2, p=ones((2, 2)), seed=1)|E_SHAPE|p must be a vector of probabilities
+gumbel(0, 1, 2, seed=1, dtype=3)|E_ARG|dtype must be a dtype, such as float32
+gumbel(0, 1, 2, seed=1, dtype=int64)|E_DTYPE|draws of gumbel can't be int64: they are floats
+normal(0, 1, 2, seed=1, dtype=int64)|E_DTYPE|normal: the draws must be of a float dtype, not int64
+uniform(0, 1, 2, seed=1, dtype=complex64)|E_DTYPE|uniform: the draws must be of a float dtype, not complex64
+integers(0, 5, 2, seed=1, dtype=float64)|E_DTYPE|must be of an integer dtype or bool, not float64
+multinomial(5, 0.5, seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but pvals is float64
+multinomial(5, ones(k), seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but pvals is float64\[\?\]
+multivariate_hypergeometric(5, 2, seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but colors is int64
+multivariate_normal(0.0, 1.0, seed=1)|E_SHAPE|cov must be a matrix
+permutation(-1, seed=1)|E_VALUE|there is no permutation of -1 elements
+draw(r, 0.0, 1.0, [2], dist="nothing", dtype=float64)|E_ARG|there is no distribution 'nothing'
+draw(3, 0.0, 1.0, [2], dist="normal", dtype=float64)|E_TYPE|the state of a random stream is expected, not int64
+draw(r, 0.0, dist="normal", dtype=float64)|E_ARITY|normal takes 2 parameters and the size
+draw(r, 0.0, 1.0, [2], dist="normal", dtype=int64)|E_DTYPE|draws of normal can't be int64
+END1
+    bad 5 E_ARITHMETIC 'there is no permutation of -1 elements' 'gload --new -i "n: int64" -e "permutation(n, seed=1)" | grun n=-1'
+    ok 'gload --new -i "p: float64[3, 2]" -e "categorical(p, seed=1)" | grun p=[[1,0],[0,1],[0,1]]' 'out = [0, 1, 1]'
+}

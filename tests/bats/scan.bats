@@ -699,3 +699,52 @@ END
     ok 'grewrite l.tlg | grun "x=[1,2]" "s=zeros(0)" i=7' 'y = []'
     bad 5 E_INDEX 'x\[i\]|subtensor' 'grewrite l.tlg | grun "x=[1,2]" "s=[1,2]" i=7'
 }
+
+@test "arguments of scan, states and rows that can't be" {
+    local one
+    one=$(printf '1, %.0s' $(seq 31))1
+    no E_ARG 'has no `inputs`: write taps' 'scan(lambda a: a, sequences=[{"inputs": arange(3)}])'
+    no E_ARITY 'keep has 2 entries for 1 outputs' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=["last", 1])'
+    no E_ARG 'go_backwards is True or False' 'scan(lambda a: a, sequences=[arange(3)], go_backwards=1)'
+    no E_ARG 'truncate_gradient must be an integer that is written out' 'scan(lambda a: a, sequences=[arange(3)], truncate_gradient=arange(3))'
+    bad 6 E_LIMIT 'output out would have 33 dims' "gload --new -e 'scan(lambda a: reshape(a, [$one]), sequences=[arange(3)])'"
+    ok "gload --new -e 'shape(scan(lambda a: reshape(a, [$one]), sequences=[arange(3)], keep=\"last\")).size' | grun" 'out = 32'
+    no E_VALUE 'the number of steps is -1: it must not be negative' 'scan(lambda a: a, outputs_info=[0], n_steps=int8(-1))'
+    bad 3 E_TYPE 'the state out is none, which has no values' 'gload --new -i "l: none" -e "scan(lambda b: b, outputs_info=[l], n_steps=2)"'
+    bad 3 E_TYPE 'begins as slice, but lambda_1 makes list\(slice\) of it: its type' 'gload --new -i "l: slice" -e "scan(lambda b: make_list(b), outputs_info=[l], n_steps=2)"'
+    bad 3 E_TYPE 'begins as random, but lambda_1 makes float64 of it: its type' 'gload --new -i "r: random" -e "scan(lambda b: 1.5, outputs_info=[r], n_steps=2)"'
+    bad 5 E_RUN_SHAPE 'had the shape \(0,\) and gets the shape \(1,\) in step 1: rows must be of one shape' \
+        'gload --new -i "a: int64" -e "scan(lambda i: arange(i), sequences=[arange(a)])" | grun a=3'
+    bad 5 E_RUN_SHAPE 'had the shape \(2,\) and gets the shape \(1,\) in step 0: rows must be of one shape' \
+        'gload --new -i "x: float64[?]" -i "a: int64" -e "scan(lambda c: c[a:], outputs_info=[x], n_steps=2)" | grun x=[1,2] a=1'
+}
+
+@test "a named body takes what its inputs are declared for, no other" {
+    local inputs scan code want
+    while IFS='|' read -r inputs scan code want; do
+        cat >g.yaml <<Y
+thunkline: 1
+functions:
+  f:
+    inputs: {a: 'float64[n]', b: 'float64[n]'}
+    let: |
+      c = a + b
+    outputs: {c: c}
+inputs: {x: 'float64[5, 3]', y: '$inputs'}
+let: |
+  r = scan(f, $scan)
+outputs: [r]
+Y
+        bad 3 "$code" "$want" 'gload g.yaml'
+    done <<'END'
+float64[5, 4]|sequences=[x, y]|E_SHAPE|f gets float64\[4\] as argument 2, but its input b is float64\[n\]
+float32[5, 3]|sequences=[x, y]|E_DTYPE|f gets float32\[3\] as argument 2
+float64[3, 3]|sequences=[x], non_sequences=[y]|E_SHAPE|f gets float64\[3, 3\] as argument 2
+random|sequences=[x], outputs_info=[y]|E_TYPE|f gets random as argument 2
+float64|sequences=[x], outputs_info=[y]|E_SHAPE|f gets float64 as argument 2
+random|sequences=[x], outputs_info=[taps(y, [-2])]|E_TYPE|needs one row for each step that its taps go back
+float64|sequences=[x]|E_ARITY|takes 2 arguments, but gets 1: 1 of sequences
+END
+    sed -i "s/y: '.*'/y: 'float64[5, 4]'/; s/scan(f, .*/scan(f, sequences=[x, y])/" g.yaml
+    bad 3 E_SHAPE 'n is 3 by argument 1 and 4 by this one' 'gload g.yaml'
+}

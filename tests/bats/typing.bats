@@ -443,3 +443,55 @@ svd(m)[0] => out = _1;
 [x, [1, 2]] + x => out = stack(x, array([1.0, 2.0], dtype='float64')) + x;
 END
 }
+}
+
+@test "shapes, axes and numbers of dims that can't be: at once where they are known" {
+    local one line code want
+    one=$(printf '1, %.0s' $(seq 31))1
+    while IFS='|' read -r line code want; do
+        bad 3 "$code" "$want" "gload --new -i 'w: float64[$one]' -i 'm: float64[2, 2]' -i 'x: float64' -i 's: int64[?]' -i 'u: float64[?, ?]' -e '$line'"
+    done <<'END'
+concatenate([])|E_ARITY|at least one tensor is needed
+stack([])|E_ARITY|at least one tensor is needed
+concatenate([x, x])|E_SHAPE|0-d tensors can't be joined along a dim: stack makes one
+stack([w, w])|E_SHAPE|stack: a tensor has at most 32 dims
+expand_dims(w, 0)|E_SHAPE|expand_dims: a tensor has at most 32 dims
+w[None]|E_SHAPE|the result would have more than 32 dims
+tile(w, [1, 1])|E_SHAPE|tile: too many dims
+tile(x, ones(40, dtype=int64))|E_SHAPE|tile: too many dims
+tile(m, s)|E_SHAPE|tile: the number of repetitions must be known
+broadcast_to(m, [2])|E_SHAPE|x has 2 dims, the new shape only 1
+reshape(m, s)|E_SHAPE|reshape: the number of dims must be known
+moveaxis(m, [0, 1, 2], [0])|E_ARG|moveaxis: more axes than dims
+moveaxis(m, [0, 1], [0])|E_ARG|moveaxis: 2 sources, but 1 destinations
+moveaxis(m, [0, 0], [0, 1])|E_ARG|moveaxis: axis 0 is named twice
+moveaxis(m, 0, 5)|E_ARG|moveaxis: axis 5 is out of range
+swapaxes(m, 0, 5)|E_ARG|swapaxes: axis 5 is out of range
+specify_shape(u, [2])|E_SHAPE|x has 2 dims, but 1 are claimed
+searchsorted(m[0], 1.0, side="middle")|E_ARG|side is 'left' or 'right', not 'middle'
+recurrence(m[0], x)|E_SHAPE|b must have 1 dim, not 0
+END
+}
+
+@test "shapes that a run alone can tell" {
+    local g='gload --new -i "x: float64[4]" -i "s: int64[2]" -i "n: int64" -i "u: float64[?]"' line args want
+    while IFS='|' read -r line args want; do
+        bad 5 E_RUN_SHAPE "$want" "$g -e '$line' --outputs out | grun --mode FAST_COMPILE $args"
+    done <<'END'
+reshape(x, s)|x=[1,2,3,4] s=[-2,2]|sizes must be at least 0, but for a single -1
+reshape(x, s)|x=[1,2,3,4] s=[-1,-1]|sizes must be at least 0, but for a single -1
+zeros(s)|s=[2,-1]|size 1 of the asked shape is negative: -1
+eye(n)|n=-1|eye: a size can't be negative
+eye(2, n)|n=-1|eye: a size can't be negative
+specify_shape(u, [2])|u=[1,2,3]|got shape \(3,\), expected \(2,\)
+END
+}
+
+@test "indices of narrow dtypes and strides, running products of complex numbers" {
+    ok 'gload --new -i "x: float64[4]" -i "i: int32[2]" -e "x[i]" | grun x=[1,2,3,4] i=[0,2]' 'out = [1.0, 3.0]'
+    ok 'gload --new -i "x: float64[4]" -i "i: uint8[2, 2]" -e "x[i[:, 0]]" | grun x=[1,2,3,4] i=[[0,2],[3,1]]' 'out = [1.0, 4.0]'
+    ok 'gload --new -i "x: complex128[3]" -e "cumprod(x)" | grun x=[1+1j,2,3j]' 'out = [(1.0+1.0j), (2.0+2.0j), (-6.0+6.0j)]'
+    ok 'gload --new -i "x: complex64[3]" -e "cumprod(x[::-1])" | grun x=[1+1j,2,3j]' 'out = [(0.0+3.0j), (0.0+6.0j), (-6.0+6.0j)]'
+    ok 'gload --new -i "x: complex64[3]" -e "recurrence(x, x)" | grun x=[1,2,3]' 'out = [(1.0+0.0j), (4.0+0.0j), (15.0+0.0j)]'
+    ok 'gload --new -i "x: float64[2, 3]" -e "vectorize(lambda r: argmax(r, keepdims=True))(x)" | grun x=[[1,2,3],[5,1,2]]' $'out = [[2],\n       [0]]'
+}
