@@ -443,7 +443,6 @@ svd(m)[0] => out = _1;
 [x, [1, 2]] + x => out = stack(x, array([1.0, 2.0], dtype='float64')) + x;
 END
 }
-}
 
 @test "shapes, axes and numbers of dims that can't be: at once where they are known" {
     local one line code want
@@ -494,4 +493,23 @@ END
     ok 'gload --new -i "x: complex64[3]" -e "cumprod(x[::-1])" | grun x=[1+1j,2,3j]' 'out = [(0.0+3.0j), (0.0+6.0j), (-6.0+6.0j)]'
     ok 'gload --new -i "x: complex64[3]" -e "recurrence(x, x)" | grun x=[1,2,3]' 'out = [(1.0+0.0j), (4.0+0.0j), (15.0+0.0j)]'
     ok 'gload --new -i "x: float64[2, 3]" -e "vectorize(lambda r: argmax(r, keepdims=True))(x)" | grun x=[[1,2,3],[5,1,2]]' $'out = [[2],\n       [0]]'
+}
+
+@test "large arrays in pieces, over two threads: running sums, flips, transposes, extremes, takes" {
+    local line want
+    while IFS='|' read -r line want; do
+        ok "gload --new -i 'n: int64' -e '$line' | grun --threads 2 --mode FAST_COMPILE n=4000" "out = $want"
+        ok "gload --new -i 'n: int64' -e '$line' | grun --threads 1 n=4000" "out = $want"
+    done <<'END'
+sum(abs(cumsum(ones((n, 300)), axis=0)[-1] - 4000))|0.0
+sum(abs(cumsum(ones((300, n)), axis=1)[:, -1] - 4000))|0.0
+sum(abs(logsumexp(zeros((n, 600)), axis=1) - log(600.0)) < 1e-12)|4000
+sum(argmax(eye(n // 2), axis=1) == arange(n // 2))|2000
+sum(argmin(-eye(n // 2), axis=0) == arange(n // 2))|2000
+sum(flip(arange(250 * n), 0) == arange(250 * n - 1, -1, -1))|1000000
+sum(transpose(reshape(arange(300 * n), (100, n // 40, 120)), (2, 1, 0))[3, 5] == arange(100) * 12000 + 603)|100
+sum(transpose(reshape(arange(300 * n), (100, n // 40, 120)), (2, 1, 0))[::-1, :, ::2][0, 0] == arange(0, 100, 2) * 12000 + 119)|50
+sum(arange(250 * n)[arange(250 * n - 1, -1, -1)] == arange(250 * n - 1, -1, -1))|1000000
+sum(full([256 * n], 2.5))|2560000.0
+END
 }
