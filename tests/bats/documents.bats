@@ -186,3 +186,50 @@ END
     printf 'thunkline: 1\ninputs:\n  x: null("a\\x41\\x7e\\n\\t\\"")\nlet:\n  y: 1\noutputs: [y]\n' >g.yaml
     ok 'gload g.yaml -O yaml --no-provenance | grep x:' "  x: null('aA~\\n\\t\"')"
 }
+
+@test "texts that YAML would take for something else come back as they were" {
+    local doc
+    for doc in 'true' 'No' '' ' a' 'a ' 'a:' 'a: b' 'a #b' '#a' 'a#b:c' $'a\nb' $'a\nb\n' $'a\n\nb\n\n' $' a\nb' $'\na' $'a\n' $'a\tb' \
+        $'a\tb\nc' 'é' $'é\nb' '1' '- a' "it's" 'a "b"' 'a\b' $'a\r\nb'; do
+        jq -nc --arg d "$doc" '{thunkline: 1, doc: $d, let: {a: "1"}, outputs: ["a"]}' >g.json || skip 'no jq'
+        ok 'gload g.json -O yaml | gload - -O json --no-provenance | jq .doc >b.json; jq .doc g.json | cmp - b.json' || complain "$doc" '' || return
+    done
+}
+
+@test "arrays beside the graph: whatever the names of graph, folder and variable" {
+    gload --new --shared 'W: float64[2000] = zeros(2000)' -e 'y = W.sum()' | gload - --set 'W = arange(2000) * 1.5' -o w.tlg
+    local long
+    long=$(printf '\303\251%.0s' {1..60})
+    bad 3 E_VALUE '/abs is not below' 'gload w.tlg --refs /abs -o g.yaml'
+    bad 3 E_VALUE '\.\./x is not below' 'gload w.tlg --refs ../x -o g.yaml'
+    bad 3 E_VALUE 'a/\.\. is not below' 'gload w.tlg --refs a/.. -o g.yaml'
+    like 'gload w.tlg --refs ././a/ -o g.yaml && cat g.yaml' "load\('a/g\.W\.[0-9a-f]{16}\.npy'\)"
+    like 'gload w.tlg --refs . -o h.yaml && cat h.yaml' "load\('h\.W\.[0-9a-f]{16}\.npy'\)"
+    like 'gload w.tlg --refs ..b -o h.yaml && cat h.yaml' "load\('\.\.b/h\.W\."
+    mkdir -p s
+    like 'gload w.tlg --refs s -o s/i.yaml && cat s/i.yaml' "load\('i\.W\."
+    like 'gload w.tlg --refs s/t -o s/i.yaml && cat s/i.yaml' "load\('t/i\.W\."
+    bad 3 E_VALUE 'is not below s' 'gload w.tlg --refs st -o s/i.yaml'
+    ok 'grun s/i.yaml' 'y = 2998500.0'
+    # the stem of an array's name is cut between characters and needs no quoting
+    ok "gload w.tlg --refs s -o '$long.yaml' && grun '$long.yaml'" 'y = 2998500.0'
+    like 'ls s | iconv -f utf-8 -t utf-8' "^$(printf '\303\251%.0s' {1..9}).*\.W\.[0-9a-f]{16}\.npy\$"
+    like "gload w.tlg --refs q -o \"it's \\\"a\\\".v2.yaml.zst\" && ls q" '^it_s _a_\.v2\.W\.[0-9a-f]{16}\.npy$'
+    ok "grun \"it's \\\"a\\\".v2.yaml.zst\"" 'y = 2998500.0'
+    : >file
+    bad 4 E_IO 'file' 'gload w.tlg --refs file -o g.yaml'
+    bad 4 E_IO "can't make the folder no/such" 'gload w.tlg --refs no/such -o g.yaml'
+}
+
+@test "zstd: what is cut off, followed by other bytes, or none at all" {
+    gload -e 'y = 1 + 1' -o g.yaml.zst
+    head -c 20 g.yaml.zst >h.zst
+    bad 4 E_TRUNCATED 'compressed data ends too early' 'grun h.zst'
+    { cat g.yaml.zst && printf xyz1; } >h.zst
+    bad 3 E_FORMAT "can't unpack" 'grun h.zst'
+    printf '\050\265\057\375garbage garbage' >h.zst
+    bad 3 E_FORMAT "can't unpack" 'grun h.zst'
+    # several frames are one text
+    { printf 'thunkline: 1\nlet:\n' | zstd -qc && printf '  y: 2\noutputs: [y]\n' | zstd -qc; } >h.zst || skip 'no zstd'
+    ok 'grun h.zst' 'y = 2'
+}
