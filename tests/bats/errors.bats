@@ -123,6 +123,21 @@ END
     like 'gload --dump man' '^\.It Fl \\-list\\-ops Op Ar GLOB$' '^\.It Fl \\-errors Cm text'
 }
 
+@test "a long line is shown from a whole letter on; texts in JSON are escaped" {
+    local pad many
+    for pad in '' a aa; do
+        many=$pad$(printf 'é%.0s' $(seq 130))
+        bad 3 E_NAME '^    (é)+" \+ sni\(3\) \+ "' "gload -e '\"$many\" + sni(3) + \"$many\"'"
+        iconv -f UTF-8 -t UTF-16 .err >/dev/null
+        [ "$(wc -L <.err)" -lt 200 ]
+    done
+    shell 'gload --errors json "q\"u\\o.tlg"'
+    [ "$(jq -r .message .err)" = "can't open q\"u\\o.tlg: No such file or directory" ]
+    shell "gload --errors json --nonsense\$(printf '\\001')"
+    [ "$(jq -r .code .err)" = E_USAGE ]
+    grep -q 'nonsense\\u0001' .err
+}
+
 @test "--errors json: every record follows the schema" {
     python_with jsonschema
     local n=0 line

@@ -361,6 +361,16 @@ Y
         $'out = 1.5\nout = 2.5'
 }
 
+@test "--expect shows what differs: all of what is short, the worst of much, values that are no arrays" {
+    bad 1 E_VERDICT 'note: got \[1.0, 2.0\], expected \[1.0, 3.0\]' 'gload -i "x: float64[n]" -e "y = x" | grun x=[1,2] --expect "y=[1,3]"'
+    bad 1 E_VERDICT 'the worst difference is at flat index 7: got 7, expected 8' 'gload -e "y = arange(200)" | grun --expect "y=arange(200)+(arange(200)==7)"'
+    bad 1 E_VERDICT 'got slice\(1, 2, 3\), expected slice\(1, 2, 4\)' 'gload -e "y = slice(1,2,3)" | grun --expect "y=slice(1,2,4)"'
+    bad 1 E_VERDICT 'got \[1.0, 2.0\], expected \[1.0, 3.0\]' 'gload -e "y = make_list(1.,2.)" | grun --expect "y=[1,3]"'
+    gload -i 'l: list(float64)' -e 'y = l' -o l.tlg
+    bad 1 E_VERDICT 'y is not as expected' "grun l.tlg 'l=[$(seq -s, 500)]' --expect 'y=[$(seq -s, 499),0]'"
+    [ "$(grep 'note: ' .err | wc -c)" -lt 1000 ]
+}
+
 @test "an error in what is reduced names the element, one of the reduction the dim" {
     bad 5 E_ARITHMETIC 'floor_divide: integer division by zero at .1.' 'gload -i "x: int64[n]" -i "y: int64[n]" -e "sum(x // y + 1)" | grun x=[1,2,3] y=[1,0,1]'
     bad 5 E_RUN_SHAPE 'dim 0 is empty: nothing has no max' 'gload -i "x: float64[n, 3]" -e "max(x * 2, axis=0)" | grun "x=zeros((0, 3))"'
