@@ -254,3 +254,31 @@ END
     shell 'grun up.yaml'
     [ "$status" != 0 ]
 }
+
+@test "load() in a graph: kept as it is written in text, its value in tlg" {
+    local end args code want
+    gload -i 'x: float64[3]' -e 'y = x' -o x.tlg
+    grun x.tlg x=[1,2,3] -r y=v.npz
+    grun x.tlg x=[1,2,3] -r y=v.npy
+    text() { printf 'thunkline: 1\nlet: |\n  a = load(%s)\noutputs: [a]\n' "$1" >g.yaml; }
+    text "'v.npz', 'y'"
+    ok 'gload g.yaml -O yaml --no-provenance | cmp - g.yaml'
+    ok 'gload g.yaml -O math' "a = load('v.npz', 'y')"
+    ok 'gload g.yaml -o g.tlg && mkdir d && cd d && grun ../g.tlg' 'a = [1.0, 2.0, 3.0]'
+    ok 'grun g.yaml' 'a = [1.0, 2.0, 3.0]'
+    bad 3 E_VALUE "load\\('v.npz'\\) is refused" 'gload - <g.yaml'
+    text "'v.npy'"
+    ok 'gload g.yaml -O yaml --no-provenance | cmp - g.yaml'
+    text "'v.npz'"
+    ok 'grun g.yaml' 'a = [1.0, 2.0, 3.0]'
+    while IFS='|' read -r end args code want; do
+        text "$args"
+        bad "$end" "$code" "$want" 'gload g.yaml'
+        grep -q 'g.yaml:3:7: ' .err || complain 'should name the place' "$args"
+    done <<'END'
+3|'../v.npy'|E_VALUE|below the graph's folder
+3|'/v.npy'|E_VALUE|below the graph's folder
+4|'none.npy'|E_IO|can't open none.npy
+3|3|E_ARG|write load
+END
+}
