@@ -414,3 +414,29 @@ END
     ok 'grun w.tlg -r b=b.csv -o /dev/null'
     ok 'cat b.csv' $'1,0\n0,1'
 }
+
+@test "--expect of sparse matrices: element by element, whatever is stored" {
+    local how want value
+    gload --new -e 's = csr_from_dense([[1.0, 0.0, 2.0], [0.0, inf, nan]])' -o e.tlg
+    while IFS='|' read -r want how value; do
+        shell "gload e.tlg --compare 's: $how' | grun --expect 's=$value' -o /dev/null"
+        [ "$status" = "$want" ] || complain "should end with status $want: $how" "$value" || return
+    done <<'END'
+0||[[1, 0, 2], [0, inf, nan]]
+0||[[1.0000001, 0, 2], [0, inf, nan]]
+1||[[1.00001, 0, 2], [0, inf, nan]]
+1||[[1, 0.1, 2], [0, inf, nan]]
+1||[[1, 0, 0], [0, inf, nan]]
+1||[[1, 0, 2], [0.1, inf, nan]]
+1||[[1, 0, 2], [0, -inf, nan]]
+1||[[1, 0, 2], [0, inf, 3]]
+1||[[1, 0, 2], [0, 3, nan]]
+0|rtol=0.1|[[1.05, 0, 2.1], [0, inf, nan]]
+1|rtol=0.1|[[1.05, 0.01, 2.1], [0, inf, nan]]
+0|atol=0.1|[[1.05, 0.05, 2.05], [0.05, inf, nan]]
+1|atol=0.1|[[1.05, 0.2, 2.05], [0.05, inf, nan]]
+0|remove_inf=True|[[1, 0, 2], [0, 3, nan]]
+0|remove_nan=True|[[1, 0, 2], [0, inf, 3]]
+1|remove_nan=True|[[1, 0, 2], [0, 3, nan]]
+END
+}
