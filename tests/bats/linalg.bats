@@ -98,6 +98,42 @@ END
     bad 3 E_ARG "mode is 'reduced'" 'gload -i "a: float64[2, 3]" -e "qr(a, mode=\"raw\")"'
 }
 
+@test "matrices and arrays without elements" {
+    local e x want
+    while IFS='|' read -r e x want; do
+        ok "gload --new -i 'x: float64[n, m]' -e '$e' | grun x='zeros($x)'" "out = $want"
+    done <<'END'
+det(x)|(0, 0)|1.0
+shape(inv(x))|(0, 0)|[0, 0]
+shape(cholesky(x))|(0, 0)|[0, 0]
+eigh(x)[0]|(0, 0)|[]
+shape(expm(x))|(0, 0)|[0, 0]
+shape(svd(x)[2])|(0, 3)|[0, 3]
+sum(x.T @ x)|(0, 3)|0.0
+lstsq(x, zeros(0))[0]|(0, 3)|[0.0, 0.0, 0.0]
+logsumexp(x, axis=0)|(0, 3)|[-inf, -inf, -inf]
+max(x, axis=0)|(3, 0)|[]
+shape(cumsum(x, axis=0))|(3, 0)|[3, 0]
+shape(sort(x, axis=1))|(3, 0)|[3, 0]
+shape(argsort(x, axis=0))|(3, 0)|[3, 0]
+END
+    bad 3 E_SHAPE 'max: dim 0 is empty' 'gload --new -i "x: float64[0, 3]" -e "max(x, axis=0)"'
+    bad 5 E_RUN_SHAPE 'max: dim 0 is empty' 'gload --new -i "x: float64[n, 3]" -e "max(x, axis=0)" | grun x="zeros((0, 3))"'
+    bad 5 E_RUN_SHAPE 'argmax: dim 0 is empty' 'gload --new -i "x: float64[n, 3]" -e "argmax(x, axis=0)" | grun x="zeros((0, 3))"'
+}
+
+@test "what is set by arrays of one dim, of two, by masks and by slices has its gradient" {
+    local e args want
+    while IFS='|' read -r e args want; do
+        ok "gload --new -i 'x: float64[3]' -i 'y: float64[?]' -i 'z: float64' -i 'i: int64[2, 2]' -e 'sum(set_subtensor($e) ** 2)' | ggrad | grun x=[1,2,3] $args" "$(printf '%b' "$want")"
+    done <<'END'
+x[::2], y|y=[5,6]|out = 65.0\nd_out_d_x = [0.0, 4.0, 0.0]\nd_out_d_y = [10.0, 12.0]
+x[[0, 2, 0]], y|y=[5,6,7]|out = 89.0\nd_out_d_x = [0.0, 4.0, 0.0]\nd_out_d_y = [0.0, 12.0, 14.0]
+x[x > 1.5], y|y=[5,6]|out = 62.0\nd_out_d_x = [2.0, 0.0, 0.0]\nd_out_d_y = [10.0, 12.0]
+x[i], z|z=5 i=[[0,2],[0,1]]|out = 75.0\nd_out_d_x = [0.0, 0.0, 0.0]\nd_out_d_z = 30.0
+END
+}
+
 @test "products that no axes, operands or dims allow" {
     local one half many line code want end
     one=$(printf '1, %.0s' $(seq 31))1
