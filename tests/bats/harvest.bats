@@ -907,3 +907,18 @@ sow_cond(x, p, tag="a", name="n", mode="strict")|E_ARG|the one mode 'cond_clobbe
 sow_cond(x, p, tag="", name="n")|E_ARG|tag can't be empty
 END1
 }
+
+@test "calls are harvested as deep as they may be run" {
+    local n i
+    for n in 100 300; do
+        {
+            printf 'thunkline: 1\nfunctions:\n  f0: {inputs: {x: float64}, outputs: {out: "sow(x * 2, tag='"'t'"', name='"'y'"')"}}\n'
+            for ((i = 1; i <= n; i++)); do printf '  f%d: {inputs: {x: float64}, outputs: {out: f%d(x) + 1}}\n' $i $((i - 1)); done
+            printf 'inputs: {x: float64}\noutputs: {r: f%d(x)}\n' "$n"
+        } >"deep$n.yaml"
+    done
+    ok 'grun deep100.yaml x=1 --reap t' $'r = 102.0\nt/y = 2.0'
+    bad 6 E_LIMIT '^grun: deep300.yaml:104:47: error.*functions call each other more than 200 deep' 'grun deep300.yaml x=1 --reap t'
+    grep -q 'deep300.yaml:105:47: note: called here' .err
+    bad 6 E_LIMIT 'functions call each other more than 200 deep' 'grun deep300.yaml x=1'
+}
