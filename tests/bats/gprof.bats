@@ -406,6 +406,33 @@ T
     bad 3 E_FORMAT 'a graph file is a mapping' 'printf ab >t && gprof t'
 }
 
+@test "functions in stacks and by calls; --memory counts what it leaves out" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+functions:
+  f:
+    inputs: {x: "float64[n]"}
+    let: |
+      y = exp(sin(x) @ sin(x) + x)
+    outputs: {out: cumsum(y)}
+inputs:
+  x: float64[n]
+let: |
+  c = cumsum(f(f(x)))
+outputs: {c: c}
+Y
+    like 'gprof f.yaml --static --dim n=3 -O folded' '^graph;f;elemwise;sin;f: _1 = sin\(x\) 6$' '^graph;f;reduce;running_sum;f: .* 6$' \
+        '^graph;reduce;running_sum;c = running_sum\(.*\) 3$'
+    ok 'gprof f.yaml --static --dim n=3 --sort calls --by apply -O tsv | cut -f2 | tail -n +2 | tr -d "\n"' 2222111
+    local d
+    d=$(for i in $(seq 40); do echo "-e v$i=cumsum(x+$i)"; done)
+    gload -i 'x: float64[n]' $d -o m.tlg
+    like 'gprof m.tlg --static --dim n=100000 --memory' '^ *79 .* v40 = running_sum'
+    like 'gprof m.tlg --static --dim n=100000 --memory --top 3' '^ *2 .* c  _2 = x' '^\.\.\. \(77 more, small or beyond --top\)$'
+    like 'gprof m.tlg --static --dim n=2 --memory' '^\.\.\. \(80 more, small or beyond --top\)$'
+    like 'gprof m.tlg --static --memory' '^ *79 +0 B +0 B \+ \? .* v40 = running_sum' '^\? 81 values are in no planned figure'
+}
+
 @test "sizes that no type tells are planned as a run found them" {
     gload --new -i 'x: float64[?]' -e 'y = exp(x)' -e 'z = y[::2]' --outputs y,z -o g.tlg
     gprof g.tlg 'x=ones(1000)' -O json -o m.json
