@@ -282,3 +282,19 @@ END1
     ok "$m -e 'sparse_sum(grad_scale(m, 3.0))' | ggrad --wrt m | grun --mode FAST_COMPILE m=[[1,2],[0,3]]" \
         $'out = 6.0\nd_out_d_m = csr([3.0, 3.0, 3.0], [0, 1, 1], [0, 2, 3], (2, 2))'
 }
+
+@test "each kind of input says what it takes" {
+    local kind code want value
+    ok "gload -i 'x: none' -e 'y = x' | grun x=None -O json" '{"name": "y", "type": "none", "value": null}'
+    like "gload -i 'x: random' -e 'y = x' | grun 'x=rng(5)' -O json" '^\{"name": "y", "type": "random", "state": \[[0-9]+, [0-9]+, [0-9]+, [0-9]+\]\}$'
+    while IFS='|' read -r kind code want value; do
+        bad 3 "$code" "$want" "gload -i \"x: $kind\" -e 'y = x' | grun 'x=$value'" || return
+    done <<'END'
+random|E_DTYPE|expected uint64\[4\]|[1, 2, 3, 4]
+random|E_TYPE|expected random, got None|None
+slice|E_TYPE|expected slice, got an int64 scalar|3
+slice|E_TYPE|expected slice, got None|None
+empty|E_TYPE|expected empty, got None|None
+null('the reason')|E_NULL|y is undefined: the reason|1
+END
+}
