@@ -198,11 +198,12 @@ END
     build=$(cd "$(dirname "$(command -v grun)")/.." && pwd)
     cc=$(command -v cc || command -v gcc)
     [ -e "$build/libthunkline.so" ] && [ -e "$build/libthunkline.a" ] || skip 'make all first'
+    ! grep -q __asan_init "$build/libthunkline.so" || cc="$cc -fsanitize=address,undefined"
     printf 'thunkline: 1\nops:\n  twice_:\n    doc: Two times x.\n    inputs: x\n    def: 2 * x\n' >ops.yaml
     gload $P --ops ops.yaml --new -i 'x: word' -i 'v: float64[?]' -e 'y = word_join(x, "d")' -e 'z = sum(twice_(twice_flat(v)))' --outputs y,z -o g.tlg
-    "$cc" -std=c11 -Wall -Wextra -I"$ROOT/lib/include" -o static "$BATS_TEST_DIRNAME/embed.c" "$build/libthunkline.a" $libs
+    $cc -std=c11 -Wall -Wextra -I"$ROOT/lib/include" -o static "$BATS_TEST_DIRNAME/embed.c" "$build/libthunkline.a" $libs
     ln -s "$build/libthunkline.so" libthunkline.so.0
-    "$cc" -std=c11 -Wall -Wextra -I"$ROOT/lib/include" -o shared "$BATS_TEST_DIRNAME/embed.c" libthunkline.so.0
+    $cc -std=c11 -Wall -Wextra -I"$ROOT/lib/include" -o shared "$BATS_TEST_DIRNAME/embed.c" libthunkline.so.0
     local so=${P#--plugin } how
     for how in ./static 'env LD_LIBRARY_PATH=. ./shared'; do
         ok "$how $so ops.yaml g.tlg" "$(printf "'abcd'\n24.0")"
