@@ -80,15 +80,16 @@ bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *ou
     return make_list(c, n->n, item, elem, n->at, out);
 }
 
-/* A dense matrix where a sparse one is wanted; the other format is left to the writer.
- */
-static bool make_sparse(Compiler *c, const Type *t, Span at, Var *v) {
+/* A dense matrix where a sparse one is wanted; the other format is left to the writer,
+ * and one that was not written in place to a filter that is strict. */
+static bool make_sparse(Compiler *c, const Type *t, const Node *n, Var *v) {
     const Type *have = var_type(c->b->g, *v);
     const char *name = strcmp(t->why, "csc") == 0 ? "csc_from_dense" : "csr_from_dense";
     const Op *op = op_find(c->s, name, strlen(name));
     Node r;
     if (have->kind != TYPE_TENSOR || have->ndim != 2 || !op) return true;
-    if (!apply_op(c, op, NULL, 1, v, at, &r)) return false;
+    if (c->filter.strict && n->kind != NODE_LIST) return true;
+    if (!apply_op(c, op, NULL, 1, v, n->at, &r)) return false;
     *v = r.var;
     return true;
 }
@@ -105,5 +106,5 @@ bool node_for(Compiler *c, const Node *n, const Type *t, Var *out) {
     if (t && t->kind == TYPE_EMPTY && n->kind == NODE_DICT && n->n == 0)
         return *out = empty_var(c), true;
     return compiler_var(c, n, receiver_dtype(t), out) &&
-           (!t || t->kind != TYPE_SPARSE || make_sparse(c, t, n->at, out));
+           (!t || t->kind != TYPE_SPARSE || make_sparse(c, t, n, out));
 }

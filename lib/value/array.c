@@ -113,7 +113,7 @@ static bool starts_with(const ArrayFile *f, const char *magic, size_t n) {
 
 static bool no_members(const ArrayFile *f, const char *key) {
     return !key ||
-           array_fail(f, E_USAGE,
+           array_fail(f, E_ARG,
                       "the file holds one array without a name, so '%s' can't be "
                       "picked from it",
                       key);

@@ -212,7 +212,7 @@ static bool build_sparse(Session *s, const Type *t, const ValueParts *p, Value *
                     "a sparse matrix is a format, a shape and three arrays");
     SparseObject *m =
         sparse_from_parts(s, p->number[0] == 1, p->number + 1, p->tensor[0],
-                          p->tensor[1], p->tensor[2], false, NOWHERE);
+                          p->tensor[1], p->tensor[2], SPARSE_STORED, NOWHERE);
     if (!m) return false;
     Value whole = {.kind = TYPE_SPARSE, .obj = m};
     bool ok = filter_sparse(s, t, &whole, (Filter){.strict = true}, "a constant",

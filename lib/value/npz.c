@@ -246,10 +246,10 @@ static bool no_member(const ArrayFile *f, const char *key, Directory d) {
     }
     if (d.count > 0) str_puts(&names, ", ...");
     if (key)
-        array_fail(f, E_UNKNOWN, "there is no array '%s' in it; it holds %s", key,
+        array_fail(f, E_NAME, "there is no array '%s' in it; it holds %s", key,
                    names.n ? str_text(&names) : "nothing");
     else
-        array_fail(f, E_USAGE, "say which array, as FILE:NAME; it holds %s",
+        array_fail(f, E_ARG, "say which array, as FILE:NAME; it holds %s",
                    names.n ? str_text(&names) : "nothing");
     str_free(&names);
     return false;
@@ -377,11 +377,12 @@ bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out) {
     bool ok = npz_read(f, "data", &part[0]) &&
               npz_read(f, coo ? "row" : "indices", &part[1]) &&
               npz_read(f, coo ? "col" : "indptr", &part[2]);
-    SparseObject *o = !ok   ? NULL
-                      : coo ? sparse_from_triplets(f->s, false, shape, &part[0],
-                                                   &part[1], &part[2], f->at)
-                            : sparse_from_parts(f->s, csc, shape, &part[0], &part[1],
-                                                &part[2], true, f->at);
+    SparseObject *o = !ok ? NULL
+                      : coo
+                          ? sparse_from_triplets(f->s, false, shape, &part[0], &part[1],
+                                                 &part[2], SPARSE_READ, f->at)
+                          : sparse_from_parts(f->s, csc, shape, &part[0], &part[1],
+                                              &part[2], SPARSE_READ, f->at);
     for (int i = 0; i < 3; i++)
         tensor_unref(&part[i]);
     if (o) *out = (Value){.kind = TYPE_SPARSE, .obj = o};

@@ -288,10 +288,10 @@ static bool no_entry(const Header *h, const char *key) {
     if (h->entries.n > SHOWN) str_puts(&names, ", ...");
     const char *list = names.n ? str_text(&names) : "nothing";
     if (key)
-        array_fail(h->f, E_UNKNOWN, "there is no array '%s' in it; it holds %s", key,
+        array_fail(h->f, E_NAME, "there is no array '%s' in it; it holds %s", key,
                    list);
     else
-        array_fail(h->f, E_USAGE, "say which array, as FILE:NAME; it holds %s", list);
+        array_fail(h->f, E_ARG, "say which array, as FILE:NAME; it holds %s", list);
     str_free(&names);
     return false;
 }

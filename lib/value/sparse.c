@@ -212,9 +212,14 @@ static SparseObject *put_in_order(const Loose *l, bool csc, const int64_t shape[
 
 static bool check_vector(Session *s, const Tensor *t, int64_t n, bool integers,
                          const char *what, Span at) {
-    if (t->ndim == 1 && (n < 0 || t->shape[0] == n) &&
-        (integers ? dtype_is_integer(t->dtype) : dtype_is_sparse(t->dtype)))
-        return true;
+    bool fits = integers ? dtype_is_integer(t->dtype) : dtype_is_sparse(t->dtype);
+    bool vector = t->ndim == 1 && (n < 0 || t->shape[0] == n);
+    if (vector && fits) return true;
+    if (vector && !integers)
+        return fail(s, at, E_DTYPE,
+                    "%s of a sparse matrix can't be %s: make it %s where it is written",
+                    what, dtype_name(t->dtype),
+                    t->dtype == DT_BOOL ? "int8" : "float32");
     Str got = STR(s);
     tensor_describe(s, t, &got);
     if (n < 0)
@@ -229,13 +234,13 @@ static bool check_vector(Session *s, const Tensor *t, int64_t n, bool integers,
 
 /* As int32 in [0, limit); false: diagnosed. */
 static bool narrow_indices(Session *s, const Tensor *t, int64_t limit, const char *what,
-                           Span at, Tensor *out) {
+                           SparseFrom from, Span at, Tensor *out) {
     if (!tensor_new(s, DT_INT32, 1, t->shape, out)) return false;
     int32_t *to = out->data;
     for (int64_t i = 0; i < t->shape[0]; i++) {
         int64_t v = tensor_i64(t, i);
         if (v < 0 || v >= limit || (t->dtype == DT_UINT64 && v < 0)) {
-            fail(s, at, E_INDEX,
+            fail(s, at, from == SPARSE_COMPUTED ? E_INDEX : E_VALUE,
                  "%s[%lld] of a sparse matrix is %lld: it must be in "
                  "[0, %lld)",
                  what, (long long)i, (long long)v, (long long)limit);
@@ -262,7 +267,7 @@ static bool in_order(const int32_t *p, const int32_t *index, int64_t lines) {
 
 static SparseObject *from_narrow(Session *s, bool csc, const int64_t shape[2],
                                  const Tensor *data, Tensor *indices, Tensor *indptr,
-                                 bool tidy, Span at) {
+                                 SparseFrom from, Span at) {
     int64_t lines = shape[csc], stored = indices->shape[0];
     Tensor own = {0};
     if (!rises(indptr->data, lines, stored))
@@ -272,7 +277,7 @@ static SparseObject *from_narrow(Session *s, bool csc, const int64_t shape[2],
                     (long long)stored),
                NULL;
     bool ordered = in_order(indptr->data, indices->data, lines);
-    if (!ordered && !tidy)
+    if (!ordered && from != SPARSE_READ)
         return fail(s, at, E_VALUE,
                     "the indices of a line of a sparse matrix must rise"),
                NULL;
@@ -291,7 +296,7 @@ static SparseObject *from_narrow(Session *s, bool csc, const int64_t shape[2],
 
 SparseObject *sparse_from_parts(Session *s, bool csc, const int64_t shape[2],
                                 const Tensor *data, const Tensor *indices,
-                                const Tensor *indptr, bool tidy, Span at) {
+                                const Tensor *indptr, SparseFrom from, Span at) {
     Tensor index = {0}, ptr = {0};
     SparseObject *m = NULL;
     if (shape[0] < 0 || shape[1] < 0)
@@ -303,9 +308,10 @@ SparseObject *sparse_from_parts(Session *s, bool csc, const int64_t shape[2],
         !check_vector(s, indices, data->shape[0], true, "indices", at) ||
         !check_vector(s, indptr, shape[csc] + 1, true, "indptr", at))
         return NULL;
-    if (!narrow_indices(s, indices, shape[!csc], "indices", at, &index)) return NULL;
-    if (narrow_indices(s, indptr, data->shape[0] + 1, "indptr", at, &ptr))
-        m = from_narrow(s, csc, shape, data, &index, &ptr, tidy, at);
+    if (!narrow_indices(s, indices, shape[!csc], "indices", from, at, &index))
+        return NULL;
+    if (narrow_indices(s, indptr, data->shape[0] + 1, "indptr", from, at, &ptr))
+        m = from_narrow(s, csc, shape, data, &index, &ptr, from, at);
     tensor_unref(&index);
     tensor_unref(&ptr);
     return m;
@@ -313,7 +319,7 @@ SparseObject *sparse_from_parts(Session *s, bool csc, const int64_t shape[2],
 
 SparseObject *sparse_from_triplets(Session *s, bool csc, const int64_t shape[2],
                                    const Tensor *data, const Tensor *row,
-                                   const Tensor *column, Span at) {
+                                   const Tensor *column, SparseFrom from, Span at) {
     Tensor own = {0}, r = {0}, c = {0};
     SparseObject *m = NULL;
     if (shape[0] < 0 || shape[1] < 0)
@@ -326,8 +332,8 @@ SparseObject *sparse_from_triplets(Session *s, bool csc, const int64_t shape[2],
         !check_vector(s, column, data->shape[0], true, "column", at) ||
         !tensor_clone(s, data, &own))
         return NULL;
-    if (narrow_indices(s, row, shape[0], "row", at, &r) &&
-        narrow_indices(s, column, shape[1], "column", at, &c)) {
+    if (narrow_indices(s, row, shape[0], "row", from, at, &r) &&
+        narrow_indices(s, column, shape[1], "column", from, at, &c)) {
         Loose l = {.s = s,
                    .data = own,
                    .line = csc ? c.data : r.data,

@@ -29,19 +29,25 @@ bool dtype_is_sparse(DType d);
  * (E_MEM, or a shape beyond int32). */
 SparseObject *sparse_new(Session *s, bool csc, DType d, const int64_t shape[2],
                          int64_t stored);
+/* Where the parts of a matrix come from. */
+typedef enum SparseFrom {
+    SPARSE_COMPUTED, /* by ops: an index out of range is E_INDEX */
+    SPARSE_STORED,   /* a constant of a graph: it is E_VALUE */
+    SPARSE_READ      /* a file: that, too; and indices out of order are sorted and equal
+                        ones added up, as is usual in files; else they are an error */
+} SparseFrom;
 /* From parts that anyone may have made: data [n], integers [n] and [lines + 1] of any
- * layout. `tidy`: indices out of order are sorted and equal ones added up, as is usual
- * in files; else they are an error. NULL: diagnosed at `at`. */
+ * layout. NULL: diagnosed at `at`. */
 SparseObject *sparse_from_parts(Session *s, bool csc, const int64_t shape[2],
                                 const Tensor *data, const Tensor *indices,
-                                const Tensor *indptr, bool tidy, Span at);
+                                const Tensor *indptr, SparseFrom from, Span at);
 /* The elements of a dense matrix that are not zero (nan is not; -0 is). */
 SparseObject *sparse_from_dense(Session *s, bool csc, const Tensor *t);
 /* Elements data[i] at (row[i], column[i]), int64 vectors; those of one place are added
- * up. An index out of range is E_INDEX. */
+ * up. */
 SparseObject *sparse_from_triplets(Session *s, bool csc, const int64_t shape[2],
                                    const Tensor *data, const Tensor *row,
-                                   const Tensor *column, Span at);
+                                   const Tensor *column, SparseFrom from, Span at);
 /* Writes the stored elements to their places in a dense matrix of the same shape. */
 void sparse_scatter(const SparseObject *m, Tensor *out);
 /* Contiguous; out holds nothing. */

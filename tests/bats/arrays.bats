@@ -13,7 +13,6 @@ says() {
     local status=3
     case $1 in
     E_TRUNCATED | E_CHECKSUM) status=4 ;;
-    E_UNKNOWN | E_USAGE) status=2 ;;
     esac
     bad $status "$@"
 }
@@ -109,17 +108,17 @@ ONE='\0\0\0\0\0\0\0360\077' # 1.0 as float64
     ok 'grun v.tlg x=@t.safetensors:a' 'y = [1.0]'
     st '{"\\u0061\\u00e9\\u20AC\\uD83D\\uDE00\\/\\t":{'"$f"'}}' "$ONE"
     ok "grun v.tlg 'x=@t.safetensors:$(printf 'a\303\251\342\202\254\360\237\230\200/\t')'" 'y = [1.0]'
-    says E_UNKNOWN "it holds a.*/" 'grun v.tlg x=@t.safetensors:q'
+    says E_NAME "it holds a.*/" 'grun v.tlg x=@t.safetensors:q'
     st '{}'
-    says E_UNKNOWN "there is no array 'a' in it; it holds nothing" 'grun v.tlg x=@t.safetensors:a'
-    says E_USAGE 'it holds nothing' 'grun v.tlg x=@t.safetensors'
+    says E_NAME "there is no array 'a' in it; it holds nothing" 'grun v.tlg x=@t.safetensors:a'
+    says E_ARG 'it holds nothing' 'grun v.tlg x=@t.safetensors'
     # twelve names are shown, the rest is dots
     local i all=
     for i in {1..12}; do all+=",\"n$i\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}"; done
     st "{${all#,}}"
-    says E_UNKNOWN 'n12?[^.]*$' 'grun v.tlg x=@t.safetensors:a'
+    says E_NAME 'n12?[^.]*$' 'grun v.tlg x=@t.safetensors:a'
     st "{${all#,},\"n13\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}"
-    says E_UNKNOWN 'n[0-9]+, \.\.\.' 'grun v.tlg x=@t.safetensors:a'
+    says E_NAME 'n[0-9]+, \.\.\.' 'grun v.tlg x=@t.safetensors:a'
 }
 
 @test "safetensors: what a header may not be" {
@@ -251,19 +250,21 @@ END
     zipped t.npz a.npy b.npy
     ok 'grun v.tlg x=@t.npz:b' 'y = [2.0]'
     ok 'grun v.tlg x=@t.npz:b.npy' 'y = [2.0]'
-    says E_UNKNOWN "no array 'c' in it; it holds a, b" 'grun v.tlg x=@t.npz:c'
-    says E_USAGE 'say which array, as FILE:NAME; it holds a, b' 'grun v.tlg x=@t.npz'
+    says E_NAME "no array 'c' in it; it holds a, b" 'grun v.tlg x=@t.npz:c'
+    says E_ARG 'say which array, as FILE:NAME; it holds a, b' 'grun v.tlg x=@t.npz'
+    says E_ARG 'one array without a name' 'grun v.tlg x=@a.npy:b'
+    says E_NAME "no array 'c' in it" "gload -e \"y = load('t.npz', 'c')\""
     WIDE=1 zipped t.npz a.npy b.npy
     ok 'grun v.tlg x=@t.npz:b' 'y = [2.0]'
     zipped t.npz
-    says E_UNKNOWN 'it holds nothing' 'grun v.tlg x=@t.npz:a'
-    says E_USAGE 'it holds nothing' 'grun v.tlg x=@t.npz'
+    says E_NAME 'it holds nothing' 'grun v.tlg x=@t.npz:a'
+    says E_ARG 'it holds nothing' 'grun v.tlg x=@t.npz'
     for i in {1..13}; do
         cp a.npy "n$i.npy"
         all+=("n$i.npy")
     done
     zipped t.npz "${all[@]}"
-    says E_UNKNOWN 'n11, n12, \.\.\.' 'grun v.tlg x=@t.npz:a'
+    says E_NAME 'n11, n12, \.\.\.' 'grun v.tlg x=@t.npz:a'
 }
 
 @test "npz: damage is told from what is only unknown" {
@@ -348,9 +349,13 @@ shape|E_FORMAT|is two sizes|<i4|()|\2\0\0\0
 shape|E_FORMAT|is two sizes|<f4|(2,)|\0\0\0\0\0\0\0\0
 shape|E_SHAPE|-1 x 2|<i4|(2,)|\377\377\377\377\2\0\0\0
 shape|E_SHAPE|2 x -1|<i4|(2,)|\2\0\0\0\377\377\377\377
+data|E_DTYPE|can't be bool: make it int8|<b1|(1,)|\1
+data|E_DTYPE|can't be float16: make it float32|<f2|(1,)|\0\0
 data|E_SHAPE|data of a sparse matrix is a vector|<f8|()|\0\0\0\0\0\0\0\0
 indices|E_SHAPE|indices of this sparse matrix is a vector of 1|<i4|(2,)|\0\0\0\0\1\0\0\0
 indices|E_SHAPE|indices of this sparse matrix is a vector of 1|<f4|(1,)|\0\0\0\0
+indices|E_VALUE|indices\[0\] of a sparse matrix is 2: it must be in \[0, 2\)|<i4|(1,)|\2\0\0\0
+indices|E_VALUE|is -1: it must be|<i4|(1,)|\377\377\377\377
 indptr|E_SHAPE|indptr of this sparse matrix is a vector of 3|<i4|(2,)|\0\0\0\0\1\0\0\0
 indptr|E_VALUE|must rise from 0|<i4|(3,)|\0\0\0\0\1\0\0\0\0\0\0\0
 indptr|E_VALUE|must rise from 0|<i4|(3,)|\1\0\0\0\1\0\0\0\1\0\0\0
@@ -358,16 +363,19 @@ indptr|E_VALUE|must rise from 0|<i4|(3,)|\0\0\0\0\0\0\0\0\0\0\0\0
 END
     matrix
     zipped t.npz format.npy shape.npy data.npy indices.npy
-    says E_UNKNOWN "no array 'indptr'" 'grun s.tlg s=@t.npz'
+    says E_NAME "no array 'indptr'" 'grun s.tlg s=@t.npz'
     zipped t.npz format.npy shape.npy data.npy indptr.npy
-    says E_UNKNOWN "no array 'indices'" 'grun s.tlg s=@t.npz'
+    says E_NAME "no array 'indices'" 'grun s.tlg s=@t.npz'
     matrix
     array '|S3' '()' 'coo' >format.npy
     zipped t.npz format.npy shape.npy data.npy row.npy
-    says E_UNKNOWN "no array 'col'" 'grun s.tlg s=@t.npz'
+    says E_NAME "no array 'col'" 'grun s.tlg s=@t.npz'
     array '<i4' '(2,)' '\0\0\0\0\0\0\0\0' >row.npy
     store
     says E_SHAPE 'is a vector of 1' 'grun s.tlg s=@t.npz'
+    array '<i4' '(1,)' '\7\0\0\0' >row.npy
+    store
+    says E_VALUE 'row\[0\] of a sparse matrix is 7' 'grun s.tlg s=@t.npz'
 }
 
 @test "sparse inputs take dense matrices and other formats when no check is strict" {
@@ -385,6 +393,11 @@ END
     says E_TYPE 'a strict check converts nothing' 'grun c.tlg s=@t.npz --strict'
     array '<f8' '(1, 1)' "$ONE" >d.npy
     ok 'grun s.tlg s=@d.npy' 'y = csr([1.0], [0], [0, 1], (1, 1))'
+    printf '1,0\n0,2\n' >d.csv
+    ok 'grun s.tlg s=@d.csv' 'y = csr([1.0, 2.0], [0, 1], [0, 1, 2], (2, 2))'
+    says E_TYPE 'expected sparse.*got.*array' 'grun s.tlg s=@d.csv --strict'
+    says E_TYPE 'expected sparse.*got.*array' 'grun s.tlg s=@d.npy --strict'
+    ok 'grun s.tlg "s=[[1]]" --strict' 'y = csr([1.0], [0], [0, 1], (1, 1))'
 }
 
 @test "tables: blanks, quotes, a title; and what is no table" {

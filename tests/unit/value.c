@@ -430,7 +430,7 @@ static Value sparse(Session *s, int n, const double *data, const int32_t *indice
     Tensor d = floats(s, n, data, DT_FLOAT64), i = ints(s, n, indices),
            p = ints(s, 3, indptr);
     SparseObject *m =
-        sparse_from_parts(s, false, SHAPE(2, 4), &d, &i, &p, true, NOWHERE);
+        sparse_from_parts(s, false, SHAPE(2, 4), &d, &i, &p, SPARSE_READ, NOWHERE);
     CHECK(m != NULL);
     tensor_unref(&d);
     tensor_unref(&i);

@@ -133,15 +133,15 @@ static bool parts_perform(Call *c) {
     int64_t shape[2];
     return shape_in(c, 3, shape) &&
            made(c, sparse_from_parts(c->s, type_is_csc(c->out_type[0]), shape,
-                                     call_in(c, 0), call_in(c, 1), call_in(c, 2), false,
-                                     c->at));
+                                     call_in(c, 0), call_in(c, 1), call_in(c, 2),
+                                     SPARSE_COMPUTED, c->at));
 }
 static bool triplets_perform(Call *c) {
     int64_t shape[2];
     return shape_in(c, 3, shape) &&
            made(c, sparse_from_triplets(c->s, type_is_csc(c->out_type[0]), shape,
                                         call_in(c, 0), call_in(c, 1), call_in(c, 2),
-                                        c->at));
+                                        SPARSE_COMPUTED, c->at));
 }
 static bool from_dense_perform(Call *c) {
     return made(c, sparse_from_dense(c->s, type_is_csc(c->out_type[0]), call_in(c, 0)));
