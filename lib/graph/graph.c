@@ -227,6 +227,8 @@ static Var leaf_new(Graph *g, LeafKind kind, const Type *t, Sym name) {
     Leaf *l = &g->leaf[g->nleaf++];
     *l = (Leaf){.var = v, .name = name, .init = VAR_NONE};
     if (kind == LEAF_SHARED) leaf_value_new(g, l);
+    if (kind == LEAF_SHARED && (t->kind == TYPE_NONE || t->kind == TYPE_EMPTY))
+        l->value->kind = t->kind; /* the one value of its type */
     return v;
 }
 

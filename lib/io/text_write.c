@@ -242,7 +242,7 @@ static void init_text(Emit *e, const Graph *g, Printer *p, Var v, const uint8_t 
     const Leaf *l = var_leafrec(g, v);
     bool bare = l->init != VAR_NONE && var_const(g, l->init) && !var_name(g, l->init) &&
                 var_type(g, l->init)->dtype == var_type(g, v)->dtype;
-    bool known = l->value->kind != TYPE_NONE && value_has_data(l->value);
+    bool known = value_has_data(l->value);
     if (known || bare) {
         str_puts(out, " = ");
         shared_text(e, g, bare && !known ? l->init : v, v, out);

@@ -155,8 +155,8 @@ static bool fill_rest(Point *p) {
             return false;
     for (size_t i = 0; i < g->shared.n; i++) {
         const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
-        bool known = leaf->value->kind != TYPE_NONE && value_has_data(leaf->value);
-        if (value_has_data(&p->t->shared[i]) || leaf->init != VAR_NONE || known)
+        if (value_has_data(&p->t->shared[i]) || leaf->init != VAR_NONE ||
+            value_has_data(leaf->value))
             continue;
         if (!fill(p, var_type(g, g->shared.p[i]), &p->t->shared[i])) return false;
     }

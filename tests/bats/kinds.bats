@@ -114,6 +114,7 @@ shared:
   S: sparse('csr', float64[2, 3]) = [[1, 0, 2], [0, 3, 0]]
   r: random = rng_state([1, 0, 0, 0])
   c: slice = slice(1, None)
+  o: none = None
 let: |
   k = make_list(array([1.5], dtype='float32'), array([2.0, 3.0], dtype='float32'))
   m = csc([1.0, 2.0], [0, 1], [0, 1, 2, 2], (2, 3))
@@ -122,7 +123,7 @@ let: |
   s = slice(None, 3, -1)
   n = None
   y = S @ x
-outputs: [k, m, e, w, s, n, y, L, r, c]
+outputs: [k, m, e, w, s, n, y, L, r, c, o]
 updates: |
   L = list_append(L, x)
   S = S * 2.0
@@ -134,12 +135,12 @@ END
     gload --no-provenance m.yaml >a.tlg
     ok 'gload --no-provenance a.tlg | cmp - a.tlg'
     want=$'k = [[1.5], [2.0, 3.0]]\nm = csc([1.0, 2.0], [0, 1], [0, 1, 2, 2], (2, 3))\ne = []\nw = [[(0.0+1.0j)], []]'
-    want+=$'\ns = slice(None, 3, -1)\nn = None\ny = [7.0, 6.0]\nL = [[1.0], [2.0, 3.0]]\nr = rng_state([1, 0, 0, 0])\nc = slice(1, None, None)'
+    want+=$'\ns = slice(None, 3, -1)\nn = None\ny = [7.0, 6.0]\nL = [[1.0], [2.0, 3.0]]\nr = rng_state([1, 0, 0, 0])\nc = slice(1, None, None)\no = None'
     ok "grun m.yaml 'x=[1, 2, 3]'" "$want"
     ok "gload m.yaml | grewrite | grun 'x=[1, 2, 3]' --save b.tlg" "$want"
     ok "grun b.tlg 'x=[1, 2, 3]' | grep -E '^(y|L)'" $'y = [14.0, 12.0]\nL = [[1.0], [2.0, 3.0], [1.0, 2.0, 3.0]]'
     ok 'gload b.tlg -O yaml -o b.yaml && gload b.yaml | cmp - <(gload b.yaml)'
-    ok "grun b.yaml 'x=[1, 2, 3]' | grep ^y" 'y = [14.0, 12.0]'
+    ok "grun b.yaml 'x=[1, 2, 3]' | grep '^[yo]'" $'y = [14.0, 12.0]\no = None'
     bad 3 E_TYPE 'which a .npy file' "grun b.yaml 'x=[1]' -r k=k.npy" || bad 2 E_USAGE 'which a .npy file' "grun b.yaml 'x=[1, 2, 3]' -r k=k.npy"
 }
 
