@@ -45,6 +45,8 @@ bool derive_output(Derivation *d, const char *pattern, const char *cost,
                    const char *wrt, Var v, Var of, size_t by) {
     if (v == GRAD_DISCONNECTED) return true;
     Sym name = result_name(d, d->d->name ? d->d->name : pattern, cost, wrt);
+    if (!compiler_name_ok(d->s, derive_span(d, "--name", sym_text(d->s, name))))
+        return false;
     if (graph_find(d->g, name) != VAR_NONE || graph_output(d->g, name) != VAR_NONE) {
         fail(d->s, d->d->at, E_DUPLICATE, "the graph already has a %s",
              sym_text(d->s, name));
@@ -165,10 +167,12 @@ static bool reverse(Derivation *d) {
 }
 
 /* The variable of that name, or a new input of the type of `like`. */
-static bool find_or_input(Derivation *d, const char *name, Var like, Var *v) {
+static bool find_or_input(Derivation *d, const char *option, const char *name, Var like,
+                          Var *v) {
     Sym y = sym(d->s, name);
     *v = graph_find(d->g, y);
     if (*v != VAR_NONE) return true;
+    if (!compiler_name_ok(d->s, derive_span(d, option, name))) return false;
     const Type *t = var_type(d->g, like);
     if (t->kind == TYPE_TENSOR && dtype_is_discrete(t->dtype))
         t = type_with_dtype(d->s, t, d->b.floatX);
@@ -186,7 +190,8 @@ bool derive_companions(Derivation *d, const char *list, const char *option,
         Str name = STR(d->s);
         str_printf(&name, "%s%s", prefix, derive_shown(d, of[i]));
         make_name(&name);
-        bool ok = find_or_input(d, list ? part[i] : str_text(&name), of[i], &v[i]);
+        bool ok =
+            find_or_input(d, option, list ? part[i] : str_text(&name), of[i], &v[i]);
         str_free(&name);
         if (!ok) return false;
     }
@@ -229,6 +234,22 @@ static bool pullback(Derivation *d) {
            add_grads(d, of, derive_shown(d, f[0]), grad);
 }
 
+/* Zeros take the place of a tangent that does not depend on the wrt, or nothing does.
+ */
+static bool no_tangent(Derivation *d, Var f, Var *result) {
+    Str text = STR(d->s);
+    str_printf(&text, "%s does not depend on %s", derive_shown(d, f),
+               d->d->wrt ? d->d->wrt : "the inputs");
+    bool ok = d->d->how.disconnected != GRAD_RAISE ||
+              fail(d->s, d->d->at, E_DISCONNECTED, "%s", str_text(&text));
+    if (d->d->how.disconnected == GRAD_WARN)
+        warn(d->s, d->d->at, E_DISCONNECTED, "%s", str_text(&text));
+    str_free(&text);
+    if (ok && d->d->how.return_disconnected == GRAD_ZERO)
+        ok = (*result = zeros_like(&d->b, f, d->b.floatX)) != VAR_NONE;
+    return ok;
+}
+
 static bool pushforward(Derivation *d) {
     size_t nf;
     Var *f;
@@ -242,13 +263,9 @@ static bool pushforward(Derivation *d) {
         !ad_jvp(&d->b, nf, f, d->nwrt, d->wrt, tangent, d->d->by_pullback, result))
         return false;
     for (size_t k = 0; k < nf; k++) {
-        if (result[k] == GRAD_DISCONNECTED) {
-            if (d->d->how.disconnected == GRAD_RAISE)
-                return fail(d->s, d->d->at, E_DISCONNECTED, "%s does not depend on %s",
-                            derive_shown(d, f[k]),
-                            d->d->wrt ? d->d->wrt : "the inputs");
-            result[k] = zeros_like(&d->b, f[k], d->b.floatX);
-        }
+        if (result[k] == GRAD_DISCONNECTED && !no_tangent(d, f[k], &result[k]))
+            return false;
+        if (result[k] == GRAD_DISCONNECTED) continue;
         if (var_is_null(d->g, result[k]) && d->d->how.null == NULL_RAISE)
             return fail(d->s, d->d->at, E_NULL, "the tangent of %s is undefined: %s",
                         derive_shown(d, f[k]), var_type(d->g, result[k])->why);

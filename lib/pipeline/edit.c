@@ -25,6 +25,8 @@ static bool split(Session *s, Span text, char sep, Span *name, Span *rest) {
         name->end--;
     while (rest->begin < rest->end && p[rest->begin] == ' ')
         rest->begin++;
+    while (rest->end > rest->begin && p[rest->end - 1] == ' ')
+        rest->end--;
     return i < text.end && name->begin < name->end;
 }
 

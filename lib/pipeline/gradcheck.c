@@ -174,6 +174,25 @@ static bool mismatch(Check *c, const Suspect *q, Slope want) {
                 q->have, want.value, want.error, c->p.tolerance);
 }
 
+/* Beside the point the function is not finite, or refuses what it gets: no difference
+ * tells what the slope is. */
+static bool at_edge(const Check *c, const Suspect *q) {
+    fail(c->s, NOWHERE, E_VALUE,
+         "%s can't be checked at flat index %lld: the point is at the edge of the "
+         "function's domain",
+         sym_text(c->s, q->claim->name), (long long)q->flat);
+    return note(c->s, NOWHERE,
+                "it says %.9g, and the function is not finite beside the point; give "
+                "values inside of its domain, as NAME=VALUE",
+                q->have);
+}
+
+static bool has_finite(size_t n, const double *sample) {
+    while (n && !isfinite(sample[n - 1]))
+        n--;
+    return n > 0;
+}
+
 /* The numbers of a claim on the line, as they are here. */
 static void add_claim(const Line *l, const Claim *k, Suspects *all) {
     Check *c = l->c;
@@ -208,6 +227,7 @@ static bool first_look(const Line *l, Suspects *all) {
         const Suspect *q = &all->p[i];
         double want = (*q->plus - *q->minus) / (2 * step);
         double near = c->p.tolerance * fmax(fabs(want), fabs(q->have));
+        if (!isfinite(q->have) && !isfinite(want)) return at_edge(c, q);
         if (!isfinite(q->have))
             return mismatch(c, q, (Slope){want, c->p.tolerance * fabs(want)});
         if (!(fabs(want - q->have) <= near)) all->p[kept++] = *q;
@@ -333,6 +353,7 @@ static bool second_look(const Line *l, Suspects *all) {
     if (!shake(l, all) || !sample(l, n, step, all)) return false;
     for (size_t i = 0; i < all->n; i++) {
         Suspect *q = &all->p[i];
+        if (!has_finite(n, q->plus) && !has_finite(n, q->minus)) return at_edge(c, q);
         Samples s = {n,
                      step,
                      q->plus,

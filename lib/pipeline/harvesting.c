@@ -105,6 +105,10 @@ static bool read_plants(Wanted *w) {
             return fail(s, label, E_USAGE, "--plant takes TAG/NAME or TAG/NAME=VALUE");
         if (!sown_is_known(&w->names, p.tag, p.path))
             return sown_fail(&w->names, label, sym_text(s, p.path));
+        for (size_t k = 0; k < w->plant.n; k++)
+            if (w->plant.p[k].tag == p.tag && w->plant.p[k].path == p.path)
+                return fail(s, label, E_USAGE, "%s/%s is planted twice",
+                            sym_text(s, p.tag), sym_text(s, p.path));
         vec_push(s, &w->plant, p);
     }
     return true;
@@ -136,9 +140,13 @@ static bool read_list(Wanted *w, size_t n, const Span *list, Choices *to) {
                                  part.end - part.begin)};
             if (!sown_is_mentioned(&w->names, 0, c.path)) {
                 if (!sown_resolve(&w->names, part, &c.tag, &c.path)) return false;
-                if (!c.path || !sown_is_mentioned(&w->names, c.tag, c.path))
-                    return sown_fail(&w->names, part,
-                                     sym_text(s, c.path ? c.path : c.tag));
+                if (!c.path)
+                    return fail(s, part, E_USAGE,
+                                "%s is a tag: --allow and --block take names and "
+                                "scopes, alone or as %s/NAME",
+                                sym_text(s, c.tag), sym_text(s, c.tag));
+                if (!sown_is_mentioned(&w->names, c.tag, c.path))
+                    return sown_fail(&w->names, part, sym_text(s, c.path));
             }
             vec_push(s, to, c);
         }

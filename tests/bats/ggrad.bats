@@ -333,6 +333,9 @@ Y
     for o in '--cost y' '--vjp z' '--jvp z' '--jacobian z' '--hessian y' '--hvp y'; do
         bad 3 E_DUPLICATE 'the graph already has a z' "ggrad g.tlg $o --name z"
     done
+    for o in '--vjp z --cotangent a+' '--jvp z --tangents 1x' '--hvp y --vector if' '--vjp z --cotangent "(a)"' '--cost y --name 1{wrt}' '--cost y --name in'; do
+        bad 3 E_ "^ggrad: --(cotangent|tangents|vector|name):1:.*(an expression is expected|not a number|keyword|can't be the name of a variable)" "ggrad g.tlg $o"
+    done
     bad 3 E_SHAPE 'the cost must be a scalar' 'ggrad g.tlg --hessian z'
     bad 2 E_USAGE 'say with --cost' 'ggrad g.tlg'
 }
@@ -345,6 +348,10 @@ Y
     bad 3 E_DISCONNECTED 'the cost does not depend on k' 'ggrad g.tlg --cost y --wrt k'
     bad 3 E_DISCONNECTED 'the cost does not depend on z' 'ggrad g.tlg --hessian y --mixed --wrt z'
     ok 'ggrad g.tlg --jvp c --wrt x --disconnected ignore --only | grun' 'jvp_c = 0.0'
+    shell 'ggrad g.tlg --jvp c --wrt x --disconnected warn --only | grun'
+    [ "$status" = 0 ] && [ "$(cat .out)" = 'jvp_c = 0.0' ]
+    grep -q '^ggrad: .*warning.*c does not depend on x' .err
+    ok 'ggrad g.tlg --jvp c,z --wrt x --disconnected ignore --return-disconnected none --only | grun x=[1,2] t_x=[1,1]' 'jvp_z = [2.0, 2.0]'
     ok 'ggrad g.tlg --cost c --wrt x --disconnected ignore --only | grun x=[1,2]' 'd_c_d_x = [0.0, 0.0]'
 }
 
@@ -371,4 +378,17 @@ Y
     ok "gload --new -i 'a: float64[2, 3]' -e 'y = det(concatenate([a, a[:1] + a[1:2]]))' --outputs y | ggrad --check"
     ok "gload --new -i 'x: float64' -e 'y = assert_op(x, x > 0) * x' --outputs y | ggrad --check x=1e-3"
     bad 5 E_ASSERT 'does not hold' "gload --new -i 'x: float64' -e 'y = assert_op(x, x > 0) * x' --outputs y | ggrad --check x=-1"
+}
+
+@test "--check at the edge of a function's domain can't tell, and says so" {
+    local e
+    for e in 'sqrt(x):0' 'arcsin(x):1' 'sqrt(-x * x):0' 'assert_op(x, eq(x, 0.0)) * x:0'; do
+        bad 3 E_VALUE "d_y_d_x can't be checked.*edge of the function's domain" "gload -i 'x: float64' -e 'y = ${e%:*}' | ggrad --check x=${e#*:}"
+    done
+    for e in 'where(x > 0, sqrt(x), 0.0)' 'sqrt(abs(x))'; do
+        bad 1 E_VERDICT 'd_y_d_x is wrong' "gload -i 'x: float64' -e 'y = $e' | ggrad --check x=0"
+    done
+    for e in 'x ** 1.5' 'assert_op(x, x >= 0) * x'; do
+        ok "gload -i 'x: float64' -e 'y = $e' | ggrad --check x=0"
+    done
 }

@@ -159,6 +159,8 @@ outputs:
     bad 2 E_USAGE '--compare takes NAME: HOW' "$G --compare w"
     bad 2 E_USAGE '--rename takes OLD=NEW' "$G --rename w"
     bad 3 E_SYNTAX 'not a number' "$G --rename 'w= 1a'"
+    bad 3 E_NAME "can't be the name of a variable" "$G --rename 'w=(v)'"
+    like "$G --rename ' w = v ' -O math" '^v: float64 \(shared\)'
     bad 3 E_DUPLICATE 'already has a y' "$G --rename w=y"
     bad 3 E_DUPLICATE 'output y is listed twice' "$G --outputs y,y"
     bad 2 E_UNKNOWN 'd is a tree: name one of its values, such as d/a' "gload -e \"d = {'a': 1.0}\" --rename d=e"

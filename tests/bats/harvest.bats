@@ -769,6 +769,10 @@ Y
     done
     bad 2 E_USAGE '--plant takes TAG/NAME or TAG/NAME=VALUE' 'grewrite s.tlg --plant t'
     bad 2 E_USAGE 'h is left out by --allow or --block' 'grewrite s.tlg --plant t/h --block h'
+    bad 2 E_USAGE 't/h is planted twice' 'grewrite s.tlg --plant t/h=1 --plant t/h'
+    for o in allow block; do
+        bad 2 E_USAGE 't is a tag: --allow and --block take names and scopes, alone or as t/NAME' "grewrite s.tlg --reap t --$o t"
+    done
     bad 2 E_USAGE '--allow and --block choose' 'grewrite s.tlg --allow h'
     bad 2 E_USAGE '--allow and --block choose' 'grewrite s.tlg --block h'
     bad 3 E_SHAPE 'h: expected float64' 'grewrite s.tlg --plant "t/h=[1,2]"'
