@@ -12,16 +12,19 @@
 typedef uint32_t GuardId; /* NO_GUARD: always there */
 enum { NO_GUARD = 0 };
 typedef struct Guard {
-    GuardId up; /* the guard that the ifelse itself stands under */
+    GuardId up;    /* the guard that the ifelse itself stands under */
+    GuardId jump;  /* one of those around it, far up */
+    GuardId below; /* one of those under it: a note for who goes back down */
     uint32_t depth;
     Var condition;
     bool then;
+    Var holds; /* this one and those around it do; VAR_NONE: not asked yet */
 } Guard;
 /* A gradient, or a part of one; next: number of another, 0: none. */
 typedef struct GuardPart {
     Var sum;
     GuardId guard;
-    uint32_t next;
+    uint32_t number, next;
 } GuardPart;
 typedef struct Guards {
     Builder *b;

@@ -39,6 +39,13 @@ load common
     done
     ok "gload -i 'c: complex128' -e 'ifelse(c, 1, 2)' | grun c=1j" 'out = 1'
     like "gload -i 'c: bool' -i 'x: float64[2, 3]' -i 'y: float64[2, 4]' -e 'ifelse(c, x, y)' -O tree" 'float64\[2, \?\]'
+    local l='gload -i "c: bool" -i "l: list(float64[2, 3])" -i "m: list(float64[2, 4])"'
+    like "$l -e 'ifelse(c, l, m)' -O tree" 'ifelse .* list\(float64\[2, \?\]\)'
+    like "$l -e 'ifelse(c, make_list(l), make_list(m))' -O tree" 'ifelse .* list\(list\(float64\[2, \?\]\)\)'
+    ok "$l -e 'ifelse(c, l, m)' | grun --mode DEBUG c=False l='[]' m='[ones((2, 4))]'" 'out = [[[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]]'
+    bad 3 E_DTYPE 'list\(float64\[2, 3\]\) if the condition holds but list\(int64\[2, 3\]\) if not' "$l -i 'k: list(int64[2, 3])' -e 'ifelse(c, l, k)'"
+    bad 3 E_SHAPE 'equally many dims' "$l -i 'k: list(float64[2])' -e 'ifelse(c, l, k)'"
+    bad 3 E_TYPE 'must be equal' "$l -i 'k: list(list(float64[2]))' -e 'ifelse(c, l, k)'"
     like 'gload g.tlg -O yaml' 'a, b = ifelse\(c, \[_1, _2\], \[_3, 2\.0\]\)'
     ok 'gload g.tlg -O yaml | gload -O yaml --no-provenance | gload -O yaml --no-provenance >1; gload g.tlg -O json --no-provenance | gload -O yaml --no-provenance | diff 1 -'
 }
@@ -160,6 +167,36 @@ Y
     ok 'ggrad l.tlg --wrt x,w --check "x=[0.3, 0.5, 0.9, 0.2, 0.8, 0.4]" w=0.9 -o /dev/null'
     # the root of a negative number would be nan, and 0 times that too
     ok 'ggrad l.tlg --wrt w --only | grun "x=[0.1, 0.1, 0.1, 0.1, 0, 0]" w=0.5 --expect d_loss_d_w=2.42 >/dev/null'
+}
+
+# chain N EXPRESSION: y0 = x, then N times y = EXPRESSION with P for the y before, K for the step.
+chain() {
+    awk -v n="$1" -v e="$2" 'BEGIN {
+        print "thunkline: 1\ninputs: {x: float64, c: float64}\nlet: |\n  y0 = x"
+        for (k = 0; k < n; k++) { t = e; gsub(/K/, k, t); gsub(/P/, "y" k, t); gsub(/HALF/, "y" int(k / 2), t); print "  y" k + 1 " = " t }
+        print "outputs: [y" n "]" }'
+}
+
+@test "the gradient of a chain of branches grows with the chain, and is right in each" {
+    local e c n
+    for e in 'ifelse(c > K, sin(x * K.5), P)' 'ifelse(c > K, sin(P), x * K.5)' 'ifelse(c > K, sin(P), cos(HALF))' 'ifelse(c - K, sin(P) * x, P * x)'; do
+        for n in 50 200; do
+            chain "$n" "$e" >g.yaml
+            ggrad g.yaml --cost "y$n" -O yaml -o "d$n.yaml"
+        done
+        [ "$(grep -c ' = ' d200.yaml)" -lt $((5 * $(grep -c ' = ' d50.yaml))) ]
+        chain 50 "$e" >g.yaml
+        for c in -1 0 7.5 33 60 nan; do
+            ok "ggrad g.yaml --cost y50 --wrt x --check x=0.7 c=$c -o /dev/null" || return
+        done
+    done
+    # so many parameters, each deep in branches of branches
+    for n in 50 200; do
+        chain "$n" 'ifelse(c > K, sin(wK * x), P)' | awk -v n="$n" '{ print } /^inputs/ { print "shared:"; for (k = 0; k < n; k++) print "  w" k ": float64 = " k }' >g.yaml
+        ggrad g.yaml --cost "y$n" --wrt "$(seq -s, -f 'w%g' 0 $((n - 1)))" -O yaml -o "d$n.yaml"
+    done
+    [ "$(grep -c ' = ' d200.yaml)" -lt $((5 * $(grep -c ' = ' d50.yaml))) ]
+    ok 'ggrad g.yaml --cost y200 --wrt w3,w120,w199 --check x=0.01 c=120.5 -o /dev/null'
 }
 
 @test "results of a loop's branches that share a value" {

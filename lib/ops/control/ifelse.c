@@ -23,27 +23,16 @@ static bool branches_differ(Infer *in, size_t i, size_t k, DiagCode code,
                       shown(in, 1 + i), shown(in, k), how);
 }
 
-/* Static dims stay where both agree. */
-static const Type *meet(Infer *in, size_t i, size_t k) {
+static bool no_join(Infer *in, size_t i, size_t k) {
     const Type *x = in->type[1 + i], *y = in->type[k];
-    Dim dim[MAX_NDIM];
-    if (x == y) return x;
-    if (x->kind != y->kind || (x->kind != TYPE_TENSOR && x->kind != TYPE_SPARSE)) {
-        branches_differ(in, i, k, E_TYPE, "the types must be equal");
-        return NULL;
-    }
-    if (x->dtype != y->dtype || x->why != y->why) {
-        branches_differ(in, i, k, E_DTYPE, "cast one, nothing is cast here by itself");
-        return NULL;
-    }
-    if (x->ndim != y->ndim) {
-        branches_differ(in, i, k, E_SHAPE, "they must have equally many dims");
-        return NULL;
-    }
-    for (int d = 0; d < x->ndim; d++)
-        dim[d] = x->dim[d] == y->dim[d] ? x->dim[d] : DIM_UNKNOWN;
-    return x->kind == TYPE_TENSOR ? type_tensor(in->s, x->dtype, x->ndim, dim)
-                                  : type_sparse(in->s, x->why, x->dtype, dim);
+    for (; x->kind == TYPE_LIST && y->kind == TYPE_LIST; y = y->elem)
+        x = x->elem;
+    if (x->kind != y->kind || (x->kind != TYPE_TENSOR && x->kind != TYPE_SPARSE))
+        return branches_differ(in, i, k, E_TYPE, "the types must be equal");
+    if (x->dtype != y->dtype || x->why != y->why)
+        return branches_differ(in, i, k, E_DTYPE,
+                               "cast one, nothing is cast here by itself");
+    return branches_differ(in, i, k, E_SHAPE, "they must have equally many dims");
 }
 
 static bool ifelse_type(Infer *in) {
@@ -53,8 +42,10 @@ static bool ifelse_type(Infer *in) {
         return infer_fail(in, E_ARITY, in->nin,
                           "a branch has %zu values; 1 to %d will do", n, OUT_MAX);
     in->nout = n;
+    /* static dims stay where both agree, of lists' items, too */
     for (size_t i = 0; i < n; i++)
-        if (!(in->out[i] = meet(in, i, 1 + n + i))) return false;
+        if (!(in->out[i] = type_join(in->s, in->type[1 + i], in->type[1 + n + i])))
+            return no_join(in, i, 1 + n + i);
     return true;
 }
 
