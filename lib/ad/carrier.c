@@ -9,34 +9,17 @@ bool ad_is_own(const Graph *g, Var v) {
     return var_type(g, v)->kind == TYPE_PLUGIN;
 }
 
-static bool no_derivative(Builder *b, const Type *t) {
-    return fail(
-        b->s, b->from.at, E_GRADIENT,
-        "values of type %s have no derivatives: the plugin names no op that adds "
-        "them",
-        type_str(b->s, t));
-}
-
 Var ad_number(Builder *b, Var like, double v) {
     const Type *t = var_type(b->g, like);
-    if (t->kind != TYPE_PLUGIN) return const_number(b, ad_dtype(b, like), v);
-    Value number = {.kind = TYPE_TENSOR}, own;
-    if (!type_class(t)->add) return no_derivative(b, t), VAR_NONE;
-    if (!tensor_scalar(b->s, DT_FLOAT64, v, 0, &number.t)) return VAR_NONE;
-    Filter how = {.allow_downcast = -1};
-    bool ok = value_filter(b->s, t, &number, how, "a derivative", b->from.at, &own);
-    value_unref(&number);
-    if (!ok) return VAR_NONE;
-    Var c = graph_const_value(b->g, t, &own);
-    value_unref(&own);
-    return c;
+    return t->kind == TYPE_PLUGIN ? own_number(b, t, v)
+                                  : const_number(b, ad_dtype(b, like), v);
 }
 
 Var ad_add(Builder *b, Var x, Var y) {
     const Type *t = var_type(b->g, x);
     const char *name = t->kind == TYPE_PLUGIN ? type_class(t)->add : "add";
     const Op *op = name ? op_find(b->s, name, strlen(name)) : NULL;
-    if (!name) return no_derivative(b, t), VAR_NONE;
+    if (!name) return no_derivatives(b, t), VAR_NONE;
     if (!op) {
         fail(b->s, b->from.at, E_GRADIENT,
              "there is no op %s, by which values of type %s are added", name,

@@ -33,7 +33,6 @@ DType ad_dtype(const Builder *b, Var x) {
 }
 
 Var ad_zero(Builder *b, Var x) {
-    if (ad_is_own(b->g, x)) return ad_number(b, x, 0);
     return zeros_like(b, x, ad_dtype(b, x));
 }
 
@@ -81,6 +80,7 @@ static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
 static bool adjoint_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
                          Var *out) {
     bool ok = true;
+    if (strcmp(text, "0") == 0) return (*out = ad_zero(b, x)) != VAR_NONE;
     Var term = build_for_apply(b, text, b->g, a, g, &ok);
     if (!ok) return false;
     if (term != GRAD_DISCONNECTED && !var_is_null(b->g, term)) {

@@ -62,7 +62,10 @@ Var ints_stack(Builder *b, size_t n, const Var *v);
 /* g summed back to the shape of `like`, over the dims along which like was broadcast
  * (static ones and missing dims). */
 Var sum_to_shape(Builder *b, Var g, Var like);
-Var zeros_like(Builder *b, Var x, DType d);
+Var zeros_like(Builder *b, Var x, DType d); /* d: not of a plugin's type */
+/* What a plugin's type makes of a number, if its values have derivatives. */
+Var own_number(Builder *b, const Type *t, double v);
+bool no_derivatives(Builder *b, const Type *t); /* says so: false */
 /* g, of like's shape; a specify_shape when its type says less than t. */
 Var shape_as(Builder *b, Var g, const Type *t, Var like);
 Var grad_undefined(Builder *b, const char *why); /* a constant of type null(why) */

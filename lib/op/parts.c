@@ -1,6 +1,7 @@
 /* Small pieces that ops and derivatives are built from: constants, casts, shapes, sums
  * back to a shape. */
 #include "op/build.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -116,8 +117,31 @@ Var sum_to_shape(Builder *b, Var g, Var like) {
     return r == VAR_NONE ? VAR_NONE : sum_over(b, r, nones, ones, true);
 }
 
+bool no_derivatives(Builder *b, const Type *t) {
+    return fail(
+        b->s, b->from.at, E_GRADIENT,
+        "values of type %s have no derivatives: the plugin names no op that adds "
+        "them",
+        type_str(b->s, t));
+}
+
+Var own_number(Builder *b, const Type *t, double v) {
+    Value number = {.kind = TYPE_TENSOR}, own;
+    if (!type_class(t)->add) return no_derivatives(b, t), VAR_NONE;
+    if (!tensor_scalar(b->s, DT_FLOAT64, v, 0, &number.t)) return VAR_NONE;
+    Filter how = {.allow_downcast = -1};
+    bool ok = value_filter(b->s, t, &number, how, "a derivative", b->from.at, &own);
+    value_unref(&number);
+    if (!ok) return VAR_NONE;
+    Var c = graph_const_value(b->g, t, &own);
+    value_unref(&own);
+    return c;
+}
+
 Var zeros_like(Builder *b, Var x, DType d) {
-    if (var_type(b->g, x)->ndim == 0) return const_number(b, d, 0);
+    const Type *t = var_type(b->g, x);
+    if (t->kind == TYPE_PLUGIN) return own_number(b, t, 0);
+    if (t->ndim == 0) return const_number(b, d, 0);
     return apply_prop(b, "zeros_like", x, "dtype", PROP_DTYPE(d));
 }
 

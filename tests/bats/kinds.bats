@@ -282,6 +282,11 @@ END1
         $'out = 18.0\nd_out_d_m = csr([2.0, 2.0, 2.0], [0, 1, 1], [0, 2, 3], (2, 2))'
     ok "$m -e 'sparse_sum(grad_scale(m, 3.0))' | ggrad --wrt m | grun --mode FAST_COMPILE m=[[1,2],[0,3]]" \
         $'out = 6.0\nd_out_d_m = csr([3.0, 3.0, 3.0], [0, 1, 1], [0, 2, 3], (2, 2))'
+    ok "$m -e '3 * sparse_sum(grad_clip(m, lower_bound=-1., upper_bound=2.))' | ggrad --wrt m --only | grun m=[[1,2],[0,3]]" \
+        'd_out_d_m = csr([2.0, 2.0, 2.0], [0, 1, 1], [0, 2, 3], (2, 2))'
+    ok "$m -e '3 * sparse_sum(grad_clip(m, lower_bound=-1., upper_bound=2.))' | ggrad --jvp out --wrt m --only | grun m=[[1,2],[0,3]] t_m=[[4,1],[0,-5]]" 'jvp_out = 6.0'
+    bad 3 E_TYPE 'grad_clip takes a tensor' "gload --new -i 'l: list(float64)' -e 'grad_clip(l)'"
+    bad 3 E_TYPE 'grad_scale takes a tensor' "gload --new -i 'l: list(float64)' -e 'grad_scale(l)'"
 }
 
 @test "each kind of input says what it takes" {

@@ -35,6 +35,13 @@ so() {
     ok 'gload $D -i "x: double" -e "z = double_op(x, x, 2, fn=\"mul\")" | ggrad $D --cost z | grun $D x=5' \
         "$(printf 'z = 50.0\nd_z_d_x = 20.0')"
     like 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --jvp z --wrt x | grun $D x=5 t_x=1' '^jvp_z = 10.0$'
+    # zeros of the type: of what is held constant, of a branch that has no tangent
+    ok 'gload $D -i "x: double" -e "z = double_mul(zero_grad(x), double_sub(x, 3))" | ggrad $D --cost z | grun $D x=5' \
+        "$(printf 'z = 10.0\nd_z_d_x = 5.0')"
+    ok 'gload $D -i "x: double" -e "z = double_mul(zero_grad(x), double_sub(x, 3))" | ggrad $D --jvp z | grun $D x=5 t_x=1' \
+        "$(printf 'z = 10.0\njvp_z = 5.0')"
+    ok 'gload $D -i "x: double" -e "z = ifelse(True, double_mul(x, x), double(3))" | ggrad $D --jvp z | grun $D x=5 t_x=1' \
+        "$(printf 'z = 25.0\njvp_z = 10.0')"
     # second order
     like 'gload $D -i "x: double" -e "z = double_mul(x, double_mul(x, x))" | ggrad $D --cost z | ggrad $D --cost d_z_d_x --wrt x | grun $D x=2' '^d_d_z_d_x_d_x = 12.0$'
 }

@@ -39,12 +39,7 @@ static Var prop_const(Builder *b, const Op *op, const Props *p, const char *name
 }
 
 /* ---- forward mode: the same is done to the tangent ---- */
-static bool push_zero(Push *p) {
-    Var t = p->tangent[0];
-    p->result[0] = t == VAR_NONE ? t : zeros_like(p->b, t, var_type(p->g, t)->dtype);
-    return t == VAR_NONE || p->result[0] != VAR_NONE;
-}
-
+/* A tangent that is not there is zero. */
 static bool push_nothing(Push *p) {
     p->result[0] = VAR_NONE;
     return true;
@@ -55,10 +50,13 @@ static bool push_undefined(Push *p) {
     return true;
 }
 
+/* Of a sparse gradient, the elements that it stores. */
 static Var clipped(Builder *b, const Op *op, const Props *p, Var g) {
     Var lo = prop_const(b, op, p, "lower_bound", g),
         hi = prop_const(b, op, p, "upper_bound", g);
-    return call3(b, "clip", g, lo, hi);
+    if (var_type(b->g, g)->kind != TYPE_SPARSE) return call3(b, "clip", g, lo, hi);
+    return call2(b, "sparse_with_data", g,
+                 call3(b, "clip", call1(b, "sparse_data", g), lo, hi));
 }
 
 static bool push_clip(Push *p) {
@@ -88,7 +86,7 @@ static bool pull_scale(Pull *p) {
     return p->grad[0] != VAR_NONE;
 }
 
-static const char *const zero[] = {"zeros_like(g)"};
+static const char *const zero[] = {"0"};
 static const char *const disconnected[] = {"disconnected"};
 static const char *const undefined[] = {
     "undefined('undefined_grad stands in the way of the gradient')"};
@@ -103,7 +101,7 @@ static const Op table[] = {
      .alias = "consider_constant",
      .type = same_type,
      .adjoint = zero,
-     .push = push_zero,
+     .push = push_nothing,
      .example = "zero_grad(1.5) -> 1.5",
      IDENTITY},
     {.name = "disconnected_grad",
