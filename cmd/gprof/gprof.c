@@ -54,14 +54,19 @@ static const Opt options[] = {
      "With --compare: exit 1 if a cost is more than R times what it was.", NULL},
 };
 
+enum { REPEAT_UNSET = INT32_MIN };
+
 static bool counts_ok(Run *r, const Gprof *o) {
     const struct {
         const char *name;
         int64_t value;
-    } rows[] = {{"repeat", o->repeat}, {"warmup", o->warmup}, {"threads", o->threads}};
+    } rows[] = {{"warmup", o->warmup}, {"threads", o->threads}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].value < 0)
             return fail(r->s, NOWHERE, E_USAGE, "--%s can't be negative", rows[i].name);
+    if (o->repeat < 1 && o->repeat != REPEAT_UNSET)
+        return fail(r->s, NOWHERE, E_USAGE,
+                    "--repeat takes a number of calls from 1 on");
     if (o->fail_above > 0 && !o->compare)
         return fail(r->s, NOWHERE, E_USAGE, "--fail-above goes with --compare");
     return true;
@@ -125,7 +130,7 @@ static ProfileSpec spec(Run *r, const Gprof *o) {
                                  .no_gc = o->no_gc},
                          .is_static = o->is_static,
                          .warmup = o->warmup,
-                         .repeat = o->repeat,
+                         .repeat = o->repeat == REPEAT_UNSET ? 0 : o->repeat,
                          .nassert = o->assertion.n,
                          .assertion = assertion,
                          .report = {.format = o->common.format < 0
@@ -160,6 +165,7 @@ static bool gprof(Run *r) {
 static void preset(Common *settings) {
     Gprof *o = (Gprof *)settings;
     o->warmup = 1;
+    o->repeat = REPEAT_UNSET;
     o->top = -1;
 }
 

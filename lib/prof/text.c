@@ -298,7 +298,8 @@ static void memory(Profile *p, const ReportOptions *how, Str *out) {
 
 /* ---- all ---- */
 static void footer(const Profile *p, Str *out) {
-    double n;
+    enum { ROUNDING = 4096 };
+    double n, peak;
     if (field_number(p, PF_unknown_flops, &n) && n > 0)
         str_printf(out,
                    "\n? flops of %.0f runs of Applies can't be told: their op gives no "
@@ -309,6 +310,13 @@ static void footer(const Profile *p, Str *out) {
                    "\n? %.0f values are in no planned figure of memory, as their size "
                    "is not known%s\n",
                    n, p->is_static ? ": --dim NAME=SIZE may tell it" : "");
+    if (field_number(p, PF_measured_results_bytes, &n) &&
+        field_number(p, PF_peak_bytes, &peak) && n - peak >= ROUNDING) {
+        str_puts(out, "\n");
+        count_text(n - peak, "B", out);
+        str_puts(out, " of results are beyond the plan: what no dim sizes (?) is taken "
+                      "on demand, and not always shared\n");
+    }
 }
 
 void report_text(Profile *p, const ReportOptions *how, const Compared *c, Str *out) {

@@ -1,6 +1,7 @@
 /* Verdicts: assertions over the totals, and comparison with an earlier report. */
 #include "prof/prof_impl.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- assertions ---- */
@@ -231,13 +232,18 @@ static bool both(const Profile *p, const Compared *c, int f, double *was, double
     return c->has[f] && field_number(p, (ProfileField)f, now);
 }
 
+/* Nothing that stays nothing has not grown; from nothing to something is infinite. */
+static double growth(double was, double now) {
+    return was > 0 ? now / was : now > 0 ? (double)INFINITY : 1;
+}
+
 /* Costs that must not grow, by the largest growth first. */
 bool compare_verdict(const Profile *p, const Compared *c, double limit) {
     int worst = -1;
     double was, now, most = limit;
     for (int f = 0; f < PF_N; f++) {
         if (!field_is_worse((ProfileField)f) || !both(p, c, f, &was, &now)) continue;
-        double ratio = was > 0 ? now / was : now > 0 ? limit * 2 : 1;
+        double ratio = growth(was, now);
         if (ratio > most) most = ratio, worst = f;
     }
     if (worst < 0) return true;
@@ -262,10 +268,10 @@ void compare_text(const Profile *p, const Compared *c, Str *out) {
         number_json(now, &b);
         str_printf(out, "%-22s  %20s  %20s  ", field_name((ProfileField)f),
                    str_text(&a), str_text(&b));
-        if (was > 0)
-            str_printf(out, "%8.3f\n", now / was);
+        if (isfinite(growth(was, now)))
+            str_printf(out, "%8.3f\n", growth(was, now));
         else
-            str_printf(out, "%8s\n", now > 0 ? "-" : "1.000");
+            str_printf(out, "%8s\n", "-");
         str_free(&a);
         str_free(&b);
     }
@@ -283,8 +289,8 @@ void compare_json(const Profile *p, const Compared *c, Str *out) {
         str_puts(out, ", \"now\": ");
         number_json(now, out);
         str_puts(out, ", \"ratio\": ");
-        if (was > 0)
-            number_json(now / was, out);
+        if (isfinite(growth(was, now)))
+            number_json(growth(was, now), out);
         else
             str_puts(out, "null");
         str_putc(out, '}');

@@ -210,6 +210,12 @@ outputs: {o: "concatenate([x[:n // 3], x @ ones((4, 4))])"}' >g.yaml
     assert_output --partial 'more than 1.2 times as much'
     small --static --dim n=200 --compare old.json -O json -o new.json
     jq -e '.compare.math_calls == {"before": 1000, "now": 2000, "ratio": 2}' new.json
+    gload --new -i 'x: float64[n]' -e 'y = x[::2]' -o view.tlg
+    gload --new -i 'x: float64[n]' -e 'y = exp(x)' -o exp.tlg
+    gprof view.tlg --static --dim n=9 -O json -o view.json
+    gprof view.tlg --static --dim n=9 --compare view.json -O json | jq -e '.compare.flops == {"before": 0, "now": 0, "ratio": 1}'
+    gprof exp.tlg --static --dim n=9 --compare view.json -O json | jq -e '.compare.math_calls.before == 0 and .compare.math_calls.ratio == null'
+    bad 1 E_VERDICT 'flops was 0 and is 9' 'gprof exp.tlg --static --dim n=9 --compare view.json --fail-above 1e6 >/dev/null'
     echo '{"total": [1' >bad.json
     run small --static --compare bad.json
     assert_failure 3
@@ -294,6 +300,9 @@ updates: {w: v}' >g.yaml
     assert_failure 2
     run digits --repeat -1 "$X" "$Y"
     assert_failure 2
+    run digits --repeat 0 "$X" "$Y"
+    assert_failure 2
+    assert_output --partial '--repeat takes a number of calls from 1 on'
     run digits --by file
     assert_failure 2
 }
@@ -438,4 +447,7 @@ Y
     gprof g.tlg 'x=ones(1000)' -O json -o m.json
     jq -e '.total | .unknown_sizes == 0 and .peak_bytes == 8000 + 4032 and .measured_results_bytes == 12000 and .leaves_bytes == 8008' m.json
     bad 1 E_VERDICT peak_bytes "gprof g.tlg 'x=ones(1000)' --assert 'peak_bytes < 12000' >/dev/null"
+    like "gprof g.tlg 'x=ones(1000)' | grep -c 'beyond the plan' || true" '^0$'
+    gload --new -i 'x: float64[?]' -e 'a = sort(exp(x))' -e 'b = cumsum(a[::2])' -e 'c = sort(b)' -e 'd = cumsum(c[::2])' -e 'y = sort(d)' --outputs y -o g.tlg
+    like "gprof g.tlg 'x=ones(10000)'" '^[0-9.]+ kB of results are beyond the plan: what no dim sizes \(\?\) is taken on demand'
 }
