@@ -58,7 +58,7 @@ static const char *leaf_text(LeafKind k) {
     return text[k];
 }
 
-static bool name_is_free(Compiler *c, Sym name, Span at) {
+bool compiler_name_free(Compiler *c, Sym name, Span at) {
     const Graph *g = c->top.b->g;
     Var v = graph_find(g, name);
     uint64_t d;
@@ -75,6 +75,24 @@ static bool name_is_free(Compiler *c, Sym name, Span at) {
                                          sym_text(c->s, name));
 }
 
+bool compiler_dims_free(Compiler *c, const Type *t, Sym name, Span at) {
+    const Graph *g = c->top.b->g;
+    for (int i = 0; i < t->ndim; i++) {
+        if (!dim_is_named(t->dim[i])) continue;
+        Sym dim = dim_sym(t->dim[i]);
+        Var v = graph_find(g, dim);
+        if (dim == name)
+            return fail(c->s, at, E_DUPLICATE, "`%s` can't be a dim of itself",
+                        sym_text(c->s, dim));
+        if (v != VAR_NONE && var_leaf(g, v) != LEAF_DIM)
+            return fail(c->s, at, E_DUPLICATE,
+                        "`%s` is already %s of the graph and can't be a dim: dims and "
+                        "variables share their names",
+                        sym_text(c->s, dim), leaf_text(var_leaf(g, v)));
+    }
+    return true;
+}
+
 bool compiler_define_ast(Compiler *c, const Ast *e) {
     bool annotated = e->kind == AST_ANNOT;
     if (annotated && e->nkid == 0)
@@ -84,7 +102,8 @@ bool compiler_define_ast(Compiler *c, const Ast *e) {
     size_t n = annotated ? 1 : e->nkid - 1;
     for (size_t i = 0; i < n; i++) {
         Sym name = annotated ? e->sym : e->kid[i]->sym;
-        if (!name_is_free(c, name, annotated ? e->at : e->kid[i]->at)) return false;
+        if (!compiler_name_free(c, name, annotated ? e->at : e->kid[i]->at))
+            return false;
     }
     for (size_t i = 0; i < n; i++)
         map_put(&c->definition, annotated ? e->sym : e->kid[i]->sym, c->defs.n);

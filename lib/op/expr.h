@@ -117,6 +117,10 @@ Builder *compiler_builder(Compiler *c);
  * lost. */
 void compiler_set_filter(Compiler *c, Filter how, const char *what);
 Arena *compiler_arena(Compiler *c);
+/* May a leaf of the graph be called so, and have a type with these dims? Dims and
+ * variables share their names. */
+bool compiler_name_free(Compiler *c, Sym name, Span at);
+bool compiler_dims_free(Compiler *c, const Type *t, Sym name, Span at);
 /* Remembers `name = expr`, `a, b = expr`, `name: type = expr` (a block of lines);
  * errors for duplicates. */
 bool compiler_define(Compiler *c, Span text);

@@ -273,6 +273,34 @@ static bool more_states(Live *l) {
     return more;
 }
 
+/* An input of the body that tells the dim; `needed`: only one that stays. */
+static Var dim_teller(const Live *l, Dim dim, bool needed) {
+    const Graph *g = l->m->body;
+    for (size_t i = g->inputs.n; i-- > 0;) { /* what no step changes comes last */
+        Var v = g->inputs.p[i];
+        const Type *t = var_type(g, v);
+        for (int k = 0; k < t->ndim; k++)
+            if (t->dim[k] == dim && (!needed || l->need[v])) return v;
+    }
+    return VAR_NONE;
+}
+
+/* A dim that is read is known from an input. */
+static bool more_dims(Live *l) {
+    const Graph *g = l->m->body;
+    bool more = false;
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        Var v = g->leaf[i].var, from;
+        Dim dim = DIM_NAMED(g->leaf[i].name);
+        if (var_leaf(g, v) != LEAF_DIM || !l->need[v] ||
+            dim_teller(l, dim, true) != VAR_NONE)
+            continue;
+        need(l, from = dim_teller(l, dim, false));
+        more |= from != VAR_NONE;
+    }
+    return more;
+}
+
 void scan_make_live(ScanMake *m) {
     const Graph *g = m->body;
     Live l = {m, mem_zalloc(m->b->s, g->nvar, 1)};
@@ -281,7 +309,7 @@ void scan_make_live(ScanMake *m) {
         need(&l, g->apply[g->effects.p[i]].out);
     do
         spread(&l);
-    while (more_states(&l));
+    while (more_states(&l) || more_dims(&l));
     for (size_t i = 0; i < m->seq.n; i++)
         m->seq.p[i].live = any_tap(&l, &m->seq.p[i]);
     for (size_t i = 0; i < m->other.n; i++)

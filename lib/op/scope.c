@@ -11,12 +11,13 @@
 
 /* ---- capturing ---- */
 
-static Sym free_name(Graph *g, Sym want, const char *otherwise) {
+/* Types of functions have the dims of the graph around them: their names are taken. */
+static Sym free_name(Compiler *c, const Graph *g, Sym want, const char *otherwise) {
     Session *s = g->s;
     const char *base = want ? sym_text(s, want) : otherwise;
     Sym y = sym(s, base);
     Str b = STR(s);
-    for (int i = 1; graph_find(g, y) != VAR_NONE; i++) {
+    for (int i = 1; graph_find(g, y) != VAR_NONE || is_dim_name(c, y); i++) {
         str_clear(&b);
         str_printf(&b, "%s_%d", base, i);
         y = sym(s, str_text(&b));
@@ -39,7 +40,8 @@ static Var capture(Compiler *c, Frame *f, const Frame *home, Var v) {
     } else {
         Sym name = var_leaf(from, outer) == LEAF_DIM ? var_leafrec(from, outer)->name
                                                      : var_name(from, outer);
-        inner = graph_input(to, free_name(to, name, "captured"), var_type(from, outer));
+        inner =
+            graph_input(to, free_name(c, to, name, "captured"), var_type(from, outer));
         vec_push(c->s, &f->captured, outer);
     }
     map_put(&f->inner, outer, inner);
@@ -421,7 +423,7 @@ static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const
     char buf[24];
     for (size_t i = 0; i < n; i++) {
         snprintf(buf, sizeof buf, "arg%zu", i);
-        Sym name = f->lambda ? f->lambda->kid[i]->sym : sym(c->s, buf);
+        Sym name = free_name(c, c->b->g, f->lambda ? f->lambda->kid[i]->sym : 0, buf);
         value[i] = node_var(graph_input(c->b->g, name, arg[i]), f->at);
     }
     if (!f->lambda)

@@ -116,6 +116,15 @@ Y
     like 'gload --info d.yaml' 'hs +float32\[t, b, 4\]' 'last +float32\[b, 4\]'
 }
 
+@test "a step that takes a dim, or an argument called as one, makes a graph that all tools read" {
+    local e
+    for e in 'lambda e, a: a + e * n + x + x.size' 'lambda e, a: a + x.size + ones(x.shape) * e * n + x - 1 + 1 * e - e' 'lambda n, a: a + n * x.size + x'; do
+        E=$e ok 'gload -i "x: float64[n]" -i "h: float64[n]" -e "y = sum(scan($E, sequences=x, outputs_info=h)[-1])" -o g.yaml && gload g.yaml --check && ggrad g.yaml --wrt x -o d.yaml'
+        ok 'gload d.yaml --check'
+    done
+    ok 'gload -i "x: float64[n]" -e "y = scan(lambda e, a: a + e * n + x.size, sequences=x, outputs_info=0.)" | grun x=[1,2]' 'y = [4.0, 10.0]'
+}
+
 @test "what is printed reads back to an equal graph, in every form" {
     cat >p.yaml <<'Y'
 thunkline: 1
