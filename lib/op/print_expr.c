@@ -112,10 +112,11 @@ static bool index_is_bare(Printer *p, Var v) {
 static void print_index(Printer *p, ApplyId a, size_t first, Str *out) {
     const Apply *ap = &p->g->apply[a];
     const Var *in = apply_in(p->g, a);
+    const char *index = sym_text(p->s, ap->props->p[0].sym);
     size_t next = first;
     print_operand(p, in[0], false, BIND_ATOM, out);
-    str_putc(out, '[');
-    for (const char *c = sym_text(p->s, ap->props->p[0].sym); *c; c++) {
+    str_puts(out, *index ? "[" : "[()");
+    for (const char *c = index; *c; c++) {
         if (*c != '$' || next >= ap->nin) {
             str_putc(out, *c);
             continue;

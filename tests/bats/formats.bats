@@ -216,6 +216,16 @@ END
     grep -q 'here' .err
 }
 
+@test "an index without parts is printed so that it reads back" {
+    gload -i 'x: float64[3]' -e 'a = set_subtensor(x[()], 1)' -e 'b = inc_subtensor(x[()], x)' --no-provenance -o g.tlg
+    like 'gload g.tlg -O math' 'a = set_subtensor\(x\[\(\)\], 1' 'b = inc_subtensor\(x\[\(\)\], x'
+    local f
+    for f in yaml json; do
+        gload g.tlg -o "g.$f"
+        ok "grun g.$f x=[1,2,3]" $'a = [1.0, 1.0, 1.0]\nb = [2.0, 4.0, 6.0]'
+    done
+}
+
 @test "weakness, floatX and literals survive the text" {
     ok 'gload -i "x: float32" -e "x + 1.1" | grun x=1' 'out = 2.1'
     ok 'gload --floatX float32 -e "1 / 3" | grun -O json' '{"name": "out", "dtype": "float32", "shape": [], "data": 0.33333334}'
