@@ -186,7 +186,9 @@ void graph_name(Graph *g, Var v, Sym name);      /* adds; the name must be free 
 bool graph_name_free(Graph *g, Var v, Sym name); /* the same; false if it is taken */
 void graph_reserve_names(Graph *g, size_t n);    /* a hint: so many more come */
 Var graph_find(const Graph *g, Sym name);        /* VAR_NONE */
-Sym var_name(const Graph *g, Var v);             /* the preferred one, 0 if anonymous */
+bool graph_has_dim(const Graph *g, Sym name);    /* in types of leaves, too */
+bool graph_dims_ok(const Graph *g, Span at); /* E_DUPLICATE: a variable has the name */
+Sym var_name(const Graph *g, Var v);         /* the preferred one, 0 if anonymous */
 void graph_unname(Graph *g, Sym name);
 /* `from` becomes `to`, which must be free; an input's or shared variable's own name
  * too. Not for dims. */

@@ -84,6 +84,40 @@ bool graph_name_free(Graph *g, Var v, Sym name) {
     return true;
 }
 
+/* A leaf's type, or of a list's type what the elements are. */
+static const Type *leaf_type(const Graph *g, uint32_t leaf) {
+    const Type *t = var_type(g, g->leaf[leaf].var);
+    while (t->kind == TYPE_LIST)
+        t = t->elem;
+    return t;
+}
+
+bool graph_has_dim(const Graph *g, Sym name) {
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        const Leaf *leaf = &g->leaf[i];
+        if (var_leaf(g, leaf->var) == LEAF_DIM && leaf->name == name) return true;
+        const Type *t = leaf_type(g, i);
+        for (int k = 0; k < t->ndim; k++)
+            if (t->dim[k] == DIM_NAMED(name)) return true;
+    }
+    return false;
+}
+
+bool graph_dims_ok(const Graph *g, Span at) {
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        const Type *t = leaf_type(g, i);
+        for (int k = 0; k < t->ndim; k++) {
+            if (!dim_is_named(t->dim[k])) continue;
+            Sym dim = dim_sym(t->dim[k]);
+            Var v = graph_find(g, dim);
+            if (v != VAR_NONE && var_leaf(g, v) != LEAF_DIM)
+                return fail(g->s, at, E_DUPLICATE, "%s is both a dim and a variable",
+                            sym_text(g->s, dim));
+        }
+    }
+    return true;
+}
+
 Sym var_name(const Graph *g, Var v) {
     if (var_leaf(g, v) == LEAF_DIM) return var_leafrec(g, v)->name;
     return v < g->priv->preferred_cap ? g->priv->preferred[v] : 0;

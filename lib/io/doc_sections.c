@@ -35,12 +35,6 @@ static bool want_name(Session *s, Sym name, Span at) {
                 "language uses");
 }
 
-static bool want_free(Graph *g, Sym name, Span at) {
-    return graph_find(g, name) == VAR_NONE ||
-           fail(g->s, at, E_DUPLICATE, "the name \"%s\" is used twice",
-                sym_text(g->s, name));
-}
-
 /* Where the first `=` stands that is no part of a comparison, a bracket or a string; n
  * if there is none. */
 static size_t find_equals(const char *p, size_t n) {
@@ -105,12 +99,13 @@ static const Type *declared_type(Section *x, Sym name, Span at) {
              sym_text(x->s, name));
         return NULL;
     }
-    return type_parse(x->s, source_get(x->s, at.source)->text + at.begin,
-                      at.end - at.begin, at);
+    const Type *t = type_parse(x->s, source_get(x->s, at.source)->text + at.begin,
+                               at.end - at.begin, at);
+    return t && compiler_dims_free(x->c, t, name, at) ? t : NULL;
 }
 
 static bool declare_input(Section *x, Sym name, Span name_at, Rest rest) {
-    if (!want_name(x->s, name, name_at) || !want_free(x->g, name, name_at))
+    if (!want_name(x->s, name, name_at) || !compiler_name_free(x->c, name, name_at))
         return false;
     if (!is_empty(rest.value)) {
         fail(x->s, rest.value, E_SYNTAX, "the input \"%s\" can't have a value",
@@ -123,7 +118,7 @@ static bool declare_input(Section *x, Sym name, Span name_at, Rest rest) {
 }
 
 static bool declare_shared(Section *x, Sym name, Span name_at, Rest rest) {
-    if (!want_name(x->s, name, name_at) || !want_free(x->g, name, name_at))
+    if (!want_name(x->s, name, name_at) || !compiler_name_free(x->c, name, name_at))
         return false;
     const Type *t = declared_type(x, name, rest.type);
     if (!t) return false;

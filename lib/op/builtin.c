@@ -382,8 +382,11 @@ bool fail_function(Compiler *c, const Ast *e) {
     for (int d = 0; d < DT_N; d++)
         of[n++] = dtype_name((DType)d);
     const char *name = sym_text(c->s, e->sym), *near = str_nearest(c->s, name, of, n);
-    fail(c->s, e->at, E_NAME, "there is no function `%s`%s%s%s", name,
-         near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
+    if (near && strcmp(near, name) == 0)
+        fail(c->s, e->at, E_NAME, "%s is no method: write %s(...)", name, name);
+    else
+        fail(c->s, e->at, E_NAME, "there is no function `%s`%s%s%s", name,
+             near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
     mem_free(of);
     if (!near)
         note(c->s, NOWHERE,

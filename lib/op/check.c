@@ -280,21 +280,6 @@ static bool check_effects(const Graph *g) {
     return ok;
 }
 
-/* Names of dims, which types use, and of variables are one name space. */
-static bool check_dim_names(const Graph *g) {
-    for (uint32_t i = 0; i < g->nleaf; i++) {
-        const Type *t = var_type(g, g->leaf[i].var);
-        for (int k = 0; k < t->ndim; k++) {
-            if (!dim_is_named(t->dim[k])) continue;
-            Var v = graph_find(g, dim_sym(t->dim[k]));
-            if (v == VAR_NONE || var_leaf(g, v) == LEAF_DIM) continue;
-            return fail(g->s, NOWHERE, E_DUPLICATE, "%s is both a dim and a variable",
-                        sym_text(g->s, dim_sym(t->dim[k])));
-        }
-    }
-    return true;
-}
-
 static bool check_until(const Graph *g) {
     if (g->until == VAR_NONE || var_type(g, g->until) == type_scalar(g->s, DT_BOOL))
         return true;
@@ -309,7 +294,7 @@ static bool check_meaning(Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         if (!check_types(g, a, floatX)) return false;
     return check_updates(g) && check_labels(g) && check_inits(g) && check_effects(g) &&
-           check_dim_names(g) && check_until(g);
+           graph_dims_ok(g, NOWHERE) && check_until(g);
 }
 
 bool graph_check(Graph *g) {

@@ -202,8 +202,8 @@ static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
 
 static bool index_dict(Compiler *c, const Ast *e, const Node *x, Node *out) {
     Node key;
-    if (e->nkid != 2 || !compile(c, e->kid[1], DT_NONE, &key) ||
-        key.kind != NODE_STRING)
+    if (e->nkid == 2 && !compile(c, e->kid[1], DT_NONE, &key)) return false;
+    if (e->nkid != 2 || key.kind != NODE_STRING)
         return fail(c->s, e->at, E_TYPE, "a dict is indexed with one string");
     for (size_t i = 0; i < x->n; i++) {
         if (x->key[i] != key.sym) continue;

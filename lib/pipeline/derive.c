@@ -47,7 +47,8 @@ bool derive_output(Derivation *d, const char *pattern, const char *cost,
     Sym name = result_name(d, d->d->name ? d->d->name : pattern, cost, wrt);
     if (!compiler_name_ok(d->s, derive_span(d, "--name", sym_text(d->s, name))))
         return false;
-    if (graph_find(d->g, name) != VAR_NONE || graph_output(d->g, name) != VAR_NONE) {
+    if (graph_find(d->g, name) != VAR_NONE || graph_has_dim(d->g, name) ||
+        graph_output(d->g, name) != VAR_NONE) {
         fail(d->s, d->d->at, E_DUPLICATE, "the graph already has a %s",
              sym_text(d->s, name));
         return note(d->s, NOWHERE,
@@ -172,7 +173,10 @@ static bool find_or_input(Derivation *d, const char *option, const char *name, V
     Sym y = sym(d->s, name);
     *v = graph_find(d->g, y);
     if (*v != VAR_NONE) return true;
-    if (!compiler_name_ok(d->s, derive_span(d, option, name))) return false;
+    Span at = derive_span(d, option, name);
+    if (!compiler_name_ok(d->s, at)) return false;
+    if (graph_has_dim(d->g, y))
+        return fail(d->s, at, E_DUPLICATE, "%s is a dim of the graph already", name);
     const Type *t = var_type(d->g, like);
     if (t->kind == TYPE_TENSOR && dtype_is_discrete(t->dtype))
         t = type_with_dtype(d->s, t, d->b.floatX);

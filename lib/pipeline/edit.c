@@ -183,7 +183,8 @@ static bool rename_one(Graph *g, Span text) {
         to = sym_n(s, at_text(s, new), new.end - new.begin);
     if (from == to) return true;
     if (!compiler_name_ok(s, new)) return false;
-    if (graph_find(g, to) != VAR_NONE || graph_output(g, to) != VAR_NONE)
+    if (graph_find(g, to) != VAR_NONE || graph_has_dim(g, to) ||
+        graph_output(g, to) != VAR_NONE)
         return fail(s, new, E_DUPLICATE, "the graph already has a %s", sym_text(s, to));
     if (graph_find(g, from) == v)
         graph_rename(g, from, to);
@@ -220,18 +221,22 @@ static Sym prefixed(Session *s, const char *prefix, Sym name) {
     return y;
 }
 
-static bool prefix_ok(Session *s, const char *prefix) {
+static bool prefix_ok(Session *s, const char *prefix, Span *at) {
     Str name = STR(s);
     str_printf(&name, "%sx", prefix);
-    Span at = {source_add(s, "--prefix", str_text(&name), name.n), 0, (uint32_t)name.n};
+    uint32_t source = source_add(s, "--prefix", str_text(&name), name.n);
+    *at = (Span){source, 0, (uint32_t)name.n};
     str_free(&name);
-    return compiler_name_ok(s, at);
+    bool ok = compiler_name_ok(s, *at);
+    at->end--;
+    return ok;
 }
 
 /* All at once: names are taken out first, so that none stands in another's way. */
 bool graph_prefix(Graph *g, const char *prefix) {
     Session *s = g->s;
-    if (!prefix_ok(s, prefix)) return false;
+    Span at;
+    if (!prefix_ok(s, prefix, &at)) return false;
     size_t n = g->names.n;
     VarName *was = mem_alloc(s, (n + 1) * sizeof *was);
     for (size_t i = 0; i < n; i++)
@@ -252,7 +257,7 @@ bool graph_prefix(Graph *g, const char *prefix) {
     for (size_t i = 0; i < g->outputs.n; i++)
         g->outputs.p[i].label = prefixed(s, prefix, g->outputs.p[i].label);
     graph_outputs_changed(g);
-    return true;
+    return graph_dims_ok(g, at);
 }
 
 /* ---- what changes leaves ---- */

@@ -65,9 +65,9 @@ static Var new_input(Wanted *w, Plant *p, const Type *t) {
     Session *s = w->g->s;
     if (p->var != VAR_NONE) return p->var;
     Sym name = input_name(w, p);
-    if (graph_find(w->g, name) != VAR_NONE) {
+    if (graph_find(w->g, name) != VAR_NONE || graph_has_dim(w->g, name)) {
         fail(s, p->at, E_DUPLICATE,
-             "there is a variable %s already: rename it, or give "
+             "there is a variable or dim %s already: rename it, or give "
              "the value, TAG/NAME=VALUE",
              sym_text(s, name));
         return VAR_NONE;

@@ -11,12 +11,15 @@ typedef struct Join {
     Var *leaf, *map;
 } Join;
 
+static bool advise(Session *s) {
+    return note(s, NOWHERE, "load one of them with --prefix, or --rename it, first");
+}
+
 static bool taken(Join *j, Sym name) {
     if (graph_find(j->to, name) == VAR_NONE) return false;
     fail(j->s, NOWHERE, E_DUPLICATE, "both graphs have a variable %s",
          sym_text(j->s, name));
-    note(j->s, NOWHERE, "load one of them with --prefix, or --rename it, first");
-    return true;
+    return !advise(j->s);
 }
 
 static bool join_leaves(Join *j) {
@@ -98,7 +101,8 @@ static bool join_one(Join *j) {
     j->map = NEW_N(j->a, j->from->nvar, Var);
     for (uint32_t v = 0; v < j->from->nvar; v++)
         j->map[v] = VAR_NONE;
-    return join_leaves(j) && join_body(j) && join_tables(j);
+    return join_leaves(j) && join_body(j) && join_tables(j) &&
+           (graph_dims_ok(j->to, NOWHERE) || advise(j->s));
 }
 
 /* The parts' texts outlive them. */

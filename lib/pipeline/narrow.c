@@ -22,19 +22,6 @@ static const Type *bind_type(Session *s, const Type *t, Sym name, int64_t n) {
     return any ? type_clone(s, t, DT_NONE, t->ndim, dim) : t;
 }
 
-static bool has_dim(const Graph *g, Sym name) {
-    for (uint32_t i = 0; i < g->nleaf; i++) {
-        const Leaf *leaf = &g->leaf[i];
-        if (g->var[leaf->var].leaf == LEAF_DIM && leaf->name == name) return true;
-        const Type *t = var_type(g, leaf->var);
-        while (t->kind == TYPE_LIST)
-            t = t->elem;
-        for (int k = 0; k < t->ndim; k++)
-            if (t->dim[k] == DIM_NAMED(name)) return true;
-    }
-    return false;
-}
-
 bool graph_bind_dim(Graph *g, Sym name, int64_t n) {
     for (uint32_t i = 0; i < g->nleaf; i++) {
         Leaf *leaf = &g->leaf[i];
@@ -80,7 +67,7 @@ bool dim_option(Graph *g, Span text, Sym *dim, int64_t *size) {
     if (!len || eq[1 + len] || overflow || n > INT64_MAX)
         return fail(s, text, E_USAGE, "--dim takes NAME=SIZE, as in --dim n=128");
     Sym name = sym_find(s, p, (size_t)(eq - p));
-    if (!name || !has_dim(g, name)) {
+    if (!name || !graph_has_dim(g, name)) {
         fail(s, text, E_UNKNOWN, "the graph has no dim %.*s", (int)(eq - p), p);
         return note(s, NOWHERE, "dims are the names in types such as float32[n, 64]");
     }
@@ -152,8 +139,9 @@ static bool narrow_option(Graph *g, Span text) {
     const Type *want = type_parse(s, colon + 1, strlen(colon + 1), at);
     if (!want) return false;
     const char *name = arena_str(session_arena(s), p, (size_t)(colon - p));
-    return k == LEAF_NOT ? narrow_result(g, v, want, name, at)
-                         : narrow_leaf(g, v, want, name, at);
+    return (k == LEAF_NOT ? narrow_result(g, v, want, name, at)
+                          : narrow_leaf(g, v, want, name, at)) &&
+           graph_dims_ok(g, at);
 }
 
 bool graph_narrow(Graph *g, const Edit *e) {

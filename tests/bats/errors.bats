@@ -60,6 +60,18 @@ END
     bad 3 E_SYNTAX '.' 'gload -i "x: float64[3"'
     bad 3 E_ 'x' 'gload -i "x: float64" -i "x: float64"'
     bad 3 E_ 'x' 'gload -i "x: float64" -e "x = 3"'
+    bad 3 E_DUPLICATE '--input:1:1: .*`n` is already a dim of the graph' 'gload -i "x: float64[n]" -i "n: float64" -e x+n'
+    bad 3 E_DUPLICATE '--shared:1:1: .*`n` is already a dim of the graph' 'gload -i "x: float64[n]" --shared "n: float64 = 1" -e x+n'
+    bad 3 E_DUPLICATE '--input:1:4: .*`n` is already an input of the graph and can.t be a dim' 'gload -i "n: float64" -i "x: float64[n]" -e x+n'
+    bad 3 E_DUPLICATE '--input:1:4: .*`x` can.t be a dim of itself' 'gload -i "x: float64[x]" -e x'
+    bad 3 E_DUPLICATE '--rename:1:3: .*already has a n' 'gload -i "x: float64[n]" -i "m: float64" -e x+m --rename m=n'
+    bad 3 E_DUPLICATE '--prefix:1:1: .*pn is both a dim and a variable' 'gload -i "x: float64[pn]" -i "n: float64" -e x+n --prefix p'
+    bad 3 E_DUPLICATE '--narrow:1:3: .*n is both a dim and a variable' 'gload -i "x: float64[?]" -i "n: float64" -e x+n --narrow "x: float64[n]"'
+    gload -i 'x: float64[n]' -e 'y = sum(x * x)' -o x.tlg
+    gload -i 'n: float64' -e 'z = n' -o n.tlg
+    bad 3 E_DUPLICATE 'n is both a dim and a variable' 'gload x.tlg n.tlg'
+    bad 3 E_DUPLICATE 'the graph already has a n' 'ggrad x.tlg --name n'
+    bad 3 E_DUPLICATE 'n is a dim of the graph already' 'ggrad x.tlg --jvp y --wrt x --tangents n'
     bad 3 E_ 'lambda' 'gload -i "lambda: float64"'
     bad 3 E_ 'pi' 'gload -i "pi: float64"'
     bad 3 E_ '.' 'gload --shared "W: float64[2] = ones(3)"'
@@ -370,6 +382,8 @@ m[..., ...] => 1 E_ARG subtensor: an index can hold only one ...
 {'a': x, 'b': m}['c'] => 18 E_NAME the dict has no key 'c'
 {'abc': x, 'b': m}['abd'] => 20 E_NAME the dict has no key 'abd': did you mean 'abc'?
 {'a': x, 'b': m}[q] => 1 E_TYPE a dict is indexed with one string
+{'a': x}[nofunc(1)] => 10 E_NAME there is no function `nofunc`: did you mean `round`?
+x.load('a') => 1 E_NAME load is no method: write load(...)
 {'a': x, 'b': m}['zzzzzzz'] => 18 E_NAME the dict has no key 'zzzzzzz'
 make_list(x, x)[0, 1] => 1 E_TYPE a list is indexed with one integer or slice
 make_list(x, x)[1.5:] => 1 E_TYPE make_slice: the parts of a slice are integers or None, not float64
@@ -566,6 +580,11 @@ inputs: {x: float64}\nlet: |\n  y: float32 = x\noutputs: [y]\n#E_DTYPE#4:16#cast
 inputs: {x: float64}\nlet: |\n  a, a = [x, x]\noutputs: [a]\n#E_DUPLICATE#4:6#there twice
 inputs: {x: float64}\nlet: |\n  x = x\noutputs: [x]\n#E_DUPLICATE#4:3#already an input
 inputs: {x: "float64[n]"}\nlet: |\n  n = x\noutputs: [n]\n#E_DUPLICATE#4:3#already a dim
+inputs: {x: "float64[n]", "n": float64}\n#E_DUPLICATE#2:28#already a dim
+inputs: {"n": float64, x: "float64[n]"}\n#E_DUPLICATE#2:28#already an input
+inputs: {x: "float64[n]"}\nshared: {"n": float64 = 1}\n#E_DUPLICATE#3:11#already a dim
+inputs: {"n": float64}\nshared: {W: "float64[n]"}\n#E_DUPLICATE#3:14#already an input
+inputs: {x: float64}\nfunctions: {f: {inputs: {"n": int64, a: "float64[n]"}, outputs: [a]}}\n#E_DUPLICATE#3:42#already an input
 inputs: {x: float64}\nlet: |\n  d = {"a": x, "b": lambda v: v}\noutputs: [d]\n#E_TYPE#4:21#a function where
 shared: {W: float64 = 1}\nupdates: |\n  W = W + 1\n  W = W\n#E_DUPLICATE#5:3#updated twice
 shared: {W: float64 = 1}\nupdates: |\n  W + 1\n#E_SYNTAX#4:5#a statement

@@ -261,7 +261,7 @@ static void refused_files(void) {
     REFUSED(HEAD "let: |\n  a = x\n  a = z\n", E_DUPLICATE, 7, 3, "");
     REFUSED(HEAD "let: |\n  x = z\n", E_DUPLICATE, 6, 3, "");
     REFUSED("thunkline: 1\ninputs: |\n  x: float64\n  x: float64\n", E_DUPLICATE, 4, 3,
-            "twice");
+            "already an input");
     REFUSED("thunkline: 1\ninputs: {lambda: float64}\n", E_NAME, 2, 10, "lambda");
     REFUSED("thunkline: 1\ninputs: {x: float65}\n", E_DTYPE, 2, 13, "float65");
     REFUSED("thunkline: 1\ninputs: |\n  x = 1\n", E_SYNTAX, 3, 3, "name: type");
