@@ -24,10 +24,15 @@ static void put_place(Session *s, Span at, Str *out) {
     str_printf(out, ":%u:%u: ", line, col);
 }
 
+/* Is it a byte of a letter that began before? */
+static bool goes_on(char c) {
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
 static size_t columns(const char *p, size_t n) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        count += ((unsigned char)p[i] & 0xC0) != 0x80;
+        count += !goes_on(p[i]);
     return count;
 }
 
@@ -42,9 +47,11 @@ static void put_line(Session *s, Span at, const Paint *paint, Str *out) {
         end++;
     if (begin == end) return;
     if (b - begin > LINE_MAX_SHOWN / 2) begin = b - LINE_MAX_SHOWN / 2;
-    if (end - begin > LINE_MAX_SHOWN) end = begin + LINE_MAX_SHOWN;
-    while (begin < b && ((unsigned char)src->text[begin] & 0xC0) == 0x80)
+    while (begin < b && goes_on(src->text[begin]))
         begin++;
+    if (end - begin > LINE_MAX_SHOWN) end = begin + LINE_MAX_SHOWN;
+    while (end > b && end < src->len && goes_on(src->text[end]))
+        end--;
     size_t stop = at.end < end ? at.end : end;
     size_t width = stop > b ? columns(src->text + b, stop - b) : 1;
     str_puts(out, "    ");

@@ -69,6 +69,9 @@ Texts *texts(Session *s);
 /* The expression of a text, parsed once; `op` names the row for messages. NULL:
  * diagnosed. */
 const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op);
+/* The same of a text that stands on a line of a source of that name. */
+const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
+                       uint32_t line);
 const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */
 
 /* A number of the main graph that was written a moment ago: equal ones share a value.

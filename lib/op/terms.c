@@ -79,7 +79,18 @@ static bool read_prop(Compiler *c, const Op *op, const Ast *e, Prop *value) {
         if (sig->prop[i].name == e->sym)
             return compile(c, e->kid[0], DT_NONE, &n) &&
                    node_prop(c, op, &sig->prop[i], &n, &value[i]);
-    return fail(c->s, e->at, E_ARG, "%s has no such prop", op->name);
+    Str all = STR(c->s);
+    for (size_t i = 0; i < sig->nprop; i++)
+        str_printf(&all, "%s%s", i ? ", " : ": it has ",
+                   sym_text(c->s, sig->prop[i].name));
+    if (e->kind == AST_KEYWORD)
+        fail(c->s, e->at, E_ARG, "%s has no prop %s%s", op->name,
+             sym_text(c->s, e->sym), str_text(&all));
+    else
+        fail(c->s, e->at, E_ARG, "a prop of %s is NAME=VALUE%s", op->name,
+             str_text(&all));
+    str_free(&all);
+    return false;
 }
 
 bool props_of_text(Builder *b, const Op *op, const char *text, const Props **out) {
@@ -87,7 +98,8 @@ bool props_of_text(Builder *b, const Op *op, const char *text, const Props **out
     const Signature *sig = op_signature(b->s, op);
     Arena *tmp = arena_new(b->s);
     const char *call = arena_printf(tmp, "%s(%s)", op->name, text);
-    const Ast *e = text_ast(b->s, t, sym_text(b->s, sym(b->s, call)), op);
+    const Ast *e = text_ast_in(b->s, t, sym_text(b->s, sym(b->s, call)),
+                               arena_printf(tmp, "<props of %s>", op->name), 1);
     Env none = {0};
     Compiler c = {.s = b->s, .b = b, .arena = tmp, .tmp = tmp, .env = &none};
     c.filter.allow_downcast = -1;

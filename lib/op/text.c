@@ -27,11 +27,15 @@ Texts *texts(Session *s) {
 }
 
 const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op) {
+    return text_ast_in(s, t, text, op && op->file ? op->file : "<text>",
+                       op && op->line > 0 ? (uint32_t)op->line : 1);
+}
+
+const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
+                       uint32_t line) {
     uint64_t have;
     if (map_get(&t->ast, (uintptr_t)text, &have)) return (const Ast *)(uintptr_t)have;
     size_t n = strlen(text);
-    const char *name = op && op->file ? op->file : "<text>";
-    uint32_t line = op && op->line > 0 ? (uint32_t)op->line : 1;
     uint32_t source = source_add_at(s, name, text, n, line, 1);
     const Ast *e = expr_parse(s, t->arena, (Span){source, 0, (uint32_t)n});
     if (e) map_put(&t->ast, (uintptr_t)text, (uintptr_t)e);

@@ -390,7 +390,9 @@ static TlVar api_apply(TlHost *h, const char *op, const char *props, size_t nin,
             return api_fail(h, TL_FAILED, "input %zu for %s is no variable", i, op),
                    VAR_NONE;
     const Props *p = NULL;
-    if (props && *props && !props_of_text(h->b, found, props, &p)) return VAR_NONE;
+    if (props && *props && !props_of_text(h->b, found, props, &p))
+        return api_fail(h, TL_FAILED, "%s applies %s with these props", h->what, op),
+               VAR_NONE;
     if (!op_apply(h->b, found, p, nin, in, all)) return VAR_NONE;
     const Signature *sig = op_signature(h->s, found);
     if (out) memcpy(out, all, sig->nout * sizeof *all);

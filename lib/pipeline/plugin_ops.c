@@ -336,11 +336,14 @@ static int plugin_destroys(const Graph *g, ApplyId id, size_t out) {
 
 static void plugin_str(Session *s, const Op *op, const Props *props, Str *out) {
     TlHost h = plugin_host(s, op, props, NOWHERE);
-    h.out = out;
-    if (!op->plugin->def.str(&h, &plugin_api) || diag_count(s) > h.mark) {
-        diag_rewind(s, h.mark);
+    Str text = STR(s);
+    h.out = &text;
+    if (op->plugin->def.str(&h, &plugin_api) && diag_count(s) == h.mark)
+        str_add(out, str_text(&text), text.n);
+    else /* nothing of what a hook that failed has put */
         str_puts(out, op->name);
-    }
+    diag_rewind(s, h.mark);
+    str_free(&text);
 }
 
 /* ---- what a def says ---- */

@@ -136,6 +136,8 @@ static bool no_shape(TlShape *s) {
 SLIP(g_op, g->grad[0] = a->apply(h, "nothing", NULL, 1, far, NULL))
 SLIP(g_far, g->grad[0] = a->apply(h, "add", NULL, 2, far, NULL))
 SLIP(g_props, g->grad[0] = a->apply(h, "sum", "axes=0", 1, far, NULL))
+SLIP(g_value, g->grad[0] = a->apply(h, "sum", "axis='up'", 1, far, NULL))
+SLIP(g_place, g->grad[0] = a->apply(h, "sum", "0", 1, far, NULL))
 SLIP(g_number, g->grad[0] = a->number(h, (TlDType)99, 0))
 SLIP(g_const, g->grad[0] = a->constant(h, NULL, 0))
 SLIP(g_filter, g->grad[0] = a->constant(h, a->type(h, "int8"), 1000))
@@ -156,6 +158,8 @@ static const TlOpDef d[] = {
     {OP("g_op", "x", one, triple), .grad = g_op},
     {OP("g_far", "x", one, triple), .grad = g_far},
     {OP("g_props", "x", one, triple), .grad = g_props},
+    {OP("g_value", "x", one, triple), .grad = g_value},
+    {OP("g_place", "x", one, triple), .grad = g_place},
     {OP("g_number", "x", one, triple), .grad = g_number},
     {OP("g_const", "x", one, triple), .grad = g_const},
     {OP("g_filter", "x", one, triple), .grad = g_filter},

@@ -326,7 +326,7 @@ plugin_of() {
         'out = [1.0, -3.0, 2.5, 4.0, 1.0, 2.0, 5.0, 0.0, 0.0]'
     like 'gload $P -i "x: float64" -e "ask(x, k=4)" -O math' "^out = ask<4.0'it\\\\'s'>\(x\)$"
     like 'gload $P -i "x: float64" -e "ask(x, k=4)" | gprof $P --static --by op -O tsv' $'^ask<4.0\'it\\\\\'s\'>\t1\t1\t'
-    like 'gload $P -i "x: float64" -e "ask_bad(x)" -O math' 'ask_bad\(x\)$'
+    like 'gload $P -i "x: float64" -e "ask_bad(x)" -O math' '^out = ask_bad\(x\)$'
 }
 
 @test "derivatives, shapes and foldings in C: what they build and see of the graph" {
@@ -355,7 +355,10 @@ plugin_of() {
     done <<'T'
 g_op|E_PLUGIN|g_op: there is no op nothing to apply here
 g_far|E_PLUGIN|g_far: input 1 for add is no variable
-g_props|E_ARG|sum has no such prop
+g_props|E_ARG|<props of sum>:1:5: .*: sum has no prop axes: it has axis,
+g_props|E_ARG|note: g_props applies sum with these props
+g_value|E_ARG|<props of sum>:1:10: 
+g_place|E_ARG|<props of sum>:1:5: .*a prop of sum is NAME=VALUE: it has axis
 g_number|E_PLUGIN|g_number: no number can be made here
 g_const|E_PLUGIN|g_const: no constant can be made here
 g_filter|E_DTYPE|g_filter: expected int8, got a float64 scalar
