@@ -87,7 +87,27 @@ static bool is_float(const Graph *g, Var v) {
            dtype_is_inexact(t->dtype);
 }
 
-/* The float inputs and shared variables that reach the cost through connected paths. */
+/* May --check move it? A Hessian of a complex variable has no real differences. */
+static bool is_movable(const Derivation *d, Var v) {
+    const Type *t = var_type(d->g, v);
+    return t->kind == TYPE_TENSOR && !(d->d->hessian && dtype_is_complex(t->dtype));
+}
+
+/* left: names of what --check can't move. */
+static bool say_left(Derivation *d, Var cost, const Str *left) {
+    if (!left->n) return true;
+    if (!d->nwrt)
+        return fail(d->s, d->d->at, E_USAGE,
+                    "--check moves arrays of floats, but %s depends only on %s",
+                    derive_shown(d, cost), str_text(left));
+    warn(d->s, d->d->at, E_VERDICT,
+         "left out of the check, which moves arrays of floats: %s", str_text(left));
+    return true;
+}
+
+/* The float inputs and shared variables that reach the cost through connected paths;
+ * for
+ * --check those that it can move. */
 static bool default_wrt(Derivation *d, Var cost) {
     const Graph *g = d->g;
     uint8_t *reach = NEW_N(d->a, g->nvar, uint8_t);
@@ -96,12 +116,20 @@ static bool default_wrt(Derivation *d, Var cost) {
         for (size_t k = 0; k < g->apply[a].nout; k++)
             for (size_t i = 0; reach[g->apply[a].out + k] && i < g->apply[a].nin; i++)
                 if (op_connected(g, a, i, k)) reach[apply_in(g, a)[i]] = 1;
+    Str left = STR(d->s);
     d->wrt = NEW_N(d->a, g->inputs.n + g->shared.n, Var);
     for (size_t i = 0; i < g->inputs.n + g->shared.n; i++) {
         Var v = i < g->inputs.n ? g->inputs.p[i] : g->shared.p[i - g->inputs.n];
-        if (reach[v] && is_float(g, v)) d->wrt[d->nwrt++] = v;
+        if (!reach[v] || !is_float(g, v)) continue;
+        if (!d->d->made || is_movable(d, v))
+            d->wrt[d->nwrt++] = v;
+        else
+            str_printf(&left, "%s%s (%s)", left.n ? ", " : "", derive_shown(d, v),
+                       type_str(d->s, var_type(g, v)));
     }
-    if (d->nwrt) return true;
+    bool ok = say_left(d, cost, &left);
+    str_free(&left);
+    if (d->nwrt || !ok) return ok;
     fail(d->s, d->d->at, E_DISCONNECTED,
          "%s depends on no float input or shared variable", derive_shown(d, cost));
     return note(d->s, NOWHERE, "name what to differentiate by with --wrt");

@@ -460,16 +460,28 @@ static bool is_number(const Check *c, DType d) {
     return true;
 }
 
+static bool cant_move(Check *c, Var v, bool leaf) {
+    const Type *t = var_type(c->g, v);
+    const char *name = sym_text(c->s, var_name(c->g, v)), *type = type_str(c->s, t);
+    if (!leaf)
+        return fail(c->s, NOWHERE, E_USAGE,
+                    "--check moves inputs and shared variables: %s is neither", name);
+    if (t->kind != TYPE_TENSOR || !dtype_is_complex(t->dtype))
+        return fail(c->s, NOWHERE, E_USAGE, "--check moves arrays of floats: %s is %s",
+                    name, type);
+    return fail(c->s, NOWHERE, E_USAGE,
+                "--check moves %s, which is %s, only for derivatives of real numbers "
+                "and for pushforwards",
+                name, type);
+}
+
 /* Every wrt has a value of its own to move: contiguous, with one owner. */
 static bool own_values(Check *c) {
     for (size_t k = 0; k < c->d->nwrt; k++) {
         Value *v = value_of(c, c->d->wrt[k]);
         const Type *t = var_type(c->g, c->d->wrt[k]);
         if (!v || t->kind != TYPE_TENSOR || !is_number(c, t->dtype))
-            return fail(c->s, NOWHERE, E_USAGE,
-                        "--check takes float inputs and shared variables as --wrt, "
-                        "complex ones for derivatives of real numbers and "
-                        "pushforwards");
+            return cant_move(c, c->d->wrt[k], v != NULL);
         for (size_t i = 0; !v->t.data && i < c->g->shared.n; i++)
             if (c->g->shared.p[i] == c->d->wrt[k]) {
                 const Value *now = vm_shared(c->m, i);

@@ -374,6 +374,24 @@ Y
     bad 5 E_INDEX 'index 7 is out of range' 'gload -i "x: float64[3]" -i "i: int64" -e "y = x[i]" | ggrad --wrt x --check i=7'
 }
 
+@test "--check moves arrays of floats, and says what it leaves out" {
+    local left="warning.*left out of the check, which moves arrays of floats: s \(sparse\('csr', float64\[3, 3\]\)\)$" o
+    gload -i "s: sparse('csr', float64[3, 3])" -i 'x: float64[3]' -e 'z = s @ x' -e 'y = sum(z * x)' -o s.tlg
+    for o in '--cost y' '--vjp z' '--jvp z'; do
+        shell "ggrad s.tlg $o --check"
+        [ "$status" = 0 ]
+        [ "$(grep -c warning .err)" = 1 ] && grep -Eq "$left" .err
+        ok "ggrad s.tlg $o --wrt x --check" ''
+    done
+    bad 2 E_USAGE "moves arrays of floats: s is sparse" 'ggrad s.tlg --cost y --wrt s --check'
+    bad 2 E_USAGE 'moves inputs and shared variables: z is neither' 'ggrad s.tlg --cost y --wrt z --check'
+    bad 2 E_USAGE 'c depends only on s \(sparse' "gload s.tlg -e 'c = sum(dense_from_sparse(s))' | ggrad --cost c --check"
+    gload -i 'a: complex128' -i 'x: float64' -e 'y = (a * x * x).real()' -o h.tlg
+    ok 'ggrad h.tlg --check' ''
+    shell 'ggrad h.tlg --hessian y --check'
+    [ "$status" = 0 ] && grep -q 'left out of the check.*: a (complex128)$' .err
+}
+
 @test "--check takes no rounding for a slope, and no step out of the domain for an error" {
     ok "gload --new -i 'a: float64[2, 3]' -e 'y = det(concatenate([a, a[:1] + a[1:2]]))' --outputs y | ggrad --check"
     ok "gload --new -i 'x: float64' -e 'y = assert_op(x, x > 0) * x' --outputs y | ggrad --check x=1e-3"

@@ -35,6 +35,8 @@ so() {
     ok 'gload $D -i "x: double" -e "z = double_op(x, x, 2, fn=\"mul\")" | ggrad $D --cost z | grun $D x=5' \
         "$(printf 'z = 50.0\nd_z_d_x = 20.0')"
     like 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --jvp z --wrt x | grun $D x=5 t_x=1' '^jvp_z = 10.0$'
+    bad 2 E_USAGE 'check moves arrays of floats: x is double' 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --wrt x --check'
+    bad 2 E_USAGE 'but z depends only on x \(double\)' 'gload $D -i "x: double" -e "z = double_mul(x, x)" | ggrad $D --check'
     # zeros of the type: of what is held constant, of a branch that has no tangent
     ok 'gload $D -i "x: double" -e "z = double_mul(zero_grad(x), double_sub(x, 3))" | ggrad $D --cost z | grun $D x=5' \
         "$(printf 'z = 10.0\nd_z_d_x = 5.0')"
