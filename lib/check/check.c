@@ -213,13 +213,12 @@ bool check_end(Check *c, Machine *m) {
     for (size_t i = 0; i < g->outputs.n; i++)
         compare_result(c, "output", sym_text(c->s, g->outputs.p[i].label),
                        g->outputs.p[i].var, vm_output(m, i));
-    for (size_t i = 0; i < g->updates.n; i++) {
-        Var shared = g->updates.p[i].shared;
-        size_t k = 0;
-        while (g->shared.p[k] != shared)
-            k++;
-        compare_result(c, "new value of", sym_text(c->s, var_leafrec(g, shared)->name),
-                       g->updates.p[i].value, vm_shared(m, k));
+    for (size_t k = 0; k < g->shared.n; k++) {
+        Var new = graph_update(g, g->shared.p[k]);
+        if (new == VAR_NONE) continue;
+        compare_result(c, "new value of",
+                       sym_text(c->s, var_leafrec(g, g->shared.p[k])->name), new,
+                       vm_shared(m, k));
     }
     check_sharing(c, m);
     frame_close(&c->main);

@@ -45,6 +45,7 @@ Graph *graph_blank(Session *s) {
     p->spent = MAP(s);
     p->approx = MAP(s);
     p->label = MAP(s);
+    p->update = MAP(s);
     p->apply_index = INDEX(s);
     p->const_index = INDEX(s);
     g->s = s;
@@ -89,6 +90,7 @@ static void priv_free(struct GraphPriv *p) {
     map_free(&p->spent);
     map_free(&p->approx);
     map_free(&p->label);
+    map_free(&p->update);
     index_free(&p->apply_index);
     index_free(&p->const_index);
     mem_free(p);
@@ -435,7 +437,15 @@ void graph_outputs_changed(Graph *g) {
 }
 
 Var graph_update(const Graph *g, Var shared) {
-    for (size_t i = 0; i < g->updates.n; i++)
-        if (g->updates.p[i].shared == shared) return g->updates.p[i].value;
-    return VAR_NONE;
+    struct GraphPriv *p = g->priv;
+    uint64_t i;
+    for (; p->updated < g->updates.n; p->updated++)
+        map_put(&p->update, g->updates.p[p->updated].shared, p->updated);
+    return map_get(&p->update, shared, &i) ? g->updates.p[i].value : VAR_NONE;
+}
+
+void graph_updates_changed(Graph *g) {
+    map_free(&g->priv->update);
+    g->priv->update = MAP(g->s);
+    g->priv->updated = 0;
 }

@@ -197,6 +197,7 @@ void graph_unname_all(Graph *g);             /* of variables; dims keep theirs *
 Var graph_output(const Graph *g, Sym label); /* the first of that label, or VAR_NONE */
 void graph_outputs_changed(Graph *g); /* call it when some are removed or relabelled */
 Var graph_update(const Graph *g, Var shared);  /* VAR_NONE */
+void graph_updates_changed(Graph *g);          /* call it when some are removed */
 Var graph_tree_leaf(const Graph *g, Sym path); /* of a named tree, "r/y"; VAR_NONE */
 bool graph_is_rowwise(const Graph *g, Var effect);
 /* Forgets the named trees, and drops what only they needed; ids change then. */

@@ -17,6 +17,8 @@ struct GraphPriv {
     Map approx;   /* variable -> index into approx */
     Map label;    /* label -> index into outputs, of the first `labelled` ones */
     size_t labelled;
+    Map update; /* shared variable -> index into updates, of the first `updated` ones */
+    size_t updated;
     bool interning;    /* the tables below cover all nodes */
     Index apply_index; /* Applies without serial */
     Index const_index; /* numbers of constant leaves */

@@ -125,6 +125,7 @@ static bool replace_update(Graph *g, Compiler *c, Span text) {
             if (g->updates.p[i].shared == w)
                 memmove(&g->updates.p[i], &g->updates.p[i + 1],
                         (--g->updates.n - i) * sizeof *g->updates.p);
+        graph_updates_changed(g);
     }
     return compiler_update(c, text);
 }

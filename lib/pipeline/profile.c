@@ -116,6 +116,7 @@ static void ask_all(Asking *a, const Graph *from) {
     a->g = graph_copy(from, ROOTS_RUN, NULL, false, a->map);
     a->g->outputs.n = a->g->updates.n = a->g->effects.n = 0;
     graph_outputs_changed(a->g);
+    graph_updates_changed(a->g);
     Builder b = builder(a->g, true);
     for (ApplyId id = 0; id < from->napply; id++)
         for (Var k = 0; k < from->apply[id].nout; k++) {

@@ -126,6 +126,7 @@ static bool keep(Graph *g, const char *list, Span at) {
         for (size_t i = 0; i < out.n; i++)
             vec_push(s, &g->outputs, out.p[i]);
         if (!updates) g->updates.n = 0;
+        graph_updates_changed(g);
         rowwise_settle(g);
     }
     vec_free(&out);

@@ -203,3 +203,17 @@ Y
     ok 'gload t.tlg -O yaml | grun x=3 | cmp - <(grun t.tlg x=3)'
     ok 'grun t.tlg x=3 -O json | jq -c .data | head -1' '[]'
 }
+
+@test "updates of many shared variables are told apart in linear time" {
+    awk 'BEGIN {
+        n = 300000
+        print "thunkline: 1\nshared:"
+        for (i = 0; i < n; i++) print "  w" i ": int64 = 0"
+        print "updates: |"
+        for (i = 0; i < n; i++) print "  w" i " = w" i " + 1"
+    }' >m.yaml
+    ok '(ulimit -t 20; gload m.yaml -o m.tlg)' # processor seconds: a tenth of that, or several times as much
+    ok "gload m.tlg --update 'w7 = w7 + 2' | grun --save s.tlg"
+    like 'gload s.tlg -O yaml' '^  w6: int64 = 1$' '^  w7: int64 = 2$'
+    bad 3 E_DUPLICATE 'w299999. is updated twice' "{ cat m.yaml; echo '  w299999 = w0'; } | gload"
+}
