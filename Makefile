@@ -41,8 +41,8 @@ LINK   ?= -pie $(NOW)
 LDFLAGS += $(if $(SAN),-fsanitize=$(SAN))
 
 # ---- sources: found, never listed -----------------------------------------------------------
-LIB_C   := $(filter-out %.simd.c,$(wildcard lib/*/*.c lib/ops/*/*.c))
-SIMD_C  := $(wildcard lib/*/*.simd.c lib/ops/*/*.simd.c)
+LIB_C   := $(filter-out %.simd.c,$(shell find lib -name "*.c" | sort))
+SIMD_C  := $(filter %.simd.c,$(shell find lib -name "*.c" | sort))
 TOOLS   := gload ggrad grewrite grun gprof
 CMD_C   := $(wildcard cmd/*/*.c)
 GEN_C   := $(B)/gen/catalogue.c $(B)/gen/rules_text.c
@@ -76,7 +76,7 @@ endef
 $(foreach l,$(LEVELS),$(eval $(call SIMD_RULE,$(l))))
 
 # The catalogue: every `const OpList ops_*` and `const MacroList macros_*` in the tree, by name.
-CATALOGUE_C := $(wildcard lib/ops/*/*.c lib/ad/*.c lib/harvest/*.c)
+CATALOGUE_C := $(shell grep -lE "^const (OpList ops|MacroList macros)_" -r lib --include="*.c" | sort)
 $(B)/gen/catalogue.c: $(CATALOGUE_C) lib/gen/catalogue.awk Makefile
 	@mkdir -p $(@D)
 	awk -f lib/gen/catalogue.awk $(CATALOGUE_C) > $@
