@@ -1,6 +1,6 @@
 /* grewrite: simplify, stabilise, fuse. */
 #include "cli/cli.h"
-#include "op/print.h"
+#include "lang/print.h"
 #include "pipeline/pipeline.h"
 
 #include <stdio.h>

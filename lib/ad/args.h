@@ -3,7 +3,7 @@
 #define AD_ARGS_H
 
 #include "ad/ad.h"
-#include "op/macro.h"
+#include "lang/macro.h"
 
 /* While a macro adds to the graph: errors point at the call, equal expressions are one
  * variable. */

@@ -1,6 +1,6 @@
 /* MONITOR: a line for each instruction. */
 #include "check/check.h"
-#include "op/print.h"
+#include "lang/print.h"
 #include "value/class.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Rewriting again must do the same again, and equal ops must have equal maps. */
 #include "check/check_impl.h"
-#include "op/print.h"
+#include "lang/print.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * diagnostics that are dropped again, findings stay. */
 #include "check/check_impl.h"
 #include "io/io.h"
-#include "op/print.h"
+#include "lang/print.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* sow and sow_cond of a dict: each leaf is sown as NAME/KEY, so that it is a dict again
  * when it is harvested. */
-#include "op/macro.h"
+#include "lang/macro.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * a function, which is expanded where it is applied: what its body sows is found among
  * the Applies that the expansion added. */
 #include "harvest/harvest.h"
-#include "op/macro.h"
+#include "lang/macro.h"
 
 #include <string.h>
 

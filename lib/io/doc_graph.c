@@ -1,7 +1,7 @@
 /* A document as a graph: the head of the file, functions, then the sections in the
  * order in which they need each other, whatever the order in the file. */
 #include "io/io_impl.h"
-#include "op/demand.h"
+#include "lang/lazy_scope.h"
 #include "op/own.h"
 #include "op/rowwise.h"
 

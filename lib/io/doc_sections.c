@@ -2,7 +2,7 @@
  * block of lines or a mapping from names to the rest of the line; both become the same
  * statements. */
 #include "io/io_impl.h"
-#include "op/approx.h"
+#include "lang/approx.h"
 #include "op/convert.h"
 #include "value/class.h"
 

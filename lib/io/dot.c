@@ -2,7 +2,7 @@
  * inputs, cyan shared variables, blue outputs, grey what nothing reads. A blue edge is
  * an input that the output may view; dashed is an update. */
 #include "io/io_impl.h"
-#include "op/print.h"
+#include "lang/print.h"
 
 #include <string.h>
 

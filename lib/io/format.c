@@ -1,6 +1,6 @@
 /* Forms by name and by suffix, and the texts that names and labels may be. */
 #include "io/io_impl.h"
-#include "op/macro.h"
+#include "lang/macro.h"
 
 #include <string.h>
 

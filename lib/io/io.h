@@ -5,7 +5,7 @@
 #ifndef IO_IO_H
 #define IO_IO_H
 
-#include "op/expr.h"
+#include "lang/expr.h"
 
 typedef enum IoFormat {
     IO_AUTO, /* writing: by the path's suffix, else YAML */

@@ -1,7 +1,7 @@
 /* A graph as formulas for people: infix, and what is used once stands where it is used.
  */
 #include "io/io_impl.h"
-#include "op/print.h"
+#include "lang/print.h"
 
 static void declare(const Graph *g, Var v, const char *what, const char *indent,
                     Str *out) {

@@ -2,9 +2,9 @@
  * come from one description; what differs is how a key, a text and a block of lines are
  * put down. */
 #include "io/io_impl.h"
-#include "op/approx.h"
+#include "lang/approx.h"
+#include "lang/print.h"
 #include "op/own.h"
-#include "op/print.h"
 #include "value/class.h"
 
 #include <string.h>

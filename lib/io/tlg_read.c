@@ -2,7 +2,7 @@
  * its leaves, constants, Applies, names and interface. What a newer writer adds under
  * keys unknown here is skipped; what must not be skipped it lists as required. */
 #include "io/tlg.h"
-#include "op/demand.h"
+#include "lang/lazy_scope.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * shown already is shown by its line only. Indentation stops growing at some depth, so
  * that the size of the listing is linear in the graph. */
 #include "io/io_impl.h"
-#include "op/print.h"
+#include "lang/print.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef OP_OWN_H
 #define OP_OWN_H
 
-#include "op/expr.h"
+#include "lang/expr.h"
 
 /* A text of a file. For formulas `at` is the text itself, to be compiled. */
 typedef struct OwnText {

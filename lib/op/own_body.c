@@ -1,9 +1,9 @@
 /* Bodies of ops that are texts: graphs made for the types and props of an Apply and
  * kept for the session. What the body can't know from types alone, integers that decide
  * shapes, is a constant in it when it is one in the call. */
+#include "lang/print.h"
 #include "op/infer.h"
 #include "op/own_impl.h"
-#include "op/print.h"
 
 #include <stdio.h>
 #include <string.h>

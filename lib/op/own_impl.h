@@ -2,7 +2,7 @@
 #ifndef OP_OWN_IMPL_H
 #define OP_OWN_IMPL_H
 
-#include "op/compile_impl.h"
+#include "lang/compile_impl.h"
 #include "op/op_impl.h"
 #include "op/own.h"
 

@@ -1,6 +1,6 @@
 /* What a kernel may ask for while it runs: storage from its host, views, and errors
  * that tell what it was given. */
-#include "op/print.h"
+#include "lang/print.h"
 #include "value/class.h"
 
 enum { SHOWN_INPUTS = 8, SHOWN_ELEMENTS = 8 };

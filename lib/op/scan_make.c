@@ -2,7 +2,7 @@
  * part is copied into another one, with the inputs in the order that a scan wants. */
 #include "op/scan_make.h"
 
-#include "op/lex.h"
+#include "lang/lex.h"
 #include "op/quiet.h"
 
 #include <stdio.h>

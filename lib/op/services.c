@@ -2,7 +2,7 @@
  */
 #include "op/services.h"
 
-#include "op/macro.h"
+#include "lang/macro.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* gload's edits: definitions, inputs, updates, outputs, values, names, dims. What only
  * adds is appended to the graph; what changes a leaf's type has every type inferred
  * anew (narrow.h). */
-#include "op/approx.h"
+#include "lang/approx.h"
 #include "op/rowwise.h"
 #include "pipeline/narrow.h"
 

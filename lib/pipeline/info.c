@@ -1,5 +1,5 @@
 /* gload --info: what a graph has, as a table or as JSON. */
-#include "op/print.h"
+#include "lang/print.h"
 #include "pipeline/pipeline.h"
 #include "value/class.h"
 

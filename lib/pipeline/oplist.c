@@ -1,9 +1,9 @@
 /* The catalogue as text or JSON: --list-ops, --op. What an op's row
  * leaves open has a default in the contract, and that is said, too. */
-#include "op/builtin.h"
-#include "op/macro.h"
+#include "lang/builtin.h"
+#include "lang/macro.h"
+#include "lang/print.h"
 #include "op/own.h"
-#include "op/print.h"
 #include "pipeline/pipeline.h"
 #include "value/class.h"
 

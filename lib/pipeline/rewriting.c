@@ -1,7 +1,7 @@
 /* grewrite's work around the rewriter: replacing and pruning before, bisecting and
  * comparing after. */
+#include "lang/print.h"
 #include "op/convert.h"
-#include "op/print.h"
 #include "op/rowwise.h"
 #include "pipeline/pipeline.h"
 

@@ -5,7 +5,7 @@
 #define PROF_POLY_H
 
 #include "base/num.h"
-#include "op/expr.h"
+#include "lang/expr.h"
 
 typedef struct Poly Poly;  /* immutable, of an arena */
 enum { POLY_TERMS = 256 }; /* a sum with more terms can't be told */

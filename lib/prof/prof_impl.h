@@ -2,7 +2,7 @@
 #ifndef PROF_PROF_IMPL_H
 #define PROF_PROF_IMPL_H
 
-#include "op/print.h"
+#include "lang/print.h"
 #include "prof/poly.h"
 #include "prof/prof.h"
 

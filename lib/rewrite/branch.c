@@ -1,6 +1,6 @@
 /* ifelse: a branch that is known, values that are the same in both branches, results
  * that nothing uses. And effects that only a branch needed which is no more. */
-#include "op/demand.h"
+#include "lang/lazy_scope.h"
 #include "rewrite/rewrite_impl.h"
 
 /* ---- one Apply ---- */

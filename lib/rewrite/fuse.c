@@ -11,7 +11,7 @@
  * lifted in the same way. Last, a group takes in one reduction of what it makes, best
  * of a value that nothing else needs and that is then never stored. All of it is
  * linear. */
-#include "op/demand.h"
+#include "lang/lazy_scope.h"
 #include "rewrite/rewrite_impl.h"
 
 #include <stdio.h>

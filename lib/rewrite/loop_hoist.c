@@ -1,7 +1,7 @@
 /* Work that need not be done in a loop. What a step makes of things that don't change
  * is made once, before the loop. What it makes of rows of sequences alone is made for
  * all steps at once: products of rows become one product of matrices. */
-#include "op/demand.h"
+#include "lang/lazy_scope.h"
 #include "rewrite/loop.h"
 
 #include <string.h>

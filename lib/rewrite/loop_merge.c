@@ -1,6 +1,6 @@
 /* Two loops of the same steps, neither of which needs a result of the other and which
  * are needed under the same condition, are one: what both do is done once. */
-#include "op/demand.h"
+#include "lang/lazy_scope.h"
 #include "rewrite/loop.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef REWRITE_REWRITE_IMPL_H
 #define REWRITE_REWRITE_IMPL_H
 
-#include "op/expr.h"
+#include "lang/expr.h"
 #include "rewrite/rewrite.h"
 
 /* ---- rules as data ---- */

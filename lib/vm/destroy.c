@@ -10,7 +10,7 @@
  *   - a reader needs what the destroyer makes.
  * The result of a destroyer has the memory of its input but is a variable of its own:
  * readers of the result are no readers of the input, and it may be destroyed again. */
-#include "op/print.h"
+#include "lang/print.h"
 #include "vm/vm_impl.h"
 
 #include <string.h>

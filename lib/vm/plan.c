@@ -1,7 +1,7 @@
 /* Planning: the live Applies in order, their operands as cells, and for each how it is
  * run. Everything here is linear in the live part; a plan for a few variables of a
  * large graph never looks at the rest. */
-#include "op/demand.h"
+#include "lang/lazy_scope.h"
 #include "op/own.h"
 #include "op/scan.h"
 #include "vm/vm_impl.h"

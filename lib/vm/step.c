@@ -1,6 +1,6 @@
 /* One instruction. Most are a loop whose operands look as they did the last time; those
  * need no more than a comparison for each operand and the call of the loop. */
-#include "op/print.h"
+#include "lang/print.h"
 #include "vm/vm_impl.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Any text as statements and as an expression of the language: a tree, a graph, or one
  * error. */
-#include "op/expr.h"
+#include "lang/expr.h"
 
 #include "fuzz.h"
 

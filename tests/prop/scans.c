@@ -4,7 +4,7 @@
  * rewriting changes nothing. */
 #include "../unit/test.h"
 #include "ad/ad.h"
-#include "op/expr.h"
+#include "lang/expr.h"
 #include "op/scan.h"
 #include "rewrite/rewrite.h"
 #include "vm/vm.h"

@@ -5,7 +5,7 @@
 #define TORTURE_TEXT_H
 
 #include "../prop/gen.h"
-#include "op/macro.h"
+#include "lang/macro.h"
 #include "pipeline/trial.h"
 
 enum { POOL = 96, TRIES = 40, LINE = 1600 };

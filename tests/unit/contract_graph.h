@@ -3,7 +3,7 @@
 #define CONTRACT_GRAPH_H
 
 #include "contract.h"
-#include "op/expr.h"
+#include "lang/expr.h"
 #include "pipeline/pipeline.h"
 
 static Session *s;

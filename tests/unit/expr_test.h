@@ -2,8 +2,8 @@
 #ifndef EXPR_TEST_H
 #define EXPR_TEST_H
 
-#include "op/expr.h"
-#include "op/print.h"
+#include "lang/expr.h"
+#include "lang/print.h"
 #include "test.h"
 
 static Session *s;

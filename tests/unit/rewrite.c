@@ -1,8 +1,8 @@
 /* lib/rewrite: matching, the driver, what may not change. */
 #include "rewrite/rewrite.h"
 
+#include "lang/print.h"
 #include "op/build.h"
-#include "op/print.h"
 #include "test.h"
 #include "vm/vm.h"
 

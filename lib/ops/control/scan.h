@@ -2,8 +2,8 @@
 #ifndef OPS_CONTROL_SCAN_H
 #define OPS_CONTROL_SCAN_H
 
+#include "lang/macro.h"
 #include "op/build.h"
-#include "op/macro.h"
 #include "op/scan.h"
 
 /* scan_run.c: a plain reference, one machine and one step after the other. */

@@ -1,7 +1,7 @@
 /* scan in the language: scan(fn, sequences=[...], outputs_info=[...],
  * non_sequences=[...], n_steps=n, ...), with taps(x, [-1, 0]) for what is read at other
  * steps than the present one, and until(condition) among the results of a lambda. */
-#include "op/macro.h"
+#include "lang/macro.h"
 #include "op/scan_stretch.h"
 #include "ops/control/scan.h"
 #include "ops/control/unify.h"

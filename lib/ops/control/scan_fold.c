@@ -1,5 +1,5 @@
 /* Scans under other names: map, reduce, foldl, foldr, and filter. */
-#include "op/macro.h"
+#include "lang/macro.h"
 #include "ops/control/scan.h"
 
 /* Arguments of scan that a function over it does not take itself. */

@@ -2,8 +2,8 @@
 #ifndef OPS_RANDOM_SAMPLE_H
 #define OPS_RANDOM_SAMPLE_H
 
+#include "lang/macro.h"
 #include "op/build.h"
-#include "op/macro.h"
 
 enum { SAMPLE_BINDS = 12 };
 typedef struct Sample {

@@ -1,0 +1,361 @@
+/* The texts of one graph: definitions under their names, outputs, updates. */
+#include "lang/compile_impl.h"
+#include "op/convert.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+Compiler *compiler_new(Builder *b) {
+    Compiler *c = mem_zalloc(b->s, 1, sizeof *c);
+    c->filter = (Filter){.allow_downcast = -1};
+    c->s = b->s;
+    c->b = b;
+    c->arena = arena_new(b->s);
+    c->tmp = arena_new(b->s);
+    c->top.b = b;
+    c->frame = &c->top;
+    c->named = c->definition = c->dims = MAP(b->s);
+    return c;
+}
+
+void compiler_free(Compiler *c) {
+    if (!c) return;
+    map_free(&c->named);
+    map_free(&c->definition);
+    map_free(&c->dims);
+    vec_free(&c->defs);
+    arena_free(c->arena);
+    arena_free(c->tmp);
+    mem_free(c);
+}
+
+void compiler_set_filter(Compiler *c, Filter how, const char *what) {
+    c->filter = how;
+    c->filter_what = what;
+}
+
+Builder *compiler_builder(Compiler *c) {
+    return c->b;
+}
+Arena *compiler_arena(Compiler *c) {
+    return c->arena;
+}
+void compiler_auto_inputs(Compiler *c, bool on) {
+    c->auto_inputs = on;
+}
+void compiler_set_load(Compiler *c, LoadFn *load, void *ctx) {
+    c->load = load;
+    c->load_ctx = ctx;
+}
+
+/* ---- definitions ---- */
+
+static const char *leaf_text(LeafKind k) {
+    static const char *const text[] = {"a variable", "an input", "shared", "a constant",
+                                       "a dim"};
+    return text[k];
+}
+
+bool compiler_name_free(Compiler *c, Sym name, Span at) {
+    const Graph *g = c->top.b->g;
+    Var v = graph_find(g, name);
+    uint64_t d;
+    if (map_get(&c->definition, name, &d)) {
+        fail(c->s, at, E_DUPLICATE, "`%s` is defined twice", sym_text(c->s, name));
+        return note(c->s, c->defs.p[d].ast->at, "it is defined first here");
+    }
+    if (v != VAR_NONE)
+        return fail(c->s, at, E_DUPLICATE, "`%s` is already %s of the graph",
+                    sym_text(c->s, name), leaf_text(var_leaf(g, v)));
+    return !is_dim_name(c, name) || fail(c->s, at, E_DUPLICATE,
+                                         "`%s` is already a dim of the graph: dims and "
+                                         "variables share their names",
+                                         sym_text(c->s, name));
+}
+
+bool compiler_dims_free(Compiler *c, const Type *t, Sym name, Span at) {
+    const Graph *g = c->top.b->g;
+    for (int i = 0; i < t->ndim; i++) {
+        if (!dim_is_named(t->dim[i])) continue;
+        Sym dim = dim_sym(t->dim[i]);
+        Var v = graph_find(g, dim);
+        if (dim == name)
+            return fail(c->s, at, E_DUPLICATE, "`%s` can't be a dim of itself",
+                        sym_text(c->s, dim));
+        if (v != VAR_NONE && var_leaf(g, v) != LEAF_DIM)
+            return fail(c->s, at, E_DUPLICATE,
+                        "`%s` is already %s of the graph and can't be a dim: dims and "
+                        "variables share their names",
+                        sym_text(c->s, dim), leaf_text(var_leaf(g, v)));
+    }
+    return true;
+}
+
+bool compiler_define_ast(Compiler *c, const Ast *e) {
+    bool annotated = e->kind == AST_ANNOT;
+    if (annotated && e->nkid == 0)
+        return fail(c->s, e->at, E_SYNTAX,
+                    "`%s` gets no value here: write `%s: type = expression`",
+                    sym_text(c->s, e->sym), sym_text(c->s, e->sym));
+    size_t n = annotated ? 1 : e->nkid - 1;
+    for (size_t i = 0; i < n; i++) {
+        Sym name = annotated ? e->sym : e->kid[i]->sym;
+        if (!compiler_name_free(c, name, annotated ? e->at : e->kid[i]->at))
+            return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        map_put(&c->definition, annotated ? e->sym : e->kid[i]->sym, c->defs.n);
+    vec_push(c->s, &c->defs, ((Definition){e, DEF_WAITS}));
+    return true;
+}
+
+bool compiler_define(Compiler *c, Span text) {
+    const Ast **e;
+    size_t n;
+    if (!expr_parse_block(c->s, c->arena, text, &e, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!compiler_define_ast(c, e[i])) return false;
+    return true;
+}
+
+/* ---- types ---- */
+
+/* v as a value of type t: filter_variable, but a dim that nothing has yet says nothing.
+ */
+static bool conform(Compiler *c, const char *what, const Type *t, Span at, Var *v) {
+    Dim dim[MAX_NDIM];
+    for (int i = 0; i < t->ndim; i++) {
+        bool known = !dim_is_named(t->dim[i]) || is_dim_name(c, dim_sym(t->dim[i]));
+        dim[i] = known ? t->dim[i] : DIM_UNKNOWN;
+    }
+    Span outer = c->b->from.at;
+    c->b->from.at = at;
+    *v = type_filter_variable(c->b, type_clone(c->s, t, DT_NONE, t->ndim, dim), *v,
+                              what);
+    c->b->from.at = outer;
+    return *v != VAR_NONE;
+}
+
+static const Type *parse_type(Compiler *c, Span at) {
+    const char *p = source_get(c->s, at.source)->text + at.begin;
+    return type_parse(c->s, p, at.end - at.begin, at);
+}
+
+/* ---- named trees ---- */
+
+/* Can the leaf of a tree be a variable, without a word if not? */
+static bool leaf_is_value(const Compiler *c, const Node *n) {
+    int64_t i;
+    if (n->kind != NODE_LITERAL) return n->kind == NODE_VAR || n->kind == NODE_NONE;
+    if (n->lit.kind == K_INT) return literal_i64(&n->lit, &i);
+    double x = fabs(literal_f64(&n->lit));
+    return n->lit.kind == K_BOOL || c->b->floatX != DT_FLOAT32 ||
+           !(x > (double)FLT_MAX);
+}
+
+static bool tree_is_values(const Compiler *c, const Node *n) {
+    if (n->kind != NODE_LIST && n->kind != NODE_DICT) return leaf_is_value(c, n);
+    for (size_t i = 0; i < n->n; i++)
+        if (!tree_is_values(c, &n->item[i])) return false;
+    return true;
+}
+
+/* PATH/key or PATH/number. */
+static const char *tree_path(Compiler *c, const char *path, const Node *n, size_t i) {
+    if (n->kind == NODE_DICT)
+        return arena_printf(c->arena, "%s/%s", path, sym_text(c->s, n->key[i]));
+    return arena_printf(c->arena, "%s/%zu", path, i);
+}
+
+/* {} or [] as a result. */
+static bool is_empty(const Node *n) {
+    return (n->kind == NODE_DICT || n->kind == NODE_LIST) && n->n == 0;
+}
+
+Var empty_var(Compiler *c) {
+    Value empty = {.kind = TYPE_EMPTY};
+    return graph_const_value(c->b->g, type_simple(c->s, TYPE_EMPTY), &empty);
+}
+
+/* An empty list is an array wherever it is a value. */
+static bool empty_leaf(Compiler *c, const Node *n, Var *v) {
+    if (n->kind == NODE_LIST) return compiler_var(c, n, DT_NONE, v);
+    *v = empty_var(c);
+    return true;
+}
+
+static bool note_leaves(Compiler *c, const char *path, const Node *n) {
+    Var v;
+    bool empty = is_empty(n);
+    if (empty || (n->kind != NODE_LIST && n->kind != NODE_DICT)) {
+        if (empty ? !empty_leaf(c, n, &v) : !compiler_var(c, n, DT_NONE, &v))
+            return false;
+        vec_push(c->s, &c->top.b->g->trees, ((VarName){v, sym(c->s, path)}));
+        return true;
+    }
+    for (size_t i = 0; i < n->n; i++)
+        if (!note_leaves(c, tree_path(c, path, n, i), &n->item[i])) return false;
+    return true;
+}
+
+/* Notes the leaves of a tree that a name of the main graph is bound to. */
+static bool note_tree(Compiler *c, Sym name, const Node *n) {
+    const Graph *g = c->top.b->g;
+    bool tree = n->kind == NODE_LIST || n->kind == NODE_DICT;
+    return !tree || g->main != g || !tree_is_values(c, n) ||
+           note_leaves(c, sym_text(c->s, name), n);
+}
+
+/* ---- compiling one ---- */
+
+static bool bind(Compiler *c, Sym name, Span at, const Node *n) {
+    Graph *g = c->top.b->g;
+    Var v = n->var;
+    if (graph_find(g, name) != VAR_NONE || is_dim_name(c, name))
+        return fail(c->s, at, E_DUPLICATE, "`%s` is defined twice",
+                    sym_text(c->s, name));
+    if (n->kind == NODE_LITERAL || n->kind == NODE_VAR) {
+        if (node_is_weak(n) && !compiler_var(c, n, DT_NONE, &v)) return false;
+        graph_name(g, v, name);
+        return true;
+    }
+    Node *keep = NEW(c->arena, Node);
+    *keep = *n;
+    map_put(&c->named, name, (uintptr_t)keep);
+    return note_tree(c, name, n);
+}
+
+static bool unpack(Compiler *c, const Ast *e, const Node *n) {
+    size_t want = e->nkid - 1;
+    bool all = n->kind == NODE_VAR && n->n > 1; /* one is given, others are there */
+    if (n->kind != NODE_LIST && !all)
+        return fail(c->s, n->at, E_ARITY, "%zu names for one value (%s)", want,
+                    node_kind_text(n));
+    if (n->n != want)
+        return fail(c->s, n->at, E_ARITY, "%zu names for %zu values", want, n->n);
+    for (size_t i = 0; i < want; i++)
+        if (!bind(c, e->kid[i]->sym, e->kid[i]->at, &n->item[i])) return false;
+    return true;
+}
+
+static bool define_annotated(Compiler *c, const Ast *e) {
+    Node n;
+    Var v;
+    const Type *t = parse_type(c, e->type);
+    if (!t || !compile(c, e->kid[0], receiver_dtype(t), &n) ||
+        !node_for(c, &n, t, &v) ||
+        !conform(c, "the declared type", t, e->kid[0]->at, &v))
+        return false;
+    n = node_var(v, e->at);
+    return bind(c, e->sym, e->at, &n);
+}
+
+bool compile_definition(Compiler *c, const Ast *e) {
+    Node n;
+    c->busy++;
+    bool ok;
+    if (e->kind == AST_ANNOT)
+        ok = define_annotated(c, e);
+    else
+        ok = compile(c, e->kid[e->nkid - 1], DT_NONE, &n) &&
+             (e->nkid == 2 ? bind(c, e->kid[0]->sym, e->kid[0]->at, &n)
+                           : unpack(c, e, &n));
+    c->busy--;
+    return ok;
+}
+
+static bool compile_whole(Compiler *c, const Ast *e, DType want, Node *out) {
+    if (!compile_needed(c, e)) return false;
+    if (!c->busy) arena_reset(c->tmp);
+    c->busy++;
+    bool ok = compile(c, e, want, out);
+    c->busy--;
+    return ok;
+}
+
+bool compiler_ast(Compiler *c, const Ast *e, Node *out) {
+    if (c->busy) return compile(c, e, DT_NONE, out);
+    return compile_whole(c, e, DT_NONE, out);
+}
+
+bool compiler_expr(Compiler *c, Span text, const Type *receiver, Var *out) {
+    const Ast *e = expr_parse(c->s, c->arena, text);
+    Node n;
+    return e && compile_whole(c, e, receiver_dtype(receiver), &n) &&
+           node_for(c, &n, receiver, out);
+}
+
+/* ---- outputs ---- */
+
+static bool add_output(Compiler *c, const char *label, const Node *n) {
+    Var v;
+    Sym y = sym(c->s, label);
+    if (graph_output(c->top.b->g, y) != VAR_NONE)
+        return fail(c->s, n->at, E_DUPLICATE, "there are two outputs `%s`", label);
+    if (is_empty(n) ? !empty_leaf(c, n, &v) : !compiler_var(c, n, DT_NONE, &v))
+        return false;
+    vec_push(c->s, &c->top.b->g->outputs, ((Output){y, v}));
+    return true;
+}
+
+/* A tree's leaves, as LABEL/key; node_tree has limited its depth. */
+static bool add_outputs(Compiler *c, const char *label, const Node *n) {
+    if (is_empty(n) || (n->kind != NODE_LIST && n->kind != NODE_DICT))
+        return add_output(c, label, n);
+    for (size_t i = 0; i < n->n; i++) {
+        if (!add_outputs(c, tree_path(c, label, n, i), &n->item[i])) return false;
+    }
+    return true;
+}
+
+bool compiler_output(Compiler *c, Sym label, Span text) {
+    Node n;
+    const Ast *e = expr_parse(c->s, c->arena, text);
+    if (!e) return false;
+    if (!label && e->kind != AST_NAME)
+        return fail(c->s, e->at, E_NAME,
+                    "an output that is an expression needs a label");
+    return compile_whole(c, e, DT_NONE, &n) &&
+           add_outputs(c, sym_text(c->s, label ? label : e->sym), &n);
+}
+
+bool compiler_output_defined(Compiler *c, Span name) {
+    Node n;
+    const Ast *e = expr_parse(c->s, c->arena, name);
+    if (!e || !compile_whole(c, e, DT_NONE, &n)) return false;
+    return n.kind == NODE_FUNCTION || add_outputs(c, sym_text(c->s, e->sym), &n);
+}
+
+/* ---- updates ---- */
+
+static bool update(Compiler *c, const Ast *e) {
+    Graph *g = c->top.b->g;
+    Sym name = e->kind == AST_ANNOT ? e->sym : e->kid[0]->sym;
+    const char *text = sym_text(c->s, name);
+    Var w = graph_find(g, name), v;
+    Node n;
+    if (e->kind != AST_ASSIGN || e->nkid != 2)
+        return fail(c->s, e->at, E_SYNTAX, "an update is `name = expression`");
+    if (w == VAR_NONE || var_leaf(g, w) != LEAF_SHARED)
+        return fail(c->s, e->kid[0]->at, E_NAME,
+                    "`%s` can't be updated: it is not shared", text);
+    if (graph_update(g, w) != VAR_NONE)
+        return fail(c->s, e->at, E_DUPLICATE, "`%s` is updated twice", text);
+    const Type *t = var_type(g, w);
+    if (!compile_whole(c, e->kid[1], receiver_dtype(t), &n) ||
+        !node_for(c, &n, t, &v) || !conform(c, text, t, e->kid[1]->at, &v))
+        return false;
+    vec_push(c->s, &g->updates, ((Update){w, v}));
+    return true;
+}
+
+bool compiler_update(Compiler *c, Span text) {
+    const Ast **e;
+    size_t n;
+    if (!expr_parse_block(c->s, c->arena, text, &e, &n)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!update(c, e[i])) return false;
+    return true;
+}

@@ -1,0 +1,381 @@
+/* An expression as a node. Chains of operators, calls and attributes are walked from
+ * their bottom up in a loop; only what the parser's limit bounds is recursion. */
+#include "lang/compile_impl.h"
+
+#include <string.h>
+
+enum { CHAIN = 16, WORK_MAX = 1 << 24 };
+/* x.shape before it is known which of its dims are wanted: never leaves compile(). */
+#define NODE_SHAPE ((NodeKind)100)
+
+/* ---- operators ---- */
+
+static const char *const infixes[INFIX_N] = {
+    "+",  "-",  "*", "/",  "//", "%",  "**", "@",  "&", "|", "^",
+    "<<", ">>", "<", "<=", ">",  ">=", "==", "!=", "-", "+", "~"};
+
+const char *infix_text(Infix k) {
+    return infixes[k];
+}
+
+Infix infix_of(const char *op, bool unary) {
+    for (int k = unary ? IN_NEG : 0; k < INFIX_N; k++)
+        if (infixes[k][0] == op[0] && infixes[k][1] == op[1]) return (Infix)k;
+    bug("no operator %s", op);
+}
+
+/* Goes over the catalogue once a session. */
+static void find_infixes(Session *s, Texts *t) {
+    for (size_t i = 0; i < op_count(s); i++) {
+        const Op *op = op_get(s, i);
+        if (!op->infix) continue;
+        bool unary = op_signature(s, op)->nin == 1;
+        for (int k = unary ? IN_NEG : 0; k < (unary ? INFIX_N : IN_NEG); k++)
+            if (strcmp(infixes[k], op->infix) == 0 && !t->infix[k]) t->infix[k] = op;
+    }
+    t->looked = true;
+}
+
+const Op *infix_op(Session *s, Infix k) {
+    Texts *t = texts(s);
+    if (!t->looked) find_infixes(s, t);
+    return t->infix[k];
+}
+
+static bool all_literal(size_t n, const Node *arg) {
+    return arg[0].kind == NODE_LITERAL && (n < 2 || arg[1].kind == NODE_LITERAL);
+}
+
+static bool concatenate(Compiler *c, Span at, const Node *a, const Node *b, Node *out) {
+    size_t n = a->n + b->n;
+    Node *item = arena_alloc(c->arena, n * sizeof *item);
+    if (a->n) memcpy(item, a->item, a->n * sizeof *item);
+    if (b->n) memcpy(item + a->n, b->item, b->n * sizeof *item);
+    return node_tree(c, n, item, NULL, at, out);
+}
+
+bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node *out) {
+    Literal l;
+    Var in[2] = {VAR_NONE, VAR_NONE};
+    bool lists = n == 2 && arg[0].kind == NODE_LIST && arg[1].kind == NODE_LIST;
+    if (all_literal(n, arg)) {
+        bool ok = n == 1 ? literal_unary(c->s, k, at, &arg[0].lit, &l)
+                         : literal_binary(c->s, k, at, &arg[0].lit, &arg[1].lit, &l);
+        if (ok) *out = node_literal(l, at);
+        return ok;
+    }
+    if (lists && k == IN_ADD && !arg[0].sym && !arg[1].sym)
+        return concatenate(c, at, &arg[0], &arg[1], out);
+    const Op *op = infix_op(c->s, k);
+    if (!op && k == IN_POS) {
+        *out = arg[0];
+        return true;
+    }
+    if (!op) return fail(c->s, at, E_NAME, "there is no op for `%s`", infix_text(k));
+    DType floatX = weak_floatX(c, op, n, arg);
+    bool ok = coerce(c, op->promote, DT_NONE, n, arg, in) &&
+              apply_op(c, op, NULL, n, in, at, out);
+    if (ok) weaken(c, op, n, arg, out);
+    c->b->floatX = floatX;
+    return ok;
+}
+
+static bool of_weak(const Op *op, size_t n, const Node *arg) {
+    if (!op->elemwise || n == 0) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!node_is_weak(&arg[i])) return false;
+    return true;
+}
+
+DType weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg) {
+    DType was = c->b->floatX;
+    if (of_weak(op, n, arg)) c->b->floatX = DT_FLOAT64;
+    return was;
+}
+
+void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out) {
+    if (op->out_dtype == OUT_PROP || !of_weak(op, n, arg)) return;
+    if (out->kind != NODE_VAR || out->n) return;
+    const Type *t = var_type(c->b->g, out->var);
+    out->weak = t->kind == TYPE_TENSOR &&
+                t->dtype == kind_dtype(dtype_kind(t->dtype), c->b->floatX);
+}
+
+/* ---- ops ---- */
+
+static bool op_outputs(Compiler *c, const Op *op, const Var *r, Span at, Node *out) {
+    const Graph *g = c->b->g;
+    ApplyId a = var_owner(g, r[0]);
+    size_t n = op_signature(c->s, op)->nout;
+    if (a != APPLY_NONE && g->apply[a].op == op) n = g->apply[a].nout;
+    if (n == 1) {
+        *out = node_var(r[0], at);
+        return true;
+    }
+    Node *item = arena_alloc(c->arena, n * sizeof *item);
+    for (size_t i = 0; i < n; i++)
+        item[i] = node_var(r[i], at);
+    if (op->default_output) { /* `a, b = op(x)` still takes all */
+        if (op->default_output > n)
+            return fail(c->s, at, E_PLUGIN, "%s has no output %u to give, only %zu",
+                        op->name, op->default_output - 1U, n);
+        *out = item[op->default_output - 1U];
+        out->item = item;
+        out->n = n;
+        return true;
+    }
+    if (!node_tree(c, n, item, NULL, at, out)) return false;
+    out->sym = sym(c->s, op->name);
+    return true;
+}
+
+bool apply_op(Compiler *c, const Op *op, const Props *props, size_t nin, const Var *in,
+              Span at, Node *out) {
+    Var r[OUT_MAX];
+    Span outer = c->b->from.at;
+    if (!c->env) c->b->from.at = at;
+    bool ok = op_apply(c->b, op, props, nin, in, r);
+    c->b->from.at = outer;
+    return ok && op_outputs(c, op, r, at, out);
+}
+
+static bool apply_unary(Compiler *c, const char *name, Var x, Span at, Node *out) {
+    const Op *op = op_find(c->s, name, strlen(name));
+    if (!op) return fail(c->s, at, E_NAME, "the op `%s` is missing", name);
+    return apply_op(c, op, NULL, 1, &x, at, out);
+}
+
+/* ---- attributes ---- */
+
+bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out) {
+    Dim d = var_type(c->b->g, x->var)->dim[axis];
+    if (dim_is_known(d)) {
+        *out = node_literal(literal_int(d), at);
+        return true;
+    }
+    *out = node_var(shape_of(c->b, x->var, axis), at);
+    out->weak = true;
+    return out->var != VAR_NONE;
+}
+
+/* Dims [from, to) of a lazy shape as a list. */
+static bool shape_list(Compiler *c, const Node *x, int n, const int *axis, Node *out) {
+    Node *item = arena_alloc(c->arena, (size_t)n * sizeof *item);
+    for (int i = 0; i < n; i++)
+        if (!shape_item(c, x, axis[i], x->at, &item[i])) return false;
+    return node_tree(c, (size_t)n, item, NULL, x->at, out);
+}
+
+static bool shape_whole(Compiler *c, Node *x) {
+    int axis[MAX_NDIM], n = var_type(c->b->g, x->var)->ndim;
+    for (int i = 0; i < n; i++)
+        axis[i] = i;
+    Node lazy = *x;
+    return shape_list(c, &lazy, n, axis, x);
+}
+
+/* x.shape[literal]: only that dim is asked for. */
+static bool shape_indexed(Compiler *c, const Ast *e, Node *x) {
+    Node lazy = *x;
+    int n = var_type(c->b->g, x->var)->ndim;
+    int64_t k;
+    Literal l;
+    const Ast *i = e->kid[1];
+    bool minus = i->kind == AST_UNARY && *i->op == '-';
+    if (e->nkid == 2 && literal_of(minus ? i->kid[0] : i, &l) && literal_i64(&l, &k)) {
+        if (minus) k = -k;
+        if (k < -n || k >= n)
+            return fail(c->s, i->at, E_VALUE, "axis %lld of a tensor with %d dims",
+                        (long long)k, n);
+        return shape_item(c, &lazy, (int)(k < 0 ? k + n : k), e->at, x);
+    }
+    return shape_whole(c, x) && (lazy = *x, compile_index(c, e, &lazy, x));
+}
+
+static bool size_of(Compiler *c, const Node *x, Span at, Node *out) {
+    const Type *t = var_type(c->b->g, x->var);
+    *out = node_literal(literal_int(1), at);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < t->ndim; i++) {
+            Node pair[2] = {*out};
+            if (dim_is_known(t->dim[i]) == (pass == 1)) continue;
+            if (!shape_item(c, x, i, at, &pair[1])) return false;
+            bool one = pair[0].kind == NODE_LITERAL && pair[0].lit.u == 1;
+            if (one && pair[1].kind != NODE_LITERAL)
+                *out = pair[1];
+            else if (!apply_infix(c, IN_MUL, at, 2, pair, out))
+                return false;
+        }
+    return true;
+}
+
+static bool attribute(Compiler *c, const Ast *e, Node *x) {
+    static const char *const names[] = {"T", "shape", "ndim", "size", "dtype"};
+    const char *name = sym_text(c->s, e->sym);
+    Node v = *x;
+    Var var;
+    size_t which = 0;
+    while (which < 5 && strcmp(names[which], name) != 0)
+        which++;
+    if (which == 5) {
+        const char *near = str_nearest(c->s, name, names, 5);
+        return fail(c->s, e->at, E_NAME, "there is no attribute `.%s`%s%s%s", name,
+                    near ? ": did you mean `."
+                         : ": there are .T .shape .ndim .size .dtype",
+                    near ? near : "", near ? "`?" : "");
+    }
+    if (!compiler_var(c, &v, DT_NONE, &var)) return false;
+    const Type *t = var_type(c->b->g, var);
+    v = node_var(var, e->at);
+    if (t->kind != TYPE_TENSOR && t->kind != TYPE_SPARSE)
+        return fail(c->s, e->at, E_TYPE, "`.%s` of %s, which is no tensor", name,
+                    type_str(c->s, t));
+    switch (which) {
+    case 0:
+        return apply_unary(c, "transpose", var, e->at, x);
+    case 1:
+        *x = v;
+        x->kind = NODE_SHAPE;
+        return true;
+    case 2:
+        *x = node_literal(literal_int(t->ndim), e->at);
+        return true;
+    case 3:
+        return size_of(c, &v, e->at, x);
+    default:
+        *x =
+            (Node){.kind = NODE_DTYPE, .at = e->at, .var = VAR_NONE, .dtype = t->dtype};
+        return true;
+    }
+}
+
+/* ---- leaves of chains ---- */
+
+static bool compile_items(Compiler *c, const Ast *e, DType want, Node *out) {
+    Node *item = arena_alloc(c->arena, (e->nkid + 1) * sizeof *item);
+    Sym *key = e->kind == AST_DICT ? NEW_N(c->arena, e->nkid, Sym) : NULL;
+    for (size_t i = 0; i < e->nkid; i++) {
+        if (key) key[i] = e->kid[i]->sym;
+        if (!compile(c, key ? e->kid[i]->kid[0] : e->kid[i], want, &item[i]))
+            return false;
+    }
+    return node_tree(c, e->nkid, item, key, e->at, out);
+}
+
+static bool compile_unary(Compiler *c, const Ast *e, DType want, Node *out) {
+    Node x;
+    return compile(c, e->kid[0], want, &x) &&
+           apply_infix(c, infix_of(e->op, true), e->at, 1, &x, out);
+}
+
+static bool misplaced(Compiler *c, const Ast *e) {
+    if (e->kind == AST_STARS)
+        return fail(c->s, e->at, E_SYNTAX, "`**%s` is only for rewrite rules",
+                    sym_text(c->s, e->sym));
+    if (e->kind == AST_ELLIPSIS)
+        return fail(c->s, e->at, E_SYNTAX,
+                    "`...` is only for an index, as in x[..., 0]");
+    return fail(c->s, e->at, E_SYNTAX, "a slice is only for an index, as in x[1:]");
+}
+
+static bool compile_leaf(Compiler *c, const Ast *e, DType want, Node *out) {
+    Literal l;
+    if (literal_of(e, &l)) {
+        *out = node_literal(l, e->at);
+        return true;
+    }
+    *out = (Node){.kind = NODE_NONE, .at = e->at, .var = VAR_NONE, .sym = e->sym};
+    switch ((int)e->kind) {
+    case AST_NONE:
+        return true;
+    case AST_STRING:
+        out->kind = NODE_STRING;
+        return true;
+    case AST_NAME:
+        return compile_name(c, e, out);
+    case AST_UNARY:
+        return compile_unary(c, e, want, out);
+    case AST_CALL:
+        return compile_call(c, e, NULL, want, out);
+    case AST_LIST:
+    case AST_TUPLE:
+    case AST_DICT:
+        return compile_items(c, e, want, out);
+    case AST_LAMBDA:
+        out->kind = NODE_FUNCTION;
+        out->lambda = e;
+        out->scope = c->scope;
+        return true;
+    default:
+        return misplaced(c, e);
+    }
+}
+
+/* ---- chains ---- */
+
+static bool is_link(const Ast *e) {
+    return e->kind == AST_BINARY || e->kind == AST_METHOD || e->kind == AST_ATTR ||
+           e->kind == AST_INDEX || e->kind == AST_APPLY;
+}
+
+static bool is_arithmetic(const Ast *e) {
+    return e->kind == AST_BINARY && infix_is_arithmetic(infix_of(e->op, false));
+}
+
+/* One step up a chain: *x becomes what e makes of it. */
+static bool link_up(Compiler *c, const Ast *e, DType want, Node *x) {
+    Node left = *x, pair[2];
+    if (x->kind == NODE_SHAPE) {
+        if (e->kind == AST_INDEX) return shape_indexed(c, e, x);
+        if (!shape_whole(c, &left)) return false;
+    }
+    switch ((int)e->kind) {
+    case AST_BINARY:
+        pair[0] = left;
+        return compile(c, e->kid[1], is_arithmetic(e) ? want : DT_NONE, &pair[1]) &&
+               apply_infix(c, infix_of(e->op, false), e->at, 2, pair, x);
+    case AST_METHOD:
+        return compile_call(c, e, &left, want, x);
+    case AST_ATTR:
+        *x = left;
+        return attribute(c, e, x);
+    case AST_INDEX:
+        return compile_index(c, e, &left, x);
+    default:
+        return compile_apply(c, e, &left, x);
+    }
+}
+
+static bool climb(Compiler *c, size_t n, const Ast **chain, DType want, Node *out) {
+    size_t wanted = 1; /* the links from the top that the receiver's dtype reaches */
+    while (wanted <= n && is_arithmetic(chain[wanted - 1]))
+        wanted++;
+    bool typed = false;
+    if (n && !compile_typed(c, chain[n - 1], &typed, out)) return false;
+    if (typed)
+        n--;
+    else if (!compile_leaf(c, chain[n], n < wanted ? want : DT_NONE, out))
+        return false;
+    for (size_t i = n; i-- > 0;)
+        if (!link_up(c, chain[i], i < wanted ? want : DT_NONE, out)) return false;
+    return out->kind != NODE_SHAPE || shape_whole(c, out);
+}
+
+bool compile(Compiler *c, const Ast *e, DType want, Node *out) {
+    const Ast *few[CHAIN], **chain = few, *bottom = e;
+    size_t n = 0;
+    if (c->depth > 0 && ++c->work > WORK_MAX)
+        return fail(c->s, e->at, E_LIMIT,
+                    "too many expressions come from lambdas: name functions");
+    for (; is_link(bottom); bottom = bottom->kid[0])
+        n++;
+    if (n >= CHAIN) chain = mem_alloc(c->s, (n + 1) * sizeof *chain);
+    bottom = e;
+    for (size_t i = 0; i <= n; i++) {
+        chain[i] = bottom;
+        if (i < n) bottom = bottom->kid[0];
+    }
+    bool ok = climb(c, n, chain, want, out);
+    if (chain != few) mem_free(chain);
+    return ok;
+}

@@ -1,0 +1,217 @@
+/* What the files of the compiler share. */
+#ifndef LANG_COMPILE_IMPL_H
+#define LANG_COMPILE_IMPL_H
+
+#include "lang/macro.h"
+
+/* A graph that is being built: the compiler's own, or the function that a lambda
+ * becomes. Variables of an outer graph that it names become inputs. */
+typedef struct Frame {
+    struct Frame *up;
+    Builder *b;
+    Map inner; /* captured variable of the next outer frame -> input here */
+    Vec(Var) captured;
+} Frame;
+/* Parameters of a lambda bound to nodes, whose variables belong to `frame`. */
+typedef struct Scope {
+    struct Scope *up;
+    const Ast *lambda;
+    const Node *value;
+    Frame *frame;
+} Scope;
+
+typedef struct Definition {
+    const Ast *ast;
+    enum { DEF_WAITS, DEF_OPEN, DEF_DONE } state;
+} Definition;
+
+typedef enum Infix {
+    IN_ADD,
+    IN_SUB,
+    IN_MUL,
+    IN_DIV,
+    IN_FLOORDIV,
+    IN_MOD,
+    IN_POW,
+    IN_MATMUL,
+    IN_AND,
+    IN_OR,
+    IN_XOR,
+    IN_SHL,
+    IN_SHR,
+    IN_LT,
+    IN_LE,
+    IN_GT,
+    IN_GE,
+    IN_EQ,
+    IN_NE,
+    IN_NEG,
+    IN_POS,
+    IN_INVERT,
+    INFIX_N
+} Infix;
+Infix infix_of(const char *op, bool unary);
+static inline bool infix_is_arithmetic(Infix k) {
+    return k <= IN_POW || k == IN_NEG || k == IN_POS;
+}
+const char *infix_text(Infix k);
+
+/* Kept in the session: parsed texts of rows, and the ops of operators. */
+typedef struct Texts {
+    Map ast; /* text pointer -> Ast */
+    Arena *arena, *tmp;
+    int depth; /* build_text inside build_text */
+    const Op *infix[INFIX_N];
+    bool looked;
+    Sym g, r, call;
+} Texts;
+Texts *texts(Session *s);
+/* The expression of a text, parsed once; `op` names the row for messages. NULL:
+ * diagnosed. */
+const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op);
+/* The same of a text that stands on a line of a source of that name. */
+const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
+                       uint32_t line);
+const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */
+
+/* A number of the main graph that was written a moment ago: equal ones share a value.
+ */
+enum { RECENT_NUMBERS = 64 };
+typedef struct RecentNumber {
+    const Graph *g; /* NULL: none yet */
+    DType dtype;
+    Var var;
+    char bytes[16];
+} RecentNumber;
+
+struct Compiler {
+    Session *s;
+    Builder *b; /* of the innermost frame */
+    Arena *arena, *tmp;
+    Frame top, *frame;
+    Scope *scope;
+    Map named;      /* sym -> Node *: names of what is no variable */
+    Map definition; /* sym -> number */
+    Vec(Definition) defs;
+    Map dims; /* dim names of inputs and shared variables seen so far */
+    size_t ninputs, nshared;
+    const Env *env; /* build_text: the only names */
+    bool auto_inputs;
+    LoadFn *load;
+    void *load_ctx;
+    int depth;               /* of lambdas being applied */
+    uint64_t work;           /* expressions compiled inside of lambdas */
+    Filter filter;           /* of constants of plugins' types */
+    const char *filter_what; /* what they are for, in messages */
+    uint32_t lambdas;
+    const char *lambda_name; /* of the functions that lambdas become; NULL: lambda */
+    RecentNumber *recent;    /* in arena; NULL until needed */
+    int busy;                /* inside of a definition or expression: tmp is in use */
+};
+enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };
+
+Var empty_var(Compiler *c); /* {} as a result */
+
+/* ---- literal.c: weak numbers ---- */
+Literal literal_int(int64_t v);
+bool literal_of(const Ast *e, Literal *out);         /* a number's or bool's syntax */
+DType literal_dtype(const Literal *l, DType floatX); /* where it meets nothing */
+DType kind_dtype(DKind k, DType floatX);
+bool literal_unary(Session *s, Infix k, Span at, const Literal *a, Literal *out);
+/* Writes it as one element. `convert`: as a cast does (2.7 to an integer is 2), else
+ * only what the dtype holds. */
+bool literal_store(Session *s, const Literal *l, DType d, bool convert, Span at,
+                   void *dst);
+bool literal_i64(const Literal *l, int64_t *v); /* an int that fits */
+double literal_f64(const Literal *l);
+/* fold.c */
+bool literal_binary(Session *s, Infix k, Span at, const Literal *a, const Literal *b,
+                    Literal *out);
+
+/* ---- nodes.c: nodes as variables ---- */
+Node node_literal(Literal l, Span at);
+bool node_is_literal(const Node *n); /* a literal, or a list of such */
+/* What a tensor operand is made of: the common dtype of the strong parts (DT_NONE if
+ * none), the highest kind of the weak ones (-1 if none). False: diagnosed, it can't be
+ * a tensor. */
+typedef struct Parts {
+    DType strong;
+    int weak;
+    bool variable; /* a weak one is a variable, such as a dim */
+} Parts;
+bool node_parts(Compiler *c, const Node *n, Parts *p);
+DType parts_dtype(const Compiler *c, Parts p, Promote promote);
+/* As a variable of that dtype; literals must fit. */
+bool node_as(Compiler *c, const Node *n, DType d, Var *out);
+/* What is weak but no number written in place, such as sqrt(2.), among the inputs of an
+ * op that states their exact types. */
+bool weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in);
+bool node_ints(Compiler *c, const Node *n, Var *out); /* int64 vector */
+bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
+                const int64_t *shape, Var *out);
+/* ---- compile_value.c: receivers of any Type ---- */
+/* The dtype that numbers for t get, also within lists; DT_NONE: none. t may be NULL. */
+DType receiver_dtype(const Type *t);
+bool node_for(Compiler *c, const Node *n, const Type *t, Var *out);
+/* A list's items as one value; elem NULL: of the type that all items have, the weak
+ * ones of the dtype `like`. */
+bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out);
+/* *made: the op is worked out now (Op.constant), and *out is the constant. */
+bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
+                   const Var *in, Span at, bool *made, Node *out);
+
+const char *node_kind_text(const Node *n); /* "a string" */
+bool fail_not_tensor(Compiler *c, const Node *n);
+
+/* ---- compile_expr.c ---- */
+bool compile(Compiler *c, const Ast *e, DType want, Node *out);
+/* What an elementwise op makes of weak things alone is weak, unless a cast in the op's
+ * own text has decided its dtype. */
+void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out);
+/* Until then it is of the widest dtype, so that no digits are lost before it meets its
+ * own: floatX is float64. Returns the floatX to go back to. */
+DType weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg);
+bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node *out);
+/* op_apply; one output is a variable, several a list. */
+bool apply_op(Compiler *c, const Op *op, const Props *props, size_t nin, const Var *in,
+              Span at, Node *out);
+/* order.c: compiles the definitions that an expression needs, before it */
+bool compile_needed(Compiler *c, const Ast *e);
+bool compile_definition(Compiler *c, const Ast *e); /* compile.c */
+/* scope.c */
+bool compile_name(Compiler *c, const Ast *e, Node *out);
+bool lookup(Compiler *c, Sym name, Span at,
+            Node *out); /* false: not there, no diagnostic */
+bool fail_unknown(Compiler *c, Sym name, Span at);
+bool is_dim_name(Compiler *c, Sym name);
+Node prop_node(Compiler *c, const Prop *p, Span at);
+/* compile_call.c */
+bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out);
+bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out);
+/* Brings tensor operands together as the op's row says and turns them into variables.
+ */
+bool coerce(Compiler *c, Promote promote, DType creates, size_t n, const Node *arg,
+            Var *out);
+bool signature_text(Compiler *c, const Op *op, Str *out);
+bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n, Prop *out);
+/* builtin.c: cast by name, array, load, ... *is: it is one */
+bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out);
+bool is_builtin_name(const char *name); /* of such a function */
+/* constant.c: constants of plugins' types */
+bool node_makes_constant(const Node *n); /* numbers or a text */
+bool node_constant(Compiler *c, const Node *n, const Type *t, Node *out);
+bool call_constant(Compiler *c, const Ast *e, Node *out);
+bool call_type(Compiler *c, const Ast *e, const Type *t, Node *out);
+bool compile_typed(Compiler *c, const Ast *e, bool *is, Node *out); /* fixed(2)(1.25) */
+/* compile_index.c */
+bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out);
+/* The text and the inputs of an index of `of`. */
+bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **in);
+bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out);
+bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out);
+/* items and keys live in c->arena and are kept */
+bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out);
+bool fail_function(Compiler *c, const Ast *e);
+bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out);
+
+#endif

@@ -1,0 +1,317 @@
+/* x[...]: of a list or dict it picks while the graph is built; of a tensor it is a
+ * subtensor, whose prop `index` is the text between the brackets with `$` for each part
+ * that is an input. */
+#include "lang/compile_impl.h"
+
+#include <string.h>
+
+typedef struct Spec {
+    Compiler *c;
+    Var of;   /* what is indexed */
+    int axis; /* of it, that the next part is for; -1 after an ellipsis */
+    Str text;
+    Vec(Var) in;
+} Spec;
+
+static bool add_input(Spec *sp, Var v) {
+    vec_push(sp->c->s, &sp->in, v);
+    str_putc(&sp->text, '$');
+    return true;
+}
+
+static bool bad_index(Compiler *c, const Node *n, const char *what) {
+    return fail(c->s, n->at, E_TYPE,
+                "an index is an integer, a slice, None, `...` or an array, not %s",
+                what);
+}
+
+static bool is_bool_list(const Node *n) {
+    while (n->kind == NODE_LIST && n->n > 0)
+        n = &n->item[0];
+    return n->kind == NODE_LITERAL && n->lit.kind == K_BOOL;
+}
+
+/* A slice that is a value: its parts for this axis, worked out when running. */
+static bool add_slice(Spec *sp, const Node *n) {
+    Compiler *c = sp->c;
+    const Op *op = op_find(c->s, "slice_indices", 13);
+    const Type *t = var_type(c->b->g, sp->of);
+    Node r;
+    if (sp->axis < 0 || !op || sp->axis >= t->ndim)
+        return fail(c->s, n->at, E_TYPE,
+                    sp->axis < 0 ? "a slice that is a value can't stand after `...`"
+                                 : "there are more indices than the %d dims of it",
+                    t->ndim);
+    Var in[2] = {n->var, shape_of(c->b, sp->of, sp->axis)};
+    if (in[1] == VAR_NONE || !apply_op(c, op, NULL, 2, in, n->at, &r)) return false;
+    for (size_t i = 0; i < 3; i++) {
+        if (i) str_putc(&sp->text, ':');
+        add_input(sp, r.item[i].var);
+    }
+    return true;
+}
+
+/* The axes that a part takes. */
+static int axes_of(const Spec *sp, const Node *n) {
+    const Type *t = n->kind == NODE_VAR ? var_type(sp->c->b->g, n->var) : NULL;
+    return t && t->kind == TYPE_TENSOR && t->dtype == DT_BOOL ? t->ndim : 1;
+}
+
+/* A part that is not a slice. */
+static bool add_part(Spec *sp, const Node *n) {
+    Compiler *c = sp->c;
+    Var v;
+    if (n->kind == NODE_LITERAL) {
+        if (n->lit.kind != K_INT)
+            return bad_index(c, n, n->lit.kind == K_BOOL ? "a single bool" : "a float");
+        return node_const(c, n, DT_INT64, false, -1, NULL, &v) && add_input(sp, v);
+    }
+    if (n->kind == NODE_LIST) {
+        Parts p;
+        if (!node_parts(c, n, &p)) return false;
+        bool mask = node_is_literal(n) && is_bool_list(n);
+        DType d = mask ? DT_BOOL : p.strong != DT_NONE ? p.strong : DT_INT64;
+        if (!mask && p.weak > (int)K_INT && n->n > 0) return bad_index(c, n, "floats");
+        return node_as(c, n, d, &v) && add_input(sp, v);
+    }
+    if (n->kind != NODE_VAR) return bad_index(c, n, node_kind_text(n));
+    const Type *t = var_type(c->b->g, n->var);
+    if (t->kind == TYPE_SLICE) return add_slice(sp, n);
+    if (t->kind == TYPE_TENSOR && !dtype_is_discrete(t->dtype))
+        return bad_index(c, n, dtype_name(t->dtype));
+    return add_input(sp, n->var);
+}
+
+static bool add_slice_part(Spec *sp, const Ast *e) {
+    Node n;
+    Var v;
+    if (!e || e->kind == AST_NONE) return true;
+    if (!compile(sp->c, e, DT_NONE, &n)) return false;
+    bool fits = n.kind == NODE_LITERAL ? n.lit.kind == K_INT : n.kind == NODE_VAR;
+    if (fits && n.kind == NODE_VAR) {
+        const Type *t = var_type(sp->c->b->g, n.var);
+        fits = t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype);
+    }
+    if (!fits) return fail(sp->c->s, n.at, E_TYPE, "the parts of a slice are integers");
+    return compiler_var(sp->c, &n, DT_NONE, &v) && add_input(sp, v);
+}
+
+static bool add_subscript(Spec *sp, const Ast *e) {
+    Node n;
+    if (sp->text.n) str_puts(&sp->text, ", ");
+    switch ((int)e->kind) {
+    case AST_ELLIPSIS:
+        str_puts(&sp->text, "...");
+        sp->axis = -1;
+        return true;
+    case AST_NONE:
+        str_puts(&sp->text, "None");
+        return true;
+    case AST_SLICE:
+        sp->axis += sp->axis >= 0;
+        if (!add_slice_part(sp, e->kid[0])) return false;
+        str_putc(&sp->text, ':');
+        if (!add_slice_part(sp, e->kid[1])) return false;
+        if (!e->kid[2] || e->kid[2]->kind == AST_NONE) return true;
+        str_putc(&sp->text, ':');
+        return add_slice_part(sp, e->kid[2]);
+    default:
+        if (!compile(sp->c, e, DT_NONE, &n) || !add_part(sp, &n)) return false;
+        if (sp->axis >= 0) sp->axis += axes_of(sp, &n);
+        return true;
+    }
+}
+
+/* x[(a, b)] is x[a, b]. */
+static void subscripts(const Ast *e, size_t *n, const Ast ***kid) {
+    *n = e->nkid - 1;
+    *kid = e->kid + 1;
+    if (*n == 1 && e->kid[1]->kind == AST_TUPLE) {
+        *n = e->kid[1]->nkid;
+        *kid = e->kid[1]->kid;
+    }
+}
+
+bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **in) {
+    Spec sp = {.c = c, .of = of, .text = STR(c->s)};
+    size_t nkid;
+    const Ast **kid;
+    bool ok = true;
+    subscripts(e, &nkid, &kid);
+    for (size_t i = 0; i < nkid && ok; i++)
+        ok = add_subscript(&sp, kid[i]);
+    *spec = sym_n(c->s, str_text(&sp.text), sp.text.n);
+    *n = sp.in.n;
+    *in = arena_copy(c->tmp, sp.in.p, sp.in.n * sizeof(Var));
+    str_free(&sp.text);
+    vec_free(&sp.in);
+    return ok;
+}
+
+/* x[i] and x[a:b] of a list that is a value. */
+static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
+    const Op *get = op_find(c->s, "list_get", 8),
+             *make = op_find(c->s, "make_slice", 10);
+    size_t nkid;
+    const Ast **kid;
+    Node n;
+    Var in[3], pair[2] = {x, VAR_NONE};
+    bool made = false;
+    subscripts(e, &nkid, &kid);
+    if (nkid != 1 || !get || !make)
+        return fail(c->s, e->at, E_TYPE, "a list is indexed with one integer or slice");
+    if (kid[0]->kind == AST_SLICE) {
+        const Node none = {.kind = NODE_NONE, .at = e->at, .var = VAR_NONE};
+        for (size_t i = 0; i < 3; i++) {
+            n = none;
+            if ((kid[0]->kid[i] && !compile(c, kid[0]->kid[i], DT_NONE, &n)) ||
+                !compiler_var(c, &n, DT_NONE, &in[i]))
+                return false;
+        }
+        if (!make_constant(c, make, NULL, 3, in, e->at, &made, &n) ||
+            (!made && !apply_op(c, make, NULL, 3, in, e->at, &n)))
+            return false;
+    } else if (!compile(c, kid[0], DT_NONE, &n)) {
+        return false;
+    }
+    return compiler_var(c, &n, DT_NONE, &pair[1]) &&
+           apply_op(c, get, NULL, 2, pair, e->at, out);
+}
+
+static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
+    Var v, *in;
+    Sym spec;
+    size_t n;
+    const Op *op = op_find(c->s, "subtensor", 9);
+    if (!op) return fail(c->s, e->at, E_NAME, "the op `subtensor` is missing");
+    if (!compiler_var(c, x, DT_NONE, &v)) return false;
+    if (var_type(c->b->g, v)->kind == TYPE_LIST) return index_value(c, e, v, out);
+    if (!index_spec(c, e, v, &spec, &n, &in)) return false;
+    if (spec == sym_n(c->s, "", 0)) {
+        *out = node_var(v, e->at);
+        return true;
+    }
+    Var *all = arena_alloc(c->tmp, (n + 1) * sizeof *all);
+    all[0] = v;
+    if (n) memcpy(all + 1, in, n * sizeof *in);
+    PropArg prop = {"index", PROP_STR(spec)};
+    return apply_op(c, op, props_make(c->s, op, 1, &prop), n + 1, all, e->at, out);
+}
+
+/* ---- lists and dicts ---- */
+
+static bool index_dict(Compiler *c, const Ast *e, const Node *x, Node *out) {
+    Node key;
+    if (e->nkid == 2 && !compile(c, e->kid[1], DT_NONE, &key)) return false;
+    if (e->nkid != 2 || key.kind != NODE_STRING)
+        return fail(c->s, e->at, E_TYPE, "a dict is indexed with one string");
+    for (size_t i = 0; i < x->n; i++) {
+        if (x->key[i] != key.sym) continue;
+        *out = x->item[i];
+        return true;
+    }
+    const char **of = mem_alloc(c->s, (x->n + 1) * sizeof *of);
+    for (size_t i = 0; i < x->n; i++)
+        of[i] = sym_text(c->s, x->key[i]);
+    const char *near = str_nearest(c->s, sym_text(c->s, key.sym), of, x->n);
+    fail(c->s, key.at, E_NAME, "the dict has no key '%s'%s%s%s",
+         sym_text(c->s, key.sym), near ? ": did you mean '" : "", near ? near : "",
+         near ? "'?" : "");
+    mem_free(of);
+    return false;
+}
+
+/* A slice bound that is known now; *v stays as it is when absent. */
+static bool known_bound(Compiler *c, const Ast *e, int64_t *v, bool *known) {
+    Node n;
+    if (!e || e->kind == AST_NONE) return true;
+    if (!compile(c, e, DT_NONE, &n)) return false;
+    *known = *known && n.kind == NODE_LITERAL && literal_i64(&n.lit, v);
+    return true;
+}
+
+static int64_t clamp(int64_t v, int64_t n, int64_t lo, int64_t hi) {
+    if (v < 0) v += n;
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static bool slice_list(Compiler *c, const Ast *e, const Node *x, Node *out) {
+    int64_t n = (int64_t)x->n, step = 1, from, to;
+    bool known = true;
+    const Ast *const *part = e->kid;
+    if (!known_bound(c, part[2], &step, &known)) return false;
+    from = step < 0 ? n - 1 : 0;
+    to = step < 0 ? -n - 1 : n;
+    if (!known_bound(c, part[0], &from, &known) ||
+        !known_bound(c, part[1], &to, &known))
+        return false;
+    if (!known || step == 0)
+        return fail(c->s, e->at, E_VALUE,
+                    "the parts of a list's slice are literals, the step is not 0");
+    from = step < 0 ? clamp(from, n, -1, n - 1) : clamp(from, n, 0, n);
+    to = step < 0 ? clamp(to, n, -1, n - 1) : clamp(to, n, 0, n);
+    Node *item = arena_alloc(c->arena, (x->n + 1) * sizeof *item);
+    size_t count = 0;
+    for (int64_t i = from; step < 0 ? i > to : i < to; i += step) {
+        item[count++] = x->item[i];
+        if (step > n || step < -n) break;
+    }
+    return node_tree(c, count, item, NULL, e->at, out);
+}
+
+/* *is: the index is one that a list takes while the graph is built. */
+static bool index_list(Compiler *c, const Ast *e, const Node *x, bool *is, Node *out) {
+    size_t n;
+    const Ast **kid;
+    Node k;
+    int64_t i;
+    subscripts(e, &n, &kid);
+    *is = n == 1;
+    if (*is && kid[0]->kind == AST_SLICE) return slice_list(c, kid[0], x, out);
+    *is = *is && (kid[0]->kind == AST_INT || kid[0]->kind == AST_UNARY ||
+                  kid[0]->kind == AST_BINARY);
+    if (!*is) return true;
+    if (!compile(c, kid[0], DT_NONE, &k)) return false;
+    *is = k.kind == NODE_LITERAL && literal_i64(&k.lit, &i);
+    if (!*is)
+        return fail(c->s, e->at, E_TYPE,
+                    "a list is indexed with an integer literal or a slice");
+    int64_t len = (int64_t)x->n;
+    if (i < -len || i >= len)
+        return fail(c->s, k.at, E_VALUE, "index %lld of a list of %lld", (long long)i,
+                    (long long)len);
+    *out = x->item[i < 0 ? i + len : i];
+    return true;
+}
+
+bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out) {
+    bool is = false;
+    if (x->kind == NODE_DICT) return index_dict(c, e, x, out);
+    if (x->kind == NODE_LIST) {
+        bool ok = index_list(c, e, x, &is, out);
+        if (is || !ok) return ok;
+    }
+    return index_tensor(c, e, x, out);
+}
+
+/* set_subtensor(x[...], y), inc_subtensor(x[...], y) */
+bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out) {
+    const Ast *place = e->kid[0];
+    Node x, y;
+    Sym spec;
+    size_t n;
+    Var *index, xv, yv;
+    if (e->nkid != 2 || e->kid[1]->kind == AST_KEYWORD)
+        return fail(c->s, e->at, E_ARITY, "write %s(x[...], y)", op->name);
+    if (!compile(c, place->kid[0], DT_NONE, &x) || !compiler_var(c, &x, DT_NONE, &xv) ||
+        !compile(c, e->kid[1], DT_NONE, &y) ||
+        !compiler_var(c, &y, var_type(c->b->g, xv)->dtype, &yv) ||
+        !index_spec(c, place, xv, &spec, &n, &index))
+        return false;
+    Var *in = arena_alloc(c->tmp, (n + 2) * sizeof *in);
+    in[0] = xv;
+    in[1] = yv;
+    if (n) memcpy(in + 2, index, n * sizeof *in);
+    PropArg prop = {"index", PROP_STR(spec)};
+    return apply_op(c, op, props_make(c->s, op, 1, &prop), n + 2, in, e->at, out);
+}

@@ -1,0 +1,110 @@
+/* Nodes for a receiver of any Type: a list becomes a list value where one is wanted,
+ * not a stacked tensor. And values that are made while the graph is built: an op whose
+ * row says so is worked out at once when all its inputs are constants. */
+#include "lang/compile_impl.h"
+#include "op/services.h"
+
+#include <string.h>
+
+DType receiver_dtype(const Type *t) {
+    while (t && t->kind == TYPE_LIST)
+        t = t->elem;
+    return t && (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) ? t->dtype : DT_NONE;
+}
+
+/* ---- constants ---- */
+
+static bool all_constant(const Graph *g, size_t nin, const Var *in) {
+    for (size_t i = 0; i < nin; i++)
+        if (!var_is_const(g, in[i])) return false;
+    return true;
+}
+
+/* The op applied in a graph of its own, so that this one gets nothing but the value. */
+static bool work_out(Compiler *c, const Op *op, const Props *props, size_t nin,
+                     const Var *in, Span at, const Type **type, Value *out) {
+    Graph *g = graph_new(c->s);
+    Builder b = builder(g, false);
+    b.floatX = c->b->floatX;
+    b.from.at = at;
+    Var *own = arena_alloc(c->tmp, (nin + 1) * sizeof *own);
+    for (size_t i = 0; i < nin; i++)
+        own[i] = graph_const_again(g, c->b->g, in[i], false);
+    Var v = op_apply1(&b, op, props, nin, own);
+    bool ok = v != VAR_NONE && services(c->s)->eval(g, 1, &v, out);
+    if (ok) *type = var_type(g, v);
+    graph_free(g);
+    return ok;
+}
+
+bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
+                   const Var *in, Span at, bool *made, Node *out) {
+    const Type *t;
+    Value v = {0};
+    *made = op->constant && services(c->s)->eval && all_constant(c->b->g, nin, in);
+    if (!*made) return true;
+    if (!work_out(c, op, props, nin, in, at, &t, &v)) return false;
+    *out = node_var(graph_const_value(c->b->g, t, &v), at);
+    value_unref(&v);
+    return true;
+}
+
+/* ---- lists ---- */
+
+static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, Span at,
+                      Var *out) {
+    const Op *op = op_find(c->s, "make_list", 9);
+    const Type *own = n ? var_type(c->b->g, item[0]) : NULL;
+    const Props *props = NULL;
+    bool made;
+    Node r;
+    if (!op) return fail(c->s, at, E_NAME, "the op `make_list` is missing");
+    for (size_t i = 1; own && i < n; i++)
+        own = type_join(c->s, own, var_type(c->b->g, item[i]));
+    if (elem && own != elem) {
+        PropArg type = {"type", PROP_STR(sym(c->s, type_str(c->s, elem)))};
+        props = props_make(c->s, op, 1, &type);
+    }
+    if (!make_constant(c, op, props, n, item, at, &made, &r)) return false;
+    if (!made && !apply_op(c, op, props, n, item, at, &r)) return false;
+    *out = r.var;
+    return true;
+}
+
+bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out) {
+    Var *item = arena_alloc(c->tmp, (n->n + 1) * sizeof *item);
+    for (size_t i = 0; i < n->n; i++)
+        if (elem ? !node_for(c, &n->item[i], elem, &item[i])
+                 : !compiler_var(c, &n->item[i], like, &item[i]))
+            return false;
+    return make_list(c, n->n, item, elem, n->at, out);
+}
+
+/* A dense matrix where a sparse one is wanted; the other format is left to the writer,
+ * and one that was not written in place to a filter that is strict. */
+static bool make_sparse(Compiler *c, const Type *t, const Node *n, Var *v) {
+    const Type *have = var_type(c->b->g, *v);
+    const char *name = strcmp(t->why, "csc") == 0 ? "csc_from_dense" : "csr_from_dense";
+    const Op *op = op_find(c->s, name, strlen(name));
+    Node r;
+    if (have->kind != TYPE_TENSOR || have->ndim != 2 || !op) return true;
+    if (c->filter.strict && n->kind != NODE_LIST) return true;
+    if (!apply_op(c, op, NULL, 1, v, n->at, &r)) return false;
+    *v = r.var;
+    return true;
+}
+
+bool node_for(Compiler *c, const Node *n, const Type *t, Var *out) {
+    Node own;
+    if (t && t->kind == TYPE_PLUGIN && node_makes_constant(n)) {
+        if (!node_constant(c, n, t, &own)) return false;
+        *out = own.var;
+        return true;
+    }
+    if (t && t->kind == TYPE_LIST && n->kind == NODE_LIST && !n->sym)
+        return node_list(c, n, t->elem, DT_NONE, out);
+    if (t && t->kind == TYPE_EMPTY && n->kind == NODE_DICT && n->n == 0)
+        return *out = empty_var(c), true;
+    return compiler_var(c, n, receiver_dtype(t), out) &&
+           (!t || t->kind != TYPE_SPARSE || make_sparse(c, t, n, out));
+}

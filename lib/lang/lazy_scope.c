@@ -1,0 +1,191 @@
+/* Demand goes from clients to what they need, so one walk over falling ids tells for
+ * each Apply under which condition it is needed: that of its clients where all have the
+ * same, else one of its own. A lazy Apply puts a condition of its own on each of its
+ * inputs, or on all of one list (a branch of ifelse). */
+#include "lang/lazy_scope.h"
+
+#include <stdio.h>
+
+bool demand_is_lazy(const Graph *g) {
+    for (ApplyId a = 0; a < g->napply; a++)
+        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) return true;
+    return false;
+}
+
+typedef struct Walk {
+    const Graph *g;
+    uint32_t *scope;
+    bool *mixed; /* by Apply: has a scope of its own */
+    uint32_t next;
+} Walk;
+
+static void need(Walk *w, Var v, uint32_t scope) {
+    ApplyId a = v == VAR_NONE ? APPLY_NONE : var_owner(w->g, v);
+    if (a == APPLY_NONE || w->scope[a] == scope || w->scope[a] == 0) return;
+    if (w->scope[a] == SCOPE_NONE || scope == 0) {
+        w->scope[a] = scope;
+    } else if (!w->mixed[a]) {
+        w->mixed[a] = true;
+        w->scope[a] = w->next++;
+    }
+}
+
+static void visit(Walk *w, ApplyId a) {
+    const Apply *r = &w->g->apply[a];
+    const Var *in = apply_in(w->g, a);
+    bool lazy = r->op->thunk && r->op->thunk->lazy;
+    const Signature *sig = lazy ? op_signature(w->g->s, r->op) : NULL;
+    bool lists = lazy && sig->nrest > 1;
+    uint32_t first = w->next;
+    if (lazy) w->next += lists ? (uint32_t)(sig_fixed(sig) + sig->nrest) : r->nin;
+    for (uint32_t i = 0; i < r->nin; i++) {
+        size_t number = i;
+        if (lists && i >= sig_fixed(sig))
+            number = sig_fixed(sig) + sig_list(sig, r->nin, i);
+        need(w, in[i],
+             lazy && op_input_is_lazy(r->op, i) ? first + (uint32_t)number
+                                                : w->scope[a]);
+    }
+}
+
+uint32_t *demand_scopes(const Graph *g, Arena *arena, size_t nwant, const Var *want) {
+    Walk w = {g, NEW_N(arena, g->napply, uint32_t), NEW_N(arena, g->napply, bool), 1};
+    uint8_t *effect = NEW_N(arena, g->napply, uint8_t);
+    for (ApplyId a = 0; a < g->napply; a++)
+        w.scope[a] = SCOPE_NONE;
+    for (size_t i = 0; i < g->effects.n; i++)
+        effect[g->effects.p[i]] = 1;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        need(&w, g->outputs.p[i].var, 0);
+    for (size_t i = 0; i < g->updates.n; i++)
+        need(&w, g->updates.p[i].value, 0);
+    for (size_t i = 0; i < g->shared.n; i++)
+        need(&w, var_leafrec(g, g->shared.p[i])->init, 0);
+    need(&w, g->until, 0);
+    for (size_t i = 0; i < nwant; i++)
+        need(&w, want[i], 0);
+    for (ApplyId a = g->napply; a-- > 0;) {
+        if (w.scope[a] == SCOPE_NONE && effect[a]) w.scope[a] = 0;
+        if (w.scope[a] != SCOPE_NONE) visit(&w, a);
+    }
+    return w.scope;
+}
+
+bool *demand_conditional(const Graph *g, Arena *a, const uint32_t *scope) {
+    bool *r = NEW_N(a, g->effects.n, bool);
+    for (size_t i = 0; i < g->effects.n; i++)
+        r[i] = scope[g->effects.p[i]] != 0;
+    return r;
+}
+
+/* ---- results that nothing reads ---- */
+
+typedef enum Reading { READ_NOT, READ_NO_EFFECT, READ_DONE } Reading;
+typedef struct Unread {
+    Graph *g;
+    const Var *forward;
+    uint8_t *reading; /* by Apply */
+    uint8_t *effect;  /* by Apply */
+    Vec(ApplyId) found;
+    uint32_t named; /* the last number given */
+} Unread;
+
+static Var lead(const Unread *u, Var v) {
+    while (u->forward && v != VAR_NONE && u->forward[v] != v)
+        v = u->forward[v];
+    return v;
+}
+
+static void meet(Unread *u, Var v) {
+    v = lead(u, v);
+    ApplyId a = v == VAR_NONE ? APPLY_NONE : var_owner(u->g, v);
+    if (a == APPLY_NONE || u->reading[a] != READ_NOT) return;
+    u->reading[a] = READ_NO_EFFECT;
+    vec_push(u->g->s, &u->found, a);
+}
+
+/* All that what was met needs; is an effect among it? */
+static bool meet_all(Unread *u) {
+    bool effect = false;
+    for (size_t i = 0; i < u->found.n; i++) {
+        ApplyId a = u->found.p[i];
+        effect |= u->effect[a];
+        for (uint32_t k = 0; k < u->g->apply[a].nin; k++)
+            meet(u, apply_in(u->g, a)[k]);
+    }
+    return effect;
+}
+
+static void read_found(Unread *u) {
+    for (size_t i = 0; i < u->found.n; i++)
+        u->reading[u->found.p[i]] = READ_DONE;
+    u->found.n = 0;
+}
+
+static void read_roots(Unread *u) {
+    const Graph *g = u->g;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        meet(u, g->outputs.p[i].var);
+    for (size_t i = 0; i < g->updates.n; i++)
+        meet(u, g->updates.p[i].value);
+    for (size_t i = 0; i < g->shared.n; i++)
+        meet(u, var_leafrec(g, g->shared.p[i])->init);
+    meet(u, g->until);
+    meet_all(u);
+    read_found(u);
+}
+
+static void name_unread(Unread *u, Var v) {
+    Graph *g = u->g;
+    char name[32];
+    while (var_name(g, v) == 0) {
+        snprintf(name, sizeof name, "unread_%u", ++u->named);
+        Sym y = sym(g->s, name);
+        if (graph_find(g, y) == VAR_NONE && graph_output(g, y) == VAR_NONE)
+            graph_name(g, v, y);
+    }
+}
+
+/* a, or what it became, is kept if its branches hold an effect. */
+static void keep_one(Unread *u, ApplyId a) {
+    Graph *g = u->g;
+    a = var_owner(g, lead(u, g->apply[a].out));
+    if (a == APPLY_NONE || u->reading[a] != READ_NOT) return;
+    const Apply *r = &g->apply[a];
+    for (uint32_t i = 0; i < r->nin; i++)
+        if (op_input_is_lazy(r->op, i)) meet(u, apply_in(g, a)[i]);
+    if (!meet_all(u)) {
+        u->found.n = 0;
+        return;
+    }
+    for (uint32_t i = 0; i < r->nin; i++)
+        meet(u, apply_in(g, a)[i]);
+    meet_all(u);
+    read_found(u);
+    u->reading[a] = READ_DONE;
+    name_unread(u, r->out);
+    vec_push(g->s, &g->kept, r->out);
+}
+
+void demand_keep_unread(Graph *g, ApplyId napply, const Var *forward) {
+    g->kept.n = 0;
+    if (!g->effects.n || !demand_is_lazy(g)) return;
+    Arena *arena = arena_new(g->s);
+    Unread u = {.g = g,
+                .forward = forward,
+                .reading = NEW_N(arena, g->napply, uint8_t),
+                .effect = NEW_N(arena, g->napply, uint8_t)};
+    for (size_t i = 0; i < g->effects.n; i++)
+        u.effect[g->effects.p[i]] = 1;
+    read_roots(&u);
+    for (ApplyId a = napply; a-- > 0;)
+        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) keep_one(&u, a);
+    vec_free(&u.found);
+    arena_free(arena);
+}
+
+void demand_keep_all_unread(Graph *main) {
+    demand_keep_unread(main, main->napply, NULL);
+    for (size_t i = 0; i < main->functions.n; i++)
+        demand_keep_unread(main->functions.p[i], main->functions.p[i]->napply, NULL);
+}

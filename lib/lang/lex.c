@@ -1,0 +1,453 @@
+/* Text to tokens. The tokens are Python's, fewer of them: what Python would refuse is
+ * refused here. What can't be a token ends the list as TOK_ERROR with a message, so
+ * that an earlier error of the parser comes first. */
+#include "lang/lex.h"
+
+#include <string.h>
+
+static inline bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static inline bool is_start(char c) {
+    char low = (char)(c | 0x20);
+    return (low >= 'a' && low <= 'z') || c == '_';
+}
+static inline bool is_word(char c) {
+    return is_start(c) || is_digit(c);
+}
+static inline char at(const Lexer *l, size_t i) {
+    return (size_t)(l->end - l->p) > i ? l->p[i] : '\0';
+}
+
+/* Is it one of the words, which blanks separate? */
+static bool in_words(const char *words, const char *p, size_t n) {
+    for (size_t len; *words; words += len + (words[len] == ' ')) {
+        len = strcspn(words, " ");
+        if (len == n && memcmp(words, p, n) == 0) return true;
+    }
+    return false;
+}
+
+bool lex_is_keyword(const char *p, size_t n) {
+    static const char *const words[26] = {
+        ['a' - 'a'] = "and as assert async await",
+        ['b' - 'a'] = "break",
+        ['c' - 'a'] = "class continue",
+        ['d' - 'a'] = "def del",
+        ['e' - 'a'] = "elif else except",
+        ['f' - 'a'] = "finally for from",
+        ['g' - 'a'] = "global",
+        ['i' - 'a'] = "if import in is",
+        ['l' - 'a'] = "lambda",
+        ['n' - 'a'] = "nonlocal not",
+        ['o' - 'a'] = "or",
+        ['p' - 'a'] = "pass",
+        ['r' - 'a'] = "raise return",
+        ['t' - 'a'] = "try",
+        ['w' - 'a'] = "while with",
+        ['y' - 'a'] = "yield",
+    };
+    if (n < 2 || n > 8 || *p < 'a' || *p > 'z') return false;
+    return words[*p - 'a'] && in_words(words[*p - 'a'], p, n);
+}
+
+bool lex_is_literal_name(const char *p, size_t n) {
+    return n >= 2 && n <= 5 && memchr("TFNinp", *p, 6) &&
+           in_words("True False None inf nan pi", p, n);
+}
+
+static Tok *push(Lexer *l, TokKind kind, const char *begin) {
+    vec_push(l->s, &l->toks,
+             ((Tok){.kind = kind,
+                    .begin = (uint32_t)(begin - l->base),
+                    .end = (uint32_t)(l->p - l->base)}));
+    return &l->toks.p[l->toks.n - 1];
+}
+
+/* Always false: the list of tokens ends here. */
+static bool refuse(Lexer *l, const char *begin, const char *message) {
+    push(l, TOK_ERROR, begin)->text = message;
+    return false;
+}
+
+/* Length of the UTF-8 sequence at p, 0 if it is not well-formed. */
+static size_t utf8(const char *p, const char *end, uint32_t *cp) {
+    unsigned char c = (unsigned char)*p;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = c < 0x80                ? 1
+               : c >= 0xf0 && c < 0xf8 ? 4
+               : c >= 0xe0 && c < 0xf0 ? 3
+               : c >= 0xc2 && c < 0xe0 ? 2
+                                       : 0;
+    if (n == 0 || (size_t)(end - p) < n) return 0;
+    *cp = n == 1 ? c : c & (0xffu >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        if (((unsigned char)p[i] & 0xc0) != 0x80) return 0;
+        *cp = *cp << 6 | ((unsigned char)p[i] & 0x3f);
+    }
+    if (n > 1 && *cp < least[n]) return 0;
+    return *cp > 0x10ffff || (*cp >= 0xd800 && *cp < 0xe000) ? 0 : n;
+}
+
+static size_t utf8_put(char *out, uint32_t cp) {
+    if (cp < 0x80) {
+        out[0] = (char)cp;
+        return 1;
+    }
+    if (cp < 0x800) {
+        out[0] = (char)(0xc0 | cp >> 6);
+        out[1] = (char)(0x80 | (cp & 0x3f));
+        return 2;
+    }
+    out[0] = (char)(0xe0 | cp >> 12);
+    out[1] = (char)(0x80 | (cp >> 6 & 0x3f));
+    out[2] = (char)(0x80 | (cp & 0x3f));
+    return 3;
+}
+
+/* Digits with single `_` between them; false on a misplaced one. */
+static bool skip_digits(Lexer *l) {
+    while (is_digit(at(l, 0)) || at(l, 0) == '_') {
+        if (at(l, 0) == '_' && !(is_digit(l->p[-1]) && is_digit(at(l, 1))))
+            return false;
+        l->p++;
+    }
+    return true;
+}
+
+double lex_float(const char *p, size_t n, FloatWidth w) {
+    char buf[512];
+    double v = 0;
+    if (n < sizeof buf && memchr(p, '_', n)) {
+        size_t m = 0;
+        for (size_t i = 0; i < n; i++)
+            if (p[i] != '_') buf[m++] = p[i];
+        num_read_float(buf, m, w, &v);
+    } else {
+        num_read_float(p, n, w, &v);
+    }
+    return v;
+}
+
+static bool bad_number(Lexer *l, const char *begin) {
+    while (is_word(at(l, 0)))
+        l->p++;
+    return refuse(
+        l, begin,
+        arena_printf(l->a, "`%.*s` is not a number", (int)(l->p - begin), begin));
+}
+
+/* Goes over the text of a decimal number; *is_float if it has a point or an exponent.
+ * False: it is none. */
+static bool scan_number(Lexer *l, bool *is_float) {
+    *is_float = false;
+    if (!skip_digits(l)) return false;
+    if (at(l, 0) == '.') {
+        *is_float = true;
+        l->p++;
+        if (at(l, 0) == '_' || !skip_digits(l)) return false;
+    }
+    if ((at(l, 0) | 0x20) == 'e') {
+        size_t sign = at(l, 1) == '-' || at(l, 1) == '+';
+        if (!is_digit(at(l, 1 + sign))) return false;
+        *is_float = true;
+        l->p += 1 + sign;
+        if (!skip_digits(l)) return false;
+    }
+    return true;
+}
+
+static bool lex_based(Lexer *l) {
+    const char *begin = l->p;
+    uint64_t u;
+    bool overflow;
+    size_t n = num_read_uint(begin, (size_t)(l->end - begin), &u, &overflow);
+    l->p += n;
+    if (n <= 2 || is_word(at(l, 0))) return bad_number(l, begin);
+    if (overflow) return refuse(l, begin, "the integer does not fit in 64 bits");
+    push(l, TOK_INT, begin)->u = u;
+    return true;
+}
+
+static bool lex_number(Lexer *l) {
+    const char *begin = l->p;
+    bool is_float, overflow;
+    uint64_t u;
+    if (l->p[0] == '0' && at(l, 1) && strchr("xXoObB", at(l, 1))) return lex_based(l);
+    if (!scan_number(l, &is_float)) return bad_number(l, begin);
+    size_t n = (size_t)(l->p - begin);
+    if (n >= 500 && memchr(begin, '_', n))
+        return refuse(l, begin, "the number is too long");
+    if ((at(l, 0) | 0x20) == 'j') {
+        l->p++;
+        if (is_word(at(l, 0))) return bad_number(l, begin);
+        push(l, TOK_IMAG, begin)->v = lex_float(begin, n, FLOAT64);
+        return true;
+    }
+    if (is_word(at(l, 0))) return bad_number(l, begin);
+    if (is_float) {
+        push(l, TOK_FLOAT, begin)->v = lex_float(begin, n, FLOAT64);
+        return true;
+    }
+    if (begin[0] == '0' && n > 1)
+        return refuse(l, begin,
+                      "an integer has no leading zeros (write 0o17 for octal)");
+    num_read_uint(begin, n, &u, &overflow);
+    if (overflow) return refuse(l, begin, "the integer does not fit in 64 bits");
+    push(l, TOK_INT, begin)->u = u;
+    return true;
+}
+
+static int hex(char c) {
+    if (is_digit(c)) return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The escape at p (a backslash); appends what it means. NULL, or why it is none. */
+static const char *lex_escape(Lexer *l, Str *out) {
+    static const char from[] = "\\'\"nt", to[] = "\\'\"\n\t";
+    char c = at(l, 1), buf[4];
+    const char *simple = c ? strchr(from, c) : NULL;
+    if (simple) {
+        str_putc(out, to[simple - from]);
+        l->p += 2;
+        return NULL;
+    }
+    int digits = c == 'x' ? 2 : c == 'u' ? 4 : 0;
+    if (!digits)
+        return "unknown escape in a string: there are \\\\ \\' \\\" \\n \\t \\xHH "
+               "\\uHHHH";
+    uint32_t cp = 0;
+    for (int i = 0; i < digits; i++) {
+        int h = hex(at(l, 2 + (size_t)i));
+        if (h < 0) return "an escape \\x takes 2 hexadecimal digits, \\u takes 4";
+        cp = cp << 4 | (uint32_t)h;
+    }
+    if (cp == 0 || (cp >= 0xd800 && cp < 0xe000))
+        return "this character can't be in a string";
+    str_add(out, buf, utf8_put(buf, cp));
+    l->p += 2 + digits;
+    return NULL;
+}
+
+static const char *lex_string_body(Lexer *l, char quote, Str *out) {
+    while (l->p < l->end && *l->p != quote) {
+        uint32_t cp;
+        if (*l->p == '\n' || *l->p == '\r') break;
+        if (*l->p == '\\') {
+            const char *why = lex_escape(l, out);
+            if (why) return why;
+            continue;
+        }
+        size_t n = utf8(l->p, l->end, &cp);
+        if (n == 0 || cp == 0)
+            return "this byte can't be in a string: the text must be UTF-8";
+        str_add(out, l->p, n);
+        l->p += n;
+    }
+    return l->p < l->end && *l->p == quote ? NULL
+                                           : "the string is not closed on its line";
+}
+
+static bool lex_string(Lexer *l) {
+    const char *begin = l->p;
+    char quote = *l->p++;
+    if (at(l, 0) == quote && at(l, 1) == quote)
+        return refuse(l, begin, "triple quotes are not part of the language");
+    Str text = STR(l->s);
+    const char *why = lex_string_body(l, quote, &text);
+    if (!why) {
+        l->p++;
+        Sym y = sym_n(l->s, str_text(&text), text.n);
+        push(l, TOK_STRING, begin)->sym = y;
+    }
+    str_free(&text);
+    return why ? refuse(l, begin, why) : true;
+}
+
+static bool lex_word(Lexer *l) {
+    const char *begin = l->p, *p = begin;
+    while (p < l->end && is_word(*p))
+        p++;
+    l->p = p;
+    if (at(l, 0) == '\'' || at(l, 0) == '"')
+        return refuse(l, begin, "strings have no prefix: write 'text'");
+    size_t n = (size_t)(l->p - begin);
+    push(l, lex_is_keyword(begin, n) ? TOK_KEYWORD : TOK_NAME, begin)->sym =
+        sym_n(l->s, begin, n);
+    return true;
+}
+
+static const char *const short_operator[128] = {
+    ['+'] = "+", ['-'] = "-", ['*'] = "*", ['/'] = "/", ['%'] = "%", ['@'] = "@",
+    ['&'] = "&", ['|'] = "|", ['^'] = "^", ['~'] = "~", ['<'] = "<", ['>'] = ">",
+    ['='] = "=", ['('] = "(", [')'] = ")", ['['] = "[", [']'] = "]", ['{'] = "{",
+    ['}'] = "}", [','] = ",", [':'] = ":", ['.'] = ".", ['?'] = "?"};
+/* Of two characters or three. */
+static const char *const long_operators[] = {"...", "**", "//", "<<", ">>",
+                                             "<=",  ">=", "==", "!=", NULL};
+typedef struct Refused {
+    const char *text, *why;
+} Refused;
+static const Refused refused[] = {
+    {"&&", "`&&` is not an operator: write `a & b`"},
+    {"||", "`||` is not an operator: write `a | b`"},
+    {"->", "`->` is not part of the language"},
+    {"=>", "`=>` is not an operator: write `>=`, or `lambda x: ...` for a function"},
+    {"<>", "`<>` is not an operator: write `a != b`"},
+    {":=", "`:=` is not part of the language: define the name on a line of its own"},
+    {";", "`;` is not part of the language: write one statement a line"},
+    {"\\", "`\\` does not continue a line: put the expression in brackets"},
+    {NULL, NULL}};
+/* Characters that are written for others. */
+static const struct {
+    uint32_t cp;
+    const char *instead;
+} lookalike[] = {{0xd7, "*"},    {0xf7, "/"},   {0xb7, "*"},      {0x2212, "-"},
+                 {0x2013, "-"},  {0x2014, "-"}, {0x2264, "<="},   {0x2265, ">="},
+                 {0x2260, "!="}, {0x2018, "'"}, {0x2019, "'"},    {0x201c, "\""},
+                 {0x201d, "\""}, {0x3c0, "pi"}, {0x221e, "inf"},  {0xb2, "** 2"},
+                 {0xb3, "** 3"}, {0xac, "~"},   {0xa0, "a space"}};
+
+static bool starts(const Lexer *l, const char *text) {
+    if (l->p == l->end || *l->p != *text) return false;
+    size_t n = strlen(text);
+    return (size_t)(l->end - l->p) >= n && memcmp(l->p, text, n) == 0;
+}
+
+static bool bad_character(Lexer *l) {
+    const char *begin = l->p;
+    uint32_t cp;
+    size_t n = utf8(l->p, l->end, &cp);
+    l->p += n ? n : 1;
+    if (n == 0) return refuse(l, begin, "the text is not UTF-8");
+    if (cp == '!')
+        return refuse(l, begin, "`!` is not an operator: write `~x`, or `a != b`");
+    if (cp < 0x20 || cp == 0x7f)
+        return refuse(l, begin,
+                      arena_printf(l->a, "control character U+%04X", (unsigned)cp));
+    for (size_t i = 0; i < sizeof lookalike / sizeof *lookalike; i++)
+        if (lookalike[i].cp == cp)
+            return refuse(l, begin,
+                          arena_printf(l->a, "`%.*s` (U+%04X) is not ASCII: write %s",
+                                       (int)n, begin, (unsigned)cp,
+                                       lookalike[i].instead));
+    if (cp < 0x80)
+        return refuse(l, begin,
+                      arena_printf(l->a, "`%c` is not part of the language", (char)cp));
+    return refuse(l, begin,
+                  arena_printf(l->a, "`%.*s` (U+%04X): names and operators are ASCII",
+                               (int)n, begin, (unsigned)cp));
+}
+
+static bool is_augmented(const char *op, char next, char after) {
+    return next == '=' && after != '=' && strchr("+-*/%@&|^<>", op[0]) &&
+           (op[1] == '\0' || op[1] == op[0]);
+}
+
+/* The longest operator that stands here, or NULL. */
+static const char *operator_here(const Lexer *l) {
+    unsigned char c = (unsigned char)*l->p;
+    if (memchr("*/<>=.", at(l, 1), 6))
+        for (const char *const *op = long_operators; *op; op++)
+            if (starts(l, *op)) return *op;
+    return c < 128 ? short_operator[c] : NULL;
+}
+
+static bool lex_operator(Lexer *l) {
+    const char *begin = l->p, *op = operator_here(l);
+    char c = *begin;
+    if (!op || memchr("&|>=", at(l, 1), 4))
+        for (const Refused *r = refused; r->text; r++) {
+            if (!starts(l, r->text)) continue;
+            l->p += strlen(r->text);
+            return refuse(l, begin, r->why);
+        }
+    if (!op) return bad_character(l);
+    size_t n = strlen(op);
+    l->p += n;
+    if (is_augmented(op, at(l, 0), at(l, 1))) {
+        l->p++;
+        return refuse(l, begin,
+                      "a name is defined once: write `y = x + 1` with a new name");
+    }
+    if (c == '(' || c == '[' || c == '{') l->depth++;
+    if ((c == ')' || c == ']' || c == '}') && l->depth > 0) l->depth--;
+    Tok *t = push(l, TOK_OP, begin);
+    t->text = op;
+    t->code = n == 1 ? (uint32_t)c : n == 2 ? OP2(c, op[1]) : OP3('.', '.', '.');
+    return true;
+}
+
+/* Blanks, comments, and newlines inside brackets. False: a comment that is not text. */
+static bool skip_blank(Lexer *l) {
+    for (; l->p < l->end; l->p++) {
+        if (*l->p == ' ' || *l->p == '\t' || *l->p == '\f') continue;
+        if ((*l->p == '\n' || *l->p == '\r') && l->depth > 0) continue;
+        if (*l->p != '#') break;
+        uint32_t cp;
+        while (l->p < l->end && *l->p != '\n' && *l->p != '\r') {
+            size_t n = utf8(l->p, l->end, &cp);
+            if (n == 0 || cp == 0)
+                return refuse(l, l->p, "the comment is not UTF-8 text");
+            l->p += n;
+        }
+        l->p--;
+    }
+    return true;
+}
+
+static bool lex_one(Lexer *l) {
+    char c = *l->p;
+    if (c == '\n' || c == '\r') {
+        const char *begin = l->p;
+        l->p += c == '\r' && at(l, 1) == '\n' ? 2 : 1;
+        push(l, TOK_NEWLINE, begin);
+        return true;
+    }
+    if (is_start(c)) return lex_word(l);
+    if (is_digit(c) || (c == '.' && is_digit(at(l, 1)))) return lex_number(l);
+    if (c == '\'' || c == '"') return lex_string(l);
+    return lex_operator(l);
+}
+
+Lexer lex_begin(Session *s, Arena *a, Span text) {
+    const Source *src = source_get(s, text.source);
+    if (!src || text.end > src->len || text.begin > text.end)
+        bug("a span outside its source");
+    return (Lexer){.s = s,
+                   .a = a,
+                   .source = text.source,
+                   .base = src->text,
+                   .p = src->text + text.begin,
+                   .end = src->text + text.end};
+}
+
+/* One more token. False: it was the last. */
+static bool next(Lexer *l) {
+    if (!skip_blank(l)) return false;
+    if (l->p < l->end) return lex_one(l);
+    push(l, TOK_END, l->p);
+    return false;
+}
+
+const Tok *lex_line(Lexer *l) {
+    l->toks.n = 0;
+    while (next(l)) {
+        if (l->toks.p[l->toks.n - 1].kind != TOK_NEWLINE) continue;
+        if (l->toks.n > 1) break;
+        l->toks.n = 0; /* an empty line */
+    }
+    return l->toks.p;
+}
+
+const Tok *lex_all(Lexer *l) {
+    while (next(l))
+        ;
+    return l->toks.p;
+}
+
+void lex_end(Lexer *l) {
+    vec_free(&l->toks);
+}

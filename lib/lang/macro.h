@@ -1,0 +1,25 @@
+/* Macros: functions of the language that expand at build time into other nodes (grad,
+ * jacobian, reap, ...). They live in rows above and are found by name. */
+#ifndef LANG_MACRO_H
+#define LANG_MACRO_H
+
+#include "lang/expr.h"
+
+typedef struct Macro {
+    const char *name, *doc;
+    const char
+        *signature; /* "cost, wrt, consider_constant=[]": checked before expand */
+    /* args in the order of the signature; a missing optional one is NULL. The result
+     * goes to out. */
+    bool (*expand)(Compiler *c, const Ast *call, const Ast *const *args, Node *out);
+    const char *example;
+    bool creates; /* makes values from nothing: a receiver's float dtype is cast to */
+} Macro;
+typedef struct MacroList {
+    const Macro *macro;
+    size_t n;
+} MacroList;
+extern const MacroList *const catalogue_macros[];
+const Macro *macro_find(const char *name, size_t n);
+
+#endif

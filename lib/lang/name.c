@@ -1,0 +1,14 @@
+/* Names that come one by one, from options: the parser says what may be one. */
+#include "lang/expr.h"
+
+#include <string.h>
+
+bool compiler_name_ok(Session *s, Span name) {
+    Arena *a = arena_new(s);
+    const Ast *e = expr_parse(s, a, name);
+    bool ok = e && e->kind == AST_NAME &&
+              strlen(sym_text(s, e->sym)) == name.end - name.begin; /* no (x), no x # */
+    arena_free(a);
+    if (e && !ok) fail(s, name, E_NAME, "this can't be the name of a variable");
+    return ok;
+}

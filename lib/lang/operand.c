@@ -1,0 +1,360 @@
+/* Nodes as variables: where a weak number or a list meets a tensor parameter, its dtype
+ * is decided here. */
+#include "lang/compile_impl.h"
+#include "op/infer.h"
+#include "op/services.h"
+
+#include <string.h>
+
+Node node_var(Var v, Span at) {
+    return (Node){.kind = NODE_VAR, .at = at, .var = v};
+}
+Node node_literal(Literal l, Span at) {
+    return (Node){.kind = NODE_LITERAL, .at = at, .var = VAR_NONE, .lit = l};
+}
+
+bool node_is_literal(const Node *n) {
+    if (n->kind == NODE_LITERAL) return true;
+    if (n->kind != NODE_LIST || n->sym) return false;
+    for (size_t i = 0; i < n->n; i++)
+        if (!node_is_literal(&n->item[i])) return false;
+    return true;
+}
+
+bool node_is_weak(const Node *n) {
+    if (n->kind == NODE_LITERAL) return true;
+    if (n->kind == NODE_VAR) return n->weak;
+    if (n->kind != NODE_LIST || n->sym) return false;
+    for (size_t i = 0; i < n->n; i++)
+        if (!node_is_weak(&n->item[i])) return false;
+    return true;
+}
+
+const char *node_kind_text(const Node *n) {
+    static const char *const text[] = {[NODE_VAR] = "a variable",
+                                       [NODE_LIST] = "a list",
+                                       [NODE_DICT] = "a dict",
+                                       [NODE_STRING] = "a string",
+                                       [NODE_NONE] = "None",
+                                       [NODE_DTYPE] = "a dtype",
+                                       [NODE_FUNCTION] = "a function",
+                                       [NODE_LITERAL] = "a number",
+                                       [NODE_DISCONNECTED] = "`disconnected`"};
+    return text[n->kind];
+}
+
+bool fail_not_tensor(Compiler *c, const Node *n) {
+    return fail(c->s, n->at, E_TYPE, "%s where a tensor is expected",
+                node_kind_text(n));
+}
+
+/* ---- trees ---- */
+
+bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out) {
+    uint64_t leaves = n == 0;
+    uint32_t depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool tree = item[i].kind == NODE_LIST || item[i].kind == NODE_DICT;
+        leaves += tree ? item[i].leaves : 1;
+        if (tree && item[i].depth > depth) depth = item[i].depth;
+    }
+    if (leaves > TREE_LEAVES)
+        return fail(c->s, at, E_LIMIT,
+                    "the list has more than %d elements: keep them in a file",
+                    TREE_LEAVES);
+    if (depth >= EXPR_DEPTH)
+        return fail(c->s, at, E_LIMIT, "lists are nested more than %d deep",
+                    EXPR_DEPTH);
+    *out =
+        (Node){.kind = key ? NODE_DICT : NODE_LIST, .at = at, .var = VAR_NONE, .n = n};
+    out->leaves = (uint32_t)leaves;
+    out->depth = depth + 1;
+    out->item = item;
+    out->key = key;
+    return true;
+}
+
+bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at,
+                   Node *out) {
+    Node *items = arena_copy(c->arena, item, n * sizeof *item);
+    Sym *keys = key ? arena_copy(c->arena, key, n * sizeof *key) : NULL;
+    return node_tree(c, n, items, keys, at, out);
+}
+
+/* ---- dtypes ---- */
+
+static bool fail_outputs(Compiler *c, const Node *n) {
+    return fail(c->s, n->at, E_ARITY,
+                "%s has %zu outputs: write `a, b = ...`, or take one with [0]",
+                sym_text(c->s, n->sym), n->n);
+}
+
+static void add_strong(Parts *p, DType d) {
+    p->strong = p->strong == DT_NONE ? d : dtype_promote(p->strong, d);
+}
+static void add_weak(Parts *p, DKind k) {
+    if (k == K_UINT) k = K_INT;
+    if ((int)k > p->weak) p->weak = (int)k;
+}
+
+/* Adds what n is made of. */
+static bool add_parts(Compiler *c, const Node *n, Parts *p) {
+    if (n->kind == NODE_LITERAL) {
+        add_weak(p, n->lit.kind);
+    } else if (n->kind == NODE_VAR) {
+        const Type *t = var_type(c->b->g, n->var);
+        if (t->kind != TYPE_TENSOR && t->kind != TYPE_SPARSE) return true;
+        p->variable |= n->weak;
+        if (n->weak)
+            add_weak(p, dtype_kind(t->dtype));
+        else
+            add_strong(p, t->dtype);
+    } else if (n->kind == NODE_LIST) {
+        if (n->sym) return fail_outputs(c, n);
+        for (size_t i = 0; i < n->n; i++)
+            if (!add_parts(c, &n->item[i], p)) return false;
+        if (n->n == 0) add_weak(p, K_FLOAT);
+    } else {
+        return fail_not_tensor(c, n);
+    }
+    return true;
+}
+
+bool node_parts(Compiler *c, const Node *n, Parts *p) {
+    *p = (Parts){DT_NONE, -1, false};
+    return add_parts(c, n, p);
+}
+
+DType parts_dtype(const Compiler *c, Parts p, Promote promote) {
+    DType d = p.strong, floatX = c->b->floatX;
+    if (d == DT_NONE && p.weak < 0) return DT_NONE;
+    if (d == DT_NONE)
+        d = kind_dtype((DKind)p.weak, floatX);
+    else if (p.weak >= 0)
+        d = dtype_weak(d, (DKind)p.weak, floatX);
+    return promote == PROMOTE_INEXACT ? dtype_inexact(d, floatX) : d;
+}
+
+/* ---- constants ---- */
+
+/* Writes the leaves of a list of literals row by row; shape is what the first ones had.
+ */
+static bool store_leaves(Compiler *c, const Node *n, DType d, bool convert, int depth,
+                         int ndim, const int64_t *shape, char **p) {
+    if (n->kind == NODE_LITERAL && depth == ndim) {
+        if (!literal_store(c->s, &n->lit, d, convert, n->at, *p)) return false;
+        *p += dtype_size(d);
+        return true;
+    }
+    if (n->kind == NODE_LITERAL || depth == ndim || (int64_t)n->n != shape[depth])
+        return fail(c->s, n->at, E_SHAPE,
+                    "the rows of a nested list must all have one shape");
+    for (size_t i = 0; i < n->n; i++)
+        if (!store_leaves(c, &n->item[i], d, convert, depth + 1, ndim, shape, p))
+            return false;
+    return true;
+}
+
+static bool list_shape(Compiler *c, const Node *n, int *ndim, int64_t *shape) {
+    Span at = n->at;
+    for (*ndim = 0; n->kind == NODE_LIST; n = &n->item[0]) {
+        if (*ndim == MAX_NDIM)
+            return fail(c->s, at, E_LIMIT, "a tensor has at most %d dims", MAX_NDIM);
+        shape[(*ndim)++] = (int64_t)n->n;
+        if (n->n == 0) break;
+    }
+    return true;
+}
+
+static bool store_flat(Compiler *c, const Node *n, DType d, bool convert, char **p) {
+    if (n->kind == NODE_LITERAL) {
+        if (!literal_store(c->s, &n->lit, d, convert, n->at, *p)) return false;
+        *p += dtype_size(d);
+    }
+    for (size_t i = 0; n->kind == NODE_LIST && i < n->n; i++)
+        if (!store_flat(c, &n->item[i], d, convert, p)) return false;
+    return true;
+}
+
+static bool number_const(Compiler *c, const Node *n, DType d, bool convert, Var *out) {
+    Graph *g = c->b->g;
+    _Alignas(16) char bytes[16] = {0};
+    size_t size = dtype_size(d);
+    Tensor t;
+    if (!literal_store(c->s, &n->lit, d, convert, n->at, bytes)) return false;
+    if (!c->recent) c->recent = NEW_N(c->arena, RECENT_NUMBERS, RecentNumber);
+    RecentNumber *r =
+        &c->recent[hash_bytes(bytes, sizeof bytes, (uint64_t)d) % RECENT_NUMBERS];
+    if (r->g == g && r->dtype == d && memcmp(r->bytes, bytes, sizeof bytes) == 0) {
+        *out = graph_const_again(g, g, r->var, false);
+        return true;
+    }
+    if (!tensor_new(c->s, d, 0, NULL, &t)) return false;
+    memcpy(t.data, bytes, size);
+    *out = graph_const(g, &t, false);
+    tensor_unref(&t);
+    if (g == c->top.b->g) {
+        *r = (RecentNumber){.g = g, .dtype = d, .var = *out};
+        memcpy(r->bytes, bytes, sizeof bytes);
+    }
+    return true;
+}
+
+/* ndim >= 0: the leaves in that shape, whatever their nesting; the caller has checked
+ * their number. */
+bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
+                const int64_t *shape, Var *out) {
+    int64_t own[MAX_NDIM];
+    bool flat = ndim >= 0;
+    Tensor t;
+    if (!flat && n->kind == NODE_LITERAL && !c->b->intern)
+        return number_const(c, n, d, convert, out);
+    if (!flat && !list_shape(c, n, &ndim, own)) return false;
+    if (!tensor_new(c->s, d, ndim, flat ? shape : own, &t)) return false;
+    char *p = t.data;
+    bool ok = flat ? store_flat(c, n, d, convert, &p)
+                   : store_leaves(c, n, d, convert, 0, ndim, own, &p);
+    if (ok) *out = graph_const(c->b->g, &t, c->b->intern);
+    tensor_unref(&t);
+    return ok;
+}
+
+/* ---- variables ---- */
+
+static bool stack_items(Compiler *c, const Node *n, DType d, Var *out) {
+    const Op *stack = op_find(c->s, "stack", 5);
+    if (!stack) return fail(c->s, n->at, E_NAME, "the op `stack` is missing");
+    Var *in = mem_alloc(c->s, (n->n + 1) * sizeof *in);
+    bool ok = true;
+    for (size_t i = 0; i < n->n && ok; i++)
+        ok = node_as(c, &n->item[i], d, &in[i]);
+    Node r;
+    ok = ok && apply_op(c, stack, NULL, n->n, in, n->at, &r);
+    mem_free(in);
+    if (ok) *out = r.var;
+    return ok;
+}
+
+/* Constants all the way down, as far as a look costs little. */
+static bool made_of_constants(const Graph *g, Var v, int *budget) {
+    if (var_is_const(g, v)) return true;
+    ApplyId a = var_owner(g, v);
+    if (a == APPLY_NONE || --*budget < 0) return false;
+    for (size_t i = 0; i < g->apply[a].nin; i++)
+        if (!made_of_constants(g, apply_in(g, a)[i], budget)) return false;
+    return true;
+}
+
+/* Integers that literals make must fit as a literal must: a cast would wrap them. */
+static bool fits(Compiler *c, const Node *n, DType d) {
+    int budget = 64;
+    Graph *g = c->b->g;
+    const Type *t = var_type(g, n->var);
+    bool narrows = t->kind == TYPE_TENSOR && t->dtype == DT_INT64 &&
+                   dtype_is_integer(d) && d != DT_INT64;
+    Value v = {0};
+    _Alignas(16) char bytes[16];
+    if (!n->weak || c->env || !narrows || !services(c->s)->eval ||
+        !made_of_constants(g, n->var, &budget))
+        return true;
+    bool ok = services(c->s)->eval(g, 1, &n->var, &v);
+    int64_t size = ok ? tensor_size(&v.t) : 0;
+    for (int64_t i = 0; ok && i < size; i++) {
+        Literal l = literal_int(tensor_i64(&v.t, i));
+        ok = literal_store(c->s, &l, d, false, n->at, bytes);
+    }
+    value_unref(&v);
+    return ok;
+}
+
+bool node_as(Compiler *c, const Node *n, DType d, Var *out) {
+    if (node_is_literal(n)) return node_const(c, n, d, false, -1, NULL, out);
+    if (n->kind == NODE_LIST)
+        return n->sym ? fail_outputs(c, n) : stack_items(c, n, d, out);
+    if (n->kind != NODE_VAR) return fail_not_tensor(c, n);
+    const Type *t = var_type(c->b->g, n->var);
+    *out = n->var;
+    bool array = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE;
+    if (!fits(c, n, d)) return false;
+    if (array && t->dtype != d) *out = cast_to(c->b, n->var, d);
+    return *out != VAR_NONE;
+}
+
+bool compiler_var(Compiler *c, const Node *n, DType like, Var *out) {
+    if (n->kind == NODE_VAR && !n->weak) {
+        *out = n->var;
+        return true;
+    }
+    if (n->kind == NODE_NONE) {
+        Value none = {.kind = TYPE_NONE};
+        *out = graph_const_value(c->b->g, type_simple(c->s, TYPE_NONE), &none);
+        return true;
+    }
+    Parts p;
+    if (!node_parts(c, n, &p)) return false;
+    if (like != DT_NONE && p.strong == DT_NONE) {
+        bool lit = node_is_literal(n);
+        return node_as(c, n, lit ? like : dtype_weak(like, (DKind)p.weak, c->b->floatX),
+                       out);
+    }
+    return node_as(c, n, parts_dtype(c, p, PROMOTE_NONE), out);
+}
+
+bool weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in) {
+    for (size_t i = 0; op->itypes && i < n; i++) {
+        bool weak = node_is_weak(&in[i]) && !node_is_literal(&in[i]);
+        DType d = weak ? itypes_dtype(c->s, op, i) : DT_NONE;
+        Var v;
+        if (d == DT_NONE) continue;
+        if (!compiler_var(c, &in[i], d, &v)) return false;
+        in[i] = node_var(v, in[i].at);
+    }
+    return true;
+}
+
+bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars) {
+    bool list = n->kind == NODE_LIST || n->kind == NODE_DICT;
+    *count = list ? n->n : 1;
+    *vars = arena_alloc(c->arena, (*count + 1) * sizeof(Var));
+    for (size_t i = 0; i < *count; i++)
+        if (!compiler_var(c, list ? &n->item[i] : n, DT_NONE, &(*vars)[i]))
+            return false;
+    return true;
+}
+
+/* ---- integers: shapes, sizes ---- */
+
+static bool check_int(Compiler *c, const Node *n) {
+    if (n->kind == NODE_LITERAL && n->lit.kind == K_INT) return true;
+    if (n->kind == NODE_VAR) {
+        const Type *t = var_type(c->b->g, n->var);
+        if (t->kind == TYPE_TENSOR && dtype_is_integer(t->dtype)) return true;
+        return fail(c->s, n->at, E_DTYPE, "an integer is expected, not %s",
+                    type_str(c->s, t));
+    }
+    return fail(c->s, n->at, E_TYPE, "an integer is expected, not %s",
+                n->kind != NODE_LITERAL ? node_kind_text(n)
+                : n->lit.kind == K_BOOL ? "a bool"
+                                        : "a float");
+}
+
+bool node_ints(Compiler *c, const Node *n, Var *out) {
+    Node list;
+    if (n->kind == NODE_LIST) {
+        if (n->sym) return fail_outputs(c, n);
+        for (size_t i = 0; i < n->n; i++)
+            if (!check_int(c, &n->item[i])) return false;
+        return node_as(c, n, DT_INT64, out);
+    }
+    if (!check_int(c, n)) return false;
+    if (n->kind == NODE_VAR && var_type(c->b->g, n->var)->ndim > 0) {
+        *out = n->var;
+        return true;
+    }
+    return compiler_tree(c, 1, n, NULL, n->at, &list) &&
+           node_as(c, &list, DT_INT64, out);
+}
+
+bool compiler_ints(Compiler *c, const Node *n, Var *out) {
+    return node_ints(c, n, out);
+}

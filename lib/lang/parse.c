@@ -1,0 +1,537 @@
+/* Tokens to a syntax tree, by precedence climbing. Chains (a + b + ..., f(x).g().h())
+ * are loops; only brackets, unary operators, ** and lambda nest, at most EXPR_DEPTH
+ * deep, so later walks may recurse into everything but the first kid of a chain. */
+#include "lang/parse_impl.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { RECURSION = 600 }; /* of parse_binary: brackets times levels of precedence */
+enum { PREC_COMPARE = 1, PREC_OR, PREC_XOR, PREC_AND, PREC_SHIFT, PREC_ADD, PREC_MUL };
+
+static const Ast *parse_unary(Parser *p);
+
+/* ---- messages ---- */
+
+static const char *keyword_advice(const char *word) {
+    static const struct {
+        const char *word, *advice;
+    } advice[] = {{"and", "write `a & b`, or logical_and(a, b)"},
+                  {"or", "write `a | b`, or logical_or(a, b)"},
+                  {"not", "write `~a`, or logical_not(a)"},
+                  {"if", "write where(condition, a, b)"},
+                  {"else", "write where(condition, a, b)"},
+                  {"is", "compare with `==`"},
+                  {"for", "use scan or map for a loop"},
+                  {"while", "use scan for a loop"},
+                  {"def", "write `lambda x: ...`, or a function of the graph"},
+                  {"lambda", "put it in brackets: (lambda x: ...)"}};
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
+        if (strcmp(advice[i].word, word) == 0) return advice[i].advice;
+    return NULL;
+}
+
+static const Ast *bad_keyword(Parser *p) {
+    const char *word = sym_text(p->s, p->tok->sym), *advice = keyword_advice(word);
+    if (advice)
+        fail(p->s, parser_next_span(p), E_SYNTAX, "`%s` is a Python keyword: %s", word,
+             advice);
+    else
+        fail(p->s, parser_next_span(p), E_SYNTAX, "`%s` is a Python keyword", word);
+    return NULL;
+}
+
+/* NULL, always: the next token is not `expected`. */
+const Ast *parse_unexpected(Parser *p, const char *expected) {
+    const Tok *t = p->tok;
+    Span where = parser_next_span(p);
+    if (t->kind == TOK_ERROR)
+        fail(p->s, where, E_SYNTAX, "%s", t->text);
+    else if (t->kind == TOK_KEYWORD)
+        return bad_keyword(p);
+    else if (t->kind == TOK_END)
+        fail(p->s, where, E_SYNTAX, "the text ends where %s is expected", expected);
+    else if (t->kind == TOK_NEWLINE)
+        fail(p->s, where, E_SYNTAX,
+             "the line ends where %s is expected (inside brackets an expression may go "
+             "on)",
+             expected);
+    else if (parser_sees(p, '='))
+        fail(p->s, where, E_SYNTAX, "`=` only defines a name; to compare write `==`");
+    else
+        fail(p->s, where, E_SYNTAX, "`%.*s` where %s is expected",
+             (int)(t->end - t->begin), p->base + t->begin, expected);
+    return NULL;
+}
+
+/* Takes a closing bracket, or says which opening one lacks it. */
+static bool close(Parser *p, const Tok *open, char bracket) {
+    if (parser_take(p, (uint32_t)bracket)) return true;
+    if (p->tok->kind == TOK_END)
+        return fail(p->s, parser_span(p, open->begin, open->end), E_SYNTAX,
+                    "`%s` is never closed", open->text);
+    char expected[] = "`,` or `?`";
+    expected[8] = bracket;
+    parse_unexpected(p, expected);
+    return false;
+}
+
+static bool enter(Parser *p) {
+    if (++p->depth <= EXPR_DEPTH) return true;
+    return fail(p->s, parser_next_span(p), E_LIMIT,
+                "the expression is nested more than %d deep: give its parts names",
+                EXPR_DEPTH);
+}
+
+/* ---- building ---- */
+
+Ast *parse_new(Parser *p, AstKind kind, uint32_t begin, uint32_t end) {
+    Ast *e = NEW(p->a, Ast);
+    e->kind = kind;
+    e->at = parser_span(p, begin, end);
+    return e;
+}
+void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid) {
+    e->nkid = (uint32_t)n;
+    e->kid = n ? arena_copy(p->a, kid, n * sizeof(Ast *)) : NULL;
+}
+Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first) {
+    Ast *e = parse_new(p, kind, begin, parser_last_end(p));
+    parse_set_kids(p, e, p->kids.n - first, p->kids.p + first);
+    p->kids.n = first;
+    return e;
+}
+/* What a compiler finds for a call is kept beside it: see Ast.found. */
+static Ast *with_found(Parser *p, Ast *e) {
+    e->found = NEW(p->a, const Op *);
+    return e;
+}
+
+/* ---- atoms ---- */
+
+const Ast *parse_name(Parser *p) {
+    const Tok *t = p->tok++;
+    const char *word = sym_text(p->s, t->sym);
+    Ast *e = parse_new(p, AST_NAME, t->begin, t->end);
+    e->sym = t->sym;
+    if (!lex_is_literal_name(word, t->end - t->begin)) return e;
+    e->sym = 0;
+    e->kind = word[0] == 'N'                     ? AST_NONE
+              : word[0] == 'T' || word[0] == 'F' ? AST_BOOL
+                                                 : AST_FLOAT;
+    if (e->kind == AST_FLOAT)
+        e->v = word[0] == 'i' ? (double)INFINITY : word[0] == 'p' ? M_PI : (double)NAN;
+    else
+        e->u = word[0] == 'T';
+    return e;
+}
+
+static const Ast *parse_number(Parser *p) {
+    const Tok *t = p->tok++;
+    Ast *e = parse_new(p,
+                       t->kind == TOK_INT     ? AST_INT
+                       : t->kind == TOK_FLOAT ? AST_FLOAT
+                                              : AST_IMAG,
+                       t->begin, t->end);
+    if (t->kind == TOK_INT)
+        e->u = t->u;
+    else
+        e->v = t->v;
+    return e;
+}
+
+static const Ast *parse_string(Parser *p) {
+    const Tok *t = p->tok++;
+    if (p->tok->kind == TOK_STRING) {
+        fail(p->s, parser_next_span(p), E_SYNTAX,
+             "strings side by side are not joined: write one string");
+        return NULL;
+    }
+    Ast *e = parse_new(p, AST_STRING, t->begin, t->end);
+    e->sym = t->sym;
+    return e;
+}
+
+/* (), (e), (e,), (e, e) */
+static const Ast *parse_paren(Parser *p) {
+    const Tok *open = p->tok++;
+    size_t first = p->kids.n;
+    bool comma = false;
+    while (!parser_sees(p, ')')) {
+        const Ast *e = parse_expr(p);
+        if (!e) return NULL;
+        vec_push(p->s, &p->kids, e);
+        if (!parser_take(p, ',')) break;
+        comma = true;
+    }
+    if (!close(p, open, ')')) return NULL;
+    if (p->kids.n != first + 1 || comma)
+        return parse_new_tree(p, AST_TUPLE, open->begin, first);
+    return p->kids.p[--p->kids.n];
+}
+
+static const Ast *parse_list(Parser *p) {
+    const Tok *open = p->tok++;
+    size_t first = p->kids.n;
+    while (!parser_sees(p, ']')) {
+        const Ast *e = parse_expr(p);
+        if (!e) return NULL;
+        vec_push(p->s, &p->kids, e);
+        if (!parser_take(p, ',')) break;
+    }
+    return close(p, open, ']') ? parse_new_tree(p, AST_LIST, open->begin, first) : NULL;
+}
+
+static const Ast *parse_entry(Parser *p) {
+    if (p->tok->kind != TOK_STRING) return parse_unexpected(p, "a key such as 'name'");
+    const Tok *key = p->tok++;
+    if (!parser_take(p, ':')) return parse_unexpected(p, "`:` and a value");
+    const Ast *value = parse_expr(p);
+    if (!value) return NULL;
+    Ast *e = parse_new(p, AST_KEYWORD, key->begin, key->end);
+    e->sym = key->sym;
+    parse_set_kids(p, e, 1, &value);
+    return e;
+}
+
+bool parse_no_duplicates(Parser *p, size_t n, const Ast *const *kid, const char *what) {
+    if (n < 2) return true;
+    Map seen = MAP(p->s);
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++) {
+        if (!kid[i]->sym || (kid[i]->kind != AST_KEYWORD && kid[i]->kind != AST_NAME))
+            continue;
+        if (map_get(&seen, kid[i]->sym, NULL))
+            ok = fail(p->s, kid[i]->at, E_DUPLICATE, "%s `%s` is there twice", what,
+                      sym_text(p->s, kid[i]->sym));
+        map_put(&seen, kid[i]->sym, 1);
+    }
+    map_free(&seen);
+    return ok;
+}
+
+static const Ast *parse_dict(Parser *p) {
+    const Tok *open = p->tok++;
+    size_t first = p->kids.n;
+    while (!parser_sees(p, '}')) {
+        const Ast *e = parse_entry(p);
+        if (!e) return NULL;
+        vec_push(p->s, &p->kids, e);
+        if (!parser_take(p, ',')) break;
+    }
+    if (!close(p, open, '}') ||
+        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the key"))
+        return NULL;
+    return parse_new_tree(p, AST_DICT, open->begin, first);
+}
+
+static const Ast *parse_atom(Parser *p) {
+    const Tok *t = p->tok;
+    if (t->kind == TOK_NAME) return parse_name(p);
+    if (t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_IMAG)
+        return parse_number(p);
+    if (t->kind == TOK_STRING) return parse_string(p);
+    if (parser_sees(p, OP3('.', '.', '.'))) {
+        p->tok++;
+        return parse_new(p, AST_ELLIPSIS, t->begin, t->end);
+    }
+    if (!parser_sees(p, '(') && !parser_sees(p, '[') && !parser_sees(p, '{'))
+        return parse_unexpected(p, "an expression");
+    if (!enter(p)) return NULL;
+    const Ast *e = parser_sees(p, '(')   ? parse_paren(p)
+                   : parser_sees(p, '[') ? parse_list(p)
+                                         : parse_dict(p);
+    p->depth--;
+    return e;
+}
+
+/* ---- calls, indices ---- */
+
+/* A name that is no literal: True, False and None are keywords to Python. */
+static bool is_word(Parser *p) {
+    return p->tok->kind == TOK_NAME &&
+           !lex_is_literal_name(sym_text(p->s, p->tok->sym),
+                                p->tok->end - p->tok->begin);
+}
+
+static const Ast *parse_keyword(Parser *p) {
+    const Tok *name = p->tok;
+    if (!is_word(p)) return parse_unexpected(p, "the name of an argument");
+    p->tok += 2;
+    const Ast *value = parse_expr(p);
+    if (!value) return NULL;
+    Ast *e = parse_new(p, AST_KEYWORD, name->begin, name->end);
+    e->sym = name->sym;
+    parse_set_kids(p, e, 1, &value);
+    return e;
+}
+
+static const Ast *parse_stars(Parser *p) {
+    uint32_t begin = p->tok++->begin;
+    if (!is_word(p)) return parse_unexpected(p, "a name");
+    Ast *e = parse_new(p, AST_STARS, begin, p->tok->end);
+    e->sym = p->tok++->sym;
+    return e;
+}
+
+static const Ast *parse_argument(Parser *p, bool *keywords) {
+    const Tok *t = p->tok;
+    bool keyword = t->kind == TOK_NAME && t[1].kind == TOK_OP && t[1].code == '=';
+    if (keyword || parser_sees(p, OP2('*', '*'))) {
+        *keywords = true;
+        return keyword ? parse_keyword(p) : parse_stars(p);
+    }
+    if (t->kind == TOK_KEYWORD && t[1].kind == TOK_OP && t[1].code == '=')
+        return bad_keyword(p);
+    const Ast *e = parse_expr(p);
+    if (e && *keywords) {
+        fail(p->s, e->at, E_SYNTAX,
+             "an argument without a name comes after one with a name");
+        return NULL;
+    }
+    return e;
+}
+
+/* The arguments after `(`, put on the stack of kids. */
+static bool parse_arguments(Parser *p) {
+    const Tok *open = p->tok++;
+    bool keywords = false;
+    size_t first = p->kids.n;
+    while (!parser_sees(p, ')')) {
+        const Ast *e = parse_argument(p, &keywords);
+        if (!e) return false;
+        vec_push(p->s, &p->kids, e);
+        if (!parser_take(p, ',')) break;
+    }
+    if (!close(p, open, ')')) return false;
+    if (!keywords) return true;
+    while (first < p->kids.n && p->kids.p[first]->kind != AST_KEYWORD)
+        first++;
+    return parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the argument");
+}
+
+/* One part of a slice; *part stays NULL when it is absent. */
+static bool parse_part(Parser *p, const Ast **part) {
+    if (parser_sees(p, ':') || parser_sees(p, ',') || parser_sees(p, ']')) return true;
+    return (*part = parse_expr(p)) != NULL;
+}
+
+static const Ast *parse_subscript(Parser *p) {
+    uint32_t begin = p->tok->begin;
+    const Ast *part[3] = {NULL, NULL, NULL};
+    if (!parser_sees(p, ':')) {
+        part[0] = parse_expr(p);
+        if (!part[0] || !parser_sees(p, ':')) return part[0];
+    }
+    p->tok++;
+    if (!parse_part(p, &part[1])) return NULL;
+    if (parser_take(p, ':') && !parse_part(p, &part[2])) return NULL;
+    Ast *e = parse_new(p, AST_SLICE, begin, parser_last_end(p));
+    parse_set_kids(p, e, 3, part);
+    return e;
+}
+
+static bool parse_index(Parser *p) {
+    const Tok *open = p->tok++;
+    if (parser_sees(p, ']')) return parse_unexpected(p, "an index") != NULL;
+    while (!parser_sees(p, ']')) {
+        const Ast *e = parse_subscript(p);
+        if (!e) return false;
+        vec_push(p->s, &p->kids, e);
+        if (!parser_take(p, ',')) break;
+    }
+    return close(p, open, ']');
+}
+
+/* f(args): a call by name when f is one, else of an expression. */
+static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
+    size_t first = p->kids.n;
+    bool named = f->kind == AST_NAME && p->tok[-1].kind == TOK_NAME;
+    if (!named) vec_push(p->s, &p->kids, f);
+    if (f->kind != AST_NAME && f->kind != AST_LAMBDA && f->kind < AST_UNARY) {
+        fail(p->s, f->at, E_SYNTAX, "this can't be called");
+        return NULL;
+    }
+    if (!enter(p) || !parse_arguments(p)) return NULL;
+    p->depth--;
+    Ast *e = parse_new_tree(p, named ? AST_CALL : AST_APPLY, begin, first);
+    e->sym = named ? f->sym : 0;
+    return with_found(p, e);
+}
+
+static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
+    p->tok++;
+    if (!is_word(p)) return parse_unexpected(p, "the name of an attribute or method");
+    Sym name = p->tok++->sym;
+    size_t first = p->kids.n;
+    vec_push(p->s, &p->kids, of);
+    bool call = parser_sees(p, '(');
+    if (call) {
+        if (!enter(p) || !parse_arguments(p)) return NULL;
+        p->depth--;
+    }
+    Ast *e = parse_new_tree(p, call ? AST_METHOD : AST_ATTR, begin, first);
+    e->sym = name;
+    return with_found(p, e);
+}
+
+static const Ast *parse_postfix(Parser *p) {
+    uint32_t begin = p->tok->begin;
+    const Ast *e = parse_atom(p);
+    while (e) {
+        if (parser_sees(p, '(')) {
+            e = parse_call(p, e, begin);
+        } else if (parser_sees(p, '.')) {
+            e = parse_attribute(p, e, begin);
+        } else if (parser_sees(p, '[')) {
+            size_t first = p->kids.n;
+            vec_push(p->s, &p->kids, e);
+            if (!enter(p) || !parse_index(p)) return NULL;
+            p->depth--;
+            e = parse_new_tree(p, AST_INDEX, begin, first);
+        } else {
+            break;
+        }
+    }
+    return e;
+}
+
+/* ---- operators ---- */
+
+static const Ast *new_operator(Parser *p, const Tok *op, uint32_t begin, const Ast *x,
+                               const Ast *y) {
+    const Ast *kid[2] = {x, y};
+    Ast *e = parse_new(p, y ? AST_BINARY : AST_UNARY, begin, parser_last_end(p));
+    e->op = op->text;
+    parse_set_kids(p, e, y ? 2 : 1, kid);
+    return e;
+}
+
+/* a ** b: the right side may have a sign, and binds before the left one's. */
+static const Ast *parse_power(Parser *p) {
+    uint32_t begin = p->tok->begin;
+    const Ast *e = parse_postfix(p);
+    if (!e || !parser_sees(p, OP2('*', '*'))) return e;
+    const Tok *op = p->tok++;
+    if (!enter(p)) return NULL;
+    const Ast *y = parse_unary(p);
+    p->depth--;
+    return y ? new_operator(p, op, begin, e, y) : NULL;
+}
+
+static const Ast *parse_unary(Parser *p) {
+    const Tok *op = p->tok;
+    if (!parser_sees(p, '-') && !parser_sees(p, '+') && !parser_sees(p, '~'))
+        return parse_power(p);
+    p->tok++;
+    if (!enter(p)) return NULL;
+    const Ast *e = parse_unary(p);
+    p->depth--;
+    return e ? new_operator(p, op, op->begin, e, NULL) : NULL;
+}
+
+static int precedence(const Tok *t) {
+    if (t->kind != TOK_OP) return 0;
+    switch (t->code) {
+    case '<':
+    case '>':
+    case OP2('<', '='):
+    case OP2('>', '='):
+    case OP2('=', '='):
+    case OP2('!', '='):
+        return PREC_COMPARE;
+    case '|':
+        return PREC_OR;
+    case '^':
+        return PREC_XOR;
+    case '&':
+        return PREC_AND;
+    case OP2('<', '<'):
+    case OP2('>', '>'):
+        return PREC_SHIFT;
+    case '+':
+    case '-':
+        return PREC_ADD;
+    case '*':
+    case '/':
+    case '%':
+    case '@':
+    case OP2('/', '/'):
+        return PREC_MUL;
+    default:
+        return 0;
+    }
+}
+
+static const Ast *chained(Parser *p, const Ast *left) {
+    const Ast *a = left->kid[0], *b = left->kid[1];
+    const char *op = p->tok->text;
+    int na = (int)(a->at.end - a->at.begin), nb = (int)(b->at.end - b->at.begin);
+    if (na > 30 || nb > 30)
+        fail(p->s, parser_next_span(p), E_SYNTAX,
+             "comparisons can't be chained: write `(a %s b) & (b %s c)`", left->op, op);
+    else
+        fail(p->s, parser_next_span(p), E_SYNTAX,
+             "comparisons can't be chained: write `(%.*s %s %.*s) & (%.*s %s ...)`", na,
+             p->base + a->at.begin, left->op, nb, p->base + b->at.begin, nb,
+             p->base + b->at.begin, op);
+    return NULL;
+}
+
+/* Operators that bind at least as tight as `least`. */
+static const Ast *parse_binary(Parser *p, int least) {
+    uint32_t begin = p->tok->begin;
+    if (++p->recursion > RECURSION) {
+        fail(p->s, parser_next_span(p), E_LIMIT,
+             "the expression is nested too deep: give its parts names");
+        return NULL;
+    }
+    const Ast *e = parse_unary(p);
+    bool compared = false;
+    for (int prec; e && (prec = precedence(p->tok)) >= least;) {
+        if (prec == PREC_COMPARE && compared) return chained(p, e);
+        const Tok *op = p->tok++;
+        const Ast *y = parse_binary(p, prec + 1);
+        e = y ? new_operator(p, op, begin, e, y) : NULL;
+        compared = prec == PREC_COMPARE;
+    }
+    p->recursion--;
+    return e;
+}
+
+static const Ast *parse_lambda(Parser *p) {
+    const Tok *start = p->tok++;
+    size_t first = p->kids.n;
+    while (!parser_sees(p, ':')) {
+        if (p->tok->kind != TOK_NAME) {
+            parse_unexpected(p, "the name of a parameter, or `:`");
+            return NULL;
+        }
+        Span at = parser_next_span(p);
+        const Ast *name = parse_name(p);
+        vec_push(p->s, &p->kids, name);
+        if (name->kind != AST_NAME) {
+            fail(p->s, at, E_NAME, "a parameter can't have the name of a literal");
+            return NULL;
+        }
+        if (!parser_take(p, ',')) break;
+    }
+    if (!parser_sees(p, ':')) parse_unexpected(p, "`,` or `:`");
+    if (!parser_take(p, ':') ||
+        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first,
+                             "the parameter") ||
+        !enter(p))
+        return NULL;
+    const Ast *body = parse_expr(p);
+    p->depth--;
+    if (!body) return NULL;
+    vec_push(p->s, &p->kids, body);
+    return parse_new_tree(p, AST_LAMBDA, start->begin, first);
+}
+
+const Ast *parse_expr(Parser *p) {
+    if (p->tok->kind == TOK_KEYWORD &&
+        strcmp(sym_text(p->s, p->tok->sym), "lambda") == 0)
+        return parse_lambda(p);
+    return parse_binary(p, PREC_COMPARE);
+}

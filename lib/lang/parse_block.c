@@ -1,0 +1,133 @@
+/* Statements, one a line, and the ways into the parser. */
+#include "lang/parse_impl.h"
+
+#include <string.h>
+
+static const Ast *parse_target(Parser *p) {
+    if (p->tok->kind != TOK_NAME)
+        return parse_unexpected(p, "a statement such as `name = expression`");
+    Span at = parser_next_span(p);
+    const Ast *e = parse_name(p);
+    if (e->kind == AST_NAME) return e;
+    fail(p->s, at, E_NAME, "`%.*s` is a literal: it can't be defined",
+         (int)(at.end - at.begin), p->base + at.begin);
+    return NULL;
+}
+
+/* Names, sizes, brackets: what a type is made of; type_parse looks closer. */
+static bool in_type(const Tok *t) {
+    if (t->kind == TOK_OP) return t->code < 128 && strchr("[](),?", (int)t->code);
+    return t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_STRING;
+}
+
+/* name: type [= e]; the type's text is everything up to `=` or the end of the line. */
+static const Ast *parse_annotated(Parser *p, const Ast *name) {
+    uint32_t begin = p->tok[1].begin, end = 0;
+    p->tok++;
+    for (int depth = 0; depth > 0 || !parser_sees(p, '='); p->tok++) {
+        if (p->tok->kind == TOK_END || p->tok->kind == TOK_NEWLINE) break;
+        if (p->tok->kind == TOK_ERROR) return parse_unexpected(p, "a type");
+        if (!in_type(p->tok)) return parse_unexpected(p, "a type such as float64[3]");
+        depth += parser_sees(p, '(') || parser_sees(p, '[');
+        depth -= parser_sees(p, ')') || parser_sees(p, ']');
+        end = p->tok->end;
+    }
+    if (end == 0) return parse_unexpected(p, "a type such as float64[3]");
+    const Ast *value = NULL;
+    if (parser_take(p, '=') && !(value = parse_expr(p))) return NULL;
+    Ast *e = parse_new(p, AST_ANNOT, name->at.begin, parser_last_end(p));
+    e->sym = name->sym;
+    e->type = parser_span(p, begin, end);
+    parse_set_kids(p, e, value != NULL, &value);
+    return e;
+}
+
+static const Ast *parse_assignment(Parser *p) {
+    size_t first = p->kids.n;
+    const Ast *name = parse_target(p);
+    if (!name) return NULL;
+    if (parser_sees(p, ':')) return parse_annotated(p, name);
+    vec_push(p->s, &p->kids, name);
+    while (parser_take(p, ',')) {
+        if (!(name = parse_target(p))) return NULL;
+        vec_push(p->s, &p->kids, name);
+    }
+    if (!parser_take(p, '='))
+        return parse_unexpected(p, "`=` of a statement `name = expression`");
+    const Ast *value = parse_expr(p);
+    if (!value ||
+        !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the name"))
+        return NULL;
+    vec_push(p->s, &p->kids, value);
+    return parse_new_tree(p, AST_ASSIGN, p->kids.p[first]->at.begin, first);
+}
+
+static const Ast *parse_statement(Parser *p) {
+    const Ast *e = parse_assignment(p);
+    if (!e || p->tok->kind == TOK_NEWLINE || p->tok->kind == TOK_END) return e;
+    if (parser_sees(p, ',')) {
+        fail(p->s, parser_next_span(p), E_SYNTAX,
+             "several values are put into brackets: (a, b)");
+        return NULL;
+    }
+    return parse_unexpected(p, "the end of the line");
+}
+
+/* ---- the way in ---- */
+
+static Parser parser(Session *s, Arena *a, const Lexer *l) {
+    return (Parser){.s = s, .a = a, .source = l->source, .base = l->base};
+}
+static void parser_end(Parser *p, Lexer *l) {
+    vec_free(&p->kids);
+    lex_end(l);
+}
+static void skip_newlines(Parser *p) {
+    while (p->tok->kind == TOK_NEWLINE)
+        p->tok++;
+}
+
+const Ast *expr_parse(Session *s, Arena *a, Span text) {
+    Lexer l = lex_begin(s, a, text);
+    Parser p = parser(s, a, &l);
+    p.tok = lex_all(&l);
+    skip_newlines(&p);
+    const Ast *e = parse_expr(&p);
+    const Tok *after = p.tok;
+    if (e) skip_newlines(&p);
+    if (e && p.tok->kind != TOK_END) {
+        p.tok = after;
+        e = parse_unexpected(&p, "an operator, or the end of the expression");
+    }
+    parser_end(&p, &l);
+    return e;
+}
+
+bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
+                      size_t *n) {
+    Lexer l = lex_begin(s, a, text);
+    Parser p = parser(s, a, &l);
+    Kids kids = {0};
+    bool ok = true;
+    while (ok && (p.tok = lex_line(&l))->kind != TOK_END) {
+        const Ast *e = parse_statement(&p);
+        ok = e != NULL;
+        vec_push(s, &kids, e);
+    }
+    *n = ok ? kids.n : 0;
+    *statements = arena_copy(a, kids.p, kids.n * sizeof *kids.p);
+    vec_free(&kids);
+    parser_end(&p, &l);
+    return ok;
+}
+
+bool expr_is_definition(Session *s, Span text) {
+    Arena *a = arena_new(s);
+    Lexer l = lex_begin(s, a, text);
+    const Tok *t = lex_line(&l);
+    bool is = t->kind == TOK_NAME && t[1].kind == TOK_OP &&
+              (t[1].code == '=' || t[1].code == ':' || t[1].code == ',');
+    lex_end(&l);
+    arena_free(a);
+    return is;
+}

@@ -1,0 +1,47 @@
+/* What the files of the parser share. */
+#ifndef LANG_PARSE_IMPL_H
+#define LANG_PARSE_IMPL_H
+
+#include "lang/lex.h"
+
+typedef Vec(const Ast *) Kids;
+typedef struct Parser {
+    Session *s;
+    Arena *a;
+    uint32_t source;
+    const char *base;
+    const Tok *tok; /* the next one */
+    int depth, recursion;
+    Kids kids; /* of the trees that are being made, the innermost one's last */
+} Parser;
+
+static inline Span parser_span(const Parser *p, uint32_t begin, uint32_t end) {
+    return (Span){p->source, begin, end};
+}
+static inline Span parser_next_span(const Parser *p) {
+    return parser_span(p, p->tok->begin, p->tok->end);
+}
+static inline bool parser_sees(const Parser *p, uint32_t code) {
+    return p->tok->kind == TOK_OP && p->tok->code == code;
+}
+static inline bool parser_take(Parser *p, uint32_t code) {
+    if (!parser_sees(p, code)) return false;
+    p->tok++;
+    return true;
+}
+static inline uint32_t parser_last_end(const Parser *p) {
+    return p->tok[-1].end;
+}
+
+/* NULL, always: the next token is not what was `expected`. */
+const Ast *parse_unexpected(Parser *p, const char *expected);
+Ast *parse_new(Parser *p, AstKind kind, uint32_t begin, uint32_t end);
+void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid);
+/* A tree of the kids from number `first`, which leave the stack. */
+Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first);
+/* The next token, a name: AST_NAME, or the literal that it stands for. */
+const Ast *parse_name(Parser *p);
+bool parse_no_duplicates(Parser *p, size_t n, const Ast *const *kid, const char *what);
+const Ast *parse_expr(Parser *p);
+
+#endif

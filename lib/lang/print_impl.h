@@ -1,0 +1,58 @@
+/* What the files of the printer share. */
+#ifndef LANG_PRINT_IMPL_H
+#define LANG_PRINT_IMPL_H
+
+#include "lang/print.h"
+#include "op/op_impl.h"
+
+/* How tight an expression binds; an operand that binds less than is needed gets
+ * brackets. */
+typedef enum Prec {
+    BIND_ANY,
+    BIND_COMPARE,
+    BIND_OR,
+    BIND_XOR,
+    BIND_AND,
+    BIND_SHIFT,
+    BIND_ADD,
+    BIND_MUL,
+    BIND_UNARY,
+    BIND_POWER,
+    BIND_ATOM
+} Prec;
+
+struct Printer {
+    Session *s;
+    const Graph *g;
+    Arena *arena;
+    PrintStyle style;
+    const uint8_t *live;
+    uint32_t nvar, napply; /* when the printer was made */
+    Sym *name;             /* 0: none yet, or inline */
+    uint8_t *in_place; /* PRINT_MATH: an Apply's output that stands where it is used */
+    uint32_t fresh;
+    const char *(*ref)(void *ctx, const Graph *g, Var v);
+    void *ref_ctx;
+    DType floatX;
+};
+
+enum { INLINE_MAX = 64 }; /* elements of a constant that always stands inline */
+
+void print_operand(Printer *p, Var v, bool bare, Prec need, Str *out);
+/* The right side of a statement. */
+void print_apply_expr(Printer *p, ApplyId a, Prec need, Str *out);
+
+/* print_const.c: a constant as text. bare: as a literal that takes its dtype from where
+ * it stands. */
+void print_const(Printer *p, Var v, bool bare, Prec need, Str *out);
+bool const_is_scalar(const Graph *g, Var v); /* a 0-d tensor */
+bool const_stands_inline(Printer *p, Var v); /* small, no file */
+
+/* print_scan.c: false: its props make no sense. */
+bool print_scan(Printer *p, ApplyId a, Str *out);
+
+/* print_weak.c: which constant inputs of an Apply can stand bare. */
+void find_bare(Printer *p, ApplyId a, bool infix, bool *bare);
+bool prop_is_default(const PropDef *d, const Prop *v);
+
+#endif

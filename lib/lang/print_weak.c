@@ -1,0 +1,139 @@
+/* Which constants of an Apply can be written as bare literals, so that reading them
+ * back gives their dtype: the compiler's rules for weak literals, the other way round.
+ */
+#include "lang/print_impl.h"
+
+#include <string.h>
+
+typedef struct Group {
+    Printer *p;
+    const Apply *ap;
+    const Signature *sig;
+    const Var *in;
+    DType strong;  /* the dtype that a literal of the group meets; DT_NONE: none */
+    bool dim;      /* a dim's leaf stands in it: weak, but no literal */
+    DType creates; /* dtype= of an op that makes values from nothing */
+} Group;
+
+static DKind literal_kind(DType d) {
+    DKind k = dtype_kind(d);
+    return k == K_UINT ? K_INT : k;
+}
+
+static bool is_literal(const Group *g, size_t i) {
+    Var v = g->in[i];
+    return var_is_const(g->p->g, v) && print_is_inline(g->p, v) &&
+           const_is_scalar(g->p->g, v) && const_stands_inline(g->p, v);
+}
+
+static bool in_group(const Group *g, size_t i) {
+    if (!param_has_dtype(sig_param(g->sig, i)->kind)) return false;
+    Promote how = g->ap->op->promote;
+    return how != PROMOTE_NONE && !(how == PROMOTE_TAIL && i == 0);
+}
+
+static void look_at_group(Group *g) {
+    g->strong = DT_NONE;
+    for (size_t i = 0; i < g->ap->nin; i++) {
+        const Type *t = var_type(g->p->g, g->in[i]);
+        if (!in_group(g, i) || is_literal(g, i)) continue;
+        if (var_leaf(g->p->g, g->in[i]) == LEAF_DIM)
+            g->dim = true;
+        else if (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE)
+            g->strong = t->dtype;
+    }
+}
+
+/* A literal that meets no tensor: int64 and bool are what they are read as; floatX may
+ * change. */
+static bool lone(const Group *g, DType d) {
+    if (g->creates != DT_NONE && !g->dim && literal_kind(d) == dtype_kind(g->creates))
+        return d == g->creates;
+    return d == DT_INT64 || d == DT_BOOL;
+}
+
+static bool group_member(const Group *g, DType d) {
+    if (g->strong == DT_NONE) return lone(g, d);
+    return d == g->strong && dtype_weak(d, literal_kind(d), g->p->floatX) == d;
+}
+
+static bool bare_tensor(const Group *g, size_t i) {
+    DType d = var_type(g->p->g, g->in[i])->dtype;
+    return is_literal(g, i) && (in_group(g, i) ? group_member(g, d) : lone(g, d));
+}
+
+/* Of several lists: a literal takes the dtype of a tensor at its place in another. */
+static bool bare_across(const Group *g, size_t i) {
+    size_t fixed = sig_fixed(g->sig), each = (g->ap->nin - fixed) / g->sig->nrest;
+    DType d = var_type(g->p->g, g->in[i])->dtype, strong = DT_NONE;
+    for (size_t k = fixed + (i - fixed) % each; k < g->ap->nin; k += each) {
+        const Type *t = var_type(g->p->g, g->in[k]);
+        if (t->kind != TYPE_TENSOR || var_leaf(g->p->g, g->in[k]) == LEAF_DIM)
+            return false;
+        if (!is_literal(g, k)) strong = t->dtype;
+    }
+    return d == strong && const_is_scalar(g->p->g, g->in[i]) &&
+           dtype_weak(d, literal_kind(d), g->p->floatX) == d;
+}
+
+static bool bare_input(const Group *g, size_t i) {
+    const Tensor *t = var_const(g->p->g, g->in[i]);
+    if (!t || !print_is_inline(g->p, g->in[i]) || !const_stands_inline(g->p, g->in[i]))
+        return false;
+    switch (sig_param(g->sig, i)->kind) {
+    case IN_TENSOR:
+    case IN_SPARSE:
+    case IN_ARRAY:
+        return bare_tensor(g, i);
+    case IN_INTS:
+        return t->ndim == 1 && t->dtype == DT_INT64;
+    case IN_INT:
+        return t->ndim == 0 && t->dtype == DT_INT64;
+    case IN_BOOL:
+        return t->ndim == 0 && t->dtype == DT_BOOL;
+    case IN_ANY:
+        if (g->sig->nrest > 1 && i >= sig_fixed(g->sig) && bare_across(g, i))
+            return true;
+        break;
+    case IN_LIST:
+    case IN_ITEM:
+        break;
+    }
+    return t->ndim == 0 && (t->dtype == DT_INT64 || t->dtype == DT_BOOL);
+}
+
+static DType dtype_prop(const Group *g) {
+    if (!g->ap->op->creates) return DT_NONE;
+    for (size_t i = 0; i < g->sig->nprop && i < g->ap->props->n; i++)
+        if (g->sig->prop[i].type == T_DTYPE && g->ap->props->p[i].kind == P_DTYPE)
+            return (DType)g->ap->props->p[i].i;
+    return DT_NONE;
+}
+
+void find_bare(Printer *p, ApplyId a, bool infix, bool *bare) {
+    const Apply *ap = &p->g->apply[a];
+    Group g = {
+        .p = p, .ap = ap, .sig = op_signature(p->s, ap->op), .in = apply_in(p->g, a)};
+    g.creates = dtype_prop(&g);
+    look_at_group(&g);
+    bool all = ap->nin > 0;
+    for (size_t i = 0; i < ap->nin; i++) {
+        bare[i] = p->style == PRINT_MATH ? is_literal(&g, i) || bare_input(&g, i)
+                                         : bare_input(&g, i);
+        all = all && bare[i];
+    }
+    if (infix && all)
+        bare[0] =
+            false; /* an operator of literals only would be worked out when read */
+    if (g.strong != DT_NONE || p->style == PRINT_MATH) return;
+    /* scalars only, of a dtype that is no default: the first one says it, then the
+     * others take it */
+    size_t first = ap->nin;
+    for (size_t i = 0; i < ap->nin && first == ap->nin; i++)
+        if (is_literal(&g, i) && in_group(&g, i) && !bare[i]) first = i;
+    if (first == ap->nin) return;
+    g.strong = var_type(p->g, g.in[first])->dtype;
+    for (size_t i = 0; i < ap->nin; i++)
+        if (i != first && is_literal(&g, i) && in_group(&g, i))
+            bare[i] = bare_input(&g, i);
+}

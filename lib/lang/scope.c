@@ -1,0 +1,495 @@
+/* What names mean: parameters of lambdas, names of trees, variables, dims, functions,
+ * dtypes; and functions as values. A lambda that is applied is compiled in place. One
+ * that must be a graph of its own gets a frame: variables of outer frames that its body
+ * names become further inputs. */
+#include "lang/compile_impl.h"
+#include "op/convert.h"
+#include "op/rowwise.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- capturing ---- */
+
+/* Types of functions have the dims of the graph around them: their names are taken. */
+static Sym free_name(Compiler *c, const Graph *g, Sym want, const char *otherwise) {
+    Session *s = g->s;
+    const char *base = want ? sym_text(s, want) : otherwise;
+    Sym y = sym(s, base);
+    Str b = STR(s);
+    for (int i = 1; graph_find(g, y) != VAR_NONE || is_dim_name(c, y); i++) {
+        str_clear(&b);
+        str_printf(&b, "%s_%d", base, i);
+        y = sym(s, str_text(&b));
+    }
+    str_free(&b);
+    return y;
+}
+
+/* The variable of the frame `home` as one of frame f, which is inside of it. */
+static Var capture(Compiler *c, Frame *f, const Frame *home, Var v) {
+    if (f == home) return v;
+    Var outer = capture(c, f->up, home, v);
+    Graph *from = f->up->b->g, *to = f->b->g;
+    uint64_t have;
+    if (map_get(&f->inner, outer, &have)) return (Var)have;
+    Var inner;
+    const Tensor *t = var_const(from, outer);
+    if (t) {
+        inner = graph_const(to, t, false);
+    } else {
+        Sym name = var_leaf(from, outer) == LEAF_DIM ? var_leafrec(from, outer)->name
+                                                     : var_name(from, outer);
+        inner =
+            graph_input(to, free_name(c, to, name, "captured"), var_type(from, outer));
+        vec_push(c->s, &f->captured, outer);
+    }
+    map_put(&f->inner, outer, inner);
+    return inner;
+}
+
+static bool capture_node(Compiler *c, const Frame *home, const Node *n, Span at,
+                         Node *out) {
+    *out = *n;
+    out->at = at;
+    if (home == c->frame) return true;
+    if (n->kind == NODE_VAR) out->var = capture(c, c->frame, home, n->var);
+    if (n->kind != NODE_LIST && n->kind != NODE_DICT) return true;
+    out->item = arena_alloc(c->arena, (n->n + 1) * sizeof *out->item);
+    for (size_t i = 0; i < n->n; i++)
+        if (!capture_node(c, home, &n->item[i], at, &out->item[i])) return false;
+    return true;
+}
+
+/* ---- names ---- */
+
+static void see_dims(Compiler *c, const Type *t) {
+    for (int i = 0; i < t->ndim; i++)
+        if (dim_is_named(t->dim[i])) map_put(&c->dims, dim_sym(t->dim[i]), 1);
+}
+
+bool is_dim_name(Compiler *c, Sym name) {
+    const Graph *g = c->top.b->g;
+    for (; c->ninputs < g->inputs.n; c->ninputs++)
+        see_dims(c, var_type(g, g->inputs.p[c->ninputs]));
+    for (; c->nshared < g->shared.n; c->nshared++)
+        see_dims(c, var_type(g, g->shared.p[c->nshared]));
+    return map_get(&c->dims, name, NULL);
+}
+
+static bool lookup_param(Compiler *c, Sym name, Span at, Node *out) {
+    for (const Scope *k = c->scope; k; k = k->up)
+        for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
+            if (k->lambda->kid[i]->sym == name)
+                return capture_node(c, k->frame, &k->value[i], at, out);
+    return false;
+}
+
+static bool lookup_variable(Compiler *c, Sym name, Span at, Node *out) {
+    Graph *g = c->top.b->g;
+    Var v = graph_find(g, name);
+    if (v == VAR_NONE && is_dim_name(c, name)) v = graph_dim(g, name);
+    if (v == VAR_NONE) return false;
+    Node n = node_var(v, at);
+    n.weak = var_leaf(g, v) == LEAF_DIM;
+    return capture_node(c, &c->top, &n, at, out);
+}
+
+/* ---- trees that the graph came with ---- */
+
+typedef Vec(VarName) Leaves;
+
+/* The leaves below a name, by their paths from there; outputs of its name if no
+ * definition is known any more. */
+static void leaves_below(Compiler *c, Sym name, Leaves *leaf) {
+    const Graph *g = c->top.b->g;
+    const char *text = sym_text(c->s, name);
+    size_t n = strlen(text);
+    for (int outputs = 0; outputs < 2 && leaf->n == 0; outputs++)
+        for (size_t i = 0; i < (outputs ? g->outputs.n : g->trees.n); i++) {
+            VarName x = outputs ? (VarName){g->outputs.p[i].var, g->outputs.p[i].label}
+                                : g->trees.p[i];
+            const char *path = sym_text(c->s, x.name);
+            if (strncmp(path, text, n) != 0 || path[n] != '/') continue;
+            x.name = sym(c->s, path + n + 1);
+            vec_push(c->s, leaf, x);
+        }
+}
+
+/* The next n leaves that begin with the same part as the first: `part`. The rest of
+ * their paths is left; 0: the leaf itself. */
+static size_t take_part(Compiler *c, size_t n, VarName *leaf, Sym *part) {
+    const char *first = sym_text(c->s, leaf[0].name);
+    size_t same = strcspn(first, "/"), k = 0;
+    *part = sym(c->s, arena_str(c->arena, first, same));
+    for (; k < n; k++) {
+        const char *path = sym_text(c->s, leaf[k].name);
+        if (strncmp(path, first, same) != 0 || (path[same] && path[same] != '/')) break;
+        leaf[k].name = path[same] ? sym(c->s, path + same + 1) : 0;
+    }
+    return k;
+}
+
+/* A tree of the leaves; parts 0, 1, ... make a list. Deeper than a tree may be there
+ * are none. */
+static bool tree_of(Compiler *c, size_t n, VarName *leaf, Span at, unsigned depth,
+                    Node *out) {
+    if (leaf[0].name == 0 || depth > EXPR_DEPTH) {
+        bool empty = var_type(c->top.b->g, leaf[0].var)->kind == TYPE_EMPTY;
+        if (empty) return node_tree(c, 0, NULL, NEW(c->arena, Sym), at, out);
+        *out = node_var(leaf[0].var, at);
+        return true;
+    }
+    Node *item = NEW_N(c->arena, n, Node);
+    Sym *key = NEW_N(c->arena, n, Sym);
+    size_t count = 0;
+    bool list = true;
+    for (size_t i = 0; i < n; count++) {
+        size_t k = take_part(c, n - i, leaf + i, &key[count]);
+        if (!tree_of(c, k, leaf + i, at, depth + 1, &item[count])) return false;
+        list &= strcmp(sym_text(c->s, key[count]),
+                       arena_printf(c->arena, "%zu", count)) == 0;
+        i += k;
+    }
+    return node_tree(c, count, item, list ? NULL : key, at, out);
+}
+
+static bool lookup_tree(Compiler *c, Sym name, Span at, Node *out) {
+    Leaves leaf = {0};
+    Node n;
+    leaves_below(c, name, &leaf);
+    bool ok = leaf.n && tree_of(c, leaf.n, leaf.p, at, 0, &n) &&
+              capture_node(c, &c->top, &n, at, out);
+    vec_free(&leaf);
+    return ok;
+}
+
+static bool lookup_dtype(Compiler *c, Sym name, Span at, Node *out) {
+    const char *text = sym_text(c->s, name);
+    DType d =
+        strcmp(text, "floatX") == 0 ? c->b->floatX : dtype_find(text, strlen(text));
+    if (d != DT_NONE)
+        *out = (Node){.kind = NODE_DTYPE, .at = at, .var = VAR_NONE, .dtype = d};
+    return d != DT_NONE;
+}
+
+Node prop_node(Compiler *c, const Prop *p, Span at) {
+    Node n = {.kind = NODE_NONE, .at = at, .var = VAR_NONE};
+    switch (p->kind) {
+    case P_NONE:
+        break;
+    case P_BOOL:
+        n = node_literal((Literal){.kind = K_BOOL, .u = p->i != 0}, at);
+        break;
+    case P_INT:
+        n = node_literal(literal_int(p->i), at);
+        break;
+    case P_FLOAT:
+        n = node_literal((Literal){.kind = K_FLOAT, .re = p->f}, at);
+        break;
+    case P_STR:
+    case P_GRAPH:
+        n.kind = NODE_STRING;
+        n.sym = p->sym;
+        break;
+    case P_DTYPE:
+        n.kind = NODE_DTYPE;
+        n.dtype = (DType)p->i;
+        break;
+    case P_INTS:
+        n.item = arena_alloc(c->arena, (p->ints.n + 1) * sizeof *n.item);
+        for (size_t i = 0; i < p->ints.n; i++)
+            n.item[i] = node_literal(literal_int(p->ints.p[i]), at);
+        node_tree(c, p->ints.n, n.item, NULL, at, &n);
+        break;
+    }
+    return n;
+}
+
+/* In the text of a row: its inputs, outputs and props. */
+static bool lookup_env(Compiler *c, Sym name, Span at, Node *out) {
+    const Env *env = c->env;
+    for (size_t i = 0; i < env->n; i++) {
+        if (env->bind[i].name != name) continue;
+        *out = node_var(env->bind[i].var, at);
+        return true;
+    }
+    if (!env->op || !env->props) return false;
+    const Signature *sig = op_signature(c->s, env->op);
+    for (size_t i = 0; i < sig->nprop; i++) {
+        if (sig->prop[i].name != name) continue;
+        *out = prop_node(c, &env->props->p[i], at);
+        return true;
+    }
+    return false;
+}
+
+bool lookup(Compiler *c, Sym name, Span at, Node *out) {
+    uint64_t p;
+    if (lookup_param(c, name, at, out)) return true;
+    if (c->env) return lookup_env(c, name, at, out) || lookup_dtype(c, name, at, out);
+    if (map_get(&c->named, name, &p))
+        return capture_node(c, &c->top, (const Node *)(uintptr_t)p, at, out);
+    if (lookup_variable(c, name, at, out) || lookup_tree(c, name, at, out)) return true;
+    Graph *fn = graph_function(c->b->g, name);
+    if (fn) {
+        *out = (Node){.kind = NODE_FUNCTION, .at = at, .var = VAR_NONE, .fn = fn};
+        return true;
+    }
+    if (lookup_dtype(c, name, at, out)) return true;
+    if (!c->auto_inputs) return false;
+    type_make_variable(c->top.b->g, type_scalar(c->s, c->b->floatX), name);
+    return lookup_variable(c, name, at, out);
+}
+
+bool fail_unknown(Compiler *c, Sym name, Span at) {
+    const Graph *g = c->top.b->g;
+    size_t n = g->names.n + c->defs.n, k = 0;
+    const char **of = mem_alloc(c->s, (n + 1) * sizeof *of);
+    for (size_t i = 0; i < g->names.n; i++)
+        of[k++] = sym_text(c->s, g->names.p[i].name);
+    for (size_t i = 0; i < c->defs.n; i++) {
+        const Ast *e = c->defs.p[i].ast;
+        of[k++] = sym_text(c->s, e->kind == AST_ANNOT ? e->sym : e->kid[0]->sym);
+    }
+    const char *text = sym_text(c->s, name), *near = str_nearest(c->s, text, of, k);
+    fail(c->s, at, E_NAME, "`%s` is not defined%s%s%s", text,
+         near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "");
+    if (op_find(c->s, text, strlen(text)))
+        note(c->s, NOWHERE, "there is a function %s: call it, as in %s(x)", text, text);
+    mem_free(of);
+    return false;
+}
+
+bool compile_name(Compiler *c, const Ast *e, Node *out) {
+    if (lookup(c, e->sym, e->at, out)) return true;
+    if (c->env && strcmp(sym_text(c->s, e->sym), "disconnected") == 0) {
+        *out = (Node){.kind = NODE_DISCONNECTED, .at = e->at, .var = VAR_NONE};
+        return true;
+    }
+    return fail_unknown(c, e->sym, e->at);
+}
+
+/* ---- functions as values ---- */
+
+/* Puts arguments in the order of n parameters; given[i] stays NULL where there is none.
+ */
+static bool order_arguments(Compiler *c, size_t n, const Sym *param, size_t narg,
+                            const Node *arg, const Sym *key, Span at,
+                            const Node **given) {
+    size_t positional = 0;
+    for (size_t i = 0; i < narg; i++) {
+        size_t k = positional;
+        if (key && key[i]) {
+            for (k = 0; k < n && param[k] != key[i];)
+                k++;
+            if (k == n)
+                return fail(c->s, arg[i].at, E_ARG, "there is no parameter `%s`",
+                            sym_text(c->s, key[i]));
+        } else {
+            positional++;
+        }
+        if (k >= n) break;
+        if (given[k])
+            return fail(c->s, arg[i].at, E_ARG, "the parameter `%s` is given twice",
+                        sym_text(c->s, param[k]));
+        given[k] = &arg[i];
+    }
+    for (size_t k = 0; k < n; k++)
+        if (!given[k] && narg < n)
+            return fail(c->s, at, E_ARITY,
+                        "the function takes %zu arguments, not %zu: `%s` is missing", n,
+                        narg, sym_text(c->s, param[k]));
+    return narg == n ||
+           fail(c->s, at, E_ARITY, "the function takes %zu argument%s, not %zu", n,
+                n == 1 ? "" : "s", narg);
+}
+
+static bool apply_lambda(Compiler *c, const Node *f, size_t narg, const Node *arg,
+                         const Sym *key, Span at, Node *out) {
+    size_t n = f->lambda->nkid - 1;
+    Sym *param = arena_alloc(c->arena, (n + 1) * sizeof *param);
+    const Node **given = NEW_N(c->arena, n + 1, const Node *);
+    Node *value = arena_alloc(c->arena, (n + 1) * sizeof *value);
+    for (size_t i = 0; i < n; i++)
+        param[i] = f->lambda->kid[i]->sym;
+    if (!order_arguments(c, n, param, narg, arg, key, at, given)) return false;
+    for (size_t i = 0; i < n; i++)
+        value[i] = *given[i];
+    if (c->depth >= LAMBDA_DEPTH)
+        return fail(c->s, at, E_LIMIT, "lambdas call each other more than %d deep",
+                    LAMBDA_DEPTH);
+    Scope *scope = NEW(c->arena, Scope), *outer = c->scope;
+    *scope = (Scope){f->scope, f->lambda, value, c->frame};
+    c->scope = scope;
+    c->depth++;
+    bool ok = compile(c, f->lambda->kid[n], DT_NONE, out);
+    c->depth--;
+    c->scope = outer;
+    return ok;
+}
+
+static bool argument_var(Compiler *c, const Node *n, const Type *t, Var *out) {
+    return node_for(c, n, t, out);
+}
+
+/* An Apply of the op `call`. */
+static bool apply_graph(Compiler *c, const Node *f, size_t narg, const Node *arg,
+                        const Sym *key, Span at, Node *out) {
+    const Graph *fn = f->fn;
+    size_t n = fn->inputs.n, own = n - f->ncaptured;
+    Sym *param = arena_alloc(c->arena, (n + 1) * sizeof *param);
+    const Node **given = NEW_N(c->arena, own + 1, const Node *);
+    Var *in = arena_alloc(c->arena, (n + 1) * sizeof *in);
+    const Op *op = op_find(c->s, "call", 4);
+    if (!op) return fail(c->s, at, E_NAME, "the op `call` is missing");
+    for (size_t i = 0; i < own; i++)
+        param[i] = var_leafrec(fn, fn->inputs.p[i])->name;
+    if (!order_arguments(c, own, param, narg, arg, key, at, given))
+        return note(c->s, NOWHERE, "in a call of `%s`", sym_text(c->s, fn->name));
+    for (size_t i = 0; i < own; i++)
+        if (!argument_var(c, given[i], var_type(fn, fn->inputs.p[i]), &in[i]))
+            return false;
+    for (size_t i = own; i < n; i++)
+        in[i] = f->captured[i - own];
+    PropArg prop[] = {{"fn", {.kind = P_GRAPH, .sym = fn->name}},
+                      {"scope", PROP_STR(f->call_scope)}};
+    size_t nprop = f->call_scope ? 2 : 1;
+    if (!apply_op(c, op, props_make(c->s, op, nprop, prop), n, in, at, out))
+        return false;
+    if (out->kind == NODE_LIST)
+        out->sym = 0; /* a tuple of results, not outputs to be unpacked */
+    return true;
+}
+
+bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg,
+                    const Sym *key, Span at, Node *out) {
+    if (f->kind != NODE_FUNCTION)
+        return fail(c->s, at, E_TYPE, "%s can't be called", node_kind_text(f));
+    if (f->apply) return f->apply(c, f, n, arg, key, at, out);
+    return f->fn ? apply_graph(c, f, n, arg, key, at, out)
+                 : apply_lambda(c, f, n, arg, key, at, out);
+}
+
+/* ---- lambdas as graphs ---- */
+
+static bool add_outputs(Compiler *c, const Node *n) {
+    size_t count;
+    Var *v;
+    char buf[24];
+    if (!compiler_vars(c, n, &count, &v)) return false;
+    bool list = n->kind == NODE_LIST || n->kind == NODE_DICT;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(buf, sizeof buf, "%zu", i);
+        Sym label = n->kind == NODE_DICT && n->n == count
+                        ? n->key[i]
+                        : sym(c->s, list ? buf : "out");
+        vec_push(c->s, &c->b->g->outputs, ((Output){label, v[i]}));
+    }
+    return true;
+}
+
+static bool is_until(const Compiler *c, const Node *n) {
+    return n->kind == NODE_DICT && n->n == 1 &&
+           strcmp(sym_text(c->s, n->key[0]), "until") == 0;
+}
+
+/* The condition that stands last among a loop body's results: [x, until(x > 3)]. */
+static bool take_until(Compiler *c, Node *body) {
+    const Node *last =
+        body->kind == NODE_LIST && body->n ? &body->item[body->n - 1] : body;
+    Var v;
+    for (size_t i = 0; body->kind == NODE_LIST && i + 1 < body->n; i++)
+        if (is_until(c, &body->item[i]))
+            return fail(c->s, body->item[i].at, E_ARG,
+                        "until must stand once, as the last of the results: [x, "
+                        "until(x > 3)]");
+    if (!is_until(c, last)) return true;
+    if (last == body || body->n == 1)
+        return fail(c->s, last->at, E_ARG,
+                    "until stands beside what a step gives: [x, until(x > 3)]");
+    if (!compiler_var(c, &last->item[0], DT_BOOL, &v)) return false;
+    const Type *t = var_type(c->b->g, v);
+    if (t->kind != TYPE_TENSOR || t->ndim != 0 || !dtype_is_discrete(t->dtype))
+        return fail(c->s, last->at, E_TYPE, "until takes one bool, not %s",
+                    type_str(c->s, t));
+    c->b->g->until = cast_to(c->b, v, DT_BOOL);
+    body->n--;
+    return true;
+}
+
+static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const *arg) {
+    Node *value = arena_alloc(c->arena, (n + 1) * sizeof *value), body;
+    char buf[24];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(buf, sizeof buf, "arg%zu", i);
+        Sym name = free_name(c, c->b->g, f->lambda ? f->lambda->kid[i]->sym : 0, buf);
+        value[i] = node_var(graph_input(c->b->g, name, arg[i]), f->at);
+    }
+    if (!f->lambda)
+        return f->apply(c, f, n, value, NULL, f->at, &body) && take_until(c, &body) &&
+               add_outputs(c, &body);
+    Scope scope = {f->scope, f->lambda, value, c->frame}, *outer = c->scope;
+    c->scope = &scope;
+    bool ok = compile(c, f->lambda->kid[n], DT_NONE, &body) && take_until(c, &body) &&
+              add_outputs(c, &body);
+    c->scope = outer;
+    return ok;
+}
+
+static Sym function_name(Compiler *c) {
+    Str b = STR(c->s);
+    do {
+        str_clear(&b);
+        str_printf(&b, "%s_%u", c->lambda_name ? c->lambda_name : "lambda",
+                   ++c->lambdas);
+    } while (graph_function(c->b->g, sym(c->s, str_text(&b))));
+    Sym y = sym(c->s, str_text(&b));
+    str_free(&b);
+    return y;
+}
+
+bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {
+    if (f->kind != NODE_FUNCTION)
+        return fail(c->s, f->at, E_TYPE, "%s where a function is expected",
+                    node_kind_text(f));
+    size_t have = f->fn       ? f->fn->inputs.n - f->ncaptured
+                  : f->lambda ? f->lambda->nkid - 1
+                              : n;
+    if (have != n)
+        return fail(c->s, f->at, E_ARITY,
+                    "the function takes %zu arguments, but gets %zu", have, n);
+    if (f->fn) return true;
+    Graph *fn = graph_function_new(c->b->g->main, function_name(c));
+    Builder b = *c->b;
+    Frame frame = {.up = c->frame, .b = &b, .inner = MAP(c->s)};
+    b.g = fn;
+    fn->floatX = b.floatX;
+    c->frame = &frame;
+    c->b = &b;
+    bool ok = compile_body(c, f, n, arg);
+    if (ok) rowwise_settle(fn);
+    c->frame = frame.up;
+    c->b = c->frame->b;
+    if (ok) {
+        f->fn = fn;
+        f->ncaptured = frame.captured.n;
+        f->captured =
+            arena_copy(c->arena, frame.captured.p, frame.captured.n * sizeof(Var));
+    }
+    map_free(&frame.inner);
+    vec_free(&frame.captured);
+    return ok;
+}
+
+CompilerTrial compiler_try(Compiler *c) {
+    return (CompilerTrial){diag_count(c->s), c->b->g->main->functions.n, c->lambdas};
+}
+
+void compiler_undo(Compiler *c, CompilerTrial t) {
+    Graph *main = c->b->g->main;
+    diag_rewind(c->s, t.diags);
+    while (main->functions.n > t.functions)
+        graph_function_drop(main->functions.p[main->functions.n - 1]);
+    c->lambdas = t.lambdas;
+}

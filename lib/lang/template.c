@@ -1,0 +1,120 @@
+/* Texts of rows (gradients, shapes, definitions) as variables. A text is parsed once a
+ * session; its calls remember the ops that they name, so that building it again costs
+ * little more than the Applies. */
+#include "lang/compile_impl.h"
+
+#include <string.h>
+
+static void texts_free(void *p) {
+    Texts *t = p;
+    arena_free(t->arena);
+    arena_free(t->tmp);
+    map_free(&t->ast);
+    mem_free(t);
+}
+
+Texts *texts(Session *s) {
+    Texts *t = session_slot(s, SLOT_TEXTS);
+    if (t) return t;
+    t = mem_zalloc(s, 1, sizeof *t);
+    t->ast = MAP(s);
+    t->arena = arena_new(s);
+    t->tmp = arena_new(s);
+    t->g = sym(s, "g");
+    t->r = sym(s, "r");
+    session_set_slot(s, SLOT_TEXTS, t, texts_free);
+    return t;
+}
+
+const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op) {
+    return text_ast_in(s, t, text, op && op->file ? op->file : "<text>",
+                       op && op->line > 0 ? (uint32_t)op->line : 1);
+}
+
+const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
+                       uint32_t line) {
+    uint64_t have;
+    if (map_get(&t->ast, (uintptr_t)text, &have)) return (const Ast *)(uintptr_t)have;
+    size_t n = strlen(text);
+    uint32_t source = source_add_at(s, name, text, n, line, 1);
+    const Ast *e = expr_parse(s, t->arena, (Span){source, 0, (uint32_t)n});
+    if (e) map_put(&t->ast, (uintptr_t)text, (uintptr_t)e);
+    return e;
+}
+
+/* A bare number takes the dtype of the cotangent or the result where the text has one.
+ */
+static DType number_dtype(const Texts *t, const Builder *b, const Env *env) {
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < env->n; i++) {
+            if (env->bind[i].name != (pass ? t->r : t->g) ||
+                env->bind[i].var == VAR_NONE)
+                continue;
+            const Type *type = var_type(b->g, env->bind[i].var);
+            if (type->kind == TYPE_TENSOR) return type->dtype;
+        }
+    return DT_NONE;
+}
+
+static Var text_var(Compiler *c, const Texts *t, const Ast *e, bool *ok) {
+    Node n;
+    Var v = VAR_NONE;
+    *ok = compile(c, e, DT_NONE, &n);
+    if (!*ok || n.kind == NODE_DISCONNECTED) return GRAD_DISCONNECTED;
+    DType like = n.kind == NODE_LIST ? DT_NONE : number_dtype(t, c->b, c->env);
+    if (like != DT_NONE && n.kind == NODE_LITERAL)
+        like = dtype_weak(like, n.lit.kind, c->b->floatX);
+    *ok = compiler_var(c, &n, like, &v);
+    return v;
+}
+
+Var build_text(Builder *b, const char *text, const Env *env, bool *ok) {
+    Texts *t = texts(b->s);
+    const Ast *e = text_ast(b->s, t, text, env->op);
+    *ok = e != NULL;
+    if (!e) return VAR_NONE;
+    if (t->depth == 0) arena_reset(t->tmp);
+    Compiler c = {
+        .s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env, .busy = 1};
+    c.filter.allow_downcast = -1;
+    c.top.b = b;
+    c.frame = &c.top;
+    c.named = c.definition = c.dims = MAP(b->s);
+    t->depth++;
+    Var v = text_var(&c, t, e, ok);
+    t->depth--;
+    return v;
+}
+
+/* ---- with an op's signature ---- */
+
+enum { FEW = 16 };
+
+/* Inputs under their names (a rest parameter's first under its own), outputs as r or by
+ * name, the cotangent as g. */
+static size_t bind_apply(Session *s, const Graph *g, ApplyId a, Var cotangent,
+                         Bind *bind) {
+    const Texts *t = texts(s);
+    const Apply *ap = &g->apply[a];
+    const Signature *sig = op_signature(s, ap->op);
+    size_t n = 0;
+    for (size_t i = 0; i < ap->nin && i < sig->nin; i++)
+        bind[n++] = (Bind){sig->in[i].name, apply_in(g, a)[i]};
+    for (size_t i = 0; i < ap->nout && i < sig->nout; i++)
+        bind[n++] = (Bind){sig->out ? sig->out[i] : t->r, ap->out + (Var)i};
+    if (cotangent != VAR_NONE) bind[n++] = (Bind){t->g, cotangent};
+    return n;
+}
+
+Var build_for_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
+                    Var cotangent, bool *ok) {
+    const Apply *ap = &g->apply[a];
+    const Signature *sig = op_signature(b->s, ap->op);
+    size_t most = sig->nin + sig->nout + 1;
+    Bind few[FEW], *bind = most <= FEW ? few : mem_alloc(b->s, most * sizeof *bind);
+    Env env = {.bind = bind, .op = ap->op, .props = ap->props};
+    env.n = bind_apply(b->s, g, a, cotangent, bind);
+    Var v = build_text(b, text, &env, ok);
+    if (bind != few) mem_free(bind);
+    return v;
+}
