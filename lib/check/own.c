@@ -1,8 +1,7 @@
 /* An op that is a text under DebugMode: its definition is run op by op, unfused and
  * unrewritten, each of its ops looked at like those of the graph. */
-#include "op/own.h"
-
 #include "check/check_impl.h"
+#include "userop/userop.h"
 
 enum { RUNS_CHECKED = 3 };
 

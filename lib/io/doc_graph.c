@@ -2,8 +2,8 @@
  * order in which they need each other, whatever the order in the file. */
 #include "io/io_impl.h"
 #include "lang/lazy_scope.h"
-#include "op/own.h"
 #include "op/rowwise.h"
+#include "userop/userop.h"
 
 #include <string.h>
 

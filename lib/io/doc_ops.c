@@ -1,7 +1,7 @@
 /* Op files: `ops:` is a mapping from names to rows, whose leaves are texts in the
  * language (schemas/ops.schema.json). What they say is row 4's matter (op/own.h). */
 #include "io/io_impl.h"
-#include "op/own.h"
+#include "userop/userop.h"
 
 #include <string.h>
 

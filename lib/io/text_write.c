@@ -4,7 +4,7 @@
 #include "io/io_impl.h"
 #include "lang/approx.h"
 #include "lang/print.h"
-#include "op/own.h"
+#include "userop/userop.h"
 #include "value/class.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Reading the tables of a tlg: types, ops, props, sources, rules. Every name is looked
  * up here, once. */
 #include "io/tlg.h"
-#include "op/own.h"
+#include "userop/userop.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* An order of things in which each comes after those that it needs. */
-#include "op/own_impl.h"
+#include "userop/userop_impl.h"
 
 typedef struct Open {
     uint32_t thing, next;

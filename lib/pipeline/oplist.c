@@ -3,8 +3,8 @@
 #include "lang/builtin.h"
 #include "lang/macro.h"
 #include "lang/print.h"
-#include "op/own.h"
 #include "pipeline/pipeline.h"
+#include "userop/userop.h"
 #include "value/class.h"
 
 #include <string.h>

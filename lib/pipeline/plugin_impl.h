@@ -3,9 +3,9 @@
 #define PIPELINE_PLUGIN_IMPL_H
 
 #include "op/infer.h"
-#include "op/own.h"
 #include "pipeline/pipeline.h"
 #include "thunkline/plugin.h"
+#include "userop/userop.h"
 #include "value/object.h"
 
 typedef struct Plugin {

@@ -1,8 +1,8 @@
 /* What one run of an Apply costs, from the row of its op and the shapes of its inputs
  * and outputs. Sizes are polynomials; in a run they are all numbers. Flops of
  * elementwise ops are given per element of the result. */
-#include "op/own.h"
 #include "prof/prof_impl.h"
+#include "userop/userop.h"
 
 #include <string.h>
 

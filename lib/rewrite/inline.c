@@ -1,8 +1,8 @@
 /* Calls of small functions are replaced by their bodies. Functions come before what
  * calls them in the order of work, so a call of a call is inlined from the inside; a
  * function that calls itself, loops or has effects is left alone. */
-#include "op/own.h"
 #include "rewrite/rewrite_impl.h"
+#include "userop/userop.h"
 
 enum { MOST_APPLIES = 64, MOST_GROWTH = 1 << 20 };
 

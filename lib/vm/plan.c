@@ -2,8 +2,8 @@
  * run. Everything here is linear in the live part; a plan for a few variables of a
  * large graph never looks at the rest. */
 #include "lang/lazy_scope.h"
-#include "op/own.h"
 #include "op/scan.h"
+#include "userop/userop.h"
 #include "vm/vm_impl.h"
 
 #include <stdlib.h>

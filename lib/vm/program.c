@@ -1,7 +1,7 @@
 /* Block programs: a group of elementwise Applies as a list of loops over slots. A slot
  * is an input, an output, or a register of one block; registers are given out by a
  * linear scan over the results' last uses. */
-#include "op/own.h"
+#include "userop/userop.h"
 #include "vm/vm_impl.h"
 
 typedef struct Compile {

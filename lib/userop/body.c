@@ -3,7 +3,7 @@
  * shapes, is a constant in it when it is one in the call. */
 #include "lang/print.h"
 #include "op/infer.h"
-#include "op/own_impl.h"
+#include "userop/userop_impl.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * stands in graphs under its own name. Its body is a graph of other ops, made once for
  * each combination of input types and props; typing, running, fusing, cost and (where
  * the file states nothing else) derivatives are the body's. */
-#ifndef OP_OWN_H
-#define OP_OWN_H
+#ifndef USEROP_USEROP_H
+#define USEROP_USEROP_H
 
 #include "lang/expr.h"
 

@@ -1,7 +1,7 @@
 /* The texts of a file's ops, looked at before any graph uses them. Every name must mean
  * something, definitions must not go in a circle; an op that is made of elementwise ops
  * alone is one, and is tried on numbers; any other is tried on its example. */
-#include "op/own_impl.h"
+#include "userop/userop_impl.h"
 
 #include <string.h>
 

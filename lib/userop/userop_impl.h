@@ -1,10 +1,10 @@
 /* What the files of lib/op that make ops of texts share. */
-#ifndef OP_OWN_IMPL_H
-#define OP_OWN_IMPL_H
+#ifndef USEROP_USEROP_IMPL_H
+#define USEROP_USEROP_IMPL_H
 
 #include "lang/compile_impl.h"
 #include "op/op_impl.h"
-#include "op/own.h"
+#include "userop/userop.h"
 
 /* One line of a definition; an expression is a line without targets. */
 typedef struct Statement {

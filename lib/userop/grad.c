@@ -1,6 +1,6 @@
 /* Derivatives of ops that are texts: what the file states, else those of the body. */
-#include "op/own_impl.h"
 #include "op/services.h"
+#include "userop/userop_impl.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Which ops of the user's own a graph needs. */
-#include "op/own.h"
+#include "userop/userop.h"
 
 #include <stdlib.h>
 #include <string.h>
