@@ -1,7 +1,7 @@
 /* Recomputing inside of loops: long scans become scans over stretches of their steps
  * (op/scan_stretch.h) before their gradient is taken. */
 #include "ad/checkpoint.h"
-#include "op/scan_stretch.h"
+#include "scan/checkpoint.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * what is planted goes in as further arguments. Appended values become rows, one a
  * step; of clobbered ones the last step's is kept, and zeros where no step was run. */
 #include "harvest/branch.h"
-#include "op/scan.h"
+#include "scan/scan.h"
 
 #include <stdio.h>
 #include <string.h>

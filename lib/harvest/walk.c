@@ -1,7 +1,7 @@
 /* Walks the Applies of a graph, and of the functions that it calls, in their order:
  * sows are taken away, and what depends on one is made anew. */
 #include "harvest/branch.h"
-#include "op/scan.h"
+#include "scan/scan.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * the op's name with its arguments. */
 #include "lang/compile_impl.h"
 #include "lang/print_impl.h"
-#include "op/scan.h"
+#include "scan/scan.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Loops: how many steps they take, as far as sizes tell, and what goes into a step. */
-#include "op/scan.h"
 #include "prof/prof_impl.h"
+#include "scan/scan.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * when its shapes change and added from memory otherwise; the clock stands still for
  * that: an Apply that calls a function is charged with what is left when the hooks and
  * the function's own instructions are taken out. */
-#include "op/scan.h"
 #include "prof/prof_impl.h"
+#include "scan/scan.h"
 #include "userop/userop.h"
 #include "value/class.h"
 

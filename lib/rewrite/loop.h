@@ -3,8 +3,8 @@
 #ifndef REWRITE_LOOP_H
 #define REWRITE_LOOP_H
 
-#include "op/scan_make.h"
 #include "rewrite/rewrite_impl.h"
+#include "scan/builder.h"
 
 typedef struct Scan {
     Rewriter *r;

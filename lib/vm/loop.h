@@ -2,7 +2,7 @@
 #ifndef VM_LOOP_H
 #define VM_LOOP_H
 
-#include "op/scan.h"
+#include "scan/scan.h"
 #include "vm/vm_impl.h"
 
 /* One tap of a sequence: an input of the body. */

@@ -2,7 +2,7 @@
  * run. Everything here is linear in the live part; a plan for a few variables of a
  * large graph never looks at the rest. */
 #include "lang/lazy_scope.h"
-#include "op/scan.h"
+#include "scan/scan.h"
 #include "userop/userop.h"
 #include "vm/vm_impl.h"
 

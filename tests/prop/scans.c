@@ -5,8 +5,8 @@
 #include "../unit/test.h"
 #include "ad/ad.h"
 #include "lang/expr.h"
-#include "op/scan.h"
 #include "rewrite/rewrite.h"
+#include "scan/scan.h"
 #include "vm/vm.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* scan(steps, sequences..., initials..., others..., fn=body): a function of the graph,
  * run once a step (op/scan.h). The language's scan(...) makes it (scan_call.c), the VM
  * runs it (vm/loop.c). */
-#include "op/scan.h"
+#include "scan/scan.h"
 
 #include "ops/control/scan.h"
 #include "ops/control/unify.h"

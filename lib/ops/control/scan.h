@@ -4,7 +4,7 @@
 
 #include "lang/macro.h"
 #include "op/build.h"
-#include "op/scan.h"
+#include "scan/scan.h"
 
 /* scan_run.c: a plain reference, one machine and one step after the other. */
 bool scan_perform(Call *c);

@@ -2,9 +2,9 @@
  * non_sequences=[...], n_steps=n, ...), with taps(x, [-1, 0]) for what is read at other
  * steps than the present one, and until(condition) among the results of a lambda. */
 #include "lang/macro.h"
-#include "op/scan_stretch.h"
 #include "ops/control/scan.h"
 #include "ops/control/unify.h"
+#include "scan/checkpoint.h"
 
 #include <string.h>
 

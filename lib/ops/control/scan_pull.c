@@ -15,9 +15,9 @@
  * ended early is gone back as far as it came; truncate_gradient lets the last steps
  * count only. States of integers and random streams are saved inputs, and have no
  * gradient. */
-#include "op/scan_make.h"
 #include "op/services.h"
 #include "ops/control/scan.h"
+#include "scan/builder.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* The tangents of a scan: a scan that works out the values once more and their tangents
  * beside them. Where the results themselves are wanted too, merging makes the two
  * scans one. */
-#include "op/scan_make.h"
 #include "op/services.h"
 #include "ops/control/scan.h"
+#include "scan/builder.h"
 
 typedef struct Ahead {
     Push *p;

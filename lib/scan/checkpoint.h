@@ -3,11 +3,11 @@
  * of a scan begins with and works the body out again, then saves those at the
  * beginnings of stretches, and of one stretch at a time those between: about 2 sqrt(n)
  * instead of n where a stretch has sqrt(n) steps. */
-#ifndef OP_SCAN_STRETCH_H
-#define OP_SCAN_STRETCH_H
+#ifndef SCAN_CHECKPOINT_H
+#define SCAN_CHECKPOINT_H
 
 #include "op/build.h"
-#include "op/scan.h"
+#include "scan/scan.h"
 
 enum { STRETCH_SQRT = 0 }; /* steps of a stretch: the square root of their number */
 

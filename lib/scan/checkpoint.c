@@ -8,9 +8,9 @@
  * The rows of the steps are those of front and [m, k, ...] as [m * k, ...]. A state
  * goes from stretch to stretch as its last value or, with deeper taps, its last rows.
  */
-#include "op/scan_stretch.h"
+#include "scan/checkpoint.h"
 
-#include "op/scan_make.h"
+#include "scan/builder.h"
 
 #include <math.h>
 

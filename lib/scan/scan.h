@@ -16,8 +16,8 @@
  *     state the initial value when no step is run).
  *   - What is a list, a sparse matrix, a slice or a plugin's value has no rows: its
  *     state has the tap -1 alone, and what is kept of several steps is a list. */
-#ifndef OP_SCAN_H
-#define OP_SCAN_H
+#ifndef SCAN_SCAN_H
+#define SCAN_SCAN_H
 
 #include "op/op.h"
 

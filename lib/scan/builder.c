@@ -1,6 +1,6 @@
 /* Putting a scan together. The body grows in a function of its own; in the end its live
  * part is copied into another one, with the inputs in the order that a scan wants. */
-#include "op/scan_make.h"
+#include "scan/builder.h"
 
 #include "lang/lex.h"
 #include "op/quiet.h"

@@ -1,11 +1,11 @@
 /* Putting a scan together: derivatives and rewrites describe the sequences, states and
  * other arguments in any order, build the body, and get an Apply that has only what its
  * wanted results need. */
-#ifndef OP_SCAN_MAKE_H
-#define OP_SCAN_MAKE_H
+#ifndef SCAN_BUILDER_H
+#define SCAN_BUILDER_H
 
 #include "op/build.h"
-#include "op/scan.h"
+#include "scan/scan.h"
 
 typedef struct MakeTap {
     int64_t tap;

@@ -1,7 +1,6 @@
 /* Reading the props of a scan. `sequences` and `states` are lists of lists: the number
  * of taps, then the taps, for each sequence or output. */
-#include "op/scan.h"
-
+#include "scan/scan.h"
 #include "value/class.h"
 
 #include <string.h>
