@@ -3,9 +3,9 @@
  * the rows of an identity. */
 #include "ad/jacobian.h"
 
-#include "ad/batch.h"
 #include "ad/pieces.h"
 #include "ad/term.h"
+#include "vmap/vmap.h"
 
 typedef struct Jacobian {
     Builder *b;

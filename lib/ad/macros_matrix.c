@@ -1,7 +1,7 @@
 /* Matrices of derivatives, and many rows at once, as functions of the language. */
 #include "ad/args.h"
-#include "ad/batch.h"
 #include "ad/jacobian.h"
+#include "vmap/vmap.h"
 
 static const char *const mode_words[] = {"auto", "reverse", "forward", NULL};
 

@@ -8,8 +8,8 @@
  * known gradient stands instead of what would be collected; a pullback's cotangents are
  * first terms, to which paths from its other results add. Requirement: when an Apply
  * is visited, all users of its outputs have been (they have larger ids). */
-#include "ad/batch.h"
 #include "ad/guard.h"
+#include "vmap/vmap.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Batching of every op: row i of what is built for many rows at once is what the op
  * gives for row i, whichever of the inputs have rows, whatever their dtype and however
  * much the types know of their sizes. */
-#include "ad/batch.h"
 #include "gen.h"
+#include "vmap/vmap.h"
 
 enum { ROWS_N = 3 };
 

@@ -1,8 +1,8 @@
 /* call(*args, fn=f): a function of the graph, applied. The function's own dim names are
  * bound by the arguments' types, and its outputs' types follow. */
-#include "op/batch.h"
 #include "op/services.h"
 #include "ops/control/unify.h"
+#include "vmap/kit.h"
 
 /* ---- typing ---- */
 

@@ -1,8 +1,8 @@
 /* check_derivative: is what an op of the user's calls the gradient by an input, or the
  * pushforward of an output, of that one's shape? Types often can't tell. */
-#include "op/batch.h"
 #include "op/infer.h"
 #include "value/sparse.h"
+#include "vmap/kit.h"
 
 static bool derivative_type(Infer *in) {
     in->out[0] = in->type[0];

@@ -1,10 +1,10 @@
 /* Ops that pass their first input on and do something beside it: assert_op, print, sow
  * and sow_cond. They are roots of a graph even when nothing reads them, and stay in
  * order. `after` and `require` are not, though they pass on too. */
-#include "op/batch.h"
 #include "op/infer.h"
 #include "op/services.h"
 #include "value/class.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Tensors of one value: full, zeros, ones and their _like forms. The _like forms read
  * only a shape. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 static DType dtype_asked(Session *s, const Op *op, const Props *p, DType otherwise) {
     const Prop *d = op_prop(s, op, p, "dtype");

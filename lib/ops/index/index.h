@@ -3,8 +3,8 @@
 #ifndef OPS_INDEX_INDEX_H
 #define OPS_INDEX_INDEX_H
 
-#include "op/batch.h"
 #include "op/infer.h"
+#include "vmap/kit.h"
 
 typedef enum ItemKind { IX_SLICE, IX_NEW, IX_ELLIPSIS, IX_INPUT } ItemKind;
 typedef struct Item {

@@ -1,11 +1,11 @@
 /* Matrix products with NumPy's rules: the last two axes are matrices, the others
  * broadcast as a batch; a one-dim operand is a row on the left and a column on the
  * right, without the axis in the result. */
-#include "op/batch.h"
 #include "op/build.h"
 #include "op/infer.h"
 #include "ops/linalg/blas.h"
 #include "ops/linalg/product.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
  * "changes" one makes another that has the other items in common. Items that come from
  * tensors are copied, as a tensor's memory is used again. Derivatives do not pass
  * through lists. */
-#include "op/batch.h"
 #include "op/build.h"
 #include "op/infer.h"
 #include "value/object.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* softmax and log_softmax over one axis, or over all elements. */
 #include "ops/nn/softmax.h"
 
-#include "op/batch.h"
 #include "op/infer.h"
 #include "ops/elemwise/deriv.h"
+#include "vmap/kit.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,11 +2,11 @@
  * draws. The language's normal(..., rng=r), gamma(...) and the like are made of it
  * (distributions.c). A pure function: one state gives one draw, and equal draws
  * merge. */
-#include "op/batch.h"
 #include "ops/elemwise/deriv.h"
 #include "ops/random/reject.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
  * extreme. Along the innermost dim a block is searched only when its extreme (found by
  * the vector loops of max) beats what was seen before; along another dim whole rows are
  * compared, and so are runs of a few elements, side by side in a tile. */
-#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

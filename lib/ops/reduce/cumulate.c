@@ -1,10 +1,10 @@
 /* Running sums and products, and recurrence, s[i] = a[i] * s[i - 1] + b[i], with which
  * the derivatives of cumprod (and so of prod) need no division: they are right where
  * elements are zero, and can be differentiated again. */
-#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* max, min, any, all: reductions that choose. */
-#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
+#include "vmap/kit.h"
 
 static bool extreme_type(Infer *in) {
     const Type *x = in->type[0];

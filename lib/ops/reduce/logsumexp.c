@@ -2,10 +2,10 @@
  * of memory is taken in blocks: whenever a block's largest element is a new maximum,
  * what was summed before is scaled down to it. Otherwise neighbouring results are
  * worked out side by side, in two passes over their elements. */
-#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <math.h>
 #include <string.h>

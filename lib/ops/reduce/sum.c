@@ -1,8 +1,8 @@
 /* sum, mean, prod. Small integers grow to 64 bits; floats are accumulated in float64.
  */
-#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
+#include "vmap/kit.h"
 
 static bool sum_type(Infer *in) {
     return fold_expanded(in) && fold_out(in, fold_dtype(in->type[0]->dtype));

@@ -1,9 +1,9 @@
 /* var, std: the mean of squared deviations, from blocks' means and sums of squares
  * joined in float64. A complex variance is that of the real parts plus that of the
  * imaginary parts. */
-#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
+#include "vmap/kit.h"
 
 static bool var_type_rule(Infer *in) {
     return fold_out(in, dtype_real(dtype_inexact(in->type[0]->dtype, in->floatX)));

@@ -1,8 +1,8 @@
 /* Diagonals: diagonal is a view; diag, trace, tril, triu and outer become simpler ops
  * when a graph is built. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

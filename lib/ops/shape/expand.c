@@ -1,8 +1,8 @@
 /* Dims of size 1 come and go (expand_dims, squeeze, atleast_1d, atleast_2d) and dims
  * are repeated without copying (broadcast_to). All views. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

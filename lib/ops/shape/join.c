@@ -1,9 +1,9 @@
 /* concatenate and stack, and split, which is concatenate backwards and whose outputs
  * are views. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "value/object.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* repeat: each element several times; tile: the whole tensor several times, by reshapes
  * around broadcast_to. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

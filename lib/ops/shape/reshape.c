@@ -1,8 +1,8 @@
 /* reshape, and what is a reshape by another name (ravel, flatten). A view where the
  * strides allow it, else a copy. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 /* A product of dims: a number, and names with how often they occur. */
 typedef struct Product {

@@ -1,8 +1,8 @@
 /* Elements moved along dims: roll (around the end), shift (zeros come in), flip (a view
  * through an index). */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Shapes as values (shape, shape_i), and claims about them (specify_shape). */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "value/sparse.h"
+#include "vmap/kit.h"
 
 static bool shape_type(Infer *in) {
     Dim n = in->type[0]->ndim;

@@ -1,8 +1,8 @@
 /* transpose is the one op that permutes dims; a view. swapaxes and moveaxis become it
  * when a graph is built. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 /* The permutation: axis[i] is the input's dim that becomes dim i. None: reversed. */
 static void permutation(const Prop *axes, int ndim, int axis[MAX_NDIM]) {

@@ -2,9 +2,9 @@
  * that of the elements (equal for 0 and -0, largest for nan); pairs of key and position
  * are sorted, stably, by bytes. Sorted elements without -0 and nan can be had from keys
  * of their own size, and need no positions. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
+#include "vmap/kit.h"
 
 #include <math.h>
 #include <stdlib.h>

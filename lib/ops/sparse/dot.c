@@ -1,10 +1,10 @@
 /* Products of a sparse with a dense matrix, single elements of a product of dense ones,
  * and sums. One loop does both orders: dense @ sparse is (sparse.T @ dense.T).T, and
  * transposes are only other strides. */
-#include "op/batch.h"
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
+#include "vmap/kit.h"
 
 #include <complex.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Sparse matrices from and to other things: their parts, triplets, dense matrices, the
  * other format. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

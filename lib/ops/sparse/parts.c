@@ -1,8 +1,8 @@
 /* The parts of sparse matrices: data and indices as vectors, the elements of one matrix
  * at the places of another, patterns put together. */
-#include "op/batch.h"
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * for a matrix is what is stored there, [size, stored], beside a matrix without rows
  * that tells the places (the pattern). Gradients and tangents are of that kind. Where a
  * product or sum needs the rows as matrices they become dense. */
-#include "op/batch.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* vectorize of a function: it is applied to the first row of each argument, and what
  * that added to the graph is then made for all rows. */
 #include "ad/args.h"
-#include "ad/batch.h"
 #include "ad/pieces.h"
+#include "vmap/vmap.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Batching: the graph between some variables and others is built once more, for many
  * rows at once. Ids are a topological order, so a walk back from the results marks what
  * is needed, and a walk forward rebuilds it, Apply by Apply, by the ops' rules. */
-#include "ad/batch.h"
+#include "vmap/vmap.h"
 
 #include <stdio.h>
 

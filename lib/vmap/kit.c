@@ -1,5 +1,5 @@
 /* What rules for many rows at once are made of. */
-#include "op/batch.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * an extra leading dim; its outputs then have that dim as well, and row i of them is
  * what the op makes of row i of the inputs. An op's rule (Op.batch) adds the Applys
  * that do so; elementwise ops need none. */
-#ifndef OP_BATCH_H
-#define OP_BATCH_H
+#ifndef VMAP_KIT_H
+#define VMAP_KIT_H
 
 #include "op/build.h"
 

@@ -1,9 +1,9 @@
 /* Many rows of a computation at once. */
-#ifndef AD_BATCH_H
-#define AD_BATCH_H
+#ifndef VMAP_VMAP_H
+#define VMAP_VMAP_H
 
 #include "ad/ad.h"
-#include "op/batch.h"
+#include "vmap/kit.h"
 
 /* Rebuilds what lies between var[] and want[] with with[i] in the place of var[i]: the
  * same variable, where has[i] (NULL: always) with an extra leading dim of `size`

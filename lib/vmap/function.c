@@ -1,8 +1,8 @@
 /* A function of the graph for many rows at once, as a function: made once for each
  * choice of the inputs that have rows. Its body is fn's on the first row, which what is
  * then built for all rows replaces. */
-#include "ad/batch.h"
 #include "ad/pieces.h"
+#include "vmap/vmap.h"
 
 #include <stdio.h>
 

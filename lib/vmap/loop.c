@@ -1,6 +1,6 @@
 /* Batching by a loop: a scan whose body is the Apply, for ops without a rule of their
  * own. */
-#include "op/batch.h"
+#include "vmap/kit.h"
 
 #include <stdio.h>
 

@@ -3,9 +3,9 @@
  * makes results of the right shape. An input without rows has one gradient, the sum of
  * those of all rows; a gradient or tangent that comes out the same for all rows is
  * repeated. */
-#include "ad/batch.h"
 #include "ad/pieces.h"
 #include "ad/term.h"
+#include "vmap/vmap.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Batching of lists: what stands for a list is the list of its items for many rows. */
-#include "op/batch.h"
+#include "vmap/kit.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* A part of a graph for many values of some variables at once. Several leading dims are
  * taken as one and laid out again in the results. */
-#include "ad/batch.h"
 #include "ad/pieces.h"
+#include "vmap/vmap.h"
 
 typedef struct Vectorize {
     Builder *b;
