@@ -1,7 +1,7 @@
 /* The gradient of a function as a function: made once, called wherever the function's
  * call is differentiated. */
 #include "ad/claim.h"
-#include "op/quiet.h"
+#include "op/strip_effects.h"
 
 #include <stdio.h>
 #include <string.h>

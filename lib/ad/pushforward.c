@@ -3,7 +3,7 @@
  * call is carried forward. A function's own `pushforward` takes its inputs, then a
  * tangent for each, and gives a tangent for each output. */
 #include "ad/claim.h"
-#include "op/quiet.h"
+#include "op/strip_effects.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -24,8 +24,8 @@
 #ifndef OP_OP_H
 #define OP_OP_H
 
-#include "op/around.h"
 #include "op/call.h"
+#include "op/op_view.h"
 
 /* ---- typing ---- */
 /* How the inputs' dtypes are brought together before `type` runs: casts are inserted,

@@ -3,7 +3,7 @@
 #include "scan/builder.h"
 
 #include "lang/lex.h"
-#include "op/quiet.h"
+#include "op/strip_effects.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Functions as derivatives run them once more: without effects, which the first run
  * had. */
-#ifndef OP_QUIET_H
-#define OP_QUIET_H
+#ifndef OP_STRIP_EFFECTS_H
+#define OP_STRIP_EFFECTS_H
 
 #include "op/op.h"
 

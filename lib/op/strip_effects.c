@@ -1,4 +1,4 @@
-#include "op/quiet.h"
+#include "op/strip_effects.h"
 
 #include <stdio.h>
 #include <string.h>

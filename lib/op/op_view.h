@@ -1,7 +1,7 @@
 /* What an op's own functions may look at beside the Apply: the graph around it
  * (fold_if) and the shapes of its inputs (infer_shape). */
-#ifndef OP_AROUND_H
-#define OP_AROUND_H
+#ifndef OP_OP_VIEW_H
+#define OP_OP_VIEW_H
 
 #include "graph/graph.h"
 
