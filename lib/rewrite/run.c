@@ -1,8 +1,8 @@
 /* A run: a private copy of the graph, its functions first, then the main graph, each
  * through the stages in order of position; functions that nothing calls any more go at
  * the end. */
-#include "rewrite/loop.h"
 #include "rewrite/rewrite_impl.h"
+#include "rewrite/scan/pass.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* What the passes over loops share: a scan of the graph taken apart, changed, and put
  * in the place of the old one. */
-#ifndef REWRITE_LOOP_H
-#define REWRITE_LOOP_H
+#ifndef REWRITE_SCAN_PASS_H
+#define REWRITE_SCAN_PASS_H
 
 #include "rewrite/rewrite_impl.h"
 #include "scan/builder.h"

@@ -1,5 +1,5 @@
 /* Scans of a graph, one by one: taken apart, changed by a pass, put back. */
-#include "rewrite/loop.h"
+#include "rewrite/scan/pass.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Loops without what they don't need: results that nothing reads, arguments that the
  * body does not use or gets twice, states that go the same way. */
-#include "rewrite/loop.h"
+#include "rewrite/scan/pass.h"
 
 /* States that begin alike are taken for one, and found to be different when the values
  * that come out are. same[o]: an earlier output, or o. */

@@ -1,7 +1,7 @@
 /* Sums that a loop gathers step by step: a state s <- s + e of which only the last
  * value is wanted. The terms become rows, added up after the loop. Of a product of
  * matrices the factors do: sum_t P_t' Q_t is one product of all rows of P and Q. */
-#include "rewrite/loop.h"
+#include "rewrite/scan/pass.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Work before a loop that may take no steps. Where no step is taken, nothing that may
  * fail must run: it becomes a branch of ifelse, with zeros of its shape in the other.
  */
-#include "rewrite/loop.h"
+#include "rewrite/scan/pass.h"
 
 enum { MOST_OF_A_SIZE = 256 };
 

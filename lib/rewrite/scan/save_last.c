@@ -1,6 +1,6 @@
 /* Loops of which only the last rows are read keep only those; loops of one step are no
  * loops. */
-#include "rewrite/loop.h"
+#include "rewrite/scan/pass.h"
 
 #include <string.h>
 

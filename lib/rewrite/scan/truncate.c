@@ -1,7 +1,7 @@
 /* Loops of which only the first rows are read take only as many steps. What is read is
  * told by numbers in the graph; where a later step could fail for want of rows, the
  * loop stays as it is. */
-#include "rewrite/loop.h"
+#include "rewrite/scan/pass.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * is made once, before the loop. What it makes of rows of sequences alone is made for
  * all steps at once: products of rows become one product of matrices. */
 #include "lang/lazy_scope.h"
-#include "rewrite/loop.h"
+#include "rewrite/scan/pass.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Two loops of the same steps, neither of which needs a result of the other and which
  * are needed under the same condition, are one: what both do is done once. */
 #include "lang/lazy_scope.h"
-#include "rewrite/loop.h"
+#include "rewrite/scan/pass.h"
 
 #include <string.h>
 
