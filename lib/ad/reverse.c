@@ -8,7 +8,7 @@
  * known gradient stands instead of what would be collected; a pullback's cotangents are
  * first terms, to which paths from its other results add. Requirement: when an Apply
  * is visited, all users of its outputs have been (they have larger ids). */
-#include "ad/guard.h"
+#include "ad/conditional_grad.h"
 #include "vmap/vmap.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * is put together from singular values (G. W. Stewart, On the adjugate matrix, 1998).
  */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* cholesky and cho_solve. Only one triangle of the matrix is read, and gradients stand
  * in that triangle. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
 
 #include <complex.h>

@@ -1,6 +1,6 @@
 /* det and slogdet. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
 
 #include <complex.h>

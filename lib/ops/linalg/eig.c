@@ -1,7 +1,7 @@
 /* eig and eigvals: spectra of any square matrix. Results are complex whatever the input
  * is: a type can't depend on values. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* eigh and eigvalsh: spectra of Hermitian matrices. Only one triangle is read, and
  * gradients stand in it. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
 
 static bool eigh_type(Infer *in) {

@@ -3,7 +3,7 @@
  * 2005): the degree is the least that is exact to rounding for the 1-norm at hand, up
  * to 13, and 7 in single precision. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef OPS_LINALG_LAPACK_H
 #define OPS_LINALG_LAPACK_H
 
-#include "ops/linalg/batch.h"
+#include "ops/linalg/gufunc.h"
 
 /* q->fn[slot] becomes the routine "potrf" for q->dtype. False: E_IO diagnosed. */
 bool lapack_get(Batch *q, int slot, const char *name);

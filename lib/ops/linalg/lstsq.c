@@ -1,6 +1,6 @@
 /* lstsq: least squares by singular values (LAPACK's gelsd). */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
 
 #include <float.h>

@@ -1,7 +1,7 @@
 /* lu, lu_factor and lu_solve. The permutation is a step function of the matrix: it
  * passes no gradient. */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* qr, by Householder reflections: the diagonal of R is real, its signs are LAPACK's. */
+#include "ops/linalg/grad_chain.h"
 #include "ops/linalg/lapack.h"
-#include "ops/linalg/rule.h"
 #include "ops/shape/linear.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * A^T = V* S U^T, so that left and right vectors change places and nothing is turned.
  */
 #include "ops/linalg/factor.h"
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
 
 #include <float.h>

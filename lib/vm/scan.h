@@ -1,6 +1,6 @@
 /* A loop while it runs, for the files of loops alone. */
-#ifndef VM_LOOP_H
-#define VM_LOOP_H
+#ifndef VM_SCAN_H
+#define VM_SCAN_H
 
 #include "scan/scan.h"
 #include "vm/vm_impl.h"

@@ -1,5 +1,5 @@
 /* Names and texts of derivative rules. */
-#include "ops/linalg/rule.h"
+#include "ops/linalg/grad_chain.h"
 
 #include "ops/shape/linear.h"
 

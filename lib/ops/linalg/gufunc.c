@@ -1,6 +1,6 @@
 /* Signatures of core dims: the typing rule and the run of ops on batches of matrices.
  */
-#include "ops/linalg/batch.h"
+#include "ops/linalg/gufunc.h"
 
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"

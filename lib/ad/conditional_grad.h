@@ -3,8 +3,8 @@
  * that is made of it. Where it meets a gradient from elsewhere, or is asked for, it
  * becomes ifelse(condition, gradient, zeros): the work on the way is part of that
  * branch, and is not done where the branch is not taken. */
-#ifndef AD_GUARD_H
-#define AD_GUARD_H
+#ifndef AD_CONDITIONAL_GRAD_H
+#define AD_CONDITIONAL_GRAD_H
 
 #include "ad/term.h"
 #include "base/map.h"

@@ -2,8 +2,8 @@
  * leading dims: what NumPy calls a generalised ufunc. A signature tells the core dims,
  * "(m,n),(n,k)->(m,k)": a letter is one size wherever it stands, in outputs a letter
  * that no input has is the smaller of m and n. Leading dims broadcast. */
-#ifndef OPS_LINALG_BATCH_H
-#define OPS_LINALG_BATCH_H
+#ifndef OPS_LINALG_GUFUNC_H
+#define OPS_LINALG_GUFUNC_H
 
 #include "op/build.h"
 #include "op/infer.h"

@@ -1,7 +1,7 @@
 /* Derivatives of matrix ops as chains of named texts, read like the formulas in papers.
  * Matrices are the last two dims; H is the conjugate transpose. */
-#ifndef OPS_LINALG_RULE_H
-#define OPS_LINALG_RULE_H
+#ifndef OPS_LINALG_GRAD_CHAIN_H
+#define OPS_LINALG_GRAD_CHAIN_H
 
 #include "op/build.h"
 

@@ -1,5 +1,5 @@
 /* Guards: which gradients are there on one side of an ifelse only. */
-#include "ad/guard.h"
+#include "ad/conditional_grad.h"
 
 #include <stdlib.h>
 

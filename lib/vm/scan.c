@@ -9,7 +9,7 @@
  * for the rows that a step reads and for the one that it writes. (3) A result whose
  * storage is not the machine's to choose (a view, an input, a constant, memory that a
  * kernel brought) is copied to its row. */
-#include "vm/loop.h"
+#include "vm/scan.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * written, so a reference will do for the next step and for the list of those that are
  * kept; of a random state, which has rows, that list gets copies. */
 #include "value/object.h"
-#include "vm/loop.h"
+#include "vm/scan.h"
 
 void loop_drop_objects(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
