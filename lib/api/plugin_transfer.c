@@ -1,5 +1,5 @@
 /* Transfers of plugins: their functions as hooks of the session. */
-#include "pipeline/plugin_impl.h"
+#include "api/plugin_impl.h"
 #include "value/transfer.h"
 
 typedef struct PluginTransfer {

@@ -1,7 +1,7 @@
 /* Ops of plugins: what a def says is checked once, then each hook of the contract in C
  * becomes one of the plugin's, with its context around it. */
+#include "api/plugin_impl.h"
 #include "lang/expr.h"
-#include "pipeline/plugin_impl.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What the files of plugins share: the library's side of thunkline/plugin.h. */
-#ifndef PIPELINE_PLUGIN_IMPL_H
-#define PIPELINE_PLUGIN_IMPL_H
+#ifndef API_PLUGIN_IMPL_H
+#define API_PLUGIN_IMPL_H
 
 #include "op/infer.h"
 #include "pipeline/pipeline.h"

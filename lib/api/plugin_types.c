@@ -1,6 +1,6 @@
 /* Types of plugins: a def becomes a row of the table of classes. A value is an object
  * that holds the plugin's bytes; once made it is shared, never changed. */
-#include "pipeline/plugin_impl.h"
+#include "api/plugin_impl.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Plugins: opened, looked at, and asked for what they bring. One is refused when
  * others than its owner could have put it there, or when it was made for another
  * interface. Names of libraries never stand in a graph. */
-#include "pipeline/plugin_impl.h"
+#include "api/plugin_impl.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* The public interface: thin names for what the rows do. */
+#include "thunkline/thunkline.h"
+
 #include "pipeline/pipeline.h"
 #include "pipeline/run.h"
-#include "thunkline/thunkline.h"
 #include "value/class.h"
 #include "value/transfer.h"
 

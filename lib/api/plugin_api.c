@@ -1,6 +1,6 @@
 /* What plugins may ask for: thin names for what the rows do. Handles of the public
  * header are the library's own things under another name. */
-#include "pipeline/plugin_impl.h"
+#include "api/plugin_impl.h"
 
 #include <string.h>
 
