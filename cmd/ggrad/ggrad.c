@@ -1,6 +1,6 @@
 /* ggrad: add derivatives. */
 #include "cli/cli.h"
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 typedef struct Ggrad {
     Common common;

@@ -1,6 +1,6 @@
 /* gload: read, check, convert, edit, show. */
 #include "cli/cli.h"
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 #include <string.h>
 

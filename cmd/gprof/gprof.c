@@ -1,6 +1,7 @@
 /* gprof: where a graph's time, flops and memory go. */
+#include "tools/gprof.h"
+
 #include "cli/cli.h"
-#include "pipeline/profile.h"
 
 #include <string.h>
 

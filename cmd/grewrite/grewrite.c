@@ -1,7 +1,7 @@
 /* grewrite: simplify, stabilise, fuse. */
 #include "cli/cli.h"
 #include "lang/print.h"
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* grun: run a graph, once or many times. */
 #include "cli/cli.h"
-#include "pipeline/run.h"
+#include "tools/run.h"
 
 #include <stdio.h>
 #include <string.h>

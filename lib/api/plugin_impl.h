@@ -3,8 +3,8 @@
 #define API_PLUGIN_IMPL_H
 
 #include "op/infer.h"
-#include "pipeline/pipeline.h"
 #include "thunkline/plugin.h"
+#include "tools/tools.h"
 #include "userop/userop.h"
 #include "value/object.h"
 

@@ -1,8 +1,8 @@
 /* The public interface: thin names for what the rows do. */
 #include "thunkline/thunkline.h"
 
-#include "pipeline/pipeline.h"
-#include "pipeline/run.h"
+#include "tools/run.h"
+#include "tools/tools.h"
 #include "value/class.h"
 #include "value/transfer.h"
 

@@ -4,7 +4,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 typedef enum OptKind {
     OPT_FLAG,  /* bool */

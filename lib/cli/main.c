@@ -1,6 +1,6 @@
 /* A tool from start to exit: session, options, work, report. */
 #include "cli/cli.h"
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Any text as a file of ops: they are added and each shown, or there is one error. */
 #include "fuzz_file.h"
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 static const char *const texts[] = {
     "thunkline: 1\nops:\n  scaled:\n    inputs: 'x, y = 0.5'\n    props: "

@@ -3,7 +3,7 @@
  * writing and reading; nearly the same after rewriting, where all is float64 and tame.
  * Loops that are long are left. */
 #include "fuzz.h"
-#include "pipeline/trial.h"
+#include "tools/random_inputs.h"
 #include "value/class.h"
 
 #include <math.h>

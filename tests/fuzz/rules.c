@@ -1,7 +1,7 @@
 /* Any text as a file of rules, tried on a graph: it is rewritten to one that holds, or
  * there is one error. */
 #include "fuzz_file.h"
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 static const char *const texts[] = {
     "log1p @stabilize: log(1 + x) => log1p(x)\nfactor: a*x + b*x => (a + b)*x when "

@@ -3,7 +3,7 @@
  * precise enough for its one-sided differences, at the row's own values. (ops_grad and
  * ops_jacobian look closer, with differences of higher order.) */
 #include "gen.h"
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 typedef struct Way {
     const char *name;

@@ -6,7 +6,7 @@
 
 #include "../prop/gen.h"
 #include "lang/macro.h"
-#include "pipeline/trial.h"
+#include "tools/random_inputs.h"
 
 enum { POOL = 96, TRIES = 40, LINE = 1600 };
 typedef struct Named {

@@ -4,7 +4,7 @@
 
 #include "contract.h"
 #include "lang/expr.h"
-#include "pipeline/pipeline.h"
+#include "tools/tools.h"
 
 static Session *s;
 

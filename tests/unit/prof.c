@@ -1,9 +1,9 @@
 /* Profiles against hand counts: polynomials, flops of ops, bytes, functions, the
  * timeline of memory; the same figures from types and from watched runs. */
 #include "io/io.h"
-#include "pipeline/pipeline.h"
 #include "prof/prof_impl.h"
 #include "test.h"
+#include "tools/tools.h"
 
 /* ---- polynomials ---- */
 static const char *shown(Session *s, const Poly *p) {

@@ -1,0 +1,576 @@
+/* ggrad --check: derivatives against finite differences. The step and the tolerance go
+ * by the least precise float dtype that takes part. Most elements agree at once with
+ * one central difference; for the rest there are many steps and an extrapolation, and
+ * an element is wrong only if it is off by more than the tolerance and what the
+ * differences themselves are uncertain by. A second derivative is held against
+ * differences of the first. */
+#include "op/services.h"
+#include "tools/ggrad_difference.h"
+#include "tools/random_inputs.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Precision {
+    double eps, step, tolerance; /* step: of the first difference */
+} Precision;
+
+static Precision precision(DType d) {
+    switch (dtype_size(dtype_real(d))) {
+    case 2:
+        return (Precision){0x1p-10, 0x1p-4, 5e-2};
+    case 4:
+        return (Precision){0x1p-23, 0x1p-7, 5e-4};
+    default:
+        return (Precision){0x1p-52, 0x1p-17, 1e-4};
+    }
+}
+
+typedef struct Check {
+    Graph *g;
+    Session *s;
+    Machine *m;
+    Trial t;
+    const Derived *d;
+    Vec(Var) want;
+    Tensor *base; /* by want, at the point itself */
+    Precision p;
+} Check;
+
+static Value *value_of(Check *c, Var v) {
+    for (size_t i = 0; i < c->g->inputs.n; i++)
+        if (c->g->inputs.p[i] == v) return &c->t.input[i];
+    for (size_t i = 0; i < c->g->shared.n; i++)
+        if (c->g->shared.p[i] == v) return &c->t.shared[i];
+    return NULL;
+}
+
+static size_t place_of(const Check *c, Var v) {
+    size_t i = 0;
+    while (c->want.p[i] != v)
+        i++;
+    return i;
+}
+
+/* A run in which a derivative turns out to have broken the contract answers what was
+ * asked. */
+static bool run(Check *c) {
+    size_t mark = diag_count(c->s);
+    if (trial_feed(&c->t, c->m) && vm_run(c->m)) return true;
+    if (diag_count(c->s) > mark && diag_get(c->s, mark)->code == E_DERIVATIVE)
+        diag_set_exit(c->s, diag_exit(E_VERDICT));
+    return false;
+}
+
+/* ---- a line through the point ---- */
+
+/* One real number of one variable moves, or all variables along their directions. */
+typedef struct Line {
+    Check *c;
+    bool along;
+    size_t by;  /* variable of d->wrt */
+    int64_t at; /* its number: of a complex element there are two */
+    double here, scale, ulp;
+    Tensor *was; /* along: the variables at the point itself */
+} Line;
+
+/* The numbers of an array: the parts of complex elements one after the other. */
+static Tensor numbers(const Tensor *t) {
+    Tensor y = *t;
+    bool pair = dtype_is_complex(t->dtype);
+    y.dtype = dtype_real(t->dtype);
+    y.ndim = 1;
+    y.shape[0] = tensor_size(t) * (pair ? 2 : 1);
+    y.stride[0] = (int64_t)dtype_size(y.dtype);
+    return y;
+}
+
+static void put_number(Tensor *t, int64_t i, double v) {
+    Tensor y = numbers(t);
+    size_t size = dtype_size(y.dtype);
+    element_cast(y.dtype, (char *)y.data + (size_t)i * size, DT_FLOAT64, &v, 1, 0, 0);
+}
+
+static double number(const Tensor *t, int64_t i) {
+    Tensor y = numbers(t);
+    return tensor_f64(&y, i);
+}
+
+static Tensor *variable(const Line *l, size_t by) {
+    return &value_of(l->c, l->c->d->wrt[by])->t;
+}
+
+/* A step that the number can take without rounding, as far as possible. */
+static double whole_step(const Line *l, double step) {
+    double grain = 4 * l->ulp;
+    return l->along ? step : fmax(1, round(step / grain)) * grain;
+}
+
+/* Moves by t and runs. */
+static bool run_at(const Line *l, double t) {
+    if (!l->along) put_number(variable(l, l->by), l->at, l->here + t);
+    for (size_t by = 0; l->along && by < l->c->d->nwrt; by++) {
+        const Tensor *v = &l->c->base[place_of(l->c, l->c->d->along[by])];
+        for (int64_t i = 0, n = numbers(&l->was[by]).shape[0]; i < n; i++)
+            put_number(variable(l, by), i, number(&l->was[by], i) + t * number(v, i));
+    }
+    return run(l->c);
+}
+
+/* After a run: an op that refuses what it got is no error, but tells that the point is
+ * outside of the function's domain. */
+static bool allow_outside(Session *s, size_t mark, bool ok, bool *outside) {
+    DiagCode why = !ok && diag_count(s) > mark ? diag_get(s, mark)->code : E_DERIVATIVE;
+    *outside = !ok && why != E_DERIVATIVE && diag_exit(why) == diag_exit(E_RUN);
+    if (*outside) diag_rewind(s, mark);
+    return ok || *outside;
+}
+
+static bool try_at(const Line *l, double t, bool *outside) {
+    size_t mark = diag_count(l->c->s);
+    return allow_outside(l->c->s, mark, run_at(l, t), outside);
+}
+
+static void move_back(const Line *l) {
+    if (!l->along) put_number(variable(l, l->by), l->at, l->here);
+    for (size_t by = 0; l->along && by < l->c->d->nwrt; by++)
+        tensor_assign(variable(l, by), &l->was[by]);
+}
+
+/* ---- claims on a line ---- */
+
+/* A number that a claim is about: part `part` of element `o` of what is differentiated,
+ * and what the claim says of its slope along the line. */
+typedef struct Suspect {
+    const Claim *claim;
+    int64_t o, flat;
+    int part, said; /* parts of the value, and of what is said */
+    double have, slack;
+    double plus[DIFFERENCE_STEPS], minus[DIFFERENCE_STEPS];
+} Suspect;
+typedef Vec(Suspect) Suspects;
+
+static double part_of(const Tensor *t, int64_t i, int part) {
+    double both[2];
+    tensor_c128(t, i, both);
+    return both[part];
+}
+
+static double value_now(Check *c, const Suspect *q) {
+    return part_of(&vm_output(c->m, place_of(c, q->claim->of))->t, q->o, q->part);
+}
+
+static double value_here(Check *c, const Suspect *q) {
+    return part_of(&c->base[place_of(c, q->claim->of)], q->o, q->part);
+}
+
+static bool mismatch(Check *c, const Suspect *q, Slope want) {
+    fail(c->s, NOWHERE, E_VERDICT, "%s is wrong at flat index %lld%s",
+         sym_text(c->s, q->claim->name), (long long)q->flat,
+         q->said ? ", in its imaginary part" : "");
+    return note(c->s, NOWHERE,
+                "it says %.9g, finite differences say %.9g (to within %.1g; tolerance "
+                "%g)",
+                q->have, want.value, want.error, c->p.tolerance);
+}
+
+/* Beside the point the function is not finite, or refuses what it gets: no difference
+ * tells what the slope is. */
+static bool at_edge(const Check *c, const Suspect *q) {
+    fail(c->s, NOWHERE, E_VALUE,
+         "%s can't be checked at flat index %lld: the point is at the edge of the "
+         "function's domain",
+         sym_text(c->s, q->claim->name), (long long)q->flat);
+    return note(c->s, NOWHERE,
+                "it says %.9g, and the function is not finite beside the point; give "
+                "values inside of its domain, as NAME=VALUE",
+                q->have);
+}
+
+static bool has_finite(size_t n, const double *sample) {
+    while (n && !isfinite(sample[n - 1]))
+        n--;
+    return n > 0;
+}
+
+/* The numbers of a claim on the line, as they are here. */
+static void add_claim(const Line *l, const Claim *k, Suspects *all) {
+    Check *c = l->c;
+    const Tensor *of = &c->base[place_of(c, k->of)],
+                 *says = &c->base[place_of(c, k->says)];
+    const Tensor *x = l->along ? NULL : variable(l, l->by);
+    bool pair = x && dtype_is_complex(x->dtype);
+    int64_t n = x ? tensor_size(x) : 1;
+    for (int64_t o = 0; o < tensor_size(of); o++)
+        for (int part = 0; part <= dtype_is_complex(of->dtype); part++) {
+            int64_t i = x ? l->at / (pair ? 2 : 1) : 0;
+            Suspect q = {.claim = k, .o = o, .flat = i + o * n, .part = part};
+            q.said = pair ? (int)(l->at % 2) : part;
+            q.have = part_of(says, q.flat, q.said);
+            vec_push(c->s, all, q);
+        }
+}
+
+/* Leaves those that one central difference does not agree with. */
+static bool first_look(const Line *l, Suspects *all) {
+    Check *c = l->c;
+    double step = whole_step(l, c->p.step * l->scale);
+    size_t kept = 0;
+    for (int side = 0; side < 2; side++) {
+        bool outside;
+        if (!try_at(l, side ? -step : step, &outside)) return false;
+        for (size_t i = 0; i < all->n; i++)
+            *(side ? all->p[i].minus : all->p[i].plus) =
+                outside ? (double)NAN : value_now(c, &all->p[i]);
+    }
+    for (size_t i = 0; i < all->n; i++) {
+        const Suspect *q = &all->p[i];
+        double want = (*q->plus - *q->minus) / (2 * step);
+        double near = c->p.tolerance * fmax(fabs(want), fabs(q->have));
+        if (!isfinite(q->have) && !isfinite(want)) return at_edge(c, q);
+        if (!isfinite(q->have))
+            return mismatch(c, q, (Slope){want, c->p.tolerance * fabs(want)});
+        if (!(fabs(want - q->have) <= near)) all->p[kept++] = *q;
+    }
+    all->n = kept;
+    return true;
+}
+
+/* Steps from a quarter of the number's size down to what it can take. */
+static size_t choose_steps(const Line *l, double *step) {
+    double least = l->here != 0 || l->along ? 8 * l->ulp : 0x1p-60;
+    size_t n = 0;
+    /* no power of 2, which a period might fit */
+    for (double h = 0.2371 * l->scale; n < DIFFERENCE_STEPS && h >= least; h /= 4) {
+        double whole = whole_step(l, h);
+        if (n == 0 || whole < step[n - 1] / 2) step[n++] = whole;
+    }
+    return n;
+}
+
+/* What is said changes by rounding alone when the number moves by a few units of its
+ * last place; the largest value of the array is computed with the same errors. */
+static double said_slack(Check *c, const Suspect *q, double was) {
+    const Tensor *now = &vm_output(c->m, place_of(c, q->claim->says))->t;
+    return fmax(was, fabs(part_of(now, q->flat, q->said) - q->have));
+}
+
+static double rounding(const Check *c, const Suspect *q) {
+    const Tensor *says = &c->base[place_of(c, q->claim->says)];
+    double most = 0;
+    for (int64_t i = 0; i < tensor_size(says); i++)
+        most = fmax(most, hypot(part_of(says, i, 0), part_of(says, i, 1)));
+    return 4 * c->p.eps * most;
+}
+
+static bool sample(const Line *l, size_t n, const double *step, Suspects *all) {
+    Check *c = l->c;
+    for (size_t j = 0; j < n; j++)
+        for (int side = 0; side < 2; side++) {
+            bool outside;
+            if (!try_at(l, side ? -step[j] : step[j], &outside)) return false;
+            for (size_t i = 0; i < all->n; i++) {
+                Suspect *q = &all->p[i];
+                (side ? q->minus : q->plus)[j] =
+                    outside ? (double)NAN : value_now(c, q);
+                if (!outside && step[j] <= 64 * l->ulp)
+                    q->slack = said_slack(c, q, q->slack);
+            }
+        }
+    return true;
+}
+
+/* Moves every number of a variable by a few units of its last place, up or down. */
+static void shake_variable(const Check *c, const Tensor *was, Tensor *now,
+                           int pattern) {
+    for (int64_t i = 0, n = numbers(was).shape[0]; i < n; i++) {
+        double sign = ((i + 1) * (pattern + 2) * 7919 >> 3) & 1 ? 1 : -1;
+        double x = number(was, i);
+        put_number(now, i, x + sign * 2 * c->p.eps * fabs(x));
+    }
+}
+
+/* Runs where the variables are now; *outside as for try_at. */
+static bool try_here(Check *c, bool *outside) {
+    size_t mark = diag_count(c->s);
+    return allow_outside(c->s, mark, run(c), outside);
+}
+
+/* A shaken point: what is said there, and the slope of a long step from it. */
+static bool look_shaken(const Line *l, Suspects *all, double *low, double *high) {
+    Check *c = l->c;
+    double step = 0.2371 * l->scale;
+    bool outside;
+    if (!try_here(c, &outside)) return false;
+    for (size_t i = 0; i < all->n; i++) {
+        Suspect *q = &all->p[i];
+        q->plus[0] = outside ? (double)NAN : value_now(c, q);
+        if (!outside) q->slack = said_slack(c, q, q->slack);
+    }
+    if (l->along || outside) return true;
+    put_number(variable(l, l->by), l->at, number(variable(l, l->by), l->at) + step);
+    if (!try_here(c, &outside)) return false;
+    for (size_t i = 0; !outside && i < all->n; i++) {
+        double slope = (value_now(c, &all->p[i]) - all->p[i].plus[0]) / step;
+        low[i] = fmin(low[i], slope);
+        high[i] = fmax(high[i], slope);
+    }
+    return true;
+}
+
+/* Where terms cancel, what is left is rounding, in what is said and in slopes: both
+ * change as much as they have when all variables are shaken. */
+static bool shake(const Line *l, Suspects *all) {
+    enum { PATTERNS = 4 };
+    Check *c = l->c;
+    Tensor *was = NEW_N(c->t.a, c->d->nwrt, Tensor);
+    double *low = mem_alloc(c->s, 2 * all->n * sizeof *low), *high = low + all->n;
+    bool ok = true;
+    for (size_t i = 0; i < all->n; i++)
+        low[i] = (double)INFINITY, high[i] = -(double)INFINITY;
+    for (size_t by = 0; ok && by < c->d->nwrt; by++)
+        ok = tensor_clone(c->s, variable(l, by), &was[by]);
+    for (int k = 0; ok && k < PATTERNS; k++) {
+        for (size_t by = 0; by < c->d->nwrt; by++)
+            shake_variable(c, &was[by], variable(l, by), k);
+        ok = look_shaken(l, all, low, high);
+    }
+    for (size_t i = 0; i < all->n; i++)
+        if (isfinite(high[i] - low[i])) all->p[i].slack += high[i] - low[i];
+    for (size_t by = 0; by < c->d->nwrt; by++) {
+        if (was[by].data) tensor_assign(variable(l, by), &was[by]);
+        tensor_unref(&was[by]);
+    }
+    mem_free(low);
+    return ok;
+}
+
+static bool second_look(const Line *l, Suspects *all) {
+    Check *c = l->c;
+    double step[DIFFERENCE_STEPS];
+    size_t n = choose_steps(l, step);
+    move_back(l);
+    if (!shake(l, all) || !sample(l, n, step, all)) return false;
+    for (size_t i = 0; i < all->n; i++) {
+        Suspect *q = &all->p[i];
+        if (!has_finite(n, q->plus) && !has_finite(n, q->minus)) return at_edge(c, q);
+        Samples s = {n,
+                     step,
+                     q->plus,
+                     q->minus,
+                     value_here(c, q),
+                     c->p.eps,
+                     l->here != 0 ? l->ulp : 0};
+        Slope want;
+        double slack = q->slack + rounding(c, q);
+        if (l->along) slack += 4 * c->p.eps * fabs(q->have);
+        if (!slope_agrees(&s, q->have, c->p.tolerance, slack, &want))
+            return mismatch(c, q, want);
+    }
+    return true;
+}
+
+static bool check_line(Line *l) {
+    Check *c = l->c;
+    Suspects all = {0};
+    for (size_t k = 0; k < c->d->nclaim; k++)
+        if (l->along || c->d->claim[k].by == l->by) add_claim(l, &c->d->claim[k], &all);
+    bool ok = first_look(l, &all);
+    ok = ok && (all.n == 0 || second_look(l, &all));
+    move_back(l);
+    vec_free(&all);
+    return ok;
+}
+
+static bool check_number(Check *c, size_t by, int64_t at) {
+    Line l = {.c = c, .by = by, .at = at};
+    l.here = number(variable(&l, by), at);
+    l.scale = fmax(fabs(l.here), 1);
+    l.ulp = c->p.eps * fabs(l.here);
+    if (l.here == 0) l.ulp = 0x1p-80;
+    return check_line(&l);
+}
+
+/* All variables go a step along their directions. */
+static bool check_along(Check *c) {
+    Line l = {.c = c, .along = true};
+    double x = 1, v = 0;
+    bool ok = true;
+    l.was = NEW_N(c->t.a, c->d->nwrt, Tensor);
+    for (size_t k = 0; ok && k < c->d->nwrt; k++) {
+        const Tensor *to = &c->base[place_of(c, c->d->along[k])];
+        ok = tensor_clone(c->s, variable(&l, k), &l.was[k]);
+        for (int64_t i = 0, n = ok ? numbers(&l.was[k]).shape[0] : 0; i < n; i++) {
+            x = fmax(x, fabs(number(&l.was[k], i)));
+            v = fmax(v, fabs(number(to, i)));
+        }
+    }
+    l.scale = v > 0 ? x / v : 1;
+    l.ulp = c->p.eps * l.scale;
+    ok = ok && check_line(&l);
+    for (size_t k = 0; k < c->d->nwrt; k++)
+        tensor_unref(&l.was[k]);
+    return ok;
+}
+
+/* A derivative has a number for each pair of elements, of what is differentiated and
+ * what it is differentiated by. */
+static bool is_whole(Check *c, const Claim *k) {
+    const Tensor *says = &c->base[place_of(c, k->says)],
+                 *of = &c->base[place_of(c, k->of)];
+    int64_t n = tensor_size(of);
+    if (!c->d->along) n *= tensor_size(&value_of(c, c->d->wrt[k->by])->t);
+    return n == tensor_size(says) ||
+           fail(c->s, NOWHERE, E_VERDICT, "%s has %lld elements, but must have %lld",
+                sym_text(c->s, k->name), (long long)tensor_size(says), (long long)n);
+}
+
+static bool is_finite(Check *c, const Tensor *t) {
+    for (int64_t i = 0, n = tensor_size(t); i < n; i++)
+        if (!isfinite(part_of(t, i, 0)) || !isfinite(part_of(t, i, 1)))
+            return fail(c->s, NOWHERE, E_VALUE,
+                        "the function is not finite at this point; give values");
+    return true;
+}
+
+static bool check_all(Check *c) {
+    c->base = NEW_N(c->t.a, c->want.n, Tensor);
+    bool ok = run(c);
+    for (size_t i = 0; ok && i < c->want.n; i++)
+        ok = tensor_clone(c->s, &vm_output(c->m, i)->t, &c->base[i]);
+    for (size_t k = 0; ok && k < c->d->nclaim; k++)
+        ok = is_finite(c, &c->base[place_of(c, c->d->claim[k].of)]) &&
+             is_whole(c, &c->d->claim[k]);
+    for (size_t by = 0; ok && !c->d->along && by < c->d->nwrt; by++)
+        for (int64_t i = 0, n = numbers(&value_of(c, c->d->wrt[by])->t).shape[0];
+             ok && i < n; i++)
+            ok = check_number(c, by, i);
+    if (ok && c->d->along) ok = check_along(c);
+    for (size_t i = 0; i < c->want.n; i++)
+        tensor_unref(&c->base[i]);
+    return ok;
+}
+
+/* Both parts of a complex number move what is real, or both move along; elsewhere one
+ * complex derivative does not say what each of them does. */
+static bool is_number(const Check *c, DType d) {
+    if (!dtype_is_complex(d) || c->d->along) return dtype_is_inexact(d);
+    for (size_t k = 0; k < c->d->nclaim; k++)
+        if (dtype_is_complex(var_type(c->g, c->d->claim[k].of)->dtype)) return false;
+    return true;
+}
+
+static bool cant_move(Check *c, Var v, bool leaf) {
+    const Type *t = var_type(c->g, v);
+    const char *name = sym_text(c->s, var_name(c->g, v)), *type = type_str(c->s, t);
+    if (!leaf)
+        return fail(c->s, NOWHERE, E_USAGE,
+                    "--check moves inputs and shared variables: %s is neither", name);
+    if (t->kind != TYPE_TENSOR || !dtype_is_complex(t->dtype))
+        return fail(c->s, NOWHERE, E_USAGE, "--check moves arrays of floats: %s is %s",
+                    name, type);
+    return fail(c->s, NOWHERE, E_USAGE,
+                "--check moves %s, which is %s, only for derivatives of real numbers "
+                "and for pushforwards",
+                name, type);
+}
+
+/* Every wrt has a value of its own to move: contiguous, with one owner. */
+static bool own_values(Check *c) {
+    for (size_t k = 0; k < c->d->nwrt; k++) {
+        Value *v = value_of(c, c->d->wrt[k]);
+        const Type *t = var_type(c->g, c->d->wrt[k]);
+        if (!v || t->kind != TYPE_TENSOR || !is_number(c, t->dtype))
+            return cant_move(c, c->d->wrt[k], v != NULL);
+        for (size_t i = 0; !v->t.data && i < c->g->shared.n; i++)
+            if (c->g->shared.p[i] == c->d->wrt[k]) {
+                const Value *now = vm_shared(c->m, i);
+                if (!now) return false;
+                value_copy_view(v, now);
+            }
+        Tensor own;
+        if (!tensor_clone(c->s, &v->t, &own)) return false;
+        tensor_unref(&v->t);
+        v->t = own;
+    }
+    return true;
+}
+
+static bool run_point(Check *c, const Values *given, uint64_t seed) {
+    PlanOptions how = {.nwant = c->want.n, .want = c->want.p, .no_updates = true};
+    Plan *plan = plan_new(c->g, &how);
+    if (!plan) return false;
+    c->m = vm_new(plan);
+    bool ok = trial_new(c->g, given, seed, &c->t);
+    ok = ok && own_values(c) && check_all(c);
+    trial_free(&c->t);
+    vm_free(c->m);
+    plan_free(plan);
+    return ok;
+}
+
+static void takes_part(Check *c, Var v) {
+    const Type *t = var_type(c->g, v);
+    if (t->kind != TYPE_TENSOR || !dtype_is_inexact(t->dtype)) return;
+    Precision p = precision(t->dtype);
+    c->p.step = fmax(c->p.step, p.step);
+    c->p.eps = fmax(c->p.eps, p.eps);
+    c->p.tolerance = fmax(c->p.tolerance, p.tolerance);
+}
+
+/* What lies between the wrt and what is differentiated. */
+static void choose_precision(Check *c) {
+    const Graph *g = c->g;
+    Arena *tmp = arena_new(c->s);
+    uint8_t *below = NEW_N(tmp, g->nvar, uint8_t),
+            *above = NEW_N(tmp, g->nvar, uint8_t);
+    for (size_t k = 0; k < c->d->nwrt; k++) {
+        below[c->d->wrt[k]] = 1;
+        takes_part(c, c->d->wrt[k]);
+    }
+    for (size_t k = 0; k < c->d->nclaim; k++)
+        above[c->d->claim[k].of] = 1;
+    for (ApplyId a = 0; a < g->napply; a++)
+        for (size_t i = 0; i < g->apply[a].nin; i++)
+            for (Var k = 0; below[apply_in(g, a)[i]] && k < g->apply[a].nout; k++)
+                below[g->apply[a].out + k] = 1;
+    for (ApplyId a = g->napply; a-- > 0;) {
+        bool on = false;
+        for (Var v = g->apply[a].out; v < g->apply[a].out + g->apply[a].nout; v++) {
+            on |= above[v];
+            if (above[v] && below[v]) takes_part(c, v);
+        }
+        for (size_t i = 0; on && i < g->apply[a].nin; i++)
+            above[apply_in(g, a)[i]] = 1;
+    }
+    arena_free(tmp);
+}
+
+static void choose_values(Check *c) {
+    for (size_t k = 0; k < c->d->nclaim; k++) {
+        vec_push(c->s, &c->want, c->d->claim[k].says);
+        vec_push(c->s, &c->want, c->d->claim[k].of);
+    }
+    for (size_t k = 0; c->d->along && k < c->d->nwrt; k++)
+        vec_push(c->s, &c->want, c->d->along[k]);
+}
+
+bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed) {
+    Derive how = *d;
+    Derived made = {0};
+    Check c = {.g = g, .s = g->s, .d = &made, .p = {0, 0, 0}};
+    how.only = true;
+    how.made = &made;
+    bool *watch = &services(g->s)->check_derivatives, was = *watch;
+    *watch = true;
+    bool derived = graph_derive(g, &how);
+    *watch = was;
+    if (!derived) return false;
+    choose_values(&c);
+    choose_precision(&c);
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < 2; i++) /* verify_grad's n_tests */
+        ok = run_point(&c, given, seed + i);
+    vec_free(&c.want);
+    return ok;
+}

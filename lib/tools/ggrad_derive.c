@@ -1,0 +1,348 @@
+/* ggrad: derivatives of a graph's variables as new outputs with names. */
+#include "tools/ggrad_impl.h"
+#include "value/class.h"
+
+#include <string.h>
+
+const char *derive_shown(const Derivation *d, Var v) {
+    Sym y = var_name(d->g, v);
+    for (size_t i = 0; !y && i < d->g->outputs.n; i++)
+        if (d->g->outputs.p[i].var == v) y = d->g->outputs.p[i].label;
+    for (size_t i = 0; !y && i < d->g->trees.n; i++)
+        if (d->g->trees.p[i].var == v) y = d->g->trees.p[i].name;
+    return sym_text(d->s, y);
+}
+
+/* Characters that a name can't have, as in "r/y", become _. */
+static void make_name(Str *text) {
+    for (size_t i = 0; i < text->n; i++) {
+        char c = text->p[i];
+        bool word = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                    (c >= 'A' && c <= 'Z');
+        if (!word) text->p[i] = '_';
+    }
+}
+
+/* "d_{cost}_d_{wrt}" with the names filled in. */
+static Sym result_name(const Derivation *d, const char *pattern, const char *cost,
+                       const char *wrt) {
+    Str text = STR(d->s);
+    for (const char *p = pattern; *p;) {
+        if (strncmp(p, "{cost}", 6) == 0)
+            str_puts(&text, cost), p += 6;
+        else if (strncmp(p, "{wrt}", 5) == 0)
+            str_puts(&text, wrt), p += 5;
+        else
+            str_putc(&text, *p++);
+    }
+    make_name(&text);
+    Sym y = sym(d->s, str_text(&text));
+    str_free(&text);
+    return y;
+}
+
+bool derive_output(Derivation *d, const char *pattern, const char *cost,
+                   const char *wrt, Var v, Var of, size_t by) {
+    if (v == GRAD_DISCONNECTED) return true;
+    Sym name = result_name(d, d->d->name ? d->d->name : pattern, cost, wrt);
+    if (!compiler_name_ok(d->s, derive_span(d, "--name", sym_text(d->s, name))))
+        return false;
+    if (graph_find(d->g, name) != VAR_NONE || graph_has_dim(d->g, name) ||
+        graph_output(d->g, name) != VAR_NONE) {
+        fail(d->s, d->d->at, E_DUPLICATE, "the graph already has a %s",
+             sym_text(d->s, name));
+        return note(d->s, NOWHERE,
+                    "choose another name with --name, as in --name 'grad_{wrt}'");
+    }
+    graph_name(d->g, v, name);
+    vec_push(d->s, &d->g->outputs, ((Output){name, v}));
+    if (!var_is_null(d->g, v)) vec_push(d->s, &d->claims, ((Claim){name, v, of, by}));
+    return true;
+}
+
+/* ---- what is asked for ---- */
+Span derive_span(const Derivation *d, const char *option, const char *text) {
+    uint32_t src = source_add(d->s, option, text, strlen(text));
+    return (Span){src, 0, (uint32_t)strlen(text)};
+}
+
+static bool only_output(Derivation *d, const char *option, Var *cost) {
+    if (d->g->outputs.n == 1) return *cost = d->g->outputs.p[0].var, true;
+    fail(d->s, NOWHERE, E_USAGE,
+         "the graph has %zu outputs: say with %s which one to differentiate",
+         d->g->outputs.n, option);
+    Str list = STR(d->s);
+    for (size_t i = 0; i < d->g->outputs.n && i < 12; i++)
+        str_printf(&list, "%s%s", i ? ", " : "",
+                   sym_text(d->s, d->g->outputs.p[i].label));
+    if (list.n) note(d->s, NOWHERE, "its outputs are %s", str_text(&list));
+    str_free(&list);
+    return false;
+}
+
+static bool is_float(const Graph *g, Var v) {
+    const Type *t = var_type(g, v);
+    if (t->kind == TYPE_PLUGIN) return type_class(t)->add != NULL;
+    return (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) &&
+           dtype_is_inexact(t->dtype);
+}
+
+/* May --check move it? A Hessian of a complex variable has no real differences. */
+static bool is_movable(const Derivation *d, Var v) {
+    const Type *t = var_type(d->g, v);
+    return t->kind == TYPE_TENSOR && !(d->d->hessian && dtype_is_complex(t->dtype));
+}
+
+/* left: names of what --check can't move. */
+static bool say_left(Derivation *d, Var cost, const Str *left) {
+    if (!left->n) return true;
+    if (!d->nwrt)
+        return fail(d->s, d->d->at, E_USAGE,
+                    "--check moves arrays of floats, but %s depends only on %s",
+                    derive_shown(d, cost), str_text(left));
+    warn(d->s, d->d->at, E_VERDICT,
+         "left out of the check, which moves arrays of floats: %s", str_text(left));
+    return true;
+}
+
+/* The float inputs and shared variables that reach the cost through connected paths;
+ * for
+ * --check those that it can move. */
+static bool default_wrt(Derivation *d, Var cost) {
+    const Graph *g = d->g;
+    uint8_t *reach = NEW_N(d->a, g->nvar, uint8_t);
+    reach[cost] = 1;
+    for (ApplyId a = g->napply; a-- > 0;)
+        for (size_t k = 0; k < g->apply[a].nout; k++)
+            for (size_t i = 0; reach[g->apply[a].out + k] && i < g->apply[a].nin; i++)
+                if (op_connected(g, a, i, k)) reach[apply_in(g, a)[i]] = 1;
+    Str left = STR(d->s);
+    d->wrt = NEW_N(d->a, g->inputs.n + g->shared.n, Var);
+    for (size_t i = 0; i < g->inputs.n + g->shared.n; i++) {
+        Var v = i < g->inputs.n ? g->inputs.p[i] : g->shared.p[i - g->inputs.n];
+        if (!reach[v] || !is_float(g, v)) continue;
+        if (!d->d->made || is_movable(d, v))
+            d->wrt[d->nwrt++] = v;
+        else
+            str_printf(&left, "%s%s (%s)", left.n ? ", " : "", derive_shown(d, v),
+                       type_str(d->s, var_type(g, v)));
+    }
+    bool ok = say_left(d, cost, &left);
+    str_free(&left);
+    if (d->nwrt || !ok) return ok;
+    fail(d->s, d->d->at, E_DISCONNECTED,
+         "%s depends on no float input or shared variable", derive_shown(d, cost));
+    return note(d->s, NOWHERE, "name what to differentiate by with --wrt");
+}
+
+bool derive_wrt(Derivation *d, Var cost) {
+    if (!d->d->wrt) return default_wrt(d, cost);
+    return find_vars(d->g, d->a, derive_span(d, "--wrt", d->d->wrt), &d->nwrt, &d->wrt);
+}
+
+/* --known-grads 'h=g_h, k=g_k' */
+static bool take_known(Derivation *d, GradOptions *how) {
+    if (!d->d->known) return true;
+    Span all = derive_span(d, "--known-grads", d->d->known);
+    char **part;
+    size_t n = str_split(d->a, d->d->known, ',', &part);
+    Var *of = NEW_N(d->a, n, Var), *is = NEW_N(d->a, n, Var);
+    for (size_t i = 0; i < n; i++) {
+        char *eq = strchr(part[i], '='), **side;
+        if (!eq || str_split(d->a, part[i], '=', &side) != 2)
+            return fail(d->s, all, E_USAGE,
+                        "a known gradient is VARIABLE=GRADIENT, not '%s'", part[i]);
+        if (!find_var(d->g, side[0], strlen(side[0]), all, &of[i]) ||
+            !find_var(d->g, side[1], strlen(side[1]), all, &is[i]))
+            return false;
+    }
+    how->nknown = n;
+    how->known_of = of;
+    how->known_grad = is;
+    return true;
+}
+
+bool derive_options(Derivation *d, GradOptions *how) {
+    *how = d->d->how;
+    Var *constant = NULL;
+    if (d->d->constant &&
+        !find_vars(d->g, d->a, derive_span(d, "--consider-constant", d->d->constant),
+                   &how->nconstant, &constant))
+        return false;
+    how->constant = constant;
+    return take_known(d, how);
+}
+
+/* ---- the kinds ---- */
+static bool add_grads(Derivation *d, Var cost, const char *name, const Var *grad) {
+    for (size_t i = 0; i < d->nwrt; i++)
+        if (!derive_output(d, "d_{cost}_d_{wrt}", name, derive_shown(d, d->wrt[i]),
+                           grad[i], cost, i))
+            return false;
+    return true;
+}
+
+static bool reverse(Derivation *d) {
+    GradOptions how;
+    Var cost;
+    if (!derive_options(d, &how)) return false;
+    if (d->d->cost ? !find_var(d->g, d->d->cost, strlen(d->d->cost), d->d->at, &cost)
+                   : !only_output(d, "--cost", &cost))
+        return false;
+    if (!derive_wrt(d, cost)) return false;
+    Var *grad = NEW_N(d->a, d->nwrt, Var);
+    return derive_gradients(d, cost, 0, NULL, NULL, &how, grad) &&
+           add_grads(d, cost, derive_shown(d, cost), grad);
+}
+
+/* The variable of that name, or a new input of the type of `like`. */
+static bool find_or_input(Derivation *d, const char *option, const char *name, Var like,
+                          Var *v) {
+    Sym y = sym(d->s, name);
+    *v = graph_find(d->g, y);
+    if (*v != VAR_NONE) return true;
+    Span at = derive_span(d, option, name);
+    if (!compiler_name_ok(d->s, at)) return false;
+    if (graph_has_dim(d->g, y))
+        return fail(d->s, at, E_DUPLICATE, "%s is a dim of the graph already", name);
+    const Type *t = var_type(d->g, like);
+    if (t->kind == TYPE_TENSOR && dtype_is_discrete(t->dtype))
+        t = type_with_dtype(d->s, t, d->b.floatX);
+    return (*v = graph_input(d->g, y, t)) != VAR_NONE;
+}
+
+bool derive_companions(Derivation *d, const char *list, const char *option,
+                       const char *prefix, size_t n, const Var *of, Var *v) {
+    char **part = NULL;
+    size_t given = list ? str_split(d->a, list, ',', &part) : n;
+    if (given != n)
+        return fail(d->s, d->d->at, E_USAGE, "%s has %zu names for %zu variables",
+                    option, given, n);
+    for (size_t i = 0; i < n; i++) {
+        Str name = STR(d->s);
+        str_printf(&name, "%s%s", prefix, derive_shown(d, of[i]));
+        make_name(&name);
+        bool ok =
+            find_or_input(d, option, list ? part[i] : str_text(&name), of[i], &v[i]);
+        str_free(&name);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* The number whose gradient a pullback is: the sum of f times their cotangents, of
+ * complex ones the real part of the product with the conjugate. It is only made for the
+ * check. */
+static Var projection(Derivation *d, size_t nf, const Var *f, const Var *cotangent) {
+    Var sum = VAR_NONE;
+    for (size_t k = 0; d->d->made && k < nf; k++) {
+        Var c = cotangent[k], y;
+        bool pair = dtype_is_complex(var_type(d->g, f[k])->dtype);
+        if (pair && (c = call1(&d->b, "conj", c)) == VAR_NONE) return c;
+        y = call2(&d->b, "multiply", f[k], c);
+        if (y != VAR_NONE) y = call1(&d->b, "sum", y);
+        if (y != VAR_NONE && pair) y = call1(&d->b, "real", y);
+        if (y != VAR_NONE && sum != VAR_NONE) y = call2(&d->b, "add", sum, y);
+        if ((sum = y) == VAR_NONE) break;
+    }
+    return sum;
+}
+
+static bool pullback(Derivation *d) {
+    GradOptions how;
+    size_t nf;
+    Var *f;
+    if (!derive_options(d, &how) ||
+        !find_vars(d->g, d->a, derive_span(d, "--vjp", d->d->vjp), &nf, &f))
+        return false;
+    Var *cotangent = NEW_N(d->a, nf, Var);
+    if (!derive_wrt(d, f[0]) ||
+        !derive_companions(d, d->d->cotangent, "--cotangent", "g_", nf, f, cotangent))
+        return false;
+    Var *grad = NEW_N(d->a, d->nwrt, Var);
+    if (!derive_gradients(d, VAR_NONE, nf, f, cotangent, &how, grad)) return false;
+    Var of = projection(d, nf, f, cotangent);
+    return (of != VAR_NONE || !d->d->made) &&
+           add_grads(d, of, derive_shown(d, f[0]), grad);
+}
+
+/* Zeros take the place of a tangent that does not depend on the wrt, or nothing does.
+ */
+static bool no_tangent(Derivation *d, Var f, Var *result) {
+    Str text = STR(d->s);
+    str_printf(&text, "%s does not depend on %s", derive_shown(d, f),
+               d->d->wrt ? d->d->wrt : "the inputs");
+    bool ok = d->d->how.disconnected != GRAD_RAISE ||
+              fail(d->s, d->d->at, E_DISCONNECTED, "%s", str_text(&text));
+    if (d->d->how.disconnected == GRAD_WARN)
+        warn(d->s, d->d->at, E_DISCONNECTED, "%s", str_text(&text));
+    str_free(&text);
+    if (ok && d->d->how.return_disconnected == GRAD_ZERO)
+        ok = (*result = zeros_like(&d->b, f, d->b.floatX)) != VAR_NONE;
+    return ok;
+}
+
+static bool pushforward(Derivation *d) {
+    size_t nf;
+    Var *f;
+    if (!find_vars(d->g, d->a, derive_span(d, "--jvp", d->d->jvp), &nf, &f) ||
+        !derive_wrt(d, f[0]))
+        return false;
+    Var *tangent = NEW_N(d->a, d->nwrt, Var), *result = NEW_N(d->a, nf, Var);
+    d->along = tangent;
+    if (!derive_companions(d, d->d->tangents, "--tangents", "t_", d->nwrt, d->wrt,
+                           tangent) ||
+        !ad_jvp(&d->b, nf, f, d->nwrt, d->wrt, tangent, d->d->by_pullback, result))
+        return false;
+    for (size_t k = 0; k < nf; k++) {
+        if (result[k] == GRAD_DISCONNECTED && !no_tangent(d, f[k], &result[k]))
+            return false;
+        if (result[k] == GRAD_DISCONNECTED) continue;
+        if (var_is_null(d->g, result[k]) && d->d->how.null == NULL_RAISE)
+            return fail(d->s, d->d->at, E_NULL, "the tangent of %s is undefined: %s",
+                        derive_shown(d, f[k]), var_type(d->g, result[k])->why);
+        if (!derive_output(d, "jvp_{cost}", derive_shown(d, f[k]), "", result[k], f[k],
+                           d->nwrt))
+            return false;
+    }
+    return true;
+}
+
+static bool derive(Derivation *d) {
+    const Derive *how = d->d;
+    return how->vjp        ? pullback(d)
+           : how->jvp      ? pushforward(d)
+           : how->jacobian ? derive_jacobian(d)
+           : how->hessian  ? derive_hessian(d)
+           : how->hvp      ? derive_hvp(d)
+                           : reverse(d);
+}
+
+/* What the check needs outlives the derivation. */
+static void hand_over(const Derivation *d, Derived *made) {
+    Arena *a = session_arena(d->s);
+    *made = (Derived){.nwrt = d->nwrt, .nclaim = d->claims.n};
+    made->wrt = arena_copy(a, d->wrt, d->nwrt * sizeof *d->wrt);
+    made->claim = arena_copy(a, d->claims.p, d->claims.n * sizeof *d->claims.p);
+    if (d->along) made->along = arena_copy(a, d->along, d->nwrt * sizeof *d->along);
+}
+
+bool graph_derive(Graph *g, const Derive *how) {
+    if (!derive_loops(g, how)) return false;
+    Derivation d = {
+        .g = g, .s = g->s, .a = arena_new(g->s), .d = how, .kept = g->outputs.n};
+    d.b = builder(g, true);
+    d.b.from.at = how->at;
+    bool ok = derive(&d);
+    if (ok && how->only) {
+        size_t n = g->outputs.n - d.kept;
+        memmove(g->outputs.p, g->outputs.p + d.kept, n * sizeof *g->outputs.p);
+        g->outputs.n = n;
+        graph_outputs_changed(g);
+    }
+    if (ok && how->made) hand_over(&d, how->made);
+    if (ok && !how->made) graph_sweep(g);
+    vec_free(&d.claims);
+    arena_free(d.a);
+    return ok;
+}

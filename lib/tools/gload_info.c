@@ -1,0 +1,160 @@
+/* gload --info: what a graph has, as a table or as JSON. */
+#include "lang/print.h"
+#include "tools/tools.h"
+#include "value/class.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A row: section, name, and what there is to say of it. */
+typedef struct Info {
+    Graph *g;
+    bool json, any;
+    Str *out;
+    const char *section;
+} Info;
+
+static void row(Info *f, const char *section, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void row(Info *f, const char *section, const char *name, const char *fmt, ...) {
+    Str text = STR(f->g->s);
+    va_list ap;
+    va_start(ap, fmt);
+    str_vprintf(&text, fmt, ap);
+    va_end(ap);
+    if (f->json) {
+        str_puts(f->out, f->any ? ",\n  {\"section\": " : "  {\"section\": ");
+        str_json(f->out, section, strlen(section));
+        str_puts(f->out, ", \"name\": ");
+        str_json(f->out, name, strlen(name));
+        str_puts(f->out, ", \"text\": ");
+        str_json(f->out, str_text(&text), text.n);
+        str_putc(f->out, '}');
+    } else {
+        bool first = !f->section || strcmp(f->section, section) != 0;
+        str_printf(f->out, "%-10s ", first ? section : "");
+        str_visible(f->out, name, strlen(name));
+        for (size_t n = strlen(name); n < 16; n++)
+            str_putc(f->out, ' ');
+        str_puts(f->out, *name ? " " : "");
+        str_visible(f->out, str_text(&text), text.n);
+        str_putc(f->out, '\n');
+    }
+    f->section = section;
+    f->any = true;
+    str_free(&text);
+}
+
+static const char *named(const Graph *g, Var v) {
+    Sym y = var_name(g, v);
+    return y ? sym_text(g->s, y) : "(anonymous)";
+}
+
+/* What a shared variable begins with; its value where that is no array, and short. */
+static void state_text(Session *s, const Type *t, const Leaf *leaf, Str *out) {
+    enum { SHOWN = 60 };
+    bool value = value_has_data(leaf->value) && leaf->value->kind == t->kind;
+    if (leaf->init != VAR_NONE) {
+        str_puts(out, "initial expression");
+        return;
+    }
+    str_puts(out, value ? "value" : "no value");
+    Str text = STR(s);
+    if (value && t->kind != TYPE_TENSOR && print_value(s, t, leaf->value, SHOWN, &text))
+        str_printf(out, " %s", str_text(&text));
+    str_free(&text);
+}
+
+static void info_interface(Info *f) {
+    Graph *g = f->g;
+    Session *s = g->s;
+    for (size_t i = 0; i < g->inputs.n; i++)
+        row(f, "inputs", named(g, g->inputs.p[i]), "%s",
+            type_str(s, var_type(g, g->inputs.p[i])));
+    for (size_t i = 0; i < g->shared.n; i++) {
+        const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
+        Str state = STR(s);
+        state_text(s, var_type(g, g->shared.p[i]), leaf, &state);
+        row(f, "shared", named(g, g->shared.p[i]), "%s, %s%s",
+            type_str(s, var_type(g, g->shared.p[i])), str_text(&state),
+            graph_update(g, g->shared.p[i]) != VAR_NONE ? ", updated" : "");
+        str_free(&state);
+    }
+    for (size_t i = 0; i < g->outputs.n; i++)
+        row(f, "outputs", sym_text(s, g->outputs.p[i].label), "%s",
+            type_str(s, var_type(g, g->outputs.p[i].var)));
+    for (size_t i = 0; i < g->effects.n; i++) {
+        Str text = STR(s);
+        print_apply(g, g->effects.p[i], &text);
+        row(f, "effects", g->apply[g->effects.p[i]].op->name, "%s", str_text(&text));
+        str_free(&text);
+    }
+    for (size_t i = 0; i < g->functions.n; i++)
+        row(f, "functions", sym_text(s, g->functions.p[i]->name),
+            "%zu inputs, %zu outputs, %u applies%s", g->functions.p[i]->inputs.n,
+            g->functions.p[i]->outputs.n, g->functions.p[i]->napply,
+            g->functions.p[i]->fused ? ", fused" : "");
+}
+
+typedef struct OpCount {
+    const Op *op;
+    uint32_t n;
+} OpCount;
+
+static int by_op(const void *a, const void *b) {
+    const OpCount *x = a, *y = b;
+    return (uintptr_t)x->op < (uintptr_t)y->op ? -1
+                                               : (uintptr_t)x->op > (uintptr_t)y->op;
+}
+
+static int by_count(const void *a, const void *b) {
+    const OpCount *x = a, *y = b;
+    if (x->n != y->n) return x->n < y->n ? 1 : -1;
+    return strcmp(x->op->name, y->op->name);
+}
+
+static void info_ops(Info *f) {
+    Graph *g = f->g;
+    OpCount *c = mem_zalloc(g->s, (size_t)g->napply + 1, sizeof *c);
+    size_t n = 0;
+    for (ApplyId a = 0; a < g->napply; a++)
+        c[a] = (OpCount){g->apply[a].op, 1};
+    qsort(c, g->napply, sizeof *c, by_op);
+    for (ApplyId a = 0; a < g->napply; a++) {
+        if (n && c[n - 1].op == c[a].op)
+            c[n - 1].n++;
+        else
+            c[n++] = c[a];
+    }
+    qsort(c, n, sizeof *c, by_count);
+    for (size_t i = 0; i < n; i++)
+        row(f, "ops", c[i].op->name, "%u", c[i].n);
+    mem_free(c);
+}
+
+static void info_sizes(Info *f) {
+    Graph *g = f->g;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < g->nleaf; i++)
+        if (g->leaf[i].value && value_has_data(g->leaf[i].value))
+            bytes += value_bytes(g->leaf[i].value);
+    row(f, "sizes", "applies", "%u", g->napply);
+    row(f, "sizes", "variables", "%u", g->nvar);
+    row(f, "sizes", "value bytes", "%llu", (unsigned long long)bytes);
+    for (size_t i = 0; i < g->modes.n; i++)
+        row(f, "rewritten", sym_text(g->s, g->modes.p[i]), "%s", "");
+    for (size_t i = 0; i < g->steps.n; i++)
+        row(f, "provenance", g->steps.p[i].tool, "%s %s", g->steps.p[i].version,
+            g->steps.p[i].args);
+}
+
+bool graph_info(Graph *g, bool json, Str *out) {
+    Info f = {.g = g, .json = json, .out = out};
+    if (json) str_puts(out, "[\n");
+    if (g->name) row(&f, "graph", sym_text(g->s, g->name), "%s", g->doc ? g->doc : "");
+    info_interface(&f);
+    info_ops(&f);
+    info_sizes(&f);
+    if (json) str_puts(out, "\n]\n");
+    return true;
+}

@@ -1,0 +1,137 @@
+/* Several graphs as one: their leaves, nodes, outputs, updates and effects side by
+ * side. A dim of the same name is the same dim; variables, outputs and functions of the
+ * same name are an error, which --prefix avoids. */
+#include "tools/tools.h"
+
+typedef struct Join {
+    Session *s;
+    Graph *to;
+    const Graph *from;
+    Arena *a;
+    Var *leaf, *map;
+} Join;
+
+static bool advise(Session *s) {
+    return note(s, NOWHERE, "load one of them with --prefix, or --rename it, first");
+}
+
+static bool taken(Join *j, Sym name) {
+    if (graph_find(j->to, name) == VAR_NONE) return false;
+    fail(j->s, NOWHERE, E_DUPLICATE, "both graphs have a variable %s",
+         sym_text(j->s, name));
+    return !advise(j->s);
+}
+
+static bool join_leaves(Join *j) {
+    const Graph *from = j->from;
+    for (uint32_t i = 0; i < from->nleaf; i++) {
+        const Leaf *leaf = &from->leaf[i];
+        LeafKind kind = var_leaf(from, leaf->var);
+        const Type *t = var_type(from, leaf->var);
+        j->leaf[i] = VAR_NONE;
+        if (kind != LEAF_INPUT && kind != LEAF_SHARED) continue;
+        if (taken(j, leaf->name)) return false;
+        j->leaf[i] = kind == LEAF_INPUT ? graph_input(j->to, leaf->name, t)
+                                        : graph_shared(j->to, leaf->name, t);
+        if (kind == LEAF_SHARED)
+            value_copy_view(var_leafrec(j->to, j->leaf[i])->value, leaf->value);
+    }
+    return true;
+}
+
+/* Everything that has a name or is a root comes along. */
+static bool join_body(Join *j) {
+    const Graph *from = j->from;
+    Vec(Var) want = {0};
+    for (Var v = 0; v < from->nvar; v++)
+        if (var_owner(from, v) != APPLY_NONE || var_leaf(from, v) == LEAF_CONST)
+            vec_push(j->s, &want, v);
+    bool ok = graph_import(j->to, from, want.n, want.p, j->leaf, false, j->map);
+    vec_free(&want);
+    return ok;
+}
+
+static Var joined(const Join *j, Var v) {
+    return j->from->var[v].leaf == LEAF_INPUT || j->from->var[v].leaf == LEAF_SHARED
+               ? j->leaf[j->from->var[v].owner]
+               : j->map[v];
+}
+
+static bool join_tables(Join *j) {
+    const Graph *from = j->from;
+    for (size_t i = 0; i < from->names.n; i++) {
+        VarName n = from->names.p[i];
+        Var v = joined(j, n.var);
+        if (graph_find(j->to, n.name) == v) continue;
+        if (taken(j, n.name)) return false;
+        graph_name(j->to, v, n.name);
+    }
+    for (size_t i = 0; i < from->trees.n; i++) {
+        VarName n = {joined(j, from->trees.p[i].var), from->trees.p[i].name};
+        vec_push(j->s, &j->to->trees, n);
+    }
+    for (size_t i = 0; i < from->approx.n; i++) {
+        Var v = joined(j, from->approx.p[i].var);
+        if (v != VAR_NONE) graph_set_approx(j->to, v, from->approx.p[i].how);
+    }
+    for (size_t i = 0; i < from->outputs.n; i++) {
+        Output o = from->outputs.p[i];
+        if (graph_output(j->to, o.label) != VAR_NONE)
+            return fail(j->s, NOWHERE, E_DUPLICATE, "both graphs have an output %s",
+                        sym_text(j->s, o.label));
+        o.var = joined(j, o.var);
+        vec_push(j->s, &j->to->outputs, o);
+    }
+    for (size_t i = 0; i < from->updates.n; i++) {
+        Update u = {joined(j, from->updates.p[i].shared),
+                    joined(j, from->updates.p[i].value)};
+        vec_push(j->s, &j->to->updates, u);
+    }
+    for (uint32_t i = 0; i < from->nleaf; i++)
+        if (var_leaf(from, from->leaf[i].var) == LEAF_SHARED &&
+            from->leaf[i].init != VAR_NONE)
+            var_leafrec(j->to, j->leaf[i])->init = joined(j, from->leaf[i].init);
+    for (size_t i = 0; i < from->steps.n; i++)
+        vec_push(j->s, &j->to->steps, from->steps.p[i]);
+    return true;
+}
+
+static bool join_one(Join *j) {
+    j->leaf = NEW_N(j->a, j->from->nleaf, Var);
+    j->map = NEW_N(j->a, j->from->nvar, Var);
+    for (uint32_t v = 0; v < j->from->nvar; v++)
+        j->map[v] = VAR_NONE;
+    return join_leaves(j) && join_body(j) && join_tables(j) &&
+           (graph_dims_ok(j->to, NOWHERE) || advise(j->s));
+}
+
+/* The parts' texts outlive them. */
+static void keep_steps(Graph *g) {
+    for (size_t i = 0; i < g->steps.n; i++) {
+        Step *s = &g->steps.p[i];
+        s->tool = arena_printf(g->arena, "%s", s->tool);
+        s->version = arena_printf(g->arena, "%s", s->version);
+        s->args = arena_printf(g->arena, "%s", s->args);
+    }
+}
+
+Graph *graph_join(Session *s, size_t n, Graph **parts) {
+    Join j = {.s = s, .to = graph_new(s)};
+    bool ok = true;
+    j.to->name = parts[0]->name;
+    j.to->floatX = parts[0]->floatX;
+    if (parts[0]->folder)
+        j.to->folder = arena_printf(j.to->arena, "%s", parts[0]->folder);
+    for (size_t i = 0; ok && i < n; i++) {
+        j.from = parts[i];
+        j.a = arena_new(s);
+        ok = join_one(&j);
+        arena_free(j.a);
+    }
+    keep_steps(j.to);
+    for (size_t i = 0; i < n; i++)
+        graph_free(parts[i]);
+    if (ok) return j.to;
+    graph_free(j.to);
+    return NULL;
+}

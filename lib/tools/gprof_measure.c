@@ -1,0 +1,281 @@
+/* Measuring a graph: calls that nothing watches for the time, then as many that hooks
+ * watch for its parts. */
+#include "op/build.h"
+#include "tools/gprof.h"
+#include "tools/retype.h"
+#include "tools/run_impl.h"
+#include "value/class.h"
+
+#include <time.h>
+
+enum { CALLS = 10 };
+static const double LONG_ENOUGH = 0.2; /* seconds */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct Profiling {
+    GraphRun r;
+    const ProfileSpec *q;
+    Profile *p;
+    Vec(DimValue) dims;
+    double rewrite_s, plan_s;
+} Profiling;
+
+/* ---- dims ---- */
+static bool given_dims(Profiling *f) {
+    for (size_t i = 0; i < f->r.spec->ndim; i++) {
+        DimValue d;
+        if (!dim_option(f->r.g, f->r.spec->dim[i], &d.name, &d.value)) return false;
+        vec_push(f->r.s, &f->dims, d);
+    }
+    return true;
+}
+
+/* Values tell the dims of their inputs. */
+static bool dims_of_values(Profiling *f) {
+    for (size_t i = 0; i < f->r.g->inputs.n; i++) {
+        const Type *t = var_type(f->r.g, f->r.g->inputs.p[i]);
+        const Value *v = &f->r.feed[i].value;
+        const int64_t *shape = f->r.feed[i].given ? value_sizes(v) : NULL;
+        for (int k = 0; shape && k < t->ndim; k++) {
+            DimValue d = {0, shape[k]};
+            if (dim_is_named(t->dim[k])) d.name = dim_sym(t->dim[k]);
+            if (d.name) vec_push(f->r.s, &f->dims, d);
+        }
+    }
+    return true;
+}
+
+/* ---- sizes that types alone don't tell ---- */
+
+/* The graph with its dims as numbers in it, and what follows from them. NULL: there is
+ * something wrong with them, which a run would say. */
+static Graph *with_numbers(const Profiling *f) {
+    static const char *const fold[] = {"constant-folding", "useless-specify-shape"};
+    Graph *g = graph_copy(f->r.ready, ROOTS_RUN | ROOTS_INIT, NULL, false, NULL);
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 2, .include = fold}};
+    size_t mark = diag_count(g->s);
+    bool ok = true;
+    for (size_t i = 0; ok && i < f->dims.n; i++)
+        ok = graph_bind_dim(g, f->dims.p[i].name, f->dims.p[i].value);
+    ok = ok && graph_reinfer(g);
+    Graph *folded = ok ? rewrite_run(g, &how, NULL) : NULL;
+    diag_rewind(g->s, mark);
+    graph_free(g);
+    return folded;
+}
+
+/* Where sizes are not told by dims, as those of what is put together from rows, they
+ * are by working them out. */
+static void tell_sizes(Profiling *f) {
+    PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
+    if (!f->dims.n || !m.unknown) return;
+    Graph *g = with_numbers(f);
+    Plan *p = g ? plan_new(g, &f->r.how) : NULL;
+    if (!p) {
+        graph_free(g);
+        return;
+    }
+    vm_free(f->r.m);
+    plan_free(f->r.plan);
+    if (f->r.ready != f->r.g) graph_free(f->r.ready);
+    f->r.m = NULL;
+    f->r.plan = p;
+    f->r.ready = g;
+}
+
+/* A dim of a variable, asked for as an output of a copy of the graph. */
+typedef struct Asked {
+    Var var;
+    int axis;
+} Asked;
+typedef struct Asking {
+    Graph *g; /* the copy */
+    Var *map;
+    Vec(Asked) what;
+} Asking;
+
+static void ask_dims(Asking *a, Builder *b, Var v, const Type *t) {
+    for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++) {
+        if (dim_is_known(t->dim[k]) || a->map[v] == VAR_NONE) continue;
+        Var dim = shape_of(b, a->map[v], k);
+        if (dim == VAR_NONE) continue;
+        Sym label = sym(b->s, arena_printf(session_arena(b->s), "%zu", a->what.n));
+        vec_push(b->s, &a->g->outputs, ((Output){label, dim}));
+        vec_push(b->s, &a->what, ((Asked){v, k}));
+    }
+}
+
+static void ask_all(Asking *a, const Graph *from) {
+    a->map = mem_alloc(from->s, from->nvar * sizeof *a->map);
+    a->g = graph_copy(from, ROOTS_RUN, NULL, false, a->map);
+    a->g->outputs.n = a->g->updates.n = a->g->effects.n = 0;
+    graph_outputs_changed(a->g);
+    graph_updates_changed(a->g);
+    Builder b = builder(a->g, true);
+    for (ApplyId id = 0; id < from->napply; id++)
+        for (Var k = 0; k < from->apply[id].nout; k++) {
+            Var v = from->apply[id].out + k;
+            ask_dims(a, &b, v, var_type(from, v));
+        }
+}
+
+/* Bytes of v, whose unknown dims the outputs from *i on tell; -1: they don't. */
+static int64_t told_bytes(const Asking *a, const Graph *told, const Type *t,
+                          size_t *i) {
+    Var v = a->what.p[*i].var;
+    int64_t n = (int64_t)dtype_size(t->dtype), size;
+    for (int k = 0; k < t->ndim; k++) {
+        size = t->dim[k];
+        if (*i < a->what.n && a->what.p[*i].var == v && a->what.p[*i].axis == k) {
+            const Tensor *c = var_const(told, told->outputs.p[(*i)++].var);
+            size = c ? tensor_i64(c, 0) : -1;
+        }
+        if (n >= 0 && (size < 0 || !i64_mul(n, size, &n))) n = -1;
+    }
+    return n;
+}
+
+/* What ops say of the shapes of their results, where types don't. */
+static void tell_shapes(Profiling *f) {
+    static const char *const lift[] = {"lift-shape", "read-shape", "constant-folding"};
+    RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 3, .include = lift}};
+    const Graph *g = f->r.ready;
+    if (!plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL).unknown) return;
+    size_t mark = diag_count(g->s);
+    Asking a = {0};
+    ask_all(&a, g);
+    Graph *told = a.what.n ? rewrite_run(a.g, &how, NULL) : NULL;
+    for (size_t i = 0; told && i < a.what.n;) {
+        Var v = a.what.p[i].var;
+        int64_t n = told_bytes(&a, told, var_type(g, v), &i);
+        if (n >= 0) profile_size(f->p, v, n);
+    }
+    diag_rewind(g->s, mark);
+    graph_free(told);
+    graph_free(a.g);
+    mem_free(a.map);
+    vec_free(&a.what);
+}
+
+/* ---- measuring ---- */
+static bool call(Profiling *f, double *seconds) {
+    double start = now();
+    bool ok = vm_run(f->r.m);
+    *seconds = now() - start;
+    return ok;
+}
+
+static bool first_calls(Profiling *f) {
+    double t;
+    for (int64_t i = 0; i < f->q->warmup; i++) {
+        if (!call(f, &t)) return false;
+        if (i == 0) profile_set(f->p, PF_first_time_s, t);
+    }
+    return true;
+}
+
+static bool measured_calls(Profiling *f, int64_t *n) {
+    double all = 0, t;
+    int64_t most = f->q->repeat ? f->q->repeat : CALLS;
+    for (*n = 0; *n < most; ++*n) {
+        if (!f->q->repeat && all >= LONG_ENOUGH) break;
+        if (!call(f, &t)) return false;
+        if (*n == 0 && !f->q->warmup) profile_set(f->p, PF_first_time_s, t);
+        profile_call(f->p, t);
+        all += t;
+    }
+    return true;
+}
+
+static bool watched_calls(Profiling *f, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        VmHooks h = profile_hooks(f->p);
+        vm_set_hooks(f->r.m, &h);
+        if (!vm_run(f->r.m)) return false;
+        profile_watched(f->p);
+    }
+    vm_set_hooks(f->r.m, NULL);
+    return true;
+}
+
+/* Initial values of shared variables are not what a call costs. */
+static bool settle_shared(Profiling *f) {
+    for (size_t i = 0; i < f->r.ready->shared.n; i++)
+        if (!vm_shared(f->r.m, i)) return false;
+    return true;
+}
+
+/* What the machine holds at the end it holds between calls too. */
+static void measured_memory(Profiling *f, uint64_t peak) {
+    VmMemory m = vm_memory(f->r.m);
+    uint64_t results = m.arena + m.grown, known = results + m.scratch;
+    profile_set(f->p, PF_measured_peak_bytes, (double)peak);
+    profile_set(f->p, PF_measured_results_bytes, (double)results);
+    profile_set(f->p, PF_measured_workspace_bytes, (double)m.scratch);
+    profile_set(f->p, PF_measured_other_bytes,
+                peak > known ? (double)(peak - known) : 0);
+}
+
+static bool measure(Profiling *f) {
+    int64_t n;
+    if (!run_values(&f->r) || !run_dims(&f->r) || !settle_shared(f)) return false;
+    for (size_t i = 0; i < f->r.ready->inputs.n; i++)
+        profile_input(f->p, i, vm_input(f->r.m, i));
+    uint64_t before = memory_used(f->r.s);
+    memory_peak_reset(f->r.s);
+    if (!first_calls(f) || !measured_calls(f, &n)) return false;
+    uint64_t peak = memory_peak(f->r.s);
+    measured_memory(f, peak > before ? peak - before : 0);
+    return watched_calls(f, n);
+}
+
+/* ---- all ---- */
+static bool prepare(Profiling *f) {
+    double start = now();
+    if (!run_ready(&f->r)) return false;
+    double ready = now();
+    if (!run_plan(&f->r)) return false;
+    f->rewrite_s = ready - start;
+    f->plan_s = now() - ready;
+    return given_dims(f);
+}
+
+static bool collect(Profiling *f) {
+    if (f->q->is_static && (!run_given(&f->r) || !dims_of_values(f))) return false;
+    if (f->q->is_static) tell_sizes(f);
+    f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
+    profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
+    profile_set(f->p, PF_plan_time_s, f->plan_s);
+    if (f->q->is_static) {
+        tell_shapes(f);
+        profile_static(f->p);
+    } else if (!measure(f)) {
+        return false;
+    }
+    profile_finish(f->p);
+    return true;
+}
+
+static bool report(Profiling *f, Str *out) {
+    bool ok = profile_report(f->p, &f->q->report, out);
+    for (size_t i = 0; i < f->q->nassert; i++)
+        ok = profile_assert(f->p, f->q->assertion[i]) && ok;
+    return ok;
+}
+
+bool graph_profile(Graph *g, const ProfileSpec *q, Str *out) {
+    Profiling f = {.q = q};
+    for (size_t i = 0; i < q->nassert; i++)
+        if (!profile_assert_check(g->s, q->assertion[i])) return false;
+    run_begin(&f.r, g, &q->run);
+    bool ok = prepare(&f) && collect(&f) && report(&f, out);
+    profile_free(f.p);
+    vec_free(&f.dims);
+    run_end(&f.r);
+    return ok;
+}

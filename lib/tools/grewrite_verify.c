@@ -1,0 +1,98 @@
+/* grewrite --verify: a graph before and after rewriting gives the same outputs and the
+ * same new shared values. */
+#include "tools/compare.h"
+#include "tools/random_inputs.h"
+
+typedef struct Pair {
+    Graph *before, *after;
+    Plan *plan[2];
+    Machine *m[2];
+} Pair;
+
+static bool pair_open(Pair *p) {
+    PlanOptions plain = {.no_fuse = true, .no_inplace = true, .no_reuse = true},
+                usual = {0};
+    p->plan[0] = plan_new(p->before, &plain);
+    p->plan[1] = p->plan[0] ? plan_new(p->after, &usual) : NULL;
+    for (int i = 0; p->plan[1] && i < 2; i++)
+        p->m[i] = vm_new(p->plan[i]);
+    return p->plan[1] != NULL;
+}
+
+static void pair_close(Pair *p) {
+    for (int i = 0; i < 2; i++) {
+        vm_free(p->m[i]);
+        plan_free(p->plan[i]);
+        p->m[i] = NULL;
+        p->plan[i] = NULL;
+    }
+}
+
+/* The variable of the rewritten graph says how it is compared: what was done may allow
+ * for more. */
+static bool same(Pair *p, const char *kind, const char *name, Var v, const Value *a,
+                 const Value *b, uint64_t seed) {
+    Session *s = p->before->s;
+    const Approx *own = graph_approx(p->after, v);
+    int64_t where;
+    if (values_agree(s, a, b, own ? *own : APPROX_DEFAULT, &where)) return true;
+    fail(s, NOWHERE, E_VERDICT, "%s %s differs after rewriting (random run %llu)", kind,
+         name, (unsigned long long)seed);
+    note_difference(s, a, "before", b, "after", where);
+    return note(s, NOWHERE, "--bisect finds the replacement, --explain lists them");
+}
+
+static bool compare(Pair *p, uint64_t seed) {
+    Graph *g = p->before, *h = p->after;
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (!same(p, "output", sym_text(g->s, g->outputs.p[i].label),
+                  h->outputs.p[i].var, vm_output(p->m[0], i), vm_output(p->m[1], i),
+                  seed))
+            return false;
+    for (size_t i = 0; i < g->shared.n; i++) {
+        const Value *a = vm_shared(p->m[0], i), *b = vm_shared(p->m[1], i);
+        if (!a || !b) return false;
+        Var new = graph_update(h, h->shared.p[i]);
+        if (!same(p, "shared variable", sym_text(g->s, var_name(g, g->shared.p[i])),
+                  new == VAR_NONE ? h->shared.p[i] : new, a, b, seed))
+            return false;
+    }
+    return true;
+}
+
+/* One point. A run that fails before rewriting says nothing; one that fails only after
+ * is a mismatch. */
+static bool trial(Pair *p, const Values *given, uint64_t seed, size_t *ran) {
+    Session *s = p->before->s;
+    Trial t;
+    size_t mark = diag_count(s);
+    if (!trial_new(p->before, given, seed, &t)) return false;
+    bool ok = true, first = trial_feed(&t, p->m[0]) && vm_run(p->m[0]);
+    if (!first)
+        diag_rewind(s, mark);
+    else if (!trial_feed(&t, p->m[1]) || !vm_run(p->m[1]))
+        ok = note(s, NOWHERE, "this happens only after rewriting");
+    else
+        ok = compare(p, seed);
+    *ran += first;
+    trial_free(&t);
+    return ok;
+}
+
+bool graph_verify(Graph *before, Graph *after, const Values *given, uint64_t runs) {
+    Pair p = {.before = before, .after = after};
+    size_t ran = 0;
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < runs;
+         i++) { /* fresh machines: updates of one run don't reach the next */
+        ok = pair_open(&p) && trial(&p, given, i, &ran);
+        pair_close(&p);
+    }
+    if (ok && runs && !ran) {
+        fail(before->s, NOWHERE, E_VALUE, "none of the %llu random runs was possible",
+             (unsigned long long)runs);
+        return note(before->s, NOWHERE,
+                    "give inputs that work, as in --verify 3 x=@x.npy");
+    }
+    return ok;
+}

@@ -1,0 +1,135 @@
+/* Repeated calls: steps, rows or batches of data, epochs in a shuffled order. */
+#include "tools/run_impl.h"
+#include "value/rng.h"
+
+#include <string.h>
+
+/* All values that are walked have the same number of rows. */
+static bool count_rows(GraphRun *r) {
+    const char *first = NULL;
+    r->rows = -1;
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        if (!r->feed[i].each) continue;
+        const char *name = sym_text(r->s, var_name(r->g, r->g->inputs.p[i]));
+        if (!r->feed[i].given)
+            return fail(r->s, r->spec->series.each_at, E_MISSING,
+                        "--each walks %s, which has no value", name);
+        const Tensor *t = &r->feed[i].value.t;
+        int64_t n = t->ndim ? t->shape[0] : -1;
+        if (n < 0)
+            return fail(r->s, r->spec->series.each_at, E_SHAPE,
+                        "--each can't walk %s: it is 0-d", name);
+        if (first && n != r->rows)
+            return fail(r->s, r->spec->series.each_at, E_SHAPE,
+                        "%s has %lld rows, but %s has %lld", first, (long long)r->rows,
+                        name, (long long)n);
+        r->rows = n;
+        first = name;
+    }
+    return true;
+}
+
+static bool count_calls(GraphRun *r) {
+    const Series *q = &r->spec->series;
+    if (!count_rows(r)) return false;
+    if (r->rows < 0) {
+        if (q->batch || q->epochs || q->drop_last || q->shuffle >= 0)
+            return fail(r->s, NOWHERE, E_USAGE,
+                        "--batch, --epochs, --drop-last and --shuffle go with --each");
+        r->calls = q->steps ? q->steps : 1;
+        return true;
+    }
+    int64_t size = q->batch ? q->batch : 1;
+    r->per_epoch =
+        q->drop_last ? r->rows / size : r->rows / size + (r->rows % size != 0);
+    if (!r->per_epoch)
+        return fail(r->s, q->each_at, E_SHAPE,
+                    "there are %lld rows, which is no batch of %lld",
+                    (long long)r->rows, (long long)size);
+    int64_t epochs = q->epochs ? q->epochs : q->steps ? INT64_MAX / r->per_epoch : 1;
+    if (!i64_mul(r->per_epoch, epochs, &r->calls)) r->calls = INT64_MAX;
+    if (q->steps && q->steps < r->calls) r->calls = q->steps;
+    return true;
+}
+
+/* The order of an epoch: permutation number `epoch` of the seed's stream. */
+static void shuffle(GraphRun *r, int64_t epoch) {
+    if (r->spec->series.shuffle < 0) return;
+    if (!r->order) r->order = mem_alloc(r->s, sizeof *r->order * (size_t)r->rows);
+    Rng state = rng_seed((uint64_t)r->spec->series.shuffle);
+    state.position = (uint64_t)epoch;
+    rng_permutation(&state, r->rows, r->order);
+}
+
+/* Rows [from, from + n) in the epoch's order: a view when they stand together, else
+ * gathered into kept storage. */
+static bool take_rows(GraphRun *r, size_t i, int64_t from, int64_t n) {
+    const Tensor *all = &r->feed[i].value.t;
+    Tensor *row = &r->row[i], part = *all;
+    part.shape[0] = n;
+    if (!r->order) {
+        part.data = (char *)all->data + from * all->stride[0];
+        tensor_unref(row);
+        tensor_copy_view(row, &part);
+    } else {
+        if ((!row->data || row->shape[0] != n) &&
+            (tensor_unref(row),
+             !tensor_new(r->s, all->dtype, all->ndim, part.shape, row)))
+            return false;
+        for (int64_t k = 0; k < n; k++) {
+            Tensor src = *all, dst = *row;
+            src.shape[0] = dst.shape[0] = 1;
+            src.data = (char *)all->data + r->order[from + k] * all->stride[0];
+            dst.data = (char *)row->data + k * row->stride[0];
+            tensor_assign(&dst, &src);
+        }
+    }
+    Value v = {.kind = TYPE_TENSOR, .t = *row};
+    if (!r->spec->series.batch) { /* single rows come without the axis */
+        v.t.ndim--;
+        memmove(v.t.shape, v.t.shape + 1, (size_t)v.t.ndim * sizeof *v.t.shape);
+        memmove(v.t.stride, v.t.stride + 1, (size_t)v.t.ndim * sizeof *v.t.stride);
+    }
+    return vm_set_input(r->m, i, &v);
+}
+
+static bool feed_rows(GraphRun *r, int64_t call) {
+    if (r->rows < 0) return true;
+    int64_t size = r->spec->series.batch ? r->spec->series.batch : 1,
+            k = call % r->per_epoch;
+    int64_t from = k * size, n = from + size > r->rows ? r->rows - from : size;
+    if (k == 0) shuffle(r, call / r->per_epoch);
+    for (size_t i = 0; i < r->g->inputs.n; i++)
+        if (r->feed[i].each && !take_rows(r, i, from, n)) return false;
+    return true;
+}
+
+/* Which of many calls failed. */
+static void note_call(GraphRun *r, int64_t call) {
+    if (r->calls == 1) return;
+    if (r->rows < 0)
+        note(r->s, NOWHERE, "in step %lld of %lld", (long long)call + 1,
+             (long long)r->calls);
+    else
+        note(r->s, NOWHERE, "in call %lld of %lld, %lld of epoch %lld",
+             (long long)call + 1, (long long)r->calls,
+             (long long)(call % r->per_epoch) + 1,
+             (long long)(call / r->per_epoch) + 1);
+}
+
+bool run_series(GraphRun *r) {
+    int64_t every = r->spec->series.every;
+    if (!count_calls(r)) return false;
+    r->collect = r->rows >= 0 && r->g->updates.n == 0;
+    for (int64_t call = 0; call < r->calls; call++) {
+        bool last = call + 1 == r->calls;
+        if (!feed_rows(r, call)) return false;
+        if (!run_call(r)) return note_call(r, call), run_hint(r);
+        if (r->collect && !results_collect(r)) return false;
+        if ((last || (every && (call + 1) % every == 0)) && !results_report(r, call))
+            return false;
+        if (r->spec->progress && !r->spec->progress(r->spec->ctx, call + 1, r->calls))
+            return false;
+    }
+    return true;
+}

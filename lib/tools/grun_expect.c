@@ -1,0 +1,57 @@
+/* --expect NAME=VALUE: outputs compared with values under the dtype's tolerances. */
+#include "tools/compare.h"
+#include "tools/run_impl.h"
+
+#include <string.h>
+
+/* The variable's own comparison, and what the command line says of it. */
+static Approx comparison(const GraphRun *r, Var v) {
+    const Approx *own = graph_approx(r->g, v);
+    Approx how = own ? *own : APPROX_DEFAULT;
+    if (r->spec->rtol >= 0) how.rtol = r->spec->rtol;
+    if (r->spec->atol >= 0) how.atol = r->spec->atol;
+    return how;
+}
+
+static bool expectation(GraphRun *r, Span text) {
+    Span name, value;
+    if (!label_split(r->s, text, &name, &value))
+        return fail(r->s, text, E_USAGE, "--expect takes NAME=VALUE");
+    const char *p = arena_str(r->a, source_get(r->s, name.source)->text + name.begin,
+                              name.end - name.begin);
+    size_t i = 0;
+    while (i < r->g->outputs.n &&
+           strcmp(sym_text(r->s, r->g->outputs.p[i].label), p) != 0)
+        i++;
+    if (i == r->g->outputs.n) {
+        Var v;
+        return find_var(r->g, p, strlen(p), name, &v) &&
+               fail(r->s, name, E_UNKNOWN, "%s is no output of the graph", p);
+    }
+    const Value *got = vm_output(r->m, i);
+    Var v = r->g->outputs.p[i].var;
+    const Type *loose = type_of_any_shape(r->s, var_type(r->g, v));
+    Value want = {0};
+    if (!value_compile(r->s, value, loose, (Filter){.allow_downcast = 1}, p, &want))
+        return false;
+    int64_t where;
+    bool same = values_agree(r->s, got, &want, comparison(r, v), &where);
+    if (!same) {
+        fail(r->s, text, E_VERDICT, "%s is not as expected", p);
+        note_difference(r->s, got, "got", &want, "expected", where);
+    }
+    value_unref(&want);
+    return same;
+}
+
+bool check_expectations(GraphRun *r) {
+    bool ok = true;
+    for (size_t i = 0; i < r->spec->nexpect; i++) {
+        size_t before = diag_count(r->s);
+        if (expectation(r, r->spec->expect[i])) continue;
+        ok = false;
+        if (diag_get(r->s, before)->code != E_VERDICT)
+            return false; /* say all that differ, but one usage error */
+    }
+    return ok;
+}

@@ -1,0 +1,222 @@
+/* Outputs to files (-r) and to standard output, as text, JSON lines, npy or TSV. */
+#include "tools/run_impl.h"
+#include "value/array.h"
+#include "value/class.h"
+
+#include <string.h>
+
+static bool to_file(const GraphRun *r, size_t output) {
+    for (size_t i = 0; i < r->spec->nresult; i++)
+        if (r->result[i].output == output) return true;
+    return false;
+}
+
+static bool find_output(GraphRun *r, Span name, const char *p, size_t *output) {
+    for (size_t i = 0; i < r->g->outputs.n; i++)
+        if (strcmp(sym_text(r->s, r->g->outputs.p[i].label), p) == 0)
+            return *output = i, true;
+    Var v;
+    if (!find_var(r->g, p, strlen(p), name, &v)) return false;
+    fail(r->s, name, E_UNKNOWN, "%s is no output of the graph", p);
+    return note(r->s, NOWHERE, "gload --outputs makes it one");
+}
+
+static bool check_format(GraphRun *r) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->g->outputs.n; i++)
+        n += !to_file(r, i);
+    for (size_t i = 0; i < r->g->outputs.n && r->spec->format == RESULT_NPY; i++) {
+        const Output *out = &r->g->outputs.p[i];
+        const Type *t = var_type(r->g, out->var);
+        if (to_file(r, i) || t->kind == TYPE_TENSOR) continue;
+        fail(r->s, NOWHERE, E_USAGE, "npy holds arrays, and %s is %s",
+             sym_text(r->s, out->label), type_str(r->s, t));
+        return note(r->s, NOWHERE, "use -O text or -O json");
+    }
+    if (r->spec->format == RESULT_NPY && n != 1) {
+        fail(r->s, NOWHERE, E_USAGE, "npy on standard output takes one output, not %zu",
+             n);
+        return note(r->s, NOWHERE,
+                    "choose one with gload --outputs, or use -r NAME=FILE.npz");
+    }
+    return true;
+}
+
+/* Before the run, which may take long. */
+static bool check_paths(GraphRun *r) {
+    for (size_t i = 0; i < r->spec->nresult; i++) {
+        size_t n = 0;
+        for (size_t k = 0; k < r->spec->nresult; k++)
+            n += strcmp(r->result[k].path, r->result[i].path) == 0;
+        if (!values_path_ok(r->s, r->result[i].path, n)) return false;
+    }
+    return true;
+}
+
+bool results_open(GraphRun *r) {
+    for (size_t i = 0; i < r->spec->nresult; i++) {
+        Span name, file, at = r->spec->result[i];
+        if (!label_split(r->s, at, &name, &file) || file.begin == file.end)
+            return fail(r->s, at, E_USAGE, "-r takes NAME=FILE");
+        const char *text = source_get(r->s, at.source)->text;
+        const char *p = arena_str(r->a, text + name.begin, name.end - name.begin);
+        if (!find_output(r, name, p, &r->result[i].output)) return false;
+        r->result[i].label = sym(r->s, p);
+        r->result[i].path = arena_str(r->a, text + file.begin, file.end - file.begin);
+    }
+    return check_paths(r) && check_format(r);
+}
+
+/* ---- collecting rows ---- */
+/* Room for all calls: rows in front when single rows are walked, else the first axis
+ * grows by each batch. */
+static bool make_room(GraphRun *r, Result *x, const Tensor *t) {
+    int64_t shape[MAX_NDIM + 1];
+    bool batches = r->spec->series.batch != 0 && t->ndim > 0;
+    int ndim = batches ? t->ndim : t->ndim + 1;
+    if (ndim > MAX_NDIM)
+        return fail(r->s, NOWHERE, E_LIMIT, "%s has too many dims",
+                    sym_text(r->s, x->label));
+    memcpy(shape + (batches ? 0 : 1), t->shape, (size_t)t->ndim * sizeof *shape);
+    if (!i64_mul(batches ? t->shape[0] : 1, r->calls, &shape[0]))
+        return fail(r->s, NOWHERE, E_LIMIT, "%s gets too long",
+                    sym_text(r->s, x->label));
+    return tensor_new(r->s, t->dtype, ndim, shape, &x->all);
+}
+
+static bool collect_one(GraphRun *r, Result *x) {
+    const Value *v = vm_output(r->m, x->output);
+    const Tensor *t = &v->t;
+    if (v->kind != TYPE_TENSOR)
+        return fail(r->s, NOWHERE, E_USAGE, "only arrays are appended, and %s is none",
+                    sym_text(r->s, x->label));
+    if (!x->all.data && !make_room(r, x, t)) return false;
+    Tensor part = x->all;
+    int lead = r->spec->series.batch && t->ndim ? 0 : 1;
+    bool fits = part.ndim == t->ndim + lead &&
+                (lead || x->filled + t->shape[0] <= part.shape[0]);
+    for (int k = 1; fits && k < part.ndim; k++)
+        fits = part.shape[k] == t->shape[k - lead];
+    if (!fits)
+        return fail(r->s, NOWHERE, E_RUN_SHAPE,
+                    "%s changes its shape from call to call and can't be appended",
+                    sym_text(r->s, x->label));
+    part.data = (char *)x->all.data + x->filled * x->all.stride[0];
+    part.shape[0] = lead ? 1 : t->shape[0];
+    tensor_assign(&part, t);
+    x->filled += part.shape[0];
+    return true;
+}
+
+bool results_collect(GraphRun *r) {
+    for (size_t i = 0; i < r->spec->nresult; i++)
+        if (!collect_one(r, &r->result[i])) return false;
+    return true;
+}
+
+void results_free(GraphRun *r) {
+    for (size_t i = 0; i < r->spec->nresult; i++)
+        tensor_unref(&r->result[i].all);
+}
+
+/* Results that name the same file go into it together. */
+bool results_write(GraphRun *r) {
+    NamedValue *part = NEW_N(r->a, r->spec->nresult, NamedValue);
+    Value *all = NEW_N(r->a, r->spec->nresult, Value);
+    for (size_t i = 0; i < r->spec->nresult; i++) {
+        size_t n = 0;
+        bool earlier = false;
+        for (size_t k = 0; k < r->spec->nresult; k++) {
+            Result *x = &r->result[k];
+            if (strcmp(x->path, r->result[i].path) != 0) continue;
+            earlier |= k < i;
+            if (x->all.data) x->all.shape[0] = x->filled;
+            all[k] = (Value){.kind = TYPE_TENSOR, .t = x->all};
+            part[n++] =
+                (NamedValue){sym_text(r->s, x->label),
+                             x->all.data ? &all[k] : vm_output(r->m, x->output)};
+        }
+        if (!earlier && !values_write(r->s, r->result[i].path, n, part)) return false;
+    }
+    return true;
+}
+
+/* ---- printing ---- */
+static bool put(GraphRun *r, Str *text) {
+    bool ok = writer_add(r->out, str_text(text), text->n);
+    str_free(text);
+    return ok;
+}
+
+static void tsv_row(GraphRun *r, int64_t call, Str *out) {
+    if (!r->header) {
+        if (r->spec->series.every) str_puts(out, "call\t");
+        for (size_t i = 0, n = 0; i < r->g->outputs.n; i++)
+            if (!to_file(r, i))
+                str_printf(out, "%s%s", n++ ? "\t" : "",
+                           sym_text(r->s, r->g->outputs.p[i].label));
+        str_putc(out, '\n');
+        r->header = true;
+    }
+    if (r->spec->series.every) str_printf(out, "%lld\t", (long long)call + 1);
+    for (size_t i = 0, n = 0; i < r->g->outputs.n; i++) {
+        if (to_file(r, i)) continue;
+        if (n++) str_putc(out, '\t');
+        value_text(r->s, vm_output(r->m, i), -1, out);
+    }
+    str_putc(out, '\n');
+}
+
+static void text_lines(GraphRun *r, Str *out) {
+    for (size_t i = 0; i < r->g->outputs.n; i++) {
+        if (to_file(r, i)) continue;
+        const char *label = sym_text(r->s, r->g->outputs.p[i].label);
+        const Value *v = vm_output(r->m, i);
+        bool rows = v->kind == TYPE_TENSOR && v->t.ndim > 1;
+        str_visible(out, label, strlen(label));
+        str_puts(out, " = ");
+        value_text(r->s, v, rows ? (int)strlen(label) + 3 : -1, out);
+        str_putc(out, '\n');
+    }
+}
+
+/* Those that are printed have a text. */
+static bool have_text(GraphRun *r) {
+    for (size_t i = 0; i < r->g->outputs.n; i++) {
+        if (to_file(r, i) || value_readable(r->s, vm_output(r->m, i), false)) continue;
+        return note(r->s, NOWHERE,
+                    "it is the output %s; gload --outputs chooses other outputs",
+                    sym_text(r->s, r->g->outputs.p[i].label));
+    }
+    return true;
+}
+
+bool results_report(GraphRun *r, int64_t call) {
+    Str text = STR(r->s);
+    if (!have_text(r)) return false;
+    if (!r->out) {
+        r->out = writer_open(r->s, r->spec->output ? r->spec->output : "-");
+        if (!r->out) return false;
+    }
+    switch (r->spec->format) {
+    case RESULT_TEXT:
+        text_lines(r, &text);
+        break;
+    case RESULT_TSV:
+        tsv_row(r, call, &text);
+        break;
+    case RESULT_JSON:
+        for (size_t i = 0; i < r->g->outputs.n; i++) {
+            if (to_file(r, i)) continue;
+            value_json(r->s, sym_text(r->s, r->g->outputs.p[i].label),
+                       vm_output(r->m, i), &text);
+            str_putc(&text, '\n');
+        }
+        break;
+    case RESULT_NPY:
+        for (size_t i = 0; i < r->g->outputs.n; i++)
+            if (!to_file(r, i)) return npy_write(r->out, &vm_output(r->m, i)->t);
+        break;
+    }
+    return put(r, &text);
+}

@@ -1,0 +1,112 @@
+/* A run from start to end: rewrite if that is still to do, plan, feed, call, collect,
+ * compare. */
+#include "tools/retype.h"
+#include "tools/run_impl.h"
+#include "value/class.h"
+
+bool run_dims(GraphRun *r) {
+    for (size_t i = 0; i < r->spec->ndim; i++) {
+        Sym name;
+        int64_t n;
+        if (!dim_option(r->g, r->spec->dim[i], &name, &n)) return false;
+        vm_set_dim(r->m, name, n);
+        if (r->check) check_set_dim(r->check, name, n);
+    }
+    return true;
+}
+
+static bool keep_shared(GraphRun *r) {
+    for (size_t i = 0; i < r->g->shared.n; i++) {
+        const Value *v = vm_shared(r->m, i);
+        if (!v) return false;
+        Leaf *leaf = var_leafrec(r->g, r->g->shared.p[i]);
+        Value old = *leaf->value;
+        *leaf->value = (Value){0};
+        value_copy_view(leaf->value, v);
+        value_unref(&old);
+        leaf->init = VAR_NONE;
+    }
+    return true;
+}
+
+static bool finish(GraphRun *r) {
+    if (!check_expectations(r) || !results_write(r)) return false;
+    Writer *out = r->out;
+    r->out = NULL; /* committing frees it, also when that fails */
+    return !out || writer_commit(out);
+}
+
+bool run_ready(GraphRun *r) {
+    if (r->spec->mode == RUN_DEBUG) return run_check(r);
+    r->ready = graph_ready(r->g, r->spec);
+    return r->ready != NULL;
+}
+
+bool run_plan(GraphRun *r) {
+    r->how = (PlanOptions){.no_reuse = r->spec->no_gc,
+                           .no_fuse = r->spec->mode == RUN_NAN_GUARD,
+                           .debugging = r->spec->mode == RUN_DEBUG,
+                           .threads = r->spec->threads};
+    r->plan = plan_new(r->ready, &r->how);
+    if (r->plan) r->m = vm_new(r->plan);
+    return r->plan != NULL;
+}
+
+/* Some types never have a value. */
+static bool outputs_have_values(GraphRun *r) {
+    for (size_t i = 0; i < r->g->outputs.n; i++) {
+        const Output *out = &r->g->outputs.p[i];
+        const Type *t = var_type(r->g, out->var);
+        const char *label = sym_text(r->s, out->label);
+        if (!type_class(t)->no_values) continue;
+        if (t->kind == TYPE_NULL)
+            fail(r->s, NOWHERE, E_NULL, "%s is undefined: %s", label, t->why);
+        else
+            fail(r->s, NOWHERE, E_TYPE, "%s is %s, which has no values", label,
+                 type_str(r->s, t));
+        return note(r->s, NOWHERE, "gload --outputs chooses other outputs");
+    }
+    return true;
+}
+
+static bool go(GraphRun *r) {
+    if (!outputs_have_values(r) || !run_ready(r) || !run_plan(r)) return false;
+    if (!run_values(r) || !run_dims(r) || !run_watch(r) || !results_open(r))
+        return false;
+    session_doing(r->s, "running the graph");
+    if (!run_series(r)) return false;
+    session_doing(r->s, "writing results");
+    bool ok = finish(r);
+    session_doing(r->s, NULL);
+    return keep_shared(r) && ok;
+}
+
+void run_begin(GraphRun *r, Graph *g, const RunSpec *spec) {
+    *r = (GraphRun){.g = g, .s = g->s, .a = arena_new(g->s), .spec = spec};
+    r->feed = NEW_N(r->a, g->inputs.n, Feed);
+    r->row = NEW_N(r->a, g->inputs.n, Tensor);
+    r->result = NEW_N(r->a, spec->nresult, Result);
+}
+
+void run_end(GraphRun *r) {
+    if (r->out) writer_abort(r->out);
+    results_free(r);
+    vm_free(r->m);
+    plan_free(r->plan);
+    if (r->ready != r->g && !r->check) graph_free(r->ready);
+    check_free(r->check);
+    for (size_t i = 0; i < r->g->inputs.n; i++) {
+        value_unref(&r->feed[i].value);
+        tensor_unref(&r->row[i]);
+    }
+    mem_free(r->order);
+    arena_free(r->a);
+}
+
+bool graph_run(Graph *g, const RunSpec *spec) {
+    GraphRun r;
+    run_begin(&r, g, spec);
+    bool ok = go(&r);
+    run_end(&r);
+    return ok;
+}

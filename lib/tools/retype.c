@@ -1,0 +1,156 @@
+/* Binding dims and narrowing leaves: leaves get their narrower types, a dim's leaf
+ * becomes a constant, and one pass in topological order infers every type anew. */
+#include "tools/retype.h"
+
+#include "op/convert.h"
+#include "tools/run.h"
+
+#include <string.h>
+
+/* Every type of the graph with dim `name` put to n. */
+static const Type *bind_type(Session *s, const Type *t, Sym name, int64_t n) {
+    Dim dim[MAX_NDIM];
+    bool any = false;
+    if (t->kind == TYPE_LIST) {
+        const Type *elem = bind_type(s, t->elem, name, n);
+        return elem == t->elem ? t : type_list(s, elem);
+    }
+    for (int i = 0; i < t->ndim; i++) {
+        dim[i] = t->dim[i] == DIM_NAMED(name) ? n : t->dim[i];
+        any |= dim[i] != t->dim[i];
+    }
+    return any ? type_clone(s, t, DT_NONE, t->ndim, dim) : t;
+}
+
+bool graph_bind_dim(Graph *g, Sym name, int64_t n) {
+    for (uint32_t i = 0; i < g->nleaf; i++) {
+        Leaf *leaf = &g->leaf[i];
+        VarRec *rec = &g->var[leaf->var];
+        if (rec->leaf == LEAF_DIM && leaf->name == name) {
+            Value *value = leaf_value_new(g, leaf);
+            if (!tensor_scalar_int(g->s, DT_INT64, n, &value->t)) return false;
+            value->kind = TYPE_TENSOR;
+            rec->leaf = LEAF_CONST;
+        } else if (rec->leaf == LEAF_INPUT || rec->leaf == LEAF_SHARED) {
+            graph_retype_leaf(g, leaf->var, bind_type(g->s, rec->type, name, n));
+        }
+    }
+    return true;
+}
+
+bool graph_reinfer(Graph *g) {
+    const Type **out = mem_zalloc(g->s, OUT_MAX, sizeof *out);
+    DType floatX = builder(g, false).floatX;
+    bool ok = true;
+    for (ApplyId a = 0; ok && a < g->napply; a++) {
+        const Apply *ap = &g->apply[a];
+        size_t n = op_infer(g->s, g, ap->op, ap->props, ap->nin, apply_in(g, a), floatX,
+                            g->origin[a].at, out);
+        ok = n == ap->nout;
+        for (size_t k = 0; ok && k < n; k++) {
+            VarRec *rec = &g->var[ap->out + k];
+            const Type *met = type_meet(g->s, rec->type, out[k]);
+            rec->type = met ? met : out[k];
+        }
+    }
+    mem_free(out);
+    return ok;
+}
+
+/* "n=128" */
+bool dim_option(Graph *g, Span text, Sym *dim, int64_t *size) {
+    Session *s = g->s;
+    const char *p = source_get(s, text.source)->text + text.begin, *eq = strchr(p, '=');
+    uint64_t n;
+    bool overflow = false;
+    size_t len = eq ? num_read_uint(eq + 1, strlen(eq + 1), &n, &overflow) : 0;
+    if (!len || eq[1 + len] || overflow || n > INT64_MAX)
+        return fail(s, text, E_USAGE, "--dim takes NAME=SIZE, as in --dim n=128");
+    Sym name = sym_find(s, p, (size_t)(eq - p));
+    if (!name || !graph_has_dim(g, name)) {
+        fail(s, text, E_UNKNOWN, "the graph has no dim %.*s", (int)(eq - p), p);
+        return note(s, NOWHERE, "dims are the names in types such as float32[n, 64]");
+    }
+    *dim = name;
+    *size = (int64_t)n;
+    return true;
+}
+
+/* A leaf is declared anew: its filter makes sure when a value is bound. */
+static bool narrow_leaf(Graph *g, Var v, const Type *want, const char *name, Span at) {
+    const Type *have = var_type(g, v), *met = type_meet(g->s, have, want);
+    if (!met)
+        return fail(g->s, at, E_TYPE, "cannot convert %s (of %s) into %s",
+                    type_str(g->s, have), name, type_str(g->s, want));
+    for (int i = 0; i < met->ndim; i++)
+        if (dim_is_named(have->dim[i]) && dim_is_known(met->dim[i]) &&
+            !graph_bind_dim(g, dim_sym(have->dim[i]), met->dim[i]))
+            return false;
+    graph_retype_leaf(g, v, met);
+    return true;
+}
+
+/* Any other variable is checked while running: its Apply is made once more, and the old
+ * one's users get what comes out of the check. */
+static bool narrow_result(Graph *g, Var v, const Type *want, const char *name,
+                          Span at) {
+    const Apply a = g->apply[var_owner(g, v)];
+    if (a.serial)
+        return fail(g->s, at, E_USAGE, "%s can't be narrowed: %s has an effect", name,
+                    a.op->name);
+    const Type **type = mem_alloc(g->s, a.nout * sizeof *type);
+    Var *in = mem_alloc(g->s, (a.nin + 1) * sizeof *in);
+    for (size_t i = 0; i < a.nin; i++)
+        in[i] = g->in[a.in + i];
+    for (Var k = 0; k < a.nout; k++)
+        type[k] = var_type(g, a.out + k);
+    Var again = graph_apply(g, a.op, a.props, a.nin, in, a.nout, type, false, false,
+                            g->origin[var_owner(g, v)]);
+    mem_free(type);
+    mem_free(in);
+    Builder b = builder(g, false);
+    b.from.at = at;
+    Var narrow = type_filter_variable(&b, want, again + (v - a.out), name);
+    if (narrow == VAR_NONE) return false;
+    Var *forward = mem_alloc(g->s, g->nvar * sizeof *forward);
+    for (Var x = 0; x < g->nvar; x++)
+        forward[x] = x;
+    for (Var k = 0; k < a.nout; k++)
+        forward[a.out + k] = again + k;
+    forward[v] = narrow;
+    graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, forward, false);
+    mem_free(forward);
+    return true;
+}
+
+/* "x: float32[128, 64]" */
+static bool narrow_option(Graph *g, Span text) {
+    Session *s = g->s;
+    const char *p = source_get(s, text.source)->text + text.begin,
+               *colon = strchr(p, ':');
+    Var v;
+    if (!colon) return fail(s, text, E_USAGE, "--narrow takes NAME: TYPE");
+    Span at = {text.source, text.begin + (uint32_t)(colon + 1 - p), text.end};
+    if (!find_var(g, p, (size_t)(colon - p), text, &v)) return false;
+    LeafKind k = var_leaf(g, v);
+    if (k == LEAF_DIM || k == LEAF_CONST)
+        return fail(s, text, E_USAGE, "a %s can't be narrowed",
+                    k == LEAF_DIM ? "dim" : "constant");
+    const Type *want = type_parse(s, colon + 1, strlen(colon + 1), at);
+    if (!want) return false;
+    const char *name = arena_str(session_arena(s), p, (size_t)(colon - p));
+    return (k == LEAF_NOT ? narrow_result(g, v, want, name, at)
+                          : narrow_leaf(g, v, want, name, at)) &&
+           graph_dims_ok(g, at);
+}
+
+bool graph_narrow(Graph *g, const Edit *e) {
+    Sym name;
+    int64_t n;
+    for (size_t i = 0; i < e->ndim; i++)
+        if (!dim_option(g, e->dim[i], &name, &n) || !graph_bind_dim(g, name, n))
+            return false;
+    for (size_t i = 0; i < e->nnarrow; i++)
+        if (!narrow_option(g, e->narrow[i])) return false;
+    return graph_reinfer(g);
+}
