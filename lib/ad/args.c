@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-Expansion expansion_begin(Compiler *c, const Ast *call) {
-    Builder *b = compiler_builder(c);
-    Expansion e = {b, b->from, b->intern};
-    b->from.at = call->at;
-    b->intern = true;
-    return e;
-}
-
-void expansion_end(Expansion *e) {
-    e->b->from = e->was;
-    e->b->intern = e->intern;
-}
-
 bool arg_word(Compiler *c, const Ast *arg, const char *const *words, const char *name,
               int *which) {
     Session *s = compiler_builder(c)->s;

@@ -5,16 +5,6 @@
 #include "ad/ad.h"
 #include "lang/macro.h"
 
-/* While a macro adds to the graph: errors point at the call, equal expressions are one
- * variable. */
-typedef struct Expansion {
-    Builder *b;
-    Origin was;
-    bool intern;
-} Expansion;
-Expansion expansion_begin(Compiler *c, const Ast *call);
-void expansion_end(Expansion *e);
-
 /* One of several words as a string argument; absent: the first. */
 bool arg_word(Compiler *c, const Ast *arg, const char *const *words, const char *name,
               int *which);
@@ -34,10 +24,6 @@ bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const char *wh
     "return_disconnected='zero', null_gradients='raise'"
 enum { GRAD_NARG = 4 };
 bool grad_options(Compiler *c, const Ast *const *arg, GradOptions *how);
-
-/* vectorize of a function: the function of rows; arg as vectorize's. */
-bool vectorize_function(Compiler *c, const Ast *call, const Node *f,
-                        const Ast *const *arg, Node *out);
 
 /* n results in the form of the argument that they belong to: one, a list, a dict.
  * Result i is every `step`-th of v from v[i * step] on, itself in the form of `inner`

@@ -3,7 +3,6 @@
  * the rows of an identity. */
 #include "ad/jacobian.h"
 
-#include "ad/pieces.h"
 #include "ad/term.h"
 #include "vmap/vmap.h"
 
@@ -23,8 +22,8 @@ static int ndim_of(const Jacobian *j, Var v) {
 /* ---- shapes ---- */
 static Var joint_shape(Builder *b, Var x, Var y) {
     Var item[2 * MAX_NDIM];
-    size_t n = ad_dims(b, x, 0, 0, item);
-    n = ad_dims(b, y, 0, n, item);
+    size_t n = shape_items(b, x, 0, 0, item);
+    n = shape_items(b, y, 0, n, item);
     return ints_stack(b, n, item);
 }
 
@@ -32,18 +31,18 @@ static Var joint_shape(Builder *b, Var x, Var y) {
 static Var units(Builder *b, Var x, Var *n) {
     PropArg dtype = {"dtype", PROP_DTYPE(ad_dtype(b, x))};
     Var item[MAX_NDIM + 1], e;
-    *n = ad_count(b, var_type(b->g, x)->ndim, x);
+    *n = leading_size(b, var_type(b->g, x)->ndim, x);
     e = apply_named(b, "eye", 1, n, 1, &dtype);
     if (e == VAR_NONE || var_type(b->g, x)->ndim == 1) return e;
     item[0] = *n;
-    Var in[2] = {e, ints_stack(b, ad_dims(b, x, 0, 1, item), item)};
+    Var in[2] = {e, ints_stack(b, shape_items(b, x, 0, 1, item), item)};
     return apply_named(b, "reshape", 2, in, 0, NULL);
 }
 
 /* What does not depend on the direction, for all directions. */
 static Var same_for_all(Builder *b, Var x, Var n) {
     Var item[MAX_NDIM + 1] = {n};
-    Var in[2] = {x, ints_stack(b, ad_dims(b, x, 0, 1, item), item)};
+    Var in[2] = {x, ints_stack(b, shape_items(b, x, 0, 1, item), item)};
     return apply_named(b, "broadcast_to", 2, in, 0, NULL);
 }
 
@@ -83,7 +82,7 @@ static bool by_rows(Jacobian *j, size_t k) {
     bool empty = type_size(var_type(b->g, f)) == 0;
     Var one = scalar || all == VAR_NONE ? all
               : empty                   ? ad_zero(b, f)
-                                        : ad_first_row(b, all);
+                                        : first_row(b, all);
     if (one == VAR_NONE || !ad_vjp(b, 1, &f, &one, j->nwrt, j->wrt, j->how, r))
         return false;
     if (scalar) return true;
@@ -93,7 +92,7 @@ static bool by_rows(Jacobian *j, size_t k) {
     for (size_t i = 0; i < j->nwrt; i++)
         if (r[i] != GRAD_DISCONNECTED && !var_is_null(b->g, r[i])) want[nwant++] = r[i];
     if (empty) return settle_rows(j, k, n, want, has); /* any row will do */
-    return ad_batch(b, 1, &one, &all, NULL, n, nwant, nwant, want, row, has) &&
+    return vmap_graph(b, 1, &one, &all, NULL, n, nwant, nwant, want, row, has) &&
            settle_rows(j, k, n, row, has);
 }
 
@@ -124,7 +123,7 @@ static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
     bool empty = type_size(var_type(b->g, wrt)) == 0;
     Var one = scalar || all == VAR_NONE ? all
               : empty                   ? ad_zero(b, wrt)
-                                        : ad_first_row(b, all);
+                                        : first_row(b, all);
     Var *dot = NEW_N(j->tmp, j->nf, Var), *column = NEW_N(j->tmp, j->nf, Var);
     bool *has = NEW_N(j->tmp, j->nf, bool);
     if (one == VAR_NONE || !ad_jvp(b, j->nf, j->f, 1, &wrt, &one, false, dot))
@@ -135,7 +134,7 @@ static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
     for (size_t k = 0; k < j->nf; k++)
         column[k] = dot[k]; /* of no columns any will do */
     if (!scalar && !empty &&
-        !ad_batch(b, 1, &one, &all, NULL, n, j->nf, j->nf, dot, column, has))
+        !vmap_graph(b, 1, &one, &all, NULL, n, j->nf, j->nf, dot, column, has))
         return false;
     for (size_t k = 0; k < j->nf; k++) {
         Var x = scalar   ? cast_to(b, dot[k], ad_dtype(b, wrt))

@@ -79,7 +79,7 @@ static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg
     Var *fs, *v, *rows;
     size_t nf, n;
     if (!compiler_ast(c, arg[0], &f)) return false;
-    if (f.kind == NODE_FUNCTION) return vectorize_function(c, call, &f, arg, out);
+    if (f.kind == NODE_FUNCTION) return vmap_macro_function(c, call, &f, arg, out);
     if (!arg[1] || !arg[2] || arg[3])
         return fail(compiler_builder(c)->s, call->at, E_ARITY,
                     "vectorize takes a function, or an expression, a variable and what "
@@ -89,7 +89,7 @@ static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg
         return false;
     Var *result = NEW_N(compiler_arena(c), nf, Var);
     Expansion e = expansion_begin(c, call);
-    bool ok = ad_vectorize(e.b, n, v, rows, nf, nf, fs, result);
+    bool ok = vmap_nested(e.b, n, v, rows, nf, nf, fs, result);
     expansion_end(&e);
     return ok && result_like(c, &f, nf, result, out->at, out);
 }

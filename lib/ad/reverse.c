@@ -373,5 +373,5 @@ void ad_open(Session *s) {
     services(s)->vjp = ad_vjp;
     services(s)->jvp = ad_jvp;
     services(s)->pullback = ad_pullback;
-    services(s)->rows = ad_rows;
+    services(s)->vmap = vmap_function;
 }

@@ -15,7 +15,7 @@ const char *tl_version(void) {
 }
 
 TlSession *tl_session_new(void) {
-    return pipeline_session(NULL, NULL);
+    return tools_session(NULL, NULL);
 }
 
 void tl_session_free(TlSession *s) {

@@ -288,7 +288,7 @@ int tool_main(const Tool *t, int argc, char **argv) {
     if (!r.common) panic(&r, E_MEM, "out of memory");
     if (wants_json(argc, argv)) r.common->errors = 1;
     if (t->preset) t->preset(r.common);
-    r.s = pipeline_session(panic, &r);
+    r.s = tools_session(panic, &r);
     catch_signals(&r);
     catch_bus_errors();
     tool_environment();

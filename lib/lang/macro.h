@@ -22,4 +22,14 @@ typedef struct MacroList {
 extern const MacroList *const catalogue_macros[];
 const Macro *macro_find(const char *name, size_t n);
 
+/* While a macro adds to the graph: errors point at the call, equal expressions are one
+ * variable. */
+typedef struct Expansion {
+    Builder *b;
+    Origin was;
+    bool intern;
+} Expansion;
+Expansion expansion_begin(Compiler *c, const Ast *call);
+void expansion_end(Expansion *e);
+
 #endif

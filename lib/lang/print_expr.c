@@ -2,7 +2,6 @@
  * the op's name with its arguments. */
 #include "lang/compile_impl.h"
 #include "lang/print_impl.h"
-#include "scan/scan.h"
 
 #include <string.h>
 
@@ -190,7 +189,7 @@ static bool print_special(Printer *p, ApplyId a, bool *bare, Str *out) {
     const Apply *ap = &p->g->apply[a];
     if (is_op(ap, "cast", 1)) return print_cast(p, a, out);
     if (is_op(ap, "call", 0)) return print_function(p, a, bare, out);
-    if (op_is_scan(ap->op)) return print_scan(p, a, out);
+    if (ap->op->print) return ap->op->print(p, a, out);
     if (is_op(ap, "subtensor", 1)) return print_index(p, a, 1, out), true;
     if (is_op(ap, "set_subtensor", 2) || is_op(ap, "inc_subtensor", 2))
         return print_set(p, a, out), true;

@@ -48,9 +48,6 @@ void print_const(Printer *p, Var v, bool bare, Prec need, Str *out);
 bool const_is_scalar(const Graph *g, Var v); /* a 0-d tensor */
 bool const_stands_inline(Printer *p, Var v); /* small, no file */
 
-/* print_scan.c: false: its props make no sense. */
-bool print_scan(Printer *p, ApplyId a, Str *out);
-
 /* print_weak.c: which constant inputs of an Apply can stand bare. */
 void find_bare(Printer *p, ApplyId a, bool infix, bool *bare);
 bool prop_is_default(const PropDef *d, const Prop *v);

@@ -2,6 +2,8 @@
  * session; its calls remember the ops that they name, so that building it again costs
  * little more than the Applies. */
 #include "lang/compile_impl.h"
+#include "lang/print.h"
+#include "op/services.h"
 
 #include <string.h>
 
@@ -118,3 +120,5 @@ Var build_for_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
     if (bind != few) mem_free(bind);
     return v;
 }
+
+const Language language = {build_text, print_apply, print_op};

@@ -2,6 +2,7 @@
  * alone. */
 #include "op/infer.h"
 #include "op/op_impl.h"
+#include "op/services.h"
 
 #include <string.h>
 
@@ -60,7 +61,7 @@ static bool apply_def(Builder *b, MakeNode *m, Var *out) {
         bind[i] = (Bind){sig_param(sig, i)->name, m->var[i]};
     Env env = {.n = m->in.nin, .bind = bind, .op = m->in.op, .props = m->in.props};
     bool ok = true;
-    *out = build_text(b, m->in.op->def, &env, &ok);
+    *out = language.build_text(b, m->in.op->def, &env, &ok);
     mem_free(bind);
     return ok && *out != VAR_NONE;
 }

@@ -57,6 +57,12 @@ Var cast_to(Builder *b, Var x, DType d);                /* x itself when it has 
 /* x.shape[axis] as an int64 0-d variable: a constant, the dim's leaf, or an op. */
 Var shape_of(Builder *b, Var x, int axis);
 Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
+/* Writes the sizes of x's dims from `first` on to item[n..]; returns n and their
+ * number. */
+size_t shape_items(Builder *b, Var x, int first, size_t n, Var *item);
+/* The product of x's first ndim dims, int64 0-d. */
+Var leading_size(Builder *b, int ndim, Var x);
+Var first_row(Builder *b, Var x); /* x[0] */
 /* 0-d int64 variables as one vector: a constant where all are. */
 Var ints_stack(Builder *b, size_t n, const Var *v);
 /* g summed back to the shape of `like`, over the dims along which like was broadcast

@@ -1,6 +1,6 @@
 /* What a kernel may ask for while it runs: storage from its host, views, and errors
  * that tell what it was given. */
-#include "lang/print.h"
+#include "op/services.h"
 #include "value/class.h"
 
 enum { SHOWN_INPUTS = 8, SHOWN_ELEMENTS = 8 };
@@ -73,9 +73,9 @@ static void note_call(Call *c) {
     Sym name = known ? var_name(c->g, c->g->apply[c->id].out) : 0;
     if (name) str_printf(&b, "%s = ", sym_text(c->s, name));
     if (known)
-        print_apply(c->g, c->id, &b);
+        language.print_apply(c->g, c->id, &b);
     else
-        print_op(c->s, c->op, c->props, &b);
+        language.print_op(c->s, c->op, c->props, &b);
     note(c->s, NOWHERE, "in %s", str_text(&b));
     str_free(&b);
     for (size_t i = 0; i < c->nin && i < SHOWN_INPUTS; i++)

@@ -193,6 +193,8 @@ struct Op {
     int (*destroys)(const Graph *g, ApplyId a, size_t out);
     /* text and rewriting */
     void (*str)(Session *s, const Op *op, const Props *p, Str *out); /* __str__ */
+    /* As the call that the language has for it; false: only its own form tells it. */
+    bool (*print)(Printer *p, ApplyId a, Str *out);
     Fold fold;
     bool (*fold_if)(const GraphView *v, ApplyId a); /* FOLD_ALWAYS: asked first */
     bool comm;                                      /* two inputs may change places */

@@ -3,7 +3,6 @@
 #define OP_OP_IMPL_H
 
 #include "op/build.h"
-#include "userop/userop.h"
 
 /* The session's view of the catalogue: one entry for each name and alias. */
 typedef struct OpName {

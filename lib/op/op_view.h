@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 
 typedef struct Builder Builder;
+typedef struct Printer Printer; /* lang/print.h */
 
 /* What decisions about one Apply may look at: the graph around it. */
 typedef struct GraphView {

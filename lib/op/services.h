@@ -17,6 +17,15 @@ typedef struct GradOptions {
     OnNull null;
 } GradOptions;
 
+/* What the core asks of the language, which lies above it: expressions of rows
+ * (build.h: build_text), and Applies and ops as text for messages. */
+typedef struct Language {
+    Var (*build_text)(Builder *b, const char *text, const Env *env, bool *ok);
+    void (*print_apply)(const Graph *g, ApplyId a, Str *out);
+    void (*print_op)(Session *s, const Op *op, const Props *props, Str *out);
+} Language;
+extern const Language language; /* lang/template.c */
+
 typedef struct Services {
     /* vm: runs the part of a graph without inputs that `want` needs; owned values out.
      */
@@ -42,7 +51,7 @@ typedef struct Services {
     bool check_derivatives;
     /* ad: fn for many rows at once: rows[i] says which inputs have the leading dim; an
      * output has it when it has one dim more than fn's. */
-    Graph *(*rows)(Graph *main, const Graph *fn, const bool *rows);
+    Graph *(*vmap)(Graph *main, const Graph *fn, const bool *rows);
     /* cli: shows a line that an op of the graph prints; NULL: nowhere. */
     void (*print)(void *ctx, const char *text);
     void *print_ctx;

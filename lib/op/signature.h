@@ -53,6 +53,19 @@ typedef struct Signature {
     size_t min_in;
     const Props *defaults; /* of all props; none where one must be given */
 } Signature;
+/* What can't be read in the texts of a row. */
+typedef enum SignaturePart {
+    SIGNATURE_IN,
+    SIGNATURE_PROPS,
+    SIGNATURE_OUT
+} SignaturePart;
+typedef struct SignatureError {
+    const char *what; /* NULL: nothing */
+    const char *rest; /* the text from there on */
+    SignaturePart part;
+    size_t index; /* of the input, prop or output */
+} SignatureError;
+
 const Signature *op_signature(Session *s, const Op *op);
 static inline size_t sig_fixed(const Signature *sig) {
     return sig->nin - sig->nrest;

@@ -109,7 +109,7 @@ static void put_scan(const Line *l, Sym fn) {
     str_putc(l->out, ')');
 }
 
-bool print_scan(Printer *p, ApplyId a, Str *out) {
+bool scan_print(Printer *p, ApplyId a, Str *out) {
     const Apply *ap = &p->g->apply[a];
     Arena *tmp = arena_new(p->s);
     ScanForm f;

@@ -53,6 +53,8 @@ typedef struct ScanForm {
 } ScanForm;
 
 bool op_is_scan(const Op *op);
+/* Op.print: scan(step, sequences=..., ...). */
+bool scan_print(Printer *p, ApplyId a, Str *out);
 /* Reads the props of a scan with nin inputs; what *f points to is taken from a. Returns
  * NULL, or what is wrong with them as half a sentence in a's memory. The body's own
  * interface is not looked at. */

@@ -10,7 +10,7 @@
 #include "vm/vm.h"
 
 /* A session in which every row offers its services. */
-Session *pipeline_session(PanicFn *panic, void *ctx);
+Session *tools_session(PanicFn *panic, void *ctx);
 
 /* Adds the types and ops of a plugin: a library that exports tl_plugin, or one that is
  * part of the program (path: what it is called in messages). False: diagnosed. */

@@ -1,6 +1,7 @@
 /* The texts of a file's ops, looked at before any graph uses them. Every name must mean
  * something, definitions must not go in a circle; an op that is made of elementwise ops
  * alone is one, and is tried on numbers; any other is tried on its example. */
+#include "base/toposort.h"
 #include "userop/userop_impl.h"
 
 #include <string.h>
@@ -268,7 +269,7 @@ static bool order_lines(Check *k) {
         ok = visit(k, k->b->st[i].value);
         first[i + 1] = (uint32_t)k->need.n;
     }
-    if (ok && !depend_order(k->s, n, first, k->need.p, order, &circle))
+    if (ok && !toposort(k->s, n, first, k->need.p, order, &circle))
         ok = fail_lines(k, order, circle);
     if (ok) {
         Statement *st = NEW_N(session_arena(k->s), n, Statement);
@@ -310,7 +311,7 @@ static bool order_ops(Check *k, uint32_t *order) {
         ok = read_definition(k) && order_lines(k);
         first[i + 1] = (uint32_t)k->calls.n;
     }
-    if (ok && !depend_order(k->s, n, first, k->calls.p, order, &circle))
+    if (ok && !toposort(k->s, n, first, k->calls.p, order, &circle))
         ok = fail_ops(k, order, circle);
     mem_free(first);
     return ok;

@@ -46,18 +46,6 @@ typedef struct OwnOp {
  * False: diagnosed at the row. */
 bool own_ops_add(Session *s, size_t n, const OwnOp *op);
 
-/* What can't be read in the texts of a row. */
-typedef enum SignaturePart {
-    SIGNATURE_IN,
-    SIGNATURE_PROPS,
-    SIGNATURE_OUT
-} SignaturePart;
-typedef struct SignatureError {
-    const char *what; /* NULL: nothing */
-    const char *rest; /* the text from there on */
-    SignaturePart part;
-    size_t index; /* of the input, prop or output */
-} SignatureError;
 void own_signature_check(Session *s, const Op *op, SignatureError *e);
 /* Has every name in a text of an op a meaning there? False: diagnosed in the text. */
 typedef enum OwnMember {

@@ -32,12 +32,6 @@ bool own_connect(const Graph *g, ApplyId a, size_t in, size_t out);
 bool own_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
                 Var *out);
 
-/* Orders n things after those that they need, need[first[i] .. first[i + 1]) for thing
- * i. True: order is a permutation. False: it begins with a circle of *circle things,
- * each of which needs the next. */
-bool depend_order(Session *s, uint32_t n, const uint32_t *first, const uint32_t *need,
-                  uint32_t *order, uint32_t *circle);
-
 /* own_check.c: the texts of one file's ops. */
 bool own_check(Session *s, size_t n, struct OpBody *body);
 

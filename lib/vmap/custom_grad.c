@@ -3,8 +3,6 @@
  * makes results of the right shape. An input without rows has one gradient, the sum of
  * those of all rows; a gradient or tangent that comes out the same for all rows is
  * repeated. */
-#include "ad/pieces.h"
-#include "ad/term.h"
 #include "vmap/vmap.h"
 
 #include <stdio.h>
@@ -57,7 +55,7 @@ static Var add_input(Own *o, size_t i) {
 
 static Var repeated(Own *o, Var x, Var size) {
     Var item[MAX_NDIM + 1] = {size};
-    Var in[2] = {x, ints_stack(&o->b, ad_dims(&o->b, x, 0, 1, item), item)};
+    Var in[2] = {x, ints_stack(&o->b, shape_items(&o->b, x, 0, 1, item), item)};
     return apply_named(&o->b, "broadcast_to", 2, in, 0, NULL);
 }
 
@@ -88,7 +86,7 @@ static bool build(Own *o) {
         arg[i] = add_input(o, i);
         if (rows[i] && first == VAR_NONE) first = arg[i];
     }
-    const Graph *all = ad_rows(o->main, o->by, rows);
+    const Graph *all = vmap_function(o->main, o->by, rows);
     const Op *call = op_find(s, "call", 4);
     if (!all) return false;
     PropArg which = {"fn", {.kind = P_GRAPH, .sym = all->name}};
@@ -130,7 +128,7 @@ static bool derive(Graph *main, Graph *fn, const bool *rows, bool pull, Sym from
     return ok;
 }
 
-bool ad_rows_own(Graph *main, const Graph *fn, const bool *rows, Graph *made) {
+bool vmap_custom_grad(Graph *main, const Graph *fn, const bool *rows, Graph *made) {
     return derive(main, made, rows, true, fn->pullback, &made->pullback) &&
            derive(main, made, rows, false, fn->pushforward, &made->pushforward);
 }

@@ -1,7 +1,6 @@
 /* A function of the graph for many rows at once, as a function: made once for each
  * choice of the inputs that have rows. Its body is fn's on the first row, which what is
  * then built for all rows replaces. */
-#include "ad/pieces.h"
 #include "vmap/vmap.h"
 
 #include <stdio.h>
@@ -59,7 +58,7 @@ static bool add_inputs(Rows *r, Var *leaf) {
                         sym_text(fn->s, var_name(fn, x)), sym_text(fn->s, fn->name),
                         MAX_NDIM);
         Var all = graph_input(r->made, var_name(fn, x), with_rows(fn->s, r->dim, t));
-        *to = ad_first_row(&r->b, all);
+        *to = first_row(&r->b, all);
         if (*to == VAR_NONE) return false;
         r->all[r->nrows] = all;
         r->one[r->nrows++] = *to;
@@ -83,7 +82,7 @@ static void drop_effects(Rows *r, size_t n, const Var *was, const Var *now) {
 static Var repeated(Rows *r, Var x) {
     Var item[MAX_NDIM + 1] = {graph_dim(r->made, r->dim)};
     if (var_type(r->made, x)->kind != TYPE_TENSOR) return x;
-    Var in[2] = {x, ints_stack(&r->b, ad_dims(&r->b, x, 0, 1, item), item)};
+    Var in[2] = {x, ints_stack(&r->b, shape_items(&r->b, x, 0, 1, item), item)};
     return apply_named(&r->b, "broadcast_to", 2, in, 0, NULL);
 }
 
@@ -102,8 +101,8 @@ static bool build_body(Rows *r) {
         return false;
     for (size_t k = 0; k < n; k++)
         want[k] = map[want[k]];
-    if (!ad_batch(&r->b, r->nrows, r->one, r->all, NULL, graph_dim(r->made, r->dim),
-                  nout, n, want, now, rows))
+    if (!vmap_graph(&r->b, r->nrows, r->one, r->all, NULL, graph_dim(r->made, r->dim),
+                    nout, n, want, now, rows))
         return false;
     drop_effects(r, neffect, want + nout, now + nout);
     bool own = fn->pullback || fn->pushforward; /* they take rows of all outputs */
@@ -115,7 +114,7 @@ static bool build_body(Rows *r) {
     return true;
 }
 
-Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows) {
+Graph *vmap_function(Graph *main, const Graph *fn, const bool *rows) {
     Sym name = rows_name(main->s, fn, rows);
     Graph *old = graph_function(main, name);
     if (old) return old;
@@ -130,7 +129,7 @@ Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows) {
     r.b = builder(r.made, true);
     r.all = NEW_N(r.tmp, fn->inputs.n, Var);
     r.one = NEW_N(r.tmp, fn->inputs.n, Var);
-    bool ok = build_body(&r) && ad_rows_own(main, fn, rows, r.made);
+    bool ok = build_body(&r) && vmap_custom_grad(main, fn, rows, r.made);
     arena_free(r.tmp);
     session_leave(main->s);
     return ok ? r.made : NULL;

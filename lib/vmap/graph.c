@@ -269,9 +269,9 @@ static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
     return true;
 }
 
-bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
-              Var size, size_t nout, size_t nwant, const Var *want, Var *result,
-              bool *rows) {
+bool vmap_graph(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
+                Var size, size_t nout, size_t nwant, const Var *want, Var *result,
+                bool *rows) {
     Rebuild r = {.b = b,
                  .tmp = arena_new(b->s),
                  .scratch = arena_new(b->s),

@@ -1,7 +1,5 @@
 /* vectorize of a function: it is applied to the first row of each argument, and what
  * that added to the graph is then made for all rows. */
-#include "ad/args.h"
-#include "ad/pieces.h"
 #include "vmap/vmap.h"
 
 #include <string.h>
@@ -67,7 +65,7 @@ static bool move_rows(Applied *p, size_t i, int64_t axis, Var *v) {
 /* A row, the first unless it is known that there is none: it is never worked out. */
 static Var a_row(Builder *b, Var v) {
     const Type *t = var_type(b->g, v);
-    if (t->dim[0] != 0) return ad_first_row(b, v);
+    if (t->dim[0] != 0) return first_row(b, v);
     PropArg axis = {"axis", PROP_INTS((int64_t[]){0}, 1)};
     Var row = apply_named(b, "sum", 1, &v, 1, &axis);
     return row == VAR_NONE ? row : cast_to(b, row, t->dtype);
@@ -127,8 +125,7 @@ static bool apply_rows(Applied *p, size_t from, Node *out) {
     Var *result = NEW_N(compiler_arena(p->c), want.n + 1, Var);
     const Var *next = result;
     Expansion e = expansion_begin(p->c, p->t->call);
-    ok =
-        ok && ad_vectorize(e.b, p->nrow, p->row, p->rows, nout, want.n, want.p, result);
+    ok = ok && vmap_nested(e.b, p->nrow, p->row, p->rows, nout, want.n, want.p, result);
     expansion_end(&e);
     vec_free(&want);
     if (ok) put_results(out, p->at, &next);
@@ -158,8 +155,8 @@ static bool apply_vectorized(Compiler *c, const Node *f, size_t n, const Node *a
            apply_rows(&p, effects, out);
 }
 
-bool vectorize_function(Compiler *c, const Ast *call, const Node *f,
-                        const Ast *const *arg, Node *out) {
+bool vmap_macro_function(Compiler *c, const Ast *call, const Node *f,
+                         const Ast *const *arg, Node *out) {
     if (arg[1] || arg[2])
         return fail(
             compiler_builder(c)->s, call->at, E_ARITY,

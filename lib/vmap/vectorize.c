@@ -1,6 +1,5 @@
 /* A part of a graph for many values of some variables at once. Several leading dims are
  * taken as one and laid out again in the results. */
-#include "ad/pieces.h"
 #include "vmap/vmap.h"
 
 typedef struct Vectorize {
@@ -50,8 +49,9 @@ static bool flatten(Vectorize *v, Var size) {
         Var item[MAX_NDIM] = {size};
         v->flat[i] = v->with[i];
         if (!v->has[i] || v->extra == 1) continue;
-        Var in[2] = {v->with[i],
-                     ints_stack(b, ad_dims(b, v->with[i], v->extra, 1, item), item)};
+        Var in[2] = {
+            v->with[i],
+            ints_stack(b, shape_items(b, v->with[i], v->extra, 1, item), item)};
         if ((v->flat[i] = apply_named(b, "reshape", 2, in, 0, NULL)) == VAR_NONE)
             return false;
     }
@@ -66,7 +66,7 @@ static Var unflatten(Vectorize *v, Var x, bool rows) {
     size_t n = 0;
     for (int k = 0; k < v->extra; k++)
         item[n++] = shape_of(b, v->lead, k);
-    n = ad_dims(b, x, rows, n, item);
+    n = shape_items(b, x, rows, n, item);
     if (n > MAX_NDIM)
         return fail(b->s, b->from.at, E_LIMIT, "a tensor has at most %d dims",
                     MAX_NDIM),
@@ -90,10 +90,10 @@ static bool run(Vectorize *v, size_t nout, size_t nwant, const Var *want, Var *r
     bool *rows = NEW_N(v->tmp, nwant, bool);
     for (size_t i = 0; i < v->n; i++)
         if (!check_one(v, i)) return false;
-    Var size = v->extra ? ad_count(b, v->extra, v->lead) : const_int(b, 1);
+    Var size = v->extra ? leading_size(b, v->extra, v->lead) : const_int(b, 1);
     if (size == VAR_NONE || !flatten(v, size) ||
-        !ad_batch(b, v->n, v->var, v->flat, v->has, size, nout, nwant, want, result,
-                  rows))
+        !vmap_graph(b, v->n, v->var, v->flat, v->has, size, nout, nwant, want, result,
+                    rows))
         return false;
     for (size_t k = 0; k < nout; k++)
         if (rows[k] && !is_result(b, want[k])) return false;
@@ -102,8 +102,8 @@ static bool run(Vectorize *v, size_t nout, size_t nwant, const Var *want, Var *r
     return true;
 }
 
-bool ad_vectorize(Builder *b, size_t n, const Var *var, const Var *with, size_t nout,
-                  size_t nwant, const Var *want, Var *result) {
+bool vmap_nested(Builder *b, size_t n, const Var *var, const Var *with, size_t nout,
+                 size_t nwant, const Var *want, Var *result) {
     Vectorize v = {.b = b, .tmp = arena_new(b->s), .n = n, .var = var, .with = with};
     v.flat = NEW_N(v.tmp, n, Var);
     v.has = NEW_N(v.tmp, n, bool);

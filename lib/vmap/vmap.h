@@ -2,7 +2,8 @@
 #ifndef VMAP_VMAP_H
 #define VMAP_VMAP_H
 
-#include "ad/ad.h"
+#include "lang/macro.h"
+#include "op/services.h"
 #include "vmap/kit.h"
 
 /* Rebuilds what lies between var[] and want[] with with[i] in the place of var[i]: the
@@ -11,19 +12,23 @@
  * what does not depend on var[] is as it was. One program, no loop, but for ops that
  * have no rule. Of what is wanted from nout on, for what it does, result may be
  * VAR_NONE. Costs time linear in the part of the graph behind the first var. */
-bool ad_batch(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
-              Var size, size_t nout, size_t nwant, const Var *want, Var *result,
-              bool *rows);
+bool vmap_graph(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
+                Var size, size_t nout, size_t nwant, const Var *want, Var *result,
+                bool *rows);
 /* want[k] for many values of var[] at once: with[i] has the same number of extra
  * leading dims as all others that have some, and so have the results, in front of their
  * own. result has the first nout; the rest is wanted for what it does. */
-bool ad_vectorize(Builder *b, size_t n, const Var *var, const Var *with, size_t nout,
-                  size_t nwant, const Var *want, Var *result);
+bool vmap_nested(Builder *b, size_t n, const Var *var, const Var *with, size_t nout,
+                 size_t nwant, const Var *want, Var *result);
 /* fn with rows in some of its inputs, as a function of main made once for each choice:
  * an output has rows when it has one dim more than fn's. */
-Graph *ad_rows(Graph *main, const Graph *fn, const bool *rows);
+Graph *vmap_function(Graph *main, const Graph *fn, const bool *rows);
 /* Gives made, fn with those rows and with rows in all outputs, fn's own pullback and
  * pushforward for rows. */
-bool ad_rows_own(Graph *main, const Graph *fn, const bool *rows, Graph *made);
+bool vmap_custom_grad(Graph *main, const Graph *fn, const bool *rows, Graph *made);
+
+/* vectorize of a function: the function of rows; arg as vectorize's. */
+bool vmap_macro_function(Compiler *c, const Ast *call, const Node *f,
+                         const Ast *const *arg, Node *out);
 
 #endif

@@ -146,7 +146,7 @@ static void fill_inputs(Rig *r) {
 }
 
 void rig_open_on(Rig *r, const char *text, bool rewrite, unsigned threads) {
-    r->s = pipeline_session(NULL, NULL);
+    r->s = tools_session(NULL, NULL);
     session_options(r->s)->threads = threads;
     r->g = io_read_mem(r->s, "bench", text, strlen(text), NULL);
     if (!r->g) bench_fail(r->s, "reading");

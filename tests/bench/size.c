@@ -48,7 +48,7 @@ static Graph *rewritten(Graph *g) {
 
 static void phases(const char *path, bool twice, Cost *c) {
     double from = bench_now();
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     session_options(s)->threads = 1;
     Graph *g = io_read(s, path, NULL);
     if (!g) bench_fail(s, path);
@@ -157,7 +157,7 @@ static void tlg_rate(Graph *g, const char *folder, const char *name) {
 
 /* y = (((x + x) * x) + x) ...: Applies and nothing else. */
 static void plain_rate(const char *folder) {
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     Graph *g = graph_new(s);
     Builder b = builder(g, false);
     Dim d = 8;
@@ -175,7 +175,7 @@ static void plain_rate(const char *folder) {
 static void text_rate(const char *folder) {
     char path[600], value[32], what[64];
     snprintf(path, sizeof path, "%s/chain-1000000.yaml", folder);
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     double from = bench_now();
     Graph *g = io_read(s, path, NULL);
     if (!g) bench_fail(s, path);

@@ -143,7 +143,7 @@ static void whole_way(Graph *g) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n) {
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     ReadOptions o = {.floatX = DT_NONE, .max_bytes = 1 << 16, .refuse_load = true};
     session_options(s)->max_memory = 1 << 24;
     Graph *g = io_read_mem(s, "fuzz", p, n, &o);

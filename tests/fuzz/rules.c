@@ -20,7 +20,7 @@ static Seed seed(size_t i) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n) {
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     session_options(s)->max_memory = 1 << 26;
     MemoryFile f = memory_file(p, n);
     const char *path = f.path;

@@ -68,7 +68,7 @@ static bool build(Wide *w, bool known) {
     }
     Var size = shape_of(&c->b, with[0], 0);
     bool ok =
-        ad_batch(&c->b, n, var, with, NULL, size, 1, 1, &c->out, &w->out, &w->rows);
+        vmap_graph(&c->b, n, var, with, NULL, size, 1, 1, &c->out, &w->out, &w->rows);
     CHECK(ok, "%s of %s (%s), rows in %u: %s", c->row->text, c->row->in,
           dtype_name(c->dtype), w->mask, why(c->s));
     return ok;

@@ -88,7 +88,7 @@ static void test(Session *s, const Sample *row, DType d, const Way *w) {
 }
 
 int main(int argc, char **argv) {
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     session_options(s)->threads = 1;
     Samples *rows = all_rows(s);
     for (size_t i = 0; i < rows->n; i++) {

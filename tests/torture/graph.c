@@ -178,7 +178,7 @@ static bool write_file(const char *folder, const char *name, const Str *text) {
 }
 
 static bool make(uint64_t seed, const char *folder, unsigned *uses) {
-    Making m = {.s = pipeline_session(NULL, NULL), .state = mix(seed), .uses = uses};
+    Making m = {.s = tools_session(NULL, NULL), .state = mix(seed), .uses = uses};
     Str out = STR(m.s);
     m.head = m.lines = m.values = STR(m.s);
     session_options(m.s)->max_memory = 1 << 28;
@@ -212,7 +212,7 @@ int main(int argc, char **argv) {
         return !make(strtoull(argv[1], NULL, 10), argv[2], uses);
     for (uint64_t i = 0; i < strtoull(argv[2], NULL, 10); i++)
         if (!make(i, NULL, uses)) return 1;
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     for (size_t i = 0; i < op_count(s); i++)
         printf("%6u %s\n", uses[i], op_get(s, i)->name);
     session_free(s);

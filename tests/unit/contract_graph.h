@@ -42,7 +42,7 @@ static inline Graph *graph_with(size_t n, const char *const in[][2], const char 
 }
 
 static inline void contract_open(const Op *rows, size_t n) {
-    s = pipeline_session(NULL, NULL);
+    s = tools_session(NULL, NULL);
     session_options(s)->threads = 1;
     for (size_t i = 0; i < n; i++)
         CHECK(op_add(s, &rows[i], NOWHERE), "%s", first_error());

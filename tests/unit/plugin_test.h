@@ -18,7 +18,7 @@ static inline bool init(TlHost *h, const TlApi *a) {
 }
 /* A session of its own for each: what is refused leaves nothing behind. */
 static inline void begin(void) {
-    s = pipeline_session(NULL, NULL);
+    s = tools_session(NULL, NULL);
     session_options(s)->threads = 1;
 }
 

@@ -344,7 +344,7 @@ static void test_verdicts(Session *s) {
 }
 
 int main(void) {
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     test_poly(s);
     test_formula(s);
     test_catalogue(s);

@@ -177,7 +177,7 @@ static void test_assign(Session *s) {
 }
 
 int main(void) {
-    Session *s = pipeline_session(NULL, NULL);
+    Session *s = tools_session(NULL, NULL);
     session_options(s)->threads = 2;
     test_shapes(s);
     test_fault(s);

@@ -171,7 +171,7 @@ static Var fitting_rows(Batching *q, size_t i, const Type *input) {
 static bool call_batch(Batching *q) {
     Builder *b = q->b;
     const Graph *fn = graph_function(q->g, op_prop(b->s, q->op, q->props, "fn")->sym);
-    Graph *made = services(b->s)->rows(b->g->main, fn, q->rows);
+    Graph *made = services(b->s)->vmap(b->g->main, fn, q->rows);
     if (!made) return false;
     Var *in = mem_alloc(b->s, q->nin * sizeof *in);
     for (size_t i = 0; i < q->nin; i++)

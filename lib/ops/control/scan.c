@@ -382,6 +382,7 @@ static const Op table[] = {
      .props = "fn: graph, sequences: ints = [], states: ints = [], keep: ints = [], "
               "truncate: int = -1, checkpoint: bool = False, rows: bool = False",
      .type = scan_type,
+     .print = scan_print,
      .infer_shape = scan_shape,
      .perform = scan_perform,
      .debug = scan_perform,

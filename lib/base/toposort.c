@@ -1,5 +1,7 @@
 /* An order of things in which each comes after those that it needs. */
-#include "userop/userop_impl.h"
+#include "base/toposort.h"
+
+#include "base/mem.h"
 
 typedef struct Open {
     uint32_t thing, next;
@@ -43,8 +45,8 @@ static uint32_t step(Walk *w) {
     return 0;
 }
 
-bool depend_order(Session *s, uint32_t n, const uint32_t *first, const uint32_t *need,
-                  uint32_t *order, uint32_t *circle) {
+bool toposort(Session *s, uint32_t n, const uint32_t *first, const uint32_t *need,
+              uint32_t *order, uint32_t *circle) {
     Walk w = {.s = s, .first = first, .need = need, .order = order};
     w.state = mem_zalloc(s, n, 1);
     *circle = 0;
