@@ -16,6 +16,9 @@ typedef struct FileData {
 } FileData;
 /* "-" is stdin. `limit` 0 means none; beyond it: E_LIMIT. Errors name the path. */
 bool file_read(Session *s, const char *path, uint64_t limit, FileData *out);
+/* False, E_IO: a mapped file was changed since, so that what was copied from it may be
+ * of two states. */
+bool file_unchanged(const FileData *d);
 void file_close(FileData *d);
 bool file_exists(const char *path);
 /* E_LIMIT for what has more than `limit` bytes: "NAME is larger than ...", as `how`

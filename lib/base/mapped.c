@@ -73,11 +73,21 @@ static bool is_changed(const Mapping *m) {
            (int64_t)st.st_mtim.tv_nsec != m->nanoseconds;
 }
 
+static bool check(Session *s, const Mapping *m) {
+    if (!is_changed(m)) return true;
+    fail(s, NOWHERE, E_IO, "%s was changed while it was read", m->name);
+    return note(s, NOWHERE, "write a new file and rename it, or read a copy");
+}
+
 bool mapped_unchanged(Session *s) {
     for (const Mapping *m = atomic_load(&s->mappings); m; m = m->next)
-        if (atomic_load(&m->p) && is_changed(m)) {
-            fail(s, NOWHERE, E_IO, "%s was changed while it was read", m->name);
-            return note(s, NOWHERE, "write a new file and rename it, or read a copy");
-        }
+        if (atomic_load(&m->p) && !check(s, m)) return false;
+    return true;
+}
+
+bool file_unchanged(const FileData *d) {
+    if (!d->mapped) return true;
+    for (const Mapping *m = atomic_load(&d->s->mappings); m; m = m->next)
+        if (atomic_load(&m->p) == (const char *)d->p) return check(d->s, m);
     return true;
 }

@@ -95,7 +95,11 @@ bool file_read_below(Session *s, const char *base, const char *rel, uint64_t lim
     if (fd < 0 && (error == ELOOP || error == EXDEV))
         return refuse(s, rel, "it is or goes through a symbolic link");
     if (fd < 0) return fail_os(s, "open", rel, error);
-    bool ok = check_plain(s, fd, rel) && read_fd(s, fd, rel, limit, out);
+    Str path = STR(s);
+    if (strcmp(base, ".") != 0) str_printf(&path, "%s/", base);
+    str_puts(&path, rel);
+    bool ok = check_plain(s, fd, rel) && read_fd(s, fd, str_text(&path), limit, out);
+    str_free(&path);
     close(fd);
     return ok;
 }

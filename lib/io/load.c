@@ -29,6 +29,10 @@ static bool load_below(void *ctx, const char *path, const char *key, Span at,
         return false;
     }
     bool ok = value_read_mem(w->s, path, d.p, d.n, key, at, out);
+    if (ok && !file_unchanged(&d)) {
+        value_unref(out);
+        ok = note(w->s, at, "it is read by load() here");
+    }
     file_close(&d);
     return ok;
 }

@@ -135,8 +135,9 @@ static bool add_file(Database *db, const char *path) {
     RuleVec rules = {0};
     if (!file_read(db->s, path, 1 << 24, &f)) return false;
     uint32_t source = source_add(db->s, path, (const char *)f.p, f.n);
+    bool ok = file_unchanged(&f);
     file_close(&f);
-    bool ok = rules_read(db->s, db->arena, source, &rules);
+    ok = ok && rules_read(db->s, db->arena, source, &rules);
     for (size_t i = 0; ok && i < rules.n; i++) {
         Rule *r = rules.p[i];
         r->tags = arena_printf(db->arena, "%s%suser", r->tags, *r->tags ? " " : "");

@@ -182,6 +182,10 @@ bool value_read(Session *s, const char *path, const char *key, Span at, Value *o
                                f.n ? "only npy can be read from a pipe"
                                    : "it is empty: did the command before fail?")
                   : read_value(&f, key, out);
+    if (ok && !file_unchanged(&d)) {
+        value_unref(out);
+        ok = false;
+    }
     if (f.buf)
         buffer_unref(f.buf);
     else

@@ -27,9 +27,11 @@ failing() { # n once|on
 }
 
 setup_file() {
-    local cc
+    local cc fault
     cc=$(command -v cc || command -v gcc) || return 0
-    "$cc" -shared -fPIC -O1 -o "$BATS_FILE_TMPDIR/failalloc.so" "$BATS_TEST_DIRNAME/../torture/failalloc.c"
+    for fault in failalloc failwrite changemap; do
+        "$cc" -shared -fPIC -O1 -o "$BATS_FILE_TMPDIR/$fault.so" "$BATS_TEST_DIRNAME/../torture/$fault.c"
+    done
 }
 
 some_graph() {
@@ -50,9 +52,9 @@ Y
     export XY='x=ones((3,4)) y=ones(3)'
 }
 
-need_failalloc() {
+need_preload() { # fault
     plain_build
-    [ -e "$BATS_FILE_TMPDIR/failalloc.so" ] || skip 'no C compiler'
+    [ -e "$BATS_FILE_TMPDIR/$1.so" ] || skip 'no C compiler'
 }
 
 # short LINE: wherever an allocation fails in the command after $FAILING, the line ends with 0 in silence or with 6 and
@@ -76,7 +78,7 @@ short() {
 }
 
 @test "out of memory is one message and status 6, whatever was being done" {
-    need_failalloc
+    need_preload failalloc
     some_graph
     short '$FAILING gload g.yaml | grun $XY'
     short '$FAILING gload g.yaml -z --errors json | grun $XY'
@@ -89,7 +91,7 @@ short() {
 }
 
 @test "no memory to unpack an array is no damage" {
-    need_failalloc
+    need_preload failalloc
     python_with zipfile
     "$PYTHON" - <<'P'
 import struct, zipfile
@@ -203,4 +205,29 @@ chain() {
         bad 6 E_LIMIT 'functions call each other more than 200 deep' "ulimit -s 1024; timeout 60 $line"
     done
     ok 'ulimit -s 1024; timeout 60 gload g.yaml -O yaml >o.yaml'
+}
+
+# changes FILE LINE: a line that succeeds fails if FILE becomes another while it is read.
+changes() {
+    ok "$2" || return
+    bad 4 E_IO "$1 was changed while it was read" "CHANGEMAP=$1 LD_PRELOAD=$BATS_FILE_TMPDIR/changemap.so $2"
+}
+
+@test "what is copied from a file that changes meanwhile is an error, too" {
+    need_preload changemap
+    mkdir sub
+    printf 'thunkline: 1\nshared: {w: "float64[3] = load(\x27x.npy\x27)"}\nlet: {y: "w * 2"}\noutputs: [y]\n' >sub/g.yaml
+    printf '1,2\n3,4' >x.csv
+    printf 'twice @canonicalize: x + x => 2 * x # a' >x.rules
+    gload -e 'float32([1., 2., 3.])' | grun -r out=x.safetensors
+    gload -e 'arange(3.)' | grun -r out=sub/x.npy
+    gload --new -i 'x: float64[3]' -e 'y = x + x' --outputs y -o x.tlg
+    gload --new -i 'm: float64[2, 2]' -e 'y = m + m' --outputs y -o m.tlg
+    changes sub/x.npy 'gload sub/g.yaml -o o.tlg'
+    (cd sub && changes x.npy 'gload g.yaml -o o.tlg')
+    changes sub/x.npy 'gload -e "y = load(\"sub/x.npy\")" -o o.tlg'
+    changes sub/x.npy 'grun x.tlg x=@sub/x.npy'
+    changes x.safetensors 'grun x.tlg x=@x.safetensors'
+    changes x.csv 'grun m.tlg m=@x.csv'
+    changes x.rules 'grewrite x.tlg --rules x.rules -o o.tlg'
 }
