@@ -231,3 +231,54 @@ changes() {
     changes x.csv 'grun m.tlg m=@x.csv'
     changes x.rules 'grewrite x.tlg --rules x.rules -o o.tlg'
 }
+
+# A state on disk of two arrays beside a text, s.yaml, or in one file, s.tlg: d/s.FORM.
+new_state() { # FORM
+    rm -rf d && mkdir d
+    [ -e m.tlg ] || gload --new --shared 'W: float64[200] = zeros(200)' --shared 'b: float64[200] = zeros(200)' -e 'w = W[0]' \
+        -e 'torn = any(W != W[0]) | any(b != W[0])' --outputs w,torn --update 'W = W + 1' --update 'b = b + 1' -o m.tlg
+    grun m.tlg --save "d/s.$1" >/dev/null
+}
+
+@test "a write that fails while a state is saved: status 4, one message, the old state whole" {
+    need_preload failwrite
+    local n errno once line before failed
+    for once in FAILWRITE_ONCE=1 ''; do
+        for errno in 5 28; do
+            for ((n = 1, failed = 0; n <= 20; n++)); do
+                new_state yaml
+                before=$(cat d/* | cksum)
+                line="env FAILWRITE_AT=$n FAILWRITE_ERRNO=$errno $once LD_PRELOAD=$BATS_FILE_TMPDIR/failwrite.so grun d/s.yaml --save d/s.yaml -o out.txt"
+                shell "$line"
+                [ "$(find d -type f | wc -l)" = 3 ] || complain "should leave a text and two arrays: $(ls -A d)" "$line"
+                if [ "$status" = 0 ]; then # not reached, or a folder that can't be synced
+                    [ ! -s .err ] && ok 'grun d/s.yaml' $'w = 2.0\ntorn = False'
+                    continue
+                fi
+                failed=$((failed + 1))
+                bad 4 E_IO '(Input/output error|No space left)' "$line"
+                [ "$(cat d/* | cksum)" = "$before" ] || complain 'should leave the state as it was' "$line"
+            done
+            [ "$failed" -ge 12 ] || complain "should fail at each write, not only $failed times" "$line"
+        done
+    done
+}
+
+@test "a crash at any write of a state: the old or the new one, and no orphans after the next save" {
+    need_preload failwrite
+    local n form line left=0 now
+    for form in yaml:3 tlg:1; do
+        for ((n = 1; n <= 14; n++)); do
+            new_state "${form%:*}"
+            line="env FAILWRITE_AT=$n FAILWRITE_SIGNAL=11 LD_PRELOAD=$BATS_FILE_TMPDIR/failwrite.so grun d/s.${form%:*} --save d/s.${form%:*} >/dev/null"
+            shell "$line"
+            [ "$status" = 0 ] || [ "$status" = 139 ] || complain 'should crash' "$line"
+            left=$((left + $(find d -name '.*thunkline*' | wc -l)))
+            now=$(grun "d/s.${form%:*}") || complain 'should leave a state' "$line"
+            [[ $now == *'torn = False' ]] || complain "should leave a whole state, not $now" "$line"
+            ok "grun d/s.${form%:*} --save d/s.${form%:*} >/dev/null"
+            [ "$(find d -type f | wc -l)" = "${form#*:}" ] || complain "should leave no orphans: $(ls -A d)" "$line"
+        done
+    done
+    [ $left -gt 0 ]
+}

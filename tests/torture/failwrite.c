@@ -1,14 +1,16 @@
 /* Preloaded into a tool, makes the n-th call that writes to a file fail:
  *   cc -shared -fPIC -O1 -o failwrite.so failwrite.c
  *   FAILWRITE_AT=3 FAILWRITE_ERRNO=28 LD_PRELOAD=./failwrite.so grun ... --save s.tlg
- * write, pwrite, writev, ftruncate, fsync, fdatasync and rename count, on anything but
- * stderr; the calls after it fail, too, unless FAILWRITE_ONCE is set. With
- * FAILWRITE_SHORT every write takes one byte at most, and each other one is
- * interrupted. */
+ * write, pwrite, writev, ftruncate, fsync, fdatasync and the renames count, on anything
+ * but stderr; the calls after it fail, too, unless FAILWRITE_ONCE is set. With
+ * FAILWRITE_SIGNAL=11 that signal comes instead. With FAILWRITE_SHORT every write takes
+ * one byte at most, and each other one is interrupted. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -26,6 +28,7 @@ static int strikes(int fd) {
     if (fd == 2) return 0;
     i = atomic_fetch_add(&count, 1) + 1;
     if (!at || (getenv("FAILWRITE_ONCE") ? i != at : i < at)) return 0;
+    if (number("FAILWRITE_SIGNAL")) raise((int)number("FAILWRITE_SIGNAL"));
     errno = (int)number("FAILWRITE_ERRNO");
     return 1;
 }
@@ -63,6 +66,10 @@ int fdatasync(int fd) {
 
 int rename(const char *from, const char *to) {
     return strikes(-1) ? -1 : NEXT(rename)(from, to);
+}
+
+int renameat2(int a, const char *from, int b, const char *to, unsigned flags) {
+    return strikes(-1) ? -1 : NEXT(renameat2)(a, from, b, to, flags);
 }
 
 int renameat(int a, const char *from, int b, const char *to) {
