@@ -47,11 +47,12 @@ static Var same_for_all(Builder *b, Var x, Var n) {
 }
 
 static bool room_for(Jacobian *j, Var f, Var wrt) {
-    if (ndim_of(j, f) + ndim_of(j, wrt) < MAX_NDIM) return true;
-    return fail(j->b->s, j->b->from.at, E_LIMIT,
-                "the derivative of %s by %s has too many dims: a tensor has at most %d",
+    /* one more, where rows are made */
+    if (ndim_fits(j->b->s, j->b->from.at, NULL, ndim_of(j, f) + ndim_of(j, wrt) + 1))
+        return true;
+    return note(j->b->s, NOWHERE, "for the derivative of %s by %s",
                 type_str(j->b->s, var_type(j->b->g, f)),
-                type_str(j->b->s, var_type(j->b->g, wrt)), MAX_NDIM);
+                type_str(j->b->s, var_type(j->b->g, wrt)));
 }
 
 /* ---- reverse ---- */

@@ -204,7 +204,9 @@ bool level_takes_rows(Walk *w, const Level *l, size_t k, size_t loop) {
 static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
                        Sym name) {
     Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
-    if (t->kind != TYPE_TENSOR || t->ndim == MAX_NDIM) {
+    if (!ndim_fits(w->b->s, w->b->from.at, sym_text(w->b->s, name), t->ndim + 1))
+        return VAR_NONE;
+    if (t->kind != TYPE_TENSOR) {
         fail(w->b->s, w->b->from.at, E_TYPE, "%s can't be planted row by row",
              type_str(w->b->s, t));
         return VAR_NONE;

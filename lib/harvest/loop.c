@@ -93,7 +93,8 @@ static Var planted_outside(Scanned *p, size_t k, const Type *t, bool append) {
 Var loop_planted(Scanned *p, size_t k, const Type *t, bool append) {
     Session *s = p->b.s;
     bool each = append || p->form->rows; /* a row for each step */
-    if (each && (t->kind != TYPE_TENSOR || t->ndim == MAX_NDIM)) {
+    if (each && !ndim_fits(s, p->b.from.at, NULL, t->ndim + 1)) return VAR_NONE;
+    if (each && t->kind != TYPE_TENSOR) {
         fail(s, p->b.from.at, E_TYPE, "%s can't be planted row by row", type_str(s, t));
         return VAR_NONE;
     }

@@ -66,9 +66,12 @@ static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, 
         props = props_make(c->s, op, 1, &type);
     }
     if (!make_constant(c, op, props, n, item, at, &made, &r)) return false;
-    if (!made && !apply_op(c, op, props, n, item, at, &r)) return false;
-    *out = r.var;
-    return true;
+    const char *outer = c->b->asked;
+    if (!outer) c->b->asked = "a list";
+    bool ok = made || apply_op(c, op, props, n, item, at, &r);
+    c->b->asked = outer;
+    if (ok) *out = r.var;
+    return ok;
 }
 
 bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out) {

@@ -158,8 +158,7 @@ static bool store_leaves(Compiler *c, const Node *n, DType d, bool convert, int 
 static bool list_shape(Compiler *c, const Node *n, int *ndim, int64_t *shape) {
     Span at = n->at;
     for (*ndim = 0; n->kind == NODE_LIST; n = &n->item[0]) {
-        if (*ndim == MAX_NDIM)
-            return fail(c->s, at, E_LIMIT, "a tensor has at most %d dims", MAX_NDIM);
+        if (!ndim_fits(c->s, at, NULL, *ndim + 1)) return false;
         shape[(*ndim)++] = (int64_t)n->n;
         if (n->n == 0) break;
     }
@@ -229,7 +228,10 @@ static bool stack_items(Compiler *c, const Node *n, DType d, Var *out) {
     for (size_t i = 0; i < n->n && ok; i++)
         ok = node_as(c, &n->item[i], d, &in[i]);
     Node r;
+    const char *outer = c->b->asked;
+    if (!outer) c->b->asked = "a list of tensors";
     ok = ok && apply_op(c, stack, NULL, n->n, in, n->at, &r);
+    c->b->asked = outer;
     mem_free(in);
     if (ok) *out = r.var;
     return ok;

@@ -66,9 +66,19 @@ static bool apply_def(Builder *b, MakeNode *m, Var *out) {
     return ok && *out != VAR_NONE;
 }
 
+/* What another function stands for; the outermost one is what was asked for. */
+static bool make_stand_in(Builder *b, MakeNode *m, Var *out) {
+    const Op *op = m->in.op;
+    const char *outer = b->asked;
+    if (!outer) b->asked = op->name;
+    bool ok = !op->expand || op->expand(b, op, m->in.props, m->in.nin, m->var, out);
+    if (ok && *out == VAR_NONE && op->def) ok = apply_def(b, m, out);
+    b->asked = outer;
+    return ok;
+}
+
 static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *given,
                       Var *out) {
-    const Op *op = m->in.op;
     size_t nin = m->in.nin;
     m->in.at = b->from.at;
     m->in.floatX = b->floatX;
@@ -77,10 +87,8 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *gi
     if (!check_arity(&m->in) || !complete_props(&m->in, props) || !coerce_inputs(b, m))
         return false;
     *out = VAR_NONE;
-    if (op->expand && !op->expand(b, op, m->in.props, m->in.nin, m->var, out))
-        return false;
+    if (!make_stand_in(b, m, out)) return false;
     if (*out != VAR_NONE) return true;
-    if (op->def) return apply_def(b, m, out);
     bool same = m->in.nin == nin && memcmp(m->var, given, nin * sizeof *given) == 0;
     return type_and_append(b, m, props, same, out);
 }
@@ -105,7 +113,10 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
     MakeNode m;
     for (size_t i = 0; i < nin; i++)
         if (in[i] == VAR_NONE) return false; /* diagnosed where it was to be made */
+    const char *outer = b->asked;
+    const Op *asked = op;
     op = op_for(b, op, nin, in);
+    if (op != asked && !outer) b->asked = asked->name;
     make_node_open(&m, b->s, b->g, op, nin, in);
     const Typed *t = typed_find(b->s, op, props, nin, m.type, b->floatX);
     bool ok = true;
@@ -114,6 +125,7 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
     else
         ok = make_node(b, &m, props, in, out);
     make_node_close(&m);
+    b->asked = outer;
     return ok;
 }
 

@@ -11,6 +11,8 @@ struct Builder {
     bool intern; /* equal expressions become one variable */
     Origin from; /* for what is added; also where errors point */
     DType floatX;
+    const char *asked; /* the function that was called, while what it stands for is
+                          made: errors name it. NULL: the op itself */
 };
 Builder builder(Graph *g, bool intern); /* floatX from the graph or session */
 

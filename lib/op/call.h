@@ -75,6 +75,7 @@ void *call_scratch(Call *c, size_t bytes); /* of 0 bytes, too; NULL: diagnosed *
  * values as notes. */
 bool call_fail(Call *c, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+bool call_ndim(Call *c, int64_t n); /* may a result have n dims? */
 
 /* make_thunk: an op's own way to run one Apply, with a state that lives as long as the
  * Apply's plan runs. storage_map is c->in and c->out, compute_map is c->computed. */

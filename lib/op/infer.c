@@ -33,18 +33,22 @@ void infer_note_call(const Infer *in, Span at) {
     str_free(&b);
 }
 
+bool infer_ndim(Infer *in, int64_t n) {
+    return n <= MAX_NDIM || infer_fail(in, E_LIMIT, in->nin, TOO_MANY_DIMS, MAX_NDIM);
+}
+
 bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...) {
     Str b = STR(in->s);
     va_list ap;
     va_start(ap, fmt);
     str_vprintf(&b, fmt, ap);
     va_end(ap);
-    const char *text = str_text(&b);
+    const char *text = str_text(&b), *asked = in->make ? in->make->b->asked : NULL;
     size_t n = strlen(in->op->name);
     bool named =
         strncmp(text, in->op->name, n) == 0 && (text[n] == ' ' || text[n] == ':');
-    fail(in->s, in->at, code, "%s%s%s", named ? "" : in->op->name, named ? "" : ": ",
-         text);
+    fail(in->s, in->at, code, "%s%s%s", asked ? asked : in->op->name, named ? "" : ": ",
+         named ? text + n : text);
     if (arg < in->nin)
         note(in->s, NOWHERE, "argument %zu (%s) is %s", arg + 1, arg_name(in, arg),
              type_str(in->s, in->type[arg]));

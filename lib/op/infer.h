@@ -5,6 +5,8 @@
 
 #include "op/op.h"
 
+/* May a result have n dims? */
+bool infer_ndim(Infer *in, int64_t n);
 bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...)
     __attribute__((format(printf, 4,
                           5))); /* arg == in->nin: no argument in particular */

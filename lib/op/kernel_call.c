@@ -85,6 +85,10 @@ static void note_call(Call *c) {
             note_object(c, i, c->in[i]);
 }
 
+bool call_ndim(Call *c, int64_t n) {
+    return n <= MAX_NDIM || call_fail(c, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
+}
+
 bool call_fail(Call *c, DiagCode code, const char *fmt, ...) {
     Str b = STR(c->s);
     va_list ap;

@@ -201,9 +201,7 @@ static bool read_dims(TypeReader *r, Dim *dim, int *ndim) {
     *ndim = 0;
     do {
         if (*ndim > 0 && take(r, ']')) return true; /* a comma at the end */
-        if (*ndim == MAX_NDIM)
-            return fail(r->s, place(r, from, r->n), E_SHAPE,
-                        "a tensor has at most %d dims", MAX_NDIM);
+        if (!ndim_fits(r->s, place(r, from, r->n), NULL, *ndim + 1)) return false;
         if (!read_dim(r, &dim[*ndim])) return false;
         ++*ndim;
     } while (take(r, ','));

@@ -65,6 +65,10 @@ DType dtype_weak(DType d, DKind k, DType floatX);
 void dtype_int_range(DType d, int64_t *lo, uint64_t *hi);
 
 enum { MAX_NDIM = 32 };
+/* May a tensor have n dims? False says that it may not, and whose result (or NULL)
+ * would have them. */
+#define TOO_MANY_DIMS "a tensor has at most %d dims"
+bool ndim_fits(Session *s, Span at, const char *who, int64_t n);
 
 /* A static dim: >= 0 known; DIM_UNKNOWN; or a name (DIM_NAMED(sym)), equal wherever the
  * name is the same within one graph. */

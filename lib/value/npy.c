@@ -116,8 +116,7 @@ static bool read_shape(Header *h) {
     while (!take(h, ')')) {
         if (!comma) return bad_header(h);
         if (h->lay.ndim == MAX_NDIM)
-            return array_fail(h->f, E_FORMAT, "the array has more than %d dims",
-                              MAX_NDIM);
+            return array_fail(h->f, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
         if (!read_dim(h, &h->lay.shape[h->lay.ndim])) return false;
         h->lay.ndim++;
         comma = take(h, ',');

@@ -162,7 +162,8 @@ static bool read_shape(Header *h, Entry *e) {
     if (!want(h, '[')) return false;
     if (take(h, ']')) return true;
     do {
-        if (e->ndim == MAX_NDIM) return bad(h, "a tensor has more than 32 dims");
+        if (e->ndim == MAX_NDIM)
+            return array_fail(h->f, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
         if (!take_number(h, &v)) return false;
         e->shape[e->ndim++] = (int64_t)v;
     } while (take(h, ','));

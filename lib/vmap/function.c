@@ -52,11 +52,9 @@ static bool add_inputs(Rows *r, Var *leaf) {
             *to = graph_input(r->made, var_name(fn, x), t);
             continue;
         }
-        if (t->ndim == MAX_NDIM)
-            return fail(fn->s, r->b.from.at, E_LIMIT,
-                        "input %s of %s has %d dims: there is none left for rows",
-                        sym_text(fn->s, var_name(fn, x)), sym_text(fn->s, fn->name),
-                        MAX_NDIM);
+        if (!ndim_fits(fn->s, r->b.from.at, NULL, t->ndim + 1))
+            return note(fn->s, NOWHERE, "input %s of %s with a dim more, for rows",
+                        sym_text(fn->s, var_name(fn, x)), sym_text(fn->s, fn->name));
         Var all = graph_input(r->made, var_name(fn, x), with_rows(fn->s, r->dim, t));
         *to = first_row(&r->b, all);
         if (*to == VAR_NONE) return false;

@@ -47,11 +47,8 @@ Var ints_item(Builder *b, Var ints, int64_t k) {
 Var batch_shape(Batching *q, Var ints) {
     Var item[MAX_NDIM + 1] = {q->size};
     Dim n = var_type(q->b->g, ints)->dim[0];
-    if (!dim_is_known(n) || n >= MAX_NDIM)
-        return fail(q->b->s, q->b->from.at, E_LIMIT,
-                    "a tensor has at most %d dims, also with one more for rows",
-                    MAX_NDIM),
-               VAR_NONE;
+    if (!ndim_fits(q->b->s, q->b->from.at, NULL, dim_is_known(n) ? n + 1 : INT64_MAX))
+        return note(q->b->s, NOWHERE, "with a dim more, for rows"), VAR_NONE;
     for (int64_t k = 0; k < n; k++)
         item[k + 1] = ints_item(q->b, ints, k);
     return ints_stack(q->b, (size_t)n + 1, item);

@@ -67,10 +67,7 @@ static Var unflatten(Vectorize *v, Var x, bool rows) {
     for (int k = 0; k < v->extra; k++)
         item[n++] = shape_of(b, v->lead, k);
     n = shape_items(b, x, rows, n, item);
-    if (n > MAX_NDIM)
-        return fail(b->s, b->from.at, E_LIMIT, "a tensor has at most %d dims",
-                    MAX_NDIM),
-               VAR_NONE;
+    if (!ndim_fits(b->s, b->from.at, "vectorize", (int64_t)n)) return VAR_NONE;
     Var in[2] = {x, ints_stack(b, n, item)};
     return apply_named(b, rows ? "reshape" : "broadcast_to", 2, in, 0, NULL);
 }

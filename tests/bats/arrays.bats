@@ -13,6 +13,7 @@ says() {
     local status=3
     case $1 in
     E_TRUNCATED | E_CHECKSUM) status=4 ;;
+    E_LIMIT) status=6 ;;
     esac
     bad $status "$@"
 }
@@ -153,7 +154,7 @@ E_FORMAT|no size|{"a":{$d,"shape":[
 E_FORMAT|'\]' is missing|{"a":{$d,"shape":[1
 E_FORMAT|too large|{"a":{$d,"shape":[9223372036854775808],$o}}
 E_FORMAT|too large|{"a":{$d,"shape":[99999999999999999999],$o}}
-E_FORMAT|more than 32 dims|{"a":{$d,"shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],$o}}
+E_LIMIT|a tensor has at most 32 dims|{"a":{$d,"shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],$o}}
 E_FORMAT|'\]' is missing|{"a":{$d,"shape":[1 1],$o}}
 E_FORMAT|',' is missing|{"a":{$d,"shape":[1],"data_offsets":[0]}}
 E_FORMAT|'\]' is missing|{"a":{$d,"shape":[1],"data_offsets":[0,8,9]}}
@@ -215,7 +216,7 @@ E_FORMAT|header|{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'x': 1}
 E_FORMAT|header|{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} x
 E_FORMAT|beyond all sizes|{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,)}
 E_FORMAT|beyond all sizes|{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}
-E_FORMAT|more than 32 dims|{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}
+E_LIMIT|a tensor has at most 32 dims|{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}
 E_TRUNCATED|8|{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}
 E_FORMAT|needs more than the 8|{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}
 E_DTYPE|arrays of records|{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}

@@ -159,7 +159,8 @@ END
     local code want type
     while IFS='|' read -r code want type; do
         printf 'thunkline: 1\ninputs:\n  x: "%s"\n' "${type//\\/\\\\}" >g.yaml
-        bad 3 "$code" "$want" 'gload g.yaml -o /dev/null' || return
+        [ "$code" = E_LIMIT ] && exit=6 || exit=3
+        bad "$exit" "$code" "$want" 'gload g.yaml -o /dev/null' || return
     done <<'END'
 E_SYNTAX|a string in quotes|null(undefined)
 E_SYNTAX|'\(' after null|null
@@ -179,7 +180,7 @@ E_DTYPE|can't hold bool|sparse('csr', bool[2, 2])
 E_DTYPE|can't hold float16|sparse('csr', float16[2, 2])
 E_SYNTAX|'\(' after list|list
 E_SYNTAX|a dim|float64[,]
-E_SHAPE|at most 32 dims|float64[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]
+E_LIMIT|at most 32 dims|float64[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]
 E_SYNTAX|the name of a dtype|list()
 END
     bad 6 E_LIMIT 'lists nest at most 64 deep' "gload -i 'x: $(printf 'list(%.0s' {1..99})float64$(printf ')%.0s' {1..99})' -e 'y = 1' -o /dev/null"

@@ -345,6 +345,24 @@ constant('float64[2]', [1, 2]) => 10 E_TYPE constant() is for types of plugins; 
 END
 }
 
+@test "errors name the function that was called, not what it is made of" {
+    refusals <<'END'
+cumsum(k, axis=0) => 1 E_SHAPE cumsum: x must have at least 1 dim, not 0
+cumprod(x, axis=3) => 1 E_VALUE cumprod: axis 3 is out of range for 1 dim
+roll(m, 1, axis=3) => 1 E_VALUE roll: axis 3 is out of range for 2 dims
+ones(-2) => 1 E_SHAPE ones: a size can't be negative, got -2
+concatenate(make_list(1., 2.)) => 1 E_SHAPE concatenate: 0-d items can't be joined along a dim: stack makes one
+stack(make_list(1., 2.), axis=4) => 1 E_VALUE stack: axis 4 is out of range for 1 dim
+inner(m, zeros((2, 4))) => 1 E_SHAPE inner: axis 1 of a float64[2, 3] and axis 1 of a float64[2, 4] differ
+add(sparse_from_triplets([1.], [0], [0], (2, 2)), x) => 1 E_SHAPE add: sparse('csr', float64[2, 2]) and float64[n] are not of one shape
+sin([x, m]) => 5 E_SHAPE a list of tensors: it has 2 dims, the first 1: all must have the same
+list_length([x, m]) => 13 E_TYPE a list: the items of a list have one kind, dtype and rank: float64[2, 3] does not go with float64[n]
+sum(cumsum(k, axis=0), axis=4) => 5 E_SHAPE cumsum: x must have at least 1 dim, not 0
+cumsum(sum(x, axis=4)) => 8 E_VALUE sum: axis 4 is out of range for 1 dim
+categorical(sum(x, axis=4), seed=1) => 13 E_VALUE sum: axis 4 is out of range for 1 dim
+END
+}
+
 @test "indices of tensors, lists, dicts and shapes: what can stand in them" {
     refusals <<'END'
 m[..., make_slice(0, 2, 1)] => 8 E_TYPE a slice that is a value can't stand after `...`
@@ -544,7 +562,7 @@ m.reshape(3, 'a') => 14 E_TYPE an integer is expected, not a string
 arange('a') => 8 E_TYPE a string where a tensor is expected
 eye(2, k=1.5) => 8 E_ARG eye takes for k an integer, known when the graph is built, not a number
 zeros((2, 'a')) => 11 E_TYPE an integer is expected, not a string
-zeros(-1) => 1 E_SHAPE full: a size can't be negative, got -1
+zeros(-1) => 1 E_SHAPE zeros: a size can't be negative, got -1
 full((2,), 'a') => 12 E_TYPE a string where a tensor is expected
 ifelse(True, x, m) => 1 E_SHAPE ifelse: value 0 is float64[n] if the condition holds but float64[2, 3] if not: they must have equally many dims
 ifelse(x, x, x) => 1 E_SHAPE ifelse: condition must have 0 dims, not 1

@@ -197,7 +197,7 @@ END
     bad 6 E_LIMIT 'make_list: lists nest at most 64 deep' "gload --new -i 'l: $deep' -e 'make_list(l)'"
     bad 6 E_LIMIT "lists nest at most 64 deep: keep its last value \(keep='last'\)" "gload --new -i 'l: $deep' -e 'scan(lambda i: l, sequences=[arange(3)])'"
     ok "gload --new -i 'l: $deep' -e 'scan(lambda i: l, sequences=[arange(3)], keep=\"last\")' -o l.tlg"
-    bad 3 E_SHAPE 'list_stack: a tensor has at most 32 dims' "gload --new -i 'l: list(float64[$one])' -e 'list_stack(l)'"
+    bad 6 E_LIMIT 'list_stack: a tensor has at most 32 dims' "gload --new -i 'l: list(float64[$one])' -e 'list_stack(l)'"
     bad 3 E_SHAPE "0-d items can't be joined" "gload --new -i 'l: list(float64)' -e 'list_concatenate(l)'"
     bad 3 E_TYPE "make_list: null\('why'\) has no values" "gload --new -i \"l: null('why')\" -e 'make_list(l)'"
     bad 3 E_TYPE 'the items of the list are float32, not float64' "gload --new -i 'x: float64' -e 'make_list(x, type=\"float32\")'"

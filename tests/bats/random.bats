@@ -571,7 +571,12 @@ integers(0, 5, 2, seed=1, dtype=float64)|E_DTYPE|must be of an integer dtype or 
 multinomial(5, 0.5, seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but pvals is float64
 multinomial(5, ones(k), seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but pvals is float64\[\?\]
 multivariate_hypergeometric(5, 2, seed=1)|E_SHAPE|number of categories must be known, from 1 to 1024, but colors is int64
-multivariate_normal(0.0, 1.0, seed=1)|E_SHAPE|cov must be a matrix
+multivariate_normal(0.0, 1.0, seed=1)|E_SHAPE|multivariate_normal: mean must have at least one dim
+multivariate_normal([0.0], 1.0, seed=1)|E_SHAPE|cov must be a matrix
+categorical(0.5, seed=1)|E_SHAPE|categorical: p must have at least one dim
+dirichlet(0.5, seed=1)|E_SHAPE|dirichlet: alpha must have at least one dim
+normal([1., 2.], [1., 2., 3.], seed=1)|E_SHAPE|normal: the parameters' shapes do not fit
+shuffle(1.5, seed=1)|E_DTYPE|shuffle takes integers for n
 permutation(-1, seed=1)|E_VALUE|there is no permutation of -1 elements
 draw(r, 0.0, 1.0, [2], dist="nothing", dtype=float64)|E_ARG|there is no distribution 'nothing'
 draw(3, 0.0, 1.0, [2], dist="normal", dtype=float64)|E_TYPE|the state of a random stream is expected, not int64

@@ -716,7 +716,7 @@ END
     no E_ARITY 'keep has 2 entries for 1 outputs' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=["last", 1])'
     no E_ARG 'go_backwards is True or False' 'scan(lambda a: a, sequences=[arange(3)], go_backwards=1)'
     no E_ARG 'truncate_gradient must be an integer that is written out' 'scan(lambda a: a, sequences=[arange(3)], truncate_gradient=arange(3))'
-    bad 6 E_LIMIT 'output out would have 33 dims' "gload --new -e 'scan(lambda a: reshape(a, [$one]), sequences=[arange(3)])'"
+    bad 6 E_LIMIT 'scan: a tensor has at most 32 dims' "gload --new -e 'scan(lambda a: reshape(a, [$one]), sequences=[arange(3)])'"
     ok "gload --new -e 'shape(scan(lambda a: reshape(a, [$one]), sequences=[arange(3)], keep=\"last\")).size' | grun" 'out = 32'
     no E_VALUE 'the number of steps is -1: it must not be negative' 'scan(lambda a: a, outputs_info=[0], n_steps=int8(-1))'
     bad 3 E_TYPE 'the state out is none, which has no values' 'gload --new -i "l: none" -e "scan(lambda b: b, outputs_info=[l], n_steps=2)"'

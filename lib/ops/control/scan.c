@@ -242,9 +242,9 @@ static bool type_output(Typing *t, size_t i) {
                           "output %s is %s: nothing of it can be kept",
                           output_label(t, i), type_str(t->in->s, row));
     int rows = o->keep != SCAN_LAST;
-    if (row->ndim + rows > MAX_NDIM)
-        return infer_fail(t->in, E_LIMIT, t->in->nin, "output %s would have %d dims",
-                          output_label(t, i), row->ndim + rows);
+    if (!infer_ndim(t->in, row->ndim + rows))
+        return note(t->in->s, NOWHERE, "for output %s with a dim more, for rows",
+                    output_label(t, i));
     dim[0] = rows_kept(t, o);
     for (int d = 0; d < row->ndim; d++)
         dim[rows + d] =

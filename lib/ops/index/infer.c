@@ -187,9 +187,7 @@ bool index_infer(Infer *in, const Type *x, size_t first, int *ndim, Dim dim[MAX_
                           "too many indices: x has %d dims, but %d are indexed",
                           x->ndim, used);
     if (!walk_items(&w, &items, ellipsis ? x->ndim - used : 0)) return false;
-    if (w.n + w.adv > MAX_NDIM)
-        return infer_fail(in, E_SHAPE, 0, "the result would have more than %d dims",
-                          MAX_NDIM);
+    if (!infer_ndim(in, w.n + w.adv)) return false;
     int front = w.apart ? 0 : w.front, n = 0;
     for (int k = 0; k < front; k++)
         dim[n++] = w.dim[k];

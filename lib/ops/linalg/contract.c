@@ -159,11 +159,13 @@ bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *
         return false;
     Groups q = groups_of(x, y, keep);
     int rank = q.nboth + q.nleft + q.nright, most = MAX_NDIM - 2;
-    if (rank > most || q.nboth + q.ninner + q.nright > most)
-        return fail(b->s, b->from.at, E_LIMIT,
-                    "a product of tensors with %d and %d axes would need more than the "
-                    "%d dims that a tensor has",
-                    x->n, y->n, MAX_NDIM);
+    if (rank > most || q.nboth + q.ninner + q.nright > most) {
+        ndim_fits(b->s, b->from.at, NULL, MAX_NDIM + 1);
+        return note(b->s, NOWHERE,
+                    "for the product of tensors with %d and %d axes, which takes two "
+                    "more on the way",
+                    x->n, y->n);
+    }
     if (!arrange(b, x, q.nboth, q.both, q.nleft, q.left, q.ninner, q.inner) ||
         !arrange(b, y, q.nboth, q.both, q.ninner, q.inner, q.nright, q.right))
         return false;

@@ -88,9 +88,7 @@ bool core_type(Infer *in, const char *sig, const DType *dtype) {
     in->nout = (size_t)k.nout;
     for (int o = 0; o < k.nout; o++) {
         int core = k.n[k.nin + o];
-        if (n + core > MAX_NDIM)
-            return infer_fail(in, E_SHAPE, in->nin, "a tensor has at most %d dims",
-                              MAX_NDIM);
+        if (!infer_ndim(in, n + core)) return false;
         for (int j = 0; j < core; j++)
             dim[n + j] = letter_dim(&l, k.dim[k.nin + o][j]);
         out_tensor(in, (size_t)o, dtype ? dtype[o] : in->type[0]->dtype, n + core, dim);

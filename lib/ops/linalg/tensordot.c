@@ -98,7 +98,7 @@ static bool check_sizes(Builder *b, const Type *x, const Type *y, const Axes *ax
         Dim dx = x->dim[axes->a[i]], dy = y->dim[axes->b[i]];
         if (!dim_may_equal(dx, dy))
             return fail(b->s, b->from.at, E_SHAPE,
-                        "tensordot: axis %lld of a %s and axis %lld of a %s differ",
+                        "%s: axis %lld of a %s and axis %lld of a %s differ", b->asked,
                         (long long)axes->a[i], type_str(b->s, x), (long long)axes->b[i],
                         type_str(b->s, y));
     }

@@ -117,7 +117,10 @@ static Var order(Sample *q, Var n) {
     if (q->pair) return sample_draw(q, "permutation", 1, &n, DT_INT64);
     const Op *op = op_find(q->b->s, "permutation", 11);
     PropArg seed = {"seed", PROP_INT((int64_t)q->seed)};
-    return op_apply1(q->b, op, props_make(q->b->s, op, 1, &seed), 1, &n);
+    const char *outer = sample_asked(q);
+    Var v = op_apply1(q->b, op, props_make(q->b->s, op, 1, &seed), 1, &n);
+    q->b->asked = outer;
+    return v;
 }
 
 /* Arguments: x, rng, seed. */

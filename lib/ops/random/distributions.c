@@ -61,12 +61,16 @@ static bool next_param(Arena *a, const char **p, const char **name,
 static bool default_size(Sample *q) {
     Var all = VAR_NONE;
     if (q->size != VAR_NONE) return true;
-    for (size_t i = 0; i < q->nbind; i++) {
+    const char *outer = sample_asked(q);
+    bool ok = true;
+    for (size_t i = 0; ok && i < q->nbind; i++) {
         Var v = q->bind[i].var;
         if (var_type(q->b->g, v)->ndim == 0) continue;
         all = all == VAR_NONE ? v : call2(q->b, "add", all, v);
-        if (all == VAR_NONE) return false;
+        ok = all != VAR_NONE;
     }
+    q->b->asked = outer;
+    if (!ok) return false;
     if (all != VAR_NONE) q->size = shape_vector(q->b, all);
     return all == VAR_NONE || q->size != VAR_NONE;
 }
@@ -115,11 +119,15 @@ static bool size_fits(const Sample *q, size_t nparam, Var result) {
                         type_str(q->b->s, all), type_str(q->b->s, draw));
 }
 
+static bool has_core(const Sample *q, Core core) {
+    const Bind *p = &q->bind[0];
+    return core == CORE_NONE || var_type(q->b->g, p->var)->ndim > 0 ||
+           fail(q->b->s, q->call->at, E_SHAPE, "%s: %s must have at least one dim",
+                sym_text(q->b->s, q->call->sym), sym_text(q->b->s, p->name));
+}
+
 static bool core_size(Sample *q, Core core) {
     Var p = q->bind[0].var;
-    if (var_type(q->b->g, p)->ndim == 0)
-        return fail(q->b->s, q->call->at, E_SHAPE, "%s must have at least one dim",
-                    sym_text(q->b->s, q->bind[0].name));
     if (core == CORE_MATRIX && q->size == VAR_NONE &&
         var_type(q->b->g, q->bind[1].var)->ndim > 2)
         p = sample_text(q, "mean + cov[..., 0]");
@@ -177,7 +185,7 @@ static bool sample(Compiler *c, const Ast *call, const Ast *const *arg, Node *ou
     for (; next_param(compiler_arena(c), &p, &name, &value); arg++)
         if (!sample_param(&q, name, *arg, value)) return false;
     size_t nparam = q.nbind;
-    if (!sample_needs(&q, row->needs) ||
+    if (!has_core(&q, row->core) || !sample_needs(&q, row->needs) ||
         (row->core == CORE_MATRIX && !check_matrix(&q)))
         return false;
     if (!(row->core == CORE_NONE ? default_size(&q) : core_size(&q, row->core)))

@@ -144,10 +144,18 @@ bool sample_needs(Sample *q, const char *conditions) {
 }
 
 /* ---- building ---- */
+const char *sample_asked(Sample *q) {
+    const char *outer = q->b->asked;
+    if (!outer) q->b->asked = sym_text(q->b->s, q->call->sym);
+    return outer;
+}
+
 Var sample_text(Sample *q, const char *t) {
     Env env = {.n = q->nbind, .bind = q->bind};
     bool ok = true;
+    const char *outer = sample_asked(q);
     Var v = build_text(q->b, t, &env, &ok);
+    q->b->asked = outer;
     return ok ? v : VAR_NONE;
 }
 
@@ -160,7 +168,10 @@ Var sample_draw(Sample *q, const char *dist, size_t n, const Var *param, DType d
         in[nin++] = param[i];
     if (q->size != VAR_NONE) in[nin++] = q->size;
     PropArg props[] = {{"dist", PROP_STR(sym(s, dist))}, {"dtype", PROP_DTYPE(d)}};
-    if (!op_apply(q->b, op, props_make(s, op, 2, props), nin, in, out)) return VAR_NONE;
+    const char *outer = sample_asked(q);
+    bool ok = op_apply(q->b, op, props_make(s, op, 2, props), nin, in, out);
+    q->b->asked = outer;
+    if (!ok) return VAR_NONE;
     q->rng = out[0];
     return out[1];
 }

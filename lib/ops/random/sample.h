@@ -28,6 +28,9 @@ bool sample_param(Sample *q, const char *name, const Ast *arg, const char *value
 bool sample_need(Sample *q, const char *condition, const char *says);
 bool sample_needs(Sample *q, const char *conditions);
 
+/* What is built from now on is for the distribution: errors name it. Returns what
+ * q->b->asked is to be afterwards. */
+const char *sample_asked(Sample *q);
 void sample_bind(Sample *q, const char *name, Var v);
 /* A text of what is bound; a draw, after which q->rng is the next state. VAR_NONE:
  * diagnosed. */

@@ -18,8 +18,7 @@ static bool expand_type(Infer *in) {
     const Type *x = in->type[0];
     const Prop *axis = in_prop(in, "axis");
     int n = x->ndim + (axis->kind == P_INT ? 1 : (int)axis->ints.n);
-    if (n > MAX_NDIM)
-        return infer_fail(in, E_SHAPE, 0, "a tensor has at most %d dims", MAX_NDIM);
+    if (!infer_ndim(in, n)) return false;
     bool flag[MAX_NDIM];
     if (!infer_axes(in, axis, n, flag)) return false;
     Dim dim[MAX_NDIM];

@@ -131,8 +131,7 @@ static bool stack_type(Infer *in) {
     int axis;
     if (!same_ranks(in)) return false;
     const Type *x = in->type[0];
-    if (x->ndim == MAX_NDIM)
-        return infer_fail(in, E_SHAPE, 0, "a tensor has at most %d dims", MAX_NDIM);
+    if (!infer_ndim(in, x->ndim + 1)) return false;
     if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim + 1, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0, to = 0; to <= x->ndim; to++)
@@ -227,8 +226,7 @@ static bool list_stack_type(Infer *in) {
     const Type *x = tensor_items(in);
     int axis;
     if (!x) return false;
-    if (x->ndim == MAX_NDIM)
-        return infer_fail(in, E_SHAPE, 0, "a tensor has at most %d dims", MAX_NDIM);
+    if (!infer_ndim(in, x->ndim + 1)) return false;
     if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim + 1, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0, to = 0; to <= x->ndim; to++)

@@ -91,9 +91,7 @@ bool want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
             in, E_SHAPE, arg,
             "the number of dims must be known: give a list of sizes, or declare how "
             "many there are, as in s: int64[2]");
-    if (n > MAX_NDIM)
-        return infer_fail(in, E_SHAPE, arg, "a tensor has at most %d dims, not %d",
-                          MAX_NDIM, n);
+    if (!infer_ndim(in, n)) return false;
     for (int i = 0; i < n; i++) {
         int64_t v;
         if (minus) minus[i] = false;
@@ -114,9 +112,7 @@ bool want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
 bool call_shape(Call *c, size_t arg, int *ndim, int64_t shape[MAX_NDIM]) {
     const Tensor *t = call_in(c, arg);
     int64_t n = tensor_size(t);
-    if (n > MAX_NDIM)
-        return call_fail(c, E_RUN_SHAPE, "a tensor has at most %d dims, not %lld",
-                         MAX_NDIM, (long long)n);
+    if (!call_ndim(c, n)) return false;
     for (int64_t i = 0; i < n; i++) {
         shape[i] = tensor_i64(t, i);
         if (shape[i] < 0)

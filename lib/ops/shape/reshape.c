@@ -76,8 +76,7 @@ static bool reshape_type(Infer *in) {
 static bool new_shape(Call *c, const Tensor *x, int *ndim, int64_t shape[MAX_NDIM]) {
     const Tensor *t = call_in(c, 1);
     int64_t n = tensor_size(t), at = -1, total = tensor_size(x), others = 1;
-    if (n > MAX_NDIM)
-        return call_fail(c, E_RUN_SHAPE, "a tensor has at most %d dims", MAX_NDIM);
+    if (!call_ndim(c, n)) return false;
     for (int64_t k = 0; k < n; k++) {
         shape[k] = tensor_i64(t, k);
         if (shape[k] < -1 || (shape[k] == -1 && at >= 0))

@@ -13,19 +13,19 @@ static bool as_text(Builder *b, const char *text, Var x, Var y, Var u, Var *out)
     return ok && *out != VAR_NONE;
 }
 
-static bool same_shape(Builder *b, const Op *op, Var x, Var y) {
+static bool same_shape(Builder *b, Var x, Var y) {
     const Type *a = var_type(b->g, x), *c = var_type(b->g, y);
     bool fits = a->ndim == 2 && c->ndim == 2;
     for (int i = 0; fits && i < 2; i++)
         fits = dim_may_equal(a->dim[i], c->dim[i]);
     return fits || fail(b->s, b->from.at, E_SHAPE, "%s: %s and %s are not of one shape",
-                        op->name, type_str(b->s, a), type_str(b->s, c));
+                        b->asked, type_str(b->s, a), type_str(b->s, c));
 }
 
 /* Of two sparse ones: both brought to the places of either. */
-static bool add(Builder *b, const Op *op, Var x, Var y, const char *sparse,
-                const char *dense, Var *out) {
-    if (!same_shape(b, op, x, y)) return false;
+static bool add(Builder *b, Var x, Var y, const char *sparse, const char *dense,
+                Var *out) {
+    if (!same_shape(b, x, y)) return false;
     if (!is_sparse(b, x) || !is_sparse(b, y)) {
         if (is_sparse(b, x)) x = call1(b, "dense_from_sparse", x);
         if (x != VAR_NONE && is_sparse(b, y)) y = call1(b, "dense_from_sparse", y);
@@ -37,16 +37,16 @@ static bool add(Builder *b, const Op *op, Var x, Var y, const char *sparse,
 
 static bool add_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
-    (void)p, (void)nin;
-    return add(b, op, in[0], in[1],
+    (void)op, (void)p, (void)nin;
+    return add(b, in[0], in[1],
                "sparse_with_data(u, sparse_data(sparse_like(x, u)) + "
                "sparse_data(sparse_like(y, u)))",
                "x + y", out);
 }
 static bool subtract_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                             const Var *in, Var *out) {
-    (void)p, (void)nin;
-    return add(b, op, in[0], in[1],
+    (void)op, (void)p, (void)nin;
+    return add(b, in[0], in[1],
                "sparse_with_data(u, sparse_data(sparse_like(x, u)) - "
                "sparse_data(sparse_like(y, u)))",
                "x - y", out);
