@@ -1,6 +1,7 @@
 /* Arithmetic of literals, as Python does it: integers are exact (and must fit 64 bits
  * at the end), / gives a float, // and % round down, a negative exponent gives a float.
- */
+ * Floats and complex numbers have the bits that a run has. */
+#include "base/complex.h"
 #include "lang/compile_impl.h"
 
 #include <complex.h>
@@ -156,17 +157,6 @@ static bool fold_floats(Session *s, Infix k, Span at, double a, double b,
     }
 }
 
-/* Smith's division, as Python's. */
-static double complex complex_divide(double complex x, double complex y) {
-    double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
-    if (fabs(c) >= fabs(d)) {
-        double r = d / c, n = c + d * r;
-        return pair((a + b * r) / n, (b - a * r) / n);
-    }
-    double r = c / d, n = c * r + d;
-    return pair((a * r + b) / n, (b * r - a) / n);
-}
-
 static bool fold_complex(Session *s, Infix k, Span at, double complex x,
                          double complex y, Literal *out) {
     double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
@@ -176,13 +166,13 @@ static bool fold_complex(Session *s, Infix k, Span at, double complex x,
     case IN_SUB:
         return from_complex(pair(a - c, b - d), out);
     case IN_MUL:
-        return from_complex(pair(a * c - b * d, a * d + b * c), out);
+        return from_complex(cmul_c128(x, y), out);
     case IN_DIV:
         if (c == 0 && d == 0) return fail_zero(s, at);
-        return from_complex(complex_divide(x, y), out);
+        return from_complex(cdiv_c128(x, y), out);
     case IN_POW:
         if (a == 0 && b == 0 && (c < 0 || d != 0)) return fail_zero(s, at);
-        return from_complex(c == 0 && d == 0 ? pair(1, 0) : cpow(x, y), out);
+        return from_complex(cpower_c128(x, y), out);
     default:
         return fail(s, at, E_TYPE, "`%s` does not take complex numbers", infix_text(k));
     }

@@ -376,6 +376,27 @@ uint64(18446744073709551615) => 18446744073709551615
 END
 }
 
+@test "arithmetic of literals has the bits of a run" {
+    local op a b n=0 literals=() inputs=() values=()
+    for a in '(1+2j)' '(-0.5-1.25j)' 2j '(0.1+0.7j)' '(-2+0j)'; do
+        for b in '(1+2j)' '(2.5-1j)' '(0-3j)' 2 -1 3 2.5; do
+            for op in '*' / '**'; do
+                n=$((n + 1))
+                literals+=(-e "o$n = complex128($a $op $b)")
+                inputs+=(-i "a$n: complex128" -i "b$n: complex128" -e "o$n = a$n $op b$n")
+                values+=("a$n=$a" "b$n=$b")
+            done
+        done
+    done
+    gload --new "${literals[@]}" -o literals.tlg
+    gload --new "${inputs[@]}" -o inputs.tlg
+    grun literals.tlg >literals
+    grun inputs.tlg "${values[@]}" >inputs
+    [ "$(wc -l <literals)" = 105 ]
+    diff literals inputs
+    ok 'gload -e "o = (1+2j) ** 2" | grun' 'o = (-3.0+4.0j)'
+}
+
 @test "casts, arrays, indices, lists and dicts: what the graph gets" {
     local line
     while IFS= read -r line; do

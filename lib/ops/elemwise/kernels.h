@@ -102,36 +102,6 @@ VINLINE float fdiv_f32(float x, float y) {
 
 /* ---- complex numbers ---- */
 
-#define RE(x) (__real__(x))
-#define IM(x) (__imag__(x))
-/* Minus x, by its sign bit: of a difference beside a sum gcc 12 makes one fused
- * multiply-add-subtract, whatever -ffp-contract says, but only in the vector part of a
- * loop. */
-VINLINE float turned_c64(float x) {
-    return bits_f32(f32_bits(x) ^ 0x80000000);
-}
-VINLINE double turned_c128(double x) {
-    return bits_f64(f64_bits(x) ^ UINT64_C(1) << 63);
-}
-#define COMPLEX_ARITHMETIC(C, F, sfx, fabs_)                                           \
-    VINLINE C cmul_##sfx(C x, C y) {                                                   \
-        F re = RE(x) * RE(y) + turned_##sfx(IM(x) * IM(y)),                            \
-          im = RE(x) * IM(y) + IM(x) * RE(y);                                          \
-        return __builtin_complex(re, im);                                              \
-    }                                                                                  \
-    /* Smith's: by the larger part of y, so that squares do not overflow. */           \
-    VINLINE C cdiv_##sfx(C x, C y) {                                                   \
-        F a = RE(x), b = IM(x), c = RE(y), d = IM(y);                                  \
-        bool turn = fabs_(c) < fabs_(d);                                               \
-        F p = turn ? d : c, q = turn ? -c : d; /* y or y / i = d - c i */              \
-        F u = turn ? b : a, v = turn ? -a : b;                                         \
-        F t = q / p, scale = 1 / (p + q * t);                                          \
-        F re = (u + v * t) * scale, im = (v - u * t) * scale;                          \
-        bool zero = (c == 0) & (d == 0);                                               \
-        return __builtin_complex(zero ? a / fabs_(c) : re, zero ? b / fabs_(c) : im);  \
-    }
-COMPLEX_ARITHMETIC(float _Complex, float, c64, fabsf)
-COMPLEX_ARITHMETIC(double _Complex, double, c128, fabs)
 #define cmul(x, y)                                                                     \
     _Generic((x), float _Complex : cmul_c64, double _Complex : cmul_c128)(x, y)
 /* By the second: the first may be a real number. */
@@ -164,21 +134,6 @@ VINLINE double cabsolute_c128(double _Complex x) {
              : __builtin_##fn##f, double _Complex                                      \
              : __builtin_##fn)(x)
 
-/* Integral exponents by multiplication, the rest by logarithms. As NumPy has it, 0 to
- * the power of 0 is 1, of a positive real number 0, and else nan in both parts. */
-static inline double _Complex cpower_c128(double _Complex x, double _Complex y) {
-    double n = RE(y);
-    if (RE(x) == 0 && IM(x) == 0 && (n != 0 || IM(y) != 0))
-        return n > 0 && IM(y) == 0 ? __builtin_complex(0.0, 0.0)
-                                   : __builtin_complex((double)NAN, (double)NAN);
-    if (IM(y) == 0 && rint(n) == n && fabs(n) <= 100) {
-        double _Complex r = 1;
-        for (unsigned k = (unsigned)fabs(n); k; k >>= 1, x = cmul_c128(x, x))
-            if (k & 1) r = cmul_c128(r, x);
-        return n < 0 ? cdiv_c128(1, r) : r;
-    }
-    return __builtin_cpow(x, y);
-}
 static inline float _Complex cpower_c64(float _Complex x, float _Complex y) {
     return (float _Complex)cpower_c128((double _Complex)x, (double _Complex)y);
 }

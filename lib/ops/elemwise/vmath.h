@@ -12,6 +12,7 @@
 #ifndef OPS_ELEMWISE_VMATH_H
 #define OPS_ELEMWISE_VMATH_H
 
+#include "base/complex.h"
 #include "ops/elemwise/half.h"
 
 #include <math.h>
@@ -23,7 +24,6 @@
 #define MADD64(a, b, c) ((a) * (b) + (c))
 #define MADD32(a, b, c) ((a) * (b) + (c))
 #endif
-#define VINLINE static inline __attribute__((always_inline, unused))
 
 VINLINE double bits_f64(uint64_t u) {
     double f;
