@@ -40,6 +40,34 @@ static void append(Builder *b, const Op *op, const Props *props, size_t nin,
         out[i] = first + (Var)i;
 }
 
+/* Says the dtype that an op makes values of; false: it is not for an op to say. */
+static bool say_dtype(Infer *in, DType d) {
+    const Signature *sig = in->sig;
+    for (size_t i = 0; in->op->creates && i < sig->nprop; i++) {
+        if (sig->prop[i].type != T_DTYPE || in->props->p[i].kind != P_NONE) continue;
+        Prop *p = mem_alloc(in->s, sig->nprop * sizeof *p);
+        memcpy(p, in->props->p, sig->nprop * sizeof *p);
+        p[i] = PROP_DTYPE(d);
+        in->props = props_intern(in->s, sig->nprop, p);
+        mem_free(p);
+        return true;
+    }
+    return false;
+}
+
+/* In a graph an op means what it means where floatX is float64 (op_infer): what another
+ * floatX makes of it is said by dtype= or by a cast of what comes out. */
+static void append_plainly(Builder *b, Infer *in, Var *out) {
+    const Type *wide[OUT_MAX], *const *type = in->out;
+    in->out = wide;
+    in->floatX = DT_FLOAT64;
+    bool same = run_rule(in) && memcmp(wide, type, in->nout * sizeof *type) == 0;
+    bool said = same || say_dtype(in, type[0]->dtype);
+    append(b, in->op, in->props, in->nin, in->in, in->nout, said ? type : wide, out);
+    for (size_t i = 0; !said && i < in->nout; i++)
+        out[i] = cast_to(b, out[i], type[i]->dtype);
+}
+
 /* m's inputs are what the op takes; `as_given` if they and their number were so before.
  */
 static bool type_and_append(Builder *b, MakeNode *m, const Props *given, bool as_given,
@@ -48,6 +76,8 @@ static bool type_and_append(Builder *b, MakeNode *m, const Props *given, bool as
     Infer *in = &m->in;
     in->out = type;
     if (!run_rule(in)) return false;
+    if (in->op->type && b->floatX != DT_FLOAT64)
+        return append_plainly(b, in, out), true;
     if (as_given) typed_keep(in, given);
     append(b, in->op, in->props, in->nin, in->in, in->nout, type, out);
     return true;
@@ -164,15 +194,14 @@ static bool infer_as_is(Infer *in) {
 }
 
 size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,
-                size_t nin, const Var *in, DType floatX, Span at,
-                const Type *out[OUT_MAX]) {
+                size_t nin, const Var *in, Span at, const Type *out[OUT_MAX]) {
     MakeNode m;
     make_node_open(&m, s, g, op, nin, in);
     m.in.props = props;
     m.in.at = at;
-    m.in.floatX = floatX;
+    m.in.floatX = DT_FLOAT64;
     m.in.out = out;
-    const Typed *t = typed_find(s, op, props, nin, m.type, floatX);
+    const Typed *t = typed_find(s, op, props, nin, m.type, DT_FLOAT64);
     bool known = t && t->props == props, ok = known || infer_as_is(&m.in);
     if (known)
         *out = t->out, m.in.nout = 1;

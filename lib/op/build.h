@@ -27,10 +27,10 @@ Var call1(Builder *b, const char *op, Var x);
 Var call2(Builder *b, const char *op, Var x, Var y);
 Var call3(Builder *b, const char *op, Var x, Var y, Var z);
 /* Only the typing rule, on inputs that need no coercion: what readers and checks use.
- * Returns the number of outputs, 0: diagnosed. */
+ * Returns the number of outputs, 0: diagnosed. floatX is float64: what another one
+ * makes is said in the graph. */
 size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,
-                size_t nin, const Var *in, DType floatX, Span at,
-                const Type *out[OUT_MAX]);
+                size_t nin, const Var *in, Span at, const Type *out[OUT_MAX]);
 /* Checks a graph that came from outside, and its functions: ids in range, every Apply's
  * types are what its rule infers (or less telling), interface, updates, effects, names;
  * functions don't call each other in a circle. Linear. */

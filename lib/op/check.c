@@ -160,12 +160,11 @@ static bool is_honest(const Type *stored, const Type *rule) {
     return true;
 }
 
-static bool check_types(const Graph *g, ApplyId a, DType floatX) {
+static bool check_types(const Graph *g, ApplyId a) {
     const Type *out[OUT_MAX];
     const Apply *r = &g->apply[a];
     Span at = g->origin[a].at;
-    size_t n =
-        op_infer(g->s, g, r->op, r->props, r->nin, apply_in(g, a), floatX, at, out);
+    size_t n = op_infer(g->s, g, r->op, r->props, r->nin, apply_in(g, a), at, out);
     if (n == 0) return false;
     if (n != r->nout)
         return fail(g->s, at, E_TYPE, "%s has %zu outputs here, but the graph says %u",
@@ -288,11 +287,10 @@ static bool check_until(const Graph *g) {
 }
 
 static bool check_meaning(Graph *g) {
-    DType floatX = builder(g, false).floatX;
     for (Var v = 0; v < g->nvar; v++)
         if (var_leaf(g, v) != LEAF_NOT && !check_leaf(g, v)) return false;
     for (ApplyId a = 0; a < g->napply; a++)
-        if (!check_types(g, a, floatX)) return false;
+        if (!check_types(g, a)) return false;
     return check_updates(g) && check_labels(g) && check_inits(g) && check_effects(g) &&
            graph_dims_ok(g, NOWHERE) && check_until(g);
 }

@@ -89,8 +89,8 @@ static const Type *picked(Rewriter *r, const Apply *a) {
     Var in[16] = {rw_lead(r, r->g->in[a->in])};
     for (size_t i = 1; i < n; i++)
         in[i] = rw_lead(r, r->g->in[a->in + i + 1]);
-    n = op_infer(r->s, r->g, read, props_make(r->s, read, 1, &index), n, in,
-                 r->b.floatX, NOWHERE, t);
+    n = op_infer(r->s, r->g, read, props_make(r->s, read, 1, &index), n, in, NOWHERE,
+                 t);
     diag_rewind(r->s, mark);
     return n ? t[0] : NULL;
 }

@@ -325,8 +325,7 @@ static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
         in[k] = k == i ? y : rw_in(r, id, k);
     const Type *type[OUT_MAX];
     size_t mark = diag_count(r->s);
-    size_t n =
-        op_infer(r->s, r->g, a.op, a.props, a.nin, in, r->b.floatX, NOWHERE, type);
+    size_t n = op_infer(r->s, r->g, a.op, a.props, a.nin, in, NOWHERE, type);
     diag_rewind(r->s, mark);
     if (n != 1 || type[0] != to) return false;
     out[0] = rw_apply(r, a.op, a.props, a.nin, in);

@@ -40,11 +40,10 @@ bool graph_bind_dim(Graph *g, Sym name, int64_t n) {
 
 bool graph_reinfer(Graph *g) {
     const Type **out = mem_zalloc(g->s, OUT_MAX, sizeof *out);
-    DType floatX = builder(g, false).floatX;
     bool ok = true;
     for (ApplyId a = 0; ok && a < g->napply; a++) {
         const Apply *ap = &g->apply[a];
-        size_t n = op_infer(g->s, g, ap->op, ap->props, ap->nin, apply_in(g, a), floatX,
+        size_t n = op_infer(g->s, g, ap->op, ap->props, ap->nin, apply_in(g, a),
                             g->origin[a].at, out);
         ok = n == ap->nout;
         for (size_t k = 0; ok && k < n; k++) {

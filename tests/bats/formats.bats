@@ -240,6 +240,25 @@ END
     done
 }
 
+@test "what floatX makes is said in the graph, and no other floatX changes it" {
+    local e x f
+    for e in 'normal(0, 1, (2,), seed=1)' 'uniform(seed=1)' 'normal(0, i, seed=1)' 'normal(0, 1, (2,), rng=rng(1))[1]' 'eye(2)' 'mean(i)' 'var(i, axis=0)' 'std(i)' 'i / 2' 'inv(eye(2))' 'map(lambda a: mean(i) / 2, i)'; do
+        for x in 32 64; do
+            gload --floatX "float$x" -i 'i: int64[2]' -e "o = $e" -o a.tlg
+            like 'gload a.tlg --info' "^outputs *o *float$x"
+            ok 'grun a.tlg i=[3,4]'
+            cp .out want
+            ok 'gload --floatX float32 a.tlg --check && gload --floatX float64 a.tlg --check'
+            for f in yaml json; do
+                gload a.tlg -o "a.$f"
+                like "gload a.$f --info" "^outputs *o *float$x"
+                ok "gload a.$f | grewrite --mode NONE --diff a.tlg"
+                ok "grun a.$f i=[3,4]" "$(cat want)"
+            done
+        done
+    done
+}
+
 @test "provenance: one record a tool, in order; none when not wanted" {
     gload -e 'x ** 2' | ggrad | grewrite -o p.yaml
     [ "$(grep -o '"g[a-z]* [0-9.]*' p.yaml | cut -c 2- | cut -d' ' -f1 | tr '\n' ' ')" = 'gload ggrad grewrite ' ]
