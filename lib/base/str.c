@@ -1,6 +1,8 @@
 /* Growable text. */
 #include "base/str.h"
 
+#include "base/session.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -59,4 +61,8 @@ void str_clear(Str *b) {
 void str_free(Str *b) {
     mem_free(b->p);
     *b = STR(b->s);
+}
+
+const char *counted(Session *s, size_t n, const char *what) {
+    return arena_printf(session_arena(s), "%zu %s%s", n, what, n == 1 ? "" : "s");
 }

@@ -198,6 +198,7 @@ struct Op {
     Fold fold;
     bool (*fold_if)(const GraphView *v, ApplyId a); /* FOLD_ALWAYS: asked first */
     bool comm;                                      /* two inputs may change places */
+    bool varies; /* the number of outputs depends on the inputs or props */
     bool uneven; /* comm: of equal inputs the first counts, as -0 and 0 are equal */
     bool assoc;
     bool elemwise; /* set by the rows: may be fused */

@@ -2,7 +2,7 @@
 #include "op/infer.h"
 #include "op/op_impl.h"
 
-static const char *const wanted_text[] = {
+static const char *const wanted[] = {
     [T_BOOL] = "True or False",
     [T_INT] = "an integer",
     [T_FLOAT] = "a number",
@@ -24,20 +24,31 @@ static PropKind kind_of(PropType t) {
     return kind[t];
 }
 
+bool prop_is_of(const PropDef *d, PropKind kind) {
+    if (kind == P_NONE) return d->none;
+    return kind == kind_of(d->type) || (d->type == T_KEY && kind == P_STR);
+}
+
+const char *prop_wanted(const PropDef *d) {
+    return wanted[d->type];
+}
+
+const char *prop_or_none(const PropDef *d) {
+    return d->none && d->type != T_AXES ? " or None" : "";
+}
+
 static bool prop_fail(Infer *in, const PropDef *d) {
     return infer_fail(in, E_ARG, in->nin, "%s must be %s%s", sym_text(in->s, d->name),
-                      wanted_text[d->type],
-                      d->none && d->type != T_AXES ? " or None" : "");
+                      prop_wanted(d), prop_or_none(d));
 }
 
 static bool check_prop(Infer *in, const PropDef *d, const Prop *p) {
     const char *name = sym_text(in->s, d->name);
     if (p->kind == P_NONE && d->required && !d->none)
         return infer_fail(in, E_ARG, in->nin, "%s needs %s=, which must be %s",
-                          in->op->name, name, wanted_text[d->type]);
-    if (p->kind == P_NONE) return d->none || prop_fail(in, d);
-    bool text = d->type == T_KEY && p->kind == P_STR;
-    if (p->kind != kind_of(d->type) && !text) return prop_fail(in, d);
+                          in->op->name, name, prop_wanted(d));
+    if (!prop_is_of(d, p->kind)) return prop_fail(in, d);
+    if (p->kind == P_NONE) return true;
     if (p->kind == P_DTYPE && (p->i < 0 || p->i >= DT_N)) return prop_fail(in, d);
     if (p->kind == P_GRAPH && in->g && !graph_function(in->g, p->sym))
         return infer_fail(in, E_NAME, in->nin, "there is no function %s",

@@ -76,6 +76,10 @@ size_t sig_list(const Signature *sig, size_t nin, size_t i);
 /* Input i of nin for messages: its name, "args[2]" of a rest parameter. */
 const char *signature_input_text(Session *s, const Op *op, size_t nin, size_t i);
 
+/* Can a prop be of this kind? And what it can be: "an integer", " or None". */
+bool prop_is_of(const PropDef *d, PropKind kind);
+const char *prop_wanted(const PropDef *d);
+const char *prop_or_none(const PropDef *d);
 /* Props by name, for kernels and typing rules. The op must have it. */
 const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name);
 bool prop_bool(Session *s, const Op *op, const Props *p, const char *name);

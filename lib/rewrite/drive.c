@@ -219,8 +219,9 @@ static bool install(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
     bool changed = false;
     for (Var k = 0; k < p.nout; k++) {
         Var v = p.out + k, x = rw_lead(r, out[k]);
+        if (out[k] == v) continue; /* it stays, or stands for another already */
         if (x == v) {
-            if (out[k] != v && circle(r, entry, out[k], v)) return false;
+            if (circle(r, entry, out[k], v)) return false;
             continue;
         }
         allow_for(r, entry, v);
@@ -236,6 +237,18 @@ static bool install(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
     return changed;
 }
 
+/* A rule replaces one output: that which it picks, or the only one. */
+static bool try_rule(Rewriter *r, ApplyId a, const Rule *rule, Var *out) {
+    Apply p = r->g->apply[a];
+    size_t k = rule->lhs && rule->lhs->picks ? rule->lhs->out : 0;
+    for (Var i = 0; i < p.nout; i++)
+        out[i] = p.out + i;
+    if (k >= p.nout || rw_lead(r, out[k]) != out[k]) return false;
+    Var x = rule_fire(r, rule, out[k]);
+    if (x != VAR_NONE) out[k] = x;
+    return x != VAR_NONE;
+}
+
 static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     Entry *e = &r->db->entry.p[i];
     double start = r->o->profile ? rw_clock() : 0;
@@ -244,8 +257,7 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     r->b.from = (Origin){r->g->origin[a].at, e->name};
     bool hit;
     if (e->rule) {
-        out[0] = rule_fire(r, e->rule, r->g->apply[a].out);
-        hit = out[0] != VAR_NONE;
+        hit = try_rule(r, a, e->rule, out);
     } else {
         hit = e->pass->node(r, a, out);
         rw_grow(r);
@@ -268,12 +280,19 @@ static Kinds kinds_at(Rewriter *r, ApplyId a) {
     return kinds;
 }
 
+/* Up to what replaces the Apply; a rule may do so with one output of several, and then
+ * others with the rest. */
 static bool try_all(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
+    bool hit = false;
     for (size_t i = 0; i < b->n && !r->failed; i++) {
-        r->db->entry.p[b->p[i].entry].profile.tried++;
-        if (!(b->p[i].needs & ~kinds) && try_entry(r, a, b->p[i].entry)) return true;
+        Entry *e = &r->db->entry.p[b->p[i].entry];
+        if (hit && !e->rule) continue;
+        e->profile.tried++;
+        if (b->p[i].needs & ~kinds || !try_entry(r, a, b->p[i].entry)) continue;
+        hit = true;
+        if (!e->rule || r->g->apply[a].nout == 1) break;
     }
-    return false;
+    return hit;
 }
 
 static bool try_apply(Rewriter *r, ApplyId a) {

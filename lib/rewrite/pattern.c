@@ -119,7 +119,7 @@ static bool int_prop(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
     return true;
 }
 
-static bool prop_value(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
+static bool read_prop(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
     if (e->kind == AST_NONE) return *out = (Prop){.kind = P_NONE}, true;
     if (e->kind == AST_BOOL) return *out = PROP_BOOL((int64_t)e->u), true;
     if (e->kind == AST_FLOAT) return *out = (Prop){.kind = P_FLOAT, .f = e->v}, true;
@@ -128,11 +128,28 @@ static bool prop_value(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
     return int_prop(c, e, def, out);
 }
 
+static bool is_of(Ctx *c, const Ast *e, const PropDef *def, PropKind kind) {
+    return prop_is_of(def, kind) ||
+           fail(c->r->s, e->at, E_REWRITE, "%s must be %s%s", name_of(c, def->name),
+                prop_wanted(def), prop_or_none(def));
+}
+
+static bool prop_value(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
+    if (!read_prop(c, e, def, out)) return false;
+    DType d = DT_NONE;
+    if (def->type == T_DTYPE && out->kind == P_STR) {
+        const char *word = name_of(c, out->sym);
+        d = dtype_find(word, strlen(word));
+    }
+    if (d != DT_NONE) *out = PROP_DTYPE(d);
+    return is_of(c, e, def, out->kind);
+}
+
 /* A name as a value is a dtype or a hole. */
-static bool prop_name(Ctx *c, const Ast *e, PatProp *p) {
+static bool prop_name(Ctx *c, const Ast *e, const PropDef *def, PatProp *p) {
     const char *word = name_of(c, e->sym);
     DType d = dtype_find(word, strlen(word));
-    if (d != DT_NONE) return p->value = PROP_DTYPE(d), true;
+    if (d != DT_NONE) return p->value = PROP_DTYPE(d), is_of(c, e, def, P_DTYPE);
     int i = hole(c, e->sym, e->at);
     if (i < 0) return false;
     c->r->prop_hole[i] = true;
@@ -149,7 +166,7 @@ static bool add_prop(Ctx *c, Pat *p, size_t index, const Ast *value) {
     PatProp *x = &more[p->nprop++];
     x->index = (uint16_t)index;
     p->prop = more;
-    return value->kind == AST_NAME ? prop_name(c, value, x)
+    return value->kind == AST_NAME ? prop_name(c, value, &sig->prop[index], x)
                                    : prop_value(c, value, &sig->prop[index], &x->value);
 }
 
@@ -179,8 +196,8 @@ static bool argument(Ctx *c, Pat *p, const Ast *e) {
     if (!rest && p->nin == sig->nin) {
         size_t index = p->nprop;
         if (index < sig->nprop) return add_prop(c, p, index, e);
-        return fail(c->r->s, e->at, E_REWRITE, "%s takes %zu arguments", p->op->name,
-                    sig->nin);
+        return fail(c->r->s, e->at, E_REWRITE, "%s takes %s", p->op->name,
+                    counted(c->r->s, sig->nin, "argument"));
     }
     const Pat *x = compile(c, e);
     if (!x) return false;
@@ -289,6 +306,12 @@ static const Pat *compile_output(Ctx *c, const Ast *e) {
     }
     const Pat *of = compile(c, e->kid[0]);
     if (!of) return NULL;
+    const Signature *sig = op_signature(c->r->s, of->op);
+    if ((size_t)out >= sig->nout && !of->op->varies) {
+        fail(c->r->s, e->kid[1]->at, E_REWRITE, "%s has %s, counted from 0",
+             of->op->name, counted(c->r->s, sig->nout, "output"));
+        return NULL;
+    }
     Pat *p = arena_copy(c->a, of, sizeof *of);
     p->picks = true;
     p->out = (size_t)out;

@@ -73,6 +73,14 @@ END
     bad 3 E_DUPLICATE 'b.rules:2:' 'grewrite s.tlg --rules b.rules'
 }
 
+@test "a rule for one output of an op replaces that output alone" {
+    gload -i 'x: float64[2, 2]' -e 'a, b = slogdet(x)' -o s.tlg
+    printf 'second: slogdet(x)[1] => log(abs(det(x)))\nfirst: slogdet(x)[0] => sign(det(x))\n' >r.rules
+    ok 'grewrite s.tlg --rules r.rules --mode NONE --exclude first --no-provenance -O math' $'x: float64[2, 2]\na, _1 = slogdet(x)\nb = log(abs(det(x)))'
+    ok 'grewrite s.tlg --rules r.rules --mode NONE --exclude second --no-provenance -O math' $'x: float64[2, 2]\na = sign(det(x))\n_1, b = slogdet(x)'
+    like 'grewrite s.tlg --rules r.rules --mode NONE --verify 3 --no-provenance -O math' '^a = sign' '^b = log'
+}
+
 @test "rules that go round in a circle are named" {
     softplus
     printf 'there: exp(x) => cosh(x) + sinh(x)\nback: cosh(x) + sinh(x) => exp(x)\n' >c.rules
@@ -253,6 +261,14 @@ T
 8|E_REWRITE|an index picks an output of a call|e: exp(svd(x)[y]) => x
 8|E_REWRITE|names, numbers, operators and calls|e: exp([x]) => x
 25|E_REWRITE|y stands for a parameter, not a variable|e: exp(sum(x, axis=y) + y) => x
+15|E_REWRITE|slogdet has 2 outputs, counted from 0|e: slogdet(x)[7] => x
+32|E_REWRITE|slogdet has 2 outputs, counted from 0|e: slogdet(x)[0] => slogdet(x)[2]
+11|E_REWRITE|exp has 1 output, counted from 0|e: exp(x)[1] => x
+16|E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis='a') => x
+16|E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=1.5) => x
+16|E_REWRITE|axis must be None, an integer or a list of integers|e: sum(x, axis=float32) => x
+20|E_REWRITE|keepdims must be True or False|e: sum(x, keepdims=None) => x
+17|E_REWRITE|dtype must be a dtype or None|e: eye(x, dtype='flo') => x
 24|E_REWRITE|a parameter in a rule is an integer here|e: exp(sum(x, axis=(0, z))) => x
 20|E_REWRITE|a parameter in a rule is a literal or a name|e: exp(sum(x, axis=z + 1)) => x
 11|E_REWRITE|sum has no parameter nokey|e: sum(x, nokey=1) => x

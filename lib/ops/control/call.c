@@ -196,6 +196,7 @@ static bool call_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 
 static const Op table[] = {
     {.name = "call",
+     .varies = true,
      .doc = "The function fn of the graph, applied to args. What it sows is harvested "
             "under the name of the scope, if it has one.",
      .in = "*args: any",

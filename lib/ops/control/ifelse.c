@@ -180,6 +180,7 @@ static bool ifelse_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 
 static const Op table[] = {
     {.name = "ifelse",
+     .varies = true,
      .doc =
          "The value of then_branch if the condition, a scalar of any dtype, is not 0, "
          "else that of else_branch; only the branch that is taken is run. Both are a "

@@ -373,6 +373,7 @@ static bool scan_shape(ShapeOf *q) {
 
 static const Op table[] = {
     {.name = "scan",
+     .varies = true,
      .doc = "Runs the function fn once for each step: "
             "scan(fn, sequences, outputs_info, non_sequences, n_steps). fn gets a row "
             "of each sequence, the values that its outputs had in the step before, and "

@@ -436,6 +436,7 @@ static const Op table[] = {
      .file = __FILE__,
      .line = __LINE__},
     {.name = "split",
+     .varies = true,
      .doc = "x cut along a dim: in equal parts when a number is given, else at the "
             "given places. The parts are views.",
      .in = "x, indices_or_sections",
