@@ -11,6 +11,15 @@ SONAME  := libthunkline.so.0
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 MAKEFLAGS += --no-builtin-rules
+# All cores, unless -j says otherwise; a make within another shares its jobs.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+# A line for each file; V=1: the commands, V=0: nothing.
+V ?= $(if $(findstring s,$(firstword -$(MAKEFLAGS))),0)
+Q = $(if $(filter 1,$(V)),,@)
+quote = '$(subst ','\'',$(1))'
+say = $(if $(V),,@printf '%-4s %s\n' $(1) $(2))
 .SUFFIXES:
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes \
@@ -63,43 +72,57 @@ TOOL_BIN := $(TOOLS:%=$(B)/bin/%)
 all: $(TOOL_BIN) $(B)/libthunkline.a $(B)/libthunkline.so
 lib: $(B)/libthunkline-all.a
 
-$(B)/%.o: %.c
+# Files that change only when the text in them does: other flags, or a source less, make anew what they were used for.
+$(B)/flags: keep = $(CC) $(ALL_CFLAGS) $(SIMD_OPT)
+$(B)/sources: keep = $(LIB_O) $(CMD_C) $(LDFLAGS) $(LINK)
+$(B)/flags $(B)/sources: FORCE
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c $< -o $@
-$(B)/gen/%.o: $(B)/gen/%.c
-	$(CC) $(ALL_CFLAGS) -c $< -o $@
+	@printf '%s\n' $(call quote,$(keep)) > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+$(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 define SIMD_RULE
-$(B)/%.simd$(1).o: %.simd.c
+$(B)/%.simd$(1).o: %.simd.c $(B)/flags
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(SIMD_OPT) $$(LEVEL_FLAGS_$(1)) -DTL_LEVEL=$(1) -c $$< -o $$@
+	$$(call say,CC,$$<)
+	$$(Q)$$(CC) $$(ALL_CFLAGS) $$(SIMD_OPT) $$(LEVEL_FLAGS_$(1)) -DTL_LEVEL=$(1) -c $$< -o $$@
 endef
 $(foreach l,$(LEVELS),$(eval $(call SIMD_RULE,$(l))))
 
 # The catalogue: every `const OpList ops_*` and `const MacroList macros_*` in the tree, by name.
 CATALOGUE_C := $(shell grep -lE "^const (OpList ops|MacroList macros)_" -r lib --include="*.c" | sort)
-$(B)/gen/catalogue.c: $(CATALOGUE_C) lib/gen/catalogue.awk Makefile
+$(B)/gen/catalogue.c: $(CATALOGUE_C) lib/gen/catalogue.awk $(B)/sources Makefile
 	@mkdir -p $(@D)
-	awk -f lib/gen/catalogue.awk $(CATALOGUE_C) > $@
+	$(Q)awk -f lib/gen/catalogue.awk $(CATALOGUE_C) > $@
 $(B)/gen/rules_text.c: $(wildcard lib/rewrite/rules/*.rules) lib/gen/embed.awk
 	@mkdir -p $(@D)
-	awk -f lib/gen/embed.awk $(sort $(wildcard lib/rewrite/rules/*.rules)) > $@
+	$(Q)awk -f lib/gen/embed.awk $(sort $(wildcard lib/rewrite/rules/*.rules)) > $@
 
-$(B)/libthunkline-all.a: $(LIB_O)
+$(B)/libthunkline-all.a: $(LIB_O) $(B)/sources
+	$(call say,AR,$@)
 	@rm -f $@
-	ar qcs $@ $^
+	$(Q)ar qcs $@ $(filter %.o,$^)
 # The public archive: one object in which only tl_* and Tl* are visible.
-$(B)/libthunkline.a: $(LIB_O)
-	ld -r -o $(B)/thunkline.o $^
-	objcopy --wildcard --keep-global-symbol='tl_*' --keep-global-symbol='Tl*' $(B)/thunkline.o
+$(B)/libthunkline.a: $(LIB_O) $(B)/sources
+	$(call say,AR,$@)
+	$(Q)ld -r -o $(B)/thunkline.o $(filter %.o,$^)
+	$(Q)objcopy --wildcard --keep-global-symbol='tl_*' --keep-global-symbol='Tl*' $(B)/thunkline.o
 	@rm -f $@
-	ar rcs $@ $(B)/thunkline.o
-$(B)/libthunkline.so: $(LIB_O)
-	$(CC) -shared $(NOW) -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LDFLAGS) -o $@ $^ $(SHARED_LIBS)
+	$(Q)ar rcs $@ $(B)/thunkline.o
+$(B)/libthunkline.so: $(LIB_O) $(B)/sources
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared $(NOW) -Wl,-soname,$(SONAME) -Wl,--no-undefined $(LDFLAGS) -o $@ $(filter %.o,$^) $(SHARED_LIBS)
 
 define TOOL_RULE
-$(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c)) $(B)/libthunkline-all.a
+$(B)/bin/$(1): $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c)) $(B)/libthunkline-all.a $(B)/sources
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) $$(LINK) -o $$@ $$^ $$(LDLIBS)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(LDFLAGS) $$(LINK) -o $$@ $$(filter %.o %.a,$$^) $$(LDLIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call TOOL_RULE,$(t))))
 
@@ -107,14 +130,16 @@ $(foreach t,$(TOOLS),$(eval $(call TOOL_RULE,$(t))))
 UNIT_C := $(wildcard tests/unit/*.c tests/prop/*.c)
 UNIT_BIN := $(UNIT_C:%.c=$(B)/%)
 $(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
 ## demo: build the tools and train the digits model
 ## test: all tests and lints
 # Installs what is missing, and says so.
 setup-build setup-test: setup-%:
 	@CC="$(CC)" tests/setup.sh $*
 demo: setup-build
-	@$(MAKE) --no-print-directory tools
+	@echo "building the tools"
+	@$(MAKE) --no-print-directory V=0 tools
 	@examples/digits/demo.sh $(abspath $(B)/bin)
 test: setup-test
 	@$(MAKE) --no-print-directory test-programs
@@ -137,24 +162,24 @@ unit: $(UNIT_BIN)
 DUMP := $(B)/gen/options.tsv
 $(DUMP): $(TOOL_BIN)
 	@mkdir -p $(@D)
-	for t in $(TOOLS); do $(B)/bin/$$t --dump=options; done > $@
+	$(Q)for t in $(TOOLS); do $(B)/bin/$$t --dump=options; done > $@
 MAN := $(TOOLS:%=$(B)/man/%.1)
 $(B)/man/%.1: cmd/%/$$*.1.in $(B)/bin/%
 	@mkdir -p $(@D)
-	$(B)/bin/$* --dump=man > $@.options
-	sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' $< > $@
+	$(Q)$(B)/bin/$* --dump=man > $@.options
+	$(Q)sed -e '/^@OPTIONS@$$/{r $@.options' -e 'd;}' $< > $@
 ## man: the man pages
 man: $(MAN)
 COMPLETIONS := $(foreach t,$(TOOLS),completions/$(t).bash completions/_$(t) completions/$(t).fish)
 $(B)/completions/%.bash: $(DUMP) lib/gen/completions.awk
 	@mkdir -p $(@D)
-	awk -v shell=bash -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
+	$(Q)awk -v shell=bash -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
 $(B)/completions/_%: $(DUMP) lib/gen/completions.awk
 	@mkdir -p $(@D)
-	awk -v shell=zsh -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
+	$(Q)awk -v shell=zsh -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
 $(B)/completions/%.fish: $(DUMP) lib/gen/completions.awk
 	@mkdir -p $(@D)
-	awk -v shell=fish -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
+	$(Q)awk -v shell=fish -v tool=$* -f lib/gen/completions.awk $(DUMP) > $@
 generated: $(COMPLETIONS:%=$(B)/%)
 ## completions: write the committed completions anew
 completions: generated
@@ -162,6 +187,7 @@ completions: generated
 
 # ---- installing: PROGRAM_PREFIX renames tools, man pages, completions together ----
 PROGRAM_PREFIX ?=
+STRIP ?= -s
 bindir := $(DESTDIR)$(PREFIX)/bin
 libdir := $(DESTDIR)$(PREFIX)/lib
 datadir := $(DESTDIR)$(PREFIX)/share
@@ -169,12 +195,12 @@ RENAME := sed -E 's/\<(gload|ggrad|grewrite|grun|gprof)\>/$(PROGRAM_PREFIX)\1/g'
 $(B)/thunkline.pc: Makefile
 	@mkdir -p $(@D)
 	printf 'prefix=%s\nName: thunkline\nDescription: tensor graphs as files\nVersion: %s\nLibs: -L$${prefix}/lib -lthunkline\nLibs.private: -lyaml -lzstd -lm -ldl -lpthread\nCflags: -I$${prefix}/include\n' '$(PREFIX)' '$(VERSION)' > $@
-## install: PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX=
+## install: PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX= STRIP=-s (empty: with what debuggers read)
 install: all man generated $(B)/thunkline.pc
 	install -d $(bindir) $(libdir)/pkgconfig $(DESTDIR)$(PREFIX)/include/thunkline $(datadir)/man/man1 $(datadir)/thunkline/bats \
 	  $(datadir)/bash-completion/completions $(datadir)/zsh/site-functions $(datadir)/fish/vendor_completions.d
 	for t in $(TOOLS); do p=$(PROGRAM_PREFIX)$$t; \
-	  install -m 755 $(B)/bin/$$t $(bindir)/$$p; \
+	  install $(STRIP) -m 755 $(B)/bin/$$t $(bindir)/$$p; \
 	  $(RENAME) $(B)/man/$$t.1 > $(datadir)/man/man1/$$p.1; \
 	  $(RENAME) $(B)/completions/$$t.bash > $(datadir)/bash-completion/completions/$$p; \
 	  $(RENAME) $(B)/completions/_$$t > $(datadir)/zsh/site-functions/_$$p; \
@@ -183,7 +209,8 @@ install: all man generated $(B)/thunkline.pc
 	    echo "note: $$p already names $$found here; make install PROGRAM_PREFIX=t gives t$$t"; done
 	install -m 644 $(wildcard lib/include/thunkline/*.h) $(DESTDIR)$(PREFIX)/include/thunkline/
 	install -m 644 $(B)/libthunkline.a $(libdir)/
-	install -m 755 $(B)/libthunkline.so $(libdir)/$(SONAME)
+	install $(STRIP) -m 755 $(B)/libthunkline.so $(libdir)/$(SONAME)
+	$(if $(STRIP),strip --strip-debug $(libdir)/libthunkline.a)
 	ln -sf $(SONAME) $(libdir)/libthunkline.so
 	install -m 644 $(B)/thunkline.pc $(libdir)/pkgconfig/
 	install -m 644 $(wildcard lib/bats/*.bash) $(datadir)/thunkline/bats/
@@ -191,7 +218,8 @@ install: all man generated $(B)/thunkline.pc
 # ---- benchmarks: one table of ratios to yardsticks that run beside (tests/bench) ----
 BENCH := $(addprefix $(B)/tests/bench/,gen start size overhead kernels loops)
 $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/tests/bench/bench.o $(B)/tests/bench/yard.o $(B)/libthunkline-all.a
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 $(B)/tests/bench/yard.o: CFLAGS += -O3 -march=native
 $(B)/tests/bench/overhead.o: CFLAGS += -fno-builtin
 ## bench: measure beside yardsticks
@@ -215,15 +243,16 @@ FUZZ_CMD := $(TOOLS:%=$(B)/tests/fuzz/cmd-%.o)
 define FUZZ_CMD_RULE
 $(B)/tests/fuzz/cmd-$(1).o: $(patsubst %.c,$(B)/%.o,$(wildcard cmd/$(1)/*.c))
 	@mkdir -p $$(@D)
-	ld -r -o $$@ $$^
-	objcopy --redefine-sym main=$(1)_main $$@
+	$$(Q)ld -r -o $$@ $$^
+	$$(Q)objcopy --redefine-sym main=$(1)_main $$@
 endef
 $(foreach t,$(TOOLS),$(eval $(call FUZZ_CMD_RULE,$(t))))
 $(B)/tests/fuzz/cli $(B)/libfuzzer/cli: $(FUZZ_CMD)
 libfuzzer: $(FUZZ_C:tests/fuzz/%.c=$(B)/libfuzzer/%)
 $(B)/libfuzzer/%: tests/fuzz/%.c $(B)/libthunkline-all.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -DLIBFUZZER -fsanitize=fuzzer $(LDFLAGS) -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/libthunkline-all.a $(LDLIBS)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -DLIBFUZZER -fsanitize=fuzzer $(LDFLAGS) -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/libthunkline-all.a $(LDLIBS)
 
 # ---- coverage: what unit programs, bats and fuzz seeds reach, by gcov (gcc) ----
 ## coverage: lines and branches that the tests reach; what they never reach is listed in build-cov/coverage.txt
@@ -243,7 +272,7 @@ TORTURE ?=
 torture-programs: tools $(B)/tests/torture/graph $(B)/tests/torture/failalloc.so $(B)/tests/torture/failwrite.so
 $(B)/tests/torture/%.so: tests/torture/%.c
 	@mkdir -p $(@D)
-	$(CC) -shared -fPIC -O1 -Wall -Wextra -o $@ $<
+	$(Q)$(CC) -shared -fPIC -O1 -Wall -Wextra -o $@ $<
 torture: SECONDS = 60
 torture: torture-programs
 	@tests/torture/run.sh $(B) $(SECONDS) $(SEED) $(TORTURE)
@@ -258,9 +287,12 @@ mutants: setup-test
 help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST)) | sort | awk -F': ' '{ printf "%-13s %s\n", $$1, substr($$0, length($$1) + 3) }'
 
+## metrics: figures about the shape of the code, to look at (tests/metrics)
+metrics:
+	@tests/metrics/run.sh
 ## clean: remove the build
 clean:
 	rm -rf $(B)
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
+.PHONY: FORCE metrics mutants torture torture-programs coverage help bench fuzz fuzz-programs fuzz-seeds libfuzzer all man generated completions install lib tools unit clean demo test test-programs setup-build setup-test check-san
 .SECONDARY:

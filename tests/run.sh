@@ -16,19 +16,33 @@ count() {
     failed=$((failed + f))
 }
 
+jobs=1
+parallel --version 2>/dev/null | grep -q 'GNU parallel' && jobs=$(nproc)
+
+# Programs side by side; what each prints stays together.
+one_program() { # number, program
+    timeout "${TEST_SECONDS:-600}" "$2" >"$log/unit.$1" 2>&1
+    echo $? >"$log/status.$1"
+}
+export -f one_program
+export log
+i=0
 for program in "$@"; do
-    timeout "${TEST_SECONDS:-600}" "$program" >"$log/unit" 2>&1
-    status=$?
-    if ! grep -q ' passed, [0-9]* failed$' "$log/unit" || { [ $status -ne 0 ] && grep -q ' 0 failed$' "$log/unit"; }; then
+    i=$((i + 1))
+    printf '%s\0%s\0' "$i" "$program"
+done | xargs -0 -n 2 -P "$(nproc)" bash -c 'one_program "$@"' run
+i=0
+for program in "$@"; do
+    i=$((i + 1))
+    status=$(cat "$log/status.$i")
+    if ! grep -q ' passed, [0-9]* failed$' "$log/unit.$i" || { [ "$status" -ne 0 ] && grep -q ' 0 failed$' "$log/unit.$i"; }; then
         echo "$program: ended with status $status"
         failed=$((failed + 1))
     fi
-    tail -n 40 "$log/unit"
-    count "$log/unit"
+    tail -n 40 "$log/unit.$i"
+    count "$log/unit.$i"
 done
 
-jobs=1
-parallel --version 2>/dev/null | grep -q 'GNU parallel' && jobs=$(nproc)
 export TL_BIN="$PWD/$B/bin"
 bats --tap --jobs "$jobs" tests/bats >"$log/bats" 2>&1
 grep -v '^ok ' "$log/bats"
