@@ -36,11 +36,21 @@ bool guard_outputs(const Guard *g, const Graph *ran, const Machine *m);
 /* ---- MONITOR ---- */
 /* One line for each instruction that ran, through services' print: number (behind the
  * function's name), op, place, seconds, and of each output its dtype, shape, min, max
- * and mean; parted by tabs, below a line of headings. */
+ * and mean; parted by tabs, below a line of headings. Of one instruction only the first
+ * runs have a line; at the end another says how many more there were. */
+enum { MONITOR_RUNS = 100 };
+typedef struct Monitored {
+    char *head; /* number, op, place */
+    uint64_t runs;
+    double left; /* seconds of the runs without a line */
+} Monitored;
 typedef struct Monitor {
-    bool begun;
+    Session *s;
+    Map at; /* function and instruction -> index into seen */
+    Vec(Monitored) seen;
 } Monitor;
-VmHooks monitor_hooks(Monitor *m);
+VmHooks monitor_hooks(Session *s, Monitor *m);
+void monitor_end(Monitor *m); /* the last lines; m may be zeroed */
 
 /* ---- DebugMode ---- */
 /* What is found is an error of the session, named as in the systems that this comes

@@ -115,7 +115,7 @@ bool run_watch(GraphRun *r) {
     if (!debug_options(r) || !guard_options(r)) return false;
     VmHooks h = {0};
     if (r->spec->mode == RUN_NAN_GUARD) h = guard_hooks(&r->guard);
-    if (r->spec->mode == RUN_MONITOR) h = monitor_hooks(&r->monitor);
+    if (r->spec->mode == RUN_MONITOR) h = monitor_hooks(r->s, &r->monitor);
     if (r->check) h = check_hooks(r->check);
     if (h.ctx) vm_set_hooks(r->m, &h);
     return true;

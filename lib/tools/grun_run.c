@@ -90,6 +90,7 @@ void run_begin(GraphRun *r, Graph *g, const RunSpec *spec) {
 
 void run_end(GraphRun *r) {
     if (r->out) writer_abort(r->out);
+    monitor_end(&r->monitor);
     results_free(r);
     vm_free(r->m);
     plan_free(r->plan);

@@ -76,6 +76,23 @@ Y
     [ "$(grep -c '^step' .err)" = 1 ]
 }
 
+@test "MONITOR shows the first hundred runs of an instruction and counts the rest" {
+    gload --new -i 'x: float64[n]' -e 's = scan(lambda a, h: tanh(a) + h, sequences=[x], outputs_info=[0.0])[-1]' -e 'y = s * 2' --outputs y -o l.tlg
+    shell "grun l.tlg --mode MONITOR 'x=zeros(5000)'"
+    [ "$status" = 0 ]
+    [ "$(awk -F'\t' 'NF != 5' .err)" = '' ]
+    [ "$(grep -c $'^lambda.*float64() min=' .err)" = "$((100 * $(grep -c 'in 4900 more runs$' .err)))" ]
+    grep -Eq $'^lambda[^\t]*/[0-9]+\t[^\t]+\t[^\t]+\t[0-9.e-]+\t\\.\\.\\. in 4900 more runs$' .err
+    shell "grun l.tlg --mode MONITOR --steps 130 'x=zeros(1)'"
+    [ "$(grep -c 'in 30 more runs$' .err)" = "$(($(wc -l <.err) / 101))" ]
+    shell "grun l.tlg --mode MONITOR --steps 100 'x=zeros(1)'"
+    run ! grep 'more runs' .err
+    # also where the run fails on its way
+    gload --new -i 'x: float64[n]' -e 's = scan(lambda a, h: assert_op(a, a < 200) + h, sequences=[x], outputs_info=[0.0])[-1]' --outputs s -o f.tlg
+    shell "grun f.tlg --mode MONITOR 'x=arange(300.)'"
+    [ "$status" = 5 ] && grep -q 'in 100 more runs$' .err
+}
+
 @test "modes are found in any case, and unknown ones are errors with a suggestion" {
     curve
     ok 'grun curve.tlg --mode fast_run x=[1]' 'y = [0.0]'
