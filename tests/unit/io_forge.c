@@ -7,6 +7,7 @@
 #include "op/build.h"
 #include "test.h"
 #include "value/object.h"
+#include "vm/vm.h"
 
 #include <stdlib.h>
 
@@ -52,7 +53,7 @@ static Value row(DType d, int64_t n) {
     return v;
 }
 
-/* Constants that the text form computes as the graph runs. */
+/* Constants of the kinds whose value is no array. */
 static void add_values(Graph *g) {
     Value list = {.kind = TYPE_LIST}, none = {.kind = TYPE_SLICE}, sparse;
     list.obj = list_new_take(s, 2, (Value[]){row(DT_BOOL, 2), row(DT_BOOL, 0)});
@@ -413,6 +414,7 @@ static void each_item(void) {
 
 int main(void) {
     s = session_new(NULL, NULL);
+    vm_open(s);
     session_options(s)->max_memory = 1 << 26;
     each_item();
     session_free(s);

@@ -1,0 +1,179 @@
+/* graph_check believes nothing: each field of a valid graph that could point elsewhere
+ * or contradict another is made to, one at a time, and each time one error says so. */
+#include "io/io.h"
+#include "op/op.h"
+#include "test.h"
+#include "vm/vm.h"
+
+#include <stdlib.h>
+
+static Session *s;
+
+static const char text[] = "thunkline: 1\nname: m\n"
+                           "functions:\n"
+                           "  f: {inputs: {a: float64}, outputs: {r: a + a}}\n"
+                           "  h: {inputs: {a: float64}, outputs: {r: f(a) + 1.0}}\n"
+                           "inputs: {x: 'float64[n, 3]', u: 'float64[?]'}\n"
+                           "shared:\n"
+                           "  w: float64[3] = [1, 2, 3]\n"
+                           "  v: float64 = f(2.0)\n"
+                           "let: |\n"
+                           "  c = array([1.0, 2.0, 3.0])\n"
+                           "  o = slice(None, 3)\n"
+                           "  y = sum(x * w, axis=0) + c + n\n"
+                           "  z = h(w[0])\n"
+                           "  p = sow(exp(y), tag='a', name='p')\n"
+                           "  q = sow(exp(z), tag='a', name='q')\n"
+                           "outputs: [y, z, o, u]\n"
+                           "updates: {w: w + y, v: v + 1.0}\n";
+
+static Var at(const Graph *g, const char *name) {
+    return graph_find(g, sym(s, name));
+}
+#define REC(name)   g->var[at(g, name)]
+#define LEAF(name)  (*var_leafrec(g, at(g, name)))
+#define APPLY(name) g->apply[var_owner(g, at(g, name))]
+
+static const Type *float64s(int ndim, Dim dim) {
+    return type_tensor(s, DT_FLOAT64, ndim, (Dim[]){dim, dim});
+}
+
+/* A constant's value, which is as much the test's as the graph's. */
+static void value_of(Graph *g, const char *name, DType d, int ndim, int64_t dim) {
+    Value *v = LEAF(name).value;
+    value_unref(v);
+    *v = (Value){.kind = TYPE_TENSOR};
+    if (!tensor_new(s, d, ndim, (int64_t[]){dim, dim}, &v->t)) abort();
+}
+
+/* code, part of the text, what is done to the graph g and its functions f and h */
+#define DAMAGES(X)                                                                     \
+    X(E_FORMAT, "variable", REC("y").type = NULL)                                      \
+    X(E_FORMAT, "variable", REC("y").leaf = LEAF_DIM + 1)                              \
+    X(E_FORMAT, "variable", REC("x").owner = g->nleaf)                                 \
+    X(E_FORMAT, "variable", REC("x").owner = REC("w").owner)                           \
+    X(E_FORMAT, "variable", REC("y").owner = g->napply)                                \
+    X(E_FORMAT, "variable", REC("y").owner = REC("z").owner)                           \
+    X(E_FORMAT, "variable", REC("y").index = 1)                                        \
+    X(E_FORMAT, "graph f: variable", f->var[0].type = NULL)                            \
+    X(E_FORMAT, "leaf", g->leaf[g->nleaf++] = (Leaf){.var = g->nvar})                  \
+    X(E_FORMAT, "(unnamed): variable", (g->name = 0, REC("y").type = NULL))            \
+    X(E_FORMAT, "Apply", APPLY("y").op = NULL)                                         \
+    X(E_FORMAT, "Apply", APPLY("y").props = NULL)                                      \
+    X(E_FORMAT, "Apply", APPLY("y").in = g->nin + 1)                                   \
+    X(E_FORMAT, "Apply", APPLY("y").nin = (uint16_t)(g->nin + 1))                      \
+    X(E_FORMAT, "Apply", APPLY("y").nout = (uint16_t)(g->nvar + 1))                    \
+    X(E_FORMAT, "Apply", g->apply[g->napply++] = (Apply){.op = g->apply[0].op})        \
+    X(E_FORMAT, "Apply", g->in[APPLY("y").in] = at(g, "y"))                            \
+    X(E_FORMAT, "input", g->inputs.p[0] = g->nvar)                                     \
+    X(E_FORMAT, "input", g->inputs.p[0] = at(g, "w"))                                  \
+    X(E_FORMAT, "shared variable", g->shared.p[1] = at(g, "x"))                        \
+    X(E_FORMAT, "output 1", g->outputs.p[1].var = g->nvar)                             \
+    X(E_FORMAT, "update 0", g->updates.p[0].value = g->nvar)                           \
+    X(E_FORMAT, "update 0", g->updates.p[0].shared = g->nvar)                          \
+    X(E_FORMAT, "update 1", g->updates.p[1].shared = at(g, "x"))                       \
+    X(E_FORMAT, "effect 0", g->effects.p[0] = g->napply)                               \
+    X(E_FORMAT, "effect 0", g->effects.p[0] = var_owner(g, at(g, "y")))                \
+    X(E_FORMAT, "effect 0", g->apply[g->effects.p[0]].serial = 0)                      \
+    X(E_FORMAT, "effect 0", APPLY("y").serial = 1, g->effects.p[0] = REC("y").owner)   \
+    X(E_FORMAT, "effect 1", g->effects.p[1] = g->effects.p[0])                         \
+    X(E_FORMAT, "name 0", g->names.p[0].var = g->nvar)                                 \
+    X(E_FORMAT, "initial value", LEAF("v").init = g->nvar)                             \
+    X(E_FORMAT, "until", f->until = f->nvar)                                           \
+    X(E_TYPE, "until must be a bool, not float64", f->until = 0)                       \
+    X(E_TYPE, "the graph says", REC("y").type = float64s(0, 0))                        \
+    X(E_TYPE, "the graph says float64[4]", REC("y").type = float64s(1, 4))             \
+    X(E_TYPE, "does not have its type", value_of(g, "c", DT_FLOAT32, 1, 3))            \
+    X(E_TYPE, "does not have its type", value_of(g, "c", DT_FLOAT64, 2, 3))            \
+    X(E_TYPE, "does not have its type", value_of(g, "c", DT_FLOAT64, 1, 4))            \
+    X(E_TYPE, "does not have its type", value_unref(LEAF("c").value))                  \
+    X(E_TYPE, "does not have its type", LEAF("o").value->kind = TYPE_NONE)             \
+    X(E_TYPE, "the update of v is float64[3]", g->updates.p[1].value = at(g, "c"))     \
+    X(E_TYPE, "the update of v is float64[n, 3]", g->updates.p[1].value = at(g, "x"))  \
+    X(E_DUPLICATE, "w has two updates",                                                \
+      g->updates.p[1] = (Update){at(g, "w"), at(g, "c")})                              \
+    X(E_DUPLICATE, "two outputs are called y",                                         \
+      g->outputs.p[1].label = g->outputs.p[0].label)                                   \
+    X(E_TYPE, "the initial value of v is", LEAF("v").init = at(g, "c"))                \
+    X(E_VALUE, "the initial value of v depends on", LEAF("v").init = at(g, "z"))       \
+    X(E_CYCLE, "f calls itself", f->apply[0].op = h->apply[0].op,                      \
+      f->apply[0].props = h->apply[0].props)
+
+static Graph *whole(const char *p, size_t n) {
+    Graph *g = io_read_mem(s, "m.yaml", p, n, NULL);
+    CHECK(g && graph_check(g), "%s", g ? "graph_check" : diag_first_error(s)->text);
+    return g;
+}
+
+/* Returns what row i is about; NULL: there is no such row. */
+static const char *damage(int i, Graph *g, DiagCode *code, const char **what) {
+    Graph *f = g->functions.p[0], *h = g->functions.p[1];
+    int row = 0;
+#define X(CODE, WHAT, ...)                                                             \
+    if (row++ == i) {                                                                  \
+        *code = CODE;                                                                  \
+        *what = WHAT;                                                                  \
+        (void)(__VA_ARGS__);                                                           \
+        return #__VA_ARGS__;                                                           \
+    }
+    DAMAGES(X)
+#undef X
+    return NULL;
+}
+
+static void damaged(void) {
+    const char *row = "";
+    for (int i = 0; row; i++) {
+        DiagCode code = E_FORMAT;
+        const char *what = "";
+        Graph *g = whole(text, sizeof text - 1);
+        if (!g) return;
+        graph_reserve(g, g->napply + 1, g->nvar + 1, g->nin + 1);
+        row = damage(i, g, &code, &what);
+        bool ok = graph_check(g);
+        const Diag *d = diag_first_error(s);
+        CHECK(ok == !row && !d == ok, "%s: %s", row ? row : "as it was",
+              d ? d->text : "");
+        CHECK(!d || (d->code == code && strstr(d->text, what) && diag_count(s) == 1),
+              "%s: %s", row, d ? d->text : "");
+        diag_clear(s);
+        graph_free(g);
+    }
+}
+
+static void deep_calls(void) {
+    Str b = STR(s);
+    str_puts(&b, "thunkline: 1\nfunctions:\n"
+                 "  f0: {inputs: {a: float64}, outputs: {r: a + 1.0}}\n");
+    for (int i = 1; i < 200; i++)
+        str_printf(&b, "  f%d: {inputs: {a: float64}, outputs: {r: f%d(a)}}\n", i,
+                   i - 1);
+    Graph *g = whole(b.p, b.n);
+    graph_free(g);
+    str_puts(&b, "  f200: {inputs: {a: float64}, outputs: {r: f199(a)}}\n"
+                 "  aa: {inputs: {a: float64}, outputs: {r: f200(a)}}\n");
+    g = io_read_mem(s, "m.yaml", b.p, b.n, NULL);
+    CHECK(g != NULL, "%s", g ? "" : diag_first_error(s)->text);
+    if (g) {
+        Graph *last = g->functions.p[g->functions.n - 1];
+        memmove(g->functions.p + 1, g->functions.p,
+                (g->functions.n - 1) * sizeof(Graph *));
+        g->functions.p[0] = last;
+        CHECK(!graph_check(g));
+        const Diag *d = diag_first_error(s);
+        CHECK(d && d->code == E_LIMIT && strstr(d->text, "more than 200 deep"), "%s",
+              d ? d->text : "");
+        diag_clear(s);
+    }
+    graph_free(g);
+    str_free(&b);
+}
+
+int main(void) {
+    s = session_new(NULL, NULL);
+    vm_open(s);
+    damaged();
+    deep_calls();
+    session_free(s);
+    return TEST_END("graph_check");
+}
