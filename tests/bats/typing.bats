@@ -165,11 +165,27 @@ d = [3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]'
         bad 3 E_VALUE 'dim 0 has no elements' "gload -e 'pad(zeros(0), 1, mode=\"$m\")'"
         bad 5 E_INDEX 'out of range' "gload --new -i 'x: float64[n]' -e 'pad(x, 1, mode=\"$m\")' | grun 'x=zeros(0)'"
     done
-    bad 3 E_ARG "the mode is 'constant', 'edge'" 'gload -e "pad([1, 2], 1, mode=\"linear_ramp\")"'
+    bad 3 E_ARG "the mode is 'constant', 'edge', 'empty', 'linear_ramp', .* or 'wrap', not 'cubic'" 'gload -e "pad([1, 2], 1, mode=\"cubic\")"'
     # the mode may stand third, as in NumPy's call
     ok "gload -e \"pad([1, 2], 1, 'edge')\" -e \"b = pad([1, 2], 1, 7, 'constant')\" | grun" 'out = [1, 1, 2, 2]
 b = [7, 1, 2, 7]'
     bad 3 E_ARITY 'too many arguments' "gload -e \"pad([1, 2], 1, 'constant', 7)\""
+}
+
+@test "pad with a ramp to the end values: of each side and dim, rounded down for integers" {
+    ok "gload -e \"pad([1, 2, 3, 4, 5], (2, 3), 'linear_ramp', end_values=(5, -4))\" | grun" 'out = [5, 3, 1, 2, 3, 4, 5, 2, -1, -4]'
+    ok "gload -e \"pad([2., 5.], (2, 1), 'linear_ramp')\" | grun" 'out = [0.0, 1.0, 2.0, 5.0, 0.0]'
+    ok "gload -e \"pad([1, -1], 2, 'linear_ramp')\" | grun" 'out = [0, 0, 1, -1, -1, 0]'
+    ok "gload --new -i 'x: float32[?, 2]' -e \"pad(x, ((1, 0), (0, 2)), 'linear_ramp', end_values=((9, 9), (0, 10)))\" | grun x=[[1,2],[3,4]]" 'out = [[9.0, 9.0, 9.5, 10.0],
+       [1.0, 2.0, 6.0, 10.0],
+       [3.0, 4.0, 7.0, 10.0]]'
+    ok "gload --new -i 'x: float64[n, 2]' -e \"sum(pad(x, 2, 'linear_ramp', end_values=(1., 2.)) ** 3)\" | tee s.tlg | ggrad --check x=[[1,2],[3,4]] && ggrad --check --jvp x s.tlg x=[[1,2],[3,4]]"
+    bad 3 E_VALUE 'dim 0 has no elements' "gload -e \"pad(zeros(0), 1, 'linear_ramp')\""
+    bad 3 E_SHAPE 'end_values is one number, a pair, or a pair for each of 2 dims, not int64\[3\]' "gload -e \"pad([[1]], 1, 'linear_ramp', end_values=[1, 2, 3])\""
+    # the median: of an even number the mean of two, of nan nan
+    ok "gload -e \"pad([3, 1, 2, 9], (2, 1), 'median')\" -e \"b = pad([nan, 1.], (1, 0), 'median')\" -e \"c = pad([[4., 1., 3.]], ((0, 0), (0, 1)), 'median')\" | grun" 'out = [2, 2, 3, 1, 2, 9, 2]
+b = [nan, nan, 1.0]
+c = [[4.0, 1.0, 3.0, 3.0]]'
 }
 
 @test "pad with a statistic along each dim: rounded for integers, of what the dims before made" {
@@ -183,7 +199,7 @@ e = 3'
     ok "gload -e \"pad([[1., 2.], [4., 8.]], ((1, 0), (0, 2)), 'mean')\" | grun" 'out = [[2.5, 5.0, 3.75, 3.75],
        [1.0, 2.0, 1.5, 1.5],
        [4.0, 8.0, 6.0, 6.0]]'
-    for m in maximum minimum mean; do
+    for m in maximum minimum mean median; do
         ok "gload --new -i 'x: float64[n, 2]' -e 'sum(pad(x, 2, \"$m\") ** 3)' | tee s.tlg | ggrad --check x=[[1,2],[3,4]] && ggrad --check --jvp x s.tlg x=[[1,2],[3,4]]"
         ok "ggrad --hvp out s.tlg >/dev/null && grun --mode DEBUG s.tlg x=[[1,2],[3,4]] >/dev/null"
         bad 3 E_VALUE 'dim 0 has no elements' "gload -e 'pad(zeros(0), 1, \"$m\")'"

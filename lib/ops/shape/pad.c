@@ -74,26 +74,56 @@ typedef struct Mode {
     const char *period; /* p is taken modulo this; NULL: as it is */
     const char *place;
     const char *stat; /* op whose result along the dim is the edge; NULL: x's own */
+    const char *side; /* instead: what stands beside x, by its edge there, the value e,
+                         the width w and j, 0 .. w - 1 from outside */
 } Mode;
 #define AT_EDGE NULL, "clip(p, 0, n - 1)"
 static const Mode modes[] = {
-    {"edge", AT_EDGE, NULL},
-    {"wrap", "maximum(n, 1)", "p", NULL},
-    {"reflect", "maximum(2 * n - 2, 1)", "n - 1 - abs(p - (n - 1))", NULL},
-    {"symmetric", "maximum(2 * n, 1)", "minimum(p, 2 * n - 1 - p)", NULL},
-    {"maximum", AT_EDGE, "max"},
-    {"minimum", AT_EDGE, "min"},
-    {"mean", AT_EDGE, "mean"},
+    {"edge", AT_EDGE, NULL, NULL},
+    {"wrap", "maximum(n, 1)", "p", NULL, NULL},
+    {"reflect", "maximum(2 * n - 2, 1)", "n - 1 - abs(p - (n - 1))", NULL, NULL},
+    {"symmetric", "maximum(2 * n, 1)", "minimum(p, 2 * n - 1 - p)", NULL, NULL},
+    {"maximum", AT_EDGE, "max", NULL},
+    {"minimum", AT_EDGE, "min", NULL},
+    {"mean", AT_EDGE, "mean", NULL},
+    {"median", AT_EDGE, "median", NULL},
+    {"linear_ramp", NULL, NULL, NULL, "e + j * ((edge - e) / w)"},
 };
+
+/* Elements of x along dim k, which stays. `at`: a text with n, their number. */
+static Var along(Builder *b, Var x, int k, const char *at) {
+    Bind n[] = {{sym(b->s, "n"), shape_of(b, x, k)}};
+    bool ok = n[0].var != VAR_NONE;
+    Var in[2] = {x, ok ? build_text(b, at, &(Env){.n = 1, .bind = n}, &ok) : VAR_NONE};
+    PropArg index = index_at_axis(b->s, k);
+    return ok ? apply_named(b, "subtensor", 2, in, 1, &index) : VAR_NONE;
+}
+
+static Var median(Builder *b, Var x, int k) {
+    PropArg axis = {"axis", PROP_INT(k)};
+    Var s = apply_named(b, "sort", 1, &x, 1, &axis);
+    if (s == VAR_NONE) return s;
+    Bind bind[] = {{sym(b->s, "lo"), along(b, s, k, "[(n - 1) // 2]")},
+                   {sym(b->s, "hi"), along(b, s, k, "[n // 2]")},
+                   {sym(b->s, "last"), along(b, s, k, "[n - 1]")}};
+    bool ok = true;
+    for (int i = 0; i < 3; i++)
+        if (bind[i].var == VAR_NONE) return VAR_NONE;
+    /* nan is sorted last */
+    Var v = build_text(b, "where(last == last, (lo + hi) / 2, last)",
+                       &(Env){.n = 3, .bind = bind}, &ok);
+    return ok ? v : VAR_NONE;
+}
 
 /* Along dim k, in x's dtype: the mean of integers is rounded. */
 static Var statistic(Builder *b, const char *op, Var x, int k) {
     PropArg arg[2] = {{"axis", PROP_INTS((const int64_t[]){k}, 1)},
                       {"keepdims", PROP_BOOL(true)}};
     DType d = var_type(b->g, x)->dtype;
-    bool wide = dtype_is_discrete(d) && strcmp(op, "mean") == 0;
+    bool middle = strcmp(op, "median") == 0;
+    bool wide = dtype_is_discrete(d) && (middle || strcmp(op, "mean") == 0);
     Var v = wide ? cast_to(b, x, DT_FLOAT64) : x;
-    if (v != VAR_NONE) v = apply_named(b, op, 1, &v, 2, arg);
+    if (v != VAR_NONE) v = middle ? median(b, v, k) : apply_named(b, op, 1, &v, 2, arg);
     if (v != VAR_NONE && wide && d != DT_BOOL) v = call1(b, "rint", v);
     return v == VAR_NONE ? VAR_NONE : cast_to(b, v, d);
 }
@@ -111,14 +141,69 @@ static Var beside(Builder *b, Var x, Var v, int k, int64_t *before, int64_t *aft
     return v == VAR_NONE ? VAR_NONE : apply_named(b, "concatenate", n, in, 1, &axis);
 }
 
+/* One value for all, a pair, or a pair for each dim. */
+static bool end_values_fit(Builder *b, Var v, int ndim) {
+    const Type *t = var_type(b->g, v);
+    bool fits = t->ndim == 0 || (t->ndim == 1 && t->dim[0] == 2) ||
+                (t->ndim == 2 && t->dim[0] == ndim && t->dim[1] == 2);
+    return fits || fail(b->s, b->from.at, E_SHAPE,
+                        "pad: end_values is one number, a pair, or a pair for each of "
+                        "%d dims, not %s",
+                        ndim, type_str(b->s, t));
+}
+
+static Var end_value(Builder *b, Var v, int k, int side) {
+    int ndim = var_type(b->g, v)->ndim;
+    return ndim == 0 ? v : call2(b, "take", v, const_int(b, (ndim - 1) * 2 * k + side));
+}
+
+/* What stands before (side 0) or after x along dim k, w elements wide. NumPy works it
+ * out in float64, and rounds integers down. */
+static Var ramp(Builder *b, const Mode *mode, Var x, int k, int side, int64_t w,
+                Var value) {
+    const Type *t = var_type(b->g, x);
+    DType d = t->dtype, wide = dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64;
+    Var j = side == 0 ? call2(b, "arange", const_int(b, 0), const_int(b, w))
+                      : call3(b, "arange", const_int(b, w - 1), const_int(b, -1),
+                              const_int(b, -1));
+    int64_t shape[MAX_NDIM];
+    for (int i = 0; i < t->ndim; i++)
+        shape[i] = i == k ? w : 1;
+    if (j != VAR_NONE)
+        j = call2(b, "reshape", j, const_ints(b, (size_t)t->ndim, shape));
+    Var edge = along(b, x, k, side == 0 ? "[0]" : "[n - 1]");
+    if (j == VAR_NONE || edge == VAR_NONE) return VAR_NONE;
+    Bind bind[] = {{sym(b->s, "j"), cast_to(b, j, DT_FLOAT64)},
+                   {sym(b->s, "w"), const_number(b, DT_FLOAT64, (double)w)},
+                   {sym(b->s, "e"), end_value(b, value, k, side)},
+                   {sym(b->s, "edge"), cast_to(b, edge, wide)}};
+    bool ok = bind[2].var != VAR_NONE;
+    Var v =
+        ok ? build_text(b, mode->side, &(Env){.n = 4, .bind = bind}, &ok) : VAR_NONE;
+    if (ok && dtype_is_integer(d)) v = call1(b, "floor", v);
+    return ok && v != VAR_NONE ? cast_to(b, v, d) : VAR_NONE;
+}
+
+static Var pad_sides(Builder *b, const Mode *mode, Var x, int k, int64_t before,
+                     int64_t after, Var value) {
+    Var in[3];
+    size_t n = 0;
+    PropArg axis = {"axis", PROP_INT(k)};
+    if (before) in[n++] = ramp(b, mode, x, k, 0, before, value);
+    in[n++] = x;
+    if (after) in[n++] = ramp(b, mode, x, k, 1, after, value);
+    return apply_named(b, "concatenate", n, in, 1, &axis);
+}
+
 static Var pad_dim(Builder *b, const Mode *mode, Var x, int k, int64_t before,
-                   int64_t after) {
+                   int64_t after, Var value) {
     const Type *t = var_type(b->g, x);
     if (t->dim[k] == 0) {
         fail(b->s, b->from.at, E_VALUE,
              "pad: dim %d has no elements that mode '%s' could repeat", k, mode->name);
         return VAR_NONE;
     }
+    if (mode->side) return pad_sides(b, mode, x, k, before, after, value);
     if (mode->stat)
         x = beside(b, x, statistic(b, mode->stat, x, k), k, &before, &after);
     if (x == VAR_NONE || (before == 0 && after == 0)) return x;
@@ -145,8 +230,10 @@ static bool find_mode(Builder *b, const char *name, const Mode **mode) {
         if (strcmp(name, modes[i].name) == 0) *mode = &modes[i];
     return *mode ||
            fail(b->s, b->from.at, E_ARG,
-                "pad: the mode is 'constant', 'edge', 'empty', 'maximum', "
-                "'mean', 'minimum', 'reflect', 'symmetric' or 'wrap', not '%s'",
+                "pad: the mode is 'constant', 'edge', 'empty', 'linear_ramp', "
+                "'maximum', "
+                "'mean', 'median', 'minimum', 'reflect', 'symmetric' or 'wrap', not "
+                "'%s'",
                 name);
 }
 
@@ -157,26 +244,27 @@ static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     int64_t before[MAX_NDIM], after[MAX_NDIM];
     const Mode *mode;
     if (!find_mode(b, sym_text(b->s, op_prop(b->s, op, p, "mode")->sym), &mode) ||
-        !widths(b, in[1], x->ndim, before, after))
+        !widths(b, in[1], x->ndim, before, after) || !end_values_fit(b, in[3], x->ndim))
         return false;
     *out = in[0];
     if (x->ndim == 0) return true;
     if (!mode) return pad_constant(b, in, before, after, out);
     for (int k = 0; k < x->ndim && *out != VAR_NONE; k++)
         if (before[k] || after[k])
-            *out = pad_dim(b, mode, *out, k, before[k], after[k]);
+            *out = pad_dim(b, mode, *out, k, before[k], after[k], in[3]);
     return *out != VAR_NONE;
 }
 
 static const Op table[] = {
     {.name = "pad",
-     .doc = "x with more around it: a constant, or (mode) its 'edge', its elements "
-            "mirrored about the edge ('reflect') or with the edge ('symmetric'), or "
-            "from the other end ('wrap'), or its 'maximum', 'minimum' or 'mean' along "
-            "each dim; 'empty' is the constant. The widths are one number, a pair "
-            "(before, "
-            "after), or a pair for each dim.",
-     .in = "x, pad_width, constant_values = 0",
+     .doc =
+         "x with more around it: a constant, or (mode) its 'edge', its elements "
+         "mirrored about the edge ('reflect') or with the edge ('symmetric'), or "
+         "from the other end ('wrap'), or its 'maximum', 'minimum', 'mean' or 'median' "
+         "along each dim, or numbers from end_values to the edge ('linear_ramp'); "
+         "'empty' is the constant. The widths, and end_values, are one number, a "
+         "pair (before, after), or a pair for each dim.",
+     .in = "x, pad_width, constant_values = 0, end_values = 0",
      .props = "mode: str = 'constant'",
      .expand = pad_expand,
      .disconnected = "pad_width",
