@@ -41,7 +41,16 @@ static Diag *newest(Session *s) {
     return s->diags.n ? s->diags.p[s->diags.n - 1] : NULL;
 }
 
+static bool is_out_of_memory(const Diag *d) {
+    return d && d->severity == DIAG_ERROR && d->code == E_MEM;
+}
+
+/* What is asked for next when there is no memory fails, too, and is no other error. */
 static void add(Session *s, Severity severity, Span at, DiagCode code, char *text) {
+    if (severity == DIAG_ERROR && code == E_MEM && is_out_of_memory(newest(s))) {
+        mem_free(text);
+        return;
+    }
     Diag *d = mem_zalloc(s, 1, sizeof *d);
     *d = (Diag){severity, code, at, text, NULL, diag_exit(code)};
     vec_push(s, &s->diags, d);
@@ -67,12 +76,15 @@ bool note(Session *s, Span at, const char *fmt, ...) {
     if (!d) return false;
     va_list ap;
     va_start(ap, fmt);
-    DiagNote *n = mem_alloc(s, sizeof *n), **end = &d->notes;
-    *n = (DiagNote){at, format_text(s, fmt, ap), NULL};
+    char *text = format_text(s, fmt, ap);
     va_end(ap);
-    while (*end)
-        end = &(*end)->next;
-    *end = n;
+    DiagNote **end = &d->notes;
+    bool said = false; /* of what failed before for want of memory */
+    for (; *end; end = &(*end)->next)
+        said |= is_out_of_memory(d) && strcmp((*end)->text, text) == 0;
+    if (said) return mem_free(text), false;
+    *end = mem_alloc(s, sizeof **end);
+    **end = (DiagNote){at, text, NULL};
     return false;
 }
 
@@ -100,6 +112,12 @@ const Diag *diag_first_error(Session *s) {
     for (size_t i = 0; i < s->diags.n; i++)
         if (s->diags.p[i]->severity == DIAG_ERROR) return s->diags.p[i];
     return NULL;
+}
+
+bool diag_failed(Session *s, size_t mark) {
+    for (size_t i = mark; i < s->diags.n; i++)
+        if (s->diags.p[i]->severity == DIAG_ERROR) return true;
+    return false;
 }
 
 /* The texts are const to readers; this module made them. */

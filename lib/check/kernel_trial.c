@@ -178,29 +178,39 @@ static unsigned call_loop(const Subject *x, const OpRun *r, Loop *loop, size_t n
     return fault;
 }
 
-static bool run_loop(Subject *x, OpRun *r) {
-    int64_t shape[MAX_NDIM];
-    int ndim;
-    Tensor block[8];
-    Loop *loop = loop_of(x, r->impl);
+/* The input that may be written over gives its block away. */
+static bool loop_results(Subject *x, OpRun *r, int ndim, const int64_t *shape,
+                         Tensor *block) {
     const Form form = {.dim = -1, .bytes = !r->poison};
-    if (!loop || x->nin > 8 || x->nout > 8) return r->why = "there is no loop", false;
-    if (!out_shape(x, &ndim, shape)) return r->why = "the shapes differ", false;
-    if (!blocks(x, r, ndim, shape, block)) return false;
     for (size_t i = 0; i < x->nout; i++) {
         Value *o = &r->out_value[i];
         o->kind = TYPE_TENSOR;
-        if (i == r->reuse_out && r->reuse)
+        if (i == r->reuse_out && r->reuse) {
             o->t = block[r->reuse - 1], o->t.dtype = x->type[i]->dtype;
-        else if (!form_new(x->c, &form, x->type[i]->dtype, ndim, shape, &r->rooms,
-                           &o->t))
+            block[r->reuse - 1].buf = NULL;
+        } else if (!form_new(x->c, &form, x->type[i]->dtype, ndim, shape, &r->rooms,
+                             &o->t))
             return false;
     }
-    size_t n = (size_t)tensor_size(&r->out_value[0].t);
-    if (n && call_loop(x, r, loop, n, block)) r->why = "an element has no result";
+    return true;
+}
+
+static bool run_loop(Subject *x, OpRun *r) {
+    int64_t shape[MAX_NDIM];
+    int ndim;
+    Tensor block[8] = {0};
+    Loop *loop = loop_of(x, r->impl);
+    if (!loop || x->nin > 8 || x->nout > 8) return r->why = "there is no loop", false;
+    if (!out_shape(x, &ndim, shape)) return r->why = "the shapes differ", false;
+    bool ok =
+        blocks(x, r, ndim, shape, block) && loop_results(x, r, ndim, shape, block);
+    if (ok) {
+        size_t n = (size_t)tensor_size(&r->out_value[0].t);
+        if (n && call_loop(x, r, loop, n, block)) r->why = "an element has no result";
+    }
     for (size_t i = 0; i < x->nin; i++)
-        if (!r->reuse || i + 1 != (size_t)r->reuse) tensor_unref(&block[i]);
-    return !r->why;
+        tensor_unref(&block[i]);
+    return ok && !r->why;
 }
 
 /* ---- kernels and thunks ---- */

@@ -297,9 +297,12 @@ static void subject_close(Subject *x) {
 /* Copies of what came out, which no later run can reach. */
 static bool take_base(Subject *x, const OpRun *r) {
     Value *base = NEW_N(x->a, x->nout, Value);
-    bool own;
-    for (size_t i = 0; i < x->nout; i++)
-        if (!subject_clone(x, &r->out_value[i], &base[i], &own)) return false;
+    bool own, ok = true;
+    for (size_t i = 0; ok && i < x->nout; i++)
+        ok = subject_clone(x, &r->out_value[i], &base[i], &own);
+    for (size_t i = 0; !ok && i < x->nout; i++)
+        value_unref(&base[i]);
+    if (!ok) return false;
     x->first = NEW_N(x->a, x->nout, Value);
     for (size_t i = 0; i < x->nout; i++)
         if (r->out_value[i].kind == TYPE_PLUGIN)

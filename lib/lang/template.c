@@ -74,7 +74,9 @@ Var build_text(Builder *b, const char *text, const Env *env, bool *ok) {
     Texts *t = texts(b->s);
     const Ast *e = text_ast(b->s, t, text, env->op);
     *ok = e != NULL;
-    if (!e) return VAR_NONE;
+    for (size_t i = 0; i < env->n; i++) /* what can't be built has said why */
+        *ok &= env->bind[i].var != VAR_NONE;
+    if (!*ok) return VAR_NONE;
     if (t->depth == 0) arena_reset(t->tmp);
     Compiler c = {
         .s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env, .busy = 1};

@@ -253,6 +253,7 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     Entry *e = &r->db->entry.p[i];
     double start = r->o->profile ? rw_clock() : 0;
     uint32_t before = r->g->napply;
+    size_t mark = diag_count(r->s);
     Var out[OUT_MAX];
     r->b.from = (Origin){r->g->origin[a].at, e->name};
     bool hit;
@@ -262,6 +263,7 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
         hit = e->pass->node(r, a, out);
         rw_grow(r);
     }
+    if (diag_failed(r->s, mark)) return r->failed = true, false;
     hit = hit && install(r, a, i, out);
     if (hit) r->db->entry.p[i].profile.nodes += (int64_t)(r->g->napply - before) - 1;
     if (r->o->profile) e->profile.seconds += rw_clock() - start;

@@ -51,9 +51,10 @@ static bool run_graph_pass(Rewriter *r, const Entry *e) {
     double start = rw_clock();
     compact(r);
     uint32_t before = r->g->napply, fired = *r->number;
+    size_t mark = diag_count(r->s);
     r->current = (size_t)(e - r->db->entry.p);
     r->b.intern = false;
-    bool ok = e->pass->graph(r);
+    bool ok = e->pass->graph(r) && !diag_failed(r->s, mark);
     r->b.intern = true;
     r->dirty |= r->g->napply != before || *r->number != fired;
     compact(r);

@@ -187,9 +187,9 @@ static Var by_function(Rewriter *r, Var v, int axis) {
     const Op *op = r->g->apply[id].op;
     if (!op->infer_shape) return VAR_NONE;
     Arena *tmp = arena_new(r->s);
-    ShapeOf q = ask_shape(r, tmp, id);
     size_t mark = diag_count(r->s), ndim = (size_t)var_type(r->g, v)->ndim, told = 0;
-    bool ok = op->infer_shape(&q), sizes = true;
+    ShapeOf q = ask_shape(r, tmp, id);
+    bool ok = !diag_failed(r->s, mark) && op->infer_shape(&q), sizes = true;
     rw_grow(r);
     const Var *dim = q.out_shape[r->g->var[v].index];
     for (size_t i = 0; ok && i <= ndim; i++)
@@ -198,7 +198,7 @@ static Var by_function(Rewriter *r, Var v, int axis) {
             sizes &= is_size(r, rw_lead(r, dim[i]));
         }
     Var size = ok && told ? dim[axis] : VAR_NONE;
-    if (!ok && diag_count(r->s) > mark) r->failed = true;
+    if (!ok && diag_failed(r->s, mark)) r->failed = true;
     if (told && told != ndim) size = wrong_shape(r, v, "has another number of dims");
     if (told == ndim && !sizes) size = wrong_shape(r, v, "is not made of integers");
     arena_free(tmp);

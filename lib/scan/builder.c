@@ -405,14 +405,16 @@ static int64_t depth_of(const MakeArg *o, bool all) {
 static bool add_initial(Finish *f, const MakeArg *o, size_t taps) {
     Builder *b = f->m->b;
     int64_t was = depth_of(o, true), is = depth_of(o, false);
-    Bind bind[] = {{sym(f->s, "x"), o->x}, {sym(f->s, "n"), const_int(b, was - is)}};
-    Env env = {.n = 2, .bind = bind};
+    Bind bind[] = {{sym(f->s, "x"), o->x}, {sym(f->s, "n"), VAR_NONE}};
+    Env env = {.n = 1, .bind = bind};
     bool rows = o->tap.n > 1 || was > 1, one = taps == 1 && is == 1, ok = true;
     Var x = o->x;
     if (rows && one)
         x = build_text(b, "x[-1]", &env, &ok);
-    else if (was != is)
+    else if (was != is) {
+        bind[env.n++].var = const_int(b, was - is);
         x = build_text(b, "x[n:]", &env, &ok);
+    }
     vec_push(f->s, &f->in, x);
     return ok && x != VAR_NONE;
 }

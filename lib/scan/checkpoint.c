@@ -130,10 +130,10 @@ static int64_t keep_of_steps(const Stretch *q, size_t o) {
 static Var state_after(Builder *b, const Stretch *q, size_t o, Var init, Var rows,
                        bool some) {
     const ScanOut *out = &q->f.out[o];
+    bool one = scan_one_row(out);
+    if (one && keep_of_steps(q, o) == SCAN_LAST) return rows;
     Var depth = const_int(b, -out->depth);
-    if (!scan_one_row(out))
-        return say(b, "concatenate([x, y[n:]])[n:]", init, rows, depth);
-    if (keep_of_steps(q, o) == SCAN_LAST) return rows;
+    if (!one) return say(b, "concatenate([x, y[n:]])[n:]", init, rows, depth);
     return say(b, some ? "y[n]" : "concatenate([x[None], y[n:]])[n]", init, rows,
                depth);
 }
@@ -342,10 +342,9 @@ static Var of_length(Stretch *q, Var x) {
 static Var result_of(Stretch *q, size_t o) {
     size_t at = q->rows[o] != NO_OUTPUT ? q->rows[o] : q->carry[o];
     Var x = q->make.out.p[at].result;
-    Var one = const_int(q->b, -1);
     if (q->keep[o] == SCAN_LAST)
         return q->rows[o] == NO_OUTPUT && !scan_one_row(&q->f.out[o])
-                   ? say(q->b, "x[n]", x, x, one)
+                   ? say(q->b, "x[n]", x, x, const_int(q->b, -1))
                    : x;
     if (q->keep[o] == 1) return x;
     x = joined(q, x);

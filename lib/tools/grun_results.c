@@ -213,7 +213,7 @@ bool results_report(GraphRun *r, int64_t call) {
         break;
     case RESULT_NPY:
         for (size_t i = 0; i < r->g->outputs.n; i++)
-            if (!to_file(r, i)) return npy_write(r->out, &vm_output(r->m, i)->t);
+            if (!to_file(r, i)) return npy_write(r->s, r->out, &vm_output(r->m, i)->t);
         break;
     }
     return put(r, &text);

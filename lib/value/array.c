@@ -275,7 +275,7 @@ typedef struct Output {
 static bool write_arrays(const Output *o, Writer *w, const NamedTensor *arrays) {
     switch (o->format) {
     case FORMAT_NPY:
-        return npy_write(w, arrays[0].t);
+        return npy_write(o->s, w, arrays[0].t);
     case FORMAT_CSV:
         return table_write(o->s, w, ',', arrays[0].t);
     case FORMAT_TSV:

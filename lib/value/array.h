@@ -21,7 +21,7 @@ bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
                     const char *key, Span at, Tensor *out);
 
 /* npy version 1.0, C order, '<'. */
-bool npy_write(Writer *w, const Tensor *t);
+bool npy_write(Session *s, Writer *w, const Tensor *t);
 /* The format is the path's suffix: .npy .npz .csv .tsv .json .safetensors; npz, json
  * and safetensors hold several. */
 typedef struct NamedTensor {

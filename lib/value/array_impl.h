@@ -36,7 +36,7 @@ bool npy_read(const ArrayFile *f, Tensor *out);
 /* A 0-d array of bytes or text that is ASCII. */
 bool npy_read_text(const ArrayFile *f, char *out, size_t room);
 /* A whole npy file of such a one; its size. */
-size_t npy_text(const char *text, char *buf, size_t room);
+size_t npy_text(Session *s, const char *text, char *buf, size_t room);
 bool npz_read(const ArrayFile *f, const char *key, Tensor *out);
 /* *is: the archive holds one sparse matrix, as scipy.sparse.save_npz writes it. */
 bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out);
@@ -47,8 +47,8 @@ bool table_read(const ArrayFile *f, char separator, Tensor *out);
 typedef bool SinkFn(void *ctx, const void *p, size_t n);
 /* Elements in row-major order, little-endian. */
 bool sink_elements(const Tensor *t, SinkFn *sink, void *ctx);
-uint64_t npy_size(const Tensor *t);
-bool npy_sink(const Tensor *t, SinkFn *sink, void *ctx);
+uint64_t npy_size(Session *s, const Tensor *t);
+bool npy_sink(Session *s, const Tensor *t, SinkFn *sink, void *ctx);
 bool writer_sink(void *w, const void *p, size_t n);
 
 bool npz_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays);

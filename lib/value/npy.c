@@ -212,35 +212,35 @@ static size_t frame_header(Str *dict, char *buf, size_t room) {
     return n;
 }
 
-static size_t build_header(const Tensor *t, char *buf, size_t room) {
-    Str b = STR(NULL);
+static size_t build_header(Session *s, const Tensor *t, char *buf, size_t room) {
+    Str b = STR(s);
     const char *order = dtype_size(t->dtype) == 1 ? "|" : "<";
     str_printf(&b, "{'descr': '%s%s', 'fortran_order': False, 'shape': ", order,
                codes[t->dtype]);
-    shape_text(NULL, t->ndim, t->shape, &b);
+    shape_text(s, t->ndim, t->shape, &b);
     str_puts(&b, ", }");
     return frame_header(&b, buf, room);
 }
 
 enum { HEADER_ROOM = 1024 }; /* 32 dims of 21 characters, and the words */
 
-uint64_t npy_size(const Tensor *t) {
+uint64_t npy_size(Session *s, const Tensor *t) {
     char header[HEADER_ROOM];
-    return build_header(t, header, sizeof header) + tensor_bytes(t);
+    return build_header(s, t, header, sizeof header) + tensor_bytes(t);
 }
 
-bool npy_sink(const Tensor *t, SinkFn *sink, void *ctx) {
+bool npy_sink(Session *s, const Tensor *t, SinkFn *sink, void *ctx) {
     char header[HEADER_ROOM];
-    return sink(ctx, header, build_header(t, header, sizeof header)) &&
+    return sink(ctx, header, build_header(s, t, header, sizeof header)) &&
            sink_elements(t, sink, ctx);
 }
 
-bool npy_write(Writer *w, const Tensor *t) {
-    return npy_sink(t, writer_sink, w);
+bool npy_write(Session *s, Writer *w, const Tensor *t) {
+    return npy_sink(s, t, writer_sink, w);
 }
 
-size_t npy_text(const char *text, char *buf, size_t room) {
-    Str b = STR(NULL);
+size_t npy_text(Session *s, const char *text, char *buf, size_t room) {
+    Str b = STR(s);
     size_t n = strlen(text);
     str_printf(&b, "{'descr': '|S%zu', 'fortran_order': False, 'shape': (), }", n);
     size_t head = frame_header(&b, buf, room - n);

@@ -473,8 +473,8 @@ typedef struct Part {
     Packed packed;
 } Part;
 
-static bool sink_part(const Part *a, SinkFn *sink, void *ctx) {
-    return a->t ? npy_sink(a->t, sink, ctx) : sink(ctx, a->p, a->n);
+static bool sink_part(Session *s, const Part *a, SinkFn *sink, void *ctx) {
+    return a->t ? npy_sink(s, a->t, sink, ctx) : sink(ctx, a->p, a->n);
 }
 
 static bool write_part(Session *s, Writer *w, Part *a) {
@@ -482,9 +482,9 @@ static bool write_part(Session *s, Writer *w, Part *a) {
     if (strlen(a->name) > NAME_MAX_BYTES)
         return fail(s, NOWHERE, E_LIMIT, "the name of an array is too long for npz");
     crc_init(&crc);
-    sink_part(a, crc_sink, &crc);
-    a->packed = (Packed){writer_offset(w), a->t ? npy_size(a->t) : a->n, ~crc.value};
-    return write_local(w, a->name, &a->packed) && sink_part(a, writer_sink, w);
+    sink_part(s, a, crc_sink, &crc);
+    a->packed = (Packed){writer_offset(w), a->t ? npy_size(s, a->t) : a->n, ~crc.value};
+    return write_local(w, a->name, &a->packed) && sink_part(s, a, writer_sink, w);
 }
 
 static bool write_archive(Session *s, Writer *w, size_t n, Part *part) {
@@ -517,7 +517,7 @@ bool npz_write_sparse(Session *s, Writer *w, const SparseObject *m) {
                    {.name = "format", .p = format},
                    {.name = "shape", .t = &shape},
                    {.name = "data", .t = &m->data}};
-    part[2].n = npy_text(m->csc ? "csc" : "csr", format, sizeof format);
+    part[2].n = npy_text(s, m->csc ? "csc" : "csr", format, sizeof format);
     bool ok = write_archive(s, w, sizeof part / sizeof *part, part);
     tensor_unref(&shape);
     return ok;

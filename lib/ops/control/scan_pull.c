@@ -204,10 +204,10 @@ static Var add_waiting(Back *k, size_t o, const Type *t) {
     if (init == VAR_NONE) return init;
     for (int64_t m = 1; m <= out->depth; m++) {
         size_t at;
-        Var zero = zeros_like(k->b, init, t->dtype);
-        if (m == 1 && out->keep == SCAN_LAST && k->p->cotangent[o] != VAR_NONE)
-            zero = k->p->cotangent[o];
-        Var in = add_state(k, hint(k, "d_", k->fn->outputs.p[o].label), zero, t, &at);
+        bool given = m == 1 && out->keep == SCAN_LAST && k->p->cotangent[o] != VAR_NONE;
+        Var begin = given ? k->p->cotangent[o] : zeros_like(k->b, init, t->dtype);
+        if (begin == VAR_NONE) return begin;
+        Var in = add_state(k, hint(k, "d_", k->fn->outputs.p[o].label), begin, t, &at);
         k->m.out.p[at].wanted = wanted;
         if (m == 1) {
             k->wait[o] = at;

@@ -249,13 +249,12 @@ static bool inc_pull(Pull *p) {
 static bool set_pull(Pull *p) {
     pull_disconnect(p, 2);
     if (pull_discrete(p)) return true;
-    Var lead[2] = {p->cotangent[0],
-                   const_number(p->b, var_type(p->b->g, p->cotangent[0])->dtype, 0)};
     p->grad[0] = GRAD_DISCONNECTED;
-    if (p->wanted[0] &&
-        (p->grad[0] = reindexed(p, "set_subtensor", 2, lead)) == VAR_NONE)
-        return false;
-    return pull_y(p, true);
+    if (!p->wanted[0]) return pull_y(p, true);
+    Var g = p->cotangent[0];
+    Var lead[2] = {g, const_number(p->b, var_type(p->b->g, g)->dtype, 0)};
+    p->grad[0] = reindexed(p, "set_subtensor", 2, lead);
+    return p->grad[0] != VAR_NONE && pull_y(p, true);
 }
 
 /* Linear in x and y together. */

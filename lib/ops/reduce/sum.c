@@ -118,12 +118,11 @@ static Var bring_together(Builder *b, Var x, const bool *flag, Together *t) {
     for (int k = 0; k < t->ndim; k++)
         t->inverse[t->axes[k]] = k;
     Var size[MAX_NDIM + 1], y = permuted(b, x, t->axes, t->ndim);
-    if (y == VAR_NONE) return VAR_NONE;
+    if (y == VAR_NONE || t->nkept == t->ndim - 1) return y;
     for (int k = 0; k < t->nkept; k++)
         size[k] = shape_of(b, y, k);
     size[t->nkept] = const_int(b, -1);
     Var shape = ints_stack(b, (size_t)t->nkept + 1, size);
-    if (t->nkept == t->ndim - 1) return y;
     return shape == VAR_NONE ? VAR_NONE : call2(b, "reshape", y, shape);
 }
 

@@ -115,6 +115,15 @@ static bool repeat_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 /* ---- tile ---- */
+/* How often dim r of the list repeats; once before its first. */
+static Var repetitions(Builder *b, Var list, int r) {
+    const Tensor *known = var_const(b->g, list);
+    if (r < 0 || known) return const_int(b, r < 0 ? 1 : tensor_i64(known, r));
+    Var at[2] = {list, const_int(b, r)};
+    PropArg arg = {"index", PROP_STR(sym(b->s, "$"))};
+    return apply_named(b, "subtensor", 2, at, 1, &arg);
+}
+
 static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                         const Var *in, Var *out) {
     (void)p, (void)nin;
@@ -128,17 +137,10 @@ static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     int nrep = (int)t->dim[0], n = nrep > x->ndim ? nrep : x->ndim, lead = n - x->ndim;
     if (!ndim_fits(b->s, b->from.at, op->name, 2 * n))
         return note(b->s, NOWHERE, "it takes tensors of at most %d dims", MAX_NDIM / 2);
-    const Tensor *known = var_const(b->g, in[1]);
     Var apart[2 * MAX_NDIM], wide[2 * MAX_NDIM], whole[MAX_NDIM];
     for (int k = 0; k < n; k++) {
         Var size = k < lead ? const_int(b, 1) : shape_of(b, in[0], k - lead),
-            rep = const_int(b, 1);
-        int r = k - (n - nrep);
-        Var at[2] = {in[1], r >= 0 ? const_int(b, r) : VAR_NONE};
-        PropArg arg = {"index", PROP_STR(sym(b->s, "$"))};
-        if (r >= 0)
-            rep = known ? const_int(b, tensor_i64(known, r))
-                        : apply_named(b, "subtensor", 2, at, 1, &arg);
+            rep = repetitions(b, in[1], k - (n - nrep));
         apart[2 * k] = const_int(b, 1);
         apart[2 * k + 1] = wide[2 * k + 1] = size;
         wide[2 * k] = rep;
