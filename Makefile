@@ -132,6 +132,11 @@ UNIT_BIN := $(UNIT_C:%.c=$(B)/%)
 $(B)/tests/%: $(B)/tests/%.o $(B)/libthunkline-all.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+# Makes allocations fail in the tools themselves: their objects, and calls that come to the program first. It counts for
+# `make coverage` when it ends, not each time when a tool would.
+ALLOC_WRAP := malloc calloc realloc aligned_alloc free mmap munmap pthread_create buffer_new _exit
+$(B)/tests/prop/allocations: $$(FUZZ_CMD)
+$(B)/tests/prop/allocations: private override LDFLAGS := $(filter-out %flush.o -Wl$(comma)--wrap=%,$(LDFLAGS)) $(ALLOC_WRAP:%=-Wl,--wrap=%)
 ## demo: build the tools and train the digits model
 ## test: all tests and lints
 # Installs what is missing, and says so.

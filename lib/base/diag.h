@@ -75,7 +75,7 @@ _Noreturn void bug_(const char *file, int line, const char *fmt, ...)
 
 size_t diag_count(Session *s); /* errors and warnings */
 const Diag *diag_get(Session *s, size_t i);
-const Diag *diag_first_error(Session *s); /* decides the exit status; NULL if none */
+const Diag *diag_first_error(Session *s);  /* decides the exit status; NULL if none */
 bool diag_failed(Session *s, size_t mark); /* an error since `mark` (see below) */
 void diag_clear(Session *s);
 /* Drops what was added after `mark` (= an earlier diag_count): for trying alternatives.
