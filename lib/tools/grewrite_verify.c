@@ -60,6 +60,12 @@ static bool compare(Pair *p, uint64_t seed) {
     return true;
 }
 
+/* Did the run fail for want of room, which no other inputs would give? */
+static bool at_limit(Session *s, size_t mark) {
+    enum { NO_ROOM = 6 };
+    return diag_count(s) > mark && diag_exit(diag_get(s, mark)->code) == NO_ROOM;
+}
+
 /* One point. A run that fails before rewriting says nothing; one that fails only after
  * is a mismatch. */
 static bool trial(Pair *p, const Values *given, uint64_t seed, size_t *ran) {
@@ -68,7 +74,9 @@ static bool trial(Pair *p, const Values *given, uint64_t seed, size_t *ran) {
     size_t mark = diag_count(s);
     if (!trial_new(p->before, given, seed, &t)) return false;
     bool ok = true, first = trial_feed(&t, p->m[0]) && vm_run(p->m[0]);
-    if (!first)
+    if (!first && at_limit(s, mark))
+        ok = false;
+    else if (!first)
         diag_rewind(s, mark);
     else if (!trial_feed(&t, p->m[1]) || !vm_run(p->m[1]))
         ok = note(s, NOWHERE, "this happens only after rewriting");

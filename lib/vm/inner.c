@@ -20,12 +20,13 @@ Plan *plan_function(const Machine *m, const Graph *fn) {
     return plan_new((Graph *)(uintptr_t)fn, &o); /* planning only reads */
 }
 
-static Machine *function_machine(Machine *m, const Graph *fn) {
+static Machine *function_machine(Machine *m, const Ins *in) {
+    const Graph *fn = in->fn;
     Machine *top = outermost(m);
     uint64_t found;
     if (map_get(&top->inner, (uintptr_t)fn, &found)) return top->inners.p[found];
     if (m->depth >= CALL_DEPTH) {
-        session_too_deep(m->s, NOWHERE);
+        session_too_deep(m->s, m->p->g->origin[in->apply].at);
         return NULL;
     }
     Plan *p = plan_function(m, fn);
@@ -57,7 +58,7 @@ static bool take_result(Machine *m, uint32_t cell, const Value *v) {
 bool run_function(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     const uint32_t *arg = m->p->arg + in->arg;
-    Machine *sub = function_machine(m, in->fn);
+    Machine *sub = function_machine(m, in);
     if (!sub) return false;
     if (sub->running) return vm_run(sub); /* says that it calls itself */
     for (uint32_t k = 0; k < in->nin; k++) {

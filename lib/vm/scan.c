@@ -41,7 +41,7 @@ static int64_t ring_rows(const ScanOut *o) {
 static ScanRun *scan_run_new(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
     if (m->depth >= CALL_DEPTH) {
-        session_too_deep(m->s, NOWHERE);
+        session_too_deep(m->s, m->p->g->origin[in->apply].at);
         return NULL;
     }
     Plan *p = plan_function(m, in->fn);

@@ -201,7 +201,7 @@ chain() {
     local line
     for line in 'ggrad g.yaml --cost c --wrt x' 'ggrad g.yaml --jvp y --wrt x' 'ggrad g.yaml --jacobian y --wrt x' \
         'ggrad g.yaml --hessian c --wrt x' 'grun g.yaml x=[1,2]' 'grun g.yaml x=[1,2] --mode FAST_COMPILE' \
-        'grun g.yaml x=[1,2] --mode DEBUG' 'gprof g.yaml x=[1,2]'; do
+        'grun g.yaml x=[1,2] --mode DEBUG' 'gprof g.yaml x=[1,2]' 'grewrite g.yaml --verify 2 -o /dev/null'; do
         bad 6 E_LIMIT 'functions call each other more than 200 deep' "ulimit -s 1024; timeout 60 $line"
     done
     ok 'ulimit -s 1024; timeout 60 gload g.yaml -O yaml >o.yaml'

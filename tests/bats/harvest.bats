@@ -924,5 +924,5 @@ END1
     ok 'grun deep100.yaml x=1 --reap t' $'r = 102.0\nt/y = 2.0'
     bad 6 E_LIMIT '^grun: deep300.yaml:104:47: error.*functions call each other more than 200 deep' 'grun deep300.yaml x=1 --reap t'
     grep -q 'deep300.yaml:105:47: note: called here' .err
-    bad 6 E_LIMIT 'functions call each other more than 200 deep' 'grun deep300.yaml x=1'
+    bad 6 E_LIMIT '^grun: deep300.yaml:104:47: error.*functions call each other more than 200 deep' 'grun deep300.yaml x=1'
 }
