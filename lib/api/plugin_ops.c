@@ -502,6 +502,20 @@ static bool read_texts(Adding *a, const char *what, const char *text,
     return true;
 }
 
+/* Inputs whose text says so are disconnected, without a pattern of the op's own. */
+static void read_pattern(Adding *a, const char *const *text) {
+    Str list = STR(a->s);
+    if (!text || a->def->disconnected || a->def->connected) return;
+    for (size_t i = 0; i < a->sig->nin; i++)
+        if (strcmp(text[i], "disconnected") == 0)
+            str_printf(&list, "%s%s", list.n ? ", " : "",
+                       sym_text(a->s, a->sig->in[i].name));
+    if (list.n)
+        a->own->op.disconnected =
+            arena_copy(session_arena(a->s), str_text(&list), list.n + 1);
+    str_free(&list);
+}
+
 static bool check_words(Adding *a, const char *what, size_t n, const Sym *names,
                         bool free) {
     bool texts = a->def->partials || a->def->adjoint || a->def->pullback;
@@ -629,13 +643,20 @@ static bool check_rest(Adding *a) {
                      d->default_output, a->sig->nout, a->sig->nout == 1 ? "" : "s");
     if (d->commutative && a->sig->nin != 2)
         return wrong(a, "only an op with two inputs is commutative");
-    return check_parameters(a) && check_types(a, "itypes", d->itypes, a->sig->nin) &&
-           check_types(a, "otypes", d->otypes, a->sig->nout) && check_maps(a) &&
-           check_disconnected(a) && check_thunk(a) &&
-           read_texts(a, "partials", d->partials, &a->own->op.partial) &&
-           read_texts(a, "adjoint", d->adjoint, &a->own->op.adjoint) &&
-           read_texts(a, "pullback", d->pullback, &a->own->pullback) &&
-           check_formula(a, "shape", d->shape) && check_formula(a, "flops", d->flops);
+    const Op *op = &a->own->op;
+    bool ok = check_parameters(a) && check_types(a, "itypes", d->itypes, a->sig->nin) &&
+              check_types(a, "otypes", d->otypes, a->sig->nout) && check_maps(a) &&
+              check_disconnected(a) && check_thunk(a) &&
+              read_texts(a, "partials", d->partials, &a->own->op.partial) &&
+              read_texts(a, "adjoint", d->adjoint, &a->own->op.adjoint) &&
+              read_texts(a, "pullback", d->pullback, &a->own->pullback) &&
+              check_formula(a, "shape", d->shape) &&
+              check_formula(a, "flops", d->flops);
+    if (ok)
+        read_pattern(a, op->partial   ? op->partial
+                        : op->adjoint ? op->adjoint
+                                      : a->own->pullback);
+    return ok;
 }
 
 bool plugin_add_op(TlHost *h, const TlOpDef *def) {

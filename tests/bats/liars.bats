@@ -244,6 +244,14 @@ T
     grep -q 'warning\[E_GRADIENT\]: the gradient of cut_unsaid for its input x is disconnected, but the op states no connection pattern' .err
 }
 
+@test "an input whose text says disconnected is so, without a pattern of the op's own" {
+    gload $P --new -i 'x: float64[n]' -i 'y: float64[n]' -e 'c = sum(cut_by_text(x, y))' --outputs c -o g.tlg
+    ok "ggrad $P --wrt x --only g.tlg | grun $P x=[1,2] y=[3,4]" 'd_c_d_x = [2.0, 2.0]'
+    bad 3 E_DISCONNECTED 'does not depend on y' "ggrad $P --wrt y g.tlg"
+    bad 3 E_DISCONNECTED 'does not depend on y' "ggrad $P --jvp c --wrt y g.tlg"
+    ok "ggrad $P --wrt x,y --disconnected ignore --only g.tlg | grun $P x=[1,2] y=[3,4]" $'d_c_d_x = [2.0, 2.0]\nd_c_d_y = [0.0, 0.0]'
+}
+
 @test "an op of several outputs may be silent on inputs of unused ones; with a pattern it is known, without a warning" {
     local op
     for op in pair pair_said; do
