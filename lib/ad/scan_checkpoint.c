@@ -1,5 +1,5 @@
 /* Recomputing inside of loops: long scans become scans over stretches of their steps
- * (op/scan_stretch.h) before their gradient is taken. */
+ * (scan/checkpoint.h) before their gradient is taken. */
 #include "ad/checkpoint.h"
 #include "scan/checkpoint.h"
 

@@ -21,7 +21,8 @@ Origin ad_origin(Builder *b, ApplyId a, const char *what);
 Var ad_zero(Builder *b, Var x);
 /* The dtype of x's gradient: its own if inexact, else floatX. */
 DType ad_dtype(const Builder *b, Var x);
-/* carrier.c: is it of a plugin's type? Gradients and tangents then have that type. */
+/* plugin_values.c: is it of a plugin's type? Gradients and tangents then have that
+ * type. */
 bool ad_is_own(const Graph *g, Var v);
 /* A scalar of the gradient's type of `like`; VAR_NONE: diagnosed. */
 Var ad_number(Builder *b, Var like, double v);

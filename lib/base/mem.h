@@ -1,5 +1,5 @@
 /* Memory: small allocations never fail (the session's hook ends the program),
- * arenas free everything at once, vectors grow. Tensor data is row 2's. */
+ * arenas free everything at once, vectors grow. Tensor data is lib/value's. */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 

@@ -34,7 +34,7 @@ typedef enum Slot {
 } Slot;
 
 typedef struct Options {
-    int floatX;          /* a DType (row 1); -1 in a new session: float64 */
+    int floatX;          /* a DType; -1 in a new session: float64 */
     unsigned threads;    /* 0: as many as cores */
     uint64_t max_memory; /* bytes of tensor data; 0: 90% of the smaller of RAM and
                             cgroup limit */

@@ -138,7 +138,7 @@ bool check_tell(Check *c); /* puts findings into the session; false if there are
 /* Takes the diagnostics since `mark` away and returns what the first error said. */
 const char *check_forget(Check *c, size_t mark);
 
-/* ---- book.c ---- */
+/* ---- rewrite_log.c ---- */
 bool book_open(Check *c, Graph *g);       /* copies g, rewrites it, makes c->ready */
 Book *book_get(Check *c, const Graph *g); /* of the book's graph of that name */
 void book_free(Check *c);
@@ -172,7 +172,7 @@ void *room_raw(Check *c, size_t bytes, Rooms *rooms); /* NULL: diagnosed */
 void rooms_free(Rooms *r);
 void fill_666(DType d, void *p, size_t n);
 
-/* ---- frame.c ---- */
+/* ---- reference_eval.c ---- */
 void frame_open(Frame *f, Check *c, Book *b);
 void frame_close(Frame *f);
 /* False: not enough memory, diagnosed. */
@@ -186,7 +186,7 @@ const char *frame_reason(const Frame *f, Var v);
 /* Computes everything, checking on the way. */
 void frame_run(Frame *f, bool checked);
 
-/* ---- subject.c: one Apply, run in many ways ---- */
+/* ---- kernel_trial.c: one Apply, run in many ways ---- */
 typedef struct Subject {
     Frame *f;
     Check *c;

@@ -9,7 +9,7 @@
 #include "graph/props.h"
 
 typedef struct TlGraph Graph;
-typedef struct Op Op; /* row 4 */
+typedef struct Op Op; /* op/op.h */
 typedef uint32_t Var;
 typedef uint32_t ApplyId;
 #define VAR_NONE   UINT32_MAX
@@ -97,7 +97,7 @@ struct TlGraph {
                            command lines, written nowhere */
     Vec(VarApprox) approx;
     Vec(Var) rowwise; /* effects that vectorize had for all rows: op/rowwise.h */
-    Vec(Var) kept;    /* copied though nothing reads them: op/demand.h */
+    Vec(Var) kept;    /* copied though nothing reads them: lang/lazy_scope.h */
     /* main graph only; functions reach them through `main` */
     Vec(Graph *) functions;
     Graph *main; /* itself for a main graph */
@@ -114,7 +114,7 @@ struct TlGraph {
     DType floatX;       /* DT_NONE: the session's */
     bool derived; /* function: a derivation made it, for a call that may be gone */
     struct Reach
-        *reach; /* function: row 4's note of which inputs influence which outputs */
+        *reach; /* function: lib/op's note of which inputs influence which outputs */
     struct GraphPriv *priv; /* name map, intern table, capacities */
 };
 

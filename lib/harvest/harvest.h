@@ -1,4 +1,4 @@
-/* Sow, harvest, reap, plant (contract 003) as transformations of graphs. A sow is an
+/* Sow, harvest, reap, plant as transformations of graphs. A sow is an
  * identity with a tag and a name; harvesting a tag takes its sows away: a planted name
  * gives its value to what follows, all others are collected, and nothing of that tag is
  * left to harvest again.

@@ -1,5 +1,5 @@
 /* Op files: `ops:` is a mapping from names to rows, whose leaves are texts in the
- * language (schemas/ops.schema.json). What they say is row 4's matter (op/own.h). */
+ * language (schemas/ops.schema.json). What they say is lib/userop's matter. */
 #include "io/io_impl.h"
 #include "userop/userop.h"
 

@@ -1,6 +1,6 @@
 /* Graphs as files: bytes <-> graph. Reading sniffs the content, never the name: tlg (a
  * CBOR Sequence), JSON or YAML, each perhaps inside zstd. Text is a small document
- * whose leaves are lines of the language (op/expr.h); the binary form
+ * whose leaves are lines of the language (lang/expr.h); the binary form
  * (schemas/graph.cddl) is columns. What one form holds the others hold too. */
 #ifndef IO_IO_H
 #define IO_IO_H
@@ -37,11 +37,11 @@ typedef struct ReadOptions {
  * input is E_TRUNCATED ("did the command before it fail?"); an abort record is
  * E_UPSTREAM with the other tool's exit status, and the tools print nothing for it. The
  * types in a tlg are taken as they stand, only ranges are checked: whoever uses them
- * first re-infers (graph_check of row 4). NULL options: READ_DEFAULT. */
+ * first re-infers (graph_check). NULL options: READ_DEFAULT. */
 Graph *io_read(Session *s, const char *path, const ReadOptions *o);
 Graph *io_read_mem(Session *s, const char *name, const void *p, size_t n,
                    const ReadOptions *o);
-/* Adds the ops of a file (schemas/ops.schema.json) to the session: op/own.h. */
+/* Adds the ops of a file (schemas/ops.schema.json) to the session: userop/userop.h. */
 bool io_read_ops(Session *s, const char *path);
 /* An empty graph to which a command line's -e, -i and --shared are added; floatX and
  * folder from the options. */

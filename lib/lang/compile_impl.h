@@ -128,7 +128,7 @@ double literal_f64(const Literal *l);
 bool literal_binary(Session *s, Infix k, Span at, const Literal *a, const Literal *b,
                     Literal *out);
 
-/* ---- nodes.c: nodes as variables ---- */
+/* ---- operand.c: nodes as variables ---- */
 Node node_literal(Literal l, Span at);
 bool node_is_literal(const Node *n); /* a literal, or a list of such */
 /* What a tensor operand is made of: the common dtype of the strong parts (DT_NONE if

@@ -1,4 +1,4 @@
-/* Graphs as text: the inverse of op/expr.h. What is printed reads back to an equal
+/* Graphs as text: the inverse of lang/expr.h. What is printed reads back to an equal
  * graph. */
 #ifndef LANG_PRINT_H
 #define LANG_PRINT_H

@@ -1,4 +1,4 @@
-/* The clauses of the Type contract (002) that make and convert variables; the rest is
+/* The clauses of the Type contract that make and convert variables; the rest is
  * in type/type.h and value/class.h. */
 #ifndef OP_CONVERT_H
 #define OP_CONVERT_H

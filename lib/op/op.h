@@ -1,6 +1,6 @@
 // clang-format off
 /* The Op contract. An op is data: a row of lib/ops or a file there, found by name,
- * included by nobody. Which member carries which clause of the contracts (000, 001, 004):
+ * included by nobody. Which member carries which clause of the contract:
  *
  *   make_node, itypes/otypes   in, props, promote, kinds, out_dtype, type; itypes, otypes
  *   default_output, __call__   default_output; op_apply, op_apply1 (op/build.h); def, expand
@@ -163,7 +163,7 @@ struct Op {
      * fail is moved to where it might run in vain. */
     bool (*fails)(const Graph *g, ApplyId a);
     bool keeps_storage; /* its perform is given back, run after run, the very storage
-                           that it left (004); others may find anything of the right
+                           that it left; others may find anything of the right
                            dtype */
     /* costs: per Apply, a text over inputs, outputs and props; elementwise rows: per
      * element of the output, a number */
@@ -177,7 +177,7 @@ struct Op {
         adjoint; /* linear in that input: its gradient as text in g, inputs, r, props */
     bool (*pull)(Pull *p);
     bool (*push)(Push *p);
-    bool (*batch)(Batching *q); /* for many rows at once: op/batch.h. NULL:
+    bool (*batch)(Batching *q); /* for many rows at once: vmap/kit.h. NULL:
                                           elementwise ops as such, others row by row */
     const char *disconnected;   /* inputs whose elements influence no output's elements:
                                    "shape, axis" */
@@ -220,7 +220,7 @@ struct Op {
     int line; /* of the row, for messages */
     /* of the user's own: */
     const char *from;              /* the file or plugin; NULL: an op of the library */
-    const struct OpBody *body;     /* its meaning is a text: op/own.h */
+    const struct OpBody *body;     /* its meaning is a text: userop/userop.h */
     const struct PluginOp *plugin; /* it is a plugin's: thunkline/plugin.h */
 };
 

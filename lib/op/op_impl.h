@@ -10,8 +10,8 @@ typedef struct OpName {
     size_t n;
     const Op *op;
 } OpName;
-/* What typed.c remembers of a call: `given` (NULL: all defaults) are the props asked
- * for, `props` those that the Apply gets. */
+/* What infer_cache.c remembers of a call: `given` (NULL: all defaults) are the props
+ * asked for, `props` those that the Apply gets. */
 enum { TYPED_IN = 3 };
 typedef struct Typed {
     const Op *op;

@@ -213,7 +213,7 @@ struct Rewriter {
     uint32_t view_epoch, view_fired, view_napply;
     uint64_t view_work;
 };
-/* apart.c: in a private copy, what destroyers overwrite merges with nothing */
+/* pin_destroyed.c: in a private copy, what destroyers overwrite merges with nothing */
 bool apart_needed(const Graph *main);
 void apart_mark(Graph *g);
 void apart_end(Graph *g);

@@ -1,6 +1,6 @@
 /* gload's edits: definitions, inputs, updates, outputs, values, names, dims. What only
  * adds is appended to the graph; what changes a leaf's type has every type inferred
- * anew (narrow.h). */
+ * anew (retype.h). */
 #include "lang/approx.h"
 #include "op/rowwise.h"
 #include "tools/retype.h"

@@ -46,22 +46,23 @@ typedef struct GraphRun {
 void run_begin(GraphRun *r, Graph *g, const RunSpec *spec);
 bool run_ready(GraphRun *r); /* rewrites if that is still to do */
 bool run_plan(GraphRun *r);
-bool run_check(GraphRun *r); /* mode.c: rewrites under DebugMode */
-bool run_watch(GraphRun *r); /* mode.c: hooks of modes that look at each instruction */
-bool run_call(GraphRun *r);  /* mode.c: one call of the machine, and what a mode does
-                                after it */
-/* mode.c: after a call that failed: notes what to try next. Returns false. */
+bool run_check(GraphRun *r); /* grun_mode.c: rewrites under DebugMode */
+bool run_watch(
+    GraphRun *r); /* grun_mode.c: hooks of modes that look at each instruction */
+bool run_call(GraphRun *r); /* grun_mode.c: one call of the machine, and what a mode
+                               does after it */
+/* grun_mode.c: after a call that failed: notes what to try next. Returns false. */
 bool run_hint(GraphRun *r);
 bool run_dims(GraphRun *r); /* those of the command line, for the machine */
 void run_end(GraphRun *r);
-bool run_given(GraphRun *r);    /* values.c: compiles the given values */
-bool run_values(GraphRun *r);   /* values.c: given values, filters, what is missing */
-bool run_series(GraphRun *r);   /* series.c: the calls */
-bool results_open(GraphRun *r); /* results.c */
+bool run_given(GraphRun *r);  /* grun_feed.c: compiles the given values */
+bool run_values(GraphRun *r); /* grun_feed.c: given values, filters, what is missing */
+bool run_series(GraphRun *r); /* grun_batches.c: the calls */
+bool results_open(GraphRun *r);                 /* grun_results.c */
 bool results_collect(GraphRun *r);              /* after each call */
 bool results_report(GraphRun *r, int64_t call); /* prints outputs that go to no file */
 bool results_write(GraphRun *r);                /* files, at the end */
 void results_free(GraphRun *r);
-bool check_expectations(GraphRun *r); /* expect.c */
+bool check_expectations(GraphRun *r); /* grun_expect.c */
 
 #endif

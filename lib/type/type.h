@@ -1,7 +1,7 @@
 // clang-format off
 /* The Type contract: what a variable may hold, decided without values. Types are
  * interned in the session and live as long: equal types are one pointer. Which member or
- * function carries which clause of contract 002:
+ * function carries which clause of the contract:
  *
  *   __eq__, __hash__           equality of pointers; kind, dtype, dims, element, reason and
  *                              class are compared when a type is interned
@@ -108,7 +108,7 @@ typedef enum TypeKind {
     TYPE_PLUGIN        /* a plugin's own: cls */
 } TypeKind;
 
-typedef struct TypeClass TypeClass; /* how its values behave: row 2, value/class.h */
+typedef struct TypeClass TypeClass; /* how its values behave: value/class.h */
 typedef struct Type {
     TypeKind kind;
     DType dtype;

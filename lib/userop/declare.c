@@ -1,5 +1,5 @@
 /* Ops that are texts, from a file's rows to the catalogue. What a row says is put into
- * an Op whose hooks look at the body; own_check.c looks at the texts. */
+ * an Op whose hooks look at the body; check.c looks at the texts. */
 #include "lang/lex.h"
 #include "userop/userop_impl.h"
 #include "value/class.h"

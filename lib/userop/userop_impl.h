@@ -32,7 +32,7 @@ bool own_connect(const Graph *g, ApplyId a, size_t in, size_t out);
 bool own_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
                 Var *out);
 
-/* own_check.c: the texts of one file's ops. */
+/* check.c: the texts of one file's ops. */
 bool own_check(Session *s, size_t n, struct OpBody *body);
 
 #endif

@@ -1,6 +1,6 @@
-/* Approximate equality as contract 002's values_eq_approx has it: a pass by tolerances
- * in which infinities must be equal and a nan fails; if that fails and there are nans
- * (or infinities that may go) in a, a second pass in which nans match nans. */
+/* Approximate equality as the Type contract's values_eq_approx has it: a pass by
+ * tolerances in which infinities must be equal and a nan fails; if that fails and there
+ * are nans (or infinities that may go) in a, a second pass in which nans match nans. */
 #include "value/value_impl.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // clang-format off
 /* Classes of types: what the values of one kind of Type are and how they behave. Each kind
  * is one row of the table in class.c; a plugin's Type brings its own (Type.cls). Which
- * member or function carries which clause of contract 002 (the rest is type/type.h):
+ * member or function carries which clause of the Type contract (the rest is type/type.h):
  *
  *   filter                       filter: value_filter; tensors: tensor_filter
  *   filter_inplace               value_filter_inplace: the filter, and the old storage where it fits;

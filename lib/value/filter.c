@@ -1,4 +1,4 @@
-/* What a tensor type accepts: the checks of contract 002's filter, in its order. */
+/* What a tensor type accepts: the checks of the contract's filter, in its order. */
 #include "value/value_impl.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Transfer hooks (contract 002, `transfer`): ways for a value to get to a variable of
- * another kind, beside what the variable's filter takes. A hook looks at the value and
- * the type that it is for, and answers with a new value or declines. */
+/* Transfer hooks (the Type contract's `transfer`): ways for a value to get to a
+ * variable of another kind, beside what the variable's filter takes. A hook looks at
+ * the value and the type that it is for, and answers with a new value or declines. */
 #ifndef VALUE_TRANSFER_H
 #define VALUE_TRANSFER_H
 

@@ -118,9 +118,10 @@ bool tensor_equal(const Tensor *a, const Tensor *b);
 bool tensor_identical(const Tensor *a, const Tensor *b);
 uint64_t tensor_hash(const Tensor *t); /* agrees with tensor_identical */
 /* Shape and dtype must be the same; integers and booleans exactly equal; else |a-b| <=
- * atol + rtol*|b| with the tolerances of the dtype (contract 002's values_eq_approx;
- * figures in approx.c); negative rtol/atol mean those defaults. `where`, if not NULL,
- * gets the flat index of the worst mismatch, -1 if shape or dtype differ. */
+ * atol + rtol*|b| with the tolerances of the dtype (the Type contract's
+ * values_eq_approx; figures in approx.c); negative rtol/atol mean those defaults.
+ * `where`, if not NULL, gets the flat index of the worst mismatch, -1 if shape or dtype
+ * differ. */
 typedef struct Approx {
     double rtol, atol;
     int sloppy; /* 0, 1, 2 */
@@ -132,7 +133,7 @@ bool tensor_approx(const Tensor *a, const Tensor *b, Approx how, int64_t *where)
 /* What it allows for this dtype; 0 and 0 for discrete ones. */
 void tensor_tolerance(DType d, Approx how, double *rtol, double *atol);
 
-/* The type's filter with its order of checks (inventory, section 1). strict: no
+/* The type's filter with its order of checks. strict: no
  * conversion at all. allow_downcast: 1 yes, 0 no, -1 unset. Borrowed in, a new
  * reference (or a cast copy) out. False: one diagnostic at `at`; `what` names the
  * variable in it. */

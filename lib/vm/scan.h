@@ -56,7 +56,7 @@ struct ScanRun {
     int64_t steps, done;
 };
 
-/* loop_objects.c: output i, which is no tensor. Each false: diagnosed. */
+/* scan_objects.c: output i, which is no tensor. Each false: diagnosed. */
 bool loop_begin_object(ScanRun *l, size_t i); /* the initial value */
 bool loop_take_object(ScanRun *l, size_t i);  /* of a step */
 bool loop_list_row(ScanRun *l, size_t i);     /* a copy, where it is a random state */

@@ -371,7 +371,7 @@ void cell_set(Machine *m, uint32_t cell, const Tensor *t);
 /* Input i, of which the caller knows that v is of its type. */
 void bind_input(Machine *m, size_t i, const Value *v);
 void cell_value(const Machine *m, uint32_t cell, Value *out); /* borrowed */
-/* place.c: storage */
+/* storage.c: storage */
 bool places_lay_out(Machine *m);
 bool places_refresh(Machine *m);
 void places_free(Machine *m);

@@ -1,4 +1,4 @@
-# Sow, reap, plant, harvest, nest (contract 003) in the language and by the tools.
+# Sow, reap, plant, harvest, nest in the language and by the tools.
 load common
 
 # The contract's worked function: f(x) = sow(x + 1) + 1.

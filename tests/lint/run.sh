@@ -4,7 +4,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 B=${1:-build}
 failed=0
-sources='lib/*/*.[ch] lib/*/*/*.[ch] cmd/*/*.[ch] tests/*/*.[ch]'
+sources=$(find lib cmd tests -name "*.[ch]" | sort)
 verdict() { # name passed failed
     echo "lint $1: $2 passed, $3 failed"
     [ "$3" -eq 0 ] || failed=1
@@ -22,7 +22,7 @@ globals() {
         return
     fi
     bad=0 n=0
-    for o in "$B"/lib/*/*.o "$B"/lib/*/*/*.o "$B"/gen/*.o; do
+    for o in $(find "$B/lib" "$B/gen" -name "*.o" | sort); do
         case $o in */cli/*) continue ;; esac
         n=$((n + 1))
         size -A "$o" | awk -v o="$o" '
@@ -55,19 +55,18 @@ hardening() {
     verdict hardening $((n - bad)) $bad
 }
 
-# Functions at most 80 lines, files 700.
-sizes() {
-    command -v ctags >/dev/null || { echo "lint sizes: skipped, there is no ctags"; return; }
-    bad=$(ctags -f - --fields=+ne --c-kinds=f --languages=C $sources 2>/dev/null |
-        awk -F'\t' '{ for (i = 4; i <= NF; i++) { if ($i ~ /^line:/) l = substr($i, 6); if ($i ~ /^end:/) e = substr($i, 5) }
-            if (e - l + 1 > 80) print $2 ":" l ": " $1 " has " e - l + 1 " lines" }')
-    long=$(wc -l $sources |
-        awk '$2 != "total" && $1 > 700 { print $2 ": " $1 " lines" }')
-    all=$(printf '%s\n%s\n' "$bad" "$long" | sed '/^$/d')
-    [ -z "$all" ] || echo "$all"
-    n=$([ -z "$all" ] && echo 0 || echo "$all" | wc -l)
-    files=$(echo $sources | wc -w)
-    verdict sizes $((files > n ? files - n : 0)) "$n"
+# What a stranger is sent to exists: files that comments name, and a row of lib/README.md for each folder of lib.
+pointers() {
+    n=$(echo $sources | wc -w)
+    find lib cmd tests examples schemas -type f | sed 's|.*/||' | awk -f tests/lint/pointers.awk - $sources lib/README.md
+    bad=$?
+    for d in lib/*/; do
+        d=${d#lib/}
+        n=$((n + 1))
+        grep -q "^|.*| \`${d%/}\` |" lib/README.md || { echo "lib/README.md: no row for ${d%/}"; bad=$((bad + 1)); }
+    done
+    if grep -nE 'contract 00[0-9]|\(00[0-9]\)|\<row [0-9]' $sources; then bad=$((bad + 1)); fi
+    verdict pointers $((n - bad)) $bad
 }
 
 format() {
@@ -106,7 +105,7 @@ generated() {
 layers
 globals
 hardening
-sizes
+pointers
 format
 scripts
 generated

@@ -12,7 +12,7 @@ typedef struct Merge {
     Arena *a;
     size_t n;
     ApplyId loop[MOST];
-    uint32_t scope[MOST]; /* what it is needed for: op/demand.h */
+    uint32_t scope[MOST]; /* what it is needed for: lang/lazy_scope.h */
     uint64_t *needs;      /* by variable: loops that it depends on */
 } Merge;
 
