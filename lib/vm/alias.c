@@ -144,12 +144,20 @@ static void keep_results(const Plan *p, Arena *a, Sharing *h) {
     }
 }
 
+/* What is made of a list or a sparse matrix counts its own references to the parts that
+ * they have in common, so that the whole may go before it; a plugin's value may point
+ * into another's. */
+static bool holds_parts(const CellInfo *c) {
+    return (c->flags & CELL_BOXED) && c->type->kind != TYPE_PLUGIN;
+}
+
 static void follow_views(const Plan *p, Sharing *h) {
     for (uint32_t c = p->ncell; c-- > 0;) {
         if (c >= p->nleaf && (p->o.no_reuse || is_kept(p, h, c)))
             h->cell[c].dies = p->nins;
         uint32_t of = h->cell[c].of;
-        if (of != NONE && h->cell[of].dies < h->cell[c].dies)
+        if (of != NONE && !holds_parts(&h->cell[of]) &&
+            h->cell[of].dies < h->cell[c].dies)
             h->cell[of].dies = h->cell[c].dies;
     }
 }

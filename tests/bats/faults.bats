@@ -110,6 +110,19 @@ P
     [ $seen = 1 ]
 }
 
+@test "a chain of lists takes the memory of its longest, not of all" {
+    plain_build
+    awk 'BEGIN {
+        n = 2000
+        print "thunkline: 1\ninputs: {x: float64}\nlet: |\n  l0 = make_list(x)"
+        for (i = 1; i <= n; i++) print "  l" i " = list_append(l" i - 1 ", x + " i ")"
+        print "  y = l" n "[-1]\n  z = list_reverse(l" n ")[0] + y\noutputs: [y, z]"
+    }' >g.yaml
+    for mode in FAST_RUN FAST_COMPILE NAN_GUARD; do # all of the lists have more than 1 GB
+        ok "(ulimit -v 400000; grun g.yaml x=1 --mode $mode --threads 1)" $'y = 2001.0\nz = 4002.0'
+    done
+}
+
 @test "no op is blamed by DEBUG for what --max-memory does not allow" {
     gload --new -i 'x: float64[n]' -e 'y = sort(x) + 1' --outputs y -o g.yaml
     bad 6 E_MEM 'a copy of each value' "grun g.yaml 'x=ones(50000)' --mode DEBUG --max-memory 2400K -r y=y.npy"
