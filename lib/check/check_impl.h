@@ -233,6 +233,7 @@ typedef struct OpRun {
     int reuse;              /* 1 + the input that an output may be written over */
     size_t reuse_out;       /* that output */
     bool swapped, blank, renewed, watched;
+    bool others; /* floats are 666 */
     bool eager;  /* a lazy thunk has all its inputs from the start */
     bool poison; /* storage that is asked for holds 666 instead of 0xAA */
     /* results */

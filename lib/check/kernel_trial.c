@@ -86,7 +86,8 @@ static bool give_input(Subject *x, OpRun *r, size_t i) {
     if (!form_new(x->c, form, from->t.dtype, from->t.ndim, from->t.shape, &r->rooms,
                   &to->t))
         return false;
-    if (!r->blank)
+    bool other = r->blank || (r->others && dtype_is_inexact(from->t.dtype));
+    if (!other)
         tensor_assign(&to->t, &from->t);
     else
         fill_666(to->t.dtype, to->t.data, (size_t)tensor_size(&to->t));

@@ -119,6 +119,27 @@ static void try_previous(Subject *x) {
     subject_end(x, &first);
 }
 
+static void free_states(Subject *x) {
+    for (int k = 0; k < 2; k++) {
+        if (x->made[k] && x->op->thunk->free) x->op->thunk->free(x->state[k]);
+        x->made[k] = false;
+    }
+}
+
+/* A new state of a thunk meets other values first, of which nothing must stay. That it
+ * may fail for these is not its fault. */
+static void try_after_others(Subject *x) {
+    OpRun others = {.kind = KIND_REPEAT, .others = true};
+    if (!x->op->plugin || !x->op->thunk || !x->op->thunk->make) return;
+    free_states(x);
+    bool ran = subject_run(x, &others);
+    subject_end(x, &others);
+    if (ran)
+        try(x,
+            (OpRun){.kind = KIND_REPEAT, .how = "in a run after one with other inputs"},
+            true);
+}
+
 static bool may_reuse(const Subject *x, size_t out, size_t in) {
     if (x->op->reuses) return x->op->reuses(x->g, x->id, out, in);
     return out == 0 && in < 32 && (x->op->reuse >> in & 1);
@@ -243,6 +264,7 @@ static void try_everything(Subject *x) {
     }
     try(x, (OpRun){.kind = KIND_REPEAT, .how = "in a second run with the same inputs"},
         true);
+    try_after_others(x);
     if (n <= HUGE_) try_references(x, small);
     shape_check(x);
     if (seen >= OFTEN_ALL) return;
@@ -285,8 +307,7 @@ static bool subject_open(Subject *x, Frame *f, ApplyId id) {
 }
 
 static void subject_close(Subject *x) {
-    for (int k = 0; k < 2; k++)
-        if (x->made[k] && x->op->thunk->free) x->op->thunk->free(x->state[k]);
+    free_states(x);
     for (size_t i = 0; x->base && i < x->nout; i++)
         value_unref(&x->base[i]);
     for (size_t i = 0; x->first && i < x->nout; i++)

@@ -34,6 +34,7 @@ wrong_shape(exp(x))             1 InvalidValueError the shape of output 0 of wro
 infers_more(exp(x))             1 InvalidValueError the shape of output 0 of infers_more is another than the op infers: 4 in dim 0
 not_finite(exp(x))              1 InvalidValueError output 0 of not_finite is not finite: 0 nan, 1 inf
 impure(exp(x))                  1 BadThunkOutput    output 0 of impure is another in a second run with the same inputs
+memo_thunk(exp(x))              1 BadThunkOutput    output 0 of memo_thunk is another in a run after one with other inputs
 by_address(exp(x))              1 BadThunkOutput    output 0 of by_address is another 
 uncleared(exp(x))               1 BadThunkOutput    output 0 of uncleared is another when its storage held something before
 no_strides(exp(x))              1 BadThunkOutput    output 0 of no_strides is another when the inputs are strided by

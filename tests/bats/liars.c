@@ -1,4 +1,5 @@
 /* Ops that lie, each in one way, for grun --mode DEBUG: they double a vector. */
+#include <stdlib.h>
 #include <string.h>
 #include <thunkline/plugin.h>
 
@@ -335,6 +336,24 @@ static TlThunkResult run_count(void *state, TlCall *c) {
 }
 static const TlThunk counting = {sizeof counting, false, make_count, run_count, NULL};
 
+/* One that hands its first answer out again and again. */
+static bool make_memo(const TlCall *c, int impl, void **state) {
+    (void)c, (void)impl;
+    return *state = calloc(2, sizeof(double)), *state;
+}
+static TlThunkResult run_memo(void *state, TlCall *c) {
+    TlTensor x;
+    double *r = begin(c, &x, 0), *memo = state;
+    if (!r) return TL_THUNK_FAILED;
+    twice(&x, r);
+    if (!memo[0]) memo[1] = r[0];
+    memo[0] = 1;
+    r[0] = memo[1];
+    return TL_THUNK_DONE;
+}
+static const TlThunk remembering = {sizeof remembering, false, make_memo, run_memo,
+                                    free};
+
 /* A lazy one that is never content, and one that takes what it did not ask for. */
 static TlThunkResult run_wait(void *state, TlCall *c) {
     (void)state, (void)c;
@@ -455,6 +474,7 @@ static const TlOpDef ops[] = {
        .pushforward = push_text, .user = "ones_like(x)"),
     OP("never_ready", NULL, .make_node = same, .thunk = &waiting),
     OP("impatient", NULL, .make_node = same, .thunk = &grabbing),
+    OP("memo_thunk", NULL, .make_node = same, .thunk = &remembering),
     OP("leaky_thunk", NULL, .make_node = same, .thunk = &counting),
     {.size = sizeof(TlOpDef),
      .name = "no_swap",
