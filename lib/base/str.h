@@ -40,6 +40,9 @@ bool utf8_is_valid(const char *p, size_t n);
  * controls, marks of direction, line separators. */
 bool utf8_is_plain(const char *p, size_t n);
 
+/* Adds what the escape at p, a backslash, means: \n, \xHH, \uHHHH, ... Returns its
+ * length; 0: it is none, and *why says why. */
+size_t str_unescape(Str *b, const char *p, size_t n, const char **why);
 /* JSON text of a string, with quotes; control characters and invalid UTF-8 escaped. */
 void str_json(Str *b, const char *p, size_t n);
 /* A string of the expression language, in single quotes. */

@@ -27,6 +27,22 @@ size_t utf8_next(const char *p, size_t n, uint32_t *cp) {
     return len;
 }
 
+static size_t utf8_put(char *out, uint32_t cp) {
+    if (cp < 0x80) {
+        out[0] = (char)cp;
+        return 1;
+    }
+    if (cp < 0x800) {
+        out[0] = (char)(0xc0 | cp >> 6);
+        out[1] = (char)(0x80 | (cp & 0x3f));
+        return 2;
+    }
+    out[0] = (char)(0xe0 | cp >> 12);
+    out[1] = (char)(0x80 | (cp >> 6 & 0x3f));
+    out[2] = (char)(0x80 | (cp & 0x3f));
+    return 3;
+}
+
 /* Characters that change what a terminal or an editor shows of their surroundings. */
 static bool is_deceptive(uint32_t c) {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E ||
@@ -92,6 +108,35 @@ void str_quote(Str *b, const char *text) {
             str_add(b, text + i, len);
     }
     str_putc(b, '\'');
+}
+
+static int hex(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+size_t str_unescape(Str *b, const char *p, size_t n, const char **why) {
+    static const char from[] = "\\'\"nt", to[] = "\\'\"\n\t";
+    char c = n > 1 ? p[1] : 0, buf[4];
+    const char *simple = c ? strchr(from, c) : NULL;
+    if (simple) return str_putc(b, to[simple - from]), 2;
+    size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : 0;
+    if (!digits)
+        return *why = "unknown escape in a string: there are \\\\ \\' \\\" \\n \\t "
+                      "\\xHH \\uHHHH",
+               0;
+    uint32_t cp = 0;
+    for (size_t i = 2; i < 2 + digits; i++) {
+        int h = i < n ? hex(p[i]) : -1;
+        if (h < 0)
+            return *why = "an escape \\x takes 2 hexadecimal digits, \\u takes 4", 0;
+        cp = cp << 4 | (uint32_t)h;
+    }
+    if (cp == 0 || (cp >= 0xd800 && cp < 0xe000))
+        return *why = "this character can't be in a string", 0;
+    str_add(b, buf, utf8_put(buf, cp));
+    return 2 + digits;
 }
 
 void str_masked(Str *b, const char *p, size_t n) {

@@ -89,22 +89,6 @@ static size_t utf8(const char *p, const char *end, uint32_t *cp) {
     return *cp > 0x10ffff || (*cp >= 0xd800 && *cp < 0xe000) ? 0 : n;
 }
 
-static size_t utf8_put(char *out, uint32_t cp) {
-    if (cp < 0x80) {
-        out[0] = (char)cp;
-        return 1;
-    }
-    if (cp < 0x800) {
-        out[0] = (char)(0xc0 | cp >> 6);
-        out[1] = (char)(0x80 | (cp & 0x3f));
-        return 2;
-    }
-    out[0] = (char)(0xe0 | cp >> 12);
-    out[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-    out[2] = (char)(0x80 | (cp & 0x3f));
-    return 3;
-}
-
 /* Digits with single `_` between them; false on a misplaced one. */
 static bool skip_digits(Lexer *l) {
     while (is_digit(at(l, 0)) || at(l, 0) == '_') {
@@ -198,37 +182,11 @@ static bool lex_number(Lexer *l) {
     return true;
 }
 
-static int hex(char c) {
-    if (is_digit(c)) return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The escape at p (a backslash); appends what it means. NULL, or why it is none. */
+/* NULL, or why what stands here is no escape. */
 static const char *lex_escape(Lexer *l, Str *out) {
-    static const char from[] = "\\'\"nt", to[] = "\\'\"\n\t";
-    char c = at(l, 1), buf[4];
-    const char *simple = c ? strchr(from, c) : NULL;
-    if (simple) {
-        str_putc(out, to[simple - from]);
-        l->p += 2;
-        return NULL;
-    }
-    int digits = c == 'x' ? 2 : c == 'u' ? 4 : 0;
-    if (!digits)
-        return "unknown escape in a string: there are \\\\ \\' \\\" \\n \\t \\xHH "
-               "\\uHHHH";
-    uint32_t cp = 0;
-    for (int i = 0; i < digits; i++) {
-        int h = hex(at(l, 2 + (size_t)i));
-        if (h < 0) return "an escape \\x takes 2 hexadecimal digits, \\u takes 4";
-        cp = cp << 4 | (uint32_t)h;
-    }
-    if (cp == 0 || (cp >= 0xd800 && cp < 0xe000))
-        return "this character can't be in a string";
-    str_add(out, buf, utf8_put(buf, cp));
-    l->p += 2 + digits;
-    return NULL;
+    const char *why = NULL;
+    l->p += str_unescape(out, l->p, (size_t)(l->end - l->p), &why);
+    return why;
 }
 
 static const char *lex_string_body(Lexer *l, char quote, Str *out) {

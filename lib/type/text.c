@@ -248,29 +248,12 @@ static const Type *read_tensor(TypeReader *r, size_t from) {
     return type_tensor(r->s, d, ndim, dim);
 }
 
-static int hex_digit(char c) {
-    return is_digit(c)            ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* One character of a string, escapes resolved; 0 is not among them. */
 static bool read_char(TypeReader *r, Str *out) {
-    char c = r->p[r->i++];
-    if (c != '\\') return str_putc(out, c), true;
-    c = peek(r);
-    if (c == 'x' && r->i + 2 < r->n) {
-        int hi = hex_digit(r->p[r->i + 1]), lo = hex_digit(r->p[r->i + 2]);
-        if (hi < 0 || lo < 0 || hi + lo == 0) return expected(r, "\\xHH");
-        r->i += 3;
-        return str_putc(out, (char)(hi * 16 + lo)), true;
-    }
-    if (c != '\\' && c != '\'' && c != '"' && c != 'n' && c != 't')
-        return expected(r, "an escape of a string");
-    r->i++;
-    str_putc(out, c == 'n' ? '\n' : c == 't' ? '\t' : c);
-    return true;
+    const char *why = NULL;
+    if (peek(r) != '\\') return str_putc(out, r->p[r->i++]), true;
+    r->i += str_unescape(out, r->p + r->i, r->n - r->i, &why);
+    return !why || fail(r->s, place(r, r->i, r->i + 1), E_SYNTAX, "%s", why);
 }
 
 static bool read_string(TypeReader *r, Str *out) {

@@ -166,10 +166,12 @@ E_SYNTAX|a string in quotes|null(undefined)
 E_SYNTAX|'\(' after null|null
 E_SYNTAX|closing quote|null('why
 E_SYNTAX|'\)' after the reason|null('why'
-E_SYNTAX|an escape of a string|null('a\qb')
-E_SYNTAX|HH|null('\x0g')
-E_SYNTAX|HH|null('\xg0')
-E_SYNTAX|HH|null('\x00')
+E_SYNTAX|unknown escape in a string|null('a\qb')
+E_SYNTAX|2 hexadecimal digits|null('\x0g')
+E_SYNTAX|2 hexadecimal digits|null('\xg0')
+E_SYNTAX|2 hexadecimal digits|null('\x4
+E_SYNTAX|can't be in a string|null('\x00')
+E_SYNTAX|can't be in a string|null('\ud800')
 E_SYNTAX|'\(' after sparse|sparse
 E_SYNTAX|a string in quotes|sparse(csr, float64[2, 2])
 E_SYNTAX|',' after the format|sparse('csr')
@@ -186,6 +188,10 @@ END
     bad 6 E_LIMIT 'lists nest at most 64 deep' "gload -i 'x: $(printf 'list(%.0s' {1..99})float64$(printf ')%.0s' {1..99})' -e 'y = 1' -o /dev/null"
     printf 'thunkline: 1\ninputs:\n  x: null("a\\x41\\x7e\\n\\t\\"")\nlet:\n  y: 1\noutputs: [y]\n' >g.yaml
     ok 'gload g.yaml -O yaml --no-provenance | grep x:' "  x: null('aA~\\n\\t\"')"
+    # an escape is a character, as in the language, and what is printed with one reads back
+    printf 'thunkline: 1\ninputs:\n  x: null("\\xAf\\u20ac\\u200e")\nlet:\n  y: 1\noutputs: [y]\n' >g.yaml
+    ok 'gload g.yaml -O yaml --no-provenance | grep -c "¯€.*u200e"' 1
+    ok 'gload g.yaml -O yaml --no-provenance -o a.yaml && gload a.yaml --no-provenance -O yaml | cmp - a.yaml'
 }
 
 @test "texts that YAML would take for something else come back as they were" {
