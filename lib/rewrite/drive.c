@@ -249,6 +249,12 @@ static bool try_rule(Rewriter *r, ApplyId a, const Rule *rule, Var *out) {
     return x != VAR_NONE;
 }
 
+void rw_forget(Rewriter *r, size_t mark) {
+    for (size_t i = mark; i < diag_count(r->s); i++)
+        if (diag_get(r->s, i)->code == E_MEM) return;
+    diag_rewind(r->s, mark);
+}
+
 static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     Entry *e = &r->db->entry.p[i];
     double start = r->o->profile ? rw_clock() : 0;

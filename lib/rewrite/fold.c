@@ -99,7 +99,7 @@ bool fold_pass(Rewriter *r, ApplyId id, Var *out) {
     Value *value = mem_zalloc(r->s, own.nout, sizeof *value);
     size_t mark = diag_count(r->s);
     bool ok = evaluate(r, &own, value);
-    if (!ok) diag_rewind(r->s, mark);
+    if (!ok) rw_forget(r, mark);
     ok = ok && put_constants(r, &own, value, out);
     mem_free(value);
     return ok;

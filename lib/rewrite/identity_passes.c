@@ -14,7 +14,7 @@ Var rw_apply(Rewriter *r, const Op *op, const Props *props, size_t nin, const Va
     size_t mark = diag_count(r->s);
     Var v = op_apply1(&r->b, op, props, nin, in);
     rw_grow(r);
-    if (v == VAR_NONE) diag_rewind(r->s, mark);
+    if (v == VAR_NONE) rw_forget(r, mark);
     return v;
 }
 

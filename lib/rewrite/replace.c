@@ -235,6 +235,6 @@ Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
     Var x = rule_build(r, rule, rule->rhs, &m, t->dtype);
     if (x != VAR_NONE) x = rw_fit(r, x, t);
     rw_grow(r);
-    if (x == VAR_NONE) diag_rewind(r->s, mark);
+    if (x == VAR_NONE) rw_forget(r, mark);
     return x == v ? VAR_NONE : x;
 }

@@ -236,6 +236,9 @@ static inline Var rw_lead(Rewriter *r, Var v) {
     return v;
 }
 void rw_grow(Rewriter *r); /* after nodes were appended */
+/* What was said since `mark` is why something can't be had here, which is no error: but
+ * a lack of memory, by which a graph would be rewritten now so, now otherwise. */
+void rw_forget(Rewriter *r, size_t mark);
 static inline Var rw_in(Rewriter *r, ApplyId a, size_t i) {
     return rw_lead(r, apply_in(r->g, a)[i]);
 }

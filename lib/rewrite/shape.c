@@ -134,7 +134,7 @@ static Var by_formula(Rewriter *r, Var v, int axis) {
     Var shape = build_for_apply(&r->b, a->op->shape, r->g, id, VAR_NONE, &ok);
     rw_grow(r);
     if (!ok || shape == VAR_NONE) {
-        diag_rewind(r->s, mark);
+        rw_forget(r, mark);
         return VAR_NONE;
     }
     const Type *t = var_type(r->g, shape);
