@@ -159,7 +159,7 @@ check-san:
 # Writes tests/golden/*.out anew: look at the difference before committing it.
 golden: tools
 	tests/golden/run.sh --update $(B)/bin
-## unit: the unit and property programs
+## unit: the unit and property programs; TRIES=n allocations of each command line fail, 0 for all
 unit: $(UNIT_BIN)
 	@ok=1; for t in $(UNIT_BIN); do $$t || ok=0; done; test $$ok = 1
 
@@ -274,7 +274,7 @@ coverage: setup-test
 ## torture: SECONDS=60 SEED=1 random graphs, failing allocations and writes, signals; failures are kept in build/torture
 SEED ?= 1
 TORTURE ?=
-torture-programs: tools $(B)/tests/torture/graph $(B)/tests/torture/failalloc.so $(B)/tests/torture/failwrite.so
+torture-programs: tools $(B)/tests/torture/graph $(B)/tests/prop/allocations $(B)/tests/torture/failalloc.so $(B)/tests/torture/failwrite.so
 $(B)/tests/torture/%.so: tests/torture/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -fPIC -O1 -Wall -Wextra -o $@ $<

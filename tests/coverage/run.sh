@@ -8,8 +8,9 @@ export GCOV_ERROR_FILE=/dev/null TL_BIN="$PWD/$B/bin"
 [ -n "${KEEP:-}" ] || find "$B" -name '*.gcda' -delete
 # Some tests measure time or memory, which these programs take more of: what fails here is counted, not judged.
 failed=0
+export TRIES=60 # of allocations that fail (tests/prop/allocations.c)
 for program in "$@"; do
-    timeout 600 "$program" >"$B/log" 2>&1 || { echo "$program: failed here"; failed=$((failed + 1)); }
+    timeout 1800 "$program" >"$B/log" 2>&1 || { echo "$program: failed here"; failed=$((failed + 1)); }
 done
 jobs=1
 parallel --version 2>/dev/null | grep -q 'GNU parallel' && jobs=$(nproc)

@@ -15,6 +15,7 @@
 #include "../unit/test.h"
 #include "cli/cli.h"
 #include "failing.h"
+#include "op/op.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -29,7 +30,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { TRIES = 60, WORDS = 100, SECONDS = 60, ENDS = 200 };
+enum { TRIES = 30, WORDS = 100, SECONDS = 60, ENDS = 200 };
 
 /* ---- one run ---- */
 
@@ -307,6 +308,12 @@ static const Row rows[] = {
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static size_t tries_max, seed;
+static struct {
+    size_t line; /* 0: all */
+    How how;
+    size_t at;
+} asked;
+static size_t lines; /* so far */
 static Bytes usual_out;
 
 static size_t messages(const char *text) {
@@ -353,8 +360,8 @@ static bool try_once(const Row *r, How how, size_t at, bool say) {
     if (!why && leaks) why = "blocks or mappings are left";
     if (!why && left_open) why = "a file is left open";
     restore(&here);
-    CHECK(!why, "%s\n    %s\n    again: %s %td %s %zu\n    struck: %s", why, r->text,
-          program, r - rows, how_names[how], at, places(plan.from, plan.nfrom));
+    CHECK(!why, "%s\n    %s\n    again: %s %zu %s %zu\n    struck: %s", why, r->text,
+          program, lines, how_names[how], at, places(plan.from, plan.nfrom));
     return true;
 }
 
@@ -407,12 +414,14 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void line(const Row *r, How how, size_t at) {
+static void line(const Row *r) {
     size_t soft, all;
+    lines++;
+    if (asked.line && asked.line != lines) return;
     if (!usual_run(r, &soft, &all)) return;
-    if (how != NEVER) {
+    if (asked.how != NEVER) {
         blocks.places = true;
-        try_once(r, how, at, true);
+        try_once(r, asked.how, asked.at, true);
         return;
     }
     double start = now();
@@ -421,8 +430,39 @@ static void line(const Row *r, How how, size_t at) {
     try_how(r, ON, soft, (tries_max + 1) / 2);
     try_how(r, ALL, all, tries_max ? (tries_max + 7) / 8 : ENDS);
     if (getenv("VERBOSE"))
-        printf("%td: %zu, %zu of them soft; %d tries, %.2f s: %s\n", r - rows, all,
-               soft, test_passed - done, now() - start, r->text);
+        printf("%zu: %zu, %zu of them soft; %d tries, %.2f s: %s\n", lines, all, soft,
+               test_passed - done, now() - start, r->text);
+}
+
+/* "expression -> value" of an op's contract: built, run, and run by DEBUG's rules. */
+static void example(const char *text, size_t n) {
+    static char build[1000];
+    const char *arrow = memmem(text, n, " -> ", 4);
+    char quote = memchr(text, '\'', n) ? '"' : '\'';
+    if (!arrow || memchr(text, quote, n)) return;
+    snprintf(build, sizeof build, "gload --new -e %cy = %.*s%c -o e.tlg", quote,
+             (int)(arrow - text), text, quote);
+    const Row row[] = {{LINE, 0, false, NULL, build},
+                       {LINE, 0, false, NULL, "grun e.tlg --mode FAST_COMPILE"},
+                       {LINE, 0, false, NULL, "grun e.tlg --mode DEBUG"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        line(&row[i]);
+        if (i == 0) run(build, NEVER, 0);
+        give_back(false);
+    }
+}
+
+static void examples(void) {
+    Session *s = session_new(NULL, NULL);
+    size_t n = 0;
+    for (size_t i = 0; i < op_count(s); i++)
+        for (const char *p = op_get(s, i)->example; p && *p; n++) {
+            size_t len = strcspn(p, "\n");
+            example(p, len);
+            p += len + (p[len] == '\n');
+        }
+    session_free(s);
+    CHECK(n > 150, "%zu examples", n);
 }
 
 /* A fault of a tool is what its status would say; ours ends us. */
@@ -478,18 +518,19 @@ static int remove_one(const char *name, const struct stat *st, int type,
 
 int main(int argc, char **argv) {
     char folder[] = "/tmp/allocations-XXXXXX";
-    How how = NEVER;
     for (int i = ONCE; argc == 4 && i < HOW_N; i++)
-        if (strcmp(argv[2], how_names[i]) == 0) how = (How)i;
+        if (strcmp(argv[2], how_names[i]) == 0) asked.how = (How)i;
+    if (argc > 1) asked.line = strtoul(argv[1], NULL, 10);
+    if (argc == 4) asked.at = strtoul(argv[3], NULL, 10);
     program = argv[0];
     begin();
     if (!mkdtemp(folder) || chdir(folder) != 0) die(folder);
-    size_t only = argc > 1 ? strtoul(argv[1], NULL, 10) : ROWS;
-    for (size_t i = 0; i < ROWS; i++)
-        if (!prepare(&rows[i]))
-            break;
-        else if (rows[i].kind == LINE && (only == ROWS || only == i))
-            line(&rows[i], how, how ? strtoul(argv[3], NULL, 10) : 0);
+    bool ok = true;
+    for (size_t i = 0; ok && i < ROWS; i++) {
+        ok = prepare(&rows[i]);
+        if (ok && rows[i].kind == LINE) line(&rows[i]);
+    }
+    if (ok) examples();
     nftw(folder, remove_one, 16, FTW_PHYS | FTW_DEPTH);
     return TEST_END("allocations");
 }
