@@ -190,5 +190,10 @@ typedef struct FormulaValue {
 typedef bool FormulaLookup(void *ctx, Sym name, FormulaValue *v);
 bool formula(Session *s, const char *text, FormulaLookup *look, void *ctx, double *v);
 bool formula_span(Session *s, Span text, FormulaLookup *look, void *ctx, double *v);
+/* What operators and functions mean on numbers, for other readers of formulas; false:
+ * it is none. A function gathers its arguments into *r, one by one. */
+bool formula_binary(const char *op, double a, double b, double *v);
+double formula_unary(const char *op, double a);
+bool formula_gather(const char *name, bool first, double x, double *r);
 
 #endif

@@ -36,8 +36,8 @@ static double product(const FormulaValue *v) {
 
 /* ---- operators ---- */
 
-static bool infix(Formula *f, Infix k, Span at, double a, double b, double *v) {
-    switch ((int)k) {
+bool formula_binary(const char *op, double a, double b, double *v) {
+    switch ((int)infix_of(op, false)) {
     case IN_ADD:
         *v = a + b;
         return true;
@@ -84,15 +84,18 @@ static bool infix(Formula *f, Infix k, Span at, double a, double b, double *v) {
         *v = a != b;
         return true;
     default:
-        return fail(f->s, at, E_SYNTAX, "`%s` is not for formulas", infix_text(k));
+        return false;
     }
 }
 
+double formula_unary(const char *op, double a) {
+    Infix k = infix_of(op, true);
+    return k == IN_NEG ? -a : k == IN_INVERT ? a == 0 : a;
+}
+
 static bool unary(Formula *f, const Ast *e, FormulaValue *v) {
-    Infix k = infix_of(e->op, true);
     if (!number(f, e->kid[0], &v->number)) return false;
-    if (k == IN_NEG) v->number = -v->number;
-    if (k == IN_INVERT) v->number = v->number == 0;
+    v->number = formula_unary(e->op, v->number);
     return true;
 }
 
@@ -151,13 +154,25 @@ static void gather(Fn k, const FormulaValue *v, bool *first, double *r) {
     }
 }
 
-static bool call(Formula *f, const Ast *e, FormulaValue *v) {
+static int find_fn(const char *name) {
     static const char *const names[FN_N] = {"max",  "min",  "prod",  "sum", "abs",
                                             "sqrt", "log2", "floor", "ceil"};
-    const char *name = sym_text(f->s, e->sym);
     int k = 0;
     while (k < FN_N && strcmp(names[k], name) != 0)
         k++;
+    return k;
+}
+
+bool formula_gather(const char *name, bool first, double x, double *r) {
+    int k = find_fn(name);
+    if (k == FN_N || (k >= FN_ABS && !first)) return false;
+    *r = first ? one((Fn)k, x) : two((Fn)k, *r, x);
+    return true;
+}
+
+static bool call(Formula *f, const Ast *e, FormulaValue *v) {
+    const char *name = sym_text(f->s, e->sym);
+    int k = find_fn(name);
     if (k == FN_N)
         return fail(f->s, e->at, E_NAME, "there is no function `%s` in formulas", name);
     bool first = true, single = k >= FN_ABS;
@@ -276,7 +291,8 @@ static bool link_up(Formula *f, const Ast *e, FormulaValue *v) {
     if (e->kind == AST_INDEX) return index_shape(f, e, v);
     if (v->is_shape) return fail_number(f, e->kid[0]);
     return number(f, e->kid[1], &b) &&
-           infix(f, infix_of(e->op, false), e->at, v->number, b, &v->number);
+           (formula_binary(e->op, v->number, b, &v->number) ||
+            fail(f->s, e->at, E_SYNTAX, "`%s` is not for formulas", e->op));
 }
 
 static bool eval(Formula *f, const Ast *e, FormulaValue *v) {

@@ -132,6 +132,7 @@ static const Poly *flops_of(Costing *k, Arena *a, const Costed *c) {
     if (op->flops) {
         const Ast *e = parsed(k, op->flops);
         each = e ? poly_formula(k->s, a, e, look, &n) : NULL;
+        if (poly_is_negative(each)) each = NULL; /* no number of operations */
     } else if (op->math) {
         each = poly_number(a, op->math);
     } else if (op->shape_only || op->identity) {

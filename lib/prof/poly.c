@@ -89,6 +89,13 @@ const Poly *poly_mul(Arena *a, const Poly *x, const Poly *y) {
     return sum;
 }
 
+bool poly_is_negative(const Poly *p) {
+    bool all = p && p->n;
+    for (size_t i = 0; all && i < p->n; i++)
+        all = p->term[i].c < 0;
+    return all;
+}
+
 bool poly_is_number(const Poly *p, double *v) {
     if (!p || p->n > 1 || (p->n && p->term[0].degree)) return false;
     *v = p->n ? p->term[0].c : 0;
@@ -199,19 +206,8 @@ static const Poly *power(PolyFormula *f, const Poly *x, double n) {
 
 /* Where both are numbers, all that formulas know. */
 static const Poly *of_numbers(PolyFormula *f, const char *op, double x, double y) {
-    static const char *const names[] = {"/",  "//", "%",  "**", "<",
-                                        "<=", ">",  ">=", "==", "!="};
-    double v[] = {x / y,
-                  floor(x / y),
-                  x - y * floor(x / y),
-                  pow(x, y),
-                  x<y, x <= y, x> y,
-                  x >= y,
-                  x == y,
-                  x != y};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(op, names[i]) == 0 && isfinite(v[i])) return poly_number(f->a, v[i]);
-    return NULL;
+    double v;
+    return formula_binary(op, x, y, &v) && isfinite(v) ? poly_number(f->a, v) : NULL;
 }
 
 static const Poly *binary(PolyFormula *f, const Ast *e) {
@@ -227,6 +223,13 @@ static const Poly *binary(PolyFormula *f, const Ast *e) {
     if (strcmp(e->op, "/") == 0 && v != 0)
         return poly_mul(f->a, x, poly_number(f->a, 1 / v));
     return strcmp(e->op, "**") == 0 ? power(f, x, v) : NULL;
+}
+
+static const Poly *unary(PolyFormula *f, const char *op, const Poly *x) {
+    double v;
+    if (poly_is_number(x, &v)) return poly_number(f->a, formula_unary(op, v));
+    if (strcmp(op, "-") == 0) return poly_mul(f->a, poly_number(f->a, -1), x);
+    return strcmp(op, "+") == 0 ? x : NULL;
 }
 
 static const Poly *product(PolyFormula *f, const PolyValue *v) {
@@ -274,28 +277,6 @@ static PolyValue index_shape(PolyFormula *f, const Ast *e) {
     return d >= 0 && d < v.ndim ? (PolyValue){.number = v.shape[(int)d]} : none();
 }
 
-static bool gathered(const char *name, double x, bool first, double *r) {
-    if (first) return *r = x, true;
-    if (strcmp(name, "max") == 0) return *r = x > *r ? x : *r, true;
-    if (strcmp(name, "min") == 0) return *r = x < *r ? x : *r, true;
-    return false;
-}
-
-/* max, min, abs, ... of numbers. */
-static const Poly *of_one(PolyFormula *f, const char *name, double x) {
-    static const struct {
-        const char *name;
-        double (*fn)(double);
-    } fns[] = {{"abs", fabs},
-               {"sqrt", sqrt},
-               {"log2", log2},
-               {"floor", floor},
-               {"ceil", ceil}};
-    for (size_t i = 0; i < sizeof fns / sizeof *fns; i++)
-        if (strcmp(name, fns[i].name) == 0) return poly_number(f->a, fns[i].fn(x));
-    return NULL;
-}
-
 static const Poly *call(PolyFormula *f, const Ast *e) {
     const char *name = sym_text(f->s, e->sym);
     bool prod = strcmp(name, "prod") == 0, sum = strcmp(name, "sum") == 0, first = true;
@@ -309,12 +290,8 @@ static const Poly *call(PolyFormula *f, const Ast *e) {
             if (prod) all = poly_mul(f->a, all, p[k]);
             if (sum) all = poly_add(f->a, all, p[k]);
             if (prod || sum) continue;
-            if (!poly_is_number(p[k], &x)) return NULL;
-            if (first && e->nkid == 1 && n == 1) {
-                const Poly *single = of_one(f, name, x);
-                if (single) return single;
-            }
-            if (!gathered(name, x, first, &r)) return NULL;
+            if (!poly_is_number(p[k], &x) || !formula_gather(name, first, x, &r))
+                return NULL;
         }
     }
     return prod || sum ? all : poly_number(f->a, r);
@@ -343,9 +320,7 @@ static PolyValue eval_node(PolyFormula *f, const Ast *e) {
     case AST_NAME:
         return f->look(f->ctx, e->sym, &v) ? v : none();
     case AST_UNARY:
-        v.number = strcmp(e->op, "-") == 0
-                       ? poly_mul(f->a, poly_number(f->a, -1), number(f, e->kid[0]))
-                       : NULL;
+        v.number = unary(f, e->op, number(f, e->kid[0]));
         return v;
     case AST_BINARY:
         v.number = binary(f, e);

@@ -19,6 +19,7 @@ const Poly *poly_mul(Arena *a, const Poly *x, const Poly *y);
 const Poly *poly_copy(Arena *a, const Poly *p);
 /* True if no dim is in it. */
 bool poly_is_number(const Poly *p, double *v);
+bool poly_is_negative(const Poly *p); /* for all sizes */
 /* With every dim put to n: an order for symbols. */
 double poly_at(const Poly *p, double n);
 /* "1280*n + 64", highest powers first; "?" for NULL. */

@@ -62,11 +62,15 @@ static bool look_poly(void *ctx, Sym name, PolyValue *v) {
     return strcmp(text, "nothing") != 0;
 }
 
-static const char *formula_text(Session *s, const char *text) {
+static const Poly *formula_poly(Session *s, const char *text) {
     size_t n = strlen(text);
     Span at = {source_add(s, "formula", text, n), 0, (uint32_t)n};
     const Ast *e = expr_parse(s, session_arena(s), at);
-    return shown(s, poly_formula(s, session_arena(s), e, look_poly, s));
+    return poly_formula(s, session_arena(s), e, look_poly, s);
+}
+
+static const char *formula_text(Session *s, const char *text) {
+    return shown(s, formula_poly(s, text));
 }
 
 static void test_formula(Session *s) {
@@ -84,6 +88,10 @@ static void test_formula(Session *s) {
         {"sqrt(k) + log2(8) + floor(2.5) + ceil(2.5) + abs(-1)", "11"},
         {"7 // 2 + 7 % 4 + (k > 3) + (k == 3)", "7"},
         {"prod([2, k, x.shape[0]])", "8*n"},
+        {"~k + ~0 + +3 + (k > 3 & 1) + (0 | 0)", "5"},
+        {"+x.shape[0] + (k & 2) * n.size", "n + 1"},
+        {"~x.size", "?"},
+        {"x.size & 1", "?"},
         {"max(x.shape)", "?"},
         {"x.shape[0] / x.shape[1]", "0.015625*n"},
         {"1 / x.shape[0]", "?"},
@@ -96,6 +104,11 @@ static void test_formula(Session *s) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_STR(formula_text(s, rows[i].text), rows[i].is);
+    CHECK(poly_is_negative(formula_poly(s, "-x.size")));
+    CHECK(poly_is_negative(formula_poly(s, "-x.size - 1")));
+    CHECK(!poly_is_negative(formula_poly(s, "x.size - 1")));
+    CHECK(!poly_is_negative(formula_poly(s, "0 * x.size")));
+    CHECK(!poly_is_negative(formula_poly(s, "u.size")));
     CHECK(diag_count(s) == 0);
 }
 
