@@ -477,21 +477,17 @@ static size_t number(const char *name, size_t otherwise) {
     return t && *t ? strtoul(t, NULL, 10) : otherwise;
 }
 
-#ifndef __SANITIZE_ADDRESS__
 static void catch_crashes(void) {
     static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGVTALRM};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
         signal(caught[i], on_crash);
 }
-#else
+
+/* AddressSanitizer need not look for leaks: we do. */
 const char *__asan_default_options(void);
-const char *__asan_default_options(void) { /* we count ourselves */
+const char *__asan_default_options(void) {
     return "detect_leaks=0:allocator_may_return_null=1";
 }
-static void catch_crashes(void) {
-    signal(SIGVTALRM, on_crash);
-}
-#endif
 
 /* One thread; OpenBLAS stays open, as opening it takes longer than most lines. */
 static void begin(void) {
