@@ -391,11 +391,14 @@ void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     d->main = d;
     memcpy(&g->functions, &old.functions, sizeof g->functions);
     memset(&d->functions, 0, sizeof d->functions);
-    Map functions = d->priv->function, spent = d->priv->spent;
+    Map functions = d->priv->function, spent = d->priv->spent,
+        counted = d->priv->counted;
     d->priv->function = g->priv->function;
     g->priv->function = functions;
     d->priv->spent = g->priv->spent;
     g->priv->spent = spent;
+    d->priv->counted = g->priv->counted;
+    g->priv->counted = counted;
     graph_free_one(d);
 }
 

@@ -4,6 +4,8 @@
 #include "graph/graph_impl.h"
 #include "value/class.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FIRST_CAP = 4 };
@@ -43,6 +45,7 @@ Graph *graph_blank(Session *s) {
     p->dim = MAP(s);
     p->function = MAP(s);
     p->spent = MAP(s);
+    p->counted = MAP(s);
     p->approx = MAP(s);
     p->label = MAP(s);
     p->update = MAP(s);
@@ -83,11 +86,26 @@ bool graph_name_taken(const Graph *g, Sym name) {
     return graph_function(g, name) || map_get(&g->main->priv->spent, name, NULL);
 }
 
+Sym graph_function_name(Graph *g, const char *base) {
+    Map *counted = &g->main->priv->counted;
+    Sym key = sym(g->s, base), y;
+    uint64_t n = 0;
+    char text[64];
+    map_get(counted, key, &n);
+    do {
+        snprintf(text, sizeof text, "%.40s_%" PRIu64, base, ++n);
+        y = sym(g->s, text);
+    } while (graph_name_taken(g, y));
+    map_put(counted, key, n);
+    return y;
+}
+
 static void priv_free(struct GraphPriv *p) {
     names_forget(p);
     map_free(&p->dim);
     map_free(&p->function);
     map_free(&p->spent);
+    map_free(&p->counted);
     map_free(&p->approx);
     map_free(&p->label);
     map_free(&p->update);

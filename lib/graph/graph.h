@@ -244,6 +244,8 @@ void graph_sweep(Graph *main);
 /* Drops the functions of a main graph that nothing calls; their names stay taken. */
 void graph_keep_called(Graph *g);
 bool graph_name_taken(const Graph *g, Sym name); /* of a function, now or before */
+/* BASE_1, BASE_2, ...: the next that is not taken. */
+Sym graph_function_name(Graph *g, const char *base);
 /* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf
  * number i (VAR_NONE: constants and dims are copied, inputs are a bug). map[v] receives
  * each copied variable. Functions that are called come along (E_DUPLICATE if a

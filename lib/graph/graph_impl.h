@@ -14,6 +14,7 @@ struct GraphPriv {
     Map dim;      /* sym -> the dim's leaf */
     Map function; /* main: sym -> Graph *, 0 once dropped */
     Map spent;    /* main: names of functions that nothing called any more */
+    Map counted;  /* main: sym -> the last number that was put behind it for a name */
     Map approx;   /* variable -> index into approx */
     Map label;    /* label -> index into outputs, of the first `labelled` ones */
     size_t labelled;

@@ -34,7 +34,7 @@ typedef struct Fuse {
     uint32_t *mark;  /* by Apply: 1 + number of the chunk that it is in */
     uint32_t *seen;  /* by variable: chunk whose input it was counted for */
     Var *inner;      /* by variable: in the function being made */
-    uint32_t chunk, made;
+    uint32_t chunk;
 } Fuse;
 
 /* ---- shapes ---- */
@@ -345,16 +345,6 @@ static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
 
 /* ---- the function ---- */
 
-static Sym fresh_name(Fuse *f) {
-    char text[32];
-    Sym y;
-    do {
-        snprintf(text, sizeof text, "fused_%u", ++f->made);
-        y = sym(f->g->s, text);
-    } while (graph_name_taken(f->g, y));
-    return y;
-}
-
 static Sym numbered(Fuse *f, char letter, size_t k) {
     char text[NUM_MAX + 1] = {letter};
     size_t n = num_write_uint(text + 1, k);
@@ -408,7 +398,7 @@ static bool call_function(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_
 static bool make_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end) {
     Var arg[MOST_INPUTS], result[MOST_OUTPUTS];
     size_t narg = 0, nres = 0;
-    Graph *fn = graph_function_new(f->g->main, fresh_name(f));
+    Graph *fn = graph_function_new(f->g->main, graph_function_name(f->g, "fused"));
     fn->fused = true;
     f->chunk++;
     for (uint32_t i = 0; i < n; i++)

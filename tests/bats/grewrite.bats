@@ -416,3 +416,23 @@ True 2.0 10.0,4.0,4.0
 False 0.0 0.0,0.0,0.0
 END
 }
+
+# Functions in a chain, each with something to fuse.
+many_functions() {
+    awk -v n="$1" 'BEGIN {
+        print "thunkline: 1\ninputs:\n  x: float64[n]\nfunctions:"
+        for (k = 0; k < n; k++) print "  f" k ":\n    inputs: {a: \"float64[n]\"}\n    let: {r: \"sin(a) * " k ".5 + a\"}\n    outputs: [r]"
+        print "let: |\n  y0 = x"
+        for (k = 0; k < n; k++) print "  y" k + 1 " = f" k "(y" k ")"
+        print "outputs: [y" n "]" }' | gload - >"$2"
+}
+
+@test "rewriting many functions takes time in proportion" {
+    local few many TIMEFORMAT=%U
+    many_functions 500 few.tlg
+    many_functions 4000 many.tlg
+    few=$( { time for _ in 1 2 3 4; do grewrite few.tlg -o a.tlg; done; } 2>&1)
+    many=$( { time grewrite many.tlg -o b.tlg; } 2>&1)
+    # eight times as many as one of the four: twice is right, a fivefold time would be quadratic
+    awk -v few="$few" -v many="$many" 'BEGIN { exit !(many < 2.8 * few + 0.15) }' || fail "4 * 500: $few s, 4000: $many s"
+}
