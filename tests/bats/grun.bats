@@ -53,7 +53,7 @@ counter() { # a shared counter that a call adds x to
     for f in a.npz a.safetensors; do
         ok "grun g.tlg x=[[1,2],[3,4]] -r y=$f -r i=$f" ''
         ok "grun id.tlg x=@$f:y" "$y"
-        bad 2 E_UNKNOWN 'it holds [yi], [yi]' "grun id.tlg x=@$f:z"
+        bad 3 E_NAME 'it holds [yi], [yi]' "grun id.tlg x=@$f:z"
     done
     ok 'grun g.tlg x=[[1,2],[3,4]] -r y=a.json -r i=i.json' ''
     like 'cat a.json' '"name": "y"' '"dtype": "float32"'

@@ -331,10 +331,10 @@ static void test_bad(Session *s) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refuse(s, bad[i].name, bad[i].data, bad[i].n,
                bad[i].code == E_CHECKSUM ? "a" : NULL, bad[i].code, bad[i].part);
-    refuse(s, "x", npz_stored, sizeof npz_stored, NULL, E_USAGE, "it holds a, b");
-    refuse(s, "x", npz_stored, sizeof npz_stored, "c", E_UNKNOWN, "it holds a, b");
-    refuse(s, "x", st_two, sizeof st_two, "c", E_UNKNOWN, "b");
-    refuse(s, "x", npy_f8, sizeof npy_f8, "c", E_USAGE, "'c'");
+    refuse(s, "x", npz_stored, sizeof npz_stored, NULL, E_ARG, "it holds a, b");
+    refuse(s, "x", npz_stored, sizeof npz_stored, "c", E_NAME, "it holds a, b");
+    refuse(s, "x", st_two, sizeof st_two, "c", E_NAME, "b");
+    refuse(s, "x", npy_f8, sizeof npy_f8, "c", E_ARG, "'c'");
 }
 
 /* Whatever is cut off or changed: an error or an array, and never more than one error.
