@@ -160,9 +160,12 @@ bool loop_install(Scan *l, const size_t *as, bool *ok) {
 
 Var loop_say(Scan *l, const char *text, Var x, Var y, Var n) {
     Session *s = l->r->s;
-    Bind bind[] = {{sym(s, "x"), x}, {sym(s, "y"), y}, {sym(s, "n"), n}};
-    Env env = {.n = 3, .bind = bind};
+    const Bind all[] = {{sym(s, "x"), x}, {sym(s, "y"), y}, {sym(s, "n"), n}};
+    Bind bind[3];
+    Env env = {.bind = bind};
     bool ok = true;
+    for (size_t i = 0; i < 3; i++) /* a text has those that it needs */
+        if (all[i].var != VAR_NONE) bind[env.n++] = all[i];
     size_t mark = diag_count(s);
     Var v = build_text(&l->r->b, text, &env, &ok);
     rw_grow(l->r);
