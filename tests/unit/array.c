@@ -148,7 +148,7 @@ static const struct {
      "\x93NUMPY\x01\x00w\x00{'descr': '<f8', 'fortran_order': Fals"
      "e, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"
      ",1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,)}\x00\x00\x00\x00\x00\x00\x00\x00",
-     137, E_FORMAT, "32 dims"},
+     137, E_LIMIT, "32 dims"},
     {"x.npy", "\x93NUMPY\x04\x00\x00\x00", 10, E_VERSION, "4.0"},
     {"x.npy", "\x93NUMPY\x02\x00\xff\xff\xff\xff{", 13, E_FORMAT, "65536"},
     {"x.npy", "\x93NUMPY\x01\x00p", 9, E_TRUNCATED, "cut off"},
