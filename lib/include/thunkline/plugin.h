@@ -293,8 +293,9 @@ typedef struct TlOpDef {
      * with semicolons, in inputs, props, the result r and its gradient g; of an op with
      * several outputs in these and g_NAME of each, which is zeros for one that the cost
      * does not depend on. "disconnected" and "undefined('why')" are such expressions,
-     * too; where neither `disconnected` nor `connected` is given, an input whose text is
-     * the former is disconnected from all outputs. pushforward is optional. Without any, differentiating is an error. */
+     * too; where neither `disconnected` nor `connected` is given, an input whose text
+     * is the former is disconnected from all outputs. pushforward is optional. Without
+     * any, differentiating is an error. */
     const char *partials; /* d r / d x of an elementwise op: "y; x" */
     const char *adjoint;  /* of an op that is linear in each input:
                              "mul(g, y); mul(g, x)" */
