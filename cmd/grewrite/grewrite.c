@@ -75,9 +75,10 @@ static bool explain(void *ctx, const RewriteEvent *e) {
     return true;
 }
 
-static void show_profile(const RewriteResult *q) {
-    fprintf(stderr, "%u replacements in %u sweeps, %u applies before, %u after\n",
-            q->fired, q->sweeps, q->before, q->after);
+static void show_profile(Session *s, const RewriteResult *q) {
+    fprintf(stderr, "%s in %s, %s before, %u after\n",
+            counted(s, q->fired, "replacement"), counted(s, q->sweeps, "sweep"),
+            counted(s, q->before, "apply"), q->after);
     fprintf(stderr, "%10s %10s %10s %8s  %s\n", "time_us", "tried", "fired", "nodes",
             "rule");
     for (size_t i = 0; i < q->nprofile; i++)
@@ -136,7 +137,7 @@ static bool rewrite(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
     RewriteResult result;
     Graph *after = rewrite_run(g, &w->how, &result);
     if (!after) return false;
-    if (o->profile) show_profile(&result);
+    if (o->profile) show_profile(r->s, &result);
     bool ok = !o->verify || graph_verify(g, after, given, (uint64_t)o->verify);
     ok = ok && run_write(r, after);
     graph_free(after);

@@ -68,8 +68,9 @@ bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const char *wh
         return companion(c, &node, of[0], *v);
     }
     if (!compiler_vars(c, &node, &have, v)) return false;
-    return have == n || fail(s, call->at, E_ARITY, "%s has %zu variables but %zu %s",
-                             sym_text(s, call->sym), n, have, what);
+    return have == n ||
+           fail(s, call->at, E_ARITY, "%s has %s but %s", sym_text(s, call->sym),
+                counted(s, n, "variable"), counted(s, have, what));
 }
 
 static const char *const raise_words[] = {"raise", "warn", "ignore", NULL};

@@ -25,7 +25,7 @@ static bool expand_vjp(Compiler *c, const Ast *call, const Ast *const *arg, Node
     size_t nf, n;
     GradOptions how = {0};
     if (!arg_vars(c, arg[0], &of, &nf, &f) || !arg_vars(c, arg[1], &wrt, &n, &v) ||
-        !arg_companions(c, call, arg[2], "cotangents", &of, nf, f, &g) ||
+        !arg_companions(c, call, arg[2], "cotangent", &of, nf, f, &g) ||
         !grad_options(c, arg + 3, &how))
         return false;
     Var *grad = NEW_N(compiler_arena(c), n, Var);
@@ -40,7 +40,7 @@ static bool expand_jvp(Compiler *c, const Ast *call, const Ast *const *arg, Node
     Var *fs, *v, *t;
     size_t nf, n;
     if (!arg_vars(c, arg[0], &f, &nf, &fs) || !arg_vars(c, arg[1], &wrt, &n, &v) ||
-        !arg_companions(c, call, arg[2], "tangents", &wrt, n, v, &t))
+        !arg_companions(c, call, arg[2], "tangent", &wrt, n, v, &t))
         return false;
     Var *result = NEW_N(compiler_arena(c), nf, Var);
     Expansion e = expansion_begin(c, call);

@@ -52,7 +52,7 @@ static bool expand_hvp(Compiler *c, const Ast *call, const Ast *const *arg, Node
     if (!compiler_ast(c, arg[0], &cost) ||
         !compiler_var(c, &cost, DT_NONE, &cost_var) ||
         !arg_vars(c, arg[1], &wrt, &n, &v) ||
-        !arg_companions(c, call, arg[2], "vectors", &wrt, n, v, &p) ||
+        !arg_companions(c, call, arg[2], "vector", &wrt, n, v, &p) ||
         !grad_options(c, arg + 3, &how))
         return false;
     Var *result = NEW_N(compiler_arena(c), n, Var);
@@ -67,7 +67,7 @@ static bool row_args(Compiler *c, const Ast *call, const Ast *arg, const Node *x
                      size_t n, const Var *v, Var **rows) {
     Node node;
     if (x->kind != NODE_VAR)
-        return arg_companions(c, call, arg, "to stand for them", x, n, v, rows);
+        return arg_companions(c, call, arg, "value", x, n, v, rows);
     *rows = NEW_N(compiler_arena(c), 1, Var);
     return compiler_ast(c, arg, &node) &&
            compiler_var(c, &node, var_type(compiler_builder(c)->g, v[0])->dtype, *rows);

@@ -64,5 +64,10 @@ void str_free(Str *b) {
 }
 
 const char *counted(Session *s, size_t n, const char *what) {
-    return arena_printf(session_arena(s), "%zu %s%s", n, what, n == 1 ? "" : "s");
+    size_t len = strlen(what);
+    bool y = n != 1 && what[len - 1] == 'y';
+    return arena_printf(session_arena(s), "%zu %.*s%s", n, (int)(len - y), what,
+                        n == 1 ? ""
+                        : y    ? "ies"
+                               : "s");
 }

@@ -23,7 +23,7 @@ const char *str_text(const Str *b); /* never NULL */
 void str_clear(Str *b);             /* keeps the memory */
 void str_free(Str *b);
 
-/* "1 input", "2 inputs"; for messages. */
+/* "1 input", "2 inputs", "2 entries"; for messages. */
 const char *counted(Session *s, size_t n, const char *what);
 
 /* A symbol: text interned in the session for its whole life. 0 is "no symbol". */

@@ -229,8 +229,8 @@ static bool choose(const Branches *b, const Choice *c, const Entry *x, const Ent
     if (x->part.n != y->part.n)
         return fail(s, y->at, E_DUPLICATE,
                     "both branches of an ifelse must sow %s equally often, not %zu and "
-                    "%zu times",
-                    sym_text(s, x->name), x->part.n, y->part.n);
+                    "%s",
+                    sym_text(s, x->name), x->part.n, counted(s, y->part.n, "time"));
     Level *around = level_of(c->b, b->node.p[c->node].up);
     for (size_t k = 0; k < x->part.n; k++) {
         const Part *p = &x->part.p[k];

@@ -234,7 +234,8 @@ static bool unpack(Compiler *c, const Ast *e, const Node *n) {
         return fail(c->s, n->at, E_ARITY, "%zu names for one value (%s)", want,
                     node_kind_text(n));
     if (n->n != want)
-        return fail(c->s, n->at, E_ARITY, "%zu names for %zu values", want, n->n);
+        return fail(c->s, n->at, E_ARITY, "%zu names for %s", want,
+                    counted(c->s, n->n, "value"));
     for (size_t i = 0; i < want; i++)
         if (!bind(c, e->kid[i]->sym, e->kid[i]->at, &n->item[i])) return false;
     return true;

@@ -298,11 +298,10 @@ static bool order_arguments(Compiler *c, size_t n, const Sym *param, size_t narg
     for (size_t k = 0; k < n; k++)
         if (!given[k] && narg < n)
             return fail(c->s, at, E_ARITY,
-                        "the function takes %zu arguments, not %zu: `%s` is missing", n,
-                        narg, sym_text(c->s, param[k]));
-    return narg == n ||
-           fail(c->s, at, E_ARITY, "the function takes %zu argument%s, not %zu", n,
-                n == 1 ? "" : "s", narg);
+                        "the function takes %s, not %zu: `%s` is missing",
+                        counted(c->s, n, "argument"), narg, sym_text(c->s, param[k]));
+    return narg == n || fail(c->s, at, E_ARITY, "the function takes %s, not %zu",
+                             counted(c->s, n, "argument"), narg);
 }
 
 static bool apply_lambda(Compiler *c, const Node *f, size_t narg, const Node *arg,
@@ -457,8 +456,8 @@ bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {
                   : f->lambda ? f->lambda->nkid - 1
                               : n;
     if (have != n)
-        return fail(c->s, f->at, E_ARITY,
-                    "the function takes %zu arguments, but gets %zu", have, n);
+        return fail(c->s, f->at, E_ARITY, "the function takes %s, but gets %zu",
+                    counted(c->s, have, "argument"), n);
     if (f->fn) return true;
     Graph *fn = graph_function_new(c->b->g->main, function_name(c));
     Builder b = *c->b;

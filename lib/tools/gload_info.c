@@ -90,9 +90,10 @@ static void info_interface(Info *f) {
         str_free(&text);
     }
     for (size_t i = 0; i < g->functions.n; i++)
-        row(f, "functions", sym_text(s, g->functions.p[i]->name),
-            "%zu inputs, %zu outputs, %u applies%s", g->functions.p[i]->inputs.n,
-            g->functions.p[i]->outputs.n, g->functions.p[i]->napply,
+        row(f, "functions", sym_text(s, g->functions.p[i]->name), "%s, %s, %s%s",
+            counted(s, g->functions.p[i]->inputs.n, "input"),
+            counted(s, g->functions.p[i]->outputs.n, "output"),
+            counted(s, g->functions.p[i]->napply, "apply"),
             g->functions.p[i]->fused ? ", fused" : "");
 }
 

@@ -244,8 +244,8 @@ bool graph_bisect(Graph *g, const Rewriting *r, Str *report) {
                     "the command fails already before any replacement");
     if (!try_limit(g, r, UINT32_MAX, &passes, &all)) return false;
     if (passes)
-        return str_printf(report, "the command passes after all %u replacements\n",
-                          all),
+        return str_printf(report, "the command passes after all of %s\n",
+                          counted(g->s, all, "replacement")),
                true;
     uint32_t good = 0, bad = all;
     while (bad - good > 1) {

@@ -414,7 +414,7 @@ END
         says "$code" "$want" 'grun m.tlg x=@a.csv' || return
     done <<'END'
 E_FORMAT|no numbers|\n \n
-E_FORMAT|line 2 has 1 columns, not 2|1,2\n3\n
+E_FORMAT|line 2 has 1 column, not 2|1,2\n3\n
 E_FORMAT|line 1, column 2: 'x' is not a number|1,x\n
 E_FORMAT|line 2, column 1: '"' is not a number|1,2\n",3\n
 E_FORMAT|line 2, column 2: '"4' is not a number|1,2\n3,"4\n

@@ -418,10 +418,10 @@ set_subtensor(x[0], 'a') => 21 E_TYPE a string where a tensor is expected
 set_subtensor('a'[0], 1) => 15 E_TYPE a string where a tensor is expected
 set_subtensor(x, 1) => 1 E_ARITY set_subtensor needs the argument index: the function is set_subtensor(x, y, *index, index: str)
 x.shape[0:1.5] => 9 E_VALUE the parts of a list's slice are literals, the step is not 0
-x.shape[5] => 9 E_VALUE axis 5 of a tensor with 1 dims
+x.shape[5] => 9 E_VALUE axis 5 of a tensor with 1 dim
 x.shape[1.5] => 9 E_TYPE an index is an integer, a slice, None, `...` or an array, not a float
 x.shape['a'] => 9 E_TYPE an index is an integer, a slice, None, `...` or an array, not a string
-m.shape[0, 1] => 1 E_SHAPE subtensor: too many indices: x has 1 dims, but 2 are indexed
+m.shape[0, 1] => 1 E_SHAPE subtensor: too many indices: x has 1 dim, but 2 are indexed
 x[...] + ... => 10 E_SYNTAX `...` is only for an index, as in x[..., 0]
 [1 => 1 E_SYNTAX `[` is never closed
 END

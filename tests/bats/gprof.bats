@@ -74,6 +74,19 @@ outputs: {o: exp(x) @ x}' >g.yaml
     run gprof g.yaml --static
     assert_success
     assert_output --partial '? flops of 2 runs of Applies'
+    # every operator of formulas tells; less than none is not told
+    local flops is
+    while read -r is flops; do
+        printf 'thunkline: 1\nops:\n  f:\n    inputs: x\n    def: exp(x) + 1\n    flops: "%s"\n    partials: {x: exp(x)}\n' "$flops" >o.yaml
+        gload --ops o.yaml -i 'x: float64[3]' -e 'f(x)' -o o.tlg
+        run gprof --ops o.yaml --static o.tlg
+        assert_line --partial "flops: $is, math"
+    done <<'END'
+3 ~x.ndim + 1
+3 x.ndim & 1 | 0
+9 +x.size
+? -x.size
+END
 }
 
 @test "functions are counted as often as they are called" {

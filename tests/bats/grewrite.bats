@@ -234,7 +234,7 @@ T
     bad 2 E_UNKNOWN 'called q' 'grewrite p.tlg --keep q'
     bad 1 E_VERDICT 'fails already before any replacement' 'gload -i "x: float64" -e "y = x * 1" | grewrite --bisect "exit 1"'
     bad 1 E_VERDICT 'fails already before any replacement' 'gload -i "x: float64" -e "y = x * 1" | grewrite --bisect "kill -9 \$\$"'
-    like 'gload -i "x: float64" -e "y = x * 1" | grewrite --bisect "exit 0" 2>&1' 'passes after all 1 replacements'
+    like 'gload -i "x: float64" -e "y = x * 1" | grewrite --bisect "exit 0" 2>&1' 'passes after all of 1 replacement$'
     bad 1 E_VERDICT 'from replacement 2 of 3 on' \
         'gload -i "x: float64" -e "y = exp(log(x) * 1 + 0)" -e "z = x * 1" | grewrite --bisect "gload -O yaml | grep -q \"z = x \\*\""'
 }

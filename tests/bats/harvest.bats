@@ -441,7 +441,7 @@ loop() { # mode
     contract "a = sow(x, $clobber)" "r = a + ifelse(x > 1, sow_cond(x * 10., x > 3, $name), sow_cond(x * 20., x > 0, $name))"
     ok 'for x in 2 4 1 -1; do grun f.yaml x=$x --reap k | tail -n 1; done' $'t/k = 2.0\nt/k = 40.0\nt/k = 20.0\nt/k = -1.0'
     contract "r = ifelse(x > 1, sow(x, $append) + sow(x, $append), sow(x * 20., $append))"
-    bad 3 E_DUPLICATE 'equally often, not 2 and 1 times' 'grun f.yaml x=2 --reap t'
+    bad 3 E_DUPLICATE 'equally often, not 2 and 1 time' 'grun f.yaml x=2 --reap t'
     contract "r = ifelse(x > 1, sow(x, $clobber), sow(x, $append))"
     bad 3 E_DUPLICATE 'in the same mode' 'grun f.yaml x=2 --reap t'
     contract "r = ifelse(x > 1, nest(f, scope='s')(x), nest(f, scope='s')(2 * x) * 10.)"
@@ -739,7 +739,7 @@ Y
     ok "gload --new -i 'xs: float64[n]' -e 'g = vectorize(lambda v: grad(v ** 3, v))(xs)' | grun xs=[1,2]" 'g = [3.0, 12.0]'
     ok "gload --new -i 'x: float64[n]' -e 'y = sum(vectorize(lambda v: v ** 3)(x))' --outputs y | ggrad | grun x=[1,2]" $'y = 9.0\nd_y_d_x = [3.0, 12.0]'
     bad 3 E_SHAPE 'argument 1 is float64: it has no axis 0' "gload --new -i 'x: float64' -e 'vectorize(lambda v: v)(x)'"
-    bad 3 E_ARITY 'in_axes has 1 axes for 2 arguments' "$new -e 'vectorize(lambda r, s: r, in_axes=[0])(A, b)'"
+    bad 3 E_ARITY 'in_axes has 1 entry for 2 arguments' "$new -e 'vectorize(lambda r, s: r, in_axes=[0])(A, b)'"
     bad 3 E_ARG 'no argument has rows' "$new -e 'vectorize(lambda r: r, in_axes=None)(A)'"
     bad 3 E_ARITY 'vectorize of a function is applied to the rows' "$new -e 'vectorize(lambda r: r, A, A)'"
     bad 3 E_ARITY 'vectorize takes a function, or an expression' "$new -e 'vectorize(A, b)'"

@@ -54,7 +54,7 @@ hessian_z_y_y = 30.0'
     ok 'ggrad g.tlg --hvp z --wrt x --vector a --only | grun x=[2,3] y=5 a=[1,-1]' 'hvp_z_x = [10.0, 20.0]'
     ok 'gload g.tlg -e "u = x * 2" | ggrad --hvp z --wrt x --vector u --only | grun x=[2,3] y=5' 'hvp_z_x = [240.0, 80.0]'
     ok 'ggrad g.tlg --hvp z --wrt x --vector v --name h --only | gload --info | grep -c "v  *float64.2"' 1
-    bad 2 E_USAGE 'names' 'ggrad g.tlg --hvp z --vector a'
+    bad 2 E_USAGE '1 name for 2 variables' 'ggrad g.tlg --hvp z --vector a'
     bad 3 E_SHAPE 'vector' 'gload g.tlg --outputs z | ggrad --hvp z --wrt x --vector y'
 }
 
@@ -486,7 +486,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
 3|E_TYPE|only tensors have rows, not list|vectorize(lambda v: v)(l)
 3|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda v: v, in_axes='a')(x)
 3|E_ARG|in_axes must be an axis, None, or a list|vectorize(lambda v: v, in_axes=[0.5])(x)
-3|E_ARITY|in_axes has 2 axes for 1 argument|vectorize(lambda v: v, in_axes=[0, 0])(x)
+3|E_ARITY|in_axes has 2 entries for 1 argument$|vectorize(lambda v: v, in_axes=[0, 0])(x)
 3|E_ARG|no argument has rows|vectorize(lambda v: v, in_axes=None)(x)
 6|E_LIMIT|a tensor has at most 32 dims|vectorize(x * ones((1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3)), x, c)
 3|E_ARG|mode must be one of 'auto', 'reverse', 'forward'|jacobian(x, x, mode='sideways')
@@ -499,7 +499,7 @@ v, z = uniform(0., 1., rng=s)' '(abs(q - x - 2 * r) < 1e-15) & (w == z)' $'[[Tru
 3|E_ARG|disconnected_inputs must be one of 'raise', 'warn', 'ignore'|grad(x[0], x, disconnected_inputs=3)
 3|E_SHAPE|a vector is list.float64. for a variable that is float64.3.|hvp(sum(x**3), x, l)
 3|E_SHAPE|a vector is float64 for a variable|hvp(sum(x**3), x, 1.)
-3|E_ARITY|hvp has 2 variables but 1 vectors|hvp(sum(x**3) * y, [x, y], [x])
+3|E_ARITY|hvp has 2 variables but 1 vector$|hvp(sum(x**3) * y, [x, y], [x])
 3|E_NULL|gradient of y is undefined|hvp(sum(x**3) * undefined_grad(y), [x, y], [x, y])
 3|E_DTYPE|must be of a float dtype, but it is bool.3.|vjp(x * 2, x, x > 0)
 3|E_DTYPE|must be of a float dtype, but it is list|vjp(x * 2, x, l)

@@ -167,7 +167,7 @@ Y
     no E_SHAPE 'its shape must not change' 'scan(lambda a: concatenate([a, a]), outputs_info=[zeros(2)], n_steps=2)'
     no E_TYPE 'an axis for steps' 'scan(lambda a: a, sequences=[float64(1.0)])'
     no E_ARITY 'the function takes 2 arguments, but gets 1' 'scan(lambda a, b: a, sequences=[arange(3)])'
-    no E_ARITY 'has 1 outputs, but outputs_info has 2 entries' 'scan(lambda a, b: a, outputs_info=[0, 0], n_steps=2)'
+    no E_ARITY 'has 1 output, but outputs_info has 2 entries' 'scan(lambda a, b: a, outputs_info=[0, 0], n_steps=2)'
     no E_TYPE 'scan takes a function first' 'scan(3, sequences=[arange(3)])'
     no E_TYPE 'until takes one bool, not float64' 'scan(lambda a: [a, until(1.5 * a)], outputs_info=[0], n_steps=2)'
     no E_ARG 'truncate_gradient is a number of steps' 'scan(lambda a: a, outputs_info=[0], n_steps=2, truncate_gradient=0)'
@@ -713,7 +713,7 @@ END
     local one
     one=$(printf '1, %.0s' $(seq 31))1
     no E_ARG 'has no `inputs`: write taps' 'scan(lambda a: a, sequences=[{"inputs": arange(3)}])'
-    no E_ARITY 'keep has 2 entries for 1 outputs' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=["last", 1])'
+    no E_ARITY 'keep has 2 entries for 1 output' 'scan(lambda a: a, outputs_info=[0], n_steps=2, keep=["last", 1])'
     no E_ARG 'go_backwards is True or False' 'scan(lambda a: a, sequences=[arange(3)], go_backwards=1)'
     no E_ARG 'truncate_gradient must be an integer that is written out' 'scan(lambda a: a, sequences=[arange(3)], truncate_gradient=arange(3))'
     bad 6 E_LIMIT 'scan: a tensor has at most 32 dims' "gload --new -e 'scan(lambda a: reshape(a, [$one]), sequences=[arange(3)])'"

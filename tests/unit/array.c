@@ -263,7 +263,7 @@ static const struct {
      "\x00\x00\x00\x00\x00\x00\x00\x80{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_of"
      "fsets\":[0,4]}}\x00\x00\x00\x00",
      66, E_FORMAT, "100 MB"},
-    {"x.csv", "1,2\x0a\x33\x0a", 6, E_FORMAT, "line 2 has 1 columns, not 2"},
+    {"x.csv", "1,2\x0a\x33\x0a", 6, E_FORMAT, "line 2 has 1 column, not 2"},
     {"x.csv", "a,b\x0a\x31,2\x0a\x0a\x33,x y\x0a", 15, E_FORMAT,
      "line 4, column 2: 'x y'"},
     {"x.csv", "\x0a\x0a", 2, E_FORMAT, "no numbers"},

@@ -40,8 +40,8 @@ static bool call_type(Infer *in) {
                           sym_text(in->s, in_prop(in, "fn")->sym));
     const char *name = sym_text(in->s, fn->name);
     if (in->nin != fn->inputs.n)
-        return infer_fail(in, E_ARITY, in->nin, "%s takes %zu argument%s, not %zu",
-                          name, fn->inputs.n, fn->inputs.n == 1 ? "" : "s", in->nin);
+        return infer_fail(in, E_ARITY, in->nin, "%s takes %s, not %zu", name,
+                          counted(in->s, fn->inputs.n, "argument"), in->nin);
     if (fn->outputs.n == 0 || fn->outputs.n > OUT_MAX)
         return infer_fail(in, E_ARG, in->nin,
                           "%s has %zu outputs; a call needs 1 to %d", name,

@@ -38,19 +38,20 @@ static bool body_fits(Typing *t) {
                           sym_text(t->in->s, in_prop(t->in, "fn")->sym));
     if (fn->inputs.n != f->nin)
         return infer_fail(t->in, E_ARITY, nin,
-                          "%s takes %zu arguments, but gets %zu: one for each tap of "
+                          "%s takes %s, but gets %zu: one for each tap of "
                           "the sequences, one for each tap of the states, then the "
                           "non-sequences",
-                          body_name(t), fn->inputs.n, f->nin);
+                          body_name(t), counted(t->in->s, fn->inputs.n, "argument"),
+                          f->nin);
     if (fn->outputs.n == 0)
         return infer_fail(t->in, E_ARITY, nin,
                           "%s gives nothing: a step must have a "
                           "result",
                           body_name(t));
     if (fn->outputs.n != f->nout || f->nout > OUT_MAX)
-        return infer_fail(t->in, E_ARITY, nin,
-                          "%s has %zu outputs, but outputs_info has %zu entries",
-                          body_name(t), fn->outputs.n, f->nout);
+        return infer_fail(t->in, E_ARITY, nin, "%s has %s, but outputs_info has %s",
+                          body_name(t), counted(t->in->s, fn->outputs.n, "output"),
+                          counted(t->in->s, f->nout, "entry"));
     return fn->shared.n == 0 ||
            infer_fail(t->in, E_ARG, nin, "the body %s has shared variables",
                       body_name(t));
