@@ -238,7 +238,7 @@ static bool read_props(Tlg *t, TlgOp *out) {
         if (!have[i]) v[i] = sig->prop[i].value;
     }
     bool rest = sig->nin && sig->in[sig->nin - 1].rest;
-    *out = (TlgOp){op, props_intern(t->s, sig->nprop, v), sig->min_in,
+    *out = (TlgOp){op, props_intern(t->s, sig->nprop, v), sig->least,
                    rest ? UINT16_MAX : sig->nin};
     arena_reset(t->tmp);
     return true;

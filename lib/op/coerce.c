@@ -34,18 +34,18 @@ void make_node_close(MakeNode *m) {
 bool check_arity(Infer *in) {
     const Signature *sig = in->sig;
     bool rest = sig->nrest > 0;
-    if (in->nin >= sig->min_in && (rest || in->nin <= sig->nin) &&
+    if (in->nin >= sig->least && (rest || in->nin <= sig->nin) &&
         in->nin <= UINT16_MAX) {
         if (sig->nrest < 2 || (in->nin - sig_fixed(sig)) % sig->nrest == 0) return true;
         return infer_fail(in, E_ARITY, in->nin, "%zu values are not %zu equal lists",
                           in->nin - sig_fixed(sig), sig->nrest);
     }
-    if (rest || sig->min_in == sig->nin)
+    if (rest || sig->least == sig->nin)
         return infer_fail(in, E_ARITY, in->nin, "%s takes %zu%s argument%s, not %zu",
-                          in->op->name, sig->min_in, rest ? " or more" : "",
-                          sig->min_in == 1 && !rest ? "" : "s", in->nin);
+                          in->op->name, sig->least, rest ? " or more" : "",
+                          sig->least == 1 && !rest ? "" : "s", in->nin);
     return infer_fail(in, E_ARITY, in->nin, "%s takes %zu to %zu arguments, not %zu",
-                      in->op->name, sig->min_in, sig->nin, in->nin);
+                      in->op->name, sig->least, sig->nin, in->nin);
 }
 
 static ParamKind kind_at(const Infer *in, size_t i) {

@@ -102,7 +102,7 @@ static void number_inputs(Cursor *c, Signature *sig) {
         param[i] = (Param){.name = sym(c->s, name), .kind = IN_ANY};
     }
     sig->in = param;
-    sig->nin = sig->min_in = n;
+    sig->nin = sig->min_in = sig->least = n;
 }
 
 static void parse_inputs(Cursor *c, Signature *sig) {
@@ -123,6 +123,7 @@ static void parse_inputs(Cursor *c, Signature *sig) {
             bad(c, "a rest parameter that is not the last");
         sig->nrest += param[i].rest;
         sig->min_in += must;
+        if (must || param[i].value) sig->least = i + 1;
         for (size_t k = 0; k < i; k++)
             if (param[k].name == param[i].name) bad(c, "an input twice");
     }

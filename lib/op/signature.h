@@ -50,7 +50,8 @@ typedef struct Signature {
     const Param *in; /* rest parameters are the last */
     const PropDef *prop;
     const Sym *out;
-    size_t min_in;
+    size_t min_in; /* of a call; those with a default may be left out */
+    size_t least;  /* of an Apply, in which defaults stand, too */
     const Props *defaults; /* of all props; none where one must be given */
 } Signature;
 /* What can't be read in the texts of a row. */
