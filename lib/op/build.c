@@ -114,7 +114,8 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *gi
     m->in.floatX = b->floatX;
     m->in.make = m;
     m->b = b;
-    if (!check_arity(&m->in) || !complete_props(&m->in, props) || !coerce_inputs(b, m))
+    if (!check_arity(&m->in, m->in.sig->min_in) || !complete_props(&m->in, props) ||
+        !coerce_inputs(b, m))
         return false;
     *out = VAR_NONE;
     if (!make_stand_in(b, m, out)) return false;
@@ -190,7 +191,8 @@ static bool infer_as_is(Infer *in) {
         return infer_fail(in, E_TYPE, in->nin,
                           "%s is an abbreviation, which can't stand in a graph",
                           in->op->name);
-    return check_arity(in) && check_props(in) && check_inputs(in) && run_rule(in);
+    return check_arity(in, in->sig->least) && check_props(in) && check_inputs(in) &&
+           run_rule(in);
 }
 
 size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,

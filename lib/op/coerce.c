@@ -31,21 +31,20 @@ void make_node_close(MakeNode *m) {
     if (m->type != m->small_type) mem_free(m->type);
 }
 
-bool check_arity(Infer *in) {
+bool check_arity(Infer *in, size_t least) {
     const Signature *sig = in->sig;
     bool rest = sig->nrest > 0;
-    if (in->nin >= sig->least && (rest || in->nin <= sig->nin) &&
-        in->nin <= UINT16_MAX) {
+    if (in->nin >= least && (rest || in->nin <= sig->nin) && in->nin <= UINT16_MAX) {
         if (sig->nrest < 2 || (in->nin - sig_fixed(sig)) % sig->nrest == 0) return true;
         return infer_fail(in, E_ARITY, in->nin, "%zu values are not %zu equal lists",
                           in->nin - sig_fixed(sig), sig->nrest);
     }
-    if (rest || sig->least == sig->nin)
+    if (rest || least == sig->nin)
         return infer_fail(in, E_ARITY, in->nin, "%s takes %zu%s argument%s, not %zu",
-                          in->op->name, sig->least, rest ? " or more" : "",
-                          sig->least == 1 && !rest ? "" : "s", in->nin);
+                          in->op->name, least, rest ? " or more" : "",
+                          least == 1 && !rest ? "" : "s", in->nin);
     return infer_fail(in, E_ARITY, in->nin, "%s takes %zu to %zu arguments, not %zu",
-                      in->op->name, sig->least, sig->nin, in->nin);
+                      in->op->name, least, sig->nin, in->nin);
 }
 
 static ParamKind kind_at(const Infer *in, size_t i) {

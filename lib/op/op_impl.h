@@ -62,7 +62,7 @@ void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_
                     const Var *in);
 void make_node_close(MakeNode *m);
 
-bool check_arity(Infer *in);
+bool check_arity(Infer *in, size_t least);
 /* The props that an Apply gets: defaults for NULL, a list where an int was given for
  * ints. */
 bool complete_props(Infer *in, const Props *p);

@@ -239,7 +239,7 @@ static const Pat *apply_op(Ctx *c, const Ast *e, const Op *op, const Ast *const 
     }
     for (size_t i = 0; i < narg; i++)
         if (!argument(c, p, arg[i])) return NULL;
-    if (p->nin < op_signature(c->r->s, op)->least) {
+    if (p->nin < op_signature(c->r->s, op)->min_in) {
         fail(c->r->s, e->at, E_REWRITE, "%s takes more arguments", op->name);
         return NULL;
     }

@@ -20,11 +20,12 @@ static const char text[] = "thunkline: 1\nname: m\n"
                            "let: |\n"
                            "  c = array([1.0, 2.0, 3.0])\n"
                            "  o = slice(None, 3)\n"
+                           "  d = normal(0.0, x[0, 0], seed=1)\n"
                            "  y = sum(x * w, axis=0) + c + n\n"
                            "  z = h(w[0])\n"
                            "  p = sow(exp(y), tag='a', name='p')\n"
                            "  q = sow(exp(z), tag='a', name='q')\n"
-                           "outputs: [y, z, o, u]\n"
+                           "outputs: [y, z, o, u, d]\n"
                            "updates: {w: w + y, v: v + 1.0}\n";
 
 static Var at(const Graph *g, const char *name) {
@@ -56,7 +57,7 @@ static void value_of(Graph *g, const char *name, DType d, int ndim, int64_t dim)
     X(E_FORMAT, "variable", REC("y").owner = REC("z").owner)                           \
     X(E_FORMAT, "variable", REC("y").index = 1)                                        \
     X(E_FORMAT, "graph f: variable", f->var[0].type = NULL)                            \
-    X(E_FORMAT, "leaf", g->leaf[g->nleaf++] = (Leaf){.var = g->nvar})                  \
+    X(E_FORMAT, "leaf", graph_dim(g, sym(s, "spare")), g->nvar--)                      \
     X(E_FORMAT, "(unnamed): variable", (g->name = 0, REC("y").type = NULL))            \
     X(E_FORMAT, "Apply", APPLY("y").op = NULL)                                         \
     X(E_FORMAT, "Apply", APPLY("y").props = NULL)                                      \
@@ -83,6 +84,7 @@ static void value_of(Graph *g, const char *name, DType d, int ndim, int64_t dim)
     X(E_TYPE, "until must be a bool, not float64", f->until = 0)                       \
     X(E_TYPE, "the graph says", REC("y").type = float64s(0, 0))                        \
     X(E_TYPE, "the graph says float64[4]", REC("y").type = float64s(1, 4))             \
+    X(E_ARITY, "takes 2 to 3 arguments, not 0", APPLY("d").nin = 0)                    \
     X(E_TYPE, "does not have its type", value_of(g, "c", DT_FLOAT32, 1, 3))            \
     X(E_TYPE, "does not have its type", value_of(g, "c", DT_FLOAT64, 2, 3))            \
     X(E_TYPE, "does not have its type", value_of(g, "c", DT_FLOAT64, 1, 4))            \
