@@ -9,7 +9,7 @@
 
 /* ---- names ---- */
 static const Graph *called(const Graph *g, const Apply *ap) {
-    if (strcmp(ap->op->name, "call") != 0) return NULL;
+    if (!op_is(g->s, ap->op, OP_CALL)) return NULL;
     return graph_function(g->main, op_prop(g->s, ap->op, ap->props, "fn")->sym);
 }
 

@@ -169,7 +169,7 @@ static bool push_by_terms(Builder *b, ApplyId a, const Var *tangent, Var *result
 
 /* The function that a call calls; NULL: another op. */
 static const Graph *called(const Builder *b, const Apply *ap) {
-    if (strcmp(ap->op->name, "call") != 0) return NULL;
+    if (!op_is(b->s, ap->op, OP_CALL)) return NULL;
     return graph_function(b->g, op_prop(b->s, ap->op, ap->props, "fn")->sym);
 }
 

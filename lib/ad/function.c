@@ -124,7 +124,7 @@ static bool by_override(Recipe *r, const Graph *own, Var *grad) {
                     "gradients, but it takes %zu and gives %zu",
                     sym_text(r->main->s, own->name), sym_text(r->main->s, r->name), nin,
                     nout, nin, own->inputs.n, own->outputs.n);
-    const Op *call = op_find(r->main->s, "call", 4);
+    const Op *call = op_known(r->main->s, OP_CALL);
     Var *arg = NEW_N(r->tmp, nin + nout, Var);
     for (size_t i = 0; i < nin; i++)
         arg[i] = r->in[i];

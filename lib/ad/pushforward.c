@@ -87,7 +87,7 @@ static bool by_override(Recipe *r, const Graph *own, Var *result) {
                     "tangents and give %zu tangents, but it takes %zu and gives %zu",
                     sym_text(s, own->name), sym_text(s, r->name), nin, nin, nout,
                     own->inputs.n, own->outputs.n);
-    const Op *call = op_find(s, "call", 4);
+    const Op *call = op_known(s, OP_CALL);
     Var *arg = NEW_N(r->tmp, 2 * nin, Var);
     for (size_t i = 0; i < nin; i++) {
         arg[i] = r->in[i];

@@ -104,7 +104,7 @@ static GuardId one_guard(Reverse *r, const Apply *ap, Var *cot, bool *ok) {
 /* Does the Apply choose between branches, whose gradients are to be left alone where
  * they are not taken? What a trace tells of must not be under guards. */
 static bool is_choice(const Reverse *r, const Apply *ap) {
-    return !r->trace && strcmp(ap->op->name, "ifelse") == 0;
+    return !r->trace && op_is(r->b->s, ap->op, OP_IFELSE);
 }
 
 /* A branch of an ifelse gets the gradient as it is, under a guard. */

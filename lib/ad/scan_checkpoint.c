@@ -19,7 +19,7 @@ typedef struct Longs {
 /* x[-1] and nothing else */
 static bool reads_last(const Graph *g, ApplyId id) {
     const Apply *ap = &g->apply[id];
-    if (strcmp(ap->op->name, "subtensor") != 0 || ap->nin != 2) return false;
+    if (!op_is(g->s, ap->op, OP_SUBTENSOR) || ap->nin != 2) return false;
     const Tensor *c = var_const(g, apply_in(g, id)[1]);
     const Prop *index = op_prop(g->s, ap->op, ap->props, "index");
     return strcmp(sym_text(g->s, index->sym), "$") == 0 && c && c->ndim == 0 &&
@@ -114,7 +114,7 @@ bool ad_stretch_loops(Graph *g) {
         mark(&l, g->updates.p[i].value);
     bool ok = true;
     for (ApplyId id = 0; ok && id < n; id++)
-        if (op_is_scan(g->apply[id].op) && !g->apply[id].serial)
+        if (op_is(g->s, g->apply[id].op, OP_SCAN) && !g->apply[id].serial)
             ok = stretch_loop(&l, id);
     if (ok && g->napply > n) {
         Var *forward = arena_alloc(l.tmp, g->nvar * sizeof(Var));

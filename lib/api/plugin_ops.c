@@ -241,7 +241,7 @@ static bool take_shape(const ShapeOf *q, size_t i, Var v) {
     for (int k = 0; k < to->ndim; k++) {
         PropArg index = {"index", PROP_STR(sym(q->b->s, "$"))};
         Var in[] = {v, const_int(q->b, k)};
-        const Op *sub = op_find(q->b->s, "subtensor", 9);
+        const Op *sub = op_known(q->b->s, OP_SUBTENSOR);
         q->out_shape[i][k] =
             op_apply1(q->b, sub, props_make(q->b->s, sub, 1, &index), 2, in);
         if (q->out_shape[i][k] == VAR_NONE) return false;

@@ -32,7 +32,7 @@ struct Branches {
 };
 
 static bool is_ifelse(const Graph *g, ApplyId a) {
-    return strcmp(g->apply[a].op->name, "ifelse") == 0;
+    return op_is(g->s, g->apply[a].op, OP_IFELSE);
 }
 
 static uint32_t common(const Branches *b, uint32_t x, uint32_t y) {
@@ -208,7 +208,7 @@ static Var chosen(const Branches *b, ApplyId id, const Entry *x, const Part *the
     Var in[] = {b->map[apply_in(b->src, id)[0]], then->var, other->var};
     Origin was = to->from;
     to->from.at = b->src->origin[id].at;
-    Var v = op_apply1(to, op_find(s, "ifelse", 6), NULL, 3, in);
+    Var v = op_apply1(to, op_known(s, OP_IFELSE), NULL, 3, in);
     to->from = was;
     if (v == VAR_NONE)
         note(s, x->at, "both branches must sow %s with one type", sym_text(s, x->name));

@@ -147,7 +147,7 @@ static Var fit(Walk *w, Var v, const Type *t, Sym name) {
         dim[i] = dim_is_known(t->dim[i])   ? const_int(w->b, t->dim[i])
                  : dim_is_named(t->dim[i]) ? graph_dim(w->b->g, dim_sym(t->dim[i]))
                                            : shape_of(w->b, v, i);
-    const Op *stack = op_find(s, "stack", 5);
+    const Op *stack = op_known(s, OP_STACK);
     Var shape = op_apply1(w->b, stack, NULL, (size_t)t->ndim, dim);
     return shape == VAR_NONE ? VAR_NONE : call2(w->b, "specify_shape", v, shape);
 }
@@ -408,7 +408,7 @@ static bool rows_fit(Walk *w, const Entry *e) {
 /* All of them as one array. An Apply takes so many; arrays of those are joined again.
  */
 static Var join(Walk *w, const Entry *e, bool arrays, Var *v) {
-    const Op *op = op_find(w->b->s, arrays ? "concatenate" : "stack", arrays ? 11 : 5);
+    const Op *op = op_known(w->b->s, arrays ? OP_CONCATENATE : OP_STACK);
     size_t n = e->part.n, most = 1 << 15;
     do {
         size_t made = 0;
@@ -424,7 +424,7 @@ static Var join(Walk *w, const Entry *e, bool arrays, Var *v) {
             }
         }
         n = made;
-        op = op_find(w->b->s, "concatenate", 11);
+        op = op_known(w->b->s, OP_CONCATENATE);
     } while (n > 1);
     return v[0];
 }
@@ -441,7 +441,7 @@ Var level_grown(Walk *w, const Entry *e) {
     for (size_t i = 0; i < e->part.n; i++) {
         v[i] = e->part.p[i].var;
         if (arrays && !e->part.p[i].array)
-            v[i] = op_apply1(w->b, op_find(s, "stack", 5), NULL, 1, &v[i]);
+            v[i] = op_apply1(w->b, op_known(s, OP_STACK), NULL, 1, &v[i]);
         if (v[i] == VAR_NONE) return VAR_NONE;
     }
     return arrays && e->part.n == 1 ? v[0] : join(w, e, arrays, v);

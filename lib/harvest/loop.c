@@ -145,9 +145,9 @@ static Var zeros_outside(Scanned *p, const Type *t) {
     if (t->ndim == 0) return const_number(b, t->dtype, 0);
     for (int i = 0; i < t->ndim; i++)
         if ((size[i] = size_outside(p, t->dim[i])) == VAR_NONE) return VAR_NONE;
-    Var shape = op_apply1(b, op_find(s, "stack", 5), NULL, (size_t)t->ndim, size);
+    Var shape = op_apply1(b, op_known(s, OP_STACK), NULL, (size_t)t->ndim, size);
     if (shape == VAR_NONE) return shape;
-    const Op *zeros = op_find(s, "zeros", 5);
+    const Op *zeros = op_known(s, OP_ZEROS);
     PropArg dtype = {"dtype", PROP_DTYPE(t->dtype)};
     return op_apply1(b, zeros, props_make(s, zeros, 1, &dtype), 1, &shape);
 }

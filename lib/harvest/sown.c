@@ -35,8 +35,8 @@ Graph *called_function(const Graph *g, ApplyId a) {
 
 /* The scope of a call, "" for none. */
 Sym call_scope(const Graph *g, ApplyId a) {
-    return strcmp(g->apply[a].op->name, "call") == 0 ? prop_of(g, a, "scope")->sym
-                                                     : sym(g->s, "");
+    return op_is(g->s, g->apply[a].op, OP_CALL) ? prop_of(g, a, "scope")->sym
+                                                : sym(g->s, "");
 }
 
 Sym harvest_path(Session *s, Sym scope, Sym name) {

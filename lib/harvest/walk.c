@@ -119,9 +119,8 @@ static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map)
         return walk_sow(w, l, src, a, in, map);
     Graph *fn = called_function(src, a);
     if (fn && is_touched(w, fn)) {
-        if (strcmp(r->op->name, "call") == 0)
-            return walk_call(w, l, src, a, fn, in, map);
-        if (op_is_scan(r->op)) return scanned(w, l, src, a, fn, in, map);
+        if (op_is(w->b->s, r->op, OP_CALL)) return walk_call(w, l, src, a, fn, in, map);
+        if (op_is(w->b->s, r->op, OP_SCAN)) return scanned(w, l, src, a, fn, in, map);
         return fail(w->b->s, w->b->from.at, E_TYPE, "can't harvest through %s",
                     r->op->name);
     }

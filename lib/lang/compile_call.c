@@ -671,11 +671,11 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
     bool by_op = op && !op->by_macro && !is_draw(c, op, e) && !takes_dict(c, op, e);
     const Macro *m = by_op ? NULL : macro_find(name, len);
     if (op && !op->by_macro && !m) {
-        bool place = !self && e->nkid > 0 && e->kid[0]->kind == AST_INDEX &&
-                     (strcmp(op->name, "set_subtensor") == 0 ||
-                      strcmp(op->name, "inc_subtensor") == 0);
+        bool place =
+            !self && e->nkid > 0 && e->kid[0]->kind == AST_INDEX &&
+            (op_is(c->s, op, OP_SET_SUBTENSOR) || op_is(c->s, op, OP_INC_SUBTENSOR));
         if (place) return call_subtensor(c, op, e, out);
-        if (strcmp(op->name, "cast") != 0 || strcmp(name, "cast") == 0)
+        if (!op_is(c->s, op, OP_CAST) || strcmp(name, "cast") == 0)
             return call_op(c, op, e, self, want, out);
     }
     if (m && self)

@@ -34,7 +34,7 @@ static bool is_bool_list(const Node *n) {
 /* A slice that is a value: its parts for this axis, worked out when running. */
 static bool add_slice(Spec *sp, const Node *n) {
     Compiler *c = sp->c;
-    const Op *op = op_find(c->s, "slice_indices", 13);
+    const Op *op = op_known(c->s, OP_SLICE_INDICES);
     const Type *t = var_type(c->b->g, sp->of);
     Node r;
     if (sp->axis < 0 || !op || sp->axis >= t->ndim)
@@ -150,8 +150,7 @@ bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **i
 
 /* x[i] and x[a:b] of a list that is a value. */
 static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
-    const Op *get = op_find(c->s, "list_get", 8),
-             *make = op_find(c->s, "make_slice", 10);
+    const Op *get = op_known(c->s, OP_LIST_GET), *make = op_known(c->s, OP_MAKE_SLICE);
     size_t nkid;
     const Ast **kid;
     Node n;
@@ -182,7 +181,7 @@ static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
     Var v, *in;
     Sym spec;
     size_t n;
-    const Op *op = op_find(c->s, "subtensor", 9);
+    const Op *op = op_known(c->s, OP_SUBTENSOR);
     if (!op) return fail(c->s, e->at, E_NAME, "the op `subtensor` is missing");
     if (!compiler_var(c, x, DT_NONE, &v)) return false;
     if (var_type(c->b->g, v)->kind == TYPE_LIST) return index_value(c, e, v, out);

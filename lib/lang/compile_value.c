@@ -53,7 +53,7 @@ bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
 
 static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, Span at,
                       Var *out) {
-    const Op *op = op_find(c->s, "make_list", 9);
+    const Op *op = op_known(c->s, OP_MAKE_LIST);
     const Type *own = n ? var_type(c->b->g, item[0]) : NULL;
     const Props *props = NULL;
     bool made;

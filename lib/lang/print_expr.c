@@ -179,19 +179,19 @@ static bool print_cast(Printer *p, ApplyId a, Str *out) {
     return true;
 }
 
-static bool is_op(const Apply *ap, const char *name, size_t nin) {
-    return ap->nin >= nin && ap->props->n > 0 && strcmp(ap->op->name, name) == 0;
+static bool is_op(const Printer *p, const Apply *ap, KnownOp op, size_t nin) {
+    return ap->nin >= nin && ap->props->n > 0 && op_is(p->s, ap->op, op);
 }
 
 /* A cast of a constant, and what the compiler would work out itself, need the op's own
  * name. */
 static bool print_special(Printer *p, ApplyId a, bool *bare, Str *out) {
     const Apply *ap = &p->g->apply[a];
-    if (is_op(ap, "cast", 1)) return print_cast(p, a, out);
-    if (is_op(ap, "call", 0)) return print_function(p, a, bare, out);
+    if (is_op(p, ap, OP_CAST, 1)) return print_cast(p, a, out);
+    if (is_op(p, ap, OP_CALL, 0)) return print_function(p, a, bare, out);
     if (ap->op->print) return ap->op->print(p, a, out);
-    if (is_op(ap, "subtensor", 1)) return print_index(p, a, 1, out), true;
-    if (is_op(ap, "set_subtensor", 2) || is_op(ap, "inc_subtensor", 2))
+    if (is_op(p, ap, OP_SUBTENSOR, 1)) return print_index(p, a, 1, out), true;
+    if (is_op(p, ap, OP_SET_SUBTENSOR, 2) || is_op(p, ap, OP_INC_SUBTENSOR, 2))
         return print_set(p, a, out), true;
     return false;
 }

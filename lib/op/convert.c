@@ -49,8 +49,7 @@ static Var specify(Builder *b, const Type *t, Var v) {
                                          : const_int(b, n[i]);
         if (dim[i] == VAR_NONE) return VAR_NONE;
     }
-    const Op *op = op_find(b->s, "specify_shape", 13),
-             *stack = op_find(b->s, "stack", 5);
+    const Op *op = op_known(b->s, OP_SPECIFY_SHAPE), *stack = op_known(b->s, OP_STACK);
     if (!op || !stack) bug("specify_shape or stack is missing");
     in[1] = known ? const_ints(b, (size_t)t->ndim, n)
                   : op_apply1(b, stack, NULL, (size_t)t->ndim, dim);

@@ -164,34 +164,34 @@ static Known from_maximum(const Place *p) {
 }
 
 typedef struct Follow {
-    const char *op;
+    KnownOp op;
     size_t nin; /* 0: any */
     Known (*value)(const Place *p);
 } Follow;
 static const Follow followed[] = {
-    {"add", 2, from_add},
-    {"subtract", 2, from_subtract},
-    {"multiply", 2, from_multiply},
-    {"floor_divide", 2, from_floor_divide},
-    {"minimum", 2, from_minimum},
-    {"maximum", 2, from_maximum},
-    {"negative", 1, from_negative},
-    {"stack", 0, from_stack},
-    {"concatenate", 0, from_concatenate},
-    {"shape", 1, from_shape},
-    {"shape_i", 1, from_shape_i},
-    {"cast", 1, from_cast},
-    {"subtensor", 2, from_subtensor},
-    {"expand_dims", 1, from_same_elements},
-    {"squeeze", 1, from_same_elements},
-    {"reshape", 2, from_same_elements},
+    {OP_ADD, 2, from_add},
+    {OP_SUBTRACT, 2, from_subtract},
+    {OP_MULTIPLY, 2, from_multiply},
+    {OP_FLOOR_DIVIDE, 2, from_floor_divide},
+    {OP_MINIMUM, 2, from_minimum},
+    {OP_MAXIMUM, 2, from_maximum},
+    {OP_NEGATIVE, 1, from_negative},
+    {OP_STACK, 0, from_stack},
+    {OP_CONCATENATE, 0, from_concatenate},
+    {OP_SHAPE, 1, from_shape},
+    {OP_SHAPE_I, 1, from_shape_i},
+    {OP_CAST, 1, from_cast},
+    {OP_SUBTENSOR, 2, from_subtensor},
+    {OP_EXPAND_DIMS, 1, from_same_elements},
+    {OP_SQUEEZE, 1, from_same_elements},
+    {OP_RESHAPE, 2, from_same_elements},
 };
 
 static Known from_apply(const Place *p) {
     const Op *op = p->a->op;
     if (op->identity && p->a->nin > 0) return from_identity(p);
     for (size_t i = 0; i < sizeof followed / sizeof *followed; i++)
-        if (strcmp(followed[i].op, op->name) == 0 &&
+        if (op_is(p->e->g->s, op, followed[i].op) &&
             (followed[i].nin == 0 || followed[i].nin == p->a->nin))
             return followed[i].value(p);
     return unknown;

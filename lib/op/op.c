@@ -57,6 +57,12 @@ static void add_op(Session *s, OpTable *t, const Op *op) {
         add_word(s, t, p, n, op);
 }
 
+static const char *const known_names[KNOWN_OPS] = {
+#define KNOWN(NAME, name) #name,
+#include "op/known.def"
+#undef KNOWN
+};
+
 OpTable *op_table(Session *s) {
     OpTable *t = session_slot(s, SLOT_OPS);
     if (t) return t;
@@ -68,7 +74,13 @@ OpTable *op_table(Session *s) {
     for (size_t i = 0; catalogue_ops[i]; i++)
         for (size_t k = 0; k < catalogue_ops[i]->n; k++)
             add_op(s, t, &catalogue_ops[i]->op[k]);
+    for (size_t i = 0; i < KNOWN_OPS; i++)
+        t->known[i] = find_word(t, known_names[i], strlen(known_names[i]));
     return t;
+}
+
+const Op *op_known(Session *s, KnownOp which) {
+    return op_table(s)->known[which];
 }
 
 const Op *op_find(Session *s, const char *name, size_t n) {

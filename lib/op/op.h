@@ -231,6 +231,17 @@ typedef struct OpList {
 /* The library's ops (generated), then those added to the session. */
 extern const OpList *const catalogue_ops[];
 const Op *op_find(Session *s, const char *name, size_t n); /* by name or alias; NULL */
+/* Ops that the library itself builds or looks for; every catalogue has them. */
+typedef enum KnownOp {
+#define KNOWN(NAME, name) OP_##NAME,
+#include "op/known.def"
+#undef KNOWN
+    KNOWN_OPS
+} KnownOp;
+const Op *op_known(Session *s, KnownOp which);
+static inline bool op_is(Session *s, const Op *op, KnownOp which) {
+    return op == op_known(s, which);
+}
 size_t op_count(Session *s);
 const Op *op_get(Session *s, size_t i); /* sorted by name */
 bool op_add(Session *s, const Op *op,

@@ -33,6 +33,7 @@ typedef struct OpTable {
     Index index;  /* of names */
     Vec(OpName) names;
     Vec(const Op *) ops;
+    const Op *known[KNOWN_OPS];
     bool sorted;   /* ops are in order of their names */
     Map signature; /* Op * -> Signature * */
 } OpTable;

@@ -110,14 +110,14 @@ static const Graph *function_of(const Graph *g, ApplyId id) {
 static bool is_call(const Graph *g, ApplyId id, const Graph **fn) {
     const Op *op = g->apply[id].op;
     *fn = function_of(g, id);
-    return *fn && (op->body || strcmp(op->name, "call") == 0);
+    return *fn && (op->body || op_is(g->s, op, OP_CALL));
 }
 
 static Cost cost_of(Profile *p, const Costed *c) {
     const Graph *fn;
     bool call = is_call(c->g, c->id, &fn);
     const Op *op = c->g->apply[c->id].op;
-    if (op_is_scan(op)) {
+    if (op_is(c->g->s, op, OP_SCAN)) {
         LoopStep l = loop_step(p->tmp, c);
         called_add_loop(p, c, &l);
     }
@@ -261,7 +261,7 @@ static void walk_function(Profile *p, const Walk *w, const Graph *fn, size_t nin
 static void visit_function(Profile *p, const Walk *w, const Costed *c, Rec *r) {
     const Graph *fn;
     bool call = is_call(c->g, c->id, &fn) && !fn->fused;
-    if (!call && !op_is_scan(c->g->apply[c->id].op)) return;
+    if (!call && !op_is(c->g->s, c->g->apply[c->id].op, OP_SCAN)) return;
     Arena *a = arena_new(p->s);
     Costed kept = *c;
     kept.in = arena_copy(a, c->in, c->nin * sizeof *c->in);

@@ -380,7 +380,7 @@ static bool call_function(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_
                           const Var *result) {
     Rewriter *r = f->r;
     Var out[OUT_MAX];
-    const Op *call = r->known[KNOWN_CALL];
+    const Op *call = op_known(r->s, OP_CALL);
     PropArg prop = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
     size_t mark = diag_count(r->s);
     r->b.from = (Origin){f->g->origin[var_owner(f->g, result[0])].at,
@@ -469,7 +469,7 @@ static void fuse_open(Fuse *f, Rewriter *r) {
 }
 
 bool fuse_pass(Rewriter *r) {
-    if (!r->known[KNOWN_CALL]) return true;
+    if (!op_known(r->s, OP_CALL)) return true;
     Fuse f;
     fuse_open(&f, r);
     rank_low(&f);

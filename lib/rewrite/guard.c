@@ -138,7 +138,7 @@ static bool nonnegative_op(Rewriter *r, const Apply *a, int depth) {
     if (dtype_is_complex(d)) return false;
     /* Integers may wrap: only what can't. */
     if (dtype_is_integer(d) && dtype_kind(d) != K_UINT)
-        return strcmp(a->op->name, "minimum") == 0 && both_nonnegative(r, a, depth);
+        return op_is(r->s, a->op, OP_MINIMUM) && both_nonnegative(r, a, depth);
     if (named(a->op, nonnegative_ops)) return true;
     return named(a->op, keeps) && both_nonnegative(r, a, depth);
 }

@@ -205,7 +205,7 @@ bool transpose_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* expand_dims that only puts dims in front, which broadcasting does by itself. */
 static bool adds_leading(Rewriter *r, const Apply *a) {
-    if (strcmp(a->op->name, "expand_dims") != 0) return false;
+    if (!op_is(r->s, a->op, OP_EXPAND_DIMS)) return false;
     const Prop *axis = rw_prop(r, a, "axis");
     for (size_t i = 0; axis->kind == P_INTS && i < axis->ints.n; i++)
         if (axis->ints.p[i] != (int64_t)i) return false;
@@ -275,7 +275,7 @@ static bool reduce_ones(Rewriter *r, ApplyId id, const bool *flag, Var *out) {
     for (int i = 0; i < t->ndim; i++)
         if (flag[i]) axis[n++] = i;
     if (n == 0 || keeps_dims(r, a)) return becomes(r, x, id, out);
-    const Op *squeeze = op_find(r->s, "squeeze", strlen("squeeze"));
+    const Op *squeeze = op_known(r->s, OP_SQUEEZE);
     if (!squeeze) return false;
     PropArg arg = {"axis", PROP_INTS(axis, n)};
     Var v = rw_apply(r, squeeze, props_make(r->s, squeeze, 1, &arg), 1, &x);
@@ -321,7 +321,7 @@ bool reduce_pass(Rewriter *r, ApplyId id, Var *out) {
     bool flag[MAX_NDIM] = {false};
     if (!is_tensor(t) || !reduced_axes(r, a, t->ndim, flag)) return false;
     if (over_ones(t, flag)) return reduce_ones(r, id, flag, out);
-    return strcmp(a->op->name, "mean") != 0 && reduce_twice(r, id, flag, out);
+    return !op_is(r->s, a->op, OP_MEAN) && reduce_twice(r, id, flag, out);
 }
 
 /* ---- concatenate ---- */

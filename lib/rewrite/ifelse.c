@@ -90,7 +90,7 @@ static bool any_conditional(const Rewriter *r) {
 
 bool branch_results_pass(Rewriter *r) {
     if (any_conditional(r)) return true;
-    const Op *op = op_find(r->s, "ifelse", 6);
+    const Op *op = op_known(r->s, OP_IFELSE);
     Arena *a = arena_new(r->s);
     uint8_t *live = graph_live(r->g, a, ROOTS_RUN | ROOTS_INIT);
     bool ok = true;

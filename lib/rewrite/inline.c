@@ -61,7 +61,7 @@ static bool put_body(Rewriter *r, ApplyId id, const Graph *fn) {
 }
 
 bool inline_pass(Rewriter *r) {
-    const Op *call = r->known[KNOWN_CALL];
+    const Op *call = op_known(r->s, OP_CALL);
     uint64_t grown = 0;
     for (ApplyId id = 0, n = r->g->napply; call && id < n; id++) {
         const Apply *a = &r->g->apply[id];

@@ -5,13 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const known_names[KNOWN_N] = {
-    [KNOWN_BROADCAST] = "broadcast_to",
-    [KNOWN_STACK] = "stack",
-    [KNOWN_CALL] = "call",
-    [KNOWN_SHAPE] = "shape",
-};
-
 static void grow_var(Rewriter *r) {
     uint32_t cap = r->g->nvar + r->g->nvar / 2 + 64;
     r->forward = mem_realloc(r->s, r->forward, cap, sizeof *r->forward);
@@ -58,8 +51,6 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->arena = arena_new(g->s);
     r->b = builder(g, true);
     r->bucket_of = MAP(g->s);
-    for (size_t i = 0; i < KNOWN_N; i++)
-        r->known[i] = op_find(g->s, known_names[i], strlen(known_names[i]));
     r->compacted = g->napply;
     effects_note(r);
     rw_grow(r);
@@ -161,8 +152,8 @@ const Apply *rw_owner(Rewriter *r, Var v, const Op *op) {
     return op && a != APPLY_NONE && r->g->apply[a].op == op ? &r->g->apply[a] : NULL;
 }
 
-const Apply *rw_known(Rewriter *r, Var v, int known) {
-    return rw_owner(r, v, r->known[known]);
+const Apply *rw_known(Rewriter *r, Var v, KnownOp op) {
+    return rw_owner(r, v, op_known(r->s, op));
 }
 
 double rw_clock(void) {

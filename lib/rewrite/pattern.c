@@ -288,7 +288,7 @@ static const Pat *compile_operator(Ctx *c, const Ast *e) {
 }
 
 static const Pat *compile_transpose(Ctx *c, const Ast *e) {
-    const Op *op = op_find(c->r->s, "transpose", strlen("transpose"));
+    const Op *op = op_known(c->r->s, OP_TRANSPOSE);
     if (op && strcmp(name_of(c, e->sym), "T") == 0)
         return apply_op(c, e, op, e->kid, 1);
     fail(c->r->s, e->at, E_REWRITE, "rules know only the attribute T");

@@ -169,8 +169,6 @@ struct Visit {
     bool waiting;  /* it was replaced; what stands for it is not done */
 };
 
-enum { KNOWN_BROADCAST, KNOWN_STACK, KNOWN_CALL, KNOWN_SHAPE, KNOWN_N };
-
 struct Rewriter {
     Session *s;
     Graph *g;
@@ -178,7 +176,6 @@ struct Rewriter {
     Database *db;
     const RewriteOptions *o;
     Builder b;
-    const Op *known[KNOWN_N];
     /* by variable; they grow with the graph */
     uint32_t cap_var, cap_apply;
     Var *forward;     /* replaced by; shortened on the way */
@@ -244,7 +241,11 @@ static inline Var rw_in(Rewriter *r, ApplyId a, size_t i) {
 }
 /* The Apply that makes v, if it is of that op; else NULL. */
 const Apply *rw_owner(Rewriter *r, Var v, const Op *op);
-const Apply *rw_known(Rewriter *r, Var v, int known);
+const Apply *rw_known(Rewriter *r, Var v, KnownOp op);
+/* Is it an Apply (NULL: no) of that op? */
+static inline bool rw_is(Rewriter *r, const Apply *a, KnownOp op) {
+    return a && op_is(r->s, a->op, op);
+}
 /* The one element that all of a constant's elements are, else NULL. */
 const void *rw_uniform(Rewriter *r, Var v);
 bool rw_is_number(Rewriter *r, Var v,

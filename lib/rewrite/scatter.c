@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-static bool is_op(const Apply *a, const char *name) {
-    return a && strcmp(a->op->name, name) == 0;
-}
-
 static const Apply *owner(Rewriter *r, Var v) {
     ApplyId a = var_owner(r->g, v);
     return a == APPLY_NONE ? NULL : &r->g->apply[a];
@@ -17,9 +13,9 @@ static const Apply *owner(Rewriter *r, Var v) {
 static bool is_zeros(Rewriter *r, Var v) {
     const Apply *a = owner(r, v);
     if (!a) return rw_is_number(r, v, 0);
-    if (is_op(a, "zeros_like")) return true;
-    size_t value = is_op(a, "full") || is_op(a, "full_like") ? 1 : 0;
-    return (value || a->op == r->known[KNOWN_BROADCAST]) &&
+    if (rw_is(r, a, OP_ZEROS_LIKE)) return true;
+    size_t value = rw_is(r, a, OP_FULL) || rw_is(r, a, OP_FULL_LIKE) ? 1 : 0;
+    return (value || a->op == op_known(r->s, OP_BROADCAST_TO)) &&
            rw_is_number(r, rw_lead(r, r->g->in[a->in + value]), 0);
 }
 
@@ -27,7 +23,7 @@ static bool is_zeros(Rewriter *r, Var v) {
 static bool is_all_rows(Rewriter *r, Var v, const Type *t) {
     const Apply *a = owner(r, v);
     const Type *rows = var_type(r->g, v);
-    return is_op(a, "arange") && a->nin == 1 && rows->ndim == 1 &&
+    return rw_is(r, a, OP_ARANGE) && a->nin == 1 && rows->ndim == 1 &&
            rows->dim[0] == t->dim[0] && rows->dim[0] != DIM_UNKNOWN;
 }
 
@@ -35,8 +31,8 @@ static bool is_all_rows(Rewriter *r, Var v, const Type *t) {
 static const Apply *row_scatter(Rewriter *r, Var v) {
     const Apply *a = owner(r, v);
     const Type *t = var_type(r->g, v);
-    if ((!is_op(a, "inc_subtensor") && !is_op(a, "set_subtensor")) || a->nin != 4 ||
-        t->ndim != 2 ||
+    if ((!rw_is(r, a, OP_INC_SUBTENSOR) && !rw_is(r, a, OP_SET_SUBTENSOR)) ||
+        a->nin != 4 || t->ndim != 2 ||
         strcmp(sym_text(r->s, rw_prop(r, a, "index")->sym), "$, $") != 0)
         return NULL;
     Var rows = rw_lead(r, r->g->in[a->in + 2]), cols = rw_lead(r, r->g->in[a->in + 3]);
@@ -51,10 +47,10 @@ static const Apply *row_scatter(Rewriter *r, Var v) {
 
 /* The values as a column or a vector of the sum's type. */
 static Var as_sum(Rewriter *r, Var y, const Type *t) {
-    const Apply *b = rw_known(r, y, KNOWN_BROADCAST);
+    const Apply *b = rw_known(r, y, OP_BROADCAST_TO);
     Var source = b ? rw_lead(r, r->g->in[b->in]) : y;
     if (var_type(r->g, source)->ndim == 0) y = source;
-    const Op *expand = op_find(r->s, "expand_dims", strlen("expand_dims"));
+    const Op *expand = op_known(r->s, OP_EXPAND_DIMS);
     if (var_type(r->g, y)->ndim == 1 && t->ndim == 2 && expand) {
         int64_t one = 1;
         PropArg arg = {"axis", PROP_INTS(&one, 1)};
@@ -81,7 +77,7 @@ bool scatter_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* The type of what the index of a scatter picks; NULL: not typed. */
 static const Type *picked(Rewriter *r, const Apply *a) {
-    const Op *read = op_find(r->s, "subtensor", strlen("subtensor"));
+    const Op *read = op_known(r->s, OP_SUBTENSOR);
     const Type *t[OUT_MAX];
     size_t mark = diag_count(r->s), n = (size_t)a->nin - 1;
     PropArg index = {"index", *rw_prop(r, a, "index")};
@@ -108,7 +104,7 @@ static bool dims_stand(const Type *have, const Type *all) {
 bool scatter_value_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
     Var y = rw_in(r, id, 1), in[16];
-    const Apply *b = rw_known(r, y, KNOWN_BROADCAST);
+    const Apply *b = rw_known(r, y, OP_BROADCAST_TO);
     if (!b || a.nin > 16) return false;
     const Type *all = picked(r, &a);
     if (!all || !dims_stand(var_type(r->g, y), all)) return false;
@@ -125,7 +121,7 @@ bool scatter_value_pass(Rewriter *r, ApplyId id, Var *out) {
 /* x of the product x * s. */
 static Var cofactor(Rewriter *r, Var product, Var s) {
     const Apply *a = owner(r, product);
-    if (!is_op(a, "multiply")) return VAR_NONE;
+    if (!rw_is(r, a, OP_MULTIPLY)) return VAR_NONE;
     Var x = rw_lead(r, r->g->in[a->in]), y = rw_lead(r, r->g->in[a->in + 1]);
     return y == s ? x : x == s ? y : VAR_NONE;
 }
@@ -134,7 +130,7 @@ bool scatter_scaled_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
     const Type *t = var_type(r->g, a.out);
     const Apply *scatter = owner(r, rw_in(r, id, 0));
-    if (!is_op(scatter, "inc_subtensor") || scatter->nin > 16 ||
+    if (!rw_is(r, scatter, OP_INC_SUBTENSOR) || scatter->nin > 16 ||
         !dtype_is_float(t->dtype))
         return false;
     Var s = rw_lead(r, r->g->in[scatter->in + 1]), in[16];
@@ -150,9 +146,9 @@ bool scatter_scaled_pass(Rewriter *r, ApplyId id, Var *out) {
         in[i] = rw_lead(r, r->g->in[scatter->in + i]);
     in[0] = x;
     in[1] = const_number(&r->b, t->dtype, -1);
-    const Op *neg = op_find(r->s, "negative", strlen("negative"));
+    const Op *neg = op_known(r->s, OP_NEGATIVE);
     Var pair[2] = {rw_apply(r, inc, props, nin, in), rw_apply(r, neg, NULL, 1, &s)};
     if (pair[0] == VAR_NONE || pair[1] == VAR_NONE) return false;
-    out[0] = rw_apply(r, op_find(r->s, "multiply", strlen("multiply")), NULL, 2, pair);
+    out[0] = rw_apply(r, op_known(r->s, OP_MULTIPLY), NULL, 2, pair);
     return out[0] != VAR_NONE && type_keeps(t, var_type(r->g, out[0]));
 }

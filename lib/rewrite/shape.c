@@ -16,10 +16,6 @@ typedef struct Place {
     Var size; /* or: the size itself; then v is VAR_NONE */
 } Place;
 
-static bool is_op(const Apply *a, const char *name) {
-    return strcmp(a->op->name, name) == 0;
-}
-
 /* The operand of an elementwise Apply that has this dim of the result. */
 static bool through_elemwise(Rewriter *r, const Apply *a, Place *p) {
     int ndim = var_type(r->g, a->out)->ndim;
@@ -55,7 +51,7 @@ static bool through_constant(Rewriter *r, const Tensor *shape, Place *p) {
 static bool through_shape_argument(Rewriter *r, Var shape, Place *p) {
     const Tensor *constant = var_const(r->g, shape);
     if (constant) return through_constant(r, constant, p);
-    const Apply *stack = rw_known(r, shape, KNOWN_STACK);
+    const Apply *stack = rw_known(r, shape, OP_STACK);
     if (!stack || p->axis >= stack->nin) return false;
     Var size = rw_lead(r, r->g->in[stack->in + (size_t)p->axis]);
     int64_t c;
@@ -90,20 +86,20 @@ static bool through_matmul(Rewriter *r, const Apply *a, Place *p) {
 }
 
 static bool one_step(Rewriter *r, const Apply *a, Place *p) {
-    static const char *const like[] = {"zeros_like", "ones_like", "full_like",
-                                       "set_subtensor", "inc_subtensor"};
-    static const char *const reductions[] = {"sum", "prod", "max", "min",
-                                             "any", "all",  "mean"};
+    static const KnownOp like[] = {OP_ZEROS_LIKE, OP_ONES_LIKE, OP_FULL_LIKE,
+                                   OP_SET_SUBTENSOR, OP_INC_SUBTENSOR};
+    static const KnownOp reductions[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN,
+                                         OP_ANY, OP_ALL,  OP_MEAN};
     if (a->op->elemwise) return through_elemwise(r, a, p);
     for (size_t i = 0; i < sizeof like / sizeof *like; i++)
-        if (is_op(a, like[i])) return p->v = rw_lead(r, r->g->in[a->in]), true;
+        if (rw_is(r, a, like[i])) return p->v = rw_lead(r, r->g->in[a->in]), true;
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        if (is_op(a, reductions[i])) return through_reduction(r, a, p);
-    if (is_op(a, "transpose")) return through_transpose(r, a, p);
-    if (is_op(a, "matmul")) return through_matmul(r, a, p);
-    if (is_op(a, "full"))
+        if (rw_is(r, a, reductions[i])) return through_reduction(r, a, p);
+    if (rw_is(r, a, OP_TRANSPOSE)) return through_transpose(r, a, p);
+    if (rw_is(r, a, OP_MATMUL)) return through_matmul(r, a, p);
+    if (rw_is(r, a, OP_FULL))
         return through_shape_argument(r, rw_in(r, var_owner(r->g, a->out), 0), p);
-    if (is_op(a, "broadcast_to") || is_op(a, "reshape"))
+    if (rw_is(r, a, OP_BROADCAST_TO) || rw_is(r, a, OP_RESHAPE))
         return through_shape_argument(r, rw_in(r, var_owner(r->g, a->out), 1), p);
     return false;
 }
@@ -243,19 +239,20 @@ Var rw_lift_shape(Rewriter *r, Var v, int axis) {
 static bool lift_all(Rewriter *r, ApplyId id, Var *out) {
     Var x = rw_in(r, id, 0), dim[MAX_NDIM];
     const Type *t = var_type(r->g, x);
-    if (t->kind != TYPE_TENSOR || t->ndim == 0 || !r->known[KNOWN_STACK]) return false;
+    if (t->kind != TYPE_TENSOR || t->ndim == 0 || !op_known(r->s, OP_STACK))
+        return false;
     for (int i = 0; i < t->ndim; i++) {
         dim[i] = t->dim[i] != DIM_UNKNOWN ? shape_of(&r->b, x, i) : lift(r, x, i);
         rw_grow(r);
         if (dim[i] == VAR_NONE) return false;
     }
-    out[0] = rw_apply(r, r->known[KNOWN_STACK], NULL, (size_t)t->ndim, dim);
+    out[0] = rw_apply(r, op_known(r->s, OP_STACK), NULL, (size_t)t->ndim, dim);
     return out[0] != VAR_NONE;
 }
 
 bool shape_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    if (a->op == r->known[KNOWN_SHAPE]) return lift_all(r, id, out);
+    if (a->op == op_known(r->s, OP_SHAPE)) return lift_all(r, id, out);
     const Prop *axis = rw_prop(r, a, "axis");
     Var x = rw_in(r, id, 0);
     int ndim = var_type(r->g, x)->ndim;
@@ -273,8 +270,7 @@ bool shape_read_pass(Rewriter *r, ApplyId id, Var *out) {
         !rw_int_const(r, rw_in(r, id, 1), &k))
         return false;
     Var x = rw_in(r, id, 0);
-    const Apply *stack = rw_known(r, x, KNOWN_STACK),
-                *shape = rw_known(r, x, KNOWN_SHAPE);
+    const Apply *stack = rw_known(r, x, OP_STACK), *shape = rw_known(r, x, OP_SHAPE);
     Var of = shape ? rw_lead(r, r->g->in[shape->in]) : VAR_NONE;
     int64_t n = stack ? stack->nin : shape ? var_type(r->g, of)->ndim : 0;
     if (k < 0) k += n;
@@ -302,10 +298,10 @@ static Var repeated(Rewriter *r, Var v) {
     if (rw_uniform(r, v) && var_type(r->g, v)->ndim > 0) return first_element(r, v);
     if (id == APPLY_NONE) return VAR_NONE;
     const Apply *a = &r->g->apply[id];
-    if (a->op == r->known[KNOWN_BROADCAST]) return rw_in(r, id, 0);
-    if (is_op(a, "zeros_like")) return const_number(&r->b, d, 0);
-    if (is_op(a, "ones_like")) return const_number(&r->b, d, 1);
-    if (!is_op(a, "full") && !is_op(a, "full_like")) return VAR_NONE;
+    if (a->op == op_known(r->s, OP_BROADCAST_TO)) return rw_in(r, id, 0);
+    if (rw_is(r, a, OP_ZEROS_LIKE)) return const_number(&r->b, d, 0);
+    if (rw_is(r, a, OP_ONES_LIKE)) return const_number(&r->b, d, 1);
+    if (!rw_is(r, a, OP_FULL) && !rw_is(r, a, OP_FULL_LIKE)) return VAR_NONE;
     Var value = rw_in(r, id, 1);
     if (var_type(r->g, value)->ndim != 0) return VAR_NONE;
     return cast_to(&r->b, value, d);
@@ -338,7 +334,7 @@ static bool sink_all(Rewriter *r, ApplyId id, Var *out) {
     Var in[8], shape = VAR_NONE;
     for (size_t k = 0; k < a.nin; k++) {
         in[k] = rw_in(r, id, k);
-        const Apply *b = rw_known(r, in[k], KNOWN_BROADCAST);
+        const Apply *b = rw_known(r, in[k], OP_BROADCAST_TO);
         if (!b && var_type(r->g, in[k])->ndim == 0) continue;
         if (!b) return false;
         Var s = rw_lead(r, r->g->in[b->in + 1]);
@@ -349,7 +345,7 @@ static bool sink_all(Rewriter *r, ApplyId id, Var *out) {
     if (shape == VAR_NONE) return false;
     Var pair[] = {rw_apply(r, a.op, a.props, a.nin, in), shape};
     if (pair[0] == VAR_NONE) return false;
-    out[0] = rw_apply(r, r->known[KNOWN_BROADCAST], NULL, 2, pair);
+    out[0] = rw_apply(r, op_known(r->s, OP_BROADCAST_TO), NULL, 2, pair);
     return out[0] != VAR_NONE &&
            type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
 }
@@ -357,7 +353,7 @@ static bool sink_all(Rewriter *r, ApplyId id, Var *out) {
 bool sink_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     if (!a->op->elemwise || a->nin > 8 || a->nout != 1) return false;
-    if (r->known[KNOWN_BROADCAST] && sink_all(r, id, out)) return true;
+    if (op_known(r->s, OP_BROADCAST_TO) && sink_all(r, id, out)) return true;
     for (size_t i = 0; i < r->g->apply[id].nin && r->g->apply[id].nin > 1; i++)
         if (sink_operand(r, id, i, out)) return true;
     return false;

@@ -107,7 +107,7 @@ static bool copy_body(ScanMake *m, const Graph *fn, const Var *in, bool whole, A
 
 static bool call_body(ScanMake *m, const Graph *fn, const Var *in, Var *y) {
     Session *s = m->b->s;
-    const Op *call = op_find(s, "call", 4);
+    const Op *call = op_known(s, OP_CALL);
     PropArg arg = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
     return op_apply(&m->in, call, props_make(s, call, 1, &arg), fn->inputs.n, in, y);
 }
@@ -499,7 +499,7 @@ static void settle_name(Finish *f, const char *name) {
 
 static bool apply(Finish *f) {
     ScanMake *m = f->m;
-    const Op *op = op_find(f->s, "scan", 4);
+    const Op *op = op_known(f->s, OP_SCAN);
     Var *out = NEW_N(f->a, OUT_MAX, Var);
     PropArg p[] = {{"fn", {.kind = P_GRAPH, .sym = f->fn->name}},
                    {"sequences", PROP_INTS(f->seqs.p, f->seqs.n)},

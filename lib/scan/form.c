@@ -7,10 +7,6 @@
 
 enum { TAP_MAX = 1 << 20 };
 
-bool op_is_scan(const Op *op) {
-    return strcmp(op->name, "scan") == 0;
-}
-
 typedef struct TapReader {
     Arena *a;
     const char *what;

@@ -52,7 +52,6 @@ typedef struct ScanForm {
     bool rows; /* the steps are rows of what vectorize did: it sows what they sow */
 } ScanForm;
 
-bool op_is_scan(const Op *op);
 /* Op.print: scan(step, sequences=..., ...). */
 bool scan_print(Printer *p, ApplyId a, Str *out);
 /* Reads the props of a scan with nin inputs; what *f points to is taken from a. Returns

@@ -177,7 +177,7 @@ static Var known_var(Make *m, const Known *k) {
         in[j] = k->raw[j] != INT64_MIN ? const_int(&m->b, k->raw[j])
                                        : graph_dim(m->g, dim_sym(k->dim[j]));
     if (k->scalar) return in[0];
-    return op_apply1(&m->b, op_find(m->in->s, "stack", 5), NULL, (size_t)k->n, in);
+    return op_apply1(&m->b, op_known(m->in->s, OP_STACK), NULL, (size_t)k->n, in);
 }
 
 static Var input_var(Make *m, size_t i) {

@@ -136,7 +136,7 @@ static void add_leaves(Plan *p, Live *l) {
 /* ---- instructions ---- */
 static const Graph *called(const Graph *g, ApplyId a) {
     const Apply *ap = &g->apply[a];
-    if (strcmp(ap->op->name, "call") != 0) return NULL;
+    if (!op_is(g->s, ap->op, OP_CALL)) return NULL;
     const Prop *fn = op_prop(g->s, ap->op, ap->props, "fn");
     return fn->kind == P_GRAPH ? graph_function(g, fn->sym) : NULL;
 }
@@ -158,7 +158,7 @@ static bool choose(Plan *p, Ins *in) {
     if (in->fn) return choose_call(p, in);
     if (op->body) return false;
     bool debug = plan_runs_debug(p, op);
-    if (op_is_scan(op) && !debug) {
+    if (op_is(p->s, op, OP_SCAN) && !debug) {
         in->kind = PLAN_SCAN;
         in->fn = graph_function(
             p->g, op_prop(p->s, op, p->g->apply[in->apply].props, "fn")->sym);

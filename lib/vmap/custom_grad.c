@@ -87,7 +87,7 @@ static bool build(Own *o) {
         if (rows[i] && first == VAR_NONE) first = arg[i];
     }
     const Graph *all = vmap_function(o->main, o->by, rows);
-    const Op *call = op_find(s, "call", 4);
+    const Op *call = op_known(s, OP_CALL);
     if (!all) return false;
     PropArg which = {"fn", {.kind = P_GRAPH, .sym = all->name}};
     if (!op_apply(&o->b, call, props_make(s, call, 1, &which), o->n, arg, out))

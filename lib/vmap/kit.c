@@ -35,9 +35,9 @@ Var ints_item(Builder *b, Var ints, int64_t k) {
     if (a != APPLY_NONE) {
         const Apply *ap = &g->apply[a];
         Var x = ap->nin ? apply_in(g, a)[0] : VAR_NONE;
-        if (strcmp(ap->op->name, "stack") == 0 && var_type(g, x)->ndim == 0)
+        if (op_is(b->s, ap->op, OP_STACK) && var_type(g, x)->ndim == 0)
             return apply_in(g, a)[k];
-        if (strcmp(ap->op->name, "shape") == 0) return shape_of(b, x, (int)k);
+        if (op_is(b->s, ap->op, OP_SHAPE)) return shape_of(b, x, (int)k);
     }
     Var in[2] = {ints, const_int(b, k)};
     PropArg index = {"index", PROP_STR(sym(b->s, "$"))};

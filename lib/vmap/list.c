@@ -8,7 +8,7 @@ static Var stretched(Batching *q, size_t i) {
     const Graph *g = q->b->g;
     ApplyId a = var_owner(g, q->in[i]);
     const Apply *ap = a == APPLY_NONE ? NULL : &g->apply[a];
-    if (!ap || strcmp(ap->op->name, "make_list") != 0) {
+    if (!ap || !op_is(q->b->s, ap->op, OP_MAKE_LIST)) {
         batch_refuse(q,
                      "the items of a list that is the same for all rows are not known; "
                      "write it as [...] of its items");

@@ -30,7 +30,7 @@ Sym batch_body_name(const Graph *g, const char *name) {
 bool batch_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
                 size_t nother, const Var *other, Var *out) {
     Arena *tmp = arena_new(b->s);
-    const Op *scan = op_find(b->s, "scan", 4);
+    const Op *scan = op_known(b->s, OP_SCAN);
     size_t n = 1 + nseq + nother, nout = body->outputs.n;
     Var *in = NEW_N(tmp, n, Var);
     int64_t *taps = NEW_N(tmp, 2 * nseq, int64_t);

@@ -107,7 +107,7 @@ static bool from_parts(Batching *q) {
     bind(&r, "p", p);
     if (!r.ok) return false;
     bind(&r, "d", cast_to(q->b, q->in[0], var_type(q->b->g, p)->dtype));
-    if (strcmp(q->op->name, "sparse_from_triplets") != 0)
+    if (!op_is(q->b->s, q->op, OP_SPARSE_FROM_TRIPLETS))
         return end(&r, text(&r, "d"), p);
     bind(&r, "i", q->in[1]);
     bind(&r, "j", q->in[2]);

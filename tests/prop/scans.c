@@ -293,7 +293,7 @@ static bool host_alloc(Call *c, size_t i, DType d, int ndim, const int64_t *shap
 static bool check_plain(void *ctx, size_t step, const Call *c, double seconds) {
     const Case *k = ctx;
     (void)step, (void)seconds;
-    if (!op_is_scan(c->op)) return true;
+    if (!op_is(s, c->op, OP_SCAN)) return true;
     CallHost host = {host_alloc, NULL, session_pool(s)};
     Value out[OUT_MAX] = {{0}};
     Call d = *c;

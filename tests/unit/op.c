@@ -1,5 +1,5 @@
-/* Row 4 without the language: finding ops, signatures, make_node with its coercions and
- * errors, function calls, and the check of graphs from outside. */
+/* lib/op without the language: finding ops, signatures, make_node with its coercions
+ * and errors, function calls, and the check of graphs from outside. */
 #include "op/op.h"
 
 #include "op/build.h"
@@ -448,6 +448,21 @@ static void test_check(void) {
     graph_free(old);
 }
 
+static void test_known(void) {
+    static const char *const names[] = {
+#define KNOWN(NAME, name) #name,
+#include "op/known.def"
+#undef KNOWN
+    };
+    for (size_t i = 0; i < KNOWN_OPS; i++) {
+        const Op *op = op_known(s, (KnownOp)i);
+        CHECK(op && strcmp(op->name, names[i]) == 0, "%s", names[i]);
+        if (op)
+            CHECK(op_is(s, op, (KnownOp)i) &&
+                  !op_is(s, op, (KnownOp)((i + 1) % KNOWN_OPS)));
+    }
+}
+
 int main(void) {
     s = session_new(NULL, NULL);
     g = graph_new(s);
@@ -455,6 +470,7 @@ int main(void) {
     add_ops();
     test_catalogue();
     test_find();
+    test_known();
     test_signature();
     test_promote();
     test_errors();

@@ -59,7 +59,7 @@ static bool expand_filter(Compiler *c, const Ast *call, const Ast *const *arg,
         return fail(b->s, arg[0]->at, E_TYPE,
                     "filter takes a function that gives one bool for each row, not %s",
                     type_str(b->s, t));
-    const Op *op = op_find(b->s, "subtensor", 9);
+    const Op *op = op_known(b->s, OP_SUBTENSOR);
     PropArg index = {"index", PROP_STR(sym(b->s, "$"))};
     *out = node_var(op_apply1(b, op, props_make(b->s, op, 1, &index), 2, in), call->at);
     return out->var != VAR_NONE;

@@ -89,7 +89,7 @@ static bool copy_body(Over *v, Var *out) {
 
 static bool call_body(Over *v, Var *out) {
     Session *s = v->b.s;
-    const Op *call = op_find(s, "call", 4);
+    const Op *call = op_known(s, OP_CALL);
     PropArg arg = {"fn", {.kind = P_GRAPH, .sym = v->fn->name}};
     if (v->fn->until != VAR_NONE)
         return fail(s, v->b.from.at, E_TYPE,

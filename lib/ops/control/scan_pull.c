@@ -526,7 +526,7 @@ static bool initial_term(Back *k, size_t o) {
     Var *row = NEW_N(k->a, d, Var);
     for (size_t m = 0; m < d; m++)
         row[m] = p[m].result;
-    Var all = op_apply1(k->b, op_find(k->s, "stack", 5), NULL, d, row);
+    Var all = op_apply1(k->b, op_known(k->s, OP_STACK), NULL, d, row);
     if (all == VAR_NONE) return false;
     if (k->cut) {
         Var skip =

@@ -182,7 +182,7 @@ static Var reindexed(Pull *p, const char *op, size_t n, const Var *lead) {
 static bool is_distinct(const Graph *g, Var v) {
     ApplyId a = var_owner(g, v);
     const Tensor *t = var_const(g, v);
-    if (a != APPLY_NONE) return strcmp(g->apply[a].op->name, "arange") == 0;
+    if (a != APPLY_NONE) return op_is(g->s, g->apply[a].op, OP_ARANGE);
     if (!t || tensor_size(t) > 64) return false;
     for (int64_t i = 0; i < tensor_size(t); i++)
         for (int64_t k = 0; k <= i; k++)

@@ -183,7 +183,7 @@ static Var as_matrices(Batching *q, size_t i, int ndim) {
     size_t n = (size_t)pad;
     if (have == 1) ones[n++] = lead + pad + (i == 1);
     if (n == 0) return q->in[i];
-    const Op *op = op_find(q->b->s, "expand_dims", 11);
+    const Op *op = op_known(q->b->s, OP_EXPAND_DIMS);
     PropArg axis = {"axis", PROP_INTS(ones, n)};
     return op_apply1(q->b, op, props_make(q->b->s, op, 1, &axis), 1, &q->in[i]);
 }

@@ -64,7 +64,7 @@ static bool count(Sample *q, Var left, int64_t k, CountFn *one, Node *out) {
         left = call2(q->b, "subtract", left, counts[i]);
         if (left == VAR_NONE) return false;
     }
-    const Op *stack = op_find(q->b->s, "stack", 5);
+    const Op *stack = op_known(q->b->s, OP_STACK);
     PropArg axis = {"axis", PROP_INT(-1)};
     const Props *props = props_make(q->b->s, stack, 1, &axis);
     return sample_give(q, op_apply1(q->b, stack, props, (size_t)k, counts), out);
@@ -115,7 +115,7 @@ static Var length_of(Sample *q, Var a) {
 /* The order of n elements. */
 static Var order(Sample *q, Var n) {
     if (q->pair) return sample_draw(q, "permutation", 1, &n, DT_INT64);
-    const Op *op = op_find(q->b->s, "permutation", 11);
+    const Op *op = op_known(q->b->s, OP_PERMUTATION);
     PropArg seed = {"seed", PROP_INT((int64_t)q->seed)};
     const char *outer = sample_asked(q);
     Var v = op_apply1(q->b, op, props_make(q->b->s, op, 1, &seed), 1, &n);

@@ -141,7 +141,7 @@ static bool core_size(Sample *q, Core core) {
     Var last = part_of_shape(q, "shape(p)[-1:]", p);
     if (last == VAR_NONE) return false;
     Var both[] = {q->size, last};
-    q->size = op_apply1(q->b, op_find(q->b->s, "concatenate", 11), NULL, 2, both);
+    q->size = op_apply1(q->b, op_known(q->b->s, OP_CONCATENATE), NULL, 2, both);
     return q->size != VAR_NONE;
 }
 

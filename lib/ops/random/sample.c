@@ -123,7 +123,7 @@ bool sample_need(Sample *q, const char *condition, const char *says) {
                (yes || fail(s, q->call->at, E_VALUE, "%s: %s", name, says));
     }
     if (!unknown) unknown = &q->bind[0];
-    const Op *op = op_find(s, "require", 7);
+    const Op *op = op_known(s, OP_REQUIRE);
     const char *text = arena_printf(compiler_arena(q->c), "%s: %s", name, says);
     PropArg msg = {"msg", PROP_STR(sym(s, text))};
     Var in[] = {unknown->var, is};
@@ -161,7 +161,7 @@ Var sample_text(Sample *q, const char *t) {
 
 Var sample_draw(Sample *q, const char *dist, size_t n, const Var *param, DType d) {
     Session *s = q->b->s;
-    const Op *op = op_find(s, "draw", 4);
+    const Op *op = op_known(s, OP_DRAW);
     Var in[6] = {q->rng}, out[2];
     size_t nin = 1;
     for (size_t i = 0; i < n; i++)

@@ -242,7 +242,7 @@ static DType state_dtype(DType d) {
 static bool cum_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
     (void)nin;
-    bool product = strcmp(op->name, "cumprod") == 0;
+    bool product = op_is(b->s, op, OP_CUMPROD);
     const Prop *axis = op_prop(b->s, op, p, "axis");
     const Prop *dtype = op_prop(b->s, op, p, "dtype");
     Var x = axis->kind == P_NONE ? call1(b, "ravel", in[0]) : in[0];

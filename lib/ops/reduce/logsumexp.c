@@ -177,7 +177,7 @@ static bool logsumexp_perform(Call *c) {
     Tensor *out = call_out(c, 0, n, shape);
     if (!out) return false;
     j.out = out->data;
-    j.exp = op_loop(c->s, op_find(c->s, "exp", 3), DT_FLOAT64, DT_FLOAT64);
+    j.exp = op_loop(c->s, op_known(c->s, OP_EXP), DT_FLOAT64, DT_FLOAT64);
     if (j.groups == 0) return true;
     const FoldTable *loops = fold_table(c->s);
     j.max = &loops->loops[FOLD_MAX][DT_FLOAT64];

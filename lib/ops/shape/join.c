@@ -116,7 +116,7 @@ static bool concatenate_pull(Pull *p) {
     }
     Var in[2] = {p->cotangent[0], ok ? ints_stack(b, p->nin - 1, cut) : VAR_NONE};
     mem_free(cut);
-    const Op *split = op_find(b->s, "split", 5);
+    const Op *split = op_known(b->s, OP_SPLIT);
     PropArg arg = {"axis", PROP_INT(axis)};
     ok = in[1] != VAR_NONE &&
          op_apply(b, split, props_make(b->s, split, 1, &arg), 2, in, p->grad);

@@ -76,7 +76,7 @@ static bool element_const(const Infer *in, size_t arg, int i, int64_t *v) {
     const Tensor *t = var_const(in->g, in->in[arg]);
     if (t) return *v = tensor_i64(t, i), true;
     ApplyId a = var_owner(in->g, in->in[arg]);
-    if (a == APPLY_NONE || strcmp(in->g->apply[a].op->name, "stack") != 0) return false;
+    if (a == APPLY_NONE || !op_is(in->s, in->g->apply[a].op, OP_STACK)) return false;
     if (i >= in->g->apply[a].nin) return false;
     t = var_const(in->g, apply_in(in->g, a)[i]);
     return t && tensor_size(t) == 1 ? (*v = tensor_i64(t, 0), true) : false;

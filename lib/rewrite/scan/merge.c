@@ -29,7 +29,7 @@ static void find_loops(Merge *m) {
             bits |= m->needs[apply_in(g, id)[i]];
         for (Var k = 0; k < ap->nout; k++)
             used |= live[ap->out + k];
-        if (used && op_is_scan(ap->op) && !ap->serial && m->n < MOST) {
+        if (used && op_is(g->s, ap->op, OP_SCAN) && !ap->serial && m->n < MOST) {
             m->loop[m->n] = id;
             m->scope[m->n] = scope ? scope[id] : 0;
             bits |= UINT64_C(1) << m->n++;

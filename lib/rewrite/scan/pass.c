@@ -41,7 +41,7 @@ static bool one_loop(Rewriter *r, ApplyId id, const Clients *c, const uint8_t *r
 
 bool loops_any(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
-        if (op_is_scan(g->apply[a].op)) return true;
+        if (op_is(g->s, g->apply[a].op, OP_SCAN)) return true;
     return false;
 }
 
@@ -55,7 +55,8 @@ bool loops_each(Rewriter *r, ScanFn *fn) {
     for (ApplyId id = 0, n = g->napply; ok && id < n; id++) {
         const Apply *ap = &g->apply[id];
         bool used = ap->serial != 0;
-        if (!op_is_scan(ap->op) || ap->serial || rw_limit_reached(r)) continue;
+        if (!op_is(g->s, ap->op, OP_SCAN) || ap->serial || rw_limit_reached(r))
+            continue;
         for (Var k = 0; k < ap->nout; k++)
             used |= live[ap->out + k];
         if (used) ok = one_loop(r, id, &c, root, fn);
@@ -183,7 +184,7 @@ static bool is_rows_of(const Scan *l, Var n, Var x) {
     if (var_leaf(g, n) == LEAF_DIM)
         return dim_is_named(d) && var_leafrec(g, n)->name == dim_sym(d);
     ApplyId a = var_owner(g, n);
-    if (a == APPLY_NONE || strcmp(g->apply[a].op->name, "shape_i") != 0) return false;
+    if (a == APPLY_NONE || !op_is(g->s, g->apply[a].op, OP_SHAPE_I)) return false;
     const Prop *axis = op_prop(g->s, g->apply[a].op, g->apply[a].props, "axis");
     return axis->i == 0 && rw_lead(l->r, g->in[g->apply[a].in]) == x;
 }
@@ -200,7 +201,7 @@ bool loop_counts_rows(const Scan *l, Var x) {
         Var v = todo[--n];
         ApplyId a = var_owner(g, v);
         if (is_rows_of(l, v, x)) return true;
-        bool least = a != APPLY_NONE && strcmp(g->apply[a].op->name, "minimum") == 0;
+        bool least = a != APPLY_NONE && op_is(g->s, g->apply[a].op, OP_MINIMUM);
         for (uint32_t i = 0; least && i < g->apply[a].nin && n < PARTS; i++)
             todo[n++] = rw_in(l->r, a, i);
     }

@@ -126,10 +126,6 @@ static const Apply *maker(const Rows *q, Var v) {
     return a == APPLY_NONE ? NULL : &q->fn->apply[a];
 }
 
-static bool is_op(const Apply *a, const char *name) {
-    return strcmp(a->op->name, name) == 0;
-}
-
 static int rank(const Rows *q, Var v) {
     return var_type(q->fn, v)->ndim;
 }
@@ -139,7 +135,7 @@ static Var turned_from(Scan *l, Var x) {
     Rewriter *r = l->r;
     ApplyId a = var_owner(r->g, x);
     int64_t step;
-    if (a == APPLY_NONE || !is_op(&r->g->apply[a], "subtensor") ||
+    if (a == APPLY_NONE || !rw_is(r, &r->g->apply[a], OP_SUBTENSOR) ||
         r->g->apply[a].nin != 2 ||
         strcmp(sym_text(r->s, rw_prop(r, &r->g->apply[a], "index")->sym), "::$") != 0 ||
         !rw_int_const(r, rw_in(r, a, 1), &step) || step != -1)
@@ -298,26 +294,27 @@ static Var sliced(Rows *q, const Apply *a, const Var *in) {
 }
 
 static Var all_rows_of(Rows *q, ApplyId id) {
-    static const char *const reductions[] = {"sum", "mean", "max", "min", "prod"};
+    static const KnownOp reductions[] = {OP_SUM, OP_MEAN, OP_MAX, OP_MIN, OP_PROD};
     const Apply *a = &q->fn->apply[id];
     const Var *in = apply_in(q->fn, id);
     Var x = q->out.var[in[0]];
     int n = rank(q, in[0]);
     if (a->nout != 1 || a->serial) return VAR_NONE;
     if (a->op->elemwise) return elementwise(q, a, in);
-    if (is_op(a, "matmul")) return product(q, a, in);
-    if (is_op(a, "transpose")) return moved_axes(q, a, x, n);
-    if (is_op(a, "subtensor") && q->kind[in[0]] == ROWS) return sliced(q, a, in);
-    if (is_op(a, "zeros_like") || is_op(a, "ones_like"))
+    if (rw_is(q->l->r, a, OP_MATMUL)) return product(q, a, in);
+    if (rw_is(q->l->r, a, OP_TRANSPOSE)) return moved_axes(q, a, x, n);
+    if (rw_is(q->l->r, a, OP_SUBTENSOR) && q->kind[in[0]] == ROWS)
+        return sliced(q, a, in);
+    if (rw_is(q->l->r, a, OP_ZEROS_LIKE) || rw_is(q->l->r, a, OP_ONES_LIKE))
         return rw_apply(q->l->r, a->op, a->props, 1, &x);
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        if (is_op(a, reductions[i])) return reduced(q, a, x, n);
+        if (rw_is(q->l->r, a, reductions[i])) return reduced(q, a, x, n);
     return VAR_NONE;
 }
 
 /* Does it only look at its input another way? */
-static bool is_view(const Apply *a) {
-    return is_op(a, "transpose") || is_op(a, "subtensor");
+static bool is_view(const Rows *q, const Apply *a) {
+    return rw_is(q->l->r, a, OP_TRANSPOSE) || rw_is(q->l->r, a, OP_SUBTENSOR);
 }
 
 /* ---- which of them ---- */
@@ -333,7 +330,7 @@ static bool fails_by_row(const Rows *q, ApplyId id) {
 static void classify(Rows *q) {
     for (ApplyId id = 0; id < q->fn->napply; id++) {
         const Apply *a = &q->fn->apply[id];
-        bool rows = false, all = true, heavy = !a->op->elemwise && !is_view(a);
+        bool rows = false, all = true, heavy = !a->op->elemwise && !is_view(q, a);
         for (size_t i = 0; i < a->nin; i++) {
             Var v = apply_in(q->fn, id)[i];
             rows |= q->kind[v] == ROWS;

@@ -11,7 +11,7 @@
 static int64_t rows_from_end(Rewriter *r, ApplyId id) {
     const Apply *ap = &r->g->apply[id];
     int64_t i;
-    if (strcmp(ap->op->name, "subtensor") != 0 || ap->nin < 2) return 0;
+    if (!op_is(r->s, ap->op, OP_SUBTENSOR) || ap->nin < 2) return 0;
     const char *index = sym_text(r->s, rw_prop(r, ap, "index")->sym);
     Var first = rw_in(r, id, 1);
     bool one = index[0] == '$' && (index[1] == 0 || index[1] == ',');

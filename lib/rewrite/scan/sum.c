@@ -18,9 +18,9 @@ typedef struct Sum {
 } Sum;
 #define NOT_A_ROW SIZE_MAX
 
-static const Apply *made_by(const Graph *fn, Var v, const char *op) {
+static const Apply *made_by(const Graph *fn, Var v, KnownOp op) {
     ApplyId a = var_owner(fn, v);
-    if (a == APPLY_NONE || strcmp(fn->apply[a].op->name, op) != 0) return NULL;
+    if (a == APPLY_NONE || !op_is(fn->s, fn->apply[a].op, op)) return NULL;
     return &fn->apply[a];
 }
 
@@ -40,7 +40,7 @@ static bool is_sum(Sum *x, size_t o) {
     const ScanForm *f = &x->l->part.f;
     const ScanOut *out = &f->out[o];
     Var made = x->fn->outputs.p[o].var;
-    const Apply *a = made_by(x->fn, made, "add");
+    const Apply *a = made_by(x->fn, made, OP_ADD);
     if (!a || !scan_one_row(out) || out->keep != SCAN_LAST || x->uses[made] != 1 ||
         !loop_is_read(x->l, o))
         return false;
@@ -54,7 +54,7 @@ static bool is_sum(Sum *x, size_t o) {
 
 /* transpose(P) of a matrix */
 static bool is_turned(const Graph *fn, Var v, Var *of) {
-    const Apply *a = made_by(fn, v, "transpose");
+    const Apply *a = made_by(fn, v, OP_TRANSPOSE);
     if (!a || var_type(fn, v)->ndim != 2) return false;
     const Prop *axes = op_prop(fn->s, a->op, a->props, "axes");
     if (axes->kind == P_INTS && axes->ints.p[0] % 2 == 0) return false; /* (0, 1) */
@@ -64,7 +64,7 @@ static bool is_turned(const Graph *fn, Var v, Var *of) {
 
 /* A vector as a column (axis 1) or as a row (axis 0). */
 static bool is_raised(const Graph *fn, Var v, int64_t axis, Var *of) {
-    const Apply *a = made_by(fn, v, "expand_dims");
+    const Apply *a = made_by(fn, v, OP_EXPAND_DIMS);
     if (!a || var_type(fn, v)->ndim != 2) return false;
     const Prop *p = op_prop(fn->s, a->op, a->props, "axis");
     int64_t at = p->kind == P_INT                      ? p->i
@@ -76,8 +76,8 @@ static bool is_raised(const Graph *fn, Var v, int64_t axis, Var *of) {
 }
 
 static bool find_factors(Sum *x) {
-    const Apply *m = made_by(x->fn, x->term, "matmul"),
-                *o = made_by(x->fn, x->term, "multiply");
+    const Apply *m = made_by(x->fn, x->term, OP_MATMUL),
+                *o = made_by(x->fn, x->term, OP_MULTIPLY);
     if (x->uses[x->term] != 1) return false;
     if (m) {
         Var a = x->fn->in[m->in], b = x->fn->in[m->in + 1];

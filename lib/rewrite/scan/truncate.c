@@ -20,7 +20,7 @@ static int64_t rows_for(const char *index, const int64_t *number) {
 /* How many first rows an Apply reads of its first input; -1: perhaps all. */
 static int64_t rows_from_start(Rewriter *r, ApplyId id) {
     const Apply *ap = &r->g->apply[id];
-    if (strcmp(ap->op->name, "subtensor") != 0 || ap->nin < 2) return -1;
+    if (!op_is(r->s, ap->op, OP_SUBTENSOR) || ap->nin < 2) return -1;
     const char *index = sym_text(r->s, rw_prop(r, ap, "index")->sym);
     int64_t number[2] = {0, 0};
     size_t many = 0;
@@ -87,7 +87,7 @@ static bool cut_to(Scan *l, int64_t *most) {
 static bool is_cut(const Scan *l, int64_t most) {
     const Graph *g = l->r->g;
     ApplyId a = var_owner(g, l->part.arg[0]);
-    if (a == APPLY_NONE || strcmp(g->apply[a].op->name, "minimum") != 0) return false;
+    if (a == APPLY_NONE || !op_is(g->s, g->apply[a].op, OP_MINIMUM)) return false;
     for (uint32_t i = 0; i < g->apply[a].nin; i++) {
         const Tensor *c = var_const(g, rw_in(l->r, a, i));
         if (c && tensor_i64(c, 0) <= most) return true;
