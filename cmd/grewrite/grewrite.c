@@ -77,8 +77,8 @@ static bool explain(void *ctx, const RewriteEvent *e) {
 
 static void show_profile(Session *s, const RewriteResult *q) {
     fprintf(stderr, "%s in %s, %s before, %u after\n",
-            counted(s, q->fired, "replacement"), counted(s, q->sweeps, "sweep"),
-            counted(s, q->before, "apply"), q->after);
+            str_counted(s, q->fired, "replacement"), str_counted(s, q->sweeps, "sweep"),
+            str_counted(s, q->before, "apply"), q->after);
     fprintf(stderr, "%10s %10s %10s %8s  %s\n", "time_us", "tried", "fired", "nodes",
             "rule");
     for (size_t i = 0; i < q->nprofile; i++)

@@ -70,7 +70,7 @@ bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const char *wh
     if (!compiler_vars(c, &node, &have, v)) return false;
     return have == n ||
            fail(s, call->at, E_ARITY, "%s has %s but %s", sym_text(s, call->sym),
-                counted(s, n, "variable"), counted(s, have, what));
+                str_counted(s, n, "variable"), str_counted(s, have, what));
 }
 
 static const char *const raise_words[] = {"raise", "warn", "ignore", NULL};

@@ -63,7 +63,7 @@ void str_free(Str *b) {
     *b = STR(b->s);
 }
 
-const char *counted(Session *s, size_t n, const char *what) {
+const char *str_counted(Session *s, size_t n, const char *what) {
     size_t len = strlen(what);
     bool y = n != 1 && what[len - 1] == 'y';
     return arena_printf(session_arena(s), "%zu %.*s%s", n, (int)(len - y), what,

@@ -24,7 +24,7 @@ void str_clear(Str *b);             /* keeps the memory */
 void str_free(Str *b);
 
 /* "1 input", "2 inputs", "2 entries"; for messages. */
-const char *counted(Session *s, size_t n, const char *what);
+const char *str_counted(Session *s, size_t n, const char *what);
 
 /* A symbol: text interned in the session for its whole life. 0 is "no symbol". */
 typedef uint32_t Sym;

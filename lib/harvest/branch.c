@@ -230,7 +230,7 @@ static bool choose(const Branches *b, const Choice *c, const Entry *x, const Ent
         return fail(s, y->at, E_DUPLICATE,
                     "both branches of an ifelse must sow %s equally often, not %zu and "
                     "%s",
-                    sym_text(s, x->name), x->part.n, counted(s, y->part.n, "time"));
+                    sym_text(s, x->name), x->part.n, str_counted(s, y->part.n, "time"));
     Level *around = level_of(c->b, b->node.p[c->node].up);
     for (size_t k = 0; k < x->part.n; k++) {
         const Part *p = &x->part.p[k];

@@ -235,7 +235,7 @@ static bool unpack(Compiler *c, const Ast *e, const Node *n) {
                     node_kind_text(n));
     if (n->n != want)
         return fail(c->s, n->at, E_ARITY, "%zu names for %s", want,
-                    counted(c->s, n->n, "value"));
+                    str_counted(c->s, n->n, "value"));
     for (size_t i = 0; i < want; i++)
         if (!bind(c, e->kid[i]->sym, e->kid[i]->at, &n->item[i])) return false;
     return true;

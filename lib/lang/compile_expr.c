@@ -186,7 +186,7 @@ static bool shape_indexed(Compiler *c, const Ast *e, Node *x) {
         if (minus) k = -k;
         if (k < -n || k >= n)
             return fail(c->s, i->at, E_VALUE, "axis %lld of a tensor with %s",
-                        (long long)k, counted(c->s, (size_t)n, "dim"));
+                        (long long)k, str_counted(c->s, (size_t)n, "dim"));
         return shape_item(c, &lazy, (int)(k < 0 ? k + n : k), e->at, x);
     }
     return shape_whole(c, x) && (lazy = *x, compile_index(c, e, &lazy, x));

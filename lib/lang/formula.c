@@ -233,7 +233,7 @@ static bool index_shape(Formula *f, const Ast *e, FormulaValue *v) {
     if (!(d >= 0 && d < v->ndim) || d != floor(d))
         return fail(f->s, i->at, E_VALUE,
                     "the index is out of range of a shape with %s",
-                    counted(f->s, (size_t)v->ndim, "dim"));
+                    str_counted(f->s, (size_t)v->ndim, "dim"));
     *v = (FormulaValue){.number = (double)v->shape[(int)d]};
     return true;
 }

@@ -297,11 +297,11 @@ static bool order_arguments(Compiler *c, size_t n, const Sym *param, size_t narg
     }
     for (size_t k = 0; k < n; k++)
         if (!given[k] && narg < n)
-            return fail(c->s, at, E_ARITY,
-                        "the function takes %s, not %zu: `%s` is missing",
-                        counted(c->s, n, "argument"), narg, sym_text(c->s, param[k]));
+            return fail(
+                c->s, at, E_ARITY, "the function takes %s, not %zu: `%s` is missing",
+                str_counted(c->s, n, "argument"), narg, sym_text(c->s, param[k]));
     return narg == n || fail(c->s, at, E_ARITY, "the function takes %s, not %zu",
-                             counted(c->s, n, "argument"), narg);
+                             str_counted(c->s, n, "argument"), narg);
 }
 
 static bool apply_lambda(Compiler *c, const Node *f, size_t narg, const Node *arg,
@@ -457,7 +457,7 @@ bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {
                               : n;
     if (have != n)
         return fail(c->s, f->at, E_ARITY, "the function takes %s, but gets %zu",
-                    counted(c->s, have, "argument"), n);
+                    str_counted(c->s, have, "argument"), n);
     if (f->fn) return true;
     Graph *fn = graph_function_new(c->b->g->main, function_name(c));
     Builder b = *c->b;

@@ -168,7 +168,7 @@ static bool check_types(const Graph *g, ApplyId a) {
     if (n == 0) return false;
     if (n != r->nout)
         return fail(g->s, at, E_TYPE, "%s has %s here, but the graph says %u",
-                    r->op->name, counted(g->s, n, "output"), r->nout);
+                    r->op->name, str_counted(g->s, n, "output"), r->nout);
     for (size_t k = 0; k < n; k++) {
         const Type *have = var_type(g, r->out + (Var)k);
         if (is_honest(have, out[k])) continue;

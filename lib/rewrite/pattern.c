@@ -197,7 +197,7 @@ static bool argument(Ctx *c, Pat *p, const Ast *e) {
         size_t index = p->nprop;
         if (index < sig->nprop) return add_prop(c, p, index, e);
         return fail(c->r->s, e->at, E_REWRITE, "%s takes %s", p->op->name,
-                    counted(c->r->s, sig->nin, "argument"));
+                    str_counted(c->r->s, sig->nin, "argument"));
     }
     const Pat *x = compile(c, e);
     if (!x) return false;
@@ -309,7 +309,7 @@ static const Pat *compile_output(Ctx *c, const Ast *e) {
     const Signature *sig = op_signature(c->r->s, of->op);
     if ((size_t)out >= sig->nout && !of->op->varies) {
         fail(c->r->s, e->kid[1]->at, E_REWRITE, "%s has %s, counted from 0",
-             of->op->name, counted(c->r->s, sig->nout, "output"));
+             of->op->name, str_counted(c->r->s, sig->nout, "output"));
         return NULL;
     }
     Pat *p = arena_copy(c->a, of, sizeof *of);

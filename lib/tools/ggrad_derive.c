@@ -217,7 +217,7 @@ bool derive_companions(Derivation *d, const char *list, const char *option,
     size_t given = list ? str_split(d->a, list, ',', &part) : n;
     if (given != n)
         return fail(d->s, d->d->at, E_USAGE, "%s has %s for %s", option,
-                    counted(d->s, given, "name"), counted(d->s, n, "variable"));
+                    str_counted(d->s, given, "name"), str_counted(d->s, n, "variable"));
     for (size_t i = 0; i < n; i++) {
         Str name = STR(d->s);
         str_printf(&name, "%s%s", prefix, derive_shown(d, of[i]));

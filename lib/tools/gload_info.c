@@ -91,9 +91,9 @@ static void info_interface(Info *f) {
     }
     for (size_t i = 0; i < g->functions.n; i++)
         row(f, "functions", sym_text(s, g->functions.p[i]->name), "%s, %s, %s%s",
-            counted(s, g->functions.p[i]->inputs.n, "input"),
-            counted(s, g->functions.p[i]->outputs.n, "output"),
-            counted(s, g->functions.p[i]->napply, "apply"),
+            str_counted(s, g->functions.p[i]->inputs.n, "input"),
+            str_counted(s, g->functions.p[i]->outputs.n, "output"),
+            str_counted(s, g->functions.p[i]->napply, "apply"),
             g->functions.p[i]->fused ? ", fused" : "");
 }
 

@@ -245,7 +245,7 @@ bool graph_bisect(Graph *g, const Rewriting *r, Str *report) {
     if (!try_limit(g, r, UINT32_MAX, &passes, &all)) return false;
     if (passes)
         return str_printf(report, "the command passes after all of %s\n",
-                          counted(g->s, all, "replacement")),
+                          str_counted(g->s, all, "replacement")),
                true;
     uint32_t good = 0, bad = all;
     while (bad - good > 1) {

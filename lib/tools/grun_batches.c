@@ -44,7 +44,7 @@ static bool count_calls(GraphRun *r) {
         q->drop_last ? r->rows / size : r->rows / size + (r->rows % size != 0);
     if (!r->per_epoch)
         return fail(r->s, q->each_at, E_SHAPE, "%s can't fill a batch of %lld",
-                    counted(r->s, (size_t)r->rows, "row"), (long long)size);
+                    str_counted(r->s, (size_t)r->rows, "row"), (long long)size);
     int64_t epochs = q->epochs ? q->epochs : q->steps ? INT64_MAX / r->per_epoch : 1;
     if (!i64_mul(r->per_epoch, epochs, &r->calls)) r->calls = INT64_MAX;
     if (q->steps && q->steps < r->calls) r->calls = q->steps;

@@ -224,7 +224,7 @@ static void bind_props(Make *m) {
 
 static bool wrong_number(Make *m, const Node *n, size_t want) {
     return fail(m->in->s, n->at, E_ARITY, "%s has %s, but this is %s", m->in->op->name,
-                counted(m->in->s, want, "output"), node_kind_text(n));
+                str_counted(m->in->s, want, "output"), node_kind_text(n));
 }
 
 static bool run_statement(Make *m, const Statement *st, Node *out) {

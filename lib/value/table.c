@@ -67,7 +67,7 @@ static bool read_line(Table *t, const char *p, const char *end) {
     if (other && (t->columns > 0 || good)) return bad_cell(t, other, other_end, at);
     if (t->columns > 0 && columns != t->columns)
         return array_fail(t->f, E_FORMAT, "line %zu has %s, not %lld", t->line,
-                          counted(t->f->s, (size_t)columns, "column"),
+                          str_counted(t->f->s, (size_t)columns, "column"),
                           (long long)t->columns);
     t->columns = columns;
     if (other)

@@ -146,7 +146,7 @@ static bool apply_vectorized(Compiler *c, const Node *f, size_t n, const Node *a
     Session *s = p.b->s;
     if (!t->one && t->naxis != n)
         return fail(s, at, E_ARITY, "in_axes has %s for %s",
-                    counted(s, t->naxis, "entry"), counted(s, n, "argument"));
+                    str_counted(s, t->naxis, "entry"), str_counted(s, n, "argument"));
     for (size_t i = 0; i < n; i++)
         if (!read_arg(&p, i, &arg[i])) return false;
     if (!p.nrow) return fail(s, at, E_ARG, "no argument has rows");

@@ -41,7 +41,7 @@ static bool call_type(Infer *in) {
     const char *name = sym_text(in->s, fn->name);
     if (in->nin != fn->inputs.n)
         return infer_fail(in, E_ARITY, in->nin, "%s takes %s, not %zu", name,
-                          counted(in->s, fn->inputs.n, "argument"), in->nin);
+                          str_counted(in->s, fn->inputs.n, "argument"), in->nin);
     if (fn->outputs.n == 0 || fn->outputs.n > OUT_MAX)
         return infer_fail(in, E_ARG, in->nin,
                           "%s has %zu outputs; a call needs 1 to %d", name,

@@ -41,7 +41,7 @@ static bool body_fits(Typing *t) {
                           "%s takes %s, but gets %zu: one for each tap of "
                           "the sequences, one for each tap of the states, then the "
                           "non-sequences",
-                          body_name(t), counted(t->in->s, fn->inputs.n, "argument"),
+                          body_name(t), str_counted(t->in->s, fn->inputs.n, "argument"),
                           f->nin);
     if (fn->outputs.n == 0)
         return infer_fail(t->in, E_ARITY, nin,
@@ -50,8 +50,8 @@ static bool body_fits(Typing *t) {
                           body_name(t));
     if (fn->outputs.n != f->nout || f->nout > OUT_MAX)
         return infer_fail(t->in, E_ARITY, nin, "%s has %s, but outputs_info has %s",
-                          body_name(t), counted(t->in->s, fn->outputs.n, "output"),
-                          counted(t->in->s, f->nout, "entry"));
+                          body_name(t), str_counted(t->in->s, fn->outputs.n, "output"),
+                          str_counted(t->in->s, f->nout, "entry"));
     return fn->shared.n == 0 ||
            infer_fail(t->in, E_ARG, nin, "the body %s has shared variables",
                       body_name(t));

@@ -389,8 +389,8 @@ static bool check_arity(Words *w) {
     return fail(w->b->s, w->fn.at, E_ARITY,
                 "the function takes %s, but gets %zu: %zu of sequences, %zu of "
                 "earlier steps, %zu of non_sequences",
-                counted(w->b->s, have, "argument"), need, seen, need - seen - w->nother,
-                w->nother);
+                str_counted(w->b->s, have, "argument"), need, seen,
+                need - seen - w->nother, w->nother);
 }
 
 /* [] may have been meant as a list. */
@@ -442,7 +442,8 @@ static bool read_keep(Words *w, const Ast *arg, size_t nout) {
     bool list = n.kind == NODE_LIST;
     if (list && n.n != nout)
         return fail(w->b->s, n.at, E_ARITY, "keep has %s for %s",
-                    counted(w->b->s, n.n, "entry"), counted(w->b->s, nout, "output"));
+                    str_counted(w->b->s, n.n, "entry"),
+                    str_counted(w->b->s, nout, "output"));
     for (size_t i = 0; i < nout; i++)
         if (!keep_of(w, list ? &n.item[i] : &n, &w->keep[i])) return false;
     return true;

@@ -185,7 +185,7 @@ bool index_infer(Infer *in, const Type *x, size_t first, int *ndim, Dim dim[MAX_
     if (used > x->ndim)
         return infer_fail(in, E_SHAPE, 0,
                           "too many indices: x has %s, but %d are indexed",
-                          counted(in->s, (size_t)x->ndim, "dim"), used);
+                          str_counted(in->s, (size_t)x->ndim, "dim"), used);
     if (!walk_items(&w, &items, ellipsis ? x->ndim - used : 0)) return false;
     if (!infer_ndim(in, w.n + w.adv)) return false;
     int front = w.apart ? 0 : w.front, n = 0;
