@@ -2,6 +2,7 @@
  * their words. */
 #include "op/infer.h"
 
+#include "io/io.h"
 #include "op/build.h"
 #include "test.h"
 
@@ -102,6 +103,96 @@ static void test_dims(void) {
     CHECK_STR(known(op_apply1(&b, &keep, NULL, 1, &n)), "n");
 }
 
+/* Of x: float64[n, 4, ?], y: float64[2, 2], k: int64, v: int64[3], w: int64[?], z:
+ * float64, huge: int64[3000000000];
+ * four = stack([n, 4])[1], which is no constant but known to be 4 */
+static const struct {
+    const char *text, *known;
+} expressions[] = {
+    {"minimum(stack([n, 3])[1], four)", "3"},
+    {"minimum(stack([k, 5])[1], four)", "4"},
+    {"minimum(n, four)", "?"},
+    {"maximum(stack([n, 3])[1], four)", "4"},
+    {"maximum(stack([k, 5])[1], four)", "5"},
+    {"maximum(four, k)", "?"},
+    {"maximum(k, four)", "?"},
+    {"four - 0", "4"},
+    {"n - 0", "n"},
+    {"k - k", "?"},
+    {"four - n", "?"},
+    {"k - four", "?"},
+    {"(stack([n, 0])[1] - four) - 9223372036854775807", "?"},
+    {"0 + n", "n"},
+    {"four + 9223372036854775807", "?"},
+    {"four + k", "?"},
+    {"1 * n", "n"},
+    {"n // 1", "n"},
+    {"four // k", "?"},
+    {"k // four", "?"},
+    {"(stack([n, 0])[1] - four) // 3 + 5", "3"},
+    {"-four", "?"},
+    {"-(stack([n, 0])[1] - four)", "4"},
+    {"-n", "?"},
+    {"-(stack([n, 0])[1] - four - 9223372036854775804)", "?"},
+    {"x.shape[-2]", "4"},
+    {"x.shape[-3]", "n"},
+    {"stack([n, k, 3])", "n, ?, 3"},
+    {"stack([v, v])", "-"},
+    {"stack([v, v])[0]", "?, ?, ?"},
+    {"stack([n, 3])[0:1]", "?"},
+    {"stack([n, 3])[k]", "?"},
+    {"stack([n, 3])[-1]", "3"},
+    {"stack([n, 3])[stack([0, 1])]", "?, ?"},
+    {"concatenate([w, v])", "-"},
+    {"concatenate([w, v])[0]", "?"},
+    {"concatenate([stack([k, n]), stack([3, 4])])[2]", "3"},
+    {"concatenate([stack([k, n]), stack([3, 4])])[-3]", "n"},
+    {"w[0]", "?"},
+    {"w[-1]", "?"},
+    {"int64(z)", "?"},
+    {"uint64(9223372036854775808)", "?"},
+    {"uint64(7)", "7"},
+    {"cast(four, 'int8')", "4"},
+    {"cast(four * 100, 'int8')", "?"},
+    {"cast(stack([n, 0])[1] - four, 'uint8')", "?"},
+    {"cast(stack([n, 0])[1] - four, 'uint64')", "?"},
+    {"cast(four, 'uint64')", "4"},
+    {"expand_dims(n, 0)", "n"},
+    {"squeeze(expand_dims(n, 0))", "n"},
+    {"reshape(n, [1])", "n"},
+    {"reshape(v, [3])", "?, ?, ?"},
+    {"stack([n, 3]) * 2", "?, 6"},
+    {"stack([n, 3]) + stack([0, 1])", "n, 4"},
+    {"v * 2", "?, ?, ?"},
+    {"lu_factor(y)[1]", "?, ?"},
+    {"huge * 2", "-"},
+    {"z", "?"},
+    {"y", "-"},
+};
+
+static void test_expressions(void) {
+    Graph *own = g;
+    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+        char text[512];
+        int n = snprintf(
+            text, sizeof text,
+            "thunkline: 1\ninputs: {x: 'float64[n, 4, ?]', y: 'float64[2, 2]', k: "
+            "int64, "
+            "v: 'int64[3]', w: 'int64[?]', z: float64, huge: 'int64[3000000000]'}\n"
+            "let: |\n  four = stack([n, 4])[1]\n  r = %s\noutputs: [r]\n",
+            expressions[i].text);
+        g = io_read_mem(s, "t", text, (size_t)n, NULL);
+        CHECK(g != NULL, "%s: %s", expressions[i].text,
+              g ? "" : diag_first_error(s)->text);
+        const char *is = g ? known(g->outputs.p[0].var) : "";
+        CHECK(strcmp(is, expressions[i].known) == 0, "%s: %s, not %s",
+              expressions[i].text, is, expressions[i].known);
+        graph_free(g);
+        diag_clear(s);
+    }
+    g = own;
+}
+
 static void test_raw(void) {
     Var in[] = {num(-1), input("r", "int64"), num(6)}, v = vec(3, in);
     const Type *type[1];
@@ -113,6 +204,14 @@ static void test_raw(void) {
     CHECK(infer_int(&i, 0, &one) && one == -1);
     i = infer(1, &in[1], type);
     CHECK(!infer_int(&i, 0, &one));
+    i.g = NULL;
+    CHECK(!infer_int(&i, 0, &one) && infer_dims(&i, 0, NULL, raw) == 1);
+    CHECK(raw[0] == INT64_MIN, "without a graph nothing is known");
+    Var other = input("l", "list(int64)");
+    i = infer(1, &v, type);
+    CHECK(!infer_int(&i, 0, &one), "a vector is no integer");
+    i = infer(1, &other, type);
+    CHECK(!infer_int(&i, 0, &one) && infer_dims(&i, 0, NULL, raw) == -1);
 }
 
 static const char *said(DiagCode code) {
@@ -178,6 +277,7 @@ int main(void) {
     op_add(s, &probe, NOWHERE);
     op_add(s, &keep, NOWHERE);
     test_dims();
+    test_expressions();
     test_raw();
     test_wants();
     test_broadcast();
