@@ -54,18 +54,16 @@ static Known operand(const Place *p, size_t i) {
 }
 
 static Known from_stack(const Place *p) {
-    if (p->k >= p->a->nin || in_type(p, (size_t)p->k)->ndim != 0) return unknown;
-    return input(p, (size_t)p->k, 0);
+    return p->k < p->a->nin ? input(p, (size_t)p->k, 0) : unknown;
 }
 
 static Known from_concatenate(const Place *p) {
     int64_t k = p->k;
     for (size_t i = 0; i < p->a->nin; i++) {
-        const Type *t = in_type(p, i);
-        if (t->kind != TYPE_TENSOR || t->ndim != 1 || !dim_is_known(t->dim[0]))
-            return unknown;
-        if (k < t->dim[0]) return input(p, i, k);
-        k -= t->dim[0];
+        Dim n = in_type(p, i)->dim[0];
+        if (!dim_is_known(n)) return unknown;
+        if (k < n) return input(p, i, k);
+        k -= n;
     }
     return unknown;
 }
@@ -83,17 +81,11 @@ static Known from_shape_i(const Place *p) {
                                                                  : unknown;
 }
 
-static Known from_cast(const Place *p) {
-    const Type *t = in_type(p, 0);
-    if (t->kind != TYPE_TENSOR || !dtype_is_integer(t->dtype)) return unknown;
-    return input(p, 0, p->k);
-}
-
 /* x[i] with a constant i. */
 static Known from_subtensor(const Place *p) {
     const Graph *g = p->e->g;
     const Type *t = in_type(p, 0);
-    if (p->a->nin != 2 || t->ndim != 1 || in_type(p, 1)->ndim != 0) return unknown;
+    if (t->ndim != 1 || in_type(p, 1)->ndim != 0) return unknown;
     const Prop *index = op_prop(g->s, p->a->op, p->a->props, "index");
     if (strcmp(sym_text(g->s, index->sym), "$") != 0) return unknown;
     Known i = input(p, 1, 0);
@@ -180,7 +172,7 @@ static const Follow followed[] = {
     {OP_CONCATENATE, 0, from_concatenate},
     {OP_SHAPE, 1, from_shape},
     {OP_SHAPE_I, 1, from_shape_i},
-    {OP_CAST, 1, from_cast},
+    {OP_CAST, 1, from_identity},
     {OP_SUBTENSOR, 2, from_subtensor},
     {OP_EXPAND_DIMS, 1, from_same_elements},
     {OP_SQUEEZE, 1, from_same_elements},
@@ -189,7 +181,7 @@ static const Follow followed[] = {
 
 static Known from_apply(const Place *p) {
     const Op *op = p->a->op;
-    if (op->identity && p->a->nin > 0) return from_identity(p);
+    if (op->identity) return from_identity(p);
     for (size_t i = 0; i < sizeof followed / sizeof *followed; i++)
         if (op_is(p->e->g->s, op, followed[i].op) &&
             (followed[i].nin == 0 || followed[i].nin == p->a->nin))
@@ -198,8 +190,7 @@ static Known from_apply(const Place *p) {
 }
 
 static Known of_const(const Tensor *t, int64_t k) {
-    if (!t || !t->data || !dtype_is_integer(t->dtype) || k >= tensor_size(t))
-        return unknown;
+    if (k >= tensor_size(t)) return unknown;
     int64_t v = tensor_i64(t, k);
     return t->dtype == DT_UINT64 && v < 0 ? unknown : known_int(v);
 }
@@ -216,7 +207,7 @@ static Known in_range(Known k, DType d) {
 /* Element k, in row-major order, of an integer variable. */
 static Known element(Eval *e, Var v, int64_t k, int depth) {
     const Type *t = var_type(e->g, v);
-    if (depth > MAX_DEPTH || e->steps++ > MAX_STEPS || k < 0) return unknown;
+    if (depth > MAX_DEPTH || e->steps++ > MAX_STEPS) return unknown;
     if (t->kind != TYPE_TENSOR || !dtype_is_integer(t->dtype) || t->ndim > 1)
         return unknown;
     if (var_leaf(e->g, v) == LEAF_DIM)

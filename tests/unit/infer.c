@@ -164,6 +164,16 @@ static const struct {
     {"stack([n, 3]) * 2", "?, 6"},
     {"stack([n, 3]) + stack([0, 1])", "n, 4"},
     {"v * 2", "?, ?, ?"},
+    {"array([5, 6])[stack([n, 1])[1]]", "6"},
+    {"cast(n, 'int8')", "?"},
+    {"0 - cast(stack([n, 0])[1] - four, 'int8')", "4"},
+    {"four * 9223372036854775807", "?"},
+    {"n - m", "?"},
+    {"m - m", "0"},
+    {"minimum(four, k)", "?"},
+    {"minimum(four, stack([k, 9])[1])", "4"},
+    {"long[3]", "?"},
+    {"cast(z, 'int64')", "?"},
     {"lu_factor(y)[1]", "?, ?"},
     {"huge * 2", "-"},
     {"z", "?"},
@@ -178,7 +188,8 @@ static void test_expressions(void) {
             text, sizeof text,
             "thunkline: 1\ninputs: {x: 'float64[n, 4, ?]', y: 'float64[2, 2]', k: "
             "int64, "
-            "v: 'int64[3]', w: 'int64[?]', z: float64, huge: 'int64[3000000000]'}\n"
+            "v: 'int64[3]', w: 'int64[?]', z: float64, huge: 'int64[3000000000]', "
+            "long: 'int64[40]', b: 'bool[m]'}\n"
             "let: |\n  four = stack([n, 4])[1]\n  r = %s\noutputs: [r]\n",
             expressions[i].text);
         g = io_read_mem(s, "t", text, (size_t)n, NULL);
@@ -207,7 +218,9 @@ static void test_raw(void) {
     i.g = NULL;
     CHECK(!infer_int(&i, 0, &one) && infer_dims(&i, 0, NULL, raw) == 1);
     CHECK(raw[0] == INT64_MIN, "without a graph nothing is known");
-    Var other = input("l", "list(int64)");
+    Var many = input("long", "int64[40]"), other = input("l", "list(int64)");
+    i = infer(1, &many, type);
+    CHECK(infer_dims(&i, 0, NULL, raw) == 40, "as many as there are, beyond any rank");
     i = infer(1, &v, type);
     CHECK(!infer_int(&i, 0, &one), "a vector is no integer");
     i = infer(1, &other, type);
