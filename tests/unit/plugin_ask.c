@@ -469,7 +469,146 @@ static void test_tangents(void) {
     }
 }
 
+/* What infer_shape leaves for a vector, and what comes of it: an error, or the shape as
+ * text, where the op itself is not run. */
+enum { NO_SHAPE, SHAPE, FLOATS, MATRIX, SHORT, FAR, SLICE, FAILED, DECLINED, SILENT };
+static int shape_answer;
+static bool some_shape(TlShape *s_) {
+    const TlApi *a = s_->api;
+    TlHost *h = s_->host;
+    const int64_t n[2] = {2, 3};
+    switch (shape_answer) {
+    case NO_SHAPE:
+        s_->shape[0] = TL_NONE;
+        return true;
+    case SHAPE:
+        s_->shape[0] = a->text(h, "[x.shape[0]]");
+        return true;
+    case FLOATS:
+        s_->shape[0] = a->text(h, "[0.5]");
+        return true;
+    case MATRIX:
+        s_->shape[0] = a->text(h, "[[3]]");
+        return true;
+    case SHORT:
+        s_->shape[0] = a->ints(h, 2, n);
+        return true;
+    case FAR:
+        s_->shape[0] = 99999;
+        return true;
+    case SLICE:
+        s_->shape[0] = a->text(h, "slice(0, 1)");
+        return true;
+    case FAILED:
+        return a->fail(h, TL_FAILED, "no shape today");
+    case DECLINED:
+        return false;
+    default:
+        a->fail(h, TL_FAILED, "said, and yet well");
+        return true;
+    }
+}
+
+static void test_shapes(void) {
+    static const char *const want[] = {
+        [FLOATS] = "a vector of 1 integers", [MATRIX] = "a vector of 1 integers",
+        [SHORT] = "a vector of 1 integers",  [FAR] = "a vector of 1 integers",
+        [SLICE] = "a vector of 1 integers",  [FAILED] = "no shape today",
+        [SILENT] = "said, and yet well"};
+    static const char *const in[][2] = {{"x", "float64[?]"}};
+    for (shape_answer = 0; shape_answer <= SILENT; shape_answer++) {
+        begin();
+        CHECK(add_op(OP(.in = "x", .make_node = node, .infer_shape = some_shape)), "%s",
+              first_error());
+        Graph *g = graph_with(1, in, "r = f(x).shape[0]", "r");
+        CHECK(g != NULL, "%s", first_error());
+        Graph *h = g ? rewrite_run(g, &(RewriteOptions){0}, NULL) : NULL;
+        const char *error = want[shape_answer];
+        CHECK(!h == (error != NULL) && diag_count(s) == !h, "%d: %s", shape_answer,
+              first_error());
+        CHECK(!error || strstr(first_error(), error), "%d: %s", shape_answer,
+              first_error());
+        bool runs = false;
+        for (ApplyId a = 0; h && a < h->napply; a++)
+            runs |= strcmp(h->apply[a].op->name, "f") == 0;
+        CHECK(!h || runs == (shape_answer != SHAPE), "%d: f %s", shape_answer,
+              runs ? "runs" : "is gone");
+        graph_free(h);
+        graph_free(g);
+        session_free(s);
+    }
+}
+
+/* make_node is asked again, and says something else. */
+static int asked;
+static bool fickle(TlNode *n) {
+    asked++;
+    if (shape_answer == 0 && asked > 1) n->nout = 1;
+    if (shape_answer == 2 && asked > 1)
+        return n->api->fail(n->host, TL_WRONG_TYPE, "not twice");
+    for (size_t i = 0; i < n->nout; i++)
+        n->out[i] = n->api->type(
+            n->host, shape_answer == 1 && i == 1 && asked > 1 ? "int8" : "bool");
+    return true;
+}
+static void test_fickle(void) {
+    static const char *const want[] = {"asked again: 2 outputs, then 1",
+                                       "output 1 is bool, then int8", "not twice"};
+    for (shape_answer = 0; shape_answer < 3; shape_answer++) {
+        begin();
+        asked = 0;
+        CHECK(add_op(OP(.in = "x", .out = "q, p", .make_node = fickle)), "%s",
+              first_error());
+        CHECK(!graph_with(0, NULL, "r, t = f(1.0)", "r"));
+        CHECK(diag_count(s) == 1 && strstr(first_error(), want[shape_answer]), "%s",
+              first_error());
+        session_free(s);
+    }
+}
+
+/* The clients of an op of two outputs, in whatever place they take it. */
+static int client_says;
+static bool looks_around(const TlApply *a) {
+    const TlApi *api = a->api;
+    size_t in = 9, out = 9;
+    size_t n = api->clients(a);
+    CHECK(n == 3, "%zu clients", n);
+    const struct {
+        const char *op;
+        size_t in, out;
+    } want[] = {{"subtract", 1, 0}, {"add", 0, 1}, {"subtract", 0, 1}};
+    for (size_t i = 0; i < n && i < 3; i++) {
+        const char *op = api->client(a, i, &in, &out);
+        CHECK(strcmp(op, want[i].op) == 0 && in == want[i].in && out == want[i].out,
+              "%zu: %s %zu %zu", i, op, in, out);
+        CHECK_STR(api->client(a, i, NULL, NULL), want[i].op);
+    }
+    CHECK_STR(api->client(a, 3, &in, &out), "");
+    CHECK(api->is_output(a));
+    client_says++;
+    return false;
+}
+static void test_clients(void) {
+    static const char *const in[][2] = {{"x", "float64"}};
+    begin();
+    answer = NULL;
+    CHECK(add_op(OP(.in = "x, y", .out = "q, p", .make_node = pair_node,
+                    .perform = pair_run, .fold = looks_around)),
+          "%s", first_error());
+    Graph *g = graph_with(1, in, "q, p = f(1.0, 2.0)\na = x - q\nb = p + x\nc = p - x",
+                          "a,b,c,p");
+    CHECK(g != NULL, "%s", first_error());
+    Graph *h = g ? rewrite_run(g, &(RewriteOptions){0}, NULL) : NULL;
+    CHECK(h && client_says > 0, "%s", first_error());
+    graph_free(h);
+    graph_free(g);
+    session_free(s);
+}
+
 int main(void) {
+    test_shapes();
+    test_fickle();
+    test_clients();
     test_rows();
     test_gradients();
     test_tangents();
