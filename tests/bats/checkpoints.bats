@@ -177,8 +177,8 @@ whole() { # TEXT...
     for how in 'truncate -s 4096 x.npy' 'printf x | dd of=x.npy bs=1 seek=100000 conv=notrunc'; do
         for json in '' '--errors=json'; do
             gload -e 'ones(4000000)' | grun -r out=x.npy
-            grun g.tlg x=@x.npy --steps 200 --threads 2 --save s.tlg $json >.out 2>.err &
-            sleep 0.15
+            grun g.tlg x=@x.npy --steps 400 --threads 2 --save s.tlg $json >.out 2>.err &
+            until grep -q x.npy "/proc/$!/maps"; do sleep 0.01; done
             bash -c "$how" 2>/dev/null
             status=0
             wait $! || status=$?
