@@ -4,6 +4,7 @@
 #include "io/io_impl.h"
 
 #include <string.h>
+#include <strings.h>
 
 bool doc_add(Session *s, Doc *parent, Doc *kid, Map *seen) {
     if (parent->kind == DOC_MAP) {
@@ -55,6 +56,14 @@ bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
                     near ? "\"?" : "");
     }
     return true;
+}
+
+bool doc_flag(Session *s, const Doc *d, bool *out) {
+    if (!d) return true;
+    /* JSON's own come as the language writes them */
+    *out = d->kind == DOC_TEXT && strcasecmp(d->p, "true") == 0;
+    return *out || (d->kind == DOC_TEXT && strcasecmp(d->p, "false") == 0) ||
+           fail(s, d->at, E_FORMAT, "expected true or false");
 }
 
 /* ---- the line written safely ---- */

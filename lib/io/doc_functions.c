@@ -4,7 +4,6 @@
 #include "op/rowwise.h"
 
 #include <string.h>
-#include <strings.h>
 
 typedef struct Fn {
     const Doc *doc;
@@ -101,14 +100,6 @@ static bool name_of_function(Fns *f, const Doc *d, Sym *out) {
            fail(f->s, d->at, E_NAME, "there is no function \"%s\"", d->p);
 }
 
-static bool flag(Session *s, const Doc *d, bool *out) {
-    if (!d) return true;
-    /* JSON's own come as the language writes them */
-    *out = d->kind == DOC_TEXT && strcasecmp(d->p, "true") == 0;
-    return *out || (d->kind == DOC_TEXT && strcasecmp(d->p, "false") == 0) ||
-           fail(s, d->at, E_FORMAT, "expected true or false");
-}
-
 static bool until(Section *x, const Doc *d) {
     if (!d) return true;
     if (d->kind != DOC_TEXT) return doc_unsafe(x->s, d->at, "expected an expression");
@@ -134,7 +125,7 @@ static bool build(Fns *f, const Fn *me) {
     if (doc) g->doc = arena_str(g->arena, doc->p, doc->n);
     if (!name_of_function(f, doc_get(d, s, "pullback"), &g->pullback) ||
         !name_of_function(f, doc_get(d, s, "pushforward"), &g->pushforward) ||
-        !flag(s, doc_get(d, s, "fused"), &g->fused))
+        !doc_flag(s, doc_get(d, s, "fused"), &g->fused))
         return false;
     Builder b = builder(g, false);
     Section x = {.s = s, .g = g, .c = compiler_new(&b), .a = arena_new(s)};

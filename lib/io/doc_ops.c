@@ -55,13 +55,6 @@ static bool read_doc(Rows *r, const Doc *d, const char **out) {
     return true;
 }
 
-static bool read_flag(Rows *r, const Doc *d, bool *out) {
-    if (!d) return true;
-    *out = d->kind == DOC_TEXT && strcmp(d->p, "true") == 0;
-    return *out || (d->kind == DOC_TEXT && strcmp(d->p, "false") == 0) ||
-           fail(r->s, d->at, E_FORMAT, "expected true or false");
-}
-
 static bool read_number(Rows *r, const Doc *d, uint64_t most, uint64_t *out) {
     if (!d) return true;
     bool overflow = false;
@@ -244,9 +237,9 @@ static bool read_row(Rows *r, const Doc *d, OwnOp *op) {
            read_promote(r, doc_get(d, s, "promote"), op) &&
            read_kinds(r, doc_get(d, s, "accepts"), op) &&
            read_fold(r, doc_get(d, s, "fold"), op) && read_numbers(r, d, op) &&
-           read_flag(r, doc_get(d, s, "commutative"), &op->comm) &&
-           read_flag(r, doc_get(d, s, "associative"), &op->assoc) &&
-           read_flag(r, doc_get(d, s, "replace"), &op->replace);
+           doc_flag(s, doc_get(d, s, "commutative"), &op->comm) &&
+           doc_flag(s, doc_get(d, s, "associative"), &op->assoc) &&
+           doc_flag(s, doc_get(d, s, "replace"), &op->replace);
 }
 
 static bool check_head(Rows *r, const Doc *root, const Doc **ops) {

@@ -71,6 +71,8 @@ Doc *json_read(Session *s, Arena *a, uint32_t source);
 bool doc_add(Session *s, Doc *parent, Doc *kid, Map *seen);
 Doc *doc_get(const Doc *map, Session *s, const char *key); /* NULL */
 Span doc_span(Session *s, const Doc *d); /* of the text, to be compiled */
+/* true or false; nothing: it stays */
+bool doc_flag(Session *s, const Doc *d, bool *out);
 /* An error about an expression that YAML cut apart or took for something else; shows
  * the line written safely. */
 bool doc_unsafe(Session *s, Span at, const char *fmt, ...)
