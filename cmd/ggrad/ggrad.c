@@ -67,16 +67,16 @@ static const Opt options[] = {
     {"seed", 0, OPT_INT, AT(seed), "N", "Seed of the random inputs of --check.", NULL},
 };
 
-typedef struct Kind {
+typedef struct DerivativeKind {
     const char *option, *names;
-} Kind;
+} DerivativeKind;
 
 /* The option that says what to derive; NULL: none. Several: diagnosed, false. */
-static bool kind_of(Run *r, const Derive *d, Kind *kind) {
-    const Kind all[] = {{"--cost", d->cost},       {"--vjp", d->vjp},
-                        {"--jvp", d->jvp},         {"--jacobian", d->jacobian},
-                        {"--hessian", d->hessian}, {"--hvp", d->hvp}};
-    *kind = (Kind){"--cost", NULL};
+static bool choose_kind(Run *r, const Derive *d, DerivativeKind *kind) {
+    const DerivativeKind all[] = {
+        {"--cost", d->cost},         {"--vjp", d->vjp},         {"--jvp", d->jvp},
+        {"--jacobian", d->jacobian}, {"--hessian", d->hessian}, {"--hvp", d->hvp}};
+    *kind = (DerivativeKind){"--cost", NULL};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!all[i].names) continue;
         if (kind->names)
@@ -109,11 +109,11 @@ static bool options_agree(Run *r, const Derive *d) {
     return true;
 }
 
-static bool ggrad(Run *r) {
+static bool ggrad_run(Run *r) {
     Ggrad *o = (Ggrad *)r->common;
     const char *path;
-    Kind kind;
-    if (!kind_of(r, &o->d, &kind) || !options_agree(r, &o->d)) return false;
+    DerivativeKind kind;
+    if (!choose_kind(r, &o->d, &kind) || !options_agree(r, &o->d)) return false;
     o->d.how.disconnected = (OnDisconnected)o->disconnected;
     o->d.how.return_disconnected = (ReturnDisconnected)o->return_disconnected;
     o->d.how.null = (OnNull)o->null;
@@ -138,7 +138,7 @@ static const Tool tool = {.name = "ggrad",
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Ggrad),
                           .writes_graph = true,
-                          .run = ggrad};
+                          .run = ggrad_run};
 
 int main(int argc, char **argv) {
     return tool_main(&tool, argc, argv);

@@ -65,7 +65,7 @@ static const Opt options[] = {
      NULL},
 };
 
-static Edit edits(const Gload *o, Arena *a) {
+static Edit collect_edits(const Gload *o, Arena *a) {
     Edit e = {.outputs = o->outputs};
     const struct {
         const Texts *from;
@@ -91,7 +91,7 @@ static Edit edits(const Gload *o, Arena *a) {
 }
 
 /* One FILE, several put together, stdin, or nothing at all. */
-static Graph *load(Run *r, const Gload *o, bool fresh) {
+static Graph *load_operands(Run *r, const Gload *o, bool fresh) {
     size_t n = o->common.operands.n;
     ReadOptions how = READ_DEFAULT;
     if (fresh) return io_new(r->s, &how);
@@ -107,16 +107,16 @@ static Graph *load(Run *r, const Gload *o, bool fresh) {
     return n > 1 ? graph_join(r->s, n, part) : part[0];
 }
 
-static bool print(Run *r, const Gload *o, Graph *g, bool *done) {
+static bool print_information(Run *r, const Gload *o, Graph *g, bool *done) {
     Str text = STR(r->s);
     bool ok = true, json = r->common->format == 1;
     *done = o->list_ops || o->op || o->list_types || (g && (o->info || o->check));
     if (o->list_ops)
-        ok = list_ops(r->s, *o->list_ops ? o->list_ops : "*", json, &text);
+        ok = gload_list_ops(r->s, *o->list_ops ? o->list_ops : "*", json, &text);
     else if (o->op)
-        ok = show_op(r->s, o->op, json, &text);
+        ok = gload_list_op(r->s, o->op, json, &text);
     else if (o->list_types)
-        list_types(r->s, json, &text);
+        gload_list_types(r->s, json, &text);
     else if (g && o->check)
         ok = graph_check(g);
     else if (g && o->info)
@@ -126,35 +126,36 @@ static bool print(Run *r, const Gload *o, Graph *g, bool *done) {
     return ok;
 }
 
-static void writing(const Run *r, WriteOptions *how) {
+static void set_write_options(const Run *r, WriteOptions *how) {
     const Gload *o = (const Gload *)r->common;
     how->pack = o->pack;
     how->refs = o->refs;
 }
 
-static bool gload(Run *r) {
+static bool gload_run(Run *r) {
     const Gload *o = (const Gload *)r->common;
-    Edit e = edits(o, session_arena(r->s));
+    Edit e = collect_edits(o, session_arena(r->s));
     r->no_graph = o->list_ops || o->op || o->list_types || o->info || o->check;
     bool done,
         only_new =
             e.nupdate + e.nset + e.nrename + e.ndim + e.nnarrow + e.ncompare == 0 &&
             !o->outputs && !o->prefix;
     if (o->outputs) e.outputs_at = run_text(r, "--outputs", o->outputs);
-    if (!print(r, o, NULL, &done) || done) return done && !diag_first_error(r->s);
+    if (!print_information(r, o, NULL, &done) || done)
+        return done && !diag_first_error(r->s);
     bool fresh = o->fresh || (!o->common.operands.n && (only_new || !run_is_piped()) &&
                               e.nexpr + e.ninput + e.nshared > 0);
     e.auto_inputs = fresh;
-    Graph *g = load(r, o, fresh);
+    Graph *g = load_operands(r, o, fresh);
     if (!g && !o->common.operands.n && e.nexpr + e.ninput + e.nshared > 0)
         return note(r->s, NOWHERE, "--new starts from nothing and reads no graph");
     if (!g) return false;
-    r->write = writing;
+    r->write = set_write_options;
     bool ok = graph_edit(g, &e);
     graph_forget_trees(g);
     ok = ok && (!fresh || !o->prefix || graph_prefix(g, o->prefix)) &&
-         graph_unused_inputs(g, (UnusedInput)o->unused) && print(r, o, g, &done) &&
-         (done || run_write(r, g));
+         graph_unused_inputs(g, (UnusedInput)o->unused) &&
+         print_information(r, o, g, &done) && (done || run_write(r, g));
     graph_free(g);
     return ok;
 }
@@ -167,7 +168,7 @@ static const Tool tool = {.name = "gload",
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Gload),
                           .writes_graph = true,
-                          .run = gload};
+                          .run = gload_run};
 
 int main(int argc, char **argv) {
     return tool_main(&tool, argc, argv);

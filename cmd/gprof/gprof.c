@@ -57,7 +57,7 @@ static const Opt options[] = {
 
 enum { REPEAT_UNSET = INT32_MIN };
 
-static bool counts_ok(Run *r, const Gprof *o) {
+static bool check_gprof_counts(Run *r, const Gprof *o) {
     const struct {
         const char *name;
         int64_t value;
@@ -74,7 +74,7 @@ static bool counts_ok(Run *r, const Gprof *o) {
 }
 
 /* Times of a run that is looked at would be those of the looking. */
-static bool mode_ok(Run *r, const Gprof *o) {
+static bool check_gprof_mode(Run *r, const Gprof *o) {
     if (o->mode <= RUN_FAST_COMPILE) return true;
     return fail(r->s, NOWHERE, E_USAGE,
                 "that mode looks at every value, so its times would mean nothing: it "
@@ -82,7 +82,7 @@ static bool mode_ok(Run *r, const Gprof *o) {
 }
 
 /* Formats that show what happened have nothing to show without a run. */
-static bool format_ok(Run *r, const Gprof *o) {
+static bool check_gprof_format(Run *r, const Gprof *o) {
     if (o->is_static && o->common.format == PROFILE_TRACE)
         return fail(r->s, NOWHERE, E_USAGE, "a trace needs a run: leave --static out");
     return true;
@@ -103,7 +103,7 @@ static bool is_gnu_input(Run *r, const char *path) {
     return found;
 }
 
-static bool no_programs(Run *r) {
+static bool refuse_programs(Run *r) {
     const Texts *t = &r->common->operands;
     for (size_t i = 0; i < t->n; i++) {
         if (!is_gnu_input(r, t->p[i].p)) continue;
@@ -115,7 +115,7 @@ static bool no_programs(Run *r) {
     return true;
 }
 
-static ProfileSpec spec(Run *r, const Gprof *o) {
+static ProfileSpec profile_spec(Run *r, const Gprof *o) {
     Span *dim = NEW_N(session_arena(r->s), o->dim.n, Span);
     Span *assertion = NEW_N(session_arena(r->s), o->assertion.n, Span);
     for (size_t i = 0; i < o->dim.n; i++)
@@ -145,12 +145,12 @@ static ProfileSpec spec(Run *r, const Gprof *o) {
                                     .fail_above = o->fail_above}};
 }
 
-static bool gprof(Run *r) {
+static bool gprof_run(Run *r) {
     const Gprof *o = (const Gprof *)r->common;
     const char *path;
-    ProfileSpec q = spec(r, o);
-    if (!no_programs(r) || !counts_ok(r, o) || !mode_ok(r, o) || !format_ok(r, o) ||
-        !run_operands(r, true, &path, &q.run.values))
+    ProfileSpec q = profile_spec(r, o);
+    if (!refuse_programs(r) || !check_gprof_counts(r, o) || !check_gprof_mode(r, o) ||
+        !check_gprof_format(r, o) || !run_operands(r, true, &path, &q.run.values))
         return false;
     session_options(r->s)->threads = q.run.threads;
     Graph *g = run_read(r, path);
@@ -163,7 +163,7 @@ static bool gprof(Run *r) {
     return ok;
 }
 
-static void preset(Common *settings) {
+static void preset_gprof(Common *settings) {
     Gprof *o = (Gprof *)settings;
     o->warmup = 1;
     o->repeat = REPEAT_UNSET;
@@ -177,8 +177,8 @@ static const Tool tool = {.name = "gprof",
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Gprof),
-                          .preset = preset,
-                          .run = gprof};
+                          .preset = preset_gprof,
+                          .run = gprof_run};
 
 int main(int argc, char **argv) {
     return tool_main(&tool, argc, argv);

@@ -60,7 +60,7 @@ static const Opt options[] = {
      "Of the tags that are reaped or planted, leave these names or scopes out.", NULL},
 };
 
-static bool explain(void *ctx, const RewriteEvent *e) {
+static bool print_replacement(void *ctx, const RewriteEvent *e) {
     Str text = STR(e->g->s);
     Arena *a = arena_new(e->g->s);
     Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
@@ -90,7 +90,7 @@ static void show_profile(Session *s, const RewriteResult *q) {
                     (long long)q->profile[i].nodes, q->profile[i].name);
 }
 
-static bool list(Run *r, const RewriteQuery *q) {
+static bool list_rewrites(Run *r, const RewriteQuery *q) {
     const RewriteEntry *e;
     size_t n;
     Str text = STR(r->s);
@@ -103,7 +103,7 @@ static bool list(Run *r, const RewriteQuery *q) {
     return ok;
 }
 
-static RewriteQuery query(Run *r, const Grewrite *o) {
+static RewriteQuery rewrite_query(Run *r, const Grewrite *o) {
     static const char *const modes[] = {"FAST_RUN", "FAST_RUN", "FAST_COMPILE",
                                         "STABILIZE", "NONE"};
     RewriteQuery q = {.mode = modes[o->mode]};
@@ -117,14 +117,14 @@ static RewriteQuery query(Run *r, const Grewrite *o) {
     return q;
 }
 
-static bool compare(Run *r, Graph *g, const char *path) {
+static bool compare_with_file(Run *r, Graph *g, const char *path) {
     Graph *other = run_read(r, path);
     bool same = other && graph_diff(g, other);
     graph_free(other);
     return same;
 }
 
-static bool bisect(Run *r, Graph *g, const Rewriting *w) {
+static bool bisect_rewrites(Run *r, Graph *g, const Rewriting *w) {
     Str text = STR(r->s);
     bool ok = graph_bisect(g, w, &text);
     if (text.n) ok = run_print(r, &text) && ok;
@@ -132,8 +132,8 @@ static bool bisect(Run *r, Graph *g, const Rewriting *w) {
     return ok;
 }
 
-static bool rewrite(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
-                    const Values *given) {
+static bool rewrite_and_write(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
+                              const Values *given) {
     RewriteResult result;
     Graph *after = rewrite_run(g, &w->how, &result);
     if (!after) return false;
@@ -144,23 +144,23 @@ static bool rewrite(Run *r, const Grewrite *o, Graph *g, const Rewriting *w,
     return ok;
 }
 
-static const Span *places(Run *r, const Texts *a, const Texts *b) {
+static const Span *collect_spans(Run *r, const Texts *a, const Texts *b) {
     Span *at = NEW_N(session_arena(r->s), a->n + b->n, Span);
     for (size_t i = 0; i < a->n + b->n; i++)
         at[i] = i < a->n ? a->p[i].at : b->p[i - a->n].at;
     return at;
 }
 
-static Harvesting harvesting(Run *r, const Grewrite *o) {
+static Harvesting harvest_request(Run *r, const Grewrite *o) {
     static const Texts none = {0};
     return (Harvesting){.nreap = o->reap.n + o->harvest.n,
-                        .reap = places(r, &o->reap, &o->harvest),
+                        .reap = collect_spans(r, &o->reap, &o->harvest),
                         .nplant = o->plant.n,
-                        .plant = places(r, &o->plant, &none),
+                        .plant = collect_spans(r, &o->plant, &none),
                         .nallow = o->allow.n,
-                        .allow = places(r, &o->allow, &none),
+                        .allow = collect_spans(r, &o->allow, &none),
                         .nblock = o->block.n,
-                        .block = places(r, &o->block, &none),
+                        .block = collect_spans(r, &o->block, &none),
                         .filter = {.allow_downcast = -1}};
 }
 
@@ -173,15 +173,15 @@ static bool only_transforms(const Grewrite *o) {
     return transforms && !rewrites;
 }
 
-static bool grewrite(Run *r) {
+static bool grewrite_run(Run *r) {
     const Grewrite *o = (const Grewrite *)r->common;
-    Rewriting w = {.how = {.query = query(r, o),
+    Rewriting w = {.how = {.query = rewrite_query(r, o),
                            .profile = o->profile,
-                           .explain = o->explain ? explain : NULL},
+                           .explain = o->explain ? print_replacement : NULL},
                    .bisect = o->bisect,
                    .keep = o->keep,
                    .nreplace = o->replace.n,
-                   .harvest = harvesting(r, o)};
+                   .harvest = harvest_request(r, o)};
     Span *at = NEW_N(session_arena(r->s), o->replace.n, Span);
     for (size_t i = 0; i < o->replace.n; i++)
         at[i] = o->replace.p[i].at;
@@ -190,7 +190,7 @@ static bool grewrite(Run *r) {
     if (o->verify < 0)
         return fail(r->s, NOWHERE, E_USAGE, "--verify can't be negative");
     r->no_graph = o->list || o->diff || o->bisect;
-    if (o->list) return list(r, &w.how.query);
+    if (o->list) return list_rewrites(r, &w.how.query);
     const char *path;
     Values given;
     if (!run_operands(r, o->verify > 0, &path, &given)) return false;
@@ -198,11 +198,12 @@ static bool grewrite(Run *r) {
     if (!g) return false;
     bool ok = graph_check(g);
     if (ok && o->diff)
-        ok = compare(r, g, o->diff);
+        ok = compare_with_file(r, g, o->diff);
     else if (ok)
-        ok = graph_prepare(&g, &w) && (only_transforms(o) ? run_write(r, g)
-                                       : o->bisect        ? bisect(r, g, &w)
-                                                   : rewrite(r, o, g, &w, &given));
+        ok = graph_prepare(&g, &w) &&
+             (only_transforms(o) ? run_write(r, g)
+              : o->bisect        ? bisect_rewrites(r, g, &w)
+                                 : rewrite_and_write(r, o, g, &w, &given));
     graph_free(g);
     return ok;
 }
@@ -215,7 +216,7 @@ static const Tool tool = {.name = "grewrite",
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Grewrite),
                           .writes_graph = true,
-                          .run = grewrite};
+                          .run = grewrite_run};
 
 int main(int argc, char **argv) {
     return tool_main(&tool, argc, argv);

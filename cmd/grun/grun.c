@@ -110,7 +110,7 @@ static bool show_progress(void *ctx, int64_t done, int64_t all) {
     return true;
 }
 
-static Span *spans(Run *r, const Texts *t) {
+static Span *spans_of_texts(Run *r, const Texts *t) {
     Span *at = NEW_N(session_arena(r->s), t->n, Span);
     for (size_t i = 0; i < t->n; i++)
         at[i] = t->p[i].at;
@@ -120,7 +120,7 @@ static Span *spans(Run *r, const Texts *t) {
 /* No option can say it: 0 that a script worked out is not the same as no option. */
 #define UNSET INT64_MIN
 
-static bool counts_ok(Run *r, Grun *o) {
+static bool check_grun_counts(Run *r, Grun *o) {
     const struct {
         const char *name;
         int64_t *value;
@@ -151,7 +151,7 @@ static ResultFormat result_format(const Common *c) {
     return RESULT_TEXT;
 }
 
-static RewriteQuery rewrites(Run *r, const Grun *o) {
+static RewriteQuery extra_rewrites(Run *r, const Grun *o) {
     RewriteQuery q = {0};
     q.ninclude = run_names(r, &o->include, &q.include);
     q.nexclude = run_names(r, &o->exclude, &q.exclude);
@@ -162,9 +162,9 @@ static RewriteQuery rewrites(Run *r, const Grun *o) {
     return q;
 }
 
-static RunSpec spec(Run *r, const Grun *o) {
+static RunSpec run_spec(Run *r, const Grun *o) {
     RunSpec q = {.mode = (RunMode)o->mode,
-                 .rewrites = rewrites(r, o),
+                 .rewrites = extra_rewrites(r, o),
                  .sloppy = (int)o->sloppy,
                  .allow_nonfinite = o->allow_nonfinite,
                  .guard = o->guard,
@@ -181,9 +181,9 @@ static RunSpec spec(Run *r, const Grun *o) {
                  .nresult = o->result.n,
                  .nexpect = o->expect.n,
                  .ndim = o->dim.n,
-                 .result = spans(r, &o->result),
-                 .expect = spans(r, &o->expect),
-                 .dim = spans(r, &o->dim),
+                 .result = spans_of_texts(r, &o->result),
+                 .expect = spans_of_texts(r, &o->expect),
+                 .dim = spans_of_texts(r, &o->dim),
                  .rtol = o->rtol,
                  .atol = o->atol,
                  .output = o->common.output,
@@ -197,7 +197,7 @@ static RunSpec spec(Run *r, const Grun *o) {
     return q;
 }
 
-static bool save(Run *r, Graph *g, const char *path) {
+static bool save_graph(Run *r, Graph *g, const char *path) {
     WriteOptions how = {.durable = true,
                         .no_provenance = r->common->no_provenance,
                         .zstd = r->common->zstd};
@@ -211,9 +211,9 @@ static bool save(Run *r, Graph *g, const char *path) {
 static bool run_harvested(Run *r, const Grun *o, Graph *g, const RunSpec *q) {
     if (!o->reap.n && !o->plant.n) return graph_run(g, q);
     Harvesting h = {.nreap = o->reap.n,
-                    .reap = spans(r, &o->reap),
+                    .reap = spans_of_texts(r, &o->reap),
                     .nplant = o->plant.n,
-                    .plant = spans(r, &o->plant),
+                    .plant = spans_of_texts(r, &o->plant),
                     .filter = q->filter};
     Graph *copy = graph_harvested(g, &h);
     bool ok = copy && graph_run(copy, q);
@@ -222,11 +222,11 @@ static bool run_harvested(Run *r, const Grun *o, Graph *g, const RunSpec *q) {
     return ok;
 }
 
-static bool grun(Run *r) {
+static bool grun_run(Run *r) {
     Grun *o = (Grun *)r->common;
     const char *path;
-    if (!counts_ok(r, o)) return false;
-    RunSpec q = spec(r, o);
+    if (!check_grun_counts(r, o)) return false;
+    RunSpec q = run_spec(r, o);
     if (!run_operands(r, true, &path, &q.values)) return false;
     if (q.format == RESULT_NPY && !run_binary(r)) return false;
     session_options(r->s)->threads = q.threads;
@@ -240,12 +240,12 @@ static bool grun(Run *r) {
               run_harvested(r, o, g, &q);
     if (p.any) fputs("\r\033[K", stderr);
     if (ok && o->time) fprintf(stderr, "%s: %.6f s\n", r->program, now() - start);
-    if (ok && o->save) ok = save(r, g, o->save);
+    if (ok && o->save) ok = save_graph(r, g, o->save);
     graph_free(g);
     return ok;
 }
 
-static void preset(Common *settings) {
+static void preset_grun(Common *settings) {
     Grun *o = (Grun *)settings;
     o->rtol = o->atol = -1;
     o->shuffle = o->seed = -1;
@@ -260,8 +260,8 @@ static const Tool tool = {.name = "grun",
                           .opt = options,
                           .nopt = sizeof options / sizeof *options,
                           .settings = sizeof(Grun),
-                          .preset = preset,
-                          .run = grun};
+                          .preset = preset_grun,
+                          .run = grun_run};
 
 int main(int argc, char **argv) {
     return tool_main(&tool, argc, argv);

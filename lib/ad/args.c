@@ -38,22 +38,23 @@ bool arg_vars(Compiler *c, const Ast *arg, Node *node, size_t *n, Var **v) {
     return !arg || (compiler_ast(c, arg, node) && compiler_vars(c, node, n, v));
 }
 
-static bool is_tree(const Node *n) {
+static bool is_list_or_dict(const Node *n) {
     return n->kind == NODE_LIST || n->kind == NODE_DICT;
 }
 
-static int rank_of(const Graph *g, const Node *n) {
-    if (n->kind == NODE_LIST) return n->n ? 1 + rank_of(g, &n->item[0]) : 1;
+static int literal_rank(const Graph *g, const Node *n) {
+    if (n->kind == NODE_LIST) return n->n ? 1 + literal_rank(g, &n->item[0]) : 1;
     return n->kind == NODE_VAR ? var_type(g, n->var)->ndim : 0;
 }
 
 /* The only variable's companion. */
-static bool companion(Compiler *c, const Node *n, Var of, Var *v) {
+static bool read_companion(Compiler *c, const Node *n, Var of, Var *v) {
     const Graph *g = compiler_builder(c)->g;
     const Type *t = var_type(g, of);
     DType d = t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
     if (d != DT_NONE && dtype_is_discrete(d)) d = compiler_builder(c)->floatX;
-    bool one = is_tree(n) && n->n == 1 && rank_of(g, &n->item[0]) == t->ndim;
+    bool one =
+        is_list_or_dict(n) && n->n == 1 && literal_rank(g, &n->item[0]) == t->ndim;
     return compiler_var(c, one ? &n->item[0] : n, d, v);
 }
 
@@ -63,9 +64,9 @@ bool arg_companions(Compiler *c, const Ast *call, const Ast *arg, const char *wh
     Node node;
     size_t have;
     if (!compiler_ast(c, arg, &node)) return false;
-    if (!is_tree(like)) {
+    if (!is_list_or_dict(like)) {
         *v = NEW_N(compiler_arena(c), 1, Var);
-        return companion(c, &node, of[0], *v);
+        return read_companion(c, &node, of[0], *v);
     }
     if (!compiler_vars(c, &node, &have, v)) return false;
     return have == n ||
@@ -94,24 +95,24 @@ bool grad_options(Compiler *c, const Ast *const *arg, GradOptions *how) {
 }
 
 /* ---- results ---- */
-static Node as_node(Var v, Span at) {
+static Node gradient_node(Var v, Span at) {
     if (v == GRAD_DISCONNECTED) return (Node){.kind = NODE_DISCONNECTED, .at = at};
     return node_var(v, at);
 }
 
 bool result_like(Compiler *c, const Node *like, size_t n, const Var *v, Span at,
                  Node *out) {
-    if (!is_tree(like)) return *out = as_node(v[0], at), true;
+    if (!is_list_or_dict(like)) return *out = gradient_node(v[0], at), true;
     Node *item = NEW_N(compiler_arena(c), n, Node);
     for (size_t i = 0; i < n; i++)
-        item[i] = as_node(v[i], at);
+        item[i] = gradient_node(v[i], at);
     return compiler_tree(c, n, item, like->kind == NODE_DICT ? like->key : NULL, at,
                          out);
 }
 
 bool result_matrix(Compiler *c, const Node *like, size_t n, const Node *inner,
                    size_t ninner, const Var *v, Span at, Node *out) {
-    if (!is_tree(like)) return result_like(c, inner, ninner, v, at, out);
+    if (!is_list_or_dict(like)) return result_like(c, inner, ninner, v, at, out);
     Node *item = NEW_N(compiler_arena(c), n, Node);
     for (size_t i = 0; i < n; i++)
         if (!result_like(c, inner, ninner, v + i * ninner, at, &item[i])) return false;

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-typedef struct Again {
+typedef struct Recompute {
     Builder *b;
     const GradTrace *t;
     Arena *tmp;
@@ -22,7 +22,7 @@ typedef struct Again {
     Var *now;         /* by variable from t->nvar on: what stands for it */
     Vec(Var) todo;
     Vec(ApplyId) stretch;
-} Again;
+} Recompute;
 
 bool ad_is_small(const Graph *g, Var v) {
     const Type *t = var_type(g, v);
@@ -32,7 +32,7 @@ bool ad_is_small(const Graph *g, Var v) {
 }
 
 /* ---- levels ---- */
-static uint32_t level_of_inputs(const Again *c, ApplyId a) {
+static uint32_t level_of_inputs(const Recompute *c, ApplyId a) {
     const Graph *g = c->b->g;
     uint32_t level = 0;
     for (size_t i = 0; i < g->apply[a].nin; i++) {
@@ -43,7 +43,7 @@ static uint32_t level_of_inputs(const Again *c, ApplyId a) {
     return level;
 }
 
-static void find_levels(Again *c) {
+static void assign_levels(Recompute *c) {
     const Graph *g = c->b->g;
     c->level = NEW_N(c->tmp, c->t->nvar, uint32_t);
     for (ApplyId a = 0; a < c->t->napply; a++) {
@@ -62,13 +62,13 @@ static void find_levels(Again *c) {
 }
 
 /* ---- computing again ---- */
-static uint64_t key(uint32_t level, Var v) {
+static uint64_t level_key(uint32_t level, Var v) {
     return (uint64_t)level << 32 | v;
 }
 
 /* x, read when the gradients at `level` have come so far; those made later than `from`
  * do not exist yet. */
-static Var read_after(Again *c, uint32_t level, Var x, Var from) {
+static Var read_after(Recompute *c, uint32_t level, Var x, Var from) {
     Builder *b = c->b;
     Vec(Var) in = {0};
     vec_push(b->s, &in, x);
@@ -81,16 +81,16 @@ static Var read_after(Again *c, uint32_t level, Var x, Var from) {
 }
 
 /* A kept value or a leaf at a level: one for all that read it there. */
-static Var source(Again *c, uint32_t level, Var x, Var from) {
+static Var kept_source(Recompute *c, uint32_t level, Var x, Var from) {
     uint64_t have;
-    if (map_get(&c->copy, key(level, x), &have)) return (Var)have;
+    if (map_get(&c->copy, level_key(level, x), &have)) return (Var)have;
     Var v = read_after(c, level, x, from);
-    if (v != VAR_NONE) map_put(&c->copy, key(level, x), v);
+    if (v != VAR_NONE) map_put(&c->copy, level_key(level, x), v);
     return v;
 }
 
 /* Is v never computed again? */
-static bool stays(const Again *c, Var v) {
+static bool is_never_recomputed(const Recompute *c, Var v) {
     const Graph *g = c->b->g;
     if (c->keep[v] || ad_is_small(g, v)) return true;
     ApplyId a = var_owner(g, v);
@@ -99,17 +99,18 @@ static bool stays(const Again *c, Var v) {
 }
 
 /* The Applies between v and what stays, in their order. */
-static void find_stretch(Again *c, uint32_t level, Var v) {
+static void find_segment(Recompute *c, uint32_t level, Var v) {
     const Graph *g = c->b->g;
     c->stretch.n = 0;
     c->todo.n = 0;
     vec_push(c->b->s, &c->todo, v);
     while (c->todo.n) {
         Var x = c->todo.p[--c->todo.n];
-        if (stays(c, x) || map_get(&c->copy, key(level, x), NULL)) continue;
+        if (is_never_recomputed(c, x) || map_get(&c->copy, level_key(level, x), NULL))
+            continue;
         ApplyId a = var_owner(g, x);
         for (size_t k = 0; k < g->apply[a].nout; k++)
-            map_put(&c->copy, key(level, g->apply[a].out + (Var)k), VAR_NONE);
+            map_put(&c->copy, level_key(level, g->apply[a].out + (Var)k), VAR_NONE);
         vec_push(c->b->s, &c->stretch, a);
         for (size_t i = 0; i < g->apply[a].nin; i++)
             vec_push(c->b->s, &c->todo, apply_in(g, a)[i]);
@@ -122,14 +123,15 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* What stands at a level for an input of an Apply that is computed again. */
-static Var input_again(Again *c, uint32_t level, Var x, Var from, bool *again) {
+static Var recomputed_input(Recompute *c, uint32_t level, Var x, Var from,
+                            bool *recompute_var) {
     uint64_t have;
     if (c->keep[x] && !ad_is_small(c->b->g, x)) {
-        *again = true;
-        return source(c, level, x, from);
+        *recompute_var = true;
+        return kept_source(c, level, x, from);
     }
-    if (map_get(&c->copy, key(level, x), &have) && have != VAR_NONE) {
-        *again |= (Var)have != x;
+    if (map_get(&c->copy, level_key(level, x), &have) && have != VAR_NONE) {
+        *recompute_var |= (Var)have != x;
         return (Var)have;
     }
     return x;
@@ -137,58 +139,58 @@ static Var input_again(Again *c, uint32_t level, Var x, Var from, bool *again) {
 
 /* Effects are not repeated: what passes through one is taken from before it. An Apply
  * of leaves alone waits by the first that is no constant. */
-static bool apply_again(Again *c, uint32_t level, ApplyId a, Var from) {
+static bool recompute_apply(Recompute *c, uint32_t level, ApplyId a, Var from) {
     Builder *b = c->b;
     const Apply ap = b->g->apply[a];
     Var *in = mem_alloc(b->s, ap.nin * sizeof *in + 1),
         *out = mem_alloc(b->s, ap.nout * sizeof *out);
-    bool again = false, ok = true;
+    bool recompute_var = false, ok = true;
     for (size_t i = 0; ok && i < ap.nin; i++)
-        ok = (in[i] = input_again(c, level, apply_in(b->g, a)[i], from, &again)) !=
-             VAR_NONE;
-    for (size_t i = 0; ok && !again && i < ap.nin; i++) {
+        ok = (in[i] = recomputed_input(c, level, apply_in(b->g, a)[i], from,
+                                       &recompute_var)) != VAR_NONE;
+    for (size_t i = 0; ok && !recompute_var && i < ap.nin; i++) {
         if (var_is_const(b->g, in[i]) || ap.op->effect) continue;
-        ok = (in[i] = source(c, level, in[i], from)) != VAR_NONE;
-        again = true;
+        ok = (in[i] = kept_source(c, level, in[i], from)) != VAR_NONE;
+        recompute_var = true;
     }
     if (ok && ap.op->effect)
         out[0] = in[0];
     else if (ok)
         ok = op_apply(b, ap.op, ap.props, ap.nin, in, out);
     for (size_t k = 0; ok && k < ap.nout; k++)
-        map_put(&c->copy, key(level, ap.out + (Var)k), out[k]);
+        map_put(&c->copy, level_key(level, ap.out + (Var)k), out[k]);
     mem_free(in);
     mem_free(out);
     return ok;
 }
 
 /* v as an Apply of the gradient reads it at a level. */
-static Var again(Again *c, uint32_t level, Var v, Var from) {
+static Var recompute_var(Recompute *c, uint32_t level, Var v, Var from) {
     uint64_t have;
-    if (stays(c, v)) return v;
-    if (!map_get(&c->copy, key(level, v), &have)) {
-        find_stretch(c, level, v);
+    if (is_never_recomputed(c, v)) return v;
+    if (!map_get(&c->copy, level_key(level, v), &have)) {
+        find_segment(c, level, v);
         if (c->stretch.n > 1)
             qsort(c->stretch.p, c->stretch.n, sizeof *c->stretch.p, by_number);
         for (size_t i = 0; i < c->stretch.n; i++) {
             Origin was = ad_origin(c->b, c->stretch.p[i], "recomputation");
-            bool ok = apply_again(c, level, c->stretch.p[i], from);
+            bool ok = recompute_apply(c, level, c->stretch.p[i], from);
             c->b->from = was;
             if (!ok) return VAR_NONE;
         }
-        map_get(&c->copy, key(level, v), &have);
+        map_get(&c->copy, level_key(level, v), &have);
     }
     return (Var)have;
 }
 
 /* ---- the gradient's Applies ---- */
-static bool has_token(const Again *c, uint32_t level, Var from) {
+static bool has_token(const Recompute *c, uint32_t level, Var from) {
     for (size_t i = 0; i < c->token[level].n; i++)
         if (c->token[level].p[i] < from) return true;
     return false;
 }
 
-static bool change_apply(Again *c, ApplyId a) {
+static bool rewire_gradient_apply(Recompute *c, ApplyId a) {
     Builder *b = c->b;
     const Apply ap = b->g->apply[a];
     ApplyId source_of = c->t->source.p[a - c->t->napply];
@@ -199,7 +201,7 @@ static bool change_apply(Again *c, ApplyId a) {
     for (size_t i = 0; ok && i < ap.nin; i++) {
         Var x = apply_in(b->g, a)[i];
         in[i] = x >= c->t->nvar ? c->now[x - c->t->nvar]
-                : recompute     ? again(c, level, x, ap.out)
+                : recompute     ? recompute_var(c, level, x, ap.out)
                                 : x;
         changed |= in[i] != x;
         ok = in[i] != VAR_NONE;
@@ -214,9 +216,9 @@ static bool change_apply(Again *c, ApplyId a) {
     return ok;
 }
 
-static bool change_all(Again *c, uint32_t napply, size_t n, Var *grad) {
+static bool rewire_gradients(Recompute *c, uint32_t napply, size_t n, Var *grad) {
     for (ApplyId a = c->t->napply; a < napply; a++)
-        if (!change_apply(c, a)) return false;
+        if (!rewire_gradient_apply(c, a)) return false;
     for (size_t i = 0; i < n; i++)
         if (grad[i] != GRAD_DISCONNECTED && grad[i] >= c->t->nvar)
             grad[i] = c->now[grad[i] - c->t->nvar];
@@ -224,17 +226,17 @@ static bool change_all(Again *c, uint32_t napply, size_t n, Var *grad) {
 }
 
 /* ---- what is kept ---- */
-static void mark_needed(const Graph *g, const GradTrace *t, uint8_t *needed) {
+static void mark_gradient_reads(const Graph *g, const GradTrace *t, uint8_t *needed) {
     for (ApplyId a = t->napply; a < g->napply; a++)
         for (size_t i = 0; i < g->apply[a].nin; i++)
             if (apply_in(g, a)[i] < t->nvar) needed[apply_in(g, a)[i]] = 1;
 }
 
-static void mark_kept(Again *c, const Checkpoint *how) {
+static void mark_kept(Recompute *c, const Checkpoint *how) {
     Graph *g = c->b->g;
     if (how->automatic) {
         uint8_t *needed = NEW_N(c->tmp, c->t->nvar, uint8_t);
-        mark_needed(g, c->t, needed);
+        mark_gradient_reads(g, c->t, needed);
         ad_choose_kept(c->b, c->t, needed, c->keep);
     }
     for (size_t i = 0; i < how->nkeep; i++)
@@ -246,16 +248,16 @@ static void mark_kept(Again *c, const Checkpoint *how) {
 
 bool ad_checkpoint(Builder *b, const GradTrace *t, const Checkpoint *how, size_t n,
                    Var *grad) {
-    Again c = {.b = b, .t = t, .tmp = arena_new(b->s), .copy = MAP(b->s)};
+    Recompute c = {.b = b, .t = t, .tmp = arena_new(b->s), .copy = MAP(b->s)};
     uint32_t napply = b->g->napply, nvar = b->g->nvar;
     c.keep = NEW_N(c.tmp, t->nvar, uint8_t);
     mark_kept(&c, how);
-    find_levels(&c);
+    assign_levels(&c);
     c.now = NEW_N(c.tmp, nvar - t->nvar, Var);
     for (Var v = t->nvar; v < nvar; v++)
         c.now[v - t->nvar] = v;
     b->g->litter = true;
-    bool ok = change_all(&c, napply, n, grad);
+    bool ok = rewire_gradients(&c, napply, n, grad);
     for (uint32_t k = 0; k < c.nlevel; k++)
         vec_free(&c.token[k]);
     vec_free(&c.todo);

@@ -29,7 +29,7 @@ void ad_choose_kept(Builder *b, const GradTrace *t, const uint8_t *needed,
 /* Before a walk: long scans of g, of which not all states are read by others too,
  * become scans over stretches of their steps. Ids change, names stay. False: diagnosed.
  */
-bool ad_stretch_loops(Graph *g);
+bool ad_segment_scans(Graph *g);
 /* Is it not worth a thought: a constant, a leaf, a few elements, no tensor? */
 bool ad_is_small(const Graph *g, Var v);
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-typedef struct Line {
+typedef struct ForwardLine {
     const Graph *g;
     const GradTrace *t;
     size_t n; /* Applies between leaves and cost */
@@ -17,9 +17,9 @@ typedef struct Line {
     double *crossing; /* by place: bytes made up to there and used behind */
     uint32_t *last;   /* by variable: the last place that uses it */
     double all;
-} Line;
+} ForwardLine;
 
-static double bytes_of(const Graph *g, Var v) {
+static double estimate_bytes(const Graph *g, Var v) {
     enum { UNKNOWN = 256 };
     const Type *t = var_type(g, v);
     if (ad_is_small(g, v)) return 0;
@@ -30,7 +30,7 @@ static double bytes_of(const Graph *g, Var v) {
 }
 
 /* Applies with an output that gets a gradient, or that such ones need. */
-static void find_line(Line *l, Arena *tmp, const uint8_t *needed) {
+static void find_forward_line(ForwardLine *l, Arena *tmp, const uint8_t *needed) {
     uint8_t *on = NEW_N(tmp, l->t->nvar, uint8_t);
     l->apply = NEW_N(tmp, l->t->napply, ApplyId);
     l->last = NEW_N(tmp, l->t->nvar, uint32_t);
@@ -52,7 +52,7 @@ static void find_line(Line *l, Arena *tmp, const uint8_t *needed) {
     }
 }
 
-static void measure(Line *l, Arena *tmp, const uint8_t *needed) {
+static void measure_line(ForwardLine *l, Arena *tmp, const uint8_t *needed) {
     l->needs = NEW_N(tmp, l->n, double);
     l->crossing = NEW_N(tmp, l->n + 1, double);
     for (size_t p = 0; p < l->n; p++)
@@ -62,7 +62,7 @@ static void measure(Line *l, Arena *tmp, const uint8_t *needed) {
         const Apply *ap = &l->g->apply[l->apply[p]];
         for (size_t k = 0; k < ap->nout; k++) {
             Var v = ap->out + (Var)k;
-            double bytes = bytes_of(l->g, v);
+            double bytes = estimate_bytes(l->g, v);
             if (needed[v]) l->needs[p] += bytes;
             if (l->last[v] <= p) continue;
             l->crossing[p] += bytes; /* a difference, summed below */
@@ -77,7 +77,7 @@ static void measure(Line *l, Arena *tmp, const uint8_t *needed) {
 /* Cuts the line where `each` bytes have gathered, or at a better place since half of
  * them had. Returns kept bytes and the largest stretch together; place[] gets the cuts.
  */
-static double cut(const Line *l, double each, size_t *place, size_t *n) {
+static double cut_line(const ForwardLine *l, double each, size_t *place, size_t *n) {
     double kept = 0, largest = 0, sum = 0, since = 0;
     size_t best = 0;
     bool open = false;
@@ -102,7 +102,8 @@ static double cut(const Line *l, double each, size_t *place, size_t *n) {
     return kept + (sum > largest ? sum : largest);
 }
 
-static void keep_at(const Line *l, const size_t *place, size_t n, uint8_t *keep) {
+static void keep_across_cuts(const ForwardLine *l, const size_t *place, size_t n,
+                             uint8_t *keep) {
     size_t k = 0;
     for (size_t p = 0; p < l->n; p++) {
         const Apply *ap = &l->g->apply[l->apply[p]];
@@ -118,21 +119,21 @@ static void keep_at(const Line *l, const size_t *place, size_t n, uint8_t *keep)
 void ad_choose_kept(Builder *b, const GradTrace *t, const uint8_t *needed,
                     uint8_t *keep) {
     Arena *tmp = arena_new(b->s);
-    Line l = {.g = b->g, .t = t};
-    find_line(&l, tmp, needed);
-    measure(&l, tmp, needed);
+    ForwardLine l = {.g = b->g, .t = t};
+    find_forward_line(&l, tmp, needed);
+    measure_line(&l, tmp, needed);
     size_t *place = NEW_N(tmp, l.n, size_t), n,
            most = 2 * (size_t)sqrt((double)l.n) + 2;
     double least = l.all, each = 0;
     for (size_t m = 2; m <= most; m += 1 + m / 16) {
-        double bytes = cut(&l, l.all / (double)m, place, &n);
+        double bytes = cut_line(&l, l.all / (double)m, place, &n);
         if (bytes >= least) continue;
         least = bytes;
         each = l.all / (double)m;
     }
     if (each > 0) {
-        cut(&l, each, place, &n);
-        keep_at(&l, place, n, keep);
+        cut_line(&l, each, place, &n);
+        keep_across_cuts(&l, place, n, keep);
     }
     arena_free(tmp);
 }

@@ -15,12 +15,12 @@ static const Graph *called(const Graph *g, const Apply *ap) {
 
 /* Is what a run tells of its derivatives to be looked at? Those of an elementwise op
  * are products and sums over its own shapes. */
-static bool is_watched(Session *s, const Op *op) {
+static bool needs_runtime_check(Session *s, const Op *op) {
     bool safe = op->elemwise && op->partial;
     return (op->from && !safe) || services(s)->check_derivatives;
 }
 
-static Claimed claimed(Builder *b, ApplyId a, size_t i, bool output) {
+static Claimed describe_claim(Builder *b, ApplyId a, size_t i, bool output) {
     const Apply *ap = &b->g->apply[a];
     const Graph *fn = called(b->g, ap);
     Claimed c = {.kind = output ? "pushforward" : "gradient",
@@ -29,14 +29,14 @@ static Claimed claimed(Builder *b, ApplyId a, size_t i, bool output) {
                  .op = ap->op,
                  .nin = ap->nin,
                  .at = i,
-                 .own = is_watched(b->s, ap->op)};
+                 .own = needs_runtime_check(b->s, ap->op)};
     if (fn)
         c.part = sym_text(b->s, output ? fn->outputs.p[i].label
                                        : var_name(fn, fn->inputs.p[i]));
     return c;
 }
 
-static const char *part_text(Session *s, const Claimed *c) {
+static const char *claimed_part_text(Session *s, const Claimed *c) {
     if (c->part) return c->part;
     if (!c->output) return signature_input_text(s, c->op, c->nin, c->at);
     const Signature *sig = op_signature(s, c->op);
@@ -45,28 +45,29 @@ static const char *part_text(Session *s, const Claimed *c) {
 }
 
 /* "gradient of f for its input x" */
-static const char *what(Session *s, const Claimed *c) {
+static const char *claim_text(Session *s, const Claimed *c) {
     return arena_printf(session_arena(s), "%s of %s for its %s %s", c->kind, c->of,
-                        c->output ? "output" : "input", part_text(s, c));
+                        c->output ? "output" : "input", claimed_part_text(s, c));
 }
 
-static bool broken(Builder *b, const Claimed *c, const char *fmt, ...)
+static bool fail_claim(Builder *b, const Claimed *c, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static bool broken(Builder *b, const Claimed *c, const char *fmt, ...) {
+static bool fail_claim(Builder *b, const Claimed *c, const char *fmt, ...) {
     Str text = STR(b->s);
     va_list ap;
     va_start(ap, fmt);
     str_vprintf(&text, fmt, ap);
     va_end(ap);
-    fail(b->s, b->from.at, E_GRADIENT, "the %s %s", what(b->s, c), str_text(&text));
+    fail(b->s, b->from.at, E_GRADIENT, "the %s %s", claim_text(b->s, c),
+         str_text(&text));
     str_free(&text);
     return false;
 }
 
 /* ---- constants ---- */
-typedef enum Known { UNKNOWN, ZERO, NONZERO } Known;
+typedef enum Zeroness { UNKNOWN, ZERO, NONZERO } Zeroness;
 
-static Known known_constant(const Tensor *t) {
+static Zeroness const_zeroness(const Tensor *t) {
     int64_t n = tensor_size(t);
     for (int64_t i = 0; i < n; i++) {
         double part[2];
@@ -97,10 +98,10 @@ static bool keeps_zero(const char *op) {
 }
 
 /* Is it zero, or surely not, whatever the inputs are? */
-static Known known(const Graph *g, Var v) {
+static Zeroness infer_zeroness(const Graph *g, Var v) {
     for (int depth = 0; depth < 32; depth++) {
         const Tensor *t = var_const(g, v);
-        if (t) return known_constant(t);
+        if (t) return const_zeroness(t);
         ApplyId a = var_owner(g, v);
         if (a == APPLY_NONE) return UNKNOWN;
         const char *op = g->apply[a].op->name;
@@ -121,7 +122,7 @@ static Known known(const Graph *g, Var v) {
 /* ---- what is said ---- */
 
 /* Sizes: different ones that types tell are wrong, the rest is left open. */
-static bool sizes_fit(const Type *have, const Type *want, bool *open) {
+static bool known_sizes_fit(const Type *have, const Type *want, bool *open) {
     *open = false;
     for (int i = 0; i < have->ndim; i++) {
         Dim h = have->dim[i], w = want->dim[i];
@@ -132,87 +133,89 @@ static bool sizes_fit(const Type *have, const Type *want, bool *open) {
 }
 
 /* An op that looks at what only a run can tell. */
-static bool watch(Builder *b, const Claimed *c, Var like, bool zero, Var *d) {
-    PropArg prop[] = {{"what", PROP_STR(sym(b->s, what(b->s, c)))},
+static bool insert_runtime_check(Builder *b, const Claimed *c, Var like, bool zero,
+                                 Var *d) {
+    PropArg prop[] = {{"what", PROP_STR(sym(b->s, claim_text(b->s, c)))},
                       {"zero", PROP_BOOL(zero)}};
     Var in[] = {*d, like};
     *d = apply_named(b, "check_derivative", 2, in, 2, prop);
     return *d != VAR_NONE;
 }
 
-static bool not_zero(Builder *b, const Claimed *c) {
-    return broken(b, c,
-                  c->output ? "is not zero, though that is of integers, which no "
-                              "small change moves"
-                            : "is not zero, though that reaches the cost through "
-                              "integers only, which no small change moves");
+static bool fail_nonzero(Builder *b, const Claimed *c) {
+    return fail_claim(b, c,
+                      c->output ? "is not zero, though that is of integers, which no "
+                                  "small change moves"
+                                : "is not zero, though that reaches the cost through "
+                                  "integers only, which no small change moves");
 }
 
 bool ad_claim(Builder *b, const Claimed *c, Var like, Var *d) {
     const Graph *g = b->g;
     if (*d == GRAD_DISCONNECTED || var_is_null(g, *d)) return true;
     const Type *t = var_type(g, *d), *want = var_type(g, like);
-    if (ad_is_own(g, like))
-        return t == want || broken(b, c, "is %s, but that is %s", type_str(b->s, t),
-                                   type_str(b->s, want));
+    if (ad_is_plugin_value(g, like))
+        return t == want || fail_claim(b, c, "is %s, but that is %s", type_str(b->s, t),
+                                       type_str(b->s, want));
     bool kind =
         t->kind == want->kind && (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE);
     if (!kind || dtype_is_discrete(t->dtype))
-        return broken(b, c, "illegally returned an integer-valued variable (%s)",
-                      type_str(b->s, t));
+        return fail_claim(b, c, "illegally returned an integer-valued variable (%s)",
+                          type_str(b->s, t));
     bool open;
-    if (t->ndim != want->ndim || !sizes_fit(t, want, &open))
-        return broken(b, c, "is %s, but that is %s", type_str(b->s, t),
-                      type_str(b->s, want));
-    Known is = c->zero ? known(g, *d) : ZERO;
-    if (is == NONZERO) return not_zero(b, c);
+    if (t->ndim != want->ndim || !known_sizes_fit(t, want, &open))
+        return fail_claim(b, c, "is %s, but that is %s", type_str(b->s, t),
+                          type_str(b->s, want));
+    Zeroness is = c->zero ? infer_zeroness(g, *d) : ZERO;
+    if (is == NONZERO) return fail_nonzero(b, c);
     bool unsure = open || is == UNKNOWN;
-    return !c->own || !unsure || watch(b, c, like, is == UNKNOWN, d);
+    return !c->own || !unsure || insert_runtime_check(b, c, like, is == UNKNOWN, d);
 }
 
 /* Does input i reach the cost, and only through outputs of integer dtype? */
-static void paths(const Graph *g, ApplyId a, size_t i, const Var *cotangent,
-                  bool *connected, bool *discrete) {
+static void find_cost_paths(const Graph *g, ApplyId a, size_t i, const Var *cotangent,
+                            bool *connected, bool *discrete) {
     *connected = false;
     *discrete = true;
     for (size_t k = 0; k < g->apply[a].nout; k++) {
         if (cotangent[k] == GRAD_DISCONNECTED || !op_connected(g, a, i, k)) continue;
         Var out = g->apply[a].out + (Var)k;
         *connected = true;
-        *discrete &= !ad_is_own(g, out) && !dtype_is_inexact(var_type(g, out)->dtype);
+        *discrete &=
+            !ad_is_plugin_value(g, out) && !dtype_is_inexact(var_type(g, out)->dtype);
     }
 }
 
 /* Does the op itself say what is connected? Else everything is taken to be. */
-static bool has_pattern(const Op *op) {
+static bool has_connection_pattern(const Op *op) {
     return op->connect || op->disconnected;
 }
 
 static bool claim_disconnected(Builder *b, const Claimed *c, const Op *op) {
     if (!op->from) return true;
-    if (has_pattern(op))
-        return broken(b, c,
-                      "is disconnected, but its connection pattern says that it "
-                      "is connected");
+    if (has_connection_pattern(op))
+        return fail_claim(b, c,
+                          "is disconnected, but its connection pattern says that it "
+                          "is connected");
     warn(b->s, b->from.at, E_GRADIENT,
          "the %s is disconnected, but the op states no connection pattern, so that "
          "every input counts as connected",
-         what(b->s, c));
+         claim_text(b->s, c));
     return true;
 }
 
 bool ad_claim_gradient(Builder *b, ApplyId a, size_t i, const Var *cotangent, Var in,
                        Var *term) {
     const Op *op = b->g->apply[a].op;
-    Claimed c = claimed(b, a, i, false);
+    Claimed c = describe_claim(b, a, i, false);
     bool connected, discrete;
-    paths(b->g, a, i, cotangent, &connected, &discrete);
+    find_cost_paths(b->g, a, i, cotangent, &connected, &discrete);
     c.zero = discrete;
     if (*term == GRAD_DISCONNECTED) return !connected || claim_disconnected(b, &c, op);
     if (!connected)
-        return broken(b, &c,
-                      "is a term, but its connection pattern says that it is "
-                      "disconnected");
+        return fail_claim(b, &c,
+                          "is a term, but its connection pattern says that it is "
+                          "disconnected");
     return ad_claim(b, &c, in, term);
 }
 
@@ -221,12 +224,12 @@ bool ad_claim_tangent(Builder *b, const Claimed *c, Var out, Var *result) {
     if (*result == VAR_NONE || var_is_null(g, *result)) return true;
     const Type *t = var_type(g, out);
     bool array = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE;
-    bool moves = ad_is_own(g, out) || (array && dtype_is_inexact(t->dtype));
+    bool moves = ad_is_plugin_value(g, out) || (array && dtype_is_inexact(t->dtype));
     if (moves) return ad_claim(b, c, out, result);
-    return !c->own || known(g, *result) != NONZERO || not_zero(b, c);
+    return !c->own || infer_zeroness(g, *result) != NONZERO || fail_nonzero(b, c);
 }
 
 bool ad_claim_pushforward(Builder *b, ApplyId a, size_t k, Var *result) {
-    Claimed c = claimed(b, a, k, true);
+    Claimed c = describe_claim(b, a, k, true);
     return ad_claim_tangent(b, &c, b->g->apply[a].out + (Var)k, result);
 }

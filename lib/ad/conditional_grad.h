@@ -9,45 +9,46 @@
 #include "ad/term.h"
 #include "base/map.h"
 
-typedef uint32_t GuardId; /* NO_GUARD: always there */
+typedef uint32_t PathCondId; /* NO_GUARD: always there */
 enum { NO_GUARD = 0 };
-typedef struct Guard {
-    GuardId up;    /* the guard that the ifelse itself stands under */
-    GuardId jump;  /* one of those around it, far up */
-    GuardId below; /* one of those under it: a note for who goes back down */
+typedef struct PathCond {
+    PathCondId up;    /* the guard that the ifelse itself stands under */
+    PathCondId jump;  /* one of those around it, far up */
+    PathCondId below; /* one of those under it: a note for who goes back down */
     uint32_t depth;
     Var condition;
     bool then;
     Var holds; /* this one and those around it do; VAR_NONE: not asked yet */
-} Guard;
+} PathCond;
 /* A gradient, or a part of one; next: number of another, 0: none. */
-typedef struct GuardPart {
+typedef struct PathCondPart {
     Var sum;
-    GuardId guard;
+    PathCondId guard;
     uint32_t number, next;
-} GuardPart;
-typedef struct Guards {
+} PathCondPart;
+typedef struct PathConds {
     Builder *b;
-    Vec(Guard) all; /* by number; the first is none */
+    Vec(PathCond) all; /* by number; the first is none */
     Map number;
-    Vec(GuardPart) part; /* the first is none */
-    uint32_t *more;      /* by variable: parts beside the first sum */
-} Guards;
+    Vec(PathCondPart) part; /* the first is none */
+    uint32_t *more;         /* by variable: parts beside the first sum */
+} PathConds;
 
 /* For the gradients of n variables; memory of a. */
-Guards guards_new(Builder *b, Arena *a, size_t n);
-void guards_free(Guards *q);
+PathConds path_conds_new(Builder *b, Arena *a, size_t n);
+void path_conds_free(PathConds *q);
 /* The guard of one side of an ifelse whose gradient is under `up`. */
-GuardId guard_side(Guards *q, GuardId up, Var condition, bool then);
+PathCondId path_cond_side(PathConds *q, PathCondId up, Var condition, bool then);
 /* The innermost guard that both are under. */
-GuardId guard_common(const Guards *q, GuardId x, GuardId y);
+PathCondId path_cond_common(const PathConds *q, PathCondId x, PathCondId y);
 /* A gradient of x under `from` as one under `to`, which `from` is under. VAR_NONE:
  * diagnosed. */
-Var guard_leave(Guards *q, Var x, Var gradient, GuardId from, GuardId to);
+Var path_cond_leave(PathConds *q, Var x, Var gradient, PathCondId from, PathCondId to);
 /* Adds a gradient to the sum of x, or keeps it beside it where it is under another
  * guard. False: diagnosed. */
-bool guard_add(Guards *q, Var x, Var *sum, GuardId *guard, Var gradient, GuardId under);
+bool path_cond_add(PathConds *q, Var x, Var *sum, PathCondId *guard, Var gradient,
+                   PathCondId under);
 /* Puts together what was kept apart: of two sides of one ifelse, the taken one. */
-bool guard_join(Guards *q, Var x, Var *sum, GuardId *guard);
+bool path_cond_join(PathConds *q, Var x, Var *sum, PathCondId *guard);
 
 #endif

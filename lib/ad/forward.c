@@ -10,32 +10,32 @@
 #include <string.h>
 
 /* t with out's shape: a tangent of a broadcast input is smaller than the output. */
-static Var stretch(Builder *b, Var t, Var out) {
+static Var broadcast_tangent(Builder *b, Var t, Var out) {
     const Type *have = var_type(b->g, t), *want = var_type(b->g, out);
     if (have->kind != TYPE_TENSOR) return t;
     bool same = have->ndim == want->ndim;
     for (int i = 0; same && i < want->ndim; i++)
         same = have->dim[i] == want->dim[i];
-    return same ? t : call2(b, "add", t, zeros_like(b, out, have->dtype));
+    return same ? t : op_call2(b, "add", t, zeros_like(b, out, have->dtype));
 }
 
-static bool add_term(Builder *b, Var term, Var *sum) {
+static bool add_tangent(Builder *b, Var term, Var *sum) {
     if (term == VAR_NONE) return false;
     *sum = *sum == VAR_NONE ? term : ad_add(b, *sum, term);
     return *sum != VAR_NONE;
 }
 
-static bool partial_push(Builder *b, ApplyId a, const char *text, Var t, Var *sum) {
+static bool push_partial(Builder *b, ApplyId a, const char *text, Var t, Var *sum) {
     if (strcmp(text, "0") == 0 || strcmp(text, "disconnected") == 0) return true;
-    if (strcmp(text, "1") == 0) return add_term(b, t, sum);
-    if (strcmp(text, "-1") == 0) return add_term(b, call1(b, "negative", t), sum);
+    if (strcmp(text, "1") == 0) return add_tangent(b, t, sum);
+    if (strcmp(text, "-1") == 0) return add_tangent(b, op_call1(b, "negative", t), sum);
     bool ok = true;
-    Var d = build_for_apply(b, text, b->g, a, VAR_NONE, &ok);
+    Var d = template_build_apply(b, text, b->g, a, VAR_NONE, &ok);
     if (!ok) return false;
     if (d == GRAD_DISCONNECTED) return true;
     if (var_is_null(b->g, d)) return *sum = d, true;
-    return add_term(b, call2(b, "multiply", cast_to(b, d, var_type(b->g, t)->dtype), t),
-                    sum);
+    return add_tangent(
+        b, op_call2(b, "multiply", op_cast_to(b, d, var_type(b->g, t)->dtype), t), sum);
 }
 
 static bool elementwise_push(Builder *b, ApplyId a, const Var *in, const Var *tangent,
@@ -48,12 +48,12 @@ static bool elementwise_push(Builder *b, ApplyId a, const Var *in, const Var *ta
         if (!ap.op->partial[i])
             return fail(b->s, b->from.at, E_GRADIENT, "%s has no derivative",
                         ap.op->name);
-        if (!partial_push(b, a, ap.op->partial[i],
-                          cast_to(b, tangent[i], ad_dtype(b, in[i])), &sum))
+        if (!push_partial(b, a, ap.op->partial[i],
+                          op_cast_to(b, tangent[i], ad_dtype(b, in[i])), &sum))
             return false;
     }
     if (sum != VAR_NONE && !var_is_null(b->g, sum)) {
-        sum = stretch(b, sum, ap.out);
+        sum = broadcast_tangent(b, sum, ap.out);
         if (sum == VAR_NONE) return false;
     }
     return *result = sum, true;
@@ -69,7 +69,7 @@ static bool linear_push(Builder *b, ApplyId a, const Var *in, const Var *tangent
         if (tangent[i] == VAR_NONE || !op_connected(b->g, a, i, 0)) continue;
         for (size_t j = 0; j < ap.nin; j++)
             with[j] = j == i ? tangent[i] : in[j];
-        ok = add_term(b, op_apply1(b, ap.op, ap.props, ap.nin, with), &sum);
+        ok = add_tangent(b, op_apply1(b, ap.op, ap.props, ap.nin, with), &sum);
     }
     arena_free(tmp);
     return *result = sum, ok;
@@ -81,12 +81,12 @@ static Var fresh_zero(Builder *b, Var x) {
     if (z == VAR_NONE) return z;
     const Type *t = var_type(b->g, z);
     bool sparse = t->kind == TYPE_SPARSE;
-    const char *add = sparse               ? "sparse_with_data"
-                      : ad_is_own(b->g, x) ? type_class(t)->add
-                                           : "add";
+    const char *add = sparse                        ? "sparse_with_data"
+                      : ad_is_plugin_value(b->g, x) ? type_class(t)->add
+                                                    : "add";
     const Op *op = op_find(b->s, add, strlen(add));
     if (!op) return ad_add(b, z, z); /* says so */
-    Var two[2] = {z, sparse ? call1(b, "sparse_data", z) : z};
+    Var two[2] = {z, sparse ? op_call1(b, "sparse_data", z) : z};
     if (two[1] == VAR_NONE) return VAR_NONE;
     return graph_apply(b->g, op, props_make(b->s, op, 0, NULL), 2, two, 1, &t, false,
                        true, b->from);
@@ -108,21 +108,21 @@ static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, size_t nf,
     return ad_vjp(b, live, h, t, nf, c, &loose, result);
 }
 
-static uint8_t *dependent(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
-                          const Var *wrt);
+static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
+                                const Var *wrt);
 
 /* What an undefined gradient of wrt leaves undefined: every f that depends on it. */
-static void spread_null(Builder *b, uint32_t nvar, Var null, Var wrt, size_t nf,
-                        const Var *f, Var *result) {
+static void null_dependents(Builder *b, uint32_t nvar, Var null, Var wrt, size_t nf,
+                            const Var *f, Var *result) {
     Arena *tmp = arena_new(b->s);
-    const uint8_t *on = dependent(b->g, tmp, nvar, 1, &wrt);
+    const uint8_t *on = mark_dependents(b->g, tmp, nvar, 1, &wrt);
     for (size_t k = 0; k < nf; k++)
         if (on[f[k]]) result[k] = null;
     arena_free(tmp);
 }
 
-static bool two_pullbacks(Builder *b, size_t nf, const Var *f, size_t n, const Var *wrt,
-                          const Var *tangent, Var *result) {
+static bool jvp_by_pullbacks(Builder *b, size_t nf, const Var *f, size_t n,
+                             const Var *wrt, const Var *tangent, Var *result) {
     Arena *tmp = arena_new(b->s);
     GradOptions loose = {.disconnected = GRAD_IGNORE,
                          .return_disconnected = GRAD_NONE,
@@ -139,7 +139,7 @@ static bool two_pullbacks(Builder *b, size_t nf, const Var *f, size_t n, const V
     ok = ok && second_pullback(b, n, h, t, nf, c, result);
     for (size_t i = 0; ok && i < n; i++)
         if (var_is_null(b->g, first[i]))
-            spread_null(b, nvar, first[i], wrt[i], nf, f, result);
+            null_dependents(b, nvar, first[i], wrt[i], nf, f, result);
     arena_free(tmp);
     return ok;
 }
@@ -173,7 +173,7 @@ static const Graph *called(const Builder *b, const Apply *ap) {
     return graph_function(b->g, op_prop(b->s, ap->op, ap->props, "fn")->sym);
 }
 
-static bool push_one(Builder *b, ApplyId a, const Var *tangent, Var *result) {
+static bool push_apply(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     const Apply ap = b->g->apply[a];
     const Graph *fn = called(b, &ap);
     for (size_t k = 0; k < ap.nout; k++)
@@ -229,7 +229,7 @@ static bool push_or_null(Builder *b, ApplyId a, Var *tangent, Var *result) {
         if (null[i] != VAR_NONE) tangent[i] = VAR_NONE;
         live |= tangent[i] != VAR_NONE;
     }
-    bool ok = !live || push_one(b, a, tangent, result);
+    bool ok = !live || push_apply(b, a, tangent, result);
     for (size_t i = 0; i < ap.nin; i++)
         for (size_t k = 0; ok && null[i] != VAR_NONE && k < ap.nout; k++)
             if (op_connected(b->g, a, i, k)) result[k] = null[i];
@@ -238,7 +238,7 @@ static bool push_or_null(Builder *b, ApplyId a, Var *tangent, Var *result) {
 }
 
 /* Tangents of integer outputs are zero: no small change changes them. */
-static void drop_discrete(Builder *b, ApplyId a, Var *result) {
+static void drop_discrete_tangents(Builder *b, ApplyId a, Var *result) {
     for (size_t k = 0; k < b->g->apply[a].nout; k++) {
         const Type *t = var_type(b->g, b->g->apply[a].out + (Var)k);
         bool moves = t->kind == TYPE_PLUGIN ||
@@ -249,7 +249,8 @@ static void drop_discrete(Builder *b, ApplyId a, Var *result) {
 }
 
 /* Applies that f is made of: what else depends on wrt is left alone. */
-static uint8_t *needed(const Graph *g, Arena *tmp, size_t nf, const Var *f) {
+static uint8_t *mark_needed_applies(const Graph *g, Arena *tmp, size_t nf,
+                                    const Var *f) {
     uint8_t *var = NEW_N(tmp, g->nvar, uint8_t), *on = NEW_N(tmp, g->napply, uint8_t);
     for (size_t k = 0; k < nf; k++)
         var[f[k]] = 1;
@@ -262,10 +263,10 @@ static uint8_t *needed(const Graph *g, Arena *tmp, size_t nf, const Var *f) {
     return on;
 }
 
-static bool forward(Builder *b, Arena *tmp, size_t nf, const Var *f, size_t nwrt,
-                    const Var *wrt, const Var *tangent, Var *dot) {
+static bool carry_tangents(Builder *b, Arena *tmp, size_t nf, const Var *f, size_t nwrt,
+                           const Var *wrt, const Var *tangent, Var *dot) {
     uint32_t napply = b->g->napply;
-    const uint8_t *on = needed(b->g, tmp, nf, f);
+    const uint8_t *on = mark_needed_applies(b->g, tmp, nf, f);
     size_t widest = 1;
     for (ApplyId a = 0; a < napply; a++) {
         if (b->g->apply[a].nin > widest) widest = b->g->apply[a].nin;
@@ -289,7 +290,7 @@ static bool forward(Builder *b, Arena *tmp, size_t nf, const Var *f, size_t nwrt
         Origin was = ad_origin(b, a, "pushforward");
         if (!push_or_null(b, a, t, r)) return false;
         b->from = was;
-        drop_discrete(b, a, r);
+        drop_discrete_tangents(b, a, r);
         for (size_t k = 0; k < ap.nout; k++)
             if (dot[ap.out + k] == VAR_NONE)
                 dot[ap.out + k] = r[k]; /* a tangent that was given stays */
@@ -298,8 +299,8 @@ static bool forward(Builder *b, Arena *tmp, size_t nf, const Var *f, size_t nwrt
 }
 
 /* What depends on wrt through connected paths, be its tangent zero or not. */
-static uint8_t *dependent(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
-                          const Var *wrt) {
+static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
+                                const Var *wrt) {
     uint8_t *on = NEW_N(a, nvar, uint8_t);
     for (size_t i = 0; i < nwrt; i++)
         on[wrt[i]] = 1;
@@ -318,14 +319,14 @@ bool ad_jvp(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
                         "a tangent is %s for a variable that is %s",
                         type_str(b->s, var_type(b->g, tangent[i])),
                         type_str(b->s, var_type(b->g, wrt[i])));
-    if (by_pullback) return two_pullbacks(b, nf, f, nwrt, wrt, tangent, result);
+    if (by_pullback) return jvp_by_pullbacks(b, nf, f, nwrt, wrt, tangent, result);
     Arena *tmp = arena_new(b->s);
     uint32_t n = b->g->nvar;
     Var *dot = NEW_N(tmp, n, Var);
     for (uint32_t v = 0; v < n; v++)
         dot[v] = VAR_NONE;
-    bool ok = forward(b, tmp, nf, f, nwrt, wrt, tangent, dot);
-    uint8_t *on = ok ? dependent(b->g, tmp, n, nwrt, wrt) : NULL;
+    bool ok = carry_tangents(b, tmp, nf, f, nwrt, wrt, tangent, dot);
+    uint8_t *on = ok ? mark_dependents(b->g, tmp, n, nwrt, wrt) : NULL;
     for (size_t k = 0; ok && k < nf; k++) {
         result[k] = dot[f[k]];
         if (result[k] == GRAD_DISCONNECTED && on[f[k]])

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Recipe {
+typedef struct PullbackRecipe {
     Graph *main, *made;
     const Graph *fn; /* without its effects: the call itself has them */
     Sym name;        /* of the function as it is */
@@ -14,12 +14,12 @@ typedef struct Recipe {
     Builder b;
     Arena *tmp;
     Var *in, *out, *cotangent; /* of fn, in `made` */
-} Recipe;
+} PullbackRecipe;
 
 /* "f_pullback" with the selection spelled out where it isn't everything: one name a
  * recipe. */
-static Sym recipe_name(Session *s, const Graph *fn, const bool *wanted,
-                       const bool *has) {
+static Sym pullback_name(Session *s, const Graph *fn, const bool *wanted,
+                         const bool *has) {
     Str text = STR(s);
     str_printf(&text, "%s_pullback", sym_text(s, fn->name));
     bool all = true;
@@ -41,7 +41,7 @@ static Sym recipe_name(Session *s, const Graph *fn, const bool *wanted,
 }
 
 /* Inputs and body of fn, then a cotangent for each output that has one. */
-static bool copy_body(Recipe *r) {
+static bool copy_with_cotangents(PullbackRecipe *r) {
     Session *s = r->main->s;
     const Graph *fn = r->fn;
     Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
@@ -70,7 +70,7 @@ static bool copy_body(Recipe *r) {
     return true;
 }
 
-static bool by_rules(Recipe *r, Var *grad) {
+static bool pull_by_rules(PullbackRecipe *r, Var *grad) {
     const Graph *fn = r->fn;
     size_t nf = 0, nwrt = 0;
     Var *f = NEW_N(r->tmp, fn->outputs.n, Var), *g = NEW_N(r->tmp, fn->outputs.n, Var);
@@ -82,7 +82,7 @@ static bool by_rules(Recipe *r, Var *grad) {
             size_t same = 0;
             while (same < nf && f[same] != r->out[k])
                 same++;
-            g[same] = same < nf ? call2(&r->b, "add", g[same], r->cotangent[k])
+            g[same] = same < nf ? op_call2(&r->b, "add", g[same], r->cotangent[k])
                                 : r->cotangent[k];
             if (g[same] == VAR_NONE) return false;
             f[same] = r->out[k];
@@ -100,13 +100,13 @@ static bool by_rules(Recipe *r, Var *grad) {
 }
 
 /* Does input i reach only outputs of integer dtype of those that have a cotangent? */
-static bool is_discrete_path(const Recipe *r, size_t i) {
+static bool is_discrete_path(const PullbackRecipe *r, size_t i) {
     const Graph *fn = r->fn;
     for (size_t k = 0; k < fn->outputs.n; k++) {
         const Type *t = var_type(fn, fn->outputs.p[k].var);
         bool moves = t->kind == TYPE_PLUGIN || dtype_is_inexact(t->dtype);
         if (r->has[k] && moves &&
-            function_connected((Graph *)(uintptr_t)fn, i, k)) /* keeps its answer */
+            graph_connected((Graph *)(uintptr_t)fn, i, k)) /* keeps its answer */
             return false;
     }
     return true;
@@ -114,7 +114,7 @@ static bool is_discrete_path(const Recipe *r, size_t i) {
 
 /* The user's own pullback: a function of the inputs and all cotangents, with one output
  * an input. */
-static bool by_override(Recipe *r, const Graph *own, Var *grad) {
+static bool pull_by_override(PullbackRecipe *r, const Graph *own, Var *grad) {
     const Graph *fn = r->fn;
     size_t nin = fn->inputs.n, nout = fn->outputs.n;
     if (own->inputs.n != nin + nout || own->outputs.n != nin)
@@ -149,18 +149,18 @@ static bool by_override(Recipe *r, const Graph *own, Var *grad) {
 
 Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool *has) {
     Session *s = main->s;
-    Sym name = recipe_name(s, fn, wanted, has);
+    Sym name = pullback_name(s, fn, wanted, has);
     Graph *old = graph_function(main, name);
     if (old) return old;
-    const Graph *quiet = function_quiet(main, fn);
+    const Graph *quiet = graph_strip_effects(main, fn);
     if (!quiet) return NULL;
     if (!session_enter(s)) return session_too_deep(s, NOWHERE), NULL;
-    Recipe r = {.main = main,
-                .fn = quiet,
-                .name = fn->name,
-                .wanted = wanted,
-                .has = has,
-                .tmp = arena_new(s)};
+    PullbackRecipe r = {.main = main,
+                        .fn = quiet,
+                        .name = fn->name,
+                        .wanted = wanted,
+                        .has = has,
+                        .tmp = arena_new(s)};
     r.made = graph_function_new(main, name);
     r.made->derived = true;
     r.b = builder(r.made, true);
@@ -169,7 +169,8 @@ Graph *ad_pullback(Graph *main, const Graph *fn, const bool *wanted, const bool 
     r.cotangent = NEW_N(r.tmp, fn->outputs.n, Var);
     Var *grad = NEW_N(r.tmp, fn->inputs.n, Var);
     const Graph *own = fn->pullback ? graph_function(main, fn->pullback) : NULL;
-    bool ok = copy_body(&r) && (own ? by_override(&r, own, grad) : by_rules(&r, grad));
+    bool ok = copy_with_cotangents(&r) &&
+              (own ? pull_by_override(&r, own, grad) : pull_by_rules(&r, grad));
     for (size_t i = 0; ok && i < fn->inputs.n; i++) {
         if (!wanted[i]) continue;
         char label[32];

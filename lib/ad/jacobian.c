@@ -28,10 +28,10 @@ static Var joint_shape(Builder *b, Var x, Var y) {
 }
 
 /* All unit directions of x: [n, *x.shape], the rows of an identity. */
-static Var units(Builder *b, Var x, Var *n) {
+static Var unit_directions(Builder *b, Var x, Var *n) {
     PropArg dtype = {"dtype", PROP_DTYPE(ad_dtype(b, x))};
     Var item[MAX_NDIM + 1], e;
-    *n = leading_size(b, var_type(b->g, x)->ndim, x);
+    *n = shape_leading_size(b, var_type(b->g, x)->ndim, x);
     e = apply_named(b, "eye", 1, n, 1, &dtype);
     if (e == VAR_NONE || var_type(b->g, x)->ndim == 1) return e;
     item[0] = *n;
@@ -40,13 +40,13 @@ static Var units(Builder *b, Var x, Var *n) {
 }
 
 /* What does not depend on the direction, for all directions. */
-static Var same_for_all(Builder *b, Var x, Var n) {
+static Var broadcast_to_directions(Builder *b, Var x, Var n) {
     Var item[MAX_NDIM + 1] = {n};
     Var in[2] = {x, ints_stack(b, shape_items(b, x, 0, 1, item), item)};
     return apply_named(b, "broadcast_to", 2, in, 0, NULL);
 }
 
-static bool room_for(Jacobian *j, Var f, Var wrt) {
+static bool check_result_ndim(Jacobian *j, Var f, Var wrt) {
     /* one more, where rows are made */
     if (ndim_fits(j->b->s, j->b->from.at, NULL, ndim_of(j, f) + ndim_of(j, wrt) + 1))
         return true;
@@ -57,33 +57,33 @@ static bool room_for(Jacobian *j, Var f, Var wrt) {
 
 /* ---- reverse ---- */
 /* From [n, *wrt.shape], the pullbacks of f's unit cotangents. */
-static Var from_rows(Jacobian *j, Var x, Var f, Var wrt) {
+static Var shape_from_rows(Jacobian *j, Var x, Var f, Var wrt) {
     if (ndim_of(j, f) == 1 || x == VAR_NONE) return x;
     Var in[2] = {x, joint_shape(j->b, f, wrt)};
     return apply_named(j->b, "reshape", 2, in, 0, NULL);
 }
 
-static bool settle_rows(Jacobian *j, size_t k, Var n, const Var *row, const bool *has) {
+static bool place_rows(Jacobian *j, size_t k, Var n, const Var *row, const bool *has) {
     for (size_t i = 0, at = 0; i < j->nwrt; i++) {
         Var *r = &j->result[k * j->nwrt + i];
         if (*r == GRAD_DISCONNECTED || var_is_null(j->b->g, *r)) continue;
-        Var x = has[at] ? row[at] : same_for_all(j->b, row[at], n);
+        Var x = has[at] ? row[at] : broadcast_to_directions(j->b, row[at], n);
         at++;
-        *r = from_rows(j, x, j->f[k], j->wrt[i]);
+        *r = shape_from_rows(j, x, j->f[k], j->wrt[i]);
         if (*r == VAR_NONE) return false;
     }
     return true;
 }
 
-static bool by_rows(Jacobian *j, size_t k) {
+static bool jacobian_by_rows(Jacobian *j, size_t k) {
     Builder *b = j->b;
     Var f = j->f[k], n = VAR_NONE, *r = j->result + k * j->nwrt;
     bool scalar = ndim_of(j, f) == 0;
-    Var all = scalar ? const_number(b, ad_dtype(b, f), 1) : units(b, f, &n);
+    Var all = scalar ? const_number(b, ad_dtype(b, f), 1) : unit_directions(b, f, &n);
     bool empty = type_size(var_type(b->g, f)) == 0;
     Var one = scalar || all == VAR_NONE ? all
               : empty                   ? ad_zero(b, f)
-                                        : first_row(b, all);
+                                        : op_first_row(b, all);
     if (one == VAR_NONE || !ad_vjp(b, 1, &f, &one, j->nwrt, j->wrt, j->how, r))
         return false;
     if (scalar) return true;
@@ -92,15 +92,15 @@ static bool by_rows(Jacobian *j, size_t k) {
     size_t nwant = 0;
     for (size_t i = 0; i < j->nwrt; i++)
         if (r[i] != GRAD_DISCONNECTED && !var_is_null(b->g, r[i])) want[nwant++] = r[i];
-    if (empty) return settle_rows(j, k, n, want, has); /* any row will do */
+    if (empty) return place_rows(j, k, n, want, has); /* any row will do */
     return vmap_graph(b, 1, &one, &all, NULL, n, nwant, nwant, want, row, has) &&
-           settle_rows(j, k, n, row, has);
+           place_rows(j, k, n, row, has);
 }
 
 /* ---- forward ---- */
 /* From [n, *f.shape], the pushforwards of wrt's unit tangents: the dim of the tangents
  * goes last, and becomes wrt's. */
-static Var from_columns(Jacobian *j, Var x, Var f, Var wrt) {
+static Var shape_from_columns(Jacobian *j, Var x, Var f, Var wrt) {
     Builder *b = j->b;
     int nf = ndim_of(j, f);
     int64_t axes[MAX_NDIM + 1];
@@ -108,7 +108,7 @@ static Var from_columns(Jacobian *j, Var x, Var f, Var wrt) {
         axes[k] = (k + 1) % (nf + 1);
     PropArg arg = {"axes", PROP_INTS(axes, (size_t)nf + 1)};
     if (nf > 0 && x != VAR_NONE) x = apply_named(b, "transpose", 1, &x, 1, &arg);
-    if (x != VAR_NONE) x = cast_to(b, x, ad_dtype(b, wrt));
+    if (x != VAR_NONE) x = op_cast_to(b, x, ad_dtype(b, wrt));
     if (ndim_of(j, wrt) == 1 || x == VAR_NONE) return x;
     Var in[2] = {x, joint_shape(b, f, wrt)};
     return apply_named(b, "reshape", 2, in, 0, NULL);
@@ -116,15 +116,16 @@ static Var from_columns(Jacobian *j, Var x, Var f, Var wrt) {
 
 /* The derivative of all f by wrt[i]; *undecided where reverse mode has to say what
  * happens: no dependence, or an undefined derivative. */
-static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
+static bool jacobian_by_columns(Jacobian *j, size_t i, bool *undecided) {
     Builder *b = j->b;
     Var wrt = j->wrt[i], n = VAR_NONE;
     bool scalar = ndim_of(j, wrt) == 0;
-    Var all = scalar ? const_number(b, ad_dtype(b, wrt), 1) : units(b, wrt, &n);
+    Var all =
+        scalar ? const_number(b, ad_dtype(b, wrt), 1) : unit_directions(b, wrt, &n);
     bool empty = type_size(var_type(b->g, wrt)) == 0;
     Var one = scalar || all == VAR_NONE ? all
               : empty                   ? ad_zero(b, wrt)
-                                        : first_row(b, all);
+                                        : op_first_row(b, all);
     Var *dot = NEW_N(j->tmp, j->nf, Var), *column = NEW_N(j->tmp, j->nf, Var);
     bool *has = NEW_N(j->tmp, j->nf, bool);
     if (one == VAR_NONE || !ad_jvp(b, j->nf, j->f, 1, &wrt, &one, false, dot))
@@ -138,10 +139,10 @@ static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
         !vmap_graph(b, 1, &one, &all, NULL, n, j->nf, j->nf, dot, column, has))
         return false;
     for (size_t k = 0; k < j->nf; k++) {
-        Var x = scalar   ? cast_to(b, dot[k], ad_dtype(b, wrt))
+        Var x = scalar   ? op_cast_to(b, dot[k], ad_dtype(b, wrt))
                 : has[k] ? column[k]
-                         : same_for_all(b, column[k], n);
-        if (!scalar) x = from_columns(j, x, j->f[k], wrt);
+                         : broadcast_to_directions(b, column[k], n);
+        if (!scalar) x = shape_from_columns(j, x, j->f[k], wrt);
         if ((j->result[k * j->nwrt + i] = x) == VAR_NONE) return false;
     }
     return true;
@@ -150,8 +151,8 @@ static bool by_columns(Jacobian *j, size_t i, bool *undecided) {
 /* ---- the choice ---- */
 /* Elements as far as they are known: a number and the product of names. Two that can't
  * be compared count as equal. */
-static bool more_elements(const Graph *g, size_t na, const Var *a, size_t nb,
-                          const Var *b) {
+static bool has_more_elements(const Graph *g, size_t na, const Var *a, size_t nb,
+                              const Var *b) {
     int64_t x = 0, y = 0;
     for (size_t i = 0; i < na; i++) {
         int64_t n = type_size(var_type(g, a[i]));
@@ -164,16 +165,16 @@ static bool more_elements(const Graph *g, size_t na, const Var *a, size_t nb,
     return x > y;
 }
 
-static bool goes_forward(const Jacobian *j, JacobianMode mode) {
+static bool prefers_forward(const Jacobian *j, JacobianMode mode) {
     const Graph *g = j->b->g;
     if (j->how->nconstant) return false;
     for (size_t i = 0; i < j->nwrt; i++)
         if (dtype_is_complex(var_type(g, j->wrt[i])->dtype)) return false;
     if (mode != JACOBIAN_AUTO) return mode == JACOBIAN_FORWARD;
-    return !more_elements(g, j->nwrt, j->wrt, j->nf, j->f);
+    return !has_more_elements(g, j->nwrt, j->wrt, j->nf, j->f);
 }
 
-static bool is_real(Jacobian *j, Var f) {
+static bool check_real(Jacobian *j, Var f) {
     const Type *t = var_type(j->b->g, f);
     if (t->kind == TYPE_NULL)
         return fail(j->b->s, j->b->from.at, E_NULL, "can't differentiate a nan: %s",
@@ -187,7 +188,7 @@ static bool is_real(Jacobian *j, Var f) {
     return note(j->b->s, NOWHERE, "take its real and its imaginary part");
 }
 
-static bool is_dense(Jacobian *j, Var wrt) {
+static bool check_dense(Jacobian *j, Var wrt) {
     const Type *t = var_type(j->b->g, wrt);
     if (t->kind != TYPE_SPARSE) return true;
     fail(j->b->s, j->b->from.at, E_TYPE, "there is no Jacobian by %s",
@@ -197,23 +198,23 @@ static bool is_dense(Jacobian *j, Var wrt) {
                 "tensor");
 }
 
-static bool build(Jacobian *j, JacobianMode mode) {
+static bool build_jacobian(Jacobian *j, JacobianMode mode) {
     bool undecided = false;
     for (size_t i = 0; i < j->nwrt; i++)
-        if (!is_dense(j, j->wrt[i])) return false;
+        if (!check_dense(j, j->wrt[i])) return false;
     for (size_t k = 0; k < j->nf; k++) {
-        if (!is_real(j, j->f[k])) return false;
+        if (!check_real(j, j->f[k])) return false;
         for (size_t i = 0; i < j->nwrt; i++)
             if (var_type(j->b->g, j->wrt[i])->kind == TYPE_TENSOR &&
-                !room_for(j, j->f[k], j->wrt[i]))
+                !check_result_ndim(j, j->f[k], j->wrt[i]))
                 return false;
     }
-    bool forward = goes_forward(j, mode);
+    bool forward = prefers_forward(j, mode);
     for (size_t i = 0; forward && i < j->nwrt && !undecided; i++)
-        if (!by_columns(j, i, &undecided)) return false;
+        if (!jacobian_by_columns(j, i, &undecided)) return false;
     if (forward && !undecided) return true;
     for (size_t k = 0; k < j->nf; k++)
-        if (!by_rows(j, k)) return false;
+        if (!jacobian_by_rows(j, k)) return false;
     return true;
 }
 
@@ -229,7 +230,7 @@ bool ad_jacobian(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wr
                   .f = f,
                   .wrt = wrt,
                   .result = result};
-    bool ok = build(&j, mode);
+    bool ok = build_jacobian(&j, mode);
     arena_free(j.tmp);
     return ok;
 }
@@ -237,8 +238,8 @@ bool ad_jacobian(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wr
 /* ---- second derivatives ---- */
 /* Gradients as `how` says, and the options of the second derivative, where no
  * dependence is no mistake. */
-static bool first_order(Builder *b, Var cost, size_t nwrt, const Var *wrt,
-                        const GradOptions *how, Var *grad, GradOptions *second) {
+static bool first_gradients(Builder *b, Var cost, size_t nwrt, const Var *wrt,
+                            const GradOptions *how, Var *grad, GradOptions *second) {
     *second = *how;
     second->disconnected = GRAD_IGNORE;
     second->return_disconnected = GRAD_ZERO;
@@ -246,15 +247,15 @@ static bool first_order(Builder *b, Var cost, size_t nwrt, const Var *wrt,
     return ad_grad(b, cost, nwrt, wrt, how, grad);
 }
 
-static bool is_value(const Graph *g, Var v) {
+static bool has_gradient_value(const Graph *g, Var v) {
     return v != GRAD_DISCONNECTED && !var_is_null(g, v);
 }
 
-static bool blocks(Builder *b, size_t nwrt, const Var *wrt, const Var *grad,
-                   const GradOptions *how, Var *result) {
+static bool diagonal_blocks(Builder *b, size_t nwrt, const Var *wrt, const Var *grad,
+                            const GradOptions *how, Var *result) {
     for (size_t i = 0; i < nwrt; i++) {
         result[i] = grad[i];
-        if (is_value(b->g, grad[i]) &&
+        if (has_gradient_value(b->g, grad[i]) &&
             !ad_jacobian(b, 1, &grad[i], 1, &wrt[i], how, JACOBIAN_FORWARD, &result[i]))
             return false;
     }
@@ -262,16 +263,16 @@ static bool blocks(Builder *b, size_t nwrt, const Var *wrt, const Var *grad,
 }
 
 /* Rows of what has no gradient stay as their gradient is. */
-static bool all_blocks(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
-                       const Var *grad, const GradOptions *how, Var *result) {
+static bool mixed_blocks(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
+                         const Var *grad, const GradOptions *how, Var *result) {
     Var *f = NEW_N(tmp, nwrt, Var), *part = NEW_N(tmp, nwrt * nwrt, Var);
     size_t n = 0;
     for (size_t i = 0; i < nwrt; i++)
-        if (is_value(b->g, grad[i])) f[n++] = grad[i];
+        if (has_gradient_value(b->g, grad[i])) f[n++] = grad[i];
     if (n && !ad_jacobian(b, n, f, nwrt, wrt, how, JACOBIAN_FORWARD, part))
         return false;
     for (size_t i = 0, at = 0; i < nwrt; i++) {
-        bool value = is_value(b->g, grad[i]);
+        bool value = has_gradient_value(b->g, grad[i]);
         for (size_t k = 0; k < nwrt; k++)
             result[i * nwrt + k] = value ? part[at * nwrt + k] : grad[i];
         at += value;
@@ -281,7 +282,7 @@ static bool all_blocks(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
 
 /* Real second derivatives by parts of complex variables have no place in a complex
  * matrix. */
-static bool is_hessian(Builder *b, Var wrt) {
+static bool check_hessian_wrt(Builder *b, Var wrt) {
     const Type *t = var_type(b->g, wrt);
     if (t->kind != TYPE_TENSOR || !dtype_is_complex(t->dtype)) return true;
     fail(b->s, b->from.at, E_DTYPE, "there is no Hessian by %s: it must be real",
@@ -298,20 +299,20 @@ bool ad_hessian(Builder *b, Var cost, size_t nwrt, const Var *wrt,
     GradOptions second;
     bool ok = true;
     for (size_t i = 0; ok && i < nwrt; i++)
-        ok = is_hessian(b, wrt[i]);
-    ok = ok && first_order(b, cost, nwrt, wrt, how ? how : &usual, grad, &second);
+        ok = check_hessian_wrt(b, wrt[i]);
+    ok = ok && first_gradients(b, cost, nwrt, wrt, how ? how : &usual, grad, &second);
     if (ok)
-        ok = mixed ? all_blocks(b, tmp, nwrt, wrt, grad, &second, result)
-                   : blocks(b, nwrt, wrt, grad, &second, result);
+        ok = mixed ? mixed_blocks(b, tmp, nwrt, wrt, grad, &second, result)
+                   : diagonal_blocks(b, nwrt, wrt, grad, &second, result);
     arena_free(tmp);
     return ok;
 }
 
-static bool add_to(Builder *b, Var *sum, Var term) {
+static bool add_pushforward_term(Builder *b, Var *sum, Var term) {
     if (term == GRAD_DISCONNECTED || (*sum != VAR_NONE && var_is_null(b->g, *sum)))
         return true;
     bool alone = *sum == VAR_NONE || var_is_null(b->g, term);
-    *sum = alone ? term : call2(b, "add", *sum, term);
+    *sum = alone ? term : op_call2(b, "add", *sum, term);
     return *sum != VAR_NONE;
 }
 
@@ -330,22 +331,23 @@ static bool push_gradients(Builder *b, Arena *tmp, size_t n, const Var *f, size_
     for (size_t i = 0; i < nwrt; i++) {
         if (!ad_jvp(b, n, f, 1, &wrt[i], &v[i], false, part)) return false;
         for (size_t k = 0; k < n; k++)
-            if (!add_to(b, &dot[k], part[k])) return false;
+            if (!add_pushforward_term(b, &dot[k], part[k])) return false;
     }
     return true;
 }
 
 /* Where some variables are constants, by the gradient of <grad, v>; else by the
  * pushforward of the gradient. */
-static bool times(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt, const Var *v,
-                  const Var *grad, const GradOptions *how, Var *result) {
+static bool hessian_times_vectors(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
+                                  const Var *v, const Var *grad, const GradOptions *how,
+                                  Var *result) {
     Var *f = NEW_N(tmp, nwrt, Var), *dot = NEW_N(tmp, nwrt, Var);
     Var *with = NEW_N(tmp, nwrt, Var);
     size_t n = 0;
     bool complex = false;
     for (size_t i = 0; i < nwrt; i++) {
         complex |= dtype_is_complex(var_type(b->g, wrt[i])->dtype);
-        if (!is_value(b->g, grad[i])) continue;
+        if (!has_gradient_value(b->g, grad[i])) continue;
         with[n] = v[i];
         f[n++] = grad[i];
     }
@@ -353,7 +355,7 @@ static bool times(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt, const Var
     if (!push_gradients(b, tmp, n, f, nwrt, wrt, v, dot)) return false;
     for (size_t i = 0, at = 0; i < nwrt; i++) {
         result[i] = grad[i];
-        if (!is_value(b->g, grad[i])) continue;
+        if (!has_gradient_value(b->g, grad[i])) continue;
         result[i] = dot[at++];
         if (result[i] == GRAD_DISCONNECTED) result[i] = ad_zero(b, wrt[i]);
         if (result[i] == VAR_NONE) return false;
@@ -378,8 +380,8 @@ bool ad_hvp(Builder *b, Var cost, size_t nwrt, const Var *wrt, const Var *v,
                       "a vector is %s for a variable that is %s", type_str(b->s, t),
                       type_str(b->s, want));
     }
-    ok = ok && first_order(b, cost, nwrt, wrt, how ? how : &usual, grad, &second) &&
-         times(b, tmp, nwrt, wrt, v, grad, &second, result);
+    ok = ok && first_gradients(b, cost, nwrt, wrt, how ? how : &usual, grad, &second) &&
+         hessian_times_vectors(b, tmp, nwrt, wrt, v, grad, &second, result);
     arena_free(tmp);
     return ok;
 }

@@ -63,8 +63,8 @@ static bool expand_hvp(Compiler *c, const Ast *call, const Ast *const *arg, Node
 }
 
 /* What stands for x: for a single one any expression, of its dtype if that is open. */
-static bool row_args(Compiler *c, const Ast *call, const Ast *arg, const Node *x,
-                     size_t n, const Var *v, Var **rows) {
+static bool vectorize_row_args(Compiler *c, const Ast *call, const Ast *arg,
+                               const Node *x, size_t n, const Var *v, Var **rows) {
     Node node;
     if (x->kind != NODE_VAR)
         return arg_companions(c, call, arg, "value", x, n, v, rows);
@@ -85,7 +85,7 @@ static bool expand_vectorize(Compiler *c, const Ast *call, const Ast *const *arg
                     "vectorize takes a function, or an expression, a variable and what "
                     "stands for it: vectorize(f)(rows), vectorize(y, x, rows)");
     if (!compiler_vars(c, &f, &nf, &fs) || !arg_vars(c, arg[1], &x, &n, &v) ||
-        !row_args(c, call, arg[2], &x, n, v, &rows))
+        !vectorize_row_args(c, call, arg[2], &x, n, v, &rows))
         return false;
     Var *result = NEW_N(compiler_arena(c), nf, Var);
     Expansion e = expansion_begin(c, call);

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-bool ad_is_own(const Graph *g, Var v) {
+bool ad_is_plugin_value(const Graph *g, Var v) {
     return var_type(g, v)->kind == TYPE_PLUGIN;
 }
 
 Var ad_number(Builder *b, Var like, double v) {
     const Type *t = var_type(b->g, like);
-    return t->kind == TYPE_PLUGIN ? own_number(b, t, v)
+    return t->kind == TYPE_PLUGIN ? op_plugin_number(b, t, v)
                                   : const_number(b, ad_dtype(b, like), v);
 }
 
@@ -19,7 +19,7 @@ Var ad_add(Builder *b, Var x, Var y) {
     const Type *t = var_type(b->g, x);
     const char *name = t->kind == TYPE_PLUGIN ? type_class(t)->add : "add";
     const Op *op = name ? op_find(b->s, name, strlen(name)) : NULL;
-    if (!name) return no_derivatives(b, t), VAR_NONE;
+    if (!name) return op_fail_no_derivatives(b, t), VAR_NONE;
     if (!op) {
         fail(b->s, b->from.at, E_GRADIENT,
              "there is no op %s, by which values of type %s are added", name,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Recipe {
+typedef struct PushforwardRecipe {
     Graph *main, *made;
     const Graph *fn; /* without its effects: the call itself has them */
     Sym name;        /* of the function as it is */
@@ -16,9 +16,9 @@ typedef struct Recipe {
     Builder b;
     Arena *tmp;
     Var *in, *out, *tangent; /* of fn, in `made` */
-} Recipe;
+} PushforwardRecipe;
 
-static Sym recipe_name(Session *s, const Graph *fn, const bool *has) {
+static Sym pushforward_name(Session *s, const Graph *fn, const bool *has) {
     Str text = STR(s);
     bool all = true;
     str_printf(&text, "%s_pushforward", sym_text(s, fn->name));
@@ -32,7 +32,7 @@ static Sym recipe_name(Session *s, const Graph *fn, const bool *has) {
     return y;
 }
 
-static Var tangent_input(Recipe *r, size_t i) {
+static Var tangent_input(PushforwardRecipe *r, size_t i) {
     Session *s = r->main->s;
     const Type *t = var_type(r->fn, r->fn->inputs.p[i]);
     char name[40];
@@ -44,7 +44,7 @@ static Var tangent_input(Recipe *r, size_t i) {
 }
 
 /* Inputs and body of fn, then the tangents. */
-static bool copy_body(Recipe *r) {
+static bool copy_with_tangents(PushforwardRecipe *r) {
     const Graph *fn = r->fn;
     Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
     Var *want = NEW_N(r->tmp, fn->outputs.n, Var);
@@ -65,7 +65,7 @@ static bool copy_body(Recipe *r) {
     return true;
 }
 
-static bool by_rules(Recipe *r, Var *result) {
+static bool push_by_rules(PushforwardRecipe *r, Var *result) {
     const Graph *fn = r->fn;
     Var *wrt = NEW_N(r->tmp, fn->inputs.n, Var), *t = NEW_N(r->tmp, fn->inputs.n, Var);
     size_t n = 0;
@@ -77,7 +77,7 @@ static bool by_rules(Recipe *r, Var *result) {
     return ad_jvp(&r->b, fn->outputs.n, r->out, n, wrt, t, false, result);
 }
 
-static bool by_override(Recipe *r, const Graph *own, Var *result) {
+static bool push_by_override(PushforwardRecipe *r, const Graph *own, Var *result) {
     Session *s = r->main->s;
     const Graph *fn = r->fn;
     size_t nin = fn->inputs.n, nout = fn->outputs.n;
@@ -108,20 +108,19 @@ static bool by_override(Recipe *r, const Graph *own, Var *result) {
     return true;
 }
 
-static bool is_reached(Recipe *r, size_t k) {
+static bool depends_on_tangents(PushforwardRecipe *r, size_t k) {
     for (size_t i = 0; i < r->fn->inputs.n; i++)
-        if (r->has[i] && function_connected((Graph *)(uintptr_t)r->fn, i, k))
-            return true;
-    return false; /* function_connected only keeps its answer */
+        if (r->has[i] && graph_connected((Graph *)(uintptr_t)r->fn, i, k)) return true;
+    return false; /* graph_connected only keeps its answer */
 }
 
 /* Outputs tK for those that have a tangent. */
-static void add_outputs(Recipe *r, const Var *result) {
+static void add_tangent_outputs(PushforwardRecipe *r, const Var *result) {
     Session *s = r->main->s;
     for (size_t k = 0; k < r->fn->outputs.n; k++) {
         char label[32];
         if (result[k] == GRAD_DISCONNECTED || var_is_null(r->made, result[k]) ||
-            !is_reached(r, k))
+            !depends_on_tangents(r, k))
             continue;
         snprintf(label, sizeof label, "t%zu", k);
         vec_push(s, &r->made->outputs, ((Output){sym(s, label), result[k]}));
@@ -129,21 +128,21 @@ static void add_outputs(Recipe *r, const Var *result) {
 }
 
 /* Tangents that are undefined have no place among a function's outputs. */
-static bool any_null(const Graph *g, size_t n, const Var *v) {
+static bool has_null_tangent(const Graph *g, size_t n, const Var *v) {
     for (size_t k = 0; k < n; k++)
         if (var_is_null(g, v[k])) return true;
     return false;
 }
 
-static Graph *pushforward(Graph *main, const Graph *fn, const bool *has) {
+static Graph *make_pushforward(Graph *main, const Graph *fn, const bool *has) {
     Session *s = main->s;
-    Sym name = recipe_name(s, fn, has);
+    Sym name = pushforward_name(s, fn, has);
     Graph *old = graph_function(main, name);
     if (old) return old;
-    const Graph *quiet = function_quiet(main, fn);
+    const Graph *quiet = graph_strip_effects(main, fn);
     if (!quiet) return NULL;
     if (!session_enter(s)) return session_too_deep(s, NOWHERE), NULL;
-    Recipe r = {
+    PushforwardRecipe r = {
         .main = main, .fn = quiet, .name = fn->name, .has = has, .tmp = arena_new(s)};
     r.made = graph_function_new(main, name);
     r.made->derived = true;
@@ -153,26 +152,26 @@ static Graph *pushforward(Graph *main, const Graph *fn, const bool *has) {
     r.out = NEW_N(r.tmp, fn->outputs.n, Var);
     Var *result = NEW_N(r.tmp, fn->outputs.n, Var);
     const Graph *own = fn->pushforward ? graph_function(main, fn->pushforward) : NULL;
-    bool ok =
-        copy_body(&r) && (own ? by_override(&r, own, result) : by_rules(&r, result));
-    if (ok && any_null(r.made, fn->outputs.n, result))
+    bool ok = copy_with_tangents(&r) &&
+              (own ? push_by_override(&r, own, result) : push_by_rules(&r, result));
+    if (ok && has_null_tangent(r.made, fn->outputs.n, result))
         r.made->litter = true; /* not of use */
     else if (ok)
-        add_outputs(&r, result);
+        add_tangent_outputs(&r, result);
     arena_free(r.tmp);
     session_leave(s);
     return ok ? r.made : NULL;
 }
 
 /* ---- a call ---- */
-static Var given(Builder *b, const Graph *made, size_t k) {
+static Var tangent_output(Builder *b, const Graph *made, size_t k) {
     char label[32];
     snprintf(label, sizeof label, "t%zu", k);
     return graph_output(made, sym(b->s, label));
 }
 
-static bool apply_made(Builder *b, ApplyId a, const Graph *made, const Var *tangent,
-                       Var *result) {
+static bool call_pushforward(Builder *b, ApplyId a, const Graph *made,
+                             const Var *tangent, Var *result) {
     const Apply ap = b->g->apply[a];
     Arena *tmp = arena_new(b->s);
     Var *arg = NEW_N(tmp, 2 * (size_t)ap.nin, Var), *out = NEW_N(tmp, OUT_MAX, Var);
@@ -183,16 +182,16 @@ static bool apply_made(Builder *b, ApplyId a, const Graph *made, const Var *tang
     for (size_t i = 0; ok && i < ap.nin; i++) {
         if (tangent[i] == VAR_NONE) continue;
         const Type *want = var_type(made, made->inputs.p[n]);
-        arg[n] = cast_to(b, tangent[i], want->dtype);
+        arg[n] = op_cast_to(b, tangent[i], want->dtype);
         if (!type_is_super(want, var_type(b->g, arg[n])))
-            arg[n] = call2(b, "specify_shape", arg[n], shape_vector(b, arg[i]));
+            arg[n] = op_call2(b, "specify_shape", arg[n], shape_vector(b, arg[i]));
         ok = arg[n++] != VAR_NONE;
     }
     PropArg which = {"fn", {.kind = P_GRAPH, .sym = made->name}};
     ok = ok && (made->outputs.n == 0 ||
                 op_apply(b, ap.op, props_make(b->s, ap.op, 1, &which), n, arg, out));
     for (size_t k = 0; ok && k < ap.nout; k++)
-        if (given(b, made, k) != VAR_NONE) result[k] = out[at++];
+        if (tangent_output(b, made, k) != VAR_NONE) result[k] = out[at++];
     arena_free(tmp);
     return ok;
 }
@@ -203,9 +202,9 @@ bool ad_push_call(Builder *b, ApplyId a, const Graph *fn, const Var *tangent,
     bool *has = mem_zalloc(b->s, nin + 1, sizeof *has);
     for (size_t i = 0; i < nin; i++)
         has[i] = tangent[i] != VAR_NONE;
-    const Graph *made = pushforward(b->g->main, fn, has);
+    const Graph *made = make_pushforward(b->g->main, fn, has);
     *done = made && !made->litter;
-    bool ok = made && (!*done || apply_made(b, a, made, tangent, result));
+    bool ok = made && (!*done || call_pushforward(b, a, made, tangent, result));
     mem_free(has);
     return ok;
 }

@@ -26,12 +26,12 @@ typedef struct Reverse {
     size_t nterm;
     const Var *term_of, *term; /* cotangents of a pullback */
     GradTrace *trace;          /* may be NULL */
-    Guards guards;
-    GuardId *guard; /* by variable: what its gradient so far is under */
+    PathConds guards;
+    PathCondId *guard; /* by variable: what its gradient so far is under */
 } Reverse;
 
 /* ---- paths ---- */
-static void mark_reach(Reverse *r) {
+static void mark_reaching_cost(Reverse *r) {
     const Graph *g = r->b->g;
     for (ApplyId a = r->napply; a-- > 0;) {
         const Apply *ap = &g->apply[a];
@@ -45,7 +45,7 @@ static void mark_reach(Reverse *r) {
     }
 }
 
-static void mark_from(Reverse *r, uint8_t *mark, bool by_pattern) {
+static void mark_reachable_from(Reverse *r, uint8_t *mark, bool by_pattern) {
     const Graph *g = r->b->g;
     for (ApplyId a = 0; a < r->napply; a++) {
         const Apply *ap = &g->apply[a];
@@ -58,7 +58,7 @@ static void mark_from(Reverse *r, uint8_t *mark, bool by_pattern) {
 }
 
 /* ---- collecting ---- */
-static bool accumulate(Reverse *r, Var x, Var term, GuardId under) {
+static bool accumulate_gradient(Reverse *r, Var x, Var term, PathCondId under) {
     Builder *b = r->b;
     if (term == GRAD_DISCONNECTED || r->known[x]) return true;
     Var *bar = &r->bar[x];
@@ -71,31 +71,31 @@ static bool accumulate(Reverse *r, Var x, Var term, GuardId under) {
         return true;
     }
     if (var_is_null(b->g, *bar)) return true;
-    return guard_add(&r->guards, x, bar, &r->guard[x], term, under);
+    return path_cond_add(&r->guards, x, bar, &r->guard[x], term, under);
 }
 
 /* The gradient of x, of which all terms have come. */
-static bool complete(Reverse *r, Var x, Var *gradient) {
+static bool complete_gradient(Reverse *r, Var x, Var *gradient) {
     bool ok = r->bar[x] == GRAD_DISCONNECTED ||
-              guard_join(&r->guards, x, &r->bar[x], &r->guard[x]);
+              path_cond_join(&r->guards, x, &r->bar[x], &r->guard[x]);
     *gradient = r->bar[x];
     return ok;
 }
 
 /* The cotangents of one Apply, all under the guard that is returned. */
-static GuardId one_guard(Reverse *r, const Apply *ap, Var *cot, bool *ok) {
-    GuardId all = NO_GUARD;
+static PathCondId unify_guards(Reverse *r, const Apply *ap, Var *cot, bool *ok) {
+    PathCondId all = NO_GUARD;
     bool first = true;
     for (Var k = 0; k < ap->nout; k++) {
         if (cot[k] == GRAD_DISCONNECTED || var_is_null(r->b->g, cot[k])) continue;
-        GuardId g = r->guard[ap->out + k];
-        all = first ? g : guard_common(&r->guards, all, g);
+        PathCondId g = r->guard[ap->out + k];
+        all = first ? g : path_cond_common(&r->guards, all, g);
         first = false;
     }
     for (Var k = 0; k < ap->nout; k++) {
         if (cot[k] == GRAD_DISCONNECTED || var_is_null(r->b->g, cot[k])) continue;
-        cot[k] =
-            guard_leave(&r->guards, ap->out + k, cot[k], r->guard[ap->out + k], all);
+        cot[k] = path_cond_leave(&r->guards, ap->out + k, cot[k], r->guard[ap->out + k],
+                                 all);
         *ok = *ok && cot[k] != VAR_NONE;
     }
     return all;
@@ -103,13 +103,13 @@ static GuardId one_guard(Reverse *r, const Apply *ap, Var *cot, bool *ok) {
 
 /* Does the Apply choose between branches, whose gradients are to be left alone where
  * they are not taken? What a trace tells of must not be under guards. */
-static bool is_choice(const Reverse *r, const Apply *ap) {
+static bool is_guarded_ifelse(const Reverse *r, const Apply *ap) {
     return !r->trace && op_is(r->b->s, ap->op, OP_IFELSE);
 }
 
 /* A branch of an ifelse gets the gradient as it is, under a guard. */
-static bool into_branches(Reverse *r, const Apply *ap, const Var *in, const Var *cot,
-                          bool *wanted, GuardId under) {
+static bool split_into_branches(Reverse *r, const Apply *ap, const Var *in,
+                                const Var *cot, bool *wanted, PathCondId under) {
     for (uint32_t i = 1; i < ap->nin; i++) {
         bool then = i <= ap->nout;
         Var g = cot[(i - 1) % ap->nout];
@@ -120,20 +120,20 @@ static bool into_branches(Reverse *r, const Apply *ap, const Var *in, const Var 
                                             var_type(r->b->g, g)->dtype);
             g = shape_as(r->b, g, t, in[i]);
         }
-        GuardId side = guard_side(&r->guards, under, in[0], then);
-        if (g == VAR_NONE || !accumulate(r, in[i], g, side)) return false;
+        PathCondId side = path_cond_side(&r->guards, under, in[0], then);
+        if (g == VAR_NONE || !accumulate_gradient(r, in[i], g, side)) return false;
     }
     return true;
 }
 
 /* What was made since the last note is of the Apply `source`. */
-static void trace_to(Reverse *r, ApplyId source) {
+static void trace_source(Reverse *r, ApplyId source) {
     GradTrace *t = r->trace;
     while (t && t->source.n < r->b->g->napply - t->napply)
         vec_push(r->b->s, &t->source, source);
 }
 
-static bool visit(Reverse *r, ApplyId a) {
+static bool differentiate_apply(Reverse *r, ApplyId a) {
     const Apply ap = r->b->g->apply[a];
     Graph *g = r->b->g;
     Var in_few[8], grad_few[8], cot_few[4];
@@ -148,7 +148,7 @@ static bool visit(Reverse *r, ApplyId a) {
     for (size_t k = 0; k < ap.nout; k++) {
         Var out = ap.out + (Var)k;
         cot[k] = GRAD_DISCONNECTED;
-        if (!r->constant[out]) ok = ok && complete(r, out, &cot[k]);
+        if (!r->constant[out]) ok = ok && complete_gradient(r, out, &cot[k]);
         any_out |= cot[k] != GRAD_DISCONNECTED;
     }
     for (size_t i = 0; i < ap.nin; i++) {
@@ -160,13 +160,14 @@ static bool visit(Reverse *r, ApplyId a) {
     }
     if (ok && any_in && any_out) {
         Origin was = ad_origin(r->b, a, "gradient");
-        trace_to(r, APPLY_NONE);
-        GuardId under = one_guard(r, &ap, cot, &ok);
-        if (ok && is_choice(r, &ap)) ok = into_branches(r, &ap, in, cot, wanted, under);
+        trace_source(r, APPLY_NONE);
+        PathCondId under = unify_guards(r, &ap, cot, &ok);
+        if (ok && is_guarded_ifelse(r, &ap))
+            ok = split_into_branches(r, &ap, in, cot, wanted, under);
         ok = ok && ad_terms(r->b, a, cot, wanted, grad);
         for (size_t i = 0; ok && i < ap.nin; i++)
-            if (wanted[i]) ok = accumulate(r, in[i], grad[i], under);
-        trace_to(r, a);
+            if (wanted[i]) ok = accumulate_gradient(r, in[i], grad[i], under);
+        trace_source(r, a);
         r->b->from = was;
     }
     arena_free(tmp);
@@ -175,12 +176,12 @@ static bool visit(Reverse *r, ApplyId a) {
 
 /* ---- the ends: seeds and results ---- */
 /* Can g, which the caller gave, be a gradient of v? */
-static bool fits(Builder *b, Var v, Var g) {
+static bool check_known_gradient(Builder *b, Var v, Var g) {
     if (g == GRAD_DISCONNECTED || var_is_null(b->g, g)) return true;
     const Type *t = var_type(b->g, g);
     bool kind = t->kind == var_type(b->g, v)->kind &&
                 (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE);
-    if (ad_is_own(b->g, v) && t == var_type(b->g, v)) return true;
+    if (ad_is_plugin_value(b->g, v) && t == var_type(b->g, v)) return true;
     if (!kind || dtype_is_discrete(t->dtype))
         return fail(b->s, b->from.at, E_DTYPE,
                     "a known gradient must be of a float dtype, but it is %s",
@@ -192,14 +193,14 @@ static bool fits(Builder *b, Var v, Var g) {
     return true;
 }
 
-static bool seed(Reverse *r, Var cost) {
+static bool seed_cotangents(Reverse *r, Var cost) {
     Builder *b = r->b;
     if (cost != VAR_NONE) {
         const Type *t = var_type(b->g, cost);
         if (t->kind == TYPE_NULL)
             return fail(b->s, b->from.at, E_NULL, "can't differentiate a nan cost: %s",
                         t->why);
-        bool own = ad_is_own(b->g, cost);
+        bool own = ad_is_plugin_value(b->g, cost);
         if (!own && (t->kind != TYPE_TENSOR || t->ndim != 0)) {
             fail(b->s, b->from.at, E_SHAPE,
                  "the cost must be a scalar (0-d), but it is %s", type_str(b->s, t));
@@ -218,34 +219,35 @@ static bool seed(Reverse *r, Var cost) {
     }
     for (size_t i = 0; i < r->how->nknown; i++) {
         Var v = r->how->known_of[i], g = r->how->known_grad[i];
-        if (!fits(b, v, g)) return false;
+        if (!check_known_gradient(b, v, g)) return false;
         r->bar[v] = g;
         r->known[v] = 1;
         r->reach[v] = 1;
     }
     for (size_t i = 0; i < r->nterm; i++) {
         Var v = r->term_of[i], g = r->term[i];
-        if (!fits(b, v, g) || !accumulate(r, v, g, NO_GUARD)) return false;
+        if (!check_known_gradient(b, v, g) || !accumulate_gradient(r, v, g, NO_GUARD))
+            return false;
         r->reach[v] = 1;
     }
     return true;
 }
 
-static const char *shown(Builder *b, Var v) {
+static const char *shown_var_name(Builder *b, Var v) {
     Sym y = v == VAR_NONE ? 0 : var_name(b->g, v);
     return y ? sym_text(b->s, y) : "the variable";
 }
 
 /* Notes where the path from wrt to the cost breaks, if values flow from one to the
  * other at all. */
-static void note_break(Reverse *r, Var wrt) {
+static void note_path_break(Reverse *r, Var wrt) {
     const Graph *g = r->b->g;
     uint8_t *flow = NEW_N(r->tmp, r->n, uint8_t);
     flow[wrt] = 1;
-    mark_from(r, flow, false);
+    mark_reachable_from(r, flow, false);
     uint8_t *link = NEW_N(r->tmp, r->n, uint8_t);
     link[wrt] = 1;
-    mark_from(r, link, true);
+    mark_reachable_from(r, link, true);
     for (ApplyId a = r->napply; a-- > 0;) {
         const Apply *ap = &g->apply[a];
         bool to_cost = false, linked = false;
@@ -256,73 +258,73 @@ static void note_break(Reverse *r, Var wrt) {
         if (!to_cost || !linked) continue;
         note(r->b->s, g->origin[a].at,
              "%s reaches the cost only through %s, which uses no element values there",
-             shown(r->b, wrt), ap->op->name);
+             shown_var_name(r->b, wrt), ap->op->name);
         return;
     }
     for (Var v = wrt; v < r->n; v++)
         if (r->constant[v] && link[v]) {
             note(r->b->s, NOWHERE,
                  "the path from it stops at %s, which is held constant",
-                 shown(r->b, v));
+                 shown_var_name(r->b, v));
             return;
         }
     note(r->b->s, NOWHERE, "the cost does not use it at all");
 }
 
-static bool finish(Reverse *r, Var wrt, Var *grad) {
+static bool finish_wrt_gradient(Reverse *r, Var wrt, Var *grad) {
     Builder *b = r->b;
     Var g;
-    if (!complete(r, wrt, &g)) return false;
+    if (!complete_gradient(r, wrt, &g)) return false;
     if (g == GRAD_DISCONNECTED) {
         char text[160];
         snprintf(text, sizeof text, "the cost does not depend on %.100s",
-                 shown(b, wrt));
+                 shown_var_name(b, wrt));
         if (r->how->disconnected == GRAD_RAISE) {
             fail(b->s, b->from.at, E_DISCONNECTED, "%s", text);
-            note_break(r, wrt);
+            note_path_break(r, wrt);
             return note(
                 b->s, NOWHERE,
                 "--disconnected ignore (disconnected_inputs='ignore') gives zeros");
         }
         if (r->how->disconnected == GRAD_WARN) {
             warn(b->s, b->from.at, E_DISCONNECTED, "%s", text);
-            note_break(r, wrt);
+            note_path_break(r, wrt);
         }
         if (r->how->return_disconnected == GRAD_NONE) return *grad = g, true;
         return (*grad = ad_zero(b, wrt)) != VAR_NONE;
     }
     if (var_is_null(b->g, g) && r->how->null == NULL_RAISE)
         return fail(b->s, b->from.at, E_NULL, "the gradient of %s is undefined: %s",
-                    shown(b, wrt), var_type(b->g, g)->why);
-    *grad = guard_leave(&r->guards, wrt, g, r->guard[wrt], NO_GUARD);
+                    shown_var_name(b, wrt), var_type(b->g, g)->why);
+    *grad = path_cond_leave(&r->guards, wrt, g, r->guard[wrt], NO_GUARD);
     return *grad != VAR_NONE;
 }
 
-static bool run(Reverse *r, Var cost, size_t nwrt, const Var *wrt, Var *grad) {
+static bool run_backprop(Reverse *r, Var cost, size_t nwrt, const Var *wrt, Var *grad) {
     bool *asked = NEW_N(r->tmp, r->n, bool);
     for (size_t i = 0; i < r->how->nconstant; i++)
         r->constant[r->how->constant[i]] = 1;
     for (size_t i = 0; i < nwrt; i++)
         asked[wrt[i]] = true, r->from[wrt[i]] = 1;
-    if (!seed(r, cost)) return false;
-    mark_reach(r);
-    mark_from(r, r->from, true);
+    if (!seed_cotangents(r, cost)) return false;
+    mark_reaching_cost(r);
+    mark_reachable_from(r, r->from, true);
     for (ApplyId a = r->napply; a-- > 0;) {
         const Apply *ap = &r->b->g->apply[a];
         bool on_path = false;
         for (size_t k = 0; k < ap->nout; k++)
             on_path |= r->from[ap->out + k] && r->reach[ap->out + k] &&
                        r->bar[ap->out + k] != GRAD_DISCONNECTED;
-        if (on_path && !visit(r, a)) return false;
+        if (on_path && !differentiate_apply(r, a)) return false;
     }
     for (size_t i = 0; i < nwrt; i++)
-        if (!finish(r, wrt[i], &grad[i])) return false;
+        if (!finish_wrt_gradient(r, wrt[i], &grad[i])) return false;
     return true;
 }
 
-static bool reverse(Builder *b, Var cost, size_t nterm, const Var *of, const Var *term,
-                    size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad,
-                    GradTrace *t) {
+static bool reverse_mode(Builder *b, Var cost, size_t nterm, const Var *of,
+                         const Var *term, size_t nwrt, const Var *wrt,
+                         const GradOptions *how, Var *grad, GradTrace *t) {
     static const GradOptions usual = {0};
     Arena *tmp = arena_new(b->s);
     uint32_t n = b->g->nvar;
@@ -340,32 +342,32 @@ static bool reverse(Builder *b, Var cost, size_t nterm, const Var *of, const Var
     r.constant = NEW_N(tmp, n, uint8_t);
     r.known = NEW_N(tmp, n, uint8_t);
     r.bar = NEW_N(t ? t->arena : tmp, n, Var);
-    r.guards = guards_new(b, tmp, n);
-    r.guard = NEW_N(tmp, n, GuardId);
+    r.guards = path_conds_new(b, tmp, n);
+    r.guard = NEW_N(tmp, n, PathCondId);
     if (t) *t = (GradTrace){t->arena, n, r.napply, r.bar, {0}};
     for (uint32_t v = 0; v < n; v++)
         r.bar[v] = GRAD_DISCONNECTED;
-    bool ok = run(&r, cost, nwrt, wrt, grad);
-    trace_to(&r, APPLY_NONE);
-    guards_free(&r.guards);
+    bool ok = run_backprop(&r, cost, nwrt, wrt, grad);
+    trace_source(&r, APPLY_NONE);
+    path_conds_free(&r.guards);
     arena_free(tmp);
     return ok;
 }
 
 bool ad_grad(Builder *b, Var cost, size_t nwrt, const Var *wrt, const GradOptions *how,
              Var *grad) {
-    return reverse(b, cost, 0, NULL, NULL, nwrt, wrt, how, grad, NULL);
+    return reverse_mode(b, cost, 0, NULL, NULL, nwrt, wrt, how, grad, NULL);
 }
 
 bool ad_vjp(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
             const Var *wrt, const GradOptions *how, Var *grad) {
-    return reverse(b, VAR_NONE, nf, f, cotangent, nwrt, wrt, how, grad, NULL);
+    return reverse_mode(b, VAR_NONE, nf, f, cotangent, nwrt, wrt, how, grad, NULL);
 }
 
 bool ad_grad_traced(Builder *b, Var cost, size_t nf, const Var *f, const Var *cotangent,
                     size_t nwrt, const Var *wrt, const GradOptions *how, Var *grad,
                     GradTrace *t) {
-    return reverse(b, cost, nf, f, cotangent, nwrt, wrt, how, grad, t);
+    return reverse_mode(b, cost, nf, f, cotangent, nwrt, wrt, how, grad, t);
 }
 
 void ad_open(Session *s) {

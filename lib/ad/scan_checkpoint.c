@@ -7,17 +7,17 @@
 
 enum { FEW_STEPS = 8 };
 
-typedef struct Longs {
+typedef struct LongScans {
     Builder b;
     Graph *g;
     Arena *tmp;
     Clients clients; /* of what was there before */
     uint8_t *root;   /* by variable: an output, a new value */
     Var *forward;    /* by variable: what stands for it */
-} Longs;
+} LongScans;
 
 /* x[-1] and nothing else */
-static bool reads_last(const Graph *g, ApplyId id) {
+static bool reads_only_last_row(const Graph *g, ApplyId id) {
     const Apply *ap = &g->apply[id];
     if (!op_is(g->s, ap->op, OP_SUBTENSOR) || ap->nin != 2) return false;
     const Tensor *c = var_const(g, apply_in(g, id)[1]);
@@ -27,23 +27,24 @@ static bool reads_last(const Graph *g, ApplyId id) {
 }
 
 /* Rows of v that others than a gradient read: 0 none, 1 the last one, 2 all. */
-static int rows_read(const Longs *l, Var v) {
+static int rows_read_elsewhere(const LongScans *l, Var v) {
     int most = 0;
     if (l->root[v]) return 2;
     for (uint32_t i = l->clients.first[v]; i < l->clients.first[v + 1]; i++) {
-        int n = reads_last(l->g, l->clients.client[i]) ? 1 : 2;
+        int n = reads_only_last_row(l->g, l->clients.client[i]) ? 1 : 2;
         if (n > most) most = n;
     }
     return most;
 }
 
 /* What the scan keeps; false: all rows of its states are there in any case. */
-static bool choose_keep(const Longs *l, ApplyId id, const ScanForm *f, int64_t *keep) {
+static bool choose_kept_rows(const LongScans *l, ApplyId id, const ScanForm *f,
+                             int64_t *keep) {
     bool gain = false;
     for (size_t o = 0; o < f->nout; o++) {
         Var v = l->g->apply[id].out + (Var)o;
         const Type *t = var_type(l->g, v);
-        int rows = f->out[o].keep == SCAN_LAST ? 0 : rows_read(l, v);
+        int rows = f->out[o].keep == SCAN_LAST ? 0 : rows_read_elsewhere(l, v);
         keep[o] = f->out[o].keep;
         if (rows == 1 && keep[o] == SCAN_ALL) keep[o] = 1;
         bool carried = f->out[o].ntap && t->kind == TYPE_TENSOR;
@@ -52,55 +53,55 @@ static bool choose_keep(const Longs *l, ApplyId id, const ScanForm *f, int64_t *
     return gain;
 }
 
-static bool stand_for(Longs *l, Var v, Var x) {
+static bool forward_to(LongScans *l, Var v, Var x) {
     if (!type_is_super(var_type(l->g, v), var_type(l->g, x))) return false;
     l->forward[v] = x;
     return true;
 }
 
 /* Clients of v, which only read the last row, read it of x. */
-static bool read_again(Longs *l, Var v, Var x) {
+static bool reread_last_row(LongScans *l, Var v, Var x) {
     for (uint32_t i = l->clients.first[v]; i < l->clients.first[v + 1]; i++) {
         Apply ap = l->g->apply[l->clients.client[i]];
         Var in[2] = {x, l->g->in[ap.in + 1]},
             y = op_apply1(&l->b, ap.op, ap.props, 2, in);
         if (y == VAR_NONE) return false;
-        stand_for(l, ap.out, y);
+        forward_to(l, ap.out, y);
     }
     return true;
 }
 
-static bool is_long(const Graph *g, Var steps) {
+static bool has_many_steps(const Graph *g, Var steps) {
     const Tensor *n = var_const(g, steps);
     return !n || tensor_i64(n, 0) >= FEW_STEPS;
 }
 
-static bool stretch_loop(Longs *l, ApplyId id) {
+static bool segment_scan(LongScans *l, ApplyId id) {
     Var *out = NEW_N(l->tmp, OUT_MAX, Var);
     int64_t *keep = NEW_N(l->tmp, OUT_MAX, int64_t);
-    ScanForm f = scan_of(l->g, id, l->tmp);
+    ScanForm f = scan_form_of(l->g, id, l->tmp);
     Var first = l->g->apply[id].out;
-    if (scan_no_stretches(&f) || !is_long(l->g, apply_in(l->g, id)[0]) ||
-        !choose_keep(l, id, &f, keep))
+    if (scan_why_no_segments(&f) || !has_many_steps(l->g, apply_in(l->g, id)[0]) ||
+        !choose_kept_rows(l, id, &f, keep))
         return true;
     Origin was = ad_origin(&l->b, id, "recomputation");
-    bool ok = scan_stretches(&l->b, id, STRETCH_SQRT, keep, out);
+    bool ok = scan_in_segments(&l->b, id, STRETCH_SQRT, keep, out);
     for (size_t o = 0; ok && o < f.nout; o++) {
         if (keep[o] != f.out[o].keep)
-            ok = read_again(l, first + (Var)o, out[o]);
+            ok = reread_last_row(l, first + (Var)o, out[o]);
         else
-            stand_for(l, first + (Var)o, out[o]);
+            forward_to(l, first + (Var)o, out[o]);
     }
     l->b.from = was;
     return ok;
 }
 
-static void mark(Longs *l, Var v) {
+static void mark_scan_reader_root(LongScans *l, Var v) {
     if (v != VAR_NONE) l->root[v] = 1;
 }
 
-bool ad_stretch_loops(Graph *g) {
-    Longs l = {.b = builder(g, true), .g = g, .tmp = arena_new(g->s)};
+bool ad_segment_scans(Graph *g) {
+    LongScans l = {.b = builder(g, true), .g = g, .tmp = arena_new(g->s)};
     ApplyId n = g->napply;
     Var nvar = g->nvar;
     l.clients = graph_clients(g, l.tmp, NULL);
@@ -109,13 +110,13 @@ bool ad_stretch_loops(Graph *g) {
     for (Var v = 0; v < nvar; v++)
         l.forward[v] = v;
     for (size_t i = 0; i < g->outputs.n; i++)
-        mark(&l, g->outputs.p[i].var);
+        mark_scan_reader_root(&l, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        mark(&l, g->updates.p[i].value);
+        mark_scan_reader_root(&l, g->updates.p[i].value);
     bool ok = true;
     for (ApplyId id = 0; ok && id < n; id++)
         if (op_is(g->s, g->apply[id].op, OP_SCAN) && !g->apply[id].serial)
-            ok = stretch_loop(&l, id);
+            ok = segment_scan(&l, id);
     if (ok && g->napply > n) {
         Var *forward = arena_alloc(l.tmp, g->nvar * sizeof(Var));
         for (Var v = 0; v < g->nvar; v++)

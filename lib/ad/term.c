@@ -37,15 +37,16 @@ Var ad_zero(Builder *b, Var x) {
 }
 
 /* Brings a term to the dtype of x's gradient: a real input takes the real part. */
-static Var settle(Builder *b, Var term, Var x) {
-    if (ad_is_own(b->g, term) || ad_is_own(b->g, x)) return term;
+static Var cast_to_gradient(Builder *b, Var term, Var x) {
+    if (ad_is_plugin_value(b->g, term) || ad_is_plugin_value(b->g, x)) return term;
     DType have = var_type(b->g, term)->dtype, want = ad_dtype(b, x);
     if (have == want) return term;
     if (dtype_is_complex(have) && !dtype_is_complex(want)) {
-        term = call1(b, "real", term);
+        term = op_call1(b, "real", term);
         if (term == VAR_NONE) return VAR_NONE;
     }
-    return dtype_is_discrete(var_type(b->g, x)->dtype) ? term : cast_to(b, term, want);
+    return dtype_is_discrete(var_type(b->g, x)->dtype) ? term
+                                                       : op_cast_to(b, term, want);
 }
 
 /* Does a term have the rank of what an elementwise op may have stretched? */
@@ -62,35 +63,35 @@ static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
     Var d = VAR_NONE, term = g;
     if (strcmp(text, "0") == 0) return (*out = ad_zero(b, x)) != VAR_NONE;
     if (strcmp(text, "-1") == 0) {
-        term = call1(b, "negative", g);
+        term = op_call1(b, "negative", g);
     } else if (strcmp(text, "1") != 0) {
-        d = build_for_apply(b, text, b->g, a, g, &ok);
+        d = template_build_apply(b, text, b->g, a, g, &ok);
         if (!ok) return false;
         if (d == GRAD_DISCONNECTED || var_is_null(b->g, d)) return *out = d, true;
-        if (dtype_is_complex(var_type(b->g, d)->dtype)) d = call1(b, "conj", d);
+        if (dtype_is_complex(var_type(b->g, d)->dtype)) d = op_call1(b, "conj", d);
         if (d == VAR_NONE) return false;
-        term = call2(b, "multiply", g, cast_to(b, d, var_type(b->g, g)->dtype));
+        term = op_call2(b, "multiply", g, op_cast_to(b, d, var_type(b->g, g)->dtype));
     }
     if (term == VAR_NONE) return false;
     if (!can_be_summed(b->g, a, term, x)) return *out = term, true; /* is refused */
     term = sum_to_shape(b, term, x);
-    return term != VAR_NONE && (*out = settle(b, term, x)) != VAR_NONE;
+    return term != VAR_NONE && (*out = cast_to_gradient(b, term, x)) != VAR_NONE;
 }
 
 static bool adjoint_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
                          Var *out) {
     bool ok = true;
     if (strcmp(text, "0") == 0) return (*out = ad_zero(b, x)) != VAR_NONE;
-    Var term = build_for_apply(b, text, b->g, a, g, &ok);
+    Var term = template_build_apply(b, text, b->g, a, g, &ok);
     if (!ok) return false;
     if (term != GRAD_DISCONNECTED && !var_is_null(b->g, term)) {
-        term = settle(b, term, x);
+        term = cast_to_gradient(b, term, x);
         if (term == VAR_NONE) return false;
     }
     return *out = term, true;
 }
 
-static bool forgotten(Builder *b, ApplyId a, size_t i) {
+static bool fail_no_gradient(Builder *b, ApplyId a, size_t i) {
     const Op *op = b->g->apply[a].op;
     const Signature *sig = op_signature(b->s, op);
     fail(b->s, b->from.at, E_GRADIENT, "%s has no gradient for its input %s", op->name,
@@ -103,25 +104,25 @@ static bool forgotten(Builder *b, ApplyId a, size_t i) {
 
 /* The text of input i in a list that ends where the signature's inputs do; a rest
  * parameter repeats the last. */
-static const char *text_of(Session *s, const Op *op, const char *const *list,
-                           size_t i) {
+static const char *input_derivative_text(Session *s, const Op *op,
+                                         const char *const *list, size_t i) {
     size_t n = op_signature(s, op)->nin;
     return list[i < n ? i : n - 1];
 }
 
-static bool by_text(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
-                    Var *grad) {
+static bool terms_by_text(Builder *b, ApplyId a, const Var *cotangent,
+                          const bool *wanted, Var *grad) {
     const Apply *ap = &b->g->apply[a];
     const Op *op = ap->op;
     size_t nin = ap->nin;
-    bool discrete =
-        !ad_is_own(b->g, ap->out) && dtype_is_discrete(var_type(b->g, ap->out)->dtype);
+    bool discrete = !ad_is_plugin_value(b->g, ap->out) &&
+                    dtype_is_discrete(var_type(b->g, ap->out)->dtype);
     for (size_t i = 0; i < nin; i++) {
         Var x = apply_in(b->g, a)[i];
         if (!wanted[i]) continue;
         const char *const *list = op->partial ? op->partial : op->adjoint;
-        const char *text = text_of(b->s, op, list, i);
-        if (!text) return forgotten(b, a, i);
+        const char *text = input_derivative_text(b->s, op, list, i);
+        if (!text) return fail_no_gradient(b, a, i);
         bool undefined = strncmp(text, "undefined", 9) == 0;
         if (strcmp(text, "disconnected") == 0) continue;
         /* integer output: no small change of an input changes it */
@@ -135,8 +136,8 @@ static bool by_text(Builder *b, ApplyId a, const Var *cotangent, const bool *wan
     return true;
 }
 
-static bool by_code(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
-                    Var *grad) {
+static bool terms_by_pull(Builder *b, ApplyId a, const Var *cotangent,
+                          const bool *wanted, Var *grad) {
     const Apply ap = b->g->apply[a];
     Arena *tmp = arena_new(b->s);
     Var *in = arena_copy(tmp, apply_in(b->g, a),
@@ -160,24 +161,24 @@ static bool by_code(Builder *b, ApplyId a, const Var *cotangent, const bool *wan
     for (size_t i = 0; ok && i < ap.nin; i++) {
         const Type *t = grad[i] == GRAD_DISCONNECTED ? NULL : var_type(b->g, grad[i]);
         if (t && t->dtype != DT_NONE && dtype_is_inexact(t->dtype))
-            ok = (grad[i] = settle(b, grad[i], in[i])) != VAR_NONE;
+            ok = (grad[i] = cast_to_gradient(b, grad[i], in[i])) != VAR_NONE;
     }
     arena_free(tmp);
     return ok;
 }
 
 /* An output's cotangent in the dtype that the op's gradient expects. */
-static Var incoming(Builder *b, Var out, Var g) {
-    if (g == GRAD_DISCONNECTED || var_is_null(b->g, g) || ad_is_own(b->g, out))
+static Var cast_cotangent(Builder *b, Var out, Var g) {
+    if (g == GRAD_DISCONNECTED || var_is_null(b->g, g) || ad_is_plugin_value(b->g, out))
         return g;
     DType d = var_type(b->g, out)->dtype;
-    return d != DT_NONE && dtype_is_inexact(d) ? cast_to(b, g, d) : g;
+    return d != DT_NONE && dtype_is_inexact(d) ? op_cast_to(b, g, d) : g;
 }
 
 /* A null cotangent makes every input null that is connected to it; true if any was
  * null. */
-static bool spread_null(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
-                        Var *grad, size_t *nulls) {
+static bool spread_null_cotangent(Builder *b, ApplyId a, const Var *cotangent,
+                                  const bool *wanted, Var *grad, size_t *nulls) {
     const Apply *ap = &b->g->apply[a];
     *nulls = 0;
     for (size_t k = 0; k < ap->nout; k++) {
@@ -199,20 +200,20 @@ bool ad_terms(Builder *b, ApplyId a, const Var *cotangent, const bool *wanted,
     bool ok = true;
     for (size_t i = 0; i < ap.nin; i++)
         grad[i] = term[i] = GRAD_DISCONNECTED;
-    bool any_null = spread_null(b, a, cotangent, wanted, grad, &nulls);
+    bool any_null = spread_null_cotangent(b, a, cotangent, wanted, grad, &nulls);
     for (size_t k = 0; k < ap.nout; k++) {
         cot[k] = var_is_null(b->g, cotangent[k])
                      ? GRAD_DISCONNECTED
-                     : incoming(b, ap.out + (Var)k, cotangent[k]);
+                     : cast_cotangent(b, ap.out + (Var)k, cotangent[k]);
         live += cot[k] != GRAD_DISCONNECTED;
     }
     if (live) {
         if (ap.op->partial || ap.op->adjoint)
-            ok = by_text(b, a, cot, wanted, term);
+            ok = terms_by_text(b, a, cot, wanted, term);
         else if (ap.op->pull)
-            ok = by_code(b, a, cot, wanted, term);
+            ok = terms_by_pull(b, a, cot, wanted, term);
         else
-            ok = forgotten(b, a, 0);
+            ok = fail_no_gradient(b, a, 0);
     }
     for (size_t i = 0; ok && i < ap.nin; i++) {
         if (!wanted[i]) continue;

@@ -23,7 +23,7 @@ Var ad_zero(Builder *b, Var x);
 DType ad_dtype(const Builder *b, Var x);
 /* plugin_values.c: is it of a plugin's type? Gradients and tangents then have that
  * type. */
-bool ad_is_own(const Graph *g, Var v);
+bool ad_is_plugin_value(const Graph *g, Var v);
 /* A scalar of the gradient's type of `like`; VAR_NONE: diagnosed. */
 Var ad_number(Builder *b, Var like, double v);
 Var ad_add(Builder *b, Var x, Var y); /* two gradients of one variable */

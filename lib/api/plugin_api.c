@@ -94,7 +94,7 @@ static size_t api_type_params(const TlType *t, const TlParam **param) {
 /* ---- props ---- */
 
 /* NULL: said that there is none. */
-static const Prop *prop_of(TlHost *h, const char *name) {
+static const Prop *plugin_prop(TlHost *h, const char *name) {
     const Signature *sig = h->op ? op_signature(h->s, h->op) : NULL;
     Sym y = sym(h->s, name);
     for (size_t i = 0; sig && i < sig->nprop; i++)
@@ -105,33 +105,33 @@ static const Prop *prop_of(TlHost *h, const char *name) {
 }
 
 static bool api_prop_bool(TlHost *h, const char *name) {
-    const Prop *p = prop_of(h, name);
+    const Prop *p = plugin_prop(h, name);
     return p && p->kind == P_BOOL && p->i != 0;
 }
 static int64_t api_prop_int(TlHost *h, const char *name) {
-    const Prop *p = prop_of(h, name);
+    const Prop *p = plugin_prop(h, name);
     return p && p->kind == P_INT ? p->i : 0;
 }
 static double api_prop_float(TlHost *h, const char *name) {
-    const Prop *p = prop_of(h, name);
+    const Prop *p = plugin_prop(h, name);
     return p && p->kind == P_FLOAT ? p->f : 0;
 }
 static const char *api_prop_str(TlHost *h, const char *name) {
-    const Prop *p = prop_of(h, name);
+    const Prop *p = plugin_prop(h, name);
     return p && p->kind == P_STR ? sym_text(h->s, p->sym) : "";
 }
 static TlDType api_prop_dtype(TlHost *h, const char *name) {
-    const Prop *p = prop_of(h, name);
+    const Prop *p = plugin_prop(h, name);
     return p && p->kind == P_DTYPE ? (TlDType)p->i : TL_FLOAT64;
 }
 static size_t api_prop_ints(TlHost *h, const char *name, const int64_t **v) {
-    const Prop *p = prop_of(h, name);
+    const Prop *p = plugin_prop(h, name);
     bool list = p && p->kind == P_INTS;
     *v = list ? p->ints.p : NULL;
     return list ? p->ints.n : 0;
 }
 static bool api_prop_is_none(TlHost *h, const char *name) {
-    const Prop *p = prop_of(h, name);
+    const Prop *p = plugin_prop(h, name);
     return p && p->kind == P_NONE;
 }
 
@@ -213,7 +213,7 @@ static bool api_input(const TlCall *c, size_t i, TlTensor *t) {
 }
 
 /* The strides of a packed array of that shape. */
-static void pack(Tensor *t) {
+static void set_packed_strides(Tensor *t) {
     int64_t step = (int64_t)dtype_size(t->dtype);
     for (int i = t->ndim; i-- > 0;) {
         t->stride[i] = step;
@@ -225,7 +225,7 @@ static bool api_contiguous(TlCall *c, size_t i, TlTensor *t) {
     if (!api_input(c, i, t)) return false;
     const Tensor *own = &value_in(c->in[i])->t;
     Tensor copy = *own;
-    pack(&copy);
+    set_packed_strides(&copy);
     if (!tensor_is_contiguous(own)) {
         copy.data = call_scratch(c->host->call, tensor_bytes(own));
         if (!copy.data) return false;
@@ -313,7 +313,7 @@ static bool api_pass(TlCall *c, size_t i, size_t of) {
 }
 
 /* The bytes that a strided array touches, as offsets from its data. */
-static bool extent(const TlTensor *t, DType d, int64_t *lo, int64_t *hi) {
+static bool byte_extent(const TlTensor *t, DType d, int64_t *lo, int64_t *hi) {
     *lo = 0;
     *hi = (int64_t)dtype_size(d);
     for (int i = 0; i < t->ndim; i++) {
@@ -326,11 +326,12 @@ static bool extent(const TlTensor *t, DType d, int64_t *lo, int64_t *hi) {
     return true;
 }
 
-static bool lies_in(const TlTensor *part, const Tensor *whole) {
+static bool part_lies_in(const TlTensor *part, const Tensor *whole) {
     TlTensor w;
     int64_t lo, hi, from, to;
     tensor_to_plugin(whole, &w);
-    if (!extent(part, whole->dtype, &lo, &hi) || !extent(&w, whole->dtype, &from, &to))
+    if (!byte_extent(part, whole->dtype, &lo, &hi) ||
+        !byte_extent(&w, whole->dtype, &from, &to))
         return false;
     intptr_t p = (intptr_t)part->data, q = (intptr_t)whole->data;
     return lo == hi || (p + lo >= q + from && p + hi <= q + to);
@@ -341,7 +342,7 @@ static bool api_view(TlCall *c, size_t i, size_t of, const TlTensor *part) {
     const Type *t = tensor_output(c, i, part->ndim, part->shape);
     if (!t) return false;
     const Value *v = value_in(c->in[of]);
-    if (v->kind != TYPE_TENSOR || v->t.dtype != t->dtype || !lies_in(part, &v->t))
+    if (v->kind != TYPE_TENSOR || v->t.dtype != t->dtype || !part_lies_in(part, &v->t))
         return api_fail(c->host, TL_FAILED, "output %zu is no part of input %zu", i,
                         of);
     Tensor *own = call_view(c->host->call, i, &v->t);
@@ -371,11 +372,11 @@ static TlVar api_text(TlHost *h, const char *text) {
         sym_text(h->s, sym(h->s, text)); /* parsed once, by its content */
     Var v = VAR_NONE;
     if (h->pull)
-        v = build_for_pull(h->pull, kept, &ok);
+        v = grad_text_pull(h->pull, kept, &ok);
     else if (h->push)
-        v = build_for_push(h->push, kept, &ok);
+        v = grad_text_push(h->push, kept, &ok);
     else if (h->b)
-        v = build_for_apply(h->b, kept, h->b->g, h->id, VAR_NONE, &ok);
+        v = template_build_apply(h->b, kept, h->b->g, h->id, VAR_NONE, &ok);
     return ok ? v : said_why(h, VAR_NONE, "text");
 }
 
@@ -390,7 +391,7 @@ static TlVar api_apply(TlHost *h, const char *op, const char *props, size_t nin,
             return api_fail(h, TL_FAILED, "input %zu for %s is no variable", i, op),
                    VAR_NONE;
     const Props *p = NULL;
-    if (props && *props && !props_of_text(h->b, found, props, &p))
+    if (props && *props && !props_from_text(h->b, found, props, &p))
         return api_fail(h, TL_FAILED, "%s applies %s with these props", h->what, op),
                VAR_NONE;
     if (!op_apply(h->b, found, p, nin, in, all)) return VAR_NONE;
@@ -475,7 +476,7 @@ static void api_put(TlHost *h, const char *text) {
     if (h->out) str_puts(h->out, text);
 }
 static void api_put_number(TlHost *h, double v) {
-    if (h->out) element_text(h->s, DT_FLOAT64, &v, h->out);
+    if (h->out) tensor_element_text(h->s, DT_FLOAT64, &v, h->out);
 }
 static void api_put_quoted(TlHost *h, const char *text) {
     if (h->out) str_quote(h->out, text);

@@ -44,7 +44,7 @@ static bool ask_type(Infer *in, const Type **out, size_t *nout) {
 }
 
 /* Asked again with the inputs that it led to, it must say the same. */
-static bool same_again(Infer *in, size_t nout) {
+static bool check_type_is_stable(Infer *in, size_t nout) {
     const Type *again[OUT_MAX] = {NULL};
     size_t n;
     if (!ask_type(in, again, &n)) return false;
@@ -65,7 +65,7 @@ static bool same_again(Infer *in, size_t nout) {
 static bool plugin_type(Infer *in) {
     size_t nout;
     if (!ask_type(in, in->out, &nout) || !infer_no_texts(in)) return false;
-    if (in->make && !same_again(in, nout)) return false;
+    if (in->make && !check_type_is_stable(in, nout)) return false;
     in->nout = nout;
     return true;
 }
@@ -84,7 +84,7 @@ static TlCall call_context(TlHost *h, Call *c) {
 }
 
 /* Every output was made, and is of its type. */
-static bool outputs_made(Call *c) {
+static bool check_outputs_made(Call *c) {
     for (size_t i = 0; i < c->nout; i++) {
         const Type *t = c->out_type[i];
         const Value *v = &c->out[i];
@@ -97,17 +97,17 @@ static bool outputs_made(Call *c) {
     return true;
 }
 
-static bool run(Call *c, bool (*perform)(TlCall *c), const char *of) {
+static bool run_perform(Call *c, bool (*perform)(TlCall *c), const char *of) {
     TlHost h = plugin_host(c->s, c->op, c->props, c->at);
     TlCall call = call_context(&h, c);
-    return plugin_verdict(&h, perform(&call), of) && outputs_made(c);
+    return plugin_verdict(&h, perform(&call), of) && check_outputs_made(c);
 }
 
 static bool plugin_perform(Call *c) {
-    return run(c, c->op->plugin->def.perform, "perform");
+    return run_perform(c, c->op->plugin->def.perform, "perform");
 }
 static bool plugin_debug(Call *c) {
-    return run(c, c->op->plugin->def.debug_perform, "debug_perform");
+    return run_perform(c, c->op->plugin->def.debug_perform, "debug_perform");
 }
 
 static bool thunk_make(const Call *c, Impl impl, void **state) {
@@ -127,13 +127,13 @@ static ThunkResult thunk_run(void *state, Call *c) {
     TlThunkResult r = op->tl_thunk.run(state, &call);
     if (!plugin_verdict(&h, r != TL_THUNK_FAILED, "the thunk")) return THUNK_FAILED;
     if (r == TL_THUNK_NEEDS && op->tl_thunk.lazy) return THUNK_NEEDS;
-    return outputs_made(c) ? THUNK_DONE : THUNK_FAILED;
+    return check_outputs_made(c) ? THUNK_DONE : THUNK_FAILED;
 }
 
 /* ---- derivatives, shapes ---- */
 
 /* Is there a gradient of an output that input i is connected to? */
-static bool is_live(const Pull *p, size_t i) {
+static bool has_live_cotangent(const Pull *p, size_t i) {
     for (size_t k = 0; k < p->nout; k++)
         if (p->cotangent[k] != VAR_NONE && op_connected(p->g, p->id, i, k)) return true;
     return false;
@@ -154,7 +154,7 @@ static bool take_gradient(Pull *p, size_t i) {
     if (!p->wanted[i]) return p->grad[i] = GRAD_DISCONNECTED, true;
     if (v < p->b->g->nvar) return true;
     p->grad[i] = GRAD_DISCONNECTED;
-    if (v == TL_DISCONNECTED || !is_live(p, i)) return true;
+    if (v == TL_DISCONNECTED || !has_live_cotangent(p, i)) return true;
     if (v == TL_FORGOTTEN && may_be_unused(p)) return true;
     const char *how = v == TL_FORGOTTEN ? "forgot the gradient of"
                       : v == TL_NONE    ? "gave TL_NONE as the gradient of"
@@ -187,13 +187,13 @@ static bool plugin_pull_texts(Pull *p) {
     bool ok = true;
     for (size_t i = 0; ok && i < p->nin; i++) {
         const char *text = p->op->plugin->pullback[i < n ? i : n - 1];
-        p->grad[i] = p->wanted[i] ? build_for_pull(p, text, &ok) : GRAD_DISCONNECTED;
+        p->grad[i] = p->wanted[i] ? grad_text_pull(p, text, &ok) : GRAD_DISCONNECTED;
     }
     return ok;
 }
 
 /* Is there a tangent that output k could take part in? */
-static bool moves(const Push *p, size_t k) {
+static bool has_moving_tangent(const Push *p, size_t k) {
     for (size_t i = 0; i < p->nin; i++)
         if (p->tangent[i] != VAR_NONE && op_connected(p->g, p->id, i, k)) return true;
     return false;
@@ -205,7 +205,7 @@ static bool take_tangent(Push *p, size_t k) {
     if (v < p->b->g->nvar) return true;
     p->result[k] = VAR_NONE;
     bool zero = v == TL_NONE || v == TL_DISCONNECTED;
-    if (zero || (v == TL_FORGOTTEN && !moves(p, k))) return true;
+    if (zero || (v == TL_FORGOTTEN && !has_moving_tangent(p, k))) return true;
     const Signature *sig = op_signature(p->b->s, p->op);
     return fail(p->b->s, p->b->from.at, E_GRADIENT, "%s: pushforward %s its output %s",
                 p->op->name,
@@ -270,13 +270,13 @@ static bool plugin_shape(ShapeOf *q) {
 /* ---- questions about an Apply ---- */
 
 enum { FEW = 16 };
-typedef struct Asked {
+typedef struct ApplyView {
     TlHost h;
     TlApply a;
     const Type *few[FEW], **type;
-} Asked;
+} ApplyView;
 
-static void ask_open(Asked *q, const Graph *g, ApplyId id, const GraphView *view) {
+static void ask_open(ApplyView *q, const Graph *g, ApplyId id, const GraphView *view) {
     const Apply *ap = &g->apply[id];
     size_t n = (size_t)ap->nin + ap->nout;
     q->h = plugin_host(g->s, ap->op, ap->props, g->origin[id].at);
@@ -292,12 +292,12 @@ static void ask_open(Asked *q, const Graph *g, ApplyId id, const GraphView *view
                      .out = types_out(q->type + ap->nin)};
 }
 
-static void ask_close(Asked *q) {
+static void ask_close(ApplyView *q) {
     if (q->type != q->few) mem_free(q->type);
 }
 
 static bool plugin_connect(const Graph *g, ApplyId id, size_t in, size_t out) {
-    Asked q;
+    ApplyView q;
     ask_open(&q, g, id, NULL);
     bool yes = g->apply[id].op->plugin->def.connected(&q.a, in, out);
     ask_close(&q);
@@ -305,19 +305,19 @@ static bool plugin_connect(const Graph *g, ApplyId id, size_t in, size_t out) {
 }
 
 static bool plugin_fold(const GraphView *v, ApplyId id) {
-    Asked q;
+    ApplyView q;
     ask_open(&q, v->g, id, v);
     bool yes = v->g->apply[id].op->plugin->def.fold(&q.a);
     ask_close(&q);
     return yes;
 }
 
-static int mapped(const Graph *g, ApplyId id, size_t out, size_t n, const PluginMap *m,
-                  int (*ask)(const TlApply *a, size_t out)) {
+static int mapped_input(const Graph *g, ApplyId id, size_t out, size_t n,
+                        const PluginMap *m, int (*ask)(const TlApply *a, size_t out)) {
     for (size_t i = 0; i < n; i++)
         if (m[i].out == out && m[i].in < g->apply[id].nin) return (int)m[i].in;
     if (!ask) return -1;
-    Asked q;
+    ApplyView q;
     ask_open(&q, g, id, NULL);
     int in = ask(&q.a, out);
     ask_close(&q);
@@ -326,12 +326,12 @@ static int mapped(const Graph *g, ApplyId id, size_t out, size_t n, const Plugin
 
 static int plugin_views(const Graph *g, ApplyId id, size_t out) {
     const struct PluginOp *p = g->apply[id].op->plugin;
-    return mapped(g, id, out, p->nview, p->view, p->def.view);
+    return mapped_input(g, id, out, p->nview, p->view, p->def.view);
 }
 
 static int plugin_destroys(const Graph *g, ApplyId id, size_t out) {
     const struct PluginOp *p = g->apply[id].op->plugin;
-    return mapped(g, id, out, p->ndestroy, p->destroy, p->def.destroy);
+    return mapped_input(g, id, out, p->ndestroy, p->destroy, p->def.destroy);
 }
 
 static void plugin_str(Session *s, const Op *op, const Props *props, Str *out) {
@@ -348,17 +348,17 @@ static void plugin_str(Session *s, const Op *op, const Props *props, Str *out) {
 
 /* ---- what a def says ---- */
 
-typedef struct Adding {
+typedef struct OpAddition {
     TlHost *h;
     Session *s;
     struct PluginOp *own;
     const TlOpDef *def;
     const Signature *sig;
-} Adding;
+} OpAddition;
 
-static bool wrong(const Adding *a, const char *fmt, ...)
+static bool fail_op(const OpAddition *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static bool wrong(const Adding *a, const char *fmt, ...) {
+static bool fail_op(const OpAddition *a, const char *fmt, ...) {
     Str b = STR(a->s);
     va_list ap;
     va_start(ap, fmt);
@@ -369,45 +369,45 @@ static bool wrong(const Adding *a, const char *fmt, ...) {
     return false;
 }
 
-static bool check_signature(Adding *a) {
+static bool check_op_signature(OpAddition *a) {
     static const char *const part[] = {"in", "props", "out"};
     SignatureError e;
-    own_signature_check(a->s, &a->own->op, &e);
+    userop_check_signature(a->s, &a->own->op, &e);
     if (e.what)
-        return wrong(a, "%s: %s%s%s%s", part[e.part], e.what, *e.rest ? " at \"" : "",
-                     e.rest, *e.rest ? "\"" : "");
+        return fail_op(a, "%s: %s%s%s%s", part[e.part], e.what, *e.rest ? " at \"" : "",
+                       e.rest, *e.rest ? "\"" : "");
     return true;
 }
 
 /* It can be typed and run, in one way each. */
-static bool check_members(Adding *a) {
+static bool check_members(OpAddition *a) {
     const TlOpDef *d = a->def;
     if (!d->make_node && !d->itypes && !d->otypes)
-        return wrong(a, "it has neither make_node nor itypes and otypes");
+        return fail_op(a, "it has neither make_node nor itypes and otypes");
     if (d->make_node && (d->itypes || d->otypes))
-        return wrong(a, "make_node and itypes are two answers to one question");
+        return fail_op(a, "make_node and itypes are two answers to one question");
     if (!d->make_node && (!d->itypes || !d->otypes))
-        return wrong(a, "itypes and otypes go together");
+        return fail_op(a, "itypes and otypes go together");
     if (!d->perform && !d->thunk)
-        return wrong(a,
-                     "it has neither perform nor thunk, so there is no way to run it");
+        return fail_op(
+            a, "it has neither perform nor thunk, so there is no way to run it");
     int ways = (d->partials != NULL) + (d->adjoint != NULL) + (d->pullback != NULL) +
                (d->grad != NULL);
     if (ways > 1)
-        return wrong(a, "partials, adjoint, pullback and grad are answers to one "
-                        "question: give one");
-    if (d->view_map && d->view) return wrong(a, "view_map and view are one too many");
+        return fail_op(a, "partials, adjoint, pullback and grad are answers to one "
+                          "question: give one");
+    if (d->view_map && d->view) return fail_op(a, "view_map and view are one too many");
     if (d->destroy_map && d->destroy)
-        return wrong(a, "destroy_map and destroy are one too many");
+        return fail_op(a, "destroy_map and destroy are one too many");
     if (d->debug_perform && !d->perform)
-        return wrong(a,
-                     "debug_perform is for ops with perform: a thunk is told by impl");
+        return fail_op(
+            a, "debug_perform is for ops with perform: a thunk is told by impl");
     if (d->debug_is_reference && !d->debug_perform)
-        return wrong(a, "debug_is_reference without debug_perform");
+        return fail_op(a, "debug_is_reference without debug_perform");
     if (d->never_fold && d->fold)
-        return wrong(a, "never_fold and fold are one too many");
+        return fail_op(a, "never_fold and fold are one too many");
     return d->disconnected && d->connected
-               ? wrong(a, "disconnected and connected are one too many")
+               ? fail_op(a, "disconnected and connected are one too many")
                : true;
 }
 
@@ -417,7 +417,7 @@ static bool find_name(const Sym *names, size_t n, Sym y, uint32_t *at) {
     return false;
 }
 
-static Sym *input_names(Adding *a) {
+static Sym *input_names(OpAddition *a) {
     Sym *y = NEW_N(session_arena(a->s), a->sig->nin + 1, Sym);
     for (size_t i = 0; i < a->sig->nin; i++)
         y[i] = a->sig->in[i].name;
@@ -425,7 +425,7 @@ static Sym *input_names(Adding *a) {
 }
 
 /* "r: x, q: y" */
-static bool read_map(Adding *a, const char *what, const char *text, PluginMap **map,
+static bool read_map(OpAddition *a, const char *what, const char *text, PluginMap **map,
                      size_t *n) {
     char **part;
     const Sym *in = input_names(a);
@@ -437,22 +437,23 @@ static bool read_map(Adding *a, const char *what, const char *text, PluginMap **
         size_t sides = str_split(session_arena(a->s), part[i], ':', &side);
         PluginMap m = {0, 0};
         if (sides != 2)
-            return wrong(a, "%s is \"output: input\" with commas, not \"%s\"", what,
-                         part[i]);
+            return fail_op(a, "%s is \"output: input\" with commas, not \"%s\"", what,
+                           part[i]);
         if (!find_name(a->sig->out, a->sig->nout, sym(a->s, side[0]), &m.out))
-            return wrong(a, "%s: there is no output %s", what, side[0]);
+            return fail_op(a, "%s: there is no output %s", what, side[0]);
         if (!find_name(in, a->sig->nin, sym(a->s, side[1]), &m.in))
-            return wrong(a, "%s: there is no input %s", what, side[1]);
+            return fail_op(a, "%s: there is no input %s", what, side[1]);
         for (size_t k = 0; k < *n; k++)
             if ((*map)[k].out == m.out)
-                return wrong(a, "%s: output %s can have one input only", what, side[0]);
+                return fail_op(a, "%s: output %s can have one input only", what,
+                               side[0]);
         (*map)[(*n)++] = m;
     }
     return true;
 }
 
 /* An input that is overwritten can't be viewed, nor overwritten twice. */
-static bool check_maps(Adding *a) {
+static bool check_maps(OpAddition *a) {
     struct PluginOp *p = a->own;
     if (!read_map(a, "view_map", a->def->view_map, &p->view, &p->nview) ||
         !read_map(a, "destroy_map", a->def->destroy_map, &p->destroy, &p->ndestroy))
@@ -461,41 +462,42 @@ static bool check_maps(Adding *a) {
         const char *name = sym_text(a->s, a->sig->in[p->destroy[i].in].name);
         for (size_t k = 0; k < i; k++)
             if (p->destroy[k].in == p->destroy[i].in)
-                return wrong(a, "two outputs destroy the input %s", name);
+                return fail_op(a, "two outputs destroy the input %s", name);
         for (size_t k = 0; k < p->nview; k++)
             if (p->view[k].in == p->destroy[i].in)
-                return wrong(a, "the input %s is both viewed and destroyed", name);
+                return fail_op(a, "the input %s is both viewed and destroyed", name);
     }
     return true;
 }
 
 /* A member's text as a place for messages: "./mine.so (adjoint of f)". */
-static Span text_at(TlHost *h, const char *op, const char *what, const char *text) {
+static Span member_span(TlHost *h, const char *op, const char *what, const char *text) {
     const char *name =
         arena_printf(session_arena(h->s), "%s (%s of %s)", h->what, what, op);
     size_t n = strlen(text);
     return (Span){source_add(h->s, name, text, n), 0, (uint32_t)n};
 }
 
-static bool check_formula(Adding *a, const char *what, const char *text) {
+static bool check_formula(OpAddition *a, const char *what, const char *text) {
     if (!text) return true;
     Arena *tmp = arena_new(a->s);
-    bool ok = expr_parse(a->s, tmp, text_at(a->h, a->def->name, what, text)) != NULL;
+    bool ok = ast_parse(a->s, tmp, member_span(a->h, a->def->name, what, text)) != NULL;
     arena_free(tmp);
     return ok;
 }
 
 /* "y; x": one for each input, or for a rest parameter one more. */
-static bool read_texts(Adding *a, const char *what, const char *text,
-                       const char *const **out) {
+static bool split_gradient_texts(OpAddition *a, const char *what, const char *text,
+                                 const char *const **out) {
     char **part;
     if (!text) return true;
     size_t n = str_split(session_arena(a->s), text, ';', &part);
     if (n != a->sig->nin)
-        return wrong(a, "%s has %zu texts (with semicolons) for %zu input%s", what, n,
-                     a->sig->nin, a->sig->nin == 1 ? "" : "s");
+        return fail_op(a, "%s has %zu texts (with semicolons) for %zu input%s", what, n,
+                       a->sig->nin, a->sig->nin == 1 ? "" : "s");
     if (a->sig->nout != 1 && strcmp(what, "pullback") != 0)
-        return wrong(a, "%s is for ops with one output: write pullback or grad", what);
+        return fail_op(a, "%s is for ops with one output: write pullback or grad",
+                       what);
     for (size_t i = 0; i < n; i++)
         if (!check_formula(a, what, part[i])) return false;
     *out = (const char *const *)(const void *)part;
@@ -503,7 +505,7 @@ static bool read_texts(Adding *a, const char *what, const char *text,
 }
 
 /* Inputs whose text says so are disconnected, without a pattern of the op's own. */
-static void read_pattern(Adding *a, const char *const *text) {
+static void read_pattern(OpAddition *a, const char *const *text) {
     Str list = STR(a->s);
     if (!text || a->def->disconnected || a->def->connected) return;
     for (size_t i = 0; i < a->sig->nin; i++)
@@ -516,21 +518,21 @@ static void read_pattern(Adding *a, const char *const *text) {
     str_free(&list);
 }
 
-static bool check_words(Adding *a, const char *what, size_t n, const Sym *names,
-                        bool free) {
+static bool check_param_names(OpAddition *a, const char *what, size_t n,
+                              const Sym *names, bool free) {
     bool texts = a->def->partials || a->def->adjoint || a->def->pullback;
     for (size_t i = 0; i < n; i++) {
         const char *name = sym_text(a->s, names[i]);
-        if (!own_word_ok(name))
-            return wrong(a, "%s: \"%s\" can't be a name", what, name);
-        if (free && texts && own_word_taken(name))
-            return wrong(a, "%s: \"%s\" means something else in texts of derivatives",
-                         what, name);
+        if (!userop_is_word(name))
+            return fail_op(a, "%s: \"%s\" can't be a name", what, name);
+        if (free && texts && userop_is_reserved_word(name))
+            return fail_op(a, "%s: \"%s\" means something else in texts of derivatives",
+                           what, name);
     }
     return true;
 }
 
-static bool check_disconnected(Adding *a) {
+static bool check_disconnected(OpAddition *a) {
     char **part;
     const Sym *in = input_names(a);
     uint32_t at;
@@ -538,17 +540,17 @@ static bool check_disconnected(Adding *a) {
     size_t n = str_split(session_arena(a->s), a->def->disconnected, ',', &part);
     for (size_t i = 0; i < n; i++)
         if (!find_name(in, a->sig->nin, sym(a->s, part[i]), &at))
-            return wrong(a, "disconnected: there is no input %s", part[i]);
+            return fail_op(a, "disconnected: there is no input %s", part[i]);
     return true;
 }
 
-static bool check_thunk(Adding *a) {
+static bool check_thunk(OpAddition *a) {
     struct PluginOp *p = a->own;
     if (!a->def->thunk) return true;
     if (!plugin_take(a->h, "a thunk", &p->tl_thunk, sizeof p->tl_thunk, a->def->thunk,
                      offsetof(TlThunk, free)))
         return false;
-    if (!p->tl_thunk.run) return wrong(a, "its thunk has no run");
+    if (!p->tl_thunk.run) return fail_op(a, "its thunk has no run");
     p->thunk = (Thunk){.lazy = p->tl_thunk.lazy,
                        .make = thunk_make,
                        .run = thunk_run,
@@ -557,7 +559,7 @@ static bool check_thunk(Adding *a) {
     return true;
 }
 
-static void fill_op(struct PluginOp *p) {
+static void fill_op_members(struct PluginOp *p) {
     const TlOpDef *d = &p->def;
     p->op = (Op){.name = d->name,
                  .doc = d->doc,
@@ -596,62 +598,63 @@ static void fill_op(struct PluginOp *p) {
 }
 
 /* Types as texts: one for each input or output. */
-static bool check_types(Adding *a, const char *what, const char *list, size_t n) {
+static bool check_type_list(OpAddition *a, const char *what, const char *list,
+                            size_t n) {
     char **part;
     if (!list) return true;
     size_t have = str_split(session_arena(a->s), list, ',', &part);
     if (have != n)
-        return wrong(a, "%s has %zu types for %zu %s%s", what, have, n,
-                     *what == 'i' ? "input" : "output", n == 1 ? "" : "s");
+        return fail_op(a, "%s has %zu types for %zu %s%s", what, have, n,
+                       *what == 'i' ? "input" : "output", n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++)
         if (!type_parse(a->s, part[i], strlen(part[i]),
-                        text_at(a->h, a->def->name, what, part[i])))
+                        member_span(a->h, a->def->name, what, part[i])))
             return false;
     return true;
 }
 
 /* What a signature of the library's may have, but not a plugin's; formulas have one
  * name space. */
-static bool check_parameters(Adding *a) {
+static bool check_parameters(OpAddition *a) {
     const Signature *sig = a->sig;
     const Sym *in = input_names(a);
     Sym *props = NEW_N(session_arena(a->s), sig->nprop + 1, Sym);
     uint32_t at;
     for (size_t i = 0; i < sig->nprop; i++)
         props[i] = sig->prop[i].name;
-    if (!check_words(a, "in", sig->nin, in, true) ||
-        !check_words(a, "props", sig->nprop, props, true) ||
-        !check_words(a, "out", sig->nout, sig->out, false))
+    if (!check_param_names(a, "in", sig->nin, in, true) ||
+        !check_param_names(a, "props", sig->nprop, props, true) ||
+        !check_param_names(a, "out", sig->nout, sig->out, false))
         return false;
     for (size_t i = 0; i < sig->nin; i++)
-        if (sig->in[i].value && !own_default_ok(sig->in[i].value))
-            return wrong(a, "in: a default is a number, not %s", sig->in[i].value);
+        if (sig->in[i].value && !userop_is_default(sig->in[i].value))
+            return fail_op(a, "in: a default is a number, not %s", sig->in[i].value);
     for (size_t i = 0; i < sig->nprop; i++) {
         const char *name = sym_text(a->s, sig->prop[i].name);
         if (find_name(in, sig->nin, sig->prop[i].name, &at))
-            return wrong(a, "props: %s is an input, too", name);
+            return fail_op(a, "props: %s is an input, too", name);
         if (sig->prop[i].type == T_GRAPH || sig->prop[i].type == T_KEY)
-            return wrong(a, "props: %s has a kind that is not for plugins", name);
+            return fail_op(a, "props: %s has a kind that is not for plugins", name);
     }
-    return sig->nout || wrong(a, "out: it has no outputs");
+    return sig->nout || fail_op(a, "out: it has no outputs");
 }
 
-static bool check_rest(Adding *a) {
+static bool check_rest(OpAddition *a) {
     const TlOpDef *d = a->def;
     if (d->default_output < 0 || (size_t)d->default_output > a->sig->nout)
-        return wrong(a, "default_output is %d, but it has %zu output%s",
-                     d->default_output, a->sig->nout, a->sig->nout == 1 ? "" : "s");
+        return fail_op(a, "default_output is %d, but it has %zu output%s",
+                       d->default_output, a->sig->nout, a->sig->nout == 1 ? "" : "s");
     if (d->commutative && a->sig->nin != 2)
-        return wrong(a, "only an op with two inputs is commutative");
+        return fail_op(a, "only an op with two inputs is commutative");
     const Op *op = &a->own->op;
-    bool ok = check_parameters(a) && check_types(a, "itypes", d->itypes, a->sig->nin) &&
-              check_types(a, "otypes", d->otypes, a->sig->nout) && check_maps(a) &&
-              check_disconnected(a) && check_thunk(a) &&
-              read_texts(a, "partials", d->partials, &a->own->op.partial) &&
-              read_texts(a, "adjoint", d->adjoint, &a->own->op.adjoint) &&
-              read_texts(a, "pullback", d->pullback, &a->own->pullback) &&
-              check_formula(a, "shape", d->shape) &&
-              check_formula(a, "flops", d->flops);
+    bool ok =
+        check_parameters(a) && check_type_list(a, "itypes", d->itypes, a->sig->nin) &&
+        check_type_list(a, "otypes", d->otypes, a->sig->nout) && check_maps(a) &&
+        check_disconnected(a) && check_thunk(a) &&
+        split_gradient_texts(a, "partials", d->partials, &a->own->op.partial) &&
+        split_gradient_texts(a, "adjoint", d->adjoint, &a->own->op.adjoint) &&
+        split_gradient_texts(a, "pullback", d->pullback, &a->own->pullback) &&
+        check_formula(a, "shape", d->shape) && check_formula(a, "flops", d->flops);
     if (ok)
         read_pattern(a, op->partial   ? op->partial
                         : op->adjoint ? op->adjoint
@@ -662,16 +665,16 @@ static bool check_rest(Adding *a) {
 bool plugin_add_op(TlHost *h, const TlOpDef *def) {
     if (!h->plugin) return plugin_api.fail(h, TL_FAILED, "ops are added by init only");
     struct PluginOp *p = NEW(session_arena(h->s), struct PluginOp);
-    Adding a = {.h = h, .s = h->s, .own = p, .def = &p->def};
+    OpAddition a = {.h = h, .s = h->s, .own = p, .def = &p->def};
     p->plugin = h->plugin;
     if (!plugin_take(h, "an op's def", &p->def, sizeof p->def, def,
                      offsetof(TlOpDef, version)))
         return false;
     if (!p->def.name) return plugin_api.fail(h, TL_FAILED, "an op has no name");
-    if (!own_name_ok(h->s, p->def.name, NOWHERE))
+    if (!userop_check_name(h->s, p->def.name, NOWHERE))
         return note(h->s, NOWHERE, "in the plugin %s", h->what);
-    fill_op(p);
-    if (!check_signature(&a) || !check_members(&a)) return false;
+    fill_op_members(p);
+    if (!check_op_signature(&a) || !check_members(&a)) return false;
     a.sig = op_signature(h->s, &p->op);
     if (!check_rest(&a)) return false;
     return op_add(h->s, &p->op, NOWHERE) ||
@@ -680,10 +683,10 @@ bool plugin_add_op(TlHost *h, const TlOpDef *def) {
 
 /* ---- once all ops are there ---- */
 
-static bool check_member(TlHost *h, const Op *op, OwnMember of, const char *what,
+static bool check_member(TlHost *h, const Op *op, UserOpMember of, const char *what,
                          size_t n, const char *const *text) {
     for (size_t i = 0; text && i < n; i++)
-        if (!own_text_check(h->s, op, of, text_at(h, op->name, what, text[i])))
+        if (!userop_check_text(h->s, op, of, member_span(h, op->name, what, text[i])))
             return false;
     return true;
 }

@@ -7,7 +7,8 @@ typedef struct PluginTransfer {
     TlTransferFn *fn;
 } PluginTransfer;
 
-static Transfer ask(void *ctx, Session *s, const Type *to, const Value *v, Value *out) {
+static Transfer ask_transfer(void *ctx, Session *s, const Type *to, const Value *v,
+                             Value *out) {
     const PluginTransfer *p = ctx;
     TlHost h = {.s = s,
                 .what = p->plugin->path,
@@ -32,7 +33,7 @@ bool plugin_add_transfer(TlHost *h, TlTransferFn *fn) {
     if (!fn) return plugin_api.fail(h, TL_FAILED, "a transfer is NULL");
     PluginTransfer *p = NEW(session_arena(h->s), PluginTransfer);
     *p = (PluginTransfer){h->plugin, fn};
-    transfer_register(h->s, ask, p);
+    transfer_register(h->s, ask_transfer, p);
     return true;
 }
 

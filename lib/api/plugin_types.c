@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-typedef struct Instance {
+typedef struct TypeInstance {
     const Type *type;
     size_t n;
     const TlParam *param;
-    struct Instance *next;
-} Instance;
+    struct TypeInstance *next;
+} TypeInstance;
 typedef struct PluginType {
     TypeClass cls; /* first: a type's cls is this */
     TlTypeDef def; /* as much of the plugin's as we know */
@@ -17,7 +17,7 @@ typedef struct PluginType {
     const Plugin *plugin;
     size_t nparam;
     bool *is_text; /* by parameter */
-    Instance *made;
+    TypeInstance *made;
 } PluginType;
 typedef struct PluginObject {
     Object head;
@@ -28,11 +28,11 @@ typedef struct PluginObject {
 } PluginObject;
 enum { ALIGN = _Alignof(max_align_t) };
 
-static const PluginType *class_of(const TypeClass *cls) {
+static const PluginType *plugin_class_of(const TypeClass *cls) {
     return (const PluginType *)(const void *)cls;
 }
 static const PluginType *type_of(const Type *t) {
-    return class_of(t->cls);
+    return plugin_class_of(t->cls);
 }
 static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
                         const char *what, Span at, Value *out);
@@ -43,36 +43,36 @@ static bool has_def(const Type *t) {
 
 /* ---- objects ---- */
 
-static void *payload(PluginObject *o) {
+static void *object_payload(PluginObject *o) {
     return (char *)o + (sizeof *o + ALIGN - 1) / ALIGN * ALIGN;
 }
 static void *payload_of(const Value *v) {
-    return payload(v->obj);
+    return object_payload(v->obj);
 }
 
 /* get_size. */
 static uint64_t object_size(PluginObject *o) {
     const TlTypeDef *d = &type_of(o->type)->def;
-    return d->memory ? d->memory(payload(o)) : d->value_size;
+    return d->memory ? d->memory(object_payload(o)) : d->value_size;
 }
 
 static void object_count(PluginObject *o) {
     uint64_t now = object_size(o);
-    memory_count(type_of(o->type)->plugin->s, o->counted, now);
+    buffer_count_extra(type_of(o->type)->plugin->s, o->counted, now);
     o->counted = now;
 }
 
 /* Not what it owns. */
 static void object_free(PluginObject *o) {
-    memory_count(type_of(o->type)->plugin->s, o->counted, 0);
+    buffer_count_extra(type_of(o->type)->plugin->s, o->counted, 0);
     mem_free(o->bytes);
     mem_free(o);
 }
 
-static void release(Object *o) {
+static void release_object(Object *o) {
     PluginObject *own = (PluginObject *)(void *)o;
     const TlTypeDef *d = &type_of(own->type)->def;
-    if (d->clear) d->clear(payload(own));
+    if (d->clear) d->clear(object_payload(own));
     object_free(own);
 }
 
@@ -82,7 +82,7 @@ static PluginObject *object_make(Session *s, const Type *t) {
     atomic_init(&o->head.refs, 1);
     o->head.kind = TYPE_PLUGIN;
     o->head.cls = t->cls;
-    o->head.release = release;
+    o->head.release = release_object;
     o->type = t;
     return o;
 }
@@ -104,7 +104,8 @@ static TlHost type_host(Session *s, const char *what, Span at) {
 }
 
 /* Takes over o. */
-static bool made(TlHost *h, bool ok, const char *of, PluginObject *o, Value *out) {
+static bool give_object(TlHost *h, bool ok, const char *of, PluginObject *o,
+                        Value *out) {
     if (plugin_verdict(h, ok, of)) {
         *out = (Value){.kind = TYPE_PLUGIN, .obj = o};
         object_count(o);
@@ -114,15 +115,16 @@ static bool made(TlHost *h, bool ok, const char *of, PluginObject *o, Value *out
     return false;
 }
 
-static bool is_valid(const Type *t, PluginObject *o) {
+static bool is_valid_object(const Type *t, PluginObject *o) {
     const TlTypeDef *d = &type_of(t)->def;
-    return !d->is_valid || d->is_valid((const TlType *)(const void *)t, payload(o));
+    return !d->is_valid ||
+           d->is_valid((const TlType *)(const void *)t, object_payload(o));
 }
 
 static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
                         const char *what, Span at, Value *out) {
     if (v->kind == TYPE_PLUGIN && v->obj && ((PluginObject *)v->obj)->type == t) {
-        if (how.strict && !is_valid(t, ((PluginObject *)v->obj)))
+        if (how.strict && !is_valid_object(t, ((PluginObject *)v->obj)))
             return fail(s, at, E_VALUE, "%s: no valid %s", what, type_str(s, t));
         value_copy_view(out, v);
         return true;
@@ -130,12 +132,12 @@ static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
     TlHost h = type_host(s, what, at);
     TlFilter f = filter_of(&h, t, v, how);
     PluginObject *o = object_make(s, t);
-    bool ok = type_of(t)->def.filter(&f, payload(o));
+    bool ok = type_of(t)->def.filter(&f, object_payload(o));
     if (ok && how.strict)
         ok = plugin_api.fail(&h, TL_FAILED,
                              "the filter of %s is strict, but made a value of another",
                              type_str(s, t));
-    return made(&h, ok, "filter", o, out);
+    return give_object(&h, ok, "filter", o, out);
 }
 
 static bool type_from_text(Session *s, const Type *t, const char *text, Filter how,
@@ -143,8 +145,8 @@ static bool type_from_text(Session *s, const Type *t, const char *text, Filter h
     TlHost h = type_host(s, what, at);
     TlFilter f = filter_of(&h, t, NULL, how);
     PluginObject *o = object_make(s, t);
-    return made(&h, type_of(t)->def.from_text(&f, text, payload(o)), "from_text", o,
-                out);
+    return give_object(&h, type_of(t)->def.from_text(&f, text, object_payload(o)),
+                       "from_text", o, out);
 }
 
 static bool type_build(Session *s, const Type *t, const ValueParts *p, Value *out) {
@@ -158,10 +160,10 @@ static bool type_build(Session *s, const Type *t, const ValueParts *p, Value *ou
     PluginObject *o = object_make(s, t);
     bool ok = true;
     if (d->from_bytes)
-        ok = d->from_bytes(&f, p->nbyte, p->byte, payload(o));
+        ok = d->from_bytes(&f, p->nbyte, p->byte, object_payload(o));
     else
-        memcpy(payload(o), p->byte, p->nbyte);
-    return made(&h, ok, "from_bytes", o, out);
+        memcpy(object_payload(o), p->byte, p->nbyte);
+    return give_object(&h, ok, "from_bytes", o, out);
 }
 
 /* ---- looking at one ---- */
@@ -171,14 +173,14 @@ static void type_parts(const Value *v, ValueParts *p) {
     const TlTypeDef *d = &type_of(o->type)->def;
     if (!d->to_bytes) {
         p->nbyte = d->value_size;
-        p->byte = payload(o);
+        p->byte = object_payload(o);
         return;
     }
     if (!o->bytes) {
         Session *s = type_of(o->type)->plugin->s;
-        size_t n = d->to_bytes(payload(o), NULL);
+        size_t n = d->to_bytes(object_payload(o), NULL);
         o->bytes = mem_zalloc(s, n + 1, 1);
-        size_t again = d->to_bytes(payload(o), o->bytes);
+        size_t again = d->to_bytes(object_payload(o), o->bytes);
         o->nbyte = again < n ? again : n;
     }
     p->nbyte = o->nbyte;
@@ -238,15 +240,15 @@ static bool type_copy(Session *s, const Value *v, Value *out) {
     PluginObject *own = object_make(s, t);
     bool ok = true;
     if (d->copy) {
-        ok = d->copy(&h, &plugin_api, payload_of(v), payload(own));
+        ok = d->copy(&h, &plugin_api, payload_of(v), object_payload(own));
     } else if (d->to_bytes) {
         TlFilter f = filter_of(&h, t, NULL, (Filter){.strict = true});
         type_parts(v, &p);
-        ok = d->from_bytes(&f, p.nbyte, p.byte, payload(own));
+        ok = d->from_bytes(&f, p.nbyte, p.byte, object_payload(own));
     } else {
-        memcpy(payload(own), payload_of(v), d->value_size);
+        memcpy(object_payload(own), payload_of(v), d->value_size);
     }
-    ok = made(&h, ok, d->copy ? "copy" : "from_bytes", own, out);
+    ok = give_object(&h, ok, d->copy ? "copy" : "from_bytes", own, out);
     diag_rewind(s, h.mark);
     return ok;
 }
@@ -262,16 +264,16 @@ static bool type_random(Session *s, const Type *t, Rng *rng, Value *out) {
     h.rng = rng;
     PluginObject *o = object_make(s, t);
     bool ok = type_of(t)->def.random(&h, &plugin_api, (const TlType *)(const void *)t,
-                                     payload(o));
-    if (ok && !is_valid(t, o))
+                                     object_payload(o));
+    if (ok && !is_valid_object(t, o))
         ok = plugin_api.fail(&h, TL_FAILED, "random made no valid value");
-    return made(&h, ok, "random", o, out);
+    return give_object(&h, ok, "random", o, out);
 }
 
 /* ---- as text ---- */
 
 /* What the plugin writes of it. False: diagnosed, it has no text. */
-static bool own_text(Session *s, const Value *v, Str *out) {
+static bool plugin_text(Session *s, const Value *v, Str *out) {
     const Type *t = ((PluginObject *)v->obj)->type;
     const TlTypeDef *d = &type_of(t)->def;
     TlHost h = type_host(s, type_str(s, t), NOWHERE);
@@ -289,7 +291,7 @@ static bool own_text(Session *s, const Value *v, Str *out) {
 static void plain_text(Session *s, const Value *v, Str *out) {
     size_t mark = diag_count(s);
     Str text = STR(s);
-    bool ok = own_text(s, v, &text);
+    bool ok = plugin_text(s, v, &text);
     diag_rewind(s, mark);
     str_puts(out, ok ? str_text(&text) : "...");
     str_free(&text);
@@ -302,7 +304,7 @@ static bool text_again(Session *s, const Type *t, const Str *text, Str *again) {
     if (!value_compile(s, (Span){source, 0, (uint32_t)text->n}, t, FILTER_DEFAULT, "it",
                        &v))
         return false;
-    bool ok = own_text(s, &v, again);
+    bool ok = plugin_text(s, &v, again);
     value_unref(&v);
     return ok;
 }
@@ -330,7 +332,7 @@ static bool reads_back(Session *s, const Type *t, const Str *text) {
 
 static bool type_readable(Session *s, const Value *v, bool back) {
     Str text = STR(s);
-    bool ok = own_text(s, v, &text) &&
+    bool ok = plugin_text(s, v, &text) &&
               (!back || reads_back(s, ((PluginObject *)v->obj)->type, &text));
     str_free(&text);
     return ok;
@@ -386,8 +388,8 @@ static bool check_params(PluginType *p, TlHost *h, size_t n, const TlParam *para
            plugin_verdict(h, p->def.check(h, &plugin_api, n, param), "check");
 }
 
-static void put_type(Session *s, const PluginType *p, size_t n, const TlParam *param,
-                     Str *out) {
+static void put_type_form(Session *s, const PluginType *p, size_t n,
+                          const TlParam *param, Str *out) {
     str_puts(out, p->def.name);
     for (size_t i = 0; i < n; i++) {
         str_puts(out, i ? ", " : "(");
@@ -400,8 +402,8 @@ static void put_type(Session *s, const PluginType *p, size_t n, const TlParam *p
     (void)s;
 }
 
-static const Type *make_type(Session *s, void *ctx, size_t n, const TypeArg *arg,
-                             Span at) {
+static const Type *make_plugin_type(Session *s, void *ctx, size_t n, const TypeArg *arg,
+                                    Span at) {
     PluginType *p = ctx;
     Arena *a = session_arena(s);
     TlHost h = type_host(s, p->def.name, at);
@@ -411,24 +413,24 @@ static const Type *make_type(Session *s, void *ctx, size_t n, const TypeArg *arg
         param[i] = (TlParam){arg[i].text, arg[i].number};
     if (!check_params(p, &h, n, param)) return NULL;
     Str text = STR(s);
-    put_type(s, p, n, param, &text);
+    put_type_form(s, p, n, param, &text);
     const Type *t = type_plugin(s, str_text(&text), &p->cls);
     str_free(&text);
-    for (const Instance *i = p->made; i; i = i->next)
+    for (const TypeInstance *i = p->made; i; i = i->next)
         if (i->type == t) return t;
-    Instance *i = NEW(a, Instance);
-    *i = (Instance){t, n, param, p->made};
+    TypeInstance *i = NEW(a, TypeInstance);
+    *i = (TypeInstance){t, n, param, p->made};
     p->made = i;
     return t;
 }
 
 /* ---- what a def says ---- */
 
-static bool wrong(TlHost *h, const TlTypeDef *d, const char *what) {
+static bool fail_type(TlHost *h, const TlTypeDef *d, const char *what) {
     return plugin_api.fail(h, TL_FAILED, "the type %s: %s", d->name, what);
 }
 
-static bool read_kinds(TlHost *h, PluginType *p) {
+static bool read_param_kinds(TlHost *h, PluginType *p) {
     char **part;
     Arena *a = session_arena(h->s);
     if (!p->def.params) return true;
@@ -437,33 +439,34 @@ static bool read_kinds(TlHost *h, PluginType *p) {
     for (size_t i = 0; i < p->nparam; i++) {
         p->is_text[i] = strcmp(part[i], "str") == 0;
         if (!p->is_text[i] && strcmp(part[i], "int") != 0)
-            return wrong(h, &p->def, "params lists str and int");
+            return fail_type(h, &p->def, "params lists str and int");
     }
     return true;
 }
 
 static bool check_def(TlHost *h, const TlTypeDef *d) {
     if (!d->name) return plugin_api.fail(h, TL_FAILED, "a type has no name");
-    if (!own_name_ok(h->s, d->name, NOWHERE))
+    if (!userop_check_name(h->s, d->name, NOWHERE))
         return note(h->s, NOWHERE, "in the plugin %s", h->what);
     if (op_find(h->s, d->name, strlen(d->name)))
-        return wrong(h, d,
-                     "there is an op of that name, and name(value) is a constant");
-    if (!d->filter) return wrong(h, d, "it has no filter");
+        return fail_type(h, d,
+                         "there is an op of that name, and name(value) is a constant");
+    if (!d->filter) return fail_type(h, d, "it has no filter");
     if (d->value_size == 0 || d->value_size > 1 << 24)
-        return wrong(h, d, "value_size must be from 1 to 16 MiB");
+        return fail_type(h, d, "value_size must be from 1 to 16 MiB");
     if (!d->to_bytes != !d->from_bytes)
-        return wrong(h, d, "to_bytes and from_bytes go together");
+        return fail_type(h, d, "to_bytes and from_bytes go together");
     if (d->clear && !d->equal && !d->to_bytes)
-        return wrong(h, d,
-                     "clear says that a value owns more than its bytes, so they can't "
-                     "tell what is equal: give equal, or to_bytes and from_bytes");
+        return fail_type(
+            h, d,
+            "clear says that a value owns more than its bytes, so they can't "
+            "tell what is equal: give equal, or to_bytes and from_bytes");
     return (!d->from_text || d->text) ||
-           wrong(h, d, "from_text without text: it could be read but not written");
+           fail_type(h, d, "from_text without text: it could be read but not written");
 }
 
 /* "money(str, int)" */
-static const char *form_of(const PluginType *p, Arena *a) {
+static const char *type_form(const PluginType *p, Arena *a) {
     const char *text = p->def.name;
     for (size_t i = 0; i < p->nparam; i++)
         text =
@@ -479,8 +482,8 @@ static void fill_class(PluginType *p) {
     p->cls = (TypeClass){
         .name = d->name,
         .a_value = d->name,
-        .form = form_of(p, a),
-        .constant = arena_printf(a, "%s(value)", form_of(p, a)),
+        .form = type_form(p, a),
+        .constant = arena_printf(a, "%s(value)", type_form(p, a)),
         .holds = d->doc ? d->doc : "Values of a plugin.",
         .filters = d->from_text ? "what its filter takes, and texts in quotes"
                                 : "what its filter takes",
@@ -522,13 +525,13 @@ bool plugin_add_type(TlHost *h, const TlTypeDef *def) {
     p->given = def;
     if (!plugin_take(h, "a type's def", &p->def, sizeof p->def, def,
                      offsetof(TlTypeDef, params)) ||
-        !check_def(h, &p->def) || !read_kinds(h, p))
+        !check_def(h, &p->def) || !read_param_kinds(h, p))
         return false;
     d = &p->def;
     fill_class(p);
-    if (!type_maker_add(h->s, d->name, &p->cls, make_type, p))
-        return wrong(h, d, "there is a type of that name already");
-    return p->nparam || make_type(h->s, p, 0, NULL, NOWHERE) != NULL;
+    if (!type_maker_add(h->s, d->name, &p->cls, make_plugin_type, p))
+        return fail_type(h, d, "there is a type of that name already");
+    return p->nparam || make_plugin_type(h->s, p, 0, NULL, NOWHERE) != NULL;
 }
 
 /* ---- for the API ---- */
@@ -539,7 +542,7 @@ bool plugin_type_is(const Type *t, const TlTypeDef *def) {
 
 size_t plugin_type_params(const Type *t, const TlParam **param) {
     const PluginType *p = has_def(t) ? type_of(t) : NULL;
-    for (const Instance *i = p ? p->made : NULL; i; i = i->next)
+    for (const TypeInstance *i = p ? p->made : NULL; i; i = i->next)
         if (i->type == t) return *param = i->param, i->n;
     *param = NULL;
     return 0;
@@ -558,11 +561,11 @@ void *plugin_output_object(Call *c, size_t i) {
     PluginObject *o = out->kind == TYPE_PLUGIN ? out->obj : NULL;
     const TlTypeDef *d = &type_of(t)->def;
     if (o && o->type == t && atomic_load(&o->head.refs) == 1) {
-        if (d->clear) d->clear(payload(o));
-        memset(payload(o), 0, d->value_size);
+        if (d->clear) d->clear(object_payload(o));
+        memset(object_payload(o), 0, d->value_size);
         mem_free(o->bytes);
         o->bytes = NULL;
-        return payload(o);
+        return object_payload(o);
     }
     value_unref(out);
     return plugin_new_object(c->s, t, out);
@@ -574,5 +577,5 @@ void plugin_count(const Value *v) {
 
 void *plugin_new_object(Session *s, const Type *t, Value *out) {
     *out = (Value){.kind = TYPE_PLUGIN, .obj = object_make(s, t)};
-    return payload(out->obj);
+    return object_payload(out->obj);
 }

@@ -23,7 +23,7 @@ void tl_session_free(TlSession *s) {
 }
 
 /* ---- errors ---- */
-static void put_place(Session *s, Span at, Str *out) {
+static void put_error_place(Session *s, Span at, Str *out) {
     uint32_t line, col;
     if (!source_get(s, at.source)) return;
     span_place(s, at, &line, &col);
@@ -35,12 +35,12 @@ const char *tl_error(TlSession *s) {
     for (size_t i = 0; i < diag_count(s); i++) {
         const Diag *d = diag_get(s, i);
         if (i) str_putc(&text, '\n');
-        put_place(s, d->at, &text);
+        put_error_place(s, d->at, &text);
         str_printf(&text, "%s[%s]: %s", d->severity == DIAG_ERROR ? "error" : "warning",
                    diag_name(d->code), d->text);
         for (const DiagNote *n = d->notes; n; n = n->next) {
             str_puts(&text, "\n  ");
-            put_place(s, n->at, &text);
+            put_error_place(s, n->at, &text);
             str_printf(&text, "note: %s", n->text);
         }
     }
@@ -134,14 +134,15 @@ void tl_machine_free(TlMachine *m) {
 }
 
 /* The position of a variable of that name in a list; n if it isn't there. */
-static size_t position(const Graph *g, const Var *list, size_t n, const char *name) {
+static size_t position_of_name(const Graph *g, const Var *list, size_t n,
+                               const char *name) {
     size_t i = 0;
     while (i < n && strcmp(sym_text(g->s, var_leafrec(g, list[i])->name), name) != 0)
         i++;
     return i;
 }
 
-static bool borrow(Session *s, const TlArray *a, Tensor *t) {
+static bool borrow_array(Session *s, const TlArray *a, Tensor *t) {
     *t = (Tensor){.dtype = dtype_find(a->dtype, strlen(a->dtype)),
                   .ndim = a->ndim,
                   .data = a->data};
@@ -156,16 +157,16 @@ static bool borrow(Session *s, const TlArray *a, Tensor *t) {
 }
 
 /* An input or a shared variable. */
-typedef struct Place {
+typedef struct VarPlace {
     bool input;
     size_t i;
     const Type *type;
-} Place;
+} VarPlace;
 
-static bool find_place(TlMachine *m, const char *name, Place *p) {
+static bool find_place(TlMachine *m, const char *name, VarPlace *p) {
     Graph *g = m->g;
-    size_t i = position(g, g->inputs.p, g->inputs.n, name),
-           k = position(g, g->shared.p, g->shared.n, name);
+    size_t i = position_of_name(g, g->inputs.p, g->inputs.n, name),
+           k = position_of_name(g, g->shared.p, g->shared.n, name);
     if (i == g->inputs.n && k == g->shared.n)
         return fail(g->s, NOWHERE, E_UNKNOWN,
                     "the graph has no input or shared variable %s", name);
@@ -176,7 +177,7 @@ static bool find_place(TlMachine *m, const char *name, Place *p) {
 }
 
 /* Takes v over. */
-static bool set_place(TlMachine *m, const Place *p, Value *v) {
+static bool set_place(TlMachine *m, const VarPlace *p, Value *v) {
     bool ok = p->input ? vm_set_input(m->m, p->i, v) : vm_set_shared(m->m, p->i, v);
     value_unref(v);
     return ok;
@@ -185,8 +186,8 @@ static bool set_place(TlMachine *m, const Place *p, Value *v) {
 bool tl_machine_set(TlMachine *m, const char *name, const TlArray *value) {
     Session *s = m->g->s;
     Value given = {.kind = TYPE_TENSOR}, v;
-    Place p;
-    return find_place(m, name, &p) && borrow(s, value, &given.t) &&
+    VarPlace p;
+    return find_place(m, name, &p) && borrow_array(s, value, &given.t) &&
            value_bind(s, p.type, &given, FILTER_DEFAULT, name, NOWHERE, &v) &&
            set_place(m, &p, &v);
 }
@@ -195,7 +196,7 @@ bool tl_machine_set_text(TlMachine *m, const char *name, const char *text) {
     Session *s = m->g->s;
     size_t n = strlen(text);
     Value v;
-    Place p;
+    VarPlace p;
     if (!find_place(m, name, &p)) return false;
     Span at = {source_add(s, name, text, n), 0, (uint32_t)n};
     return value_compile(s, at, p.type, FILTER_DEFAULT, name, &v) &&
@@ -209,7 +210,7 @@ bool tl_machine_run(TlMachine *m) {
 /* An output by its label, else a shared variable; NULL: diagnosed. */
 static const Value *find_value(TlMachine *m, const char *name) {
     Graph *g = m->g;
-    size_t k = position(g, g->shared.p, g->shared.n, name);
+    size_t k = position_of_name(g, g->shared.p, g->shared.n, name);
     if (k < g->shared.n) return vm_shared(m->m, k);
     for (size_t i = 0; i < g->outputs.n; i++)
         if (strcmp(sym_text(g->s, g->outputs.p[i].label), name) == 0)

@@ -8,17 +8,17 @@
 
 enum { ALIGN = 16, FIRST_BLOCK = 4096, LAST_BLOCK = 1 << 20 };
 
-typedef struct Block {
-    struct Block *next; /* older */
-    size_t size;        /* of the bytes that follow */
-} Block;
-_Static_assert(sizeof(Block) % ALIGN == 0, "a block's bytes begin aligned");
+typedef struct ArenaBlock {
+    struct ArenaBlock *next; /* older */
+    size_t size;             /* of the bytes that follow */
+} ArenaBlock;
+_Static_assert(sizeof(ArenaBlock) % ALIGN == 0, "a block's bytes begin aligned");
 
 struct Arena {
     Session *s;
-    Block *blocks;  /* the newest ordinary block; older ones behind it */
-    Block *large;   /* blocks of one allocation each */
-    char *at, *end; /* the free part of the newest block */
+    ArenaBlock *blocks; /* the newest ordinary block; older ones behind it */
+    ArenaBlock *large;  /* blocks of one allocation each */
+    char *at, *end;     /* the free part of the newest block */
     size_t next_size, bytes;
 };
 
@@ -29,9 +29,9 @@ Arena *arena_new(Session *s) {
     return a;
 }
 
-static void free_blocks(Block *b) {
+static void free_arena_blocks(ArenaBlock *b) {
     while (b) {
-        Block *next = b->next;
+        ArenaBlock *next = b->next;
         mem_free(b);
         b = next;
     }
@@ -39,19 +39,19 @@ static void free_blocks(Block *b) {
 
 void arena_free(Arena *a) {
     if (!a) return;
-    free_blocks(a->blocks);
-    free_blocks(a->large);
+    free_arena_blocks(a->blocks);
+    free_arena_blocks(a->large);
     mem_free(a);
 }
 
 void arena_reset(Arena *a) {
-    Block *first = a->blocks;
+    ArenaBlock *first = a->blocks;
     while (first && first->next) {
-        Block *older = first->next;
+        ArenaBlock *older = first->next;
         mem_free(first);
         first = older;
     }
-    free_blocks(a->large);
+    free_arena_blocks(a->large);
     a->large = NULL;
     a->blocks = first;
     a->at = first ? (char *)(first + 1) : NULL;
@@ -60,10 +60,10 @@ void arena_reset(Arena *a) {
     a->next_size = first ? 2 * first->size : FIRST_BLOCK;
 }
 
-static Block *add_block(Arena *a, Block **list, size_t size) {
-    size_t total = size + sizeof(Block); /* arena_alloc refused what is too much */
-    Block *b = mem_alloc(a->s, total);
-    *b = (Block){*list, size};
+static ArenaBlock *add_arena_block(Arena *a, ArenaBlock **list, size_t size) {
+    size_t total = size + sizeof(ArenaBlock); /* arena_alloc refused what is too much */
+    ArenaBlock *b = mem_alloc(a->s, total);
+    *b = (ArenaBlock){*list, size};
     *list = b;
     a->bytes += total;
     return b;
@@ -71,8 +71,8 @@ static Block *add_block(Arena *a, Block **list, size_t size) {
 
 /* The slow half of arena_alloc: `size` is rounded and does not fit the newest block. */
 static void *alloc_in_new_block(Arena *a, size_t size) {
-    if (size > a->next_size / 4) return add_block(a, &a->large, size) + 1;
-    Block *b = add_block(a, &a->blocks, a->next_size);
+    if (size > a->next_size / 4) return add_arena_block(a, &a->large, size) + 1;
+    ArenaBlock *b = add_arena_block(a, &a->blocks, a->next_size);
     if (a->next_size < LAST_BLOCK) a->next_size *= 2;
     a->at = (char *)(b + 1) + size;
     a->end = (char *)(b + 1) + b->size;

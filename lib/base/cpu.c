@@ -48,7 +48,7 @@ int session_cpu_level(Session *s) {
 /* ---- memory ---- */
 
 /* Never writable and executable at once. */
-void *code_map(const void *code, size_t n) {
+void *cpu_map_code(const void *code, size_t n) {
     void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
     memcpy(p, code, n);
@@ -57,11 +57,11 @@ void *code_map(const void *code, size_t n) {
     return NULL;
 }
 
-void code_unmap(void *code, size_t n) {
+void cpu_unmap_code(void *code, size_t n) {
     if (code) munmap(code, n);
 }
 
-static bool read_line(const char *path, char *line, int size) {
+static bool read_first_line(const char *path, char *line, int size) {
     FILE *f = fopen(path, "re");
     if (!f) return false;
     bool ok = fgets(line, size, f) != NULL;
@@ -70,22 +70,22 @@ static bool read_line(const char *path, char *line, int size) {
 }
 
 /* A cgroup's limit; UINT64_MAX when there is none ("max", or v1's huge number). */
-static uint64_t limit_in(const char *path) {
+static uint64_t read_cgroup_file(const char *path) {
     char line[64];
-    if (!read_line(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
+    if (!read_first_line(path, line, sizeof line) || line[0] < '0' || line[0] > '9')
         return UINT64_MAX;
     return strtoull(line, NULL, 10);
 }
 
 /* The least limit of a group and its parents: any of them can kill. `group` is
  * shortened. */
-static uint64_t least_limit(const char *mount, char *group, const char *file) {
+static uint64_t least_cgroup_limit(const char *mount, char *group, const char *file) {
     char path[PATH_MAX];
     uint64_t least = UINT64_MAX;
     for (;;) {
         int n = snprintf(path, sizeof path, "%s%s/%s", mount, group, file);
         if (n > 0 && (size_t)n < sizeof path) {
-            uint64_t limit = limit_in(path);
+            uint64_t limit = read_cgroup_file(path);
             if (limit < least) least = limit;
         }
         char *slash = strrchr(group, '/');
@@ -95,7 +95,7 @@ static uint64_t least_limit(const char *mount, char *group, const char *file) {
 }
 
 /* One line of /proc/self/cgroup, "number:controllers:/group". */
-static uint64_t limit_of_line(char *line) {
+static uint64_t cgroup_line_limit(char *line) {
     char *controllers = strchr(line, ':');
     char *group = controllers ? strchr(controllers + 1, ':') : NULL;
     if (!group) return UINT64_MAX;
@@ -103,9 +103,9 @@ static uint64_t limit_of_line(char *line) {
     group[strcspn(group, "\n")] = '\0';
     if (strcmp(group, "/") == 0) *group = '\0';
     if (controllers[1] == '\0')
-        return least_limit("/sys/fs/cgroup", group, "memory.max");
+        return least_cgroup_limit("/sys/fs/cgroup", group, "memory.max");
     if (strcmp(controllers + 1, "memory") != 0) return UINT64_MAX;
-    return least_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+    return least_cgroup_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
 }
 
 static uint64_t cgroup_limit(void) {
@@ -114,7 +114,7 @@ static uint64_t cgroup_limit(void) {
     FILE *f = fopen("/proc/self/cgroup", "re");
     if (!f) return least;
     while (fgets(line, sizeof line, f)) {
-        uint64_t limit = limit_of_line(line);
+        uint64_t limit = cgroup_line_limit(line);
         if (limit < least) least = limit;
     }
     fclose(f);

@@ -37,7 +37,7 @@ static char *format_text(Session *s, const char *fmt, va_list ap) {
     return b.p;
 }
 
-static Diag *newest(Session *s) {
+static Diag *newest_diag(Session *s) {
     return s->diags.n ? s->diags.p[s->diags.n - 1] : NULL;
 }
 
@@ -46,8 +46,9 @@ static bool is_out_of_memory(const Diag *d) {
 }
 
 /* What is asked for next when there is no memory fails, too, and is no other error. */
-static void add(Session *s, Severity severity, Span at, DiagCode code, char *text) {
-    if (severity == DIAG_ERROR && code == E_MEM && is_out_of_memory(newest(s))) {
+static void add_diag(Session *s, Severity severity, Span at, DiagCode code,
+                     char *text) {
+    if (severity == DIAG_ERROR && code == E_MEM && is_out_of_memory(newest_diag(s))) {
         mem_free(text);
         return;
     }
@@ -59,7 +60,7 @@ static void add(Session *s, Severity severity, Span at, DiagCode code, char *tex
 bool fail(Session *s, Span at, DiagCode code, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    add(s, DIAG_ERROR, at, code, format_text(s, fmt, ap));
+    add_diag(s, DIAG_ERROR, at, code, format_text(s, fmt, ap));
     va_end(ap);
     return false;
 }
@@ -67,12 +68,12 @@ bool fail(Session *s, Span at, DiagCode code, const char *fmt, ...) {
 void warn(Session *s, Span at, DiagCode code, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    add(s, DIAG_WARNING, at, code, format_text(s, fmt, ap));
+    add_diag(s, DIAG_WARNING, at, code, format_text(s, fmt, ap));
     va_end(ap);
 }
 
 bool note(Session *s, Span at, const char *fmt, ...) {
-    Diag *d = newest(s);
+    Diag *d = newest_diag(s);
     if (!d) return false;
     va_list ap;
     va_start(ap, fmt);
@@ -90,7 +91,7 @@ bool note(Session *s, Span at, const char *fmt, ...) {
 
 /* No session is at hand where a bug shows, so this ends as a failed assert() does: with
  * a line on stderr and SIGABRT. It is the only output below the tools. */
-_Noreturn void bug_(const char *file, int line, const char *fmt, ...) {
+_Noreturn void diag_bug_(const char *file, int line, const char *fmt, ...) {
     char text[512];
     va_list ap;
     va_start(ap, fmt);
@@ -149,6 +150,6 @@ void diag_clear(Session *s) {
 }
 
 void diag_set_exit(Session *s, int exit) {
-    Diag *d = newest(s);
+    Diag *d = newest_diag(s);
     if (d) d->exit = exit;
 }

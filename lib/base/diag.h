@@ -69,9 +69,9 @@ bool note(Session *s, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* An internal error: a bug in thunkline, never for input. Calls the session's hook;
  * does not return. */
-_Noreturn void bug_(const char *file, int line, const char *fmt, ...)
+_Noreturn void diag_bug_(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-#define bug(...) bug_(__FILE__, __LINE__, __VA_ARGS__)
+#define bug(...) diag_bug_(__FILE__, __LINE__, __VA_ARGS__)
 
 size_t diag_count(Session *s); /* errors and warnings */
 const Diag *diag_get(Session *s, size_t i);

@@ -13,32 +13,32 @@
 
 enum { FIRST_READ = 1 << 16 };
 
-bool fail_os(Session *s, const char *verb, const char *name, int error) {
+bool file_fail_os(Session *s, const char *verb, const char *name, int error) {
     return fail(s, NOWHERE, E_IO, "can't %s %s: %s", verb, name,
                 strerrordesc_np(error));
 }
 
 /* True if the call is to be made again: interrupted, or not ready and now waited for.
  */
-static bool try_again(int fd, short events) {
+static bool wait_to_retry(int fd, short events) {
     if (errno == EINTR) return true;
     if (errno != EAGAIN) return false;
     struct pollfd ready = {fd, events, 0};
     return poll(&ready, 1, -1) >= 0 || errno == EINTR;
 }
 
-ssize_t read_some(int fd, void *p, size_t n) {
+ssize_t file_read_some(int fd, void *p, size_t n) {
     for (;;) {
         ssize_t got = read(fd, p, n);
-        if (got >= 0 || !try_again(fd, POLLIN)) return got;
+        if (got >= 0 || !wait_to_retry(fd, POLLIN)) return got;
     }
 }
 
-bool write_whole(int fd, const void *p, size_t n) {
+bool file_write_all(int fd, const void *p, size_t n) {
     for (const char *at = p; n > 0;) {
         ssize_t put = write(fd, at, n);
         if (put < 0) {
-            if (!try_again(fd, POLLOUT)) return false;
+            if (!wait_to_retry(fd, POLLOUT)) return false;
             continue;
         }
         at += put;
@@ -47,7 +47,7 @@ bool write_whole(int fd, const void *p, size_t n) {
     return true;
 }
 
-int open_input(Session *s, const char *path, const char **name, bool *own) {
+int file_open_input(Session *s, const char *path, const char **name, bool *own) {
     *own = strcmp(path, "-") != 0;
     *name = *own ? path : "<stdin>";
     if (!*own) return STDIN_FILENO;
@@ -61,11 +61,12 @@ int open_input(Session *s, const char *path, const char **name, bool *own) {
         errno = EISDIR;
         fd = -1;
     }
-    if (fd < 0) fail_os(s, "open", path, errno);
+    if (fd < 0) file_fail_os(s, "open", path, errno);
     return fd;
 }
 
-bool fail_too_large(Session *s, const char *name, const char *how, uint64_t limit) {
+bool file_fail_too_large(Session *s, const char *name, const char *how,
+                         uint64_t limit) {
     fail(s, NOWHERE, E_LIMIT, "%s %s than the limit of %llu bytes", name, how,
          (unsigned long long)limit);
     if (limit == session_max_memory(s))
@@ -73,27 +74,27 @@ bool fail_too_large(Session *s, const char *name, const char *how, uint64_t limi
     return false;
 }
 
-bool check_beginning(Session *s, const char *name, const unsigned char *p, size_t n) {
+bool file_check_start(Session *s, const char *name, const unsigned char *p, size_t n) {
     static const unsigned char zeros[8];
     return n < sizeof zeros || memcmp(p, zeros, sizeof zeros) != 0 ||
            fail(s, NOWHERE, E_FORMAT,
                 "%s begins with zeros: it is no graph and no array", name);
 }
 
-static bool read_to_end(Session *s, int fd, const char *name, uint64_t limit,
-                        FileData *out) {
+static bool read_fd_to_end(Session *s, int fd, const char *name, uint64_t limit,
+                           FileData *out) {
     Vec(unsigned char) v = {0};
     ssize_t got;
     do {
         vec_reserve(s, &v, FIRST_READ);
-        got = read_some(fd, v.p + v.n, v.cap - v.n);
+        got = file_read_some(fd, v.p + v.n, v.cap - v.n);
         if (got > 0) v.n += (size_t)got;
-        if (got < 0 || (limit && v.n > limit) || !check_beginning(s, name, v.p, v.n)) {
+        if (got < 0 || (limit && v.n > limit) || !file_check_start(s, name, v.p, v.n)) {
             int error = errno;
             bool large = limit && v.n > limit;
             vec_free(&v);
-            if (large) return fail_too_large(s, name, "is larger", limit);
-            return got < 0 && fail_os(s, "read", name, error);
+            if (large) return file_fail_too_large(s, name, "is larger", limit);
+            return got < 0 && file_fail_os(s, "read", name, error);
         }
     } while (got > 0);
     if (v.n == 0) vec_free(&v);
@@ -101,13 +102,13 @@ static bool read_to_end(Session *s, int fd, const char *name, uint64_t limit,
     return true;
 }
 
-bool read_fd(Session *s, int fd, const char *name, uint64_t limit, FileData *out) {
+bool file_read_fd(Session *s, int fd, const char *name, uint64_t limit, FileData *out) {
     size_t n;
-    void *p = map_input(s, fd, name, &n);
-    if (!p) return read_to_end(s, fd, name, limit, out);
+    void *p = mapped_open(s, fd, name, &n);
+    if (!p) return read_fd_to_end(s, fd, name, limit, out);
     if (limit && n > limit) {
-        unmap_input(s, p, n);
-        return fail_too_large(s, name, "is larger", limit);
+        mapped_close(s, p, n);
+        return file_fail_too_large(s, name, "is larger", limit);
     }
     *out = (FileData){p, n, true, s};
     return true;
@@ -117,9 +118,9 @@ bool file_read(Session *s, const char *path, uint64_t limit, FileData *out) {
     const char *name;
     bool own;
     *out = (FileData){(const unsigned char *)"", 0, false, NULL};
-    int fd = open_input(s, path, &name, &own);
+    int fd = file_open_input(s, path, &name, &own);
     if (fd < 0) return false;
-    bool ok = read_fd(s, fd, name, limit, out);
+    bool ok = file_read_fd(s, fd, name, limit, out);
     if (own) close(fd);
     return ok;
 }
@@ -130,7 +131,7 @@ void file_close(FileData *d) {
         void *out;
     } u = {.in = d->p};
     if (d->mapped)
-        unmap_input(d->s, u.out, d->n);
+        mapped_close(d->s, u.out, d->n);
     else if (d->n > 0)
         mem_free(u.out);
     *d = (FileData){(const unsigned char *)"", 0, false, NULL};

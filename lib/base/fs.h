@@ -23,10 +23,10 @@ void file_close(FileData *d);
 bool file_exists(const char *path);
 /* E_LIMIT for what has more than `limit` bytes: "NAME is larger than ...", as `how`
  * says. Where that is the limit of memory, a note says how to raise it. False. */
-bool fail_too_large(Session *s, const char *name, const char *how, uint64_t limit);
+bool file_fail_too_large(Session *s, const char *name, const char *how, uint64_t limit);
 /* False, E_FORMAT: what begins with eight zeros is of no form that is read here, and of
  * a device such as /dev/zero there may be no end. */
-bool check_beginning(Session *s, const char *name, const unsigned char *p, size_t n);
+bool file_check_start(Session *s, const char *name, const unsigned char *p, size_t n);
 /* The name of the mapped file that an address lies in, or NULL: for a handler of
  * SIGBUS, which comes where a file ends earlier than it did (async-signal-safe). */
 const char *file_mapped_at(Session *s, const void *address);
@@ -91,16 +91,17 @@ void writer_unlink_all(Session *s);
 
 /* ---- what changes several files of a folder at once ---- */
 /* Waits for whoever else has the folder; -1 where there are no such locks. */
-int folder_lock(const char *folder);
-void folder_unlock(int lock);                   /* -1 is fine */
-void folder_sync(Session *s, const char *path); /* of the folder that a path lies in */
+int file_lock_folder(const char *folder);
+void file_unlock_folder(int lock); /* -1 is fine */
+void file_sync_folder(Session *s,
+                      const char *path); /* of the folder that a path lies in */
 /* Calls f for each temporary file in the folder whose writer was killed; `target` is
  * the name that the file was to have (shortened if it is very long). */
-typedef void LeftFn(void *ctx, const char *target, const char *path);
-void folder_left(Session *s, const char *folder, LeftFn *f, void *ctx);
+typedef void LeftoverFn(void *ctx, const char *target, const char *path);
+void file_each_leftover(Session *s, const char *folder, LeftoverFn *f, void *ctx);
 /* A file that is not yet known to stay: signal handlers remove it until it is kept. The
  * text must live until then. */
-void file_begun(Session *s, char *path);
-void file_kept(Session *s, const char *path);
+void file_track_temp(Session *s, char *path);
+void file_keep_temp(Session *s, const char *path);
 
 #endif

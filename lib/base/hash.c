@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static uint64_t rotl(uint64_t x, unsigned r) {
+static uint64_t rotate_left(uint64_t x, unsigned r) {
     return x << r | x >> (64 - r);
 }
 
@@ -28,7 +28,7 @@ static uint32_t load32(const unsigned char *p) {
 }
 
 uint64_t hash_mix(uint64_t h, uint64_t v) {
-    h = ((rotl(h, 29) + UINT64_C(0x2545F4914F6CDD1D)) ^ v) *
+    h = ((rotate_left(h, 29) + UINT64_C(0x2545F4914F6CDD1D)) ^ v) *
         UINT64_C(0x9E3779B97F4A7C15);
     return h ^ (h >> 32);
 }
@@ -55,20 +55,20 @@ static const uint64_t P1 = UINT64_C(0x9E3779B185EBCA87),
                       P4 = UINT64_C(0x85EBCA77C2B2AE63),
                       P5 = UINT64_C(0x27D4EB2F165667C5);
 
-static uint64_t lane(uint64_t acc, uint64_t in) {
-    return rotl(acc + in * P2, 31) * P1;
+static uint64_t xxh64_lane(uint64_t acc, uint64_t in) {
+    return rotate_left(acc + in * P2, 31) * P1;
 }
 
-static void stripe(uint64_t acc[4], const unsigned char *p) {
+static void xxh64_stripe(uint64_t acc[4], const unsigned char *p) {
     for (int i = 0; i < 4; i++)
-        acc[i] = lane(acc[i], load64(p + 8 * i));
+        acc[i] = xxh64_lane(acc[i], load64(p + 8 * i));
 }
 
-void xxh64_init(Xxh64 *h, uint64_t seed) {
+void hash_xxh64_init(Xxh64 *h, uint64_t seed) {
     *h = (Xxh64){.acc = {seed + P1 + P2, seed + P2, seed, seed - P1}, .seed = seed};
 }
 
-void xxh64_add(Xxh64 *h, const void *p, size_t n) {
+void hash_xxh64_add(Xxh64 *h, const void *p, size_t n) {
     const unsigned char *b = p;
     if (n == 0) return;
     h->total += n;
@@ -79,33 +79,33 @@ void xxh64_add(Xxh64 *h, const void *p, size_t n) {
         b += take;
         n -= take;
         if (h->ntail < 32) return;
-        stripe(h->acc, h->tail);
+        xxh64_stripe(h->acc, h->tail);
     }
     for (; n >= 32; b += 32, n -= 32)
-        stripe(h->acc, b);
+        xxh64_stripe(h->acc, b);
     if (n) memcpy(h->tail, b, n);
     h->ntail = n;
 }
 
-static uint64_t merge_lanes(const uint64_t acc[4]) {
-    uint64_t x =
-        rotl(acc[0], 1) + rotl(acc[1], 7) + rotl(acc[2], 12) + rotl(acc[3], 18);
+static uint64_t merge_xxh64_lanes(const uint64_t acc[4]) {
+    uint64_t x = rotate_left(acc[0], 1) + rotate_left(acc[1], 7) +
+                 rotate_left(acc[2], 12) + rotate_left(acc[3], 18);
     for (int i = 0; i < 4; i++)
-        x = (x ^ lane(0, acc[i])) * P1 + P4;
+        x = (x ^ xxh64_lane(0, acc[i])) * P1 + P4;
     return x;
 }
 
-uint64_t xxh64_end(const Xxh64 *h) {
-    uint64_t x = (h->total >= 32 ? merge_lanes(h->acc) : h->seed + P5) + h->total;
+uint64_t hash_xxh64_end(const Xxh64 *h) {
+    uint64_t x = (h->total >= 32 ? merge_xxh64_lanes(h->acc) : h->seed + P5) + h->total;
     const unsigned char *p = h->tail, *end = p + h->ntail;
     for (; end - p >= 8; p += 8)
-        x = rotl(x ^ lane(0, load64(p)), 27) * P1 + P4;
+        x = rotate_left(x ^ xxh64_lane(0, load64(p)), 27) * P1 + P4;
     if (end - p >= 4) {
-        x = rotl(x ^ load32(p) * P1, 23) * P2 + P3;
+        x = rotate_left(x ^ load32(p) * P1, 23) * P2 + P3;
         p += 4;
     }
     for (; p < end; p++)
-        x = rotl(x ^ *p * P5, 11) * P1;
+        x = rotate_left(x ^ *p * P5, 11) * P1;
     x = (x ^ x >> 33) * P2;
     x = (x ^ x >> 29) * P3;
     return x ^ x >> 32;

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int folder_lock(const char *folder) {
+int file_lock_folder(const char *folder) {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return -1;
     int r;
@@ -24,12 +24,12 @@ int folder_lock(const char *folder) {
     return -1;
 }
 
-void folder_unlock(int lock) {
+void file_unlock_folder(int lock) {
     if (lock >= 0) close(lock);
 }
 
 /* Length of the target's name in that of a temporary file; 0 if it is none. */
-static size_t target_length(const char *name) {
+static size_t temp_target_length(const char *name) {
     static const size_t mark = sizeof TEMP_MARK - 1;
     size_t n = strlen(name);
     if (name[0] != '.' || n <= TEMP_EXTRA) return 0;
@@ -39,7 +39,7 @@ static size_t target_length(const char *name) {
 }
 
 /* A writer that lives has locked its file. */
-static bool is_left(const char *path) {
+static bool is_leftover(const char *path) {
     struct stat st;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return false;
@@ -49,28 +49,28 @@ static bool is_left(const char *path) {
     return left;
 }
 
-void folder_left(Session *s, const char *folder, LeftFn *f, void *ctx) {
+void file_each_leftover(Session *s, const char *folder, LeftoverFn *f, void *ctx) {
     DIR *d = opendir(folder);
     if (!d) return;
     Str path = STR(s), target = STR(s);
     for (struct dirent *e; (e = readdir(d));) {
-        size_t n = target_length(e->d_name);
+        size_t n = temp_target_length(e->d_name);
         if (!n) continue;
         str_clear(&path);
         str_clear(&target);
         str_printf(&path, "%s/%s", folder, e->d_name);
         str_add(&target, e->d_name + 1, n);
-        if (is_left(str_text(&path))) f(ctx, str_text(&target), str_text(&path));
+        if (is_leftover(str_text(&path))) f(ctx, str_text(&target), str_text(&path));
     }
     closedir(d);
     str_free(&path);
     str_free(&target);
 }
 
-void file_begun(Session *s, char *path) {
-    register_temp(s, path);
+void file_track_temp(Session *s, char *path) {
+    temp_register(s, path);
 }
 
-void file_kept(Session *s, const char *path) {
-    forget_temp(s, path);
+void file_keep_temp(Session *s, const char *path) {
+    temp_forget(s, path);
 }

@@ -6,14 +6,14 @@
 enum { FIRST_SIZE = 16 };
 
 /* Eight neighbours share a cache line: most keys are numbers given out in order. */
-static size_t home(const Map *m, uint64_t key) {
+static size_t home_slot(const Map *m, uint64_t key) {
     uint64_t h = (key >> 3) * UINT64_C(0x9E3779B97F4A7C15);
     return (size_t)((h ^ h >> 32) << 3 | (key & 7)) & m->mask;
 }
 
 /* The slot that holds `key`, or the free one where it would go. */
-static size_t probe(const Map *m, uint64_t key) {
-    size_t i = home(m, key);
+static size_t probe_slot(const Map *m, uint64_t key) {
+    size_t i = home_slot(m, key);
     while (m->used[i] && m->key[i] != key)
         i = (i + 1) & m->mask;
     return i;
@@ -21,7 +21,7 @@ static size_t probe(const Map *m, uint64_t key) {
 
 bool map_get(const Map *m, uint64_t key, uint64_t *val) {
     if (m->n == 0) return false;
-    size_t i = probe(m, key);
+    size_t i = probe_slot(m, key);
     if (!m->used[i]) return false;
     if (val) *val = m->val[i];
     return true;
@@ -34,7 +34,7 @@ static void map_resize(Map *m, size_t size) {
     big.used = mem_zalloc(m->s, size, 1);
     for (size_t i = 0; m->key && i <= m->mask; i++) {
         if (!m->used[i]) continue;
-        size_t k = probe(&big, m->key[i]);
+        size_t k = probe_slot(&big, m->key[i]);
         big.used[k] = 1;
         big.key[k] = m->key[i];
         big.val[k] = m->val[i];
@@ -48,7 +48,7 @@ void map_put(Map *m, uint64_t key, uint64_t val) {
         map_resize(m, FIRST_SIZE);
     else if (2 * m->n > m->mask)
         map_resize(m, 2 * (m->mask + 1));
-    size_t i = probe(m, key);
+    size_t i = probe_slot(m, key);
     m->n += !m->used[i];
     m->used[i] = 1;
     m->key[i] = key;

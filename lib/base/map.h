@@ -42,8 +42,8 @@ typedef struct Xxh64 {
     unsigned char tail[32];
     size_t ntail;
 } Xxh64;
-void xxh64_init(Xxh64 *h, uint64_t seed);
-void xxh64_add(Xxh64 *h, const void *p, size_t n);
-uint64_t xxh64_end(const Xxh64 *h);
+void hash_xxh64_init(Xxh64 *h, uint64_t seed);
+void hash_xxh64_add(Xxh64 *h, const void *p, size_t n);
+uint64_t hash_xxh64_end(const Xxh64 *h);
 
 #endif

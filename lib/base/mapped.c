@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static Mapping *free_node(Session *s) {
+static Mapping *unused_mapping(Session *s) {
     Mapping *m = atomic_load(&s->mappings);
     while (m && atomic_load(&m->p))
         m = m->next;
@@ -20,9 +20,9 @@ static Mapping *free_node(Session *s) {
     return m;
 }
 
-static void remember(Session *s, const char *p, const char *name,
-                     const struct stat *st) {
-    Mapping *m = free_node(s);
+static void record_mapping(Session *s, const char *p, const char *name,
+                           const struct stat *st) {
+    Mapping *m = unused_mapping(s);
     size_t len = strlen(name) + 1;
     m->n = (size_t)st->st_size;
     m->name = memcpy(mem_alloc(s, len), name, len);
@@ -33,18 +33,18 @@ static void remember(Session *s, const char *p, const char *name,
     atomic_store(&m->p, p);
 }
 
-void *map_input(Session *s, int fd, const char *name, size_t *n) {
+void *mapped_open(Session *s, int fd, const char *name, size_t *n) {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0) return NULL;
     if (lseek(fd, 0, SEEK_CUR) != 0 || (uintmax_t)st.st_size > SIZE_MAX) return NULL;
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED) return NULL;
     *n = (size_t)st.st_size;
-    remember(s, p, name, &st);
+    record_mapping(s, p, name, &st);
     return p;
 }
 
-void unmap_input(Session *s, void *p, size_t n) {
+void mapped_close(Session *s, void *p, size_t n) {
     for (Mapping *m = atomic_load(&s->mappings); m; m = m->next)
         if (atomic_load(&m->p) == p) {
             atomic_store(&m->p, NULL);
@@ -64,7 +64,7 @@ const char *file_mapped_at(Session *s, const void *address) {
 }
 
 /* Another file in its place is none of our business: ours is still as it was. */
-static bool is_changed(const Mapping *m) {
+static bool is_file_changed(const Mapping *m) {
     struct stat st;
     if (stat(m->name, &st) != 0 || (uint64_t)st.st_dev != m->device ||
         (uint64_t)st.st_ino != m->inode)
@@ -74,7 +74,7 @@ static bool is_changed(const Mapping *m) {
 }
 
 static bool check(Session *s, const Mapping *m) {
-    if (!is_changed(m)) return true;
+    if (!is_file_changed(m)) return true;
     fail(s, NOWHERE, E_IO, "%s was changed while it was read", m->name);
     return note(s, NOWHERE, "write a new file and rename it, or read a copy");
 }

@@ -20,7 +20,7 @@ static size_t checked_product(Session *s, size_t count, size_t size) {
 }
 
 /* Large blocks in huge pages, which are faulted in hundreds of times less often. */
-static void *in_huge_pages(void *p, size_t size) {
+static void *advise_huge_pages(void *p, size_t size) {
     if (size < 2 * HUGE_PAGE) return p;
     size_t skip = -(uintptr_t)p & (HUGE_PAGE - 1);
     madvise((char *)p + skip, (size - skip) & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
@@ -30,28 +30,28 @@ static void *in_huge_pages(void *p, size_t size) {
 void *mem_alloc(Session *s, size_t size) {
     void *p = malloc(size ? size : 1);
     if (!p) mem_panic(s);
-    return in_huge_pages(p, size);
+    return advise_huge_pages(p, size);
 }
 
 void *mem_zalloc(Session *s, size_t count, size_t size) {
     size_t total = checked_product(s, count, size);
     void *p = calloc(total ? total : 1, 1);
     if (!p) mem_panic(s);
-    return in_huge_pages(p, total);
+    return advise_huge_pages(p, total);
 }
 
 void *mem_realloc(Session *s, void *p, size_t count, size_t size) {
     size_t total = checked_product(s, count, size);
     void *q = realloc(p, total ? total : 1);
     if (!q) mem_panic(s);
-    return in_huge_pages(q, total);
+    return advise_huge_pages(q, total);
 }
 
 void mem_free(void *p) {
     free(p);
 }
 
-void *vec_grow_(Session *s, void *p, size_t *cap, size_t need, size_t size) {
+void *mem_grow_vec_(Session *s, void *p, size_t *cap, size_t need, size_t size) {
     size_t n;
     if (!size_mul(*cap, 2, &n)) n = need;
     if (n < 8) n = 8;

@@ -55,11 +55,11 @@ size_t arena_bytes(const Arena *a); /* reserved so far */
         T *p;                                                                          \
         size_t n, cap;                                                                 \
     }
-void *vec_grow_(Session *s, void *p, size_t *cap, size_t need, size_t size);
+void *mem_grow_vec_(Session *s, void *p, size_t *cap, size_t need, size_t size);
 #define vec_reserve(s, v, extra)                                                       \
     ((v)->n + (extra) > (v)->cap                                                       \
-         ? (void)((v)->p = vec_grow_((s), (v)->p, &(v)->cap, (v)->n + (extra),         \
-                                     sizeof *(v)->p))                                  \
+         ? (void)((v)->p = mem_grow_vec_((s), (v)->p, &(v)->cap, (v)->n + (extra),     \
+                                         sizeof *(v)->p))                              \
          : (void)0)
 #define vec_push(s, v, x) (vec_reserve(s, v, 1), (v)->p[(v)->n++] = (x))
 #define vec_free(v)       (mem_free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)

@@ -12,13 +12,14 @@ enum { POW10_MIN = -342, POW10_MAX = 324, POW10_EXACT = 55 };
 typedef struct Pow10 {
     uint64_t hi, lo;
 } Pow10;
-Pow10 num_pow10(int e); /* POW10_MIN <= e <= POW10_MAX */
+Pow10 pow10_get(int e); /* POW10_MIN <= e <= POW10_MAX */
 
 /* floor(log2(10^e)) */
 static inline int num_log2_pow10(int e) {
     return (e * 1741647) >> 19;
 }
 
-double num_round(double v, FloatWidth w); /* to the nearest of width w, ties to even */
+double float_round(double v,
+                   FloatWidth w); /* to the nearest of width w, ties to even */
 
 #endif

@@ -13,12 +13,12 @@
  * "above". */
 enum { DIGITS_MAX = 770, EXP_MAX = 100000 };
 
-typedef struct Decimal {
+typedef struct ScannedDecimal {
     const char *first, *end; /* significant digits, perhaps with a point between them */
     uint64_t lead;           /* the first 19 of them as a number */
     size_t ndigits;          /* of first..end, without leading zeros */
     int64_t exp;             /* value = DIGITS * 10^exp */
-} Decimal;
+} ScannedDecimal;
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -28,10 +28,10 @@ static bool is_word(char c) {
 }
 
 /* Reads [digits][.digits]; returns the end, or p if there is no digit. */
-static const char *scan_digits(const char *p, const char *end, Decimal *d) {
+static const char *scan_digits(const char *p, const char *end, ScannedDecimal *d) {
     const char *start = p;
     bool point = false, any = false;
-    *d = (Decimal){p, p, 0, 0, 0};
+    *d = (ScannedDecimal){p, p, 0, 0, 0};
     for (; p < end; p++) {
         if (*p == '.' && !point) {
             point = true;
@@ -49,7 +49,7 @@ static const char *scan_digits(const char *p, const char *end, Decimal *d) {
 }
 
 /* Reads e[+-]digits, if there is one. */
-static const char *scan_exponent(const char *p, const char *end, Decimal *d) {
+static const char *scan_exponent(const char *p, const char *end, ScannedDecimal *d) {
     const char *q = p;
     int64_t e = 0;
     if (q == end || (*q != 'e' && *q != 'E')) return p;
@@ -64,7 +64,7 @@ static const char *scan_exponent(const char *p, const char *end, Decimal *d) {
 
 /* The digits as text, at most DIGITS_MAX of them and a last 1 if others were left out.
  */
-static size_t copy_digits(const Decimal *d, char *buf, int64_t *exp) {
+static size_t copy_digits(const ScannedDecimal *d, char *buf, int64_t *exp) {
     size_t n = 0, left = d->ndigits;
     for (const char *p = d->first; p < d->end && n < DIGITS_MAX; p++) {
         if (*p == '.') continue;
@@ -80,7 +80,7 @@ static size_t copy_digits(const Decimal *d, char *buf, int64_t *exp) {
     return n;
 }
 
-static double read_slowly(const Decimal *d) {
+static double read_by_strtod(const ScannedDecimal *d) {
     char buf[DIGITS_MAX + 32];
     int64_t exp;
     size_t n = copy_digits(d, buf, &exp);
@@ -111,11 +111,11 @@ static bool round_product(U128 p, int e, double *v) {
 /* lead * 10^exp by a 128-bit power of ten: the product is known to lie in [p, p + 2),
  * and where both ends round alike, that is the answer. False: it has to be worked out.
  */
-static bool multiply(uint64_t lead, int64_t exp, double *v) {
+static bool multiply_pow10(uint64_t lead, int64_t exp, double *v) {
     if (exp < POW10_MIN || exp > POW10_MAX) return false;
     int e = (int)exp, shift = __builtin_clzll(lead);
     lead <<= shift;
-    Pow10 g = num_pow10(e);
+    Pow10 g = pow10_get(e);
     U128 p = (U128)g.hi * lead + (uint64_t)(((U128)g.lo * lead) >> 64);
     int e2 = num_log2_pow10(e) - 127 + 64 - shift;
     double above;
@@ -123,7 +123,7 @@ static bool multiply(uint64_t lead, int64_t exp, double *v) {
     return round_product(p, e2, v) && round_product(p + 2, e2, &above) && *v == above;
 }
 
-static double to_double(const Decimal *d) {
+static double decimal_to_double(const ScannedDecimal *d) {
     static const double pow10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -133,22 +133,23 @@ static double to_double(const Decimal *d) {
         if (d->lead <= UINT64_C(1) << 53 && d->exp >= -22 && d->exp <= 22)
             return d->exp < 0 ? (double)d->lead / pow10[-d->exp]
                               : (double)d->lead * pow10[d->exp];
-        return multiply(d->lead, d->exp, &v) ? v : read_slowly(d);
+        return multiply_pow10(d->lead, d->exp, &v) ? v : read_by_strtod(d);
     }
     int64_t exp =
         d->exp + (int64_t)d->ndigits - 19; /* lead is cut off: try both sides */
-    if (multiply(d->lead, exp, &v) && multiply(d->lead + 1, exp, &above) && v == above)
+    if (multiply_pow10(d->lead, exp, &v) && multiply_pow10(d->lead + 1, exp, &above) &&
+        v == above)
         return v;
-    return read_slowly(d);
+    return read_by_strtod(d);
 }
 
-double num_round(double v, FloatWidth w) {
+double float_round(double v, FloatWidth w) {
     if (w == FLOAT64) return v;
     return w == FLOAT32 ? (double)(float)v : half_to_double(half_from_double(v));
 }
 
 /* Sign of the decimal minus v, for a positive v whose digits end within 180. */
-static int compare_exactly(const Decimal *d, double v) {
+static int compare_exactly(const ScannedDecimal *d, double v) {
     char a[DIGITS_MAX + 32], text[220], b[220];
     int64_t exp_a;
     size_t na = copy_digits(d, a, &exp_a), nb = 0;
@@ -171,12 +172,12 @@ static double across_tie(double v, double near, FloatWidth w) {
     double edge = w == FLOAT32 ? 0x1.ffffffp127 : 65520.0; /* first to round to inf */
     if (v >= edge) return v == edge ? (w == FLOAT32 ? 0x1.fffffep127 : 65504.0) : near;
     double other = 2 * v - near;
-    return num_round(other, w) == other ? other : near;
+    return float_round(other, w) == other ? other : near;
 }
 
 /* v: the decimal rounded to double, positive. */
-static double narrow(const Decimal *d, double v, FloatWidth w) {
-    double near = num_round(v, w);
+static double narrow_to_width(const ScannedDecimal *d, double v, FloatWidth w) {
+    double near = float_round(v, w);
     if (near == v) return v;
     double other = across_tie(v, near, w);
     if (other == near) return near;
@@ -185,21 +186,21 @@ static double narrow(const Decimal *d, double v, FloatWidth w) {
     return (side > 0) == (near > v) ? near : other;
 }
 
-static bool word_at(const char *p, size_t n, const char *word, size_t len) {
+static bool is_word_at(const char *p, size_t n, const char *word, size_t len) {
     if (n < len) return false;
     for (size_t i = 0; i < len; i++)
         if ((p[i] | 0x20) != word[i]) return false;
     return n == len || !is_word(p[len]);
 }
 
-static size_t read_word(const char *p, size_t n, double *v) {
+static size_t read_inf_or_nan(const char *p, size_t n, double *v) {
     static const struct {
         const char *text;
         size_t len;
         bool is_nan;
     } words[] = {{"inf", 3, false}, {"infinity", 8, false}, {"nan", 3, true}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!word_at(p, n, words[i].text, words[i].len)) continue;
+        if (!is_word_at(p, n, words[i].text, words[i].len)) continue;
         *v = words[i].is_nan ? __builtin_nan("") : __builtin_inf();
         return words[i].len;
     }
@@ -210,14 +211,14 @@ size_t num_read_float(const char *p, size_t n, FloatWidth w, double *v) {
     size_t sign = n > 0 && (p[0] == '-' || p[0] == '+');
     const char *start = p + sign, *end = p + n;
     double r;
-    size_t len = read_word(start, n - sign, &r);
+    size_t len = read_inf_or_nan(start, n - sign, &r);
     if (len == 0) {
-        Decimal d;
+        ScannedDecimal d;
         const char *q = scan_digits(start, end, &d);
         if (q == start) return 0;
         q = scan_exponent(q, end, &d);
-        r = to_double(&d);
-        if (w != FLOAT64) r = narrow(&d, r, w);
+        r = decimal_to_double(&d);
+        if (w != FLOAT64) r = narrow_to_width(&d, r, w);
         len = (size_t)(q - start);
     }
     *v = sign && p[0] == '-' ? -r : r;

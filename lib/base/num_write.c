@@ -36,27 +36,27 @@ typedef struct Decimal {
 } Decimal;
 
 /* c * 2^q, a float as its width keeps it */
-typedef struct Binary {
+typedef struct BinaryFloat {
     uint64_t c;
     int q;
     bool closer_below; /* a power of two: the gap below is half the gap above */
-} Binary;
+} BinaryFloat;
 
-static Binary take_apart(double v, FloatWidth w) {
+static BinaryFloat split_float(double v, FloatWidth w) {
     int bits = w == FLOAT64 ? 53 : w == FLOAT32 ? 24 : 11;
     int least = w == FLOAT64 ? -1074 : w == FLOAT32 ? -149 : -24;
     uint64_t raw;
     memcpy(&raw, &v, sizeof raw);
     int biased = (int)(raw >> 52);
     uint64_t c = raw & ((UINT64_C(1) << 52) - 1);
-    if (biased == 0) return (Binary){c, -1074, false};
+    if (biased == 0) return (BinaryFloat){c, -1074, false};
     c |= UINT64_C(1) << 52;
     int q = biased - 1075, drop = 53 - bits > least - q ? 53 - bits : least - q;
     if (drop > 0) {
         c >>= drop;
         q += drop;
     }
-    return (Binary){c, q, c == UINT64_C(1) << (bits - 1) && q > least};
+    return (BinaryFloat){c, q, c == UINT64_C(1) << (bits - 1) && q > least};
 }
 
 /* g * c / 2^128; its last bit also says whether anything was cut off. */
@@ -67,14 +67,14 @@ static uint64_t scale_to_odd(Pow10 g, uint64_t c) {
 
 /* 10^e as a 128-bit number that is not too small. */
 static Pow10 pow10_above(int e) {
-    Pow10 g = num_pow10(e);
+    Pow10 g = pow10_get(e);
     if (e >= 0 && e <= POW10_EXACT) return g;
     g.lo++;
     g.hi += g.lo == 0;
     return g;
 }
 
-static Decimal shortest(Binary b) {
+static Decimal shortest_decimal(BinaryFloat b) {
     /* 4 c, and the ends of what rounds to it, which belong to it if c is even */
     uint64_t c4 = 4 * b.c, odd = b.c & 1;
     /* k = floor(log10(gap)), the gap being 2^q, or 3/4 of that */
@@ -94,13 +94,13 @@ static Decimal shortest(Binary b) {
     return (Decimal){s + up, k};
 }
 
-static Decimal to_decimal(double v, FloatWidth w) {
-    Binary b = take_apart(v, w);
+static Decimal float_to_decimal(double v, FloatWidth w) {
+    BinaryFloat b = split_float(v, w);
     Decimal d;
     if (b.q <= 0 && b.q > -53 && (b.c & ((UINT64_C(1) << -b.q) - 1)) == 0)
         d = (Decimal){b.c >> -b.q, 0}; /* a whole number: no shorter text is as near */
     else
-        d = shortest(b);
+        d = shortest_decimal(b);
     while (d.digits % 10 == 0) {
         d.digits /= 10;
         d.exp++;
@@ -140,7 +140,7 @@ static size_t write_fixed(char *buf, const char *digits, int n, int top) {
 }
 
 size_t num_write_float(char *buf, double v, FloatWidth w) {
-    v = num_round(v, w);
+    v = float_round(v, w);
     const char *word = isnan(v) ? "nan" : isinf(v) ? (v < 0 ? "-inf" : "inf") : NULL;
     if (v == 0) word = signbit(v) ? "-0.0" : "0.0";
     if (word) {
@@ -151,7 +151,7 @@ size_t num_write_float(char *buf, double v, FloatWidth w) {
     char digits[24];
     size_t sign = v < 0;
     buf[0] = '-';
-    Decimal d = to_decimal(fabs(v), w);
+    Decimal d = float_to_decimal(fabs(v), w);
     size_t n = num_write_uint(digits, d.digits);
     int top = d.exp + (int)n - 1;
     if (top < -4 || top >= 16) /* as Python */

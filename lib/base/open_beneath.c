@@ -15,7 +15,7 @@
 enum { FILE_FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY };
 
 /* No empty name, no "/..." and no ".." between slashes. */
-static bool is_below(const char *rel) {
+static bool is_path_below(const char *rel) {
     if (rel[0] == '\0' || rel[0] == '/') return false;
     for (const char *p = rel; *p;) {
         size_t n = strcspn(p, "/");
@@ -66,39 +66,40 @@ static int open_below(int dir, const char *rel) {
     return open_by_steps(dir, rel);
 }
 
-static bool refuse(Session *s, const char *rel, const char *why) {
+static bool refuse_file(Session *s, const char *rel, const char *why) {
     return fail(s, NOWHERE, E_VALUE, "file \"%s\" is not read: %s", rel, why);
 }
 
-static bool check_plain(Session *s, int fd, const char *rel) {
+static bool check_plain_file(Session *s, int fd, const char *rel) {
     struct stat st;
-    if (fstat(fd, &st) != 0) return fail_os(s, "read", rel, errno);
-    if (!S_ISREG(st.st_mode)) return refuse(s, rel, "it is not a regular file");
+    if (fstat(fd, &st) != 0) return file_fail_os(s, "read", rel, errno);
+    if (!S_ISREG(st.st_mode)) return refuse_file(s, rel, "it is not a regular file");
     if (st.st_nlink > 1)
-        return refuse(s, rel, "it has more than one name (hard links)");
+        return refuse_file(s, rel, "it has more than one name (hard links)");
     return true;
 }
 
 bool file_read_below(Session *s, const char *base, const char *rel, uint64_t limit,
                      FileData *out) {
     *out = (FileData){(const unsigned char *)"", 0, false, NULL};
-    if (!is_below(rel))
-        return refuse(s, rel,
-                      "the name must lead to a file below the graph's folder, "
-                      "without \"..\" and not from \"/\"");
+    if (!is_path_below(rel))
+        return refuse_file(s, rel,
+                           "the name must lead to a file below the graph's folder, "
+                           "without \"..\" and not from \"/\"");
     if (base[0] == '\0') base = ".";
     int dir = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0) return fail_os(s, "open", base, errno);
+    if (dir < 0) return file_fail_os(s, "open", base, errno);
     int fd = open_below(dir, rel);
     int error = errno;
     close(dir);
     if (fd < 0 && (error == ELOOP || error == EXDEV))
-        return refuse(s, rel, "it is or goes through a symbolic link");
-    if (fd < 0) return fail_os(s, "open", rel, error);
+        return refuse_file(s, rel, "it is or goes through a symbolic link");
+    if (fd < 0) return file_fail_os(s, "open", rel, error);
     Str path = STR(s);
     if (strcmp(base, ".") != 0) str_printf(&path, "%s/", base);
     str_puts(&path, rel);
-    bool ok = check_plain(s, fd, rel) && read_fd(s, fd, str_text(&path), limit, out);
+    bool ok = check_plain_file(s, fd, rel) &&
+              file_read_fd(s, fd, str_text(&path), limit, out);
     str_free(&path);
     close(fd);
     return ok;

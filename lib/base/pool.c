@@ -14,11 +14,11 @@
 
 enum { THREADS_MAX = 1024, SPINS = 300 };
 
-typedef struct Job {
+typedef struct PoolJob {
     ChunkFn *fn;
     void *ctx;
     size_t n;
-} Job;
+} PoolJob;
 
 struct Pool {
     Session *s;
@@ -28,7 +28,7 @@ struct Pool {
     pthread_mutex_t lock;
     pthread_cond_t wake, idle;
     /* under the lock: */
-    Job job;
+    PoolJob job;
     bool open, stop;
     /* also read while spinning: */
     atomic_uint generation, active;
@@ -57,7 +57,7 @@ unsigned pool_threads(const Pool *p) {
     return p ? p->threads : 1;
 }
 
-static void relax(void) {
+static void pause_cpu(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
@@ -67,11 +67,11 @@ static void relax(void) {
 static void spin_while(atomic_uint *v, unsigned old) {
     for (int i = 0; i < SPINS; i++) {
         if (atomic_load_explicit(v, memory_order_acquire) != old) return;
-        relax();
+        pause_cpu();
     }
 }
 
-static void run_chunks(Pool *p, Job job, unsigned worker) {
+static void run_chunks(Pool *p, PoolJob job, unsigned worker) {
     for (;;) {
         size_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
         if (i >= job.n) return;
@@ -95,7 +95,7 @@ static void *worker_main(void *arg) {
     while (!p->stop) {
         unsigned now = atomic_load(&p->generation);
         if (p->open && now != seen) {
-            Job job = p->job;
+            PoolJob job = p->job;
             atomic_fetch_add(&p->active, 1);
             pthread_mutex_unlock(&p->lock);
             run_chunks(p, job, me);
@@ -129,7 +129,7 @@ static void start_workers(Pool *p) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void open_job(Pool *p, Job job) {
+static void open_job(Pool *p, PoolJob job) {
     pthread_mutex_lock(&p->lock);
     p->job = job;
     p->open = true;
@@ -148,14 +148,14 @@ static void close_job(Pool *p) {
     p->open = false;
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < SPINS && atomic_load(&p->active); i++)
-        relax();
+        pause_cpu();
     pthread_mutex_lock(&p->lock);
     while (atomic_load(&p->active))
         pthread_cond_wait(&p->idle, &p->lock);
     pthread_mutex_unlock(&p->lock);
 }
 
-static void run_inline(size_t n, ChunkFn *fn, void *ctx, unsigned worker) {
+static void run_chunks_inline(size_t n, ChunkFn *fn, void *ctx, unsigned worker) {
     for (size_t i = 0; i < n; i++)
         fn(ctx, i, worker);
 }
@@ -163,16 +163,16 @@ static void run_inline(size_t n, ChunkFn *fn, void *ctx, unsigned worker) {
 void pool_run(Pool *p, size_t n, ChunkFn *fn, void *ctx) {
     unsigned me = p && p->thread ? this_worker(p) : 0;
     if (me != 0) {
-        run_inline(n, fn, ctx, me);
+        run_chunks_inline(n, fn, ctx, me);
         return;
     }
     if (!p || n <= 1 || p->threads == 1 || p->running) {
-        run_inline(n, fn, ctx, 0);
+        run_chunks_inline(n, fn, ctx, 0);
         return;
     }
     if (!p->thread) start_workers(p);
     p->running = true;
-    Job job = {fn, ctx, n};
+    PoolJob job = {fn, ctx, n};
     open_job(p, job);
     run_chunks(p, job, 0);
     close_job(p);

@@ -64,7 +64,7 @@ static const uint64_t pow5[27] = {
     UINT64_C(1490116119384765625),
 };
 
-Pow10 num_pow10(int e) {
+Pow10 pow10_get(int e) {
     unsigned at = (unsigned)(e + 13 * 27);
     const uint64_t *c = coarse[at / 27], f = pow5[at % 27];
     U128 low = (U128)c[2] * f, mid = (U128)c[1] * f + (uint64_t)(low >> 64);

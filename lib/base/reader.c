@@ -21,7 +21,7 @@ struct ReaderImpl {
 bool reader_open(Session *s, const char *path, Reader *r) {
     *r = (Reader){.s = s, .name = path, .p = (const unsigned char *)"", .eof = true};
     bool own;
-    int fd = open_input(s, path, &r->name, &own);
+    int fd = file_open_input(s, path, &r->name, &own);
     if (fd < 0) return false;
     struct ReaderImpl *m = mem_zalloc(s, 1, sizeof *m);
     r->impl = m;
@@ -30,7 +30,7 @@ bool reader_open(Session *s, const char *path, Reader *r) {
     size_t len = strlen(r->name);
     char *name = mem_alloc(s, len + 1);
     r->name = memcpy(name, r->name, len + 1);
-    m->map = map_input(s, fd, r->name, &m->map_size);
+    m->map = mapped_open(s, fd, r->name, &m->map_size);
     r->eof = m->map != NULL;
     if (m->map) {
         r->p = m->map;
@@ -44,13 +44,13 @@ void reader_open_mem(Session *s, const char *name, const void *p, size_t n, Read
 }
 
 /* Makes room for `size` bytes from r->p on, and for a piece of the input at least. */
-static void make_room(Reader *r, size_t size) {
+static void grow_window(Reader *r, size_t size) {
     struct ReaderImpl *m = r->impl;
     size_t want = size > r->n + PIECE ? size : r->n + PIECE;
     size_t before = m->buf ? (size_t)(r->p - m->buf) : 0;
     if (m->cap - before >= want) return;
     if (m->buf && r->n) memmove(m->buf, r->p, r->n);
-    if (m->cap < want) m->buf = vec_grow_(r->s, m->buf, &m->cap, want, 1);
+    if (m->cap < want) m->buf = mem_grow_vec_(r->s, m->buf, &m->cap, want, 1);
     r->p = m->buf;
 }
 
@@ -59,10 +59,10 @@ bool reader_need(Reader *r, size_t n) {
     while (r->n < n && !r->eof) {
         /* The window at most doubles before more has really come: a file that
          * promises much and ends early costs little. */
-        make_room(r, n < 2 * r->n ? n : 2 * r->n);
+        grow_window(r, n < 2 * r->n ? n : 2 * r->n);
         size_t used = (size_t)(r->p - m->buf) + r->n;
-        ssize_t got = read_some(m->fd, m->buf + used, m->cap - used);
-        if (got < 0) return fail_os(r->s, "read", r->name, errno);
+        ssize_t got = file_read_some(m->fd, m->buf + used, m->cap - used);
+        if (got < 0) return file_fail_os(r->s, "read", r->name, errno);
         r->eof = got == 0;
         r->n += (size_t)got;
     }
@@ -92,7 +92,7 @@ void reader_close(Reader *r) {
             const char *in;
             void *out;
         } name = {.in = r->name};
-        if (m->map) unmap_input(r->s, m->map, m->map_size);
+        if (m->map) mapped_close(r->s, m->map, m->map_size);
         if (m->own) close(m->fd);
         mem_free(m->buf);
         mem_free(name.out);

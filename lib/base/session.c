@@ -78,13 +78,13 @@ const atomic_bool *session_expired(const Session *s) {
     return &s->expired;
 }
 
-bool session_late(Session *s, Span at) {
+bool session_fail_expired(Session *s, Span at) {
     const char *doing = at.source ? NULL : s->doing;
     return fail(s, at, E_LIMIT, "the time that --max-time allows is over%s%s",
                 doing ? " while " : "", doing ? doing : "");
 }
 
-const char *session_doing(Session *s, const char *what) {
+const char *session_set_doing(Session *s, const char *what) {
     return atomic_exchange(&s->doing, what);
 }
 
@@ -92,7 +92,7 @@ void *session_slot(Session *s, Slot slot) {
     return s->slot[slot].p;
 }
 
-static bool slot_seen(const Session *s, Slot slot) {
+static bool is_slot_known(const Session *s, Slot slot) {
     for (unsigned i = 0; i < s->nslots; i++)
         if (s->slot_order[i] == slot) return true;
     return false;
@@ -100,24 +100,24 @@ static bool slot_seen(const Session *s, Slot slot) {
 
 void session_set_slot(Session *s, Slot slot, void *p, void (*free_fn)(void *)) {
     SlotUse old = s->slot[slot];
-    if (!slot_seen(s, slot)) s->slot_order[s->nslots++] = (unsigned char)slot;
+    if (!is_slot_known(s, slot)) s->slot_order[s->nslots++] = (unsigned char)slot;
     s->slot[slot] = (SlotUse){p, free_fn};
     if (old.p && old.p != p && old.free) old.free(old.p);
 }
 
-void register_temp(Session *s, char *path) {
-    Temp *t = atomic_load(&s->temps);
+void temp_register(Session *s, char *path) {
+    TempFile *t = atomic_load(&s->temps);
     while (t && atomic_load(&t->path))
         t = t->next;
     if (!t) {
-        t = NEW(s->arena, Temp);
+        t = NEW(s->arena, TempFile);
         t->next = atomic_load(&s->temps);
         atomic_store(&s->temps, t);
     }
     atomic_store(&t->path, path);
 }
 
-void forget_temp(Session *s, const char *path) {
-    for (Temp *t = atomic_load(&s->temps); t; t = t->next)
+void temp_forget(Session *s, const char *path) {
+    for (TempFile *t = atomic_load(&s->temps); t; t = t->next)
         if (atomic_load(&t->path) == path) atomic_store(&t->path, NULL);
 }

@@ -51,8 +51,8 @@ Arena *session_arena(
 Str *session_message(Session *s); /* the text that tl_error returned last */
 Pool *session_pool(Session *s);   /* made on first use from options.threads */
 /* A copy of machine code that may be run; NULL where that is not allowed. */
-void *code_map(const void *code, size_t n);
-void code_unmap(void *code, size_t n); /* NULL is fine */
+void *cpu_map_code(const void *code, size_t n);
+void cpu_unmap_code(void *code, size_t n); /* NULL is fine */
 int session_cpu_level(
     Session *s); /* options.cpu_level, but no more than this CPU has */
 uint64_t
@@ -67,13 +67,14 @@ void session_leave(Session *s);
 bool session_too_deep(Session *s, Span at); /* E_LIMIT; false */
 
 /* A limit of time that whoever opened the session watches. Loops look at the flag where
- * that costs little and end with session_late(); a signal handler may set it. */
+ * that costs little and end with session_fail_expired(); a signal handler may set it.
+ */
 void session_expire(Session *s);
 const atomic_bool *session_expired(const Session *s);
-bool session_late(Session *s, Span at); /* E_LIMIT; false */
+bool session_fail_expired(Session *s, Span at); /* E_LIMIT; false */
 /* What is being done, for the message of a limit that no loop noticed: "rewriting". The
  * text must stay; returns the one before. */
-const char *session_doing(Session *s, const char *what);
+const char *session_set_doing(Session *s, const char *what);
 
 void *session_slot(Session *s, Slot slot); /* NULL until set */
 void session_set_slot(Session *s, Slot slot, void *p, void (*free)(void *));

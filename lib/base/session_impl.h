@@ -8,10 +8,10 @@
 #include <stdatomic.h>
 
 /* A file that a signal handler removes. A node is made once and used again. */
-typedef struct Temp {
+typedef struct TempFile {
     _Atomic(char *) path; /* NULL: none now */
-    struct Temp *next;
-} Temp;
+    struct TempFile *next;
+} TempFile;
 
 typedef struct SymText {
     const char *p;
@@ -60,15 +60,15 @@ struct TlSession {
     PlaceCache place;
     Vec(Diag *) diags;
     Str message;
-    _Atomic(Temp *) temps;
+    _Atomic(TempFile *) temps;
     _Atomic(Mapping *) mappings;
 };
 
-void register_temp(Session *s, char *path);
-void forget_temp(Session *s, const char *path);
+void temp_register(Session *s, char *path);
+void temp_forget(Session *s, const char *path);
 
 /* Length of the well-formed UTF-8 sequence at p, 0 if there is none; *cp is the
  * character. */
-size_t utf8_next(const char *p, size_t n, uint32_t *cp);
+size_t str_utf8_next(const char *p, size_t n, uint32_t *cp);
 
 #endif

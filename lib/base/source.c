@@ -27,7 +27,7 @@ size_t source_count(Session *s) {
     return s->sources.n;
 }
 
-static void advance(const Source *src, PlaceCache *at, uint32_t to) {
+static void advance_place(const Source *src, PlaceCache *at, uint32_t to) {
     for (; at->byte < to; at->byte++) {
         unsigned char c = (unsigned char)src->text[at->byte];
         if (c == '\n') {
@@ -46,7 +46,7 @@ void span_place(Session *s, Span at, uint32_t *line, uint32_t *col) {
     uint32_t to = at.begin < src->len ? at.begin : (uint32_t)src->len;
     if (s->place.source != at.source || s->place.byte > to)
         s->place = (PlaceCache){at.source, 0, src->first_line, src->first_col};
-    advance(src, &s->place, to);
+    advance_place(src, &s->place, to);
     *line = s->place.line;
     *col = s->place.col;
 }

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static void reserve(Str *b, size_t extra) {
+static void reserve_str(Str *b, size_t extra) {
     size_t need;
     if (!size_add(b->n, extra, &need) || !size_add(need, 1, &need)) need = SIZE_MAX;
-    if (need > b->cap) b->p = vec_grow_(b->s, b->p, &b->cap, need, 1);
+    if (need > b->cap) b->p = mem_grow_vec_(b->s, b->p, &b->cap, need, 1);
 }
 
 void str_add(Str *b, const char *p, size_t n) {
-    reserve(b, n);
+    reserve_str(b, n);
     if (n) memcpy(b->p + b->n, p, n);
     b->n += n;
     b->p[b->n] = '\0';
@@ -24,7 +24,7 @@ void str_puts(Str *b, const char *text) {
 }
 
 void str_putc(Str *b, char c) {
-    reserve(b, 1);
+    reserve_str(b, 1);
     b->p[b->n++] = c;
     b->p[b->n] = '\0';
 }
@@ -32,10 +32,10 @@ void str_putc(Str *b, char c) {
 void str_vprintf(Str *b, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
-    reserve(b, 0);
+    reserve_str(b, 0);
     int n = vsnprintf(b->p + b->n, b->cap - b->n, fmt, ap);
     if (n > 0 && (size_t)n >= b->cap - b->n) {
-        reserve(b, (size_t)n);
+        reserve_str(b, (size_t)n);
         n = vsnprintf(b->p + b->n, b->cap - b->n, fmt, again);
     }
     va_end(again);

@@ -35,10 +35,10 @@ const char *sym_text(Session *s, Sym y);           /* "" for 0 */
 void sym_reserve(Session *s, size_t extra);        /* a hint: so many new ones come */
 
 /* Whole characters of UTF-8, no surrogates; */
-bool utf8_is_valid(const char *p, size_t n);
+bool str_is_utf8(const char *p, size_t n);
 /* and none that change what a terminal or an editor shows of their surroundings:
  * controls, marks of direction, line separators. */
-bool utf8_is_plain(const char *p, size_t n);
+bool str_is_plain(const char *p, size_t n);
 
 /* Adds what the escape at p, a backslash, means: \n, \xHH, \uHHHH, ... Returns its
  * length; 0: it is none, and *why says why. */

@@ -3,38 +3,38 @@
 
 #include <string.h>
 
-typedef struct Wanted {
+typedef struct WantedSym {
     const SymText *syms;
     const char *p;
     size_t n;
-} Wanted;
+} WantedSym;
 
-static bool same_text(const void *ctx, uint32_t id) {
-    const Wanted *w = ctx;
+static bool is_wanted_sym(const void *ctx, uint32_t id) {
+    const WantedSym *w = ctx;
     const SymText *t = &w->syms[id];
     return t->n == w->n && memcmp(t->p, w->p, w->n) == 0;
 }
 
 /* Names that count up (h1, h2, ...) lie side by side in the index: the last byte is
  * left out of the hash but for its last four bits. */
-static uint64_t text_hash(const char *p, size_t n) {
+static uint64_t hash_sym_text(const char *p, size_t n) {
     if (n == 0) return 0;
     return hash_bytes(p, n - 1, 0) << 4 | (p[n - 1] & 15);
 }
 
-static Sym find(Session *s, uint64_t hash, const char *p, size_t n) {
-    Wanted w = {s->syms.p, n ? p : "", n};
-    uint32_t id = index_find(&s->sym_index, hash, same_text, &w);
+static Sym find_interned(Session *s, uint64_t hash, const char *p, size_t n) {
+    WantedSym w = {s->syms.p, n ? p : "", n};
+    uint32_t id = index_find(&s->sym_index, hash, is_wanted_sym, &w);
     return id == UINT32_MAX ? 0 : id;
 }
 
 Sym sym_find(Session *s, const char *p, size_t n) {
-    return find(s, text_hash(p, n), p, n);
+    return find_interned(s, hash_sym_text(p, n), p, n);
 }
 
 Sym sym_n(Session *s, const char *p, size_t n) {
-    uint64_t hash = text_hash(p, n);
-    Sym found = find(s, hash, p, n);
+    uint64_t hash = hash_sym_text(p, n);
+    Sym found = find_interned(s, hash, p, n);
     if (found) return found;
     if (s->syms.n == 0) vec_push(s, &s->syms, ((SymText){"", 0}));
     Sym y = (Sym)s->syms.n;

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-static bool is_tail(const char *p) {
+static bool is_utf8_tail(const char *p) {
     return ((unsigned char)*p & 0xC0U) == 0x80U;
 }
 
-size_t utf8_next(const char *p, size_t n, uint32_t *cp) {
+size_t str_utf8_next(const char *p, size_t n, uint32_t *cp) {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char c = (unsigned char)p[0];
     size_t len = c < 0x80   ? 1
@@ -19,7 +19,7 @@ size_t utf8_next(const char *p, size_t n, uint32_t *cp) {
     if (len == 0 || len > n) return 0;
     uint32_t v = len == 1 ? c : c & (0x7FU >> len);
     for (size_t i = 1; i < len; i++) {
-        if (!is_tail(p + i)) return 0;
+        if (!is_utf8_tail(p + i)) return 0;
         v = v << 6 | ((unsigned char)p[i] & 0x3FU);
     }
     if (v < least[len] || v > 0x10FFFF || (v >= 0xD800 && v < 0xE000)) return 0;
@@ -50,21 +50,21 @@ static bool is_deceptive(uint32_t c) {
            (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
 }
 
-bool utf8_is_valid(const char *p, size_t n) {
+bool str_is_utf8(const char *p, size_t n) {
     uint32_t c;
     for (size_t i = 0, len; i < n; i += len)
-        if (!(len = utf8_next(p + i, n - i, &c))) return false;
+        if (!(len = str_utf8_next(p + i, n - i, &c))) return false;
     return true;
 }
 
-bool utf8_is_plain(const char *p, size_t n) {
+bool str_is_plain(const char *p, size_t n) {
     uint32_t c;
     for (size_t i = 0, len; i < n; i += len)
-        if (!(len = utf8_next(p + i, n - i, &c)) || is_deceptive(c)) return false;
+        if (!(len = str_utf8_next(p + i, n - i, &c)) || is_deceptive(c)) return false;
     return true;
 }
 
-static void json_control(Str *b, uint32_t c) {
+static void add_json_control(Str *b, uint32_t c) {
     static const char from[] = "\b\t\n\f\r", to[] = "btnfr";
     const char *at = c ? strchr(from, (int)c) : NULL;
     if (at)
@@ -77,12 +77,12 @@ void str_json(Str *b, const char *p, size_t n) {
     str_putc(b, '"');
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t c = 0;
-        len = utf8_next(p + i, n - i, &c);
+        len = str_utf8_next(p + i, n - i, &c);
         if (len == 0) {
             str_puts(b, "\\ufffd"); /* JSON has no way to write a stray byte */
             len = 1;
         } else if (is_deceptive(c)) {
-            json_control(b, c);
+            add_json_control(b, c);
         } else {
             if (c == '"' || c == '\\') str_putc(b, '\\');
             str_add(b, p + i, len);
@@ -96,7 +96,7 @@ void str_quote(Str *b, const char *text) {
     str_putc(b, '\'');
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t c = 0;
-        len = utf8_next(text + i, n - i, &c);
+        len = str_utf8_next(text + i, n - i, &c);
         if (len == 0) len = 1; /* a stray byte, as it is */
         if (c == '\\' || c == '\'')
             str_printf(b, "\\%c", (int)c);
@@ -142,7 +142,7 @@ size_t str_unescape(Str *b, const char *p, size_t n, const char **why) {
 void str_masked(Str *b, const char *p, size_t n) {
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t c = 0;
-        len = utf8_next(p + i, n - i, &c);
+        len = str_utf8_next(p + i, n - i, &c);
         bool shown = len && !is_deceptive(c);
         if (len == 0) len = 1;
         if (shown)
@@ -155,12 +155,12 @@ void str_masked(Str *b, const char *p, size_t n) {
 void str_visible(Str *b, const char *p, size_t n) {
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t c = 0;
-        len = utf8_next(p + i, n - i, &c);
+        len = str_utf8_next(p + i, n - i, &c);
         if (len == 0) {
             str_printf(b, "\\x%02x", (unsigned)(unsigned char)p[i]);
             len = 1;
         } else if (c == '\n' || c == '\t' || c == '\r') {
-            json_control(b, c);
+            add_json_control(b, c);
         } else if (is_deceptive(c)) {
             str_printf(b, c < 0x80 ? "\\x%02x" : "\\u%04x", (unsigned)c);
         } else {
@@ -173,10 +173,10 @@ void str_visible(Str *b, const char *p, size_t n) {
 
 enum { WORD_MAX = 64 };
 
-static int lower(char c) {
+static int to_lower(char c) {
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
-static int min2(int a, int b) {
+static int min_int(int a, int b) {
     return a < b ? a : b;
 }
 
@@ -190,11 +190,12 @@ static int edit_distance(const char *a, int na, const char *b, int nb) {
         int *now = row[i % 3], *before = row[(i + 2) % 3], *older = row[(i + 1) % 3];
         now[0] = i;
         for (int j = 1; j <= nb; j++) {
-            int change = lower(a[i - 1]) != lower(b[j - 1]);
-            now[j] = min2(min2(before[j], now[j - 1]) + 1, before[j - 1] + change);
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                lower(a[i - 2]) == lower(b[j - 1]))
-                now[j] = min2(now[j], older[j - 2] + 1);
+            int change = to_lower(a[i - 1]) != to_lower(b[j - 1]);
+            now[j] =
+                min_int(min_int(before[j], now[j - 1]) + 1, before[j - 1] + change);
+            if (i > 1 && j > 1 && to_lower(a[i - 1]) == to_lower(b[j - 2]) &&
+                to_lower(a[i - 2]) == to_lower(b[j - 1]))
+                now[j] = min_int(now[j], older[j - 2] + 1);
         }
     }
     return row[na % 3][nb];
@@ -248,7 +249,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static const char *part_end(const char *p, char sep) {
+static const char *find_part_end(const char *p, char sep) {
     int depth = 0;
     for (; *p && !(*p == sep && depth == 0); p++) {
         if (strchr("([{", *p)) depth++;
@@ -267,7 +268,7 @@ size_t str_split(Arena *a, const char *text, char sep, char ***parts) {
         p++;
     if (*p == '\0') return 0;
     for (;;) {
-        const char *end = part_end(p, sep), *last = end;
+        const char *end = find_part_end(p, sep), *last = end;
         while (p < last && is_blank(*p))
             p++;
         while (last > p && is_blank(last[-1]))

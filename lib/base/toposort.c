@@ -3,24 +3,24 @@
 
 #include "base/mem.h"
 
-typedef struct Open {
+typedef struct OpenThing {
     uint32_t thing, next;
-} Open;
-typedef struct Walk {
+} OpenThing;
+typedef struct TopoWalk {
     Session *s;
     const uint32_t *first, *need;
     uint32_t *order, norder;
     uint8_t *state; /* 0 not met, 1 open, 2 done */
-    Vec(Open) open;
-} Walk;
+    Vec(OpenThing) open;
+} TopoWalk;
 
-static void open_thing(Walk *w, uint32_t x) {
+static void open_thing(TopoWalk *w, uint32_t x) {
     w->state[x] = 1;
-    vec_push(w->s, &w->open, ((Open){x, w->first[x]}));
+    vec_push(w->s, &w->open, ((OpenThing){x, w->first[x]}));
 }
 
 /* The open things from x on need each other in a circle. */
-static uint32_t put_circle(Walk *w, uint32_t x) {
+static uint32_t copy_cycle(TopoWalk *w, uint32_t x) {
     size_t from = w->open.n;
     while (w->open.p[from - 1].thing != x)
         from--;
@@ -31,11 +31,11 @@ static uint32_t put_circle(Walk *w, uint32_t x) {
 }
 
 /* 0, or the length of a circle. */
-static uint32_t step(Walk *w) {
-    Open *top = &w->open.p[w->open.n - 1];
+static uint32_t visit_next_need(TopoWalk *w) {
+    OpenThing *top = &w->open.p[w->open.n - 1];
     if (top->next < w->first[top->thing + 1]) {
         uint32_t x = w->need[top->next++];
-        if (w->state[x] == 1) return put_circle(w, x);
+        if (w->state[x] == 1) return copy_cycle(w, x);
         if (w->state[x] == 0) open_thing(w, x);
         return 0;
     }
@@ -47,13 +47,13 @@ static uint32_t step(Walk *w) {
 
 bool toposort(Session *s, uint32_t n, const uint32_t *first, const uint32_t *need,
               uint32_t *order, uint32_t *circle) {
-    Walk w = {.s = s, .first = first, .need = need, .order = order};
+    TopoWalk w = {.s = s, .first = first, .need = need, .order = order};
     w.state = mem_zalloc(s, n, 1);
     *circle = 0;
     for (uint32_t i = 0; i < n && !*circle; i++) {
         if (w.state[i] == 0) open_thing(&w, i);
         while (w.open.n && !*circle)
-            *circle = step(&w);
+            *circle = visit_next_need(&w);
     }
     vec_free(&w.open);
     mem_free(w.state);

@@ -104,12 +104,12 @@ static int open_temp(Writer *w, mode_t mode) {
         str_printf(&name, "%.*s.%.*s" TEMP_MARK "%s", dir, w->target, KEEP,
                    w->target + dir, tail);
         w->temp = name.p;
-        register_temp(w->s, w->temp);
+        temp_register(w->s, w->temp);
         int fd = open(w->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0 && lock_temp(fd)) return fd;
         int error = fd >= 0 ? EEXIST : errno;
         if (fd >= 0) close(fd);
-        forget_temp(w->s, w->temp);
+        temp_forget(w->s, w->temp);
         str_free(&name);
         w->temp = NULL;
         errno = error;
@@ -119,7 +119,7 @@ static int open_temp(Writer *w, mode_t mode) {
 }
 
 /* Sets w->fd, or returns false and errno. */
-static bool open_output(Writer *w, const char *path) {
+static bool open_target(Writer *w, const char *path) {
     struct stat st;
     w->fd = inherited_fd(path);
     w->own = w->fd < 0;
@@ -150,16 +150,16 @@ static Writer *new_writer(Session *s, const char *name) {
     return w;
 }
 
-static Writer *opened(Writer *w, bool ok) {
+static Writer *check_opened(Writer *w, bool ok) {
     if (ok) return w;
-    fail_os(w->s, "write", w->name, errno);
+    file_fail_os(w->s, "write", w->name, errno);
     writer_abort(w);
     return NULL;
 }
 
 Writer *writer_open(Session *s, const char *path) {
     Writer *w = new_writer(s, strcmp(path, "-") == 0 ? "<stdout>" : path);
-    return opened(w, open_output(w, path));
+    return check_opened(w, open_target(w, path));
 }
 
 Writer *writer_open_new(Session *s, const char *path) {
@@ -167,13 +167,13 @@ Writer *writer_open_new(Session *s, const char *path) {
     w->own = w->fresh = true;
     w->target = copy_text(s, path);
     w->fd = open_temp(w, 0666);
-    return opened(w, w->fd >= 0);
+    return check_opened(w, w->fd >= 0);
 }
 
 Writer *writer_open_hash(Session *s) {
     Writer *w = new_writer(s, "");
     w->hash = mem_alloc(s, sizeof *w->hash);
-    xxh64_init(w->hash, 0);
+    hash_xxh64_init(w->hash, 0);
     return w;
 }
 
@@ -182,33 +182,33 @@ const char *writer_target(const Writer *w) {
 }
 
 void writer_leave(Writer *w) {
-    if (w->temp) forget_temp(w->s, w->temp);
+    if (w->temp) temp_forget(w->s, w->temp);
 }
 
 void writer_make_durable(Writer *w) {
     w->durable = w->target != NULL;
 }
 
-static bool put(Writer *w, const void *p, size_t n) {
-    if (w->hash) return xxh64_add(w->hash, p, n), true;
-    if (!w->failed && !write_whole(w->fd, p, n)) {
+static bool write_unbuffered(Writer *w, const void *p, size_t n) {
+    if (w->hash) return hash_xxh64_add(w->hash, p, n), true;
+    if (!w->failed && !file_write_all(w->fd, p, n)) {
         w->failed = true;
         if (errno != EFAULT || mapped_unchanged(w->s))
-            fail_os(w->s, "write", w->name, errno);
+            file_fail_os(w->s, "write", w->name, errno);
     }
     return !w->failed;
 }
 
-static bool flush(Writer *w) {
+static bool flush_buffer(Writer *w) {
     size_t n = w->n;
     w->n = 0;
-    return put(w, w->buf, n);
+    return write_unbuffered(w, w->buf, n);
 }
 
 bool writer_add(Writer *w, const void *p, size_t n) {
     w->offset += n;
-    if (n > BUFFER - w->n && !flush(w)) return false;
-    if (n >= BUFFER) return put(w, p, n);
+    if (n > BUFFER - w->n && !flush_buffer(w)) return false;
+    if (n >= BUFFER) return write_unbuffered(w, p, n);
     if (n) memcpy(w->buf + w->n, p, n);
     w->n += n;
     return !w->failed;
@@ -224,10 +224,10 @@ static bool close_output(Writer *w) {
     w->fd = -1;
     if (!w->own || fd < 0 || close(fd) == 0 || errno == EINTR || w->failed) return true;
     w->failed = true;
-    return fail_os(w->s, "write", w->name, errno);
+    return file_fail_os(w->s, "write", w->name, errno);
 }
 
-void folder_sync(Session *s, const char *path) {
+void file_sync_folder(Session *s, const char *path) {
     char *folder = copy_text(s, path);
     size_t n = folder_length(folder);
     folder[n > 1 ? n - 1 : n] = '\0';
@@ -242,13 +242,13 @@ void folder_sync(Session *s, const char *path) {
 static bool sync_output(Writer *w) {
     if (!w->durable || fsync(w->fd) == 0) return true;
     w->failed = true;
-    return fail_os(w->s, "write", w->name, errno);
+    return file_fail_os(w->s, "write", w->name, errno);
 }
 
 bool writer_seal(Writer *w) {
     if (w->sealed) return !w->failed;
     w->sealed = true;
-    if (!flush(w) || !sync_output(w)) return false;
+    if (!flush_buffer(w) || !sync_output(w)) return false;
     if (w->temp) w->lock = fcntl(w->fd, F_DUPFD_CLOEXEC, 0);
     return close_output(w);
 }
@@ -267,15 +267,15 @@ static bool rename_temp(Writer *w) {
     if (!w->temp) return true;
     bool ok =
         w->fresh ? rename_fresh(w->temp, w->target) : rename(w->temp, w->target) == 0;
-    if (!ok) return fail_os(w->s, "write", w->name, errno);
-    if (w->durable) folder_sync(w->s, w->target);
+    if (!ok) return file_fail_os(w->s, "write", w->name, errno);
+    if (w->durable) file_sync_folder(w->s, w->target);
     return true;
 }
 
 static void writer_free(Writer *w) {
     if (w->lock >= 0) close(w->lock);
     mem_free(w->hash);
-    if (w->temp) forget_temp(w->s, w->temp);
+    if (w->temp) temp_forget(w->s, w->temp);
     mem_free(w->temp);
     mem_free(w->target);
     mem_free(w->name);
@@ -299,14 +299,14 @@ void writer_abort(Writer *w) {
 }
 
 uint64_t writer_hash(Writer *w) {
-    flush(w);
-    uint64_t h = xxh64_end(w->hash);
+    flush_buffer(w);
+    uint64_t h = hash_xxh64_end(w->hash);
     writer_free(w);
     return h;
 }
 
 void writer_unlink_all(Session *s) {
-    for (Temp *t = atomic_load(&s->temps); t; t = t->next) {
+    for (TempFile *t = atomic_load(&s->temps); t; t = t->next) {
         const char *path = atomic_load(&t->path);
         if (path) unlink(path);
     }

@@ -52,7 +52,7 @@ typedef struct Kept {
     bool has;
 } Kept;
 /* One run of one graph of the book. */
-typedef struct Frame {
+typedef struct CompileFrame {
     struct Check *c;
     Book *b;
     const Graph *g;
@@ -61,8 +61,8 @@ typedef struct Frame {
     const char **why; /* by Apply: what its kernel said when it failed */
     uint8_t *unread;  /* by input of each Apply: a lazy one did without it */
     Map dim;          /* sym to value */
-    struct Frame *outer;
-} Frame;
+    struct CompileFrame *outer;
+} CompileFrame;
 
 /* ---- storage that runs get ---- */
 typedef struct Room {
@@ -108,7 +108,7 @@ struct Check {
     Map told;      /* what was told already */
     Map often;     /* by signature: how often it was checked */
     Past past;
-    Frame main;
+    CompileFrame main;
     const char *limit; /* what was said when memory, time or the depth of calls ran out;
                           NULL: none did */
     DiagCode limit_code;
@@ -173,22 +173,24 @@ void rooms_free(Rooms *r);
 void fill_666(DType d, void *p, size_t n);
 
 /* ---- reference_eval.c ---- */
-void frame_open(Frame *f, Check *c, Book *b);
-void frame_close(Frame *f);
+void frame_open(CompileFrame *f, Check *c, Book *b);
+void frame_close(CompileFrame *f);
 /* False: not enough memory, diagnosed. */
-bool frame_set(Frame *f, Var v, const Value *x);
-bool frame_get(const Frame *f, Var v, Value *x); /* borrowed; false: it has no value */
+bool frame_set(CompileFrame *f, Var v, const Value *x);
+bool frame_get(const CompileFrame *f, Var v,
+               Value *x); /* borrowed; false: it has no value */
 /* The same as a value of the caller's own: arrays are copied. */
-bool frame_copy(const Frame *f, Var v, Value *x);
-void frame_bind(Frame *f, const Type *t, const Value *x); /* dims by a leaf's shape */
+bool frame_copy(const CompileFrame *f, Var v, Value *x);
+void frame_bind(CompileFrame *f, const Type *t,
+                const Value *x); /* dims by a leaf's shape */
 /* Why a variable has no value. */
-const char *frame_reason(const Frame *f, Var v);
+const char *frame_reason(const CompileFrame *f, Var v);
 /* Computes everything, checking on the way. */
-void frame_run(Frame *f, bool checked);
+void frame_run(CompileFrame *f, bool checked);
 
 /* ---- kernel_trial.c: one Apply, run in many ways ---- */
 typedef struct Subject {
-    Frame *f;
+    CompileFrame *f;
     Check *c;
     Session *s;
     const Graph *g;
@@ -265,10 +267,10 @@ bool subject_same(Subject *x, const OpRun *r, bool bits);
 
 /* ---- op.c ---- */
 /* Tells results that are not finite. */
-void op_finite(Frame *f, ApplyId a,
+void op_finite(CompileFrame *f, ApplyId a,
                bool again); /* again: functions are run once more */
 /* Runs the Apply and puts its results into the frame, checked or not. */
-void op_check(Frame *f, ApplyId a, bool checked);
+void op_check(CompileFrame *f, ApplyId a, bool checked);
 /* ---- own.c: ops that are texts ---- */
 /* Runs the definition op by op, checked in its first runs. */
 bool own_run(Subject *x, OpRun *r);

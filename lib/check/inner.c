@@ -30,7 +30,7 @@ static bool run_by_vm(Checked *x, const Value *const *in, Value *out, Span at) {
     return ok;
 }
 
-static bool take_outputs(Frame *f, Value *out) {
+static bool take_outputs(CompileFrame *f, Value *out) {
     const Graph *g = f->g;
     size_t n = g->outputs.n + (g->until != VAR_NONE);
     for (size_t i = 0; i < n; i++) {
@@ -45,7 +45,7 @@ static bool take_outputs(Frame *f, Value *out) {
 }
 
 static bool run_by_book(Checked *x, const Value *const *in, Value *out) {
-    Frame f;
+    CompileFrame f;
     const Graph *g = x->b->g;
     bool ok = true;
     if (!session_enter(x->c->s)) return false;

@@ -279,7 +279,7 @@ static void try_everything(Subject *x) {
 }
 
 /* ---- one Apply ---- */
-static bool subject_open(Subject *x, Frame *f, ApplyId id) {
+static bool subject_open(Subject *x, CompileFrame *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     *x = (Subject){.f = f, .c = f->c, .s = f->c->s, .g = f->g, .id = id};
     x->a = arena_new(x->s);
@@ -365,7 +365,7 @@ static void check_finite(Subject *x) {
 }
 
 static void keep(Subject *x) {
-    Frame *f = x->f;
+    CompileFrame *f = x->f;
     for (size_t i = 0; i < x->nout; i++)
         frame_set(f, x->g->apply[x->id].out + (Var)i, &x->base[i]);
 }
@@ -418,7 +418,7 @@ static void look_inside(Subject *x) {
     subject_end(x, &r);
 }
 
-void op_finite(Frame *f, ApplyId id, bool again) {
+void op_finite(CompileFrame *f, ApplyId id, bool again) {
     Subject x;
     if (subject_open(&x, f, id)) {
         if (x.inner && !x.own && again) look_inside(&x);
@@ -435,7 +435,7 @@ void op_finite(Frame *f, ApplyId id, bool again) {
     subject_close(&x);
 }
 
-void op_check(Frame *f, ApplyId id, bool checked) {
+void op_check(CompileFrame *f, ApplyId id, bool checked) {
     Subject x;
     size_t mark = diag_count(f->c->s);
     if (subject_open(&x, f, id)) {

@@ -5,7 +5,7 @@
 
 enum { RUNS_CHECKED = 3 };
 
-static bool take(Subject *x, OpRun *r, const Frame *f) {
+static bool take(Subject *x, OpRun *r, const CompileFrame *f) {
     for (size_t i = 0; i < x->nout; i++) {
         Var out = f->g->outputs.p[i].var;
         value_unref(&r->out_value[i]);
@@ -16,7 +16,7 @@ static bool take(Subject *x, OpRun *r, const Frame *f) {
 }
 
 /* Dims that the definition took from its call. */
-static void take_dims(const Subject *x, Frame *f) {
+static void take_dims(const Subject *x, CompileFrame *f) {
     for (uint32_t i = 0; i < f->g->nleaf; i++) {
         const Leaf *l = &f->g->leaf[i];
         uint64_t n;
@@ -27,8 +27,8 @@ static void take_dims(const Subject *x, Frame *f) {
 }
 
 bool own_run(Subject *x, OpRun *r) {
-    Frame f;
-    Graph *body = own_body(x->g, x->id);
+    CompileFrame f;
+    Graph *body = userop_body(x->g, x->id);
     if (!body) return false;
     Book *b = book_of_body(x->c, body);
     bool ok = true;

@@ -6,14 +6,15 @@
 
 #include <string.h>
 
-void frame_open(Frame *f, Check *c, Book *b) {
-    *f = (Frame){.c = c, .b = b, .g = b->g, .a = arena_new(c->s), .dim = MAP(c->s)};
+void frame_open(CompileFrame *f, Check *c, Book *b) {
+    *f = (CompileFrame){
+        .c = c, .b = b, .g = b->g, .a = arena_new(c->s), .dim = MAP(c->s)};
     f->kept = mem_zalloc(c->s, b->g->nvar, sizeof *f->kept);
     f->why = mem_zalloc(c->s, b->g->napply, sizeof *f->why);
     f->unread = mem_zalloc(c->s, b->g->nin, 1);
 }
 
-void frame_close(Frame *f) {
+void frame_close(CompileFrame *f) {
     for (Var v = 0; v < f->g->nvar; v++) {
         Kept *k = &f->kept[v];
         buffer_unref(k->buf);
@@ -28,7 +29,7 @@ void frame_close(Frame *f) {
 }
 
 /* A tensor that is contiguous is kept as it is, another as a copy. */
-static bool keep_tensor(Frame *f, Kept *k, const Tensor *t) {
+static bool keep_tensor(CompileFrame *f, Kept *k, const Tensor *t) {
     Tensor copy;
     if (tensor_is_contiguous(t))
         tensor_copy_view(&copy, t);
@@ -40,7 +41,7 @@ static bool keep_tensor(Frame *f, Kept *k, const Tensor *t) {
     return true;
 }
 
-bool frame_set(Frame *f, Var v, const Value *x) {
+bool frame_set(CompileFrame *f, Var v, const Value *x) {
     Kept *k = &f->kept[v];
     if (k->has) return true;
     k->has = true;
@@ -50,7 +51,7 @@ bool frame_set(Frame *f, Var v, const Value *x) {
     return true;
 }
 
-bool frame_get(const Frame *f, Var v, Value *x) {
+bool frame_get(const CompileFrame *f, Var v, Value *x) {
     const Kept *k = &f->kept[v];
     const Type *t = var_type(f->g, v);
     if (!k->has) return false;
@@ -70,7 +71,7 @@ bool frame_get(const Frame *f, Var v, Value *x) {
     return true;
 }
 
-bool frame_copy(const Frame *f, Var v, Value *x) {
+bool frame_copy(const CompileFrame *f, Var v, Value *x) {
     Value have = {0};
     if (!frame_get(f, v, &have)) return false;
     *x = (Value){.kind = have.kind};
@@ -79,7 +80,7 @@ bool frame_copy(const Frame *f, Var v, Value *x) {
     return true;
 }
 
-void frame_bind(Frame *f, const Type *t, const Value *x) {
+void frame_bind(CompileFrame *f, const Type *t, const Value *x) {
     const ListObject *list = t->kind == TYPE_LIST ? x->obj : NULL;
     for (size_t i = 0; list && i < list->n; i++)
         frame_bind(f, t->elem, &list->item[i]);
@@ -90,7 +91,7 @@ void frame_bind(Frame *f, const Type *t, const Value *x) {
 }
 
 /* Constants and dims. */
-static void set_leaf(Frame *f, Leaf *l) {
+static void set_leaf(CompileFrame *f, Leaf *l) {
     uint64_t n;
     LeafKind kind = var_leaf(f->g, l->var);
     if (kind == LEAF_CONST && l->value) {
@@ -104,7 +105,8 @@ static void set_leaf(Frame *f, Leaf *l) {
 }
 
 /* ---- replacements ---- */
-static void note_pair(Frame *f, const Pair *p, const Value *old, const Value *new) {
+static void note_pair(CompileFrame *f, const Pair *p, const Value *old,
+                      const Value *new) {
     Check *c = f->c;
     if (var_owner(f->g, p->before) != APPLY_NONE)
         note_apply(c, f->g, var_owner(f->g, p->before));
@@ -120,13 +122,13 @@ static void note_pair(Frame *f, const Pair *p, const Value *old, const Value *ne
     if (p->rule) found_note(c, NOWHERE, "--exclude %s leaves the rewrite out", p->rule);
 }
 
-static Span place_of(const Frame *f, Var v) {
+static Span place_of(const CompileFrame *f, Var v) {
     ApplyId a = var_owner(f->g, v);
     return a == APPLY_NONE ? NOWHERE : f->g->origin[a].at;
 }
 
 /* Why a variable has no value: the first failure among what it is made of. */
-const char *frame_reason(const Frame *f, Var v) {
+const char *frame_reason(const CompileFrame *f, Var v) {
     for (int steps = 0; steps < 1000; steps++) {
         ApplyId a = var_owner(f->g, v);
         if (a == APPLY_NONE) return "a leaf has no value";
@@ -141,7 +143,7 @@ const char *frame_reason(const Frame *f, Var v) {
 }
 
 /* needed: where something that fails matters; NULL: everywhere. */
-static void compare_pair(Frame *f, const Pair *p, const uint8_t *needed) {
+static void compare_pair(CompileFrame *f, const Pair *p, const uint8_t *needed) {
     Value old, new;
     Check *c = f->c;
     if (!frame_get(f, p->before, &old)) return;
@@ -165,14 +167,14 @@ static void compare_pair(Frame *f, const Pair *p, const uint8_t *needed) {
 }
 
 /* ---- finite values ---- */
-static bool any_needed(const Frame *f, ApplyId a, const uint8_t *needed) {
+static bool any_needed(const CompileFrame *f, ApplyId a, const uint8_t *needed) {
     for (Var k = 0; k < f->g->apply[a].nout; k++)
         if (needed[f->g->apply[a].out + k]) return true;
     return false;
 }
 
 /* Lazy Applys do without what they did not read. True: more was marked. */
-static bool mark_inputs(const Frame *f, uint8_t *needed) {
+static bool mark_inputs(const CompileFrame *f, uint8_t *needed) {
     const Graph *g = f->g;
     bool more = false;
     for (ApplyId a = g->napply; a-- > 0;)
@@ -187,7 +189,7 @@ static bool mark_inputs(const Frame *f, uint8_t *needed) {
 
 /* What the results need, as they were and as they became; what replaces something that
  * is needed is, too. Chains of replacements longer than the rounds are not followed. */
-static uint8_t *needed_ever(const Frame *f) {
+static uint8_t *needed_ever(const CompileFrame *f) {
     enum { ROUNDS = 16 };
     uint8_t *needed = mem_zalloc(f->c->s, f->g->nvar, 1);
     for (Var v = 0; v < f->g->nvar; v++)
@@ -215,7 +217,7 @@ static bool has_lazy(const Graph *g) {
 
 /* What lazy Applys did without may hold anything. `again`: nor was it looked at inside
  * functions yet. */
-static void check_finite(Frame *f, bool again) {
+static void check_finite(CompileFrame *f, bool again) {
     const Graph *g = f->g;
     if (f->c->o.allow_nonfinite) return;
     uint8_t *needed = mem_zalloc(f->c->s, g->nvar, 1);
@@ -227,7 +229,7 @@ static void check_finite(Frame *f, bool again) {
     mem_free(needed);
 }
 
-void frame_run(Frame *f, bool checked) {
+void frame_run(CompileFrame *f, bool checked) {
     Graph *g = f->b->g;
     for (uint32_t i = 0; i < g->nleaf; i++)
         set_leaf(f, &g->leaf[i]);

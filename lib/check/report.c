@@ -97,7 +97,7 @@ const char *check_forget(Check *c, size_t mark) {
 }
 
 bool check_tell(Check *c) {
-    if (atomic_load(session_expired(c->s))) return session_late(c->s, NOWHERE);
+    if (atomic_load(session_expired(c->s))) return session_fail_expired(c->s, NOWHERE);
     if (c->limit) {
         fail(c->s, NOWHERE, c->limit_code, "%s", c->limit);
         return c->limit_code == E_MEM &&
@@ -190,8 +190,8 @@ static Tensor element(const Tensor *t, int64_t i, int64_t index[MAX_NDIM]) {
 
 static double distance(const Tensor *a, const Tensor *b) {
     double x[2] = {0, 0}, y[2] = {0, 0};
-    element_cast(DT_COMPLEX128, x, a->dtype, a->data, 1, 16, 0);
-    element_cast(DT_COMPLEX128, y, b->dtype, b->data, 1, 16, 0);
+    tensor_cast_elements(DT_COMPLEX128, x, a->dtype, a->data, 1, 16, 0);
+    tensor_cast_elements(DT_COMPLEX128, y, b->dtype, b->data, 1, 16, 0);
     return hypot(x[0] - y[0], x[1] - y[1]);
 }
 
@@ -200,9 +200,9 @@ static void put_place(Check *c, Differences *d, int ndim, const int64_t *index,
     str_puts(&d->places, d->n == 1 ? "at " : "; at ");
     shape_text(c->s, ndim, index, &d->places);
     str_putc(&d->places, ' ');
-    element_text(c->s, a->dtype, a->data, &d->places);
+    tensor_element_text(c->s, a->dtype, a->data, &d->places);
     str_puts(&d->places, " and ");
-    element_text(c->s, b->dtype, b->data, &d->places);
+    tensor_element_text(c->s, b->dtype, b->data, &d->places);
 }
 
 static void count_difference(Check *c, Differences *d, const Tensor *a, const Tensor *b,

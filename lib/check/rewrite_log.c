@@ -34,7 +34,7 @@ static Var copy_leaf(Book *b, const Graph *from, Var v) {
     case LEAF_DIM:
         return graph_dim(g, l->name);
     case LEAF_CONST:
-        return graph_const_again(g, from, v, true);
+        return graph_share_const(g, from, v, true);
     case LEAF_INPUT:
     case LEAF_SHARED:
     case LEAF_NOT:

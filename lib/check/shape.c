@@ -54,7 +54,7 @@ static void check_text(Subject *x, Scratch *q) {
     bool ok = true;
     size_t mark = diag_count(x->s);
     Value v;
-    Var shape = build_for_apply(&q->b, x->op->shape, q->g, q->id, VAR_NONE, &ok);
+    Var shape = template_build_apply(&q->b, x->op->shape, q->g, q->id, VAR_NONE, &ok);
     if (!ok || shape == VAR_NONE) {
         wrong_shape(x, 0, check_forget(x->c, mark));
         return;

@@ -27,8 +27,8 @@ static void look_run(Stats *q, double *sum, DType d, const char *p, int64_t step
     double block[2 * BLOCK];
     for (int64_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? (size_t)(n - i) : BLOCK;
-        element_cast(parts == 2 ? DT_COMPLEX128 : DT_FLOAT64, block, d, p + i * step, m,
-                     8 * (ptrdiff_t)parts, (ptrdiff_t)step);
+        tensor_cast_elements(parts == 2 ? DT_COMPLEX128 : DT_FLOAT64, block, d,
+                             p + i * step, m, 8 * (ptrdiff_t)parts, (ptrdiff_t)step);
         for (size_t k = 0; k < m * (size_t)parts; k++)
             look(q, sum, block[k], at + i + (int64_t)k / parts);
     }

@@ -12,7 +12,7 @@ void fill_666(DType d, void *p, size_t n) {
     double v = 666;
     size_t size = dtype_size(d);
     for (size_t i = 0; i < n; i++)
-        element_cast(d, (char *)p + i * size, DT_FLOAT64, &v, 1, 0, 0);
+        tensor_cast_elements(d, (char *)p + i * size, DT_FLOAT64, &v, 1, 0, 0);
 }
 
 static bool room_new(Check *c, size_t bytes, Room *r) {

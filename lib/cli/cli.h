@@ -96,7 +96,7 @@ void tool_environment(void);
 /* The common rows, and a tool's own: i counts through both. NULL at the end. */
 const Opt *tool_option(const Tool *t, size_t i);
 /* The words of an enum that can be typed: "a|b|c". */
-const char *enum_words(Arena *a, const char *all);
+const char *option_enum_words(Arena *a, const char *all);
 bool tool_parse(Run *r, int argc, char **argv);
 void tool_help(const Tool *t, const char *program, Str *out);
 /* Hidden --dump=WHAT: "man" is the mdoc page's option list, "options" is lines for the

@@ -15,9 +15,9 @@ Graph *run_read(Run *r, const char *path) {
              r->program);
         return NULL;
     }
-    session_doing(r->s, "reading the graph");
+    session_set_doing(r->s, "reading the graph");
     Graph *g = io_read(r->s, path, &how);
-    session_doing(r->s, NULL);
+    session_set_doing(r->s, NULL);
     return g;
 }
 
@@ -87,7 +87,7 @@ bool run_write(Run *r, Graph *g) {
     if ((how.format == IO_TLG || how.zstd) && !run_binary(r)) return false;
     if (!c->no_provenance) add_step(r, g);
     if (r->write) r->write(r, &how);
-    session_doing(r->s, "writing the graph");
+    session_set_doing(r->s, "writing the graph");
     return io_write(g, path, &how);
 }
 
@@ -113,7 +113,7 @@ bool run_is_piped(void) {
 static bool stdin_once(Run *r, const char *file, const Values *given) {
     for (size_t i = 0; i < given->n; i++) {
         Span name, value;
-        if (!value_split(r->s, given->text[i], &name, &value)) continue;
+        if (!value_split_name(r->s, given->text[i], &name, &value)) continue;
         const char *p = source_get(r->s, value.source)->text + value.begin;
         bool reads = value.end - value.begin >= 2 && p[0] == '@' && p[1] == '-' &&
                      (value.end - value.begin == 2 || p[2] == '[');
@@ -130,7 +130,7 @@ bool run_operands(Run *r, bool values, const char **file, Values *given) {
     *file = NULL;
     *given = (Values){0, value};
     for (size_t i = 0; i < t->n; i++) {
-        bool is_value = value_split(r->s, t->p[i].at, &name, &rest);
+        bool is_value = value_split_name(r->s, t->p[i].at, &name, &rest);
         if (is_value && values) {
             value[given->n++] = t->p[i].at;
         } else if (is_value) {

@@ -4,21 +4,21 @@
 
 #include <string.h>
 
-static const char *argument(const Tool *t, const Opt *o) {
+static const char *option_argument(const Tool *t, const Opt *o) {
     if (o->kind == OPT_ENUM && !o->arg) return t->formats;
     return o->arg;
 }
 
-static const char *shown(const Tool *t, const Opt *o, Session *s) {
-    const char *a = argument(t, o);
-    return a && o->kind == OPT_ENUM ? enum_words(session_arena(s), a) : a;
+static const char *shown_argument(const Tool *t, const Opt *o, Session *s) {
+    const char *a = option_argument(t, o);
+    return a && o->kind == OPT_ENUM ? option_enum_words(session_arena(s), a) : a;
 }
 
 static void help_option(const Tool *t, const Opt *o, Str *out) {
     Str left = STR(out->s);
     str_printf(&left, o->key ? "  -%c, " : "      ", o->key);
     str_printf(&left, "--%s", o->name);
-    const char *arg = shown(t, o, out->s);
+    const char *arg = shown_argument(t, o, out->s);
     bool maybe = o->kind == OPT_MAYBE || o->kind == OPT_LEVEL;
     if (arg)
         str_printf(&left, "%s%s%s",
@@ -51,7 +51,7 @@ static void dump_options(const Tool *t, Str *out) {
     for (size_t i = 0; tool_option(t, i); i++) {
         const Opt *o = tool_option(t, i);
         if (!o->help) continue;
-        const char *arg = shown(t, o, out->s);
+        const char *arg = shown_argument(t, o, out->s);
         char key[2] = {o->key ? o->key : '-', 0};
         str_printf(out, "option\t%s\t%s\t%s\t%s\t%s\t%s\n", o->name, key,
                    kinds[o->kind], arg ? arg : "-", o->from ? o->from : "-", o->help);
@@ -81,7 +81,7 @@ static void dump_man(const Tool *t, Str *out) {
     for (size_t i = 0; tool_option(t, i); i++) {
         const Opt *o = tool_option(t, i);
         if (!o->help) continue;
-        const char *arg = shown(t, o, out->s);
+        const char *arg = shown_argument(t, o, out->s);
         str_puts(out, ".It ");
         if (o->key) str_printf(out, "Fl %c , ", o->key);
         str_puts(out, "Fl \\-");

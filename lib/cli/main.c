@@ -18,7 +18,7 @@ static void on_signal(int sig) {
 }
 
 /* What a failure leaves in a pipe: a record that makes the next tool end, too. */
-static void leave_record(const Run *r, int status) {
+static void write_abort_record(const Run *r, int status) {
     unsigned char record[ABORT_RECORD];
     const Common *c = r->common;
     bool elsewhere = c && c->output && strcmp(c->output, "-") != 0;
@@ -35,7 +35,7 @@ static void on_abort(int sig) {
     (void)sig;
     if (interrupted) {
         writer_unlink_all(interrupted->s);
-        leave_record(interrupted, 70);
+        write_abort_record(interrupted, 70);
     }
     _exit(70);
 }
@@ -52,7 +52,7 @@ static void catch_signals(Run *r) {
     }
 }
 
-static void say(const char *text) {
+static void write_stderr(const char *text) {
     size_t n = strlen(text);
     while (n) {
         ssize_t done = write(STDERR_FILENO, text, n);
@@ -73,47 +73,48 @@ static bool wants_json(int argc, char **argv) {
 }
 
 /* Within the quotes of JSON, without memory. */
-static void say_quoted(const char *text) {
+static void write_stderr_quoted(const char *text) {
     for (char c[3] = {'\\'}; *text; text++) {
         bool escaped = *text == '"' || *text == '\\';
         c[1] = (unsigned char)*text < 32 ? '?' : *text;
-        say(c + !escaped);
+        write_stderr(c + !escaped);
     }
 }
 
-static void say_doing(const char *doing) {
+static void write_stderr_doing(const char *doing) {
     if (!doing) return;
-    say(" while ");
-    say(doing);
+    write_stderr(" while ");
+    write_stderr(doing);
 }
 
 /* There may be no memory left: a report as report_all() writes them, piece by piece. */
-_Noreturn static void panic(void *ctx, DiagCode code, const char *message) {
+_Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *message) {
     const Run *r = ctx;
     const char exit[] = {(char)('0' + diag_exit(code)), '\0'};
-    const char *doing = r->s && code == E_LIMIT ? session_doing(r->s, NULL) : NULL;
+    const char *doing = r->s && code == E_LIMIT ? session_set_doing(r->s, NULL) : NULL;
     if (r->s) writer_unlink_all(r->s);
     if (wants_json(r->argc, r->argv)) {
-        say("{\"tool\": \"");
-        say_quoted(r->program);
-        say("\", \"severity\": \"error\", \"code\": \"");
-        say(diag_name(code));
-        say("\", \"exit\": "); /* one digit: what strikes like this is no bug */
-        say(exit);
-        say(", \"message\": \"");
-        say_quoted(message);
-        say_doing(doing);
-        say("\", \"notes\": []}\n");
+        write_stderr("{\"tool\": \"");
+        write_stderr_quoted(r->program);
+        write_stderr("\", \"severity\": \"error\", \"code\": \"");
+        write_stderr(diag_name(code));
+        write_stderr(
+            "\", \"exit\": "); /* one digit: what strikes like this is no bug */
+        write_stderr(exit);
+        write_stderr(", \"message\": \"");
+        write_stderr_quoted(message);
+        write_stderr_doing(doing);
+        write_stderr("\", \"notes\": []}\n");
     } else {
-        say(r->program);
-        say(": error[");
-        say(diag_name(code));
-        say("]: ");
-        say(message);
-        say_doing(doing);
-        say("\n");
+        write_stderr(r->program);
+        write_stderr(": error[");
+        write_stderr(diag_name(code));
+        write_stderr("]: ");
+        write_stderr(message);
+        write_stderr_doing(doing);
+        write_stderr("\n");
     }
-    leave_record(r, diag_exit(code));
+    write_abort_record(r, diag_exit(code));
     _exit(diag_exit(code));
 }
 
@@ -128,7 +129,7 @@ static void on_bus_error(int sig, siginfo_t *info, void *context) {
         for (; n < 400 && name[n]; n++)
             text[n] = name[n] >= ' ' && name[n] <= '~' ? name[n] : '?';
         memcpy(text + n, " was cut short while it was read", 33);
-        panic(interrupted, E_IO, text);
+        exit_on_panic(interrupted, E_IO, text);
     }
     on_signal(sig);
 }
@@ -146,7 +147,7 @@ static void on_alarm(int sig) {
     if (!interrupted) return;
     const atomic_bool *late = session_expired(interrupted->s);
     if (atomic_load(late))
-        panic(interrupted, E_LIMIT, "the time that --max-time allows is over");
+        exit_on_panic(interrupted, E_LIMIT, "the time that --max-time allows is over");
     session_expire(interrupted->s);
 }
 
@@ -167,21 +168,21 @@ static bool want_color(const Common *c) {
            !(term && strcmp(term, "dumb") == 0);
 }
 
-static int failed(Run *r) {
+static int report_failure(Run *r) {
     const Diag *why = diag_first_error(r->s);
     if (atomic_load(session_expired(r->s)) && why && why->code != E_LIMIT) {
         diag_clear(r->s); /* what failed for want of time says something else */
-        session_late(r->s, NOWHERE);
+        session_fail_expired(r->s, NOWHERE);
     }
     const Diag *first = diag_first_error(r->s);
     int status = first ? first->exit : 70;
     report_all(r->s, r->program, r->common->errors == 1, want_color(r->common),
                STDERR_FILENO);
-    leave_record(r, status);
+    write_abort_record(r, status);
     return status;
 }
 
-static bool information(Run *r, bool *done) {
+static bool print_help_or_version(Run *r, bool *done) {
     Common *c = r->common;
     Str out = STR(r->s);
     *done = c->help || c->version || c->dump;
@@ -223,11 +224,11 @@ static void print_line(void *ctx, const char *text) {
         str_putc(&out, text[n]);
         text += n + 1;
     }
-    say(str_text(&out));
+    write_stderr(str_text(&out));
     str_free(&out);
 }
 
-static bool settle(Run *r) {
+static bool apply_common_options(Run *r) {
     services(r->s)->print = print_line;
     services(r->s)->print_ctx = r;
     Options *o = session_options(r->s);
@@ -239,7 +240,7 @@ static bool settle(Run *r) {
 }
 
 /* The user's own ops. */
-static bool load_own(Run *r) {
+static bool load_user_ops(Run *r) {
     for (size_t i = 0; i < r->common->plugins.n; i++)
         if (!plugin_load(r->s, r->common->plugins.p[i].p)) return false;
     for (size_t i = 0; i < r->common->ops.n; i++)
@@ -247,11 +248,11 @@ static bool load_own(Run *r) {
     return true;
 }
 
-static bool work(Run *r, int argc, char **argv) {
+static bool parse_and_run(Run *r, int argc, char **argv) {
     bool done;
-    if (!tool_parse(r, argc, argv) || !information(r, &done)) return false;
+    if (!tool_parse(r, argc, argv) || !print_help_or_version(r, &done)) return false;
     if (done) return true;
-    return settle(r) && load_own(r) && r->tool->run(r);
+    return apply_common_options(r) && load_user_ops(r) && r->tool->run(r);
 }
 
 /* OpenBLAS reads these when it is opened. It would start threads that we don't use; and
@@ -285,15 +286,15 @@ int tool_main(const Tool *t, int argc, char **argv) {
                         : argc ? argv[0]
                                : t->name};
     r.common = calloc(1, t->settings);
-    if (!r.common) panic(&r, E_MEM, "out of memory");
+    if (!r.common) exit_on_panic(&r, E_MEM, "out of memory");
     if (wants_json(argc, argv)) r.common->errors = 1;
     if (t->preset) t->preset(r.common);
-    r.s = tools_session(panic, &r);
+    r.s = tools_session(exit_on_panic, &r);
     catch_signals(&r);
     catch_bus_errors();
     tool_environment();
-    bool ok = work(&r, argc, argv);
-    int status = ok ? 0 : failed(&r);
+    bool ok = parse_and_run(&r, argc, argv);
+    int status = ok ? 0 : report_failure(&r);
     if (ok && diag_count(r.s))
         report_all(r.s, r.program, r.common->errors == 1, want_color(r.common),
                    STDERR_FILENO);

@@ -45,13 +45,13 @@ const Opt *tool_option(const Tool *t, size_t i) {
     return i - t->nopt < NCOMMON ? &common[i - t->nopt] : NULL;
 }
 
-static const char *values(const Run *r, const Opt *o) {
+static const char *option_values(const Run *r, const Opt *o) {
     return o->at == AT(format) && o->kind == OPT_ENUM && !o->arg ? r->tool->formats
                                                                  : o->arg;
 }
 
 /* ---- finding ---- */
-static bool no_option(Run *r, const char *name, size_t n) {
+static bool fail_unknown_option(Run *r, const char *name, size_t n) {
     const char *word = arena_str(session_arena(r->s), name, n), *names[128];
     size_t count = 0;
     const Opt *o = tool_option(r->tool, 0);
@@ -77,7 +77,7 @@ static const Opt *find_long(Run *r, const char *name, size_t n) {
         }
         found = o;
     }
-    if (!found) no_option(r, name, n);
+    if (!found) fail_unknown_option(r, name, n);
     return found;
 }
 
@@ -90,13 +90,13 @@ static const Opt *find_short(Run *r, char key) {
 }
 
 /* ---- storing ---- */
-static bool wants(Run *r, const Opt *o, const char *what, const char *got) {
+static bool fail_option_value(Run *r, const Opt *o, const char *what, const char *got) {
     return fail(r->s, NOWHERE, E_USAGE, "--%s takes %s, not '%s'", o->name, what, got);
 }
 
 /* "unset" in front of an enum's words is the state before the option, and ~ marks words
  * that a tool knows only to refuse them: neither is a word to type. */
-const char *enum_words(Arena *a, const char *all) {
+const char *option_enum_words(Arena *a, const char *all) {
     char **word;
     size_t n = str_split(a, all, '|', &word);
     char *out = arena_zalloc(a, strlen(all) + 1, 1);
@@ -109,12 +109,12 @@ const char *enum_words(Arena *a, const char *all) {
     return out;
 }
 
-static bool no_word(Run *r, const Opt *o, const char *v) {
+static bool fail_unknown_word(Run *r, const Opt *o, const char *v) {
     Arena *a = session_arena(r->s);
-    const char *shown = enum_words(a, values(r, o));
+    const char *shown = option_enum_words(a, option_values(r, o));
     char **word, *upper = arena_str(a, v, strlen(v));
     size_t n = str_split(a, shown, '|', &word);
-    wants(r, o, arena_printf(a, "one of %s", shown), v);
+    fail_option_value(r, o, arena_printf(a, "one of %s", shown), v);
     const char *near = str_nearest(r->s, v, (const char *const *)word, n);
     for (char *p = upper; *p; p++)
         *p = (char)toupper((unsigned char)*p);
@@ -122,30 +122,31 @@ static bool no_word(Run *r, const Opt *o, const char *v) {
     return near ? note(r->s, NOWHERE, "did you mean %s?", near) : false;
 }
 
-static bool store_enum(Run *r, const Opt *o, const char *v, int *at) {
+static bool store_enum_option(Run *r, const Opt *o, const char *v, int *at) {
     char **word;
-    size_t n = str_split(session_arena(r->s), values(r, o), '|', &word);
+    size_t n = str_split(session_arena(r->s), option_values(r, o), '|', &word);
     for (size_t i = 0; i < n; i++)
         if (strcasecmp(word[i] + (*word[i] == '~'), v) == 0) return *at = (int)i, true;
-    return no_word(r, o, v);
+    return fail_unknown_word(r, o, v);
 }
 
-static bool store_int(Run *r, const Opt *o, const char *v, int64_t *at) {
+static bool store_int_option(Run *r, const Opt *o, const char *v, int64_t *at) {
     bool negative = *v == '-', overflow = false;
     uint64_t u;
     const char *p = v + (negative || *v == '+');
     size_t n = num_read_uint(p, strlen(p), &u, &overflow);
-    if (!n || p[n] || overflow || u > INT64_MAX) return wants(r, o, "an integer", v);
+    if (!n || p[n] || overflow || u > INT64_MAX)
+        return fail_option_value(r, o, "an integer", v);
     *at = negative ? -(int64_t)u : (int64_t)u;
     return true;
 }
 
-static bool store_float(Run *r, const Opt *o, const char *v, double *at) {
+static bool store_float_option(Run *r, const Opt *o, const char *v, double *at) {
     size_t n = num_read_float(v, strlen(v), FLOAT64, at);
-    return (n && !v[n]) || wants(r, o, "a number", v);
+    return (n && !v[n]) || fail_option_value(r, o, "a number", v);
 }
 
-static bool store_time(Run *r, const Opt *o, const char *v, double *at) {
+static bool store_time_option(Run *r, const Opt *o, const char *v, double *at) {
     static const struct {
         const char *unit;
         double seconds;
@@ -157,10 +158,11 @@ static bool store_time(Run *r, const Opt *o, const char *v, double *at) {
             *at = number * units[i].seconds;
             if (*at >= 1e-3 && *at < 1e9) return true;
         }
-    return wants(r, o, "a time from 1ms on, such as 90, 1.5s, 200ms, 2m or 1h", v);
+    return fail_option_value(
+        r, o, "a time from 1ms on, such as 90, 1.5s, 200ms, 2m or 1h", v);
 }
 
-static Text text_of(Run *r, const char *label, const char *v) {
+static Text source_text(Run *r, const char *label, const char *v) {
     size_t n = strlen(v);
     uint32_t src = source_add(r->s, label, v, n);
     return (Text){source_get(r->s, src)->text, {src, 0, (uint32_t)n}};
@@ -176,7 +178,7 @@ static bool takes_names(const Opt *o) {
 }
 
 /* A script's variable may be empty: what would be asked for then is nothing. */
-static bool says_something(Run *r, const Opt *o, const char *v) {
+static bool check_not_empty(Run *r, const Opt *o, const char *v) {
     char **word;
     if (!v || !o->arg || o->kind == OPT_TEXT || o->kind == OPT_MAYBE) return true;
     if (!*v)
@@ -191,8 +193,8 @@ static bool says_something(Run *r, const Opt *o, const char *v) {
            fail(r->s, NOWHERE, E_USAGE, "--%s: there is no name in '%s'", o->name, v);
 }
 
-static bool store(Run *r, const Opt *o, const char *v) {
-    if (!says_something(r, o, v)) return false;
+static bool store_option(Run *r, const Opt *o, const char *v) {
+    if (!check_not_empty(r, o, v)) return false;
     char *at = (char *)r->common + o->at;
     void *field = at;
     switch (o->kind) {
@@ -200,18 +202,19 @@ static bool store(Run *r, const Opt *o, const char *v) {
         *(bool *)field = true;
         return true;
     case OPT_INT:
-        return store_int(r, o, v, field);
+        return store_int_option(r, o, v, field);
     case OPT_FLOAT:
-        return store_float(r, o, v, field);
+        return store_float_option(r, o, v, field);
     case OPT_SIZE:
-        return num_read_size(v, field) || wants(r, o, "a size such as 512M or 10MB", v);
+        return num_read_size(v, field) ||
+               fail_option_value(r, o, "a size such as 512M or 10MB", v);
     case OPT_NAMES: {
         const char **names = field;
         *names = *names ? arena_printf(session_arena(r->s), "%s,%s", *names, v) : v;
         return true;
     }
     case OPT_TIME:
-        return store_time(r, o, v, field);
+        return store_time_option(r, o, v, field);
     case OPT_STR:
     case OPT_TEXT:
     case OPT_MAYBE:
@@ -220,17 +223,17 @@ static bool store(Run *r, const Opt *o, const char *v) {
         return true;
     case OPT_LIST:
     case OPT_FILES: {
-        Text t = text_of(r, arena_printf(session_arena(r->s), "--%s", o->name), v);
+        Text t = source_text(r, arena_printf(session_arena(r->s), "--%s", o->name), v);
         vec_push(r->s, (Texts *)field, t);
         return true;
     }
     case OPT_ENUM:
-        return store_enum(r, o, v, field);
+        return store_enum_option(r, o, v, field);
     case OPT_LEVEL: {
         int64_t level = 1;
-        if (v && !store_int(r, o, v, &level)) return false;
+        if (v && !store_int_option(r, o, v, &level)) return false;
         if (level < 1 || level > 19)
-            return wants(r, o, "a level from 1 to 19", v ? v : "");
+            return fail_option_value(r, o, "a level from 1 to 19", v ? v : "");
         *(int *)field = (int)level;
         return true;
     }
@@ -263,7 +266,7 @@ static bool takes_value(const Opt *o) {
 }
 
 static bool needs_value(Run *r, const Opt *o) {
-    const char *v = values(r, o);
+    const char *v = option_values(r, o);
     return fail(r->s, NOWHERE, E_USAGE, "--%s needs %s", o->name, v ? v : "a value");
 }
 
@@ -276,9 +279,9 @@ static bool parse_long(Run *r, int argc, char **argv, int *i) {
     if (takes_value(o) && !eq && *i + 1 >= argc) return needs_value(r, o);
     if (o->kind == OPT_MAYBE && !eq) {
         bool here = *i + 1 < argc && argv[*i + 1][0] != '-';
-        return store(r, o, here ? argv[++*i] : "");
+        return store_option(r, o, here ? argv[++*i] : "");
     }
-    return store(r, o, eq ? eq + 1 : takes_value(o) ? argv[++*i] : NULL);
+    return store_option(r, o, eq ? eq + 1 : takes_value(o) ? argv[++*i] : NULL);
 }
 
 /* -f, -fz, -oFILE, -o FILE, -z3 */
@@ -287,15 +290,15 @@ static bool parse_short(Run *r, int argc, char **argv, int *i) {
         const Opt *o = find_short(r, *p);
         if (!o) return false;
         if (o->kind == OPT_FLAG) {
-            store(r, o, NULL);
+            store_option(r, o, NULL);
         } else if (o->kind == OPT_LEVEL) {
             size_t n = strspn(p + 1, "0123456789");
             const char *v = n ? arena_str(session_arena(r->s), p + 1, n) : NULL;
-            if (!store(r, o, v)) return false;
+            if (!store_option(r, o, v)) return false;
             p += n;
         } else {
             if (!p[1] && *i + 1 >= argc) return needs_value(r, o);
-            return store(r, o, p[1] ? p + 1 : argv[++*i]);
+            return store_option(r, o, p[1] ? p + 1 : argv[++*i]);
         }
     }
     return true;
@@ -308,8 +311,8 @@ bool tool_parse(Run *r, int argc, char **argv) {
         const char *arg = argv[i];
         bool ok = true;
         if (!options || arg[0] != '-' || !arg[1]) {
-            Text t =
-                text_of(r, arena_printf(session_arena(r->s), "argument %d", i), arg);
+            Text t = source_text(r, arena_printf(session_arena(r->s), "argument %d", i),
+                                 arg);
             vec_push(r->s, &r->common->operands, t);
         } else if (strcmp(arg, "--") == 0) {
             options = false;

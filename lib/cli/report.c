@@ -15,7 +15,7 @@ static const Paint plain = {"", "", "", "", ""};
 static const Paint colours = {"\033[1;31m", "\033[1;35m", "\033[1;36m", "\033[1;32m",
                               "\033[0m"};
 
-static void put_place(Session *s, Span at, Str *out) {
+static void put_diag_place(Session *s, Span at, Str *out) {
     const Source *src = source_get(s, at.source);
     uint32_t line, col;
     if (!src) return;
@@ -25,14 +25,14 @@ static void put_place(Session *s, Span at, Str *out) {
 }
 
 /* Is it a byte of a letter that began before? */
-static bool goes_on(char c) {
+static bool is_continuation_byte(char c) {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-static size_t columns(const char *p, size_t n) {
+static size_t count_columns(const char *p, size_t n) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        count += !goes_on(p[i]);
+        count += !is_continuation_byte(p[i]);
     return count;
 }
 
@@ -47,16 +47,16 @@ static void put_line(Session *s, Span at, const Paint *paint, Str *out) {
         end++;
     if (begin == end) return;
     if (b - begin > LINE_MAX_SHOWN / 2) begin = b - LINE_MAX_SHOWN / 2;
-    while (begin < b && goes_on(src->text[begin]))
+    while (begin < b && is_continuation_byte(src->text[begin]))
         begin++;
     if (end - begin > LINE_MAX_SHOWN) end = begin + LINE_MAX_SHOWN;
-    while (end > b && end < src->len && goes_on(src->text[end]))
+    while (end > b && end < src->len && is_continuation_byte(src->text[end]))
         end--;
     size_t stop = at.end < end ? at.end : end;
-    size_t width = stop > b ? columns(src->text + b, stop - b) : 1;
+    size_t width = stop > b ? count_columns(src->text + b, stop - b) : 1;
     str_puts(out, "    ");
     str_masked(out, src->text + begin, end - begin);
-    str_printf(out, "\n    %*s%s", (int)columns(src->text + begin, b - begin), "",
+    str_printf(out, "\n    %*s%s", (int)count_columns(src->text + begin, b - begin), "",
                paint->caret);
     for (size_t i = 0; i < width; i++)
         str_putc(out, '^');
@@ -75,11 +75,11 @@ static void put_note(const char *p, Str *out) {
     }
 }
 
-static void put_text(Session *s, const Diag *d, const char *program, const Paint *paint,
-                     Str *out) {
+static void put_diag_text(Session *s, const Diag *d, const char *program,
+                          const Paint *paint, Str *out) {
     bool error = d->severity == DIAG_ERROR;
     str_printf(out, "%s: ", program);
-    put_place(s, d->at, out);
+    put_diag_place(s, d->at, out);
     str_printf(out, "%s%s[%s]:%s ", error ? paint->error : paint->warning,
                error ? "error" : "warning", diag_name(d->code), paint->off);
     str_visible(out, d->text, strlen(d->text));
@@ -87,7 +87,7 @@ static void put_text(Session *s, const Diag *d, const char *program, const Paint
     put_line(s, d->at, paint, out);
     for (const DiagNote *n = d->notes; n; n = n->next) {
         str_puts(out, "  ");
-        put_place(s, n->at, out);
+        put_diag_place(s, n->at, out);
         str_printf(out, "%snote:%s ", paint->note, paint->off);
         put_note(n->text, out);
         put_line(s, n->at, paint, out);
@@ -108,7 +108,7 @@ static void json_place(Session *s, Span at, Str *out) {
     }
 }
 
-static void put_json(Session *s, const Diag *d, const char *program, Str *out) {
+static void put_diag_json(Session *s, const Diag *d, const char *program, Str *out) {
     str_puts(out, "{\"tool\": ");
     str_json(out, program, strlen(program));
     str_printf(
@@ -130,9 +130,9 @@ void report_one(Session *s, const Diag *d, const char *program, bool json, bool 
                 Str *out) {
     if (d->code == E_UPSTREAM) return; /* the tool that failed has said it */
     if (json)
-        put_json(s, d, program, out);
+        put_diag_json(s, d, program, out);
     else
-        put_text(s, d, program, color ? &colours : &plain, out);
+        put_diag_text(s, d, program, color ? &colours : &plain, out);
 }
 
 void report_all(Session *s, const char *program, bool json, bool color, int fd) {

@@ -1,17 +1,17 @@
 /* Comparison overrides: a side table with an index by variable. */
 #include "graph/graph_impl.h"
 
-static Approx *find(const Graph *g, Var v) {
+static Approx *find_approx(const Graph *g, Var v) {
     uint64_t at;
     return map_get(&g->priv->approx, v, &at) ? &g->approx.p[at].how : NULL;
 }
 
 const Approx *graph_approx(const Graph *g, Var v) {
-    return g->approx.n ? find(g, v) : NULL;
+    return g->approx.n ? find_approx(g, v) : NULL;
 }
 
 void graph_set_approx(Graph *g, Var v, Approx how) {
-    Approx *have = find(g, v);
+    Approx *have = find_approx(g, v);
     if (have) {
         *have = how;
         return;
@@ -20,7 +20,7 @@ void graph_set_approx(Graph *g, Var v, Approx how) {
     vec_push(g->s, &g->approx, ((VarApprox){v, how}));
 }
 
-void graph_loosen(Graph *g, Var v, Approx how) {
+void graph_loosen_approx(Graph *g, Var v, Approx how) {
     const Approx *have = graph_approx(g, v);
     if (have) {
         if (have->rtol > how.rtol) how.rtol = have->rtol;

@@ -6,35 +6,35 @@
 
 #include <string.h>
 
-typedef struct Frame {
+typedef struct CopyFrame {
     ApplyId a;
     uint32_t next; /* the input to look at */
-} Frame;
+} CopyFrame;
 
-typedef struct Copy {
+typedef struct GraphCopy {
     Graph *dst;
     const Graph *src;
-    Wanted *wanted;
+    WantedFunctions *wanted;
     bool intern;
     Var *to;       /* where each variable leads; NULL: to itself */
     Var *id;       /* each variable's own copy */
     uint8_t *need; /* by variable: leaves; by Apply in need_apply */
     uint8_t *need_apply;
     uint8_t *open; /* Applies on the stack */
-    Vec(Frame) stack;
+    Vec(CopyFrame) stack;
     Vec(Var) in;
-} Copy;
+} GraphCopy;
 
 /* ---- single nodes ---- */
 
-static void copy_ref(Graph *dst, Leaf *to, const Leaf *from) {
+static void copy_leaf_ref(Graph *dst, Leaf *to, const Leaf *from) {
     if (!from->ref || to->ref) return;
     to->ref = arena_str(dst->arena, from->ref, strlen(from->ref));
     if (from->ref_key)
         to->ref_key = arena_str(dst->arena, from->ref_key, strlen(from->ref_key));
 }
 
-Var copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
+Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
     const Type *t = var_type(src, v);
     LeafKind kind = var_leaf(src, v);
     uint32_t number = src->var[v].owner; /* src may be dst: its arrays may move */
@@ -45,13 +45,14 @@ Var copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
         x = graph_shared(dst, src->leaf[number].name, t);
         value_copy_view(var_leafrec(dst, x)->value, src->leaf[number].value);
     } else {
-        x = graph_const_again(dst, src, v, intern);
-        copy_ref(dst, var_leafrec(dst, x), &src->leaf[number]);
+        x = graph_share_const(dst, src, v, intern);
+        copy_leaf_ref(dst, var_leafrec(dst, x), &src->leaf[number]);
     }
     return x;
 }
 
-Var copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in, bool intern) {
+Var graph_copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in,
+                     bool intern) {
     Apply r = src->apply[a];
     const Type *one[8] = {NULL}, **out = one;
     if (r.nout > 8) out = mem_zalloc(dst->s, r.nout, sizeof *out);
@@ -65,19 +66,19 @@ Var copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in, bool inte
 
 /* ---- functions ---- */
 
-void want_function(Wanted *w, Sym name) {
+void wanted_add_function(WantedFunctions *w, Sym name) {
     if (name == 0 || map_get(&w->seen, name, NULL) || !graph_function(w->src, name))
         return;
     map_put(&w->seen, name, 1);
     vec_push(w->src->s, &w->todo, name);
 }
 
-void want_props(Wanted *w, const Props *p) {
+void wanted_add_props(WantedFunctions *w, const Props *p) {
     for (uint32_t i = 0; i < p->n; i++)
-        if (p->p[i].kind == P_GRAPH) want_function(w, p->p[i].sym);
+        if (p->p[i].kind == P_GRAPH) wanted_add_function(w, p->p[i].sym);
 }
 
-void wanted_free(Wanted *w) {
+void wanted_free(WantedFunctions *w) {
     map_free(&w->seen);
     vec_free(&w->todo);
 }
@@ -85,7 +86,7 @@ void wanted_free(Wanted *w) {
 /* ---- forwarding ---- */
 
 /* Where v leads in the end; the way is shortened for the next who asks. */
-static Var lead(const Copy *c, Var v) {
+static Var resolve_forward(const GraphCopy *c, Var v) {
     if (!c->to || v == VAR_NONE) return v;
     Var end = v;
     for (uint32_t steps = 0; c->to[end] != end; end = c->to[end])
@@ -100,86 +101,86 @@ static Var lead(const Copy *c, Var v) {
 
 /* ---- what is needed ---- */
 
-static void need(Copy *c, Var v) {
-    v = lead(c, v);
+static void need_var(GraphCopy *c, Var v) {
+    v = resolve_forward(c, v);
     if (v == VAR_NONE || c->need[v]) return;
     c->need[v] = 1;
     ApplyId a = var_owner(c->src, v);
     if (a == APPLY_NONE || c->need_apply[a]) return;
     c->need_apply[a] = 1;
-    vec_push(c->src->s, &c->stack, ((Frame){a, 0}));
+    vec_push(c->src->s, &c->stack, ((CopyFrame){a, 0}));
 }
 
-static void need_all(Copy *c) {
+static void need_inputs(GraphCopy *c) {
     while (c->stack.n > 0) {
         ApplyId a = c->stack.p[--c->stack.n].a;
         for (uint32_t k = 0; k < c->src->apply[a].nin; k++)
-            need(c, apply_in(c->src, a)[k]);
+            need_var(c, apply_in(c->src, a)[k]);
     }
 }
 
-static void need_run(Copy *c) {
+static void need_run_roots(GraphCopy *c) {
     const Graph *g = c->src;
     for (size_t i = 0; i < g->outputs.n; i++)
-        need(c, g->outputs.p[i].var);
+        need_var(c, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        need(c, g->updates.p[i].value);
+        need_var(c, g->updates.p[i].value);
     for (size_t i = 0; i < g->effects.n; i++) {
         ApplyId a = g->effects.p[i];
-        if (!c->need_apply[a]) vec_push(g->s, &c->stack, ((Frame){a, 0}));
+        if (!c->need_apply[a]) vec_push(g->s, &c->stack, ((CopyFrame){a, 0}));
         c->need_apply[a] = 1;
     }
     for (size_t i = 0; i < g->kept.n; i++)
-        need(c, g->kept.p[i]);
-    need(c, g->until);
+        need_var(c, g->kept.p[i]);
+    need_var(c, g->until);
 }
 
-static void need_roots(Copy *c, unsigned roots) {
+static void need_roots(GraphCopy *c, unsigned roots) {
     const Graph *g = c->src;
-    if (roots & ROOTS_RUN) need_run(c);
+    if (roots & ROOTS_RUN) need_run_roots(c);
     for (size_t i = 0; i < g->shared.n; i++)
-        if (roots & ROOTS_INIT) need(c, var_leafrec(g, g->shared.p[i])->init);
+        if (roots & ROOTS_INIT) need_var(c, var_leafrec(g, g->shared.p[i])->init);
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->names.n; i++)
-        need(c, g->names.p[i].var);
+        need_var(c, g->names.p[i].var);
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->trees.n; i++)
-        need(c, g->trees.p[i].var);
-    need_all(c);
+        need_var(c, g->trees.p[i].var);
+    need_inputs(c);
 }
 
 /* ---- copying ---- */
 
-static void emit_leaf(Copy *c, Var v) {
-    if (c->id[v] == VAR_NONE) c->id[v] = copy_leaf(c->dst, c->src, v, c->intern);
+static void emit_leaf(GraphCopy *c, Var v) {
+    if (c->id[v] == VAR_NONE) c->id[v] = graph_copy_leaf(c->dst, c->src, v, c->intern);
 }
 
-static void emit_apply(Copy *c, ApplyId a) {
+static void emit_apply(GraphCopy *c, ApplyId a) {
     const Apply *r = &c->src->apply[a];
     c->in.n = 0;
     for (uint32_t k = 0; k < r->nin; k++)
-        vec_push(c->src->s, &c->in, c->id[lead(c, apply_in(c->src, a)[k])]);
-    Var first = copy_apply(c->dst, c->src, a, c->in.p, c->intern);
+        vec_push(c->src->s, &c->in, c->id[resolve_forward(c, apply_in(c->src, a)[k])]);
+    Var first = graph_copy_apply(c->dst, c->src, a, c->in.p, c->intern);
     for (Var k = 0; k < r->nout; k++)
         c->id[r->out + k] = first + k;
-    if (c->wanted) want_props(c->wanted, r->props);
+    if (c->wanted) wanted_add_props(c->wanted, r->props);
 }
 
-static void open_apply(Copy *c, ApplyId a) {
+static void open_apply(GraphCopy *c, ApplyId a) {
     if (c->open[a]) bug("a variable was replaced by one that depends on it");
     c->open[a] = 1;
-    vec_push(c->src->s, &c->stack, ((Frame){a, 0}));
+    vec_push(c->src->s, &c->stack, ((CopyFrame){a, 0}));
 }
 
 /* Copies Apply a after everything that it needs. */
-static void emit_with_inputs(Copy *c, ApplyId a) {
+static void emit_with_inputs(GraphCopy *c, ApplyId a) {
     open_apply(c, a);
     while (c->stack.n > 0) {
-        Frame *f = &c->stack.p[c->stack.n - 1];
+        CopyFrame *f = &c->stack.p[c->stack.n - 1];
         if (f->next == c->src->apply[f->a].nin) {
             emit_apply(c, f->a);
             c->stack.n--;
             continue;
         }
-        Var v = lead(c, apply_in(c->src, f->a)[f->next++]);
+        Var v = resolve_forward(c, apply_in(c->src, f->a)[f->next++]);
         ApplyId owner = var_owner(c->src, v);
         if (owner == APPLY_NONE)
             emit_leaf(c, v);
@@ -191,11 +192,11 @@ static void emit_with_inputs(Copy *c, ApplyId a) {
 /* Inputs come first: their order is that of the interface, whatever their ids. What
  * replaces a variable takes its place, so that an order that was good for memory stays
  * so. */
-static void emit_all(Copy *c) {
+static void emit_needed(GraphCopy *c) {
     for (size_t i = 0; i < c->src->inputs.n; i++)
         emit_leaf(c, c->src->inputs.p[i]);
     for (Var v = 0; v < c->src->nvar; v++) {
-        Var x = lead(c, v);
+        Var x = resolve_forward(c, v);
         ApplyId a = var_owner(c->src, x);
         if (var_leaf(c->src, v) != LEAF_NOT) {
             if (c->need[v] || var_leaf(c->src, v) == LEAF_SHARED) emit_leaf(c, v);
@@ -207,16 +208,16 @@ static void emit_all(Copy *c) {
 
 /* ---- the interface ---- */
 
-static Var new_id(const Copy *c, Var v) {
-    return v == VAR_NONE ? VAR_NONE : c->id[lead(c, v)];
+static Var copied_id(const GraphCopy *c, Var v) {
+    return v == VAR_NONE ? VAR_NONE : c->id[resolve_forward(c, v)];
 }
 
-static void copy_names(Copy *c) {
+static void copy_names(GraphCopy *c) {
     for (size_t i = 0; i < c->src->names.n; i++) {
         VarName n = c->src->names.p[i];
         LeafKind leaf = var_leaf(c->src, n.var);
         bool own = leaf == LEAF_INPUT || leaf == LEAF_SHARED;
-        Var v = own ? c->id[n.var] : new_id(c, n.var);
+        Var v = own ? c->id[n.var] : copied_id(c, n.var);
         if (v != VAR_NONE && graph_find(c->dst, n.name) == VAR_NONE)
             graph_name(c->dst, v, n.name);
     }
@@ -226,49 +227,49 @@ static void copy_names(Copy *c) {
     }
     for (size_t i = 0; i < c->src->trees.n; i++) {
         VarName n = c->src->trees.p[i];
-        n.var = new_id(c, n.var);
+        n.var = copied_id(c, n.var);
         if (n.var != VAR_NONE) vec_push(c->dst->s, &c->dst->trees, n);
     }
 }
 
 /* Two variables that became one are compared as loosely as either. */
-static void copy_approx(Copy *c) {
+static void copy_approx(GraphCopy *c) {
     for (size_t i = 0; i < c->src->approx.n; i++) {
         VarApprox a = c->src->approx.p[i];
-        Var v = new_id(c, a.var);
-        if (v != VAR_NONE) graph_loosen(c->dst, v, a.how);
+        Var v = copied_id(c, a.var);
+        if (v != VAR_NONE) graph_loosen_approx(c->dst, v, a.how);
     }
 }
 
-static void copy_interface(Copy *c, unsigned roots) {
+static void copy_interface(GraphCopy *c, unsigned roots) {
     Graph *d = c->dst;
     const Graph *g = c->src;
     copy_approx(c);
     for (size_t i = 0; roots & ROOTS_INIT && i < g->shared.n; i++) {
         Var v = g->shared.p[i];
-        var_leafrec(d, c->id[v])->init = new_id(c, var_leafrec(g, v)->init);
+        var_leafrec(d, c->id[v])->init = copied_id(c, var_leafrec(g, v)->init);
     }
     copy_names(c);
     if (!(roots & ROOTS_RUN)) return;
     for (size_t i = 0; i < g->outputs.n; i++)
         vec_push(d->s, &d->outputs,
-                 ((Output){g->outputs.p[i].label, new_id(c, g->outputs.p[i].var)}));
+                 ((Output){g->outputs.p[i].label, copied_id(c, g->outputs.p[i].var)}));
     for (size_t i = 0; i < g->updates.n; i++) {
         Update u = g->updates.p[i];
-        vec_push(d->s, &d->updates, ((Update){c->id[u.shared], new_id(c, u.value)}));
+        vec_push(d->s, &d->updates, ((Update){c->id[u.shared], copied_id(c, u.value)}));
     }
     for (size_t i = 0; i < g->effects.n; i++)
         vec_push(d->s, &d->effects, var_owner(d, c->id[g->apply[g->effects.p[i]].out]));
     for (size_t i = 0; i < g->kept.n; i++)
-        vec_push(d->s, &d->kept, new_id(c, g->kept.p[i]));
-    d->until = new_id(c, g->until);
+        vec_push(d->s, &d->kept, copied_id(c, g->kept.p[i]));
+    d->until = copied_id(c, g->until);
 }
 
 static const char *copy_str(Graph *d, const char *text) {
     return text ? arena_str(d->arena, text, strlen(text)) : NULL;
 }
 
-static void copy_facts(Graph *d, const Graph *g) {
+static void copy_graph_facts(Graph *d, const Graph *g) {
     d->name = g->name;
     d->doc = copy_str(d, g->doc);
     d->folder = copy_str(d, g->folder);
@@ -287,10 +288,11 @@ static void copy_facts(Graph *d, const Graph *g) {
         vec_push(d->s, &d->modes, g->modes.p[i]);
 }
 
-static void copy_body(Graph *dst, const Graph *src, unsigned roots, const Var *forward,
-                      bool intern, Var *map, Wanted *w) {
+static void copy_graph_body(Graph *dst, const Graph *src, unsigned roots,
+                            const Var *forward, bool intern, Var *map,
+                            WantedFunctions *w) {
     Arena *a = arena_new(src->s);
-    Copy c = {.dst = dst, .src = src, .wanted = w, .intern = intern};
+    GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = intern};
     size_t n = src->nvar;
     if (forward) c.to = arena_copy(a, forward, n * sizeof *forward);
     c.id = NEW_N(a, n, Var);
@@ -298,24 +300,25 @@ static void copy_body(Graph *dst, const Graph *src, unsigned roots, const Var *f
     c.need = NEW_N(a, n, uint8_t);
     c.need_apply = NEW_N(a, src->napply, uint8_t);
     c.open = NEW_N(a, src->napply, uint8_t);
-    copy_facts(dst, src);
+    copy_graph_facts(dst, src);
     need_roots(&c, roots);
-    emit_all(&c);
+    emit_needed(&c);
     copy_interface(&c, roots);
     for (Var v = 0; map && v < src->nvar; v++)
-        map[v] = new_id(&c, v);
+        map[v] = copied_id(&c, v);
     if (w) {
-        want_function(w, src->pullback);
-        want_function(w, src->pushforward);
+        wanted_add_function(w, src->pullback);
+        wanted_add_function(w, src->pushforward);
     }
     vec_free(&c.stack);
     vec_free(&c.in);
     arena_free(a);
 }
 
-void copy_function(Graph *dst, Wanted *w, Sym name, unsigned roots, bool intern) {
+void graph_copy_function(Graph *dst, WantedFunctions *w, Sym name, unsigned roots,
+                         bool intern) {
     Graph *f = graph_function_new(dst->main, name);
-    copy_body(f, graph_function(w->src, name), roots, NULL, intern, NULL, w);
+    copy_graph_body(f, graph_function(w->src, name), roots, NULL, intern, NULL, w);
 }
 
 /* Functions come in the order of the original, whatever order they were found in. */
@@ -334,32 +337,33 @@ static void sort_functions(Graph *dst, const Graph *src) {
 Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern,
                   Var *map) {
     Graph *d = graph_new(g->s);
-    Wanted w = {.src = g->main, .seen = MAP(g->s)};
-    copy_body(d, g, roots, forward, intern, map, &w);
+    WantedFunctions w = {.src = g->main, .seen = MAP(g->s)};
+    copy_graph_body(d, g, roots, forward, intern, map, &w);
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->functions.n; i++)
-        want_function(&w, g->functions.p[i]->name);
+        wanted_add_function(&w, g->functions.p[i]->name);
     for (size_t i = 0; i < w.todo.n; i++)
-        copy_function(d, &w, w.todo.p[i], roots | ROOTS_RUN, intern);
+        graph_copy_function(d, &w, w.todo.p[i], roots | ROOTS_RUN, intern);
     sort_functions(d, g->main);
     wanted_free(&w);
     return d;
 }
 
-static void want_called(Wanted *w, const Graph *g) {
-    want_function(w, g->pullback);
-    want_function(w, g->pushforward);
+static void want_called_functions(WantedFunctions *w, const Graph *g) {
+    wanted_add_function(w, g->pullback);
+    wanted_add_function(w, g->pushforward);
     for (ApplyId a = 0; a < g->napply; a++)
-        want_props(w, g->apply[a].props);
+        wanted_add_props(w, g->apply[a].props);
 }
 
 static void keep_functions(Graph *g, bool called_only) {
-    Wanted w = {.src = g, .seen = MAP(g->s)};
+    WantedFunctions w = {.src = g, .seen = MAP(g->s)};
     size_t kept = 0;
-    want_called(&w, g);
+    want_called_functions(&w, g);
     for (size_t i = 0; !called_only && i < g->functions.n; i++)
-        if (!g->functions.p[i]->derived) want_function(&w, g->functions.p[i]->name);
+        if (!g->functions.p[i]->derived)
+            wanted_add_function(&w, g->functions.p[i]->name);
     for (size_t i = 0; i < w.todo.n; i++)
-        want_called(&w, graph_function(g, w.todo.p[i]));
+        want_called_functions(&w, graph_function(g, w.todo.p[i]));
     map_free(&g->priv->function);
     for (size_t i = 0; i < g->functions.n; i++) {
         Graph *f = g->functions.p[i];
@@ -383,7 +387,7 @@ void graph_keep_called(Graph *g) {
  * but for what ties g to its main graph. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     Graph *d = graph_blank(g->s), old;
-    copy_body(d, g, roots, forward, intern, NULL, NULL);
+    copy_graph_body(d, g, roots, forward, intern, NULL, NULL);
     old = *g;
     *g = *d;
     *d = old;

@@ -7,44 +7,44 @@
 
 #include <string.h>
 
-typedef struct Pair {
+typedef struct IdPair {
     uint32_t a, b; /* variables, or names of functions */
-} Pair;
+} IdPair;
 
 /* Two variables that should be equal, and the Applies that use them. */
-typedef struct Meeting {
-    Pair v, user;
-} Meeting;
+typedef struct PendingPair {
+    IdPair v, user;
+} PendingPair;
 
-typedef struct Functions {
+typedef struct FunctionPairs {
     Map partner; /* name in a -> name in b */
-    Vec(Pair) todo;
-} Functions;
+    Vec(IdPair) todo;
+} FunctionPairs;
 
-typedef struct Compare {
+typedef struct GraphCompare {
     const Graph *a, *b;
-    Functions *functions;
+    FunctionPairs *functions;
     Var *of_a, *of_b; /* the partner of each variable */
-    Vec(Meeting) stack;
-    Pair at; /* the Applies that differ */
+    Vec(PendingPair) stack;
+    IdPair at; /* the Applies that differ */
     const char *why;
-} Compare;
+} GraphCompare;
 
-static bool differ(Compare *c, const char *why) {
+static bool record_difference(GraphCompare *c, const char *why) {
     c->why = why;
     return false;
 }
 
-static bool same_function(Compare *c, Sym a, Sym b) {
+static bool same_function(GraphCompare *c, Sym a, Sym b) {
     uint64_t known;
     if (map_get(&c->functions->partner, a, &known)) return known == b;
     if (!a || !b) return a == b;
     map_put(&c->functions->partner, a, b);
-    vec_push(c->a->s, &c->functions->todo, ((Pair){a, b}));
+    vec_push(c->a->s, &c->functions->todo, ((IdPair){a, b}));
     return true;
 }
 
-static bool same_props(Compare *c, const Props *a, const Props *b) {
+static bool same_props(GraphCompare *c, const Props *a, const Props *b) {
     if (a->n != b->n) return false;
     for (uint32_t i = 0; i < a->n; i++) {
         const Prop *p = &a->p[i], *q = &b->p[i];
@@ -60,100 +60,109 @@ static bool same_props(Compare *c, const Props *a, const Props *b) {
 
 /* ---- nodes ---- */
 
-static bool same_const(Compare *c, Pair v) {
+static bool same_const(GraphCompare *c, IdPair v) {
     if (!value_identical(var_leafrec(c->a, v.a)->value, var_leafrec(c->b, v.b)->value))
-        return differ(c, "constants differ");
+        return record_difference(c, "constants differ");
     return true;
 }
 
-static bool same_leaf(Compare *c, Pair v) {
+static bool same_leaf(GraphCompare *c, IdPair v) {
     if (var_leaf(c->a, v.a) == LEAF_DIM &&
         var_leafrec(c->a, v.a)->name != var_leafrec(c->b, v.b)->name)
-        return differ(c, "dims differ");
+        return record_difference(c, "dims differ");
     return true; /* inputs and shared variables were paired as the interface */
 }
 
-static bool same_apply(Compare *c, Pair v) {
+static bool match_applies(GraphCompare *c, IdPair v) {
     ApplyId ia = var_owner(c->a, v.a), ib = var_owner(c->b, v.b);
     const Apply *a = &c->a->apply[ia], *b = &c->b->apply[ib];
-    c->at = (Pair){ia, ib};
-    if (a->op != b->op) return differ(c, "the ops differ");
-    if (!same_props(c, a->props, b->props)) return differ(c, "the props differ");
-    if (a->nin != b->nin) return differ(c, "the numbers of inputs differ");
+    c->at = (IdPair){ia, ib};
+    if (a->op != b->op) return record_difference(c, "the ops differ");
+    if (!same_props(c, a->props, b->props))
+        return record_difference(c, "the props differ");
+    if (a->nin != b->nin) return record_difference(c, "the numbers of inputs differ");
     if (a->nout != b->nout || c->a->var[v.a].index != c->b->var[v.b].index)
-        return differ(c, "the outputs differ");
+        return record_difference(c, "the outputs differ");
     for (uint32_t k = a->nin; k-- > 0;) {
-        Pair in = {apply_in(c->a, ia)[k], apply_in(c->b, ib)[k]};
-        vec_push(c->a->s, &c->stack, ((Meeting){in, c->at}));
+        IdPair in = {apply_in(c->a, ia)[k], apply_in(c->b, ib)[k]};
+        vec_push(c->a->s, &c->stack, ((PendingPair){in, c->at}));
     }
     return true;
 }
 
 /* Pairs two variables, once; their inputs go to the stack. */
-static bool meet(Compare *c, Pair v) {
+static bool pair_vars(GraphCompare *c, IdPair v) {
     if (v.a == VAR_NONE || v.b == VAR_NONE)
-        return v.a == v.b || differ(c, "one has a variable that the other lacks");
+        return v.a == v.b ||
+               record_difference(c, "one has a variable that the other lacks");
     if (var_leaf(c->a, v.a) != var_leaf(c->b, v.b))
-        return differ(c, "different kinds of variables stand in one place");
+        return record_difference(c, "different kinds of variables stand in one place");
     if (var_type(c->a, v.a) != var_type(c->b, v.b))
-        return differ(c, "the types differ");
+        return record_difference(c, "the types differ");
     if (var_is_const(c->a, v.a)) return same_const(c, v);
     if (c->of_a[v.a] != VAR_NONE || c->of_b[v.b] != VAR_NONE)
         return (c->of_a[v.a] == v.b && c->of_b[v.b] == v.a) ||
-               differ(c, "they are connected in different ways");
+               record_difference(c, "they are connected in different ways");
     c->of_a[v.a] = v.b;
     c->of_b[v.b] = v.a;
-    return var_owner(c->a, v.a) == APPLY_NONE ? same_leaf(c, v) : same_apply(c, v);
+    return var_owner(c->a, v.a) == APPLY_NONE ? same_leaf(c, v) : match_applies(c, v);
 }
 
-static bool meet_all(Compare *c, Pair root) {
-    vec_push(c->a->s, &c->stack, ((Meeting){root, {APPLY_NONE, APPLY_NONE}}));
+static bool pair_from_root(GraphCompare *c, IdPair root) {
+    vec_push(c->a->s, &c->stack, ((PendingPair){root, {APPLY_NONE, APPLY_NONE}}));
     while (c->stack.n > 0) {
-        Meeting m = c->stack.p[--c->stack.n];
+        PendingPair m = c->stack.p[--c->stack.n];
         c->at = m.user;
-        if (!meet(c, m.v)) return false;
+        if (!pair_vars(c, m.v)) return false;
     }
-    c->at = (Pair){APPLY_NONE, APPLY_NONE};
+    c->at = (IdPair){APPLY_NONE, APPLY_NONE};
     return true;
 }
 
 /* ---- the interface ---- */
 
-static bool same_leaves(Compare *c, size_t na, const Var *va, size_t nb,
+static bool same_leaves(GraphCompare *c, size_t na, const Var *va, size_t nb,
                         const Var *vb) {
     bool named = c->a->main == c->a && c->b->main == c->b; /* calls are by position */
-    if (na != nb) return differ(c, "the numbers of inputs or shared variables differ");
+    if (na != nb)
+        return record_difference(c, "the numbers of inputs or shared variables differ");
     for (size_t i = 0; i < na; i++) {
         const Leaf *a = var_leafrec(c->a, va[i]), *b = var_leafrec(c->b, vb[i]);
         if (named && a->name != b->name)
-            return differ(c, "inputs or shared variables have different names");
+            return record_difference(c,
+                                     "inputs or shared variables have different names");
         if (var_type(c->a, va[i]) != var_type(c->b, vb[i]))
-            return differ(c, "the type of an input or shared variable differs");
+            return record_difference(c,
+                                     "the type of an input or shared variable differs");
         if (a->value && !value_identical(a->value, b->value))
-            return differ(c, "the value of a shared variable differs");
+            return record_difference(c, "the value of a shared variable differs");
         c->of_a[va[i]] = vb[i];
         c->of_b[vb[i]] = va[i];
     }
     return true;
 }
 
-static bool same_counts(Compare *c) {
+static bool same_counts(GraphCompare *c) {
     const Graph *a = c->a, *b = c->b;
-    if (a->outputs.n != b->outputs.n) return differ(c, "the numbers of outputs differ");
-    if (a->updates.n != b->updates.n) return differ(c, "the numbers of updates differ");
-    if (a->effects.n != b->effects.n) return differ(c, "the numbers of effects differ");
-    if (a->fused != b->fused) return differ(c, "only one is a fused group");
+    if (a->outputs.n != b->outputs.n)
+        return record_difference(c, "the numbers of outputs differ");
+    if (a->updates.n != b->updates.n)
+        return record_difference(c, "the numbers of updates differ");
+    if (a->effects.n != b->effects.n)
+        return record_difference(c, "the numbers of effects differ");
+    if (a->fused != b->fused) return record_difference(c, "only one is a fused group");
     if (!same_function(c, a->pullback, b->pullback) ||
         !same_function(c, a->pushforward, b->pushforward))
-        return differ(c, "the derivatives of a function are given differently");
+        return record_difference(c,
+                                 "the derivatives of a function are given differently");
     for (size_t i = 0; a->main == a && b->main == b && i < a->outputs.n; i++)
         if (a->outputs.p[i].label != b->outputs.p[i].label)
-            return differ(c, "outputs have different labels");
+            return record_difference(c, "outputs have different labels");
     return true;
 }
 
 /* Updates are a map: their order does not matter. */
-static bool same_updates(Compare *c) {
+static bool same_updates(GraphCompare *c) {
     const Graph *a = c->a, *b = c->b;
     Map value = MAP(a->s);
     for (size_t i = 0; i < b->updates.n; i++)
@@ -163,45 +172,45 @@ static bool same_updates(Compare *c) {
         Update u = a->updates.p[i];
         uint64_t v;
         if (!map_get(&value, c->of_a[u.shared], &v))
-            ok = differ(c, "different shared variables are updated");
+            ok = record_difference(c, "different shared variables are updated");
         else
-            ok = meet_all(c, (Pair){u.value, (Var)v});
+            ok = pair_from_root(c, (IdPair){u.value, (Var)v});
     }
     map_free(&value);
     return ok;
 }
 
-static bool same_roots(Compare *c) {
+static bool same_roots(GraphCompare *c) {
     const Graph *a = c->a, *b = c->b;
     for (size_t i = 0; i < a->outputs.n; i++)
-        if (!meet_all(c, (Pair){a->outputs.p[i].var, b->outputs.p[i].var}))
+        if (!pair_from_root(c, (IdPair){a->outputs.p[i].var, b->outputs.p[i].var}))
             return false;
     if (!same_updates(c)) return false;
     for (size_t i = 0; i < a->effects.n; i++) {
-        Pair v = {a->apply[a->effects.p[i]].out, b->apply[b->effects.p[i]].out};
-        if (!meet_all(c, v)) return false;
+        IdPair v = {a->apply[a->effects.p[i]].out, b->apply[b->effects.p[i]].out};
+        if (!pair_from_root(c, v)) return false;
     }
     for (size_t i = 0; i < a->shared.n; i++) {
-        Pair v = {var_leafrec(a, a->shared.p[i])->init,
-                  var_leafrec(b, b->shared.p[i])->init};
-        if (!meet_all(c, v)) return false;
+        IdPair v = {var_leafrec(a, a->shared.p[i])->init,
+                    var_leafrec(b, b->shared.p[i])->init};
+        if (!pair_from_root(c, v)) return false;
     }
-    return meet_all(c, (Pair){a->until, b->until});
+    return pair_from_root(c, (IdPair){a->until, b->until});
 }
 
-static bool same_graph(Compare *c) {
+static bool same_graph(GraphCompare *c) {
     const Graph *a = c->a, *b = c->b;
     return same_leaves(c, a->inputs.n, a->inputs.p, b->inputs.n, b->inputs.p) &&
            same_leaves(c, a->shared.n, a->shared.p, b->shared.n, b->shared.p) &&
            same_counts(c) && same_roots(c);
 }
 
-static bool compare(Compare *c) {
+static bool compare_bodies(GraphCompare *c) {
     Arena *arena = arena_new(c->a->s);
     size_t na = c->a->nvar * sizeof(Var), nb = c->b->nvar * sizeof(Var);
     c->of_a = memset(arena_alloc(arena, na), 0xFF, na);
     c->of_b = memset(arena_alloc(arena, nb), 0xFF, nb);
-    c->at = (Pair){APPLY_NONE, APPLY_NONE};
+    c->at = (IdPair){APPLY_NONE, APPLY_NONE};
     bool ok = same_graph(c);
     vec_free(&c->stack);
     arena_free(arena);
@@ -210,14 +219,15 @@ static bool compare(Compare *c) {
 
 /* ---- functions ---- */
 
-static bool same_functions(const Graph *a, const Graph *b, Functions *f, Str *why) {
+static bool compare_functions(const Graph *a, const Graph *b, FunctionPairs *f,
+                              Str *why) {
     for (size_t i = 0; i < f->todo.n; i++) {
-        Pair name = f->todo.p[i];
+        IdPair name = f->todo.p[i];
         const Graph *fa = graph_function(a, name.a), *fb = graph_function(b, name.b);
         if (!fa || !fb) return fa == fb;
         if (fa == fb) continue;
-        Compare c = {.a = fa, .b = fb, .functions = f};
-        if (compare(&c)) continue;
+        GraphCompare c = {.a = fa, .b = fb, .functions = f};
+        if (compare_bodies(&c)) continue;
         if (why) str_printf(why, "in function %s: %s", sym_text(a->s, name.a), c.why);
         return false;
     }
@@ -226,16 +236,16 @@ static bool same_functions(const Graph *a, const Graph *b, Functions *f, Str *wh
 
 bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at,
                  Str *why) {
-    Functions f = {.partner = MAP(a->s)};
-    Compare c = {.a = a, .b = b, .functions = &f};
+    FunctionPairs f = {.partner = MAP(a->s)};
+    GraphCompare c = {.a = a, .b = b, .functions = &f};
     *a_at = *b_at = APPLY_NONE;
-    bool ok = a == b || compare(&c);
+    bool ok = a == b || compare_bodies(&c);
     if (!ok) {
         *a_at = c.at.a;
         *b_at = c.at.b;
         if (why) str_puts(why, c.why);
     } else {
-        ok = same_functions(a, b, &f, why);
+        ok = compare_functions(a, b, &f, why);
     }
     map_free(&f.partner);
     vec_free(&f.todo);

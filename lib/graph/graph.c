@@ -13,25 +13,25 @@ static const uint32_t max_nodes = UINT32_C(1) << 31;
 
 /* ---- values: copies of a constant share one, whatever graph they are in ---- */
 
-typedef struct Shared {
+typedef struct SharedValue {
     Value value; /* first, so that a leaf can point to it */
     atomic_uint refs;
-} Shared;
+} SharedValue;
 
 Value *leaf_value_new(Graph *g, Leaf *l) {
-    Shared *x = mem_alloc(g->s, sizeof *x);
+    SharedValue *x = mem_alloc(g->s, sizeof *x);
     x->value = (Value){.kind = TYPE_TENSOR}; /* without data: no value yet */
     atomic_init(&x->refs, 1);
     return l->value = &x->value;
 }
 
-static Value *value_share(Value *v) {
-    atomic_fetch_add(&((Shared *)(void *)v)->refs, 1);
+static Value *share_value(Value *v) {
+    atomic_fetch_add(&((SharedValue *)(void *)v)->refs, 1);
     return v;
 }
 
-static void value_drop(Value *v) {
-    Shared *x = (Shared *)(void *)v;
+static void drop_value(Value *v) {
+    SharedValue *x = (SharedValue *)(void *)v;
     if (!v || atomic_fetch_sub(&x->refs, 1) != 1) return;
     value_unref(v);
     mem_free(x);
@@ -100,7 +100,7 @@ Sym graph_function_name(Graph *g, const char *base) {
     return y;
 }
 
-static void priv_free(struct GraphPriv *p) {
+static void free_graph_priv(struct GraphPriv *p) {
     names_forget(p);
     map_free(&p->dim);
     map_free(&p->function);
@@ -116,7 +116,7 @@ static void priv_free(struct GraphPriv *p) {
 
 void graph_free_one(Graph *g) {
     for (uint32_t i = 0; i < g->nleaf; i++)
-        value_drop(g->leaf[i].value);
+        drop_value(g->leaf[i].value);
     mem_free(g->var);
     mem_free(g->apply);
     mem_free(g->in);
@@ -135,7 +135,7 @@ void graph_free_one(Graph *g) {
     vec_free(&g->functions);
     vec_free(&g->steps);
     vec_free(&g->modes);
-    priv_free(g->priv);
+    free_graph_priv(g->priv);
     arena_free(g->arena);
     mem_free(g);
 }
@@ -177,42 +177,43 @@ void graph_free(Graph *g) {
 
 /* ---- growth ---- */
 
-static uint32_t grown(Session *s, uint32_t cap, uint64_t need) {
+static uint32_t grown_capacity(Session *s, uint32_t cap, uint64_t need) {
     if (need > max_nodes) session_panic(s, E_LIMIT, "a graph has more than 2^31 nodes");
     uint64_t n = cap ? (uint64_t)cap * 2 : FIRST_CAP;
     return (uint32_t)(n < need ? need : n);
 }
 
-static void room_var(Graph *g, uint32_t extra) {
+static void reserve_vars(Graph *g, uint32_t extra) {
     uint64_t need = (uint64_t)g->nvar + extra;
     if (need <= g->priv->var_cap) return;
-    uint32_t cap = g->priv->var_cap = grown(g->s, g->priv->var_cap, need);
+    uint32_t cap = g->priv->var_cap = grown_capacity(g->s, g->priv->var_cap, need);
     g->var = mem_realloc(g->s, g->var, cap, sizeof *g->var);
 }
 
-static void room_apply(Graph *g, uint32_t extra) {
+static void reserve_applies(Graph *g, uint32_t extra) {
     uint64_t need = (uint64_t)g->napply + extra;
     if (need <= g->priv->apply_cap) return;
-    uint32_t cap = g->priv->apply_cap = grown(g->s, g->priv->apply_cap, need);
+    uint32_t cap = g->priv->apply_cap = grown_capacity(g->s, g->priv->apply_cap, need);
     g->apply = mem_realloc(g->s, g->apply, cap, sizeof *g->apply);
     g->origin = mem_realloc(g->s, g->origin, cap, sizeof *g->origin);
 }
 
-static void room_in(Graph *g, uint32_t extra) {
+static void reserve_inputs(Graph *g, uint32_t extra) {
     uint64_t need = (uint64_t)g->nin + extra;
     if (need <= g->priv->in_cap) return;
-    uint32_t cap = g->priv->in_cap = grown(g->s, g->priv->in_cap, need);
+    uint32_t cap = g->priv->in_cap = grown_capacity(g->s, g->priv->in_cap, need);
     g->in = mem_realloc(g->s, g->in, cap, sizeof *g->in);
 }
 
-static void room_leaf(Graph *g) {
+static void reserve_leaf(Graph *g) {
     uint64_t need = (uint64_t)g->nleaf + 1;
     if (need <= g->priv->leaf_cap) return;
-    uint32_t cap = g->priv->leaf_cap = grown(g->s, g->priv->leaf_cap, need);
+    uint32_t cap = g->priv->leaf_cap = grown_capacity(g->s, g->priv->leaf_cap, need);
     g->leaf = mem_realloc(g->s, g->leaf, cap, sizeof *g->leaf);
 }
 
-static void *exactly(Session *s, void *p, uint32_t *cap, uint32_t n, size_t size) {
+static void *shrink_to_fit(Session *s, void *p, uint32_t *cap, uint32_t n,
+                           size_t size) {
     if (*cap == n) return p;
     *cap = n;
     return mem_realloc(s, p, n, size);
@@ -224,24 +225,25 @@ void graph_trim(Graph *g) {
     index_free(&p->apply_index);
     index_free(&p->const_index);
     p->interning = false;
-    g->var = exactly(g->s, g->var, &p->var_cap, g->nvar, sizeof *g->var);
-    g->in = exactly(g->s, g->in, &p->in_cap, g->nin, sizeof *g->in);
-    g->leaf = exactly(g->s, g->leaf, &p->leaf_cap, g->nleaf, sizeof *g->leaf);
-    g->apply = exactly(g->s, g->apply, &p->apply_cap, g->napply, sizeof *g->apply);
-    g->origin = exactly(g->s, g->origin, &cap, g->napply, sizeof *g->origin);
+    g->var = shrink_to_fit(g->s, g->var, &p->var_cap, g->nvar, sizeof *g->var);
+    g->in = shrink_to_fit(g->s, g->in, &p->in_cap, g->nin, sizeof *g->in);
+    g->leaf = shrink_to_fit(g->s, g->leaf, &p->leaf_cap, g->nleaf, sizeof *g->leaf);
+    g->apply =
+        shrink_to_fit(g->s, g->apply, &p->apply_cap, g->napply, sizeof *g->apply);
+    g->origin = shrink_to_fit(g->s, g->origin, &cap, g->napply, sizeof *g->origin);
 }
 
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
-    room_apply(g, napply);
-    room_var(g, nvar);
-    room_in(g, nin);
+    reserve_applies(g, napply);
+    reserve_vars(g, nvar);
+    reserve_inputs(g, nin);
 }
 
 /* ---- leaves ---- */
 
-static Var leaf_new(Graph *g, LeafKind kind, const Type *t, Sym name) {
-    room_var(g, 1);
-    room_leaf(g);
+static Var append_leaf(Graph *g, LeafKind kind, const Type *t, Sym name) {
+    reserve_vars(g, 1);
+    reserve_leaf(g);
     Var v = g->nvar++;
     g->var[v] = (VarRec){.type = t, .owner = g->nleaf, .leaf = (uint16_t)kind};
     Leaf *l = &g->leaf[g->nleaf++];
@@ -253,14 +255,14 @@ static Var leaf_new(Graph *g, LeafKind kind, const Type *t, Sym name) {
 }
 
 Var graph_input(Graph *g, Sym name, const Type *t) {
-    Var v = leaf_new(g, LEAF_INPUT, t, name);
+    Var v = append_leaf(g, LEAF_INPUT, t, name);
     vec_push(g->s, &g->inputs, v);
     graph_name(g, v, name);
     return v;
 }
 
 Var graph_shared(Graph *g, Sym name, const Type *t) {
-    Var v = leaf_new(g, LEAF_SHARED, t, name);
+    Var v = append_leaf(g, LEAF_SHARED, t, name);
     vec_push(g->s, &g->shared, v);
     graph_name(g, v, name);
     return v;
@@ -269,7 +271,7 @@ Var graph_shared(Graph *g, Sym name, const Type *t) {
 Var graph_dim(Graph *g, Sym name) {
     uint64_t have;
     if (map_get(&g->priv->dim, name, &have)) return (Var)have;
-    Var v = leaf_new(g, LEAF_DIM, type_scalar(g->s, DT_INT64), name);
+    Var v = append_leaf(g, LEAF_DIM, type_scalar(g->s, DT_INT64), name);
     map_put(&g->priv->dim, name, v);
     return v;
 }
@@ -293,7 +295,7 @@ typedef struct ConstKey {
     const Value *value;
 } ConstKey;
 
-static bool const_same(const void *ctx, uint32_t leaf) {
+static bool is_same_const(const void *ctx, uint32_t leaf) {
     const ConstKey *k = ctx;
     const Leaf *have = &k->g->leaf[leaf];
     return k->g->var[have->var].type == k->type &&
@@ -312,7 +314,7 @@ typedef struct ApplyKey {
     const Var *in;
 } ApplyKey;
 
-static bool apply_same(const void *ctx, uint32_t id) {
+static bool is_same_apply(const void *ctx, uint32_t id) {
     const ApplyKey *k = ctx;
     const Apply *a = &k->g->apply[id];
     return a->op == k->op && a->props == k->props && a->nin == k->nin &&
@@ -327,28 +329,28 @@ static uint64_t apply_hash(const ApplyKey *k) {
     return h;
 }
 
-static ApplyKey key_of(const Graph *g, ApplyId a) {
+static ApplyKey apply_key(const Graph *g, ApplyId a) {
     const Apply *r = &g->apply[a];
     return (ApplyKey){g, r->op, r->props, r->nin, apply_in(g, a)};
 }
 
 /* Of equal ones only the first is found, and only it is kept: many under one hash would
  * make every search a long one. */
-static void index_leaf(Graph *g, uint32_t leaf) {
+static void index_const_leaf(Graph *g, uint32_t leaf) {
     const Leaf *l = &g->leaf[leaf];
     const VarRec *v = &g->var[l->var];
     if (v->leaf != LEAF_CONST) return;
     ConstKey k = {g, v->type, l->value};
     uint64_t hash = const_hash(v->type, l->value);
-    if (index_find(&g->priv->const_index, hash, const_same, &k) == UINT32_MAX)
+    if (index_find(&g->priv->const_index, hash, is_same_const, &k) == UINT32_MAX)
         index_add(&g->priv->const_index, hash, leaf);
 }
 
-static void index_apply(Graph *g, ApplyId a) {
+static void index_new_apply(Graph *g, ApplyId a) {
     if (g->apply[a].serial) return;
-    ApplyKey k = key_of(g, a);
+    ApplyKey k = apply_key(g, a);
     uint64_t hash = apply_hash(&k);
-    if (index_find(&g->priv->apply_index, hash, apply_same, &k) == UINT32_MAX)
+    if (index_find(&g->priv->apply_index, hash, is_same_apply, &k) == UINT32_MAX)
         index_add(&g->priv->apply_index, hash, a);
 }
 
@@ -356,48 +358,48 @@ static void start_interning(Graph *g) {
     if (g->priv->interning) return;
     g->priv->interning = true;
     for (uint32_t i = 0; i < g->nleaf; i++)
-        index_leaf(g, i);
+        index_const_leaf(g, i);
     for (ApplyId a = 0; a < g->napply; a++)
-        index_apply(g, a);
+        index_new_apply(g, a);
 }
 
 /* `shared`: v itself, when another leaf has it; else NULL. */
-static Var const_leaf(Graph *g, const Type *t, const Value *v, Value *shared,
-                      bool intern) {
+static Var append_const(Graph *g, const Type *t, const Value *v, Value *shared,
+                        bool intern) {
     if (intern) {
         start_interning(g);
         ConstKey k = {g, t, v};
         uint32_t have =
-            index_find(&g->priv->const_index, const_hash(t, v), const_same, &k);
+            index_find(&g->priv->const_index, const_hash(t, v), is_same_const, &k);
         if (have != UINT32_MAX) return g->leaf[have].var;
     }
-    Var x = leaf_new(g, LEAF_CONST, t, 0);
+    Var x = append_leaf(g, LEAF_CONST, t, 0);
     if (shared)
-        var_leafrec(g, x)->value = value_share(shared);
+        var_leafrec(g, x)->value = share_value(shared);
     else
         value_copy_view(leaf_value_new(g, var_leafrec(g, x)), v);
-    if (g->priv->interning) index_leaf(g, g->nleaf - 1);
+    if (g->priv->interning) index_const_leaf(g, g->nleaf - 1);
     return x;
 }
 
-Var graph_const_again(Graph *g, const Graph *from, Var c, bool intern) {
+Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern) {
     Value *v = var_leafrec(from, c)->value;
-    return const_leaf(g, var_type(from, c), v, v, intern);
+    return append_const(g, var_type(from, c), v, v, intern);
 }
 
 Var graph_const(Graph *g, const Tensor *v, bool intern) {
     Value value = {.kind = TYPE_TENSOR, .t = *v};
-    return const_leaf(g, type_tensor(g->s, v->dtype, v->ndim, v->shape), &value, NULL,
-                      intern);
+    return append_const(g, type_tensor(g->s, v->dtype, v->ndim, v->shape), &value, NULL,
+                        intern);
 }
 
 Var graph_const_value(Graph *g, const Type *t, const Value *v) {
-    return const_leaf(g, t, v, NULL, false);
+    return append_const(g, t, v, NULL, false);
 }
 
 /* ---- Applies ---- */
 
-static void check_apply(const Graph *g, size_t nin, const Var *in, size_t nout) {
+static void assert_apply_ids(const Graph *g, size_t nin, const Var *in, size_t nout) {
     if (nout == 0 || nout > UINT16_MAX || nin > UINT16_MAX)
         bug("an Apply of %zu inputs and %zu outputs", nin, nout);
     for (size_t i = 0; i < nin; i++)
@@ -409,20 +411,20 @@ ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin
                           const Var *in) {
     ApplyKey k = {g, op, props, nin, in};
     start_interning(g);
-    ApplyId have = index_find(&g->priv->apply_index, apply_hash(&k), apply_same, &k);
+    ApplyId have = index_find(&g->priv->apply_index, apply_hash(&k), is_same_apply, &k);
     return have == UINT32_MAX ? APPLY_NONE : have;
 }
 
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from) {
-    check_apply(g, nin, in, nout);
+    assert_apply_ids(g, nin, in, nout);
     uint64_t hash = 0;
     if (intern && !serial) {
         ApplyKey k = {g, op, props, nin, in};
         start_interning(g);
         hash = apply_hash(&k);
-        ApplyId have = index_find(&g->priv->apply_index, hash, apply_same, &k);
+        ApplyId have = index_find(&g->priv->apply_index, hash, is_same_apply, &k);
         if (have != UINT32_MAX) return g->apply[have].out;
     }
     graph_reserve(g, 1, (uint32_t)nout, (uint32_t)nin);
@@ -433,7 +435,7 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
     else if (intern)
         index_add(&g->priv->apply_index, hash, a);
     else if (g->priv->interning)
-        index_apply(g, a);
+        index_new_apply(g, a);
     return g->apply[a].out;
 }
 

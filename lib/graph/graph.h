@@ -140,7 +140,7 @@ Var graph_const(Graph *g, const Tensor *v, bool intern);
 Var graph_const_value(Graph *g, const Type *t,
                       const Value *v); /* none, slice, random, ... */
 /* The constant c of `from` once more; the value is kept once for all of them. */
-Var graph_const_again(Graph *g, const Graph *from, Var c, bool intern);
+Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern);
 /* A fresh value for a leaf that has none yet. */
 Value *leaf_value_new(Graph *g, Leaf *l);
 /* Appends an Apply whose output types were inferred; returns its first output. With
@@ -182,13 +182,14 @@ const Tensor *var_const(const Graph *g, Var v);
 
 /* Names. One name space for variables and dims. g->names begins with those of inputs
  * and shared variables as they were added; a dim's own name is not in it. */
-void graph_name(Graph *g, Var v, Sym name);      /* adds; the name must be free */
-bool graph_name_free(Graph *g, Var v, Sym name); /* the same; false if it is taken */
-void graph_reserve_names(Graph *g, size_t n);    /* a hint: so many more come */
-Var graph_find(const Graph *g, Sym name);        /* VAR_NONE */
-bool graph_has_dim(const Graph *g, Sym name);    /* in types of leaves, too */
-bool graph_dims_ok(const Graph *g, Span at); /* E_DUPLICATE: a variable has the name */
-Sym var_name(const Graph *g, Var v);         /* the preferred one, 0 if anonymous */
+void graph_name(Graph *g, Var v, Sym name);     /* adds; the name must be free */
+bool graph_try_name(Graph *g, Var v, Sym name); /* the same; false if it is taken */
+void graph_reserve_names(Graph *g, size_t n);   /* a hint: so many more come */
+Var graph_find(const Graph *g, Sym name);       /* VAR_NONE */
+bool graph_has_dim(const Graph *g, Sym name);   /* in types of leaves, too */
+bool graph_check_dims(const Graph *g,
+                      Span at);      /* E_DUPLICATE: a variable has the name */
+Sym var_name(const Graph *g, Var v); /* the preferred one, 0 if anonymous */
 void graph_unname(Graph *g, Sym name);
 /* `from` becomes `to`, which must be free; an input's or shared variable's own name
  * too. Not for dims. */
@@ -207,7 +208,8 @@ void graph_forget_trees(Graph *g);
  * with the variable, and with what replaces it. NULL: as its type says. */
 const Approx *graph_approx(const Graph *g, Var v);
 void graph_set_approx(Graph *g, Var v, Approx how);
-void graph_loosen(Graph *g, Var v, Approx how); /* besides what is allowed already */
+void graph_loosen_approx(Graph *g, Var v,
+                         Approx how); /* besides what is allowed already */
 
 /* Marks what the roots need: nvar flags. */
 typedef enum RootsOf {

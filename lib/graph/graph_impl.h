@@ -31,20 +31,23 @@ void graph_free_one(Graph *g);
 void names_forget(struct GraphPriv *p); /* frees what names.c keeps */
 
 /* The functions that props of copied Applies name, collected as they turn up. */
-typedef struct Wanted {
+typedef struct WantedFunctions {
     const Graph *src;
     Map seen; /* sym */
     Vec(Sym) todo;
-} Wanted;
-void want_function(Wanted *w, Sym name); /* 0 and unknown ones are left out */
-void want_props(Wanted *w, const Props *p);
-void wanted_free(Wanted *w);
+} WantedFunctions;
+void wanted_add_function(WantedFunctions *w,
+                         Sym name); /* 0 and unknown ones are left out */
+void wanted_add_props(WantedFunctions *w, const Props *p);
+void wanted_free(WantedFunctions *w);
 
 /* One node of src as a node of dst: a leaf of its own kind, an Apply of other inputs.
  */
-Var copy_leaf(Graph *dst, const Graph *src, Var v, bool intern);
-Var copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in, bool intern);
+Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern);
+Var graph_copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in,
+                     bool intern);
 /* Makes the function `name` of src a function of dst; the ones it calls go to w. */
-void copy_function(Graph *dst, Wanted *w, Sym name, unsigned roots, bool intern);
+void graph_copy_function(Graph *dst, WantedFunctions *w, Sym name, unsigned roots,
+                         bool intern);
 
 #endif

@@ -3,19 +3,19 @@
 
 #include <string.h>
 
-typedef struct Import {
+typedef struct GraphImport {
     Graph *dst;
     const Graph *src;
-    Wanted *wanted;
+    WantedFunctions *wanted;
     const Var *leaf;
     bool intern;
     Var *map;
     uint8_t *need;   /* by variable of src */
     uint8_t *effect; /* by Apply of src */
     Vec(Var) in;
-} Import;
+} GraphImport;
 
-static void mark_needed(Import *m, size_t nwant, const Var *want) {
+static void mark_import_needs(GraphImport *m, size_t nwant, const Var *want) {
     const Graph *g = m->src;
     for (size_t i = 0; i < nwant; i++)
         m->need[want[i]] = 1;
@@ -31,28 +31,29 @@ static void mark_needed(Import *m, size_t nwant, const Var *want) {
         m->effect[g->effects.p[i]] = 1;
 }
 
-static void import_leaf(Import *m, Var v) {
+static void import_leaf(GraphImport *m, Var v) {
     LeafKind kind = var_leaf(m->src, v);
     Var given = m->leaf ? m->leaf[m->src->var[v].owner] : VAR_NONE;
     if (given == VAR_NONE && (kind == LEAF_INPUT || kind == LEAF_SHARED))
         bug("nothing stands for the leaf %s",
             sym_text(m->src->s, var_leafrec(m->src, v)->name));
-    m->map[v] = given == VAR_NONE ? copy_leaf(m->dst, m->src, v, m->intern) : given;
+    m->map[v] =
+        given == VAR_NONE ? graph_copy_leaf(m->dst, m->src, v, m->intern) : given;
 }
 
-static void import_apply(Import *m, ApplyId a) {
+static void import_apply(GraphImport *m, ApplyId a) {
     Apply r = m->src->apply[a];
     m->in.n = 0;
     for (uint32_t k = 0; k < r.nin; k++)
         vec_push(m->dst->s, &m->in, m->map[apply_in(m->src, a)[k]]);
-    Var first = copy_apply(m->dst, m->src, a, m->in.p, m->intern);
+    Var first = graph_copy_apply(m->dst, m->src, a, m->in.p, m->intern);
     for (Var k = 0; k < r.nout; k++)
         m->map[r.out + k] = first + k;
     if (m->effect[a]) vec_push(m->dst->s, &m->dst->effects, var_owner(m->dst, first));
-    want_props(m->wanted, r.props);
+    wanted_add_props(m->wanted, r.props);
 }
 
-static void import_body(Import *m, Var nvar) {
+static void import_needed(GraphImport *m, Var nvar) {
     for (Var v = 0; v < nvar; v++) {
         if (!m->need[v] || m->map[v] != VAR_NONE) continue;
         ApplyId a = var_owner(m->src, v);
@@ -64,16 +65,16 @@ static void import_body(Import *m, Var nvar) {
 }
 
 /* The functions that came to be needed; those that dst has must be the same. */
-static bool import_functions(Import *m) {
-    Wanted *w = m->wanted;
+static bool import_functions(GraphImport *m) {
+    WantedFunctions *w = m->wanted;
     if (m->dst->main == m->src->main) return true;
     for (size_t i = 0; i < w->todo.n; i++) {
         Sym name = w->todo.p[i];
         const Graph *have = graph_function(m->dst, name);
         ApplyId a, b;
         if (!have)
-            copy_function(m->dst, w, name, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED,
-                          m->intern);
+            graph_copy_function(m->dst, w, name, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED,
+                                m->intern);
         else if (!graph_equal(have, graph_function(w->src, name), &a, &b, NULL))
             return fail(m->dst->s, NOWHERE, E_DUPLICATE,
                         "two different functions are called %s; rename one of them",
@@ -91,18 +92,18 @@ bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want,
 bool graph_import_over(Graph *dst, const Graph *src, size_t nwant, const Var *want,
                        const Var *leaf, bool intern, Var *map) {
     Arena *a = arena_new(dst->s);
-    Wanted w = {.src = src->main, .seen = MAP(dst->s)};
-    Import m = {.dst = dst,
-                .src = src,
-                .wanted = &w,
-                .leaf = leaf,
-                .intern = intern,
-                .map = map};
+    WantedFunctions w = {.src = src->main, .seen = MAP(dst->s)};
+    GraphImport m = {.dst = dst,
+                     .src = src,
+                     .wanted = &w,
+                     .leaf = leaf,
+                     .intern = intern,
+                     .map = map};
     Var nvar = src->nvar; /* src may be dst, and grow */
     m.need = NEW_N(a, nvar, uint8_t);
     m.effect = NEW_N(a, src->napply, uint8_t);
-    mark_needed(&m, nwant, want);
-    import_body(&m, nvar);
+    mark_import_needs(&m, nwant, want);
+    import_needed(&m, nvar);
     bool ok = import_functions(&m);
     vec_free(&m.in);
     wanted_free(&w);

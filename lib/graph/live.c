@@ -2,36 +2,36 @@
  * topological order. */
 #include "graph/graph_impl.h"
 
-static void mark(uint8_t *live, Var v) {
+static void mark_live(uint8_t *live, Var v) {
     if (v != VAR_NONE) live[v] = 1;
 }
 
-static void mark_run(const Graph *g, uint8_t *live) {
+static void mark_run_roots(const Graph *g, uint8_t *live) {
     for (size_t i = 0; i < g->outputs.n; i++)
-        mark(live, g->outputs.p[i].var);
+        mark_live(live, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++) {
-        mark(live, g->updates.p[i].value);
-        mark(live, g->updates.p[i].shared);
+        mark_live(live, g->updates.p[i].value);
+        mark_live(live, g->updates.p[i].shared);
     }
     for (size_t i = 0; i < g->effects.n; i++) {
         const Apply *a = &g->apply[g->effects.p[i]];
         for (Var k = 0; k < a->nout; k++)
             live[a->out + k] = 1;
     }
-    mark(live, g->until);
+    mark_live(live, g->until);
 }
 
-static void mark_roots(const Graph *g, unsigned roots, uint8_t *live) {
-    if (roots & ROOTS_RUN) mark_run(g, live);
+static void mark_live_roots(const Graph *g, unsigned roots, uint8_t *live) {
+    if (roots & ROOTS_RUN) mark_run_roots(g, live);
     for (size_t i = 0; roots & ROOTS_INIT && i < g->shared.n; i++)
-        mark(live, var_leafrec(g, g->shared.p[i])->init);
+        mark_live(live, var_leafrec(g, g->shared.p[i])->init);
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->names.n; i++)
         live[g->names.p[i].var] = 1;
     for (size_t i = 0; roots & ROOTS_NAMED && i < g->trees.n; i++)
         live[g->trees.p[i].var] = 1;
 }
 
-static bool any_live(const Apply *a, const uint8_t *live) {
+static bool has_live_output(const Apply *a, const uint8_t *live) {
     for (Var k = 0; k < a->nout; k++)
         if (live[a->out + k]) return true;
     return false;
@@ -39,10 +39,10 @@ static bool any_live(const Apply *a, const uint8_t *live) {
 
 uint8_t *graph_live(const Graph *g, Arena *a, unsigned roots) {
     uint8_t *live = NEW_N(a, g->nvar, uint8_t);
-    mark_roots(g, roots, live);
+    mark_live_roots(g, roots, live);
     for (ApplyId i = g->napply; i-- > 0;) {
         const Apply *r = &g->apply[i];
-        if (!any_live(r, live)) continue;
+        if (!has_live_output(r, live)) continue;
         for (unsigned k = 0; k < r->nin; k++)
             live[g->in[r->in + k]] = 1;
     }
@@ -54,7 +54,7 @@ Clients graph_clients(const Graph *g, Arena *a, const uint8_t *live) {
     uint8_t *used = NEW_N(a, g->napply, uint8_t);
     for (ApplyId i = 0; i < g->napply; i++) {
         const Apply *r = &g->apply[i];
-        used[i] = !live || any_live(r, live);
+        used[i] = !live || has_live_output(r, live);
         for (unsigned k = 0; used[i] && k < r->nin; k++)
             c.first[g->in[r->in + k]]++;
     }

@@ -9,29 +9,29 @@ enum { FIRST_NAMES = 16 };
 /* Symbols are numbers given out in order: eight of a row share a cache line, and the
  * rows are scattered. Side by side, names that are as far apart as the table is long
  * would fill the same stretch twice, and each would walk over all of it. */
-static size_t home(const struct GraphPriv *p, Sym name) {
+static size_t name_home_slot(const struct GraphPriv *p, Sym name) {
     return ((size_t)hash_mix(0, name / 8) * 8 + name % 8) & p->name_mask;
 }
 
-static uint64_t slot_of(Sym name, Var v) {
+static uint64_t pack_name_slot(Sym name, Var v) {
     return (uint64_t)name << 32 | v;
 }
 
 /* The slot that holds `name`, or the free one, 0, where it would go. */
-static uint64_t *name_slot(const struct GraphPriv *p, Sym name) {
-    size_t i = home(p, name);
+static uint64_t *find_name_slot(const struct GraphPriv *p, Sym name) {
+    size_t i = name_home_slot(p, name);
     while (p->name[i] && p->name[i] >> 32 != name)
         i = (i + 1) & p->name_mask;
     return &p->name[i];
 }
 
-static void resize(Session *s, struct GraphPriv *p, size_t size) {
+static void resize_name_table(Session *s, struct GraphPriv *p, size_t size) {
     uint64_t *old = p->name;
     size_t n = old ? p->name_mask + 1 : 0;
     p->name = mem_zalloc(s, size, sizeof *p->name);
     p->name_mask = size - 1;
     for (size_t i = 0; i < n; i++)
-        if (old[i]) *name_slot(p, (Sym)(old[i] >> 32)) = old[i];
+        if (old[i]) *find_name_slot(p, (Sym)(old[i] >> 32)) = old[i];
     mem_free(old);
 }
 
@@ -40,10 +40,10 @@ void graph_reserve_names(Graph *g, size_t n) {
     size_t size = p->name ? p->name_mask + 1 : FIRST_NAMES;
     while (size / 2 < p->nname + n)
         size *= 2;
-    if (!p->name || size > p->name_mask + 1) resize(g->s, p, size);
+    if (!p->name || size > p->name_mask + 1) resize_name_table(g->s, p, size);
 }
 
-static void prefer(Graph *g, Var v, Sym name) {
+static void set_preferred_name(Graph *g, Var v, Sym name) {
     struct GraphPriv *p = g->priv;
     if (v >= p->preferred_cap) {
         size_t cap = p->var_cap > v ? p->var_cap : (size_t)v + 1;
@@ -59,28 +59,28 @@ Var graph_find(const Graph *g, Sym name) {
     uint64_t v;
     const struct GraphPriv *p = g->priv;
     if (p->nname) {
-        uint64_t slot = *name_slot(p, name);
+        uint64_t slot = *find_name_slot(p, name);
         if (slot && (Var)slot != VAR_NONE) return (Var)slot;
     }
     return map_get(&p->dim, name, &v) ? (Var)v : VAR_NONE;
 }
 
 void graph_name(Graph *g, Var v, Sym name) {
-    if (!graph_name_free(g, v, name))
+    if (!graph_try_name(g, v, name))
         bug("the name \"%s\" is taken", sym_text(g->s, name));
 }
 
-bool graph_name_free(Graph *g, Var v, Sym name) {
+bool graph_try_name(Graph *g, Var v, Sym name) {
     graph_reserve_names(g, 1);
     struct GraphPriv *p = g->priv;
-    uint64_t *slot = name_slot(p, name);
+    uint64_t *slot = find_name_slot(p, name);
     if (name == 0 || (*slot && (Var)*slot != VAR_NONE) ||
         (p->dim.n && map_get(&p->dim, name, NULL)))
         return false;
     p->nname += !*slot;
-    *slot = slot_of(name, v);
+    *slot = pack_name_slot(name, v);
     vec_push(g->s, &g->names, ((VarName){v, name}));
-    if (var_name(g, v) == 0) prefer(g, v, name);
+    if (var_name(g, v) == 0) set_preferred_name(g, v, name);
     return true;
 }
 
@@ -103,7 +103,7 @@ bool graph_has_dim(const Graph *g, Sym name) {
     return false;
 }
 
-bool graph_dims_ok(const Graph *g, Span at) {
+bool graph_check_dims(const Graph *g, Span at) {
     for (uint32_t i = 0; i < g->nleaf; i++) {
         const Type *t = leaf_type(g, i);
         for (int k = 0; k < t->ndim; k++) {
@@ -151,12 +151,12 @@ static Sym drop_name(Graph *g, Var v, Sym name) {
 
 void graph_unname(Graph *g, Sym name) {
     if (g->priv->nname == 0) return;
-    uint64_t *slot = name_slot(g->priv, name);
+    uint64_t *slot = find_name_slot(g->priv, name);
     Var v = (Var)*slot;
     if (!*slot || v == VAR_NONE) return;
     Sym other = drop_name(g, v, name);
-    *slot = slot_of(name, VAR_NONE);
-    if (var_leaf(g, v) != LEAF_DIM) prefer(g, v, other);
+    *slot = pack_name_slot(name, VAR_NONE);
+    if (var_leaf(g, v) != LEAF_DIM) set_preferred_name(g, v, other);
 }
 
 void names_forget(struct GraphPriv *p) {

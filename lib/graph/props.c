@@ -11,7 +11,7 @@ typedef struct PropsTable {
     Vec(const Props *) all;
 } PropsTable;
 
-static void table_free(void *p) {
+static void free_props_table(void *p) {
     PropsTable *t = p;
     index_free(&t->index);
     vec_free(&t->all);
@@ -25,7 +25,7 @@ static PropsTable *props_table(Session *s) {
     t = mem_zalloc(s, 1, sizeof *t);
     t->arena = arena_new(s);
     t->index = INDEX(s);
-    session_set_slot(s, SLOT_PROPS, t, table_free);
+    session_set_slot(s, SLOT_PROPS, t, free_props_table);
     return t;
 }
 
@@ -61,14 +61,14 @@ static bool prop_same(const Prop *a, const Prop *b) {
            (n == 0 || memcmp(a->ints.p, b->ints.p, n * sizeof *a->ints.p) == 0);
 }
 
-typedef struct Wanting {
+typedef struct WantedProps {
     const PropsTable *t;
     size_t n;
     const Prop *p;
-} Wanting;
+} WantedProps;
 
 static bool props_same(const void *ctx, uint32_t id) {
-    const Wanting *w = ctx;
+    const WantedProps *w = ctx;
     const Props *have = w->t->all.p[id];
     if (have->n != w->n) return false;
     for (size_t i = 0; i < w->n; i++)
@@ -97,7 +97,7 @@ const Props *props_intern(Session *s, size_t n, const Prop *p) {
     uint64_t hash = n;
     for (size_t i = 0; i < n; i++)
         hash = hash_mix(hash_mix(hash, p[i].kind), prop_bits(&p[i]));
-    Wanting w = {t, n, p};
+    WantedProps w = {t, n, p};
     uint32_t id = index_find(&t->index, hash, props_same, &w);
     return id == UINT32_MAX ? props_add(s, t, n, p, hash) : t->all.p[id];
 }

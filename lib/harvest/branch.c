@@ -9,24 +9,24 @@ enum { TOP = 0 };
 static const uint32_t nowhere_yet = UINT32_MAX;
 
 /* An ifelse, whose branches are nodes `node` and node + 1. */
-struct Choice {
+struct IfelseChoice {
     Branches *b;
     ApplyId id;
     uint32_t node;
 };
 /* A branch: 0 stands for none. */
-typedef struct Node {
-    Choice *choice;
+typedef struct BranchNode {
+    IfelseChoice *choice;
     uint32_t up, depth;
     Level *level;
-} Node;
+} BranchNode;
 struct Branches {
     Session *s;
     Arena *arena;
-    Walk *w;
+    HarvestWalk *w;
     const Graph *src;
     uint32_t *of; /* by Apply: the branch that it belongs to */
-    Vec(Node) node;
+    Vec(BranchNode) node;
     const Var *map; /* by variable of src: what stands for it, once it was walked */
     ApplyId done;   /* all before it were */
 };
@@ -35,7 +35,7 @@ static bool is_ifelse(const Graph *g, ApplyId a) {
     return op_is(g->s, g->apply[a].op, OP_IFELSE);
 }
 
-static uint32_t common(const Branches *b, uint32_t x, uint32_t y) {
+static uint32_t common_branch(const Branches *b, uint32_t x, uint32_t y) {
     if (x == nowhere_yet || x == y) return y;
     if (y == nowhere_yet) return x;
     while (x != y)
@@ -48,41 +48,41 @@ static uint32_t common(const Branches *b, uint32_t x, uint32_t y) {
 
 /* The two branches of an ifelse: the first one's number. */
 static uint32_t add_choice(Branches *b, ApplyId id, uint32_t up) {
-    Choice *c = NEW(b->arena, Choice);
-    *c = (Choice){b, id, (uint32_t)b->node.n};
-    Node n = {c, up, b->node.p[up].depth + 1, NULL};
+    IfelseChoice *c = NEW(b->arena, IfelseChoice);
+    *c = (IfelseChoice){b, id, (uint32_t)b->node.n};
+    BranchNode n = {c, up, b->node.p[up].depth + 1, NULL};
     vec_push(b->s, &b->node, n);
     vec_push(b->s, &b->node, n);
     return c->node;
 }
 
-static void spread(Branches *b, ApplyId a, uint32_t *at) {
+static void assign_branch(Branches *b, ApplyId a, uint32_t *at) {
     const Apply *r = &b->src->apply[a];
     const Var *in = apply_in(b->src, a);
     uint32_t mine = nowhere_yet;
     for (Var k = 0; k < r->nout; k++)
-        mine = common(b, mine, at[r->out + k]);
+        mine = common_branch(b, mine, at[r->out + k]);
     if (mine == nowhere_yet) mine = TOP;
-    bool effect = r->op->effect && !is_sow(b->src, a);
+    bool effect = r->op->effect && !harvest_is_sow(b->src, a);
     if (effect) mine = TOP;
     b->of[a] = mine;
     if (!is_ifelse(b->src, a)) {
         for (size_t i = 0; i < r->nin; i++)
-            at[in[i]] = common(b, at[in[i]], mine);
+            at[in[i]] = common_branch(b, at[in[i]], mine);
         return;
     }
     size_t n = (r->nin - 1u) / 2;
     uint32_t first = add_choice(b, a, mine);
-    at[in[0]] = common(b, at[in[0]], mine);
+    at[in[0]] = common_branch(b, at[in[0]], mine);
     for (size_t i = 0; i < 2 * n; i++)
-        at[in[1 + i]] = common(b, at[in[1 + i]], first + (i >= n));
+        at[in[1 + i]] = common_branch(b, at[in[1 + i]], first + (i >= n));
 }
 
 void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live) {
     uint8_t *sows = NEW_N(arena, g->napply, uint8_t); /* it or what it needs */
     for (size_t i = 0; i < g->effects.n; i++) {
         ApplyId a = g->effects.p[i];
-        sows[a] = is_sow(g, a) || !g->apply[a].op->effect;
+        sows[a] = harvest_is_sow(g, a) || !g->apply[a].op->effect;
     }
     for (ApplyId a = from; a < g->napply; a++)
         for (size_t i = 0; i < g->apply[a].nin && !sows[a]; i++) {
@@ -102,8 +102,8 @@ void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live) {
 }
 
 /* Finds the branch of each Apply that `live` needs. NULL: there are no branches. */
-static Branches *branches_of(Session *s, Arena *arena, const Graph *src, ApplyId from,
-                             const uint8_t *live, const Var *root, size_t nroot) {
+static Branches *find_branches(Session *s, Arena *arena, const Graph *src, ApplyId from,
+                               const uint8_t *live, const Var *root, size_t nroot) {
     bool any = false;
     for (ApplyId a = from; a < src->napply && !any; a++)
         any = is_ifelse(src, a);
@@ -111,7 +111,7 @@ static Branches *branches_of(Session *s, Arena *arena, const Graph *src, ApplyId
     Branches *b = NEW(arena, Branches);
     *b = (Branches){.s = s, .arena = arena, .src = src};
     b->of = NEW_N(arena, src->napply, uint32_t);
-    vec_push(s, &b->node, ((Node){NULL, TOP, 0, NULL}));
+    vec_push(s, &b->node, ((BranchNode){NULL, TOP, 0, NULL}));
     uint32_t *at = NEW_N(arena, src->nvar, uint32_t);
     memset(at, 0xFF, src->nvar * sizeof *at);
     for (size_t i = 0; i < nroot; i++)
@@ -120,15 +120,15 @@ static Branches *branches_of(Session *s, Arena *arena, const Graph *src, ApplyId
         bool needed = false;
         for (Var k = 0; k < src->apply[a].nout; k++)
             needed |= live[src->apply[a].out + k];
-        if (needed) spread(b, a, at);
+        if (needed) assign_branch(b, a, at);
     }
     return b;
 }
 
-Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
+Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId from,
                        const uint8_t *live, const Var *root, size_t nroot,
                        const Var *map) {
-    Branches *b = branches_of(w->b->s, w->arena, src, from, live, root, nroot);
+    Branches *b = find_branches(w->b->s, w->arena, src, from, live, root, nroot);
     if (!b) return NULL;
     b->w = w;
     b->map = map;
@@ -139,7 +139,7 @@ Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
 size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
                      size_t nroot, const size_t *times) {
     Arena *arena = arena_new(fn->s);
-    Branches *b = branches_of(fn->s, arena, fn, 0, live, root, nroot);
+    Branches *b = find_branches(fn->s, arena, fn, 0, live, root, nroot);
     size_t most = 0;
     for (ApplyId a = 0; a < fn->napply && !b; a++)
         most += times[a];
@@ -157,15 +157,15 @@ size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
 }
 
 /* Branches come in pairs: 1 and 2, 3 and 4. */
-static uint32_t twin_of(uint32_t k) {
+static uint32_t twin_branch(uint32_t k) {
     return ((k - 1) ^ 1) + 1;
 }
 
-static Level *level_of(Branches *b, uint32_t k) {
-    Node *n = &b->node.p[k];
+static Level *branch_level(Branches *b, uint32_t k) {
+    BranchNode *n = &b->node.p[k];
     if (n->level) return n->level;
-    Level *l = NEW(b->arena, Level), *up = level_of(b, n->up),
-          *twin = b->node.p[twin_of(k)].level;
+    Level *l = NEW(b->arena, Level), *up = branch_level(b, n->up),
+          *twin = b->node.p[twin_branch(k)].level;
     *l = (Level){.up = up,
                  .scope = up->scope,
                  .loop = up->loop,
@@ -178,12 +178,12 @@ static Level *level_of(Branches *b, uint32_t k) {
 Level *branches_level(Branches *b, Level *top, ApplyId a) {
     if (!b) return top;
     b->done = a;
-    return level_of(b, b->of[a]);
+    return branch_level(b, b->of[a]);
 }
 
 /* ---- what the two sides have in common ---- */
-static bool fail_missing(const Branches *b, ApplyId id, const Entry *e,
-                         const char *where) {
+static bool fail_missing_sow(const Branches *b, ApplyId id, const SowEntry *e,
+                             const char *where) {
     Session *s = b->s;
     fail(s, b->src->origin[id].at, E_NAME,
          "both branches of an ifelse must sow the same names: %s is missing in the %s "
@@ -192,17 +192,17 @@ static bool fail_missing(const Branches *b, ApplyId id, const Entry *e,
     return note(s, e->at, "it is sown here");
 }
 
-static bool same_names(const Branches *b, ApplyId id, const Level *x, const Level *y,
-                       const char *where) {
+static bool check_same_sows(const Branches *b, ApplyId id, const Level *x,
+                            const Level *y, const char *where) {
     for (size_t i = 0; x && i < x->entry.n; i++)
         if (!level_find(y, x->entry.p[i].name))
-            return fail_missing(b, id, &x->entry.p[i], where);
+            return fail_missing_sow(b, id, &x->entry.p[i], where);
     return true;
 }
 
 /* What the condition chooses of two parts; VAR_NONE: diagnosed. */
-static Var chosen(const Branches *b, ApplyId id, const Entry *x, const Part *then,
-                  const Part *other) {
+static Var ifelse_of_parts(const Branches *b, ApplyId id, const SowEntry *x,
+                           const SowPart *then, const SowPart *other) {
     Session *s = b->s;
     Builder *to = b->w->b;
     Var in[] = {b->map[apply_in(b->src, id)[0]], then->var, other->var};
@@ -215,14 +215,15 @@ static Var chosen(const Branches *b, ApplyId id, const Entry *x, const Part *the
     return v;
 }
 
-static bool keeps_one(SowMode m) {
+static bool keeps_last_sow(SowMode m) {
     return m == SOW_CLOBBER || m == SOW_COND;
 }
 
 /* One name, to its place at the level around, unless something came after. */
-static bool choose(const Branches *b, const Choice *c, const Entry *x, const Entry *y) {
+static bool merge_entries(const Branches *b, const IfelseChoice *c, const SowEntry *x,
+                          const SowEntry *y) {
     Session *s = b->s;
-    if (x->mode != y->mode && !(keeps_one(x->mode) && keeps_one(y->mode)))
+    if (x->mode != y->mode && !(keeps_last_sow(x->mode) && keeps_last_sow(y->mode)))
         return fail(s, y->at, E_DUPLICATE,
                     "both branches of an ifelse must sow %s in the same mode",
                     sym_text(s, x->name));
@@ -231,41 +232,42 @@ static bool choose(const Branches *b, const Choice *c, const Entry *x, const Ent
                     "both branches of an ifelse must sow %s equally often, not %zu and "
                     "%s",
                     sym_text(s, x->name), x->part.n, str_counted(s, y->part.n, "time"));
-    Level *around = level_of(c->b, b->node.p[c->node].up);
+    Level *around = branch_level(c->b, b->node.p[c->node].up);
     for (size_t k = 0; k < x->part.n; k++) {
-        const Part *p = &x->part.p[k];
-        Part *place = &level_find(around, x->name)->part.p[p->slot];
+        const SowPart *p = &x->part.p[k];
+        SowPart *place = &level_find(around, x->name)->part.p[p->slot];
         if (place->by != c || place->var != VAR_NONE || p->var == VAR_NONE) continue;
-        if ((place->var = chosen(b, c->id, x, p, &y->part.p[k])) == VAR_NONE)
+        if ((place->var = ifelse_of_parts(b, c->id, x, p, &y->part.p[k])) == VAR_NONE)
             return false;
         place->array = p->array;
     }
     return true;
 }
 
-static bool merge(const Branches *b, const Choice *c) {
+static bool merge_choice(const Branches *b, const IfelseChoice *c) {
     const Level *x = b->node.p[c->node].level, *y = b->node.p[c->node + 1].level;
-    if (!same_names(b, c->id, x, y, "else") || !same_names(b, c->id, y, x, "then"))
+    if (!check_same_sows(b, c->id, x, y, "else") ||
+        !check_same_sows(b, c->id, y, x, "then"))
         return false;
     for (size_t i = 0; x && i < x->entry.n; i++) {
-        const Entry *same = level_find(y, x->entry.p[i].name);
-        if (same && !choose(b, c, &x->entry.p[i], same)) return false;
+        const SowEntry *same = level_find(y, x->entry.p[i].name);
+        if (same && !merge_entries(b, c, &x->entry.p[i], same)) return false;
     }
     return true;
 }
 
 /* The same for one name, of a pair that may not sow it. */
-static bool choose_name(const Branches *b, const Choice *c, Sym name) {
-    const Entry *x = level_find(b->node.p[c->node].level, name),
-                *y = level_find(b->node.p[c->node + 1].level, name);
+static bool merge_name(const Branches *b, const IfelseChoice *c, Sym name) {
+    const SowEntry *x = level_find(b->node.p[c->node].level, name),
+                   *y = level_find(b->node.p[c->node + 1].level, name);
     if (!x && !y) return true;
-    if (!y) return fail_missing(b, c->id, x, "else");
-    if (!x) return fail_missing(b, c->id, y, "then");
-    return choose(b, c, x, y);
+    if (!y) return fail_missing_sow(b, c->id, x, "else");
+    if (!x) return fail_missing_sow(b, c->id, y, "then");
+    return merge_entries(b, c, x, y);
 }
 
 /* Inner branches come after outer ones, and are chosen between first. */
-Var branches_chosen(const Choice *c, Sym name, Part *place, Span at) {
+Var branches_chosen(const IfelseChoice *c, Sym name, SowPart *place, Span at) {
     const Branches *b = c->b;
     Session *s = b->s;
     if (c->id >= b->done) {
@@ -277,17 +279,17 @@ Var branches_chosen(const Choice *c, Sym name, Part *place, Span at) {
     }
     for (uint32_t k = (uint32_t)b->node.n - 2; k > c->node; k -= 2)
         if (b->node.p[k].choice->id < b->done &&
-            !choose_name(b, b->node.p[k].choice, name))
+            !merge_name(b, b->node.p[k].choice, name))
             return VAR_NONE;
-    const Entry *x = level_find(b->node.p[c->node].level, name),
-                *y = level_find(b->node.p[c->node + 1].level, name);
-    if (!choose_name(b, c, name)) return VAR_NONE;
+    const SowEntry *x = level_find(b->node.p[c->node].level, name),
+                   *y = level_find(b->node.p[c->node + 1].level, name);
+    if (!merge_name(b, c, name)) return VAR_NONE;
     if (place->var == VAR_NONE) /* something stands there already */
-        place->var = chosen(b, c->id, x, &x->part.p[0], &y->part.p[0]);
+        place->var = ifelse_of_parts(b, c->id, x, &x->part.p[0], &y->part.p[0]);
     return place->var;
 }
 
-static void drop(Level *l) {
+static void free_branch_level(Level *l) {
     for (size_t i = 0; l && i < l->entry.n; i++)
         vec_free(&l->entry.p[i].part);
     if (l) vec_free(&l->entry);
@@ -296,10 +298,10 @@ static void drop(Level *l) {
 bool branches_close(Branches *b, bool ok) {
     if (!b) return ok;
     for (size_t k = b->node.n; k > 1; k -= 2) {
-        const Node *then = &b->node.p[k - 2], *other = &b->node.p[k - 1];
-        if (ok && (then->level || other->level)) ok = merge(b, then->choice);
-        drop(then->level);
-        drop(other->level);
+        const BranchNode *then = &b->node.p[k - 2], *other = &b->node.p[k - 1];
+        if (ok && (then->level || other->level)) ok = merge_choice(b, then->choice);
+        free_branch_level(then->level);
+        free_branch_level(other->level);
     }
     vec_free(&b->node);
     return ok;

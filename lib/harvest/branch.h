@@ -12,7 +12,7 @@ void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live);
 /* Of the live Applies of src from `from` on; root: what is needed whatever branch is
  * taken; map gives what stands for what has been walked. NULL: there are no branches.
  */
-Branches *branches_new(Walk *w, Level *top, const Graph *src, ApplyId from,
+Branches *branches_new(HarvestWalk *w, Level *top, const Graph *src, ApplyId from,
                        const uint8_t *live, const Var *root, size_t nroot,
                        const Var *map);
 /* The sum of times[a] over one run of a function, of two branches that which has more.

@@ -38,14 +38,15 @@ static bool sow_node(DictSow *q, const char *name, const Node *value, Node *out)
     return compiler_tree(q->c, value->n, item, value->key, q->at, out);
 }
 
-static bool add_input(DictSow *q, const Ast *arg) {
+static bool add_sow_input(DictSow *q, const Ast *arg) {
     Node n;
     if (!arg || arg->kind == AST_NONE) return true;
     return compiler_ast(q->c, arg, &n) &&
            compiler_var(q->c, &n, DT_NONE, &q->in[q->nin++]);
 }
 
-static bool want_text(const DictSow *q, const Ast *arg, const char *what, Sym *out) {
+static bool want_string_arg(const DictSow *q, const Ast *arg, const char *what,
+                            Sym *out) {
     Node n;
     if (!compiler_ast(q->c, arg, &n)) return false;
     *out = n.sym;
@@ -55,8 +56,8 @@ static bool want_text(const DictSow *q, const Ast *arg, const char *what, Sym *o
 }
 
 /* Arguments: value, (pred,) tag, name, mode, key. */
-static bool expand(Compiler *c, const Ast *call, const char *op, const char *mode,
-                   const Ast *const *arg, Node *out) {
+static bool expand_dict_sow(Compiler *c, const Ast *call, const char *op,
+                            const char *mode, const Ast *const *arg, Node *out) {
     Session *s = compiler_builder(c)->s;
     DictSow q = {.c = c,
                  .op = op_find(s, op, strlen(op)),
@@ -67,30 +68,31 @@ static bool expand(Compiler *c, const Ast *call, const char *op, const char *mod
     const Ast *const *how = arg + 1 + conditional; /* tag, name, mode, key */
     Sym name;
     Node value;
-    return (!conditional || add_input(&q, arg[1])) && add_input(&q, how[3]) &&
-           want_text(&q, how[0], "tag", &q.tag) &&
-           want_text(&q, how[1], "name", &name) &&
-           (!how[2] || want_text(&q, how[2], "mode", &q.mode)) &&
+    return (!conditional || add_sow_input(&q, arg[1])) && add_sow_input(&q, how[3]) &&
+           want_string_arg(&q, how[0], "tag", &q.tag) &&
+           want_string_arg(&q, how[1], "name", &name) &&
+           (!how[2] || want_string_arg(&q, how[2], "mode", &q.mode)) &&
            compiler_ast(c, arg[0], &value) &&
            sow_node(&q, sym_text(s, name), &value, out);
 }
 
-static bool sow(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
-    return expand(c, call, "sow", "strict", arg, out);
+static bool expand_sow(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+    return expand_dict_sow(c, call, "sow", "strict", arg, out);
 }
 
-static bool sow_cond(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
-    return expand(c, call, "sow_cond", "cond_clobber", arg, out);
+static bool expand_sow_cond(Compiler *c, const Ast *call, const Ast *const *arg,
+                            Node *out) {
+    return expand_dict_sow(c, call, "sow_cond", "cond_clobber", arg, out);
 }
 
 static const Macro table[] = {
     {.name = "sow",
      .doc = "A dict of values, each sown as NAME/KEY: harvested it is a dict again.",
      .signature = "value, tag, name, mode='strict', key=None",
-     .expand = sow},
+     .expand = expand_sow},
     {.name = "sow_cond",
      .doc = "A dict of values, each sown as NAME/KEY where pred holds.",
      .signature = "value, pred, tag, name, mode='cond_clobber', key=None",
-     .expand = sow_cond},
+     .expand = expand_sow_cond},
 };
 const MacroList macros_harvest_dicts = {table, sizeof table / sizeof *table};

@@ -9,7 +9,7 @@ static const char *const mode_text[] = {"strict", "append", "clobber", "cond_clo
 
 /* Is `part` the path, or a scope that it is in? Anywhere: or any names in a row of it.
  */
-static bool is_part(const char *path, const char *part, bool anywhere) {
+static bool is_path_part(const char *path, const char *part, bool anywhere) {
     size_t n = strlen(part);
     while (path) {
         if (strncmp(path, part, n) == 0 && (path[n] == '\0' || path[n] == '/'))
@@ -24,42 +24,42 @@ bool harvest_takes(Session *s, const HarvestSpec *h, Sym name) {
     const char *path = sym_text(s, name);
     bool all = h->nallow == 0 && !h->allow, taken = all;
     for (size_t i = 0; i < h->nallow; i++)
-        taken |= is_part(path, sym_text(s, h->allow[i]), false);
+        taken |= is_path_part(path, sym_text(s, h->allow[i]), false);
     for (size_t i = 0; i < h->nblock; i++)
-        taken &= !is_part(path, sym_text(s, h->block[i]), true);
+        taken &= !is_path_part(path, sym_text(s, h->block[i]), true);
     return taken;
 }
 
-static size_t planted_as(const Walk *w, Sym name) {
+static size_t find_plant(const HarvestWalk *w, Sym name) {
     size_t k = 0;
     while (k < w->h->nplant && w->h->plant[k] != name)
         k++;
     return k;
 }
 
-Entry *level_find(const Level *l, Sym name) {
+SowEntry *level_find(const Level *l, Sym name) {
     for (size_t i = 0; l && i < l->entry.n; i++)
         if (l->entry.p[i].name == name) return &l->entry.p[i];
     return NULL;
 }
 
-static Entry *entry_of(Walk *w, Level *l, Sym name, SowMode mode, Span at,
-                       bool *fresh) {
-    Entry *e = level_find(l, name);
+static SowEntry *find_or_add_entry(HarvestWalk *w, Level *l, Sym name, SowMode mode,
+                                   Span at, bool *fresh) {
+    SowEntry *e = level_find(l, name);
     *fresh = !e;
     if (e) return e;
-    vec_push(w->b->s, &l->entry, ((Entry){.name = name, .mode = mode, .at = at}));
+    vec_push(w->b->s, &l->entry, ((SowEntry){.name = name, .mode = mode, .at = at}));
     return &l->entry.p[l->entry.n - 1];
 }
 
-static bool may_share(SowMode a, SowMode b) {
+static bool modes_may_share(SowMode a, SowMode b) {
     bool clobbers =
         (a == SOW_CLOBBER || a == SOW_COND) && (b == SOW_CLOBBER || b == SOW_COND);
     return clobbers || (a == SOW_APPEND && b == SOW_APPEND);
 }
 
-static bool fail_again(Walk *w, const Entry *e, SowMode mode, Span at,
-                       const char *done) {
+static bool fail_sown_again(HarvestWalk *w, const SowEntry *e, SowMode mode, Span at,
+                            const char *done) {
     Session *s = w->b->s;
     fail(s, at, E_DUPLICATE, "%s%s has already been %s",
          mode == SOW_SCOPE || e->mode == SOW_SCOPE ? "the scope " : "",
@@ -72,17 +72,18 @@ static bool fail_again(Walk *w, const Entry *e, SowMode mode, Span at,
         "last, or give the calls scopes of their own by nest(f, scope='...')");
 }
 
-static Part *take_place(Walk *w, Level *l, const Part *part, Sym name, SowMode mode,
-                        Span at, const char *done);
+static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, Sym name,
+                                SowMode mode, Span at, const char *done);
 
 /* The place at the level around a branch, which is shared with the other branch: the
  * n-th sow of either. */
-static bool share_place(Walk *w, Level *l, size_t k, Part *part, Sym name, SowMode mode,
-                        Span at, const char *done) {
-    const Entry *other = level_find(l->twin, name), *around;
-    const Part chosen = {.var = VAR_NONE, .was = VAR_NONE, .by = l->choice};
+static bool share_branch_slot(HarvestWalk *w, Level *l, size_t k, SowPart *part,
+                              Sym name, SowMode mode, Span at, const char *done) {
+    const SowEntry *other = level_find(l->twin, name), *around;
+    const SowPart chosen = {.var = VAR_NONE, .was = VAR_NONE, .by = l->choice};
     bool shared = other && k < other->part.n;
-    if (!shared && !take_place(w, l->up, &chosen, name, mode, at, done)) return false;
+    if (!shared && !take_entry_slot(w, l->up, &chosen, name, mode, at, done))
+        return false;
     if (!(around = level_find(l->up, name))) bug("a branch has sows of its own alone");
     if (shared)
         part->slot = other->part.p[k].slot;
@@ -94,23 +95,23 @@ static bool share_place(Walk *w, Level *l, size_t k, Part *part, Sym name, SowMo
 
 /* Adds one more sow to those of its name, or puts it in the place of the last. NULL:
  * diagnosed. */
-static Part *take_place(Walk *w, Level *l, const Part *part, Sym name, SowMode mode,
-                        Span at, const char *done) {
+static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, Sym name,
+                                SowMode mode, Span at, const char *done) {
     bool fresh;
-    Entry *e = entry_of(w, l, name, mode, at, &fresh);
-    if (!fresh && !may_share(e->mode, mode)) {
-        fail_again(w, e, mode, at, done);
+    SowEntry *e = find_or_add_entry(w, l, name, mode, at, &fresh);
+    if (!fresh && !modes_may_share(e->mode, mode)) {
+        fail_sown_again(w, e, mode, at, done);
         return NULL;
     }
     size_t k = mode == SOW_APPEND ? e->part.n : 0;
-    Part p = *part;
+    SowPart p = *part;
     p.row = k;
     p.at = at;
-    if (l->choice && !share_place(w, l, k, &p, name, mode, at, done)) return NULL;
+    if (l->choice && !share_branch_slot(w, l, k, &p, name, mode, at, done)) return NULL;
     if (k == e->part.n) {
         vec_push(w->b->s, &e->part, p);
     } else {
-        const Part *last = &e->part.p[k];
+        const SowPart *last = &e->part.p[k];
         p.was = last->var != VAR_NONE ? last->var : last->was;
         if (last->var == VAR_NONE)
             p.before = last->by == p.by ? last->before
@@ -121,17 +122,17 @@ static Part *take_place(Walk *w, Level *l, const Part *part, Sym name, SowMode m
 }
 
 /* ---- planting ---- */
-static Var build(Walk *w, const char *text, const char *a, Var va, const char *b,
-                 Var vb) {
+static Var build_from_two(HarvestWalk *w, const char *text, const char *a, Var va,
+                          const char *b, Var vb) {
     Bind bind[] = {{sym(w->b->s, a), va}, {sym(w->b->s, b), vb}};
     Env env = {.n = 2, .bind = bind};
     bool ok = true;
-    Var v = build_text(w->b, text, &env, &ok);
+    Var v = template_build(w->b, text, &env, &ok);
     return ok ? v : VAR_NONE;
 }
 
 /* As a value of type t: a narrower one is one, a wider one is checked at run time. */
-static Var fit(Walk *w, Var v, const Type *t, Sym name) {
+static Var fit_planted(HarvestWalk *w, Var v, const Type *t, Sym name) {
     Session *s = w->b->s;
     const Type *have = var_type(w->b->g, v);
     if (type_is_super(t, have)) return v;
@@ -149,39 +150,39 @@ static Var fit(Walk *w, Var v, const Type *t, Sym name) {
                                            : shape_of(w->b, v, i);
     const Op *stack = op_known(s, OP_STACK);
     Var shape = op_apply1(w->b, stack, NULL, (size_t)t->ndim, dim);
-    return shape == VAR_NONE ? VAR_NONE : call2(w->b, "specify_shape", v, shape);
+    return shape == VAR_NONE ? VAR_NONE : op_call2(w->b, "specify_shape", v, shape);
 }
 
-Var level_value(Walk *w, Level *l, size_t k, const Type *t, bool append) {
-    return l->loop ? loop_planted(l->loop, k, t, append)
+Var level_plant_value(HarvestWalk *w, Level *l, size_t k, const Type *t, bool append) {
+    return l->loop ? scanned_planted(l->loop, k, t, append)
                    : w->h->value(w->h->ctx, k, w->b, t);
 }
 
 /* So many rows are planted for a name that stands at the level. */
-static void note_rows(Level *l, Sym name, Dim rows) {
-    Entry *e = level_find(l, name);
+static void note_planted_rows(Level *l, Sym name, Dim rows) {
+    SowEntry *e = level_find(l, name);
     if (!e) bug("rows are planted for a name that is not there");
     e->rows = rows;
 }
 
 /* All rows of an appended name: one value for all of its sows. */
-static Var planted_rows(Walk *w, Level *l, size_t k, const Type *rows) {
+static Var planted_rows(HarvestWalk *w, Level *l, size_t k, const Type *rows) {
     for (size_t i = 0; i < w->planted.n; i++)
         if (w->planted.p[i].number == k && w->planted.p[i].type == rows)
             return w->planted.p[i].var;
-    Var v = level_value(w, l, k, rows, true);
+    Var v = level_plant_value(w, l, k, rows, true);
     vec_push(w->b->s, &w->planted, ((PlantedRows){k, rows, v}));
     return v;
 }
 
-static Var fail_rows(Walk *w, Sym name, Dim rows) {
+static Var fail_too_few_rows(HarvestWalk *w, Sym name, Dim rows) {
     fail(w->b->s, w->b->from.at, E_SHAPE,
          "%s is sown more often than there are rows planted for it, %lld",
          sym_text(w->b->s, name), (long long)rows);
     return VAR_NONE;
 }
 
-bool level_takes_rows(Walk *w, const Level *l, size_t k, size_t loop) {
+bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop) {
     Session *s = w->b->s;
     if (l->choice && loop)
         loop = SIZE_MAX; /* that of the other branch takes the same */
@@ -201,7 +202,7 @@ bool level_takes_rows(Walk *w, const Level *l, size_t k, size_t loop) {
 
 /* Row `row` of what is planted for an appended name; the steps of a loop are rows
  * already. */
-static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
+static Var planted_row(HarvestWalk *w, Level *l, size_t k, size_t row, const Type *t,
                        Sym name) {
     Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
     if (!ndim_fits(w->b->s, w->b->from.at, sym_text(w->b->s, name), t->ndim + 1))
@@ -214,8 +215,8 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
     for (int i = 0; i < t->ndim; i++)
         dim[i + 1] = t->dim[i];
     if (!level_takes_rows(w, l, k, 0)) return VAR_NONE;
-    if (l->loop && !loop_is_rows(l->loop) && !loop_often(l->loop, name))
-        return level_value(w, l, k, t, true);
+    if (l->loop && !scanned_is_vmap(l->loop) && !scanned_is_sown_often(l->loop, name))
+        return level_plant_value(w, l, k, t, true);
     const Type *rows = type_tensor(w->b->s, t->dtype, t->ndim + 1, dim), *have;
     Var v = planted_rows(w, l, k, rows);
     if (v == VAR_NONE) return v;
@@ -228,35 +229,37 @@ static Var planted_row(Walk *w, Level *l, size_t k, size_t row, const Type *t,
         return VAR_NONE;
     }
     if (!l->loop && dim_is_known(have->dim[0])) {
-        if (have->dim[0] <= (Dim)row) return fail_rows(w, name, have->dim[0]);
-        note_rows(l, harvest_path(w->b->s, l->scope, name), have->dim[0]);
+        if (have->dim[0] <= (Dim)row) return fail_too_few_rows(w, name, have->dim[0]);
+        note_planted_rows(l, harvest_path(w->b->s, l->scope, name), have->dim[0]);
     }
-    return build(w, "planted[row]", "planted", v, "row", const_int(w->b, (int64_t)row));
+    return build_from_two(w, "planted[row]", "planted", v, "row",
+                          const_int(w->b, (int64_t)row));
 }
 
-static Var plant(Walk *w, Level *l, const SowCall *q, Sym name, size_t k) {
+static Var plant_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name, size_t k) {
     const Type *t = var_type(w->b->g, q->value);
-    const Part part = {.var = VAR_NONE, .was = VAR_NONE, .by = NULL};
-    const Part *place = take_place(w, l, &part, name, q->mode, q->at, "planted");
+    const SowPart part = {.var = VAR_NONE, .was = VAR_NONE, .by = NULL};
+    const SowPart *place =
+        take_entry_slot(w, l, &part, name, q->mode, q->at, "planted");
     if (!place) return VAR_NONE;
     if (w->h->used) w->h->used[k] = true;
     Var v = q->mode == SOW_APPEND ? planted_row(w, l, k, place->row, t, q->name)
-                                  : level_value(w, l, k, t, false);
-    return v == VAR_NONE ? VAR_NONE : fit(w, v, t, name);
+                                  : level_plant_value(w, l, k, t, false);
+    return v == VAR_NONE ? VAR_NONE : fit_planted(w, v, t, name);
 }
 
 /* ---- reaping ---- */
-static Var zeros_of(Walk *w, Var v) {
+static Var zeros_as_sown(HarvestWalk *w, Var v) {
     return zeros_like(w->b, v, var_type(w->b->g, v)->dtype);
 }
 
 /* What the name has up to here, in the branches that lead here, in *v; VAR_NONE:
  * nothing. False: diagnosed. */
 static bool value_before(Level *l, Sym name, Span at, Var *v) {
-    const Choice *from = NULL; /* the ifelse whose branch asks */
+    const IfelseChoice *from = NULL; /* the ifelse whose branch asks */
     for (*v = VAR_NONE; *v == VAR_NONE; from = l->choice, l = l->up) {
-        Entry *e = level_find(l, name);
-        Part *p = e && e->part.n ? &e->part.p[0] : NULL;
+        SowEntry *e = level_find(l, name);
+        SowPart *p = e && e->part.n ? &e->part.p[0] : NULL;
         bool own = p && p->by == from;
         if (p) *v = p->var != VAR_NONE || !own ? p->var : p->was;
         if (p && *v == VAR_NONE && own) p = p->before;
@@ -269,14 +272,14 @@ static bool value_before(Level *l, Sym name, Span at, Var *v) {
 }
 
 /* What a conditional sow falls back on. */
-static Var fallback(Walk *w, Level *l, const SowCall *q, Sym name) {
+static Var fallback_value(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {
     Session *s = w->b->s;
     const Type *t = var_type(w->b->g, q->value);
     Var v;
     if (!value_before(l, name, q->at, &v)) return VAR_NONE;
     if (v != VAR_NONE) return v;
-    if (!l->loop || loop_is_rows(l->loop)) return zeros_of(w, q->value);
-    v = loop_before(l->loop, name, t);
+    if (!l->loop || scanned_is_vmap(l->loop)) return zeros_as_sown(w, q->value);
+    v = scanned_before(l->loop, name, t);
     if (v == VAR_NONE)
         fail(s, q->at, E_SHAPE,
              "%s is %s: its shape must be known before the loop, which begins with "
@@ -286,14 +289,14 @@ static Var fallback(Walk *w, Level *l, const SowCall *q, Sym name) {
 }
 
 /* The value where the predicate held, what was there before elsewhere. */
-static Var conditional(Walk *w, Level *l, const SowCall *q, Sym name) {
+static Var conditional_value(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {
     const Type *t = var_type(w->b->g, q->value);
     if (t->kind != TYPE_TENSOR) {
         fail(w->b->s, q->at, E_TYPE, "sow_cond takes tensors, not %s",
              type_str(w->b->s, t));
         return VAR_NONE;
     }
-    Var before = fallback(w, l, q, name), pred = q->pred;
+    Var before = fallback_value(w, l, q, name), pred = q->pred;
     int64_t ones[MAX_NDIM];
     int n = var_type(w->b->g, pred)->ndim, more = n ? t->ndim - n : 0;
     for (int i = 0; i < more; i++)
@@ -302,36 +305,37 @@ static Var conditional(Walk *w, Level *l, const SowCall *q, Sym name) {
     if (more > 0) pred = apply_named(w->b, "expand_dims", 1, &pred, 1, &axis);
     return before == VAR_NONE || pred == VAR_NONE
                ? VAR_NONE
-               : call3(w->b, "where", pred, q->value, before);
+               : op_call3(w->b, "where", pred, q->value, before);
 }
 
-static bool collect(Walk *w, Level *l, const SowCall *q, Sym name) {
-    const Entry *e = level_find(l, name);
-    bool fits = !e || may_share(e->mode, q->mode); /* else said below */
+static bool collect_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {
+    const SowEntry *e = level_find(l, name);
+    bool fits = !e || modes_may_share(e->mode, q->mode); /* else said below */
     Var v = q->value;
-    if (q->mode == SOW_COND && fits && (v = conditional(w, l, q, name)) == VAR_NONE)
+    if (q->mode == SOW_COND && fits &&
+        (v = conditional_value(w, l, q, name)) == VAR_NONE)
         return false;
     return level_adopt(w, l, name, q->mode, v, false, q->at);
 }
 
-bool level_adopt(Walk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
+bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at) {
-    const Part part = {.var = var, .array = array, .was = VAR_NONE, .by = NULL};
-    return take_place(w, l, &part, name, mode, at, "reaped") != NULL;
+    const SowPart part = {.var = var, .array = array, .was = VAR_NONE, .by = NULL};
+    return take_entry_slot(w, l, &part, name, mode, at, "reaped") != NULL;
 }
 
 /* Inside of a loop, or of loops that are rows of a vectorize in one? */
-static bool in_steps(const Level *l) {
-    while (l->loop && loop_is_rows(l->loop) && l->up)
+static bool is_in_scan_steps(const Level *l) {
+    while (l->loop && scanned_is_vmap(l->loop) && l->up)
         l = l->up;
-    return l->loop && !loop_is_rows(l->loop);
+    return l->loop && !scanned_is_vmap(l->loop);
 }
 
-Var level_sow(Walk *w, Level *l, const SowCall *q) {
+Var level_sow(HarvestWalk *w, Level *l, const SowCall *q) {
     Sym name = harvest_path(w->b->s, l->scope, q->name);
-    size_t k = planted_as(w, name);
+    size_t k = find_plant(w, name);
     if (!harvest_takes(w->b->s, w->h, name)) return q->value;
-    if (in_steps(l) && q->mode == SOW_STRICT) {
+    if (is_in_scan_steps(l) && q->mode == SOW_STRICT) {
         fail(
             w->b->s, q->at, E_DUPLICATE,
             "can't use mode strict for %s inside of a scan, which sows it in each step",
@@ -341,24 +345,24 @@ Var level_sow(Walk *w, Level *l, const SowCall *q) {
              "last");
         return VAR_NONE;
     }
-    if (k < w->h->nplant) return plant(w, l, q, name, k);
-    return collect(w, l, q, name) ? q->value : VAR_NONE;
+    if (k < w->h->nplant) return plant_sow(w, l, q, name, k);
+    return collect_sow(w, l, q, name) ? q->value : VAR_NONE;
 }
 
 /* ---- levels ---- */
-Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
+Level *level_open(HarvestWalk *w, Level *l, Sym scope, Span at) {
     bool fresh;
     Sym name = harvest_path(w->b->s, l->scope, scope);
-    if (in_steps(l)) {
+    if (is_in_scan_steps(l)) {
         fail(w->b->s, at, E_DUPLICATE,
              "can't nest the scope %s inside of a scan: a scope stands once (mode "
              "strict)",
              sym_text(w->b->s, name));
         return NULL;
     }
-    Entry *e = entry_of(w, l, name, SOW_SCOPE, at, &fresh);
+    SowEntry *e = find_or_add_entry(w, l, name, SOW_SCOPE, at, &fresh);
     if (!fresh) {
-        fail_again(w, e, SOW_SCOPE, at, "reaped");
+        fail_sown_again(w, e, SOW_SCOPE, at, "reaped");
         return NULL;
     }
     Level *in = NEW(w->arena, Level);
@@ -366,13 +370,13 @@ Level *level_open(Walk *w, Level *l, Sym scope, Span at) {
     return in;
 }
 
-bool level_leave(Walk *w, Level *scope, bool ok, Level *l) {
+bool level_leave(HarvestWalk *w, Level *scope, bool ok, Level *l) {
     for (size_t i = 0; i < scope->entry.n; i++) {
-        Entry *e = &scope->entry.p[i];
+        SowEntry *e = &scope->entry.p[i];
         for (size_t k = 0; ok && k < e->part.n; k++)
             ok = level_adopt(w, l, e->name, e->mode, e->part.p[k].var,
                              e->part.p[k].array, e->part.p[k].at);
-        if (ok && e->part.n && e->rows) note_rows(l, e->name, e->rows);
+        if (ok && e->part.n && e->rows) note_planted_rows(l, e->name, e->rows);
         vec_free(&e->part);
     }
     vec_free(&scope->entry);
@@ -380,19 +384,19 @@ bool level_leave(Walk *w, Level *scope, bool ok, Level *l) {
 }
 
 /* The type of a row of what was collected; NULL: it is no tensor. */
-static const Type *row_type(Walk *w, const Part *p) {
+static const Type *appended_row_type(HarvestWalk *w, const SowPart *p) {
     const Type *t = var_type(w->b->g, p->var);
     if (t->kind != TYPE_TENSOR) return NULL;
     return p->array ? type_tensor(w->b->s, t->dtype, t->ndim - 1, t->dim + 1) : t;
 }
 
 /* Can they make one array? */
-static bool rows_fit(Walk *w, const Entry *e) {
+static bool check_rows_fit(HarvestWalk *w, const SowEntry *e) {
     Session *s = w->b->s;
-    const Type *first = row_type(w, &e->part.p[0]);
+    const Type *first = appended_row_type(w, &e->part.p[0]);
     for (size_t i = 0; i < e->part.n; i++) {
-        const Part *p = &e->part.p[i];
-        const Type *t = row_type(w, p);
+        const SowPart *p = &e->part.p[i];
+        const Type *t = appended_row_type(w, p);
         if (t && first && (i == 0 || type_meet(s, t, first))) continue;
         bool dtype = t && first && t->dtype != first->dtype;
         fail(s, p->at, t && first ? dtype ? E_DTYPE : E_SHAPE : E_TYPE,
@@ -407,7 +411,7 @@ static bool rows_fit(Walk *w, const Entry *e) {
 
 /* All of them as one array. An Apply takes so many; arrays of those are joined again.
  */
-static Var join(Walk *w, const Entry *e, bool arrays, Var *v) {
+static Var join_parts(HarvestWalk *w, const SowEntry *e, bool arrays, Var *v) {
     const Op *op = op_known(w->b->s, arrays ? OP_CONCATENATE : OP_STACK);
     size_t n = e->part.n, most = 1 << 15;
     do {
@@ -430,10 +434,10 @@ static Var join(Walk *w, const Entry *e, bool arrays, Var *v) {
 }
 
 /* The parts one after the other along a new or their leading axis. */
-Var level_grown(Walk *w, const Entry *e) {
+Var level_concatenate(HarvestWalk *w, const SowEntry *e) {
     Session *s = w->b->s;
     Arena *a = w->arena;
-    if (!rows_fit(w, e)) return VAR_NONE;
+    if (!check_rows_fit(w, e)) return VAR_NONE;
     Var *v = NEW_N(a, e->part.n, Var);
     bool arrays = false;
     for (size_t i = 0; i < e->part.n; i++)
@@ -444,19 +448,19 @@ Var level_grown(Walk *w, const Entry *e) {
             v[i] = op_apply1(w->b, op_known(s, OP_STACK), NULL, 1, &v[i]);
         if (v[i] == VAR_NONE) return VAR_NONE;
     }
-    return arrays && e->part.n == 1 ? v[0] : join(w, e, arrays, v);
+    return arrays && e->part.n == 1 ? v[0] : join_parts(w, e, arrays, v);
 }
 
-bool level_close(Walk *w, Level *l, bool ok, Reaps *out) {
+bool level_close(HarvestWalk *w, Level *l, bool ok, Reaps *out) {
     for (size_t i = 0; i < l->entry.n; i++) {
-        Entry *e = &l->entry.p[i];
+        SowEntry *e = &l->entry.p[i];
         if (ok && e->rows && e->rows != (Dim)e->part.n)
             ok = fail(w->b->s, e->at, E_SHAPE,
                       "%s is sown %zu times, but %lld rows are planted for it",
                       sym_text(w->b->s, e->name), e->part.n, (long long)e->rows);
         if (ok && e->part.n && e->part.p[0].var != VAR_NONE) {
             w->b->from.at = e->at;
-            Var v = e->mode == SOW_APPEND ? level_grown(w, e) : e->part.p[0].var;
+            Var v = e->mode == SOW_APPEND ? level_concatenate(w, e) : e->part.p[0].var;
             ok = v != VAR_NONE;
             vec_push(w->b->s, out, ((Reap){e->name, v, e->at}));
         }

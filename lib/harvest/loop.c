@@ -8,23 +8,23 @@
 #include <string.h>
 
 /* A further argument of the scan, and the body's input that it becomes. */
-typedef struct Arg {
+typedef struct ScanArg {
     Var outer, inner;
-} Arg;
+} ScanArg;
 /* A further output: fed back, with its initial value, or collected. */
-typedef struct Out {
-    Var var;   /* in the body */
-    Arg state; /* outer VAR_NONE: not fed back */
+typedef struct HarvestedOut {
+    Var var;       /* in the body */
+    ScanArg state; /* outer VAR_NONE: not fed back */
     Sym name;
     SowMode mode;
     bool array;
     Span at;
-} Out;
+} HarvestedOut;
 struct Scanned {
     size_t number; /* among the loops of `outer` */
-    Walk *outer;
+    HarvestWalk *outer;
     Level *level; /* around the scan */
-    Walk in;
+    HarvestWalk in;
     Builder b;
     Graph *fn; /* the new body */
     const Graph *old;
@@ -32,14 +32,14 @@ struct Scanned {
     const ScanForm *form;
     ApplyId id;
     const Graph *src;
-    Vec(Arg) sequence, other, state; /* state: of names whose last value is kept */
+    Vec(ScanArg) sequence, other, state; /* state: of names whose last value is kept */
     Vec(Sym) state_name;
-    Vec(Out) out;
+    Vec(HarvestedOut) out;
     uint32_t fresh;
 };
 
 /* ---- inputs of the new body ---- */
-static Var new_input(Scanned *p, const char *what, const Type *t) {
+static Var new_body_input(Scanned *p, const char *what, const Type *t) {
     char buf[32];
     Sym y;
     do {
@@ -50,7 +50,7 @@ static Var new_input(Scanned *p, const char *what, const Type *t) {
 }
 
 /* A type of the body as one of the graph around it, where dim names mean other dims. */
-static const Type *outside(Session *s, const Type *t, int rows) {
+static const Type *type_outside(Session *s, const Type *t, int rows) {
     Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
     if (t->kind != TYPE_TENSOR) return t;
     for (int i = 0; i < t->ndim; i++)
@@ -58,12 +58,12 @@ static const Type *outside(Session *s, const Type *t, int rows) {
     return type_tensor(s, t->dtype, t->ndim + rows, dim);
 }
 
-static const Type *row_of(Session *s, const Type *t) {
+static const Type *drop_leading_dim(Session *s, const Type *t) {
     return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
 }
 
 /* Rows of what was appended become what is appended of rows, or the other way. */
-static Var swap_rows(Builder *b, Var x) {
+static Var swap_leading_axes(Builder *b, Var x) {
     PropArg axes[] = {{"axis1", PROP_INT(0)}, {"axis2", PROP_INT(1)}};
     return apply_named(b, "swapaxes", 1, &x, 2, axes);
 }
@@ -72,17 +72,18 @@ static Var swap_rows(Builder *b, Var x) {
 static Var planted_outside(Scanned *p, size_t k, const Type *t, bool append) {
     Session *s = p->b.s;
     bool rows = p->form->rows;
-    const Type *all = outside(s, t, append || rows);
+    const Type *all = type_outside(s, t, append || rows);
     if (rows && append) {
         Dim dim[MAX_NDIM];
         memcpy(dim, all->dim, sizeof *dim * (size_t)all->ndim);
         dim[0] = all->dim[1], dim[1] = all->dim[0];
         all = type_tensor(s, t->dtype, all->ndim, dim);
     }
-    Var v = level_value(p->outer, p->level, k, all, append);
+    Var v = level_plant_value(p->outer, p->level, k, all, append);
     if (v == VAR_NONE || !rows || !append) return v;
     const Type *have = var_type(p->outer->b->g, v);
-    if (have->kind == TYPE_TENSOR && have->ndim > 1) return swap_rows(p->outer->b, v);
+    if (have->kind == TYPE_TENSOR && have->ndim > 1)
+        return swap_leading_axes(p->outer->b, v);
     fail(s, p->b.from.at, E_TYPE,
          "what is planted for an appended name of many rows is %s, not %s",
          type_str(s, all), type_str(s, have));
@@ -90,7 +91,7 @@ static Var planted_outside(Scanned *p, size_t k, const Type *t, bool append) {
 }
 
 /* What is planted for name k inside of the loop. */
-Var loop_planted(Scanned *p, size_t k, const Type *t, bool append) {
+Var scanned_planted(Scanned *p, size_t k, const Type *t, bool append) {
     Session *s = p->b.s;
     bool each = append || p->form->rows; /* a row for each step */
     if (each && !ndim_fits(s, p->b.from.at, NULL, t->ndim + 1)) return VAR_NONE;
@@ -110,11 +111,11 @@ Var loop_planted(Scanned *p, size_t k, const Type *t, bool append) {
             type_str(s, have));
         return VAR_NONE;
     }
-    Var inner = new_input(p, "planted", each ? row_of(s, have) : have);
+    Var inner = new_body_input(p, "planted", each ? drop_leading_dim(s, have) : have);
     if (each)
-        vec_push(s, &p->sequence, ((Arg){outer, inner}));
+        vec_push(s, &p->sequence, ((ScanArg){outer, inner}));
     else
-        vec_push(s, &p->other, ((Arg){outer, inner}));
+        vec_push(s, &p->other, ((ScanArg){outer, inner}));
     return inner;
 }
 
@@ -154,39 +155,39 @@ static Var zeros_outside(Scanned *p, const Type *t) {
 
 /* The value that a name had after the step before; VAR_NONE: can't be told, since its
  * shape before the first step is not known. */
-Var loop_before(Scanned *p, Sym name, const Type *t) {
+Var scanned_before(Scanned *p, Sym name, const Type *t) {
     for (size_t i = 0; i < p->state_name.n; i++)
         if (p->state_name.p[i] == name) return p->state.p[i].inner;
     Var zeros = zeros_outside(p, t);
     if (zeros == VAR_NONE) return zeros;
-    Arg a = {zeros, new_input(p, "before", t)};
+    ScanArg a = {zeros, new_body_input(p, "before", t)};
     vec_push(p->b.s, &p->state_name, name);
     vec_push(p->b.s, &p->state, a);
     return a.inner;
 }
 
-bool loop_is_rows(const Scanned *p) {
+bool scanned_is_vmap(const Scanned *p) {
     return p->form->rows;
 }
 
-bool loop_often(const Scanned *p, Sym name) {
+bool scanned_is_sown_often(const Scanned *p, Sym name) {
     return sown_often(p->old, p->in.h->tag, name);
 }
 
 /* ---- what comes out ---- */
-static bool add_out(Scanned *p, const Entry *e) {
+static bool add_harvested_out(Scanned *p, const SowEntry *e) {
     Session *s = p->b.s;
-    Out o = {
+    HarvestedOut o = {
         .name = e->name, .mode = e->mode, .at = e->at, .state = {VAR_NONE, VAR_NONE}};
     if (e->mode == SOW_APPEND) {
         bool one = e->part.n == 1 && !p->form->rows;
-        o.var = one ? e->part.p[0].var : level_grown(&p->in, e);
+        o.var = one ? e->part.p[0].var : level_concatenate(&p->in, e);
         o.array = true;
     } else {
         o.var = e->part.p[0].var;
         const Type *t = var_type(p->fn, o.var);
         if (t->kind == TYPE_TENSOR && !p->form->rows &&
-            loop_before(p, e->name, t) != VAR_NONE)
+            scanned_before(p, e->name, t) != VAR_NONE)
             for (size_t i = 0; i < p->state_name.n; i++)
                 if (p->state_name.p[i] == e->name) o.state = p->state.p[i];
     }
@@ -195,11 +196,12 @@ static bool add_out(Scanned *p, const Entry *e) {
     return true;
 }
 
-static bool collect(Scanned *p, Level *l, bool ok) {
+static bool collect_body_sows(Scanned *p, Level *l, bool ok) {
     for (size_t i = 0; i < l->entry.n; i++) {
         p->b.from.at = l->entry.p[i].at;
-        const Entry *e = &l->entry.p[i];
-        if (ok && e->part.n && e->part.p[0].var != VAR_NONE) ok = add_out(p, e);
+        const SowEntry *e = &l->entry.p[i];
+        if (ok && e->part.n && e->part.p[0].var != VAR_NONE)
+            ok = add_harvested_out(p, e);
         vec_free(&l->entry.p[i].part);
     }
     vec_free(&l->entry);
@@ -207,7 +209,7 @@ static bool collect(Scanned *p, Level *l, bool ok) {
 }
 
 /* ---- the new scan ---- */
-static void move_inputs(Scanned *p, const Var *body) {
+static void order_body_inputs(Scanned *p, const Var *body) {
     const ScanForm *f = p->form;
     Graph *g = p->fn;
     Session *s = p->b.s;
@@ -230,7 +232,7 @@ static void move_inputs(Scanned *p, const Var *body) {
         vec_push(s, &g->inputs, p->other.p[i].inner);
 }
 
-static void add_outputs(Scanned *p, const Var *body) {
+static void add_body_outputs(Scanned *p, const Var *body) {
     Session *s = p->b.s;
     for (size_t i = 0; i < p->old->outputs.n; i++) {
         Output o = p->old->outputs.p[i];
@@ -249,7 +251,7 @@ static void add_outputs(Scanned *p, const Var *body) {
 }
 
 typedef Vec(int64_t) Ints;
-static const Props *new_props(Scanned *p, Ints *seq, Ints *states, Ints *keep) {
+static const Props *new_scan_props(Scanned *p, Ints *seq, Ints *states, Ints *keep) {
     Session *s = p->b.s;
     const Apply *a = &p->src->apply[p->id];
     const Prop *q = op_prop(s, a->op, a->props, "sequences");
@@ -265,7 +267,7 @@ static const Props *new_props(Scanned *p, Ints *seq, Ints *states, Ints *keep) {
     for (size_t i = 0; i < p->form->nout; i++)
         vec_push(s, keep, p->form->out[i].keep);
     for (size_t i = 0; i < p->out.n; i++) {
-        const Out *o = &p->out.p[i];
+        const HarvestedOut *o = &p->out.p[i];
         bool fed = o->state.outer != VAR_NONE;
         vec_push(s, states, fed);
         if (fed) vec_push(s, states, -1);
@@ -284,7 +286,7 @@ static const Props *new_props(Scanned *p, Ints *seq, Ints *states, Ints *keep) {
     return props_make(s, a->op, sizeof arg / sizeof *arg, arg);
 }
 
-static size_t new_args(Scanned *p, Var *in) {
+static size_t new_scan_args(Scanned *p, Var *in) {
     const ScanForm *f = p->form;
     size_t n = 0, k = 0, nin = p->src->apply[p->id].nin;
     for (; k < 1 + f->nseq; k++)
@@ -302,13 +304,13 @@ static size_t new_args(Scanned *p, Var *in) {
     return n;
 }
 
-static bool apply_new(Scanned *p, Var *out) {
+static bool apply_new_scan(Scanned *p, Var *out) {
     const Apply *a = &p->src->apply[p->id];
     Ints seq = {0}, states = {0}, keep = {0};
     Var *in =
         NEW_N(p->outer->arena, a->nin + p->sequence.n + p->out.n + p->other.n, Var);
-    const Props *props = new_props(p, &seq, &states, &keep);
-    size_t n = new_args(p, in);
+    const Props *props = new_scan_props(p, &seq, &states, &keep);
+    size_t n = new_scan_args(p, in);
     bool ok = op_apply(p->outer->b, a->op, props, n, in, out);
     vec_free(&seq);
     vec_free(&states);
@@ -316,11 +318,11 @@ static bool apply_new(Scanned *p, Var *out) {
     return ok;
 }
 
-static bool give_out(Scanned *p, const Var *out) {
+static bool adopt_scan_outputs(Scanned *p, const Var *out) {
     for (size_t i = 0; i < p->out.n; i++) {
-        const Out *o = &p->out.p[i];
+        const HarvestedOut *o = &p->out.p[i];
         Var v = out[p->form->nout + i];
-        if (p->form->rows && o->array) v = swap_rows(p->outer->b, v);
+        if (p->form->rows && o->array) v = swap_leading_axes(p->outer->b, v);
         if (v == VAR_NONE ||
             !level_adopt(p->outer, p->level, o->name, o->mode, v, o->array, o->at))
             return false;
@@ -329,7 +331,7 @@ static bool give_out(Scanned *p, const Var *out) {
 }
 
 /* ---- the walk ---- */
-static Graph *new_body(Walk *w, const Graph *old) {
+static Graph *new_scan_body(HarvestWalk *w, const Graph *old) {
     Session *s = w->b->s;
     Str name = STR(s);
     for (unsigned i = 1;; i++) {
@@ -344,11 +346,11 @@ static Graph *new_body(Walk *w, const Graph *old) {
     return fn;
 }
 
-static void bind_body(Scanned *p, Var *body) {
+static void bind_body_leaves(Scanned *p, Var *body) {
     for (uint32_t i = 0; i < p->old->nleaf; i++) {
         Var v = p->old->leaf[i].var;
         if (var_is_const(p->old, v))
-            body[v] = graph_const_again(p->fn, p->old, v, false);
+            body[v] = graph_share_const(p->fn, p->old, v, false);
         else if (var_leaf(p->old, v) == LEAF_DIM)
             body[v] = graph_dim(p->fn, p->old->leaf[i].name);
         else
@@ -356,40 +358,40 @@ static void bind_body(Scanned *p, Var *body) {
     }
 }
 
-bool walk_scan(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn, const Var *in,
-               Var *map) {
+bool walk_scan(HarvestWalk *w, Level *l, const Graph *src, ApplyId a, Graph *fn,
+               const Var *in, Var *map) {
     Session *s = w->b->s;
     Arena *arena = w->arena;
-    ScanForm form = scan_of(src, a, arena);
+    ScanForm form = scan_form_of(src, a, arena);
     Scanned p = {.number = ++w->loops,
                  .outer = w,
                  .level = l,
                  .old = fn,
-                 .fn = new_body(w, fn),
+                 .fn = new_scan_body(w, fn),
                  .map = in,
                  .form = &form,
                  .src = src,
                  .id = a};
     p.b = builder(p.fn, false);
-    p.in = (Walk){.b = &p.b,
-                  .h = w->h,
-                  .arena = arena,
-                  .depth = w->depth + 1,
-                  .calls = w->calls,
-                  .moved = MAP(s),
-                  .touched = MAP(s)};
+    p.in = (HarvestWalk){.b = &p.b,
+                         .h = w->h,
+                         .arena = arena,
+                         .depth = w->depth + 1,
+                         .calls = w->calls,
+                         .moved = MAP(s),
+                         .touched = MAP(s)};
     Level inner = {.up = l, .scope = l->scope, .loop = &p};
     Var *body = NEW_N(arena, fn->nvar, Var), out[OUT_MAX];
-    bind_body(&p, body);
+    bind_body_leaves(&p, body);
     uint8_t *live = graph_live(fn, arena, ROOTS_RUN);
     branches_wake(fn, arena, 0, live);
     bool ok = walk_all(&p.in, &inner, fn, live, body);
-    ok = collect(&p, &inner, ok);
+    ok = collect_body_sows(&p, &inner, ok);
     if (ok) {
-        add_outputs(&p, body);
-        move_inputs(&p, body);
+        add_body_outputs(&p, body);
+        order_body_inputs(&p, body);
         w->b->from = (Origin){src->origin[a].at, src->origin[a].rule};
-        ok = apply_new(&p, out) && give_out(&p, out);
+        ok = apply_new_scan(&p, out) && adopt_scan_outputs(&p, out);
     }
     for (size_t i = 0; ok && i < form.nout; i++)
         map[src->apply[a].out + i] = out[i];

@@ -8,7 +8,7 @@
 
 typedef enum Give { GIVE_OUT = 1, GIVE_REAPS = 2 } Give;
 /* What a function that a macro made does when it is applied. */
-typedef struct Transform {
+typedef struct HarvestTransform {
     Node f;
     Sym tag, scope;
     bool plants; /* its first argument is a dict of planted values */
@@ -16,7 +16,7 @@ typedef struct Transform {
     size_t nallow, nblock;
     const Sym *allow, *block;
     bool exclusive;
-} Transform;
+} HarvestTransform;
 
 /* ---- arguments of the macros ---- */
 static bool want_word(Compiler *c, const Ast *arg, const char *name, Sym *out) {
@@ -60,21 +60,21 @@ static bool want_bool(Compiler *c, const Ast *arg, const char *name, bool *out) 
 }
 
 /* ---- plants ---- */
-typedef struct Planted {
+typedef struct PlantedDict {
     Compiler *c;
     Vec(Sym) name;
     Vec(Node) value;
-} Planted;
+} PlantedDict;
 
 /* {'y': v, 'scope': {'z': w}} as y and scope/z. */
-static bool flatten(Planted *p, const char *prefix, const Node *dict) {
+static bool flatten_plants(PlantedDict *p, const char *prefix, const Node *dict) {
     Session *s = compiler_builder(p->c)->s;
     for (size_t i = 0; i < dict->n; i++) {
         const char *name = arena_printf(compiler_arena(p->c), "%s%s", prefix,
                                         sym_text(s, dict->key[i]));
         if (dict->item[i].kind == NODE_DICT) {
             char *below = arena_printf(compiler_arena(p->c), "%s/", name);
-            if (!flatten(p, below, &dict->item[i])) return false;
+            if (!flatten_plants(p, below, &dict->item[i])) return false;
             continue;
         }
         vec_push(s, &p->name, sym(s, name));
@@ -83,8 +83,8 @@ static bool flatten(Planted *p, const char *prefix, const Node *dict) {
     return true;
 }
 
-static Var planted(void *ctx, size_t k, Builder *b, const Type *t) {
-    const Planted *p = ctx;
+static Var planted_value(void *ctx, size_t k, Builder *b, const Type *t) {
+    const PlantedDict *p = ctx;
     Var v;
     (void)b;
     if (!compiler_var(p->c, &p->value.p[k], t->kind == TYPE_TENSOR ? t->dtype : DT_NONE,
@@ -95,7 +95,7 @@ static Var planted(void *ctx, size_t k, Builder *b, const Type *t) {
 
 /* A dict is planted for a scope, a value for a value: names of another kind than what
  * is sown so, and collected for want of them, are no names that nothing sows. */
-static bool check_kinds(const Planted *p, const Reaps *r) {
+static bool check_plant_kinds(const PlantedDict *p, const Reaps *r) {
     Session *s = compiler_builder(p->c)->s;
     for (size_t k = 0; k < p->name.n; k++)
         for (size_t i = 0; i < r->n; i++) {
@@ -116,30 +116,30 @@ static bool check_kinds(const Planted *p, const Reaps *r) {
 
 /* ---- applying ---- */
 typedef Vec(Var) Vars;
-static void node_roots(Session *s, const Node *n, Vars *out) {
+static void collect_node_vars(Session *s, const Node *n, Vars *out) {
     if (n->kind == NODE_VAR) vec_push(s, out, n->var);
     for (size_t i = 0; (n->kind == NODE_LIST || n->kind == NODE_DICT) && i < n->n; i++)
-        node_roots(s, &n->item[i], out);
+        collect_node_vars(s, &n->item[i], out);
 }
 
-static void map_node(Compiler *c, const Var *map, Var n, Node *node) {
+static void remap_node_vars(Compiler *c, const Var *map, Var n, Node *node) {
     if (node->kind == NODE_VAR && node->var < n) node->var = map[node->var];
     if (node->kind != NODE_LIST && node->kind != NODE_DICT) return;
     node->item =
         arena_copy(compiler_arena(c), node->item, node->n * sizeof *node->item);
     for (size_t i = 0; i < node->n; i++)
-        map_node(c, map, n, &node->item[i]);
+        remap_node_vars(c, map, n, &node->item[i]);
 }
 
 /* The first of the names in a path, after `skip` bytes of it. */
-static Sym first_name(Session *s, const Reap *r, size_t skip) {
+static Sym path_head(Session *s, const Reap *r, size_t skip) {
     const char *text = sym_text(s, r->name) + skip;
     return sym_n(s, text, strcspn(text, "/"));
 }
 
 /* reaps as {'y': v, 'scope': {'z': w}}. */
-static bool tree_of(Compiler *c, const Reap *r, size_t n, size_t skip, Span at,
-                    Node *out) {
+static bool reap_tree(Compiler *c, const Reap *r, size_t n, size_t skip, Span at,
+                      Node *out) {
     Session *s = compiler_builder(c)->s;
     Arena *a = compiler_arena(c);
     Node *item = NEW_N(a, n + 1, Node);
@@ -150,10 +150,10 @@ static bool tree_of(Compiler *c, const Reap *r, size_t n, size_t skip, Span at,
         if (done[i]) continue;
         Reap *same = NEW_N(a, n - i, Reap);
         size_t k = 0, len;
-        key[count] = first_name(s, &r[i], skip);
+        key[count] = path_head(s, &r[i], skip);
         len = strlen(sym_text(s, key[count]));
         for (size_t j = i; j < n; j++)
-            if (first_name(s, &r[j], skip) == key[count])
+            if (path_head(s, &r[j], skip) == key[count])
                 done[j] = true, same[k++] = r[j];
         bool leaf = sym_text(s, r[i].name)[skip + len] == '\0';
         for (size_t j = 1; j < k; j++)
@@ -163,24 +163,25 @@ static bool tree_of(Compiler *c, const Reap *r, size_t n, size_t skip, Span at,
                             sym_text(s, key[count]));
         if (leaf)
             item[count] = node_var(r[i].var, at);
-        else if (!tree_of(c, same, k, skip + len + 1, at, &item[count]))
+        else if (!reap_tree(c, same, k, skip + len + 1, at, &item[count]))
             return false;
         count++;
     }
     return compiler_tree(c, count, item, key, at, out);
 }
 
-static bool give(Compiler *c, const Transform *t, const Node *result, const Reaps *r,
-                 Span at, Node *out) {
+static bool give_results(Compiler *c, const HarvestTransform *t, const Node *result,
+                         const Reaps *r, Span at, Node *out) {
     Node pair[2] = {*result};
     if (t->give == GIVE_OUT) return *out = *result, true;
-    if (!tree_of(c, r->p, r->n, 0, at, &pair[1])) return false;
+    if (!reap_tree(c, r->p, r->n, 0, at, &pair[1])) return false;
     if (t->give == GIVE_REAPS) return *out = pair[1], true;
     return compiler_tree(c, 2, pair, NULL, at, out);
 }
 
-static bool expand(Compiler *c, const Transform *t, size_t n, const Node *arg,
-                   const Sym *key, Span at, Planted *p, Node *out) {
+static bool expand_and_harvest(Compiler *c, const HarvestTransform *t, size_t n,
+                               const Node *arg, const Sym *key, Span at, PlantedDict *p,
+                               Node *out) {
     Builder *b = compiler_builder(c);
     ApplyId from = b->g->napply;
     Node result;
@@ -190,11 +191,11 @@ static bool expand(Compiler *c, const Transform *t, size_t n, const Node *arg,
     Reaps reaps = {0};
     for (Var v = 0; v < nvar; v++)
         map[v] = v;
-    node_roots(b->s, &result, &root);
+    collect_node_vars(b->s, &result, &root);
     HarvestSpec h = {.tag = t->tag,
                      .nplant = p->name.n,
                      .plant = p->name.p,
-                     .value = planted,
+                     .value = planted_value,
                      .ctx = p,
                      .nallow = t->nallow,
                      .allow = t->allow,
@@ -202,9 +203,9 @@ static bool expand(Compiler *c, const Transform *t, size_t n, const Node *arg,
                      .block = t->block,
                      .exclusive = t->exclusive};
     bool ok = harvest_range(b, &h, from, root.n, root.p, map, &reaps) &&
-              check_kinds(p, &reaps);
-    if (ok) map_node(c, map, nvar, &result);
-    ok = ok && give(c, t, &result, &reaps, at, out);
+              check_plant_kinds(p, &reaps);
+    if (ok) remap_node_vars(c, map, nvar, &result);
+    ok = ok && give_results(c, t, &result, &reaps, at, out);
     vec_free(&reaps);
     vec_free(&root);
     mem_free(map);
@@ -213,17 +214,18 @@ static bool expand(Compiler *c, const Transform *t, size_t n, const Node *arg,
 
 static bool apply_harvest(Compiler *c, const Node *f, size_t n, const Node *arg,
                           const Sym *key, Span at, Node *out) {
-    const Transform *t = f->data;
+    const HarvestTransform *t = f->data;
     Session *s = compiler_builder(c)->s;
-    Planted p = {.c = c};
+    PlantedDict p = {.c = c};
     if (t->plants && (n == 0 || arg[0].kind != NODE_DICT || (key && key[0])))
         return fail(
             s, n ? arg[0].at : at, E_ARG,
             "the first argument must be a dict of planted values: {'y': 0.}, or "
             "{} for none");
-    bool ok = !t->plants || flatten(&p, "", &arg[0]);
+    bool ok = !t->plants || flatten_plants(&p, "", &arg[0]);
     size_t skip = t->plants;
-    ok = ok && expand(c, t, n - skip, arg + skip, key ? key + skip : NULL, at, &p, out);
+    ok = ok && expand_and_harvest(c, t, n - skip, arg + skip, key ? key + skip : NULL,
+                                  at, &p, out);
     vec_free(&p.name);
     vec_free(&p.value);
     return ok;
@@ -232,7 +234,7 @@ static bool apply_harvest(Compiler *c, const Node *f, size_t n, const Node *arg,
 /* A call with a scope: the body stays a function of the graph. */
 static bool apply_nest(Compiler *c, const Node *f, size_t n, const Node *arg,
                        const Sym *key, Span at, Node *out) {
-    const Transform *t = f->data;
+    const HarvestTransform *t = f->data;
     Node inner = t->f;
     const Type **type = NEW_N(compiler_arena(c), n + 1, const Type *);
     Node *vars = NEW_N(compiler_arena(c), n + 1, Node);
@@ -252,9 +254,9 @@ static bool apply_nest(Compiler *c, const Node *f, size_t n, const Node *arg,
 }
 
 /* ---- the macros ---- */
-static bool transform(Compiler *c, const Ast *f, NodeApply *apply, Transform **out,
-                      Node *node) {
-    Transform *t = NEW(compiler_arena(c), Transform);
+static bool make_transform(Compiler *c, const Ast *f, NodeApply *apply,
+                           HarvestTransform **out, Node *node) {
+    HarvestTransform *t = NEW(compiler_arena(c), HarvestTransform);
     if (!compiler_ast(c, f, &t->f)) return false;
     if (t->f.kind != NODE_FUNCTION)
         return fail(compiler_builder(c)->s, f->at, E_TYPE,
@@ -265,10 +267,10 @@ static bool transform(Compiler *c, const Ast *f, NodeApply *apply, Transform **o
     return true;
 }
 
-static bool expand_harvest(Compiler *c, const Ast *const *arg, bool plants,
-                           unsigned what, Node *out) {
-    Transform *t;
-    if (!transform(c, arg[0], apply_harvest, &t, out) ||
+static bool make_harvest_macro(Compiler *c, const Ast *const *arg, bool plants,
+                               unsigned what, Node *out) {
+    HarvestTransform *t;
+    if (!make_transform(c, arg[0], apply_harvest, &t, out) ||
         !want_word(c, arg[1], "tag", &t->tag) ||
         !want_names(c, arg[2], "allowlist", &t->nallow, &t->allow) ||
         !want_names(c, arg[3], "blocklist", &t->nblock, &t->block) ||
@@ -282,30 +284,30 @@ static bool expand_harvest(Compiler *c, const Ast *const *arg, bool plants,
 static bool harvest_macro(Compiler *c, const Ast *call, const Ast *const *arg,
                           Node *out) {
     (void)call;
-    return expand_harvest(c, arg, true, GIVE_OUT | GIVE_REAPS, out);
+    return make_harvest_macro(c, arg, true, GIVE_OUT | GIVE_REAPS, out);
 }
 
 static bool call_and_reap_macro(Compiler *c, const Ast *call, const Ast *const *arg,
                                 Node *out) {
     (void)call;
-    return expand_harvest(c, arg, false, GIVE_OUT | GIVE_REAPS, out);
+    return make_harvest_macro(c, arg, false, GIVE_OUT | GIVE_REAPS, out);
 }
 
 static bool reap_macro(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
     (void)call;
-    return expand_harvest(c, arg, false, GIVE_REAPS, out);
+    return make_harvest_macro(c, arg, false, GIVE_REAPS, out);
 }
 
 static bool plant_macro(Compiler *c, const Ast *call, const Ast *const *arg,
                         Node *out) {
     (void)call;
-    return expand_harvest(c, arg, true, GIVE_OUT, out);
+    return make_harvest_macro(c, arg, true, GIVE_OUT, out);
 }
 
 static bool nest_macro(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
-    Transform *t;
+    HarvestTransform *t;
     (void)call;
-    return transform(c, arg[0], apply_nest, &t, out) &&
+    return make_transform(c, arg[0], apply_nest, &t, out) &&
            want_word(c, arg[1], "scope", &t->scope);
 }
 

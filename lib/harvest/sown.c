@@ -3,23 +3,23 @@
 
 #include <string.h>
 
-static const Prop *prop_of(const Graph *g, ApplyId a, const char *name) {
+static const Prop *sow_prop(const Graph *g, ApplyId a, const char *name) {
     return op_prop(g->s, g->apply[a].op, g->apply[a].props, name);
 }
 
-bool is_sow(const Graph *g, ApplyId a) {
+bool harvest_is_sow(const Graph *g, ApplyId a) {
     const char *name = g->apply[a].op->name;
     return strcmp(name, "sow") == 0 || strcmp(name, "sow_cond") == 0;
 }
 
 Sym sow_tag(const Graph *g, ApplyId a) {
-    return prop_of(g, a, "tag")->sym;
+    return sow_prop(g, a, "tag")->sym;
 }
 
 SowCall sow_read(const Graph *g, ApplyId a) {
     static const char *const modes[] = {"strict", "append", "clobber", "cond_clobber"};
-    SowCall q = {.name = prop_of(g, a, "name")->sym, .at = g->origin[a].at};
-    const char *mode = sym_text(g->s, prop_of(g, a, "mode")->sym);
+    SowCall q = {.name = sow_prop(g, a, "name")->sym, .at = g->origin[a].at};
+    const char *mode = sym_text(g->s, sow_prop(g, a, "mode")->sym);
     while (strcmp(modes[q.mode], mode) != 0)
         q.mode++;
     return q;
@@ -35,7 +35,7 @@ Graph *called_function(const Graph *g, ApplyId a) {
 
 /* The scope of a call, "" for none. */
 Sym call_scope(const Graph *g, ApplyId a) {
-    return op_is(g->s, g->apply[a].op, OP_CALL) ? prop_of(g, a, "scope")->sym
+    return op_is(g->s, g->apply[a].op, OP_CALL) ? sow_prop(g, a, "scope")->sym
                                                 : sym(g->s, "");
 }
 
@@ -51,34 +51,36 @@ Sym harvest_path(Session *s, Sym scope, Sym name) {
 
 /* ---- what is sown where ---- */
 /* A function, as it is called in a scope. */
-typedef struct Place {
+typedef struct ScopedFunction {
     const Graph *g;
     Sym scope;
-} Place;
-typedef struct Places {
-    Vec(Place) all;
+} ScopedFunction;
+typedef struct ScopedFunctions {
+    Vec(ScopedFunction) all;
     Map number, seen; /* of the functions; number and scope */
-} Places;
+} ScopedFunctions;
 
-static void visit(Places *p, const Graph *g, Sym scope) {
+static void visit_scoped_function(ScopedFunctions *p, const Graph *g, Sym scope) {
     uint64_t n;
     if (!map_get(&p->number, (uintptr_t)g, &n))
         map_put(&p->number, (uintptr_t)g, n = p->number.n);
     if (map_get(&p->seen, n << 32 | scope, NULL) || p->all.n == CALLS_MOST) return;
     map_put(&p->seen, n << 32 | scope, 1);
-    vec_push(g->s, &p->all, ((Place){g, scope}));
+    vec_push(g->s, &p->all, ((ScopedFunction){g, scope}));
 }
 
 void harvest_list(const Graph *g, SownList *out) {
     Session *s = g->s;
-    Places p = {.number = MAP(s), .seen = MAP(s)};
-    visit(&p, g, 0);
+    ScopedFunctions p = {.number = MAP(s), .seen = MAP(s)};
+    visit_scoped_function(&p, g, 0);
     for (size_t i = 0; i < p.all.n; i++) {
-        const Place at = p.all.p[i];
+        const ScopedFunction at = p.all.p[i];
         for (ApplyId a = 0; a < at.g->napply; a++) {
             const Graph *fn = called_function(at.g, a);
-            if (fn) visit(&p, fn, harvest_path(s, at.scope, call_scope(at.g, a)));
-            if (!is_sow(at.g, a)) continue;
+            if (fn)
+                visit_scoped_function(&p, fn,
+                                      harvest_path(s, at.scope, call_scope(at.g, a)));
+            if (!harvest_is_sow(at.g, a)) continue;
             Sym name = harvest_path(s, at.scope, sow_read(at.g, a).name);
             vec_push(s, out, ((Sown){sow_tag(at.g, a), name, at.g->origin[a].at}));
         }
@@ -89,15 +91,15 @@ void harvest_list(const Graph *g, SownList *out) {
 }
 
 bool harvest_sows(const Graph *fn, Sym tag) {
-    Places p = {.number = MAP(fn->s), .seen = MAP(fn->s)};
+    ScopedFunctions p = {.number = MAP(fn->s), .seen = MAP(fn->s)};
     bool any = false;
-    visit(&p, fn, 0);
+    visit_scoped_function(&p, fn, 0);
     for (size_t i = 0; i < p.all.n && !any; i++) {
         const Graph *g = p.all.p[i].g;
         for (ApplyId a = 0; a < g->napply && !any; a++) {
             const Graph *called = called_function(g, a);
-            if (called) visit(&p, called, 0);
-            any = is_sow(g, a) && (!tag || sow_tag(g, a) == tag);
+            if (called) visit_scoped_function(&p, called, 0);
+            any = harvest_is_sow(g, a) && (!tag || sow_tag(g, a) == tag);
         }
     }
     map_free(&p.number);
@@ -108,7 +110,7 @@ bool harvest_sows(const Graph *fn, Sym tag) {
 
 /* ---- derivatives ---- */
 /* The function that fn is a derivative of, as its name says; NULL: of none. */
-static const Graph *derived_from(const Graph *fn) {
+static const Graph *derivative_of(const Graph *fn) {
     static const char *const made[] = {"_pullback", "_pushforward", "_backward",
                                        "_forward"};
     const char *name = sym_text(fn->s, fn->name);
@@ -127,9 +129,9 @@ static bool ends_path(const char *path, const char *y) {
     return n >= m && strcmp(path + n - m, y) == 0 && (n == m || path[n - m - 1] == '/');
 }
 
-bool check_derivative(const Graph *fn, const HarvestSpec *h, Span at) {
+bool harvest_check_derivative(const Graph *fn, const HarvestSpec *h, Span at) {
     Session *s = fn->s;
-    const Graph *of = h->nplant ? derived_from(fn) : NULL;
+    const Graph *of = h->nplant ? derivative_of(fn) : NULL;
     SownList sown = {0};
     bool ok = true;
     if (of) harvest_list(of, &sown);
@@ -167,19 +169,19 @@ Vars harvest_roots(const Graph *g) {
 }
 
 /* ---- how often ---- */
-typedef struct Times {
+typedef struct SownTimes {
     Sym tag, name;
     Map known; /* function -> how often one run of it sows the name, up to 2 */
-} Times;
+} SownTimes;
 
-static size_t times_sown(Times *t, const Graph *fn, int depth) {
+static size_t times_sown(SownTimes *t, const Graph *fn, int depth) {
     uint64_t known;
     if (map_get(&t->known, (uintptr_t)fn, &known)) return known;
     Arena *arena = arena_new(fn->s);
     size_t *times = NEW_N(arena, fn->napply + 1, size_t);
     for (ApplyId a = 0; a < fn->napply; a++) {
         const Graph *called = called_function(fn, a);
-        if (is_sow(fn, a))
+        if (harvest_is_sow(fn, a))
             times[a] = sow_tag(fn, a) == t->tag && sow_read(fn, a).name == t->name;
         else if (called && depth < CALLS_DEPTH)
             times[a] = times_sown(t, called, depth + 1);
@@ -196,7 +198,7 @@ static size_t times_sown(Times *t, const Graph *fn, int depth) {
 }
 
 bool sown_often(const Graph *fn, Sym tag, Sym name) {
-    Times t = {tag, name, MAP(fn->s)};
+    SownTimes t = {tag, name, MAP(fn->s)};
     bool often = times_sown(&t, fn, 0) > 1;
     map_free(&t.known);
     return often;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Does this harvest change what the function does? */
-static bool is_touched(Walk *w, const Graph *fn) {
+static bool is_harvested(HarvestWalk *w, const Graph *fn) {
     uint64_t known;
     if (map_get(&w->touched, (uintptr_t)fn, &known)) return known;
     bool yes = harvest_sows(fn, w->h->exclusive ? 0 : w->h->tag);
@@ -15,37 +15,38 @@ static bool is_touched(Walk *w, const Graph *fn) {
 }
 
 /* ---- one Apply ---- */
-static void moved(Walk *w, const Graph *src, ApplyId a, ApplyId to) {
+static void note_moved(HarvestWalk *w, const Graph *src, ApplyId a, ApplyId to) {
     if (src == w->b->g) map_put(&w->moved, a, to);
 }
 
 /* The same op on what its inputs became. */
-static bool make_anew(Walk *w, const Graph *src, ApplyId a, const Var *in, Var *map) {
+static bool reapply_op(HarvestWalk *w, const Graph *src, ApplyId a, const Var *in,
+                       Var *map) {
     Apply r = src->apply[a];
     Var out[OUT_MAX];
     if (!op_apply(w->b, r.op, r.props, r.nin, in, out)) return false;
     for (Var k = 0; k < r.nout; k++)
         map[r.out + k] = out[k];
     ApplyId made = var_owner(w->b->g, out[0]);
-    moved(w, src, a, made);
+    note_moved(w, src, a, made);
     return true;
 }
 
-static bool walk_sow(Walk *w, Level *l, const Graph *src, ApplyId a, const Var *in,
-                     Var *map) {
+static bool walk_sow(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
+                     const Var *in, Var *map) {
     SowCall q = sow_read(src, a);
     q.value = in[0];
     q.pred = q.mode == SOW_COND ? in[1] : VAR_NONE;
     Var out = sow_tag(src, a) == w->h->tag ? level_sow(w, l, &q) : q.value;
     if (out == VAR_NONE) return false;
     map[src->apply[a].out] = out;
-    moved(w, src, a, APPLY_NONE);
+    note_moved(w, src, a, APPLY_NONE);
     return true;
 }
 
 /* ---- functions ---- */
 /* The size of an argument that a function's dim name stands for. */
-static Var dim_value(Walk *w, const Graph *fn, Sym name, const Var *arg) {
+static Var call_dim_value(HarvestWalk *w, const Graph *fn, Sym name, const Var *arg) {
     for (size_t i = 0; i < fn->inputs.n; i++) {
         const Type *t = var_type(fn, fn->inputs.p[i]);
         for (int k = 0; k < t->ndim; k++)
@@ -56,13 +57,14 @@ static Var dim_value(Walk *w, const Graph *fn, Sym name, const Var *arg) {
     return VAR_NONE;
 }
 
-static bool bind_leaves(Walk *w, const Graph *fn, const Var *arg, Var *map) {
+static bool bind_call_leaves(HarvestWalk *w, const Graph *fn, const Var *arg,
+                             Var *map) {
     for (uint32_t i = 0; i < fn->nleaf; i++) {
         Var v = fn->leaf[i].var;
         if (var_is_const(fn, v))
-            map[v] = graph_const_again(w->b->g, fn, v, w->b->intern);
+            map[v] = graph_share_const(w->b->g, fn, v, w->b->intern);
         else if (var_leaf(fn, v) == LEAF_DIM)
-            map[v] = dim_value(w, fn, fn->leaf[i].name, arg);
+            map[v] = call_dim_value(w, fn, fn->leaf[i].name, arg);
         if (var_leaf(fn, v) == LEAF_DIM && map[v] == VAR_NONE) return false;
     }
     for (size_t i = 0; i < fn->inputs.n; i++)
@@ -71,8 +73,8 @@ static bool bind_leaves(Walk *w, const Graph *fn, const Var *arg, Var *map) {
 }
 
 /* The body of a called function, in the place of the call. */
-static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Graph *fn,
-                      const Var *in, Var *map) {
+static bool walk_call(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
+                      const Graph *fn, const Var *in, Var *map) {
     Session *s = w->b->s;
     Sym scope = call_scope(src, a);
     Span at = src->origin[a].at;
@@ -91,22 +93,23 @@ static bool walk_call(Walk *w, Level *l, const Graph *src, ApplyId a, const Grap
     branches_wake(fn, w->arena, 0, live);
     Var first = src->apply[a].out;
     w->depth++;
-    bool ok = bind_leaves(w, fn, in, body) && walk_all(w, inner, fn, live, body);
+    bool ok = bind_call_leaves(w, fn, in, body) && walk_all(w, inner, fn, live, body);
     w->depth--;
     if (scoped) ok = level_leave(w, inner, ok, l);
     for (size_t k = 0; ok && k < fn->outputs.n; k++)
         map[first + k] = body[fn->outputs.p[k].var];
-    moved(w, src, a, APPLY_NONE);
+    note_moved(w, src, a, APPLY_NONE);
     return ok || note(s, at, "called here");
 }
 
-static bool scanned(Walk *w, Level *l, const Graph *src, ApplyId a, Graph *fn,
-                    const Var *in, Var *map) {
-    moved(w, src, a, APPLY_NONE);
+static bool walk_scan_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
+                            Graph *fn, const Var *in, Var *map) {
+    note_moved(w, src, a, APPLY_NONE);
     return walk_scan(w, l, src, a, fn, in, map);
 }
 
-static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map) {
+static bool walk_apply(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
+                       Var *map) {
     const Apply *r = &src->apply[a];
     bool changed = src != w->b->g;
     Var few[8], *in = r->nin <= 8 ? few : NEW_N(w->arena, r->nin, Var);
@@ -115,21 +118,22 @@ static bool walk_apply(Walk *w, Level *l, const Graph *src, ApplyId a, Var *map)
         changed |= in[i] != apply_in(src, a)[i];
     }
     w->b->from = (Origin){src->origin[a].at, src->origin[a].rule};
-    if (is_sow(src, a) && (w->h->exclusive || sow_tag(src, a) == w->h->tag))
+    if (harvest_is_sow(src, a) && (w->h->exclusive || sow_tag(src, a) == w->h->tag))
         return walk_sow(w, l, src, a, in, map);
     Graph *fn = called_function(src, a);
-    if (fn && is_touched(w, fn)) {
+    if (fn && is_harvested(w, fn)) {
         if (op_is(w->b->s, r->op, OP_CALL)) return walk_call(w, l, src, a, fn, in, map);
-        if (op_is(w->b->s, r->op, OP_SCAN)) return scanned(w, l, src, a, fn, in, map);
+        if (op_is(w->b->s, r->op, OP_SCAN))
+            return walk_scan_apply(w, l, src, a, fn, in, map);
         return fail(w->b->s, w->b->from.at, E_TYPE, "can't harvest through %s",
                     r->op->name);
     }
-    if (fn && !check_derivative(fn, w->h, w->b->from.at)) return false;
-    return !changed || make_anew(w, src, a, in, map);
+    if (fn && !harvest_check_derivative(fn, w->h, w->b->from.at)) return false;
+    return !changed || reapply_op(w, src, a, in, map);
 }
 
-static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, const uint8_t *live,
-                 const Var *root, size_t nroot, Var *map) {
+static bool walk_range(HarvestWalk *w, Level *l, const Graph *src, ApplyId from,
+                       const uint8_t *live, const Var *root, size_t nroot, Var *map) {
     Branches *b = branches_new(w, l, src, from, live, root, nroot, map);
     bool ok = true;
     for (ApplyId a = from, n = src->napply; ok && a < n; a++) {
@@ -141,16 +145,17 @@ static bool walk(Walk *w, Level *l, const Graph *src, ApplyId from, const uint8_
     return branches_close(b, ok);
 }
 
-bool walk_all(Walk *w, Level *l, const Graph *fn, const uint8_t *live, Var *map) {
+bool walk_all(HarvestWalk *w, Level *l, const Graph *fn, const uint8_t *live,
+              Var *map) {
     Vars root = harvest_roots(fn);
-    bool ok = walk(w, l, fn, 0, live, root.p, root.n, map);
+    bool ok = walk_range(w, l, fn, 0, live, root.p, root.n, map);
     vec_free(&root);
     return ok;
 }
 
 /* ---- ranges and graphs ---- */
 /* Effects that were made anew take the places of the old ones; sows are gone. */
-static void settle_effects(Walk *w, size_t before) {
+static void settle_effects(HarvestWalk *w, size_t before) {
     Graph *g = w->b->g;
     size_t n = 0;
     Map placed = MAP(g->s);
@@ -168,8 +173,8 @@ static void settle_effects(Walk *w, size_t before) {
 }
 
 /* What the roots and the effects need of the Applies from `from` on. */
-static uint8_t *needed(Arena *a, const Graph *g, ApplyId from, size_t nroot,
-                       const Var *root) {
+static uint8_t *mark_needed_vars(Arena *a, const Graph *g, ApplyId from, size_t nroot,
+                                 const Var *root) {
     uint8_t *live = NEW_N(a, g->nvar, uint8_t);
     for (size_t i = 0; i < nroot; i++)
         live[root[i]] = 1;
@@ -189,20 +194,21 @@ static uint8_t *needed(Arena *a, const Graph *g, ApplyId from, size_t nroot,
     return live;
 }
 
-static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_t *live,
-                    const Var *root, size_t nroot, Var *map, Reaps *reaps) {
+static bool harvest_live(Builder *b, const HarvestSpec *h, ApplyId from,
+                         const uint8_t *live, const Var *root, size_t nroot, Var *map,
+                         Reaps *reaps) {
     Session *s = b->s;
     size_t calls = 0;
-    Walk w = {.b = b,
-              .h = h,
-              .arena = arena_new(s),
-              .calls = &calls,
-              .moved = MAP(s),
-              .touched = MAP(s)};
+    HarvestWalk w = {.b = b,
+                     .h = h,
+                     .arena = arena_new(s),
+                     .calls = &calls,
+                     .moved = MAP(s),
+                     .touched = MAP(s)};
     Origin was = b->from;
     size_t before = b->g->effects.n;
     Level top = {0};
-    bool ok = walk(&w, &top, b->g, from, live, root, nroot, map);
+    bool ok = walk_range(&w, &top, b->g, from, live, root, nroot, map);
     ok = level_close(&w, &top, ok, reaps);
     if (ok) settle_effects(&w, before);
     b->from = was;
@@ -217,14 +223,14 @@ static bool harvest(Builder *b, const HarvestSpec *h, ApplyId from, const uint8_
 bool harvest_range(Builder *b, const HarvestSpec *h, ApplyId from, size_t nroot,
                    const Var *root, Var *map, Reaps *reaps) {
     Arena *a = arena_new(b->s);
-    const uint8_t *live = needed(a, b->g, from, nroot, root);
-    bool ok = harvest(b, h, from, live, root, nroot, map, reaps);
+    const uint8_t *live = mark_needed_vars(a, b->g, from, nroot, root);
+    bool ok = harvest_live(b, h, from, live, root, nroot, map, reaps);
     b->g->litter = true;
     arena_free(a);
     return ok;
 }
 
-static bool add_outputs(Graph *g, Sym tag, const Reaps *r) {
+static bool add_reap_outputs(Graph *g, Sym tag, const Reaps *r) {
     Session *s = g->s;
     Str label = STR(s);
     bool ok = true;
@@ -252,8 +258,8 @@ bool harvest_graph(Graph *g, const HarvestSpec *h, bool reap) {
     uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED);
     branches_wake(g, a, 0, live);
     Vars root = harvest_roots(g);
-    bool ok = harvest(&b, h, 0, live, root.p, root.n, map, &reaps) &&
-              (!reap || add_outputs(g, h->tag, &reaps));
+    bool ok = harvest_live(&b, h, 0, live, root.p, root.n, map, &reaps) &&
+              (!reap || add_reap_outputs(g, h->tag, &reaps));
     if (ok) {
         map = mem_realloc(s, map, (size_t)g->nvar + 1, sizeof *map);
         for (Var v = n; v < g->nvar; v++)

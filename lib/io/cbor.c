@@ -11,8 +11,9 @@ enum { TAG_U8 = 64, TAG_U16 = 69, TAG_U32 = 70, TAG_U64 = 71 };
 /* ---- writing ---- */
 
 /* Makes room for n bytes at the end and returns where they begin. */
-static char *extend(Str *b, size_t n) {
-    if (b->n + n + 1 > b->cap) b->p = vec_grow_(b->s, b->p, &b->cap, b->n + n + 1, 1);
+static char *extend_buffer(Str *b, size_t n) {
+    if (b->n + n + 1 > b->cap)
+        b->p = mem_grow_vec_(b->s, b->p, &b->cap, b->n + n + 1, 1);
     char *at = b->p + b->n;
     b->n += n;
     b->p[b->n] = '\0';
@@ -25,44 +26,44 @@ static void put_be(char *to, uint64_t v, size_t n) {
 }
 
 /* A head, and `extra` bytes behind it, which are the caller's to write. */
-static char *head_and(Str *b, unsigned major, uint64_t arg, size_t extra) {
+static char *put_head_with_room(Str *b, unsigned major, uint64_t arg, size_t extra) {
     if (arg < 24) {
-        char *at = extend(b, 1 + extra);
+        char *at = extend_buffer(b, 1 + extra);
         *at = (char)(major << 5 | arg);
         return at + 1;
     }
     unsigned log = arg <= 0xFF ? 0 : arg <= 0xFFFF ? 1 : arg <= UINT32_MAX ? 2 : 3;
     size_t size = (size_t)1 << log;
-    char *at = extend(b, 1 + size + extra);
+    char *at = extend_buffer(b, 1 + size + extra);
     *at = (char)(major << 5 | (24 + log));
     put_be(at + 1, arg, size);
     return at + 1 + size;
 }
 
-void cb_head(Str *b, unsigned major, uint64_t arg) {
-    head_and(b, major, arg, 0);
+void cbor_put_head(Str *b, unsigned major, uint64_t arg) {
+    put_head_with_room(b, major, arg, 0);
 }
 
-void cb_int(Str *b, int64_t v) {
+void cbor_put_int(Str *b, int64_t v) {
     if (v >= 0)
-        cb_head(b, CB_UINT, (uint64_t)v);
+        cbor_put_head(b, CB_UINT, (uint64_t)v);
     else
-        cb_head(b, CB_NINT, ~(uint64_t)v);
+        cbor_put_head(b, CB_NINT, ~(uint64_t)v);
 }
 
-void cb_f64(Str *b, double v) {
+void cbor_put_f64(Str *b, double v) {
     uint64_t bits;
     memcpy(&bits, &v, 8);
-    char *at = extend(b, 9);
+    char *at = extend_buffer(b, 9);
     *at = (char)0xFB;
     put_be(at + 1, bits, 8);
 }
 
-void cb_bool(Str *b, bool v) {
+void cbor_put_bool(Str *b, bool v) {
     str_putc(b, (char)(v ? 0xF5 : 0xF4));
 }
 
-void cb_null(Str *b) {
+void cbor_put_null(Str *b) {
     str_putc(b, (char)0xF6);
 }
 
@@ -78,23 +79,23 @@ static bool is_ascii(const char *p, size_t n) {
 }
 
 static bool is_utf8(const char *p, size_t n) {
-    return is_ascii(p, n) || utf8_is_valid(p, n);
+    return is_ascii(p, n) || str_is_utf8(p, n);
 }
 
-void cb_text_head(Str *b, const char *p, size_t n) {
-    cb_head(b, is_utf8(p, n) ? CB_TEXT : CB_BYTES, n);
+void cbor_put_text_head(Str *b, const char *p, size_t n) {
+    cbor_put_head(b, is_utf8(p, n) ? CB_TEXT : CB_BYTES, n);
 }
 
-void cb_text_n(Str *b, const char *p, size_t n) {
-    char *at = head_and(b, is_utf8(p, n) ? CB_TEXT : CB_BYTES, n, n);
+void cbor_put_text_n(Str *b, const char *p, size_t n) {
+    char *at = put_head_with_room(b, is_utf8(p, n) ? CB_TEXT : CB_BYTES, n, n);
     if (n) memcpy(at, p, n);
 }
 
-void cb_text(Str *b, const char *text) {
-    cb_text_n(b, text, strlen(text));
+void cbor_put_text(Str *b, const char *text) {
+    cbor_put_text_n(b, text, strlen(text));
 }
 
-void little_endian(void *p, size_t n, size_t width) {
+void cbor_little_endian(void *p, size_t n, size_t width) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     unsigned char *q = p;
     for (size_t i = 0; i < n; i++, q += width)
@@ -108,23 +109,23 @@ void little_endian(void *p, size_t n, size_t width) {
 #endif
 }
 
-void cb_column(Str *b, const uint32_t *v, size_t n) {
+void cbor_put_column(Str *b, const uint32_t *v, size_t n) {
     uint32_t max = 0;
     for (size_t i = 0; i < n; i++)
         max |= v[i];
     size_t width = max <= 0xFF ? 1 : max <= 0xFFFF ? 2 : 4;
-    cb_head(b, CB_TAG, width == 1 ? TAG_U8 : width == 2 ? TAG_U16 : TAG_U32);
-    char *at = head_and(b, CB_BYTES, n * width, n * width);
+    cbor_put_head(b, CB_TAG, width == 1 ? TAG_U8 : width == 2 ? TAG_U16 : TAG_U32);
+    char *at = put_head_with_room(b, CB_BYTES, n * width, n * width);
     if (n == 0) return;
     for (size_t i = 0; i < n && width == 1; i++)
         at[i] = (char)v[i];
     for (size_t i = 0; i < n && width == 2; i++)
         memcpy(at + 2 * i, &(uint16_t){(uint16_t)v[i]}, 2);
     if (width == 4) memcpy(at, v, 4 * n);
-    little_endian(at, n, width);
+    cbor_little_endian(at, n, width);
 }
 
-unsigned cb_dtype_tag(DType d) {
+unsigned cbor_dtype_tag(DType d) {
     static const unsigned tag[DT_N] = {
         [DT_INT8] = 72,    [DT_INT16] = 77,   [DT_INT32] = 78,  [DT_INT64] = 79,
         [DT_UINT8] = 64,   [DT_UINT16] = 69,  [DT_UINT32] = 70, [DT_UINT64] = 71,
@@ -171,7 +172,7 @@ bool cbor_head(Cbor *c, unsigned *major, uint64_t *arg) {
     return true;
 }
 
-static bool expect(Cbor *c, unsigned major, uint64_t *arg) {
+static bool expect_major(Cbor *c, unsigned major, uint64_t *arg) {
     static const char *const what[] = {
         "a number", "a negative number", "bytes",         "text", "a list",
         "a map",    "a tagged item",     "a simple value"};
@@ -182,7 +183,7 @@ static bool expect(Cbor *c, unsigned major, uint64_t *arg) {
     return cbor_head(c, &got, arg);
 }
 
-static bool at_hand(Cbor *c, uint64_t need) {
+static bool has_bytes_left(Cbor *c, uint64_t need) {
     return need <= (size_t)(c->end - c->p) || cbor_truncated(c);
 }
 
@@ -199,11 +200,11 @@ bool cbor_skip(Cbor *c) {
         uint64_t arg;
         if (!cbor_head(c, &major, &arg)) return false;
         if (major == CB_BYTES || major == CB_TEXT) {
-            if (!at_hand(c, arg)) return false;
+            if (!has_bytes_left(c, arg)) return false;
             c->p += arg;
         }
         if (major < CB_ARRAY || major == CB_SIMPLE) continue;
-        if (!at_hand(c, major == CB_TAG ? 1 : arg)) return false;
+        if (!has_bytes_left(c, major == CB_TAG ? 1 : arg)) return false;
         if (++depth == CBOR_DEPTH) return cbor_fail(c, "nested too deeply");
         left[depth] = major == CB_TAG ? 1 : major == CB_MAP ? 2 * arg : arg;
     }
@@ -211,20 +212,20 @@ bool cbor_skip(Cbor *c) {
 
 bool cbor_array(Cbor *c, size_t *n) {
     uint64_t arg;
-    if (!expect(c, CB_ARRAY, &arg) || !at_hand(c, arg)) return false;
+    if (!expect_major(c, CB_ARRAY, &arg) || !has_bytes_left(c, arg)) return false;
     *n = (size_t)arg;
     return true;
 }
 
 bool cbor_map(Cbor *c, size_t *n) {
     uint64_t arg;
-    if (!expect(c, CB_MAP, &arg) || !at_hand(c, arg)) return false;
+    if (!expect_major(c, CB_MAP, &arg) || !has_bytes_left(c, arg)) return false;
     *n = (size_t)arg;
     return true;
 }
 
 bool cbor_uint(Cbor *c, uint64_t max, uint64_t *v) {
-    if (!expect(c, CB_UINT, v)) return false;
+    if (!expect_major(c, CB_UINT, v)) return false;
     return *v <= max || cbor_fail(c, "%llu is out of range (at most %llu)",
                                   (unsigned long long)*v, (unsigned long long)max);
 }
@@ -232,7 +233,7 @@ bool cbor_uint(Cbor *c, uint64_t max, uint64_t *v) {
 bool cbor_int(Cbor *c, int64_t *v) {
     uint64_t arg = 0;
     bool negative = cbor_major(c) == CB_NINT;
-    if (!expect(c, negative ? CB_NINT : CB_UINT, &arg)) return false;
+    if (!expect_major(c, negative ? CB_NINT : CB_UINT, &arg)) return false;
     if (arg > INT64_MAX) return cbor_fail(c, "an integer beyond 64 bits");
     *v = negative ? -1 - (int64_t)arg : (int64_t)arg;
     return true;
@@ -262,7 +263,7 @@ bool cbor_null(Cbor *c) {
 
 bool cbor_bytes(Cbor *c, const unsigned char **p, size_t *n) {
     uint64_t arg;
-    if (!expect(c, CB_BYTES, &arg) || !at_hand(c, arg)) return false;
+    if (!expect_major(c, CB_BYTES, &arg) || !has_bytes_left(c, arg)) return false;
     *p = c->p;
     *n = (size_t)arg;
     c->p += arg;
@@ -274,9 +275,9 @@ bool cbor_text(Cbor *c, const char **p, size_t *n) {
     bool few = c->p < c->end && *c->p >> 5 == CB_TEXT && (*c->p & 31) < 24;
     if (few)
         arg = *c->p++ & 31;
-    else if (!expect(c, cbor_major(c) == CB_BYTES ? CB_BYTES : CB_TEXT, &arg))
+    else if (!expect_major(c, cbor_major(c) == CB_BYTES ? CB_BYTES : CB_TEXT, &arg))
         return false;
-    if (!at_hand(c, arg)) return false;
+    if (!has_bytes_left(c, arg)) return false;
     *p = (const char *)c->p;
     *n = (size_t)arg;
     c->p += arg;
@@ -298,7 +299,7 @@ bool cbor_sym(Cbor *c, Sym *y) {
 
 bool cbor_column(Cbor *c, Column *out) {
     uint64_t tag;
-    if (!expect(c, CB_TAG, &tag)) return false;
+    if (!expect_major(c, CB_TAG, &tag)) return false;
     out->width = tag == TAG_U8 ? 1 : tag == TAG_U16 ? 2 : tag == TAG_U32 ? 4 : 0;
     if (!out->width)
         return cbor_fail(c, "a column of unknown kind (tag %llu)",
@@ -321,7 +322,7 @@ uint32_t column_at(const Column *c, size_t i) {
 
 /* All numbers of a column; returns their bits together, which are at least the largest
  * of them. */
-static uint32_t unpack(const Column *c, uint32_t *v) {
+static uint32_t unpack_column(const Column *c, uint32_t *v) {
     const unsigned char *p = c->p;
     uint32_t all = 0;
     for (size_t i = 0; i < c->n && c->width == 1; i++)
@@ -337,7 +338,7 @@ bool column_u32(Cbor *c, const Column *col, Arena *a, uint64_t limit, const char
                 const uint32_t **out) {
     uint32_t *v = arena_alloc(a, (col->n + 1) * sizeof *v), max = 0;
     *out = v;
-    if (unpack(col, v) < limit) return true;
+    if (unpack_column(col, v) < limit) return true;
     for (size_t i = 0; i < col->n; i++)
         max = v[i] > max ? v[i] : max;
     return col->n == 0 || max < limit ||

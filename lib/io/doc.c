@@ -68,23 +68,23 @@ bool doc_flag(Session *s, const Doc *d, bool *out) {
 
 /* ---- the line written safely ---- */
 
-typedef struct Line {
+typedef struct SourceLine {
     const char *p;
     size_t n;
-} Line;
+} SourceLine;
 
-static Line line_at(const Source *src, uint32_t byte) {
+static SourceLine source_line_at(const Source *src, uint32_t byte) {
     size_t begin = byte < src->len ? byte : src->len, end = begin;
     while (begin > 0 && src->text[begin - 1] != '\n')
         begin--;
     while (end < src->len && src->text[end] != '\n')
         end++;
-    return (Line){src->text + begin, end - begin};
+    return (SourceLine){src->text + begin, end - begin};
 }
 
 /* `  key: rest` as `  key: 'rest'`. False if the line has no such form, or the trouble
  * at `at` lies inside {...}. */
-static bool quoted_line(Line l, const char *at, Str *out) {
+static bool quoted_line(SourceLine l, const char *at, Str *out) {
     const char *colon = NULL;
     for (size_t i = 0; i + 1 < l.n && !colon; i++)
         if (l.p[i] == ':' && l.p[i + 1] == ' ') colon = l.p + i;
@@ -115,7 +115,7 @@ bool doc_unsafe(Session *s, Span at, const char *fmt, ...) {
     fail(s, at, E_FORMAT, "%s", text.p);
     str_clear(&text);
     const Source *src = source_get(s, at.source);
-    if (src && quoted_line(line_at(src, at.begin), src->text + at.begin, &text))
+    if (src && quoted_line(source_line_at(src, at.begin), src->text + at.begin, &text))
         note(s, NOWHERE, "if this is an expression, YAML needs quotes around it: %s",
              text.p);
     note(s, NOWHERE,

@@ -11,13 +11,13 @@ static const char *const keys[] = {
     "thunkline", "name",      "doc",    "inputs", "shared", "let",  "outputs",
     "updates",   "functions", "floatX", "modes",  "steps",  "uses", "compare"};
 
-static bool is_text(const Doc *d, const char *text) {
+static bool text_equals(const Doc *d, const char *text) {
     return d && d->kind == DOC_TEXT && strcmp(d->p, text) == 0;
 }
 
-static bool version(Session *s, const Doc *root) {
+static bool check_format_version(Session *s, const Doc *root) {
     const Doc *d = doc_get(root, s, "thunkline");
-    if (is_text(d, "1")) return true;
+    if (text_equals(d, "1")) return true;
     if (!d) {
         fail(s, root->at, E_FORMAT,
              "this is no graph file: it has no key \"thunkline\"");
@@ -30,7 +30,7 @@ static bool version(Session *s, const Doc *root) {
                 d->kind == DOC_TEXT ? d->p : "?");
 }
 
-static bool text_of(Session *s, const Doc *d, const char *what) {
+static bool want_optional_text(Session *s, const Doc *d, const char *what) {
     return !d || d->kind == DOC_TEXT ||
            fail(s, d->at, E_FORMAT, "\"%s\" is a text", what);
 }
@@ -38,16 +38,16 @@ static bool text_of(Session *s, const Doc *d, const char *what) {
 static bool floatX(Graph *g, const Doc *d, DType otherwise) {
     g->floatX = otherwise;
     if (!d) return true;
-    if (is_text(d, "float32"))
+    if (text_equals(d, "float32"))
         g->floatX = DT_FLOAT32;
-    else if (is_text(d, "float64"))
+    else if (text_equals(d, "float64"))
         g->floatX = DT_FLOAT64;
     else
         return fail(g->s, d->at, E_FORMAT, "\"floatX\" is float32 or float64");
     return true;
 }
 
-static bool texts(Session *s, const Doc *d, const char *what) {
+static bool want_optional_texts(Session *s, const Doc *d, const char *what) {
     if (!d) return true;
     if (d->kind != DOC_LIST)
         return fail(s, d->at, E_FORMAT, "\"%s\" is a list of texts", what);
@@ -58,7 +58,7 @@ static bool texts(Session *s, const Doc *d, const char *what) {
 }
 
 /* The ops of the user's own that the graph was written with, and their versions. */
-static bool uses(Session *s, const Doc *d) {
+static bool check_user_ops(Session *s, const Doc *d) {
     if (d && d->kind != DOC_MAP)
         return fail(s, d->at, E_FORMAT, "\"uses\" is a mapping from ops to versions");
     for (const Doc *k = d ? d->first : NULL; k; k = k->next) {
@@ -69,14 +69,14 @@ static bool uses(Session *s, const Doc *d) {
             k->kind == DOC_TEXT ? num_read_uint(k->p, k->n, &version, &overflow) : 0;
         if (n == 0 || n != k->n || overflow)
             return fail(s, k->at, E_FORMAT, "a version is a number");
-        if (!own_op_known(s, sym_text(s, k->key), version, k->key_at, NULL, &op))
+        if (!userop_find(s, sym_text(s, k->key), version, k->key_at, NULL, &op))
             return false;
     }
     return true;
 }
 
 /* "gload 0.1.0 --check m.yaml": tool, version, arguments. */
-static Step step(Graph *g, const char *text) {
+static Step parse_step(Graph *g, const char *text) {
     size_t tool = strcspn(text, " "), rest = tool + (text[tool] == ' ');
     size_t version_len = strcspn(text + rest, " ");
     const char *args = text + rest + version_len;
@@ -85,14 +85,15 @@ static Step step(Graph *g, const char *text) {
         arena_str(g->arena, args + (*args == ' '), strlen(args + (*args == ' ')))};
 }
 
-static bool head(Graph *g, const Doc *root, DType otherwise) {
+static bool read_graph_head(Graph *g, const Doc *root, DType otherwise) {
     Session *s = g->s;
     const Doc *name = doc_get(root, s, "name"), *doc = doc_get(root, s, "doc");
     const Doc *modes = doc_get(root, s, "modes"), *steps = doc_get(root, s, "steps");
-    if (!text_of(s, name, "name") || !text_of(s, doc, "doc") ||
-        !texts(s, modes, "modes") || !texts(s, steps, "steps"))
+    if (!want_optional_text(s, name, "name") || !want_optional_text(s, doc, "doc") ||
+        !want_optional_texts(s, modes, "modes") ||
+        !want_optional_texts(s, steps, "steps"))
         return false;
-    if (name && !is_label(name->p, name->n))
+    if (name && !io_is_label(name->p, name->n))
         return fail(s, name->at, E_NAME,
                     "a graph's name can't be empty or have control characters, "
                     "such as marks of the direction of text");
@@ -101,12 +102,12 @@ static bool head(Graph *g, const Doc *root, DType otherwise) {
     for (const Doc *k = modes ? modes->first : NULL; k; k = k->next)
         vec_push(s, &g->modes, sym_n(s, k->p, k->n));
     for (const Doc *k = steps ? steps->first : NULL; k; k = k->next)
-        vec_push(s, &g->steps, step(g, k->p));
-    return uses(s, doc_get(root, s, "uses")) &&
+        vec_push(s, &g->steps, parse_step(g, k->p));
+    return check_user_ops(s, doc_get(root, s, "uses")) &&
            floatX(g, doc_get(root, s, "floatX"), otherwise);
 }
 
-static bool body(Section *x, const Doc *root) {
+static bool compile_graph_body(Section *x, const Doc *root) {
     Session *s = x->s;
     return section_inputs(x, doc_get(root, s, "inputs")) &&
            section_shared(x, doc_get(root, s, "shared")) &&
@@ -116,19 +117,20 @@ static bool body(Section *x, const Doc *root) {
            section_compare(x, doc_get(root, s, "compare"));
 }
 
-static bool fill(Graph *g, const Doc *root, const char *folder, const ReadOptions *o) {
+static bool fill_graph(Graph *g, const Doc *root, const char *folder,
+                       const ReadOptions *o) {
     Session *s = g->s;
     if (folder) g->folder = arena_str(g->arena, folder, strlen(folder));
-    if (!head(g, root, o->floatX) ||
+    if (!read_graph_head(g, root, o->floatX) ||
         !doc_functions(g, doc_get(root, s, "functions"), g->folder))
         return false;
     Builder b = builder(g, false);
     Section x = {.s = s, .g = g, .c = compiler_new(&b), .a = arena_new(s)};
     doc_allow_load(x.c, g->folder);
-    bool ok = body(&x, root);
+    bool ok = compile_graph_body(&x, root);
     compiler_free(x.c);
     if (ok) rowwise_settle(g);
-    if (ok) demand_keep_all_unread(g);
+    if (ok) lazy_scope_keep_all(g);
     if (ok) graph_sweep(g);
     vec_free(&x.init);
     arena_free(x.a);
@@ -138,10 +140,10 @@ static bool fill(Graph *g, const Doc *root, const char *folder, const ReadOption
 Graph *doc_graph(Session *s, const Doc *root, const char *folder,
                  const ReadOptions *o) {
     if (!doc_keys(s, root, keys, sizeof keys / sizeof *keys, "a graph file") ||
-        !version(s, root))
+        !check_format_version(s, root))
         return NULL;
     Graph *g = graph_new(s);
-    if (fill(g, root, folder, o)) return g;
+    if (fill_graph(g, root, folder, o)) return g;
     graph_free(g);
     return NULL;
 }

@@ -5,30 +5,30 @@
 
 #include <string.h>
 
-typedef struct Rows {
+typedef struct OpFileReader {
     Session *s;
     Arena *a; /* the session's: spans and texts stay */
     const char *file;
-} Rows;
+} OpFileReader;
 
 /* ---- leaves ---- */
 
-static bool want_text(Rows *r, const Doc *d) {
+static bool want_text(OpFileReader *r, const Doc *d) {
     if (d->kind == DOC_TEXT) return true;
     return doc_unsafe(r->s, d->at, "expected a text, but YAML reads a %s here",
                       d->kind == DOC_LIST ? "list [...]" : "mapping {...}");
 }
 
-static OwnText text_at(Rows *r, Sym name, Span at) {
+static UserOpText trimmed_text(OpFileReader *r, Sym name, Span at) {
     const char *p = source_get(r->s, at.source)->text;
     while (at.begin < at.end && strchr(" \t\n", p[at.begin]))
         at.begin++;
     while (at.end > at.begin && strchr(" \t\n", p[at.end - 1]))
         at.end--;
-    return (OwnText){name, at, arena_str(r->a, p + at.begin, at.end - at.begin)};
+    return (UserOpText){name, at, arena_str(r->a, p + at.begin, at.end - at.begin)};
 }
 
-static bool read_text(Rows *r, const Doc *d, OwnText *out) {
+static bool read_op_text(OpFileReader *r, const Doc *d, UserOpText *out) {
     if (!d) return true;
     if (!want_text(r, d)) return false;
     if (d->folded) {
@@ -36,7 +36,7 @@ static bool read_text(Rows *r, const Doc *d, OwnText *out) {
         return note(r->s, NOWHERE, "begin the block with a bar: `%s: |`",
                     sym_text(r->s, d->key));
     }
-    *out = text_at(r, d->key, doc_span(r->s, d));
+    *out = trimmed_text(r, d->key, doc_span(r->s, d));
     size_t n = d->n; /* without the indentation that a block has in the file */
     while (n > 0 && strchr(" \n", d->p[n - 1]))
         n--;
@@ -45,7 +45,7 @@ static bool read_text(Rows *r, const Doc *d, OwnText *out) {
            fail(r->s, d->key_at, E_FORMAT, "\"%s\" is empty", sym_text(r->s, d->key));
 }
 
-static bool read_doc(Rows *r, const Doc *d, const char **out) {
+static bool read_op_doc(OpFileReader *r, const Doc *d, const char **out) {
     if (!d) return true;
     if (!want_text(r, d)) return false;
     size_t n = d->n;
@@ -55,7 +55,7 @@ static bool read_doc(Rows *r, const Doc *d, const char **out) {
     return true;
 }
 
-static bool read_number(Rows *r, const Doc *d, uint64_t most, uint64_t *out) {
+static bool read_number(OpFileReader *r, const Doc *d, uint64_t most, uint64_t *out) {
     if (!d) return true;
     bool overflow = false;
     size_t n = d->kind == DOC_TEXT ? num_read_uint(d->p, d->n, out, &overflow) : 0;
@@ -73,15 +73,15 @@ static Sym leading_name(Session *s, const char *p) {
     return n ? sym_n(s, p, n) : 0;
 }
 
-static void add(Rows *r, OwnList *l, OwnText t) {
-    OwnText *more = arena_alloc(r->a, (l->n + 1) * sizeof *more);
+static void append_text(OpFileReader *r, UserOpTexts *l, UserOpText t) {
+    UserOpText *more = arena_alloc(r->a, (l->n + 1) * sizeof *more);
     if (l->n) memcpy(more, l->p, l->n * sizeof *more);
     more[l->n++] = t;
     l->p = more;
 }
 
 /* "x, n: int" at its commas. */
-static void split(Rows *r, Span at, OwnList *out) {
+static void split_at_commas(OpFileReader *r, Span at, UserOpTexts *out) {
     const char *p = source_get(r->s, at.source)->text;
     int depth = 0;
     uint32_t from = at.begin;
@@ -89,43 +89,43 @@ static void split(Rows *r, Span at, OwnList *out) {
         if (i < at.end && strchr("([", p[i])) depth++;
         if (i < at.end && strchr(")]", p[i])) depth--;
         if (i < at.end && (p[i] != ',' || depth > 0)) continue;
-        OwnText t = text_at(r, 0, (Span){at.source, from, i});
+        UserOpText t = trimmed_text(r, 0, (Span){at.source, from, i});
         t.name = leading_name(r->s, t.text);
-        add(r, out, t);
+        append_text(r, out, t);
         from = i + 1;
     }
 }
 
 /* `n: int = 3` as a key and its value. */
-static OwnText joined(Rows *r, const Doc *k) {
+static UserOpText join_key_value(OpFileReader *r, const Doc *k) {
     const char *name = sym_text(r->s, k->key), *v = k->p + strspn(k->p, " ");
     const char *text = *v == '\0'  ? arena_printf(r->a, "%s", name)
                        : *v == '=' ? arena_printf(r->a, "%s %s", name, v)
                                    : arena_printf(r->a, "%s: %s", name, v);
-    return (OwnText){leading_name(r->s, name), k->key_at, text};
+    return (UserOpText){leading_name(r->s, name), k->key_at, text};
 }
 
 /* Inputs, props, outputs: a text with commas, a list of texts, or a mapping. */
-static bool read_names(Rows *r, const Doc *d, OwnList *out) {
+static bool read_names(OpFileReader *r, const Doc *d, UserOpTexts *out) {
     if (!d) return true;
     out->at = d->kind == DOC_TEXT ? d->at : d->key_at;
     if (d->kind == DOC_TEXT) {
         Span at = doc_span(r->s, d);
-        if (d->n > strspn(d->p, " \n")) split(r, at, out);
+        if (d->n > strspn(d->p, " \n")) split_at_commas(r, at, out);
         return true;
     }
     for (const Doc *k = d->first; k; k = k->next) {
         if (!want_text(r, k)) return false;
         if (d->kind == DOC_MAP)
-            add(r, out, joined(r, k));
+            append_text(r, out, join_key_value(r, k));
         else
-            split(r, doc_span(r->s, k), out);
+            split_at_commas(r, doc_span(r->s, k), out);
     }
     return true;
 }
 
 /* A mapping from names to formulas. */
-static bool read_formulas(Rows *r, const Doc *d, OwnList *out) {
+static bool read_op_formulas(OpFileReader *r, const Doc *d, UserOpTexts *out) {
     if (!d) return true;
     if (d->kind != DOC_MAP) {
         fail(r->s, d->at, E_FORMAT, "\"%s\" is a mapping from names to expressions",
@@ -134,28 +134,28 @@ static bool read_formulas(Rows *r, const Doc *d, OwnList *out) {
     }
     out->at = d->key_at;
     for (const Doc *k = d->first; k; k = k->next) {
-        OwnText t = {0};
-        if (!read_text(r, k, &t)) return false;
-        add(r, out, t);
+        UserOpText t = {0};
+        if (!read_op_text(r, k, &t)) return false;
+        append_text(r, out, t);
     }
     return out->n > 0 ||
            fail(r->s, d->key_at, E_FORMAT, "\"%s\" is empty", sym_text(r->s, d->key));
 }
 
 /* pushforward: of an op with one output, the expression alone will do. */
-static bool read_push(Rows *r, const Doc *d, OwnOp *op) {
-    if (!d || d->kind != DOC_TEXT) return read_formulas(r, d, &op->pushforward);
-    OwnText t = {0};
-    if (!read_text(r, d, &t)) return false;
+static bool read_push(OpFileReader *r, const Doc *d, UserOp *op) {
+    if (!d || d->kind != DOC_TEXT) return read_op_formulas(r, d, &op->pushforward);
+    UserOpText t = {0};
+    if (!read_op_text(r, d, &t)) return false;
     t.name = op->out.n == 1 ? op->out.p[0].name : sym(r->s, "r");
     op->pushforward.at = d->key_at;
-    add(r, &op->pushforward, t);
+    append_text(r, &op->pushforward, t);
     return true;
 }
 
 /* ---- words ---- */
 
-static bool read_promote(Rows *r, const Doc *d, OwnOp *op) {
+static bool read_promote(OpFileReader *r, const Doc *d, UserOp *op) {
     static const char *const words[] = {[PROMOTE_NONE] = "none",
                                         [PROMOTE_SAME] = "same",
                                         [PROMOTE_INEXACT] = "inexact"};
@@ -168,7 +168,7 @@ static bool read_promote(Rows *r, const Doc *d, OwnOp *op) {
                 "or none");
 }
 
-static bool read_kinds(Rows *r, const Doc *d, OwnOp *op) {
+static bool read_prop_kinds(OpFileReader *r, const Doc *d, UserOp *op) {
     static const struct {
         const char *word;
         unsigned kinds;
@@ -176,7 +176,7 @@ static bool read_kinds(Rows *r, const Doc *d, OwnOp *op) {
                  {"int", KIND_INT},
                  {"float", KIND_FLOAT},
                  {"complex", KIND_COMPLEX}};
-    OwnList l = {0};
+    UserOpTexts l = {0};
     if (!read_names(r, d, &l)) return false;
     for (size_t i = 0; i < l.n; i++) {
         size_t k = 0;
@@ -190,7 +190,7 @@ static bool read_kinds(Rows *r, const Doc *d, OwnOp *op) {
     return true;
 }
 
-static bool read_fold(Rows *r, const Doc *d, OwnOp *op) {
+static bool read_fold(OpFileReader *r, const Doc *d, UserOp *op) {
     if (!d) return true;
     op->never_fold = d->kind == DOC_TEXT && strcmp(d->p, "never") == 0;
     return op->never_fold || (d->kind == DOC_TEXT && strcmp(d->p, "always") == 0) ||
@@ -205,7 +205,7 @@ static const char *const keys[] = {
     "pullback",    "pushforward", "disconnected", "shape",      "flops",    "math",
     "commutative", "fold",        "example",      "associative"};
 
-static bool read_numbers(Rows *r, const Doc *d, OwnOp *op) {
+static bool read_version_and_math(OpFileReader *r, const Doc *d, UserOp *op) {
     uint64_t version = 1, math = 0;
     if (!read_number(r, doc_get(d, r->s, "version"), UINT16_MAX, &version) ||
         !read_number(r, doc_get(d, r->s, "math"), 1 << 20, &math))
@@ -216,33 +216,33 @@ static bool read_numbers(Rows *r, const Doc *d, OwnOp *op) {
                                "versions begin with 1");
 }
 
-static bool read_row(Rows *r, const Doc *d, OwnOp *op) {
+static bool read_op_entry(OpFileReader *r, const Doc *d, UserOp *op) {
     Session *s = r->s;
-    *op = (OwnOp){.name = sym_text(s, d->key), .file = r->file, .at = d->key_at};
+    *op = (UserOp){.name = sym_text(s, d->key), .file = r->file, .at = d->key_at};
     return doc_keys(s, d, keys, sizeof keys / sizeof *keys, "an op") &&
-           read_doc(r, doc_get(d, s, "doc"), &op->doc) &&
+           read_op_doc(r, doc_get(d, s, "doc"), &op->doc) &&
            read_names(r, doc_get(d, s, "inputs"), &op->in) &&
            read_names(r, doc_get(d, s, "props"), &op->props) &&
            read_names(r, doc_get(d, s, "outputs"), &op->out) &&
            read_names(r, doc_get(d, s, "disconnected"), &op->disconnected) &&
-           read_text(r, doc_get(d, s, "def"), &op->def) &&
-           read_text(r, doc_get(d, s, "shape"), &op->shape) &&
-           read_text(r, doc_get(d, s, "flops"), &op->flops) &&
-           read_text(r, doc_get(d, s, "alias"), &op->alias) &&
-           read_text(r, doc_get(d, s, "example"), &op->example) &&
-           read_formulas(r, doc_get(d, s, "partials"), &op->partials) &&
-           read_formulas(r, doc_get(d, s, "adjoint"), &op->adjoint) &&
-           read_formulas(r, doc_get(d, s, "pullback"), &op->pullback) &&
+           read_op_text(r, doc_get(d, s, "def"), &op->def) &&
+           read_op_text(r, doc_get(d, s, "shape"), &op->shape) &&
+           read_op_text(r, doc_get(d, s, "flops"), &op->flops) &&
+           read_op_text(r, doc_get(d, s, "alias"), &op->alias) &&
+           read_op_text(r, doc_get(d, s, "example"), &op->example) &&
+           read_op_formulas(r, doc_get(d, s, "partials"), &op->partials) &&
+           read_op_formulas(r, doc_get(d, s, "adjoint"), &op->adjoint) &&
+           read_op_formulas(r, doc_get(d, s, "pullback"), &op->pullback) &&
            read_push(r, doc_get(d, s, "pushforward"), op) &&
            read_promote(r, doc_get(d, s, "promote"), op) &&
-           read_kinds(r, doc_get(d, s, "accepts"), op) &&
-           read_fold(r, doc_get(d, s, "fold"), op) && read_numbers(r, d, op) &&
+           read_prop_kinds(r, doc_get(d, s, "accepts"), op) &&
+           read_fold(r, doc_get(d, s, "fold"), op) && read_version_and_math(r, d, op) &&
            doc_flag(s, doc_get(d, s, "commutative"), &op->comm) &&
            doc_flag(s, doc_get(d, s, "associative"), &op->assoc) &&
            doc_flag(s, doc_get(d, s, "replace"), &op->replace);
 }
 
-static bool check_head(Rows *r, const Doc *root, const Doc **ops) {
+static bool check_op_file_head(OpFileReader *r, const Doc *root, const Doc **ops) {
     static const char *const top[] = {"thunkline", "doc", "ops"};
     Session *s = r->s;
     if (root->kind == DOC_MAP && !doc_get(root, s, "ops")) {
@@ -262,12 +262,13 @@ static bool check_head(Rows *r, const Doc *root, const Doc **ops) {
 }
 
 bool doc_ops(Session *s, const char *file, const Doc *root) {
-    Rows r = {s, session_arena(s), arena_str(session_arena(s), file, strlen(file))};
+    OpFileReader r = {s, session_arena(s),
+                      arena_str(session_arena(s), file, strlen(file))};
     const Doc *ops;
-    if (!check_head(&r, root, &ops)) return false;
-    OwnOp *op = NEW_N(r.a, ops->nkid + 1, OwnOp);
+    if (!check_op_file_head(&r, root, &ops)) return false;
+    UserOp *op = NEW_N(r.a, ops->nkid + 1, UserOp);
     size_t n = 0;
     for (const Doc *k = ops->first; k; k = k->next)
-        if (!read_row(&r, k, &op[n++])) return false;
-    return own_ops_add(s, n, op);
+        if (!read_op_entry(&r, k, &op[n++])) return false;
+    return userop_add_file(s, n, op);
 }

@@ -28,7 +28,7 @@ static bool want_lines(Session *s, const Doc *d, const char *section) {
 
 static bool want_name(Session *s, Sym name, Span at) {
     const char *text = sym_text(s, name);
-    if (is_identifier(text, strlen(text))) return true;
+    if (io_is_identifier(text, strlen(text))) return true;
     fail(s, at, E_NAME, "\"%s\" can't be the name of a variable", text);
     return note(s, NOWHERE,
                 "a name is made of ASCII letters, digits and _, and no word that the "
@@ -62,7 +62,7 @@ typedef struct Rest {
     Span type, value;
 } Rest;
 
-static Span trim(Session *s, Span at) {
+static Span trim_span(Session *s, Span at) {
     const char *p = source_get(s, at.source)->text;
     while (at.begin < at.end &&
            (p[at.begin] == ' ' || p[at.begin] == '\t' || p[at.begin] == '\n'))
@@ -78,14 +78,14 @@ static Rest split_rest(Session *s, Span text, bool alone_is_type) {
     size_t n = text.end - text.begin, at = find_equals(p, n);
     Span none = {text.source, text.end, text.end};
     if (at == n)
-        return alone_is_type ? (Rest){trim(s, text), none}
-                             : (Rest){none, trim(s, text)};
+        return alone_is_type ? (Rest){trim_span(s, text), none}
+                             : (Rest){none, trim_span(s, text)};
     return (Rest){
-        trim(s, (Span){text.source, text.begin, text.begin + (uint32_t)at}),
-        trim(s, (Span){text.source, text.begin + (uint32_t)at + 1, text.end})};
+        trim_span(s, (Span){text.source, text.begin, text.begin + (uint32_t)at}),
+        trim_span(s, (Span){text.source, text.begin + (uint32_t)at + 1, text.end})};
 }
 
-static bool is_empty(Span at) {
+static bool is_empty_span(Span at) {
     return at.begin >= at.end;
 }
 
@@ -94,20 +94,20 @@ static bool is_empty(Span at) {
 typedef bool Declare(Section *x, Sym name, Span name_at, Rest rest);
 
 static const Type *declared_type(Section *x, Sym name, Span at) {
-    if (is_empty(at)) {
+    if (is_empty_span(at)) {
         fail(x->s, at, E_SYNTAX, "\"%s\" needs a type, such as float64[3]",
              sym_text(x->s, name));
         return NULL;
     }
     const Type *t = type_parse(x->s, source_get(x->s, at.source)->text + at.begin,
                                at.end - at.begin, at);
-    return t && compiler_dims_free(x->c, t, name, at) ? t : NULL;
+    return t && compiler_check_dims(x->c, t, name, at) ? t : NULL;
 }
 
 static bool declare_input(Section *x, Sym name, Span name_at, Rest rest) {
-    if (!want_name(x->s, name, name_at) || !compiler_name_free(x->c, name, name_at))
+    if (!want_name(x->s, name, name_at) || !compiler_check_name(x->c, name, name_at))
         return false;
-    if (!is_empty(rest.value)) {
+    if (!is_empty_span(rest.value)) {
         fail(x->s, rest.value, E_SYNTAX, "the input \"%s\" can't have a value",
              sym_text(x->s, name));
         return note(x->s, NOWHERE,
@@ -118,12 +118,13 @@ static bool declare_input(Section *x, Sym name, Span name_at, Rest rest) {
 }
 
 static bool declare_shared(Section *x, Sym name, Span name_at, Rest rest) {
-    if (!want_name(x->s, name, name_at) || !compiler_name_free(x->c, name, name_at))
+    if (!want_name(x->s, name, name_at) || !compiler_check_name(x->c, name, name_at))
         return false;
     const Type *t = declared_type(x, name, rest.type);
     if (!t) return false;
     Var v = graph_shared(x->g, name, t);
-    if (!is_empty(rest.value)) vec_push(x->s, &x->init, ((struct Init){v, rest.value}));
+    if (!is_empty_span(rest.value))
+        vec_push(x->s, &x->init, ((struct Init){v, rest.value}));
     return true;
 }
 
@@ -140,14 +141,14 @@ static bool declare_line(Section *x, const Ast *st, Declare *declare) {
 static bool declare_block(Section *x, Span text, Declare *declare) {
     const Ast **st;
     size_t n;
-    if (!expr_parse_block(x->s, x->a, text, &st, &n)) return false;
+    if (!ast_parse_block(x->s, x->a, text, &st, &n)) return false;
     for (size_t i = 0; i < n; i++)
         if (!declare_line(x, st[i], declare)) return false;
     return true;
 }
 
-static bool declarations(Section *x, const Doc *d, const char *section,
-                         Declare *declare) {
+static bool compile_declarations(Section *x, const Doc *d, const char *section,
+                                 Declare *declare) {
     if (!d) return true;
     if (d->kind != DOC_MAP)
         return want_lines(x->s, d, section) &&
@@ -161,11 +162,11 @@ static bool declarations(Section *x, const Doc *d, const char *section,
 }
 
 bool section_inputs(Section *x, const Doc *d) {
-    return declarations(x, d, "inputs", declare_input);
+    return compile_declarations(x, d, "inputs", declare_input);
 }
 
 bool section_shared(Section *x, const Doc *d) {
-    return declarations(x, d, "shared", declare_shared);
+    return compile_declarations(x, d, "shared", declare_shared);
 }
 
 /* ---- initial values ---- */
@@ -238,7 +239,7 @@ static Ast *new_ast(Section *x, AstKind kind, Span at) {
 }
 
 /* The targets of "a, b": names, and after them room for the expression. */
-static const Ast **targets(Section *x, const Doc *d, size_t *n) {
+static const Ast **parse_targets(Section *x, const Doc *d, size_t *n) {
     char **part;
     const char *key = sym_text(x->s, d->key);
     *n = str_split(x->a, key, ',', &part);
@@ -252,16 +253,16 @@ static const Ast **targets(Section *x, const Doc *d, size_t *n) {
     return kid;
 }
 
-static bool define(Section *x, const Doc *d) {
+static bool compile_doc_definition(Section *x, const Doc *d) {
     size_t n;
     if (!want_text(x->s, d, "an expression")) return false;
     Rest rest = split_rest(x->s, doc_span(x->s, d), false);
-    if (is_empty(rest.value))
+    if (is_empty_span(rest.value))
         return fail(x->s, rest.value, E_SYNTAX, "\"%s\" has no expression",
                     sym_text(x->s, d->key));
-    const Ast **kid = targets(x, d, &n);
-    if (!kid || !(kid[n] = expr_parse(x->s, x->a, rest.value))) return false;
-    bool typed = !is_empty(rest.type);
+    const Ast **kid = parse_targets(x, d, &n);
+    if (!kid || !(kid[n] = ast_parse(x->s, x->a, rest.value))) return false;
+    bool typed = !is_empty_span(rest.type);
     if (typed && n != 1)
         return fail(x->s, rest.type, E_SYNTAX, "a type stands behind one name only");
     Ast *e = new_ast(x, typed ? AST_ANNOT : AST_ASSIGN, d->key_at);
@@ -276,7 +277,7 @@ bool section_let(Section *x, const Doc *d) {
     if (d && d->kind != DOC_MAP)
         return want_lines(x->s, d, "let") && compiler_define(x->c, doc_span(x->s, d));
     for (const Doc *k = d ? d->first : NULL; k; k = k->next)
-        if (!define(x, k)) return false;
+        if (!compile_doc_definition(x, k)) return false;
     return true;
 }
 
@@ -285,7 +286,7 @@ bool section_let(Section *x, const Doc *d) {
 static bool output_name(Section *x, const Doc *k) {
     if (!want_text(x->s, k, "the name of an output")) return false;
     Sym name = sym_n(x->s, k->p, k->n);
-    if (is_identifier(k->p, k->n))
+    if (io_is_identifier(k->p, k->n))
         return compiler_output(x->c, name, doc_span(x->s, k));
     return doc_unsafe(x->s, k->at,
                       "\"%s\" is no name; a list of outputs holds names, a mapping "
@@ -305,7 +306,7 @@ bool section_outputs(Section *x, const Doc *d) {
             if (!output_name(x, k)) return false;
             continue;
         }
-        if (!is_label(label, strlen(label)))
+        if (!io_is_label(label, strlen(label)))
             return fail(x->s, k->key_at, E_NAME,
                         "a label can't have control characters, such as marks of the "
                         "direction of text");
@@ -349,7 +350,7 @@ bool section_updates(Section *x, const Doc *d) {
     const Ast **st;
     size_t n;
     if (!want_lines(x->s, d, "updates") ||
-        !expr_parse_block(x->s, x->a, doc_span(x->s, d), &st, &n))
+        !ast_parse_block(x->s, x->a, doc_span(x->s, d), &st, &n))
         return false;
     for (size_t i = 0; i < n; i++)
         if (!compiler_update(x->c, st[i]->at)) return false;

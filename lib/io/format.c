@@ -49,7 +49,7 @@ static bool is_word(char c) {
     return k < 128 && ((k < 64 ? digits : letters) >> (k & 63) & 1);
 }
 
-bool is_identifier(const char *p, size_t n) {
+bool io_is_identifier(const char *p, size_t n) {
     if (n == 0 || is_digit(p[0])) return false;
     for (size_t i = 0; i < n; i++)
         if (!is_word(p[i])) return false;
@@ -60,10 +60,10 @@ bool is_identifier(const char *p, size_t n) {
     return true;
 }
 
-bool is_label(const char *p, size_t n) {
-    return n > 0 && utf8_is_plain(p, n);
+bool io_is_label(const char *p, size_t n) {
+    return n > 0 && str_is_plain(p, n);
 }
 
-bool is_builtin(Session *s, const char *name) {
+bool io_is_builtin(Session *s, const char *name) {
     return op_find(s, name, strlen(name)) || macro_find(name, strlen(name));
 }

@@ -8,11 +8,11 @@
 
 static const unsigned char zstd_magic[4] = {0x28, 0xB5, 0x2F, 0xFD};
 
-static bool unpack(Input *in, uint64_t max) {
+static bool unpack_input(Input *in, uint64_t max) {
     if (in->n < 4 || memcmp(in->p, zstd_magic, 4) != 0) return true;
     unsigned char *p;
     size_t n;
-    if (!unzstd(in->s, in->name, in->p, in->n, max, &p, &n)) return false;
+    if (!zstd_unpack(in->s, in->name, in->p, in->n, max, &p, &n)) return false;
     in->own = p;
     in->p = p;
     in->n = n;
@@ -27,14 +27,14 @@ static bool is_aborted(const Input *in, int *exit) {
     return in->n >= n && memcmp(in->p + in->n - n, want, n) == 0;
 }
 
-static bool check(Input *in, uint64_t max) {
+static bool check_input_content(Input *in, uint64_t max) {
     int exit;
     if (is_aborted(in, &exit)) {
         fail(in->s, NOWHERE, E_UPSTREAM, "%s: the command before this one failed",
              in->name);
         return diag_set_exit(in->s, exit ? exit : diag_exit(E_UPSTREAM)), false;
     }
-    if (in->n > max) return fail_too_large(in->s, in->name, "is larger", max);
+    if (in->n > max) return file_fail_too_large(in->s, in->name, "is larger", max);
     if (in->n == 0)
         return fail(in->s, NOWHERE, E_TRUNCATED,
                     "%s is empty: did the command before it fail?", in->name);
@@ -46,7 +46,7 @@ static bool read_all(Input *in, uint64_t max) {
     Reader *r = &in->r;
     while (!r->eof && r->n <= max)
         if (!reader_need(r, r->n + (1 << 16)) ||
-            (!r->eof && !check_beginning(in->s, r->name, r->p, r->n)))
+            (!r->eof && !file_check_start(in->s, r->name, r->p, r->n)))
             return false;
     in->name = r->name;
     in->p = r->p;
@@ -66,20 +66,21 @@ Input *input_open(Session *s, const char *path, const void *p, size_t n,
         mem_free(in);
         return NULL;
     }
-    if (read_all(in, max) && check(in, max) && unpack(in, max) && check(in, max))
+    if (read_all(in, max) && check_input_content(in, max) && unpack_input(in, max) &&
+        check_input_content(in, max))
         return in;
     input_close(in);
     return NULL;
 }
 
-static void destroy(Input *in) {
+static void free_input(Input *in) {
     mem_free(in->own);
     reader_close(&in->r);
     mem_free(in);
 }
 
-static void release(Buffer *b) {
-    destroy(b->ctx);
+static void release_input(Buffer *b) {
+    free_input(b->ctx);
     mem_free(b);
 }
 
@@ -97,7 +98,7 @@ Buffer *input_share(Input *in) {
     if (!in->own && reader_is_mapped(&in->r) &&
         mprotect(u.out, in->n, PROT_READ | PROT_WRITE) != 0)
         return NULL;
-    in->shared = buffer_wrap(in->s, u.out, in->n, release, in);
+    in->shared = buffer_wrap(in->s, u.out, in->n, release_input, in);
     return buffer_ref(in->shared);
 }
 
@@ -105,5 +106,5 @@ void input_close(Input *in) {
     if (in && in->shared)
         buffer_unref(in->shared);
     else if (in)
-        destroy(in);
+        free_input(in);
 }

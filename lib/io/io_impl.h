@@ -25,8 +25,8 @@ Buffer *input_share(Input *in);
 bool input_is_shareable(const Input *in);
 void input_close(Input *in);
 /* Appends the unpacked bytes of zstd frames to a new block of memory. */
-bool unzstd(Session *s, const char *name, const unsigned char *p, size_t n,
-            uint64_t max, unsigned char **out, size_t *nout);
+bool zstd_unpack(Session *s, const char *name, const unsigned char *p, size_t n,
+                 uint64_t max, unsigned char **out, size_t *nout);
 
 /* ---- output ---- */
 typedef struct Sink {
@@ -155,16 +155,16 @@ const char *refs_digest(const char *name);
 uint64_t refs_mix(const Refs *r, const char *head, size_t nhead, uint64_t content,
                   unsigned attempt);
 /* The folder part of a path: "." if there is none. */
-const char *folder_of(Arena *a, const char *path);
+const char *refs_folder_of(Arena *a, const char *path);
 bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o);
 void dot_write(const Graph *g, Str *out);
 void tree_write(Graph *g, const WriteOptions *o, Str *out);
 void math_write(Graph *g, Str *out);
 
-bool is_identifier(const char *p,
-                   size_t n); /* ASCII, no keyword of Python, no literal name */
-bool is_builtin(Session *s,
-                const char *name);      /* an op or a macro: no name for a function */
-bool is_label(const char *p, size_t n); /* plain UTF-8 (base/str.h), not empty */
+bool io_is_identifier(const char *p,
+                      size_t n); /* ASCII, no keyword of Python, no literal name */
+bool io_is_builtin(Session *s,
+                   const char *name); /* an op or a macro: no name for a function */
+bool io_is_label(const char *p, size_t n); /* plain UTF-8 (base/str.h), not empty */
 
 #endif

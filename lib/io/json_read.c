@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-typedef struct Json {
+typedef struct JsonReader {
     Session *s;
     Arena *a;
     uint32_t source;
@@ -13,18 +13,18 @@ typedef struct Json {
     uint32_t line;
     const char *line_begin;
     Map seen;
-} Json;
+} JsonReader;
 
-static Span here(const Json *j) {
+static Span cursor_span(const JsonReader *j) {
     uint32_t at = (uint32_t)(j->p - j->text);
     return (Span){j->source, at, at + (j->p < j->end)};
 }
 
-static bool bad(Json *j, const char *what) {
-    return fail(j->s, here(j), E_SYNTAX, "not JSON: %s", what);
+static bool fail_json(JsonReader *j, const char *what) {
+    return fail(j->s, cursor_span(j), E_SYNTAX, "not JSON: %s", what);
 }
 
-static void space(Json *j) {
+static void skip_space(JsonReader *j) {
     for (; j->p < j->end; j->p++) {
         if (*j->p == '\n') {
             j->line++;
@@ -37,16 +37,17 @@ static void space(Json *j) {
 
 /* ---- strings ---- */
 
-static bool hex4(Json *j, uint32_t *v) {
+static bool hex4(JsonReader *j, uint32_t *v) {
     *v = 0;
-    if (j->end - j->p < 4) return bad(j, "a \\u escape needs four hexadecimal digits");
+    if (j->end - j->p < 4)
+        return fail_json(j, "a \\u escape needs four hexadecimal digits");
     for (int i = 0; i < 4; i++, j->p++) {
         char c = *j->p;
         uint32_t d = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
                      : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
                      : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
                                             : 16;
-        if (d == 16) return bad(j, "a \\u escape needs four hexadecimal digits");
+        if (d == 16) return fail_json(j, "a \\u escape needs four hexadecimal digits");
         *v = *v << 4 | d;
     }
     return true;
@@ -70,32 +71,33 @@ static void put_utf8(Str *b, uint32_t c) {
     }
 }
 
-static bool unicode(Json *j, Str *b) {
+static bool read_unicode_escape(JsonReader *j, Str *b) {
     uint32_t c, low;
     if (!hex4(j, &c)) return false;
-    if (c >= 0xDC00 && c < 0xE000) return bad(j, "half of a surrogate pair");
+    if (c >= 0xDC00 && c < 0xE000) return fail_json(j, "half of a surrogate pair");
     if (c >= 0xD800 && c < 0xDC00) {
         if (j->end - j->p < 2 || j->p[0] != '\\' || j->p[1] != 'u')
-            return bad(j, "half of a surrogate pair");
+            return fail_json(j, "half of a surrogate pair");
         j->p += 2;
         if (!hex4(j, &low)) return false;
-        if (low < 0xDC00 || low >= 0xE000) return bad(j, "half of a surrogate pair");
+        if (low < 0xDC00 || low >= 0xE000)
+            return fail_json(j, "half of a surrogate pair");
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
     }
-    if (c == 0) return bad(j, "a zero character");
+    if (c == 0) return fail_json(j, "a zero character");
     put_utf8(b, c);
     return true;
 }
 
-static bool escape(Json *j, Str *b) {
+static bool read_escape(JsonReader *j, Str *b) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    if (j->p == j->end) return bad(j, "the string has no end");
+    if (j->p == j->end) return fail_json(j, "the string has no end");
     if (*j->p == 'u') {
         j->p++;
-        return unicode(j, b);
+        return read_unicode_escape(j, b);
     }
     const char *k = memchr(from, *j->p, sizeof from - 1);
-    if (!k) return bad(j, "there is no such escape in a string");
+    if (!k) return fail_json(j, "there is no such escape in a string");
     str_putc(b, to[k - from]);
     j->p++;
     return true;
@@ -103,27 +105,28 @@ static bool escape(Json *j, Str *b) {
 
 /* Text up to the closing quote goes to b when there are escapes (*raw false), else it
  * stands in the source. */
-static bool string_text(Json *j, Str *b, bool *raw) {
+static bool string_text(JsonReader *j, Str *b, bool *raw) {
     const char *from = j->p;
     *raw = true;
     for (;;) {
         while (j->p < j->end && *j->p != '"' && *j->p != '\\' &&
                (unsigned char)*j->p >= 0x20)
             j->p++;
-        if (j->p == j->end) return bad(j, "the string has no end");
+        if (j->p == j->end) return fail_json(j, "the string has no end");
         if (*j->p == '"' && *raw) return true;
         str_add(b, from, (size_t)(j->p - from));
         if (*j->p == '"') return true;
         if (*j->p != '\\')
-            return bad(j, "a control character in a string; write it as an escape");
+            return fail_json(j,
+                             "a control character in a string; write it as an escape");
         *raw = false;
         j->p++;
-        if (!escape(j, b)) return false;
+        if (!read_escape(j, b)) return false;
         from = j->p;
     }
 }
 
-static bool string(Json *j, Doc *d) {
+static bool read_string_value(JsonReader *j, Doc *d) {
     d->at.begin = (uint32_t)(++j->p - j->text);
     d->col++;
     Str b = STR(j->s);
@@ -138,41 +141,42 @@ static bool string(Json *j, Doc *d) {
     str_free(&b);
     if (!ok) return false;
     d->at.end = (uint32_t)(j->p++ - j->text);
-    return utf8_is_valid(d->p, d->n) ||
+    return str_is_utf8(d->p, d->n) ||
            fail(j->s, d->at, E_SYNTAX, "not JSON: a string that is not UTF-8");
 }
 
 /* ---- numbers and words ---- */
 
-static size_t digits(const Json *j, const char *p) {
+static size_t count_digits(const JsonReader *j, const char *p) {
     size_t n = 0;
     while (p + n < j->end && p[n] >= '0' && p[n] <= '9')
         n++;
     return n;
 }
 
-static bool number(Json *j) {
+static bool skip_number(JsonReader *j) {
     const char *p = j->p;
     p += *p == '-';
-    size_t n = digits(j, p);
-    if (n == 0 || (n > 1 && *p == '0')) return bad(j, "expected a value");
+    size_t n = count_digits(j, p);
+    if (n == 0 || (n > 1 && *p == '0')) return fail_json(j, "expected a value");
     p += n;
     if (p < j->end && *p == '.') {
-        if (!(n = digits(j, p + 1)))
-            return bad(j, "digits are missing behind the point");
+        if (!(n = count_digits(j, p + 1)))
+            return fail_json(j, "digits are missing behind the point");
         p += 1 + n;
     }
     if (p < j->end && (*p == 'e' || *p == 'E')) {
         p++;
         if (p < j->end && (*p == '+' || *p == '-')) p++;
-        if (!(n = digits(j, p))) return bad(j, "digits are missing in the exponent");
+        if (!(n = count_digits(j, p)))
+            return fail_json(j, "digits are missing in the exponent");
         p += n;
     }
     j->p = p;
     return true;
 }
 
-static bool word(Json *j) {
+static bool skip_word_or_number(JsonReader *j) {
     static const char *const words[] = {"true", "false", "null"};
     for (size_t i = 0; i < 3; i++) {
         size_t n = strlen(words[i]);
@@ -181,55 +185,55 @@ static bool word(Json *j) {
             return true;
         }
     }
-    return number(j);
+    return skip_number(j);
 }
 
 /* ---- values ---- */
 
-static Doc *value(Json *j, int depth);
+static Doc *read_json_value(JsonReader *j, int depth);
 
-static bool read_key(Json *j, Doc *key) {
-    if (j->p == j->end || *j->p != '"') return bad(j, "expected a key in quotes");
-    Doc k = {.at = here(j)};
-    if (!string(j, &k)) return false;
+static bool read_json_key(JsonReader *j, Doc *key) {
+    if (j->p == j->end || *j->p != '"') return fail_json(j, "expected a key in quotes");
+    Doc k = {.at = cursor_span(j)};
+    if (!read_string_value(j, &k)) return false;
     if (k.n == 0) return fail(j->s, k.at, E_FORMAT, "an empty key");
     key->key = sym_n(j->s, k.p, k.n);
     key->key_at = k.at;
-    space(j);
-    if (j->p == j->end || *j->p != ':') return bad(j, "expected a colon");
+    skip_space(j);
+    if (j->p == j->end || *j->p != ':') return fail_json(j, "expected a colon");
     j->p++;
-    space(j);
+    skip_space(j);
     return true;
 }
 
-static bool member(Json *j, Doc *d, int depth) {
+static bool read_json_member(JsonReader *j, Doc *d, int depth) {
     Doc key = {0};
-    space(j);
-    if (d->kind == DOC_MAP && !read_key(j, &key)) return false;
-    Doc *kid = value(j, depth + 1);
+    skip_space(j);
+    if (d->kind == DOC_MAP && !read_json_key(j, &key)) return false;
+    Doc *kid = read_json_value(j, depth + 1);
     if (!kid) return false;
     kid->key = key.key;
     kid->key_at = key.key_at;
-    space(j);
+    skip_space(j);
     return doc_add(j->s, d, kid, &j->seen);
 }
 
-static bool collection(Json *j, Doc *d, int depth) {
+static bool read_json_collection(JsonReader *j, Doc *d, int depth) {
     char close = *j->p == '{' ? '}' : ']';
     d->kind = close == '}' ? DOC_MAP : DOC_LIST;
     if (depth == DOC_DEPTH)
         return fail(j->s, d->at, E_FORMAT, "nested more than %d levels deep",
                     DOC_DEPTH);
     j->p++;
-    space(j);
+    skip_space(j);
     bool more = j->p == j->end || *j->p != close;
     while (more) {
-        if (!member(j, d, depth)) return false;
+        if (!read_json_member(j, d, depth)) return false;
         if (j->p == j->end)
-            return bad(j,
-                       close == '}' ? "the object has no end" : "the list has no end");
+            return fail_json(j, close == '}' ? "the object has no end"
+                                             : "the list has no end");
         if (*j->p != ',' && *j->p != close)
-            return bad(j, "expected a comma or the end of the list");
+            return fail_json(j, "expected a comma or the end of the list");
         more = *j->p == ',';
         j->p += more;
     }
@@ -237,18 +241,19 @@ static bool collection(Json *j, Doc *d, int depth) {
     return true;
 }
 
-static Doc *value(Json *j, int depth) {
+static Doc *read_json_value(JsonReader *j, int depth) {
     Doc *d = NEW(j->a, Doc);
     if (j->p == j->end) {
-        bad(j, "expected a value");
+        fail_json(j, "expected a value");
         return NULL;
     }
-    d->at = here(j);
+    d->at = cursor_span(j);
     d->line = j->line;
     d->col = (uint32_t)(j->p - j->line_begin) + 1;
-    if (*j->p == '{' || *j->p == '[') return collection(j, d, depth) ? d : NULL;
-    if (*j->p == '"') return string(j, d) ? d : NULL;
-    if (!word(j)) return NULL;
+    if (*j->p == '{' || *j->p == '[')
+        return read_json_collection(j, d, depth) ? d : NULL;
+    if (*j->p == '"') return read_string_value(j, d) ? d : NULL;
+    if (!skip_word_or_number(j)) return NULL;
     d->at.end = (uint32_t)(j->p - j->text);
     d->n = d->at.end - d->at.begin;
     d->p = arena_str(j->a, j->text + d->at.begin, d->n);
@@ -261,20 +266,20 @@ static Doc *value(Json *j, int depth) {
 
 Doc *json_read(Session *s, Arena *a, uint32_t source) {
     const Source *src = source_get(s, source);
-    Json j = {.s = s,
-              .a = a,
-              .source = source,
-              .text = src->text,
-              .p = src->text,
-              .end = src->text + src->len,
-              .line = 1,
-              .line_begin = src->text,
-              .seen = MAP(s)};
-    space(&j);
-    Doc *d = value(&j, 0);
-    space(&j);
+    JsonReader j = {.s = s,
+                    .a = a,
+                    .source = source,
+                    .text = src->text,
+                    .p = src->text,
+                    .end = src->text + src->len,
+                    .line = 1,
+                    .line_begin = src->text,
+                    .seen = MAP(s)};
+    skip_space(&j);
+    Doc *d = read_json_value(&j, 0);
+    skip_space(&j);
     if (d && j.p < j.end) {
-        bad(&j, "something stands behind the end");
+        fail_json(&j, "something stands behind the end");
         d = NULL;
     }
     map_free(&j.seen);

@@ -5,21 +5,21 @@
 
 #include <string.h>
 
-typedef struct Where {
+typedef struct LoadContext {
     Session *s;
     const char *folder;
-} Where;
+} LoadContext;
 
 static bool load_any(void *ctx, const char *path, const char *key, Span at, Value *out,
                      const char **ref) {
-    const Where *w = ctx;
+    const LoadContext *w = ctx;
     *ref = NULL;
     return value_read(w->s, path, key, at, out);
 }
 
 static bool load_below(void *ctx, const char *path, const char *key, Span at,
                        Value *out, const char **ref) {
-    const Where *w = ctx;
+    const LoadContext *w = ctx;
     FileData d;
     *ref = path;
     size_t mark = diag_count(w->s);
@@ -39,7 +39,7 @@ static bool load_below(void *ctx, const char *path, const char *key, Span at,
 
 static bool load_refused(void *ctx, const char *path, const char *key, Span at,
                          Value *out, const char **ref) {
-    const Where *w = ctx;
+    const LoadContext *w = ctx;
     (void)key, (void)out;
     *ref = NULL;
     fail(w->s, at, E_VALUE,
@@ -51,7 +51,7 @@ static bool load_refused(void *ctx, const char *path, const char *key, Span at,
 
 static void set_load(Compiler *c, LoadFn *load, const char *folder) {
     Arena *a = compiler_arena(c);
-    Where *w = NEW(a, Where);
+    LoadContext *w = NEW(a, LoadContext);
     w->s = compiler_builder(c)->s;
     if (folder) w->folder = arena_str(a, folder, strlen(folder));
     compiler_set_load(c, load, w);

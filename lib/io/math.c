@@ -3,44 +3,44 @@
 #include "io/io_impl.h"
 #include "lang/print.h"
 
-static void declare(const Graph *g, Var v, const char *what, const char *indent,
-                    Str *out) {
+static void write_declaration(const Graph *g, Var v, const char *what,
+                              const char *indent, Str *out) {
     str_printf(out, "%s%s: %s%s\n", indent, sym_text(g->s, var_name(g, v)),
                type_str(g->s, var_type(g, v)), what);
 }
 
-static void assign(Printer *p, const char *label, const char *sign, Var v,
-                   const char *indent, Str *out) {
+static void write_equation(Printer *p, const char *label, const char *sign, Var v,
+                           const char *indent, Str *out) {
     str_printf(out, "%s%s %s ", indent, label, sign);
     print_expression(p, v, out);
     str_putc(out, '\n');
 }
 
-static void formulas(const Graph *g, const char *indent, Str *out) {
+static void write_formulas(const Graph *g, const char *indent, Str *out) {
     Session *s = g->s;
     Arena *a = arena_new(s);
     Printer *p = printer_new(g, PRINT_MATH, graph_live(g, a, ROOTS_RUN), a);
     for (size_t i = 0; i < g->inputs.n; i++)
-        declare(g, g->inputs.p[i], "", indent, out);
+        write_declaration(g, g->inputs.p[i], "", indent, out);
     for (size_t i = 0; i < g->shared.n; i++)
-        declare(g, g->shared.p[i], " (shared)", indent, out);
+        write_declaration(g, g->shared.p[i], " (shared)", indent, out);
     print_block(p, indent, out);
     for (size_t i = 0; i < g->outputs.n; i++) {
         Output o = g->outputs.p[i];
         if (graph_find(g, o.label) != o.var)
-            assign(p, sym_text(s, o.label), "=", o.var, indent, out);
+            write_equation(p, sym_text(s, o.label), "=", o.var, indent, out);
     }
     for (size_t i = 0; i < g->updates.n; i++)
-        assign(p, sym_text(s, var_name(g, g->updates.p[i].shared)), "<-",
-               g->updates.p[i].value, indent, out);
-    if (g->until != VAR_NONE) assign(p, "until", "=", g->until, indent, out);
+        write_equation(p, sym_text(s, var_name(g, g->updates.p[i].shared)), "<-",
+                       g->updates.p[i].value, indent, out);
+    if (g->until != VAR_NONE) write_equation(p, "until", "=", g->until, indent, out);
     arena_free(a);
 }
 
 void math_write(Graph *main, Str *out) {
     for (size_t i = 0; i < main->functions.n; i++) {
         str_printf(out, "%s:\n", sym_text(main->s, main->functions.p[i]->name));
-        formulas(main->functions.p[i], "    ", out);
+        write_formulas(main->functions.p[i], "    ", out);
     }
-    formulas(main, "", out);
+    write_formulas(main, "", out);
 }

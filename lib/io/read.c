@@ -32,7 +32,7 @@ static bool looks_like_json(const Source *src) {
 }
 
 /* NULL: diagnosed */
-static const Doc *read_doc(Session *s, Input *in, Arena *a, const char *what) {
+static const Doc *parse_text_input(Session *s, Input *in, Arena *a, const char *what) {
     if (in->n >= UINT32_MAX) {
         fail(s, NOWHERE, E_LIMIT,
              "%s: a text of more than 4 GiB; the binary form has no such limit",
@@ -50,7 +50,7 @@ static const Doc *read_doc(Session *s, Input *in, Arena *a, const char *what) {
 
 Graph *text_read(Session *s, Input *in, const char *folder, const ReadOptions *o) {
     Arena *a = arena_new(s);
-    const Doc *root = read_doc(s, in, a, "neither a graph nor text");
+    const Doc *root = parse_text_input(s, in, a, "neither a graph nor text");
     Graph *g = root ? doc_graph(s, root, folder, o) : NULL;
     arena_free(a);
     return g;
@@ -60,7 +60,8 @@ bool io_read_ops(Session *s, const char *path) {
     Input *in = input_open(s, path, NULL, 0, 0);
     if (!in) return false;
     Arena *a = arena_new(s);
-    const Doc *root = read_doc(s, in, a, "no text; a plugin is given by --plugin");
+    const Doc *root =
+        parse_text_input(s, in, a, "no text; a plugin is given by --plugin");
     bool ok = root && doc_ops(s, in->name, root);
     arena_free(a);
     input_close(in);
@@ -83,7 +84,7 @@ Graph *io_read(Session *s, const char *path, const ReadOptions *o) {
     Arena *a = arena_new(s);
     const char *folder = o->folder                ? o->folder
                          : strcmp(path, "-") == 0 ? NULL
-                                                  : folder_of(a, path);
+                                                  : refs_folder_of(a, path);
     if (o->refuse_load) folder = NULL;
     Graph *g = read_input(s, input_open(s, path, NULL, 0, o->max_bytes), folder, o);
     arena_free(a);

@@ -15,7 +15,7 @@
 
 enum { INLINE_MAX = 64, STEM_MAX = 96, FUNCTION_MAX = 40, NAME_KEPT = 60 };
 
-const char *folder_of(Arena *a, const char *path) {
+const char *refs_folder_of(Arena *a, const char *path) {
     const char *slash = strrchr(path, '/');
     if (!slash) return ".";
     return slash == path ? "/" : arena_str(a, path, (size_t)(slash - path));
@@ -46,7 +46,7 @@ static const char *stem_of(Session *s, Arena *a, const char *name) {
 }
 
 /* How `dir` is called in a text that lies in `folder`; NULL if it is not below. */
-static const char *below(const char *folder, const char *dir) {
+static const char *path_below(const char *folder, const char *dir) {
     size_t n = strlen(folder);
     if (strcmp(folder, ".") == 0) n = 0;
     if (n && strncmp(folder, dir, n) == 0 && dir[n] == '/') return dir + n + 1;
@@ -60,7 +60,7 @@ static const char *below(const char *folder, const char *dir) {
 }
 
 /* Nothing is written through a link, which load() would not follow either. */
-static bool no_link(Refs *r) {
+static bool refuse_link(Refs *r) {
     struct stat st;
     for (const char *p = r->prefix; *p; p += strspn(p, "/")) {
         p += strcspn(p, "/");
@@ -75,7 +75,7 @@ static bool no_link(Refs *r) {
 }
 
 static bool make_folder(Refs *r, const char *dir) {
-    const char *under = below(r->folder, dir);
+    const char *under = path_below(r->folder, dir);
     if (!under)
         return fail(
             r->s, NOWHERE, E_VALUE,
@@ -84,7 +84,7 @@ static bool make_folder(Refs *r, const char *dir) {
     size_t n = strlen(under);
     r->dir = dir;
     r->prefix = n && under[n - 1] != '/' ? arena_printf(r->a, "%s/", under) : under;
-    if (!no_link(r)) return false;
+    if (!refuse_link(r)) return false;
     if (mkdir(dir, 0777) == 0 || errno == EEXIST) return true;
     return fail(r->s, NOWHERE, E_IO, "can't make the folder %s: %s", dir,
                 strerrordesc_np(errno));
@@ -108,7 +108,7 @@ bool refs_open(Refs *r, Session *s, const char *path, const Writer *w,
         r->name = base_name(r->text);
         r->stem = arena_printf(r->a, "%s.", stem_of(s, r->a, r->name));
     }
-    if (!o->pack) r->folder = target ? folder_of(r->a, path) : ".";
+    if (!o->pack) r->folder = target ? refs_folder_of(r->a, path) : ".";
     if (!o->pack && o->refs) {
         if (!make_folder(r, o->refs)) return false;
     } else if (!o->pack && target) {
@@ -142,11 +142,11 @@ uint64_t refs_mix(const Refs *r, const char *head, size_t nhead, uint64_t conten
     for (int i = 0; i < 8; i++)
         tail[i] = (unsigned char)(content >> 8 * i);
     tail[8] = (unsigned char)attempt;
-    xxh64_init(&h, 0);
-    xxh64_add(&h, r->name, strlen(r->name) + 1);
-    xxh64_add(&h, head, nhead);
-    xxh64_add(&h, tail, sizeof tail);
-    return xxh64_end(&h);
+    hash_xxh64_init(&h, 0);
+    hash_xxh64_add(&h, r->name, strlen(r->name) + 1);
+    hash_xxh64_add(&h, head, nhead);
+    hash_xxh64_add(&h, tail, sizeof tail);
+    return hash_xxh64_end(&h);
 }
 
 /* Everything but the digest. */
@@ -176,7 +176,7 @@ static const char *quoted(Arena *a, const char *text) {
 }
 
 /* Is it a file that only the user gives and takes away, in the text's own folder? */
-static bool may_stay(const Refs *r, const Graph *g, const Leaf *l) {
+static bool may_keep_ref(const Refs *r, const Graph *g, const Leaf *l) {
     const char *folder = g->main->folder;
     if (r->pack || !l->ref || !folder || !r->folder || strcmp(folder, r->folder) != 0)
         return false;
@@ -205,7 +205,7 @@ const char *refs_text(Refs *r, const Graph *g, Var v, Var named) {
     /* The printer asks more than once; the file is written once. */
     uint64_t key = (uint64_t)(uintptr_t)l, have;
     if (map_get(&r->known, key, &have)) return (const char *)(uintptr_t)have;
-    const char *text = may_stay(r, g, l) ? old_ref(r, l) : NULL;
+    const char *text = may_keep_ref(r, g, l) ? old_ref(r, l) : NULL;
     int64_t size = sparse ? sparse_stored(l->value->obj) : tensor_size(&l->value->t);
     if (!text && r->dir && size > r->max) text = new_ref(r, g, named, l->value);
     map_put(&r->known, key, (uint64_t)(uintptr_t)text);

@@ -23,7 +23,7 @@ enum { ATTEMPTS = 8 };
 
 /* The bytes of a text, unpacked; NULL if it can't be read: then nobody knows what it
  * says. */
-static Input *peek(Session *s, const char *path) {
+static Input *peek_text_file(Session *s, const char *path) {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
     size_t mark = diag_count(s);
@@ -48,7 +48,7 @@ static void collect_names(Refs *r, const char *p, size_t n) {
 }
 
 static void collect_from(Refs *r, const char *path) {
-    Input *in = peek(r->s, path);
+    Input *in = peek_text_file(r->s, path);
     if (!in) return;
     collect_names(r, (const char *)in->p, in->n);
     input_close(in);
@@ -56,7 +56,7 @@ static void collect_from(Refs *r, const char *path) {
 
 /* ---- what killed writers left ---- */
 
-static void left_text(void *ctx, const char *target, const char *path) {
+static void collect_left_text(void *ctx, const char *target, const char *path) {
     Refs *r = ctx;
     if (strncmp(target, r->name, strlen(target)) != 0) return;
     if (r->name[strlen(target)] && strlen(target) < 200) return; /* not shortened */
@@ -64,7 +64,7 @@ static void left_text(void *ctx, const char *target, const char *path) {
     vec_push(r->s, &r->left, arena_str(r->a, path, strlen(path)));
 }
 
-static void left_array(void *ctx, const char *target, const char *path) {
+static void collect_left_array(void *ctx, const char *target, const char *path) {
     Refs *r = ctx;
     if (strncmp(target, r->stem, strlen(r->stem)) == 0 && refs_digest(target))
         vec_push(r->s, &r->left, arena_str(r->a, path, strlen(path)));
@@ -72,13 +72,13 @@ static void left_array(void *ctx, const char *target, const char *path) {
 
 void refs_begin(Refs *r) {
     if (!r->text || (!r->dir && !r->durable)) return;
-    const char *folder = folder_of(r->a, r->text);
-    r->lock[0] = folder_lock(folder);
-    if (r->dir && strcmp(folder, r->dir) != 0) r->lock[1] = folder_lock(r->dir);
+    const char *folder = refs_folder_of(r->a, r->text);
+    r->lock[0] = file_lock_folder(folder);
+    if (r->dir && strcmp(folder, r->dir) != 0) r->lock[1] = file_lock_folder(r->dir);
     if (r->dir) collect_from(r, r->text);
     if (r->lock[0] < 0) return;
-    folder_left(r->s, folder, left_text, r);
-    if (r->dir) folder_left(r->s, r->dir, left_array, r);
+    file_each_leftover(r->s, folder, collect_left_text, r);
+    if (r->dir) file_each_leftover(r->s, r->dir, collect_left_array, r);
 }
 
 /* ---- arrays ---- */
@@ -92,10 +92,10 @@ static bool file_content(Refs *r, const char *rel, uint64_t *size, uint64_t *has
     diag_rewind(r->s, mark);
     if (!ok) return false;
     Xxh64 h;
-    xxh64_init(&h, 0);
-    xxh64_add(&h, d.p, d.n);
+    hash_xxh64_init(&h, 0);
+    hash_xxh64_add(&h, d.p, d.n);
     *size = d.n;
-    *hash = xxh64_end(&h);
+    *hash = hash_xxh64_end(&h);
     file_close(&d);
     return true;
 }
@@ -144,7 +144,7 @@ const char *refs_add(Refs *r, const char *head, const char *suffix,
     return NULL;
 }
 
-static bool store(Refs *r, RefArray *f) {
+static bool store_array(Refs *r, RefArray *f) {
     Writer *w = writer_open_new(r->s, f->path);
     if (!w) return false;
     if (r->durable) writer_make_durable(w);
@@ -152,9 +152,9 @@ static bool store(Refs *r, RefArray *f) {
         writer_abort(w);
         return false;
     }
-    file_begun(r->s, f->path);
+    file_track_temp(r->s, f->path);
     if (writer_commit(w)) return f->state = REF_MADE, true;
-    file_kept(r->s, f->path);
+    file_keep_temp(r->s, f->path);
     return false;
 }
 
@@ -176,24 +176,24 @@ bool refs_store(Refs *r) {
     if (r->text && (r->old.n || r->arrays.n) && !write_journal(r)) return false;
     for (size_t i = 0; i < r->arrays.n; i++) {
         RefArray *f = &r->arrays.p[i];
-        if (f->state == REF_NEW && !store(r, f)) return false;
+        if (f->state == REF_NEW && !store_array(r, f)) return false;
     }
     /* From here on a signal leaves the journal, not a text without its arrays. */
     if (r->journal) writer_leave(r->journal);
     for (size_t i = 0; i < r->arrays.n; i++)
-        file_kept(r->s, r->arrays.p[i].path);
+        file_keep_temp(r->s, r->arrays.p[i].path);
     return true;
 }
 
 /* ---- what nobody needs any more ---- */
 
-static bool among(const char *const *p, size_t n, const char *rel) {
+static bool is_among_names(const char *const *p, size_t n, const char *rel) {
     for (size_t i = 0; i < n; i++)
         if (strcmp(p[i], rel) == 0) return true;
     return false;
 }
 
-static bool is_named(const Refs *r, const char *rel) {
+static bool is_named_array(const Refs *r, const char *rel) {
     for (size_t i = 0; i < r->arrays.n; i++)
         if (strcmp(r->arrays.p[i].rel, rel) == 0) return true;
     return false;
@@ -214,7 +214,7 @@ static bool is_own(Refs *r, const char *rel) {
 }
 
 /* Forgets the names that a text has. */
-static void spare(Refs *r, const Input *in) {
+static void spare_named_in(Refs *r, const Input *in) {
     size_t kept = 0;
     for (size_t i = 0; i < r->old.n; i++) {
         const char *digest = refs_digest(r->old.p[i]);
@@ -230,14 +230,14 @@ static bool is_text_name(const char *name) {
 }
 
 /* A graph as text, by its name or else by how it begins. */
-static bool may_name(const char *name, const Input *in) {
+static bool may_name_arrays(const char *name, const Input *in) {
     enum { BEGINNING = 4096 };
     size_t n = in->n < BEGINNING ? in->n : BEGINNING;
     return is_text_name(name) || memmem(in->p, n, "thunkline", 9);
 }
 
 /* What names no arrays, or only those of a writer that was killed. */
-static bool is_no_text(const char *name) {
+static bool never_names_arrays(const char *name) {
     static const char *const suffixes[] = {".npy", ".npz", ".safetensors",
                                            ".tlg", ".zst", ""};
     if (is_text_name(name)) return false;
@@ -256,10 +256,10 @@ static void spare_others(Refs *r, const char *folder) {
     }
     for (struct dirent *e; r->old.n && (e = readdir(d));) {
         const char *path = arena_printf(r->a, "%s/%s", folder, e->d_name);
-        if (is_no_text(e->d_name)) continue;
-        Input *in = peek(r->s, path);
+        if (never_names_arrays(e->d_name)) continue;
+        Input *in = peek_text_file(r->s, path);
         if (!in) continue;
-        if (may_name(e->d_name, in)) spare(r, in);
+        if (may_name_arrays(e->d_name, in)) spare_named_in(r, in);
         input_close(in);
     }
     closedir(d);
@@ -269,12 +269,13 @@ static void remove_old(Refs *r) {
     size_t kept = 0;
     for (size_t i = 0; i < r->old.n; i++) {
         const char *rel = r->old.p[i];
-        if (!among(r->old.p, kept, rel) && !is_named(r, rel) && is_own(r, rel))
+        if (!is_among_names(r->old.p, kept, rel) && !is_named_array(r, rel) &&
+            is_own(r, rel))
             r->old.p[kept++] = rel;
     }
     r->old.n = kept;
     if (r->old.n == 0) return;
-    const char *folder = folder_of(r->a, r->text);
+    const char *folder = refs_folder_of(r->a, r->text);
     spare_others(r, folder);
     if (strcmp(folder, r->folder) != 0) spare_others(r, r->folder);
     for (size_t i = 0; i < r->old.n; i++)
@@ -286,7 +287,7 @@ static void remove_made(Refs *r) {
         RefArray *f = &r->arrays.p[i];
         if (f->state != REF_MADE) continue;
         unlink(f->path);
-        file_kept(r->s, f->path);
+        file_keep_temp(r->s, f->path);
     }
 }
 
@@ -296,8 +297,8 @@ void refs_close(Refs *r, bool done) {
     for (size_t i = 0; done && i < r->left.n; i++)
         unlink(r->left.p[i]);
     writer_abort(r->journal);
-    folder_unlock(r->lock[1]);
-    folder_unlock(r->lock[0]);
+    file_unlock_folder(r->lock[1]);
+    file_unlock_folder(r->lock[0]);
     vec_free(&r->arrays);
     vec_free(&r->old);
     vec_free(&r->left);

@@ -6,7 +6,7 @@
 
 Sink sink_open(Session *s, Writer *w, Str *str, int zstd_level) {
     Sink k = {.s = s, .w = w, .str = str};
-    xxh64_init(&k.hash, 0);
+    hash_xxh64_init(&k.hash, 0);
     if (zstd_level) k.zip = zip_new(s, zstd_level);
     return k;
 }
@@ -20,7 +20,7 @@ void sink_raw(Sink *k, const void *p, size_t n) {
 
 void sink_add(Sink *k, const void *p, size_t n) {
     k->offset += n;
-    xxh64_add(&k->hash, p, n);
+    hash_xxh64_add(&k->hash, p, n);
     if (!k->zip)
         sink_raw(k, p, n);
     else if (!k->failed)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-typedef struct Emit {
+typedef struct TextWriter {
     Session *s;
     Str *out;
     bool json;
@@ -18,7 +18,7 @@ typedef struct Emit {
     bool first; /* nothing in the innermost map yet */
     Refs *refs;
     Arena *a;
-} Emit;
+} TextWriter;
 
 /* ---- texts ---- */
 
@@ -32,7 +32,7 @@ static bool yaml_word(const char *p, size_t n) {
 }
 
 /* Every reader of YAML sees this text as it is, in a block context. */
-static bool is_plain(const char *p, size_t n) {
+static bool is_plain_scalar(const char *p, size_t n) {
     if (n == 0 || yaml_word(p, n)) return false;
     bool letter =
         (p[0] >= 'a' && p[0] <= 'z') || (p[0] >= 'A' && p[0] <= 'Z') || p[0] == '_';
@@ -45,60 +45,60 @@ static bool is_plain(const char *p, size_t n) {
     return true;
 }
 
-static void put_text(Emit *e, const char *p, size_t n) {
-    if (!e->json && is_plain(p, n))
+static void put_scalar(TextWriter *e, const char *p, size_t n) {
+    if (!e->json && is_plain_scalar(p, n))
         str_add(e->out, p, n);
     else
         str_json(e->out, p, n);
 }
 
-static void indent(Emit *e) {
+static void put_indent(TextWriter *e) {
     for (int i = 0; i < e->depth; i++)
         str_puts(e->out, "  ");
 }
 
 /* The key of the next member, ready for its value. */
-static void put_key(Emit *e, const char *key, size_t n) {
+static void put_key(TextWriter *e, const char *key, size_t n) {
     if (e->json) str_puts(e->out, e->first ? "\n" : ",\n");
     e->first = false;
-    indent(e);
-    put_text(e, key, n);
+    put_indent(e);
+    put_scalar(e, key, n);
     str_puts(e->out, e->json ? ": " : ":");
 }
 
-static void member(Emit *e, const char *key, const char *p, size_t n) {
+static void put_member(TextWriter *e, const char *key, const char *p, size_t n) {
     put_key(e, key, strlen(key));
     if (!e->json) str_putc(e->out, ' ');
-    put_text(e, p, n);
+    put_scalar(e, p, n);
     if (!e->json) str_putc(e->out, '\n');
 }
 
-static void word(Emit *e, const char *key, const char *text) {
+static void put_word(TextWriter *e, const char *key, const char *text) {
     put_key(e, key, strlen(key));
     str_printf(e->out, e->json ? "%s" : " %s\n", text);
 }
 
-static void open_map(Emit *e, const char *key) {
+static void open_map(TextWriter *e, const char *key) {
     put_key(e, key, strlen(key));
     str_puts(e->out, e->json ? "{" : "\n");
     e->depth++;
     e->first = true;
 }
 
-static void close_map(Emit *e) {
+static void close_map(TextWriter *e) {
     e->depth--;
     if (e->json) {
         str_putc(e->out, '\n');
-        indent(e);
+        put_indent(e);
         str_putc(e->out, '}');
     }
     e->first = false;
 }
 
 /* Flow lists hold texts that need no care, or quoted ones. */
-static void list_item(Emit *e, const char *p, bool first) {
+static void list_item(TextWriter *e, const char *p, bool first) {
     if (!first) str_puts(e->out, ", ");
-    if (!e->json && is_identifier(p, strlen(p)) && !yaml_word(p, strlen(p)))
+    if (!e->json && io_is_identifier(p, strlen(p)) && !yaml_word(p, strlen(p)))
         str_puts(e->out, p);
     else
         str_json(e->out, p, strlen(p));
@@ -113,38 +113,38 @@ static bool is_block(const char *p, size_t n) {
     return true;
 }
 
-static void lines(Emit *e, const char *p, size_t n) {
+static void put_text_lines(TextWriter *e, const char *p, size_t n) {
     for (const char *end = p + n; p < end;) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
         size_t len = stop ? (size_t)(stop - p) : (size_t)(end - p);
-        if (len) indent(e);
+        if (len) put_indent(e);
         str_add(e->out, p, len);
         str_putc(e->out, '\n');
         p += len + (stop != NULL);
     }
 }
 
-static void paragraph(Emit *e, const char *key, const char *text) {
+static void put_paragraph(TextWriter *e, const char *key, const char *text) {
     size_t n = strlen(text);
     if (e->json || !is_block(text, n)) {
-        member(e, key, text, n);
+        put_member(e, key, text, n);
         return;
     }
     put_key(e, key, strlen(key));
     str_puts(e->out, text[n - 1] == '\n' ? " |\n" : " |-\n");
     e->depth++;
-    lines(e, text, n);
+    put_text_lines(e, text, n);
     e->depth--;
 }
 
 /* Statements `a = b`, one a line: a block in YAML, a mapping in JSON. */
-static void statements(Emit *e, const char *key, const Str *text) {
+static void put_statements(TextWriter *e, const char *key, const Str *text) {
     if (text->n == 0) return;
     if (!e->json) {
         put_key(e, key, strlen(key));
         str_puts(e->out, " |\n");
         e->depth++;
-        lines(e, text->p, text->n);
+        put_text_lines(e, text->p, text->n);
         e->depth--;
         return;
     }
@@ -163,7 +163,7 @@ static void statements(Emit *e, const char *key, const Str *text) {
 
 /* How often a variable is asked for: once for each input, output, update, effect and
  * initial value. */
-static uint32_t *count_uses(const Graph *g, Arena *a) {
+static uint32_t *count_var_uses(const Graph *g, Arena *a) {
     uint32_t *uses = NEW_N(a, g->nvar + 1, uint32_t);
     for (uint32_t i = 0; i < g->nin; i++)
         uses[g->in[i]]++;
@@ -191,10 +191,10 @@ static bool stands_alone(const Graph *g, const uint32_t *uses, Var init) {
 }
 
 /* Marks the variables that `let` makes. */
-static uint8_t *let_live(const Graph *g, Arena *a) {
+static uint8_t *mark_let_vars(const Graph *g, Arena *a) {
     uint8_t *live = arena_alloc(a, g->nvar + 1);
     memset(live, 1, g->nvar + 1);
-    const uint32_t *uses = count_uses(g, a);
+    const uint32_t *uses = count_var_uses(g, a);
     for (uint32_t i = 0; i < g->nleaf; i++) {
         Var init = g->leaf[i].init;
         if (init != VAR_NONE && stands_alone(g, uses, init)) live[init] = 0;
@@ -208,19 +208,19 @@ static const char *ask_ref(void *ctx, const Graph *g, Var v) {
     return refs_text(ctx, g, v, v);
 }
 
-static void put_inputs(Emit *e, const Graph *g) {
+static void put_inputs(TextWriter *e, const Graph *g) {
     if (g->inputs.n == 0) return;
     open_map(e, "inputs");
     for (size_t i = 0; i < g->inputs.n; i++) {
         Var v = g->inputs.p[i];
         const char *type = type_str(e->s, var_type(g, v));
-        member(e, sym_text(e->s, var_name(g, v)), type, strlen(type));
+        put_member(e, sym_text(e->s, var_name(g, v)), type, strlen(type));
     }
     close_map(e);
 }
 
 /* The value as an expression that, read for the variable's type, is the same. */
-static void shared_text(Emit *e, const Graph *g, Var v, Var named, Str *out) {
+static void shared_text(TextWriter *e, const Graph *g, Var v, Var named, Str *out) {
     const Value *value = var_leafrec(g, v)->value;
     const Tensor *t = &value->t;
     const char *ref = refs_text(e->refs, g, v, named);
@@ -237,8 +237,8 @@ static void shared_text(Emit *e, const Graph *g, Var v, Var named, Str *out) {
     }
 }
 
-static void init_text(Emit *e, const Graph *g, Printer *p, Var v, const uint8_t *live,
-                      Str *out) {
+static void init_text(TextWriter *e, const Graph *g, Printer *p, Var v,
+                      const uint8_t *live, Str *out) {
     const Leaf *l = var_leafrec(g, v);
     bool bare = l->init != VAR_NONE && var_const(g, l->init) && !var_name(g, l->init) &&
                 var_type(g, l->init)->dtype == var_type(g, v)->dtype;
@@ -260,7 +260,7 @@ static void init_text(Emit *e, const Graph *g, Printer *p, Var v, const uint8_t 
     }
 }
 
-static void put_shared(Emit *e, const Graph *g, Printer *p, const uint8_t *live) {
+static void put_shared(TextWriter *e, const Graph *g, Printer *p, const uint8_t *live) {
     if (g->shared.n == 0) return;
     open_map(e, "shared");
     Str text = STR(e->s);
@@ -269,7 +269,7 @@ static void put_shared(Emit *e, const Graph *g, Printer *p, const uint8_t *live)
         str_clear(&text);
         str_puts(&text, type_str(e->s, var_type(g, v)));
         init_text(e, g, p, v, live, &text);
-        member(e, sym_text(e->s, var_name(g, v)), text.p, text.n);
+        put_member(e, sym_text(e->s, var_name(g, v)), text.p, text.n);
     }
     str_free(&text);
     close_map(e);
@@ -281,7 +281,7 @@ static bool labels_are_names(const Graph *g) {
     return true;
 }
 
-static void put_outputs(Emit *e, const Graph *g, Printer *p) {
+static void put_graph_outputs(TextWriter *e, const Graph *g, Printer *p) {
     if (labels_are_names(g)) {
         put_key(e, "outputs", 7);
         str_puts(e->out, e->json ? "[" : " [");
@@ -295,25 +295,25 @@ static void put_outputs(Emit *e, const Graph *g, Printer *p) {
     for (size_t i = 0; i < g->outputs.n; i++) {
         str_clear(&text);
         print_expression(p, g->outputs.p[i].var, &text);
-        member(e, sym_text(e->s, g->outputs.p[i].label), text.p, text.n);
+        put_member(e, sym_text(e->s, g->outputs.p[i].label), text.p, text.n);
     }
     str_free(&text);
     close_map(e);
 }
 
-static void put_updates(Emit *e, const Graph *g, Printer *p) {
+static void put_updates(TextWriter *e, const Graph *g, Printer *p) {
     Str text = STR(e->s);
     for (size_t i = 0; i < g->updates.n; i++) {
         str_printf(&text, "%s = ", sym_text(e->s, var_name(g, g->updates.p[i].shared)));
         print_expression(p, g->updates.p[i].value, &text);
         str_putc(&text, '\n');
     }
-    statements(e, "updates", &text);
+    put_statements(e, "updates", &text);
     str_free(&text);
 }
 
 /* Of what has a name in the text; a constant that stands where it is used has none. */
-static void put_compare(Emit *e, const Graph *g, Printer *p) {
+static void put_compare(TextWriter *e, const Graph *g, Printer *p) {
     Str name = STR(e->s), how = STR(e->s);
     bool open = false;
     for (size_t i = 0; i < g->approx.n; i++) {
@@ -321,69 +321,69 @@ static void put_compare(Emit *e, const Graph *g, Printer *p) {
         str_clear(&how);
         print_expression(p, g->approx.p[i].var, &name);
         approx_write(&g->approx.p[i].how, &how);
-        if (!is_identifier(str_text(&name), name.n) || how.n == 0) continue;
+        if (!io_is_identifier(str_text(&name), name.n) || how.n == 0) continue;
         if (!open) open_map(e, "compare");
         open = true;
-        member(e, name.p, how.p, how.n);
+        put_member(e, name.p, how.p, how.n);
     }
     if (open) close_map(e);
     str_free(&name);
     str_free(&how);
 }
 
-static void put_body(Emit *e, const Graph *g) {
+static void put_graph_body(TextWriter *e, const Graph *g) {
     Arena *a = arena_new(e->s);
-    const uint8_t *live = let_live(g, a);
+    const uint8_t *live = mark_let_vars(g, a);
     Printer *p = printer_new(g, PRINT_STATEMENTS, live, a);
     printer_set_ref(p, ask_ref, e->refs);
     put_inputs(e, g);
     put_shared(e, g, p, live);
     Str text = STR(e->s);
     print_block(p, "", &text);
-    statements(e, "let", &text);
-    put_outputs(e, g, p);
+    put_statements(e, "let", &text);
+    put_graph_outputs(e, g, p);
     put_updates(e, g, p);
     if (g->until != VAR_NONE) {
         str_clear(&text);
         print_expression(p, g->until, &text);
-        member(e, "until", text.p, text.n);
+        put_member(e, "until", text.p, text.n);
     }
     put_compare(e, g, p);
     str_free(&text);
     arena_free(a);
 }
 
-static void put_function(Emit *e, const Graph *g) {
+static void put_function(TextWriter *e, const Graph *g) {
     open_map(e, sym_text(e->s, g->name));
-    if (g->doc) paragraph(e, "doc", g->doc);
-    if (g->fused) word(e, "fused", "true");
+    if (g->doc) put_paragraph(e, "doc", g->doc);
+    if (g->fused) put_word(e, "fused", "true");
     const char *pull = sym_text(e->s, g->pullback),
                *push = sym_text(e->s, g->pushforward);
-    if (g->pullback) member(e, "pullback", pull, strlen(pull));
-    if (g->pushforward) member(e, "pushforward", push, strlen(push));
-    put_body(e, g);
+    if (g->pullback) put_member(e, "pullback", pull, strlen(pull));
+    if (g->pushforward) put_member(e, "pushforward", push, strlen(push));
+    put_graph_body(e, g);
     close_map(e);
 }
 
 /* Ops that a reader must be given. */
-static void put_uses(Emit *e, const Graph *g) {
+static void put_uses(TextWriter *e, const Graph *g) {
     size_t n;
-    const Op **op = graph_own_ops(g, e->a, &n);
+    const Op **op = userop_list_of_graph(g, e->a, &n);
     if (!n) return;
     open_map(e, "uses");
     for (size_t i = 0; i < n; i++)
-        word(e, op[i]->name,
-             arena_printf(e->a, "%u", op[i]->version ? op[i]->version : 1U));
+        put_word(e, op[i]->name,
+                 arena_printf(e->a, "%u", op[i]->version ? op[i]->version : 1U));
     close_map(e);
 }
 
-static void put_head(Emit *e, const Graph *g, bool provenance) {
-    word(e, "thunkline", "1");
+static void put_graph_head(TextWriter *e, const Graph *g, bool provenance) {
+    put_word(e, "thunkline", "1");
     if (g->name)
-        member(e, "name", sym_text(e->s, g->name), strlen(sym_text(e->s, g->name)));
-    if (g->doc) paragraph(e, "doc", g->doc);
+        put_member(e, "name", sym_text(e->s, g->name), strlen(sym_text(e->s, g->name)));
+    if (g->doc) put_paragraph(e, "doc", g->doc);
     if (g->floatX != DT_NONE)
-        member(e, "floatX", dtype_name(g->floatX), strlen(dtype_name(g->floatX)));
+        put_member(e, "floatX", dtype_name(g->floatX), strlen(dtype_name(g->floatX)));
     if (g->modes.n) {
         put_key(e, "modes", 5);
         str_puts(e->out, e->json ? "[" : " [");
@@ -439,20 +439,20 @@ static bool all_readable(Graph *g) {
 bool text_write(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o) {
     if (!all_readable(g)) return false;
     Str out = STR(g->s);
-    Emit e = {.s = g->s,
-              .out = &out,
-              .json = f == IO_JSON,
-              .depth = f == IO_JSON,
-              .first = true,
-              .refs = refs,
-              .a = refs->a};
+    TextWriter e = {.s = g->s,
+                    .out = &out,
+                    .json = f == IO_JSON,
+                    .depth = f == IO_JSON,
+                    .first = true,
+                    .refs = refs,
+                    .a = refs->a};
     if (e.json) str_putc(&out, '{');
-    put_head(&e, g, !o->no_provenance);
+    put_graph_head(&e, g, !o->no_provenance);
     if (g->functions.n) open_map(&e, "functions");
     for (size_t i = 0; i < g->functions.n; i++)
         put_function(&e, g->functions.p[i]);
     if (g->functions.n) close_map(&e);
-    put_body(&e, g);
+    put_graph_body(&e, g);
     if (e.json) str_puts(&out, "\n}\n");
     bool ok = !refs->failed && (refs->text || refs_store(refs));
     if (ok) sink_add(k, str_text(&out), out.n);

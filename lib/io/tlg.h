@@ -8,20 +8,22 @@
 /* ---- CBOR (RFC 8949), definite lengths only ---- */
 enum { CB_UINT, CB_NINT, CB_BYTES, CB_TEXT, CB_ARRAY, CB_MAP, CB_TAG, CB_SIMPLE };
 enum { CBOR_DEPTH = 2 * TYPE_DEPTH_MAX + 16 }; /* a list takes two */
-void cb_head(Str *b, unsigned major, uint64_t arg);
-void cb_int(Str *b, int64_t v);
-void cb_f64(Str *b, double v);
-void cb_bool(Str *b, bool v);
-void cb_null(Str *b);
-void cb_text_n(Str *b, const char *p, size_t n); /* a byte string if it is not UTF-8 */
-void cb_text_head(Str *b, const char *p, size_t n); /* of the text, which comes next */
-void cb_text(Str *b, const char *text);
+void cbor_put_head(Str *b, unsigned major, uint64_t arg);
+void cbor_put_int(Str *b, int64_t v);
+void cbor_put_f64(Str *b, double v);
+void cbor_put_bool(Str *b, bool v);
+void cbor_put_null(Str *b);
+void cbor_put_text_n(Str *b, const char *p,
+                     size_t n); /* a byte string if it is not UTF-8 */
+void cbor_put_text_head(Str *b, const char *p,
+                        size_t n); /* of the text, which comes next */
+void cbor_put_text(Str *b, const char *text);
 /* An RFC 8746 typed array of the least width that holds the largest of v[0..n): 1, 2 or
  * 4 bytes. */
-void cb_column(Str *b, const uint32_t *v, size_t n);
-unsigned cb_dtype_tag(DType d); /* of a typed array; 0: it has none */
-void little_endian(void *p, size_t n,
-                   size_t width); /* swaps on machines that need it */
+void cbor_put_column(Str *b, const uint32_t *v, size_t n);
+unsigned cbor_dtype_tag(DType d); /* of a typed array; 0: it has none */
+void cbor_little_endian(void *p, size_t n,
+                        size_t width); /* swaps on machines that need it */
 
 typedef struct Cbor {
     Session *s;
@@ -100,9 +102,10 @@ typedef struct Numbering {
 } Numbering;
 /* props_of[napply] receives the number of each Apply's op and props. */
 /* places: whether where Applies came from in texts is kept. */
-void tables_collect(TlgTables *t, const Numbering *n, bool places, uint32_t *props_of);
-void tables_write(TlgTables *t, Str *b, Sink *k);
-void tables_free(TlgTables *t);
+void tlg_tables_collect(TlgTables *t, const Numbering *n, bool places,
+                        uint32_t *props_of);
+void tlg_tables_write(TlgTables *t, Str *b, Sink *k);
+void tlg_tables_free(TlgTables *t);
 void tlg_applies(const Numbering *n, const TlgTables *t, const uint32_t *props_of,
                  Str *b, Sink *k);
 void tlg_section(Str *b, const char *key); /* opens the map of one section */

@@ -67,7 +67,7 @@ static uint32_t col_serial(const Numbering *n, const TlgTables *t,
     return k;
 }
 
-static uint64_t source_of(const TlgTables *t, Span at) {
+static uint64_t source_number(const TlgTables *t, Span at) {
     uint64_t no;
     if (at.source && t->sources.n && t->sources.p[0].source == at.source) return 1;
     return at.source && map_get(&t->source_no, at.source, &no) ? no + 1 : 0;
@@ -78,12 +78,12 @@ static uint32_t col_source(const Numbering *n, const TlgTables *t,
                            uint32_t *col) {
     (void)props_of;
     for (ApplyId a = from; a < to; a++)
-        col[a - from] = (uint32_t)source_of(t, n->g->origin[a].at);
+        col[a - from] = (uint32_t)source_number(t, n->g->origin[a].at);
     return to - from;
 }
 
-static uint32_t place(const TlgTables *t, Span at, uint32_t byte) {
-    uint64_t no = source_of(t, at);
+static uint32_t place_in_source(const TlgTables *t, Span at, uint32_t byte) {
+    uint64_t no = source_number(t, at);
     if (!no) return 0;
     const TlgSource *u = &t->sources.p[no - 1];
     return byte > u->end ? u->end - u->begin : byte - u->begin;
@@ -94,7 +94,8 @@ static uint32_t col_begin(const Numbering *n, const TlgTables *t,
                           uint32_t *col) {
     (void)props_of;
     for (ApplyId a = from; a < to; a++)
-        col[a - from] = place(t, n->g->origin[a].at, n->g->origin[a].at.begin);
+        col[a - from] =
+            place_in_source(t, n->g->origin[a].at, n->g->origin[a].at.begin);
     return to - from;
 }
 
@@ -103,7 +104,7 @@ static uint32_t col_end(const Numbering *n, const TlgTables *t,
                         uint32_t *col) {
     (void)props_of;
     for (ApplyId a = from; a < to; a++)
-        col[a - from] = place(t, n->g->origin[a].at, n->g->origin[a].at.end);
+        col[a - from] = place_in_source(t, n->g->origin[a].at, n->g->origin[a].at.end);
     return to - from;
 }
 
@@ -132,7 +133,7 @@ enum { NCOLUMNS = sizeof columns / sizeof *columns, NORIGIN = 4 };
 
 static bool any_origin(const TlgTables *t, const Graph *g, ApplyId from, ApplyId to) {
     for (ApplyId a = from; a < to; a++)
-        if (g->origin[a].rule || source_of(t, g->origin[a].at)) return true;
+        if (g->origin[a].rule || source_number(t, g->origin[a].at)) return true;
     return false;
 }
 
@@ -148,11 +149,11 @@ void tlg_applies(const Numbering *n, const TlgTables *t, const uint32_t *props_o
                         (size_t)(g->nvar - g->apply[from].out) + 1);
         bool origin = any_origin(t, g, from, to);
         tlg_section(b, "applies");
-        cb_head(b, CB_MAP, NCOLUMNS - (origin ? 0 : NORIGIN));
+        cbor_put_head(b, CB_MAP, NCOLUMNS - (origin ? 0 : NORIGIN));
         for (size_t i = 0; i < NCOLUMNS; i++) {
             if (columns[i].origin && !origin) continue;
-            cb_text(b, columns[i].name);
-            cb_column(b, col.p, columns[i].of(n, t, props_of, from, to, col.p));
+            cbor_put_text(b, columns[i].name);
+            cbor_put_column(b, col.p, columns[i].of(n, t, props_of, from, to, col.p));
         }
         tlg_flush(b, k);
     }

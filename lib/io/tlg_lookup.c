@@ -35,7 +35,7 @@ static bool begin_table(Tlg *t, size_t have, size_t *n) {
 
 /* ---- types ---- */
 
-static bool read_dim(Tlg *t, Dim *d) {
+static bool read_tlg_dim(Tlg *t, Dim *d) {
     Sym y;
     if (cbor_null(&t->c)) {
         *d = DIM_UNKNOWN;
@@ -50,11 +50,11 @@ static bool read_dim(Tlg *t, Dim *d) {
     if (!cbor_sym(&t->c, &y)) return false;
     const char *name = sym_text(t->s, y);
     *d = DIM_NAMED(y);
-    return is_identifier(name, strlen(name)) ||
+    return io_is_identifier(name, strlen(name)) ||
            cbor_fail(&t->c, "a dim with the name \"%s\"", name);
 }
 
-static const Type *read_type(Tlg *t) {
+static const Type *read_tlg_type(Tlg *t) {
     const char *p;
     size_t n, ndim;
     if (cbor_major(&t->c) != CB_ARRAY) {
@@ -74,7 +74,7 @@ static const Type *read_type(Tlg *t) {
     }
     Dim dim[MAX_NDIM];
     for (size_t i = 0; i + 1 < ndim; i++)
-        if (!read_dim(t, &dim[i])) return NULL;
+        if (!read_tlg_dim(t, &dim[i])) return NULL;
     return type_tensor(t->s, d, (int)ndim - 1, dim);
 }
 
@@ -83,7 +83,7 @@ bool tlg_types(Tlg *t) {
     if (!begin_table(t, t->ntype, &n)) return false;
     t->type = arena_alloc(t->a, (n + 1) * sizeof *t->type);
     for (t->ntype = 0; t->ntype < n; t->ntype++)
-        if (!(t->type[t->ntype] = read_type(t))) return false;
+        if (!(t->type[t->ntype] = read_tlg_type(t))) return false;
     return true;
 }
 
@@ -96,7 +96,7 @@ static bool read_op(Tlg *t, const Op **op) {
     if (!cbor_array(&t->c, &parts)) return false;
     if (parts != 2) return cbor_fail(&t->c, "an op is a name and a version");
     if (!cbor_sym(&t->c, &y) || !cbor_uint(&t->c, UINT16_MAX, &version)) return false;
-    return own_op_known(t->s, sym_text(t->s, y), version, NOWHERE, t->c.name, op);
+    return userop_find(t->s, sym_text(t->s, y), version, NOWHERE, t->c.name, op);
 }
 
 bool tlg_ops(Tlg *t) {
@@ -136,7 +136,7 @@ static bool read_tagged(Tlg *t, Prop *p) {
            cbor_fail(&t->c, "expected a dtype or a graph");
 }
 
-static bool read_prop(Tlg *t, Prop *p) {
+static bool read_tlg_prop(Tlg *t, Prop *p) {
     Cbor *c = &t->c;
     bool flag;
     if (cbor_null(c)) {
@@ -168,7 +168,7 @@ static bool read_prop(Tlg *t, Prop *p) {
     }
 }
 
-static bool kind_fits(const PropDef *d, PropKind k) {
+static bool prop_kind_fits(const PropDef *d, PropKind k) {
     if (k == P_NONE)
         return d->none || d->type == T_AXES ||
                (!d->required && d->value.kind == P_NONE);
@@ -209,8 +209,8 @@ static bool read_named_props(Tlg *t, const Op *op, const Signature *sig, Prop *v
         if (k == sig->nprop || have[k])
             return cbor_fail(&t->c, "the op \"%s\" has %s prop \"%s\"", op->name,
                              k == sig->nprop ? "no" : "twice the", sym_text(t->s, y));
-        if (!read_prop(t, &v[k])) return false;
-        if (!kind_fits(&sig->prop[k], v[k].kind))
+        if (!read_tlg_prop(t, &v[k])) return false;
+        if (!prop_kind_fits(&sig->prop[k], v[k].kind))
             return cbor_fail(&t->c,
                              "the prop \"%s\" of the op \"%s\" has the wrong kind",
                              sym_text(t->s, y), op->name);
@@ -219,7 +219,7 @@ static bool read_named_props(Tlg *t, const Op *op, const Signature *sig, Prop *v
     return true;
 }
 
-static bool read_props(Tlg *t, TlgOp *out) {
+static bool read_op_props(Tlg *t, TlgOp *out) {
     size_t parts;
     uint64_t no;
     if (!cbor_array(&t->c, &parts)) return false;
@@ -249,7 +249,7 @@ bool tlg_props(Tlg *t) {
     if (!begin_table(t, t->nprops, &n)) return false;
     t->props = arena_alloc(t->a, (n + 1) * sizeof *t->props);
     for (t->nprops = 0; t->nprops < n; t->nprops++)
-        if (!read_props(t, &t->props[t->nprops])) return false;
+        if (!read_op_props(t, &t->props[t->nprops])) return false;
     return true;
 }
 

@@ -20,7 +20,7 @@ typedef struct LeafFields {
     size_t ndata;
 } LeafFields;
 
-static bool read_kind(Tlg *t, void *into) {
+static bool read_leaf_kinds(Tlg *t, void *into) {
     return read_column(t, &((LeafFields *)into)->kind);
 }
 static bool read_leaf_type(Tlg *t, void *into) {
@@ -40,7 +40,7 @@ static bool read_leaf_data(Tlg *t, void *into) {
 
 /* Bytes of a tensor of this type whose dims are all known; false if they are not or
  * don't fit. */
-static bool type_bytes(const Type *t, uint64_t *bytes) {
+static bool known_type_bytes(const Type *t, uint64_t *bytes) {
     if (t->kind != TYPE_TENSOR) return false;
     int64_t n = type_size(t), b;
     if (n < 0 || !i64_mul(n, (int64_t)dtype_size(t->dtype), &b)) return false;
@@ -56,10 +56,10 @@ static bool bools_ok(Tlg *t, DType d, const unsigned char *p, size_t n) {
 }
 
 /* The inline constants of a section lie in one buffer, each aligned. */
-typedef struct Pack {
+typedef struct ConstPack {
     Buffer *buf;
     size_t at, from; /* in buf, in the data */
-} Pack;
+} ConstPack;
 
 static void shape_from(const Type *type, Tensor *v) {
     int64_t step = (int64_t)dtype_size(type->dtype);
@@ -76,9 +76,9 @@ static TlgConst *recent_const(Tlg *t, const Type *type, const unsigned char *p,
     return &t->recent[hash_bytes(p, n, type->id) % TLG_RECENT];
 }
 
-static bool inline_const(Tlg *t, const Type *type, const LeafFields *f, Pack *k) {
+static bool inline_const(Tlg *t, const Type *type, const LeafFields *f, ConstPack *k) {
     uint64_t bytes;
-    if (!type_bytes(type, &bytes))
+    if (!known_type_bytes(type, &bytes))
         return cbor_fail(&t->c, "a constant of type %s", type_str(t->s, type));
     if (bytes > f->ndata - k->from)
         return cbor_fail(&t->c, "the bytes of the constants are too few");
@@ -88,7 +88,7 @@ static bool inline_const(Tlg *t, const Type *type, const LeafFields *f, Pack *k)
         bytes <= TLG_SMALL ? recent_const(t, type, from, (size_t)bytes) : NULL;
     if (c && c->type == type && memcmp(c->bytes, from, (size_t)bytes) == 0) {
         k->from += (size_t)bytes;
-        graph_const_again(t->g, t->g, c->var, false);
+        graph_share_const(t->g, t->g, c->var, false);
         return true;
     }
     Value v = {.kind = TYPE_TENSOR};
@@ -97,7 +97,7 @@ static bool inline_const(Tlg *t, const Type *type, const LeafFields *f, Pack *k)
     v.t.data = (char *)k->buf->data + k->at;
     if (bytes) memcpy(v.t.data, f->data + k->from, (size_t)bytes);
     size_t width = dtype_size(dtype_real(type->dtype));
-    little_endian(v.t.data, (size_t)bytes / width, width);
+    cbor_little_endian(v.t.data, (size_t)bytes / width, width);
     k->from += (size_t)bytes;
     k->at += ((size_t)bytes + 15) / 16 * 16;
     Var x = graph_const_value(t->g, type, &v);
@@ -113,7 +113,7 @@ static bool named_leaf(Tlg *t, LeafCode code, const Type *type, LeafFields *f) {
         return cbor_fail(&t->c, "there are fewer names than leaves that need one");
     if (!cbor_sym(&f->names, &y)) return false;
     const char *name = sym_text(t->s, y);
-    if (!is_identifier(name, strlen(name)))
+    if (!io_is_identifier(name, strlen(name)))
         return cbor_fail(&t->c, "\"%.60s\" can't be a name", name);
     if (graph_find(t->g, y) != VAR_NONE)
         return fail(t->s, NOWHERE, E_DUPLICATE, "%s: the name \"%s\" is used twice",
@@ -138,12 +138,13 @@ static bool bare_const(Tlg *t, const Type *type) {
     return true;
 }
 
-static bool add_leaf(Tlg *t, LeafCode code, const Type *type, LeafFields *f, Pack *k) {
+static bool add_leaf(Tlg *t, LeafCode code, const Type *type, LeafFields *f,
+                     ConstPack *k) {
     if (code <= TLG_DIM) return named_leaf(t, code, type, f);
     if (code == TLG_INLINE_CONST) return inline_const(t, type, f, k);
     if (code == TLG_BARE_CONST) return bare_const(t, type);
     uint64_t bytes;
-    if (type->kind == TYPE_TENSOR ? !type_bytes(type, &bytes)
+    if (type->kind == TYPE_TENSOR ? !known_type_bytes(type, &bytes)
                                   : !type_class(type)->build)
         return cbor_fail(&t->c, "a constant of type %s", type_str(t->s, type));
     t->pending++;
@@ -152,7 +153,7 @@ static bool add_leaf(Tlg *t, LeafCode code, const Type *type, LeafFields *f, Pac
 }
 
 bool tlg_leaves(Tlg *t) {
-    static const TlgField fields[] = {{"kind", read_kind},
+    static const TlgField fields[] = {{"kind", read_leaf_kinds},
                                       {"type", read_leaf_type},
                                       {"name", read_leaf_names},
                                       {"data", read_leaf_data}};
@@ -168,7 +169,7 @@ bool tlg_leaves(Tlg *t) {
         return false;
     size_t n = f.kind.n;
     /* Each rounds up to 16 bytes; empty ones take none. */
-    Pack k = {buffer_new(t->s, f.ndata + 16 * n + 16), 0, 0};
+    ConstPack k = {buffer_new(t->s, f.ndata + 16 * n + 16), 0, 0};
     if (!k.buf) return false;
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
@@ -215,7 +216,7 @@ static bool read_ref(Tlg *t, void *into) {
 static bool read_ref_key(Tlg *t, void *into) {
     return cbor_sym(&t->c, &((ConstFields *)into)->key);
 }
-static bool read_value(Tlg *t, void *into) {
+static bool skip_const_value(Tlg *t, void *into) {
     ((ConstFields *)into)->value = t->c;
     return cbor_skip(&t->c);
 }
@@ -246,7 +247,7 @@ static bool check_const(Tlg *t, const Type *type, const ConstFields *f) {
     if ((uint64_t)bytes != f->ndata)
         return cbor_fail(&t->c, "a constant of %lld bytes has %zu", (long long)bytes,
                          f->ndata);
-    if (f->tag != cb_dtype_tag(d))
+    if (f->tag != cbor_dtype_tag(d))
         return cbor_fail(&t->c, "a constant with the wrong tag");
     return bools_ok(t, d, f->data, f->ndata);
 }
@@ -269,7 +270,7 @@ static bool const_tensor(Tlg *t, DType d, const ConstFields *f, Tensor *out) {
     }
     if (!b) {
         if (f->ndata) memcpy(out->data, f->data, f->ndata);
-        little_endian(out->data, f->ndata / width, width);
+        cbor_little_endian(out->data, f->ndata / width, width);
         return true;
     }
     tensor_unref(out);
@@ -306,9 +307,9 @@ static bool find_leaf(Tlg *t, const ConstFields *f) {
 }
 
 bool tlg_constant(Tlg *t) {
-    static const TlgField fields[] = {{"leaf", read_leaf_no}, {"shape", read_shape},
-                                      {"data", read_data},    {"ref", read_ref},
-                                      {"key", read_ref_key},  {"value", read_value}};
+    static const TlgField fields[] = {
+        {"leaf", read_leaf_no}, {"shape", read_shape}, {"data", read_data},
+        {"ref", read_ref},      {"key", read_ref_key}, {"value", skip_const_value}};
     ConstFields f = {0};
     unsigned seen;
     if (!t->g || t->closed) return cbor_fail(&t->c, "a constant out of place");
@@ -360,15 +361,15 @@ COLUMN_READER(read_c_end, C_END)
 COLUMN_READER(read_c_rule, C_RULE)
 
 enum { MOST_CHUNKS = 1 << 10 }; /* that room is made for ahead */
-typedef struct Chunk {
+typedef struct ApplyChunk {
     size_t n;
     const uint32_t *col[NCOLUMN];
     const Type **type;
     size_t nin, ntype, nserial;
     bool origin;
-} Chunk;
+} ApplyChunk;
 
-static bool origin_at(Tlg *t, const Chunk *k, size_t i, Origin *o) {
+static bool origin_at(Tlg *t, const ApplyChunk *k, size_t i, Origin *o) {
     *o = (Origin){NOWHERE, 0};
     if (!k->origin) return true;
     uint32_t source = k->col[C_SOURCE][i], rule = k->col[C_RULE][i];
@@ -383,7 +384,7 @@ static bool bad_arity(Tlg *t, const TlgOp *op, uint32_t nin) {
     return cbor_fail(&t->c, "the op \"%s\" with %u inputs", op->op->name, nin);
 }
 
-static bool add_applies(Tlg *t, const Chunk *k) {
+static bool add_applies(Tlg *t, const ApplyChunk *k) {
     Graph *g = t->g;
     size_t in = 0, out = 0, serial = 0;
     Origin from;
@@ -414,7 +415,7 @@ static bool add_applies(Tlg *t, const Chunk *k) {
            cbor_fail(&t->c, "columns that are too long");
 }
 
-static bool same_lengths(Tlg *t, const Column *c, unsigned seen, Chunk *k) {
+static bool same_lengths(Tlg *t, const Column *c, unsigned seen, ApplyChunk *k) {
     k->n = c[C_PROPS].n;
     k->nin = c[C_IN].n;
     k->ntype = c[C_TYPE].n;
@@ -429,7 +430,7 @@ static bool same_lengths(Tlg *t, const Column *c, unsigned seen, Chunk *k) {
 
 /* Room for a section, and after a first full one that took `bytes` for as many more as
  * the rest of the input could hold. */
-static void make_room(Tlg *t, const Chunk *k, size_t bytes) {
+static void reserve_chunk(Tlg *t, const ApplyChunk *k, size_t bytes) {
     size_t left = (size_t)(t->c.end - t->c.p), times = 1;
     if (t->g->napply == 0 && k->n == TLG_CHUNK) times += left / bytes;
     if (times > MOST_CHUNKS) times = MOST_CHUNKS;
@@ -450,7 +451,7 @@ bool tlg_read_applies(Tlg *t) {
                                      none,      t->nrule + 1};
     Column c[NCOLUMN] = {0};
     unsigned seen;
-    Chunk k = {0};
+    ApplyChunk k = {0};
     if (!t->g || t->interface) return cbor_fail(&t->c, "Applies out of place");
     t->closed = true;
     if (!tlg_fields(t, NCOLUMN, fields, c, &seen) || !same_lengths(t, c, seen, &k))
@@ -461,6 +462,6 @@ bool tlg_read_applies(Tlg *t) {
     k.type = arena_alloc(t->tmp, (k.ntype + 1) * sizeof *k.type);
     for (size_t i = 0; i < k.ntype; i++)
         k.type[i] = t->type[k.col[C_TYPE][i]];
-    make_room(t, &k, (size_t)(t->c.p - begin));
+    reserve_chunk(t, &k, (size_t)(t->c.p - begin));
     return add_applies(t, &k);
 }

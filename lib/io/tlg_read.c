@@ -35,7 +35,7 @@ static bool read_version(Tlg *t, void *into) {
                 (unsigned long long)major, TLG_MAJOR);
 }
 
-static bool read_format(Tlg *t, void *into) {
+static bool read_format_name(Tlg *t, void *into) {
     (void)into;
     Sym y;
     if (!cbor_sym(&t->c, &y)) return false;
@@ -65,7 +65,7 @@ static bool read_modes(Tlg *t, void *into) {
     return true;
 }
 
-static bool read_text(Tlg *t, const char **out) {
+static bool read_tlg_text(Tlg *t, const char **out) {
     const char *p;
     size_t n;
     if (!cbor_text(&t->c, &p, &n)) return false;
@@ -73,7 +73,7 @@ static bool read_text(Tlg *t, const char **out) {
     return true;
 }
 
-static bool read_steps(Tlg *t, void *into) {
+static bool read_provenance(Tlg *t, void *into) {
     (void)into;
     size_t n, parts;
     if (!cbor_array(&t->c, &n)) return false;
@@ -81,8 +81,8 @@ static bool read_steps(Tlg *t, void *into) {
         Step p;
         if (!cbor_array(&t->c, &parts)) return false;
         if (parts != 3) return cbor_fail(&t->c, "a step has three parts");
-        if (!read_text(t, &p.tool) || !read_text(t, &p.version) ||
-            !read_text(t, &p.args))
+        if (!read_tlg_text(t, &p.tool) || !read_tlg_text(t, &p.version) ||
+            !read_tlg_text(t, &p.args))
             return false;
         vec_push(t->s, &t->main->steps, p);
     }
@@ -91,8 +91,9 @@ static bool read_steps(Tlg *t, void *into) {
 
 static bool tlg_header(Tlg *t) {
     static const TlgField fields[] = {
-        {"format", read_format}, {"version", read_version}, {"required", read_required},
-        {"floatX", read_floatX}, {"modes", read_modes},     {"steps", read_steps}};
+        {"format", read_format_name}, {"version", read_version},
+        {"required", read_required},  {"floatX", read_floatX},
+        {"modes", read_modes},        {"steps", read_provenance}};
     unsigned seen;
     if (t->header) return cbor_fail(&t->c, "a second header");
     t->header = true;
@@ -102,48 +103,48 @@ static bool tlg_header(Tlg *t) {
 
 /* ---- graphs ---- */
 
-typedef struct Meta {
+typedef struct GraphMeta {
     Sym name, pullback, pushforward;
     const char *doc;
     bool fused;
-} Meta;
+} GraphMeta;
 
 static bool read_name(Tlg *t, void *into) {
-    return cbor_sym(&t->c, &((Meta *)into)->name);
+    return cbor_sym(&t->c, &((GraphMeta *)into)->name);
 }
 static bool read_pullback(Tlg *t, void *into) {
-    return cbor_sym(&t->c, &((Meta *)into)->pullback);
+    return cbor_sym(&t->c, &((GraphMeta *)into)->pullback);
 }
 static bool read_pushforward(Tlg *t, void *into) {
-    return cbor_sym(&t->c, &((Meta *)into)->pushforward);
+    return cbor_sym(&t->c, &((GraphMeta *)into)->pushforward);
 }
-static bool read_doc(Tlg *t, void *into) {
-    return read_text(t, &((Meta *)into)->doc);
+static bool read_graph_doc(Tlg *t, void *into) {
+    return read_tlg_text(t, &((GraphMeta *)into)->doc);
 }
 static bool read_fused(Tlg *t, void *into) {
-    return cbor_bool(&t->c, &((Meta *)into)->fused);
+    return cbor_bool(&t->c, &((GraphMeta *)into)->fused);
 }
 
-static bool complete(Tlg *t) {
+static bool check_graph_complete(Tlg *t) {
     return !t->g || (t->interface && t->pending == 0) ||
            cbor_fail(&t->c, "a graph without its interface or its constants");
 }
 
 static bool tlg_graph(Tlg *t) {
     static const TlgField fields[] = {{"name", read_name},
-                                      {"doc", read_doc},
+                                      {"doc", read_graph_doc},
                                       {"fused", read_fused},
                                       {"pullback", read_pullback},
                                       {"pushforward", read_pushforward}};
-    Meta m = {0};
+    GraphMeta m = {0};
     unsigned seen;
-    if (!complete(t) || !tlg_fields(t, 5, fields, &m, &seen)) return false;
+    if (!check_graph_complete(t) || !tlg_fields(t, 5, fields, &m, &seen)) return false;
     const char *name = sym_text(t->s, m.name);
     bool function = t->g != NULL;
-    if (m.name &&
-        !(function ? is_identifier(name, strlen(name)) : is_label(name, strlen(name))))
+    if (m.name && !(function ? io_is_identifier(name, strlen(name))
+                             : io_is_label(name, strlen(name))))
         return cbor_fail(&t->c, "\"%.60s\" can't be the name of a graph", name);
-    if (function && is_builtin(t->s, name))
+    if (function && io_is_builtin(t->s, name))
         return cbor_fail(&t->c, "\"%s\" is a function of the language already", name);
     if (function && (!m.name || graph_function(t->main, m.name)))
         return cbor_fail(&t->c, "a function without a name of its own");
@@ -180,10 +181,10 @@ static bool read_one_name(Tlg *t, uint32_t v, Cbor *c) {
     const char *p;
     size_t n;
     if (!cbor_text(c, &p, &n)) return false;
-    if (v >= t->g->nvar || !is_identifier(p, n))
+    if (v >= t->g->nvar || !io_is_identifier(p, n))
         return cbor_fail(&t->c, "a name \"%.*s\" for variable %u", n < 60 ? (int)n : 60,
                          p, v);
-    return graph_name_free(t->g, v, sym_n(t->s, p, n)) ||
+    return graph_try_name(t->g, v, sym_n(t->s, p, n)) ||
            fail(t->s, NOWHERE, E_DUPLICATE, "%s: the name \"%.*s\" is used twice",
                 t->c.name, n < 60 ? (int)n : 60, p);
 }
@@ -213,22 +214,22 @@ static bool read_var(Tlg *t, Var *v) {
     return true;
 }
 
-static bool pair(Tlg *t) {
+static bool expect_pair(Tlg *t) {
     size_t n;
     if (!cbor_array(&t->c, &n)) return false;
     return n == 2 || cbor_fail(&t->c, "expected a pair");
 }
 
-static bool read_outputs(Tlg *t, void *into) {
+static bool read_graph_outputs(Tlg *t, void *into) {
     Map *seen = into;
     size_t n;
     if (!cbor_array(&t->c, &n)) return false;
     for (size_t i = 0; i < n; i++) {
         Output o;
-        if (!pair(t) || !cbor_sym(&t->c, &o.label) || !read_var(t, &o.var))
+        if (!expect_pair(t) || !cbor_sym(&t->c, &o.label) || !read_var(t, &o.var))
             return false;
         const char *label = sym_text(t->s, o.label);
-        if (!is_label(label, strlen(label)) || map_get(seen, o.label, NULL))
+        if (!io_is_label(label, strlen(label)) || map_get(seen, o.label, NULL))
             return cbor_fail(&t->c, "the label \"%.60s\" comes twice or can't be one",
                              label);
         map_put(seen, o.label, i);
@@ -239,7 +240,7 @@ static bool read_outputs(Tlg *t, void *into) {
 
 /* A pair of a shared variable and another whose type it can take. */
 static bool read_shared(Tlg *t, Var *shared, Var *value) {
-    if (!pair(t) || !read_var(t, shared) || !read_var(t, value)) return false;
+    if (!expect_pair(t) || !read_var(t, shared) || !read_var(t, value)) return false;
     if (var_leaf(t->g, *shared) != LEAF_SHARED)
         return cbor_fail(&t->c, "variable %u is no shared variable", *shared);
     const Type *a = var_type(t->g, *shared), *b = var_type(t->g, *value);
@@ -322,8 +323,9 @@ static bool read_approx(Tlg *t, void *into) {
 
 static bool tlg_interface(Tlg *t) {
     static const TlgField fields[] = {
-        {"outputs", read_outputs}, {"updates", read_updates}, {"effects", read_effects},
-        {"init", read_init},       {"until", read_until},     {"compare", read_approx}};
+        {"outputs", read_graph_outputs}, {"updates", read_updates},
+        {"effects", read_effects},       {"init", read_init},
+        {"until", read_until},           {"compare", read_approx}};
     unsigned seen;
     if (!t->g || t->interface) return cbor_fail(&t->c, "an interface out of place");
     t->closed = t->interface = true;
@@ -335,23 +337,23 @@ static bool tlg_interface(Tlg *t) {
 
 /* ---- the end ---- */
 
-typedef struct Counts {
+typedef struct EndCounts {
     uint64_t graphs, applies;
-} Counts;
+} EndCounts;
 
 static bool read_ngraph(Tlg *t, void *into) {
-    return cbor_uint(&t->c, UINT64_MAX, &((Counts *)into)->graphs);
+    return cbor_uint(&t->c, UINT64_MAX, &((EndCounts *)into)->graphs);
 }
 static bool read_napply(Tlg *t, void *into) {
-    return cbor_uint(&t->c, UINT64_MAX, &((Counts *)into)->applies);
+    return cbor_uint(&t->c, UINT64_MAX, &((EndCounts *)into)->applies);
 }
 
 static bool tlg_end(Tlg *t) {
     static const TlgField fields[] = {{"graphs", read_ngraph},
                                       {"applies", read_napply}};
-    Counts n = {0};
+    EndCounts n = {0};
     unsigned seen;
-    if (!complete(t) || !tlg_fields(t, 2, fields, &n, &seen)) return false;
+    if (!check_graph_complete(t) || !tlg_fields(t, 2, fields, &n, &seen)) return false;
     uint64_t applies = t->main->napply, graphs = t->main->functions.n + (t->g != NULL);
     for (size_t i = 0; i < t->main->functions.n; i++)
         applies += t->main->functions.p[i]->napply;
@@ -408,7 +410,7 @@ Graph *tlg_read(Session *s, Input *in, const ReadOptions *o) {
     arena_free(t.tmp);
     vec_free(&t.leaf_code);
     if (ok) {
-        demand_keep_all_unread(t.main);
+        lazy_scope_keep_all(t.main);
         return t.main;
     }
     graph_free(t.main);

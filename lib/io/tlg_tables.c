@@ -6,8 +6,8 @@
 #include <string.h>
 
 void tlg_section(Str *b, const char *key) {
-    cb_head(b, CB_MAP, 1);
-    cb_text(b, key);
+    cbor_put_head(b, CB_MAP, 1);
+    cbor_put_text(b, key);
 }
 
 void tlg_flush(Str *b, Sink *k) {
@@ -65,11 +65,11 @@ static void use_source(TlgTables *t, Span at) {
 
 /* Most Applies have an op and props that were seen a moment ago. */
 enum { RECENT = 256 };
-typedef struct Recent {
+typedef struct RecentProps {
     const Op *op;
     const Props *props;
     uint32_t no;
-} Recent;
+} RecentProps;
 
 /* Types in the order of the numbering, not of the graph: so a graph that was read gives
  * the same bytes again. */
@@ -78,25 +78,26 @@ static void use_var(TlgTables *t, const Graph *g, Var v) {
     if (type->id >= t->type_no.n || !t->type_no.p[type->id]) use_type(t, type);
 }
 
-void tables_collect(TlgTables *t, const Numbering *n, bool places, uint32_t *props_of) {
+void tlg_tables_collect(TlgTables *t, const Numbering *n, bool places,
+                        uint32_t *props_of) {
     const Graph *g = n->g;
-    Recent recent[RECENT] = {0};
+    RecentProps recent[RECENT] = {0};
     for (uint32_t i = 0; i < n->nleaf; i++)
         use_var(t, g, n->leaf[i]);
     for (Var v = 0; v < g->nvar; v++)
         if (!g->var[v].leaf) use_var(t, g, v);
     for (ApplyId a = 0; a < g->napply; a++) {
         const Apply *r = &g->apply[a];
-        Recent *c = &recent[((uintptr_t)r->op / 64 + r->props->id) % RECENT];
+        RecentProps *c = &recent[((uintptr_t)r->op / 64 + r->props->id) % RECENT];
         if (c->op != r->op || c->props != r->props)
-            *c = (Recent){r->op, r->props, use_props(t, r)};
+            *c = (RecentProps){r->op, r->props, use_props(t, r)};
         props_of[a] = c->no;
         use_rule(t, g->origin[a].rule);
         if (places) use_source(t, g->origin[a].at);
     }
 }
 
-void tables_free(TlgTables *t) {
+void tlg_tables_free(TlgTables *t) {
     map_free(&t->op_no);
     map_free(&t->props_no);
     map_free(&t->source_no);
@@ -123,55 +124,55 @@ static void write_source(Session *s, TlgSource *u, Str *b, Sink *k) {
         u->end++;
     for (uint32_t i = 0; i < u->begin; i++)
         line += src->text[i] == '\n';
-    cb_head(b, CB_ARRAY, 4);
-    cb_text(b, src->name);
-    cb_int(b, line);
-    cb_int(b, u->begin == 0 ? src->first_col : 1);
+    cbor_put_head(b, CB_ARRAY, 4);
+    cbor_put_text(b, src->name);
+    cbor_put_int(b, line);
+    cbor_put_int(b, u->begin == 0 ? src->first_col : 1);
     size_t n = u->end > u->begin ? u->end - u->begin : 0;
-    cb_text_head(b, src->text + u->begin, n);
+    cbor_put_text_head(b, src->text + u->begin, n);
     tlg_flush(b, k);
     sink_add(k, src->text + u->begin, n);
 }
 
 static void write_type(Session *s, const Type *t, Str *b) {
     if (t->kind != TYPE_TENSOR) {
-        cb_text(b, type_str(s, t));
+        cbor_put_text(b, type_str(s, t));
         return;
     }
-    cb_head(b, CB_ARRAY, 1 + (size_t)t->ndim);
-    cb_text(b, dtype_name(t->dtype));
+    cbor_put_head(b, CB_ARRAY, 1 + (size_t)t->ndim);
+    cbor_put_text(b, dtype_name(t->dtype));
     for (int i = 0; i < t->ndim; i++) {
         if (dim_is_named(t->dim[i]))
-            cb_text(b, sym_text(s, dim_sym(t->dim[i])));
+            cbor_put_text(b, sym_text(s, dim_sym(t->dim[i])));
         else if (t->dim[i] == DIM_UNKNOWN)
-            cb_null(b);
+            cbor_put_null(b);
         else
-            cb_int(b, t->dim[i]);
+            cbor_put_int(b, t->dim[i]);
     }
 }
 
 static void write_tagged(Str *b, const char *key, const char *text) {
-    cb_head(b, CB_MAP, 1);
-    cb_text(b, key);
-    cb_text(b, text);
+    cbor_put_head(b, CB_MAP, 1);
+    cbor_put_text(b, key);
+    cbor_put_text(b, text);
 }
 
 static void write_prop(Session *s, const Prop *p, Str *b) {
     switch (p->kind) {
     case P_NONE:
-        cb_null(b);
+        cbor_put_null(b);
         break;
     case P_BOOL:
-        cb_bool(b, p->i != 0);
+        cbor_put_bool(b, p->i != 0);
         break;
     case P_INT:
-        cb_int(b, p->i);
+        cbor_put_int(b, p->i);
         break;
     case P_FLOAT:
-        cb_f64(b, p->f);
+        cbor_put_f64(b, p->f);
         break;
     case P_STR:
-        cb_text(b, sym_text(s, p->sym));
+        cbor_put_text(b, sym_text(s, p->sym));
         break;
     case P_DTYPE:
         write_tagged(b, "dtype", dtype_name((DType)p->i));
@@ -180,46 +181,46 @@ static void write_prop(Session *s, const Prop *p, Str *b) {
         write_tagged(b, "graph", sym_text(s, p->sym));
         break;
     case P_INTS:
-        cb_head(b, CB_ARRAY, p->ints.n);
+        cbor_put_head(b, CB_ARRAY, p->ints.n);
         for (size_t i = 0; i < p->ints.n; i++)
-            cb_int(b, p->ints.p[i]);
+            cbor_put_int(b, p->ints.p[i]);
         break;
     }
 }
 
 static void write_props(Session *s, const TlgProps *p, Str *b) {
     const Signature *sig = op_signature(s, p->op);
-    cb_head(b, CB_ARRAY, 2);
-    cb_int(b, p->opno);
-    cb_head(b, CB_MAP, p->props->n);
+    cbor_put_head(b, CB_ARRAY, 2);
+    cbor_put_int(b, p->opno);
+    cbor_put_head(b, CB_MAP, p->props->n);
     for (size_t i = 0; i < p->props->n; i++) {
-        cb_text(b, sym_text(s, sig->prop[i].name));
+        cbor_put_text(b, sym_text(s, sig->prop[i].name));
         write_prop(s, &p->props->p[i], b);
     }
 }
 
-void tables_write(TlgTables *t, Str *b, Sink *k) {
+void tlg_tables_write(TlgTables *t, Str *b, Sink *k) {
     tlg_section(b, "sources");
-    cb_head(b, CB_ARRAY, t->sources.n);
+    cbor_put_head(b, CB_ARRAY, t->sources.n);
     for (size_t i = 0; i < t->sources.n; i++)
         write_source(t->s, &t->sources.p[i], b, k);
     tlg_section(b, "rules");
-    cb_head(b, CB_ARRAY, t->rules.n);
+    cbor_put_head(b, CB_ARRAY, t->rules.n);
     for (size_t i = 0; i < t->rules.n; i++)
-        cb_text(b, sym_text(t->s, t->rules.p[i]));
+        cbor_put_text(b, sym_text(t->s, t->rules.p[i]));
     tlg_section(b, "types");
-    cb_head(b, CB_ARRAY, t->types.n);
+    cbor_put_head(b, CB_ARRAY, t->types.n);
     for (size_t i = 0; i < t->types.n; i++)
         write_type(t->s, t->types.p[i], b);
     tlg_section(b, "ops");
-    cb_head(b, CB_ARRAY, t->ops.n);
+    cbor_put_head(b, CB_ARRAY, t->ops.n);
     for (size_t i = 0; i < t->ops.n; i++) {
-        cb_head(b, CB_ARRAY, 2);
-        cb_text(b, t->ops.p[i]->name);
-        cb_int(b, t->ops.p[i]->version ? t->ops.p[i]->version : 1);
+        cbor_put_head(b, CB_ARRAY, 2);
+        cbor_put_text(b, t->ops.p[i]->name);
+        cbor_put_int(b, t->ops.p[i]->version ? t->ops.p[i]->version : 1);
     }
     tlg_section(b, "props");
-    cb_head(b, CB_ARRAY, t->props.n);
+    cbor_put_head(b, CB_ARRAY, t->props.n);
     for (size_t i = 0; i < t->props.n; i++)
         write_props(t->s, &t->props.p[i], b);
     tlg_flush(b, k);

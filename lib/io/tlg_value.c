@@ -10,14 +10,14 @@
 static bool write_array(Session *s, const Tensor *t, Str *b) {
     Tensor c = {0};
     if (!tensor_clone(s, t, &c)) return false;
-    cb_head(b, CB_ARRAY, 3);
-    cb_text(b, dtype_name(t->dtype));
-    cb_head(b, CB_ARRAY, (size_t)t->ndim);
+    cbor_put_head(b, CB_ARRAY, 3);
+    cbor_put_text(b, dtype_name(t->dtype));
+    cbor_put_head(b, CB_ARRAY, (size_t)t->ndim);
     for (int i = 0; i < t->ndim; i++)
-        cb_int(b, t->shape[i]);
+        cbor_put_int(b, t->shape[i]);
     size_t width = dtype_size(dtype_real(c.dtype)), bytes = tensor_bytes(&c);
-    little_endian(c.data, bytes / width, width);
-    cb_head(b, CB_BYTES, bytes);
+    cbor_little_endian(c.data, bytes / width, width);
+    cbor_put_head(b, CB_BYTES, bytes);
     str_add(b, c.data, bytes);
     tensor_unref(&c);
     return true;
@@ -29,17 +29,17 @@ bool tlg_value_write(Session *s, const Value *v, Str *b) {
     if (!cls->parts || !cls->build)
         return fail(s, NOWHERE, E_TYPE, "%s can't be saved", cls->a_value);
     if (value_has_data(v)) cls->parts(v, &p);
-    cb_head(b, CB_ARRAY, 4);
-    cb_head(b, CB_ARRAY, p.nnumber);
+    cbor_put_head(b, CB_ARRAY, 4);
+    cbor_put_head(b, CB_ARRAY, p.nnumber);
     for (size_t i = 0; i < p.nnumber; i++)
-        cb_int(b, p.number[i]);
-    cb_head(b, CB_ARRAY, p.ntensor);
+        cbor_put_int(b, p.number[i]);
+    cbor_put_head(b, CB_ARRAY, p.ntensor);
     for (size_t i = 0; i < p.ntensor; i++)
         if (!write_array(s, p.tensor[i], b)) return false;
-    cb_head(b, CB_ARRAY, p.nitem);
+    cbor_put_head(b, CB_ARRAY, p.nitem);
     for (size_t i = 0; i < p.nitem; i++)
         if (!tlg_value_write(s, &p.item[i], b)) return false;
-    cb_head(b, CB_BYTES, p.nbyte);
+    cbor_put_head(b, CB_BYTES, p.nbyte);
     if (p.nbyte) str_add(b, p.byte, p.nbyte);
     return true;
 }
@@ -70,7 +70,7 @@ static bool right_size(DType d, int ndim, const int64_t *shape, size_t n) {
     return fits && (uint64_t)bytes == n;
 }
 
-static bool read_array(Tlg *t, Tensor *out) {
+static bool read_value_array(Tlg *t, Tensor *out) {
     const char *name;
     const unsigned char *p;
     size_t n, len;
@@ -89,17 +89,17 @@ static bool read_array(Tlg *t, Tensor *out) {
     if (!tensor_new(t->s, d, ndim, shape, out)) return false;
     if (n) memcpy(out->data, p, n);
     size_t width = dtype_size(dtype_real(d));
-    little_endian(out->data, n / width, width);
+    cbor_little_endian(out->data, n / width, width);
     return true;
 }
 
-typedef struct Reading {
+typedef struct ValueReading {
     ValueParts p;
     Tensor tensor[3];
     Value *item;
-} Reading;
+} ValueReading;
 
-static bool read_numbers(Tlg *t, ValueParts *p) {
+static bool read_value_numbers(Tlg *t, ValueParts *p) {
     if (!cbor_array(&t->c, &p->nnumber)) return false;
     if (p->nnumber > sizeof p->number / sizeof *p->number)
         return cbor_fail(&t->c, "a value has %zu numbers", p->nnumber);
@@ -108,19 +108,19 @@ static bool read_numbers(Tlg *t, ValueParts *p) {
     return true;
 }
 
-static bool read_arrays(Tlg *t, Reading *r) {
+static bool read_arrays(Tlg *t, ValueReading *r) {
     size_t n;
     if (!cbor_array(&t->c, &n)) return false;
     if (n > 3) return cbor_fail(&t->c, "a value has %zu arrays", n);
     for (; r->p.ntensor < n; r->p.ntensor++) {
         r->p.tensor[r->p.ntensor] = &r->tensor[r->p.ntensor];
-        if (!read_array(t, &r->tensor[r->p.ntensor])) return false;
+        if (!read_value_array(t, &r->tensor[r->p.ntensor])) return false;
     }
     return true;
 }
 
 /* Lists nest as deep as their type, which has a limit. */
-static bool read_items(Tlg *t, const Type *type, Reading *r) {
+static bool read_items(Tlg *t, const Type *type, ValueReading *r) {
     size_t n, bytes;
     if (!cbor_array(&t->c, &n)) return false;
     if (n && type->kind != TYPE_LIST)
@@ -135,20 +135,20 @@ static bool read_items(Tlg *t, const Type *type, Reading *r) {
     return true;
 }
 
-static bool read_parts(Tlg *t, const Type *type, Reading *r) {
+static bool read_parts(Tlg *t, const Type *type, ValueReading *r) {
     size_t n;
     const unsigned char *byte;
     if (!cbor_array(&t->c, &n)) return false;
     if (n != 4) return cbor_fail(&t->c, "a value has %zu parts", n);
-    if (!read_numbers(t, &r->p) || !read_arrays(t, r) || !read_items(t, type, r) ||
-        !cbor_bytes(&t->c, &byte, &r->p.nbyte))
+    if (!read_value_numbers(t, &r->p) || !read_arrays(t, r) ||
+        !read_items(t, type, r) || !cbor_bytes(&t->c, &byte, &r->p.nbyte))
         return false;
     r->p.byte = byte;
     return true;
 }
 
 bool tlg_value_read(Tlg *t, const Type *type, Value *out) {
-    Reading r = {0};
+    ValueReading r = {0};
     const TypeClass *cls = type_class(type);
     *out = (Value){.kind = TYPE_NONE};
     if (!cls->build)

@@ -7,18 +7,18 @@
 enum { END_TAIL = 15 }; /* "xxh64" as text, 8 bytes as bytes */
 static const unsigned char tail[7] = {0x65, 'x', 'x', 'h', '6', '4', 0x48};
 
-static bool is_key(const char *p, size_t n, const char *key) {
+static bool key_equals(const char *p, size_t n, const char *key) {
     return strlen(key) == n && memcmp(p, key, n) == 0;
 }
 
-static bool upstream(Cbor *c) {
+static bool fail_upstream_abort(Cbor *c) {
     size_t n, len;
     const char *p;
     uint64_t exit = 4, v;
     if (!cbor_map(c, &n)) return false;
     for (size_t i = 0; i < n; i++) {
         if (!cbor_text(c, &p, &len)) return false;
-        if (!is_key(p, len, "exit")) {
+        if (!key_equals(p, len, "exit")) {
             if (!cbor_skip(c)) return false;
         } else if (!cbor_uint(c, 255, &v)) {
             return false;
@@ -41,15 +41,15 @@ static bool check_hash(Cbor *c, size_t body) {
     for (int i = 8; i > 0; i--)
         want = want << 8 | c->end[-i];
     Xxh64 h;
-    xxh64_init(&h, 0);
-    xxh64_add(&h, c->begin, body);
-    return xxh64_end(&h) == want ||
+    hash_xxh64_init(&h, 0);
+    hash_xxh64_add(&h, c->begin, body);
+    return hash_xxh64_end(&h) == want ||
            fail(c->s, NOWHERE, E_CHECKSUM,
                 "%s: the checksum is wrong: the graph was changed after it was written",
                 c->name);
 }
 
-static bool walk(Cbor *c) {
+static bool verify_sections(Cbor *c) {
     unsigned major;
     uint64_t tag;
     if (!cbor_head(c, &major, &tag)) return false;
@@ -59,8 +59,8 @@ static bool walk(Cbor *c) {
         if (!cbor_map(c, &n)) return false;
         if (n != 1) return cbor_fail(c, "expected a section, a map with one key");
         if (!cbor_key(c, &key, &len)) return false;
-        if (is_key(key, len, "abort")) return upstream(c);
-        if (is_key(key, len, "end")) return check_hash(c, body);
+        if (key_equals(key, len, "abort")) return fail_upstream_abort(c);
+        if (key_equals(key, len, "end")) return check_hash(c, body);
         if (!cbor_skip(c)) return false;
     }
 }
@@ -69,7 +69,7 @@ bool tlg_verify(Input *in) {
     Session *s = in->s;
     Cbor c = {s, in->name, in->p, in->p, in->p + in->n};
     size_t mark = diag_count(s);
-    if (walk(&c)) return true;
+    if (verify_sections(&c)) return true;
     const Diag *d = diag_get(s, mark);
     bool whole = in->n > END_TAIL && memcmp(c.end - END_TAIL, tail, sizeof tail) == 0;
     if (!whole || d->code == E_UPSTREAM || d->code == E_CHECKSUM) return false;
@@ -96,23 +96,23 @@ static bool each_call(const Graph *g, EachCall *f, void *ctx) {
     return true;
 }
 
-typedef struct Calls {
+typedef struct CallGraph {
     const Graph *main;
     const char *name;
     Map number;             /* function's sym -> its number */
     Vec(uint32_t) from, to; /* caller, callee */
-} Calls;
+} CallGraph;
 
-static bool no_function(const Calls *c, Session *s, Sym name) {
+static bool fail_no_function(const CallGraph *c, Session *s, Sym name) {
     return fail(s, NOWHERE, E_NAME, "%s: there is no function \"%s\"", c->name,
                 sym_text(s, name));
 }
 
 static bool add_call(void *ctx, const Graph *g, Sym name) {
-    Calls *c = ctx;
+    CallGraph *c = ctx;
     Session *s = g->s;
     uint64_t to, from;
-    if (!map_get(&c->number, name, &to)) return no_function(c, s, name);
+    if (!map_get(&c->number, name, &to)) return fail_no_function(c, s, name);
     if (g == c->main || !map_get(&c->number, g->name, &from)) return true;
     vec_push(s, &c->from, (uint32_t)from);
     vec_push(s, &c->to, (uint32_t)to);
@@ -120,16 +120,16 @@ static bool add_call(void *ctx, const Graph *g, Sym name) {
 }
 
 /* An override may well call what it overrides: only its existence matters. */
-static bool overrides_exist(Calls *c, const Graph *g) {
+static bool overrides_exist(CallGraph *c, const Graph *g) {
     const Sym name[2] = {g->pullback, g->pushforward};
     for (int i = 0; i < 2; i++)
         if (name[i] && !map_get(&c->number, name[i], NULL))
-            return no_function(c, g->s, name[i]);
+            return fail_no_function(c, g->s, name[i]);
     return true;
 }
 
 /* Takes away functions that nothing left calls until none is left (Kahn). */
-static bool no_circle(Calls *c, Session *s, size_t n) {
+static bool check_no_recursion(CallGraph *c, Session *s, size_t n) {
     Arena *a = arena_new(s);
     uint32_t *calls = NEW_N(a, n + 1, uint32_t), *first = NEW_N(a, n + 2, uint32_t);
     uint32_t *callee = NEW_N(a, c->to.n + 1, uint32_t),
@@ -158,7 +158,7 @@ static bool no_circle(Calls *c, Session *s, size_t n) {
 }
 
 bool tlg_calls(const Graph *main, const char *name) {
-    Calls c = {.main = main, .name = name, .number = MAP(main->s)};
+    CallGraph c = {.main = main, .name = name, .number = MAP(main->s)};
     size_t n = main->functions.n;
     for (size_t i = 0; i < n; i++)
         map_put(&c.number, main->functions.p[i]->name, i);
@@ -166,7 +166,7 @@ bool tlg_calls(const Graph *main, const char *name) {
     for (size_t i = 0; ok && i < n; i++)
         ok = overrides_exist(&c, main->functions.p[i]) &&
              each_call(main->functions.p[i], add_call, &c);
-    ok = ok && no_circle(&c, main->s, n);
+    ok = ok && check_no_recursion(&c, main->s, n);
     map_free(&c.number);
     vec_free(&c.from);
     vec_free(&c.to);

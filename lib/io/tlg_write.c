@@ -30,7 +30,7 @@ static void number_leaf(Numbering *n, Var v) {
     n->leaf[n->nleaf++] = v;
 }
 
-static Numbering number(const Graph *g, Arena *a) {
+static Numbering number_vars(const Graph *g, Arena *a) {
     uint8_t *used = used_vars(g, a);
     Numbering n = {g, arena_alloc(a, (g->nvar + 1) * sizeof(Var)),
                    arena_alloc(a, (g->nleaf + 1) * sizeof(Var)), 0, NULL};
@@ -58,7 +58,7 @@ static bool has_data(const Value *v) {
     return v->kind != TYPE_NONE && v->kind != TYPE_EMPTY &&
            !value_class(v)->no_values && value_has_data(v);
 }
-static bool is_array(const Value *v) {
+static bool holds_array(const Value *v) {
     return v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM;
 }
 
@@ -97,7 +97,7 @@ static bool file_order(Session *s, const Tensor *t, Tensor *out) {
     }
     if (!tensor_clone(s, t, out)) return false;
     size_t width = dtype_size(dtype_real(out->dtype));
-    little_endian(out->data, tensor_bytes(out) / width, width);
+    cbor_little_endian(out->data, tensor_bytes(out) / width, width);
     return true;
 }
 
@@ -113,7 +113,7 @@ static bool add_data(Session *s, const Tensor *t, Str *b) {
     return true;
 }
 
-static Sym leaf_name(const Graph *g, Var v) {
+static Sym declared_name(const Graph *g, Var v) {
     Sym y = var_name(g, v);
     return y ? y : var_leafrec(g, v)->name;
 }
@@ -124,28 +124,28 @@ static bool write_leaf_chunk(const Numbering *n, const TlgTables *t, uint32_t fr
     Session *s = g->s;
     uint32_t count = to - from, named = 0;
     tlg_section(b, "leaves");
-    cb_head(b, CB_MAP, 4);
-    cb_text(b, "kind");
+    cbor_put_head(b, CB_MAP, 4);
+    cbor_put_text(b, "kind");
     for (uint32_t i = 0; i < count; i++)
         named += (col[i] = n->code[from + i]) <= TLG_DIM;
-    cb_column(b, col, count);
-    cb_text(b, "type");
+    cbor_put_column(b, col, count);
+    cbor_put_text(b, "type");
     for (uint32_t i = 0; i < count; i++)
         col[i] = t->type_no.p[var_type(g, n->leaf[from + i])->id] - 1;
-    cb_column(b, col, count);
-    cb_text(b, "name");
-    cb_head(b, CB_ARRAY, named);
+    cbor_put_column(b, col, count);
+    cbor_put_text(b, "name");
+    cbor_put_head(b, CB_ARRAY, named);
     Str data = STR(s);
     bool ok = true;
     for (uint32_t i = from; i < to; i++) {
         Var v = n->leaf[i];
         LeafCode code = (LeafCode)n->code[i];
-        if (code <= TLG_DIM) cb_text(b, sym_text(s, leaf_name(g, v)));
+        if (code <= TLG_DIM) cbor_put_text(b, sym_text(s, declared_name(g, v)));
         if (code == TLG_INLINE_CONST)
             ok = ok && add_data(s, &var_leafrec(g, v)->value->t, &data);
     }
-    cb_text(b, "data");
-    cb_head(b, CB_BYTES, data.n);
+    cbor_put_text(b, "data");
+    cbor_put_head(b, CB_BYTES, data.n);
     str_add(b, str_text(&data), data.n);
     str_free(&data);
     return ok;
@@ -160,15 +160,15 @@ static size_t head_size(uint64_t n) {
  * lies. */
 static void align_data(Sink *k, Str *b, unsigned tag, uint64_t bytes) {
     static const char zeros[64];
-    cb_text(b, "pad");
+    cbor_put_text(b, "pad");
     uint64_t at = k->offset + b->n + 2 + 5 + (tag ? 2 : 0) + head_size(bytes);
     size_t pad = (size_t)(-at & 63);
     str_putc(b, (char)0x58);
     str_putc(b, (char)pad);
     str_add(b, zeros, pad);
-    cb_text(b, "data");
-    if (tag) cb_head(b, CB_TAG, tag);
-    cb_head(b, CB_BYTES, bytes);
+    cbor_put_text(b, "data");
+    if (tag) cbor_put_head(b, CB_TAG, tag);
+    cbor_put_head(b, CB_BYTES, bytes);
 }
 
 /* The beginning of a section: which leaf, and the file that it came from. */
@@ -176,16 +176,16 @@ static void open_constant(const Leaf *l, uint32_t no, bool pack, unsigned fields
                           Str *b) {
     bool ref = l->ref && !pack;
     tlg_section(b, "constant");
-    cb_head(b, CB_MAP, fields + 1U + ref + (ref && l->ref_key));
-    cb_text(b, "leaf");
-    cb_int(b, no);
+    cbor_put_head(b, CB_MAP, fields + 1U + ref + (ref && l->ref_key));
+    cbor_put_text(b, "leaf");
+    cbor_put_int(b, no);
     if (ref) {
-        cb_text(b, "ref");
-        cb_text(b, l->ref);
+        cbor_put_text(b, "ref");
+        cbor_put_text(b, l->ref);
     }
     if (ref && l->ref_key) {
-        cb_text(b, "key");
-        cb_text(b, l->ref_key);
+        cbor_put_text(b, "key");
+        cbor_put_text(b, l->ref_key);
     }
 }
 
@@ -193,20 +193,20 @@ static bool write_constant(Session *s, const Leaf *l, uint32_t no, bool pack, St
                            Sink *k) {
     const Tensor *t = &l->value->t;
     Tensor c = {0};
-    if (!is_array(l->value)) {
+    if (!holds_array(l->value)) {
         open_constant(l, no, pack, 1, b);
-        cb_text(b, "value");
+        cbor_put_text(b, "value");
         bool ok = tlg_value_write(s, l->value, b);
         tlg_flush(b, k);
         return ok;
     }
     if (!file_order(s, t, &c)) return false;
     open_constant(l, no, pack, 3, b);
-    cb_text(b, "shape");
-    cb_head(b, CB_ARRAY, (size_t)t->ndim);
+    cbor_put_text(b, "shape");
+    cbor_put_head(b, CB_ARRAY, (size_t)t->ndim);
     for (int i = 0; i < t->ndim; i++)
-        cb_int(b, t->shape[i]);
-    align_data(k, b, cb_dtype_tag(t->dtype), tensor_bytes(t));
+        cbor_put_int(b, t->shape[i]);
+    align_data(k, b, cbor_dtype_tag(t->dtype), tensor_bytes(t));
     tlg_flush(b, k);
     sink_add(k, c.data, tensor_bytes(&c));
     tensor_unref(&c);
@@ -240,22 +240,22 @@ static void write_names(const Numbering *n, uint32_t *col, Str *b, Sink *k) {
             VarName y = g->names.p[i];
             LeafKind leaf = var_leaf(g, y.var);
             bool own = (leaf == LEAF_INPUT || leaf == LEAF_SHARED) &&
-                       leaf_name(g, y.var) == y.name;
+                       declared_name(g, y.var) == y.name;
             if (!own) col[count++] = n->to[y.var];
         }
         if (count == 0) continue;
         tlg_section(b, "names");
-        cb_head(b, CB_MAP, 2);
-        cb_text(b, "var");
-        cb_column(b, col, count);
-        cb_text(b, "name");
-        cb_head(b, CB_ARRAY, count);
+        cbor_put_head(b, CB_MAP, 2);
+        cbor_put_text(b, "var");
+        cbor_put_column(b, col, count);
+        cbor_put_text(b, "name");
+        cbor_put_head(b, CB_ARRAY, count);
         for (size_t j = from; j < i; j++) {
             VarName y = g->names.p[j];
             LeafKind leaf = var_leaf(g, y.var);
             bool own = (leaf == LEAF_INPUT || leaf == LEAF_SHARED) &&
-                       leaf_name(g, y.var) == y.name;
-            if (!own) cb_text(b, sym_text(g->s, y.name));
+                       declared_name(g, y.var) == y.name;
+            if (!own) cbor_put_text(b, sym_text(g->s, y.name));
         }
         tlg_flush(b, k);
     }
@@ -266,32 +266,32 @@ static void write_inits(const Numbering *n, Str *b) {
     size_t count = 0;
     for (uint32_t i = 0; i < g->nleaf; i++)
         count += g->leaf[i].init != VAR_NONE;
-    cb_text(b, "init");
-    cb_head(b, CB_ARRAY, count);
+    cbor_put_text(b, "init");
+    cbor_put_head(b, CB_ARRAY, count);
     for (uint32_t i = 0; i < n->nleaf; i++) {
         const Leaf *l = var_leafrec(g, n->leaf[i]);
         if (l->init == VAR_NONE) continue;
-        cb_head(b, CB_ARRAY, 2);
-        cb_int(b, i);
-        cb_int(b, n->to[l->init]);
+        cbor_put_head(b, CB_ARRAY, 2);
+        cbor_put_int(b, i);
+        cbor_put_int(b, n->to[l->init]);
     }
 }
 
 /* [var, rtol, atol, sloppy, remove_inf, remove_nan] of each. */
 static void write_approx(const Numbering *n, size_t count, Str *b) {
     const Graph *g = n->g;
-    cb_text(b, "compare");
-    cb_head(b, CB_ARRAY, count);
+    cbor_put_text(b, "compare");
+    cbor_put_head(b, CB_ARRAY, count);
     for (size_t i = 0; i < g->approx.n; i++) {
         const Approx *how = &g->approx.p[i].how;
         if (n->to[g->approx.p[i].var] == VAR_NONE) continue;
-        cb_head(b, CB_ARRAY, 6);
-        cb_int(b, n->to[g->approx.p[i].var]);
-        cb_f64(b, how->rtol);
-        cb_f64(b, how->atol);
-        cb_int(b, how->sloppy);
-        cb_bool(b, how->allow_remove_inf);
-        cb_bool(b, how->allow_remove_nan);
+        cbor_put_head(b, CB_ARRAY, 6);
+        cbor_put_int(b, n->to[g->approx.p[i].var]);
+        cbor_put_f64(b, how->rtol);
+        cbor_put_f64(b, how->atol);
+        cbor_put_int(b, how->sloppy);
+        cbor_put_bool(b, how->allow_remove_inf);
+        cbor_put_bool(b, how->allow_remove_nan);
     }
 }
 
@@ -301,27 +301,27 @@ static void write_interface(const Numbering *n, Str *b, Sink *k) {
     for (size_t i = 0; i < g->approx.n; i++)
         napprox += n->to[g->approx.p[i].var] != VAR_NONE;
     tlg_section(b, "interface");
-    cb_head(b, CB_MAP, 4U + (g->until != VAR_NONE) + (napprox > 0));
-    cb_text(b, "outputs");
-    cb_head(b, CB_ARRAY, g->outputs.n);
+    cbor_put_head(b, CB_MAP, 4U + (g->until != VAR_NONE) + (napprox > 0));
+    cbor_put_text(b, "outputs");
+    cbor_put_head(b, CB_ARRAY, g->outputs.n);
     for (size_t i = 0; i < g->outputs.n; i++) {
-        cb_head(b, CB_ARRAY, 2);
-        cb_text(b, sym_text(g->s, g->outputs.p[i].label));
-        cb_int(b, n->to[g->outputs.p[i].var]);
+        cbor_put_head(b, CB_ARRAY, 2);
+        cbor_put_text(b, sym_text(g->s, g->outputs.p[i].label));
+        cbor_put_int(b, n->to[g->outputs.p[i].var]);
     }
-    cb_text(b, "updates");
-    cb_head(b, CB_ARRAY, g->updates.n);
+    cbor_put_text(b, "updates");
+    cbor_put_head(b, CB_ARRAY, g->updates.n);
     for (size_t i = 0; i < g->updates.n; i++) {
-        cb_head(b, CB_ARRAY, 2);
-        cb_int(b, n->to[g->updates.p[i].shared]);
-        cb_int(b, n->to[g->updates.p[i].value]);
+        cbor_put_head(b, CB_ARRAY, 2);
+        cbor_put_int(b, n->to[g->updates.p[i].shared]);
+        cbor_put_int(b, n->to[g->updates.p[i].value]);
     }
-    cb_text(b, "effects");
-    cb_column(b, g->effects.p, g->effects.n);
+    cbor_put_text(b, "effects");
+    cbor_put_column(b, g->effects.p, g->effects.n);
     write_inits(n, b);
     if (g->until != VAR_NONE) {
-        cb_text(b, "until");
-        cb_int(b, n->to[g->until]);
+        cbor_put_text(b, "until");
+        cbor_put_int(b, n->to[g->until]);
     }
     if (napprox) write_approx(n, napprox, b);
     tlg_flush(b, k);
@@ -335,12 +335,14 @@ static void write_meta(const Graph *g, Str *b) {
     for (size_t i = 0; i < sizeof has / sizeof *has; i++)
         count += has[i];
     tlg_section(b, "graph");
-    cb_head(b, CB_MAP, count);
-    if (has[0]) cb_text(b, "name"), cb_text(b, sym_text(s, g->name));
-    if (has[1]) cb_text(b, "doc"), cb_text(b, g->doc);
-    if (has[2]) cb_text(b, "fused"), cb_bool(b, true);
-    if (has[3]) cb_text(b, "pullback"), cb_text(b, sym_text(s, g->pullback));
-    if (has[4]) cb_text(b, "pushforward"), cb_text(b, sym_text(s, g->pushforward));
+    cbor_put_head(b, CB_MAP, count);
+    if (has[0]) cbor_put_text(b, "name"), cbor_put_text(b, sym_text(s, g->name));
+    if (has[1]) cbor_put_text(b, "doc"), cbor_put_text(b, g->doc);
+    if (has[2]) cbor_put_text(b, "fused"), cbor_put_bool(b, true);
+    if (has[3])
+        cbor_put_text(b, "pullback"), cbor_put_text(b, sym_text(s, g->pullback));
+    if (has[4])
+        cbor_put_text(b, "pushforward"), cbor_put_text(b, sym_text(s, g->pushforward));
 }
 
 static bool write_graph(const Numbering *n, const TlgTables *t,
@@ -360,36 +362,37 @@ static bool write_graph(const Numbering *n, const TlgTables *t,
 
 static void write_header(const Graph *g, bool provenance, Str *b) {
     bool floatX = g->floatX != DT_NONE;
-    cb_head(b, CB_TAG, 55799);
+    cbor_put_head(b, CB_TAG, 55799);
     tlg_section(b, "header");
-    cb_head(b, CB_MAP, 4U + floatX + (provenance ? 2 : 0));
-    cb_text(b, "format"), cb_text(b, "thunkline");
-    cb_text(b, "version"), cb_head(b, CB_ARRAY, 2), cb_int(b, TLG_MAJOR),
-        cb_int(b, TLG_MINOR);
-    cb_text(b, "required"), cb_head(b, CB_ARRAY, 0);
-    if (floatX) cb_text(b, "floatX"), cb_text(b, dtype_name(g->floatX));
-    cb_text(b, "modes"), cb_head(b, CB_ARRAY, g->modes.n);
+    cbor_put_head(b, CB_MAP, 4U + floatX + (provenance ? 2 : 0));
+    cbor_put_text(b, "format"), cbor_put_text(b, "thunkline");
+    cbor_put_text(b, "version"), cbor_put_head(b, CB_ARRAY, 2),
+        cbor_put_int(b, TLG_MAJOR), cbor_put_int(b, TLG_MINOR);
+    cbor_put_text(b, "required"), cbor_put_head(b, CB_ARRAY, 0);
+    if (floatX) cbor_put_text(b, "floatX"), cbor_put_text(b, dtype_name(g->floatX));
+    cbor_put_text(b, "modes"), cbor_put_head(b, CB_ARRAY, g->modes.n);
     for (size_t i = 0; i < g->modes.n; i++)
-        cb_text(b, sym_text(g->s, g->modes.p[i]));
+        cbor_put_text(b, sym_text(g->s, g->modes.p[i]));
     if (!provenance) return;
-    cb_text(b, "producer"), cb_text(b, "thunkline " TL_VERSION);
-    cb_text(b, "steps"), cb_head(b, CB_ARRAY, g->steps.n);
+    cbor_put_text(b, "producer"), cbor_put_text(b, "thunkline " TL_VERSION);
+    cbor_put_text(b, "steps"), cbor_put_head(b, CB_ARRAY, g->steps.n);
     for (size_t i = 0; i < g->steps.n; i++) {
         const Step *p = &g->steps.p[i];
-        cb_head(b, CB_ARRAY, 3);
-        cb_text(b, p->tool), cb_text(b, p->version), cb_text(b, p->args);
+        cbor_put_head(b, CB_ARRAY, 3);
+        cbor_put_text(b, p->tool), cbor_put_text(b, p->version),
+            cbor_put_text(b, p->args);
     }
 }
 
-static void write_end(const Graph *g, Str *b, Sink *k) {
-    uint64_t applies = g->napply, hash = xxh64_end(&k->hash);
+static void write_end_section(const Graph *g, Str *b, Sink *k) {
+    uint64_t applies = g->napply, hash = hash_xxh64_end(&k->hash);
     for (size_t i = 0; i < g->functions.n; i++)
         applies += g->functions.p[i]->napply;
     tlg_section(b, "end");
-    cb_head(b, CB_MAP, 3);
-    cb_text(b, "graphs"), cb_int(b, (int64_t)g->functions.n + 1);
-    cb_text(b, "applies"), cb_int(b, (int64_t)applies);
-    cb_text(b, "xxh64"), cb_head(b, CB_BYTES, 8);
+    cbor_put_head(b, CB_MAP, 3);
+    cbor_put_text(b, "graphs"), cbor_put_int(b, (int64_t)g->functions.n + 1);
+    cbor_put_text(b, "applies"), cbor_put_int(b, (int64_t)applies);
+    cbor_put_text(b, "xxh64"), cbor_put_head(b, CB_BYTES, 8);
     for (int shift = 56; shift >= 0; shift -= 8)
         str_putc(b, (char)(hash >> shift & 0xFF));
     tlg_flush(b, k);
@@ -410,17 +413,17 @@ bool tlg_write(const Graph *g, Sink *k, const WriteOptions *o) {
     for (size_t i = 0; i < ngraph; i++) {
         const Graph *f = i ? g->functions.p[i - 1] : g;
         props_of[i] = arena_alloc(a, (f->napply + 1) * sizeof(uint32_t));
-        n[i] = number(f, a);
+        n[i] = number_vars(f, a);
         code_leaves(&n[i], a);
-        tables_collect(&t, &n[i], !o->no_provenance, props_of[i]);
+        tlg_tables_collect(&t, &n[i], !o->no_provenance, props_of[i]);
     }
     write_header(g, !o->no_provenance, &b);
-    tables_write(&t, &b, k);
+    tlg_tables_write(&t, &b, k);
     bool ok = true;
     for (size_t i = 0; ok && i < ngraph; i++)
         ok = write_graph(&n[i], &t, props_of[i], o->pack, &b, k);
-    if (ok) write_end(g, &b, k);
-    tables_free(&t);
+    if (ok) write_end_section(g, &b, k);
+    tlg_tables_free(&t);
     str_free(&b);
     arena_free(a);
     return ok;

@@ -8,10 +8,10 @@
 
 enum { INDENT_MAX = 40, CONST_ELEMENTS = 16, CONST_TEXT = 80 };
 
-typedef struct Open {
+typedef struct OpenNode {
     ApplyId a;
     uint32_t next; /* the input to show */
-} Open;
+} OpenNode;
 
 typedef struct Tree {
     Session *s;
@@ -21,7 +21,7 @@ typedef struct Tree {
     const WriteOptions *o;
     uint32_t *id; /* by variable or Apply: number in the order shown, from 1 */
     uint32_t last_id;
-    Vec(Open) stack;
+    Vec(OpenNode) stack;
 } Tree;
 
 /* A, B, ... Z, AA, ... */
@@ -38,7 +38,7 @@ static bool has_more(const Tree *t, size_t i) {
 }
 
 /* The lines of the tree left of a node whose parents are on the stack. */
-static void branches(Tree *t) {
+static void draw_branches(Tree *t) {
     size_t n = t->stack.n, from = n > INDENT_MAX ? n - INDENT_MAX : 0;
     if (from) str_printf(t->out, "(%zu) ", n);
     for (size_t i = from; i < n; i++) {
@@ -59,7 +59,7 @@ static void const_text(Tree *t, Var v) {
         str_puts(t->out, "constant");
 }
 
-static void leaf_text(Tree *t, Var v) {
+static void put_leaf_text(Tree *t, Var v) {
     switch (var_leaf(t->g, v)) {
     case LEAF_CONST:
         const_text(t, v);
@@ -78,12 +78,12 @@ static void leaf_text(Tree *t, Var v) {
 }
 
 /* One line for a variable. */
-static void line(Tree *t, Var v) {
+static void put_node_line(Tree *t, Var v) {
     ApplyId a = var_owner(t->g, v);
     uint32_t *id = a == APPLY_NONE ? &t->id[v] : &t->id[t->g->apply[a].out];
     if (!*id) *id = ++t->last_id;
     if (a == APPLY_NONE) {
-        leaf_text(t, v);
+        put_leaf_text(t, v);
     } else {
         print_op(t->s, t->g->apply[a].op, t->g->apply[a].props, t->out);
         if (t->g->apply[a].nout > 1) str_printf(t->out, ".%u", t->g->var[v].index);
@@ -100,66 +100,66 @@ static void line(Tree *t, Var v) {
 
 /* Shows a variable; its Apply goes onto the stack if its inputs are still to be shown.
  */
-static void show(Tree *t, Var v) {
+static void show_tree_node(Tree *t, Var v) {
     ApplyId a = var_owner(t->g, v);
     bool seen = a != APPLY_NONE && t->id[t->g->apply[a].out];
-    branches(t);
-    line(t, v);
+    draw_branches(t);
+    put_node_line(t, v);
     if (a == APPLY_NONE || t->g->apply[a].nin == 0) return;
-    vec_push(t->s, &t->stack, ((Open){a, 0}));
+    vec_push(t->s, &t->stack, ((OpenNode){a, 0}));
     bool deep = t->o->depth > 0 && t->stack.n > (size_t)t->o->depth;
     if (!seen && !deep) return;
     t->stack.p[t->stack.n - 1].next = t->g->apply[a].nin;
-    branches(t);
+    draw_branches(t);
     str_puts(t->out, "···\n");
     t->stack.n--;
 }
 
-static void root(Tree *t, Var v) {
-    show(t, v);
+static void show_tree_from(Tree *t, Var v) {
+    show_tree_node(t, v);
     while (t->stack.n) {
-        Open *top = &t->stack.p[t->stack.n - 1];
+        OpenNode *top = &t->stack.p[t->stack.n - 1];
         if (top->next == t->g->apply[top->a].nin) {
             t->stack.n--;
             continue;
         }
         Var in = apply_in(t->g, top->a)[top->next++];
-        show(t, in);
+        show_tree_node(t, in);
     }
 }
 
-static void graph(Tree *t, const Graph *g) {
+static void write_tree_graph(Tree *t, const Graph *g) {
     t->g = g;
     t->id = NEW_N(t->a, g->nvar + 1, uint32_t);
     t->last_id = 0;
     for (size_t i = 0; i < g->outputs.n; i++) {
         str_printf(t->out, "output %s\n", sym_text(t->s, g->outputs.p[i].label));
-        root(t, g->outputs.p[i].var);
+        show_tree_from(t, g->outputs.p[i].var);
     }
     for (size_t i = 0; i < g->updates.n; i++) {
         str_printf(t->out, "update %s\n",
                    sym_text(t->s, var_name(g, g->updates.p[i].shared)));
-        root(t, g->updates.p[i].value);
+        show_tree_from(t, g->updates.p[i].value);
     }
     for (size_t i = 0; i < g->effects.n; i++) {
         Var v = g->apply[g->effects.p[i]].out;
         if (t->id[v]) continue;
         str_puts(t->out, "effect\n");
-        root(t, v);
+        show_tree_from(t, v);
     }
     if (g->until != VAR_NONE) {
         str_puts(t->out, "until\n");
-        root(t, g->until);
+        show_tree_from(t, g->until);
     }
 }
 
 void tree_write(Graph *main, const WriteOptions *o, Str *out) {
     Tree t = {.s = main->s, .out = out, .a = arena_new(main->s), .o = o};
-    graph(&t, main);
+    write_tree_graph(&t, main);
     for (size_t i = 0; i < main->functions.n; i++) {
         str_printf(out, "\nfunction %s\n",
                    sym_text(main->s, main->functions.p[i]->name));
-        graph(&t, main->functions.p[i]);
+        write_tree_graph(&t, main->functions.p[i]);
     }
     vec_free(&t.stack);
     arena_free(t.a);
@@ -169,7 +169,7 @@ void tree_of_var(const Graph *g, Var v, int depth, Str *out) {
     WriteOptions o = {.format = IO_TREE, .depth = depth};
     Tree t = {.s = g->s, .out = out, .a = arena_new(g->s), .o = &o, .g = g};
     t.id = NEW_N(t.a, g->nvar + 1, uint32_t);
-    root(&t, v);
+    show_tree_from(&t, v);
     vec_free(&t.stack);
     arena_free(t.a);
 }

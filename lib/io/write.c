@@ -15,7 +15,7 @@ static int level_for(const char *path, const WriteOptions *o) {
     return o->zstd ? o->zstd : zst;
 }
 
-static bool picture(Graph *g, IoFormat f, Sink *k, const WriteOptions *o) {
+static bool write_picture(Graph *g, IoFormat f, Sink *k, const WriteOptions *o) {
     Str b = STR(g->s);
     if (f == IO_DOT)
         dot_write(g, &b);
@@ -28,14 +28,14 @@ static bool picture(Graph *g, IoFormat f, Sink *k, const WriteOptions *o) {
     return true;
 }
 
-static bool is_text(IoFormat f) {
+static bool is_text_format(IoFormat f) {
     return f == IO_YAML || f == IO_JSON;
 }
 
 static bool write_as(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptions *o) {
-    bool ok = f == IO_TLG  ? tlg_write(g, k, o)
-              : is_text(f) ? text_write(g, f, refs, k, o)
-                           : picture(g, f, k, o);
+    bool ok = f == IO_TLG         ? tlg_write(g, k, o)
+              : is_text_format(f) ? text_write(g, f, refs, k, o)
+                                  : write_picture(g, f, k, o);
     return sink_close(k) && ok;
 }
 
@@ -44,7 +44,7 @@ static bool write_through(Graph *g, const char *path, Writer *w, Sink *k,
                           const WriteOptions *o, bool commit) {
     IoFormat f = format_for(path, o);
     WriteOptions how = *o;
-    if (!is_text(f)) how.pack = true;
+    if (!is_text_format(f)) how.pack = true;
     Refs refs;
     bool opened = refs_open(&refs, g->s, path, commit ? w : NULL, &how);
     bool ok = opened && write_as(g, f, &refs, k, o);

@@ -6,28 +6,28 @@
 #include <string.h>
 #include <yaml.h>
 
-typedef struct Place {
+typedef struct MarkPlace {
     size_t line, column, at; /* column in characters; `at` in bytes of the text */
-} Place;
+} MarkPlace;
 
-typedef struct Yaml {
+typedef struct YamlReader {
     Session *s;
     Arena *a;
     uint32_t source;
     const char *text;
     size_t len;
     Vec(uint32_t) line; /* where each begins */
-    Place last;         /* of byte_of */
+    MarkPlace last;     /* of byte_of */
     Map seen;
     yaml_parser_t parser;
     yaml_event_t event;
     bool have; /* event is to be deleted */
     int flow;  /* open {...} and [...] */
-} Yaml;
+} YamlReader;
 
 /* ---- places: libyaml counts characters and lines, spans count bytes ---- */
 
-static void add_lines(Yaml *y) {
+static void add_lines(YamlReader *y) {
     const unsigned char *p = (const unsigned char *)y->text;
     vec_push(y->s, &y->line, 0);
     for (size_t i = 0; i < y->len; i++) {
@@ -40,18 +40,18 @@ static void add_lines(Yaml *y) {
     }
 }
 
-static bool within_character(const Yaml *y, size_t at) {
+static bool within_character(const YamlReader *y, size_t at) {
     return at < y->len && ((unsigned char)y->text[at] & 0xC0) == 0x80;
 }
 
 /* Where a mark's character begins. Marks lie near the one before, so the way from there
  * is short in a line of any length. */
-static uint32_t byte_of(Yaml *y, yaml_mark_t m) {
-    Place *p = &y->last;
+static uint32_t byte_of(YamlReader *y, yaml_mark_t m) {
+    MarkPlace *p = &y->last;
     if (m.line >= y->line.n) return (uint32_t)y->len;
     size_t begin = y->line.p[m.line];
     if (m.line != p->line || m.column < p->column / 2)
-        *p = (Place){.line = m.line, .at = begin};
+        *p = (MarkPlace){.line = m.line, .at = begin};
     for (; p->column > m.column && p->at > begin; p->column--)
         do
             p->at--;
@@ -63,17 +63,17 @@ static uint32_t byte_of(Yaml *y, yaml_mark_t m) {
     return (uint32_t)p->at;
 }
 
-static Span span_of(Yaml *y, yaml_mark_t begin, yaml_mark_t end) {
+static Span span_of_marks(YamlReader *y, yaml_mark_t begin, yaml_mark_t end) {
     uint32_t from = byte_of(y, begin), to = byte_of(y, end);
     return (Span){y->source, from, to > from ? to : from};
 }
 
 /* ---- events ---- */
 
-static bool syntax(Yaml *y) {
+static bool fail_yaml_syntax(YamlReader *y) {
     const yaml_parser_t *p = &y->parser;
     if (p->error == YAML_MEMORY_ERROR || !p->problem) mem_panic(y->s);
-    Span at = span_of(y, p->problem_mark, p->problem_mark);
+    Span at = span_of_marks(y, p->problem_mark, p->problem_mark);
     if (p->error == YAML_READER_ERROR)
         at.begin = at.end =
             (uint32_t)(p->problem_offset < y->len ? p->problem_offset : y->len);
@@ -81,14 +81,15 @@ static bool syntax(Yaml *y) {
                       p->context ? p->context : "");
 }
 
-static bool next(Yaml *y) {
+static bool next_event(YamlReader *y) {
     if (y->have) yaml_event_delete(&y->event);
     y->have = yaml_parser_parse(&y->parser, &y->event);
-    return y->have || syntax(y);
+    return y->have || fail_yaml_syntax(y);
 }
 
-static bool no_extras(Yaml *y, const yaml_char_t *anchor, const yaml_char_t *tag) {
-    Span at = span_of(y, y->event.start_mark, y->event.end_mark);
+static bool no_extras(YamlReader *y, const yaml_char_t *anchor,
+                      const yaml_char_t *tag) {
+    Span at = span_of_marks(y, y->event.start_mark, y->event.end_mark);
     if (anchor)
         return doc_unsafe(y->s, at, "YAML anchors (&) are not used in graph files");
     if (tag) return doc_unsafe(y->s, at, "YAML tags (!) are not used in graph files");
@@ -98,7 +99,7 @@ static bool no_extras(Yaml *y, const yaml_char_t *anchor, const yaml_char_t *tag
 /* ---- scalars ---- */
 
 /* A literal block stands in the source line by line behind its indentation. */
-static bool locate_block(const Yaml *y, Doc *d, size_t first_line) {
+static bool locate_block(const YamlReader *y, Doc *d, size_t first_line) {
     if (first_line >= y->line.n) return false;
     size_t at = y->line.p[first_line];
     Span span = {y->source, (uint32_t)at, (uint32_t)at};
@@ -118,13 +119,13 @@ static bool locate_block(const Yaml *y, Doc *d, size_t first_line) {
     return true;
 }
 
-static Doc *scalar(Yaml *y) {
+static Doc *read_scalar(YamlReader *y) {
     const yaml_event_t *e = &y->event;
     yaml_scalar_style_t style = e->data.scalar.style;
     Doc *d = NEW(y->a, Doc);
     d->n = e->data.scalar.length;
     d->p = arena_str(y->a, (const char *)e->data.scalar.value, d->n);
-    d->at = span_of(y, e->start_mark, e->end_mark);
+    d->at = span_of_marks(y, e->start_mark, e->end_mark);
     d->line = (uint32_t)e->start_mark.line + 1;
     d->col = (uint32_t)e->start_mark.column + 1;
     bool lines = e->start_mark.line != e->end_mark.line;
@@ -170,7 +171,7 @@ static int open_brackets(const char *p, size_t n) {
 }
 
 /* The expression that seems to have been meant: up to where its brackets close. */
-static size_t meant(const Yaml *y, size_t from) {
+static size_t intended_length(const YamlReader *y, size_t from) {
     int depth = 0;
     for (size_t i = from; i < y->len && y->text[i] != '\n'; i++) {
         char c = y->text[i];
@@ -181,12 +182,12 @@ static size_t meant(const Yaml *y, size_t from) {
     return 0;
 }
 
-static bool whole_in_flow(Yaml *y, const Doc *d) {
+static bool whole_in_flow(YamlReader *y, const Doc *d) {
     if (!y->flow || y->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE) return true;
     if (open_brackets(d->p, d->n) == 0) return true;
     fail(y->s, d->at, E_FORMAT,
          "YAML ends this text at the comma or bracket inside {...} or [...]");
-    size_t n = meant(y, d->at.begin);
+    size_t n = intended_length(y, d->at.begin);
     if (n > d->n)
         note(y->s, NOWHERE, "write it in quotes: \"%.*s\"", (int)n,
              y->text + d->at.begin);
@@ -196,13 +197,14 @@ static bool whole_in_flow(Yaml *y, const Doc *d) {
 
 /* ---- nodes ---- */
 
-static Doc *node(Yaml *y, int depth);
+static Doc *read_yaml_node(YamlReader *y, int depth);
 
-static bool read_key(Yaml *y, Doc *key) {
+static bool read_yaml_key(YamlReader *y, Doc *key) {
     if (y->event.type != YAML_SCALAR_EVENT)
-        return doc_unsafe(y->s, span_of(y, y->event.start_mark, y->event.start_mark),
+        return doc_unsafe(y->s,
+                          span_of_marks(y, y->event.start_mark, y->event.start_mark),
                           "a key is a name, not a collection");
-    Doc *k = scalar(y);
+    Doc *k = read_scalar(y);
     if (!no_extras(y, y->event.data.scalar.anchor, y->event.data.scalar.tag))
         return false;
     if (k->n == 2 && memcmp(k->p, "<<", 2) == 0)
@@ -215,10 +217,10 @@ static bool read_key(Yaml *y, Doc *key) {
     return true;
 }
 
-static Doc *collection(Yaml *y, DocKind kind, int depth) {
+static Doc *read_yaml_collection(YamlReader *y, DocKind kind, int depth) {
     Doc *d = NEW(y->a, Doc);
     d->kind = kind;
-    d->at = span_of(y, y->event.start_mark, y->event.start_mark);
+    d->at = span_of_marks(y, y->event.start_mark, y->event.start_mark);
     d->line = (uint32_t)y->event.start_mark.line + 1;
     d->col = (uint32_t)y->event.start_mark.column + 1;
     yaml_event_type_t end =
@@ -231,27 +233,27 @@ static Doc *collection(Yaml *y, DocKind kind, int depth) {
                     ? y->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE
                     : y->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
     y->flow += flow;
-    if (!next(y)) return NULL;
+    if (!next_event(y)) return NULL;
     while (y->event.type != end) {
         Doc key = {0};
-        if (kind == DOC_MAP && (!read_key(y, &key) || !next(y))) return NULL;
-        Doc *kid = node(y, depth + 1);
+        if (kind == DOC_MAP && (!read_yaml_key(y, &key) || !next_event(y))) return NULL;
+        Doc *kid = read_yaml_node(y, depth + 1);
         if (!kid) return NULL;
         kid->key = key.key;
         kid->key_at = key.key_at;
-        if (!doc_add(y->s, d, kid, &y->seen) || !next(y)) return NULL;
+        if (!doc_add(y->s, d, kid, &y->seen) || !next_event(y)) return NULL;
     }
     y->flow -= flow;
     return d;
 }
 
 /* The node that begins with the current event; afterwards that is its last one. */
-static Doc *node(Yaml *y, int depth) {
+static Doc *read_yaml_node(YamlReader *y, int depth) {
     const yaml_event_t *e = &y->event;
     switch ((int)e->type) {
     case YAML_SCALAR_EVENT: {
         if (!no_extras(y, e->data.scalar.anchor, e->data.scalar.tag)) return NULL;
-        Doc *d = scalar(y);
+        Doc *d = read_scalar(y);
         if (memchr(d->p, '\0', d->n)) {
             fail(y->s, d->at, E_FORMAT, "a NUL character in a text");
             return NULL;
@@ -261,51 +263,52 @@ static Doc *node(Yaml *y, int depth) {
     case YAML_SEQUENCE_START_EVENT:
         if (!no_extras(y, e->data.sequence_start.anchor, e->data.sequence_start.tag))
             return NULL;
-        return collection(y, DOC_LIST, depth);
+        return read_yaml_collection(y, DOC_LIST, depth);
     case YAML_MAPPING_START_EVENT:
         if (!no_extras(y, e->data.mapping_start.anchor, e->data.mapping_start.tag))
             return NULL;
-        return collection(y, DOC_MAP, depth);
+        return read_yaml_collection(y, DOC_MAP, depth);
     case YAML_ALIAS_EVENT:
-        doc_unsafe(y->s, span_of(y, e->start_mark, e->end_mark),
+        doc_unsafe(y->s, span_of_marks(y, e->start_mark, e->end_mark),
                    "YAML aliases (*) are not used in graph files");
         return NULL;
     default:
-        fail(y->s, span_of(y, e->start_mark, e->start_mark), E_FORMAT,
+        fail(y->s, span_of_marks(y, e->start_mark, e->start_mark), E_FORMAT,
              "there is nothing to read");
         return NULL;
     }
 }
 
-static Doc *document(Yaml *y) {
-    if (!next(y) || !next(y)) return NULL; /* the stream's start, the document's */
+static Doc *read_yaml_document(YamlReader *y) {
+    if (!next_event(y) || !next_event(y))
+        return NULL; /* the stream's start, the document's */
     if (y->event.type != YAML_DOCUMENT_START_EVENT) {
         fail(y->s, (Span){y->source, 0, 0}, E_FORMAT,
              "there is no document, only comments and space");
         return NULL;
     }
-    if (!next(y)) return NULL;
-    Doc *d = node(y, 0);
-    if (!d || !next(y) || !next(y)) return NULL;
+    if (!next_event(y)) return NULL;
+    Doc *d = read_yaml_node(y, 0);
+    if (!d || !next_event(y) || !next_event(y)) return NULL;
     if (y->event.type == YAML_STREAM_END_EVENT) return d;
-    fail(y->s, span_of(y, y->event.start_mark, y->event.start_mark), E_FORMAT,
+    fail(y->s, span_of_marks(y, y->event.start_mark, y->event.start_mark), E_FORMAT,
          "there is more than one YAML document; a graph file holds one");
     return NULL;
 }
 
 Doc *yaml_read(Session *s, Arena *a, uint32_t source) {
     const Source *src = source_get(s, source);
-    Yaml y = {.s = s,
-              .a = a,
-              .source = source,
-              .text = src->text,
-              .len = src->len,
-              .seen = MAP(s)};
+    YamlReader y = {.s = s,
+                    .a = a,
+                    .source = source,
+                    .text = src->text,
+                    .len = src->len,
+                    .seen = MAP(s)};
     if (!yaml_parser_initialize(&y.parser)) mem_panic(s);
     yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&y.parser, (const unsigned char *)src->text, src->len);
     add_lines(&y);
-    Doc *d = document(&y);
+    Doc *d = read_yaml_document(&y);
     if (y.have) yaml_event_delete(&y.event);
     yaml_parser_delete(&y.parser);
     vec_free(&y.line);

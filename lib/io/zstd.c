@@ -50,18 +50,18 @@ void zip_free(struct Zip *z) {
     mem_free(z);
 }
 
-static bool unpack(Session *s, ZSTD_DCtx *d, const char *name, ZSTD_inBuffer *in,
-                   uint64_t max, unsigned char **p, size_t *n) {
+static bool unpack_stream(Session *s, ZSTD_DCtx *d, const char *name, ZSTD_inBuffer *in,
+                          uint64_t max, unsigned char **p, size_t *n) {
     size_t cap = 0, left = 1;
     for (;;) {
-        if (cap - *n < 4096) *p = vec_grow_(s, *p, &cap, *n + (1 << 16), 1);
+        if (cap - *n < 4096) *p = mem_grow_vec_(s, *p, &cap, *n + (1 << 16), 1);
         ZSTD_outBuffer out = {*p + *n, cap - *n, 0};
         size_t before = in->pos;
         left = ZSTD_decompressStream(d, &out, in);
         const char *why = error_of(s, left);
         if (why) return fail(s, NOWHERE, E_FORMAT, "%s: can't unpack: %s", name, why);
         *n += out.pos;
-        if (*n > max) return fail_too_large(s, name, "unpacks to more", max);
+        if (*n > max) return file_fail_too_large(s, name, "unpacks to more", max);
         if (out.pos < out.size && in->pos == in->size)
             return left == 0 ||
                    fail(s, NOWHERE, E_TRUNCATED,
@@ -72,15 +72,15 @@ static bool unpack(Session *s, ZSTD_DCtx *d, const char *name, ZSTD_inBuffer *in
     }
 }
 
-bool unzstd(Session *s, const char *name, const unsigned char *p, size_t n,
-            uint64_t max, unsigned char **out, size_t *nout) {
+bool zstd_unpack(Session *s, const char *name, const unsigned char *p, size_t n,
+                 uint64_t max, unsigned char **out, size_t *nout) {
     *out = NULL;
     *nout = 0;
     ZSTD_DCtx *d = ZSTD_createDCtx();
     if (!d) mem_panic(s);
     ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, WINDOW_LOG);
     ZSTD_inBuffer in = {p, n, 0};
-    bool ok = unpack(s, d, name, &in, max, out, nout);
+    bool ok = unpack_stream(s, d, name, &in, max, out, nout);
     ZSTD_freeDCtx(d);
     if (!ok) mem_free(*out);
     return ok;

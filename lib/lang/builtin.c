@@ -8,15 +8,15 @@
 
 #include <string.h>
 
-typedef struct Call1 {
+typedef struct BuiltinCall {
     const Ast *e;
     size_t n; /* arguments without name, self included */
     Node arg[3];
-} Call1;
+} BuiltinCall;
 
 /* Compiles up to three arguments without name. */
-static bool plain_arguments(Compiler *c, const Ast *e, const Node *self, size_t least,
-                            size_t most, Call1 *call) {
+static bool compile_positional(Compiler *c, const Ast *e, const Node *self,
+                               size_t least, size_t most, BuiltinCall *call) {
     call->e = e;
     call->n = 0;
     if (self) call->arg[call->n++] = *self;
@@ -34,8 +34,8 @@ static bool plain_arguments(Compiler *c, const Ast *e, const Node *self, size_t 
 
 /* The keyword argument `name`; others are errors. *node stays as it is when it is
  * absent. */
-static bool keywords(Compiler *c, const Ast *e, size_t n, const char *const *name,
-                     Node *node) {
+static bool compile_keywords(Compiler *c, const Ast *e, size_t n,
+                             const char *const *name, Node *node) {
     for (size_t i = 0; i < e->nkid; i++) {
         const Ast *k = e->kid[i];
         if (k->kind != AST_KEYWORD) continue;
@@ -50,8 +50,8 @@ static bool keywords(Compiler *c, const Ast *e, size_t n, const char *const *nam
     return true;
 }
 
-static bool constant(Compiler *c, const Node *n, DType d, int ndim,
-                     const int64_t *shape, Span at, Node *out) {
+static bool constant_node(Compiler *c, const Node *n, DType d, int ndim,
+                          const int64_t *shape, Span at, Node *out) {
     Var v;
     if (!node_const(c, n, d, true, ndim, shape, &v)) return false;
     *out = node_var(v, at);
@@ -62,20 +62,20 @@ static bool constant(Compiler *c, const Node *n, DType d, int ndim,
 
 static bool cast_node(Compiler *c, const Node *n, DType d, Span at, Node *out) {
     Var v;
-    if (node_is_literal(n)) return constant(c, n, d, -1, NULL, at, out);
+    if (node_is_literal(n)) return constant_node(c, n, d, -1, NULL, at, out);
     if (n->kind == NODE_VAR && n->weak)
         v = n->var; /* with all its digits */
     else if (!compiler_var(c, n, DT_NONE, &v))
         return false;
     Span outer = c->b->from.at;
     if (!c->env) c->b->from.at = at;
-    *out = node_var(cast_to(c->b, v, d), at);
+    *out = node_var(op_cast_to(c->b, v, d), at);
     c->b->from.at = outer;
     return out->var != VAR_NONE;
 }
 
 /* complex(re, im), complex64(re, im) of literals: exact also for -0.0, inf and nan. */
-static bool complex_literal(Compiler *c, const Call1 *call, Node *out) {
+static bool complex_literal(Compiler *c, const BuiltinCall *call, Node *out) {
     const Node *re = &call->arg[0], *im = &call->arg[1];
     bool fits = re->kind == NODE_LITERAL && im->kind == NODE_LITERAL &&
                 re->lit.kind != K_COMPLEX && im->lit.kind != K_COMPLEX;
@@ -89,16 +89,16 @@ static bool complex_literal(Compiler *c, const Call1 *call, Node *out) {
 }
 
 static bool call_cast(Compiler *c, const Ast *e, const Node *self, DType d, Node *out) {
-    Call1 call;
+    BuiltinCall call;
     Node lit;
-    if (!keywords(c, e, 0, NULL, NULL)) return false;
-    if (!plain_arguments(c, e, self, 1, dtype_is_complex(d) ? 2 : 1, &call))
+    if (!compile_keywords(c, e, 0, NULL, NULL)) return false;
+    if (!compile_positional(c, e, self, 1, dtype_is_complex(d) ? 2 : 1, &call))
         return false;
     if (call.n == 1) return cast_node(c, &call.arg[0], d, e->at, out);
     return complex_literal(c, &call, &lit) && cast_node(c, &lit, d, e->at, out);
 }
 
-static bool read_dtype(Compiler *c, const Node *n, DType *d) {
+static bool read_dtype_argument(Compiler *c, const Node *n, DType *d) {
     *d = DT_NONE;
     if (n->kind == NODE_NONE) return true;
     if (n->kind == NODE_DTYPE) *d = n->dtype;
@@ -113,11 +113,12 @@ static bool read_dtype(Compiler *c, const Node *n, DType *d) {
 
 static bool call_astype(Compiler *c, const Ast *e, const Node *self, Node *out) {
     static const char *const names[] = {"dtype"};
-    Call1 call;
+    BuiltinCall call;
     Node key = {.kind = NODE_NONE, .at = e->at};
     DType d;
-    if (!plain_arguments(c, e, self, 1, 2, &call) || !keywords(c, e, 1, names, &key) ||
-        !read_dtype(c, call.n == 2 ? &call.arg[1] : &key, &d))
+    if (!compile_positional(c, e, self, 1, 2, &call) ||
+        !compile_keywords(c, e, 1, names, &key) ||
+        !read_dtype_argument(c, call.n == 2 ? &call.arg[1] : &key, &d))
         return false;
     if (d == DT_NONE) return fail(c->s, e->at, E_ARITY, "astype needs a dtype");
     return cast_node(c, &call.arg[0], d, e->at, out);
@@ -125,8 +126,8 @@ static bool call_astype(Compiler *c, const Ast *e, const Node *self, Node *out) 
 
 /* ---- array(list, dtype=, shape=) ---- */
 
-static bool read_shape(Compiler *c, const Node *n, uint32_t leaves, int *ndim,
-                       int64_t *shape) {
+static bool read_shape_argument(Compiler *c, const Node *n, uint32_t leaves, int *ndim,
+                                int64_t *shape) {
     uint64_t size = 1;
     bool ok = n->kind == NODE_LIST && n->n <= MAX_NDIM;
     *ndim = ok ? (int)n->n : 0;
@@ -152,25 +153,26 @@ static uint32_t count_literals(const Node *n) {
 
 static bool call_array(Compiler *c, const Ast *e, const Node *self, Node *out) {
     static const char *const names[] = {"dtype", "shape"};
-    Call1 call;
+    BuiltinCall call;
     Node key[2] = {{.kind = NODE_NONE, .at = e->at}, {.kind = NODE_NONE, .at = e->at}};
     DType d;
     int ndim = -1;
     int64_t shape[MAX_NDIM];
-    Parts p;
-    if (!plain_arguments(c, e, self, 1, 2, &call) || !keywords(c, e, 2, names, key))
+    OperandParts p;
+    if (!compile_positional(c, e, self, 1, 2, &call) ||
+        !compile_keywords(c, e, 2, names, key))
         return false;
     const Node *x = &call.arg[0];
-    if (!read_dtype(c, call.n == 2 ? &call.arg[1] : &key[0], &d) ||
+    if (!read_dtype_argument(c, call.n == 2 ? &call.arg[1] : &key[0], &d) ||
         !node_parts(c, x, &p))
         return false;
     if (key[1].kind != NODE_NONE && !node_is_literal(x))
         return fail(c->s, e->at, E_ARG, "shape= is for lists of literals: use reshape");
     if (key[1].kind != NODE_NONE &&
-        !read_shape(c, &key[1], count_literals(x), &ndim, shape))
+        !read_shape_argument(c, &key[1], count_literals(x), &ndim, shape))
         return false;
-    if (d == DT_NONE) d = parts_dtype(c, p, PROMOTE_NONE);
-    if (node_is_literal(x)) return constant(c, x, d, ndim, shape, e->at, out);
+    if (d == DT_NONE) d = operand_dtype(c, p, PROMOTE_NONE);
+    if (node_is_literal(x)) return constant_node(c, x, d, ndim, shape, e->at, out);
     return cast_node(c, x, d, e->at, out);
 }
 
@@ -204,10 +206,11 @@ static bool call_load(Compiler *c, const Ast *e, Node *out) {
 /* The state of a random stream as its four words: what a constant of it is printed as.
  */
 static bool call_rng_state(Compiler *c, const Ast *e, Node *out) {
-    Call1 call;
+    BuiltinCall call;
     int64_t four = 4;
     Value v = {.kind = TYPE_RANDOM};
-    if (!keywords(c, e, 0, NULL, NULL) || !plain_arguments(c, e, NULL, 1, 1, &call))
+    if (!compile_keywords(c, e, 0, NULL, NULL) ||
+        !compile_positional(c, e, NULL, 1, 1, &call))
         return false;
     const Node *n = &call.arg[0];
     if (n->kind != NODE_LIST || n->n != 4 || !node_is_literal(n))
@@ -232,8 +235,9 @@ static bool call_undefined(Compiler *c, const Ast *e, Node *out) {
 }
 
 static bool call_complex(Compiler *c, const Ast *e, const Node *self, Node *out) {
-    Call1 call;
-    return keywords(c, e, 0, NULL, NULL) && plain_arguments(c, e, self, 2, 2, &call) &&
+    BuiltinCall call;
+    return compile_keywords(c, e, 0, NULL, NULL) &&
+           compile_positional(c, e, self, 2, 2, &call) &&
            complex_literal(c, &call, out);
 }
 
@@ -272,7 +276,7 @@ const Builtin *builtin_find(const char *name) {
     return NULL;
 }
 
-bool is_builtin_name(const char *name) {
+bool builtin_is_name(const char *name) {
     return builtin_find(name) || dtype_find(name, strlen(name)) != DT_NONE;
 }
 
@@ -312,19 +316,19 @@ static bool fail_macro(Compiler *c, const Macro *m, Span at, DiagCode code,
                 *name ? " " : "", name, m->name, m->signature);
 }
 
-static bool same_name(const char *part, const char *name) {
+static bool is_parameter_name(const char *part, const char *name) {
     size_t n = strlen(name);
     return strncmp(part, name, n) == 0 &&
            (part[n] == '\0' || part[n] == '=' || part[n] == ' ');
 }
 
-static bool macro_keyword(Compiler *c, const Macro *m, const Ast *k, size_t n,
-                          char **part, const Ast **arg) {
+static bool match_macro_keyword(Compiler *c, const Macro *m, const Ast *k, size_t n,
+                                char **part, const Ast **arg) {
     const char *name = sym_text(c->s, k->sym);
     size_t i = 0;
     if (k->kind != AST_KEYWORD)
         return fail_macro(c, m, k->at, E_ARG, "can't take `**`", "");
-    while (i < n && !same_name(part[i], name))
+    while (i < n && !is_parameter_name(part[i], name))
         i++;
     if (i == n) return fail_macro(c, m, k->at, E_ARG, "has no argument", name);
     if (arg[i]) return fail_macro(c, m, k->at, E_ARG, "gets twice the argument", name);
@@ -347,7 +351,7 @@ bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out) {
     else if (i < npos)
         return fail_macro(c, m, e->kid[i]->at, E_ARITY, "got too many arguments", "");
     for (size_t k = npos; k < e->nkid; k++)
-        if (!macro_keyword(c, m, e->kid[k], n, part, arg)) return false;
+        if (!match_macro_keyword(c, m, e->kid[k], n, part, arg)) return false;
     for (i = 0; i < n; i++) {
         if (!arg[i] && part[i][0] == '*') arg[i] = rest_tuple(c, e, 0, 0);
         if (!arg[i] && !strchr(part[i], '='))
@@ -362,7 +366,7 @@ bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out) {
 
 /* ---- unknown functions ---- */
 
-bool fail_function(Compiler *c, const Ast *e) {
+bool compiler_fail_function(Compiler *c, const Ast *e) {
     static const char *const own[] = {"array", "astype", "complex", "floatX", "load"};
     const Graph *main = c->b->g->main;
     size_t n = 0, nmacro = 0;

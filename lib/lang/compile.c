@@ -52,13 +52,13 @@ void compiler_set_load(Compiler *c, LoadFn *load, void *ctx) {
 
 /* ---- definitions ---- */
 
-static const char *leaf_text(LeafKind k) {
+static const char *leaf_kind_text(LeafKind k) {
     static const char *const text[] = {"a variable", "an input", "shared", "a constant",
                                        "a dim"};
     return text[k];
 }
 
-bool compiler_name_free(Compiler *c, Sym name, Span at) {
+bool compiler_check_name(Compiler *c, Sym name, Span at) {
     const Graph *g = c->top.b->g;
     Var v = graph_find(g, name);
     uint64_t d;
@@ -68,14 +68,15 @@ bool compiler_name_free(Compiler *c, Sym name, Span at) {
     }
     if (v != VAR_NONE)
         return fail(c->s, at, E_DUPLICATE, "`%s` is already %s of the graph",
-                    sym_text(c->s, name), leaf_text(var_leaf(g, v)));
-    return !is_dim_name(c, name) || fail(c->s, at, E_DUPLICATE,
-                                         "`%s` is already a dim of the graph: dims and "
-                                         "variables share their names",
-                                         sym_text(c->s, name));
+                    sym_text(c->s, name), leaf_kind_text(var_leaf(g, v)));
+    return !compiler_is_dim_name(c, name) ||
+           fail(c->s, at, E_DUPLICATE,
+                "`%s` is already a dim of the graph: dims and "
+                "variables share their names",
+                sym_text(c->s, name));
 }
 
-bool compiler_dims_free(Compiler *c, const Type *t, Sym name, Span at) {
+bool compiler_check_dims(Compiler *c, const Type *t, Sym name, Span at) {
     const Graph *g = c->top.b->g;
     for (int i = 0; i < t->ndim; i++) {
         if (!dim_is_named(t->dim[i])) continue;
@@ -88,7 +89,7 @@ bool compiler_dims_free(Compiler *c, const Type *t, Sym name, Span at) {
             return fail(c->s, at, E_DUPLICATE,
                         "`%s` is already %s of the graph and can't be a dim: dims and "
                         "variables share their names",
-                        sym_text(c->s, dim), leaf_text(var_leaf(g, v)));
+                        sym_text(c->s, dim), leaf_kind_text(var_leaf(g, v)));
     }
     return true;
 }
@@ -102,7 +103,7 @@ bool compiler_define_ast(Compiler *c, const Ast *e) {
     size_t n = annotated ? 1 : e->nkid - 1;
     for (size_t i = 0; i < n; i++) {
         Sym name = annotated ? e->sym : e->kid[i]->sym;
-        if (!compiler_name_free(c, name, annotated ? e->at : e->kid[i]->at))
+        if (!compiler_check_name(c, name, annotated ? e->at : e->kid[i]->at))
             return false;
     }
     for (size_t i = 0; i < n; i++)
@@ -114,7 +115,7 @@ bool compiler_define_ast(Compiler *c, const Ast *e) {
 bool compiler_define(Compiler *c, Span text) {
     const Ast **e;
     size_t n;
-    if (!expr_parse_block(c->s, c->arena, text, &e, &n)) return false;
+    if (!ast_parse_block(c->s, c->arena, text, &e, &n)) return false;
     for (size_t i = 0; i < n; i++)
         if (!compiler_define_ast(c, e[i])) return false;
     return true;
@@ -124,10 +125,12 @@ bool compiler_define(Compiler *c, Span text) {
 
 /* v as a value of type t: filter_variable, but a dim that nothing has yet says nothing.
  */
-static bool conform(Compiler *c, const char *what, const Type *t, Span at, Var *v) {
+static bool conform_to_type(Compiler *c, const char *what, const Type *t, Span at,
+                            Var *v) {
     Dim dim[MAX_NDIM];
     for (int i = 0; i < t->ndim; i++) {
-        bool known = !dim_is_named(t->dim[i]) || is_dim_name(c, dim_sym(t->dim[i]));
+        bool known =
+            !dim_is_named(t->dim[i]) || compiler_is_dim_name(c, dim_sym(t->dim[i]));
         dim[i] = known ? t->dim[i] : DIM_UNKNOWN;
     }
     Span outer = c->b->from.at;
@@ -138,7 +141,7 @@ static bool conform(Compiler *c, const char *what, const Type *t, Span at, Var *
     return *v != VAR_NONE;
 }
 
-static const Type *parse_type(Compiler *c, Span at) {
+static const Type *parse_declared_type(Compiler *c, Span at) {
     const char *p = source_get(c->s, at.source)->text + at.begin;
     return type_parse(c->s, p, at.end - at.begin, at);
 }
@@ -146,7 +149,7 @@ static const Type *parse_type(Compiler *c, Span at) {
 /* ---- named trees ---- */
 
 /* Can the leaf of a tree be a variable, without a word if not? */
-static bool leaf_is_value(const Compiler *c, const Node *n) {
+static bool is_value_leaf(const Compiler *c, const Node *n) {
     int64_t i;
     if (n->kind != NODE_LITERAL) return n->kind == NODE_VAR || n->kind == NODE_NONE;
     if (n->lit.kind == K_INT) return literal_i64(&n->lit, &i);
@@ -155,10 +158,10 @@ static bool leaf_is_value(const Compiler *c, const Node *n) {
            !(x > (double)FLT_MAX);
 }
 
-static bool tree_is_values(const Compiler *c, const Node *n) {
-    if (n->kind != NODE_LIST && n->kind != NODE_DICT) return leaf_is_value(c, n);
+static bool is_tree_of_values(const Compiler *c, const Node *n) {
+    if (n->kind != NODE_LIST && n->kind != NODE_DICT) return is_value_leaf(c, n);
     for (size_t i = 0; i < n->n; i++)
-        if (!tree_is_values(c, &n->item[i])) return false;
+        if (!is_tree_of_values(c, &n->item[i])) return false;
     return true;
 }
 
@@ -170,50 +173,50 @@ static const char *tree_path(Compiler *c, const char *path, const Node *n, size_
 }
 
 /* {} or [] as a result. */
-static bool is_empty(const Node *n) {
+static bool is_empty_tree(const Node *n) {
     return (n->kind == NODE_DICT || n->kind == NODE_LIST) && n->n == 0;
 }
 
-Var empty_var(Compiler *c) {
+Var compiler_empty_var(Compiler *c) {
     Value empty = {.kind = TYPE_EMPTY};
     return graph_const_value(c->b->g, type_simple(c->s, TYPE_EMPTY), &empty);
 }
 
 /* An empty list is an array wherever it is a value. */
-static bool empty_leaf(Compiler *c, const Node *n, Var *v) {
+static bool empty_tree_var(Compiler *c, const Node *n, Var *v) {
     if (n->kind == NODE_LIST) return compiler_var(c, n, DT_NONE, v);
-    *v = empty_var(c);
+    *v = compiler_empty_var(c);
     return true;
 }
 
-static bool note_leaves(Compiler *c, const char *path, const Node *n) {
+static bool record_tree_leaves(Compiler *c, const char *path, const Node *n) {
     Var v;
-    bool empty = is_empty(n);
+    bool empty = is_empty_tree(n);
     if (empty || (n->kind != NODE_LIST && n->kind != NODE_DICT)) {
-        if (empty ? !empty_leaf(c, n, &v) : !compiler_var(c, n, DT_NONE, &v))
+        if (empty ? !empty_tree_var(c, n, &v) : !compiler_var(c, n, DT_NONE, &v))
             return false;
         vec_push(c->s, &c->top.b->g->trees, ((VarName){v, sym(c->s, path)}));
         return true;
     }
     for (size_t i = 0; i < n->n; i++)
-        if (!note_leaves(c, tree_path(c, path, n, i), &n->item[i])) return false;
+        if (!record_tree_leaves(c, tree_path(c, path, n, i), &n->item[i])) return false;
     return true;
 }
 
 /* Notes the leaves of a tree that a name of the main graph is bound to. */
-static bool note_tree(Compiler *c, Sym name, const Node *n) {
+static bool record_named_tree(Compiler *c, Sym name, const Node *n) {
     const Graph *g = c->top.b->g;
     bool tree = n->kind == NODE_LIST || n->kind == NODE_DICT;
-    return !tree || g->main != g || !tree_is_values(c, n) ||
-           note_leaves(c, sym_text(c->s, name), n);
+    return !tree || g->main != g || !is_tree_of_values(c, n) ||
+           record_tree_leaves(c, sym_text(c->s, name), n);
 }
 
 /* ---- compiling one ---- */
 
-static bool bind(Compiler *c, Sym name, Span at, const Node *n) {
+static bool bind_definition(Compiler *c, Sym name, Span at, const Node *n) {
     Graph *g = c->top.b->g;
     Var v = n->var;
-    if (graph_find(g, name) != VAR_NONE || is_dim_name(c, name))
+    if (graph_find(g, name) != VAR_NONE || compiler_is_dim_name(c, name))
         return fail(c->s, at, E_DUPLICATE, "`%s` is defined twice",
                     sym_text(c->s, name));
     if (n->kind == NODE_LITERAL || n->kind == NODE_VAR) {
@@ -224,10 +227,10 @@ static bool bind(Compiler *c, Sym name, Span at, const Node *n) {
     Node *keep = NEW(c->arena, Node);
     *keep = *n;
     map_put(&c->named, name, (uintptr_t)keep);
-    return note_tree(c, name, n);
+    return record_named_tree(c, name, n);
 }
 
-static bool unpack(Compiler *c, const Ast *e, const Node *n) {
+static bool bind_targets(Compiler *c, const Ast *e, const Node *n) {
     size_t want = e->nkid - 1;
     bool all = n->kind == NODE_VAR && n->n > 1; /* one is given, others are there */
     if (n->kind != NODE_LIST && !all)
@@ -237,20 +240,21 @@ static bool unpack(Compiler *c, const Ast *e, const Node *n) {
         return fail(c->s, n->at, E_ARITY, "%zu names for %s", want,
                     str_counted(c->s, n->n, "value"));
     for (size_t i = 0; i < want; i++)
-        if (!bind(c, e->kid[i]->sym, e->kid[i]->at, &n->item[i])) return false;
+        if (!bind_definition(c, e->kid[i]->sym, e->kid[i]->at, &n->item[i]))
+            return false;
     return true;
 }
 
 static bool define_annotated(Compiler *c, const Ast *e) {
     Node n;
     Var v;
-    const Type *t = parse_type(c, e->type);
-    if (!t || !compile(c, e->kid[0], receiver_dtype(t), &n) ||
-        !node_for(c, &n, t, &v) ||
-        !conform(c, "the declared type", t, e->kid[0]->at, &v))
+    const Type *t = parse_declared_type(c, e->type);
+    if (!t || !compile(c, e->kid[0], compiler_receiver_dtype(t), &n) ||
+        !node_to_type(c, &n, t, &v) ||
+        !conform_to_type(c, "the declared type", t, e->kid[0]->at, &v))
         return false;
     n = node_var(v, e->at);
-    return bind(c, e->sym, e->at, &n);
+    return bind_definition(c, e->sym, e->at, &n);
 }
 
 bool compile_definition(Compiler *c, const Ast *e) {
@@ -261,8 +265,8 @@ bool compile_definition(Compiler *c, const Ast *e) {
         ok = define_annotated(c, e);
     else
         ok = compile(c, e->kid[e->nkid - 1], DT_NONE, &n) &&
-             (e->nkid == 2 ? bind(c, e->kid[0]->sym, e->kid[0]->at, &n)
-                           : unpack(c, e, &n));
+             (e->nkid == 2 ? bind_definition(c, e->kid[0]->sym, e->kid[0]->at, &n)
+                           : bind_targets(c, e, &n));
     c->busy--;
     return ok;
 }
@@ -282,56 +286,56 @@ bool compiler_ast(Compiler *c, const Ast *e, Node *out) {
 }
 
 bool compiler_expr(Compiler *c, Span text, const Type *receiver, Var *out) {
-    const Ast *e = expr_parse(c->s, c->arena, text);
+    const Ast *e = ast_parse(c->s, c->arena, text);
     Node n;
-    return e && compile_whole(c, e, receiver_dtype(receiver), &n) &&
-           node_for(c, &n, receiver, out);
+    return e && compile_whole(c, e, compiler_receiver_dtype(receiver), &n) &&
+           node_to_type(c, &n, receiver, out);
 }
 
 /* ---- outputs ---- */
 
-static bool add_output(Compiler *c, const char *label, const Node *n) {
+static bool add_labelled_output(Compiler *c, const char *label, const Node *n) {
     Var v;
     Sym y = sym(c->s, label);
     if (graph_output(c->top.b->g, y) != VAR_NONE)
         return fail(c->s, n->at, E_DUPLICATE, "there are two outputs `%s`", label);
-    if (is_empty(n) ? !empty_leaf(c, n, &v) : !compiler_var(c, n, DT_NONE, &v))
+    if (is_empty_tree(n) ? !empty_tree_var(c, n, &v) : !compiler_var(c, n, DT_NONE, &v))
         return false;
     vec_push(c->s, &c->top.b->g->outputs, ((Output){y, v}));
     return true;
 }
 
 /* A tree's leaves, as LABEL/key; node_tree has limited its depth. */
-static bool add_outputs(Compiler *c, const char *label, const Node *n) {
-    if (is_empty(n) || (n->kind != NODE_LIST && n->kind != NODE_DICT))
-        return add_output(c, label, n);
+static bool add_tree_outputs(Compiler *c, const char *label, const Node *n) {
+    if (is_empty_tree(n) || (n->kind != NODE_LIST && n->kind != NODE_DICT))
+        return add_labelled_output(c, label, n);
     for (size_t i = 0; i < n->n; i++) {
-        if (!add_outputs(c, tree_path(c, label, n, i), &n->item[i])) return false;
+        if (!add_tree_outputs(c, tree_path(c, label, n, i), &n->item[i])) return false;
     }
     return true;
 }
 
 bool compiler_output(Compiler *c, Sym label, Span text) {
     Node n;
-    const Ast *e = expr_parse(c->s, c->arena, text);
+    const Ast *e = ast_parse(c->s, c->arena, text);
     if (!e) return false;
     if (!label && e->kind != AST_NAME)
         return fail(c->s, e->at, E_NAME,
                     "an output that is an expression needs a label");
     return compile_whole(c, e, DT_NONE, &n) &&
-           add_outputs(c, sym_text(c->s, label ? label : e->sym), &n);
+           add_tree_outputs(c, sym_text(c->s, label ? label : e->sym), &n);
 }
 
 bool compiler_output_defined(Compiler *c, Span name) {
     Node n;
-    const Ast *e = expr_parse(c->s, c->arena, name);
+    const Ast *e = ast_parse(c->s, c->arena, name);
     if (!e || !compile_whole(c, e, DT_NONE, &n)) return false;
-    return n.kind == NODE_FUNCTION || add_outputs(c, sym_text(c->s, e->sym), &n);
+    return n.kind == NODE_FUNCTION || add_tree_outputs(c, sym_text(c->s, e->sym), &n);
 }
 
 /* ---- updates ---- */
 
-static bool update(Compiler *c, const Ast *e) {
+static bool compile_update(Compiler *c, const Ast *e) {
     Graph *g = c->top.b->g;
     Sym name = e->kind == AST_ANNOT ? e->sym : e->kid[0]->sym;
     const char *text = sym_text(c->s, name);
@@ -345,8 +349,8 @@ static bool update(Compiler *c, const Ast *e) {
     if (graph_update(g, w) != VAR_NONE)
         return fail(c->s, e->at, E_DUPLICATE, "`%s` is updated twice", text);
     const Type *t = var_type(g, w);
-    if (!compile_whole(c, e->kid[1], receiver_dtype(t), &n) ||
-        !node_for(c, &n, t, &v) || !conform(c, text, t, e->kid[1]->at, &v))
+    if (!compile_whole(c, e->kid[1], compiler_receiver_dtype(t), &n) ||
+        !node_to_type(c, &n, t, &v) || !conform_to_type(c, text, t, e->kid[1]->at, &v))
         return false;
     vec_push(c->s, &g->updates, ((Update){w, v}));
     return true;
@@ -355,8 +359,8 @@ static bool update(Compiler *c, const Ast *e) {
 bool compiler_update(Compiler *c, Span text) {
     const Ast **e;
     size_t n;
-    if (!expr_parse_block(c->s, c->arena, text, &e, &n)) return false;
+    if (!ast_parse_block(c->s, c->arena, text, &e, &n)) return false;
     for (size_t i = 0; i < n; i++)
-        if (!update(c, e[i])) return false;
+        if (!compile_update(c, e[i])) return false;
     return true;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The arguments of one call, in the order of the signature. */
-typedef struct Args {
+typedef struct CallArgs {
     const Op *op;
     const Signature *sig;
     Node *in; /* sig->nin of them; those of rest parameters are in `rest`, too */
@@ -17,7 +17,7 @@ typedef struct Args {
     size_t nrest;
     const Node *rest;
     Span at;
-} Args;
+} CallArgs;
 
 bool signature_text(Compiler *c, const Op *op, Str *out) {
     (void)c;
@@ -29,8 +29,8 @@ bool signature_text(Compiler *c, const Op *op, Str *out) {
     return false;
 }
 
-static bool fail_call(Compiler *c, const Args *a, Span at, DiagCode code,
-                      const char *what, const char *name) {
+static bool fail_op_call(Compiler *c, const CallArgs *a, Span at, DiagCode code,
+                         const char *what, const char *name) {
     Str b = STR(c->s);
     signature_text(c, a->op, &b);
     fail(c->s, at, code, "%s %s%s%s: the function is %s", a->op->name, what,
@@ -45,36 +45,37 @@ static bool fail_call(Compiler *c, const Args *a, Span at, DiagCode code,
 
 /* ---- matching ---- */
 
-static bool put(Compiler *c, Args *a, size_t k, const Node *n) {
+static bool put_call_argument(Compiler *c, CallArgs *a, size_t k, const Node *n) {
     bool prop = k >= a->sig->nin;
     bool *has = prop ? &a->has_prop[k - a->sig->nin] : &a->has_in[k];
     Sym name = prop ? a->sig->prop[k - a->sig->nin].name : a->sig->in[k].name;
     if (*has)
-        return fail_call(c, a, n->at, E_ARG, "gets twice the argument",
-                         sym_text(c->s, name));
+        return fail_op_call(c, a, n->at, E_ARG, "gets twice the argument",
+                            sym_text(c->s, name));
     *has = true;
     *(prop ? &a->prop[k - a->sig->nin] : &a->in[k]) = *n;
     return true;
 }
 
-static bool put_keyword(Compiler *c, Args *a, Sym name, const Node *n) {
+static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
     for (size_t i = 0; i < a->sig->nin; i++)
-        if (a->sig->in[i].name == name) return put(c, a, i, n);
+        if (a->sig->in[i].name == name) return put_call_argument(c, a, i, n);
     for (size_t i = 0; i < a->sig->nprop; i++)
-        if (a->sig->prop[i].name == name) return put(c, a, a->sig->nin + i, n);
-    return fail_call(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
+        if (a->sig->prop[i].name == name)
+            return put_call_argument(c, a, a->sig->nin + i, n);
+    return fail_op_call(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
 }
 
 /* A text can't be an input: one that comes first is the first prop's, as in
  * einsum('ij->ji', x). */
-static bool leading_text(const Args *a, size_t n, const Node *arg) {
+static bool has_leading_text(const CallArgs *a, size_t n, const Node *arg) {
     return n > 0 && arg[0].kind == NODE_STRING && a->sig->nin > 0 &&
            a->sig->in[0].kind == IN_TENSOR && a->sig->nprop > 0 &&
            a->sig->prop[0].type == T_STR && a->sig->prop[0].required;
 }
 
 /* The same at the place of an input that may be left out, as in pad(x, 1, 'edge'). */
-static bool text_for_prop(const Args *a, size_t i, const Node *arg) {
+static bool is_text_for_prop(const CallArgs *a, size_t i, const Node *arg) {
     return arg->kind == NODE_STRING && i >= a->sig->min_in &&
            a->sig->in[i].kind == IN_TENSOR && a->sig->nprop > 0 &&
            a->sig->prop[0].type == T_STR;
@@ -82,7 +83,7 @@ static bool text_for_prop(const Args *a, size_t i, const Node *arg) {
 
 /* Is the list at the place of a rest parameter all that it gets? A second one beside it
  * can only be another item, if it is not for a prop. */
-static bool is_whole_rest(const Args *a, const Node *arg, size_t left) {
+static bool is_whole_rest(const CallArgs *a, const Node *arg, size_t left) {
     const Signature *sig = a->sig;
     bool prop =
         sig->nprop > 0 && (sig->prop[0].type == T_INTS || sig->prop[0].type == T_AXES);
@@ -91,16 +92,16 @@ static bool is_whole_rest(const Args *a, const Node *arg, size_t left) {
 
 /* Positional arguments. A rest parameter takes one list, or all that is left, which is
  * the only way after a text. */
-static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
-    size_t fixed = a->sig->nrest > 1 ? a->sig->nin : sig_fixed(a->sig), i = 0;
-    bool text = leading_text(a, n, arg);
+static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) {
+    size_t fixed = a->sig->nrest > 1 ? a->sig->nin : signature_fixed(a->sig), i = 0;
+    bool text = has_leading_text(a, n, arg);
     if (text) {
-        if (!put(c, a, a->sig->nin, arg)) return false;
+        if (!put_call_argument(c, a, a->sig->nin, arg)) return false;
         arg++;
         n--;
     }
-    for (; i < n && i < fixed && !text_for_prop(a, i, &arg[i]); i++)
-        if (!put(c, a, i, &arg[i])) return false;
+    for (; i < n && i < fixed && !is_text_for_prop(a, i, &arg[i]); i++)
+        if (!put_call_argument(c, a, i, &arg[i])) return false;
     if (i == n) return true;
     size_t next = a->sig->nin;
     if (i == fixed && fixed < a->sig->nin) {
@@ -112,20 +113,20 @@ static bool put_positional(Compiler *c, Args *a, size_t n, const Node *arg) {
     }
     for (; i < n; i++, next++) {
         if (next >= a->sig->nin + a->sig->nprop)
-            return fail_call(c, a, arg[i].at, E_ARITY, "got too many arguments", "");
-        if (!put(c, a, next, &arg[i])) return false;
+            return fail_op_call(c, a, arg[i].at, E_ARITY, "got too many arguments", "");
+        if (!put_call_argument(c, a, next, &arg[i])) return false;
     }
     return true;
 }
 
 /* One rest parameter after the other, each a list or one value, all of one length. */
-static bool gather_lists(Compiler *c, Args *a) {
+static bool gather_lists(Compiler *c, CallArgs *a) {
     const Signature *sig = a->sig;
-    size_t first = sig_fixed(sig), each = 0, at = 0;
+    size_t first = signature_fixed(sig), each = 0, at = 0;
     for (size_t k = first; k < sig->nin; k++) {
         const char *name = sym_text(c->s, sig->in[k].name);
         if (!a->has_in[k])
-            return fail_call(c, a, a->at, E_ARITY, "needs the argument", name);
+            return fail_op_call(c, a, a->at, E_ARITY, "needs the argument", name);
         size_t n = a->in[k].kind == NODE_LIST ? a->in[k].n : 1;
         if (k > first && n != each)
             return fail(c->s, a->in[k].at, E_ARITY,
@@ -145,9 +146,9 @@ static bool gather_lists(Compiler *c, Args *a) {
     return true;
 }
 
-static bool check_given(Compiler *c, Args *a) {
+static bool check_required_given(Compiler *c, CallArgs *a) {
     const Signature *sig = a->sig;
-    size_t fixed = sig_fixed(sig);
+    size_t fixed = signature_fixed(sig);
     if (sig->nrest == 1 && a->has_in[fixed] && !a->rest) {
         const Node *n = &a->in[fixed];
         a->rest = n->kind == NODE_LIST ? n->item : n;
@@ -157,20 +158,20 @@ static bool check_given(Compiler *c, Args *a) {
         if (a->has_in[i] && a->in[i].kind == NODE_NONE && sig->in[i].optional)
             a->has_in[i] = false;
         if (!a->has_in[i] && i < sig->min_in)
-            return fail_call(c, a, a->at, E_ARITY, "needs the argument",
-                             sym_text(c->s, sig->in[i].name));
+            return fail_op_call(c, a, a->at, E_ARITY, "needs the argument",
+                                sym_text(c->s, sig->in[i].name));
     }
     if (sig->nrest > 1 && !gather_lists(c, a)) return false;
     for (size_t i = 0; i < sig->nprop; i++)
         if (!a->has_prop[i] && sig->prop[i].required)
-            return fail_call(c, a, a->at, E_ARITY, "needs the argument",
-                             sym_text(c->s, sig->prop[i].name));
+            return fail_op_call(c, a, a->at, E_ARITY, "needs the argument",
+                                sym_text(c->s, sig->prop[i].name));
     return true;
 }
 
 /* A method whose last argument is a list of integers takes them one by one, too:
  * x.reshape(4, 3), x.transpose(1, 0). */
-static bool list_of_rest(Compiler *c, const Args *a, size_t *n, Node *arg) {
+static bool gather_rest_ints(Compiler *c, const CallArgs *a, size_t *n, Node *arg) {
     const Signature *sig = a->sig;
     size_t all = sig->nin + sig->nprop;
     if (*n <= all || all < 2 || sig->nrest) return true;
@@ -182,7 +183,7 @@ static bool list_of_rest(Compiler *c, const Args *a, size_t *n, Node *arg) {
     return compiler_tree(c, rest, &arg[last], NULL, arg[last].at, &arg[last]);
 }
 
-static bool match(Compiler *c, const Ast *e, const Node *self, Args *a) {
+static bool match_arguments(Compiler *c, const Ast *e, const Node *self, CallArgs *a) {
     size_t first = e->kind == AST_METHOD, npos = 0;
     Node *arg = arena_alloc(c->tmp, (e->nkid + 1) * sizeof *arg);
     if (self) arg[npos++] = *self;
@@ -191,7 +192,7 @@ static bool match(Compiler *c, const Ast *e, const Node *self, Args *a) {
          i < e->nkid && e->kid[i]->kind != AST_KEYWORD && e->kid[i]->kind != AST_STARS;
          i++)
         if (!compile(c, e->kid[i], DT_NONE, &arg[npos++])) return false;
-    if (self && !list_of_rest(c, a, &npos, arg)) return false;
+    if (self && !gather_rest_ints(c, a, &npos, arg)) return false;
     if (!put_positional(c, a, npos, arg)) return false;
     for (; i < e->nkid; i++) {
         Node n;
@@ -200,7 +201,7 @@ static bool match(Compiler *c, const Ast *e, const Node *self, Args *a) {
         n.at = e->kid[i]->at;
         if (!put_keyword(c, a, e->kid[i]->sym, &n)) return false;
     }
-    return check_given(c, a);
+    return check_required_given(c, a);
 }
 
 /* ---- props ---- */
@@ -220,7 +221,7 @@ static const char *prop_wants(const PropDef *def) {
     return text[def->type];
 }
 
-static bool ints_into(const Node *n, int64_t *v) {
+static bool read_ints_into(const Node *n, int64_t *v) {
     size_t count = n->kind == NODE_LIST ? n->n : 1;
     for (size_t i = 0; i < count; i++) {
         const Node *k = n->kind == NODE_LIST ? &n->item[i] : n;
@@ -231,17 +232,18 @@ static bool ints_into(const Node *n, int64_t *v) {
 
 /* A number or a list. A pair of lists of one length, as tensordot's ([1, 2], [0, 1]),
  * is read one after the other where `pair` is accepted. */
-static bool prop_ints(Compiler *c, const Node *n, bool pair, Prop *out) {
+static bool read_prop_ints(Compiler *c, const Node *n, bool pair, Prop *out) {
     const Node *k = n->item;
     pair = pair && n->kind == NODE_LIST && n->n == 2 && k[0].kind == NODE_LIST &&
            k[1].kind == NODE_LIST && k[0].n == k[1].n;
     size_t count = pair ? 2 * k[0].n : n->kind == NODE_LIST ? n->n : 1;
     int64_t *v = arena_alloc(c->tmp, (count + 1) * sizeof *v);
     *out = PROP_INTS(v, count);
-    return pair ? ints_into(&k[0], v) && ints_into(&k[1], v + k[0].n) : ints_into(n, v);
+    return pair ? read_ints_into(&k[0], v) && read_ints_into(&k[1], v + k[0].n)
+                : read_ints_into(n, v);
 }
 
-static bool prop_dtype(Compiler *c, const Node *n, Prop *out) {
+static bool read_prop_dtype(Compiler *c, const Node *n, Prop *out) {
     DType d = n->dtype;
     if (n->kind == NODE_STRING) {
         const char *text = sym_text(c->s, n->sym);
@@ -251,7 +253,7 @@ static bool prop_dtype(Compiler *c, const Node *n, Prop *out) {
     return (n->kind == NODE_DTYPE || n->kind == NODE_STRING) && d != DT_NONE;
 }
 
-static bool prop_graph(Compiler *c, const Node *n, Prop *out) {
+static bool read_prop_graph(Compiler *c, const Node *n, Prop *out) {
     Graph *fn = n->kind == NODE_FUNCTION ? n->fn
                 : n->kind == NODE_STRING ? graph_function(c->b->g, n->sym)
                                          : NULL;
@@ -259,7 +261,7 @@ static bool prop_graph(Compiler *c, const Node *n, Prop *out) {
     return fn != NULL;
 }
 
-static bool prop_read(Compiler *c, const PropDef *def, const Node *n, Prop *out) {
+static bool read_prop_value(Compiler *c, const PropDef *def, const Node *n, Prop *out) {
     bool number = n->kind == NODE_LITERAL;
     int64_t i = 0;
     if (n->kind == NODE_NONE && def->none) {
@@ -285,19 +287,19 @@ static bool prop_read(Compiler *c, const PropDef *def, const Node *n, Prop *out)
         *out = PROP_STR(n->sym);
         return n->kind == NODE_STRING;
     case T_DTYPE:
-        return prop_dtype(c, n, out);
+        return read_prop_dtype(c, n, out);
     case T_INTS:
     case T_AXES:
-        return prop_ints(c, n, def->type == T_INTS, out);
+        return read_prop_ints(c, n, def->type == T_INTS, out);
     case T_GRAPH:
         break;
     }
-    return prop_graph(c, n, out);
+    return read_prop_graph(c, n, out);
 }
 
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
                Prop *out) {
-    if (prop_read(c, def, n, out)) return true;
+    if (read_prop_value(c, def, n, out)) return true;
     if (def->type == T_DTYPE && n->kind == NODE_STRING)
         return fail(c->s, n->at, E_DTYPE, "%s: there is no dtype '%s'", op->name,
                     sym_text(c->s, n->sym));
@@ -308,7 +310,7 @@ bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
 }
 
 /* A tensor among the arguments: then the values are not made from nothing. */
-static bool has_strong_tensor(const Args *a) {
+static bool has_strong_tensor(const CallArgs *a) {
     for (size_t i = 0; i < a->sig->nin; i++)
         if (a->sig->in[i].kind == IN_TENSOR && a->has_in[i] &&
             a->in[i].kind == NODE_VAR && !a->in[i].weak)
@@ -317,8 +319,8 @@ static bool has_strong_tensor(const Args *a) {
 }
 
 /* The dtype that values made from nothing get: given, or that of the receiver. */
-static bool read_props(Compiler *c, const Args *a, DType want, const Props **props,
-                       DType *creates) {
+static bool read_call_props(Compiler *c, const CallArgs *a, DType want,
+                            const Props **props, DType *creates) {
     const Signature *sig = a->sig;
     bool any = false;
     *props = NULL;
@@ -349,8 +351,8 @@ static bool read_props(Compiler *c, const Args *a, DType want, const Props **pro
 
 /* The dtype of literals that meet no tensor: what is made of them decides when it is of
  * their kind. */
-static DType lone_dtype(const Compiler *c, Parts p, DType creates) {
-    DType d = parts_dtype(c, p, PROMOTE_NONE);
+static DType lone_dtype(const Compiler *c, OperandParts p, DType creates) {
+    DType d = operand_dtype(c, p, PROMOTE_NONE);
     bool fits = creates != DT_NONE && p.strong == DT_NONE &&
                 (!p.variable || dtype_is_inexact(d)) &&
                 (dtype_kind(d) == dtype_kind(creates) ||
@@ -358,13 +360,13 @@ static DType lone_dtype(const Compiler *c, Parts p, DType creates) {
     return fits ? creates : d;
 }
 
-static bool coerce_one(Compiler *c, DType creates, const Node *n, Var *out) {
-    Parts p;
+static bool coerce_single(Compiler *c, DType creates, const Node *n, Var *out) {
+    OperandParts p;
     if (n->kind == NODE_VAR && !n->weak) {
         *out = n->var;
         return true;
     }
-    return node_parts(c, n, &p) && node_as(c, n, lone_dtype(c, p, creates), out);
+    return node_parts(c, n, &p) && node_to_dtype(c, n, lone_dtype(c, p, creates), out);
 }
 
 static bool all_strong(size_t n, const Node *arg) {
@@ -373,7 +375,7 @@ static bool all_strong(size_t n, const Node *arg) {
     return true;
 }
 
-static void meet(Parts *p, Parts q) {
+static void merge_operand_parts(OperandParts *p, OperandParts q) {
     if (q.strong != DT_NONE)
         p->strong =
             p->strong == DT_NONE ? q.strong : dtype_promote(p->strong, q.strong);
@@ -381,17 +383,17 @@ static void meet(Parts *p, Parts q) {
     p->variable |= q.variable;
 }
 
-static bool is_tensor(const Compiler *c, const Node *n) {
+static bool is_tensor_node(const Compiler *c, const Node *n) {
     TypeKind k = n->kind == NODE_VAR ? var_type(c->b->g, n->var)->kind : TYPE_TENSOR;
     return k == TYPE_TENSOR || k == TYPE_SPARSE;
 }
 
-bool coerce(Compiler *c, Promote promote, DType creates, size_t n, const Node *arg,
-            Var *out) {
+bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
+                     const Node *arg, Var *out) {
     size_t first = promote == PROMOTE_NONE            ? n
                    : promote == PROMOTE_TAIL && n > 0 ? 1
                                                       : 0;
-    Parts p = {DT_NONE, -1, false}, q;
+    OperandParts p = {DT_NONE, -1, false}, q;
     if (all_strong(n, arg)) { /* op_apply sees to it */
         for (size_t i = 0; i < n; i++)
             out[i] = arg[i].var;
@@ -399,17 +401,17 @@ bool coerce(Compiler *c, Promote promote, DType creates, size_t n, const Node *a
     }
     for (size_t i = first; i < n; i++) {
         if (!node_parts(c, &arg[i], &q)) return false;
-        meet(&p, q);
+        merge_operand_parts(&p, q);
     }
-    DType d = parts_dtype(c, p, promote);
+    DType d = operand_dtype(c, p, promote);
     if (p.strong == DT_NONE && first < n) {
         d = lone_dtype(c, p, creates);
         if (promote == PROMOTE_INEXACT) d = dtype_inexact(d, c->b->floatX);
     }
     for (size_t i = 0; i < n; i++) {
-        if (i < first               ? !coerce_one(c, creates, &arg[i], &out[i])
-            : is_tensor(c, &arg[i]) ? !node_as(c, &arg[i], d, &out[i])
-                                    : (out[i] = arg[i].var, false))
+        if (i < first                    ? !coerce_single(c, creates, &arg[i], &out[i])
+            : is_tensor_node(c, &arg[i]) ? !node_to_dtype(c, &arg[i], d, &out[i])
+                                         : (out[i] = arg[i].var, false))
             return false;
     }
     return true;
@@ -423,15 +425,17 @@ static bool input_default(Compiler *c, const Param *p, Node *out) {
 
 /* Adds what the items of a list, and of lists in it, are: false once the strong ones
  * are not of one dtype. */
-static bool add_items(const Compiler *c, size_t n, const Node *arg, Parts *p) {
+static bool add_item_parts(const Compiler *c, size_t n, const Node *arg,
+                           OperandParts *p) {
     for (size_t i = 0; i < n; i++) {
         const Node *k = &arg[i];
-        if (k->kind == NODE_LIST && !k->sym && !add_items(c, k->n, k->item, p))
+        if (k->kind == NODE_LIST && !k->sym && !add_item_parts(c, k->n, k->item, p))
             return false;
         bool weak = k->kind == NODE_LITERAL || (k->kind == NODE_VAR && k->weak);
         DKind kind = k->kind == NODE_LITERAL ? k->lit.kind : K_BOOL;
-        DType d =
-            k->kind == NODE_VAR ? receiver_dtype(var_type(c->b->g, k->var)) : DT_NONE;
+        DType d = k->kind == NODE_VAR
+                      ? compiler_receiver_dtype(var_type(c->b->g, k->var))
+                      : DT_NONE;
         if (weak && d != DT_NONE) kind = dtype_kind(d);
         if (weak && (int)kind > p->weak) p->weak = (int)kind;
         if (weak || d == DT_NONE) continue;
@@ -445,7 +449,7 @@ static bool add_items(const Compiler *c, size_t n, const Node *arg, Parts *p) {
 static bool coerce_item(Compiler *c, const Node *list, DType like, const Node *n,
                         Var *out) {
     const Type *t = list->kind == NODE_VAR ? var_type(c->b->g, list->var) : NULL;
-    if (t && t->kind == TYPE_LIST) return node_for(c, n, t->elem, out);
+    if (t && t->kind == TYPE_LIST) return node_to_type(c, n, t->elem, out);
     return compiler_var(c, n, like, out);
 }
 
@@ -471,8 +475,8 @@ static bool coerce_special(Compiler *c, const Param *p, const Node *first, DType
 }
 
 /* Inputs that are given, or that have a default and stand before one that is given. */
-static bool fill_inputs(Compiler *c, Args *a, size_t *n) {
-    size_t fixed = sig_fixed(a->sig);
+static bool fill_inputs(Compiler *c, CallArgs *a, size_t *n) {
+    size_t fixed = signature_fixed(a->sig);
     *n = fixed;
     if (!a->nrest) /* op_apply adds the defaults of the last ones */
         while (*n > a->sig->min_in && !a->has_in[*n - 1])
@@ -480,9 +484,9 @@ static bool fill_inputs(Compiler *c, Args *a, size_t *n) {
     for (size_t i = 0; i < *n; i++) {
         if (a->has_in[i]) continue;
         if (!a->sig->in[i].value)
-            return fail_call(c, a, a->at, E_ARITY,
-                             "needs before the later ones the argument",
-                             sym_text(c->s, a->sig->in[i].name));
+            return fail_op_call(c, a, a->at, E_ARITY,
+                                "needs before the later ones the argument",
+                                sym_text(c->s, a->sig->in[i].name));
         if (!input_default(c, &a->sig->in[i], &a->in[i])) return false;
     }
     return true;
@@ -490,13 +494,13 @@ static bool fill_inputs(Compiler *c, Args *a, size_t *n) {
 
 /* May they be brought to one dtype? Literals take that of what they stand beside, but
  * tensors keep theirs: two of different dtypes are left to the typing rule. */
-static bool find_common(Compiler *c, size_t n, const Node *arg, bool *common) {
+static bool find_common_parts(Compiler *c, size_t n, const Node *arg, bool *common) {
     DType d = DT_NONE;
     int weak = -1;
     *common = true;
     for (size_t k = 0; k < n; k++) {
-        Parts p;
-        if (arg[k].kind == NODE_NONE || !is_tensor(c, &arg[k])) {
+        OperandParts p;
+        if (arg[k].kind == NODE_NONE || !is_tensor_node(c, &arg[k])) {
             *common = false;
             continue;
         }
@@ -511,7 +515,7 @@ static bool find_common(Compiler *c, size_t n, const Node *arg, bool *common) {
 }
 
 /* The values of several rest parameters, those that stand at one place together. */
-static bool coerce_across(Compiler *c, const Args *a, DType creates, size_t nfixed,
+static bool coerce_across(Compiler *c, const CallArgs *a, DType creates, size_t nfixed,
                           Var *in) {
     size_t lists = a->sig->nrest, each = a->nrest / lists;
     Node *arg = arena_alloc(c->tmp, lists * sizeof *arg);
@@ -520,8 +524,9 @@ static bool coerce_across(Compiler *c, const Args *a, DType creates, size_t nfix
         bool common;
         for (size_t k = 0; k < lists; k++)
             arg[k] = a->rest[k * each + i];
-        if (!find_common(c, lists, arg, &common)) return false;
-        if (common && !coerce(c, PROMOTE_SAME, creates, lists, arg, out)) return false;
+        if (!find_common_parts(c, lists, arg, &common)) return false;
+        if (common && !compiler_coerce(c, PROMOTE_SAME, creates, lists, arg, out))
+            return false;
         for (size_t k = 0; k < lists; k++) {
             if (!common && !compiler_var(c, &arg[k], DT_NONE, &out[k])) return false;
             in[nfixed + k * each + i] = out[k];
@@ -532,27 +537,27 @@ static bool coerce_across(Compiler *c, const Args *a, DType creates, size_t nfix
 
 /* The dtype that weak items among the arguments take. DT_NONE: the typing rule will
  * refuse the mixture, or there are no items. */
-static DType call_items(const Compiler *c, const Args *a, size_t nfixed) {
-    Parts p = {DT_NONE, -1, false};
+static DType call_item_dtype(const Compiler *c, const CallArgs *a, size_t nfixed) {
+    OperandParts p = {DT_NONE, -1, false};
     for (size_t i = 0; i < a->sig->nin; i++) {
         ParamKind k = a->sig->in[i].kind;
         bool rest = a->sig->in[i].rest;
         if ((k != IN_LIST && k != IN_ITEM) || (!rest && i >= nfixed)) continue;
-        if (rest ? !add_items(c, a->nrest, a->rest, &p)
-                 : !add_items(c, 1, &a->in[i], &p))
+        if (rest ? !add_item_parts(c, a->nrest, a->rest, &p)
+                 : !add_item_parts(c, 1, &a->in[i], &p))
             return DT_NONE;
     }
     if (p.strong != DT_NONE || p.weak < 0) return p.strong;
     return kind_dtype((DKind)p.weak, c->b->floatX);
 }
 
-static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_t nin,
-                       Var *in) {
+static bool coerce_call_inputs(Compiler *c, CallArgs *a, DType creates, size_t nfixed,
+                               size_t nin, Var *in) {
     const Node **arg = arena_alloc(c->tmp, (nin + 1) * sizeof *arg);
     Node *tensor = arena_alloc(c->tmp, (nin + 1) * sizeof *tensor);
     Var *out = arena_alloc(c->tmp, (nin + 1) * sizeof *out);
     size_t n = 0;
-    DType like = call_items(c, a, nfixed);
+    DType like = call_item_dtype(c, a, nfixed);
     for (size_t i = 0; i < nin; i++) {
         const Param *p = &a->sig->in[i < nfixed ? i : a->sig->nin - 1];
         arg[i] = i < nfixed ? &a->in[i] : &a->rest[i - nfixed];
@@ -562,7 +567,7 @@ static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_
         else if (!coerce_special(c, p, arg[0], like, a->op->plugin, arg[i], &in[i]))
             return false;
     }
-    if (!coerce(c, a->op->promote, creates, n, tensor, out)) return false;
+    if (!compiler_coerce(c, a->op->promote, creates, n, tensor, out)) return false;
     if (a->sig->nrest > 1 && !coerce_across(c, a, creates, nfixed, in)) return false;
     n = 0;
     for (size_t i = 0; i < nin; i++)
@@ -571,10 +576,10 @@ static bool coerce_all(Compiler *c, Args *a, DType creates, size_t nfixed, size_
     return true;
 }
 
-static bool call_op(Compiler *c, const Op *op, const Ast *e, const Node *self,
-                    DType want, Node *out) {
+static bool compile_op_call(Compiler *c, const Op *op, const Ast *e, const Node *self,
+                            DType want, Node *out) {
     const Signature *sig = op_signature(c->s, op);
-    Args a = {.op = op, .sig = sig, .at = e->at};
+    CallArgs a = {.op = op, .sig = sig, .at = e->at};
     a.in = arena_alloc(c->tmp, (sig->nin + sig->nprop + 1) * sizeof *a.in);
     a.prop = a.in + sig->nin;
     a.has_in = NEW_N(c->tmp, sig->nin + sig->nprop + 1, bool);
@@ -582,25 +587,26 @@ static bool call_op(Compiler *c, const Op *op, const Ast *e, const Node *self,
     const Props *props;
     DType creates;
     size_t nfixed;
-    if (!match(c, e, self, &a) || !read_props(c, &a, want, &props, &creates) ||
-        !fill_inputs(c, &a, &nfixed) || !weak_as_itypes(c, op, nfixed, a.in))
+    if (!match_arguments(c, e, self, &a) ||
+        !read_call_props(c, &a, want, &props, &creates) ||
+        !fill_inputs(c, &a, &nfixed) || !node_weak_as_itypes(c, op, nfixed, a.in))
         return false;
     size_t nin = nfixed + a.nrest;
     Var *in = arena_alloc(c->tmp, (nin + 1) * sizeof *in);
     bool made;
-    DType floatX = weak_floatX(c, op, a.nrest ? 0 : nin, a.in);
-    bool ok = coerce_all(c, &a, creates, nfixed, nin, in) &&
+    DType floatX = compiler_weak_floatX(c, op, a.nrest ? 0 : nin, a.in);
+    bool ok = coerce_call_inputs(c, &a, creates, nfixed, nin, in) &&
               make_constant(c, op, props, nin, in, e->at, &made, out) &&
-              (made || apply_op(c, op, props, nin, in, e->at, out));
-    if (ok) weaken(c, op, a.nrest ? 0 : nin, a.in, out);
+              (made || compiler_apply_op(c, op, props, nin, in, e->at, out));
+    if (ok) node_weaken(c, op, a.nrest ? 0 : nin, a.in, out);
     c->b->floatX = floatX;
     return ok;
 }
 
 /* ---- calls of functions that are no ops ---- */
 
-static bool call_node(Compiler *c, const Ast *e, size_t first, const Node *f,
-                      const Node *self, Node *out) {
+static bool call_function_node(Compiler *c, const Ast *e, size_t first, const Node *f,
+                               const Node *self, Node *out) {
     size_t n = 0;
     Node *arg = arena_alloc(c->tmp, (e->nkid + 2) * sizeof *arg);
     Sym *key = NEW_N(c->tmp, e->nkid + 2, Sym);
@@ -615,7 +621,7 @@ static bool call_node(Compiler *c, const Ast *e, size_t first, const Node *f,
 }
 
 bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out) {
-    return call_node(c, e, 1, f, NULL, out);
+    return call_function_node(c, e, 1, f, NULL, out);
 }
 
 /* complex(1.0, -0.0) is how a complex literal with such parts is written. */
@@ -647,17 +653,17 @@ static bool takes_dict(Compiler *c, const Op *op, const Ast *e) {
     Node n;
     if (!op->identity || !value) return false;
     if (value->kind == AST_DICT) return true;
-    return value->kind == AST_NAME && lookup(c, value->sym, value->at, &n) &&
+    return value->kind == AST_NAME && compiler_lookup(c, value->sym, value->at, &n) &&
            n.kind == NODE_DICT;
 }
 
-static bool call_macro(Compiler *c, const Macro *m, const Ast *e, DType want,
-                       Node *out) {
+static bool compile_macro_call(Compiler *c, const Macro *m, const Ast *e, DType want,
+                               Node *out) {
     if (!compile_macro(c, m, e, out)) return false;
     if (!m->creates || want == DT_NONE || out->kind != NODE_VAR) return true;
     DType have = var_type(c->b->g, out->var)->dtype;
     if (!dtype_is_float(have) || !dtype_is_float(want)) return true;
-    return (out->var = cast_to(c->b, out->var, want)) != VAR_NONE;
+    return (out->var = op_cast_to(c->b, out->var, want)) != VAR_NONE;
 }
 
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out) {
@@ -676,19 +682,19 @@ bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node 
             (op_is(c->s, op, OP_SET_SUBTENSOR) || op_is(c->s, op, OP_INC_SUBTENSOR));
         if (place) return call_subtensor(c, op, e, out);
         if (!op_is(c->s, op, OP_CAST) || strcmp(name, "cast") == 0)
-            return call_op(c, op, e, self, want, out);
+            return compile_op_call(c, op, e, self, want, out);
     }
     if (m && self)
         return fail(c->s, e->at, E_NAME, "%s is no method: write %s(x, ...)", name,
                     name);
-    if (m) return call_macro(c, m, e, want, out);
+    if (m) return compile_macro_call(c, m, e, want, out);
     Graph *fn = c->env ? NULL : graph_function(c->b->g, e->sym);
     f = (Node){.kind = NODE_FUNCTION, .at = e->at, .var = VAR_NONE, .fn = fn};
     if (!fn) {
         bool ok = compile_builtin(c, e, self, &is, out);
         if (is) return ok;
     }
-    if (fn || (lookup(c, e->sym, e->at, &f) && f.kind == NODE_FUNCTION))
-        return call_node(c, e, self != NULL, &f, self, out);
-    return fail_function(c, e);
+    if (fn || (compiler_lookup(c, e->sym, e->at, &f) && f.kind == NODE_FUNCTION))
+        return call_function_node(c, e, self != NULL, &f, self, out);
+    return compiler_fail_function(c, e);
 }

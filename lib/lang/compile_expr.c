@@ -46,7 +46,8 @@ static bool all_literal(size_t n, const Node *arg) {
     return arg[0].kind == NODE_LITERAL && (n < 2 || arg[1].kind == NODE_LITERAL);
 }
 
-static bool concatenate(Compiler *c, Span at, const Node *a, const Node *b, Node *out) {
+static bool concatenate_lists(Compiler *c, Span at, const Node *a, const Node *b,
+                              Node *out) {
     size_t n = a->n + b->n;
     Node *item = arena_alloc(c->arena, n * sizeof *item);
     if (a->n) memcpy(item, a->item, a->n * sizeof *item);
@@ -54,7 +55,8 @@ static bool concatenate(Compiler *c, Span at, const Node *a, const Node *b, Node
     return node_tree(c, n, item, NULL, at, out);
 }
 
-bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node *out) {
+bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg,
+                          Node *out) {
     Literal l;
     Var in[2] = {VAR_NONE, VAR_NONE};
     bool lists = n == 2 && arg[0].kind == NODE_LIST && arg[1].kind == NODE_LIST;
@@ -65,36 +67,37 @@ bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node 
         return ok;
     }
     if (lists && k == IN_ADD && !arg[0].sym && !arg[1].sym)
-        return concatenate(c, at, &arg[0], &arg[1], out);
+        return concatenate_lists(c, at, &arg[0], &arg[1], out);
     const Op *op = infix_op(c->s, k);
     if (!op && k == IN_POS) {
         *out = arg[0];
         return true;
     }
     if (!op) return fail(c->s, at, E_NAME, "there is no op for `%s`", infix_text(k));
-    DType floatX = weak_floatX(c, op, n, arg);
-    bool ok = coerce(c, op->promote, DT_NONE, n, arg, in) &&
-              apply_op(c, op, NULL, n, in, at, out);
-    if (ok) weaken(c, op, n, arg, out);
+    DType floatX = compiler_weak_floatX(c, op, n, arg);
+    bool ok = compiler_coerce(c, op->promote, DT_NONE, n, arg, in) &&
+              compiler_apply_op(c, op, NULL, n, in, at, out);
+    if (ok) node_weaken(c, op, n, arg, out);
     c->b->floatX = floatX;
     return ok;
 }
 
-static bool of_weak(const Op *op, size_t n, const Node *arg) {
+static bool is_made_of_weak(const Op *op, size_t n, const Node *arg) {
     if (!op->elemwise || n == 0) return false;
     for (size_t i = 0; i < n; i++)
         if (!node_is_weak(&arg[i])) return false;
     return true;
 }
 
-DType weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg) {
+DType compiler_weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg) {
     DType was = c->b->floatX;
-    if (of_weak(op, n, arg)) c->b->floatX = DT_FLOAT64;
+    if (is_made_of_weak(op, n, arg)) c->b->floatX = DT_FLOAT64;
     return was;
 }
 
-void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out) {
-    if (op->out_dtype == OUT_PROP || !of_weak(op, n, arg)) return;
+void node_weaken(const Compiler *c, const Op *op, size_t n, const Node *arg,
+                 Node *out) {
+    if (op->out_dtype == OUT_PROP || !is_made_of_weak(op, n, arg)) return;
     if (out->kind != NODE_VAR || out->n) return;
     const Type *t = var_type(c->b->g, out->var);
     out->weak = t->kind == TYPE_TENSOR &&
@@ -103,7 +106,8 @@ void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *ou
 
 /* ---- ops ---- */
 
-static bool op_outputs(Compiler *c, const Op *op, const Var *r, Span at, Node *out) {
+static bool node_from_outputs(Compiler *c, const Op *op, const Var *r, Span at,
+                              Node *out) {
     const Graph *g = c->b->g;
     ApplyId a = var_owner(g, r[0]);
     size_t n = op_signature(c->s, op)->nout;
@@ -129,20 +133,20 @@ static bool op_outputs(Compiler *c, const Op *op, const Var *r, Span at, Node *o
     return true;
 }
 
-bool apply_op(Compiler *c, const Op *op, const Props *props, size_t nin, const Var *in,
-              Span at, Node *out) {
+bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, size_t nin,
+                       const Var *in, Span at, Node *out) {
     Var r[OUT_MAX];
     Span outer = c->b->from.at;
     if (!c->env) c->b->from.at = at;
     bool ok = op_apply(c->b, op, props, nin, in, r);
     c->b->from.at = outer;
-    return ok && op_outputs(c, op, r, at, out);
+    return ok && node_from_outputs(c, op, r, at, out);
 }
 
 static bool apply_unary(Compiler *c, const char *name, Var x, Span at, Node *out) {
     const Op *op = op_find(c->s, name, strlen(name));
     if (!op) return fail(c->s, at, E_NAME, "the op `%s` is missing", name);
-    return apply_op(c, op, NULL, 1, &x, at, out);
+    return compiler_apply_op(c, op, NULL, 1, &x, at, out);
 }
 
 /* ---- attributes ---- */
@@ -166,7 +170,7 @@ static bool shape_list(Compiler *c, const Node *x, int n, const int *axis, Node 
     return node_tree(c, (size_t)n, item, NULL, x->at, out);
 }
 
-static bool shape_whole(Compiler *c, Node *x) {
+static bool shape_to_list(Compiler *c, Node *x) {
     int axis[MAX_NDIM], n = var_type(c->b->g, x->var)->ndim;
     for (int i = 0; i < n; i++)
         axis[i] = i;
@@ -175,7 +179,7 @@ static bool shape_whole(Compiler *c, Node *x) {
 }
 
 /* x.shape[literal]: only that dim is asked for. */
-static bool shape_indexed(Compiler *c, const Ast *e, Node *x) {
+static bool compile_shape_index(Compiler *c, const Ast *e, Node *x) {
     Node lazy = *x;
     int n = var_type(c->b->g, x->var)->ndim;
     int64_t k;
@@ -189,10 +193,10 @@ static bool shape_indexed(Compiler *c, const Ast *e, Node *x) {
                         (long long)k, str_counted(c->s, (size_t)n, "dim"));
         return shape_item(c, &lazy, (int)(k < 0 ? k + n : k), e->at, x);
     }
-    return shape_whole(c, x) && (lazy = *x, compile_index(c, e, &lazy, x));
+    return shape_to_list(c, x) && (lazy = *x, compile_index(c, e, &lazy, x));
 }
 
-static bool size_of(Compiler *c, const Node *x, Span at, Node *out) {
+static bool compile_size(Compiler *c, const Node *x, Span at, Node *out) {
     const Type *t = var_type(c->b->g, x->var);
     *out = node_literal(literal_int(1), at);
     for (int pass = 0; pass < 2; pass++)
@@ -203,13 +207,13 @@ static bool size_of(Compiler *c, const Node *x, Span at, Node *out) {
             bool one = pair[0].kind == NODE_LITERAL && pair[0].lit.u == 1;
             if (one && pair[1].kind != NODE_LITERAL)
                 *out = pair[1];
-            else if (!apply_infix(c, IN_MUL, at, 2, pair, out))
+            else if (!compiler_apply_infix(c, IN_MUL, at, 2, pair, out))
                 return false;
         }
     return true;
 }
 
-static bool attribute(Compiler *c, const Ast *e, Node *x) {
+static bool compile_attribute(Compiler *c, const Ast *e, Node *x) {
     static const char *const names[] = {"T", "shape", "ndim", "size", "dtype"};
     const char *name = sym_text(c->s, e->sym);
     Node v = *x;
@@ -241,7 +245,7 @@ static bool attribute(Compiler *c, const Ast *e, Node *x) {
         *x = node_literal(literal_int(t->ndim), e->at);
         return true;
     case 3:
-        return size_of(c, &v, e->at, x);
+        return compile_size(c, &v, e->at, x);
     default:
         *x =
             (Node){.kind = NODE_DTYPE, .at = e->at, .var = VAR_NONE, .dtype = t->dtype};
@@ -265,10 +269,10 @@ static bool compile_items(Compiler *c, const Ast *e, DType want, Node *out) {
 static bool compile_unary(Compiler *c, const Ast *e, DType want, Node *out) {
     Node x;
     return compile(c, e->kid[0], want, &x) &&
-           apply_infix(c, infix_of(e->op, true), e->at, 1, &x, out);
+           compiler_apply_infix(c, infix_of(e->op, true), e->at, 1, &x, out);
 }
 
-static bool misplaced(Compiler *c, const Ast *e) {
+static bool fail_misplaced(Compiler *c, const Ast *e) {
     if (e->kind == AST_STARS)
         return fail(c->s, e->at, E_SYNTAX, "`**%s` is only for rewrite rules",
                     sym_text(c->s, e->sym));
@@ -307,13 +311,13 @@ static bool compile_leaf(Compiler *c, const Ast *e, DType want, Node *out) {
         out->scope = c->scope;
         return true;
     default:
-        return misplaced(c, e);
+        return fail_misplaced(c, e);
     }
 }
 
 /* ---- chains ---- */
 
-static bool is_link(const Ast *e) {
+static bool is_chain_link(const Ast *e) {
     return e->kind == AST_BINARY || e->kind == AST_METHOD || e->kind == AST_ATTR ||
            e->kind == AST_INDEX || e->kind == AST_APPLY;
 }
@@ -323,22 +327,22 @@ static bool is_arithmetic(const Ast *e) {
 }
 
 /* One step up a chain: *x becomes what e makes of it. */
-static bool link_up(Compiler *c, const Ast *e, DType want, Node *x) {
+static bool compile_link(Compiler *c, const Ast *e, DType want, Node *x) {
     Node left = *x, pair[2];
     if (x->kind == NODE_SHAPE) {
-        if (e->kind == AST_INDEX) return shape_indexed(c, e, x);
-        if (!shape_whole(c, &left)) return false;
+        if (e->kind == AST_INDEX) return compile_shape_index(c, e, x);
+        if (!shape_to_list(c, &left)) return false;
     }
     switch ((int)e->kind) {
     case AST_BINARY:
         pair[0] = left;
         return compile(c, e->kid[1], is_arithmetic(e) ? want : DT_NONE, &pair[1]) &&
-               apply_infix(c, infix_of(e->op, false), e->at, 2, pair, x);
+               compiler_apply_infix(c, infix_of(e->op, false), e->at, 2, pair, x);
     case AST_METHOD:
         return compile_call(c, e, &left, want, x);
     case AST_ATTR:
         *x = left;
-        return attribute(c, e, x);
+        return compile_attribute(c, e, x);
     case AST_INDEX:
         return compile_index(c, e, &left, x);
     default:
@@ -346,7 +350,8 @@ static bool link_up(Compiler *c, const Ast *e, DType want, Node *x) {
     }
 }
 
-static bool climb(Compiler *c, size_t n, const Ast **chain, DType want, Node *out) {
+static bool compile_chain(Compiler *c, size_t n, const Ast **chain, DType want,
+                          Node *out) {
     size_t wanted = 1; /* the links from the top that the receiver's dtype reaches */
     while (wanted <= n && is_arithmetic(chain[wanted - 1]))
         wanted++;
@@ -357,8 +362,8 @@ static bool climb(Compiler *c, size_t n, const Ast **chain, DType want, Node *ou
     else if (!compile_leaf(c, chain[n], n < wanted ? want : DT_NONE, out))
         return false;
     for (size_t i = n; i-- > 0;)
-        if (!link_up(c, chain[i], i < wanted ? want : DT_NONE, out)) return false;
-    return out->kind != NODE_SHAPE || shape_whole(c, out);
+        if (!compile_link(c, chain[i], i < wanted ? want : DT_NONE, out)) return false;
+    return out->kind != NODE_SHAPE || shape_to_list(c, out);
 }
 
 bool compile(Compiler *c, const Ast *e, DType want, Node *out) {
@@ -367,7 +372,7 @@ bool compile(Compiler *c, const Ast *e, DType want, Node *out) {
     if (c->depth > 0 && ++c->work > WORK_MAX)
         return fail(c->s, e->at, E_LIMIT,
                     "too many expressions come from lambdas: name functions");
-    for (; is_link(bottom); bottom = bottom->kid[0])
+    for (; is_chain_link(bottom); bottom = bottom->kid[0])
         n++;
     if (n >= CHAIN) chain = mem_alloc(c->s, (n + 1) * sizeof *chain);
     bottom = e;
@@ -375,7 +380,7 @@ bool compile(Compiler *c, const Ast *e, DType want, Node *out) {
         chain[i] = bottom;
         if (i < n) bottom = bottom->kid[0];
     }
-    bool ok = climb(c, n, chain, want, out);
+    bool ok = compile_chain(c, n, chain, want, out);
     if (chain != few) mem_free(chain);
     return ok;
 }

@@ -6,19 +6,19 @@
 
 /* A graph that is being built: the compiler's own, or the function that a lambda
  * becomes. Variables of an outer graph that it names become inputs. */
-typedef struct Frame {
-    struct Frame *up;
+typedef struct CompileFrame {
+    struct CompileFrame *up;
     Builder *b;
     Map inner; /* captured variable of the next outer frame -> input here */
     Vec(Var) captured;
-} Frame;
+} CompileFrame;
 /* Parameters of a lambda bound to nodes, whose variables belong to `frame`. */
-typedef struct Scope {
-    struct Scope *up;
+typedef struct LambdaScope {
+    struct LambdaScope *up;
     const Ast *lambda;
     const Node *value;
-    Frame *frame;
-} Scope;
+    CompileFrame *frame;
+} LambdaScope;
 
 typedef struct Definition {
     const Ast *ast;
@@ -60,7 +60,7 @@ const char *infix_text(Infix k);
 typedef struct Texts {
     Map ast; /* text pointer -> Ast */
     Arena *arena, *tmp;
-    int depth; /* build_text inside build_text */
+    int depth; /* template_build inside template_build */
     const Op *infix[INFIX_N];
     bool looked;
     Sym g, r, call;
@@ -88,14 +88,14 @@ struct Compiler {
     Session *s;
     Builder *b; /* of the innermost frame */
     Arena *arena, *tmp;
-    Frame top, *frame;
-    Scope *scope;
+    CompileFrame top, *frame;
+    LambdaScope *scope;
     Map named;      /* sym -> Node *: names of what is no variable */
     Map definition; /* sym -> number */
     Vec(Definition) defs;
     Map dims; /* dim names of inputs and shared variables seen so far */
     size_t ninputs, nshared;
-    const Env *env; /* build_text: the only names */
+    const Env *env; /* template_build: the only names */
     bool auto_inputs;
     LoadFn *load;
     void *load_ctx;
@@ -110,7 +110,7 @@ struct Compiler {
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };
 
-Var empty_var(Compiler *c); /* {} as a result */
+Var compiler_empty_var(Compiler *c); /* {} as a result */
 
 /* ---- literal.c: weak numbers ---- */
 Literal literal_int(int64_t v);
@@ -134,25 +134,25 @@ bool node_is_literal(const Node *n); /* a literal, or a list of such */
 /* What a tensor operand is made of: the common dtype of the strong parts (DT_NONE if
  * none), the highest kind of the weak ones (-1 if none). False: diagnosed, it can't be
  * a tensor. */
-typedef struct Parts {
+typedef struct OperandParts {
     DType strong;
     int weak;
     bool variable; /* a weak one is a variable, such as a dim */
-} Parts;
-bool node_parts(Compiler *c, const Node *n, Parts *p);
-DType parts_dtype(const Compiler *c, Parts p, Promote promote);
+} OperandParts;
+bool node_parts(Compiler *c, const Node *n, OperandParts *p);
+DType operand_dtype(const Compiler *c, OperandParts p, Promote promote);
 /* As a variable of that dtype; literals must fit. */
-bool node_as(Compiler *c, const Node *n, DType d, Var *out);
+bool node_to_dtype(Compiler *c, const Node *n, DType d, Var *out);
 /* What is weak but no number written in place, such as sqrt(2.), among the inputs of an
  * op that states their exact types. */
-bool weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in);
+bool node_weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in);
 bool node_ints(Compiler *c, const Node *n, Var *out); /* int64 vector */
 bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
                 const int64_t *shape, Var *out);
 /* ---- compile_value.c: receivers of any Type ---- */
 /* The dtype that numbers for t get, also within lists; DT_NONE: none. t may be NULL. */
-DType receiver_dtype(const Type *t);
-bool node_for(Compiler *c, const Node *n, const Type *t, Var *out);
+DType compiler_receiver_dtype(const Type *t);
+bool node_to_type(Compiler *c, const Node *n, const Type *t, Var *out);
 /* A list's items as one value; elem NULL: of the type that all items have, the weak
  * ones of the dtype `like`. */
 bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out);
@@ -161,45 +161,46 @@ bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
                    const Var *in, Span at, bool *made, Node *out);
 
 const char *node_kind_text(const Node *n); /* "a string" */
-bool fail_not_tensor(Compiler *c, const Node *n);
+bool node_fail_not_tensor(Compiler *c, const Node *n);
 
 /* ---- compile_expr.c ---- */
 bool compile(Compiler *c, const Ast *e, DType want, Node *out);
 /* What an elementwise op makes of weak things alone is weak, unless a cast in the op's
  * own text has decided its dtype. */
-void weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out);
+void node_weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out);
 /* Until then it is of the widest dtype, so that no digits are lost before it meets its
  * own: floatX is float64. Returns the floatX to go back to. */
-DType weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg);
-bool apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg, Node *out);
+DType compiler_weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg);
+bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg,
+                          Node *out);
 /* op_apply; one output is a variable, several a list. */
-bool apply_op(Compiler *c, const Op *op, const Props *props, size_t nin, const Var *in,
-              Span at, Node *out);
+bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, size_t nin,
+                       const Var *in, Span at, Node *out);
 /* order.c: compiles the definitions that an expression needs, before it */
 bool compile_needed(Compiler *c, const Ast *e);
 bool compile_definition(Compiler *c, const Ast *e); /* compile.c */
 /* scope.c */
 bool compile_name(Compiler *c, const Ast *e, Node *out);
-bool lookup(Compiler *c, Sym name, Span at,
-            Node *out); /* false: not there, no diagnostic */
-bool fail_unknown(Compiler *c, Sym name, Span at);
-bool is_dim_name(Compiler *c, Sym name);
-Node prop_node(Compiler *c, const Prop *p, Span at);
+bool compiler_lookup(Compiler *c, Sym name, Span at,
+                     Node *out); /* false: not there, no diagnostic */
+bool compiler_fail_unknown(Compiler *c, Sym name, Span at);
+bool compiler_is_dim_name(Compiler *c, Sym name);
+Node node_from_prop(Compiler *c, const Prop *p, Span at);
 /* compile_call.c */
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out);
 bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out);
 /* Brings tensor operands together as the op's row says and turns them into variables.
  */
-bool coerce(Compiler *c, Promote promote, DType creates, size_t n, const Node *arg,
-            Var *out);
+bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
+                     const Node *arg, Var *out);
 bool signature_text(Compiler *c, const Op *op, Str *out);
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n, Prop *out);
 /* builtin.c: cast by name, array, load, ... *is: it is one */
 bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out);
-bool is_builtin_name(const char *name); /* of such a function */
+bool builtin_is_name(const char *name); /* of such a function */
 /* constant.c: constants of plugins' types */
 bool node_makes_constant(const Node *n); /* numbers or a text */
-bool node_constant(Compiler *c, const Node *n, const Type *t, Node *out);
+bool node_plugin_constant(Compiler *c, const Node *n, const Type *t, Node *out);
 bool call_constant(Compiler *c, const Ast *e, Node *out);
 bool call_type(Compiler *c, const Ast *e, const Type *t, Node *out);
 bool compile_typed(Compiler *c, const Ast *e, bool *is, Node *out); /* fixed(2)(1.25) */
@@ -211,7 +212,7 @@ bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out);
 bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out);
 /* items and keys live in c->arena and are kept */
 bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out);
-bool fail_function(Compiler *c, const Ast *e);
+bool compiler_fail_function(Compiler *c, const Ast *e);
 bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out);
 
 #endif

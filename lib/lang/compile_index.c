@@ -5,21 +5,21 @@
 
 #include <string.h>
 
-typedef struct Spec {
+typedef struct IndexSpec {
     Compiler *c;
     Var of;   /* what is indexed */
     int axis; /* of it, that the next part is for; -1 after an ellipsis */
     Str text;
     Vec(Var) in;
-} Spec;
+} IndexSpec;
 
-static bool add_input(Spec *sp, Var v) {
+static bool add_index_input(IndexSpec *sp, Var v) {
     vec_push(sp->c->s, &sp->in, v);
     str_putc(&sp->text, '$');
     return true;
 }
 
-static bool bad_index(Compiler *c, const Node *n, const char *what) {
+static bool fail_index(Compiler *c, const Node *n, const char *what) {
     return fail(c->s, n->at, E_TYPE,
                 "an index is an integer, a slice, None, `...` or an array, not %s",
                 what);
@@ -32,7 +32,7 @@ static bool is_bool_list(const Node *n) {
 }
 
 /* A slice that is a value: its parts for this axis, worked out when running. */
-static bool add_slice(Spec *sp, const Node *n) {
+static bool add_slice_value(IndexSpec *sp, const Node *n) {
     Compiler *c = sp->c;
     const Op *op = op_known(c->s, OP_SLICE_INDICES);
     const Type *t = var_type(c->b->g, sp->of);
@@ -43,46 +43,49 @@ static bool add_slice(Spec *sp, const Node *n) {
                                  : "there are more indices than the %d dims of it",
                     t->ndim);
     Var in[2] = {n->var, shape_of(c->b, sp->of, sp->axis)};
-    if (in[1] == VAR_NONE || !apply_op(c, op, NULL, 2, in, n->at, &r)) return false;
+    if (in[1] == VAR_NONE || !compiler_apply_op(c, op, NULL, 2, in, n->at, &r))
+        return false;
     for (size_t i = 0; i < 3; i++) {
         if (i) str_putc(&sp->text, ':');
-        add_input(sp, r.item[i].var);
+        add_index_input(sp, r.item[i].var);
     }
     return true;
 }
 
 /* The axes that a part takes. */
-static int axes_of(const Spec *sp, const Node *n) {
+static int count_index_axes(const IndexSpec *sp, const Node *n) {
     const Type *t = n->kind == NODE_VAR ? var_type(sp->c->b->g, n->var) : NULL;
     return t && t->kind == TYPE_TENSOR && t->dtype == DT_BOOL ? t->ndim : 1;
 }
 
 /* A part that is not a slice. */
-static bool add_part(Spec *sp, const Node *n) {
+static bool add_index_part(IndexSpec *sp, const Node *n) {
     Compiler *c = sp->c;
     Var v;
     if (n->kind == NODE_LITERAL) {
         if (n->lit.kind != K_INT)
-            return bad_index(c, n, n->lit.kind == K_BOOL ? "a single bool" : "a float");
-        return node_const(c, n, DT_INT64, false, -1, NULL, &v) && add_input(sp, v);
+            return fail_index(c, n,
+                              n->lit.kind == K_BOOL ? "a single bool" : "a float");
+        return node_const(c, n, DT_INT64, false, -1, NULL, &v) &&
+               add_index_input(sp, v);
     }
     if (n->kind == NODE_LIST) {
-        Parts p;
+        OperandParts p;
         if (!node_parts(c, n, &p)) return false;
         bool mask = node_is_literal(n) && is_bool_list(n);
         DType d = mask ? DT_BOOL : p.strong != DT_NONE ? p.strong : DT_INT64;
-        if (!mask && p.weak > (int)K_INT && n->n > 0) return bad_index(c, n, "floats");
-        return node_as(c, n, d, &v) && add_input(sp, v);
+        if (!mask && p.weak > (int)K_INT && n->n > 0) return fail_index(c, n, "floats");
+        return node_to_dtype(c, n, d, &v) && add_index_input(sp, v);
     }
-    if (n->kind != NODE_VAR) return bad_index(c, n, node_kind_text(n));
+    if (n->kind != NODE_VAR) return fail_index(c, n, node_kind_text(n));
     const Type *t = var_type(c->b->g, n->var);
-    if (t->kind == TYPE_SLICE) return add_slice(sp, n);
+    if (t->kind == TYPE_SLICE) return add_slice_value(sp, n);
     if (t->kind == TYPE_TENSOR && !dtype_is_discrete(t->dtype))
-        return bad_index(c, n, dtype_name(t->dtype));
-    return add_input(sp, n->var);
+        return fail_index(c, n, dtype_name(t->dtype));
+    return add_index_input(sp, n->var);
 }
 
-static bool add_slice_part(Spec *sp, const Ast *e) {
+static bool add_slice_part(IndexSpec *sp, const Ast *e) {
     Node n;
     Var v;
     if (!e || e->kind == AST_NONE) return true;
@@ -93,10 +96,10 @@ static bool add_slice_part(Spec *sp, const Ast *e) {
         fits = t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype);
     }
     if (!fits) return fail(sp->c->s, n.at, E_TYPE, "the parts of a slice are integers");
-    return compiler_var(sp->c, &n, DT_NONE, &v) && add_input(sp, v);
+    return compiler_var(sp->c, &n, DT_NONE, &v) && add_index_input(sp, v);
 }
 
-static bool add_subscript(Spec *sp, const Ast *e) {
+static bool add_subscript(IndexSpec *sp, const Ast *e) {
     Node n;
     if (sp->text.n) str_puts(&sp->text, ", ");
     switch ((int)e->kind) {
@@ -116,14 +119,14 @@ static bool add_subscript(Spec *sp, const Ast *e) {
         str_putc(&sp->text, ':');
         return add_slice_part(sp, e->kid[2]);
     default:
-        if (!compile(sp->c, e, DT_NONE, &n) || !add_part(sp, &n)) return false;
-        if (sp->axis >= 0) sp->axis += axes_of(sp, &n);
+        if (!compile(sp->c, e, DT_NONE, &n) || !add_index_part(sp, &n)) return false;
+        if (sp->axis >= 0) sp->axis += count_index_axes(sp, &n);
         return true;
     }
 }
 
 /* x[(a, b)] is x[a, b]. */
-static void subscripts(const Ast *e, size_t *n, const Ast ***kid) {
+static void get_subscripts(const Ast *e, size_t *n, const Ast ***kid) {
     *n = e->nkid - 1;
     *kid = e->kid + 1;
     if (*n == 1 && e->kid[1]->kind == AST_TUPLE) {
@@ -133,11 +136,11 @@ static void subscripts(const Ast *e, size_t *n, const Ast ***kid) {
 }
 
 bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **in) {
-    Spec sp = {.c = c, .of = of, .text = STR(c->s)};
+    IndexSpec sp = {.c = c, .of = of, .text = STR(c->s)};
     size_t nkid;
     const Ast **kid;
     bool ok = true;
-    subscripts(e, &nkid, &kid);
+    get_subscripts(e, &nkid, &kid);
     for (size_t i = 0; i < nkid && ok; i++)
         ok = add_subscript(&sp, kid[i]);
     *spec = sym_n(c->s, str_text(&sp.text), sp.text.n);
@@ -156,7 +159,7 @@ static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
     Node n;
     Var in[3], pair[2] = {x, VAR_NONE};
     bool made = false;
-    subscripts(e, &nkid, &kid);
+    get_subscripts(e, &nkid, &kid);
     if (nkid != 1 || !get || !make)
         return fail(c->s, e->at, E_TYPE, "a list is indexed with one integer or slice");
     if (kid[0]->kind == AST_SLICE) {
@@ -168,13 +171,13 @@ static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
                 return false;
         }
         if (!make_constant(c, make, NULL, 3, in, e->at, &made, &n) ||
-            (!made && !apply_op(c, make, NULL, 3, in, e->at, &n)))
+            (!made && !compiler_apply_op(c, make, NULL, 3, in, e->at, &n)))
             return false;
     } else if (!compile(c, kid[0], DT_NONE, &n)) {
         return false;
     }
     return compiler_var(c, &n, DT_NONE, &pair[1]) &&
-           apply_op(c, get, NULL, 2, pair, e->at, out);
+           compiler_apply_op(c, get, NULL, 2, pair, e->at, out);
 }
 
 static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
@@ -194,7 +197,8 @@ static bool index_tensor(Compiler *c, const Ast *e, const Node *x, Node *out) {
     all[0] = v;
     if (n) memcpy(all + 1, in, n * sizeof *in);
     PropArg prop = {"index", PROP_STR(spec)};
-    return apply_op(c, op, props_make(c->s, op, 1, &prop), n + 1, all, e->at, out);
+    return compiler_apply_op(c, op, props_make(c->s, op, 1, &prop), n + 1, all, e->at,
+                             out);
 }
 
 /* ---- lists and dicts ---- */
@@ -221,7 +225,7 @@ static bool index_dict(Compiler *c, const Ast *e, const Node *x, Node *out) {
 }
 
 /* A slice bound that is known now; *v stays as it is when absent. */
-static bool known_bound(Compiler *c, const Ast *e, int64_t *v, bool *known) {
+static bool read_known_bound(Compiler *c, const Ast *e, int64_t *v, bool *known) {
     Node n;
     if (!e || e->kind == AST_NONE) return true;
     if (!compile(c, e, DT_NONE, &n)) return false;
@@ -238,11 +242,11 @@ static bool slice_list(Compiler *c, const Ast *e, const Node *x, Node *out) {
     int64_t n = (int64_t)x->n, step = 1, from, to;
     bool known = true;
     const Ast *const *part = e->kid;
-    if (!known_bound(c, part[2], &step, &known)) return false;
+    if (!read_known_bound(c, part[2], &step, &known)) return false;
     from = step < 0 ? n - 1 : 0;
     to = step < 0 ? -n - 1 : n;
-    if (!known_bound(c, part[0], &from, &known) ||
-        !known_bound(c, part[1], &to, &known))
+    if (!read_known_bound(c, part[0], &from, &known) ||
+        !read_known_bound(c, part[1], &to, &known))
         return false;
     if (!known || step == 0)
         return fail(c->s, e->at, E_VALUE,
@@ -264,7 +268,7 @@ static bool index_list(Compiler *c, const Ast *e, const Node *x, bool *is, Node 
     const Ast **kid;
     Node k;
     int64_t i;
-    subscripts(e, &n, &kid);
+    get_subscripts(e, &n, &kid);
     *is = n == 1;
     if (*is && kid[0]->kind == AST_SLICE) return slice_list(c, kid[0], x, out);
     *is = *is && (kid[0]->kind == AST_INT || kid[0]->kind == AST_UNARY ||
@@ -312,5 +316,6 @@ bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out) {
     in[1] = yv;
     if (n) memcpy(in + 2, index, n * sizeof *in);
     PropArg prop = {"index", PROP_STR(spec)};
-    return apply_op(c, op, props_make(c->s, op, 1, &prop), n + 2, in, e->at, out);
+    return compiler_apply_op(c, op, props_make(c->s, op, 1, &prop), n + 2, in, e->at,
+                             out);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-DType receiver_dtype(const Type *t) {
+DType compiler_receiver_dtype(const Type *t) {
     while (t && t->kind == TYPE_LIST)
         t = t->elem;
     return t && (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) ? t->dtype : DT_NONE;
@@ -21,15 +21,16 @@ static bool all_constant(const Graph *g, size_t nin, const Var *in) {
 }
 
 /* The op applied in a graph of its own, so that this one gets nothing but the value. */
-static bool work_out(Compiler *c, const Op *op, const Props *props, size_t nin,
-                     const Var *in, Span at, const Type **type, Value *out) {
+static bool evaluate_constant_apply(Compiler *c, const Op *op, const Props *props,
+                                    size_t nin, const Var *in, Span at,
+                                    const Type **type, Value *out) {
     Graph *g = graph_new(c->s);
     Builder b = builder(g, false);
     b.floatX = c->b->floatX;
     b.from.at = at;
     Var *own = arena_alloc(c->tmp, (nin + 1) * sizeof *own);
     for (size_t i = 0; i < nin; i++)
-        own[i] = graph_const_again(g, c->b->g, in[i], false);
+        own[i] = graph_share_const(g, c->b->g, in[i], false);
     Var v = op_apply1(&b, op, props, nin, own);
     bool ok = v != VAR_NONE && services(c->s)->eval(g, 1, &v, out);
     if (ok) *type = var_type(g, v);
@@ -43,7 +44,7 @@ bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
     Value v = {0};
     *made = op->constant && services(c->s)->eval && all_constant(c->b->g, nin, in);
     if (!*made) return true;
-    if (!work_out(c, op, props, nin, in, at, &t, &v)) return false;
+    if (!evaluate_constant_apply(c, op, props, nin, in, at, &t, &v)) return false;
     *out = node_var(graph_const_value(c->b->g, t, &v), at);
     value_unref(&v);
     return true;
@@ -68,7 +69,7 @@ static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, 
     if (!make_constant(c, op, props, n, item, at, &made, &r)) return false;
     const char *outer = c->b->asked;
     if (!outer) c->b->asked = "a list";
-    bool ok = made || apply_op(c, op, props, n, item, at, &r);
+    bool ok = made || compiler_apply_op(c, op, props, n, item, at, &r);
     c->b->asked = outer;
     if (ok) *out = r.var;
     return ok;
@@ -77,7 +78,7 @@ static bool make_list(Compiler *c, size_t n, const Var *item, const Type *elem, 
 bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out) {
     Var *item = arena_alloc(c->tmp, (n->n + 1) * sizeof *item);
     for (size_t i = 0; i < n->n; i++)
-        if (elem ? !node_for(c, &n->item[i], elem, &item[i])
+        if (elem ? !node_to_type(c, &n->item[i], elem, &item[i])
                  : !compiler_var(c, &n->item[i], like, &item[i]))
             return false;
     return make_list(c, n->n, item, elem, n->at, out);
@@ -92,22 +93,22 @@ static bool make_sparse(Compiler *c, const Type *t, const Node *n, Var *v) {
     Node r;
     if (have->kind != TYPE_TENSOR || have->ndim != 2 || !op) return true;
     if (c->filter.strict && n->kind != NODE_LIST) return true;
-    if (!apply_op(c, op, NULL, 1, v, n->at, &r)) return false;
+    if (!compiler_apply_op(c, op, NULL, 1, v, n->at, &r)) return false;
     *v = r.var;
     return true;
 }
 
-bool node_for(Compiler *c, const Node *n, const Type *t, Var *out) {
+bool node_to_type(Compiler *c, const Node *n, const Type *t, Var *out) {
     Node own;
     if (t && t->kind == TYPE_PLUGIN && node_makes_constant(n)) {
-        if (!node_constant(c, n, t, &own)) return false;
+        if (!node_plugin_constant(c, n, t, &own)) return false;
         *out = own.var;
         return true;
     }
     if (t && t->kind == TYPE_LIST && n->kind == NODE_LIST && !n->sym)
         return node_list(c, n, t->elem, DT_NONE, out);
     if (t && t->kind == TYPE_EMPTY && n->kind == NODE_DICT && n->n == 0)
-        return *out = empty_var(c), true;
-    return compiler_var(c, n, receiver_dtype(t), out) &&
+        return *out = compiler_empty_var(c), true;
+    return compiler_var(c, n, compiler_receiver_dtype(t), out) &&
            (!t || t->kind != TYPE_SPARSE || make_sparse(c, t, n, out));
 }

@@ -10,34 +10,35 @@ bool node_makes_constant(const Node *n) {
     return n->kind == NODE_STRING || node_is_literal(n);
 }
 
-static bool keep(Compiler *c, const Type *t, Value *v, Span at, Node *out) {
+static bool keep_constant(Compiler *c, const Type *t, Value *v, Span at, Node *out) {
     *out = node_var(graph_const_value(c->b->g, t, v), at);
     value_unref(v);
     return true;
 }
 
-static const char *what(const Compiler *c) {
+static const char *constant_what(const Compiler *c) {
     return c->filter_what ? c->filter_what : "the constant";
 }
 
-static bool of_text(Compiler *c, const Node *n, const Type *t, Node *out) {
+static bool constant_from_text(Compiler *c, const Node *n, const Type *t, Node *out) {
     Value v;
     const TypeClass *cls = type_class(t);
     if (!cls->from_text)
         return fail(c->s, n->at, E_TYPE, "a value of type %s is not made of a text",
                     type_str(c->s, t));
-    return cls->from_text(c->s, t, sym_text(c->s, n->sym), c->filter, what(c), n->at,
-                          &v) &&
-           keep(c, t, &v, n->at, out);
+    return cls->from_text(c->s, t, sym_text(c->s, n->sym), c->filter, constant_what(c),
+                          n->at, &v) &&
+           keep_constant(c, t, &v, n->at, out);
 }
 
-static bool of_numbers(Compiler *c, const Node *n, const Type *t, Node *out) {
+static bool constant_from_numbers(Compiler *c, const Node *n, const Type *t,
+                                  Node *out) {
     Var x;
     Value v;
     if (!compiler_var(c, n, DT_NONE, &x)) return false;
     const Value *have = var_leafrec(c->b->g, x)->value;
-    if (value_filter(c->s, t, have, c->filter, what(c), n->at, &v))
-        return keep(c, t, &v, n->at, out);
+    if (value_filter(c->s, t, have, c->filter, constant_what(c), n->at, &v))
+        return keep_constant(c, t, &v, n->at, out);
     return c->filter.strict &&
            note(c->s, NOWHERE, "a strict check converts nothing: write %s(...)",
                 type_str(c->s, t));
@@ -45,18 +46,18 @@ static bool of_numbers(Compiler *c, const Node *n, const Type *t, Node *out) {
 
 /* One that is asked for by the name of its type is made, however strict what takes it.
  */
-static bool made_constant(Compiler *c, const Node *n, const Type *t, Node *out) {
+static bool force_constant(Compiler *c, const Node *n, const Type *t, Node *out) {
     Filter kept = c->filter;
     c->filter.strict = false;
-    bool ok = node_constant(c, n, t, out);
+    bool ok = node_plugin_constant(c, n, t, out);
     c->filter = kept;
     return ok;
 }
 
-bool node_constant(Compiler *c, const Node *n, const Type *t, Node *out) {
+bool node_plugin_constant(Compiler *c, const Node *n, const Type *t, Node *out) {
     if (n->kind == NODE_VAR && var_type(c->b->g, n->var) == t) return *out = *n, true;
-    if (n->kind == NODE_STRING) return of_text(c, n, t, out);
-    if (node_is_literal(n)) return of_numbers(c, n, t, out);
+    if (n->kind == NODE_STRING) return constant_from_text(c, n, t, out);
+    if (node_is_literal(n)) return constant_from_numbers(c, n, t, out);
     return fail(c->s, n->at, E_TYPE,
                 "a constant of type %s is made of numbers or a text, not of %s",
                 type_str(c->s, t), node_kind_text(n));
@@ -74,7 +75,7 @@ bool call_constant(Compiler *c, const Ast *e, Node *out) {
         return fail(c->s, e->kid[0]->at, E_TYPE,
                     "constant() is for types of plugins; %s has its own form",
                     type_str(c->s, t));
-    return made_constant(c, &n, t, out);
+    return force_constant(c, &n, t, out);
 }
 
 static bool is_type_name(Compiler *c, Sym name) {
@@ -94,7 +95,7 @@ bool compile_typed(Compiler *c, const Ast *e, bool *is, Node *out) {
     if (!t) return false;
     if (e->nkid != 2 || e->kid[1]->kind == AST_KEYWORD)
         return fail(c->s, e->at, E_ARITY, "write %s(value)", type_str(c->s, t));
-    return compile(c, e->kid[1], DT_NONE, &n) && made_constant(c, &n, t, out);
+    return compile(c, e->kid[1], DT_NONE, &n) && force_constant(c, &n, t, out);
 }
 
 /* NAME(value) */
@@ -102,5 +103,5 @@ bool call_type(Compiler *c, const Ast *e, const Type *t, Node *out) {
     Node n;
     if (e->nkid != 1 || e->kid[0]->kind == AST_KEYWORD)
         return fail(c->s, e->at, E_ARITY, "write %s(value)", sym_text(c->s, e->sym));
-    return compile(c, e->kid[0], DT_NONE, &n) && made_constant(c, &n, t, out);
+    return compile(c, e->kid[0], DT_NONE, &n) && force_constant(c, &n, t, out);
 }

@@ -8,28 +8,28 @@ typedef Vec(uint32_t) Deps;
 
 /* ---- the names that an expression uses ---- */
 
-typedef struct Visit {
+typedef struct NameVisit {
     const Ast *ast;
-    const struct Shadow *shadow; /* lambdas around it */
-} Visit;
-typedef struct Shadow {
+    const struct LambdaShadow *shadow; /* lambdas around it */
+} NameVisit;
+typedef struct LambdaShadow {
     const Ast *lambda;
-    const struct Shadow *up;
-} Shadow;
-typedef struct Walk {
+    const struct LambdaShadow *up;
+} LambdaShadow;
+typedef struct NameWalk {
     Compiler *c;
-    Vec(Visit) todo;
+    Vec(NameVisit) todo;
     Deps deps; /* what was found */
-} Walk;
+} NameWalk;
 
-static bool is_shadowed(const Shadow *k, Sym name) {
+static bool is_shadowed(const LambdaShadow *k, Sym name) {
     for (; k; k = k->up)
         for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
             if (k->lambda->kid[i]->sym == name) return true;
     return false;
 }
 
-static void use(Walk *w, Sym name, const Shadow *shadow) {
+static void add_dependence(NameWalk *w, Sym name, const LambdaShadow *shadow) {
     uint64_t d;
     if (!map_get(&w->c->definition, name, &d) || w->c->defs.p[d].state == DEF_DONE)
         return;
@@ -37,69 +37,69 @@ static void use(Walk *w, Sym name, const Shadow *shadow) {
 }
 
 /* A called name is a definition's only if no function has it. */
-static bool is_function(Compiler *c, Sym name) {
+static bool is_callable_name(Compiler *c, Sym name) {
     const char *text = sym_text(c->s, name);
     size_t n = strlen(text);
     return op_find(c->s, text, n) || macro_find(text, n) ||
            graph_function(c->b->g, name);
 }
 
-static void visit(Walk *w, Visit v) {
+static void visit_ast(NameWalk *w, NameVisit v) {
     const Ast *e = v.ast;
     size_t first = 0;
-    if (e->kind == AST_NAME) use(w, e->sym, v.shadow);
+    if (e->kind == AST_NAME) add_dependence(w, e->sym, v.shadow);
     if ((e->kind == AST_CALL || e->kind == AST_METHOD) &&
-        map_get(&w->c->definition, e->sym, NULL) && !is_function(w->c, e->sym))
-        use(w, e->sym, v.shadow);
+        map_get(&w->c->definition, e->sym, NULL) && !is_callable_name(w->c, e->sym))
+        add_dependence(w, e->sym, v.shadow);
     if (e->kind == AST_LAMBDA) {
-        Shadow *inner = NEW(w->c->tmp, Shadow);
-        *inner = (Shadow){e, v.shadow};
+        LambdaShadow *inner = NEW(w->c->tmp, LambdaShadow);
+        *inner = (LambdaShadow){e, v.shadow};
         v.shadow = inner;
         first = e->nkid - 1;
     }
     for (size_t i = e->nkid; i-- > first;)
-        if (e->kid[i]) vec_push(w->c->s, &w->todo, ((Visit){e->kid[i], v.shadow}));
+        if (e->kid[i]) vec_push(w->c->s, &w->todo, ((NameVisit){e->kid[i], v.shadow}));
 }
 
-static void collect(Walk *w, const Ast *e) {
-    vec_push(w->c->s, &w->todo, ((Visit){e, NULL}));
+static void collect_used_names(NameWalk *w, const Ast *e) {
+    vec_push(w->c->s, &w->todo, ((NameVisit){e, NULL}));
     while (w->todo.n > 0)
-        visit(w, w->todo.p[--w->todo.n]);
+        visit_ast(w, w->todo.p[--w->todo.n]);
 }
 
-static void walk_free(Walk *w) {
+static void free_name_walk(NameWalk *w) {
     vec_free(&w->todo);
     vec_free(&w->deps);
 }
 
 /* ---- the walk ---- */
 
-typedef struct Open {
+typedef struct OpenDefinition {
     uint32_t def;
     size_t first, next; /* its part of the list of dependences */
-} Open;
-typedef struct Run {
+} OpenDefinition;
+typedef struct DefinitionOrder {
     Compiler *c;
-    Vec(Open) open;
-    Walk walk; /* its list of dependences has a part for each that is open */
-} Run;
+    Vec(OpenDefinition) open;
+    NameWalk walk; /* its list of dependences has a part for each that is open */
+} DefinitionOrder;
 
-static const Ast *value_of(const Ast *e) {
+static const Ast *definition_value(const Ast *e) {
     return e->kid[e->nkid - 1];
 }
 
-static Sym first_name(const Ast *e) {
+static Sym definition_name(const Ast *e) {
     return e->kind == AST_ANNOT ? e->sym : e->kid[0]->sym;
 }
 
-static void open_definition(Run *r, uint32_t d) {
+static void open_definition(DefinitionOrder *r, uint32_t d) {
     r->c->defs.p[d].state = DEF_OPEN;
     size_t n = r->walk.deps.n;
-    vec_push(r->c->s, &r->open, ((Open){d, n, n}));
-    collect(&r->walk, value_of(r->c->defs.p[d].ast));
+    vec_push(r->c->s, &r->open, ((OpenDefinition){d, n, n}));
+    collect_used_names(&r->walk, definition_value(r->c->defs.p[d].ast));
 }
 
-static bool fail_cycle(Run *r, uint32_t d) {
+static bool fail_cycle(DefinitionOrder *r, uint32_t d) {
     enum { SHOWN = 8 };
     Compiler *c = r->c;
     size_t i = r->open.n;
@@ -113,10 +113,10 @@ static bool fail_cycle(Run *r, uint32_t d) {
             k = n - SHOWN / 2;
         }
         const Ast *e = c->defs.p[r->open.p[i - 1 + k].def].ast;
-        str_printf(&b, "%s -> ", sym_text(c->s, first_name(e)));
+        str_printf(&b, "%s -> ", sym_text(c->s, definition_name(e)));
     }
     const Ast *e = c->defs.p[d].ast;
-    str_puts(&b, sym_text(c->s, first_name(e)));
+    str_puts(&b, sym_text(c->s, definition_name(e)));
     fail(c->s, e->at, E_CYCLE, "%s: %s",
          n == 1 ? "the name is defined by itself"
                 : "definitions depend on each other in a circle",
@@ -126,9 +126,9 @@ static bool fail_cycle(Run *r, uint32_t d) {
 }
 
 /* One step: opens what the innermost open definition needs next, or compiles it. */
-static bool step(Run *r) {
+static bool advance_innermost(DefinitionOrder *r) {
     Compiler *c = r->c;
-    Open *top = &r->open.p[r->open.n - 1];
+    OpenDefinition *top = &r->open.p[r->open.n - 1];
     if (top->next < r->walk.deps.n) {
         uint32_t d = r->walk.deps.p[top->next++];
         if (c->defs.p[d].state == DEF_OPEN) return fail_cycle(r, d);
@@ -145,40 +145,40 @@ static bool step(Run *r) {
 }
 
 /* Compiles definition d and what it needs. The stacks of *r are left for the next. */
-static bool run(Run *r, uint32_t d) {
+static bool compile_with_needs(DefinitionOrder *r, uint32_t d) {
     Compiler *c = r->c;
     bool ok = true;
     if (c->defs.p[d].state == DEF_DONE) return true;
     open_definition(r, d);
     while (ok && r->open.n > 0)
-        ok = step(r);
+        ok = advance_innermost(r);
     for (size_t i = 0; i < r->open.n; i++)
         c->defs.p[r->open.p[i].def].state = DEF_WAITS;
     return ok;
 }
 
-static void run_free(Run *r) {
+static void free_definition_order(DefinitionOrder *r) {
     vec_free(&r->open);
-    walk_free(&r->walk);
+    free_name_walk(&r->walk);
 }
 
 bool compile_needed(Compiler *c, const Ast *e) {
-    Walk w = {.c = c};
-    Run r = {.c = c, .walk = {.c = c}};
+    NameWalk w = {.c = c};
+    DefinitionOrder r = {.c = c, .walk = {.c = c}};
     bool ok = true;
-    collect(&w, e);
+    collect_used_names(&w, e);
     for (size_t i = 0; i < w.deps.n && ok; i++)
-        ok = run(&r, w.deps.p[i]);
-    walk_free(&w);
-    run_free(&r);
+        ok = compile_with_needs(&r, w.deps.p[i]);
+    free_name_walk(&w);
+    free_definition_order(&r);
     return ok;
 }
 
 bool compiler_run(Compiler *c) {
-    Run r = {.c = c, .walk = {.c = c}};
+    DefinitionOrder r = {.c = c, .walk = {.c = c}};
     bool ok = true;
     for (uint32_t d = 0; ok && d < c->defs.n; d++)
-        ok = run(&r, d);
-    run_free(&r);
+        ok = compile_with_needs(&r, d);
+    free_definition_order(&r);
     return ok;
 }

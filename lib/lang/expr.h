@@ -50,13 +50,13 @@ struct Ast {
 };
 enum { EXPR_DEPTH = 200 };
 /* Parses the text of a span of a source. NULL: diagnosed with a caret at the place. */
-const Ast *expr_parse(Session *s, Arena *a, Span text);
+const Ast *ast_parse(Session *s, Arena *a, Span text);
 /* The statements of a block, one a line: AST_ASSIGN or AST_ANNOT each. */
-bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
-                      size_t *n);
+bool ast_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
+                     size_t *n);
 /* Does the text begin like a definition (`name =`, `name:`, `a, b`), not like an
  * expression? */
-bool expr_is_definition(Session *s, Span text);
+bool ast_is_definition(Session *s, Span text);
 
 /* ---- compiling ---- */
 /* What an expression denotes while it is compiled. */
@@ -100,7 +100,7 @@ struct Node {
     /* NODE_FUNCTION is one of: a lambda with its scope; a function of the graph; what a
      * macro made, with its own way to be applied. */
     const Ast *lambda;
-    struct Scope *scope;
+    struct LambdaScope *scope;
     Graph *fn;
     size_t ncaptured;
     const Var *captured;
@@ -119,8 +119,8 @@ void compiler_set_filter(Compiler *c, Filter how, const char *what);
 Arena *compiler_arena(Compiler *c);
 /* May a leaf of the graph be called so, and have a type with these dims? Dims and
  * variables share their names. */
-bool compiler_name_free(Compiler *c, Sym name, Span at);
-bool compiler_dims_free(Compiler *c, const Type *t, Sym name, Span at);
+bool compiler_check_name(Compiler *c, Sym name, Span at);
+bool compiler_check_dims(Compiler *c, const Type *t, Sym name, Span at);
 /* Remembers `name = expr`, `a, b = expr`, `name: type = expr` (a block of lines);
  * errors for duplicates. */
 bool compiler_define(Compiler *c, Span text);
@@ -174,7 +174,7 @@ bool compiler_output(Compiler *c, Sym label, Span text);
 bool compiler_output_defined(Compiler *c, Span name);
 /* May this text be the name of a variable? Diagnosed if not (a keyword, a literal's
  * name, no identifier). */
-bool compiler_name_ok(Session *s, Span name);
+bool compiler_check_var_name(Session *s, Span name);
 /* Adds `W = expr` to the updates. */
 bool compiler_update(Compiler *c, Span text);
 

@@ -14,20 +14,20 @@ typedef struct Formula {
     Arena *tmp;
 } Formula;
 
-static bool eval(Formula *f, const Ast *e, FormulaValue *v);
+static bool eval_expr(Formula *f, const Ast *e, FormulaValue *v);
 
 static bool fail_number(Formula *f, const Ast *e) {
     return fail(f->s, e->at, E_TYPE, "a number is expected in a formula");
 }
 
-static bool number(Formula *f, const Ast *e, double *v) {
+static bool eval_number(Formula *f, const Ast *e, double *v) {
     FormulaValue r;
-    if (!eval(f, e, &r)) return false;
+    if (!eval_expr(f, e, &r)) return false;
     *v = r.number;
     return !r.is_shape || fail_number(f, e);
 }
 
-static double product(const FormulaValue *v) {
+static double shape_product(const FormulaValue *v) {
     double r = 1;
     for (int i = 0; i < v->ndim; i++)
         r *= (double)v->shape[i];
@@ -93,15 +93,15 @@ double formula_unary(const char *op, double a) {
     return k == IN_NEG ? -a : k == IN_INVERT ? a == 0 : a;
 }
 
-static bool unary(Formula *f, const Ast *e, FormulaValue *v) {
-    if (!number(f, e->kid[0], &v->number)) return false;
+static bool eval_unary(Formula *f, const Ast *e, FormulaValue *v) {
+    if (!eval_number(f, e->kid[0], &v->number)) return false;
     v->number = formula_unary(e->op, v->number);
     return true;
 }
 
 /* ---- functions ---- */
 
-typedef enum Fn {
+typedef enum FormulaFn {
     FN_MAX,
     FN_MIN,
     FN_PROD,
@@ -112,9 +112,9 @@ typedef enum Fn {
     FN_FLOOR,
     FN_CEIL,
     FN_N
-} Fn;
+} FormulaFn;
 
-static double one(Fn k, double x) {
+static double apply_fn1(FormulaFn k, double x) {
     switch ((int)k) {
     case FN_ABS:
         return fabs(x);
@@ -131,7 +131,7 @@ static double one(Fn k, double x) {
     }
 }
 
-static double two(Fn k, double a, double b) {
+static double apply_fn2(FormulaFn k, double a, double b) {
     switch ((int)k) {
     case FN_MAX:
         return a > b ? a : b;
@@ -145,11 +145,12 @@ static double two(Fn k, double a, double b) {
 }
 
 /* Adds an argument's numbers to the result of a function of any number of them. */
-static void gather(Fn k, const FormulaValue *v, bool *first, double *r) {
+static void accumulate_argument(FormulaFn k, const FormulaValue *v, bool *first,
+                                double *r) {
     int n = v->is_shape ? v->ndim : 1;
     for (int i = 0; i < n; i++) {
         double x = v->is_shape ? (double)v->shape[i] : v->number;
-        *r = *first ? x : two(k, *r, x);
+        *r = *first ? x : apply_fn2(k, *r, x);
         *first = false;
     }
 }
@@ -166,11 +167,11 @@ static int find_fn(const char *name) {
 bool formula_gather(const char *name, bool first, double x, double *r) {
     int k = find_fn(name);
     if (k == FN_N || (k >= FN_ABS && !first)) return false;
-    *r = first ? one((Fn)k, x) : two((Fn)k, *r, x);
+    *r = first ? apply_fn1((FormulaFn)k, x) : apply_fn2((FormulaFn)k, *r, x);
     return true;
 }
 
-static bool call(Formula *f, const Ast *e, FormulaValue *v) {
+static bool eval_call(Formula *f, const Ast *e, FormulaValue *v) {
     const char *name = sym_text(f->s, e->sym);
     int k = find_fn(name);
     if (k == FN_N)
@@ -182,37 +183,38 @@ static bool call(Formula *f, const Ast *e, FormulaValue *v) {
                     single ? "one argument" : "arguments");
     for (size_t i = 0; i < e->nkid; i++) {
         FormulaValue x;
-        if (!eval(f, e->kid[i], &x)) return false;
+        if (!eval_expr(f, e->kid[i], &x)) return false;
         if (single && x.is_shape) return fail_number(f, e->kid[i]);
-        gather((Fn)k, &x, &first, &r);
+        accumulate_argument((FormulaFn)k, &x, &first, &r);
     }
-    v->number = one((Fn)k, r);
+    v->number = apply_fn1((FormulaFn)k, r);
     return true;
 }
 
 /* ---- shapes ---- */
 
-static bool attribute(Formula *f, const Ast *e, FormulaValue *v) {
+static bool eval_attribute(Formula *f, const Ast *e, FormulaValue *v) {
     const char *name = sym_text(f->s, e->sym);
     FormulaValue x = *v;
     if (strcmp(name, "shape") == 0 && x.is_shape) return true;
-    *v = (FormulaValue){.number = strcmp(name, "ndim") == 0 ? x.ndim : product(&x)};
+    *v = (FormulaValue){.number =
+                            strcmp(name, "ndim") == 0 ? x.ndim : shape_product(&x)};
     if (!x.is_shape) v->number = strcmp(name, "size") == 0;
     if (strcmp(name, "ndim") == 0 || strcmp(name, "size") == 0) return true;
     return fail(f->s, e->at, E_NAME,
                 "there are .shape .ndim .size in formulas, not `.%s`", name);
 }
 
-static bool bound(Formula *f, const Ast *e, int n, int *v) {
+static bool eval_bound(Formula *f, const Ast *e, int n, int *v) {
     double d;
     if (!e || e->kind == AST_NONE) return true;
-    if (!number(f, e, &d)) return false;
+    if (!eval_number(f, e, &d)) return false;
     if (d < 0) d += n;
     *v = d < 0 ? 0 : d > n ? n : (int)d;
     return true;
 }
 
-static bool index_shape(Formula *f, const Ast *e, FormulaValue *v) {
+static bool eval_shape_index(Formula *f, const Ast *e, FormulaValue *v) {
     double d;
     const Ast *i = e->kid[1];
     if (!v->is_shape || e->nkid != 2)
@@ -222,13 +224,14 @@ static bool index_shape(Formula *f, const Ast *e, FormulaValue *v) {
         int from = 0, to = v->ndim;
         if (i->kid[2])
             return fail(f->s, i->at, E_SYNTAX, "a slice of a shape has no step");
-        if (!bound(f, i->kid[0], v->ndim, &from) || !bound(f, i->kid[1], v->ndim, &to))
+        if (!eval_bound(f, i->kid[0], v->ndim, &from) ||
+            !eval_bound(f, i->kid[1], v->ndim, &to))
             return false;
         v->shape += from;
         v->ndim = to > from ? to - from : 0;
         return true;
     }
-    if (!number(f, i, &d)) return false;
+    if (!eval_number(f, i, &d)) return false;
     if (d < 0) d += v->ndim;
     if (!(d >= 0 && d < v->ndim) || d != floor(d))
         return fail(f->s, i->at, E_VALUE,
@@ -240,19 +243,19 @@ static bool index_shape(Formula *f, const Ast *e, FormulaValue *v) {
 
 /* ---- walking ---- */
 
-static bool list(Formula *f, const Ast *e, FormulaValue *v) {
+static bool eval_list(Formula *f, const Ast *e, FormulaValue *v) {
     int64_t *shape = arena_alloc(f->tmp, (e->nkid + 1) * sizeof *shape);
     *v = (FormulaValue){.is_shape = true, .ndim = (int)e->nkid, .shape = shape};
     for (size_t i = 0; i < e->nkid; i++) {
         double d;
-        if (!number(f, e->kid[i], &d)) return false;
+        if (!eval_number(f, e->kid[i], &d)) return false;
         if (!(fabs(d) < 0x1p62)) return fail_number(f, e->kid[i]);
         shape[i] = (int64_t)d;
     }
     return true;
 }
 
-static bool leaf(Formula *f, const Ast *e, FormulaValue *v) {
+static bool eval_leaf(Formula *f, const Ast *e, FormulaValue *v) {
     *v = (FormulaValue){.number = e->v};
     switch ((int)e->kind) {
     case AST_INT:
@@ -269,12 +272,12 @@ static bool leaf(Formula *f, const Ast *e, FormulaValue *v) {
                fail(f->s, e->at, E_NAME, "`%s` is not known in this formula",
                     sym_text(f->s, e->sym));
     case AST_UNARY:
-        return unary(f, e, v);
+        return eval_unary(f, e, v);
     case AST_CALL:
-        return call(f, e, v);
+        return eval_call(f, e, v);
     case AST_LIST:
     case AST_TUPLE:
-        return list(f, e, v);
+        return eval_list(f, e, v);
     default:
         return fail(
             f->s, e->at, E_SYNTAX,
@@ -282,53 +285,53 @@ static bool leaf(Formula *f, const Ast *e, FormulaValue *v) {
     }
 }
 
-static bool is_link(const Ast *e) {
+static bool is_formula_link(const Ast *e) {
     return e->kind == AST_BINARY || e->kind == AST_ATTR || e->kind == AST_INDEX;
 }
 
-static bool link_up(Formula *f, const Ast *e, FormulaValue *v) {
+static bool eval_link(Formula *f, const Ast *e, FormulaValue *v) {
     double b;
-    if (e->kind == AST_ATTR) return attribute(f, e, v);
-    if (e->kind == AST_INDEX) return index_shape(f, e, v);
+    if (e->kind == AST_ATTR) return eval_attribute(f, e, v);
+    if (e->kind == AST_INDEX) return eval_shape_index(f, e, v);
     if (v->is_shape) return fail_number(f, e->kid[0]);
-    return number(f, e->kid[1], &b) &&
+    return eval_number(f, e->kid[1], &b) &&
            (formula_binary(e->op, v->number, b, &v->number) ||
             fail(f->s, e->at, E_SYNTAX, "`%s` is not for formulas", e->op));
 }
 
-static bool eval(Formula *f, const Ast *e, FormulaValue *v) {
+static bool eval_expr(Formula *f, const Ast *e, FormulaValue *v) {
     const Ast *few[CHAIN], **chain = few, *bottom = e;
     size_t n = 0;
-    for (; is_link(bottom); bottom = bottom->kid[0])
+    for (; is_formula_link(bottom); bottom = bottom->kid[0])
         n++;
     if (n > CHAIN) chain = mem_alloc(f->s, n * sizeof *chain);
     bottom = e;
     for (size_t i = 0; i < n; i++, bottom = bottom->kid[0])
         chain[i] = bottom;
-    bool ok = leaf(f, bottom, v);
+    bool ok = eval_leaf(f, bottom, v);
     for (size_t i = n; ok && i-- > 0;)
-        ok = link_up(f, chain[i], v);
+        ok = eval_link(f, chain[i], v);
     if (chain != few) mem_free(chain);
     return ok;
 }
 
-static bool evaluate(Session *s, const Ast *e, Arena *tmp, FormulaLookup *look,
-                     void *ctx, double *v) {
+static bool eval_formula(Session *s, const Ast *e, Arena *tmp, FormulaLookup *look,
+                         void *ctx, double *v) {
     Formula f = {s, look, ctx, tmp};
-    return number(&f, e, v);
+    return eval_number(&f, e, v);
 }
 
 bool formula(Session *s, const char *text, FormulaLookup *look, void *ctx, double *v) {
     Texts *t = texts(s);
     const Ast *e = text_ast(s, t, text, NULL);
     if (t->depth == 0) arena_reset(t->tmp);
-    return e && evaluate(s, e, t->tmp, look, ctx, v);
+    return e && eval_formula(s, e, t->tmp, look, ctx, v);
 }
 
 bool formula_span(Session *s, Span text, FormulaLookup *look, void *ctx, double *v) {
     Arena *a = arena_new(s);
-    const Ast *e = expr_parse(s, a, text);
-    bool ok = e && evaluate(s, e, a, look, ctx, v);
+    const Ast *e = ast_parse(s, a, text);
+    bool ok = e && eval_formula(s, e, a, look, ctx, v);
     arena_free(a);
     return ok;
 }

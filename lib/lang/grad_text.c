@@ -3,15 +3,15 @@
  * of the inputs. */
 #include "lang/compile_impl.h"
 
-typedef struct Names {
+typedef struct GradNames {
     Session *s;
     Vec(Bind) bind;
     Arena *tmp;
-} Names;
+} GradNames;
 
-static Names names_open(Session *s, const Op *op, size_t nin, const Var *in,
-                        size_t nout, const Var *out) {
-    Names n = {.s = s, .tmp = arena_new(s)};
+static GradNames open_grad_names(Session *s, const Op *op, size_t nin, const Var *in,
+                                 size_t nout, const Var *out) {
+    GradNames n = {.s = s, .tmp = arena_new(s)};
     const Signature *sig = op_signature(s, op);
     for (size_t i = 0; i < nin && i < sig->nin; i++)
         vec_push(s, &n.bind, ((Bind){sig->in[i].name, in[i]}));
@@ -20,59 +20,59 @@ static Names names_open(Session *s, const Op *op, size_t nin, const Var *in,
     return n;
 }
 
-static void bind_as(Names *n, const char *prefix, Sym name, Var v) {
+static void bind_prefixed(GradNames *n, const char *prefix, Sym name, Var v) {
     Sym y = name
                 ? sym(n->s, arena_printf(n->tmp, "%s_%s", prefix, sym_text(n->s, name)))
                 : sym(n->s, prefix);
     vec_push(n->s, &n->bind, ((Bind){y, v}));
 }
 
-static Var build(Names *n, Builder *b, const char *text, const Op *op,
-                 const Props *props, bool *ok) {
+static Var build_and_close(GradNames *n, Builder *b, const char *text, const Op *op,
+                           const Props *props, bool *ok) {
     Env env = {n->bind.n, n->bind.p, op, props};
-    Var v = *ok ? build_text(b, text, &env, ok) : VAR_NONE;
+    Var v = *ok ? template_build(b, text, &env, ok) : VAR_NONE;
     vec_free(&n->bind);
     arena_free(n->tmp);
     return v;
 }
 
 /* v, or a zero like x. */
-static Var or_zero(Builder *b, Var v, Var x) {
+static Var or_zeros_like(Builder *b, Var v, Var x) {
     if (v != VAR_NONE) return v;
     DType d = var_type(b->g, x)->dtype;
     return zeros_like(b, x, dtype_is_inexact(d) ? d : b->floatX);
 }
 
-Var build_for_pull(const Pull *p, const char *text, bool *ok) {
+Var grad_text_pull(const Pull *p, const char *text, bool *ok) {
     const Signature *sig = op_signature(p->b->s, p->op);
-    Names n = names_open(p->b->s, p->op, p->nin, p->in, p->nout, p->out);
+    GradNames n = open_grad_names(p->b->s, p->op, p->nin, p->in, p->nout, p->out);
     *ok = true;
     for (size_t k = 0; *ok && k < p->nout && k < sig->nout; k++) {
-        Var g = or_zero(p->b, p->cotangent[k], p->out[k]);
+        Var g = or_zeros_like(p->b, p->cotangent[k], p->out[k]);
         *ok = g != VAR_NONE;
-        bind_as(&n, "g", p->nout > 1 ? sig->out[k] : 0, g);
+        bind_prefixed(&n, "g", p->nout > 1 ? sig->out[k] : 0, g);
     }
-    return build(&n, p->b, text, p->op, p->props, ok);
+    return build_and_close(&n, p->b, text, p->op, p->props, ok);
 }
 
-Var build_for_push(const Push *p, const char *text, bool *ok) {
+Var grad_text_push(const Push *p, const char *text, bool *ok) {
     const Signature *sig = op_signature(p->b->s, p->op);
-    Names n = names_open(p->b->s, p->op, p->nin, p->in, p->nout, p->out);
+    GradNames n = open_grad_names(p->b->s, p->op, p->nin, p->in, p->nout, p->out);
     *ok = true;
     for (size_t i = 0; *ok && i < p->nin && i < sig->nin; i++) {
         if (var_type(p->b->g, p->in[i])->kind != TYPE_TENSOR &&
             p->tangent[i] == VAR_NONE)
             continue;
-        Var t = or_zero(p->b, p->tangent[i], p->in[i]);
+        Var t = or_zeros_like(p->b, p->tangent[i], p->in[i]);
         *ok = t != VAR_NONE;
-        bind_as(&n, "t", sig->in[i].name, t);
+        bind_prefixed(&n, "t", sig->in[i].name, t);
     }
-    return build(&n, p->b, text, p->op, p->props, ok);
+    return build_and_close(&n, p->b, text, p->op, p->props, ok);
 }
 
 /* ---- props as text ---- */
 
-static bool read_prop(Compiler *c, const Op *op, const Ast *e, Prop *value) {
+static bool read_prop_keyword(Compiler *c, const Op *op, const Ast *e, Prop *value) {
     const Signature *sig = op_signature(c->s, op);
     Node n;
     for (size_t i = 0; e->kind == AST_KEYWORD && i < sig->nprop; i++)
@@ -93,7 +93,7 @@ static bool read_prop(Compiler *c, const Op *op, const Ast *e, Prop *value) {
     return false;
 }
 
-bool props_of_text(Builder *b, const Op *op, const char *text, const Props **out) {
+bool props_from_text(Builder *b, const Op *op, const char *text, const Props **out) {
     Texts *t = texts(b->s);
     const Signature *sig = op_signature(b->s, op);
     Arena *tmp = arena_new(b->s);
@@ -111,7 +111,7 @@ bool props_of_text(Builder *b, const Op *op, const char *text, const Props **out
         value[i] = sig->prop[i].value;
     bool ok = e && e->kind == AST_CALL;
     for (size_t i = 0; ok && i < e->nkid; i++)
-        ok = read_prop(&c, op, e->kid[i], value);
+        ok = read_prop_keyword(&c, op, e->kid[i], value);
     if (ok) *out = props_intern(b->s, sig->nprop, value);
     arena_free(tmp);
     return ok;

@@ -6,20 +6,20 @@
 
 #include <stdio.h>
 
-bool demand_is_lazy(const Graph *g) {
+bool lazy_scope_any(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) return true;
     return false;
 }
 
-typedef struct Walk {
+typedef struct ScopeWalk {
     const Graph *g;
     uint32_t *scope;
     bool *mixed; /* by Apply: has a scope of its own */
     uint32_t next;
-} Walk;
+} ScopeWalk;
 
-static void need(Walk *w, Var v, uint32_t scope) {
+static void need_in_scope(ScopeWalk *w, Var v, uint32_t scope) {
     ApplyId a = v == VAR_NONE ? APPLY_NONE : var_owner(w->g, v);
     if (a == APPLY_NONE || w->scope[a] == scope || w->scope[a] == 0) return;
     if (w->scope[a] == SCOPE_NONE || scope == 0) {
@@ -30,48 +30,49 @@ static void need(Walk *w, Var v, uint32_t scope) {
     }
 }
 
-static void visit(Walk *w, ApplyId a) {
+static void pass_scope_to_inputs(ScopeWalk *w, ApplyId a) {
     const Apply *r = &w->g->apply[a];
     const Var *in = apply_in(w->g, a);
     bool lazy = r->op->thunk && r->op->thunk->lazy;
     const Signature *sig = lazy ? op_signature(w->g->s, r->op) : NULL;
     bool lists = lazy && sig->nrest > 1;
     uint32_t first = w->next;
-    if (lazy) w->next += lists ? (uint32_t)(sig_fixed(sig) + sig->nrest) : r->nin;
+    if (lazy) w->next += lists ? (uint32_t)(signature_fixed(sig) + sig->nrest) : r->nin;
     for (uint32_t i = 0; i < r->nin; i++) {
         size_t number = i;
-        if (lists && i >= sig_fixed(sig))
-            number = sig_fixed(sig) + sig_list(sig, r->nin, i);
-        need(w, in[i],
-             lazy && op_input_is_lazy(r->op, i) ? first + (uint32_t)number
-                                                : w->scope[a]);
+        if (lists && i >= signature_fixed(sig))
+            number = signature_fixed(sig) + signature_list_of(sig, r->nin, i);
+        need_in_scope(w, in[i],
+                      lazy && op_input_is_lazy(r->op, i) ? first + (uint32_t)number
+                                                         : w->scope[a]);
     }
 }
 
-uint32_t *demand_scopes(const Graph *g, Arena *arena, size_t nwant, const Var *want) {
-    Walk w = {g, NEW_N(arena, g->napply, uint32_t), NEW_N(arena, g->napply, bool), 1};
+uint32_t *lazy_scope_find(const Graph *g, Arena *arena, size_t nwant, const Var *want) {
+    ScopeWalk w = {g, NEW_N(arena, g->napply, uint32_t), NEW_N(arena, g->napply, bool),
+                   1};
     uint8_t *effect = NEW_N(arena, g->napply, uint8_t);
     for (ApplyId a = 0; a < g->napply; a++)
         w.scope[a] = SCOPE_NONE;
     for (size_t i = 0; i < g->effects.n; i++)
         effect[g->effects.p[i]] = 1;
     for (size_t i = 0; i < g->outputs.n; i++)
-        need(&w, g->outputs.p[i].var, 0);
+        need_in_scope(&w, g->outputs.p[i].var, 0);
     for (size_t i = 0; i < g->updates.n; i++)
-        need(&w, g->updates.p[i].value, 0);
+        need_in_scope(&w, g->updates.p[i].value, 0);
     for (size_t i = 0; i < g->shared.n; i++)
-        need(&w, var_leafrec(g, g->shared.p[i])->init, 0);
-    need(&w, g->until, 0);
+        need_in_scope(&w, var_leafrec(g, g->shared.p[i])->init, 0);
+    need_in_scope(&w, g->until, 0);
     for (size_t i = 0; i < nwant; i++)
-        need(&w, want[i], 0);
+        need_in_scope(&w, want[i], 0);
     for (ApplyId a = g->napply; a-- > 0;) {
         if (w.scope[a] == SCOPE_NONE && effect[a]) w.scope[a] = 0;
-        if (w.scope[a] != SCOPE_NONE) visit(&w, a);
+        if (w.scope[a] != SCOPE_NONE) pass_scope_to_inputs(&w, a);
     }
     return w.scope;
 }
 
-bool *demand_conditional(const Graph *g, Arena *a, const uint32_t *scope) {
+bool *lazy_scope_conditional(const Graph *g, Arena *a, const uint32_t *scope) {
     bool *r = NEW_N(a, g->effects.n, bool);
     for (size_t i = 0; i < g->effects.n; i++)
         r[i] = scope[g->effects.p[i]] != 0;
@@ -80,24 +81,24 @@ bool *demand_conditional(const Graph *g, Arena *a, const uint32_t *scope) {
 
 /* ---- results that nothing reads ---- */
 
-typedef enum Reading { READ_NOT, READ_NO_EFFECT, READ_DONE } Reading;
-typedef struct Unread {
+typedef enum ReadState { READ_NOT, READ_NO_EFFECT, READ_DONE } ReadState;
+typedef struct UnreadWalk {
     Graph *g;
     const Var *forward;
     uint8_t *reading; /* by Apply */
     uint8_t *effect;  /* by Apply */
     Vec(ApplyId) found;
     uint32_t named; /* the last number given */
-} Unread;
+} UnreadWalk;
 
-static Var lead(const Unread *u, Var v) {
+static Var follow_forward(const UnreadWalk *u, Var v) {
     while (u->forward && v != VAR_NONE && u->forward[v] != v)
         v = u->forward[v];
     return v;
 }
 
-static void meet(Unread *u, Var v) {
-    v = lead(u, v);
+static void add_found(UnreadWalk *u, Var v) {
+    v = follow_forward(u, v);
     ApplyId a = v == VAR_NONE ? APPLY_NONE : var_owner(u->g, v);
     if (a == APPLY_NONE || u->reading[a] != READ_NOT) return;
     u->reading[a] = READ_NO_EFFECT;
@@ -105,37 +106,37 @@ static void meet(Unread *u, Var v) {
 }
 
 /* All that what was met needs; is an effect among it? */
-static bool meet_all(Unread *u) {
+static bool add_needs_of_found(UnreadWalk *u) {
     bool effect = false;
     for (size_t i = 0; i < u->found.n; i++) {
         ApplyId a = u->found.p[i];
         effect |= u->effect[a];
         for (uint32_t k = 0; k < u->g->apply[a].nin; k++)
-            meet(u, apply_in(u->g, a)[k]);
+            add_found(u, apply_in(u->g, a)[k]);
     }
     return effect;
 }
 
-static void read_found(Unread *u) {
+static void mark_found_read(UnreadWalk *u) {
     for (size_t i = 0; i < u->found.n; i++)
         u->reading[u->found.p[i]] = READ_DONE;
     u->found.n = 0;
 }
 
-static void read_roots(Unread *u) {
+static void mark_roots_read(UnreadWalk *u) {
     const Graph *g = u->g;
     for (size_t i = 0; i < g->outputs.n; i++)
-        meet(u, g->outputs.p[i].var);
+        add_found(u, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        meet(u, g->updates.p[i].value);
+        add_found(u, g->updates.p[i].value);
     for (size_t i = 0; i < g->shared.n; i++)
-        meet(u, var_leafrec(g, g->shared.p[i])->init);
-    meet(u, g->until);
-    meet_all(u);
-    read_found(u);
+        add_found(u, var_leafrec(g, g->shared.p[i])->init);
+    add_found(u, g->until);
+    add_needs_of_found(u);
+    mark_found_read(u);
 }
 
-static void name_unread(Unread *u, Var v) {
+static void name_unread(UnreadWalk *u, Var v) {
     Graph *g = u->g;
     char name[32];
     while (var_name(g, v) == 0) {
@@ -147,45 +148,47 @@ static void name_unread(Unread *u, Var v) {
 }
 
 /* a, or what it became, is kept if its branches hold an effect. */
-static void keep_one(Unread *u, ApplyId a) {
+static void keep_if_effects(UnreadWalk *u, ApplyId a) {
     Graph *g = u->g;
-    a = var_owner(g, lead(u, g->apply[a].out));
+    a = var_owner(g, follow_forward(u, g->apply[a].out));
     if (a == APPLY_NONE || u->reading[a] != READ_NOT) return;
     const Apply *r = &g->apply[a];
     for (uint32_t i = 0; i < r->nin; i++)
-        if (op_input_is_lazy(r->op, i)) meet(u, apply_in(g, a)[i]);
-    if (!meet_all(u)) {
+        if (op_input_is_lazy(r->op, i)) add_found(u, apply_in(g, a)[i]);
+    if (!add_needs_of_found(u)) {
         u->found.n = 0;
         return;
     }
     for (uint32_t i = 0; i < r->nin; i++)
-        meet(u, apply_in(g, a)[i]);
-    meet_all(u);
-    read_found(u);
+        add_found(u, apply_in(g, a)[i]);
+    add_needs_of_found(u);
+    mark_found_read(u);
     u->reading[a] = READ_DONE;
     name_unread(u, r->out);
     vec_push(g->s, &g->kept, r->out);
 }
 
-void demand_keep_unread(Graph *g, ApplyId napply, const Var *forward) {
+void lazy_scope_keep_unread(Graph *g, ApplyId napply, const Var *forward) {
     g->kept.n = 0;
-    if (!g->effects.n || !demand_is_lazy(g)) return;
+    if (!g->effects.n || !lazy_scope_any(g)) return;
     Arena *arena = arena_new(g->s);
-    Unread u = {.g = g,
-                .forward = forward,
-                .reading = NEW_N(arena, g->napply, uint8_t),
-                .effect = NEW_N(arena, g->napply, uint8_t)};
+    UnreadWalk u = {.g = g,
+                    .forward = forward,
+                    .reading = NEW_N(arena, g->napply, uint8_t),
+                    .effect = NEW_N(arena, g->napply, uint8_t)};
     for (size_t i = 0; i < g->effects.n; i++)
         u.effect[g->effects.p[i]] = 1;
-    read_roots(&u);
+    mark_roots_read(&u);
     for (ApplyId a = napply; a-- > 0;)
-        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy) keep_one(&u, a);
+        if (g->apply[a].op->thunk && g->apply[a].op->thunk->lazy)
+            keep_if_effects(&u, a);
     vec_free(&u.found);
     arena_free(arena);
 }
 
-void demand_keep_all_unread(Graph *main) {
-    demand_keep_unread(main, main->napply, NULL);
+void lazy_scope_keep_all(Graph *main) {
+    lazy_scope_keep_unread(main, main->napply, NULL);
     for (size_t i = 0; i < main->functions.n; i++)
-        demand_keep_unread(main->functions.p[i], main->functions.p[i]->napply, NULL);
+        lazy_scope_keep_unread(main->functions.p[i], main->functions.p[i]->napply,
+                               NULL);
 }

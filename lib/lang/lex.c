@@ -8,19 +8,19 @@
 static inline bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-static inline bool is_start(char c) {
+static inline bool is_word_start(char c) {
     char low = (char)(c | 0x20);
     return (low >= 'a' && low <= 'z') || c == '_';
 }
 static inline bool is_word(char c) {
-    return is_start(c) || is_digit(c);
+    return is_word_start(c) || is_digit(c);
 }
-static inline char at(const Lexer *l, size_t i) {
+static inline char char_at(const Lexer *l, size_t i) {
     return (size_t)(l->end - l->p) > i ? l->p[i] : '\0';
 }
 
 /* Is it one of the words, which blanks separate? */
-static bool in_words(const char *words, const char *p, size_t n) {
+static bool is_in_words(const char *words, const char *p, size_t n) {
     for (size_t len; *words; words += len + (words[len] == ' ')) {
         len = strcspn(words, " ");
         if (len == n && memcmp(words, p, n) == 0) return true;
@@ -48,15 +48,15 @@ bool lex_is_keyword(const char *p, size_t n) {
         ['y' - 'a'] = "yield",
     };
     if (n < 2 || n > 8 || *p < 'a' || *p > 'z') return false;
-    return words[*p - 'a'] && in_words(words[*p - 'a'], p, n);
+    return words[*p - 'a'] && is_in_words(words[*p - 'a'], p, n);
 }
 
 bool lex_is_literal_name(const char *p, size_t n) {
     return n >= 2 && n <= 5 && memchr("TFNinp", *p, 6) &&
-           in_words("True False None inf nan pi", p, n);
+           is_in_words("True False None inf nan pi", p, n);
 }
 
-static Tok *push(Lexer *l, TokKind kind, const char *begin) {
+static Tok *push_token(Lexer *l, TokKind kind, const char *begin) {
     vec_push(l->s, &l->toks,
              ((Tok){.kind = kind,
                     .begin = (uint32_t)(begin - l->base),
@@ -65,8 +65,8 @@ static Tok *push(Lexer *l, TokKind kind, const char *begin) {
 }
 
 /* Always false: the list of tokens ends here. */
-static bool refuse(Lexer *l, const char *begin, const char *message) {
-    push(l, TOK_ERROR, begin)->text = message;
+static bool refuse_token(Lexer *l, const char *begin, const char *message) {
+    push_token(l, TOK_ERROR, begin)->text = message;
     return false;
 }
 
@@ -91,8 +91,8 @@ static size_t utf8(const char *p, const char *end, uint32_t *cp) {
 
 /* Digits with single `_` between them; false on a misplaced one. */
 static bool skip_digits(Lexer *l) {
-    while (is_digit(at(l, 0)) || at(l, 0) == '_') {
-        if (at(l, 0) == '_' && !(is_digit(l->p[-1]) && is_digit(at(l, 1))))
+    while (is_digit(char_at(l, 0)) || char_at(l, 0) == '_') {
+        if (char_at(l, 0) == '_' && !(is_digit(l->p[-1]) && is_digit(char_at(l, 1))))
             return false;
         l->p++;
     }
@@ -113,10 +113,10 @@ double lex_float(const char *p, size_t n, FloatWidth w) {
     return v;
 }
 
-static bool bad_number(Lexer *l, const char *begin) {
-    while (is_word(at(l, 0)))
+static bool refuse_number(Lexer *l, const char *begin) {
+    while (is_word(char_at(l, 0)))
         l->p++;
-    return refuse(
+    return refuse_token(
         l, begin,
         arena_printf(l->a, "`%.*s` is not a number", (int)(l->p - begin), begin));
 }
@@ -126,14 +126,14 @@ static bool bad_number(Lexer *l, const char *begin) {
 static bool scan_number(Lexer *l, bool *is_float) {
     *is_float = false;
     if (!skip_digits(l)) return false;
-    if (at(l, 0) == '.') {
+    if (char_at(l, 0) == '.') {
         *is_float = true;
         l->p++;
-        if (at(l, 0) == '_' || !skip_digits(l)) return false;
+        if (char_at(l, 0) == '_' || !skip_digits(l)) return false;
     }
-    if ((at(l, 0) | 0x20) == 'e') {
-        size_t sign = at(l, 1) == '-' || at(l, 1) == '+';
-        if (!is_digit(at(l, 1 + sign))) return false;
+    if ((char_at(l, 0) | 0x20) == 'e') {
+        size_t sign = char_at(l, 1) == '-' || char_at(l, 1) == '+';
+        if (!is_digit(char_at(l, 1 + sign))) return false;
         *is_float = true;
         l->p += 1 + sign;
         if (!skip_digits(l)) return false;
@@ -141,15 +141,15 @@ static bool scan_number(Lexer *l, bool *is_float) {
     return true;
 }
 
-static bool lex_based(Lexer *l) {
+static bool lex_based_int(Lexer *l) {
     const char *begin = l->p;
     uint64_t u;
     bool overflow;
     size_t n = num_read_uint(begin, (size_t)(l->end - begin), &u, &overflow);
     l->p += n;
-    if (n <= 2 || is_word(at(l, 0))) return bad_number(l, begin);
-    if (overflow) return refuse(l, begin, "the integer does not fit in 64 bits");
-    push(l, TOK_INT, begin)->u = u;
+    if (n <= 2 || is_word(char_at(l, 0))) return refuse_number(l, begin);
+    if (overflow) return refuse_token(l, begin, "the integer does not fit in 64 bits");
+    push_token(l, TOK_INT, begin)->u = u;
     return true;
 }
 
@@ -157,28 +157,29 @@ static bool lex_number(Lexer *l) {
     const char *begin = l->p;
     bool is_float, overflow;
     uint64_t u;
-    if (l->p[0] == '0' && at(l, 1) && strchr("xXoObB", at(l, 1))) return lex_based(l);
-    if (!scan_number(l, &is_float)) return bad_number(l, begin);
+    if (l->p[0] == '0' && char_at(l, 1) && strchr("xXoObB", char_at(l, 1)))
+        return lex_based_int(l);
+    if (!scan_number(l, &is_float)) return refuse_number(l, begin);
     size_t n = (size_t)(l->p - begin);
     if (n >= 500 && memchr(begin, '_', n))
-        return refuse(l, begin, "the number is too long");
-    if ((at(l, 0) | 0x20) == 'j') {
+        return refuse_token(l, begin, "the number is too long");
+    if ((char_at(l, 0) | 0x20) == 'j') {
         l->p++;
-        if (is_word(at(l, 0))) return bad_number(l, begin);
-        push(l, TOK_IMAG, begin)->v = lex_float(begin, n, FLOAT64);
+        if (is_word(char_at(l, 0))) return refuse_number(l, begin);
+        push_token(l, TOK_IMAG, begin)->v = lex_float(begin, n, FLOAT64);
         return true;
     }
-    if (is_word(at(l, 0))) return bad_number(l, begin);
+    if (is_word(char_at(l, 0))) return refuse_number(l, begin);
     if (is_float) {
-        push(l, TOK_FLOAT, begin)->v = lex_float(begin, n, FLOAT64);
+        push_token(l, TOK_FLOAT, begin)->v = lex_float(begin, n, FLOAT64);
         return true;
     }
     if (begin[0] == '0' && n > 1)
-        return refuse(l, begin,
-                      "an integer has no leading zeros (write 0o17 for octal)");
+        return refuse_token(l, begin,
+                            "an integer has no leading zeros (write 0o17 for octal)");
     num_read_uint(begin, n, &u, &overflow);
-    if (overflow) return refuse(l, begin, "the integer does not fit in 64 bits");
-    push(l, TOK_INT, begin)->u = u;
+    if (overflow) return refuse_token(l, begin, "the integer does not fit in 64 bits");
+    push_token(l, TOK_INT, begin)->u = u;
     return true;
 }
 
@@ -211,17 +212,17 @@ static const char *lex_string_body(Lexer *l, char quote, Str *out) {
 static bool lex_string(Lexer *l) {
     const char *begin = l->p;
     char quote = *l->p++;
-    if (at(l, 0) == quote && at(l, 1) == quote)
-        return refuse(l, begin, "triple quotes are not part of the language");
+    if (char_at(l, 0) == quote && char_at(l, 1) == quote)
+        return refuse_token(l, begin, "triple quotes are not part of the language");
     Str text = STR(l->s);
     const char *why = lex_string_body(l, quote, &text);
     if (!why) {
         l->p++;
         Sym y = sym_n(l->s, str_text(&text), text.n);
-        push(l, TOK_STRING, begin)->sym = y;
+        push_token(l, TOK_STRING, begin)->sym = y;
     }
     str_free(&text);
-    return why ? refuse(l, begin, why) : true;
+    return why ? refuse_token(l, begin, why) : true;
 }
 
 static bool lex_word(Lexer *l) {
@@ -229,10 +230,10 @@ static bool lex_word(Lexer *l) {
     while (p < l->end && is_word(*p))
         p++;
     l->p = p;
-    if (at(l, 0) == '\'' || at(l, 0) == '"')
-        return refuse(l, begin, "strings have no prefix: write 'text'");
+    if (char_at(l, 0) == '\'' || char_at(l, 0) == '"')
+        return refuse_token(l, begin, "strings have no prefix: write 'text'");
     size_t n = (size_t)(l->p - begin);
-    push(l, lex_is_keyword(begin, n) ? TOK_KEYWORD : TOK_NAME, begin)->sym =
+    push_token(l, lex_is_keyword(begin, n) ? TOK_KEYWORD : TOK_NAME, begin)->sym =
         sym_n(l->s, begin, n);
     return true;
 }
@@ -245,10 +246,10 @@ static const char *const short_operator[128] = {
 /* Of two characters or three. */
 static const char *const long_operators[] = {"...", "**", "//", "<<", ">>",
                                              "<=",  ">=", "==", "!=", NULL};
-typedef struct Refused {
+typedef struct RefusedOperator {
     const char *text, *why;
-} Refused;
-static const Refused refused[] = {
+} RefusedOperator;
+static const RefusedOperator refused[] = {
     {"&&", "`&&` is not an operator: write `a & b`"},
     {"||", "`||` is not an operator: write `a | b`"},
     {"->", "`->` is not part of the language"},
@@ -268,35 +269,37 @@ static const struct {
                  {0x201d, "\""}, {0x3c0, "pi"}, {0x221e, "inf"},  {0xb2, "** 2"},
                  {0xb3, "** 3"}, {0xac, "~"},   {0xa0, "a space"}};
 
-static bool starts(const Lexer *l, const char *text) {
+static bool starts_with_text(const Lexer *l, const char *text) {
     if (l->p == l->end || *l->p != *text) return false;
     size_t n = strlen(text);
     return (size_t)(l->end - l->p) >= n && memcmp(l->p, text, n) == 0;
 }
 
-static bool bad_character(Lexer *l) {
+static bool refuse_character(Lexer *l) {
     const char *begin = l->p;
     uint32_t cp;
     size_t n = utf8(l->p, l->end, &cp);
     l->p += n ? n : 1;
-    if (n == 0) return refuse(l, begin, "the text is not UTF-8");
+    if (n == 0) return refuse_token(l, begin, "the text is not UTF-8");
     if (cp == '!')
-        return refuse(l, begin, "`!` is not an operator: write `~x`, or `a != b`");
+        return refuse_token(l, begin,
+                            "`!` is not an operator: write `~x`, or `a != b`");
     if (cp < 0x20 || cp == 0x7f)
-        return refuse(l, begin,
-                      arena_printf(l->a, "control character U+%04X", (unsigned)cp));
+        return refuse_token(
+            l, begin, arena_printf(l->a, "control character U+%04X", (unsigned)cp));
     for (size_t i = 0; i < sizeof lookalike / sizeof *lookalike; i++)
         if (lookalike[i].cp == cp)
-            return refuse(l, begin,
-                          arena_printf(l->a, "`%.*s` (U+%04X) is not ASCII: write %s",
-                                       (int)n, begin, (unsigned)cp,
-                                       lookalike[i].instead));
+            return refuse_token(
+                l, begin,
+                arena_printf(l->a, "`%.*s` (U+%04X) is not ASCII: write %s", (int)n,
+                             begin, (unsigned)cp, lookalike[i].instead));
     if (cp < 0x80)
-        return refuse(l, begin,
-                      arena_printf(l->a, "`%c` is not part of the language", (char)cp));
-    return refuse(l, begin,
-                  arena_printf(l->a, "`%.*s` (U+%04X): names and operators are ASCII",
-                               (int)n, begin, (unsigned)cp));
+        return refuse_token(
+            l, begin, arena_printf(l->a, "`%c` is not part of the language", (char)cp));
+    return refuse_token(l, begin,
+                        arena_printf(l->a,
+                                     "`%.*s` (U+%04X): names and operators are ASCII",
+                                     (int)n, begin, (unsigned)cp));
 }
 
 static bool is_augmented(const char *op, char next, char after) {
@@ -307,39 +310,39 @@ static bool is_augmented(const char *op, char next, char after) {
 /* The longest operator that stands here, or NULL. */
 static const char *operator_here(const Lexer *l) {
     unsigned char c = (unsigned char)*l->p;
-    if (memchr("*/<>=.", at(l, 1), 6))
+    if (memchr("*/<>=.", char_at(l, 1), 6))
         for (const char *const *op = long_operators; *op; op++)
-            if (starts(l, *op)) return *op;
+            if (starts_with_text(l, *op)) return *op;
     return c < 128 ? short_operator[c] : NULL;
 }
 
 static bool lex_operator(Lexer *l) {
     const char *begin = l->p, *op = operator_here(l);
     char c = *begin;
-    if (!op || memchr("&|>=", at(l, 1), 4))
-        for (const Refused *r = refused; r->text; r++) {
-            if (!starts(l, r->text)) continue;
+    if (!op || memchr("&|>=", char_at(l, 1), 4))
+        for (const RefusedOperator *r = refused; r->text; r++) {
+            if (!starts_with_text(l, r->text)) continue;
             l->p += strlen(r->text);
-            return refuse(l, begin, r->why);
+            return refuse_token(l, begin, r->why);
         }
-    if (!op) return bad_character(l);
+    if (!op) return refuse_character(l);
     size_t n = strlen(op);
     l->p += n;
-    if (is_augmented(op, at(l, 0), at(l, 1))) {
+    if (is_augmented(op, char_at(l, 0), char_at(l, 1))) {
         l->p++;
-        return refuse(l, begin,
-                      "a name is defined once: write `y = x + 1` with a new name");
+        return refuse_token(
+            l, begin, "a name is defined once: write `y = x + 1` with a new name");
     }
     if (c == '(' || c == '[' || c == '{') l->depth++;
     if ((c == ')' || c == ']' || c == '}') && l->depth > 0) l->depth--;
-    Tok *t = push(l, TOK_OP, begin);
+    Tok *t = push_token(l, TOK_OP, begin);
     t->text = op;
     t->code = n == 1 ? (uint32_t)c : n == 2 ? OP2(c, op[1]) : OP3('.', '.', '.');
     return true;
 }
 
 /* Blanks, comments, and newlines inside brackets. False: a comment that is not text. */
-static bool skip_blank(Lexer *l) {
+static bool skip_blank_text(Lexer *l) {
     for (; l->p < l->end; l->p++) {
         if (*l->p == ' ' || *l->p == '\t' || *l->p == '\f') continue;
         if ((*l->p == '\n' || *l->p == '\r') && l->depth > 0) continue;
@@ -348,7 +351,7 @@ static bool skip_blank(Lexer *l) {
         while (l->p < l->end && *l->p != '\n' && *l->p != '\r') {
             size_t n = utf8(l->p, l->end, &cp);
             if (n == 0 || cp == 0)
-                return refuse(l, l->p, "the comment is not UTF-8 text");
+                return refuse_token(l, l->p, "the comment is not UTF-8 text");
             l->p += n;
         }
         l->p--;
@@ -356,16 +359,16 @@ static bool skip_blank(Lexer *l) {
     return true;
 }
 
-static bool lex_one(Lexer *l) {
+static bool lex_token(Lexer *l) {
     char c = *l->p;
     if (c == '\n' || c == '\r') {
         const char *begin = l->p;
-        l->p += c == '\r' && at(l, 1) == '\n' ? 2 : 1;
-        push(l, TOK_NEWLINE, begin);
+        l->p += c == '\r' && char_at(l, 1) == '\n' ? 2 : 1;
+        push_token(l, TOK_NEWLINE, begin);
         return true;
     }
-    if (is_start(c)) return lex_word(l);
-    if (is_digit(c) || (c == '.' && is_digit(at(l, 1)))) return lex_number(l);
+    if (is_word_start(c)) return lex_word(l);
+    if (is_digit(c) || (c == '.' && is_digit(char_at(l, 1)))) return lex_number(l);
     if (c == '\'' || c == '"') return lex_string(l);
     return lex_operator(l);
 }
@@ -383,16 +386,16 @@ Lexer lex_begin(Session *s, Arena *a, Span text) {
 }
 
 /* One more token. False: it was the last. */
-static bool next(Lexer *l) {
-    if (!skip_blank(l)) return false;
-    if (l->p < l->end) return lex_one(l);
-    push(l, TOK_END, l->p);
+static bool lex_next(Lexer *l) {
+    if (!skip_blank_text(l)) return false;
+    if (l->p < l->end) return lex_token(l);
+    push_token(l, TOK_END, l->p);
     return false;
 }
 
 const Tok *lex_line(Lexer *l) {
     l->toks.n = 0;
-    while (next(l)) {
+    while (lex_next(l)) {
         if (l->toks.p[l->toks.n - 1].kind != TOK_NEWLINE) continue;
         if (l->toks.n > 1) break;
         l->toks.n = 0; /* an empty line */
@@ -401,7 +404,7 @@ const Tok *lex_line(Lexer *l) {
 }
 
 const Tok *lex_all(Lexer *l) {
-    while (next(l))
+    while (lex_next(l))
         ;
     return l->toks.p;
 }

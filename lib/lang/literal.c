@@ -109,8 +109,8 @@ static void literal_text(const Literal *l, Str *out) {
     str_putc(out, 'j');
 }
 
-static bool does_not_fit(Session *s, const Literal *l, DType d, Span at,
-                         const char *why) {
+static bool fail_no_fit(Session *s, const Literal *l, DType d, Span at,
+                        const char *why) {
     Str b = STR(s);
     Span text = l->text;
     const Source *src = source_get(s, text.source);
@@ -125,7 +125,7 @@ static bool does_not_fit(Session *s, const Literal *l, DType d, Span at,
     return false;
 }
 
-static void put_int(DType d, bool negative, uint64_t u, void *dst) {
+static void write_int_bits(DType d, bool negative, uint64_t u, void *dst) {
     uint64_t v = negative ? 0 - u : u;
     switch (dtype_size(d)) {
     case 1:
@@ -142,18 +142,18 @@ static void put_int(DType d, bool negative, uint64_t u, void *dst) {
     }
 }
 
-static bool store_int(Session *s, const Literal *l, DType d, bool convert, Span at,
-                      void *dst) {
+static bool store_int_literal(Session *s, const Literal *l, DType d, bool convert,
+                              Span at, void *dst) {
     int64_t lo;
     uint64_t hi, u = l->u;
     bool negative = l->negative;
     if (l->kind == K_COMPLEX)
-        return does_not_fit(s, l, d, at, "is complex and does not fit");
+        return fail_no_fit(s, l, d, at, "is complex and does not fit");
     if (l->kind == K_FLOAT) {
         double t = trunc(l->re);
-        if (!(fabs(t) < 0x1p64)) return does_not_fit(s, l, d, at, "is out of range of");
+        if (!(fabs(t) < 0x1p64)) return fail_no_fit(s, l, d, at, "is out of range of");
         if (t != l->re && !convert)
-            return does_not_fit(s, l, d, at, "is not an integer, as is due for");
+            return fail_no_fit(s, l, d, at, "is not an integer, as is due for");
         u = (uint64_t)fabs(t);
         negative = t < 0;
     }
@@ -163,13 +163,13 @@ static bool store_int(Session *s, const Literal *l, DType d, bool convert, Span 
     }
     dtype_int_range(d, &lo, &hi);
     if (negative ? u > 0 - (uint64_t)lo : u > hi)
-        return does_not_fit(s, l, d, at, "is out of range of");
-    put_int(d, negative, u, dst);
+        return fail_no_fit(s, l, d, at, "is out of range of");
+    write_int_bits(d, negative, u, dst);
     return true;
 }
 
 /* The literal's real part rounded to a width, from its text where it has one. */
-static double round_to(Session *s, const Literal *l, FloatWidth w) {
+static double round_literal(Session *s, const Literal *l, FloatWidth w) {
     double v;
     if (l->kind <= K_INT) {
         v = w == FLOAT32 ? (double)(float)l->u : (double)l->u;
@@ -191,28 +191,31 @@ static bool is_exactly_inf(const Literal *l) {
     return l->kind >= K_FLOAT && isinf(l->re) && l->text.end - l->text.begin <= 3;
 }
 
-static bool store_float(Session *s, const Literal *l, DType d, Span at, void *dst) {
+static bool store_float_literal(Session *s, const Literal *l, DType d, Span at,
+                                void *dst) {
     if (l->kind == K_COMPLEX)
-        return does_not_fit(s, l, d, at, "is complex and does not fit");
+        return fail_no_fit(s, l, d, at, "is complex and does not fit");
     FloatWidth w = d == DT_FLOAT16 ? FLOAT16 : d == DT_FLOAT32 ? FLOAT32 : FLOAT64;
-    double v = round_to(s, l, w);
+    double v = round_literal(s, l, w);
     if (isinf(v) && !is_exactly_inf(l))
-        return does_not_fit(s, l, d, at, "is out of range of");
+        return fail_no_fit(s, l, d, at, "is out of range of");
     if (w == FLOAT64) *(double *)dst = v;
     if (w == FLOAT32) *(float *)dst = (float)v;
     if (w == FLOAT16) *(uint16_t *)dst = half_from_double(v);
     return true;
 }
 
-static bool store_complex(Session *s, const Literal *l, DType d, Span at, void *dst) {
+static bool store_complex_literal(Session *s, const Literal *l, DType d, Span at,
+                                  void *dst) {
     bool wide = d == DT_COMPLEX128;
     double im = l->kind == K_COMPLEX ? l->im : 0;
     Literal re = *l;
     if (l->kind == K_COMPLEX) re.kind = K_FLOAT;
     char *p = dst;
-    if (!store_float(s, &re, wide ? DT_FLOAT64 : DT_FLOAT32, at, dst)) return false;
+    if (!store_float_literal(s, &re, wide ? DT_FLOAT64 : DT_FLOAT32, at, dst))
+        return false;
     if (!wide && isinf((float)im) && !isinf(im))
-        return does_not_fit(s, l, d, at, "is out of range of");
+        return fail_no_fit(s, l, d, at, "is out of range of");
     float narrow = (float)im;
     if (wide)
         memcpy(p + sizeof(double), &im, sizeof im);
@@ -227,11 +230,11 @@ bool literal_store(Session *s, const Literal *l, DType d, bool convert, Span at,
     case K_BOOL:
     case K_UINT:
     case K_INT:
-        return store_int(s, l, d, convert, at, dst);
+        return store_int_literal(s, l, d, convert, at, dst);
     case K_FLOAT:
-        return store_float(s, l, d, at, dst);
+        return store_float_literal(s, l, d, at, dst);
     case K_COMPLEX:
         break;
     }
-    return store_complex(s, l, d, at, dst);
+    return store_complex_literal(s, l, d, at, dst);
 }

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-bool compiler_name_ok(Session *s, Span name) {
+bool compiler_check_var_name(Session *s, Span name) {
     Arena *a = arena_new(s);
-    const Ast *e = expr_parse(s, a, name);
+    const Ast *e = ast_parse(s, a, name);
     bool ok = e && e->kind == AST_NAME &&
               strlen(sym_text(s, e->sym)) == name.end - name.begin; /* no (x), no x # */
     arena_free(a);

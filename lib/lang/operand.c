@@ -43,7 +43,7 @@ const char *node_kind_text(const Node *n) {
     return text[n->kind];
 }
 
-bool fail_not_tensor(Compiler *c, const Node *n) {
+bool node_fail_not_tensor(Compiler *c, const Node *n) {
     return fail(c->s, n->at, E_TYPE, "%s where a tensor is expected",
                 node_kind_text(n));
 }
@@ -83,22 +83,22 @@ bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span
 
 /* ---- dtypes ---- */
 
-static bool fail_outputs(Compiler *c, const Node *n) {
+static bool fail_many_outputs(Compiler *c, const Node *n) {
     return fail(c->s, n->at, E_ARITY,
                 "%s has %zu outputs: write `a, b = ...`, or take one with [0]",
                 sym_text(c->s, n->sym), n->n);
 }
 
-static void add_strong(Parts *p, DType d) {
+static void add_strong(OperandParts *p, DType d) {
     p->strong = p->strong == DT_NONE ? d : dtype_promote(p->strong, d);
 }
-static void add_weak(Parts *p, DKind k) {
+static void add_weak(OperandParts *p, DKind k) {
     if (k == K_UINT) k = K_INT;
     if ((int)k > p->weak) p->weak = (int)k;
 }
 
 /* Adds what n is made of. */
-static bool add_parts(Compiler *c, const Node *n, Parts *p) {
+static bool add_node_parts(Compiler *c, const Node *n, OperandParts *p) {
     if (n->kind == NODE_LITERAL) {
         add_weak(p, n->lit.kind);
     } else if (n->kind == NODE_VAR) {
@@ -110,22 +110,22 @@ static bool add_parts(Compiler *c, const Node *n, Parts *p) {
         else
             add_strong(p, t->dtype);
     } else if (n->kind == NODE_LIST) {
-        if (n->sym) return fail_outputs(c, n);
+        if (n->sym) return fail_many_outputs(c, n);
         for (size_t i = 0; i < n->n; i++)
-            if (!add_parts(c, &n->item[i], p)) return false;
+            if (!add_node_parts(c, &n->item[i], p)) return false;
         if (n->n == 0) add_weak(p, K_FLOAT);
     } else {
-        return fail_not_tensor(c, n);
+        return node_fail_not_tensor(c, n);
     }
     return true;
 }
 
-bool node_parts(Compiler *c, const Node *n, Parts *p) {
-    *p = (Parts){DT_NONE, -1, false};
-    return add_parts(c, n, p);
+bool node_parts(Compiler *c, const Node *n, OperandParts *p) {
+    *p = (OperandParts){DT_NONE, -1, false};
+    return add_node_parts(c, n, p);
 }
 
-DType parts_dtype(const Compiler *c, Parts p, Promote promote) {
+DType operand_dtype(const Compiler *c, OperandParts p, Promote promote) {
     DType d = p.strong, floatX = c->b->floatX;
     if (d == DT_NONE && p.weak < 0) return DT_NONE;
     if (d == DT_NONE)
@@ -139,8 +139,8 @@ DType parts_dtype(const Compiler *c, Parts p, Promote promote) {
 
 /* Writes the leaves of a list of literals row by row; shape is what the first ones had.
  */
-static bool store_leaves(Compiler *c, const Node *n, DType d, bool convert, int depth,
-                         int ndim, const int64_t *shape, char **p) {
+static bool store_nested_literals(Compiler *c, const Node *n, DType d, bool convert,
+                                  int depth, int ndim, const int64_t *shape, char **p) {
     if (n->kind == NODE_LITERAL && depth == ndim) {
         if (!literal_store(c->s, &n->lit, d, convert, n->at, *p)) return false;
         *p += dtype_size(d);
@@ -150,7 +150,8 @@ static bool store_leaves(Compiler *c, const Node *n, DType d, bool convert, int 
         return fail(c->s, n->at, E_SHAPE,
                     "the rows of a nested list must all have one shape");
     for (size_t i = 0; i < n->n; i++)
-        if (!store_leaves(c, &n->item[i], d, convert, depth + 1, ndim, shape, p))
+        if (!store_nested_literals(c, &n->item[i], d, convert, depth + 1, ndim, shape,
+                                   p))
             return false;
     return true;
 }
@@ -165,17 +166,19 @@ static bool list_shape(Compiler *c, const Node *n, int *ndim, int64_t *shape) {
     return true;
 }
 
-static bool store_flat(Compiler *c, const Node *n, DType d, bool convert, char **p) {
+static bool store_flat_literals(Compiler *c, const Node *n, DType d, bool convert,
+                                char **p) {
     if (n->kind == NODE_LITERAL) {
         if (!literal_store(c->s, &n->lit, d, convert, n->at, *p)) return false;
         *p += dtype_size(d);
     }
     for (size_t i = 0; n->kind == NODE_LIST && i < n->n; i++)
-        if (!store_flat(c, &n->item[i], d, convert, p)) return false;
+        if (!store_flat_literals(c, &n->item[i], d, convert, p)) return false;
     return true;
 }
 
-static bool number_const(Compiler *c, const Node *n, DType d, bool convert, Var *out) {
+static bool recent_number_const(Compiler *c, const Node *n, DType d, bool convert,
+                                Var *out) {
     Graph *g = c->b->g;
     _Alignas(16) char bytes[16] = {0};
     size_t size = dtype_size(d);
@@ -185,7 +188,7 @@ static bool number_const(Compiler *c, const Node *n, DType d, bool convert, Var 
     RecentNumber *r =
         &c->recent[hash_bytes(bytes, sizeof bytes, (uint64_t)d) % RECENT_NUMBERS];
     if (r->g == g && r->dtype == d && memcmp(r->bytes, bytes, sizeof bytes) == 0) {
-        *out = graph_const_again(g, g, r->var, false);
+        *out = graph_share_const(g, g, r->var, false);
         return true;
     }
     if (!tensor_new(c->s, d, 0, NULL, &t)) return false;
@@ -207,12 +210,12 @@ bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
     bool flat = ndim >= 0;
     Tensor t;
     if (!flat && n->kind == NODE_LITERAL && !c->b->intern)
-        return number_const(c, n, d, convert, out);
+        return recent_number_const(c, n, d, convert, out);
     if (!flat && !list_shape(c, n, &ndim, own)) return false;
     if (!tensor_new(c->s, d, ndim, flat ? shape : own, &t)) return false;
     char *p = t.data;
-    bool ok = flat ? store_flat(c, n, d, convert, &p)
-                   : store_leaves(c, n, d, convert, 0, ndim, own, &p);
+    bool ok = flat ? store_flat_literals(c, n, d, convert, &p)
+                   : store_nested_literals(c, n, d, convert, 0, ndim, own, &p);
     if (ok) *out = graph_const(c->b->g, &t, c->b->intern);
     tensor_unref(&t);
     return ok;
@@ -226,11 +229,11 @@ static bool stack_items(Compiler *c, const Node *n, DType d, Var *out) {
     Var *in = mem_alloc(c->s, (n->n + 1) * sizeof *in);
     bool ok = true;
     for (size_t i = 0; i < n->n && ok; i++)
-        ok = node_as(c, &n->item[i], d, &in[i]);
+        ok = node_to_dtype(c, &n->item[i], d, &in[i]);
     Node r;
     const char *outer = c->b->asked;
     if (!outer) c->b->asked = "a list of tensors";
-    ok = ok && apply_op(c, stack, NULL, n->n, in, n->at, &r);
+    ok = ok && compiler_apply_op(c, stack, NULL, n->n, in, n->at, &r);
     c->b->asked = outer;
     mem_free(in);
     if (ok) *out = r.var;
@@ -248,7 +251,7 @@ static bool made_of_constants(const Graph *g, Var v, int *budget) {
 }
 
 /* Integers that literals make must fit as a literal must: a cast would wrap them. */
-static bool fits(Compiler *c, const Node *n, DType d) {
+static bool check_int_fits(Compiler *c, const Node *n, DType d) {
     int budget = 64;
     Graph *g = c->b->g;
     const Type *t = var_type(g, n->var);
@@ -269,16 +272,16 @@ static bool fits(Compiler *c, const Node *n, DType d) {
     return ok;
 }
 
-bool node_as(Compiler *c, const Node *n, DType d, Var *out) {
+bool node_to_dtype(Compiler *c, const Node *n, DType d, Var *out) {
     if (node_is_literal(n)) return node_const(c, n, d, false, -1, NULL, out);
     if (n->kind == NODE_LIST)
-        return n->sym ? fail_outputs(c, n) : stack_items(c, n, d, out);
-    if (n->kind != NODE_VAR) return fail_not_tensor(c, n);
+        return n->sym ? fail_many_outputs(c, n) : stack_items(c, n, d, out);
+    if (n->kind != NODE_VAR) return node_fail_not_tensor(c, n);
     const Type *t = var_type(c->b->g, n->var);
     *out = n->var;
     bool array = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE;
-    if (!fits(c, n, d)) return false;
-    if (array && t->dtype != d) *out = cast_to(c->b, n->var, d);
+    if (!check_int_fits(c, n, d)) return false;
+    if (array && t->dtype != d) *out = op_cast_to(c->b, n->var, d);
     return *out != VAR_NONE;
 }
 
@@ -292,17 +295,17 @@ bool compiler_var(Compiler *c, const Node *n, DType like, Var *out) {
         *out = graph_const_value(c->b->g, type_simple(c->s, TYPE_NONE), &none);
         return true;
     }
-    Parts p;
+    OperandParts p;
     if (!node_parts(c, n, &p)) return false;
     if (like != DT_NONE && p.strong == DT_NONE) {
         bool lit = node_is_literal(n);
-        return node_as(c, n, lit ? like : dtype_weak(like, (DKind)p.weak, c->b->floatX),
-                       out);
+        return node_to_dtype(
+            c, n, lit ? like : dtype_weak(like, (DKind)p.weak, c->b->floatX), out);
     }
-    return node_as(c, n, parts_dtype(c, p, PROMOTE_NONE), out);
+    return node_to_dtype(c, n, operand_dtype(c, p, PROMOTE_NONE), out);
 }
 
-bool weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in) {
+bool node_weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in) {
     for (size_t i = 0; op->itypes && i < n; i++) {
         bool weak = node_is_weak(&in[i]) && !node_is_literal(&in[i]);
         DType d = weak ? itypes_dtype(c->s, op, i) : DT_NONE;
@@ -326,7 +329,7 @@ bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars) {
 
 /* ---- integers: shapes, sizes ---- */
 
-static bool check_int(Compiler *c, const Node *n) {
+static bool check_int_node(Compiler *c, const Node *n) {
     if (n->kind == NODE_LITERAL && n->lit.kind == K_INT) return true;
     if (n->kind == NODE_VAR) {
         const Type *t = var_type(c->b->g, n->var);
@@ -343,18 +346,18 @@ static bool check_int(Compiler *c, const Node *n) {
 bool node_ints(Compiler *c, const Node *n, Var *out) {
     Node list;
     if (n->kind == NODE_LIST) {
-        if (n->sym) return fail_outputs(c, n);
+        if (n->sym) return fail_many_outputs(c, n);
         for (size_t i = 0; i < n->n; i++)
-            if (!check_int(c, &n->item[i])) return false;
-        return node_as(c, n, DT_INT64, out);
+            if (!check_int_node(c, &n->item[i])) return false;
+        return node_to_dtype(c, n, DT_INT64, out);
     }
-    if (!check_int(c, n)) return false;
+    if (!check_int_node(c, n)) return false;
     if (n->kind == NODE_VAR && var_type(c->b->g, n->var)->ndim > 0) {
         *out = n->var;
         return true;
     }
     return compiler_tree(c, 1, n, NULL, n->at, &list) &&
-           node_as(c, &list, DT_INT64, out);
+           node_to_dtype(c, &list, DT_INT64, out);
 }
 
 bool compiler_ints(Compiler *c, const Node *n, Var *out) {

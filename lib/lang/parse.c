@@ -31,7 +31,7 @@ static const char *keyword_advice(const char *word) {
     return NULL;
 }
 
-static const Ast *bad_keyword(Parser *p) {
+static const Ast *fail_keyword(Parser *p) {
     const char *word = sym_text(p->s, p->tok->sym), *advice = keyword_advice(word);
     if (advice)
         fail(p->s, parser_next_span(p), E_SYNTAX, "`%s` is a Python keyword: %s", word,
@@ -48,7 +48,7 @@ const Ast *parse_unexpected(Parser *p, const char *expected) {
     if (t->kind == TOK_ERROR)
         fail(p->s, where, E_SYNTAX, "%s", t->text);
     else if (t->kind == TOK_KEYWORD)
-        return bad_keyword(p);
+        return fail_keyword(p);
     else if (t->kind == TOK_END)
         fail(p->s, where, E_SYNTAX, "the text ends where %s is expected", expected);
     else if (t->kind == TOK_NEWLINE)
@@ -65,7 +65,7 @@ const Ast *parse_unexpected(Parser *p, const char *expected) {
 }
 
 /* Takes a closing bracket, or says which opening one lacks it. */
-static bool close(Parser *p, const Tok *open, char bracket) {
+static bool close_bracket(Parser *p, const Tok *open, char bracket) {
     if (parser_take(p, (uint32_t)bracket)) return true;
     if (p->tok->kind == TOK_END)
         return fail(p->s, parser_span(p, open->begin, open->end), E_SYNTAX,
@@ -76,7 +76,7 @@ static bool close(Parser *p, const Tok *open, char bracket) {
     return false;
 }
 
-static bool enter(Parser *p) {
+static bool enter_nesting(Parser *p) {
     if (++p->depth <= EXPR_DEPTH) return true;
     return fail(p->s, parser_next_span(p), E_LIMIT,
                 "the expression is nested more than %d deep: give its parts names",
@@ -102,7 +102,7 @@ Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first) {
     return e;
 }
 /* What a compiler finds for a call is kept beside it: see Ast.found. */
-static Ast *with_found(Parser *p, Ast *e) {
+static Ast *add_found_slot(Parser *p, Ast *e) {
     e->found = NEW(p->a, const Op *);
     return e;
 }
@@ -164,7 +164,7 @@ static const Ast *parse_paren(Parser *p) {
         if (!parser_take(p, ',')) break;
         comma = true;
     }
-    if (!close(p, open, ')')) return NULL;
+    if (!close_bracket(p, open, ')')) return NULL;
     if (p->kids.n != first + 1 || comma)
         return parse_new_tree(p, AST_TUPLE, open->begin, first);
     return p->kids.p[--p->kids.n];
@@ -179,7 +179,8 @@ static const Ast *parse_list(Parser *p) {
         vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
     }
-    return close(p, open, ']') ? parse_new_tree(p, AST_LIST, open->begin, first) : NULL;
+    return close_bracket(p, open, ']') ? parse_new_tree(p, AST_LIST, open->begin, first)
+                                       : NULL;
 }
 
 static const Ast *parse_entry(Parser *p) {
@@ -219,7 +220,7 @@ static const Ast *parse_dict(Parser *p) {
         vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
     }
-    if (!close(p, open, '}') ||
+    if (!close_bracket(p, open, '}') ||
         !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the key"))
         return NULL;
     return parse_new_tree(p, AST_DICT, open->begin, first);
@@ -237,7 +238,7 @@ static const Ast *parse_atom(Parser *p) {
     }
     if (!parser_sees(p, '(') && !parser_sees(p, '[') && !parser_sees(p, '{'))
         return parse_unexpected(p, "an expression");
-    if (!enter(p)) return NULL;
+    if (!enter_nesting(p)) return NULL;
     const Ast *e = parser_sees(p, '(')   ? parse_paren(p)
                    : parser_sees(p, '[') ? parse_list(p)
                                          : parse_dict(p);
@@ -248,7 +249,7 @@ static const Ast *parse_atom(Parser *p) {
 /* ---- calls, indices ---- */
 
 /* A name that is no literal: True, False and None are keywords to Python. */
-static bool is_word(Parser *p) {
+static bool is_plain_name(Parser *p) {
     return p->tok->kind == TOK_NAME &&
            !lex_is_literal_name(sym_text(p->s, p->tok->sym),
                                 p->tok->end - p->tok->begin);
@@ -256,7 +257,7 @@ static bool is_word(Parser *p) {
 
 static const Ast *parse_keyword(Parser *p) {
     const Tok *name = p->tok;
-    if (!is_word(p)) return parse_unexpected(p, "the name of an argument");
+    if (!is_plain_name(p)) return parse_unexpected(p, "the name of an argument");
     p->tok += 2;
     const Ast *value = parse_expr(p);
     if (!value) return NULL;
@@ -268,7 +269,7 @@ static const Ast *parse_keyword(Parser *p) {
 
 static const Ast *parse_stars(Parser *p) {
     uint32_t begin = p->tok++->begin;
-    if (!is_word(p)) return parse_unexpected(p, "a name");
+    if (!is_plain_name(p)) return parse_unexpected(p, "a name");
     Ast *e = parse_new(p, AST_STARS, begin, p->tok->end);
     e->sym = p->tok++->sym;
     return e;
@@ -282,7 +283,7 @@ static const Ast *parse_argument(Parser *p, bool *keywords) {
         return keyword ? parse_keyword(p) : parse_stars(p);
     }
     if (t->kind == TOK_KEYWORD && t[1].kind == TOK_OP && t[1].code == '=')
-        return bad_keyword(p);
+        return fail_keyword(p);
     const Ast *e = parse_expr(p);
     if (e && *keywords) {
         fail(p->s, e->at, E_SYNTAX,
@@ -303,7 +304,7 @@ static bool parse_arguments(Parser *p) {
         vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
     }
-    if (!close(p, open, ')')) return false;
+    if (!close_bracket(p, open, ')')) return false;
     if (!keywords) return true;
     while (first < p->kids.n && p->kids.p[first]->kind != AST_KEYWORD)
         first++;
@@ -340,7 +341,7 @@ static bool parse_index(Parser *p) {
         vec_push(p->s, &p->kids, e);
         if (!parser_take(p, ',')) break;
     }
-    return close(p, open, ']');
+    return close_bracket(p, open, ']');
 }
 
 /* f(args): a call by name when f is one, else of an expression. */
@@ -352,27 +353,28 @@ static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
         fail(p->s, f->at, E_SYNTAX, "this can't be called");
         return NULL;
     }
-    if (!enter(p) || !parse_arguments(p)) return NULL;
+    if (!enter_nesting(p) || !parse_arguments(p)) return NULL;
     p->depth--;
     Ast *e = parse_new_tree(p, named ? AST_CALL : AST_APPLY, begin, first);
     e->sym = named ? f->sym : 0;
-    return with_found(p, e);
+    return add_found_slot(p, e);
 }
 
 static const Ast *parse_attribute(Parser *p, const Ast *of, uint32_t begin) {
     p->tok++;
-    if (!is_word(p)) return parse_unexpected(p, "the name of an attribute or method");
+    if (!is_plain_name(p))
+        return parse_unexpected(p, "the name of an attribute or method");
     Sym name = p->tok++->sym;
     size_t first = p->kids.n;
     vec_push(p->s, &p->kids, of);
     bool call = parser_sees(p, '(');
     if (call) {
-        if (!enter(p) || !parse_arguments(p)) return NULL;
+        if (!enter_nesting(p) || !parse_arguments(p)) return NULL;
         p->depth--;
     }
     Ast *e = parse_new_tree(p, call ? AST_METHOD : AST_ATTR, begin, first);
     e->sym = name;
-    return with_found(p, e);
+    return add_found_slot(p, e);
 }
 
 static const Ast *parse_postfix(Parser *p) {
@@ -386,7 +388,7 @@ static const Ast *parse_postfix(Parser *p) {
         } else if (parser_sees(p, '[')) {
             size_t first = p->kids.n;
             vec_push(p->s, &p->kids, e);
-            if (!enter(p) || !parse_index(p)) return NULL;
+            if (!enter_nesting(p) || !parse_index(p)) return NULL;
             p->depth--;
             e = parse_new_tree(p, AST_INDEX, begin, first);
         } else {
@@ -413,7 +415,7 @@ static const Ast *parse_power(Parser *p) {
     const Ast *e = parse_postfix(p);
     if (!e || !parser_sees(p, OP2('*', '*'))) return e;
     const Tok *op = p->tok++;
-    if (!enter(p)) return NULL;
+    if (!enter_nesting(p)) return NULL;
     const Ast *y = parse_unary(p);
     p->depth--;
     return y ? new_operator(p, op, begin, e, y) : NULL;
@@ -424,13 +426,13 @@ static const Ast *parse_unary(Parser *p) {
     if (!parser_sees(p, '-') && !parser_sees(p, '+') && !parser_sees(p, '~'))
         return parse_power(p);
     p->tok++;
-    if (!enter(p)) return NULL;
+    if (!enter_nesting(p)) return NULL;
     const Ast *e = parse_unary(p);
     p->depth--;
     return e ? new_operator(p, op, op->begin, e, NULL) : NULL;
 }
 
-static int precedence(const Tok *t) {
+static int token_precedence(const Tok *t) {
     if (t->kind != TOK_OP) return 0;
     switch (t->code) {
     case '<':
@@ -463,7 +465,7 @@ static int precedence(const Tok *t) {
     }
 }
 
-static const Ast *chained(Parser *p, const Ast *left) {
+static const Ast *fail_chained_compare(Parser *p, const Ast *left) {
     const Ast *a = left->kid[0], *b = left->kid[1];
     const char *op = p->tok->text;
     int na = (int)(a->at.end - a->at.begin), nb = (int)(b->at.end - b->at.begin);
@@ -488,8 +490,8 @@ static const Ast *parse_binary(Parser *p, int least) {
     }
     const Ast *e = parse_unary(p);
     bool compared = false;
-    for (int prec; e && (prec = precedence(p->tok)) >= least;) {
-        if (prec == PREC_COMPARE && compared) return chained(p, e);
+    for (int prec; e && (prec = token_precedence(p->tok)) >= least;) {
+        if (prec == PREC_COMPARE && compared) return fail_chained_compare(p, e);
         const Tok *op = p->tok++;
         const Ast *y = parse_binary(p, prec + 1);
         e = y ? new_operator(p, op, begin, e, y) : NULL;
@@ -520,7 +522,7 @@ static const Ast *parse_lambda(Parser *p) {
     if (!parser_take(p, ':') ||
         !parse_no_duplicates(p, p->kids.n - first, p->kids.p + first,
                              "the parameter") ||
-        !enter(p))
+        !enter_nesting(p))
         return NULL;
     const Ast *body = parse_expr(p);
     p->depth--;

@@ -15,7 +15,7 @@ static const Ast *parse_target(Parser *p) {
 }
 
 /* Names, sizes, brackets: what a type is made of; type_parse looks closer. */
-static bool in_type(const Tok *t) {
+static bool is_type_token(const Tok *t) {
     if (t->kind == TOK_OP) return t->code < 128 && strchr("[](),?", (int)t->code);
     return t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_STRING;
 }
@@ -27,7 +27,8 @@ static const Ast *parse_annotated(Parser *p, const Ast *name) {
     for (int depth = 0; depth > 0 || !parser_sees(p, '='); p->tok++) {
         if (p->tok->kind == TOK_END || p->tok->kind == TOK_NEWLINE) break;
         if (p->tok->kind == TOK_ERROR) return parse_unexpected(p, "a type");
-        if (!in_type(p->tok)) return parse_unexpected(p, "a type such as float64[3]");
+        if (!is_type_token(p->tok))
+            return parse_unexpected(p, "a type such as float64[3]");
         depth += parser_sees(p, '(') || parser_sees(p, '[');
         depth -= parser_sees(p, ')') || parser_sees(p, ']');
         end = p->tok->end;
@@ -75,10 +76,10 @@ static const Ast *parse_statement(Parser *p) {
 
 /* ---- the way in ---- */
 
-static Parser parser(Session *s, Arena *a, const Lexer *l) {
+static Parser new_parser(Session *s, Arena *a, const Lexer *l) {
     return (Parser){.s = s, .a = a, .source = l->source, .base = l->base};
 }
-static void parser_end(Parser *p, Lexer *l) {
+static void free_parser(Parser *p, Lexer *l) {
     vec_free(&p->kids);
     lex_end(l);
 }
@@ -87,9 +88,9 @@ static void skip_newlines(Parser *p) {
         p->tok++;
 }
 
-const Ast *expr_parse(Session *s, Arena *a, Span text) {
+const Ast *ast_parse(Session *s, Arena *a, Span text) {
     Lexer l = lex_begin(s, a, text);
-    Parser p = parser(s, a, &l);
+    Parser p = new_parser(s, a, &l);
     p.tok = lex_all(&l);
     skip_newlines(&p);
     const Ast *e = parse_expr(&p);
@@ -99,14 +100,14 @@ const Ast *expr_parse(Session *s, Arena *a, Span text) {
         p.tok = after;
         e = parse_unexpected(&p, "an operator, or the end of the expression");
     }
-    parser_end(&p, &l);
+    free_parser(&p, &l);
     return e;
 }
 
-bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
-                      size_t *n) {
+bool ast_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
+                     size_t *n) {
     Lexer l = lex_begin(s, a, text);
-    Parser p = parser(s, a, &l);
+    Parser p = new_parser(s, a, &l);
     Kids kids = {0};
     bool ok = true;
     while (ok && (p.tok = lex_line(&l))->kind != TOK_END) {
@@ -117,11 +118,11 @@ bool expr_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
     *n = ok ? kids.n : 0;
     *statements = arena_copy(a, kids.p, kids.n * sizeof *kids.p);
     vec_free(&kids);
-    parser_end(&p, &l);
+    free_parser(&p, &l);
     return ok;
 }
 
-bool expr_is_definition(Session *s, Span text) {
+bool ast_is_definition(Session *s, Span text) {
     Arena *a = arena_new(s);
     Lexer l = lex_begin(s, a, text);
     const Tok *t = lex_line(&l);

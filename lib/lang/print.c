@@ -28,7 +28,7 @@ static Sym given_name(const Printer *p, Var v) {
 }
 
 /* The next of _1, _2, ... that nothing has. */
-static Sym fresh_name(Printer *p) {
+static Sym fresh_var_name(Printer *p) {
     char buf[24];
     for (;;) {
         int n = snprintf(buf, sizeof buf, "_%u", ++p->fresh);
@@ -37,21 +37,21 @@ static Sym fresh_name(Printer *p) {
     }
 }
 
-static bool is_live(const Printer *p, Var v) {
+static bool is_var_live(const Printer *p, Var v) {
     return !p->live || v >= p->nvar || p->live[v];
 }
 
-static bool apply_is_live(const Printer *p, ApplyId a) {
+static bool is_apply_live(const Printer *p, ApplyId a) {
     const Apply *ap = &p->g->apply[a];
     for (uint32_t i = 0; i < ap->nout; i++)
-        if (is_live(p, ap->out + i)) return true;
+        if (is_var_live(p, ap->out + i)) return true;
     return false;
 }
 
 Sym printer_name(Printer *p, Var v) {
     if (v >= p->nvar) return given_name(p, v);
     if (!p->name[v]) p->name[v] = given_name(p, v);
-    if (!p->name[v] && !var_is_const(p->g, v)) p->name[v] = fresh_name(p);
+    if (!p->name[v] && !var_is_const(p->g, v)) p->name[v] = fresh_var_name(p);
     return p->name[v];
 }
 
@@ -72,13 +72,13 @@ static bool may_stand_in_place(const Printer *p, ApplyId a, const uint32_t *uses
 
 /* Single-use Applies, as long as the expression stays short: this also bounds the
  * printer's recursion. */
-static void place(Printer *p) {
+static void choose_in_place(Printer *p) {
     uint32_t *uses = NEW_N(p->arena, p->nvar + 1, uint32_t);
     uint16_t *depth = NEW_N(p->arena, p->nvar + 1, uint16_t),
              *nodes = NEW_N(p->arena, p->nvar + 1, uint16_t);
     p->in_place = NEW_N(p->arena, p->nvar + 1, uint8_t);
     for (ApplyId a = 0; a < p->napply; a++)
-        for (uint32_t i = 0; apply_is_live(p, a) && i < p->g->apply[a].nin; i++)
+        for (uint32_t i = 0; is_apply_live(p, a) && i < p->g->apply[a].nin; i++)
             uses[apply_in(p->g, a)[i]]++;
     for (size_t i = 0; i < p->g->outputs.n; i++)
         if (p->g->outputs.p[i].var < p->nvar) uses[p->g->outputs.p[i].var]++;
@@ -113,9 +113,9 @@ Printer *printer_new(const Graph *g, PrintStyle style, const uint8_t *live, Aren
     p->napply = g->napply;
     p->name = NEW_N(a, g->nvar + 1, Sym);
     p->floatX = builder((Graph *)(uintptr_t)g, false).floatX;
-    if (style == PRINT_MATH) place(p);
+    if (style == PRINT_MATH) choose_in_place(p);
     for (ApplyId k = 0; k < g->napply; k++)
-        for (uint32_t i = 0; apply_is_live(p, k) && i < g->apply[k].nout; i++)
+        for (uint32_t i = 0; is_apply_live(p, k) && i < g->apply[k].nout; i++)
             if (!print_is_inline(p, g->apply[k].out + i))
                 printer_name(p, g->apply[k].out + i);
     return p;
@@ -165,7 +165,8 @@ void print_statement(Printer *p, ApplyId a, Str *out) {
 static void print_constants(Printer *p, const char *indent, Str *out) {
     for (uint32_t i = 0; i < p->g->nleaf; i++) {
         Var v = p->g->leaf[i].var;
-        if (!var_is_const(p->g, v) || !is_live(p, v) || print_is_inline(p, v)) continue;
+        if (!var_is_const(p->g, v) || !is_var_live(p, v) || print_is_inline(p, v))
+            continue;
         bool whole =
             const_is_scalar(p->g, v) && (var_type(p->g, v)->dtype == DT_INT64 ||
                                          var_type(p->g, v)->dtype == DT_BOOL);
@@ -180,7 +181,7 @@ static void print_aliases(Printer *p, const char *indent, Str *out) {
     for (size_t i = 0; i < p->g->names.n; i++) {
         VarName n = p->g->names.p[i];
         const char *text = sym_text(p->s, n.name);
-        if (n.var >= p->nvar || !is_live(p, n.var) || print_is_inline(p, n.var))
+        if (n.var >= p->nvar || !is_var_live(p, n.var) || print_is_inline(p, n.var))
             continue;
         if (graph_find(p->g, n.name) != n.var || printer_name(p, n.var) == n.name ||
             !is_identifier(text))
@@ -194,7 +195,7 @@ void print_block(Printer *p, const char *indent, Str *out) {
     print_constants(p, indent, out);
     for (ApplyId a = 0; a < p->napply; a++) {
         const Apply *ap = &p->g->apply[a];
-        if (!apply_is_live(p, a) || (ap->nout == 1 && print_is_inline(p, ap->out)))
+        if (!is_apply_live(p, a) || (ap->nout == 1 && print_is_inline(p, ap->out)))
             continue;
         str_puts(out, indent);
         print_statement(p, a, out);

@@ -12,7 +12,7 @@ bool const_is_scalar(const Graph *g, Var v) {
     return t && t->ndim == 0;
 }
 
-static const char *ref_text(Printer *p, Var v) {
+static const char *constant_ref_text(Printer *p, Var v) {
     const Leaf *l = var_leafrec(p->g, v);
     const Value *c = l->value;
     bool sparse = c->kind == TYPE_SPARSE && c->obj;
@@ -26,14 +26,14 @@ static const char *ref_text(Printer *p, Var v) {
 }
 
 bool const_stands_inline(Printer *p, Var v) {
-    return var_const(p->g, v) && !ref_text(p, v);
+    return var_const(p->g, v) && !constant_ref_text(p, v);
 }
 
 /* ---- elements ---- */
 
 /* A part of a complex number. A complex literal is rounded from float64, so the
  * shortest text of a float32 may not do. */
-static void part_text(DType d, double v, Str *out) {
+static void write_complex_part(DType d, double v, Str *out) {
     char buf[NUM_MAX];
     double back;
     size_t n = num_write_float(buf, v, d == DT_COMPLEX64 ? FLOAT32 : FLOAT64);
@@ -43,11 +43,11 @@ static void part_text(DType d, double v, Str *out) {
     str_add(out, buf, n);
 }
 
-static bool is_plain(double v) {
+static bool is_plain_part(double v) {
     return isfinite(v) && !(v == 0 && signbit(v));
 }
 
-static void complex_text(DType d, const void *p, Str *out) {
+static void write_complex_literal(DType d, const void *p, Str *out) {
     double re, im;
     if (d == DT_COMPLEX64) {
         float part[2];
@@ -58,62 +58,63 @@ static void complex_text(DType d, const void *p, Str *out) {
         memcpy(&re, p, sizeof re);
         memcpy(&im, (const char *)p + sizeof re, sizeof im);
     }
-    bool plain = is_plain(re) && is_plain(im);
+    bool plain = is_plain_part(re) && is_plain_part(im);
     str_puts(out, plain ? "(" : "complex(");
-    part_text(d, re, out);
+    write_complex_part(d, re, out);
     str_puts(out, !plain ? ", " : im < 0 ? "-" : "+");
-    part_text(d, plain ? fabs(im) : im, out);
+    write_complex_part(d, plain ? fabs(im) : im, out);
     str_puts(out, plain ? "j)" : ")");
 }
 
-static void one_text(const Tensor *t, const void *p, Str *out) {
+static void write_one_element(const Tensor *t, const void *p, Str *out) {
     if (dtype_is_complex(t->dtype))
-        complex_text(t->dtype, p, out);
+        write_complex_literal(t->dtype, p, out);
     else
-        element_text(out->s, t->dtype, p, out);
+        tensor_element_text(out->s, t->dtype, p, out);
 }
 
 /* Nested lists; MAX_NDIM bounds the depth. */
-static void rows_text(const Tensor *t, int axis, const char *p, Str *out) {
+static void write_nested_elements(const Tensor *t, int axis, const char *p, Str *out) {
     if (axis == t->ndim) {
-        one_text(t, p, out);
+        write_one_element(t, p, out);
         return;
     }
     str_putc(out, '[');
     for (int64_t i = 0; i < t->shape[axis]; i++) {
         if (i) str_puts(out, ", ");
-        rows_text(t, axis + 1, p + i * t->stride[axis], out);
+        write_nested_elements(t, axis + 1, p + i * t->stride[axis], out);
     }
     str_putc(out, ']');
 }
 
 /* ---- constants ---- */
 
-static void bracketed(const Str *text, bool needed, Str *out) {
+static void write_bracketed(const Str *text, bool needed, Str *out) {
     if (needed) str_putc(out, '(');
     str_add(out, str_text(text), text->n);
     if (needed) str_putc(out, ')');
 }
 
-static void scalar_text(const Tensor *t, bool bare, Prec need, Str *out) {
+static void write_scalar_constant(const Tensor *t, bool bare, Prec need, Str *out) {
     Str b = STR(out->s);
-    one_text(t, t->data, &b);
+    write_one_element(t, t->data, &b);
     if (bare) {
-        bracketed(&b, need > BIND_UNARY && str_text(&b)[0] == '-', out);
+        write_bracketed(&b, need > BIND_UNARY && str_text(&b)[0] == '-', out);
     } else {
         str_puts(out, dtype_name(t->dtype));
-        bracketed(&b, dtype_is_complex(t->dtype) ? str_text(&b)[0] != '(' : true, out);
+        write_bracketed(&b, dtype_is_complex(t->dtype) ? str_text(&b)[0] != '(' : true,
+                        out);
     }
     str_free(&b);
 }
 
-static void array_text(const Tensor *t, Str *out) {
+static void write_array_constant(const Tensor *t, Str *out) {
     bool empty = tensor_size(t) == 0;
     str_puts(out, "array(");
     if (empty)
         str_puts(out, "[]");
     else
-        rows_text(t, 0, t->data, out);
+        write_nested_elements(t, 0, t->data, out);
     if (empty || (t->dtype != DT_INT64 && t->dtype != DT_BOOL))
         str_printf(out, ", dtype='%s'", dtype_name(t->dtype));
     if (empty && t->ndim != 1) {
@@ -123,17 +124,18 @@ static void array_text(const Tensor *t, Str *out) {
     str_putc(out, ')');
 }
 
-static void tensor_part(void *ctx, const Tensor *t, Str *out) {
+static void write_tensor_constant(void *ctx, const Tensor *t, Str *out) {
     (void)ctx;
     if (t->ndim == 0)
-        scalar_text(t, t->dtype == DT_INT64 || t->dtype == DT_BOOL, BIND_ANY, out);
+        write_scalar_constant(t, t->dtype == DT_INT64 || t->dtype == DT_BOOL, BIND_ANY,
+                              out);
     else
-        array_text(t, out);
+        write_array_constant(t, out);
 }
 
 bool print_value(Session *s, const Type *t, const Value *v, size_t most, Str *out) {
     enum { BYTES = 16 }; /* of an element, whose text has at least one character */
-    const ValueWriter w = {s, true, tensor_part, NULL};
+    const ValueWriter w = {s, true, write_tensor_constant, NULL};
     if (!value_has_data(v) || (v->kind != TYPE_PLUGIN && value_bytes(v) / BYTES > most))
         return false;
     Str text = STR(s);
@@ -145,10 +147,10 @@ bool print_value(Session *s, const Type *t, const Value *v, size_t most, Str *ou
 }
 
 /* Constants that are no tensors. */
-static void object_text(Printer *p, Var v, Str *out) {
+static void write_object_constant(Printer *p, Var v, Str *out) {
     const Type *t = var_type(p->g, v);
     const Value *value = var_leafrec(p->g, v)->value;
-    const ValueWriter w = {p->s, true, tensor_part, NULL};
+    const ValueWriter w = {p->s, true, write_tensor_constant, NULL};
     if (t->kind == TYPE_NULL) {
         str_puts(out, "undefined(");
         str_quote(out, t->why ? t->why : "");
@@ -162,24 +164,25 @@ static void object_text(Printer *p, Var v, Str *out) {
 
 void print_const(Printer *p, Var v, bool bare, Prec need, Str *out) {
     const Tensor *t = var_const(p->g, v);
-    const char *ref = ref_text(p, v);
+    const char *ref = constant_ref_text(p, v);
     if (ref)
         str_puts(out, ref);
     else if (!t)
-        object_text(p, v, out);
+        write_object_constant(p, v, out);
     else if (t->ndim == 0)
-        scalar_text(t, bare, need, out);
+        write_scalar_constant(t, bare, need, out);
     else if (bare && tensor_size(t) > 0)
-        rows_text(t, 0, t->data, out);
+        write_nested_elements(t, 0, t->data, out);
     else if (bare && t->ndim == 1)
         str_puts(out, "[]");
     else
-        array_text(t, out);
+        write_array_constant(t, out);
 }
 
 /* ---- props ---- */
 
-static void ints_text(const Prop *v, const char *open, const char *close, Str *out) {
+static void write_int_list(const Prop *v, const char *open, const char *close,
+                           Str *out) {
     char buf[NUM_MAX];
     str_puts(out, open);
     for (size_t i = 0; i < v->ints.n; i++) {
@@ -213,9 +216,9 @@ void print_prop(Session *s, const PropDef *def, const Prop *v, Str *out) {
         break;
     case P_INTS:
         if (def->type == T_AXES && v->ints.n == 1)
-            ints_text(v, "", "", out);
+            write_int_list(v, "", "", out);
         else
-            ints_text(v, "[", "]", out);
+            write_int_list(v, "[", "]", out);
         break;
     }
 }

@@ -61,7 +61,7 @@ static void print_infix(Printer *p, ApplyId a, const bool *bare, Prec need, Str 
 /* ---- arguments ---- */
 
 /* An op's own text stands for its name and props, where no one reads it back. */
-static bool own_text(const Printer *p, const Op *op) {
+static bool prints_itself(const Printer *p, const Op *op) {
     return op->str && p->style == PRINT_MATH;
 }
 
@@ -70,7 +70,7 @@ static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bar
     const Apply *ap = &p->g->apply[a];
     Str props = STR(p->s);
     const Signature *sig = op_signature(p->s, ap->op);
-    size_t fixed = sig_fixed(sig),
+    size_t fixed = signature_fixed(sig),
            each = sig->nrest > 1 ? (ap->nin - fixed) / sig->nrest : 0;
     for (size_t i = first; i < ap->nin; i++) {
         bool list = each > 1 && i >= fixed;
@@ -79,7 +79,7 @@ static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bar
         print_operand(p, apply_in(p->g, a)[i], bare[i], BIND_ANY, out);
         if (list && (i - fixed + 1) % each == 0) str_putc(out, ']');
     }
-    if (!own_text(p, ap->op)) print_props(p->s, ap->op, ap->props, false, &props);
+    if (!prints_itself(p, ap->op)) print_props(p->s, ap->op, ap->props, false, &props);
     if (props.n) str_printf(out, "%s%s", ap->nin ? ", " : "", str_text(&props));
     str_putc(out, ')');
     str_free(&props);
@@ -87,7 +87,7 @@ static void print_arguments(Printer *p, ApplyId a, size_t first, const bool *bar
 
 static void print_call(Printer *p, ApplyId a, const bool *bare, Str *out) {
     const Apply *ap = &p->g->apply[a];
-    if (own_text(p, ap->op))
+    if (prints_itself(p, ap->op))
         ap->op->str(p->s, ap->op, ap->props, out);
     else
         str_puts(out, ap->op->name);
@@ -126,7 +126,7 @@ static void print_index(Printer *p, ApplyId a, size_t first, Str *out) {
     str_putc(out, ']');
 }
 
-static void print_set(Printer *p, ApplyId a, Str *out) {
+static void print_set_subtensor(Printer *p, ApplyId a, Str *out) {
     const Apply *ap = &p->g->apply[a];
     const Var *in = apply_in(p->g, a);
     bool bare = const_is_scalar(p->g, in[1]) &&
@@ -179,7 +179,8 @@ static bool print_cast(Printer *p, ApplyId a, Str *out) {
     return true;
 }
 
-static bool is_op(const Printer *p, const Apply *ap, KnownOp op, size_t nin) {
+static bool is_op_with_inputs(const Printer *p, const Apply *ap, KnownOp op,
+                              size_t nin) {
     return ap->nin >= nin && ap->props->n > 0 && op_is(p->s, ap->op, op);
 }
 
@@ -187,12 +188,14 @@ static bool is_op(const Printer *p, const Apply *ap, KnownOp op, size_t nin) {
  * name. */
 static bool print_special(Printer *p, ApplyId a, bool *bare, Str *out) {
     const Apply *ap = &p->g->apply[a];
-    if (is_op(p, ap, OP_CAST, 1)) return print_cast(p, a, out);
-    if (is_op(p, ap, OP_CALL, 0)) return print_function(p, a, bare, out);
+    if (is_op_with_inputs(p, ap, OP_CAST, 1)) return print_cast(p, a, out);
+    if (is_op_with_inputs(p, ap, OP_CALL, 0)) return print_function(p, a, bare, out);
     if (ap->op->print) return ap->op->print(p, a, out);
-    if (is_op(p, ap, OP_SUBTENSOR, 1)) return print_index(p, a, 1, out), true;
-    if (is_op(p, ap, OP_SET_SUBTENSOR, 2) || is_op(p, ap, OP_INC_SUBTENSOR, 2))
-        return print_set(p, a, out), true;
+    if (is_op_with_inputs(p, ap, OP_SUBTENSOR, 1))
+        return print_index(p, a, 1, out), true;
+    if (is_op_with_inputs(p, ap, OP_SET_SUBTENSOR, 2) ||
+        is_op_with_inputs(p, ap, OP_INC_SUBTENSOR, 2))
+        return print_set_subtensor(p, a, out), true;
     return false;
 }
 
@@ -210,7 +213,7 @@ void print_apply_expr(Printer *p, ApplyId a, Prec need, Str *out) {
     bool few[16] = {false}, *bare = ap->nin <= 16 ? few : mem_zalloc(p->s, ap->nin, 1);
     bool infix = is_infix(p, ap);
     if (!print_special(p, a, bare, out)) {
-        find_bare(p, a, infix, bare);
+        print_find_bare(p, a, infix, bare);
         if (infix)
             print_infix(p, a, bare, need, out);
         else
@@ -226,7 +229,7 @@ static void print_brief(const Graph *g, Var v, Str *out) {
     Sym name = var_name(g, v);
     const Tensor *t = var_const(g, v);
     if (!name && t && t->ndim == 0 && t->data) {
-        element_text(g->s, t->dtype, t->data, out);
+        tensor_element_text(g->s, t->dtype, t->data, out);
         return;
     }
     if (!name && !t && var_is_const(g, v) &&

@@ -49,7 +49,7 @@ bool const_is_scalar(const Graph *g, Var v); /* a 0-d tensor */
 bool const_stands_inline(Printer *p, Var v); /* small, no file */
 
 /* print_weak.c: which constant inputs of an Apply can stand bare. */
-void find_bare(Printer *p, ApplyId a, bool infix, bool *bare);
+void print_find_bare(Printer *p, ApplyId a, bool infix, bool *bare);
 bool prop_is_default(const PropDef *d, const Prop *v);
 
 #endif

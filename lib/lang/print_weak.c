@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-typedef struct Group {
+typedef struct WeakGroup {
     Printer *p;
     const Apply *ap;
     const Signature *sig;
@@ -13,30 +13,30 @@ typedef struct Group {
     DType strong;  /* the dtype that a literal of the group meets; DT_NONE: none */
     bool dim;      /* a dim's leaf stands in it: weak, but no literal */
     DType creates; /* dtype= of an op that makes values from nothing */
-} Group;
+} WeakGroup;
 
 static DKind literal_kind(DType d) {
     DKind k = dtype_kind(d);
     return k == K_UINT ? K_INT : k;
 }
 
-static bool is_literal(const Group *g, size_t i) {
+static bool prints_as_literal(const WeakGroup *g, size_t i) {
     Var v = g->in[i];
     return var_is_const(g->p->g, v) && print_is_inline(g->p, v) &&
            const_is_scalar(g->p->g, v) && const_stands_inline(g->p, v);
 }
 
-static bool in_group(const Group *g, size_t i) {
-    if (!param_has_dtype(sig_param(g->sig, i)->kind)) return false;
+static bool is_in_group(const WeakGroup *g, size_t i) {
+    if (!param_has_dtype(signature_param(g->sig, i)->kind)) return false;
     Promote how = g->ap->op->promote;
     return how != PROMOTE_NONE && !(how == PROMOTE_TAIL && i == 0);
 }
 
-static void look_at_group(Group *g) {
+static void find_group_dtype(WeakGroup *g) {
     g->strong = DT_NONE;
     for (size_t i = 0; i < g->ap->nin; i++) {
         const Type *t = var_type(g->p->g, g->in[i]);
-        if (!in_group(g, i) || is_literal(g, i)) continue;
+        if (!is_in_group(g, i) || prints_as_literal(g, i)) continue;
         if (var_leaf(g->p->g, g->in[i]) == LEAF_DIM)
             g->dim = true;
         else if (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE)
@@ -46,45 +46,46 @@ static void look_at_group(Group *g) {
 
 /* A literal that meets no tensor: int64 and bool are what they are read as; floatX may
  * change. */
-static bool lone(const Group *g, DType d) {
+static bool is_lone_dtype(const WeakGroup *g, DType d) {
     if (g->creates != DT_NONE && !g->dim && literal_kind(d) == dtype_kind(g->creates))
         return d == g->creates;
     return d == DT_INT64 || d == DT_BOOL;
 }
 
-static bool group_member(const Group *g, DType d) {
-    if (g->strong == DT_NONE) return lone(g, d);
+static bool is_group_dtype(const WeakGroup *g, DType d) {
+    if (g->strong == DT_NONE) return is_lone_dtype(g, d);
     return d == g->strong && dtype_weak(d, literal_kind(d), g->p->floatX) == d;
 }
 
-static bool bare_tensor(const Group *g, size_t i) {
+static bool is_bare_tensor(const WeakGroup *g, size_t i) {
     DType d = var_type(g->p->g, g->in[i])->dtype;
-    return is_literal(g, i) && (in_group(g, i) ? group_member(g, d) : lone(g, d));
+    return prints_as_literal(g, i) &&
+           (is_in_group(g, i) ? is_group_dtype(g, d) : is_lone_dtype(g, d));
 }
 
 /* Of several lists: a literal takes the dtype of a tensor at its place in another. */
-static bool bare_across(const Group *g, size_t i) {
-    size_t fixed = sig_fixed(g->sig), each = (g->ap->nin - fixed) / g->sig->nrest;
+static bool is_bare_across(const WeakGroup *g, size_t i) {
+    size_t fixed = signature_fixed(g->sig), each = (g->ap->nin - fixed) / g->sig->nrest;
     DType d = var_type(g->p->g, g->in[i])->dtype, strong = DT_NONE;
     for (size_t k = fixed + (i - fixed) % each; k < g->ap->nin; k += each) {
         const Type *t = var_type(g->p->g, g->in[k]);
         if (t->kind != TYPE_TENSOR || var_leaf(g->p->g, g->in[k]) == LEAF_DIM)
             return false;
-        if (!is_literal(g, k)) strong = t->dtype;
+        if (!prints_as_literal(g, k)) strong = t->dtype;
     }
     return d == strong && const_is_scalar(g->p->g, g->in[i]) &&
            dtype_weak(d, literal_kind(d), g->p->floatX) == d;
 }
 
-static bool bare_input(const Group *g, size_t i) {
+static bool is_bare_input(const WeakGroup *g, size_t i) {
     const Tensor *t = var_const(g->p->g, g->in[i]);
     if (!t || !print_is_inline(g->p, g->in[i]) || !const_stands_inline(g->p, g->in[i]))
         return false;
-    switch (sig_param(g->sig, i)->kind) {
+    switch (signature_param(g->sig, i)->kind) {
     case IN_TENSOR:
     case IN_SPARSE:
     case IN_ARRAY:
-        return bare_tensor(g, i);
+        return is_bare_tensor(g, i);
     case IN_INTS:
         return t->ndim == 1 && t->dtype == DT_INT64;
     case IN_INT:
@@ -92,7 +93,7 @@ static bool bare_input(const Group *g, size_t i) {
     case IN_BOOL:
         return t->ndim == 0 && t->dtype == DT_BOOL;
     case IN_ANY:
-        if (g->sig->nrest > 1 && i >= sig_fixed(g->sig) && bare_across(g, i))
+        if (g->sig->nrest > 1 && i >= signature_fixed(g->sig) && is_bare_across(g, i))
             return true;
         break;
     case IN_LIST:
@@ -102,7 +103,7 @@ static bool bare_input(const Group *g, size_t i) {
     return t->ndim == 0 && (t->dtype == DT_INT64 || t->dtype == DT_BOOL);
 }
 
-static DType dtype_prop(const Group *g) {
+static DType created_dtype(const WeakGroup *g) {
     if (!g->ap->op->creates) return DT_NONE;
     for (size_t i = 0; i < g->sig->nprop && i < g->ap->props->n; i++)
         if (g->sig->prop[i].type == T_DTYPE && g->ap->props->p[i].kind == P_DTYPE)
@@ -110,16 +111,17 @@ static DType dtype_prop(const Group *g) {
     return DT_NONE;
 }
 
-void find_bare(Printer *p, ApplyId a, bool infix, bool *bare) {
+void print_find_bare(Printer *p, ApplyId a, bool infix, bool *bare) {
     const Apply *ap = &p->g->apply[a];
-    Group g = {
+    WeakGroup g = {
         .p = p, .ap = ap, .sig = op_signature(p->s, ap->op), .in = apply_in(p->g, a)};
-    g.creates = dtype_prop(&g);
-    look_at_group(&g);
+    g.creates = created_dtype(&g);
+    find_group_dtype(&g);
     bool all = ap->nin > 0;
     for (size_t i = 0; i < ap->nin; i++) {
-        bare[i] = p->style == PRINT_MATH ? is_literal(&g, i) || bare_input(&g, i)
-                                         : bare_input(&g, i);
+        bare[i] = p->style == PRINT_MATH
+                      ? prints_as_literal(&g, i) || is_bare_input(&g, i)
+                      : is_bare_input(&g, i);
         all = all && bare[i];
     }
     if (infix && all)
@@ -130,10 +132,10 @@ void find_bare(Printer *p, ApplyId a, bool infix, bool *bare) {
      * others take it */
     size_t first = ap->nin;
     for (size_t i = 0; i < ap->nin && first == ap->nin; i++)
-        if (is_literal(&g, i) && in_group(&g, i) && !bare[i]) first = i;
+        if (prints_as_literal(&g, i) && is_in_group(&g, i) && !bare[i]) first = i;
     if (first == ap->nin) return;
     g.strong = var_type(p->g, g.in[first])->dtype;
     for (size_t i = 0; i < ap->nin; i++)
-        if (i != first && is_literal(&g, i) && in_group(&g, i))
-            bare[i] = bare_input(&g, i);
+        if (i != first && prints_as_literal(&g, i) && is_in_group(&g, i))
+            bare[i] = is_bare_input(&g, i);
 }

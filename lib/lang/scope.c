@@ -12,12 +12,13 @@
 /* ---- capturing ---- */
 
 /* Types of functions have the dims of the graph around them: their names are taken. */
-static Sym free_name(Compiler *c, const Graph *g, Sym want, const char *otherwise) {
+static Sym free_input_name(Compiler *c, const Graph *g, Sym want,
+                           const char *otherwise) {
     Session *s = g->s;
     const char *base = want ? sym_text(s, want) : otherwise;
     Sym y = sym(s, base);
     Str b = STR(s);
-    for (int i = 1; graph_find(g, y) != VAR_NONE || is_dim_name(c, y); i++) {
+    for (int i = 1; graph_find(g, y) != VAR_NONE || compiler_is_dim_name(c, y); i++) {
         str_clear(&b);
         str_printf(&b, "%s_%d", base, i);
         y = sym(s, str_text(&b));
@@ -27,9 +28,9 @@ static Sym free_name(Compiler *c, const Graph *g, Sym want, const char *otherwis
 }
 
 /* The variable of the frame `home` as one of frame f, which is inside of it. */
-static Var capture(Compiler *c, Frame *f, const Frame *home, Var v) {
+static Var capture_var(Compiler *c, CompileFrame *f, const CompileFrame *home, Var v) {
     if (f == home) return v;
-    Var outer = capture(c, f->up, home, v);
+    Var outer = capture_var(c, f->up, home, v);
     Graph *from = f->up->b->g, *to = f->b->g;
     uint64_t have;
     if (map_get(&f->inner, outer, &have)) return (Var)have;
@@ -40,20 +41,20 @@ static Var capture(Compiler *c, Frame *f, const Frame *home, Var v) {
     } else {
         Sym name = var_leaf(from, outer) == LEAF_DIM ? var_leafrec(from, outer)->name
                                                      : var_name(from, outer);
-        inner =
-            graph_input(to, free_name(c, to, name, "captured"), var_type(from, outer));
+        inner = graph_input(to, free_input_name(c, to, name, "captured"),
+                            var_type(from, outer));
         vec_push(c->s, &f->captured, outer);
     }
     map_put(&f->inner, outer, inner);
     return inner;
 }
 
-static bool capture_node(Compiler *c, const Frame *home, const Node *n, Span at,
+static bool capture_node(Compiler *c, const CompileFrame *home, const Node *n, Span at,
                          Node *out) {
     *out = *n;
     out->at = at;
     if (home == c->frame) return true;
-    if (n->kind == NODE_VAR) out->var = capture(c, c->frame, home, n->var);
+    if (n->kind == NODE_VAR) out->var = capture_var(c, c->frame, home, n->var);
     if (n->kind != NODE_LIST && n->kind != NODE_DICT) return true;
     out->item = arena_alloc(c->arena, (n->n + 1) * sizeof *out->item);
     for (size_t i = 0; i < n->n; i++)
@@ -63,22 +64,22 @@ static bool capture_node(Compiler *c, const Frame *home, const Node *n, Span at,
 
 /* ---- names ---- */
 
-static void see_dims(Compiler *c, const Type *t) {
+static void record_dim_names(Compiler *c, const Type *t) {
     for (int i = 0; i < t->ndim; i++)
         if (dim_is_named(t->dim[i])) map_put(&c->dims, dim_sym(t->dim[i]), 1);
 }
 
-bool is_dim_name(Compiler *c, Sym name) {
+bool compiler_is_dim_name(Compiler *c, Sym name) {
     const Graph *g = c->top.b->g;
     for (; c->ninputs < g->inputs.n; c->ninputs++)
-        see_dims(c, var_type(g, g->inputs.p[c->ninputs]));
+        record_dim_names(c, var_type(g, g->inputs.p[c->ninputs]));
     for (; c->nshared < g->shared.n; c->nshared++)
-        see_dims(c, var_type(g, g->shared.p[c->nshared]));
+        record_dim_names(c, var_type(g, g->shared.p[c->nshared]));
     return map_get(&c->dims, name, NULL);
 }
 
 static bool lookup_param(Compiler *c, Sym name, Span at, Node *out) {
-    for (const Scope *k = c->scope; k; k = k->up)
+    for (const LambdaScope *k = c->scope; k; k = k->up)
         for (size_t i = 0; i + 1 < k->lambda->nkid; i++)
             if (k->lambda->kid[i]->sym == name)
                 return capture_node(c, k->frame, &k->value[i], at, out);
@@ -88,7 +89,7 @@ static bool lookup_param(Compiler *c, Sym name, Span at, Node *out) {
 static bool lookup_variable(Compiler *c, Sym name, Span at, Node *out) {
     Graph *g = c->top.b->g;
     Var v = graph_find(g, name);
-    if (v == VAR_NONE && is_dim_name(c, name)) v = graph_dim(g, name);
+    if (v == VAR_NONE && compiler_is_dim_name(c, name)) v = graph_dim(g, name);
     if (v == VAR_NONE) return false;
     Node n = node_var(v, at);
     n.weak = var_leaf(g, v) == LEAF_DIM;
@@ -101,7 +102,7 @@ typedef Vec(VarName) Leaves;
 
 /* The leaves below a name, by their paths from there; outputs of its name if no
  * definition is known any more. */
-static void leaves_below(Compiler *c, Sym name, Leaves *leaf) {
+static void collect_leaves_below(Compiler *c, Sym name, Leaves *leaf) {
     const Graph *g = c->top.b->g;
     const char *text = sym_text(c->s, name);
     size_t n = strlen(text);
@@ -118,7 +119,7 @@ static void leaves_below(Compiler *c, Sym name, Leaves *leaf) {
 
 /* The next n leaves that begin with the same part as the first: `part`. The rest of
  * their paths is left; 0: the leaf itself. */
-static size_t take_part(Compiler *c, size_t n, VarName *leaf, Sym *part) {
+static size_t take_path_part(Compiler *c, size_t n, VarName *leaf, Sym *part) {
     const char *first = sym_text(c->s, leaf[0].name);
     size_t same = strcspn(first, "/"), k = 0;
     *part = sym(c->s, arena_str(c->arena, first, same));
@@ -132,8 +133,8 @@ static size_t take_part(Compiler *c, size_t n, VarName *leaf, Sym *part) {
 
 /* A tree of the leaves; parts 0, 1, ... make a list. Deeper than a tree may be there
  * are none. */
-static bool tree_of(Compiler *c, size_t n, VarName *leaf, Span at, unsigned depth,
-                    Node *out) {
+static bool tree_from_leaves(Compiler *c, size_t n, VarName *leaf, Span at,
+                             unsigned depth, Node *out) {
     if (leaf[0].name == 0 || depth > EXPR_DEPTH) {
         bool empty = var_type(c->top.b->g, leaf[0].var)->kind == TYPE_EMPTY;
         if (empty) return node_tree(c, 0, NULL, NEW(c->arena, Sym), at, out);
@@ -145,8 +146,9 @@ static bool tree_of(Compiler *c, size_t n, VarName *leaf, Span at, unsigned dept
     size_t count = 0;
     bool list = true;
     for (size_t i = 0; i < n; count++) {
-        size_t k = take_part(c, n - i, leaf + i, &key[count]);
-        if (!tree_of(c, k, leaf + i, at, depth + 1, &item[count])) return false;
+        size_t k = take_path_part(c, n - i, leaf + i, &key[count]);
+        if (!tree_from_leaves(c, k, leaf + i, at, depth + 1, &item[count]))
+            return false;
         list &= strcmp(sym_text(c->s, key[count]),
                        arena_printf(c->arena, "%zu", count)) == 0;
         i += k;
@@ -157,8 +159,8 @@ static bool tree_of(Compiler *c, size_t n, VarName *leaf, Span at, unsigned dept
 static bool lookup_tree(Compiler *c, Sym name, Span at, Node *out) {
     Leaves leaf = {0};
     Node n;
-    leaves_below(c, name, &leaf);
-    bool ok = leaf.n && tree_of(c, leaf.n, leaf.p, at, 0, &n) &&
+    collect_leaves_below(c, name, &leaf);
+    bool ok = leaf.n && tree_from_leaves(c, leaf.n, leaf.p, at, 0, &n) &&
               capture_node(c, &c->top, &n, at, out);
     vec_free(&leaf);
     return ok;
@@ -173,7 +175,7 @@ static bool lookup_dtype(Compiler *c, Sym name, Span at, Node *out) {
     return d != DT_NONE;
 }
 
-Node prop_node(Compiler *c, const Prop *p, Span at) {
+Node node_from_prop(Compiler *c, const Prop *p, Span at) {
     Node n = {.kind = NODE_NONE, .at = at, .var = VAR_NONE};
     switch (p->kind) {
     case P_NONE:
@@ -218,13 +220,13 @@ static bool lookup_env(Compiler *c, Sym name, Span at, Node *out) {
     const Signature *sig = op_signature(c->s, env->op);
     for (size_t i = 0; i < sig->nprop; i++) {
         if (sig->prop[i].name != name) continue;
-        *out = prop_node(c, &env->props->p[i], at);
+        *out = node_from_prop(c, &env->props->p[i], at);
         return true;
     }
     return false;
 }
 
-bool lookup(Compiler *c, Sym name, Span at, Node *out) {
+bool compiler_lookup(Compiler *c, Sym name, Span at, Node *out) {
     uint64_t p;
     if (lookup_param(c, name, at, out)) return true;
     if (c->env) return lookup_env(c, name, at, out) || lookup_dtype(c, name, at, out);
@@ -242,7 +244,7 @@ bool lookup(Compiler *c, Sym name, Span at, Node *out) {
     return lookup_variable(c, name, at, out);
 }
 
-bool fail_unknown(Compiler *c, Sym name, Span at) {
+bool compiler_fail_unknown(Compiler *c, Sym name, Span at) {
     const Graph *g = c->top.b->g;
     size_t n = g->names.n + c->defs.n, k = 0;
     const char **of = mem_alloc(c->s, (n + 1) * sizeof *of);
@@ -262,12 +264,12 @@ bool fail_unknown(Compiler *c, Sym name, Span at) {
 }
 
 bool compile_name(Compiler *c, const Ast *e, Node *out) {
-    if (lookup(c, e->sym, e->at, out)) return true;
+    if (compiler_lookup(c, e->sym, e->at, out)) return true;
     if (c->env && strcmp(sym_text(c->s, e->sym), "disconnected") == 0) {
         *out = (Node){.kind = NODE_DISCONNECTED, .at = e->at, .var = VAR_NONE};
         return true;
     }
-    return fail_unknown(c, e->sym, e->at);
+    return compiler_fail_unknown(c, e->sym, e->at);
 }
 
 /* ---- functions as values ---- */
@@ -318,8 +320,8 @@ static bool apply_lambda(Compiler *c, const Node *f, size_t narg, const Node *ar
     if (c->depth >= LAMBDA_DEPTH)
         return fail(c->s, at, E_LIMIT, "lambdas call each other more than %d deep",
                     LAMBDA_DEPTH);
-    Scope *scope = NEW(c->arena, Scope), *outer = c->scope;
-    *scope = (Scope){f->scope, f->lambda, value, c->frame};
+    LambdaScope *scope = NEW(c->arena, LambdaScope), *outer = c->scope;
+    *scope = (LambdaScope){f->scope, f->lambda, value, c->frame};
     c->scope = scope;
     c->depth++;
     bool ok = compile(c, f->lambda->kid[n], DT_NONE, out);
@@ -329,7 +331,7 @@ static bool apply_lambda(Compiler *c, const Node *f, size_t narg, const Node *ar
 }
 
 static bool argument_var(Compiler *c, const Node *n, const Type *t, Var *out) {
-    return node_for(c, n, t, out);
+    return node_to_type(c, n, t, out);
 }
 
 /* An Apply of the op `call`. */
@@ -354,7 +356,7 @@ static bool apply_graph(Compiler *c, const Node *f, size_t narg, const Node *arg
     PropArg prop[] = {{"fn", {.kind = P_GRAPH, .sym = fn->name}},
                       {"scope", PROP_STR(f->call_scope)}};
     size_t nprop = f->call_scope ? 2 : 1;
-    if (!apply_op(c, op, props_make(c->s, op, nprop, prop), n, in, at, out))
+    if (!compiler_apply_op(c, op, props_make(c->s, op, nprop, prop), n, in, at, out))
         return false;
     if (out->kind == NODE_LIST)
         out->sym = 0; /* a tuple of results, not outputs to be unpacked */
@@ -372,7 +374,7 @@ bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg,
 
 /* ---- lambdas as graphs ---- */
 
-static bool add_outputs(Compiler *c, const Node *n) {
+static bool add_lambda_outputs(Compiler *c, const Node *n) {
     size_t count;
     Var *v;
     char buf[24];
@@ -412,7 +414,7 @@ static bool take_until(Compiler *c, Node *body) {
     if (t->kind != TYPE_TENSOR || t->ndim != 0 || !dtype_is_discrete(t->dtype))
         return fail(c->s, last->at, E_TYPE, "until takes one bool, not %s",
                     type_str(c->s, t));
-    c->b->g->until = cast_to(c->b, v, DT_BOOL);
+    c->b->g->until = op_cast_to(c->b, v, DT_BOOL);
     body->n--;
     return true;
 }
@@ -422,21 +424,22 @@ static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const
     char buf[24];
     for (size_t i = 0; i < n; i++) {
         snprintf(buf, sizeof buf, "arg%zu", i);
-        Sym name = free_name(c, c->b->g, f->lambda ? f->lambda->kid[i]->sym : 0, buf);
+        Sym name =
+            free_input_name(c, c->b->g, f->lambda ? f->lambda->kid[i]->sym : 0, buf);
         value[i] = node_var(graph_input(c->b->g, name, arg[i]), f->at);
     }
     if (!f->lambda)
         return f->apply(c, f, n, value, NULL, f->at, &body) && take_until(c, &body) &&
-               add_outputs(c, &body);
-    Scope scope = {f->scope, f->lambda, value, c->frame}, *outer = c->scope;
+               add_lambda_outputs(c, &body);
+    LambdaScope scope = {f->scope, f->lambda, value, c->frame}, *outer = c->scope;
     c->scope = &scope;
     bool ok = compile(c, f->lambda->kid[n], DT_NONE, &body) && take_until(c, &body) &&
-              add_outputs(c, &body);
+              add_lambda_outputs(c, &body);
     c->scope = outer;
     return ok;
 }
 
-static Sym function_name(Compiler *c) {
+static Sym new_lambda_name(Compiler *c) {
     Str b = STR(c->s);
     do {
         str_clear(&b);
@@ -459,9 +462,9 @@ bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg) {
         return fail(c->s, f->at, E_ARITY, "the function takes %s, but gets %zu",
                     str_counted(c->s, have, "argument"), n);
     if (f->fn) return true;
-    Graph *fn = graph_function_new(c->b->g->main, function_name(c));
+    Graph *fn = graph_function_new(c->b->g->main, new_lambda_name(c));
     Builder b = *c->b;
-    Frame frame = {.up = c->frame, .b = &b, .inner = MAP(c->s)};
+    CompileFrame frame = {.up = c->frame, .b = &b, .inner = MAP(c->s)};
     b.g = fn;
     fn->floatX = b.floatX;
     c->frame = &frame;

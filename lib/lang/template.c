@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void texts_free(void *p) {
+static void free_texts(void *p) {
     Texts *t = p;
     arena_free(t->arena);
     arena_free(t->tmp);
@@ -24,7 +24,7 @@ Texts *texts(Session *s) {
     t->tmp = arena_new(s);
     t->g = sym(s, "g");
     t->r = sym(s, "r");
-    session_set_slot(s, SLOT_TEXTS, t, texts_free);
+    session_set_slot(s, SLOT_TEXTS, t, free_texts);
     return t;
 }
 
@@ -39,14 +39,14 @@ const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
     if (map_get(&t->ast, (uintptr_t)text, &have)) return (const Ast *)(uintptr_t)have;
     size_t n = strlen(text);
     uint32_t source = source_add_at(s, name, text, n, line, 1);
-    const Ast *e = expr_parse(s, t->arena, (Span){source, 0, (uint32_t)n});
+    const Ast *e = ast_parse(s, t->arena, (Span){source, 0, (uint32_t)n});
     if (e) map_put(&t->ast, (uintptr_t)text, (uintptr_t)e);
     return e;
 }
 
 /* A bare number takes the dtype of the cotangent or the result where the text has one.
  */
-static DType number_dtype(const Texts *t, const Builder *b, const Env *env) {
+static DType cotangent_dtype(const Texts *t, const Builder *b, const Env *env) {
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < env->n; i++) {
             if (env->bind[i].name != (pass ? t->r : t->g) ||
@@ -58,19 +58,19 @@ static DType number_dtype(const Texts *t, const Builder *b, const Env *env) {
     return DT_NONE;
 }
 
-static Var text_var(Compiler *c, const Texts *t, const Ast *e, bool *ok) {
+static Var compile_text_var(Compiler *c, const Texts *t, const Ast *e, bool *ok) {
     Node n;
     Var v = VAR_NONE;
     *ok = compile(c, e, DT_NONE, &n);
     if (!*ok || n.kind == NODE_DISCONNECTED) return GRAD_DISCONNECTED;
-    DType like = n.kind == NODE_LIST ? DT_NONE : number_dtype(t, c->b, c->env);
+    DType like = n.kind == NODE_LIST ? DT_NONE : cotangent_dtype(t, c->b, c->env);
     if (like != DT_NONE && n.kind == NODE_LITERAL)
         like = dtype_weak(like, n.lit.kind, c->b->floatX);
     *ok = compiler_var(c, &n, like, &v);
     return v;
 }
 
-Var build_text(Builder *b, const char *text, const Env *env, bool *ok) {
+Var template_build(Builder *b, const char *text, const Env *env, bool *ok) {
     Texts *t = texts(b->s);
     const Ast *e = text_ast(b->s, t, text, env->op);
     *ok = e != NULL;
@@ -85,7 +85,7 @@ Var build_text(Builder *b, const char *text, const Env *env, bool *ok) {
     c.frame = &c.top;
     c.named = c.definition = c.dims = MAP(b->s);
     t->depth++;
-    Var v = text_var(&c, t, e, ok);
+    Var v = compile_text_var(&c, t, e, ok);
     t->depth--;
     return v;
 }
@@ -96,8 +96,8 @@ enum { FEW = 16 };
 
 /* Inputs under their names (a rest parameter's first under its own), outputs as r or by
  * name, the cotangent as g. */
-static size_t bind_apply(Session *s, const Graph *g, ApplyId a, Var cotangent,
-                         Bind *bind) {
+static size_t bind_signature_names(Session *s, const Graph *g, ApplyId a, Var cotangent,
+                                   Bind *bind) {
     const Texts *t = texts(s);
     const Apply *ap = &g->apply[a];
     const Signature *sig = op_signature(s, ap->op);
@@ -110,17 +110,17 @@ static size_t bind_apply(Session *s, const Graph *g, ApplyId a, Var cotangent,
     return n;
 }
 
-Var build_for_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
-                    Var cotangent, bool *ok) {
+Var template_build_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
+                         Var cotangent, bool *ok) {
     const Apply *ap = &g->apply[a];
     const Signature *sig = op_signature(b->s, ap->op);
     size_t most = sig->nin + sig->nout + 1;
     Bind few[FEW], *bind = most <= FEW ? few : mem_alloc(b->s, most * sizeof *bind);
     Env env = {.bind = bind, .op = ap->op, .props = ap->props};
-    env.n = bind_apply(b->s, g, a, cotangent, bind);
-    Var v = build_text(b, text, &env, ok);
+    env.n = bind_signature_names(b->s, g, a, cotangent, bind);
+    Var v = template_build(b, text, &env, ok);
     if (bind != few) mem_free(bind);
     return v;
 }
 
-const Language language = {build_text, print_apply, print_op};
+const Language language = {template_build, print_apply, print_op};

@@ -15,7 +15,7 @@ Builder builder(Graph *g, bool intern) {
 }
 
 /* Runs the op's rule; in->out has room for OUT_MAX. */
-static bool run_rule(Infer *in) {
+static bool run_type_rule(Infer *in) {
     memset(in->out, 0, in->sig->nout * sizeof *in->out);
     in->nout = in->sig->nout;
     bool (*rule)(Infer *) = in->op->type     ? in->op->type
@@ -30,8 +30,9 @@ static bool run_rule(Infer *in) {
     return true;
 }
 
-static void append(Builder *b, const Op *op, const Props *props, size_t nin,
-                   const Var *in, size_t nout, const Type *const *type, Var *out) {
+static void append_apply(Builder *b, const Op *op, const Props *props, size_t nin,
+                         const Var *in, size_t nout, const Type *const *type,
+                         Var *out) {
     bool effect = op_has_effect(b->g, op, props);
     Var first =
         graph_apply(b->g, op, props, nin, in, nout, type, b->intern, effect, b->from);
@@ -61,11 +62,12 @@ static void append_plainly(Builder *b, Infer *in, Var *out) {
     const Type *wide[OUT_MAX], *const *type = in->out;
     in->out = wide;
     in->floatX = DT_FLOAT64;
-    bool same = run_rule(in) && memcmp(wide, type, in->nout * sizeof *type) == 0;
+    bool same = run_type_rule(in) && memcmp(wide, type, in->nout * sizeof *type) == 0;
     bool said = same || say_dtype(in, type[0]->dtype);
-    append(b, in->op, in->props, in->nin, in->in, in->nout, said ? type : wide, out);
+    append_apply(b, in->op, in->props, in->nin, in->in, in->nout, said ? type : wide,
+                 out);
     for (size_t i = 0; !said && i < in->nout; i++)
-        out[i] = cast_to(b, out[i], type[i]->dtype);
+        out[i] = op_cast_to(b, out[i], type[i]->dtype);
 }
 
 /* m's inputs are what the op takes; `as_given` if they and their number were so before.
@@ -75,23 +77,23 @@ static bool type_and_append(Builder *b, MakeNode *m, const Props *given, bool as
     const Type *type[OUT_MAX];
     Infer *in = &m->in;
     in->out = type;
-    if (!run_rule(in)) return false;
+    if (!run_type_rule(in)) return false;
     if (in->op->type && b->floatX != DT_FLOAT64)
         return append_plainly(b, in, out), true;
     if (as_given) typed_keep(in, given);
-    append(b, in->op, in->props, in->nin, in->in, in->nout, type, out);
+    append_apply(b, in->op, in->props, in->nin, in->in, in->nout, type, out);
     return true;
 }
 
 /* The text that stands for a call, with the inputs under their parameters' names. */
-static bool apply_def(Builder *b, MakeNode *m, Var *out) {
+static bool apply_def_text(Builder *b, MakeNode *m, Var *out) {
     const Signature *sig = m->in.sig;
     Bind *bind = mem_zalloc(b->s, m->in.nin, sizeof *bind);
     for (size_t i = 0; i < m->in.nin; i++)
-        bind[i] = (Bind){sig_param(sig, i)->name, m->var[i]};
+        bind[i] = (Bind){signature_param(sig, i)->name, m->var[i]};
     Env env = {.n = m->in.nin, .bind = bind, .op = m->in.op, .props = m->in.props};
     bool ok = true;
-    *out = language.build_text(b, m->in.op->def, &env, &ok);
+    *out = language.template_build(b, m->in.op->def, &env, &ok);
     mem_free(bind);
     return ok && *out != VAR_NONE;
 }
@@ -102,7 +104,7 @@ static bool make_stand_in(Builder *b, MakeNode *m, Var *out) {
     const char *outer = b->asked;
     if (!outer) b->asked = op->name;
     bool ok = !op->expand || op->expand(b, op, m->in.props, m->in.nin, m->var, out);
-    if (ok && *out == VAR_NONE && op->def) ok = apply_def(b, m, out);
+    if (ok && *out == VAR_NONE && op->def) ok = apply_def_text(b, m, out);
     b->asked = outer;
     return ok;
 }
@@ -114,8 +116,8 @@ static bool make_node(Builder *b, MakeNode *m, const Props *props, const Var *gi
     m->in.floatX = b->floatX;
     m->in.make = m;
     m->b = b;
-    if (!check_arity(&m->in, m->in.sig->min_in) || !complete_props(&m->in, props) ||
-        !coerce_inputs(b, m))
+    if (!infer_check_arity(&m->in, m->in.sig->min_in) ||
+        !props_complete(&m->in, props) || !coerce_inputs(b, m))
         return false;
     *out = VAR_NONE;
     if (!make_stand_in(b, m, out)) return false;
@@ -132,7 +134,7 @@ static const Op *other_op(Builder *b, const char *name) {
 
 /* The op that takes these inputs: a sparse matrix among them, or a list instead of
  * them, may call for another. */
-static const Op *op_for(Builder *b, const Op *op, size_t nin, const Var *in) {
+static const Op *op_for_inputs(Builder *b, const Op *op, size_t nin, const Var *in) {
     for (size_t i = 0; op->sparse && i < nin; i++)
         if (var_type(b->g, in[i])->kind == TYPE_SPARSE) return other_op(b, op->sparse);
     bool list = op->list && nin == 1 && var_type(b->g, in[0])->kind == TYPE_LIST;
@@ -146,13 +148,13 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
         if (in[i] == VAR_NONE) return false; /* diagnosed where it was to be made */
     const char *outer = b->asked;
     const Op *asked = op;
-    op = op_for(b, op, nin, in);
+    op = op_for_inputs(b, op, nin, in);
     if (op != asked && !outer) b->asked = asked->name;
     make_node_open(&m, b->s, b->g, op, nin, in);
     const Typed *t = typed_find(b->s, op, props, nin, m.type, b->floatX);
     bool ok = true;
     if (t)
-        append(b, op, t->props, nin, in, 1, &t->out, out);
+        append_apply(b, op, t->props, nin, in, 1, &t->out, out);
     else
         ok = make_node(b, &m, props, in, out);
     make_node_close(&m);
@@ -172,16 +174,16 @@ static const Op *named(Builder *b, const char *name) {
     return op;
 }
 
-Var call1(Builder *b, const char *op, Var x) {
+Var op_call1(Builder *b, const char *op, Var x) {
     return op_apply1(b, named(b, op), NULL, 1, &x);
 }
 
-Var call2(Builder *b, const char *op, Var x, Var y) {
+Var op_call2(Builder *b, const char *op, Var x, Var y) {
     Var in[] = {x, y};
     return op_apply1(b, named(b, op), NULL, 2, in);
 }
 
-Var call3(Builder *b, const char *op, Var x, Var y, Var z) {
+Var op_call3(Builder *b, const char *op, Var x, Var y, Var z) {
     Var in[] = {x, y, z};
     return op_apply1(b, named(b, op), NULL, 3, in);
 }
@@ -191,8 +193,8 @@ static bool infer_as_is(Infer *in) {
         return infer_fail(in, E_TYPE, in->nin,
                           "%s is an abbreviation, which can't stand in a graph",
                           in->op->name);
-    return check_arity(in, in->sig->least) && check_props(in) && check_inputs(in) &&
-           run_rule(in);
+    return infer_check_arity(in, in->sig->least) && props_check(in) &&
+           infer_check_inputs(in) && run_type_rule(in);
 }
 
 size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,

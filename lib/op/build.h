@@ -23,9 +23,9 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
 /* The default output, else the first. VAR_NONE: diagnosed. */
 Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in);
 /* By name; the op must exist. */
-Var call1(Builder *b, const char *op, Var x);
-Var call2(Builder *b, const char *op, Var x, Var y);
-Var call3(Builder *b, const char *op, Var x, Var y, Var z);
+Var op_call1(Builder *b, const char *op, Var x);
+Var op_call2(Builder *b, const char *op, Var x, Var y);
+Var op_call3(Builder *b, const char *op, Var x, Var y, Var z);
 /* Only the typing rule, on inputs that need no coercion: what readers and checks use.
  * Returns the number of outputs, 0: diagnosed. floatX is float64: what another one
  * makes is said in the graph. */
@@ -55,7 +55,7 @@ Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t np
 Var const_int(Builder *b, int64_t v);                   /* int64 0-d */
 Var const_number(Builder *b, DType d, double v);        /* 0-d */
 Var const_ints(Builder *b, size_t n, const int64_t *v); /* int64 [n] */
-Var cast_to(Builder *b, Var x, DType d);                /* x itself when it has it */
+Var op_cast_to(Builder *b, Var x, DType d);             /* x itself when it has it */
 /* x.shape[axis] as an int64 0-d variable: a constant, the dim's leaf, or an op. */
 Var shape_of(Builder *b, Var x, int axis);
 Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
@@ -63,8 +63,8 @@ Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
  * number. */
 size_t shape_items(Builder *b, Var x, int first, size_t n, Var *item);
 /* The product of x's first ndim dims, int64 0-d. */
-Var leading_size(Builder *b, int ndim, Var x);
-Var first_row(Builder *b, Var x); /* x[0] */
+Var shape_leading_size(Builder *b, int ndim, Var x);
+Var op_first_row(Builder *b, Var x); /* x[0] */
 /* 0-d int64 variables as one vector: a constant where all are. */
 Var ints_stack(Builder *b, size_t n, const Var *v);
 /* g summed back to the shape of `like`, over the dims along which like was broadcast
@@ -72,8 +72,8 @@ Var ints_stack(Builder *b, size_t n, const Var *v);
 Var sum_to_shape(Builder *b, Var g, Var like);
 Var zeros_like(Builder *b, Var x, DType d); /* d: not of a plugin's type */
 /* What a plugin's type makes of a number, if its values have derivatives. */
-Var own_number(Builder *b, const Type *t, double v);
-bool no_derivatives(Builder *b, const Type *t); /* says so: false */
+Var op_plugin_number(Builder *b, const Type *t, double v);
+bool op_fail_no_derivatives(Builder *b, const Type *t); /* says so: false */
 /* g, of like's shape; a specify_shape when its type says less than t. */
 Var shape_as(Builder *b, Var g, const Type *t, Var like);
 Var grad_undefined(Builder *b, const char *why); /* a constant of type null(why) */
@@ -94,14 +94,14 @@ typedef struct Env {
     const Op *op; /* its props are names too; may be NULL */
     const Props *props;
 } Env;
-Var build_text(Builder *b, const char *text, const Env *env, bool *ok);
+Var template_build(Builder *b, const char *text, const Env *env, bool *ok);
 /* With the names of an op's signature bound: inputs, outputs (r or their names), props,
  * plus g. */
-Var build_for_pull(const Pull *p, const char *text, bool *ok); /* g, or g_NAME */
-Var build_for_push(const Push *p, const char *text, bool *ok); /* t_NAME */
+Var grad_text_pull(const Pull *p, const char *text, bool *ok); /* g, or g_NAME */
+Var grad_text_push(const Push *p, const char *text, bool *ok); /* t_NAME */
 /* The op's props from "axis=0, keepdims=True"; the rest at their defaults. */
-bool props_of_text(Builder *b, const Op *op, const char *text, const Props **out);
-Var build_for_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
-                    Var cotangent, bool *ok);
+bool props_from_text(Builder *b, const Op *op, const char *text, const Props **out);
+Var template_build_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
+                         Var cotangent, bool *ok);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static Var constant(Builder *b, bool ok, Tensor *t) {
+static Var const_from_tensor(Builder *b, bool ok, Tensor *t) {
     if (!ok) return VAR_NONE;
     Var v = graph_const(b->g, t, b->intern);
     tensor_unref(t);
@@ -14,12 +14,12 @@ static Var constant(Builder *b, bool ok, Tensor *t) {
 
 Var const_int(Builder *b, int64_t v) {
     Tensor t;
-    return constant(b, tensor_scalar_int(b->s, DT_INT64, v, &t), &t);
+    return const_from_tensor(b, tensor_scalar_int(b->s, DT_INT64, v, &t), &t);
 }
 
 Var const_number(Builder *b, DType d, double v) {
     Tensor t;
-    return constant(b, tensor_scalar(b->s, d, v, 0, &t), &t);
+    return const_from_tensor(b, tensor_scalar(b->s, d, v, 0, &t), &t);
 }
 
 Var const_ints(Builder *b, size_t n, const int64_t *v) {
@@ -27,7 +27,7 @@ Var const_ints(Builder *b, size_t n, const int64_t *v) {
     int64_t shape = (int64_t)n;
     if (!tensor_new(b->s, DT_INT64, 1, &shape, &t)) return VAR_NONE;
     if (n) memcpy(t.data, v, n * sizeof *v);
-    return constant(b, true, &t);
+    return const_from_tensor(b, true, &t);
 }
 
 static Var apply_prop(Builder *b, const char *name, Var x, const char *prop,
@@ -42,14 +42,14 @@ static Var apply_prop(Builder *b, const char *name, Var x, const char *prop,
  * run. */
 enum { CAST_BY_VALUE = 1 << 20 };
 
-Var cast_to(Builder *b, Var x, DType d) {
+Var op_cast_to(Builder *b, Var x, DType d) {
     if (var_type(b->g, x)->dtype == d) return x;
     const Tensor *c = var_const(b->g, x);
     bool drops = c && dtype_is_complex(c->dtype) && !dtype_is_complex(d);
     /* an imaginary part is the op's to refuse */
     if (c && !drops && tensor_bytes(c) <= CAST_BY_VALUE) {
         Tensor t;
-        return constant(b, tensor_cast(b->s, c, d, &t), &t);
+        return const_from_tensor(b, tensor_cast(b->s, c, d, &t), &t);
     }
     return apply_prop(b, "cast", x, "dtype", PROP_DTYPE(d));
 }
@@ -69,7 +69,7 @@ Var shape_of(Builder *b, Var x, int axis) {
 Var shape_vector(Builder *b, Var x) {
     const Type *t = var_type(b->g, x);
     for (int i = 0; i < t->ndim; i++)
-        if (!dim_is_known(t->dim[i])) return call1(b, "shape", x);
+        if (!dim_is_known(t->dim[i])) return op_call1(b, "shape", x);
     return const_ints(b, (size_t)t->ndim, t->dim);
 }
 
@@ -117,7 +117,7 @@ Var sum_to_shape(Builder *b, Var g, Var like) {
     return r == VAR_NONE ? VAR_NONE : sum_over(b, r, nones, ones, true);
 }
 
-bool no_derivatives(Builder *b, const Type *t) {
+bool op_fail_no_derivatives(Builder *b, const Type *t) {
     return fail(
         b->s, b->from.at, E_GRADIENT,
         "values of type %s have no derivatives: the plugin names no op that adds "
@@ -125,9 +125,9 @@ bool no_derivatives(Builder *b, const Type *t) {
         type_str(b->s, t));
 }
 
-Var own_number(Builder *b, const Type *t, double v) {
+Var op_plugin_number(Builder *b, const Type *t, double v) {
     Value number = {.kind = TYPE_TENSOR}, own;
-    if (!type_class(t)->add) return no_derivatives(b, t), VAR_NONE;
+    if (!type_class(t)->add) return op_fail_no_derivatives(b, t), VAR_NONE;
     if (!tensor_scalar(b->s, DT_FLOAT64, v, 0, &number.t)) return VAR_NONE;
     Filter how = {.allow_downcast = -1};
     bool ok = value_filter(b->s, t, &number, how, "a derivative", b->from.at, &own);
@@ -140,14 +140,14 @@ Var own_number(Builder *b, const Type *t, double v) {
 
 Var zeros_like(Builder *b, Var x, DType d) {
     const Type *t = var_type(b->g, x);
-    if (t->kind == TYPE_PLUGIN) return own_number(b, t, 0);
+    if (t->kind == TYPE_PLUGIN) return op_plugin_number(b, t, 0);
     if (t->ndim == 0) return const_number(b, d, 0);
     return apply_prop(b, "zeros_like", x, "dtype", PROP_DTYPE(d));
 }
 
 Var shape_as(Builder *b, Var g, const Type *t, Var like) {
     if (type_is_super(t, var_type(b->g, g))) return g;
-    return call2(b, "specify_shape", g, shape_vector(b, like));
+    return op_call2(b, "specify_shape", g, shape_vector(b, like));
 }
 
 Var grad_undefined(Builder *b, const char *why) {
@@ -161,21 +161,21 @@ size_t shape_items(Builder *b, Var x, int first, size_t n, Var *item) {
     return n;
 }
 
-Var leading_size(Builder *b, int ndim, Var x) {
+Var shape_leading_size(Builder *b, int ndim, Var x) {
     int64_t known = 1;
     Var n = VAR_NONE;
     for (int k = 0; k < ndim; k++) {
         Dim d = var_type(b->g, x)->dim[k];
         if (dim_is_known(d) && i64_mul(known, d, &known)) continue;
         Var size = shape_of(b, x, k);
-        n = n == VAR_NONE || size == VAR_NONE ? size : call2(b, "multiply", n, size);
+        n = n == VAR_NONE || size == VAR_NONE ? size : op_call2(b, "multiply", n, size);
         if (n == VAR_NONE) return n;
     }
     if (n == VAR_NONE) return const_int(b, known);
-    return known == 1 ? n : call2(b, "multiply", n, const_int(b, known));
+    return known == 1 ? n : op_call2(b, "multiply", n, const_int(b, known));
 }
 
-Var first_row(Builder *b, Var x) {
+Var op_first_row(Builder *b, Var x) {
     Var in[2] = {x, const_int(b, 0)};
     PropArg index = {"index", PROP_STR(sym(b->s, "$"))};
     return apply_named(b, "subtensor", 2, in, 1, &index);

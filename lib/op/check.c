@@ -10,7 +10,7 @@
 
 enum { MAX_NESTING = 200 }; /* of functions that call functions */
 
-static bool bad_form(const Graph *g, const char *what, unsigned number) {
+static bool fail_bad_form(const Graph *g, const char *what, unsigned number) {
     return fail(g->s, NOWHERE, E_FORMAT,
                 "graph %s: %s %u is out of range or inconsistent",
                 g->name ? sym_text(g->s, g->name) : "(unnamed)", what, number);
@@ -18,7 +18,7 @@ static bool bad_form(const Graph *g, const char *what, unsigned number) {
 
 /* ---- structure ---- */
 
-static bool check_var(const Graph *g, Var v) {
+static bool check_var_ids(const Graph *g, Var v) {
     const VarRec *r = &g->var[v];
     bool ok = r->type != NULL && r->leaf <= LEAF_DIM;
     if (ok && r->leaf)
@@ -26,77 +26,81 @@ static bool check_var(const Graph *g, Var v) {
     else if (ok)
         ok = r->owner < g->napply && r->index < g->apply[r->owner].nout &&
              g->apply[r->owner].out + r->index == v;
-    return ok || bad_form(g, "variable", v);
+    return ok || fail_bad_form(g, "variable", v);
 }
 
-static bool check_apply(const Graph *g, ApplyId a) {
+static bool check_apply_ids(const Graph *g, ApplyId a) {
     const Apply *r = &g->apply[a];
     bool ok = r->op && r->props && r->nout > 0 && r->out < g->nvar &&
               r->nout <= g->nvar - r->out && r->in <= g->nin &&
               r->nin <= g->nin - r->in;
     for (uint32_t i = 0; ok && i < r->nin; i++)
         ok = g->in[r->in + i] < r->out;
-    return ok || bad_form(g, "Apply", a);
+    return ok || fail_bad_form(g, "Apply", a);
 }
 
-static bool check_list(const Graph *g, size_t n, const Var *list, LeafKind kind,
-                       const char *what) {
+static bool check_leaf_list(const Graph *g, size_t n, const Var *list, LeafKind kind,
+                            const char *what) {
     for (size_t i = 0; i < n; i++)
         if (list[i] >= g->nvar || var_leaf(g, list[i]) != kind)
-            return bad_form(g, what, list[i]);
+            return fail_bad_form(g, what, list[i]);
     return true;
 }
 
 static bool check_interface(const Graph *g) {
     for (size_t i = 0; i < g->outputs.n; i++)
-        if (g->outputs.p[i].var >= g->nvar) return bad_form(g, "output", (unsigned)i);
+        if (g->outputs.p[i].var >= g->nvar)
+            return fail_bad_form(g, "output", (unsigned)i);
     for (size_t i = 0; i < g->updates.n; i++) {
         Update u = g->updates.p[i];
         if (u.value >= g->nvar || u.shared >= g->nvar ||
             var_leaf(g, u.shared) != LEAF_SHARED)
-            return bad_form(g, "update", (unsigned)i);
+            return fail_bad_form(g, "update", (unsigned)i);
     }
     for (size_t i = 0; i < g->effects.n; i++)
-        if (g->effects.p[i] >= g->napply) return bad_form(g, "effect", (unsigned)i);
+        if (g->effects.p[i] >= g->napply)
+            return fail_bad_form(g, "effect", (unsigned)i);
     for (size_t i = 0; i < g->names.n; i++)
-        if (g->names.p[i].var >= g->nvar) return bad_form(g, "name", (unsigned)i);
+        if (g->names.p[i].var >= g->nvar) return fail_bad_form(g, "name", (unsigned)i);
     for (size_t i = 0; i < g->shared.n; i++) {
         Var init = var_leafrec(g, g->shared.p[i])->init;
         if (init != VAR_NONE && init >= g->nvar)
-            return bad_form(g, "initial value", init);
+            return fail_bad_form(g, "initial value", init);
     }
-    return g->until == VAR_NONE || g->until < g->nvar || bad_form(g, "until", g->until);
+    return g->until == VAR_NONE || g->until < g->nvar ||
+           fail_bad_form(g, "until", g->until);
 }
 
 static bool check_structure(const Graph *g) {
     for (Var v = 0; v < g->nvar; v++)
-        if (!check_var(g, v)) return false;
+        if (!check_var_ids(g, v)) return false;
     for (uint32_t i = 0; i < g->nleaf; i++)
-        if (g->leaf[i].var >= g->nvar) return bad_form(g, "leaf", i);
+        if (g->leaf[i].var >= g->nvar) return fail_bad_form(g, "leaf", i);
     for (ApplyId a = 0; a < g->napply; a++)
-        if (!check_apply(g, a)) return false;
-    return check_list(g, g->inputs.n, g->inputs.p, LEAF_INPUT, "input") &&
-           check_list(g, g->shared.n, g->shared.p, LEAF_SHARED, "shared variable") &&
+        if (!check_apply_ids(g, a)) return false;
+    return check_leaf_list(g, g->inputs.n, g->inputs.p, LEAF_INPUT, "input") &&
+           check_leaf_list(g, g->shared.n, g->shared.p, LEAF_SHARED,
+                           "shared variable") &&
            check_interface(g);
 }
 
 /* ---- functions that call each other ---- */
 
-typedef struct Visit {
+typedef struct CallVisit {
     Graph *fn;
     ApplyId a;     /* where the walk stands */
     uint32_t prop; /* of a: the next to look at */
-} Visit;
+} CallVisit;
 
 /* Follows calls from one function, depth first, on a stack of its own. state: 1 open, 2
  * done. */
-typedef struct Walk {
+typedef struct CallWalk {
     Graph *main;
     Map state; /* sym -> 1, 2 */
-    Vec(Visit) stack;
-} Walk;
+    Vec(CallVisit) stack;
+} CallWalk;
 
-static bool enter(Walk *w, Graph *fn) {
+static bool enter_function(CallWalk *w, Graph *fn) {
     uint64_t state = 0;
     map_get(&w->state, fn->name, &state);
     if (state == 2) return true;
@@ -108,13 +112,13 @@ static bool enter(Walk *w, Graph *fn) {
                     "functions call each other more than %d deep, at %s", MAX_NESTING,
                     name);
     map_put(&w->state, fn->name, 1);
-    vec_push(w->main->s, &w->stack, ((Visit){fn, 0, 0}));
+    vec_push(w->main->s, &w->stack, ((CallVisit){fn, 0, 0}));
     return true;
 }
 
 /* One step of the function on top of the stack. */
-static bool step(Walk *w) {
-    Visit *v = &w->stack.p[w->stack.n - 1];
+static bool follow_next_call(CallWalk *w) {
+    CallVisit *v = &w->stack.p[w->stack.n - 1];
     if (v->a == v->fn->napply) {
         map_put(&w->state, v->fn->name, 2);
         w->stack.n--;
@@ -128,21 +132,21 @@ static bool step(Walk *w) {
     }
     const Prop *x = &p->p[v->prop++];
     Graph *fn = x->kind == P_GRAPH ? graph_function(w->main, x->sym) : NULL;
-    return !fn || enter(w, fn);
+    return !fn || enter_function(w, fn);
 }
 
-static bool walk(Walk *w, Graph *fn) {
-    if (!enter(w, fn)) return false;
+static bool follow_calls_from(CallWalk *w, Graph *fn) {
+    if (!enter_function(w, fn)) return false;
     while (w->stack.n > 0)
-        if (!step(w)) return false;
+        if (!follow_next_call(w)) return false;
     return true;
 }
 
 static bool check_calls(Graph *main) {
-    Walk w = {.main = main, .state = MAP(main->s)};
+    CallWalk w = {.main = main, .state = MAP(main->s)};
     bool ok = true;
     for (size_t i = 0; ok && i < main->functions.n; i++)
-        ok = walk(&w, main->functions.p[i]);
+        ok = follow_calls_from(&w, main->functions.p[i]);
     map_free(&w.state);
     vec_free(&w.stack);
     return ok;
@@ -160,7 +164,7 @@ static bool is_honest(const Type *stored, const Type *rule) {
     return true;
 }
 
-static bool check_types(const Graph *g, ApplyId a) {
+static bool check_apply_types(const Graph *g, ApplyId a) {
     const Type *out[OUT_MAX];
     const Apply *r = &g->apply[a];
     Span at = g->origin[a].at;
@@ -178,19 +182,19 @@ static bool check_types(const Graph *g, ApplyId a) {
     return true;
 }
 
-static bool check_tensor(const Type *t, const Tensor *c) {
+static bool fits_tensor_type(const Type *t, const Tensor *c) {
     bool ok = c->data && c->dtype == t->dtype && c->ndim == t->ndim;
     for (int i = 0; ok && i < t->ndim; i++)
         ok = t->dim[i] == c->shape[i] || t->dim[i] == DIM_UNKNOWN;
     return ok;
 }
 
-static bool check_leaf(const Graph *g, Var v) {
+static bool check_const_leaf(const Graph *g, Var v) {
     const Leaf *l = var_leafrec(g, v);
     const Type *t = var_type(g, v);
     if (!var_is_const(g, v)) return true;
     bool ok = t->kind == TYPE_TENSOR
-                  ? check_tensor(t, &l->value->t)
+                  ? fits_tensor_type(t, &l->value->t)
                   : type_class(t)->no_values || value_is_valid(g->s, t, l->value);
     return ok || fail(g->s, NOWHERE, E_TYPE, "a constant does not have its type %s",
                       type_str(g->s, t));
@@ -200,7 +204,7 @@ static const char *shared_name(const Graph *g, Var v) {
     return sym_text(g->s, var_leafrec(g, v)->name);
 }
 
-static bool fits_shared(const Graph *g, Var shared, Var value, const char *what) {
+static bool check_fits_shared(const Graph *g, Var shared, Var value, const char *what) {
     const Type *want = var_type(g, shared), *have = var_type(g, value);
     ApplyId a = var_owner(g, value);
     if (type_meet(g->s, want, have)) return true;
@@ -214,7 +218,7 @@ static bool check_updates(const Graph *g) {
     bool ok = true;
     for (size_t i = 0; ok && i < g->updates.n; i++) {
         Update u = g->updates.p[i];
-        ok = fits_shared(g, u.shared, u.value, "update");
+        ok = check_fits_shared(g, u.shared, u.value, "update");
         if (ok && map_get(&seen, u.shared, NULL))
             ok = fail(g->s, NOWHERE, E_DUPLICATE, "%s has two updates",
                       shared_name(g, u.shared));
@@ -254,7 +258,7 @@ static bool check_inits(const Graph *g) {
     for (size_t i = 0; ok && i < g->shared.n; i++) {
         Var v = g->shared.p[i], init = var_leafrec(g, v)->init;
         if (init == VAR_NONE) continue;
-        ok = fits_shared(g, v, init, "initial value");
+        ok = check_fits_shared(g, v, init, "initial value");
         if (ok && given[init])
             ok =
                 fail(g->s, NOWHERE, E_VALUE,
@@ -273,7 +277,7 @@ static bool check_effects(const Graph *g) {
         ok = r->serial && op_has_effect(g, r->op, r->props) &&
              !map_get(&seen, g->effects.p[i], NULL);
         map_put(&seen, g->effects.p[i], 1);
-        if (!ok) bad_form(g, "effect", (unsigned)i);
+        if (!ok) fail_bad_form(g, "effect", (unsigned)i);
     }
     map_free(&seen);
     return ok;
@@ -288,11 +292,11 @@ static bool check_until(const Graph *g) {
 
 static bool check_meaning(Graph *g) {
     for (Var v = 0; v < g->nvar; v++)
-        if (var_leaf(g, v) != LEAF_NOT && !check_leaf(g, v)) return false;
+        if (var_leaf(g, v) != LEAF_NOT && !check_const_leaf(g, v)) return false;
     for (ApplyId a = 0; a < g->napply; a++)
-        if (!check_types(g, a)) return false;
+        if (!check_apply_types(g, a)) return false;
     return check_updates(g) && check_labels(g) && check_inits(g) && check_effects(g) &&
-           graph_dims_ok(g, NOWHERE) && check_until(g);
+           graph_check_dims(g, NOWHERE) && check_until(g);
 }
 
 bool graph_check(Graph *g) {

@@ -31,13 +31,14 @@ void make_node_close(MakeNode *m) {
     if (m->type != m->small_type) mem_free(m->type);
 }
 
-bool check_arity(Infer *in, size_t least) {
+bool infer_check_arity(Infer *in, size_t least) {
     const Signature *sig = in->sig;
     bool rest = sig->nrest > 0;
     if (in->nin >= least && (rest || in->nin <= sig->nin) && in->nin <= UINT16_MAX) {
-        if (sig->nrest < 2 || (in->nin - sig_fixed(sig)) % sig->nrest == 0) return true;
+        if (sig->nrest < 2 || (in->nin - signature_fixed(sig)) % sig->nrest == 0)
+            return true;
         return infer_fail(in, E_ARITY, in->nin, "%zu values are not %zu equal lists",
-                          in->nin - sig_fixed(sig), sig->nrest);
+                          in->nin - signature_fixed(sig), sig->nrest);
     }
     if (rest || least == sig->nin)
         return infer_fail(in, E_ARITY, in->nin, "%s takes %zu%s argument%s, not %zu",
@@ -47,12 +48,12 @@ bool check_arity(Infer *in, size_t least) {
                       in->op->name, least, sig->nin, in->nin);
 }
 
-static ParamKind kind_at(const Infer *in, size_t i) {
-    ParamKind k = sig_param(in->sig, i)->kind;
+static ParamKind param_kind_at(const Infer *in, size_t i) {
+    ParamKind k = signature_param(in->sig, i)->kind;
     return k == IN_TENSOR && in->op->itypes ? IN_ANY : k; /* the types say what */
 }
 
-static bool put(Builder *b, MakeNode *m, size_t i, Var v) {
+static bool put_node_input(Builder *b, MakeNode *m, size_t i, Var v) {
     if (v == VAR_NONE) return false;
     m->var[i] = v;
     m->type[i] = var_type(b->g, v);
@@ -66,16 +67,16 @@ static bool is_condition(const Infer *in, size_t i) {
     return in->op->promote == PROMOTE_TAIL && i == 0;
 }
 
-static bool takes_part(const Infer *in, size_t i) {
+static bool takes_part_in_promote(const Infer *in, size_t i) {
     if (in->op->promote == PROMOTE_NONE || is_condition(in, i)) return false;
-    return param_has_dtype(kind_at(in, i));
+    return param_has_dtype(param_kind_at(in, i));
 }
 
 /* DT_NONE: no input takes part. */
 static DType common_dtype(const Infer *in) {
     DType d = DT_NONE;
     for (size_t i = 0; i < in->nin; i++) {
-        if (!takes_part(in, i)) continue;
+        if (!takes_part_in_promote(in, i)) continue;
         DType x = in->type[i]->dtype;
         d = d == DT_NONE ? x : dtype_promote(d, x);
     }
@@ -84,7 +85,7 @@ static DType common_dtype(const Infer *in) {
     return d;
 }
 
-static bool kind_fits(ParamKind k, TypeKind have) {
+static bool param_kind_fits(ParamKind k, TypeKind have) {
     switch (k) {
     case IN_TENSOR:
     case IN_INTS:
@@ -115,43 +116,44 @@ static bool check_type_kinds(Infer *in) {
                                        [IN_LIST] = "a list",
                                        [IN_ITEM] = "anything"};
     for (size_t i = 0; i < in->nin; i++)
-        if (!kind_fits(kind_at(in, i), in->type[i]->kind))
+        if (!param_kind_fits(param_kind_at(in, i), in->type[i]->kind))
             return infer_fail(in, E_TYPE, i, "%s takes %s for %s, not %s", in->op->name,
-                              want[kind_at(in, i)], arg_name(in, i),
+                              want[param_kind_at(in, i)], infer_arg_name(in, i),
                               type_str(in->s, in->type[i]));
     return true;
 }
 
-bool check_kinds(Infer *in) {
+bool infer_check_kinds(Infer *in) {
     unsigned kinds = in->op->kinds ? in->op->kinds : KIND_ANY;
     for (size_t i = 0; i < in->nin; i++) {
-        bool asked = param_has_dtype(kind_at(in, i)) && !is_condition(in, i);
-        if (asked && !want_kinds(in, i, kinds)) return false;
+        bool asked = param_has_dtype(param_kind_at(in, i)) && !is_condition(in, i);
+        if (asked && !infer_want_kinds(in, i, kinds)) return false;
     }
     return true;
 }
 
 /* ---- defaults ---- */
 
-typedef struct Default {
+typedef struct ParamDefault {
     DKind kind;
     double v;
-} Default;
+} ParamDefault;
 
-static Default read_default(const Infer *in, const Param *p) {
+static ParamDefault read_default(const Infer *in, const Param *p) {
     const char *text = p->value;
     double sign = *text == '-' ? -1 : 1, v;
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0)
-        return (Default){K_BOOL, *text == 'T'};
-    if (strcmp(text, "pi") == 0) return (Default){K_FLOAT, 3.14159265358979323846};
+        return (ParamDefault){K_BOOL, *text == 'T'};
+    if (strcmp(text, "pi") == 0) return (ParamDefault){K_FLOAT, 3.14159265358979323846};
     text += *text == '-';
     size_t n = num_read_float(text, strlen(text), FLOAT64, &v);
     if (n == 0 || text[n])
         bug("the row of op %s: default \"%s\"", in->op->name, p->value);
-    return (Default){strpbrk(text, ".einf") ? K_FLOAT : K_INT, sign * v};
+    return (ParamDefault){strpbrk(text, ".einf") ? K_FLOAT : K_INT, sign * v};
 }
 
-static DType default_dtype(const Infer *in, const Param *p, Default d, DType common) {
+static DType default_dtype(const Infer *in, const Param *p, ParamDefault d,
+                           DType common) {
     if (p->kind == IN_INT || p->kind == IN_INTS) return DT_INT64;
     if (p->kind == IN_BOOL) return DT_BOOL;
     if (common == DT_NONE && in->nin > 0 && in->type[0]->kind == TYPE_TENSOR)
@@ -165,9 +167,9 @@ static bool add_defaults(Builder *b, MakeNode *m, DType common) {
     const Signature *sig = m->in.sig;
     while (m->in.nin < sig->nin && sig->in[m->in.nin].value) {
         const Param *p = &sig->in[m->in.nin];
-        Default d = read_default(&m->in, p);
+        ParamDefault d = read_default(&m->in, p);
         Var v = const_number(b, default_dtype(&m->in, p, d, common), d.v);
-        if (!put(b, m, m->in.nin, v)) return false;
+        if (!put_node_input(b, m, m->in.nin, v)) return false;
         m->in.nin++;
     }
     return true;
@@ -175,18 +177,18 @@ static bool add_defaults(Builder *b, MakeNode *m, DType common) {
 
 /* ---- integers and truth values ---- */
 
-static bool want_integer(Infer *in, size_t i) {
+static bool want_integer_input(Infer *in, size_t i) {
     const Type *t = in->type[i];
     if (dtype_is_integer(t->dtype) || type_size(t) == 0) return true;
     return infer_fail(in, E_DTYPE, i, "%s takes integers for %s, not %s", in->op->name,
-                      arg_name(in, i), dtype_name(t->dtype));
+                      infer_arg_name(in, i), dtype_name(t->dtype));
 }
 
-static bool want_scalar(Infer *in, size_t i) {
+static bool want_scalar_input(Infer *in, size_t i) {
     const Type *t = in->type[i];
     return t->ndim == 0 ||
            infer_fail(in, E_SHAPE, i, "%s takes a scalar for %s, not %s", in->op->name,
-                      arg_name(in, i), type_str(in->s, t));
+                      infer_arg_name(in, i), type_str(in->s, t));
 }
 
 static bool coerce_ints(Builder *b, MakeNode *m, size_t i) {
@@ -194,31 +196,33 @@ static bool coerce_ints(Builder *b, MakeNode *m, size_t i) {
     if (t->ndim > 1)
         return infer_fail(&m->in, E_SHAPE, i,
                           "%s takes a list of integers for %s, not %s", m->in.op->name,
-                          arg_name(&m->in, i), type_str(b->s, t));
-    if (!want_integer(&m->in, i) || !put(b, m, i, cast_to(b, m->var[i], DT_INT64)))
+                          infer_arg_name(&m->in, i), type_str(b->s, t));
+    if (!want_integer_input(&m->in, i) ||
+        !put_node_input(b, m, i, op_cast_to(b, m->var[i], DT_INT64)))
         return false;
     if (t->ndim == 1) return true;
     const Tensor *c = var_const(b->g, m->var[i]);
     int64_t v = c ? tensor_i64(c, 0) : 0;
-    return put(b, m, i, c ? const_ints(b, 1, &v) : call1(b, "stack", m->var[i]));
+    return put_node_input(b, m, i,
+                          c ? const_ints(b, 1, &v) : op_call1(b, "stack", m->var[i]));
 }
 
 static bool coerce_int(Builder *b, MakeNode *m, size_t i) {
-    return want_scalar(&m->in, i) && want_integer(&m->in, i) &&
-           put(b, m, i, cast_to(b, m->var[i], DT_INT64));
+    return want_scalar_input(&m->in, i) && want_integer_input(&m->in, i) &&
+           put_node_input(b, m, i, op_cast_to(b, m->var[i], DT_INT64));
 }
 
 static bool coerce_bool(Builder *b, MakeNode *m, size_t i) {
-    if (!want_scalar(&m->in, i)) return false;
+    if (!want_scalar_input(&m->in, i)) return false;
     if (!dtype_is_discrete(m->type[i]->dtype))
         return infer_fail(&m->in, E_DTYPE, i, "%s takes a bool for %s, not %s",
-                          m->in.op->name, arg_name(&m->in, i),
+                          m->in.op->name, infer_arg_name(&m->in, i),
                           dtype_name(m->type[i]->dtype));
-    return put(b, m, i, cast_to(b, m->var[i], DT_BOOL));
+    return put_node_input(b, m, i, op_cast_to(b, m->var[i], DT_BOOL));
 }
 
-static bool coerce_one(Builder *b, MakeNode *m, size_t i, DType common) {
-    switch (kind_at(&m->in, i)) {
+static bool coerce_input(Builder *b, MakeNode *m, size_t i, DType common) {
+    switch (param_kind_at(&m->in, i)) {
     case IN_INTS:
         return coerce_ints(b, m, i);
     case IN_INT:
@@ -230,9 +234,9 @@ static bool coerce_one(Builder *b, MakeNode *m, size_t i, DType common) {
     case IN_ARRAY:
         if (is_condition(&m->in, i))
             common = DT_BOOL;
-        else if (!takes_part(&m->in, i))
+        else if (!takes_part_in_promote(&m->in, i))
             return true;
-        return put(b, m, i, cast_to(b, m->var[i], common));
+        return put_node_input(b, m, i, op_cast_to(b, m->var[i], common));
     case IN_ANY:
     case IN_ITEM:
     case IN_LIST:
@@ -242,30 +246,32 @@ static bool coerce_one(Builder *b, MakeNode *m, size_t i, DType common) {
 }
 
 /* Would the inputs be taken if they had the common dtype? Before casts are made. */
-static bool check_common(Infer *in, DType common) {
+static bool check_common_dtype(Infer *in, DType common) {
     if (common == DT_NONE || !in->op->kinds || in->op->kinds >> dtype_kind(common) & 1U)
         return true;
     for (size_t i = 0; i < in->nin; i++)
-        if (takes_part(in, i) && !want_kinds(in, i, in->op->kinds)) return false;
+        if (takes_part_in_promote(in, i) && !infer_want_kinds(in, i, in->op->kinds))
+            return false;
     return true;
 }
 
 bool coerce_inputs(Builder *b, MakeNode *m) {
     if (!check_type_kinds(&m->in)) return false;
     DType common = common_dtype(&m->in);
-    if (!check_common(&m->in, common) || !add_defaults(b, m, common)) return false;
+    if (!check_common_dtype(&m->in, common) || !add_defaults(b, m, common))
+        return false;
     common = common_dtype(&m->in);
     for (size_t i = 0; i < m->in.nin; i++)
-        if (!coerce_one(b, m, i, common)) return false;
-    return check_kinds(&m->in);
+        if (!coerce_input(b, m, i, common)) return false;
+    return infer_check_kinds(&m->in);
 }
 
 /* ---- the same as conditions ---- */
 
-static bool check_input(Infer *in, size_t i, DType common) {
+static bool check_coerced_input(Infer *in, size_t i, DType common) {
     const Type *t = in->type[i];
     bool ok = true;
-    switch (kind_at(in, i)) {
+    switch (param_kind_at(in, i)) {
     case IN_INTS:
         ok = t->dtype == DT_INT64 && t->ndim == 1;
         break;
@@ -279,7 +285,7 @@ static bool check_input(Infer *in, size_t i, DType common) {
     case IN_SPARSE:
     case IN_ARRAY:
         ok = is_condition(in, i) ? t->dtype == DT_BOOL
-                                 : !takes_part(in, i) || t->dtype == common;
+                                 : !takes_part_in_promote(in, i) || t->dtype == common;
         break;
     case IN_ANY:
     case IN_ITEM:
@@ -287,13 +293,13 @@ static bool check_input(Infer *in, size_t i, DType common) {
         break;
     }
     return ok || infer_fail(in, E_TYPE, i, "%s does not take %s for %s", in->op->name,
-                            type_str(in->s, t), arg_name(in, i));
+                            type_str(in->s, t), infer_arg_name(in, i));
 }
 
-bool check_inputs(Infer *in) {
+bool infer_check_inputs(Infer *in) {
     if (!check_type_kinds(in)) return false;
     DType common = common_dtype(in);
     for (size_t i = 0; i < in->nin; i++)
-        if (!check_input(in, i, common)) return false;
-    return check_kinds(in);
+        if (!check_coerced_input(in, i, common)) return false;
+    return infer_check_kinds(in);
 }

@@ -8,7 +8,7 @@ struct Reach {
     uint64_t *bits; /* [blocks of 64 inputs][outputs] */
 };
 
-static void spread(const Graph *fn, ApplyId a, uint64_t *mask) {
+static void spread_reach(const Graph *fn, ApplyId a, uint64_t *mask) {
     const Apply *r = &fn->apply[a];
     for (size_t i = 0; i < r->nin; i++) {
         uint64_t m = mask[apply_in(fn, a)[i]];
@@ -23,7 +23,7 @@ static void reach_block(const Graph *fn, size_t block, uint64_t *mask, uint64_t 
     for (size_t i = block * 64; i < fn->inputs.n && i < block * 64 + 64; i++)
         mask[fn->inputs.p[i]] |= UINT64_C(1) << (i % 64);
     for (ApplyId a = 0; a < fn->napply; a++)
-        spread(fn, a, mask);
+        spread_reach(fn, a, mask);
     for (size_t k = 0; k < fn->outputs.n; k++)
         bits[k] = mask[fn->outputs.p[k].var];
 }
@@ -40,7 +40,7 @@ static struct Reach *reach_new(Graph *fn) {
     return r;
 }
 
-bool function_connected(Graph *fn, size_t in, size_t out) {
+bool graph_connected(Graph *fn, size_t in, size_t out) {
     struct Reach *r = fn->reach;
     bool fits =
         r && r->nvar == fn->nvar && r->nin == fn->inputs.n && r->nout == fn->outputs.n;

@@ -26,7 +26,7 @@ Var type_make_constant(Builder *b, const Type *t, const Value *v, Filter how,
     return x;
 }
 
-static Var cannot(Builder *b, const Type *t, const Type *have, const char *what) {
+static Var fail_convert(Builder *b, const Type *t, const Type *have, const char *what) {
     bool kind = t->kind == have->kind, cast = kind && t->dtype != have->dtype;
     fail(b->s, b->from.at,
          !kind  ? E_TYPE
@@ -38,7 +38,7 @@ static Var cannot(Builder *b, const Type *t, const Type *have, const char *what)
     return VAR_NONE;
 }
 
-static Var specify(Builder *b, const Type *t, Var v) {
+static Var specify_dims(Builder *b, const Type *t, Var v) {
     Var dim[MAX_NDIM], in[2] = {v, VAR_NONE};
     bool known = true;
     int64_t n[MAX_NDIM];
@@ -60,6 +60,6 @@ Var type_filter_variable(Builder *b, const Type *t, Var v, const char *what) {
     const Type *have = var_type(b->g, v);
     if (type_is_super(t, have)) return v;
     bool array = t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE;
-    if (!type_meet(b->s, t, have) || !array) return cannot(b, t, have, what);
-    return specify(b, t, v);
+    if (!type_meet(b->s, t, have) || !array) return fail_convert(b, t, have, what);
+    return specify_dims(b, t, v);
 }

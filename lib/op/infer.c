@@ -8,12 +8,12 @@
 
 /* ---- errors ---- */
 
-const char *arg_name(const Infer *in, size_t i) {
+const char *infer_arg_name(const Infer *in, size_t i) {
     const Signature *sig = in->sig;
-    const Param *p = sig_param(sig, i);
+    const Param *p = signature_param(sig, i);
     if (!p->rest) return sym_text(in->s, p->name);
-    size_t fixed = sig_fixed(sig), each = (in->nin - fixed) / sig->nrest,
-           list = sig_list(sig, in->nin, i);
+    size_t fixed = signature_fixed(sig), each = (in->nin - fixed) / sig->nrest,
+           list = signature_list_of(sig, in->nin, i);
     return arena_printf(session_arena(in->s), "%s[%zu]",
                         sym_text(in->s, sig->in[fixed + list].name),
                         i - fixed - list * each);
@@ -50,8 +50,8 @@ bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...) {
     fail(in->s, in->at, code, "%s%s%s", asked ? asked : in->op->name, named ? "" : ": ",
          named ? text + n : text);
     if (arg < in->nin)
-        note(in->s, NOWHERE, "argument %zu (%s) is %s", arg + 1, arg_name(in, arg),
-             type_str(in->s, in->type[arg]));
+        note(in->s, NOWHERE, "argument %zu (%s) is %s", arg + 1,
+             infer_arg_name(in, arg), type_str(in->s, in->type[arg]));
     infer_note_call(in, NOWHERE);
     str_free(&b);
     return false;
@@ -59,17 +59,17 @@ bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...) {
 
 /* ---- conditions on inputs ---- */
 
-static bool want_tensor(Infer *in, size_t arg) {
+static bool want_tensor_input(Infer *in, size_t arg) {
     if (in->type[arg]->kind == TYPE_TENSOR) return true;
     return infer_fail(in, E_TYPE, arg, "%s takes a tensor for %s, not %s", in->op->name,
-                      arg_name(in, arg), type_str(in->s, in->type[arg]));
+                      infer_arg_name(in, arg), type_str(in->s, in->type[arg]));
 }
 
-bool want_rank(Infer *in, size_t arg, int least, int most) {
-    if (!want_tensor(in, arg)) return false;
+bool infer_want_rank(Infer *in, size_t arg, int least, int most) {
+    if (!want_tensor_input(in, arg)) return false;
     int n = in->type[arg]->ndim;
     if (n >= least && (most < 0 || n <= most)) return true;
-    const char *name = arg_name(in, arg);
+    const char *name = infer_arg_name(in, arg);
     if (least == most)
         return infer_fail(in, E_SHAPE, arg, "%s must have %d dim%s, not %d", name,
                           least, least == 1 ? "" : "s", n);
@@ -100,8 +100,8 @@ static void kinds_text(unsigned kinds, Str *b) {
     }
 }
 
-bool want_kinds(Infer *in, size_t arg, unsigned kinds) {
-    if (in->type[arg]->kind != TYPE_SPARSE && !want_tensor(in, arg)) return false;
+bool infer_want_kinds(Infer *in, size_t arg, unsigned kinds) {
+    if (in->type[arg]->kind != TYPE_SPARSE && !want_tensor_input(in, arg)) return false;
     DType d = in->type[arg]->dtype;
     if (kinds >> dtype_kind(d) & 1U) return true;
     Str b = STR(in->s);
@@ -112,33 +112,34 @@ bool want_kinds(Infer *in, size_t arg, unsigned kinds) {
     return false;
 }
 
-bool want_same_dtype(Infer *in) {
+bool infer_want_same_dtype(Infer *in) {
     size_t first = in->nin;
     for (size_t i = 0; i < in->nin; i++) {
         if (in->type[i]->kind != TYPE_TENSOR) continue;
         if (first == in->nin) first = i;
         if (in->type[i]->dtype != in->type[first]->dtype)
-            return infer_fail(in, E_DTYPE, i,
-                              "%s is %s but %s is %s: they must have one dtype",
-                              arg_name(in, first), dtype_name(in->type[first]->dtype),
-                              arg_name(in, i), dtype_name(in->type[i]->dtype));
+            return infer_fail(
+                in, E_DTYPE, i, "%s is %s but %s is %s: they must have one dtype",
+                infer_arg_name(in, first), dtype_name(in->type[first]->dtype),
+                infer_arg_name(in, i), dtype_name(in->type[i]->dtype));
     }
     return true;
 }
 
-bool want_dims_equal(Infer *in, size_t a, int axis_a, size_t b, int axis_b, Dim *meet) {
-    Dim x = in_dim(in, a, axis_a), y = in_dim(in, b, axis_b);
+bool infer_want_dims_equal(Infer *in, size_t a, int axis_a, size_t b, int axis_b,
+                           Dim *meet) {
+    Dim x = infer_in_dim(in, a, axis_a), y = infer_in_dim(in, b, axis_b);
     if (meet) *meet = dim_meet(x, y);
     if (dim_may_equal(x, y)) return true;
     return infer_fail(
         in, E_SHAPE, in->nin,
         "%s is %s and %s is %s: axis %d has %lld, axis %d has %lld, and they must be "
         "equal",
-        arg_name(in, a), type_str(in->s, in->type[a]), arg_name(in, b),
+        infer_arg_name(in, a), type_str(in->s, in->type[a]), infer_arg_name(in, b),
         type_str(in->s, in->type[b]), axis_a, (long long)x, axis_b, (long long)y);
 }
 
-bool out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim) {
+bool infer_out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim) {
     in->out[i] = type_tensor(in->s, d, ndim, dim);
     return true;
 }
@@ -147,7 +148,7 @@ bool out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim) {
 
 /* The axis (from the right, negative) at which two shapes can't broadcast; 0: they can.
  */
-static int clash(const Type *a, const Type *b) {
+static int broadcast_clash(const Type *a, const Type *b) {
     for (int k = 1; k <= a->ndim && k <= b->ndim; k++) {
         Dim x = a->dim[a->ndim - k], y = b->dim[b->ndim - k];
         if (!dim_may_equal(x, y) && x != 1 && y != 1) return -k;
@@ -158,18 +159,19 @@ static int clash(const Type *a, const Type *b) {
 static bool fail_broadcast(Infer *in, size_t i) {
     for (size_t j = 0; j < i; j++) {
         const Type *a = in->type[j], *b = in->type[i];
-        int axis = clash(a, b);
+        int axis = broadcast_clash(a, b);
         if (axis == 0) continue;
         return infer_fail(
             in, E_SHAPE, in->nin, "%s is %s and %s is %s: axis %d has %lld and %lld",
-            arg_name(in, j), type_str(in->s, a), arg_name(in, i), type_str(in->s, b),
-            axis, (long long)a->dim[a->ndim + axis], (long long)b->dim[b->ndim + axis]);
+            infer_arg_name(in, j), type_str(in->s, a), infer_arg_name(in, i),
+            type_str(in->s, b), axis, (long long)a->dim[a->ndim + axis],
+            (long long)b->dim[b->ndim + axis]);
     }
     return infer_fail(in, E_SHAPE, i, "the shape of %s does not fit the others",
-                      arg_name(in, i));
+                      infer_arg_name(in, i));
 }
 
-static DType out_dtype(Infer *in) {
+static DType elemwise_out_dtype(Infer *in) {
     DType d = in->type[in->nin - 1]->dtype;
     switch (in->op->out_dtype) {
     case OUT_SAME:
@@ -183,7 +185,7 @@ static DType out_dtype(Infer *in) {
     case OUT_PROP:
         break;
     }
-    const Prop *p = in_prop(in, "dtype");
+    const Prop *p = infer_prop(in, "dtype");
     return p->kind == P_DTYPE ? (DType)p->i : d;
 }
 
@@ -193,19 +195,19 @@ bool type_elemwise(Infer *in) {
     if (in->nin == 0) bug("%s has no typing rule", in->op->name);
     for (size_t i = 0; i < in->nin; i++) {
         const Type *t = in->type[i];
-        if (!want_tensor(in, i)) return false;
+        if (!want_tensor_input(in, i)) return false;
         ndim = shape_broadcast(ndim, dim, t->ndim, t->dim, dim);
         if (ndim < 0) return fail_broadcast(in, i);
     }
-    DType d = out_dtype(in);
+    DType d = elemwise_out_dtype(in);
     for (size_t i = 0; i < in->nout; i++)
-        out_tensor(in, i, d, ndim, dim);
+        infer_out_tensor(in, i, d, ndim, dim);
     return true;
 }
 
 /* ---- props ---- */
 
-const Prop *in_prop(const Infer *in, const char *name) {
+const Prop *infer_prop(const Infer *in, const char *name) {
     return op_prop(in->s, in->op, in->props, name);
 }
 
@@ -270,9 +272,9 @@ bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]) {
     return true;
 }
 
-void infer_settle(Infer *in, const char *name, Prop value) {
+void infer_settle_prop(Infer *in, const char *name, Prop value) {
     for (size_t i = 0; i < in->props->n; i++)
-        if (&in->props->p[i] == in_prop(in, name)) {
+        if (&in->props->p[i] == infer_prop(in, name)) {
             replace_prop(in, i, value);
             return;
         }

@@ -10,15 +10,17 @@ bool infer_ndim(Infer *in, int64_t n);
 bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...)
     __attribute__((format(printf, 4,
                           5))); /* arg == in->nin: no argument in particular */
-bool want_rank(Infer *in, size_t arg, int least, int most); /* most < 0: no limit */
-bool want_kinds(Infer *in, size_t arg, unsigned kinds);
-bool want_same_dtype(Infer *in); /* of all tensor inputs */
-bool want_dims_equal(Infer *in, size_t a, int axis_a, size_t b, int axis_b, Dim *meet);
-static inline Dim in_dim(const Infer *in, size_t arg, int axis) {
+bool infer_want_rank(Infer *in, size_t arg, int least,
+                     int most); /* most < 0: no limit */
+bool infer_want_kinds(Infer *in, size_t arg, unsigned kinds);
+bool infer_want_same_dtype(Infer *in); /* of all tensor inputs */
+bool infer_want_dims_equal(Infer *in, size_t a, int axis_a, size_t b, int axis_b,
+                           Dim *meet);
+static inline Dim infer_in_dim(const Infer *in, size_t arg, int axis) {
     return in->type[arg]->dim[axis];
 }
 /* Output i is a tensor. Always true. */
-bool out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim);
+bool infer_out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim);
 /* The rule of elementwise ops: all inputs broadcast; dtype as out_dtype says. */
 bool type_elemwise(Infer *in);
 
@@ -38,8 +40,8 @@ bool infer_axis(Infer *in, int64_t axis, int ndim, int *out);
 bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 /* Gives a prop of the new Apply its canonical value, so that equal Applies have equal
  * props. */
-void infer_settle(Infer *in, const char *name, Prop value);
-const Prop *in_prop(const Infer *in, const char *name);
+void infer_settle_prop(Infer *in, const char *name, Prop value);
+const Prop *infer_prop(const Infer *in, const char *name);
 
 /* While a new Apply is made (false when one is checked): is the input a number, a list
  * of numbers or a text that was written in place? */

@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-typedef struct Wanted {
+typedef struct ItypesCheck {
     Infer *in;
     Map dim; /* name -> what it stands for */
     Arena *tmp;
     size_t misfits;
-} Wanted;
+} ItypesCheck;
 
 /* The types of a list; the op's row was checked when it was added. */
-static size_t read_types(Wanted *w, const char *list, const Type ***out) {
+static size_t parse_type_list(ItypesCheck *w, const char *list, const Type ***out) {
     char **part;
     size_t n = str_split(w->tmp, list, ',', &part);
     *out = NEW_N(w->tmp, n + 1, const Type *);
@@ -26,9 +26,9 @@ static size_t read_types(Wanted *w, const char *list, const Type ***out) {
 }
 
 /* The first that does not fit is the error, the others are notes. */
-static bool misfit(Wanted *w, size_t i, const Type *want) {
+static bool fail_misfit(ItypesCheck *w, size_t i, const Type *want) {
     Infer *in = w->in;
-    const char *name = arg_name(in, i), *expected = type_str(in->s, want),
+    const char *name = infer_arg_name(in, i), *expected = type_str(in->s, want),
                *got = type_str(in->s, in->type[i]);
     if (!w->misfits++)
         return infer_fail(in, E_TYPE, in->nin,
@@ -38,7 +38,7 @@ static bool misfit(Wanted *w, size_t i, const Type *want) {
                 in->nin, name, expected, got);
 }
 
-static bool bind_dim(Wanted *w, Dim name, Dim have) {
+static bool bind_dim_name(ItypesCheck *w, Dim name, Dim have) {
     uint64_t old;
     if (!map_get(&w->dim, dim_sym(name), &old)) {
         map_put(&w->dim, dim_sym(name), (uint64_t)have);
@@ -49,20 +49,20 @@ static bool bind_dim(Wanted *w, Dim name, Dim have) {
     return true;
 }
 
-static bool take_input(Wanted *w, size_t i, const Type *want) {
+static bool bind_input_dims(ItypesCheck *w, size_t i, const Type *want) {
     Infer *in = w->in;
     if (!type_is_super(want, in->type[i]) && infer_is_literal(in, i) &&
         !infer_wrap(in, i, want))
         return false;
     const Type *have = in->type[i];
-    if (!type_is_super(want, have)) return misfit(w, i, want);
+    if (!type_is_super(want, have)) return fail_misfit(w, i, want);
     for (int d = 0; want->kind == TYPE_TENSOR && d < want->ndim; d++)
-        if (dim_is_named(want->dim[d]) && !bind_dim(w, want->dim[d], have->dim[d]))
-            return misfit(w, i, want);
+        if (dim_is_named(want->dim[d]) && !bind_dim_name(w, want->dim[d], have->dim[d]))
+            return fail_misfit(w, i, want);
     return true;
 }
 
-static const Type *settle(Wanted *w, const Type *t) {
+static const Type *substitute_dims(ItypesCheck *w, const Type *t) {
     Dim dim[MAX_NDIM];
     if (t->kind != TYPE_TENSOR) return t;
     for (int d = 0; d < t->ndim; d++) {
@@ -74,29 +74,29 @@ static const Type *settle(Wanted *w, const Type *t) {
     return type_tensor(w->in->s, t->dtype, t->ndim, dim);
 }
 
-static bool apply_types(Wanted *w) {
+static bool check_itypes(ItypesCheck *w) {
     Infer *in = w->in;
     const Type **want, **made;
-    size_t nin = read_types(w, in->op->itypes, &want);
-    size_t nout = read_types(w, in->op->otypes, &made);
+    size_t nin = parse_type_list(w, in->op->itypes, &want);
+    size_t nout = parse_type_list(w, in->op->otypes, &made);
     if (nin == SIZE_MAX || nout == SIZE_MAX) return false;
     if (nin != in->nin)
         return infer_fail(in, E_ARITY, in->nin, "expected %zu input%s but got %zu", nin,
                           nin == 1 ? "" : "s", in->nin);
     for (size_t i = 0; i < nin; i++)
-        if (!take_input(w, i, want[i]) && !w->misfits) return false;
+        if (!bind_input_dims(w, i, want[i]) && !w->misfits) return false;
     if (w->misfits) return false;
     if (nout != in->nout)
         return infer_fail(in, E_ARITY, in->nin,
                           "otypes are %zu, but it has %zu outputs", nout, in->nout);
     for (size_t k = 0; k < nout; k++)
-        in->out[k] = settle(w, made[k]);
+        in->out[k] = substitute_dims(w, made[k]);
     return true;
 }
 
 bool type_by_itypes(Infer *in) {
-    Wanted w = {in, MAP(in->s), arena_new(in->s), 0};
-    bool ok = apply_types(&w);
+    ItypesCheck w = {in, MAP(in->s), arena_new(in->s), 0};
+    bool ok = check_itypes(&w);
     map_free(&w.dim);
     arena_free(w.tmp);
     return ok;
@@ -115,14 +115,16 @@ DType itypes_dtype(Session *s, const Op *op, size_t i) {
 
 /* A text in quotes is an input only until it is wrapped. Its type is called as it is
  * written, and no value is ever of it. */
-static bool no_value(Session *s, const Type *t, const Value *v, Filter how,
-                     const char *what, Span at, Value *out) {
+static bool reject_text_value(Session *s, const Type *t, const Value *v, Filter how,
+                              const char *what, Span at, Value *out) {
     (void)v, (void)how, (void)out;
     return fail(s, at, E_TYPE, "%s: the text %s can't be a value", what,
                 type_str(s, t));
 }
-static const TypeClass class_text = {
-    .name = "text", .a_value = "a text", .filter = no_value, .no_values = true};
+static const TypeClass class_text = {.name = "text",
+                                     .a_value = "a text",
+                                     .filter = reject_text_value,
+                                     .no_values = true};
 
 bool type_is_text(const Type *t) {
     return t->kind == TYPE_PLUGIN && t->cls == &class_text;
@@ -157,24 +159,25 @@ static bool wrap_text(Infer *in, size_t i, const Type *t, Filter how, Value *out
         return fail(in->s, in->at, E_TYPE, "a value of type %s is not made of a text",
                     type_str(in->s, t));
     const char *text = arena_str(session_arena(in->s), quoted + 1, strlen(quoted) - 2);
-    return cls->from_text(in->s, t, text, how, arg_name(in, i), in->at, out);
+    return cls->from_text(in->s, t, text, how, infer_arg_name(in, i), in->at, out);
 }
 
 bool infer_wrap(Infer *in, size_t i, const Type *t) {
     if (!infer_is_literal(in, i))
         return infer_fail(in, E_TYPE, i,
                           "%s is no number, list or text that was written in place",
-                          arg_name(in, i));
+                          infer_arg_name(in, i));
     MakeNode *m = in->make;
     if (is_weaker(in->type[i], t)) {
-        m->var[i] = cast_to(m->b, m->var[i], t->dtype);
+        m->var[i] = op_cast_to(m->b, m->var[i], t->dtype);
     } else {
         Value v;
         const Value *old = var_leafrec(in->g, in->in[i])->value;
         Filter how = {.allow_downcast = -1};
-        bool ok = type_is_text(in->type[i])
-                      ? wrap_text(in, i, t, how, &v)
-                      : value_filter(in->s, t, old, how, arg_name(in, i), in->at, &v);
+        bool ok =
+            type_is_text(in->type[i])
+                ? wrap_text(in, i, t, how, &v)
+                : value_filter(in->s, t, old, how, infer_arg_name(in, i), in->at, &v);
         if (!ok) {
             infer_note_call(in, NOWHERE);
             return false;
@@ -190,7 +193,7 @@ bool infer_no_texts(Infer *in) {
     for (size_t i = 0; i < in->nin; i++)
         if (type_is_text(in->type[i]))
             return infer_fail(in, E_TYPE, i, "%s takes no text for %s, but got %s",
-                              in->op->name, arg_name(in, i),
+                              in->op->name, infer_arg_name(in, i),
                               type_str(in->s, in->type[i]));
     return true;
 }

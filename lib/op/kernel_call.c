@@ -67,7 +67,7 @@ static void note_object(Call *c, size_t i, const Value *v) {
     str_free(&b);
 }
 
-static void note_call(Call *c) {
+static void note_kernel_call(Call *c) {
     Str b = STR(c->s);
     bool known = c->g && c->id != APPLY_NONE;
     Sym name = known ? var_name(c->g, c->g->apply[c->id].out) : 0;
@@ -97,6 +97,6 @@ bool call_fail(Call *c, DiagCode code, const char *fmt, ...) {
     va_end(ap);
     fail(c->s, c->at, code, "%s: %s", c->op->name, str_text(&b));
     str_free(&b);
-    note_call(c);
+    note_kernel_call(c);
     return false;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void table_free(void *p) {
+static void free_op_table(void *p) {
     OpTable *t = p;
     index_free(&t->index);
     vec_free(&t->names);
@@ -15,21 +15,21 @@ static void table_free(void *p) {
     mem_free(t);
 }
 
-typedef struct Word {
+typedef struct OpWord {
     const OpTable *t;
     const char *p;
     size_t n;
-} Word;
+} OpWord;
 
-static bool name_same(const void *ctx, uint32_t id) {
-    const Word *w = ctx;
+static bool is_same_op_name(const void *ctx, uint32_t id) {
+    const OpWord *w = ctx;
     const OpName *have = &w->t->names.p[id];
     return have->n == w->n && memcmp(have->text, w->p, w->n) == 0;
 }
 
 static const Op *find_word(const OpTable *t, const char *p, size_t n) {
-    Word w = {t, p, n};
-    uint32_t id = index_find(&t->index, hash_bytes(p, n, 0), name_same, &w);
+    OpWord w = {t, p, n};
+    uint32_t id = index_find(&t->index, hash_bytes(p, n, 0), is_same_op_name, &w);
     return id == UINT32_MAX ? NULL : t->names.p[id].op;
 }
 
@@ -70,7 +70,7 @@ OpTable *op_table(Session *s) {
     t->arena = arena_new(s);
     t->index = INDEX(s);
     t->signature = MAP(s);
-    session_set_slot(s, SLOT_OPS, t, table_free);
+    session_set_slot(s, SLOT_OPS, t, free_op_table);
     for (size_t i = 0; catalogue_ops[i]; i++)
         for (size_t k = 0; k < catalogue_ops[i]->n; k++)
             add_op(s, t, &catalogue_ops[i]->op[k]);
@@ -87,7 +87,7 @@ const Op *op_find(Session *s, const char *name, size_t n) {
     return find_word(op_table(s), name, n);
 }
 
-static int by_name(const void *a, const void *b) {
+static int by_op_name(const void *a, const void *b) {
     const Op *const *x = a, *const *y = b;
     return strcmp((*x)->name, (*y)->name);
 }
@@ -95,7 +95,7 @@ static int by_name(const void *a, const void *b) {
 static OpTable *sorted_table(Session *s) {
     OpTable *t = op_table(s);
     if (!t->sorted && t->ops.n > 1)
-        qsort(t->ops.p, t->ops.n, sizeof *t->ops.p, by_name);
+        qsort(t->ops.p, t->ops.n, sizeof *t->ops.p, by_op_name);
     t->sorted = true;
     return t;
 }
@@ -215,6 +215,6 @@ bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out) {
     if (op->connect) return op->connect(g, a, in, out);
     if (op->shape_only) return false;
     if (!op->disconnected) return true;
-    const Param *p = sig_param(op_signature(g->s, op), in);
+    const Param *p = signature_param(op_signature(g->s, op), in);
     return !lists_word(op->disconnected, sym_text(g->s, p->name));
 }

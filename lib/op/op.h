@@ -104,7 +104,7 @@ typedef struct Push {
 } Push;
 #define GRAD_DISCONNECTED VAR_NONE
 
-typedef struct Batching Batching;
+typedef struct Vmap Vmap;
 typedef enum Fold { FOLD_ALWAYS, FOLD_NEVER } Fold;
 
 struct Op {
@@ -177,10 +177,10 @@ struct Op {
         adjoint; /* linear in that input: its gradient as text in g, inputs, r, props */
     bool (*pull)(Pull *p);
     bool (*push)(Push *p);
-    bool (*batch)(Batching *q); /* for many rows at once: vmap/kit.h. NULL:
-                                          elementwise ops as such, others row by row */
-    const char *disconnected;   /* inputs whose elements influence no output's elements:
-                                   "shape, axis" */
+    bool (*batch)(Vmap *q);   /* for many rows at once: vmap/kit.h. NULL:
+                                            elementwise ops as such, others row by row */
+    const char *disconnected; /* inputs whose elements influence no output's elements:
+                                 "shape, axis" */
     bool (*connect)(const Graph *g, ApplyId a, size_t in, size_t out);
     /* memory */
     uint8_t view; /* 1 + the input that output 0 may view; 0: none */
@@ -260,7 +260,7 @@ bool op_fails_on_integers(const Graph *g, ApplyId a); /* or by shapes */
 /* connection_pattern: do the elements of input `in` influence those of output `out`? */
 bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out);
 /* The same for a function's inputs and outputs; worked out once, in linear time. */
-bool function_connected(Graph *fn, size_t in, size_t out);
+bool graph_connected(Graph *fn, size_t in, size_t out);
 
 #include "op/signature.h"
 

@@ -43,11 +43,11 @@ OpTable *op_table(Session *s);
 const Signature *signature_parse(Session *s, Arena *a, const Op *op,
                                  SignatureError *error);
 /* The parameter that takes input i. */
-const Param *sig_param(const Signature *sig, size_t i);
+const Param *signature_param(const Signature *sig, size_t i);
 /* Notes the call with the types of its inputs. */
 void infer_note_call(const Infer *in, Span at);
 /* "x", or "args[2]" for one of a rest parameter. */
-const char *arg_name(const Infer *in, size_t i);
+const char *infer_arg_name(const Infer *in, size_t i);
 
 /* ---- make_node in two halves; in->in and in->type are the arrays below ---- */
 typedef struct MakeNode {
@@ -63,15 +63,15 @@ void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_
                     const Var *in);
 void make_node_close(MakeNode *m);
 
-bool check_arity(Infer *in, size_t least);
+bool infer_check_arity(Infer *in, size_t least);
 /* The props that an Apply gets: defaults for NULL, a list where an int was given for
  * ints. */
-bool complete_props(Infer *in, const Props *p);
-bool check_props(Infer *in); /* do they fit the signature as they are? */
+bool props_complete(Infer *in, const Props *p);
+bool props_check(Infer *in); /* do they fit the signature as they are? */
 /* Adds defaults, casts and converts as the op's row says. */
 bool coerce_inputs(Builder *b, MakeNode *m);
 /* Do inputs satisfy what coerce_inputs brings about? */
-bool check_inputs(Infer *in);
-bool check_kinds(Infer *in);
+bool infer_check_inputs(Infer *in);
+bool infer_check_kinds(Infer *in);
 
 #endif

@@ -15,7 +15,7 @@ static const char *const wanted[] = {
     [T_KEY] = "a number or a string",
 };
 
-static PropKind kind_of(PropType t) {
+static PropKind prop_kind_of_type(PropType t) {
     static const PropKind kind[] = {
         [T_BOOL] = P_BOOL,   [T_INT] = P_INT,   [T_FLOAT] = P_FLOAT, [T_STR] = P_STR,
         [T_DTYPE] = P_DTYPE, [T_INTS] = P_INTS, [T_AXES] = P_INTS,   [T_AXIS] = P_INT,
@@ -26,7 +26,7 @@ static PropKind kind_of(PropType t) {
 
 bool prop_is_of(const PropDef *d, PropKind kind) {
     if (kind == P_NONE) return d->none;
-    return kind == kind_of(d->type) || (d->type == T_KEY && kind == P_STR);
+    return kind == prop_kind_of_type(d->type) || (d->type == T_KEY && kind == P_STR);
 }
 
 const char *prop_wanted(const PropDef *d) {
@@ -37,7 +37,7 @@ const char *prop_or_none(const PropDef *d) {
     return d->none && d->type != T_AXES ? " or None" : "";
 }
 
-static bool prop_fail(Infer *in, const PropDef *d) {
+static bool fail_prop(Infer *in, const PropDef *d) {
     return infer_fail(in, E_ARG, in->nin, "%s must be %s%s", sym_text(in->s, d->name),
                       prop_wanted(d), prop_or_none(d));
 }
@@ -47,16 +47,16 @@ static bool check_prop(Infer *in, const PropDef *d, const Prop *p) {
     if (p->kind == P_NONE && d->required && !d->none)
         return infer_fail(in, E_ARG, in->nin, "%s needs %s=, which must be %s",
                           in->op->name, name, prop_wanted(d));
-    if (!prop_is_of(d, p->kind)) return prop_fail(in, d);
+    if (!prop_is_of(d, p->kind)) return fail_prop(in, d);
     if (p->kind == P_NONE) return true;
-    if (p->kind == P_DTYPE && (p->i < 0 || p->i >= DT_N)) return prop_fail(in, d);
+    if (p->kind == P_DTYPE && (p->i < 0 || p->i >= DT_N)) return fail_prop(in, d);
     if (p->kind == P_GRAPH && in->g && !graph_function(in->g, p->sym))
         return infer_fail(in, E_NAME, in->nin, "there is no function %s",
                           sym_text(in->s, p->sym));
     return true;
 }
 
-bool check_props(Infer *in) {
+bool props_check(Infer *in) {
     const Signature *sig = in->sig;
     if (in->props->n != sig->nprop)
         return infer_fail(in, E_ARG, in->nin, "%s has %zu props, not %u", in->op->name,
@@ -67,7 +67,7 @@ bool check_props(Infer *in) {
 }
 
 /* What is written in a shorter way gets its full form. */
-static Prop full_form(const PropDef *d, Prop p, const int64_t *one) {
+static Prop expand_prop(const PropDef *d, Prop p, const int64_t *one) {
     bool list = d->type == T_INTS || d->type == T_AXES;
     if (list && p.kind == P_INT) return PROP_INTS(one, 1);
     if ((d->type == T_FLOAT || d->type == T_KEY) && p.kind == P_INT)
@@ -75,14 +75,14 @@ static Prop full_form(const PropDef *d, Prop p, const int64_t *one) {
     return p;
 }
 
-bool complete_props(Infer *in, const Props *p) {
+bool props_complete(Infer *in, const Props *p) {
     const Signature *sig = in->sig;
     in->props = p ? p : sig->defaults;
-    if (in->props->n != sig->nprop || sig->nprop == 0) return check_props(in);
+    if (in->props->n != sig->nprop || sig->nprop == 0) return props_check(in);
     Prop *full = mem_zalloc(in->s, sig->nprop, sizeof *full);
     for (size_t i = 0; i < sig->nprop; i++)
-        full[i] = full_form(&sig->prop[i], in->props->p[i], &in->props->p[i].i);
+        full[i] = expand_prop(&sig->prop[i], in->props->p[i], &in->props->p[i].i);
     in->props = props_intern(in->s, sig->nprop, full);
     mem_free(full);
-    return check_props(in);
+    return props_check(in);
 }

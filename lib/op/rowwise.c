@@ -1,34 +1,34 @@
 #include "op/rowwise.h"
 
-typedef struct Settle {
+typedef struct RowwiseSettle {
     Graph *g;
     Arena *arena;
     uint8_t *row; /* by variable: it is the result of such an effect */
     uint8_t *live, *gone;
     Var *forward;
-} Settle;
+} RowwiseSettle;
 
-static bool is_row(const Settle *t, ApplyId a) {
+static bool is_row_effect(const RowwiseSettle *t, ApplyId a) {
     return t->row[t->g->apply[a].out];
 }
 
 /* What is read, by anything but these effects themselves. */
-static void find_live(Settle *t) {
+static void find_live_without_rows(RowwiseSettle *t) {
     Graph *g = t->g;
     ApplyId *all = arena_copy(t->arena, g->effects.p, g->effects.n * sizeof *all);
     size_t n = g->effects.n;
     g->effects.n = 0;
     for (size_t i = 0; i < n; i++)
-        if (!is_row(t, all[i])) vec_push(g->s, &g->effects, all[i]);
+        if (!is_row_effect(t, all[i])) vec_push(g->s, &g->effects, all[i]);
     t->live = graph_live(g, t->arena, ROOTS_RUN | ROOTS_INIT);
     g->effects.n = 0;
     for (size_t i = 0; i < n; i++)
-        if (!is_row(t, all[i]) || t->live[g->apply[all[i]].out])
+        if (!is_row_effect(t, all[i]) || t->live[g->apply[all[i]].out])
             vec_push(g->s, &g->effects, all[i]);
 }
 
 /* Nothing reads it: its value goes past it, or goes. */
-static void end_effect(Settle *t, ApplyId a) {
+static void end_effect(RowwiseSettle *t, ApplyId a) {
     const Apply *r = &t->g->apply[a];
     if (r->op->identity) {
         t->forward[r->out] = apply_in(t->g, a)[0];
@@ -38,7 +38,7 @@ static void end_effect(Settle *t, ApplyId a) {
         t->gone[r->out + k] = 1;
 }
 
-static void end_all(Settle *t) {
+static void end_unread_effects(RowwiseSettle *t) {
     Graph *g = t->g;
     for (ApplyId a = 0; a < g->napply; a++) {
         const Apply *r = &g->apply[a];
@@ -47,11 +47,11 @@ static void end_all(Settle *t) {
             gone |= t->gone[apply_in(g, a)[i]];
         for (Var k = 0; gone && k < r->nout; k++)
             t->gone[r->out + k] = 1;
-        if (is_row(t, a) && !t->live[r->out]) end_effect(t, a);
+        if (is_row_effect(t, a) && !t->live[r->out]) end_effect(t, a);
     }
 }
 
-static void unname_gone(Settle *t) {
+static void unname_gone(RowwiseSettle *t) {
     Graph *g = t->g;
     size_t kept = 0;
     for (size_t i = g->names.n; i-- > 0;)
@@ -64,17 +64,17 @@ static void unname_gone(Settle *t) {
 void rowwise_settle(Graph *g) {
     if (!g->rowwise.n) return;
     Arena *arena = arena_new(g->s);
-    Settle t = {.g = g,
-                .arena = arena,
-                .row = NEW_N(arena, g->nvar + 1, uint8_t),
-                .gone = NEW_N(arena, g->nvar + 1, uint8_t),
-                .forward = NEW_N(arena, g->nvar + 1, Var)};
+    RowwiseSettle t = {.g = g,
+                       .arena = arena,
+                       .row = NEW_N(arena, g->nvar + 1, uint8_t),
+                       .gone = NEW_N(arena, g->nvar + 1, uint8_t),
+                       .forward = NEW_N(arena, g->nvar + 1, Var)};
     for (Var v = 0; v < g->nvar; v++)
         t.forward[v] = v;
     for (size_t i = 0; i < g->rowwise.n; i++)
         t.row[g->rowwise.p[i]] = 1;
-    find_live(&t);
-    end_all(&t);
+    find_live_without_rows(&t);
+    end_unread_effects(&t);
     unname_gone(&t);
     graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, t.forward, false);
     arena_free(arena);

@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Cursor {
+typedef struct SignatureCursor {
     Session *s;
     Arena *a;
     const Op *op;
     const char *p; /* the rest of one part, without blanks around it */
     SignatureError *error;
-} Cursor;
+} SignatureCursor;
 
 /* What is returned may be used, but means nothing. */
-static bool bad(Cursor *c, const char *what) {
+static bool fail_signature(SignatureCursor *c, const char *what) {
     if (!c->error->what) {
         c->error->what = what;
         c->error->rest = c->p;
@@ -23,15 +23,15 @@ static bool bad(Cursor *c, const char *what) {
     return false;
 }
 
-static void blanks(Cursor *c) {
+static void skip_row_blanks(SignatureCursor *c) {
     c->p += strspn(c->p, " \t\n");
 }
 
-static bool eat(Cursor *c, char ch) {
-    blanks(c);
+static bool eat_char(SignatureCursor *c, char ch) {
+    skip_row_blanks(c);
     if (*c->p != ch) return false;
     c->p++;
-    blanks(c);
+    skip_row_blanks(c);
     return true;
 }
 
@@ -39,53 +39,54 @@ static bool is_letter(char ch) {
     return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
 }
 
-static size_t word(const char *p) {
+static size_t word_length(const char *p) {
     size_t n = 0;
     while (is_letter(p[n]) || (n > 0 && p[n] >= '0' && p[n] <= '9'))
         n++;
     return n;
 }
 
-static Sym name(Cursor *c) {
-    size_t n = word(c->p);
-    if (n == 0) return bad(c, "a name is missing");
+static Sym parse_param_name(SignatureCursor *c) {
+    size_t n = word_length(c->p);
+    if (n == 0) return fail_signature(c, "a name is missing");
     Sym y = sym_n(c->s, c->p, n);
     c->p += n;
-    blanks(c);
+    skip_row_blanks(c);
     return y;
 }
 
 /* The number of the next word in a list of words; the word is taken. */
-static int word_of(Cursor *c, const char *const *list, int n) {
-    size_t len = word(c->p);
+static int match_word(SignatureCursor *c, const char *const *list, int n) {
+    size_t len = word_length(c->p);
     for (int i = 0; i < n; i++) {
         if (strlen(list[i]) != len || memcmp(list[i], c->p, len) != 0) continue;
         c->p += len;
-        blanks(c);
+        skip_row_blanks(c);
         return i;
     }
-    return bad(c, "an unknown kind");
+    return fail_signature(c, "an unknown kind");
 }
 
 /* ---- inputs ---- */
 
-static void parse_param(Cursor *c, Param *p) {
+static void parse_param(SignatureCursor *c, Param *p) {
     static const char *const kinds[] = {"tensor", "ints",  "int",  "bool", "any",
                                         "sparse", "array", "list", "item"};
-    p->rest = eat(c, '*');
-    p->name = name(c);
-    p->optional = eat(c, '?');
-    if (eat(c, ':')) p->kind = (ParamKind)word_of(c, kinds, 9);
-    p->optional |= eat(c, '?');
-    if (eat(c, '=')) {
-        if (*c->p == '\0') bad(c, "a default is missing");
+    p->rest = eat_char(c, '*');
+    p->name = parse_param_name(c);
+    p->optional = eat_char(c, '?');
+    if (eat_char(c, ':')) p->kind = (ParamKind)match_word(c, kinds, 9);
+    p->optional |= eat_char(c, '?');
+    if (eat_char(c, '=')) {
+        if (*c->p == '\0') fail_signature(c, "a default is missing");
         p->value = c->p;
     } else if (*c->p) {
-        bad(c, "too much");
+        fail_signature(c, "too much");
     }
 }
 
-static void begin(Cursor *c, SignaturePart part, size_t i, const char *text) {
+static void begin_part(SignatureCursor *c, SignaturePart part, size_t i,
+                       const char *text) {
     if (c->error->what) return;
     c->error->part = part;
     c->error->index = i;
@@ -93,7 +94,7 @@ static void begin(Cursor *c, SignaturePart part, size_t i, const char *text) {
 }
 
 /* Inputs of an op that only states their types: x, or x1, x2, ... */
-static void number_inputs(Cursor *c, Signature *sig) {
+static void number_inputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL, name[24];
     size_t n = str_split(c->a, c->op->itypes, ',', &part);
     Param *param = NEW_N(c->a, n, Param);
@@ -105,7 +106,7 @@ static void number_inputs(Cursor *c, Signature *sig) {
     sig->nin = sig->min_in = sig->least = n;
 }
 
-static void parse_inputs(Cursor *c, Signature *sig) {
+static void parse_inputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL;
     if (!c->op->in && c->op->itypes) {
         number_inputs(c, sig);
@@ -114,18 +115,18 @@ static void parse_inputs(Cursor *c, Signature *sig) {
     size_t n = c->op->in ? str_split(c->a, c->op->in, ',', &part) : 0;
     Param *param = NEW_N(c->a, n, Param);
     for (size_t i = 0; i < n && !c->error->what; i++) {
-        begin(c, SIGNATURE_IN, i, part[i]);
+        begin_part(c, SIGNATURE_IN, i, part[i]);
         parse_param(c, &param[i]);
         bool must = !param[i].optional && !param[i].value && !param[i].rest;
         if (must && sig->min_in != i)
-            bad(c, "an input that must be given after one that need not");
+            fail_signature(c, "an input that must be given after one that need not");
         if (i > 0 && param[i - 1].rest && !param[i].rest)
-            bad(c, "a rest parameter that is not the last");
+            fail_signature(c, "a rest parameter that is not the last");
         sig->nrest += param[i].rest;
         sig->min_in += must;
         if (must || param[i].value) sig->least = i + 1;
         for (size_t k = 0; k < i; k++)
-            if (param[k].name == param[i].name) bad(c, "an input twice");
+            if (param[k].name == param[i].name) fail_signature(c, "an input twice");
     }
     sig->in = param;
     sig->nin = n;
@@ -133,25 +134,26 @@ static void parse_inputs(Cursor *c, Signature *sig) {
 
 /* ---- props ---- */
 
-static int64_t integer(Cursor *c) {
-    bool minus = eat(c, '-'), overflow = false;
+static int64_t parse_integer(SignatureCursor *c) {
+    bool minus = eat_char(c, '-'), overflow = false;
     uint64_t v;
     size_t n = num_read_uint(c->p, strlen(c->p), &v, &overflow);
-    if (n == 0 || overflow || v > INT64_MAX) return bad(c, "an integer is missing");
+    if (n == 0 || overflow || v > INT64_MAX)
+        return fail_signature(c, "an integer is missing");
     c->p += n;
-    blanks(c);
+    skip_row_blanks(c);
     return minus ? -(int64_t)v : (int64_t)v;
 }
 
-static Prop int_list(Cursor *c) {
+static Prop parse_int_list(SignatureCursor *c) {
     Vec(int64_t) v = {0};
     char end = *c->p == '[' ? ']' : ')';
-    if (!eat(c, '(') && !eat(c, '[')) {
-        vec_push(c->s, &v, integer(c));
+    if (!eat_char(c, '(') && !eat_char(c, '[')) {
+        vec_push(c->s, &v, parse_integer(c));
     } else {
-        while (!eat(c, end) && !c->error->what) {
-            vec_push(c->s, &v, integer(c));
-            eat(c, ',');
+        while (!eat_char(c, end) && !c->error->what) {
+            vec_push(c->s, &v, parse_integer(c));
+            eat_char(c, ',');
         }
     }
     int64_t *own = v.n ? arena_copy(c->a, v.p, v.n * sizeof *v.p) : NULL;
@@ -160,93 +162,94 @@ static Prop int_list(Cursor *c) {
     return p;
 }
 
-static Prop string(Cursor *c) {
+static Prop parse_string_value(SignatureCursor *c) {
     char quote = *c->p;
     const char *end = quote == '\'' || quote == '"' ? strchr(c->p + 1, quote) : NULL;
-    if (!end) return bad(c, "a string is missing"), PROP_STR(0);
+    if (!end) return fail_signature(c, "a string is missing"), PROP_STR(0);
     Sym y = sym_n(c->s, c->p + 1, (size_t)(end - c->p - 1));
     c->p = end + 1;
     return PROP_STR(y);
 }
 
-static Prop number(Cursor *c) {
-    bool minus = eat(c, '-');
+static Prop parse_float_value(SignatureCursor *c) {
+    bool minus = eat_char(c, '-');
     double v;
     size_t n = num_read_float(c->p, strlen(c->p), FLOAT64, &v);
-    if (n == 0) return bad(c, "a number is missing"), (Prop){.kind = P_FLOAT};
+    if (n == 0)
+        return fail_signature(c, "a number is missing"), (Prop){.kind = P_FLOAT};
     c->p += n;
     return (Prop){.kind = P_FLOAT, .f = minus ? -v : v};
 }
 
-static Prop dtype(Cursor *c) {
-    size_t n = word(c->p);
+static Prop parse_dtype_value(SignatureCursor *c) {
+    size_t n = word_length(c->p);
     DType d = dtype_find(c->p, n);
     if (d == DT_NONE)
-        bad(c, "a dtype is missing");
+        fail_signature(c, "a dtype is missing");
     else
         c->p += n;
     return PROP_DTYPE(d);
 }
 
-static Prop default_of(Cursor *c, PropType type) {
+static Prop parse_prop_default(SignatureCursor *c, PropType type) {
     static const char *const truth[] = {"False", "True"};
-    if (word(c->p) == 4 && memcmp(c->p, "None", 4) == 0) {
+    if (word_length(c->p) == 4 && memcmp(c->p, "None", 4) == 0) {
         c->p += 4;
         return (Prop){.kind = P_NONE};
     }
     switch (type) {
     case T_BOOL:
-        return PROP_BOOL(word_of(c, truth, 2));
+        return PROP_BOOL(match_word(c, truth, 2));
     case T_INT:
     case T_AXIS:
-        return PROP_INT(integer(c));
+        return PROP_INT(parse_integer(c));
     case T_FLOAT:
-        return number(c);
+        return parse_float_value(c);
     case T_STR:
-        return string(c);
+        return parse_string_value(c);
     case T_DTYPE:
-        return dtype(c);
+        return parse_dtype_value(c);
     case T_INTS:
     case T_AXES:
-        return int_list(c);
+        return parse_int_list(c);
     case T_KEY:
-        return *c->p == '\'' ? string(c) : number(c);
+        return *c->p == '\'' ? parse_string_value(c) : parse_float_value(c);
     case T_GRAPH:
         break;
     }
-    bad(c, "a function has no default but None");
+    fail_signature(c, "a function has no default but None");
     return (Prop){.kind = P_NONE};
 }
 
-static void parse_prop(Cursor *c, PropDef *d) {
+static void parse_prop(SignatureCursor *c, PropDef *d) {
     static const char *const types[] = {"bool", "int",  "float", "str",   "dtype",
                                         "ints", "axes", "axis",  "graph", "key"};
-    d->name = name(c);
-    if (!eat(c, ':')) bad(c, "a kind is missing");
-    d->type = (PropType)word_of(c, types, 10);
-    d->none = eat(c, '?') || d->type == T_AXES;
-    d->required = !eat(c, '=');
-    if (!d->required) d->value = default_of(c, d->type);
+    d->name = parse_param_name(c);
+    if (!eat_char(c, ':')) fail_signature(c, "a kind is missing");
+    d->type = (PropType)match_word(c, types, 10);
+    d->none = eat_char(c, '?') || d->type == T_AXES;
+    d->required = !eat_char(c, '=');
+    if (!d->required) d->value = parse_prop_default(c, d->type);
     if (d->value.kind == P_NONE && !d->required) d->none = true;
-    blanks(c);
-    if (*c->p) bad(c, "too much");
+    skip_row_blanks(c);
+    if (*c->p) fail_signature(c, "too much");
 }
 
-static void parse_props(Cursor *c, Signature *sig) {
+static void parse_props(SignatureCursor *c, Signature *sig) {
     char **part = NULL;
     size_t n = c->op->props ? str_split(c->a, c->op->props, ',', &part) : 0;
     PropDef *def = NEW_N(c->a, n, PropDef);
     for (size_t i = 0; i < n && !c->error->what; i++) {
-        begin(c, SIGNATURE_PROPS, i, part[i]);
+        begin_part(c, SIGNATURE_PROPS, i, part[i]);
         parse_prop(c, &def[i]);
         for (size_t k = 0; k < i; k++)
-            if (def[k].name == def[i].name) bad(c, "a prop twice");
+            if (def[k].name == def[i].name) fail_signature(c, "a prop twice");
     }
     sig->prop = def;
     sig->nprop = n;
 }
 
-static void number_outputs(Cursor *c, Signature *sig) {
+static void number_outputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL, name[24];
     size_t n = str_split(c->a, c->op->otypes, ',', &part);
     Sym *out = NEW_N(c->a, n, Sym);
@@ -258,7 +261,7 @@ static void number_outputs(Cursor *c, Signature *sig) {
     sig->nout = n;
 }
 
-static void parse_outputs(Cursor *c, Signature *sig) {
+static void parse_outputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL;
     if (!c->op->out && c->op->otypes) {
         number_outputs(c, sig);
@@ -267,11 +270,11 @@ static void parse_outputs(Cursor *c, Signature *sig) {
     size_t n = str_split(c->a, c->op->out ? c->op->out : "r", ',', &part);
     Sym *out = NEW_N(c->a, n, Sym);
     for (size_t i = 0; i < n && !c->error->what; i++) {
-        begin(c, SIGNATURE_OUT, i, part[i]);
-        out[i] = name(c);
-        if (*c->p) bad(c, "too much");
+        begin_part(c, SIGNATURE_OUT, i, part[i]);
+        out[i] = parse_param_name(c);
+        if (*c->p) fail_signature(c, "too much");
         for (size_t k = 0; k < i; k++)
-            if (out[k] == out[i]) bad(c, "an output twice");
+            if (out[k] == out[i]) fail_signature(c, "an output twice");
     }
     sig->out = out;
     sig->nout = n;
@@ -280,7 +283,7 @@ static void parse_outputs(Cursor *c, Signature *sig) {
 const Signature *signature_parse(Session *s, Arena *a, const Op *op,
                                  SignatureError *error) {
     *error = (SignatureError){0};
-    Cursor c = {s, a, op, "", error};
+    SignatureCursor c = {s, a, op, "", error};
     Signature *sig = NEW(a, Signature);
     parse_inputs(&c, sig);
     parse_props(&c, sig);
@@ -292,22 +295,22 @@ const Signature *signature_parse(Session *s, Arena *a, const Op *op,
     return sig;
 }
 
-const Param *sig_param(const Signature *sig, size_t i) {
-    size_t fixed = sig_fixed(sig);
+const Param *signature_param(const Signature *sig, size_t i) {
+    size_t fixed = signature_fixed(sig);
     if (i < fixed) return &sig->in[i];
     if (sig->nrest == 0) bug("no parameter takes input %zu", i);
     return &sig->in[sig->nin - 1];
 }
 
-size_t sig_list(const Signature *sig, size_t nin, size_t i) {
-    size_t each = (nin - sig_fixed(sig)) / sig->nrest;
-    return each ? (i - sig_fixed(sig)) / each : 0;
+size_t signature_list_of(const Signature *sig, size_t nin, size_t i) {
+    size_t each = (nin - signature_fixed(sig)) / sig->nrest;
+    return each ? (i - signature_fixed(sig)) / each : 0;
 }
 
 const char *signature_input_text(Session *s, const Op *op, size_t nin, size_t i) {
     const Signature *sig = op_signature(s, op);
-    size_t fixed = sig_fixed(sig), at = i;
-    if (i >= fixed && sig->nrest) at = fixed + sig_list(sig, nin, i);
+    size_t fixed = signature_fixed(sig), at = i;
+    if (i >= fixed && sig->nrest) at = fixed + signature_list_of(sig, nin, i);
     if (at >= sig->nin) return arena_printf(session_arena(s), "%zu", i);
     const char *name = sym_text(s, sig->in[at].name);
     size_t each = sig->nrest ? (nin - fixed) / sig->nrest : 0;

@@ -50,8 +50,8 @@ typedef struct Signature {
     const Param *in; /* rest parameters are the last */
     const PropDef *prop;
     const Sym *out;
-    size_t min_in; /* of a call; those with a default may be left out */
-    size_t least;  /* of an Apply, in which defaults stand, too */
+    size_t min_in;         /* of a call; those with a default may be left out */
+    size_t least;          /* of an Apply, in which defaults stand, too */
     const Props *defaults; /* of all props; none where one must be given */
 } Signature;
 /* What can't be read in the texts of a row. */
@@ -68,11 +68,11 @@ typedef struct SignatureError {
 } SignatureError;
 
 const Signature *op_signature(Session *s, const Op *op);
-static inline size_t sig_fixed(const Signature *sig) {
+static inline size_t signature_fixed(const Signature *sig) {
     return sig->nin - sig->nrest;
 }
 /* Which rest parameter takes input i of nin. */
-size_t sig_list(const Signature *sig, size_t nin, size_t i);
+size_t signature_list_of(const Signature *sig, size_t nin, size_t i);
 
 /* Input i of nin for messages: its name, "args[2]" of a rest parameter. */
 const char *signature_input_text(Session *s, const Op *op, size_t nin, size_t i);

@@ -3,19 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct Quiet {
+typedef struct StripEffects {
     Graph *made;
     const Graph *fn;
     Arena *tmp;
     Var *map; /* by variable of fn */
     bool failed;
-} Quiet;
+} StripEffects;
 
-static bool is_quiet(const Graph *fn) {
+static bool has_no_effects(const Graph *fn) {
     return fn->effects.n == 0;
 }
 
-static Sym quiet_name(const Graph *fn, unsigned i) {
+static Sym stripped_name(const Graph *fn, unsigned i) {
     Str text = STR(fn->s);
     str_printf(&text, i ? "%s_quiet_%u" : "%s_quiet", sym_text(fn->s, fn->name), i);
     Sym y = sym(fn->s, str_text(&text));
@@ -23,24 +23,24 @@ static Sym quiet_name(const Graph *fn, unsigned i) {
     return y;
 }
 
-static Sym free_name(const Graph *fn) {
+static Sym free_stripped_name(const Graph *fn) {
     unsigned i = 0;
-    while (graph_function(fn, quiet_name(fn, i)))
+    while (graph_function(fn, stripped_name(fn, i)))
         i++;
-    return quiet_name(fn, i);
+    return stripped_name(fn, i);
 }
 
 /* The one that was made before, if there is one. */
-static Graph *made_before(const Quiet *q) {
+static Graph *find_equal_stripped(const StripEffects *q) {
     for (unsigned i = 0;; i++) {
         ApplyId x, y;
-        Graph *have = graph_function(q->fn, quiet_name(q->fn, i));
+        Graph *have = graph_function(q->fn, stripped_name(q->fn, i));
         if (have == q->made || graph_equal(have, q->made, &x, &y, NULL)) return have;
     }
 }
 
 /* The same props with the quiet ones of the functions. */
-static const Props *quiet_props(Quiet *q, const Props *p) {
+static const Props *strip_props(StripEffects *q, const Props *p) {
     Session *s = q->made->s;
     Prop *prop = NEW_N(q->tmp, p->n + 1u, Prop);
     bool changed = false;
@@ -48,8 +48,8 @@ static const Props *quiet_props(Quiet *q, const Props *p) {
         prop[i] = p->p[i];
         if (prop[i].kind != P_GRAPH) continue;
         Graph *fn = graph_function(q->fn, prop[i].sym);
-        if (!fn || is_quiet(fn)) continue;
-        const Graph *quiet = function_quiet(q->made->main, fn);
+        if (!fn || has_no_effects(fn)) continue;
+        const Graph *quiet = graph_strip_effects(q->made->main, fn);
         if (!quiet) return q->failed = true, p;
         prop[i].sym = quiet->name;
         changed = true;
@@ -57,7 +57,7 @@ static const Props *quiet_props(Quiet *q, const Props *p) {
     return changed ? props_intern(s, p->n, prop) : p;
 }
 
-static void copy_leaves(Quiet *q) {
+static void copy_inputs_and_consts(StripEffects *q) {
     const Graph *fn = q->fn;
     for (size_t i = 0; i < fn->inputs.n; i++) {
         Var v = fn->inputs.p[i];
@@ -66,13 +66,13 @@ static void copy_leaves(Quiet *q) {
     for (uint32_t i = 0; i < fn->nleaf; i++) {
         Var v = fn->leaf[i].var;
         if (var_is_const(fn, v))
-            q->map[v] = graph_const_again(q->made, fn, v, true);
+            q->map[v] = graph_share_const(q->made, fn, v, true);
         else if (var_leaf(fn, v) == LEAF_DIM)
             q->map[v] = graph_dim(q->made, fn->leaf[i].name);
     }
 }
 
-static void copy_apply(Quiet *q, ApplyId a) {
+static void strip_apply(StripEffects *q, ApplyId a) {
     const Graph *fn = q->fn;
     const Apply r = fn->apply[a];
     const Type **type = NEW_N(q->tmp, r.nout, const Type *);
@@ -85,7 +85,7 @@ static void copy_apply(Quiet *q, ApplyId a) {
     }
     for (Var k = 0; k < r.nout; k++)
         type[k] = var_type(fn, r.out + k);
-    const Props *props = quiet_props(q, r.props);
+    const Props *props = strip_props(q, r.props);
     bool effect = op_has_effect(q->made, r.op, props);
     Var first = graph_apply(q->made, r.op, props, r.nin, in, r.nout, type, true, effect,
                             fn->origin[a]);
@@ -94,7 +94,7 @@ static void copy_apply(Quiet *q, ApplyId a) {
         q->map[r.out + k] = first + k;
 }
 
-static void copy_facts(Quiet *q) {
+static void copy_outputs(StripEffects *q) {
     const Graph *fn = q->fn;
     Graph *made = q->made;
     for (size_t k = 0; k < fn->outputs.n; k++) {
@@ -108,20 +108,20 @@ static void copy_facts(Quiet *q) {
     made->derived = made->litter = true;
 }
 
-const Graph *function_quiet(Graph *main, const Graph *fn) {
-    if (is_quiet(fn)) return fn;
+const Graph *graph_strip_effects(Graph *main, const Graph *fn) {
+    if (has_no_effects(fn)) return fn;
     if (!session_enter(main->s)) return session_too_deep(main->s, NOWHERE), NULL;
-    Quiet q = {.fn = fn, .tmp = arena_new(main->s)};
-    q.made = graph_function_new(main, free_name(fn));
+    StripEffects q = {.fn = fn, .tmp = arena_new(main->s)};
+    q.made = graph_function_new(main, free_stripped_name(fn));
     q.map = NEW_N(q.tmp, fn->nvar, Var);
-    copy_leaves(&q);
+    copy_inputs_and_consts(&q);
     for (ApplyId a = 0; a < fn->napply && !q.failed; a++)
-        copy_apply(&q, a);
+        strip_apply(&q, a);
     session_leave(main->s);
     if (q.failed) return arena_free(q.tmp), graph_function_drop(q.made), NULL;
-    copy_facts(&q);
+    copy_outputs(&q);
     arena_free(q.tmp);
-    Graph *first = made_before(&q);
+    Graph *first = find_equal_stripped(&q);
     if (first != q.made) graph_function_drop(q.made);
     return first;
 }

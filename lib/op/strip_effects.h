@@ -10,6 +10,6 @@
  * in the functions that it calls. Derivatives of its own stay. Ops of plugins that have
  * effects and pass nothing on are kept. NULL: functions call each other too deep,
  * E_LIMIT. */
-const Graph *function_quiet(Graph *main, const Graph *fn);
+const Graph *graph_strip_effects(Graph *main, const Graph *fn);
 
 #endif

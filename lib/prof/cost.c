@@ -119,7 +119,7 @@ static const Ast *parsed(Costing *k, const char *text) {
         return (const Ast *)(uintptr_t)found;
     size_t mark = diag_count(k->s), n = strlen(text);
     Span at = {source_add(k->s, "flops", text, n), 0, (uint32_t)n};
-    const Ast *e = expr_parse(k->s, k->keep, at);
+    const Ast *e = ast_parse(k->s, k->keep, at);
     diag_rewind(k->s, mark);
     map_put(&k->parsed, (uintptr_t)text, (uintptr_t)e);
     return e;
@@ -177,7 +177,7 @@ static const Poly *written_of(Arena *a, const Costed *c) {
 Cost cost_apply(Costing *k, Arena *a, const Costed *c) {
     const Op *op = c->g->apply[c->id].op;
     bool stated = !op->body || op->flops || op->math;
-    const Graph *body = stated ? NULL : own_body(c->g, c->id);
+    const Graph *body = stated ? NULL : userop_body(c->g, c->id);
     if (body) return cost_fused(k, a, body, c);
     return (Cost){flops_of(k, a, c), math_of(a, c), read_of(a, c), written_of(a, c)};
 }

@@ -108,7 +108,7 @@ static uint64_t ring_bytes(const ScanOut *o, const Shape *out) {
 }
 
 LoopStep loop_step(Arena *a, const Costed *c) {
-    ScanForm f = scan_of(c->g, c->id, a);
+    ScanForm f = scan_form_of(c->g, c->id, a);
     LoopStep l = {.fn = f.fn, .nin = f.nin, .steps = c->in[0].value};
     l.in = NEW_N(a, f.nin, Shape);
     for (size_t k = 0; k < f.nin; k++) {

@@ -34,7 +34,7 @@ typedef struct PolyValue {
     const Poly *const *shape;
 } PolyValue;
 typedef bool PolyLookup(void *ctx, Sym name, PolyValue *v);
-/* `e` was parsed by expr_parse. NULL if it can't be told; never a diagnostic. */
+/* `e` was parsed by ast_parse. NULL if it can't be told; never a diagnostic. */
 const Poly *poly_formula(Session *s, Arena *a, const Ast *e, PolyLookup *look,
                          void *ctx);
 

@@ -95,10 +95,10 @@ typedef struct Called { /* a function and the sizes that it is called with */
     size_t ndim;
     const DimValue *dim;
 } Called;
-typedef struct Frame { /* an Apply that runs */
+typedef struct CompileFrame { /* an Apply that runs */
     double start, inner;
     bool skipped;
-} Frame;
+} CompileFrame;
 typedef struct Row {
     const Graph *g;
     ApplyId id;
@@ -126,7 +126,7 @@ struct Profile {
     Rec *last_rec;
     Vec(DimValue) dims; /* given, then learned */
     int64_t *bytes;     /* by variable of g: seen while running, -1 */
-    Vec(Frame) frames;
+    Vec(CompileFrame) frames;
     Vec(Event) events; /* of the last watched call */
     Vec(double) calls; /* seconds */
     Vec(Called) called;

@@ -98,7 +98,7 @@ static uint64_t call_key(const Call *c) {
 
 static const Graph *function_of(const Graph *g, ApplyId id) {
     const Apply *ap = &g->apply[id];
-    if (ap->op->body) return own_body(g, id);
+    if (ap->op->body) return userop_body(g, id);
     for (uint32_t i = 0; ap->props && i < ap->props->n; i++)
         if (ap->props->p[i].kind == P_GRAPH)
             return graph_function(g, ap->props->p[i].sym);
@@ -167,7 +167,7 @@ static bool before(void *ctx, size_t step, const Call *c) {
     Profile *p = ctx;
     (void)step;
     bool skipped = c->g->fused || (p->frames.n && p->frames.p[p->frames.n - 1].skipped);
-    Frame f = {.skipped = skipped};
+    CompileFrame f = {.skipped = skipped};
     vec_push(p->s, &p->frames, f);
     p->frames.p[p->frames.n - 1].start = now();
     return true;
@@ -176,7 +176,7 @@ static bool before(void *ctx, size_t step, const Call *c) {
 static bool after(void *ctx, size_t step, const Call *c, double seconds) {
     Profile *p = ctx;
     (void)step;
-    Frame f = p->frames.p[--p->frames.n];
+    CompileFrame f = p->frames.p[--p->frames.n];
     if (f.skipped) return true;
     Rec *r = rec_of(p, c->g, c->id);
     uint64_t key = call_key(c);

@@ -98,7 +98,7 @@ static void note_side(Session *s, const Profile *p, const Ast *e) {
 /* Both sides of the comparison that the text is. */
 static void note_sides(Session *s, const Profile *p, Span text) {
     Arena *a = arena_new(s);
-    const Ast *e = expr_parse(s, a, text);
+    const Ast *e = ast_parse(s, a, text);
     for (size_t i = 0; e && e->kind == AST_BINARY && i < e->nkid; i++)
         note_side(s, p, e->kid[i]);
     arena_free(a);

@@ -10,15 +10,15 @@
 
 /* ---- the rules of the house ---- */
 
-typedef struct House {
+typedef struct BuiltinRules {
     Arena *arena;
     RuleVec rules;
     Vec(RewriteProfile) profile; /* of the last run */
     Vec(RewriteEntry) list;
-} House;
+} BuiltinRules;
 
-static void house_free(void *p) {
-    House *h = p;
+static void builtin_rules_free(void *p) {
+    BuiltinRules *h = p;
     vec_free(&h->rules);
     vec_free(&h->profile);
     vec_free(&h->list);
@@ -26,12 +26,12 @@ static void house_free(void *p) {
     mem_free(h);
 }
 
-static House *house(Session *s) {
-    House *h = session_slot(s, SLOT_RULES);
+static BuiltinRules *builtin_rules(Session *s) {
+    BuiltinRules *h = session_slot(s, SLOT_RULES);
     if (h) return h;
     h = mem_zalloc(s, 1, sizeof *h);
     h->arena = arena_new(s);
-    session_set_slot(s, SLOT_RULES, h, house_free);
+    session_set_slot(s, SLOT_RULES, h, builtin_rules_free);
     for (const RulesText *t = rules_text; t->file; t++) {
         uint32_t source = source_add(s, t->file, t->text, strlen(t->text));
         if (!rules_read(s, h->arena, source, &h->rules))
@@ -49,24 +49,24 @@ static bool has_word(const char *list, const char *word) {
     return false;
 }
 
-static bool is_asked(const RewriteEntry *e, const char *word) {
+static bool has_name_or_tag(const RewriteEntry *e, const char *word) {
     return strcmp(e->name, word) == 0 || has_word(e->tags, word);
 }
 
-static bool asked_any(const RewriteEntry *e, size_t n, const char *const *words) {
+static bool is_asked_by_any(const RewriteEntry *e, size_t n, const char *const *words) {
     for (size_t i = 0; i < n; i++)
-        if (is_asked(e, words[i])) return true;
+        if (has_name_or_tag(e, words[i])) return true;
     return false;
 }
 
-static bool asked_all(const RewriteEntry *e, size_t n, const char *const *words) {
+static bool is_asked_by_all(const RewriteEntry *e, size_t n, const char *const *words) {
     for (size_t i = 0; i < n; i++)
-        if (!is_asked(e, words[i])) return false;
+        if (!has_name_or_tag(e, words[i])) return false;
     return true;
 }
 
 /* The modes' names in small letters are tags too, so that --list shows them. */
-static const char *with_modes(Database *db, const char *tags, double position) {
+static const char *add_mode_tags(Database *db, const char *tags, double position) {
     static const char *const only_asked[] = {"fast", "unsafe", "inline"};
     for (size_t i = 0; i < sizeof only_asked / sizeof *only_asked; i++)
         if (has_word(tags, only_asked[i])) return tags;
@@ -78,7 +78,7 @@ static const char *with_modes(Database *db, const char *tags, double position) {
                                          : " stable");
 }
 
-static bool mode_has(const RewriteEntry *e, const char *mode) {
+static bool mode_includes(const RewriteEntry *e, const char *mode) {
     if (strcmp(mode, "NONE") == 0) return false;
     if (strcmp(mode, "FAST_COMPILE") == 0) return has_word(e->tags, "fast_compile");
     if (strcmp(mode, "STABILIZE") == 0)
@@ -88,49 +88,50 @@ static bool mode_has(const RewriteEntry *e, const char *mode) {
 
 /* ---- putting it together ---- */
 
-static bool is_taken(Database *db, const RewriteEntry *e, const RewriteEntry *have) {
+static bool fail_name_taken(Database *db, const RewriteEntry *e,
+                            const RewriteEntry *have) {
     fail(db->s, e->at, E_DUPLICATE, "there is a rewrite %s already", have->name);
     return have->at.source ? note(db->s, have->at, "it stands here") : false;
 }
 
-static bool add_entry(Database *db, Entry e) {
+static bool add_database_entry(Database *db, DatabaseEntry e) {
     uint64_t have;
     e.name = sym(db->s, e.pub.name);
     if (map_get(&db->by_name, e.name, &have))
-        return is_taken(db, &e.pub, &db->entry.p[have].pub);
+        return fail_name_taken(db, &e.pub, &db->entry.p[have].pub);
     map_put(&db->by_name, e.name, db->entry.n);
-    e.pub.tags = with_modes(db, e.pub.tags, e.pub.position);
+    e.pub.tags = add_mode_tags(db, e.pub.tags, e.pub.position);
     e.profile.name = e.pub.name;
     vec_push(db->s, &db->entry, e);
     return true;
 }
 
-static bool add_rule(Database *db, Rule *r) {
-    Entry e = {.pub = {.name = r->name,
-                       .tags = r->tags,
-                       .position = r->position,
-                       .text = r->text,
-                       .at = r->at},
-               .rule = r};
-    return add_entry(db, e);
+static bool add_rule_entry(Database *db, Rule *r) {
+    DatabaseEntry e = {.pub = {.name = r->name,
+                               .tags = r->tags,
+                               .position = r->position,
+                               .text = r->text,
+                               .at = r->at},
+                       .rule = r};
+    return add_database_entry(db, e);
 }
 
-static bool add_passes(Database *db) {
+static bool add_builtin_passes(Database *db) {
     bool ok = true;
     for (size_t i = 0; ok && i < rewrite_npasses; i++) {
         const Pass *p = &rewrite_passes[i];
-        Entry e = {.pub = {.name = p->name,
-                           .tags = p->tags,
-                           .position = p->position,
-                           .text = p->doc,
-                           .is_pass = true},
-                   .pass = p};
-        ok = add_entry(db, e);
+        DatabaseEntry e = {.pub = {.name = p->name,
+                                   .tags = p->tags,
+                                   .position = p->position,
+                                   .text = p->doc,
+                                   .is_pass = true},
+                           .pass = p};
+        ok = add_database_entry(db, e);
     }
     return ok;
 }
 
-static bool add_file(Database *db, const char *path) {
+static bool add_rule_file(Database *db, const char *path) {
     FileData f;
     RuleVec rules = {0};
     if (!file_read(db->s, path, 1 << 24, &f)) return false;
@@ -141,30 +142,30 @@ static bool add_file(Database *db, const char *path) {
     for (size_t i = 0; ok && i < rules.n; i++) {
         Rule *r = rules.p[i];
         r->tags = arena_printf(db->arena, "%s%suser", r->tags, *r->tags ? " " : "");
-        ok = add_rule(db, r);
+        ok = add_rule_entry(db, r);
     }
     vec_free(&rules);
     return ok;
 }
 
-static int by_position(const void *a, const void *b) {
-    const Entry *x = a, *y = b;
+static int compare_position(const void *a, const void *b) {
+    const DatabaseEntry *x = a, *y = b;
     if (x->pub.position != y->pub.position)
         return x->pub.position < y->pub.position ? -1 : 1;
     return strcmp(x->pub.name, y->pub.name);
 }
 
-static bool fill(Database *db, const RewriteQuery *q) {
-    const House *h = house(db->s);
+static bool fill_database(Database *db, const RewriteQuery *q) {
+    const BuiltinRules *h = builtin_rules(db->s);
     db->by_name = MAP(db->s);
-    bool ok = add_passes(db);
+    bool ok = add_builtin_passes(db);
     for (size_t i = 0; ok && i < h->rules.n; i++)
-        ok = add_rule(db, h->rules.p[i]);
+        ok = add_rule_entry(db, h->rules.p[i]);
     for (size_t i = 0; ok && i < q->nrules; i++)
-        ok = add_file(db, q->rules[i]);
+        ok = add_rule_file(db, q->rules[i]);
     map_free(&db->by_name);
     if (ok && db->entry.n)
-        qsort(db->entry.p, db->entry.n, sizeof *db->entry.p, by_position);
+        qsort(db->entry.p, db->entry.n, sizeof *db->entry.p, compare_position);
     return ok;
 }
 
@@ -201,7 +202,7 @@ static bool check_words(Database *db, size_t n, const char *const *words) {
     for (size_t i = 0; i < n; i++) {
         bool known = false;
         for (size_t k = 0; k < db->entry.n && !known; k++)
-            known = is_asked(&db->entry.p[k].pub, words[i]);
+            known = has_name_or_tag(&db->entry.p[k].pub, words[i]);
         if (known) continue;
         const char *near = nearest_word(db, db->arena, words[i]);
         return fail(db->s, NOWHERE, E_UNKNOWN,
@@ -213,21 +214,21 @@ static bool check_words(Database *db, size_t n, const char *const *words) {
 
 static void select_entries(Database *db, const RewriteQuery *q, const char *mode) {
     for (size_t i = 0; i < db->entry.n; i++) {
-        Entry *e = &db->entry.p[i];
-        bool in = mode_has(&e->pub, mode) || has_word(e->pub.tags, "user") ||
-                  asked_any(&e->pub, q->ninclude, q->include);
+        DatabaseEntry *e = &db->entry.p[i];
+        bool in = mode_includes(&e->pub, mode) || has_word(e->pub.tags, "user") ||
+                  is_asked_by_any(&e->pub, q->ninclude, q->include);
         e->fast = has_word(e->pub.tags, "fast");
-        e->selected = in && asked_all(&e->pub, q->nrequire, q->require) &&
-                      !asked_any(&e->pub, q->nexclude, q->exclude);
+        e->selected = in && is_asked_by_all(&e->pub, q->nrequire, q->require) &&
+                      !is_asked_by_any(&e->pub, q->nexclude, q->exclude);
     }
 }
 
 static bool compile_selected(Database *db) {
     for (size_t i = 0; i < db->entry.n; i++) {
-        Entry *e = &db->entry.p[i];
+        DatabaseEntry *e = &db->entry.p[i];
         if (!e->selected || !e->rule) continue;
         bool user = has_word(e->rule->tags, "user");
-        Arena *a = user ? db->arena : house(db->s)->arena;
+        Arena *a = user ? db->arena : builtin_rules(db->s)->arena;
         if (!rule_compile(e->rule, a, !user)) return false;
     }
     return true;
@@ -235,7 +236,7 @@ static bool compile_selected(Database *db) {
 
 static bool open_database(Database *db, const RewriteQuery *q) {
     const char *mode = q->mode ? q->mode : "FAST_RUN";
-    if (!check_mode(db->s, mode) || !fill(db, q) ||
+    if (!check_mode(db->s, mode) || !fill_database(db, q) ||
         !check_words(db, q->ninclude, q->include) ||
         !check_words(db, q->nexclude, q->exclude) ||
         !check_words(db, q->nrequire, q->require))
@@ -260,7 +261,7 @@ void database_free(Database *db) {
 }
 
 const RewriteProfile *database_profile(Database *db, size_t *n) {
-    House *h = house(db->s);
+    BuiltinRules *h = builtin_rules(db->s);
     h->profile.n = 0;
     for (size_t i = 0; i < db->entry.n; i++) {
         RewriteProfile p = db->entry.p[i].profile;
@@ -277,9 +278,9 @@ bool rewrite_list(Session *s, const RewriteQuery *q, const RewriteEntry **entrie
     Database *db = mem_zalloc(s, 1, sizeof *db);
     db->s = s;
     db->arena = session_arena(s);
-    House *h = house(s);
+    BuiltinRules *h = builtin_rules(s);
     h->list.n = 0;
-    bool ok = check_mode(s, q->mode ? q->mode : "FAST_RUN") && fill(db, q);
+    bool ok = check_mode(s, q->mode ? q->mode : "FAST_RUN") && fill_database(db, q);
     for (size_t i = 0; ok && i < db->entry.n; i++)
         vec_push(s, &h->list, db->entry.p[i].pub);
     *entries = h->list.p;

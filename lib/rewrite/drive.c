@@ -13,7 +13,7 @@ enum { PER_NODE = 8, SLACK = 256 };
 
 /* ---- states ---- */
 
-static unsigned seen(const Rewriter *r, ApplyId a) {
+static unsigned seen_state(const Rewriter *r, ApplyId a) {
     return r->state[a] & SEEN;
 }
 
@@ -26,7 +26,7 @@ static void count_uses(Rewriter *r, ApplyId a) {
     if (!r->uses_matter || r->state[a] & COUNTED) return;
     r->state[a] |= COUNTED;
     for (size_t i = 0; i < r->g->apply[a].nin; i++)
-        r->uses[rw_in(r, a, i)]++;
+        r->uses[rewriter_input(r, a, i)]++;
 }
 
 /* b stands for a from now on, with the inputs that a has come to: what a used counts
@@ -39,11 +39,11 @@ static void inherit_uses(Rewriter *r, ApplyId a, ApplyId b) {
     r->state[a] &= (uint8_t)~COUNTED;
     if (r->state[b] & COUNTED)
         for (size_t i = 0; i < r->g->apply[a].nin; i++)
-            r->uses[rw_in(r, a, i)]--;
+            r->uses[rewriter_input(r, a, i)]--;
     r->state[b] |= COUNTED;
 }
 
-static void push(Rewriter *r, ApplyId a) {
+static void push_visit(Rewriter *r, ApplyId a) {
     set_seen(r, a, SEEN_OPEN);
     count_uses(r, a);
     vec_push(r->s, &r->stack, ((Visit){.a = a}));
@@ -53,7 +53,7 @@ static void push(Rewriter *r, ApplyId a) {
 
 /* The walk came back to an Apply that waits for it: the newest replacement closes a
  * circle. It is dropped, and its Apply stays as it is for this stage. */
-static void take_back(Rewriter *r) {
+static void take_back_newest(Rewriter *r) {
     size_t k = r->stack.n;
     while (k > 0 && !r->stack.p[k - 1].waiting)
         k--;
@@ -79,7 +79,7 @@ static bool may_decide_types(const Type *t) {
 
 /* Output types after a change of inputs: the same unless the typing rule may now know
  * more. When it finds an error, that is left to be found where it is run. */
-static void types_for(Rewriter *r, ApplyId a, const Var *in, const Type **out) {
+static void infer_types_again(Rewriter *r, ApplyId a, const Var *in, const Type **out) {
     const Apply *p = &r->g->apply[a];
     bool same = true;
     for (size_t i = 0; i < p->nin; i++) {
@@ -101,7 +101,7 @@ static void types_for(Rewriter *r, ApplyId a, const Var *in, const Type **out) {
         out[k] = found[k];
 }
 
-static void renamed(Rewriter *r, Var from, Var to) {
+static void note_reinterned(Rewriter *r, Var from, Var to) {
     r->dirty = true;
     r->forward[from] = r->direct[from] = to;
     r->by[from] = 0;
@@ -110,24 +110,24 @@ static void renamed(Rewriter *r, Var from, Var to) {
 
 /* The Apply with its inputs as they stand; itself if none changed. Effects are never
  * made twice: the copy at the end leads their inputs on. */
-static ApplyId renew(Rewriter *r, ApplyId a) {
+static ApplyId reintern_apply(Rewriter *r, ApplyId a) {
     Apply p = r->g->apply[a];
     bool changed = false;
     Var small[16], *in = p.nin <= 16 ? small : mem_alloc(r->s, p.nin * sizeof *in);
     for (size_t i = 0; i < p.nin; i++) {
-        in[i] = rw_in(r, a, i);
+        in[i] = rewriter_input(r, a, i);
         changed |= in[i] != apply_in(r->g, a)[i];
     }
     ApplyId b = a;
     if (changed && !p.serial) {
         const Type *type[OUT_MAX];
-        types_for(r, a, in, type);
+        infer_types_again(r, a, in, type);
         Var first = graph_apply(r->g, p.op, p.props, p.nin, in, p.nout, type, true,
                                 false, r->g->origin[a]);
-        rw_grow(r);
+        rewriter_grow(r);
         b = var_owner(r->g, first);
         for (Var k = 0; b != a && k < p.nout; k++)
-            renamed(r, p.out + k, first + k);
+            note_reinterned(r, p.out + k, first + k);
     }
     if (in != small) mem_free(in);
     return b;
@@ -135,12 +135,12 @@ static ApplyId renew(Rewriter *r, ApplyId a) {
 
 /* ---- what fired ---- */
 
-bool rw_limit_reached(const Rewriter *r) {
+bool rewriter_limit_reached(const Rewriter *r) {
     return r->o->limit && *r->number >= r->o->limit;
 }
 
-bool rw_fired(Rewriter *r, size_t entry, size_t n, const Var *before,
-              const Var *after) {
+bool rewriter_fired(Rewriter *r, size_t entry, size_t n, const Var *before,
+                    const Var *after) {
     RewriteProfile *p = &r->db->entry.p[entry].profile;
     p->fired++;
     r->recent[r->fired++ % (sizeof r->recent / sizeof *r->recent)] = (uint16_t)entry;
@@ -171,7 +171,7 @@ static const char *recent_names(Rewriter *r, Str *names) {
     return str_text(names);
 }
 
-static bool over_budget(Rewriter *r, size_t entry) {
+static bool fail_over_budget(Rewriter *r, size_t entry) {
     Str names = STR(r->s);
     const RewriteEntry *e = &r->db->entry.p[entry].pub;
     fail(r->s, e->at, E_LIMIT,
@@ -184,7 +184,7 @@ static bool over_budget(Rewriter *r, size_t entry) {
 }
 
 /* The entry's result is a variable that earlier entries replaced by the one at hand. */
-static bool circle(Rewriter *r, size_t entry, Var result, Var v) {
+static bool fail_on_undo_circle(Rewriter *r, size_t entry, Var result, Var v) {
     Str names = STR(r->s);
     bool only_changed = false; /* a link is no replacement but a change of inputs */
     str_puts(&names, r->db->entry.p[entry].pub.name);
@@ -207,33 +207,33 @@ static bool circle(Rewriter *r, size_t entry, Var result, Var v) {
 
 /* What a rule tagged @fast makes may differ where there are infinities and nans: the
  * variable is compared so from then on. */
-static void allow_for(Rewriter *r, size_t entry, Var v) {
+static void loosen_comparison(Rewriter *r, size_t entry, Var v) {
     Approx how = APPROX_DEFAULT;
     how.allow_remove_inf = how.allow_remove_nan = true;
-    if (r->db->entry.p[entry].fast) graph_loosen(r->g, v, how);
+    if (r->db->entry.p[entry].fast) graph_loosen_approx(r->g, v, how);
 }
 
 /* Makes out[k] stand for the outputs of a. False when nothing changes. */
-static bool install(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
+static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
     Apply p = r->g->apply[a];
     bool changed = false;
     for (Var k = 0; k < p.nout; k++) {
-        Var v = p.out + k, x = rw_lead(r, out[k]);
+        Var v = p.out + k, x = rewriter_resolve(r, out[k]);
         if (out[k] == v) continue; /* it stays, or stands for another already */
         if (x == v) {
-            if (circle(r, entry, out[k], v)) return false;
+            if (fail_on_undo_circle(r, entry, out[k], v)) return false;
             continue;
         }
-        allow_for(r, entry, v);
+        loosen_comparison(r, entry, v);
         r->forward[v] = x;
         r->direct[v] = out[k];
         r->by[v] = (uint16_t)(entry + 1);
         r->uses[x] += r->uses[v];
-        if (!rw_fired(r, entry, 1, &v, &x)) return r->failed = true, false;
+        if (!rewriter_fired(r, entry, 1, &v, &x)) return r->failed = true, false;
         changed = r->dirty = true;
     }
     if (changed && ++r->db->entry.p[entry].spent > r->budget)
-        return over_budget(r, entry);
+        return fail_over_budget(r, entry);
     return changed;
 }
 
@@ -243,7 +243,7 @@ static bool try_rule(Rewriter *r, ApplyId a, const Rule *rule, Var *out) {
     size_t k = rule->lhs && rule->lhs->picks ? rule->lhs->out : 0;
     for (Var i = 0; i < p.nout; i++)
         out[i] = p.out + i;
-    if (k >= p.nout || rw_lead(r, out[k]) != out[k]) return false;
+    if (k >= p.nout || rewriter_resolve(r, out[k]) != out[k]) return false;
     Var x = rule_fire(r, rule, out[k]);
     if (x != VAR_NONE) out[k] = x;
     return x != VAR_NONE;
@@ -256,7 +256,7 @@ void rw_forget(Rewriter *r, size_t mark) {
 }
 
 static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
-    Entry *e = &r->db->entry.p[i];
+    DatabaseEntry *e = &r->db->entry.p[i];
     double start = r->o->profile ? rw_clock() : 0;
     uint32_t before = r->g->napply;
     size_t mark = diag_count(r->s);
@@ -267,10 +267,10 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
         hit = try_rule(r, a, e->rule, out);
     } else {
         hit = e->pass->node(r, a, out);
-        rw_grow(r);
+        rewriter_grow(r);
     }
     if (diag_failed(r->s, mark)) return r->failed = true, false;
-    hit = hit && install(r, a, i, out);
+    hit = hit && install_replacement(r, a, i, out);
     if (hit) r->db->entry.p[i].profile.nodes += (int64_t)(r->g->napply - before) - 1;
     if (r->o->profile) e->profile.seconds += rw_clock() - start;
     return hit;
@@ -279,7 +279,7 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
 static Kinds kinds_at(Rewriter *r, ApplyId a) {
     Kinds kinds = 0;
     for (size_t i = 0; i < r->g->apply[a].nin; i++) {
-        Var v = rw_in(r, a, i);
+        Var v = rewriter_input(r, a, i);
         ApplyId owner = var_owner(r->g, v);
         kinds |= owner != APPLY_NONE     ? kind_of_op(r->g->apply[owner].op)
                  : var_is_const(r->g, v) ? KIND_CONST
@@ -290,10 +290,10 @@ static Kinds kinds_at(Rewriter *r, ApplyId a) {
 
 /* Up to what replaces the Apply; a rule may do so with one output of several, and then
  * others with the rest. */
-static bool try_all(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
+static bool try_bucket(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
     bool hit = false;
     for (size_t i = 0; i < b->n && !r->failed; i++) {
-        Entry *e = &r->db->entry.p[b->p[i].entry];
+        DatabaseEntry *e = &r->db->entry.p[b->p[i].entry];
         if (hit && !e->rule) continue;
         e->profile.tried++;
         if (b->p[i].needs & ~kinds || !try_entry(r, a, b->p[i].entry)) continue;
@@ -305,49 +305,49 @@ static bool try_all(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
 
 static bool try_apply(Rewriter *r, ApplyId a) {
     if (atomic_load_explicit(session_expired(r->s), memory_order_relaxed) && !r->failed)
-        return r->failed = true, session_late(r->s, NOWHERE);
-    if (r->g->apply[a].serial || r->state[a] & FROZEN || rw_limit_reached(r))
+        return r->failed = true, session_fail_expired(r->s, NOWHERE);
+    if (r->g->apply[a].serial || r->state[a] & FROZEN || rewriter_limit_reached(r))
         return false;
     Kinds kinds = kinds_at(r, a);
-    if (try_all(r, a, kinds, &r->general)) return true;
+    if (try_bucket(r, a, kinds, &r->general)) return true;
     uint64_t k;
     if (r->failed ||
         !map_get(&r->bucket_of, (uint64_t)(uintptr_t)r->g->apply[a].op, &k))
         return false;
-    return try_all(r, a, kinds, &r->bucket.p[k]);
+    return try_bucket(r, a, kinds, &r->bucket.p[k]);
 }
 
 /* ---- the walk ---- */
 
 /* Goes to what v needs. True: the top of the stack has changed. */
-static bool go_to(Rewriter *r, Var v, ApplyId self) {
+static bool visit_maker(Rewriter *r, Var v, ApplyId self) {
     ApplyId a = var_owner(r->g, v);
-    if (a == APPLY_NONE || a == self || seen(r, a) == SEEN_DONE) return false;
-    if (seen(r, a) == SEEN_OPEN)
-        take_back(r);
+    if (a == APPLY_NONE || a == self || seen_state(r, a) == SEEN_DONE) return false;
+    if (seen_state(r, a) == SEEN_OPEN)
+        take_back_newest(r);
     else
-        push(r, a);
+        push_visit(r, a);
     return true;
 }
 
-static void finish(Rewriter *r) {
+static void finish_visit(Rewriter *r) {
     set_seen(r, r->stack.p[--r->stack.n].a, SEEN_DONE);
 }
 
 /* The inputs are done: brings the Apply up to date and tries the entries. */
-static void settle(Rewriter *r) {
+static void settle_visit(Rewriter *r) {
     Visit *f = &r->stack.p[r->stack.n - 1];
-    ApplyId a = f->a, b = renew(r, a);
+    ApplyId a = f->a, b = reintern_apply(r, a);
     f = &r->stack.p[r->stack.n - 1];
     if (b != a) {
-        if (seen(r, b) == SEEN_OPEN) {
-            take_back(r);
+        if (seen_state(r, b) == SEEN_OPEN) {
+            take_back_newest(r);
             return;
         }
         set_seen(r, a, SEEN_DONE);
         inherit_uses(r, a, b);
         f->a = b;
-        if (seen(r, b) == SEEN_DONE) {
+        if (seen_state(r, b) == SEEN_DONE) {
             r->stack.n--;
             return;
         }
@@ -356,84 +356,84 @@ static void settle(Rewriter *r) {
     f->renewed = true;
     f->next = 0;
     f->waiting = try_apply(r, b);
-    if (!f->waiting) finish(r);
+    if (!f->waiting) finish_visit(r);
 }
 
-static void step(Rewriter *r) {
+static void step_visit(Rewriter *r) {
     Visit *f = &r->stack.p[r->stack.n - 1];
     const Apply *p = &r->g->apply[f->a];
     if (f->waiting) {
         while (f->next < p->nout)
-            if (go_to(r, rw_lead(r, p->out + f->next++), f->a)) return;
-        finish(r);
+            if (visit_maker(r, rewriter_resolve(r, p->out + f->next++), f->a)) return;
+        finish_visit(r);
         return;
     }
     while (f->next < p->nin)
-        if (go_to(r, rw_in(r, f->a, f->next++), APPLY_NONE)) return;
-    settle(r);
+        if (visit_maker(r, rewriter_input(r, f->a, f->next++), APPLY_NONE)) return;
+    settle_visit(r);
 }
 
-static void walk(Rewriter *r, ApplyId a) {
-    if (a == APPLY_NONE || seen(r, a) != SEEN_NOT) return;
-    push(r, a);
+static void sweep_apply(Rewriter *r, ApplyId a) {
+    if (a == APPLY_NONE || seen_state(r, a) != SEEN_NOT) return;
+    push_visit(r, a);
     while (r->stack.n > 0 && !r->failed)
-        step(r);
+        step_visit(r);
 }
 
-static void walk_var(Rewriter *r, Var v) {
+static void sweep_var(Rewriter *r, Var v) {
     if (v == VAR_NONE || r->failed) return;
-    v = rw_lead(r, v);
+    v = rewriter_resolve(r, v);
     r->uses[v]++;
-    walk(r, var_owner(r->g, v));
+    sweep_apply(r, var_owner(r->g, v));
 }
 
-static void walk_roots(Rewriter *r) {
+static void sweep_roots(Rewriter *r) {
     const Graph *g = r->g;
     for (size_t i = 0; i < g->effects.n; i++)
-        if (!r->failed) walk(r, g->effects.p[i]);
+        if (!r->failed) sweep_apply(r, g->effects.p[i]);
     for (size_t i = 0; i < g->outputs.n; i++)
-        walk_var(r, g->outputs.p[i].var);
+        sweep_var(r, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        walk_var(r, g->updates.p[i].value);
-    walk_var(r, g->until);
+        sweep_var(r, g->updates.p[i].value);
+    sweep_var(r, g->until);
 }
 
 /* ---- uses, before a sweep ---- */
 
-static void need(Rewriter *r, Var v) {
+static void need_uses_of(Rewriter *r, Var v) {
     if (v == VAR_NONE) return;
-    v = rw_lead(r, v);
+    v = rewriter_resolve(r, v);
     ApplyId a = var_owner(r->g, v);
     if (a == APPLY_NONE || r->state[a] & COUNTED) return;
     count_uses(r, a);
     vec_push(r->s, &r->stack, ((Visit){.a = a}));
 }
 
-static void count_all(Rewriter *r) {
+static void count_all_uses(Rewriter *r) {
     const Graph *g = r->g;
     if (r->nvar) memset(r->uses, 0, r->nvar * sizeof *r->uses);
     for (size_t i = 0; i < g->effects.n; i++)
-        need(r, g->apply[g->effects.p[i]].out);
+        need_uses_of(r, g->apply[g->effects.p[i]].out);
     for (size_t i = 0; i < g->outputs.n; i++)
-        need(r, g->outputs.p[i].var);
+        need_uses_of(r, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        need(r, g->updates.p[i].value);
-    need(r, g->until);
+        need_uses_of(r, g->updates.p[i].value);
+    need_uses_of(r, g->until);
     while (r->stack.n > 0) {
         ApplyId a = r->stack.p[--r->stack.n].a;
         for (size_t i = 0; i < g->apply[a].nin; i++)
-            need(r, rw_in(r, a, i));
+            need_uses_of(r, rewriter_input(r, a, i));
     }
 }
 
 static void begin_sweep(Rewriter *r) {
     for (ApplyId a = 0; a < r->napply; a++)
         r->state[a] &= FROZEN;
-    if (r->uses_matter) count_all(r);
+    if (r->uses_matter) count_all_uses(r);
     r->sweeps++;
 }
 
-bool drive(Rewriter *r, double from, double to) {
+bool drive_stage(Rewriter *r, double from, double to) {
     double per_node = r->o->sweeps_per_node > 0 ? r->o->sweeps_per_node : PER_NODE;
     overlay_entries(r, from, to);
     r->budget = (uint64_t)(per_node * r->g->napply) + SLACK;
@@ -443,9 +443,9 @@ bool drive(Rewriter *r, double from, double to) {
     do {
         fired = r->fired;
         begin_sweep(r);
-        walk_roots(r);
+        sweep_roots(r);
         if (r->failed) return r->stack.n = 0, false;
-    } while (r->uses_matter && r->fired != fired && !rw_limit_reached(r));
+    } while (r->uses_matter && r->fired != fired && !rewriter_limit_reached(r));
     if (r->napply) memset(r->state, 0, r->napply);
     return true;
 }

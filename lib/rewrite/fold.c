@@ -5,7 +5,7 @@
 enum { MOST_BYTES = 1 << 20, FREE_GROWTH = 4096 };
 
 /* Bytes of a static tensor type, or -1. Values of plugins count as one number. */
-static int64_t type_bytes(const Type *t) {
+static int64_t static_type_bytes(const Type *t) {
     if (t->kind == TYPE_PLUGIN) return 8;
     int64_t n = t->kind == TYPE_TENSOR ? type_size(t) : -1, bytes;
     if (n < 0 || !i64_mul(n, (int64_t)dtype_size(t->dtype), &bytes)) return -1;
@@ -16,38 +16,38 @@ static int64_t type_bytes(const Type *t) {
 static bool inputs_const(Rewriter *r, const Apply *a, int64_t *bytes) {
     *bytes = 0;
     for (size_t i = 0; i < a->nin; i++) {
-        Var v = rw_lead(r, r->g->in[a->in + i]);
+        Var v = rewriter_resolve(r, r->g->in[a->in + i]);
         if (!var_is_const(r->g, v)) return false;
-        int64_t n = type_bytes(var_type(r->g, v));
+        int64_t n = static_type_bytes(var_type(r->g, v));
         *bytes += n > 0 ? n : 0;
     }
     return a->nin > 0;
 }
 
 /* What repeats or counts (arange, broadcast_to) is cheaper to make than to carry. */
-static bool results_fit(Rewriter *r, const Apply *a, int64_t in_bytes) {
+static bool folded_results_fit(Rewriter *r, const Apply *a, int64_t in_bytes) {
     int64_t total = 0;
     for (Var k = 0; k < a->nout; k++) {
-        int64_t n = type_bytes(var_type(r->g, a->out + k));
+        int64_t n = static_type_bytes(var_type(r->g, a->out + k));
         if (n < 0 || n > MOST_BYTES) return false;
         total += n;
     }
     return total <= MOST_BYTES && (total <= FREE_GROWTH || total <= 2 * in_bytes);
 }
 
-static bool calls_function(const Apply *a) {
+static bool has_function_prop(const Apply *a) {
     for (size_t i = 0; i < a->props->n; i++)
         if (a->props->p[i].kind == P_GRAPH) return true;
     return false;
 }
 
-static bool evaluate(Rewriter *r, const Apply *a, Value *out) {
+static bool evaluate_apply(Rewriter *r, const Apply *a, Value *out) {
     Graph *g = graph_new(r->s);
     Var *in = mem_alloc(r->s, (a->nin + a->nout) * sizeof *in);
     const Type **type = mem_alloc(r->s, a->nout * sizeof *type);
     for (size_t i = 0; i < a->nin; i++) {
-        Var v = rw_lead(r, r->g->in[a->in + i]);
-        in[i] = graph_const_again(g, r->g, v, false);
+        Var v = rewriter_resolve(r, r->g->in[a->in + i]);
+        in[i] = graph_share_const(g, r->g, v, false);
     }
     for (Var k = 0; k < a->nout; k++)
         type[k] = var_type(r->g, a->out + k);
@@ -63,7 +63,7 @@ static bool evaluate(Rewriter *r, const Apply *a, Value *out) {
 }
 
 /* Takes over the values. */
-static bool put_constants(Rewriter *r, const Apply *a, Value *value, Var *out) {
+static bool results_to_constants(Rewriter *r, const Apply *a, Value *value, Var *out) {
     bool ok = true;
     for (Var k = 0; k < a->nout; k++) {
         const Type *t = var_type(r->g, a->out + k);
@@ -85,7 +85,7 @@ static bool op_agrees(Rewriter *r, ApplyId id) {
     return view && op->fold_if(view, id);
 }
 
-bool fold_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_fold_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     int64_t bytes;
     if (a->op->fold == FOLD_NEVER || a->op->effect || r->nofold[id] ||
@@ -93,14 +93,15 @@ bool fold_pass(Rewriter *r, ApplyId id, Var *out) {
         return false;
     a = &r->g->apply[id];
     r->nofold[id] = 1; /* one way or the other it is not tried again */
-    if (!results_fit(r, a, bytes) || calls_function(a) || !services(r->s)->eval)
+    if (!folded_results_fit(r, a, bytes) || has_function_prop(a) ||
+        !services(r->s)->eval)
         return false;
     Apply own = *a;
     Value *value = mem_zalloc(r->s, own.nout, sizeof *value);
     size_t mark = diag_count(r->s);
-    bool ok = evaluate(r, &own, value);
+    bool ok = evaluate_apply(r, &own, value);
     if (!ok) rw_forget(r, mark);
-    ok = ok && put_constants(r, &own, value, out);
+    ok = ok && results_to_constants(r, &own, value, out);
     mem_free(value);
     return ok;
 }

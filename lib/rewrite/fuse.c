@@ -39,7 +39,7 @@ typedef struct Fuse {
 
 /* ---- shapes ---- */
 
-static bool has_unknown(const Type *t) {
+static bool has_unknown_dim(const Type *t) {
     for (int i = 0; i < t->ndim; i++)
         if (t->dim[i] == DIM_UNKNOWN) return true;
     return false;
@@ -50,7 +50,7 @@ static bool has_unknown(const Type *t) {
 static uint64_t shape_number(Fuse *f, Var v) {
     const Type *t = var_type(f->g, v);
     if (t->kind != TYPE_TENSOR) return UINT64_MAX - v;
-    if (has_unknown(t)) return (UINT64_C(1) << 32) | v;
+    if (has_unknown_dim(t)) return (UINT64_C(1) << 32) | v;
     return type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
 }
 
@@ -59,7 +59,7 @@ static uint64_t shape_number(Fuse *f, Var v) {
 static uint64_t result_shape(Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *to = var_type(f->g, a->out);
-    if (!has_unknown(to)) return shape_number(f, a->out);
+    if (!has_unknown_dim(to)) return shape_number(f, a->out);
     uint64_t shape = 0;
     bool found = false;
     for (size_t i = 0; i < a->nin; i++) {
@@ -96,7 +96,7 @@ static bool can_fuse(Fuse *f, ApplyId id) {
 
 /* ---- ranks ---- */
 
-static bool is_live(const Fuse *f, ApplyId id) {
+static bool fusible_is_live(const Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     for (Var k = 0; k < a->nout; k++)
         if (f->live[a->out + k]) return true;
@@ -104,16 +104,16 @@ static bool is_live(const Fuse *f, ApplyId id) {
 }
 
 /* May both stand in one group? The second uses v, which the first makes. */
-static bool joins(const Fuse *f, ApplyId maker, ApplyId user, Var v) {
+static bool can_share_group(const Fuse *f, ApplyId maker, ApplyId user, Var v) {
     return f->can[maker] && f->can[user] &&
            (!f->scope || f->scope[maker] == f->scope[user]) &&
            f->shape[v] == f->shape[f->g->apply[user].out];
 }
 
-static void rank_low(Fuse *f) {
+static void assign_low_ranks(Fuse *f) {
     for (ApplyId id = 0; id < f->g->napply; id++) {
         const Apply *a = &f->g->apply[id];
-        bool live = is_live(f, id);
+        bool live = fusible_is_live(f, id);
         for (Var k = 0; k < a->nout; k++)
             f->shape[a->out + k] = live && a->op->elemwise && a->nout == 1
                                        ? result_shape(f, id)
@@ -124,28 +124,28 @@ static void rank_low(Fuse *f) {
             Var v = apply_in(f->g, id)[i];
             ApplyId maker = var_owner(f->g, v);
             if (maker == APPLY_NONE) continue;
-            uint32_t least = f->rank[maker] + !joins(f, maker, id, v);
+            uint32_t least = f->rank[maker] + !can_share_group(f, maker, id, v);
             if (f->rank[id] < least) f->rank[id] = least;
         }
     }
 }
 
 /* How far an Apply or a group may rise, and the client there. */
-typedef struct Above {
+typedef struct LiftRoom {
     uint32_t most; /* the highest rank that its clients allow */
     uint32_t near; /* rank of the nearest client that could join */
     ApplyId client;
-} Above;
+} LiftRoom;
 
 static uint32_t find_set(Fuse *f, uint32_t x);
 
 /* own: the group that clients may be of, or NONE. */
-static void look_above(Fuse *f, ApplyId id, uint32_t own, Above *x) {
+static void look_at_clients(Fuse *f, ApplyId id, uint32_t own, LiftRoom *x) {
     Var v = f->g->apply[id].out;
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
         ApplyId user = f->clients.client[k];
         if (own != NONE && f->can[user] && find_set(f, user) == own) continue;
-        bool join = joins(f, id, user, v);
+        bool join = can_share_group(f, id, user, v);
         uint32_t most = f->rank[user] - !join;
         if (most < x->most) x->most = most;
         if (join && f->rank[user] < x->near) {
@@ -156,13 +156,14 @@ static void look_above(Fuse *f, ApplyId id, uint32_t own, Above *x) {
 }
 
 /* Is v needed beside `id` by something that is not in one group with its maker? */
-static bool is_kept(const Fuse *f, Var v, ApplyId id) {
+static bool is_needed_beside(const Fuse *f, Var v, ApplyId id) {
     ApplyId maker = var_owner(f->g, v);
     if (f->root[v]) return true;
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
         ApplyId user = f->clients.client[k];
         if (user == id) continue;
-        if (!joins(f, maker, user, v) || f->rank[user] != f->rank[maker]) return true;
+        if (!can_share_group(f, maker, user, v) || f->rank[user] != f->rank[maker])
+            return true;
     }
     return false;
 }
@@ -173,8 +174,8 @@ static size_t bytes_below(const Fuse *f, ApplyId id) {
     for (size_t i = 0; i < f->g->apply[id].nin; i++) {
         Var v = apply_in(f->g, id)[i];
         ApplyId maker = var_owner(f->g, v);
-        if (maker == APPLY_NONE || !joins(f, maker, id, v)) continue;
-        if (f->rank[maker] == f->rank[id] && !is_kept(f, v, id))
+        if (maker == APPLY_NONE || !can_share_group(f, maker, id, v)) continue;
+        if (f->rank[maker] == f->rank[id] && !is_needed_beside(f, v, id))
             bytes += dtype_size(var_type(f->g, v)->dtype);
     }
     return bytes;
@@ -182,10 +183,10 @@ static size_t bytes_below(const Fuse *f, ApplyId id) {
 
 static void lift_members(Fuse *f) {
     for (ApplyId id = f->g->napply; id-- > 0;) {
-        Above x = {NONE, NONE, APPLY_NONE};
+        LiftRoom x = {NONE, NONE, APPLY_NONE};
         Var v = f->g->apply[id].out;
         if (!f->can[id] || f->root[v]) continue;
-        look_above(f, id, NONE, &x);
+        look_at_clients(f, id, NONE, &x);
         if (x.client == APPLY_NONE || x.most < x.near || x.near <= f->rank[id])
             continue;
         if (bytes_below(f, id) <= dtype_size(var_type(f->g, v)->dtype))
@@ -199,7 +200,7 @@ static uint32_t find_set(Fuse *f, uint32_t x) {
     return x;
 }
 
-static void unite(Fuse *f, uint32_t x, uint32_t y) {
+static void unite_sets(Fuse *f, uint32_t x, uint32_t y) {
     x = find_set(f, x), y = find_set(f, y);
     if (x < y)
         f->set[y] = x;
@@ -215,26 +216,26 @@ static void unite_equal_ranks(Fuse *f) {
         for (size_t i = 0; i < f->g->apply[id].nin; i++) {
             Var v = apply_in(f->g, id)[i];
             ApplyId maker = var_owner(f->g, v);
-            if (maker != APPLY_NONE && joins(f, maker, id, v) &&
+            if (maker != APPLY_NONE && can_share_group(f, maker, id, v) &&
                 f->rank[maker] == f->rank[id])
-                unite(f, maker, id);
+                unite_sets(f, maker, id);
         }
     }
 }
 
 /* ---- members of groups ---- */
 
-typedef struct Groups {
+typedef struct FuseGroups {
     uint32_t n;
     uint32_t
         *first; /* members of group k: member[first[k] .. first[k + 1]), ascending */
     ApplyId *member;
-} Groups;
+} FuseGroups;
 
 /* Numbers the groups by their first member. */
-static Groups list_groups(Fuse *f) {
+static FuseGroups list_groups(Fuse *f) {
     uint32_t n = f->g->napply, *number = NEW_N(f->a, n, uint32_t);
-    Groups x = {0, NEW_N(f->a, n + 2, uint32_t), NULL};
+    FuseGroups x = {0, NEW_N(f->a, n + 2, uint32_t), NULL};
     for (ApplyId id = 0; id < n; id++) {
         if (!f->can[id]) continue;
         uint32_t root = find_set(f, id);
@@ -252,19 +253,19 @@ static Groups list_groups(Fuse *f) {
 
 /* ---- lifting ---- */
 
-static void lift_group(Fuse *f, const Groups *groups, uint32_t k) {
-    Above x = {NONE, NONE, APPLY_NONE};
+static void lift_group(Fuse *f, const FuseGroups *groups, uint32_t k) {
+    LiftRoom x = {NONE, NONE, APPLY_NONE};
     uint32_t own = find_set(f, groups->member[groups->first[k]]);
     for (uint32_t i = groups->first[k]; i < groups->first[k + 1]; i++)
-        look_above(f, groups->member[i], own, &x);
+        look_at_clients(f, groups->member[i], own, &x);
     if (x.client == APPLY_NONE || x.most < x.near) return;
     for (uint32_t i = groups->first[k]; i < groups->first[k + 1]; i++)
         f->rank[groups->member[i]] = x.near;
-    unite(f, own, x.client);
+    unite_sets(f, own, x.client);
 }
 
 /* Groups by falling rank: counted, then filled in. */
-static void lift_groups(Fuse *f, const Groups *groups) {
+static void lift_groups(Fuse *f, const FuseGroups *groups) {
     uint32_t top = 0;
     for (ApplyId id = 0; id < f->g->napply; id++)
         if (f->rank[id] > top) top = f->rank[id];
@@ -282,7 +283,7 @@ static void lift_groups(Fuse *f, const Groups *groups) {
 
 /* ---- chunks: what one function may hold ---- */
 
-static bool is_output(const Fuse *f, Var v) {
+static bool is_chunk_output(const Fuse *f, Var v) {
     if (f->root[v]) return true;
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
         if (f->mark[f->clients.client[k]] != f->chunk) return true;
@@ -292,7 +293,7 @@ static bool is_output(const Fuse *f, Var v) {
 /* ---- reductions ---- */
 
 /* Can `id`, which reads v, end the function that makes v? */
-static bool can_end(const Fuse *f, ApplyId id, Var v) {
+static bool can_end_group(const Fuse *f, ApplyId id, Var v) {
     const Apply *a = &f->g->apply[id];
     const Type *t = var_type(f->g, v);
     ApplyId maker = var_owner(f->g, v);
@@ -309,7 +310,7 @@ static ApplyId reduction_of(const Fuse *f, const ApplyId *member, uint32_t n) {
         uint32_t first = f->clients.first[v], last = f->clients.first[v + 1];
         bool alone = !f->root[v] && last - first == 1;
         for (uint32_t k = first; k < last; k++) {
-            if (!can_end(f, f->clients.client[k], v)) continue;
+            if (!can_end_group(f, f->clients.client[k], v)) continue;
             if (alone) return f->clients.client[k];
             if (found == APPLY_NONE) found = f->clients.client[k];
         }
@@ -317,7 +318,7 @@ static ApplyId reduction_of(const Fuse *f, const ApplyId *member, uint32_t n) {
     return found;
 }
 
-static bool stays_inside(const Fuse *f, Var v) {
+static bool is_inner_const(const Fuse *f, Var v) {
     const Tensor *t = var_const(f->g, v);
     return t && t->ndim == 0;
 }
@@ -334,31 +335,31 @@ static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
             Var v = f->g->in[a->in + k];
             ApplyId maker = var_owner(f->g, v);
             if (maker != APPLY_NONE && f->mark[maker] == f->chunk) continue;
-            if (f->seen[v] == f->chunk || stays_inside(f, v)) continue;
+            if (f->seen[v] == f->chunk || is_inner_const(f, v)) continue;
             f->seen[v] = f->chunk;
             nin++;
         }
-        nout += is_output(f, a->out);
+        nout += is_chunk_output(f, a->out);
     }
     return nin <= MOST_INPUTS && nout < MOST_OUTPUTS;
 }
 
 /* ---- the function ---- */
 
-static Sym numbered(Fuse *f, char letter, size_t k) {
+static Sym numbered_name(Fuse *f, char letter, size_t k) {
     char text[NUM_MAX + 1] = {letter};
     size_t n = num_write_uint(text + 1, k);
     return sym_n(f->g->s, text, n + 1);
 }
 
 /* v inside fn; the first time it becomes an input or a constant there. */
-static Var inside(Fuse *f, Graph *fn, Var v, Var *arg, size_t *narg) {
+static Var var_inside(Fuse *f, Graph *fn, Var v, Var *arg, size_t *narg) {
     if (f->seen[v] == f->chunk) return f->inner[v];
     f->seen[v] = f->chunk;
-    if (stays_inside(f, v)) {
-        f->inner[v] = graph_const_again(fn, f->g, v, true);
+    if (is_inner_const(f, v)) {
+        f->inner[v] = graph_share_const(fn, f->g, v, true);
     } else {
-        f->inner[v] = graph_input(fn, numbered(f, 'x', *narg), var_type(f->g, v));
+        f->inner[v] = graph_input(fn, numbered_name(f, 'x', *narg), var_type(f->g, v));
         arg[(*narg)++] = v;
     }
     return f->inner[v];
@@ -368,7 +369,7 @@ static void copy_member(Fuse *f, Graph *fn, ApplyId id, Var *arg, size_t *narg) 
     const Apply *a = &f->g->apply[id];
     Var in[MOST_INPUTS];
     for (size_t i = 0; i < a->nin; i++)
-        in[i] = inside(f, fn, apply_in(f->g, id)[i], arg, narg);
+        in[i] = var_inside(f, fn, apply_in(f->g, id)[i], arg, narg);
     const Type *t = var_type(f->g, a->out);
     f->inner[a->out] = graph_apply(fn, a->op, a->props, a->nin, in, 1, &t, true, false,
                                    f->g->origin[id]);
@@ -376,8 +377,8 @@ static void copy_member(Fuse *f, Graph *fn, ApplyId id, Var *arg, size_t *narg) 
 }
 
 /* Puts the call in place of the members' results. */
-static bool call_function(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_t nres,
-                          const Var *result) {
+static bool call_fused(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_t nres,
+                       const Var *result) {
     Rewriter *r = f->r;
     Var out[OUT_MAX];
     const Op *call = op_known(r->s, OP_CALL);
@@ -387,15 +388,16 @@ static bool call_function(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_
                          r->db->entry.p[r->current].name};
     if (!op_apply(&r->b, call, props_make(r->s, call, 1, &prop), narg, arg, out))
         return diag_rewind(r->s, mark), true;
-    rw_grow(r);
+    rewriter_grow(r);
     for (size_t k = 0; k < nres; k++)
         if (var_type(f->g, out[k]) != var_type(f->g, result[k])) return true;
     for (size_t k = 0; k < nres; k++)
         r->forward[result[k]] = out[k];
-    return rw_fired(r, r->current, nres, result, out);
+    return rewriter_fired(r, r->current, nres, result, out);
 }
 
-static bool make_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end) {
+static bool make_fused_function(Fuse *f, const ApplyId *member, uint32_t n,
+                                ApplyId end) {
     Var arg[MOST_INPUTS], result[MOST_OUTPUTS];
     size_t narg = 0, nres = 0;
     Graph *fn = graph_function_new(f->g->main, graph_function_name(f->g, "fused"));
@@ -410,22 +412,24 @@ static bool make_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId en
     for (uint32_t i = 0; i <= n; i++) {
         if (i == n && end == APPLY_NONE) break;
         Var v = f->g->apply[i < n ? member[i] : end].out;
-        if (!is_output(f, v)) continue;
-        vec_push(fn->s, &fn->outputs, ((Output){numbered(f, 'y', nres), f->inner[v]}));
+        if (!is_chunk_output(f, v)) continue;
+        vec_push(fn->s, &fn->outputs,
+                 ((Output){numbered_name(f, 'y', nres), f->inner[v]}));
         result[nres++] = v;
     }
     graph_trim(fn);
-    return call_function(f, fn, narg, arg, nres, result);
+    return call_fused(f, fn, narg, arg, nres, result);
 }
 
 /* Cuts a group, in order, into functions as large as the limits allow. */
 static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
-    for (uint32_t at = 0; at < n && !rw_limit_reached(f->r);) {
+    for (uint32_t at = 0; at < n && !rewriter_limit_reached(f->r);) {
         uint32_t k = n - at < MOST_OPS ? n - at : MOST_OPS;
         while (k > 1 && !chunk_fits(f, member + at, k))
             k = k * 3 / 4;
         ApplyId end = reduction_of(f, member + at, k);
-        if ((k > 1 || end != APPLY_NONE) && !make_function(f, member + at, k, end))
+        if ((k > 1 || end != APPLY_NONE) &&
+            !make_fused_function(f, member + at, k, end))
             return false;
         at += k;
     }
@@ -434,19 +438,19 @@ static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
 
 /* ---- the pass ---- */
 
-static void mark_root(Fuse *f, Var v) {
+static void mark_fuse_root(Fuse *f, Var v) {
     if (v != VAR_NONE) f->root[v] = 1;
 }
 
-static void mark_roots(Fuse *f) {
+static void mark_fuse_roots(Fuse *f) {
     const Graph *g = f->g;
     for (size_t i = 0; i < g->outputs.n; i++)
-        mark_root(f, g->outputs.p[i].var);
+        mark_fuse_root(f, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        mark_root(f, g->updates.p[i].value);
+        mark_fuse_root(f, g->updates.p[i].value);
     for (size_t i = 0; i < g->shared.n; i++)
-        mark_root(f, var_leafrec(g, g->shared.p[i])->init);
-    mark_root(f, g->until);
+        mark_fuse_root(f, var_leafrec(g, g->shared.p[i])->init);
+    mark_fuse_root(f, g->until);
 }
 
 static void fuse_open(Fuse *f, Rewriter *r) {
@@ -457,7 +461,7 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->root = NEW_N(f->a, g->nvar, uint8_t);
     f->shape = NEW_N(f->a, g->nvar, uint64_t);
     f->can = NEW_N(f->a, g->napply, uint8_t);
-    if (demand_is_lazy(g)) f->scope = demand_scopes(g, f->a, 0, NULL);
+    if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->a, 0, NULL);
     f->rank = NEW_N(f->a, g->napply, uint32_t);
     f->set = NEW_N(f->a, g->napply, uint32_t);
     f->mark = NEW_N(f->a, g->napply, uint32_t);
@@ -465,20 +469,20 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->inner = NEW_N(f->a, g->nvar, Var);
     for (Var v = 0; v < g->nvar; v++)
         if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);
-    mark_roots(f);
+    mark_fuse_roots(f);
 }
 
 bool fuse_pass(Rewriter *r) {
     if (!op_known(r->s, OP_CALL)) return true;
     Fuse f;
     fuse_open(&f, r);
-    rank_low(&f);
+    assign_low_ranks(&f);
     lift_members(&f);
     unite_equal_ranks(&f);
-    Groups low = list_groups(&f);
+    FuseGroups low = list_groups(&f);
     lift_groups(&f, &low);
     unite_equal_ranks(&f); /* lifting may have brought neighbours to one rank */
-    Groups groups = list_groups(&f);
+    FuseGroups groups = list_groups(&f);
     bool ok = true;
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = cut_group(&f, groups.member + groups.first[k],

@@ -12,51 +12,51 @@ enum { SIGN_DEPTH = 6, SMALL_CONST = 4096 };
 typedef bool Test1(Rewriter *r, Var x);
 typedef bool Test2(Rewriter *r, Var x, Var y);
 
-static DType dtype_of(Rewriter *r, Var x) {
+static DType tensor_dtype_of(Rewriter *r, Var x) {
     const Type *t = var_type(r->g, x);
     return t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
 }
 
 /* ---- kinds ---- */
 
-static bool is_float(Rewriter *r, Var x) {
-    return dtype_of(r, x) != DT_NONE && dtype_is_float(dtype_of(r, x));
+static bool is_float_tensor(Rewriter *r, Var x) {
+    return tensor_dtype_of(r, x) != DT_NONE && dtype_is_float(tensor_dtype_of(r, x));
 }
-static bool is_real(Rewriter *r, Var x) {
-    DType d = dtype_of(r, x);
+static bool is_real_tensor(Rewriter *r, Var x) {
+    DType d = tensor_dtype_of(r, x);
     return d != DT_NONE && !dtype_is_complex(d) && d != DT_BOOL;
 }
 static bool is_integer(Rewriter *r, Var x) {
-    return dtype_of(r, x) != DT_NONE && dtype_is_integer(dtype_of(r, x));
+    return tensor_dtype_of(r, x) != DT_NONE && dtype_is_integer(tensor_dtype_of(r, x));
 }
 static bool is_discrete(Rewriter *r, Var x) {
-    return dtype_of(r, x) != DT_NONE && dtype_is_discrete(dtype_of(r, x));
+    return tensor_dtype_of(r, x) != DT_NONE && dtype_is_discrete(tensor_dtype_of(r, x));
 }
 static bool is_signed(Rewriter *r, Var x) {
-    DType d = dtype_of(r, x);
+    DType d = tensor_dtype_of(r, x);
     return d != DT_NONE && dtype_kind(d) >= K_INT;
 }
 /* sum and prod of narrow integers and bools have a wider dtype. */
-static bool sum_keeps(Rewriter *r, Var x) {
-    DType d = dtype_of(r, x);
+static bool sum_keeps_dtype(Rewriter *r, Var x) {
+    DType d = tensor_dtype_of(r, x);
     return d != DT_NONE && (dtype_is_inexact(d) || d == DT_INT64 || d == DT_UINT64);
 }
 static bool is_complex(Rewriter *r, Var x) {
-    return dtype_of(r, x) != DT_NONE && dtype_is_complex(dtype_of(r, x));
+    return tensor_dtype_of(r, x) != DT_NONE && dtype_is_complex(tensor_dtype_of(r, x));
 }
 static bool is_bool(Rewriter *r, Var x) {
-    return dtype_of(r, x) == DT_BOOL;
+    return tensor_dtype_of(r, x) == DT_BOOL;
 }
 
 /* ---- shapes and uses ---- */
 
-static bool is_const(Rewriter *r, Var x) {
+static bool is_tensor_const(Rewriter *r, Var x) {
     return var_const(r->g, x) != NULL;
 }
 static bool is_scalar(Rewriter *r, Var x) {
     const Type *t = var_type(r->g, x);
     return t->kind == TYPE_TENSOR &&
-           (t->ndim == 0 || (is_const(r, x) && type_size(t) == 1));
+           (t->ndim == 0 || (is_tensor_const(r, x) && type_size(t) == 1));
 }
 static bool is_matrix(Rewriter *r, Var x) {
     const Type *t = var_type(r->g, x);
@@ -72,7 +72,7 @@ static bool is_static(Rewriter *r, Var x) {
 static bool has_one_client(Rewriter *r, Var x) {
     return r->uses[x] <= 1;
 }
-static bool same_shape(Rewriter *r, Var x, Var y) {
+static bool has_same_known_shape(Rewriter *r, Var x, Var y) {
     const Type *a = var_type(r->g, x), *b = var_type(r->g, y);
     if (a->kind != TYPE_TENSOR || b->kind != TYPE_TENSOR || a->ndim != b->ndim)
         return false;
@@ -80,14 +80,14 @@ static bool same_shape(Rewriter *r, Var x, Var y) {
         if (a->dim[i] != b->dim[i] || a->dim[i] == DIM_UNKNOWN) return false;
     return true;
 }
-static bool same_dtype(Rewriter *r, Var x, Var y) {
-    return dtype_of(r, x) == dtype_of(r, y);
+static bool has_same_dtype(Rewriter *r, Var x, Var y) {
+    return tensor_dtype_of(r, x) == tensor_dtype_of(r, y);
 }
 
 /* ---- elements of constants ---- */
 
 /* Does `ok` hold for every element of a real constant? Large ones are not looked at. */
-static bool all_elements(Rewriter *r, Var x, bool (*ok)(double)) {
+static bool holds_for_all_elements(Rewriter *r, Var x, bool (*ok)(double)) {
     const Tensor *t = var_const(r->g, x);
     if (!t || dtype_is_complex(t->dtype) || tensor_size(t) > SMALL_CONST) return false;
     for (int64_t i = 0; i < tensor_size(t); i++)
@@ -101,7 +101,7 @@ static bool above_zero(double v) {
 static bool not_below_zero(double v) {
     return v >= 0;
 }
-static bool not_zero(double v) {
+static bool is_number_not_zero(double v) {
     return v == v && v != 0;
 }
 static bool is_finite(double v) {
@@ -115,22 +115,22 @@ static const char *const nonnegative_ops[] = {"abs",  "square",  "sqrt",     "ex
                                               "exp2", "sigmoid", "softplus", "softmax",
                                               "erfc", "cosh",    "arccos",   NULL};
 
-static bool named(const Op *op, const char *const *names) {
+static bool is_op_named_in(const Op *op, const char *const *names) {
     for (size_t i = 0; names[i]; i++)
         if (strcmp(op->name, names[i]) == 0) return true;
     return false;
 }
 
-static bool nonnegative_at(Rewriter *r, Var x, int depth);
+static bool is_nonnegative_at(Rewriter *r, Var x, int depth);
 
-static bool both_nonnegative(Rewriter *r, const Apply *a, int depth) {
+static bool inputs_nonnegative(Rewriter *r, const Apply *a, int depth) {
     for (size_t i = 0; i < a->nin; i++)
-        if (!nonnegative_at(r, rw_lead(r, r->g->in[a->in + i]), depth + 1))
+        if (!is_nonnegative_at(r, rewriter_resolve(r, r->g->in[a->in + i]), depth + 1))
             return false;
     return true;
 }
 
-static bool nonnegative_op(Rewriter *r, const Apply *a, int depth) {
+static bool is_nonnegative_op(Rewriter *r, const Apply *a, int depth) {
     static const char *const keeps[] = {"add", "multiply",  "true_divide", "minimum",
                                         "sum", "mean",      "prod",        "max",
                                         "min", "transpose", "expand_dims", NULL};
@@ -138,40 +138,41 @@ static bool nonnegative_op(Rewriter *r, const Apply *a, int depth) {
     if (dtype_is_complex(d)) return false;
     /* Integers may wrap: only what can't. */
     if (dtype_is_integer(d) && dtype_kind(d) != K_UINT)
-        return op_is(r->s, a->op, OP_MINIMUM) && both_nonnegative(r, a, depth);
-    if (named(a->op, nonnegative_ops)) return true;
-    return named(a->op, keeps) && both_nonnegative(r, a, depth);
+        return op_is(r->s, a->op, OP_MINIMUM) && inputs_nonnegative(r, a, depth);
+    if (is_op_named_in(a->op, nonnegative_ops)) return true;
+    return is_op_named_in(a->op, keeps) && inputs_nonnegative(r, a, depth);
 }
 
-static bool nonnegative_at(Rewriter *r, Var x, int depth) {
-    DType d = dtype_of(r, x);
+static bool is_nonnegative_at(Rewriter *r, Var x, int depth) {
+    DType d = tensor_dtype_of(r, x);
     if (d == DT_NONE || depth > SIGN_DEPTH) return false;
     if (d == DT_BOOL || dtype_kind(d) == K_UINT || var_leaf(r->g, x) == LEAF_DIM)
         return true;
-    if (is_const(r, x)) return all_elements(r, x, not_below_zero);
+    if (is_tensor_const(r, x)) return holds_for_all_elements(r, x, not_below_zero);
     ApplyId a = var_owner(r->g, x);
     return a != APPLY_NONE && r->g->apply[a].nin <= 2 &&
-           nonnegative_op(r, &r->g->apply[a], depth);
+           is_nonnegative_op(r, &r->g->apply[a], depth);
 }
 
 static bool is_nonnegative(Rewriter *r, Var x) {
-    return nonnegative_at(r, x, 0);
+    return is_nonnegative_at(r, x, 0);
 }
 /* exp underflows to 0, so only constants are surely positive. */
 static bool is_positive(Rewriter *r, Var x) {
-    return all_elements(r, x, above_zero);
+    return holds_for_all_elements(r, x, above_zero);
 }
 static bool is_nonzero(Rewriter *r, Var x) {
-    return all_elements(r, x, not_zero);
+    return holds_for_all_elements(r, x, is_number_not_zero);
 }
 static bool is_finite_const(Rewriter *r, Var x) {
-    return is_discrete(r, x) || all_elements(r, x, is_finite);
+    return is_discrete(r, x) || holds_for_all_elements(r, x, is_finite);
 }
 
 /* ---- pairs of constants that may be gathered ---- */
 
 static bool pair_values(Rewriter *r, Var x, Var y, double *a, double *b) {
-    if (!rw_uniform(r, x) || !rw_uniform(r, y) || is_complex(r, x) || is_complex(r, y))
+    if (!rewriter_uniform(r, x) || !rewriter_uniform(r, y) || is_complex(r, x) ||
+        is_complex(r, y))
         return false;
     *a = tensor_f64(var_const(r->g, x), 0);
     *b = tensor_f64(var_const(r->g, y), 0);
@@ -179,7 +180,7 @@ static bool pair_values(Rewriter *r, Var x, Var y, double *a, double *b) {
 }
 
 /* Neither factor undoes the other, so that a*(b*x) and (a*b)*x overflow alike. */
-static bool gathers(Rewriter *r, Var x, Var y) {
+static bool factors_gather(Rewriter *r, Var x, Var y) {
     double a, b;
     if (!pair_values(r, x, y, &a, &b)) return false;
     if (is_discrete(r, x) && is_discrete(r, y)) return true;
@@ -190,47 +191,59 @@ static bool gathers(Rewriter *r, Var x, Var y) {
 }
 
 /* The product neither overflows nor loses digits to denormals. */
-static bool multiplies(Rewriter *r, Var x, Var y) {
+static bool product_is_safe(Rewriter *r, Var x, Var y) {
     double a, b;
     if (!pair_values(r, x, y, &a, &b)) return false;
     a = fabs(a), b = fabs(b);
-    double huge = dtype_of(r, x) == DT_FLOAT16 ? 100 : 1e12, tiny = 1 / huge;
+    double huge = tensor_dtype_of(r, x) == DT_FLOAT16 ? 100 : 1e12, tiny = 1 / huge;
     return a >= tiny && b >= tiny && a <= huge && b <= huge;
 }
 
 /* a*x and b*x can't cancel. */
-static bool same_sign(Rewriter *r, Var x, Var y) {
+static bool has_same_sign(Rewriter *r, Var x, Var y) {
     double a, b;
     if (!pair_values(r, x, y, &a, &b)) return false;
     if (is_discrete(r, x) && is_discrete(r, y)) return true;
     return isfinite(a) && isfinite(b) && a * b > 0 && fabs(a) <= 1e4 && fabs(b) <= 1e4;
 }
 
-static bool differs(Rewriter *r, Var x, Var y) {
+static bool vars_differ(Rewriter *r, Var x, Var y) {
     (void)r;
     return x != y;
 }
 
 /* ---- the table ---- */
 
-typedef struct TestRow {
+typedef struct GuardTest {
     const char *name;
     Test1 *one;
     Test2 *two;
-} TestRow;
-static const TestRow tests[] = {
-    {"const", is_const, NULL},         {"scalar", is_scalar, NULL},
-    {"vector", is_vector, NULL},       {"matrix", is_matrix, NULL},
-    {"static_shape", is_static, NULL}, {"single_use", has_one_client, NULL},
-    {"float", is_float, NULL},         {"real", is_real, NULL},
-    {"integer", is_integer, NULL},     {"discrete", is_discrete, NULL},
-    {"complex", is_complex, NULL},     {"signed", is_signed, NULL},
-    {"sum_keeps", sum_keeps, NULL},    {"bool", is_bool, NULL},
-    {"positive", is_positive, NULL},   {"nonnegative", is_nonnegative, NULL},
-    {"nonzero", is_nonzero, NULL},     {"finite", is_finite_const, NULL},
-    {"same_shape", NULL, same_shape},  {"same_dtype", NULL, same_dtype},
-    {"differs", NULL, differs},        {"gathers", NULL, gathers},
-    {"multiplies", NULL, multiplies},  {"same_sign", NULL, same_sign},
+} GuardTest;
+static const GuardTest tests[] = {
+    {"const", is_tensor_const, NULL},
+    {"scalar", is_scalar, NULL},
+    {"vector", is_vector, NULL},
+    {"matrix", is_matrix, NULL},
+    {"static_shape", is_static, NULL},
+    {"single_use", has_one_client, NULL},
+    {"float", is_float_tensor, NULL},
+    {"real", is_real_tensor, NULL},
+    {"integer", is_integer, NULL},
+    {"discrete", is_discrete, NULL},
+    {"complex", is_complex, NULL},
+    {"signed", is_signed, NULL},
+    {"sum_keeps", sum_keeps_dtype, NULL},
+    {"bool", is_bool, NULL},
+    {"positive", is_positive, NULL},
+    {"nonnegative", is_nonnegative, NULL},
+    {"nonzero", is_nonzero, NULL},
+    {"finite", is_finite_const, NULL},
+    {"same_shape", NULL, has_same_known_shape},
+    {"same_dtype", NULL, has_same_dtype},
+    {"differs", NULL, vars_differ},
+    {"gathers", NULL, factors_gather},
+    {"multiplies", NULL, product_is_safe},
+    {"same_sign", NULL, has_same_sign},
 };
 enum { NTESTS = sizeof tests / sizeof *tests };
 const char *guard_name(size_t i) {
@@ -252,7 +265,7 @@ size_t guard_arity(int test) {
 }
 
 bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part) {
-    const TestRow *t = &tests[g->test];
+    const GuardTest *t = &tests[g->test];
     Var x = part != VAR_NONE ? part : m->var[g->arg[0]->hole];
     return t->two ? t->two(r, x, m->var[g->arg[1]->hole]) : t->one(r, x);
 }

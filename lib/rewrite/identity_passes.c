@@ -6,42 +6,43 @@
 
 /* ---- small helpers for all passes ---- */
 
-const Prop *rw_prop(Rewriter *r, const Apply *a, const char *name) {
+const Prop *rewriter_prop(Rewriter *r, const Apply *a, const char *name) {
     return op_prop(r->s, a->op, a->props, name);
 }
 
-Var rw_apply(Rewriter *r, const Op *op, const Props *props, size_t nin, const Var *in) {
+Var rewriter_apply(Rewriter *r, const Op *op, const Props *props, size_t nin,
+                   const Var *in) {
     size_t mark = diag_count(r->s);
     Var v = op_apply1(&r->b, op, props, nin, in);
-    rw_grow(r);
+    rewriter_grow(r);
     if (v == VAR_NONE) rw_forget(r, mark);
     return v;
 }
 
-bool rw_int_const(Rewriter *r, Var v, int64_t *i) {
+bool rewriter_int_const(Rewriter *r, Var v, int64_t *i) {
     const Tensor *t = var_const(r->g, v);
     if (!t || !dtype_is_integer(t->dtype) || tensor_size(t) != 1) return false;
     *i = tensor_i64(t, 0);
     return true;
 }
 
-static bool is_tensor(const Type *t) {
+static bool is_tensor_type(const Type *t) {
     return t->kind == TYPE_TENSOR;
 }
 
-static bool all_dims_told(const Type *t) {
+static bool has_known_dims(const Type *t) {
     for (int i = 0; i < t->ndim; i++)
         if (t->dim[i] == DIM_UNKNOWN) return false;
     return true;
 }
 
 /* The same shape at every run, as types tell. */
-static bool same_told(const Type *a, const Type *b) {
-    return a == b && is_tensor(a) && all_dims_told(a);
+static bool is_same_known_type(const Type *a, const Type *b) {
+    return a == b && is_tensor_type(a) && has_known_dims(a);
 }
 
 /* v in the Apply's place, by its number: making v may have moved the Applies. */
-static bool becomes(Rewriter *r, Var v, ApplyId id, Var *out) {
+static bool replace_by(Rewriter *r, Var v, ApplyId id, Var *out) {
     if (v == VAR_NONE ||
         !type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, v)))
         return false;
@@ -53,10 +54,10 @@ static bool becomes(Rewriter *r, Var v, ApplyId id, Var *out) {
 
 /* The other is one that this sweep has come by already, so that it is needed, and of
  * two the same one stays whatever comes later. */
-bool swapped_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_swapped_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     if (!a->op->comm || a->op->uneven || a->nin != 2) return false;
-    Var in[] = {rw_in(r, id, 1), rw_in(r, id, 0)};
+    Var in[] = {rewriter_input(r, id, 1), rewriter_input(r, id, 0)};
     if (in[0] == in[1]) return false;
     ApplyId b = graph_equal_apply(r->g, a->op, a->props, 2, in);
     if (b == APPLY_NONE || (r->state[b] & SEEN) != SEEN_DONE) return false;
@@ -71,18 +72,18 @@ bool swapped_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- specify_shape, slices ---- */
 
-bool specify_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_specify_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    Var x = rw_in(r, id, 0);
-    return same_told(var_type(r->g, x), var_type(r->g, a->out)) &&
-           becomes(r, x, id, out);
+    Var x = rewriter_input(r, id, 0);
+    return is_same_known_type(var_type(r->g, x), var_type(r->g, a->out)) &&
+           replace_by(r, x, id, out);
 }
 
-bool slice_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_slice_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    const char *index = sym_text(r->s, rw_prop(r, a, "index")->sym);
+    const char *index = sym_text(r->s, rewriter_prop(r, a, "index")->sym);
     if (a->nin != 1 || index[strspn(index, ":,. ")]) return false;
-    return becomes(r, rw_in(r, id, 0), id, out);
+    return replace_by(r, rewriter_input(r, id, 0), id, out);
 }
 
 /* ---- casts ---- */
@@ -93,7 +94,7 @@ static size_t exact_bytes(DType real) {
 }
 
 /* Is every value of dtype a one of b? */
-static bool loses_nothing(DType a, DType b) {
+static bool cast_is_lossless(DType a, DType b) {
     DKind ka = dtype_kind(a), kb = dtype_kind(b);
     if (a == b || ka == K_BOOL) return true;
     if (ka > kb) return false;
@@ -104,34 +105,34 @@ static bool loses_nothing(DType a, DType b) {
     return dtype_size(a) <= exact_bytes(real);
 }
 
-bool cast_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_cast_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const Type *to = var_type(r->g, a->out);
-    Var x = rw_in(r, id, 0);
-    if (var_type(r->g, x)->dtype == to->dtype) return becomes(r, x, id, out);
-    const Apply *inner = rw_owner(r, x, a->op);
+    Var x = rewriter_input(r, id, 0);
+    if (var_type(r->g, x)->dtype == to->dtype) return replace_by(r, x, id, out);
+    const Apply *inner = rewriter_owner(r, x, a->op);
     if (!inner) return false;
-    Var y = rw_lead(r, r->g->in[inner->in]);
+    Var y = rewriter_resolve(r, r->g->in[inner->in]);
     DType from = var_type(r->g, y)->dtype, mid = var_type(r->g, x)->dtype;
-    if (!loses_nothing(from, mid)) return false;
+    if (!cast_is_lossless(from, mid)) return false;
     /* Floats to integers out of range are the machine's matter: not by another way. */
     if (dtype_is_inexact(mid) && dtype_is_discrete(to->dtype) && to->dtype != from &&
         dtype_is_discrete(from))
         return false;
-    y = cast_to(&r->b, y, to->dtype);
-    rw_grow(r);
-    return becomes(r, y, id, out);
+    y = op_cast_to(&r->b, y, to->dtype);
+    rewriter_grow(r);
+    return replace_by(r, y, id, out);
 }
 
 /* ---- reshape ---- */
 
-static int by_dim(const void *a, const void *b) {
+static int compare_dim_values(const void *a, const void *b) {
     Dim x = *(const Dim *)a, y = *(const Dim *)b;
     return (x > y) - (x < y);
 }
 
 /* Do both types surely have the same number of elements? */
-static bool same_count(const Type *a, const Type *b) {
+static bool has_same_size(const Type *a, const Type *b) {
     Dim name[2][MAX_NDIM];
     int n[2] = {0, 0};
     int64_t known[2] = {1, 1};
@@ -146,29 +147,29 @@ static bool same_count(const Type *a, const Type *b) {
                 return false;
         }
     if (n[0] != n[1] || known[0] != known[1]) return false;
-    qsort(name[0], (size_t)n[0], sizeof(Dim), by_dim);
-    qsort(name[1], (size_t)n[1], sizeof(Dim), by_dim);
+    qsort(name[0], (size_t)n[0], sizeof(Dim), compare_dim_values);
+    qsort(name[1], (size_t)n[1], sizeof(Dim), compare_dim_values);
     return n[0] == 0 || memcmp(name[0], name[1], (size_t)n[0] * sizeof(Dim)) == 0;
 }
 
-bool reshape_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_reshape_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    Var x = rw_in(r, id, 0);
-    if (same_told(var_type(r->g, x), var_type(r->g, a->out)))
-        return becomes(r, x, id, out);
-    const Apply *inner = rw_owner(r, x, a->op);
+    Var x = rewriter_input(r, id, 0);
+    if (is_same_known_type(var_type(r->g, x), var_type(r->g, a->out)))
+        return replace_by(r, x, id, out);
+    const Apply *inner = rewriter_owner(r, x, a->op);
     if (!inner) return false;
-    Var y = rw_lead(r, r->g->in[inner->in]);
-    if (!same_count(var_type(r->g, y), var_type(r->g, x))) return false;
-    Var in[] = {y, rw_in(r, id, 1)};
-    Var v = rw_apply(r, a->op, NULL, 2, in);
-    return becomes(r, v, id, out);
+    Var y = rewriter_resolve(r, r->g->in[inner->in]);
+    if (!has_same_size(var_type(r->g, y), var_type(r->g, x))) return false;
+    Var in[] = {y, rewriter_input(r, id, 1)};
+    Var v = rewriter_apply(r, a->op, NULL, 2, in);
+    return replace_by(r, v, id, out);
 }
 
 /* ---- transpose ---- */
 
-static void permutation(Rewriter *r, const Apply *a, int ndim, int64_t *axes) {
-    const Prop *p = rw_prop(r, a, "axes");
+static void transpose_axes(Rewriter *r, const Apply *a, int ndim, int64_t *axes) {
+    const Prop *p = rewriter_prop(r, a, "axes");
     for (int i = 0; i < ndim; i++) {
         int64_t k = p->kind == P_INTS && p->ints.n == (size_t)ndim ? p->ints.p[i]
                                                                    : ndim - 1 - i;
@@ -176,64 +177,64 @@ static void permutation(Rewriter *r, const Apply *a, int ndim, int64_t *axes) {
     }
 }
 
-static bool is_identity(int ndim, const int64_t *axes) {
+static bool is_identity_axes(int ndim, const int64_t *axes) {
     for (int i = 0; i < ndim; i++)
         if (axes[i] != i) return false;
     return true;
 }
 
-bool transpose_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_transpose_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    Var x = rw_in(r, id, 0);
+    Var x = rewriter_input(r, id, 0);
     int ndim = var_type(r->g, x)->ndim;
     int64_t outer[MAX_NDIM], inner[MAX_NDIM], both[MAX_NDIM];
-    permutation(r, a, ndim, outer);
-    if (is_identity(ndim, outer)) return becomes(r, x, id, out);
-    const Apply *b = rw_owner(r, x, a->op);
+    transpose_axes(r, a, ndim, outer);
+    if (is_identity_axes(ndim, outer)) return replace_by(r, x, id, out);
+    const Apply *b = rewriter_owner(r, x, a->op);
     if (!b) return false;
-    permutation(r, b, ndim, inner);
+    transpose_axes(r, b, ndim, inner);
     for (int i = 0; i < ndim; i++)
         both[i] = inner[outer[i]];
-    Var y = rw_lead(r, r->g->in[b->in]);
-    if (is_identity(ndim, both)) return becomes(r, y, id, out);
+    Var y = rewriter_resolve(r, r->g->in[b->in]);
+    if (is_identity_axes(ndim, both)) return replace_by(r, y, id, out);
     PropArg arg = {"axes", PROP_INTS(both, (size_t)ndim)};
-    Var v = rw_apply(r, a->op, props_make(r->s, a->op, 1, &arg), 1, &y);
-    return becomes(r, v, id, out);
+    Var v = rewriter_apply(r, a->op, props_make(r->s, a->op, 1, &arg), 1, &y);
+    return replace_by(r, v, id, out);
 }
 
 /* ---- broadcast_to ---- */
 
 /* expand_dims that only puts dims in front, which broadcasting does by itself. */
-static bool adds_leading(Rewriter *r, const Apply *a) {
+static bool expands_leading_dims(Rewriter *r, const Apply *a) {
     if (!op_is(r->s, a->op, OP_EXPAND_DIMS)) return false;
-    const Prop *axis = rw_prop(r, a, "axis");
+    const Prop *axis = rewriter_prop(r, a, "axis");
     for (size_t i = 0; axis->kind == P_INTS && i < axis->ints.n; i++)
         if (axis->ints.p[i] != (int64_t)i) return false;
     return axis->kind == P_INTS;
 }
 
-bool broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_broadcast_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    Var x = rw_in(r, id, 0);
+    Var x = rewriter_input(r, id, 0);
     ApplyId maker = var_owner(r->g, x);
-    if (maker != APPLY_NONE && adds_leading(r, &r->g->apply[maker])) {
-        Var in[] = {rw_in(r, maker, 0), rw_in(r, id, 1)};
-        return becomes(r, rw_apply(r, a->op, NULL, 2, in), id, out);
+    if (maker != APPLY_NONE && expands_leading_dims(r, &r->g->apply[maker])) {
+        Var in[] = {rewriter_input(r, maker, 0), rewriter_input(r, id, 1)};
+        return replace_by(r, rewriter_apply(r, a->op, NULL, 2, in), id, out);
     }
     const Type *to = var_type(r->g, a->out), *from = var_type(r->g, x);
-    if (same_told(from, to)) return becomes(r, x, id, out);
-    const Apply *inner = rw_owner(r, x, a->op);
+    if (is_same_known_type(from, to)) return replace_by(r, x, id, out);
+    const Apply *inner = rewriter_owner(r, x, a->op);
     if (!inner || !dims_fit(from, to)) return false;
-    Var in[] = {rw_lead(r, r->g->in[inner->in]), rw_in(r, id, 1)};
+    Var in[] = {rewriter_resolve(r, r->g->in[inner->in]), rewriter_input(r, id, 1)};
     if (!dims_fit(var_type(r->g, in[0]), from)) return false;
-    Var v = rw_apply(r, a->op, NULL, 2, in);
-    return becomes(r, v, id, out);
+    Var v = rewriter_apply(r, a->op, NULL, 2, in);
+    return replace_by(r, v, id, out);
 }
 
 /* ---- reductions ---- */
 
 static bool reduced_axes(Rewriter *r, const Apply *a, int ndim, bool flag[MAX_NDIM]) {
-    const Prop *p = rw_prop(r, a, "axis");
+    const Prop *p = rewriter_prop(r, a, "axis");
     if (p->kind != P_NONE && p->kind != P_INTS) return false;
     for (int i = 0; i < ndim; i++)
         flag[i] = p->kind == P_NONE;
@@ -253,12 +254,12 @@ static const Prop *prop_or_null(Rewriter *r, const Apply *a, const char *name) {
     return NULL;
 }
 
-static bool keeps_dims(Rewriter *r, const Apply *a) {
+static bool has_keepdims(Rewriter *r, const Apply *a) {
     const Prop *p = prop_or_null(r, a, "keepdims");
     return p && p->i;
 }
 
-static bool over_ones(const Type *t, const bool *flag) {
+static bool reduces_ones_only(const Type *t, const bool *flag) {
     for (int i = 0; i < t->ndim; i++)
         if (flag[i] && t->dim[i] != 1) return false;
     return true;
@@ -267,19 +268,19 @@ static bool over_ones(const Type *t, const bool *flag) {
 /* Over axes of size 1: the input, without them unless they are kept. */
 static bool reduce_ones(Rewriter *r, ApplyId id, const bool *flag, Var *out) {
     const Apply *a = &r->g->apply[id];
-    Var x = rw_in(r, id, 0);
+    Var x = rewriter_input(r, id, 0);
     const Type *t = var_type(r->g, x);
     if (t->dtype != var_type(r->g, a->out)->dtype) return false;
     int64_t axis[MAX_NDIM];
     size_t n = 0;
     for (int i = 0; i < t->ndim; i++)
         if (flag[i]) axis[n++] = i;
-    if (n == 0 || keeps_dims(r, a)) return becomes(r, x, id, out);
+    if (n == 0 || has_keepdims(r, a)) return replace_by(r, x, id, out);
     const Op *squeeze = op_known(r->s, OP_SQUEEZE);
     if (!squeeze) return false;
     PropArg arg = {"axis", PROP_INTS(axis, n)};
-    Var v = rw_apply(r, squeeze, props_make(r->s, squeeze, 1, &arg), 1, &x);
-    return becomes(r, v, id, out);
+    Var v = rewriter_apply(r, squeeze, props_make(r->s, squeeze, 1, &arg), 1, &x);
+    return replace_by(r, v, id, out);
 }
 
 /* Axes of y that a reduction over inner's, then (of what is left) outer's axes takes.
@@ -296,52 +297,53 @@ static size_t joined_axes(const bool *inner, const bool *outer, int ndim, bool k
 }
 
 static bool reduce_twice(Rewriter *r, ApplyId id, const bool *outer, Var *out) {
-    const Apply *a = &r->g->apply[id], *b = rw_owner(r, rw_in(r, id, 0), a->op);
-    if (!b || keeps_dims(r, a) != keeps_dims(r, b)) return false;
+    const Apply *a = &r->g->apply[id],
+                *b = rewriter_owner(r, rewriter_input(r, id, 0), a->op);
+    if (!b || has_keepdims(r, a) != has_keepdims(r, b)) return false;
     const Prop *da = prop_or_null(r, a, "dtype"), *db = prop_or_null(r, b, "dtype");
     if (da && (da->kind != db->kind || da->i != db->i)) return false;
-    Var y = rw_lead(r, r->g->in[b->in]);
+    Var y = rewriter_resolve(r, r->g->in[b->in]);
     int ndim = var_type(r->g, y)->ndim;
     bool inner[MAX_NDIM];
     int64_t axis[MAX_NDIM];
     bool padded[MAX_NDIM + 1] = {false};
     memcpy(padded, outer, sizeof(bool) * (size_t)var_type(r->g, b->out)->ndim);
     if (!reduced_axes(r, b, ndim, inner)) return false;
-    size_t n = joined_axes(inner, padded, ndim, keeps_dims(r, a), axis);
+    size_t n = joined_axes(inner, padded, ndim, has_keepdims(r, a), axis);
     PropArg arg[] = {{"axis", PROP_INTS(axis, n)},
-                     {"keepdims", PROP_BOOL(keeps_dims(r, a))},
+                     {"keepdims", PROP_BOOL(has_keepdims(r, a))},
                      {"dtype", da ? *da : (Prop){.kind = P_NONE}}};
-    Var v = rw_apply(r, a->op, props_make(r->s, a->op, da ? 3 : 2, arg), 1, &y);
-    return becomes(r, v, id, out);
+    Var v = rewriter_apply(r, a->op, props_make(r->s, a->op, da ? 3 : 2, arg), 1, &y);
+    return replace_by(r, v, id, out);
 }
 
-bool reduce_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_reduce_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    const Type *t = var_type(r->g, rw_in(r, id, 0));
+    const Type *t = var_type(r->g, rewriter_input(r, id, 0));
     bool flag[MAX_NDIM] = {false};
-    if (!is_tensor(t) || !reduced_axes(r, a, t->ndim, flag)) return false;
-    if (over_ones(t, flag)) return reduce_ones(r, id, flag, out);
+    if (!is_tensor_type(t) || !reduced_axes(r, a, t->ndim, flag)) return false;
+    if (reduces_ones_only(t, flag)) return reduce_ones(r, id, flag, out);
     return !op_is(r->s, a->op, OP_MEAN) && reduce_twice(r, id, flag, out);
 }
 
 /* ---- concatenate ---- */
 
-bool concat_pass(Rewriter *r, ApplyId id, Var *out) {
+bool rewrite_concat_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const Type *to = var_type(r->g, a->out);
-    const Prop *p = rw_prop(r, a, "axis");
+    const Prop *p = rewriter_prop(r, a, "axis");
     if (p->kind != P_INT || p->i < 0 || p->i >= to->ndim) return false;
     Var *in = mem_alloc(r->s, a->nin * sizeof *in);
     size_t n = 0, nin = a->nin;
     for (size_t i = 0; i < nin; i++) {
-        Var v = rw_in(r, id, i);
+        Var v = rewriter_input(r, id, i);
         if (var_type(r->g, v)->dim[p->i] != 0) in[n++] = v;
     }
     bool hit = false;
     if (n == 1)
-        hit = becomes(r, in[0], id, out);
+        hit = replace_by(r, in[0], id, out);
     else if (n > 1 && n < nin)
-        hit = becomes(r, rw_apply(r, a->op, a->props, n, in), id, out);
+        hit = replace_by(r, rewriter_apply(r, a->op, a->props, n, in), id, out);
     mem_free(in);
     return hit;
 }

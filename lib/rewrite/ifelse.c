@@ -18,48 +18,51 @@ static int known_condition(Rewriter *r, Var condition) {
 }
 
 /* A value of a branch that is itself an ifelse of the same condition: what it takes. */
-static Var taken(Rewriter *r, const Op *op, Var condition, Var v, bool then) {
-    const Apply *a = rw_owner(r, v, op);
-    if (!a || rw_lead(r, r->g->in[a->in]) != condition) return v;
-    return rw_lead(r, r->g->in[a->in + 1 + (v - a->out) + (then ? 0 : a->nout)]);
+static Var branch_taken(Rewriter *r, const Op *op, Var condition, Var v, bool then) {
+    const Apply *a = rewriter_owner(r, v, op);
+    if (!a || rewriter_resolve(r, r->g->in[a->in]) != condition) return v;
+    return rewriter_resolve(r,
+                            r->g->in[a->in + 1 + (v - a->out) + (then ? 0 : a->nout)]);
 }
 
-static bool simpler_branches(Rewriter *r, ApplyId id, Var *out) {
+static bool simplify_branches(Rewriter *r, ApplyId id, Var *out) {
     Apply a = r->g->apply[id];
     Var few[17], *in = a.nin <= 17 ? few : mem_alloc(r->s, a.nin * sizeof *in);
     bool changed = false, typed = true;
-    in[0] = rw_in(r, id, 0);
+    in[0] = rewriter_input(r, id, 0);
     for (size_t k = 1; k < a.nin; k++) {
-        Var v = rw_in(r, id, k);
-        in[k] = taken(r, a.op, in[0], v, k <= a.nout);
+        Var v = rewriter_input(r, id, k);
+        in[k] = branch_taken(r, a.op, in[0], v, k <= a.nout);
         changed |= in[k] != v;
         typed = typed && type_keeps(var_type(r->g, v), var_type(r->g, in[k]));
     }
     size_t mark = diag_count(r->s);
     bool ok = changed && typed && op_apply(&r->b, a.op, a.props, a.nin, in, out);
     diag_rewind(r->s, mark);
-    rw_grow(r);
+    rewriter_grow(r);
     if (in != few) mem_free(in);
     return ok;
 }
 
-bool branch_pass(Rewriter *r, ApplyId id, Var *out) {
+bool ifelse_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    int holds = known_condition(r, rw_in(r, id, 0));
+    int holds = known_condition(r, rewriter_input(r, id, 0));
     bool same = true;
     for (size_t k = 0; k < a->nout; k++) {
-        Var x = rw_in(r, id, 1 + k), y = rw_in(r, id, 1 + a->nout + k);
+        Var x = rewriter_input(r, id, 1 + k),
+            y = rewriter_input(r, id, 1 + a->nout + k);
         out[k] = holds == 0 ? y : x;
         same &= x == y;
         if (!type_keeps(var_type(r->g, a->out + (Var)k), var_type(r->g, out[k])))
             return false;
     }
-    return holds >= 0 || same || simpler_branches(r, id, out);
+    return holds >= 0 || same || simplify_branches(r, id, out);
 }
 
 /* ---- results that nothing uses: their values would be computed in vain ---- */
 
-static bool drop_results(Rewriter *r, ApplyId id, const uint8_t *live, uint32_t used) {
+static bool drop_unused_results(Rewriter *r, ApplyId id, const uint8_t *live,
+                                uint32_t used) {
     Apply a = r->g->apply[id];
     Var *in = mem_alloc(r->s, (1 + 2 * (size_t)a.nout) * sizeof *in);
     size_t n = 1;
@@ -71,25 +74,25 @@ static bool drop_results(Rewriter *r, ApplyId id, const uint8_t *live, uint32_t 
     r->b.from = (Origin){r->g->origin[id].at, r->db->entry.p[r->current].name};
     bool ok = n == 1 + 2 * (size_t)used && op_apply(&r->b, a.op, a.props, n, in, out);
     diag_rewind(r->s, mark);
-    rw_grow(r);
+    rewriter_grow(r);
     for (Var k = 0, j = 0; ok && k < a.nout; k++) {
         if (!live[a.out + k]) continue;
         before[j] = a.out + k;
         r->forward[a.out + k] = out[j++];
     }
     mem_free(in);
-    return !ok || rw_fired(r, r->current, used, before, out);
+    return !ok || rewriter_fired(r, r->current, used, before, out);
 }
 
 /* In a branch an effect may hang on a result that nothing reads. */
-static bool any_conditional(const Rewriter *r) {
+static bool has_conditional_effect(const Rewriter *r) {
     for (size_t i = 0; r->conditional && i < r->g->effects.n; i++)
         if (r->conditional[i]) return true;
     return false;
 }
 
-bool branch_results_pass(Rewriter *r) {
-    if (any_conditional(r)) return true;
+bool ifelse_results_pass(Rewriter *r) {
+    if (has_conditional_effect(r)) return true;
     const Op *op = op_known(r->s, OP_IFELSE);
     Arena *a = arena_new(r->s);
     uint8_t *live = graph_live(r->g, a, ROOTS_RUN | ROOTS_INIT);
@@ -97,10 +100,10 @@ bool branch_results_pass(Rewriter *r) {
     for (ApplyId id = 0, n = r->g->napply; ok && id < n; id++) {
         const Apply *ap = &r->g->apply[id];
         uint32_t used = 0;
-        if (ap->op != op || rw_limit_reached(r)) continue;
+        if (ap->op != op || rewriter_limit_reached(r)) continue;
         for (Var k = 0; k < ap->nout; k++)
             used += live[ap->out + k];
-        if (used && used < ap->nout) ok = drop_results(r, id, live, used);
+        if (used && used < ap->nout) ok = drop_unused_results(r, id, live, used);
     }
     arena_free(a);
     return ok;
@@ -109,64 +112,64 @@ bool branch_results_pass(Rewriter *r) {
 /* ---- effects ---- */
 
 /* Remembers which effects only a branch needs. */
-void effects_note(Rewriter *r) {
+void ifelse_note_effects(Rewriter *r) {
     const Graph *g = r->g;
     mem_free(r->conditional);
     r->conditional = NULL;
-    if (!g->effects.n || !demand_is_lazy(g)) return;
+    if (!g->effects.n || !lazy_scope_any(g)) return;
     Arena *a = arena_new(r->s);
-    const bool *c = demand_conditional(g, a, demand_scopes(g, a, 0, NULL));
+    const bool *c = lazy_scope_conditional(g, a, lazy_scope_find(g, a, 0, NULL));
     r->conditional = mem_zalloc(r->s, g->effects.n, 1);
     for (size_t i = 0; i < g->effects.n; i++)
         r->conditional[i] = c[i];
     arena_free(a);
 }
 
-typedef struct Reach {
+typedef struct EffectReach {
     Rewriter *r;
     uint8_t *seen; /* by Apply */
     Vec(ApplyId) todo;
-} Reach;
+} EffectReach;
 
-static void reach_apply(Reach *x, ApplyId a) {
+static void reach_apply(EffectReach *x, ApplyId a) {
     if (a == APPLY_NONE || x->seen[a]) return;
     x->seen[a] = 1;
     vec_push(x->r->s, &x->todo, a);
 }
 
-static void reach(Reach *x, Var v) {
-    if (v != VAR_NONE) reach_apply(x, var_owner(x->r->g, rw_lead(x->r, v)));
+static void reach_var(EffectReach *x, Var v) {
+    if (v != VAR_NONE) reach_apply(x, var_owner(x->r->g, rewriter_resolve(x->r, v)));
 }
 
-static void reach_all(Reach *x) {
+static void reach_from_roots(EffectReach *x) {
     const Graph *g = x->r->g;
     for (size_t i = 0; i < g->outputs.n; i++)
-        reach(x, g->outputs.p[i].var);
+        reach_var(x, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        reach(x, g->updates.p[i].value);
+        reach_var(x, g->updates.p[i].value);
     for (size_t i = 0; i < g->shared.n; i++)
-        reach(x, var_leafrec(g, g->shared.p[i])->init);
-    reach(x, g->until);
+        reach_var(x, var_leafrec(g, g->shared.p[i])->init);
+    reach_var(x, g->until);
     for (size_t i = 0; i < g->kept.n; i++)
-        reach(x, g->kept.p[i]);
+        reach_var(x, g->kept.p[i]);
     for (size_t i = 0; i < g->effects.n; i++)
         if (!x->r->conditional[i]) reach_apply(x, g->effects.p[i]);
     while (x->todo.n) {
         ApplyId a = x->todo.p[--x->todo.n];
         for (size_t i = 0; i < g->apply[a].nin; i++)
-            reach(x, apply_in(g, a)[i]);
+            reach_var(x, apply_in(g, a)[i]);
     }
 }
 
 /* An effect whose branch is gone would else happen always. One of a function that has
  * none left is none. */
-void effects_drop(Rewriter *r) {
+void ifelse_drop_effects(Rewriter *r) {
     Graph *g = r->g;
-    Reach x = {.r = r};
-    demand_keep_unread(g, r->compacted, r->forward);
+    EffectReach x = {.r = r};
+    lazy_scope_keep_unread(g, r->compacted, r->forward);
     if (r->conditional) {
         x.seen = mem_zalloc(r->s, g->napply, 1);
-        reach_all(&x);
+        reach_from_roots(&x);
     }
     size_t n = 0;
     for (size_t i = 0; i < g->effects.n; i++) {
@@ -179,5 +182,5 @@ void effects_drop(Rewriter *r) {
     g->effects.n = n;
     mem_free(x.seen);
     vec_free(&x.todo);
-    if (changed) effects_note(r);
+    if (changed) ifelse_note_effects(r);
 }

@@ -7,7 +7,7 @@
 enum { MOST_APPLIES = 64, MOST_GROWTH = 1 << 20 };
 
 /* Calls of fused groups don't count: they come along, whatever was rewritten first. */
-static bool calls_any(const Graph *main, const Graph *fn) {
+static bool calls_unfused(const Graph *main, const Graph *fn) {
     for (ApplyId a = 0; a < fn->napply; a++)
         for (size_t i = 0; i < fn->apply[a].props->n; i++) {
             const Prop *p = &fn->apply[a].props->p[i];
@@ -22,11 +22,11 @@ static bool calls_any(const Graph *main, const Graph *fn) {
 static bool may_inline(const Graph *main, const Graph *fn) {
     return !fn->fused && fn->napply <= MOST_APPLIES && fn->effects.n == 0 &&
            fn->shared.n == 0 && fn->until == VAR_NONE && !fn->pullback &&
-           !fn->pushforward && !calls_any(main, fn);
+           !fn->pushforward && !calls_unfused(main, fn);
 }
 
 /* The arguments' types decide the function's dims: only where they are the inputs'. */
-static bool types_agree(const Graph *g, const Apply *a, const Graph *fn) {
+static bool call_types_agree(const Graph *g, const Apply *a, const Graph *fn) {
     if (a->nin != fn->inputs.n || a->nout != fn->outputs.n) return false;
     for (size_t i = 0; i < a->nin; i++)
         if (var_type(g, g->in[a->in + i]) != var_type(fn, fn->inputs.p[i]))
@@ -37,7 +37,7 @@ static bool types_agree(const Graph *g, const Apply *a, const Graph *fn) {
 }
 
 /* Puts fn's body in place of an Apply. */
-static bool put_body(Rewriter *r, ApplyId id, const Graph *fn) {
+static bool replace_by_body(Rewriter *r, ApplyId id, const Graph *fn) {
     Apply a = r->g->apply[id];
     Arena *arena = arena_new(r->s);
     Var *leaf = NEW_N(arena, fn->nleaf, Var), *map = NEW_N(arena, fn->nvar, Var);
@@ -50,12 +50,12 @@ static bool put_body(Rewriter *r, ApplyId id, const Graph *fn) {
     for (Var k = 0; k < a.nout; k++)
         want[k] = fn->outputs.p[k].var;
     bool ok = graph_import(r->g, fn, a.nout, want, leaf, true, map);
-    rw_grow(r);
+    rewriter_grow(r);
     for (Var k = 0; ok && k < a.nout; k++) {
         old[k] = a.out + k;
         new[k] = r->forward[old[k]] = map[want[k]];
     }
-    if (ok) ok = rw_fired(r, r->current, a.nout, old, new);
+    if (ok) ok = rewriter_fired(r, r->current, a.nout, old, new);
     arena_free(arena);
     return ok;
 }
@@ -65,27 +65,29 @@ bool inline_pass(Rewriter *r) {
     uint64_t grown = 0;
     for (ApplyId id = 0, n = r->g->napply; call && id < n; id++) {
         const Apply *a = &r->g->apply[id];
-        if (a->op != call || rw_limit_reached(r)) continue;
+        if (a->op != call || rewriter_limit_reached(r)) continue;
         const Graph *fn =
             graph_function(r->g, op_prop(r->s, call, a->props, "fn")->sym);
-        if (!fn || fn == r->g || !may_inline(r->g, fn) || !types_agree(r->g, a, fn))
+        if (!fn || fn == r->g || !may_inline(r->g, fn) ||
+            !call_types_agree(r->g, a, fn))
             continue;
         if ((grown += fn->napply) > MOST_GROWTH) break;
-        if (!put_body(r, id, fn)) return false;
+        if (!replace_by_body(r, id, fn)) return false;
     }
     return true;
 }
 
 /* Bodies may hold further such ops, so the graph is walked as it grows. */
-bool expand_pass(Rewriter *r) {
+bool inline_expand_pass(Rewriter *r) {
     uint64_t grown = 0;
     for (ApplyId id = 0; id < r->g->napply; id++) {
         const Op *op = r->g->apply[id].op;
-        if (!op->body || own_has_derivative(op) || rw_limit_reached(r)) continue;
-        const Graph *body = own_body(r->g, id);
+        if (!op->body || userop_has_derivative(op) || rewriter_limit_reached(r))
+            continue;
+        const Graph *body = userop_body(r->g, id);
         if (!body) return false;
         if ((grown += body->napply) > MOST_GROWTH) break;
-        if (!put_body(r, id, body)) return false;
+        if (!replace_by_body(r, id, body)) return false;
     }
     return true;
 }

@@ -5,26 +5,26 @@
 
 #include <string.h>
 
-typedef struct Goal {
+typedef struct MatchGoal {
     const Pat *p;
     Var v;
-    const struct Goal *next;
-} Goal;
+    const struct MatchGoal *next;
+} MatchGoal;
 
-typedef struct Search {
+typedef struct MatchSearch {
     Rewriter *r;
     const Rule *rule;
     Match *m;
-} Search;
+} MatchSearch;
 
 /* ---- constants ---- */
 
 /* Are all n elements of `size` bytes the same bytes? */
-static bool all_same(const char *p, size_t n, size_t size) {
+static bool bytes_repeat(const char *p, size_t n, size_t size) {
     return n <= 1 || memcmp(p, p + size, (n - 1) * size) == 0;
 }
 
-static bool is_uniform(const Tensor *t) {
+static bool tensor_is_uniform(const Tensor *t) {
     int64_t n = tensor_size(t);
     if (n == 0) return false;
     bool one = true; /* element, however often it is repeated */
@@ -32,53 +32,53 @@ static bool is_uniform(const Tensor *t) {
         one &= t->shape[i] == 1 || t->stride[i] == 0;
     if (one) return true;
     return tensor_is_contiguous(t) &&
-           all_same(t->data, (size_t)n, dtype_size(t->dtype));
+           bytes_repeat(t->data, (size_t)n, dtype_size(t->dtype));
 }
 
-const void *rw_uniform(Rewriter *r, Var v) {
+const void *rewriter_uniform(Rewriter *r, Var v) {
     const Tensor *t = var_const(r->g, v);
     if (!t || r->uniform[v] == 1) return NULL;
-    if (r->uniform[v] == 0) r->uniform[v] = is_uniform(t) ? 2 : 1;
+    if (r->uniform[v] == 0) r->uniform[v] = tensor_is_uniform(t) ? 2 : 1;
     return r->uniform[v] == 2 ? t->data : NULL;
 }
 
 /* The complex value of an element; integers beyond 2^53 are compared elsewhere. */
-static void element(const Tensor *t, double *re, double *im) {
+static void first_element_complex(const Tensor *t, double *re, double *im) {
     double z[2] = {0, 0};
     if (t->dtype == DT_FLOAT64)
         memcpy(z, t->data, sizeof *z);
     else
-        element_cast(DT_COMPLEX128, z, t->dtype, t->data, 1, 16, 16);
+        tensor_cast_elements(DT_COMPLEX128, z, t->dtype, t->data, 1, 16, 16);
     *re = z[0];
     *im = z[1];
 }
 
-static bool same_number(double a, double b) {
+static bool is_same_number(double a, double b) {
     if (a != a || b != b) return a != a && b != b;
     return a == b && __builtin_signbit(a) == __builtin_signbit(b);
 }
 
-bool rw_is_number(Rewriter *r, Var v, double x) {
-    if (!rw_uniform(r, v)) return false;
+bool rewriter_is_number(Rewriter *r, Var v, double x) {
+    if (!rewriter_uniform(r, v)) return false;
     double re, im;
-    element(var_const(r->g, v), &re, &im);
-    return same_number(re, x) && im == 0;
+    first_element_complex(var_const(r->g, v), &re, &im);
+    return is_same_number(re, x) && im == 0;
 }
 
 /* The literal rounded to a float dtype, as text of the user would be. */
-static double rounded(DType d, double v) {
+static double round_to_dtype(DType d, double v) {
     DType real = dtype_real(d);
     if (real == DT_FLOAT32) return (double)(float)v;
     double out = v;
     if (real == DT_FLOAT16) {
         uint16_t h;
-        element_cast(DT_FLOAT16, &h, DT_FLOAT64, &v, 1, 2, 8);
-        element_cast(DT_FLOAT64, &out, DT_FLOAT16, &h, 1, 8, 2);
+        tensor_cast_elements(DT_FLOAT16, &h, DT_FLOAT64, &v, 1, 2, 8);
+        tensor_cast_elements(DT_FLOAT64, &out, DT_FLOAT16, &h, 1, 8, 2);
     }
     return out;
 }
 
-static bool same_integer(const Tensor *t, const Pat *p) {
+static bool is_same_integer(const Tensor *t, const Pat *p) {
     if (p->lit > K_INT) return false;
     uint64_t u = p->negative ? 0 - p->u : p->u;
     if (p->negative && p->u && dtype_kind(t->dtype) == K_UINT) return false;
@@ -87,14 +87,14 @@ static bool same_integer(const Tensor *t, const Pat *p) {
 }
 
 static bool literal_matches(Rewriter *r, const Pat *p, Var v) {
-    if (!rw_uniform(r, v)) return false;
+    if (!rewriter_uniform(r, v)) return false;
     const Tensor *t = var_const(r->g, v);
     if (p->lit == K_BOOL && t->dtype != DT_BOOL) return false;
-    if (dtype_is_integer(t->dtype)) return same_integer(t, p);
+    if (dtype_is_integer(t->dtype)) return is_same_integer(t, p);
     double re, im;
-    element(t, &re, &im);
-    return same_number(re, rounded(t->dtype, p->re)) &&
-           (im == p->im || same_number(im, rounded(t->dtype, p->im)));
+    first_element_complex(t, &re, &im);
+    return is_same_number(re, round_to_dtype(t->dtype, p->re)) &&
+           (im == p->im || is_same_number(im, round_to_dtype(t->dtype, p->im)));
 }
 
 /* ---- props ---- */
@@ -103,12 +103,12 @@ static bool prop_equal(Session *s, const Prop *a, const Prop *b) {
     if (a->kind != b->kind) return false;
     if (a->kind == P_INTS) return props_intern(s, 1, a) == props_intern(s, 1, b);
     if (a->kind == P_STR || a->kind == P_GRAPH) return a->sym == b->sym;
-    if (a->kind == P_FLOAT) return same_number(a->f, b->f);
+    if (a->kind == P_FLOAT) return is_same_number(a->f, b->f);
     return a->kind == P_NONE || a->i == b->i;
 }
 
 /* An axis may be written from the end; Applies hold it from the front. */
-static bool prop_fits(Search *s, const PatProp *p, const Prop *have, int ndim) {
+static bool prop_fits(MatchSearch *s, const PatProp *p, const Prop *have, int ndim) {
     if (p->is_hole) {
         if (s->m->bound[p->hole])
             return prop_equal(s->r->s, &s->m->prop[p->hole], have);
@@ -123,7 +123,7 @@ static bool prop_fits(Search *s, const PatProp *p, const Prop *have, int ndim) {
     return prop_equal(s->r->s, &p->value, have);
 }
 
-static const PatProp *mentioned(const Pat *p, size_t index) {
+static const PatProp *find_pattern_prop(const Pat *p, size_t index) {
     for (size_t i = 0; i < p->nprop; i++)
         if (p->prop[i].index == index) return &p->prop[i];
     return NULL;
@@ -131,14 +131,14 @@ static const PatProp *mentioned(const Pat *p, size_t index) {
 
 /* Binds what props the pattern asks for. Props come before inputs and are no choice, so
  * what they bind needs no undoing until the match as a whole fails. */
-static bool match_props(Search *s, const Pat *p, const Apply *a) {
+static bool match_props(MatchSearch *s, const Pat *p, const Apply *a) {
     if (p->defaults && p->rest < 0) return a->props == p->defaults;
     const Signature *sig = op_signature(s->r->s, p->op);
     const Type *t = a->nin ? var_type(s->r->g, s->r->g->in[a->in]) : NULL;
     int ndim = t && t->kind == TYPE_TENSOR ? t->ndim : 0;
     if (a->props->n != sig->nprop) return false;
     for (size_t i = 0; i < sig->nprop; i++) {
-        const PatProp *want = mentioned(p, i);
+        const PatProp *want = find_pattern_prop(p, i);
         const Prop *have = &a->props->p[i];
         bool ok = want          ? prop_fits(s, want, have, ndim)
                   : p->rest < 0 ? prop_equal(s->r->s, have, &sig->prop[i].value)
@@ -149,7 +149,7 @@ static bool match_props(Search *s, const Pat *p, const Apply *a) {
 }
 
 /* **p used twice must say the same. */
-static bool bind_rest(Search *s, const Pat *p, const Apply *a) {
+static bool bind_rest(MatchSearch *s, const Pat *p, const Apply *a) {
     if (p->rest < 0) return true;
     Match *m = s->m;
     if (m->bound[p->rest])
@@ -160,7 +160,7 @@ static bool bind_rest(Search *s, const Pat *p, const Apply *a) {
 }
 
 /* Marks or unmarks the props' holes that this pattern is the first to bind. */
-static uint32_t mark_props(Search *s, const Pat *p) {
+static uint32_t mark_bound_props(MatchSearch *s, const Pat *p) {
     uint32_t set = 0;
     for (size_t i = 0; i < p->nprop; i++)
         if (p->prop[i].is_hole && !s->m->bound[p->prop[i].hole])
@@ -171,41 +171,41 @@ static uint32_t mark_props(Search *s, const Pat *p) {
     return set;
 }
 
-static void unmark(Search *s, uint32_t set) {
+static void unmark_props(MatchSearch *s, uint32_t set) {
     for (size_t i = 0; i < HOLE_MAX; i++)
         if (set >> i & 1) s->m->bound[i] = false;
 }
 
 /* ---- goals ---- */
 
-static bool solve(Search *s, const Goal *g);
+static bool solve_goals(MatchSearch *s, const MatchGoal *g);
 
-static bool solve_hole(Search *s, const Goal *g) {
+static bool solve_hole(MatchSearch *s, const MatchGoal *g) {
     uint16_t h = g->p->hole;
-    if (s->m->bound[h]) return s->m->var[h] == g->v && solve(s, g->next);
+    if (s->m->bound[h]) return s->m->var[h] == g->v && solve_goals(s, g->next);
     s->m->var[h] = g->v;
     s->m->bound[h] = true;
-    if (solve(s, g->next)) return true;
+    if (solve_goals(s, g->next)) return true;
     s->m->bound[h] = false;
     return false;
 }
 
 /* The inputs become goals before the rest. */
-static bool solve_inputs(Search *s, const Goal *g, const Var *in) {
-    Goal goals[8];
-    const Goal *next = g->next;
+static bool solve_inputs(MatchSearch *s, const MatchGoal *g, const Var *in) {
+    MatchGoal goals[8];
+    const MatchGoal *next = g->next;
     size_t n = g->p->nin;
     for (size_t k = n; k-- > 0;) {
-        goals[k] = (Goal){g->p->in[k], in[k], next};
+        goals[k] = (MatchGoal){g->p->in[k], in[k], next};
         next = &goals[k];
     }
-    return solve(s, next);
+    return solve_goals(s, next);
 }
 
-static bool solve_orders(Search *s, const Goal *g, const Apply *a) {
+static bool solve_orders(MatchSearch *s, const MatchGoal *g, const Apply *a) {
     Var in[8];
     for (size_t i = 0; i < a->nin; i++)
-        in[i] = rw_lead(s->r, s->r->g->in[a->in + i]);
+        in[i] = rewriter_resolve(s->r, s->r->g->in[a->in + i]);
     if (solve_inputs(s, g, in)) return true;
     if (!a->op->comm || a->nin != 2 || in[0] == in[1]) return false;
     Var swapped[2] = {in[1], in[0]};
@@ -213,56 +213,56 @@ static bool solve_orders(Search *s, const Goal *g, const Apply *a) {
 }
 
 /* Is the Apply that makes v of the pattern's op and arity? */
-static bool stands_at(const Pat *p, const Apply *a, Var v) {
+static bool is_pattern_op(const Pat *p, const Apply *a, Var v) {
     return a->op == p->op && a->nin == p->nin && !a->serial &&
            (p->picks ? v == a->out + p->out : a->nout == 1);
 }
 
-static bool solve_apply(Search *s, const Goal *g) {
+static bool solve_apply(MatchSearch *s, const MatchGoal *g) {
     ApplyId id = var_owner(s->r->g, g->v);
     if (id == APPLY_NONE) return false;
     const Apply *a = &s->r->g->apply[id];
-    if (!stands_at(g->p, a, g->v) || a->nin > 8) return false;
+    if (!is_pattern_op(g->p, a, g->v) || a->nin > 8) return false;
     if (!match_props(s, g->p, a) || !bind_rest(s, g->p, a)) return false;
     for (size_t i = 0; i < s->rule->nguard; i++)
         if (s->rule->guard[i].arg[0] == g->p) s->m->part[i] = g->v;
-    uint32_t set = mark_props(s, g->p);
+    uint32_t set = mark_bound_props(s, g->p);
     if (solve_orders(s, g, a)) return true;
-    unmark(s, set);
+    unmark_props(s, set);
     return false;
 }
 
-static bool holds(const Search *s, size_t i) {
+static bool rule_guard_holds(const MatchSearch *s, size_t i) {
     const Guard *g = &s->rule->guard[i];
     return guard_holds(s->r, g, s->m, g->part ? s->m->part[i] : VAR_NONE);
 }
 
-static bool solve(Search *s, const Goal *g) {
+static bool solve_goals(MatchSearch *s, const MatchGoal *g) {
     if (!g) {
         for (size_t i = 0; i < s->rule->nguard; i++)
-            if (!holds(s, i)) return false;
+            if (!rule_guard_holds(s, i)) return false;
         return true;
     }
     switch (g->p->kind) {
     case PAT_HOLE:
         return solve_hole(s, g);
     case PAT_LITERAL:
-        return literal_matches(s->r, g->p, g->v) && solve(s, g->next);
+        return literal_matches(s->r, g->p, g->v) && solve_goals(s, g->next);
     case PAT_APPLY:
         return solve_apply(s, g);
     }
     return false;
 }
 
-static bool possible(const Search *s, const Pat *p, Var v);
+static bool match_is_possible(const MatchSearch *s, const Pat *p, Var v);
 
-static bool possible_inputs(const Search *s, const Pat *p, ApplyId id) {
+static bool inputs_are_possible(const MatchSearch *s, const Pat *p, ApplyId id) {
     bool swaps = p->op->comm && p->nin == 2;
     for (size_t i = 0; i < p->nin; i++) {
         const Pat *q = p->in[i];
         if (q->kind == PAT_HOLE && !s->rule->const_hole[q->hole]) continue;
-        if (!possible(s, q, rw_in(s->r, id, i)) &&
-            (!swaps || !possible(s, q, rw_in(s->r, id, 1 - i))))
+        if (!match_is_possible(s, q, rewriter_input(s->r, id, i)) &&
+            (!swaps || !match_is_possible(s, q, rewriter_input(s->r, id, 1 - i))))
             return false;
     }
     return true;
@@ -270,7 +270,7 @@ static bool possible_inputs(const Search *s, const Pat *p, ApplyId id) {
 
 /* A quick no, which most rules get: the ops, literals and constants of the pattern,
  * each by itself, are not there. It nests as deep as the pattern. */
-static bool possible(const Search *s, const Pat *p, Var v) {
+static bool match_is_possible(const MatchSearch *s, const Pat *p, Var v) {
     const Graph *g = s->r->g;
     ApplyId id = var_owner(g, v);
     switch (p->kind) {
@@ -279,16 +279,16 @@ static bool possible(const Search *s, const Pat *p, Var v) {
     case PAT_LITERAL:
         return id == APPLY_NONE && literal_matches(s->r, p, v);
     case PAT_APPLY:
-        return id != APPLY_NONE && stands_at(p, &g->apply[id], v) &&
-               possible_inputs(s, p, id);
+        return id != APPLY_NONE && is_pattern_op(p, &g->apply[id], v) &&
+               inputs_are_possible(s, p, id);
     }
     return false;
 }
 
 bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m) {
-    Search s = {r, rule, m};
-    if (rule->broken || !possible(&s, rule->lhs, v)) return false;
+    MatchSearch s = {r, rule, m};
+    if (rule->broken || !match_is_possible(&s, rule->lhs, v)) return false;
     memset(m->bound, 0, sizeof m->bound);
-    Goal root = {rule->lhs, v, NULL};
-    return solve(&s, &root);
+    MatchGoal root = {rule->lhs, v, NULL};
+    return solve_goals(&s, &root);
 }

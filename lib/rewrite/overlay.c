@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-static void grow_var(Rewriter *r) {
+static void grow_var_arrays(Rewriter *r) {
     uint32_t cap = r->g->nvar + r->g->nvar / 2 + 64;
     r->forward = mem_realloc(r->s, r->forward, cap, sizeof *r->forward);
     r->direct = mem_realloc(r->s, r->direct, cap, sizeof *r->direct);
@@ -15,16 +15,16 @@ static void grow_var(Rewriter *r) {
     r->cap_var = cap;
 }
 
-static void grow_apply(Rewriter *r) {
+static void grow_apply_arrays(Rewriter *r) {
     uint32_t cap = r->g->napply + r->g->napply / 2 + 64;
     r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
     r->nofold = mem_realloc(r->s, r->nofold, cap, sizeof *r->nofold);
     r->cap_apply = cap;
 }
 
-void rw_grow(Rewriter *r) {
-    if (r->g->nvar > r->cap_var) grow_var(r);
-    if (r->g->napply > r->cap_apply) grow_apply(r);
+void rewriter_grow(Rewriter *r) {
+    if (r->g->nvar > r->cap_var) grow_var_arrays(r);
+    if (r->g->napply > r->cap_apply) grow_apply_arrays(r);
     for (; r->nvar < r->g->nvar; r->nvar++) {
         Var v = r->nvar;
         r->forward[v] = r->direct[v] = v;
@@ -41,8 +41,8 @@ void rewriter_reset(Rewriter *r) {
     r->dirty = false;
     r->epoch++;
     r->compacted = r->g->napply;
-    effects_note(r);
-    rw_grow(r);
+    ifelse_note_effects(r);
+    rewriter_grow(r);
 }
 
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
@@ -52,11 +52,11 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->b = builder(g, true);
     r->bucket_of = MAP(g->s);
     r->compacted = g->napply;
-    effects_note(r);
-    rw_grow(r);
+    ifelse_note_effects(r);
+    rewriter_grow(r);
 }
 
-static void drop_buckets(Rewriter *r) {
+static void free_buckets(Rewriter *r) {
     for (size_t i = 0; i < r->bucket.n; i++)
         vec_free(&r->bucket.p[i]);
     vec_free(&r->bucket);
@@ -65,7 +65,7 @@ static void drop_buckets(Rewriter *r) {
 }
 
 void rewriter_close(Rewriter *r) {
-    drop_buckets(r);
+    free_buckets(r);
     mem_free(r->forward);
     mem_free(r->direct);
     mem_free(r->by);
@@ -81,7 +81,7 @@ void rewriter_close(Rewriter *r) {
 
 /* ---- which entries look at which op ---- */
 
-static Bucket *bucket(Rewriter *r, const Op *op) {
+static Bucket *bucket_for_op(Rewriter *r, const Op *op) {
     uint64_t i;
     if (!map_get(&r->bucket_of, (uint64_t)(uintptr_t)op, &i)) {
         i = r->bucket.n;
@@ -92,16 +92,16 @@ static Bucket *bucket(Rewriter *r, const Op *op) {
     return &r->bucket.p[i];
 }
 
-static void add_pass(Rewriter *r, const Pass *p, uint16_t i) {
+static void bucket_pass(Rewriter *r, const Pass *p, uint16_t i) {
     Try t = {0, i};
     if (!p->ops) vec_push(r->s, &r->general, t);
     for (size_t k = 0; p->ops && p->ops[k]; k++) {
         const Op *op = op_find(r->s, p->ops[k], strlen(p->ops[k]));
-        if (op) vec_push(r->s, bucket(r, op), t);
+        if (op) vec_push(r->s, bucket_for_op(r, op), t);
     }
 }
 
-static Kinds needs_of(const Rule *rule) {
+static Kinds rule_input_kinds(const Rule *rule) {
     Kinds needs = 0;
     for (size_t i = 0; i < rule->lhs->nin; i++) {
         const Pat *p = rule->lhs->in[i];
@@ -114,12 +114,12 @@ static Kinds needs_of(const Rule *rule) {
 }
 
 /* Specific rules stand before general ones; passes, which came first, before all. */
-static void add_rule(Rewriter *r, const Rule *rule, uint16_t i) {
+static void bucket_rule(Rewriter *r, const Rule *rule, uint16_t i) {
     if (rule->broken) return;
-    Bucket *b = bucket(r, rule->lhs->op);
+    Bucket *b = bucket_for_op(r, rule->lhs->op);
     for (size_t k = 0; k < rule->nguard; k++)
         r->uses_matter |= guard_counts_uses(rule->guard[k].test);
-    Try t = {needs_of(rule), i};
+    Try t = {rule_input_kinds(rule), i};
     vec_push(r->s, b, t);
     for (size_t k = b->n - 1; k > 0; k--) {
         const Rule *before = r->db->entry.p[b->p[k - 1].entry].rule;
@@ -130,30 +130,30 @@ static void add_rule(Rewriter *r, const Rule *rule, uint16_t i) {
 }
 
 void overlay_entries(Rewriter *r, double from, double to) {
-    drop_buckets(r);
+    free_buckets(r);
     r->bucket_of = MAP(r->s);
     r->uses_matter = false;
     for (int rules = 0; rules < 2; rules++) {
         for (size_t i = 0; i < r->db->entry.n; i++) {
-            const Entry *e = &r->db->entry.p[i];
+            const DatabaseEntry *e = &r->db->entry.p[i];
             bool cleaning = e->pub.position <= CLEANING;
             bool here = (e->pub.position >= from && e->pub.position <= to) || cleaning;
             if (!e->selected || !here || (e->rule != NULL) != (rules == 1)) continue;
-            if (e->rule) add_rule(r, e->rule, (uint16_t)i);
-            if (e->pass && e->pass->node) add_pass(r, e->pass, (uint16_t)i);
+            if (e->rule) bucket_rule(r, e->rule, (uint16_t)i);
+            if (e->pass && e->pass->node) bucket_pass(r, e->pass, (uint16_t)i);
         }
     }
 }
 
 /* ---- reading ---- */
 
-const Apply *rw_owner(Rewriter *r, Var v, const Op *op) {
+const Apply *rewriter_owner(Rewriter *r, Var v, const Op *op) {
     ApplyId a = var_owner(r->g, v);
     return op && a != APPLY_NONE && r->g->apply[a].op == op ? &r->g->apply[a] : NULL;
 }
 
-const Apply *rw_known(Rewriter *r, Var v, KnownOp op) {
-    return rw_owner(r, v, op_known(r->s, op));
+const Apply *rewriter_known_owner(Rewriter *r, Var v, KnownOp op) {
+    return rewriter_owner(r, v, op_known(r->s, op));
 }
 
 double rw_clock(void) {

@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-typedef struct Ctx {
+typedef struct PatternCompiler {
     Rule *r;
     Arena *a;
     bool rhs;
-} Ctx;
+} PatternCompiler;
 
-static const Pat *compile(Ctx *c, const Ast *e);
+static const Pat *compile_pattern(PatternCompiler *c, const Ast *e);
 
-static Pat *new_pat(Ctx *c, PatKind kind, const Ast *e) {
+static Pat *new_pat(PatternCompiler *c, PatKind kind, const Ast *e) {
     Pat *p = NEW(c->a, Pat);
     p->kind = kind;
     p->at = e->at;
@@ -21,7 +21,7 @@ static Pat *new_pat(Ctx *c, PatKind kind, const Ast *e) {
     return p;
 }
 
-static const char *name_of(Ctx *c, Sym y) {
+static const char *sym_name(PatternCompiler *c, Sym y) {
     return sym_text(c->r->s, y);
 }
 
@@ -34,12 +34,12 @@ static int find_hole(const Rule *r, Sym name) {
 }
 
 /* The number of a hole; names that the left side lacks are errors on the right. */
-static int hole(Ctx *c, Sym name, Span at) {
+static int number_hole(PatternCompiler *c, Sym name, Span at) {
     int i = find_hole(c->r, name);
     if (i >= 0) return i;
     if (c->rhs) {
         fail(c->r->s, at, E_REWRITE, "%s does not occur in the left side of rule %s",
-             name_of(c, name), c->r->name);
+             sym_name(c, name), c->r->name);
         return -1;
     }
     if (c->r->nhole == HOLE_MAX) {
@@ -51,12 +51,12 @@ static int hole(Ctx *c, Sym name, Span at) {
     return (int)c->r->nhole++;
 }
 
-static const Pat *compile_hole(Ctx *c, const Ast *e) {
-    int i = hole(c, e->sym, e->at);
+static const Pat *compile_hole(PatternCompiler *c, const Ast *e) {
+    int i = number_hole(c, e->sym, e->at);
     if (i < 0) return NULL;
     if (c->r->prop_hole[i] || c->r->rest_hole[i]) {
         fail(c->r->s, e->at, E_REWRITE, "%s stands for a parameter, not a variable",
-             name_of(c, e->sym));
+             sym_name(c, e->sym));
         return NULL;
     }
     Pat *p = new_pat(c, PAT_HOLE, e);
@@ -66,12 +66,12 @@ static const Pat *compile_hole(Ctx *c, const Ast *e) {
 
 /* ---- literals ---- */
 
-static bool is_literal(const Ast *e) {
+static bool is_literal_ast(const Ast *e) {
     return e->kind == AST_INT || e->kind == AST_FLOAT || e->kind == AST_IMAG ||
            e->kind == AST_BOOL;
 }
 
-static const Pat *compile_literal(Ctx *c, const Ast *e, bool negative) {
+static const Pat *compile_literal(PatternCompiler *c, const Ast *e, bool negative) {
     Pat *p = new_pat(c, PAT_LITERAL, e);
     double sign = negative ? -1 : 1;
     p->negative = negative;
@@ -88,11 +88,11 @@ static const Pat *compile_literal(Ctx *c, const Ast *e, bool negative) {
 
 /* ---- props ---- */
 
-static bool prop_fail(Ctx *c, const Ast *e, const char *what) {
+static bool fail_rule_prop(PatternCompiler *c, const Ast *e, const char *what) {
     return fail(c->r->s, e->at, E_REWRITE, "a parameter in a rule is %s", what);
 }
 
-static bool int_value(const Ast *e, int64_t *v) {
+static bool read_int_literal(const Ast *e, int64_t *v) {
     bool negative = e->kind == AST_UNARY && strcmp(e->op, "-") == 0;
     if (negative) e = e->kid[0];
     if (e->kind != AST_INT || e->u > INT64_MAX) return false;
@@ -100,18 +100,19 @@ static bool int_value(const Ast *e, int64_t *v) {
     return true;
 }
 
-static bool ints_value(Ctx *c, const Ast *e, Prop *out) {
+static bool read_int_literals(PatternCompiler *c, const Ast *e, Prop *out) {
     int64_t *v = NEW_N(c->a, e->nkid, int64_t);
     for (size_t i = 0; i < e->nkid; i++)
-        if (!int_value(e->kid[i], &v[i]))
-            return prop_fail(c, e->kid[i], "an integer here");
+        if (!read_int_literal(e->kid[i], &v[i]))
+            return fail_rule_prop(c, e->kid[i], "an integer here");
     *out = PROP_INTS(v, e->nkid);
     return true;
 }
 
-static bool int_prop(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
+static bool compile_int_prop(PatternCompiler *c, const Ast *e, const PropDef *def,
+                             Prop *out) {
     int64_t *v = NEW(c->a, int64_t);
-    if (!int_value(e, v)) return prop_fail(c, e, "a literal or a name");
+    if (!read_int_literal(e, v)) return fail_rule_prop(c, e, "a literal or a name");
     *out = PROP_INT(*v);
     if (def->type == T_AXES || def->type == T_INTS) *out = PROP_INTS(v, 1);
     if (def->type == T_FLOAT || def->type == T_KEY)
@@ -119,26 +120,28 @@ static bool int_prop(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
     return true;
 }
 
-static bool read_prop(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
+static bool read_prop(PatternCompiler *c, const Ast *e, const PropDef *def, Prop *out) {
     if (e->kind == AST_NONE) return *out = (Prop){.kind = P_NONE}, true;
     if (e->kind == AST_BOOL) return *out = PROP_BOOL((int64_t)e->u), true;
     if (e->kind == AST_FLOAT) return *out = (Prop){.kind = P_FLOAT, .f = e->v}, true;
     if (e->kind == AST_STRING) return *out = PROP_STR(e->sym), true;
-    if (e->kind == AST_TUPLE || e->kind == AST_LIST) return ints_value(c, e, out);
-    return int_prop(c, e, def, out);
+    if (e->kind == AST_TUPLE || e->kind == AST_LIST)
+        return read_int_literals(c, e, out);
+    return compile_int_prop(c, e, def, out);
 }
 
-static bool is_of(Ctx *c, const Ast *e, const PropDef *def, PropKind kind) {
+static bool is_of(PatternCompiler *c, const Ast *e, const PropDef *def, PropKind kind) {
     return prop_is_of(def, kind) ||
-           fail(c->r->s, e->at, E_REWRITE, "%s must be %s%s", name_of(c, def->name),
+           fail(c->r->s, e->at, E_REWRITE, "%s must be %s%s", sym_name(c, def->name),
                 prop_wanted(def), prop_or_none(def));
 }
 
-static bool prop_value(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
+static bool compile_prop_value(PatternCompiler *c, const Ast *e, const PropDef *def,
+                               Prop *out) {
     if (!read_prop(c, e, def, out)) return false;
     DType d = DT_NONE;
     if (def->type == T_DTYPE && out->kind == P_STR) {
-        const char *word = name_of(c, out->sym);
+        const char *word = sym_name(c, out->sym);
         d = dtype_find(word, strlen(word));
     }
     if (d != DT_NONE) *out = PROP_DTYPE(d);
@@ -146,11 +149,12 @@ static bool prop_value(Ctx *c, const Ast *e, const PropDef *def, Prop *out) {
 }
 
 /* A name as a value is a dtype or a hole. */
-static bool prop_name(Ctx *c, const Ast *e, const PropDef *def, PatProp *p) {
-    const char *word = name_of(c, e->sym);
+static bool compile_prop_name(PatternCompiler *c, const Ast *e, const PropDef *def,
+                              PatProp *p) {
+    const char *word = sym_name(c, e->sym);
     DType d = dtype_find(word, strlen(word));
     if (d != DT_NONE) return p->value = PROP_DTYPE(d), is_of(c, e, def, P_DTYPE);
-    int i = hole(c, e->sym, e->at);
+    int i = number_hole(c, e->sym, e->at);
     if (i < 0) return false;
     c->r->prop_hole[i] = true;
     p->is_hole = true;
@@ -158,7 +162,8 @@ static bool prop_name(Ctx *c, const Ast *e, const PropDef *def, PatProp *p) {
     return true;
 }
 
-static bool add_prop(Ctx *c, Pat *p, size_t index, const Ast *value) {
+static bool add_pattern_prop(PatternCompiler *c, Pat *p, size_t index,
+                             const Ast *value) {
     const Signature *sig = op_signature(c->r->s, p->op);
     PatProp *more = NEW_N(c->a, p->nprop + 1, PatProp);
     for (size_t i = 0; i < p->nprop; i++)
@@ -166,20 +171,21 @@ static bool add_prop(Ctx *c, Pat *p, size_t index, const Ast *value) {
     PatProp *x = &more[p->nprop++];
     x->index = (uint16_t)index;
     p->prop = more;
-    return value->kind == AST_NAME ? prop_name(c, value, &sig->prop[index], x)
-                                   : prop_value(c, value, &sig->prop[index], &x->value);
+    return value->kind == AST_NAME
+               ? compile_prop_name(c, value, &sig->prop[index], x)
+               : compile_prop_value(c, value, &sig->prop[index], &x->value);
 }
 
-static bool keyword(Ctx *c, Pat *p, const Ast *e) {
+static bool compile_keyword(PatternCompiler *c, Pat *p, const Ast *e) {
     const Signature *sig = op_signature(c->r->s, p->op);
     for (size_t i = 0; i < sig->nprop; i++)
-        if (sig->prop[i].name == e->sym) return add_prop(c, p, i, e->kid[0]);
+        if (sig->prop[i].name == e->sym) return add_pattern_prop(c, p, i, e->kid[0]);
     return fail(c->r->s, e->at, E_REWRITE, "%s has no parameter %s", p->op->name,
-                name_of(c, e->sym));
+                sym_name(c, e->sym));
 }
 
-static bool stars(Ctx *c, Pat *p, const Ast *e) {
-    int i = hole(c, e->sym, e->at);
+static bool compile_stars(PatternCompiler *c, Pat *p, const Ast *e) {
+    int i = number_hole(c, e->sym, e->at);
     if (i < 0) return false;
     c->r->rest_hole[i] = true;
     p->rest = i;
@@ -188,18 +194,18 @@ static bool stars(Ctx *c, Pat *p, const Ast *e) {
 
 /* ---- calls ---- */
 
-static bool argument(Ctx *c, Pat *p, const Ast *e) {
+static bool compile_argument(PatternCompiler *c, Pat *p, const Ast *e) {
     const Signature *sig = op_signature(c->r->s, p->op);
     bool rest = sig->nin > 0 && sig->in[sig->nin - 1].rest;
-    if (e->kind == AST_KEYWORD) return keyword(c, p, e);
-    if (e->kind == AST_STARS) return stars(c, p, e);
+    if (e->kind == AST_KEYWORD) return compile_keyword(c, p, e);
+    if (e->kind == AST_STARS) return compile_stars(c, p, e);
     if (!rest && p->nin == sig->nin) {
         size_t index = p->nprop;
-        if (index < sig->nprop) return add_prop(c, p, index, e);
+        if (index < sig->nprop) return add_pattern_prop(c, p, index, e);
         return fail(c->r->s, e->at, E_REWRITE, "%s takes %s", p->op->name,
                     str_counted(c->r->s, sig->nin, "argument"));
     }
-    const Pat *x = compile(c, e);
+    const Pat *x = compile_pattern(c, e);
     if (!x) return false;
     const Param *param = p->nin < sig->nin ? &sig->in[p->nin] : &sig->in[sig->nin - 1];
     if (x->kind == PAT_HOLE && param->kind == IN_INTS) c->r->ints_hole[x->hole] = true;
@@ -208,7 +214,7 @@ static bool argument(Ctx *c, Pat *p, const Ast *e) {
 }
 
 /* Props when none is mentioned. A required one must be, on the left. */
-static bool default_props(Ctx *c, Pat *p) {
+static bool fill_default_props(PatternCompiler *c, Pat *p) {
     const Signature *sig = op_signature(c->r->s, p->op);
     if (p->rest >= 0) return true;
     Prop *v = NEW_N(c->a, sig->nprop, Prop);
@@ -218,15 +224,15 @@ static bool default_props(Ctx *c, Pat *p) {
             mentioned |= p->prop[k].index == i;
         if (sig->prop[i].required && !mentioned)
             return fail(c->r->s, p->at, E_REWRITE, "%s needs %s= or **p in a rule",
-                        p->op->name, name_of(c, sig->prop[i].name));
+                        p->op->name, sym_name(c, sig->prop[i].name));
         v[i] = sig->prop[i].value;
     }
     if (p->nprop == 0) p->defaults = props_intern(c->r->s, sig->nprop, v);
     return true;
 }
 
-static const Pat *apply_op(Ctx *c, const Ast *e, const Op *op, const Ast *const *arg,
-                           size_t narg) {
+static const Pat *compile_op(PatternCompiler *c, const Ast *e, const Op *op,
+                             const Ast *const *arg, size_t narg) {
     Pat *p = new_pat(c, PAT_APPLY, e);
     p->op = op;
     p->in = NEW_N(c->a, narg, const Pat *);
@@ -238,22 +244,22 @@ static const Pat *apply_op(Ctx *c, const Ast *e, const Op *op, const Ast *const 
         return NULL;
     }
     for (size_t i = 0; i < narg; i++)
-        if (!argument(c, p, arg[i])) return NULL;
+        if (!compile_argument(c, p, arg[i])) return NULL;
     if (p->nin < op_signature(c->r->s, op)->min_in) {
         fail(c->r->s, e->at, E_REWRITE, "%s takes more arguments", op->name);
         return NULL;
     }
-    return default_props(c, p) ? p : NULL;
+    return fill_default_props(c, p) ? p : NULL;
 }
 
-static const Pat *compile_call(Ctx *c, const Ast *e) {
-    const char *word = name_of(c, e->sym);
+static const Pat *compile_call(PatternCompiler *c, const Ast *e) {
+    const char *word = sym_name(c, e->sym);
     const Op *op = op_find(c->r->s, word, strlen(word));
     if (!op) {
         fail(c->r->s, e->at, E_NAME, "there is no op %s", word);
         return NULL;
     }
-    return apply_op(c, e, op, e->kid, e->nkid);
+    return compile_op(c, e, op, e->kid, e->nkid);
 }
 
 /* The op that is written with an operator. */
@@ -278,33 +284,33 @@ static const Op *infix_op(Session *s, const char *text, size_t nin) {
     return NULL;
 }
 
-static const Pat *compile_operator(Ctx *c, const Ast *e) {
-    if (e->kind == AST_UNARY && strcmp(e->op, "-") == 0 && is_literal(e->kid[0]))
+static const Pat *compile_operator(PatternCompiler *c, const Ast *e) {
+    if (e->kind == AST_UNARY && strcmp(e->op, "-") == 0 && is_literal_ast(e->kid[0]))
         return compile_literal(c, e->kid[0], true);
     const Op *op = infix_op(c->r->s, e->op, e->nkid);
-    if (op) return apply_op(c, e, op, e->kid, e->nkid);
+    if (op) return compile_op(c, e, op, e->kid, e->nkid);
     fail(c->r->s, e->at, E_NAME, "there is no op for `%s`", e->op);
     return NULL;
 }
 
-static const Pat *compile_transpose(Ctx *c, const Ast *e) {
+static const Pat *compile_transpose(PatternCompiler *c, const Ast *e) {
     const Op *op = op_known(c->r->s, OP_TRANSPOSE);
-    if (op && strcmp(name_of(c, e->sym), "T") == 0)
-        return apply_op(c, e, op, e->kid, 1);
+    if (op && strcmp(sym_name(c, e->sym), "T") == 0)
+        return compile_op(c, e, op, e->kid, 1);
     fail(c->r->s, e->at, E_REWRITE, "rules know only the attribute T");
     return NULL;
 }
 
 /* svd(a)[1]: an output of an op that has several. */
-static const Pat *compile_output(Ctx *c, const Ast *e) {
+static const Pat *compile_output(PatternCompiler *c, const Ast *e) {
     int64_t out;
     bool call = e->kid[0]->kind == AST_CALL || e->kid[0]->kind == AST_METHOD;
-    if (!call || e->nkid != 2 || !int_value(e->kid[1], &out) || out < 0) {
+    if (!call || e->nkid != 2 || !read_int_literal(e->kid[1], &out) || out < 0) {
         fail(c->r->s, e->at, E_REWRITE,
              "in a rule an index picks an output of a call, counted from 0");
         return NULL;
     }
-    const Pat *of = compile(c, e->kid[0]);
+    const Pat *of = compile_pattern(c, e->kid[0]);
     if (!of) return NULL;
     const Signature *sig = op_signature(c->r->s, of->op);
     if ((size_t)out >= sig->nout && !of->op->varies) {
@@ -318,8 +324,8 @@ static const Pat *compile_output(Ctx *c, const Ast *e) {
     return p;
 }
 
-static const Pat *compile(Ctx *c, const Ast *e) {
-    if (is_literal(e)) return compile_literal(c, e, false);
+static const Pat *compile_pattern(PatternCompiler *c, const Ast *e) {
+    if (is_literal_ast(e)) return compile_literal(c, e, false);
     if (e->kind == AST_NAME) return compile_hole(c, e);
     if (e->kind == AST_UNARY || e->kind == AST_BINARY) return compile_operator(c, e);
     if (e->kind == AST_CALL || e->kind == AST_METHOD) return compile_call(c, e);
@@ -331,6 +337,6 @@ static const Pat *compile(Ctx *c, const Ast *e) {
 }
 
 const Pat *pattern_compile(Rule *r, Arena *a, const Ast *e, bool rhs) {
-    Ctx c = {r, a, rhs};
-    return compile(&c, e);
+    PatternCompiler c = {r, a, rhs};
+    return compile_pattern(&c, e);
 }

@@ -15,7 +15,7 @@ static bool destroys_any(const Graph *g) {
     return false;
 }
 
-bool apart_needed(const Graph *main) {
+bool pin_destroyed_needed(const Graph *main) {
     bool any = destroys_any(main);
     for (size_t i = 0; i < main->functions.n; i++)
         any |= destroys_any(main->functions.p[i]);
@@ -23,7 +23,7 @@ bool apart_needed(const Graph *main) {
 }
 
 /* The makers of v and of all that it views. */
-static void keep_apart(Graph *g, Var v) {
+static void pin_makers(Graph *g, Var v) {
     for (ApplyId a = var_owner(g, v); a != APPLY_NONE; a = var_owner(g, v)) {
         Apply *r = &g->apply[a];
         if (!r->serial) r->serial = UINT32_MAX;
@@ -33,15 +33,15 @@ static void keep_apart(Graph *g, Var v) {
     }
 }
 
-void apart_mark(Graph *g) {
+void pin_destroyed_mark(Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         for (uint32_t j = 0; j < g->apply[a].nout; j++) {
             int k = destroyed_input(g, a, j);
-            if (k >= 0) keep_apart(g, apply_in(g, a)[k]);
+            if (k >= 0) pin_makers(g, apply_in(g, a)[k]);
         }
 }
 
-void apart_end(Graph *g) {
+void pin_destroyed_unmark(Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         if (!op_has_effect(g, g->apply[a].op, g->apply[a].props))
             g->apply[a].serial = 0;

@@ -45,11 +45,11 @@ static Var shape_of_type(Rewriter *r, const Type *t) {
     return op_apply1(&r->b, op_known(r->s, OP_STACK), NULL, (size_t)t->ndim, dim);
 }
 
-Var rw_fit(Rewriter *r, Var x, const Type *t) {
+Var rewriter_fit(Rewriter *r, Var x, const Type *t) {
     const Type *have = var_type(r->g, x);
     if (type_keeps(t, have)) return x;
     if (have->kind != TYPE_TENSOR || t->kind != TYPE_TENSOR) return VAR_NONE;
-    if (have->dtype != t->dtype) x = cast_to(&r->b, x, t->dtype);
+    if (have->dtype != t->dtype) x = op_cast_to(&r->b, x, t->dtype);
     if (x == VAR_NONE || type_keeps(t, var_type(r->g, x))) return x;
     if (!dims_fit(have, t) || !op_known(r->s, OP_BROADCAST_TO)) return VAR_NONE;
     Var shape = shape_of_type(r, t);
@@ -79,14 +79,15 @@ static Var build_literal(Rewriter *r, const Pat *p, DType like) {
 
 /* ---- Applies ---- */
 
-static const Prop *rest_value(Rewriter *r, const Match *m, const Pat *p, Sym name) {
+static const Prop *rest_prop_value(Rewriter *r, const Match *m, const Pat *p,
+                                   Sym name) {
     const Signature *sig = op_signature(r->s, m->rest_op[p->rest]);
     for (size_t i = 0; i < sig->nprop; i++)
         if (sig->prop[i].name == name) return &m->rest[p->rest]->p[i];
     return NULL;
 }
 
-static bool has_prop(const Signature *sig, Sym name) {
+static bool signature_has_prop(const Signature *sig, Sym name) {
     for (size_t i = 0; i < sig->nprop; i++)
         if (sig->prop[i].name == name) return true;
     return false;
@@ -94,12 +95,12 @@ static bool has_prop(const Signature *sig, Sym name) {
 
 /* Props of **p that the op lacks must have their defaults, else meaning would be lost.
  */
-static bool rest_fits(Rewriter *r, const Match *m, const Pat *p) {
+static bool rest_props_fit(Rewriter *r, const Match *m, const Pat *p) {
     if (p->rest < 0 || !m->rest_op[p->rest]) return true;
     const Signature *from = op_signature(r->s, m->rest_op[p->rest]);
     const Signature *to = op_signature(r->s, p->op);
     for (size_t i = 0; i < from->nprop; i++) {
-        if (has_prop(to, from->prop[i].name)) continue;
+        if (signature_has_prop(to, from->prop[i].name)) continue;
         const Prop *pair[] = {&m->rest[p->rest]->p[i], &from->prop[i].value};
         if (props_intern(r->s, 1, pair[0]) != props_intern(r->s, 1, pair[1]))
             return false;
@@ -108,7 +109,7 @@ static bool rest_fits(Rewriter *r, const Match *m, const Pat *p) {
 }
 
 /* One axis, where the op takes a single one; P_NONE with *ok false when it can't be. */
-static Prop as_param(const PropDef *def, Prop v, bool *ok) {
+static Prop prop_as_param(const PropDef *def, Prop v, bool *ok) {
     if (v.kind == P_INT && (def->type == T_AXES || def->type == T_INTS)) *ok = false;
     if (v.kind != P_INTS || def->type == T_AXES || def->type == T_INTS) return v;
     if (v.ints.n == 1) return PROP_INT(v.ints.p[0]);
@@ -118,14 +119,14 @@ static Prop as_param(const PropDef *def, Prop v, bool *ok) {
 
 static const Props *build_props(Rewriter *r, const Pat *p, const Match *m) {
     if (p->defaults) return p->defaults;
-    if (!rest_fits(r, m, p)) return NULL;
+    if (!rest_props_fit(r, m, p)) return NULL;
     const Signature *sig = op_signature(r->s, p->op);
     bool ok = true;
     Prop *v = mem_zalloc(r->s, sig->nprop + 1, sizeof *v);
     for (size_t i = 0; i < sig->nprop; i++) {
         v[i] = sig->prop[i].value;
         const Prop *rest = p->rest >= 0 && m->rest_op[p->rest]
-                               ? rest_value(r, m, p, sig->prop[i].name)
+                               ? rest_prop_value(r, m, p, sig->prop[i].name)
                                : NULL;
         if (rest) v[i] = *rest;
     }
@@ -137,7 +138,7 @@ static const Props *build_props(Rewriter *r, const Pat *p, const Match *m) {
             v[x->index] = m->prop[x->hole];
     }
     for (size_t i = 0; i < sig->nprop; i++)
-        v[i] = as_param(&sig->prop[i], v[i], &ok);
+        v[i] = prop_as_param(&sig->prop[i], v[i], &ok);
     const Props *props = ok ? props_intern(r->s, sig->nprop, v) : NULL;
     mem_free(v);
     return props;
@@ -145,7 +146,7 @@ static const Props *build_props(Rewriter *r, const Pat *p, const Match *m) {
 
 /* The dtype that a literal among the inputs takes: that of the last input that is none.
  */
-static DType sibling(Rewriter *r, const Pat *p, const Var *in, DType like) {
+static DType sibling_dtype(Rewriter *r, const Pat *p, const Var *in, DType like) {
     size_t first = p->op->promote == PROMOTE_TAIL ? 1 : 0;
     for (size_t i = p->nin; i-- > first;)
         if (p->in[i]->kind != PAT_LITERAL && in[i] != VAR_NONE &&
@@ -155,11 +156,11 @@ static DType sibling(Rewriter *r, const Pat *p, const Var *in, DType like) {
 }
 
 /* A literal, or what an elementwise op makes of literals alone. */
-static bool is_weak(const Pat *p) {
+static bool is_weak_pattern(const Pat *p) {
     if (p->kind != PAT_APPLY) return p->kind == PAT_LITERAL;
     if (!p->op->elemwise || p->op->out_dtype == OUT_PROP) return false;
     for (size_t i = 0; i < p->nin; i++)
-        if (!is_weak(p->in[i])) return false;
+        if (!is_weak_pattern(p->in[i])) return false;
     return true;
 }
 
@@ -169,11 +170,11 @@ static Var build_apply(Rewriter *r, const Rule *rule, const Pat *p, const Match 
     if (p->nin > BUILT_MAX) return VAR_NONE;
     for (size_t i = 0; i < p->nin; i++) {
         in[i] = VAR_NONE;
-        if (is_weak(p->in[i])) continue;
+        if (is_weak_pattern(p->in[i])) continue;
         in[i] = rule_build(r, rule, p->in[i], m, like);
         if (in[i] == VAR_NONE) return VAR_NONE;
     }
-    DType d = sibling(r, p, in, like);
+    DType d = sibling_dtype(r, p, in, like);
     for (size_t i = 0; i < p->nin; i++)
         if (in[i] == VAR_NONE &&
             (in[i] = rule_build(r, rule, p->in[i], m, d)) == VAR_NONE)
@@ -181,7 +182,7 @@ static Var build_apply(Rewriter *r, const Rule *rule, const Pat *p, const Match 
     const Props *props = build_props(r, p, m);
     if (!props) return VAR_NONE;
     bool ok = op_apply(&r->b, p->op, props, p->nin, in, out);
-    rw_grow(r);
+    rewriter_grow(r);
     if (!ok || !p->picks) return ok ? out[0] : VAR_NONE;
     ApplyId made = var_owner(r->g, out[0]);
     return made != APPLY_NONE && p->out < r->g->apply[made].nout ? out[p->out]
@@ -201,7 +202,7 @@ Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m,
         v = build_apply(r, rule, p, m, like);
         break;
     }
-    rw_grow(r);
+    rewriter_grow(r);
     return v;
 }
 
@@ -233,8 +234,8 @@ Var rule_fire(Rewriter *r, const Rule *rule, Var v) {
     if (!drops_safely(r, rule, &m, t)) return VAR_NONE;
     size_t mark = diag_count(r->s);
     Var x = rule_build(r, rule, rule->rhs, &m, t->dtype);
-    if (x != VAR_NONE) x = rw_fit(r, x, t);
-    rw_grow(r);
+    if (x != VAR_NONE) x = rewriter_fit(r, x, t);
+    rewriter_grow(r);
     if (x == VAR_NONE) rw_forget(r, mark);
     return x == v ? VAR_NONE : x;
 }

@@ -99,13 +99,15 @@ typedef struct Pass {
 extern const Pass rewrite_passes[];
 extern const size_t rewrite_npasses;
 
-NodePass fold_pass, swapped_pass, specify_pass, cast_pass, reshape_pass, transpose_pass,
-    broadcast_pass, reduce_pass, slice_pass, concat_pass, shape_pass, shape_read_pass,
-    sink_pass, scatter_pass, scatter_value_pass, scatter_scaled_pass, branch_pass;
-GraphPass fuse_pass, inline_pass, expand_pass, branch_results_pass;
-GraphPass loop_merge_pass, loop_clean_pass, loop_rows_pass, loop_last_pass,
-    loop_prefix_pass, loop_hoist_pass, loop_rows_out_pass, loop_sum_pass,
-    loop_unroll_pass;
+NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
+    rewrite_cast_pass, rewrite_reshape_pass, rewrite_transpose_pass,
+    rewrite_broadcast_pass, rewrite_reduce_pass, rewrite_slice_pass,
+    rewrite_concat_pass, shape_pass, shape_read_pass, sink_pass, scatter_pass,
+    scatter_value_pass, scatter_scaled_pass, ifelse_pass;
+GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass;
+GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
+    scan_truncate_pass, scan_hoist_pass, scan_pushout_pass, scan_sum_pass,
+    scan_unroll_pass;
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6
@@ -115,7 +117,7 @@ GraphPass loop_merge_pass, loop_clean_pass, loop_rows_pass, loop_last_pass,
 #define LOOPS_END 1.7
 
 /* ---- the database ---- */
-typedef struct Entry {
+typedef struct DatabaseEntry {
     RewriteEntry pub;
     Rule *rule; /* or */
     const Pass *pass;
@@ -125,12 +127,12 @@ typedef struct Entry {
     uint64_t spent; /* replacements in this stage */
     /* of this run */
     RewriteProfile profile;
-} Entry;
+} DatabaseEntry;
 typedef struct Database {
     Session *s;
     Arena *arena;
-    Vec(Entry) entry; /* by position, then name */
-    Map by_name;      /* while it is filled: symbol -> entry */
+    Vec(DatabaseEntry) entry; /* by position, then name */
+    Map by_name;              /* while it is filled: symbol -> entry */
 } Database;
 /* All entries, with those that the query selects marked. NULL: diagnosed. */
 Database *database_open(Session *s, const RewriteQuery *q);
@@ -211,57 +213,58 @@ struct Rewriter {
     uint64_t view_work;
 };
 /* pin_destroyed.c: in a private copy, what destroyers overwrite merges with nothing */
-bool apart_needed(const Graph *main);
-void apart_mark(Graph *g);
-void apart_end(Graph *g);
+bool pin_destroyed_needed(const Graph *main);
+void pin_destroyed_mark(Graph *g);
+void pin_destroyed_unmark(Graph *g);
 /* view.c: the graph as it stands; NULL: that was asked too often. Good until something
  * changes. */
 const GraphView *view_now(Rewriter *r);
 void view_free(Rewriter *r);
 /* shape.c: v.shape[axis] without v, or VAR_NONE */
-Var rw_lift_shape(Rewriter *r, Var v, int axis);
+Var rewriter_lift_shape(Rewriter *r, Var v, int axis);
 /* branch.c */
-void effects_note(Rewriter *r);
-void effects_drop(Rewriter *r);
+void ifelse_note_effects(Rewriter *r);
+void ifelse_drop_effects(Rewriter *r);
 
 /* ---- reading the overlay ---- */
-static inline Var rw_lead(Rewriter *r, Var v) {
+static inline Var rewriter_resolve(Rewriter *r, Var v) {
     while (r->forward[v] != v) {
         r->forward[v] = r->forward[r->forward[v]];
         v = r->forward[v];
     }
     return v;
 }
-void rw_grow(Rewriter *r); /* after nodes were appended */
+void rewriter_grow(Rewriter *r); /* after nodes were appended */
 /* What was said since `mark` is why something can't be had here, which is no error: but
  * a lack of memory, by which a graph would be rewritten now so, now otherwise. */
 void rw_forget(Rewriter *r, size_t mark);
-static inline Var rw_in(Rewriter *r, ApplyId a, size_t i) {
-    return rw_lead(r, apply_in(r->g, a)[i]);
+static inline Var rewriter_input(Rewriter *r, ApplyId a, size_t i) {
+    return rewriter_resolve(r, apply_in(r->g, a)[i]);
 }
 /* The Apply that makes v, if it is of that op; else NULL. */
-const Apply *rw_owner(Rewriter *r, Var v, const Op *op);
-const Apply *rw_known(Rewriter *r, Var v, KnownOp op);
+const Apply *rewriter_owner(Rewriter *r, Var v, const Op *op);
+const Apply *rewriter_known_owner(Rewriter *r, Var v, KnownOp op);
 /* Is it an Apply (NULL: no) of that op? */
 static inline bool rw_is(Rewriter *r, const Apply *a, KnownOp op) {
     return a && op_is(r->s, a->op, op);
 }
 /* The one element that all of a constant's elements are, else NULL. */
-const void *rw_uniform(Rewriter *r, Var v);
-bool rw_is_number(Rewriter *r, Var v,
-                  double x); /* a uniform constant of that value; not -0 for 0 */
+const void *rewriter_uniform(Rewriter *r, Var v);
+bool rewriter_is_number(Rewriter *r, Var v,
+                        double x); /* a uniform constant of that value; not -0 for 0 */
 /* Would `new` standing for `old` say everything that old's type says? */
 bool type_keeps(const Type *old, const Type *new);
 /* x cast and broadcast to t; VAR_NONE if types can't tell that it fits. */
-Var rw_fit(Rewriter *r, Var x, const Type *t);
+Var rewriter_fit(Rewriter *r, Var x, const Type *t);
 /* Does an operand of type t, broadcast to `to`, need no check when running? */
 bool dims_fit(const Type *t, const Type *to);
 /* A 0-d or one-element integer constant. */
-bool rw_int_const(Rewriter *r, Var v, int64_t *i);
+bool rewriter_int_const(Rewriter *r, Var v, int64_t *i);
 /* A value prop of the Apply. */
-const Prop *rw_prop(Rewriter *r, const Apply *a, const char *name);
+const Prop *rewriter_prop(Rewriter *r, const Apply *a, const char *name);
 /* op(x, y, ...) with these props, VAR_NONE without a diagnostic when it isn't typed. */
-Var rw_apply(Rewriter *r, const Op *op, const Props *props, size_t nin, const Var *in);
+Var rewriter_apply(Rewriter *r, const Op *op, const Props *props, size_t nin,
+                   const Var *in);
 
 /* ---- matching and building ---- */
 bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m);
@@ -284,10 +287,11 @@ void rewriter_close(Rewriter *r);
 void overlay_entries(Rewriter *r, double from, double to);
 /* One stage: sweeps with the selected entries from..to and those that clean up after
  * them until nothing fires. False: diagnosed. */
-bool drive(Rewriter *r, double from, double to);
+bool drive_stage(Rewriter *r, double from, double to);
 /* n >= 1 variables were replaced at once: counts one, tells. False: stop, diagnosed. */
-bool rw_fired(Rewriter *r, size_t entry, size_t n, const Var *before, const Var *after);
-bool rw_limit_reached(const Rewriter *r);
+bool rewriter_fired(Rewriter *r, size_t entry, size_t n, const Var *before,
+                    const Var *after);
+bool rewriter_limit_reached(const Rewriter *r);
 double rw_clock(void); /* seconds */
 
 #endif

@@ -7,13 +7,13 @@
 #include <string.h>
 
 /* A rule's text while it is taken apart: [p, end) in its source. */
-typedef struct Cut {
+typedef struct RuleCut {
     Session *s;
     const char *text;
     uint32_t source, p, end;
-} Cut;
+} RuleCut;
 
-static Span cut_span(const Cut *c, uint32_t begin, uint32_t end) {
+static Span cut_span(const RuleCut *c, uint32_t begin, uint32_t end) {
     while (begin < end && strchr(" \t\r\n", c->text[begin]))
         begin++;
     while (end > begin && strchr(" \t\r\n", c->text[end - 1]))
@@ -21,13 +21,13 @@ static Span cut_span(const Cut *c, uint32_t begin, uint32_t end) {
     return (Span){c->source, begin, end};
 }
 
-static bool is_word(char ch) {
+static bool is_header_char(char ch) {
     return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_' ||
            ch == '-' || (ch >= '0' && ch <= '9') || ch == '.';
 }
 
 /* Where `word` stands outside brackets and strings from c->p on, or c->end. */
-static uint32_t find_outside(const Cut *c, const char *word) {
+static uint32_t find_outside(const RuleCut *c, const char *word) {
     size_t n = strlen(word);
     int depth = 0;
     char quote = 0;
@@ -47,12 +47,12 @@ static uint32_t find_outside(const Cut *c, const char *word) {
 
 /* ---- the header ---- */
 
-static Span next_word(Cut *c) {
+static Span next_header_word(RuleCut *c) {
     while (c->p < c->end && strchr(" \t", c->text[c->p]))
         c->p++;
     uint32_t begin = c->p;
     if (c->p < c->end && c->text[c->p] == '@') c->p++;
-    while (c->p < c->end && is_word(c->text[c->p]))
+    while (c->p < c->end && is_header_char(c->text[c->p]))
         c->p++;
     return (Span){c->source, begin, c->p};
 }
@@ -75,7 +75,7 @@ static double default_position(const char *tags) {
     return 1;
 }
 
-static bool header_word(Rule *r, Str *tags, const char *p, size_t n, Span at) {
+static bool read_header_word(Rule *r, Str *tags, const char *p, size_t n, Span at) {
     double v;
     if (*p == '@' && n > 1) {
         if (tags->n) str_putc(tags, ' ');
@@ -90,17 +90,17 @@ static bool header_word(Rule *r, Str *tags, const char *p, size_t n, Span at) {
     return true;
 }
 
-static bool read_header(Rule *r, Arena *a, Cut *c) {
+static bool read_rule_header(Rule *r, Arena *a, RuleCut *c) {
     Str tags = STR(r->s);
-    Span w = next_word(c);
+    Span w = next_header_word(c);
     if (w.begin == w.end || c->text[w.begin] == '@')
         return fail(r->s, cut_span(c, w.begin, c->end), E_REWRITE,
                     "a rule begins with its name: `name @tag: lhs => rhs`");
     r->name = arena_str(a, c->text + w.begin, w.end - w.begin);
     r->position = -1;
     bool ok = true;
-    for (w = next_word(c); ok && w.begin < w.end; w = next_word(c))
-        ok = header_word(r, &tags, c->text + w.begin, w.end - w.begin, w);
+    for (w = next_header_word(c); ok && w.begin < w.end; w = next_header_word(c))
+        ok = read_header_word(r, &tags, c->text + w.begin, w.end - w.begin, w);
     r->tags = arena_str(a, str_text(&tags), tags.n);
     str_free(&tags);
     if (ok && (c->p == c->end || c->text[c->p] != ':'))
@@ -113,7 +113,7 @@ static bool read_header(Rule *r, Arena *a, Cut *c) {
 
 /* ---- the parts ---- */
 
-static bool read_body(Rule *r, Cut *c) {
+static bool read_rule_sides(Rule *r, RuleCut *c) {
     uint32_t begin = ++c->p, arrow = find_outside(c, "=>");
     if (arrow == c->end)
         return fail(r->s, cut_span(c, begin, c->end), E_REWRITE,
@@ -128,7 +128,7 @@ static bool read_body(Rule *r, Cut *c) {
 }
 
 /* The rule's text on one line, without comments. */
-static const char *one_line(Session *s, Arena *a, const char *p, size_t n) {
+static const char *rule_on_one_line(Session *s, Arena *a, const char *p, size_t n) {
     Str out = STR(s);
     for (size_t i = 0; i < n; i++) {
         bool blank = strchr(" \t\r\n", p[i]) != NULL;
@@ -149,21 +149,21 @@ static const char *one_line(Session *s, Arena *a, const char *p, size_t n) {
 
 static Rule *read_rule(Session *s, Arena *a, Span at) {
     const Source *src = source_get(s, at.source);
-    Cut c = {s, src->text, at.source, at.begin, at.end};
+    RuleCut c = {s, src->text, at.source, at.begin, at.end};
     Rule *r = NEW(a, Rule);
     r->s = s;
     r->at = cut_span(&c, at.begin, at.end);
-    if (!read_header(r, a, &c)) return NULL;
+    if (!read_rule_header(r, a, &c)) return NULL;
     uint32_t body = c.p + 1;
-    if (!read_body(r, &c)) return NULL;
+    if (!read_rule_sides(r, &c)) return NULL;
     Span text = cut_span(&c, body, at.end);
-    r->text = one_line(s, a, src->text + text.begin, text.end - text.begin);
+    r->text = rule_on_one_line(s, a, src->text + text.begin, text.end - text.begin);
     return r;
 }
 
 /* The end of the logical line that begins at p: brackets and `=>`, `when` or an
  * operator at a line's end go on in the next one. */
-static size_t line_end(const char *text, size_t p, size_t n) {
+static size_t logical_line_end(const char *text, size_t p, size_t n) {
     int depth = 0;
     size_t last = p; /* after the last character that is no blank or comment */
     for (; p < n; p++) {
@@ -190,7 +190,7 @@ bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out) {
             p += strcspn(src->text + p, "\n");
             continue;
         }
-        size_t end = line_end(src->text, p, src->len);
+        size_t end = logical_line_end(src->text, p, src->len);
         Rule *r = read_rule(s, a, (Span){source, (uint32_t)p, (uint32_t)end});
         if (!r) return false;
         vec_push(s, out, r);
@@ -215,19 +215,19 @@ static bool same_pattern(const Pat *p, const Pat *q) {
 }
 
 /* The part of `all` that reads as p, whatever its props; NULL: there is none. */
-static const Pat *find_part(const Pat *all, const Pat *p) {
+static const Pat *find_pattern_part(const Pat *all, const Pat *p) {
     if (same_pattern(all, p)) return all;
     const Pat *part = NULL;
     for (size_t i = 0; all->kind == PAT_APPLY && i < all->nin && !part; i++)
-        part = find_part(all->in[i], p);
+        part = find_pattern_part(all->in[i], p);
     return part;
 }
 
-static bool guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
+static bool read_guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
     const Pat *p = pattern_compile(r, a, e, true);
     if (!p) return false;
     if (p->kind != PAT_HOLE) {
-        p = g->narg == 0 && r->nguard < PART_MAX ? find_part(r->lhs, p) : NULL;
+        p = g->narg == 0 && r->nguard < PART_MAX ? find_pattern_part(r->lhs, p) : NULL;
         g->part = true;
     }
     if (!p || (g->part && p->kind != PAT_APPLY))
@@ -238,7 +238,7 @@ static bool guard_arg(Rule *r, Arena *a, Guard *g, const Ast *e) {
 }
 
 static bool read_guard(Rule *r, Arena *a, Span at, Guard *g) {
-    const Ast *e = expr_parse(r->s, a, at);
+    const Ast *e = ast_parse(r->s, a, at);
     if (!e) return false;
     if (e->kind != AST_CALL)
         return fail(r->s, at, E_REWRITE, "a guard is a call such as const(x)");
@@ -259,13 +259,13 @@ static bool read_guard(Rule *r, Arena *a, Span at, Guard *g) {
                     sym_text(r->s, e->sym), guard_arity(g->test),
                     guard_arity(g->test) == 1 ? "" : "s");
     for (size_t i = 0; i < e->nkid; i++)
-        if (!guard_arg(r, a, g, e->kid[i])) return false;
+        if (!read_guard_arg(r, a, g, e->kid[i])) return false;
     return true;
 }
 
 static bool read_guards(Rule *r, Arena *a) {
-    Cut c = {r->s, source_get(r->s, r->at.source)->text, r->guard_at.source,
-             r->guard_at.begin, r->guard_at.end};
+    RuleCut c = {r->s, source_get(r->s, r->at.source)->text, r->guard_at.source,
+                 r->guard_at.begin, r->guard_at.end};
     Guard *g = NULL;
     while (c.p < c.end) {
         uint32_t comma = find_outside(&c, ",");
@@ -287,10 +287,10 @@ static bool read_guards(Rule *r, Arena *a) {
 
 /* ---- the whole ---- */
 
-static unsigned weigh(const Pat *p) {
+static unsigned pattern_weight(const Pat *p) {
     unsigned n = p->kind == PAT_HOLE ? 0 : 2;
     for (size_t i = 0; p->kind == PAT_APPLY && i < p->nin; i++)
-        n += weigh(p->in[i]);
+        n += pattern_weight(p->in[i]);
     return n + (p->kind == PAT_APPLY && p->nprop > 0);
 }
 
@@ -302,15 +302,15 @@ static void note_rhs(Rule *r, const Pat *p) {
 }
 
 static bool compile_sides(Rule *r, Arena *a) {
-    const Ast *lhs = expr_parse(r->s, a, r->lhs_at);
+    const Ast *lhs = ast_parse(r->s, a, r->lhs_at);
     if (!lhs || !(r->lhs = pattern_compile(r, a, lhs, false))) return false;
     if (r->lhs->kind != PAT_APPLY)
         return fail(r->s, r->lhs_at, E_REWRITE,
                     "the left side of rule %s must be an operation", r->name);
-    const Ast *rhs = expr_parse(r->s, a, r->rhs_at);
+    const Ast *rhs = ast_parse(r->s, a, r->rhs_at);
     if (!rhs || !(r->rhs = pattern_compile(r, a, rhs, true))) return false;
     note_rhs(r, r->rhs);
-    r->weight = weigh(r->lhs);
+    r->weight = pattern_weight(r->lhs);
     return read_guards(r, a);
 }
 

@@ -9,28 +9,29 @@
 enum { ROOTS = ROOTS_RUN | ROOTS_INIT };
 static const double merge_position = 0;
 
-typedef struct Run {
+typedef struct RewriteRun {
     Session *s;
     Database *db;
     const RewriteOptions *o;
     uint32_t number, fired, sweeps, epoch; /* epoch: the next one */
-} Run;
+} RewriteRun;
 
-static bool takes_part(const Entry *e, bool graph_pass) {
+static bool entry_takes_part(const DatabaseEntry *e, bool graph_pass) {
     bool is_graph = e->pass && e->pass->graph;
     return e->selected && is_graph == graph_pass &&
            (is_graph || e->rule || e->pass->node);
 }
 
-static const Entry *find_entry(const Database *db, double position, bool graph_pass) {
+static const DatabaseEntry *find_entry_at(const Database *db, double position,
+                                          bool graph_pass) {
     for (size_t i = 0; i < db->entry.n; i++) {
-        const Entry *e = &db->entry.p[i];
-        if (e->pub.position == position && takes_part(e, graph_pass)) return e;
+        const DatabaseEntry *e = &db->entry.p[i];
+        if (e->pub.position == position && entry_takes_part(e, graph_pass)) return e;
     }
     return NULL;
 }
 
-static bool merges(const Database *db) {
+static bool merge_is_selected(const Database *db) {
     for (size_t i = 0; i < db->entry.n; i++)
         if (db->entry.p[i].selected && db->entry.p[i].pub.position == merge_position &&
             db->entry.p[i].pass)
@@ -41,15 +42,15 @@ static bool merges(const Database *db) {
 /* ---- one graph ---- */
 
 /* What is there was merged before and replacements were interned, so nothing merges. */
-static void compact(Rewriter *r) {
-    effects_drop(r);
+static void compact_overlay(Rewriter *r) {
+    ifelse_drop_effects(r);
     if (r->dirty) graph_compact(r->g, ROOTS, r->forward, false);
     if (r->dirty) rewriter_reset(r);
 }
 
-static bool run_graph_pass(Rewriter *r, const Entry *e) {
+static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
     double start = rw_clock();
-    compact(r);
+    compact_overlay(r);
     uint32_t before = r->g->napply, fired = *r->number;
     size_t mark = diag_count(r->s);
     r->current = (size_t)(e - r->db->entry.p);
@@ -57,7 +58,7 @@ static bool run_graph_pass(Rewriter *r, const Entry *e) {
     bool ok = e->pass->graph(r) && !diag_failed(r->s, mark);
     r->b.intern = true;
     r->dirty |= r->g->napply != before || *r->number != fired;
-    compact(r);
+    compact_overlay(r);
     RewriteProfile *p = &r->db->entry.p[r->current].profile;
     p->tried++;
     p->nodes += (int64_t)r->g->napply - before;
@@ -68,9 +69,10 @@ static bool run_graph_pass(Rewriter *r, const Entry *e) {
 /* Entries that clean up take part in every stage, and have one of their own only when
  * no later one comes. */
 static bool has_stage(const Database *db, double at) {
-    if (!find_entry(db, at, false)) return false;
+    if (!find_entry_at(db, at, false)) return false;
     for (size_t i = 0; at <= CLEANING && i < db->entry.n; i++)
-        if (db->entry.p[i].pub.position > at && takes_part(&db->entry.p[i], false))
+        if (db->entry.p[i].pub.position > at &&
+            entry_takes_part(&db->entry.p[i], false))
             return false;
     return true;
 }
@@ -81,20 +83,21 @@ static bool run_stages(Rewriter *r, double from, double to) {
         double at = db->entry.p[i].pub.position;
         if (at < from || at >= to) continue;
         if (i > 0 && at == db->entry.p[i - 1].pub.position) continue;
-        const Entry *pass = find_entry(db, at, true);
-        if (pass && !rw_limit_reached(r) && !run_graph_pass(r, pass)) return false;
-        if (has_stage(db, at) && !rw_limit_reached(r) && !drive(r, at, at))
+        const DatabaseEntry *pass = find_entry_at(db, at, true);
+        if (pass && !rewriter_limit_reached(r) && !run_graph_pass(r, pass))
+            return false;
+        if (has_stage(db, at) && !rewriter_limit_reached(r) && !drive_stage(r, at, at))
             return false;
     }
     return true;
 }
 
-static bool run_graph(Run *run, Graph *g, double from, double to) {
+static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to) {
     Rewriter r;
     rewriter_open(&r, g, run->db, run->o, &run->number);
     r.epoch = run->epoch;
     bool ok = run_stages(&r, from, to);
-    if (ok) compact(&r);
+    if (ok) compact_overlay(&r);
     graph_trim(g);
     run->fired += r.fired;
     run->sweeps += r.sweeps;
@@ -112,24 +115,24 @@ static uint32_t count_applies(const Graph *g) {
     return n;
 }
 
-static bool run_each(Run *run, Graph *main, double from, double to) {
+static bool run_each_graph(RewriteRun *run, Graph *main, double from, double to) {
     for (size_t i = 0, n = main->functions.n; i < n; i++)
         if (!main->functions.p[i]->fused &&
-            !run_graph(run, main->functions.p[i], from, to))
+            !rewrite_one_graph(run, main->functions.p[i], from, to))
             return false;
-    return run_graph(run, main, from, to);
+    return rewrite_one_graph(run, main, from, to);
 }
 
 /* ---- loops ---- */
 enum { LOOP_ROUNDS = 6 };
 
-static bool has_loops(const Graph *main) {
+static bool has_scans(const Graph *main) {
     for (size_t i = 0; i < main->functions.n; i++)
-        if (loops_any(main->functions.p[i])) return true;
-    return loops_any(main);
+        if (scan_any(main->functions.p[i])) return true;
+    return scan_any(main);
 }
 
-static bool selects_loops(const Database *db) {
+static bool selects_scan_passes(const Database *db) {
     for (size_t i = 0; i < db->entry.n; i++)
         if (db->entry.p[i].selected && db->entry.p[i].pub.position >= LOOPS &&
             db->entry.p[i].pub.position < LOOPS_END)
@@ -140,28 +143,29 @@ static bool selects_loops(const Database *db) {
 /* Bodies change when the graph around them is rewritten, and the other way round: both
  * go through the stages before loops, then the loops are looked at, until they stay.
  * Inner loops come first, since functions stand before what uses them. */
-static bool run_loops(Run *run, Graph *main) {
+static bool run_scan_rounds(RewriteRun *run, Graph *main) {
     for (int round = 0; round < LOOP_ROUNDS; round++) {
-        if (!run_each(run, main, 0, LOOPS)) return false;
+        if (!run_each_graph(run, main, 0, LOOPS)) return false;
         uint32_t before = run->number;
         for (size_t i = 0, n = main->functions.n; i < n; i++)
-            if (loops_any(main->functions.p[i]) &&
-                !run_graph(run, main->functions.p[i], LOOPS, LOOPS_END))
+            if (scan_any(main->functions.p[i]) &&
+                !rewrite_one_graph(run, main->functions.p[i], LOOPS, LOOPS_END))
                 return false;
-        if (loops_any(main) && !run_graph(run, main, LOOPS, LOOPS_END)) return false;
+        if (scan_any(main) && !rewrite_one_graph(run, main, LOOPS, LOOPS_END))
+            return false;
         graph_keep_called(main);
         if (run->number == before) return true;
     }
-    return run_each(run, main, 0, LOOPS);
+    return run_each_graph(run, main, 0, LOOPS);
 }
 
-static bool run_all(Run *run, Graph *main) {
-    if (!has_loops(main) || !selects_loops(run->db))
-        return run_each(run, main, 0, HUGE_VAL);
-    return run_loops(run, main) && run_each(run, main, LOOPS_END, HUGE_VAL);
+static bool run_all_stages(RewriteRun *run, Graph *main) {
+    if (!has_scans(main) || !selects_scan_passes(run->db))
+        return run_each_graph(run, main, 0, HUGE_VAL);
+    return run_scan_rounds(run, main) && run_each_graph(run, main, LOOPS_END, HUGE_VAL);
 }
 
-static void record_mode(Graph *g, const char *mode) {
+static void record_rewrite_mode(Graph *g, const char *mode) {
     Sym y = sym(g->s, mode);
     for (size_t i = 0; i < g->modes.n; i++)
         if (g->modes.p[i] == y) return;
@@ -172,29 +176,29 @@ static Graph *private_copy(Graph *g, bool merge, bool apart) {
     Graph *work = graph_copy(g, ROOTS, NULL, merge && !apart, NULL);
     for (size_t i = 0; apart && i <= work->functions.n; i++) {
         Graph *one = i ? work->functions.p[i - 1] : work;
-        apart_mark(one);
+        pin_destroyed_mark(one);
         if (merge) graph_compact(one, ROOTS, NULL, true);
     }
     return work;
 }
 
-static Graph *run_copy(Run *run, Graph *g) {
-    bool apart = apart_needed(g);
-    Graph *work = private_copy(g, merges(run->db), apart);
-    if (!run_all(run, work)) return graph_free(work), NULL;
+static Graph *run_copy(RewriteRun *run, Graph *g) {
+    bool apart = pin_destroyed_needed(g);
+    Graph *work = private_copy(g, merge_is_selected(run->db), apart);
+    if (!run_all_stages(run, work)) return graph_free(work), NULL;
     for (size_t i = 0; apart && i <= work->functions.n; i++)
-        apart_end(i ? work->functions.p[i - 1] : work);
+        pin_destroyed_unmark(i ? work->functions.p[i - 1] : work);
     graph_keep_called(work);
-    record_mode(work, run->o->query.mode ? run->o->query.mode : "FAST_RUN");
+    record_rewrite_mode(work, run->o->query.mode ? run->o->query.mode : "FAST_RUN");
     return work;
 }
 
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r) {
-    Run run = {.s = g->s, .o = o, .db = database_open(g->s, &o->query)};
+    RewriteRun run = {.s = g->s, .o = o, .db = database_open(g->s, &o->query)};
     if (!run.db) return NULL;
-    const char *before = session_doing(g->s, "rewriting the graph");
+    const char *before = session_set_doing(g->s, "rewriting the graph");
     Graph *done = run_copy(&run, g);
-    session_doing(g->s, before);
+    session_set_doing(g->s, before);
     if (r) {
         *r = (RewriteResult){.fired = run.fired, .sweeps = run.sweeps};
         r->before = count_applies(g);

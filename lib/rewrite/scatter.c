@@ -5,23 +5,23 @@
 
 #include <string.h>
 
-static const Apply *owner(Rewriter *r, Var v) {
+static const Apply *owner_apply(Rewriter *r, Var v) {
     ApplyId a = var_owner(r->g, v);
     return a == APPLY_NONE ? NULL : &r->g->apply[a];
 }
 
-static bool is_zeros(Rewriter *r, Var v) {
-    const Apply *a = owner(r, v);
-    if (!a) return rw_is_number(r, v, 0);
+static bool is_all_zeros(Rewriter *r, Var v) {
+    const Apply *a = owner_apply(r, v);
+    if (!a) return rewriter_is_number(r, v, 0);
     if (rw_is(r, a, OP_ZEROS_LIKE)) return true;
     size_t value = rw_is(r, a, OP_FULL) || rw_is(r, a, OP_FULL_LIKE) ? 1 : 0;
     return (value || a->op == op_known(r->s, OP_BROADCAST_TO)) &&
-           rw_is_number(r, rw_lead(r, r->g->in[a->in + value]), 0);
+           rewriter_is_number(r, rewriter_resolve(r, r->g->in[a->in + value]), 0);
 }
 
 /* All row numbers of a tensor of type t, in order. */
 static bool is_all_rows(Rewriter *r, Var v, const Type *t) {
-    const Apply *a = owner(r, v);
+    const Apply *a = owner_apply(r, v);
     const Type *rows = var_type(r->g, v);
     return rw_is(r, a, OP_ARANGE) && a->nin == 1 && rows->ndim == 1 &&
            rows->dim[0] == t->dim[0] && rows->dim[0] != DIM_UNKNOWN;
@@ -29,62 +29,63 @@ static bool is_all_rows(Rewriter *r, Var v, const Type *t) {
 
 /* One value for each row of zeros: the Apply, or NULL. */
 static const Apply *row_scatter(Rewriter *r, Var v) {
-    const Apply *a = owner(r, v);
+    const Apply *a = owner_apply(r, v);
     const Type *t = var_type(r->g, v);
     if ((!rw_is(r, a, OP_INC_SUBTENSOR) && !rw_is(r, a, OP_SET_SUBTENSOR)) ||
         a->nin != 4 || t->ndim != 2 ||
-        strcmp(sym_text(r->s, rw_prop(r, a, "index")->sym), "$, $") != 0)
+        strcmp(sym_text(r->s, rewriter_prop(r, a, "index")->sym), "$, $") != 0)
         return NULL;
-    Var rows = rw_lead(r, r->g->in[a->in + 2]), cols = rw_lead(r, r->g->in[a->in + 3]);
+    Var rows = rewriter_resolve(r, r->g->in[a->in + 2]),
+        cols = rewriter_resolve(r, r->g->in[a->in + 3]);
     const Type *ct = var_type(r->g, cols);
     bool one_each = ct->ndim == 0 ||
                     (ct->ndim == 1 && ct->dim[0] == t->dim[0] && ct->dtype != DT_BOOL);
     if (!one_each || !is_all_rows(r, rows, t) ||
-        !is_zeros(r, rw_lead(r, r->g->in[a->in])))
+        !is_all_zeros(r, rewriter_resolve(r, r->g->in[a->in])))
         return NULL;
     return a;
 }
 
 /* The values as a column or a vector of the sum's type. */
-static Var as_sum(Rewriter *r, Var y, const Type *t) {
-    const Apply *b = rw_known(r, y, OP_BROADCAST_TO);
-    Var source = b ? rw_lead(r, r->g->in[b->in]) : y;
+static Var values_as_sum(Rewriter *r, Var y, const Type *t) {
+    const Apply *b = rewriter_known_owner(r, y, OP_BROADCAST_TO);
+    Var source = b ? rewriter_resolve(r, r->g->in[b->in]) : y;
     if (var_type(r->g, source)->ndim == 0) y = source;
     const Op *expand = op_known(r->s, OP_EXPAND_DIMS);
     if (var_type(r->g, y)->ndim == 1 && t->ndim == 2 && expand) {
         int64_t one = 1;
         PropArg arg = {"axis", PROP_INTS(&one, 1)};
-        y = rw_apply(r, expand, props_make(r->s, expand, 1, &arg), 1, &y);
+        y = rewriter_apply(r, expand, props_make(r->s, expand, 1, &arg), 1, &y);
     }
-    return y == VAR_NONE ? VAR_NONE : rw_fit(r, y, t);
+    return y == VAR_NONE ? VAR_NONE : rewriter_fit(r, y, t);
 }
 
 bool scatter_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     const Type *t = var_type(r->g, a->out);
-    const Prop *axis = rw_prop(r, a, "axis");
-    Var x = rw_in(r, id, 0);
+    const Prop *axis = rewriter_prop(r, a, "axis");
+    Var x = rewriter_input(r, id, 0);
     if (axis->kind != P_INTS || axis->ints.n != 1 || axis->ints.p[0] != 1 ||
         var_type(r->g, x)->dtype != t->dtype)
         return false;
     const Apply *scatter = row_scatter(r, x);
     if (!scatter) return false;
-    out[0] = as_sum(r, rw_lead(r, r->g->in[scatter->in + 1]), t);
+    out[0] = values_as_sum(r, rewriter_resolve(r, r->g->in[scatter->in + 1]), t);
     return out[0] != VAR_NONE;
 }
 
 /* ---- values that are repeated first ---- */
 
 /* The type of what the index of a scatter picks; NULL: not typed. */
-static const Type *picked(Rewriter *r, const Apply *a) {
+static const Type *picked_type(Rewriter *r, const Apply *a) {
     const Op *read = op_known(r->s, OP_SUBTENSOR);
     const Type *t[OUT_MAX];
     size_t mark = diag_count(r->s), n = (size_t)a->nin - 1;
-    PropArg index = {"index", *rw_prop(r, a, "index")};
+    PropArg index = {"index", *rewriter_prop(r, a, "index")};
     if (!read || a->nin > 16) return NULL;
-    Var in[16] = {rw_lead(r, r->g->in[a->in])};
+    Var in[16] = {rewriter_resolve(r, r->g->in[a->in])};
     for (size_t i = 1; i < n; i++)
-        in[i] = rw_lead(r, r->g->in[a->in + i + 1]);
+        in[i] = rewriter_resolve(r, r->g->in[a->in + i + 1]);
     n = op_infer(r->s, r->g, read, props_make(r->s, read, 1, &index), n, in, NOWHERE,
                  t);
     diag_rewind(r->s, mark);
@@ -103,15 +104,15 @@ static bool dims_stand(const Type *have, const Type *all) {
 /* A scatter repeats its value itself. */
 bool scatter_value_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
-    Var y = rw_in(r, id, 1), in[16];
-    const Apply *b = rw_known(r, y, OP_BROADCAST_TO);
+    Var y = rewriter_input(r, id, 1), in[16];
+    const Apply *b = rewriter_known_owner(r, y, OP_BROADCAST_TO);
     if (!b || a.nin > 16) return false;
-    const Type *all = picked(r, &a);
+    const Type *all = picked_type(r, &a);
     if (!all || !dims_stand(var_type(r->g, y), all)) return false;
-    Var source = rw_lead(r, r->g->in[b->in]);
+    Var source = rewriter_resolve(r, r->g->in[b->in]);
     for (size_t i = 0; i < a.nin; i++)
-        in[i] = i == 1 ? source : rw_in(r, id, i);
-    out[0] = rw_apply(r, a.op, a.props, a.nin, in);
+        in[i] = i == 1 ? source : rewriter_input(r, id, i);
+    out[0] = rewriter_apply(r, a.op, a.props, a.nin, in);
     return out[0] != VAR_NONE &&
            type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
 }
@@ -120,35 +121,37 @@ bool scatter_value_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* x of the product x * s. */
 static Var cofactor(Rewriter *r, Var product, Var s) {
-    const Apply *a = owner(r, product);
+    const Apply *a = owner_apply(r, product);
     if (!rw_is(r, a, OP_MULTIPLY)) return VAR_NONE;
-    Var x = rw_lead(r, r->g->in[a->in]), y = rw_lead(r, r->g->in[a->in + 1]);
+    Var x = rewriter_resolve(r, r->g->in[a->in]),
+        y = rewriter_resolve(r, r->g->in[a->in + 1]);
     return y == s ? x : x == s ? y : VAR_NONE;
 }
 
 bool scatter_scaled_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
     const Type *t = var_type(r->g, a.out);
-    const Apply *scatter = owner(r, rw_in(r, id, 0));
+    const Apply *scatter = owner_apply(r, rewriter_input(r, id, 0));
     if (!rw_is(r, scatter, OP_INC_SUBTENSOR) || scatter->nin > 16 ||
         !dtype_is_float(t->dtype))
         return false;
-    Var s = rw_lead(r, r->g->in[scatter->in + 1]), in[16];
+    Var s = rewriter_resolve(r, r->g->in[scatter->in + 1]), in[16];
     if (var_type(r->g, s)->ndim != 0 || var_is_const(r->g, s)) return false;
-    Var x = cofactor(r, rw_in(r, id, 1), s);
+    Var x = cofactor(r, rewriter_input(r, id, 1), s);
     if (x == VAR_NONE || !type_keeps(t, var_type(r->g, x)) ||
-        !is_zeros(r, rw_lead(r, r->g->in[scatter->in])))
+        !is_all_zeros(r, rewriter_resolve(r, r->g->in[scatter->in])))
         return false;
     const Op *inc = scatter->op;
     const Props *props = scatter->props;
     size_t nin = scatter->nin;
     for (size_t i = 2; i < nin; i++)
-        in[i] = rw_lead(r, r->g->in[scatter->in + i]);
+        in[i] = rewriter_resolve(r, r->g->in[scatter->in + i]);
     in[0] = x;
     in[1] = const_number(&r->b, t->dtype, -1);
     const Op *neg = op_known(r->s, OP_NEGATIVE);
-    Var pair[2] = {rw_apply(r, inc, props, nin, in), rw_apply(r, neg, NULL, 1, &s)};
+    Var pair[2] = {rewriter_apply(r, inc, props, nin, in),
+                   rewriter_apply(r, neg, NULL, 1, &s)};
     if (pair[0] == VAR_NONE || pair[1] == VAR_NONE) return false;
-    out[0] = rw_apply(r, op_known(r->s, OP_MULTIPLY), NULL, 2, pair);
+    out[0] = rewriter_apply(r, op_known(r->s, OP_MULTIPLY), NULL, 2, pair);
     return out[0] != VAR_NONE && type_keeps(t, var_type(r->g, out[0]));
 }

@@ -10,62 +10,63 @@ enum { LIFT_STEPS = 64 };
 /* ---- where a dim comes from ---- */
 
 /* A dim of some variable: what shape_i(v, axis) asks for, one step further up. */
-typedef struct Place {
+typedef struct DimSource {
     Var v;
     int axis;
     Var size; /* or: the size itself; then v is VAR_NONE */
-} Place;
+} DimSource;
 
 /* The operand of an elementwise Apply that has this dim of the result. */
-static bool through_elemwise(Rewriter *r, const Apply *a, Place *p) {
+static bool through_elemwise(Rewriter *r, const Apply *a, DimSource *p) {
     int ndim = var_type(r->g, a->out)->ndim;
     for (size_t i = 0; i < a->nin; i++) {
-        Var v = rw_lead(r, r->g->in[a->in + i]);
+        Var v = rewriter_resolve(r, r->g->in[a->in + i]);
         const Type *t = var_type(r->g, v);
         int axis = p->axis - (ndim - t->ndim);
         if (axis < 0 || t->dim[axis] == 1) continue;
-        *p = (Place){v, axis, VAR_NONE};
+        *p = (DimSource){v, axis, VAR_NONE};
         return true;
     }
     return false;
 }
 
-static bool through_transpose(Rewriter *r, const Apply *a, Place *p) {
+static bool through_transpose(Rewriter *r, const Apply *a, DimSource *p) {
     int ndim = var_type(r->g, a->out)->ndim;
-    const Prop *axes = rw_prop(r, a, "axes");
+    const Prop *axes = rewriter_prop(r, a, "axes");
     int64_t k = axes->kind == P_INTS ? axes->ints.p[p->axis] : ndim - 1 - p->axis;
-    *p = (Place){rw_lead(r, r->g->in[a->in]), (int)(k < 0 ? k + ndim : k), VAR_NONE};
+    *p = (DimSource){rewriter_resolve(r, r->g->in[a->in]), (int)(k < 0 ? k + ndim : k),
+                     VAR_NONE};
     return true;
 }
 
 /* An element of a shape argument that is constant. */
-static bool through_constant(Rewriter *r, const Tensor *shape, Place *p) {
+static bool through_constant(Rewriter *r, const Tensor *shape, DimSource *p) {
     if (shape->ndim != 1 || !dtype_is_integer(shape->dtype)) return false;
     if (p->axis >= shape->shape[0] || tensor_i64(shape, p->axis) < 0) return false;
-    *p = (Place){VAR_NONE, 0, const_int(&r->b, tensor_i64(shape, p->axis))};
-    rw_grow(r);
+    *p = (DimSource){VAR_NONE, 0, const_int(&r->b, tensor_i64(shape, p->axis))};
+    rewriter_grow(r);
     return true;
 }
 
 /* An element of a shape argument, when it is a stack. */
-static bool through_shape_argument(Rewriter *r, Var shape, Place *p) {
+static bool through_shape_argument(Rewriter *r, Var shape, DimSource *p) {
     const Tensor *constant = var_const(r->g, shape);
     if (constant) return through_constant(r, constant, p);
-    const Apply *stack = rw_known(r, shape, OP_STACK);
+    const Apply *stack = rewriter_known_owner(r, shape, OP_STACK);
     if (!stack || p->axis >= stack->nin) return false;
-    Var size = rw_lead(r, r->g->in[stack->in + (size_t)p->axis]);
+    Var size = rewriter_resolve(r, r->g->in[stack->in + (size_t)p->axis]);
     int64_t c;
-    if (var_type(r->g, size)->ndim != 0 || (rw_int_const(r, size, &c) && c < 0))
+    if (var_type(r->g, size)->ndim != 0 || (rewriter_int_const(r, size, &c) && c < 0))
         return false;
-    *p = (Place){VAR_NONE, 0, size};
+    *p = (DimSource){VAR_NONE, 0, size};
     return true;
 }
 
-static bool through_reduction(Rewriter *r, const Apply *a, Place *p) {
-    Var x = rw_lead(r, r->g->in[a->in]);
-    const Prop *axis = rw_prop(r, a, "axis");
+static bool through_reduction(Rewriter *r, const Apply *a, DimSource *p) {
+    Var x = rewriter_resolve(r, r->g->in[a->in]);
+    const Prop *axis = rewriter_prop(r, a, "axis");
     if (var_type(r->g, x)->ndim == var_type(r->g, a->out)->ndim) {
-        *p = (Place){x, p->axis, VAR_NONE}; /* kept dims are known to be 1 */
+        *p = (DimSource){x, p->axis, VAR_NONE}; /* kept dims are known to be 1 */
         return true;
     }
     if (axis->kind != P_INTS) return false;
@@ -74,33 +75,37 @@ static bool through_reduction(Rewriter *r, const Apply *a, Place *p) {
     for (size_t i = 0; i < axis->ints.n; i++)
         taken[axis->ints.p[i] < 0 ? axis->ints.p[i] + ndim : axis->ints.p[i]] = true;
     for (int i = 0, left = p->axis; i < ndim; i++)
-        if (!taken[i] && left-- == 0) return *p = (Place){x, i, VAR_NONE}, true;
+        if (!taken[i] && left-- == 0) return *p = (DimSource){x, i, VAR_NONE}, true;
     return false;
 }
 
-static bool through_matmul(Rewriter *r, const Apply *a, Place *p) {
-    Var x = rw_lead(r, r->g->in[a->in]), y = rw_lead(r, r->g->in[a->in + 1]);
+static bool through_matmul(Rewriter *r, const Apply *a, DimSource *p) {
+    Var x = rewriter_resolve(r, r->g->in[a->in]),
+        y = rewriter_resolve(r, r->g->in[a->in + 1]);
     if (var_type(r->g, x)->ndim != 2 || var_type(r->g, y)->ndim != 2) return false;
-    *p = (Place){p->axis == 0 ? x : y, p->axis, VAR_NONE};
+    *p = (DimSource){p->axis == 0 ? x : y, p->axis, VAR_NONE};
     return true;
 }
 
-static bool one_step(Rewriter *r, const Apply *a, Place *p) {
+static bool trace_dim_one_step(Rewriter *r, const Apply *a, DimSource *p) {
     static const KnownOp like[] = {OP_ZEROS_LIKE, OP_ONES_LIKE, OP_FULL_LIKE,
                                    OP_SET_SUBTENSOR, OP_INC_SUBTENSOR};
     static const KnownOp reductions[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN,
                                          OP_ANY, OP_ALL,  OP_MEAN};
     if (a->op->elemwise) return through_elemwise(r, a, p);
     for (size_t i = 0; i < sizeof like / sizeof *like; i++)
-        if (rw_is(r, a, like[i])) return p->v = rw_lead(r, r->g->in[a->in]), true;
+        if (rw_is(r, a, like[i]))
+            return p->v = rewriter_resolve(r, r->g->in[a->in]), true;
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         if (rw_is(r, a, reductions[i])) return through_reduction(r, a, p);
     if (rw_is(r, a, OP_TRANSPOSE)) return through_transpose(r, a, p);
     if (rw_is(r, a, OP_MATMUL)) return through_matmul(r, a, p);
     if (rw_is(r, a, OP_FULL))
-        return through_shape_argument(r, rw_in(r, var_owner(r->g, a->out), 0), p);
+        return through_shape_argument(r, rewriter_input(r, var_owner(r->g, a->out), 0),
+                                      p);
     if (rw_is(r, a, OP_BROADCAST_TO) || rw_is(r, a, OP_RESHAPE))
-        return through_shape_argument(r, rw_in(r, var_owner(r->g, a->out), 1), p);
+        return through_shape_argument(r, rewriter_input(r, var_owner(r->g, a->out), 1),
+                                      p);
     return false;
 }
 
@@ -115,20 +120,20 @@ static Var wrong_shape(Rewriter *r, Var v, const char *what) {
     return VAR_NONE;
 }
 
-static bool is_size(Rewriter *r, Var v) {
+static bool is_size_scalar(Rewriter *r, Var v) {
     const Type *t = var_type(r->g, v);
     return t->kind == TYPE_TENSOR && t->ndim == 0 && dtype_is_integer(t->dtype);
 }
 
 /* The op's own formula for its shape. */
-static Var by_formula(Rewriter *r, Var v, int axis) {
+static Var size_by_formula(Rewriter *r, Var v, int axis) {
     ApplyId id = var_owner(r->g, v);
     const Apply *a = &r->g->apply[id];
     if (!a->op->shape || r->g->var[v].index != 0) return VAR_NONE;
     bool ok = true;
     size_t mark = diag_count(r->s);
-    Var shape = build_for_apply(&r->b, a->op->shape, r->g, id, VAR_NONE, &ok);
-    rw_grow(r);
+    Var shape = template_build_apply(&r->b, a->op->shape, r->g, id, VAR_NONE, &ok);
+    rewriter_grow(r);
     if (!ok || shape == VAR_NONE) {
         rw_forget(r, mark);
         return VAR_NONE;
@@ -138,7 +143,7 @@ static Var by_formula(Rewriter *r, Var v, int axis) {
         return wrong_shape(r, v, "is not made of integers");
     if (t->ndim != 1 || !dim_may_equal(t->dim[0], var_type(r->g, v)->ndim))
         return wrong_shape(r, v, "has another number of dims");
-    Place p = {VAR_NONE, axis, VAR_NONE};
+    DimSource p = {VAR_NONE, axis, VAR_NONE};
     return through_shape_argument(r, shape, &p) ? p.size : VAR_NONE;
 }
 
@@ -161,7 +166,7 @@ static ShapeOf ask_shape(Rewriter *r, Arena *tmp, ApplyId id) {
     Apply a = r->g->apply[id];
     Var *in = arena_copy(tmp, apply_in(r->g, id), a.nin * sizeof *in);
     for (size_t i = 0; i < a.nin; i++)
-        in[i] = rw_lead(r, in[i]);
+        in[i] = rewriter_resolve(r, in[i]);
     ShapeOf q = {.b = &r->b, .g = r->g, .id = id, .op = a.op, .props = a.props};
     q.nin = a.nin;
     q.nout = a.nout;
@@ -178,7 +183,7 @@ static ShapeOf ask_shape(Rewriter *r, Arena *tmp, ApplyId id) {
 }
 
 /* The same by the op's function. */
-static Var by_function(Rewriter *r, Var v, int axis) {
+static Var size_by_function(Rewriter *r, Var v, int axis) {
     ApplyId id = var_owner(r->g, v);
     const Op *op = r->g->apply[id].op;
     if (!op->infer_shape) return VAR_NONE;
@@ -186,12 +191,12 @@ static Var by_function(Rewriter *r, Var v, int axis) {
     size_t mark = diag_count(r->s), ndim = (size_t)var_type(r->g, v)->ndim, told = 0;
     ShapeOf q = ask_shape(r, tmp, id);
     bool ok = !diag_failed(r->s, mark) && op->infer_shape(&q), sizes = true;
-    rw_grow(r);
+    rewriter_grow(r);
     const Var *dim = q.out_shape[r->g->var[v].index];
     for (size_t i = 0; ok && i <= ndim; i++)
         if (dim[i] != VAR_NONE) {
             told++;
-            sizes &= is_size(r, rw_lead(r, dim[i]));
+            sizes &= is_size_scalar(r, rewriter_resolve(r, dim[i]));
         }
     Var size = ok && told ? dim[axis] : VAR_NONE;
     if (!ok && diag_failed(r->s, mark)) r->failed = true;
@@ -201,14 +206,14 @@ static Var by_function(Rewriter *r, Var v, int axis) {
     return size;
 }
 
-static Var by_rule(Rewriter *r, Var v, int axis) {
-    Var size = by_formula(r, v, axis);
-    return size != VAR_NONE || r->failed ? size : by_function(r, v, axis);
+static Var size_by_op(Rewriter *r, Var v, int axis) {
+    Var size = size_by_formula(r, v, axis);
+    return size != VAR_NONE || r->failed ? size : size_by_function(r, v, axis);
 }
 
 /* shape_i(v, axis) without v, or VAR_NONE. */
-static Var lift(Rewriter *r, Var v, int axis) {
-    Place p = {v, axis, VAR_NONE};
+static Var lift_dim(Rewriter *r, Var v, int axis) {
+    DimSource p = {v, axis, VAR_NONE};
     for (int steps = 0; steps < LIFT_STEPS; steps++) {
         const Type *t = var_type(r->g, p.v);
         if (t->kind != TYPE_TENSOR) return VAR_NONE;
@@ -218,8 +223,8 @@ static Var lift(Rewriter *r, Var v, int axis) {
                        ? VAR_NONE
                        : shape_of(&r->b, p.v, p.axis);
         Var before = p.v;
-        if (!one_step(r, &r->g->apply[a], &p)) {
-            Var size = by_rule(r, before, p.axis);
+        if (!trace_dim_one_step(r, &r->g->apply[a], &p)) {
+            Var size = size_by_op(r, before, p.axis);
             if (r->failed) return VAR_NONE;
             if (size != VAR_NONE) return size;
             return before == v ? VAR_NONE : shape_of(&r->b, before, p.axis);
@@ -229,35 +234,35 @@ static Var lift(Rewriter *r, Var v, int axis) {
     return VAR_NONE;
 }
 
-Var rw_lift_shape(Rewriter *r, Var v, int axis) {
-    Var size = lift(r, v, axis);
-    rw_grow(r);
+Var rewriter_lift_shape(Rewriter *r, Var v, int axis) {
+    Var size = lift_dim(r, v, axis);
+    rewriter_grow(r);
     return size;
 }
 
 /* shape(x) becomes a stack when every dim is told or can be lifted. */
-static bool lift_all(Rewriter *r, ApplyId id, Var *out) {
-    Var x = rw_in(r, id, 0), dim[MAX_NDIM];
+static bool lift_all_dims(Rewriter *r, ApplyId id, Var *out) {
+    Var x = rewriter_input(r, id, 0), dim[MAX_NDIM];
     const Type *t = var_type(r->g, x);
     if (t->kind != TYPE_TENSOR || t->ndim == 0 || !op_known(r->s, OP_STACK))
         return false;
     for (int i = 0; i < t->ndim; i++) {
-        dim[i] = t->dim[i] != DIM_UNKNOWN ? shape_of(&r->b, x, i) : lift(r, x, i);
-        rw_grow(r);
+        dim[i] = t->dim[i] != DIM_UNKNOWN ? shape_of(&r->b, x, i) : lift_dim(r, x, i);
+        rewriter_grow(r);
         if (dim[i] == VAR_NONE) return false;
     }
-    out[0] = rw_apply(r, op_known(r->s, OP_STACK), NULL, (size_t)t->ndim, dim);
+    out[0] = rewriter_apply(r, op_known(r->s, OP_STACK), NULL, (size_t)t->ndim, dim);
     return out[0] != VAR_NONE;
 }
 
 bool shape_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    if (a->op == op_known(r->s, OP_SHAPE)) return lift_all(r, id, out);
-    const Prop *axis = rw_prop(r, a, "axis");
-    Var x = rw_in(r, id, 0);
+    if (a->op == op_known(r->s, OP_SHAPE)) return lift_all_dims(r, id, out);
+    const Prop *axis = rewriter_prop(r, a, "axis");
+    Var x = rewriter_input(r, id, 0);
     int ndim = var_type(r->g, x)->ndim;
-    out[0] = lift(r, x, (int)(axis->i < 0 ? axis->i + ndim : axis->i));
-    rw_grow(r);
+    out[0] = lift_dim(r, x, (int)(axis->i < 0 ? axis->i + ndim : axis->i));
+    rewriter_grow(r);
     return out[0] != VAR_NONE;
 }
 
@@ -266,25 +271,27 @@ bool shape_pass(Rewriter *r, ApplyId id, Var *out) {
 bool shape_read_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     int64_t k;
-    if (a->nin != 2 || strcmp(sym_text(r->s, rw_prop(r, a, "index")->sym), "$") != 0 ||
-        !rw_int_const(r, rw_in(r, id, 1), &k))
+    if (a->nin != 2 ||
+        strcmp(sym_text(r->s, rewriter_prop(r, a, "index")->sym), "$") != 0 ||
+        !rewriter_int_const(r, rewriter_input(r, id, 1), &k))
         return false;
-    Var x = rw_in(r, id, 0);
-    const Apply *stack = rw_known(r, x, OP_STACK), *shape = rw_known(r, x, OP_SHAPE);
-    Var of = shape ? rw_lead(r, r->g->in[shape->in]) : VAR_NONE;
+    Var x = rewriter_input(r, id, 0);
+    const Apply *stack = rewriter_known_owner(r, x, OP_STACK),
+                *shape = rewriter_known_owner(r, x, OP_SHAPE);
+    Var of = shape ? rewriter_resolve(r, r->g->in[shape->in]) : VAR_NONE;
     int64_t n = stack ? stack->nin : shape ? var_type(r->g, of)->ndim : 0;
     if (k < 0) k += n;
     if (k < 0 || k >= n) return false;
-    if (stack && rw_prop(r, stack, "axis")->i != 0) return false;
-    out[0] = stack ? rw_lead(r, r->g->in[stack->in + (size_t)k])
+    if (stack && rewriter_prop(r, stack, "axis")->i != 0) return false;
+    out[0] = stack ? rewriter_resolve(r, r->g->in[stack->in + (size_t)k])
                    : shape_of(&r->b, of, (int)k);
-    rw_grow(r);
+    rewriter_grow(r);
     return type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, out[0]));
 }
 
 /* ---- operands that are repeated ---- */
 
-static Var first_element(Rewriter *r, Var v) {
+static Var first_element_const(Rewriter *r, Var v) {
     Tensor one = *var_const(r->g, v);
     one.ndim = 0;
     return graph_const(r->g, &one, true);
@@ -292,19 +299,20 @@ static Var first_element(Rewriter *r, Var v) {
 
 /* What v repeats: a variable that broadcasts to v. VAR_NONE if it is not of that kind.
  */
-static Var repeated(Rewriter *r, Var v) {
+static Var repeated_value(Rewriter *r, Var v) {
     ApplyId id = var_owner(r->g, v);
     DType d = var_type(r->g, v)->dtype;
-    if (rw_uniform(r, v) && var_type(r->g, v)->ndim > 0) return first_element(r, v);
+    if (rewriter_uniform(r, v) && var_type(r->g, v)->ndim > 0)
+        return first_element_const(r, v);
     if (id == APPLY_NONE) return VAR_NONE;
     const Apply *a = &r->g->apply[id];
-    if (a->op == op_known(r->s, OP_BROADCAST_TO)) return rw_in(r, id, 0);
+    if (a->op == op_known(r->s, OP_BROADCAST_TO)) return rewriter_input(r, id, 0);
     if (rw_is(r, a, OP_ZEROS_LIKE)) return const_number(&r->b, d, 0);
     if (rw_is(r, a, OP_ONES_LIKE)) return const_number(&r->b, d, 1);
     if (!rw_is(r, a, OP_FULL) && !rw_is(r, a, OP_FULL_LIKE)) return VAR_NONE;
-    Var value = rw_in(r, id, 1);
+    Var value = rewriter_input(r, id, 1);
     if (var_type(r->g, value)->ndim != 0) return VAR_NONE;
-    return cast_to(&r->b, value, d);
+    return op_cast_to(&r->b, value, d);
 }
 
 /* One operand is repeated and another one has the result's shape: the result is the
@@ -312,40 +320,40 @@ static Var repeated(Rewriter *r, Var v) {
 static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
     Apply a = r->g->apply[id];
     const Type *to = var_type(r->g, a.out);
-    Var x = rw_in(r, id, i);
+    Var x = rewriter_input(r, id, i);
     if (!dims_fit(var_type(r->g, x), to)) return false;
-    Var y = repeated(r, x), in[8];
-    rw_grow(r);
+    Var y = repeated_value(r, x), in[8];
+    rewriter_grow(r);
     if (y == VAR_NONE || y == x) return false;
     for (size_t k = 0; k < a.nin; k++)
-        in[k] = k == i ? y : rw_in(r, id, k);
+        in[k] = k == i ? y : rewriter_input(r, id, k);
     const Type *type[OUT_MAX];
     size_t mark = diag_count(r->s);
     size_t n = op_infer(r->s, r->g, a.op, a.props, a.nin, in, NOWHERE, type);
     diag_rewind(r->s, mark);
     if (n != 1 || type[0] != to) return false;
-    out[0] = rw_apply(r, a.op, a.props, a.nin, in);
+    out[0] = rewriter_apply(r, a.op, a.props, a.nin, in);
     return out[0] != VAR_NONE;
 }
 
 /* All operands are repeated to one shape, or are scalars: repeat the result instead. */
-static bool sink_all(Rewriter *r, ApplyId id, Var *out) {
+static bool sink_all_operands(Rewriter *r, ApplyId id, Var *out) {
     Apply a = r->g->apply[id];
     Var in[8], shape = VAR_NONE;
     for (size_t k = 0; k < a.nin; k++) {
-        in[k] = rw_in(r, id, k);
-        const Apply *b = rw_known(r, in[k], OP_BROADCAST_TO);
+        in[k] = rewriter_input(r, id, k);
+        const Apply *b = rewriter_known_owner(r, in[k], OP_BROADCAST_TO);
         if (!b && var_type(r->g, in[k])->ndim == 0) continue;
         if (!b) return false;
-        Var s = rw_lead(r, r->g->in[b->in + 1]);
+        Var s = rewriter_resolve(r, r->g->in[b->in + 1]);
         if (shape != VAR_NONE && shape != s) return false;
         shape = s;
-        in[k] = rw_lead(r, r->g->in[b->in]);
+        in[k] = rewriter_resolve(r, r->g->in[b->in]);
     }
     if (shape == VAR_NONE) return false;
-    Var pair[] = {rw_apply(r, a.op, a.props, a.nin, in), shape};
+    Var pair[] = {rewriter_apply(r, a.op, a.props, a.nin, in), shape};
     if (pair[0] == VAR_NONE) return false;
-    out[0] = rw_apply(r, op_known(r->s, OP_BROADCAST_TO), NULL, 2, pair);
+    out[0] = rewriter_apply(r, op_known(r->s, OP_BROADCAST_TO), NULL, 2, pair);
     return out[0] != VAR_NONE &&
            type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
 }
@@ -353,7 +361,7 @@ static bool sink_all(Rewriter *r, ApplyId id, Var *out) {
 bool sink_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     if (!a->op->elemwise || a->nin > 8 || a->nout != 1) return false;
-    if (op_known(r->s, OP_BROADCAST_TO) && sink_all(r, id, out)) return true;
+    if (op_known(r->s, OP_BROADCAST_TO) && sink_all_operands(r, id, out)) return true;
     for (size_t i = 0; i < r->g->apply[id].nin && r->g->apply[id].nin > 1; i++)
         if (sink_operand(r, id, i, out)) return true;
     return false;

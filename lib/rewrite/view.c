@@ -6,59 +6,60 @@
 
 enum { WORK_PER_NODE = 64, SMALL = 1 << 16 };
 
-typedef struct Look {
+typedef struct GraphLook {
     Rewriter *r;
     Arena *a;
     uint8_t *seen, *output; /* by Apply; by variable */
     Vec(ApplyId) todo;
-} Look;
+} GraphLook;
 
-static void see_apply(Look *l, ApplyId a) {
+static void see_view_apply(GraphLook *l, ApplyId a) {
     if (a == APPLY_NONE || l->seen[a]) return;
     l->seen[a] = 1;
     vec_push(l->r->s, &l->todo, a);
 }
 
-static void see_root(Look *l, Var v) {
+static void see_view_root(GraphLook *l, Var v) {
     if (v == VAR_NONE) return;
-    v = rw_lead(l->r, v);
+    v = rewriter_resolve(l->r, v);
     l->output[v] = 1;
-    see_apply(l, var_owner(l->r->g, v));
+    see_view_apply(l, var_owner(l->r->g, v));
 }
 
-static void see_roots(Look *l) {
+static void see_all_from_roots(GraphLook *l) {
     const Graph *g = l->r->g;
     for (size_t i = 0; i < g->outputs.n; i++)
-        see_root(l, g->outputs.p[i].var);
+        see_view_root(l, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        see_root(l, g->updates.p[i].value);
-    see_root(l, g->until);
+        see_view_root(l, g->updates.p[i].value);
+    see_view_root(l, g->until);
     for (size_t i = 0; i < g->effects.n; i++)
         for (Var k = 0; k < g->apply[g->effects.p[i]].nout; k++)
-            see_root(l, g->apply[g->effects.p[i]].out + k);
+            see_view_root(l, g->apply[g->effects.p[i]].out + k);
     for (size_t i = 0; i < g->shared.n; i++) {
         Var init = var_leafrec(g, g->shared.p[i])->init;
-        if (init != VAR_NONE) see_apply(l, var_owner(g, rw_lead(l->r, init)));
+        if (init != VAR_NONE)
+            see_view_apply(l, var_owner(g, rewriter_resolve(l->r, init)));
     }
     while (l->todo.n) {
         ApplyId a = l->todo.p[--l->todo.n];
         for (size_t i = 0; i < g->apply[a].nin; i++)
-            see_apply(l, var_owner(g, rw_in(l->r, a, i)));
+            see_view_apply(l, var_owner(g, rewriter_input(l->r, a, i)));
     }
 }
 
-static Clients find_clients(Look *l) {
+static Clients find_view_clients(GraphLook *l) {
     const Graph *g = l->r->g;
     Clients c = {NEW_N(l->a, (size_t)g->nvar + 2, uint32_t), NULL};
     for (ApplyId a = 0; a < g->napply; a++)
         for (size_t i = 0; l->seen[a] && i < g->apply[a].nin; i++)
-            c.first[rw_in(l->r, a, i) + 2]++;
+            c.first[rewriter_input(l->r, a, i) + 2]++;
     for (Var v = 2; v < g->nvar + 2; v++)
         c.first[v] += c.first[v - 1];
     c.client = NEW_N(l->a, c.first[g->nvar + 1], ApplyId);
     for (ApplyId a = 0; a < g->napply; a++)
         for (size_t i = 0; l->seen[a] && i < g->apply[a].nin; i++)
-            c.client[c.first[rw_in(l->r, a, i) + 1]++] = a;
+            c.client[c.first[rewriter_input(l->r, a, i) + 1]++] = a;
     return c;
 }
 
@@ -76,12 +77,12 @@ const GraphView *view_now(Rewriter *r) {
     if (r->view_work > WORK_PER_NODE * (uint64_t)g->napply + SMALL) return NULL;
     view_free(r);
     r->view_arena = arena_new(r->s);
-    Look l = {.r = r, .a = r->view_arena};
+    GraphLook l = {.r = r, .a = r->view_arena};
     l.seen = NEW_N(l.a, g->napply, uint8_t);
     l.output = NEW_N(l.a, g->nvar, uint8_t);
-    see_roots(&l);
+    see_all_from_roots(&l);
     r->view = (GraphView){g, NULL, l.output};
-    r->view_clients = find_clients(&l);
+    r->view_clients = find_view_clients(&l);
     r->view.clients = &r->view_clients;
     r->view_epoch = r->epoch;
     r->view_fired = r->fired;

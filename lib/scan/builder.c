@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static Sym spare_name(Graph *main, const char *base) {
+static Sym free_function_name(Graph *main, const char *base) {
     char text[160];
     snprintf(text, sizeof text, "%.120s", base);
     for (unsigned i = 1; graph_function(main, sym(main->s, text)); i++)
@@ -16,21 +16,22 @@ static Sym spare_name(Graph *main, const char *base) {
     return sym(main->s, text);
 }
 
-void scan_make_open(ScanMake *m, Builder *b, Var steps) {
-    *m = (ScanMake){.b = b, .steps = steps, .until = VAR_NONE, .truncate = -1};
-    m->body = graph_function_new(b->g->main, spare_name(b->g->main, "unfinished"));
+void scan_builder_open(ScanBuilder *m, Builder *b, Var steps) {
+    *m = (ScanBuilder){.b = b, .steps = steps, .until = VAR_NONE, .truncate = -1};
+    m->body =
+        graph_function_new(b->g->main, free_function_name(b->g->main, "unfinished"));
     m->body->floatX = b->floatX;
     m->in = builder(m->body, true);
     m->in.floatX = b->floatX;
     m->in.from = b->from;
 }
 
-static void free_args(MakeArg *arg, size_t n) {
+static void free_args(ScanBuilderArg *arg, size_t n) {
     for (size_t i = 0; i < n; i++)
         vec_free(&arg[i].tap);
 }
 
-void scan_make_close(ScanMake *m) {
+void scan_builder_close(ScanBuilder *m) {
     free_args(m->seq.p, m->seq.n);
     free_args(m->out.p, m->out.n);
     free_args(m->other.p, m->other.n);
@@ -43,39 +44,42 @@ void scan_make_close(ScanMake *m) {
 
 /* ---- parts ---- */
 
-static Sym input_name(const ScanMake *m, char letter) {
+static Sym numbered_input_name(const ScanBuilder *m, char letter) {
     char text[32];
     snprintf(text, sizeof text, "%c%zu", letter, m->body->inputs.n);
     return sym(m->b->s, text);
 }
 
-Var scan_make_tap(ScanMake *m, MakeArg *of, int64_t tap, const Type *type) {
+Var scan_builder_add_tap(ScanBuilder *m, ScanBuilderArg *of, int64_t tap,
+                         const Type *type) {
     for (size_t i = 0; i < of->tap.n; i++)
         if (of->tap.p[i].tap == tap) return of->tap.p[i].in;
     /* a name of no consequence: the finished body gives its own */
-    MakeTap t = {.tap = tap, .in = graph_input(m->body, input_name(m, '#'), type)};
+    ScanBuilderTap t = {.tap = tap,
+                        .in = graph_input(m->body, numbered_input_name(m, '#'), type)};
     vec_push(m->b->s, &of->tap, t);
     return t.in;
 }
 
-static MakeArg argument(Sym hint, Var x) {
-    return (MakeArg){.hint = hint, .x = x, .made = VAR_NONE, .result = VAR_NONE};
+static ScanBuilderArg new_scan_arg(Sym hint, Var x) {
+    return (ScanBuilderArg){.hint = hint, .x = x, .made = VAR_NONE, .result = VAR_NONE};
 }
 
-size_t scan_make_seq(ScanMake *m, Sym hint, Var x, int64_t tap, const Type *type) {
-    vec_push(m->b->s, &m->seq, argument(hint, x));
-    scan_make_tap(m, &m->seq.p[m->seq.n - 1], tap, type);
+size_t scan_builder_add_seq(ScanBuilder *m, Sym hint, Var x, int64_t tap,
+                            const Type *type) {
+    vec_push(m->b->s, &m->seq, new_scan_arg(hint, x));
+    scan_builder_add_tap(m, &m->seq.p[m->seq.n - 1], tap, type);
     return m->seq.n - 1;
 }
 
-size_t scan_make_other(ScanMake *m, Sym hint, Var x, const Type *type) {
-    vec_push(m->b->s, &m->other, argument(hint, x));
-    scan_make_tap(m, &m->other.p[m->other.n - 1], 0, type);
+size_t scan_builder_add_other(ScanBuilder *m, Sym hint, Var x, const Type *type) {
+    vec_push(m->b->s, &m->other, new_scan_arg(hint, x));
+    scan_builder_add_tap(m, &m->other.p[m->other.n - 1], 0, type);
     return m->other.n - 1;
 }
 
-size_t scan_make_out(ScanMake *m, Sym hint, int64_t keep) {
-    MakeArg a = argument(hint, VAR_NONE);
+size_t scan_builder_add_out(ScanBuilder *m, Sym hint, int64_t keep) {
+    ScanBuilderArg a = new_scan_arg(hint, VAR_NONE);
     a.keep = keep;
     vec_push(m->b->s, &m->out, a);
     return m->out.n - 1;
@@ -85,8 +89,8 @@ bool scan_is_opaque(const Graph *fn) {
     return fn->until == VAR_NONE && (fn->pullback || fn->pushforward);
 }
 
-static bool copy_body(ScanMake *m, const Graph *fn, const Var *in, bool whole, Arena *a,
-                      Var *map) {
+static bool inline_scan_body(ScanBuilder *m, const Graph *fn, const Var *in, bool whole,
+                             Arena *a, Var *map) {
     Session *s = m->b->s;
     Var *leaf = NEW_N(a, fn->nleaf, Var);
     Vec(Var) want = {0};
@@ -105,18 +109,19 @@ static bool copy_body(ScanMake *m, const Graph *fn, const Var *in, bool whole, A
     return ok;
 }
 
-static bool call_body(ScanMake *m, const Graph *fn, const Var *in, Var *y) {
+static bool call_opaque_body(ScanBuilder *m, const Graph *fn, const Var *in, Var *y) {
     Session *s = m->b->s;
     const Op *call = op_known(s, OP_CALL);
     PropArg arg = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
     return op_apply(&m->in, call, props_make(s, call, 1, &arg), fn->inputs.n, in, y);
 }
 
-bool scan_make_body(ScanMake *m, const ScanForm *f, const Var *in, bool whole, Var *y) {
+bool scan_builder_add_body(ScanBuilder *m, const ScanForm *f, const Var *in, bool whole,
+                           Var *y) {
     Arena *a = arena_new(m->b->s);
-    MakePart p = {.f = *f, .in = (Var *)(uintptr_t)in, .y = y, .whole = whole};
+    ScanBuilderPart p = {.f = *f, .in = (Var *)(uintptr_t)in, .y = y, .whole = whole};
     Graph *main = m->body->main;
-    const Graph *quiet = function_quiet(main, f->fn);
+    const Graph *quiet = graph_strip_effects(main, f->fn);
     if (!quiet) return arena_free(a), false;
     p.f.fn = graph_function(main, quiet->name);
     p.map = NEW_N(a, p.f.fn->nvar, Var);
@@ -128,46 +133,48 @@ bool scan_make_body(ScanMake *m, const ScanForm *f, const Var *in, bool whole, V
 
 /* ---- other scans ---- */
 
-static Var row_input(ScanMake *m, const MakePart *p, const ScanSeq *q, size_t i) {
+static Var add_row_tap(ScanBuilder *m, const ScanBuilderPart *p, const ScanSeq *q,
+                       size_t i) {
     Var x = p->arg[q->arg], v = p->f.fn->inputs.p[q->in + i];
     const Type *t = var_type(p->f.fn, v);
     for (size_t k = 0; k < m->seq.n; k++) {
-        MakeArg *have = &m->seq.p[k];
+        ScanBuilderArg *have = &m->seq.p[k];
         if (have->x != x || have->low != q->low) continue;
-        Var in = scan_make_tap(m, have, q->tap[i], t);
+        Var in = scan_builder_add_tap(m, have, q->tap[i], t);
         if (var_type(m->body, in) == t) return in;
     }
-    size_t at = scan_make_seq(m, var_name(p->f.fn, v), x, q->tap[i], t);
+    size_t at = scan_builder_add_seq(m, var_name(p->f.fn, v), x, q->tap[i], t);
     m->seq.p[at].low = q->low;
     return m->seq.p[at].tap.p[0].in;
 }
 
-static Var other_input(ScanMake *m, const MakePart *p, size_t i) {
+static Var add_other_arg(ScanBuilder *m, const ScanBuilderPart *p, size_t i) {
     Var x = p->arg[p->f.other_arg + i], v = p->f.fn->inputs.p[p->f.other_in + i];
     const Type *t = var_type(p->f.fn, v);
     const Tensor *c = var_const(p->g, x);
-    if (c && c->ndim == 0) return graph_const_again(m->body, p->g, x, true);
+    if (c && c->ndim == 0) return graph_share_const(m->body, p->g, x, true);
     for (size_t k = 0; k < m->other.n; k++) {
         Var in = m->other.p[k].tap.p[0].in;
         if (m->other.p[k].x == x && var_type(m->body, in) == t) return in;
     }
-    size_t at = scan_make_other(m, var_name(p->f.fn, v), x, t);
+    size_t at = scan_builder_add_other(m, var_name(p->f.fn, v), x, t);
     return m->other.p[at].tap.p[0].in;
 }
 
-static void add_output(ScanMake *m, MakePart *p, size_t o) {
+static void add_scan_output(ScanBuilder *m, ScanBuilderPart *p, size_t o) {
     const ScanOut *out = &p->f.out[o];
     const Graph *fn = p->f.fn;
-    size_t at = scan_make_out(m, fn->outputs.p[o].label, out->keep);
+    size_t at = scan_builder_add_out(m, fn->outputs.p[o].label, out->keep);
     m->out.p[at].wanted = true;
     if (out->ntap) m->out.p[at].x = p->arg[out->arg];
     for (size_t k = 0; k < out->ntap; k++)
-        p->in[out->in + k] = scan_make_tap(m, &m->out.p[at], out->tap[k],
-                                           var_type(fn, fn->inputs.p[out->in + k]));
+        p->in[out->in + k] = scan_builder_add_tap(
+            m, &m->out.p[at], out->tap[k], var_type(fn, fn->inputs.p[out->in + k]));
 }
 
-MakePart scan_part(ScanMake *m, Arena *a, ApplyId id, const Var *arg) {
-    MakePart p = {.g = m->b->g, .f = scan_of(m->b->g, id, a), .whole = true};
+ScanBuilderPart scan_part(ScanBuilder *m, Arena *a, ApplyId id, const Var *arg) {
+    ScanBuilderPart p = {
+        .g = m->b->g, .f = scan_form_of(m->b->g, id, a), .whole = true};
     p.arg = arg;
     p.in = NEW_N(a, p.f.nin, Var);
     p.y = NEW_N(a, p.f.nout, Var);
@@ -176,25 +183,25 @@ MakePart scan_part(ScanMake *m, Arena *a, ApplyId id, const Var *arg) {
     p.first = m->out.n;
     for (size_t i = 0; i < p.f.nseq; i++)
         for (size_t k = 0; k < p.f.seq[i].ntap; k++)
-            p.in[p.f.seq[i].in + k] = row_input(m, &p, &p.f.seq[i], k);
+            p.in[p.f.seq[i].in + k] = add_row_tap(m, &p, &p.f.seq[i], k);
     for (size_t o = 0; o < p.f.nout; o++)
-        add_output(m, &p, o);
+        add_scan_output(m, &p, o);
     for (size_t i = 0; i < p.f.nother; i++)
-        p.in[p.f.other_in + i] = other_input(m, &p, i);
+        p.in[p.f.other_in + i] = add_other_arg(m, &p, i);
     m->truncate = p.f.truncate;
     m->checkpoint = p.f.checkpoint;
     m->rows = p.f.rows;
     return p;
 }
 
-bool scan_part_body(ScanMake *m, MakePart *p) {
+bool scan_part_body(ScanBuilder *m, ScanBuilderPart *p) {
     const Graph *fn = p->f.fn;
     Arena *a = arena_new(m->b->s);
     bool opaque = scan_is_opaque(fn), ok;
     if (opaque)
-        ok = call_body(m, fn, p->in, p->y);
+        ok = call_opaque_body(m, fn, p->in, p->y);
     else
-        ok = copy_body(m, fn, p->in, p->whole, a, p->map);
+        ok = inline_scan_body(m, fn, p->in, p->whole, a, p->map);
     for (size_t o = 0; ok && !opaque && o < fn->outputs.n; o++)
         p->y[o] = p->map[fn->outputs.p[o].var];
     for (size_t o = 0; ok && p->g && o < fn->outputs.n; o++)
@@ -203,7 +210,7 @@ bool scan_part_body(ScanMake *m, MakePart *p) {
     return ok;
 }
 
-Var scan_fit(Builder *b, Var x, const Type *want, int rows) {
+Var scan_fit_arg(Builder *b, Var x, const Type *want, int rows) {
     if (x == VAR_NONE || want->kind != TYPE_TENSOR) return x;
     const Type *have = var_type(b->g, x);
     int64_t shape[MAX_NDIM];
@@ -213,24 +220,24 @@ Var scan_fit(Builder *b, Var x, const Type *want, int rows) {
         shape[i] = dim_is_known(d) ? d : -1;
         same &= !dim_is_known(d) || have->dim[i] == d;
     }
-    return same
-               ? x
-               : call2(b, "specify_shape", x, const_ints(b, (size_t)have->ndim, shape));
+    return same ? x
+                : op_call2(b, "specify_shape", x,
+                           const_ints(b, (size_t)have->ndim, shape));
 }
 
 /* ---- what is needed ---- */
 
-typedef struct Live {
-    ScanMake *m;
+typedef struct ScanLive {
+    ScanBuilder *m;
     uint8_t *need; /* by variable of the body */
-} Live;
+} ScanLive;
 
-static void need(Live *l, Var v) {
+static void mark_body_var(ScanLive *l, Var v) {
     if (v != VAR_NONE) l->need[v] = 1;
 }
 
 /* From what is marked to the inputs. */
-static void spread(Live *l) {
+static void spread_needs(ScanLive *l) {
     const Graph *g = l->m->body;
     for (ApplyId a = g->napply; a-- > 0;) {
         const Apply *r = &g->apply[a];
@@ -242,7 +249,7 @@ static void spread(Live *l) {
     }
 }
 
-static bool any_tap(Live *l, MakeArg *arg) {
+static bool any_tap_live(ScanLive *l, ScanBuilderArg *arg) {
     bool any = false;
     for (size_t k = 0; k < arg->tap.n; k++)
         any |= arg->tap.p[k].live = l->need[arg->tap.p[k].in];
@@ -251,7 +258,7 @@ static bool any_tap(Live *l, MakeArg *arg) {
 
 /* Without a step the last value of a state is the initial one: it stays fed back, even
  * if no step reads it. */
-static void keep_initial(const ScanMake *m, MakeArg *out) {
+static void keep_initial(const ScanBuilder *m, ScanBuilderArg *out) {
     const Tensor *steps = m->steps == VAR_NONE ? NULL : var_const(m->b->g, m->steps);
     bool runs = steps && tensor_i64(steps, 0) > 0;
     for (size_t k = 0; out->keep == SCAN_LAST && !runs && k < out->tap.n; k++)
@@ -259,22 +266,22 @@ static void keep_initial(const ScanMake *m, MakeArg *out) {
 }
 
 /* A state that something reads is needed itself; that may take several rounds. */
-static bool more_states(Live *l) {
+static bool mark_needed_states(ScanLive *l) {
     bool more = false;
     for (size_t i = 0; i < l->m->out.n; i++) {
-        MakeArg *o = &l->m->out.p[i];
-        bool read = any_tap(l, o);
+        ScanBuilderArg *o = &l->m->out.p[i];
+        bool read = any_tap_live(l, o);
         if (o->wanted) keep_initial(l->m, o);
         if (!o->live && (o->wanted || read)) {
             o->live = more = true;
-            need(l, o->made);
+            mark_body_var(l, o->made);
         }
     }
     return more;
 }
 
 /* An input of the body that tells the dim; `needed`: only one that stays. */
-static Var dim_teller(const Live *l, Dim dim, bool needed) {
+static Var find_dim_input(const ScanLive *l, Dim dim, bool needed) {
     const Graph *g = l->m->body;
     for (size_t i = g->inputs.n; i-- > 0;) { /* what no step changes comes last */
         Var v = g->inputs.p[i];
@@ -286,34 +293,34 @@ static Var dim_teller(const Live *l, Dim dim, bool needed) {
 }
 
 /* A dim that is read is known from an input. */
-static bool more_dims(Live *l) {
+static bool mark_needed_dims(ScanLive *l) {
     const Graph *g = l->m->body;
     bool more = false;
     for (uint32_t i = 0; i < g->nleaf; i++) {
         Var v = g->leaf[i].var, from;
         Dim dim = DIM_NAMED(g->leaf[i].name);
         if (var_leaf(g, v) != LEAF_DIM || !l->need[v] ||
-            dim_teller(l, dim, true) != VAR_NONE)
+            find_dim_input(l, dim, true) != VAR_NONE)
             continue;
-        need(l, from = dim_teller(l, dim, false));
+        mark_body_var(l, from = find_dim_input(l, dim, false));
         more |= from != VAR_NONE;
     }
     return more;
 }
 
-void scan_make_live(ScanMake *m) {
+void scan_builder_mark_live(ScanBuilder *m) {
     const Graph *g = m->body;
-    Live l = {m, mem_zalloc(m->b->s, g->nvar, 1)};
-    need(&l, m->until);
+    ScanLive l = {m, mem_zalloc(m->b->s, g->nvar, 1)};
+    mark_body_var(&l, m->until);
     for (size_t i = 0; i < g->effects.n; i++)
-        need(&l, g->apply[g->effects.p[i]].out);
+        mark_body_var(&l, g->apply[g->effects.p[i]].out);
     do
-        spread(&l);
-    while (more_states(&l) || more_dims(&l));
+        spread_needs(&l);
+    while (mark_needed_states(&l) || mark_needed_dims(&l));
     for (size_t i = 0; i < m->seq.n; i++)
-        m->seq.p[i].live = any_tap(&l, &m->seq.p[i]);
+        m->seq.p[i].live = any_tap_live(&l, &m->seq.p[i]);
     for (size_t i = 0; i < m->other.n; i++)
-        m->other.p[i].live = any_tap(&l, &m->other.p[i]);
+        m->other.p[i].live = any_tap_live(&l, &m->other.p[i]);
     mem_free(l.need);
     m->live = true;
 }
@@ -321,8 +328,8 @@ void scan_make_live(ScanMake *m) {
 /* ---- the function ---- */
 
 typedef Vec(int64_t) Ints;
-typedef struct Finish {
-    ScanMake *m;
+typedef struct ScanFinish {
+    ScanBuilder *m;
     Session *s;
     Arena *a;
     Graph *fn;
@@ -330,15 +337,15 @@ typedef struct Finish {
     Map dims;  /* names that inputs must not have */
     Vec(Var) in;
     Ints seqs, states, keep;
-} Finish;
+} ScanFinish;
 
-static void see_dims(Finish *f, const Type *t) {
+static void reserve_dim_names(ScanFinish *f, const Type *t) {
     for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
         if (dim_is_named(t->dim[i])) map_put(&f->dims, dim_sym(t->dim[i]), 1);
 }
 
 /* A hint as a name that the language accepts; labels may be any text. */
-static const char *clean_name(Finish *f, Sym hint) {
+static const char *clean_name(ScanFinish *f, Sym hint) {
     const char *text = hint ? sym_text(f->s, hint) : "x";
     bool digit = *text >= '0' && *text <= '9';
     char *name = arena_printf(f->a, "%s%.100s", digit || !*text ? "y" : "", text);
@@ -353,7 +360,7 @@ static const char *clean_name(Finish *f, Sym hint) {
     return taken ? arena_printf(f->a, "%s_", name) : name;
 }
 
-static Sym fresh_input(Finish *f, Sym hint) {
+static Sym fresh_input_name(ScanFinish *f, Sym hint) {
     char text[160];
     const char *base = clean_name(f, hint);
     snprintf(text, sizeof text, "%s", base);
@@ -366,10 +373,10 @@ static Sym fresh_input(Finish *f, Sym hint) {
 
 /* How far the taps of a sequence are moved: where its first row is read must not change
  * when the least tap goes. */
-static int64_t moved_by(const MakeArg *seq) {
+static int64_t tap_shift(const ScanBuilderArg *seq) {
     int64_t all = seq->low, live = 0;
     for (size_t k = 0; k < seq->tap.n; k++) {
-        const MakeTap *t = &seq->tap.p[k];
+        const ScanBuilderTap *t = &seq->tap.p[k];
         if (t->tap < all) all = t->tap;
         if (t->live && t->tap < live) live = t->tap;
     }
@@ -377,15 +384,16 @@ static int64_t moved_by(const MakeArg *seq) {
 }
 
 /* Inputs for the live taps, and their list for the props. */
-static size_t add_taps(Finish *f, const MakeArg *arg, int64_t move, Ints *list) {
+static size_t add_taps(ScanFinish *f, const ScanBuilderArg *arg, int64_t move,
+                       Ints *list) {
     size_t at = list->n, n = 0;
     vec_push(f->s, list, 0);
     for (size_t k = 0; k < arg->tap.n; k++) {
-        const MakeTap *t = &arg->tap.p[k];
+        const ScanBuilderTap *t = &arg->tap.p[k];
         if (!t->live) continue;
         const Type *type = var_type(f->m->body, t->in);
         f->leaf[f->m->body->var[t->in].owner] =
-            graph_input(f->fn, fresh_input(f, arg->hint), type);
+            graph_input(f->fn, fresh_input_name(f, arg->hint), type);
         vec_push(f->s, list, t->tap + move);
         n++;
     }
@@ -393,7 +401,7 @@ static size_t add_taps(Finish *f, const MakeArg *arg, int64_t move, Ints *list) 
     return n;
 }
 
-static int64_t depth_of(const MakeArg *o, bool all) {
+static int64_t tap_depth(const ScanBuilderArg *o, bool all) {
     int64_t depth = 0;
     for (size_t k = 0; k < o->tap.n; k++)
         if ((all || o->tap.p[k].live) && -o->tap.p[k].tap > depth)
@@ -402,39 +410,39 @@ static int64_t depth_of(const MakeArg *o, bool all) {
 }
 
 /* The initial rows that the taps which are left go back to. */
-static bool add_initial(Finish *f, const MakeArg *o, size_t taps) {
+static bool add_initial_rows(ScanFinish *f, const ScanBuilderArg *o, size_t taps) {
     Builder *b = f->m->b;
-    int64_t was = depth_of(o, true), is = depth_of(o, false);
+    int64_t was = tap_depth(o, true), is = tap_depth(o, false);
     Bind bind[] = {{sym(f->s, "x"), o->x}, {sym(f->s, "n"), VAR_NONE}};
     Env env = {.n = 1, .bind = bind};
     bool rows = o->tap.n > 1 || was > 1, one = taps == 1 && is == 1, ok = true;
     Var x = o->x;
     if (rows && one)
-        x = build_text(b, "x[-1]", &env, &ok);
+        x = template_build(b, "x[-1]", &env, &ok);
     else if (was != is) {
         bind[env.n++].var = const_int(b, was - is);
-        x = build_text(b, "x[n:]", &env, &ok);
+        x = template_build(b, "x[n:]", &env, &ok);
     }
     vec_push(f->s, &f->in, x);
     return ok && x != VAR_NONE;
 }
 
-static bool add_inputs(Finish *f) {
-    ScanMake *m = f->m;
+static bool add_scan_inputs(ScanFinish *f) {
+    ScanBuilder *m = f->m;
     Ints none = {0};
     bool ok = true;
     vec_push(f->s, &f->in, m->steps);
     for (size_t i = 0; i < m->seq.n; i++) {
         if (!m->seq.p[i].live) continue;
-        add_taps(f, &m->seq.p[i], moved_by(&m->seq.p[i]), &f->seqs);
+        add_taps(f, &m->seq.p[i], tap_shift(&m->seq.p[i]), &f->seqs);
         vec_push(f->s, &f->in, m->seq.p[i].x);
     }
     for (size_t i = 0; i < m->out.n; i++) {
-        const MakeArg *o = &m->out.p[i];
+        const ScanBuilderArg *o = &m->out.p[i];
         if (!o->live) continue;
         vec_push(f->s, &f->keep, o->wanted ? o->keep : SCAN_LAST);
         size_t taps = add_taps(f, o, 0, &f->states);
-        if (taps && ok) ok = add_initial(f, o, taps);
+        if (taps && ok) ok = add_initial_rows(f, o, taps);
     }
     for (size_t i = 0; i < m->other.n; i++) {
         if (!m->other.p[i].live) continue;
@@ -445,7 +453,7 @@ static bool add_inputs(Finish *f) {
     return ok;
 }
 
-static Sym fresh_label(Finish *f, Sym hint) {
+static Sym fresh_label(ScanFinish *f, Sym hint) {
     char text[160];
     const char *base = hint ? sym_text(f->s, hint) : "y";
     snprintf(text, sizeof text, "%.120s", base);
@@ -454,8 +462,8 @@ static Sym fresh_label(Finish *f, Sym hint) {
     return sym(f->s, text);
 }
 
-static bool add_body(Finish *f) {
-    ScanMake *m = f->m;
+static bool import_scan_body(ScanFinish *f) {
+    ScanBuilder *m = f->m;
     const Graph *g = m->body;
     Var *map = NEW_N(f->a, g->nvar, Var);
     Vec(Var) want = {0};
@@ -476,7 +484,7 @@ static bool add_body(Finish *f) {
 }
 
 /* The function under a name of its own, or one that is there and does the same. */
-static void settle_name(Finish *f, const char *name) {
+static void name_or_reuse(ScanFinish *f, const char *name) {
     Graph *main = f->fn->main;
     char text[160];
     snprintf(text, sizeof text, "%.120s", name);
@@ -497,8 +505,8 @@ static void settle_name(Finish *f, const char *name) {
     }
 }
 
-static bool apply(Finish *f) {
-    ScanMake *m = f->m;
+static bool apply_finished_scan(ScanFinish *f) {
+    ScanBuilder *m = f->m;
     const Op *op = op_known(f->s, OP_SCAN);
     Var *out = NEW_N(f->a, OUT_MAX, Var);
     PropArg p[] = {{"fn", {.kind = P_GRAPH, .sym = f->fn->name}},
@@ -511,32 +519,33 @@ static bool apply(Finish *f) {
     if (!op_apply(m->b, op, props_make(f->s, op, 7, p), f->in.n, f->in.p, out))
         return false;
     for (size_t i = 0, k = 0; i < m->out.n; i++) {
-        MakeArg *o = &m->out.p[i];
+        ScanBuilderArg *o = &m->out.p[i];
         if (o->live && o->wanted) o->result = out[k];
         k += o->live;
     }
     return true;
 }
 
-static void note_dims(Finish *f) {
+static void reserve_all_dims(ScanFinish *f) {
     const Graph *g = f->m->body;
     for (size_t i = 0; i < g->inputs.n; i++)
-        see_dims(f, var_type(g, g->inputs.p[i]));
+        reserve_dim_names(f, var_type(g, g->inputs.p[i]));
 }
 
-bool scan_make_apply(ScanMake *m, const char *name) {
+bool scan_builder_apply(ScanBuilder *m, const char *name) {
     Session *s = m->b->s;
-    if (!m->live) scan_make_live(m);
-    Finish f = {.m = m, .s = s, .a = arena_new(s), .dims = MAP(s)};
-    f.fn = graph_function_new(m->b->g->main, spare_name(m->b->g->main, "unfinished"));
+    if (!m->live) scan_builder_mark_live(m);
+    ScanFinish f = {.m = m, .s = s, .a = arena_new(s), .dims = MAP(s)};
+    f.fn = graph_function_new(m->b->g->main,
+                              free_function_name(m->b->g->main, "unfinished"));
     f.fn->floatX = m->body->floatX;
     f.leaf = NEW_N(f.a, m->body->nleaf, Var);
     for (uint32_t i = 0; i < m->body->nleaf; i++)
         f.leaf[i] = VAR_NONE;
-    note_dims(&f);
-    bool ok = add_inputs(&f) && add_body(&f);
-    if (ok) settle_name(&f, name);
-    ok = ok && apply(&f);
+    reserve_all_dims(&f);
+    bool ok = add_scan_inputs(&f) && import_scan_body(&f);
+    if (ok) name_or_reuse(&f, name);
+    ok = ok && apply_finished_scan(&f);
     map_free(&f.dims);
     vec_free(&f.in);
     vec_free(&f.seqs);

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-typedef struct Stretch {
+typedef struct ScanSegments {
     Builder *b;
     Session *s;
     Arena *a;
@@ -28,16 +28,16 @@ typedef struct Stretch {
     int64_t rest;        /* r, if known */
     Var n, k, m, r;
     /* in the body of the scan over stretches */
-    ScanMake make;
+    ScanBuilder make;
     Var steps, *in; /* in: inputs of the inner scan */
     size_t nin;
     size_t *rows, *carry; /* by output: number in make.out, NO_OUTPUT */
     Var *init;            /* by output: what a state has after the front */
     Var *front;           /* by output: rows of the front */
-} Stretch;
+} ScanSegments;
 #define NO_OUTPUT SIZE_MAX
 
-const char *scan_no_stretches(const ScanForm *f) {
+const char *scan_why_no_segments(const ScanForm *f) {
     bool state = false, object = false;
     for (size_t o = 0; o < f->nout; o++) {
         state |= f->out[o].ntap > 0;
@@ -52,18 +52,18 @@ const char *scan_no_stretches(const ScanForm *f) {
                                     : NULL;
 }
 
-static Var say(Builder *b, const char *text, Var x, Var y, Var n) {
+static Var build_formula(Builder *b, const char *text, Var x, Var y, Var n) {
     Bind bind[] = {{sym(b->s, "x"), x}, {sym(b->s, "y"), y}, {sym(b->s, "n"), n}};
     Env env = {.n = 3, .bind = bind};
     bool ok = x != VAR_NONE && y != VAR_NONE && n != VAR_NONE;
-    Var v = ok ? build_text(b, text, &env, &ok) : VAR_NONE;
+    Var v = ok ? template_build(b, text, &env, &ok) : VAR_NONE;
     return ok ? v : VAR_NONE;
 }
 
 /* ---- how long stretches are ---- */
 
 /* About the square root of n; near it a divisor of n, which leaves no rest. */
-static int64_t near_root(int64_t n) {
+static int64_t length_near_root(int64_t n) {
     int64_t root = (int64_t)ceil(sqrt((double)n));
     if (n < 1) return 1;
     for (int64_t d = 0; 3 * d <= root; d++) {
@@ -73,19 +73,21 @@ static int64_t near_root(int64_t n) {
     return root;
 }
 
-static Var unknown_length(Stretch *q, int64_t every) {
+static Var symbolic_length(ScanSegments *q, int64_t every) {
     Var one = const_int(q->b, 1);
     if (every != STRETCH_SQRT)
-        return say(q->b, "minimum(maximum(x, n), y)", q->n, const_int(q->b, every),
-                   one);
-    return say(q->b, "maximum(cast(ceil(sqrt(x)), 'int64'), y)", q->n, one, one);
+        return build_formula(q->b, "minimum(maximum(x, n), y)", q->n,
+                             const_int(q->b, every), one);
+    return build_formula(q->b, "maximum(cast(ceil(sqrt(x)), 'int64'), y)", q->n, one,
+                         one);
 }
 
-static bool set_lengths(Stretch *q, int64_t every) {
+static bool set_segment_lengths(ScanSegments *q, int64_t every) {
     const Tensor *c = var_const(q->b->g, q->n);
     q->known = c != NULL;
     if (c) {
-        int64_t n = tensor_i64(c, 0), k = every == STRETCH_SQRT ? near_root(n) : every;
+        int64_t n = tensor_i64(c, 0),
+                k = every == STRETCH_SQRT ? length_near_root(n) : every;
         if (k < 1) k = 1;
         if (k > n && n > 0) k = n;
         q->rest = n % k;
@@ -94,19 +96,20 @@ static bool set_lengths(Stretch *q, int64_t every) {
         q->r = const_int(q->b, q->rest);
         return true;
     }
-    q->k = unknown_length(q, every);
-    q->m = say(q->b, "x // y", q->n, q->k, q->k);
-    q->r = say(q->b, "x % y", q->n, q->k, q->k);
+    q->k = symbolic_length(q, every);
+    q->m = build_formula(q->b, "x // y", q->n, q->k, q->k);
+    q->r = build_formula(q->b, "x % y", q->n, q->k, q->k);
     return q->r != VAR_NONE;
 }
 
-static bool has_front(const Stretch *q) {
+static bool has_front(const ScanSegments *q) {
     return !q->known || q->rest > 0;
 }
 
 /* ---- the steps before the first whole stretch ---- */
 
-static const Props *props_for(Stretch *q, const int64_t *keep, Prop sequences) {
+static const Props *segment_props(ScanSegments *q, const int64_t *keep,
+                                  Prop sequences) {
     PropArg p[] = {{"fn", {.kind = P_GRAPH, .sym = q->f.fn->name}},
                    {"sequences", sequences},
                    {"states", *op_prop(q->s, q->op, q->props, "states")},
@@ -114,103 +117,104 @@ static const Props *props_for(Stretch *q, const int64_t *keep, Prop sequences) {
     return props_make(q->s, q->op, 4, p);
 }
 
-static bool wants_rows(const Stretch *q, size_t o) {
+static bool wants_rows(const ScanSegments *q, size_t o) {
     return q->keep[o] == SCAN_ALL || q->keep[o] > 1;
 }
 
 /* What each scan of steps keeps of an output: all rows, or what a state goes on with.
  */
-static int64_t keep_of_steps(const Stretch *q, size_t o) {
+static int64_t keep_of_steps(const ScanSegments *q, size_t o) {
     const ScanOut *out = &q->f.out[o];
     if (wants_rows(q, o)) return SCAN_ALL;
     return out->ntap && !scan_one_row(out) ? out->depth : SCAN_LAST;
 }
 
 /* A state after some steps: `rows` is what they kept of it. */
-static Var state_after(Builder *b, const Stretch *q, size_t o, Var init, Var rows,
-                       bool some) {
+static Var state_after_steps(Builder *b, const ScanSegments *q, size_t o, Var init,
+                             Var rows, bool some) {
     const ScanOut *out = &q->f.out[o];
     bool one = scan_one_row(out);
     if (one && keep_of_steps(q, o) == SCAN_LAST) return rows;
     Var depth = const_int(b, -out->depth);
-    if (!one) return say(b, "concatenate([x, y[n:]])[n:]", init, rows, depth);
-    return say(b, some ? "y[n]" : "concatenate([x[None], y[n:]])[n]", init, rows,
-               depth);
+    if (!one) return build_formula(b, "concatenate([x, y[n:]])[n:]", init, rows, depth);
+    return build_formula(b, some ? "y[n]" : "concatenate([x[None], y[n:]])[n]", init,
+                         rows, depth);
 }
 
 /* Of what is no state nothing is wanted but rows: without a step there is no last
  * value.
  */
-static bool make_front(Stretch *q) {
+static bool make_front(ScanSegments *q) {
     int64_t *keep = NEW_N(q->a, q->f.nout, int64_t);
     Var *in = arena_copy(q->a, q->arg, (q->f.other_arg + q->f.nother) * sizeof *in);
     for (size_t o = 0; o < q->f.nout; o++)
         keep[o] = !q->f.out[o].ntap && !wants_rows(q, o) ? 1 : keep_of_steps(q, o);
     in[0] = q->r;
     if (!op_apply(q->b, q->op,
-                  props_for(q, keep, *op_prop(q->s, q->op, q->props, "sequences")),
+                  segment_props(q, keep, *op_prop(q->s, q->op, q->props, "sequences")),
                   q->f.other_arg + q->f.nother, in, q->front))
         return false;
     for (size_t o = 0; o < q->f.nout; o++)
         if (q->f.out[o].ntap &&
-            (q->init[o] = state_after(q->b, q, o, q->init[o], q->front[o], q->known)) ==
-                VAR_NONE)
+            (q->init[o] = state_after_steps(q->b, q, o, q->init[o], q->front[o],
+                                            q->known)) == VAR_NONE)
             return false;
     return true;
 }
 
 /* ---- the body of the scan over stretches ---- */
 
-static const Type *row_of(const Stretch *q, size_t input) {
+static const Type *body_input_type(const ScanSegments *q, size_t input) {
     return var_type(q->f.fn, q->f.fn->inputs.p[input]);
 }
 
-static Sym name_of(const Stretch *q, size_t input) {
+static Sym body_input_name(const ScanSegments *q, size_t input) {
     return var_name(q->f.fn, q->f.fn->inputs.p[input]);
 }
 
-static const Type *rows_of(const Stretch *q, Dim rows, const Type *t) {
+static const Type *type_of_rows(const ScanSegments *q, Dim rows, const Type *t) {
     Dim dim[MAX_NDIM] = {rows};
     for (int i = 0; i < t->ndim; i++)
         dim[1 + i] = t->dim[i];
     return type_tensor(q->s, t->dtype, t->ndim + 1, dim);
 }
 
-static Var plus(Stretch *q, Var x, int64_t y) {
+static Var add_const(ScanSegments *q, Var x, int64_t y) {
     const Tensor *c = var_const(q->b->g, x);
     if (c) return const_int(q->b, tensor_i64(c, 0) + y);
-    return y ? say(q->b, "x + y", x, const_int(q->b, y), x) : x;
+    return y ? build_formula(q->b, "x + y", x, const_int(q->b, y), x) : x;
 }
 
 /* The rows of x that the stretches read through one tap, as [m, k, ...]. */
-static Var in_stretches(Stretch *q, Var x, int64_t from) {
+static Var split_into_segments(ScanSegments *q, Var x, int64_t from) {
     Builder *b = q->b;
-    Var shape[MAX_NDIM], begin = plus(q, q->r, from), end = plus(q, q->n, from);
+    Var shape[MAX_NDIM], begin = add_const(q, q->r, from),
+                         end = add_const(q, q->n, from);
     const Tensor *n = var_const(b->g, q->n);
     bool whole = n && !has_front(q) && var_type(b->g, x)->dim[0] == tensor_i64(n, 0);
-    Var rows = whole ? x : say(b, "x[y:n]", x, begin, end);
+    Var rows = whole ? x : build_formula(b, "x[y:n]", x, begin, end);
     if (rows == VAR_NONE) return rows;
     int ndim = var_type(b->g, rows)->ndim;
     shape[0] = q->m;
     shape[1] = q->k;
     for (int i = 1; i < ndim; i++)
         if ((shape[i + 1] = shape_of(b, x, i)) == VAR_NONE) return VAR_NONE;
-    return call2(b, "reshape", rows, ints_stack(b, (size_t)ndim + 1, shape));
+    return op_call2(b, "reshape", rows, ints_stack(b, (size_t)ndim + 1, shape));
 }
 
-static void add_input(Stretch *q, Var v) {
+static void add_inner_input(ScanSegments *q, Var v) {
     q->in[q->nin++] = v;
 }
 
 /* A name that no dim of the function has, for the steps of a stretch. */
-static Dim stretch_dim(const Stretch *q) {
+static Dim segment_dim(const ScanSegments *q) {
     const Tensor *k = var_const(q->b->g, q->k);
     if (k) return tensor_i64(k, 0);
     for (unsigned number = 0;; number++) {
         Sym y = sym(q->s, arena_printf(q->a, number ? "steps_%u" : "steps", number));
         bool taken = false;
         for (size_t i = 0; i < q->f.nin; i++) {
-            const Type *t = row_of(q, i);
+            const Type *t = body_input_type(q, i);
             for (int d = 0; t->kind == TYPE_TENSOR && d < t->ndim; d++)
                 taken |= t->dim[d] == DIM_NAMED(y);
         }
@@ -219,68 +223,70 @@ static Dim stretch_dim(const Stretch *q) {
 }
 
 /* Sequences tell the steps of a stretch; without any they are an argument. */
-static bool add_sequences(Stretch *q) {
-    Dim dim = stretch_dim(q);
+static bool add_segment_sequences(ScanSegments *q) {
+    Dim dim = segment_dim(q);
     q->steps = dim_is_known(dim) ? const_int(&q->make.in, dim) : VAR_NONE;
     for (size_t i = 0; i < q->f.nseq; i++)
         for (size_t t = 0; t < q->f.seq[i].ntap; t++) {
             const ScanSeq *s = &q->f.seq[i];
-            Var x = in_stretches(q, q->arg[s->arg], s->tap[t] - s->low);
-            const Type *type = rows_of(q, dim, row_of(q, s->in + t));
+            Var x = split_into_segments(q, q->arg[s->arg], s->tap[t] - s->low);
+            const Type *type = type_of_rows(q, dim, body_input_type(q, s->in + t));
             if (x == VAR_NONE) return false;
-            size_t at = scan_make_seq(&q->make, name_of(q, s->in + t),
-                                      scan_fit(q->b, x, type, 1), 0, type);
+            size_t at = scan_builder_add_seq(&q->make, body_input_name(q, s->in + t),
+                                             scan_fit_arg(q->b, x, type, 1), 0, type);
             Var row = q->make.seq.p[at].tap.p[0].in;
             if (q->make.seq.p[at].x == VAR_NONE) return false;
             if (q->steps == VAR_NONE) q->steps = shape_of(&q->make.in, row, 0);
-            add_input(q, row);
+            add_inner_input(q, row);
         }
     if (q->steps != VAR_NONE) return true;
-    size_t at = scan_make_other(&q->make, sym(q->s, "steps"), q->k,
-                                type_tensor(q->s, DT_INT64, 0, NULL));
+    size_t at = scan_builder_add_other(&q->make, sym(q->s, "steps"), q->k,
+                                       type_tensor(q->s, DT_INT64, 0, NULL));
     q->steps = q->make.other.p[at].tap.p[0].in;
     return true;
 }
 
-static bool add_states(Stretch *q) {
+static bool add_segment_states(ScanSegments *q) {
     for (size_t o = 0; o < q->f.nout; o++) {
         const ScanOut *out = &q->f.out[o];
         Sym label = q->f.fn->outputs.p[o].label;
         q->rows[o] = q->carry[o] = NO_OUTPUT;
         if (out->ntap) {
-            const Type *t = row_of(q, out->in);
-            if (!scan_one_row(out)) t = rows_of(q, out->depth, t);
-            q->carry[o] = scan_make_out(&q->make, label, SCAN_LAST);
-            Var init = scan_fit(q->b, q->init[o], t, 0);
+            const Type *t = body_input_type(q, out->in);
+            if (!scan_one_row(out)) t = type_of_rows(q, out->depth, t);
+            q->carry[o] = scan_builder_add_out(&q->make, label, SCAN_LAST);
+            Var init = scan_fit_arg(q->b, q->init[o], t, 0);
             if (init == VAR_NONE) return false;
             q->make.out.p[q->carry[o]].x = init;
             q->make.out.p[q->carry[o]].wanted = q->keep[o] == SCAN_LAST;
-            add_input(q, scan_make_tap(&q->make, &q->make.out.p[q->carry[o]], -1, t));
+            add_inner_input(
+                q, scan_builder_add_tap(&q->make, &q->make.out.p[q->carry[o]], -1, t));
         }
         if (out->ntap && q->keep[o] == SCAN_LAST) continue;
-        q->rows[o] =
-            scan_make_out(&q->make, label, q->keep[o] > 1 ? SCAN_ALL : q->keep[o]);
+        q->rows[o] = scan_builder_add_out(&q->make, label,
+                                          q->keep[o] > 1 ? SCAN_ALL : q->keep[o]);
         q->make.out.p[q->rows[o]].wanted = true;
     }
     return true;
 }
 
-static void add_others(Stretch *q) {
+static void add_segment_others(ScanSegments *q) {
     for (size_t i = 0; i < q->f.nother; i++) {
         Var x = q->arg[q->f.other_arg + i];
         size_t in = q->f.other_in + i;
         const Tensor *c = var_const(q->b->g, x);
         if (c && c->ndim == 0) {
-            add_input(q, graph_const_again(q->make.body, q->b->g, x, true));
+            add_inner_input(q, graph_share_const(q->make.body, q->b->g, x, true));
             continue;
         }
-        size_t at = scan_make_other(&q->make, name_of(q, in), x, row_of(q, in));
-        add_input(q, q->make.other.p[at].tap.p[0].in);
+        size_t at = scan_builder_add_other(&q->make, body_input_name(q, in), x,
+                                           body_input_type(q, in));
+        add_inner_input(q, q->make.other.p[at].tap.p[0].in);
     }
 }
 
 /* Every tap of a sequence is one of its own in a stretch. */
-static Prop plain_sequences(Stretch *q) {
+static Prop single_tap_sequences(ScanSegments *q) {
     size_t n = 0;
     for (size_t i = 0; i < q->f.nseq; i++)
         n += q->f.seq[i].ntap;
@@ -290,26 +296,28 @@ static Prop plain_sequences(Stretch *q) {
     return PROP_INTS(v, 2 * n);
 }
 
-static bool make_body(Stretch *q) {
+static bool make_segment_body(ScanSegments *q) {
     int64_t *keep = NEW_N(q->a, q->f.nout, int64_t);
     Var *y = NEW_N(q->a, OUT_MAX, Var);
     Builder *b = &q->make.in;
     for (size_t o = 0; o < q->f.nout; o++)
         keep[o] = keep_of_steps(q, o);
     q->in[0] = q->steps;
-    if (!op_apply(b, q->op, props_for(q, keep, plain_sequences(q)), q->nin, q->in, y))
+    if (!op_apply(b, q->op, segment_props(q, keep, single_tap_sequences(q)), q->nin,
+                  q->in, y))
         return false;
     for (size_t o = 0, state = 1 + q->make.seq.n; o < q->f.nout; o++) {
         Var tail = q->carry[o] == NO_OUTPUT
                        ? VAR_NONE
-                       : state_after(b, q, o, q->in[state++], y[o], true);
+                       : state_after_steps(b, q, o, q->in[state++], y[o], true);
         if (q->carry[o] != NO_OUTPUT && tail == VAR_NONE) return false;
         if (q->carry[o] != NO_OUTPUT) q->make.out.p[q->carry[o]].made = tail;
         if (q->rows[o] == NO_OUTPUT) continue;
         bool window = q->carry[o] != NO_OUTPUT && !scan_one_row(&q->f.out[o]);
         q->make.out.p[q->rows[o]].made =
-            window && !wants_rows(q, o) ? say(b, "x[n]", tail, tail, const_int(b, -1))
-                                        : y[o];
+            window && !wants_rows(q, o)
+                ? build_formula(b, "x[n]", tail, tail, const_int(b, -1))
+                : y[o];
     }
     return true;
 }
@@ -317,65 +325,66 @@ static bool make_body(Stretch *q) {
 /* ---- results ---- */
 
 /* [m, k, ...] as [m * k, ...] */
-static Var joined(Stretch *q, Var x) {
+static Var join_segment_rows(ScanSegments *q, Var x) {
     Builder *b = q->b;
     Var shape[MAX_NDIM];
     int ndim = var_type(b->g, x)->ndim;
-    shape[0] = q->known ? plus(q, q->n, -q->rest) : say(b, "x * y", q->m, q->k, q->k);
+    shape[0] = q->known ? add_const(q, q->n, -q->rest)
+                        : build_formula(b, "x * y", q->m, q->k, q->k);
     for (int i = 2; i < ndim; i++)
         shape[i - 1] = shape_of(b, x, i);
     for (int i = 0; i < ndim - 1; i++)
         if (shape[i] == VAR_NONE) return VAR_NONE;
-    return call2(b, "reshape", x, ints_stack(b, (size_t)ndim - 1, shape));
+    return op_call2(b, "reshape", x, ints_stack(b, (size_t)ndim - 1, shape));
 }
 
 /* With n said to be the number of rows. */
-static Var of_length(Stretch *q, Var x) {
+static Var specify_length(ScanSegments *q, Var x) {
     Builder *b = q->b;
     Var shape[MAX_NDIM];
     int ndim = var_type(b->g, x)->ndim;
     for (int i = 0; i < ndim; i++)
         shape[i] = i ? const_int(b, -1) : q->n;
-    return call2(b, "specify_shape", x, ints_stack(b, (size_t)ndim, shape));
+    return op_call2(b, "specify_shape", x, ints_stack(b, (size_t)ndim, shape));
 }
 
-static Var result_of(Stretch *q, size_t o) {
+static Var segment_result(ScanSegments *q, size_t o) {
     size_t at = q->rows[o] != NO_OUTPUT ? q->rows[o] : q->carry[o];
     Var x = q->make.out.p[at].result;
     if (q->keep[o] == SCAN_LAST)
         return q->rows[o] == NO_OUTPUT && !scan_one_row(&q->f.out[o])
-                   ? say(q->b, "x[n]", x, x, const_int(q->b, -1))
+                   ? build_formula(q->b, "x[n]", x, x, const_int(q->b, -1))
                    : x;
     if (q->keep[o] == 1) return x;
-    x = joined(q, x);
-    if (has_front(q)) x = say(q->b, "concatenate([x, y])", q->front[o], x, x);
+    x = join_segment_rows(q, x);
+    if (has_front(q)) x = build_formula(q->b, "concatenate([x, y])", q->front[o], x, x);
     if (x == VAR_NONE || q->keep[o] == SCAN_ALL)
-        return x == VAR_NONE ? x : of_length(q, x);
-    return say(q->b, "x[n:]", x, x, const_int(q->b, -q->keep[o]));
+        return x == VAR_NONE ? x : specify_length(q, x);
+    return build_formula(q->b, "x[n:]", x, x, const_int(q->b, -q->keep[o]));
 }
 
 /* ---- all of it ---- */
 
-static bool over_stretches(Stretch *q, Var *out) {
+static bool scan_over_segments(ScanSegments *q, Var *out) {
     size_t n = 1 + q->f.nin;
     q->in = NEW_N(q->a, n, Var);
     q->nin = 1;
     q->make.steps = q->m;
     q->make.checkpoint = true;
-    if (!add_sequences(q) || !add_states(q)) return false;
-    add_others(q);
+    if (!add_segment_sequences(q) || !add_segment_states(q)) return false;
+    add_segment_others(q);
     const char *name = arena_printf(q->a, "%s_stretch", sym_text(q->s, q->f.fn->name));
-    if (!make_body(q) || !scan_make_apply(&q->make, name)) return false;
+    if (!make_segment_body(q) || !scan_builder_apply(&q->make, name)) return false;
     for (size_t o = 0; o < q->f.nout; o++)
-        if ((out[o] = result_of(q, o)) == VAR_NONE) return false;
+        if ((out[o] = segment_result(q, o)) == VAR_NONE) return false;
     return true;
 }
 
-static void copy_apply(Stretch *q, ApplyId id, const int64_t *keep) {
+static void read_scan_apply(ScanSegments *q, ApplyId id, const int64_t *keep) {
     const Graph *g = q->b->g;
     const Apply *ap = &g->apply[id];
     int64_t *all = NEW_N(q->a, ap->nout, int64_t);
-    q->f = scan_of(g, id, q->a);
+    q->f = scan_form_of(g, id, q->a);
     q->op = ap->op;
     q->props = ap->props;
     q->arg = arena_copy(q->a, apply_in(g, id), ap->nin * sizeof(Var));
@@ -391,14 +400,14 @@ static void copy_apply(Stretch *q, ApplyId id, const int64_t *keep) {
     q->keep = all;
 }
 
-bool scan_stretches(Builder *b, ApplyId id, int64_t every, const int64_t *keep,
-                    Var *out) {
-    Stretch q = {.b = b, .s = b->s, .a = arena_new(b->s)};
-    copy_apply(&q, id, keep);
-    scan_make_open(&q.make, b, VAR_NONE);
-    bool ok = set_lengths(&q, every) && (!has_front(&q) || make_front(&q)) &&
-              over_stretches(&q, out);
-    scan_make_close(&q.make);
+bool scan_in_segments(Builder *b, ApplyId id, int64_t every, const int64_t *keep,
+                      Var *out) {
+    ScanSegments q = {.b = b, .s = b->s, .a = arena_new(b->s)};
+    read_scan_apply(&q, id, keep);
+    scan_builder_open(&q.make, b, VAR_NONE);
+    bool ok = set_segment_lengths(&q, every) && (!has_front(&q) || make_front(&q)) &&
+              scan_over_segments(&q, out);
+    scan_builder_close(&q.make);
     arena_free(q.a);
     return ok;
 }

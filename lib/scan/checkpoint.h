@@ -12,11 +12,11 @@
 enum { STRETCH_SQRT = 0 }; /* steps of a stretch: the square root of their number */
 
 /* Why it can't be done for a scan, as half a sentence, or NULL. */
-const char *scan_no_stretches(const ScanForm *f);
+const char *scan_why_no_segments(const ScanForm *f);
 /* Steps before the first whole stretch are a scan of their own. out[o] gets output o,
  * of the same type and with the rows that keep[o] says (keep NULL: those of the scan).
  * `every` is the number of steps of a stretch. False: diagnosed. */
-bool scan_stretches(Builder *b, ApplyId id, int64_t every, const int64_t *keep,
-                    Var *out);
+bool scan_in_segments(Builder *b, ApplyId id, int64_t every, const int64_t *keep,
+                      Var *out);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct TapReader {
 } TapReader;
 
 /* The taps of the next entry. Each tap may stand once. */
-static const char *read_taps(TapReader *r, size_t *ntap, const int64_t **tap) {
+static const char *read_tap_list(TapReader *r, size_t *ntap, const int64_t **tap) {
     int64_t n = r->p[0];
     if (n < 0 || (uint64_t)n >= r->n)
         return arena_printf(r->a, "its prop %s is cut off", r->what);
@@ -36,7 +36,7 @@ static const char *read_taps(TapReader *r, size_t *ntap, const int64_t **tap) {
 }
 
 static const char *read_sequence(TapReader *r, size_t number, ScanSeq *q) {
-    const char *why = read_taps(r, &q->ntap, &q->tap);
+    const char *why = read_tap_list(r, &q->ntap, &q->tap);
     if (why) return why;
     if (q->ntap == 0) return arena_printf(r->a, "sequence %zu has no taps", number + 1);
     for (size_t i = 0; i < q->ntap; i++) {
@@ -47,7 +47,7 @@ static const char *read_sequence(TapReader *r, size_t number, ScanSeq *q) {
 }
 
 static const char *read_state(TapReader *r, size_t number, ScanOut *o) {
-    const char *why = read_taps(r, &o->ntap, &o->tap);
+    const char *why = read_tap_list(r, &o->ntap, &o->tap);
     for (size_t i = 0; !why && i < o->ntap; i++) {
         if (o->tap[i] >= 0)
             why = arena_printf(r->a,
@@ -59,7 +59,7 @@ static const char *read_state(TapReader *r, size_t number, ScanOut *o) {
     return why;
 }
 
-static const char *read_sequences(TapReader r, ScanForm *f) {
+static const char *read_all_sequences(TapReader r, ScanForm *f) {
     ScanSeq *seq = NEW_N(r.a, r.n, ScanSeq);
     const char *why = NULL;
     f->seq = seq;
@@ -68,7 +68,7 @@ static const char *read_sequences(TapReader r, ScanForm *f) {
     return why;
 }
 
-static const char *read_states(TapReader r, const Prop *keep, ScanForm *f) {
+static const char *read_all_states(TapReader r, const Prop *keep, ScanForm *f) {
     ScanOut *out = NEW_N(r.a, r.n, ScanOut);
     const char *why = NULL;
     f->out = out;
@@ -90,7 +90,7 @@ static const char *read_states(TapReader r, const Prop *keep, ScanForm *f) {
 }
 
 /* Numbers arguments and inputs of the body. */
-static const char *number(Arena *a, size_t nin, ScanForm *f) {
+static const char *number_arguments(Arena *a, size_t nin, ScanForm *f) {
     ScanSeq *seq = arena_copy(a, f->seq, f->nseq * sizeof *seq);
     ScanOut *out = arena_copy(a, f->out, f->nout * sizeof *out);
     size_t arg = 1, in = 0;
@@ -134,14 +134,14 @@ const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t n
                             "%lld",
                             (long long)truncate->i);
     const char *why =
-        read_sequences((TapReader){a, "sequences", seq->ints.p, seq->ints.n}, f);
+        read_all_sequences((TapReader){a, "sequences", seq->ints.p, seq->ints.n}, f);
     if (!why)
-        why = read_states((TapReader){a, "states", states->ints.p, states->ints.n},
-                          op_prop(s, op, props, "keep"), f);
-    return why ? why : number(a, nin, f);
+        why = read_all_states((TapReader){a, "states", states->ints.p, states->ints.n},
+                              op_prop(s, op, props, "keep"), f);
+    return why ? why : number_arguments(a, nin, f);
 }
 
-ScanForm scan_of(const Graph *g, ApplyId id, Arena *a) {
+ScanForm scan_form_of(const Graph *g, ApplyId id, Arena *a) {
     const Apply *ap = &g->apply[id];
     ScanForm f;
     const char *why = scan_form(g, ap->op, ap->props, ap->nin, a, &f);
@@ -159,11 +159,11 @@ size_t scan_arg(const ScanForm *f, size_t k) {
 
 bool scan_reads(Graph *fn, size_t first, size_t n, size_t out) {
     for (size_t k = 0; k < n; k++)
-        if (function_connected(fn, first + k, out)) return true;
+        if (graph_connected(fn, first + k, out)) return true;
     return false;
 }
 
-bool scan_check(Call *c, const ScanForm *f, int64_t steps) {
+bool scan_check_rows(Call *c, const ScanForm *f, int64_t steps) {
     if (steps < 0)
         return call_fail(c, E_RUN_SHAPE,
                          "the number of steps is %lld: it must not be negative",

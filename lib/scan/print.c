@@ -5,15 +5,15 @@
 
 #include <string.h>
 
-typedef struct Line {
+typedef struct ScanPrint {
     Printer *p;
     const Var *in;
     const ScanForm *f;
     Str *out;
-} Line;
+} ScanPrint;
 
 /* Literals that take their dtype from the body's input are written bare. */
-static void put(const Line *l, Var v, size_t input) {
+static void put_scan_arg(const ScanPrint *l, Var v, size_t input) {
     const Graph *fn = l->f->fn;
     const Type *t =
         fn && input < fn->inputs.n ? var_type(fn, fn->inputs.p[input]) : NULL;
@@ -22,18 +22,18 @@ static void put(const Line *l, Var v, size_t input) {
     print_operand(l->p, v, bare, BIND_ANY, l->out);
 }
 
-static void put_taps(const Line *l, size_t arg, size_t input, size_t n,
+static void put_taps(const ScanPrint *l, size_t arg, size_t input, size_t n,
                      const int64_t *tap, int64_t usual) {
     bool plain = n == 1 && tap[0] == usual;
     if (!plain) str_puts(l->out, "taps(");
-    put(l, l->in[arg], input);
+    put_scan_arg(l, l->in[arg], input);
     if (plain) return;
     for (size_t i = 0; i < n; i++)
         str_printf(l->out, "%s%lld", i ? ", " : ", [", (long long)tap[i]);
     str_puts(l->out, "])");
 }
 
-static void put_sequences(const Line *l) {
+static void put_sequences(const ScanPrint *l) {
     if (l->f->nseq == 0) return;
     str_puts(l->out, ", sequences=[");
     for (size_t i = 0; i < l->f->nseq; i++) {
@@ -44,7 +44,7 @@ static void put_sequences(const Line *l) {
     str_putc(l->out, ']');
 }
 
-static void put_outputs(const Line *l) {
+static void put_initials(const ScanPrint *l) {
     bool any = false;
     for (size_t i = 0; i < l->f->nout; i++)
         any |= l->f->out[i].ntap > 0;
@@ -61,23 +61,23 @@ static void put_outputs(const Line *l) {
     str_putc(l->out, ']');
 }
 
-static void put_others(const Line *l) {
+static void put_others(const ScanPrint *l) {
     if (l->f->nother == 0) return;
     str_puts(l->out, ", non_sequences=[");
     for (size_t i = 0; i < l->f->nother; i++) {
         if (i) str_puts(l->out, ", ");
-        put(l, l->in[l->f->other_arg + i], l->f->other_in + i);
+        put_scan_arg(l, l->in[l->f->other_arg + i], l->f->other_in + i);
     }
     str_putc(l->out, ']');
 }
 
 /* Of a state that is no tensor the last value is kept, unless `keep` says more. */
-static bool keeps_all(const Line *l, const ScanOut *o) {
+static bool keeps_all(const ScanPrint *l, const ScanOut *o) {
     return o->keep == SCAN_ALL &&
            !(o->ntap && var_type(l->p->g, l->in[o->arg])->kind != TYPE_TENSOR);
 }
 
-static void put_keep(const Line *l) {
+static void put_keep(const ScanPrint *l) {
     bool any = false;
     for (size_t i = 0; i < l->f->nout; i++)
         any |= !keeps_all(l, &l->f->out[i]);
@@ -94,10 +94,10 @@ static void put_keep(const Line *l) {
     str_putc(l->out, ']');
 }
 
-static void put_scan(const Line *l, Sym fn) {
+static void put_scan(const ScanPrint *l, Sym fn) {
     str_printf(l->out, "scan(%s", sym_text(l->p->s, fn));
     put_sequences(l);
-    put_outputs(l);
+    put_initials(l);
     put_others(l);
     str_puts(l->out, ", n_steps=");
     print_operand(l->p, l->in[0], var_is_const(l->p->g, l->in[0]), BIND_ANY, l->out);
@@ -114,7 +114,7 @@ bool scan_print(Printer *p, ApplyId a, Str *out) {
     Arena *tmp = arena_new(p->s);
     ScanForm f;
     bool ok = !scan_form(p->g, ap->op, ap->props, ap->nin, tmp, &f);
-    Line l = {p, apply_in(p->g, a), &f, out};
+    ScanPrint l = {p, apply_in(p->g, a), &f, out};
     if (ok) put_scan(&l, op_prop(p->s, ap->op, ap->props, "fn")->sym);
     arena_free(tmp);
     return ok;

@@ -60,14 +60,14 @@ bool scan_print(Printer *p, ApplyId a, Str *out);
 const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t nin,
                       Arena *a, ScanForm *f);
 /* Of an Apply that has been typed. */
-ScanForm scan_of(const Graph *g, ApplyId id, Arena *a);
+ScanForm scan_form_of(const Graph *g, ApplyId id, Arena *a);
 /* The argument that gives input k of the body. */
 size_t scan_arg(const ScanForm *f, size_t k);
 /* Do any of n inputs of the body from `first` on influence its output `out`? */
 bool scan_reads(Graph *fn, size_t first, size_t n, size_t out);
 /* Do the sequences and initial values have the rows that so many steps need? False:
  * diagnosed. */
-bool scan_check(Call *c, const ScanForm *f, int64_t steps);
+bool scan_check_rows(Call *c, const ScanForm *f, int64_t steps);
 /* No tensor and no random state: a value that is counted, and kept in lists. */
 static inline bool scan_is_object(const Type *t) {
     return t->kind == TYPE_LIST || t->kind == TYPE_SPARSE || t->kind == TYPE_SLICE ||

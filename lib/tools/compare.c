@@ -1,8 +1,8 @@
 /* Comparing results. */
 #include "tools/compare.h"
 
-bool values_agree(Session *s, const Value *a, const Value *b, Approx how,
-                  int64_t *where) {
+bool compare_values(Session *s, const Value *a, const Value *b, Approx how,
+                    int64_t *where) {
     *where = -1;
     if (a->kind == TYPE_TENSOR && b->kind == TYPE_TENSOR)
         return tensor_approx(&a->t, &b->t, how, where);
@@ -11,7 +11,7 @@ bool values_agree(Session *s, const Value *a, const Value *b, Approx how,
 
 enum { SHOWN_ELEMENTS = 8, SHOWN_TEXT = 400 };
 
-static void put(Session *s, const Value *v, Str *out) {
+static void put_short_value(Session *s, const Value *v, Str *out) {
     Str text = STR(s);
     value_text(s, v, -1, &text);
     if (text.n <= SHOWN_TEXT)
@@ -21,8 +21,8 @@ static void put(Session *s, const Value *v, Str *out) {
     str_free(&text);
 }
 
-bool note_difference(Session *s, const Value *a, const char *as, const Value *b,
-                     const char *bs, int64_t where) {
+bool compare_note(Session *s, const Value *a, const char *as, const Value *b,
+                  const char *bs, int64_t where) {
     Str text = STR(s);
     bool tensors = a->kind == TYPE_TENSOR && b->kind == TYPE_TENSOR;
     if (tensors && !tensor_same_shape(&a->t, &b->t)) {
@@ -37,9 +37,9 @@ bool note_difference(Session *s, const Value *a, const char *as, const Value *b,
              tensor_f64(&b->t, where));
     } else {
         str_printf(&text, "%s ", as);
-        put(s, a, &text);
+        put_short_value(s, a, &text);
         str_printf(&text, ", %s ", bs);
-        put(s, b, &text);
+        put_short_value(s, b, &text);
         note(s, NOWHERE, "%s", str_text(&text));
     }
     str_free(&text);

@@ -6,11 +6,11 @@
 
 /* values_eq_approx of values of one type; `where` gets the flat index of the worst
  * mismatch of tensors of one shape. */
-bool values_agree(Session *s, const Value *a, const Value *b, Approx how,
-                  int64_t *where);
+bool compare_values(Session *s, const Value *a, const Value *b, Approx how,
+                    int64_t *where);
 /* A note to the newest diagnostic: what a (called `as`) and b (`bs`) are. */
-bool note_difference(Session *s, const Value *a, const char *as, const Value *b,
-                     const char *bs, int64_t where);
+bool compare_note(Session *s, const Value *a, const char *as, const Value *b,
+                  const char *bs, int64_t where);
 /* t without its dims, known and named: another shape is a difference, no error. */
 const Type *type_of_any_shape(Session *s, const Type *t);
 

@@ -15,7 +15,7 @@ typedef struct Precision {
     double eps, step, tolerance; /* step: of the first difference */
 } Precision;
 
-static Precision precision(DType d) {
+static Precision precision_of(DType d) {
     switch (dtype_size(dtype_real(d))) {
     case 2:
         return (Precision){0x1p-10, 0x1p-4, 5e-2};
@@ -26,7 +26,7 @@ static Precision precision(DType d) {
     }
 }
 
-typedef struct Check {
+typedef struct GradCheck {
     Graph *g;
     Session *s;
     Machine *m;
@@ -35,9 +35,9 @@ typedef struct Check {
     Vec(Var) want;
     Tensor *base; /* by want, at the point itself */
     Precision p;
-} Check;
+} GradCheck;
 
-static Value *value_of(Check *c, Var v) {
+static Value *value_of_var(GradCheck *c, Var v) {
     for (size_t i = 0; i < c->g->inputs.n; i++)
         if (c->g->inputs.p[i] == v) return &c->t.input[i];
     for (size_t i = 0; i < c->g->shared.n; i++)
@@ -45,7 +45,7 @@ static Value *value_of(Check *c, Var v) {
     return NULL;
 }
 
-static size_t place_of(const Check *c, Var v) {
+static size_t output_place(const GradCheck *c, Var v) {
     size_t i = 0;
     while (c->want.p[i] != v)
         i++;
@@ -54,7 +54,7 @@ static size_t place_of(const Check *c, Var v) {
 
 /* A run in which a derivative turns out to have broken the contract answers what was
  * asked. */
-static bool run(Check *c) {
+static bool run_contracted(GradCheck *c) {
     size_t mark = diag_count(c->s);
     if (trial_feed(&c->t, c->m) && vm_run(c->m)) return true;
     if (diag_count(c->s) > mark && diag_get(c->s, mark)->code == E_DERIVATIVE)
@@ -65,17 +65,17 @@ static bool run(Check *c) {
 /* ---- a line through the point ---- */
 
 /* One real number of one variable moves, or all variables along their directions. */
-typedef struct Line {
-    Check *c;
+typedef struct MoveLine {
+    GradCheck *c;
     bool along;
     size_t by;  /* variable of d->wrt */
     int64_t at; /* its number: of a complex element there are two */
     double here, scale, ulp;
     Tensor *was; /* along: the variables at the point itself */
-} Line;
+} MoveLine;
 
 /* The numbers of an array: the parts of complex elements one after the other. */
-static Tensor numbers(const Tensor *t) {
+static Tensor real_numbers(const Tensor *t) {
     Tensor y = *t;
     bool pair = dtype_is_complex(t->dtype);
     y.dtype = dtype_real(t->dtype);
@@ -86,35 +86,37 @@ static Tensor numbers(const Tensor *t) {
 }
 
 static void put_number(Tensor *t, int64_t i, double v) {
-    Tensor y = numbers(t);
+    Tensor y = real_numbers(t);
     size_t size = dtype_size(y.dtype);
-    element_cast(y.dtype, (char *)y.data + (size_t)i * size, DT_FLOAT64, &v, 1, 0, 0);
+    tensor_cast_elements(y.dtype, (char *)y.data + (size_t)i * size, DT_FLOAT64, &v, 1,
+                         0, 0);
 }
 
-static double number(const Tensor *t, int64_t i) {
-    Tensor y = numbers(t);
+static double real_number_at(const Tensor *t, int64_t i) {
+    Tensor y = real_numbers(t);
     return tensor_f64(&y, i);
 }
 
-static Tensor *variable(const Line *l, size_t by) {
-    return &value_of(l->c, l->c->d->wrt[by])->t;
+static Tensor *moved_tensor(const MoveLine *l, size_t by) {
+    return &value_of_var(l->c, l->c->d->wrt[by])->t;
 }
 
 /* A step that the number can take without rounding, as far as possible. */
-static double whole_step(const Line *l, double step) {
+static double whole_step(const MoveLine *l, double step) {
     double grain = 4 * l->ulp;
     return l->along ? step : fmax(1, round(step / grain)) * grain;
 }
 
 /* Moves by t and runs. */
-static bool run_at(const Line *l, double t) {
-    if (!l->along) put_number(variable(l, l->by), l->at, l->here + t);
+static bool run_at(const MoveLine *l, double t) {
+    if (!l->along) put_number(moved_tensor(l, l->by), l->at, l->here + t);
     for (size_t by = 0; l->along && by < l->c->d->nwrt; by++) {
-        const Tensor *v = &l->c->base[place_of(l->c, l->c->d->along[by])];
-        for (int64_t i = 0, n = numbers(&l->was[by]).shape[0]; i < n; i++)
-            put_number(variable(l, by), i, number(&l->was[by], i) + t * number(v, i));
+        const Tensor *v = &l->c->base[output_place(l->c, l->c->d->along[by])];
+        for (int64_t i = 0, n = real_numbers(&l->was[by]).shape[0]; i < n; i++)
+            put_number(moved_tensor(l, by), i,
+                       real_number_at(&l->was[by], i) + t * real_number_at(v, i));
     }
-    return run(l->c);
+    return run_contracted(l->c);
 }
 
 /* After a run: an op that refuses what it got is no error, but tells that the point is
@@ -126,15 +128,15 @@ static bool allow_outside(Session *s, size_t mark, bool ok, bool *outside) {
     return ok || *outside;
 }
 
-static bool try_at(const Line *l, double t, bool *outside) {
+static bool try_at(const MoveLine *l, double t, bool *outside) {
     size_t mark = diag_count(l->c->s);
     return allow_outside(l->c->s, mark, run_at(l, t), outside);
 }
 
-static void move_back(const Line *l) {
-    if (!l->along) put_number(variable(l, l->by), l->at, l->here);
+static void move_line_back(const MoveLine *l) {
+    if (!l->along) put_number(moved_tensor(l, l->by), l->at, l->here);
     for (size_t by = 0; l->along && by < l->c->d->nwrt; by++)
-        tensor_assign(variable(l, by), &l->was[by]);
+        tensor_assign(moved_tensor(l, by), &l->was[by]);
 }
 
 /* ---- claims on a line ---- */
@@ -156,15 +158,15 @@ static double part_of(const Tensor *t, int64_t i, int part) {
     return both[part];
 }
 
-static double value_now(Check *c, const Suspect *q) {
-    return part_of(&vm_output(c->m, place_of(c, q->claim->of))->t, q->o, q->part);
+static double value_now(GradCheck *c, const Suspect *q) {
+    return part_of(&vm_output(c->m, output_place(c, q->claim->of))->t, q->o, q->part);
 }
 
-static double value_here(Check *c, const Suspect *q) {
-    return part_of(&c->base[place_of(c, q->claim->of)], q->o, q->part);
+static double value_here(GradCheck *c, const Suspect *q) {
+    return part_of(&c->base[output_place(c, q->claim->of)], q->o, q->part);
 }
 
-static bool mismatch(Check *c, const Suspect *q, Slope want) {
+static bool fail_mismatch(GradCheck *c, const Suspect *q, Slope want) {
     fail(c->s, NOWHERE, E_VERDICT, "%s is wrong at flat index %lld%s",
          sym_text(c->s, q->claim->name), (long long)q->flat,
          q->said ? ", in its imaginary part" : "");
@@ -176,7 +178,7 @@ static bool mismatch(Check *c, const Suspect *q, Slope want) {
 
 /* Beside the point the function is not finite, or refuses what it gets: no difference
  * tells what the slope is. */
-static bool at_edge(const Check *c, const Suspect *q) {
+static bool at_edge(const GradCheck *c, const Suspect *q) {
     fail(c->s, NOWHERE, E_VALUE,
          "%s can't be checked at flat index %lld: the point is at the edge of the "
          "function's domain",
@@ -194,11 +196,11 @@ static bool has_finite(size_t n, const double *sample) {
 }
 
 /* The numbers of a claim on the line, as they are here. */
-static void add_claim(const Line *l, const Claim *k, Suspects *all) {
-    Check *c = l->c;
-    const Tensor *of = &c->base[place_of(c, k->of)],
-                 *says = &c->base[place_of(c, k->says)];
-    const Tensor *x = l->along ? NULL : variable(l, l->by);
+static void add_claim(const MoveLine *l, const Claim *k, Suspects *all) {
+    GradCheck *c = l->c;
+    const Tensor *of = &c->base[output_place(c, k->of)],
+                 *says = &c->base[output_place(c, k->says)];
+    const Tensor *x = l->along ? NULL : moved_tensor(l, l->by);
     bool pair = x && dtype_is_complex(x->dtype);
     int64_t n = x ? tensor_size(x) : 1;
     for (int64_t o = 0; o < tensor_size(of); o++)
@@ -212,8 +214,8 @@ static void add_claim(const Line *l, const Claim *k, Suspects *all) {
 }
 
 /* Leaves those that one central difference does not agree with. */
-static bool first_look(const Line *l, Suspects *all) {
-    Check *c = l->c;
+static bool drop_agreeing_claims(const MoveLine *l, Suspects *all) {
+    GradCheck *c = l->c;
     double step = whole_step(l, c->p.step * l->scale);
     size_t kept = 0;
     for (int side = 0; side < 2; side++) {
@@ -229,7 +231,7 @@ static bool first_look(const Line *l, Suspects *all) {
         double near = c->p.tolerance * fmax(fabs(want), fabs(q->have));
         if (!isfinite(q->have) && !isfinite(want)) return at_edge(c, q);
         if (!isfinite(q->have))
-            return mismatch(c, q, (Slope){want, c->p.tolerance * fabs(want)});
+            return fail_mismatch(c, q, (Slope){want, c->p.tolerance * fabs(want)});
         if (!(fabs(want - q->have) <= near)) all->p[kept++] = *q;
     }
     all->n = kept;
@@ -237,7 +239,7 @@ static bool first_look(const Line *l, Suspects *all) {
 }
 
 /* Steps from a quarter of the number's size down to what it can take. */
-static size_t choose_steps(const Line *l, double *step) {
+static size_t choose_steps(const MoveLine *l, double *step) {
     double least = l->here != 0 || l->along ? 8 * l->ulp : 0x1p-60;
     size_t n = 0;
     /* no power of 2, which a period might fit */
@@ -250,21 +252,22 @@ static size_t choose_steps(const Line *l, double *step) {
 
 /* What is said changes by rounding alone when the number moves by a few units of its
  * last place; the largest value of the array is computed with the same errors. */
-static double said_slack(Check *c, const Suspect *q, double was) {
-    const Tensor *now = &vm_output(c->m, place_of(c, q->claim->says))->t;
+static double claim_slack(GradCheck *c, const Suspect *q, double was) {
+    const Tensor *now = &vm_output(c->m, output_place(c, q->claim->says))->t;
     return fmax(was, fabs(part_of(now, q->flat, q->said) - q->have));
 }
 
-static double rounding(const Check *c, const Suspect *q) {
-    const Tensor *says = &c->base[place_of(c, q->claim->says)];
+static double claim_rounding(const GradCheck *c, const Suspect *q) {
+    const Tensor *says = &c->base[output_place(c, q->claim->says)];
     double most = 0;
     for (int64_t i = 0; i < tensor_size(says); i++)
         most = fmax(most, hypot(part_of(says, i, 0), part_of(says, i, 1)));
     return 4 * c->p.eps * most;
 }
 
-static bool sample(const Line *l, size_t n, const double *step, Suspects *all) {
-    Check *c = l->c;
+static bool sample_slopes(const MoveLine *l, size_t n, const double *step,
+                          Suspects *all) {
+    GradCheck *c = l->c;
     for (size_t j = 0; j < n; j++)
         for (int side = 0; side < 2; side++) {
             bool outside;
@@ -274,41 +277,42 @@ static bool sample(const Line *l, size_t n, const double *step, Suspects *all) {
                 (side ? q->minus : q->plus)[j] =
                     outside ? (double)NAN : value_now(c, q);
                 if (!outside && step[j] <= 64 * l->ulp)
-                    q->slack = said_slack(c, q, q->slack);
+                    q->slack = claim_slack(c, q, q->slack);
             }
         }
     return true;
 }
 
 /* Moves every number of a variable by a few units of its last place, up or down. */
-static void shake_variable(const Check *c, const Tensor *was, Tensor *now,
+static void shake_variable(const GradCheck *c, const Tensor *was, Tensor *now,
                            int pattern) {
-    for (int64_t i = 0, n = numbers(was).shape[0]; i < n; i++) {
+    for (int64_t i = 0, n = real_numbers(was).shape[0]; i < n; i++) {
         double sign = ((i + 1) * (pattern + 2) * 7919 >> 3) & 1 ? 1 : -1;
-        double x = number(was, i);
+        double x = real_number_at(was, i);
         put_number(now, i, x + sign * 2 * c->p.eps * fabs(x));
     }
 }
 
 /* Runs where the variables are now; *outside as for try_at. */
-static bool try_here(Check *c, bool *outside) {
+static bool try_here(GradCheck *c, bool *outside) {
     size_t mark = diag_count(c->s);
-    return allow_outside(c->s, mark, run(c), outside);
+    return allow_outside(c->s, mark, run_contracted(c), outside);
 }
 
 /* A shaken point: what is said there, and the slope of a long step from it. */
-static bool look_shaken(const Line *l, Suspects *all, double *low, double *high) {
-    Check *c = l->c;
+static bool sample_shaken(const MoveLine *l, Suspects *all, double *low, double *high) {
+    GradCheck *c = l->c;
     double step = 0.2371 * l->scale;
     bool outside;
     if (!try_here(c, &outside)) return false;
     for (size_t i = 0; i < all->n; i++) {
         Suspect *q = &all->p[i];
         q->plus[0] = outside ? (double)NAN : value_now(c, q);
-        if (!outside) q->slack = said_slack(c, q, q->slack);
+        if (!outside) q->slack = claim_slack(c, q, q->slack);
     }
     if (l->along || outside) return true;
-    put_number(variable(l, l->by), l->at, number(variable(l, l->by), l->at) + step);
+    put_number(moved_tensor(l, l->by), l->at,
+               real_number_at(moved_tensor(l, l->by), l->at) + step);
     if (!try_here(c, &outside)) return false;
     for (size_t i = 0; !outside && i < all->n; i++) {
         double slope = (value_now(c, &all->p[i]) - all->p[i].plus[0]) / step;
@@ -320,37 +324,37 @@ static bool look_shaken(const Line *l, Suspects *all, double *low, double *high)
 
 /* Where terms cancel, what is left is rounding, in what is said and in slopes: both
  * change as much as they have when all variables are shaken. */
-static bool shake(const Line *l, Suspects *all) {
+static bool shake_all(const MoveLine *l, Suspects *all) {
     enum { PATTERNS = 4 };
-    Check *c = l->c;
+    GradCheck *c = l->c;
     Tensor *was = NEW_N(c->t.a, c->d->nwrt, Tensor);
     double *low = mem_alloc(c->s, 2 * all->n * sizeof *low), *high = low + all->n;
     bool ok = true;
     for (size_t i = 0; i < all->n; i++)
         low[i] = (double)INFINITY, high[i] = -(double)INFINITY;
     for (size_t by = 0; ok && by < c->d->nwrt; by++)
-        ok = tensor_clone(c->s, variable(l, by), &was[by]);
+        ok = tensor_clone(c->s, moved_tensor(l, by), &was[by]);
     for (int k = 0; ok && k < PATTERNS; k++) {
         for (size_t by = 0; by < c->d->nwrt; by++)
-            shake_variable(c, &was[by], variable(l, by), k);
-        ok = look_shaken(l, all, low, high);
+            shake_variable(c, &was[by], moved_tensor(l, by), k);
+        ok = sample_shaken(l, all, low, high);
     }
     for (size_t i = 0; i < all->n; i++)
         if (isfinite(high[i] - low[i])) all->p[i].slack += high[i] - low[i];
     for (size_t by = 0; by < c->d->nwrt; by++) {
-        if (was[by].data) tensor_assign(variable(l, by), &was[by]);
+        if (was[by].data) tensor_assign(moved_tensor(l, by), &was[by]);
         tensor_unref(&was[by]);
     }
     mem_free(low);
     return ok;
 }
 
-static bool second_look(const Line *l, Suspects *all) {
-    Check *c = l->c;
+static bool judge_suspects(const MoveLine *l, Suspects *all) {
+    GradCheck *c = l->c;
     double step[DIFFERENCE_STEPS];
     size_t n = choose_steps(l, step);
-    move_back(l);
-    if (!shake(l, all) || !sample(l, n, step, all)) return false;
+    move_line_back(l);
+    if (!shake_all(l, all) || !sample_slopes(l, n, step, all)) return false;
     for (size_t i = 0; i < all->n; i++) {
         Suspect *q = &all->p[i];
         if (!has_finite(n, q->plus) && !has_finite(n, q->minus)) return at_edge(c, q);
@@ -362,29 +366,29 @@ static bool second_look(const Line *l, Suspects *all) {
                      c->p.eps,
                      l->here != 0 ? l->ulp : 0};
         Slope want;
-        double slack = q->slack + rounding(c, q);
+        double slack = q->slack + claim_rounding(c, q);
         if (l->along) slack += 4 * c->p.eps * fabs(q->have);
         if (!slope_agrees(&s, q->have, c->p.tolerance, slack, &want))
-            return mismatch(c, q, want);
+            return fail_mismatch(c, q, want);
     }
     return true;
 }
 
-static bool check_line(Line *l) {
-    Check *c = l->c;
+static bool check_line(MoveLine *l) {
+    GradCheck *c = l->c;
     Suspects all = {0};
     for (size_t k = 0; k < c->d->nclaim; k++)
         if (l->along || c->d->claim[k].by == l->by) add_claim(l, &c->d->claim[k], &all);
-    bool ok = first_look(l, &all);
-    ok = ok && (all.n == 0 || second_look(l, &all));
-    move_back(l);
+    bool ok = drop_agreeing_claims(l, &all);
+    ok = ok && (all.n == 0 || judge_suspects(l, &all));
+    move_line_back(l);
     vec_free(&all);
     return ok;
 }
 
-static bool check_number(Check *c, size_t by, int64_t at) {
-    Line l = {.c = c, .by = by, .at = at};
-    l.here = number(variable(&l, by), at);
+static bool check_number(GradCheck *c, size_t by, int64_t at) {
+    MoveLine l = {.c = c, .by = by, .at = at};
+    l.here = real_number_at(moved_tensor(&l, by), at);
     l.scale = fmax(fabs(l.here), 1);
     l.ulp = c->p.eps * fabs(l.here);
     if (l.here == 0) l.ulp = 0x1p-80;
@@ -392,17 +396,17 @@ static bool check_number(Check *c, size_t by, int64_t at) {
 }
 
 /* All variables go a step along their directions. */
-static bool check_along(Check *c) {
-    Line l = {.c = c, .along = true};
+static bool check_along(GradCheck *c) {
+    MoveLine l = {.c = c, .along = true};
     double x = 1, v = 0;
     bool ok = true;
     l.was = NEW_N(c->t.a, c->d->nwrt, Tensor);
     for (size_t k = 0; ok && k < c->d->nwrt; k++) {
-        const Tensor *to = &c->base[place_of(c, c->d->along[k])];
-        ok = tensor_clone(c->s, variable(&l, k), &l.was[k]);
-        for (int64_t i = 0, n = ok ? numbers(&l.was[k]).shape[0] : 0; i < n; i++) {
-            x = fmax(x, fabs(number(&l.was[k], i)));
-            v = fmax(v, fabs(number(to, i)));
+        const Tensor *to = &c->base[output_place(c, c->d->along[k])];
+        ok = tensor_clone(c->s, moved_tensor(&l, k), &l.was[k]);
+        for (int64_t i = 0, n = ok ? real_numbers(&l.was[k]).shape[0] : 0; i < n; i++) {
+            x = fmax(x, fabs(real_number_at(&l.was[k], i)));
+            v = fmax(v, fabs(real_number_at(to, i)));
         }
     }
     l.scale = v > 0 ? x / v : 1;
@@ -415,17 +419,17 @@ static bool check_along(Check *c) {
 
 /* A derivative has a number for each pair of elements, of what is differentiated and
  * what it is differentiated by. */
-static bool is_whole(Check *c, const Claim *k) {
-    const Tensor *says = &c->base[place_of(c, k->says)],
-                 *of = &c->base[place_of(c, k->of)];
+static bool is_whole(GradCheck *c, const Claim *k) {
+    const Tensor *says = &c->base[output_place(c, k->says)],
+                 *of = &c->base[output_place(c, k->of)];
     int64_t n = tensor_size(of);
-    if (!c->d->along) n *= tensor_size(&value_of(c, c->d->wrt[k->by])->t);
+    if (!c->d->along) n *= tensor_size(&value_of_var(c, c->d->wrt[k->by])->t);
     return n == tensor_size(says) ||
            fail(c->s, NOWHERE, E_VERDICT, "%s has %lld elements, but must have %lld",
                 sym_text(c->s, k->name), (long long)tensor_size(says), (long long)n);
 }
 
-static bool is_finite(Check *c, const Tensor *t) {
+static bool check_point_finite(GradCheck *c, const Tensor *t) {
     for (int64_t i = 0, n = tensor_size(t); i < n; i++)
         if (!isfinite(part_of(t, i, 0)) || !isfinite(part_of(t, i, 1)))
             return fail(c->s, NOWHERE, E_VALUE,
@@ -433,16 +437,17 @@ static bool is_finite(Check *c, const Tensor *t) {
     return true;
 }
 
-static bool check_all(Check *c) {
+static bool check_all_numbers(GradCheck *c) {
     c->base = NEW_N(c->t.a, c->want.n, Tensor);
-    bool ok = run(c);
+    bool ok = run_contracted(c);
     for (size_t i = 0; ok && i < c->want.n; i++)
         ok = tensor_clone(c->s, &vm_output(c->m, i)->t, &c->base[i]);
     for (size_t k = 0; ok && k < c->d->nclaim; k++)
-        ok = is_finite(c, &c->base[place_of(c, c->d->claim[k].of)]) &&
+        ok = check_point_finite(c, &c->base[output_place(c, c->d->claim[k].of)]) &&
              is_whole(c, &c->d->claim[k]);
     for (size_t by = 0; ok && !c->d->along && by < c->d->nwrt; by++)
-        for (int64_t i = 0, n = numbers(&value_of(c, c->d->wrt[by])->t).shape[0];
+        for (int64_t i = 0,
+                     n = real_numbers(&value_of_var(c, c->d->wrt[by])->t).shape[0];
              ok && i < n; i++)
             ok = check_number(c, by, i);
     if (ok && c->d->along) ok = check_along(c);
@@ -453,14 +458,14 @@ static bool check_all(Check *c) {
 
 /* Both parts of a complex number move what is real, or both move along; elsewhere one
  * complex derivative does not say what each of them does. */
-static bool is_number(const Check *c, DType d) {
+static bool is_number(const GradCheck *c, DType d) {
     if (!dtype_is_complex(d) || c->d->along) return dtype_is_inexact(d);
     for (size_t k = 0; k < c->d->nclaim; k++)
         if (dtype_is_complex(var_type(c->g, c->d->claim[k].of)->dtype)) return false;
     return true;
 }
 
-static bool cant_move(Check *c, Var v, bool leaf) {
+static bool fail_cant_move(GradCheck *c, Var v, bool leaf) {
     const Type *t = var_type(c->g, v);
     const char *name = sym_text(c->s, var_name(c->g, v)), *type = type_str(c->s, t);
     if (!leaf)
@@ -476,12 +481,12 @@ static bool cant_move(Check *c, Var v, bool leaf) {
 }
 
 /* Every wrt has a value of its own to move: contiguous, with one owner. */
-static bool own_values(Check *c) {
+static bool take_own_values(GradCheck *c) {
     for (size_t k = 0; k < c->d->nwrt; k++) {
-        Value *v = value_of(c, c->d->wrt[k]);
+        Value *v = value_of_var(c, c->d->wrt[k]);
         const Type *t = var_type(c->g, c->d->wrt[k]);
         if (!v || t->kind != TYPE_TENSOR || !is_number(c, t->dtype))
-            return cant_move(c, c->d->wrt[k], v != NULL);
+            return fail_cant_move(c, c->d->wrt[k], v != NULL);
         for (size_t i = 0; !v->t.data && i < c->g->shared.n; i++)
             if (c->g->shared.p[i] == c->d->wrt[k]) {
                 const Value *now = vm_shared(c->m, i);
@@ -496,37 +501,37 @@ static bool own_values(Check *c) {
     return true;
 }
 
-static bool run_point(Check *c, const Values *given, uint64_t seed) {
+static bool run_point(GradCheck *c, const Values *given, uint64_t seed) {
     PlanOptions how = {.nwant = c->want.n, .want = c->want.p, .no_updates = true};
     Plan *plan = plan_new(c->g, &how);
     if (!plan) return false;
     c->m = vm_new(plan);
     bool ok = trial_new(c->g, given, seed, &c->t);
-    ok = ok && own_values(c) && check_all(c);
+    ok = ok && take_own_values(c) && check_all_numbers(c);
     trial_free(&c->t);
     vm_free(c->m);
     plan_free(plan);
     return ok;
 }
 
-static void takes_part(Check *c, Var v) {
+static void widen_precision(GradCheck *c, Var v) {
     const Type *t = var_type(c->g, v);
     if (t->kind != TYPE_TENSOR || !dtype_is_inexact(t->dtype)) return;
-    Precision p = precision(t->dtype);
+    Precision p = precision_of(t->dtype);
     c->p.step = fmax(c->p.step, p.step);
     c->p.eps = fmax(c->p.eps, p.eps);
     c->p.tolerance = fmax(c->p.tolerance, p.tolerance);
 }
 
 /* What lies between the wrt and what is differentiated. */
-static void choose_precision(Check *c) {
+static void choose_precision(GradCheck *c) {
     const Graph *g = c->g;
     Arena *tmp = arena_new(c->s);
     uint8_t *below = NEW_N(tmp, g->nvar, uint8_t),
             *above = NEW_N(tmp, g->nvar, uint8_t);
     for (size_t k = 0; k < c->d->nwrt; k++) {
         below[c->d->wrt[k]] = 1;
-        takes_part(c, c->d->wrt[k]);
+        widen_precision(c, c->d->wrt[k]);
     }
     for (size_t k = 0; k < c->d->nclaim; k++)
         above[c->d->claim[k].of] = 1;
@@ -538,7 +543,7 @@ static void choose_precision(Check *c) {
         bool on = false;
         for (Var v = g->apply[a].out; v < g->apply[a].out + g->apply[a].nout; v++) {
             on |= above[v];
-            if (above[v] && below[v]) takes_part(c, v);
+            if (above[v] && below[v]) widen_precision(c, v);
         }
         for (size_t i = 0; on && i < g->apply[a].nin; i++)
             above[apply_in(g, a)[i]] = 1;
@@ -546,7 +551,7 @@ static void choose_precision(Check *c) {
     arena_free(tmp);
 }
 
-static void choose_values(Check *c) {
+static void choose_values(GradCheck *c) {
     for (size_t k = 0; k < c->d->nclaim; k++) {
         vec_push(c->s, &c->want, c->d->claim[k].says);
         vec_push(c->s, &c->want, c->d->claim[k].of);
@@ -558,7 +563,7 @@ static void choose_values(Check *c) {
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed) {
     Derive how = *d;
     Derived made = {0};
-    Check c = {.g = g, .s = g->s, .d = &made, .p = {0, 0, 0}};
+    GradCheck c = {.g = g, .s = g->s, .d = &made, .p = {0, 0, 0}};
     how.only = true;
     how.made = &made;
     bool *watch = &services(g->s)->check_derivatives, was = *watch;

@@ -17,7 +17,7 @@ static void find_alive(Derivation *d, Checkpoint *how) {
 
 bool derive_loops(Graph *g, const Derive *how) {
     bool automatic = how->checkpoint && strcmp(how->checkpoint, "sqrt") == 0;
-    return !automatic || ad_stretch_loops(g);
+    return !automatic || ad_segment_scans(g);
 }
 
 static bool find_kept(Derivation *d, Checkpoint *how) {
@@ -28,7 +28,7 @@ static bool find_kept(Derivation *d, Checkpoint *how) {
     if (how->automatic) return true;
     if (!*d->d->checkpoint)
         return fail(d->s, NOWHERE, E_USAGE, "--checkpoint needs names, or sqrt");
-    if (!find_vars(d->g, d->a, at, &how->nkeep, &v)) return false;
+    if (!names_find_vars(d->g, d->a, at, &how->nkeep, &v)) return false;
     how->keep = v;
     return true;
 }

@@ -45,7 +45,7 @@ bool derive_output(Derivation *d, const char *pattern, const char *cost,
                    const char *wrt, Var v, Var of, size_t by) {
     if (v == GRAD_DISCONNECTED) return true;
     Sym name = result_name(d, d->d->name ? d->d->name : pattern, cost, wrt);
-    if (!compiler_name_ok(d->s, derive_span(d, "--name", sym_text(d->s, name))))
+    if (!compiler_check_var_name(d->s, derive_span(d, "--name", sym_text(d->s, name))))
         return false;
     if (graph_find(d->g, name) != VAR_NONE || graph_has_dim(d->g, name) ||
         graph_output(d->g, name) != VAR_NONE) {
@@ -80,7 +80,7 @@ static bool only_output(Derivation *d, const char *option, Var *cost) {
     return false;
 }
 
-static bool is_float(const Graph *g, Var v) {
+static bool is_differentiable(const Graph *g, Var v) {
     const Type *t = var_type(g, v);
     if (t->kind == TYPE_PLUGIN) return type_class(t)->add != NULL;
     return (t->kind == TYPE_TENSOR || t->kind == TYPE_SPARSE) &&
@@ -94,7 +94,7 @@ static bool is_movable(const Derivation *d, Var v) {
 }
 
 /* left: names of what --check can't move. */
-static bool say_left(Derivation *d, Var cost, const Str *left) {
+static bool note_left_out(Derivation *d, Var cost, const Str *left) {
     if (!left->n) return true;
     if (!d->nwrt)
         return fail(d->s, d->d->at, E_USAGE,
@@ -120,14 +120,14 @@ static bool default_wrt(Derivation *d, Var cost) {
     d->wrt = NEW_N(d->a, g->inputs.n + g->shared.n, Var);
     for (size_t i = 0; i < g->inputs.n + g->shared.n; i++) {
         Var v = i < g->inputs.n ? g->inputs.p[i] : g->shared.p[i - g->inputs.n];
-        if (!reach[v] || !is_float(g, v)) continue;
+        if (!reach[v] || !is_differentiable(g, v)) continue;
         if (!d->d->made || is_movable(d, v))
             d->wrt[d->nwrt++] = v;
         else
             str_printf(&left, "%s%s (%s)", left.n ? ", " : "", derive_shown(d, v),
                        type_str(d->s, var_type(g, v)));
     }
-    bool ok = say_left(d, cost, &left);
+    bool ok = note_left_out(d, cost, &left);
     str_free(&left);
     if (d->nwrt || !ok) return ok;
     fail(d->s, d->d->at, E_DISCONNECTED,
@@ -137,7 +137,8 @@ static bool default_wrt(Derivation *d, Var cost) {
 
 bool derive_wrt(Derivation *d, Var cost) {
     if (!d->d->wrt) return default_wrt(d, cost);
-    return find_vars(d->g, d->a, derive_span(d, "--wrt", d->d->wrt), &d->nwrt, &d->wrt);
+    return names_find_vars(d->g, d->a, derive_span(d, "--wrt", d->d->wrt), &d->nwrt,
+                           &d->wrt);
 }
 
 /* --known-grads 'h=g_h, k=g_k' */
@@ -152,8 +153,8 @@ static bool take_known(Derivation *d, GradOptions *how) {
         if (!eq || str_split(d->a, part[i], '=', &side) != 2)
             return fail(d->s, all, E_USAGE,
                         "a known gradient is VARIABLE=GRADIENT, not '%s'", part[i]);
-        if (!find_var(d->g, side[0], strlen(side[0]), all, &of[i]) ||
-            !find_var(d->g, side[1], strlen(side[1]), all, &is[i]))
+        if (!names_find_var(d->g, side[0], strlen(side[0]), all, &of[i]) ||
+            !names_find_var(d->g, side[1], strlen(side[1]), all, &is[i]))
             return false;
     }
     how->nknown = n;
@@ -166,8 +167,9 @@ bool derive_options(Derivation *d, GradOptions *how) {
     *how = d->d->how;
     Var *constant = NULL;
     if (d->d->constant &&
-        !find_vars(d->g, d->a, derive_span(d, "--consider-constant", d->d->constant),
-                   &how->nconstant, &constant))
+        !names_find_vars(d->g, d->a,
+                         derive_span(d, "--consider-constant", d->d->constant),
+                         &how->nconstant, &constant))
         return false;
     how->constant = constant;
     return take_known(d, how);
@@ -182,12 +184,13 @@ static bool add_grads(Derivation *d, Var cost, const char *name, const Var *grad
     return true;
 }
 
-static bool reverse(Derivation *d) {
+static bool derive_cost(Derivation *d) {
     GradOptions how;
     Var cost;
     if (!derive_options(d, &how)) return false;
-    if (d->d->cost ? !find_var(d->g, d->d->cost, strlen(d->d->cost), d->d->at, &cost)
-                   : !only_output(d, "--cost", &cost))
+    if (d->d->cost
+            ? !names_find_var(d->g, d->d->cost, strlen(d->d->cost), d->d->at, &cost)
+            : !only_output(d, "--cost", &cost))
         return false;
     if (!derive_wrt(d, cost)) return false;
     Var *grad = NEW_N(d->a, d->nwrt, Var);
@@ -202,7 +205,7 @@ static bool find_or_input(Derivation *d, const char *option, const char *name, V
     *v = graph_find(d->g, y);
     if (*v != VAR_NONE) return true;
     Span at = derive_span(d, option, name);
-    if (!compiler_name_ok(d->s, at)) return false;
+    if (!compiler_check_var_name(d->s, at)) return false;
     if (graph_has_dim(d->g, y))
         return fail(d->s, at, E_DUPLICATE, "%s is a dim of the graph already", name);
     const Type *t = var_type(d->g, like);
@@ -233,27 +236,28 @@ bool derive_companions(Derivation *d, const char *list, const char *option,
 /* The number whose gradient a pullback is: the sum of f times their cotangents, of
  * complex ones the real part of the product with the conjugate. It is only made for the
  * check. */
-static Var projection(Derivation *d, size_t nf, const Var *f, const Var *cotangent) {
+static Var project_cotangents(Derivation *d, size_t nf, const Var *f,
+                              const Var *cotangent) {
     Var sum = VAR_NONE;
     for (size_t k = 0; d->d->made && k < nf; k++) {
         Var c = cotangent[k], y;
         bool pair = dtype_is_complex(var_type(d->g, f[k])->dtype);
-        if (pair && (c = call1(&d->b, "conj", c)) == VAR_NONE) return c;
-        y = call2(&d->b, "multiply", f[k], c);
-        if (y != VAR_NONE) y = call1(&d->b, "sum", y);
-        if (y != VAR_NONE && pair) y = call1(&d->b, "real", y);
-        if (y != VAR_NONE && sum != VAR_NONE) y = call2(&d->b, "add", sum, y);
+        if (pair && (c = op_call1(&d->b, "conj", c)) == VAR_NONE) return c;
+        y = op_call2(&d->b, "multiply", f[k], c);
+        if (y != VAR_NONE) y = op_call1(&d->b, "sum", y);
+        if (y != VAR_NONE && pair) y = op_call1(&d->b, "real", y);
+        if (y != VAR_NONE && sum != VAR_NONE) y = op_call2(&d->b, "add", sum, y);
         if ((sum = y) == VAR_NONE) break;
     }
     return sum;
 }
 
-static bool pullback(Derivation *d) {
+static bool derive_vjp(Derivation *d) {
     GradOptions how;
     size_t nf;
     Var *f;
     if (!derive_options(d, &how) ||
-        !find_vars(d->g, d->a, derive_span(d, "--vjp", d->d->vjp), &nf, &f))
+        !names_find_vars(d->g, d->a, derive_span(d, "--vjp", d->d->vjp), &nf, &f))
         return false;
     Var *cotangent = NEW_N(d->a, nf, Var);
     if (!derive_wrt(d, f[0]) ||
@@ -261,7 +265,7 @@ static bool pullback(Derivation *d) {
         return false;
     Var *grad = NEW_N(d->a, d->nwrt, Var);
     if (!derive_gradients(d, VAR_NONE, nf, f, cotangent, &how, grad)) return false;
-    Var of = projection(d, nf, f, cotangent);
+    Var of = project_cotangents(d, nf, f, cotangent);
     return (of != VAR_NONE || !d->d->made) &&
            add_grads(d, of, derive_shown(d, f[0]), grad);
 }
@@ -282,10 +286,10 @@ static bool no_tangent(Derivation *d, Var f, Var *result) {
     return ok;
 }
 
-static bool pushforward(Derivation *d) {
+static bool derive_jvp(Derivation *d) {
     size_t nf;
     Var *f;
-    if (!find_vars(d->g, d->a, derive_span(d, "--jvp", d->d->jvp), &nf, &f) ||
+    if (!names_find_vars(d->g, d->a, derive_span(d, "--jvp", d->d->jvp), &nf, &f) ||
         !derive_wrt(d, f[0]))
         return false;
     Var *tangent = NEW_N(d->a, d->nwrt, Var), *result = NEW_N(d->a, nf, Var);
@@ -308,14 +312,14 @@ static bool pushforward(Derivation *d) {
     return true;
 }
 
-static bool derive(Derivation *d) {
+static bool derive_asked(Derivation *d) {
     const Derive *how = d->d;
-    return how->vjp        ? pullback(d)
-           : how->jvp      ? pushforward(d)
+    return how->vjp        ? derive_vjp(d)
+           : how->jvp      ? derive_jvp(d)
            : how->jacobian ? derive_jacobian(d)
            : how->hessian  ? derive_hessian(d)
            : how->hvp      ? derive_hvp(d)
-                           : reverse(d);
+                           : derive_cost(d);
 }
 
 /* What the check needs outlives the derivation. */
@@ -333,7 +337,7 @@ bool graph_derive(Graph *g, const Derive *how) {
         .g = g, .s = g->s, .a = arena_new(g->s), .d = how, .kept = g->outputs.n};
     d.b = builder(g, true);
     d.b.from.at = how->at;
-    bool ok = derive(&d);
+    bool ok = derive_asked(&d);
     if (ok && how->only) {
         size_t n = g->outputs.n - d.kept;
         memmove(g->outputs.p, g->outputs.p + d.kept, n * sizeof *g->outputs.p);

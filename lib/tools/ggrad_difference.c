@@ -12,7 +12,8 @@ enum { COLUMNS = 4 };
 /* How uncertain the values are: by their own size, by the rounding of what goes in, and
  * by how they scatter where steps are small, where they should fall with a power of
  * them. */
-static double noise(const Samples *s, const double *d, const double *even) {
+static double noise_of_differences(const Samples *s, const double *d,
+                                   const double *even) {
     double n = s->eps * fabs(s->here);
     size_t few = s->n / 4 > 2 ? s->n / 4 : 2;
     for (size_t j = s->n > few ? s->n - few : 1; j < s->n; j++) {
@@ -38,11 +39,11 @@ static bool fits_smaller(const Samples *s, const double *d, size_t j, double v,
 
 /* order: the power of the step by which the error of a difference begins and goes on.
  */
-static Slope extrapolate(const Samples *s, const double *d, const double *even,
-                         int order) {
+static Slope extrapolate_slope(const Samples *s, const double *d, const double *even,
+                               int order) {
     double t[COLUMNS][DIFFERENCE_STEPS], rounding;
     if (s->n < 3) return (Slope){(double)NAN, (double)INFINITY};
-    rounding = noise(s, d, even);
+    rounding = noise_of_differences(s, d, even);
     Slope best = {(double)NAN, (double)INFINITY};
     for (size_t j = 0; j < s->n; j++) {
         t[0][j] = d[j];
@@ -72,14 +73,14 @@ Slope slope_central(const Samples *s) {
         d[j] = (s->plus[j] - s->minus[j]) / (2 * s->step[j]);
         even[j] = (s->plus[j] + s->minus[j]) / 2 - s->here;
     }
-    return extrapolate(s, d, even, 2);
+    return extrapolate_slope(s, d, even, 2);
 }
 
 Slope slope_side(const Samples *s, bool plus) {
     double d[DIFFERENCE_STEPS];
     for (size_t j = 0; j < s->n; j++)
         d[j] = (plus ? s->plus[j] - s->here : s->here - s->minus[j]) / s->step[j];
-    return extrapolate(s, d, NULL, 1);
+    return extrapolate_slope(s, d, NULL, 1);
 }
 
 static double off_by(Slope s, double have, double tolerance, double slack) {

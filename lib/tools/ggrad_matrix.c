@@ -9,7 +9,7 @@ bool derive_jacobian(Derivation *d) {
     size_t nf;
     Var *f;
     Span at = derive_span(d, "--jacobian", d->d->jacobian);
-    if (!derive_options(d, &how) || !find_vars(d->g, d->a, at, &nf, &f) ||
+    if (!derive_options(d, &how) || !names_find_vars(d->g, d->a, at, &nf, &f) ||
         !derive_wrt(d, f[0]))
         return false;
     Var *j = NEW_N(d->a, nf * d->nwrt, Var);
@@ -24,10 +24,11 @@ bool derive_jacobian(Derivation *d) {
 }
 
 /* The cost of --hessian and --hvp, and its gradients where the check needs them. */
-static bool begin(Derivation *d, const char *name, GradOptions *how, Var *cost,
-                  Var **grad) {
+static bool begin_second_order(Derivation *d, const char *name, GradOptions *how,
+                               Var *cost, Var **grad) {
     if (!derive_options(d, how) ||
-        !find_var(d->g, name, strlen(name), d->d->at, cost) || !derive_wrt(d, *cost))
+        !names_find_var(d->g, name, strlen(name), d->d->at, cost) ||
+        !derive_wrt(d, *cost))
         return false;
     *grad = NEW_N(d->a, d->nwrt, Var);
     return !d->d->made || ad_grad(&d->b, *cost, d->nwrt, d->wrt, how, *grad);
@@ -36,7 +37,7 @@ static bool begin(Derivation *d, const char *name, GradOptions *how, Var *cost,
 bool derive_hessian(Derivation *d) {
     GradOptions how;
     Var cost, *grad;
-    if (!begin(d, d->d->hessian, &how, &cost, &grad)) return false;
+    if (!begin_second_order(d, d->d->hessian, &how, &cost, &grad)) return false;
     size_t n = d->nwrt, each = d->d->mixed ? n : 1;
     Var *h = NEW_N(d->a, n * n, Var);
     if (!ad_hessian(&d->b, cost, n, d->wrt, &how, d->d->mixed, h)) return false;
@@ -55,7 +56,7 @@ bool derive_hessian(Derivation *d) {
 bool derive_hvp(Derivation *d) {
     GradOptions how;
     Var cost, *grad;
-    if (!begin(d, d->d->hvp, &how, &cost, &grad)) return false;
+    if (!begin_second_order(d, d->d->hvp, &how, &cost, &grad)) return false;
     Var *r = NEW_N(d->a, d->nwrt, Var);
     d->along = NEW_N(d->a, d->nwrt, Var);
     if (!derive_companions(d, d->d->vector, "--vector", "v_", d->nwrt, d->wrt,

@@ -12,7 +12,7 @@ static const char *at_text(Session *s, Span at) {
 }
 
 /* The name before `=` or `:`, without blanks; false: there is none. */
-static bool split(Session *s, Span text, char sep, Span *name, Span *rest) {
+static bool split_at_sign(Session *s, Span text, char sep, Span *name, Span *rest) {
     const char *p = source_get(s, text.source)->text;
     uint32_t i = text.begin;
     while (i < text.end && p[i] != sep)
@@ -31,7 +31,7 @@ static bool split(Session *s, Span text, char sep, Span *name, Span *rest) {
 }
 
 static bool find_span(Graph *g, Span name, Var *v) {
-    return find_var(g, at_text(g->s, name), name.end - name.begin, name, v);
+    return names_find_var(g, at_text(g->s, name), name.end - name.begin, name, v);
 }
 
 /* ---- what only adds ---- */
@@ -97,7 +97,7 @@ static Span next_statement(Session *s, Span *rest) {
 }
 
 /* The variables that definitions made become outputs only when the graph has none. */
-static bool add_outputs(Graph *g, Compiler *c, const Edit *e) {
+static bool add_expr_outputs(Graph *g, Compiler *c, const Edit *e) {
     Session *s = g->s;
     bool none = g->outputs.n == 0 && !e->outputs;
     for (size_t i = 0; i < e->nexpr; i++) {
@@ -108,7 +108,7 @@ static bool add_outputs(Graph *g, Compiler *c, const Edit *e) {
         }
         for (Span text = e->expr[i]; none && text.begin < text.end;) {
             Span one = next_statement(s, &text);
-            if (!is_definition(s, one) || !split(s, one, '=', &targets, &rest))
+            if (!is_definition(s, one) || !split_at_sign(s, one, '=', &targets, &rest))
                 continue;
             if (!add_targets(s, c, targets)) return false;
         }
@@ -118,7 +118,7 @@ static bool add_outputs(Graph *g, Compiler *c, const Edit *e) {
 
 static bool replace_update(Graph *g, Compiler *c, Span text) {
     Span name, rest;
-    if (split(g->s, text, '=', &name, &rest)) {
+    if (split_at_sign(g->s, text, '=', &name, &rest)) {
         Var w;
         if (!find_span(g, name, &w)) return false;
         for (size_t i = 0; i < g->updates.n; i++)
@@ -148,7 +148,7 @@ static void note_guesses(Graph *g, size_t guessed) {
     str_free(&names);
 }
 
-static bool append(Graph *g, const Edit *e) {
+static bool append_parts(Graph *g, const Edit *e) {
     Builder b = builder(g, false);
     Compiler *c = compiler_new(&b);
     bool ok = true;
@@ -161,7 +161,7 @@ static bool append(Graph *g, const Edit *e) {
     size_t declared = g->inputs.n;
     for (size_t i = 0; ok && i < e->nexpr; i++)
         if (is_definition(g->s, e->expr[i])) ok = compiler_define(c, e->expr[i]);
-    ok = ok && compiler_run(c) && add_outputs(g, c, e);
+    ok = ok && compiler_run(c) && add_expr_outputs(g, c, e);
     for (size_t i = 0; ok && i < e->nupdate; i++)
         ok = replace_update(g, c, e->update[i]);
     compiler_free(c);
@@ -177,13 +177,13 @@ static bool rename_one(Graph *g, Span text) {
     Session *s = g->s;
     Span old, new;
     Var v;
-    if (!split(s, text, '=', &old, &new))
+    if (!split_at_sign(s, text, '=', &old, &new))
         return fail(s, text, E_USAGE, "--rename takes OLD=NEW");
     if (!find_span(g, old, &v)) return false;
     Sym from = sym_n(s, at_text(s, old), old.end - old.begin),
         to = sym_n(s, at_text(s, new), new.end - new.begin);
     if (from == to) return true;
-    if (!compiler_name_ok(s, new)) return false;
+    if (!compiler_check_var_name(s, new)) return false;
     if (graph_find(g, to) != VAR_NONE || graph_has_dim(g, to) ||
         graph_output(g, to) != VAR_NONE)
         return fail(s, new, E_DUPLICATE, "the graph already has a %s", sym_text(s, to));
@@ -199,7 +199,7 @@ static bool rename_one(Graph *g, Span text) {
 
 static bool choose_outputs(Graph *g, Span list) {
     Outputs found = {0};
-    bool ok = find_output_list(g, list, &found);
+    bool ok = names_find_output_list(g, list, &found);
     if (ok) {
         g->outputs.n = 0;
         graph_outputs_changed(g);
@@ -214,7 +214,7 @@ static bool choose_outputs(Graph *g, Span list) {
     return ok;
 }
 
-static Sym prefixed(Session *s, const char *prefix, Sym name) {
+static Sym prefixed_name(Session *s, const char *prefix, Sym name) {
     Str text = STR(s);
     str_printf(&text, "%s%s", prefix, sym_text(s, name));
     Sym y = sym(s, str_text(&text));
@@ -228,7 +228,7 @@ static bool prefix_ok(Session *s, const char *prefix, Span *at) {
     uint32_t source = source_add(s, "--prefix", str_text(&name), name.n);
     *at = (Span){source, 0, (uint32_t)name.n};
     str_free(&name);
-    bool ok = compiler_name_ok(s, *at);
+    bool ok = compiler_check_var_name(s, *at);
     at->end--;
     return ok;
 }
@@ -244,7 +244,7 @@ bool graph_prefix(Graph *g, const char *prefix) {
         was[i] = g->names.p[i];
     graph_unname_all(g);
     for (size_t i = 0; i < n; i++) {
-        Sym to = prefixed(s, prefix, was[i].name);
+        Sym to = prefixed_name(s, prefix, was[i].name);
         LeafKind k = var_leaf(g, was[i].var);
         if (k == LEAF_INPUT || k == LEAF_SHARED) {
             Leaf *leaf = var_leafrec(g, was[i].var);
@@ -254,11 +254,11 @@ bool graph_prefix(Graph *g, const char *prefix) {
     }
     mem_free(was);
     for (size_t i = 0; i < g->trees.n; i++)
-        g->trees.p[i].name = prefixed(s, prefix, g->trees.p[i].name);
+        g->trees.p[i].name = prefixed_name(s, prefix, g->trees.p[i].name);
     for (size_t i = 0; i < g->outputs.n; i++)
-        g->outputs.p[i].label = prefixed(s, prefix, g->outputs.p[i].label);
+        g->outputs.p[i].label = prefixed_name(s, prefix, g->outputs.p[i].label);
     graph_outputs_changed(g);
-    return graph_dims_ok(g, at);
+    return graph_check_dims(g, at);
 }
 
 /* ---- what changes leaves ---- */
@@ -266,7 +266,7 @@ static bool set_value(Graph *g, Span text) {
     Session *s = g->s;
     Span name, value;
     Var v;
-    if (!split(s, text, '=', &name, &value))
+    if (!split_at_sign(s, text, '=', &name, &value))
         return fail(s, text, E_USAGE, "--set takes NAME=VALUE");
     if (!find_span(g, name, &v)) return false;
     if (var_leaf(g, v) != LEAF_SHARED)
@@ -301,7 +301,7 @@ static bool compare_option(Graph *g, Span text) {
     Span name, how;
     Var v;
     Approx approx;
-    if (!split(s, text, ':', &name, &how))
+    if (!split_at_sign(s, text, ':', &name, &how))
         return fail(s, text, E_USAGE, "--compare takes NAME: HOW");
     if (!find_span(g, name, &v) || !approx_read(s, how, &approx)) return false;
     graph_set_approx(g, v, approx);
@@ -309,7 +309,7 @@ static bool compare_option(Graph *g, Span text) {
 }
 
 bool graph_edit(Graph *g, const Edit *e) {
-    if (!append(g, e) || !simple_edits(g, e)) return false;
+    if (!append_parts(g, e) || !simple_edits(g, e)) return false;
     rowwise_settle(g);
     if ((e->ndim || e->nnarrow) && !graph_narrow(g, e)) return false;
     for (size_t i = 0; i < e->ncompare; i++)

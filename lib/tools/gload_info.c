@@ -7,16 +7,17 @@
 #include <string.h>
 
 /* A row: section, name, and what there is to say of it. */
-typedef struct Info {
+typedef struct InfoTable {
     Graph *g;
     bool json, any;
     Str *out;
     const char *section;
-} Info;
+} InfoTable;
 
-static void row(Info *f, const char *section, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static void row(Info *f, const char *section, const char *name, const char *fmt, ...) {
+static void put_info_row(InfoTable *f, const char *section, const char *name,
+                         const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void put_info_row(InfoTable *f, const char *section, const char *name,
+                         const char *fmt, ...) {
     Str text = STR(f->g->s);
     va_list ap;
     va_start(ap, fmt);
@@ -45,7 +46,7 @@ static void row(Info *f, const char *section, const char *name, const char *fmt,
     str_free(&text);
 }
 
-static const char *named(const Graph *g, Var v) {
+static const char *shown_name(const Graph *g, Var v) {
     Sym y = var_name(g, v);
     return y ? sym_text(g->s, y) : "(anonymous)";
 }
@@ -65,36 +66,38 @@ static void state_text(Session *s, const Type *t, const Leaf *leaf, Str *out) {
     str_free(&text);
 }
 
-static void info_interface(Info *f) {
+static void info_interface(InfoTable *f) {
     Graph *g = f->g;
     Session *s = g->s;
     for (size_t i = 0; i < g->inputs.n; i++)
-        row(f, "inputs", named(g, g->inputs.p[i]), "%s",
-            type_str(s, var_type(g, g->inputs.p[i])));
+        put_info_row(f, "inputs", shown_name(g, g->inputs.p[i]), "%s",
+                     type_str(s, var_type(g, g->inputs.p[i])));
     for (size_t i = 0; i < g->shared.n; i++) {
         const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
         Str state = STR(s);
         state_text(s, var_type(g, g->shared.p[i]), leaf, &state);
-        row(f, "shared", named(g, g->shared.p[i]), "%s, %s%s",
-            type_str(s, var_type(g, g->shared.p[i])), str_text(&state),
-            graph_update(g, g->shared.p[i]) != VAR_NONE ? ", updated" : "");
+        put_info_row(f, "shared", shown_name(g, g->shared.p[i]), "%s, %s%s",
+                     type_str(s, var_type(g, g->shared.p[i])), str_text(&state),
+                     graph_update(g, g->shared.p[i]) != VAR_NONE ? ", updated" : "");
         str_free(&state);
     }
     for (size_t i = 0; i < g->outputs.n; i++)
-        row(f, "outputs", sym_text(s, g->outputs.p[i].label), "%s",
-            type_str(s, var_type(g, g->outputs.p[i].var)));
+        put_info_row(f, "outputs", sym_text(s, g->outputs.p[i].label), "%s",
+                     type_str(s, var_type(g, g->outputs.p[i].var)));
     for (size_t i = 0; i < g->effects.n; i++) {
         Str text = STR(s);
         print_apply(g, g->effects.p[i], &text);
-        row(f, "effects", g->apply[g->effects.p[i]].op->name, "%s", str_text(&text));
+        put_info_row(f, "effects", g->apply[g->effects.p[i]].op->name, "%s",
+                     str_text(&text));
         str_free(&text);
     }
     for (size_t i = 0; i < g->functions.n; i++)
-        row(f, "functions", sym_text(s, g->functions.p[i]->name), "%s, %s, %s%s",
-            str_counted(s, g->functions.p[i]->inputs.n, "input"),
-            str_counted(s, g->functions.p[i]->outputs.n, "output"),
-            str_counted(s, g->functions.p[i]->napply, "apply"),
-            g->functions.p[i]->fused ? ", fused" : "");
+        put_info_row(f, "functions", sym_text(s, g->functions.p[i]->name),
+                     "%s, %s, %s%s",
+                     str_counted(s, g->functions.p[i]->inputs.n, "input"),
+                     str_counted(s, g->functions.p[i]->outputs.n, "output"),
+                     str_counted(s, g->functions.p[i]->napply, "apply"),
+                     g->functions.p[i]->fused ? ", fused" : "");
 }
 
 typedef struct OpCount {
@@ -114,7 +117,7 @@ static int by_count(const void *a, const void *b) {
     return strcmp(x->op->name, y->op->name);
 }
 
-static void info_ops(Info *f) {
+static void info_ops(InfoTable *f) {
     Graph *g = f->g;
     OpCount *c = mem_zalloc(g->s, (size_t)g->napply + 1, sizeof *c);
     size_t n = 0;
@@ -129,30 +132,31 @@ static void info_ops(Info *f) {
     }
     qsort(c, n, sizeof *c, by_count);
     for (size_t i = 0; i < n; i++)
-        row(f, "ops", c[i].op->name, "%u", c[i].n);
+        put_info_row(f, "ops", c[i].op->name, "%u", c[i].n);
     mem_free(c);
 }
 
-static void info_sizes(Info *f) {
+static void info_sizes(InfoTable *f) {
     Graph *g = f->g;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < g->nleaf; i++)
         if (g->leaf[i].value && value_has_data(g->leaf[i].value))
             bytes += value_bytes(g->leaf[i].value);
-    row(f, "sizes", "applies", "%u", g->napply);
-    row(f, "sizes", "variables", "%u", g->nvar);
-    row(f, "sizes", "value bytes", "%llu", (unsigned long long)bytes);
+    put_info_row(f, "sizes", "applies", "%u", g->napply);
+    put_info_row(f, "sizes", "variables", "%u", g->nvar);
+    put_info_row(f, "sizes", "value bytes", "%llu", (unsigned long long)bytes);
     for (size_t i = 0; i < g->modes.n; i++)
-        row(f, "rewritten", sym_text(g->s, g->modes.p[i]), "%s", "");
+        put_info_row(f, "rewritten", sym_text(g->s, g->modes.p[i]), "%s", "");
     for (size_t i = 0; i < g->steps.n; i++)
-        row(f, "provenance", g->steps.p[i].tool, "%s %s", g->steps.p[i].version,
-            g->steps.p[i].args);
+        put_info_row(f, "provenance", g->steps.p[i].tool, "%s %s",
+                     g->steps.p[i].version, g->steps.p[i].args);
 }
 
 bool graph_info(Graph *g, bool json, Str *out) {
-    Info f = {.g = g, .json = json, .out = out};
+    InfoTable f = {.g = g, .json = json, .out = out};
     if (json) str_puts(out, "[\n");
-    if (g->name) row(&f, "graph", sym_text(g->s, g->name), "%s", g->doc ? g->doc : "");
+    if (g->name)
+        put_info_row(&f, "graph", sym_text(g->s, g->name), "%s", g->doc ? g->doc : "");
     info_interface(&f);
     info_ops(&f);
     info_sizes(&f);

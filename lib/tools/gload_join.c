@@ -3,26 +3,26 @@
  * same name are an error, which --prefix avoids. */
 #include "tools/tools.h"
 
-typedef struct Join {
+typedef struct GraphJoin {
     Session *s;
     Graph *to;
     const Graph *from;
     Arena *a;
     Var *leaf, *map;
-} Join;
+} GraphJoin;
 
-static bool advise(Session *s) {
+static bool note_prefix(Session *s) {
     return note(s, NOWHERE, "load one of them with --prefix, or --rename it, first");
 }
 
-static bool taken(Join *j, Sym name) {
+static bool name_is_taken(GraphJoin *j, Sym name) {
     if (graph_find(j->to, name) == VAR_NONE) return false;
     fail(j->s, NOWHERE, E_DUPLICATE, "both graphs have a variable %s",
          sym_text(j->s, name));
-    return !advise(j->s);
+    return !note_prefix(j->s);
 }
 
-static bool join_leaves(Join *j) {
+static bool join_leaves(GraphJoin *j) {
     const Graph *from = j->from;
     for (uint32_t i = 0; i < from->nleaf; i++) {
         const Leaf *leaf = &from->leaf[i];
@@ -30,7 +30,7 @@ static bool join_leaves(Join *j) {
         const Type *t = var_type(from, leaf->var);
         j->leaf[i] = VAR_NONE;
         if (kind != LEAF_INPUT && kind != LEAF_SHARED) continue;
-        if (taken(j, leaf->name)) return false;
+        if (name_is_taken(j, leaf->name)) return false;
         j->leaf[i] = kind == LEAF_INPUT ? graph_input(j->to, leaf->name, t)
                                         : graph_shared(j->to, leaf->name, t);
         if (kind == LEAF_SHARED)
@@ -40,7 +40,7 @@ static bool join_leaves(Join *j) {
 }
 
 /* Everything that has a name or is a root comes along. */
-static bool join_body(Join *j) {
+static bool join_body(GraphJoin *j) {
     const Graph *from = j->from;
     Vec(Var) want = {0};
     for (Var v = 0; v < from->nvar; v++)
@@ -51,27 +51,27 @@ static bool join_body(Join *j) {
     return ok;
 }
 
-static Var joined(const Join *j, Var v) {
+static Var joined_var(const GraphJoin *j, Var v) {
     return j->from->var[v].leaf == LEAF_INPUT || j->from->var[v].leaf == LEAF_SHARED
                ? j->leaf[j->from->var[v].owner]
                : j->map[v];
 }
 
-static bool join_tables(Join *j) {
+static bool join_tables(GraphJoin *j) {
     const Graph *from = j->from;
     for (size_t i = 0; i < from->names.n; i++) {
         VarName n = from->names.p[i];
-        Var v = joined(j, n.var);
+        Var v = joined_var(j, n.var);
         if (graph_find(j->to, n.name) == v) continue;
-        if (taken(j, n.name)) return false;
+        if (name_is_taken(j, n.name)) return false;
         graph_name(j->to, v, n.name);
     }
     for (size_t i = 0; i < from->trees.n; i++) {
-        VarName n = {joined(j, from->trees.p[i].var), from->trees.p[i].name};
+        VarName n = {joined_var(j, from->trees.p[i].var), from->trees.p[i].name};
         vec_push(j->s, &j->to->trees, n);
     }
     for (size_t i = 0; i < from->approx.n; i++) {
-        Var v = joined(j, from->approx.p[i].var);
+        Var v = joined_var(j, from->approx.p[i].var);
         if (v != VAR_NONE) graph_set_approx(j->to, v, from->approx.p[i].how);
     }
     for (size_t i = 0; i < from->outputs.n; i++) {
@@ -79,30 +79,30 @@ static bool join_tables(Join *j) {
         if (graph_output(j->to, o.label) != VAR_NONE)
             return fail(j->s, NOWHERE, E_DUPLICATE, "both graphs have an output %s",
                         sym_text(j->s, o.label));
-        o.var = joined(j, o.var);
+        o.var = joined_var(j, o.var);
         vec_push(j->s, &j->to->outputs, o);
     }
     for (size_t i = 0; i < from->updates.n; i++) {
-        Update u = {joined(j, from->updates.p[i].shared),
-                    joined(j, from->updates.p[i].value)};
+        Update u = {joined_var(j, from->updates.p[i].shared),
+                    joined_var(j, from->updates.p[i].value)};
         vec_push(j->s, &j->to->updates, u);
     }
     for (uint32_t i = 0; i < from->nleaf; i++)
         if (var_leaf(from, from->leaf[i].var) == LEAF_SHARED &&
             from->leaf[i].init != VAR_NONE)
-            var_leafrec(j->to, j->leaf[i])->init = joined(j, from->leaf[i].init);
+            var_leafrec(j->to, j->leaf[i])->init = joined_var(j, from->leaf[i].init);
     for (size_t i = 0; i < from->steps.n; i++)
         vec_push(j->s, &j->to->steps, from->steps.p[i]);
     return true;
 }
 
-static bool join_one(Join *j) {
+static bool join_one(GraphJoin *j) {
     j->leaf = NEW_N(j->a, j->from->nleaf, Var);
     j->map = NEW_N(j->a, j->from->nvar, Var);
     for (uint32_t v = 0; v < j->from->nvar; v++)
         j->map[v] = VAR_NONE;
     return join_leaves(j) && join_body(j) && join_tables(j) &&
-           (graph_dims_ok(j->to, NOWHERE) || advise(j->s));
+           (graph_check_dims(j->to, NOWHERE) || note_prefix(j->s));
 }
 
 /* The parts' texts outlive them. */
@@ -116,7 +116,7 @@ static void keep_steps(Graph *g) {
 }
 
 Graph *graph_join(Session *s, size_t n, Graph **parts) {
-    Join j = {.s = s, .to = graph_new(s)};
+    GraphJoin j = {.s = s, .to = graph_new(s)};
     bool ok = true;
     j.to->name = parts[0]->name;
     j.to->floatX = parts[0]->floatX;

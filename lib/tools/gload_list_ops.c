@@ -11,14 +11,14 @@
 
 /* One thing that the contract of an op says: a name, perhaps of what (an input, a
  * prop), and a text. */
-typedef struct Facts {
+typedef struct OpFacts {
     Session *s;
     Str *out;
     bool json, open; /* open: a list of facts of one name */
     const char *name;
-} Facts;
+} OpFacts;
 
-static void put_json(Str *out, const char *p) {
+static void put_json_text(Str *out, const char *p) {
     str_json(out, p, strlen(p));
 }
 
@@ -29,7 +29,7 @@ static void put_padded(Str *out, const char *p, size_t width) {
     str_putc(out, ' ');
 }
 
-static void close_list(Facts *f) {
+static void close_list(OpFacts *f) {
     if (f->json && f->open) str_putc(f->out, '}');
     f->open = false;
 }
@@ -44,33 +44,34 @@ static void put_lines(Str *out, const char *p, size_t indent) {
 }
 
 /* Nothing for a NULL or empty text. */
-static void fact(Facts *f, const char *name, const char *text) {
+static void put_fact(OpFacts *f, const char *name, const char *text) {
     if (!text || !*text) return;
     close_list(f);
     f->name = name;
     if (f->json) {
         str_puts(f->out, ",\n  ");
-        put_json(f->out, name);
+        put_json_text(f->out, name);
         str_puts(f->out, ": ");
-        put_json(f->out, text);
+        put_json_text(f->out, text);
     } else {
         put_padded(f->out, name, 13);
         put_lines(f->out, text, 14);
     }
 }
 
-static void fact_of(Facts *f, const char *name, const char *of, const char *text) {
+static void put_fact_of(OpFacts *f, const char *name, const char *of,
+                        const char *text) {
     bool more = f->open && strcmp(f->name, name) == 0;
     if (!more) close_list(f);
     if (f->json) {
         if (!more) {
             str_puts(f->out, ",\n  ");
-            put_json(f->out, name);
+            put_json_text(f->out, name);
         }
         str_puts(f->out, more ? ", " : ": {");
-        put_json(f->out, of);
+        put_json_text(f->out, of);
         str_puts(f->out, ": ");
-        put_json(f->out, text);
+        put_json_text(f->out, text);
     } else {
         put_padded(f->out, more ? "" : name, 13);
         str_printf(f->out, "%s: ", of);
@@ -92,19 +93,19 @@ static void put_signature(Session *s, const Op *op, Str *out) {
 }
 
 /* The first sentence. */
-static void brief(const char *doc, Str *out) {
+static void put_first_sentence(const char *doc, Str *out) {
     const char *stop = doc ? strstr(doc, ". ") : NULL;
     if (doc) str_add(out, doc, stop ? (size_t)(stop + 1 - doc) : strlen(doc));
 }
 
-static void list_one(Facts *f, const char *name, const char *doc, bool macro) {
+static void list_one(OpFacts *f, const char *name, const char *doc, bool macro) {
     Str text = STR(f->s);
-    brief(doc, &text);
+    put_first_sentence(doc, &text);
     if (f->json) {
         str_puts(f->out, f->open ? ",\n{\"name\": " : "{\"name\": ");
-        put_json(f->out, name);
+        put_json_text(f->out, name);
         str_printf(f->out, ", \"kind\": \"%s\", \"doc\": ", macro ? "macro" : "op");
-        put_json(f->out, str_text(&text));
+        put_json_text(f->out, str_text(&text));
         str_putc(f->out, '}');
     } else {
         put_padded(f->out, name, 18);
@@ -114,8 +115,8 @@ static void list_one(Facts *f, const char *name, const char *doc, bool macro) {
     str_free(&text);
 }
 
-bool list_ops(Session *s, const char *glob, bool json, Str *out) {
-    Facts f = {.s = s, .out = out, .json = json};
+bool gload_list_ops(Session *s, const char *glob, bool json, Str *out) {
+    OpFacts f = {.s = s, .out = out, .json = json};
     if (json) str_putc(out, '[');
     for (size_t i = 0; i < op_count(s); i++)
         if (str_glob(glob, op_get(s, i)->name))
@@ -130,7 +131,7 @@ bool list_ops(Session *s, const char *glob, bool json, Str *out) {
 
 /* ---- one op ---- */
 
-static void show_props(Facts *f, const Op *op, const Signature *sig) {
+static void show_props(OpFacts *f, const Op *op, const Signature *sig) {
     static const char *const kinds[] = {[T_BOOL] = "True or False",
                                         [T_INT] = "an integer",
                                         [T_FLOAT] = "a number",
@@ -150,7 +151,7 @@ static void show_props(Facts *f, const Op *op, const Signature *sig) {
         str_puts(&b, d->required ? "; must be given" : "; ");
         if (!d->required) print_prop(f->s, d, &d->value, &b);
         if (!d->required) str_puts(&b, " if left out");
-        fact_of(f, "props", sym_text(f->s, d->name), str_text(&b));
+        put_fact_of(f, "props", sym_text(f->s, d->name), str_text(&b));
         str_free(&b);
     }
     (void)op;
@@ -170,7 +171,7 @@ static void put_kinds(unsigned kinds, Str *b) {
         if (kinds & words[i].kinds) str_puts(b, words[i].word);
 }
 
-static void show_typing(Facts *f, const Op *op) {
+static void show_typing(OpFacts *f, const Op *op) {
     static const char *const rules[] = {[PROMOTE_NONE] = "taken as they are",
                                         [PROMOTE_SAME] = "promoted to a common dtype",
                                         [PROMOTE_INEXACT] =
@@ -184,19 +185,20 @@ static void show_typing(Facts *f, const Op *op) {
     Str b = STR(f->s);
     if (op->itypes) {
         str_printf(&b, "(%s) -> (%s)", op->itypes, op->otypes ? op->otypes : "");
-        fact(f, "types", str_text(&b));
+        put_fact(f, "types", str_text(&b));
     } else {
         str_puts(&b, op->plugin ? "decided in C" : rules[op->promote]);
         if (op->elemwise && !op->body)
             str_printf(&b, "; the result is %s", results[op->out_dtype]);
         put_kinds(op->kinds, &b);
-        fact(f, "dtypes", str_text(&b));
+        put_fact(f, "dtypes", str_text(&b));
     }
     str_free(&b);
-    if (op->body) fact(f, "typing", "of its definition");
+    if (op->body) put_fact(f, "typing", "of its definition");
     if (op->default_output)
-        fact(f, "a call gives",
-             arena_printf(session_arena(f->s), "output %d", op->default_output - 1));
+        put_fact(
+            f, "a call gives",
+            arena_printf(session_arena(f->s), "output %d", op->default_output - 1));
 }
 
 static const char *shape_text_of(const Op *op) {
@@ -206,22 +208,22 @@ static const char *shape_text_of(const Op *op) {
     return op->body ? "of its definition" : "of the types";
 }
 
-static void show_cost(Facts *f, const Op *op) {
+static void show_cost(OpFacts *f, const Op *op) {
     const char *flops = op->flops               ? op->flops
                         : op->body && !op->math ? "of its definition"
                         : op->math              ? "of its math calls"
                                                 : "0";
-    fact(f, "flops",
-         op->elemwise && op->flops
-             ? arena_printf(session_arena(f->s), "%s an element", flops)
-             : flops);
+    put_fact(f, "flops",
+             op->elemwise && op->flops
+                 ? arena_printf(session_arena(f->s), "%s an element", flops)
+                 : flops);
     if (op->math)
-        fact(f, "math calls",
-             arena_printf(session_arena(f->s), "%d an element", op->math));
+        put_fact(f, "math calls",
+                 arena_printf(session_arena(f->s), "%d an element", op->math));
 }
 
 /* Does the comma-separated list have the name? */
-static bool lists(const char *list, const char *name) {
+static bool comma_list_has(const char *list, const char *name) {
     size_t len = strlen(name), n;
     for (const char *p = list; p && *p; p += n) {
         p += strspn(p, ", ");
@@ -232,10 +234,10 @@ static bool lists(const char *list, const char *name) {
 }
 
 /* What each input's gradient is: a text, "in C", "disconnected", or none. */
-static const char *gradient_of(const Op *op, const OwnOp *own, const Param *p,
+static const char *gradient_of(const Op *op, const UserOp *own, const Param *p,
                                const char *name, size_t i) {
     const char *const *list = op->partial ? op->partial : op->adjoint;
-    if (op->shape_only || lists(op->disconnected, name)) return "disconnected";
+    if (op->shape_only || comma_list_has(op->disconnected, name)) return "disconnected";
     for (size_t k = 0; own && k < own->disconnected.n; k++)
         if (own->disconnected.p[k].name == p->name) return "disconnected";
     if (list) return list[i] ? list[i] : "none: asking for it is an error";
@@ -245,8 +247,8 @@ static const char *gradient_of(const Op *op, const OwnOp *own, const Param *p,
     return op->pull ? "in C" : "none: asking for it is an error";
 }
 
-static void show_gradient(Facts *f, const Op *op, const Signature *sig) {
-    const OwnOp *own = own_declaration(op);
+static void show_gradient(OpFacts *f, const Op *op, const Signature *sig) {
+    const UserOp *own = userop_declaration(op);
     const char *what = op->partial              ? "gradient"
                        : op->adjoint            ? "adjoint"
                        : own && own->pullback.n ? "pullback"
@@ -255,27 +257,27 @@ static void show_gradient(Facts *f, const Op *op, const Signature *sig) {
         const char *name = sym_text(f->s, sig->in[i].name);
         const char *of =
             op->partial ? arena_printf(session_arena(f->s), "d/d%s", name) : name;
-        fact_of(f, what, of, gradient_of(op, own, &sig->in[i], name, i));
+        put_fact_of(f, what, of, gradient_of(op, own, &sig->in[i], name, i));
     }
     for (size_t k = 0; own && k < own->pushforward.n; k++)
-        fact_of(f, "pushforward", sym_text(f->s, own->pushforward.p[k].name),
-                own->pushforward.p[k].text);
-    if (op->push && !(own && own->pushforward.n)) fact(f, "pushforward", "in C");
-    if (op->connect && !own) fact(f, "connection", "in C");
+        put_fact_of(f, "pushforward", sym_text(f->s, own->pushforward.p[k].name),
+                    own->pushforward.p[k].text);
+    if (op->push && !(own && own->pushforward.n)) put_fact(f, "pushforward", "in C");
+    if (op->connect && !own) put_fact(f, "connection", "in C");
 }
 
-static void show_memory(Facts *f, const Op *op, const Signature *sig) {
+static void show_memory(OpFacts *f, const Op *op, const Signature *sig) {
     Str b = STR(f->s);
     if (op->view)
-        fact_of(f, "view_map", sym_text(f->s, sig->out[0]),
-                sym_text(f->s, sig->in[op->view - 1].name));
+        put_fact_of(f, "view_map", sym_text(f->s, sig->out[0]),
+                    sym_text(f->s, sig->in[op->view - 1].name));
     else if (op->views)
-        fact(f, "view_map", "in C");
-    if (op->destroys) fact(f, "destroy_map", "in C");
+        put_fact(f, "view_map", "in C");
+    if (op->destroys) put_fact(f, "destroy_map", "in C");
     for (size_t i = 0; i < sig->nin && i < 32; i++)
         if (op->reuse >> i & 1U)
             str_printf(&b, "%s%s", b.n ? ", " : "", sym_text(f->s, sig->in[i].name));
-    if (b.n) fact(f, "may overwrite", str_text(&b));
+    if (b.n) put_fact(f, "may overwrite", str_text(&b));
     str_free(&b);
 }
 
@@ -288,55 +290,55 @@ static const char *runs_by(const Op *op) {
 }
 
 /* How a random op draws from a state that goes on from call to call. */
-static void show_draw(Facts *f, const char *name) {
+static void show_draw(OpFacts *f, const char *name) {
     const Macro *m = macro_find(name, strlen(name));
     if (!m || !strstr(m->signature, "rng=")) return;
-    fact(f, "with a state",
-         arena_printf(session_arena(f->s),
-                      "next, y = %s(..., rng=r): the state after the draw, and the "
-                      "draw; r is of type random, as a shared variable r: random = "
-                      "rng(1) that is updated by r = next",
-                      name));
+    put_fact(f, "with a state",
+             arena_printf(session_arena(f->s),
+                          "next, y = %s(..., rng=r): the state after the draw, and the "
+                          "draw; r is of type random, as a shared variable r: random = "
+                          "rng(1) that is updated by r = next",
+                          name));
 }
 
-static void show(Facts *f, const Op *op) {
+static void show_op_facts(OpFacts *f, const Op *op) {
     const Signature *sig = op_signature(f->s, op);
     if (f->json) show_draw(f, op->name); /* as text it is said of the macro, below */
-    fact(f, "alias", op->alias);
-    fact(f, "operator", op->infix);
-    fact(f, "definition", op->body ? own_declaration(op)->def.text : op->def);
+    put_fact(f, "alias", op->alias);
+    put_fact(f, "operator", op->infix);
+    put_fact(f, "definition", op->body ? userop_declaration(op)->def.text : op->def);
     show_props(f, op, sig);
     show_typing(f, op);
-    fact(f, "shape", shape_text_of(op));
+    put_fact(f, "shape", shape_text_of(op));
     show_cost(f, op);
     show_gradient(f, op, sig);
     show_memory(f, op, sig);
-    fact(f, "runs by", runs_by(op));
+    put_fact(f, "runs by", runs_by(op));
     if (op->debug)
-        fact(f, "debug",
-             op->debug_instead ? "a kernel of its own" : "a reference kernel");
-    if (op->comm) fact(f, "commutative", "its two inputs may change places");
-    fact(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
-    fact(f, "folding",
-         op->fold == FOLD_NEVER ? "never"
-         : op->fold_if          ? "when all inputs are constant, by case"
-                                : "when all inputs are constant");
+        put_fact(f, "debug",
+                 op->debug_instead ? "a kernel of its own" : "a reference kernel");
+    if (op->comm) put_fact(f, "commutative", "its two inputs may change places");
+    put_fact(f, "effect", op->effect ? "kept even when nothing reads it" : NULL);
+    put_fact(f, "folding",
+             op->fold == FOLD_NEVER ? "never"
+             : op->fold_if          ? "when all inputs are constant, by case"
+                                    : "when all inputs are constant");
     if (op->version > 1)
-        fact(f, "version", arena_printf(session_arena(f->s), "%d", op->version));
-    fact(f, "from", op->from);
-    fact(f, "example", op->example);
+        put_fact(f, "version", arena_printf(session_arena(f->s), "%d", op->version));
+    put_fact(f, "from", op->from);
+    put_fact(f, "example", op->example);
     close_list(f);
 }
 
-static void put_head(Facts *f, const char *name, const char *signature,
-                     const char *doc) {
+static void put_fact_head(OpFacts *f, const char *name, const char *signature,
+                          const char *doc) {
     if (f->json) {
         str_puts(f->out, "{\"name\": ");
-        put_json(f->out, name);
+        put_json_text(f->out, name);
         str_puts(f->out, ",\n  \"signature\": ");
-        put_json(f->out, signature);
+        put_json_text(f->out, signature);
         str_puts(f->out, ",\n  \"doc\": ");
-        put_json(f->out, doc ? doc : "");
+        put_json_text(f->out, doc ? doc : "");
     } else {
         str_printf(f->out, "%s\n    ", signature);
         put_lines(f->out, doc ? doc : "", 4);
@@ -344,39 +346,39 @@ static void put_head(Facts *f, const char *name, const char *signature,
     }
 }
 
-static bool show_macro(Facts *f, const char *name) {
+static bool show_macro(OpFacts *f, const char *name) {
     const Macro *m = macro_find(name, strlen(name));
     if (!m) return false;
-    put_head(f, m->name,
-             arena_printf(session_arena(f->s), "%s(%s)", m->name, m->signature),
-             m->doc);
-    fact(f, "kind", "macro: expands while a graph is built");
+    put_fact_head(f, m->name,
+                  arena_printf(session_arena(f->s), "%s(%s)", m->name, m->signature),
+                  m->doc);
+    put_fact(f, "kind", "macro: expands while a graph is built");
     show_draw(f, name);
-    fact(f, "example", m->example);
+    put_fact(f, "example", m->example);
     if (f->json) str_puts(f->out, "}\n");
     return true;
 }
 
-static bool show_builtin(Facts *f, const char *name) {
+static bool show_builtin(OpFacts *f, const char *name) {
     const Builtin *b = builtin_find(name);
     if (!b) return false;
-    put_head(f, b->name, b->signature, b->doc);
-    fact(f, "kind", "part of the language: read while a graph is built");
-    fact(f, "example", b->example);
+    put_fact_head(f, b->name, b->signature, b->doc);
+    put_fact(f, "kind", "part of the language: read while a graph is built");
+    put_fact(f, "example", b->example);
     if (f->json) str_puts(f->out, "}\n");
     return true;
 }
 
-bool show_op(Session *s, const char *name, bool json, Str *out) {
-    Facts f = {.s = s, .out = out, .json = json};
+bool gload_list_op(Session *s, const char *name, bool json, Str *out) {
+    OpFacts f = {.s = s, .out = out, .json = json};
     const Op *op = op_find(s, name, strlen(name));
     if (op && op->by_macro && show_macro(&f, name)) return true;
     if (op) {
         Str signature = STR(s);
         put_signature(s, op, &signature);
-        put_head(&f, op->name, str_text(&signature), op->doc);
+        put_fact_head(&f, op->name, str_text(&signature), op->doc);
         str_free(&signature);
-        show(&f, op);
+        show_op_facts(&f, op);
         if (json) str_puts(out, "}\n");
         if (json || !macro_find(name, strlen(name))) return true;
         str_putc(out, '\n');

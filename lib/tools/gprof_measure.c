@@ -54,7 +54,7 @@ static bool dims_of_values(Profiling *f) {
 
 /* The graph with its dims as numbers in it, and what follows from them. NULL: there is
  * something wrong with them, which a run would say. */
-static Graph *with_numbers(const Profiling *f) {
+static Graph *graph_with_known_dims(const Profiling *f) {
     static const char *const fold[] = {"constant-folding", "useless-specify-shape"};
     Graph *g = graph_copy(f->r.ready, ROOTS_RUN | ROOTS_INIT, NULL, false, NULL);
     RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 2, .include = fold}};
@@ -71,10 +71,10 @@ static Graph *with_numbers(const Profiling *f) {
 
 /* Where sizes are not told by dims, as those of what is put together from rows, they
  * are by working them out. */
-static void tell_sizes(Profiling *f) {
+static void derive_sizes(Profiling *f) {
     PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
     if (!f->dims.n || !m.unknown) return;
-    Graph *g = with_numbers(f);
+    Graph *g = graph_with_known_dims(f);
     Plan *p = g ? plan_new(g, &f->r.how) : NULL;
     if (!p) {
         graph_free(g);
@@ -89,28 +89,28 @@ static void tell_sizes(Profiling *f) {
 }
 
 /* A dim of a variable, asked for as an output of a copy of the graph. */
-typedef struct Asked {
+typedef struct AskedDim {
     Var var;
     int axis;
-} Asked;
-typedef struct Asking {
+} AskedDim;
+typedef struct AskedDims {
     Graph *g; /* the copy */
     Var *map;
-    Vec(Asked) what;
-} Asking;
+    Vec(AskedDim) what;
+} AskedDims;
 
-static void ask_dims(Asking *a, Builder *b, Var v, const Type *t) {
+static void ask_dims(AskedDims *a, Builder *b, Var v, const Type *t) {
     for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++) {
         if (dim_is_known(t->dim[k]) || a->map[v] == VAR_NONE) continue;
         Var dim = shape_of(b, a->map[v], k);
         if (dim == VAR_NONE) continue;
         Sym label = sym(b->s, arena_printf(session_arena(b->s), "%zu", a->what.n));
         vec_push(b->s, &a->g->outputs, ((Output){label, dim}));
-        vec_push(b->s, &a->what, ((Asked){v, k}));
+        vec_push(b->s, &a->what, ((AskedDim){v, k}));
     }
 }
 
-static void ask_all(Asking *a, const Graph *from) {
+static void ask_all_dims(AskedDims *a, const Graph *from) {
     a->map = mem_alloc(from->s, from->nvar * sizeof *a->map);
     a->g = graph_copy(from, ROOTS_RUN, NULL, false, a->map);
     a->g->outputs.n = a->g->updates.n = a->g->effects.n = 0;
@@ -125,8 +125,8 @@ static void ask_all(Asking *a, const Graph *from) {
 }
 
 /* Bytes of v, whose unknown dims the outputs from *i on tell; -1: they don't. */
-static int64_t told_bytes(const Asking *a, const Graph *told, const Type *t,
-                          size_t *i) {
+static int64_t known_bytes(const AskedDims *a, const Graph *told, const Type *t,
+                           size_t *i) {
     Var v = a->what.p[*i].var;
     int64_t n = (int64_t)dtype_size(t->dtype), size;
     for (int k = 0; k < t->ndim; k++) {
@@ -141,18 +141,18 @@ static int64_t told_bytes(const Asking *a, const Graph *told, const Type *t,
 }
 
 /* What ops say of the shapes of their results, where types don't. */
-static void tell_shapes(Profiling *f) {
+static void derive_shapes(Profiling *f) {
     static const char *const lift[] = {"lift-shape", "read-shape", "constant-folding"};
     RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 3, .include = lift}};
     const Graph *g = f->r.ready;
     if (!plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL).unknown) return;
     size_t mark = diag_count(g->s);
-    Asking a = {0};
-    ask_all(&a, g);
+    AskedDims a = {0};
+    ask_all_dims(&a, g);
     Graph *told = a.what.n ? rewrite_run(a.g, &how, NULL) : NULL;
     for (size_t i = 0; told && i < a.what.n;) {
         Var v = a.what.p[i].var;
-        int64_t n = told_bytes(&a, told, var_type(g, v), &i);
+        int64_t n = known_bytes(&a, told, var_type(g, v), &i);
         if (n >= 0) profile_size(f->p, v, n);
     }
     diag_rewind(g->s, mark);
@@ -163,7 +163,7 @@ static void tell_shapes(Profiling *f) {
 }
 
 /* ---- measuring ---- */
-static bool call(Profiling *f, double *seconds) {
+static bool timed_call(Profiling *f, double *seconds) {
     double start = now();
     bool ok = vm_run(f->r.m);
     *seconds = now() - start;
@@ -173,7 +173,7 @@ static bool call(Profiling *f, double *seconds) {
 static bool first_calls(Profiling *f) {
     double t;
     for (int64_t i = 0; i < f->q->warmup; i++) {
-        if (!call(f, &t)) return false;
+        if (!timed_call(f, &t)) return false;
         if (i == 0) profile_set(f->p, PF_first_time_s, t);
     }
     return true;
@@ -184,7 +184,7 @@ static bool measured_calls(Profiling *f, int64_t *n) {
     int64_t most = f->q->repeat ? f->q->repeat : CALLS;
     for (*n = 0; *n < most; ++*n) {
         if (!f->q->repeat && all >= LONG_ENOUGH) break;
-        if (!call(f, &t)) return false;
+        if (!timed_call(f, &t)) return false;
         if (*n == 0 && !f->q->warmup) profile_set(f->p, PF_first_time_s, t);
         profile_call(f->p, t);
         all += t;
@@ -221,47 +221,48 @@ static void measured_memory(Profiling *f, uint64_t peak) {
                 peak > known ? (double)(peak - known) : 0);
 }
 
-static bool measure(Profiling *f) {
+static bool measure_calls(Profiling *f) {
     int64_t n;
-    if (!run_values(&f->r) || !run_dims(&f->r) || !settle_shared(f)) return false;
+    if (!grun_values(&f->r) || !grun_bind_dims(&f->r) || !settle_shared(f))
+        return false;
     for (size_t i = 0; i < f->r.ready->inputs.n; i++)
         profile_input(f->p, i, vm_input(f->r.m, i));
-    uint64_t before = memory_used(f->r.s);
-    memory_peak_reset(f->r.s);
+    uint64_t before = buffer_bytes_used(f->r.s);
+    buffer_reset_peak(f->r.s);
     if (!first_calls(f) || !measured_calls(f, &n)) return false;
-    uint64_t peak = memory_peak(f->r.s);
+    uint64_t peak = buffer_bytes_peak(f->r.s);
     measured_memory(f, peak > before ? peak - before : 0);
     return watched_calls(f, n);
 }
 
 /* ---- all ---- */
-static bool prepare(Profiling *f) {
+static bool prepare_plan(Profiling *f) {
     double start = now();
-    if (!run_ready(&f->r)) return false;
+    if (!grun_ready(&f->r)) return false;
     double ready = now();
-    if (!run_plan(&f->r)) return false;
+    if (!grun_plan(&f->r)) return false;
     f->rewrite_s = ready - start;
     f->plan_s = now() - ready;
     return given_dims(f);
 }
 
-static bool collect(Profiling *f) {
-    if (f->q->is_static && (!run_given(&f->r) || !dims_of_values(f))) return false;
-    if (f->q->is_static) tell_sizes(f);
+static bool collect_profile(Profiling *f) {
+    if (f->q->is_static && (!grun_given(&f->r) || !dims_of_values(f))) return false;
+    if (f->q->is_static) derive_sizes(f);
     f->p = profile_new(f->r.plan, &f->r.how, f->dims.n, f->dims.p);
     profile_set(f->p, PF_rewrite_time_s, f->rewrite_s);
     profile_set(f->p, PF_plan_time_s, f->plan_s);
     if (f->q->is_static) {
-        tell_shapes(f);
+        derive_shapes(f);
         profile_static(f->p);
-    } else if (!measure(f)) {
+    } else if (!measure_calls(f)) {
         return false;
     }
     profile_finish(f->p);
     return true;
 }
 
-static bool report(Profiling *f, Str *out) {
+static bool report_profile(Profiling *f, Str *out) {
     bool ok = profile_report(f->p, &f->q->report, out);
     for (size_t i = 0; i < f->q->nassert; i++)
         ok = profile_assert(f->p, f->q->assertion[i]) && ok;
@@ -272,10 +273,10 @@ bool graph_profile(Graph *g, const ProfileSpec *q, Str *out) {
     Profiling f = {.q = q};
     for (size_t i = 0; i < q->nassert; i++)
         if (!profile_assert_check(g->s, q->assertion[i])) return false;
-    run_begin(&f.r, g, &q->run);
-    bool ok = prepare(&f) && collect(&f) && report(&f, out);
+    grun_begin(&f.r, g, &q->run);
+    bool ok = prepare_plan(&f) && collect_profile(&f) && report_profile(&f, out);
     profile_free(f.p);
     vec_free(&f.dims);
-    run_end(&f.r);
+    grun_end(&f.r);
     return ok;
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* ---- --replace, --keep ---- */
-static bool depends(const Graph *g, Var v, Var on) {
+static bool depends_on(const Graph *g, Var v, Var on) {
     uint8_t *need = mem_zalloc(g->s, g->nvar, 1);
     need[v] = 1;
     for (ApplyId i = g->napply; i-- > 0;)
@@ -24,7 +24,7 @@ static bool depends(const Graph *g, Var v, Var on) {
     return yes;
 }
 
-static Graph *forwarded(const Graph *g, Var old, Var new) {
+static Graph *graph_forwarded(const Graph *g, Var old, Var new) {
     Var *forward = mem_zalloc(g->s, g->nvar, sizeof *forward);
     for (Var v = 0; v < g->nvar; v++)
         forward[v] = v;
@@ -34,7 +34,7 @@ static Graph *forwarded(const Graph *g, Var old, Var new) {
     return out;
 }
 
-static Span trimmed(const char *p, Span at) {
+static Span trimmed_span(const char *p, Span at) {
     while (at.begin < at.end && p[at.begin] == ' ')
         at.begin++;
     while (at.end > at.begin && p[at.end - 1] == ' ')
@@ -43,15 +43,15 @@ static Span trimmed(const char *p, Span at) {
 }
 
 /* "a = expression" as its two sides. */
-static bool sides(Session *s, Span text, Span *name, Span *value) {
+static bool split_replacement(Session *s, Span text, Span *name, Span *value) {
     const char *p = source_get(s, text.source)->text;
     uint32_t eq = text.begin;
     while (eq < text.end && p[eq] != '=')
         eq++;
     if (eq == text.end)
         return fail(s, text, E_USAGE, "--replace takes 'NAME = EXPRESSION'");
-    *name = trimmed(p, (Span){text.source, text.begin, eq});
-    *value = trimmed(p, (Span){text.source, eq + 1, text.end});
+    *name = trimmed_span(p, (Span){text.source, text.begin, eq});
+    *value = trimmed_span(p, (Span){text.source, eq + 1, text.end});
     return true;
 }
 
@@ -61,8 +61,8 @@ static bool names_differ(Session *s, const Rewriting *r) {
     for (size_t i = 0; i < r->nreplace; i++)
         for (size_t k = 0; k <= i; k++) {
             Span a, b, value;
-            if (!sides(s, r->replace[i], &a, &value)) return false;
-            if (k == i || !sides(s, r->replace[k], &b, &value)) continue;
+            if (!split_replacement(s, r->replace[i], &a, &value)) return false;
+            if (k == i || !split_replacement(s, r->replace[k], &b, &value)) continue;
             const char *p = source_get(s, a.source)->text + a.begin,
                        *q = source_get(s, b.source)->text + b.begin;
             if (a.end - a.begin == b.end - b.begin &&
@@ -76,13 +76,14 @@ static bool names_differ(Session *s, const Rewriting *r) {
 }
 
 /* Everything that used a uses the expression; an input becomes an intermediate. */
-static bool replace(Graph **g, Span text) {
+static bool replace_var(Graph **g, Span text) {
     Session *s = (*g)->s;
     const char *p = source_get(s, text.source)->text;
     Span name, value;
     Var old, new;
-    if (!sides(s, text, &name, &value)) return false;
-    if (!find_var(*g, p + name.begin, name.end - name.begin, name, &old)) return false;
+    if (!split_replacement(s, text, &name, &value)) return false;
+    if (!names_find_var(*g, p + name.begin, name.end - name.begin, name, &old))
+        return false;
     Builder b = builder(*g, true);
     Compiler *c = compiler_new(&b);
     bool ok = compiler_expr(c, value, var_type(*g, old), &new);
@@ -93,7 +94,7 @@ static bool replace(Graph **g, Span text) {
         arena_str(session_arena(s), p + name.begin, name.end - name.begin);
     new = type_filter_variable(&b, var_type(*g, old), new, what);
     if (new == VAR_NONE) return false;
-    Graph *out = depends(*g, new, old) ? NULL : forwarded(*g, old, new);
+    Graph *out = depends_on(*g, new, old) ? NULL : graph_forwarded(*g, old, new);
     if (!out)
         return fail(s, value, E_CYCLE, "the replacement depends on what it replaces");
     graph_free(*g);
@@ -102,7 +103,7 @@ static bool replace(Graph **g, Span text) {
 }
 
 /* Only these outputs; updates go unless `updates` is in the list. */
-static bool keep(Graph *g, const char *list, Span at) {
+static bool keep_outputs(Graph *g, const char *list, Span at) {
     Session *s = g->s;
     Arena *a = arena_new(s);
     char **part;
@@ -118,7 +119,7 @@ static bool keep(Graph *g, const char *list, Span at) {
         if (labelled != VAR_NONE)
             vec_push(s, &out, ((Output){sym(s, part[i]), labelled}));
         else
-            ok = find_outputs(g, part[i], strlen(part[i]), at, &out);
+            ok = names_find_outputs(g, part[i], strlen(part[i]), at, &out);
     }
     if (ok) {
         g->outputs.n = 0;
@@ -143,8 +144,9 @@ static void drop_unneeded(Graph *g) {
 bool graph_prepare(Graph **g, const Rewriting *r) {
     if (!names_differ((*g)->s, r)) return false;
     for (size_t i = 0; i < r->nreplace; i++)
-        if (!replace(g, r->replace[i])) return false;
-    if ((r->keep && !keep(*g, r->keep, r->keep_at)) || !graph_harvest(*g, &r->harvest))
+        if (!replace_var(g, r->replace[i])) return false;
+    if ((r->keep && !keep_outputs(*g, r->keep, r->keep_at)) ||
+        !graph_harvest(*g, &r->harvest))
         return false;
     if (r->keep || r->nreplace || r->harvest.nreap || r->harvest.nplant)
         drop_unneeded(*g);
@@ -216,13 +218,13 @@ static bool try_limit(Graph *g, const Rewriting *r, uint32_t limit, bool *passes
     return ok;
 }
 
-typedef struct Found {
+typedef struct BisectFound {
     uint32_t number;
     Str *report;
-} Found;
+} BisectFound;
 
-static bool describe(void *ctx, const RewriteEvent *e) {
-    Found *f = ctx;
+static bool describe_replacement(void *ctx, const RewriteEvent *e) {
+    BisectFound *f = ctx;
     if (e->number != f->number) return true;
     Arena *a = arena_new(e->g->s);
     Printer *p = printer_new(e->g, PRINT_MATH, NULL, a);
@@ -256,11 +258,11 @@ bool graph_bisect(Graph *g, const Rewriting *r, Str *report) {
         else
             bad = mid;
     }
-    Found f = {bad, report};
+    BisectFound f = {bad, report};
     RewriteOptions how = r->how;
     RewriteResult result;
     how.limit = bad;
-    how.explain = describe;
+    how.explain = describe_replacement;
     how.ctx = &f;
     graph_free(rewrite_run(g, &how, &result));
     return fail(g->s, NOWHERE, E_VERDICT,

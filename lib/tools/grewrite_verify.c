@@ -3,13 +3,13 @@
 #include "tools/compare.h"
 #include "tools/random_inputs.h"
 
-typedef struct Pair {
+typedef struct MachinePair {
     Graph *before, *after;
     Plan *plan[2];
     Machine *m[2];
-} Pair;
+} MachinePair;
 
-static bool pair_open(Pair *p) {
+static bool machine_pair_open(MachinePair *p) {
     PlanOptions plain = {.no_fuse = true, .no_inplace = true, .no_reuse = true},
                 usual = {0};
     p->plan[0] = plan_new(p->before, &plain);
@@ -19,7 +19,7 @@ static bool pair_open(Pair *p) {
     return p->plan[1] != NULL;
 }
 
-static void pair_close(Pair *p) {
+static void machine_pair_close(MachinePair *p) {
     for (int i = 0; i < 2; i++) {
         vm_free(p->m[i]);
         plan_free(p->plan[i]);
@@ -30,31 +30,32 @@ static void pair_close(Pair *p) {
 
 /* The variable of the rewritten graph says how it is compared: what was done may allow
  * for more. */
-static bool same(Pair *p, const char *kind, const char *name, Var v, const Value *a,
-                 const Value *b, uint64_t seed) {
+static bool same_after_rewrite(MachinePair *p, const char *kind, const char *name,
+                               Var v, const Value *a, const Value *b, uint64_t seed) {
     Session *s = p->before->s;
     const Approx *own = graph_approx(p->after, v);
     int64_t where;
-    if (values_agree(s, a, b, own ? *own : APPROX_DEFAULT, &where)) return true;
+    if (compare_values(s, a, b, own ? *own : APPROX_DEFAULT, &where)) return true;
     fail(s, NOWHERE, E_VERDICT, "%s %s differs after rewriting (random run %llu)", kind,
          name, (unsigned long long)seed);
-    note_difference(s, a, "before", b, "after", where);
+    compare_note(s, a, "before", b, "after", where);
     return note(s, NOWHERE, "--bisect finds the replacement, --explain lists them");
 }
 
-static bool compare(Pair *p, uint64_t seed) {
+static bool compare_results(MachinePair *p, uint64_t seed) {
     Graph *g = p->before, *h = p->after;
     for (size_t i = 0; i < g->outputs.n; i++)
-        if (!same(p, "output", sym_text(g->s, g->outputs.p[i].label),
-                  h->outputs.p[i].var, vm_output(p->m[0], i), vm_output(p->m[1], i),
-                  seed))
+        if (!same_after_rewrite(p, "output", sym_text(g->s, g->outputs.p[i].label),
+                                h->outputs.p[i].var, vm_output(p->m[0], i),
+                                vm_output(p->m[1], i), seed))
             return false;
     for (size_t i = 0; i < g->shared.n; i++) {
         const Value *a = vm_shared(p->m[0], i), *b = vm_shared(p->m[1], i);
         if (!a || !b) return false;
         Var new = graph_update(h, h->shared.p[i]);
-        if (!same(p, "shared variable", sym_text(g->s, var_name(g, g->shared.p[i])),
-                  new == VAR_NONE ? h->shared.p[i] : new, a, b, seed))
+        if (!same_after_rewrite(p, "shared variable",
+                                sym_text(g->s, var_name(g, g->shared.p[i])),
+                                new == VAR_NONE ? h->shared.p[i] : new, a, b, seed))
             return false;
     }
     return true;
@@ -68,7 +69,7 @@ static bool at_limit(Session *s, size_t mark) {
 
 /* One point. A run that fails before rewriting says nothing; one that fails only after
  * is a mismatch. */
-static bool trial(Pair *p, const Values *given, uint64_t seed, size_t *ran) {
+static bool run_trial(MachinePair *p, const Values *given, uint64_t seed, size_t *ran) {
     Session *s = p->before->s;
     Trial t;
     size_t mark = diag_count(s);
@@ -81,20 +82,20 @@ static bool trial(Pair *p, const Values *given, uint64_t seed, size_t *ran) {
     else if (!trial_feed(&t, p->m[1]) || !vm_run(p->m[1]))
         ok = note(s, NOWHERE, "this happens only after rewriting");
     else
-        ok = compare(p, seed);
+        ok = compare_results(p, seed);
     *ran += first;
     trial_free(&t);
     return ok;
 }
 
 bool graph_verify(Graph *before, Graph *after, const Values *given, uint64_t runs) {
-    Pair p = {.before = before, .after = after};
+    MachinePair p = {.before = before, .after = after};
     size_t ran = 0;
     bool ok = true;
     for (uint64_t i = 0; ok && i < runs;
          i++) { /* fresh machines: updates of one run don't reach the next */
-        ok = pair_open(&p) && trial(&p, given, i, &ran);
-        pair_close(&p);
+        ok = machine_pair_open(&p) && run_trial(&p, given, i, &ran);
+        machine_pair_close(&p);
     }
     if (ok && runs && !ran) {
         fail(before->s, NOWHERE, E_VALUE, "none of the %llu random runs was possible",

@@ -52,7 +52,7 @@ static bool count_calls(GraphRun *r) {
 }
 
 /* The order of an epoch: permutation number `epoch` of the seed's stream. */
-static void shuffle(GraphRun *r, int64_t epoch) {
+static void shuffle_epoch(GraphRun *r, int64_t epoch) {
     if (r->spec->series.shuffle < 0) return;
     if (!r->order) r->order = mem_alloc(r->s, sizeof *r->order * (size_t)r->rows);
     Rng state = rng_seed((uint64_t)r->spec->series.shuffle);
@@ -62,7 +62,7 @@ static void shuffle(GraphRun *r, int64_t epoch) {
 
 /* Rows [from, from + n) in the epoch's order: a view when they stand together, else
  * gathered into kept storage. */
-static bool take_rows(GraphRun *r, size_t i, int64_t from, int64_t n) {
+static bool feed_input_rows(GraphRun *r, size_t i, int64_t from, int64_t n) {
     const Tensor *all = &r->feed[i].value.t;
     Tensor *row = &r->row[i], part = *all;
     part.shape[0] = n;
@@ -97,14 +97,14 @@ static bool feed_rows(GraphRun *r, int64_t call) {
     int64_t size = r->spec->series.batch ? r->spec->series.batch : 1,
             k = call % r->per_epoch;
     int64_t from = k * size, n = from + size > r->rows ? r->rows - from : size;
-    if (k == 0) shuffle(r, call / r->per_epoch);
+    if (k == 0) shuffle_epoch(r, call / r->per_epoch);
     for (size_t i = 0; i < r->g->inputs.n; i++)
-        if (r->feed[i].each && !take_rows(r, i, from, n)) return false;
+        if (r->feed[i].each && !feed_input_rows(r, i, from, n)) return false;
     return true;
 }
 
 /* Which of many calls failed. */
-static void note_call(GraphRun *r, int64_t call) {
+static void note_failed_call(GraphRun *r, int64_t call) {
     if (r->calls == 1) return;
     if (r->rows < 0)
         note(r->s, NOWHERE, "in step %lld of %lld", (long long)call + 1,
@@ -116,16 +116,17 @@ static void note_call(GraphRun *r, int64_t call) {
              (long long)(call / r->per_epoch) + 1);
 }
 
-bool run_series(GraphRun *r) {
+bool grun_series(GraphRun *r) {
     int64_t every = r->spec->series.every;
     if (!count_calls(r)) return false;
     r->collect = r->rows >= 0 && r->g->updates.n == 0;
     for (int64_t call = 0; call < r->calls; call++) {
         bool last = call + 1 == r->calls;
         if (!feed_rows(r, call)) return false;
-        if (!run_call(r)) return note_call(r, call), run_hint(r);
-        if (r->collect && !results_collect(r)) return false;
-        if ((last || (every && (call + 1) % every == 0)) && !results_report(r, call))
+        if (!grun_call(r)) return note_failed_call(r, call), grun_hint(r);
+        if (r->collect && !grun_collect_results(r)) return false;
+        if ((last || (every && (call + 1) % every == 0)) &&
+            !grun_report_results(r, call))
             return false;
         if (r->spec->progress && !r->spec->progress(r->spec->ctx, call + 1, r->calls))
             return false;

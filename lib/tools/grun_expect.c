@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The variable's own comparison, and what the command line says of it. */
-static Approx comparison(const GraphRun *r, Var v) {
+static Approx comparison_of(const GraphRun *r, Var v) {
     const Approx *own = graph_approx(r->g, v);
     Approx how = own ? *own : APPROX_DEFAULT;
     if (r->spec->rtol >= 0) how.rtol = r->spec->rtol;
@@ -13,9 +13,9 @@ static Approx comparison(const GraphRun *r, Var v) {
     return how;
 }
 
-static bool expectation(GraphRun *r, Span text) {
+static bool check_expectation(GraphRun *r, Span text) {
     Span name, value;
-    if (!label_split(r->s, text, &name, &value))
+    if (!value_split_label(r->s, text, &name, &value))
         return fail(r->s, text, E_USAGE, "--expect takes NAME=VALUE");
     const char *p = arena_str(r->a, source_get(r->s, name.source)->text + name.begin,
                               name.end - name.begin);
@@ -25,7 +25,7 @@ static bool expectation(GraphRun *r, Span text) {
         i++;
     if (i == r->g->outputs.n) {
         Var v;
-        return find_var(r->g, p, strlen(p), name, &v) &&
+        return names_find_var(r->g, p, strlen(p), name, &v) &&
                fail(r->s, name, E_UNKNOWN, "%s is no output of the graph", p);
     }
     const Value *got = vm_output(r->m, i);
@@ -35,20 +35,20 @@ static bool expectation(GraphRun *r, Span text) {
     if (!value_compile(r->s, value, loose, (Filter){.allow_downcast = 1}, p, &want))
         return false;
     int64_t where;
-    bool same = values_agree(r->s, got, &want, comparison(r, v), &where);
+    bool same = compare_values(r->s, got, &want, comparison_of(r, v), &where);
     if (!same) {
         fail(r->s, text, E_VERDICT, "%s is not as expected", p);
-        note_difference(r->s, got, "got", &want, "expected", where);
+        compare_note(r->s, got, "got", &want, "expected", where);
     }
     value_unref(&want);
     return same;
 }
 
-bool check_expectations(GraphRun *r) {
+bool grun_check_expected(GraphRun *r) {
     bool ok = true;
     for (size_t i = 0; i < r->spec->nexpect; i++) {
         size_t before = diag_count(r->s);
-        if (expectation(r, r->spec->expect[i])) continue;
+        if (check_expectation(r, r->spec->expect[i])) continue;
         ok = false;
         if (diag_get(r->s, before)->code != E_VERDICT)
             return false; /* say all that differ, but one usage error */

@@ -20,7 +20,7 @@ static bool unknown_input(GraphRun *r, Span name, const char *text) {
 
 /* The type that a VALUE is compiled for: rows that are walked have one axis more, or a
  * longer first one. */
-static const Type *receiver(GraphRun *r, size_t i) {
+static const Type *feed_type(GraphRun *r, size_t i) {
     const Type *t = var_type(r->g, r->g->inputs.p[i]);
     Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
     if (!r->feed[i].each || t->kind != TYPE_TENSOR) return t;
@@ -31,10 +31,10 @@ static const Type *receiver(GraphRun *r, size_t i) {
     return type_tensor(r->s, t->dtype, n, dim);
 }
 
-static bool one(GraphRun *r, Span text) {
+static bool feed_one_value(GraphRun *r, Span text) {
     Span name, value;
     Graph *g = r->g;
-    value_split(r->s, text, &name, &value);
+    value_split_name(r->s, text, &name, &value);
     const char *p = arena_str(r->a, source_get(r->s, name.source)->text + name.begin,
                               name.end - name.begin);
     Sym y = sym_find(r->s, p, strlen(p));
@@ -42,7 +42,7 @@ static bool one(GraphRun *r, Span text) {
         if (var_leafrec(g, g->inputs.p[i])->name != y) continue;
         if (r->feed[i].given) return fail(r->s, name, E_USAGE, "%s is given twice", p);
         r->feed[i].given = true;
-        return value_compile(r->s, value, receiver(r, i), r->spec->filter, p,
+        return value_compile(r->s, value, feed_type(r, i), r->spec->filter, p,
                              &r->feed[i].value);
     }
     for (size_t i = 0; y && i < g->shared.n; i++) {
@@ -61,7 +61,7 @@ static bool mark_each(GraphRun *r) {
     if (!r->spec->series.each) return true;
     size_t n;
     Var *v;
-    if (!find_vars(r->g, r->a, r->spec->series.each_at, &n, &v)) return false;
+    if (!names_find_vars(r->g, r->a, r->spec->series.each_at, &n, &v)) return false;
     for (size_t k = 0; k < n; k++) {
         size_t i = 0;
         while (i < r->g->inputs.n && r->g->inputs.p[i] != v[k])
@@ -121,14 +121,14 @@ static bool all_given(GraphRun *r) {
     return missing == 0;
 }
 
-bool run_given(GraphRun *r) {
+bool grun_given(GraphRun *r) {
     for (size_t i = 0; i < r->spec->values.n; i++)
-        if (!one(r, r->spec->values.text[i])) return false;
+        if (!feed_one_value(r, r->spec->values.text[i])) return false;
     return true;
 }
 
-bool run_values(GraphRun *r) {
-    if (!mark_each(r) || !run_given(r) || !seed_inputs(r) || !all_given(r))
+bool grun_values(GraphRun *r) {
+    if (!mark_each(r) || !grun_given(r) || !seed_inputs(r) || !all_given(r))
         return false;
     for (size_t i = 0; i < r->g->inputs.n; i++)
         if (r->feed[i].given && !r->feed[i].each &&

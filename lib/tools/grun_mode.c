@@ -18,7 +18,7 @@ static const ModeRow rows[] = {
 };
 
 /* False: the graph is to be run as it is. */
-static bool query(const Graph *g, const RunSpec *spec, Arena *a, RewriteQuery *q) {
+static bool mode_query(const Graph *g, const RunSpec *spec, Arena *a, RewriteQuery *q) {
     const ModeRow *row = &rows[spec->mode];
     *q = spec->rewrites;
     bool more = q->nrules || q->ninclude || q->nexclude;
@@ -35,16 +35,16 @@ Graph *graph_ready(Graph *g, const RunSpec *spec) {
     RewriteOptions how = {0};
     RewriteResult what;
     Arena *a = arena_new(g->s);
-    Graph *ready = query(g, spec, a, &how.query) ? rewrite_run(g, &how, &what) : g;
+    Graph *ready = mode_query(g, spec, a, &how.query) ? rewrite_run(g, &how, &what) : g;
     arena_free(a);
     return ready;
 }
 
 /* ---- DEBUG ---- */
-bool run_check(GraphRun *r) {
+bool grun_check(GraphRun *r) {
     CheckOptions o = {.sloppy = r->spec->sloppy,
                       .allow_nonfinite = r->spec->allow_nonfinite};
-    query(r->g, r->spec, r->a, &o.query);
+    mode_query(r->g, r->spec, r->a, &o.query);
     r->check = check_new(r->g, &o);
     r->ready = r->check ? check_ready(r->check) : NULL;
     return r->ready != NULL;
@@ -75,7 +75,7 @@ static bool exempt_names(GraphRun *r) {
         Var v;
         name[i] = sym(r->s, part[i]);
         if (!in_function(r->g, name[i]) &&
-            !find_var(r->g, part[i], strlen(part[i]), r->spec->unguarded_at, &v))
+            !names_find_var(r->g, part[i], strlen(part[i]), r->spec->unguarded_at, &v))
             return false;
     }
     r->guard.exempt = name;
@@ -111,7 +111,7 @@ static bool guard_options(GraphRun *r) {
 }
 
 /* ---- watching ---- */
-bool run_watch(GraphRun *r) {
+bool grun_watch(GraphRun *r) {
     if (!debug_options(r) || !guard_options(r)) return false;
     VmHooks h = {0};
     if (r->spec->mode == RUN_NAN_GUARD) h = guard_hooks(&r->guard);
@@ -122,7 +122,7 @@ bool run_watch(GraphRun *r) {
 }
 
 /* By the kind of error and where the Apply came from. */
-bool run_hint(GraphRun *r) {
+bool grun_hint(GraphRun *r) {
     const Diag *d = diag_first_error(r->s);
     const char *rule = vm_blamed(r->m);
     RunMode mode = r->spec->mode;
@@ -146,7 +146,7 @@ bool run_hint(GraphRun *r) {
                     : ", --mode DEBUG checks each op and rewrite");
 }
 
-bool run_call(GraphRun *r) {
+bool grun_call(GraphRun *r) {
     if (r->check && !check_begin(r->check, r->m)) return false;
     if (!vm_run(r->m)) return false;
     if (r->check) return check_end(r->check, r->m);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool to_file(const GraphRun *r, size_t output) {
+static bool goes_to_file(const GraphRun *r, size_t output) {
     for (size_t i = 0; i < r->spec->nresult; i++)
         if (r->result[i].output == output) return true;
     return false;
@@ -16,7 +16,7 @@ static bool find_output(GraphRun *r, Span name, const char *p, size_t *output) {
         if (strcmp(sym_text(r->s, r->g->outputs.p[i].label), p) == 0)
             return *output = i, true;
     Var v;
-    if (!find_var(r->g, p, strlen(p), name, &v)) return false;
+    if (!names_find_var(r->g, p, strlen(p), name, &v)) return false;
     fail(r->s, name, E_UNKNOWN, "%s is no output of the graph", p);
     return note(r->s, NOWHERE, "gload --outputs makes it one");
 }
@@ -24,11 +24,11 @@ static bool find_output(GraphRun *r, Span name, const char *p, size_t *output) {
 static bool check_format(GraphRun *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->g->outputs.n; i++)
-        n += !to_file(r, i);
+        n += !goes_to_file(r, i);
     for (size_t i = 0; i < r->g->outputs.n && r->spec->format == RESULT_NPY; i++) {
         const Output *out = &r->g->outputs.p[i];
         const Type *t = var_type(r->g, out->var);
-        if (to_file(r, i) || t->kind == TYPE_TENSOR) continue;
+        if (goes_to_file(r, i) || t->kind == TYPE_TENSOR) continue;
         fail(r->s, NOWHERE, E_USAGE, "npy holds arrays, and %s is %s",
              sym_text(r->s, out->label), type_str(r->s, t));
         return note(r->s, NOWHERE, "use -O text or -O json");
@@ -48,15 +48,15 @@ static bool check_paths(GraphRun *r) {
         size_t n = 0;
         for (size_t k = 0; k < r->spec->nresult; k++)
             n += strcmp(r->result[k].path, r->result[i].path) == 0;
-        if (!values_path_ok(r->s, r->result[i].path, n)) return false;
+        if (!values_check_path(r->s, r->result[i].path, n)) return false;
     }
     return true;
 }
 
-bool results_open(GraphRun *r) {
+bool grun_open_results(GraphRun *r) {
     for (size_t i = 0; i < r->spec->nresult; i++) {
         Span name, file, at = r->spec->result[i];
-        if (!label_split(r->s, at, &name, &file) || file.begin == file.end)
+        if (!value_split_label(r->s, at, &name, &file) || file.begin == file.end)
             return fail(r->s, at, E_USAGE, "-r takes NAME=FILE");
         const char *text = source_get(r->s, at.source)->text;
         const char *p = arena_str(r->a, text + name.begin, name.end - name.begin);
@@ -70,7 +70,7 @@ bool results_open(GraphRun *r) {
 /* ---- collecting rows ---- */
 /* Room for all calls: rows in front when single rows are walked, else the first axis
  * grows by each batch. */
-static bool make_room(GraphRun *r, Result *x, const Tensor *t) {
+static bool allocate_collected(GraphRun *r, Result *x, const Tensor *t) {
     int64_t shape[MAX_NDIM + 1];
     bool batches = r->spec->series.batch != 0 && t->ndim > 0;
     int ndim = batches ? t->ndim : t->ndim + 1;
@@ -88,7 +88,7 @@ static bool collect_one(GraphRun *r, Result *x) {
     if (v->kind != TYPE_TENSOR)
         return fail(r->s, NOWHERE, E_USAGE, "only arrays are appended, and %s is none",
                     sym_text(r->s, x->label));
-    if (!x->all.data && !make_room(r, x, t)) return false;
+    if (!x->all.data && !allocate_collected(r, x, t)) return false;
     Tensor part = x->all;
     int lead = r->spec->series.batch && t->ndim ? 0 : 1;
     bool fits = part.ndim == t->ndim + lead &&
@@ -106,19 +106,19 @@ static bool collect_one(GraphRun *r, Result *x) {
     return true;
 }
 
-bool results_collect(GraphRun *r) {
+bool grun_collect_results(GraphRun *r) {
     for (size_t i = 0; i < r->spec->nresult; i++)
         if (!collect_one(r, &r->result[i])) return false;
     return true;
 }
 
-void results_free(GraphRun *r) {
+void grun_free_results(GraphRun *r) {
     for (size_t i = 0; i < r->spec->nresult; i++)
         tensor_unref(&r->result[i].all);
 }
 
 /* Results that name the same file go into it together. */
-bool results_write(GraphRun *r) {
+bool grun_write_results(GraphRun *r) {
     NamedValue *part = NEW_N(r->a, r->spec->nresult, NamedValue);
     Value *all = NEW_N(r->a, r->spec->nresult, Value);
     for (size_t i = 0; i < r->spec->nresult; i++) {
@@ -140,7 +140,7 @@ bool results_write(GraphRun *r) {
 }
 
 /* ---- printing ---- */
-static bool put(GraphRun *r, Str *text) {
+static bool put_result_text(GraphRun *r, Str *text) {
     bool ok = writer_add(r->out, str_text(text), text->n);
     str_free(text);
     return ok;
@@ -150,7 +150,7 @@ static void tsv_row(GraphRun *r, int64_t call, Str *out) {
     if (!r->header) {
         if (r->spec->series.every) str_puts(out, "call\t");
         for (size_t i = 0, n = 0; i < r->g->outputs.n; i++)
-            if (!to_file(r, i))
+            if (!goes_to_file(r, i))
                 str_printf(out, "%s%s", n++ ? "\t" : "",
                            sym_text(r->s, r->g->outputs.p[i].label));
         str_putc(out, '\n');
@@ -158,7 +158,7 @@ static void tsv_row(GraphRun *r, int64_t call, Str *out) {
     }
     if (r->spec->series.every) str_printf(out, "%lld\t", (long long)call + 1);
     for (size_t i = 0, n = 0; i < r->g->outputs.n; i++) {
-        if (to_file(r, i)) continue;
+        if (goes_to_file(r, i)) continue;
         if (n++) str_putc(out, '\t');
         value_text(r->s, vm_output(r->m, i), -1, out);
     }
@@ -167,7 +167,7 @@ static void tsv_row(GraphRun *r, int64_t call, Str *out) {
 
 static void text_lines(GraphRun *r, Str *out) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
-        if (to_file(r, i)) continue;
+        if (goes_to_file(r, i)) continue;
         const char *label = sym_text(r->s, r->g->outputs.p[i].label);
         const Value *v = vm_output(r->m, i);
         bool rows = v->kind == TYPE_TENSOR && v->t.ndim > 1;
@@ -179,9 +179,10 @@ static void text_lines(GraphRun *r, Str *out) {
 }
 
 /* Those that are printed have a text. */
-static bool have_text(GraphRun *r) {
+static bool outputs_have_text(GraphRun *r) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
-        if (to_file(r, i) || value_readable(r->s, vm_output(r->m, i), false)) continue;
+        if (goes_to_file(r, i) || value_readable(r->s, vm_output(r->m, i), false))
+            continue;
         return note(r->s, NOWHERE,
                     "it is the output %s; gload --outputs chooses other outputs",
                     sym_text(r->s, r->g->outputs.p[i].label));
@@ -189,9 +190,9 @@ static bool have_text(GraphRun *r) {
     return true;
 }
 
-bool results_report(GraphRun *r, int64_t call) {
+bool grun_report_results(GraphRun *r, int64_t call) {
     Str text = STR(r->s);
-    if (!have_text(r)) return false;
+    if (!outputs_have_text(r)) return false;
     if (!r->out) {
         r->out = writer_open(r->s, r->spec->output ? r->spec->output : "-");
         if (!r->out) return false;
@@ -205,7 +206,7 @@ bool results_report(GraphRun *r, int64_t call) {
         break;
     case RESULT_JSON:
         for (size_t i = 0; i < r->g->outputs.n; i++) {
-            if (to_file(r, i)) continue;
+            if (goes_to_file(r, i)) continue;
             value_json(r->s, sym_text(r->s, r->g->outputs.p[i].label),
                        vm_output(r->m, i), &text);
             str_putc(&text, '\n');
@@ -213,8 +214,9 @@ bool results_report(GraphRun *r, int64_t call) {
         break;
     case RESULT_NPY:
         for (size_t i = 0; i < r->g->outputs.n; i++)
-            if (!to_file(r, i)) return npy_write(r->s, r->out, &vm_output(r->m, i)->t);
+            if (!goes_to_file(r, i))
+                return npy_write(r->s, r->out, &vm_output(r->m, i)->t);
         break;
     }
-    return put(r, &text);
+    return put_result_text(r, &text);
 }

@@ -4,7 +4,7 @@
 #include "tools/run_impl.h"
 #include "value/class.h"
 
-bool run_dims(GraphRun *r) {
+bool grun_bind_dims(GraphRun *r) {
     for (size_t i = 0; i < r->spec->ndim; i++) {
         Sym name;
         int64_t n;
@@ -29,20 +29,20 @@ static bool keep_shared(GraphRun *r) {
     return true;
 }
 
-static bool finish(GraphRun *r) {
-    if (!check_expectations(r) || !results_write(r)) return false;
+static bool finish_run(GraphRun *r) {
+    if (!grun_check_expected(r) || !grun_write_results(r)) return false;
     Writer *out = r->out;
     r->out = NULL; /* committing frees it, also when that fails */
     return !out || writer_commit(out);
 }
 
-bool run_ready(GraphRun *r) {
-    if (r->spec->mode == RUN_DEBUG) return run_check(r);
+bool grun_ready(GraphRun *r) {
+    if (r->spec->mode == RUN_DEBUG) return grun_check(r);
     r->ready = graph_ready(r->g, r->spec);
     return r->ready != NULL;
 }
 
-bool run_plan(GraphRun *r) {
+bool grun_plan(GraphRun *r) {
     r->how = (PlanOptions){.no_reuse = r->spec->no_gc,
                            .no_fuse = r->spec->mode == RUN_NAN_GUARD,
                            .debugging = r->spec->mode == RUN_DEBUG,
@@ -69,29 +69,30 @@ static bool outputs_have_values(GraphRun *r) {
     return true;
 }
 
-static bool go(GraphRun *r) {
-    if (!outputs_have_values(r) || !run_ready(r) || !run_plan(r)) return false;
-    if (!run_values(r) || !run_dims(r) || !run_watch(r) || !results_open(r))
+static bool run_to_end(GraphRun *r) {
+    if (!outputs_have_values(r) || !grun_ready(r) || !grun_plan(r)) return false;
+    if (!grun_values(r) || !grun_bind_dims(r) || !grun_watch(r) ||
+        !grun_open_results(r))
         return false;
-    session_doing(r->s, "running the graph");
-    if (!run_series(r)) return false;
-    session_doing(r->s, "writing results");
-    bool ok = finish(r);
-    session_doing(r->s, NULL);
+    session_set_doing(r->s, "running the graph");
+    if (!grun_series(r)) return false;
+    session_set_doing(r->s, "writing results");
+    bool ok = finish_run(r);
+    session_set_doing(r->s, NULL);
     return keep_shared(r) && ok;
 }
 
-void run_begin(GraphRun *r, Graph *g, const RunSpec *spec) {
+void grun_begin(GraphRun *r, Graph *g, const RunSpec *spec) {
     *r = (GraphRun){.g = g, .s = g->s, .a = arena_new(g->s), .spec = spec};
     r->feed = NEW_N(r->a, g->inputs.n, Feed);
     r->row = NEW_N(r->a, g->inputs.n, Tensor);
     r->result = NEW_N(r->a, spec->nresult, Result);
 }
 
-void run_end(GraphRun *r) {
+void grun_end(GraphRun *r) {
     if (r->out) writer_abort(r->out);
     monitor_end(&r->monitor);
-    results_free(r);
+    grun_free_results(r);
     vm_free(r->m);
     plan_free(r->plan);
     if (r->ready != r->g && !r->check) graph_free(r->ready);
@@ -106,8 +107,8 @@ void run_end(GraphRun *r) {
 
 bool graph_run(Graph *g, const RunSpec *spec) {
     GraphRun r;
-    run_begin(&r, g, spec);
-    bool ok = go(&r);
-    run_end(&r);
+    grun_begin(&r, g, spec);
+    bool ok = run_to_end(&r);
+    grun_end(&r);
     return ok;
 }

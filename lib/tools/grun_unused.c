@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A dim that is needed may be told by any input that has it. */
-static bool tells_dim(const Graph *g, const uint8_t *live, const Type *t) {
+static bool determines_dim(const Graph *g, const uint8_t *live, const Type *t) {
     for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++) {
         if (!dim_is_named(t->dim[i])) continue;
         Var d = graph_find(g, dim_sym(t->dim[i]));
@@ -22,7 +22,7 @@ bool graph_unused_inputs(Graph *g, UnusedInput how) {
     uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT);
     for (size_t i = 0; i < g->inputs.n; i++) {
         Var v = g->inputs.p[i];
-        if (live[v] || tells_dim(g, live, var_type(g, v))) continue;
+        if (live[v] || determines_dim(g, live, var_type(g, v))) continue;
         str_printf(&list, "%s%s: %s", n++ ? ", " : "", sym_text(g->s, var_name(g, v)),
                    type_str(g->s, var_type(g, v)));
     }

@@ -11,11 +11,11 @@ typedef struct Plant {
     Var var;        /* of an input once it was made */
 } Plant;
 typedef Vec(Sym) Names;
-typedef struct Choice {
+typedef struct ReapChoice {
     Sym tag, path; /* path 0: the whole tag; tag 0: any */
-} Choice;
-typedef Vec(Choice) Choices;
-typedef struct Wanted {
+} ReapChoice;
+typedef Vec(ReapChoice) Choices;
+typedef struct HarvestPlan {
     Graph *g;
     const Harvesting *how;
     Filter filter;
@@ -23,7 +23,7 @@ typedef struct Wanted {
     Vec(Plant) plant;
     Choices reap, allow, block;
     Vec(uint32_t) number; /* of the tag's plants */
-} Wanted;
+} HarvestPlan;
 
 /* ---- values ---- */
 static bool is_sown_as(const Graph *g, Var v, Sym name) {
@@ -33,7 +33,7 @@ static bool is_sown_as(const Graph *g, Var v, Sym name) {
 }
 
 /* SCOPE_NAME, or TAG_NAME where there is no scope. */
-static Sym longer_name(const Wanted *w, const Plant *p, Sym name) {
+static Sym longer_name(const HarvestPlan *w, const Plant *p, Sym name) {
     Session *s = w->g->s;
     Str text = STR(s);
     if (name == p->path) str_printf(&text, "%s/", sym_text(s, p->tag));
@@ -46,7 +46,7 @@ static Sym longer_name(const Wanted *w, const Plant *p, Sym name) {
 }
 
 /* The variable that is sown gives its name to the input that takes its place. */
-static Sym input_name(Wanted *w, const Plant *p) {
+static Sym plant_input_name(HarvestPlan *w, const Plant *p) {
     Graph *g = w->g;
     Session *s = g->s;
     const char *path = sym_text(s, p->path), *slash = strrchr(path, '/');
@@ -54,17 +54,17 @@ static Sym input_name(Wanted *w, const Plant *p) {
     Var v = graph_find(g, name);
     for (size_t i = 0; i < w->plant.n; i++)
         if (slash && w->plant.p[i].path != p->path &&
-            path_ends_with(sym_text(s, w->plant.p[i].path), slash + 1))
+            harvest_path_ends_with(sym_text(s, w->plant.p[i].path), slash + 1))
             return longer_name(w, p, name);
     if (v == VAR_NONE) return name;
     if (is_sown_as(g, v, name)) return graph_unname(g, name), name;
     return longer_name(w, p, name);
 }
 
-static Var new_input(Wanted *w, Plant *p, const Type *t) {
+static Var make_plant_input(HarvestPlan *w, Plant *p, const Type *t) {
     Session *s = w->g->s;
     if (p->var != VAR_NONE) return p->var;
-    Sym name = input_name(w, p);
+    Sym name = plant_input_name(w, p);
     if (graph_find(w->g, name) != VAR_NONE || graph_has_dim(w->g, name)) {
         fail(s, p->at, E_DUPLICATE,
              "there is a variable or dim %s already: rename it, or give "
@@ -75,7 +75,7 @@ static Var new_input(Wanted *w, Plant *p, const Type *t) {
     return p->var = graph_input(w->g, name, t);
 }
 
-static Var constant(Wanted *w, const Plant *p, const Type *t) {
+static Var plant_constant(HarvestPlan *w, const Plant *p, const Type *t) {
     Session *s = w->g->s;
     Value v;
     if (!value_compile(s, p->value, t, w->filter, sym_text(s, p->path), &v))
@@ -86,20 +86,20 @@ static Var constant(Wanted *w, const Plant *p, const Type *t) {
     return c;
 }
 
-static Var planted(void *ctx, size_t k, Builder *b, const Type *t) {
-    Wanted *w = ctx;
+static Var plant_value(void *ctx, size_t k, Builder *b, const Type *t) {
+    HarvestPlan *w = ctx;
     Plant *p = &w->plant.p[w->number.p[k]];
     (void)b;
-    return p->value.source ? constant(w, p, t) : new_input(w, p, t);
+    return p->value.source ? plant_constant(w, p, t) : make_plant_input(w, p, t);
 }
 
 /* ---- one harvest a tag ---- */
-static bool read_plants(Wanted *w) {
+static bool read_plants(HarvestPlan *w) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->how->nplant; i++) {
         Plant p = {.at = w->how->plant[i], .var = VAR_NONE};
         Span label = p.at;
-        label_split(s, p.at, &label, &p.value);
+        value_split_label(s, p.at, &label, &p.value);
         if (!sown_resolve(&w->names, label, &p.tag, &p.path)) return false;
         if (!p.path)
             return fail(s, label, E_USAGE, "--plant takes TAG/NAME or TAG/NAME=VALUE");
@@ -115,12 +115,12 @@ static bool read_plants(Wanted *w) {
 }
 
 /* --reap TAG, TAG/NAME or NAME; a name chooses what of its tag is reaped. */
-static bool read_reaps(Wanted *w) {
+static bool read_reaps(HarvestPlan *w) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->how->nreap; i++) {
         Span rest = w->how->reap[i], part;
         while (span_next_part(s, &rest, &part)) {
-            Choice c;
+            ReapChoice c;
             if (!sown_resolve(&w->names, part, &c.tag, &c.path)) return false;
             if (c.path && !sown_is_known(&w->names, c.tag, c.path))
                 return sown_fail(&w->names, part, sym_text(s, c.path));
@@ -131,13 +131,13 @@ static bool read_reaps(Wanted *w) {
 }
 
 /* --allow and --block: NAME, SCOPE, SCOPE/NAME of any tag, or TAG/ before them. */
-static bool read_list(Wanted *w, size_t n, const Span *list, Choices *to) {
+static bool read_path_list(HarvestPlan *w, size_t n, const Span *list, Choices *to) {
     Session *s = w->g->s;
     for (size_t i = 0; i < n; i++) {
         Span rest = list[i], part;
         while (span_next_part(s, &rest, &part)) {
-            Choice c = {0, sym_n(s, source_get(s, part.source)->text + part.begin,
-                                 part.end - part.begin)};
+            ReapChoice c = {0, sym_n(s, source_get(s, part.source)->text + part.begin,
+                                     part.end - part.begin)};
             if (!sown_is_mentioned(&w->names, 0, c.path)) {
                 if (!sown_resolve(&w->names, part, &c.tag, &c.path)) return false;
                 if (!c.path)
@@ -154,17 +154,17 @@ static bool read_list(Wanted *w, size_t n, const Span *list, Choices *to) {
     return true;
 }
 
-static void add_names(Wanted *w, Sym tag, const Choices *list, Names *to) {
+static void add_names(HarvestPlan *w, Sym tag, const Choices *list, Names *to) {
     for (size_t i = 0; i < list->n; i++)
         if (!list->p[i].tag || list->p[i].tag == tag)
             vec_push(w->g->s, to, list->p[i].path);
 }
 
 /* What of the tag is reaped: all when it is named as a whole. */
-static bool choose(Wanted *w, Sym tag, Names *allow) {
+static bool choose_reaped(HarvestPlan *w, Sym tag, Names *allow) {
     bool any = false, all = false;
     for (size_t i = 0; i < w->reap.n; i++) {
-        const Choice *c = &w->reap.p[i];
+        const ReapChoice *c = &w->reap.p[i];
         if (c->tag != tag) continue;
         any = true;
         all |= !c->path;
@@ -178,12 +178,12 @@ static bool choose(Wanted *w, Sym tag, Names *allow) {
 }
 
 /* Why what was to be planted was not. */
-static bool fail_unused(const Wanted *w, const Plant *p) {
+static bool fail_unused(const HarvestPlan *w, const Plant *p) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->names.list.n; i++) {
         const Sown *x = &w->names.list.p[i];
         if (x->tag != p->tag ||
-            !path_leads_to(sym_text(s, p->path), sym_text(s, x->name)))
+            !harvest_path_leads_to(sym_text(s, p->path), sym_text(s, x->name)))
             continue;
         if (x->name != p->path)
             return fail(s, p->at, E_UNKNOWN, "%s is a scope: did you mean %s?",
@@ -194,13 +194,13 @@ static bool fail_unused(const Wanted *w, const Plant *p) {
     return sown_fail(&w->names, p->at, sym_text(s, p->path));
 }
 
-static bool all_used(const Wanted *w, const bool *used) {
+static bool all_used(const HarvestPlan *w, const bool *used) {
     for (size_t k = 0; k < w->number.n; k++)
         if (!used[k]) return fail_unused(w, &w->plant.p[w->number.p[k]]);
     return true;
 }
 
-static bool harvest_tag(Wanted *w, Sym tag) {
+static bool harvest_tag(HarvestPlan *w, Sym tag) {
     Session *s = w->g->s;
     Names allow = {0}, block = {0}, plant = {0};
     w->number.n = 0;
@@ -209,14 +209,14 @@ static bool harvest_tag(Wanted *w, Sym tag) {
         vec_push(s, &w->number, i);
         vec_push(s, &plant, w->plant.p[i].path);
     }
-    bool reap = choose(w, tag, &allow);
+    bool reap = choose_reaped(w, tag, &allow);
     add_names(w, tag, &w->block, &block);
     bool *used = mem_zalloc(s, plant.n + 1, sizeof *used);
     HarvestSpec h = {.tag = tag,
                      .nplant = plant.n,
                      .plant = plant.p,
                      .used = used,
-                     .value = planted,
+                     .value = plant_value,
                      .ctx = w,
                      .nallow = allow.n,
                      .allow = allow.p,
@@ -232,7 +232,7 @@ static bool harvest_tag(Wanted *w, Sym tag) {
 }
 
 /* Each tag once, in the order in which they were named; ids change with each. */
-static bool harvest_all(Wanted *w) {
+static bool harvest_all(HarvestPlan *w) {
     Map done = MAP(w->g->s);
     bool ok = true;
     for (size_t i = 0; ok && i < w->reap.n + w->plant.n; i++) {
@@ -251,11 +251,11 @@ bool graph_harvest(Graph *g, const Harvesting *how) {
         return fail(g->s, how->nallow ? how->allow[0] : how->block[0], E_USAGE,
                     "--allow and --block choose what --reap and --plant take");
     }
-    Wanted w = {.g = g, .how = how, .filter = how->filter, .names = {.s = g->s}};
+    HarvestPlan w = {.g = g, .how = how, .filter = how->filter, .names = {.s = g->s}};
     harvest_list(g, &w.names.list);
     bool ok = read_plants(&w) && read_reaps(&w) &&
-              read_list(&w, how->nallow, how->allow, &w.allow) &&
-              read_list(&w, how->nblock, how->block, &w.block) && harvest_all(&w);
+              read_path_list(&w, how->nallow, how->allow, &w.allow) &&
+              read_path_list(&w, how->nblock, how->block, &w.block) && harvest_all(&w);
     vec_free(&w.names.list);
     vec_free(&w.plant);
     vec_free(&w.reap);

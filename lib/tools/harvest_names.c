@@ -2,19 +2,19 @@
 
 #include <string.h>
 
-static bool is_tag(const SownNames *n, Sym tag) {
+static bool is_sown_tag(const SownNames *n, Sym tag) {
     for (size_t i = 0; i < n->list.n; i++)
         if (n->list.p[i].tag == tag) return true;
     return false;
 }
 
-bool path_ends_with(const char *path, const char *names) {
+bool harvest_path_ends_with(const char *path, const char *names) {
     size_t n = strlen(path), m = strlen(names);
     return n > m && path[n - m - 1] == '/' && strcmp(path + n - m, names) == 0;
 }
 
 /* A tag or path that may have been meant; NULL: none is near. */
-static const char *nearest(const SownNames *n, const char *text) {
+static const char *nearest_sown_name(const SownNames *n, const char *text) {
     Session *s = n->s;
     Vec(const char *) of = {0};
     const char *near = NULL;
@@ -24,7 +24,7 @@ static const char *nearest(const SownNames *n, const char *text) {
         vec_push(s, &of, path);
         if (slash)
             vec_push(s, &of, sym_text(s, sym_n(s, path, (size_t)(slash - path))));
-        if (!near && path_ends_with(path, text)) near = path;
+        if (!near && harvest_path_ends_with(path, text)) near = path;
     }
     if (!near) near = str_nearest(s, text, of.p, of.n);
     vec_free(&of);
@@ -33,7 +33,7 @@ static const char *nearest(const SownNames *n, const char *text) {
 
 bool sown_fail(const SownNames *n, Span at, const char *text) {
     Session *s = n->s;
-    const char *near = nearest(n, text);
+    const char *near = nearest_sown_name(n, text);
     fail(s, at, E_UNKNOWN, "nothing is sown as %s%s%s%s", text,
          near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
     if (!n->list.n)
@@ -44,7 +44,7 @@ bool sown_fail(const SownNames *n, Span at, const char *text) {
     return false;
 }
 
-bool path_leads_to(const char *scope, const char *path) {
+bool harvest_path_leads_to(const char *scope, const char *path) {
     size_t n = strlen(scope);
     return strncmp(path, scope, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
@@ -54,7 +54,7 @@ static bool tag_of_name(const SownNames *n, Sym name, Span at, Sym *tag) {
     Session *s = n->s;
     *tag = 0;
     for (size_t i = 0; i < n->list.n; i++) {
-        if (!path_leads_to(sym_text(s, name), sym_text(s, n->list.p[i].name)) ||
+        if (!harvest_path_leads_to(sym_text(s, name), sym_text(s, n->list.p[i].name)) ||
             n->list.p[i].tag == *tag)
             continue;
         if (*tag)
@@ -75,7 +75,7 @@ bool sown_resolve(const SownNames *n, Span at, Sym *tag, Sym *path) {
     size_t len = slash ? (size_t)(slash - p) : size;
     *tag = sym_n(s, p, len);
     *path = 0;
-    if (is_tag(n, *tag)) {
+    if (is_sown_tag(n, *tag)) {
         if (slash) *path = sym_n(s, slash + 1, size - len - 1);
         return true;
     }
@@ -103,7 +103,7 @@ bool sown_is_known(const SownNames *n, Sym tag, Sym path) {
     Session *s = n->s;
     for (size_t i = 0; i < n->list.n; i++)
         if (n->list.p[i].tag == tag &&
-            path_leads_to(sym_text(s, path), sym_text(s, n->list.p[i].name)))
+            harvest_path_leads_to(sym_text(s, path), sym_text(s, n->list.p[i].name)))
             return true;
     return false;
 }
@@ -113,7 +113,7 @@ bool sown_is_mentioned(const SownNames *n, Sym tag, Sym path) {
         const Sown *x = &n->list.p[i];
         if (tag && x->tag != tag) continue;
         if (sown_is_known(n, x->tag, path) ||
-            path_ends_with(sym_text(n->s, x->name), sym_text(n->s, path)))
+            harvest_path_ends_with(sym_text(n->s, x->name), sym_text(n->s, path)))
             return true;
     }
     return false;

@@ -19,9 +19,9 @@ bool sown_is_known(const SownNames *n, Sym tag, Sym path);
 bool sown_is_mentioned(const SownNames *n, Sym tag, Sym path);
 
 /* Does the path end with these names, after others? */
-bool path_ends_with(const char *path, const char *names);
+bool harvest_path_ends_with(const char *path, const char *names);
 /* Is it the path, or a scope that it is in? */
-bool path_leads_to(const char *scope, const char *path);
+bool harvest_path_leads_to(const char *scope, const char *path);
 /* The parts of a comma list, one after the other; rest->begin moves on. */
 bool span_next_part(Session *s, Span *rest, Span *part);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool unknown(Graph *g, const char *word, Span at) {
+static bool fail_no_such_name(Graph *g, const char *word, Span at) {
     Session *s = g->s;
     Vec(const char *) names = {0};
     for (size_t i = 0; i < g->names.n; i++)
@@ -27,7 +27,7 @@ static bool unknown(Graph *g, const char *word, Span at) {
     return false;
 }
 
-static bool find_one(const Graph *g, const char *name, size_t n, Var *v) {
+static bool find_one_var(const Graph *g, const char *name, size_t n, Var *v) {
     Sym y = sym_find(g->s, name, n);
     *v = y ? graph_find(g, y) : VAR_NONE;
     if (*v == VAR_NONE && y) *v = graph_output(g, y);
@@ -35,7 +35,7 @@ static bool find_one(const Graph *g, const char *name, size_t n, Var *v) {
     return *v != VAR_NONE;
 }
 
-static bool is_below(Session *s, Sym path, const char *name, size_t n) {
+static bool is_leaf_below(Session *s, Sym path, const char *name, size_t n) {
     const char *text = sym_text(s, path);
     return strncmp(text, name, n) == 0 && text[n] == '/';
 }
@@ -44,11 +44,11 @@ static bool is_below(Session *s, Sym path, const char *name, size_t n) {
 static bool find_tree(const Graph *g, const char *name, size_t n, Outputs *out) {
     size_t before = out->n;
     for (size_t i = 0; i < g->trees.n; i++)
-        if (is_below(g->s, g->trees.p[i].name, name, n))
+        if (is_leaf_below(g->s, g->trees.p[i].name, name, n))
             vec_push(g->s, out, ((Output){g->trees.p[i].name, g->trees.p[i].var}));
     bool defined = out->n > before;
     for (size_t i = 0; i < g->outputs.n && !defined; i++)
-        if (is_below(g->s, g->outputs.p[i].label, name, n))
+        if (is_leaf_below(g->s, g->outputs.p[i].label, name, n))
             vec_push(g->s, out, g->outputs.p[i]);
     return out->n > before;
 }
@@ -64,24 +64,24 @@ static bool fail_tree(Graph *g, const char *word, Span at) {
     return tree;
 }
 
-bool find_var(Graph *g, const char *name, size_t n, Span at, Var *v) {
-    if (find_one(g, name, n, v)) return true;
+bool names_find_var(Graph *g, const char *name, size_t n, Span at, Var *v) {
+    if (find_one_var(g, name, n, v)) return true;
     Str word = STR(g->s);
     str_add(&word, name, n);
-    if (!fail_tree(g, str_text(&word), at)) unknown(g, str_text(&word), at);
+    if (!fail_tree(g, str_text(&word), at)) fail_no_such_name(g, str_text(&word), at);
     str_free(&word);
     return false;
 }
 
-bool find_outputs(Graph *g, const char *name, size_t n, Span at, Outputs *out) {
+bool names_find_outputs(Graph *g, const char *name, size_t n, Span at, Outputs *out) {
     Var v;
-    if (!find_one(g, name, n, &v) && find_tree(g, name, n, out)) return true;
-    if (!find_var(g, name, n, at, &v)) return false;
+    if (!find_one_var(g, name, n, &v) && find_tree(g, name, n, out)) return true;
+    if (!names_find_var(g, name, n, at, &v)) return false;
     vec_push(g->s, out, ((Output){sym_n(g->s, name, n), v}));
     return true;
 }
 
-bool find_output_list(Graph *g, Span list, Outputs *out) {
+bool names_find_output_list(Graph *g, Span list, Outputs *out) {
     Arena *a = arena_new(g->s);
     const Source *src = source_get(g->s, list.source);
     const char *text = arena_str(a, src->text + list.begin, list.end - list.begin);
@@ -94,7 +94,7 @@ bool find_output_list(Graph *g, Span list, Outputs *out) {
         const char *hit = strstr(text + from, part[i]);
         uint32_t off = hit ? (uint32_t)(hit - text) : from;
         Span at = {list.source, list.begin + off, list.begin + off + (uint32_t)len};
-        ok = len ? find_outputs(g, part[i], len, at, out)
+        ok = len ? names_find_outputs(g, part[i], len, at, out)
                  : fail(g->s, list, E_USAGE, "a name is missing in '%s'", text);
         from = off + (uint32_t)len;
     }
@@ -102,9 +102,9 @@ bool find_output_list(Graph *g, Span list, Outputs *out) {
     return ok;
 }
 
-bool find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v) {
+bool names_find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v) {
     Outputs found = {0};
-    bool ok = find_output_list(g, list, &found);
+    bool ok = names_find_output_list(g, list, &found);
     *n = found.n;
     *v = NEW_N(a, found.n, Var);
     for (size_t i = 0; i < found.n; i++)

@@ -10,15 +10,15 @@ typedef struct DimChoice {
     Sym name;
     int64_t size;
 } DimChoice;
-typedef struct Point {
+typedef struct RandomPoint {
     Trial *t;
     Session *s;
     Rng rng;
     Vec(DimChoice) dims;
-} Point;
+} RandomPoint;
 
 /* A dim that a given value tells, else a small random one. */
-static int64_t dim_size(Point *p, Dim d) {
+static int64_t dim_size(RandomPoint *p, Dim d) {
     int64_t n;
     if (dim_is_known(d)) return d;
     if (!dim_is_named(d)) return 3;
@@ -31,7 +31,7 @@ static int64_t dim_size(Point *p, Dim d) {
     return n;
 }
 
-static void learn_dims(Point *p, const Type *t, const Value *v) {
+static void learn_dims(RandomPoint *p, const Type *t, const Value *v) {
     const int64_t *shape = value_sizes(v);
     for (int i = 0; shape && i < t->ndim; i++) {
         if (!dim_is_named(t->dim[i])) continue;
@@ -40,13 +40,13 @@ static void learn_dims(Point *p, const Type *t, const Value *v) {
     }
 }
 
-static bool fill(Point *p, const Type *t, Value *out);
+static bool fill_value(RandomPoint *p, const Type *t, Value *out);
 
 /* About half of the elements are stored. */
-static bool fill_sparse(Point *p, const Type *t, Value *out) {
+static bool fill_sparse(RandomPoint *p, const Type *t, Value *out) {
     Value dense = {0};
     const Type *matrix = type_tensor(p->s, t->dtype, 2, t->dim);
-    if (!fill(p, matrix, &dense)) return false;
+    if (!fill_value(p, matrix, &dense)) return false;
     size_t size = dtype_size(t->dtype);
     int64_t n = tensor_size(&dense.t), *keep = mem_alloc(p->s, (size_t)(n + 1) * 8);
     rng_integers(&p->rng, 0, 2, 0, (size_t)n, keep);
@@ -60,9 +60,9 @@ static bool fill_sparse(Point *p, const Type *t, Value *out) {
     return m != NULL;
 }
 
-static bool fill_list(Point *p, const Type *t, Value *out) {
+static bool fill_list(RandomPoint *p, const Type *t, Value *out) {
     Value item[2] = {{0}, {0}};
-    bool ok = fill(p, t->elem, &item[0]) && fill(p, t->elem, &item[1]);
+    bool ok = fill_value(p, t->elem, &item[0]) && fill_value(p, t->elem, &item[1]);
     if (ok) *out = (Value){.kind = TYPE_LIST, .obj = list_new_take(p->s, 2, item)};
     for (int i = 0; !ok && i < 2; i++)
         value_unref(&item[i]);
@@ -70,7 +70,7 @@ static bool fill_list(Point *p, const Type *t, Value *out) {
 }
 
 /* A random value of a type that is no tensor. */
-static bool fill_object(Point *p, const Type *t, Value *out) {
+static bool fill_object(RandomPoint *p, const Type *t, Value *out) {
     const bool has[3] = {false, true, false};
     const int64_t part[3] = {0, 2, 0};
     if (type_class(t)->random) return type_class(t)->random(p->s, t, &p->rng, out);
@@ -101,7 +101,7 @@ static bool fill_object(Point *p, const Type *t, Value *out) {
                 t->kind == TYPE_PLUGIN ? "; the type's plugin has no `random`" : "");
 }
 
-static bool fill(Point *p, const Type *t, Value *out) {
+static bool fill_value(RandomPoint *p, const Type *t, Value *out) {
     int64_t shape[MAX_NDIM];
     Tensor wide = {0};
     if (t->kind != TYPE_TENSOR) return fill_object(p, t, out);
@@ -122,14 +122,14 @@ static bool fill(Point *p, const Type *t, Value *out) {
     return ok;
 }
 
-static bool take_given(Point *p, const Values *given) {
+static bool take_given(RandomPoint *p, const Values *given) {
     Graph *g = p->t->g;
     for (size_t k = 0; given && k < given->n; k++) {
         Span name, value;
         Var v;
-        value_split(p->s, given->text[k], &name, &value);
+        value_split_name(p->s, given->text[k], &name, &value);
         const char *text = source_get(p->s, name.source)->text + name.begin;
-        if (!find_var(g, text, name.end - name.begin, name, &v)) return false;
+        if (!names_find_var(g, text, name.end - name.begin, name, &v)) return false;
         Value *to = NULL;
         for (size_t i = 0; i < g->inputs.n; i++)
             if (g->inputs.p[i] == v) to = &p->t->input[i];
@@ -147,24 +147,24 @@ static bool take_given(Point *p, const Values *given) {
     return true;
 }
 
-static bool fill_rest(Point *p) {
+static bool fill_rest(RandomPoint *p) {
     Graph *g = p->t->g;
     for (size_t i = 0; i < g->inputs.n; i++)
         if (!value_has_data(&p->t->input[i]) &&
-            !fill(p, var_type(g, g->inputs.p[i]), &p->t->input[i]))
+            !fill_value(p, var_type(g, g->inputs.p[i]), &p->t->input[i]))
             return false;
     for (size_t i = 0; i < g->shared.n; i++) {
         const Leaf *leaf = var_leafrec(g, g->shared.p[i]);
         if (value_has_data(&p->t->shared[i]) || leaf->init != VAR_NONE ||
             value_has_data(leaf->value))
             continue;
-        if (!fill(p, var_type(g, g->shared.p[i]), &p->t->shared[i])) return false;
+        if (!fill_value(p, var_type(g, g->shared.p[i]), &p->t->shared[i])) return false;
     }
     return true;
 }
 
 bool trial_new(Graph *g, const Values *given, uint64_t seed, Trial *t) {
-    Point p = {.t = t, .s = g->s, .rng = rng_seed(seed)};
+    RandomPoint p = {.t = t, .s = g->s, .rng = rng_seed(seed)};
     *t = (Trial){.g = g, .a = arena_new(g->s)};
     t->input = NEW_N(t->a, g->inputs.n, Value);
     t->shared = NEW_N(t->a, g->shared.n, Value);

@@ -130,7 +130,7 @@ static bool narrow_option(Graph *g, Span text) {
     Var v;
     if (!colon) return fail(s, text, E_USAGE, "--narrow takes NAME: TYPE");
     Span at = {text.source, text.begin + (uint32_t)(colon + 1 - p), text.end};
-    if (!find_var(g, p, (size_t)(colon - p), text, &v)) return false;
+    if (!names_find_var(g, p, (size_t)(colon - p), text, &v)) return false;
     LeafKind k = var_leaf(g, v);
     if (k == LEAF_DIM || k == LEAF_CONST)
         return fail(s, text, E_USAGE, "a %s can't be narrowed",
@@ -140,7 +140,7 @@ static bool narrow_option(Graph *g, Span text) {
     const char *name = arena_str(session_arena(s), p, (size_t)(colon - p));
     return (k == LEAF_NOT ? narrow_result(g, v, want, name, at)
                           : narrow_leaf(g, v, want, name, at)) &&
-           graph_dims_ok(g, at);
+           graph_check_dims(g, at);
 }
 
 bool graph_narrow(Graph *g, const Edit *e) {

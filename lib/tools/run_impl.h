@@ -42,27 +42,28 @@ typedef struct GraphRun {
     Monitor monitor;
 } GraphRun;
 
-/* run.c: the parts of a run, in this order; whatever failed, run_end frees. */
-void run_begin(GraphRun *r, Graph *g, const RunSpec *spec);
-bool run_ready(GraphRun *r); /* rewrites if that is still to do */
-bool run_plan(GraphRun *r);
-bool run_check(GraphRun *r); /* grun_mode.c: rewrites under DebugMode */
-bool run_watch(
+/* run.c: the parts of a run, in this order; whatever failed, grun_end frees. */
+void grun_begin(GraphRun *r, Graph *g, const RunSpec *spec);
+bool grun_ready(GraphRun *r); /* rewrites if that is still to do */
+bool grun_plan(GraphRun *r);
+bool grun_check(GraphRun *r); /* grun_mode.c: rewrites under DebugMode */
+bool grun_watch(
     GraphRun *r); /* grun_mode.c: hooks of modes that look at each instruction */
-bool run_call(GraphRun *r); /* grun_mode.c: one call of the machine, and what a mode
+bool grun_call(GraphRun *r); /* grun_mode.c: one call of the machine, and what a mode
                                does after it */
 /* grun_mode.c: after a call that failed: notes what to try next. Returns false. */
-bool run_hint(GraphRun *r);
-bool run_dims(GraphRun *r); /* those of the command line, for the machine */
-void run_end(GraphRun *r);
-bool run_given(GraphRun *r);  /* grun_feed.c: compiles the given values */
-bool run_values(GraphRun *r); /* grun_feed.c: given values, filters, what is missing */
-bool run_series(GraphRun *r); /* grun_batches.c: the calls */
-bool results_open(GraphRun *r);                 /* grun_results.c */
-bool results_collect(GraphRun *r);              /* after each call */
-bool results_report(GraphRun *r, int64_t call); /* prints outputs that go to no file */
-bool results_write(GraphRun *r);                /* files, at the end */
-void results_free(GraphRun *r);
-bool check_expectations(GraphRun *r); /* grun_expect.c */
+bool grun_hint(GraphRun *r);
+bool grun_bind_dims(GraphRun *r); /* those of the command line, for the machine */
+void grun_end(GraphRun *r);
+bool grun_given(GraphRun *r);  /* grun_feed.c: compiles the given values */
+bool grun_values(GraphRun *r); /* grun_feed.c: given values, filters, what is missing */
+bool grun_series(GraphRun *r); /* grun_batches.c: the calls */
+bool grun_open_results(GraphRun *r);    /* grun_results.c */
+bool grun_collect_results(GraphRun *r); /* after each call */
+bool grun_report_results(GraphRun *r,
+                         int64_t call); /* prints outputs that go to no file */
+bool grun_write_results(GraphRun *r);   /* files, at the end */
+void grun_free_results(GraphRun *r);
+bool grun_check_expected(GraphRun *r); /* grun_expect.c */
 
 #endif

@@ -20,13 +20,13 @@ bool plugin_add(Session *s, const char *path, const struct TlPlugin *p);
 
 /* Finds a variable by its name, then an output by its label: E_UNKNOWN at `at` with
  * suggestions. */
-bool find_var(Graph *g, const char *name, size_t n, Span at, Var *v);
+bool names_find_var(Graph *g, const char *name, size_t n, Span at, Var *v);
 /* The same, or all leaves of the tree of that name, as "r/y"; added to `out`. */
 typedef Vec(Output) Outputs;
-bool find_outputs(Graph *g, const char *name, size_t n, Span at, Outputs *out);
-bool find_output_list(Graph *g, Span list, Outputs *out); /* "a, b" */
+bool names_find_outputs(Graph *g, const char *name, size_t n, Span at, Outputs *out);
+bool names_find_output_list(Graph *g, Span list, Outputs *out); /* "a, b" */
 /* "a, b" as variables, those of trees too. */
-bool find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v);
+bool names_find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v);
 
 /* on_unused_input: inputs of the graph as it was read that no output, update or effect
  * needs, nor the dims that these need. False: diagnosed with E_UNUSED. */
@@ -50,9 +50,9 @@ bool graph_prefix(Graph *g, const char *prefix);
 /* The table of --info. */
 bool graph_info(Graph *g, bool json, Str *out);
 /* --list-ops, --op, --list-types. */
-bool list_ops(Session *s, const char *glob, bool json, Str *out);
-bool show_op(Session *s, const char *name, bool json, Str *out);
-void list_types(Session *s, bool json, Str *out);
+bool gload_list_ops(Session *s, const char *glob, bool json, Str *out);
+bool gload_list_op(Session *s, const char *name, bool json, Str *out);
+void gload_list_types(Session *s, bool json, Str *out);
 
 /* ---- values ---- */
 /* A VALUE of the command line for a variable of type t (NULL: any): compiled for its
@@ -63,9 +63,9 @@ bool value_compile(Session *s, Span text, const Type *t, Filter how, const char 
                    Value *out);
 /* Splits "name=VALUE"; false if it isn't one: the path of a file, where `/` comes
  * before any `=`. */
-bool value_split(Session *s, Span text, Span *name, Span *value);
+bool value_split_name(Session *s, Span text, Span *name, Span *value);
 /* The same where only an output can be meant, whose label may have a `/`. */
-bool label_split(Session *s, Span text, Span *label, Span *value);
+bool value_split_label(Session *s, Span text, Span *label, Span *value);
 /* The name=VALUEs of a command line. */
 typedef struct Values {
     size_t n;

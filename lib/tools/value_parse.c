@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-bool label_split(Session *s, Span text, Span *label, Span *value) {
+bool value_split_label(Session *s, Span text, Span *label, Span *value) {
     const char *p = source_get(s, text.source)->text + text.begin;
     const char *eq = memchr(p, '=', text.end - text.begin);
     if (!eq || eq == p) return false;
@@ -18,8 +18,8 @@ bool label_split(Session *s, Span text, Span *label, Span *value) {
     return label->end > label->begin;
 }
 
-bool value_split(Session *s, Span text, Span *name, Span *value) {
-    if (!label_split(s, text, name, value)) return false;
+bool value_split_name(Session *s, Span text, Span *name, Span *value) {
+    if (!value_split_label(s, text, name, value)) return false;
     const char *p = source_get(s, text.source)->text + name->begin;
     return !memchr(p, '/', name->end - name->begin);
 }
@@ -76,7 +76,7 @@ static bool expand_at(Session *s, Span text, Span *out) {
 }
 
 /* ---- compiling and running ---- */
-static bool evaluate(Graph *g, Var v, Value *out) {
+static bool eval_value(Graph *g, Var v, Value *out) {
     const Tensor *c = var_const(g, v);
     if (!c) return services(g->s)->eval(g, 1, &v, out);
     *out = (Value){.kind = TYPE_TENSOR};
@@ -84,8 +84,8 @@ static bool evaluate(Graph *g, Var v, Value *out) {
     return true;
 }
 
-static bool compile(Session *s, Span text, const Type *t, Filter how, const char *what,
-                    Value *out) {
+static bool compile_value(Session *s, Span text, const Type *t, Filter how,
+                          const char *what, Value *out) {
     ReadOptions reading = READ_DEFAULT;
     Graph *g = io_new(s, &reading);
     const Type *core = t;
@@ -99,7 +99,7 @@ static bool compile(Session *s, Span text, const Type *t, Filter how, const char
     Var v;
     io_allow_load(c, NULL);
     compiler_set_filter(c, how, what);
-    bool ok = compiler_expr(c, text, t, &v) && evaluate(g, v, out);
+    bool ok = compiler_expr(c, text, t, &v) && eval_value(g, v, out);
     compiler_free(c);
     graph_free(g);
     return ok;
@@ -115,7 +115,7 @@ bool value_compile(Session *s, Span text, const Type *t, Filter how, const char 
         !expand_at(s, text, &text))
         return false;
     Value v = {0};
-    if (!compile(s, text, t, how, what, &v)) return false;
+    if (!compile_value(s, text, t, how, what, &v)) return false;
     if (!t) return *out = v, true;
     bool ok = value_bind(s, t, &v, how, what, place, out);
     value_unref(&v);

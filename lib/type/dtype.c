@@ -37,16 +37,16 @@ DType dtype_real(DType d) {
 }
 
 /* The float that holds every value of a small integer; float64 for the large ones. */
-static DType float_of_int(DType d) {
+static DType float_holding_int(DType d) {
     return rows[d].size == 1 ? DT_FLOAT16 : rows[d].size == 2 ? DT_FLOAT32 : DT_FLOAT64;
 }
-static DType complex_of(DType real) {
+static DType complex_with_real(DType real) {
     return real == DT_FLOAT64 ? DT_COMPLEX128 : DT_COMPLEX64;
 }
-static DType wider(DType a, DType b) {
+static DType wider_dtype(DType a, DType b) {
     return a > b ? a : b; /* within a kind the numbers rise with the size */
 }
-static DType uint_with_int(DType u, DType i) {
+static DType promote_uint_int(DType u, DType i) {
     if (rows[u].size < rows[i].size) return i;
     switch (rows[u].size) {
     case 1:
@@ -63,19 +63,19 @@ static DType uint_with_int(DType u, DType i) {
 DType dtype_promote(DType a, DType b) {
     DKind ka = rows[a].kind, kb = rows[b].kind;
     if (ka > kb) return dtype_promote(b, a);
-    if (ka == kb) return wider(a, b);
+    if (ka == kb) return wider_dtype(a, b);
     if (ka == K_BOOL) return b;
-    if (kb == K_INT) return uint_with_int(a, b);
-    if (kb == K_COMPLEX) return complex_of(dtype_promote(a, dtype_real(b)));
-    return wider(float_of_int(a), b);
+    if (kb == K_INT) return promote_uint_int(a, b);
+    if (kb == K_COMPLEX) return complex_with_real(dtype_promote(a, dtype_real(b)));
+    return wider_dtype(float_holding_int(a), b);
 }
 
-static DType float_default(DType floatX) {
+static DType floatX_or_default(DType floatX) {
     return floatX == DT_NONE ? DT_FLOAT64 : floatX;
 }
 
 DType dtype_inexact(DType d, DType floatX) {
-    return dtype_is_inexact(d) ? d : float_default(floatX);
+    return dtype_is_inexact(d) ? d : floatX_or_default(floatX);
 }
 
 DType dtype_weak(DType d, DKind k, DType floatX) {
@@ -84,8 +84,8 @@ DType dtype_weak(DType d, DKind k, DType floatX) {
     if (of == K_UINT) of = K_INT;
     if (of >= k) return d;
     if (k == K_INT) return DT_INT64;
-    if (k == K_FLOAT) return float_default(floatX);
-    return complex_of(dtype_inexact(d, floatX));
+    if (k == K_FLOAT) return floatX_or_default(floatX);
+    return complex_with_real(dtype_inexact(d, floatX));
 }
 
 void dtype_int_range(DType d, int64_t *lo, uint64_t *hi) {

@@ -23,7 +23,7 @@ static void tensor_type_text(Session *s, const Type *t, Str *out) {
     if (t->ndim) str_putc(out, ']');
 }
 
-static void flat_text(Session *s, const Type *t, Str *out) {
+static void flat_type_text(Session *s, const Type *t, Str *out) {
     switch (t->kind) {
     case TYPE_TENSOR:
         tensor_type_text(s, t, out);
@@ -65,7 +65,7 @@ void type_text(Session *s, const Type *t, Str *out) {
     int depth = 0;
     for (; t->kind == TYPE_LIST; t = t->elem, depth++)
         str_puts(out, "list(");
-    flat_text(s, t, out);
+    flat_type_text(s, t, out);
     while (depth-- > 0)
         str_putc(out, ')');
 }
@@ -88,13 +88,13 @@ typedef struct TypeReader {
 } TypeReader;
 
 /* The place of bytes [from, to) of the text, if the span covers it byte for byte. */
-static Span place(const TypeReader *r, size_t from, size_t to) {
+static Span type_text_span(const TypeReader *r, size_t from, size_t to) {
     if (r->at.source == 0 || r->at.end - r->at.begin != r->n) return r->at;
     return (Span){r->at.source, r->at.begin + (uint32_t)from,
                   r->at.begin + (uint32_t)to};
 }
 
-static char peek(const TypeReader *r) {
+static char peek_char(const TypeReader *r) {
     return r->i < r->n ? r->p[r->i] : '\0';
 }
 static void skip_blanks(TypeReader *r) {
@@ -102,14 +102,14 @@ static void skip_blanks(TypeReader *r) {
                            r->p[r->i] == '\n' || r->p[r->i] == '\r'))
         r->i++;
 }
-static bool take(TypeReader *r, char c) {
+static bool take_char(TypeReader *r, char c) {
     skip_blanks(r);
-    if (peek(r) != c || r->i >= r->n) return false;
+    if (peek_char(r) != c || r->i >= r->n) return false;
     r->i++;
     return true;
 }
 
-static bool expected(const TypeReader *r, const char *what) {
+static bool fail_expected(const TypeReader *r, const char *what) {
     Str got = STR(r->s);
     if (r->i >= r->n)
         str_puts(&got, "the end of the text");
@@ -119,14 +119,14 @@ static bool expected(const TypeReader *r, const char *what) {
         str_putc(&got, '\'');
     }
     size_t end = r->i < r->n ? r->i + 1 : r->n;
-    fail(r->s, place(r, r->i, end), E_SYNTAX, "expected %s in a type, got %s", what,
-         str_text(&got));
+    fail(r->s, type_text_span(r, r->i, end), E_SYNTAX, "expected %s in a type, got %s",
+         what, str_text(&got));
     str_free(&got);
     return false;
 }
 
-static bool want(TypeReader *r, char c, const char *what) {
-    return take(r, c) || expected(r, what);
+static bool want_char(TypeReader *r, char c, const char *what) {
+    return take_char(r, c) || fail_expected(r, what);
 }
 
 static bool is_letter(char c) {
@@ -137,17 +137,17 @@ static bool is_digit(char c) {
 }
 
 /* An ASCII identifier at the cursor; its length, 0 if there is none. */
-static size_t take_word(TypeReader *r, size_t *from) {
+static size_t take_identifier(TypeReader *r, size_t *from) {
     skip_blanks(r);
     *from = r->i;
-    if (!is_letter(peek(r))) return 0;
-    while (is_letter(peek(r)) || is_digit(peek(r)))
+    if (!is_letter(peek_char(r))) return 0;
+    while (is_letter(peek_char(r)) || is_digit(peek_char(r)))
         r->i++;
     return r->i - *from;
 }
 
 /* What a dim can't be called: it shares its name space with variables. */
-static bool is_reserved(const char *p, size_t n) {
+static bool is_reserved_word(const char *p, size_t n) {
     static const char *const words[] = {
         "False",  "None",     "True",     "and",    "as",   "assert", "async", "await",
         "break",  "class",    "continue", "def",    "del",  "elif",   "else",  "except",
@@ -161,10 +161,10 @@ static bool is_reserved(const char *p, size_t n) {
 }
 
 static bool read_dim_name(TypeReader *r, Dim *dim) {
-    size_t from, n = take_word(r, &from);
+    size_t from, n = take_identifier(r, &from);
     const char *p = r->p + from;
-    if (is_reserved(p, n))
-        return fail(r->s, place(r, from, r->i), E_SYNTAX,
+    if (is_reserved_word(p, n))
+        return fail(r->s, type_text_span(r, from, r->i), E_SYNTAX,
                     "%.*s can't be a dim: a dim is an integer, a name, or ? where it "
                     "is not known",
                     (int)n, p);
@@ -176,39 +176,40 @@ static bool read_dim_number(TypeReader *r, Dim *dim) {
     uint64_t v = 0;
     bool overflow = false;
     size_t from = r->i, n = num_read_uint(r->p + from, r->n - from, &v, &overflow);
-    if (n == 0) return expected(r, "a dim");
+    if (n == 0) return fail_expected(r, "a dim");
     r->i += n;
-    if (is_letter(peek(r)) || peek(r) == '.')
-        return expected(r, "',' or ']' after a dim");
+    if (is_letter(peek_char(r)) || peek_char(r) == '.')
+        return fail_expected(r, "',' or ']' after a dim");
     if (overflow || v > INT64_MAX)
-        return fail(r->s, place(r, from, r->i), E_SHAPE, "the dim %.*s is too large",
-                    (int)n, r->p + from);
+        return fail(r->s, type_text_span(r, from, r->i), E_SHAPE,
+                    "the dim %.*s is too large", (int)n, r->p + from);
     *dim = (Dim)v;
     return true;
 }
 
-static bool read_dim(TypeReader *r, Dim *dim) {
+static bool read_type_dim(TypeReader *r, Dim *dim) {
     skip_blanks(r);
-    if (take(r, '?')) return *dim = DIM_UNKNOWN, true;
-    if (is_letter(peek(r))) return read_dim_name(r, dim);
-    if (is_digit(peek(r))) return read_dim_number(r, dim);
-    return expected(r, "a dim (an integer, a name or ?)");
+    if (take_char(r, '?')) return *dim = DIM_UNKNOWN, true;
+    if (is_letter(peek_char(r))) return read_dim_name(r, dim);
+    if (is_digit(peek_char(r))) return read_dim_number(r, dim);
+    return fail_expected(r, "a dim (an integer, a name or ?)");
 }
 
 /* After '[': dims up to ']'. */
-static bool read_dims(TypeReader *r, Dim *dim, int *ndim) {
+static bool read_type_dims(TypeReader *r, Dim *dim, int *ndim) {
     size_t from = r->i - 1;
     *ndim = 0;
     do {
-        if (*ndim > 0 && take(r, ']')) return true; /* a comma at the end */
-        if (!ndim_fits(r->s, place(r, from, r->n), NULL, *ndim + 1)) return false;
-        if (!read_dim(r, &dim[*ndim])) return false;
+        if (*ndim > 0 && take_char(r, ']')) return true; /* a comma at the end */
+        if (!ndim_fits(r->s, type_text_span(r, from, r->n), NULL, *ndim + 1))
+            return false;
+        if (!read_type_dim(r, &dim[*ndim])) return false;
         ++*ndim;
-    } while (take(r, ','));
-    return want(r, ']', "',' or ']' after a dim");
+    } while (take_char(r, ','));
+    return want_char(r, ']', "',' or ']' after a dim");
 }
 
-static bool unknown_dtype(const TypeReader *r, size_t from) {
+static bool fail_unknown_dtype(const TypeReader *r, size_t from) {
     static const char *const names[] = {
 #define DTYPE(NAME, name, ctype, kind, size, npy) #name,
 #include "type/dtype.def"
@@ -219,7 +220,7 @@ static bool unknown_dtype(const TypeReader *r, size_t from) {
     str_add(&word, r->p + from, r->i - from);
     const char *near =
         str_nearest(r->s, str_text(&word), names, sizeof names / sizeof *names);
-    fail(r->s, place(r, from, r->i), E_DTYPE, "there is no type '%s'%s%s%s",
+    fail(r->s, type_text_span(r, from, r->i), E_DTYPE, "there is no type '%s'%s%s%s",
          str_text(&word), near ? "; did you mean " : "", near ? near : "",
          near ? "?" : "");
     str_free(&word);
@@ -238,39 +239,39 @@ static bool word_is(const TypeReader *r, size_t from, const char *word) {
 }
 
 /* dtype, or dtype[dims]; its first word is [from, r->i). */
-static const Type *read_tensor(TypeReader *r, size_t from) {
+static const Type *read_tensor_type(TypeReader *r, size_t from) {
     Dim dim[MAX_NDIM];
     int ndim = 0;
     DType d = word_is(r, from, "floatX") ? session_floatX(r->s)
                                          : dtype_find(r->p + from, r->i - from);
-    if (d == DT_NONE) return unknown_dtype(r, from), NULL;
-    if (take(r, '[') && !read_dims(r, dim, &ndim)) return NULL;
+    if (d == DT_NONE) return fail_unknown_dtype(r, from), NULL;
+    if (take_char(r, '[') && !read_type_dims(r, dim, &ndim)) return NULL;
     return type_tensor(r->s, d, ndim, dim);
 }
 
 /* One character of a string, escapes resolved; 0 is not among them. */
-static bool read_char(TypeReader *r, Str *out) {
+static bool read_string_char(TypeReader *r, Str *out) {
     const char *why = NULL;
-    if (peek(r) != '\\') return str_putc(out, r->p[r->i++]), true;
+    if (peek_char(r) != '\\') return str_putc(out, r->p[r->i++]), true;
     r->i += str_unescape(out, r->p + r->i, r->n - r->i, &why);
-    return !why || fail(r->s, place(r, r->i, r->i + 1), E_SYNTAX, "%s", why);
+    return !why || fail(r->s, type_text_span(r, r->i, r->i + 1), E_SYNTAX, "%s", why);
 }
 
 static bool read_string(TypeReader *r, Str *out) {
     skip_blanks(r);
-    char mark = peek(r);
-    if (mark != '\'' && mark != '"') return expected(r, "a string in quotes");
+    char mark = peek_char(r);
+    if (mark != '\'' && mark != '"') return fail_expected(r, "a string in quotes");
     r->i++;
-    while (r->i < r->n && peek(r) != mark)
-        if (!read_char(r, out)) return false;
-    return want(r, mark, "the closing quote of a string");
+    while (r->i < r->n && peek_char(r) != mark)
+        if (!read_string_char(r, out)) return false;
+    return want_char(r, mark, "the closing quote of a string");
 }
 
-static const Type *read_null(TypeReader *r) {
+static const Type *read_null_type(TypeReader *r) {
     Str why = STR(r->s);
     const Type *t = NULL;
-    if (want(r, '(', "'(' after null") && read_string(r, &why) &&
-        want(r, ')', "')' after the reason"))
+    if (want_char(r, '(', "'(' after null") && read_string(r, &why) &&
+        want_char(r, ')', "')' after the reason"))
         t = type_null(r->s, str_text(&why));
     str_free(&why);
     return t;
@@ -280,9 +281,9 @@ static bool is_sparse_dtype(DType d) {
     return d != DT_BOOL && d != DT_FLOAT16;
 }
 
-static const Type *sparse_of(TypeReader *r, size_t from, const char *format,
-                             const Type *t) {
-    Span at = place(r, from, r->i);
+static const Type *make_sparse_type(TypeReader *r, size_t from, const char *format,
+                                    const Type *t) {
+    Span at = type_text_span(r, from, r->i);
     if (strcmp(format, "csr") != 0 && strcmp(format, "csc") != 0)
         return fail(r->s, at, E_TYPE, "a sparse format is 'csr' or 'csc', not '%s'",
                     format),
@@ -297,60 +298,61 @@ static const Type *sparse_of(TypeReader *r, size_t from, const char *format,
     return type_sparse(r->s, format, t->dtype, t->dim);
 }
 
-static const Type *read_sparse(TypeReader *r, size_t from) {
+static const Type *read_sparse_type(TypeReader *r, size_t from) {
     Str format = STR(r->s);
     const Type *t = NULL;
     size_t word;
-    if (want(r, '(', "'(' after sparse") && read_string(r, &format) &&
-        want(r, ',', "',' after the format")) {
-        take_word(r, &word);
-        t = read_tensor(r, word);
-        if (t && !want(r, ')', "')' after sparse")) t = NULL;
-        if (t) t = sparse_of(r, from, str_text(&format), t);
+    if (want_char(r, '(', "'(' after sparse") && read_string(r, &format) &&
+        want_char(r, ',', "',' after the format")) {
+        take_identifier(r, &word);
+        t = read_tensor_type(r, word);
+        if (t && !want_char(r, ')', "')' after sparse")) t = NULL;
+        if (t) t = make_sparse_type(r, from, str_text(&format), t);
     }
     str_free(&format);
     return t;
 }
 
-static bool read_arg(TypeReader *r, TypeArg *arg) {
+static bool read_type_arg(TypeReader *r, TypeArg *arg) {
     skip_blanks(r);
     *arg = (TypeArg){NULL, 0};
-    if (peek(r) == '\'' || peek(r) == '"') {
+    if (peek_char(r) == '\'' || peek_char(r) == '"') {
         Str text = STR(r->s);
         bool ok = read_string(r, &text);
         arg->text = arena_str(session_arena(r->s), str_text(&text), text.n);
         str_free(&text);
         return ok;
     }
-    bool minus = take(r, '-'), overflow = false;
+    bool minus = take_char(r, '-'), overflow = false;
     uint64_t v = 0;
     size_t n = num_read_uint(r->p + r->i, r->n - r->i, &v, &overflow);
     if (n == 0 || overflow || v > INT64_MAX)
-        return expected(r, "a text in quotes or an integer");
+        return fail_expected(r, "a text in quotes or an integer");
     r->i += n;
     arg->number = minus ? -(int64_t)v : (int64_t)v;
     return true;
 }
 
 /* A plugin's type; its name was read. */
-static const Type *read_made(TypeReader *r, size_t from, const TypeMakerRow *maker) {
+static const Type *read_plugin_type(TypeReader *r, size_t from,
+                                    const TypeMakerRow *maker) {
     TypeArg arg[TYPE_ARGS_MAX];
     size_t n = 0;
-    if (take(r, '(')) {
+    if (take_char(r, '(')) {
         do {
             if (n == TYPE_ARGS_MAX)
-                return fail(r->s, place(r, from, r->i), E_LIMIT,
+                return fail(r->s, type_text_span(r, from, r->i), E_LIMIT,
                             "a type has at most %d parameters", TYPE_ARGS_MAX),
                        NULL;
-            if (!read_arg(r, &arg[n++])) return NULL;
-        } while (take(r, ','));
-        if (!want(r, ')', "',' or ')' after a parameter")) return NULL;
+            if (!read_type_arg(r, &arg[n++])) return NULL;
+        } while (take_char(r, ','));
+        if (!want_char(r, ')', "',' or ')' after a parameter")) return NULL;
     }
-    return maker->make(r->s, maker->ctx, n, arg, place(r, from, r->i));
+    return maker->make(r->s, maker->ctx, n, arg, type_text_span(r, from, r->i));
 }
 
 /* Anything but a list; its first word is [from, r->i). */
-static const Type *read_flat(TypeReader *r, size_t from) {
+static const Type *read_flat_type(TypeReader *r, size_t from) {
     static const struct {
         const char *word;
         TypeKind kind;
@@ -361,35 +363,35 @@ static const Type *read_flat(TypeReader *r, size_t from) {
                   {"empty", TYPE_EMPTY}};
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
         if (word_is(r, from, simple[i].word)) return type_simple(r->s, simple[i].kind);
-    if (word_is(r, from, "null")) return read_null(r);
-    if (word_is(r, from, "sparse")) return read_sparse(r, from);
+    if (word_is(r, from, "null")) return read_null_type(r);
+    if (word_is(r, from, "sparse")) return read_sparse_type(r, from);
     const TypeMakerRow *own = type_maker_find(r->s, r->p + from, r->i - from);
-    if (own) return read_made(r, from, own);
-    return read_tensor(r, from);
+    if (own) return read_plugin_type(r, from, own);
+    return read_tensor_type(r, from);
 }
 
-static const Type *read_type(TypeReader *r) {
+static const Type *read_nested_type(TypeReader *r) {
     size_t from, n;
     int depth = 0;
-    while ((n = take_word(r, &from)) > 0 && word_is(r, from, "list")) {
+    while ((n = take_identifier(r, &from)) > 0 && word_is(r, from, "list")) {
         if (++depth > TYPE_DEPTH_MAX)
-            return fail(r->s, place(r, from, r->i), E_LIMIT,
+            return fail(r->s, type_text_span(r, from, r->i), E_LIMIT,
                         "lists nest at most %d deep", TYPE_DEPTH_MAX),
                    NULL;
-        if (!want(r, '(', "'(' after list")) return NULL;
+        if (!want_char(r, '(', "'(' after list")) return NULL;
     }
-    if (n == 0) return expected(r, "the name of a dtype"), NULL;
-    const Type *t = read_flat(r, from);
+    if (n == 0) return fail_expected(r, "the name of a dtype"), NULL;
+    const Type *t = read_flat_type(r, from);
     for (; t && depth > 0; depth--)
-        t = want(r, ')', "')' after list") ? type_list(r->s, t) : NULL;
+        t = want_char(r, ')', "')' after list") ? type_list(r->s, t) : NULL;
     return t;
 }
 
 const Type *type_parse(Session *s, const char *p, size_t n, Span at) {
     TypeReader r = {.s = s, .p = p, .n = n, .at = at};
-    const Type *t = read_type(&r);
+    const Type *t = read_nested_type(&r);
     if (!t) return NULL;
     skip_blanks(&r);
-    if (r.i < n) return expected(&r, "nothing more"), NULL;
+    if (r.i < n) return fail_expected(&r, "nothing more"), NULL;
     return t;
 }

@@ -11,7 +11,7 @@ typedef struct TypeTable {
     Vec(TypeMakerRow) makers;
 } TypeTable;
 
-static void table_free(void *p) {
+static void free_type_table(void *p) {
     TypeTable *tab = p;
     index_free(&tab->index);
     vec_free(&tab->types);
@@ -20,13 +20,13 @@ static void table_free(void *p) {
     mem_free(tab);
 }
 
-static TypeTable *table(Session *s) {
+static TypeTable *type_table(Session *s) {
     TypeTable *tab = session_slot(s, SLOT_TYPES);
     if (tab) return tab;
     tab = mem_zalloc(s, 1, sizeof *tab);
     tab->arena = arena_new(s);
     tab->index = INDEX(s);
-    session_set_slot(s, SLOT_TYPES, tab, table_free);
+    session_set_slot(s, SLOT_TYPES, tab, free_type_table);
     return tab;
 }
 
@@ -34,20 +34,20 @@ static bool same_text(const char *a, const char *b) {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool type_same(const Type *a, const Type *b) {
+static bool is_same_type(const Type *a, const Type *b) {
     return a->kind == b->kind && a->dtype == b->dtype && a->ndim == b->ndim &&
            a->elem == b->elem && a->cls == b->cls && same_text(a->why, b->why) &&
            (a->ndim == 0 ||
             memcmp(a->dim, b->dim, (size_t)a->ndim * sizeof *a->dim) == 0);
 }
 
-typedef struct Wanted {
+typedef struct WantedType {
     const TypeTable *tab;
     const Type *type;
-} Wanted;
-static bool is_wanted(const void *ctx, uint32_t id) {
-    const Wanted *w = ctx;
-    return type_same(w->tab->types.p[id], w->type);
+} WantedType;
+static bool is_wanted_type(const void *ctx, uint32_t id) {
+    const WantedType *w = ctx;
+    return is_same_type(w->tab->types.p[id], w->type);
 }
 
 static uint64_t type_hash(const Type *t) {
@@ -60,11 +60,11 @@ static uint64_t type_hash(const Type *t) {
     return t->why ? hash_bytes(t->why, strlen(t->why), h) : h;
 }
 
-static const Type *intern(Session *s, const Type *t) {
-    TypeTable *tab = table(s);
+static const Type *intern_type(Session *s, const Type *t) {
+    TypeTable *tab = type_table(s);
     uint64_t h = type_hash(t);
-    Wanted w = {tab, t};
-    uint32_t id = index_find(&tab->index, h, is_wanted, &w);
+    WantedType w = {tab, t};
+    uint32_t id = index_find(&tab->index, h, is_wanted_type, &w);
     if (id != UINT32_MAX) return tab->types.p[id];
     Type *own = arena_copy(tab->arena, t, sizeof *t);
     size_t dims = (size_t)t->ndim * sizeof *t->dim;
@@ -78,32 +78,32 @@ static const Type *intern(Session *s, const Type *t) {
 
 const Type *type_tensor(Session *s, DType d, int ndim, const Dim *dim) {
     if (ndim < 0 || ndim > MAX_NDIM) bug("a type of %d dims", ndim);
-    return intern(s,
-                  &(Type){.kind = TYPE_TENSOR, .dtype = d, .ndim = ndim, .dim = dim});
+    return intern_type(
+        s, &(Type){.kind = TYPE_TENSOR, .dtype = d, .ndim = ndim, .dim = dim});
 }
 const Type *type_scalar(Session *s, DType d) {
     return type_tensor(s, d, 0, NULL);
 }
 const Type *type_simple(Session *s, TypeKind k) {
-    return intern(s, &(Type){.kind = k, .dtype = DT_NONE});
+    return intern_type(s, &(Type){.kind = k, .dtype = DT_NONE});
 }
 const Type *type_null(Session *s, const char *why) {
-    return intern(s, &(Type){.kind = TYPE_NULL, .dtype = DT_NONE, .why = why});
+    return intern_type(s, &(Type){.kind = TYPE_NULL, .dtype = DT_NONE, .why = why});
 }
 const Type *type_list(Session *s, const Type *elem) {
-    return intern(s, &(Type){.kind = TYPE_LIST, .dtype = DT_NONE, .elem = elem});
+    return intern_type(s, &(Type){.kind = TYPE_LIST, .dtype = DT_NONE, .elem = elem});
 }
 const Type *type_sparse(Session *s, const char *format, DType d, const Dim dim[2]) {
-    return intern(
+    return intern_type(
         s,
         &(Type){.kind = TYPE_SPARSE, .dtype = d, .ndim = 2, .dim = dim, .why = format});
 }
 const Type *type_plugin(Session *s, const char *name, const TypeClass *cls) {
-    return intern(
+    return intern_type(
         s, &(Type){.kind = TYPE_PLUGIN, .dtype = DT_NONE, .why = name, .cls = cls});
 }
 const TypeMakerRow *type_maker_find(Session *s, const char *p, size_t n) {
-    const TypeTable *tab = table(s);
+    const TypeTable *tab = type_table(s);
     for (size_t i = 0; i < tab->makers.n; i++)
         if (strlen(tab->makers.p[i].name) == n &&
             memcmp(tab->makers.p[i].name, p, n) == 0)
@@ -118,11 +118,11 @@ bool type_maker_add(Session *s, const char *name, const TypeClass *cls, TypeMake
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0) return false;
     if (dtype_find(name, n) != DT_NONE || type_maker_find(s, name, n)) return false;
-    vec_push(s, &table(s)->makers, ((TypeMakerRow){name, cls, make, ctx}));
+    vec_push(s, &type_table(s)->makers, ((TypeMakerRow){name, cls, make, ctx}));
     return true;
 }
 const TypeClass *type_maker_class(Session *s, size_t i, const char **name) {
-    const TypeTable *tab = table(s);
+    const TypeTable *tab = type_table(s);
     if (i >= tab->makers.n) return NULL;
     if (name) *name = tab->makers.p[i].name;
     return tab->makers.p[i].cls;
@@ -131,7 +131,7 @@ const Type *type_by_name(Session *s, const char *name) {
     return type_plugin_find(s, name, strlen(name));
 }
 const Type *type_plugin_find(Session *s, const char *p, size_t n) {
-    const TypeTable *tab = table(s);
+    const TypeTable *tab = type_table(s);
     for (size_t i = tab->types.n; i-- > 0;) {
         const Type *t = tab->types.p[i];
         if (t->kind == TYPE_PLUGIN && strlen(t->why) == n && memcmp(t->why, p, n) == 0)
@@ -148,7 +148,7 @@ const Type *type_clone(Session *s, const Type *t, DType d, int ndim, const Dim *
     if (dim) changed.ndim = ndim;
     if (changed.ndim > MAX_NDIM || (t->kind == TYPE_SPARSE && changed.ndim != 2))
         bug("%s with %d dims", type_str(s, t), changed.ndim);
-    return intern(s, &changed);
+    return intern_type(s, &changed);
 }
 
 bool ndim_fits(Session *s, Span at, const char *who, int64_t n) {
@@ -167,7 +167,7 @@ int type_depth(const Type *t) {
 const Type *type_with_dtype(Session *s, const Type *t, DType d) {
     Type changed = *t;
     changed.dtype = d;
-    return intern(s, &changed);
+    return intern_type(s, &changed);
 }
 
 /* Lists are compared by what they hold in the end. */
@@ -180,7 +180,7 @@ static bool strip_lists(const Type **a, const Type **b) {
 }
 
 /* Both tensors or both sparse, and alike but for their dims. */
-static bool same_layout(const Type *a, const Type *b) {
+static bool same_type_layout(const Type *a, const Type *b) {
     return (a->kind == TYPE_TENSOR || a->kind == TYPE_SPARSE) && a->dtype == b->dtype &&
            a->ndim == b->ndim && same_text(a->why, b->why);
 }
@@ -189,7 +189,7 @@ bool type_in_same_class(const Type *a, const Type *b) {
     if (a == b) return true;
     if (!strip_lists(&a, &b)) return false;
     if (a == b || a->kind == TYPE_NULL) return true;
-    if (!same_layout(a, b)) return false;
+    if (!same_type_layout(a, b)) return false;
     for (int i = 0; i < a->ndim; i++)
         if ((a->dim[i] == 1) != (b->dim[i] == 1)) return false;
     return true;
@@ -199,18 +199,18 @@ bool type_is_super(const Type *a, const Type *b) {
     if (a == b) return true;
     if (!strip_lists(&a, &b)) return false;
     if (a == b || a->kind == TYPE_NULL) return true;
-    if (!same_layout(a, b)) return false;
+    if (!same_type_layout(a, b)) return false;
     for (int i = 0; i < a->ndim; i++)
         if (dim_is_known(a->dim[i]) && a->dim[i] != b->dim[i]) return false;
     return true;
 }
 
 /* a with other dims, in as many lists as `whole`. */
-static const Type *with_dims(Session *s, const Type *whole, const Type *a,
-                             const Dim *dim) {
+static const Type *with_other_dims(Session *s, const Type *whole, const Type *a,
+                                   const Dim *dim) {
     Type changed = *a;
     changed.dim = dim;
-    const Type *t = intern(s, &changed);
+    const Type *t = intern_type(s, &changed);
     for (; whole->kind == TYPE_LIST; whole = whole->elem)
         t = type_list(s, t);
     return t;
@@ -222,12 +222,12 @@ const Type *type_meet(Session *s, const Type *a, const Type *b) {
     Dim dim[MAX_NDIM];
     if (!strip_lists(&a, &b)) return NULL;
     if (a == b || a->kind == TYPE_NULL) return whole;
-    if (!same_layout(a, b)) return NULL;
+    if (!same_type_layout(a, b)) return NULL;
     for (int i = 0; i < a->ndim; i++) {
         if (!dim_may_equal(a->dim[i], b->dim[i])) return NULL;
         dim[i] = dim_meet(a->dim[i], b->dim[i]);
     }
-    return with_dims(s, whole, a, dim);
+    return with_other_dims(s, whole, a, dim);
 }
 
 const Type *type_join(Session *s, const Type *a, const Type *b) {
@@ -236,10 +236,10 @@ const Type *type_join(Session *s, const Type *a, const Type *b) {
     Dim dim[MAX_NDIM];
     if (!strip_lists(&a, &b)) return NULL;
     if (a == b || a->kind == TYPE_NULL) return whole;
-    if (!same_layout(a, b)) return NULL;
+    if (!same_type_layout(a, b)) return NULL;
     for (int i = 0; i < a->ndim; i++)
         dim[i] = a->dim[i] == b->dim[i] ? a->dim[i] : DIM_UNKNOWN;
-    return with_dims(s, whole, a, dim);
+    return with_other_dims(s, whole, a, dim);
 }
 
 int64_t type_size(const Type *t) {

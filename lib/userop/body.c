@@ -11,30 +11,30 @@
 enum { KNOWN_INTS = MAX_NDIM };
 
 /* What an integer input is known to be. */
-typedef struct Known {
+typedef struct KnownInts {
     int n; /* -1: not known */
     bool scalar;
     Dim dim[KNOWN_INTS]; /* a number, or a dim's name; negative numbers are in raw */
     int64_t raw[KNOWN_INTS];
-} Known;
-typedef struct Body {
+} KnownInts;
+typedef struct BodyEntry {
     const Op *op;
     const Props *props;
     DType floatX;
     size_t nin;
     const Type **type;
-    Known **known; /* by input; NULL: nothing */
+    KnownInts **known; /* by input; NULL: nothing */
     uint64_t hash;
     Graph *g;
-} Body;
-typedef struct Bodies {
+} BodyEntry;
+typedef struct BodyTable {
     Arena *arena;
     Index index;
-    Vec(Body) all;
-} Bodies;
+    Vec(BodyEntry) all;
+} BodyTable;
 
-static void bodies_free(void *p) {
-    Bodies *t = p;
+static void free_body_table(void *p) {
+    BodyTable *t = p;
     for (size_t i = 0; i < t->all.n; i++)
         graph_free(t->all.p[i].g);
     vec_free(&t->all);
@@ -43,21 +43,21 @@ static void bodies_free(void *p) {
     mem_free(t);
 }
 
-static Bodies *bodies(Session *s) {
-    Bodies *t = session_slot(s, SLOT_OWN);
+static BodyTable *body_table(Session *s) {
+    BodyTable *t = session_slot(s, SLOT_OWN);
     if (t) return t;
-    memory_used(s); /* what bodies hold must go first */
+    buffer_bytes_used(s); /* what bodies hold must go first */
     props_intern(s, 0, NULL);
     t = mem_zalloc(s, 1, sizeof *t);
     t->arena = arena_new(s);
     t->index = INDEX(s);
-    session_set_slot(s, SLOT_OWN, t, bodies_free);
+    session_set_slot(s, SLOT_OWN, t, free_body_table);
     return t;
 }
 
 /* ---- what is known of integer inputs ---- */
 
-static bool known_int(const Infer *in, size_t i, Known *k) {
+static bool read_known_int(const Infer *in, size_t i, KnownInts *k) {
     k->n = 1;
     k->scalar = true;
     k->dim[0] = DIM_UNKNOWN;
@@ -68,7 +68,7 @@ static bool known_int(const Infer *in, size_t i, Known *k) {
     return true;
 }
 
-static bool known_ints(const Infer *in, size_t i, Known *k) {
+static bool read_known_ints(const Infer *in, size_t i, KnownInts *k) {
     k->n = infer_dims(in, i, k->dim, k->raw);
     if (k->n < 0 || k->n > KNOWN_INTS) return false;
     for (int j = 0; j < k->n; j++)
@@ -76,16 +76,16 @@ static bool known_ints(const Infer *in, size_t i, Known *k) {
     return true;
 }
 
-static Known *known_of(Arena *a, const Infer *in, size_t i) {
-    Known k = {.n = -1};
-    ParamKind kind = sig_param(in->sig, i)->kind;
-    bool ok = kind == IN_INT || kind == IN_BOOL ? known_int(in, i, &k)
-              : kind == IN_INTS                 ? known_ints(in, i, &k)
+static KnownInts *known_input(Arena *a, const Infer *in, size_t i) {
+    KnownInts k = {.n = -1};
+    ParamKind kind = signature_param(in->sig, i)->kind;
+    bool ok = kind == IN_INT || kind == IN_BOOL ? read_known_int(in, i, &k)
+              : kind == IN_INTS                 ? read_known_ints(in, i, &k)
                                                 : false;
     return ok ? arena_copy(a, &k, sizeof k) : NULL;
 }
 
-static bool same_known(const Known *x, const Known *y) {
+static bool same_known(const KnownInts *x, const KnownInts *y) {
     if (!x || !y) return x == y;
     if (x->n != y->n || x->scalar != y->scalar) return false;
     for (int j = 0; j < x->n; j++)
@@ -95,7 +95,7 @@ static bool same_known(const Known *x, const Known *y) {
     return true;
 }
 
-static uint64_t hash_known(uint64_t h, const Known *k) {
+static uint64_t hash_known(uint64_t h, const KnownInts *k) {
     if (!k) return hash_mix(h, 1);
     for (int j = 0; j < k->n; j++)
         h = hash_mix(h, (uint64_t)(k->raw[j] == INT64_MIN ? k->dim[j] : k->raw[j]));
@@ -104,14 +104,14 @@ static uint64_t hash_known(uint64_t h, const Known *k) {
 
 /* ---- finding ---- */
 
-typedef struct Wish {
-    const Bodies *t;
-    const Body *b;
-} Wish;
+typedef struct WantedBody {
+    const BodyTable *t;
+    const BodyEntry *b;
+} WantedBody;
 
-static bool same_body(const void *ctx, uint32_t id) {
-    const Wish *w = ctx;
-    const Body *x = &w->t->all.p[id], *y = w->b;
+static bool is_wanted_body(const void *ctx, uint32_t id) {
+    const WantedBody *w = ctx;
+    const BodyEntry *x = &w->t->all.p[id], *y = w->b;
     if (x->op != y->op || x->props != y->props || x->floatX != y->floatX ||
         x->nin != y->nin)
         return false;
@@ -122,14 +122,15 @@ static bool same_body(const void *ctx, uint32_t id) {
 }
 
 /* In temporary memory. */
-static Body wish_of(Arena *a, const Infer *in) {
-    Body b = {.op = in->op, .props = in->props, .floatX = in->floatX, .nin = in->nin};
+static BodyEntry body_key(Arena *a, const Infer *in) {
+    BodyEntry b = {
+        .op = in->op, .props = in->props, .floatX = in->floatX, .nin = in->nin};
     b.type = arena_copy(a, in->type, in->nin * sizeof(Type *));
-    b.known = NEW_N(a, in->nin + 1, Known *);
+    b.known = NEW_N(a, in->nin + 1, KnownInts *);
     b.hash = hash_mix(hash_mix(1, (uintptr_t)b.op), b.props->id);
     b.hash = hash_mix(b.hash, (uint64_t)b.floatX);
     for (size_t i = 0; i < b.nin; i++) {
-        b.known[i] = known_of(a, in, i);
+        b.known[i] = known_input(a, in, i);
         b.hash = hash_known(hash_mix(b.hash, b.type[i]->id), b.known[i]);
     }
     return b;
@@ -137,20 +138,20 @@ static Body wish_of(Arena *a, const Infer *in) {
 
 /* ---- making ---- */
 
-typedef struct Make {
+typedef struct BodyMaker {
     const Infer *in;
-    const Body *body;
+    const BodyEntry *body;
     const struct OpBody *own;
     const Signature *sig;
     Graph *g;
     Builder b;
     Compiler *c;
-} Make;
+} BodyMaker;
 
 /* A name for input i that is neither a dim's nor another input's. */
-static Sym input_name(Make *m, size_t i) {
+static Sym free_body_input_name(BodyMaker *m, size_t i) {
     Session *s = m->in->s;
-    const Param *p = sig_param(m->sig, i);
+    const Param *p = signature_param(m->sig, i);
     Sym y = p->name;
     for (unsigned k = p->rest ? (unsigned)(i + 1 - m->sig->nin) : 0;; k++) {
         if (k || p->rest) {
@@ -167,7 +168,7 @@ static Sym input_name(Make *m, size_t i) {
     }
 }
 
-static Var known_var(Make *m, const Known *k) {
+static Var var_from_known(BodyMaker *m, const KnownInts *k) {
     Var in[KNOWN_INTS + 1];
     bool constant = true;
     for (int j = 0; j < k->n; j++)
@@ -180,29 +181,29 @@ static Var known_var(Make *m, const Known *k) {
     return op_apply1(&m->b, op_known(m->in->s, OP_STACK), NULL, (size_t)k->n, in);
 }
 
-static Var input_var(Make *m, size_t i) {
+static Var add_input_var(BodyMaker *m, size_t i) {
     const Type *t = m->in->type[i];
-    Var v = graph_input(m->g, input_name(m, i), t);
-    const Known *k = m->body->known[i];
+    Var v = graph_input(m->g, free_body_input_name(m, i), t);
+    const KnownInts *k = m->body->known[i];
     if (!k) return v;
     if (k->scalar && t->dtype == DT_BOOL)
         return const_number(&m->b, DT_BOOL, k->raw[0] != 0);
-    return known_var(m, k);
+    return var_from_known(m, k);
 }
 
-static void bind_node(Make *m, Sym name, Node n) {
+static void bind_node(BodyMaker *m, Sym name, Node n) {
     Node *own = NEW(compiler_arena(m->c), Node);
     *own = n;
     map_put(&m->c->named, name, (uintptr_t)own);
 }
 
-static bool bind_inputs(Make *m) {
+static bool bind_body_inputs(BodyMaker *m) {
     Span at = m->own->decl->at;
     size_t n = m->sig->nin;
     bool rest = n > 0 && m->sig->in[n - 1].rest;
     Node *item = NEW_N(compiler_arena(m->c), m->in->nin + 1, Node), list;
     for (size_t i = 0; i < m->in->nin; i++) {
-        Var v = input_var(m, i);
+        Var v = add_input_var(m, i);
         if (v == VAR_NONE) return false;
         item[i] = node_var(v, at);
         if (i + rest < n) bind_node(m, m->sig->in[i].name, item[i]);
@@ -216,18 +217,18 @@ static bool bind_inputs(Make *m) {
     return true;
 }
 
-static void bind_props(Make *m) {
+static void bind_body_props(BodyMaker *m) {
     for (size_t i = 0; i < m->sig->nprop; i++)
         bind_node(m, m->sig->prop[i].name,
-                  prop_node(m->c, &m->in->props->p[i], m->own->decl->at));
+                  node_from_prop(m->c, &m->in->props->p[i], m->own->decl->at));
 }
 
-static bool wrong_number(Make *m, const Node *n, size_t want) {
+static bool fail_output_count(BodyMaker *m, const Node *n, size_t want) {
     return fail(m->in->s, n->at, E_ARITY, "%s has %s, but this is %s", m->in->op->name,
                 str_counted(m->in->s, want, "output"), node_kind_text(n));
 }
 
-static bool run_statement(Make *m, const Statement *st, Node *out) {
+static bool compile_statement(BodyMaker *m, const Statement *st, Node *out) {
     if (!compiler_ast(m->c, st->value, out)) return false;
     if (st->n == 1) bind_node(m, st->target[0], *out);
     if (st->n < 2) return true;
@@ -239,7 +240,7 @@ static bool run_statement(Make *m, const Statement *st, Node *out) {
     return true;
 }
 
-static bool add_output(Make *m, size_t i, const Node *n) {
+static bool add_body_output(BodyMaker *m, size_t i, const Node *n) {
     Var v;
     if (n->kind == NODE_LIST && n->sym)
         return fail(m->in->s, n->at, E_ARITY, "%s has %zu outputs: take one with [0]",
@@ -249,7 +250,7 @@ static bool add_output(Make *m, size_t i, const Node *n) {
     return true;
 }
 
-static bool add_outputs(Make *m, const Node *last) {
+static bool add_declared_outputs(BodyMaker *m, const Node *last) {
     size_t n = m->sig->nout;
     for (size_t i = 0; i < n; i++) {
         uint64_t p;
@@ -260,25 +261,25 @@ static bool add_outputs(Make *m, const Node *last) {
             x = (const Node *)(uintptr_t)p;
         } else if (n > 1) {
             if (last->kind != NODE_LIST || last->n != n)
-                return wrong_number(m, last, n);
+                return fail_output_count(m, last, n);
             x = &last->item[i];
         }
-        if (!add_output(m, i, x)) return false;
+        if (!add_body_output(m, i, x)) return false;
     }
     return true;
 }
 
-static bool fill(Make *m) {
+static bool fill_body(BodyMaker *m) {
     Node last = {.kind = NODE_NONE, .at = m->own->decl->at};
-    if (!bind_inputs(m)) return false;
-    bind_props(m);
+    if (!bind_body_inputs(m)) return false;
+    bind_body_props(m);
     for (size_t i = 0; i < m->own->n; i++)
-        if (!run_statement(m, &m->own->st[i], &last)) return false;
-    return add_outputs(m, &last);
+        if (!compile_statement(m, &m->own->st[i], &last)) return false;
+    return add_declared_outputs(m, &last);
 }
 
 /* Functions that lambdas of this body become are told from those of others. */
-static void name_functions(Make *m) {
+static void set_lambda_prefix(BodyMaker *m) {
     Str b = STR(m->in->s);
     str_printf(&b, "%s(", m->in->op->name);
     for (size_t i = 0; i < m->in->nin; i++)
@@ -290,8 +291,8 @@ static void name_functions(Make *m) {
     str_free(&b);
 }
 
-static Graph *make(const Infer *in, const Body *body) {
-    Make m = {.in = in, .body = body, .own = in->op->body, .g = graph_new(in->s)};
+static Graph *make_body_graph(const Infer *in, const BodyEntry *body) {
+    BodyMaker m = {.in = in, .body = body, .own = in->op->body, .g = graph_new(in->s)};
     m.sig = in->sig;
     m.g->name = sym(in->s, in->op->name);
     m.g->floatX = in->floatX;
@@ -299,8 +300,8 @@ static Graph *make(const Infer *in, const Body *body) {
     m.b = builder(m.g, true);
     m.b.from.at = m.own->decl->at;
     m.c = compiler_new(&m.b);
-    name_functions(&m);
-    bool ok = fill(&m);
+    set_lambda_prefix(&m);
+    bool ok = fill_body(&m);
     compiler_free(m.c);
     if (ok) {
         graph_trim(m.g);
@@ -311,28 +312,28 @@ static Graph *make(const Infer *in, const Body *body) {
     return NULL;
 }
 
-static Body keep(Bodies *t, const Body *b, Graph *g) {
-    Body own = *b;
+static BodyEntry keep_body(BodyTable *t, const BodyEntry *b, Graph *g) {
+    BodyEntry own = *b;
     own.g = g;
     own.type = arena_copy(t->arena, b->type, b->nin * sizeof(Type *));
-    own.known = NEW_N(t->arena, b->nin + 1, Known *);
+    own.known = NEW_N(t->arena, b->nin + 1, KnownInts *);
     for (size_t i = 0; i < b->nin; i++)
         if (b->known[i])
-            own.known[i] = arena_copy(t->arena, b->known[i], sizeof(Known));
+            own.known[i] = arena_copy(t->arena, b->known[i], sizeof(KnownInts));
     return own;
 }
 
-static Graph *body_for(Infer *in) {
-    Bodies *t = bodies(in->s);
+static Graph *find_or_make_body(Infer *in) {
+    BodyTable *t = body_table(in->s);
     if (in->op->body->broken)
         return infer_fail(in, E_PLUGIN, in->nin, "its file was not accepted"), NULL;
     Arena *tmp = arena_new(in->s);
-    Body b = wish_of(tmp, in);
-    Wish w = {t, &b};
-    uint32_t id = index_find(&t->index, b.hash, same_body, &w);
+    BodyEntry b = body_key(tmp, in);
+    WantedBody w = {t, &b};
+    uint32_t id = index_find(&t->index, b.hash, is_wanted_body, &w);
     Graph *g = id == UINT32_MAX ? NULL : t->all.p[id].g;
-    if (!g && (g = make(in, &b))) {
-        Body own = keep(t, &b, g);
+    if (!g && (g = make_body_graph(in, &b))) {
+        BodyEntry own = keep_body(t, &b, g);
         index_add(&t->index, b.hash, (uint32_t)t->all.n);
         vec_push(in->s, &t->all, own);
     }
@@ -340,7 +341,7 @@ static Graph *body_for(Infer *in) {
     return g;
 }
 
-Graph *own_body(const Graph *g, ApplyId a) {
+Graph *userop_body(const Graph *g, ApplyId a) {
     const Apply *ap = &g->apply[a];
     if (!ap->op->body) return NULL;
     MakeNode m;
@@ -348,35 +349,35 @@ Graph *own_body(const Graph *g, ApplyId a) {
     m.in.props = ap->props;
     m.in.at = g->origin[a].at;
     m.in.floatX = builder((Graph *)(uintptr_t)g, false).floatX;
-    Graph *body = body_for(&m.in);
+    Graph *body = find_or_make_body(&m.in);
     make_node_close(&m);
     return body;
 }
 
 /* ---- typing ---- */
 
-bool own_type(Infer *in) {
-    Graph *g = body_for(in);
+bool userop_type(Infer *in) {
+    Graph *g = find_or_make_body(in);
     if (!g) return false;
     for (size_t i = 0; i < in->nout; i++)
         in->out[i] = var_type(g, g->outputs.p[i].var);
     return true;
 }
 
-bool own_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
+bool userop_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     const Apply *ap = &g->apply[a];
-    const OwnList *cut = &ap->op->body->decl->disconnected;
-    Sym name = sig_param(op_signature(g->s, ap->op), in)->name;
+    const UserOpTexts *cut = &ap->op->body->decl->disconnected;
+    Sym name = signature_param(op_signature(g->s, ap->op), in)->name;
     for (size_t i = 0; i < cut->n; i++)
         if (cut->p[i].name == name) return false;
-    Graph *body = ap->op->body->elementwise ? NULL : own_body(g, a);
-    return !body || function_connected(body, in, out);
+    Graph *body = ap->op->body->elementwise ? NULL : userop_body(g, a);
+    return !body || graph_connected(body, in, out);
 }
 
 /* ---- putting bodies in place ---- */
 
-static bool import_body(Graph *dst, const Graph *body, size_t nin, const Var *in,
-                        bool intern, Var *out) {
+static bool inline_op_body(Graph *dst, const Graph *body, size_t nin, const Var *in,
+                           bool intern, Var *out) {
     Session *s = dst->s;
     size_t n = body->outputs.n;
     Var *leaf = mem_alloc(s, (body->nleaf + body->nvar + n) * sizeof *leaf),
@@ -393,20 +394,20 @@ static bool import_body(Graph *dst, const Graph *body, size_t nin, const Var *in
     return ok;
 }
 
-bool own_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
-                Var *out) {
+bool userop_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                   Var *out) {
     MakeNode m;
     make_node_open(&m, b->s, b->g, op, nin, in);
     m.in.props = p;
     m.in.at = b->from.at;
     m.in.floatX = b->floatX;
-    Graph *body = body_for(&m.in);
-    bool ok = body && import_body(b->g, body, nin, in, b->intern, out);
+    Graph *body = find_or_make_body(&m.in);
+    bool ok = body && inline_op_body(b->g, body, nin, in, b->intern, out);
     make_node_close(&m);
     return ok;
 }
 
-static bool has_own(const Graph *g) {
+static bool has_userops(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         if (g->apply[a].op->body) return true;
     return false;
@@ -419,8 +420,8 @@ static bool flatten_apply(Graph *dst, const Graph *fn, ApplyId a, Var *map) {
         in[i] = map[apply_in(fn, a)[i]];
     bool ok = true;
     if (ap->op->body) {
-        Graph *body = own_body(fn, a);
-        ok = body && import_body(dst, body, ap->nin, in, true, map + ap->out);
+        Graph *body = userop_body(fn, a);
+        ok = body && inline_op_body(dst, body, ap->nin, in, true, map + ap->out);
     } else {
         const Type **t = mem_alloc(fn->s, ap->nout * sizeof *t);
         for (Var k = 0; k < ap->nout; k++)
@@ -435,7 +436,7 @@ static bool flatten_apply(Graph *dst, const Graph *fn, ApplyId a, Var *map) {
     return ok;
 }
 
-static Graph *flatten_once(const Graph *fn) {
+static Graph *flatten_one_level(const Graph *fn) {
     Graph *dst = graph_new(fn->s);
     Var *map = mem_alloc(fn->s, fn->nvar * sizeof *map);
     dst->floatX = fn->floatX;
@@ -444,7 +445,7 @@ static Graph *flatten_once(const Graph *fn) {
     for (uint32_t i = 0; i < fn->nleaf; i++) {
         const Leaf *l = &fn->leaf[i];
         LeafKind k = var_leaf(fn, l->var);
-        map[l->var] = k == LEAF_CONST ? graph_const_again(dst, fn, l->var, true)
+        map[l->var] = k == LEAF_CONST ? graph_share_const(dst, fn, l->var, true)
                       : k == LEAF_DIM ? graph_dim(dst, l->name)
                                       : VAR_NONE;
     }
@@ -463,12 +464,12 @@ static Graph *flatten_once(const Graph *fn) {
     return NULL;
 }
 
-Graph *own_flatten(const Graph *fn, bool *any) {
+Graph *userop_flatten(const Graph *fn, bool *any) {
     Graph *have = NULL;
     *any = false;
-    while (has_own(have ? have : fn)) {
+    while (has_userops(have ? have : fn)) {
         *any = true;
-        Graph *next = flatten_once(have ? have : fn);
+        Graph *next = flatten_one_level(have ? have : fn);
         if (have) graph_free(have);
         if (!(have = next)) return NULL;
     }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-typedef struct Check {
+typedef struct UserOpCheck {
     Session *s;
     struct OpBody *all; /* of the file */
     size_t n;
@@ -19,41 +19,41 @@ typedef struct Check {
     Vec(uint32_t) need;  /* of the line: others */
     Vec(uint32_t) calls; /* of the definition: ops of the file */
     bool gradient, elementwise;
-} Check;
+} UserOpCheck;
 
 /* ---- names ---- */
 
-static void put_name(Check *k, Sym name, uint64_t what) {
+static void put_allowed_name(UserOpCheck *k, Sym name, uint64_t what) {
     map_put(&k->names, name, what);
     vec_push(k->s, &k->listed, name);
 }
 
-static void allow(Check *k, Sym name) {
-    put_name(k, name, 1);
+static void allow_name(UserOpCheck *k, Sym name) {
+    put_allowed_name(k, name, 1);
 }
 
-static void allow_signature(Check *k, bool outputs) {
+static void allow_signature(UserOpCheck *k, bool outputs) {
     map_free(&k->names);
     k->listed.n = 0;
     for (size_t i = 0; i < k->sig->nin; i++)
-        allow(k, k->sig->in[i].name);
+        allow_name(k, k->sig->in[i].name);
     for (size_t i = 0; i < k->sig->nprop; i++)
-        allow(k, k->sig->prop[i].name);
+        allow_name(k, k->sig->prop[i].name);
     for (size_t i = 0; outputs && i < k->sig->nout; i++)
-        allow(k, k->sig->out[i]);
+        allow_name(k, k->sig->out[i]);
 }
 
 static bool is_dtype_name(const char *p) {
     return strcmp(p, "floatX") == 0 || dtype_find(p, strlen(p)) != DT_NONE;
 }
 
-static bool is_local(Check *k, Sym name) {
+static bool is_allowed_name(UserOpCheck *k, Sym name) {
     uint64_t what;
     return map_get(&k->names, name, &what) && what;
 }
 
 /* What there is, as far as a line holds it. */
-static bool note_names(Check *k, size_t n, const char *const *of) {
+static bool note_allowed_names(UserOpCheck *k, size_t n, const char *const *of) {
     Str b = STR(k->s);
     for (size_t i = 0; i < n && i < 12; i++)
         str_printf(&b, "%s%s", i ? ", " : "", of[i]);
@@ -63,24 +63,24 @@ static bool note_names(Check *k, size_t n, const char *const *of) {
     return false;
 }
 
-static bool fail_name(Check *k, const Ast *e) {
+static bool fail_unknown_name(UserOpCheck *k, const Ast *e) {
     const char *name = sym_text(k->s, e->sym);
     Vec(const char *) of = {0};
     for (size_t i = 0; i < k->listed.n; i++)
-        if (is_local(k, k->listed.p[i]))
+        if (is_allowed_name(k, k->listed.p[i]))
             vec_push(k->s, &of, sym_text(k->s, k->listed.p[i]));
     const char *near = str_nearest(k->s, name, of.p, of.n);
     fail(k->s, e->at, E_NAME, "`%s` means nothing in this text of %s%s%s%s", name,
          k->op->name, near ? ": did you mean `" : "", near ? near : "",
          near ? "`?" : "");
-    note_names(k, of.n, of.p);
+    note_allowed_names(k, of.n, of.p);
     vec_free(&of);
     if (op_find(k->s, name, strlen(name)))
         note(k->s, NOWHERE, "there is a function %s: call it, as in %s(x)", name, name);
     return false;
 }
 
-static bool visit_name(Check *k, const Ast *e) {
+static bool check_name(UserOpCheck *k, const Ast *e) {
     uint64_t what;
     if (map_get(&k->names, e->sym, &what) && what) {
         if (what >= 2) vec_push(k->s, &k->need, (uint32_t)(what - 2));
@@ -89,23 +89,23 @@ static bool visit_name(Check *k, const Ast *e) {
     const char *name = sym_text(k->s, e->sym);
     if (is_dtype_name(name) || (k->gradient && strcmp(name, "disconnected") == 0))
         return true;
-    return fail_name(k, e);
+    return fail_unknown_name(k, e);
 }
 
 /* ---- calls ---- */
 
 /* The compiler knows what there is; it needs a graph, which has nothing. */
-static bool fail_call(Check *k, const Ast *e) {
+static bool fail_unknown_call(UserOpCheck *k, const Ast *e) {
     Graph *g = graph_new(k->s);
     Builder b = builder(g, false);
     Compiler *c = compiler_new(&b);
-    fail_function(c, e);
+    compiler_fail_function(c, e);
     compiler_free(c);
     graph_free(g);
     return false;
 }
 
-static bool visit_call(Check *k, const Ast *e) {
+static bool check_call(UserOpCheck *k, const Ast *e) {
     const char *name = sym_text(k->s, e->sym);
     const Op *op = op_find(k->s, name, strlen(name));
     if (op && op->effect)
@@ -118,33 +118,33 @@ static bool visit_call(Check *k, const Ast *e) {
     if (strcmp(name, "load") == 0)
         return fail(k->s, e->at, E_ARG, "files can't be loaded here");
     k->elementwise &= op ? op->elemwise : is_dtype_name(name);
-    if (op || macro_find(name, strlen(name)) || is_builtin_name(name) ||
+    if (op || macro_find(name, strlen(name)) || builtin_is_name(name) ||
         type_by_name(k->s, name))
         return true;
-    if (!is_local(k, e->sym)) return fail_call(k, e);
+    if (!is_allowed_name(k, e->sym)) return fail_unknown_call(k, e);
     uint64_t what;
     if (map_get(&k->names, e->sym, &what) && what >= 2)
         vec_push(k->s, &k->need, (uint32_t)(what - 2));
     return true;
 }
 
-static bool visit(Check *k, const Ast *e);
+static bool check_expr(UserOpCheck *k, const Ast *e);
 
-static bool visit_kids(Check *k, const Ast *e) {
+static bool check_kids(UserOpCheck *k, const Ast *e) {
     for (size_t i = 0; i < e->nkid; i++)
-        if (e->kid[i] && !visit(k, e->kid[i])) return false;
+        if (e->kid[i] && !check_expr(k, e->kid[i])) return false;
     return true;
 }
 
 /* The parameters hide what is outside. */
-static bool visit_lambda(Check *k, const Ast *e) {
+static bool check_lambda(UserOpCheck *k, const Ast *e) {
     size_t n = e->nkid - 1;
     uint64_t *was = mem_zalloc(k->s, n + 1, sizeof *was);
     for (size_t i = 0; i < n; i++) {
         map_get(&k->names, e->kid[i]->sym, &was[i]);
-        allow(k, e->kid[i]->sym);
+        allow_name(k, e->kid[i]->sym);
     }
-    bool ok = visit(k, e->kid[n]);
+    bool ok = check_expr(k, e->kid[n]);
     for (size_t i = n; i-- > 0;)
         map_put(&k->names, e->kid[i]->sym, was[i]);
     k->listed.n -= n;
@@ -153,7 +153,7 @@ static bool visit_lambda(Check *k, const Ast *e) {
 }
 
 /* As deep as an expression may be nested, which is bounded. */
-static bool visit(Check *k, const Ast *e) {
+static bool check_expr(UserOpCheck *k, const Ast *e) {
     switch (e->kind) {
     case AST_INT:
     case AST_FLOAT:
@@ -161,19 +161,19 @@ static bool visit(Check *k, const Ast *e) {
     case AST_BOOL:
         return true;
     case AST_NAME:
-        return visit_name(k, e);
+        return check_name(k, e);
     case AST_LAMBDA:
         k->elementwise = false;
-        return visit_lambda(k, e);
+        return check_lambda(k, e);
     case AST_CALL:
     case AST_METHOD:
-        return visit_call(k, e) && visit_kids(k, e);
+        return check_call(k, e) && check_kids(k, e);
     case AST_BINARY:
         if (strcmp(e->op, "@") == 0) k->elementwise = false;
-        return visit_kids(k, e);
+        return check_kids(k, e);
     case AST_UNARY:
     case AST_KEYWORD:
-        return visit_kids(k, e);
+        return check_kids(k, e);
     case AST_STARS:
         return fail(k->s, e->at, E_SYNTAX, "`**` is for patterns of rewrite rules");
     case AST_STRING:
@@ -191,21 +191,21 @@ static bool visit(Check *k, const Ast *e) {
         break;
     }
     k->elementwise = false;
-    return visit_kids(k, e);
+    return check_kids(k, e);
 }
 
 /* ---- definitions ---- */
 
-static bool define(Check *k, Sym name, Span at, uint32_t line) {
+static bool define_name(UserOpCheck *k, Sym name, Span at, uint32_t line) {
     uint64_t what;
     if (map_get(&k->names, name, &what))
         return fail(k->s, at, E_DUPLICATE, "`%s` is %s", sym_text(k->s, name),
                     what >= 2 ? "defined twice" : "an input or prop already");
-    put_name(k, name, 2 + line);
+    put_allowed_name(k, name, 2 + line);
     return true;
 }
 
-static bool set_statement(Check *k, const Ast *e, Statement *st, uint32_t line) {
+static bool set_statement(UserOpCheck *k, const Ast *e, Statement *st, uint32_t line) {
     if (e->kind == AST_ANNOT)
         return fail(
             k->s, e->type, E_SYNTAX,
@@ -214,29 +214,29 @@ static bool set_statement(Check *k, const Ast *e, Statement *st, uint32_t line) 
     Sym *target = NEW_N(session_arena(k->s), st->n, Sym);
     for (size_t i = 0; i < st->n; i++) {
         target[i] = e->kid[i]->sym;
-        if (!define(k, target[i], e->kid[i]->at, line)) return false;
+        if (!define_name(k, target[i], e->kid[i]->at, line)) return false;
     }
     st->target = target;
     return true;
 }
 
-static bool read_definition(Check *k) {
+static bool read_definition(UserOpCheck *k) {
     Arena *a = session_arena(k->s);
     Span at = k->b->decl->def.at;
     allow_signature(k, false);
-    k->b->is_block = expr_is_definition(k->s, at);
+    k->b->is_block = ast_is_definition(k->s, at);
     if (!k->b->is_block) {
         k->b->n = 1;
         k->b->st = NEW(a, Statement);
-        return (k->b->st->value = expr_parse(k->s, a, at)) != NULL;
+        return (k->b->st->value = ast_parse(k->s, a, at)) != NULL;
     }
     const Ast **e;
-    if (!expr_parse_block(k->s, a, at, &e, &k->b->n)) return false;
+    if (!ast_parse_block(k->s, a, at, &e, &k->b->n)) return false;
     k->b->st = NEW_N(a, k->b->n, Statement);
     for (size_t i = 0; i < k->b->n; i++)
         if (!set_statement(k, e[i], &k->b->st[i], (uint32_t)i)) return false;
     for (size_t i = 0; i < k->sig->nout; i++)
-        if (!is_local(k, k->sig->out[i]))
+        if (!is_allowed_name(k, k->sig->out[i]))
             return fail(k->s, at, E_PLUGIN, "the op %s: no line defines %s%s",
                         k->b->op.name, k->b->decl->out.n ? "its output " : "",
                         k->b->decl->out.n ? sym_text(k->s, k->sig->out[i])
@@ -244,7 +244,7 @@ static bool read_definition(Check *k) {
     return true;
 }
 
-static bool fail_lines(Check *k, const uint32_t *circle, uint32_t n) {
+static bool fail_line_cycle(UserOpCheck *k, const uint32_t *circle, uint32_t n) {
     Str b = STR(k->s);
     for (uint32_t i = 0; i <= n && i < 10; i++)
         str_printf(&b, "%s%s", i ? " -> " : "",
@@ -258,7 +258,7 @@ static bool fail_lines(Check *k, const uint32_t *circle, uint32_t n) {
 }
 
 /* Looks at every line, and puts them in order. */
-static bool order_lines(Check *k) {
+static bool order_lines(UserOpCheck *k) {
     uint32_t n = (uint32_t)k->b->n, circle;
     uint32_t *first = mem_zalloc(k->s, 2 * (size_t)n + 1, sizeof *first),
              *order = first + n + 1;
@@ -266,11 +266,11 @@ static bool order_lines(Check *k) {
     k->need.n = 0;
     k->elementwise = k->sig->nout == 1;
     for (uint32_t i = 0; ok && i < n; i++) {
-        ok = visit(k, k->b->st[i].value);
+        ok = check_expr(k, k->b->st[i].value);
         first[i + 1] = (uint32_t)k->need.n;
     }
     if (ok && !toposort(k->s, n, first, k->need.p, order, &circle))
-        ok = fail_lines(k, order, circle);
+        ok = fail_line_cycle(k, order, circle);
     if (ok) {
         Statement *st = NEW_N(session_arena(k->s), n, Statement);
         for (uint32_t i = 0; i < n; i++)
@@ -281,7 +281,7 @@ static bool order_lines(Check *k) {
     return ok;
 }
 
-static void take(Check *k, struct OpBody *b) {
+static void set_current_op(UserOpCheck *k, struct OpBody *b) {
     k->b = b;
     k->op = &b->op;
     k->sig = op_signature(k->s, &b->op);
@@ -289,7 +289,7 @@ static void take(Check *k, struct OpBody *b) {
 
 /* ---- ops that use each other ---- */
 
-static bool fail_ops(Check *k, const uint32_t *circle, uint32_t n) {
+static bool fail_op_cycle(UserOpCheck *k, const uint32_t *circle, uint32_t n) {
     Str b = STR(k->s);
     for (uint32_t i = 0; i <= n && i < 10; i++)
         str_printf(&b, "%s%s", i ? " -> " : "", k->all[circle[i % n]].op.name);
@@ -302,42 +302,42 @@ static bool fail_ops(Check *k, const uint32_t *circle, uint32_t n) {
 }
 
 /* The order in which the ops can be tried. */
-static bool order_ops(Check *k, uint32_t *order) {
+static bool order_ops(UserOpCheck *k, uint32_t *order) {
     uint32_t n = (uint32_t)k->n, circle;
     uint32_t *first = mem_zalloc(k->s, (size_t)n + 1, sizeof *first);
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++) {
-        take(k, &k->all[i]);
+        set_current_op(k, &k->all[i]);
         ok = read_definition(k) && order_lines(k);
         first[i + 1] = (uint32_t)k->calls.n;
     }
     if (ok && !toposort(k->s, n, first, k->calls.p, order, &circle))
-        ok = fail_ops(k, order, circle);
+        ok = fail_op_cycle(k, order, circle);
     mem_free(first);
     return ok;
 }
 
 /* ---- formulas ---- */
 
-/* Kept where build_text will look for it. */
-static bool read_formula(Check *k, const OwnText *t) {
+/* Kept where template_build will look for it. */
+static bool check_formula_text(UserOpCheck *k, const UserOpText *t) {
     Texts *all = texts(k->s);
-    const Ast *e = expr_parse(k->s, all->arena, t->at);
+    const Ast *e = ast_parse(k->s, all->arena, t->at);
     if (!e) return false;
     map_put(&all->ast, (uintptr_t)t->text, (uintptr_t)e);
-    return visit(k, e);
+    return check_expr(k, e);
 }
 
-static bool read_formulas(Check *k, const OwnList *l) {
+static bool check_formula_texts(UserOpCheck *k, const UserOpTexts *l) {
     for (size_t i = 0; i < l->n; i++)
-        if (!read_formula(k, &l->p[i])) return false;
+        if (!check_formula_text(k, &l->p[i])) return false;
     return true;
 }
 
 /* What a formula of costs may be given: shapes of any rank, numbers. */
-static bool any_value(void *ctx, Sym name, FormulaValue *v) {
+static bool dummy_formula_value(void *ctx, Sym name, FormulaValue *v) {
     static const int64_t sizes[MAX_NDIM] = {1, 1};
-    const Check *k = ctx;
+    const UserOpCheck *k = ctx;
     const FormulaValue shape = {.is_shape = true, .ndim = MAX_NDIM, .shape = sizes};
     *v = shape;
     for (size_t i = 0; i < k->sig->nin; i++)
@@ -357,56 +357,56 @@ static bool any_value(void *ctx, Sym name, FormulaValue *v) {
     return strcmp(sym_text(k->s, name), "r") == 0;
 }
 
-static bool read_flops(Check *k) {
-    const OwnText *t = &k->b->decl->flops;
+static bool check_flops(UserOpCheck *k) {
+    const UserOpText *t = &k->b->decl->flops;
     double v;
-    return !t->text ||
-           (read_formula(k, t) && formula_span(k->s, t->at, any_value, k, &v));
+    return !t->text || (check_formula_text(k, t) &&
+                        formula_span(k->s, t->at, dummy_formula_value, k, &v));
 }
 
-static void allow_prefixed(Check *k, const char *prefix, Sym name) {
-    allow(k, sym(k->s, arena_printf(session_arena(k->s), "%s_%s", prefix,
-                                    sym_text(k->s, name))));
+static void allow_prefixed(UserOpCheck *k, const char *prefix, Sym name) {
+    allow_name(k, sym(k->s, arena_printf(session_arena(k->s), "%s_%s", prefix,
+                                         sym_text(k->s, name))));
 }
 
-static void allow_names(Check *k, OwnMember of) {
+static void allow_names(UserOpCheck *k, UserOpMember of) {
     const Signature *sig = k->sig;
     allow_signature(k, of != OWN_SHAPE);
     k->gradient = of >= OWN_PARTIALS;
     if (of == OWN_ADJOINT || (of == OWN_PULLBACK && sig->nout == 1))
-        allow(k, sym(k->s, "g"));
+        allow_name(k, sym(k->s, "g"));
     for (size_t i = 0; of == OWN_PULLBACK && sig->nout > 1 && i < sig->nout; i++)
         allow_prefixed(k, "g", sig->out[i]);
     for (size_t i = 0; of == OWN_PUSHFORWARD && i < sig->nin; i++)
         allow_prefixed(k, "t", sig->in[i].name);
 }
 
-static bool read_list(Check *k, OwnMember of, const OwnList *l) {
+static bool check_member_texts(UserOpCheck *k, UserOpMember of, const UserOpTexts *l) {
     allow_names(k, of);
-    bool ok = read_formulas(k, l);
+    bool ok = check_formula_texts(k, l);
     k->gradient = false;
     return ok;
 }
 
-static bool read_texts(Check *k) {
-    const OwnOp *d = k->b->decl;
+static bool check_all_texts(UserOpCheck *k) {
+    const UserOp *d = k->b->decl;
     allow_names(k, OWN_SHAPE);
-    if (d->shape.text && !read_formula(k, &d->shape)) return false;
+    if (d->shape.text && !check_formula_text(k, &d->shape)) return false;
     allow_names(k, OWN_FLOPS);
-    return read_flops(k) && read_list(k, OWN_PARTIALS, &d->partials) &&
-           read_list(k, OWN_ADJOINT, &d->adjoint) &&
-           read_list(k, OWN_PULLBACK, &d->pullback) &&
-           read_list(k, OWN_PUSHFORWARD, &d->pushforward);
+    return check_flops(k) && check_member_texts(k, OWN_PARTIALS, &d->partials) &&
+           check_member_texts(k, OWN_ADJOINT, &d->adjoint) &&
+           check_member_texts(k, OWN_PULLBACK, &d->pullback) &&
+           check_member_texts(k, OWN_PUSHFORWARD, &d->pushforward);
 }
 
-bool own_text_check(Session *s, const Op *op, OwnMember of, Span text) {
-    Check k = {.s = s, .op = op, .sig = op_signature(s, op), .names = MAP(s)};
+bool userop_check_text(Session *s, const Op *op, UserOpMember of, Span text) {
+    UserOpCheck k = {.s = s, .op = op, .sig = op_signature(s, op), .names = MAP(s)};
     Arena *tmp = arena_new(s);
-    const Ast *e = expr_parse(s, tmp, text);
+    const Ast *e = ast_parse(s, tmp, text);
     double v;
     allow_names(&k, of);
-    bool ok = e && visit(&k, e) &&
-              (of != OWN_FLOPS || formula_span(s, text, any_value, &k, &v));
+    bool ok = e && check_expr(&k, e) &&
+              (of != OWN_FLOPS || formula_span(s, text, dummy_formula_value, &k, &v));
     arena_free(tmp);
     map_free(&k.names);
     vec_free(&k.listed);
@@ -418,8 +418,8 @@ bool own_text_check(Session *s, const Op *op, OwnMember of, Span text) {
 /* ---- is it elementwise? ---- */
 
 /* Once more with the ops that it uses decided. */
-static bool settle(Check *k) {
-    const OwnOp *d = k->b->decl;
+static bool decide_elementwise(UserOpCheck *k) {
+    const UserOp *d = k->b->decl;
     size_t from = k->calls.n;
     unsigned nesting = 0;
     k->elementwise = k->sig->nout == 1 && k->sig->nin > 0 && !d->disconnected.n;
@@ -429,9 +429,9 @@ static bool settle(Check *k) {
     allow_signature(k, false);
     for (size_t i = 0; i < k->b->n; i++)
         for (size_t j = 0; j < k->b->st[i].n; j++)
-            allow(k, k->b->st[i].target[j]);
+            allow_name(k, k->b->st[i].target[j]);
     for (size_t i = 0; i < k->b->n; i++)
-        if (!visit(k, k->b->st[i].value)) return false;
+        if (!check_expr(k, k->b->st[i].value)) return false;
     for (size_t i = from; i < k->calls.n; i++)
         if (k->all[k->calls.p[i]].nesting > nesting)
             nesting = k->all[k->calls.p[i]].nesting;
@@ -452,17 +452,17 @@ static bool settle(Check *k) {
 
 /* ---- trying it ---- */
 
-typedef struct Trial {
-    Check *k;
+typedef struct UserOpTrial {
+    UserOpCheck *k;
     Builder b;
     ApplyId id;
     Var cotangent[OUT_MAX];
-} Trial;
+} UserOpTrial;
 
-static bool try_term(Trial *t, const OwnText *f, Var like, Var g) {
-    Check *k = t->k;
+static bool try_term(UserOpTrial *t, const UserOpText *f, Var like, Var g) {
+    UserOpCheck *k = t->k;
     bool ok = true;
-    Var v = build_for_apply(&t->b, f->text, t->b.g, t->id, g, &ok);
+    Var v = template_build_apply(&t->b, f->text, t->b.g, t->id, g, &ok);
     if (!ok || v == GRAD_DISCONNECTED || var_is_null(t->b.g, v)) return ok;
     const Type *have = var_type(t->b.g, v), *want = var_type(t->b.g, like);
     bool partial = k->b->decl->partials.n > 0; /* it is broadcast to the result */
@@ -477,14 +477,14 @@ static bool try_term(Trial *t, const OwnText *f, Var like, Var g) {
                 type_str(k->s, var_type(t->b.g, apply_in(t->b.g, t->id)[0])));
 }
 
-static Var input_of(Trial *t, Sym name) {
+static Var trial_input(UserOpTrial *t, Sym name) {
     for (size_t i = 0; i < t->k->sig->nin && i < t->b.g->apply[t->id].nin; i++)
         if (t->k->sig->in[i].name == name) return apply_in(t->b.g, t->id)[i];
     return VAR_NONE;
 }
 
-static bool try_gradient(Trial *t) {
-    const OwnOp *d = t->k->b->decl;
+static bool try_gradient(UserOpTrial *t) {
+    const UserOp *d = t->k->b->decl;
     Var out = t->b.g->apply[t->id].out, g;
     const Type *to = var_type(t->b.g, out);
     if (to->kind != TYPE_TENSOR || dtype_is_discrete(to->dtype)) return true;
@@ -492,17 +492,17 @@ static bool try_gradient(Trial *t) {
     for (size_t i = 0; i < d->partials.n; i++)
         if (!try_term(t, &d->partials.p[i], out, VAR_NONE)) return false;
     for (size_t i = 0; i < d->adjoint.n; i++) {
-        Var x = input_of(t, d->adjoint.p[i].name);
+        Var x = trial_input(t, d->adjoint.p[i].name);
         if (x != VAR_NONE && !try_term(t, &d->adjoint.p[i], x, g)) return false;
     }
     for (size_t i = 0; t->k->sig->nout == 1 && i < d->pullback.n; i++) {
-        Var x = input_of(t, d->pullback.p[i].name);
+        Var x = trial_input(t, d->pullback.p[i].name);
         if (x != VAR_NONE && !try_term(t, &d->pullback.p[i], x, g)) return false;
     }
     return true;
 }
 
-static const Props *sample_props(Check *k) {
+static const Props *sample_props(UserOpCheck *k) {
     Prop *p = mem_zalloc(k->s, k->sig->nprop, sizeof *p);
     for (size_t i = 0; i < k->sig->nprop; i++) {
         p[i] = k->sig->prop[i].value;
@@ -520,9 +520,9 @@ static const Props *sample_props(Check *k) {
     return props;
 }
 
-static bool try_dtype(Check *k, DType d, bool gradient) {
+static bool try_dtype(UserOpCheck *k, DType d, bool gradient) {
     Graph *g = graph_new(k->s);
-    Trial t = {.k = k, .b = builder(g, false)};
+    UserOpTrial t = {.k = k, .b = builder(g, false)};
     Var in[UINT8_MAX], out[OUT_MAX];
     for (size_t i = 0; i < k->sig->nin; i++)
         in[i] = graph_input(g, k->sig->in[i].name, type_scalar(k->s, d));
@@ -537,7 +537,7 @@ static bool try_dtype(Check *k, DType d, bool gradient) {
 
 /* The first kind of number that the op takes; what it says of floats if there is none.
  */
-static bool try_numbers(Check *k) {
+static bool try_numbers(UserOpCheck *k) {
     static const DType all[] = {DT_FLOAT64, DT_COMPLEX128, DT_INT64, DT_BOOL};
     size_t mark = diag_count(k->s), first = 0;
     if (k->sig->nin > UINT8_MAX) return true;
@@ -553,11 +553,11 @@ static bool try_numbers(Check *k) {
     return !first;
 }
 
-static bool try_example(Check *k) {
-    const OwnText *x = &k->b->decl->example;
+static bool try_example(UserOpCheck *k) {
+    const UserOpText *x = &k->b->decl->example;
     if (!x->text) return true;
     Graph *g = graph_new(k->s);
-    Trial t = {.k = k, .b = builder(g, false), .id = APPLY_NONE};
+    UserOpTrial t = {.k = k, .b = builder(g, false), .id = APPLY_NONE};
     Compiler *c = compiler_new(&t.b);
     const char *arrow = strstr(x->text, "->");
     Span at = x->at;
@@ -575,21 +575,21 @@ static bool try_example(Check *k) {
     return ok;
 }
 
-static bool check_all(Check *k, uint32_t *order) {
+static bool check_file_ops(UserOpCheck *k, uint32_t *order) {
     if (!order_ops(k, order)) return false;
     for (size_t i = 0; i < k->n; i++) {
-        take(k, &k->all[order[i]]);
-        if (!read_texts(k) || !settle(k) || (k->elementwise && !try_numbers(k)) ||
-            !try_example(k))
+        set_current_op(k, &k->all[order[i]]);
+        if (!check_all_texts(k) || !decide_elementwise(k) ||
+            (k->elementwise && !try_numbers(k)) || !try_example(k))
             return false;
     }
     return true;
 }
 
-bool own_check(Session *s, size_t n, struct OpBody *body) {
-    Check k = {.s = s, .all = body, .n = n, .names = MAP(s)};
+bool userop_check(Session *s, size_t n, struct OpBody *body) {
+    UserOpCheck k = {.s = s, .all = body, .n = n, .names = MAP(s)};
     uint32_t *order = mem_zalloc(s, n, sizeof *order);
-    bool ok = check_all(&k, order);
+    bool ok = check_file_ops(&k, order);
     for (size_t i = 0; i < n; i++)
         body[i].broken = !ok;
     mem_free(order);

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-static bool wrong(Session *s, const OwnOp *d, Span at, const char *fmt, ...)
+static bool fail_row(Session *s, const UserOp *d, Span at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* An error in the row of an op. */
-static bool wrong(Session *s, const OwnOp *d, Span at, const char *fmt, ...) {
+static bool fail_row(Session *s, const UserOp *d, Span at, const char *fmt, ...) {
     Str b = STR(s);
     va_list ap;
     va_start(ap, fmt);
@@ -23,7 +23,7 @@ static bool wrong(Session *s, const OwnOp *d, Span at, const char *fmt, ...) {
 
 /* ---- names ---- */
 
-bool own_word_ok(const char *p) {
+bool userop_is_word(const char *p) {
     size_t n = strlen(p);
     if (n == 0 || (*p >= '0' && *p <= '9')) return false;
     for (size_t i = 0; i < n; i++)
@@ -33,53 +33,53 @@ bool own_word_ok(const char *p) {
     return !lex_is_keyword(p, n) && !lex_is_literal_name(p, n);
 }
 
-bool own_name_ok(Session *s, const char *name, Span at) {
+bool userop_check_name(Session *s, const char *name, Span at) {
     size_t n = strlen(name);
-    if (!own_word_ok(name))
+    if (!userop_is_word(name))
         return fail(s, at, E_NAME, "\"%s\" can't be the name of an op", name);
     const Type *t = type_by_name(s, name);
     if (t && t->cls)
         return fail(s, at, E_DUPLICATE, "there is a type %s already in %s", name,
                     t->cls->from);
-    if (macro_find(name, n) || is_builtin_name(name) || t)
+    if (macro_find(name, n) || builtin_is_name(name) || t)
         return fail(s, at, E_DUPLICATE, "%s is a function of the language already",
                     name);
     return true;
 }
 
-bool own_word_taken(const char *name) {
+bool userop_is_reserved_word(const char *name) {
     return strcmp(name, "g") == 0 || strcmp(name, "r") == 0 ||
            strcmp(name, "disconnected") == 0 || strncmp(name, "g_", 2) == 0 ||
            strncmp(name, "t_", 2) == 0;
 }
 
 static bool is_free_word(const char *name) {
-    return own_word_ok(name) && !own_word_taken(name);
+    return userop_is_word(name) && !userop_is_reserved_word(name);
 }
 
-static bool check_words(Session *s, const OwnOp *d, const OwnList *l,
-                        const char *what) {
+static bool check_signature_words(Session *s, const UserOp *d, const UserOpTexts *l,
+                                  const char *what) {
     for (size_t i = 0; i < l->n; i++) {
         const char *name = sym_text(s, l->p[i].name);
         bool result = l == &d->out && strcmp(name, "r") == 0;
         if (!is_free_word(name) && !result)
-            return wrong(s, d, l->p[i].at, "\"%s\" can't be the name of %s", name,
-                         what);
+            return fail_row(s, d, l->p[i].at, "\"%s\" can't be the name of %s", name,
+                            what);
         for (size_t k = 0; k < i; k++)
             if (l->p[k].name == l->p[i].name)
-                return wrong(s, d, l->p[i].at, "\"%s\" comes twice", name);
+                return fail_row(s, d, l->p[i].at, "\"%s\" comes twice", name);
     }
     return true;
 }
 
 /* ---- the signature ---- */
 
-void own_signature_check(Session *s, const Op *op, SignatureError *e) {
+void userop_check_signature(Session *s, const Op *op, SignatureError *e) {
     signature_parse(s, op_table(s)->arena, op, e);
 }
 
 /* "x, n: int = 3"; NULL for an empty list. */
-static const char *joined(Session *s, const OwnList *l, bool names) {
+static const char *join_declared(Session *s, const UserOpTexts *l, bool names) {
     Str b = STR(s);
     for (size_t i = 0; i < l->n; i++)
         str_printf(&b, "%s%s", i ? ", " : "",
@@ -89,16 +89,16 @@ static const char *joined(Session *s, const OwnList *l, bool names) {
     return text;
 }
 
-static bool check_signature(Session *s, const OwnOp *d, const Op *op) {
+static bool check_row_signature(Session *s, const UserOp *d, const Op *op) {
     SignatureError e;
-    own_signature_check(s, op, &e);
+    userop_check_signature(s, op, &e);
     if (!e.what) return true;
-    const OwnList *l = e.part == SIGNATURE_IN      ? &d->in
-                       : e.part == SIGNATURE_PROPS ? &d->props
-                                                   : &d->out;
+    const UserOpTexts *l = e.part == SIGNATURE_IN      ? &d->in
+                           : e.part == SIGNATURE_PROPS ? &d->props
+                                                       : &d->out;
     Span at = e.index < l->n ? l->p[e.index].at : l->at;
-    wrong(s, d, at, "%s%s%s%s", e.what, *e.rest ? " at \"" : "", e.rest,
-          *e.rest ? "\"" : "");
+    fail_row(s, d, at, "%s%s%s%s", e.what, *e.rest ? " at \"" : "", e.rest,
+             *e.rest ? "\"" : "");
     if (e.part == SIGNATURE_IN)
         return note(s, NOWHERE,
                     "an input is `x`, `n: int`, `axes: ints`, `b: bool`, `v: any`, "
@@ -108,7 +108,7 @@ static bool check_signature(Session *s, const OwnOp *d, const Op *op) {
                 "axis, with a default: `beta: float = 1.0`");
 }
 
-bool own_default_ok(const char *p) {
+bool userop_is_default(const char *p) {
     double v;
     if (strcmp(p, "True") == 0 || strcmp(p, "False") == 0 || strcmp(p, "pi") == 0)
         return true;
@@ -117,47 +117,48 @@ bool own_default_ok(const char *p) {
     return n > 0 && !p[n];
 }
 
-static bool check_defaults(Session *s, const OwnOp *d, const Signature *sig) {
+static bool check_defaults(Session *s, const UserOp *d, const Signature *sig) {
     for (size_t i = 0; i < sig->nin; i++)
-        if (sig->in[i].value && !own_default_ok(sig->in[i].value))
-            return wrong(s, d, d->in.p[i].at, "a default is a number, not %s",
-                         sig->in[i].value);
+        if (sig->in[i].value && !userop_is_default(sig->in[i].value))
+            return fail_row(s, d, d->in.p[i].at, "a default is a number, not %s",
+                            sig->in[i].value);
     for (size_t i = 0; i < sig->nprop; i++)
         if (sig->prop[i].type == T_GRAPH)
-            return wrong(s, d, d->props.p[i].at,
-                         "functions as props are for ops in C only");
+            return fail_row(s, d, d->props.p[i].at,
+                            "functions as props are for ops in C only");
     return true;
 }
 
 /* ---- derivatives ---- */
 
-static bool is_named(const OwnList *l, Sym name) {
+static bool list_has_name(const UserOpTexts *l, Sym name) {
     for (size_t i = 0; i < l->n; i++)
         if (l->p[i].name == name) return true;
     return false;
 }
 
 /* Each entry is an input's, once, and every tensor among the inputs has one. */
-static bool check_inputs_have(Session *s, const OwnOp *d, const Signature *sig,
-                              const OwnList *l, const char *what) {
+static bool check_inputs_have(Session *s, const UserOp *d, const Signature *sig,
+                              const UserOpTexts *l, const char *what) {
     for (size_t i = 0; i < l->n; i++) {
         const char *name = sym_text(s, l->p[i].name);
         size_t k = 0;
         while (k < sig->nin && sig->in[k].name != l->p[i].name)
             k++;
-        if (k == sig->nin) return wrong(s, d, l->p[i].at, "it has no input %s", name);
+        if (k == sig->nin)
+            return fail_row(s, d, l->p[i].at, "it has no input %s", name);
         if (sig->in[k].rest)
-            return wrong(s, d, l->p[i].at,
-                         "%s of a rest parameter can't be given as text: leave them "
-                         "out, and the definition is differentiated",
-                         what);
+            return fail_row(s, d, l->p[i].at,
+                            "%s of a rest parameter can't be given as text: leave them "
+                            "out, and the definition is differentiated",
+                            what);
     }
     for (size_t k = 0; l->n && k < sig->nin; k++) {
-        bool cut = is_named(&d->disconnected, sig->in[k].name);
-        if (sig->in[k].kind != IN_TENSOR || cut || is_named(l, sig->in[k].name))
+        bool cut = list_has_name(&d->disconnected, sig->in[k].name);
+        if (sig->in[k].kind != IN_TENSOR || cut || list_has_name(l, sig->in[k].name))
             continue;
         const char *name = sym_text(s, sig->in[k].name);
-        wrong(s, d, l->at, "%s lacks the input %s", what, name);
+        fail_row(s, d, l->at, "%s lacks the input %s", what, name);
         return note(s, NOWHERE,
                     "write `%s: 0` if it changes nothing, or `%s: undefined('why')`",
                     name, name);
@@ -165,53 +166,54 @@ static bool check_inputs_have(Session *s, const OwnOp *d, const Signature *sig,
     return true;
 }
 
-static bool check_outputs_have(Session *s, const OwnOp *d, const Signature *sig) {
-    const OwnList *l = &d->pushforward;
+static bool check_outputs_have(Session *s, const UserOp *d, const Signature *sig) {
+    const UserOpTexts *l = &d->pushforward;
     for (size_t i = 0; i < l->n; i++) {
         size_t k = 0;
         while (k < sig->nout && sig->out[k] != l->p[i].name)
             k++;
         if (k == sig->nout)
-            return wrong(s, d, l->p[i].at, "it has no output %s",
-                         sym_text(s, l->p[i].name));
+            return fail_row(s, d, l->p[i].at, "it has no output %s",
+                            sym_text(s, l->p[i].name));
     }
     return !l->n || l->n == sig->nout ||
-           wrong(s, d, l->at, "pushforward lacks an output");
+           fail_row(s, d, l->at, "pushforward lacks an output");
 }
 
-static bool check_derivatives(Session *s, const OwnOp *d, const Signature *sig) {
-    const OwnList *ways[] = {&d->partials, &d->adjoint, &d->pullback};
+static bool check_derivatives(Session *s, const UserOp *d, const Signature *sig) {
+    const UserOpTexts *ways[] = {&d->partials, &d->adjoint, &d->pullback};
     const char *name[] = {"partials", "adjoint", "pullback"};
     int given = -1;
     for (int i = 0; i < 3; i++) {
         if (!ways[i]->n) continue;
         if (given >= 0)
-            return wrong(s, d, ways[i]->at, "%s and %s are two answers to one question",
-                         name[given], name[i]);
+            return fail_row(s, d, ways[i]->at,
+                            "%s and %s are two answers to one question", name[given],
+                            name[i]);
         given = i;
         if (!check_inputs_have(s, d, sig, ways[i], name[i])) return false;
     }
     if (given >= 0 && given < 2 && sig->nout > 1)
-        return wrong(s, d, ways[given]->at,
-                     "%s is for ops with one output: write a pullback", name[given]);
+        return fail_row(s, d, ways[given]->at,
+                        "%s is for ops with one output: write a pullback", name[given]);
     if (d->replace && (given >= 0 || d->pushforward.n))
-        return wrong(s, d, d->at,
-                     "an op that is replaced at once has the derivative of its "
-                     "definition");
+        return fail_row(s, d, d->at,
+                        "an op that is replaced at once has the derivative of its "
+                        "definition");
     for (size_t i = 0; i < d->disconnected.n; i++) {
         size_t k = 0;
         while (k < sig->nin && sig->in[k].name != d->disconnected.p[i].name)
             k++;
         if (k == sig->nin)
-            return wrong(s, d, d->disconnected.p[i].at, "it has no input %s",
-                         sym_text(s, d->disconnected.p[i].name));
+            return fail_row(s, d, d->disconnected.p[i].at, "it has no input %s",
+                            sym_text(s, d->disconnected.p[i].name));
     }
     return check_outputs_have(s, d, sig);
 }
 
 /* ---- the Op ---- */
 
-static const char *const *texts_by_input(Session *s, const OwnList *l,
+static const char *const *texts_by_input(Session *s, const UserOpTexts *l,
                                          const Signature *sig) {
     if (!l->n) return NULL;
     const char **text = NEW_N(session_arena(s), sig->nin + 1, const char *);
@@ -223,24 +225,24 @@ static const char *const *texts_by_input(Session *s, const OwnList *l,
     return text;
 }
 
-static void fill_op(Session *s, struct OpBody *b) {
-    const OwnOp *d = b->decl;
+static void fill_catalogue_op(Session *s, struct OpBody *b) {
+    const UserOp *d = b->decl;
     uint32_t line = 0, col;
     span_place(s, d->at, &line, &col);
     b->op = (Op){.name = d->name,
                  .doc = d->doc,
                  .alias = d->alias.text,
-                 .in = joined(s, &d->in, false),
-                 .props = joined(s, &d->props, false),
-                 .out = joined(s, &d->out, true),
+                 .in = join_declared(s, &d->in, false),
+                 .props = join_declared(s, &d->props, false),
+                 .out = join_declared(s, &d->out, true),
                  .version = d->version,
                  .promote = d->promote,
                  .kinds = d->kinds,
-                 .type = own_type,
+                 .type = userop_type,
                  .shape = d->shape.text,
                  .flops = d->flops.text,
                  .math = d->math,
-                 .connect = own_connect,
+                 .connect = userop_connect,
                  .comm = d->comm,
                  .assoc = d->assoc,
                  .fold = d->never_fold ? FOLD_NEVER : FOLD_ALWAYS,
@@ -249,58 +251,59 @@ static void fill_op(Session *s, struct OpBody *b) {
                  .line = (int)line,
                  .from = d->file,
                  .body = b};
-    if (d->replace) b->op.expand = own_expand;
-    if (d->pushforward.n) b->op.push = own_push;
-    if (!d->partials.n && !d->adjoint.n) b->op.pull = own_pull;
+    if (d->replace) b->op.expand = userop_expand;
+    if (d->pushforward.n) b->op.push = userop_push;
+    if (!d->partials.n && !d->adjoint.n) b->op.pull = userop_pull;
 }
 
-static bool check_names(Session *s, const OwnOp *d) {
+static bool check_op_names(Session *s, const UserOp *d) {
     char **part = NULL;
     Arena *a = session_arena(s);
     size_t n = d->alias.text ? str_split(a, d->alias.text, ',', &part) : 0;
     for (size_t i = 0; i < n; i++)
-        if (!own_name_ok(s, part[i], d->alias.at)) return false;
-    return own_name_ok(s, d->name, d->at);
+        if (!userop_check_name(s, part[i], d->alias.at)) return false;
+    return userop_check_name(s, d->name, d->at);
 }
 
-static bool check_shared_names(Session *s, const OwnOp *d) {
+static bool check_shared_names(Session *s, const UserOp *d) {
     for (size_t i = 0; i < d->props.n; i++)
-        if (is_named(&d->in, d->props.p[i].name))
-            return wrong(s, d, d->props.p[i].at, "%s is both an input and a prop",
-                         sym_text(s, d->props.p[i].name));
+        if (list_has_name(&d->in, d->props.p[i].name))
+            return fail_row(s, d, d->props.p[i].at, "%s is both an input and a prop",
+                            sym_text(s, d->props.p[i].name));
     for (size_t i = 0; i < d->out.n; i++)
-        if (is_named(&d->in, d->out.p[i].name) || is_named(&d->props, d->out.p[i].name))
-            return wrong(s, d, d->out.p[i].at, "%s is an input or a prop already",
-                         sym_text(s, d->out.p[i].name));
+        if (list_has_name(&d->in, d->out.p[i].name) ||
+            list_has_name(&d->props, d->out.p[i].name))
+            return fail_row(s, d, d->out.p[i].at, "%s is an input or a prop already",
+                            sym_text(s, d->out.p[i].name));
     return true;
 }
 
-static bool declare(Session *s, struct OpBody *b) {
-    const OwnOp *d = b->decl;
-    if (!check_names(s, d)) return false;
-    fill_op(s, b);
-    if (!check_words(s, d, &d->in, "an input") ||
-        !check_words(s, d, &d->props, "a prop") ||
-        !check_words(s, d, &d->out, "an output") || !check_shared_names(s, d) ||
-        !check_signature(s, d, &b->op))
+static bool declare_op(Session *s, struct OpBody *b) {
+    const UserOp *d = b->decl;
+    if (!check_op_names(s, d)) return false;
+    fill_catalogue_op(s, b);
+    if (!check_signature_words(s, d, &d->in, "an input") ||
+        !check_signature_words(s, d, &d->props, "a prop") ||
+        !check_signature_words(s, d, &d->out, "an output") ||
+        !check_shared_names(s, d) || !check_row_signature(s, d, &b->op))
         return false;
     if (!d->def.text)
-        return wrong(s, d, d->at, "it has no def, so there is no way to run it");
+        return fail_row(s, d, d->at, "it has no def, so there is no way to run it");
     if (!op_add(s, &b->op, d->at)) return false;
     const Signature *sig = op_signature(s, &b->op);
     b->op.partial = texts_by_input(s, &d->partials, sig);
     b->op.adjoint = texts_by_input(s, &d->adjoint, sig);
     if (sig->nin != 2 && (d->comm || d->assoc))
-        return wrong(s, d, d->at, "only an op with two inputs is %s",
-                     d->comm ? "commutative" : "associative");
+        return fail_row(s, d, d->at, "only an op with two inputs is %s",
+                        d->comm ? "commutative" : "associative");
     return check_defaults(s, d, sig) && check_derivatives(s, d, sig);
 }
 
-bool own_ops_add(Session *s, size_t n, const OwnOp *op) {
+bool userop_add_file(Session *s, size_t n, const UserOp *op) {
     struct OpBody *body = NEW_N(session_arena(s), n + 1, struct OpBody);
     for (size_t i = 0; i < n; i++) {
         body[i].decl = &op[i];
-        if (!declare(s, &body[i])) return false;
+        if (!declare_op(s, &body[i])) return false;
     }
-    return own_check(s, n, body);
+    return userop_check(s, n, body);
 }

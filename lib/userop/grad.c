@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-bool own_has_derivative(const Op *op) {
-    const OwnOp *d = op->body ? op->body->decl : NULL;
+bool userop_has_derivative(const Op *op) {
+    const UserOp *d = op->body ? op->body->decl : NULL;
     return d && (d->partials.n || d->adjoint.n || d->pullback.n || d->pushforward.n);
 }
 
-const OwnOp *own_declaration(const Op *op) {
+const UserOp *userop_declaration(const Op *op) {
     return op->body ? op->body->decl : NULL;
 }
 
-static const OwnText *find(const OwnList *l, Sym name) {
+static const UserOpText *find_text_of(const UserOpTexts *l, Sym name) {
     for (size_t i = 0; i < l->n; i++)
         if (l->p[i].name == name) return &l->p[i];
     return NULL;
@@ -22,10 +22,10 @@ static const OwnText *find(const OwnList *l, Sym name) {
 /* ---- by the file's texts ---- */
 
 /* Gradients of an elementwise op are summed back over what was stretched. */
-static bool pull_text(Pull *p, size_t i, const OwnText *t) {
+static bool pull_one_text(Pull *p, size_t i, const UserOpText *t) {
     bool ok = true;
     Graph *g = p->b->g;
-    Var x = build_for_pull(p, t->text, &ok);
+    Var x = grad_text_pull(p, t->text, &ok);
     bool stretched = ok && x != GRAD_DISCONNECTED && !var_is_null(g, x) &&
                      p->op->elemwise &&
                      var_type(g, x)->ndim >= var_type(g, p->in[i])->ndim;
@@ -33,29 +33,31 @@ static bool pull_text(Pull *p, size_t i, const OwnText *t) {
     return ok && (!stretched || p->grad[i] != VAR_NONE);
 }
 
-static bool pull_texts(Pull *p, const OwnList *texts) {
+static bool pull_by_texts(Pull *p, const UserOpTexts *texts) {
     const Signature *sig = op_signature(p->b->s, p->op);
     for (size_t i = 0; i < p->nin; i++) {
-        const OwnText *t = p->wanted[i] ? find(texts, sig_param(sig, i)->name) : NULL;
+        const UserOpText *t =
+            p->wanted[i] ? find_text_of(texts, signature_param(sig, i)->name) : NULL;
         p->grad[i] = GRAD_DISCONNECTED;
-        if (t && !pull_text(p, i, t)) return false;
+        if (t && !pull_one_text(p, i, t)) return false;
     }
     return true;
 }
 
-bool own_push(Push *p) {
+bool userop_push(Push *p) {
     const Signature *sig = op_signature(p->b->s, p->op);
     bool ok = true;
     for (size_t k = 0; ok && k < p->nout; k++) {
-        const OwnText *t = find(&p->op->body->decl->pushforward, sig->out[k]);
-        p->result[k] = t ? build_for_push(p, t->text, &ok) : VAR_NONE;
+        const UserOpText *t =
+            find_text_of(&p->op->body->decl->pushforward, sig->out[k]);
+        p->result[k] = t ? grad_text_push(p, t->text, &ok) : VAR_NONE;
     }
     return ok;
 }
 
 /* ---- by the body ---- */
 
-static Graph *gradients(Pull *p, Graph *body, bool *wanted, bool *has) {
+static Graph *make_gradients(Pull *p, Graph *body, bool *wanted, bool *has) {
     bool any = false;
     for (size_t k = 0; k < p->nout; k++)
         has[k] = p->cotangent[k] != VAR_NONE;
@@ -95,19 +97,19 @@ static bool import_gradients(Pull *p, const Graph *made, const bool *wanted) {
     return ok;
 }
 
-static bool pull_body(Pull *p) {
-    Graph *body = own_body(p->g, p->id);
+static bool pull_by_body(Pull *p) {
+    Graph *body = userop_body(p->g, p->id);
     if (!body) return false;
     size_t errors = diag_count(p->b->s);
     bool *flags = mem_zalloc(p->b->s, p->nin + p->nout, sizeof *flags);
-    Graph *made = gradients(p, body, flags, flags + p->nin);
+    Graph *made = make_gradients(p, body, flags, flags + p->nin);
     bool ok = made ? import_gradients(p, made, flags)
                    : diag_count(p->b->s) == errors; /* nothing was wanted */
     mem_free(flags);
     return ok;
 }
 
-bool own_pull(Pull *p) {
-    const OwnOp *d = p->op->body->decl;
-    return d->pullback.n ? pull_texts(p, &d->pullback) : pull_body(p);
+bool userop_pull(Pull *p) {
+    const UserOp *d = p->op->body->decl;
+    return d->pullback.n ? pull_by_texts(p, &d->pullback) : pull_by_body(p);
 }

@@ -13,7 +13,7 @@ typedef struct Statement {
     const Ast *value;
 } Statement;
 struct OpBody {
-    const OwnOp *decl;
+    const UserOp *decl;
     Op op;    /* what is in the catalogue */
     size_t n; /* lines of the definition, each after those that it needs */
     Statement *st;
@@ -25,14 +25,14 @@ struct OpBody {
 enum { OWN_NESTING = 64 };
 
 /* The hooks of all such ops. */
-bool own_type(Infer *in);
-bool own_pull(Pull *p);
-bool own_push(Push *p);
-bool own_connect(const Graph *g, ApplyId a, size_t in, size_t out);
-bool own_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
-                Var *out);
+bool userop_type(Infer *in);
+bool userop_pull(Pull *p);
+bool userop_push(Push *p);
+bool userop_connect(const Graph *g, ApplyId a, size_t in, size_t out);
+bool userop_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                   Var *out);
 
 /* check.c: the texts of one file's ops. */
-bool own_check(Session *s, size_t n, struct OpBody *body);
+bool userop_check(Session *s, size_t n, struct OpBody *body);
 
 #endif

@@ -9,13 +9,13 @@ static int by_name(const void *a, const void *b) {
     return strcmp((*x)->name, (*y)->name);
 }
 
-typedef struct Uses {
+typedef struct UserOpUses {
     Session *s;
     Map seen;
     Vec(const Op *) op;
-} Uses;
+} UserOpUses;
 
-static void look(Uses *u, const Graph *g) {
+static void collect_userops(UserOpUses *u, const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++) {
         const Op *op = g->apply[a].op;
         if (!op->from || map_get(&u->seen, (uintptr_t)op, NULL)) continue;
@@ -24,11 +24,11 @@ static void look(Uses *u, const Graph *g) {
     }
 }
 
-const Op **graph_own_ops(const Graph *g, Arena *a, size_t *n) {
-    Uses u = {.s = g->s, .seen = MAP(g->s)};
-    look(&u, g);
+const Op **userop_list_of_graph(const Graph *g, Arena *a, size_t *n) {
+    UserOpUses u = {.s = g->s, .seen = MAP(g->s)};
+    collect_userops(&u, g);
     for (size_t i = 0; i < g->functions.n; i++)
-        look(&u, g->functions.p[i]);
+        collect_userops(&u, g->functions.p[i]);
     if (u.op.n) qsort(u.op.p, u.op.n, sizeof *u.op.p, by_name);
     *n = u.op.n;
     const Op **list = arena_copy(a, u.op.p, u.op.n * sizeof *list);
@@ -37,16 +37,17 @@ const Op **graph_own_ops(const Graph *g, Arena *a, size_t *n) {
     return list;
 }
 
-static const char *said(const char *where) {
+static const char *text_or_empty(const char *where) {
     return where ? where : "";
 }
 
-bool own_op_known(Session *s, const char *name, uint64_t version, Span at,
-                  const char *where, const Op **op) {
+bool userop_find(Session *s, const char *name, uint64_t version, Span at,
+                 const char *where, const Op **op) {
     const char *sep = where ? ": " : "";
     *op = op_find(s, name, strlen(name));
     if (!*op) {
-        fail(s, at, E_NAME, "%s%sthe op %s is not known here", said(where), sep, name);
+        fail(s, at, E_NAME, "%s%sthe op %s is not known here", text_or_empty(where),
+             sep, name);
         return note(
             s, NOWHERE,
             "--ops FILE or --plugin FILE brings ops of your own; each tool of a "
@@ -56,6 +57,6 @@ bool own_op_known(Session *s, const char *name, uint64_t version, Span at,
     if (version == have) return true;
     return fail(s, at, E_VERSION,
                 "%s%sthe graph uses version %llu of the op %s, but %s has version %u",
-                said(where), sep, (unsigned long long)version, name,
+                text_or_empty(where), sep, (unsigned long long)version, name,
                 (*op)->from ? (*op)->from : "this thunkline", have);
 }

@@ -28,14 +28,14 @@ static bool is_nan(Complex z) {
 static bool is_inf(Complex z) {
     return isinf(z.re) || isinf(z.im);
 }
-static double size_of(Complex z) {
+static double complex_abs(Complex z) {
     return z.im == 0 ? fabs(z.re) : hypot(z.re, z.im);
 }
-static bool same(Complex a, Complex b) {
+static bool same_complex(Complex a, Complex b) {
     return a.re == b.re && a.im == b.im;
 }
 
-typedef struct Pass {
+typedef struct ApproxPass {
     Tolerance tol;
     bool nans_match; /* the second pass */
     Approx how;
@@ -43,9 +43,9 @@ typedef struct Pass {
     bool ok;
     double worst; /* excess of the worst mismatch */
     int64_t where;
-} Pass;
+} ApproxPass;
 
-static void mismatch(Pass *p, int64_t i, double excess) {
+static void record_mismatch(ApproxPass *p, int64_t i, double excess) {
     if (p->ok || excess > p->worst) {
         p->worst = excess;
         p->where = i;
@@ -53,47 +53,47 @@ static void mismatch(Pass *p, int64_t i, double excess) {
     p->ok = false;
 }
 
-static void look(Pass *p, Complex a, Complex b, int64_t i) {
+static void compare_element(ApproxPass *p, Complex a, Complex b, int64_t i) {
     bool odd = is_nan(a) || is_inf(a) || is_nan(b) || is_inf(b);
     if (!odd) {
         Complex d = {a.re - b.re, a.im - b.im};
-        double excess = size_of(d) - (p->tol.atol + p->tol.rtol * size_of(b));
-        if (excess > 0) mismatch(p, i, excess);
+        double excess = complex_abs(d) - (p->tol.atol + p->tol.rtol * complex_abs(b));
+        if (excess > 0) record_mismatch(p, i, excess);
         return;
     }
     p->removable |= is_nan(a) || (p->how.allow_remove_inf && is_inf(a));
-    if (same(a, b)) return;
+    if (same_complex(a, b)) return;
     if (p->nans_match && ((is_nan(a) && (is_nan(b) || p->how.allow_remove_nan)) ||
                           (is_inf(a) && p->how.allow_remove_inf)))
         return;
-    mismatch(p, i, HUGE_VAL);
+    record_mismatch(p, i, HUGE_VAL);
 }
 
-static void load(const Tensor *t, int64_t first, size_t n, Complex *out) {
+static void load_complex_block(const Tensor *t, int64_t first, size_t n, Complex *out) {
     _Alignas(16) char block[BLOCK * 16];
     tensor_gather(t, first, n, block);
-    element_cast(DT_COMPLEX128, out, t->dtype, block, n, 16,
-                 (ptrdiff_t)dtype_size(t->dtype));
+    tensor_cast_elements(DT_COMPLEX128, out, t->dtype, block, n, 16,
+                         (ptrdiff_t)dtype_size(t->dtype));
 }
 
-static void run(Pass *p, const Tensor *a, const Tensor *b) {
+static void compare_all_elements(ApproxPass *p, const Tensor *a, const Tensor *b) {
     Complex x[BLOCK], y[BLOCK];
     int64_t size = tensor_size(a);
     p->ok = true;
     for (int64_t i = 0; i < size; i += BLOCK) {
         size_t n = size - i < BLOCK ? (size_t)(size - i) : BLOCK;
-        load(a, i, n, x);
-        load(b, i, n, y);
+        load_complex_block(a, i, n, x);
+        load_complex_block(b, i, n, y);
         for (size_t k = 0; k < n; k++)
-            look(p, x[k], y[k], i + (int64_t)k);
+            compare_element(p, x[k], y[k], i + (int64_t)k);
     }
 }
 
 /* Integers and booleans: exact. The worst is the one that is furthest off. */
-static bool exact(const Tensor *a, const Tensor *b, int64_t *where) {
+static bool approx_discrete(const Tensor *a, const Tensor *b, int64_t *where) {
     if (tensor_equal(a, b)) return true;
-    Pass p = {.tol = {0, 0}};
-    run(&p, a, b);
+    ApproxPass p = {.tol = {0, 0}};
+    compare_all_elements(&p, a, b);
     int64_t i = p.where; /* beyond 2^53 doubles can't tell: look again */
     for (int64_t k = 0; p.ok && k < tensor_size(a); k++)
         if (tensor_i64(a, k) != tensor_i64(b, k)) {
@@ -104,18 +104,18 @@ static bool exact(const Tensor *a, const Tensor *b, int64_t *where) {
     return false;
 }
 
-static Tolerance choose(Approx how, Tolerance normal) {
-    return (Tolerance){how.rtol < 0 ? normal.rtol : how.rtol,
-                       how.atol < 0 ? normal.atol : how.atol};
+static Tolerance override_tolerance(Approx how, Tolerance dtype_tolerance) {
+    return (Tolerance){how.rtol < 0 ? dtype_tolerance.rtol : how.rtol,
+                       how.atol < 0 ? dtype_tolerance.atol : how.atol};
 }
 
-static Tolerance normal(DType d, Approx how) {
+static Tolerance dtype_tolerance(DType d, Approx how) {
     int sloppy = how.sloppy < 0 ? 0 : how.sloppy > 2 ? 2 : how.sloppy;
-    return choose(how, tolerances[sloppy][dtype_real(d) - DT_FLOAT16]);
+    return override_tolerance(how, tolerances[sloppy][dtype_real(d) - DT_FLOAT16]);
 }
 
 void tensor_tolerance(DType d, Approx how, double *rtol, double *atol) {
-    Tolerance t = dtype_is_inexact(d) ? normal(d, how) : (Tolerance){0, 0};
+    Tolerance t = dtype_is_inexact(d) ? dtype_tolerance(d, how) : (Tolerance){0, 0};
     *rtol = t.rtol;
     *atol = t.atol;
 }
@@ -123,13 +123,14 @@ void tensor_tolerance(DType d, Approx how, double *rtol, double *atol) {
 bool tensor_approx(const Tensor *a, const Tensor *b, Approx how, int64_t *where) {
     if (where) *where = -1;
     if (a->dtype != b->dtype || !tensor_same_shape(a, b)) return false;
-    if (!dtype_is_inexact(a->dtype)) return exact(a, b, where);
-    Pass p = {.how = how};
-    p.tol = normal(a->dtype, how);
-    run(&p, a, b);
+    if (!dtype_is_inexact(a->dtype)) return approx_discrete(a, b, where);
+    ApproxPass p = {.how = how};
+    p.tol = dtype_tolerance(a->dtype, how);
+    compare_all_elements(&p, a, b);
     if (!p.ok && p.removable) {
-        p = (Pass){.how = how, .nans_match = true, .tol = choose(how, retry)};
-        run(&p, a, b);
+        p = (ApproxPass){
+            .how = how, .nans_match = true, .tol = override_tolerance(how, retry)};
+        compare_all_elements(&p, a, b);
     }
     if (!p.ok && where) *where = p.where;
     return p.ok;

@@ -17,7 +17,7 @@ bool array_fail(const ArrayFile *f, DiagCode code, const char *fmt, ...) {
     return false;
 }
 
-void swap_bytes(void *p, size_t n, size_t size) {
+void array_swap_bytes(void *p, size_t n, size_t size) {
     unsigned char *q = p;
     for (; n-- > 0; q += size)
         for (size_t i = 0; i < size / 2; i++) {
@@ -44,8 +44,8 @@ static bool is_clean_bool(const unsigned char *p, size_t n) {
     return any <= 1;
 }
 
-static bool usable_in_place(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
-                            size_t bytes) {
+static bool is_usable_in_place(const ArrayFile *f, size_t offset,
+                               const ArrayLayout *lay, size_t bytes) {
     size_t width = dtype_size(dtype_real(lay->dtype));
     const unsigned char *p = f->p + offset;
     return f->buf && bytes > 0 && (uintptr_t)p % width == 0 &&
@@ -53,21 +53,21 @@ static bool usable_in_place(const ArrayFile *f, size_t offset, const ArrayLayout
            (lay->dtype != DT_BOOL || is_clean_bool(p, bytes));
 }
 
-static bool copy_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
-                       Tensor *out) {
+static bool copy_array_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                             Tensor *out) {
     if (!tensor_new(f->s, lay->dtype, lay->ndim, lay->shape, out)) return false;
     size_t bytes = tensor_bytes(out), width = dtype_size(dtype_real(lay->dtype));
     if (bytes) memcpy(out->data, f->p + offset, bytes);
     if (width > 1 && lay->big_endian != HOST_IS_BIG)
-        swap_bytes(out->data, bytes / width, width);
+        array_swap_bytes(out->data, bytes / width, width);
     for (size_t i = 0; lay->dtype == DT_BOOL && i < bytes; i++)
         ((uint8_t *)out->data)[i] = ((uint8_t *)out->data)[i] != 0;
     return true;
 }
 
-static bool check_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
-                        int64_t *stride, size_t *bytes) {
-    bool fits = row_major(lay->dtype, lay->ndim, lay->shape, stride, bytes);
+static bool check_array_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
+                              int64_t *stride, size_t *bytes) {
+    bool fits = tensor_row_major(lay->dtype, lay->ndim, lay->shape, stride, bytes);
     if (fits && offset <= f->n && *bytes <= f->n - offset) return true;
     Str shape = STR(f->s);
     shape_text(f->s, lay->ndim, lay->shape, &shape);
@@ -83,8 +83,8 @@ bool array_from_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
                       Tensor *out) {
     size_t bytes;
     int64_t stride[MAX_NDIM];
-    if (!check_bytes(f, offset, lay, stride, &bytes)) return false;
-    if (usable_in_place(f, offset, lay, bytes)) {
+    if (!check_array_bytes(f, offset, lay, stride, &bytes)) return false;
+    if (is_usable_in_place(f, offset, lay, bytes)) {
         size_t dims = (size_t)lay->ndim * sizeof *stride;
         out->dtype = lay->dtype;
         out->ndim = lay->ndim;
@@ -93,7 +93,7 @@ bool array_from_bytes(const ArrayFile *f, size_t offset, const ArrayLayout *lay,
         out->data =
             (char *)f->buf->data + (f->p + offset - (unsigned char *)f->buf->data);
         out->buf = buffer_ref(f->buf);
-    } else if (!copy_bytes(f, offset, lay, out)) {
+    } else if (!copy_array_bytes(f, offset, lay, out)) {
         return false;
     }
     if (lay->fortran) fortran_strides(out);
@@ -107,11 +107,11 @@ static bool has_suffix(const char *name, const char *suffix) {
     return n >= m && strcmp(name + n - m, suffix) == 0;
 }
 
-static bool starts_with(const ArrayFile *f, const char *magic, size_t n) {
+static bool has_magic(const ArrayFile *f, const char *magic, size_t n) {
     return f->n >= n && memcmp(f->p, magic, n) == 0;
 }
 
-static bool no_members(const ArrayFile *f, const char *key) {
+static bool check_no_key(const ArrayFile *f, const char *key) {
     return !key ||
            array_fail(f, E_ARG,
                       "the file holds one array without a name, so '%s' can't be "
@@ -119,14 +119,14 @@ static bool no_members(const ArrayFile *f, const char *key) {
                       key);
 }
 
-static bool read_any(const ArrayFile *f, const char *key, Tensor *out) {
+static bool read_by_format(const ArrayFile *f, const char *key, Tensor *out) {
     char separator = has_suffix(f->name, ".csv")   ? ','
                      : has_suffix(f->name, ".tsv") ? '\t'
                                                    : '\0';
-    if (starts_with(f, "\x93NUMPY", 6)) return no_members(f, key) && npy_read(f, out);
-    if (starts_with(f, "PK\3\4", 4) || starts_with(f, "PK\5\6", 4))
+    if (has_magic(f, "\x93NUMPY", 6)) return check_no_key(f, key) && npy_read(f, out);
+    if (has_magic(f, "PK\3\4", 4) || has_magic(f, "PK\5\6", 4))
         return npz_read(f, key, out);
-    if (separator) return no_members(f, key) && table_read(f, separator, out);
+    if (separator) return check_no_key(f, key) && table_read(f, separator, out);
     if (f->n > 8 && f->p[8] == '{') return safetensors_read(f, key, out);
     if (f->n == 0) return array_fail(f, E_TRUNCATED, "the file is empty");
     return array_fail(
@@ -156,32 +156,32 @@ static Buffer *wrap_file(Session *s, const FileData *d) {
 }
 
 /* A regular file is mapped, whatever its size; a pipe is read into memory. */
-static uint64_t size_limit(Session *s, const char *path) {
+static uint64_t file_size_limit(Session *s, const char *path) {
     struct stat st;
     int r = strcmp(path, "-") == 0 ? fstat(0, &st) : stat(path, &st);
     return r == 0 && S_ISREG(st.st_mode) ? 0 : session_max_memory(s);
 }
 
-static bool read_value(const ArrayFile *f, const char *key, Value *out) {
+static bool read_array_value(const ArrayFile *f, const char *key, Value *out) {
     bool is = false;
-    bool zip = starts_with(f, "PK\3\4", 4) || starts_with(f, "PK\5\6", 4);
+    bool zip = has_magic(f, "PK\3\4", 4) || has_magic(f, "PK\5\6", 4);
     if (!key && zip && !npz_read_sparse(f, &is, out)) return false;
     out->kind = is ? TYPE_SPARSE : TYPE_TENSOR;
-    return is || read_any(f, key, &out->t);
+    return is || read_by_format(f, key, &out->t);
 }
 
 bool value_read(Session *s, const char *path, const char *key, Span at, Value *out) {
     FileData d;
     bool is_stdin = strcmp(path, "-") == 0;
     *out = (Value){.kind = TYPE_NONE};
-    if (!file_read(s, path, size_limit(s, path), &d)) return false;
+    if (!file_read(s, path, file_size_limit(s, path), &d)) return false;
     ArrayFile f = {s, is_stdin ? "<stdin>" : path, at, d.p, d.n, NULL};
     f.buf = d.n ? wrap_file(s, &d) : NULL;
-    bool ok = is_stdin && !starts_with(&f, "\x93NUMPY", 6)
+    bool ok = is_stdin && !has_magic(&f, "\x93NUMPY", 6)
                   ? array_fail(&f, f.n ? E_FORMAT : E_TRUNCATED,
                                f.n ? "only npy can be read from a pipe"
                                    : "it is empty: did the command before fail?")
-                  : read_value(&f, key, out);
+                  : read_array_value(&f, key, out);
     if (ok && !file_unchanged(&d)) {
         value_unref(out);
         ok = false;
@@ -197,10 +197,11 @@ bool value_read_mem(Session *s, const char *name, const void *p, size_t n,
                     const char *key, Span at, Value *out) {
     ArrayFile f = {s, name, at, p, n, NULL};
     *out = (Value){.kind = TYPE_NONE};
-    return read_value(&f, key, out);
+    return read_array_value(&f, key, out);
 }
 
-static bool array_of(Session *s, const char *name, Span at, Value *v, Tensor *out) {
+static bool tensor_from_value(Session *s, const char *name, Span at, Value *v,
+                              Tensor *out) {
     if (v->kind == TYPE_TENSOR) return *out = v->t, true;
     value_unref(v);
     return fail(s, at, E_TYPE, "%s: it holds a sparse matrix, not an array", name);
@@ -208,13 +209,14 @@ static bool array_of(Session *s, const char *name, Span at, Value *v, Tensor *ou
 
 bool array_read(Session *s, const char *path, const char *key, Span at, Tensor *out) {
     Value v;
-    return value_read(s, path, key, at, &v) && array_of(s, path, at, &v, out);
+    return value_read(s, path, key, at, &v) && tensor_from_value(s, path, at, &v, out);
 }
 
 bool array_read_mem(Session *s, const char *name, const void *p, size_t n,
                     const char *key, Span at, Tensor *out) {
     Value v;
-    return value_read_mem(s, name, p, n, key, at, &v) && array_of(s, name, at, &v, out);
+    return value_read_mem(s, name, p, n, key, at, &v) &&
+           tensor_from_value(s, name, at, &v, out);
 }
 
 /* ---- writing ---- */
@@ -223,7 +225,7 @@ bool writer_sink(void *w, const void *p, size_t n) {
     return writer_add(w, p, n);
 }
 
-bool sink_elements(const Tensor *t, SinkFn *sink, void *ctx) {
+bool array_sink_elements(const Tensor *t, SinkFn *sink, void *ctx) {
     enum { BLOCK = 1024 };
     _Alignas(16) char block[BLOCK * 16];
     size_t size = dtype_size(t->dtype), width = dtype_size(dtype_real(t->dtype));
@@ -233,13 +235,14 @@ bool sink_elements(const Tensor *t, SinkFn *sink, void *ctx) {
     for (int64_t i = 0; i < count; i += BLOCK) {
         size_t n = count - i < BLOCK ? (size_t)(count - i) : BLOCK;
         tensor_gather(t, i, n, block);
-        if (HOST_IS_BIG) swap_bytes(block, n * (size / width), width);
+        if (HOST_IS_BIG) array_swap_bytes(block, n * (size / width), width);
         if (!sink(ctx, block, n * size)) return false;
     }
     return true;
 }
 
-static bool json_write(Session *s, Writer *w, size_t n, const NamedValue *values) {
+static bool write_json_values(Session *s, Writer *w, size_t n,
+                              const NamedValue *values) {
     Str b = STR(s);
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
@@ -264,15 +267,15 @@ typedef enum ArrayFormat {
 static const char *const suffixes[FORMAT_N] = {".npy", ".csv",  ".tsv",
                                                ".npz", ".json", ".safetensors"};
 
-typedef struct Output {
+typedef struct ArrayOutput {
     Session *s;
     const char *path;
     ArrayFormat format;
     size_t n;
     const NamedValue *value;
-} Output;
+} ArrayOutput;
 
-static bool write_arrays(const Output *o, Writer *w, const NamedTensor *arrays) {
+static bool write_arrays(const ArrayOutput *o, Writer *w, const NamedTensor *arrays) {
     switch (o->format) {
     case FORMAT_NPY:
         return npy_write(o->s, w, arrays[0].t);
@@ -291,8 +294,8 @@ static bool write_arrays(const Output *o, Writer *w, const NamedTensor *arrays) 
     bug("array format %d", (int)o->format);
 }
 
-static bool write_all(const Output *o, Writer *w) {
-    if (o->format == FORMAT_JSON) return json_write(o->s, w, o->n, o->value);
+static bool write_values(const ArrayOutput *o, Writer *w) {
+    if (o->format == FORMAT_JSON) return write_json_values(o->s, w, o->n, o->value);
     if (o->value[0].v->kind == TYPE_SPARSE)
         return npz_write_sparse(o->s, w, o->value[0].v->obj);
     NamedTensor *arrays = mem_zalloc(o->s, o->n, sizeof *arrays);
@@ -304,7 +307,7 @@ static bool write_all(const Output *o, Writer *w) {
 }
 
 /* Can the file hold these kinds? */
-static bool check_kinds(const Output *o) {
+static bool check_value_kinds(const ArrayOutput *o) {
     for (size_t i = 0; i < o->n && o->format == FORMAT_JSON; i++)
         if (!value_readable(o->s, o->value[i].v, false))
             return note(o->s, NOWHERE, "it is %s, for %s", o->value[i].name, o->path);
@@ -327,7 +330,8 @@ static bool check_kinds(const Output *o) {
     return true;
 }
 
-static bool format_of(Session *s, const char *path, size_t n, ArrayFormat *out) {
+static bool find_array_format(Session *s, const char *path, size_t n,
+                              ArrayFormat *out) {
     int format = 0;
     while (format < FORMAT_N && !has_suffix(path, suffixes[format]))
         format++;
@@ -344,23 +348,24 @@ static bool format_of(Session *s, const char *path, size_t n, ArrayFormat *out) 
     return true;
 }
 
-bool values_path_ok(Session *s, const char *path, size_t n) {
+bool values_check_path(Session *s, const char *path, size_t n) {
     ArrayFormat format;
-    return format_of(s, path, n, &format);
+    return find_array_format(s, path, n, &format);
 }
 
 bool values_write_to(Session *s, Writer *w, const char *path, size_t n,
                      const NamedValue *values) {
-    Output o = {s, path, FORMAT_N, n, values};
-    return format_of(s, path, n, &o.format) && check_kinds(&o) && write_all(&o, w);
+    ArrayOutput o = {s, path, FORMAT_N, n, values};
+    return find_array_format(s, path, n, &o.format) && check_value_kinds(&o) &&
+           write_values(&o, w);
 }
 
 bool values_write(Session *s, const char *path, size_t n, const NamedValue *values) {
-    Output o = {s, path, FORMAT_N, n, values};
-    if (!format_of(s, path, n, &o.format)) return false;
-    Writer *w = check_kinds(&o) ? writer_open(s, path) : NULL;
+    ArrayOutput o = {s, path, FORMAT_N, n, values};
+    if (!find_array_format(s, path, n, &o.format)) return false;
+    Writer *w = check_value_kinds(&o) ? writer_open(s, path) : NULL;
     if (!w) return false;
-    if (write_all(&o, w)) return writer_commit(w);
+    if (write_values(&o, w)) return writer_commit(w);
     writer_abort(w);
     return false;
 }

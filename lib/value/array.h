@@ -39,7 +39,7 @@ bool values_write(Session *s, const char *path, size_t n, const NamedValue *valu
 bool values_write_to(Session *s, Writer *w, const char *path, size_t n,
                      const NamedValue *values);
 /* Does the path's end say how n of them are written? False: diagnosed. */
-bool values_path_ok(Session *s, const char *path, size_t n);
+bool values_check_path(Session *s, const char *path, size_t n);
 /* {"name":..., "dtype":..., "shape":[...], "data":[...]}: nested lists, non-finite
  * numbers as the strings "NaN", "Infinity", "-Infinity"; complex as [re, im]. */
 void tensor_json(Session *s, const char *name, const Tensor *t, Str *out);

@@ -46,7 +46,7 @@ bool table_read(const ArrayFile *f, char separator, Tensor *out);
 /* Where bytes go: a file, or a checksum. */
 typedef bool SinkFn(void *ctx, const void *p, size_t n);
 /* Elements in row-major order, little-endian. */
-bool sink_elements(const Tensor *t, SinkFn *sink, void *ctx);
+bool array_sink_elements(const Tensor *t, SinkFn *sink, void *ctx);
 uint64_t npy_size(Session *s, const Tensor *t);
 bool npy_sink(Session *s, const Tensor *t, SinkFn *sink, void *ctx);
 bool writer_sink(void *w, const void *p, size_t n);
@@ -69,6 +69,6 @@ static inline unsigned char *put_le(unsigned char *p, uint64_t v, int bytes) {
 }
 enum { HOST_IS_BIG = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
 /* Turns n numbers of `size` bytes round. */
-void swap_bytes(void *p, size_t n, size_t size);
+void array_swap_bytes(void *p, size_t n, size_t size);
 
 #endif

@@ -13,12 +13,12 @@ enum { ALIGN = 64 };
 /* Arrays below it are small memory, which never fails to its caller (base/mem.h). */
 #define SMALL ((size_t)4 << 10)
 
-typedef struct Account {
+typedef struct MemoryAccount {
     _Atomic uint64_t used, peak;
-} Account;
+} MemoryAccount;
 
-static Account *account(Session *s) {
-    Account *a = session_slot(s, SLOT_VALUE);
+static MemoryAccount *memory_account(Session *s) {
+    MemoryAccount *a = session_slot(s, SLOT_VALUE);
     if (a) return a;
     a = mem_zalloc(s, 1, sizeof *a);
     atomic_init(&a->used, 0);
@@ -27,7 +27,7 @@ static Account *account(Session *s) {
     return a;
 }
 
-const char *human_bytes(char *buf, uint64_t n) {
+const char *buffer_size_text(char *buf, uint64_t n) {
     static const char units[] = "KMGTPE";
     if (n < 1024) {
         snprintf(buf, 32, "%u bytes", (unsigned)n);
@@ -41,47 +41,48 @@ const char *human_bytes(char *buf, uint64_t n) {
     return buf;
 }
 
-static bool no_memory(Session *s, uint64_t size, uint64_t used, uint64_t limit) {
+static bool fail_no_memory(Session *s, uint64_t size, uint64_t used, uint64_t limit) {
     char want[32], left[32], all[32];
     return fail(
         s, NOWHERE, E_MEM,
         "%s of memory are needed, but only %s of %s are left; raise --max-memory "
         "or use smaller arrays",
-        human_bytes(want, size), human_bytes(left, limit > used ? limit - used : 0),
-        human_bytes(all, limit));
+        buffer_size_text(want, size),
+        buffer_size_text(left, limit > used ? limit - used : 0),
+        buffer_size_text(all, limit));
 }
 
-static void raise_peak(Account *a, uint64_t now) {
+static void raise_peak(MemoryAccount *a, uint64_t now) {
     uint64_t peak = atomic_load(&a->peak);
     while (now > peak && !atomic_compare_exchange_weak(&a->peak, &peak, now))
         ;
 }
 
-static bool charge(Session *s, size_t size) {
-    Account *a = account(s);
+static bool charge_account(Session *s, size_t size) {
+    MemoryAccount *a = memory_account(s);
     uint64_t limit = session_max_memory(s);
     uint64_t before = atomic_fetch_add(&a->used, size), now = before + size;
     if (size > limit || now > limit) {
         atomic_fetch_sub(&a->used, size);
-        return no_memory(s, size, before, limit);
+        return fail_no_memory(s, size, before, limit);
     }
     raise_peak(a, now);
     return true;
 }
 
-void memory_count(Session *s, uint64_t was, uint64_t now) {
-    Account *a = account(s);
+void buffer_count_extra(Session *s, uint64_t was, uint64_t now) {
+    MemoryAccount *a = memory_account(s);
     raise_peak(a, atomic_fetch_add(&a->used, now - was) + now - was);
 }
 
-uint64_t memory_used(Session *s) {
-    return atomic_load(&account(s)->used);
+uint64_t buffer_bytes_used(Session *s) {
+    return atomic_load(&memory_account(s)->used);
 }
-uint64_t memory_peak(Session *s) {
-    return atomic_load(&account(s)->peak);
+uint64_t buffer_bytes_peak(Session *s) {
+    return atomic_load(&memory_account(s)->peak);
 }
-void memory_peak_reset(Session *s) {
-    Account *a = account(s);
+void buffer_reset_peak(Session *s) {
+    MemoryAccount *a = memory_account(s);
     atomic_store(&a->peak, atomic_load(&a->used));
 }
 
@@ -105,16 +106,16 @@ static void *map_huge(size_t size) {
     return p + head;
 }
 
-static void uncharge(const Buffer *b) {
-    if (b->s) atomic_fetch_sub(&account(b->s)->used, b->size);
+static void uncharge_account(const Buffer *b) {
+    if (b->s) atomic_fetch_sub(&memory_account(b->s)->used, b->size);
 }
 static void release_mapped(Buffer *b) {
-    uncharge(b);
+    uncharge_account(b);
     munmap(b->data, mapped_size(b->size));
     mem_free(b);
 }
 static void release_heap(Buffer *b) {
-    uncharge(b);
+    uncharge_account(b);
     free(b->data);
     mem_free(b);
 }
@@ -122,19 +123,19 @@ static void release_heap(Buffer *b) {
 Buffer *buffer_new(Session *s, size_t size) {
     size_t room;
     if (!size_add(size, ALIGN - 1, &room) || size > PTRDIFF_MAX) {
-        no_memory(s, size, memory_used(s), session_max_memory(s));
+        fail_no_memory(s, size, buffer_bytes_used(s), session_max_memory(s));
         return NULL;
     }
-    if (!charge(s, size)) return NULL;
+    if (!charge_account(s, size)) return NULL;
     bool mapped = size >= MAPPED_MIN;
     room = room / ALIGN * ALIGN;
     void *data = mapped ? map_huge(size) : aligned_alloc(ALIGN, room ? room : ALIGN);
     if (!data && size < SMALL) mem_panic(s);
     if (!data) {
-        atomic_fetch_sub(&account(s)->used, size);
+        atomic_fetch_sub(&memory_account(s)->used, size);
         char want[32];
         fail(s, NOWHERE, E_MEM, "the machine has not got %s of memory for an array",
-             human_bytes(want, size));
+             buffer_size_text(want, size));
         return NULL;
     }
     Buffer *b =

@@ -7,7 +7,7 @@
 enum { BLOCK = 256, SIZE_MAX_ELEMENT = 16 };
 
 /* The loops need little of their level's instructions, all of which come with these. */
-int loop_level(void) {
+int value_simd_level(void) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq"))
@@ -21,7 +21,7 @@ int loop_level(void) {
 
 static CastFn *cast_fn(DType to, DType from) {
 #if defined(__x86_64__)
-    int level = loop_level();
+    int level = value_simd_level();
     if (level == 2) return cast_table_2[to][from];
     if (level == 1) return cast_table_1[to][from];
 #endif
@@ -29,97 +29,99 @@ static CastFn *cast_fn(DType to, DType from) {
 }
 
 /* One side of a conversion. */
-typedef struct Side {
+typedef struct CastSide {
     size_t size;
     ptrdiff_t step;
     bool direct; /* packed and aligned: no copy needed */
-} Side;
+} CastSide;
 
-static Side side(DType d, const void *p, ptrdiff_t step, size_t n) {
+static CastSide cast_side(DType d, const void *p, ptrdiff_t step, size_t n) {
     size_t size = dtype_size(d);
     size_t align = dtype_is_complex(d) ? size / 2 : size;
     bool packed = step == (ptrdiff_t)size || n == 1;
-    return (Side){size, step, packed && (uintptr_t)p % align == 0};
+    return (CastSide){size, step, packed && (uintptr_t)p % align == 0};
 }
 
-static void cast_block(CastFn *fn, Side to, void *dst, Side from, const void *src,
-                       size_t n) {
+static void cast_strided_block(CastFn *fn, CastSide to, void *dst, CastSide from,
+                               const void *src, size_t n) {
     _Alignas(16) char in[BLOCK * SIZE_MAX_ELEMENT], out[BLOCK * SIZE_MAX_ELEMENT];
     if (!from.direct)
-        element_copy(in, (ptrdiff_t)from.size, src, from.step, n, from.size);
+        tensor_copy_elements(in, (ptrdiff_t)from.size, src, from.step, n, from.size);
     fn(to.direct ? dst : out, from.direct ? src : in, n);
-    if (!to.direct) element_copy(dst, to.step, out, (ptrdiff_t)to.size, n, to.size);
+    if (!to.direct)
+        tensor_copy_elements(dst, to.step, out, (ptrdiff_t)to.size, n, to.size);
 }
 
-void element_cast(DType to, void *dst, DType from, const void *src, size_t n,
-                  ptrdiff_t dst_step, ptrdiff_t src_step) {
+void tensor_cast_elements(DType to, void *dst, DType from, const void *src, size_t n,
+                          ptrdiff_t dst_step, ptrdiff_t src_step) {
     if (n == 0) return;
     if (to == from) {
-        element_copy(dst, dst_step, src, src_step, n, dtype_size(to));
+        tensor_copy_elements(dst, dst_step, src, src_step, n, dtype_size(to));
         return;
     }
     CastFn *fn = cast_fn(to, from);
-    Side d = side(to, dst, dst_step, n), f = side(from, src, src_step, n);
+    CastSide d = cast_side(to, dst, dst_step, n), f = cast_side(from, src, src_step, n);
     if (d.direct && f.direct) {
         fn(dst, src, n);
         return;
     }
     if (src_step == 0) { /* one element, many copies */
         _Alignas(16) char one[SIZE_MAX_ELEMENT];
-        cast_block(fn, (Side){d.size, 0, true}, one, (Side){f.size, 0, false}, src, 1);
-        element_copy(dst, dst_step, one, 0, n, d.size);
+        cast_strided_block(fn, (CastSide){d.size, 0, true}, one,
+                           (CastSide){f.size, 0, false}, src, 1);
+        tensor_copy_elements(dst, dst_step, one, 0, n, d.size);
         return;
     }
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < BLOCK ? n - i : BLOCK;
-        cast_block(fn, d, (char *)dst + (ptrdiff_t)i * dst_step, f,
-                   (const char *)src + (ptrdiff_t)i * src_step, m);
+        cast_strided_block(fn, d, (char *)dst + (ptrdiff_t)i * dst_step, f,
+                           (const char *)src + (ptrdiff_t)i * src_step, m);
     }
 }
 
 /* The innermost two dims of a walk. */
-typedef struct Plane {
+typedef struct CastPlane {
     int64_t rows, columns;
     int64_t dst_row, src_row, dst_step, src_step;
-} Plane;
+} CastPlane;
 
 /* Does the source lie the other way round? Then the walk's last outer dim is taken out,
  * to be done in tiles with the inner one. */
-static bool take_plane(Iter *it, Plane *p) {
+static bool take_plane(Iter *it, CastPlane *p) {
     int k = it->ndim - 1;
     if (k < 0) return false;
     int64_t along = it->step[1], across = it->stride[1][k];
     if (across == 0 || along == 0 ||
         (along < 0 ? -along : along) <= (across < 0 ? -across : across))
         return false;
-    *p = (Plane){it->shape[k],     it->inner,   it->stride[0][k],
-                 it->stride[1][k], it->step[0], it->step[1]};
+    *p = (CastPlane){it->shape[k],     it->inner,   it->stride[0][k],
+                     it->stride[1][k], it->step[0], it->step[1]};
     it->ndim--;
     return true;
 }
 
-static void assign_plane(const Plane *p, DType to, char *dst, DType from,
+static void assign_plane(const CastPlane *p, DType to, char *dst, DType from,
                          const char *src) {
     enum { TILE = 64, STREAM_BYTES = 16 << 20 };
     int64_t size = (int64_t)dtype_size(to);
     if (to == from && p->dst_step == size && p->src_row == size) {
-        element_transpose_far(dst, (ptrdiff_t)p->dst_row, src, (ptrdiff_t)p->src_step,
-                              (size_t)p->rows, (size_t)p->columns, (size_t)size,
-                              p->rows * p->columns >= STREAM_BYTES / size);
+        transpose_by_tiles(dst, (ptrdiff_t)p->dst_row, src, (ptrdiff_t)p->src_step,
+                           (size_t)p->rows, (size_t)p->columns, (size_t)size,
+                           p->rows * p->columns >= STREAM_BYTES / size);
         return;
     }
     for (int64_t c = 0; c < p->columns; c += TILE) {
         int64_t n = p->columns - c < TILE ? p->columns - c : TILE;
         for (int64_t r = 0; r < p->rows; r++)
-            element_cast(to, dst + r * p->dst_row + c * p->dst_step, from,
-                         src + r * p->src_row + c * p->src_step, (size_t)n,
-                         (ptrdiff_t)p->dst_step, (ptrdiff_t)p->src_step);
+            tensor_cast_elements(to, dst + r * p->dst_row + c * p->dst_step, from,
+                                 src + r * p->src_row + c * p->src_step, (size_t)n,
+                                 (ptrdiff_t)p->dst_step, (ptrdiff_t)p->src_step);
     }
 }
 
 void tensor_assign(Tensor *dst, const Tensor *src) {
     Iter it;
-    Plane plane = {0};
+    CastPlane plane = {0};
     const Tensor *const op[2] = {dst, src};
     iter_init(&it, dst->ndim, dst->shape, 2, op);
     bool planes = !it.done && take_plane(&it, &plane);
@@ -127,8 +129,9 @@ void tensor_assign(Tensor *dst, const Tensor *src) {
         if (planes)
             assign_plane(&plane, dst->dtype, it.ptr[0], src->dtype, it.ptr[1]);
         else
-            element_cast(dst->dtype, it.ptr[0], src->dtype, it.ptr[1], (size_t)it.inner,
-                         (ptrdiff_t)it.step[0], (ptrdiff_t)it.step[1]);
+            tensor_cast_elements(dst->dtype, it.ptr[0], src->dtype, it.ptr[1],
+                                 (size_t)it.inner, (ptrdiff_t)it.step[0],
+                                 (ptrdiff_t)it.step[1]);
 }
 
 bool tensor_cast(Session *s, const Tensor *src, DType d, Tensor *out) {

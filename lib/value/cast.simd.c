@@ -14,11 +14,11 @@
 
 /* Toward zero; what int64 can't hold becomes its smallest value, as the CPU's own
  * instruction has it. Narrower integers keep the low bits. */
-static inline int64_t int_from(double v) {
+static inline int64_t int_from_double(double v) {
     return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
 }
-static inline uint64_t uint_from(double v) {
-    return v >= 0 && v < 0x1p64 ? (uint64_t)v : (uint64_t)int_from(v);
+static inline uint64_t uint_from_double(double v) {
+    return v >= 0 && v < 0x1p64 ? (uint64_t)v : (uint64_t)int_from_double(v);
 }
 
 static inline float float_of_bits(uint32_t u) {
@@ -90,8 +90,8 @@ static inline uint16_t half_write(float f) {
 
 #define TO_INT(T, r)                                                                   \
     _Generic((r), float                                                                \
-             : (T)int_from((double)(r)), double                                        \
-             : (T)int_from((double)(r)), default                                       \
+             : (T)int_from_double((double)(r)), double                                 \
+             : (T)int_from_double((double)(r)), default                                \
              : (T)(r))
 #define W_BOOL(q, i, r, m)   q[i] = (uint8_t)((r) != 0 || (m) != 0)
 #define W_INT8(q, i, r, m)   q[i] = TO_INT(int8_t, r)
@@ -103,8 +103,8 @@ static inline uint16_t half_write(float f) {
 #define W_UINT32(q, i, r, m) q[i] = TO_INT(uint32_t, r)
 #define W_UINT64(q, i, r, m)                                                           \
     q[i] = _Generic((r), float                                                         \
-                    : uint_from((double)(r)), double                                   \
-                    : uint_from((double)(r)), default                                  \
+                    : uint_from_double((double)(r)), double                            \
+                    : uint_from_double((double)(r)), default                           \
                     : (uint64_t)(r))
 /* An integer that float rounds is beyond float16 anyway; a double must round once. */
 #define W_FLOAT16(q, i, r, m)                                                          \

@@ -27,7 +27,8 @@ bool value_has_data(const Value *v) {
     return v->kind == TYPE_NONE || v->kind == TYPE_EMPTY || v->obj;
 }
 
-bool wrong_kind(Session *s, const Type *t, const Value *v, const char *what, Span at) {
+bool class_fail_kind(Session *s, const Type *t, const Value *v, const char *what,
+                     Span at) {
     Str got = STR(s);
     value_describe(s, v, &got);
     fail(s, at, E_TYPE, "%s: expected %s, got %s", what, type_str(s, t),
@@ -45,7 +46,7 @@ bool value_filter(Session *s, const Type *t, const Value *v, Filter how,
 }
 
 /* May *old be written over with v? */
-static bool has_room(const Type *t, const Tensor *old, const Tensor *v) {
+static bool can_overwrite(const Type *t, const Tensor *old, const Tensor *v) {
     return old->buf && atomic_load(&old->buf->refs) == 1 && old->dtype == t->dtype &&
            tensor_same_shape(old, v) && tensor_is_contiguous(old) &&
            !tensor_may_share_memory(old, v);
@@ -54,7 +55,7 @@ static bool has_room(const Type *t, const Tensor *old, const Tensor *v) {
 bool value_filter_inplace(Session *s, const Type *t, const Value *v, Filter how,
                           const char *what, Span at, Value *storage) {
     if (t->kind == TYPE_TENSOR && v->kind == TYPE_TENSOR &&
-        storage->kind == TYPE_TENSOR && has_room(t, &storage->t, &v->t)) {
+        storage->kind == TYPE_TENSOR && can_overwrite(t, &storage->t, &v->t)) {
         if (!tensor_filter_check(s, t, &v->t, how, what, at)) return false;
         tensor_assign(&storage->t, &v->t);
         return true;
@@ -144,7 +145,7 @@ uint64_t value_hash(const Value *v) {
     return p.nbyte ? hash_bytes(p.byte, p.nbyte, h) : h;
 }
 
-static bool can_compare(Session *s, const Type *t) {
+static bool check_comparable(Session *s, const Type *t) {
     if (t->kind == TYPE_NULL)
         return fail(s, NOWHERE, E_NULL, "%s has no values to compare", type_str(s, t));
     return !type_class(t)->no_values ||
@@ -153,11 +154,11 @@ static bool can_compare(Session *s, const Type *t) {
 }
 
 bool value_eq(Session *s, const Type *t, const Value *a, const Value *b, bool *equal) {
-    return can_compare(s, t) && (*equal = value_equal(a, b), true);
+    return check_comparable(s, t) && (*equal = value_equal(a, b), true);
 }
 bool value_eq_approx(Session *s, const Type *t, const Value *a, const Value *b,
                      Approx how, bool *equal) {
-    return can_compare(s, t) && (*equal = value_approx(s, a, b, how), true);
+    return check_comparable(s, t) && (*equal = value_approx(s, a, b, how), true);
 }
 
 bool value_clone(Session *s, const Value *v, Value *out, bool *own) {
@@ -174,7 +175,7 @@ bool value_clone(Session *s, const Value *v, Value *out, bool *own) {
 
 /* ---- memory ---- */
 
-static void parts_of(const Value *v, ValueParts *p) {
+static void get_value_parts(const Value *v, ValueParts *p) {
     const TypeClass *cls = value_class(v);
     *p = (ValueParts){0};
     if ((v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM || v->obj) && cls->parts)
@@ -189,10 +190,10 @@ bool value_may_share_memory(const Value *a, const Value *b) {
     if (cls->shares && a->obj && b->obj && a->kind == b->kind &&
         value_class(b) == cls && cls->shares(a, b))
         return true;
-    parts_of(a, &x);
+    get_value_parts(a, &x);
     for (size_t i = 0; i < x.nitem; i++)
         if (value_may_share_memory(&x.item[i], b)) return true;
-    parts_of(b, &y);
+    get_value_parts(b, &y);
     for (size_t i = 0; i < y.nitem; i++)
         if (value_may_share_memory(a, &y.item[i])) return true;
     for (size_t i = 0; i < x.ntensor; i++)
@@ -203,7 +204,7 @@ bool value_may_share_memory(const Value *a, const Value *b) {
 
 static uint64_t bytes_of_parts(const Value *v) {
     ValueParts p;
-    parts_of(v, &p);
+    get_value_parts(v, &p);
     uint64_t sum = p.nbyte;
     for (size_t i = 0; i < p.ntensor; i++)
         sum += tensor_bytes(p.tensor[i]);
@@ -262,7 +263,7 @@ bool value_readable(Session *s, const Value *v, bool back) {
     const TypeClass *cls = value_class(v);
     if (cls->readable) return cls->readable(s, v, back);
     if (v->kind != TYPE_LIST) return true;
-    parts_of(v, &p);
+    get_value_parts(v, &p);
     for (size_t i = 0; i < p.nitem; i++)
         if (!value_readable(s, &p.item[i], back)) return false;
     return true;
@@ -289,12 +290,12 @@ void value_show(Session *s, const Value *v, Str *out) {
     str_free(&text);
 }
 
-static void plain_tensor(void *ctx, const Tensor *t, Str *out) {
+static void write_plain_tensor(void *ctx, const Tensor *t, Str *out) {
     tensor_text(ctx, t, -1, out);
 }
 
 void value_text(Session *s, const Value *v, int indent, Str *out) {
-    const ValueWriter w = {s, false, plain_tensor, s};
+    const ValueWriter w = {s, false, write_plain_tensor, s};
     if (v->kind == TYPE_TENSOR)
         tensor_text(s, &v->t, indent, out);
     else

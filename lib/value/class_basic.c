@@ -9,7 +9,7 @@
 
 static bool filter_tensor(Session *s, const Type *t, const Value *v, Filter how,
                           const char *what, Span at, Value *out) {
-    if (v->kind != TYPE_TENSOR) return wrong_kind(s, t, v, what, at);
+    if (v->kind != TYPE_TENSOR) return class_fail_kind(s, t, v, what, at);
     out->kind = TYPE_TENSOR;
     return tensor_filter(s, t, &v->t, how, what, at, &out->t);
 }
@@ -49,7 +49,7 @@ static bool build_tensor(Session *s, const Type *t, const ValueParts *p, Value *
                          NOWHERE, &out->t);
 }
 
-static void shape_of_tensor(const Value *v, ShapeInfo *info) {
+static void shape_info_of_tensor(const Value *v, ShapeInfo *info) {
     info->dtype = v->t.dtype;
     info->n = v->t.ndim;
     if (v->t.ndim) memcpy(info->v, v->t.shape, (size_t)v->t.ndim * sizeof *info->v);
@@ -83,7 +83,7 @@ const TypeClass class_tensor = {
     .json = json_of_tensor,
     .parts = parts_of_tensor,
     .build = build_tensor,
-    .shape_info = shape_of_tensor,
+    .shape_info = shape_info_of_tensor,
     .size = size_of_tensor,
 };
 
@@ -93,7 +93,7 @@ static bool filter_random(Session *s, const Type *t, const Value *v, Filter how,
                           const char *what, Span at, Value *out) {
     const int64_t words = 4;
     if (v->kind != TYPE_RANDOM && (how.strict || v->kind != TYPE_TENSOR))
-        return wrong_kind(s, t, v, what, at);
+        return class_fail_kind(s, t, v, what, at);
     const Type *state = type_tensor(s, DT_UINT64, 1, &words);
     out->kind = TYPE_RANDOM;
     return tensor_filter(s, state, &v->t, (Filter){.strict = true}, what, at,
@@ -143,7 +143,7 @@ const TypeClass class_random = {
 static bool filter_slice(Session *s, const Type *t, const Value *v, Filter how,
                          const char *what, Span at, Value *out) {
     (void)how;
-    if (v->kind != TYPE_SLICE || !v->obj) return wrong_kind(s, t, v, what, at);
+    if (v->kind != TYPE_SLICE || !v->obj) return class_fail_kind(s, t, v, what, at);
     value_copy_view(out, v);
     return true;
 }
@@ -200,7 +200,7 @@ static uint64_t size_of_nothing(const ShapeInfo *info) {
     (void)info;
     return 0;
 }
-static void shape_of_nothing(const Value *v, ShapeInfo *info) {
+static void shape_info_of_nothing(const Value *v, ShapeInfo *info) {
     (void)v;
     info->dtype = DT_BOOL;
 }
@@ -218,7 +218,7 @@ const TypeClass class_slice = {
     .json = json_of_slice,
     .parts = parts_of_slice,
     .build = build_slice,
-    .shape_info = shape_of_nothing,
+    .shape_info = shape_info_of_nothing,
     .size = size_of_nothing,
     .fixed = true,
 };
@@ -228,7 +228,7 @@ const TypeClass class_slice = {
 static bool filter_none(Session *s, const Type *t, const Value *v, Filter how,
                         const char *what, Span at, Value *out) {
     (void)how;
-    if (v->kind != TYPE_NONE) return wrong_kind(s, t, v, what, at);
+    if (v->kind != TYPE_NONE) return class_fail_kind(s, t, v, what, at);
     out->kind = TYPE_NONE;
     return true;
 }
@@ -263,7 +263,7 @@ const TypeClass class_none = {
     .json = json_of_none,
     .parts = no_parts,
     .build = build_none,
-    .shape_info = shape_of_nothing,
+    .shape_info = shape_info_of_nothing,
     .size = size_of_nothing,
     .fixed = true,
 };
@@ -273,7 +273,7 @@ const TypeClass class_none = {
 static bool filter_empty(Session *s, const Type *t, const Value *v, Filter how,
                          const char *what, Span at, Value *out) {
     (void)how;
-    if (v->kind != TYPE_EMPTY) return wrong_kind(s, t, v, what, at);
+    if (v->kind != TYPE_EMPTY) return class_fail_kind(s, t, v, what, at);
     out->kind = TYPE_EMPTY;
     return true;
 }
@@ -306,7 +306,7 @@ const TypeClass class_empty = {
     .json = json_of_empty,
     .parts = no_parts,
     .build = build_empty,
-    .shape_info = shape_of_nothing,
+    .shape_info = shape_info_of_nothing,
     .size = size_of_nothing,
     .fixed = true,
 };

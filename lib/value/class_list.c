@@ -3,7 +3,7 @@
 
 static bool filter_list(Session *s, const Type *t, const Value *v, Filter how,
                         const char *what, Span at, Value *out) {
-    if (v->kind != TYPE_LIST || !v->obj) return wrong_kind(s, t, v, what, at);
+    if (v->kind != TYPE_LIST || !v->obj) return class_fail_kind(s, t, v, what, at);
     const ListObject *list = v->obj;
     Value *item = mem_zalloc(s, list->n, sizeof *item);
     size_t n = 0;

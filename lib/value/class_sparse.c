@@ -5,13 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-static const char *format_of(const SparseObject *m) {
+static const char *sparse_format(const SparseObject *m) {
     return m->csc ? "csc" : "csr";
 }
 
 static const Type *type_of_sparse(Session *s, const Value *v) {
     const SparseObject *m = v->obj;
-    return type_sparse(s, format_of(m), m->data.dtype, m->shape);
+    return type_sparse(s, sparse_format(m), m->data.dtype, m->shape);
 }
 
 static void describe_sparse(Session *s, const Value *v, Str *out) {
@@ -21,8 +21,8 @@ static void describe_sparse(Session *s, const Value *v, Str *out) {
 /* ---- the filter: as tensors', dense matrices and the other format are converted ----
  */
 
-static bool refuse(Session *s, DiagCode code, const Type *t, const Value *v,
-                   const char *what, Span at, const char *why) {
+static bool refuse_sparse(Session *s, DiagCode code, const Type *t, const Value *v,
+                          const char *what, Span at, const char *why) {
     Str got = STR(s);
     value_describe(s, v, &got);
     fail(s, at, code, "%s: expected %s, got %s%s%s", what, type_str(s, t),
@@ -31,26 +31,27 @@ static bool refuse(Session *s, DiagCode code, const Type *t, const Value *v,
     return false;
 }
 
-static bool check_dtype(Session *s, const Type *t, const Value *v, DType got,
-                        Filter how, const char *what, Span at) {
+static bool check_sparse_dtype(Session *s, const Type *t, const Value *v, DType got,
+                               Filter how, const char *what, Span at) {
     if (t->dtype == got || how.allow_downcast == 1 ||
         dtype_promote(t->dtype, got) == t->dtype)
         return true;
-    return refuse(s, E_DTYPE, t, v, what, at,
-                  "its dtype can't be converted without risking loss of precision; "
-                  "convert it before, or allow it with --allow-downcast");
+    return refuse_sparse(
+        s, E_DTYPE, t, v, what, at,
+        "its dtype can't be converted without risking loss of precision; "
+        "convert it before, or allow it with --allow-downcast");
 }
 
-static bool check_dims(Session *s, const Type *t, const Value *v, const int64_t *shape,
-                       const char *what, Span at) {
+static bool check_sparse_dims(Session *s, const Type *t, const Value *v,
+                              const int64_t *shape, const char *what, Span at) {
     for (int i = 0; i < 2; i++)
         if (dim_is_known(t->dim[i]) && t->dim[i] != shape[i])
-            return refuse(s, E_SHAPE, t, v, what, at, "the shape is another");
+            return refuse_sparse(s, E_SHAPE, t, v, what, at, "the shape is another");
     return true;
 }
 
-static bool check_finite(Session *s, const SparseObject *m, Filter how,
-                         const char *what, Span at) {
+static bool check_sparse_finite(Session *s, const SparseObject *m, Filter how,
+                                const char *what, Span at) {
     const Type *t = type_tensor(s, m->data.dtype, 1, m->data.shape);
     return !how.finite || tensor_filter_check(s, t, &m->data, how, what, at);
 }
@@ -60,10 +61,10 @@ static bool filter_dense(Session *s, const Type *t, const Value *v, Filter how,
     Tensor cast = {0};
     Dim any[2] = {v->t.shape[0], v->t.shape[1]};
     if (v->t.ndim != 2)
-        return refuse(s, E_SHAPE, t, v, what, at, "a matrix has 2 dims");
+        return refuse_sparse(s, E_SHAPE, t, v, what, at, "a matrix has 2 dims");
     const Type *dense = type_tensor(s, t->dtype, 2, any);
     how.finite = false;
-    if (!check_dims(s, t, v, v->t.shape, what, at) ||
+    if (!check_sparse_dims(s, t, v, v->t.shape, what, at) ||
         !tensor_filter(s, dense, &v->t, how, what, at, &cast))
         return false;
     *out = sparse_from_dense(s, strcmp(t->why, "csc") == 0, &cast);
@@ -77,14 +78,14 @@ static bool filter_sparse(Session *s, const Type *t, const Value *v, Filter how,
     bool csc = strcmp(t->why, "csc") == 0;
     SparseObject *m = v->kind == TYPE_SPARSE ? v->obj : NULL;
     if (dense && !filter_dense(s, t, v, how, what, at, &m)) return false;
-    if (!m) return wrong_kind(s, t, v, what, at);
+    if (!m) return class_fail_kind(s, t, v, what, at);
     bool same = m->csc == csc && m->data.dtype == t->dtype;
-    bool ok = dense ||
-              ((same || !how.strict ||
-                refuse(s, E_TYPE, t, v, what, at, "a strict check converts nothing")) &&
-               check_dtype(s, t, v, m->data.dtype, how, what, at) &&
-               check_dims(s, t, v, m->shape, what, at));
-    ok = ok && check_finite(s, m, how, what, at);
+    bool ok = dense || ((same || !how.strict ||
+                         refuse_sparse(s, E_TYPE, t, v, what, at,
+                                       "a strict check converts nothing")) &&
+                        check_sparse_dtype(s, t, v, m->data.dtype, how, what, at) &&
+                        check_sparse_dims(s, t, v, m->shape, what, at));
+    ok = ok && check_sparse_finite(s, m, how, what, at);
     SparseObject *fit = !ok             ? NULL
                         : same || dense ? (SparseObject *)object_ref(&m->head)
                                         : sparse_convert(s, m, csc, t->dtype);
@@ -111,16 +112,16 @@ typedef struct Complex {
     double re, im;
 } Complex;
 
-static Complex element(const SparseObject *m, int32_t k) {
+static Complex stored_element(const SparseObject *m, int32_t k) {
     Complex z;
     size_t size = dtype_size(m->data.dtype);
-    element_cast(DT_COMPLEX128, &z, m->data.dtype,
-                 (const char *)m->data.data + (size_t)k * size, 1, 16, 16);
+    tensor_cast_elements(DT_COMPLEX128, &z, m->data.dtype,
+                         (const char *)m->data.data + (size_t)k * size, 1, 16, 16);
     return z;
 }
 
 /* Equal infinities are, and a nan is near another; else the difference counts. */
-static bool near(Complex a, Complex b, Approx how) {
+static bool is_near_element(Complex a, Complex b, Approx how) {
     if ((a.re == b.re || (isnan(a.re) && isnan(b.re))) &&
         (a.im == b.im || (isnan(a.im) && isnan(b.im))))
         return true;
@@ -135,8 +136,8 @@ static bool near(Complex a, Complex b, Approx how) {
 }
 
 /* Patterns may differ: a zero that is stored equals one that is not. */
-static bool near_lines(const SparseObject *a, const SparseObject *b, int64_t i,
-                       Approx how) {
+static bool are_lines_near(const SparseObject *a, const SparseObject *b, int64_t i,
+                           Approx how) {
     const int32_t *ia = sparse_indices(a), *ib = sparse_indices(b);
     int32_t x = sparse_indptr(a)[i], y = sparse_indptr(b)[i];
     int32_t xend = sparse_indptr(a)[i + 1], yend = sparse_indptr(b)[i + 1];
@@ -144,8 +145,9 @@ static bool near_lines(const SparseObject *a, const SparseObject *b, int64_t i,
     while (x < xend || y < yend) {
         bool in_a = x < xend && (y == yend || ia[x] <= ib[y]);
         bool in_b = y < yend && (x == xend || ib[y] <= ia[x]);
-        Complex za = in_a ? element(a, x) : zero, zb = in_b ? element(b, y) : zero;
-        if (!near(za, zb, how)) return false;
+        Complex za = in_a ? stored_element(a, x) : zero,
+                zb = in_b ? stored_element(b, y) : zero;
+        if (!is_near_element(za, zb, how)) return false;
         x += in_a;
         y += in_b;
     }
@@ -157,13 +159,13 @@ static bool approx_sparse(Session *s, const Value *va, const Value *vb, Approx h
     (void)s;
     bool ok = same_matrix_type(a, b);
     for (int64_t i = 0; ok && i < sparse_lines(a); i++)
-        ok = near_lines(a, b, i, how);
+        ok = are_lines_near(a, b, i, how);
     return ok;
 }
 
 /* ---- writing ---- */
 
-static void numbers_text(Session *s, const Tensor *t, Str *out) {
+static void write_indices(Session *s, const Tensor *t, Str *out) {
     tensor_text(s, t, -1, out);
 }
 
@@ -171,12 +173,12 @@ static void text_of_sparse(const ValueWriter *w, const Type *t, const Value *v,
                            Str *out) {
     const SparseObject *m = v->obj;
     (void)t;
-    str_printf(out, "%s(", format_of(m));
+    str_printf(out, "%s(", sparse_format(m));
     w->tensor(w->ctx, &m->data, out);
     str_puts(out, ", ");
-    numbers_text(w->s, &m->indices, out);
+    write_indices(w->s, &m->indices, out);
     str_puts(out, ", ");
-    numbers_text(w->s, &m->indptr, out);
+    write_indices(w->s, &m->indptr, out);
     str_printf(out, ", (%lld, %lld))", (long long)m->shape[0], (long long)m->shape[1]);
 }
 
@@ -185,7 +187,7 @@ static void json_of_sparse(Session *s, const Value *v, Str *out) {
     str_printf(out,
                "\"type\": \"sparse\", \"format\": \"%s\", \"dtype\": \"%s\", "
                "\"shape\": [%lld, %lld], \"data\": ",
-               format_of(m), dtype_name(m->data.dtype), (long long)m->shape[0],
+               sparse_format(m), dtype_name(m->data.dtype), (long long)m->shape[0],
                (long long)m->shape[1]);
     tensor_json_data(s, &m->data, out);
     str_puts(out, ", \"indices\": ");
@@ -221,7 +223,7 @@ static bool build_sparse(Session *s, const Type *t, const ValueParts *p, Value *
     return ok;
 }
 
-static void shape_of_sparse(const Value *v, ShapeInfo *info) {
+static void shape_info_of_sparse(const Value *v, ShapeInfo *info) {
     const SparseObject *m = v->obj;
     info->dtype = m->data.dtype;
     info->n = 5;
@@ -256,6 +258,6 @@ const TypeClass class_sparse = {
     .json = json_of_sparse,
     .parts = parts_of_sparse,
     .build = build_sparse,
-    .shape_info = shape_of_sparse,
+    .shape_info = shape_info_of_sparse,
     .size = size_of_sparse,
 };

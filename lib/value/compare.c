@@ -9,8 +9,8 @@
 enum { BLOCK = 256, BLOCK_BYTES = BLOCK * 16, HASHED_BLOCKS = 64 };
 
 /* Elements first .. first + n - 1, packed: in place, or gathered into room. */
-static const void *packed(const Tensor *t, bool contiguous, int64_t first, size_t n,
-                          void *room) {
+static const void *packed_block(const Tensor *t, bool contiguous, int64_t first,
+                                size_t n, void *room) {
     if (contiguous) return (const char *)t->data + (size_t)first * dtype_size(t->dtype);
     tensor_gather(t, first, n, room);
     return room;
@@ -18,13 +18,14 @@ static const void *packed(const Tensor *t, bool contiguous, int64_t first, size_
 
 typedef bool SameBlockFn(DType d, const void *a, const void *b, size_t n);
 
-static bool all_blocks(const Tensor *a, const Tensor *b, SameBlockFn *same) {
+static bool all_blocks_match(const Tensor *a, const Tensor *b, SameBlockFn *same) {
     _Alignas(16) char ra[BLOCK_BYTES], rb[BLOCK_BYTES];
     bool ca = tensor_is_contiguous(a), cb = tensor_is_contiguous(b);
     int64_t size = tensor_size(a);
     for (int64_t i = 0; i < size; i += BLOCK) {
         size_t n = size - i < BLOCK ? (size_t)(size - i) : BLOCK;
-        if (!same(a->dtype, packed(a, ca, i, n, ra), packed(b, cb, i, n, rb), n))
+        if (!same(a->dtype, packed_block(a, ca, i, n, ra),
+                  packed_block(b, cb, i, n, rb), n))
             return false;
     }
     return true;
@@ -37,10 +38,10 @@ static bool equal_numbers(DType d, const void *a, const void *b, size_t n) {
     double x[BLOCK], y[BLOCK];
     for (size_t i = 0, k; i < m; i += k) {
         k = m - i < BLOCK ? m - i : BLOCK;
-        element_cast(DT_FLOAT64, x, real, (const char *)a + i * step, k, 8,
-                     (ptrdiff_t)step);
-        element_cast(DT_FLOAT64, y, real, (const char *)b + i * step, k, 8,
-                     (ptrdiff_t)step);
+        tensor_cast_elements(DT_FLOAT64, x, real, (const char *)a + i * step, k, 8,
+                             (ptrdiff_t)step);
+        tensor_cast_elements(DT_FLOAT64, y, real, (const char *)b + i * step, k, 8,
+                             (ptrdiff_t)step);
         for (size_t j = 0; j < k; j++)
             if (!(x[j] == y[j] || (isnan(x[j]) && isnan(y[j])))) return false;
     }
@@ -54,11 +55,11 @@ static bool equal_block(DType d, const void *a, const void *b, size_t n) {
 
 bool tensor_equal(const Tensor *a, const Tensor *b) {
     return a->dtype == b->dtype && tensor_same_shape(a, b) &&
-           all_blocks(a, b, equal_block);
+           all_blocks_match(a, b, equal_block);
 }
 
 /* Writes the one nan of each width over every nan. */
-static void canonical(DType d, void *p, size_t n) {
+static void canonicalise_nans(DType d, void *p, size_t n) {
     size_t width = dtype_size(dtype_real(d));
     n *= dtype_size(d) / width;
     if (width == 2) {
@@ -80,14 +81,14 @@ static bool identical_block(DType d, const void *a, const void *b, size_t n) {
     if (!dtype_is_inexact(d)) return false;
     memcpy(x, a, bytes);
     memcpy(y, b, bytes);
-    canonical(d, x, n);
-    canonical(d, y, n);
+    canonicalise_nans(d, x, n);
+    canonicalise_nans(d, y, n);
     return memcmp(x, y, bytes) == 0;
 }
 
 bool tensor_identical(const Tensor *a, const Tensor *b) {
     return a->dtype == b->dtype && tensor_same_shape(a, b) &&
-           all_blocks(a, b, identical_block);
+           all_blocks_match(a, b, identical_block);
 }
 
 /* A large tensor is hashed by blocks spread over it: whoever looks up by hash compares.
@@ -104,7 +105,7 @@ uint64_t tensor_hash(const Tensor *t) {
             (blocks <= HASHED_BLOCKS ? k : (blocks - 1) / (looked - 1) * k) * BLOCK;
         size_t n = size - first < BLOCK ? (size_t)(size - first) : BLOCK;
         tensor_gather(t, first, n, room);
-        if (dtype_is_inexact(t->dtype)) canonical(t->dtype, room, n);
+        if (dtype_is_inexact(t->dtype)) canonicalise_nans(t->dtype, room, n);
         h = hash_bytes(room, n * dtype_size(t->dtype), h);
     }
     return h;

@@ -5,8 +5,8 @@
 #include "value/value.h"
 
 /* The operand's step along each dim of the whole shape: 0 where it is stretched. */
-static void load_strides(Iter *it, int op, int ndim, const int64_t *shape,
-                         const Tensor *t) {
+static void load_operand_strides(Iter *it, int op, int ndim, const int64_t *shape,
+                                 const Tensor *t) {
     int missing = ndim - t->ndim;
     for (int i = 0, k = 0; i < ndim; i++) {
         if (shape[i] == 1) continue;
@@ -32,7 +32,7 @@ static int64_t magnitude(int64_t v) {
 }
 
 /* Should dim b be outside of dim a? The first operand that steps along both decides. */
-static bool is_outer(const Iter *it, int b, int a) {
+static bool is_outer_dim(const Iter *it, int b, int a) {
     for (int op = 0; op < it->nop; op++) {
         int64_t sa = magnitude(it->stride[op][a]), sb = magnitude(it->stride[op][b]);
         if (sa != 0 && sb != 0 && sa != sb) return sb > sa;
@@ -53,7 +53,7 @@ static void swap_dims(Iter *it, int a, int b) {
 
 static void sort_dims(Iter *it) {
     for (int i = 1; i < it->ndim; i++)
-        for (int k = i; k > 0 && is_outer(it, k, k - 1); k--)
+        for (int k = i; k > 0 && is_outer_dim(it, k, k - 1); k--)
             swap_dims(it, k, k - 1);
 }
 
@@ -86,7 +86,7 @@ void iter_init(Iter *it, int ndim, const int64_t *shape, int nop,
         if (shape[i] != 1) it->shape[it->ndim++] = shape[i];
     }
     for (int i = 0; i < nop; i++)
-        load_strides(it, i, ndim, shape, op[i]);
+        load_operand_strides(it, i, ndim, shape, op[i]);
     it->inner = it->done ? 0 : 1;
     for (int i = 0; i < nop; i++)
         it->step[i] = 0;

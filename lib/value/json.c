@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static void number(double v, FloatWidth w, Str *out) {
+static void write_json_number(double v, FloatWidth w, Str *out) {
     char buf[NUM_MAX];
     if (isnan(v))
         str_puts(out, "\"NaN\"");
@@ -14,32 +14,32 @@ static void number(double v, FloatWidth w, Str *out) {
         str_add(out, buf, num_write_float(buf, v, w));
 }
 
-static FloatWidth width_of(DType d) {
+static FloatWidth float_width_of(DType d) {
     DType real = dtype_real(d);
     return real == DT_FLOAT16 ? FLOAT16 : real == DT_FLOAT32 ? FLOAT32 : FLOAT64;
 }
 
-static void element(Session *s, DType d, const void *p, Str *out) {
+static void write_json_element(Session *s, DType d, const void *p, Str *out) {
     double z[2];
     if (d == DT_BOOL) {
         str_puts(out, *(const uint8_t *)p ? "true" : "false");
         return;
     }
     if (!dtype_is_inexact(d)) {
-        element_text(s, d, p, out);
+        tensor_element_text(s, d, p, out);
         return;
     }
-    element_cast(DT_COMPLEX128, z, d, p, 1, 16, 16);
+    tensor_cast_elements(DT_COMPLEX128, z, d, p, 1, 16, 16);
     if (dtype_is_complex(d)) str_putc(out, '[');
-    number(z[0], width_of(d), out);
+    write_json_number(z[0], float_width_of(d), out);
     if (!dtype_is_complex(d)) return;
     str_puts(out, ", ");
-    number(z[1], width_of(d), out);
+    write_json_number(z[1], float_width_of(d), out);
     str_putc(out, ']');
 }
 
 /* Dims whose boundary lies at flat position i, counted from the last. */
-static int boundaries(const Tensor *t, int64_t i) {
+static int count_boundaries(const Tensor *t, int64_t i) {
     int n = 0;
     for (int64_t block = 1; n < t->ndim; n++) {
         block *= t->shape[t->ndim - 1 - n];
@@ -53,7 +53,7 @@ static void repeat(Str *out, char c, int n) {
         str_putc(out, c);
 }
 
-static void elements(Session *s, const Tensor *t, Str *out) {
+static void write_json_elements(Session *s, const Tensor *t, Str *out) {
     enum { BLOCK = 64 };
     _Alignas(16) char block[BLOCK * 16];
     size_t size = dtype_size(t->dtype);
@@ -62,13 +62,13 @@ static void elements(Session *s, const Tensor *t, Str *out) {
         int64_t k = i % BLOCK;
         if (k == 0)
             tensor_gather(t, i, (size_t)(count - i < BLOCK ? count - i : BLOCK), block);
-        int open = boundaries(t, i);
+        int open = count_boundaries(t, i);
         if (i) {
             repeat(out, ']', open);
             str_puts(out, ", ");
         }
         repeat(out, '[', open);
-        element(s, t->dtype, block + (size_t)k * size, out);
+        write_json_element(s, t->dtype, block + (size_t)k * size, out);
     }
     repeat(out, ']', t->ndim);
 }
@@ -77,7 +77,7 @@ void tensor_json_data(Session *s, const Tensor *t, Str *out) {
     if (tensor_size(t) == 0)
         str_puts(out, "[]"); /* the shape tells */
     else
-        elements(s, t, out);
+        write_json_elements(s, t, out);
 }
 
 void tensor_json_members(Session *s, const Tensor *t, Str *out) {

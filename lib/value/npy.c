@@ -14,21 +14,21 @@ static const char *const codes[DT_N] = {
 
 /* ---- reading ---- */
 
-typedef struct Header {
+typedef struct NpyHeader {
     const ArrayFile *f;
     const char *p, *end;
     ArrayLayout lay;
     bool want_text; /* a string is what is looked for */
     char kind;      /* 'S' or 'U' for one */
     uint64_t chars;
-} Header;
+} NpyHeader;
 
-static bool bad_header(const Header *h) {
+static bool fail_npy_header(const NpyHeader *h) {
     return array_fail(h->f, E_FORMAT,
                       "the npy header is no dict of 'descr', 'fortran_order', 'shape'");
 }
 
-static bool take(Header *h, char c) {
+static bool take_npy_char(NpyHeader *h, char c) {
     while (h->p < h->end && (*h->p == ' ' || *h->p == '\n' || *h->p == '\t'))
         h->p++;
     if (h->p == h->end || *h->p != c) return false;
@@ -36,17 +36,17 @@ static bool take(Header *h, char c) {
     return true;
 }
 
-static bool take_word(Header *h, const char *word) {
+static bool take_npy_word(NpyHeader *h, const char *word) {
     size_t n = strlen(word);
-    take(h, '\0'); /* skips blanks */
+    take_npy_char(h, '\0'); /* skips blanks */
     if ((size_t)(h->end - h->p) < n || memcmp(h->p, word, n) != 0) return false;
     h->p += n;
     return true;
 }
 
 /* A string without escapes: keys and type codes need none. */
-static bool take_string(Header *h, const char **p, size_t *n) {
-    char mark = take(h, '\'') ? '\'' : take(h, '"') ? '"' : '\0';
+static bool take_npy_string(NpyHeader *h, const char **p, size_t *n) {
+    char mark = take_npy_char(h, '\'') ? '\'' : take_npy_char(h, '"') ? '"' : '\0';
     if (!mark) return false;
     const char *close = memchr(h->p, mark, (size_t)(h->end - h->p));
     if (!close) return false;
@@ -56,7 +56,7 @@ static bool take_string(Header *h, const char **p, size_t *n) {
     return true;
 }
 
-static bool bad_code(const Header *h, const char *p, size_t n) {
+static bool fail_npy_dtype(const NpyHeader *h, const char *p, size_t n) {
     Str code = STR(h->f->s);
     str_visible(&code, p, n);
     char kind = n > 1 ? p[1] : '\0';
@@ -71,12 +71,12 @@ static bool bad_code(const Header *h, const char *p, size_t n) {
     return false;
 }
 
-static bool read_descr(Header *h) {
+static bool read_descr(NpyHeader *h) {
     const char *p;
     size_t n;
-    if (take(h, '[') || take(h, '('))
+    if (take_npy_char(h, '[') || take_npy_char(h, '('))
         return array_fail(h->f, E_DTYPE, "arrays of records can't be read");
-    if (!take_string(h, &p, &n)) return bad_header(h);
+    if (!take_npy_string(h, &p, &n)) return fail_npy_header(h);
     bool order = n > 0 && memchr("<>|=", *p, 4);
     h->lay.big_endian = (order && *p == '>') || (HOST_IS_BIG && (!order || *p == '='));
     const char *code = p + order;
@@ -84,24 +84,24 @@ static bool read_descr(Header *h) {
         bool overflow = false;
         h->kind = *code;
         return num_read_uint(code + 1, n - order - 1, &h->chars, &overflow) > 0 ||
-               bad_header(h);
+               fail_npy_header(h);
     }
     for (int d = 0; d < DT_N; d++)
         if (strlen(codes[d]) == n - order && memcmp(codes[d], code, n - order) == 0)
             return h->lay.dtype = (DType)d, true;
-    return bad_code(h, p, n);
+    return fail_npy_dtype(h, p, n);
 }
 
-static bool read_order(Header *h) {
-    h->lay.fortran = take_word(h, "True");
-    return h->lay.fortran || take_word(h, "False") || bad_header(h);
+static bool read_fortran_order(NpyHeader *h) {
+    h->lay.fortran = take_npy_word(h, "True");
+    return h->lay.fortran || take_npy_word(h, "False") || fail_npy_header(h);
 }
 
-static bool read_dim(Header *h, int64_t *dim) {
+static bool read_npy_dim(NpyHeader *h, int64_t *dim) {
     uint64_t v;
     bool overflow = false;
     size_t n = num_read_uint(h->p, (size_t)(h->end - h->p), &v, &overflow);
-    if (n == 0) return bad_header(h);
+    if (n == 0) return fail_npy_header(h);
     if (overflow || v > INT64_MAX)
         return array_fail(h->f, E_FORMAT, "a dim of the array is beyond all sizes");
     h->p += n;
@@ -110,53 +110,55 @@ static bool read_dim(Header *h, int64_t *dim) {
     return true;
 }
 
-static bool read_shape(Header *h) {
+static bool read_npy_shape(NpyHeader *h) {
     bool comma = true;
-    if (!take(h, '(')) return bad_header(h);
-    while (!take(h, ')')) {
-        if (!comma) return bad_header(h);
+    if (!take_npy_char(h, '(')) return fail_npy_header(h);
+    while (!take_npy_char(h, ')')) {
+        if (!comma) return fail_npy_header(h);
         if (h->lay.ndim == MAX_NDIM)
             return array_fail(h->f, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
-        if (!read_dim(h, &h->lay.shape[h->lay.ndim])) return false;
+        if (!read_npy_dim(h, &h->lay.shape[h->lay.ndim])) return false;
         h->lay.ndim++;
-        comma = take(h, ',');
+        comma = take_npy_char(h, ',');
     }
     return true;
 }
 
-static bool read_entry(Header *h, unsigned *seen) {
+static bool read_npy_entry(NpyHeader *h, unsigned *seen) {
     static const struct {
         const char *key;
-        bool (*read)(Header *);
-    } entries[] = {
-        {"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
+        bool (*read)(NpyHeader *);
+    } entries[] = {{"descr", read_descr},
+                   {"fortran_order", read_fortran_order},
+                   {"shape", read_npy_shape}};
     const char *p;
     size_t n;
-    if (!take_string(h, &p, &n) || !take(h, ':')) return bad_header(h);
+    if (!take_npy_string(h, &p, &n) || !take_npy_char(h, ':'))
+        return fail_npy_header(h);
     for (unsigned i = 0; i < 3; i++) {
         if (strlen(entries[i].key) != n || memcmp(entries[i].key, p, n) != 0) continue;
-        if (*seen & 1U << i) return bad_header(h);
+        if (*seen & 1U << i) return fail_npy_header(h);
         *seen |= 1U << i;
         return entries[i].read(h);
     }
-    return bad_header(h);
+    return fail_npy_header(h);
 }
 
-static bool read_header(Header *h) {
+static bool read_npy_header(NpyHeader *h) {
     unsigned seen = 0;
     bool comma = true;
-    if (!take(h, '{')) return bad_header(h);
-    while (!take(h, '}')) {
-        if (!comma) return bad_header(h);
-        if (!read_entry(h, &seen)) return false;
-        comma = take(h, ',');
+    if (!take_npy_char(h, '{')) return fail_npy_header(h);
+    while (!take_npy_char(h, '}')) {
+        if (!comma) return fail_npy_header(h);
+        if (!read_npy_entry(h, &seen)) return false;
+        comma = take_npy_char(h, ',');
     }
-    take(h, '\0');
-    return (seen == 7 && h->p == h->end) || bad_header(h);
+    take_npy_char(h, '\0');
+    return (seen == 7 && h->p == h->end) || fail_npy_header(h);
 }
 
 /* Reads the header; *start is where the elements begin. */
-static bool open_npy(const ArrayFile *f, Header *h, size_t *start) {
+static bool open_npy(const ArrayFile *f, NpyHeader *h, size_t *start) {
     *start = 10;
     unsigned version = f->n > 6 ? f->p[6] : 0;
     if (f->n >= 10 && (version < 1 || version > 3))
@@ -174,17 +176,17 @@ static bool open_npy(const ArrayFile *f, Header *h, size_t *start) {
     h->p = (const char *)f->p + *start;
     h->end = h->p + len;
     *start += len;
-    return read_header(h);
+    return read_npy_header(h);
 }
 
 bool npy_read(const ArrayFile *f, Tensor *out) {
-    Header h = {0};
+    NpyHeader h = {0};
     size_t start;
     return open_npy(f, &h, &start) && array_from_bytes(f, start, &h.lay, out);
 }
 
 bool npy_read_text(const ArrayFile *f, char *out, size_t room) {
-    Header h = {.want_text = true};
+    NpyHeader h = {.want_text = true};
     size_t start, step;
     if (!open_npy(f, &h, &start)) return false;
     step = h.kind == 'U' ? 4 : 1;
@@ -199,7 +201,7 @@ bool npy_read_text(const ArrayFile *f, char *out, size_t room) {
 /* ---- writing ---- */
 
 /* The whole header, whose length is a multiple of ALIGN; takes over the dict. */
-static size_t frame_header(Str *dict, char *buf, size_t room) {
+static size_t frame_npy_header(Str *dict, char *buf, size_t room) {
     Str b = *dict;
     size_t n = (10 + b.n + 1 + ALIGN - 1) / ALIGN * ALIGN;
     if (n > room) bug("npy header of %zu bytes", n);
@@ -212,27 +214,27 @@ static size_t frame_header(Str *dict, char *buf, size_t room) {
     return n;
 }
 
-static size_t build_header(Session *s, const Tensor *t, char *buf, size_t room) {
+static size_t build_npy_header(Session *s, const Tensor *t, char *buf, size_t room) {
     Str b = STR(s);
     const char *order = dtype_size(t->dtype) == 1 ? "|" : "<";
     str_printf(&b, "{'descr': '%s%s', 'fortran_order': False, 'shape': ", order,
                codes[t->dtype]);
     shape_text(s, t->ndim, t->shape, &b);
     str_puts(&b, ", }");
-    return frame_header(&b, buf, room);
+    return frame_npy_header(&b, buf, room);
 }
 
 enum { HEADER_ROOM = 1024 }; /* 32 dims of 21 characters, and the words */
 
 uint64_t npy_size(Session *s, const Tensor *t) {
     char header[HEADER_ROOM];
-    return build_header(s, t, header, sizeof header) + tensor_bytes(t);
+    return build_npy_header(s, t, header, sizeof header) + tensor_bytes(t);
 }
 
 bool npy_sink(Session *s, const Tensor *t, SinkFn *sink, void *ctx) {
     char header[HEADER_ROOM];
-    return sink(ctx, header, build_header(s, t, header, sizeof header)) &&
-           sink_elements(t, sink, ctx);
+    return sink(ctx, header, build_npy_header(s, t, header, sizeof header)) &&
+           array_sink_elements(t, sink, ctx);
 }
 
 bool npy_write(Session *s, Writer *w, const Tensor *t) {
@@ -243,7 +245,7 @@ size_t npy_text(Session *s, const char *text, char *buf, size_t room) {
     Str b = STR(s);
     size_t n = strlen(text);
     str_printf(&b, "{'descr': '|S%zu', 'fortran_order': False, 'shape': (), }", n);
-    size_t head = frame_header(&b, buf, room - n);
+    size_t head = frame_npy_header(&b, buf, room - n);
     memcpy(buf + head, text, n);
     return head + n;
 }

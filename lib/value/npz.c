@@ -27,12 +27,12 @@ enum {
 
 /* ---- CRC-32, eight bytes at a time ---- */
 
-typedef struct Crc {
+typedef struct Crc32 {
     uint32_t table[8][256];
     uint32_t value;
-} Crc;
+} Crc32;
 
-static void crc_init(Crc *c) {
+static void crc_init(Crc32 *c) {
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t v = i;
         for (int k = 0; k < 8; k++)
@@ -48,7 +48,7 @@ static void crc_init(Crc *c) {
 }
 
 static bool crc_sink(void *ctx, const void *data, size_t n) {
-    Crc *c = ctx;
+    Crc32 *c = ctx;
     const unsigned char *p = data;
     uint32_t v = c->value;
     for (; n >= 8; n -= 8, p += 8) {
@@ -63,8 +63,8 @@ static bool crc_sink(void *ctx, const void *data, size_t n) {
     return true;
 }
 
-static uint32_t crc_of(const void *p, size_t n) {
-    Crc c;
+static uint32_t crc_of_bytes(const void *p, size_t n) {
+    Crc32 c;
     crc_init(&c);
     crc_sink(&c, p, n);
     return ~c.value;
@@ -104,7 +104,7 @@ static bool zlib_open(Zlib *z) {
     return z->init && z->inflate && z->end;
 }
 
-static unsigned piece(size_t n) {
+static unsigned zlib_piece_size(size_t n) {
     return n < (1U << 30) ? (unsigned)n : 1U << 30;
 }
 
@@ -117,8 +117,8 @@ static bool inflate_all(const ArrayFile *f, const Zlib *z, const unsigned char *
     while (r == OK) {
         size_t in = n - (size_t)(st.next_in - p),
                left = room - (size_t)(st.next_out - out);
-        st.avail_in = piece(in);
-        st.avail_out = piece(left);
+        st.avail_in = zlib_piece_size(in);
+        st.avail_out = zlib_piece_size(left);
         r = z->inflate(&st, NO_FLUSH);
     }
     size_t made = (size_t)(st.next_out - out);
@@ -131,24 +131,24 @@ static bool inflate_all(const ArrayFile *f, const Zlib *z, const unsigned char *
 
 /* ---- reading ---- */
 
-typedef struct Member {
+typedef struct ZipMember {
     const char *name;
     size_t name_len;
     unsigned flags, method;
     uint32_t crc;
     uint64_t packed, size, offset;
-} Member;
+} ZipMember;
 
-typedef struct Directory {
+typedef struct ZipDirectory {
     const unsigned char *p, *end;
     uint64_t count;
-} Directory;
+} ZipDirectory;
 
-static bool damaged(const ArrayFile *f) {
+static bool fail_damaged_zip(const ArrayFile *f) {
     return array_fail(f, E_FORMAT, "the zip archive's directory is damaged");
 }
 
-static const unsigned char *find_end(const ArrayFile *f) {
+static const unsigned char *find_end_record(const ArrayFile *f) {
     size_t low = f->n > END_SIZE + 65535U ? f->n - END_SIZE - 65535U : 0;
     for (size_t i = f->n >= END_SIZE ? f->n - END_SIZE + 1 : 0; i-- > low;)
         if (read_le(f->p + i, 4) == END_MAGIC &&
@@ -158,8 +158,8 @@ static const unsigned char *find_end(const ArrayFile *f) {
 }
 
 /* The 64-bit end record, if the 32-bit one says that there is one. */
-static bool find_end64(const ArrayFile *f, const unsigned char *end,
-                       const unsigned char **end64) {
+static bool find_end64_record(const ArrayFile *f, const unsigned char *end,
+                              const unsigned char **end64) {
     size_t at = (size_t)(end - f->p);
     *end64 = NULL;
     if (at < LOCATOR_SIZE || read_le(end - LOCATOR_SIZE, 4) != LOCATOR_MAGIC)
@@ -167,26 +167,27 @@ static bool find_end64(const ArrayFile *f, const unsigned char *end,
     uint64_t where = read_le(end - LOCATOR_SIZE + 8, 8);
     if (where > at || at - where < END64_SIZE ||
         read_le(f->p + where, 4) != END64_MAGIC)
-        return damaged(f);
+        return fail_damaged_zip(f);
     *end64 = f->p + where;
     return true;
 }
 
-static bool find_directory(const ArrayFile *f, Directory *d) {
-    const unsigned char *end = find_end(f), *end64;
+static bool find_directory(const ArrayFile *f, ZipDirectory *d) {
+    const unsigned char *end = find_end_record(f), *end64;
     if (!end) return array_fail(f, E_TRUNCATED, "the zip archive is cut off");
-    if (!find_end64(f, end, &end64)) return false;
+    if (!find_end64_record(f, end, &end64)) return false;
     d->count = end64 ? read_le(end64 + 32, 8) : read_le(end + 10, 2);
     uint64_t size = end64 ? read_le(end64 + 40, 8) : read_le(end + 12, 4);
     uint64_t at = end64 ? read_le(end64 + 48, 8) : read_le(end + 16, 4);
-    if (at > f->n || size > f->n - at) return damaged(f);
+    if (at > f->n || size > f->n - at) return fail_damaged_zip(f);
     d->p = f->p + at;
     d->end = d->p + size;
     return true;
 }
 
 /* Sizes that did not fit in 32 bits are in an extra field, in this order. */
-static bool read_extra64(Member *m, const unsigned char *p, const unsigned char *end) {
+static bool read_extra64(ZipMember *m, const unsigned char *p,
+                         const unsigned char *end) {
     uint64_t *part[3] = {&m->size, &m->packed, &m->offset};
     while (end - p >= 4) {
         uint64_t id = read_le(p, 2), n = read_le(p + 2, 2);
@@ -204,45 +205,47 @@ static bool read_extra64(Member *m, const unsigned char *p, const unsigned char 
     return true;
 }
 
-static bool next_member(const ArrayFile *f, Directory *d, Member *m) {
+static bool next_zip_member(const ArrayFile *f, ZipDirectory *d, ZipMember *m) {
     const unsigned char *p = d->p;
-    if (d->end - p < ENTRY_SIZE || read_le(p, 4) != ENTRY_MAGIC) return damaged(f);
+    if (d->end - p < ENTRY_SIZE || read_le(p, 4) != ENTRY_MAGIC)
+        return fail_damaged_zip(f);
     size_t name = read_le(p + 28, 2), extra = read_le(p + 30, 2);
     size_t all = ENTRY_SIZE + name + extra + read_le(p + 32, 2);
-    if ((size_t)(d->end - p) < all) return damaged(f);
-    *m = (Member){.name = (const char *)p + ENTRY_SIZE,
-                  .name_len = name,
-                  .flags = (unsigned)read_le(p + 8, 2),
-                  .method = (unsigned)read_le(p + 10, 2),
-                  .crc = (uint32_t)read_le(p + 16, 4),
-                  .packed = read_le(p + 20, 4),
-                  .size = read_le(p + 24, 4),
-                  .offset = read_le(p + 42, 4)};
+    if ((size_t)(d->end - p) < all) return fail_damaged_zip(f);
+    *m = (ZipMember){.name = (const char *)p + ENTRY_SIZE,
+                     .name_len = name,
+                     .flags = (unsigned)read_le(p + 8, 2),
+                     .method = (unsigned)read_le(p + 10, 2),
+                     .crc = (uint32_t)read_le(p + 16, 4),
+                     .packed = read_le(p + 20, 4),
+                     .size = read_le(p + 24, 4),
+                     .offset = read_le(p + 42, 4)};
     const unsigned char *x = p + ENTRY_SIZE + name;
     d->p = p + all;
     d->count--;
-    return read_extra64(m, x, x + extra) || damaged(f);
+    return read_extra64(m, x, x + extra) || fail_damaged_zip(f);
 }
 
 /* The length of the name without ".npy". */
-static size_t key_length(const Member *m) {
+static size_t member_key_length(const ZipMember *m) {
     bool npy = m->name_len > 4 && memcmp(m->name + m->name_len - 4, ".npy", 4) == 0;
     return npy ? m->name_len - 4 : m->name_len;
 }
 
-static bool is_key(const Member *m, const char *key) {
+static bool is_member_key(const ZipMember *m, const char *key) {
     size_t n = strlen(key);
-    return (n == key_length(m) || n == m->name_len) && memcmp(key, m->name, n) == 0;
+    return (n == member_key_length(m) || n == m->name_len) &&
+           memcmp(key, m->name, n) == 0;
 }
 
 /* "it holds a, b, c": what could have been asked for. */
-static bool no_member(const ArrayFile *f, const char *key, Directory d) {
+static bool fail_no_member(const ArrayFile *f, const char *key, ZipDirectory d) {
     enum { SHOWN = 12 };
     Str names = STR(f->s);
-    Member m;
-    for (int i = 0; d.count > 0 && i < SHOWN && next_member(f, &d, &m); i++) {
+    ZipMember m;
+    for (int i = 0; d.count > 0 && i < SHOWN && next_zip_member(f, &d, &m); i++) {
         if (i) str_puts(&names, ", ");
-        str_visible(&names, m.name, key_length(&m));
+        str_visible(&names, m.name, member_key_length(&m));
     }
     if (d.count > 0) str_puts(&names, ", ...");
     if (key)
@@ -255,33 +258,34 @@ static bool no_member(const ArrayFile *f, const char *key, Directory d) {
     return false;
 }
 
-static bool find_member(const ArrayFile *f, const char *key, Member *found) {
-    Directory d, all;
+static bool find_member(const ArrayFile *f, const char *key, ZipMember *found) {
+    ZipDirectory d, all;
     if (!find_directory(f, &d)) return false;
     all = d;
-    if (!key && d.count != 1) return no_member(f, key, all);
+    if (!key && d.count != 1) return fail_no_member(f, key, all);
     while (d.count > 0) {
-        if (!next_member(f, &d, found)) return false;
-        if (!key || is_key(found, key)) return true;
+        if (!next_zip_member(f, &d, found)) return false;
+        if (!key || is_member_key(found, key)) return true;
     }
-    return no_member(f, key, all);
+    return fail_no_member(f, key, all);
 }
 
 /* The member's bytes in the archive, after its own header. */
-static bool locate(const ArrayFile *f, const Member *m, const unsigned char **p) {
-    if (m->offset > f->n || f->n - m->offset < LOCAL_SIZE) return damaged(f);
+static bool locate_member(const ArrayFile *f, const ZipMember *m,
+                          const unsigned char **p) {
+    if (m->offset > f->n || f->n - m->offset < LOCAL_SIZE) return fail_damaged_zip(f);
     const unsigned char *h = f->p + m->offset;
-    if (read_le(h, 4) != LOCAL_MAGIC) return damaged(f);
+    if (read_le(h, 4) != LOCAL_MAGIC) return fail_damaged_zip(f);
     uint64_t skip = LOCAL_SIZE + read_le(h + 26, 2) + read_le(h + 28, 2);
     uint64_t left = f->n - m->offset;
-    if (skip > left || m->packed > left - skip) return damaged(f);
+    if (skip > left || m->packed > left - skip) return fail_damaged_zip(f);
     *p = h + skip;
     return true;
 }
 
-static bool unpack(const ArrayFile *f, const Member *m, const unsigned char *p,
-                   Buffer **out) {
-    if (m->size / DEFLATE_RATIO > m->packed) return damaged(f);
+static bool inflate_member(const ArrayFile *f, const ZipMember *m,
+                           const unsigned char *p, Buffer **out) {
+    if (m->size / DEFLATE_RATIO > m->packed) return fail_damaged_zip(f);
     Zlib z;
     if (!zlib_open(&z)) {
         if (z.lib) dlclose(z.lib);
@@ -297,7 +301,8 @@ static bool unpack(const ArrayFile *f, const Member *m, const unsigned char *p,
 
 typedef bool ReadFn(const ArrayFile *member, void *out);
 
-static bool read_member(const ArrayFile *f, const Member *m, ReadFn *read, void *out) {
+static bool read_member(const ArrayFile *f, const ZipMember *m, ReadFn *read,
+                        void *out) {
     ArrayFile member = *f;
     Buffer *own = NULL;
     const unsigned char *p = NULL;
@@ -305,45 +310,45 @@ static bool read_member(const ArrayFile *f, const Member *m, ReadFn *read, void 
     if (m->method != STORED && m->method != DEFLATED)
         return array_fail(f, E_FORMAT, "zip's packing method %u is not known",
                           m->method);
-    if (!locate(f, m, &p)) return false;
-    if (m->method == STORED && m->size != m->packed) return damaged(f);
-    if (m->method == DEFLATED && !unpack(f, m, p, &own)) return false;
+    if (!locate_member(f, m, &p)) return false;
+    if (m->method == STORED && m->size != m->packed) return fail_damaged_zip(f);
+    if (m->method == DEFLATED && !inflate_member(f, m, p, &own)) return false;
     member.p = own ? own->data : p;
     member.n = m->size;
     if (own) member.buf = own;
-    bool ok = crc_of(member.p, member.n) == m->crc
+    bool ok = crc_of_bytes(member.p, member.n) == m->crc
                   ? read(&member, out)
                   : array_fail(f, E_CHECKSUM, "an array's checksum is wrong");
     buffer_unref(own);
     return ok;
 }
 
-static bool read_array(const ArrayFile *member, void *out) {
+static bool read_array_member(const ArrayFile *member, void *out) {
     return npy_read(member, out);
 }
 
 bool npz_read(const ArrayFile *f, const char *key, Tensor *out) {
-    Member m;
-    return find_member(f, key, &m) && read_member(f, &m, read_array, out);
+    ZipMember m;
+    return find_member(f, key, &m) && read_member(f, &m, read_array_member, out);
 }
 
 /* ---- a sparse matrix as an archive: format, shape, data, and its indices ---- */
 
 enum { FORMAT_ROOM = 16 };
-static bool read_format(const ArrayFile *member, void *out) {
+static bool read_format_member(const ArrayFile *member, void *out) {
     return npy_read_text(member, out, FORMAT_ROOM);
 }
 
-static bool is_sparse(const ArrayFile *f, bool *is) {
+static bool is_sparse_archive(const ArrayFile *f, bool *is) {
     static const char *const wanted[] = {"format", "shape", "data"};
-    Directory d;
-    Member m;
+    ZipDirectory d;
+    ZipMember m;
     unsigned seen = 0;
     if (!find_directory(f, &d)) return false;
     while (d.count > 0) {
-        if (!next_member(f, &d, &m)) return false;
+        if (!next_zip_member(f, &d, &m)) return false;
         for (unsigned i = 0; i < 3; i++)
-            if (is_key(&m, wanted[i])) seen |= 1U << i;
+            if (is_member_key(&m, wanted[i])) seen |= 1U << i;
     }
     return *is = seen == 7, true;
 }
@@ -361,11 +366,11 @@ static bool read_matrix_shape(const ArrayFile *f, int64_t shape[2]) {
 bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out) {
     char format[FORMAT_ROOM];
     int64_t shape[2];
-    Member m;
-    if (!is_sparse(f, is)) return false;
+    ZipMember m;
+    if (!is_sparse_archive(f, is)) return false;
     if (!*is) return true;
-    if (!find_member(f, "format", &m) || !read_member(f, &m, read_format, format) ||
-        !read_matrix_shape(f, shape))
+    if (!find_member(f, "format", &m) ||
+        !read_member(f, &m, read_format_member, format) || !read_matrix_shape(f, shape))
         return false;
     bool coo = strcmp(format, "coo") == 0, csc = strcmp(format, "csc") == 0;
     if (!coo && !csc && strcmp(format, "csr") != 0)
@@ -391,14 +396,14 @@ bool npz_read_sparse(const ArrayFile *f, bool *is, Value *out) {
 
 /* ---- writing ---- */
 
-typedef struct Packed {
+typedef struct ZipEntry {
     uint64_t offset, size;
     uint32_t crc;
-} Packed;
+} ZipEntry;
 
 /* The fields that a local header and an entry of the directory have in common. */
-static unsigned char *put_common(unsigned char *p, const Packed *m, size_t name,
-                                 size_t extra) {
+static unsigned char *put_common_fields(unsigned char *p, const ZipEntry *m,
+                                        size_t name, size_t extra) {
     bool big = m->size >= FULL32 || m->offset >= FULL32;
     p = put_le(p, big ? 45 : 20, 2);
     p = put_le(p, 1U << 11, 2); /* names are UTF-8 */
@@ -412,11 +417,11 @@ static unsigned char *put_common(unsigned char *p, const Packed *m, size_t name,
     return put_le(p, extra, 2);
 }
 
-static bool add_name(Writer *w, const char *name) {
+static bool write_member_name(Writer *w, const char *name) {
     return writer_add(w, name, strlen(name)) && writer_add(w, ".npy", 4);
 }
 
-static bool write_local(Writer *w, const char *name, const Packed *m) {
+static bool write_local_header(Writer *w, const char *name, const ZipEntry *m) {
     unsigned char head[LOCAL_SIZE], extra[20 + 4 + 64] = {0}, *x = extra, *p = head;
     size_t len = strlen(name) + 4;
     if (m->size >= FULL32)
@@ -424,27 +429,27 @@ static bool write_local(Writer *w, const char *name, const Packed *m) {
     size_t used = (size_t)(x - extra) + 4;
     size_t pad = (64 - (m->offset + LOCAL_SIZE + len + used) % 64) % 64;
     x = put_le(put_le(x, 0xD935, 2), pad, 2) + pad; /* the id that zipalign uses */
-    p = put_common(put_le(p, LOCAL_MAGIC, 4), m, len, (size_t)(x - extra));
-    return writer_add(w, head, (size_t)(p - head)) && add_name(w, name) &&
+    p = put_common_fields(put_le(p, LOCAL_MAGIC, 4), m, len, (size_t)(x - extra));
+    return writer_add(w, head, (size_t)(p - head)) && write_member_name(w, name) &&
            writer_add(w, extra, (size_t)(x - extra));
 }
 
-static bool write_entry(Writer *w, const char *name, const Packed *m) {
+static bool write_directory_entry(Writer *w, const char *name, const ZipEntry *m) {
     unsigned char head[ENTRY_SIZE], extra[28], *x = extra + 4, *p = head;
     if (m->size >= FULL32) x = put_le(put_le(x, m->size, 8), m->size, 8);
     if (m->offset >= FULL32) x = put_le(x, m->offset, 8);
     size_t used = x > extra + 4 ? (size_t)(x - extra) : 0;
     put_le(put_le(extra, 1, 2), used ? used - 4 : 0, 2);
     p = put_le(put_le(p, ENTRY_MAGIC, 4), 45, 2);
-    p = put_common(p, m, strlen(name) + 4, used);
+    p = put_common_fields(p, m, strlen(name) + 4, used);
     p = put_le(p, 0, 2 + 2 + 2); /* comment, disk, attributes */
     p = put_le(p, 0, 4);
     p = put_le(p, m->offset >= FULL32 ? FULL32 : m->offset, 4);
-    return writer_add(w, head, (size_t)(p - head)) && add_name(w, name) &&
+    return writer_add(w, head, (size_t)(p - head)) && write_member_name(w, name) &&
            writer_add(w, extra, used);
 }
 
-static bool write_end(Writer *w, uint64_t count, uint64_t at, uint64_t size) {
+static bool write_end_record(Writer *w, uint64_t count, uint64_t at, uint64_t size) {
     unsigned char buf[END64_SIZE + LOCATOR_SIZE + END_SIZE], *p = buf;
     if (count >= 0xFFFF || at >= FULL32 || size >= FULL32) {
         p = put_le(put_le(p, END64_MAGIC, 4), END64_SIZE - 12, 8);
@@ -465,42 +470,44 @@ static bool write_end(Writer *w, uint64_t count, uint64_t at, uint64_t size) {
 }
 
 /* One file of the archive: an array, or bytes that are ready. */
-typedef struct Part {
+typedef struct ZipPart {
     const char *name;
     const Tensor *t;
     const char *p;
     size_t n;
-    Packed packed;
-} Part;
+    ZipEntry packed;
+} ZipPart;
 
-static bool sink_part(Session *s, const Part *a, SinkFn *sink, void *ctx) {
+static bool sink_zip_part(Session *s, const ZipPart *a, SinkFn *sink, void *ctx) {
     return a->t ? npy_sink(s, a->t, sink, ctx) : sink(ctx, a->p, a->n);
 }
 
-static bool write_part(Session *s, Writer *w, Part *a) {
-    Crc crc;
+static bool write_zip_part(Session *s, Writer *w, ZipPart *a) {
+    Crc32 crc;
     if (strlen(a->name) > NAME_MAX_BYTES)
         return fail(s, NOWHERE, E_LIMIT, "the name of an array is too long for npz");
     crc_init(&crc);
-    sink_part(s, a, crc_sink, &crc);
-    a->packed = (Packed){writer_offset(w), a->t ? npy_size(s, a->t) : a->n, ~crc.value};
-    return write_local(w, a->name, &a->packed) && sink_part(s, a, writer_sink, w);
+    sink_zip_part(s, a, crc_sink, &crc);
+    a->packed =
+        (ZipEntry){writer_offset(w), a->t ? npy_size(s, a->t) : a->n, ~crc.value};
+    return write_local_header(w, a->name, &a->packed) &&
+           sink_zip_part(s, a, writer_sink, w);
 }
 
-static bool write_archive(Session *s, Writer *w, size_t n, Part *part) {
+static bool write_archive(Session *s, Writer *w, size_t n, ZipPart *part) {
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++)
-        ok = write_part(s, w, &part[i]);
+        ok = write_zip_part(s, w, &part[i]);
     uint64_t at = writer_offset(w);
     for (size_t i = 0; i < n && ok; i++)
-        ok = write_entry(w, part[i].name, &part[i].packed);
-    return ok && write_end(w, n, at, writer_offset(w) - at);
+        ok = write_directory_entry(w, part[i].name, &part[i].packed);
+    return ok && write_end_record(w, n, at, writer_offset(w) - at);
 }
 
 bool npz_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays) {
-    Part *part = mem_zalloc(s, n, sizeof *part);
+    ZipPart *part = mem_zalloc(s, n, sizeof *part);
     for (size_t i = 0; i < n; i++)
-        part[i] = (Part){.name = arrays[i].name, .t = arrays[i].t};
+        part[i] = (ZipPart){.name = arrays[i].name, .t = arrays[i].t};
     bool ok = write_archive(s, w, n, part);
     mem_free(part);
     return ok;
@@ -512,11 +519,11 @@ bool npz_write_sparse(Session *s, Writer *w, const SparseObject *m) {
     Tensor shape = {0};
     if (!tensor_new(s, DT_INT64, 1, &two, &shape)) return false;
     memcpy(shape.data, m->shape, sizeof m->shape);
-    Part part[] = {{.name = "indices", .t = &m->indices},
-                   {.name = "indptr", .t = &m->indptr},
-                   {.name = "format", .p = format},
-                   {.name = "shape", .t = &shape},
-                   {.name = "data", .t = &m->data}};
+    ZipPart part[] = {{.name = "indices", .t = &m->indices},
+                      {.name = "indptr", .t = &m->indptr},
+                      {.name = "format", .p = format},
+                      {.name = "shape", .t = &shape},
+                      {.name = "data", .t = &m->data}};
     part[2].n = npy_text(s, m->csc ? "csc" : "csr", format, sizeof format);
     bool ok = write_archive(s, w, sizeof part / sizeof *part, part);
     tensor_unref(&shape);

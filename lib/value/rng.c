@@ -19,7 +19,7 @@ Rng rng_next(const Rng *r) {
     return next;
 }
 
-void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
+void rng_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     uint32_t c[4], k0 = key[0], k1 = key[1];
     memcpy(c, counter, sizeof c);
     for (int round = 0; round < ROUNDS; round++) {
@@ -44,7 +44,7 @@ static uint64_t draw_number(const Rng *r) {
 static void draw_blocks(const Rng *r, uint64_t block, uint64_t step,
                         uint64_t out[LANES * 2]) {
     PhiloxDraw d = {r->seed, draw_number(r), block, step};
-    int level = loop_level();
+    int level = value_simd_level();
 #if defined(__x86_64__)
     if (level == 2) {
         philox_blocks_2(&d, out);
@@ -93,12 +93,13 @@ void rng_words64(const Rng *r, uint64_t first, size_t n, uint64_t *out) {
 enum { CHUNK = 256 };
 
 /* How the leading bits of a word become a number: (bits + offset) / 2^nbits. */
-typedef struct Unit {
+typedef struct UnitScale {
     int nbits;
     double offset;
-} Unit;
+} UnitScale;
 
-static void unit32(const Rng *r, DType d, Unit u, uint64_t first, size_t n, char *out) {
+static void draw_unit32(const Rng *r, DType d, UnitScale u, uint64_t first, size_t n,
+                        char *out) {
     uint32_t w[CHUNK];
     float f[CHUNK], scale = (float)ldexp(1, -u.nbits), offset = (float)u.offset;
     size_t size = dtype_size(d);
@@ -107,11 +108,13 @@ static void unit32(const Rng *r, DType d, Unit u, uint64_t first, size_t n, char
         rng_words32(r, first + i, m, w);
         for (size_t k = 0; k < m; k++)
             f[k] = ((float)(int32_t)(w[k] >> (32 - u.nbits)) + offset) * scale;
-        element_cast(d, out + i * size, DT_FLOAT32, f, m, (ptrdiff_t)size, sizeof *f);
+        tensor_cast_elements(d, out + i * size, DT_FLOAT32, f, m, (ptrdiff_t)size,
+                             sizeof *f);
     }
 }
 
-static void unit64(const Rng *r, Unit u, uint64_t first, size_t n, double *out) {
+static void draw_unit64(const Rng *r, UnitScale u, uint64_t first, size_t n,
+                        double *out) {
     uint64_t w[CHUNK];
     double scale = ldexp(1, -u.nbits);
     for (size_t i = 0, m; i < n; i += m) {
@@ -123,27 +126,27 @@ static void unit64(const Rng *r, Unit u, uint64_t first, size_t n, double *out) 
 }
 
 /* The significant bits of the dtype; one less leaves room for the half. */
-static void units(const Rng *r, DType d, bool open, uint64_t first, size_t n,
-                  void *out) {
-    Unit u = {(d == DT_FLOAT64   ? 53
-               : d == DT_FLOAT32 ? 24
-                                 : 11) -
-                  open,
-              open ? 0.5 : 0};
+static void draw_units(const Rng *r, DType d, bool open, uint64_t first, size_t n,
+                       void *out) {
+    UnitScale u = {(d == DT_FLOAT64   ? 53
+                    : d == DT_FLOAT32 ? 24
+                                      : 11) -
+                       open,
+                   open ? 0.5 : 0};
     if (d == DT_FLOAT64)
-        unit64(r, u, first, n, out);
+        draw_unit64(r, u, first, n, out);
     else if (d == DT_FLOAT32 || d == DT_FLOAT16)
-        unit32(r, d, u, first, n, out);
+        draw_unit32(r, d, u, first, n, out);
     else
         bug("uniform numbers of dtype %s", dtype_name(d));
 }
 
 void rng_uniform(const Rng *r, DType d, uint64_t first, size_t n, void *out) {
-    units(r, d, false, first, n, out);
+    draw_units(r, d, false, first, n, out);
 }
 
-void rng_open(const Rng *r, DType d, uint64_t first, size_t n, void *out) {
-    units(r, d, true, first, n, out);
+void rng_uniform_open(const Rng *r, DType d, uint64_t first, size_t n, void *out) {
+    draw_units(r, d, true, first, n, out);
 }
 
 /* The two elements that the words of one block make. */
@@ -179,7 +182,7 @@ static uint64_t multiply_high(uint64_t a, uint64_t b, uint64_t *low) {
 }
 
 /* 2^64 mod range; range 0 is 2^64. */
-static uint64_t rejected(uint64_t range) {
+static uint64_t rejection_bound(uint64_t range) {
     return range ? (0 - range) % range : 0;
 }
 
@@ -200,14 +203,14 @@ void rng_block(const Rng *r, uint64_t block, uint64_t out[2]) {
     uint32_t key[2] = {(uint32_t)r->seed, (uint32_t)(r->seed >> 32)};
     uint32_t c[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)draw,
                      (uint32_t)(draw >> 32)};
-    philox(c, key, c);
+    rng_philox(c, key, c);
     out[0] = c[0] | (uint64_t)c[1] << 32;
     out[1] = c[2] | (uint64_t)c[3] << 32;
 }
 
 /* Element i below range, from its block number t on. */
-static uint64_t below(const Rng *r, uint64_t i, uint64_t t, uint64_t range) {
-    uint64_t v, w[2], reject = rejected(range);
+static uint64_t draw_below(const Rng *r, uint64_t i, uint64_t t, uint64_t range) {
+    uint64_t v, w[2], reject = rejection_bound(range);
     do
         rng_block(r, (i << 16) + t++, w);
     while (!block_below(w, range, reject, &v));
@@ -216,13 +219,13 @@ static uint64_t below(const Rng *r, uint64_t i, uint64_t t, uint64_t range) {
 
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out) {
-    uint64_t v, reject = rejected(range);
+    uint64_t v, reject = rejection_bound(range);
     uint64_t w[LANES * 2];
     for (size_t i = 0; i < n; i++) {
         size_t lane = i % LANES;
         if (lane == 0) draw_blocks(r, (first + i) << 16, 1U << 16, w);
         if (!block_below(w + lane * 2, range, reject, &v))
-            v = below(r, first + i, 1, range);
+            v = draw_below(r, first + i, 1, range);
         out[i] = (int64_t)((uint64_t)low + v);
     }
 }
@@ -231,7 +234,7 @@ void rng_permutation(const Rng *r, int64_t n, int64_t *out) {
     for (int64_t i = 0; i < n; i++)
         out[i] = i;
     for (int64_t i = n - 1; i > 0; i--) {
-        uint64_t j = below(r, (uint64_t)(n - 1 - i), 0, (uint64_t)i + 1);
+        uint64_t j = draw_below(r, (uint64_t)(n - 1 - i), 0, (uint64_t)i + 1);
         int64_t t = out[i];
         out[i] = out[j];
         out[j] = t;

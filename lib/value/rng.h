@@ -47,14 +47,14 @@ typedef struct Rng {
 } Rng;
 Rng rng_seed(uint64_t seed);
 Rng rng_next(const Rng *r);
-void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+void rng_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 void rng_block(const Rng *r, uint64_t block, uint64_t out[2]);
 /* Elements first .. first + n - 1 of a draw. Uniform: [0, 1); open: (0, 1); normal:
  * standard; integers: range 0 is 2^64. */
 void rng_words32(const Rng *r, uint64_t first, size_t n, uint32_t *out);
 void rng_words64(const Rng *r, uint64_t first, size_t n, uint64_t *out);
 void rng_uniform(const Rng *r, DType d, uint64_t first, size_t n, void *out);
-void rng_open(const Rng *r, DType d, uint64_t first, size_t n, void *out);
+void rng_uniform_open(const Rng *r, DType d, uint64_t first, size_t n, void *out);
 void rng_normal(const Rng *r, uint64_t first, size_t n, double *out);
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out);

@@ -26,19 +26,19 @@ typedef uint64_t Lanes __attribute__((vector_size(GROUP * sizeof(uint64_t))));
 #define MULTIPLY(v, k) ((Lanes)_mm_mul_epu32((__m128i)(v), _mm_set1_epi64x(k)))
 #endif
 
-typedef struct Blocks {
+typedef struct PhiloxBlocks {
     Lanes c0, c1, c2, c3;
-} Blocks;
+} PhiloxBlocks;
 
-static inline Blocks counters(const PhiloxDraw *d, uint64_t first) {
+static inline PhiloxBlocks lane_counters(const PhiloxDraw *d, uint64_t first) {
     Lanes number, none = {0};
     for (int l = 0; l < GROUP; l++)
         number[l] = first + (uint64_t)l * d->step;
-    return (Blocks){number & LOW, number >> 32, none + (d->draw & LOW),
-                    none + (d->draw >> 32)};
+    return (PhiloxBlocks){number & LOW, number >> 32, none + (d->draw & LOW),
+                          none + (d->draw >> 32)};
 }
 
-static inline void run_round(Blocks *b, uint64_t k0, uint64_t k1) {
+static inline void run_round(PhiloxBlocks *b, uint64_t k0, uint64_t k1) {
     Lanes p0 = MULTIPLY(b->c0, 0xD2511F53U), p1 = MULTIPLY(b->c2, 0xCD9E8D57U);
     b->c0 = (p1 >> 32) ^ b->c1 ^ k0;
     b->c1 = p1 & LOW;
@@ -46,7 +46,7 @@ static inline void run_round(Blocks *b, uint64_t k0, uint64_t k1) {
     b->c3 = p0 & LOW;
 }
 
-static inline void store(const Blocks *b, uint64_t *out) {
+static inline void store_blocks(const PhiloxBlocks *b, uint64_t *out) {
     Lanes low = b->c0 | b->c1 << 32, high = b->c2 | b->c3 << 32;
     for (int l = 0; l < GROUP; l++) {
         out[2 * l] = low[l];
@@ -59,15 +59,15 @@ void JOIN(philox_blocks_, TL_LEVEL)(const PhiloxDraw *d,
                                     uint64_t out[PHILOX_LANES * 2]) {
     for (int g = 0; g < PHILOX_LANES; g += 2 * GROUP) {
         uint64_t k0 = d->seed & LOW, k1 = d->seed >> 32;
-        Blocks a = counters(d, d->block + (uint64_t)g * d->step),
-               b = counters(d, d->block + (uint64_t)(g + GROUP) * d->step);
+        PhiloxBlocks a = lane_counters(d, d->block + (uint64_t)g * d->step),
+                     b = lane_counters(d, d->block + (uint64_t)(g + GROUP) * d->step);
         for (int round = 0; round < ROUNDS; round++) {
             run_round(&a, k0, k1);
             run_round(&b, k0, k1);
             k0 = (k0 + 0x9E3779B9U) & LOW;
             k1 = (k1 + 0xBB67AE85U) & LOW;
         }
-        store(&a, out + 2 * g);
-        store(&b, out + 2 * (g + GROUP));
+        store_blocks(&a, out + 2 * g);
+        store_blocks(&b, out + 2 * (g + GROUP));
     }
 }

@@ -23,41 +23,41 @@ static const struct {
 };
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
-typedef struct Entry {
+typedef struct TensorEntry {
     const char *name;
     int kind;
     int ndim;
     int64_t shape[MAX_NDIM];
     uint64_t begin, end;
-} Entry;
+} TensorEntry;
 
-typedef struct Header {
+typedef struct TensorsHeader {
     const ArrayFile *f;
     const char *p, *end;
     size_t data; /* offset of the bytes in the file */
     Arena *arena;
-    Vec(Entry) entries;
-} Header;
+    Vec(TensorEntry) entries;
+} TensorsHeader;
 
 /* ---- the JSON that occurs ---- */
 
-static bool bad(const Header *h, const char *what) {
+static bool fail_tensors_header(const TensorsHeader *h, const char *what) {
     return array_fail(h->f, E_FORMAT, "the safetensors header is wrong: %s", what);
 }
 
-static void skip_blanks(Header *h) {
+static void skip_json_blanks(TensorsHeader *h) {
     while (h->p < h->end &&
            (*h->p == ' ' || *h->p == '\n' || *h->p == '\t' || *h->p == '\r'))
         h->p++;
 }
-static bool take(Header *h, char c) {
-    skip_blanks(h);
+static bool take_json_char(TensorsHeader *h, char c) {
+    skip_json_blanks(h);
     if (h->p == h->end || *h->p != c) return false;
     h->p++;
     return true;
 }
-static bool want(Header *h, char c) {
-    if (take(h, c)) return true;
+static bool want_json_char(TensorsHeader *h, char c) {
+    if (take_json_char(h, c)) return true;
     return array_fail(h->f, E_FORMAT,
                       "the safetensors header is wrong: '%c' is missing at byte %zu", c,
                       (size_t)(h->p - (const char *)h->f->p));
@@ -90,15 +90,16 @@ static void put_utf8(Str *b, unsigned c) {
 }
 
 /* After \u: one character, which may take a second half. 0 has no place in a name. */
-static bool take_unicode(Header *h, Str *b) {
+static bool take_json_unicode(TensorsHeader *h, Str *b) {
     int c = h->end - h->p >= 4 ? hex4(h->p) : -1;
-    if (c <= 0) return bad(h, "a \\u escape");
+    if (c <= 0) return fail_tensors_header(h, "a \\u escape");
     h->p += 4;
     if (c >= 0xD800 && c < 0xE000) {
         bool pair =
             c < 0xDC00 && h->end - h->p >= 6 && h->p[0] == '\\' && h->p[1] == 'u';
         int low = pair ? hex4(h->p + 2) : -1;
-        if (low < 0xDC00 || low >= 0xE000) return bad(h, "half of a \\u pair");
+        if (low < 0xDC00 || low >= 0xE000)
+            return fail_tensors_header(h, "half of a \\u pair");
         c = 0x10000 + (c - 0xD800) * 0x400 + (low - 0xDC00);
         h->p += 6;
     }
@@ -106,93 +107,97 @@ static bool take_unicode(Header *h, Str *b) {
     return true;
 }
 
-static bool take_escape(Header *h, Str *b) {
+static bool take_json_escape(TensorsHeader *h, Str *b) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    if (h->p == h->end) return bad(h, "a string is not closed");
+    if (h->p == h->end) return fail_tensors_header(h, "a string is not closed");
     char c = *h->p++;
-    if (c == 'u') return take_unicode(h, b);
+    if (c == 'u') return take_json_unicode(h, b);
     const char *at = c ? strchr(from, c) : NULL;
-    if (!at) return bad(h, "an escape in a string");
+    if (!at) return fail_tensors_header(h, "an escape in a string");
     str_putc(b, to[at - from]);
     return true;
 }
 
-static bool take_string(Header *h, const char **out) {
+static bool take_json_string(TensorsHeader *h, const char **out) {
     Str b = STR(h->f->s);
-    bool ok = want(h, '"');
+    bool ok = want_json_char(h, '"');
     while (ok && h->p < h->end && *h->p != '"') {
         char c = *h->p++;
         if (c == '\\')
-            ok = take_escape(h, &b);
+            ok = take_json_escape(h, &b);
         else if ((unsigned char)c < 0x20)
-            ok = bad(h, "a control character in a string");
+            ok = fail_tensors_header(h, "a control character in a string");
         else
             str_putc(&b, c);
     }
-    ok = ok && want(h, '"');
+    ok = ok && want_json_char(h, '"');
     if (ok) *out = arena_str(h->arena, str_text(&b), b.n);
     str_free(&b);
     return ok;
 }
 
-static bool take_number(Header *h, uint64_t *v) {
+static bool take_json_size(TensorsHeader *h, uint64_t *v) {
     bool overflow = false;
-    skip_blanks(h);
+    skip_json_blanks(h);
     size_t left = (size_t)(h->end - h->p), n = 0;
     while (n < left && h->p[n] >= '0' && h->p[n] <= '9')
         n++;
-    if (n == 0 || (n > 1 && *h->p == '0')) return bad(h, "a number that is no size");
+    if (n == 0 || (n > 1 && *h->p == '0'))
+        return fail_tensors_header(h, "a number that is no size");
     num_read_uint(h->p, n, v, &overflow);
     h->p += n;
-    return (!overflow && *v <= INT64_MAX) || bad(h, "a number is too large");
+    return (!overflow && *v <= INT64_MAX) ||
+           fail_tensors_header(h, "a number is too large");
 }
 
 /* ---- entries ---- */
 
-static bool read_kind(Header *h, Entry *e) {
+static bool read_tensor_kind(TensorsHeader *h, TensorEntry *e) {
     const char *name;
-    if (!take_string(h, &name)) return false;
+    if (!take_json_string(h, &name)) return false;
     for (e->kind = 0; e->kind < NKINDS; e->kind++)
         if (strcmp(kinds[e->kind].name, name) == 0) return true;
     return array_fail(h->f, E_DTYPE, "the safetensors dtype %s is not known", name);
 }
 
-static bool read_shape(Header *h, Entry *e) {
+static bool read_tensor_shape(TensorsHeader *h, TensorEntry *e) {
     uint64_t v;
-    if (!want(h, '[')) return false;
-    if (take(h, ']')) return true;
+    if (!want_json_char(h, '[')) return false;
+    if (take_json_char(h, ']')) return true;
     do {
         if (e->ndim == MAX_NDIM)
             return array_fail(h->f, E_LIMIT, TOO_MANY_DIMS, MAX_NDIM);
-        if (!take_number(h, &v)) return false;
+        if (!take_json_size(h, &v)) return false;
         e->shape[e->ndim++] = (int64_t)v;
-    } while (take(h, ','));
-    return want(h, ']');
+    } while (take_json_char(h, ','));
+    return want_json_char(h, ']');
 }
 
-static bool read_offsets(Header *h, Entry *e) {
-    return want(h, '[') && take_number(h, &e->begin) && want(h, ',') &&
-           take_number(h, &e->end) && want(h, ']');
+static bool read_tensor_offsets(TensorsHeader *h, TensorEntry *e) {
+    return want_json_char(h, '[') && take_json_size(h, &e->begin) &&
+           want_json_char(h, ',') && take_json_size(h, &e->end) &&
+           want_json_char(h, ']');
 }
 
-static bool read_field(Header *h, Entry *e, unsigned *seen) {
+static bool read_tensor_field(TensorsHeader *h, TensorEntry *e, unsigned *seen) {
     static const struct {
         const char *key;
-        bool (*read)(Header *, Entry *);
-    } fields[] = {
-        {"dtype", read_kind}, {"shape", read_shape}, {"data_offsets", read_offsets}};
+        bool (*read)(TensorsHeader *, TensorEntry *);
+    } fields[] = {{"dtype", read_tensor_kind},
+                  {"shape", read_tensor_shape},
+                  {"data_offsets", read_tensor_offsets}};
     const char *key;
-    if (!take_string(h, &key) || !want(h, ':')) return false;
+    if (!take_json_string(h, &key) || !want_json_char(h, ':')) return false;
     for (unsigned i = 0; i < 3; i++) {
         if (strcmp(fields[i].key, key) != 0) continue;
-        if (*seen & 1U << i) return bad(h, "a field occurs twice");
+        if (*seen & 1U << i) return fail_tensors_header(h, "a field occurs twice");
         *seen |= 1U << i;
         return fields[i].read(h, e);
     }
-    return bad(h, "a tensor has a field that is not known");
+    return fail_tensors_header(h, "a tensor has a field that is not known");
 }
 
-static bool check_size(const Header *h, const Entry *e) {
+static bool check_tensor_size(const TensorsHeader *h, const TensorEntry *e) {
     uint64_t count = 1, bits = kinds[e->kind].bits;
     bool fits = true, empty = false;
     for (int i = 0; i < e->ndim; i++) {
@@ -207,66 +212,69 @@ static bool check_size(const Header *h, const Entry *e) {
                       e->name);
 }
 
-static bool read_entry(Header *h, const char *name) {
-    Entry e = {.name = name};
+static bool read_tensor_entry(TensorsHeader *h, const char *name) {
+    TensorEntry e = {.name = name};
     unsigned seen = 0;
-    if (!want(h, '{')) return false;
+    if (!want_json_char(h, '{')) return false;
     do {
-        if (!read_field(h, &e, &seen)) return false;
-    } while (take(h, ','));
-    if (!want(h, '}')) return false;
-    if (seen != 7) return bad(h, "a tensor lacks dtype, shape or data_offsets");
-    if (!check_size(h, &e)) return false;
+        if (!read_tensor_field(h, &e, &seen)) return false;
+    } while (take_json_char(h, ','));
+    if (!want_json_char(h, '}')) return false;
+    if (seen != 7)
+        return fail_tensors_header(h, "a tensor lacks dtype, shape or data_offsets");
+    if (!check_tensor_size(h, &e)) return false;
     vec_push(h->f->s, &h->entries, e);
     return true;
 }
 
-static bool read_metadata(Header *h) {
+static bool read_metadata(TensorsHeader *h) {
     const char *text;
-    if (!want(h, '{')) return false;
-    if (take(h, '}')) return true;
+    if (!want_json_char(h, '{')) return false;
+    if (take_json_char(h, '}')) return true;
     do {
-        if (!take_string(h, &text) || !want(h, ':') || !take_string(h, &text))
+        if (!take_json_string(h, &text) || !want_json_char(h, ':') ||
+            !take_json_string(h, &text))
             return false;
-    } while (take(h, ','));
-    return want(h, '}');
+    } while (take_json_char(h, ','));
+    return want_json_char(h, '}');
 }
 
-static bool read_members(Header *h) {
+static bool read_all_entries(TensorsHeader *h) {
     bool metadata = false;
-    if (!want(h, '{')) return false;
-    if (take(h, '}')) return true;
+    if (!want_json_char(h, '{')) return false;
+    if (take_json_char(h, '}')) return true;
     do {
         const char *name;
-        if (!take_string(h, &name) || !want(h, ':')) return false;
+        if (!take_json_string(h, &name) || !want_json_char(h, ':')) return false;
         bool meta = strcmp(name, "__metadata__") == 0;
-        if (meta && metadata) return bad(h, "__metadata__ occurs twice");
+        if (meta && metadata)
+            return fail_tensors_header(h, "__metadata__ occurs twice");
         metadata |= meta;
-        if (!(meta ? read_metadata(h) : read_entry(h, name))) return false;
-    } while (take(h, ','));
-    return want(h, '}');
+        if (!(meta ? read_metadata(h) : read_tensor_entry(h, name))) return false;
+    } while (take_json_char(h, ','));
+    return want_json_char(h, '}');
 }
 
 /* ---- the whole ---- */
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const Entry *)a)->name, ((const Entry *)b)->name);
+static int by_entry_name(const void *a, const void *b) {
+    return strcmp(((const TensorEntry *)a)->name, ((const TensorEntry *)b)->name);
 }
-static int by_place(const void *a, const void *b) {
-    const Entry *x = a, *y = b;
+static int by_entry_offset(const void *a, const void *b) {
+    const TensorEntry *x = a, *y = b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
     return (x->end > y->end) - (x->end < y->end);
 }
 
-static bool check_entries(Header *h) {
+static bool check_entries(TensorsHeader *h) {
     size_t n = h->entries.n;
-    Entry *e = h->entries.p;
+    TensorEntry *e = h->entries.p;
     uint64_t reached = 0, bytes = h->f->n - h->data;
-    if (n) qsort(e, n, sizeof *e, by_name);
+    if (n) qsort(e, n, sizeof *e, by_entry_name);
     for (size_t i = 1; i < n; i++)
-        if (by_name(&e[i - 1], &e[i]) == 0)
+        if (by_entry_name(&e[i - 1], &e[i]) == 0)
             return array_fail(h->f, E_DUPLICATE, "tensor '%s' occurs twice", e[i].name);
-    if (n) qsort(e, n, sizeof *e, by_place);
+    if (n) qsort(e, n, sizeof *e, by_entry_offset);
     for (size_t i = 0; i < n; reached = e[i++].end)
         if (e[i].begin != reached)
             return array_fail(h->f, E_FORMAT, "tensor '%s' %s", e[i].name,
@@ -276,10 +284,11 @@ static bool check_entries(Header *h) {
         return array_fail(h->f, E_TRUNCATED,
                           "%llu bytes of data are wanted, %llu are there",
                           (unsigned long long)reached, (unsigned long long)bytes);
-    return reached == bytes || bad(h, "there are bytes that belong to no tensor");
+    return reached == bytes ||
+           fail_tensors_header(h, "there are bytes that belong to no tensor");
 }
 
-static bool no_entry(const Header *h, const char *key) {
+static bool fail_no_entry(const TensorsHeader *h, const char *key) {
     enum { SHOWN = 12 };
     Str names = STR(h->f->s);
     for (size_t i = 0; i < h->entries.n && i < SHOWN; i++) {
@@ -297,12 +306,12 @@ static bool no_entry(const Header *h, const char *key) {
     return false;
 }
 
-static bool pick(const Header *h, const char *key, Tensor *out) {
-    const Entry *e = NULL;
+static bool pick_tensor(const TensorsHeader *h, const char *key, Tensor *out) {
+    const TensorEntry *e = NULL;
     if (!key && h->entries.n == 1) e = h->entries.p;
     for (size_t i = 0; key && i < h->entries.n; i++)
         if (strcmp(h->entries.p[i].name, key) == 0) e = &h->entries.p[i];
-    if (!e) return no_entry(h, key);
+    if (!e) return fail_no_entry(h, key);
     if (kinds[e->kind].dtype == DT_NONE)
         return array_fail(
             h->f, E_DTYPE,
@@ -321,12 +330,12 @@ bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out) {
                           "this is no array file, or its header is over 100 MB");
     if (len > f->n - 8) return array_fail(f, E_TRUNCATED, "the header is cut off");
     const char *p = (const char *)f->p + 8;
-    Header h = {.f = f, .p = p, .end = p + len, .data = 8 + len};
+    TensorsHeader h = {.f = f, .p = p, .end = p + len, .data = 8 + len};
     h.arena = arena_new(f->s);
-    bool ok = read_members(&h);
-    skip_blanks(&h);
-    ok = ok && (h.p == h.end || bad(&h, "there is more text after it"));
-    ok = ok && check_entries(&h) && pick(&h, key, out);
+    bool ok = read_all_entries(&h);
+    skip_json_blanks(&h);
+    ok = ok && (h.p == h.end || fail_tensors_header(&h, "there is more text after it"));
+    ok = ok && check_entries(&h) && pick_tensor(&h, key, out);
     vec_free(&h.entries);
     arena_free(h.arena);
     return ok;
@@ -335,12 +344,12 @@ bool safetensors_read(const ArrayFile *f, const char *key, Tensor *out) {
 /* ---- writing ---- */
 
 /* Wide elements first, so that all are aligned; then as given. */
-typedef struct Place {
+typedef struct TensorPlace {
     const NamedTensor *a;
     size_t width, order;
-} Place;
+} TensorPlace;
 static int by_width(const void *a, const void *b) {
-    const Place *x = a, *y = b;
+    const TensorPlace *x = a, *y = b;
     if (x->width != y->width) return x->width > y->width ? -1 : 1;
     return (x->order > y->order) - (x->order < y->order);
 }
@@ -351,7 +360,8 @@ static const char *kind_name(DType d) {
     return NULL;
 }
 
-static bool header_text(Session *s, size_t n, const Place *place, Str *b) {
+static bool write_tensors_header(Session *s, size_t n, const TensorPlace *place,
+                                 Str *b) {
     uint64_t at = 0;
     str_putc(b, '{');
     for (size_t i = 0; i < n; i++) {
@@ -376,17 +386,17 @@ static bool header_text(Session *s, size_t n, const Place *place, Str *b) {
 }
 
 bool safetensors_write(Session *s, Writer *w, size_t n, const NamedTensor *arrays) {
-    Place *place = mem_zalloc(s, n, sizeof *place);
+    TensorPlace *place = mem_zalloc(s, n, sizeof *place);
     Str b = STR(s);
     unsigned char len[8];
     for (size_t i = 0; i < n; i++)
-        place[i] = (Place){&arrays[i], dtype_size(arrays[i].t->dtype), i};
+        place[i] = (TensorPlace){&arrays[i], dtype_size(arrays[i].t->dtype), i};
     if (n) qsort(place, n, sizeof *place, by_width);
-    bool ok = header_text(s, n, place, &b);
+    bool ok = write_tensors_header(s, n, place, &b);
     put_le(len, b.n, 8);
     ok = ok && writer_add(w, len, 8) && writer_add(w, b.p, b.n);
     for (size_t i = 0; i < n && ok; i++)
-        ok = sink_elements(place[i].a->t, writer_sink, w);
+        ok = array_sink_elements(place[i].a->t, writer_sink, w);
     mem_free(place);
     str_free(&b);
     return ok;

@@ -15,7 +15,7 @@ bool dtype_is_sparse(DType d) {
 
 /* ---- objects ---- */
 
-static void release(Object *o) {
+static void release_sparse(Object *o) {
     SparseObject *m = (SparseObject *)o;
     tensor_unref(&m->data);
     tensor_unref(&m->indices);
@@ -26,7 +26,7 @@ static void release(Object *o) {
 SparseObject *sparse_new_take(Session *s, bool csc, const int64_t shape[2],
                               const Tensor *data, const Tensor *indices,
                               const Tensor *indptr) {
-    SparseObject *o = object_new(s, TYPE_SPARSE, sizeof *o, release);
+    SparseObject *o = object_new(s, TYPE_SPARSE, sizeof *o, release_sparse);
     o->csc = csc;
     o->shape[0] = shape[0];
     o->shape[1] = shape[1];
@@ -36,7 +36,8 @@ SparseObject *sparse_new_take(Session *s, bool csc, const int64_t shape[2],
     return o;
 }
 
-static bool check_size(Session *s, const int64_t shape[2], int64_t stored, Span at) {
+static bool check_sparse_size(Session *s, const int64_t shape[2], int64_t stored,
+                              Span at) {
     int64_t most = shape[0] > shape[1] ? shape[0] : shape[1];
     if (most > stored && most <= INT32_MAX - 1) return true;
     if (stored > most && stored <= INT32_MAX) return true;
@@ -49,7 +50,7 @@ static bool check_size(Session *s, const int64_t shape[2], int64_t stored, Span 
 }
 
 /* What was made of an object that could not be finished. */
-static SparseObject *drop(SparseObject *m) {
+static SparseObject *drop_sparse(SparseObject *m) {
     object_unref(&m->head);
     return NULL;
 }
@@ -62,13 +63,13 @@ SparseObject *sparse_new(Session *s, bool csc, DType d, const int64_t shape[2],
         return fail(s, NOWHERE, E_DTYPE, "a sparse matrix can't hold %s",
                     dtype_name(d)),
                NULL;
-    if (!check_size(s, shape, stored, NOWHERE)) return NULL;
+    if (!check_sparse_size(s, shape, stored, NOWHERE)) return NULL;
     SparseObject *m = sparse_new_take(s, csc, shape, &none, &none, &none);
     if (tensor_new(s, d, 1, &stored, &m->data) &&
         tensor_new(s, DT_INT32, 1, &stored, &m->indices) &&
         tensor_zeros(s, DT_INT32, 1, &lines, &m->indptr))
         return m;
-    return drop(m);
+    return drop_sparse(m);
 }
 
 SparseObject *sparse_with_data_take(Session *s, const SparseObject *m,
@@ -92,23 +93,23 @@ SparseObject *sparse_transpose(Session *s, const SparseObject *m) {
 /* ---- elements in any order ---- */
 
 /* Elements as they come: number k is data[k], in line line[k] at index[k]. */
-typedef struct Loose {
+typedef struct LooseElements {
     Session *s;
     Tensor data;         /* contiguous */
     const int32_t *line; /* NULL: line_of indptr, which has the lines in order */
     const int32_t *index;
     const int32_t *indptr;
     int64_t lines, n;
-} Loose;
+} LooseElements;
 
-static int32_t line_of(const Loose *l, int64_t k, int32_t from) {
+static int32_t line_of_element(const LooseElements *l, int64_t k, int32_t from) {
     if (l->line) return l->line[k];
     while (l->indptr[from + 1] <= k)
         from++;
     return from;
 }
 
-static int by_key(const void *a, const void *b) {
+static int by_sort_key(const void *a, const void *b) {
     uint64_t x, y;
     memcpy(&x, a, sizeof x);
     memcpy(&y, b, sizeof y);
@@ -117,21 +118,21 @@ static int by_key(const void *a, const void *b) {
 
 /* Keys index << 32 | number, sorted within each line; at[line] is where a line ends,
  * before the next begins. */
-static void sort_keys(const Loose *l, uint64_t *key, int64_t *at) {
+static void sort_element_keys(const LooseElements *l, uint64_t *key, int64_t *at) {
     memset(at, 0, (size_t)(l->lines + 1) * sizeof *at);
     int32_t line = 0;
     for (int64_t k = 0; k < l->n; k++)
-        at[(line = line_of(l, k, l->line ? 0 : line)) + 1]++;
+        at[(line = line_of_element(l, k, l->line ? 0 : line)) + 1]++;
     for (int64_t i = 0; i < l->lines; i++)
         at[i + 1] += at[i];
     line = 0;
     for (int64_t k = 0; k < l->n; k++) {
-        line = line_of(l, k, l->line ? 0 : line);
+        line = line_of_element(l, k, l->line ? 0 : line);
         key[at[line]++] = (uint64_t)(uint32_t)l->index[k] << 32 | (uint64_t)k;
     }
     for (int64_t i = 0, from = 0; i < l->lines; from = at[i++])
         if (at[i] - from > 1)
-            qsort(key + from, (size_t)(at[i] - from), sizeof *key, by_key);
+            qsort(key + from, (size_t)(at[i] - from), sizeof *key, by_sort_key);
 }
 
 /* *a += *b; integers wrap. */
@@ -169,8 +170,8 @@ static void add_element(DType d, void *a, const void *b) {
 
 /* Writes the elements in the order of the keys; those of one place become one. Returns
  * how many are left. */
-static int64_t gather(const Loose *l, const uint64_t *key, const int64_t *end,
-                      SparseObject *m) {
+static int64_t gather_sorted(const LooseElements *l, const uint64_t *key,
+                             const int64_t *end, SparseObject *m) {
     size_t size = dtype_size(l->data.dtype);
     char *data = m->data.data;
     int32_t *index = m->indices.data, *indptr = m->indptr.data;
@@ -193,15 +194,17 @@ static int64_t gather(const Loose *l, const uint64_t *key, const int64_t *end,
     return n;
 }
 
-static SparseObject *put_in_order(const Loose *l, bool csc, const int64_t shape[2]) {
+static SparseObject *sort_into_sparse(const LooseElements *l, bool csc,
+                                      const int64_t shape[2]) {
     Tensor key = {0}, at = {0};
     const int64_t rows = l->lines + 1;
     SparseObject *m = sparse_new(l->s, csc, l->data.dtype, shape, l->n);
     if (!m) return NULL;
-    if (!tensor_new(l->s, DT_UINT64, 1, &l->n, &key)) return drop(m);
-    if (!tensor_new(l->s, DT_INT64, 1, &rows, &at)) return tensor_unref(&key), drop(m);
-    sort_keys(l, key.data, at.data);
-    int64_t n = gather(l, key.data, at.data, m);
+    if (!tensor_new(l->s, DT_UINT64, 1, &l->n, &key)) return drop_sparse(m);
+    if (!tensor_new(l->s, DT_INT64, 1, &rows, &at))
+        return tensor_unref(&key), drop_sparse(m);
+    sort_element_keys(l, key.data, at.data);
+    int64_t n = gather_sorted(l, key.data, at.data, m);
     m->data.shape[0] = m->indices.shape[0] = n;
     tensor_unref(&key);
     tensor_unref(&at);
@@ -210,8 +213,8 @@ static SparseObject *put_in_order(const Loose *l, bool csc, const int64_t shape[
 
 /* ---- from parts ---- */
 
-static bool check_vector(Session *s, const Tensor *t, int64_t n, bool integers,
-                         const char *what, Span at) {
+static bool check_sparse_part(Session *s, const Tensor *t, int64_t n, bool integers,
+                              const char *what, Span at) {
     bool fits = integers ? dtype_is_integer(t->dtype) : dtype_is_sparse(t->dtype);
     bool vector = t->ndim == 1 && (n < 0 || t->shape[0] == n);
     if (vector && fits) return true;
@@ -252,39 +255,39 @@ static bool narrow_indices(Session *s, const Tensor *t, int64_t limit, const cha
     return true;
 }
 
-static bool rises(const int32_t *p, int64_t lines, int64_t stored) {
+static bool is_valid_indptr(const int32_t *p, int64_t lines, int64_t stored) {
     for (int64_t i = 0; i < lines; i++)
         if (p[i] > p[i + 1]) return false;
     return p[0] == 0 && p[lines] == stored;
 }
 
-static bool in_order(const int32_t *p, const int32_t *index, int64_t lines) {
+static bool are_indices_sorted(const int32_t *p, const int32_t *index, int64_t lines) {
     for (int64_t i = 0; i < lines; i++)
         for (int32_t k = p[i] + 1; k < p[i + 1]; k++)
             if (index[k - 1] >= index[k]) return false;
     return true;
 }
 
-static SparseObject *from_narrow(Session *s, bool csc, const int64_t shape[2],
-                                 const Tensor *data, Tensor *indices, Tensor *indptr,
-                                 SparseFrom from, Span at) {
+static SparseObject *sparse_from_narrow(Session *s, bool csc, const int64_t shape[2],
+                                        const Tensor *data, Tensor *indices,
+                                        Tensor *indptr, SparseFrom from, Span at) {
     int64_t lines = shape[csc], stored = indices->shape[0];
     Tensor own = {0};
-    if (!rises(indptr->data, lines, stored))
+    if (!is_valid_indptr(indptr->data, lines, stored))
         return fail(s, at, E_VALUE,
                     "indptr of a sparse matrix must rise from 0 to the number of "
                     "stored elements, %lld",
                     (long long)stored),
                NULL;
-    bool ordered = in_order(indptr->data, indices->data, lines);
+    bool ordered = are_indices_sorted(indptr->data, indices->data, lines);
     if (!ordered && from != SPARSE_READ)
         return fail(s, at, E_VALUE,
                     "the indices of a line of a sparse matrix must rise"),
                NULL;
     if (!tensor_clone(s, data, &own)) return NULL;
     if (!ordered) {
-        Loose l = {s, own, NULL, indices->data, indptr->data, lines, stored};
-        SparseObject *m = put_in_order(&l, csc, shape);
+        LooseElements l = {s, own, NULL, indices->data, indptr->data, lines, stored};
+        SparseObject *m = sort_into_sparse(&l, csc, shape);
         tensor_unref(&own);
         return m;
     }
@@ -303,15 +306,15 @@ SparseObject *sparse_from_parts(Session *s, bool csc, const int64_t shape[2],
         return fail(s, at, E_SHAPE, "a sparse matrix of %lld x %lld",
                     (long long)shape[0], (long long)shape[1]),
                NULL;
-    if (!check_vector(s, data, -1, false, "data", at) ||
-        !check_size(s, shape, data->shape[0], at) ||
-        !check_vector(s, indices, data->shape[0], true, "indices", at) ||
-        !check_vector(s, indptr, shape[csc] + 1, true, "indptr", at))
+    if (!check_sparse_part(s, data, -1, false, "data", at) ||
+        !check_sparse_size(s, shape, data->shape[0], at) ||
+        !check_sparse_part(s, indices, data->shape[0], true, "indices", at) ||
+        !check_sparse_part(s, indptr, shape[csc] + 1, true, "indptr", at))
         return NULL;
     if (!narrow_indices(s, indices, shape[!csc], "indices", from, at, &index))
         return NULL;
     if (narrow_indices(s, indptr, data->shape[0] + 1, "indptr", from, at, &ptr))
-        m = from_narrow(s, csc, shape, data, &index, &ptr, from, at);
+        m = sparse_from_narrow(s, csc, shape, data, &index, &ptr, from, at);
     tensor_unref(&index);
     tensor_unref(&ptr);
     return m;
@@ -326,21 +329,21 @@ SparseObject *sparse_from_triplets(Session *s, bool csc, const int64_t shape[2],
         return fail(s, at, E_SHAPE, "a sparse matrix of %lld x %lld",
                     (long long)shape[0], (long long)shape[1]),
                NULL;
-    if (!check_vector(s, data, -1, false, "data", at) ||
-        !check_size(s, shape, data->shape[0], at) ||
-        !check_vector(s, row, data->shape[0], true, "row", at) ||
-        !check_vector(s, column, data->shape[0], true, "column", at) ||
+    if (!check_sparse_part(s, data, -1, false, "data", at) ||
+        !check_sparse_size(s, shape, data->shape[0], at) ||
+        !check_sparse_part(s, row, data->shape[0], true, "row", at) ||
+        !check_sparse_part(s, column, data->shape[0], true, "column", at) ||
         !tensor_clone(s, data, &own))
         return NULL;
     if (narrow_indices(s, row, shape[0], "row", from, at, &r) &&
         narrow_indices(s, column, shape[1], "column", from, at, &c)) {
-        Loose l = {.s = s,
-                   .data = own,
-                   .line = csc ? c.data : r.data,
-                   .index = csc ? r.data : c.data,
-                   .lines = shape[csc],
-                   .n = data->shape[0]};
-        m = put_in_order(&l, csc, shape);
+        LooseElements l = {.s = s,
+                           .data = own,
+                           .line = csc ? c.data : r.data,
+                           .index = csc ? r.data : c.data,
+                           .lines = shape[csc],
+                           .n = data->shape[0]};
+        m = sort_into_sparse(&l, csc, shape);
     }
     tensor_unref(&own);
     tensor_unref(&r);
@@ -350,13 +353,13 @@ SparseObject *sparse_from_triplets(Session *s, bool csc, const int64_t shape[2],
 
 /* ---- dense ---- */
 
-static bool is_zero(DType d, const char *p) {
+static bool is_zero_element(DType d, const char *p) {
     double z[2];
     if (!dtype_is_inexact(d)) {
         static const char zero[8];
         return memcmp(p, zero, dtype_size(d)) == 0;
     }
-    element_cast(DT_COMPLEX128, z, d, p, 1, 16, 16);
+    tensor_cast_elements(DT_COMPLEX128, z, d, p, 1, 16, 16);
     return z[0] == 0 && z[1] == 0;
 }
 
@@ -367,7 +370,7 @@ SparseObject *sparse_from_dense(Session *s, bool csc, const Tensor *t) {
     const char *p = t->data;
     for (int64_t i = 0; i < lines; i++)
         for (int64_t j = 0; j < width; j++)
-            stored += !is_zero(t->dtype, p + i * line_step + j * step);
+            stored += !is_zero_element(t->dtype, p + i * line_step + j * step);
     SparseObject *m = sparse_new(s, csc, t->dtype, t->shape, stored);
     if (!m) return NULL;
     char *data = m->data.data;
@@ -376,7 +379,7 @@ SparseObject *sparse_from_dense(Session *s, bool csc, const Tensor *t) {
     for (int64_t i = 0; i < lines; i++) {
         for (int64_t j = 0; j < width; j++) {
             const char *from = p + i * line_step + j * step;
-            if (is_zero(t->dtype, from)) continue;
+            if (is_zero_element(t->dtype, from)) continue;
             memcpy(data + (size_t)n * size, from, size);
             index[n++] = (int32_t)j;
         }
@@ -406,7 +409,7 @@ bool sparse_to_dense(Session *s, const SparseObject *m, Tensor *out) {
 /* ---- the other format ---- */
 
 /* Walks the lines in order, so that the indices of each new line rise. */
-static SparseObject *turn(Session *s, const SparseObject *m) {
+static SparseObject *switch_sparse_format(Session *s, const SparseObject *m) {
     SparseObject *t = sparse_new(s, !m->csc, m->data.dtype, m->shape, sparse_stored(m));
     if (!t) return NULL;
     size_t size = dtype_size(m->data.dtype);
@@ -433,13 +436,13 @@ SparseObject *sparse_convert(Session *s, const SparseObject *m, bool csc, DType 
     SparseObject *t;
     Tensor data = {0}, converted = {0};
     if (m->csc != csc) {
-        t = turn(s, m);
+        t = switch_sparse_format(s, m);
     } else {
         tensor_copy_view(&data, &m->data);
         t = sparse_with_data_take(s, m, &data);
     }
     if (!t || d == m->data.dtype) return t;
-    if (!tensor_cast(s, &t->data, d, &converted)) return drop(t);
+    if (!tensor_cast(s, &t->data, d, &converted)) return drop_sparse(t);
     tensor_unref(&t->data);
     t->data = converted;
     return t;

@@ -8,23 +8,23 @@
 
 typedef Vec(double) Numbers;
 
-typedef struct Table {
+typedef struct NumberTable {
     const ArrayFile *f;
     char separator;
     size_t line; /* from 1 */
     int64_t rows, columns;
     Numbers numbers;
-} Table;
+} NumberTable;
 
-static bool is_blank(char c) {
+static bool is_cell_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
 /* The number that the cell is, blanks and a sign aside. */
-static bool cell_number(const char *p, const char *end, double *v) {
-    while (p < end && is_blank(*p))
+static bool read_cell_number(const char *p, const char *end, double *v) {
+    while (p < end && is_cell_blank(*p))
         p++;
-    while (end > p && is_blank(end[-1]))
+    while (end > p && is_cell_blank(end[-1]))
         end--;
     if (end - p >= 2 && *p == '"' && end[-1] == '"') {
         p++;
@@ -34,7 +34,8 @@ static bool cell_number(const char *p, const char *end, double *v) {
     return n > 0 && num_read_float(p, n, FLOAT64, v) == n;
 }
 
-static bool bad_cell(const Table *t, const char *p, const char *end, int64_t column) {
+static bool fail_cell(const NumberTable *t, const char *p, const char *end,
+                      int64_t column) {
     enum { SHOWN = 40 };
     Str cell = STR(t->f->s);
     size_t n = (size_t)(end - p);
@@ -46,7 +47,7 @@ static bool bad_cell(const Table *t, const char *p, const char *end, int64_t col
 }
 
 /* Reads a line's cells; a first line of other text only leaves no numbers. */
-static bool read_line(Table *t, const char *p, const char *end) {
+static bool read_table_line(NumberTable *t, const char *p, const char *end) {
     size_t before = t->numbers.n;
     int64_t columns = 0;
     const char *other = NULL, *other_end = NULL; /* the first cell that is no number */
@@ -55,7 +56,7 @@ static bool read_line(Table *t, const char *p, const char *end) {
         const char *stop = memchr(p, t->separator, (size_t)(end - p));
         const char *last = stop ? stop : end;
         double v = 0;
-        if (cell_number(p, last, &v))
+        if (read_cell_number(p, last, &v))
             good++;
         else if (!other)
             other = p, other_end = last, at = columns;
@@ -64,7 +65,7 @@ static bool read_line(Table *t, const char *p, const char *end) {
         p = stop + 1;
     }
     columns++;
-    if (other && (t->columns > 0 || good)) return bad_cell(t, other, other_end, at);
+    if (other && (t->columns > 0 || good)) return fail_cell(t, other, other_end, at);
     if (t->columns > 0 && columns != t->columns)
         return array_fail(t->f, E_FORMAT, "line %zu has %s, not %lld", t->line,
                           str_counted(t->f->s, (size_t)columns, "column"),
@@ -77,26 +78,26 @@ static bool read_line(Table *t, const char *p, const char *end) {
     return true;
 }
 
-static bool is_empty(const char *p, const char *end) {
-    while (p < end && is_blank(*p))
+static bool is_blank_line(const char *p, const char *end) {
+    while (p < end && is_cell_blank(*p))
         p++;
     return p == end;
 }
 
-static bool read_lines(Table *t) {
+static bool read_table_lines(NumberTable *t) {
     const char *p = (const char *)t->f->p, *end = p + t->f->n;
     for (t->line = 1; p < end; t->line++) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
         const char *last = stop ? stop : end;
-        if (!is_empty(p, last) && !read_line(t, p, last)) return false;
+        if (!is_blank_line(p, last) && !read_table_line(t, p, last)) return false;
         p = stop ? stop + 1 : end;
     }
     return t->columns > 0 || array_fail(t->f, E_FORMAT, "there are no numbers in it");
 }
 
 bool table_read(const ArrayFile *f, char separator, Tensor *out) {
-    Table t = {.f = f, .separator = separator};
-    bool ok = read_lines(&t);
+    NumberTable t = {.f = f, .separator = separator};
+    bool ok = read_table_lines(&t);
     if (ok) {
         int64_t shape[2] = {t.rows, t.columns};
         ok = tensor_new(f->s, DT_FLOAT64, t.columns == 1 ? 1 : 2, shape, out);
@@ -110,14 +111,15 @@ bool table_read(const ArrayFile *f, char separator, Tensor *out) {
 /* ---- writing ---- */
 
 /* Booleans as 0 and 1: a table holds numbers. */
-static void cell_text(Session *s, DType d, const char *p, Str *out) {
+static void write_cell(Session *s, DType d, const char *p, Str *out) {
     if (d == DT_BOOL)
         str_putc(out, *p ? '1' : '0');
     else
-        element_text(s, d, p, out);
+        tensor_element_text(s, d, p, out);
 }
 
-static bool write_rows(Session *s, Writer *w, char separator, const Tensor *t, Str *b) {
+static bool write_table_rows(Session *s, Writer *w, char separator, const Tensor *t,
+                             Str *b) {
     enum { CELLS = 64 };
     _Alignas(16) char block[CELLS * 16];
     size_t size = dtype_size(t->dtype);
@@ -127,7 +129,7 @@ static bool write_rows(Session *s, Writer *w, char separator, const Tensor *t, S
         tensor_gather(t, i, n, block);
         str_clear(b);
         for (size_t k = 0; k < n; k++) {
-            cell_text(s, t->dtype, block + k * size, b);
+            write_cell(s, t->dtype, block + k * size, b);
             str_putc(b, (i + (int64_t)k + 1) % columns == 0 ? '\n' : separator);
         }
         if (!writer_add(w, b->p, b->n)) return false;
@@ -145,7 +147,7 @@ bool table_write(Session *s, Writer *w, char separator, const Tensor *t) {
         return fail(s, NOWHERE, E_DTYPE,
                     "a table can't hold complex numbers; write .npy or .json");
     Str b = STR(s);
-    bool ok = write_rows(s, w, separator, t, &b);
+    bool ok = write_table_rows(s, w, separator, t, &b);
     str_free(&b);
     return ok;
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-bool row_major(DType d, int ndim, const int64_t *shape, int64_t *stride,
-               size_t *bytes) {
+bool tensor_row_major(DType d, int ndim, const int64_t *shape, int64_t *stride,
+                      size_t *bytes) {
     int64_t step = (int64_t)dtype_size(d);
     bool empty = false, fits = true;
     for (int i = ndim; i-- > 0;) {
@@ -16,7 +16,7 @@ bool row_major(DType d, int ndim, const int64_t *shape, int64_t *stride,
     return fits || empty;
 }
 
-static bool check_shape(Session *s, int ndim, const int64_t *shape) {
+static bool check_new_shape(Session *s, int ndim, const int64_t *shape) {
     if (ndim < 0) return fail(s, NOWHERE, E_SHAPE, "an array can't have %d dims", ndim);
     if (!ndim_fits(s, NOWHERE, NULL, ndim)) return false;
     for (int i = 0; i < ndim; i++)
@@ -38,11 +38,11 @@ static bool note_shape(Session *s, DType d, int ndim, const int64_t *shape) {
 
 bool tensor_new(Session *s, DType d, int ndim, const int64_t *shape, Tensor *out) {
     size_t bytes;
-    if (!check_shape(s, ndim, shape)) return false;
+    if (!check_new_shape(s, ndim, shape)) return false;
     out->dtype = d;
     out->ndim = ndim;
     out->buf = NULL;
-    if (!row_major(d, ndim, shape, out->stride, &bytes)) {
+    if (!tensor_row_major(d, ndim, shape, out->stride, &bytes)) {
         fail(s, NOWHERE, E_MEM, "the size of an array is beyond what can be addressed");
         return note_shape(s, d, ndim, shape);
     }
@@ -60,7 +60,7 @@ bool tensor_zeros(Session *s, DType d, int ndim, const int64_t *shape, Tensor *o
     return true;
 }
 
-static void copy_header(Tensor *dst, const Tensor *src) {
+static void copy_tensor_fields(Tensor *dst, const Tensor *src) {
     size_t dims = (size_t)src->ndim * sizeof *src->shape;
     dst->dtype = src->dtype;
     dst->ndim = src->ndim;
@@ -71,7 +71,7 @@ static void copy_header(Tensor *dst, const Tensor *src) {
 }
 
 void tensor_copy_view(Tensor *dst, const Tensor *src) {
-    copy_header(dst, src);
+    copy_tensor_fields(dst, src);
     buffer_ref(dst->buf);
 }
 
@@ -137,8 +137,8 @@ bool tensor_may_share_memory(const Tensor *a, const Tensor *b) {
     return alo < bhi && blo < ahi;
 }
 
-void element_copy(void *dst, ptrdiff_t dst_step, const void *src, ptrdiff_t src_step,
-                  size_t n, size_t size) {
+void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
+                          ptrdiff_t src_step, size_t n, size_t size) {
     char *d = dst;
     const char *p = src;
     if (dst_step == (ptrdiff_t)size && src_step == (ptrdiff_t)size) {
@@ -163,7 +163,7 @@ void element_copy(void *dst, ptrdiff_t dst_step, const void *src, ptrdiff_t src_
 }
 
 /* Splits a flat position into an index; returns where the element is. */
-static const char *seek(const Tensor *t, int64_t flat, int64_t *index) {
+static const char *seek_element(const Tensor *t, int64_t flat, int64_t *index) {
     const char *p = t->data;
     for (int i = t->ndim; i-- > 0;) {
         index[i] = flat % t->shape[i];
@@ -184,47 +184,48 @@ void tensor_gather(const Tensor *t, int64_t first, size_t n, void *dst) {
     }
     int last = t->ndim - 1; /* not contiguous: at least one dim */
     while (n > 0) {
-        const char *p = seek(t, first, index);
+        const char *p = seek_element(t, first, index);
         size_t run = (size_t)(t->shape[last] - index[last]);
         if (run > n) run = n;
-        element_copy(d, (ptrdiff_t)size, p, t->stride[last], run, size);
+        tensor_copy_elements(d, (ptrdiff_t)size, p, t->stride[last], run, size);
         d += run * size;
         first += (int64_t)run;
         n -= run;
     }
 }
 
-static const char *element_at(const Tensor *t, int64_t i) {
+static const char *locate_element(const Tensor *t, int64_t i) {
     int64_t index[MAX_NDIM];
-    return seek(t, i, index);
+    return seek_element(t, i, index);
 }
 
 double tensor_f64(const Tensor *t, int64_t i) {
     double v = 0;
-    element_cast(DT_FLOAT64, &v, t->dtype, element_at(t, i), 1, 8, 8);
+    tensor_cast_elements(DT_FLOAT64, &v, t->dtype, locate_element(t, i), 1, 8, 8);
     return v;
 }
 
 int64_t tensor_i64(const Tensor *t, int64_t i) {
     int64_t v = 0;
-    element_cast(DT_INT64, &v, t->dtype, element_at(t, i), 1, 8, 8);
+    tensor_cast_elements(DT_INT64, &v, t->dtype, locate_element(t, i), 1, 8, 8);
     return v;
 }
 
 void tensor_c128(const Tensor *t, int64_t i, double part[2]) {
-    element_cast(DT_COMPLEX128, part, t->dtype, element_at(t, i), 1, 16, 16);
+    tensor_cast_elements(DT_COMPLEX128, part, t->dtype, locate_element(t, i), 1, 16,
+                         16);
 }
 
 bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out) {
     double z[2] = {re, im};
     if (!tensor_new(s, d, 0, NULL, out)) return false;
-    element_cast(d, out->data, DT_COMPLEX128, z, 1, 16, 16);
+    tensor_cast_elements(d, out->data, DT_COMPLEX128, z, 1, 16, 16);
     return true;
 }
 
 bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out) {
     if (!tensor_new(s, d, 0, NULL, out)) return false;
-    element_cast(d, out->data, DT_INT64, &v, 1, 16, 8);
+    tensor_cast_elements(d, out->data, DT_INT64, &v, 1, 16, 8);
     return true;
 }
 

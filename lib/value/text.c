@@ -14,7 +14,7 @@ void shape_text(Session *s, int ndim, const int64_t *shape, Str *out) {
     str_puts(out, ndim == 1 ? ",)" : ")");
 }
 
-static size_t complex_text(char *buf, double re, double im, FloatWidth w) {
+static size_t write_complex(char *buf, double re, double im, FloatWidth w) {
     char *p = buf;
     *p++ = '(';
     p += num_write_float(p, re, w);
@@ -55,10 +55,10 @@ static size_t write_element(char *buf, DType d, const void *p) {
     case DT_FLOAT64:
         return num_write_float(buf, AS(double, p), FLOAT64);
     case DT_COMPLEX64:
-        return complex_text(buf, (double)AS(float, p), (double)((const float *)p)[1],
-                            FLOAT32);
+        return write_complex(buf, (double)AS(float, p), (double)((const float *)p)[1],
+                             FLOAT32);
     case DT_COMPLEX128:
-        return complex_text(buf, AS(double, p), ((const double *)p)[1], FLOAT64);
+        return write_complex(buf, AS(double, p), ((const double *)p)[1], FLOAT64);
     case DT_N:
     case DT_NONE:
         break;
@@ -67,14 +67,14 @@ static size_t write_element(char *buf, DType d, const void *p) {
 }
 #undef AS
 
-void element_text(Session *s, DType d, const void *p, Str *out) {
+void tensor_element_text(Session *s, DType d, const void *p, Str *out) {
     (void)s;
     char buf[ELEMENT_TEXT_MAX];
     str_add(out, buf, write_element(buf, d, p));
 }
 
 /* One row: the elements at first .. first + n - 1, in brackets. */
-static void row_text(const Tensor *t, int64_t first, int64_t n, Str *out) {
+static void write_tensor_row(const Tensor *t, int64_t first, int64_t n, Str *out) {
     _Alignas(16) char block[TEXT_BLOCK * 16];
     char buf[ELEMENT_TEXT_MAX + 2];
     size_t size = dtype_size(t->dtype);
@@ -100,7 +100,7 @@ static void repeat(Str *out, char c, int n) {
 }
 
 /* Between two rows: close and open as many brackets as dims roll over. */
-static void row_break(int rolled, int open, int indent, Str *out) {
+static void write_row_break(int rolled, int open, int indent, Str *out) {
     repeat(out, ']', rolled);
     str_putc(out, ',');
     if (indent < 0)
@@ -112,17 +112,17 @@ static void row_break(int rolled, int open, int indent, Str *out) {
     repeat(out, '[', rolled);
 }
 
-static void nested_text(const Tensor *t, int64_t rows, int indent, Str *out) {
+static void write_nested_rows(const Tensor *t, int64_t rows, int indent, Str *out) {
     int outer = t->ndim - 1;
     int64_t n = t->shape[outer], index[MAX_NDIM] = {0};
     repeat(out, '[', outer);
     for (int64_t r = 0; r < rows; r++) {
-        row_text(t, r * n, n, out);
+        write_tensor_row(t, r * n, n, out);
         if (r + 1 == rows) break;
         int k = outer - 1, rolled = 0;
         for (; ++index[k] == t->shape[k]; k--, rolled++)
             index[k] = 0;
-        row_break(rolled, outer, indent, out);
+        write_row_break(rolled, outer, indent, out);
     }
     repeat(out, ']', outer);
 }
@@ -137,12 +137,12 @@ static int64_t rows_to_show(const Tensor *t) {
 
 void tensor_text(Session *s, const Tensor *t, int indent, Str *out) {
     if (t->ndim == 0) {
-        element_text(s, t->dtype, t->data, out);
+        tensor_element_text(s, t->dtype, t->data, out);
         return;
     }
     int64_t rows = rows_to_show(t);
     if (rows >= 0) {
-        nested_text(t, rows, indent, out);
+        write_nested_rows(t, rows, indent, out);
         return;
     }
     str_puts(out, "zeros(");

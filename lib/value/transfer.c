@@ -1,31 +1,32 @@
 /* Transfer hooks of a session. */
 #include "value/transfer.h"
 
-typedef struct Hook {
+typedef struct TransferHook {
     TransferFn *fn;
     void *ctx;
-} Hook;
-typedef struct Hooks {
-    Vec(Hook) list;
-} Hooks;
+} TransferHook;
+typedef struct TransferHooks {
+    Vec(TransferHook) list;
+} TransferHooks;
 
-static void hooks_free(void *p) {
-    Hooks *h = p;
+static void free_transfer_hooks(void *p) {
+    TransferHooks *h = p;
     vec_free(&h->list);
     mem_free(h);
 }
 
 void transfer_register(Session *s, TransferFn *fn, void *ctx) {
-    Hooks *h = session_slot(s, SLOT_TRANSFER);
+    TransferHooks *h = session_slot(s, SLOT_TRANSFER);
     if (!h) {
         h = mem_zalloc(s, 1, sizeof *h);
-        session_set_slot(s, SLOT_TRANSFER, h, hooks_free);
+        session_set_slot(s, SLOT_TRANSFER, h, free_transfer_hooks);
     }
-    vec_push(s, &h->list, ((Hook){fn, ctx}));
+    vec_push(s, &h->list, ((TransferHook){fn, ctx}));
 }
 
-static Transfer ask(Session *s, const Type *t, const Value *v, Value *out) {
-    const Hooks *h = session_slot(s, SLOT_TRANSFER);
+static Transfer ask_transfer_hooks(Session *s, const Type *t, const Value *v,
+                                   Value *out) {
+    const TransferHooks *h = session_slot(s, SLOT_TRANSFER);
     for (size_t i = 0; h && i < h->list.n; i++) {
         Transfer r = h->list.p[i].fn(h->list.p[i].ctx, s, t, v, out);
         if (r != TRANSFER_DECLINED) return r;
@@ -37,7 +38,8 @@ bool value_bind(Session *s, const Type *t, const Value *v, Filter how, const cha
                 Span at, Value *out) {
     Value moved = {.kind = TYPE_NONE};
     Transfer r = TRANSFER_DECLINED;
-    if (!how.strict && type_class(t) != value_class(v)) r = ask(s, t, v, &moved);
+    if (!how.strict && type_class(t) != value_class(v))
+        r = ask_transfer_hooks(s, t, v, &moved);
     if (r == TRANSFER_FAILED) return false;
     bool ok = value_filter(s, t, r == TRANSFER_DONE ? &moved : v, how, what, at, out);
     value_unref(&moved);

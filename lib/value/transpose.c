@@ -14,7 +14,7 @@ enum { TILE = 64, LINE = 64, AHEAD = 16, SIZE_MAX_ELEMENT = 16, FEW = 8 };
 /* ---- a few elements ---- */
 /* Columns that are far apart come from memory too late unless they are asked for. The
  * last ones of a tile ask for the next tile's. */
-static inline void ahead(const char *s, ptrdiff_t src_column, size_t bytes) {
+static inline void prefetch_ahead(const char *s, ptrdiff_t src_column, size_t bytes) {
     uintptr_t at = (uintptr_t)s + (uintptr_t)src_column * AHEAD;
     for (size_t i = 0; i < bytes; i += LINE)
         __builtin_prefetch((const char *)(at + i));
@@ -23,15 +23,17 @@ static inline void ahead(const char *s, ptrdiff_t src_column, size_t bytes) {
 #define PLAIN(SIZE)                                                                    \
     case SIZE:                                                                         \
         for (size_t c = c0; c < columns; c++) {                                        \
-            ahead(s + (ptrdiff_t)c * src_column, src_column, (rows - r0) * SIZE);      \
+            prefetch_ahead(s + (ptrdiff_t)c * src_column, src_column,                  \
+                           (rows - r0) * SIZE);                                        \
             for (size_t r = r0; r < rows; r++)                                         \
                 memcpy(d + (ptrdiff_t)r * dst_row + c * SIZE,                          \
                        s + (ptrdiff_t)c * src_column + r * SIZE, SIZE);                \
         }                                                                              \
         break;
 /* Rows from r0 and columns from c0 on. */
-static void plain(char *d, ptrdiff_t dst_row, const char *s, ptrdiff_t src_column,
-                  size_t r0, size_t rows, size_t c0, size_t columns, size_t size) {
+static void transpose_scalars(char *d, ptrdiff_t dst_row, const char *s,
+                              ptrdiff_t src_column, size_t r0, size_t rows, size_t c0,
+                              size_t columns, size_t size) {
     switch (size) {
         PLAIN(1)
         PLAIN(2)
@@ -44,8 +46,8 @@ static void plain(char *d, ptrdiff_t dst_row, const char *s, ptrdiff_t src_colum
 
 #ifdef __SSE2__
 /* 4 by 4 elements of 4 bytes. */
-static inline void four(char *d, ptrdiff_t dst_row, const char *s,
-                        ptrdiff_t src_column) {
+static inline void transpose_4x4(char *d, ptrdiff_t dst_row, const char *s,
+                                 ptrdiff_t src_column) {
     __m128i x[4];
     for (int c = 0; c < 4; c++)
         x[c] = _mm_loadu_si128((const __m128i *)(const void *)(s + c * src_column));
@@ -58,8 +60,8 @@ static inline void four(char *d, ptrdiff_t dst_row, const char *s,
 }
 
 /* 2 by 2 elements of 8 bytes. */
-static inline void two(char *d, ptrdiff_t dst_row, const char *s,
-                       ptrdiff_t src_column) {
+static inline void transpose_2x2(char *d, ptrdiff_t dst_row, const char *s,
+                                 ptrdiff_t src_column) {
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)s),
             y = _mm_loadu_si128((const __m128i *)(const void *)(s + src_column));
     _mm_storeu_si128((__m128i *)(void *)d, _mm_unpacklo_epi64(x, y));
@@ -67,8 +69,9 @@ static inline void two(char *d, ptrdiff_t dst_row, const char *s,
 }
 #endif
 
-void element_transpose(void *dst, ptrdiff_t dst_row, const void *src,
-                       ptrdiff_t src_column, size_t rows, size_t columns, size_t size) {
+void transpose_in_cache(void *dst, ptrdiff_t dst_row, const void *src,
+                        ptrdiff_t src_column, size_t rows, size_t columns,
+                        size_t size) {
     char *d = dst;
     const char *s = src;
     size_t r = 0, c = 0;
@@ -78,24 +81,27 @@ void element_transpose(void *dst, ptrdiff_t dst_row, const void *src,
         r = rows / side * side;
         for (; c + side <= columns; c += side) {
             for (size_t i = 0; i < side; i++)
-                ahead(s + (ptrdiff_t)(c + i) * src_column, src_column, r * size);
+                prefetch_ahead(s + (ptrdiff_t)(c + i) * src_column, src_column,
+                               r * size);
             for (size_t i = 0; i < r; i += side) {
                 char *to = d + (ptrdiff_t)i * dst_row + c * size;
                 const char *from = s + (ptrdiff_t)c * src_column + i * size;
                 if (size == 4)
-                    four(to, dst_row, from, src_column);
+                    transpose_4x4(to, dst_row, from, src_column);
                 else
-                    two(to, dst_row, from, src_column);
+                    transpose_2x2(to, dst_row, from, src_column);
             }
         }
     }
 #endif
-    plain(d, dst_row, s, src_column, r, rows, 0, c, size); /* below what is done */
-    plain(d, dst_row, s, src_column, 0, rows, c, columns, size); /* right of it */
+    transpose_scalars(d, dst_row, s, src_column, r, rows, 0, c,
+                      size); /* below what is done */
+    transpose_scalars(d, dst_row, s, src_column, 0, rows, c, columns,
+                      size); /* right of it */
 }
 
 /* ---- many ---- */
-void bytes_stream(void *dst, const void *src, size_t n) {
+void value_stream_bytes(void *dst, const void *src, size_t n) {
     char *d = dst;
     const char *s = src;
 #ifdef __SSE2__
@@ -113,7 +119,7 @@ void bytes_stream(void *dst, const void *src, size_t n) {
     memcpy(d, s, n);
 }
 
-void bytes_stream_end(void) {
+void value_stream_end(void) {
 #ifdef __SSE2__
     _mm_sfence();
 #endif
@@ -121,40 +127,42 @@ void bytes_stream_end(void) {
 
 /* Less than a block of the smallest side: strided rows, piece by piece while their
  * lines are near. */
-static void few_rows(char *d, ptrdiff_t dst_row, const char *s, ptrdiff_t src_column,
-                     size_t rows, size_t columns, size_t size) {
+static void transpose_few_rows(char *d, ptrdiff_t dst_row, const char *s,
+                               ptrdiff_t src_column, size_t rows, size_t columns,
+                               size_t size) {
     enum { PIECE = 1024 };
     for (size_t c = 0; c < columns; c += PIECE) {
         size_t n = columns - c < PIECE ? columns - c : PIECE;
         for (size_t r = 0; r < rows; r++)
-            element_copy(d + (ptrdiff_t)r * dst_row + c * size, (ptrdiff_t)size,
-                         s + (ptrdiff_t)c * src_column + r * size, src_column, n, size);
+            tensor_copy_elements(d + (ptrdiff_t)r * dst_row + c * size, (ptrdiff_t)size,
+                                 s + (ptrdiff_t)c * src_column + r * size, src_column,
+                                 n, size);
     }
 }
 
-void element_transpose_far(void *dst, ptrdiff_t dst_row, const void *src,
-                           ptrdiff_t src_column, size_t rows, size_t columns,
-                           size_t size, bool stream) {
+void transpose_by_tiles(void *dst, ptrdiff_t dst_row, const void *src,
+                        ptrdiff_t src_column, size_t rows, size_t columns, size_t size,
+                        bool stream) {
     _Alignas(LINE) char tile[TILE * (TILE * SIZE_MAX_ELEMENT + LINE)];
     size_t pitch = TILE * size + LINE;
     if (rows < FEW) {
-        few_rows(dst, dst_row, src, src_column, rows, columns, size);
+        transpose_few_rows(dst, dst_row, src, src_column, rows, columns, size);
         return;
     }
     for (size_t r = 0; r < rows; r += TILE) {
         size_t m = rows - r < TILE ? rows - r : TILE;
         for (size_t c = 0; c < columns; c += TILE) {
             size_t n = columns - c < TILE ? columns - c : TILE;
-            element_transpose(tile, (ptrdiff_t)pitch,
-                              (const char *)src + (ptrdiff_t)c * src_column + r * size,
-                              src_column, m, n, size);
+            transpose_in_cache(tile, (ptrdiff_t)pitch,
+                               (const char *)src + (ptrdiff_t)c * src_column + r * size,
+                               src_column, m, n, size);
             char *to = (char *)dst + (ptrdiff_t)r * dst_row + c * size;
             for (size_t i = 0; i < m; i++, to += dst_row)
                 if (stream)
-                    bytes_stream(to, tile + i * pitch, n * size);
+                    value_stream_bytes(to, tile + i * pitch, n * size);
                 else
                     memcpy(to, tile + i * pitch, n * size);
         }
     }
-    if (stream) bytes_stream_end();
+    if (stream) value_stream_end();
 }

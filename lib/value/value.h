@@ -28,10 +28,10 @@ Buffer *buffer_ref(Buffer *b); /* NULL is fine */
 void buffer_unref(Buffer *b);  /* NULL is fine */
 /* Bytes of the account that are in no buffer: `now` in place of `was`. Never refused.
  */
-void memory_count(Session *s, uint64_t was, uint64_t now);
-uint64_t memory_used(Session *s); /* bytes in live buffers, and counted so */
-uint64_t memory_peak(Session *s); /* since memory_peak_reset */
-void memory_peak_reset(Session *s);
+void buffer_count_extra(Session *s, uint64_t was, uint64_t now);
+uint64_t buffer_bytes_used(Session *s); /* bytes in live buffers, and counted so */
+uint64_t buffer_bytes_peak(Session *s); /* since buffer_reset_peak */
+void buffer_reset_peak(Session *s);
 
 /* A strided view of a buffer. Copying the struct does not take a reference: use
  * tensor_copy_view. */
@@ -70,19 +70,19 @@ int64_t tensor_i64(const Tensor *t, int64_t i);
 void tensor_c128(const Tensor *t, int64_t i, double part[2]); /* real, imaginary */
 bool tensor_scalar(Session *s, DType d, double re, double im, Tensor *out); /* 0-d */
 bool tensor_scalar_int(Session *s, DType d, int64_t v, Tensor *out);
-void element_cast(DType to, void *dst, DType from, const void *src, size_t n,
-                  ptrdiff_t dst_step, ptrdiff_t src_step); /* steps in bytes */
+void tensor_cast_elements(DType to, void *dst, DType from, const void *src, size_t n,
+                          ptrdiff_t dst_step, ptrdiff_t src_step); /* steps in bytes */
 /* dst[r][c] = src[c][r] for elements of `size` bytes (1, 2, 4, 8, 16); dst's rows and
  * src's columns are packed and lie the given bytes apart. For what the caches hold. */
-void element_transpose(void *dst, ptrdiff_t dst_row, const void *src,
-                       ptrdiff_t src_column, size_t rows, size_t columns, size_t size);
+void transpose_in_cache(void *dst, ptrdiff_t dst_row, const void *src,
+                        ptrdiff_t src_column, size_t rows, size_t columns, size_t size);
 /* The same for any size, by tiles; stream: dst is written past the caches. */
-void element_transpose_far(void *dst, ptrdiff_t dst_row, const void *src,
-                           ptrdiff_t src_column, size_t rows, size_t columns,
-                           size_t size, bool stream);
-/* memcpy past the caches; bytes_stream_end() before others may read it. */
-void bytes_stream(void *dst, const void *src, size_t n);
-void bytes_stream_end(void);
+void transpose_by_tiles(void *dst, ptrdiff_t dst_row, const void *src,
+                        ptrdiff_t src_column, size_t rows, size_t columns, size_t size,
+                        bool stream);
+/* memcpy past the caches; value_stream_end() before others may read it. */
+void value_stream_bytes(void *dst, const void *src, size_t n);
+void value_stream_end(void);
 
 /* Strided walks: collapses dims of equal layout over up to ITER_MAX operands and hands
  * out inner runs. */
@@ -154,7 +154,7 @@ bool tensor_filter_check(Session *s, const Type *t, const Tensor *v, Filter how,
  * new line for each row, and `indent` is the column where the first bracket stands.
  * Zero-size arrays that brackets can't show are "zeros((0, 3), dtype='float64')". */
 void tensor_text(Session *s, const Tensor *t, int indent, Str *out);
-void element_text(Session *s, DType d, const void *p, Str *out);
+void tensor_element_text(Session *s, DType d, const void *p, Str *out);
 /* "(2, 3)", "(3,)", "()" */
 void shape_text(Session *s, int ndim, const int64_t *shape, Str *out);
 

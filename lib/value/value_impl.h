@@ -12,7 +12,7 @@ extern CastFn *const cast_table_2[DT_N][DT_N];
 
 /* The level of loops that this CPU can run. Their results are the same at every level.
  */
-int loop_level(void);
+int value_simd_level(void);
 
 /* Philox blocks number block, block + step, ..., two 64-bit words each (rng.simd.c). */
 enum { PHILOX_LANES = 16 };
@@ -23,8 +23,8 @@ typedef void PhiloxFn(const PhiloxDraw *d, uint64_t out[PHILOX_LANES * 2]);
 PhiloxFn philox_blocks_0, philox_blocks_1, philox_blocks_2;
 
 /* Copies n elements of `size` bytes with steps in bytes; both may be unaligned. */
-void element_copy(void *dst, ptrdiff_t dst_step, const void *src, ptrdiff_t src_step,
-                  size_t n, size_t size);
+void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
+                          ptrdiff_t src_step, size_t n, size_t size);
 
 /* Copies the elements at flat row-major positions first .. first + n - 1 to dst,
  * packed.
@@ -33,10 +33,11 @@ void tensor_gather(const Tensor *t, int64_t first, size_t n, void *dst);
 
 /* Row-major strides of a shape; false if the bytes overflow. *bytes is what a buffer
  * needs. */
-bool row_major(DType d, int ndim, const int64_t *shape, int64_t *stride, size_t *bytes);
+bool tensor_row_major(DType d, int ndim, const int64_t *shape, int64_t *stride,
+                      size_t *bytes);
 
 /* "1.5 GiB" for messages; buf holds 32. */
-const char *human_bytes(char *buf, uint64_t n);
+const char *buffer_size_text(char *buf, uint64_t n);
 
 /* json.c: the members "dtype", "shape", "data"; the nested lists alone */
 void tensor_json_members(Session *s, const Tensor *t, Str *out);

@@ -274,7 +274,7 @@ static bool share_with_branch(const Plan *p, Sharing *h, uint32_t me) {
     const Ins *in = &p->ins[lazy];
     const Signature *sig = op_signature(p->s, p->g->apply[in->apply].op);
     const uint32_t *arg = p->arg + in->arg;
-    uint32_t fixed = (uint32_t)sig_fixed(sig), each = in->nout, k = 0;
+    uint32_t fixed = (uint32_t)signature_fixed(sig), each = in->nout, k = 0;
     while (k < in->nin && arg[k] != me)
         k++;
     if (k < fixed || p->lazy->late[lazy] != lazy) return false;

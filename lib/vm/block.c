@@ -189,8 +189,8 @@ static void load_block(const Exec *e, Worker *w, int64_t at, size_t n) {
 
 static void store_block(const Exec *e, const Worker *w, int64_t at, size_t n) {
     for (uint32_t j = 0; j < e->b->nout; j++)
-        bytes_stream(output_at(e, w, j, at), w->slot[e->b->nin + j],
-                     n * e->b->size[e->b->nin + j]);
+        value_stream_bytes(output_at(e, w, j, at), w->slot[e->b->nin + j],
+                           n * e->b->size[e->b->nin + j]);
 }
 
 /* Which element of a block made a loop complain: each alone. */
@@ -319,9 +319,9 @@ static void fill_tiles(const Exec *e, const Worker *w, int64_t at, int64_t rows,
     const Prep *p = e->p;
     for (uint32_t i = 0; i < e->b->nin; i++)
         if (p->access[i] == ACC_TILED)
-            element_transpose(tile_of(e, w, i), (ptrdiff_t)p->reg_bytes,
-                              w->row[i] + at * p->step[i], (ptrdiff_t)p->step[i],
-                              (size_t)rows, n, e->b->size[i]);
+            transpose_in_cache(tile_of(e, w, i), (ptrdiff_t)p->reg_bytes,
+                               w->row[i] + at * p->step[i], (ptrdiff_t)p->step[i],
+                               (size_t)rows, n, e->b->size[i]);
 }
 
 /* Pieces of rows are too short for the CPU to see what comes next. */
@@ -375,7 +375,7 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     go_to_row(e, &w, first);
     unsigned fault = p->ntile ? run_tiles(e, &w, last, from, to, block)
                               : run_rows(e, &w, last, from, to, block);
-    if (p->stream != NONE || e->past) bytes_stream_end();
+    if (p->stream != NONE || e->past) value_stream_end();
     if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
 }
 

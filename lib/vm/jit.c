@@ -474,7 +474,7 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
 static void put_all(Coder *c) {
     Plan *p = c->p;
     p->code_bytes = c->a.code.n;
-    p->code = c->runs.n ? code_map(c->a.code.p, c->a.code.n) : NULL;
+    p->code = c->runs.n ? cpu_map_code(c->a.code.p, c->a.code.n) : NULL;
     for (size_t i = 0, n; p->code && i < c->runs.n; i += n) {
         n = 1;
         while (i + n < c->runs.n && c->runs.p[i + n].b == c->runs.p[i].b)

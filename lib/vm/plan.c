@@ -61,9 +61,9 @@ static int by_number(const void *a, const void *b) {
 
 /* Effects that only a branch needs are no roots: they come with the branch. */
 static void find_conditional(Plan *p) {
-    if (p->o.only_want || !p->g->effects.n || !demand_is_lazy(p->g)) return;
-    p->conditional = demand_conditional(
-        p->g, p->arena, demand_scopes(p->g, p->arena, p->noutput, p->want));
+    if (p->o.only_want || !p->g->effects.n || !lazy_scope_any(p->g)) return;
+    p->conditional = lazy_scope_conditional(
+        p->g, p->arena, lazy_scope_find(p->g, p->arena, p->noutput, p->want));
 }
 
 static void find_live(Live *l) {
@@ -154,7 +154,7 @@ static bool choose_call(Plan *p, Ins *in) {
 
 static bool choose(Plan *p, Ins *in) {
     const Op *op = p->g->apply[in->apply].op;
-    in->fn = op->body ? own_body(p->g, in->apply) : called(p->g, in->apply);
+    in->fn = op->body ? userop_body(p->g, in->apply) : called(p->g, in->apply);
     if (in->fn) return choose_call(p, in);
     if (op->body) return false;
     bool debug = plan_runs_debug(p, op);
@@ -255,7 +255,7 @@ void plan_free(Plan *p) {
     for (size_t i = 0; i < p->flat_fn.n; i++)
         graph_free(p->flat_fn.p[i]);
     vec_free(&p->flat_fn);
-    code_unmap(p->code, p->code_bytes);
+    cpu_unmap_code(p->code, p->code_bytes);
     arena_free(p->arena);
 }
 

@@ -268,7 +268,7 @@ static void find_written(Compile *c) {
 static const Graph *flat(Plan *p, const Graph *fn) {
     bool any;
     size_t mark = diag_count(p->s);
-    Graph *made = own_flatten(fn, &any);
+    Graph *made = userop_flatten(fn, &any);
     if (!any) return fn;
     if (made)
         vec_push(p->s, &p->flat_fn, made);

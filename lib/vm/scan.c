@@ -49,7 +49,7 @@ static ScanRun *scan_run_new(Machine *m, uint32_t step) {
     ScanRun *l = mem_zalloc(m->s, 1, sizeof *l);
     *l =
         (ScanRun){.s = m->s, .arena = arena_new(m->s), .plan = p, .m = m, .step = step};
-    l->f = scan_of(m->p->g, in->apply, l->arena);
+    l->f = scan_form_of(m->p->g, in->apply, l->arena);
     l->arg = m->p->arg + in->arg;
     l->body = machine_new(p, m->depth + 1, m);
     vm_set_hooks(l->body, &m->hooks);
@@ -214,7 +214,7 @@ static const Layout *input_layout(const ScanRun *l, size_t arg) {
 static bool check_rows(ScanRun *l) {
     Call c;
     step_call(l->m, l->step, &c);
-    return scan_check(&c, &l->f, l->steps);
+    return scan_check_rows(&c, &l->f, l->steps);
 }
 
 static bool set_input(ScanRun *l, size_t input, const Layout *x, void *data, int from) {

@@ -378,7 +378,7 @@ static bool run_slowly(Machine *m, uint32_t step) {
 }
 
 static bool run_late(Machine *m, uint32_t step) {
-    return session_late(m->s, m->p->g->origin[m->p->ins[step].apply].at);
+    return session_fail_expired(m->s, m->p->g->origin[m->p->ins[step].apply].at);
 }
 
 static inline bool run_one(Machine *m, uint32_t step) {

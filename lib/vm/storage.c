@@ -34,8 +34,8 @@ void *place_get(Machine *m, uint32_t place, size_t bytes) {
 
 static uint32_t place_new(Machine *m, bool result) {
     if (m->nplace == m->place_cap)
-        m->place =
-            vec_grow_(m->s, m->place, &m->place_cap, m->nplace + 1, sizeof *m->place);
+        m->place = mem_grow_vec_(m->s, m->place, &m->place_cap, m->nplace + 1,
+                                 sizeof *m->place);
     m->place[m->nplace] = (Place){.result = result};
     if (result) vec_push(m->s, &m->results, (uint32_t)m->nplace);
     return (uint32_t)m->nplace++;

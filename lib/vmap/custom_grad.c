@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-typedef struct Own {
+typedef struct CustomGrad {
     Graph *main, *fn; /* fn: for rows, all outputs have them */
     const Graph *by;  /* its pullback or pushforward, for one row */
     const bool *rows; /* by input of fn */
@@ -16,9 +16,9 @@ typedef struct Own {
     Graph *made;
     Builder b;
     Arena *tmp;
-} Own;
+} CustomGrad;
 
-static Sym free_name(const Own *o) {
+static Sym free_grad_name(const CustomGrad *o) {
     Session *s = o->main->s;
     Str text = STR(s);
     const char *what = o->pull ? "own_pullback" : "own_pushforward";
@@ -34,15 +34,15 @@ static Sym free_name(const Own *o) {
 }
 
 /* What argument i of `by` belongs to: an input, or an output by its cotangent. */
-static Var origin_of(const Own *o, size_t i) {
+static Var primal_of(const CustomGrad *o, size_t i) {
     size_t nin = o->fn->inputs.n;
     if (i < nin) return o->fn->inputs.p[i];
     return o->pull ? o->fn->outputs.p[i - nin].var : o->fn->inputs.p[i - nin];
 }
 
-static Var add_input(Own *o, size_t i) {
+static Var add_grad_input(CustomGrad *o, size_t i) {
     Session *s = o->main->s;
-    Var x = origin_of(o, i);
+    Var x = primal_of(o, i);
     const Type *t = var_type(o->fn, x);
     if (i < o->fn->inputs.n) return graph_input(o->made, var_name(o->fn, x), t);
     char name[40];
@@ -53,14 +53,14 @@ static Var add_input(Own *o, size_t i) {
     return graph_input(o->made, sym(s, name), t);
 }
 
-static Var repeated(Own *o, Var x, Var size) {
+static Var repeat_for_rows(CustomGrad *o, Var x, Var size) {
     Var item[MAX_NDIM + 1] = {size};
     Var in[2] = {x, ints_stack(&o->b, shape_items(&o->b, x, 0, 1, item), item)};
     return apply_named(&o->b, "broadcast_to", 2, in, 0, NULL);
 }
 
 /* Result k of the derivative for rows in the shape of what it belongs to. */
-static Var fitted(Own *o, size_t k, Var x, Var size) {
+static Var fit_result(CustomGrad *o, size_t k, Var x, Var size) {
     const Type *t = var_type(o->made, x),
                *row = var_type(o->by, o->by->outputs.p[k].var);
     if (t->kind != TYPE_TENSOR || x == VAR_NONE) return x;
@@ -71,11 +71,11 @@ static Var fitted(Own *o, size_t k, Var x, Var size) {
         return apply_named(&o->b, "sum", 1, &x, 1, &axis);
     }
     if (has) return x;
-    return wanted ? repeated(o, x, size)
-                  : call2(&o->b, "multiply", x, cast_to(&o->b, size, t->dtype));
+    return wanted ? repeat_for_rows(o, x, size)
+                  : op_call2(&o->b, "multiply", x, op_cast_to(&o->b, size, t->dtype));
 }
 
-static bool build(Own *o) {
+static bool build_rows_grad(CustomGrad *o) {
     Session *s = o->main->s;
     size_t nin = o->fn->inputs.n, nout = o->by->outputs.n;
     Var *arg = NEW_N(o->tmp, o->n, Var), *out = NEW_N(o->tmp, nout, Var);
@@ -83,7 +83,7 @@ static bool build(Own *o) {
     Var first = VAR_NONE;
     for (size_t i = 0; i < o->n; i++) {
         rows[i] = i < nin ? o->rows[i] : o->pull || o->rows[i - nin];
-        arg[i] = add_input(o, i);
+        arg[i] = add_grad_input(o, i);
         if (rows[i] && first == VAR_NONE) first = arg[i];
     }
     const Graph *all = vmap_function(o->main, o->by, rows);
@@ -94,7 +94,7 @@ static bool build(Own *o) {
         return false;
     Var size = shape_of(&o->b, first, 0);
     for (size_t k = 0; k < nout; k++) {
-        Var x = fitted(o, k, out[k], size);
+        Var x = fit_result(o, k, out[k], size);
         if (x == VAR_NONE) return false;
         vec_push(s, &o->made->outputs, ((Output){o->by->outputs.p[k].label, x}));
     }
@@ -102,33 +102,34 @@ static bool build(Own *o) {
 }
 
 /* One that doesn't fit the function is left as it is, to be found where it is used. */
-static bool is_fit(const Own *o) {
+static bool fits_function(const CustomGrad *o) {
     size_t nin = o->fn->inputs.n, nout = o->fn->outputs.n;
     return o->by->inputs.n == o->n && o->by->outputs.n == (o->pull ? nin : nout);
 }
 
-static bool derive(Graph *main, Graph *fn, const bool *rows, bool pull, Sym from,
-                   Sym *to) {
+static bool derive_for_rows(Graph *main, Graph *fn, const bool *rows, bool pull,
+                            Sym from, Sym *to) {
     size_t nin = fn->inputs.n;
-    Own o = {.main = main,
-             .fn = fn,
-             .by = graph_function(main, from),
-             .rows = rows,
-             .pull = pull,
-             .n = nin + (pull ? fn->outputs.n : nin)};
+    CustomGrad o = {.main = main,
+                    .fn = fn,
+                    .by = graph_function(main, from),
+                    .rows = rows,
+                    .pull = pull,
+                    .n = nin + (pull ? fn->outputs.n : nin)};
     *to = from;
-    if (from == 0 || !o.by || !is_fit(&o)) return true;
-    o.made = graph_function_new(main, free_name(&o));
+    if (from == 0 || !o.by || !fits_function(&o)) return true;
+    o.made = graph_function_new(main, free_grad_name(&o));
     o.made->derived = true;
     o.b = builder(o.made, true);
     o.tmp = arena_new(main->s);
     *to = o.made->name;
-    bool ok = build(&o);
+    bool ok = build_rows_grad(&o);
     arena_free(o.tmp);
     return ok;
 }
 
 bool vmap_custom_grad(Graph *main, const Graph *fn, const bool *rows, Graph *made) {
-    return derive(main, made, rows, true, fn->pullback, &made->pullback) &&
-           derive(main, made, rows, false, fn->pushforward, &made->pushforward);
+    return derive_for_rows(main, made, rows, true, fn->pullback, &made->pullback) &&
+           derive_for_rows(main, made, rows, false, fn->pushforward,
+                           &made->pushforward);
 }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-typedef struct Rows {
+typedef struct VmapFunction {
     Graph *main, *made;
     const Graph *fn;
     const bool *rows;
@@ -14,10 +14,10 @@ typedef struct Rows {
     Sym dim;        /* the number of rows */
     Var *all, *one; /* inputs with rows, and their first row; nrows of them */
     size_t nrows;
-} Rows;
+} VmapFunction;
 
 /* "f_rows_101". */
-static Sym rows_name(Session *s, const Graph *fn, const bool *rows) {
+static Sym vmapped_name(Session *s, const Graph *fn, const bool *rows) {
     Str text = STR(s);
     str_printf(&text, "%s_rows_", sym_text(s, fn->name));
     for (size_t i = 0; i < fn->inputs.n; i++)
@@ -28,21 +28,21 @@ static Sym rows_name(Session *s, const Graph *fn, const bool *rows) {
 }
 
 /* A name for the rows' dim that fn uses for nothing. */
-static Sym free_dim(const Graph *fn) {
+static Sym free_rows_dim(const Graph *fn) {
     char name[32] = "rows";
     for (unsigned i = 1; graph_find(fn, sym(fn->s, name)) != VAR_NONE; i++)
         snprintf(name, sizeof name, "rows_%u", i);
     return sym(fn->s, name);
 }
 
-static const Type *with_rows(Session *s, Sym dim, const Type *t) {
+static const Type *type_with_rows(Session *s, Sym dim, const Type *t) {
     Dim d[MAX_NDIM + 1] = {DIM_NAMED(dim)};
     for (int i = 0; i < t->ndim; i++)
         d[i + 1] = t->dim[i];
     return type_tensor(s, t->dtype, t->ndim + 1, d);
 }
 
-static bool add_inputs(Rows *r, Var *leaf) {
+static bool add_row_inputs(VmapFunction *r, Var *leaf) {
     const Graph *fn = r->fn;
     for (size_t i = 0; i < fn->inputs.n; i++) {
         Var x = fn->inputs.p[i];
@@ -55,8 +55,9 @@ static bool add_inputs(Rows *r, Var *leaf) {
         if (!ndim_fits(fn->s, r->b.from.at, NULL, t->ndim + 1))
             return note(fn->s, NOWHERE, "input %s of %s with a dim more, for rows",
                         sym_text(fn->s, var_name(fn, x)), sym_text(fn->s, fn->name));
-        Var all = graph_input(r->made, var_name(fn, x), with_rows(fn->s, r->dim, t));
-        *to = first_row(&r->b, all);
+        Var all =
+            graph_input(r->made, var_name(fn, x), type_with_rows(fn->s, r->dim, t));
+        *to = op_first_row(&r->b, all);
         if (*to == VAR_NONE) return false;
         r->all[r->nrows] = all;
         r->one[r->nrows++] = *to;
@@ -65,7 +66,8 @@ static bool add_inputs(Rows *r, Var *leaf) {
 }
 
 /* The effects of the body on the first row go; those on all rows came after them. */
-static void drop_effects(Rows *r, size_t n, const Var *was, const Var *now) {
+static void drop_first_row_effects(VmapFunction *r, size_t n, const Var *was,
+                                   const Var *now) {
     Graph *g = r->made;
     size_t kept = 0;
     for (size_t i = 0; i < g->effects.n; i++) {
@@ -77,14 +79,14 @@ static void drop_effects(Rows *r, size_t n, const Var *was, const Var *now) {
 }
 
 /* What is the same for all rows, for each of them. */
-static Var repeated(Rows *r, Var x) {
+static Var broadcast_over_rows(VmapFunction *r, Var x) {
     Var item[MAX_NDIM + 1] = {graph_dim(r->made, r->dim)};
     if (var_type(r->made, x)->kind != TYPE_TENSOR) return x;
     Var in[2] = {x, ints_stack(&r->b, shape_items(&r->b, x, 0, 1, item), item)};
     return apply_named(&r->b, "broadcast_to", 2, in, 0, NULL);
 }
 
-static bool build_body(Rows *r) {
+static bool build_vmapped_body(VmapFunction *r) {
     const Graph *fn = r->fn;
     size_t nout = fn->outputs.n, neffect = fn->effects.n, n = nout + neffect;
     Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
@@ -95,17 +97,19 @@ static bool build_body(Rows *r) {
     for (size_t k = 0; k < n; k++)
         want[k] =
             k < nout ? fn->outputs.p[k].var : fn->apply[fn->effects.p[k - nout]].out;
-    if (!add_inputs(r, leaf) || !graph_import(r->made, fn, n, want, leaf, true, map))
+    if (!add_row_inputs(r, leaf) ||
+        !graph_import(r->made, fn, n, want, leaf, true, map))
         return false;
     for (size_t k = 0; k < n; k++)
         want[k] = map[want[k]];
     if (!vmap_graph(&r->b, r->nrows, r->one, r->all, NULL, graph_dim(r->made, r->dim),
                     nout, n, want, now, rows))
         return false;
-    drop_effects(r, neffect, want + nout, now + nout);
+    drop_first_row_effects(r, neffect, want + nout, now + nout);
     bool own = fn->pullback || fn->pushforward; /* they take rows of all outputs */
     for (size_t k = 0; k < nout; k++) {
-        if (own && !rows[k] && (now[k] = repeated(r, now[k])) == VAR_NONE) return false;
+        if (own && !rows[k] && (now[k] = broadcast_over_rows(r, now[k])) == VAR_NONE)
+            return false;
         Output out = {fn->outputs.p[k].label, now[k]};
         vec_push(fn->s, &r->made->outputs, out);
     }
@@ -113,21 +117,21 @@ static bool build_body(Rows *r) {
 }
 
 Graph *vmap_function(Graph *main, const Graph *fn, const bool *rows) {
-    Sym name = rows_name(main->s, fn, rows);
+    Sym name = vmapped_name(main->s, fn, rows);
     Graph *old = graph_function(main, name);
     if (old) return old;
     if (!session_enter(main->s)) return session_too_deep(main->s, NOWHERE), NULL;
-    Rows r = {.main = main,
-              .fn = fn,
-              .rows = rows,
-              .dim = free_dim(fn),
-              .tmp = arena_new(main->s)};
+    VmapFunction r = {.main = main,
+                      .fn = fn,
+                      .rows = rows,
+                      .dim = free_rows_dim(fn),
+                      .tmp = arena_new(main->s)};
     r.made = graph_function_new(main, name);
     r.made->derived = r.made->litter = true;
     r.b = builder(r.made, true);
     r.all = NEW_N(r.tmp, fn->inputs.n, Var);
     r.one = NEW_N(r.tmp, fn->inputs.n, Var);
-    bool ok = build_body(&r) && vmap_custom_grad(main, fn, rows, r.made);
+    bool ok = build_vmapped_body(&r) && vmap_custom_grad(main, fn, rows, r.made);
     arena_free(r.tmp);
     session_leave(main->s);
     return ok ? r.made : NULL;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-typedef struct Rebuild {
+typedef struct VmapRebuild {
     Builder *b;
     Arena *tmp, *scratch; /* of all, of one Apply */
     Var first;            /* the first variable that changes */
@@ -16,35 +16,35 @@ typedef struct Rebuild {
     bool *rows;
     Var *pattern; /* of sparse ones with rows */
     bool no_form; /* some op can't be done for many rows at once */
-} Rebuild;
+} VmapRebuild;
 
-static Var now(const Rebuild *r, Var v) {
+static Var replacement_of(const VmapRebuild *r, Var v) {
     return v < r->first ? v : r->now[v - r->first];
 }
 
-static bool has_rows(const Rebuild *r, Var v) {
+static bool var_has_rows(const VmapRebuild *r, Var v) {
     return v >= r->first && r->rows[v - r->first];
 }
 
 /* Is it asked for, and not one of those that are given? */
-static bool wanted(const Rebuild *r, Var v) {
+static bool is_still_wanted(const VmapRebuild *r, Var v) {
     return r->needed[v - r->first] && r->now[v - r->first] == v;
 }
 
-static bool any_wanted(const Rebuild *r, const Apply *ap) {
+static bool any_still_wanted(const VmapRebuild *r, const Apply *ap) {
     bool any = false;
     for (size_t k = 0; k < ap->nout; k++)
-        any |= wanted(r, ap->out + (Var)k);
+        any |= is_still_wanted(r, ap->out + (Var)k);
     return any;
 }
 
-static void mark_needed(Rebuild *r, size_t nwant, const Var *want) {
+static void mark_rebuild_needs(VmapRebuild *r, size_t nwant, const Var *want) {
     const Graph *g = r->b->g;
     for (size_t k = 0; k < nwant; k++)
         if (want[k] >= r->first) r->needed[want[k] - r->first] = 1;
     for (ApplyId a = r->napply; a-- > 0 && g->apply[a].out >= r->first;) {
         const Apply *ap = &g->apply[a];
-        bool any = any_wanted(r, ap);
+        bool any = any_still_wanted(r, ap);
         for (size_t i = 0; any && i < ap->nin; i++)
             if (apply_in(g, a)[i] >= r->first)
                 r->needed[apply_in(g, a)[i] - r->first] = 1;
@@ -52,26 +52,26 @@ static void mark_needed(Rebuild *r, size_t nwant, const Var *want) {
 }
 
 /* Values that are no tensors have their own form for rows, which few ops know. */
-static bool takes_rows(Batching *q) {
+static bool check_takes_rows(Vmap *q) {
     const Op *op = q->op;
     for (size_t i = 0; i < q->nin; i++) {
         const Type *t = var_type(q->g, q->was[i]);
         bool known = t->kind == TYPE_TENSOR || op->identity ||
-                     (t->kind == TYPE_SPARSE && op->batch == batch_sparse) ||
-                     (t->kind == TYPE_LIST && op->batch == batch_lists);
+                     (t->kind == TYPE_SPARSE && op->batch == vmap_sparse) ||
+                     (t->kind == TYPE_LIST && op->batch == vmap_lists);
         if (q->rows[i] && !known)
-            return batch_refuse(q, t->kind == TYPE_SPARSE ? "its inputs are sparse"
-                                                          : "its inputs are lists");
+            return vmap_refuse(q, t->kind == TYPE_SPARSE ? "its inputs are sparse"
+                                                         : "its inputs are lists");
     }
     return true;
 }
 
-static bool by_rule(Batching *q) {
+static bool apply_vmap_rule(Vmap *q) {
     const Op *op = q->op;
-    if (!takes_rows(q)) return false;
+    if (!check_takes_rows(q)) return false;
     if (op->batch) return op->batch(q);
-    if (op->elemwise) return batch_elementwise(q);
-    return op->identity ? batch_first(q) : batch_loop(q);
+    if (op->elemwise) return vmap_elementwise(q);
+    return op->identity ? vmap_pass_first(q) : vmap_by_scan(q);
 }
 
 /* What was one row of others already, within a vectorize, is so for all rows. */
@@ -82,7 +82,7 @@ static void note_rowwise(Graph *g, Var effect, Var made) {
 }
 
 /* Makes an Apply anew; its inputs changed, some have rows or none has. */
-static bool rebuild_apply(Rebuild *r, ApplyId a, bool any_rows) {
+static bool rebuild_apply(VmapRebuild *r, ApplyId a, bool any_rows) {
     const Apply ap = r->b->g->apply[a];
     Arena *tmp = r->scratch;
     arena_reset(tmp);
@@ -91,30 +91,31 @@ static bool rebuild_apply(Rebuild *r, ApplyId a, bool any_rows) {
     bool *rows = NEW_N(tmp, ap.nin, bool), *out_rows = NEW_N(tmp, ap.nout, bool);
     Var *pattern = NEW_N(tmp, ap.nin, Var), *out_pattern = NEW_N(tmp, ap.nout, Var);
     for (size_t i = 0; i < ap.nin; i++) {
-        in[i] = now(r, was[i]);
-        rows[i] = has_rows(r, was[i]);
+        in[i] = replacement_of(r, was[i]);
+        rows[i] = var_has_rows(r, was[i]);
         pattern[i] = rows[i] ? r->pattern[was[i] - r->first] : VAR_NONE;
     }
     for (size_t k = 0; k < ap.nout; k++) {
         out_rows[k] = any_rows;
         out_pattern[k] = k == 0 && ap.op->identity && ap.nin ? pattern[0] : VAR_NONE;
     }
-    Batching q = {.b = r->b,
-                  .g = r->b->g,
-                  .id = a,
-                  .op = ap.op,
-                  .props = ap.props,
-                  .nin = ap.nin,
-                  .nout = ap.nout,
-                  .was = was,
-                  .in = in,
-                  .rows = rows,
-                  .pattern = pattern,
-                  .size = r->size,
-                  .out = out,
-                  .out_rows = out_rows,
-                  .out_pattern = out_pattern};
-    bool ok = any_rows ? by_rule(&q) : op_apply(r->b, ap.op, ap.props, ap.nin, in, out);
+    Vmap q = {.b = r->b,
+              .g = r->b->g,
+              .id = a,
+              .op = ap.op,
+              .props = ap.props,
+              .nin = ap.nin,
+              .nout = ap.nout,
+              .was = was,
+              .in = in,
+              .rows = rows,
+              .pattern = pattern,
+              .size = r->size,
+              .out = out,
+              .out_rows = out_rows,
+              .out_pattern = out_pattern};
+    bool ok = any_rows ? apply_vmap_rule(&q)
+                       : op_apply(r->b, ap.op, ap.props, ap.nin, in, out);
     r->no_form |= q.no_form;
     if (ok && ap.serial) note_rowwise(r->b->g, ap.out, out[0]);
     for (size_t k = 0; ok && k < ap.nout; k++) {
@@ -127,18 +128,18 @@ static bool rebuild_apply(Rebuild *r, ApplyId a, bool any_rows) {
     return ok;
 }
 
-static bool rebuild(Rebuild *r) {
+static bool rebuild_all(VmapRebuild *r) {
     const Graph *g = r->b->g;
     ApplyId a = r->napply;
     while (a > 0 && g->apply[a - 1].out >= r->first)
         a--;
     for (; a < r->napply; a++) {
         const Apply *ap = &g->apply[a];
-        bool needed = any_wanted(r, ap), changed = false, rows = false;
+        bool needed = any_still_wanted(r, ap), changed = false, rows = false;
         for (size_t i = 0; needed && i < ap->nin; i++) {
             Var x = apply_in(g, a)[i];
-            changed |= now(r, x) != x;
-            rows |= has_rows(r, x);
+            changed |= replacement_of(r, x) != x;
+            rows |= var_has_rows(r, x);
         }
         if (!changed && !rows) continue;
         Origin was = r->b->from;
@@ -153,7 +154,7 @@ static bool rebuild(Rebuild *r) {
 /* Where an op has no form for many rows: a loop whose body is all that depends on the
  * rows. */
 typedef struct RowByRow {
-    Rebuild *r;
+    VmapRebuild *r;
     Graph *body;
     Builder b;
     Var *inner; /* by variable, all of them: in the body, or VAR_NONE */
@@ -169,22 +170,22 @@ static Var body_input(RowByRow *l, Var of, const Type *t) {
 
 /* What stands for v in the body: a constant, or an argument that is the same in each
  * step. */
-static Var outside(RowByRow *l, Var v) {
+static Var body_value_of(RowByRow *l, Var v) {
     const Graph *g = l->r->b->g;
     if (l->inner[v] != VAR_NONE) return l->inner[v];
-    if (var_is_const(g, v)) return l->inner[v] = graph_const_again(l->body, g, v, true);
+    if (var_is_const(g, v)) return l->inner[v] = graph_share_const(l->body, g, v, true);
     l->other[l->nother++] = v;
     return body_input(l, v, var_type(g, v));
 }
 
-static bool body_apply(RowByRow *l, ApplyId a) {
-    Rebuild *r = l->r;
+static bool rebuild_in_body(RowByRow *l, ApplyId a) {
+    VmapRebuild *r = l->r;
     const Apply ap = r->b->g->apply[a];
     if (ap.serial) vec_push(r->b->s, &r->b->g->rowwise, ap.out);
     arena_reset(r->scratch);
     Var *in = NEW_N(r->scratch, ap.nin, Var), *out = NEW_N(r->scratch, ap.nout, Var);
     for (size_t i = 0; i < ap.nin; i++)
-        in[i] = outside(l, apply_in(r->b->g, a)[i]);
+        in[i] = body_value_of(l, apply_in(r->b->g, a)[i]);
     l->b.from = r->b->g->origin[a];
     if (!op_apply(&l->b, ap.op, ap.props, ap.nin, in, out)) return false;
     for (size_t k = 0; k < ap.nout; k++)
@@ -193,8 +194,8 @@ static bool body_apply(RowByRow *l, ApplyId a) {
 }
 
 /* Inputs for what is given: rows first. */
-static void body_given(RowByRow *l, size_t n, const Var *var, const Var *with,
-                       const bool *has) {
+static void add_given_inputs(RowByRow *l, size_t n, const Var *var, const Var *with,
+                             const bool *has) {
     const Graph *g = l->r->b->g;
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < n; i++) {
@@ -210,8 +211,8 @@ static void body_given(RowByRow *l, size_t n, const Var *var, const Var *with,
         }
 }
 
-static bool body_walk(RowByRow *l) {
-    Rebuild *r = l->r;
+static bool build_row_body(RowByRow *l) {
+    VmapRebuild *r = l->r;
     const Graph *g = r->b->g;
     for (ApplyId a = 0; a < r->napply; a++) {
         const Apply *ap = &g->apply[a];
@@ -224,19 +225,19 @@ static bool body_walk(RowByRow *l) {
             inside |= x >= r->first && r->rows[x - r->first];
         }
         if (!inside) continue;
-        if (!body_apply(l, a)) return false;
+        if (!rebuild_in_body(l, a)) return false;
         for (Var v = ap->out; v < ap->out + ap->nout; v++)
             r->rows[v - r->first] = true;
     }
     return true;
 }
 
-static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
+static bool row_by_row(VmapRebuild *r, size_t n, const Var *var, const Var *with,
                        const bool *has, size_t nout, size_t nwant, const Var *want,
                        Var *result, bool *rows) {
     Builder *b = r->b;
     RowByRow l = {.r = r};
-    l.body = graph_function_new(b->g->main, batch_body_name(b->g->main, "each"));
+    l.body = graph_function_new(b->g->main, vmap_body_name(b->g->main, "each"));
     l.body->derived = true;
     l.b = builder(l.body, true);
     l.inner = NEW_N(r->tmp, r->n, Var);
@@ -248,8 +249,8 @@ static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
         r->rows[v - r->first] = false;
     for (size_t i = 0; i < n; i++)
         r->rows[var[i] - r->first] = true; /* it is inside */
-    body_given(&l, n, var, with, has);
-    if (!body_walk(&l)) return false;
+    add_given_inputs(&l, n, var, with, has);
+    if (!build_row_body(&l)) return false;
     Var *out = NEW_N(r->tmp, nwant, Var);
     bool any = false;
     for (size_t k = 0; k < nwant; k++) {
@@ -262,7 +263,7 @@ static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
         Var v = l.inner[want[k]];
         vec_push(b->s, &l.body->outputs, ((Output){sym(b->s, name), v}));
     }
-    if (!batch_scan(b, l.body, r->size, l.nseq, l.seq, l.nother, l.other, out))
+    if (!vmap_scan(b, l.body, r->size, l.nseq, l.seq, l.nother, l.other, out))
         return false;
     for (size_t k = 0, at = 0; k < nwant; k++)
         if (rows[k] && result[k] != VAR_NONE) result[k] = out[at++];
@@ -272,13 +273,13 @@ static bool row_by_row(Rebuild *r, size_t n, const Var *var, const Var *with,
 bool vmap_graph(Builder *b, size_t n, const Var *var, const Var *with, const bool *has,
                 Var size, size_t nout, size_t nwant, const Var *want, Var *result,
                 bool *rows) {
-    Rebuild r = {.b = b,
-                 .tmp = arena_new(b->s),
-                 .scratch = arena_new(b->s),
-                 .first = b->g->nvar,
-                 .n = b->g->nvar,
-                 .napply = b->g->napply,
-                 .size = size};
+    VmapRebuild r = {.b = b,
+                     .tmp = arena_new(b->s),
+                     .scratch = arena_new(b->s),
+                     .first = b->g->nvar,
+                     .n = b->g->nvar,
+                     .napply = b->g->napply,
+                     .size = size};
     for (size_t i = 0; i < n; i++)
         if (var[i] < r.first) r.first = var[i];
     uint32_t room = r.n - r.first;
@@ -293,14 +294,14 @@ bool vmap_graph(Builder *b, size_t n, const Var *var, const Var *with, const boo
         r.rows[var[i] - r.first] = !has || has[i];
     }
     b->g->litter = true; /* one row's part of the graph */
-    mark_needed(&r, nwant, want);
+    mark_rebuild_needs(&r, nwant, want);
     size_t mark = diag_count(b->s), effects = b->g->effects.n;
     size_t rowwise = b->g->rowwise.n;
     Origin from = b->from;
-    bool ok = rebuild(&r);
+    bool ok = rebuild_all(&r);
     for (size_t k = 0; ok && k < nwant; k++) {
-        result[k] = now(&r, want[k]);
-        rows[k] = has_rows(&r, want[k]);
+        result[k] = replacement_of(&r, want[k]);
+        rows[k] = var_has_rows(&r, want[k]);
     }
     if (!ok && r.no_form) {
         size_t failed = diag_count(b->s);

@@ -3,23 +3,23 @@
 
 #include <string.h>
 
-int batch_ndim(const Batching *q, size_t i) {
+int vmap_ndim(const Vmap *q, size_t i) {
     return var_type(q->g, q->was[i])->ndim;
 }
 
-bool batch_plain_from(const Batching *q, size_t first) {
+bool vmap_is_plain_from(const Vmap *q, size_t first) {
     for (size_t i = first; i < q->nin; i++)
         if (q->rows[i]) return false;
     return true;
 }
 
-bool batch_apply(Batching *q, const Props *props, const Var *in) {
+bool vmap_apply(Vmap *q, const Props *props, const Var *in) {
     for (size_t i = 0; i < q->nin; i++)
         if (in[i] == VAR_NONE) return false;
     return op_apply(q->b, q->op, props, q->nin, in, q->out);
 }
 
-bool batch_refuse(Batching *q, const char *why) {
+bool vmap_refuse(Vmap *q, const char *why) {
     q->no_form = true;
     return fail(q->b->s, q->b->from.at, E_TYPE, "%s has no form for many rows: %s",
                 q->op->name, why);
@@ -27,7 +27,7 @@ bool batch_refuse(Batching *q, const char *why) {
 
 /* ---- shapes ---- */
 
-Var ints_item(Builder *b, Var ints, int64_t k) {
+Var vmap_ints_item(Builder *b, Var ints, int64_t k) {
     const Graph *g = b->g;
     const Tensor *t = var_const(g, ints);
     if (t) return const_int(b, tensor_i64(t, k));
@@ -44,18 +44,18 @@ Var ints_item(Builder *b, Var ints, int64_t k) {
     return apply_named(b, "subtensor", 2, in, 1, &index);
 }
 
-Var batch_shape(Batching *q, Var ints) {
+Var vmap_prepend_size(Vmap *q, Var ints) {
     Var item[MAX_NDIM + 1] = {q->size};
     Dim n = var_type(q->b->g, ints)->dim[0];
     if (!ndim_fits(q->b->s, q->b->from.at, NULL, dim_is_known(n) ? n + 1 : INT64_MAX))
         return note(q->b->s, NOWHERE, "with a dim more, for rows"), VAR_NONE;
     for (int64_t k = 0; k < n; k++)
-        item[k + 1] = ints_item(q->b, ints, k);
+        item[k + 1] = vmap_ints_item(q->b, ints, k);
     return ints_stack(q->b, (size_t)n + 1, item);
 }
 
-Var batch_ranked(Batching *q, size_t i, int ndim) {
-    int have = batch_ndim(q, i);
+Var vmap_pad_rank(Vmap *q, size_t i, int ndim) {
+    int have = vmap_ndim(q, i);
     if (!q->rows[i] || have >= ndim) return q->in[i];
     int64_t ones[MAX_NDIM];
     for (int k = 0; k < ndim - have; k++)
@@ -64,51 +64,51 @@ Var batch_ranked(Batching *q, size_t i, int ndim) {
     return apply_named(q->b, "expand_dims", 1, &q->in[i], 1, &axis);
 }
 
-Var batch_rows(Batching *q, size_t i) {
+Var vmap_with_rows(Vmap *q, size_t i) {
     if (q->rows[i]) return q->in[i];
     const Type *t = var_type(q->b->g, q->in[i]);
     Var shape = shape_vector(q->b, q->in[i]);
     if (shape == VAR_NONE) return VAR_NONE;
     Var in[2] = {q->in[i],
-                 t->ndim ? batch_shape(q, shape) : ints_stack(q->b, 1, &q->size)};
+                 t->ndim ? vmap_prepend_size(q, shape) : ints_stack(q->b, 1, &q->size)};
     return apply_named(q->b, "broadcast_to", 2, in, 0, NULL);
 }
 
-Var batch_row_shape(Batching *q, size_t i) {
+Var vmap_row_shape(Vmap *q, size_t i) {
     Var item[MAX_NDIM];
     if (!q->rows[i]) return shape_vector(q->b, q->in[i]);
-    int n = batch_ndim(q, i);
+    int n = vmap_ndim(q, i);
     for (int k = 0; k < n; k++)
         item[k] = shape_of(q->b, q->in[i], k + 1);
     return ints_stack(q->b, (size_t)n, item);
 }
 
-Var batch_flat(Batching *q, size_t i) {
+Var vmap_flatten(Vmap *q, size_t i) {
     Builder *b = q->b;
-    Var x = batch_rows(q, i), n = const_int(b, 1);
+    Var x = vmap_with_rows(q, i), n = const_int(b, 1);
     int64_t known = 1;
-    if (x == VAR_NONE || batch_ndim(q, i) == 1) return x;
-    for (int k = 0; k < batch_ndim(q, i); k++) {
+    if (x == VAR_NONE || vmap_ndim(q, i) == 1) return x;
+    for (int k = 0; k < vmap_ndim(q, i); k++) {
         Var d = shape_of(b, x, k + 1);
         const Tensor *t = d == VAR_NONE ? NULL : var_const(b->g, d);
         if (t && i64_mul(known, tensor_i64(t, 0), &known)) continue;
-        n = d == VAR_NONE || n == VAR_NONE ? VAR_NONE : call2(b, "multiply", n, d);
+        n = d == VAR_NONE || n == VAR_NONE ? VAR_NONE : op_call2(b, "multiply", n, d);
     }
     if (n != VAR_NONE && var_is_const(b->g, n))
         n = const_int(b, known);
     else if (n != VAR_NONE && known != 1)
-        n = call2(b, "multiply", n, const_int(b, known));
+        n = op_call2(b, "multiply", n, const_int(b, known));
     Var size[2] = {q->size, n}, in[2] = {x, ints_stack(b, 2, size)};
     return apply_named(b, "reshape", 2, in, 0, NULL);
 }
 
-Var batch_unflat(Batching *q, Var x, Var shape) {
+Var vmap_unflatten(Vmap *q, Var x, Var shape) {
     if (x == VAR_NONE || shape == VAR_NONE) return VAR_NONE;
-    Var in[2] = {x, batch_shape(q, shape)};
+    Var in[2] = {x, vmap_prepend_size(q, shape)};
     return apply_named(q->b, "reshape", 2, in, 0, NULL);
 }
 
-const Props *batch_props(Batching *q, const char *name, Prop value) {
+const Props *vmap_replace_prop(Vmap *q, const char *name, Prop value) {
     Session *s = q->b->s;
     const Signature *sig = op_signature(s, q->op);
     Prop *p = mem_alloc(s, sig->nprop * sizeof *p + 1);
@@ -122,26 +122,26 @@ const Props *batch_props(Batching *q, const char *name, Prop value) {
 
 /* ---- shared rules ---- */
 
-bool batch_elementwise(Batching *q) {
+bool vmap_elementwise(Vmap *q) {
     Var *in = mem_alloc(q->b->s, q->nin * sizeof *in);
     int ndim = 0;
     for (size_t i = 0; i < q->nin; i++)
-        if (batch_ndim(q, i) > ndim) ndim = batch_ndim(q, i);
+        if (vmap_ndim(q, i) > ndim) ndim = vmap_ndim(q, i);
     for (size_t i = 0; i < q->nin; i++)
-        in[i] = batch_ranked(q, i, ndim);
-    bool ok = batch_apply(q, q->props, in);
+        in[i] = vmap_pad_rank(q, i, ndim);
+    bool ok = vmap_apply(q, q->props, in);
     mem_free(in);
     return ok;
 }
 
-bool batch_first(Batching *q) {
+bool vmap_pass_first(Vmap *q) {
     q->out_rows[0] = q->rows[0];
-    return batch_apply(q, q->props, q->in);
+    return vmap_apply(q, q->props, q->in);
 }
 
 /* The axis prop p of a row as one of a row among others; `room` keeps a list. Negative
  * ones count from the end and stay. */
-static Prop moved(const PropDef *d, Prop p, int ndim, int64_t *room) {
+static Prop shift_axis_prop(const PropDef *d, Prop p, int ndim, int64_t *room) {
     if (d->type == T_AXIS && p.kind == P_INT && p.i >= 0) return PROP_INT(p.i + 1);
     if (d->type != T_AXES) return p;
     size_t n = p.kind == P_NONE ? (size_t)ndim : p.ints.n;
@@ -152,14 +152,14 @@ static Prop moved(const PropDef *d, Prop p, int ndim, int64_t *room) {
     return PROP_INTS(room, n);
 }
 
-static const Props *moved_axes(Batching *q) {
+static const Props *shift_axes_props(Vmap *q) {
     Session *s = q->b->s;
     const Signature *sig = op_signature(s, q->op);
     Prop *p = mem_alloc(s, (sig->nprop + 1) * sizeof *p);
     int64_t *room = mem_alloc(s, sig->nprop * MAX_NDIM * sizeof *room + 1);
     for (size_t i = 0; i < sig->nprop; i++)
-        p[i] =
-            moved(&sig->prop[i], q->props->p[i], batch_ndim(q, 0), room + i * MAX_NDIM);
+        p[i] = shift_axis_prop(&sig->prop[i], q->props->p[i], vmap_ndim(q, 0),
+                               room + i * MAX_NDIM);
     const Props *props = props_intern(s, sig->nprop, p);
     mem_free(p);
     mem_free(room);
@@ -170,16 +170,16 @@ static ParamKind param_kind(const Signature *sig, size_t i) {
     return sig->in[i < sig->nin ? i : sig->nin - 1].kind;
 }
 
-bool batch_axes(Batching *q) {
+bool vmap_axes(Vmap *q) {
     const Signature *sig = op_signature(q->b->s, q->op);
     Var *in = mem_alloc(q->b->s, q->nin * sizeof *in);
     bool ints = false;
     for (size_t i = 0; i < q->nin; i++) {
         bool tensor = param_kind(sig, i) == IN_TENSOR;
         ints |= !tensor && q->rows[i];
-        in[i] = tensor ? batch_rows(q, i) : q->in[i];
+        in[i] = tensor ? vmap_with_rows(q, i) : q->in[i];
     }
-    bool ok = ints ? batch_loop(q) : batch_apply(q, moved_axes(q), in);
+    bool ok = ints ? vmap_by_scan(q) : vmap_apply(q, shift_axes_props(q), in);
     mem_free(in);
     return ok;
 }

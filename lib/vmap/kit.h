@@ -7,7 +7,7 @@
 
 #include "op/build.h"
 
-struct Batching {
+struct Vmap {
     Builder *b;
     const Graph *g;
     ApplyId id;
@@ -24,60 +24,60 @@ struct Batching {
     Var *out;       /* to fill */
     bool *out_rows; /* true at first; false where an output is the same for all rows and
                        out[k] lacks the dim */
-    bool no_form;   /* the rule gave up: batch_refuse */
+    bool no_form;   /* the rule gave up: vmap_refuse */
     Var *out_pattern; /* to fill for sparse outputs with rows; VAR_NONE at first */
 };
 
 /* ---- rules that several ops share ---- */
 /* Elementwise: a row with fewer dims than another input's gets ones in front. */
-bool batch_elementwise(Batching *q);
+bool vmap_elementwise(Vmap *q);
 /* All tensor inputs have their rows (those without are stretched), and every axis of
  * the props is one further to the right; axes=None is every dim of a row. Inputs that
  * are ints must have no rows. */
-bool batch_axes(Batching *q);
+bool vmap_axes(Vmap *q);
 /* Input 0 passes through, whatever the others are. */
-bool batch_first(Batching *q);
+bool vmap_pass_first(Vmap *q);
 /* One row after the other. Always right, where rows give results of one shape; a
  * refusal where types tell that they may not. Outputs
  * whose out_rows the caller has made false are left to it. */
-bool batch_loop(Batching *q);
+bool vmap_by_scan(Vmap *q);
 /* The ops on sparse matrices, and on lists: by the op's name. */
-bool batch_sparse(Batching *q);
-bool batch_lists(Batching *q);
+bool vmap_sparse(Vmap *q);
+bool vmap_lists(Vmap *q);
 
 /* The op has no form for many rows at once. All there is between the rows and what is
  * asked for is then done row by row; the error stays if that can't be either. False. */
-bool batch_refuse(Batching *q, const char *why);
+bool vmap_refuse(Vmap *q, const char *why);
 
 /* ---- pieces ---- */
 /* "NAME_row", and a number where that is taken. */
-Sym batch_body_name(const Graph *g, const char *name);
+Sym vmap_body_name(const Graph *g, const char *name);
 /* A scan of `body`, whose inputs are a row of each seq[], then other[]; out[k] has the
  * rows of its output k. */
-bool batch_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
-                size_t nother, const Var *other, Var *out);
-int batch_ndim(const Batching *q, size_t i); /* dims of a row of input i */
+bool vmap_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
+               size_t nother, const Var *other, Var *out);
+int vmap_ndim(const Vmap *q, size_t i); /* dims of a row of input i */
 /* in[i], whose rows get ones in front of their dims up to `ndim`; without rows in[i]
  * itself. */
-Var batch_ranked(Batching *q, size_t i, int ndim);
+Var vmap_pad_rank(Vmap *q, size_t i, int ndim);
 /* in[i] with rows for certain: stretched without copying. */
-Var batch_rows(Batching *q, size_t i);
+Var vmap_with_rows(Vmap *q, size_t i);
 /* Do all of the inputs from `first` on lack rows? */
-bool batch_plain_from(const Batching *q, size_t first);
+bool vmap_is_plain_from(const Vmap *q, size_t first);
 /* The op again, with other props and inputs. */
-bool batch_apply(Batching *q, const Props *props, const Var *in);
+bool vmap_apply(Vmap *q, const Props *props, const Var *in);
 /* The op's props with another value for one of them. */
-const Props *batch_props(Batching *q, const char *name, Prop value);
+const Props *vmap_replace_prop(Vmap *q, const char *name, Prop value);
 /* Element k of an int64 vector: its constant or its size where the vector is made of
  * such. */
-Var ints_item(Builder *b, Var ints, int64_t k);
+Var vmap_ints_item(Builder *b, Var ints, int64_t k);
 /* The vector [size, ints[0], ...] of n + 1 elements. */
-Var batch_shape(Batching *q, Var ints);
+Var vmap_prepend_size(Vmap *q, Var ints);
 /* The shape of a row of input i, as an int64 vector. */
-Var batch_row_shape(Batching *q, size_t i);
+Var vmap_row_shape(Vmap *q, size_t i);
 /* in[i] with rows and all their elements in one dim. */
-Var batch_flat(Batching *q, size_t i);
+Var vmap_flatten(Vmap *q, size_t i);
 /* x, [size, n], with each row in a shape. */
-Var batch_unflat(Batching *q, Var x, Var shape);
+Var vmap_unflatten(Vmap *q, Var x, Var shape);
 
 #endif

@@ -4,17 +4,17 @@
 #include <string.h>
 
 /* A list without rows, by its items; as make_list gives them. */
-static Var stretched(Batching *q, size_t i) {
+static Var stretch_list(Vmap *q, size_t i) {
     const Graph *g = q->b->g;
     ApplyId a = var_owner(g, q->in[i]);
     const Apply *ap = a == APPLY_NONE ? NULL : &g->apply[a];
     if (!ap || !op_is(q->b->s, ap->op, OP_MAKE_LIST)) {
-        batch_refuse(q,
-                     "the items of a list that is the same for all rows are not known; "
-                     "write it as [...] of its items");
+        vmap_refuse(q,
+                    "the items of a list that is the same for all rows are not known; "
+                    "write it as [...] of its items");
         return VAR_NONE;
     }
-    Batching each = *q;
+    Vmap each = *q;
     bool none = false;
     size_t n = ap->nin;
     const Props *props = ap->props;
@@ -24,41 +24,41 @@ static Var stretched(Batching *q, size_t i) {
     for (size_t k = 0; k < n; k++) {
         Var x = item[k];
         each.in = &x;
-        if ((item[k] = batch_rows(&each, 0)) == VAR_NONE) return VAR_NONE;
+        if ((item[k] = vmap_with_rows(&each, 0)) == VAR_NONE) return VAR_NONE;
     }
     return op_apply1(q->b, op, props, n, item);
 }
 
-static bool is_index(const Batching *q, size_t i) {
+static bool is_index_input(const Vmap *q, size_t i) {
     const char *name = q->op->name;
     return i == 1 &&
            (strcmp(name, "list_get") == 0 || strcmp(name, "list_insert") == 0);
 }
 
-bool batch_lists(Batching *q) {
+bool vmap_lists(Vmap *q) {
     static const char *const equals[] = {"list_remove", "list_index", "list_count"};
     const char *name = q->op->name;
     for (size_t k = 0; k < sizeof equals / sizeof *equals; k++)
         if (strcmp(name, equals[k]) == 0)
-            return batch_refuse(q, "which items are equal differs from row to row");
+            return vmap_refuse(q, "which items are equal differs from row to row");
     Var *in = mem_alloc(q->b->s, (q->nin + 1) * sizeof *in);
     bool ok = true;
     for (size_t i = 0; ok && i < q->nin; i++) {
         TypeKind kind = var_type(q->g, q->was[i])->kind;
         in[i] = q->in[i];
-        if (is_index(q, i))
-            ok = !q->rows[i] || batch_refuse(q, "the index differs from row to row");
+        if (is_index_input(q, i))
+            ok = !q->rows[i] || vmap_refuse(q, "the index differs from row to row");
         else if (!q->rows[i] && kind == TYPE_LIST)
-            ok = (in[i] = stretched(q, i)) != VAR_NONE;
+            ok = (in[i] = stretch_list(q, i)) != VAR_NONE;
         else if (!q->rows[i] && kind == TYPE_TENSOR)
-            ok = (in[i] = batch_rows(q, i)) != VAR_NONE;
+            ok = (in[i] = vmap_with_rows(q, i)) != VAR_NONE;
         else if (!q->rows[i])
-            ok = batch_refuse(q, "only tensors and lists of tensors have rows");
+            ok = vmap_refuse(q, "only tensors and lists of tensors have rows");
         else if (kind != TYPE_LIST && kind != TYPE_TENSOR)
-            ok = batch_refuse(q, "a list of sparse matrices has no rows");
+            ok = vmap_refuse(q, "a list of sparse matrices has no rows");
     }
     if (ok && strcmp(name, "list_length") == 0) q->out_rows[0] = false;
-    ok = ok && batch_apply(q, q->props, in);
+    ok = ok && vmap_apply(q, q->props, in);
     mem_free(in);
     return ok;
 }

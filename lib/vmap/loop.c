@@ -4,17 +4,17 @@
 
 #include <stdio.h>
 
-typedef struct BatchLoop {
-    Batching *q;
+typedef struct VmapByScan {
+    Vmap *q;
     Graph *body;
     Builder b;
     Arena *tmp;
     Var *inner;       /* the inputs in the body */
     Var *seq, *other; /* of the scan */
     size_t nseq, nother;
-} BatchLoop;
+} VmapByScan;
 
-Sym batch_body_name(const Graph *g, const char *name) {
+Sym vmap_body_name(const Graph *g, const char *name) {
     Str text = STR(g->s);
     str_printf(&text, "%s_row", name);
     Sym y = sym(g->s, str_text(&text));
@@ -27,8 +27,8 @@ Sym batch_body_name(const Graph *g, const char *name) {
     return y;
 }
 
-bool batch_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
-                size_t nother, const Var *other, Var *out) {
+bool vmap_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
+               size_t nother, const Var *other, Var *out) {
     Arena *tmp = arena_new(b->s);
     const Op *scan = op_known(b->s, OP_SCAN);
     size_t n = 1 + nseq + nother, nout = body->outputs.n;
@@ -57,14 +57,14 @@ static const Type *row_type(Session *s, const Type *t) {
 
 /* Constants stand in the body, where typing can see them; rows are sequences, the rest
  * is the same in every step. The body's inputs are in that order. */
-static void add_inputs(BatchLoop *l, bool rows) {
-    Batching *q = l->q;
+static void add_step_inputs(VmapByScan *l, bool rows) {
+    Vmap *q = l->q;
     for (size_t i = 0; i < q->nin; i++) {
         const Type *t = var_type(q->b->g, q->in[i]);
         char name[32];
         if (q->rows[i] != rows) continue;
         if (!rows && var_is_const(q->b->g, q->in[i])) {
-            l->inner[i] = graph_const_again(l->body, q->b->g, q->in[i], true);
+            l->inner[i] = graph_share_const(l->body, q->b->g, q->in[i], true);
             continue;
         }
         snprintf(name, sizeof name, "x%zu", i);
@@ -77,33 +77,33 @@ static void add_inputs(BatchLoop *l, bool rows) {
     }
 }
 
-static bool is_told(const Type *t) {
+static bool is_shape_known(const Type *t) {
     for (int k = 0; k < t->ndim; k++)
         if (t->dim[k] == DIM_UNKNOWN) return false;
     return true;
 }
 
 /* Do types tell that the shape of a result goes by values? */
-static bool is_ragged(const BatchLoop *l, const Var *out) {
-    const Batching *q = l->q;
+static bool is_ragged(const VmapByScan *l, const Var *out) {
+    const Vmap *q = l->q;
     for (size_t i = 0; i < q->nin; i++)
-        if (!is_told(var_type(l->body, l->inner[i]))) return false;
+        if (!is_shape_known(var_type(l->body, l->inner[i]))) return false;
     for (size_t k = 0; k < q->nout; k++)
-        if (q->out_rows[k] && !is_told(var_type(l->body, out[k]))) return true;
+        if (q->out_rows[k] && !is_shape_known(var_type(l->body, out[k]))) return true;
     return false;
 }
 
-static bool make_body(BatchLoop *l) {
-    Batching *q = l->q;
+static bool make_step_body(VmapByScan *l) {
+    Vmap *q = l->q;
     Var *out = NEW_N(l->tmp, q->nout, Var);
-    add_inputs(l, true);
-    add_inputs(l, false);
+    add_step_inputs(l, true);
+    add_step_inputs(l, false);
     if (!op_apply(&l->b, q->op, q->props, q->nin, l->inner, out)) return false;
     for (size_t k = 0; k < q->nout; k++)
         if (q->out_rows[k] && var_type(l->body, out[k])->kind != TYPE_TENSOR)
-            return batch_refuse(q, "a result is no tensor, and has no rows");
+            return vmap_refuse(q, "a result is no tensor, and has no rows");
     if (is_ragged(l, out))
-        return batch_refuse(q, "the shape of its result may differ from row to row");
+        return vmap_refuse(q, "the shape of its result may differ from row to row");
     for (size_t k = 0; k < q->nout; k++) {
         char name[32];
         if (!q->out_rows[k]) continue;
@@ -113,27 +113,27 @@ static bool make_body(BatchLoop *l) {
     return true;
 }
 
-static bool apply_scan(BatchLoop *l) {
-    Batching *q = l->q;
+static bool apply_row_scan(VmapByScan *l) {
+    Vmap *q = l->q;
     Var *kept = NEW_N(l->tmp, q->nout, Var);
-    if (!batch_scan(q->b, l->body, q->size, l->nseq, l->seq, l->nother, l->other, kept))
+    if (!vmap_scan(q->b, l->body, q->size, l->nseq, l->seq, l->nother, l->other, kept))
         return false;
     for (size_t k = 0, at = 0; k < q->nout; k++)
         if (q->out_rows[k]) q->out[k] = kept[at++];
     return true;
 }
 
-bool batch_loop(Batching *q) {
-    BatchLoop l = {.q = q, .tmp = arena_new(q->b->s)};
+bool vmap_by_scan(Vmap *q) {
+    VmapByScan l = {.q = q, .tmp = arena_new(q->b->s)};
     l.inner = NEW_N(l.tmp, q->nin, Var);
     l.seq = NEW_N(l.tmp, q->nin, Var);
     l.other = NEW_N(l.tmp, q->nin, Var);
     l.body =
-        graph_function_new(q->b->g->main, batch_body_name(q->b->g->main, q->op->name));
+        graph_function_new(q->b->g->main, vmap_body_name(q->b->g->main, q->op->name));
     l.body->derived = true;
     l.b = builder(l.body, true);
     l.b.from = q->b->from;
-    bool ok = make_body(&l) && apply_scan(&l);
+    bool ok = make_step_body(&l) && apply_row_scan(&l);
     arena_free(l.tmp);
     return ok;
 }

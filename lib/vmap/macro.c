@@ -14,7 +14,7 @@ typedef struct RowFunction {
 } RowFunction;
 
 /* ---- in_axes ---- */
-static bool read_axis(Compiler *c, const Node *n, int64_t *axis) {
+static bool read_in_axis(Compiler *c, const Node *n, int64_t *axis) {
     bool number =
         n->kind == NODE_LITERAL && n->lit.kind == K_INT && n->lit.u < MAX_NDIM;
     *axis =
@@ -24,7 +24,7 @@ static bool read_axis(Compiler *c, const Node *n, int64_t *axis) {
                 "in_axes must be an axis, None, or a list of one for each argument");
 }
 
-static bool read_axes(Compiler *c, const Ast *arg, RowFunction *t) {
+static bool read_in_axes(Compiler *c, const Ast *arg, RowFunction *t) {
     Node n, zero = {.kind = NODE_LITERAL, .lit = {.kind = K_INT}};
     if (arg && !compiler_ast(c, arg, &n)) return false;
     if (!arg) n = zero;
@@ -32,12 +32,12 @@ static bool read_axes(Compiler *c, const Ast *arg, RowFunction *t) {
     t->naxis = t->one ? 1 : n.n;
     t->axis = NEW_N(compiler_arena(c), t->naxis + 1, int64_t);
     for (size_t i = 0; i < t->naxis; i++)
-        if (!read_axis(c, t->one ? &n : &n.item[i], &t->axis[i])) return false;
+        if (!read_in_axis(c, t->one ? &n : &n.item[i], &t->axis[i])) return false;
     return true;
 }
 
 /* ---- applying ---- */
-typedef struct Applied {
+typedef struct VectorizeCall {
     const RowFunction *t;
     Compiler *c;
     Builder *b;
@@ -45,9 +45,9 @@ typedef struct Applied {
     size_t nrow; /* arguments with rows */
     Var *row, *rows;
     Node *arg; /* what f is applied to */
-} Applied;
+} VectorizeCall;
 
-static bool move_rows(Applied *p, size_t i, int64_t axis, Var *v) {
+static bool move_rows_first(VectorizeCall *p, size_t i, int64_t axis, Var *v) {
     const Type *t = var_type(p->b->g, *v);
     if (t->kind != TYPE_TENSOR)
         return fail(p->b->s, p->at, E_TYPE, "only tensors have rows, not %s",
@@ -63,16 +63,16 @@ static bool move_rows(Applied *p, size_t i, int64_t axis, Var *v) {
 }
 
 /* A row, the first unless it is known that there is none: it is never worked out. */
-static Var a_row(Builder *b, Var v) {
+static Var first_row_of(Builder *b, Var v) {
     const Type *t = var_type(b->g, v);
-    if (t->dim[0] != 0) return first_row(b, v);
+    if (t->dim[0] != 0) return op_first_row(b, v);
     PropArg axis = {"axis", PROP_INTS((int64_t[]){0}, 1)};
     Var row = apply_named(b, "sum", 1, &v, 1, &axis);
-    return row == VAR_NONE ? row : cast_to(b, row, t->dtype);
+    return row == VAR_NONE ? row : op_cast_to(b, row, t->dtype);
 }
 
 /* Argument i: its first row, or itself. */
-static bool read_arg(Applied *p, size_t i, const Node *arg) {
+static bool read_row_argument(VectorizeCall *p, size_t i, const Node *arg) {
     const RowFunction *t = p->t;
     int64_t axis = t->axis[t->one ? 0 : i];
     p->arg[i] = *arg;
@@ -81,8 +81,9 @@ static bool read_arg(Applied *p, size_t i, const Node *arg) {
     DType like = DT_NONE;
     if (fn && i < fn->inputs.n) like = var_type(fn, fn->inputs.p[i])->dtype;
     Var v;
-    if (!compiler_var(p->c, arg, like, &v) || !move_rows(p, i, axis, &v)) return false;
-    Var row = a_row(p->b, v);
+    if (!compiler_var(p->c, arg, like, &v) || !move_rows_first(p, i, axis, &v))
+        return false;
+    Var row = first_row_of(p->b, v);
     if (row == VAR_NONE) return false;
     p->arg[i] = node_var(row, arg->at);
     p->row[p->nrow] = row;
@@ -92,11 +93,11 @@ static bool read_arg(Applied *p, size_t i, const Node *arg) {
 
 /* The variables of a result, and where they stand in it. */
 typedef Vec(Var) Vars;
-static bool add_results(Applied *p, Node *n, Vars *want) {
+static bool collect_results(VectorizeCall *p, Node *n, Vars *want) {
     if (n->kind == NODE_LIST || n->kind == NODE_DICT) {
         n->item = arena_copy(compiler_arena(p->c), n->item, n->n * sizeof *n->item);
         for (size_t i = 0; i < n->n; i++)
-            if (!add_results(p, &n->item[i], want)) return false;
+            if (!collect_results(p, &n->item[i], want)) return false;
         return true;
     }
     Var v;
@@ -105,18 +106,18 @@ static bool add_results(Applied *p, Node *n, Vars *want) {
     return true;
 }
 
-static void put_results(Node *n, Span at, const Var **result) {
+static void replace_results(Node *n, Span at, const Var **result) {
     bool tree = n->kind == NODE_LIST || n->kind == NODE_DICT;
     for (size_t i = 0; tree && i < n->n; i++)
-        put_results(&n->item[i], at, result);
+        replace_results(&n->item[i], at, result);
     if (!tree) *n = node_var(*(*result)++, at);
 }
 
 /* What f gives, then what it does beside that, for all rows. */
-static bool apply_rows(Applied *p, size_t from, Node *out) {
+static bool vmap_results(VectorizeCall *p, size_t from, Node *out) {
     Graph *g = p->b->g;
     Vars want = {0};
-    bool ok = add_results(p, out, &want);
+    bool ok = collect_results(p, out, &want);
     size_t nout = want.n;
     for (size_t i = from; ok && i < g->effects.n; i++) {
         Var effect = g->apply[g->effects.p[i]].out;
@@ -128,7 +129,7 @@ static bool apply_rows(Applied *p, size_t from, Node *out) {
     ok = ok && vmap_nested(e.b, p->nrow, p->row, p->rows, nout, want.n, want.p, result);
     expansion_end(&e);
     vec_free(&want);
-    if (ok) put_results(out, p->at, &next);
+    if (ok) replace_results(out, p->at, &next);
     return ok;
 }
 
@@ -136,23 +137,23 @@ static bool apply_vectorized(Compiler *c, const Node *f, size_t n, const Node *a
                              const Sym *key, Span at, Node *out) {
     const RowFunction *t = f->data;
     Arena *a = compiler_arena(c);
-    Applied p = {.t = t,
-                 .c = c,
-                 .b = compiler_builder(c),
-                 .at = at,
-                 .row = NEW_N(a, n + 1, Var),
-                 .rows = NEW_N(a, n + 1, Var),
-                 .arg = NEW_N(a, n + 1, Node)};
+    VectorizeCall p = {.t = t,
+                       .c = c,
+                       .b = compiler_builder(c),
+                       .at = at,
+                       .row = NEW_N(a, n + 1, Var),
+                       .rows = NEW_N(a, n + 1, Var),
+                       .arg = NEW_N(a, n + 1, Node)};
     Session *s = p.b->s;
     if (!t->one && t->naxis != n)
         return fail(s, at, E_ARITY, "in_axes has %s for %s",
                     str_counted(s, t->naxis, "entry"), str_counted(s, n, "argument"));
     for (size_t i = 0; i < n; i++)
-        if (!read_arg(&p, i, &arg[i])) return false;
+        if (!read_row_argument(&p, i, &arg[i])) return false;
     if (!p.nrow) return fail(s, at, E_ARG, "no argument has rows");
     size_t effects = p.b->g->effects.n;
     return compiler_apply(c, &t->f, n, p.arg, key, at, out) &&
-           apply_rows(&p, effects, out);
+           vmap_results(&p, effects, out);
 }
 
 bool vmap_macro_function(Compiler *c, const Ast *call, const Node *f,
@@ -169,5 +170,5 @@ bool vmap_macro_function(Compiler *c, const Ast *call, const Node *f,
                   .var = VAR_NONE,
                   .apply = apply_vectorized,
                   .data = t};
-    return read_axes(c, arg[3], t);
+    return read_in_axes(c, arg[3], t);
 }

@@ -13,7 +13,7 @@ typedef struct Vectorize {
     Var lead;  /* the first of with[] that has them */
 } Vectorize;
 
-static bool misfit(Vectorize *v, size_t i, const char *why) {
+static bool fail_vectorize(Vectorize *v, size_t i, const char *why) {
     Builder *b = v->b;
     fail(b->s, b->from.at, E_SHAPE, "%s can't stand for %s: %s",
          type_str(b->s, var_type(b->g, v->with[i])),
@@ -22,28 +22,29 @@ static bool misfit(Vectorize *v, size_t i, const char *why) {
                 "it must be of the same dtype, with dims for the rows in front");
 }
 
-static bool check_one(Vectorize *v, size_t i) {
+static bool check_row_value(Vectorize *v, size_t i) {
     const Type *row = var_type(v->b->g, v->var[i]),
                *all = var_type(v->b->g, v->with[i]);
     if (row->kind != TYPE_TENSOR || all->kind != TYPE_TENSOR)
-        return misfit(v, i, "only tensors have rows");
-    if (row->dtype != all->dtype) return misfit(v, i, "the dtypes differ");
+        return fail_vectorize(v, i, "only tensors have rows");
+    if (row->dtype != all->dtype) return fail_vectorize(v, i, "the dtypes differ");
     int extra = all->ndim - row->ndim;
-    if (extra < 0) return misfit(v, i, "it has fewer dims");
+    if (extra < 0) return fail_vectorize(v, i, "it has fewer dims");
     for (int k = 0; k < row->ndim; k++)
         if (!dim_may_equal(row->dim[k], all->dim[extra + k]) ||
             (row->dim[k] == 1) != (all->dim[extra + k] == 1))
-            return misfit(v, i, "the shapes of a row differ");
+            return fail_vectorize(v, i, "the shapes of a row differ");
     v->has[i] = extra > 0;
     if (extra == 0) return true;
     if (v->extra && v->extra != extra)
-        return misfit(v, i, "another one has a different number of dims in front");
+        return fail_vectorize(v, i,
+                              "another one has a different number of dims in front");
     if (!v->extra) v->lead = v->with[i];
     v->extra = extra;
     return true;
 }
 
-static bool flatten(Vectorize *v, Var size) {
+static bool flatten_rows(Vectorize *v, Var size) {
     Builder *b = v->b;
     for (size_t i = 0; i < v->n; i++) {
         Var item[MAX_NDIM] = {size};
@@ -59,7 +60,7 @@ static bool flatten(Vectorize *v, Var size) {
 }
 
 /* x, one dim of rows or none, with the leading dims as they were given. */
-static Var unflatten(Vectorize *v, Var x, bool rows) {
+static Var unflatten_rows(Vectorize *v, Var x, bool rows) {
     Builder *b = v->b;
     Var item[2 * MAX_NDIM];
     if (v->extra == 0 || (rows && v->extra == 1)) return x;
@@ -72,7 +73,7 @@ static Var unflatten(Vectorize *v, Var x, bool rows) {
     return apply_named(b, rows ? "reshape" : "broadcast_to", 2, in, 0, NULL);
 }
 
-static bool is_result(Builder *b, Var want) {
+static bool check_is_tensor(Builder *b, Var want) {
     const Type *t = var_type(b->g, want);
     return t->kind == TYPE_TENSOR ||
            fail(b->s, b->from.at, E_TYPE, "only tensors have rows, not %s%s",
@@ -82,20 +83,22 @@ static bool is_result(Builder *b, Var want) {
                                        : "");
 }
 
-static bool run(Vectorize *v, size_t nout, size_t nwant, const Var *want, Var *result) {
+static bool vmap_flattened(Vectorize *v, size_t nout, size_t nwant, const Var *want,
+                           Var *result) {
     Builder *b = v->b;
     bool *rows = NEW_N(v->tmp, nwant, bool);
     for (size_t i = 0; i < v->n; i++)
-        if (!check_one(v, i)) return false;
-    Var size = v->extra ? leading_size(b, v->extra, v->lead) : const_int(b, 1);
-    if (size == VAR_NONE || !flatten(v, size) ||
+        if (!check_row_value(v, i)) return false;
+    Var size = v->extra ? shape_leading_size(b, v->extra, v->lead) : const_int(b, 1);
+    if (size == VAR_NONE || !flatten_rows(v, size) ||
         !vmap_graph(b, v->n, v->var, v->flat, v->has, size, nout, nwant, want, result,
                     rows))
         return false;
     for (size_t k = 0; k < nout; k++)
-        if (rows[k] && !is_result(b, want[k])) return false;
+        if (rows[k] && !check_is_tensor(b, want[k])) return false;
     for (size_t k = 0; k < nout; k++)
-        if ((result[k] = unflatten(v, result[k], rows[k])) == VAR_NONE) return false;
+        if ((result[k] = unflatten_rows(v, result[k], rows[k])) == VAR_NONE)
+            return false;
     return true;
 }
 
@@ -104,7 +107,7 @@ bool vmap_nested(Builder *b, size_t n, const Var *var, const Var *with, size_t n
     Vectorize v = {.b = b, .tmp = arena_new(b->s), .n = n, .var = var, .with = with};
     v.flat = NEW_N(v.tmp, n, Var);
     v.has = NEW_N(v.tmp, n, bool);
-    bool ok = run(&v, nout, nwant, want, result);
+    bool ok = vmap_flattened(&v, nout, nwant, want, result);
     arena_free(v.tmp);
     return ok;
 }

@@ -68,13 +68,13 @@ static void memory(void) {
              "outputs: [loss]\nupdates: {W: W - 0.5 * g}\n",
              true);
     rig_run(&r);
-    memory_peak_reset(r.s);
-    uint64_t before = memory_used(r.s);
+    buffer_reset_peak(r.s);
+    uint64_t before = buffer_bytes_used(r.s);
     size_t n = allocations;
     for (int i = 0; i < 100; i++)
         rig_run(&r);
     n = allocations - n;
-    uint64_t more = memory_peak(r.s) - before;
+    uint64_t more = buffer_bytes_peak(r.s) - before;
     snprintf(value, sizeof value, "%zu", n);
     bench_figure("allocations in 100 later calls", value, "malloc and its like",
                  (double)n + 1, 1);

@@ -32,7 +32,8 @@ static bool second(Graph *g) {
     Builder b = builder(g, true);
     Var x = graph_find(g, sym(g->s, "x")),
         first = graph_output(g, sym(g->s, "d_loss_d_x")), grad;
-    Var cost = first == VAR_NONE ? first : call1(&b, "sum", call1(&b, "square", first));
+    Var cost =
+        first == VAR_NONE ? first : op_call1(&b, "sum", op_call1(&b, "square", first));
     if (cost == VAR_NONE || !ad_grad(&b, cost, 1, &x, &(GradOptions){0}, &grad))
         return false;
     vec_push(g->s, &g->outputs, ((Output){sym(g->s, "second"), grad}));
@@ -163,7 +164,7 @@ static void plain_rate(const char *folder) {
     Dim d = 8;
     Var x = graph_input(g, sym(s, "x"), type_tensor(s, DT_FLOAT64, 1, &d)), v = x;
     for (int i = 0; i < 1000000 && v != VAR_NONE; i++)
-        v = call2(&b, i % 2 ? "multiply" : "add", v, x);
+        v = op_call2(&b, i % 2 ? "multiply" : "add", v, x);
     if (v == VAR_NONE) bench_fail(s, "plain graph");
     Output o = {sym(s, "y"), v};
     vec_push(s, &g->outputs, o);

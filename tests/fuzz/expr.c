@@ -34,9 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n) {
     Span text = {source_add(s, "fuzz", (const char *)p, n), 0, (uint32_t)n};
     const Ast **st;
     size_t count;
-    if (!expr_parse(s, a, text) && !diag_first_error(s)) abort();
+    if (!ast_parse(s, a, text) && !diag_first_error(s)) abort();
     diag_clear(s);
-    if (!expr_parse_block(s, a, text, &st, &count) && !diag_first_error(s)) abort();
+    if (!ast_parse_block(s, a, text, &st, &count) && !diag_first_error(s)) abort();
     diag_clear(s);
     compile(s, text);
     arena_free(a);

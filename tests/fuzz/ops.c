@@ -31,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n) {
         Str out = STR(s);
         diag_clear(s);
         const Op *op = op_get(s, i);
-        if (op->from && !show_op(s, op->name, false, &out) && !diag_first_error(s))
+        if (op->from && !gload_list_op(s, op->name, false, &out) &&
+            !diag_first_error(s))
             abort();
         str_free(&out);
     }

@@ -31,9 +31,9 @@ static void mend(unsigned char *p, size_t n) {
     unsigned char *body = memmem(p, n, end, 5);
     if (!body || n < 8) return;
     Xxh64 h;
-    xxh64_init(&h, 0);
-    xxh64_add(&h, p, (size_t)(body - p));
-    uint64_t v = xxh64_end(&h);
+    hash_xxh64_init(&h, 0);
+    hash_xxh64_add(&h, p, (size_t)(body - p));
+    uint64_t v = hash_xxh64_end(&h);
     for (size_t i = 0; i < 8; i++)
         p[n - 8 + i] = (unsigned char)(v >> (56 - 8 * i));
 }

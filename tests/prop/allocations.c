@@ -52,7 +52,7 @@ typedef struct Bytes {
     size_t n;
 } Bytes;
 
-static Bytes read_fd(int fd) {
+static Bytes file_read_fd(int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0) die("fstat");
     Bytes b = {malloc((size_t)st.st_size + 1), (size_t)st.st_size};
@@ -190,7 +190,7 @@ static bool give_back(bool say) {
 }
 
 static void show(int fd) {
-    Bytes b = read_fd(fd);
+    Bytes b = file_read_fd(fd);
     fwrite(b.p, 1, b.n, stderr);
     free(b.p);
 }
@@ -221,7 +221,7 @@ static void file_add(Files *f, const char *name, const struct stat *st) {
     if (fd < 0 || f->n == sizeof f->p / sizeof *f->p) die(name);
     File *x = &f->p[f->n++];
     snprintf(x->name, sizeof x->name, "%s", name);
-    x->is = read_fd(fd);
+    x->is = file_read_fd(fd);
     x->st = *st;
     x->seen = true;
     close(fd);
@@ -330,7 +330,7 @@ static bool may_vary(const Row *r) {
 
 static const char *wrong(const Row *r, int status, const Files *now) {
     static char text[600];
-    Bytes out = read_fd(out_fd), err = read_fd(err_fd);
+    Bytes out = file_read_fd(out_fd), err = file_read_fd(err_fd);
     const char *why = NULL, *file = file_wrong(now);
     if (status != 6 && status != r->status)
         why = "the status";
@@ -400,7 +400,7 @@ static bool usual_run(const Row *r, size_t *soft, size_t *all) {
         CHECK(i == 0 || !leaks, "%s: blocks or mappings are left", r->text);
         CHECK(!left_open, "%s: a file is left open", r->text);
         if (status != r->status) return show(err_fd), false;
-        if (i == 0) usual_out = read_fd(out_fd);
+        if (i == 0) usual_out = file_read_fd(out_fd);
         walk(&usual);
         restore(&usual);
     }

@@ -214,7 +214,7 @@ static void learn(void) {
     mem_free(mem_alloc(NULL, 1));
     mem_free(mem_zalloc(NULL, 1, 1));
     mem_free(mem_realloc(NULL, NULL, 1, 1));
-    mem_free(vec_grow_(NULL, NULL, &cap, 1, 1));
+    mem_free(mem_grow_vec_(NULL, NULL, &cap, 1, 1));
     plan.learning = false;
 }
 

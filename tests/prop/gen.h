@@ -79,10 +79,10 @@ static inline int rows_test(int argc, char **argv, unsigned threads, RowTest *te
     vm_open(s);
     ad_open(s);
     Samples *rows = all_rows(s);
-    uint64_t before = memory_used(s);
+    uint64_t before = buffer_bytes_used(s);
     for (size_t i = 0; i < rows->n; i++)
         if (argc < 2 || strcmp(argv[1], rows->row[i].op) == 0) test(s, &rows->row[i]);
-    CHECK(memory_used(s) == before, "tensors are left over");
+    CHECK(buffer_bytes_used(s) == before, "tensors are left over");
     free(rows);
     session_free(s);
     return TEST_END(name);
@@ -151,7 +151,7 @@ static inline void put(const Tensor *t, int64_t flat, DType from, const void *v)
         p += flat % t->shape[k] * t->stride[k];
         flat /= t->shape[k];
     }
-    element_cast(t->dtype, p, from, v, 1, 0, 0);
+    tensor_cast_elements(t->dtype, p, from, v, 1, 0, 0);
 }
 
 static inline DType spec_dtype(const Spec *q, DType d) {
@@ -300,11 +300,11 @@ static inline bool case_build(Case *c, bool known) {
         const Type *type = type_tensor(c->s, case_dtype(c, i), q->ndim, dim);
         c->in[i] = graph_input(c->g, name, type);
         Var one = c->through ? const_number(&c->b, type->dtype, 1) : VAR_NONE;
-        bind[i] = (Bind){name, c->through ? call2(&c->b, "multiply", one, c->in[i])
+        bind[i] = (Bind){name, c->through ? op_call2(&c->b, "multiply", one, c->in[i])
                                           : c->in[i]};
     }
     Env env = {.n = c->nin, .bind = bind};
-    c->out = build_text(&c->b, c->row->text, &env, &ok);
+    c->out = template_build(&c->b, c->row->text, &env, &ok);
     return ok && c->out != VAR_NONE;
 }
 

@@ -322,7 +322,8 @@ static bool text_value(Session *s, const char *text, Value *out) {
     Builder b = builder(g, true);
     Env env = {0};
     bool ok = true;
-    Var v = build_text(&b, arena_str(session_arena(s), text, strlen(text)), &env, &ok);
+    Var v =
+        template_build(&b, arena_str(session_arena(s), text, strlen(text)), &env, &ok);
     ok = ok && v != VAR_NONE && services(s)->eval(g, 1, &v, out);
     graph_free(g);
     return ok;
@@ -384,12 +385,12 @@ int main(int argc, char **argv) {
     vm_open(s);
     ad_open(s);
     Samples *rows = all_rows(s);
-    uint64_t before = memory_used(s);
+    uint64_t before = buffer_bytes_used(s);
     test_docs(s);
     for (size_t i = 0; i < rows->n; i++)
         if (argc < 2 || strcmp(argv[1], rows->row[i].op) == 0)
             test_row(s, &rows->row[i]);
-    CHECK(memory_used(s) == before, "tensors are left over");
+    CHECK(buffer_bytes_used(s) == before, "tensors are left over");
     free(rows);
     session_free(s);
     return TEST_END("prop ops");

@@ -43,8 +43,8 @@ static bool build(Case *c) {
     if (dtype_is_complex(d) || var_type(c->g, c->out)->kind != TYPE_TENSOR)
         return false;
     Bind bind = {sym(c->s, "f"), c->out};
-    Var cost =
-        build_text(&c->b, "sum(f * " WEIGHT ")", &(Env){.n = 1, .bind = &bind}, &ok);
+    Var cost = template_build(&c->b, "sum(f * " WEIGHT ")",
+                              &(Env){.n = 1, .bind = &bind}, &ok);
     CHECK(ok, "%s: %s", c->row->text, why(c->s));
     if (!ok) return false;
     vec_push(c->s, &c->g->outputs, ((Output){sym(c->s, "y"), c->out}));

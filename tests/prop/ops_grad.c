@@ -45,7 +45,7 @@ static Var cost_of(Case *c, Var f, bool first) {
                          : "sum(f * " WEIGHT(0.6, 0.2) ")");
     Bind bind = {sym(c->s, "f"), f};
     Env env = {.n = 1, .bind = &bind};
-    Var v = build_text(&c->b, text, &env, &ok);
+    Var v = template_build(&c->b, text, &env, &ok);
     return ok ? v : VAR_NONE;
 }
 
@@ -79,7 +79,7 @@ static Var cost_of_gradients(Derived *d) {
         Var g = d->order[0].grad[i];
         if (!is_value(d->c.g, g)) continue;
         Var h = cost_of(&d->c, g, false);
-        sum = sum == VAR_NONE ? h : call2(&d->c.b, "add", sum, h);
+        sum = sum == VAR_NONE ? h : op_call2(&d->c.b, "add", sum, h);
     }
     return sum;
 }
@@ -131,7 +131,7 @@ static double part_of(const Tensor *t, int64_t i, int part) {
         p += i % t->shape[k] * t->stride[k];
         i /= t->shape[k];
     }
-    element_cast(DT_COMPLEX128, z, t->dtype, p, 1, 0, 0);
+    tensor_cast_elements(DT_COMPLEX128, z, t->dtype, p, 1, 0, 0);
     return z[part];
 }
 

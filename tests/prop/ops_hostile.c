@@ -129,11 +129,11 @@ static void add_functions(Graph *g) {
           *h = graph_function_new(g, sym(s, "h"));
     Builder b = builder(f, false);
     Var x = graph_input(f, sym(s, "a"), t);
-    vec_push(s, &f->outputs, ((Output){sym(s, "r"), call2(&b, "multiply", x, x)}));
+    vec_push(s, &f->outputs, ((Output){sym(s, "r"), op_call2(&b, "multiply", x, x)}));
     b = builder(h, false);
     Var y = graph_input(h, sym(s, "a"), t), z = graph_input(h, sym(s, "b"), t);
-    vec_push(s, &h->outputs, ((Output){sym(s, "q"), call2(&b, "add", y, z)}));
-    vec_push(s, &h->outputs, ((Output){sym(s, "p"), call2(&b, "less", y, z)}));
+    vec_push(s, &h->outputs, ((Output){sym(s, "q"), op_call2(&b, "add", y, z)}));
+    vec_push(s, &h->outputs, ((Output){sym(s, "p"), op_call2(&b, "less", y, z)}));
 }
 
 /* Some value of a type: what is not known is 2. */
@@ -149,8 +149,9 @@ static Var some_constant(Graph *g, const Type *t) {
         t = type_tensor(s, t->dtype, t->ndim, shape);
         for (int64_t i = 0; i < tensor_size(&v.t); i++) {
             double x = (double)rnd(5) - (dtype_is_discrete(t->dtype) ? 0 : 1.5);
-            element_cast(t->dtype, (char *)v.t.data + (size_t)i * dtype_size(t->dtype),
-                         DT_FLOAT64, &x, 1, 0, 0);
+            tensor_cast_elements(t->dtype,
+                                 (char *)v.t.data + (size_t)i * dtype_size(t->dtype),
+                                 DT_FLOAT64, &x, 1, 0, 0);
         }
     } else if (t->kind != TYPE_NONE) {
         const char *text = t->kind == TYPE_SLICE            ? of[0]

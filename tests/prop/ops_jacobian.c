@@ -25,9 +25,9 @@ static bool is_value(const Graph *g, Var v) {
 static Var weights(Case *c, Var v, const char *text) {
     bool ok = true;
     Bind bind = {sym(c->s, "f"), v};
-    Var w = build_text(&c->b, text, &(Env){.n = 1, .bind = &bind}, &ok);
+    Var w = template_build(&c->b, text, &(Env){.n = 1, .bind = &bind}, &ok);
     DType d = var_type(c->g, v)->dtype;
-    return ok ? cast_to(&c->b, w, dtype_is_inexact(d) ? d : DT_FLOAT64) : VAR_NONE;
+    return ok ? op_cast_to(&c->b, w, dtype_is_inexact(d) ? d : DT_FLOAT64) : VAR_NONE;
 }
 #define WAVE(a, b) "cos(reshape(arange(f.size), shape(f)) * " #a " + " #b ")"
 

@@ -17,7 +17,7 @@ static Var text_of(Case *c, const char *text, Var f) {
     Bind bind = {sym(c->s, "f"), f};
     Env env = {.n = 1, .bind = &bind};
     bool ok = true;
-    Var v = build_text(&c->b, text, &env, &ok);
+    Var v = template_build(&c->b, text, &env, &ok);
     return ok ? v : VAR_NONE;
 }
 
@@ -124,7 +124,7 @@ int main(int argc, char **argv) {
     vm_open(s);
     ad_open(s);
     Samples *rows = all_rows(s);
-    uint64_t before = memory_used(s), fired = 0;
+    uint64_t before = buffer_bytes_used(s), fired = 0;
     for (size_t i = 0; i < rows->n; i++) {
         if (argc > 1 && strcmp(argv[1], rows->row[i].op) != 0) continue;
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
         test_case(s, &rows->row[i], DT_INT32, SPECIAL_VALUES, &fired);
     }
     CHECK(fired > rows->n || argc > 1, "only %llu rewrites", (unsigned long long)fired);
-    CHECK(memory_used(s) == before, "tensors are left over");
+    CHECK(buffer_bytes_used(s) == before, "tensors are left over");
     free(rows);
     session_free(s);
     return TEST_END("prop ops_rewrite");

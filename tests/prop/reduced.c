@@ -92,8 +92,8 @@ static Graph *random_graph(Sizes size[INPUTS], DType dtype[INPUTS]) {
     for (int tries = 0; n < count && tries < 60; tries++) {
         Var x = v[rnd(2) ? n - 1 : rnd(n)], y = v[rnd(n)];
         size_t mark = diag_count(s);
-        Var made =
-            rnd(3) ? call2(&b, binary[rnd(5)], x, y) : call1(&b, unary[rnd(6)], x);
+        Var made = rnd(3) ? op_call2(&b, binary[rnd(5)], x, y)
+                          : op_call1(&b, unary[rnd(6)], x);
         if (made == VAR_NONE)
             diag_rewind(s, mark);
         else

@@ -28,7 +28,7 @@ static const char *const binary[] = {"add",     "subtract", "multiply", "maximum
                                      "minimum", "less",     "equal"};
 
 static Var numbers(Builder *b, Var x) {
-    return var_type(b->g, x)->dtype == DT_BOOL ? cast_to(b, x, DT_FLOAT64) : x;
+    return var_type(b->g, x)->dtype == DT_BOOL ? op_cast_to(b, x, DT_FLOAT64) : x;
 }
 
 static Var reduced(Builder *b, Var x) {
@@ -37,13 +37,13 @@ static Var reduced(Builder *b, Var x) {
     PropArg arg[] = {{"axis", PROP_INTS(&axis, 1)}, {"keepdims", PROP_BOOL(true)}};
     if (var_type(b->g, x)->ndim == 0) return x;
     x = op_apply1(b, op, props_make(b->s, op, 2, arg), 1, &x);
-    return call2(b, "multiply", x, const_number(b, DT_FLOAT64, 0.25));
+    return op_call2(b, "multiply", x, const_number(b, DT_FLOAT64, 0.25));
 }
 
 static Var product(Builder *b, Var x, Var y) {
     if (var_type(b->g, x)->ndim != 2 || var_type(b->g, y)->ndim != 2) return x;
-    x = call2(b, "matmul", x, y);
-    return x == VAR_NONE ? x : call1(b, "tanh", x);
+    x = op_call2(b, "matmul", x, y);
+    return x == VAR_NONE ? x : op_call1(b, "tanh", x);
 }
 
 /* One more variable, or VAR_NONE where shapes do not fit. */
@@ -53,26 +53,26 @@ static Var random_node(Builder *b, const Var *v, uint32_t n) {
     case 0:
     case 1:
     case 2:
-        return call1(b, unary[below(sizeof unary / sizeof *unary)], x);
+        return op_call1(b, unary[below(sizeof unary / sizeof *unary)], x);
     case 3:
-        return call2(b, "multiply", x,
-                     const_number(b, DT_FLOAT64, (double)below(5) - 2));
+        return op_call2(b, "multiply", x,
+                        const_number(b, DT_FLOAT64, (double)below(5) - 2));
     case 4:
-        return call2(b, "add", const_number(b, DT_FLOAT64, (double)below(3)), x);
+        return op_call2(b, "add", const_number(b, DT_FLOAT64, (double)below(3)), x);
     case 5:
         return reduced(b, x);
     case 6:
-        return call3(b, "where", z, x, y);
+        return op_call3(b, "where", z, x, y);
     case 7:
-        return var_type(b->g, x)->ndim == 2 ? call1(b, "transpose", x) : x;
+        return var_type(b->g, x)->ndim == 2 ? op_call1(b, "transpose", x) : x;
     case 8:
         return product(b, x, y);
     case 9:
-        return call1(b, "log",
-                     call2(b, "add", call1(b, "exp", call1(b, "sin", x)),
-                           const_number(b, DT_FLOAT64, 1)));
+        return op_call1(b, "log",
+                        op_call2(b, "add", op_call1(b, "exp", op_call1(b, "sin", x)),
+                                 const_number(b, DT_FLOAT64, 1)));
     default:
-        return call2(b, binary[below(sizeof binary / sizeof *binary)], x, y);
+        return op_call2(b, binary[below(sizeof binary / sizeof *binary)], x, y);
     }
 }
 

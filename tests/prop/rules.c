@@ -68,8 +68,8 @@ static double edge_of(DType d, double v) {
     return v;
 }
 
-/* Point number i of a dtype as bits for element_cast: floats by value, integers by
- * their own edges. */
+/* Point number i of a dtype as bits for tensor_cast_elements: floats by value, integers
+ * by their own edges. */
 static void set_point(Tensor *t, int64_t i, size_t pick, bool few, bool ordinary) {
     DKind k = dtype_kind(t->dtype);
     size_t size = dtype_size(t->dtype);
@@ -81,10 +81,10 @@ static void set_point(Tensor *t, int64_t i, size_t pick, bool few, bool ordinary
                    : few    ? few_edges[pick % NFEW]
                             : edges[pick % NEDGE];
         v = edge_of(t->dtype, v);
-        element_cast(t->dtype, to, DT_FLOAT64, &v, 1, (ptrdiff_t)size, 8);
+        tensor_cast_elements(t->dtype, to, DT_FLOAT64, &v, 1, (ptrdiff_t)size, 8);
     } else if (k == K_COMPLEX) {
         double z[2] = {4 * uniform() - 2, 4 * uniform() - 2};
-        element_cast(t->dtype, to, DT_COMPLEX128, z, 1, (ptrdiff_t)size, 16);
+        tensor_cast_elements(t->dtype, to, DT_COMPLEX128, z, 1, (ptrdiff_t)size, 16);
     } else if (k == K_BOOL) {
         *to = (char)(ordinary || pick % 2);
     } else {
@@ -94,7 +94,7 @@ static void set_point(Tensor *t, int64_t i, size_t pick, bool few, bool ordinary
         int64_t v = list[pick % 10];
         if (ordinary) v = 1 + (int64_t)(4 * uniform());
         if (k == K_UINT && v < 0) v = 7;
-        element_cast(t->dtype, to, DT_INT64, &v, 1, (ptrdiff_t)size, 8);
+        tensor_cast_elements(t->dtype, to, DT_INT64, &v, 1, (ptrdiff_t)size, 8);
     }
 }
 
@@ -114,9 +114,9 @@ static void raise_diagonal(Tensor *t) {
     for (int64_t i = 0; i < SIDE; i++) {
         char *p = (char *)t->data + i * (t->stride[0] + t->stride[1]);
         double z[2];
-        element_cast(DT_COMPLEX128, z, t->dtype, p, 1, 0, 0);
+        tensor_cast_elements(DT_COMPLEX128, z, t->dtype, p, 1, 0, 0);
         z[0] += 9;
-        element_cast(t->dtype, p, DT_COMPLEX128, z, 1, 0, 0);
+        tensor_cast_elements(t->dtype, p, DT_COMPLEX128, z, 1, 0, 0);
     }
 }
 
@@ -165,9 +165,9 @@ static void say(const RuleCase *c, const Tensor *in, size_t n, int64_t at, DType
     for (size_t k = 0; k < n; k++) {
         str_puts(&points, k ? ", " : "");
         if (tensor_size(&in[k]) > at && !c->whole)
-            element_text(s, in[k].dtype,
-                         (char *)in[k].data + (size_t)at * dtype_size(in[k].dtype),
-                         &points);
+            tensor_element_text(
+                s, in[k].dtype,
+                (char *)in[k].data + (size_t)at * dtype_size(in[k].dtype), &points);
         else
             tensor_text(s, &in[k], -1, &points);
     }
@@ -192,10 +192,10 @@ static bool compare(const RuleCase *c, const Tensor *in, size_t n, const Tensor 
     for (int64_t i = 0; i < tensor_size(l); i++) {
         double z[4];
         ptrdiff_t size = (ptrdiff_t)dtype_size(l->dtype);
-        element_cast(DT_COMPLEX128, z, l->dtype, (char *)l->data + i * size, 1, 16,
-                     size);
-        element_cast(DT_COMPLEX128, z + 2, r->dtype, (char *)r->data + i * size, 1, 16,
-                     size);
+        tensor_cast_elements(DT_COMPLEX128, z, l->dtype, (char *)l->data + i * size, 1,
+                             16, size);
+        tensor_cast_elements(DT_COMPLEX128, z + 2, r->dtype, (char *)r->data + i * size,
+                             1, 16, size);
         bool exact = dtype_is_discrete(l->dtype);
         bool ok =
             exact ? tensor_i64(l, i) == tensor_i64(r, i)

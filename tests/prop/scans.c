@@ -254,7 +254,7 @@ static Var say(Case *c, const char *text, Var x, Var y) {
     Bind bind[] = {{sym(s, "x"), x}, {sym(s, "y"), y}};
     Env env = {.n = 2, .bind = bind};
     bool ok = true;
-    Var v = build_text(&c->b, text, &env, &ok);
+    Var v = template_build(&c->b, text, &env, &ok);
     return ok ? v : VAR_NONE;
 }
 
@@ -394,8 +394,8 @@ static void check_forward(Case *c, Var cost, const Var *grad) {
               ad_jvp(&c->b, 1, &cost, c->l.ninput, c->in, c->tangent, true, &dot[1]);
     dot[2] = const_number(&c->b, DT_FLOAT64, 0);
     for (size_t i = 0; ok && i < c->l.ninput; i++) {
-        dot[2] = say(c, "y + sum(x)", call2(&c->b, "multiply", grad[i], c->tangent[i]),
-                     dot[2]);
+        dot[2] = say(c, "y + sum(x)",
+                     op_call2(&c->b, "multiply", grad[i], c->tangent[i]), dot[2]);
         ok = dot[2] != VAR_NONE;
     }
     CHECK(ok, "%s: no forward mode: %s", c->l.text, why());
@@ -499,10 +499,10 @@ int main(int argc, char **argv) {
     vm_open(s);
     ad_open(s);
     if (argc > 1) seed += strtoull(argv[1], NULL, 10) * UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t before = memory_used(s);
+    uint64_t before = buffer_bytes_used(s);
     for (unsigned i = 0; i < SCANS; i++)
         test_one();
-    CHECK(memory_used(s) == before, "tensors are left over");
+    CHECK(buffer_bytes_used(s) == before, "tensors are left over");
     session_free(s);
     return TEST_END("prop scans");
 }

@@ -365,7 +365,7 @@ static void test_torture(Session *s) {
     torture(s, npz_stored, sizeof npz_stored, "a");
     torture(s, npz_deflated, sizeof npz_deflated, "x");
     torture(s, st_two, sizeof st_two, "b");
-    CHECK(memory_used(s) == 0);
+    CHECK(buffer_bytes_used(s) == 0);
 }
 
 /* ---- our own ---- */
@@ -401,7 +401,7 @@ static void round_trip(Session *s, const char *folder, const char *suffix, DType
     bool ok = array_read(s, path, one ? NULL : "out/x", NOWHERE, &back);
     CHECK(ok && tensor_identical(&v, &back), "%s %s", dtype_name(d), suffix);
     if (ok) {
-        CHECK(memory_used(s) == tensor_bytes(&t), "a mapped file is not copied");
+        CHECK(buffer_bytes_used(s) == tensor_bytes(&t), "a mapped file is not copied");
         memset(back.data, 1, tensor_bytes(&back)); /* nor changed */
         tensor_unref(&back);
         CHECK(array_read(s, path, one ? NULL : "out/x", NOWHERE, &back));
@@ -485,7 +485,7 @@ int main(void) {
     test_torture(s);
     test_own(s);
     test_json(s);
-    CHECK(memory_used(s) == 0 && diag_count(s) == 0);
+    CHECK(buffer_bytes_used(s) == 0 && diag_count(s) == 0);
     session_free(s);
     return TEST_END("array");
 }

@@ -272,10 +272,10 @@ static void test_left(Session *s) {
     int n = 0;
     Writer *w = writer_open(s, "kept");
     CHECK(w && writer_add(w, "x", 1));
-    folder_left(s, ".", count_left, &n);
+    file_each_leftover(s, ".", count_left, &n);
     CHECK(n == 0);
     CHECK(writer_seal(w));
-    folder_left(s, ".", count_left, &n);
+    file_each_leftover(s, ".", count_left, &n);
     CHECK(n == 0);
     pid_t child = fork();
     if (child == 0) {
@@ -285,7 +285,7 @@ static void test_left(Session *s) {
     waitpid(child, NULL, 0);
     put_file(".kept.backup", "", 0);
     put_file(".kept.thunkline.ABC123", "", 0);
-    folder_left(s, ".", count_left, &n);
+    file_each_leftover(s, ".", count_left, &n);
     CHECK(n == 1, "%d", n);
     CHECK(writer_commit(w));
     CHECK_STR(content(s, "kept"), "x");

@@ -61,10 +61,10 @@ static void test_index(Session *s) {
 
 static uint64_t xxh(const void *p, size_t n, uint64_t with, size_t piece) {
     Xxh64 h;
-    xxh64_init(&h, with);
+    hash_xxh64_init(&h, with);
     for (size_t i = 0; i < n; i += piece)
-        xxh64_add(&h, (const char *)p + i, n - i < piece ? n - i : piece);
-    return xxh64_end(&h);
+        hash_xxh64_add(&h, (const char *)p + i, n - i < piece ? n - i : piece);
+    return hash_xxh64_end(&h);
 }
 
 static void test_hashes(void) {

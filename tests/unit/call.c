@@ -16,8 +16,8 @@ static void make_f(void) {
     const Type *v = type_tensor(s, DT_FLOAT64, 1, &k);
     Var x = graph_input(f, sym(s, "x"), v), y = graph_input(f, sym(s, "y"), v);
     Var u = graph_input(f, sym(s, "u"), v);
-    Output r = {sym(s, "r"), call2(&fb, "add", call2(&fb, "multiply", x, y), x)};
-    Output q = {sym(s, "q"), call1(&fb, "sign", u)};
+    Output r = {sym(s, "r"), op_call2(&fb, "add", op_call2(&fb, "multiply", x, y), x)};
+    Output q = {sym(s, "q"), op_call1(&fb, "sign", u)};
     vec_push(s, &f->outputs, r);
     vec_push(s, &f->outputs, q);
 }
@@ -49,7 +49,8 @@ int main(void) {
     g = graph_new(s);
     b = builder(g, true);
     make_f();
-    Var x = vector(1, 2, 3), y = call2(&b, "add", x, x), u = call2(&b, "add", y, x);
+    Var x = vector(1, 2, 3), y = op_call2(&b, "add", x, x),
+        u = op_call2(&b, "add", y, x);
     Var in[] = {x, y, u}, out[2], wrt[] = {y, u, x}, grad[3];
     const Op *call = op_find(s, "call", 4);
     PropArg fn = {"fn", {.kind = P_GRAPH, .sym = sym(s, "f")}};
@@ -58,7 +59,7 @@ int main(void) {
     expect_value(out[0], "[3.0, 10.0, 21.0]");
     expect_value(out[1], "[1.0, 1.0, 1.0]");
     GradOptions how = {.disconnected = GRAD_IGNORE, .return_disconnected = GRAD_ZERO};
-    CHECK(services(s)->grad(&b, call1(&b, "sum", out[0]), 3, wrt, &how, grad));
+    CHECK(services(s)->grad(&b, op_call1(&b, "sum", out[0]), 3, wrt, &how, grad));
     expect_value(grad[0], "[1.0, 2.0, 3.0]"); /* x; u is a user of y that has no say */
     expect_value(grad[1], "[0.0, 0.0, 0.0]");
     expect_value(grad[2], "[5.0, 9.0, 13.0]"); /* y + 1, and 2 x through y */

@@ -278,14 +278,14 @@ static void test_golden(void) {
 #else
     CastFn *const(*tables[])[DT_N] = {cast_table_0};
 #endif
-    int levels = loop_level() + 1;
+    int levels = value_simd_level() + 1;
     for (int from = 0; from < DT_N; from++) {
         size_t n = golden[from].n;
         memcpy(in, golden[from].bytes, n * dtype_size((DType)from));
         for (int to = 0; to < DT_N; to++) {
             size_t size = dtype_size((DType)to);
-            element_cast((DType)to, out, (DType)from, in, n, (ptrdiff_t)size,
-                         (ptrdiff_t)dtype_size((DType)from));
+            tensor_cast_elements((DType)to, out, (DType)from, in, n, (ptrdiff_t)size,
+                                 (ptrdiff_t)dtype_size((DType)from));
             CHECK(crc32(out, n * size) == golden[from].crc[to], "%s to %s",
                   dtype_name((DType)from), dtype_name((DType)to));
             for (int level = 0; level < levels; level++) {
@@ -315,8 +315,8 @@ static void check_layout(DType to, DType from, size_t n, int dst_step, int src_s
         memcpy(s0 + (ptrdiff_t)i * src_step * fs, v, (size_t)fs);
         memcpy(line + (ptrdiff_t)i * fs, v, (size_t)fs);
     }
-    element_cast(to, want, from, line, n, ts, fs);
-    element_cast(to, d0, from, s0, n, dst_step * ts, src_step * fs);
+    tensor_cast_elements(to, want, from, line, n, ts, fs);
+    tensor_cast_elements(to, d0, from, s0, n, dst_step * ts, src_step * fs);
     for (size_t i = 0; i < n; i++)
         same = same && memcmp(d0 + (ptrdiff_t)i * dst_step * ts,
                               want + (ptrdiff_t)i * ts, (size_t)ts) == 0;
@@ -349,17 +349,17 @@ static void test_halves(void) {
         uint16_t h = (uint16_t)i, back = 0;
         double d;
         float f;
-        element_cast(DT_FLOAT64, &d, DT_FLOAT16, &h, 1, 8, 2);
-        element_cast(DT_FLOAT32, &f, DT_FLOAT16, &h, 1, 4, 2);
+        tensor_cast_elements(DT_FLOAT64, &d, DT_FLOAT16, &h, 1, 8, 2);
+        tensor_cast_elements(DT_FLOAT32, &f, DT_FLOAT16, &h, 1, 4, 2);
         double want = half_to_double(h);
         bool nan = (h & 0x7FFF) > 0x7C00;
         bad += !nan && (d != want || (double)f != want);
-        element_cast(DT_FLOAT16, &back, DT_FLOAT32, &f, 1, 2, 4);
+        tensor_cast_elements(DT_FLOAT16, &back, DT_FLOAT32, &f, 1, 2, 4);
         bad += nan ? (back & 0x7FFF) <= 0x7C00 : back != h;
         if (nan) continue;
         float near[3] = {f * 1.000244140625F, f * 1.00048828125F, f * 1.0004884F};
         for (int k = 0; k < 3; k++) {
-            element_cast(DT_FLOAT16, &back, DT_FLOAT32, &near[k], 1, 2, 4);
+            tensor_cast_elements(DT_FLOAT16, &back, DT_FLOAT32, &near[k], 1, 2, 4);
             bad += back != half_from_double((double)near[k]);
         }
     }
@@ -400,7 +400,7 @@ static void test_tensors(Session *s) {
     CHECK(tensor_scalar_int(s, DT_UINT64, -1, &a));
     CHECK(*(uint64_t *)a.data == UINT64_MAX && tensor_i64(&a, 0) == -1);
     tensor_unref(&a);
-    CHECK(memory_used(s) == 0);
+    CHECK(buffer_bytes_used(s) == 0);
 }
 
 /* Planes turned on their side, larger than a tile and not: byte by byte as by hand. */

@@ -199,14 +199,14 @@ static bool fails_strided(Call *c) {
 /* ---- what ops say of themselves ---- */
 static bool short_type(Infer *in) {
     Dim n = N - 1;
-    return out_tensor(in, 0, DT_FLOAT64, 1, &n);
+    return infer_out_tensor(in, 0, DT_FLOAT64, 1, &n);
 }
 static bool open_type(Infer *in) {
     Dim n = DIM_UNKNOWN;
-    return out_tensor(in, 0, DT_FLOAT64, 1, &n);
+    return infer_out_tensor(in, 0, DT_FLOAT64, 1, &n);
 }
 static bool shape_plus_one(ShapeOf *q) {
-    q->out_shape[0][0] = call2(q->b, "add", q->in_shape[0][0], const_int(q->b, 1));
+    q->out_shape[0][0] = op_call2(q->b, "add", q->in_shape[0][0], const_int(q->b, 1));
     return true;
 }
 static bool shape_right(ShapeOf *q) {
@@ -225,7 +225,7 @@ static bool sometimes(const GraphView *v, ApplyId a) {
 static bool nameless_type(Infer *in) {
     static int64_t calls;
     Dim n = calls++ % 3 ? DIM_UNKNOWN : N;
-    return out_tensor(in, 0, DT_FLOAT64, 1, &n);
+    return infer_out_tensor(in, 0, DT_FLOAT64, 1, &n);
 }
 
 /* ---- thunks ---- */
@@ -453,7 +453,7 @@ static CheckOptions rules(const char *text, const char *const *path) {
 static Var arith(const char *op, Var a, double c) {
     Tensor t;
     tensor_scalar(s, DT_FLOAT64, c, 0, &t);
-    Var v = call2(&b, op, a, graph_const(g, &t, false));
+    Var v = op_call2(&b, op, a, graph_const(g, &t, false));
     tensor_unref(&t);
     return v;
 }
@@ -475,11 +475,11 @@ static void test_rules(void) {
     /* what a stabilising rule does to nan and inf is its business, numbers are not */
     o = rules("mine @mine @stabilize: log(-x) => x\n", list);
     begin();
-    output("out", call1(&b, "log", call1(&b, "negative", x)));
+    output("out", op_call1(&b, "log", op_call1(&b, "negative", x)));
     CHECK_STR(verdict(&o), "");
     o = rules("mine @mine: log(-x) => x\n", list);
     begin();
-    output("out", call1(&b, "log", call1(&b, "negative", x)));
+    output("out", op_call1(&b, "log", op_call1(&b, "negative", x)));
     CHECK_STR(verdict(&o), "BadOptimization");
     /* tolerances by tag and by option */
     o = rules("mine @mine: x + 1 => x + 1.00005\n", list);
@@ -510,7 +510,7 @@ static Graph *function_of(const char *op) {
     Var u = graph_input(f, sym(s, "u"), type_tensor(s, DT_FLOAT64, 1, &k)), r;
     Builder fb = builder(f, false);
     CHECK(op_apply(&fb, op_find(s, op, strlen(op)), NULL, 1, &u, &r));
-    vec_push(s, &f->outputs, ((Output){sym(s, "r"), call2(&fb, "add", r, u)}));
+    vec_push(s, &f->outputs, ((Output){sym(s, "r"), op_call2(&fb, "add", r, u)}));
     return f;
 }
 
@@ -530,21 +530,21 @@ static void test_functions(void) {
     }
     const CheckOptions fast = {.query = {.mode = "FAST_RUN"}};
     begin();
-    output("out", arith("multiply", call1(&b, "sin", call1(&b, "exp", x)), 0.5));
+    output("out", arith("multiply", op_call1(&b, "sin", op_call1(&b, "exp", x)), 0.5));
     CHECK_STR(verdict(&fast), "");
     CHECK(diag_count(s) == 0);
 }
 
 static void test_finite(void) {
     begin();
-    output("out", call1(&b, "exp", call1(&b, "log", arith("subtract", x, 1))));
+    output("out", op_call1(&b, "exp", op_call1(&b, "log", arith("subtract", x, 1))));
     CHECK_STR(verdict(&none), "InvalidValueError");
     CHECK(says("output 0 of log is not finite: 0 nan, 1 inf") && says("isfinite: no"));
     CHECK(diag_count(s) == 1, "only where it begins");
     CheckOptions o = none;
     o.allow_nonfinite = true;
     begin();
-    output("out", call1(&b, "exp", call1(&b, "log", arith("subtract", x, 1))));
+    output("out", op_call1(&b, "exp", op_call1(&b, "log", arith("subtract", x, 1))));
     CHECK_STR(verdict(&o), "");
 }
 

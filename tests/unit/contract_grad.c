@@ -71,7 +71,7 @@ static bool pair_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     return in == out;
 }
 static bool integer_term(Pull *p) {
-    p->grad[0] = cast_to(p->b, p->cotangent[0], DT_INT64);
+    p->grad[0] = op_cast_to(p->b, p->cotangent[0], DT_INT64);
     return p->grad[0] != VAR_NONE;
 }
 static bool ones_term(Pull *p) {
@@ -84,7 +84,7 @@ static bool ones_term(Pull *p) {
     return true;
 }
 static bool flat_term(Pull *p) {
-    p->grad[0] = call1(p->b, "sum", p->cotangent[0]);
+    p->grad[0] = op_call1(p->b, "sum", p->cotangent[0]);
     return p->grad[0] != VAR_NONE;
 }
 static bool push_both(Push *p) {

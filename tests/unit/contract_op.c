@@ -51,7 +51,7 @@ static bool fold_inside(const GraphView *v, ApplyId a) {
 }
 
 static bool shape_right(ShapeOf *q) {
-    q->out_shape[0][0] = call2(q->b, "add", q->in_shape[0][0], const_int(q->b, 1));
+    q->out_shape[0][0] = op_call2(q->b, "add", q->in_shape[0][0], const_int(q->b, 1));
     q->out_shape[0][1] = q->in_shape[0][0];
     return true;
 }
@@ -328,7 +328,7 @@ static void test_default_output(void) {
     CHECK(g->var[g->outputs.p[1].var].index == 0);
     CHECK(g->var[g->outputs.p[2].var].index == 1);
     Builder b = builder(g, false);
-    Var v = call1(&b, "t_second", g->inputs.p[0]);
+    Var v = op_call1(&b, "t_second", g->inputs.p[0]);
     CHECK(v != VAR_NONE && g->var[v].index == 1);
     graph_free(g);
     g = graph_of("b, c = t_second(y)", "b, c");

@@ -349,7 +349,7 @@ static void test_shared(void) {
     Builder b = builder(g, false);
     const Type *t = type_parse(s, "float64[?]", 10, NOWHERE);
     Var w = graph_shared(g, sym(s, "w"), t), one = const_number(&b, DT_FLOAT64, 1);
-    vec_push(s, &g->updates, ((Update){w, call2(&b, "add", w, one)}));
+    vec_push(s, &g->updates, ((Update){w, op_call2(&b, "add", w, one)}));
     Plan *p = plan_new(g, &(PlanOptions){0});
     Machine *m = vm_new(p);
     int64_t n = 2;
@@ -360,9 +360,9 @@ static void test_shared(void) {
     CHECK(storage != x.t.data && tensor_f64(&vm_shared(m, 0)->t, 1) == 1);
     ((double *)x.t.data)[1] = 10;
     CHECK(vm_set_shared(m, 0, &x) && vm_shared(m, 0)->t.data == storage);
-    uint64_t used = memory_used(s);
+    uint64_t used = buffer_bytes_used(s);
     CHECK(vm_run(m) && tensor_f64(&vm_shared(m, 0)->t, 1) == 11);
-    CHECK(memory_used(s) == used && tensor_f64(&x.t, 1) == 10);
+    CHECK(buffer_bytes_used(s) == used && tensor_f64(&x.t, 1) == 10);
     value_copy_view(&held, vm_shared(m, 0));
     CHECK(vm_set_shared(m, 0, &x) && vm_shared(m, 0)->t.data != held.t.data);
     CHECK(vm_run(m) && tensor_f64(&held.t, 1) == 11 && tensor_f64(&x.t, 1) == 10);

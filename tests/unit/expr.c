@@ -61,7 +61,7 @@ static void sexpr(const Ast *e, Str *out) {
 static void check_parse(const char *text, const char *want) {
     Arena *a = arena_new(s);
     Str out = STR(s);
-    const Ast *e = expr_parse(s, a, text_span(text));
+    const Ast *e = ast_parse(s, a, text_span(text));
     if (e)
         sexpr(e, &out);
     else
@@ -109,7 +109,7 @@ static void check_error(const char *text, uint32_t begin, const char *message) {
     Arena *a = arena_new(s);
     const Ast **e;
     size_t n;
-    CHECK(!expr_parse_block(s, a, text_span(text), &e, &n), "%s", text);
+    CHECK(!ast_parse_block(s, a, text_span(text), &e, &n), "%s", text);
     CHECK(diag_count(s) == 1, "%s: %zu diagnostics", text, diag_count(s));
     if (diag_count(s)) {
         CHECK_STR(diag_get(s, 0)->text, message);
@@ -166,7 +166,7 @@ static void test_syntax_errors(void) {
 
 static bool parses(const char *text) {
     Arena *a = arena_new(s);
-    bool ok = expr_parse(s, a, text_span(text)) != NULL;
+    bool ok = ast_parse(s, a, text_span(text)) != NULL;
     arena_free(a);
     return ok;
 }

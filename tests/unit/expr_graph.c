@@ -13,27 +13,28 @@ static void test_text(void) {
     Bind bind[] = {{sym(s, "x"), v}, {sym(s, "g"), graph_find(g, sym(s, "x"))}};
     Env env = {.n = 2, .bind = bind};
     bool ok;
-    CHECK(build_text(&b, "disconnected", &env, &ok) == GRAD_DISCONNECTED && ok);
-    Var r = build_text(&b, "undefined('no')", &env, &ok);
+    CHECK(template_build(&b, "disconnected", &env, &ok) == GRAD_DISCONNECTED && ok);
+    Var r = template_build(&b, "undefined('no')", &env, &ok);
     CHECK(ok && var_is_null(g, r));
     static const char text[] = "exp(x) * 2 - x / 3";
-    r = build_text(&b, text, &env, &ok);
-    CHECK(ok && build_text(&b, text, &env, &ok) == r, "equal texts are one variable");
+    r = template_build(&b, text, &env, &ok);
+    CHECK(ok && template_build(&b, text, &env, &ok) == r,
+          "equal texts are one variable");
     CHECK_STR(type_str(s, var_type(g, r)), "float64[3]");
-    r = build_text(&b, "2", &env, &ok);
+    r = template_build(&b, "2", &env, &ok);
     CHECK_STR(type_str(s, var_type(g, r)), "float32"); /* as the cotangent */
-    CHECK(build_text(&b, "nothing + 1", &env, &ok) == VAR_NONE && !ok &&
+    CHECK(template_build(&b, "nothing + 1", &env, &ok) == VAR_NONE && !ok &&
           diag_count(s) == 1);
     diag_clear(s);
     Var q = graph_find(g, sym(s, "q"));
-    r = build_for_apply(&b, "sum(x, axis=axis, keepdims=True) + g", g, var_owner(g, q),
-                        q, &ok);
+    r = template_build_apply(&b, "sum(x, axis=axis, keepdims=True) + g", g,
+                             var_owner(g, q), q, &ok);
     CHECK(ok, "%s", first_error());
     if (ok) CHECK_STR(type_str(s, var_type(g, r)), "float32[1, 4]");
     uint32_t before = g->napply;
     b.intern = false;
     for (int i = 0; i < 1000; i++)
-        r = build_text(&b, text, &env, &ok);
+        r = template_build(&b, text, &env, &ok);
     CHECK(ok && g->napply == before + 4 * 1000, "%u Applies", g->napply - before);
     graph_free(g);
     diag_clear(s);
@@ -47,14 +48,14 @@ static void test_functions(void) {
     Compiler *c = compiler_new(&b);
     Node f = {0}, out;
     Arena *a = arena_new(s);
-    const Ast *e = expr_parse(s, a, text_span("lambda p: p * i + v[0] + n"));
+    const Ast *e = ast_parse(s, a, text_span("lambda p: p * i + v[0] + n"));
     const Type *arg = type_scalar(s, DT_FLOAT64);
     CHECK(e && compiler_ast(c, e, &f) && compiler_function(c, &f, 1, &arg), "%s",
           first_error());
     CHECK(f.fn && f.ncaptured == 3 && f.fn->inputs.n == 4 && f.fn->outputs.n == 1);
     Node one = node_var(graph_find(g, sym(s, "h")), NOWHERE);
     CHECK(compiler_function(c, &f, 1, &arg));
-    CHECK(compiler_ast(c, expr_parse(s, a, text_span("float64(2.5)")), &one));
+    CHECK(compiler_ast(c, ast_parse(s, a, text_span("float64(2.5)")), &one));
     CHECK(compiler_apply(c, &f, 1, &one, NULL, NOWHERE, &out), "%s", first_error());
     CHECK(compiler_output(c, sym(s, "t"), text_span("[x, {'a': v, 'b': [1.5]}]")), "%s",
           first_error());

@@ -126,7 +126,7 @@ static void test_clauses(Session *s) {
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_clauses(s);
-    CHECK(memory_used(s) == 0);
+    CHECK(buffer_bytes_used(s) == 0);
     session_free(s);
     return TEST_END("filter");
 }

@@ -180,7 +180,7 @@ static inline void lab_put(const Tensor *t, int64_t flat, double v) {
         p += flat % t->shape[k] * t->stride[k];
         flat /= t->shape[k];
     }
-    element_cast(t->dtype, p, DT_FLOAT64, &v, 1, 0, 0);
+    tensor_cast_elements(t->dtype, p, DT_FLOAT64, &v, 1, 0, 0);
 }
 
 static inline Tensor lab_tensor(Lab *l, DType d, int ndim, const int64_t *shape,

@@ -73,22 +73,22 @@ static void test_dims(void) {
     Var some[] = {n, num(3), k, num(-1)};
     CHECK_STR(known(vec(4, some)), "n, 3, ?, ?");
     CHECK_STR(known(n), "n");
-    CHECK_STR(known(call1(&b, "shape", x)), "n, 4, ?");
+    CHECK_STR(known(op_call1(&b, "shape", x)), "n, 4, ?");
     CHECK_STR(known(with_int_prop("shape_i", "axis", 0, x)), "n");
-    CHECK_STR(known(call2(&b, "add", num(3), num(4))), "7");
-    CHECK_STR(known(call2(&b, "add", n, num(0))), "n");
-    CHECK_STR(known(call2(&b, "add", n, num(1))), "?");
-    CHECK_STR(known(call2(&b, "subtract", num(3), num(2))), "1");
-    CHECK_STR(known(call2(&b, "subtract", n, n)), "0");
-    CHECK_STR(known(call2(&b, "multiply", n, num(1))), "n");
-    CHECK_STR(known(call2(&b, "floor_divide", num(7), num(2))), "3");
-    CHECK_STR(known(call2(&b, "floor_divide", num(7), num(0))), "?");
-    CHECK_STR(known(call2(&b, "multiply", num(INT64_MAX), num(2))), "?");
-    CHECK_STR(known(call1(&b, "negative", num(-5))), "5");
+    CHECK_STR(known(op_call2(&b, "add", num(3), num(4))), "7");
+    CHECK_STR(known(op_call2(&b, "add", n, num(0))), "n");
+    CHECK_STR(known(op_call2(&b, "add", n, num(1))), "?");
+    CHECK_STR(known(op_call2(&b, "subtract", num(3), num(2))), "1");
+    CHECK_STR(known(op_call2(&b, "subtract", n, n)), "0");
+    CHECK_STR(known(op_call2(&b, "multiply", n, num(1))), "n");
+    CHECK_STR(known(op_call2(&b, "floor_divide", num(7), num(2))), "3");
+    CHECK_STR(known(op_call2(&b, "floor_divide", num(7), num(0))), "?");
+    CHECK_STR(known(op_call2(&b, "multiply", num(INT64_MAX), num(2))), "?");
+    CHECK_STR(known(op_call1(&b, "negative", num(-5))), "5");
     int64_t ints[] = {2, 5};
     Var c = const_ints(&b, 2, ints), pair[] = {c, vec(4, some)};
     CHECK_STR(known(c), "2, 5");
-    CHECK_STR(known(call2(&b, "multiply", c, num(3))), "6, 15");
+    CHECK_STR(known(op_call2(&b, "multiply", c, num(3))), "6, 15");
     CHECK_STR(known(op_apply1(&b, op_find(s, "concatenate", 11), NULL, 2, pair)),
               "2, 5, n, 3, ?, ?");
     Var wide = input("wide", "int64[?]");
@@ -241,17 +241,19 @@ static void test_wants(void) {
     const Type *type[3];
     Infer i = infer(3, v, type);
     Dim meet = 0;
-    CHECK(want_rank(&i, 0, 2, 2) && want_rank(&i, 0, 1, -1) && !want_rank(&i, 0, 1, 1));
+    CHECK(infer_want_rank(&i, 0, 2, 2) && infer_want_rank(&i, 0, 1, -1) &&
+          !infer_want_rank(&i, 0, 1, 1));
     CHECK_STR(said(E_SHAPE), "probe: x must have 1 dim, not 2");
-    CHECK(!want_rank(&i, 2, 2, -1));
+    CHECK(!infer_want_rank(&i, 2, 2, -1));
     CHECK_STR(said(E_SHAPE), "probe: rest[1] must have at least 2 dims, not 0");
-    CHECK(want_kinds(&i, 1, KIND_INT) && !want_kinds(&i, 2, KIND_INT | KIND_FLOAT));
+    CHECK(infer_want_kinds(&i, 1, KIND_INT) &&
+          !infer_want_kinds(&i, 2, KIND_INT | KIND_FLOAT));
     CHECK_STR(said(E_DTYPE), "probe takes integers or float, not bool");
-    CHECK(!want_same_dtype(&i));
+    CHECK(!infer_want_same_dtype(&i));
     CHECK_STR(said(E_DTYPE),
               "probe: x is float32 but rest[0] is int64: they must have one dtype");
-    CHECK(want_dims_equal(&i, 0, 1, 1, 0, &meet) && meet == 4);
-    CHECK(!want_dims_equal(&i, 0, 0, 1, 0, &meet));
+    CHECK(infer_want_dims_equal(&i, 0, 1, 1, 0, &meet) && meet == 4);
+    CHECK(!infer_want_dims_equal(&i, 0, 0, 1, 0, &meet));
     CHECK_STR(said(E_SHAPE), "probe: x is float32[3, n] and rest[0] is int64[4]: axis "
                              "0 has 3, axis 0 has 4, and they "
                              "must be equal");
@@ -263,7 +265,7 @@ static const char *broadcast(const char *x, const char *y) {
     char name[2][16];
     for (int i = 0; i < 2; i++)
         snprintf(name[i], sizeof name[i], "v%d", count++);
-    Var r = call2(&b, "add", input(name[0], x), input(name[1], y));
+    Var r = op_call2(&b, "add", input(name[0], x), input(name[1], y));
     snprintf(text, sizeof text, "%s",
              r == VAR_NONE ? diag_name(diag_first_error(s)->code)
                            : type_str(s, var_type(g, r)));

@@ -242,9 +242,9 @@ static void look(const Str *a, const Str *body, size_t end, const char *what,
     str_add(&all, body->p, body->n);
     str_add(&all, a->p + end, a->n - end);
     Xxh64 h;
-    xxh64_init(&h, 0);
-    xxh64_add(&h, body->p, body->n);
-    uint64_t v = xxh64_end(&h);
+    hash_xxh64_init(&h, 0);
+    hash_xxh64_add(&h, body->p, body->n);
+    uint64_t v = hash_xxh64_end(&h);
     for (int i = 0; i < 8; i++)
         all.p[all.n - 8 + (size_t)i] = (char)(v >> (56 - 8 * i));
     size_t mark = diag_count(s);

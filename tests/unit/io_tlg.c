@@ -25,8 +25,8 @@ static Var constant(Graph *g, DType d, int ndim, const int64_t *shape, double fi
     if (!tensor_new(s, d, ndim, shape, &t)) abort();
     for (int64_t i = 0; i < tensor_size(&t); i++) {
         double v = first + (double)i;
-        element_cast(d, (char *)t.data + (size_t)i * dtype_size(d), DT_FLOAT64, &v, 1,
-                     0, 0);
+        tensor_cast_elements(d, (char *)t.data + (size_t)i * dtype_size(d), DT_FLOAT64,
+                             &v, 1, 0, 0);
     }
     Var c = graph_const(g, &t, false);
     tensor_unref(&t);
@@ -187,9 +187,9 @@ static void forged(void) {
                                         : (unsigned char)copy[at] + (seed >> 30) - 1U);
         }
         Xxh64 h;
-        xxh64_init(&h, 0);
-        xxh64_add(&h, copy, body);
-        uint64_t v = xxh64_end(&h);
+        hash_xxh64_init(&h, 0);
+        hash_xxh64_add(&h, copy, body);
+        uint64_t v = hash_xxh64_end(&h);
         for (int i = 0; i < 8; i++)
             copy[a.n - 8 + (size_t)i] = (char)(v >> (56 - 8 * i));
         Graph *f = io_read_mem(s, "test.tlg", copy, a.n, NULL);

@@ -13,7 +13,7 @@ static const Golden golden[] = {
 static Var build(Lab *l, const char *text, size_t n, const Bind *bind) {
     Env env = {.n = n, .bind = bind};
     bool ok = true;
-    Var v = build_text(&l->b, text, &env, &ok);
+    Var v = template_build(&l->b, text, &env, &ok);
     return ok ? v : VAR_NONE;
 }
 
@@ -139,7 +139,7 @@ static Tensor operand(Lab *l, DType d, int ndim, const int64_t *shape, int layou
             flat /= shape[k];
         }
         if (row == col) z[0] += (double)shift;
-        element_cast(d, p, DT_COMPLEX128, z, 1, 0, 0);
+        tensor_cast_elements(d, p, DT_COMPLEX128, z, 1, 0, 0);
     }
     return t;
 }

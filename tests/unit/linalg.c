@@ -14,7 +14,7 @@ static Z get(const Tensor *t, const int64_t *index) {
     Z z;
     for (int k = 0; k < t->ndim; k++)
         p += (t->shape[k] == 1 ? 0 : index[k]) * t->stride[k];
-    element_cast(DT_COMPLEX128, &z, t->dtype, p, 1, 0, 0);
+    tensor_cast_elements(DT_COMPLEX128, &z, t->dtype, p, 1, 0, 0);
     return z;
 }
 
@@ -30,7 +30,7 @@ static Tensor filled(Lab *l, DType d, int ndim, const int64_t *shape, int layout
             p += flat % shape[k] * t.stride[k];
             flat /= shape[k];
         }
-        element_cast(d, p, DT_COMPLEX128, z, 1, 0, 0);
+        tensor_cast_elements(d, p, DT_COMPLEX128, z, 1, 0, 0);
     }
     return t;
 }
@@ -84,11 +84,11 @@ static bool agrees(const Tensor *r, const int64_t *index, Z want) {
     char element[16];
     if (dtype_is_discrete(r->dtype) && r->dtype != DT_BOOL) {
         int64_t w = (int64_t)creal(want);
-        element_cast(r->dtype, element, DT_INT64, &w, 1, 0, 0);
+        tensor_cast_elements(r->dtype, element, DT_INT64, &w, 1, 0, 0);
     } else {
-        element_cast(r->dtype, element, DT_COMPLEX128, &want, 1, 0, 0);
+        tensor_cast_elements(r->dtype, element, DT_COMPLEX128, &want, 1, 0, 0);
     }
-    element_cast(DT_COMPLEX128, &as, r->dtype, element, 1, 0, 0);
+    tensor_cast_elements(DT_COMPLEX128, &as, r->dtype, element, 1, 0, 0);
     return creal(have) == creal(as) && cimag(have) == cimag(as);
 }
 
@@ -205,7 +205,7 @@ static void test_cases(void) {
 static const char *eval_text(Lab *l, const char *text) {
     Env env = {0};
     bool ok = true;
-    Var v = build_text(&l->b, text, &env, &ok);
+    Var v = template_build(&l->b, text, &env, &ok);
     return lab_text(l, ok ? lab_run(l, v) : NULL);
 }
 

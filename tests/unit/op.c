@@ -17,16 +17,16 @@ static bool type_axes(Infer *in) {
     int k = 0;
     const Type *t = in->type[0];
     Dim dim[MAX_NDIM];
-    if (!infer_axes(in, in_prop(in, "axis"), t->ndim, flag)) return false;
+    if (!infer_axes(in, infer_prop(in, "axis"), t->ndim, flag)) return false;
     for (int i = 0; i < t->ndim; i++)
         if (!flag[i]) dim[k++] = t->dim[i];
-    return out_tensor(in, 0, t->dtype, k, dim);
+    return infer_out_tensor(in, 0, t->dtype, k, dim);
 }
 
 static bool type_axis(Infer *in) {
     int axis;
-    return infer_axis(in, in_prop(in, "axis")->i, in->type[0]->ndim, &axis) &&
-           out_tensor(in, 0, DT_INT64, 0, NULL);
+    return infer_axis(in, infer_prop(in, "axis")->i, in->type[0]->ndim, &axis) &&
+           infer_out_tensor(in, 0, DT_INT64, 0, NULL);
 }
 
 static bool type_shape(Infer *in) {
@@ -34,11 +34,11 @@ static bool type_shape(Infer *in) {
     int n = infer_dims(in, 0, dim, NULL);
     if (n < 0 || n > MAX_NDIM)
         return infer_fail(in, E_SHAPE, 0, "the length is unknown");
-    return out_tensor(in, 0, DT_FLOAT64, n, dim);
+    return infer_out_tensor(in, 0, DT_FLOAT64, n, dim);
 }
 
 static bool type_split(Infer *in) {
-    in->nout = (size_t)in_prop(in, "n")->i;
+    in->nout = (size_t)infer_prop(in, "n")->i;
     for (size_t i = 0; i < in->nout; i++)
         in->out[i] = in->type[0];
     return true;
@@ -46,18 +46,18 @@ static bool type_split(Infer *in) {
 
 static bool type_stack(Infer *in) {
     Dim n = (Dim)in->nin;
-    return out_tensor(in, 0, in->type[0]->dtype, 1, &n);
+    return infer_out_tensor(in, 0, in->type[0]->dtype, 1, &n);
 }
 
 static bool type_cast(Infer *in) {
-    in->out[0] = type_with_dtype(in->s, in->type[0], (DType)in_prop(in, "dtype")->i);
+    in->out[0] = type_with_dtype(in->s, in->type[0], (DType)infer_prop(in, "dtype")->i);
     return true;
 }
 
 static bool expand_twice(Builder *at, const Op *op, const Props *p, size_t nin,
                          const Var *in, Var *out) {
     (void)op, (void)p, (void)nin;
-    return (*out = call2(at, "t_add", in[0], in[0])) != VAR_NONE;
+    return (*out = op_call2(at, "t_add", in[0], in[0])) != VAR_NONE;
 }
 
 static const Op tiny[] = {
@@ -262,7 +262,7 @@ static void test_coercion(void) {
     args[1] = i;
     CHECK(apply("t_if", 3, args) == VAR_NONE);
     expect_error(E_SHAPE, "t_if takes a scalar for n, not int64[4]");
-    Var two[] = {n, const_int(&b, 3)}, prod = call2(&b, "multiply", two[1], two[1]),
+    Var two[] = {n, const_int(&b, 3)}, prod = op_call2(&b, "multiply", two[1], two[1]),
         st[] = {n, prod};
     Var shape = apply("stack", 2, st);
     CHECK_STR(type_of(apply("t_full", 1, &shape)), "float64[n, 9]");
@@ -337,7 +337,7 @@ static void test_shapes(void) {
     CHECK_STR(maker(last), "shape_i");
     Var deep = const_int(&b, 1);
     for (int i = 0; i < 100000; i++)
-        deep = call2(&b, "multiply", deep, i % 2 ? deep : first);
+        deep = op_call2(&b, "multiply", deep, i % 2 ? deep : first);
     CHECK_STR(type_of(apply("t_full", 1, &deep)), "float64[?]");
     CHECK(diag_count(s) == 0);
 }

@@ -203,10 +203,10 @@ static void complex_ones(Lab *l) {
                     var = m2 / (double)count -
                           (re * re + imag * imag) / (double)(count * count);
                     double pair[2] = {0, 0};
-                    element_cast(DT_COMPLEX128, pair, r[0].dtype,
-                                 (char *)r[0].data +
-                                     g * (int64_t)dtype_size(r[0].dtype),
-                                 1, 0, 0);
+                    tensor_cast_elements(DT_COMPLEX128, pair, r[0].dtype,
+                                         (char *)r[0].data +
+                                             g * (int64_t)dtype_size(r[0].dtype),
+                                         1, 0, 0);
                     CHECK(pair[0] == re && pair[1] == imag,
                           "complex sum %g %g, expected %g %g", pair[0], pair[1], re,
                           imag);

@@ -284,8 +284,8 @@ static void test_noise(void) {
         accepted += ok;
         if (ok) {
             Str out = STR(s);
-            show_op(s, o.name, i % 2, &out);
-            list_types(s, i % 2, &out);
+            gload_list_op(s, o.name, i % 2, &out);
+            gload_list_types(s, i % 2, &out);
             use();
             str_free(&out);
         }

@@ -65,7 +65,7 @@ static bool look_poly(void *ctx, Sym name, PolyValue *v) {
 static const Poly *formula_poly(Session *s, const char *text) {
     size_t n = strlen(text);
     Span at = {source_add(s, "formula", text, n), 0, (uint32_t)n};
-    const Ast *e = expr_parse(s, session_arena(s), at);
+    const Ast *e = ast_parse(s, session_arena(s), at);
     return poly_formula(s, session_arena(s), e, look_poly, s);
 }
 
@@ -164,7 +164,7 @@ static void test_catalogue(Session *s) {
         if (!text) continue;
         Span at = {source_add(s, "flops", text, strlen(text)), 0,
                    (uint32_t)strlen(text)};
-        const Ast *e = expr_parse(s, session_arena(s), at);
+        const Ast *e = ast_parse(s, session_arena(s), at);
         CHECK(e && formula(s, text, look_number, &o, &want), "%s: %s", o.op->name,
               text);
         const Poly *p = e ? poly_formula(s, session_arena(s), e, look_same, &o) : NULL;

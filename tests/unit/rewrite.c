@@ -32,7 +32,8 @@ static Graph *graph_of(const char *inputs, const char *text) {
     Builder b = builder(g, false);
     Env env = {.n = n, .bind = bind};
     bool ok;
-    Var v = build_text(&b, arena_str(session_arena(s), text, strlen(text)), &env, &ok);
+    Var v =
+        template_build(&b, arena_str(session_arena(s), text, strlen(text)), &env, &ok);
     CHECK(ok && v != VAR_NONE, "%s", text);
     vec_push(s, &g->outputs, ((Output){sym(s, "out"), v}));
     arena_free(a);
@@ -405,7 +406,7 @@ static void test_inline(void) {
     Graph *fn = graph_function_new(g, sym(s, "f"));
     Builder b = builder(fn, true);
     Var a = graph_input(fn, sym(s, "a"), var_type(g, g->inputs.p[0]));
-    a = call1(&b, "negative", call1(&b, "negative", call1(&b, "sin", a)));
+    a = op_call1(&b, "negative", op_call1(&b, "negative", op_call1(&b, "sin", a)));
     vec_push(s, &fn->outputs, ((Output){sym(s, "r"), a}));
     b = builder(g, true);
     const Op *call = op_find(s, "call", 4);
@@ -478,9 +479,9 @@ static void test_deep(void) {
     Builder b = builder(g, false);
     Var x = graph_input(g, sym(s, "x"), type_parse(s, "float64[k]", 10, NOWHERE));
     for (int i = 0; i < 20000; i++)
-        x = i % 3 == 0   ? call1(&b, "negative", call1(&b, "negative", x))
-            : i % 3 == 1 ? call1(&b, "sin", x)
-                         : call2(&b, "multiply", x, const_number(&b, DT_FLOAT64, 1));
+        x = i % 3 == 0   ? op_call1(&b, "negative", op_call1(&b, "negative", x))
+            : i % 3 == 1 ? op_call1(&b, "sin", x)
+                         : op_call2(&b, "multiply", x, const_number(&b, DT_FLOAT64, 1));
     vec_push(s, &g->outputs, ((Output){sym(s, "out"), x}));
     RewriteResult r;
     Graph *h = rewrite_run(g, &(RewriteOptions){0}, &r);

@@ -96,7 +96,7 @@ static void test_known_answers(void) {
                 {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
     for (size_t i = 0; i < 3; i++) {
         uint32_t out[4];
-        philox(kat[i].counter, kat[i].key, out);
+        rng_philox(kat[i].counter, kat[i].key, out);
         CHECK(memcmp(out, kat[i].out, sizeof out) == 0, "answer %zu", i);
     }
 }
@@ -110,7 +110,7 @@ static void test_levels(void) {
 #endif
     const PhiloxDraw d = {UINT64_C(0x123456789ABCDEF0), UINT64_C(0xFEDCBA9876543210),
                           UINT64_C(0xFFFFFFF8), 3};
-    for (int level = 0; level <= loop_level(); level++) {
+    for (int level = 0; level <= value_simd_level(); level++) {
         uint64_t w[PHILOX_LANES * 2];
         fn[level](&d, w);
         for (uint64_t l = 0; l < PHILOX_LANES; l++) {
@@ -118,7 +118,7 @@ static void test_levels(void) {
             uint32_t c[4] = {(uint32_t)n, (uint32_t)(n >> 32), (uint32_t)d.draw,
                              (uint32_t)(d.draw >> 32)},
                      key[2] = {(uint32_t)d.seed, (uint32_t)(d.seed >> 32)};
-            philox(c, key, c);
+            rng_philox(c, key, c);
             CHECK(w[2 * l] == (c[0] | (uint64_t)c[1] << 32) &&
                       w[2 * l + 1] == (c[2] | (uint64_t)c[3] << 32),
                   "level %d, lane %u", level, (unsigned)l);
@@ -171,9 +171,9 @@ static void test_open(int i) {
     float f[9];
     uint16_t h[9];
     uint64_t block[2];
-    rng_open(&r, DT_FLOAT64, 0, 9, d);
-    rng_open(&r, DT_FLOAT32, 0, 9, f);
-    rng_open(&r, DT_FLOAT16, 0, 9, h);
+    rng_uniform_open(&r, DT_FLOAT64, 0, 9, d);
+    rng_uniform_open(&r, DT_FLOAT32, 0, 9, f);
+    rng_uniform_open(&r, DT_FLOAT16, 0, 9, h);
     for (int k = 0; k < 9; k++) {
         CHECK(d[k] == ldexp((double)(words64[i][k] >> 12) + 0.5, -52));
         CHECK((double)f[k] == ldexp((double)(words32[i][k] >> 9) + 0.5, -23));

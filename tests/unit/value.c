@@ -14,19 +14,19 @@ static void test_memory(Session *s) {
     Tensor a, b;
     CHECK(tensor_new(s, DT_FLOAT64, 2, SHAPE(3, 5), &a));
     CHECK((uintptr_t)a.data % 64 == 0 && a.stride[0] == 40 && a.stride[1] == 8);
-    CHECK(memory_used(s) == 120 && tensor_bytes(&a) == 120);
+    CHECK(buffer_bytes_used(s) == 120 && tensor_bytes(&a) == 120);
     tensor_copy_view(&b, &a);
     tensor_unref(&a);
-    CHECK(memory_used(s) == 120 && a.buf == NULL);
+    CHECK(buffer_bytes_used(s) == 120 && a.buf == NULL);
     tensor_unref(&b);
-    CHECK(memory_used(s) == 0 && memory_peak(s) == 120);
+    CHECK(buffer_bytes_used(s) == 0 && buffer_bytes_peak(s) == 120);
     CHECK(tensor_zeros(s, DT_UINT8, 1, SHAPE(9 << 20), &a)); /* mapped */
     CHECK((uintptr_t)a.data % (2 << 20) == 0 &&
           ((uint8_t *)a.data)[(9 << 20) - 1] == 0);
-    CHECK(memory_used(s) == 9 << 20);
+    CHECK(buffer_bytes_used(s) == 9 << 20);
     tensor_unref(&a);
-    memory_peak_reset(s);
-    CHECK(memory_used(s) == 0 && memory_peak(s) == 0);
+    buffer_reset_peak(s);
+    CHECK(buffer_bytes_used(s) == 0 && buffer_bytes_peak(s) == 0);
 }
 
 static void check_error(Session *s, DiagCode code, const char *part) {
@@ -49,7 +49,7 @@ static void test_limits(Session *s) {
     CHECK(!tensor_new(s, DT_FLOAT64, 1, SHAPE(-1), &b));
     check_error(s, E_RUN_SHAPE, "negative");
     tensor_unref(&a);
-    CHECK(memory_used(s) == 0);
+    CHECK(buffer_bytes_used(s) == 0);
     CHECK(tensor_new(s, DT_COMPLEX128, 3, SHAPE(INT64_MAX, 0, INT64_MAX), &a));
     CHECK(a.data && tensor_size(&a) == 0 && tensor_is_contiguous(&a));
     tensor_unref(&a);
@@ -367,10 +367,10 @@ static void test_objects(Session *s) {
     list = (Value){.kind = TYPE_LIST, .obj = list_new_take(s, 2, item)};
     value_copy_view(&copy, &list);
     value_unref(&list);
-    CHECK(memory_used(s) == 8 && list.obj == NULL);
+    CHECK(buffer_bytes_used(s) == 8 && list.obj == NULL);
     CHECK(tensor_f64(&((ListObject *)copy.obj)->item[1].t, 0) == 1);
     value_unref(&copy);
-    CHECK(memory_used(s) == 0);
+    CHECK(buffer_bytes_used(s) == 0);
 }
 
 static const Type *type(Session *s, const char *text) {
@@ -475,7 +475,7 @@ int main(void) {
     test_text(s);
     test_objects(s);
     test_clauses(s);
-    CHECK(memory_used(s) == 0 && diag_count(s) == 0);
+    CHECK(buffer_bytes_used(s) == 0 && diag_count(s) == 0);
     session_free(s);
     return TEST_END("value");
 }

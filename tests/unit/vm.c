@@ -160,8 +160,8 @@ static Var random_op(Pot *p) {
         in[0] = ap(p->b, "greater", 2, in);
         return ap(p->b, "where", 3, (Var[]){in[0], in[1], in[2]});
     case 3:
-        in[0] = cast_to(p->b, in[0], DT_FLOAT64);
-        return cast_to(p->b, ap(p->b, ops2[rnd(6)], 2, in), DT_FLOAT32);
+        in[0] = op_cast_to(p->b, in[0], DT_FLOAT64);
+        return op_cast_to(p->b, ap(p->b, ops2[rnd(6)], 2, in), DT_FLOAT32);
     default:
         return ap(p->b, ops2[rnd(6)], 2, in);
     }
@@ -378,10 +378,10 @@ int main(void) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
     vm_open(s);
-    uint64_t before = memory_used(s);
+    uint64_t before = buffer_bytes_used(s);
     test_random(s, 60);
-    CHECK(memory_used(s) == before, "%llu bytes are left",
-          (unsigned long long)memory_used(s));
+    CHECK(buffer_bytes_used(s) == before, "%llu bytes are left",
+          (unsigned long long)buffer_bytes_used(s));
     session_free(s);
     return TEST_END("vm");
 }

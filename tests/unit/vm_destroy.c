@@ -388,8 +388,9 @@ static void test_update(Session *s) {
         }
         CHECK(tensor_f64(&w.t, 5) == 0);
         const void *data = vm_shared(m, 0)->t.data;
-        uint64_t used = memory_used(s);
-        CHECK(vm_run(m) && vm_shared(m, 0)->t.data == data && memory_used(s) == used);
+        uint64_t used = buffer_bytes_used(s);
+        CHECK(vm_run(m) && vm_shared(m, 0)->t.data == data &&
+              buffer_bytes_used(s) == used);
         value_unref(&w);
         value_unref(&x);
         vm_free(m);
@@ -436,12 +437,12 @@ int main(void) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
     vm_open(s);
-    uint64_t before = memory_used(s);
+    uint64_t before = buffer_bytes_used(s);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK(op_add(s, &rows[i], NOWHERE));
     test_clauses(s);
-    CHECK(memory_used(s) == before, "%llu bytes are left",
-          (unsigned long long)memory_used(s));
+    CHECK(buffer_bytes_used(s) == before, "%llu bytes are left",
+          (unsigned long long)buffer_bytes_used(s));
     session_free(s);
     return TEST_END("vm_destroy");
 }

@@ -299,7 +299,7 @@ static void test_random(Session *s) {
         Machine *m = vm_new(p);
         for (int run = 0; run < 4; run++)
             check_run(&l, m, run % 2);
-        uint64_t used = memory_used(s);
+        uint64_t used = buffer_bytes_used(s);
         for (int run = 0; run < 4; run++)
             check_run(&l, m, false);
         (void)used;
@@ -393,12 +393,12 @@ int main(void) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
     vm_open(s);
-    uint64_t before = memory_used(s);
+    uint64_t before = buffer_bytes_used(s);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK(op_add(s, &rows[i], NOWHERE));
     test_clauses(s);
-    CHECK(memory_used(s) == before, "%llu bytes are left",
-          (unsigned long long)memory_used(s));
+    CHECK(buffer_bytes_used(s) == before, "%llu bytes are left",
+          (unsigned long long)buffer_bytes_used(s));
     session_free(s);
     return TEST_END("vm_lazy");
 }

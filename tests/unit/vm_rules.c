@@ -144,9 +144,9 @@ static void test_update_in_place(Session *s) {
         CHECK(tensor_f64(&vm_output(m, 0)->t, 2) == -3 + i);
     }
     CHECK(tensor_f64(&vm_shared(m, 0)->t, 2) == 0 && tensor_f64(&v.t, 2) == 3);
-    uint64_t used = memory_used(s);
+    uint64_t used = buffer_bytes_used(s);
     const void *data = vm_shared(m, 0)->t.data, *out = vm_output(m, 0)->t.data;
-    CHECK(vm_run(m) && memory_used(s) == used);
+    CHECK(vm_run(m) && buffer_bytes_used(s) == used);
     CHECK(vm_shared(m, 0)->t.data == data && vm_output(m, 0)->t.data == out);
     value_unref(&v);
     value_unref(&d);
@@ -240,7 +240,7 @@ static void test_limit(Session *s) {
     Value x = (Value){.kind = TYPE_TENSOR}, y = (Value){.kind = TYPE_TENSOR};
     tensor_zeros(s, DT_FLOAT64, 1, &n, &x.t);
     tensor_zeros(s, DT_FLOAT64, 1, &n, &y.t);
-    session_options(s)->max_memory = memory_used(s) + (7 << 20);
+    session_options(s)->max_memory = buffer_bytes_used(s) + (7 << 20);
     CHECK(!run2(s, "add", t, t, x, y, NULL) && diag_first_error(s)->code == E_MEM);
     diag_clear(s);
     session_options(s)->max_memory = limit;
@@ -358,8 +358,8 @@ static void test_calls(Session *s) {
     CHECK(tensor_f64(&vm_output(m, 0)->t, 1) == 12 &&
           tensor_f64(&vm_output(m, 1)->t, 1) == 6);
     CHECK(w.before == 4 && w.after == 4);
-    uint64_t used = memory_used(s);
-    CHECK(vm_run(m) && vm_run(m) && memory_used(s) == used);
+    uint64_t used = buffer_bytes_used(s);
+    CHECK(vm_run(m) && vm_run(m) && buffer_bytes_used(s) == used);
     w.stop = w.before + 2;
     CHECK(!vm_run(m));
     vm_set_hooks(m, NULL);
@@ -409,7 +409,7 @@ int main(void) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
     vm_open(s);
-    uint64_t before = memory_used(s);
+    uint64_t before = buffer_bytes_used(s);
     test_swap(s);
     test_swap_lists(s);
     test_update_in_place(s);
@@ -420,8 +420,8 @@ int main(void) {
     test_deep(s);
     test_calls(s);
     test_init(s);
-    CHECK(memory_used(s) == before, "%llu bytes are left",
-          (unsigned long long)memory_used(s));
+    CHECK(buffer_bytes_used(s) == before, "%llu bytes are left",
+          (unsigned long long)buffer_bytes_used(s));
     session_free(s);
     return TEST_END("vm_rules");
 }

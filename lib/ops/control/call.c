@@ -6,11 +6,11 @@
 
 /* ---- typing ---- */
 
-static const Graph *callee(const Infer *in) {
-    return in->g ? graph_function(in->g, in_prop(in, "fn")->sym) : NULL;
+static const Graph *infer_callee(const Infer *in) {
+    return in->g ? graph_function(in->g, infer_prop(in, "fn")->sym) : NULL;
 }
 
-static bool misfit(Infer *in, const Graph *fn, size_t k, Misfit why) {
+static bool fail_argument(Infer *in, const Graph *fn, size_t k, Misfit why) {
     Sym name = var_name(fn, fn->inputs.p[k]);
     infer_fail(in, why.code, k, "argument %zu of %s is %s, but its input %s is %s",
                k + 1, sym_text(in->s, fn->name), type_str(in->s, in->type[k]),
@@ -22,22 +22,22 @@ static bool misfit(Infer *in, const Graph *fn, size_t k, Misfit why) {
     return false;
 }
 
-static bool unify(Infer *in, const Graph *fn, Unify *u) {
+static bool unify_arguments(Infer *in, const Graph *fn, Unify *u) {
     Misfit why;
     for (size_t k = 0; k < in->nin; k++)
         if (!unify_type(u, var_type(fn, fn->inputs.p[k]), in->type[k], k, &why))
-            return misfit(in, fn, k, why);
+            return fail_argument(in, fn, k, why);
     in->nout = fn->outputs.n;
     for (size_t k = 0; k < in->nout; k++)
         in->out[k] = unify_result(u, var_type(fn, fn->outputs.p[k].var));
     return true;
 }
 
-static bool call_type(Infer *in) {
-    const Graph *fn = callee(in);
+static bool call_op_type(Infer *in) {
+    const Graph *fn = infer_callee(in);
     if (!fn)
         return infer_fail(in, E_NAME, in->nin, "there is no function %s",
-                          sym_text(in->s, in_prop(in, "fn")->sym));
+                          sym_text(in->s, infer_prop(in, "fn")->sym));
     const char *name = sym_text(in->s, fn->name);
     if (in->nin != fn->inputs.n)
         return infer_fail(in, E_ARITY, in->nin, "%s takes %s, not %zu", name,
@@ -48,7 +48,7 @@ static bool call_type(Infer *in) {
                           fn->outputs.n, OUT_MAX);
     Unify u;
     unify_open(&u, in->s);
-    bool ok = unify(in, fn, &u);
+    bool ok = unify_arguments(in, fn, &u);
     unify_close(&u);
     return ok;
 }
@@ -79,19 +79,20 @@ static bool call_perform(Call *c) {
 
 /* ---- derivatives ---- */
 
-static Graph *pulled(const Pull *p) {
+static Graph *pulled_function(const Pull *p) {
     return graph_function(p->g, op_prop(p->b->s, p->op, p->props, "fn")->sym);
 }
 
-static bool is_reached(Graph *fn, const Pull *p, size_t i) {
+static bool input_is_reached(Graph *fn, const Pull *p, size_t i) {
     for (size_t k = 0; k < p->nout; k++)
-        if (p->cotangent[k] != VAR_NONE && function_connected(fn, i, k)) return true;
+        if (p->cotangent[k] != VAR_NONE && graph_connected(fn, i, k)) return true;
     return false;
 }
 
 /* The gradients of `wanted` inputs as a function, without those that are undefined:
  * they get their constant at once. */
-static Graph *gradients(Pull *p, const Graph *fn, bool *wanted, const bool *has) {
+static Graph *gradient_function(Pull *p, const Graph *fn, bool *wanted,
+                                const bool *has) {
     for (;;) {
         Graph *made = services(p->b->s)->pullback(p->b->g->main, fn, wanted, has);
         if (!made) return NULL;
@@ -136,17 +137,17 @@ static bool pull_wanted(Pull *p, Graph *fn, bool *wanted, bool *has) {
         has[k] = p->cotangent[k] != VAR_NONE;
     for (size_t i = 0; i < p->nin; i++) {
         p->grad[i] = GRAD_DISCONNECTED;
-        wanted[i] = p->wanted[i] && is_reached(fn, p, i);
+        wanted[i] = p->wanted[i] && input_is_reached(fn, p, i);
         any |= wanted[i];
     }
     if (!any) return true;
-    const Graph *made = gradients(p, fn, wanted, has);
+    const Graph *made = gradient_function(p, fn, wanted, has);
     return made && (made->outputs.n == 0 || apply_gradients(p, made, wanted));
 }
 
 static bool call_pull(Pull *p) {
     bool *flags = mem_zalloc(p->b->s, p->nin + p->nout, sizeof *flags);
-    bool ok = pull_wanted(p, pulled(p), flags, flags + p->nin);
+    bool ok = pull_wanted(p, pulled_function(p), flags, flags + p->nin);
     mem_free(flags);
     return ok;
 }
@@ -154,7 +155,7 @@ static bool call_pull(Pull *p) {
 /* ---- many rows ---- */
 
 /* An argument may know less of its shape than the function's input does. */
-static Var fitting_rows(Batching *q, size_t i, const Type *input) {
+static Var rows_for_argument(Vmap *q, size_t i, const Type *input) {
     Builder *b = q->b;
     const Type *have = var_type(b->g, q->in[i]), *row = var_type(q->g, q->was[i]);
     bool told = true;
@@ -165,17 +166,17 @@ static Var fitting_rows(Batching *q, size_t i, const Type *input) {
     Var shape = shape_vector(b, q->was[i]);
     return shape == VAR_NONE
                ? VAR_NONE
-               : call2(b, "specify_shape", q->in[i], batch_shape(q, shape));
+               : op_call2(b, "specify_shape", q->in[i], vmap_prepend_size(q, shape));
 }
 
-static bool call_batch(Batching *q) {
+static bool call_vmap(Vmap *q) {
     Builder *b = q->b;
     const Graph *fn = graph_function(q->g, op_prop(b->s, q->op, q->props, "fn")->sym);
     Graph *made = services(b->s)->vmap(b->g->main, fn, q->rows);
     if (!made) return false;
     Var *in = mem_alloc(b->s, q->nin * sizeof *in);
     for (size_t i = 0; i < q->nin; i++)
-        in[i] = q->rows[i] ? fitting_rows(q, i, var_type(made, made->inputs.p[i]))
+        in[i] = q->rows[i] ? rows_for_argument(q, i, var_type(made, made->inputs.p[i]))
                            : q->in[i];
     for (size_t k = 0; k < q->nout; k++) {
         const Type *t = var_type(made, made->outputs.p[k].var),
@@ -183,7 +184,7 @@ static bool call_batch(Batching *q) {
         q->out_rows[k] = t->kind == TYPE_TENSOR && t->ndim > row->ndim;
     }
     Prop which = {.kind = P_GRAPH, .sym = made->name};
-    bool ok = batch_apply(q, batch_props(q, "fn", which), in);
+    bool ok = vmap_apply(q, vmap_replace_prop(q, "fn", which), in);
     mem_free(in);
     return ok;
 }
@@ -191,7 +192,7 @@ static bool call_batch(Batching *q) {
 static bool call_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     const Apply *r = &g->apply[a];
     Graph *fn = graph_function(g, op_prop(g->s, r->op, r->props, "fn")->sym);
-    return !fn || function_connected(fn, in, out);
+    return !fn || graph_connected(fn, in, out);
 }
 
 static const Op table[] = {
@@ -201,10 +202,10 @@ static const Op table[] = {
             "under the name of the scope, if it has one.",
      .in = "*args: any",
      .props = "fn: graph, scope: str = ''",
-     .type = call_type,
+     .type = call_op_type,
      .perform = call_perform,
      .pull = call_pull,
-     .batch = call_batch,
+     .batch = call_vmap,
      .connect = call_connect,
      .file = __FILE__,
      .line = __LINE__},

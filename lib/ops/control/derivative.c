@@ -1,10 +1,10 @@
-/* check_derivative: is what an op of the user's calls the gradient by an input, or the
- * pushforward of an output, of that one's shape? Types often can't tell. */
+/* harvest_check_derivative: is what an op of the user's calls the gradient by an input,
+ * or the pushforward of an output, of that one's shape? Types often can't tell. */
 #include "op/infer.h"
 #include "value/sparse.h"
 #include "vmap/kit.h"
 
-static bool derivative_type(Infer *in) {
+static bool check_derivative_type(Infer *in) {
     in->out[0] = in->type[0];
     if (in->type[0]->ndim != in->type[1]->ndim)
         return infer_fail(in, E_SHAPE, 0, "it has %d dims, not %d", in->type[0]->ndim,
@@ -17,7 +17,8 @@ static const char *what_of(const Call *c) {
     return sym_text(c->s, op_prop(c->s, c->op, c->props, "what")->sym);
 }
 
-static bool wrong_shape(Call *c, int ndim, const int64_t *have, const int64_t *want) {
+static bool fail_wrong_shape(Call *c, int ndim, const int64_t *have,
+                             const int64_t *want) {
     Str is = STR(c->s), asked = STR(c->s);
     shape_text(c->s, ndim, have, &is);
     shape_text(c->s, ndim, want, &asked);
@@ -28,7 +29,7 @@ static bool wrong_shape(Call *c, int ndim, const int64_t *have, const int64_t *w
     return false;
 }
 
-static bool is_zero(const Tensor *t) {
+static bool is_zero_tensor(const Tensor *t) {
     for (int64_t i = 0, n = tensor_size(t); i < n; i++) {
         double part[2];
         tensor_c128(t, i, part);
@@ -41,17 +42,18 @@ static bool check_zero(Call *c) {
     const Value *v = c->in[0];
     const Tensor *t =
         v->kind == TYPE_SPARSE ? &((const SparseObject *)v->obj)->data : &v->t;
-    return is_zero(t) || call_fail(c, E_DERIVATIVE,
-                                   "the %s is not zero, though it is for integers, "
-                                   "which no small change moves",
-                                   what_of(c));
+    return is_zero_tensor(t) ||
+           call_fail(c, E_DERIVATIVE,
+                     "the %s is not zero, though it is for integers, "
+                     "which no small change moves",
+                     what_of(c));
 }
 
-static bool derivative_perform(Call *c) {
+static bool check_derivative_perform(Call *c) {
     int ndim = c->in[0]->kind == TYPE_SPARSE ? 2 : c->in[0]->t.ndim;
     const int64_t *have = value_sizes(c->in[0]), *want = value_sizes(c->in[1]);
     for (int k = 0; have && want && k < ndim; k++)
-        if (have[k] != want[k]) return wrong_shape(c, ndim, have, want);
+        if (have[k] != want[k]) return fail_wrong_shape(c, ndim, have, want);
     if (prop_bool(c->s, c->op, c->props, "zero") && !check_zero(c)) return false;
     if (c->in[0]->kind == TYPE_TENSOR) return call_view(c, 0, call_in(c, 0)) != NULL;
     value_unref(&c->out[0]);
@@ -60,10 +62,10 @@ static bool derivative_perform(Call *c) {
 }
 
 /* Both have rows, or what there is to see is of another number of dims. */
-static bool derivative_batch(Batching *q) {
-    Var in[2] = {batch_rows(q, 0), batch_rows(q, 1)};
+static bool derivative_vmap(Vmap *q) {
+    Var in[2] = {vmap_with_rows(q, 0), vmap_with_rows(q, 1)};
     if (in[0] == VAR_NONE || in[1] == VAR_NONE) return false;
-    return batch_apply(q, q->props, in);
+    return vmap_apply(q, q->props, in);
 }
 
 static bool push_through(Push *p) {
@@ -81,13 +83,13 @@ static const Op table[] = {
          "names it. Derivations put it around what an op of the user's gives.",
      .in = "d: array, like: array",
      .props = "what: str = 'derivative', zero: bool = False",
-     .type = derivative_type,
-     .perform = derivative_perform,
+     .type = check_derivative_type,
+     .perform = check_derivative_perform,
      .flops = "0",
      .adjoint = through,
      .push = push_through,
      .disconnected = "like",
-     .batch = derivative_batch,
+     .batch = derivative_vmap,
      .view = 1,
      .identity = true,
      .promise = true,

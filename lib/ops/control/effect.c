@@ -78,7 +78,7 @@ static bool after_perform(Call *c) {
 
 /* Tags and names are parts of labels TAG/SCOPE/NAME; a name may have parts itself. */
 static bool want_label(Infer *in, const char *prop, bool parts) {
-    const char *text = sym_text(in->s, in_prop(in, prop)->sym);
+    const char *text = sym_text(in->s, infer_prop(in, prop)->sym);
     size_t n = strlen(text);
     for (const char *p = text; *p; p++)
         if ((*p == '/' && !parts) || (unsigned char)*p < ' ')
@@ -92,7 +92,7 @@ static bool want_label(Infer *in, const char *prop, bool parts) {
 
 static bool want_mode(Infer *in) {
     static const char *const modes[] = {"strict", "append", "clobber", "cond_clobber"};
-    const char *mode = sym_text(in->s, in_prop(in, "mode")->sym);
+    const char *mode = sym_text(in->s, infer_prop(in, "mode")->sym);
     for (size_t i = 0; i < 3; i++)
         if (strcmp(modes[i], mode) == 0) return true;
     if (strcmp(mode, "cond_clobber") == 0)
@@ -124,7 +124,7 @@ static bool pred_fits(Infer *in) {
 }
 
 static bool sow_cond_type(Infer *in) {
-    const char *mode = sym_text(in->s, in_prop(in, "mode")->sym);
+    const char *mode = sym_text(in->s, infer_prop(in, "mode")->sym);
     if (strcmp(mode, "cond_clobber") != 0)
         return infer_fail(in, E_ARG, in->nin,
                           "sow_cond has the one mode 'cond_clobber', not '%s'", mode);
@@ -133,12 +133,12 @@ static bool sow_cond_type(Infer *in) {
 }
 
 /* Rows of a predicate go with rows of the value. */
-static bool sow_cond_batch(Batching *q) {
+static bool sow_cond_vmap(Vmap *q) {
     Var in[3] = {q->in[0], q->in[1], q->nin > 2 ? q->in[2] : VAR_NONE};
-    bool rows = q->rows[1] || (q->rows[0] && batch_ndim(q, 1) > 0);
-    if (rows) in[0] = batch_rows(q, 0), in[1] = batch_rows(q, 1);
+    bool rows = q->rows[1] || (q->rows[0] && vmap_ndim(q, 1) > 0);
+    if (rows) in[0] = vmap_with_rows(q, 0), in[1] = vmap_with_rows(q, 1);
     q->out_rows[0] = q->rows[0] || rows;
-    return batch_apply(q, q->props, in);
+    return vmap_apply(q, q->props, in);
 }
 
 /* The tangent goes on without the effect. */
@@ -240,7 +240,7 @@ static const Op table[] = {
      .perform = sow_perform,
      .adjoint = through_cond,
      .push = push_through,
-     .batch = sow_cond_batch,
+     .batch = sow_cond_vmap,
      .disconnected = "pred, key",
      .view = 1,
      .fold = FOLD_NEVER,

@@ -10,20 +10,20 @@ static bool same_type(Infer *in) {
 }
 
 static bool inexact_type(Infer *in) {
-    return want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX) && same_type(in);
+    return infer_want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX) && same_type(in);
 }
 
 static double prop_float(Session *s, const Op *op, const Props *p, const char *name) {
     return op_prop(s, op, p, name)->f;
 }
 
-static bool clip_type(Infer *in) {
+static bool grad_clip_type(Infer *in) {
     double lo = prop_float(in->s, in->op, in->props, "lower_bound"),
            hi = prop_float(in->s, in->op, in->props, "upper_bound");
     if (!(lo <= hi))
         return infer_fail(in, E_ARG, in->nin,
                           "upper_bound (%g) must be at least lower_bound (%g)", hi, lo);
-    return want_kinds(in, 0, KIND_FLOAT) && same_type(in);
+    return infer_want_kinds(in, 0, KIND_FLOAT) && same_type(in);
 }
 
 static bool pass_on(Call *c) {
@@ -40,49 +40,49 @@ static Var prop_const(Builder *b, const Op *op, const Props *p, const char *name
 
 /* ---- forward mode: the same is done to the tangent ---- */
 /* A tangent that is not there is zero. */
-static bool push_nothing(Push *p) {
+static bool zero_grad_push(Push *p) {
     p->result[0] = VAR_NONE;
     return true;
 }
 
-static bool push_undefined(Push *p) {
+static bool undefined_grad_push(Push *p) {
     p->result[0] = grad_undefined(p->b, "undefined_grad stands in the way");
     return true;
 }
 
 /* Of a sparse gradient, the elements that it stores. */
-static Var clipped(Builder *b, const Op *op, const Props *p, Var g) {
+static Var clip_gradient(Builder *b, const Op *op, const Props *p, Var g) {
     Var lo = prop_const(b, op, p, "lower_bound", g),
         hi = prop_const(b, op, p, "upper_bound", g);
-    if (var_type(b->g, g)->kind != TYPE_SPARSE) return call3(b, "clip", g, lo, hi);
-    return call2(b, "sparse_with_data", g,
-                 call3(b, "clip", call1(b, "sparse_data", g), lo, hi));
+    if (var_type(b->g, g)->kind != TYPE_SPARSE) return op_call3(b, "clip", g, lo, hi);
+    return op_call2(b, "sparse_with_data", g,
+                    op_call3(b, "clip", op_call1(b, "sparse_data", g), lo, hi));
 }
 
-static bool push_clip(Push *p) {
+static bool grad_clip_push(Push *p) {
     Var t = p->tangent[0];
-    p->result[0] = t == VAR_NONE ? t : clipped(p->b, p->op, p->props, t);
+    p->result[0] = t == VAR_NONE ? t : clip_gradient(p->b, p->op, p->props, t);
     return t == VAR_NONE || p->result[0] != VAR_NONE;
 }
 
-static Var scaled(Builder *b, const Op *op, const Props *p, Var g) {
-    return call2(b, "multiply", g, prop_const(b, op, p, "multiplier", g));
+static Var scale_gradient(Builder *b, const Op *op, const Props *p, Var g) {
+    return op_call2(b, "multiply", g, prop_const(b, op, p, "multiplier", g));
 }
 
-static bool push_scale(Push *p) {
+static bool grad_scale_push(Push *p) {
     Var t = p->tangent[0];
-    p->result[0] = t == VAR_NONE ? t : scaled(p->b, p->op, p->props, t);
+    p->result[0] = t == VAR_NONE ? t : scale_gradient(p->b, p->op, p->props, t);
     return t == VAR_NONE || p->result[0] != VAR_NONE;
 }
 
 /* ---- reverse mode ---- */
-static bool pull_clip(Pull *p) {
-    p->grad[0] = clipped(p->b, p->op, p->props, p->cotangent[0]);
+static bool grad_clip_pull(Pull *p) {
+    p->grad[0] = clip_gradient(p->b, p->op, p->props, p->cotangent[0]);
     return p->grad[0] != VAR_NONE;
 }
 
-static bool pull_scale(Pull *p) {
-    p->grad[0] = scaled(p->b, p->op, p->props, p->cotangent[0]);
+static bool grad_scale_pull(Pull *p) {
+    p->grad[0] = scale_gradient(p->b, p->op, p->props, p->cotangent[0]);
     return p->grad[0] != VAR_NONE;
 }
 
@@ -101,14 +101,14 @@ static const Op table[] = {
      .alias = "consider_constant",
      .type = same_type,
      .adjoint = zero,
-     .push = push_nothing,
+     .push = zero_grad_push,
      .example = "zero_grad(1.5) -> 1.5",
      IDENTITY},
     {.name = "disconnected_grad",
      .doc = "x; derivatives see no connection: nothing before it is visited.",
      .type = same_type,
      .adjoint = disconnected,
-     .push = push_nothing,
+     .push = zero_grad_push,
      .disconnected = "x",
      .example = "disconnected_grad(1.5) -> 1.5",
      IDENTITY},
@@ -116,23 +116,23 @@ static const Op table[] = {
      .doc = "x; to ask for a gradient through it is an error.",
      .type = same_type,
      .adjoint = undefined,
-     .push = push_undefined,
+     .push = undefined_grad_push,
      .example = "undefined_grad(1.5) -> 1.5",
      IDENTITY},
     {.name = "grad_clip",
      .doc = "x; gradients through it are clipped to [lower_bound, upper_bound].",
      .props = "lower_bound: float = -1.0, upper_bound: float = 1.0",
-     .type = clip_type,
-     .pull = pull_clip,
-     .push = push_clip,
+     .type = grad_clip_type,
+     .pull = grad_clip_pull,
+     .push = grad_clip_push,
      .example = "grad_clip(1.5, lower_bound=-1., upper_bound=1.) -> 1.5",
      IDENTITY},
     {.name = "grad_scale",
      .doc = "x; gradients through it are multiplied.",
      .props = "multiplier: float = 1.0",
      .type = inexact_type,
-     .pull = pull_scale,
-     .push = push_scale,
+     .pull = grad_scale_pull,
+     .push = grad_scale_push,
      .example = "grad_scale(1.5, multiplier=2.) -> 1.5",
      IDENTITY},
 };

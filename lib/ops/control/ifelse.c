@@ -12,7 +12,7 @@ static size_t branch_size(size_t nin) {
 
 /* ---- typing ---- */
 
-static const char *shown(const Infer *in, size_t i) {
+static const char *shown_input_type(const Infer *in, size_t i) {
     return type_str(in->s, in->type[i]);
 }
 
@@ -20,10 +20,10 @@ static bool branches_differ(Infer *in, size_t i, size_t k, DiagCode code,
                             const char *how) {
     return infer_fail(in, code, in->nin,
                       "value %zu is %s if the condition holds but %s if not: %s", i,
-                      shown(in, 1 + i), shown(in, k), how);
+                      shown_input_type(in, 1 + i), shown_input_type(in, k), how);
 }
 
-static bool no_join(Infer *in, size_t i, size_t k) {
+static bool fail_no_join(Infer *in, size_t i, size_t k) {
     const Type *x = in->type[1 + i], *y = in->type[k];
     for (; x->kind == TYPE_LIST && y->kind == TYPE_LIST; y = y->elem)
         x = x->elem;
@@ -37,7 +37,7 @@ static bool no_join(Infer *in, size_t i, size_t k) {
 
 static bool ifelse_type(Infer *in) {
     size_t n = branch_size(in->nin);
-    if (!want_rank(in, 0, 0, 0)) return false;
+    if (!infer_want_rank(in, 0, 0, 0)) return false;
     if (n == 0 || n > OUT_MAX)
         return infer_fail(in, E_ARITY, in->nin,
                           "a branch has %zu values; 1 to %d will do", n, OUT_MAX);
@@ -45,13 +45,13 @@ static bool ifelse_type(Infer *in) {
     /* static dims stay where both agree, of lists' items, too */
     for (size_t i = 0; i < n; i++)
         if (!(in->out[i] = type_join(in->s, in->type[1 + i], in->type[1 + n + i])))
-            return no_join(in, i, 1 + n + i);
+            return fail_no_join(in, i, 1 + n + i);
     return true;
 }
 
 /* ---- running ---- */
 
-static bool holds(const Tensor *t) {
+static bool scalar_is_true(const Tensor *t) {
     const char *p = t->data;
     if (t->dtype == DT_COMPLEX64) {
         const float *z = t->data;
@@ -66,7 +66,7 @@ static bool holds(const Tensor *t) {
 }
 
 /* The plan lets a result take the place of its branch: then it is there already. */
-static bool pass(Call *c, size_t i, size_t k) {
+static bool pass_branch(Call *c, size_t i, size_t k) {
     if (c->in[k]->kind != TYPE_TENSOR && c->in[k]->kind != TYPE_RANDOM) {
         value_unref(&c->out[i]);
         value_copy_view(&c->out[i], c->in[k]);
@@ -81,7 +81,7 @@ static bool pass(Call *c, size_t i, size_t k) {
 
 static ThunkResult ifelse_run(void *state, Call *c) {
     (void)state;
-    size_t n = branch_size(c->nin), from = holds(call_in(c, 0)) ? 1 : 1 + n;
+    size_t n = branch_size(c->nin), from = scalar_is_true(call_in(c, 0)) ? 1 : 1 + n;
     bool all = true;
     for (size_t i = 0; i < n; i++)
         if (c->computed[from + i] == NOT_COMPUTED) {
@@ -90,7 +90,7 @@ static ThunkResult ifelse_run(void *state, Call *c) {
         }
     if (!all) return THUNK_NEEDS;
     for (size_t i = 0; i < n; i++)
-        if (!pass(c, i, from + i)) return THUNK_FAILED;
+        if (!pass_branch(c, i, from + i)) return THUNK_FAILED;
     return THUNK_DONE;
 }
 
@@ -128,14 +128,14 @@ static bool ifelse_shape(ShapeOf *q) {
 
 /* One branch gets the gradient, the other zeros of its shape: on either side they are
  * made only when they are taken. */
-static Var side(Pull *p, size_t i, bool then) {
+static Var branch_gradient(Pull *p, size_t i, bool then) {
     size_t n = p->nout, k = then ? 1 + i : 1 + n + i;
     Var g = p->cotangent[i];
     DType d = var_type(p->b->g, g)->dtype;
     Var zero = zeros_like(p->b, p->in[k], d);
     if (zero == VAR_NONE) return VAR_NONE;
-    return then ? call3(p->b, "ifelse", p->in[0], g, zero)
-                : call3(p->b, "ifelse", p->in[0], zero, g);
+    return then ? op_call3(p->b, "ifelse", p->in[0], g, zero)
+                : op_call3(p->b, "ifelse", p->in[0], zero, g);
 }
 
 static bool condition_grad(Pull *p) {
@@ -148,15 +148,16 @@ static bool ifelse_pull(Pull *p) {
     for (size_t k = 1; k < p->nin; k++) {
         size_t i = (k - 1) % p->nout;
         if (!p->wanted[k] || p->cotangent[i] == VAR_NONE) continue;
-        if ((p->grad[k] = side(p, i, k <= p->nout)) == VAR_NONE) return false;
+        if ((p->grad[k] = branch_gradient(p, i, k <= p->nout)) == VAR_NONE)
+            return false;
     }
     return condition_grad(p);
 }
 
 /* The tangent of a value; one without any is zero, made when it is taken. */
-static Var tangent(Push *p, size_t k, DType d) {
+static Var branch_tangent(Push *p, size_t k, DType d) {
     Var t = p->tangent[k];
-    return t == VAR_NONE ? zeros_like(p->b, p->in[k], d) : cast_to(p->b, t, d);
+    return t == VAR_NONE ? zeros_like(p->b, p->in[k], d) : op_cast_to(p->b, t, d);
 }
 
 static bool ifelse_push(Push *p) {
@@ -165,10 +166,10 @@ static bool ifelse_push(Push *p) {
         Var x = p->tangent[1 + i], y = p->tangent[1 + n + i];
         if (x == VAR_NONE && y == VAR_NONE) continue;
         DType d = var_type(p->b->g, x == VAR_NONE ? y : x)->dtype;
-        x = tangent(p, 1 + i, d);
-        y = tangent(p, 1 + n + i, d);
+        x = branch_tangent(p, 1 + i, d);
+        y = branch_tangent(p, 1 + n + i, d);
         if (x == VAR_NONE || y == VAR_NONE) return false;
-        p->result[i] = call3(p->b, "ifelse", p->in[0], x, y);
+        p->result[i] = op_call3(p->b, "ifelse", p->in[0], x, y);
         if (p->result[i] == VAR_NONE) return false;
     }
     return true;

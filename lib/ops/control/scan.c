@@ -10,7 +10,7 @@
 
 /* ---- typing ---- */
 
-typedef struct Typing {
+typedef struct ScanTyping {
     Infer *in;
     ScanForm f;
     Arena *a;
@@ -19,23 +19,23 @@ typedef struct Typing {
     int64_t steps;
     Dim steps_dim;
     const Type **row; /* of the body's inputs */
-} Typing;
+} ScanTyping;
 
-static const char *body_name(const Typing *t) {
+static const char *body_name(const ScanTyping *t) {
     return sym_text(t->in->s, t->f.fn->name);
 }
 
-static const char *output_label(const Typing *t, size_t k) {
+static const char *output_label(const ScanTyping *t, size_t k) {
     return sym_text(t->in->s, t->f.fn->outputs.p[k].label);
 }
 
-static bool body_fits(Typing *t) {
+static bool body_fits(ScanTyping *t) {
     const ScanForm *f = &t->f;
     const Graph *fn = f->fn;
     size_t nin = t->in->nin;
     if (!fn)
         return infer_fail(t->in, E_NAME, nin, "there is no function %s",
-                          sym_text(t->in->s, in_prop(t->in, "fn")->sym));
+                          sym_text(t->in->s, infer_prop(t->in, "fn")->sym));
     if (fn->inputs.n != f->nin)
         return infer_fail(t->in, E_ARITY, nin,
                           "%s takes %s, but gets %zu: one for each tap of "
@@ -57,7 +57,7 @@ static bool body_fits(Typing *t) {
                       body_name(t));
 }
 
-static bool read_steps(Typing *t) {
+static bool type_steps(ScanTyping *t) {
     t->steps_known = infer_int(t->in, 0, &t->steps);
     if (infer_dims(t->in, 0, &t->steps_dim, NULL) != 1) t->steps_dim = DIM_UNKNOWN;
     return !t->steps_known || t->steps >= 0 ||
@@ -66,11 +66,11 @@ static bool read_steps(Typing *t) {
                       (long long)t->steps);
 }
 
-static const Type *row_type(const Typing *t, const Type *rows) {
+static const Type *row_type(const ScanTyping *t, const Type *rows) {
     return type_tensor(t->in->s, rows->dtype, rows->ndim - 1, rows->dim + 1);
 }
 
-static bool type_sequence(Typing *t, size_t i) {
+static bool type_sequence(ScanTyping *t, size_t i) {
     const ScanSeq *q = &t->f.seq[i];
     const Type *x = t->in->type[q->arg];
     if (x->kind != TYPE_TENSOR || x->ndim == 0)
@@ -90,7 +90,7 @@ static bool type_sequence(Typing *t, size_t i) {
 }
 
 /* A state that has no rows: a random state, a list, a sparse matrix, ... */
-static bool type_rowless(Typing *t, size_t i, const Type *x) {
+static bool type_rowless(ScanTyping *t, size_t i, const Type *x) {
     const ScanOut *o = &t->f.out[i];
     Session *s = t->in->s;
     const char *label = output_label(t, i);
@@ -107,7 +107,7 @@ static bool type_rowless(Typing *t, size_t i, const Type *x) {
     return note(s, NOWHERE, "carry the value of an earlier step as a state of its own");
 }
 
-static bool type_initial(Typing *t, size_t i) {
+static bool type_initial(ScanTyping *t, size_t i) {
     const ScanOut *o = &t->f.out[i];
     if (o->ntap == 0) return true;
     const Type *x = t->in->type[o->arg];
@@ -129,7 +129,7 @@ static bool type_initial(Typing *t, size_t i) {
     return true;
 }
 
-static bool unify_inputs(Typing *t) {
+static bool unify_inputs(ScanTyping *t) {
     const Graph *fn = t->f.fn;
     Misfit why;
     for (size_t k = 0; k < t->f.nin; k++) {
@@ -150,7 +150,7 @@ static bool unify_inputs(Typing *t) {
 }
 
 /* The place in the body where output k is made, for a note. */
-static bool note_made(const Typing *t, size_t k) {
+static bool note_where_made(const ScanTyping *t, size_t k) {
     const Graph *fn = t->f.fn;
     ApplyId a = var_owner(fn, fn->outputs.p[k].var);
     if (a != APPLY_NONE) note(t->in->s, fn->origin[a].at, "the new value is made here");
@@ -158,16 +158,16 @@ static bool note_made(const Typing *t, size_t k) {
 }
 
 /* What the body takes for a state that is an object. */
-static const Type *taken(const Typing *t, size_t i) {
+static const Type *state_input_type(const ScanTyping *t, size_t i) {
     const Graph *fn = t->f.fn;
     return var_type(fn, fn->inputs.p[t->f.out[i].in]);
 }
 
 /* A name of a dim is one number in all steps, but a list's items may change. */
-static bool check_names(Typing *t) {
+static bool check_no_dim_names(ScanTyping *t) {
     for (size_t i = 0; i < t->f.nout; i++) {
         const ScanOut *o = &t->f.out[i];
-        const Type *type = o->ntap ? taken(t, i) : NULL;
+        const Type *type = o->ntap ? state_input_type(t, i) : NULL;
         if (!type || !scan_is_object(type) || type_unnamed(t->in->s, type) == type)
             continue;
         return infer_fail(t->in, E_TYPE, o->arg,
@@ -179,7 +179,7 @@ static bool check_names(Typing *t) {
 }
 
 /* A state must stay what it is. */
-static bool check_state(Typing *t, size_t i, const Type *was, const Type *is) {
+static bool check_state(ScanTyping *t, size_t i, const Type *was, const Type *is) {
     const ScanOut *o = &t->f.out[i];
     Session *s = t->in->s;
     const char *label = output_label(t, i), *what = NULL;
@@ -189,7 +189,7 @@ static bool check_state(Typing *t, size_t i, const Type *was, const Type *is) {
         what = "dtype";
     else if (was->ndim != is->ndim)
         what = "number of dims";
-    else if (scan_is_object(was) && !type_meet(s, taken(t, i), is))
+    else if (scan_is_object(was) && !type_meet(s, state_input_type(t, i), is))
         what = "type";
     for (int d = 0; !what && d < was->ndim; d++)
         if (!dim_may_equal(was->dim[d], is->dim[d])) what = "shape";
@@ -206,11 +206,11 @@ static bool check_state(Typing *t, size_t i, const Type *was, const Type *is) {
              "cast one of them: the initial value with %s(...), or the new value with "
              "%s(...)",
              dtype_name(is->dtype), dtype_name(was->dtype));
-    return note_made(t, i);
+    return note_where_made(t, i);
 }
 
 /* Rows that are kept: a known number, the dim of the steps, or unknown. */
-static Dim rows_kept(const Typing *t, const ScanOut *o) {
+static Dim kept_rows_dim(const ScanTyping *t, const ScanOut *o) {
     bool fixed = t->f.fn->until == VAR_NONE;
     if (o->keep == SCAN_ALL) return fixed ? t->steps_dim : DIM_UNKNOWN;
     if (!fixed || !t->steps_known) return DIM_UNKNOWN;
@@ -218,10 +218,11 @@ static Dim rows_kept(const Typing *t, const ScanOut *o) {
 }
 
 /* An object: the last one itself, or the list of those that are kept. */
-static bool type_object(Typing *t, size_t i, const Type *row) {
+static bool type_object(ScanTyping *t, size_t i, const Type *row) {
     const ScanOut *o = &t->f.out[i];
     Session *s = t->in->s;
-    if (o->ntap) row = type_join(s, t->row[o->in], type_meet(s, taken(t, i), row));
+    if (o->ntap)
+        row = type_join(s, t->row[o->in], type_meet(s, state_input_type(t, i), row));
     if (o->keep != SCAN_LAST && type_depth(row) >= TYPE_DEPTH_MAX)
         return infer_fail(t->in, E_LIMIT, t->in->nin,
                           "output %s would be a list of %s, but lists nest at most %d "
@@ -231,7 +232,7 @@ static bool type_object(Typing *t, size_t i, const Type *row) {
     return true;
 }
 
-static bool type_output(Typing *t, size_t i) {
+static bool type_output(ScanTyping *t, size_t i) {
     const ScanOut *o = &t->f.out[i];
     const Graph *fn = t->f.fn;
     const Type *row = unify_result(&t->u, var_type(fn, fn->outputs.p[i].var));
@@ -246,24 +247,24 @@ static bool type_output(Typing *t, size_t i) {
     if (!infer_ndim(t->in, row->ndim + rows))
         return note(t->in->s, NOWHERE, "for output %s with a dim more, for rows",
                     output_label(t, i));
-    dim[0] = rows_kept(t, o);
+    dim[0] = kept_rows_dim(t, o);
     for (int d = 0; d < row->ndim; d++)
         dim[rows + d] =
             o->ntap ? dim_meet(t->row[o->in]->dim[d], row->dim[d]) : row->dim[d];
-    return out_tensor(t->in, i, row->dtype, rows + row->ndim, dim);
+    return infer_out_tensor(t->in, i, row->dtype, rows + row->ndim, dim);
 }
 
 /* keep of zeros only is written as none. */
-static void settle_keep(Typing *t) {
-    const Prop *keep = in_prop(t->in, "keep");
+static void settle_keep(ScanTyping *t) {
+    const Prop *keep = infer_prop(t->in, "keep");
     for (size_t i = 0; i < t->f.nout; i++)
         if (t->f.out[i].keep != SCAN_ALL) return;
-    if (keep->ints.n) infer_settle(t->in, "keep", PROP_INTS(NULL, 0));
+    if (keep->ints.n) infer_settle_prop(t->in, "keep", PROP_INTS(NULL, 0));
 }
 
-static bool type_all(Typing *t) {
+static bool type_whole_scan(ScanTyping *t) {
     const ScanForm *f = &t->f;
-    if (!body_fits(t) || !read_steps(t)) return false;
+    if (!body_fits(t) || !type_steps(t)) return false;
     t->row = NEW_N(t->a, f->nin, const Type *);
     for (size_t i = 0; i < f->nseq; i++)
         if (!type_sequence(t, i)) return false;
@@ -271,7 +272,7 @@ static bool type_all(Typing *t) {
         if (!type_initial(t, i)) return false;
     for (size_t i = 0; i < f->nother; i++)
         t->row[f->other_in + i] = t->in->type[f->other_arg + i];
-    if (!unify_inputs(t) || !check_names(t)) return false;
+    if (!unify_inputs(t) || !check_no_dim_names(t)) return false;
     t->in->nout = f->nout;
     for (size_t i = 0; i < f->nout; i++)
         if (!type_output(t, i)) return false;
@@ -281,10 +282,10 @@ static bool type_all(Typing *t) {
 
 static bool scan_type(Infer *in) {
     if (!in->g) return infer_fail(in, E_TYPE, in->nin, "it needs a graph");
-    Typing t = {.in = in, .a = arena_new(in->s)};
+    ScanTyping t = {.in = in, .a = arena_new(in->s)};
     unify_open(&t.u, in->s);
     const char *why = scan_form(in->g, in->op, in->props, in->nin, t.a, &t.f);
-    bool ok = why ? infer_fail(in, E_ARG, in->nin, "%s", why) : type_all(&t);
+    bool ok = why ? infer_fail(in, E_ARG, in->nin, "%s", why) : type_whole_scan(&t);
     unify_close(&t.u);
     arena_free(t.a);
     return ok;
@@ -293,7 +294,7 @@ static bool scan_type(Infer *in) {
 /* ---- which inputs influence which outputs ---- */
 
 /* The outputs that influence output k of a step or of a later one. */
-static bool *influences(const ScanForm *f, Arena *a, size_t k) {
+static bool *influencing_outputs(const ScanForm *f, Arena *a, size_t k) {
     bool *on = NEW_N(a, f->nout, bool);
     size_t *todo = NEW_N(a, f->nout, size_t), n = 0;
     on[k] = true;
@@ -309,27 +310,29 @@ static bool *influences(const ScanForm *f, Arena *a, size_t k) {
     return on;
 }
 
-static bool reaches(const ScanForm *f, const bool *on, size_t first, size_t n) {
+static bool inputs_reach(const ScanForm *f, const bool *on, size_t first, size_t n) {
     for (size_t j = 0; j < f->nout; j++)
         if (on[j] && scan_reads(f->fn, first, n, j)) return true;
     return false;
 }
 
-static bool connected(const ScanForm *f, const bool *on, size_t arg, size_t out) {
+static bool arg_reaches_output(const ScanForm *f, const bool *on, size_t arg,
+                               size_t out) {
     for (size_t i = 0; i < f->nseq; i++)
-        if (f->seq[i].arg == arg) return reaches(f, on, f->seq[i].in, f->seq[i].ntap);
+        if (f->seq[i].arg == arg)
+            return inputs_reach(f, on, f->seq[i].in, f->seq[i].ntap);
     for (size_t i = 0; i < f->nout; i++)
         if (f->out[i].ntap && f->out[i].arg == arg)
             return (i == out && f->out[i].keep == SCAN_LAST) ||
-                   reaches(f, on, f->out[i].in, f->out[i].ntap);
+                   inputs_reach(f, on, f->out[i].in, f->out[i].ntap);
     if (arg < f->other_arg) return false; /* the number of steps */
-    return reaches(f, on, f->other_in + (arg - f->other_arg), 1);
+    return inputs_reach(f, on, f->other_in + (arg - f->other_arg), 1);
 }
 
 static bool scan_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     Arena *tmp = arena_new(g->s);
-    ScanForm f = scan_of(g, a, tmp);
-    bool yes = connected(&f, influences(&f, tmp, out), in, out);
+    ScanForm f = scan_form_of(g, a, tmp);
+    bool yes = arg_reaches_output(&f, influencing_outputs(&f, tmp, out), in, out);
     arena_free(tmp);
     return yes;
 }
@@ -354,7 +357,7 @@ static bool row_dims(const ShapeOf *q, const ScanOut *o, const Type *t, Var *dim
 /* Rows number the steps, unless the loop may end early. */
 static bool scan_shape(ShapeOf *q) {
     Arena *tmp = arena_new(q->b->s);
-    ScanForm f = scan_of(q->g, q->id, tmp);
+    ScanForm f = scan_form_of(q->g, q->id, tmp);
     bool ok = f.fn->until == VAR_NONE;
     for (size_t i = 0; ok && i < f.nout; i++) {
         const ScanOut *o = &f.out[i];
@@ -363,7 +366,7 @@ static bool scan_shape(ShapeOf *q) {
         if (t->kind != TYPE_TENSOR || !row_dims(q, o, t, dim)) continue;
         if (o->keep != SCAN_LAST) dim[0] = q->in[0];
         if (o->keep > 0)
-            dim[0] = call2(q->b, "minimum", q->in[0], const_int(q->b, o->keep));
+            dim[0] = op_call2(q->b, "minimum", q->in[0], const_int(q->b, o->keep));
         for (int k = 0; k < t->ndim; k++)
             q->out_shape[i][k] = dim[k];
         ok = t->ndim == 0 || dim[0] != VAR_NONE;

@@ -16,7 +16,7 @@ bool scan_push(Push *p); /* scan_push.c */
 /* scan_call.c: the language's scan. Arguments: fn, sequences, outputs_info,
  * non_sequences, n_steps, truncate_gradient, go_backwards, keep, checkpoint, rows. */
 enum { SCAN_ARGS = 10 };
-bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg, Node *out);
+bool scan_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out);
 /* scan_items.c: a body that takes numbers of items and lists instead of items. */
 typedef struct ScanItems {
     size_t before; /* inputs that are rows or states */

@@ -11,7 +11,7 @@
 enum { NO_STRETCHES = -1 };
 
 /* A sequence, or an output with its initial value. */
-typedef struct Item {
+typedef struct ScanCallArg {
     Span at;
     Node x; /* NODE_NONE: an output that is not fed back */
     size_t ntap;
@@ -19,14 +19,14 @@ typedef struct Item {
     Var var;
     Var list;  /* a sequence that is a list: `var` becomes the numbers of its items */
     bool weak; /* literals only: takes the dtype of the values that follow */
-} Item;
-typedef struct Words {
+} ScanCallArg;
+typedef struct ScanWords {
     Compiler *c;
     Builder *b;
     const Ast *call;
     Node fn;
     size_t nseq, nout, nother;
-    Item *seq, *out;
+    ScanCallArg *seq, *out;
     Node *other;
     bool any_out; /* outputs_info was given */
     bool backwards;
@@ -36,13 +36,14 @@ typedef struct Words {
     bool rows;
     int64_t stretch; /* steps of one, or NO_STRETCHES */
     Span stretch_at;
-} Words;
+} ScanWords;
 
 /* ---- reading ---- */
 
 /* The items of a list; a single thing is a list of one, None or nothing an empty one.
  * `numbers`: a list of numbers is a single thing. */
-static bool list_of(Compiler *c, const Ast *arg, bool numbers, size_t *n, Node **item) {
+static bool items_of_arg(Compiler *c, const Ast *arg, bool numbers, size_t *n,
+                         Node **item) {
     Node *node = NEW(compiler_arena(c), Node);
     *n = 0;
     *item = NULL;
@@ -66,7 +67,7 @@ static bool read_int(Session *s, const Node *n, const char *what, int64_t *v) {
            fail(s, n->at, E_ARG, "%s must be an integer that is written out", what);
 }
 
-static bool read_taps(Words *w, const Node *n, Item *t) {
+static bool read_scan_taps(ScanWords *w, const Node *n, ScanCallArg *t) {
     bool list = n->kind == NODE_LIST;
     Session *s = w->b->s;
     t->ntap = list ? n->n : 1;
@@ -83,7 +84,7 @@ static bool read_taps(Words *w, const Node *n, Item *t) {
 }
 
 /* taps(x, [...]), or a dict with input or initial, and taps. */
-static bool read_dict(Words *w, const Node *n, Item *t) {
+static bool read_dict(ScanWords *w, const Node *n, ScanCallArg *t) {
     Session *s = w->b->s;
     for (size_t i = 0; i < n->n; i++) {
         const char *key = sym_text(s, n->key[i]);
@@ -94,14 +95,15 @@ static bool read_dict(Words *w, const Node *n, Item *t) {
                         "a sequence or output of a scan has no `%s`: write taps(x, "
                         "[-1, 0])",
                         key);
-        else if (!read_taps(w, &n->item[i], t))
+        else if (!read_scan_taps(w, &n->item[i], t))
             return false;
     }
     return true;
 }
 
-static bool read_item(Words *w, const Node *n, int64_t usual, Item *t) {
-    *t = (Item){.at = n->at, .x = {.kind = NODE_NONE, .at = n->at}, .var = VAR_NONE};
+static bool read_item(ScanWords *w, const Node *n, int64_t usual, ScanCallArg *t) {
+    *t = (ScanCallArg){
+        .at = n->at, .x = {.kind = NODE_NONE, .at = n->at}, .var = VAR_NONE};
     if (n->kind == NODE_DICT ? !read_dict(w, n, t) : (t->x = *n, false)) return false;
     if (t->ntap == 0 && t->x.kind != NODE_NONE) {
         t->tap = NEW(compiler_arena(w->c), int64_t);
@@ -111,10 +113,10 @@ static bool read_item(Words *w, const Node *n, int64_t usual, Item *t) {
     return true;
 }
 
-static bool read_sequences(Words *w, const Ast *arg) {
+static bool read_scan_sequences(ScanWords *w, const Ast *arg) {
     Node *item;
-    if (!list_of(w->c, arg, true, &w->nseq, &item)) return false;
-    w->seq = NEW_N(compiler_arena(w->c), w->nseq, Item);
+    if (!items_of_arg(w->c, arg, true, &w->nseq, &item)) return false;
+    w->seq = NEW_N(compiler_arena(w->c), w->nseq, ScanCallArg);
     for (size_t i = 0; i < w->nseq; i++) {
         if (!read_item(w, &item[i], 0, &w->seq[i])) return false;
         if (w->seq[i].x.kind == NODE_NONE)
@@ -123,14 +125,14 @@ static bool read_sequences(Words *w, const Ast *arg) {
     return true;
 }
 
-static bool read_outputs(Words *w, const Ast *arg) {
+static bool read_outputs_info(ScanWords *w, const Ast *arg) {
     Session *s = w->b->s;
     Node *item;
-    if (!list_of(w->c, arg, false, &w->nout, &item)) return false;
+    if (!items_of_arg(w->c, arg, false, &w->nout, &item)) return false;
     w->any_out = w->nout > 0;
-    w->out = NEW_N(compiler_arena(w->c), w->nout, Item);
+    w->out = NEW_N(compiler_arena(w->c), w->nout, ScanCallArg);
     for (size_t i = 0; i < w->nout; i++) {
-        Item *t = &w->out[i];
+        ScanCallArg *t = &w->out[i];
         if (!read_item(w, &item[i], -1, t)) return false;
         if (t->x.kind == NODE_NONE && t->ntap)
             return fail(s, t->at, E_ARG,
@@ -147,8 +149,8 @@ static bool read_outputs(Words *w, const Ast *arg) {
     return true;
 }
 
-static bool read_others(Words *w, const Ast *arg) {
-    return list_of(w->c, arg, false, &w->nother, &w->other);
+static bool read_others(ScanWords *w, const Ast *arg) {
+    return items_of_arg(w->c, arg, false, &w->nother, &w->other);
 }
 
 /* ---- sequences ---- */
@@ -159,50 +161,50 @@ static const Op *op_named(Session *s, const char *name) {
     return op;
 }
 
-static bool is_list(const Words *w, const Item *t) {
+static bool is_list(const ScanWords *w, const ScanCallArg *t) {
     return var_type(w->b->g, t->var)->kind == TYPE_LIST;
 }
 
 /* x[::-1]: what is read backwards is a view, and its taps change signs. */
-static bool turn(Words *w, Item *t) {
+static bool reverse_sequence(ScanWords *w, ScanCallArg *t) {
     const Op *op = op_named(w->b->s, "subtensor");
     PropArg index = {"index", PROP_STR(sym(w->b->s, "::$"))};
     Var in[2] = {t->var, const_int(w->b, -1)};
     for (size_t k = 0; k < t->ntap; k++)
         t->tap[k] = -t->tap[k];
     if (is_list(w, t))
-        return (t->var = call1(w->b, "list_reverse", t->var)) != VAR_NONE;
+        return (t->var = op_call1(w->b, "list_reverse", t->var)) != VAR_NONE;
     t->var = op_apply1(w->b, op, props_make(w->b->s, op, 1, &index), 2, in);
     return t->var != VAR_NONE;
 }
 
 /* The dtype that a literal takes at input k of the body; DT_NONE: its own. */
-static DType wanted(const Words *w, size_t k) {
+static DType wanted_dtype(const ScanWords *w, size_t k) {
     const Graph *fn = w->fn.fn;
     if (!fn || k >= fn->inputs.n) return DT_NONE;
     const Type *t = var_type(fn, fn->inputs.p[k]);
     return t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
 }
 
-static bool take_sequences(Words *w) {
+static bool take_sequences(ScanWords *w) {
     Session *s = w->b->s;
     for (size_t i = 0, k = 0; i < w->nseq; k += w->seq[i].ntap, i++) {
-        Item *t = &w->seq[i];
-        if (!compiler_var(w->c, &t->x, wanted(w, k), &t->var)) return false;
+        ScanCallArg *t = &w->seq[i];
+        if (!compiler_var(w->c, &t->x, wanted_dtype(w, k), &t->var)) return false;
         const Type *x = var_type(w->b->g, t->var);
         if (x->kind != TYPE_LIST && (x->kind != TYPE_TENSOR || x->ndim == 0))
             return fail(s, t->at, E_TYPE,
                         "sequence %zu must be a tensor with an axis for steps, or a "
                         "list, not %s",
                         i + 1, type_str(s, x));
-        if (w->backwards && !turn(w, t)) return false;
+        if (w->backwards && !reverse_sequence(w, t)) return false;
     }
     return true;
 }
 
 /* ---- the number of steps ---- */
 
-static int64_t span_of(const Item *t) {
+static int64_t tap_span(const ScanCallArg *t) {
     int64_t low = 0, high = 0;
     for (size_t k = 0; k < t->ntap; k++) {
         if (t->tap[k] < low) low = t->tap[k];
@@ -212,37 +214,37 @@ static int64_t span_of(const Item *t) {
 }
 
 /* Steps that one sequence has rows for. */
-static Var steps_of(Words *w, const Item *t) {
-    int64_t span = span_of(t);
+static Var steps_of(ScanWords *w, const ScanCallArg *t) {
+    int64_t span = tap_span(t);
     bool list = is_list(w, t);
     Dim d = list ? DIM_UNKNOWN : var_type(w->b->g, t->var)->dim[0];
     if (dim_is_known(d)) return const_int(w->b, d > span ? d - span : 0);
-    Var n = list ? call1(w->b, "list_length", t->var) : shape_of(w->b, t->var, 0);
+    Var n = list ? op_call1(w->b, "list_length", t->var) : shape_of(w->b, t->var, 0);
     if (n == VAR_NONE || span == 0) return n;
-    n = call2(w->b, "subtract", n, const_int(w->b, span));
-    return n == VAR_NONE ? n : call2(w->b, "maximum", n, const_int(w->b, 0));
+    n = op_call2(w->b, "subtract", n, const_int(w->b, span));
+    return n == VAR_NONE ? n : op_call2(w->b, "maximum", n, const_int(w->b, 0));
 }
 
-static bool same_steps(const Words *w, Var a, Var b) {
+static bool same_step_count(const ScanWords *w, Var a, Var b) {
     const Tensor *x = var_const(w->b->g, a), *y = var_const(w->b->g, b);
     return a == b || (x && y && tensor_i64(x, 0) == tensor_i64(y, 0));
 }
 
-static bool shortest(Words *w) {
+static bool take_shortest_steps(ScanWords *w) {
     w->steps = VAR_NONE;
     for (size_t i = 0; i < w->nseq; i++) {
         Var n = steps_of(w, &w->seq[i]);
         if (n == VAR_NONE) return false;
         if (w->steps == VAR_NONE)
             w->steps = n;
-        else if (!same_steps(w, w->steps, n))
-            w->steps = call2(w->b, "minimum", w->steps, n);
+        else if (!same_step_count(w, w->steps, n))
+            w->steps = op_call2(w->b, "minimum", w->steps, n);
         if (w->steps == VAR_NONE) return false;
     }
     return true;
 }
 
-static bool read_steps(Words *w, const Ast *arg) {
+static bool read_n_steps(ScanWords *w, const Ast *arg) {
     Session *s = w->b->s;
     Node n = {.kind = NODE_NONE};
     if (arg && !compiler_ast(w->c, arg, &n)) return false;
@@ -250,7 +252,7 @@ static bool read_steps(Words *w, const Ast *arg) {
         return fail(s, w->call->at, E_ARG,
                     "scan needs a sequence or n_steps to know how many steps there "
                     "are");
-    if (n.kind == NODE_NONE) return shortest(w);
+    if (n.kind == NODE_NONE) return take_shortest_steps(w);
     if (n.kind == NODE_LITERAL && (n.lit.kind != K_INT || n.lit.negative))
         return fail(s, n.at, E_ARG, "n_steps must be an integer that is not negative");
     return compiler_var(w->c, &n, DT_INT64, &w->steps);
@@ -258,14 +260,14 @@ static bool read_steps(Words *w, const Ast *arg) {
 
 /* ---- the body ---- */
 
-static bool take_initial(Words *w, size_t i, size_t k, DType like) {
-    Item *t = &w->out[i];
+static bool take_initial(ScanWords *w, size_t i, size_t k, DType like) {
+    ScanCallArg *t = &w->out[i];
     if (t->ntap == 0) return true;
-    if (like == DT_NONE) like = wanted(w, k);
+    if (like == DT_NONE) like = wanted_dtype(w, k);
     return compiler_var(w->c, &t->x, like, &t->var);
 }
 
-static bool no_rows(const Words *w, size_t i, const Type *x) {
+static bool fail_initial_rows(const ScanWords *w, size_t i, const Type *x) {
     Session *s = w->b->s;
     fail(s, w->out[i].at, x->kind == TYPE_TENSOR ? E_SHAPE : E_TYPE,
          "the initial value of output %zu needs one row for each step that its taps go "
@@ -278,28 +280,28 @@ static bool no_rows(const Words *w, size_t i, const Type *x) {
 }
 
 /* Initial values that are weak take a dtype later. */
-static bool take_initials(Words *w, const DType *like) {
+static bool take_initials(ScanWords *w, const DType *like) {
     size_t k = 0;
     for (size_t i = 0; i < w->nseq; i++)
         k += w->seq[i].ntap;
     for (size_t i = 0; i < w->nout; k += w->out[i].ntap, i++) {
-        Item *t = &w->out[i];
-        t->weak = t->ntap && node_is_weak(&t->x) && wanted(w, k) == DT_NONE;
+        ScanCallArg *t = &w->out[i];
+        t->weak = t->ntap && node_is_weak(&t->x) && wanted_dtype(w, k) == DT_NONE;
         if (!take_initial(w, i, k, like[i])) return false;
         const Type *x = t->ntap ? var_type(w->b->g, t->var) : NULL;
         bool one = t->ntap == 1 && t->tap[0] == -1;
         if (!x || one || (x->kind == TYPE_TENSOR && x->ndim > 0)) continue;
-        return no_rows(w, i, x);
+        return fail_initial_rows(w, i, x);
     }
     return true;
 }
 
-static const Type *row_type(Session *s, const Type *t) {
+static const Type *row_type_of_sequence(Session *s, const Type *t) {
     if (t->kind == TYPE_LIST) return t->elem;
     return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
 }
 
-static size_t count_inputs(const Words *w) {
+static size_t count_inputs(const ScanWords *w) {
     size_t n = w->nother;
     for (size_t i = 0; i < w->nseq; i++)
         n += w->seq[i].ntap;
@@ -309,9 +311,10 @@ static size_t count_inputs(const Words *w) {
 }
 
 /* Inputs of the Apply from the second on, and the types of the body's. */
-static bool take_others(Words *w, size_t k, Var *var) {
+static bool take_others(ScanWords *w, size_t k, Var *var) {
     for (size_t i = 0; i < w->nother; i++)
-        if (!compiler_var(w->c, &w->other[i], wanted(w, k + i), &var[i])) return false;
+        if (!compiler_var(w->c, &w->other[i], wanted_dtype(w, k + i), &var[i]))
+            return false;
     return true;
 }
 
@@ -320,18 +323,19 @@ static const Type *state_type(const Graph *g, Var v) {
     return scan_is_object(t) ? type_unnamed(g->s, t) : t;
 }
 
-static void input_types(const Words *w, const Var *other, const Type **type) {
+static void input_types(const ScanWords *w, const Var *other, const Type **type) {
     const Graph *g = w->b->g;
     Session *s = g->s;
     size_t k = 0;
     for (size_t i = 0; i < w->nseq; i++)
         for (size_t j = 0; j < w->seq[i].ntap; j++)
-            type[k++] = row_type(s, var_type(g, w->seq[i].var));
+            type[k++] = row_type_of_sequence(s, var_type(g, w->seq[i].var));
     for (size_t i = 0; i < w->nout; i++) {
-        const Item *t = &w->out[i];
+        const ScanCallArg *t = &w->out[i];
         bool one = t->ntap == 1 && t->tap[0] == -1;
         for (size_t j = 0; j < t->ntap; j++)
-            type[k++] = one ? state_type(g, t->var) : row_type(s, var_type(g, t->var));
+            type[k++] = one ? state_type(g, t->var)
+                            : row_type_of_sequence(s, var_type(g, t->var));
     }
     for (size_t i = 0; i < w->nother; i++)
         type[k++] = var_type(g, other[i]);
@@ -350,7 +354,7 @@ static DType least_dtype(const Graph *g, const Node *n) {
                                      : n->lit.kind];
 }
 
-static bool try_body(Words *w, const DType *like, const Var *other) {
+static bool try_body(ScanWords *w, const DType *like, const Var *other) {
     size_t n = count_inputs(w);
     const Type **type = NEW_N(compiler_arena(w->c), n, const Type *);
     if (!take_initials(w, like)) return false;
@@ -360,7 +364,7 @@ static bool try_body(Words *w, const DType *like, const Var *other) {
 
 /* Initial values that are weak begin as the least dtype of their kind. What the
  * body makes of them then is their dtype, or it left them alone: their own. */
-static void guess_dtypes(Words *w, const Var *other, DType *like) {
+static void guess_dtypes(ScanWords *w, const Var *other, DType *like) {
     Node fn = w->fn;
     CompilerTrial trial = compiler_try(w->c);
     for (size_t i = 0; i < w->nout; i++)
@@ -379,7 +383,7 @@ static void guess_dtypes(Words *w, const Var *other, DType *like) {
 }
 
 /* Does the function take what the steps have for it? */
-static bool check_arity(Words *w) {
+static bool check_body_arity(ScanWords *w) {
     size_t need = count_inputs(w), have = need, seen = 0;
     if (w->fn.lambda) have = w->fn.lambda->nkid - 1;
     if (w->fn.fn) have = w->fn.fn->inputs.n - w->fn.ncaptured;
@@ -394,7 +398,7 @@ static bool check_arity(Words *w) {
 }
 
 /* [] may have been meant as a list. */
-static bool note_brackets(const Words *w) {
+static bool note_brackets(const ScanWords *w) {
     for (size_t i = 0; i < w->nout; i++)
         if (w->out[i].x.kind == NODE_LIST && w->out[i].x.n == 0)
             return note(w->b->s, w->out[i].at,
@@ -403,12 +407,12 @@ static bool note_brackets(const Words *w) {
     return false;
 }
 
-static bool make_body(Words *w, Var *other) {
+static bool compile_scan_body(ScanWords *w, Var *other) {
     DType *like = NEW_N(compiler_arena(w->c), w->nout, DType);
     bool weak = false;
     for (size_t i = 0; i < w->nout; i++)
         like[i] = DT_NONE;
-    if (!check_arity(w) || !take_initials(w, like) ||
+    if (!check_body_arity(w) || !take_initials(w, like) ||
         !take_others(w, count_inputs(w) - w->nother, other))
         return false;
     for (size_t i = 0; i < w->nout; i++)
@@ -419,7 +423,7 @@ static bool make_body(Words *w, Var *other) {
 
 /* ---- what is kept ---- */
 
-static bool keep_of(Words *w, const Node *n, int64_t *keep) {
+static bool keep_of(ScanWords *w, const Node *n, int64_t *keep) {
     const char *word = n->kind == NODE_STRING ? sym_text(w->b->s, n->sym) : "";
     if (strcmp(word, "all") == 0) return *keep = SCAN_ALL, true;
     if (strcmp(word, "last") == 0) return *keep = SCAN_LAST, true;
@@ -431,7 +435,7 @@ static bool keep_of(Words *w, const Node *n, int64_t *keep) {
                 "list with one for each");
 }
 
-static bool read_keep(Words *w, const Ast *arg, size_t nout) {
+static bool read_keep(ScanWords *w, const Ast *arg, size_t nout) {
     Node n;
     w->keep = NEW_N(compiler_arena(w->c), nout, int64_t);
     for (size_t i = 0; i < w->nout; i++)
@@ -451,7 +455,7 @@ static bool read_keep(Words *w, const Ast *arg, size_t nout) {
 
 /* ---- the Apply ---- */
 
-static Prop ints_prop(Arena *a, size_t n, const Item *item, size_t more) {
+static Prop ints_prop(Arena *a, size_t n, const ScanCallArg *item, size_t more) {
     size_t count = n + more, at = 0;
     for (size_t i = 0; i < n; i++)
         count += item[i].ntap;
@@ -465,21 +469,21 @@ static Prop ints_prop(Arena *a, size_t n, const Item *item, size_t more) {
 }
 
 /* The scan over stretches instead; the other is left behind. */
-static bool stretch(Words *w, Var *r) {
+static bool checkpoint_scan(ScanWords *w, Var *r) {
     Graph *g = w->b->g;
     if (w->stretch == NO_STRETCHES) return true;
     ApplyId id = var_owner(g, r[0]);
-    ScanForm f = scan_of(g, id, compiler_arena(w->c));
-    const char *why = scan_no_stretches(&f);
+    ScanForm f = scan_form_of(g, id, compiler_arena(w->c));
+    const char *why = scan_why_no_segments(&f);
     if (why)
         return fail(w->b->s, w->stretch_at, E_ARG,
                     "checkpoint is not possible for this scan: %s", why);
     g->main->litter = true;
-    return scan_stretches(w->b, id, w->stretch, NULL, r);
+    return scan_in_segments(w->b, id, w->stretch, NULL, r);
 }
 
 /* Lists give way to the numbers of their items, the body to one that takes them. */
-static bool count_items(Words *w) {
+static bool scan_list_items(ScanWords *w) {
     Arena *a = compiler_arena(w->c);
     size_t *of = NEW_N(a, count_inputs(w), size_t);
     ScanItems q = {.before = count_inputs(w) - w->nother, .list_of = of};
@@ -487,7 +491,7 @@ static bool count_items(Words *w) {
     for (size_t k = 0; k < q.before; k++)
         of[k] = SIZE_MAX;
     for (size_t i = 0, k = 0; i < w->nseq; k += w->seq[i].ntap, i++) {
-        Item *t = &w->seq[i];
+        ScanCallArg *t = &w->seq[i];
         t->list = VAR_NONE;
         if (!is_list(w, t)) continue;
         for (size_t j = 0; j < t->ntap; j++)
@@ -495,8 +499,8 @@ static bool count_items(Words *w) {
         Bind x = {sym(w->b->s, "x"), t->list = t->var};
         bool ok = true;
         q.type[q.nlist++] = var_type(w->b->g, t->list);
-        t->var =
-            build_text(w->b, "arange(list_length(x))", &(Env){.n = 1, .bind = &x}, &ok);
+        t->var = template_build(w->b, "arange(list_length(x))",
+                                &(Env){.n = 1, .bind = &x}, &ok);
         if (!ok) return false;
     }
     if (q.nlist == 0) return true;
@@ -506,12 +510,12 @@ static bool count_items(Words *w) {
     return w->fn.fn != NULL;
 }
 
-static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
+static bool emit_scan(ScanWords *w, const Var *other, size_t nout, Node *out) {
     Session *s = w->b->s;
     Arena *a = compiler_arena(w->c);
     const Op *op = op_named(s, "scan");
     size_t n = 0;
-    if (!count_items(w)) return false;
+    if (!scan_list_items(w)) return false;
     Var *in = NEW_N(a, 1 + 2 * w->nseq + w->nout + w->nother + w->fn.ncaptured, Var);
     Var *r = NEW_N(a, OUT_MAX, Var);
     in[n++] = w->steps;
@@ -532,7 +536,8 @@ static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
                    {"truncate", PROP_INT(w->truncate)},
                    {"checkpoint", PROP_BOOL(w->checkpoint)},
                    {"rows", PROP_BOOL(w->rows)}};
-    if (!op_apply(w->b, op, props_make(s, op, 7, p), n, in, r) || !stretch(w, r))
+    if (!op_apply(w->b, op, props_make(s, op, 7, p), n, in, r) ||
+        !checkpoint_scan(w, r))
         return false;
     *out = node_var(r[0], w->call->at);
     if (nout == 1) return true;
@@ -542,7 +547,7 @@ static bool apply(Words *w, const Var *other, size_t nout, Node *out) {
     return compiler_tree(w->c, nout, item, NULL, w->call->at, out);
 }
 
-static bool read_flag(Words *w, const Ast *arg, const char *name, bool *flag) {
+static bool read_bool_arg(ScanWords *w, const Ast *arg, const char *name, bool *flag) {
     Node n;
     if (!arg) return true;
     if (!compiler_ast(w->c, arg, &n)) return false;
@@ -551,7 +556,7 @@ static bool read_flag(Words *w, const Ast *arg, const char *name, bool *flag) {
            fail(w->b->s, n.at, E_ARG, "%s is True or False", name);
 }
 
-static bool read_flags(Words *w, const Ast *truncate, const Ast *backwards) {
+static bool read_flags(ScanWords *w, const Ast *truncate, const Ast *backwards) {
     Node n;
     w->truncate = -1;
     if (truncate) {
@@ -562,11 +567,11 @@ static bool read_flags(Words *w, const Ast *truncate, const Ast *backwards) {
             return fail(w->b->s, n.at, E_ARG,
                         "truncate_gradient is a number of steps or -1 (all)");
     }
-    return read_flag(w, backwards, "go_backwards", &w->backwards);
+    return read_bool_arg(w, backwards, "go_backwards", &w->backwards);
 }
 
 /* None, 'sqrt', a number of steps; True is what is printed of a scan over stretches. */
-static bool read_checkpoint(Words *w, const Ast *arg) {
+static bool read_checkpoint(ScanWords *w, const Ast *arg) {
     Node n;
     w->stretch = NO_STRETCHES;
     if (!arg) return true;
@@ -585,7 +590,7 @@ static bool read_checkpoint(Words *w, const Ast *arg) {
                 "keeps the first one's states");
 }
 
-static bool read_function(Words *w, const Ast *arg) {
+static bool read_function(ScanWords *w, const Ast *arg) {
     if (!compiler_ast(w->c, arg, &w->fn)) return false;
     if (w->fn.kind == NODE_FUNCTION) return true;
     fail(w->b->s, arg->at, E_TYPE, "scan takes a function first");
@@ -593,22 +598,22 @@ static bool read_function(Words *w, const Ast *arg) {
                 "the name of one of the graph's functions, or lambda x, h: ...");
 }
 
-bool expand_scan(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
-    Words w = {.c = c, .b = compiler_builder(c), .call = call};
+bool scan_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+    ScanWords w = {.c = c, .b = compiler_builder(c), .call = call};
     if (!read_function(&w, arg[0]) || !read_flags(&w, arg[5], arg[6]) ||
-        !read_checkpoint(&w, arg[8]) || !read_flag(&w, arg[9], "rows", &w.rows) ||
-        !read_sequences(&w, arg[1]) || !read_outputs(&w, arg[2]) ||
-        !read_others(&w, arg[3]) || !take_sequences(&w) || !read_steps(&w, arg[4]))
+        !read_checkpoint(&w, arg[8]) || !read_bool_arg(&w, arg[9], "rows", &w.rows) ||
+        !read_scan_sequences(&w, arg[1]) || !read_outputs_info(&w, arg[2]) ||
+        !read_others(&w, arg[3]) || !take_sequences(&w) || !read_n_steps(&w, arg[4]))
         return false;
     Var *other = NEW_N(compiler_arena(c), w.nother, Var);
-    if (!make_body(&w, other)) return false;
+    if (!compile_scan_body(&w, other)) return false;
     size_t nout = w.any_out ? w.nout : w.fn.fn->outputs.n;
-    return read_keep(&w, arg[7], nout) && apply(&w, other, nout, out);
+    return read_keep(&w, arg[7], nout) && emit_scan(&w, other, nout, out);
 }
 
 /* ---- taps, until ---- */
 
-static bool expand_taps(Compiler *c, const Ast *call, const Ast *const *arg,
+static bool taps_expand(Compiler *c, const Ast *call, const Ast *const *arg,
                         Node *out) {
     Session *s = compiler_builder(c)->s;
     Sym key[2] = {sym(s, "input"), sym(s, "taps")};
@@ -617,7 +622,7 @@ static bool expand_taps(Compiler *c, const Ast *call, const Ast *const *arg,
            compiler_tree(c, 2, item, key, call->at, out);
 }
 
-static bool expand_until(Compiler *c, const Ast *call, const Ast *const *arg,
+static bool until_expand(Compiler *c, const Ast *call, const Ast *const *arg,
                          Node *out) {
     Sym key = sym(compiler_builder(c)->s, "until");
     Node item;
@@ -637,18 +642,18 @@ static const Macro table[] = {
      .signature = "fn, sequences=[], outputs_info=[], non_sequences=[], n_steps=None, "
                   "truncate_gradient=-1, go_backwards=False, keep='all', "
                   "checkpoint=None, rows=False",
-     .expand = expand_scan,
+     .expand = scan_expand,
      .example = "scan(lambda x, c: x + c, sequences=[arange(5)], outputs_info=[1]) -> "
                 "[1, 2, 4, 7, 11]"},
     {.name = "taps",
      .doc = "A sequence or the initial rows of an output of scan, read at other steps "
             "than the usual one: taps(x, [-1, 0]).",
      .signature = "x, taps",
-     .expand = expand_taps},
+     .expand = taps_expand},
     {.name = "until",
      .doc = "As the last result of a lambda: scan ends after the first step in which "
             "the condition holds.",
      .signature = "condition",
-     .expand = expand_until},
+     .expand = until_expand},
 };
 const MacroList macros_control = {table, sizeof table / sizeof *table};

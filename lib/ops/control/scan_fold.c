@@ -3,8 +3,8 @@
 #include "ops/control/scan.h"
 
 /* Arguments of scan that a function over it does not take itself. */
-static const Ast *written(Compiler *c, const Ast *call, AstKind kind,
-                          const char *text) {
+static const Ast *literal_arg(Compiler *c, const Ast *call, AstKind kind,
+                              const char *text) {
     Ast *e = NEW(compiler_arena(c), Ast);
     e->kind = kind;
     e->at = call->at;
@@ -14,29 +14,30 @@ static const Ast *written(Compiler *c, const Ast *call, AstKind kind,
 }
 
 /* fn, sequences, non_sequences, go_backwards */
-static bool expand_map(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+static bool map_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
     const Ast *to[SCAN_ARGS] = {arg[0], arg[1], NULL, arg[2], NULL,
                                 NULL,   arg[3], NULL, NULL};
-    return expand_scan(c, call, to, out);
+    return scan_expand(c, call, to, out);
 }
 
 /* fn, sequences, outputs_info, non_sequences, go_backwards */
-static bool expand_foldl(Compiler *c, const Ast *call, const Ast *const *arg,
+static bool foldl_expand(Compiler *c, const Ast *call, const Ast *const *arg,
                          Node *out) {
     const Ast *to[SCAN_ARGS] = {
         arg[0], arg[1], arg[2], arg[3],
-        NULL,   NULL,   arg[4], written(c, call, AST_STRING, "last"),
+        NULL,   NULL,   arg[4], literal_arg(c, call, AST_STRING, "last"),
         NULL};
-    return expand_scan(c, call, to, out);
+    return scan_expand(c, call, to, out);
 }
 
-static bool expand_foldr(Compiler *c, const Ast *call, const Ast *const *arg,
+static bool foldr_expand(Compiler *c, const Ast *call, const Ast *const *arg,
                          Node *out) {
-    const Ast *to[] = {arg[0], arg[1], arg[2], arg[3], written(c, call, AST_BOOL, "")};
-    return expand_foldl(c, call, to, out);
+    const Ast *to[] = {arg[0], arg[1], arg[2], arg[3],
+                       literal_arg(c, call, AST_BOOL, "")};
+    return foldl_expand(c, call, to, out);
 }
 
-static bool want_tensor(Session *s, const Node *x, const Type *t) {
+static bool want_filter_tensor(Session *s, const Node *x, const Type *t) {
     if (t->kind == TYPE_TENSOR) return true;
     fail(s, x->at, E_TYPE, "filter takes the rows of a tensor, not %s", type_str(s, t));
     return note(s, NOWHERE,
@@ -44,15 +45,15 @@ static bool want_tensor(Session *s, const Node *x, const Type *t) {
 }
 
 /* fn, x, non_sequences: the rows of x for which fn is true */
-static bool expand_filter(Compiler *c, const Ast *call, const Ast *const *arg,
+static bool filter_expand(Compiler *c, const Ast *call, const Ast *const *arg,
                           Node *out) {
     Builder *b = compiler_builder(c);
     const Ast *to[] = {arg[0], arg[1], arg[2], NULL};
     Node x, mask;
     Var in[2];
     if (!compiler_ast(c, arg[1], &x) || !compiler_var(c, &x, DT_NONE, &in[0]) ||
-        !want_tensor(b->s, &x, var_type(b->g, in[0])) ||
-        !expand_map(c, call, to, &mask) || !compiler_var(c, &mask, DT_NONE, &in[1]))
+        !want_filter_tensor(b->s, &x, var_type(b->g, in[0])) ||
+        !map_expand(c, call, to, &mask) || !compiler_var(c, &mask, DT_NONE, &in[1]))
         return false;
     const Type *t = var_type(b->g, in[1]);
     if (t->dtype != DT_BOOL || t->ndim != 1)
@@ -70,28 +71,28 @@ static const Macro table[] = {
     {.name = "map",
      .doc = "A function of the rows of one or several sequences: the results as rows.",
      .signature = "fn, sequences, non_sequences=[], go_backwards=False",
-     .expand = expand_map,
+     .expand = map_expand,
      .example = "map(lambda x: x * x, arange(4)) -> [0, 1, 4, 9]"},
     {.name = "foldl",
      .doc = "The last value of a scan from the first row on; the initial value where "
             "there is no row.",
      .signature = FOLD,
-     .expand = expand_foldl,
+     .expand = foldl_expand,
      .example = "foldl(lambda x, a: 10 * a + x, [1, 2, 3], 0) -> 123"},
     {.name = "foldr",
      .doc = "The last value of a scan from the last row on.",
      .signature = "fn, sequences, outputs_info, non_sequences=[]",
-     .expand = expand_foldr,
+     .expand = foldr_expand,
      .example = "foldr(lambda x, a: 10 * a + x, [1, 2, 3], 0) -> 321"},
     {.name = "reduce",
      .doc = "The same as foldl: the last value of a scan.",
      .signature = FOLD,
-     .expand = expand_foldl,
+     .expand = foldl_expand,
      .example = "reduce(lambda x, a: a + x, arange(5), 0) -> 10"},
     {.name = "filter",
      .doc = "The rows of x for which the function is true.",
      .signature = "fn, x, non_sequences=[]",
-     .expand = expand_filter,
+     .expand = filter_expand,
      .example = "filter(lambda x: x % 2 == 0, arange(5)) -> [0, 2, 4]"},
 };
 const MacroList macros_control_fold = {table, sizeof table / sizeof *table};

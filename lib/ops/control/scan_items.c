@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static Sym fresh(const Graph *g, const char *base) {
+static Sym items_var_name(const Graph *g, const char *base) {
     char text[160];
     snprintf(text, sizeof text, "%.120s", base);
     for (unsigned i = 1; graph_find(g, sym(g->s, text)) != VAR_NONE; i++)
@@ -24,49 +24,49 @@ static Graph *new_function(const Graph *fn) {
     return graph_function_new(fn->main, sym(fn->s, text));
 }
 
-typedef struct Over {
+typedef struct ItemsBody {
     Builder b; /* in the new function */
     const Graph *fn;
     const ScanItems *q;
     Arena *a;
     Var *in; /* by input of fn */
-} Over;
+} ItemsBody;
 
-static void add_input(Over *v, size_t k, const Type *t) {
+static void add_body_input(ItemsBody *v, size_t k, const Type *t) {
     const char *name = sym_text(v->b.s, var_name(v->fn, v->fn->inputs.p[k]));
-    v->in[k] = graph_input(v->b.g, fresh(v->b.g, name), t);
+    v->in[k] = graph_input(v->b.g, items_var_name(v->b.g, name), t);
 }
 
 /* Numbers of items, rows and states; the lists; all others. */
-static bool add_inputs(Over *v) {
+static bool add_body_inputs(ItemsBody *v) {
     const ScanItems *q = v->q;
     Session *s = v->b.s;
     Var *list = NEW_N(v->a, q->nlist, Var);
     for (size_t k = 0; k < q->before; k++)
-        add_input(v, k,
-                  q->list_of[k] == SIZE_MAX ? var_type(v->fn, v->fn->inputs.p[k])
-                                            : type_scalar(s, DT_INT64));
+        add_body_input(v, k,
+                       q->list_of[k] == SIZE_MAX ? var_type(v->fn, v->fn->inputs.p[k])
+                                                 : type_scalar(s, DT_INT64));
     for (size_t i = 0; i < q->nlist; i++)
-        list[i] = graph_input(v->b.g, fresh(v->b.g, "items"), q->type[i]);
+        list[i] = graph_input(v->b.g, items_var_name(v->b.g, "items"), q->type[i]);
     for (size_t k = q->before; k < v->fn->inputs.n; k++)
-        add_input(v, k, var_type(v->fn, v->fn->inputs.p[k]));
+        add_body_input(v, k, var_type(v->fn, v->fn->inputs.p[k]));
     for (size_t k = 0; k < q->before; k++) {
         if (q->list_of[k] == SIZE_MAX) continue;
-        v->in[k] = call2(&v->b, "list_get", list[q->list_of[k]], v->in[k]);
+        v->in[k] = op_call2(&v->b, "list_get", list[q->list_of[k]], v->in[k]);
         if (v->in[k] == VAR_NONE) return false;
     }
     return true;
 }
 
 /* Can the body stand here itself? Else it is called. */
-static bool is_open(const Over *v) {
+static bool is_open(const ItemsBody *v) {
     for (size_t k = 0; k < v->q->before; k++)
         if (var_type(v->b.g, v->in[k]) != var_type(v->fn, v->fn->inputs.p[k]))
             return false;
     return v->fn->until != VAR_NONE || !(v->fn->pullback || v->fn->pushforward);
 }
 
-static bool copy_body(Over *v, Var *out) {
+static bool inline_body(ItemsBody *v, Var *out) {
     const Graph *fn = v->fn;
     size_t n = 0, nout = fn->outputs.n;
     Var *leaf = NEW_N(v->a, fn->nleaf, Var), *map = NEW_N(v->a, fn->nvar, Var),
@@ -87,7 +87,7 @@ static bool copy_body(Over *v, Var *out) {
     return true;
 }
 
-static bool call_body(Over *v, Var *out) {
+static bool call_item_body(ItemsBody *v, Var *out) {
     Session *s = v->b.s;
     const Op *call = op_known(s, OP_CALL);
     PropArg arg = {"fn", {.kind = P_GRAPH, .sym = v->fn->name}};
@@ -103,12 +103,13 @@ static bool call_body(Over *v, Var *out) {
 Graph *scan_over_items(Builder *b, const Graph *fn, const ScanItems *q) {
     Graph *g = new_function(fn);
     g->floatX = fn->floatX;
-    Over v = {.b = builder(g, true), .fn = fn, .q = q, .a = arena_new(b->s)};
+    ItemsBody v = {.b = builder(g, true), .fn = fn, .q = q, .a = arena_new(b->s)};
     v.b.floatX = b->floatX;
     v.b.from = b->from;
     v.in = NEW_N(v.a, fn->inputs.n, Var);
     Var *out = NEW_N(v.a, fn->outputs.n, Var);
-    bool ok = add_inputs(&v) && (is_open(&v) ? copy_body(&v, out) : call_body(&v, out));
+    bool ok = add_body_inputs(&v) &&
+              (is_open(&v) ? inline_body(&v, out) : call_item_body(&v, out));
     for (size_t i = 0; ok && i < fn->outputs.n; i++)
         vec_push(b->s, &g->outputs, ((Output){fn->outputs.p[i].label, out[i]}));
     arena_free(v.a);

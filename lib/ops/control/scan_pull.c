@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-typedef struct Back {
+typedef struct ScanPull {
     Pull *p;
     Builder *b;
     Session *s;
@@ -32,7 +32,7 @@ typedef struct Back {
     bool *carried; /* by output: its bar comes from later steps too */
     bool *lost;    /* by output: what it does to the cost is not told, for it goes
                       through a value that is no tensor */
-    ScanMake m;
+    ScanBuilder m;
     Var rows, steps; /* that were run; that are gone back */
     bool cut;        /* steps may be fewer than rows */
     Var *u;          /* by input of fn: in the new body */
@@ -44,41 +44,41 @@ typedef struct Back {
     Var *bar;        /* by output */
     Var *term;       /* by input of fn: its gradient in a step; VAR_NONE: not asked */
     size_t *result;  /* by input of fn: number in m.out */
-} Back;
+} ScanPull;
 #define NOWHERE_YET SIZE_MAX
 
-static Var say(Back *k, const char *text, Var x, Var y, Var n) {
+static Var say(ScanPull *k, const char *text, Var x, Var y, Var n) {
     if (x == VAR_NONE) return x;
     Bind bind[] = {{sym(k->s, "x"), x}, {sym(k->s, "y"), y}, {sym(k->s, "n"), n}};
     Env env = {.n = 3, .bind = bind};
     bool ok = true;
-    Var v = build_text(k->b, text, &env, &ok);
+    Var v = template_build(k->b, text, &env, &ok);
     return ok ? v : VAR_NONE;
 }
 
-static bool is_float(const Back *k, size_t out) {
+static bool is_float(const ScanPull *k, size_t out) {
     const Type *t = var_type(k->fn, k->fn->outputs.p[out].var);
     return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
 }
 
-static Sym hint(Back *k, const char *what, Sym of) {
+static Sym derived_name(ScanPull *k, const char *what, Sym of) {
     return sym(k->s, arena_printf(k->a, "%s%s", what, sym_text(k->s, of)));
 }
 
-static Sym input_name(const Back *k, size_t i) {
+static Sym step_input_name(const ScanPull *k, size_t i) {
     return var_name(k->fn, k->fn->inputs.p[i]);
 }
 
 /* ---- which adjoints there are ---- */
 
-static bool read_by(const Back *k, size_t state, const bool *by) {
+static bool read_by(const ScanPull *k, size_t state, const bool *by) {
     const ScanOut *o = &k->f.out[state];
     for (size_t i = 0; i < k->f.nout; i++)
         if (by[i] && scan_reads(k->fn, o->in, o->ntap, i)) return true;
     return false;
 }
 
-static void find_active(Back *k) {
+static void find_active(ScanPull *k) {
     for (size_t o = 0; o < k->f.nout; o++)
         k->active[o] = k->p->cotangent[o] != VAR_NONE && is_float(k, o);
     for (bool more = true; more;) {
@@ -89,11 +89,11 @@ static void find_active(Back *k) {
     }
 }
 
-static bool is_object(const Back *k, size_t out) {
+static bool is_object(const ScanPull *k, size_t out) {
     return scan_is_object(var_type(k->fn, k->fn->outputs.p[out].var));
 }
 
-static void find_lost(Back *k) {
+static void find_lost_objects(ScanPull *k) {
     size_t n = k->f.nout;
     bool *on = NEW_N(k->a, n, bool);
     for (size_t o = 0; o < n; o++) {
@@ -113,7 +113,7 @@ static void find_lost(Back *k) {
 }
 
 /* Does argument `arg` influence an output that is lost? */
-static bool is_lost(const Back *k, size_t arg) {
+static bool is_lost(const ScanPull *k, size_t arg) {
     for (size_t i = 0; i < k->f.nin; i++)
         for (size_t o = 0; o < k->f.nout && scan_arg(&k->f, i) == arg; o++)
             if (k->lost[o] && scan_reads(k->fn, i, 1, o)) return true;
@@ -121,18 +121,18 @@ static bool is_lost(const Back *k, size_t arg) {
 }
 
 /* Does a wanted argument influence this output in the same step? */
-static bool reached(const Back *k, size_t out) {
+static bool influenced_in_step(const ScanPull *k, size_t out) {
     for (size_t i = 0; i < k->f.nin; i++)
         if (k->p->wanted[scan_arg(&k->f, i)] && scan_reads(k->fn, i, 1, out))
             return true;
     return false;
 }
 
-static void find_carried(Back *k) {
+static void find_carried(ScanPull *k) {
     size_t n = k->f.nout;
     bool *reach = NEW_N(k->a, n, bool);
     for (size_t o = 0; o < n; o++)
-        reach[o] = reached(k, o);
+        reach[o] = influenced_in_step(k, o);
     for (bool more = true; more;) {
         more = false;
         for (size_t o = 0; o < n; o++)
@@ -151,27 +151,28 @@ static void find_carried(Back *k) {
 /* ---- the body ---- */
 
 /* A state without rows is the item of a list, by the number of the step. */
-static bool save_object(Back *k, size_t i, Sym name, const Type *t) {
-    k->list[i] = scan_make_other(&k->m, name, VAR_NONE, type_list(k->s, t));
-    k->saved[i] = scan_make_seq(&k->m, name, VAR_NONE, 0, type_scalar(k->s, DT_INT64));
+static bool save_object(ScanPull *k, size_t i, Sym name, const Type *t) {
+    k->list[i] = scan_builder_add_other(&k->m, name, VAR_NONE, type_list(k->s, t));
+    k->saved[i] =
+        scan_builder_add_seq(&k->m, name, VAR_NONE, 0, type_scalar(k->s, DT_INT64));
     Var list = k->m.other.p[k->list[i]].tap.p[0].in;
-    k->u[i] = call2(&k->m.in, "list_get", list, k->m.seq.p[k->saved[i]].tap.p[0].in);
+    k->u[i] = op_call2(&k->m.in, "list_get", list, k->m.seq.p[k->saved[i]].tap.p[0].in);
     return k->u[i] != VAR_NONE;
 }
 
 /* The inputs of a step, to work it out again. */
-static bool save_inputs(Back *k) {
+static bool save_inputs(ScanPull *k) {
     for (size_t i = 0; i < k->f.nin; i++) {
         const Type *t = var_type(k->fn, k->fn->inputs.p[i]);
-        Sym name = input_name(k, i);
+        Sym name = step_input_name(k, i);
         if (i >= k->f.other_in) {
             Var x = k->p->in[scan_arg(&k->f, i)];
-            size_t at = scan_make_other(&k->m, name, x, t);
+            size_t at = scan_builder_add_other(&k->m, name, x, t);
             k->u[i] = k->m.other.p[at].tap.p[0].in;
         } else if (t->kind != TYPE_TENSOR) {
             if (!save_object(k, i, name, t)) return false;
         } else {
-            k->saved[i] = scan_make_seq(&k->m, name, VAR_NONE, 0, t);
+            k->saved[i] = scan_builder_add_seq(&k->m, name, VAR_NONE, 0, t);
             k->u[i] = k->m.seq.p[k->saved[i]].tap.p[0].in;
         }
     }
@@ -179,24 +180,24 @@ static bool save_inputs(Back *k) {
 }
 
 /* A state that begins as x; its input. */
-static Var add_state(Back *k, Sym name, Var x, const Type *type, size_t *at) {
-    *at = scan_make_out(&k->m, name, SCAN_LAST);
-    MakeArg *o = &k->m.out.p[*at];
+static Var add_state(ScanPull *k, Sym name, Var x, const Type *type, size_t *at) {
+    *at = scan_builder_add_out(&k->m, name, SCAN_LAST);
+    ScanBuilderArg *o = &k->m.out.p[*at];
     o->x = x;
-    return scan_make_tap(&k->m, o, -1, type);
+    return scan_builder_add_tap(&k->m, o, -1, type);
 }
 
 /* The cotangent of a last value counts in the first step back only. */
-static Var seed_once(Back *k, size_t o, const Type *t) {
+static Var seed_once(ScanPull *k, size_t o, const Type *t) {
     size_t at;
-    Var g = add_state(k, hint(k, "g_", k->fn->outputs.p[o].label), k->p->cotangent[o],
-                      t, &at);
+    Var g = add_state(k, derived_name(k, "g_", k->fn->outputs.p[o].label),
+                      k->p->cotangent[o], t, &at);
     k->m.out.p[at].made = zeros_like(&k->m.in, g, t->dtype);
     return k->m.out.p[at].made == VAR_NONE ? VAR_NONE : g;
 }
 
 /* p[1] .. p[depth], and the first of them. */
-static Var add_waiting(Back *k, size_t o, const Type *t) {
+static Var add_waiting(ScanPull *k, size_t o, const Type *t) {
     const ScanOut *out = &k->f.out[o];
     Var first = VAR_NONE, init = k->p->in[out->arg];
     bool wanted = k->p->wanted[out->arg];
@@ -207,7 +208,8 @@ static Var add_waiting(Back *k, size_t o, const Type *t) {
         bool given = m == 1 && out->keep == SCAN_LAST && k->p->cotangent[o] != VAR_NONE;
         Var begin = given ? k->p->cotangent[o] : zeros_like(k->b, init, t->dtype);
         if (begin == VAR_NONE) return begin;
-        Var in = add_state(k, hint(k, "d_", k->fn->outputs.p[o].label), begin, t, &at);
+        Var in = add_state(k, derived_name(k, "d_", k->fn->outputs.p[o].label), begin,
+                           t, &at);
         k->m.out.p[at].wanted = wanted;
         if (m == 1) {
             k->wait[o] = at;
@@ -218,7 +220,7 @@ static Var add_waiting(Back *k, size_t o, const Type *t) {
 }
 
 /* bar(y_o) in the body; VAR_NONE with *ok: it is none. */
-static Var adjoint(Back *k, size_t o, bool *ok) {
+static Var body_cotangent(ScanPull *k, size_t o, bool *ok) {
     const Type *t = var_type(k->fn, k->fn->outputs.p[o].var);
     bool last = k->f.out[o].keep == SCAN_LAST, given = k->p->cotangent[o] != VAR_NONE;
     Var bar = VAR_NONE, g = VAR_NONE;
@@ -232,18 +234,18 @@ static Var adjoint(Back *k, size_t o, bool *ok) {
         g = seed_once(k, o, t);
         *ok = *ok && g != VAR_NONE;
     } else {
-        Sym name = hint(k, "g_", k->fn->outputs.p[o].label);
-        k->seed[o] = scan_make_seq(&k->m, name, VAR_NONE, 0, t);
+        Sym name = derived_name(k, "g_", k->fn->outputs.p[o].label);
+        k->seed[o] = scan_builder_add_seq(&k->m, name, VAR_NONE, 0, t);
         g = k->m.seq.p[k->seed[o]].tap.p[0].in;
     }
     if (bar == VAR_NONE) return g;
-    bar = call2(&k->m.in, "add", g, bar);
+    bar = op_call2(&k->m.in, "add", g, bar);
     *ok = *ok && bar != VAR_NONE;
     return bar;
 }
 
 /* The output that input i of the body is an earlier value of; NOWHERE_YET: none. */
-static size_t state_of(const Back *k, size_t i, int64_t *tap) {
+static size_t state_of(const ScanPull *k, size_t i, int64_t *tap) {
     for (size_t j = 0; j < k->f.nout; j++)
         if (i - k->f.out[j].in < k->f.out[j].ntap) {
             *tap = k->f.out[j].tap[i - k->f.out[j].in];
@@ -252,7 +254,7 @@ static size_t state_of(const Back *k, size_t i, int64_t *tap) {
     return NOWHERE_YET;
 }
 
-static bool asks(const Back *k, size_t i) {
+static bool input_needs_term(const ScanPull *k, size_t i) {
     int64_t tap;
     size_t state = state_of(k, i, &tap);
     if (var_type(k->fn, k->fn->inputs.p[i])->kind != TYPE_TENSOR) return false;
@@ -260,7 +262,7 @@ static bool asks(const Back *k, size_t i) {
     return k->p->wanted[scan_arg(&k->f, i)];
 }
 
-static bool pull_step(Back *k, const Var *y) {
+static bool pull_step(ScanPull *k, const Var *y) {
     size_t nf = 0, nwrt = 0;
     Var *f = NEW_N(k->a, k->f.nout, Var), *g = NEW_N(k->a, k->f.nout, Var);
     Var *wrt = NEW_N(k->a, k->f.nin, Var), *part = NEW_N(k->a, k->f.nin, Var);
@@ -270,29 +272,29 @@ static bool pull_step(Back *k, const Var *y) {
     for (size_t o = 0; o < k->f.nout; o++) {
         bool ok = true;
         if (!k->active[o]) continue;
-        g[nf] = adjoint(k, o, &ok);
+        g[nf] = body_cotangent(k, o, &ok);
         if (!ok) return false;
         f[nf] = y[o];
         nf += g[nf] != VAR_NONE;
     }
     for (size_t i = 0; i < k->f.nin; i++)
-        if (asks(k, i)) wrt[nwrt++] = k->u[i];
+        if (input_needs_term(k, i)) wrt[nwrt++] = k->u[i];
     if (!services(k->s)->vjp(&k->m.in, nf, f, g, nwrt, wrt, &how, part)) return false;
     for (size_t i = 0, j = 0; i < k->f.nin; i++)
-        k->term[i] = asks(k, i) ? part[j++] : VAR_NONE;
+        k->term[i] = input_needs_term(k, i) ? part[j++] : VAR_NONE;
     return true;
 }
 
 /* p[m] <- p[m + 1] + term of tap -m */
-static bool carry(Back *k, size_t o) {
+static bool carry_waiting(ScanPull *k, size_t o) {
     const ScanOut *out = &k->f.out[o];
     for (int64_t m = 1; m <= out->depth; m++) {
-        MakeArg *p = &k->m.out.p[k->wait[o] + (size_t)m - 1];
+        ScanBuilderArg *p = &k->m.out.p[k->wait[o] + (size_t)m - 1];
         Var sum = m < out->depth ? p[1].tap.p[0].in : VAR_NONE;
         for (size_t i = 0; i < out->ntap; i++) {
             Var term = k->term[out->in + i];
             if (out->tap[i] != -m || term == VAR_NONE) continue;
-            sum = sum == VAR_NONE ? term : call2(&k->m.in, "add", sum, term);
+            sum = sum == VAR_NONE ? term : op_call2(&k->m.in, "add", sum, term);
             if (sum == VAR_NONE) return false;
         }
         if (sum == VAR_NONE)
@@ -304,29 +306,29 @@ static bool carry(Back *k, size_t o) {
 }
 
 /* The terms of wanted arguments as results. */
-static bool collect(Back *k, size_t i) {
+static bool collect_term(ScanPull *k, size_t i) {
     int64_t tap;
     Var term = k->term[i];
     if (term == VAR_NONE || var_is_null(k->m.body, term)) return true;
     if (state_of(k, i, &tap) != NOWHERE_YET) return true;
-    Sym name = hint(k, "d_", input_name(k, i));
+    Sym name = derived_name(k, "d_", step_input_name(k, i));
     DType d = var_type(k->m.body, term)->dtype;
     if (i < k->f.other_in) {
-        k->result[i] = scan_make_out(&k->m, name, SCAN_ALL);
+        k->result[i] = scan_builder_add_out(&k->m, name, SCAN_ALL);
         k->m.out.p[k->result[i]].made = term;
     } else {
         Var x = k->p->in[scan_arg(&k->f, i)], zero = zeros_like(k->b, x, d);
         const Type *t = type_with_dtype(k->s, var_type(k->fn, k->fn->inputs.p[i]), d);
         if (zero == VAR_NONE) return false;
         Var sum = add_state(k, name, zero, t, &k->result[i]);
-        k->m.out.p[k->result[i]].made = call2(&k->m.in, "add", sum, term);
+        k->m.out.p[k->result[i]].made = op_call2(&k->m.in, "add", sum, term);
     }
     k->m.out.p[k->result[i]].wanted = true;
     return k->m.out.p[k->result[i]].made != VAR_NONE;
 }
 
 /* A state's term that is undefined spoils all. Returns why, or NULL. */
-static const char *spoiled(const Back *k) {
+static const char *why_spoiled(const ScanPull *k) {
     int64_t tap;
     for (size_t i = 0; i < k->f.nin; i++)
         if (var_is_null(k->m.body, k->term[i]) && state_of(k, i, &tap) != NOWHERE_YET)
@@ -334,18 +336,18 @@ static const char *spoiled(const Back *k) {
     return NULL;
 }
 
-static bool make_results(Back *k) {
+static bool make_results(ScanPull *k) {
     for (size_t o = 0; o < k->f.nout; o++)
-        if (k->carried[o] && !carry(k, o)) return false;
+        if (k->carried[o] && !carry_waiting(k, o)) return false;
     for (size_t i = 0; i < k->f.nin; i++)
-        if (!collect(k, i)) return false;
+        if (!collect_term(k, i)) return false;
     return true;
 }
 
 /* ---- what was saved ---- */
 
 /* The same scan with the rows of all steps. */
-static bool all_rows(Back *k, Var *out) {
+static bool keep_all_rows(ScanPull *k, Var *out) {
     Pull *p = k->p;
     int64_t *keep = NEW_N(k->a, k->f.nout, int64_t);
     Prop seq = *op_prop(k->s, p->op, p->props, "sequences");
@@ -367,13 +369,13 @@ static bool all_rows(Back *k, Var *out) {
 }
 
 /* Outputs of which all rows are there; asks for them only when they are needed. */
-static bool traces(Back *k, bool need, Var *out) {
+static bool output_traces(ScanPull *k, bool need, Var *out) {
     for (size_t o = 0; o < k->f.nout; o++)
         out[o] = k->p->out[o];
-    return !need || all_rows(k, out);
+    return !need || keep_all_rows(k, out);
 }
 
-static bool has_rows(const Back *k, Var x) {
+static bool has_row_per_step(const ScanPull *k, Var x) {
     Dim d = var_type(k->b->g, x)->dim[0];
     const Tensor *c = var_const(k->b->g, k->rows);
     if (c) return d == tensor_i64(c, 0);
@@ -382,25 +384,25 @@ static bool has_rows(const Back *k, Var x) {
 }
 
 /* x, which is said to have a row for each step: types can't tell. */
-static Var of_all_steps(Back *k, Var x) {
+static Var of_all_steps(ScanPull *k, Var x) {
     int ndim = var_type(k->b->g, x)->ndim;
     Var shape[MAX_NDIM];
     for (int i = 0; i < ndim; i++)
         shape[i] = i ? const_int(k->b, -1) : k->rows;
-    return call2(k->b, "specify_shape", x, ints_stack(k->b, (size_t)ndim, shape));
+    return op_call2(k->b, "specify_shape", x, ints_stack(k->b, (size_t)ndim, shape));
 }
 
 /* Rows of a sequence, the last that was read first. */
-static Var saved_sequence(Back *k, const ScanSeq *q, int64_t tap) {
+static Var saved_sequence(ScanPull *k, const ScanSeq *q, int64_t tap) {
     Var x = k->p->in[q->arg];
-    if (q->low == 0 && q->high == 0 && has_rows(k, x))
+    if (q->low == 0 && q->high == 0 && has_row_per_step(k, x))
         return say(k, "x[::-1]", x, x, x);
     Var from = const_int(k->b, tap - q->low);
     return say(k, "x[y:y + n][::-1]", x, from, k->rows);
 }
 
 /* Rows of a state as tap saw them, the last step's first. */
-static Var saved_state(Back *k, const ScanOut *o, int64_t tap, Var trace) {
+static Var saved_state(ScanPull *k, const ScanOut *o, int64_t tap, Var trace) {
     Var init = k->p->in[o->arg];
     if (scan_one_row(o)) init = say(k, "x[None]", init, init, init);
     if (init == VAR_NONE) return init;
@@ -408,12 +410,12 @@ static Var saved_state(Back *k, const ScanOut *o, int64_t tap, Var trace) {
     if (all == VAR_NONE) return all;
     /* rows depth + tap .. end + tap */
     all = say(k, "x[y:n]", all, const_int(k->b, o->depth + tap), const_int(k->b, tap));
-    all = all == VAR_NONE || has_rows(k, all) ? all : of_all_steps(k, all);
+    all = all == VAR_NONE || has_row_per_step(k, all) ? all : of_all_steps(k, all);
     return say(k, "x[::-1]", all, all, all);
 }
 
 /* The initial value and those of the steps but the last, and their numbers. */
-static bool bind_object(Back *k, size_t i, const ScanOut *o, Var trace) {
+static bool bind_object(ScanPull *k, size_t i, const ScanOut *o, Var trace) {
     Var init = k->p->in[o->arg],
         all = say(k, "list_insert(y, 0, x)", init, trace, init);
     k->m.other.p[k->list[i]].x = all;
@@ -421,9 +423,9 @@ static bool bind_object(Back *k, size_t i, const ScanOut *o, Var trace) {
     return all != VAR_NONE && k->m.seq.p[k->saved[i]].x != VAR_NONE;
 }
 
-static bool bind_saved(Back *k, const Var *trace) {
+static bool bind_saved(ScanPull *k, const Var *trace) {
     for (size_t i = 0; i < k->f.other_in; i++) {
-        MakeArg *q = &k->m.seq.p[k->saved[i]];
+        ScanBuilderArg *q = &k->m.seq.p[k->saved[i]];
         int64_t tap;
         size_t state = state_of(k, i, &tap);
         if (!q->live) continue;
@@ -439,17 +441,17 @@ static bool bind_saved(Back *k, const Var *trace) {
                 s++;
             q->x = saved_sequence(k, &k->f.seq[s], k->f.seq[s].tap[i - k->f.seq[s].in]);
         }
-        q->x = scan_fit(k->b, q->x, var_type(k->m.body, k->u[i]), 1);
+        q->x = scan_fit_arg(k->b, q->x, var_type(k->m.body, k->u[i]), 1);
         if (q->x == VAR_NONE) return false;
     }
     return true;
 }
 
 /* Cotangents of rows, the last first; where only some were kept, the rest is zero. */
-static bool bind_seeds(Back *k) {
+static bool bind_seeds(ScanPull *k) {
     for (size_t o = 0; o < k->f.nout; o++) {
         if (k->seed[o] == NOWHERE_YET) continue;
-        MakeArg *q = &k->m.seq.p[k->seed[o]];
+        ScanBuilderArg *q = &k->m.seq.p[k->seed[o]];
         if (!q->live) continue;
         Var g = k->p->cotangent[o];
         q->x = say(k, "x[::-1]", g, g, g);
@@ -457,19 +459,19 @@ static bool bind_seeds(Back *k) {
             q->x = say(
                 k, "concatenate([x, full(concatenate([stack([n]), shape(x)[1:]]), y)])",
                 q->x, const_number(k->b, var_type(k->b->g, g)->dtype, 0), k->rows);
-        q->x = scan_fit(k->b, q->x, var_type(k->m.body, q->tap.p[0].in), 1);
+        q->x = scan_fit_arg(k->b, q->x, var_type(k->m.body, q->tap.p[0].in), 1);
         if (q->x == VAR_NONE) return false;
     }
     for (size_t i = 0; i < k->m.out.n; i++) {
-        MakeArg *p = &k->m.out.p[i];
+        ScanBuilderArg *p = &k->m.out.p[i];
         if (p->live && p->tap.n)
-            p->x = scan_fit(k->b, p->x, var_type(k->m.body, p->tap.p[0].in), 0);
+            p->x = scan_fit_arg(k->b, p->x, var_type(k->m.body, p->tap.p[0].in), 0);
         if (p->live && p->tap.n && p->x == VAR_NONE) return false;
     }
     return true;
 }
 
-static bool count_steps(Back *k, const Var *trace) {
+static bool count_steps(ScanPull *k, const Var *trace) {
     k->rows = k->p->in[0];
     if (k->fn->until != VAR_NONE) {
         size_t o = 0;
@@ -481,25 +483,25 @@ static bool count_steps(Back *k, const Var *trace) {
     k->steps = k->rows;
     k->cut = k->f.truncate > 0;
     if (k->cut)
-        k->steps = call2(k->b, "minimum", k->rows, const_int(k->b, k->f.truncate));
+        k->steps = op_call2(k->b, "minimum", k->rows, const_int(k->b, k->f.truncate));
     k->m.steps = k->steps;
     return k->steps != VAR_NONE;
 }
 
 /* ---- results ---- */
 
-static bool add_term(Back *k, size_t arg, Var term) {
+static bool add_gradient_term(ScanPull *k, size_t arg, Var term) {
     Var *g = &k->p->grad[arg];
     if (term == VAR_NONE) return false;
-    *g = *g == GRAD_DISCONNECTED ? term : call2(k->b, "add", *g, term);
+    *g = *g == GRAD_DISCONNECTED ? term : op_call2(k->b, "add", *g, term);
     return *g != VAR_NONE;
 }
 
 /* Where the rows stand in the sequence. */
-static bool sequence_term(Back *k, const ScanSeq *q, int64_t tap, Var rows) {
+static bool sequence_term(ScanPull *k, const ScanSeq *q, int64_t tap, Var rows) {
     Var x = k->p->in[q->arg];
-    if (q->low == 0 && q->high == 0 && !k->cut && has_rows(k, x))
-        return add_term(k, q->arg, say(k, "x[::-1]", rows, rows, rows));
+    if (q->low == 0 && q->high == 0 && !k->cut && has_row_per_step(k, x))
+        return add_gradient_term(k, q->arg, say(k, "x[::-1]", rows, rows, rows));
     Var zero = zeros_like(k->b, x, var_type(k->b->g, rows)->dtype);
     Var from = const_int(k->b, tap - q->low);
     if (zero == VAR_NONE) return false;
@@ -512,17 +514,18 @@ static bool sequence_term(Back *k, const ScanSeq *q, int64_t tap, Var rows) {
                    {sym(k->s, "r"), part}};
     Env env = {.n = 4, .bind = bind};
     bool ok = part != VAR_NONE;
-    Var v = ok ? build_text(k->b, "inc_subtensor(x[y:y + n], r)", &env, &ok) : VAR_NONE;
-    return ok && add_term(k, q->arg, v);
+    Var v =
+        ok ? template_build(k->b, "inc_subtensor(x[y:y + n], r)", &env, &ok) : VAR_NONE;
+    return ok && add_gradient_term(k, q->arg, v);
 }
 
 /* p[1] .. p[depth] as rows, the oldest first. After a cut p[m] belongs to a step that
  * was not gone back to, unless it is as near to the beginning. */
-static bool initial_term(Back *k, size_t o) {
+static bool initial_term(ScanPull *k, size_t o) {
     const ScanOut *out = &k->f.out[o];
     size_t d = (size_t)out->depth;
-    const MakeArg *p = &k->m.out.p[k->wait[o]];
-    if (scan_one_row(out) && !k->cut) return add_term(k, out->arg, p->result);
+    const ScanBuilderArg *p = &k->m.out.p[k->wait[o]];
+    if (scan_one_row(out) && !k->cut) return add_gradient_term(k, out->arg, p->result);
     Var *row = NEW_N(k->a, d, Var);
     for (size_t m = 0; m < d; m++)
         row[m] = p[m].result;
@@ -536,11 +539,11 @@ static bool initial_term(Back *k, size_t o) {
                   const_int(k->b, out->depth));
         if (all == VAR_NONE) return false;
     }
-    return add_term(k, out->arg,
-                    say(k, scan_one_row(out) ? "x[0]" : "x[::-1]", all, all, all));
+    return add_gradient_term(
+        k, out->arg, say(k, scan_one_row(out) ? "x[0]" : "x[::-1]", all, all, all));
 }
 
-static bool give_terms(Back *k) {
+static bool give_terms(ScanPull *k) {
     Pull *p = k->p;
     for (size_t s = 0; s < k->f.nseq; s++)
         for (size_t i = 0; i < k->f.seq[s].ntap; i++) {
@@ -564,7 +567,7 @@ static bool give_terms(Back *k) {
     "plugins' values"
 
 /* Is the argument a tensor, or something else whose elements reach a result? */
-static bool has_gradient(const Pull *p, size_t a) {
+static bool arg_has_gradient(const Pull *p, size_t a) {
     TypeKind kind = var_type(p->g, p->in[a])->kind;
     if (kind != TYPE_LIST && kind != TYPE_SPARSE && kind != TYPE_PLUGIN)
         return kind == TYPE_TENSOR;
@@ -575,7 +578,7 @@ static bool has_gradient(const Pull *p, size_t a) {
 }
 
 /* What is connected but got no term is zero; undefined terms stay so. */
-static bool fill_in(Back *k, const char *why) {
+static bool fill_missing_gradients(ScanPull *k, const char *why) {
     Pull *p = k->p;
     for (size_t i = 0; i < k->f.nin; i++) {
         size_t arg = scan_arg(&k->f, i);
@@ -585,7 +588,7 @@ static bool fill_in(Back *k, const char *why) {
     }
     for (size_t a = 1; a < p->nin; a++) {
         const Type *t = var_type(k->b->g, p->in[a]);
-        if (!p->wanted[a] || !has_gradient(p, a)) continue;
+        if (!p->wanted[a] || !arg_has_gradient(p, a)) continue;
         if (t->kind != TYPE_TENSOR) {
             if (p->grad[a] == GRAD_DISCONNECTED)
                 p->grad[a] = grad_undefined(k->b, NO_TENSOR);
@@ -600,35 +603,35 @@ static bool fill_in(Back *k, const char *why) {
     return true;
 }
 
-static bool any_result(const Back *k) {
+static bool has_results(const ScanPull *k) {
     for (size_t i = 0; i < k->m.out.n; i++)
         if (k->m.out.p[i].wanted) return true;
     return false;
 }
 
-static bool go_back(Back *k) {
+static bool build_backward_scan(ScanPull *k) {
     Var *y = NEW_N(k->a, k->f.nout, Var), *trace = NEW_N(k->a, k->f.nout, Var);
-    if (!save_inputs(k) || !scan_make_body(&k->m, &k->f, k->u, false, y) ||
+    if (!save_inputs(k) || !scan_builder_add_body(&k->m, &k->f, k->u, false, y) ||
         !pull_step(k, y))
         return false;
-    const char *why = spoiled(k);
+    const char *why = why_spoiled(k);
     if (!why && !make_results(k)) return false;
-    if (why || !any_result(k)) return fill_in(k, why);
-    scan_make_live(&k->m);
+    if (why || !has_results(k)) return fill_missing_gradients(k, why);
+    scan_builder_mark_live(&k->m);
     bool need = k->fn->until != VAR_NONE;
     for (size_t o = 0; o < k->f.nout; o++)
         for (size_t i = 0; i < k->f.out[o].ntap; i++)
             need |= k->m.seq.p[k->saved[k->f.out[o].in + i]].live;
-    return traces(k, need, trace) && count_steps(k, trace) && bind_saved(k, trace) &&
-           bind_seeds(k) &&
-           scan_make_apply(
+    return output_traces(k, need, trace) && count_steps(k, trace) &&
+           bind_saved(k, trace) && bind_seeds(k) &&
+           scan_builder_apply(
                &k->m, arena_printf(k->a, "%s_backward", sym_text(k->s, k->fn->name))) &&
-           give_terms(k) && fill_in(k, NULL);
+           give_terms(k) && fill_missing_gradients(k, NULL);
 }
 
 bool scan_pull(Pull *p) {
-    Back k = {.p = p, .b = p->b, .s = p->b->s, .a = arena_new(p->b->s)};
-    k.f = scan_of(p->g, p->id, k.a);
+    ScanPull k = {.p = p, .b = p->b, .s = p->b->s, .a = arena_new(p->b->s)};
+    k.f = scan_form_of(p->g, p->id, k.a);
     k.fn = k.f.fn;
     k.active = NEW_N(k.a, k.f.nout, bool);
     k.carried = NEW_N(k.a, k.f.nout, bool);
@@ -650,11 +653,11 @@ bool scan_pull(Pull *p) {
         p->grad[i] = GRAD_DISCONNECTED;
     find_active(&k);
     find_carried(&k);
-    find_lost(&k);
-    scan_make_open(&k.m, p->b, VAR_NONE);
+    find_lost_objects(&k);
+    scan_builder_open(&k.m, p->b, VAR_NONE);
     k.m.checkpoint = k.f.checkpoint;
-    bool ok = go_back(&k);
-    scan_make_close(&k.m);
+    bool ok = build_backward_scan(&k);
+    scan_builder_close(&k.m);
     arena_free(k.a);
     return ok;
 }

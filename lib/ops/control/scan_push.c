@@ -5,7 +5,7 @@
 #include "ops/control/scan.h"
 #include "scan/builder.h"
 
-typedef struct Ahead {
+typedef struct ScanPush {
     Push *p;
     Builder *b;
     Session *s;
@@ -14,57 +14,57 @@ typedef struct Ahead {
     Graph *fn;
     bool *moves; /* by output: its tangent may be other than zero */
     bool *lost;  /* by output: it is not told, for it goes through what is no tensor */
-    ScanMake m;
+    ScanBuilder m;
     Var *u;      /* by input of fn: in the new body */
     Var *t;      /* the tangent of that; VAR_NONE: zero */
     size_t *out; /* by output: number in m.out; that of its tangent */
     size_t *dot;
-} Ahead;
+} ScanPush;
 
-static bool is_float(const Ahead *k, size_t out) {
+static bool is_float(const ScanPush *k, size_t out) {
     const Type *t = var_type(k->fn, k->fn->outputs.p[out].var);
     return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
 }
 
 /* The output whose state argument `arg` begins; nout: none. */
-static size_t begun_by(const Ahead *k, size_t arg) {
+static size_t begun_by(const ScanPush *k, size_t arg) {
     for (size_t o = 0; o < k->f.nout; o++)
         if (k->f.out[o].ntap && k->f.out[o].arg == arg) return o;
     return k->f.nout;
 }
 
 /* Does argument `arg` bring a tangent? A state that is no float never does. */
-static bool brings(const Ahead *k, size_t arg) {
+static bool brings_tangent(const ScanPush *k, size_t arg) {
     size_t o = begun_by(k, arg);
     return k->p->tangent[arg] != VAR_NONE && (o == k->f.nout || is_float(k, o));
 }
 
-static bool moved(const Ahead *k, size_t o) {
+static bool output_moves(const ScanPush *k, size_t o) {
     for (size_t i = 0; i < k->f.nin; i++) {
         size_t arg = scan_arg(&k->f, i), j = begun_by(k, arg);
-        if ((brings(k, arg) || (j < k->f.nout && k->moves[j])) &&
+        if ((brings_tangent(k, arg) || (j < k->f.nout && k->moves[j])) &&
             scan_reads(k->fn, i, 1, o))
             return true;
     }
     return k->f.out[o].ntap && k->f.out[o].keep == SCAN_LAST &&
-           brings(k, k->f.out[o].arg);
+           brings_tangent(k, k->f.out[o].arg);
 }
 
-static bool is_object(const Ahead *k, size_t o) {
+static bool is_object(const ScanPush *k, size_t o) {
     return scan_is_object(var_type(k->fn, k->fn->outputs.p[o].var));
 }
 
-static bool reads_lost(const Ahead *k, size_t o) {
+static bool reads_lost(const ScanPush *k, size_t o) {
     for (size_t j = 0; j < k->f.nout; j++)
         if (k->lost[j] && scan_reads(k->fn, k->f.out[j].in, k->f.out[j].ntap, o))
             return true;
     return false;
 }
 
-static void find_lost(Ahead *k) {
+static void find_lost_tangents(ScanPush *k) {
     for (size_t o = 0; o < k->f.nout; o++)
         k->lost[o] = is_object(k, o) &&
-                     (moved(k, o) ||
+                     (output_moves(k, o) ||
                       (k->f.out[o].ntap && k->p->tangent[k->f.out[o].arg] != VAR_NONE));
     for (bool more = true; more;) {
         more = false;
@@ -74,62 +74,63 @@ static void find_lost(Ahead *k) {
     }
 }
 
-static void find_moves(Ahead *k) {
+static void find_moves(ScanPush *k) {
     for (bool more = true; more;) {
         more = false;
         for (size_t o = 0; o < k->f.nout; o++)
-            if (!k->moves[o] && is_float(k, o) && moved(k, o))
+            if (!k->moves[o] && is_float(k, o) && output_moves(k, o))
                 k->moves[o] = more = true;
     }
 }
 
-static Sym dotted(Ahead *k, Sym name) {
+static Sym tangent_name(ScanPush *k, Sym name) {
     return sym(k->s, arena_printf(k->a, "t_%s", sym_text(k->s, name)));
 }
 
-static const Type *tangent_type(Ahead *k, size_t i) {
+static const Type *tangent_type(ScanPush *k, size_t i) {
     const Type *t = var_type(k->fn, k->fn->inputs.p[i]);
     return dtype_is_inexact(t->dtype) ? t : type_with_dtype(k->s, t, k->b->floatX);
 }
 
 /* A tangent with the dtype of its variable, and the shape that the body expects. */
-static Var tangent_of(Ahead *k, size_t arg, const Type *want, int rows) {
+static Var tangent_of(ScanPush *k, size_t arg, const Type *want, int rows) {
     Var t = k->p->tangent[arg];
     if (t == VAR_NONE) return VAR_NONE;
-    return scan_fit(k->b, cast_to(k->b, t, want->dtype), want, rows);
+    return scan_fit_arg(k->b, op_cast_to(k->b, t, want->dtype), want, rows);
 }
 
 /* ---- arguments ---- */
 
-static bool add_sequences(Ahead *k) {
+static bool add_push_sequences(ScanPush *k) {
     for (size_t s = 0; s < k->f.nseq; s++) {
         const ScanSeq *q = &k->f.seq[s];
         Var x = k->p->in[q->arg];
-        bool dot = brings(k, q->arg);
+        bool dot = brings_tangent(k, q->arg);
         size_t at = 0, dot_at = 0;
         for (size_t i = 0; i < q->ntap; i++) {
             size_t in = q->in + i;
             const Type *t = var_type(k->fn, k->fn->inputs.p[in]);
             Sym name = var_name(k->fn, k->fn->inputs.p[in]);
-            if (i == 0) at = scan_make_seq(&k->m, name, x, q->tap[i], t);
-            k->u[in] = scan_make_tap(&k->m, &k->m.seq.p[at], q->tap[i], t);
+            if (i == 0) at = scan_builder_add_seq(&k->m, name, x, q->tap[i], t);
+            k->u[in] = scan_builder_add_tap(&k->m, &k->m.seq.p[at], q->tap[i], t);
             if (!dot) continue;
             t = tangent_type(k, in);
             if (i == 0) {
                 Var d = tangent_of(k, q->arg, t, 1);
                 if (d == VAR_NONE) return false;
-                dot_at = scan_make_seq(&k->m, dotted(k, name), d, q->tap[i], t);
+                dot_at =
+                    scan_builder_add_seq(&k->m, tangent_name(k, name), d, q->tap[i], t);
             }
-            k->t[in] = scan_make_tap(&k->m, &k->m.seq.p[dot_at], q->tap[i], t);
+            k->t[in] = scan_builder_add_tap(&k->m, &k->m.seq.p[dot_at], q->tap[i], t);
         }
     }
     return true;
 }
 
-static bool add_tangent_state(Ahead *k, size_t o) {
+static bool add_tangent_state(ScanPush *k, size_t o) {
     const ScanOut *out = &k->f.out[o];
     Sym label = k->fn->outputs.p[o].label;
-    k->dot[o] = scan_make_out(&k->m, dotted(k, label), out->keep);
+    k->dot[o] = scan_builder_add_out(&k->m, tangent_name(k, label), out->keep);
     k->m.out.p[k->dot[o]].wanted = true;
     if (out->ntap == 0) return true;
     const Type *t = tangent_type(k, out->in);
@@ -140,37 +141,37 @@ static bool add_tangent_state(Ahead *k, size_t o) {
     k->m.out.p[k->dot[o]].x = x;
     for (size_t i = 0; i < out->ntap; i++)
         k->t[out->in + i] =
-            scan_make_tap(&k->m, &k->m.out.p[k->dot[o]], out->tap[i], t);
+            scan_builder_add_tap(&k->m, &k->m.out.p[k->dot[o]], out->tap[i], t);
     return true;
 }
 
-static bool add_outputs(Ahead *k) {
+static bool add_push_outputs(ScanPush *k) {
     for (size_t o = 0; o < k->f.nout; o++) {
         const ScanOut *out = &k->f.out[o];
-        k->out[o] = scan_make_out(&k->m, k->fn->outputs.p[o].label, SCAN_LAST);
+        k->out[o] = scan_builder_add_out(&k->m, k->fn->outputs.p[o].label, SCAN_LAST);
         if (out->ntap) k->m.out.p[k->out[o]].x = k->p->in[out->arg];
         for (size_t i = 0; i < out->ntap; i++)
             k->u[out->in + i] =
-                scan_make_tap(&k->m, &k->m.out.p[k->out[o]], out->tap[i],
-                              var_type(k->fn, k->fn->inputs.p[out->in + i]));
+                scan_builder_add_tap(&k->m, &k->m.out.p[k->out[o]], out->tap[i],
+                                     var_type(k->fn, k->fn->inputs.p[out->in + i]));
     }
     for (size_t o = 0; o < k->f.nout; o++)
         if (k->moves[o] && !add_tangent_state(k, o)) return false;
     return true;
 }
 
-static bool add_others(Ahead *k) {
+static bool add_push_others(ScanPush *k) {
     for (size_t i = 0; i < k->f.nother; i++) {
         size_t in = k->f.other_in + i, arg = k->f.other_arg + i;
         Var v = k->fn->inputs.p[in];
-        size_t at = scan_make_other(&k->m, var_name(k->fn, v), k->p->in[arg],
-                                    var_type(k->fn, v));
+        size_t at = scan_builder_add_other(&k->m, var_name(k->fn, v), k->p->in[arg],
+                                           var_type(k->fn, v));
         k->u[in] = k->m.other.p[at].tap.p[0].in;
-        if (!brings(k, arg)) continue;
+        if (!brings_tangent(k, arg)) continue;
         const Type *t = tangent_type(k, in);
         Var d = tangent_of(k, arg, t, 0);
         if (d == VAR_NONE) return false;
-        at = scan_make_other(&k->m, dotted(k, var_name(k->fn, v)), d, t);
+        at = scan_builder_add_other(&k->m, tangent_name(k, var_name(k->fn, v)), d, t);
         k->t[in] = k->m.other.p[at].tap.p[0].in;
     }
     return true;
@@ -178,12 +179,12 @@ static bool add_others(Ahead *k) {
 
 /* ---- the step ---- */
 
-static bool push_step(Ahead *k) {
+static bool push_step(ScanPush *k) {
     Var *y = NEW_N(k->a, k->f.nout, Var), *f = NEW_N(k->a, k->f.nout, Var);
     Var *dot = NEW_N(k->a, k->f.nout, Var);
     Var *wrt = NEW_N(k->a, k->f.nin, Var), *tangent = NEW_N(k->a, k->f.nin, Var);
     size_t nf = 0, nwrt = 0;
-    if (!scan_make_body(&k->m, &k->f, k->u, true, y)) return false;
+    if (!scan_builder_add_body(&k->m, &k->f, k->u, true, y)) return false;
     for (size_t o = 0; o < k->f.nout; o++) {
         k->m.out.p[k->out[o]].made = y[o];
         if (k->moves[o]) f[nf++] = y[o];
@@ -203,15 +204,16 @@ static bool push_step(Ahead *k) {
             d = zeros_like(&k->m.in, y[o], var_type(k->m.body, y[o])->dtype);
         }
         k->m.out.p[k->dot[o]].made =
-            cast_to(&k->m.in, d, var_type(k->m.body, y[o])->dtype);
+            op_cast_to(&k->m.in, d, var_type(k->m.body, y[o])->dtype);
     }
     return true;
 }
 
-static bool go_ahead(Ahead *k) {
-    if (!add_sequences(k) || !add_outputs(k) || !add_others(k) || !push_step(k) ||
-        !scan_make_apply(&k->m,
-                         arena_printf(k->a, "%s_forward", sym_text(k->s, k->fn->name))))
+static bool build_forward_scan(ScanPush *k) {
+    if (!add_push_sequences(k) || !add_push_outputs(k) || !add_push_others(k) ||
+        !push_step(k) ||
+        !scan_builder_apply(
+            &k->m, arena_printf(k->a, "%s_forward", sym_text(k->s, k->fn->name))))
         return false;
     for (size_t o = 0; o < k->f.nout; o++)
         if (k->moves[o] && k->p->result[o] == VAR_NONE)
@@ -220,8 +222,8 @@ static bool go_ahead(Ahead *k) {
 }
 
 bool scan_push(Push *p) {
-    Ahead k = {.p = p, .b = p->b, .s = p->b->s, .a = arena_new(p->b->s)};
-    k.f = scan_of(p->g, p->id, k.a);
+    ScanPush k = {.p = p, .b = p->b, .s = p->b->s, .a = arena_new(p->b->s)};
+    k.f = scan_form_of(p->g, p->id, k.a);
     k.fn = k.f.fn;
     k.moves = NEW_N(k.a, k.f.nout, bool);
     k.lost = NEW_N(k.a, k.f.nout, bool);
@@ -234,16 +236,16 @@ bool scan_push(Push *p) {
     for (size_t o = 0; o < k.f.nout; o++)
         p->result[o] = VAR_NONE;
     find_moves(&k);
-    find_lost(&k);
+    find_lost_tangents(&k);
     bool any = false, ok = true;
     for (size_t o = 0; o < k.f.nout; o++)
         any |= k.moves[o];
     if (any) {
-        scan_make_open(&k.m, p->b, p->in[0]);
+        scan_builder_open(&k.m, p->b, p->in[0]);
         k.m.truncate = k.f.truncate;
         k.m.checkpoint = k.f.checkpoint;
-        ok = go_ahead(&k);
-        scan_make_close(&k.m);
+        ok = build_forward_scan(&k);
+        scan_builder_close(&k.m);
     }
     for (size_t o = 0; ok && o < k.f.nout; o++)
         if (k.lost[o]) ok = (p->result[o] = grad_undefined(k.b, SCAN_LOST)) != VAR_NONE;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef Vec(Value) Values;
-typedef struct Run {
+typedef struct ScanRun {
     Call *c;
     const ScanForm *f;
     struct Inner *inner;
@@ -15,9 +15,9 @@ typedef struct Run {
     Values *row;      /* by output: what each step made */
     Value *in, *made; /* of the body */
     const Value **arg;
-} Run;
+} ScanRun;
 
-static Value row_of(const Value *x, int64_t i) {
+static Value row_value(const Value *x, int64_t i) {
     Value v = {.kind = TYPE_TENSOR};
     v.t = (Tensor){.dtype = x->t.dtype, .ndim = x->t.ndim - 1};
     v.t.data = (char *)x->t.data + i * x->t.stride[0];
@@ -29,46 +29,46 @@ static Value row_of(const Value *x, int64_t i) {
 }
 
 /* What output o was `tap` steps before step i. */
-static Value past(const Run *r, size_t o, int64_t i, int64_t tap) {
+static Value past_value(const ScanRun *r, size_t o, int64_t i, int64_t tap) {
     const ScanOut *q = &r->f->out[o];
     const Value *init = r->c->in[q->arg];
     if (i + tap >= 0) return r->row[o].p[i + tap];
-    return scan_one_row(q) ? *init : row_of(init, q->depth + i + tap);
+    return scan_one_row(q) ? *init : row_value(init, q->depth + i + tap);
 }
 
-static void gather(Run *r, int64_t i) {
+static void gather_step_inputs(ScanRun *r, int64_t i) {
     const ScanForm *f = r->f;
     for (size_t q = 0; q < f->nseq; q++)
         for (size_t k = 0; k < f->seq[q].ntap; k++)
-            r->in[f->seq[q].in + k] =
-                row_of(r->c->in[f->seq[q].arg], i + f->seq[q].tap[k] - f->seq[q].low);
+            r->in[f->seq[q].in + k] = row_value(r->c->in[f->seq[q].arg],
+                                                i + f->seq[q].tap[k] - f->seq[q].low);
     for (size_t o = 0; o < f->nout; o++)
         for (size_t k = 0; k < f->out[o].ntap; k++)
-            r->in[f->out[o].in + k] = past(r, o, i, f->out[o].tap[k]);
+            r->in[f->out[o].in + k] = past_value(r, o, i, f->out[o].tap[k]);
     for (size_t k = 0; k < f->nother; k++)
         r->in[f->other_in + k] = *r->c->in[f->other_arg + k];
     for (size_t k = 0; k < f->nin; k++)
         r->arg[k] = &r->in[k];
 }
 
-static bool keep_object(Run *r, size_t o) {
+static bool keep_object(ScanRun *r, size_t o) {
     Value v = {0};
     value_copy_view(&v, &r->made[o]);
     vec_push(r->c->s, &r->row[o], v);
     return scan_check_object(r->c, r->f, o, r->done, &v);
 }
 
-static bool is_object(const Run *r, size_t o) {
+static bool is_object(const ScanRun *r, size_t o) {
     return scan_is_object(var_type(r->f->fn, r->f->fn->outputs.p[o].var));
 }
 
 /* The machine's outputs belong to its next run; a row is a copy. */
-static bool keep_row(Run *r, size_t o) {
+static bool keep_row(ScanRun *r, size_t o) {
     if (is_object(r, o)) return keep_object(r, o);
     Value v = {.kind = r->made[o].kind}, first;
     bool any = r->f->out[o].ntap || r->done > 0;
     if (any) {
-        first = r->f->out[o].ntap ? past(r, o, 0, -1) : r->row[o].p[0];
+        first = r->f->out[o].ntap ? past_value(r, o, 0, -1) : r->row[o].p[0];
         if (!tensor_same_shape(&first.t, &r->made[o].t)) {
             Str text[2] = {STR(r->c->s), STR(r->c->s)};
             shape_text(r->c->s, first.t.ndim, first.t.shape, &text[0]);
@@ -88,9 +88,9 @@ static bool keep_row(Run *r, size_t o) {
     return true;
 }
 
-static bool step(Run *r, bool *end) {
+static bool run_step(ScanRun *r, bool *end) {
     const Services *sv = services(r->c->s);
-    gather(r, r->done);
+    gather_step_inputs(r, r->done);
     if (!sv->inner_run(r->inner, r->arg, r->made, r->c->at)) return false;
     bool ok = true;
     for (size_t o = 0; o < r->f->nout; o++) {
@@ -108,7 +108,7 @@ static bool step(Run *r, bool *end) {
 /* ---- results ---- */
 
 /* What a step on zeros makes: only its shape is of interest. */
-static bool try_step(Run *r, size_t o, int64_t *shape, int ndim) {
+static bool try_zero_step(ScanRun *r, size_t o, int64_t *shape, int ndim) {
     const Services *sv = services(r->c->s);
     const ScanForm *f = r->f;
     Session *s = r->c->s;
@@ -120,14 +120,14 @@ static bool try_step(Run *r, size_t o, int64_t *shape, int ndim) {
         size_t i = 0;
         while (i < f->nseq && k - f->seq[i].in >= f->seq[i].ntap)
             i++;
-        Value row = i < f->nseq ? row_of(x, 0) : *x;
+        Value row = i < f->nseq ? row_value(x, 0) : *x;
         if (i < f->nseq)
             ok =
                 ok && tensor_zeros(s, row.t.dtype, row.t.ndim, row.t.shape, &zero[k].t);
         if (i < f->nseq) zero[k].kind = TYPE_TENSOR;
         for (size_t j = 0; j < f->nout; j++)
             if (k - f->out[j].in < f->out[j].ntap)
-                row = past(r, j, 0, f->out[j].tap[k - f->out[j].in]);
+                row = past_value(r, j, 0, f->out[j].tap[k - f->out[j].in]);
         r->in[k] = i < f->nseq ? zero[k] : row;
         r->arg[k] = &r->in[k];
     }
@@ -144,7 +144,7 @@ static bool try_step(Run *r, size_t o, int64_t *shape, int ndim) {
 }
 
 /* A dim of the body, from what the loop's inputs are; -1: nothing tells it. */
-static int64_t dim_of_body(const Run *r, Dim d) {
+static int64_t body_dim_size(const ScanRun *r, Dim d) {
     const ScanForm *f = r->f;
     if (dim_is_known(d)) return d;
     for (size_t k = 0; dim_is_named(d) && k < f->nin; k++) {
@@ -158,32 +158,32 @@ static int64_t dim_of_body(const Run *r, Dim d) {
 
 /* The shape of a row when there is none: of the initial value, else as the type says,
  * with what a step on zeros makes where it does not tell. */
-static int row_shape(Run *r, size_t o, int64_t *shape) {
+static int row_shape(ScanRun *r, size_t o, int64_t *shape) {
     const Type *t = var_type(r->f->fn, r->f->fn->outputs.p[o].var);
     bool some = r->row[o].n || r->f->out[o].ntap, told = true;
     Value v = {0};
-    if (some) v = r->row[o].n ? r->row[o].p[0] : past(r, o, 0, -1);
+    if (some) v = r->row[o].n ? r->row[o].p[0] : past_value(r, o, 0, -1);
     for (int k = 0; k < t->ndim; k++) {
-        shape[k] = some ? v.t.shape[k] : dim_of_body(r, t->dim[k]);
+        shape[k] = some ? v.t.shape[k] : body_dim_size(r, t->dim[k]);
         told &= shape[k] >= 0;
     }
-    bool tried = !told && try_step(r, o, shape, t->ndim);
+    bool tried = !told && try_zero_step(r, o, shape, t->ndim);
     for (int k = 0; !told && !tried && k < t->ndim; k++)
         if (shape[k] < 0) shape[k] = 0;
     return t->ndim;
 }
 
-static void put(Tensor *out, int64_t i, const Value *row) {
+static void put_row(Tensor *out, int64_t i, const Value *row) {
     Tensor to = *out;
     if (to.ndim > row->t.ndim) {
         Value whole = {.t = *out};
-        to = row_of(&whole, i).t;
+        to = row_value(&whole, i).t;
     }
     tensor_assign(&to, &row->t);
 }
 
 /* The last one, or a list of those that are kept. */
-static void put_objects(Run *r, size_t o, const Value *last) {
+static void put_objects(ScanRun *r, size_t o, const Value *last) {
     int64_t keep = r->f->out[o].keep, n = keep && keep < r->done ? keep : r->done;
     Value *out = &r->c->out[o];
     value_unref(out);
@@ -198,19 +198,19 @@ static void put_objects(Run *r, size_t o, const Value *last) {
     mem_free(item);
 }
 
-static bool last_value(Run *r, size_t o) {
+static bool give_last_value(ScanRun *r, size_t o) {
     Value v;
     if (r->row[o].n == 0 && r->f->out[o].ntap == 0)
         return call_fail(r->c, E_INDEX, "there is no last value of %s: no step was run",
                          sym_text(r->c->s, r->f->fn->outputs.p[o].label));
-    v = r->row[o].n ? r->row[o].p[r->row[o].n - 1] : past(r, o, 0, -1);
+    v = r->row[o].n ? r->row[o].p[r->row[o].n - 1] : past_value(r, o, 0, -1);
     if (is_object(r, o)) return put_objects(r, o, &v), true;
     Tensor *t = call_out(r->c, o, v.t.ndim, v.t.shape);
-    if (t) put(t, 0, &v);
+    if (t) put_row(t, 0, &v);
     return t != NULL;
 }
 
-static bool all_rows(Run *r, size_t o) {
+static bool give_all_rows(ScanRun *r, size_t o) {
     int64_t shape[MAX_NDIM + 1], keep = r->f->out[o].keep, from;
     if (r->c->out_type[o]->kind == TYPE_LIST) return put_objects(r, o, NULL), true;
     int n = row_shape(r, o, shape + 1);
@@ -218,16 +218,17 @@ static bool all_rows(Run *r, size_t o) {
     shape[0] = r->done - from;
     Tensor *t = call_out(r->c, o, n + 1, shape);
     for (int64_t i = from; t && i < r->done; i++)
-        put(t, i - from, &r->row[o].p[i]);
+        put_row(t, i - from, &r->row[o].p[i]);
     return t != NULL;
 }
 
-static bool run(Run *r) {
+static bool run_all_steps(ScanRun *r) {
     bool end = false, ok = true;
     while (ok && !end && r->done < r->steps)
-        ok = step(r, &end);
+        ok = run_step(r, &end);
     for (size_t o = 0; ok && o < r->f->nout; o++)
-        ok = r->f->out[o].keep == SCAN_LAST ? last_value(r, o) : all_rows(r, o);
+        ok = r->f->out[o].keep == SCAN_LAST ? give_last_value(r, o)
+                                            : give_all_rows(r, o);
     for (size_t o = 0; o < r->f->nout; o++) {
         for (size_t i = 0; i < r->row[o].n; i++)
             value_unref(&r->row[o].p[i]);
@@ -242,13 +243,13 @@ bool scan_perform(Call *c) {
     ScanForm f;
     const char *why = scan_form(c->g, c->op, c->props, c->nin, a, &f);
     if (why || !f.fn || !sv->inner_new) bug("a scan can't run here");
-    Run r = {.c = c, .f = &f, .steps = tensor_i64(call_in(c, 0), 0)};
+    ScanRun r = {.c = c, .f = &f, .steps = tensor_i64(call_in(c, 0), 0)};
     r.row = NEW_N(a, f.nout, Values);
     r.in = NEW_N(a, f.nin, Value);
     r.made = NEW_N(a, f.nout + 1, Value);
     r.arg = NEW_N(a, f.nin, const Value *);
-    bool ok =
-        scan_check(c, &f, r.steps) && (r.inner = sv->inner_new(c->s, f.fn)) && run(&r);
+    bool ok = scan_check_rows(c, &f, r.steps) &&
+              (r.inner = sv->inner_new(c->s, f.fn)) && run_all_steps(&r);
     sv->inner_free(r.inner);
     arena_free(a);
     return ok;

@@ -10,7 +10,7 @@ void unify_close(Unify *u) {
     map_free(&u->arg);
 }
 
-static bool bind_name(Unify *u, Sym name, Dim actual, size_t who, Misfit *why) {
+static bool unify_dim_name(Unify *u, Sym name, Dim actual, size_t who, Misfit *why) {
     uint64_t have, by;
     if (!map_get(&u->dim, name, &have)) {
         map_put(&u->dim, name, (uint64_t)actual);
@@ -26,14 +26,14 @@ static bool bind_name(Unify *u, Sym name, Dim actual, size_t who, Misfit *why) {
     return true;
 }
 
-static bool bind_dims(Unify *u, const Type *want, const Type *have, size_t who,
-                      Misfit *why) {
+static bool unify_dims(Unify *u, const Type *want, const Type *have, size_t who,
+                       Misfit *why) {
     *why = (Misfit){.code = E_SHAPE};
     if (want->ndim != have->ndim) return false;
     for (int i = 0; i < want->ndim; i++) {
         Dim d = want->dim[i];
         if (dim_is_known(d) && d != have->dim[i]) return false;
-        if (dim_is_named(d) && !bind_name(u, dim_sym(d), have->dim[i], who, why))
+        if (dim_is_named(d) && !unify_dim_name(u, dim_sym(d), have->dim[i], who, why))
             return false;
     }
     return true;
@@ -46,7 +46,7 @@ bool unify_type(Unify *u, const Type *want, const Type *have, size_t who, Misfit
         return type_is_super(want, have);
     why->code = E_DTYPE;
     if (want->dtype != have->dtype || want->why != have->why) return false;
-    return bind_dims(u, want, have, who, why);
+    return unify_dims(u, want, have, who, why);
 }
 
 const Type *type_unnamed(Session *s, const Type *t) {

@@ -10,7 +10,7 @@ typedef struct Bounds {
     const Tensor *start, *stop, *step;
 } Bounds;
 
-static Bounds bounds(size_t n, const Tensor *const *t) {
+static Bounds bounds_of(size_t n, const Tensor *const *t) {
     if (n == 1) return (Bounds){NULL, t[0], NULL};
     return (Bounds){t[0], t[1], n > 2 ? t[2] : NULL};
 }
@@ -34,7 +34,7 @@ static uint64_t int_length(int64_t start, int64_t stop, int64_t step) {
 }
 
 /* The length, or -1 with the reason. */
-static int64_t length(Bounds b, bool whole, const char **why) {
+static int64_t range_length(Bounds b, bool whole, const char **why) {
     if (whole) {
         int64_t step = int_or(b.step, 1);
         if (step == 0) return *why = "the step is 0", -1;
@@ -48,8 +48,8 @@ static int64_t length(Bounds b, bool whole, const char **why) {
     return n < 0x1p48 ? (int64_t)n : (*why = "there are too many elements", -1);
 }
 
-static DType out_dtype(Infer *in) {
-    const Prop *d = in_prop(in, "dtype");
+static DType range_dtype(Infer *in) {
+    const Prop *d = infer_prop(in, "dtype");
     if (d->kind == P_DTYPE) return (DType)d->i;
     DType t = in->type[0]->dtype;
     return dtype_kind(t) == K_BOOL ? DT_INT64 : t;
@@ -70,20 +70,20 @@ static bool arange_type(Infer *in) {
     const Tensor *known[3] = {NULL, NULL, NULL};
     bool all = in->nin <= 3;
     for (size_t i = 0; i < in->nin; i++) {
-        if (!want_rank(in, i, 0, 0)) return false;
+        if (!infer_want_rank(in, i, 0, 0)) return false;
         known[i] = var_const(in->g, in->in[i]);
         all &= known[i] != NULL;
     }
     Dim len = DIM_UNKNOWN;
     if (all) {
         const char *why = "";
-        len =
-            length(bounds(in->nin, known), dtype_is_discrete(in->type[0]->dtype), &why);
+        len = range_length(bounds_of(in->nin, known),
+                           dtype_is_discrete(in->type[0]->dtype), &why);
         if (len < 0) return infer_fail(in, E_VALUE, in->nin, "%s", why);
     } else if (!dim_alone(in, &len)) {
         len = DIM_UNKNOWN;
     }
-    return out_tensor(in, 0, out_dtype(in), 1, &len);
+    return infer_out_tensor(in, 0, range_dtype(in), 1, &len);
 }
 
 static void fill_ints(int64_t *p, int64_t n, int64_t start, int64_t step) {
@@ -117,9 +117,9 @@ static void fill_range(Tensor *out, Bounds b, bool whole) {
         else
             for (int64_t i = 0; i < k; i++)
                 block.f[i] = fstart + (double)(at + i) * fstep;
-        element_cast(out->dtype, (char *)out->data + at * (int64_t)item,
-                     whole ? DT_INT64 : DT_FLOAT64, &block, (size_t)k, (ptrdiff_t)item,
-                     8);
+        tensor_cast_elements(out->dtype, (char *)out->data + at * (int64_t)item,
+                             whole ? DT_INT64 : DT_FLOAT64, &block, (size_t)k,
+                             (ptrdiff_t)item, 8);
     }
 }
 
@@ -127,10 +127,10 @@ static bool arange_perform(Call *c) {
     const Tensor *t[3] = {NULL, NULL, NULL};
     for (size_t i = 0; i < c->nin && i < 3; i++)
         t[i] = call_in(c, i);
-    Bounds b = bounds(c->nin, t);
+    Bounds b = bounds_of(c->nin, t);
     bool whole = dtype_is_discrete(t[0]->dtype);
     const char *why = "";
-    int64_t n = length(b, whole, &why);
+    int64_t n = range_length(b, whole, &why);
     if (n < 0) return call_fail(c, E_RUN_SHAPE, "%s", why);
     Tensor *out = call_out(c, 0, 1, &n);
     if (!out) return false;
@@ -144,13 +144,13 @@ static bool arange_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
     Var g = p->cotangent[0];
-    if (p->nin > 1 && p->wanted[0] && (p->grad[0] = call1(b, "sum", g)) == VAR_NONE)
+    if (p->nin > 1 && p->wanted[0] && (p->grad[0] = op_call1(b, "sum", g)) == VAR_NONE)
         return false;
     if (p->nin < 3 || !p->wanted[2]) return true;
     Var len = shape_of(b, g, 0), i = apply_named(b, "arange", 1, &len, 0, NULL);
-    Var w = i == VAR_NONE ? VAR_NONE : cast_to(b, i, var_type(b->g, g)->dtype);
-    Var t = w == VAR_NONE ? VAR_NONE : call2(b, "multiply", g, w);
-    return t != VAR_NONE && (p->grad[2] = call1(b, "sum", t)) != VAR_NONE;
+    Var w = i == VAR_NONE ? VAR_NONE : op_cast_to(b, i, var_type(b->g, g)->dtype);
+    Var t = w == VAR_NONE ? VAR_NONE : op_call2(b, "multiply", g, w);
+    return t != VAR_NONE && (p->grad[2] = op_call1(b, "sum", t)) != VAR_NONE;
 }
 
 /* Start and step influence the elements; a lone input is the stop. */

@@ -15,8 +15,8 @@ static bool eye_type(Infer *in) {
             return infer_fail(in, E_VALUE, i, "a size can't be negative, got %lld",
                               (long long)v);
     Dim dim[2] = {infer_length(in, 0), infer_length(in, in->nin - 1)};
-    return out_tensor(in, 0, dtype_or_float(in->s, in->op, in->props, in->floatX), 2,
-                      dim);
+    return infer_out_tensor(in, 0, dtype_or_float(in->s, in->op, in->props, in->floatX),
+                            2, dim);
 }
 
 static bool eye_perform(Call *c) {
@@ -31,13 +31,14 @@ static bool eye_perform(Call *c) {
     static const double zero = 0, one = 1;
     char element[16];
     size_t item = dtype_size(out->dtype);
-    element_cast(out->dtype, element, DT_FLOAT64, &zero, 1, 0, 0);
+    tensor_cast_elements(out->dtype, element, DT_FLOAT64, &zero, 1, 0, 0);
     move_fill(move_pool(c), item, tensor_size(out), out->data, element);
     int64_t i = k >= 0 ? 0 : k < -shape[0] ? shape[0] : -k, j = k > 0 ? k : 0;
     int64_t n = shape[0] - i < shape[1] - j ? shape[0] - i : shape[1] - j;
     if (n > 0)
-        element_cast(out->dtype, move_at(out, i * out->stride[0] + j * out->stride[1]),
-                     DT_FLOAT64, &one, (size_t)n, out->stride[0] + out->stride[1], 0);
+        tensor_cast_elements(
+            out->dtype, move_at(out, i * out->stride[0] + j * out->stride[1]),
+            DT_FLOAT64, &one, (size_t)n, out->stride[0] + out->stride[1], 0);
     return true;
 }
 
@@ -49,16 +50,17 @@ static bool eye_pull(Pull *p) {
 /* ---- tri: 1 where column <= row + k ---- */
 static bool tri_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
-    Var i = call1(b, "arange", in[0]), j = call1(b, "arange", in[nin - 1]);
+    Var i = op_call1(b, "arange", in[0]), j = op_call1(b, "arange", in[nin - 1]);
     static const int64_t one[1] = {1};
     PropArg arg = {"axis", PROP_INTS(one, 1)};
     Var column = apply_named(b, "expand_dims", 1, &i, 1, &arg);
     int64_t k = prop_int(b->s, op, p, "k");
     if (column == VAR_NONE || j == VAR_NONE) return false;
-    if (k) column = call2(b, "add", column, const_int(b, k));
-    Var is = column == VAR_NONE ? VAR_NONE : call2(b, "greater_equal", column, j);
+    if (k) column = op_call2(b, "add", column, const_int(b, k));
+    Var is = column == VAR_NONE ? VAR_NONE : op_call2(b, "greater_equal", column, j);
     return is != VAR_NONE &&
-           (*out = cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) != VAR_NONE;
+           (*out = op_cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) !=
+               VAR_NONE;
 }
 
 static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
@@ -70,10 +72,11 @@ static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     static const int64_t last[1] = {-1};
     PropArg arg = {"axis", PROP_INTS(last, 1)};
     Var x = apply_named(b, "expand_dims", 1, in, 1, &arg),
-        j = call1(b, "arange", in[1]);
-    Var is = x == VAR_NONE || j == VAR_NONE ? VAR_NONE : call2(b, "equal", x, j);
+        j = op_call1(b, "arange", in[1]);
+    Var is = x == VAR_NONE || j == VAR_NONE ? VAR_NONE : op_call2(b, "equal", x, j);
     return is != VAR_NONE &&
-           (*out = cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) != VAR_NONE;
+           (*out = op_cast_to(b, is, dtype_or_float(b->s, op, p, b->floatX))) !=
+               VAR_NONE;
 }
 
 static const Op table[] = {

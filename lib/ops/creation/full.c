@@ -12,10 +12,11 @@ static DType dtype_asked(Session *s, const Op *op, const Props *p, DType otherwi
 static bool full_type(Infer *in) {
     Dim dim[MAX_NDIM];
     int n;
-    if (!want_shape(in, 0, &n, dim, NULL) || !want_rank(in, 1, 0, 0)) return false;
+    if (!infer_want_shape(in, 0, &n, dim, NULL) || !infer_want_rank(in, 1, 0, 0))
+        return false;
     DType d = dtype_asked(in->s, in->op, in->props, in->type[1]->dtype);
-    if (d == in->type[1]->dtype) infer_settle(in, "dtype", (Prop){.kind = P_NONE});
-    return out_tensor(in, 0, d, n, dim);
+    if (d == in->type[1]->dtype) infer_settle_prop(in, "dtype", (Prop){.kind = P_NONE});
+    return infer_out_tensor(in, 0, d, n, dim);
 }
 
 /* An array is stretched to the shape. */
@@ -24,16 +25,17 @@ static bool full_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     (void)nin;
     const Type *t = var_type(b->g, in[1]);
     if (t->ndim == 0) return true;
-    Var args[2] = {cast_to(b, in[1], dtype_asked(b->s, op, p, t->dtype)), in[0]};
+    Var args[2] = {op_cast_to(b, in[1], dtype_asked(b->s, op, p, t->dtype)), in[0]};
     return (*out = apply_named(b, "broadcast_to", 2, args, 0, NULL)) != VAR_NONE;
 }
 
 /* Output 0 filled with the element at `value` of dtype d. */
-static bool fill(Call *c, int ndim, const int64_t *shape, DType d, const void *value) {
+static bool fill_output(Call *c, int ndim, const int64_t *shape, DType d,
+                        const void *value) {
     Tensor *out = call_out(c, 0, ndim, shape);
     if (!out) return false;
     char element[16];
-    element_cast(out->dtype, element, d, value, 1, 0, 0);
+    tensor_cast_elements(out->dtype, element, d, value, 1, 0, 0);
     move_fill(move_pool(c), dtype_size(out->dtype), tensor_size(out), out->data,
               element);
     return true;
@@ -45,7 +47,7 @@ static bool full_perform(Call *c) {
     const Tensor *v = call_in(c, 1);
     return call_shape(c, 0, &n, shape) &&
            call_size_fits(c, c->out_type[0]->dtype, n, shape) &&
-           fill(c, n, shape, v->dtype, v->data);
+           fill_output(c, n, shape, v->dtype, v->data);
 }
 
 /* Sizes that are numbers or dims are not negative. */
@@ -62,7 +64,7 @@ static bool full_pull(Pull *p) {
     p->grad[0] = GRAD_DISCONNECTED;
     p->grad[1] = GRAD_DISCONNECTED;
     if (pull_discrete(p) || !p->wanted[1]) return true;
-    return (p->grad[1] = call1(p->b, "sum", p->cotangent[0])) != VAR_NONE;
+    return (p->grad[1] = op_call1(p->b, "sum", p->cotangent[0])) != VAR_NONE;
 }
 
 static bool full_push(Push *p) {
@@ -92,29 +94,29 @@ static bool ones_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     return expand_constant(b, op, p, in, 1, out);
 }
 
-static bool like_type(Infer *in) {
+static bool zeros_like_type(Infer *in) {
     const Type *x = in->type[0];
-    return out_tensor(in, 0, dtype_asked(in->s, in->op, in->props, x->dtype), x->ndim,
-                      x->dim);
+    return infer_out_tensor(in, 0, dtype_asked(in->s, in->op, in->props, x->dtype),
+                            x->ndim, x->dim);
 }
 
 static bool zeros_like_perform(Call *c) {
     static const double zero = 0;
-    return fill(c, call_in(c, 0)->ndim, call_in(c, 0)->shape, DT_FLOAT64, &zero);
+    return fill_output(c, call_in(c, 0)->ndim, call_in(c, 0)->shape, DT_FLOAT64, &zero);
 }
 
 static bool ones_like_perform(Call *c) {
     static const double one = 1;
-    return fill(c, call_in(c, 0)->ndim, call_in(c, 0)->shape, DT_FLOAT64, &one);
+    return fill_output(c, call_in(c, 0)->ndim, call_in(c, 0)->shape, DT_FLOAT64, &one);
 }
 
 static bool full_like_type(Infer *in) {
-    return want_rank(in, 1, 0, 0) && like_type(in);
+    return infer_want_rank(in, 1, 0, 0) && zeros_like_type(in);
 }
 
 static bool full_like_perform(Call *c) {
     const Tensor *x = call_in(c, 0), *v = call_in(c, 1);
-    return fill(c, x->ndim, x->shape, v->dtype, v->data);
+    return fill_output(c, x->ndim, x->shape, v->dtype, v->data);
 }
 
 static bool nothing_pull(Pull *p) {
@@ -123,41 +125,41 @@ static bool nothing_pull(Pull *p) {
 }
 
 /* A value for each row is stretched to the row's shape. */
-static bool fill_rows(Batching *q, Var shape, int ndim) {
-    Var value = batch_ranked(q, 1, ndim);
+static bool fill_row_values(Vmap *q, Var shape, int ndim) {
+    Var value = vmap_pad_rank(q, 1, ndim);
     if (value == VAR_NONE || shape == VAR_NONE) return false;
-    value = cast_to(q->b, value, var_type(q->g, q->g->apply[q->id].out)->dtype);
-    Var in[2] = {value, batch_shape(q, shape)};
+    value = op_cast_to(q->b, value, var_type(q->g, q->g->apply[q->id].out)->dtype);
+    Var in[2] = {value, vmap_prepend_size(q, shape)};
     return (q->out[0] = apply_named(q->b, "broadcast_to", 2, in, 0, NULL)) != VAR_NONE;
 }
 
-static bool full_batch(Batching *q) {
+static bool full_vmap(Vmap *q) {
     int ndim = var_type(q->g, q->g->apply[q->id].out)->ndim;
-    return q->rows[0] ? batch_loop(q) : fill_rows(q, q->in[0], ndim);
+    return q->rows[0] ? vmap_by_scan(q) : fill_row_values(q, q->in[0], ndim);
 }
 
 /* What is the same for all rows is made once. */
-static bool fill_once(Batching *q, Var value) {
-    Var in[2] = {batch_row_shape(q, 0), value};
+static bool fill_without_rows(Vmap *q, Var value) {
+    Var in[2] = {vmap_row_shape(q, 0), value};
     PropArg dtype = {"dtype",
                      PROP_DTYPE(var_type(q->g, q->g->apply[q->id].out)->dtype)};
     q->out_rows[0] = false;
     return (q->out[0] = apply_named(q->b, "full", 2, in, 1, &dtype)) != VAR_NONE;
 }
 
-static bool full_like_batch(Batching *q) {
-    if (!q->rows[1]) return fill_once(q, q->in[1]);
-    return fill_rows(q, batch_row_shape(q, 0), batch_ndim(q, 0));
+static bool full_like_vmap(Vmap *q) {
+    if (!q->rows[1]) return fill_without_rows(q, q->in[1]);
+    return fill_row_values(q, vmap_row_shape(q, 0), vmap_ndim(q, 0));
 }
 
-static bool zeros_like_batch(Batching *q) {
+static bool zeros_like_vmap(Vmap *q) {
     DType d = var_type(q->g, q->g->apply[q->id].out)->dtype;
-    return fill_once(q, const_number(q->b, d, 0));
+    return fill_without_rows(q, const_number(q->b, d, 0));
 }
 
-static bool ones_like_batch(Batching *q) {
+static bool ones_like_vmap(Vmap *q) {
     DType d = var_type(q->g, q->g->apply[q->id].out)->dtype;
-    return fill_once(q, const_number(q->b, d, 1));
+    return fill_without_rows(q, const_number(q->b, d, 1));
 }
 
 static const Op table[] = {
@@ -175,7 +177,7 @@ static const Op table[] = {
      .pull = full_pull,
      .push = full_push,
      .disconnected = "shape",
-     .batch = full_batch,
+     .batch = full_vmap,
      .example =
          "full((2, 2), 7) -> [[7, 7], [7, 7]]\nfull((3,), 0.5) -> [0.5, 0.5, 0.5]",
      .file = __FILE__,
@@ -206,7 +208,7 @@ static const Op table[] = {
      .sparse = "sparse_zeros_like",
      .in = "x",
      .props = "dtype: dtype? = None",
-     .type = like_type,
+     .type = zeros_like_type,
      .perform = zeros_like_perform,
      .fails = op_never_fails,
      .flops = "0",
@@ -214,7 +216,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
-     .batch = zeros_like_batch,
+     .batch = zeros_like_vmap,
      .example = "zeros_like([1.5, 2.5]) -> [0.0, 0.0]",
      .file = __FILE__,
      .line = __LINE__},
@@ -222,7 +224,7 @@ static const Op table[] = {
      .doc = "Ones of the shape of x, and of its dtype unless dtype is given.",
      .in = "x",
      .props = "dtype: dtype? = None",
-     .type = like_type,
+     .type = zeros_like_type,
      .perform = ones_like_perform,
      .fails = op_never_fails,
      .flops = "0",
@@ -230,7 +232,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
-     .batch = ones_like_batch,
+     .batch = ones_like_vmap,
      .example = "ones_like([1.5, 2.5]) -> [1.0, 1.0]",
      .file = __FILE__,
      .line = __LINE__},
@@ -245,7 +247,7 @@ static const Op table[] = {
      .pull = full_pull,
      .push = full_push,
      .disconnected = "x",
-     .batch = full_like_batch,
+     .batch = full_like_vmap,
      .example = "full_like([1, 2], 9) -> [9, 9]",
      .file = __FILE__,
      .line = __LINE__},

@@ -9,17 +9,19 @@ enum { BLOCK = 256, LARGEST = 16 };
 
 /* Source and target may be one block: then through a copy, as the conversion may not
  * alias. */
-static unsigned cast_block(DType to, DType from, size_t n, const char *in, char *out) {
+static unsigned cast_elements(DType to, DType from, size_t n, const char *in,
+                              char *out) {
     _Alignas(16) char keep[BLOCK * LARGEST];
     size_t a = dtype_size(from), b = dtype_size(to);
     if (in != out) {
-        element_cast(to, out, from, in, n, (ptrdiff_t)b, (ptrdiff_t)a);
+        tensor_cast_elements(to, out, from, in, n, (ptrdiff_t)b, (ptrdiff_t)a);
         return 0;
     }
     for (size_t at = 0, m; at < n && to != from; at += m) {
         m = n - at < BLOCK ? n - at : BLOCK;
         memcpy(keep, in + at * a, m * a);
-        element_cast(to, out + at * b, from, keep, m, (ptrdiff_t)b, (ptrdiff_t)a);
+        tensor_cast_elements(to, out + at * b, from, keep, m, (ptrdiff_t)b,
+                             (ptrdiff_t)a);
     }
     return 0;
 }
@@ -38,7 +40,7 @@ static unsigned cast_block(DType to, DType from, size_t n, const char *in, char 
 #define LOOP(to, from)                                                                 \
     static unsigned cast_##to##_##from(size_t n, const void *const *in,                \
                                        void *const *out) {                             \
-        return cast_block(DT_##to, DT_##from, n, in[0], out[0]);                       \
+        return cast_elements(DT_##to, DT_##from, n, in[0], out[0]);                    \
     }
 #define ENTRY(to, from)  [DT_##from] = cast_##to##_##from,
 #define DTYPE(NAME, ...) FROM_EACH(LOOP, NAME)
@@ -51,11 +53,11 @@ static Loop *const loops[DT_N][DT_N] = {
 };
 
 static Loop *cast_pick(DType from, DType to, int level) {
-    return level == 0 ? loops[to][from] : NULL; /* element_cast knows the CPU */
+    return level == 0 ? loops[to][from] : NULL; /* tensor_cast_elements knows the CPU */
 }
 
 static bool cast_type(Infer *in) {
-    DType from = in->type[0]->dtype, to = (DType)in_prop(in, "dtype")->i;
+    DType from = in->type[0]->dtype, to = (DType)infer_prop(in, "dtype")->i;
     if (dtype_is_complex(from) && !dtype_is_complex(to) && to != DT_BOOL)
         return infer_fail(in, E_DTYPE, 0,
                           "cast from %s to %s would drop the imaginary part: write "
@@ -73,14 +75,14 @@ static bool cast_pull(Pull *p) {
     if (dtype_is_discrete(to))
         g = zeros_like(p->b, p->in[0], from);
     else if (dtype_is_complex(to) && !dtype_is_complex(from))
-        g = call1(p->b, "real", g);
-    if (g != VAR_NONE) g = cast_to(p->b, g, from);
+        g = op_call1(p->b, "real", g);
+    if (g != VAR_NONE) g = op_cast_to(p->b, g, from);
     return (p->grad[0] = g) != VAR_NONE;
 }
 static bool cast_push(Push *p) {
     DType to = var_type(p->g, p->out[0])->dtype;
     if (p->tangent[0] == VAR_NONE || dtype_is_discrete(to)) return true;
-    p->result[0] = cast_to(p->b, p->tangent[0], to);
+    p->result[0] = op_cast_to(p->b, p->tangent[0], to);
     return p->result[0] != VAR_NONE;
 }
 

@@ -6,24 +6,26 @@
 #include "ops/elemwise/deriv.h"
 #include "ops/elemwise/table.h"
 
-static bool is_complex(const Graph *g, Var x) {
+static bool var_is_complex(const Graph *g, Var x) {
     return dtype_is_complex(var_type(g, x)->dtype);
 }
 
 static bool push_text(Push *p, size_t i, const char *text) {
     bool ok = true;
     if (p->tangent[i] == VAR_NONE) return true;
-    p->result[0] = build_for_apply(p->b, text, p->g, p->id, p->tangent[i], &ok);
+    p->result[0] = template_build_apply(p->b, text, p->g, p->id, p->tangent[i], &ok);
     return ok;
 }
 
 /* A function of one number, by the text for complex and the text for real ones. */
 #define DERIVATIVE(fn, pull_complex, pull_real, push_complex, push_real)               \
     static bool fn##_pull(Pull *p) {                                                   \
-        return pull_text(p, 0, is_complex(p->g, p->in[0]) ? pull_complex : pull_real); \
+        return pull_text(p, 0,                                                         \
+                         var_is_complex(p->g, p->in[0]) ? pull_complex : pull_real);   \
     }                                                                                  \
     static bool fn##_push(Push *p) {                                                   \
-        return push_text(p, 0, is_complex(p->g, p->in[0]) ? push_complex : push_real); \
+        return push_text(p, 0,                                                         \
+                         var_is_complex(p->g, p->in[0]) ? push_complex : push_real);   \
     }
 DERIVATIVE(abs, "where(x == 0, 0, g * x / r)", "g * sign(x)",
            "where(r == 0, 0, real(conj(x) * g) / r)", "g * sign(x)")
@@ -45,7 +47,7 @@ static bool complex_pull(Pull *p) {
 static bool complex_push(Push *p) {
     Var re = push_tangent(p, 0), im = push_tangent(p, 1);
     if (re == VAR_NONE || im == VAR_NONE) return false;
-    p->result[0] = call2(p->b, "complex", re, im);
+    p->result[0] = op_call2(p->b, "complex", re, im);
     return p->result[0] != VAR_NONE;
 }
 

@@ -15,7 +15,7 @@ static inline bool pull_text(Pull *p, size_t i, const char *text) {
     if (!text || dtype_is_discrete(var_type(p->g, p->out[0])->dtype)) {
         p->grad[i] = zeros_like(p->b, x, dtype_is_inexact(d) ? d : p->b->floatX);
     } else {
-        Var term = build_for_apply(p->b, text, p->g, p->id, p->cotangent[0], &ok);
+        Var term = template_build_apply(p->b, text, p->g, p->id, p->cotangent[0], &ok);
         p->grad[i] = ok ? sum_to_shape(p->b, term, x) : VAR_NONE;
     }
     return p->grad[i] != VAR_NONE;

@@ -6,58 +6,59 @@
 #define BY_BASE     "y * x**(y - ((x != 0) | (y != 0)))"
 #define BY_EXPONENT "where(x == 0, 0, r * log(x))"
 
-typedef struct Slope {
+typedef struct PowerSlope {
     Builder *b;
     Var x, y, r;
     DType d;
-} Slope;
+} PowerSlope;
 
-static Var text(const Slope *w, const char *line, Var less) {
+static Var build_slope_text(const PowerSlope *w, const char *line, Var less) {
     Bind bind[] = {{sym(w->b->s, "x"), w->x},
                    {sym(w->b->s, "y"), w->y},
                    {sym(w->b->s, "r"), w->r},
                    {sym(w->b->s, "less"), less}};
     bool ok = true;
-    Var v = build_text(w->b, line, &(Env){.n = 4, .bind = bind}, &ok);
+    Var v = template_build(w->b, line, &(Env){.n = 4, .bind = bind}, &ok);
     return ok ? v : VAR_NONE;
 }
 
 /* The derivative by x. An exponent that is known gives one that is known, so that the
  * next derivative is as short; *one where it is 1, *zero where it is 0. */
-static Var by_base(const Slope *w, bool *zero, bool *one) {
+static Var by_base(const PowerSlope *w, bool *zero, bool *one) {
     const Tensor *t = var_const(w->b->g, w->y);
-    if (!t || t->ndim || dtype_is_complex(t->dtype)) return text(w, BY_BASE, w->y);
+    if (!t || t->ndim || dtype_is_complex(t->dtype))
+        return build_slope_text(w, BY_BASE, w->y);
     double k = tensor_f64(t, 0);
     *zero = k == 0;
     *one = k == 1;
     if (*zero || *one) return w->y;
-    if (k == 2) return text(w, "y * x", w->y);
-    return text(w, "y * x**less", const_number(w->b, t->dtype, k - 1));
+    if (k == 2) return build_slope_text(w, "y * x", w->y);
+    return build_slope_text(w, "y * x**less", const_number(w->b, t->dtype, k - 1));
 }
 
 /* d times v, conjugated for a pullback; of dtype d. */
-static Var times(const Slope *w, Var d, Var v, bool pull) {
+static Var slope_times(const PowerSlope *w, Var d, Var v, bool pull) {
     if (d == VAR_NONE) return d;
     if (pull && dtype_is_complex(var_type(w->b->g, d)->dtype))
-        d = call1(w->b, "conj", d);
+        d = op_call1(w->b, "conj", d);
     if (d == VAR_NONE) return d;
-    return pull ? call2(w->b, "multiply", v, d) : call2(w->b, "multiply", d, v);
+    return pull ? op_call2(w->b, "multiply", v, d) : op_call2(w->b, "multiply", d, v);
 }
 
-static Var term(const Slope *w, size_t i, Var v, bool pull) {
+static Var gradient_term(const PowerSlope *w, size_t i, Var v, bool pull) {
     bool zero = false, one = false;
-    Var d = i == 0 ? by_base(w, &zero, &one) : text(w, BY_EXPONENT, w->y);
+    Var d = i == 0 ? by_base(w, &zero, &one) : build_slope_text(w, BY_EXPONENT, w->y);
     if (zero) return zeros_like(w->b, w->r, w->d);
-    return one ? v : times(w, d, v, pull);
+    return one ? v : slope_times(w, d, v, pull);
 }
 
 bool power_pull(Pull *p) {
     DType d = var_type(p->g, p->out[0])->dtype;
-    Slope w = {p->b, p->in[0], p->in[1], p->out[0], d};
+    PowerSlope w = {p->b, p->in[0], p->in[1], p->out[0], d};
     for (size_t i = 0; i < 2; i++) {
         if (!p->wanted[i]) continue;
         Var v = dtype_is_discrete(d) ? zeros_like(p->b, p->out[0], p->b->floatX)
-                                     : term(&w, i, p->cotangent[0], true);
+                                     : gradient_term(&w, i, p->cotangent[0], true);
         if (v == VAR_NONE) return false;
         p->grad[i] = sum_to_shape(p->b, v, p->in[i]);
         if (p->grad[i] == VAR_NONE) return false;
@@ -67,13 +68,13 @@ bool power_pull(Pull *p) {
 
 bool power_push(Push *p) {
     DType d = var_type(p->g, p->out[0])->dtype;
-    Slope w = {p->b, p->in[0], p->in[1], p->out[0], d};
+    PowerSlope w = {p->b, p->in[0], p->in[1], p->out[0], d};
     Var sum = VAR_NONE;
     for (size_t i = 0; i < 2 && !dtype_is_discrete(d); i++) {
         if (p->tangent[i] == VAR_NONE) continue;
-        Var v = term(&w, i, p->tangent[i], false);
+        Var v = gradient_term(&w, i, p->tangent[i], false);
         if (v == VAR_NONE) return false;
-        sum = sum == VAR_NONE ? v : call2(p->b, "add", sum, v);
+        sum = sum == VAR_NONE ? v : op_call2(p->b, "add", sum, v);
         if (sum == VAR_NONE) return false;
     }
     p->result[0] = sum;

@@ -12,7 +12,7 @@ static bool where_push(Push *p) {
     if (p->tangent[1] == VAR_NONE && p->tangent[2] == VAR_NONE) return true;
     Var x = push_tangent(p, 1), y = push_tangent(p, 2);
     if (x == VAR_NONE || y == VAR_NONE) return false;
-    p->result[0] = call3(p->b, "where", p->in[0], x, y);
+    p->result[0] = op_call3(p->b, "where", p->in[0], x, y);
     return p->result[0] != VAR_NONE;
 }
 

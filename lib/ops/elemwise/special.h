@@ -2,10 +2,10 @@
 #ifndef OPS_ELEMWISE_SPECIAL_H
 #define OPS_ELEMWISE_SPECIAL_H
 
-double gammaln(double x); /* thread-safe, unlike lgamma */
-double digamma(double x);
-double polygamma(double n, double x);
-double erfinv(double y);
-double erfcinv(double y);
+double elemwise_gammaln(double x); /* thread-safe, unlike lgamma */
+double elemwise_digamma(double x);
+double elemwise_polygamma(double n, double x);
+double elemwise_erfinv(double y);
+double elemwise_erfcinv(double y);
 
 #endif

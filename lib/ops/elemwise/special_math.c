@@ -10,7 +10,7 @@
 
 #define PI 3.14159265358979323846L
 
-double gammaln(double x) {
+double elemwise_gammaln(double x) {
     int sign;
     return lgamma_r(x, &sign);
 }
@@ -28,7 +28,7 @@ static long double digamma_positive(long double x) {
         tail = (tail + b[i]) * z;
     return sum + (logl(x) - 0.5L / x - tail);
 }
-double digamma(double x) {
+double elemwise_digamma(double x) {
     if (x == 0) return copysign((double)INFINITY, -x);
     if (x > 0)
         return x < (double)INFINITY ? (double)digamma_positive((long double)x) : x;
@@ -40,7 +40,7 @@ double digamma(double x) {
 }
 
 /* Hurwitz' zeta(s, q), the sum of (q + i)^-s over i >= 0, for s > 1, q > 0. */
-static double zeta(double s, double q) {
+static double hurwitz_zeta(double s, double q) {
     static const double b[] = {
         /* Bernoulli numbers B(2k) / (2k)! */
         0.08333333333333333,    -0.001388888888888889,   3.306878306878307e-05,
@@ -68,17 +68,17 @@ static double zeta_below(double s, double q, bool even) {
     double part = q - rint(q); /* exact */
     if (part == 0 || isnan(part)) return even ? (double)INFINITY : (double)NAN;
     double up = part > 0 ? part : 1 + part, down = part > 0 ? 1 - part : -part;
-    double below = zeta(s, down) - zeta(s, 1 - q);
-    return zeta(s, up) + (even ? below : -below);
+    double below = hurwitz_zeta(s, down) - hurwitz_zeta(s, 1 - q);
+    return hurwitz_zeta(s, up) + (even ? below : -below);
 }
-double polygamma(double n, double x) {
-    if (n == 0) return digamma(x);
+double elemwise_polygamma(double n, double x) {
+    if (n == 0) return elemwise_digamma(x);
     if (!(n > 0) || rint(n) != n || x != x) return (double)NAN;
     bool odd = fmod(n, 2) != 0; /* then s = n + 1 is even */
     if (x == 0) return odd ? (double)INFINITY : copysign((double)INFINITY, -x);
     if (x == (double)INFINITY) return 0;
-    double z = x > 0 ? zeta(n + 1, x) : zeta_below(n + 1, x, odd);
-    double r = n < 150 ? tgamma(n + 1) * z : exp(gammaln(n + 1) + log(z));
+    double z = x > 0 ? hurwitz_zeta(n + 1, x) : zeta_below(n + 1, x, odd);
+    double r = n < 150 ? tgamma(n + 1) * z : exp(elemwise_gammaln(n + 1) + log(z));
     return odd ? r : -r;
 }
 
@@ -94,13 +94,13 @@ static double erf_solve(double y, double c) {
     }
     return x;
 }
-double erfinv(double y) {
+double elemwise_erfinv(double y) {
     double a = fabs(y);
     if (!(a < 1)) return a == 1 ? copysign((double)INFINITY, y) : (double)NAN;
     if (a < 1e-8) return 0.886226925452758 * y;
     return copysign(erf_solve(a, 1 - a), y);
 }
-double erfcinv(double y) {
+double elemwise_erfcinv(double y) {
     if (!(y > 0 && y < 2))
         return y == 0 ? (double)INFINITY : y == 2 ? -(double)INFINITY : (double)NAN;
     if (fabs(1 - y) < 1e-8) return 0.886226925452758 * (1 - y);

@@ -8,46 +8,46 @@
 #include <string.h>
 
 /* An array that takes part in the gathering: of one axis of x. */
-typedef struct Array {
+typedef struct IndexArray {
     Tensor t; /* integers; for one dim of a mask: its positions, int64 [count] */
     size_t arg;
     bool mask;
     int64_t size, stride; /* of x's axis */
     int axis;
-} Array;
+} IndexArray;
 
 /* Lists that are filled from the front. They are large, and not cleared. */
-typedef struct Lists {
-    Items items;
+typedef struct IndexLists {
+    IndexItems items;
     int64_t shape[ITEMS_MAX], stride[ITEMS_MAX];
     int64_t mask_count[MAX_NDIM];
-    Array array[MAX_NDIM];
-} Lists;
+    IndexArray array[MAX_NDIM];
+} IndexLists;
 
-typedef struct State {
+typedef struct IndexState {
     Call *c;
     const Tensor *x;
     size_t first;
-    const Items *items;
+    const IndexItems *items;
     bool arrays;
     int axis, nbase, narray;
     int64_t *shape, *stride;
     char *data;
     int front;
     bool any, open, apart;
-    Array *array;
+    IndexArray *array;
     int64_t *mask_count; /* true elements, by index input in order of masks */
     int nmask;
     bool late;          /* see Indexed */
     bool none;          /* a 0-d mask was false */
     int64_t *positions; /* scratch for the masks' positions */
-} State;
+} IndexState;
 
-static bool is_mask(const Tensor *t) {
+static bool tensor_is_mask(const Tensor *t) {
     return t->dtype == DT_BOOL;
 }
 
-static const Tensor *index_input(const State *s, int input) {
+static const Tensor *index_input(const IndexState *s, int input) {
     return call_in(s->c, s->first + (size_t)input);
 }
 
@@ -56,11 +56,11 @@ static bool out_of_range(Call *c, int64_t v, int axis, int64_t size) {
                      (long long)v, axis, (long long)size);
 }
 
-static int64_t part_or(const State *s, int input, int64_t otherwise) {
+static int64_t part_or(const IndexState *s, int input, int64_t otherwise) {
     return input < 0 ? otherwise : tensor_i64(index_input(s, input), 0);
 }
 
-static bool apply_slice(State *s, const Item *it) {
+static bool apply_slice(IndexState *s, const IndexItem *it) {
     int64_t size = s->x->shape[s->axis], stride = s->x->stride[s->axis],
             step = part_or(s, it->step, 1);
     if (step == 0) return call_fail(s->c, E_INDEX, "the step of a slice can't be 0");
@@ -74,7 +74,7 @@ static bool apply_slice(State *s, const Item *it) {
     return true;
 }
 
-static void note_array(State *s) {
+static void note_index_array(IndexState *s) {
     if (!s->any)
         s->front = s->nbase;
     else if (!s->open)
@@ -82,19 +82,19 @@ static void note_array(State *s) {
     s->any = s->open = true;
 }
 
-static void add_array(State *s, const Tensor *t, size_t arg, bool mask) {
-    s->array[s->narray++] = (Array){.t = *t,
-                                    .arg = arg,
-                                    .mask = mask,
-                                    .size = s->x->shape[s->axis],
-                                    .stride = s->x->stride[s->axis],
-                                    .axis = s->axis};
+static void add_array(IndexState *s, const Tensor *t, size_t arg, bool mask) {
+    s->array[s->narray++] = (IndexArray){.t = *t,
+                                         .arg = arg,
+                                         .mask = mask,
+                                         .size = s->x->shape[s->axis],
+                                         .stride = s->x->stride[s->axis],
+                                         .axis = s->axis};
     s->axis++;
 }
 
 /* The positions of a mask's true elements, one int64 vector a dim, appended to
  * s->positions. */
-static bool apply_mask(State *s, const Tensor *m) {
+static bool apply_mask(IndexState *s, const Tensor *m) {
     for (int k = 0; k < m->ndim; k++)
         if (m->shape[k] != s->x->shape[s->axis + k])
             return call_fail(
@@ -102,7 +102,7 @@ static bool apply_mask(State *s, const Tensor *m) {
                 "dim %d of the mask has size %lld, but axis %d has size %lld", k,
                 (long long)m->shape[k], s->axis + k,
                 (long long)s->x->shape[s->axis + k]);
-    note_array(s);
+    note_index_array(s);
     int64_t count = s->mask_count[s->nmask++], at[MAX_NDIM] = {0}, n = tensor_size(m),
             found = 0;
     if (m->ndim == 0) {
@@ -135,12 +135,12 @@ static bool apply_mask(State *s, const Tensor *m) {
     return true;
 }
 
-static bool apply_input(State *s, const Item *it) {
+static bool apply_input(IndexState *s, const IndexItem *it) {
     const Tensor *t = index_input(s, it->input);
     size_t arg = s->first + (size_t)it->input;
-    if (is_mask(t)) return apply_mask(s, t);
+    if (tensor_is_mask(t)) return apply_mask(s, t);
     if (s->arrays) {
-        note_array(s);
+        note_index_array(s);
         add_array(s, t, arg, false);
         return true;
     }
@@ -151,14 +151,14 @@ static bool apply_input(State *s, const Item *it) {
     return true;
 }
 
-static void keep_axis(State *s) {
+static void keep_axis(IndexState *s) {
     s->shape[s->nbase] = s->x->shape[s->axis];
     s->stride[s->nbase++] = s->x->stride[s->axis++];
 }
 
-static bool apply_items(State *s, int spare) {
+static bool apply_items(IndexState *s, int spare) {
     for (int i = 0; i < s->items->n; i++) {
-        const Item *it = &s->items->item[i];
+        const IndexItem *it = &s->items->item[i];
         switch (it->kind) {
         case IX_NEW:
             s->shape[s->nbase] = 1;
@@ -184,12 +184,12 @@ static bool apply_items(State *s, int spare) {
 }
 
 /* ---- the arrays' common shape ---- */
-static bool stretches(const State *s, const Array *a, int k) {
+static bool array_broadcasts(const IndexState *s, const IndexArray *a, int k) {
     return !a->mask && call_is_one(s->c, a->arg, k);
 }
 
 /* A dim that the array's type says is 1 stretches; all others must agree. */
-static bool common_shape(State *s, Indexed *ix) {
+static bool common_shape(IndexState *s, Indexed *ix) {
     bool set[MAX_NDIM] = {false};
     ix->adv_ndim = s->nmask ? 1 : 0;
     for (int i = 0; i < s->narray; i++)
@@ -200,7 +200,7 @@ static bool common_shape(State *s, Indexed *ix) {
         const Tensor *t = &s->array[i].t;
         for (int k = 0; k < t->ndim; k++) {
             int at = ix->adv_ndim - t->ndim + k;
-            if (stretches(s, &s->array[i], k)) continue;
+            if (array_broadcasts(s, &s->array[i], k)) continue;
             if (set[at] && ix->adv_shape[at] != t->shape[k])
                 return call_fail(s->c, E_RUN_SHAPE,
                                  "index arrays have different sizes: %lld and %lld",
@@ -221,8 +221,8 @@ static bool common_shape(State *s, Indexed *ix) {
 enum { BLOCK = 256 };
 
 /* offset[k] = the bytes of index v[k], wrapped; false when one is out of range. */
-static bool wrap(const int64_t *v, int64_t n, int64_t axis_size, int64_t axis_stride,
-                 int64_t *restrict offset) {
+static bool wrap_offsets(const int64_t *v, int64_t n, int64_t axis_size,
+                         int64_t axis_stride, int64_t *restrict offset) {
     uint64_t size = (uint64_t)axis_size, stride = (uint64_t)axis_stride, bad = 0;
     for (int64_t k = 0; k < n; k++) {
         uint64_t i = (uint64_t)v[k], from_end = (uint64_t)(v[k] >> 63);
@@ -233,9 +233,10 @@ static bool wrap(const int64_t *v, int64_t n, int64_t axis_size, int64_t axis_st
     return !bad;
 }
 
-static bool wrap_more(const int64_t *v, int64_t n, const Array *a, int64_t *offset) {
+static bool add_wrapped_offsets(const int64_t *v, int64_t n, const IndexArray *a,
+                                int64_t *offset) {
     int64_t block[BLOCK];
-    bool ok = wrap(v, n, a->size, a->stride, block);
+    bool ok = wrap_offsets(v, n, a->size, a->stride, block);
     for (int64_t k = 0; k < n; k++)
         offset[k] = (int64_t)((uint64_t)offset[k] + (uint64_t)block[k]);
     return ok;
@@ -243,8 +244,8 @@ static bool wrap_more(const int64_t *v, int64_t n, const Array *a, int64_t *offs
 
 /* One array's share of every offset. The index is read by runs of the innermost dim;
  * the offsets lead the walk, so that it goes in their order. */
-static bool add_offsets(State *s, const Array *a, const Indexed *ix, bool first,
-                        int64_t *offset) {
+static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
+                        bool first, int64_t *offset) {
     Tensor want = {.dtype = a->t.dtype, .ndim = ix->adv_ndim, .data = a->t.data};
     int lead = ix->adv_ndim - a->t.ndim;
     for (int k = 0; k < ix->adv_ndim; k++) {
@@ -266,10 +267,11 @@ static bool add_offsets(State *s, const Array *a, const Indexed *ix, bool first,
             if (a->t.dtype == DT_INT64 && it.step[1] == 8)
                 v = (const int64_t *)(const void *)p;
             else
-                element_cast(DT_INT64, block, a->t.dtype, p, (size_t)n, 8, it.step[1]);
+                tensor_cast_elements(DT_INT64, block, a->t.dtype, p, (size_t)n, 8,
+                                     it.step[1]);
             int64_t *to_offset = (int64_t *)(void *)it.ptr[0] + i;
-            bool ok = first ? wrap(v, n, a->size, a->stride, to_offset)
-                            : wrap_more(v, n, a, to_offset);
+            bool ok = first ? wrap_offsets(v, n, a->size, a->stride, to_offset)
+                            : add_wrapped_offsets(v, n, a, to_offset);
             for (int64_t k = 0; !ok && k < n; k++)
                 if (v[k] < -a->size || v[k] >= a->size)
                     return out_of_range(s->c, v[k], a->axis, a->size);
@@ -279,12 +281,12 @@ static bool add_offsets(State *s, const Array *a, const Indexed *ix, bool first,
 
 /* Elements [first, first + n) of a contiguous index array, in `block` unless they are
  * int64 already; n is at most BLOCK. */
-static const int64_t *read_index(const Tensor *t, int64_t first, int64_t n,
-                                 int64_t *block) {
+static const int64_t *read_index_block(const Tensor *t, int64_t first, int64_t n,
+                                       int64_t *block) {
     ptrdiff_t item = (ptrdiff_t)dtype_size(t->dtype);
     const char *p = (const char *)t->data + first * item;
     if (t->dtype == DT_INT64) return (const int64_t *)(const void *)p;
-    element_cast(DT_INT64, block, t->dtype, p, (size_t)n, 8, item);
+    tensor_cast_elements(DT_INT64, block, t->dtype, p, (size_t)n, 8, item);
     return block;
 }
 
@@ -293,8 +295,8 @@ bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset)
     bool ok = true;
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
-        const int64_t *v = read_index(&ix->array, first + i, m, block);
-        ok &= wrap(v, m, ix->size, ix->stride, offset + i);
+        const int64_t *v = read_index_block(&ix->array, first + i, m, block);
+        ok &= wrap_offsets(v, m, ix->size, ix->stride, offset + i);
     }
     return ok;
 }
@@ -302,15 +304,15 @@ bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset)
 bool index_refuse(Call *c, const Indexed *ix) {
     int64_t block[BLOCK];
     for (int64_t i = 0; i < ix->adv_count; i++) {
-        int64_t v = *read_index(&ix->array, i, 1, block);
+        int64_t v = *read_index_block(&ix->array, i, 1, block);
         if (v < -ix->size || v >= ix->size)
             return out_of_range(c, v, ix->axis, ix->size);
     }
     bug("an index that is in range was refused");
 }
 
-static bool leave_late(const State *s, Indexed *ix) {
-    const Array *a = &s->array[0];
+static bool leave_late(const IndexState *s, Indexed *ix) {
+    const IndexArray *a = &s->array[0];
     ix->late = true;
     ix->array = a->t;
     ix->size = a->size;
@@ -319,7 +321,7 @@ static bool leave_late(const State *s, Indexed *ix) {
     return true;
 }
 
-static bool make_offsets(State *s, Indexed *ix, int64_t *offset) {
+static bool make_offsets(IndexState *s, Indexed *ix, int64_t *offset) {
     if (s->late) return leave_late(s, ix);
     if (s->narray == 0) memset(offset, 0, (size_t)ix->adv_count * 8);
     for (int i = 0; i < s->narray && ix->adv_count; i++)
@@ -339,28 +341,28 @@ static int64_t mask_true(const Tensor *m) {
     return n;
 }
 
-typedef struct Sizes {
+typedef struct IndexSizes {
     int used;
     bool ellipsis;
     int64_t positions;
     int arrays;
     const Tensor *array; /* one of them, no mask */
-} Sizes;
+} IndexSizes;
 
-static Sizes measure(State *s) {
-    Sizes z = {0};
+static IndexSizes measure_index(IndexState *s) {
+    IndexSizes z = {0};
     int masks = 0;
     for (int i = 0; i < s->items->n; i++) {
-        const Item *it = &s->items->item[i];
+        const IndexItem *it = &s->items->item[i];
         z.ellipsis |= it->kind == IX_ELLIPSIS;
         z.used += it->kind == IX_SLICE;
         if (it->kind != IX_INPUT) continue;
         const Tensor *t = index_input(s, it->input);
-        z.used += is_mask(t) ? t->ndim : 1;
-        s->arrays |= is_mask(t) || t->ndim > 0;
+        z.used += tensor_is_mask(t) ? t->ndim : 1;
+        s->arrays |= tensor_is_mask(t) || t->ndim > 0;
         z.arrays++;
-        if (!is_mask(t)) z.array = t;
-        if (!is_mask(t) || masks == MAX_NDIM) continue;
+        if (!tensor_is_mask(t)) z.array = t;
+        if (!tensor_is_mask(t) || masks == MAX_NDIM) continue;
         s->mask_count[masks] = mask_true(t);
         z.positions += s->mask_count[masks++] * t->ndim;
     }
@@ -368,7 +370,7 @@ static Sizes measure(State *s) {
 }
 
 /* An upper bound of the arrays' common count: each dim is some array's. */
-static int64_t count_bound(const State *s) {
+static int64_t count_bound(const IndexState *s) {
     int64_t dim[MAX_NDIM], n = 1;
     int masks = 0;
     for (int k = 0; k < MAX_NDIM; k++)
@@ -376,7 +378,7 @@ static int64_t count_bound(const State *s) {
     for (int i = 0; i < s->items->n; i++) {
         if (s->items->item[i].kind != IX_INPUT) continue;
         const Tensor *t = index_input(s, s->items->item[i].input);
-        if (is_mask(t)) {
+        if (tensor_is_mask(t)) {
             int64_t count = masks < MAX_NDIM ? s->mask_count[masks++] : 0;
             if (count > dim[0]) dim[0] = count;
             continue;
@@ -391,20 +393,20 @@ static int64_t count_bound(const State *s) {
 
 bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_be_late,
                  size_t extra, void **mem) {
-    Lists list;
-    State s = {.c = c,
-               .x = x,
-               .first = first,
-               .items = &list.items,
-               .shape = list.shape,
-               .stride = list.stride,
-               .data = x->data,
-               .array = list.array,
-               .mask_count = list.mask_count};
+    IndexLists list;
+    IndexState s = {.c = c,
+                    .x = x,
+                    .first = first,
+                    .items = &list.items,
+                    .shape = list.shape,
+                    .stride = list.stride,
+                    .data = x->data,
+                    .array = list.array,
+                    .mask_count = list.mask_count};
     if (!index_parse(sym_text(c->s, op_prop(c->s, c->op, c->props, "index")->sym),
                      &list.items))
         bug("an index that is none was typed");
-    Sizes z = measure(&s);
+    IndexSizes z = measure_index(&s);
     s.late = may_be_late && s.arrays && z.arrays == 1 && z.array &&
              tensor_is_contiguous(z.array);
     size_t offsets = s.arrays && !s.late ? (size_t)count_bound(&s) : 0, bytes = 0;

@@ -9,7 +9,7 @@
 
 /* What an index says of one row. */
 typedef struct RowIndex {
-    Items items;
+    IndexItems items;
     const char *text;
     size_t first;    /* number of the first index input */
     bool index_rows; /* some index input has rows */
@@ -20,18 +20,18 @@ typedef struct RowIndex {
     int rest;        /* other dims of the result, before and behind */
 } RowIndex;
 
-static const Type *index_type(const Batching *q, const RowIndex *r, const Item *it) {
+static const Type *index_type(const Vmap *q, const RowIndex *r, const IndexItem *it) {
     return var_type(q->g, q->was[r->first + (size_t)it->input]);
 }
 
-static bool is_mask(const Type *t) {
+static bool type_is_mask(const Type *t) {
     return t->dtype == DT_BOOL;
 }
 
 /* False where no rule holds: masks and slices that differ from row to row. */
-static bool read_inputs(const Batching *q, RowIndex *r, int *used) {
+static bool read_inputs(const Vmap *q, RowIndex *r, int *used) {
     for (int i = 0; i < r->items.n; i++) {
-        const Item *it = &r->items.item[i];
+        const IndexItem *it = &r->items.item[i];
         if (it->kind == IX_SLICE) {
             int part[3] = {it->start, it->stop, it->step};
             for (int k = 0; k < 3; k++)
@@ -41,25 +41,25 @@ static bool read_inputs(const Batching *q, RowIndex *r, int *used) {
         if (it->kind != IX_INPUT) continue;
         const Type *t = index_type(q, r, it);
         bool rows = q->rows[r->first + (size_t)it->input];
-        if (rows && is_mask(t)) return false;
-        int n = is_mask(t) ? 1 : t->ndim;
+        if (rows && type_is_mask(t)) return false;
+        int n = type_is_mask(t) ? 1 : t->ndim;
         if (n > r->adv) r->adv = n;
-        r->arrays |= is_mask(t) || t->ndim > 0;
+        r->arrays |= type_is_mask(t) || t->ndim > 0;
         r->index_rows |= rows;
-        *used += is_mask(t) ? t->ndim : 1;
+        *used += type_is_mask(t) ? t->ndim : 1;
     }
     return true;
 }
 
-static bool read_index(const Batching *q, size_t first, RowIndex *r) {
+static bool read_row_index(const Vmap *q, size_t first, RowIndex *r) {
     const Prop *text = op_prop(q->b->s, q->op, q->props, "index");
     *r = (RowIndex){.text = sym_text(q->b->s, text->sym), .first = first};
-    int used = 0, spare, ndim = batch_ndim(q, 0);
+    int used = 0, spare, ndim = vmap_ndim(q, 0);
     bool open = false, any = false;
     if (!index_parse(r->text, &r->items) || !read_inputs(q, r, &used)) return false;
     spare = ndim - used;
     for (int i = 0; i < r->items.n; i++) {
-        const Item *it = &r->items.item[i];
+        const IndexItem *it = &r->items.item[i];
         if (it->kind == IX_INPUT) {
             if (!any) r->front = r->rest;
             r->apart |= any && !open;
@@ -80,29 +80,29 @@ static bool rows_by_number(const RowIndex *r) {
 }
 
 /* The rows' numbers, with ones for the dims of the arrays. */
-static Var numbers(Batching *q, const RowIndex *r) {
+static Var row_numbers(Vmap *q, const RowIndex *r) {
     Builder *b = q->b;
     int64_t ones[MAX_NDIM];
     for (int k = 0; k < r->adv; k++)
         ones[k] = 1 + k;
     PropArg axis = {"axis", PROP_INTS(ones, (size_t)r->adv)};
-    Var n = call1(b, "arange", q->size);
+    Var n = op_call1(b, "arange", q->size);
     return r->adv == 0 ? n : apply_named(b, "expand_dims", 1, &n, 1, &axis);
 }
 
 /* The index inputs behind n leading inputs, in their new form; `item` stands in front
  * of the text when not NULL. */
-static Var indexed(Batching *q, const RowIndex *r, size_t n, const Var *lead,
-                   const char *item) {
+static Var apply_row_index(Vmap *q, const RowIndex *r, size_t n, const Var *lead,
+                           const char *item) {
     Builder *b = q->b;
     bool count = item && *item == '$';
     size_t nin = n + count + q->nin - r->first, at = 0;
     Var *in = mem_alloc(b->s, nin * sizeof *in);
     for (size_t i = 0; i < n; i++)
         in[at++] = lead[i];
-    if (count) in[at++] = numbers(q, r);
+    if (count) in[at++] = row_numbers(q, r);
     for (size_t i = r->first; i < q->nin; i++)
-        in[at++] = batch_ranked(q, i, r->adv);
+        in[at++] = vmap_pad_rank(q, i, r->adv);
     Str text = STR(b->s);
     str_puts(&text, item ? item : "");
     if (item && *r->text) str_puts(&text, ", ");
@@ -115,7 +115,7 @@ static Var indexed(Batching *q, const RowIndex *r, size_t n, const Var *lead,
 }
 
 /* Dim `from` of x, and `n - 1` more behind it, moved to place `to`. */
-static Var moved(Builder *b, Var x, int from, int n, int to) {
+static Var move_dims(Builder *b, Var x, int from, int n, int to) {
     int64_t source[MAX_NDIM], place[MAX_NDIM];
     if (x == VAR_NONE || n == 0 || from == to) return x;
     for (int i = 0; i < n; i++) {
@@ -127,26 +127,27 @@ static Var moved(Builder *b, Var x, int from, int n, int to) {
     return apply_named(b, "moveaxis", 1, &x, 2, arg);
 }
 
-bool subtensor_batch(Batching *q) {
+bool index_subtensor_vmap(Vmap *q) {
     RowIndex r;
     Var v;
-    if (!read_index(q, 1, &r)) return batch_loop(q);
+    if (!read_row_index(q, 1, &r)) return vmap_by_scan(q);
     int front = r.apart ? 0 : r.front;
     if (!q->rows[0])
-        v = moved(q->b, indexed(q, &r, 1, q->in, NULL), front, 1, 0);
+        v = move_dims(q->b, apply_row_index(q, &r, 1, q->in, NULL), front, 1, 0);
     else if (rows_by_number(&r))
-        v = moved(q->b, indexed(q, &r, 1, q->in, "$"), 1, front ? r.adv : 0, 1 + front);
+        v = move_dims(q->b, apply_row_index(q, &r, 1, q->in, "$"), 1, front ? r.adv : 0,
+                      1 + front);
     else
-        v = indexed(q, &r, 1, q->in, ":");
+        v = apply_row_index(q, &r, 1, q->in, ":");
     return (q->out[0] = v) != VAR_NONE;
 }
 
 /* y for a place whose dims are those of the rows, of the arrays, and the rest. */
-static Var spread_y(Batching *q, const RowIndex *r) {
+static Var expand_y_dims(Vmap *q, const RowIndex *r) {
     int n = r->adv + r->rest, front = r->apart ? 0 : r->front;
-    Var y = batch_ranked(q, 1, n);
+    Var y = vmap_pad_rank(q, 1, n);
     if (!rows_by_number(r) || front == 0 || r->adv == 0) return y;
-    int have = batch_ndim(q, 1);
+    int have = vmap_ndim(q, 1);
     int64_t ones[MAX_NDIM];
     if (!q->rows[1]) {
         for (int k = 0; k <= n - have; k++)
@@ -154,13 +155,13 @@ static Var spread_y(Batching *q, const RowIndex *r) {
         PropArg axis = {"axis", PROP_INTS(ones, (size_t)(n - have + 1))};
         y = apply_named(q->b, "expand_dims", 1, &y, 1, &axis);
     }
-    return moved(q->b, y, 1 + front, r->adv, 1);
+    return move_dims(q->b, y, 1 + front, r->adv, 1);
 }
 
-bool inc_batch(Batching *q) {
+bool index_inc_vmap(Vmap *q) {
     RowIndex r;
-    if (!read_index(q, 2, &r)) return batch_loop(q);
-    Var lead[2] = {batch_rows(q, 0), spread_y(q, &r)};
-    Var v = indexed(q, &r, 2, lead, rows_by_number(&r) ? "$" : ":");
+    if (!read_row_index(q, 2, &r)) return vmap_by_scan(q);
+    Var lead[2] = {vmap_with_rows(q, 0), expand_y_dims(q, &r)};
+    Var v = apply_row_index(q, &r, 2, lead, rows_by_number(&r) ? "$" : ":");
     return (q->out[0] = v) != VAR_NONE;
 }

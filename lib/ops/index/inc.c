@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-static bool inc_type(Infer *in) {
+static bool write_subtensor_type(Infer *in) {
     const Type *x = in->type[0], *y = in->type[1];
     Dim dim[MAX_NDIM];
     int n;
-    if (!want_rank(in, 0, 0, -1) || !want_rank(in, 1, 0, -1)) return false;
+    if (!infer_want_rank(in, 0, 0, -1) || !infer_want_rank(in, 1, 0, -1)) return false;
     if (!index_infer(in, x, 2, &n, dim)) return false;
     if (dtype_kind(y->dtype) > dtype_kind(x->dtype))
         return infer_fail(in, E_DTYPE, 1,
@@ -28,12 +28,12 @@ static bool inc_type(Infer *in) {
                               "dim %d of y has size %lld, what is indexed %lld", k,
                               (long long)y->dim[k], (long long)to);
     }
-    return out_tensor(in, 0, x->dtype, x->ndim, x->dim);
+    return infer_out_tensor(in, 0, x->dtype, x->ndim, x->dim);
 }
 
 /* y's strides over the result's dims. */
-static bool spread_y(Call *c, const Tensor *y, int n, const int64_t *shape,
-                     int64_t *stride) {
+static bool broadcast_y_strides(Call *c, const Tensor *y, int n, const int64_t *shape,
+                                int64_t *stride) {
     int lead = n - y->ndim;
     for (int k = 0; k < n; k++) {
         stride[k] = k < lead || call_is_one(c, 1, k - lead) ? 0 : y->stride[k - lead];
@@ -47,15 +47,15 @@ static bool spread_y(Call *c, const Tensor *y, int n, const int64_t *shape,
     return true;
 }
 
-typedef struct Job {
+typedef struct IncScatter {
     const Indexed *ix;
     RowFn *row;
     ScatterFn *scatter;
     const int64_t *ys; /* y's strides: front dims, the arrays' dims, the rest */
-} Job;
+} IncScatter;
 
 /* Rows over dims [first, ndim) of base: all but the last are counted through. */
-static void each_row(const Job *j, int first, char *x, const char *y,
+static void each_row(const IncScatter *j, int first, char *x, const char *y,
                      const int64_t *ys) {
     const Tensor *t = &j->ix->base;
     int last = t->ndim - 1;
@@ -80,7 +80,7 @@ static void each_row(const Job *j, int first, char *x, const char *y,
 }
 
 /* All offsets under one position of the front dims. */
-static void each_offset(const Job *j, char *x, const char *y) {
+static void each_offset(const IncScatter *j, char *x, const char *y) {
     const Indexed *ix = j->ix;
     const int64_t *ys = j->ys + ix->front, *rest = ys + ix->adv_ndim;
     int last = ix->adv_ndim - 1;
@@ -102,7 +102,7 @@ static void each_offset(const Job *j, char *x, const char *y) {
     }
 }
 
-static void scatter(const Job *j, const char *y) {
+static void scatter_all(const IncScatter *j, const char *y) {
     const Tensor *t = &j->ix->base;
     if (!j->ix->advanced) {
         each_row(j, 0, t->data, y, j->ys);
@@ -130,7 +130,7 @@ static Tensor *copy_of_x(Call *c, const Tensor *x) {
     return out;
 }
 
-static bool inc_perform(Call *c, bool set) {
+static bool write_indexed(Call *c, bool set) {
     Tensor x = *call_in(c, 0), y = *call_in(c, 1);
     Tensor *out = copy_of_x(c, &x);
     if (!out) return false;
@@ -149,25 +149,25 @@ static bool inc_perform(Call *c, bool set) {
     }
     int64_t shape[MAX_NDIM], ys[MAX_NDIM];
     int n = index_result(&ix, shape);
-    if (!spread_y(c, &y, n, shape, ys)) return false;
+    if (!broadcast_y_strides(c, &y, n, shape, ys)) return false;
     if (move_count(n, shape) == 0) return true;
-    Job j = {.ix = &ix, .ys = ys};
-    j.row = set ? row_set(item) : row_add(x.dtype);
-    j.scatter = set ? scatter_set(item) : scatter_add(x.dtype);
-    scatter(&j, y.data);
+    IncScatter j = {.ix = &ix, .ys = ys};
+    j.row = set ? index_row_set(item) : index_row_add(x.dtype);
+    j.scatter = set ? index_scatter_set(item) : scatter_add(x.dtype);
+    scatter_all(&j, y.data);
     return true;
 }
 
-static bool set_perform(Call *c) {
-    return inc_perform(c, true);
+static bool set_subtensor_perform(Call *c) {
+    return write_indexed(c, true);
 }
 
-static bool add_perform(Call *c) {
-    return inc_perform(c, false);
+static bool inc_subtensor_perform(Call *c) {
+    return write_indexed(c, false);
 }
 
 /* The index inputs behind n leading ones. */
-static Var reindexed(Pull *p, const char *op, size_t n, const Var *lead) {
+static Var apply_same_index(Pull *p, const char *op, size_t n, const Var *lead) {
     size_t nin = n + p->nin - 2;
     Var *in = mem_alloc(p->b->s, nin * sizeof *in);
     memcpy(in, lead, n * sizeof *in);
@@ -195,7 +195,7 @@ static bool is_distinct(const Graph *g, Var v) {
 /* May a place be indexed several times? Not by slices and masks, nor where one of the
  * arrays, all of one dim, doesn't repeat. */
 static bool may_repeat(const Pull *p) {
-    Items items;
+    IndexItems items;
     const Prop *index = op_prop(p->b->s, p->op, p->props, "index");
     if (!index_parse(sym_text(p->b->s, index->sym), &items)) return true;
     int arrays = 0, rank = 0;
@@ -214,51 +214,51 @@ static bool may_repeat(const Pull *p) {
 
 /* g with zeros for the values that others replaced: every place keeps the number of the
  * last one that it got. */
-static Var last_ones(Pull *p, Var g) {
+static Var mask_overwritten(Pull *p, Var g) {
     Builder *b = p->b;
     Bind bind[3] = {{sym(b->s, "g"), g}};
     Env env = {.n = 1, .bind = bind};
     bool ok = true;
-    Var number = build_text(b, "reshape(arange(g.size), shape(g))", &env, &ok);
+    Var number = template_build(b, "reshape(arange(g.size), shape(g))", &env, &ok);
     Var lead[2] = {ok ? zeros_like(b, p->in[0], DT_INT64) : VAR_NONE, number};
     if (lead[0] == VAR_NONE || number == VAR_NONE) return VAR_NONE;
-    Var place = reindexed(p, "set_subtensor", 2, lead);
+    Var place = apply_same_index(p, "set_subtensor", 2, lead);
     if (place == VAR_NONE) return VAR_NONE;
     bind[1] = (Bind){sym(b->s, "number"), number};
-    bind[2] = (Bind){sym(b->s, "last"), reindexed(p, "subtensor", 1, &place)};
+    bind[2] = (Bind){sym(b->s, "last"), apply_same_index(p, "subtensor", 1, &place)};
     env.n = 3;
     if (bind[2].var == VAR_NONE) return VAR_NONE;
-    return build_text(b, "where(last == number, g, 0)", &env, &ok);
+    return template_build(b, "where(last == number, g, 0)", &env, &ok);
 }
 
 static bool pull_y(Pull *p, bool set) {
     p->grad[1] = GRAD_DISCONNECTED;
     if (!p->wanted[1]) return true;
-    Var g = reindexed(p, "subtensor", 1, p->cotangent);
-    if (set && g != VAR_NONE && may_repeat(p)) g = last_ones(p, g);
+    Var g = apply_same_index(p, "subtensor", 1, p->cotangent);
+    if (set && g != VAR_NONE && may_repeat(p)) g = mask_overwritten(p, g);
     return g != VAR_NONE && (p->grad[1] = sum_to_shape(p->b, g, p->in[1])) != VAR_NONE;
 }
 
-static bool inc_pull(Pull *p) {
+static bool inc_subtensor_pull(Pull *p) {
     pull_disconnect(p, 2);
     if (pull_discrete(p)) return true;
     p->grad[0] = p->cotangent[0];
     return pull_y(p, false);
 }
 
-static bool set_pull(Pull *p) {
+static bool set_subtensor_pull(Pull *p) {
     pull_disconnect(p, 2);
     if (pull_discrete(p)) return true;
     p->grad[0] = GRAD_DISCONNECTED;
     if (!p->wanted[0]) return pull_y(p, true);
     Var g = p->cotangent[0];
     Var lead[2] = {g, const_number(p->b, var_type(p->b->g, g)->dtype, 0)};
-    p->grad[0] = reindexed(p, "set_subtensor", 2, lead);
+    p->grad[0] = apply_same_index(p, "set_subtensor", 2, lead);
     return p->grad[0] != VAR_NONE && pull_y(p, true);
 }
 
 /* Linear in x and y together. */
-static bool inc_push(Push *p) {
+static bool write_subtensor_push(Push *p) {
     return push_linear(p, 2);
 }
 
@@ -269,14 +269,14 @@ static const Op table[] = {
             "place the last stays.",
      .in = "x, y, *index",
      .props = "index: str",
-     .type = inc_type,
-     .perform = set_perform,
+     .type = write_subtensor_type,
+     .perform = set_subtensor_perform,
      .flops = "0",
-     .pull = set_pull,
-     .push = inc_push,
+     .pull = set_subtensor_pull,
+     .push = write_subtensor_push,
      .disconnected = "index",
      .reuse = 1,
-     .batch = inc_batch,
+     .batch = index_inc_vmap,
      .example = "set_subtensor([1, 2, 3][1:], 0) -> [1, 0, 0]",
      .file = __FILE__,
      .line = __LINE__},
@@ -286,14 +286,14 @@ static const Op table[] = {
             "times receives the sum.",
      .in = "x, y, *index",
      .props = "index: str",
-     .type = inc_type,
-     .perform = add_perform,
+     .type = write_subtensor_type,
+     .perform = inc_subtensor_perform,
      .flops = "y.size",
-     .pull = inc_pull,
-     .push = inc_push,
+     .pull = inc_subtensor_pull,
+     .push = write_subtensor_push,
      .disconnected = "index",
      .reuse = 1,
-     .batch = inc_batch,
+     .batch = index_inc_vmap,
      .example = "inc_subtensor([1, 2, 3][[0, 0, 2]], 10) -> [21, 2, 13]",
      .file = __FILE__,
      .line = __LINE__},

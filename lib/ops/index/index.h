@@ -7,18 +7,18 @@
 #include "vmap/kit.h"
 
 typedef enum ItemKind { IX_SLICE, IX_NEW, IX_ELLIPSIS, IX_INPUT } ItemKind;
-typedef struct Item {
+typedef struct IndexItem {
     ItemKind kind;
     int start, stop, step; /* slice: number of the index input, or -1 */
     int input;             /* IX_INPUT */
-} Item;
+} IndexItem;
 enum { ITEMS_MAX = 2 * MAX_NDIM };
-typedef struct Items {
+typedef struct IndexItems {
     int n, inputs;
-    Item item[ITEMS_MAX];
-} Items;
+    IndexItem item[ITEMS_MAX];
+} IndexItems;
 /* False when the text is not an index. */
-bool index_parse(const char *text, Items *out);
+bool index_parse(const char *text, IndexItems *out);
 
 /* NumPy's clipping: first element and number of elements of start:stop:step in a dim of
  * `size`. step is not 0. */
@@ -59,8 +59,8 @@ bool index_refuse(Call *c, const Indexed *ix);
 int index_result(const Indexed *ix, int64_t shape[MAX_NDIM]);
 
 /* Many rows at once: x[index]; x with y put or added there. */
-bool subtensor_batch(Batching *q);
-bool inc_batch(Batching *q);
+bool index_subtensor_vmap(Vmap *q);
+bool index_inc_vmap(Vmap *q);
 
 /* The typing rule: the type of x indexed by the inputs from `first` on. */
 bool index_infer(Infer *in, const Type *x, size_t first, int *ndim, Dim dim[MAX_NDIM]);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What the items of an index say of the dims, collected from left to right. */
-typedef struct Walk {
+typedef struct IndexWalk {
     Infer *in;
     const Type *x;
     size_t first;
@@ -19,13 +19,13 @@ typedef struct Walk {
     bool any;
     int adv; /* common shape of the arrays */
     Dim adv_dim[MAX_NDIM];
-} Walk;
+} IndexWalk;
 
-static const Type *input_type(const Walk *w, int input) {
+static const Type *input_type(const IndexWalk *w, int input) {
     return w->in->type[w->first + (size_t)input];
 }
 
-static bool part_int(const Walk *w, int input, bool *known, int64_t *v) {
+static bool part_int(const IndexWalk *w, int input, bool *known, int64_t *v) {
     if (input < 0) return true;
     size_t arg = w->first + (size_t)input;
     const Type *t = w->in->type[arg];
@@ -37,7 +37,7 @@ static bool part_int(const Walk *w, int input, bool *known, int64_t *v) {
     return true;
 }
 
-static bool walk_slice(Walk *w, const Item *it) {
+static bool walk_slice(IndexWalk *w, const IndexItem *it) {
     bool start_known = it->start < 0, stop_known = it->stop < 0,
          step_known = it->step < 0;
     int64_t start = 0, stop = 0, step = 1;
@@ -67,7 +67,7 @@ static bool walk_slice(Walk *w, const Item *it) {
 }
 
 /* An index array's shape joins the others'; a static 1 stretches. */
-static bool join_shape(Walk *w, size_t arg, int ndim, const Dim *dim) {
+static bool join_shape(IndexWalk *w, size_t arg, int ndim, const Dim *dim) {
     int n = shape_broadcast(w->adv, w->adv_dim, ndim, dim, w->adv_dim);
     if (n < 0)
         return infer_fail(w->in, E_SHAPE, arg,
@@ -76,7 +76,7 @@ static bool join_shape(Walk *w, size_t arg, int ndim, const Dim *dim) {
     return true;
 }
 
-static void note_array(Walk *w) {
+static void note_array_dim(IndexWalk *w) {
     if (!w->any)
         w->front = w->n;
     else if (!w->open)
@@ -84,7 +84,7 @@ static void note_array(Walk *w) {
     w->any = w->open = true;
 }
 
-static bool walk_mask(Walk *w, size_t arg, const Type *t) {
+static bool walk_mask(IndexWalk *w, size_t arg, const Type *t) {
     for (int k = 0; k < t->ndim; k++) {
         Dim have = w->x->dim[w->axis + k];
         if (!dim_may_equal(have, t->dim[k]))
@@ -93,12 +93,12 @@ static bool walk_mask(Walk *w, size_t arg, const Type *t) {
                               k, (long long)t->dim[k], (long long)have);
     }
     w->axis += t->ndim;
-    note_array(w);
+    note_array_dim(w);
     Dim count = DIM_UNKNOWN;
     return join_shape(w, arg, 1, &count);
 }
 
-static bool walk_input(Walk *w, const Item *it) {
+static bool walk_input(IndexWalk *w, const IndexItem *it) {
     size_t arg = w->first + (size_t)it->input;
     const Type *t = w->in->type[arg];
     if (dtype_kind(t->dtype) == K_BOOL) return walk_mask(w, arg, t);
@@ -111,15 +111,15 @@ static bool walk_input(Walk *w, const Item *it) {
                           (long long)v, w->axis, (long long)size);
     w->axis++;
     if (!w->arrays) return true;
-    note_array(w);
+    note_array_dim(w);
     return join_shape(w, arg, t->ndim, t->dim);
 }
 
 /* Dims of x that the items use up; checks the index inputs' types. -1: diagnosed. */
-static int consumed(Walk *w, const Items *items, bool *ellipsis) {
+static int count_consumed_dims(IndexWalk *w, const IndexItems *items, bool *ellipsis) {
     int n = 0;
     for (int i = 0; i < items->n; i++) {
-        const Item *it = &items->item[i];
+        const IndexItem *it = &items->item[i];
         if (it->kind == IX_ELLIPSIS) {
             if (*ellipsis)
                 return infer_fail(w->in, E_ARG, w->in->nin,
@@ -142,9 +142,9 @@ static int consumed(Walk *w, const Items *items, bool *ellipsis) {
     return n;
 }
 
-static bool walk_items(Walk *w, const Items *items, int spare) {
+static bool walk_items(IndexWalk *w, const IndexItems *items, int spare) {
     for (int i = 0; i < items->n; i++) {
-        const Item *it = &items->item[i];
+        const IndexItem *it = &items->item[i];
         switch (it->kind) {
         case IX_NEW:
             w->dim[w->n++] = 1;
@@ -169,9 +169,9 @@ static bool walk_items(Walk *w, const Items *items, int spare) {
 }
 
 bool index_infer(Infer *in, const Type *x, size_t first, int *ndim, Dim dim[MAX_NDIM]) {
-    Items items;
-    Walk w = {.in = in, .x = x, .first = first};
-    const char *text = sym_text(in->s, in_prop(in, "index")->sym);
+    IndexItems items;
+    IndexWalk w = {.in = in, .x = x, .first = first};
+    const char *text = sym_text(in->s, infer_prop(in, "index")->sym);
     if (!index_parse(text, &items))
         return infer_fail(in, E_VALUE, in->nin,
                           "\"%s\" is not an index, such as \"$:$, None, $\"", text);
@@ -180,7 +180,7 @@ bool index_infer(Infer *in, const Type *x, size_t first, int *ndim, Dim dim[MAX_
                           "the index \"%s\" takes %d inputs, not %zu", text,
                           items.inputs, in->nin - first);
     bool ellipsis = false;
-    int used = consumed(&w, &items, &ellipsis);
+    int used = count_consumed_dims(&w, &items, &ellipsis);
     if (used < 0) return false;
     if (used > x->ndim)
         return infer_fail(in, E_SHAPE, 0,

@@ -33,13 +33,13 @@ MOVES(16)
      : (item) == 8 ? P##8                                                              \
                    : P##16)
 
-GatherFn *gather_fn(size_t item) {
+GatherFn *index_gather_fn(size_t item) {
     return BY_SIZE(gather_, item);
 }
-ScatterFn *scatter_set(size_t item) {
+ScatterFn *index_scatter_set(size_t item) {
     return BY_SIZE(set_, item);
 }
-RowFn *row_set(size_t item) {
+RowFn *index_row_set(size_t item) {
     return BY_SIZE(row_set_, item);
 }
 
@@ -91,7 +91,7 @@ ScatterFn *scatter_add(DType d) {
     static ScatterFn *const fn[DT_N] = {BY_DTYPE(add_)};
     return fn[d];
 }
-RowFn *row_add(DType d) {
+RowFn *index_row_add(DType d) {
     static RowFn *const fn[DT_N] = {BY_DTYPE(row_add_)};
     return fn[d];
 }

@@ -14,12 +14,12 @@ static bool subtensor_type(Infer *in) {
     Dim dim[MAX_NDIM];
     int n;
     return index_infer(in, in->type[0], 1, &n, dim) &&
-           out_tensor(in, 0, in->type[0]->dtype, n, dim);
+           infer_out_tensor(in, 0, in->type[0]->dtype, n, dim);
 }
 
 /* Result rows are (position before the arrays' dims, number of the offset); a row is
  * what stands behind them. */
-typedef struct Job {
+typedef struct RowGather {
     const Indexed *ix;
     char *out;
     size_t item, row_bytes;
@@ -27,7 +27,7 @@ typedef struct Job {
     bool whole;       /* a row's elements are contiguous in x */
     GatherFn *gather; /* rows of one small piece */
     atomic_bool refused;
-} Job;
+} RowGather;
 
 static int64_t front_offset(const Indexed *ix, int64_t at) {
     int64_t bytes = 0;
@@ -38,7 +38,7 @@ static int64_t front_offset(const Indexed *ix, int64_t at) {
     return bytes;
 }
 
-static void copy_row(const Job *j, char *out, const char *x) {
+static void copy_indexed_row(const RowGather *j, char *out, const char *x) {
     const Indexed *ix = j->ix;
     int n = ix->base.ndim - ix->front;
     int64_t to[MAX_NDIM];
@@ -52,7 +52,8 @@ static void copy_row(const Job *j, char *out, const char *x) {
 }
 
 /* Rows [first, first + n) under one position of the front dims. */
-static void gather_rows(Job *j, int64_t n, char *out, const char *x, int64_t first) {
+static void gather_rows(RowGather *j, int64_t n, char *out, const char *x,
+                        int64_t first) {
     const Indexed *ix = j->ix;
     int64_t part[PART], bytes = (int64_t)j->row_bytes;
     for (int64_t m; n > 0; n -= m, first += m, out += m * bytes) {
@@ -66,13 +67,13 @@ static void gather_rows(Job *j, int64_t n, char *out, const char *x, int64_t fir
             j->gather(m, out, x, offset);
         else
             for (int64_t i = 0; i < m; i++)
-                copy_row(j, out + i * bytes, x + offset[i]);
+                copy_indexed_row(j, out + i * bytes, x + offset[i]);
     }
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+static void gather_chunk(void *ctx, size_t chunk, unsigned worker) {
     (void)worker;
-    Job *j = ctx;
+    RowGather *j = ctx;
     int64_t row = (int64_t)chunk * j->per_chunk, count = j->ix->adv_count;
     int64_t end = row + j->per_chunk < j->rows ? row + j->per_chunk : j->rows;
     while (row < end) {
@@ -85,13 +86,13 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
-static bool gather(Call *c, const Indexed *ix) {
+static bool gather_indexed(Call *c, const Indexed *ix) {
     int64_t shape[MAX_NDIM];
     int n = index_result(ix, shape);
     Tensor *out = call_out(c, 0, n, shape);
     if (!out) return false;
     if (tensor_size(out) == 0) return true;
-    Job j = {.ix = ix, .out = out->data, .item = dtype_size(ix->base.dtype)};
+    RowGather j = {.ix = ix, .out = out->data, .item = dtype_size(ix->base.dtype)};
     Tensor row = {.dtype = ix->base.dtype, .ndim = ix->base.ndim - ix->front};
     for (int k = 0; k < row.ndim; k++) {
         row.shape[k] = ix->base.shape[ix->front + k];
@@ -100,15 +101,15 @@ static bool gather(Call *c, const Indexed *ix) {
     j.row_bytes = tensor_bytes(&row);
     j.whole = tensor_is_contiguous(&row);
     bool piece = j.row_bytes <= 16 && (j.row_bytes & (j.row_bytes - 1)) == 0;
-    j.gather = j.whole && piece ? gather_fn(j.row_bytes) : NULL;
+    j.gather = j.whole && piece ? index_gather_fn(j.row_bytes) : NULL;
     j.rows = move_count(ix->front, ix->base.shape) * ix->adv_count;
     j.per_chunk = CHUNK / (int64_t)j.row_bytes + 1;
     int64_t chunks = (j.rows + j.per_chunk - 1) / j.per_chunk;
     if (move_pool(c) && chunks > 3) {
-        pool_run(move_pool(c), (size_t)chunks, run_chunk, &j);
+        pool_run(move_pool(c), (size_t)chunks, gather_chunk, &j);
     } else {
         j.per_chunk = j.rows;
-        run_chunk(&j, 0, 0);
+        gather_chunk(&j, 0, 0);
     }
     return !atomic_load(&j.refused) || index_refuse(c, ix);
 }
@@ -117,7 +118,7 @@ static bool subtensor_perform(Call *c) {
     Tensor x = *call_in(c, 0);
     Indexed ix;
     if (!index_apply(c, &x, 1, &ix, true, 0, NULL)) return false;
-    if (ix.advanced) return gather(c, &ix);
+    if (ix.advanced) return gather_indexed(c, &ix);
     Tensor *v = call_view(c, 0, call_in(c, 0));
     if (!v) return false;
     v->dtype = x.dtype;
@@ -162,14 +163,14 @@ static bool take_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     Var x = in[0];
     int ndim = var_type(b->g, x)->ndim, k = 0;
     if (axis->kind == P_NONE) {
-        x = call1(b, "ravel", x);
+        x = op_call1(b, "ravel", x);
         if (x == VAR_NONE) return false;
     } else if (axis->i < -ndim || axis->i >= ndim) {
         return fail(b->s, b->from.at, E_ARG,
                     "take: axis %lld is out of range for a tensor of %d dims",
                     (long long)axis->i, ndim);
     } else {
-        k = axis_index(axis->i, ndim);
+        k = shape_axis_index(axis->i, ndim);
     }
     PropArg arg = index_at_axis(b->s, k);
     Var args[2] = {x, in[1]};
@@ -177,8 +178,8 @@ static bool take_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 /* Dims other than the axis are indexed by their own positions. */
-static bool along_expand(Builder *b, const Op *op, const Props *p, size_t nin,
-                         const Var *in, Var *out) {
+static bool take_along_axis_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                                   const Var *in, Var *out) {
     (void)nin;
     const Type *x = var_type(b->g, in[0]), *t = var_type(b->g, in[1]);
     int64_t axis = prop_int(b->s, op, p, "axis");
@@ -187,7 +188,7 @@ static bool along_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                     "take_along_axis: x has %d dims, indices %d; axis is %lld. The "
                     "ranks must be equal",
                     x->ndim, t->ndim, (long long)axis);
-    int at = axis_index(axis, x->ndim);
+    int at = shape_axis_index(axis, x->ndim);
     Var args[MAX_NDIM + 1] = {in[0]};
     Str text = STR(b->s);
     for (int k = 0; k < x->ndim; k++) {
@@ -215,12 +216,12 @@ static bool subtensor_fails(const Graph *g, ApplyId id) {
     const Apply *a = &g->apply[id];
     const Var *in = apply_in(g, id);
     const Type *x = var_type(g, in[0]);
-    Items ix;
+    IndexItems ix;
     int axis = 0;
     if (!index_parse(sym_text(g->s, op_prop(g->s, a->op, a->props, "index")->sym), &ix))
         return true;
     for (int i = 0; i < ix.n; i++) {
-        const Item *it = &ix.item[i];
+        const IndexItem *it = &ix.item[i];
         if (it->kind == IX_ELLIPSIS) axis = MAX_NDIM;
         if (it->kind == IX_SLICE && it->step >= 0 && !var_is_const(g, in[1 + it->step]))
             return true;
@@ -249,7 +250,7 @@ static const Op table[] = {
      .push = push_linear_first,
      .disconnected = "index",
      .views = subtensor_views,
-     .batch = subtensor_batch,
+     .batch = index_subtensor_vmap,
      .example =
          "arange(4)[1:3] -> [1, 2]\neye(2)[:, [1, 0]] -> [[0.0, 1.0], [1.0, 0.0]]",
      .file = __FILE__,
@@ -269,7 +270,7 @@ static const Op table[] = {
             "as argsort gives.",
      .in = "x, indices",
      .props = "axis: int",
-     .expand = along_expand,
+     .expand = take_along_axis_expand,
      .disconnected = "indices",
      .example = "take_along_axis([[10, 20], [30, 40]], [[1, 0], [0, 0]], axis=1) -> "
                 "[[20, 10], [30, 30]]",

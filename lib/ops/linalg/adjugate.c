@@ -21,13 +21,13 @@ typedef struct Adjugate {
 } Adjugate;
 
 /* Is the smallest pivot so small that the inverse would lose half of the digits? */
-static bool nearly_singular(const Batch *q, int n, const void *lu) {
+static bool nearly_singular(const Gufunc *q, int n, const void *lu) {
     double least = HUGE_VAL, most = 0, size;
     for (int64_t i = 0; i < n; i++) {
         double z[2];
-        element_cast(DT_COMPLEX128, z, q->dtype,
-                     (const char *)lu + (size_t)(i * n + i) * dtype_size(q->dtype), 1,
-                     0, 0);
+        tensor_cast_elements(
+            DT_COMPLEX128, z, q->dtype,
+            (const char *)lu + (size_t)(i * n + i) * dtype_size(q->dtype), 1, 0, 0);
         size = hypot(z[0], z[1]);
         least = size < least ? size : least;
         most = size > most ? size : most;
@@ -35,17 +35,17 @@ static bool nearly_singular(const Batch *q, int n, const void *lu) {
     return !(least > (dtype_real(q->dtype) == DT_FLOAT32 ? 1e-2 : 1e-4) * most);
 }
 
-static void scale(DType d, int64_t n, void *x, Scaled by) {
+static void scale_matrix(DType d, int64_t n, void *x, Scaled by) {
     size_t size = dtype_size(d);
     for (int64_t i = 0; i < n; i++) {
         double z[2];
         char *p = (char *)x + (size_t)i * size;
-        element_cast(DT_COMPLEX128, z, d, p, 1, 0, 0);
+        tensor_cast_elements(DT_COMPLEX128, z, d, p, 1, 0, 0);
         Scaled v = by;
         scaled_times(&v, z[0], z[1]);
         z[0] = scaled_value(v.re, v.e);
         z[1] = scaled_value(v.im, v.e);
-        element_cast(d, p, DT_COMPLEX128, z, 1, 0, 0);
+        tensor_cast_elements(d, p, DT_COMPLEX128, z, 1, 0, 0);
     }
 }
 
@@ -56,14 +56,14 @@ static void deleted_products(DType d, int n, const void *s, Scaled *to) {
         to[i] = scaled_one();
         for (int k = 0; k < n; k++) {
             double v;
-            element_cast(DT_FLOAT64, &v, dtype_real(d),
-                         (const char *)s + (size_t)k * size, 1, 0, 0);
+            tensor_cast_elements(DT_FLOAT64, &v, dtype_real(d),
+                                 (const char *)s + (size_t)k * size, 1, 0, 0);
             if (k != i) scaled_times(&to[i], v, 0);
         }
     }
 }
 
-static Scaled det_of_copy(const Batch *q, int n, const void *a, void *copy,
+static Scaled det_of_copy(const Gufunc *q, int n, const void *a, void *copy,
                           int *pivot) {
     memcpy(copy, a, (size_t)n * (size_t)n * dtype_size(q->dtype));
     factor_lu(q->fn[0], n, copy, pivot);
@@ -71,9 +71,9 @@ static Scaled det_of_copy(const Batch *q, int n, const void *a, void *copy,
 }
 
 /* With A = U S V^H: adj(A) = det(U) det(V^H) V adj(S) U^H. */
-static int64_t by_svd(const Item *it, const Adjugate *w, void *a, char *room) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n');
+static int64_t adjugate_by_svd(const Item *it, const Adjugate *w, void *a, char *room) {
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n');
     size_t size = dtype_size(q->dtype);
     char *u = room, *vt = u + w->square, *copy = vt + w->square, *s = copy + w->square,
          *rest = s + w->line;
@@ -90,14 +90,14 @@ static int64_t by_svd(const Item *it, const Adjugate *w, void *a, char *room) {
         scaled_times(&f, du.re, -du.im);
         scaled_times(&f, dv.re, -dv.im);
         f.e += du.e + dv.e;
-        scale(q->dtype, n, u + (size_t)i * (size_t)n * size, f);
+        scale_matrix(q->dtype, n, u + (size_t)i * (size_t)n * size, f);
     }
     lapack_gemm(q->dtype, q->fn[2], "CC", n, n, n, vt, n, u, n, it->out[0]);
     return 0;
 }
 
 /* Up to three rows by cofactors, exactly where products are. */
-static void by_cofactors(const Item *it, int n) {
+static void adjugate_by_cofactors(const Item *it, int n) {
     Wide a[9], c[9];
     wide_read(it->q, 0, it->in[0], a);
     if (n == 1) c[0] = 1;
@@ -112,28 +112,30 @@ static void by_cofactors(const Item *it, int n) {
 
 /* det(A) inv(A), unless A is nearly singular. adj of the transpose is the transpose. */
 static int64_t adjugate_one(const Item *it) {
-    const Batch *q = it->q;
+    const Gufunc *q = it->q;
     const Adjugate *w = q->own;
-    int n = batch_dim(q, 'n'), info = 0, *pivot = (int *)(void *)(it->room + w->square);
+    int n = gufunc_dim(q, 'n'), info = 0,
+        *pivot = (int *)(void *)(it->room + w->square);
     char *room = it->room + w->square + w->line;
-    if (n <= 3) return by_cofactors(it, n), 0;
+    if (n <= 3) return adjugate_by_cofactors(it, n), 0;
     memcpy(it->room, it->in[0], w->bytes);
     int64_t bad = factor_lu(q->fn[0], n, it->in[0], pivot);
-    if (bad || nearly_singular(q, n, it->in[0])) return by_svd(it, w, it->room, room);
+    if (bad || nearly_singular(q, n, it->in[0]))
+        return adjugate_by_svd(it, w, it->room, room);
     Scaled det = factor_det(q->dtype, n, it->in[0], pivot);
     ((Getri *)q->fn[1])(&n, it->in[0], &n, pivot, room, &w->lwork, &info);
     memcpy(it->out[0], it->in[0], w->bytes);
-    scale(q->dtype, (int64_t)n * n, it->out[0], det);
+    scale_matrix(q->dtype, (int64_t)n * n, it->out[0], det);
     return 0;
 }
 
 static bool adjugate_perform(Call *c) {
-    Batch q;
+    Gufunc q;
     Adjugate w = {.lwork = 0};
-    if (!batch_open(&q, c, "(n,n)->(n,n)", "r>r") || !lapack_get(&q, 0, "getrf") ||
+    if (!gufunc_open(&q, c, "(n,n)->(n,n)", "r>r") || !lapack_get(&q, 0, "getrf") ||
         !lapack_get(&q, 1, "getri") || !lapack_get(&q, 2, "gemm"))
         return false;
-    int n = batch_dim(&q, 'n');
+    int n = gufunc_dim(&q, 'n');
     if (!factor_svd_open(&q, 3, 'S', n, n, &w.svd)) return false;
     size_t size = dtype_size(q.dtype),
            least = (size_t)n * (sizeof(Scaled) + sizeof(int));
@@ -146,13 +148,13 @@ static bool adjugate_perform(Call *c) {
            work = (size_t)w.lwork * size;
     size_t by_svd_room = 3 * w.square + w.line + rest;
     size_t room = w.square + w.line + (by_svd_room > work ? by_svd_room : work);
-    return batch_run(&q, adjugate_one, room) && (!q.bad || fail_iteration(&q));
+    return gufunc_run(&q, adjugate_one, room) && (!q.bad || factor_fail_iteration(&q));
 }
 
 /* By minors: each is a determinant. */
 static int64_t adjugate_slow(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), m = n - 1;
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), m = n - 1;
     size_t count = (size_t)n * (size_t)n;
     Wide *a = (Wide *)(void *)it->room, *c = a + count, *minor = c + count;
     wide_read(q, 0, it->in[0], a);
@@ -172,9 +174,9 @@ static int64_t adjugate_slow(const Item *it) {
 }
 
 static bool adjugate_debug(Call *c) {
-    Batch q;
-    return batch_open(&q, c, "(n,n)->(n,n)", "r>r") &&
-           batch_run(&q, adjugate_slow, 3 * sizeof(Wide) * q.arg[0].bytes);
+    Gufunc q;
+    return gufunc_open(&q, c, "(n,n)->(n,n)", "r>r") &&
+           gufunc_run(&q, adjugate_slow, 3 * sizeof(Wide) * q.arg[0].bytes);
 }
 
 /* ---- derivatives ---- */
@@ -208,8 +210,8 @@ static void apply_pairs(Rule *r, const char *name, const char *of) {
 }
 
 /* name = left^H of right */
-static void sandwich(Rule *r, const char *name, const char *left, const char *of,
-                     const char *right) {
+static void let_sandwich(Rule *r, const char *name, const char *left, const char *of,
+                         const char *right) {
     rule_hermitian(r, "left_", left);
     rule_bind(r, "of_", rule_get(r, of));
     rule_bind(r, "right_", rule_get(r, right));
@@ -230,9 +232,9 @@ static bool adjugate_pull(Pull *p) {
     open_svd(&r);
     rule_conj(&r, "back", "turn");
     rule_let(&r, "gt", "back * g");
-    sandwich(&r, "e", "v", "gt", "u");
+    let_sandwich(&r, "e", "v", "gt", "u");
     apply_pairs(&r, "k", "e");
-    sandwich(&r, "ga", "uh", "k", "vh");
+    let_sandwich(&r, "ga", "uh", "k", "vh");
     return rule_grad(&r, p, 0, "ga");
 }
 
@@ -240,9 +242,9 @@ static bool adjugate_push(Push *p) {
     if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
     open_svd(&r);
-    sandwich(&r, "e", "u", "d_a", "v");
+    let_sandwich(&r, "e", "u", "d_a", "v");
     apply_pairs(&r, "k", "e");
-    sandwich(&r, "x", "vh", "k", "uh");
+    let_sandwich(&r, "x", "vh", "k", "uh");
     rule_let(&r, "d_r", "turn * x");
     return rule_result(&r, p, 0, "d_r");
 }

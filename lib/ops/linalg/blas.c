@@ -36,7 +36,7 @@ static void *open_library(void) {
     return lib;
 }
 
-static BlasFn *find(void *lib, const char *name) {
+static BlasFn *find_symbol(void *lib, const char *name) {
     void *p = dlsym(lib, name);
     BlasFn *fn;
     memcpy(&fn, &p, sizeof fn); /* POSIX: a function's address fits */
@@ -53,13 +53,13 @@ static bool has_tiles(const char *core) {
     return false;
 }
 
-static void resolve(Blas *b) {
+static void resolve_symbols(Blas *b) {
     static const char *const names[BLAS_N] = {"gemm", "gemv"};
     for (int i = 0; i < BLAS_N; i++)
         for (int d = 0; d < 4; d++) {
             char name[32];
             snprintf(name, sizeof name, "cblas_%c%s", "sdcz"[d], names[i]);
-            b->fn[i][d] = find(b->library, name);
+            b->fn[i][d] = find_symbol(b->library, name);
             if (b->fn[i][d]) continue;
             dlclose(b->library);
             b->library = NULL;
@@ -67,8 +67,8 @@ static void resolve(Blas *b) {
         }
     void (*threads)(int);
     char *(*core)(void);
-    BlasFn *t = find(b->library, "openblas_set_num_threads"),
-           *c = find(b->library, "openblas_get_corename");
+    BlasFn *t = find_symbol(b->library, "openblas_set_num_threads"),
+           *c = find_symbol(b->library, "openblas_get_corename");
     memcpy(&threads, &t, sizeof t);
     memcpy(&core, &c, sizeof c);
     if (t) threads(1);
@@ -77,7 +77,7 @@ static void resolve(Blas *b) {
 }
 
 BlasFn *blas_find(const Blas *lib, const char *symbol) {
-    return lib->library ? find(lib->library, symbol) : NULL;
+    return lib->library ? find_symbol(lib->library, symbol) : NULL;
 }
 
 /* ---- room ---- */
@@ -86,17 +86,17 @@ BlasFn *blas_find(const Blas *lib, const char *symbol) {
  * only where there is room. */
 enum { BUFFER = 128 << 20, LIBRARY = 48 << 20 };
 
-static bool has_room(size_t bytes) {
+static bool can_map_bytes(size_t bytes) {
     void *p =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p != MAP_FAILED && munmap(p, bytes) == 0;
 }
 
 /* Takes `want` buffers at once and gives them back: they stay mapped. */
-static void reserve(Session *s, Blas *b, unsigned want) {
+static void reserve_buffers(Session *s, Blas *b, unsigned want) {
     void **held = mem_zalloc(s, want, sizeof *held);
     unsigned n = 0;
-    while (n < want && (n < b->buffers || has_room(BUFFER + (BUFFER >> 4)))) {
+    while (n < want && (n < b->buffers || can_map_bytes(BUFFER + (BUFFER >> 4)))) {
         if (b->take) held[n] = b->take(0);
         n++;
     }
@@ -110,32 +110,32 @@ Pool *blas_pool(Session *s, Pool *pool, size_t chunks) {
     Blas *b = session_slot(s, SLOT_BLAS);
     unsigned most = pool ? pool_threads(pool) : 1;
     if (chunks < most) most = (unsigned)chunks;
-    if (b && b->library && most > b->buffers) reserve(s, b, most);
+    if (b && b->library && most > b->buffers) reserve_buffers(s, b, most);
     return b && most > b->buffers ? NULL : pool;
 }
 
 static void find_buffers(Blas *b) {
-    BlasFn *take = find(b->library, "blas_memory_alloc"),
-           *give = find(b->library, "blas_memory_free");
+    BlasFn *take = find_symbol(b->library, "blas_memory_alloc"),
+           *give = find_symbol(b->library, "blas_memory_free");
     if (!take || !give) return;
     memcpy(&b->take, &take, sizeof take);
     memcpy(&b->give, &give, sizeof give);
 }
 
 static void open_blas(Session *s, Blas *b) {
-    b->no_room = !has_room(LIBRARY + BUFFER + (BUFFER >> 4));
+    b->no_room = !can_map_bytes(LIBRARY + BUFFER + (BUFFER >> 4));
     if (b->no_room || !(b->library = open_library())) return;
-    resolve(b);
+    resolve_symbols(b);
     if (!b->library) return;
     find_buffers(b);
-    reserve(s, b, 1);
+    reserve_buffers(s, b, 1);
     if (b->buffers) return;
     b->no_room = true;
     dlclose(b->library);
     b->library = NULL;
 }
 
-const Blas *blas(Session *s) {
+const Blas *blas_get(Session *s) {
     Blas *b = session_slot(s, SLOT_BLAS);
     if (b) return b;
     b = mem_zalloc(s, 1, sizeof *b);
@@ -145,7 +145,7 @@ const Blas *blas(Session *s) {
 }
 
 /* ---- calling ---- */
-static int kind(DType d) {
+static int blas_kind(DType d) {
     return d == DT_FLOAT32 ? 0 : d == DT_FLOAT64 ? 1 : d == DT_COMPLEX64 ? 2 : 3;
 }
 
@@ -153,15 +153,16 @@ static const double zone[2] = {1, 0}, zzero[2] = {0, 0};
 static const float cone[2] = {1, 0}, czero[2] = {0, 0};
 
 /* Row-major leading dim and transposition of a matrix with strides (row, col). */
-static int layout(int64_t row, int64_t col, int64_t rows, int64_t cols, int *ld) {
+static int gemm_layout(int64_t row, int64_t col, int64_t rows, int64_t cols, int *ld) {
     bool trans = col != 1 && !(cols == 1 && row >= 1);
     int64_t l = trans ? col : row, least = trans ? rows : cols;
     *ld = (int)(l < least ? least : l < 1 ? 1 : l);
     return trans ? TRANS : NO_TRANS;
 }
 
-static void gemv(const Blas *lib, const Gemm *g) {
-    int d = kind(g->dtype), ld, t = layout(g->a_row, g->a_col, g->m, g->k, &ld);
+static void call_gemv(const Blas *lib, const Gemm *g) {
+    int d = blas_kind(g->dtype), ld,
+        t = gemm_layout(g->a_row, g->a_col, g->m, g->k, &ld);
     int rows = (int)(t == TRANS ? g->k : g->m), cols = (int)(t == TRANS ? g->m : g->k);
     int step = (int)(g->b_row ? g->b_row : 1), out = (int)(g->ldc > 0 ? g->ldc : 1);
     BlasFn *fn = lib->fn[BLAS_GEMV][d];
@@ -177,11 +178,11 @@ static void gemv(const Blas *lib, const Gemm *g) {
                       out);
 }
 
-static void gemm(const Blas *lib, const Gemm *g) {
-    int d = kind(g->dtype), lda, ldb, m = (int)g->m, n = (int)g->n, k = (int)g->k,
+static void call_gemm(const Blas *lib, const Gemm *g) {
+    int d = blas_kind(g->dtype), lda, ldb, m = (int)g->m, n = (int)g->n, k = (int)g->k,
         ldc = (int)g->ldc;
-    int ta = layout(g->a_row, g->a_col, g->m, g->k, &lda),
-        tb = layout(g->b_row, g->b_col, g->k, g->n, &ldb);
+    int ta = gemm_layout(g->a_row, g->a_col, g->m, g->k, &lda),
+        tb = gemm_layout(g->b_row, g->b_col, g->k, g->n, &ldb);
     BlasFn *fn = lib->fn[BLAS_GEMM][d];
     if (d == 0)
         ((GemmF32 *)fn)(ROW_MAJOR, ta, tb, m, n, k, 1, g->a, lda, g->b, ldb, 0, g->c,
@@ -207,7 +208,7 @@ Gemm blas_turned(const Gemm *g) {
 void blas_gemm(const Blas *lib, const Gemm *given) {
     Gemm g = blas_turned(given);
     if (g.n == 1)
-        gemv(lib, &g);
+        call_gemv(lib, &g);
     else
-        gemm(lib, &g);
+        call_gemm(lib, &g);
 }

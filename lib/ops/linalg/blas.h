@@ -23,7 +23,7 @@ typedef struct Blas {
 /* OpenBLAS's drivers take the rows of a row-major result in groups of at most six tiles
  * of 4 or three of 8, and other kernels for less than a million multiply-adds. */
 enum { BLAS_TILE = 24, BLAS_LEAST = 1 << 20 };
-const Blas *blas(Session *s); /* never NULL */
+const Blas *blas_get(Session *s); /* never NULL */
 /* Each call that runs beside others takes a buffer of 128 MB of addresses, and the
  * library waits for ever for one that can't be mapped. The pool where there is room for
  * as many of `chunks` as it runs at once; else NULL: one after the other. */

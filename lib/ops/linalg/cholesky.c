@@ -12,9 +12,9 @@
 /* ---- cholesky ---- */
 /* NumPy's upper=True is SciPy's lower=False: the Apply has the latter. */
 static bool cholesky_type(Infer *in) {
-    if (in_prop(in, "upper")->i) {
-        infer_settle(in, "lower", PROP_BOOL(false));
-        infer_settle(in, "upper", PROP_BOOL(false));
+    if (infer_prop(in, "upper")->i) {
+        infer_settle_prop(in, "lower", PROP_BOOL(false));
+        infer_settle_prop(in, "upper", PROP_BOOL(false));
     }
     return core_type(in, "(n,n)->(n,n)", NULL);
 }
@@ -23,8 +23,8 @@ enum { LOWER, SEMI }; /* options */
 
 /* Row-major, the triangle that LAPACK calls upper is the lower one. */
 static int64_t cholesky_one(const Item *it) {
-    const Batch *q = it->q;
-    int64_t n = batch_dim(q, 'n');
+    const Gufunc *q = it->q;
+    int64_t n = gufunc_dim(q, 'n');
     size_t size = dtype_size(q->dtype);
     char *a = it->out[0];
     int64_t bad = factor_cholesky(q, q->fn[0], q->option[LOWER], (int)n, a);
@@ -37,15 +37,16 @@ static int64_t cholesky_one(const Item *it) {
 }
 
 /* What rounding may leave of a pivot that is 0, as a part of the diagonal element. */
-static double rounding(const Batch *q) {
-    return 8 * batch_dim(q, 'n') *
+static double pivot_rounding(const Gufunc *q) {
+    return 8 * gufunc_dim(q, 'n') *
            (dtype_real(q->dtype) == DT_FLOAT32 ? (double)FLT_EPSILON : DBL_EPSILON);
 }
 
 /* Column j of the factor l, of row-major [n, n] matrices. With part > 0 a pivot within
  * that part of the diagonal element is 0, as is its column then, which may have been as
  * large as is possible beside such a pivot. False: neither. */
-static bool column(const Wide *a, Wide *l, int n, int j, bool lower, double part) {
+static bool factor_column(const Wide *a, Wide *l, int n, int j, bool lower,
+                          double part) {
     double top = creal(a[j * n + j]), least = part * top;
     for (int i = j; i < n; i++) {
         Wide s = lower ? a[i * n + j] : conj(a[j * n + i]), pivot = l[j * n + j];
@@ -66,15 +67,15 @@ static bool column(const Wide *a, Wide *l, int n, int j, bool lower, double part
 }
 
 /* Column by column, from the definition. */
-static int64_t by_columns(const Item *it, double part) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n');
+static int64_t factor_by_columns(const Item *it, double part) {
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n');
     Wide *a = (Wide *)(void *)it->room, *l = a + (size_t)n * (size_t)n;
     bool lower = q->option[LOWER];
     wide_read(q, 0, it->in[0], a);
     memset(l, 0, (size_t)n * (size_t)n * sizeof *l);
     for (int j = 0; j < n; j++)
-        if (!column(a, l, n, j, lower, part)) return j + 1;
+        if (!factor_column(a, l, n, j, lower, part)) return j + 1;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             a[i * n + j] = lower ? l[i * n + j] : conj(l[j * n + i]);
@@ -83,20 +84,22 @@ static int64_t by_columns(const Item *it, double part) {
 }
 
 static int64_t cholesky_slow(const Item *it) {
-    return by_columns(it, it->q->option[SEMI] ? rounding(it->q) : 0);
+    return factor_by_columns(it, it->q->option[SEMI] ? pivot_rounding(it->q) : 0);
 }
 
 /* Is no pivot of the factor what rounding may have left of 0? */
 static bool is_definite(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n');
-    double part = rounding(q);
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n');
+    double part = pivot_rounding(q);
     for (ptrdiff_t i = 0, step = n + 1, size = (ptrdiff_t)dtype_size(q->dtype); i < n;
          i++) {
         Wide a, l;
         ptrdiff_t at = i * step * size;
-        element_cast(DT_COMPLEX128, &a, q->dtype, (char *)it->in[0] + at, 1, 0, 0);
-        element_cast(DT_COMPLEX128, &l, q->dtype, (char *)it->out[0] + at, 1, 0, 0);
+        tensor_cast_elements(DT_COMPLEX128, &a, q->dtype, (char *)it->in[0] + at, 1, 0,
+                             0);
+        tensor_cast_elements(DT_COMPLEX128, &l, q->dtype, (char *)it->out[0] + at, 1, 0,
+                             0);
         if (!(creal(l) * creal(l) > part * creal(a))) return false;
     }
     return true;
@@ -104,28 +107,28 @@ static bool is_definite(const Item *it) {
 
 /* The matrix is kept for the second way. */
 static int64_t cholesky_semi(const Item *it) {
-    size_t n = (size_t)batch_dim(it->q, 'n');
+    size_t n = (size_t)gufunc_dim(it->q, 'n');
     memcpy(it->out[0], it->in[0], n * n * dtype_size(it->q->dtype));
     return cholesky_one(it) == 0 && is_definite(it) ? 0 : cholesky_slow(it);
 }
 
 static bool cholesky_run(Call *c, bool slow) {
-    Batch q;
+    Gufunc q;
     bool semi = prop_bool(c->s, c->op, c->props, "semidefinite"),
          plain = !slow && !semi;
-    if (!batch_open(&q, c, "(n,n)->(n,n)", plain ? "->0" : "r>r") ||
+    if (!gufunc_open(&q, c, "(n,n)->(n,n)", plain ? "->0" : "r>r") ||
         (!slow && !lapack_get(&q, 0, "potrf")))
         return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
     q.option[SEMI] = semi;
-    size_t n = (size_t)batch_dim(&q, 'n'), room = 2 * sizeof(Wide) * n * n;
-    if (!batch_run(&q,
-                   slow   ? cholesky_slow
-                   : semi ? cholesky_semi
-                          : cholesky_one,
-                   plain ? 0 : room))
+    size_t n = (size_t)gufunc_dim(&q, 'n'), room = 2 * sizeof(Wide) * n * n;
+    if (!gufunc_run(&q,
+                    slow   ? cholesky_slow
+                    : semi ? cholesky_semi
+                           : cholesky_one,
+                    plain ? 0 : room))
         return false;
-    return !q.bad || fail_not_positive(&q, semi);
+    return !q.bad || factor_fail_not_positive(&q, semi);
 }
 
 static bool cholesky_perform(Call *c) {

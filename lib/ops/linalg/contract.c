@@ -28,7 +28,7 @@ bool term_permute(Builder *b, Term *t, int n, const int *label) {
 }
 
 /* Takes the flagged labels off. */
-static int unlabel(Term *t, const bool *off, int64_t *axes) {
+static int drop_labels(Term *t, const bool *off, int64_t *axes) {
     int n = 0, kept = 0;
     for (int k = 0; k < t->n; k++) {
         if (off[k])
@@ -40,21 +40,21 @@ static int unlabel(Term *t, const bool *off, int64_t *axes) {
     return n;
 }
 
-static bool reduce(Builder *b, Term *t, const char *op, const bool *off) {
+static bool reduce_labels(Builder *b, Term *t, const char *op, const bool *off) {
     int64_t axes[MAX_NDIM];
-    int n = unlabel(t, off, axes);
+    int n = drop_labels(t, off, axes);
     if (n == 0) return true;
     DType d = var_type(b->g, t->v)->dtype;
     PropArg arg = {"axis", PROP_INTS(axes, (size_t)n)};
     Var v = apply_named(b, op, 1, &t->v, 1, &arg);
-    return v != VAR_NONE && (t->v = cast_to(b, v, d)) != VAR_NONE;
+    return v != VAR_NONE && (t->v = op_cast_to(b, v, d)) != VAR_NONE;
 }
 
 bool term_sum(Builder *b, Term *t, const bool keep[LABEL_N]) {
     bool off[MAX_NDIM];
     for (int k = 0; k < t->n; k++)
         off[k] = !keep[t->label[k]];
-    return reduce(b, t, "sum", off);
+    return reduce_labels(b, t, "sum", off);
 }
 
 /* Drops axes of size 1 where the other has more. */
@@ -65,17 +65,17 @@ static bool drop_ones(Builder *b, Term *t, const Term *other) {
         off[k] = at >= 0 && var_type(b->g, t->v)->dim[k] == 1 &&
                  var_type(b->g, other->v)->dim[at] != 1;
     }
-    return reduce(b, t, "squeeze", off);
+    return reduce_labels(b, t, "squeeze", off);
 }
 
 /* Labels in groups: of both and kept, of both and summed, of x alone, of y alone. */
-typedef struct Groups {
+typedef struct LabelGroups {
     int nboth, ninner, nleft, nright;
     int both[MAX_NDIM], inner[MAX_NDIM], left[MAX_NDIM], right[MAX_NDIM];
-} Groups;
+} LabelGroups;
 
-static Groups groups_of(const Term *x, const Term *y, const bool *keep) {
-    Groups q = {0};
+static LabelGroups group_labels(const Term *x, const Term *y, const bool *keep) {
+    LabelGroups q = {0};
     for (int k = 0; k < x->n; k++) {
         int l = x->label[k];
         if (term_axis(y, l) < 0)
@@ -90,8 +90,8 @@ static Groups groups_of(const Term *x, const Term *y, const bool *keep) {
     return q;
 }
 
-static bool arrange(Builder *b, Term *t, int nboth, const int *both, int n1,
-                    const int *first, int n2, const int *second) {
+static bool arrange_axes(Builder *b, Term *t, int nboth, const int *both, int n1,
+                         const int *first, int n2, const int *second) {
     int order[MAX_NDIM];
     memcpy(order, both, (size_t)nboth * sizeof *both);
     memcpy(order + nboth, first, (size_t)n1 * sizeof *first);
@@ -100,7 +100,7 @@ static bool arrange(Builder *b, Term *t, int nboth, const int *both, int n1,
 }
 
 /* v with the n1 and n2 axes after the batch merged into one each. */
-static Var merged(Builder *b, Var v, int nboth, int n1, int n2) {
+static Var merge_axes(Builder *b, Var v, int nboth, int n1, int n2) {
     Var size[MAX_NDIM + 2];
     bool one[MAX_NDIM] = {false}, two[MAX_NDIM] = {false};
     if (n1 == 1 && n2 == 1) return v;
@@ -108,13 +108,13 @@ static Var merged(Builder *b, Var v, int nboth, int n1, int n2) {
         (k < n1 ? one : two)[nboth + k] = true;
     for (int k = 0; k < nboth; k++)
         size[k] = shape_of(b, v, k);
-    size[nboth] = axes_count(b, v, one);
-    size[nboth + 1] = axes_count(b, v, two);
+    size[nboth] = shape_axes_count(b, v, one);
+    size[nboth + 1] = shape_axes_count(b, v, two);
     Var in[2] = {v, ints_stack(b, (size_t)nboth + 2, size)};
     return apply_named(b, "reshape", 2, in, 0, NULL);
 }
 
-static Var spread(Builder *b, Var v, int first, int n) {
+static Var insert_ones(Builder *b, Var v, int first, int n) {
     int64_t axes[MAX_NDIM];
     if (n == 0) return v;
     for (int k = 0; k < n; k++)
@@ -124,16 +124,19 @@ static Var spread(Builder *b, Var v, int first, int n) {
 }
 
 /* Nothing is summed: a product that broadcasts. */
-static Var outer_product(Builder *b, const Term *x, const Term *y, const Groups *q) {
-    Var in[2] = {spread(b, x->v, x->n, q->nright), spread(b, y->v, q->nboth, q->nleft)};
+static Var outer_product(Builder *b, const Term *x, const Term *y,
+                         const LabelGroups *q) {
+    Var in[2] = {insert_ones(b, x->v, x->n, q->nright),
+                 insert_ones(b, y->v, q->nboth, q->nleft)};
     return apply_named(b, "multiply", 2, in, 0, NULL);
 }
 
-static Var matrix_product(Builder *b, const Term *x, const Term *y, const Groups *q) {
+static Var matrix_product(Builder *b, const Term *x, const Term *y,
+                          const LabelGroups *q) {
     Var size[MAX_NDIM];
     int n = 0;
-    Var in[2] = {merged(b, x->v, q->nboth, q->nleft, q->ninner),
-                 merged(b, y->v, q->nboth, q->ninner, q->nright)};
+    Var in[2] = {merge_axes(b, x->v, q->nboth, q->nleft, q->ninner),
+                 merge_axes(b, y->v, q->nboth, q->ninner, q->nright)};
     Var r = apply_named(b, "matmul", 2, in, 0, NULL);
     if (r == VAR_NONE || (q->nleft == 1 && q->nright == 1)) return r;
     for (int k = 0; k < q->nboth + q->nleft; k++)
@@ -157,7 +160,7 @@ bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *
     if (!drop_ones(b, x, y) || !drop_ones(b, y, x) || !sum_alone(b, x, y, keep) ||
         !sum_alone(b, y, x, keep))
         return false;
-    Groups q = groups_of(x, y, keep);
+    LabelGroups q = group_labels(x, y, keep);
     int rank = q.nboth + q.nleft + q.nright, most = MAX_NDIM - 2;
     if (rank > most || q.nboth + q.ninner + q.nright > most) {
         ndim_fits(b->s, b->from.at, NULL, MAX_NDIM + 1);
@@ -166,8 +169,8 @@ bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *
                     "more on the way",
                     x->n, y->n);
     }
-    if (!arrange(b, x, q.nboth, q.both, q.nleft, q.left, q.ninner, q.inner) ||
-        !arrange(b, y, q.nboth, q.both, q.ninner, q.inner, q.nright, q.right))
+    if (!arrange_axes(b, x, q.nboth, q.both, q.nleft, q.left, q.ninner, q.inner) ||
+        !arrange_axes(b, y, q.nboth, q.both, q.ninner, q.inner, q.nright, q.right))
         return false;
     out->v = q.ninner ? matrix_product(b, x, y, &q) : outer_product(b, x, y, &q);
     out->n = rank;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static size_t pivot_bytes(int64_t n) {
+static size_t det_pivot_bytes(int64_t n) {
     return lapack_round((size_t)(n + 1) * sizeof(int));
 }
 
@@ -23,27 +23,27 @@ static bool slogdet_type(Infer *in) {
 
 /* The determinant of the transpose is the same. */
 static Scaled det_of(const Item *it) {
-    int n = batch_dim(it->q, 'n'), *pivot = (int *)(void *)it->room;
+    int n = gufunc_dim(it->q, 'n'), *pivot = (int *)(void *)it->room;
     factor_lu(it->q->fn[0], n, it->in[0], pivot);
     return factor_det(it->q->dtype, n, it->in[0], pivot);
 }
 
-static void put(const Item *it, int out, double re, double im) {
+static void put_det_number(const Item *it, int out, double re, double im) {
     double z[2] = {re, im};
-    element_cast(it->q->arg[it->q->nin + out].dtype, it->out[out], DT_COMPLEX128, z, 1,
-                 0, 0);
+    tensor_cast_elements(it->q->arg[it->q->nin + out].dtype, it->out[out],
+                         DT_COMPLEX128, z, 1, 0, 0);
 }
 
 static int64_t det_one(const Item *it) {
     Scaled d = det_of(it);
-    put(it, 0, scaled_value(d.re, d.e), scaled_value(d.im, d.e));
+    put_det_number(it, 0, scaled_value(d.re, d.e), scaled_value(d.im, d.e));
     return 0;
 }
 
 static void put_slogdet(const Item *it, Scaled d) {
     double size = hypot(d.re, d.im);
-    put(it, 0, size == 0 ? 0 : d.re / size, size == 0 ? 0 : d.im / size);
-    put(it, 1, size == 0 ? -HUGE_VAL : log(size) + (double)d.e * log(2), 0);
+    put_det_number(it, 0, size == 0 ? 0 : d.re / size, size == 0 ? 0 : d.im / size);
+    put_det_number(it, 1, size == 0 ? -HUGE_VAL : log(size) + (double)d.e * log(2), 0);
 }
 
 static int64_t slogdet_one(const Item *it) {
@@ -52,26 +52,26 @@ static int64_t slogdet_one(const Item *it) {
 }
 
 static bool det_perform(Call *c) {
-    Batch q;
-    return batch_open(&q, c, "(n,n)->()", "r>r") && lapack_get(&q, 0, "getrf") &&
-           batch_run(&q, det_one, pivot_bytes(q.dim['n']));
+    Gufunc q;
+    return gufunc_open(&q, c, "(n,n)->()", "r>r") && lapack_get(&q, 0, "getrf") &&
+           gufunc_run(&q, det_one, det_pivot_bytes(q.dim['n']));
 }
 
 static bool slogdet_perform(Call *c) {
-    Batch q;
-    return batch_open(&q, c, "(n,n)->(),()", "r>rr") && lapack_get(&q, 0, "getrf") &&
-           batch_run(&q, slogdet_one, pivot_bytes(q.dim['n']));
+    Gufunc q;
+    return gufunc_open(&q, c, "(n,n)->(),()", "r>rr") && lapack_get(&q, 0, "getrf") &&
+           gufunc_run(&q, slogdet_one, det_pivot_bytes(q.dim['n']));
 }
 
 static Scaled slow_det(const Item *it) {
     Wide *a = (Wide *)(void *)it->room;
     wide_read(it->q, 0, it->in[0], a);
-    return wide_solve(batch_dim(it->q, 'n'), a, 0, NULL);
+    return wide_solve(gufunc_dim(it->q, 'n'), a, 0, NULL);
 }
 
 static int64_t det_slow(const Item *it) {
     Scaled d = slow_det(it);
-    put(it, 0, scaled_value(d.re, d.e), scaled_value(d.im, d.e));
+    put_det_number(it, 0, scaled_value(d.re, d.e), scaled_value(d.im, d.e));
     return 0;
 }
 
@@ -81,15 +81,15 @@ static int64_t slogdet_slow(const Item *it) {
 }
 
 static bool det_debug(Call *c) {
-    Batch q;
-    return batch_open(&q, c, "(n,n)->()", "r>r") &&
-           batch_run(&q, det_slow, sizeof(Wide) * q.arg[0].bytes);
+    Gufunc q;
+    return gufunc_open(&q, c, "(n,n)->()", "r>r") &&
+           gufunc_run(&q, det_slow, sizeof(Wide) * q.arg[0].bytes);
 }
 
 static bool slogdet_debug(Call *c) {
-    Batch q;
-    return batch_open(&q, c, "(n,n)->(),()", "r>rr") &&
-           batch_run(&q, slogdet_slow, sizeof(Wide) * q.arg[0].bytes);
+    Gufunc q;
+    return gufunc_open(&q, c, "(n,n)->(),()", "r>rr") &&
+           gufunc_run(&q, slogdet_slow, sizeof(Wide) * q.arg[0].bytes);
 }
 
 /* Jacobi: d det(A) = tr(adj(A) dA). */

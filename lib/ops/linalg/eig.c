@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-static DType complex_of(DType d) {
+static DType eig_complex_dtype(DType d) {
     return d == DT_FLOAT64 || d == DT_COMPLEX128 ? DT_COMPLEX128 : DT_COMPLEX64;
 }
 
 static bool spectrum_type(Infer *in, const char *sig) {
     DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64,
-          c = complex_of(d);
+          c = eig_complex_dtype(d);
     return core_type(in, sig, (DType[]){c, c});
 }
 
@@ -34,51 +34,51 @@ typedef void GeevC(const char *left, const char *right, const int *n, void *a,
                    int *info, size_t, size_t);
 enum { WORK }; /* options */
 
-static int real_call(const Batch *q, bool vectors, void *a, void *wr, void *wi,
-                     void *vr, void *work, int lwork) {
-    int n = batch_dim(q, 'n'), one = 1, info = 0;
+static int call_real_geev(const Gufunc *q, bool vectors, void *a, void *wr, void *wi,
+                          void *vr, void *work, int lwork) {
+    int n = gufunc_dim(q, 'n'), one = 1, info = 0;
     ((Geev *)q->fn[0])("N", vectors ? "V" : "N", &n, a, &n, wr, wi, wr, &one, vr, &n,
                        work, &lwork, &info, 1, 1);
     return info;
 }
 
-static int complex_call(const Batch *q, bool vectors, void *a, void *w, void *vr,
-                        void *rwork, void *work, int lwork) {
-    int n = batch_dim(q, 'n'), one = 1, info = 0;
+static int call_complex_geev(const Gufunc *q, bool vectors, void *a, void *w, void *vr,
+                             void *rwork, void *work, int lwork) {
+    int n = gufunc_dim(q, 'n'), one = 1, info = 0;
     ((GeevC *)q->fn[0])("N", vectors ? "V" : "N", &n, a, &n, w, w, &one, vr, &n, work,
                         &lwork, rwork, &info, 1, 1);
     return info;
 }
 
-static double get(DType d, const void *p, size_t i) {
+static double real_part_at(DType d, const void *p, size_t i) {
     return d == DT_FLOAT32 ? (double)((const float *)p)[i] : ((const double *)p)[i];
 }
 
-static void put(DType d, void *p, size_t i, double re, double im) {
+static void put_complex(DType d, void *p, size_t i, double re, double im) {
     double z[2] = {re, im};
-    DType c = complex_of(d);
-    element_cast(c, (char *)p + i * dtype_size(c), DT_COMPLEX128, z, 1, 0, 0);
+    DType c = eig_complex_dtype(d);
+    tensor_cast_elements(c, (char *)p + i * dtype_size(c), DT_COMPLEX128, z, 1, 0, 0);
 }
 
 /* The vectors of a conjugate pair are two real columns: their real and imaginary parts.
  */
-static void widen(DType d, size_t n, const void *wr, const void *wi, const void *vr,
-                  void *w, void *v) {
+static void widen_eigenpairs(DType d, size_t n, const void *wr, const void *wi,
+                             const void *vr, void *w, void *v) {
     for (size_t j = 0; j < n; j++)
-        put(d, w, j, get(d, wr, j), get(d, wi, j));
+        put_complex(d, w, j, real_part_at(d, wr, j), real_part_at(d, wi, j));
     for (size_t j = 0; v && j < n; j++) {
-        double im = get(d, wi, j);
+        double im = real_part_at(d, wi, j);
         size_t re = im < 0 ? (j - 1) * n : j * n, other = re + n;
         for (size_t i = 0; i < n; i++)
-            put(d, v, j * n + i, get(d, vr, re + i),
-                im == 0  ? 0
-                : im > 0 ? get(d, vr, other + i)
-                         : -get(d, vr, other + i));
+            put_complex(d, v, j * n + i, real_part_at(d, vr, re + i),
+                        im == 0  ? 0
+                        : im > 0 ? real_part_at(d, vr, other + i)
+                                 : -real_part_at(d, vr, other + i));
     }
 }
 
 static int64_t eig_one(const Item *it) {
-    const Batch *q = it->q;
+    const Gufunc *q = it->q;
     size_t n = (size_t)q->dim['n'], size = dtype_size(q->dtype);
     bool vectors = q->nout == 2;
     char *wr = it->room, *wi = wr + lapack_round(2 * n * size),
@@ -88,37 +88,37 @@ static int64_t eig_one(const Item *it) {
         return BAD_VALUE;
     if (n == 0) return 0;
     if (dtype_is_complex(q->dtype))
-        return complex_call(q, vectors, it->in[0], it->out[0],
-                            vectors ? it->out[1] : vr, wr, work, lwork)
+        return call_complex_geev(q, vectors, it->in[0], it->out[0],
+                                 vectors ? it->out[1] : vr, wr, work, lwork)
                    ? BAD_END
                    : 0;
-    if (real_call(q, vectors, it->in[0], wr, wi, vr, work, lwork)) return BAD_END;
-    widen(q->dtype, n, wr, wi, vr, it->out[0], vectors ? it->out[1] : NULL);
+    if (call_real_geev(q, vectors, it->in[0], wr, wi, vr, work, lwork)) return BAD_END;
+    widen_eigenpairs(q->dtype, n, wr, wi, vr, it->out[0], vectors ? it->out[1] : NULL);
     return 0;
 }
 
-static bool run(Call *c, const char *sig, const char *pack) {
-    Batch q;
+static bool run_geev(Call *c, const char *sig, const char *pack) {
+    Gufunc q;
     double work[2] = {1, 0}, none[2];
-    if (!batch_open(&q, c, sig, pack) || !lapack_get(&q, 0, "geev")) return false;
+    if (!gufunc_open(&q, c, sig, pack) || !lapack_get(&q, 0, "geev")) return false;
     size_t n = (size_t)q.dim['n'], size = dtype_size(q.dtype);
     bool vectors = q.nout == 2;
     if (n > 0 && dtype_is_complex(q.dtype))
-        complex_call(&q, vectors, none, none, none, none, work, -1);
+        call_complex_geev(&q, vectors, none, none, none, none, work, -1);
     else if (n > 0)
-        real_call(&q, vectors, none, none, none, none, work, -1);
+        call_real_geev(&q, vectors, none, none, none, none, work, -1);
     q.option[WORK] = lapack_worksize(q.dtype, work);
     size_t room = lapack_round(2 * n * size) + lapack_round(n * size) +
                   lapack_round(n * n * size) + (size_t)q.option[WORK] * size;
-    return batch_run(&q, eig_one, room) && (!q.bad || fail_iteration(&q));
+    return gufunc_run(&q, eig_one, room) && (!q.bad || factor_fail_iteration(&q));
 }
 
 static bool eig_perform(Call *c) {
-    return run(c, "(n,n)->(n),(n,n)", "c>rc");
+    return run_geev(c, "(n,n)->(n),(n,n)", "c>rc");
 }
 
 static bool eigvals_perform(Call *c) {
-    return run(c, "(n,n)->(n)", "c>r");
+    return run_geev(c, "(n,n)->(n)", "c>r");
 }
 
 /* ---- derivatives (Boeddeker et al., On the computation of complex-valued gradients

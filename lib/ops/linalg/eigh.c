@@ -25,9 +25,9 @@ typedef void Heevd(const char *job, const char *uplo, const int *n, void *a,
 /* Options of the batch, and the sizes of the work arrays, in elements. */
 enum { LOWER, WORK, REAL_WORK, WHOLE_WORK };
 
-static int call(const Batch *q, const char *job, void *a, void *w, char *work,
-                const int size[3]) {
-    int n = batch_dim(q, 'n'), ld = batch_lead(q, 'n'), info = 0;
+static int call_evd(const Gufunc *q, const char *job, void *a, void *w, char *work,
+                    const int size[3]) {
+    int n = gufunc_dim(q, 'n'), ld = gufunc_lead(q, 'n'), info = 0;
     const char *uplo = q->option[LOWER] ? "L" : "U";
     size_t item = dtype_size(q->dtype), real = dtype_size(dtype_real(q->dtype));
     char *rwork = work + lapack_round((size_t)q->option[WORK] * item);
@@ -42,26 +42,26 @@ static int call(const Batch *q, const char *job, void *a, void *w, char *work,
     return info;
 }
 
-static int64_t solve(const Item *it, const char *job, void *a) {
-    const Batch *q = it->q;
+static int64_t solve_eigh(const Item *it, const char *job, void *a) {
+    const Gufunc *q = it->q;
     int64_t n = q->dim['n'];
     if (!factor_finite(q->dtype, a, n * n)) return BAD_VALUE;
     if (n == 0) return 0;
     int size[3] = {(int)q->option[WORK], (int)q->option[REAL_WORK],
                    (int)q->option[WHOLE_WORK]};
-    return call(q, job, a, it->out[0], it->room, size) ? BAD_END : 0;
+    return call_evd(q, job, a, it->out[0], it->room, size) ? BAD_END : 0;
 }
 
 static int64_t eigh_one(const Item *it) {
-    return solve(it, "V", it->out[1]);
+    return solve_eigh(it, "V", it->out[1]);
 }
 
 static int64_t eigvalsh_one(const Item *it) {
-    return solve(it, "N", it->in[0]);
+    return solve_eigh(it, "N", it->in[0]);
 }
 
 /* Asks LAPACK for the sizes of its work arrays. */
-static bool ask(Batch *q, const char *job, size_t *bytes) {
+static bool ask_work_sizes(Gufunc *q, const char *job, size_t *bytes) {
     double none[2] = {0}, work[8] = {0};
     int sizes[3] = {-1, -1, -1};
     if (!lapack_get2(q, 0, "syevd", "heevd")) return false;
@@ -69,7 +69,7 @@ static bool ask(Batch *q, const char *job, size_t *bytes) {
     if (q->dim['n'] == 0) return true;
     /* the answers stand at the beginning of each array; call() finds those 0 options
      * apart */
-    int n = batch_dim(q, 'n'), info = 0, whole = 0;
+    int n = gufunc_dim(q, 'n'), info = 0, whole = 0;
     const char *uplo = "L";
     double real[2] = {0};
     if (dtype_is_complex(q->dtype))
@@ -89,20 +89,22 @@ static bool ask(Batch *q, const char *job, size_t *bytes) {
 }
 
 static bool eigh_perform(Call *c) {
-    Batch q;
+    Gufunc q;
     size_t room;
-    if (!batch_open(&q, c, "(n,n)->(n),(n,n)", "->rA") || !ask(&q, "V", &room))
+    if (!gufunc_open(&q, c, "(n,n)->(n),(n,n)", "->rA") ||
+        !ask_work_sizes(&q, "V", &room))
         return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
-    return batch_run(&q, eigh_one, room) && (!q.bad || fail_iteration(&q));
+    return gufunc_run(&q, eigh_one, room) && (!q.bad || factor_fail_iteration(&q));
 }
 
 static bool eigvalsh_perform(Call *c) {
-    Batch q;
+    Gufunc q;
     size_t room;
-    if (!batch_open(&q, c, "(n,n)->(n)", "c>r") || !ask(&q, "N", &room)) return false;
+    if (!gufunc_open(&q, c, "(n,n)->(n)", "c>r") || !ask_work_sizes(&q, "N", &room))
+        return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
-    return batch_run(&q, eigvalsh_one, room) && (!q.bad || fail_iteration(&q));
+    return gufunc_run(&q, eigvalsh_one, room) && (!q.bad || factor_fail_iteration(&q));
 }
 
 /* ---- derivatives (Giles, An extended collection of matrix derivative results, 2008)

@@ -21,7 +21,7 @@ typedef struct Einsum {
     int nout, out[MAX_NDIM];
 } Einsum;
 
-static bool is_letter(char c) {
+static bool is_label_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
@@ -41,7 +41,7 @@ static int read_labels(const Einsum *e, const char **p, int label[MAX_NDIM + 1])
     for (; **p && **p != ',' && **p != '-'; ++*p) {
         if (**p == ' ') continue;
         bool here = strncmp(*p, "...", 3) == 0;
-        if (n > MAX_NDIM || (!here && !is_letter(**p)) || (here && dots)) {
+        if (n > MAX_NDIM || (!here && !is_label_letter(**p)) || (here && dots)) {
             fail(e->b->s, e->b->from.at, E_ARG,
                  "einsum: %s at `%s`; labels are letters, with one ... for the dims "
                  "without a label",
@@ -59,7 +59,8 @@ static int read_labels(const Einsum *e, const char **p, int label[MAX_NDIM + 1])
 }
 
 /* Puts the dims that the ellipsis stands for into its place. */
-static int expand_dots(int n, const int *from, int ndots, int to[2 * MAX_NDIM + 2]) {
+static int expand_ellipsis(int n, const int *from, int ndots,
+                           int to[2 * MAX_NDIM + 2]) {
     int m = 0;
     for (int k = 0; k < n; k++) {
         if (from[k] != ELLIPSIS)
@@ -71,7 +72,7 @@ static int expand_dots(int n, const int *from, int ndots, int to[2 * MAX_NDIM + 
     return m;
 }
 
-static bool has_dots(int n, const int *label) {
+static bool has_ellipsis(int n, const int *label) {
     for (int k = 0; k < n; k++)
         if (label[k] == ELLIPSIS) return true;
     return false;
@@ -103,13 +104,13 @@ static bool read_operand(Einsum *e, size_t which, const char **p) {
     const Type *type = var_type(e->b->g, t->v);
     int label[MAX_NDIM + 1], full[2 * MAX_NDIM + 2], n = read_labels(e, p, label);
     if (n < 0) return false;
-    bool dots = has_dots(n, label);
+    bool dots = has_ellipsis(n, label);
     int ndots = dots ? type->ndim - (n - 1) : 0;
     if (ndots < 0 || (!dots && n != type->ndim))
         return fail(s, e->b->from.at, E_SHAPE,
                     "einsum: operand %zu has %d labels, but is a %s with %d dims",
                     which, dots ? n - 1 : n, type_str(s, type), type->ndim);
-    t->n = expand_dots(n, label, ndots, full);
+    t->n = expand_ellipsis(n, label, ndots, full);
     memcpy(t->label, full, (size_t)t->n * sizeof *full);
     if (ndots > e->broadcast) e->broadcast = ndots;
     return meet_dims(e, which);
@@ -169,11 +170,11 @@ static bool read_output(Einsum *e, const char *p) {
     if (*p)
         return fail(s, e->b->from.at, E_ARG, "einsum: too much after the output: `%s`",
                     p);
-    if (e->broadcast && !has_dots(n, label))
+    if (e->broadcast && !has_ellipsis(n, label))
         return fail(s, e->b->from.at, E_ARG,
                     "einsum: the dims of the ellipsis must be in the output: write "
                     "... after ->");
-    n = expand_dots(n, label, e->broadcast, full);
+    n = expand_ellipsis(n, label, e->broadcast, full);
     if (!check_output(e, n, full)) return false;
     e->nout = n; /* all different and each in an operand with at most MAX_NDIM dims */
     if (!ndim_fits(s, e->b->from.at, "einsum", n)) return false;
@@ -198,7 +199,7 @@ static Var same_sizes(Einsum *e, const Term *t, int j, int k) {
 }
 
 /* Labels that stand twice in an operand become one, along the diagonal. */
-static bool diagonals(Einsum *e, Term *t) {
+static bool take_diagonals(Einsum *e, Term *t) {
     for (int j = 0; j < t->n; j++) {
         int k = j + 1, l = t->label[j], m = 0;
         while (k < t->n && t->label[k] != l)
@@ -218,7 +219,7 @@ static bool diagonals(Einsum *e, Term *t) {
 }
 
 /* What the operands from `next` on, or the output, still need. */
-static void needed(const Einsum *e, size_t next, bool keep[LABEL_N]) {
+static void needed_labels(const Einsum *e, size_t next, bool keep[LABEL_N]) {
     memset(keep, 0, LABEL_N * sizeof *keep);
     for (int k = 0; k < e->nout; k++)
         keep[e->out[k]] = true;
@@ -227,17 +228,17 @@ static void needed(const Einsum *e, size_t next, bool keep[LABEL_N]) {
             keep[e->term[i].label[k]] = true;
 }
 
-static bool contract(Einsum *e, Var *out) {
+static bool contract_operands(Einsum *e, Var *out) {
     bool keep[LABEL_N];
     for (size_t i = 0; i < e->n; i++)
-        if (!diagonals(e, &e->term[i])) return false;
+        if (!take_diagonals(e, &e->term[i])) return false;
     Term all = e->term[0];
     for (size_t i = 1; i < e->n; i++) {
         Term left = all;
-        needed(e, i + 1, keep);
+        needed_labels(e, i + 1, keep);
         if (!term_product(e->b, &left, &e->term[i], keep, &all)) return false;
     }
-    needed(e, e->n, keep);
+    needed_labels(e, e->n, keep);
     if (!term_sum(e->b, &all, keep) || !term_permute(e->b, &all, e->nout, e->out))
         return false;
     *out = all.v;
@@ -255,7 +256,7 @@ static bool einsum_expand(Builder *b, const Op *op, const Props *props, size_t n
     Einsum e = {.b = b, .n = nin, .term = mem_zalloc(b->s, nin, sizeof(Term))};
     for (size_t i = 0; i < nin; i++)
         e.term[i].v = in[i];
-    bool ok = read_operands(&e, &p) && read_output(&e, p) && contract(&e, out);
+    bool ok = read_operands(&e, &p) && read_output(&e, p) && contract_operands(&e, out);
     if (!ok) note(b->s, b->from.at, "the subscripts are '%s'", text);
     mem_free(e.term);
     return ok;

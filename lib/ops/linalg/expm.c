@@ -13,12 +13,12 @@ static bool expm_type(Infer *in) {
     return core_type(in, "(n,n)->(n,n)", NULL);
 }
 
-typedef struct Degree {
+typedef struct PadeDegree {
     int m;
     double norm; /* the largest 1-norm that it is for */
     double b[14];
-} Degree;
-static const Degree wide_degrees[] = {
+} PadeDegree;
+static const PadeDegree wide_degrees[] = {
     {3, 1.495585217958292e-2, {120, 60, 12, 1}},
     {5, 2.539398330063230e-1, {30240, 15120, 3360, 420, 30, 1}},
     {7, 9.504178996162932e-1, {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1}},
@@ -31,29 +31,29 @@ static const Degree wide_degrees[] = {
      {64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800,
       129060195264000, 10559470521600, 670442572800, 33522128640, 1323241920, 40840800,
       960960, 16380, 182, 1}}};
-static const Degree narrow_degrees[] = {
+static const PadeDegree narrow_degrees[] = {
     {3, 4.258730016922831e-1, {120, 60, 12, 1}},
     {5, 1.880152677804762, {30240, 15120, 3360, 420, 30, 1}},
     {7, 3.925724783138660, {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1}}};
 
 /* One matrix as numbers: real and imaginary parts one after the other. */
-typedef struct Work {
-    const Batch *q;
+typedef struct ExpmWork {
+    const Gufunc *q;
     int n;
     int64_t parts;
     DType part; /* float32 or float64 */
     char *next; /* room */
     BlasFn *gemm;
-} Work;
+} ExpmWork;
 
-static void *take(Work *w) {
+static void *take_matrix(ExpmWork *w) {
     char *p = w->next;
     w->next += lapack_round((size_t)w->parts * dtype_size(w->part));
     return p;
 }
 
 /* to += f * from */
-static void add(const Work *w, void *to, double f, const void *from) {
+static void add_scaled(const ExpmWork *w, void *to, double f, const void *from) {
     float *x = to;
     double *y = to;
     const float *u = from;
@@ -66,12 +66,12 @@ static void add(const Work *w, void *to, double f, const void *from) {
             y[i] += f * v[i];
 }
 
-static void set(const Work *w, void *to, double f, const void *from) {
+static void set_scaled(const ExpmWork *w, void *to, double f, const void *from) {
     memset(to, 0, (size_t)w->parts * dtype_size(w->part));
-    add(w, to, f, from);
+    add_scaled(w, to, f, from);
 }
 
-static void add_diagonal(const Work *w, void *to, double f) {
+static void add_diagonal(const ExpmWork *w, void *to, double f) {
     int64_t step = dtype_is_complex(w->q->dtype) ? 2 : 1;
     for (int64_t i = 0; i < w->n; i++) {
         int64_t at = i * (w->n + 1) * step;
@@ -82,20 +82,21 @@ static void add_diagonal(const Work *w, void *to, double f) {
     }
 }
 
-static void times(const Work *w, const void *a, const void *b, void *to) {
+static void multiply_into(const ExpmWork *w, const void *a, const void *b, void *to) {
     lapack_gemm(w->q->dtype, w->gemm, "NN", w->n, w->n, w->n, a, w->n, b, w->n, to);
 }
 
 /* The largest sum of absolute values of what is a column to LAPACK. */
-static double norm1(const Work *w, const void *a) {
+static double one_norm(const ExpmWork *w, const void *a) {
     size_t size = dtype_size(w->q->dtype);
     double most = 0;
     for (int64_t j = 0; j < w->n; j++) {
         double sum = 0;
         for (int64_t i = 0; i < w->n; i++) {
             double z[2];
-            element_cast(DT_COMPLEX128, z, w->q->dtype,
-                         (const char *)a + (size_t)(j * w->n + i) * size, 1, 0, 0);
+            tensor_cast_elements(DT_COMPLEX128, z, w->q->dtype,
+                                 (const char *)a + (size_t)(j * w->n + i) * size, 1, 0,
+                                 0);
             sum += hypot(z[0], z[1]);
         }
         most = sum > most ? sum : most;
@@ -104,39 +105,39 @@ static double norm1(const Work *w, const void *a) {
 }
 
 /* Odd and even part of the approximant: sums of powers[k] = A^(2k), k up to 4. */
-static void small_parts(const Work *w, const Degree *d, void *const *powers, void *odd,
-                        void *even) {
-    set(w, odd, 0, powers[1]);
-    set(w, even, 0, powers[1]);
+static void small_parts(const ExpmWork *w, const PadeDegree *d, void *const *powers,
+                        void *odd, void *even) {
+    set_scaled(w, odd, 0, powers[1]);
+    set_scaled(w, even, 0, powers[1]);
     add_diagonal(w, odd, d->b[1]);
     add_diagonal(w, even, d->b[0]);
     for (int k = 1; 2 * k < d->m; k++) {
-        add(w, odd, d->b[2 * k + 1], powers[k]);
-        add(w, even, d->b[2 * k], powers[k]);
+        add_scaled(w, odd, d->b[2 * k + 1], powers[k]);
+        add_scaled(w, even, d->b[2 * k], powers[k]);
     }
 }
 
 /* Degree 13 with A^2, A^4, A^6 only: both parts are A^6 times a polynomial, and one
  * more. */
-static void large_parts(const Work *w, const Degree *d, void *const *powers, void *odd,
-                        void *even, void *t) {
+static void large_parts(const ExpmWork *w, const PadeDegree *d, void *const *powers,
+                        void *odd, void *even, void *t) {
     for (int part = 0; part < 2; part++) {
         void *to = part ? even : odd;
         int low = part ? 0 : 1;
-        set(w, t, d->b[12 + low], powers[3]);
-        add(w, t, d->b[10 + low], powers[2]);
-        add(w, t, d->b[8 + low], powers[1]);
-        times(w, powers[3], t, to);
-        add(w, to, d->b[6 + low], powers[3]);
-        add(w, to, d->b[4 + low], powers[2]);
-        add(w, to, d->b[2 + low], powers[1]);
+        set_scaled(w, t, d->b[12 + low], powers[3]);
+        add_scaled(w, t, d->b[10 + low], powers[2]);
+        add_scaled(w, t, d->b[8 + low], powers[1]);
+        multiply_into(w, powers[3], t, to);
+        add_scaled(w, to, d->b[6 + low], powers[3]);
+        add_scaled(w, to, d->b[4 + low], powers[2]);
+        add_scaled(w, to, d->b[2 + low], powers[1]);
         add_diagonal(w, to, d->b[low]);
     }
 }
 
-static const Degree *degree_for(const Work *w, double norm, int *squarings) {
+static const PadeDegree *degree_for(const ExpmWork *w, double norm, int *squarings) {
     bool narrow = w->part == DT_FLOAT32;
-    const Degree *d = narrow ? narrow_degrees : wide_degrees;
+    const PadeDegree *d = narrow ? narrow_degrees : wide_degrees;
     size_t n =
         narrow ? sizeof narrow_degrees / sizeof *d : sizeof wide_degrees / sizeof *d;
     *squarings = 0;
@@ -148,36 +149,38 @@ static const Degree *degree_for(const Work *w, double norm, int *squarings) {
 
 /* Powers of the scaled matrix, then (even - A odd) R = even + A odd, then squares. */
 static int64_t expm_one(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), squarings, info = 0, *pivot;
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), squarings, info = 0, *pivot;
     bool is_complex = dtype_is_complex(q->dtype);
     if (!factor_finite(q->dtype, it->in[0], (int64_t)n * n)) return BAD_VALUE;
     if (n == 0) return 0;
-    Work w = {
+    ExpmWork w = {
         q,        n,       (int64_t)n * n * (is_complex ? 2 : 1), dtype_real(q->dtype),
         it->room, q->fn[2]};
-    void *a = it->in[0], *power[5] = {NULL, take(&w), take(&w), take(&w), take(&w)},
-         *odd = take(&w), *even = take(&w), *t = take(&w);
-    pivot = take(&w);
-    const Degree *d = degree_for(&w, norm1(&w, a), &squarings);
-    set(&w, t, ldexp(1, -squarings), a);
-    set(&w, a, 1, t);
-    times(&w, a, a, power[1]);
+    void *a = it->in[0],
+         *power[5] = {NULL, take_matrix(&w), take_matrix(&w), take_matrix(&w),
+                      take_matrix(&w)},
+         *odd = take_matrix(&w), *even = take_matrix(&w), *t = take_matrix(&w);
+    pivot = take_matrix(&w);
+    const PadeDegree *d = degree_for(&w, one_norm(&w, a), &squarings);
+    set_scaled(&w, t, ldexp(1, -squarings), a);
+    set_scaled(&w, a, 1, t);
+    multiply_into(&w, a, a, power[1]);
     for (int k = 2; k <= (d->m == 13 ? 3 : d->m / 2); k++)
-        times(&w, power[k - 1], power[1], power[k]);
+        multiply_into(&w, power[k - 1], power[1], power[k]);
     if (d->m == 13)
         large_parts(&w, d, power, odd, even, t);
     else
         small_parts(&w, d, power, odd, even);
-    times(&w, a, odd, t);
-    set(&w, power[1], 1, even);
-    add(&w, power[1], -1, t);
-    add(&w, even, 1, t);
+    multiply_into(&w, a, odd, t);
+    set_scaled(&w, power[1], 1, even);
+    add_scaled(&w, power[1], -1, t);
+    add_scaled(&w, even, 1, t);
     if (factor_lu(q->fn[0], n, power[1], pivot)) return BAD_END;
     ((Getrs *)q->fn[1])("N", &n, &n, power[1], &n, pivot, even, &n, &info, 1);
     for (int k = 0; k < squarings; k++) {
         void *swap = t;
-        times(&w, even, even, t);
+        multiply_into(&w, even, even, t);
         t = even;
         even = swap;
     }
@@ -186,19 +189,19 @@ static int64_t expm_one(const Item *it) {
 }
 
 static bool expm_perform(Call *c) {
-    Batch q;
-    if (!batch_open(&q, c, "(n,n)->(n,n)", "r>r") || !lapack_get(&q, 0, "getrf") ||
+    Gufunc q;
+    if (!gufunc_open(&q, c, "(n,n)->(n,n)", "r>r") || !lapack_get(&q, 0, "getrf") ||
         !lapack_get(&q, 1, "getrs") || !lapack_get(&q, 2, "gemm"))
         return false;
     size_t square = lapack_round(q.arg[0].bytes), n = (size_t)q.dim['n'];
-    return batch_run(&q, expm_one, 7 * square + (n + 1) * sizeof(int)) &&
-           (!q.bad || fail_iteration(&q));
+    return gufunc_run(&q, expm_one, 7 * square + (n + 1) * sizeof(int)) &&
+           (!q.bad || factor_fail_iteration(&q));
 }
 
 /* ---- derivatives: L(A, E), the upper right block of expm([[A, E], [0, A]]) (Higham,
  * Functions of Matrices, 2008, eq. 3.16), whose adjoint is L(A^H, G). An exponential
  * again, and so on to any order. ---- */
-static void frechet(Rule *r, const char *name, const char *a, const char *e) {
+static void let_frechet(Rule *r, const char *name, const char *a, const char *e) {
     rule_bind(r, "a_", rule_get(r, a));
     rule_bind(r, "e_", rule_get(r, e));
     rule_let(
@@ -211,14 +214,14 @@ static void frechet(Rule *r, const char *name, const char *a, const char *e) {
 static bool expm_pull(Pull *p) {
     Rule r = rule_pull(p);
     rule_hermitian(&r, "ah", "a");
-    frechet(&r, "ga", "ah", "g");
+    let_frechet(&r, "ga", "ah", "g");
     return rule_grad(&r, p, 0, "ga");
 }
 
 static bool expm_push(Push *p) {
     if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
-    frechet(&r, "d_r", "a", "d_a");
+    let_frechet(&r, "d_r", "a", "d_a");
     return rule_result(&r, p, 0, "d_r");
 }
 

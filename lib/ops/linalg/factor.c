@@ -6,20 +6,20 @@
 
 /* ---- by LAPACK ---- */
 /* Element i of a packed matrix. */
-static void element_at(DType d, const void *a, int64_t i, double z[2]) {
+static void packed_element(DType d, const void *a, int64_t i, double z[2]) {
     z[1] = 0;
     if (d == DT_FLOAT64)
         z[0] = ((const double *)a)[i];
     else if (d == DT_FLOAT32)
         z[0] = (double)((const float *)a)[i];
     else
-        element_cast(DT_COMPLEX128, z, d, (const char *)a + (size_t)i * dtype_size(d),
-                     1, 0, 0);
+        tensor_cast_elements(DT_COMPLEX128, z, d,
+                             (const char *)a + (size_t)i * dtype_size(d), 1, 0, 0);
 }
 
 static double real_at(DType d, const void *a, int64_t i) {
     double z[2];
-    element_at(d, a, i, z);
+    packed_element(d, a, i, z);
     return z[0];
 }
 
@@ -30,12 +30,12 @@ static void make_real(DType d, void *a, int n) {
     if (!dtype_is_complex(d)) return;
     for (int64_t i = 0; i < n; i++) {
         double z[2] = {real_at(d, a, i * n + i), 0};
-        element_cast(d, (char *)a + (size_t)(i * n + i) * size, DT_COMPLEX128, z, 1, 0,
-                     0);
+        tensor_cast_elements(d, (char *)a + (size_t)(i * n + i) * size, DT_COMPLEX128,
+                             z, 1, 0, 0);
     }
 }
 
-int64_t factor_cholesky(const Batch *q, BlasFn *potrf, bool upper, int n, void *a) {
+int64_t factor_cholesky(const Gufunc *q, BlasFn *potrf, bool upper, int n, void *a) {
     int info = 0, ld = n ? n : 1;
     if (n == 0) return 0;
     make_real(q->dtype, a, n);
@@ -57,7 +57,7 @@ Scaled scaled_one(void) {
 }
 
 /* Moves the exponent out of a number where it is large. */
-static void settle(double *re, double *im, int64_t *e) {
+static void settle_exponent(double *re, double *im, int64_t *e) {
     double top = fabs(*re) > fabs(*im) ? fabs(*re) : fabs(*im);
     int by = 0;
     if ((top > 1e-100 && top < 1e100) || !(top > 0 && top < HUGE_VAL)) return;
@@ -67,10 +67,10 @@ static void settle(double *re, double *im, int64_t *e) {
 }
 
 void scaled_times(Scaled *d, double re, double im) {
-    settle(&re, &im, &d->e);
+    settle_exponent(&re, &im, &d->e);
     double x = d->re * re - d->im * im, y = d->re * im + d->im * re;
     d->re = x, d->im = y;
-    settle(&d->re, &d->im, &d->e);
+    settle_exponent(&d->re, &d->im, &d->e);
 }
 
 double scaled_value(double m, int64_t e) {
@@ -81,7 +81,7 @@ Scaled factor_det(DType d, int n, const void *lu, const int *pivot) {
     Scaled r = scaled_one();
     for (int64_t i = 0; i < n; i++) {
         double z[2];
-        element_at(d, lu, i * n + i, z);
+        packed_element(d, lu, i * n + i, z);
         bool swap = pivot[i] != i + 1;
         scaled_times(&r, swap ? -z[0] : z[0], swap ? -z[1] : z[1]);
     }
@@ -112,7 +112,7 @@ static int svd_call(const Svd *v, void *a, void *s, void *u, void *vt, void *wor
     return info;
 }
 
-bool factor_svd_open(Batch *q, int slot, char job, int m, int n, Svd *v) {
+bool factor_svd_open(Gufunc *q, int slot, char job, int m, int n, Svd *v) {
     double work[2] = {0}, none[2];
     int k = m < n ? m : n;
     if (!lapack_get(q, slot, "gesdd")) return false;
@@ -142,21 +142,22 @@ bool factor_finite(DType d, const void *a, int64_t n) {
     return ok;
 }
 
-bool fail_iteration(const Batch *q) {
+bool factor_fail_iteration(const Gufunc *q) {
     if (q->bad == BAD_VALUE)
         return call_fail(q->c, E_NAN, "an element of the matrix%s is inf or nan",
-                         batch_where(q));
+                         gufunc_where(q));
     return call_fail(q->c, E_CONVERGENCE,
-                     "the iteration for the matrix%s did not converge", batch_where(q));
+                     "the iteration for the matrix%s did not converge",
+                     gufunc_where(q));
 }
 
-bool fail_singular(const Batch *q) {
+bool factor_fail_singular(const Gufunc *q) {
     return call_fail(q->c, E_SINGULAR, "the matrix%s is singular: pivot %lld is 0",
-                     batch_where(q), (long long)q->bad);
+                     gufunc_where(q), (long long)q->bad);
 }
 
-bool fail_not_positive(const Batch *q, bool semi) {
-    const char *where = batch_where(q);
+bool factor_fail_not_positive(const Gufunc *q, bool semi) {
+    const char *where = gufunc_where(q);
     if (semi)
         return call_fail(q->c, E_SINGULAR,
                          "the matrix%s is not positive semidefinite: its pivot %lld is "
@@ -170,19 +171,19 @@ bool fail_not_positive(const Batch *q, bool semi) {
 }
 
 /* ---- by hand ---- */
-void wide_read(const Batch *q, int arg, const void *from, Wide *to) {
+void wide_read(const Gufunc *q, int arg, const void *from, Wide *to) {
     const struct CoreArg *a = &q->arg[arg];
-    element_cast(DT_COMPLEX128, to, a->dtype, from, (size_t)(a->rows * a->cols),
-                 sizeof *to, (ptrdiff_t)dtype_size(a->dtype));
+    tensor_cast_elements(DT_COMPLEX128, to, a->dtype, from, (size_t)(a->rows * a->cols),
+                         sizeof *to, (ptrdiff_t)dtype_size(a->dtype));
 }
 
-void wide_write(const Batch *q, int arg, const Wide *from, void *to) {
+void wide_write(const Gufunc *q, int arg, const Wide *from, void *to) {
     const struct CoreArg *a = &q->arg[arg];
-    element_cast(a->dtype, to, DT_COMPLEX128, from, (size_t)(a->rows * a->cols),
-                 (ptrdiff_t)dtype_size(a->dtype), sizeof *from);
+    tensor_cast_elements(a->dtype, to, DT_COMPLEX128, from, (size_t)(a->rows * a->cols),
+                         (ptrdiff_t)dtype_size(a->dtype), sizeof *from);
 }
 
-static void swap_rows(Wide *a, int n, int i, int j) {
+static void swap_wide_rows(Wide *a, int n, int i, int j) {
     for (int k = 0; k < n; k++) {
         Wide t = a[i * n + k];
         a[i * n + k] = a[j * n + k];
@@ -191,7 +192,7 @@ static void swap_rows(Wide *a, int n, int i, int j) {
 }
 
 /* row i -= f * row j */
-static void take_row(Wide *a, int n, int i, int j, Wide f) {
+static void subtract_wide_row(Wide *a, int n, int i, int j, Wide f) {
     for (int k = 0; k < n; k++)
         a[i * n + k] -= f * a[j * n + k];
 }
@@ -206,8 +207,8 @@ Scaled wide_solve(int n, Wide *a, int k, Wide *b) {
         if (p == 0) return (Scaled){0, 0, 0};
         scaled_times(&det, at == c ? creal(p) : -creal(p),
                      at == c ? cimag(p) : -cimag(p));
-        swap_rows(a, n, c, at);
-        swap_rows(b, k, c, at);
+        swap_wide_rows(a, n, c, at);
+        swap_wide_rows(b, k, c, at);
         for (int j = 0; j < n; j++)
             a[c * n + j] /= p;
         for (int j = 0; j < k; j++)
@@ -215,8 +216,8 @@ Scaled wide_solve(int n, Wide *a, int k, Wide *b) {
         for (int i = 0; i < n; i++) {
             Wide f = a[i * n + c];
             if (i == c || f == 0) continue;
-            take_row(a, n, i, c, f);
-            take_row(b, k, i, c, f);
+            subtract_wide_row(a, n, i, c, f);
+            subtract_wide_row(b, k, i, c, f);
         }
     }
     return det;

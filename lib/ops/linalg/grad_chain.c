@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(Rule *r, Sym name, Var v) {
+static void bind_in_rule(Rule *r, Sym name, Var v) {
     for (size_t i = 0; i < r->n; i++)
         if (r->bind[i].name == name) {
             r->bind[i].var = v;
@@ -16,7 +16,7 @@ static void add(Rule *r, Sym name, Var v) {
     r->bind[r->n++] = (Bind){name, v};
 }
 
-static Sym prefixed(Session *s, char letter, Sym name) {
+static Sym letter_name(Session *s, char letter, Sym name) {
     char text[64];
     snprintf(text, sizeof text, "%c_%s", letter, sym_text(s, name));
     return sym(s, text);
@@ -27,9 +27,9 @@ static Rule open_rule(Builder *b, const Op *op, const Props *props, size_t nin,
     Rule r = {.b = b, .op = op, .props = props, .ok = true};
     const Signature *sig = op_signature(b->s, op);
     for (size_t i = 0; i < nin && i < sig->nin; i++)
-        add(&r, sig->in[i].name, in[i]);
+        bind_in_rule(&r, sig->in[i].name, in[i]);
     for (size_t i = 0; i < nout && i < sig->nout; i++)
-        add(&r, sig->out[i], out[i]);
+        bind_in_rule(&r, sig->out[i], out[i]);
     return r;
 }
 
@@ -38,10 +38,10 @@ Rule rule_pull(const Pull *p) {
     const Signature *sig = op_signature(p->b->s, p->op);
     for (size_t i = 0; i < p->nout && i < sig->nout; i++)
         if (p->cotangent[i] != VAR_NONE)
-            add(&r,
-                sig->nout == 1 ? sym(p->b->s, "g")
-                               : prefixed(p->b->s, 'g', sig->out[i]),
-                p->cotangent[i]);
+            bind_in_rule(&r,
+                         sig->nout == 1 ? sym(p->b->s, "g")
+                                        : letter_name(p->b->s, 'g', sig->out[i]),
+                         p->cotangent[i]);
     return r;
 }
 
@@ -50,25 +50,25 @@ Rule rule_push(const Push *p) {
     const Signature *sig = op_signature(p->b->s, p->op);
     for (size_t i = 0; i < p->nin && i < sig->nin; i++)
         if (p->tangent[i] != VAR_NONE)
-            add(&r, prefixed(p->b->s, 'd', sig->in[i].name), p->tangent[i]);
+            bind_in_rule(&r, letter_name(p->b->s, 'd', sig->in[i].name), p->tangent[i]);
     return r;
 }
 
 void rule_bind(Rule *r, const char *name, Var v) {
     if (v == VAR_NONE) r->ok = false;
-    if (r->ok) add(r, sym(r->b->s, name), v);
+    if (r->ok) bind_in_rule(r, sym(r->b->s, name), v);
 }
 
 bool rule_let(Rule *r, const char *name, const char *text) {
     if (!r->ok) return false;
     Env env = {.n = r->n, .bind = r->bind, .op = r->op, .props = r->props};
     bool ok = true;
-    Var v = build_text(r->b, text, &env, &ok);
+    Var v = template_build(r->b, text, &env, &ok);
     rule_bind(r, name, ok ? v : VAR_NONE);
     return r->ok;
 }
 
-static Var find(const Rule *r, const char *name) {
+static Var find_in_rule(const Rule *r, const char *name) {
     Sym y = sym(r->b->s, name);
     for (size_t i = 0; i < r->n; i++)
         if (r->bind[i].name == y) return r->bind[i].var;
@@ -76,22 +76,22 @@ static Var find(const Rule *r, const char *name) {
 }
 
 bool rule_has(const Rule *r, const char *name) {
-    return find(r, name) != VAR_NONE;
+    return find_in_rule(r, name) != VAR_NONE;
 }
 
 Var rule_get(Rule *r, const char *name) {
     if (!r->ok) return VAR_NONE;
-    Var v = find(r, name);
+    Var v = find_in_rule(r, name);
     if (v == VAR_NONE) bug("a rule of %s knows no %s", r->op->name, name);
     return v;
 }
 
 static Var conj_of(Builder *b, Var v) {
     if (v == VAR_NONE || !dtype_is_complex(var_type(b->g, v)->dtype)) return v;
-    return call1(b, "conj", v);
+    return op_call1(b, "conj", v);
 }
 
-static Var turned(Builder *b, Var v) {
+static Var swap_last_axes(Builder *b, Var v) {
     PropArg arg[2] = {{"axis1", PROP_INT(-1)}, {"axis2", PROP_INT(-2)}};
     return apply_named(b, "swapaxes", 1, &v, 2, arg);
 }
@@ -101,17 +101,17 @@ void rule_conj(Rule *r, const char *name, const char *of) {
 }
 
 void rule_transpose(Rule *r, const char *name, const char *of) {
-    rule_bind(r, name, turned(r->b, rule_get(r, of)));
+    rule_bind(r, name, swap_last_axes(r->b, rule_get(r, of)));
 }
 
 void rule_hermitian(Rule *r, const char *name, const char *of) {
-    rule_bind(r, name, conj_of(r->b, turned(r->b, rule_get(r, of))));
+    rule_bind(r, name, conj_of(r->b, swap_last_axes(r->b, rule_get(r, of))));
 }
 
 void rule_real(Rule *r, const char *name, const char *of) {
     Var v = rule_get(r, of);
     bool complex = v != VAR_NONE && dtype_is_complex(var_type(r->b->g, v)->dtype);
-    rule_bind(r, name, complex ? call1(r->b, "real", v) : v);
+    rule_bind(r, name, complex ? op_call1(r->b, "real", v) : v);
 }
 
 void rule_quotient(Rule *r, const char *name, const char *num, const char *den) {
@@ -142,19 +142,19 @@ void rule_half(Rule *r, const char *name, const char *of, Half half) {
                                 : "triu(half_) - 0.5 * tril(triu(half_))");
 }
 
-static void flip(Rule *r, const char *name, const char *of, bool hermitian) {
+static void let_transposed(Rule *r, const char *name, const char *of, bool hermitian) {
     (hermitian ? rule_hermitian : rule_transpose)(r, name, of);
 }
 
 void rule_mirror(Rule *r, const char *name, const char *of, Half half, bool hermitian) {
     rule_half(r, "low_", of, half);
-    flip(r, "up_", "low_", hermitian);
+    let_transposed(r, "up_", "low_", hermitian);
     rule_let(r, name, "low_ + up_");
 }
 
 void rule_fold(Rule *r, const char *name, const char *of, Half half, bool hermitian) {
     rule_bind(r, "whole_", rule_get(r, of));
-    flip(r, "other_", of, hermitian);
+    let_transposed(r, "other_", of, hermitian);
     rule_let(r, "both_", "whole_ + other_");
     rule_half(r, name, "both_", half);
 }

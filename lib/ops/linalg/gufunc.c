@@ -9,13 +9,13 @@
 #include <string.h>
 
 /* ---- signatures ---- */
-typedef struct Core {
+typedef struct CoreSignature {
     int nin, nout, n[CORE_ARGS]; /* core dims of each */
     char dim[CORE_ARGS][2];
-} Core;
+} CoreSignature;
 
-static Core core_parse(const char *sig) {
-    Core k = {0};
+static CoreSignature core_parse(const char *sig) {
+    CoreSignature k = {0};
     int *side = &k.nin, at = -1;
     for (const char *p = sig; *p; p++) {
         if (*p == '(') ++*side, at++;
@@ -27,16 +27,16 @@ static Core core_parse(const char *sig) {
 
 /* ---- typing ---- */
 /* What is known of each letter. */
-typedef struct Letters {
+typedef struct LetterDims {
     bool seen[128];
     Dim dim[128];
     size_t arg[128];
     int axis[128];
-} Letters;
+} LetterDims;
 
-static bool meet_letter(Infer *in, Letters *l, char c, size_t arg, int axis) {
+static bool meet_letter(Infer *in, LetterDims *l, char c, size_t arg, int axis) {
     int k = (int)c;
-    Dim d = in_dim(in, arg, axis);
+    Dim d = infer_in_dim(in, arg, axis);
     if (!l->seen[k]) {
         l->seen[k] = true;
         l->dim[k] = d, l->arg[k] = arg, l->axis[k] = axis;
@@ -48,20 +48,20 @@ static bool meet_letter(Infer *in, Letters *l, char c, size_t arg, int axis) {
                           (long long)l->dim[k], (long long)d);
     Dim meet = DIM_UNKNOWN;
     if (l->arg[k] != arg &&
-        !want_dims_equal(in, l->arg[k], l->axis[k], arg, axis, &meet))
+        !infer_want_dims_equal(in, l->arg[k], l->axis[k], arg, axis, &meet))
         return false;
     l->dim[k] = dim_meet(l->dim[k], d);
     return true;
 }
 
-static Dim letter_dim(const Letters *l, char c) {
+static Dim letter_dim(const LetterDims *l, char c) {
     if (l->seen[(int)c]) return l->dim[(int)c];
     Dim m = l->dim['m'], n = l->dim['n'];
     if (m == n) return m;
     return dim_is_known(m) && dim_is_known(n) ? (m < n ? m : n) : DIM_UNKNOWN;
 }
 
-static bool join_batch(Infer *in, const Core *k, int *n, Dim *batch) {
+static bool join_leading_dims(Infer *in, const CoreSignature *k, int *n, Dim *batch) {
     *n = 0;
     for (size_t i = 0; i < (size_t)k->nin; i++) {
         const Type *t = in->type[i];
@@ -74,24 +74,25 @@ static bool join_batch(Infer *in, const Core *k, int *n, Dim *batch) {
 }
 
 bool core_type(Infer *in, const char *sig, const DType *dtype) {
-    Core k = core_parse(sig);
-    Letters l = {.seen = {false}};
+    CoreSignature k = core_parse(sig);
+    LetterDims l = {.seen = {false}};
     Dim dim[MAX_NDIM + 2];
     int n;
     for (size_t i = 0; i < (size_t)k.nin; i++) {
-        if (!want_rank(in, i, k.n[i], -1)) return false;
+        if (!infer_want_rank(in, i, k.n[i], -1)) return false;
         for (int j = 0; j < k.n[i]; j++)
             if (!meet_letter(in, &l, k.dim[i][j], i, in->type[i]->ndim - k.n[i] + j))
                 return false;
     }
-    if (!join_batch(in, &k, &n, dim)) return false;
+    if (!join_leading_dims(in, &k, &n, dim)) return false;
     in->nout = (size_t)k.nout;
     for (int o = 0; o < k.nout; o++) {
         int core = k.n[k.nin + o];
         if (!infer_ndim(in, n + core)) return false;
         for (int j = 0; j < core; j++)
             dim[n + j] = letter_dim(&l, k.dim[k.nin + o][j]);
-        out_tensor(in, (size_t)o, dtype ? dtype[o] : in->type[0]->dtype, n + core, dim);
+        infer_out_tensor(in, (size_t)o, dtype ? dtype[o] : in->type[0]->dtype, n + core,
+                         dim);
     }
     return true;
 }
@@ -101,7 +102,7 @@ static DType packed_dtype(DType d) {
     return d == DT_FLOAT16 ? DT_FLOAT32 : d;
 }
 
-static bool bind_letters(Batch *q, const Core *k, int i) {
+static bool bind_letters(Gufunc *q, const CoreSignature *k, int i) {
     const Tensor *t = call_in(q->c, (size_t)i);
     for (int j = 0; j < k->n[i]; j++) {
         int64_t *have = &q->dim[(int)k->dim[i][j]], n = t->shape[t->ndim - k->n[i] + j];
@@ -119,7 +120,7 @@ static bool bind_letters(Batch *q, const Core *k, int i) {
 
 /* Batch dim d, counted from the left, of argument i, whose leading dims may be fewer.
  */
-static bool join_sizes(Batch *q, const Core *k) {
+static bool join_leading_sizes(Gufunc *q, const CoreSignature *k) {
     for (int i = 0; i < k->nin; i++) {
         int lead = call_in(q->c, (size_t)i)->ndim - k->n[i];
         q->nbatch = lead > q->nbatch ? lead : q->nbatch;
@@ -150,7 +151,7 @@ static bool join_sizes(Batch *q, const Core *k) {
     return true;
 }
 
-static bool size_arg(Batch *q, const Core *k, int i) {
+static bool size_arg(Gufunc *q, const CoreSignature *k, int i) {
     struct CoreArg *a = &q->arg[i];
     size_t bytes;
     a->rows = k->n[i] == 2 ? q->dim[(int)k->dim[i][0]] : 1;
@@ -163,7 +164,7 @@ static bool size_arg(Batch *q, const Core *k, int i) {
     return call_fail(q->c, E_LIMIT, "the matrices of %s are too large", q->c->op->name);
 }
 
-static bool open_output(Batch *q, const Core *k, int o) {
+static bool open_core_output(Gufunc *q, const CoreSignature *k, int o) {
     int i = k->nin + o, n = q->nbatch;
     int64_t shape[MAX_NDIM + 2];
     struct CoreArg *a = &q->arg[i];
@@ -180,7 +181,7 @@ static bool open_output(Batch *q, const Core *k, int o) {
     return size_arg(q, k, i);
 }
 
-static void read_pack(Batch *q, const char *pack) {
+static void read_pack(Gufunc *q, const char *pack) {
     int i = 0;
     for (const char *p = pack; *p; p++) {
         if (*p == '>') continue;
@@ -197,9 +198,9 @@ static void read_pack(Batch *q, const char *pack) {
     }
 }
 
-bool batch_open(Batch *q, Call *c, const char *sig, const char *pack) {
-    Core k = core_parse(sig);
-    *q = (Batch){.c = c, .nin = k.nin, .nout = k.nout};
+bool gufunc_open(Gufunc *q, Call *c, const char *sig, const char *pack) {
+    CoreSignature k = core_parse(sig);
+    *q = (Gufunc){.c = c, .nin = k.nin, .nout = k.nout};
     for (int l = 0; l < 128; l++)
         q->dim[l] = -1;
     for (int i = 0; i < k.nin; i++)
@@ -208,7 +209,7 @@ bool batch_open(Batch *q, Call *c, const char *sig, const char *pack) {
     for (int o = k.nin; o < k.nin + k.nout; o++)
         for (int j = 0; j < k.n[o]; j++)
             if (q->dim[(int)k.dim[o][j]] < 0) q->dim[(int)k.dim[o][j]] = m < n ? m : n;
-    if (!join_sizes(q, &k)) return false;
+    if (!join_leading_sizes(q, &k)) return false;
     for (int i = 0; i < k.nin; i++) {
         q->arg[i].t = *call_in(c, (size_t)i);
         q->arg[i].dtype = packed_dtype(q->arg[i].t.dtype);
@@ -216,7 +217,7 @@ bool batch_open(Batch *q, Call *c, const char *sig, const char *pack) {
     }
     q->dtype = q->arg[0].dtype;
     for (int o = 0; o < k.nout; o++)
-        if (!open_output(q, &k, o)) return false;
+        if (!open_core_output(q, &k, o)) return false;
     read_pack(q, pack);
     return true;
 }
@@ -231,18 +232,18 @@ static void copy_rows(DType to, char *dst, DType from, const char *src, int64_t 
         return;
     }
     if (to == from && cols > 1 && rows > 1 && row == size && col >= rows * size) {
-        element_transpose_far(dst, cols * size, src, col, (size_t)rows, (size_t)cols,
-                              (size_t)size, false);
+        transpose_by_tiles(dst, cols * size, src, col, (size_t)rows, (size_t)cols,
+                           (size_t)size, false);
         return;
     }
     for (int64_t i = 0; i < rows; i++, dst += cols * size, src += row)
         if (to == from && (col == size || cols == 1))
             memcpy(dst, src, (size_t)(cols * size));
         else
-            element_cast(to, dst, from, src, (size_t)cols, size, col);
+            tensor_cast_elements(to, dst, from, src, (size_t)cols, size, col);
 }
 
-static int64_t offset_of(const Batch *q, const struct CoreArg *a, int64_t item) {
+static int64_t offset_of(const Gufunc *q, const struct CoreArg *a, int64_t item) {
     int64_t at = 0;
     for (int d = q->nbatch; d-- > 0;) {
         at += item % q->shape[d] * a->step[d];
@@ -252,7 +253,7 @@ static int64_t offset_of(const Batch *q, const struct CoreArg *a, int64_t item) 
 }
 
 /* An input that an output starts as has that one's columns. */
-static void load(const Batch *q, int i, int64_t item, void *to) {
+static void load_matrix(const Gufunc *q, int i, int64_t item, void *to) {
     const struct CoreArg *a = &q->arg[i];
     const char *from = (const char *)a->t.data + offset_of(q, a, item);
     if (a->columns)
@@ -261,7 +262,7 @@ static void load(const Batch *q, int i, int64_t item, void *to) {
         copy_rows(a->dtype, to, a->t.dtype, from, a->rows, a->cols, a->row, a->col);
 }
 
-static void store(const Batch *q, int o, int64_t item, const void *from) {
+static void store_matrix(const Gufunc *q, int o, int64_t item, const void *from) {
     const struct CoreArg *a = &q->arg[o];
     char *to = (char *)a->t.data + offset_of(q, a, item);
     int64_t size = (int64_t)dtype_size(a->dtype);
@@ -272,18 +273,18 @@ static void store(const Batch *q, int o, int64_t item, const void *from) {
 }
 
 /* ---- running ---- */
-typedef struct Run {
-    Batch *q;
+typedef struct GufuncRun {
+    Gufunc *q;
     ItemFn *one;
     char *room;
     size_t per_worker;
     int64_t per_chunk;
     _Atomic uint64_t bad; /* 1 + the first item that failed */
-} Run;
+} GufuncRun;
 
 /* Where worker-local memory begins after packed inputs and outputs. */
-static Item place(const Run *r, char *room, int64_t item) {
-    const Batch *q = r->q;
+static Item place_item(const GufuncRun *r, char *room, int64_t item) {
+    const Gufunc *q = r->q;
     Item it = {.q = q};
     for (int i = 0; i < q->nin; i++) {
         if (q->arg[i].moved) continue;
@@ -300,34 +301,34 @@ static Item place(const Run *r, char *room, int64_t item) {
     return it;
 }
 
-static void remember(Run *r, int64_t item) {
+static void remember_failure(GufuncRun *r, int64_t item) {
     uint64_t mine = (uint64_t)item + 1, have = atomic_load(&r->bad);
     while ((have == 0 || mine < have) &&
            !atomic_compare_exchange_weak(&r->bad, &have, mine)) {
     }
 }
 
-static int64_t run_item(const Run *r, int64_t item, unsigned worker) {
-    const Batch *q = r->q;
-    Item it = place(r, r->room + worker * r->per_worker, item);
+static int64_t run_item(const GufuncRun *r, int64_t item, unsigned worker) {
+    const Gufunc *q = r->q;
+    Item it = place_item(r, r->room + worker * r->per_worker, item);
     for (int i = 0; i < q->nin; i++)
-        load(q, i, item, it.in[i]);
+        load_matrix(q, i, item, it.in[i]);
     int64_t code = r->one(&it);
     for (int o = 0; o < q->nout && code == 0; o++)
-        store(q, q->nin + o, item, it.out[o]);
+        store_matrix(q, q->nin + o, item, it.out[o]);
     return code;
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
-    Run *r = ctx;
+static void run_item_chunk(void *ctx, size_t chunk, unsigned worker) {
+    GufuncRun *r = ctx;
     int64_t i = (int64_t)chunk * r->per_chunk, end = i + r->per_chunk;
     for (; i < end && i < r->q->count; i++) {
-        if (run_item(r, i, worker)) remember(r, i);
+        if (run_item(r, i, worker)) remember_failure(r, i);
     }
 }
 
 /* Items that go together to a worker: by their size alone. */
-static int64_t chunk_of(const Batch *q) {
+static int64_t chunk_of(const Gufunc *q) {
     double work = 1000;
     for (int i = 0; i < q->nin; i++) {
         double n = (double)q->arg[i].rows, m = (double)q->arg[i].cols;
@@ -336,8 +337,8 @@ static int64_t chunk_of(const Batch *q) {
     return work > 1 << 18 ? 1 : (int64_t)((1 << 18) / work);
 }
 
-bool batch_run(Batch *q, ItemFn *one, size_t room) {
-    Run r = {.q = q, .one = one, .per_chunk = chunk_of(q)};
+bool gufunc_run(Gufunc *q, ItemFn *one, size_t room) {
+    GufuncRun r = {.q = q, .one = one, .per_chunk = chunk_of(q)};
     Pool *pool = q->count > r.per_chunk ? move_pool(q->c) : NULL;
     size_t workers = pool ? pool_threads(pool) : 1, bytes = room;
     if (q->count == 0) return true;
@@ -350,7 +351,7 @@ bool batch_run(Batch *q, ItemFn *one, size_t room) {
         return call_fail(q->c, E_LIMIT, "the matrices are too large");
     if (!(r.room = call_scratch(q->c, bytes))) return false;
     size_t chunks = (size_t)((q->count + r.per_chunk - 1) / r.per_chunk);
-    pool_run(blas_pool(q->c->s, pool, chunks), chunks, run_chunk, &r);
+    pool_run(blas_pool(q->c->s, pool, chunks), chunks, run_item_chunk, &r);
     if (r.bad) {
         q->bad_at = (int64_t)r.bad - 1;
         q->bad = run_item(&r, q->bad_at, 0);
@@ -358,7 +359,7 @@ bool batch_run(Batch *q, ItemFn *one, size_t room) {
     return true;
 }
 
-const char *batch_where(const Batch *q) {
+const char *gufunc_where(const Gufunc *q) {
     return q->count > 1 ? arena_printf(session_arena(q->c->s),
                                        " (matrix %lld of the batch, from 0)",
                                        (long long)q->bad_at)

@@ -20,14 +20,14 @@ enum { CORE_ARGS = 8, CORE_ROUTINES = 4, CORE_OPTIONS = 4 };
 /* One matrix of each input and output, packed: what the signature says, without gaps,
  * in the dtype that is computed in (float32 for float16). */
 typedef struct Item {
-    const struct Batch *q;
+    const struct Gufunc *q;
     void *in[CORE_ARGS], *out[CORE_ARGS];
     char *room; /* of this worker alone, of the size that was asked for */
 } Item;
 /* 0, or a number that tells what went wrong with this item. */
 typedef int64_t ItemFn(const Item *it);
 
-typedef struct Batch {
+typedef struct Gufunc {
     Call *c;
     DType dtype;      /* of input 0, as computed in */
     int64_t dim[128]; /* by letter; core dims */
@@ -49,29 +49,29 @@ typedef struct Batch {
     BlasFn *fn[CORE_ROUTINES];
     int64_t option[CORE_OPTIONS];
     const void *own;
-    /* after batch_run: the first item that failed, and how; 0: none */
+    /* after gufunc_run: the first item that failed, and how; 0: none */
     int64_t bad, bad_at;
-} Batch;
+} Gufunc;
 
 /* Checks the inputs' shapes and takes storage for all outputs. `pack` has one letter
  * for each input, `>`, one for each output: r row-major, c column-major, - whatever an
  * output makes of it; 0, 1, 2: row-major and at first that input (which is packed
  * nowhere else); A, B, C: the same column-major. */
-bool batch_open(Batch *q, Call *c, const char *sig, const char *pack);
+bool gufunc_open(Gufunc *q, Call *c, const char *sig, const char *pack);
 /* Runs `one` on every item, over the pool. `room` are the bytes that one worker needs.
  * False: diagnosed, which an item that failed is not. */
-bool batch_run(Batch *q, ItemFn *one, size_t room);
+bool gufunc_run(Gufunc *q, ItemFn *one, size_t room);
 /* " in matrix 3 of the batch", or "" where there is one item. */
-const char *batch_where(const Batch *q);
-static inline int batch_dim(const Batch *q, char letter) {
+const char *gufunc_where(const Gufunc *q);
+static inline int gufunc_dim(const Gufunc *q, char letter) {
     return (int)q->dim[(int)letter];
 }
 /* The size for a letter that a vector's signature lacks. */
-static inline int batch_columns(const Batch *q, char letter) {
+static inline int gufunc_columns(const Gufunc *q, char letter) {
     return q->dim[(int)letter] < 0 ? 1 : (int)q->dim[(int)letter];
 }
 /* A leading dim: at least 1. */
-static inline int batch_lead(const Batch *q, char letter) {
+static inline int gufunc_lead(const Gufunc *q, char letter) {
     return q->dim[(int)letter] ? (int)q->dim[(int)letter] : 1;
 }
 

@@ -11,7 +11,7 @@ static Var with_axis(Builder *b, const char *op, size_t nin, const Var *in,
 
 /* ---- kron ---- */
 /* x with ones before its dims up to n, and one more before or behind each. */
-static Var spread(Builder *b, Var x, int n, bool behind) {
+static Var interleave_ones(Builder *b, Var x, int n, bool behind) {
     int64_t axes[2 * MAX_NDIM];
     int have = var_type(b->g, x)->ndim, k = 0;
     for (int i = 0; i < n; i++) {
@@ -32,7 +32,7 @@ static Var product_dim(Builder *b, Var x, Var y, int from_right) {
     if (p == VAR_NONE || q == VAR_NONE) return VAR_NONE;
     const Tensor *m = var_const(b->g, p), *n = var_const(b->g, q);
     int64_t all;
-    if (!m || !n) return call2(b, "multiply", p, q);
+    if (!m || !n) return op_call2(b, "multiply", p, q);
     if (i64_mul(tensor_i64(m, 0), tensor_i64(n, 0), &all)) return const_int(b, all);
     fail(b->s, b->from.at, E_VALUE, "kron: a dim of the result is too large");
     return VAR_NONE;
@@ -46,9 +46,9 @@ static bool kron_expand(Builder *b, const Op *op, const Props *props, size_t nin
     Var size[MAX_NDIM];
     if (!ndim_fits(b->s, b->from.at, op->name, 2 * n))
         return note(b->s, NOWHERE, "it takes tensors of at most %d dims", MAX_NDIM / 2);
-    Var x = spread(b, in[0], n, true), y = spread(b, in[1], n, false);
+    Var x = interleave_ones(b, in[0], n, true), y = interleave_ones(b, in[1], n, false);
     if (x == VAR_NONE || y == VAR_NONE) return false;
-    Var p = call2(b, "multiply", x, y);
+    Var p = op_call2(b, "multiply", x, y);
     for (int i = 0; i < n; i++)
         if ((size[i] = product_dim(b, in[0], in[1], n - i)) == VAR_NONE) return false;
     if (n == 0) return (*out = p) != VAR_NONE;
@@ -57,23 +57,23 @@ static bool kron_expand(Builder *b, const Op *op, const Props *props, size_t nin
 }
 
 /* ---- block_diag ---- */
-static Var zeros(Builder *b, Var rows, Var cols, DType d) {
+static Var zero_block(Builder *b, Var rows, Var cols, DType d) {
     Var size[2] = {rows, cols};
     Var in[2] = {ints_stack(b, 2, size), const_number(b, d, 0)};
     return apply_named(b, "full", 2, in, 0, NULL);
 }
 
-static Var joined(Builder *b, size_t n, const Var *part, int64_t axis) {
+static Var concatenate_parts(Builder *b, size_t n, const Var *part, int64_t axis) {
     PropArg arg = {"axis", PROP_INT(axis)};
     return n == 1 ? part[0] : apply_named(b, "concatenate", n, part, 1, &arg);
 }
 
 /* Columns of the inputs from `from` on, before `to`. */
-static Var columns(Builder *b, const Var *in, size_t from, size_t to) {
+static Var sum_columns(Builder *b, const Var *in, size_t from, size_t to) {
     Var sum = VAR_NONE;
     for (size_t i = from; i < to; i++) {
         Var n = shape_of(b, in[i], 1);
-        sum = i == from || n == VAR_NONE ? n : call2(b, "add", sum, n);
+        sum = i == from || n == VAR_NONE ? n : op_call2(b, "add", sum, n);
         if (sum == VAR_NONE) break;
     }
     return sum;
@@ -82,10 +82,10 @@ static Var columns(Builder *b, const Var *in, size_t from, size_t to) {
 static Var block_row(Builder *b, size_t nin, const Var *in, size_t i, DType d) {
     Var part[3], rows = shape_of(b, in[i], 0);
     size_t n = 0;
-    if (i > 0) part[n++] = zeros(b, rows, columns(b, in, 0, i), d);
+    if (i > 0) part[n++] = zero_block(b, rows, sum_columns(b, in, 0, i), d);
     part[n++] = in[i];
-    if (i + 1 < nin) part[n++] = zeros(b, rows, columns(b, in, i + 1, nin), d);
-    return joined(b, n, part, 1);
+    if (i + 1 < nin) part[n++] = zero_block(b, rows, sum_columns(b, in, i + 1, nin), d);
+    return concatenate_parts(b, n, part, 1);
 }
 
 static bool block_diag_expand(Builder *b, const Op *op, const Props *props, size_t nin,
@@ -110,7 +110,7 @@ static bool block_diag_expand(Builder *b, const Op *op, const Props *props, size
     for (size_t i = 0; ok && i < nin; i++)
         ok =
             (row[i] = block_row(b, nin, m, i, var_type(b->g, m[i])->dtype)) != VAR_NONE;
-    ok = ok && (*out = joined(b, nin, row, 0)) != VAR_NONE;
+    ok = ok && (*out = concatenate_parts(b, nin, row, 0)) != VAR_NONE;
     mem_free(row);
     return ok;
 }
@@ -119,7 +119,8 @@ static bool block_diag_expand(Builder *b, const Op *op, const Props *props, size
 static Var identity_like(Builder *b, Var a) {
     Env env = {.n = 1, .bind = (Bind[]){{sym(b->s, "a"), a}}};
     bool ok = true;
-    Var v = build_text(b, "zeros_like(a) + eye(a.shape[-1], dtype=bool)", &env, &ok);
+    Var v =
+        template_build(b, "zeros_like(a) + eye(a.shape[-1], dtype=bool)", &env, &ok);
     return ok ? v : VAR_NONE;
 }
 
@@ -140,11 +141,11 @@ static bool matrix_power_expand(Builder *b, const Op *op, const Props *props,
     Var square = in[0], r = VAR_NONE;
     if (!is_square(b, op, in[0])) return false;
     if (n == 0) return (*out = identity_like(b, in[0])) != VAR_NONE;
-    if (n < 0) square = call1(b, "inv", square);
+    if (n < 0) square = op_call1(b, "inv", square);
     for (; left && square != VAR_NONE; left >>= 1) {
-        if (left & 1) r = r == VAR_NONE ? square : call2(b, "matmul", r, square);
+        if (left & 1) r = r == VAR_NONE ? square : op_call2(b, "matmul", r, square);
         if (r == VAR_NONE && (left & 1)) return false;
-        if (left > 1) square = call2(b, "matmul", square, square);
+        if (left > 1) square = op_call2(b, "matmul", square, square);
     }
     return square != VAR_NONE && (*out = r) != VAR_NONE;
 }

@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-bool lapack_get2(Batch *q, int slot, const char *real, const char *other) {
+bool lapack_get2(Gufunc *q, int slot, const char *real, const char *other) {
     static const char letters[DT_N] = {[DT_FLOAT32] = 's',
                                        [DT_FLOAT64] = 'd',
                                        [DT_COMPLEX64] = 'c',
                                        [DT_COMPLEX128] = 'z'};
-    const Blas *lib = blas(q->c->s);
+    const Blas *lib = blas_get(q->c->s);
     const char *name = dtype_is_complex(q->dtype) ? other : real;
     char symbol[24];
     if (lib->no_room)
@@ -26,13 +26,13 @@ bool lapack_get2(Batch *q, int slot, const char *real, const char *other) {
            call_fail(q->c, E_IO, "%s: this OpenBLAS has no %s", q->c->op->name, symbol);
 }
 
-bool lapack_get(Batch *q, int slot, const char *name) {
+bool lapack_get(Gufunc *q, int slot, const char *name) {
     return lapack_get2(q, slot, name, name);
 }
 
 int lapack_worksize(DType d, const void *work) {
     double z[2] = {0};
-    element_cast(DT_COMPLEX128, z, d, work, 1, 0, 0);
+    tensor_cast_elements(DT_COMPLEX128, z, d, work, 1, 0, 0);
     return z[0] < 1 ? 1 : z[0] > INT32_MAX / 2 ? INT32_MAX / 2 : (int)z[0] + 1;
 }
 

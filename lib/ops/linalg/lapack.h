@@ -7,9 +7,9 @@
 #include "ops/linalg/gufunc.h"
 
 /* q->fn[slot] becomes the routine "potrf" for q->dtype. False: E_IO diagnosed. */
-bool lapack_get(Batch *q, int slot, const char *name);
+bool lapack_get(Gufunc *q, int slot, const char *name);
 /* The same with another name for complex dtypes: orgqr, ungqr. */
-bool lapack_get2(Batch *q, int slot, const char *real, const char *other);
+bool lapack_get2(Gufunc *q, int slot, const char *real, const char *other);
 
 /* The routines' types. s, d, c and z have one where they agree. */
 typedef void Potrf(const char *uplo, const int *n, void *a, const int *lda, int *info,

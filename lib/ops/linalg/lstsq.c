@@ -6,15 +6,16 @@
 #include <float.h>
 #include <string.h>
 
-static const char *signature(int b_ndim) {
+static const char *lstsq_signature(int b_ndim) {
     return b_ndim == 1 ? "(m,n),(m)->(n),(),(),(l)" : "(m,n),(m,k)->(n,k),(k),(),(l)";
 }
 
 static bool lstsq_type(Infer *in) {
-    if (!want_rank(in, 0, 2, -1) || !want_rank(in, 1, 1, -1) || !want_same_dtype(in))
+    if (!infer_want_rank(in, 0, 2, -1) || !infer_want_rank(in, 1, 1, -1) ||
+        !infer_want_same_dtype(in))
         return false;
     DType d = in->type[0]->dtype, real = dtype_real(d);
-    return core_type(in, signature(in->type[1]->ndim),
+    return core_type(in, lstsq_signature(in->type[1]->ndim),
                      (DType[]){d, real, DT_INT64, real});
 }
 
@@ -33,9 +34,9 @@ typedef struct Lstsq {
 } Lstsq;
 enum { GELSD, GEMM };
 
-static int call(const Batch *q, const Lstsq *w, void *a, void *b, void *s, int *rank,
-                char *room, int lwork, void *query) {
-    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n'), k = batch_columns(q, 'k'),
+static int call_gelsd(const Gufunc *q, const Lstsq *w, void *a, void *b, void *s,
+                      int *rank, char *room, int lwork, void *query) {
+    int m = gufunc_dim(q, 'm'), n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'),
         lda = m ? m : 1, ldb = m > n ? m : n, info = 0;
     if (k == 0) k = 1; /* gelsd wants a column: the one of zeros in `b` */
     double rcond = w->rcond;
@@ -55,14 +56,14 @@ static int call(const Batch *q, const Lstsq *w, void *a, void *b, void *s, int *
 
 static double square_at(DType d, const void *p, int64_t i) {
     double z[2];
-    element_cast(DT_COMPLEX128, z, d, (const char *)p + (size_t)i * dtype_size(d), 1, 0,
-                 0);
+    tensor_cast_elements(DT_COMPLEX128, z, d,
+                         (const char *)p + (size_t)i * dtype_size(d), 1, 0, 0);
     return z[0] * z[0] + z[1] * z[1];
 }
 
 /* The squares of b - fit by column. */
-static void residuals(const Item *it, int m, int k, const char *fit) {
-    const Batch *q = it->q;
+static void put_residuals(const Item *it, int m, int k, const char *fit) {
+    const Gufunc *q = it->q;
     DType d = q->dtype, real = q->arg[3].dtype;
     size_t size = dtype_size(d), part = dtype_size(dtype_real(d));
     for (int c = 0; c < k; c++) {
@@ -70,21 +71,22 @@ static void residuals(const Item *it, int m, int k, const char *fit) {
         for (int64_t i = 0; i < m; i++) {
             double x[2], y[2];
             size_t at = (size_t)(c * (int64_t)m + i) * size;
-            element_cast(DT_COMPLEX128, x, d, (const char *)it->in[1] + at, 1, 0, 0);
-            element_cast(DT_COMPLEX128, y, d, fit + at, 1, 0, 0);
+            tensor_cast_elements(DT_COMPLEX128, x, d, (const char *)it->in[1] + at, 1,
+                                 0, 0);
+            tensor_cast_elements(DT_COMPLEX128, y, d, fit + at, 1, 0, 0);
             x[0] -= y[0], x[1] -= y[1];
             sum += square_at(DT_COMPLEX128, x, 0);
         }
-        element_cast(real, (char *)it->out[1] + (size_t)c * part, DT_FLOAT64, &sum, 1,
-                     0, 0);
+        tensor_cast_elements(real, (char *)it->out[1] + (size_t)c * part, DT_FLOAT64,
+                             &sum, 1, 0, 0);
     }
 }
 
 /* gelsd wants b with max(m, n) rows, and leaves x in the first n. */
 static int64_t lstsq_one(const Item *it) {
-    const Batch *q = it->q;
+    const Gufunc *q = it->q;
     const Lstsq *w = q->own;
-    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n'), k = batch_columns(q, 'k'),
+    int m = gufunc_dim(q, 'm'), n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'),
         l = m > n ? m : n, rank = 0;
     size_t size = dtype_size(q->dtype), column = (size_t)n * size;
     char *b = it->room, *copy = b + w->right, *room = copy + w->rest;
@@ -98,7 +100,7 @@ static int64_t lstsq_one(const Item *it) {
                (size_t)m * size);
     memcpy(copy, it->in[0], (size_t)m * (size_t)n * size);
     if (m > 0 && n > 0 &&
-        call(q, w, it->in[0], b, it->out[3], &rank, room, w->lwork, NULL))
+        call_gelsd(q, w, it->in[0], b, it->out[3], &rank, room, w->lwork, NULL))
         return BAD_END;
     for (size_t c = 0; c < (size_t)k; c++)
         memcpy((char *)it->out[0] + c * column, b + c * (size_t)l * size, column);
@@ -107,19 +109,19 @@ static int64_t lstsq_one(const Item *it) {
     if (n > 0)
         lapack_gemm(q->dtype, q->fn[GEMM], "NN", m, k, n, copy, m ? m : 1, it->out[0],
                     n, b);
-    residuals(it, m, k, b);
+    put_residuals(it, m, k, b);
     return 0;
 }
 
-static bool ask(Batch *q, Lstsq *w) {
+static bool ask_gelsd_sizes(Gufunc *q, Lstsq *w) {
     double none[2], work[2] = {1, 0}, real[2] = {1, 0};
     int whole[2] = {1, 1}, rank;
-    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n');
+    int m = gufunc_dim(q, 'm'), n = gufunc_dim(q, 'n');
     char place[256] = {0};
     *w = (Lstsq){.rcond = w->rcond, .real_work = 128};
     if (m > 0 && n > 0) {
-        call(q, w, none, none, none, &rank, place, -1, work);
-        element_cast(DT_FLOAT64, real, dtype_real(q->dtype), place, 1, 0, 0);
+        call_gelsd(q, w, none, none, none, &rank, place, -1, work);
+        tensor_cast_elements(DT_FLOAT64, real, dtype_real(q->dtype), place, 1, 0, 0);
         memcpy(whole, place + w->real_work, sizeof(int));
     }
     w->lwork = lapack_worksize(q->dtype, work);
@@ -130,29 +132,29 @@ static bool ask(Batch *q, Lstsq *w) {
 }
 
 static bool lstsq_perform(Call *c) {
-    Batch q;
+    Gufunc q;
     const Prop *rcond = op_prop(c->s, c->op, c->props, "rcond");
-    if (!batch_open(&q, c, signature(call_in(c, 1)->ndim), "cc>crrr") ||
+    if (!gufunc_open(&q, c, lstsq_signature(call_in(c, 1)->ndim), "cc>crrr") ||
         !lapack_get(&q, GELSD, "gelsd") || !lapack_get(&q, GEMM, "gemm"))
         return false;
     size_t m = (size_t)q.dim['m'], n = (size_t)q.dim['n'], l = m > n ? m : n,
-           k = (size_t)batch_columns(&q, 'k'), size = dtype_size(q.dtype);
+           k = (size_t)gufunc_columns(&q, 'k'), size = dtype_size(q.dtype);
     double eps = dtype_real(q.dtype) == DT_FLOAT32 ? (double)FLT_EPSILON : DBL_EPSILON;
     Lstsq w = {.rcond = rcond->kind == P_NONE ? eps * (double)l : rcond->f};
-    if (!ask(&q, &w)) return false;
+    if (!ask_gelsd_sizes(&q, &w)) return false;
     w.right = lapack_round(l * (k ? k : 1) * size);
     w.rest = lapack_round(m * n * size);
     q.own = &w;
-    return batch_run(&q, lstsq_one,
-                     w.right + w.rest + w.real_work + w.whole_work + w.work) &&
-           (!q.bad || fail_iteration(&q));
+    return gufunc_run(&q, lstsq_one,
+                      w.right + w.rest + w.real_work + w.whole_work + w.work) &&
+           (!q.bad || factor_fail_iteration(&q));
 }
 
 /* ---- derivatives (Golub and Pereyra 1973, at constant rank) ----
  * With R = pinv(A) and e = b - A x:
  *   dx = R (db - dA x) + R R^H dA^H e + (1 - R A) dA^H R^H x
  *   d|e|^2 = 2 Re e^H (db - dA x), as A^H e = 0. */
-static void open_names(Rule *r, bool vector) {
+static void let_lstsq_names(Rule *r, bool vector) {
     static const char *const names[] = {"b", "x", "g_x", "d_b"};
     for (size_t i = 0; vector && i < sizeof names / sizeof *names; i++)
         if (rule_has(r, names[i])) rule_column(r, names[i]);
@@ -172,7 +174,7 @@ static void x_terms(Rule *r) {
     rule_let(r, "ga", "e @ uh - gb @ xh + (ph @ x) @ vh");
 }
 
-static void add(Rule *r, const char *name, const char *more) {
+static void add_to_name(Rule *r, const char *name, const char *more) {
     rule_bind(r, "more_", rule_get(r, more));
     if (rule_has(r, name)) {
         rule_bind(r, "sum_", rule_get(r, name));
@@ -185,18 +187,18 @@ static void add(Rule *r, const char *name, const char *more) {
 static bool lstsq_pull(Pull *p) {
     Rule r = rule_pull(p);
     bool vector = var_type(p->g, p->in[1])->ndim == 1;
-    open_names(&r, vector);
+    let_lstsq_names(&r, vector);
     if (rule_has(&r, "g_x")) x_terms(&r);
     if (rule_has(&r, "g_residuals")) {
         rule_let(&r, "gb2", "2 * e * expand_dims(g_residuals, -2)");
         rule_hermitian(&r, "xh", "x");
         rule_let(&r, "ga2", "-(gb2 @ xh)");
-        add(&r, "gb", "gb2");
-        add(&r, "ga", "ga2");
+        add_to_name(&r, "gb", "gb2");
+        add_to_name(&r, "ga", "ga2");
     }
     if (rule_has(&r, "g_s")) {
         rule_let(&r, "ga3", "(svd(a)[0] * expand_dims(g_s, -2)) @ svd(a)[2]");
-        add(&r, "ga", "ga3");
+        add_to_name(&r, "ga", "ga3");
     }
     if (!rule_has(&r, "ga")) { /* the rank alone */
         p->grad[0] = float_zeros(p->b, p->in[0]);
@@ -215,7 +217,7 @@ static bool lstsq_push(Push *p) {
     bool vector = var_type(p->g, p->in[1])->ndim == 1, da = rule_has(&r, "d_a"),
          db = rule_has(&r, "d_b");
     if (!da && !db) return rule_no_tangent(p);
-    open_names(&r, vector);
+    let_lstsq_names(&r, vector);
     rule_let(&r, "p", "pinv(a, rcond=rcond)");
     rule_let(&r, "moved", !da ? "d_b" : db ? "d_b - d_a @ x" : "-(d_a @ x)");
     rule_let(&r, "dx", "p @ moved");

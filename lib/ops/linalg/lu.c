@@ -17,25 +17,27 @@ static bool lu_factor_type(Infer *in) {
 
 static void one_at(DType d, void *a, int64_t i) {
     double one = 1;
-    element_cast(d, (char *)a + (size_t)i * dtype_size(d), DT_FLOAT64, &one, 1, 0, 0);
+    tensor_cast_elements(d, (char *)a + (size_t)i * dtype_size(d), DT_FLOAT64, &one, 1,
+                         0, 0);
 }
 
 /* a, column-major, becomes its factors; the rows' swaps, from 1. */
-static void factor(const Item *it, void *a, int *pivot) {
-    const Batch *q = it->q;
-    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n'), ld = batch_lead(q, 'm'), info = 0;
+static void factor_item(const Item *it, void *a, int *pivot) {
+    const Gufunc *q = it->q;
+    int m = gufunc_dim(q, 'm'), n = gufunc_dim(q, 'n'), ld = gufunc_lead(q, 'm'),
+        info = 0;
     if (m > 0 && n > 0) ((Getrf *)q->fn[0])(&m, &n, a, &ld, pivot, &info);
 }
 
 static int64_t lu_one(const Item *it) {
-    const Batch *q = it->q;
+    const Gufunc *q = it->q;
     int64_t m = q->dim['m'], n = q->dim['n'], k = m < n ? m : n;
     size_t size = dtype_size(q->dtype);
     int *pivot = (int *)(void *)it->room;
     int64_t *row =
         (int64_t *)(void *)(it->room + lapack_round((size_t)k * sizeof(int)));
     char *a = it->in[0], *p = it->out[0], *l = it->out[1], *u = it->out[2];
-    factor(it, a, pivot);
+    factor_item(it, a, pivot);
     for (int64_t i = 0; i < m; i++)
         row[i] = i;
     for (int64_t i = 0; i < k; i++) {
@@ -63,29 +65,29 @@ static int64_t lu_one(const Item *it) {
 }
 
 static bool lu_perform(Call *c) {
-    Batch q;
-    if (!batch_open(&q, c, "(m,n)->(m,m),(m,k),(k,n)", "c>ccc") ||
+    Gufunc q;
+    if (!gufunc_open(&q, c, "(m,n)->(m,m),(m,k),(k,n)", "c>ccc") ||
         !lapack_get(&q, 0, "getrf"))
         return false;
     size_t m = (size_t)q.dim['m'];
-    return batch_run(&q, lu_one, lapack_round(m * sizeof(int)) + m * sizeof(int64_t));
+    return gufunc_run(&q, lu_one, lapack_round(m * sizeof(int)) + m * sizeof(int64_t));
 }
 
 static int64_t lu_factor_one(const Item *it) {
-    const Batch *q = it->q;
+    const Gufunc *q = it->q;
     int64_t m = q->dim['m'], n = q->dim['n'], *to = it->out[1];
     int *pivot = (int *)(void *)it->room;
-    factor(it, it->out[0], pivot);
+    factor_item(it, it->out[0], pivot);
     for (int64_t i = 0; i < (m < n ? m : n); i++)
         to[i] = pivot[i] - 1;
     return 0;
 }
 
 static bool lu_factor_perform(Call *c) {
-    Batch q;
-    return batch_open(&q, c, "(m,n)->(m,n),(k)", "->Ar") &&
+    Gufunc q;
+    return gufunc_open(&q, c, "(m,n)->(m,n),(k)", "->Ar") &&
            lapack_get(&q, 0, "getrf") &&
-           batch_run(&q, lu_factor_one, (size_t)(q.dim['m'] + 1) * sizeof(int));
+           gufunc_run(&q, lu_factor_one, (size_t)(q.dim['m'] + 1) * sizeof(int));
 }
 
 /* ---- derivatives ----
@@ -104,7 +106,7 @@ static Sides sides_of(const Graph *g, Var a) {
     return (Sides){known ? m > n : open, known ? m < n : open};
 }
 
-static void open_names(Rule *r, Sides k) {
+static void let_lu_names(Rule *r, Sides k) {
     rule_let(r, "l1", k.tall ? "l[..., :l.shape[-1], :]" : "l");
     rule_let(r, "u1", k.wide ? "u[..., :u.shape[-2]]" : "u");
     if (k.tall) rule_let(r, "l2", "l[..., l.shape[-1]:, :]");
@@ -112,7 +114,7 @@ static void open_names(Rule *r, Sides k) {
 }
 
 /* name = of @ U1^-1, by a solve with the transpose */
-static void over_u(Rule *r, const char *name, const char *of, bool adjoint) {
+static void let_solve_over_u(Rule *r, const char *name, const char *of, bool adjoint) {
     rule_hermitian(r, "turned_", of);
     rule_let(r, "over_",
              adjoint ? "solve_triangular(u1, turned_)"
@@ -122,7 +124,7 @@ static void over_u(Rule *r, const char *name, const char *of, bool adjoint) {
 
 /* gb, the gradient of B, from g_l and g_u; absent ones are zeros of the right shape. */
 static void pull_factors(Rule *r, Sides k) {
-    open_names(r, k);
+    let_lu_names(r, k);
     rule_let(r, "gl1", k.tall ? "g_l[..., :l.shape[-1], :]" : "g_l");
     rule_let(r, "gu1", k.wide ? "g_u[..., :u.shape[-2]]" : "g_u");
     if (k.wide) {
@@ -134,7 +136,7 @@ static void pull_factors(Rule *r, Sides k) {
     }
     if (k.tall) {
         rule_let(r, "gl2", "g_l[..., l.shape[-1]:, :]");
-        over_u(r, "gb21", "gl2", true);
+        let_solve_over_u(r, "gb21", "gl2", true);
         rule_hermitian(r, "l2h", "l2");
         rule_let(r, "gu1", "gu1 - l2h @ gb21");
     }
@@ -143,7 +145,7 @@ static void pull_factors(Rule *r, Sides k) {
     rule_let(r, "m", "tril(l1h @ gl1, k=-1) + triu(gu1 @ u1h)");
     rule_let(r, "x",
              "solve_triangular(l1, m, trans=2, lower=True, unit_diagonal=True)");
-    over_u(r, "gb", "x", true);
+    let_solve_over_u(r, "gb", "x", true);
     if (k.wide) rule_let(r, "gb", "concatenate([gb, gb12], axis=-1)");
     /* one of l2 and u2 is empty */
     if (k.tall && k.wide) rule_let(r, "gb21", "concatenate([gb21, l2 @ u2], axis=-1)");
@@ -163,20 +165,20 @@ static bool lu_pull(Pull *p) {
 
 /* dl and du from d_a */
 static void push_factors(Rule *r, Sides k) {
-    open_names(r, k);
+    let_lu_names(r, k);
     rule_transpose(r, "pt", "p");
     rule_let(r, "db", "pt @ d_a");
     rule_let(r, "d1", k.tall ? "db[..., :l.shape[-1], :]" : "db");
     rule_let(r, "d11", k.wide ? "d1[..., :l.shape[-1]]" : "d1");
     rule_let(r, "x", "solve_triangular(l1, d11, lower=True, unit_diagonal=True)");
-    over_u(r, "m", "x", false);
+    let_solve_over_u(r, "m", "x", false);
     rule_let(r, "dl", "l1 @ tril(m, k=-1)");
     rule_let(r, "du", "triu(m) @ u1");
     if (k.tall) {
         rule_let(r, "rest", "db[..., l.shape[-1]:, :]");
         rule_let(r, "rest",
                  k.wide ? "rest[..., :l.shape[-1]] - l2 @ du" : "rest - l2 @ du");
-        over_u(r, "dl2", "rest", false);
+        let_solve_over_u(r, "dl2", "rest", false);
     }
     if (k.wide) {
         rule_let(r, "du2",
@@ -238,13 +240,13 @@ static const char *solve_signature(int b_ndim) {
 }
 
 static bool lu_solve_type(Infer *in) {
-    int64_t trans = in_prop(in, "trans")->i;
+    int64_t trans = infer_prop(in, "trans")->i;
     if (trans < 0 || trans > 2)
         return infer_fail(in, E_ARG, in->nin,
                           "trans is 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
                           (long long)trans);
-    if (!want_rank(in, 1, 1, -1) || !want_rank(in, 2, 1, -1)) return false;
-    if (!want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX)) return false;
+    if (!infer_want_rank(in, 1, 1, -1) || !infer_want_rank(in, 2, 1, -1)) return false;
+    if (!infer_want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX)) return false;
     if (in->type[1]->dtype != DT_INT64)
         return infer_fail(in, E_DTYPE, 1, "piv is int64, as lu_factor gives it");
     if (in->type[0]->kind == TYPE_TENSOR && in->type[0]->dtype != in->type[2]->dtype)
@@ -255,8 +257,8 @@ static bool lu_solve_type(Infer *in) {
 enum { TRANS }; /* options */
 
 static int64_t lu_solve_one(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'), ld = gufunc_lead(q, 'n'),
         info = 0, *pivot = (int *)(void *)it->room;
     const int64_t *from = it->in[1];
     size_t size = dtype_size(q->dtype);
@@ -265,8 +267,9 @@ static int64_t lu_solve_one(const Item *it) {
         double z[2];
         if (from[i] < i || from[i] >= n) return -1 - i;
         pivot[i] = (int)from[i] + 1;
-        element_cast(DT_COMPLEX128, z, q->dtype,
-                     (const char *)it->in[0] + (size_t)(i * n + i) * size, 1, 0, 0);
+        tensor_cast_elements(DT_COMPLEX128, z, q->dtype,
+                             (const char *)it->in[0] + (size_t)(i * n + i) * size, 1, 0,
+                             0);
         if (z[0] == 0 && z[1] == 0) return i + 1;
     }
     ((Getrs *)q->fn[0])(q->option[TRANS] == 0   ? "N"
@@ -277,21 +280,21 @@ static int64_t lu_solve_one(const Item *it) {
 }
 
 static bool lu_solve_perform(Call *c) {
-    Batch q;
-    if (!batch_open(&q, c, solve_signature(call_in(c, 2)->ndim), "cr->C") ||
+    Gufunc q;
+    if (!gufunc_open(&q, c, solve_signature(call_in(c, 2)->ndim), "cr->C") ||
         !lapack_get(&q, 0, "getrs"))
         return false;
     q.option[TRANS] = prop_int(c->s, c->op, c->props, "trans");
-    if (!batch_run(&q, lu_solve_one, (size_t)(q.dim['n'] + 1) * sizeof(int)))
+    if (!gufunc_run(&q, lu_solve_one, (size_t)(q.dim['n'] + 1) * sizeof(int)))
         return false;
     if (q.bad < 0)
         return call_fail(c, E_INDEX, "pivot %lld%s is no row from there on",
-                         (long long)(-1 - q.bad), batch_where(&q));
-    return !q.bad || fail_singular(&q);
+                         (long long)(-1 - q.bad), gufunc_where(&q));
+    return !q.bad || factor_fail_singular(&q);
 }
 
 /* z = L^-1.. of v: what P^T A = L U, or its transpose, needs beside the permutation. */
-static void both_factors(Rule *r, const char *name, const char *of, int trans) {
+static void let_both_factors(Rule *r, const char *name, const char *of, int trans) {
     static const char *const text[3][2] = {
         {"solve_triangular(lu, v_, lower=True, unit_diagonal=True)",
          "solve_triangular(lu, w_)"},
@@ -321,17 +324,17 @@ static void adjoint_solve(Rule *r, int64_t trans) {
  * 2: -(P^T x) gb^H; the permutation cancels in P^T gb and P^T x. */
 static void permuted_gradient(Rule *r, int64_t trans) {
     if (trans == 0) {
-        both_factors(r, "left", "g", 2);
+        let_both_factors(r, "left", "g", 2);
         rule_hermitian(r, "right", "r");
     } else {
-        both_factors(r, "left", "b", (int)trans);
+        let_both_factors(r, "left", "b", (int)trans);
         if (trans == 1) rule_conj(r, "left", "left");
         (trans == 1 ? rule_transpose : rule_hermitian)(r, "right", "y");
     }
     rule_let(r, "gb", "-(left @ right)");
 }
 
-static void triangles(Rule *r) {
+static void let_triangles(Rule *r) {
     rule_let(r, "u", "triu(lu)");
     rule_let(r, "l",
              "where(expand_dims(arange(lu.shape[-1]), -1) == "
@@ -347,7 +350,7 @@ static bool lu_solve_pull(Pull *p) {
     adjoint_solve(&r, trans);
     if (p->wanted[0]) {
         permuted_gradient(&r, trans);
-        triangles(&r);
+        let_triangles(&r);
         rule_hermitian(&r, "uh", "u");
         rule_hermitian(&r, "lh", "l");
         rule_let(&r, "ga", "tril(gb @ uh, k=-1) + triu(lh @ gb)");
@@ -368,16 +371,16 @@ static bool lu_solve_push(Push *p) {
     if (vector) rule_column(&r, "r"), rule_column(&r, "b");
     if (vector && db) rule_column(&r, "d_b");
     if (da) {
-        triangles(&r);
+        let_triangles(&r);
         rule_let(&r, "d", "tril(d_lu, k=-1) @ u + l @ triu(d_lu)");
     }
     if (da && trans == 0) {
         rule_let(&r, "dx_", "d @ r");
-        both_factors(&r, "z", "dx_", 0);
+        let_both_factors(&r, "z", "dx_", 0);
         rule_let(&r, "y", db ? "lu_solve(lu, piv, d_b) - z" : "-z");
     } else {
         if (da) {
-            both_factors(&r, "w", "b", (int)trans);
+            let_both_factors(&r, "w", "b", (int)trans);
             (trans == 1 ? rule_transpose : rule_hermitian)(&r, "dt", "d");
         }
         rule_let(&r, "v", !da ? "d_b" : db ? "d_b - dt @ w" : "-(dt @ w)");

@@ -11,11 +11,13 @@
 
 /* ---- typing ---- */
 static bool matmul_type(Infer *in) {
-    if (!want_rank(in, 0, 1, -1) || !want_rank(in, 1, 1, -1) || !want_same_dtype(in))
+    if (!infer_want_rank(in, 0, 1, -1) || !infer_want_rank(in, 1, 1, -1) ||
+        !infer_want_same_dtype(in))
         return false;
     const Type *a = in->type[0], *b = in->type[1];
     Dim dim[MAX_NDIM + 2], meet;
-    if (!want_dims_equal(in, 0, a->ndim - 1, 1, b->ndim > 1 ? b->ndim - 2 : 0, &meet))
+    if (!infer_want_dims_equal(in, 0, a->ndim - 1, 1, b->ndim > 1 ? b->ndim - 2 : 0,
+                               &meet))
         return false;
     int na = a->ndim > 2 ? a->ndim - 2 : 0, nb = b->ndim > 2 ? b->ndim - 2 : 0;
     int n = shape_broadcast(na, a->dim, nb, b->dim, dim);
@@ -25,7 +27,7 @@ static bool matmul_type(Infer *in) {
                           type_str(in->s, b));
     if (a->ndim > 1) dim[n++] = a->dim[a->ndim - 2];
     if (b->ndim > 1) dim[n++] = b->dim[b->ndim - 1];
-    return out_tensor(in, 0, a->dtype, n, dim);
+    return infer_out_tensor(in, 0, a->dtype, n, dim);
 }
 
 /* ---- running ---- */
@@ -65,7 +67,7 @@ static bool check_shapes(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     return true;
 }
 
-static bool run(Call *c, bool reference) {
+static bool run_matmul(Call *c, bool reference) {
     Tensor row, column;
     const Tensor *a = as_matrix(call_in(c, 0), true, &row),
                  *b = as_matrix(call_in(c, 1), false, &column);
@@ -82,10 +84,10 @@ static bool run(Call *c, bool reference) {
 }
 
 static bool matmul_perform(Call *c) {
-    return run(c, false);
+    return run_matmul(c, false);
 }
 static bool matmul_debug(Call *c) {
-    return run(c, true);
+    return run_matmul(c, true);
 }
 
 /* Not where types tell that the inner sizes are equal and there is at most one batch.
@@ -100,14 +102,14 @@ static bool matmul_fails(const Graph *g, ApplyId id) {
 /* ---- derivatives: each case as text; of complex operands a and b are the conjugates
  * ----
  */
-static const char *left_text(int na, int nb) {
+static const char *left_gradient_text(int na, int nb) {
     if (na == 1 && nb == 1) return "g * b";
     if (na == 1) return "matmul(b, expand_dims(g, -1)).squeeze(-1)";
     if (nb == 1) return "expand_dims(g, -1) * b";
     return "matmul(g, swapaxes(b, -1, -2))";
 }
 
-static const char *right_text(int na, int nb) {
+static const char *right_gradient_text(int na, int nb) {
     if (na == 1 && nb == 1) return "g * a";
     if (na == 1) return "expand_dims(a, -1) * expand_dims(g, -2)";
     if (nb == 1) return "matmul(swapaxes(a, -1, -2), expand_dims(g, -1)).squeeze(-1)";
@@ -115,16 +117,16 @@ static const char *right_text(int na, int nb) {
 }
 
 static Var conjugate(Builder *b, Var x) {
-    return dtype_is_complex(var_type(b->g, x)->dtype) ? call1(b, "conj", x) : x;
+    return dtype_is_complex(var_type(b->g, x)->dtype) ? op_call1(b, "conj", x) : x;
 }
 
-static Var term(Pull *p, const char *text) {
+static Var gradient_term_of(Pull *p, const char *text) {
     Builder *b = p->b;
     Bind bind[] = {{sym(b->s, "a"), conjugate(b, p->in[0])},
                    {sym(b->s, "b"), conjugate(b, p->in[1])},
                    {sym(b->s, "g"), p->cotangent[0]}};
     bool ok = bind[0].var != VAR_NONE && bind[1].var != VAR_NONE;
-    Var v = ok ? build_text(b, text, &(Env){.n = 3, .bind = bind}, &ok) : VAR_NONE;
+    Var v = ok ? template_build(b, text, &(Env){.n = 3, .bind = bind}, &ok) : VAR_NONE;
     return ok ? v : VAR_NONE;
 }
 
@@ -137,7 +139,8 @@ static bool matmul_pull(Pull *p) {
         if (discrete) { /* an integer product does not move with small changes */
             p->grad[i] = zeros_like(b, p->in[i], b->floatX);
         } else {
-            Var g = term(p, i == 0 ? left_text(na, nb) : right_text(na, nb));
+            Var g = gradient_term_of(p, i == 0 ? left_gradient_text(na, nb)
+                                               : right_gradient_text(na, nb));
             p->grad[i] = g == VAR_NONE ? g : sum_to_shape(b, g, p->in[i]);
         }
         if (p->grad[i] == VAR_NONE) return false;
@@ -154,7 +157,7 @@ static bool matmul_push(Push *p) {
                      i == 1 ? p->tangent[1] : p->in[1]};
         Var t = op_apply1(p->b, p->op, p->props, 2, in);
         if (t == VAR_NONE) return false;
-        sum = sum == VAR_NONE ? t : call2(p->b, "add", sum, t);
+        sum = sum == VAR_NONE ? t : op_call2(p->b, "add", sum, t);
         if (sum == VAR_NONE) return false;
     }
     p->result[0] = sum;
@@ -163,7 +166,7 @@ static bool matmul_push(Push *p) {
 
 /* ---- many rows ---- */
 /* Where no operand needs to become a matrix, as text. */
-static const char *direct_text(const Batching *q, int na, int nb) {
+static const char *direct_text(const Vmap *q, int na, int nb) {
     bool ra = q->rows[0], rb = q->rows[1];
     bool inexact = dtype_is_inexact(var_type(q->g, q->was[0])->dtype);
     if (na == 1 && nb == 1 && ra && rb && inexact) return "sum(a * b, axis=-1)";
@@ -174,8 +177,8 @@ static const char *direct_text(const Batching *q, int na, int nb) {
 }
 
 /* Operand i as a matrix; with rows it gets ones in front up to `ndim` dims a row. */
-static Var as_matrices(Batching *q, size_t i, int ndim) {
-    int have = batch_ndim(q, i), lead = q->rows[i], pad = 0;
+static Var as_matrices(Vmap *q, size_t i, int ndim) {
+    int have = vmap_ndim(q, i), lead = q->rows[i], pad = 0;
     int64_t ones[MAX_NDIM];
     if (lead) pad = ndim - (have > 2 ? have : 2);
     for (int k = 0; k < pad; k++)
@@ -188,9 +191,9 @@ static Var as_matrices(Batching *q, size_t i, int ndim) {
     return op_apply1(q->b, op, props_make(q->b->s, op, 1, &axis), 1, &q->in[i]);
 }
 
-static bool matmul_batch(Batching *q) {
+static bool matmul_vmap(Vmap *q) {
     Builder *b = q->b;
-    int na = batch_ndim(q, 0), nb = batch_ndim(q, 1), n = na > nb ? na : nb;
+    int na = vmap_ndim(q, 0), nb = vmap_ndim(q, 1), n = na > nb ? na : nb;
     if (n < 2) n = 2;
     const char *text = direct_text(q, na, nb);
     bool ok = true;
@@ -204,7 +207,7 @@ static bool matmul_batch(Batching *q) {
         bind[1].var = as_matrices(q, 1, n);
         if (bind[0].var == VAR_NONE || bind[1].var == VAR_NONE) return false;
     }
-    q->out[0] = build_text(b, text, &(Env){.n = 2, .bind = bind}, &ok);
+    q->out[0] = template_build(b, text, &(Env){.n = 2, .bind = bind}, &ok);
     return ok;
 }
 
@@ -215,12 +218,12 @@ static bool dot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
     int na = var_type(b->g, in[0])->ndim, nb = var_type(b->g, in[1])->ndim;
     (void)op, (void)props, (void)nin;
     if (na == 0 || nb == 0)
-        return (*out = call2(b, "multiply", in[0], in[1])) != VAR_NONE;
-    if (nb <= 2) return (*out = call2(b, "matmul", in[0], in[1])) != VAR_NONE;
+        return (*out = op_call2(b, "multiply", in[0], in[1])) != VAR_NONE;
+    if (nb <= 2) return (*out = op_call2(b, "matmul", in[0], in[1])) != VAR_NONE;
     Env env = {.n = 2,
                .bind = (Bind[]){{sym(b->s, "a"), in[0]}, {sym(b->s, "b"), in[1]}}};
     bool ok = true;
-    *out = build_text(b, "tensordot(a, b, axes_a=[-1], axes_b=[-2])", &env, &ok);
+    *out = template_build(b, "tensordot(a, b, axes_a=[-1], axes_b=[-2])", &env, &ok);
     return ok && *out != VAR_NONE;
 }
 
@@ -240,7 +243,7 @@ static const Op table[] = {
      .flops = "2 * r.size * a.shape[-1]",
      .pull = matmul_pull,
      .push = matmul_push,
-     .batch = matmul_batch,
+     .batch = matmul_vmap,
      .example = "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]",
      .file = __FILE__,
      .line = __LINE__},

@@ -12,36 +12,41 @@ typedef struct Norm {
     double ord;
 } Norm;
 
-static Var fold(const Norm *m, const char *op, Var v, size_t n, const int64_t *axis) {
+static Var reduce_keepdims(const Norm *m, const char *op, Var v, size_t n,
+                           const int64_t *axis) {
     PropArg arg[2] = {{"axis", PROP_INTS(axis, n)}, {"keepdims", PROP_BOOL(true)}};
     return apply_named(m->b, op, 1, &v, 2, arg);
 }
 
-static Var power(const Norm *m, Var v, double p) {
+static Var power_of(const Norm *m, Var v, double p) {
     if (v == VAR_NONE) return VAR_NONE;
     Var in[2] = {v, const_number(m->b, var_type(m->b->g, v)->dtype, p)};
     return apply_named(m->b, "power", 2, in, 0, NULL);
 }
 
-static Var named(const Norm *m, const char *op, Var v) {
-    return v == VAR_NONE ? VAR_NONE : call1(m->b, op, v);
+static Var call_unary(const Norm *m, const char *op, Var v) {
+    return v == VAR_NONE ? VAR_NONE : op_call1(m->b, op, v);
 }
 
 /* The root of the sum of squares of absolute values a. */
-static Var euclidean(const Norm *m, Var a, size_t n, const int64_t *axis) {
-    return named(m, "sqrt", fold(m, "sum", named(m, "square", a), n, axis));
+static Var euclidean_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
+    return call_unary(m, "sqrt",
+                      reduce_keepdims(m, "sum", call_unary(m, "square", a), n, axis));
 }
 
 static Var vector_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
-    if (!m->has_ord || m->ord == 2) return euclidean(m, a, n, axis);
-    if (isinf(m->ord)) return fold(m, m->ord > 0 ? "max" : "min", a, n, axis);
-    if (m->ord == 1) return fold(m, "sum", a, n, axis);
+    if (!m->has_ord || m->ord == 2) return euclidean_norm(m, a, n, axis);
+    if (isinf(m->ord))
+        return reduce_keepdims(m, m->ord > 0 ? "max" : "min", a, n, axis);
+    if (m->ord == 1) return reduce_keepdims(m, "sum", a, n, axis);
     if (m->ord == 0) {
-        Var nz = a == VAR_NONE ? VAR_NONE : fold(m, "count_nonzero", a, n, axis);
+        Var nz =
+            a == VAR_NONE ? VAR_NONE : reduce_keepdims(m, "count_nonzero", a, n, axis);
         return nz == VAR_NONE ? VAR_NONE
-                              : cast_to(m->b, nz, var_type(m->b->g, a)->dtype);
+                              : op_cast_to(m->b, nz, var_type(m->b->g, a)->dtype);
     }
-    return power(m, fold(m, "sum", power(m, a, m->ord), n, axis), 1 / m->ord);
+    return power_of(m, reduce_keepdims(m, "sum", power_of(m, a, m->ord), n, axis),
+                    1 / m->ord);
 }
 
 /* The sum, largest or smallest of singular values, with the two axes kept as ones. */
@@ -50,13 +55,13 @@ static Var spectral_norm(const Norm *m, Var x, const int64_t axis[2]) {
     PropArg to[2] = {{"source", PROP_INTS(axis, 2)},
                      {"destination", PROP_INTS(last, 2)}};
     Var moved = apply_named(m->b, "moveaxis", 1, &x, 2, to),
-        s = named(m, "svdvals", moved),
+        s = call_unary(m, "svdvals", moved),
         r = s == VAR_NONE ? s
-                          : fold(m,
-                                 m->nuclear   ? "sum"
-                                 : m->ord > 0 ? "max"
-                                              : "min",
-                                 s, 1, last + 1);
+                          : reduce_keepdims(m,
+                                            m->nuclear   ? "sum"
+                                            : m->ord > 0 ? "max"
+                                                         : "min",
+                                            s, 1, last + 1);
     PropArg wide = {"axis", PROP_INTS(last + 1, 1)};
     PropArg back[2] = {{"source", PROP_INTS(last, 2)},
                        {"destination", PROP_INTS(axis, 2)}};
@@ -66,7 +71,7 @@ static Var spectral_norm(const Norm *m, Var x, const int64_t axis[2]) {
 
 /* a: the absolute values of x. */
 static Var matrix_norm(const Norm *m, Var x, Var a, const int64_t axis[2]) {
-    if (!m->has_ord) return euclidean(m, a, 2, axis);
+    if (!m->has_ord) return euclidean_norm(m, a, 2, axis);
     if (m->nuclear || fabs(m->ord) == 2) return spectral_norm(m, x, axis);
     bool rows = isinf(m->ord);
     if (!rows && fabs(m->ord) != 1) {
@@ -77,8 +82,8 @@ static Var matrix_norm(const Norm *m, Var x, Var a, const int64_t axis[2]) {
         return VAR_NONE;
     }
     /* largest or smallest sum of a row (inf) or column (1) */
-    Var sums = fold(m, "sum", a, 1, &axis[rows ? 1 : 0]);
-    return fold(m, m->ord > 0 ? "max" : "min", sums, 1, &axis[rows ? 0 : 1]);
+    Var sums = reduce_keepdims(m, "sum", a, 1, &axis[rows ? 1 : 0]);
+    return reduce_keepdims(m, m->ord > 0 ? "max" : "min", sums, 1, &axis[rows ? 0 : 1]);
 }
 
 /* The axes that the norm is over, non-negative. Returns their number; -1: diagnosed. */
@@ -135,7 +140,7 @@ static bool norm_expand(Builder *b, const Op *op, const Props *props, size_t nin
     int n =
         norm_axes(&m, op_prop(b->s, op, props, "axis"), var_type(b->g, in[0]), axis);
     if (n < 0 || !norm_order(&m, ord, n)) return false;
-    Var a = call1(b, "abs", in[0]);
+    Var a = op_call1(b, "abs", in[0]);
     if (a == VAR_NONE) return false;
     Var r =
         n == 2 ? matrix_norm(&m, in[0], a, axis) : vector_norm(&m, a, (size_t)n, axis);
@@ -160,17 +165,17 @@ static bool cond_expand(Builder *b, const Op *op, const Props *props, size_t nin
     const Prop *p = op_prop(b->s, op, props, "p");
     bool spectral = p->kind == P_NONE || (p->kind == P_FLOAT && fabs(p->f) == 2);
     if (!spectral) {
-        Var inverse = call1(b, "inv", in[0]);
+        Var inverse = op_call1(b, "inv", in[0]);
         Var r = inverse == VAR_NONE ? inverse : norm_of(b, in[0], *p),
             s = r == VAR_NONE ? r : norm_of(b, inverse, *p);
-        return s != VAR_NONE && (*out = call2(b, "multiply", r, s)) != VAR_NONE;
+        return s != VAR_NONE && (*out = op_call2(b, "multiply", r, s)) != VAR_NONE;
     }
     bool ok = true, turned = p->kind == P_FLOAT && p->f < 0;
     Env env = {.n = 1, .bind = (Bind[]){{sym(b->s, "x"), in[0]}}};
-    *out = build_text(b,
-                      turned ? "svdvals(x)[..., -1] / svdvals(x)[..., 0]"
-                             : "svdvals(x)[..., 0] / svdvals(x)[..., -1]",
-                      &env, &ok);
+    *out = template_build(b,
+                          turned ? "svdvals(x)[..., -1] / svdvals(x)[..., 0]"
+                                 : "svdvals(x)[..., 0] / svdvals(x)[..., -1]",
+                          &env, &ok);
     return ok && *out != VAR_NONE;
 }
 

@@ -67,17 +67,17 @@ static DotFn *const dots[DT_N] = {
 };
 
 /* ---- batches ---- */
-typedef struct Batch {
+typedef struct MatrixBatch {
     const Tensor *a, *b;
     int n;
     const int64_t *shape;
     int64_t sa[MAX_NDIM], sb[MAX_NDIM]; /* bytes, 0 where broadcast */
     int64_t count;
-} Batch;
+} MatrixBatch;
 
 /* Field by field: clearing room for 32 dims costs more than a small product. */
-static void batch_set(Batch *q, const Tensor *a, const Tensor *b, int n,
-                      const int64_t *shape) {
+static void matrix_batch_set(MatrixBatch *q, const Tensor *a, const Tensor *b, int n,
+                             const int64_t *shape) {
     q->a = a, q->b = b;
     q->n = n;
     q->shape = shape;
@@ -90,7 +90,8 @@ static void batch_set(Batch *q, const Tensor *a, const Tensor *b, int n,
     }
 }
 
-static void batch_at(const Batch *q, int64_t i, const char **a, const char **b) {
+static void matrix_batch_at(const MatrixBatch *q, int64_t i, const char **a,
+                            const char **b) {
     *a = q->a->data;
     *b = q->b->data;
     for (int d = q->n; d-- > 0;) {
@@ -114,13 +115,13 @@ static void reference_one(const Tensor *ta, const Tensor *tb, const char *a,
 
 void product_reference(const Tensor *a, const Tensor *b, int nbatch,
                        const int64_t *batch, void *out) {
-    Batch q;
-    batch_set(&q, a, b, nbatch, batch);
+    MatrixBatch q;
+    matrix_batch_set(&q, a, b, nbatch, batch);
     int64_t size =
         a->shape[a->ndim - 2] * b->shape[b->ndim - 1] * (int64_t)dtype_size(a->dtype);
     for (int64_t i = 0; i < q.count; i++) {
         const char *pa, *pb;
-        batch_at(&q, i, &pa, &pb);
+        matrix_batch_at(&q, i, &pa, &pb);
         reference_one(a, b, pa, pb, (char *)out + i * size);
     }
 }
@@ -140,7 +141,8 @@ static bool fits_blas(const Tensor *t) {
 }
 
 /* A copy that fits, in *room (advanced past it). */
-static const Tensor *settled(const Tensor *t, DType d, Tensor *copy, char **room) {
+static const Tensor *copy_for_blas(const Tensor *t, DType d, Tensor *copy,
+                                   char **room) {
     int64_t step = (int64_t)dtype_size(d);
     copy->dtype = d;
     copy->ndim = t->ndim;
@@ -156,32 +158,32 @@ static const Tensor *settled(const Tensor *t, DType d, Tensor *copy, char **room
     return copy;
 }
 
-static bool room_for(const Tensor *t, DType d, size_t *bytes) {
+static bool add_copy_room(const Tensor *t, DType d, size_t *bytes) {
     size_t n;
     return size_mul((size_t)tensor_size(t), dtype_size(d), &n) &&
            size_add(*bytes, n + 64, bytes);
 }
 
-typedef struct Job {
+typedef struct BlasProducts {
     const Blas *lib;
-    Batch q;
+    MatrixBatch q;
     Gemm g;
     size_t out_bytes;
     int64_t chunk; /* products of a chunk */
-} Job;
+} BlasProducts;
 
-static Gemm product_at(const Job *j, int64_t i) {
+static Gemm product_at(const BlasProducts *j, int64_t i) {
     Gemm g = j->g;
     const char *a, *b;
-    batch_at(&j->q, i, &a, &b);
+    matrix_batch_at(&j->q, i, &a, &b);
     g.a = a;
     g.b = b;
     g.c = (char *)g.c + (size_t)i * j->out_bytes;
     return g;
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const Job *j = ctx;
+static void run_product_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const BlasProducts *j = ctx;
     int64_t from = (int64_t)chunk * j->chunk, to = from + j->chunk;
     (void)worker;
     for (int64_t i = from; i < to && i < j->q.count; i++) {
@@ -210,11 +212,11 @@ static Gemm gemm_of(const Tensor *a, const Tensor *b) {
 static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                      const int64_t *batch, void *out) {
     enum { CHUNK_MADDS = 1 << 18 };
-    Job j;
-    j.lib = blas(c->s);
+    BlasProducts j;
+    j.lib = blas_get(c->s);
     j.g = gemm_of(a, b);
     j.g.c = out;
-    batch_set(&j.q, a, b, nbatch, batch);
+    matrix_batch_set(&j.q, a, b, nbatch, batch);
     double madds = (double)j.g.m * (double)j.g.n * (double)j.g.k;
     if (j.q.count == 1 && madds >= BLAS_SPLIT_LEAST) {
         size_t bytes = blas_room(&j.g);
@@ -226,38 +228,39 @@ static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     j.chunk = madds < CHUNK_MADDS ? (int64_t)(CHUNK_MADDS / madds) : 1;
     j.out_bytes = (size_t)(j.g.m * j.g.n) * dtype_size(a->dtype);
     size_t chunks = (size_t)((j.q.count + j.chunk - 1) / j.chunk);
-    pool_run(blas_pool(c->s, c->host->pool, chunks), chunks, run_chunk, &j);
+    pool_run(blas_pool(c->s, c->host->pool, chunks), chunks, run_product_chunk, &j);
     return true;
 }
 
 /* What doesn't fit as it lies is copied, and float16 is widened. */
-static bool by_copies(Call *c, const Tensor *a, const Tensor *b, int nbatch,
-                      const int64_t *batch, void *out) {
+static bool multiply_copies(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                            const int64_t *batch, void *out) {
     bool half = a->dtype == DT_FLOAT16;
     DType d = half ? DT_FLOAT32 : a->dtype;
     bool copy_a = half || !fits_blas(a), copy_b = half || !fits_blas(b);
     size_t count = (size_t)tensor_size(&c->out[0].t), bytes = 0,
            result = half ? count * dtype_size(d) + 64 : 0;
-    if ((copy_a && !room_for(a, d, &bytes)) || (copy_b && !room_for(b, d, &bytes)) ||
-        !size_add(bytes, result, &bytes))
+    if ((copy_a && !add_copy_room(a, d, &bytes)) ||
+        (copy_b && !add_copy_room(b, d, &bytes)) || !size_add(bytes, result, &bytes))
         return call_fail(c, E_LIMIT, "the operands of matmul are too large to copy");
     char *room = call_scratch(c, bytes);
     if (!room) return false;
     Tensor copy[2];
-    if (copy_a) a = settled(a, d, &copy[0], &room);
-    if (copy_b) b = settled(b, d, &copy[1], &room);
+    if (copy_a) a = copy_for_blas(a, d, &copy[0], &room);
+    if (copy_b) b = copy_for_blas(b, d, &copy[1], &room);
     if (!run_blas(c, a, b, nbatch, batch, half ? room : out)) return false;
     if (half)
-        element_cast(DT_FLOAT16, out, d, room, count, (ptrdiff_t)dtype_size(DT_FLOAT16),
-                     (ptrdiff_t)dtype_size(d));
+        tensor_cast_elements(DT_FLOAT16, out, d, room, count,
+                             (ptrdiff_t)dtype_size(DT_FLOAT16),
+                             (ptrdiff_t)dtype_size(d));
     return true;
 }
 
-static bool by_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
-                    const int64_t *batch, void *out) {
+static bool multiply_by_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                             const int64_t *batch, void *out) {
     if (a->dtype != DT_FLOAT16 && fits_blas(a) && fits_blas(b))
         return run_blas(c, a, b, nbatch, batch, out);
-    return by_copies(c, a, b, nbatch, batch, out);
+    return multiply_copies(c, a, b, nbatch, batch, out);
 }
 
 bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
@@ -268,8 +271,8 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     Tensor *r = &c->out[0].t;
     if (tensor_size(r) == 0) return true;
     if (k == 0) return memset(out, 0, tensor_bytes(r)), true;
-    if (dtype_is_inexact(a->dtype) && !wide && blas(c->s)->library)
-        return by_blas(c, a, b, nbatch, batch, out);
+    if (dtype_is_inexact(a->dtype) && !wide && blas_get(c->s)->library)
+        return multiply_by_blas(c, a, b, nbatch, batch, out);
     product_reference(a, b, nbatch, batch, out);
     return true;
 }

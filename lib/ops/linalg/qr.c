@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-typedef enum Mode { REDUCED, COMPLETE, R_ONLY, MODE_N } Mode;
+typedef enum QrMode { REDUCED, COMPLETE, R_ONLY, MODE_N } QrMode;
 
 static int mode_of(Session *s, const Op *op, const Props *props) {
     static const char *const names[MODE_N] = {"reduced", "complete", "r"};
@@ -15,7 +15,7 @@ static int mode_of(Session *s, const Op *op, const Props *props) {
     return -1;
 }
 
-static const char *signature(int mode) {
+static const char *qr_signature(int mode) {
     return mode == REDUCED    ? "(m,n)->(m,k),(k,n)"
            : mode == COMPLETE ? "(m,n)->(m,m),(m,n)"
                               : "(m,n)->(k,n)";
@@ -26,8 +26,8 @@ static bool qr_type(Infer *in) {
     if (mode < 0)
         return infer_fail(in, E_ARG, in->nin,
                           "mode is 'reduced', 'complete' or 'r', not '%s'",
-                          sym_text(in->s, in_prop(in, "mode")->sym));
-    return core_type(in, signature(mode), NULL);
+                          sym_text(in->s, infer_prop(in, "mode")->sym));
+    return core_type(in, qr_signature(mode), NULL);
 }
 
 typedef void Geqrf(const int *m, const int *n, void *a, const int *lda, void *tau,
@@ -37,7 +37,7 @@ typedef void Orgqr(const int *m, const int *n, const int *k, void *a, const int 
 enum { WORK }; /* options */
 
 /* The upper triangle of `a` [m, n], column-major, as rows x n. */
-static void upper(size_t size, int m, int n, const char *a, int rows, char *r) {
+static void copy_upper(size_t size, int m, int n, const char *a, int rows, char *r) {
     for (int j = 0; j < n; j++) {
         int from = j + 1 < rows ? j + 1 : rows, have = from < m ? from : m;
         char *to = r + (size_t)j * (size_t)rows * size;
@@ -47,15 +47,15 @@ static void upper(size_t size, int m, int n, const char *a, int rows, char *r) {
 }
 
 static int64_t qr_one(const Item *it) {
-    const Batch *q = it->q;
-    int m = batch_dim(q, 'm'), n = batch_dim(q, 'n'), k = m < n ? m : n,
-        ld = batch_lead(q, 'm'), lwork = (int)q->option[WORK], info = 0;
+    const Gufunc *q = it->q;
+    int m = gufunc_dim(q, 'm'), n = gufunc_dim(q, 'n'), k = m < n ? m : n,
+        ld = gufunc_lead(q, 'm'), lwork = (int)q->option[WORK], info = 0;
     size_t size = dtype_size(q->dtype);
     char *a = it->in[0], *tau = it->room, *work = tau + lapack_round((size_t)k * size);
     if (k > 0) ((Geqrf *)q->fn[0])(&m, &n, a, &ld, tau, work, &lwork, &info);
     bool alone = q->nout == 1;
     int rows = (int)q->arg[alone ? 1 : 2].rows;
-    upper(size, m, n, a, rows, it->out[alone ? 0 : 1]);
+    copy_upper(size, m, n, a, rows, it->out[alone ? 0 : 1]);
     if (alone || m == 0) return 0;
     int columns = (int)q->arg[1].cols;
     memcpy(it->out[0], a, (size_t)m * (size_t)(columns < n ? columns : n) * size);
@@ -66,15 +66,15 @@ static int64_t qr_one(const Item *it) {
 }
 
 static bool qr_perform(Call *c) {
-    Batch q;
+    Gufunc q;
     int mode = mode_of(c->s, c->op, c->props);
-    if (!batch_open(&q, c, signature(mode), mode == R_ONLY ? "c>c" : "c>cc") ||
+    if (!gufunc_open(&q, c, qr_signature(mode), mode == R_ONLY ? "c>c" : "c>cc") ||
         !lapack_get(&q, 0, "geqrf") || !lapack_get2(&q, 1, "orgqr", "ungqr"))
         return false;
     int64_t m = q.dim['m'], n = q.dim['n'], l = m > n ? m : n;
     q.option[WORK] = 64 * l + 1;
-    return batch_run(&q, qr_one,
-                     lapack_round((size_t)l * 16) + (size_t)q.option[WORK] * 16);
+    return gufunc_run(&q, qr_one,
+                      lapack_round((size_t)l * 16) + (size_t)q.option[WORK] * 16);
 }
 
 /* ---- derivatives (Walter and Lehmann, 2018; Roberts and Roberts, arXiv:2009.10071)
@@ -94,7 +94,7 @@ static Sides sides_of(const Graph *g, Var a) {
 }
 
 /* q and r of the reduced form, r1 and what belongs to the columns behind. */
-static void open_names(Rule *r, int mode, Sides k) {
+static void let_qr_names(Rule *r, int mode, Sides k) {
     if (mode == R_ONLY || (mode == COMPLETE && k.tall)) {
         rule_let(r, "q", "qr(a)[0]");
         rule_let(r, "r", "qr(a)[1]");
@@ -116,7 +116,7 @@ static bool qr_pull(Pull *p) {
     bool gq = mode != R_ONLY && rule_has(&r, "g_q"), gr = rule_has(&r, "g_r");
     if (gq && mode == COMPLETE && k.tall)
         return (p->grad[0] = grad_undefined(p->b, not_unique)) != VAR_NONE;
-    open_names(&r, mode, k);
+    let_qr_names(&r, mode, k);
     if (gr && mode == COMPLETE && k.tall)
         rule_let(&r, "g_r", "g_r[..., :q.shape[-1], :]");
     if (gr) rule_let(&r, "g1", k.wide ? "g_r[..., :q.shape[-1]]" : "g_r");
@@ -145,7 +145,7 @@ static bool qr_push(Push *p) {
     int mode = mode_of(p->b->s, p->op, p->props);
     Sides k = sides_of(p->g, p->in[0]);
     bool extra = mode == COMPLETE && k.tall;
-    open_names(&r, mode, k);
+    let_qr_names(&r, mode, k);
     rule_let(&r, "d1", k.wide ? "d_a[..., :q.shape[-1]]" : "d_a");
     rule_hermitian(&r, "d1h", "d1");
     rule_let(&r, "xh", "solve_triangular(r1, d1h, trans=2)");

@@ -11,7 +11,7 @@
 /* What is known of the matrix: its whole, or that it is given by one triangle. */
 typedef enum Assume { GENERAL, SYMMETRIC, HERMITIAN, POSITIVE, ASSUME_N } Assume;
 
-static bool is_zero(Scaled d) {
+static bool scaled_is_zero(Scaled d) {
     return d.re == 0 && d.im == 0;
 }
 
@@ -31,14 +31,14 @@ static bool solve_type(Infer *in) {
     if (assume_of(in->s, in->op, in->props) < 0)
         return infer_fail(in, E_ARG, in->nin,
                           "assume_a is 'gen', 'sym', 'her' or 'pos', not '%s'",
-                          sym_text(in->s, in_prop(in, "assume_a")->sym));
-    return want_rank(in, 1, 1, -1) && want_same_dtype(in) &&
+                          sym_text(in->s, infer_prop(in, "assume_a")->sym));
+    return infer_want_rank(in, 1, 1, -1) && infer_want_same_dtype(in) &&
            core_type(in, signature(in->type[1]->ndim), NULL);
 }
 
 enum { LOWER, WORK }; /* options */
 
-static size_t pivot_bytes(int64_t n) {
+static size_t solve_pivot_bytes(int64_t n) {
     return ((size_t)n * sizeof(int) + 127) & ~(size_t)63;
 }
 
@@ -47,12 +47,12 @@ static size_t pivot_bytes(int64_t n) {
  * all that is asked for is nan; where a column on the right has one, its result. */
 static void fill_nan(DType d, void *p, int64_t n) {
     static const double nan[2] = {(double)NAN, (double)NAN};
-    element_cast(d, p, dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64, nan, (size_t)n,
-                 (ptrdiff_t)dtype_size(d), 0);
+    tensor_cast_elements(d, p, dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64, nan,
+                         (size_t)n, (ptrdiff_t)dtype_size(d), 0);
 }
 
 /* The part of a matrix by columns that is read. */
-static bool matrix_finite(const Batch *q, const void *a, int n, Assume assume) {
+static bool matrix_finite(const Gufunc *q, const void *a, int n, Assume assume) {
     size_t size = dtype_size(q->dtype);
     for (int j = 0; j < n; j++) {
         bool below = assume != GENERAL && q->option[LOWER];
@@ -66,7 +66,7 @@ static bool matrix_finite(const Batch *q, const void *a, int n, Assume assume) {
 
 /* False: the result is nan, and nothing is left to be done. */
 static bool worth_solving(const Item *it, int n, int k, Assume assume) {
-    const Batch *q = it->q;
+    const Gufunc *q = it->q;
     bool finite = matrix_finite(q, it->in[0], n, assume);
     for (int64_t j = 0; j < k; j++) {
         char *column = (char *)it->out[0] + (size_t)(j * n) * dtype_size(q->dtype);
@@ -77,8 +77,8 @@ static bool worth_solving(const Item *it, int n, int k, Assume assume) {
 }
 
 static int64_t general_one(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'), ld = gufunc_lead(q, 'n'),
         info = 0, *pivot = (int *)(void *)it->room;
     if (!worth_solving(it, n, k, GENERAL)) return 0;
     int64_t bad = factor_lu(q->fn[0], n, it->in[0], pivot);
@@ -88,8 +88,8 @@ static int64_t general_one(const Item *it) {
 }
 
 static int64_t positive_one(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'), ld = gufunc_lead(q, 'n'),
         info = 0;
     bool upper = !q->option[LOWER];
     if (!worth_solving(it, n, k, POSITIVE)) return 0;
@@ -101,39 +101,42 @@ static int64_t positive_one(const Item *it) {
 }
 
 static int64_t symmetric_one(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'), ld = gufunc_lead(q, 'n'),
         info = 0, lwork = (int)q->option[WORK], *pivot = (int *)(void *)it->room;
     if (n == 0 || k == 0 || !worth_solving(it, n, k, SYMMETRIC)) return 0;
     ((Sysv *)q->fn[0])(q->option[LOWER] ? "L" : "U", &n, &k, it->in[0], &ld, pivot,
-                       it->out[0], &ld, it->room + pivot_bytes(n), &lwork, &info, 1);
+                       it->out[0], &ld, it->room + solve_pivot_bytes(n), &lwork, &info,
+                       1);
     return info;
 }
 
-static bool run_symmetric(Batch *q, Assume assume) {
+static bool run_symmetric(Gufunc *q, Assume assume) {
     int64_t n = q->dim['n'];
     if (!lapack_get2(q, 0, "sysv", assume == HERMITIAN ? "hesv" : "sysv")) return false;
     q->option[WORK] = 64 * n + 1;
-    return batch_run(q, symmetric_one,
-                     pivot_bytes(n) + (size_t)q->option[WORK] * dtype_size(q->dtype));
+    return gufunc_run(q, symmetric_one,
+                      solve_pivot_bytes(n) +
+                          (size_t)q->option[WORK] * dtype_size(q->dtype));
 }
 
 static bool solve_perform(Call *c) {
-    Batch q;
+    Gufunc q;
     Assume assume = (Assume)assume_of(c->s, c->op, c->props);
-    if (!batch_open(&q, c, signature(call_in(c, 1)->ndim), "c->B")) return false;
+    if (!gufunc_open(&q, c, signature(call_in(c, 1)->ndim), "c->B")) return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
     bool ok;
     if (assume == GENERAL)
         ok = lapack_get(&q, 0, "getrf") && lapack_get(&q, 1, "getrs") &&
-             batch_run(&q, general_one, pivot_bytes(q.dim['n']));
+             gufunc_run(&q, general_one, solve_pivot_bytes(q.dim['n']));
     else if (assume == POSITIVE)
         ok = lapack_get(&q, 0, "potrf") && lapack_get(&q, 1, "potrs") &&
-             batch_run(&q, positive_one, 0);
+             gufunc_run(&q, positive_one, 0);
     else
         ok = run_symmetric(&q, assume);
     if (!ok || !q.bad) return ok;
-    return assume == POSITIVE ? fail_not_positive(&q, false) : fail_singular(&q);
+    return assume == POSITIVE ? factor_fail_not_positive(&q, false)
+                              : factor_fail_singular(&q);
 }
 
 /* ---- the reference: the whole matrix, by elimination ---- */
@@ -172,8 +175,8 @@ static bool wide_worth_solving(const Wide *a, int n, Assume assume, bool lower, 
 }
 
 static int64_t solve_slow(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k');
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k');
     size_t count = (size_t)n * (size_t)n;
     Wide *a = (Wide *)(void *)it->room, *w = a + count, *b = w + count;
     Assume assume = (Assume)assume_of(q->c->s, q->c->op, q->c->props);
@@ -183,19 +186,19 @@ static int64_t solve_slow(const Item *it) {
         for (int j = 0; j < n; j++)
             w[i * n + j] = whole_element(a, n, i, j, assume, q->option[LOWER]);
     bool worth = wide_worth_solving(a, n, assume, q->option[LOWER], k, b);
-    if (worth && n > 0 && is_zero(wide_solve(n, w, k, b))) return n;
+    if (worth && n > 0 && scaled_is_zero(wide_solve(n, w, k, b))) return n;
     wide_write(q, 1, b, it->out[0]);
     return 0;
 }
 
 static bool solve_debug(Call *c) {
-    Batch q;
-    if (!batch_open(&q, c, signature(call_in(c, 1)->ndim), "rr>r")) return false;
+    Gufunc q;
+    if (!gufunc_open(&q, c, signature(call_in(c, 1)->ndim), "rr>r")) return false;
     q.option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
-    if (!batch_run(&q, solve_slow,
-                   sizeof(Wide) * (2 * q.arg[0].bytes + q.arg[1].bytes)))
+    if (!gufunc_run(&q, solve_slow,
+                    sizeof(Wide) * (2 * q.arg[0].bytes + q.arg[1].bytes)))
         return false;
-    return !q.bad || fail_singular(&q);
+    return !q.bad || factor_fail_singular(&q);
 }
 
 /* ---- derivatives ---- */
@@ -254,8 +257,8 @@ static bool inv_type(Infer *in) {
 
 /* The inverse of the transpose is the transpose of the inverse. */
 static int64_t inv_one(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), ld = batch_lead(q, 'n'), info = 0,
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), ld = gufunc_lead(q, 'n'), info = 0,
         lwork = (int)q->option[WORK], *pivot = (int *)(void *)it->room;
     if (!factor_finite(q->dtype, it->out[0], (int64_t)n * n)) {
         fill_nan(q->dtype, it->out[0], (int64_t)n * n);
@@ -263,40 +266,40 @@ static int64_t inv_one(const Item *it) {
     }
     int64_t bad = factor_lu(q->fn[0], n, it->out[0], pivot);
     if (bad || n == 0) return bad;
-    ((Getri *)q->fn[1])(&n, it->out[0], &ld, pivot, it->room + pivot_bytes(n), &lwork,
-                        &info);
+    ((Getri *)q->fn[1])(&n, it->out[0], &ld, pivot, it->room + solve_pivot_bytes(n),
+                        &lwork, &info);
     return info;
 }
 
 static bool inv_perform(Call *c) {
-    Batch q;
-    if (!batch_open(&q, c, "(n,n)->(n,n)", "->0") || !lapack_get(&q, 0, "getrf") ||
+    Gufunc q;
+    if (!gufunc_open(&q, c, "(n,n)->(n,n)", "->0") || !lapack_get(&q, 0, "getrf") ||
         !lapack_get(&q, 1, "getri"))
         return false;
     q.option[WORK] = 64 * q.dim['n'] + 1;
     size_t room =
-        pivot_bytes(q.dim['n']) + (size_t)q.option[WORK] * dtype_size(q.dtype);
-    return batch_run(&q, inv_one, room) && (!q.bad || fail_singular(&q));
+        solve_pivot_bytes(q.dim['n']) + (size_t)q.option[WORK] * dtype_size(q.dtype);
+    return gufunc_run(&q, inv_one, room) && (!q.bad || factor_fail_singular(&q));
 }
 
 static int64_t inv_slow(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n');
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n');
     Wide *a = (Wide *)(void *)it->room, *b = a + (size_t)n * (size_t)n;
     wide_read(q, 0, it->in[0], a);
     for (int i = 0; i < n * n; i++)
         b[i] = i % (n + 1) == 0;
     bool worth = wide_worth_solving(a, n, GENERAL, false, n, b);
-    if (worth && n > 0 && is_zero(wide_solve(n, a, n, b))) return n;
+    if (worth && n > 0 && scaled_is_zero(wide_solve(n, a, n, b))) return n;
     wide_write(q, 1, b, it->out[0]);
     return 0;
 }
 
 static bool inv_debug(Call *c) {
-    Batch q;
-    return batch_open(&q, c, "(n,n)->(n,n)", "r>r") &&
-           batch_run(&q, inv_slow, 2 * sizeof(Wide) * q.arg[0].bytes) &&
-           (!q.bad || fail_singular(&q));
+    Gufunc q;
+    return gufunc_open(&q, c, "(n,n)->(n,n)", "r>r") &&
+           gufunc_run(&q, inv_slow, 2 * sizeof(Wide) * q.arg[0].bytes) &&
+           (!q.bad || factor_fail_singular(&q));
 }
 
 /* gA = -R^H g R^H */

@@ -15,36 +15,36 @@ enum {
     WIDE_VECTOR = 2048 /* and of a matrix that is read along its columns */
 };
 
-typedef enum Axis { AXIS_ROWS, AXIS_COLS, AXIS_INNER } Axis;
-typedef struct Split {
+typedef enum SplitAxis { AXIS_ROWS, AXIS_COLS, AXIS_INNER } SplitAxis;
+typedef struct GemmSplit {
     const Blas *lib;
     Gemm g;
-    Axis axis;
+    SplitAxis axis;
     int64_t pieces, unit; /* pieces begin at multiples of `unit` */
     char *room;
-} Split;
+} GemmSplit;
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t min_i64(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
 /* ---- where to cut ---- */
-static void cut_matrix(Split *sp, int64_t workers) {
+static void cut_matrix(GemmSplit *sp, int64_t workers) {
     const Gemm *g = &sp->g;
     double madds = (double)g->m * (double)g->n * (double)g->k;
     int64_t most = madds > 0x1p40 ? 1 << 20 : (int64_t)(madds / (2 * BLAS_LEAST));
     if (g->m < 4 * BLAS_TILE && g->n >= 2 * WIDE) {
         sp->axis = AXIS_COLS;
         sp->unit = 64;
-        sp->pieces = least(least(g->n / WIDE, 8), most);
+        sp->pieces = min_i64(min_i64(g->n / WIDE, 8), most);
     } else {
         sp->axis = AXIS_ROWS;
         sp->unit = BLAS_TILE;
-        sp->pieces = least(least(g->m / BLAS_TILE, workers), most);
+        sp->pieces = min_i64(min_i64(g->m / BLAS_TILE, workers), most);
     }
 }
 
-static void cut_vector(Split *sp) {
+static void cut_vector(GemmSplit *sp) {
     const Gemm *g = &sp->g;
     double madds = (double)g->m * (double)g->k;
     int64_t want = madds < BLAS_SPLIT_LEAST ? 1 : madds < 1 << 20 ? 2 : 8;
@@ -52,11 +52,11 @@ static void cut_vector(Split *sp) {
     sp->unit = 16;
     sp->pieces = want;
     sp->axis = g->m >= want * (runs ? sp->unit : WIDE_VECTOR) ? AXIS_ROWS : AXIS_INNER;
-    if (sp->axis == AXIS_INNER) sp->pieces = least(want, g->k / 64);
+    if (sp->axis == AXIS_INNER) sp->pieces = min_i64(want, g->k / 64);
 }
 
-static Split split_of(const Blas *lib, const Gemm *g, int64_t workers) {
-    Split sp = {.lib = lib, .g = blas_turned(g)};
+static GemmSplit split_of(const Blas *lib, const Gemm *g, int64_t workers) {
+    GemmSplit sp = {.lib = lib, .g = blas_turned(g)};
     if (sp.g.n == 1)
         cut_vector(&sp);
     else
@@ -66,7 +66,7 @@ static Split split_of(const Blas *lib, const Gemm *g, int64_t workers) {
 }
 
 /* ---- pieces ---- */
-static int64_t begin_of(const Split *sp, int64_t i, int64_t all) {
+static int64_t begin_of(const GemmSplit *sp, int64_t i, int64_t all) {
     return i == sp->pieces
                ? all
                : (i * (all / sp->unit) + sp->pieces / 2) / sp->pieces * sp->unit;
@@ -78,7 +78,7 @@ static size_t part_bytes(const Gemm *g) {
 }
 
 static void run_piece(void *ctx, size_t i, unsigned worker) {
-    const Split *sp = ctx;
+    const GemmSplit *sp = ctx;
     Gemm g = sp->g;
     int64_t *all = sp->axis == AXIS_ROWS ? &g.m : sp->axis == AXIS_COLS ? &g.n : &g.k;
     int64_t from = begin_of(sp, (int64_t)i, *all), size = (int64_t)dtype_size(g.dtype);
@@ -100,7 +100,7 @@ static void run_piece(void *ctx, size_t i, unsigned worker) {
 #define ADD(T)                                                                         \
     for (int64_t i = 0; i < n; i++)                                                    \
     ((T *)to)[i] += ((const T *)from)[i]
-static void add_parts(const Split *sp) {
+static void add_partial_sums(const GemmSplit *sp) {
     const Gemm *g = &sp->g;
     bool single = g->dtype == DT_FLOAT32 || g->dtype == DT_COMPLEX64;
     int64_t n = g->m * (dtype_is_complex(g->dtype) ? 2 : 1);
@@ -116,13 +116,13 @@ static void add_parts(const Split *sp) {
 
 /* ---- the whole ---- */
 size_t blas_room(const Gemm *g) {
-    Split sp = split_of(NULL, g, 1);
+    GemmSplit sp = split_of(NULL, g, 1);
     return sp.axis == AXIS_INNER ? (size_t)(sp.pieces - 1) * part_bytes(&sp.g) : 0;
 }
 
 void blas_gemm_split(Session *s, const Gemm *g, Pool *pool, void *room) {
-    const Blas *lib = blas(s);
-    Split sp = split_of(lib, g, lib->tiles ? pool_threads(pool) : UNKNOWN_PIECES);
+    const Blas *lib = blas_get(s);
+    GemmSplit sp = split_of(lib, g, lib->tiles ? pool_threads(pool) : UNKNOWN_PIECES);
     sp.room = room;
     if (sp.pieces == 1) {
         blas_gemm(lib, &sp.g);
@@ -130,5 +130,5 @@ void blas_gemm_split(Session *s, const Gemm *g, Pool *pool, void *room) {
     }
     size_t pieces = (size_t)sp.pieces;
     pool_run(blas_pool(s, pool, pieces), pieces, run_piece, &sp);
-    if (sp.axis == AXIS_INNER) add_parts(&sp);
+    if (sp.axis == AXIS_INNER) add_partial_sums(&sp);
 }

@@ -8,27 +8,28 @@
 #include <float.h>
 #include <string.h>
 
-static const char *signature(bool vectors, bool full) {
+static const char *svd_signature(bool vectors, bool full) {
     return !vectors ? "(m,n)->(k)"
            : full   ? "(m,n)->(m,m),(k),(n,n)"
                     : "(m,n)->(m,k),(k),(k,n)";
 }
 
 static bool svd_type(Infer *in) {
-    bool vectors = in_prop(in, "compute_uv")->i, full = in_prop(in, "full_matrices")->i;
+    bool vectors = infer_prop(in, "compute_uv")->i,
+         full = infer_prop(in, "full_matrices")->i;
     DType d = in->type[0]->kind == TYPE_TENSOR ? in->type[0]->dtype : DT_FLOAT64,
           all[] = {d, dtype_real(d), d};
-    if (!vectors) infer_settle(in, "full_matrices", PROP_BOOL(false));
-    return core_type(in, signature(vectors, full), vectors ? all : all + 1);
+    if (!vectors) infer_settle_prop(in, "full_matrices", PROP_BOOL(false));
+    return core_type(in, svd_signature(vectors, full), vectors ? all : all + 1);
 }
 
-static void identity(DType d, int n, void *a) {
+static void set_identity(DType d, int n, void *a) {
     size_t size = dtype_size(d);
     double one = 1;
     memset(a, 0, (size_t)n * (size_t)n * size);
     for (size_t i = 0; i < (size_t)n; i++)
-        element_cast(d, (char *)a + (i * (size_t)n + i) * size, DT_FLOAT64, &one, 1, 0,
-                     0);
+        tensor_cast_elements(d, (char *)a + (i * (size_t)n + i) * size, DT_FLOAT64,
+                             &one, 1, 0, 0);
 }
 
 static int64_t svd_one(const Item *it) {
@@ -36,8 +37,8 @@ static int64_t svd_one(const Item *it) {
     if (v->job == 'N')
         return factor_svd(v, it->in[0], it->out[0], NULL, NULL, it->room);
     if (v->job == 'A' && (v->m == 0 || v->n == 0)) {
-        identity(v->dtype, v->n, it->out[0]);
-        identity(v->dtype, v->m, it->out[2]);
+        set_identity(v->dtype, v->n, it->out[0]);
+        set_identity(v->dtype, v->m, it->out[2]);
     }
     return factor_svd(v, it->in[0], it->out[1], it->out[2], it->out[0], it->room);
 }
@@ -45,15 +46,15 @@ static int64_t svd_one(const Item *it) {
 static bool svd_perform(Call *c) {
     bool vectors = prop_bool(c->s, c->op, c->props, "compute_uv"),
          full = prop_bool(c->s, c->op, c->props, "full_matrices");
-    Batch q;
+    Gufunc q;
     Svd v;
-    if (!batch_open(&q, c, signature(vectors, full), vectors ? "r>rrr" : "r>r"))
+    if (!gufunc_open(&q, c, svd_signature(vectors, full), vectors ? "r>rrr" : "r>r"))
         return false;
     char job = !vectors ? 'N' : full ? 'A' : 'S';
-    if (!factor_svd_open(&q, 0, job, batch_dim(&q, 'n'), batch_dim(&q, 'm'), &v))
+    if (!factor_svd_open(&q, 0, job, gufunc_dim(&q, 'n'), gufunc_dim(&q, 'm'), &v))
         return false;
     q.own = &v;
-    return batch_run(&q, svd_one, v.room) && (!q.bad || fail_iteration(&q));
+    return gufunc_run(&q, svd_one, v.room) && (!q.bad || factor_fail_iteration(&q));
 }
 
 /* ---- derivatives (Townsend, Differentiating the singular value decomposition, 2016;
@@ -63,28 +64,28 @@ static bool svd_perform(Call *c) {
  *   V^H dV = F o (S P + P^H S),
  * and beyond the spaces of U and V: dA V / S, dA^H U / S. The phase of a complex pair
  * of vectors is free; here V keeps it. */
-typedef struct Sides {
+typedef struct SvdSides {
     bool is_complex, tall, wide; /* more rows than columns, or that can't be told */
     bool open;                   /* it can't */
-} Sides;
+} SvdSides;
 
-static Sides sides_of(const Graph *g, Var a) {
+static SvdSides svd_sides(const Graph *g, Var a) {
     const Type *t = var_type(g, a);
     Dim m = t->dim[t->ndim - 2], n = t->dim[t->ndim - 1];
     bool known = dim_is_known(m) && dim_is_known(n);
     bool open = !known && !(m == n && dim_is_named(m));
-    return (Sides){dtype_is_complex(t->dtype), known ? m > n : open,
-                   known ? m < n : open, open};
+    return (SvdSides){dtype_is_complex(t->dtype), known ? m > n : open,
+                      known ? m < n : open, open};
 }
 
 /* The divisors of what is beyond the spaces of U and V, where nothing is if the run
  * finds other sizes: rounding errors over a value of zero. */
-static void beyond(Rule *r, Sides k) {
+static void let_null_divisors(Rule *r, SvdSides k) {
     rule_let(r, "below", k.open ? "where(a.shape[-2] > a.shape[-1], sr, inf)" : "sr");
     rule_let(r, "beside", k.open ? "where(a.shape[-1] > a.shape[-2], sr, inf)" : "sr");
 }
 
-static void differences(Rule *r) {
+static void let_differences(Rule *r) {
     rule_let(r, "own", "eye(s.shape[-1], dtype=bool)");
     rule_let(r, "sc", "expand_dims(s, -1)");
     rule_let(r, "sr", "expand_dims(s, -2)");
@@ -92,24 +93,24 @@ static void differences(Rule *r) {
 }
 
 /* name = what a cotangent of vectors gives: skew(of) / gap */
-static void turned(Rule *r, const char *name, const char *of) {
+static void let_skew_over_gap(Rule *r, const char *name, const char *of) {
     rule_hermitian(r, "back_", of);
     rule_bind(r, "of_", rule_get(r, of));
     rule_let(r, "skew_", "where(own, 0, of_ - back_)");
     rule_quotient(r, name, "skew_", "gap");
 }
 
-static void left_terms(Rule *r, Sides k) {
+static void left_terms(Rule *r, SvdSides k) {
     rule_let(r, "x", "uh @ g_u");
-    turned(r, "xf", "x");
+    let_skew_over_gap(r, "xf", "x");
     rule_let(r, "gp", "gp + xf * sr");
     if (k.is_complex) rule_let(r, "gp", "gp + where(own, 1j * imag(x) / sr, 0)");
     if (k.tall) rule_let(r, "rest", "((g_u - u @ x) / below) @ vh");
 }
 
-static void right_terms(Rule *r, Sides k) {
+static void right_terms(Rule *r, SvdSides k) {
     rule_let(r, "y", "vh @ g_v");
-    turned(r, "yf", "y");
+    let_skew_over_gap(r, "yf", "y");
     rule_let(r, "gp", "gp + sc * yf");
     if (!k.wide) return;
     rule_let(r, "z", "(g_v - v @ y) / beside");
@@ -128,7 +129,7 @@ static bool svd_pull(Pull *p) {
     bool vectors = prop_bool(p->b->s, p->op, p->props, "compute_uv"),
          full = prop_bool(p->b->s, p->op, p->props, "full_matrices");
     Rule r = rule_pull(p);
-    Sides k = sides_of(p->g, p->in[0]);
+    SvdSides k = svd_sides(p->g, p->in[0]);
     if (!vectors) rule_bind(&r, "g_s", p->cotangent[0]);
     bool gu = vectors && rule_has(&r, "g_u"), gv = vectors && rule_has(&r, "g_vh");
     if (full && (gu || gv) && (k.tall || k.wide))
@@ -142,8 +143,8 @@ static bool svd_pull(Pull *p) {
     rule_hermitian(&r, "uh", "u");
     rule_hermitian(&r, "v", "vh");
     if (gv) rule_hermitian(&r, "g_v", "g_vh");
-    differences(&r);
-    beyond(&r, k);
+    let_differences(&r);
+    let_null_divisors(&r, k);
     rule_let(&r, "gp",
              rule_has(&r, "g_s") ? "where(own, expand_dims(g_s, -1), 0)" : "0 * gap");
     if (gu) left_terms(&r, k);
@@ -153,10 +154,10 @@ static bool svd_pull(Pull *p) {
 }
 
 /* The tangents of the vectors. */
-static bool vectors_push(Push *p, Rule *r, Sides k) {
+static bool vectors_push(Push *p, Rule *r, SvdSides k) {
     rule_hermitian(r, "ph", "p");
-    differences(r);
-    beyond(r, k);
+    let_differences(r);
+    let_null_divisors(r, k);
     rule_let(r, "xn", "where(own, 0, p * sr + sc * ph)");
     rule_quotient(r, "x", "xn", "gap");
     rule_let(r, "yn", "where(own, 0, sc * p + ph * sr)");
@@ -175,7 +176,7 @@ static bool svd_push(Push *p) {
     bool vectors = prop_bool(p->b->s, p->op, p->props, "compute_uv"),
          full = prop_bool(p->b->s, p->op, p->props, "full_matrices");
     Rule r = rule_push(p);
-    Sides k = sides_of(p->g, p->in[0]);
+    SvdSides k = svd_sides(p->g, p->in[0]);
     if (!vectors || full) {
         rule_let(&r, "u", "svd(a)[0]");
         rule_let(&r, "s", "svd(a)[1]");
@@ -206,45 +207,46 @@ typedef struct Pinv {
 } Pinv;
 
 /* 1 / s where s is not next to nothing. Columns of u are multiplied by it. */
-static void divide(const Pinv *w, const void *s, char *u, int rows) {
+static void divide_by_singular(const Pinv *w, const void *s, char *u, int rows) {
     DType d = w->svd.dtype, real = dtype_real(d);
     int k = w->svd.m < w->svd.n ? w->svd.m : w->svd.n;
     size_t size = dtype_size(real), column = (size_t)rows * dtype_size(d);
     double most = 0, v;
     for (int i = 0; i < k; i++) {
-        element_cast(DT_FLOAT64, &v, real, (const char *)s + (size_t)i * size, 1, 0, 0);
+        tensor_cast_elements(DT_FLOAT64, &v, real, (const char *)s + (size_t)i * size,
+                             1, 0, 0);
         if (i == 0) most = v;
         v = v > w->rcond * most ? 1 / v : 0;
         for (size_t e = 0; e < column / size; e++) {
             double z;
             char *p = u + (size_t)i * column + e * size;
-            element_cast(DT_FLOAT64, &z, real, p, 1, 0, 0);
+            tensor_cast_elements(DT_FLOAT64, &z, real, p, 1, 0, 0);
             z *= v;
-            element_cast(real, p, DT_FLOAT64, &z, 1, 0, 0);
+            tensor_cast_elements(real, p, DT_FLOAT64, &z, 1, 0, 0);
         }
     }
 }
 
 /* Of the transpose: V S^+ U^H with both factors where gesdd left them. */
 static int64_t pinv_one(const Item *it) {
-    const Batch *q = it->q;
+    const Gufunc *q = it->q;
     const Pinv *w = q->own;
     int m = w->svd.m, n = w->svd.n, k = m < n ? m : n;
     char *u = it->room, *vt = u + w->left, *s = vt + w->right, *rest = s + w->values;
     int64_t bad = factor_svd(&w->svd, it->in[0], s, u, vt, rest);
     if (bad || k == 0) return bad;
-    divide(w, s, u, m);
+    divide_by_singular(w, s, u, m);
     lapack_gemm(q->dtype, q->fn[1], "CC", n, m, k, vt, k, u, m, it->out[0]);
     return 0;
 }
 
 static bool pinv_perform(Call *c) {
-    Batch q;
+    Gufunc q;
     Pinv w;
     const Prop *rcond = op_prop(c->s, c->op, c->props, "rcond");
-    if (!batch_open(&q, c, "(m,n)->(n,m)", "r>r") || !lapack_get(&q, 1, "gemm"))
+    if (!gufunc_open(&q, c, "(m,n)->(n,m)", "r>r") || !lapack_get(&q, 1, "gemm"))
         return false;
-    int m = batch_dim(&q, 'm'), n = batch_dim(&q, 'n'), k = m < n ? m : n;
+    int m = gufunc_dim(&q, 'm'), n = gufunc_dim(&q, 'n'), k = m < n ? m : n;
     if (!factor_svd_open(&q, 0, 'S', n, m, &w.svd)) return false;
     size_t size = dtype_size(q.dtype);
     double eps = dtype_real(q.dtype) == DT_FLOAT32 ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -253,8 +255,8 @@ static bool pinv_perform(Call *c) {
     w.values = lapack_round((size_t)k * size);
     w.rcond = rcond->kind == P_NONE ? eps * (m > n ? m : n) : rcond->f;
     q.own = &w;
-    return batch_run(&q, pinv_one, w.left + w.right + w.values + w.svd.room) &&
-           (!q.bad || fail_iteration(&q));
+    return gufunc_run(&q, pinv_one, w.left + w.right + w.values + w.svd.room) &&
+           (!q.bad || factor_fail_iteration(&q));
 }
 
 /* Golub and Pereyra 1973, at constant rank:

@@ -7,10 +7,10 @@
 
 /* ---- tensordot ---- */
 /* The axes of a and b that are summed together. */
-typedef struct Axes {
+typedef struct DotAxes {
     size_t n;
     int64_t a[MAX_NDIM], b[MAX_NDIM];
-} Axes;
+} DotAxes;
 
 static bool too_many(Builder *b, size_t n) {
     return fail(b->s, b->from.at, E_ARG,
@@ -18,7 +18,7 @@ static bool too_many(Builder *b, size_t n) {
 }
 
 /* One number: so many last axes of a with the first of b. */
-static bool counted_axes(Builder *b, int64_t count, int na, int nb, Axes *x) {
+static bool counted_axes(Builder *b, int64_t count, int na, int nb, DotAxes *x) {
     if (count < 0 || count > na || count > nb)
         return fail(b->s, b->from.at, E_ARG,
                     "tensordot: axes=%lld, but the operands have %d and %d dims",
@@ -32,7 +32,7 @@ static bool counted_axes(Builder *b, int64_t count, int na, int nb, Axes *x) {
 }
 
 /* Two lists of equal length, one after the other: axes of a, axes of b. */
-static bool paired_axes(Builder *b, size_t n, const int64_t *p, Axes *x) {
+static bool paired_axes(Builder *b, size_t n, const int64_t *p, DotAxes *x) {
     if (n % 2)
         return fail(b->s, b->from.at, E_ARG,
                     "tensordot: axes is a number, or as many axes of a as of b: "
@@ -46,7 +46,7 @@ static bool paired_axes(Builder *b, size_t n, const int64_t *p, Axes *x) {
     return true;
 }
 
-static bool separate_axes(Builder *b, const Prop *pa, const Prop *pb, Axes *x) {
+static bool separate_axes(Builder *b, const Prop *pa, const Prop *pb, DotAxes *x) {
     if (pa->kind != P_INTS || pb->kind != P_INTS || pa->ints.n != pb->ints.n)
         return fail(b->s, b->from.at, E_ARG,
                     "tensordot: axes_a and axes_b must have the same number of axes");
@@ -59,8 +59,8 @@ static bool separate_axes(Builder *b, const Prop *pa, const Prop *pb, Axes *x) {
     return true;
 }
 
-static bool read_axes(Builder *b, const Op *op, const Props *props, int na, int nb,
-                      Axes *x) {
+static bool read_dot_axes(Builder *b, const Op *op, const Props *props, int na, int nb,
+                          DotAxes *x) {
     const Prop *axes = op_prop(b->s, op, props, "axes"),
                *pa = op_prop(b->s, op, props, "axes_a"),
                *pb = op_prop(b->s, op, props, "axes_b");
@@ -93,7 +93,7 @@ static bool check_axes(Builder *b, char which, size_t n, int64_t *axis, int ndim
     return true;
 }
 
-static bool check_sizes(Builder *b, const Type *x, const Type *y, const Axes *axes) {
+static bool check_sizes(Builder *b, const Type *x, const Type *y, const DotAxes *axes) {
     for (size_t i = 0; i < axes->n; i++) {
         Dim dx = x->dim[axes->a[i]], dy = y->dim[axes->b[i]];
         if (!dim_may_equal(dx, dy))
@@ -110,8 +110,8 @@ static bool tensordot_expand(Builder *b, const Op *op, const Props *props, size_
     (void)nin;
     const Type *x = var_type(b->g, in[0]), *y = var_type(b->g, in[1]);
     bool keep[LABEL_N] = {false};
-    Axes axes;
-    if (!read_axes(b, op, props, x->ndim, y->ndim, &axes) ||
+    DotAxes axes;
+    if (!read_dot_axes(b, op, props, x->ndim, y->ndim, &axes) ||
         !check_axes(b, 'a', axes.n, axes.a, x->ndim) ||
         !check_axes(b, 'b', axes.n, axes.b, y->ndim) || !check_sizes(b, x, y, &axes))
         return false;
@@ -146,7 +146,7 @@ static bool inner_expand(Builder *b, const Op *op, const Props *props, size_t ni
 
 static Var conjugated(Builder *b, Var v) {
     bool is = v != VAR_NONE && dtype_is_complex(var_type(b->g, v)->dtype);
-    return is ? call1(b, "conj", v) : v;
+    return is ? op_call1(b, "conj", v) : v;
 }
 
 static Var with_axis_last(Builder *b, Var v, int64_t axis) {
@@ -182,7 +182,8 @@ static bool vecdot_expand(Builder *b, const Op *op, const Props *props, size_t n
 static bool vdot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
                         const Var *in, Var *out) {
     (void)op, (void)props, (void)nin;
-    Var flat[2] = {conjugated(b, call1(b, "ravel", in[0])), call1(b, "ravel", in[1])};
+    Var flat[2] = {conjugated(b, op_call1(b, "ravel", in[0])),
+                   op_call1(b, "ravel", in[1])};
     return (*out = apply_named(b, "matmul", 2, flat, 0, NULL)) != VAR_NONE;
 }
 

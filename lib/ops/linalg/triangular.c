@@ -10,19 +10,19 @@ static const char *signature(int b_ndim) {
     return b_ndim == 1 ? "(n,n),(n)->(n)" : "(n,n),(n,k)->(n,k)";
 }
 
-static bool triangular_type(Infer *in) {
-    int64_t trans = in_prop(in, "trans")->i;
+static bool solve_triangular_type(Infer *in) {
+    int64_t trans = infer_prop(in, "trans")->i;
     if (trans < 0 || trans > 2)
         return infer_fail(in, E_ARG, in->nin,
                           "trans is 0 (a @ x), 1 (a.T @ x) or 2 (a^H @ x), not %lld",
                           (long long)trans);
-    return want_rank(in, 1, 1, -1) && want_same_dtype(in) &&
+    return infer_want_rank(in, 1, 1, -1) && infer_want_same_dtype(in) &&
            core_type(in, signature(in->type[1]->ndim), NULL);
 }
 
 enum { TRANS, LOWER, UNIT };
 
-static void read_options(Batch *q) {
+static void read_options(Gufunc *q) {
     Call *c = q->c;
     q->option[TRANS] = prop_int(c->s, c->op, c->props, "trans");
     q->option[LOWER] = prop_bool(c->s, c->op, c->props, "lower");
@@ -30,8 +30,8 @@ static void read_options(Batch *q) {
 }
 
 static int64_t triangular_one(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k'), ld = batch_lead(q, 'n'),
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'), ld = gufunc_lead(q, 'n'),
         info = 0;
     if (n == 0 || k == 0) return 0;
     ((Trtrs *)q->fn[0])(q->option[LOWER] ? "L" : "U",
@@ -43,25 +43,25 @@ static int64_t triangular_one(const Item *it) {
     return info;
 }
 
-static bool finish(Batch *q, ItemFn *one, size_t room) {
-    if (!batch_run(q, one, room)) return false;
+static bool run_substitution(Gufunc *q, ItemFn *one, size_t room) {
+    if (!gufunc_run(q, one, room)) return false;
     return !q->bad || call_fail(q->c, E_SINGULAR,
                                 "the matrix%s is singular: element "
                                 "%lld of its diagonal is 0",
-                                batch_where(q), (long long)q->bad - 1);
+                                gufunc_where(q), (long long)q->bad - 1);
 }
 
-static bool triangular_perform(Call *c) {
-    Batch q;
-    if (!batch_open(&q, c, signature(call_in(c, 1)->ndim), "c->B") ||
+static bool solve_triangular_perform(Call *c) {
+    Gufunc q;
+    if (!gufunc_open(&q, c, signature(call_in(c, 1)->ndim), "c->B") ||
         !lapack_get(&q, 0, "trtrs"))
         return false;
     read_options(&q);
-    return finish(&q, triangular_one, 0);
+    return run_substitution(&q, triangular_one, 0);
 }
 
 /* Element (i, j) of the matrix that is solved with. */
-static Wide element(const Batch *q, const Wide *a, int n, int i, int j) {
+static Wide solved_element(const Gufunc *q, const Wide *a, int n, int i, int j) {
     Wide v = q->option[TRANS] ? a[j * n + i] : a[i * n + j];
     if (i == j && q->option[UNIT]) return 1;
     return q->option[TRANS] == 2 ? conj(v) : v;
@@ -69,19 +69,19 @@ static Wide element(const Batch *q, const Wide *a, int n, int i, int j) {
 
 /* By substitution. */
 static int64_t triangular_slow(const Item *it) {
-    const Batch *q = it->q;
-    int n = batch_dim(q, 'n'), k = batch_columns(q, 'k');
+    const Gufunc *q = it->q;
+    int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k');
     Wide *a = (Wide *)(void *)it->room, *b = a + (size_t)n * (size_t)n;
     bool forward = q->option[LOWER] != (q->option[TRANS] != 0);
     wide_read(q, 0, it->in[0], a);
     wide_read(q, 1, it->in[1], b);
     for (int step = 0; step < n; step++) {
         int i = forward ? step : n - 1 - step;
-        Wide d = element(q, a, n, i, i);
+        Wide d = solved_element(q, a, n, i, i);
         if (d == 0 && k > 0) return i + 1;
         for (int c = 0; c < k; c++) {
             for (int j = forward ? 0 : i + 1; j < (forward ? i : n); j++)
-                b[i * k + c] -= element(q, a, n, i, j) * b[j * k + c];
+                b[i * k + c] -= solved_element(q, a, n, i, j) * b[j * k + c];
             b[i * k + c] /= d;
         }
     }
@@ -89,16 +89,16 @@ static int64_t triangular_slow(const Item *it) {
     return 0;
 }
 
-static bool triangular_debug(Call *c) {
-    Batch q;
-    if (!batch_open(&q, c, signature(call_in(c, 1)->ndim), "rr>r")) return false;
+static bool solve_triangular_debug(Call *c) {
+    Gufunc q;
+    if (!gufunc_open(&q, c, signature(call_in(c, 1)->ndim), "rr>r")) return false;
     read_options(&q);
-    return finish(&q, triangular_slow,
-                  sizeof(Wide) * (q.arg[0].bytes + q.arg[1].bytes));
+    return run_substitution(&q, triangular_slow,
+                            sizeof(Wide) * (q.arg[0].bytes + q.arg[1].bytes));
 }
 
 /* ---- derivatives ---- */
-static const char *again(const Rule *r, int64_t trans) {
+static const char *solve_again_text(const Rule *r, int64_t trans) {
     static const char *const text[] = {
         "solve_triangular(a, v, trans=0, lower=lower, unit_diagonal=unit_diagonal)",
         "solve_triangular(a, v, trans=1, lower=lower, unit_diagonal=unit_diagonal)",
@@ -118,7 +118,7 @@ static void read_part(Rule *r, const char *name, const char *of, bool lower,
 }
 
 /* With op(A) x = b: gb = op(A)^-H g, and the gradient of op(A) is -gb x^H. */
-static bool triangular_pull(Pull *p) {
+static bool solve_triangular_pull(Pull *p) {
     Rule r = rule_pull(p);
     int64_t trans = prop_int(p->b->s, p->op, p->props, "trans");
     bool lower = prop_bool(p->b->s, p->op, p->props, "lower"),
@@ -128,10 +128,10 @@ static bool triangular_pull(Pull *p) {
     rule_bind(&r, "v", rule_get(&r, "g"));
     if (trans == 1) { /* A^-* g, which no value of trans means */
         rule_conj(&r, "v", "v");
-        rule_let(&r, "y", again(&r, 0));
+        rule_let(&r, "y", solve_again_text(&r, 0));
         rule_conj(&r, "y", "y");
     } else {
-        rule_let(&r, "y", again(&r, 2 - trans));
+        rule_let(&r, "y", solve_again_text(&r, 2 - trans));
     }
     if (p->wanted[0]) {
         rule_bind(&r, "left", rule_get(&r, trans == 0 ? "y" : "r"));
@@ -151,7 +151,7 @@ static bool triangular_pull(Pull *p) {
 }
 
 /* dx = op(A)^-1 (db - op(dA) x) */
-static bool triangular_push(Push *p) {
+static bool solve_triangular_push(Push *p) {
     Rule r = rule_push(p);
     int64_t trans = prop_int(p->b->s, p->op, p->props, "trans");
     bool lower = prop_bool(p->b->s, p->op, p->props, "lower"),
@@ -166,7 +166,7 @@ static bool triangular_push(Push *p) {
         if (trans) (trans == 1 ? rule_transpose : rule_hermitian)(&r, "t", "t");
     }
     rule_let(&r, "v", !da ? "d_b" : db ? "d_b - t @ r" : "-(t @ r)");
-    rule_let(&r, "y", again(&r, trans));
+    rule_let(&r, "y", solve_again_text(&r, trans));
     if (vector) rule_uncolumn(&r, "y");
     return rule_result(&r, p, 0, "y");
 }
@@ -182,12 +182,12 @@ static const Op table[] = {
      .props = "trans: int = 0, lower: bool = False, unit_diagonal: bool = False",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
-     .type = triangular_type,
-     .perform = triangular_perform,
-     .debug = triangular_debug,
+     .type = solve_triangular_type,
+     .perform = solve_triangular_perform,
+     .debug = solve_triangular_debug,
      .flops = "r.size * a.shape[-1]",
-     .pull = triangular_pull,
-     .push = triangular_push,
+     .pull = solve_triangular_pull,
+     .push = solve_triangular_push,
      .example = "solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True) -> "
                 "[1.0, 2.0]",
      .file = __FILE__,

@@ -36,8 +36,8 @@ static bool want_int(Infer *in, size_t arg) {
                       type_str(in->s, t));
 }
 
-static bool make_type(Infer *in) {
-    const char *text = sym_text(in->s, in_prop(in, "type")->sym);
+static bool make_list_type(Infer *in) {
+    const char *text = sym_text(in->s, infer_prop(in, "type")->sym);
     const Type *elem = NULL;
     if (*text && !(elem = type_parse(in->s, text, strlen(text), in->at))) return false;
     if (!elem && in->nin == 0)
@@ -59,7 +59,7 @@ static bool make_type(Infer *in) {
     return out_list(in, elem);
 }
 
-static bool get_type(Infer *in) {
+static bool list_get_type(Infer *in) {
     const Type *i = in->type[1];
     if (i->kind == TYPE_SLICE) return in->out[0] = in->type[0], true;
     return want_int(in, 1) && (in->out[0] = elem_of(in), true);
@@ -69,18 +69,18 @@ static bool same_type(Infer *in) {
     in->out[0] = in->type[0];
     return true;
 }
-static bool append_type(Infer *in) {
+static bool list_append_type(Infer *in) {
     return want_item(in, 1, elem_of(in)) && same_type(in);
 }
-static bool extend_type(Infer *in) {
+static bool list_extend_type(Infer *in) {
     return want_item(in, 1, in->type[0]) && same_type(in);
 }
-static bool insert_type(Infer *in) {
+static bool list_insert_type(Infer *in) {
     return want_item(in, 2, elem_of(in)) && same_type(in);
 }
-static bool count_type(Infer *in) {
+static bool list_count_type(Infer *in) {
     return (in->nin < 2 || want_item(in, 1, elem_of(in))) &&
-           out_tensor(in, 0, DT_INT64, 0, NULL);
+           infer_out_tensor(in, 0, DT_INT64, 0, NULL);
 }
 
 /* ---- running ---- */
@@ -90,7 +90,7 @@ static const ListObject *list_in(const Call *c, size_t i) {
 }
 
 /* v as an item: in memory that stays. */
-static bool keep(Session *s, const Value *v, Value *out) {
+static bool clone_item(Session *s, const Value *v, Value *out) {
     *out = (Value){.kind = v->kind};
     if (v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM)
         return tensor_clone(s, &v->t, &out->t);
@@ -103,7 +103,7 @@ static Value *new_items(Call *c, size_t n) {
 }
 
 /* Takes the items over; `ok` false drops them. */
-static bool finish(Call *c, Value *item, size_t n, bool ok) {
+static bool give_list(Call *c, Value *item, size_t n, bool ok) {
     if (ok) {
         value_unref(&c->out[0]);
         c->out[0] = (Value){.kind = TYPE_LIST, .obj = list_new_take(c->s, n, item)};
@@ -120,32 +120,32 @@ static bool out_int(Call *c, int64_t v) {
     return out != NULL;
 }
 
-static bool make_perform(Call *c) {
+static bool make_list_perform(Call *c) {
     Value *item = new_items(c, c->nin);
     size_t n = 0;
-    while (n < c->nin && keep(c->s, c->in[n], &item[n]))
+    while (n < c->nin && clone_item(c->s, c->in[n], &item[n]))
         n++;
-    return finish(c, item, n, n == c->nin);
+    return give_list(c, item, n, n == c->nin);
 }
 
 /* A new list of the items from, from + step, ... of another. */
-static bool pick(Call *c, const ListObject *list, int64_t from, int64_t step,
-                 size_t n) {
+static bool pick_items(Call *c, const ListObject *list, int64_t from, int64_t step,
+                       size_t n) {
     Value *item = new_items(c, n);
     for (size_t i = 0; i < n; i++, from += step)
         value_copy_view(&item[i], &list->item[from]);
-    return finish(c, item, n, true);
+    return give_list(c, item, n, true);
 }
 
-static bool get_perform(Call *c) {
+static bool list_get_perform(Call *c) {
     const ListObject *list = list_in(c, 0);
     int64_t n = (int64_t)list->n, i;
     if (c->in[1]->kind == TYPE_SLICE) {
         int64_t part[3];
         if (!slice_resolve(c->in[1]->obj, n, part))
             return call_fail(c, E_INDEX, "the step of a slice can't be 0");
-        return pick(c, list, part[0], part[2],
-                    (size_t)slice_count(part[0], part[1], part[2]));
+        return pick_items(c, list, part[0], part[2],
+                          (size_t)slice_count(part[0], part[1], part[2]));
     }
     i = tensor_i64(call_in(c, 1), 0);
     if (i < -n || i >= n)
@@ -157,7 +157,7 @@ static bool get_perform(Call *c) {
 }
 
 /* The list with `more` kept values put in before item `at`. */
-static bool put_in(Call *c, int64_t at, size_t nmore, const Value *const *more) {
+static bool put_items_in(Call *c, int64_t at, size_t nmore, const Value *const *more) {
     const ListObject *list = list_in(c, 0);
     size_t n = list->n + nmore, k = 0;
     Value *item = new_items(c, n);
@@ -165,66 +165,66 @@ static bool put_in(Call *c, int64_t at, size_t nmore, const Value *const *more) 
     for (size_t i = 0; i < (size_t)at; i++)
         value_copy_view(&item[k++], &list->item[i]);
     for (size_t i = 0; ok && i < nmore; i++) {
-        ok = keep(c->s, more[i], &item[k]);
+        ok = clone_item(c->s, more[i], &item[k]);
         k += ok;
     }
     for (size_t i = (size_t)at; ok && i < list->n; i++)
         value_copy_view(&item[k++], &list->item[i]);
-    return finish(c, item, k, ok);
+    return give_list(c, item, k, ok);
 }
 
-static bool append_perform(Call *c) {
-    return put_in(c, (int64_t)list_in(c, 0)->n, 1, &c->in[1]);
+static bool list_append_perform(Call *c) {
+    return put_items_in(c, (int64_t)list_in(c, 0)->n, 1, &c->in[1]);
 }
 
-static bool extend_perform(Call *c) {
+static bool list_extend_perform(Call *c) {
     const ListObject *more = list_in(c, 1);
     const Value **v = mem_alloc(c->s, (more->n + 1) * sizeof *v);
     for (size_t i = 0; i < more->n; i++)
         v[i] = &more->item[i];
-    bool ok = put_in(c, (int64_t)list_in(c, 0)->n, more->n, v);
+    bool ok = put_items_in(c, (int64_t)list_in(c, 0)->n, more->n, v);
     mem_free((void *)v);
     return ok;
 }
 
-static bool insert_perform(Call *c) {
+static bool list_insert_perform(Call *c) {
     int64_t n = (int64_t)list_in(c, 0)->n, i = tensor_i64(call_in(c, 1), 0);
     if (i < 0) i += n;
-    return put_in(c, i < 0 ? 0 : i > n ? n : i, 1, &c->in[2]);
+    return put_items_in(c, i < 0 ? 0 : i > n ? n : i, 1, &c->in[2]);
 }
 
-static int64_t find(const Call *c) {
+static int64_t find_item(const Call *c) {
     const ListObject *list = list_in(c, 0);
     for (size_t i = 0; i < list->n; i++)
         if (value_equal(&list->item[i], c->in[1])) return (int64_t)i;
     return -1;
 }
 
-static bool not_there(Call *c) {
+static bool fail_item_missing(Call *c) {
     return call_fail(c, E_INDEX, "no item of the list equals it");
 }
 
-static bool remove_perform(Call *c) {
+static bool list_remove_perform(Call *c) {
     const ListObject *list = list_in(c, 0);
-    int64_t at = find(c);
-    if (at < 0) return not_there(c);
+    int64_t at = find_item(c);
+    if (at < 0) return fail_item_missing(c);
     Value *item = new_items(c, list->n - 1);
     for (size_t i = 0, k = 0; i < list->n; i++)
         if ((int64_t)i != at) value_copy_view(&item[k++], &list->item[i]);
-    return finish(c, item, list->n - 1, true);
+    return give_list(c, item, list->n - 1, true);
 }
 
-static bool reverse_perform(Call *c) {
+static bool list_reverse_perform(Call *c) {
     const ListObject *list = list_in(c, 0);
-    return pick(c, list, (int64_t)list->n - 1, -1, list->n);
+    return pick_items(c, list, (int64_t)list->n - 1, -1, list->n);
 }
 
-static bool index_perform(Call *c) {
-    int64_t at = find(c);
-    return at < 0 ? not_there(c) : out_int(c, at);
+static bool list_index_perform(Call *c) {
+    int64_t at = find_item(c);
+    return at < 0 ? fail_item_missing(c) : out_int(c, at);
 }
 
-static bool count_perform(Call *c) {
+static bool list_count_perform(Call *c) {
     const ListObject *list = list_in(c, 0);
     int64_t n = 0;
     for (size_t i = 0; i < list->n; i++)
@@ -232,7 +232,7 @@ static bool count_perform(Call *c) {
     return out_int(c, n);
 }
 
-static bool length_perform(Call *c) {
+static bool list_length_perform(Call *c) {
     return out_int(c, (int64_t)list_in(c, 0)->n);
 }
 
@@ -240,7 +240,7 @@ static bool length_perform(Call *c) {
 
 #define WHY         "derivatives do not pass through lists: use the items themselves"
 #define NO_GRADIENT "undefined('" WHY "')"
-static bool undefined_push(Push *p) {
+static bool list_undefined_push(Push *p) {
     p->result[0] = grad_undefined(p->b, WHY);
     return p->result[0] != VAR_NONE;
 }
@@ -260,12 +260,12 @@ static const Op table[] = {
          "brackets does the same where an op takes a list.",
      .in = "*items: item",
      .props = "type: str = ''",
-     .type = make_type,
-     .perform = make_perform,
-     .batch = batch_lists,
+     .type = make_list_type,
+     .perform = make_list_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = one,
-     .push = undefined_push,
+     .push = list_undefined_push,
      .constant = true,
      .example = "list_get(make_list([1., 2.], [3.]), 0) -> [1.0, 2.0]",
      ROW},
@@ -273,12 +273,12 @@ static const Op table[] = {
      .doc = "Item i of the list x; a negative i counts from the end. With a slice, the "
             "list of those items. x[i] is the same.",
      .in = "x: list, i: any",
-     .type = get_type,
-     .perform = get_perform,
-     .batch = batch_lists,
+     .type = list_get_type,
+     .perform = list_get_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = with_index,
-     .push = undefined_push,
+     .push = list_undefined_push,
      .disconnected = "i",
      .view = 1,
      .example = "list_get(make_list(1, 2, 3), -1) -> 3\n"
@@ -287,24 +287,24 @@ static const Op table[] = {
     {.name = "list_append",
      .doc = "The list x with the value y at its end.",
      .in = "x: list, y: item",
-     .type = append_type,
-     .perform = append_perform,
-     .batch = batch_lists,
+     .type = list_append_type,
+     .perform = list_append_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = two,
-     .push = undefined_push,
+     .push = list_undefined_push,
      .view = 1,
      .example = "list_get(list_append(make_list(1, 2), 5), 2) -> 5",
      ROW},
     {.name = "list_extend",
      .doc = "The items of the list x, then those of the list y.",
      .in = "x: list, y: list",
-     .type = extend_type,
-     .perform = extend_perform,
-     .batch = batch_lists,
+     .type = list_extend_type,
+     .perform = list_extend_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = two,
-     .push = undefined_push,
+     .push = list_undefined_push,
      .view = 1,
      .example = "list_length(list_extend(make_list(1, 2), make_list(3))) -> 3",
      ROW},
@@ -313,12 +313,12 @@ static const Op table[] = {
          "The list x with the value y put in before item i. An i beyond an end means "
          "that end.",
      .in = "x: list, i: int, y: item",
-     .type = insert_type,
-     .perform = insert_perform,
-     .batch = batch_lists,
+     .type = list_insert_type,
+     .perform = list_insert_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = inserting,
-     .push = undefined_push,
+     .push = list_undefined_push,
      .disconnected = "i",
      .view = 1,
      .example = "list_get(list_insert(make_list(1, 2), 1, 5), 1) -> 5",
@@ -326,12 +326,12 @@ static const Op table[] = {
     {.name = "list_remove",
      .doc = "The list x without its first item that equals y; an error if none does.",
      .in = "x: list, y: item",
-     .type = append_type,
-     .perform = remove_perform,
-     .batch = batch_lists,
+     .type = list_append_type,
+     .perform = list_remove_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = with_index,
-     .push = undefined_push,
+     .push = list_undefined_push,
      .disconnected = "y",
      .view = 1,
      .example = "list_get(list_remove(make_list(1, 2, 3), 1), 0) -> 2",
@@ -340,11 +340,11 @@ static const Op table[] = {
      .doc = "The list x backwards.",
      .in = "x: list",
      .type = same_type,
-     .perform = reverse_perform,
-     .batch = batch_lists,
+     .perform = list_reverse_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = one,
-     .push = undefined_push,
+     .push = list_undefined_push,
      .view = 1,
      .example = "list_get(list_reverse(make_list(1, 2, 3)), 0) -> 3",
      ROW},
@@ -353,9 +353,9 @@ static const Op table[] = {
          "The number of the first item of the list x that equals y; an error if none "
          "does.",
      .in = "x: list, y: item",
-     .type = count_type,
-     .perform = index_perform,
-     .batch = batch_lists,
+     .type = list_count_type,
+     .perform = list_index_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x, y",
@@ -364,9 +364,9 @@ static const Op table[] = {
     {.name = "list_count",
      .doc = "How many items of the list x equal y.",
      .in = "x: list, y: item",
-     .type = count_type,
-     .perform = count_perform,
-     .batch = batch_lists,
+     .type = list_count_type,
+     .perform = list_count_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x, y",
@@ -375,9 +375,9 @@ static const Op table[] = {
     {.name = "list_length",
      .doc = "The number of items of the list x.",
      .in = "x: list",
-     .type = count_type,
-     .perform = length_perform,
-     .batch = batch_lists,
+     .type = list_count_type,
+     .perform = list_length_perform,
+     .batch = vmap_lists,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x",

@@ -11,14 +11,14 @@ static bool part_type(Infer *in, size_t i) {
                       type_str(in->s, t));
 }
 
-static bool make_type(Infer *in) {
+static bool make_slice_type(Infer *in) {
     for (size_t i = 0; i < in->nin; i++)
         if (!part_type(in, i)) return false;
     in->out[0] = type_simple(in->s, TYPE_SLICE);
     return true;
 }
 
-static bool make_perform(Call *c) {
+static bool make_slice_perform(Call *c) {
     bool has[3] = {false, false, false};
     int64_t part[3] = {0, 0, 0};
     for (size_t i = 0; i < c->nin; i++) {
@@ -33,16 +33,16 @@ static bool make_perform(Call *c) {
     return true;
 }
 
-static bool indices_type(Infer *in) {
+static bool slice_indices_type(Infer *in) {
     if (in->type[0]->kind != TYPE_SLICE)
         return infer_fail(in, E_TYPE, 0, "a slice is expected, not %s",
                           type_str(in->s, in->type[0]));
     for (size_t i = 0; i < 3; i++)
-        out_tensor(in, i, DT_INT64, 0, NULL);
+        infer_out_tensor(in, i, DT_INT64, 0, NULL);
     return true;
 }
 
-static bool indices_perform(Call *c) {
+static bool slice_indices_perform(Call *c) {
     int64_t part[3], n = tensor_i64(call_in(c, 1), 0);
     if (n < 0) return call_fail(c, E_INDEX, "the length is %lld", (long long)n);
     if (!slice_resolve(c->in[0]->obj, n, part))
@@ -63,8 +63,8 @@ static const Op table[] = {
      .doc = "The slice start:stop:step as a value; each part is an integer or None.",
      .alias = "slice",
      .in = "start: any, stop: any, step?: any",
-     .type = make_type,
-     .perform = make_perform,
+     .type = make_slice_type,
+     .perform = make_slice_perform,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "start, stop, step",
@@ -78,8 +78,8 @@ static const Op table[] = {
          "mean the same in x[start:stop:step].",
      .in = "s: any, n: int",
      .out = "start, stop, step",
-     .type = indices_type,
-     .perform = indices_perform,
+     .type = slice_indices_type,
+     .perform = slice_indices_perform,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "s, n",

@@ -11,12 +11,12 @@
 enum { ROWS_CHUNK = 1 << 14 }; /* elements a thread takes at once */
 
 static bool softmax_type(Infer *in) {
-    const Prop *axis = in_prop(in, "axis");
+    const Prop *axis = infer_prop(in, "axis");
     const Type *t = in->type[0];
     int at;
-    if (!want_kinds(in, 0, KIND_FLOAT)) return false;
+    if (!infer_want_kinds(in, 0, KIND_FLOAT)) return false;
     if (axis->kind != P_NONE && !infer_axis(in, axis->i, t->ndim, &at)) return false;
-    return out_tensor(in, 0, t->dtype, t->ndim, t->dim);
+    return infer_out_tensor(in, 0, t->dtype, t->ndim, t->dim);
 }
 
 /* ---- running ----
@@ -26,7 +26,7 @@ static bool softmax_type(Infer *in) {
  * scratch memory. */
 enum { SHORT = 64 }; /* rows up to this length go into tiles */
 
-typedef struct Job {
+typedef struct SoftmaxJob {
     const Tensor *x;
     Tensor *out;
     RowFn *row;
@@ -35,9 +35,9 @@ typedef struct Job {
     int64_t n, inner, count; /* elements of a row, distance of its elements, rows */
     int64_t chunk;           /* groups of SOFTMAX_LANES rows a thread takes at once */
     char *room;              /* a row for each worker */
-} Job;
+} SoftmaxJob;
 
-static const SoftmaxRows *rows_of(Session *s) {
+static const SoftmaxRows *row_kernels(Session *s) {
 #if defined(__x86_64__)
     int level = session_cpu_level(s);
     return level == 2 ? &softmax_rows2 : level == 1 ? &softmax_rows1 : &softmax_rows0;
@@ -48,27 +48,27 @@ static const SoftmaxRows *rows_of(Session *s) {
 }
 
 /* Position of the first element of a row, in elements. */
-static int64_t row_at(const Job *j, int64_t r) {
+static int64_t row_position(const SoftmaxJob *j, int64_t r) {
     return r / j->inner * j->n * j->inner + r % j->inner;
 }
 
-static void one_row(const Job *j, int64_t r, char *room) {
+static void softmax_row(const SoftmaxJob *j, int64_t r, char *room) {
     ptrdiff_t size = (ptrdiff_t)dtype_size(j->out->dtype);
     ptrdiff_t wide = (ptrdiff_t)dtype_size(j->dtype), step = j->inner * size;
-    const char *x = (const char *)j->x->data + row_at(j, r) * size;
-    char *out = (char *)j->out->data + row_at(j, r) * size;
+    const char *x = (const char *)j->x->data + row_position(j, r) * size;
+    char *out = (char *)j->out->data + row_position(j, r) * size;
     if (j->inner == 1 && j->dtype == j->out->dtype) {
         j->row(x, out, (size_t)j->n);
         return;
     }
-    element_cast(j->dtype, room, j->out->dtype, x, (size_t)j->n, wide, step);
+    tensor_cast_elements(j->dtype, room, j->out->dtype, x, (size_t)j->n, wide, step);
     j->row(room, room, (size_t)j->n);
-    element_cast(j->out->dtype, out, j->dtype, room, (size_t)j->n, step, wide);
+    tensor_cast_elements(j->out->dtype, out, j->dtype, room, (size_t)j->n, step, wide);
 }
 
 /* Up to SOFTMAX_LANES short rows, turned into columns of a tile and back. Lanes without
  * a row hold zeros. */
-static void by_tile(const Job *j, int64_t first, int64_t rows) {
+static void softmax_tile(const SoftmaxJob *j, int64_t first, int64_t rows) {
     _Alignas(64) char tile[SHORT * SOFTMAX_LANES * sizeof(double)];
     size_t size = dtype_size(j->dtype), n = (size_t)j->n, count = (size_t)rows;
     ptrdiff_t lane = SOFTMAX_LANES * (ptrdiff_t)size, step = j->inner * (ptrdiff_t)size;
@@ -77,52 +77,55 @@ static void by_tile(const Job *j, int64_t first, int64_t rows) {
     if (rows < SOFTMAX_LANES) memset(tile, 0, n * (size_t)lane);
     if (j->inner == 1) {
         ptrdiff_t row = j->n * (ptrdiff_t)size;
-        element_transpose(tile, lane, x + first * row, row, n, count, size);
+        transpose_in_cache(tile, lane, x + first * row, row, n, count, size);
         j->columns(tile, tile, n, SOFTMAX_LANES);
-        element_transpose(out + first * row, row, tile, lane, count, n, size);
+        transpose_in_cache(out + first * row, row, tile, lane, count, n, size);
         return;
     }
     for (size_t l = 0; l < count; l++)
-        element_cast(j->dtype, tile + l * size, j->dtype,
-                     x + row_at(j, first + (int64_t)l) * (int64_t)size, n, lane, step);
+        tensor_cast_elements(j->dtype, tile + l * size, j->dtype,
+                             x + row_position(j, first + (int64_t)l) * (int64_t)size, n,
+                             lane, step);
     j->columns(tile, tile, n, SOFTMAX_LANES);
     for (size_t l = 0; l < count; l++)
-        element_cast(j->dtype, out + row_at(j, first + (int64_t)l) * (int64_t)size,
-                     j->dtype, tile + l * size, n, step, lane);
+        tensor_cast_elements(j->dtype,
+                             out + row_position(j, first + (int64_t)l) * (int64_t)size,
+                             j->dtype, tile + l * size, n, step, lane);
 }
 
-static void run_group(const Job *j, int64_t first, int64_t rows, char *room) {
+static void softmax_group(const SoftmaxJob *j, int64_t first, int64_t rows,
+                          char *room) {
     size_t size = dtype_size(j->dtype);
     bool same = j->dtype == j->out->dtype;
-    int64_t at = row_at(j, first) * (int64_t)size;
+    int64_t at = row_position(j, first) * (int64_t)size;
     bool beside = j->inner > 1 && rows == SOFTMAX_LANES &&
                   first % j->inner + SOFTMAX_LANES <= j->inner;
     if (same && beside)
         j->columns((const char *)j->x->data + at, (char *)j->out->data + at,
                    (size_t)j->n, (size_t)j->inner);
     else if (same && j->n <= SHORT)
-        by_tile(j, first, rows);
+        softmax_tile(j, first, rows);
     else
         for (int64_t r = first; r < first + rows; r++)
-            one_row(j, r, room);
+            softmax_row(j, r, room);
 }
 
-static void run_chunk(void *ctx, size_t k, unsigned worker) {
-    const Job *j = ctx;
+static void softmax_chunk(void *ctx, size_t k, unsigned worker) {
+    const SoftmaxJob *j = ctx;
     int64_t first = (int64_t)k * j->chunk * SOFTMAX_LANES;
     int64_t end = first + j->chunk * SOFTMAX_LANES;
     char *room = j->room + (size_t)worker * (size_t)j->n * dtype_size(j->dtype);
     if (end > j->count) end = j->count;
     for (int64_t r = first; r < end; r += SOFTMAX_LANES)
-        run_group(j, r, end - r < SOFTMAX_LANES ? end - r : SOFTMAX_LANES, room);
+        softmax_group(j, r, end - r < SOFTMAX_LANES ? end - r : SOFTMAX_LANES, room);
 }
 
 /* The operands and how rows lie in them; count 0: nothing to do. */
-static bool job_open(Call *c, Job *j) {
+static bool softmax_open(Call *c, SoftmaxJob *j) {
     const Tensor *x = call_in(c, 0);
     Tensor *out = call_out(c, 0, x->ndim, x->shape);
     const Prop *axis = op_prop(c->s, c->op, c->props, "axis");
-    *j = (Job){.x = x, .out = out, .n = tensor_size(x), .inner = 1};
+    *j = (SoftmaxJob){.x = x, .out = out, .n = tensor_size(x), .inner = 1};
     if (!out || j->n == 0) return out != NULL;
     if (axis->kind != P_NONE) {
         int a = (int)(axis->i < 0 ? axis->i + x->ndim : axis->i);
@@ -134,36 +137,36 @@ static bool job_open(Call *c, Job *j) {
     return true;
 }
 
-static bool run(Call *c, int logs) {
-    Job j;
-    if (!job_open(c, &j) || j.count == 0) return j.out != NULL;
+static bool run_softmax(Call *c, int logs) {
+    SoftmaxJob j;
+    if (!softmax_open(c, &j) || j.count == 0) return j.out != NULL;
     const Tensor *x = j.x;
     if (!tensor_is_contiguous(x)) { /* all ways work in place as well */
         tensor_assign(j.out, x);
         j.x = j.out;
     }
     j.dtype = x->dtype == DT_FLOAT16 ? DT_FLOAT32 : x->dtype;
-    j.row = rows_of(c->s)->row[logs][j.dtype == DT_FLOAT64];
-    j.columns = rows_of(c->s)->columns[logs][j.dtype == DT_FLOAT64];
+    j.row = row_kernels(c->s)->row[logs][j.dtype == DT_FLOAT64];
+    j.columns = row_kernels(c->s)->columns[logs][j.dtype == DT_FLOAT64];
     j.chunk = 1 + ROWS_CHUNK / (j.n * SOFTMAX_LANES);
     j.room = call_scratch(c, (size_t)j.n * dtype_size(j.dtype) *
                                  pool_threads(c->host->pool));
     if (!j.room) return false;
     int64_t group = j.chunk * SOFTMAX_LANES;
-    pool_run(c->host->pool, (size_t)((j.count + group - 1) / group), run_chunk, &j);
+    pool_run(c->host->pool, (size_t)((j.count + group - 1) / group), softmax_chunk, &j);
     return true;
 }
 
 static bool softmax_perform(Call *c) {
-    return run(c, 0);
+    return run_softmax(c, 0);
 }
 static bool log_softmax_perform(Call *c) {
-    return run(c, 1);
+    return run_softmax(c, 1);
 }
 
 /* One row after the other in float64, by the definition. */
-static void reference_row(const Job *j, int64_t r, int logs) {
-    int64_t size = (int64_t)dtype_size(j->out->dtype), at = row_at(j, r);
+static void reference_row(const SoftmaxJob *j, int64_t r, int logs) {
+    int64_t size = (int64_t)dtype_size(j->out->dtype), at = row_position(j, r);
     double top = -HUGE_VAL, sum = 0;
     for (int64_t i = 0; i < j->n; i++)
         top = fmax(top, tensor_f64(j->x, at + i * j->inner));
@@ -172,31 +175,33 @@ static void reference_row(const Job *j, int64_t r, int logs) {
     for (int64_t i = 0; i < j->n; i++) {
         double v = tensor_f64(j->x, at + i * j->inner) - top;
         v = logs ? v - log(sum) : exp(v) / sum;
-        element_cast(j->out->dtype, (char *)j->out->data + (at + i * j->inner) * size,
-                     DT_FLOAT64, &v, 1, 0, 0);
+        tensor_cast_elements(j->out->dtype,
+                             (char *)j->out->data + (at + i * j->inner) * size,
+                             DT_FLOAT64, &v, 1, 0, 0);
     }
 }
 
-static bool reference(Call *c, int logs) {
-    Job j;
-    if (!job_open(c, &j)) return false;
+static bool run_reference(Call *c, int logs) {
+    SoftmaxJob j;
+    if (!softmax_open(c, &j)) return false;
     for (int64_t r = 0; r < j.count; r++)
         reference_row(&j, r, logs);
     return true;
 }
 
 static bool softmax_debug(Call *c) {
-    return reference(c, 0);
+    return run_reference(c, 0);
 }
 static bool log_softmax_debug(Call *c) {
-    return reference(c, 1);
+    return run_reference(c, 1);
 }
 
 /* ---- derivatives ---- */
 static bool push_as(Push *p, const char *text) {
     bool ok = true;
     Var t = push_tangent(p, 0);
-    p->result[0] = t == VAR_NONE ? t : build_for_apply(p->b, text, p->g, p->id, t, &ok);
+    p->result[0] =
+        t == VAR_NONE ? t : template_build_apply(p->b, text, p->g, p->id, t, &ok);
     return ok && p->result[0] != VAR_NONE;
 }
 
@@ -216,15 +221,15 @@ static bool log_softmax_push(Push *p) {
 }
 
 /* Over all of a row: the row as one dim. */
-static bool softmax_batch(Batching *q) {
+static bool softmax_vmap(Vmap *q) {
     const Prop *axis = op_prop(q->b->s, q->op, q->props, "axis");
     int64_t k = axis->kind == P_NONE || axis->i < 0 ? axis->i : axis->i + 1;
     if (axis->kind != P_NONE)
-        return batch_apply(q, batch_props(q, "axis", PROP_INT(k)), q->in);
-    Var x = batch_flat(q, 0);
-    if (!batch_apply(q, batch_props(q, "axis", PROP_INT(1)), &x)) return false;
-    if (batch_ndim(q, 0) == 1) return true;
-    return (q->out[0] = batch_unflat(q, q->out[0], batch_row_shape(q, 0))) != VAR_NONE;
+        return vmap_apply(q, vmap_replace_prop(q, "axis", PROP_INT(k)), q->in);
+    Var x = vmap_flatten(q, 0);
+    if (!vmap_apply(q, vmap_replace_prop(q, "axis", PROP_INT(1)), &x)) return false;
+    if (vmap_ndim(q, 0) == 1) return true;
+    return (q->out[0] = vmap_unflatten(q, q->out[0], vmap_row_shape(q, 0))) != VAR_NONE;
 }
 
 static const Op table[] = {
@@ -244,7 +249,7 @@ static const Op table[] = {
      .pull = softmax_pull,
      .push = softmax_push,
      .reuse = 1,
-     .batch = softmax_batch,
+     .batch = softmax_vmap,
      .example = "softmax([0., 0.]) -> [0.5, 0.5]",
      .file = __FILE__,
      .line = __LINE__},
@@ -262,7 +267,7 @@ static const Op table[] = {
      .pull = log_softmax_pull,
      .push = log_softmax_push,
      .reuse = 1,
-     .batch = softmax_batch,
+     .batch = softmax_vmap,
      .example = "log_softmax([0., 1000.]) -> [-1000.0, 0.0]",
      .file = __FILE__,
      .line = __LINE__},

@@ -22,7 +22,7 @@ static bool need_probabilities(Sample *q) {
 
 /* ---- counts ---- */
 /* The last dim of p, the categories; -1: diagnosed. */
-static int64_t categories(Sample *q, Var p, const char *name) {
+static int64_t count_categories(Sample *q, Var p, const char *name) {
     const Type *t = var_type(q->b->g, p);
     Dim k = t->ndim ? t->dim[t->ndim - 1] : DIM_UNKNOWN;
     if (dim_is_known(k) && k >= 1 && k <= MOST_CATEGORIES) return k;
@@ -52,7 +52,8 @@ static Var by_color(Sample *q, Var left) {
 }
 
 /* One category after the other; what is left falls into the last of several. */
-static bool count(Sample *q, Var left, int64_t k, CountFn *one, Node *out) {
+static bool draw_counts_in_turn(Sample *q, Var left, int64_t k, CountFn *one,
+                                Node *out) {
     Var *counts = NEW_N(compiler_arena(q->c), (size_t)k, Var);
     size_t nbind = q->nbind;
     for (int64_t i = 0; i < k; i++) {
@@ -61,7 +62,7 @@ static bool count(Sample *q, Var left, int64_t k, CountFn *one, Node *out) {
         q->nbind = nbind;
         sample_bind(q, "i", const_int(q->b, i));
         if ((counts[i] = one(q, left)) == VAR_NONE) return false;
-        left = call2(q->b, "subtract", left, counts[i]);
+        left = op_call2(q->b, "subtract", left, counts[i]);
         if (left == VAR_NONE) return false;
     }
     const Op *stack = op_known(q->b->s, OP_STACK);
@@ -71,37 +72,37 @@ static bool count(Sample *q, Var left, int64_t k, CountFn *one, Node *out) {
 }
 
 /* Arguments: n, pvals, size, rng, seed. */
-static bool multinomial(Compiler *c, const Ast *call, const Ast *const *arg,
-                        Node *out) {
+static bool multinomial_expand(Compiler *c, const Ast *call, const Ast *const *arg,
+                               Node *out) {
     Sample q = {.c = c, .b = compiler_builder(c), .call = call, .dtype = DT_INT64};
     if (!sample_state(&q, arg[3], arg[4]) || !sample_size(&q, arg[2]) ||
         !sample_param(&q, "n", arg[0], NULL))
         return false;
     q.dtype = q.b->floatX;
     if (!sample_param(&q, "p", arg[1], NULL)) return false;
-    int64_t k = categories(&q, q.bind[1].var, "pvals");
+    int64_t k = count_categories(&q, q.bind[1].var, "pvals");
     return k > 0 && need_probabilities(&q) &&
-           count(&q, q.bind[0].var, k, by_probability, out);
+           draw_counts_in_turn(&q, q.bind[0].var, k, by_probability, out);
 }
 
 /* Arguments: colors, nsample, size, rng, seed. */
-static bool multivariate_hypergeometric(Compiler *c, const Ast *call,
-                                        const Ast *const *arg, Node *out) {
+static bool multivariate_hypergeometric_expand(Compiler *c, const Ast *call,
+                                               const Ast *const *arg, Node *out) {
     Sample q = {.c = c, .b = compiler_builder(c), .call = call, .dtype = DT_INT64};
     if (!sample_state(&q, arg[3], arg[4]) || !sample_size(&q, arg[2]) ||
         !sample_param(&q, "nsample", arg[1], NULL) ||
         !sample_param(&q, "p", arg[0], NULL))
         return false;
-    int64_t k = categories(&q, q.bind[1].var, "colors");
+    int64_t k = count_categories(&q, q.bind[1].var, "colors");
     return k > 0 && sample_need(&q, "p >= 0", "colors must be at least 0") &&
            sample_need(&q, "nsample <= sum(p, axis=-1)",
                        "nsample must be at most the sum of colors") &&
-           count(&q, q.bind[0].var, k, by_color, out);
+           draw_counts_in_turn(&q, q.bind[0].var, k, by_color, out);
 }
 
 /* ---- elements ---- */
 /* Elements of a, or of 0 .. a - 1. */
-static Var picked(Sample *q, Var a, Var index) {
+static Var pick_elements(Sample *q, Var a, Var index) {
     if (index == VAR_NONE || var_type(q->b->g, a)->ndim == 0) return index;
     sample_bind(q, "a", a);
     sample_bind(q, "index", index);
@@ -113,7 +114,7 @@ static Var length_of(Sample *q, Var a) {
 }
 
 /* The order of n elements. */
-static Var order(Sample *q, Var n) {
+static Var random_order(Sample *q, Var n) {
     if (q->pair) return sample_draw(q, "permutation", 1, &n, DT_INT64);
     const Op *op = op_known(q->b->s, OP_PERMUTATION);
     PropArg seed = {"seed", PROP_INT((int64_t)q->seed)};
@@ -124,8 +125,8 @@ static Var order(Sample *q, Var n) {
 }
 
 /* Arguments: x, rng, seed. */
-static bool permutation(Compiler *c, const Ast *call, const Ast *const *arg,
-                        Node *out) {
+static bool permutation_expand(Compiler *c, const Ast *call, const Ast *const *arg,
+                               Node *out) {
     Sample q = {.c = c,
                 .b = compiler_builder(c),
                 .call = call,
@@ -135,7 +136,7 @@ static bool permutation(Compiler *c, const Ast *call, const Ast *const *arg,
         return false;
     Var x = q.bind[0].var, n = length_of(&q, x);
     if (n == VAR_NONE) return false;
-    return sample_give(&q, picked(&q, x, order(&q, n)), out);
+    return sample_give(&q, pick_elements(&q, x, random_order(&q, n)), out);
 }
 
 /* Indices with probabilities: that many draws, or the order in which an exponential
@@ -196,12 +197,14 @@ static Var index_of(Sample *q, const Ast *p, bool replace, Var length) {
     }
     if (replace) return index_by_p(q, p, true, sized);
     q->size = VAR_NONE;
-    return first_of(q, is_given(p) ? index_by_p(q, p, false, sized) : order(q, length),
-                    size);
+    return first_of(
+        q, is_given(p) ? index_by_p(q, p, false, sized) : random_order(q, length),
+        size);
 }
 
 /* Arguments: a, size, replace, p, rng, seed. */
-static bool choice(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+static bool choice_expand(Compiler *c, const Ast *call, const Ast *const *arg,
+                          Node *out) {
     Sample q = {.c = c, .b = compiler_builder(c), .call = call, .dtype = DT_INT64};
     bool replace = !arg[2] || arg[2]->u;
     if (arg[2] && arg[2]->kind != AST_BOOL)
@@ -212,11 +215,12 @@ static bool choice(Compiler *c, const Ast *call, const Ast *const *arg, Node *ou
     Var a = q.bind[0].var, length = length_of(&q, a);
     if (length == VAR_NONE) return false;
     q.nbind = 0;
-    return sample_give(&q, picked(&q, a, index_of(&q, arg[3], replace, length)), out);
+    return sample_give(&q, pick_elements(&q, a, index_of(&q, arg[3], replace, length)),
+                       out);
 }
 
 /* A state to begin with. */
-static bool rng(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+static bool rng_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
     uint64_t seed;
     if (!sample_seed(c, arg[0], &seed)) return false;
     Var v = sample_seeded(compiler_builder(c), seed);
@@ -228,27 +232,27 @@ static const Macro table[] = {
     {.name = "rng",
      .doc = "The state of a random stream that begins with a seed.",
      .signature = "seed",
-     .expand = rng},
+     .expand = rng_expand},
     {.name = "multinomial",
      .doc = "Counts of n draws among the categories of pvals, which sum to 1.",
      .signature = "n, pvals, size=None, rng=None, seed=None",
-     .expand = multinomial},
+     .expand = multinomial_expand},
     {.name = "multivariate_hypergeometric",
      .doc = "How many of each color are among nsample taken from colors.",
      .signature = "colors, nsample, size=None, rng=None, seed=None",
-     .expand = multivariate_hypergeometric},
+     .expand = multivariate_hypergeometric_expand},
     {.name = "permutation",
      .doc = "The numbers 0 to x - 1, or the rows of x, in a random order.",
      .signature = "x, rng=None, seed=None",
-     .expand = permutation},
+     .expand = permutation_expand},
     {.name = "shuffle",
      .doc = "The same as permutation.",
      .signature = "x, rng=None, seed=None",
-     .expand = permutation},
+     .expand = permutation_expand},
     {.name = "choice",
      .doc = "Elements of a, or of 0 to a - 1, with the probabilities p; without "
             "replacement each at most once.",
      .signature = "a, size=None, replace=True, p=None, rng=None, seed=None",
-     .expand = choice},
+     .expand = choice_expand},
 };
 const MacroList macros_random_categories = {table, sizeof table / sizeof *table};

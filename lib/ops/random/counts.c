@@ -35,7 +35,7 @@ static double stirling_error(double n) {
 }
 
 /* x log(x / mean) + mean - x. */
-static double deviance(double x, double mean) {
+static double poisson_deviance(double x, double mean) {
     double d = x - mean, sum = x + mean;
     if (fabs(d) >= 0.1 * sum) return x * log(x / mean) - d;
     double v = d / sum, total = d * v, term = 2 * x * v;
@@ -49,7 +49,8 @@ static double deviance(double x, double mean) {
 
 static double log_poisson(double k, double lam) {
     if (k == 0) return -lam;
-    return -stirling_error(k) - deviance(k, lam) - 0.5 * log(6.283185307179586 * k);
+    return -stirling_error(k) - poisson_deviance(k, lam) -
+           0.5 * log(6.283185307179586 * k);
 }
 
 static double log_binomial(double k, double n, double p) {
@@ -57,7 +58,7 @@ static double log_binomial(double k, double n, double p) {
     if (k == 0) return n * log1p(-p);
     if (other == 0) return n * log(p);
     return stirling_error(n) - stirling_error(k) - stirling_error(other) -
-           deviance(k, n * p) - deviance(other, n * q) +
+           poisson_deviance(k, n * p) - poisson_deviance(other, n * q) +
            0.5 * log(n / (6.283185307179586 * k * other));
 }
 

@@ -14,23 +14,23 @@ typedef struct DrawStep {
 } DrawStep;
 /* What the last dim of the first parameter is: one more element, part of each draw
  * (MATRIX: and both last dims of the second parameter are that), or gone. */
-typedef enum Core { CORE_NONE, CORE_KEPT, CORE_MATRIX, CORE_GONE } Core;
-typedef struct Row {
+typedef enum SampleCore { CORE_NONE, CORE_KEPT, CORE_MATRIX, CORE_GONE } SampleCore;
+typedef struct DistributionRow {
     const char *name;
     DType out; /* DT_NONE: the float that dtype says */
-    Core core;
+    SampleCore core;
     const char *needs, *result;
     DrawStep step[STEP_MAX];
-} Row;
+} DistributionRow;
 
-static const Row rows[] = {
+static const DistributionRow rows[] = {
 #define DIST(NAME, PARAMS, OUT, CORE, NEEDS, RESULT, DOC, ...)                         \
     {#NAME, OUT, CORE, NEEDS, RESULT, {__VA_ARGS__}},
 #include "ops/random/distributions.def"
 };
 
 /* ---- arguments ---- */
-static bool read_dtype(Sample *q, const Row *row, const Ast *arg) {
+static bool read_draw_dtype(Sample *q, const DistributionRow *row, const Ast *arg) {
     Session *s = q->b->s;
     Node n;
     q->dtype = row->out != DT_NONE ? row->out : q->b->floatX;
@@ -66,7 +66,7 @@ static bool default_size(Sample *q) {
     for (size_t i = 0; ok && i < q->nbind; i++) {
         Var v = q->bind[i].var;
         if (var_type(q->b->g, v)->ndim == 0) continue;
-        all = all == VAR_NONE ? v : call2(q->b, "add", all, v);
+        all = all == VAR_NONE ? v : op_call2(q->b, "add", all, v);
         ok = all != VAR_NONE;
     }
     q->b->asked = outer;
@@ -79,7 +79,7 @@ static Var part_of_shape(Sample *q, const char *t, Var x) {
     Bind bind[] = {{sym(q->b->s, "p"), x}};
     Env env = {.n = 1, .bind = bind};
     bool ok = true;
-    Var v = build_text(q->b, t, &env, &ok);
+    Var v = template_build(q->b, t, &env, &ok);
     return ok ? v : VAR_NONE;
 }
 
@@ -119,14 +119,14 @@ static bool size_fits(const Sample *q, size_t nparam, Var result) {
                         type_str(q->b->s, all), type_str(q->b->s, draw));
 }
 
-static bool has_core(const Sample *q, Core core) {
+static bool has_core(const Sample *q, SampleCore core) {
     const Bind *p = &q->bind[0];
     return core == CORE_NONE || var_type(q->b->g, p->var)->ndim > 0 ||
            fail(q->b->s, q->call->at, E_SHAPE, "%s: %s must have at least one dim",
                 sym_text(q->b->s, q->call->sym), sym_text(q->b->s, p->name));
 }
 
-static bool core_size(Sample *q, Core core) {
+static bool core_size(Sample *q, SampleCore core) {
     Var p = q->bind[0].var;
     if (core == CORE_MATRIX && q->size == VAR_NONE &&
         var_type(q->b->g, q->bind[1].var)->ndim > 2)
@@ -146,7 +146,7 @@ static bool core_size(Sample *q, Core core) {
 }
 
 /* ---- the steps ---- */
-static DType dtype_of(const Sample *q, const DrawStep *step) {
+static DType step_dtype(const Sample *q, const DrawStep *step) {
     if (!draw_counts(step->dist))
         return dtype_is_float(q->dtype) ? q->dtype : q->b->floatX;
     bool fits = dtype_is_integer(q->dtype) ||
@@ -159,12 +159,13 @@ static bool take_step(Sample *q, const DrawStep *step) {
     size_t n = 0;
     for (; n < DRAW_PARAMS && step->param[n]; n++)
         if ((param[n] = sample_text(q, step->param[n])) == VAR_NONE) return false;
-    v = step->dist ? sample_draw(q, step->dist, n, param, dtype_of(q, step)) : param[0];
+    v = step->dist ? sample_draw(q, step->dist, n, param, step_dtype(q, step))
+                   : param[0];
     sample_bind(q, step->name, v);
     return v != VAR_NONE;
 }
 
-static const Row *row_of(Compiler *c, const Ast *call) {
+static const DistributionRow *distribution_row(Compiler *c, const Ast *call) {
     const char *name = sym_text(compiler_builder(c)->s, call->sym);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, name) == 0) return &rows[i];
@@ -172,14 +173,15 @@ static const Row *row_of(Compiler *c, const Ast *call) {
 }
 
 /* Arguments: the parameters, then size, rng, seed, dtype. */
-static bool sample(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
+static bool sample_expand(Compiler *c, const Ast *call, const Ast *const *arg,
+                          Node *out) {
     Sample q = {.c = c, .b = compiler_builder(c), .call = call};
-    const Row *row = row_of(c, call);
+    const DistributionRow *row = distribution_row(c, call);
     const char *p = macro_find(row->name, strlen(row->name))->signature, *name, *value;
     const Ast *const *how = arg;
     for (const char *at = p; next_param(compiler_arena(c), &at, &name, &value);)
         how++;
-    if (!read_dtype(&q, row, how[3]) || !sample_state(&q, how[1], how[2]) ||
+    if (!read_draw_dtype(&q, row, how[3]) || !sample_state(&q, how[1], how[2]) ||
         !sample_size(&q, how[0]))
         return false;
     for (; next_param(compiler_arena(c), &p, &name, &value); arg++)
@@ -194,7 +196,7 @@ static bool sample(Compiler *c, const Ast *call, const Ast *const *arg, Node *ou
         if (!take_step(&q, &row->step[i])) return false;
     Var v = sample_text(&q, row->result);
     return v != VAR_NONE && (row->core == CORE_NONE || size_fits(&q, nparam, v)) &&
-           sample_give(&q, cast_to(q.b, v, q.dtype), out);
+           sample_give(&q, op_cast_to(q.b, v, q.dtype), out);
 }
 
 static const Macro table[] = {
@@ -202,7 +204,7 @@ static const Macro table[] = {
     {.name = #NAME,                                                                    \
      .doc = DOC,                                                                       \
      .signature = PARAMS "size=None, rng=None, seed=None, dtype=None",                 \
-     .expand = sample,                                                                 \
+     .expand = sample_expand,                                                          \
      .creates = true},
 #include "ops/random/distributions.def"
 };

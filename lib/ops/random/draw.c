@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-typedef struct Dist {
+typedef struct DrawDist {
     const char *name;
     size_t nparam;
     DType param; /* dtype in which the kernel takes the parameters */
@@ -18,11 +18,11 @@ typedef struct Dist {
     DrawFn *fn;
     DrawCheck *check;
     const char *partial[2]; /* of the draw by its parameters; NULL: undefined */
-} Dist;
+} DrawDist;
 
 enum { NUMBER = KIND_BOOL | KIND_REAL, KIND_COUNT = KIND_BOOL | KIND_INT };
 #define ALONG "g * (1 - z)", "g * z"
-static const Dist dists[] = {
+static const DrawDist dists[] = {
 #define DIST(NAME, NPARAM, PARAM, IN, OUT, CHECK, ...)                                 \
     {#NAME, NPARAM, DT_##PARAM, IN, KIND_##OUT, draw_##NAME, CHECK, {__VA_ARGS__}},
     DIST(uniform, 2, FLOAT64, NUMBER, FLOAT, check_range,
@@ -47,23 +47,23 @@ static const Dist dists[] = {
 #undef DIST
 };
 
-static const Dist *dist_named(const char *name) {
+static const DrawDist *dist_named(const char *name) {
     for (size_t i = 0; i < sizeof dists / sizeof *dists; i++)
         if (strcmp(dists[i].name, name) == 0) return &dists[i];
     return NULL;
 }
 
-static const Dist *dist_of(Session *s, const Op *op, const Props *p) {
+static const DrawDist *dist_of(Session *s, const Op *op, const Props *p) {
     return dist_named(sym_text(s, op_prop(s, op, p, "dist")->sym));
 }
 
 bool draw_counts(const char *name) {
-    const Dist *d = dist_named(name);
+    const DrawDist *d = dist_named(name);
     return d && (d->out & KIND_INT);
 }
 
 /* Inputs: rng, the parameters, then the size if it is given. */
-static DrawForm form_of(const Dist *d, size_t nin) {
+static DrawForm draw_form(const DrawDist *d, size_t nin) {
     return (DrawForm){.first = 1,
                       .nparam = d->nparam,
                       .size = nin > 1 + d->nparam ? 1 + d->nparam : SIZE_MAX,
@@ -74,12 +74,12 @@ static DrawForm form_of(const Dist *d, size_t nin) {
 }
 
 /* ---- typing ---- */
-static bool draw_op_type(Infer *in) {
-    const Dist *d = dist_of(in->s, in->op, in->props);
-    DType dtype = (DType)in_prop(in, "dtype")->i;
+static bool draw_type_of_dist(Infer *in) {
+    const DrawDist *d = dist_of(in->s, in->op, in->props);
+    DType dtype = (DType)infer_prop(in, "dtype")->i;
     if (!d)
         return infer_fail(in, E_ARG, in->nin, "there is no distribution '%s'",
-                          sym_text(in->s, in_prop(in, "dist")->sym));
+                          sym_text(in->s, infer_prop(in, "dist")->sym));
     if (in->type[0]->kind != TYPE_RANDOM) {
         infer_fail(in, E_TYPE, 0, "the state of a random stream is expected, not %s",
                    type_str(in->s, in->type[0]));
@@ -91,13 +91,13 @@ static bool draw_op_type(Infer *in) {
         return infer_fail(in, E_ARITY, in->nin, "%s takes %zu parameters and the size",
                           d->name, d->nparam);
     for (size_t i = 1; i <= d->nparam; i++)
-        if (!want_kinds(in, i, d->in)) return false;
+        if (!infer_want_kinds(in, i, d->in)) return false;
     if (!(d->out >> dtype_kind(dtype) & 1))
         return infer_fail(in, E_DTYPE, in->nin, "draws of %s can't be %s", d->name,
                           dtype_name(dtype));
     in->out[0] = type_simple(in->s, TYPE_RANDOM);
-    if (!d->fn) return permutation_type(in, 1, 1);
-    DrawForm f = form_of(d, in->nin);
+    if (!d->fn) return random_permutation_type(in, 1, 1);
+    DrawForm f = draw_form(d, in->nin);
     return draw_type(in, &f, dtype);
 }
 
@@ -113,18 +113,18 @@ static bool next_state(Call *c, const Rng *rng) {
 }
 
 static bool draw_perform(Call *c) {
-    const Dist *d = dist_of(c->s, c->op, c->props);
+    const DrawDist *d = dist_of(c->s, c->op, c->props);
     Rng rng = rng_from_tensor(call_in(c, 0));
     if (!d) bug("a draw can't run here");
     if (!next_state(c, &rng)) return false;
-    if (!d->fn) return permutation_run(c, 1, 1, rng);
-    DrawForm f = form_of(d, c->nin);
+    if (!d->fn) return random_permutation_run(c, 1, 1, rng);
+    DrawForm f = draw_form(d, c->nin);
     return draw_run(c, &f, rng);
 }
 
 /* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
 static bool draw_pull(Pull *p) {
-    const Dist *d = dist_of(p->b->s, p->op, p->props);
+    const DrawDist *d = dist_of(p->b->s, p->op, p->props);
     for (size_t i = 0; i < p->nin; i++)
         p->grad[i] = GRAD_DISCONNECTED;
     if (!d || p->cotangent[1] == VAR_NONE) return true;
@@ -141,13 +141,13 @@ static bool draw_pull(Pull *p) {
 
 static bool draw_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     const Apply *r = &g->apply[a];
-    const Dist *d = dist_of(g->s, r->op, r->props);
+    const DrawDist *d = dist_of(g->s, r->op, r->props);
     return d && d->fn && out == 1 && in >= 1 && in <= d->nparam;
 }
 
 /* ---- many rows ---- */
 /* The next state does not depend on the parameters: that of an empty draw. */
-static Var state_after(Batching *q) {
+static Var state_after_draw(Vmap *q) {
     Session *s = q->b->s;
     PropArg arg[] = {{"dist", PROP_STR(sym(s, "uniform"))},
                      {"dtype", PROP_DTYPE(DT_FLOAT64)}};
@@ -160,10 +160,10 @@ static Var state_after(Batching *q) {
 }
 
 /* Every row draws with the same state, as it does by itself. */
-static bool draw_batch(Batching *q) {
+static bool draw_vmap(Vmap *q) {
     q->out_rows[0] = false;
-    q->out[0] = state_after(q);
-    return q->out[0] != VAR_NONE && batch_loop(q);
+    q->out[0] = state_after_draw(q);
+    return q->out[0] != VAR_NONE && vmap_by_scan(q);
 }
 
 static const Op table[] = {
@@ -173,12 +173,12 @@ static const Op table[] = {
      .in = "rng: any, *params",
      .out = "next, r",
      .props = "dist: str, dtype: dtype",
-     .type = draw_op_type,
+     .type = draw_type_of_dist,
      .perform = draw_perform,
      .flops = "2 * r.size",
      .math = 2,
      .pull = draw_pull,
-     .batch = draw_batch,
+     .batch = draw_vmap,
      .connect = draw_connect,
      .example = "draw(rng(1), 3, 4, dist='integers', dtype=int64)[1] -> 3",
      .file = __FILE__,

@@ -13,7 +13,7 @@
 
 /* ---- typing: size, or the broadcast shape of the parameters ---- */
 static DType draw_dtype(const Infer *in, DType otherwise) {
-    const Prop *d = in_prop(in, "dtype");
+    const Prop *d = infer_prop(in, "dtype");
     return d->kind == P_DTYPE ? (DType)d->i : otherwise;
 }
 
@@ -26,8 +26,8 @@ bool draw_type(Infer *in, const DrawForm *f, DType d) {
         if (n < 0)
             return infer_fail(in, E_SHAPE, i, "the parameters' shapes do not fit");
     }
-    if (f->size == SIZE_MAX) return out_tensor(in, f->out, d, n, both);
-    if (!want_shape(in, f->size, &size, dim, NULL)) return false;
+    if (f->size == SIZE_MAX) return infer_out_tensor(in, f->out, d, n, both);
+    if (!infer_want_shape(in, f->size, &size, dim, NULL)) return false;
     Dim meet[MAX_NDIM];
     bool fits = shape_broadcast(n, both, size, dim, meet) == size;
     for (int i = 0; fits && i < size; i++)
@@ -38,15 +38,15 @@ bool draw_type(Infer *in, const DrawForm *f, DType d) {
                           "which the size asks for",
                           type_str(in->s, type_tensor(in->s, d, n, both)),
                           type_str(in->s, type_tensor(in->s, d, size, dim)));
-    return out_tensor(in, f->out, d, size, dim);
+    return infer_out_tensor(in, f->out, d, size, dim);
 }
 
-static DrawForm seeded(size_t nin) {
+static DrawForm seeded_form(size_t nin) {
     return (DrawForm){.nparam = 2, .size = nin > 2 ? 2 : SIZE_MAX, .param = DT_FLOAT64};
 }
 
-static bool typed(Infer *in, DType d) {
-    DrawForm f = seeded(in->nin);
+static bool seeded_type(Infer *in, DType d) {
+    DrawForm f = seeded_form(in->nin);
     return draw_type(in, &f, d);
 }
 
@@ -55,8 +55,8 @@ static bool float_draw_type(Infer *in) {
     if (!dtype_is_float(d))
         return infer_fail(in, E_DTYPE, in->nin,
                           "the draws must be of a float dtype, not %s", dtype_name(d));
-    return want_kinds(in, 0, KIND_BOOL | KIND_REAL) &&
-           want_kinds(in, 1, KIND_BOOL | KIND_REAL) && typed(in, d);
+    return infer_want_kinds(in, 0, KIND_BOOL | KIND_REAL) &&
+           infer_want_kinds(in, 1, KIND_BOOL | KIND_REAL) && seeded_type(in, d);
 }
 
 static bool integers_type(Infer *in) {
@@ -65,55 +65,56 @@ static bool integers_type(Infer *in) {
         return infer_fail(in, E_DTYPE, in->nin,
                           "the draws must be of an integer dtype or bool, not %s",
                           dtype_name(d));
-    return want_kinds(in, 0, KIND_INT) && want_kinds(in, 1, KIND_INT) && typed(in, d);
+    return infer_want_kinds(in, 0, KIND_INT) && infer_want_kinds(in, 1, KIND_INT) &&
+           seeded_type(in, d);
 }
 
-bool permutation_type(Infer *in, size_t i, size_t out) {
+bool random_permutation_type(Infer *in, size_t i, size_t out) {
     Dim dim = DIM_UNKNOWN;
     int64_t n;
-    if (!want_rank(in, i, 0, 0)) return false;
+    if (!infer_want_rank(in, i, 0, 0)) return false;
     if (infer_int(in, i, &n)) {
         if (n < 0)
             return infer_fail(in, E_VALUE, i,
                               "there is no permutation of %lld elements", (long long)n);
         dim = n;
     }
-    return out_tensor(in, out, DT_INT64, 1, &dim);
+    return infer_out_tensor(in, out, DT_INT64, 1, &dim);
 }
 
 static bool seeded_permutation_type(Infer *in) {
-    return permutation_type(in, 0, 0);
+    return random_permutation_type(in, 0, 0);
 }
 
 /* ---- running ---- */
 typedef void UnitFn(const Rng *r, DType d, uint64_t first, size_t n, void *out);
 
 /* low + u * (high - low), narrow floats in float32. */
-static void between(const Draw *w, uint64_t from, size_t n, const void *const *p,
-                    int step, char *out, UnitFn *fill) {
+static void draw_between(const Draw *w, uint64_t from, size_t n, const void *const *p,
+                         int step, char *out, UnitFn *fill) {
     double low[DRAW_CHUNK], wide[DRAW_CHUNK];
     const double *lo = p[0], *hi = p[1];
     char raw[DRAW_CHUNK * sizeof(double)];
     ptrdiff_t size = (ptrdiff_t)dtype_size(w->dtype);
     fill(&w->rng, w->dtype, from, n, raw);
-    element_cast(DT_FLOAT64, wide, w->dtype, raw, n, sizeof(double), size);
+    tensor_cast_elements(DT_FLOAT64, wide, w->dtype, raw, n, sizeof(double), size);
     bool narrow = w->dtype != DT_FLOAT64;
     for (size_t i = 0; i < n; i++) {
         double l = lo[(ptrdiff_t)i * step], h = hi[(ptrdiff_t)i * step];
         low[i] = narrow ? (double)((float)l + (float)wide[i] * ((float)h - (float)l))
                         : l + wide[i] * (h - l);
     }
-    element_cast(w->dtype, out, DT_FLOAT64, low, n, size, sizeof(double));
+    tensor_cast_elements(w->dtype, out, DT_FLOAT64, low, n, size, sizeof(double));
 }
 
 void draw_uniform(const Draw *w, uint64_t from, size_t n, const void *const *p,
                   int step, char *out) {
-    between(w, from, n, p, step, out, rng_uniform);
+    draw_between(w, from, n, p, step, out, rng_uniform);
 }
 
 void draw_open(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
                char *out) {
-    between(w, from, n, p, step, out, rng_open);
+    draw_between(w, from, n, p, step, out, rng_uniform_open);
 }
 
 void draw_normal(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
@@ -123,8 +124,8 @@ void draw_normal(const Draw *w, uint64_t from, size_t n, const void *const *p, i
     rng_normal(&w->rng, from, n, z);
     for (size_t i = 0; i < n; i++)
         z[i] = loc[(ptrdiff_t)i * step] + scale[(ptrdiff_t)i * step] * z[i];
-    element_cast(w->dtype, out, DT_FLOAT64, z, n, (ptrdiff_t)dtype_size(w->dtype),
-                 sizeof(double));
+    tensor_cast_elements(w->dtype, out, DT_FLOAT64, z, n,
+                         (ptrdiff_t)dtype_size(w->dtype), sizeof(double));
 }
 
 void draw_integers(const Draw *w, uint64_t from, size_t n, const void *const *p,
@@ -138,8 +139,8 @@ void draw_integers(const Draw *w, uint64_t from, size_t n, const void *const *p,
                      from + i, run, v + i);
         i += run;
     }
-    element_cast(w->dtype, out, DT_INT64, v, n, (ptrdiff_t)dtype_size(w->dtype),
-                 sizeof(int64_t));
+    tensor_cast_elements(w->dtype, out, DT_INT64, v, n, (ptrdiff_t)dtype_size(w->dtype),
+                         sizeof(int64_t));
 }
 
 static bool is_single(const Draw *w) {
@@ -153,7 +154,7 @@ int64_t draw_nparams(const Draw *w) {
     return is_single(w) ? 1 : tensor_size(w->out);
 }
 
-static void run_chunk(void *ctx, size_t k, unsigned worker) {
+static void run_draw_chunk(void *ctx, size_t k, unsigned worker) {
     const Draw *w = ctx;
     size_t size = dtype_size(w->dtype), all = (size_t)tensor_size(w->out),
            from = k * DRAW_CHUNK;
@@ -168,8 +169,8 @@ static void run_chunk(void *ctx, size_t k, unsigned worker) {
 
 /* The parameter as w->param: one element when it is 0-d, else spread to the output's
  * shape in scratch memory. */
-static void spread(const Tensor *t, const Draw *w, bool scalar, char *room,
-                   Tensor *out) {
+static void broadcast_param(const Tensor *t, const Draw *w, bool scalar, char *room,
+                            Tensor *out) {
     *out = (Tensor){.dtype = w->param, .data = room, .ndim = scalar ? 0 : w->out->ndim};
     int64_t step = 8;
     for (int i = out->ndim; i-- > 0; step *= out->shape[i]) {
@@ -179,7 +180,7 @@ static void spread(const Tensor *t, const Draw *w, bool scalar, char *room,
     tensor_assign(out, t);
 }
 
-static bool out_shape(Call *c, const DrawForm *f, int *ndim, int64_t *shape) {
+static bool draw_shape(Call *c, const DrawForm *f, int *ndim, int64_t *shape) {
     if (f->size != SIZE_MAX) return call_shape(c, f->size, ndim, shape);
     *ndim = 0;
     for (size_t k = f->first; k < f->first + f->nparam; k++)
@@ -266,7 +267,7 @@ bool draw_run(Call *c, const DrawForm *f, Rng rng) {
               .nparam = f->nparam,
               .dtype = c->out_type[f->out]->dtype,
               .rng = rng};
-    if (!out_shape(c, f, &ndim, shape) || !call_size_fits(c, w.dtype, ndim, shape))
+    if (!draw_shape(c, f, &ndim, shape) || !call_size_fits(c, w.dtype, ndim, shape))
         return false;
     w.out = call_out(c, f->out, ndim, shape);
     if (!w.out || tensor_size(w.out) == 0) return w.out != NULL;
@@ -280,10 +281,10 @@ bool draw_run(Call *c, const DrawForm *f, Rng rng) {
     char *room = call_scratch(c, f->nparam * each);
     if (!room) return false;
     for (size_t k = 0; k < f->nparam; k++)
-        spread(call_in(c, f->first + k), &w, scalar, room + k * each, &w.p[k]);
+        broadcast_param(call_in(c, f->first + k), &w, scalar, room + k * each, &w.p[k]);
     if (f->check && !f->check(c, &w)) return false;
     pool_run(c->host->pool, ((size_t)tensor_size(w.out) + DRAW_CHUNK - 1) / DRAW_CHUNK,
-             run_chunk, &w);
+             run_draw_chunk, &w);
     return true;
 }
 
@@ -291,8 +292,8 @@ static Rng seed_of(const Call *c) {
     return rng_seed((uint64_t)prop_int(c->s, c->op, c->props, "seed"));
 }
 
-static bool draw(Call *c, DrawFn *fn, DrawCheck *check, DType param) {
-    DrawForm f = seeded(c->nin);
+static bool draw_seeded(Call *c, DrawFn *fn, DrawCheck *check, DType param) {
+    DrawForm f = seeded_form(c->nin);
     f.fn = fn;
     f.check = check;
     f.param = param;
@@ -300,16 +301,16 @@ static bool draw(Call *c, DrawFn *fn, DrawCheck *check, DType param) {
 }
 
 static bool uniform_perform(Call *c) {
-    return draw(c, draw_uniform, check_range, DT_FLOAT64);
+    return draw_seeded(c, draw_uniform, check_range, DT_FLOAT64);
 }
 static bool normal_perform(Call *c) {
-    return draw(c, draw_normal, check_scale, DT_FLOAT64);
+    return draw_seeded(c, draw_normal, check_scale, DT_FLOAT64);
 }
 static bool integers_perform(Call *c) {
-    return draw(c, draw_integers, check_integers, DT_INT64);
+    return draw_seeded(c, draw_integers, check_integers, DT_INT64);
 }
 
-bool permutation_run(Call *c, size_t i, size_t out, Rng rng) {
+bool random_permutation_run(Call *c, size_t i, size_t out, Rng rng) {
     int64_t n = tensor_i64(call_in(c, i), 0);
     if (n < 0)
         return call_fail(c, E_ARITHMETIC, "there is no permutation of %lld elements",
@@ -321,7 +322,7 @@ bool permutation_run(Call *c, size_t i, size_t out, Rng rng) {
 }
 
 static bool permutation_perform(Call *c) {
-    return permutation_run(c, 0, 0, seed_of(c));
+    return random_permutation_run(c, 0, 0, seed_of(c));
 }
 
 /* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
@@ -342,7 +343,7 @@ bool draw_pull_by(Pull *p, size_t i, size_t out, const char *text) {
     }
     Bind bind[2] = {{sym(s, "g"), p->cotangent[out]}, {sym(s, "z"), z[out]}};
     Env env = {.n = 1 + (z[out] != VAR_NONE), .bind = bind};
-    Var g = build_text(p->b, text, &env, &ok);
+    Var g = template_build(p->b, text, &env, &ok);
     return ok && (p->grad[i] = sum_to_shape(p->b, g, p->in[i])) != VAR_NONE;
 }
 

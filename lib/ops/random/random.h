@@ -48,8 +48,8 @@ int64_t draw_nparams(const Draw *w); /* elements of each parameter */
 bool draw_pull_by(Pull *p, size_t i, size_t out, const char *text);
 
 /* The order of 0 .. n - 1: input i is n. */
-bool permutation_type(Infer *in, size_t i, size_t out);
-bool permutation_run(Call *c, size_t i, size_t out, Rng rng);
+bool random_permutation_type(Infer *in, size_t i, size_t out);
+bool random_permutation_run(Call *c, size_t i, size_t out, Rng rng);
 
 DrawFn draw_uniform, draw_open, draw_normal, draw_integers;
 DrawCheck check_range, check_scale, check_integers;

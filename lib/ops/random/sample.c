@@ -72,8 +72,8 @@ bool sample_param(Sample *q, const char *name, const Ast *arg, const char *value
         if (node_is_weak(&n) && dtype_is_float(q->dtype)) like = q->dtype;
         if (!compiler_var(q->c, &n, like, &v)) return false;
     } else {
-        v = build_text(q->b, value, &(Env){0}, &ok);
-        if (ok) v = cast_to(q->b, v, d);
+        v = template_build(q->b, value, &(Env){0}, &ok);
+        if (ok) v = op_cast_to(q->b, v, d);
     }
     sample_bind(q, name, v);
     return ok && v != VAR_NONE;
@@ -81,7 +81,7 @@ bool sample_param(Sample *q, const char *name, const Ast *arg, const char *value
 
 /* ---- conditions ---- */
 /* Is the name one of the words of the text? */
-static bool mentions(const char *text, const char *name) {
+static bool text_mentions(const char *text, const char *name) {
     size_t n = strlen(name);
     for (const char *p = text; (p = strstr(p, name)); p += n) {
         static const char word[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
@@ -95,12 +95,12 @@ static bool mentions(const char *text, const char *name) {
 static Bind *unknown_of(Sample *q, const char *text) {
     for (size_t i = 0; i < q->nbind; i++)
         if (!var_is_const(q->b->g, q->bind[i].var) &&
-            mentions(text, sym_text(q->b->s, q->bind[i].name)))
+            text_mentions(text, sym_text(q->b->s, q->bind[i].name)))
             return &q->bind[i];
     return NULL;
 }
 
-static bool holds(Sample *q, Var condition, bool *yes) {
+static bool condition_holds(Sample *q, Var condition, bool *yes) {
     Value v = {0};
     if (!services(q->b->s)->eval(q->b->g, 1, &condition, &v)) return false;
     *yes = true;
@@ -119,7 +119,7 @@ bool sample_need(Sample *q, const char *condition, const char *says) {
     if (is == VAR_NONE) return false;
     if (!unknown && services(s)->eval) {
         q->b->g->litter = true;
-        return holds(q, is, &yes) &&
+        return condition_holds(q, is, &yes) &&
                (yes || fail(s, q->call->at, E_VALUE, "%s: %s", name, says));
     }
     if (!unknown) unknown = &q->bind[0];
@@ -154,7 +154,7 @@ Var sample_text(Sample *q, const char *t) {
     Env env = {.n = q->nbind, .bind = q->bind};
     bool ok = true;
     const char *outer = sample_asked(q);
-    Var v = build_text(q->b, t, &env, &ok);
+    Var v = template_build(q->b, t, &env, &ok);
     q->b->asked = outer;
     return ok ? v : VAR_NONE;
 }

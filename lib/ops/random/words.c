@@ -22,7 +22,7 @@ double words_normal(Words *w) {
 }
 
 /* Counts that the dtype can't keep become its greatest. */
-static double greatest(DType d) {
+static double greatest_count(DType d) {
     int64_t least;
     uint64_t most;
     if (!dtype_is_integer(d)) return (double)INFINITY;
@@ -32,7 +32,7 @@ static double greatest(DType d) {
 
 void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
                 char *out, OneFn *one) {
-    double v[DRAW_CHUNK], a[DRAW_PARAMS], most = greatest(w->dtype);
+    double v[DRAW_CHUNK], a[DRAW_PARAMS], most = greatest_count(w->dtype);
     for (size_t i = 0; i < n; i++) {
         Words words = {.rng = &w->rng, .block = (from + i) << 16};
         for (size_t k = 0; k < w->nparam; k++)
@@ -40,11 +40,11 @@ void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, in
         v[i] = one(&words, a);
         if (v[i] > most) v[i] = most;
     }
-    element_cast(w->dtype, out, DT_FLOAT64, v, n, (ptrdiff_t)dtype_size(w->dtype),
-                 sizeof(double));
+    tensor_cast_elements(w->dtype, out, DT_FLOAT64, v, n,
+                         (ptrdiff_t)dtype_size(w->dtype), sizeof(double));
 }
 
-static bool unfit(Call *c, size_t n, const double *a, const char *what) {
+static bool fail_unfit(Call *c, size_t n, const double *a, const char *what) {
     Str values = STR(c->s);
     for (size_t k = 0; k < n; k++) {
         char buf[NUM_MAX];
@@ -62,7 +62,7 @@ bool words_check(Call *c, const Draw *w, FitFn *ok, const char *what) {
     for (int64_t i = 0, n = draw_nparams(w); i < n; i++) {
         for (size_t k = 0; k < w->nparam; k++)
             a[k] = ((const double *)w->p[k].data)[i];
-        if (!ok(a)) return unfit(c, w->nparam, a, what);
+        if (!ok(a)) return fail_unfit(c, w->nparam, a, what);
     }
     return true;
 }

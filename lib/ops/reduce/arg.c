@@ -14,8 +14,8 @@ enum { NARROW = 32, NARROW_STRIP = 64 }; /* runs up to this length; so many at o
 
 static bool arg_type(Infer *in) {
     const Type *x = in->type[0];
-    const Prop *axis = in_prop(in, "axis");
-    bool keep = in_prop(in, "keepdims")->i, all = axis->kind == P_NONE;
+    const Prop *axis = infer_prop(in, "axis");
+    bool keep = infer_prop(in, "keepdims")->i, all = axis->kind == P_NONE;
     int at = -1, n = 0;
     if (!all && !infer_axis(in, axis->i, x->ndim, &at)) return false;
     Dim dim[MAX_NDIM];
@@ -29,12 +29,12 @@ static bool arg_type(Infer *in) {
         else if (keep)
             dim[n++] = 1;
     }
-    return out_tensor(in, 0, DT_INT64, n, dim);
+    return infer_out_tensor(in, 0, DT_INT64, n, dim);
 }
 
-typedef struct Job {
-    const FoldTable *table;
-    const FoldLoops *loops;
+typedef struct ArgReduction {
+    const ReduceTable *table;
+    const ReduceLoops *loops;
     bool less;
     DType dtype; /* as compared: float32 for float16 */
     bool half;
@@ -48,10 +48,10 @@ typedef struct Job {
     char *work;
     size_t work_size;
     int64_t tasks, per_chunk;
-} Job;
+} ArgReduction;
 
-static const char *load(const Job *j, char *buffer, const char *x, int64_t n,
-                        int64_t step) {
+static const char *load_elements(const ArgReduction *j, char *buffer, const char *x,
+                                 int64_t n, int64_t step) {
     if (j->half) {
         j->table->half(x, step, (size_t)n, (float *)(void *)buffer);
         return buffer;
@@ -62,12 +62,12 @@ static const char *load(const Job *j, char *buffer, const char *x, int64_t n,
     return buffer;
 }
 
-static int64_t arg_of_run(const Job *j, char *work, const char *x) {
+static int64_t arg_of_run(const ArgReduction *j, char *work, const char *x) {
     _Alignas(16) char best[16], value[16];
     int64_t at = 0;
     for (int64_t i = 0; i < j->n; i += BLOCK) {
         int64_t n = j->n - i < BLOCK ? j->n - i : BLOCK;
-        const char *p = load(j, work, x + i * j->step, n, j->step);
+        const char *p = load_elements(j, work, x + i * j->step, n, j->step);
         j->loops->runs(p, 0, 1, (size_t)n, value);
         int64_t beats = i == 0;
         if (i) j->table->arg[j->less][j->dtype](value, 0, 1, 1, best, &beats, 1);
@@ -78,37 +78,39 @@ static int64_t arg_of_run(const Job *j, char *work, const char *x) {
     return at;
 }
 
-static bool is_direct(const Job *j, int64_t step) {
+static bool reads_in_place(const ArgReduction *j, int64_t step) {
     return !j->half && step == (int64_t)j->item;
 }
 
-static void arg_of_rows(const Job *j, char *work, const char *x, int64_t width,
+static void arg_of_rows(const ArgReduction *j, char *work, const char *x, int64_t width,
                         int64_t *out) {
     char *best = work + j->strip * 8;
-    bool direct = is_direct(j, j->wide_step);
-    memcpy(best, load(j, work, x, width, j->wide_step), (size_t)width * j->size);
+    bool direct = reads_in_place(j, j->wide_step);
+    memcpy(best, load_elements(j, work, x, width, j->wide_step),
+           (size_t)width * j->size);
     memset(out, 0, (size_t)width * 8);
     int64_t rows = 1;
     for (int64_t r = 1; r < j->n; r += rows) {
-        const char *row = load(j, work, x + r * j->step, width, j->wide_step);
+        const char *row = load_elements(j, work, x + r * j->step, width, j->wide_step);
         rows = !direct ? 1 : j->n - r < ROWS ? j->n - r : ROWS;
         j->table->arg[j->less][j->dtype](row, j->step, (size_t)rows, (size_t)width,
                                          best, out, r);
     }
 }
 
-static void arg_of_narrow(const Job *j, char *work, const char *x, int64_t width,
-                          int64_t *out) {
+static void arg_of_narrow(const ArgReduction *j, char *work, const char *x,
+                          int64_t width, int64_t *out) {
     char *best = work, *tile = work + (size_t)NARROW_STRIP * 8;
     ptrdiff_t row = width * (ptrdiff_t)j->item;
-    element_transpose(tile, row, x, j->wide_step, (size_t)j->n, (size_t)width, j->item);
+    transpose_in_cache(tile, row, x, j->wide_step, (size_t)j->n, (size_t)width,
+                       j->item);
     memcpy(best, tile, (size_t)row);
     memset(out, 0, (size_t)width * 8);
     j->table->arg[j->less][j->dtype](tile + row, row, (size_t)(j->n - 1), (size_t)width,
                                      best, out, 1);
 }
 
-static int64_t offset(const Tensor *t, int64_t at) {
+static int64_t kept_offset(const Tensor *t, int64_t at) {
     int64_t bytes = 0;
     for (int k = t->ndim - 1; k >= 0; k--) {
         bytes += at % t->shape[k] * t->stride[k];
@@ -117,13 +119,13 @@ static int64_t offset(const Tensor *t, int64_t at) {
     return bytes;
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const Job *j = ctx;
+static void arg_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const ArgReduction *j = ctx;
     char *work = j->work + worker * j->work_size;
     int64_t t = (int64_t)chunk * j->per_chunk,
             end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
     for (; t < end; t++) {
-        const char *x = j->x + offset(&j->kept, t / j->strips);
+        const char *x = j->x + kept_offset(&j->kept, t / j->strips);
         int64_t first = t % j->strips * j->strip;
         int64_t width = j->wide - first < j->strip ? j->wide - first : j->strip;
         int64_t *out = j->out + t / j->strips * j->wide + first;
@@ -137,7 +139,7 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
 }
 
 /* Splits x's dims; `axis` < 0: x is contiguous and taken as one dim. */
-static void plan(Job *j, const Tensor *x, int axis) {
+static void plan_arg(ArgReduction *j, const Tensor *x, int axis) {
     j->x = x->data;
     j->n = axis < 0 ? tensor_size(x) : x->shape[axis];
     j->step = axis < 0 ? (int64_t)j->item : x->stride[axis];
@@ -152,8 +154,8 @@ static void plan(Job *j, const Tensor *x, int axis) {
     int64_t near = last >= 0 ? j->kept.stride[last] : 0;
     j->by_rows = last >= 0 && j->n > 1 &&
                  (near < 0 ? -near : near) < (j->step < 0 ? -j->step : j->step);
-    j->narrow = !j->by_rows && is_direct(j, j->step) && j->n > 1 && j->n <= NARROW &&
-                last >= 0 && j->kept.shape[last] >= NARROW;
+    j->narrow = !j->by_rows && reads_in_place(j, j->step) && j->n > 1 &&
+                j->n <= NARROW && last >= 0 && j->kept.shape[last] >= NARROW;
     if (j->narrow) j->strip = NARROW_STRIP;
     if (j->by_rows || j->narrow) {
         j->kept.ndim = last;
@@ -167,7 +169,7 @@ static void plan(Job *j, const Tensor *x, int axis) {
 }
 
 /* The part of scratch that a flattened strided x is copied to comes first. */
-static bool run(Call *c, Job *j, Tensor x, int axis) {
+static bool run_arg_reduction(Call *c, ArgReduction *j, Tensor x, int axis) {
     Pool *pool = move_pool(c);
     size_t copy =
         axis < 0 && !tensor_is_contiguous(&x) ? (tensor_bytes(&x) + 63) / 64 * 64 : 0;
@@ -178,13 +180,13 @@ static bool run(Call *c, Job *j, Tensor x, int axis) {
     if (!mem) return false;
     if (axis < 0) x = move_contiguous(pool, &x, mem);
     j->work = mem + copy;
-    plan(j, &x, axis);
+    plan_arg(j, &x, axis);
     int64_t chunks = (j->tasks + j->per_chunk - 1) / j->per_chunk;
     if (pool && chunks > 1) {
-        pool_run(pool, (size_t)chunks, run_chunk, j);
+        pool_run(pool, (size_t)chunks, arg_chunk, j);
     } else {
         j->per_chunk = j->tasks;
-        run_chunk(j, 0, 0);
+        arg_chunk(j, 0, 0);
     }
     return true;
 }
@@ -194,7 +196,7 @@ static bool arg_perform(Call *c, bool less) {
     const Prop *prop = op_prop(c->s, c->op, c->props, "axis");
     bool keep = prop_bool(c->s, c->op, c->props, "keepdims"),
          all = prop->kind == P_NONE;
-    int axis = all ? -1 : axis_index(prop->i, x.ndim), n = 0;
+    int axis = all ? -1 : shape_axis_index(prop->i, x.ndim), n = 0;
     int64_t shape[MAX_NDIM];
     for (int k = 0; k < x.ndim; k++) {
         bool gone = all || k == axis;
@@ -209,15 +211,15 @@ static bool arg_perform(Call *c, bool less) {
     Tensor *out = call_out(c, 0, n, shape);
     if (!out) return false;
     if (tensor_size(out) == 0) return true;
-    Job j = {.table = fold_table(c->s),
-             .less = less,
-             .half = x.dtype == DT_FLOAT16,
-             .out = out->data};
+    ArgReduction j = {.table = reduce_table(c->s),
+                      .less = less,
+                      .half = x.dtype == DT_FLOAT16,
+                      .out = out->data};
     j.dtype = j.half ? DT_FLOAT32 : x.dtype;
     j.item = dtype_size(x.dtype);
     j.size = dtype_size(j.dtype);
     j.loops = &j.table->loops[less ? FOLD_MIN : FOLD_MAX][j.dtype];
-    return run(c, &j, x, axis);
+    return run_arg_reduction(c, &j, x, axis);
 }
 
 static bool argmax_perform(Call *c) {
@@ -234,14 +236,14 @@ static bool arg_pull(Pull *p) {
 }
 
 /* Over all of a row: the row as one dim. */
-static bool arg_batch(Batching *q) {
+static bool arg_vmap(Vmap *q) {
     Builder *b = q->b;
     const Prop *axis = op_prop(b->s, q->op, q->props, "axis");
-    if (axis->kind != P_NONE) return batch_axes(q);
+    if (axis->kind != P_NONE) return vmap_axes(q);
     bool keep = prop_bool(b->s, q->op, q->props, "keepdims");
-    int ndim = batch_ndim(q, 0);
+    int ndim = vmap_ndim(q, 0);
     PropArg one = {"axis", PROP_INT(1)};
-    Var x = batch_flat(q, 0), r = apply_named(b, q->op->name, 1, &x, 1, &one);
+    Var x = vmap_flatten(q, 0), r = apply_named(b, q->op->name, 1, &x, 1, &one);
     if (keep && ndim) {
         int64_t ones[MAX_NDIM];
         for (int k = 0; k < ndim; k++)
@@ -260,7 +262,7 @@ static bool arg_batch(Batching *q) {
             "row-major), as int64; the first nan if there is one.",                    \
         .in = "x", .props = "axis: axis? = None, keepdims: bool = False",              \
         .kinds = KIND_BOOL | KIND_REAL, .type = arg_type, .perform = KERNEL,           \
-        .flops = "x.size", .pull = arg_pull, .push = push_none, .batch = arg_batch,    \
+        .flops = "x.size", .pull = arg_pull, .push = push_none, .batch = arg_vmap,     \
         .example = EXAMPLE, .file = __FILE__, .line = __LINE__                         \
     }
 static const Op table[] = {

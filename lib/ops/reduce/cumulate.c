@@ -13,23 +13,23 @@ enum { COLUMNS = 64, NARROW = 8, SHORT = 16, BLOCK = 256, CHUNK = 1 << 15 };
 /* What runs along one axis of tensors of equal shape: lines are taken COLUMNS at a
  * time, or one by one where their elements are closer to each other than the lines, or
  * the lines are few. */
-typedef struct Lines {
+typedef struct CumLines {
     int ndim; /* without the axis */
     int64_t shape[MAX_NDIM], x[MAX_NDIM], y[MAX_NDIM], out[MAX_NDIM];
     int64_t n, x_step, y_step,
         out_step; /* along the axis; negative when run backwards */
-} Lines;
+} CumLines;
 
-typedef enum Running { RUN_SUM, RUN_PROD, RUN_RECURRENCE } Running;
-typedef struct Job {
-    Running what;
+typedef enum CumKind { RUN_SUM, RUN_PROD, RUN_RECURRENCE } CumKind;
+typedef struct Cumulation {
+    CumKind what;
     DType acc, load, store; /* dtype of the state, of x and y, and of the output */
     bool exclusive;
-    Lines l;
+    CumLines l;
     const char *x, *y;
     char *out;
     int64_t columns, lines, per_chunk; /* of the innermost kept dim; groups of lines */
-} Job;
+} Cumulation;
 
 typedef double _Complex c128;
 
@@ -41,7 +41,7 @@ static c128 cmul(c128 a, c128 b) {
 /* One step for k columns: state from the loaded rows x and y. Integers wrap: they are
  * unsigned. */
 #define STEP(NAME, T, MUL)                                                             \
-    static void step_##NAME(Running what, T *s, const T *x, const T *y, int64_t k) {   \
+    static void step_##NAME(CumKind what, T *s, const T *x, const T *y, int64_t k) {   \
         for (int64_t i = 0; i < k; i++)                                                \
             s[i] = what == RUN_SUM    ? s[i] + x[i]                                    \
                    : what == RUN_PROD ? MUL(s[i], x[i])                                \
@@ -52,13 +52,14 @@ STEP(u64, uint64_t, TIMES)
 STEP(f64, double, TIMES)
 STEP(c128, c128, cmul)
 
-typedef union Row {
+typedef union CumRow {
     uint64_t u[COLUMNS];
     double f[COLUMNS];
     c128 c[COLUMNS];
-} Row;
+} CumRow;
 
-static void step(const Job *j, Row *s, const Row *x, const Row *y, int64_t k) {
+static void step_row(const Cumulation *j, CumRow *s, const CumRow *x, const CumRow *y,
+                     int64_t k) {
     if (j->acc == DT_FLOAT64)
         step_f64(j->what, s->f, x->f, y->f, k);
     else if (j->acc == DT_COMPLEX128)
@@ -67,30 +68,32 @@ static void step(const Job *j, Row *s, const Row *x, const Row *y, int64_t k) {
         step_u64(j->what, s->u, x->u, y->u, k);
 }
 
-static void start(const Job *j, Row *s, int64_t k) {
+static void start_row(const Cumulation *j, CumRow *s, int64_t k) {
     double v = j->what == RUN_PROD;
-    element_cast(j->acc, s, DT_FLOAT64, &v, (size_t)k, (ptrdiff_t)dtype_size(j->acc),
-                 0);
+    tensor_cast_elements(j->acc, s, DT_FLOAT64, &v, (size_t)k,
+                         (ptrdiff_t)dtype_size(j->acc), 0);
 }
 
 /* k lines side by side; their elements are xs, ys and os bytes apart. */
-static void run_lines(const Job *j, const char *x, int64_t xs, const char *y,
-                      int64_t ys, char *out, int64_t os, int64_t k) {
-    Row state, xv, yv;
+static void cumulate_lines(const Cumulation *j, const char *x, int64_t xs,
+                           const char *y, int64_t ys, char *out, int64_t os,
+                           int64_t k) {
+    CumRow state, xv, yv;
     ptrdiff_t size = (ptrdiff_t)dtype_size(j->acc);
-    start(j, &state, k);
+    start_row(j, &state, k);
     for (int64_t i = 0; i < j->l.n; i++) {
         if (j->exclusive)
-            element_cast(j->store, out + i * j->l.out_step, j->acc, &state, (size_t)k,
-                         os, size);
-        element_cast(j->acc, &xv, j->load, x + i * j->l.x_step, (size_t)k, size, xs);
+            tensor_cast_elements(j->store, out + i * j->l.out_step, j->acc, &state,
+                                 (size_t)k, os, size);
+        tensor_cast_elements(j->acc, &xv, j->load, x + i * j->l.x_step, (size_t)k, size,
+                             xs);
         if (j->what == RUN_RECURRENCE)
-            element_cast(j->acc, i ? &yv : &state, j->load, y + i * j->l.y_step,
-                         (size_t)k, size, ys);
-        if (i || j->what != RUN_RECURRENCE) step(j, &state, &xv, &yv, k);
+            tensor_cast_elements(j->acc, i ? &yv : &state, j->load, y + i * j->l.y_step,
+                                 (size_t)k, size, ys);
+        if (i || j->what != RUN_RECURRENCE) step_row(j, &state, &xv, &yv, k);
         if (!j->exclusive)
-            element_cast(j->store, out + i * j->l.out_step, j->acc, &state, (size_t)k,
-                         os, size);
+            tensor_cast_elements(j->store, out + i * j->l.out_step, j->acc, &state,
+                                 (size_t)k, os, size);
     }
 }
 
@@ -105,7 +108,7 @@ static void run_lines(const Job *j, const char *x, int64_t xs, const char *y,
     }                                                                                  \
     break
 #define ALONG(NAME, T, MUL)                                                            \
-    static void along_##NAME(Running what, bool exclusive, bool first, T *state, T *x, \
+    static void along_##NAME(CumKind what, bool exclusive, bool first, T *state, T *x, \
                              const T *y, int64_t n) {                                  \
         T s = *state, before;                                                          \
         int64_t i = 0;                                                                 \
@@ -124,32 +127,33 @@ ALONG(u64, uint64_t, TIMES)
 ALONG(f64, double, TIMES)
 ALONG(c128, c128, cmul)
 
-typedef union Stretch {
+typedef union CumBlock {
     uint64_t u[BLOCK];
     double f[BLOCK];
     c128 c[BLOCK];
-} Stretch;
+} CumBlock;
 
-static void run_line(const Job *j, const char *x, const char *y, char *out) {
-    Row state;
-    Stretch xv, yv;
+static void cumulate_line(const Cumulation *j, const char *x, const char *y,
+                          char *out) {
+    CumRow state;
+    CumBlock xv, yv;
     ptrdiff_t size = (ptrdiff_t)dtype_size(j->acc);
-    start(j, &state, 1);
+    start_row(j, &state, 1);
     for (int64_t at = 0; at < j->l.n; at += BLOCK) {
         int64_t n = j->l.n - at < BLOCK ? j->l.n - at : BLOCK;
-        element_cast(j->acc, &xv, j->load, x + at * j->l.x_step, (size_t)n, size,
-                     j->l.x_step);
+        tensor_cast_elements(j->acc, &xv, j->load, x + at * j->l.x_step, (size_t)n,
+                             size, j->l.x_step);
         if (j->what == RUN_RECURRENCE)
-            element_cast(j->acc, &yv, j->load, y + at * j->l.y_step, (size_t)n, size,
-                         j->l.y_step);
+            tensor_cast_elements(j->acc, &yv, j->load, y + at * j->l.y_step, (size_t)n,
+                                 size, j->l.y_step);
         if (j->acc == DT_FLOAT64)
             along_f64(j->what, j->exclusive, at == 0, state.f, xv.f, yv.f, n);
         else if (j->acc == DT_COMPLEX128)
             along_c128(j->what, j->exclusive, at == 0, state.c, xv.c, yv.c, n);
         else
             along_u64(j->what, j->exclusive, at == 0, state.u, xv.u, yv.u, n);
-        element_cast(j->store, out + at * j->l.out_step, j->acc, &xv, (size_t)n,
-                     j->l.out_step, size);
+        tensor_cast_elements(j->store, out + at * j->l.out_step, j->acc, &xv, (size_t)n,
+                             j->l.out_step, size);
     }
 }
 
@@ -157,20 +161,21 @@ static bool is_along(int64_t step, int64_t across) {
     return (step < 0 ? -step : step) < (across < 0 ? -across : across);
 }
 
-static void run_group(const Job *j, const char *x, int64_t xs, const char *y,
-                      int64_t ys, char *out, int64_t os, int64_t k) {
+static void cumulate_group(const Cumulation *j, const char *x, int64_t xs,
+                           const char *y, int64_t ys, char *out, int64_t os,
+                           int64_t k) {
     if (j->l.n < SHORT || (k > NARROW && !is_along(j->l.x_step, xs))) {
-        run_lines(j, x, xs, y, ys, out, os, k);
+        cumulate_lines(j, x, xs, y, ys, out, os, k);
         return;
     }
     for (int64_t i = 0; i < k; i++)
-        run_line(j, x + i * xs, y + i * ys, out + i * os);
+        cumulate_line(j, x + i * xs, y + i * ys, out + i * os);
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+static void cumulate_chunk(void *ctx, size_t chunk, unsigned worker) {
     (void)worker;
-    const Job *j = ctx;
-    const Lines *l = &j->l;
+    const Cumulation *j = ctx;
+    const CumLines *l = &j->l;
     int64_t at = (int64_t)chunk * j->per_chunk,
             end = at + j->per_chunk < j->lines ? at + j->per_chunk : j->lines;
     int last = l->ndim - 1;
@@ -188,14 +193,14 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
         }
         int64_t xs = last < 0 ? 0 : l->x[last], ys = last < 0 ? 0 : l->y[last],
                 os = last < 0 ? 0 : l->out[last];
-        run_group(j, x + first * xs, xs, y + first * ys, ys, out + first * os, os,
-                  wide - first < COLUMNS ? wide - first : COLUMNS);
+        cumulate_group(j, x + first * xs, xs, y + first * ys, ys, out + first * os, os,
+                       wide - first < COLUMNS ? wide - first : COLUMNS);
     }
 }
 
-static void run(Call *c, Job *j, const Tensor *x, const Tensor *y, const Tensor *out,
-                int axis, bool reverse) {
-    Lines *l = &j->l;
+static void run_cumulation(Call *c, Cumulation *j, const Tensor *x, const Tensor *y,
+                           const Tensor *out, int axis, bool reverse) {
+    CumLines *l = &j->l;
     for (int k = 0; k < x->ndim; k++) {
         if (k == axis) continue;
         l->shape[l->ndim] = x->shape[k];
@@ -225,10 +230,10 @@ static void run(Call *c, Job *j, const Tensor *x, const Tensor *y, const Tensor 
     j->per_chunk = each < CHUNK ? CHUNK / each + 1 : 1;
     int64_t chunks = (j->lines + j->per_chunk - 1) / j->per_chunk;
     if (move_pool(c) && chunks > 3) {
-        pool_run(move_pool(c), (size_t)chunks, run_chunk, j);
+        pool_run(move_pool(c), (size_t)chunks, cumulate_chunk, j);
     } else {
         j->per_chunk = j->lines;
-        run_chunk(j, 0, 0);
+        cumulate_chunk(j, 0, 0);
     }
 }
 
@@ -245,47 +250,48 @@ static bool cum_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     bool product = op_is(b->s, op, OP_CUMPROD);
     const Prop *axis = op_prop(b->s, op, p, "axis");
     const Prop *dtype = op_prop(b->s, op, p, "dtype");
-    Var x = axis->kind == P_NONE ? call1(b, "ravel", in[0]) : in[0];
-    if (dtype->kind != P_NONE && x != VAR_NONE) x = cast_to(b, x, (DType)dtype->i);
+    Var x = axis->kind == P_NONE ? op_call1(b, "ravel", in[0]) : in[0];
+    if (dtype->kind != P_NONE && x != VAR_NONE) x = op_cast_to(b, x, (DType)dtype->i);
     PropArg arg[3] = {{"axis", axis->kind == P_NONE ? PROP_INT(0) : *axis},
                       {"exclusive", *op_prop(b->s, op, p, "exclusive")},
                       {"reverse", *op_prop(b->s, op, p, "reverse")}};
     *out = apply_named(b, product ? "running_prod" : "running_sum", 1, &x, 3, arg);
     if (dtype->kind != P_NONE && *out != VAR_NONE)
-        *out = cast_to(b, *out, (DType)dtype->i);
+        *out = op_cast_to(b, *out, (DType)dtype->i);
     return *out != VAR_NONE;
 }
 
 static bool running_type(Infer *in) {
     const Type *x = in->type[0];
     int axis;
-    if (!want_rank(in, 0, 1, -1) ||
-        !infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis))
+    if (!infer_want_rank(in, 0, 1, -1) ||
+        !infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis))
         return false;
-    return out_tensor(in, 0, fold_dtype(x->dtype), x->ndim, x->dim);
+    return infer_out_tensor(in, 0, reduce_dtype(x->dtype), x->ndim, x->dim);
 }
 
-static bool running(Call *c, Running what) {
+static bool run_running_op(Call *c, CumKind what) {
     Tensor x = *call_in(c, 0);
-    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
     Tensor *out = call_out(c, 0, x.ndim, x.shape);
     if (!out) return false;
     if (tensor_size(out) == 0) return true;
-    Job j = {.what = what,
-             .acc = state_dtype(x.dtype),
-             .load = x.dtype,
-             .store = out->dtype};
+    Cumulation j = {.what = what,
+                    .acc = state_dtype(x.dtype),
+                    .load = x.dtype,
+                    .store = out->dtype};
     j.exclusive = prop_bool(c->s, c->op, c->props, "exclusive");
-    run(c, &j, &x, &x, out, axis, prop_bool(c->s, c->op, c->props, "reverse"));
+    run_cumulation(c, &j, &x, &x, out, axis,
+                   prop_bool(c->s, c->op, c->props, "reverse"));
     return true;
 }
 
 static bool running_sum_perform(Call *c) {
-    return running(c, RUN_SUM);
+    return run_running_op(c, RUN_SUM);
 }
 
 static bool running_prod_perform(Call *c) {
-    return running(c, RUN_PROD);
+    return run_running_op(c, RUN_PROD);
 }
 
 /* The sums of the gradient from the other end. */
@@ -301,13 +307,13 @@ static bool running_sum_pull(Pull *p) {
 }
 
 /* x moved by one place along the axis, zeros entering. */
-static Var shifted(Builder *b, Var x, int64_t by, Prop axis) {
+static Var shift_by(Builder *b, Var x, int64_t by, Prop axis) {
     Var in[2] = {x, const_int(b, by)};
     PropArg arg = {"axis", axis};
     return apply_named(b, "shift", 2, in, 1, &arg);
 }
 
-static Var recurrence(Builder *b, Var a, Var x, Prop axis, bool reverse) {
+static Var apply_recurrence(Builder *b, Var a, Var x, Prop axis, bool reverse) {
     Var in[2] = {a, x};
     PropArg arg[2] = {{"axis", axis}, {"reverse", PROP_BOOL(reverse)}};
     return apply_named(b, "recurrence", 2, in, 2, arg);
@@ -324,21 +330,21 @@ static bool running_prod_pull(Pull *p) {
     int64_t back = reverse ? 1 : -1;
     Var g = p->cotangent[0], x = p->in[0];
     if (prop_bool(b->s, p->op, p->props, "exclusive") &&
-        (g = shifted(b, g, back, axis)) == VAR_NONE)
+        (g = shift_by(b, g, back, axis)) == VAR_NONE)
         return false;
     PropArg arg[3] = {{"axis", axis},
                       {"exclusive", PROP_BOOL(true)},
                       {"reverse", PROP_BOOL(reverse)}};
     Var before = apply_named(b, "running_prod", 1, &x, 3, arg),
-        next = shifted(b, x, back, axis);
+        next = shift_by(b, x, back, axis);
     if (before == VAR_NONE || next == VAR_NONE) return false;
     if (dtype_is_complex(var_type(b->g, x)->dtype)) {
-        before = call1(b, "conj", before);
-        next = call1(b, "conj", next);
+        before = op_call1(b, "conj", before);
+        next = op_call1(b, "conj", next);
     }
-    Var sum = recurrence(b, next, g, axis, !reverse);
+    Var sum = apply_recurrence(b, next, g, axis, !reverse);
     return sum != VAR_NONE &&
-           (p->grad[0] = call2(b, "multiply", before, sum)) != VAR_NONE;
+           (p->grad[0] = op_call2(b, "multiply", before, sum)) != VAR_NONE;
 }
 
 /* ---- recurrence ---- */
@@ -346,26 +352,28 @@ static bool recurrence_type(Infer *in) {
     const Type *a = in->type[0], *x = in->type[1];
     int axis;
     Dim dim[MAX_NDIM];
-    if (!want_rank(in, 0, 1, -1) || !want_rank(in, 1, a->ndim, a->ndim)) return false;
-    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis)) return false;
+    if (!infer_want_rank(in, 0, 1, -1) || !infer_want_rank(in, 1, a->ndim, a->ndim))
+        return false;
+    if (!infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis)) return false;
     for (int k = 0; k < x->ndim; k++)
-        if (!want_dims_equal(in, 0, k, 1, k, &dim[k])) return false;
-    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+        if (!infer_want_dims_equal(in, 0, k, 1, k, &dim[k])) return false;
+    return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
 static bool recurrence_perform(Call *c) {
     Tensor a = *call_in(c, 0), x = *call_in(c, 1);
     if (!tensor_same_shape(&a, &x))
         return call_fail(c, E_RUN_SHAPE, "a and b have different shapes");
-    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
     Tensor *out = call_out(c, 0, x.ndim, x.shape);
     if (!out) return false;
     if (tensor_size(out) == 0) return true;
-    Job j = {.what = RUN_RECURRENCE,
-             .acc = state_dtype(x.dtype),
-             .load = x.dtype,
-             .store = out->dtype};
-    run(c, &j, &a, &x, out, axis, prop_bool(c->s, c->op, c->props, "reverse"));
+    Cumulation j = {.what = RUN_RECURRENCE,
+                    .acc = state_dtype(x.dtype),
+                    .load = x.dtype,
+                    .store = out->dtype};
+    run_cumulation(c, &j, &a, &x, out, axis,
+                   prop_bool(c->s, c->op, c->props, "reverse"));
     return true;
 }
 
@@ -377,15 +385,15 @@ static bool recurrence_pull(Pull *p) {
     Prop axis = *op_prop(b->s, p->op, p->props, "axis");
     bool reverse = prop_bool(b->s, p->op, p->props, "reverse"), complex;
     int64_t back = reverse ? 1 : -1;
-    Var next = shifted(b, p->in[0], back, axis),
-        before = shifted(b, p->out[0], -back, axis);
+    Var next = shift_by(b, p->in[0], back, axis),
+        before = shift_by(b, p->out[0], -back, axis);
     if (next == VAR_NONE || before == VAR_NONE) return false;
     complex = dtype_is_complex(var_type(b->g, next)->dtype);
-    if (complex) next = call1(b, "conj", next);
-    if (complex) before = call1(b, "conj", before);
-    p->grad[1] = recurrence(b, next, p->cotangent[0], axis, !reverse);
+    if (complex) next = op_call1(b, "conj", next);
+    if (complex) before = op_call1(b, "conj", before);
+    p->grad[1] = apply_recurrence(b, next, p->cotangent[0], axis, !reverse);
     return p->grad[1] != VAR_NONE &&
-           (p->grad[0] = call2(b, "multiply", p->grad[1], before)) != VAR_NONE;
+           (p->grad[0] = op_call2(b, "multiply", p->grad[1], before)) != VAR_NONE;
 }
 
 /* The tangent runs by the same a: what comes in is b's tangent and a's times the state
@@ -398,14 +406,15 @@ static bool recurrence_push(Push *p) {
     p->result[0] = VAR_NONE;
     if (dtype_is_discrete(var_type(p->g, p->out[0])->dtype)) return true;
     if (p->tangent[0] != VAR_NONE) {
-        Var before = shifted(b, p->out[0], reverse ? -1 : 1, axis);
-        Var more =
-            before == VAR_NONE ? VAR_NONE : call2(b, "multiply", p->tangent[0], before);
+        Var before = shift_by(b, p->out[0], reverse ? -1 : 1, axis);
+        Var more = before == VAR_NONE ? VAR_NONE
+                                      : op_call2(b, "multiply", p->tangent[0], before);
         if (more == VAR_NONE) return false;
-        in = in == VAR_NONE ? more : call2(b, "add", in, more);
+        in = in == VAR_NONE ? more : op_call2(b, "add", in, more);
     }
     if (in == VAR_NONE) return true;
-    return (p->result[0] = recurrence(b, p->in[0], in, axis, reverse)) != VAR_NONE;
+    return (p->result[0] = apply_recurrence(b, p->in[0], in, axis, reverse)) !=
+           VAR_NONE;
 }
 
 #define CUM_PROPS                                                                      \
@@ -445,7 +454,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = running_sum_pull,
      .push = push_linear_first,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "running_sum([1, 2, 3], reverse=True) -> [6, 5, 3]",
      .file = __FILE__,
      .line = __LINE__},
@@ -458,7 +467,7 @@ static const Op table[] = {
      .fails = op_never_fails,
      .flops = "x.size",
      .pull = running_prod_pull,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "running_prod([2, 3, 4], exclusive=True) -> [1, 2, 6]",
      .file = __FILE__,
      .line = __LINE__},
@@ -473,7 +482,7 @@ static const Op table[] = {
      .flops = "2 * b.size",
      .pull = recurrence_pull,
      .push = recurrence_push,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "recurrence([0, 2, 2], [1, 1, 1]) -> [1, 3, 7]",
      .file = __FILE__,
      .line = __LINE__},

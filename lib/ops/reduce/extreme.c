@@ -6,53 +6,54 @@
 static bool extreme_type(Infer *in) {
     const Type *x = in->type[0];
     bool flag[MAX_NDIM];
-    if (!infer_axes(in, in_prop(in, "axis"), x->ndim, flag)) return false;
+    if (!infer_axes(in, infer_prop(in, "axis"), x->ndim, flag)) return false;
     for (int k = 0; k < x->ndim; k++)
         if (flag[k] && x->dim[k] == 0)
             return infer_fail(in, E_SHAPE, 0, "dim %d is empty: nothing has no %s", k,
                               in->op->name);
-    return fold_out(in, x->dtype);
+    return reduce_out(in, x->dtype);
 }
 
-static bool extreme(Call *c, FoldKind kind) {
+static bool reduce_extreme(Call *c, ReduceKind kind) {
     const Tensor *x = call_in(c, 0);
     bool flag[MAX_NDIM], keepdims;
-    fold_prop_flags(c, flag, &keepdims);
+    reduce_prop_flags(c, flag, &keepdims);
     for (int k = 0; k < x->ndim; k++)
         if (flag[k] && x->shape[k] == 0)
             return call_fail(c, E_RUN_SHAPE, "dim %d is empty: nothing has no %s", k,
                              c->op->name);
-    return fold_call(c, kind, x, flag, keepdims, (Fold_){.finish = fold_cast}, 0);
+    return reduce_call(c, kind, x, flag, keepdims, (ReduceSpec){.finish = reduce_cast},
+                       0);
 }
 
 static bool max_perform(Call *c) {
-    return extreme(c, FOLD_MAX);
+    return reduce_extreme(c, FOLD_MAX);
 }
 
 static bool min_perform(Call *c) {
-    return extreme(c, FOLD_MIN);
+    return reduce_extreme(c, FOLD_MIN);
 }
 
 static bool max_debug(Call *c) {
-    return fold_reference(c, FOLD_MAX, 0, false);
+    return reduce_reference(c, FOLD_MAX, 0, false);
 }
 static bool min_debug(Call *c) {
-    return fold_reference(c, FOLD_MIN, 0, false);
+    return reduce_reference(c, FOLD_MIN, 0, false);
 }
 
 /* 1 at each place of x that is the extreme of its group, in x's dtype: all ties. */
-static Var ties(Builder *b, const Op *op, const Props *props, Var x, Var r) {
-    Var wide = fold_spread(b, r, op, props, x);
-    Var is = wide == VAR_NONE ? VAR_NONE : call2(b, "equal", x, wide);
-    return is == VAR_NONE ? VAR_NONE : cast_to(b, is, var_type(b->g, x)->dtype);
+static Var tie_mask(Builder *b, const Op *op, const Props *props, Var x, Var r) {
+    Var wide = reduce_spread(b, r, op, props, x);
+    Var is = wide == VAR_NONE ? VAR_NONE : op_call2(b, "equal", x, wide);
+    return is == VAR_NONE ? VAR_NONE : op_cast_to(b, is, var_type(b->g, x)->dtype);
 }
 
 static bool extreme_pull(Pull *p) {
     if (pull_discrete(p)) return true;
-    Var g = fold_spread(p->b, p->cotangent[0], p->op, p->props, p->in[0]);
-    Var is = ties(p->b, p->op, p->props, p->in[0], p->out[0]);
+    Var g = reduce_spread(p->b, p->cotangent[0], p->op, p->props, p->in[0]);
+    Var is = tie_mask(p->b, p->op, p->props, p->in[0], p->out[0]);
     if (g == VAR_NONE || is == VAR_NONE) return false;
-    return (p->grad[0] = call2(p->b, "multiply", g, is)) != VAR_NONE;
+    return (p->grad[0] = op_call2(p->b, "multiply", g, is)) != VAR_NONE;
 }
 
 /* The transpose of the pullback: the sum of the tangents at the ties. */
@@ -61,8 +62,8 @@ static bool extreme_push(Push *p) {
     if (p->tangent[0] == VAR_NONE ||
         dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
         return true;
-    Var is = ties(p->b, p->op, p->props, p->in[0], p->out[0]);
-    Var t = is == VAR_NONE ? VAR_NONE : call2(p->b, "multiply", is, p->tangent[0]);
+    Var is = tie_mask(p->b, p->op, p->props, p->in[0], p->out[0]);
+    Var t = is == VAR_NONE ? VAR_NONE : op_call2(p->b, "multiply", is, p->tangent[0]);
     if (t == VAR_NONE) return false;
     PropArg arg[2] = {{"axis", *op_prop(p->b->s, p->op, p->props, "axis")},
                       {"keepdims", *op_prop(p->b->s, p->op, p->props, "keepdims")}};
@@ -70,29 +71,29 @@ static bool extreme_push(Push *p) {
 }
 
 static bool truth_type(Infer *in) {
-    return fold_out(in, DT_BOOL);
+    return reduce_out(in, DT_BOOL);
 }
 
-static bool truth(Call *c, FoldKind kind, double empty) {
+static bool reduce_truth(Call *c, ReduceKind kind, double empty) {
     bool flag[MAX_NDIM], keepdims;
-    fold_prop_flags(c, flag, &keepdims);
-    return fold_call(c, kind, call_in(c, 0), flag, keepdims,
-                     (Fold_){.finish = fold_cast}, empty);
+    reduce_prop_flags(c, flag, &keepdims);
+    return reduce_call(c, kind, call_in(c, 0), flag, keepdims,
+                       (ReduceSpec){.finish = reduce_cast}, empty);
 }
 
 static bool any_perform(Call *c) {
-    return truth(c, FOLD_ANY, 0);
+    return reduce_truth(c, FOLD_ANY, 0);
 }
 
 static bool all_perform(Call *c) {
-    return truth(c, FOLD_ALL, 1);
+    return reduce_truth(c, FOLD_ALL, 1);
 }
 
 static bool any_debug(Call *c) {
-    return fold_reference(c, FOLD_ANY, 0, false);
+    return reduce_reference(c, FOLD_ANY, 0, false);
 }
 static bool all_debug(Call *c) {
-    return fold_reference(c, FOLD_ALL, 0, false);
+    return reduce_reference(c, FOLD_ALL, 0, false);
 }
 
 static bool truth_pull(Pull *p) {
@@ -111,12 +112,12 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = extreme_type,
      .perform = max_perform,
-     .streams = fold_streams,
+     .streams = reduce_streams,
      .debug = max_debug,
      .flops = "x.size",
      .pull = extreme_pull,
      .push = extreme_push,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "max([[1, 5], [4, 2]], axis=1) -> [5, 4]\nmax([1.0, nan, 2.0]) -> nan",
      .file = __FILE__,
      .line = __LINE__},
@@ -129,12 +130,12 @@ static const Op table[] = {
      .kinds = KIND_BOOL | KIND_REAL,
      .type = extreme_type,
      .perform = min_perform,
-     .streams = fold_streams,
+     .streams = reduce_streams,
      .debug = min_debug,
      .flops = "x.size",
      .pull = extreme_pull,
      .push = extreme_push,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "min([[1, 5], [4, 2]], axis=1) -> [1, 2]",
      .file = __FILE__,
      .line = __LINE__},
@@ -144,13 +145,13 @@ static const Op table[] = {
      .props = FOLD_PROPS,
      .type = truth_type,
      .perform = any_perform,
-     .streams = fold_streams,
+     .streams = reduce_streams,
      .debug = any_debug,
      .fails = op_never_fails,
      .flops = "x.size",
      .pull = truth_pull,
      .push = push_none,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "any([[0, 1], [0, 0]], axis=1) -> [True, False]",
      .file = __FILE__,
      .line = __LINE__},
@@ -160,13 +161,13 @@ static const Op table[] = {
      .props = FOLD_PROPS,
      .type = truth_type,
      .perform = all_perform,
-     .streams = fold_streams,
+     .streams = reduce_streams,
      .debug = all_debug,
      .fails = op_never_fails,
      .flops = "x.size",
      .pull = truth_pull,
      .push = push_none,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "all([[1, 1], [0, 1]], axis=1) -> [True, False]",
      .file = __FILE__,
      .line = __LINE__},

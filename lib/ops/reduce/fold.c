@@ -40,12 +40,12 @@ enum {
     CHUNK_MADE = 1 << 15  /* instead of CHUNK: they cost more */
 };
 
-extern const FoldTable fold_table_0;
+extern const ReduceTable fold_table_0;
 #ifdef __x86_64__
-extern const FoldTable fold_table_1, fold_table_2;
+extern const ReduceTable fold_table_1, fold_table_2;
 #endif
 
-const FoldTable *fold_table(Session *s) {
+const ReduceTable *reduce_table(Session *s) {
 #ifdef __x86_64__
     int level = session_cpu_level(s);
     return level >= 2 ? &fold_table_2 : level == 1 ? &fold_table_1 : &fold_table_0;
@@ -55,20 +55,20 @@ const FoldTable *fold_table(Session *s) {
 #endif
 }
 
-typedef struct Dims {
+typedef struct ReduceDims {
     int n;
     int64_t shape[MAX_NDIM], in[MAX_NDIM], out[MAX_NDIM]; /* strides in bytes */
-} Dims;
+} ReduceDims;
 
-typedef struct Job {
-    const FoldTable *table;
-    Fold_ f;
+typedef struct Reduction {
+    const ReduceTable *table;
+    ReduceSpec f;
     DType dtype;
     size_t item, loaded; /* bytes of an element in memory, and as the loops see it */
     const char *x;
     const Pieces *pieces; /* instead of x; NULL: none */
     char *out;
-    Dims kept, red;                  /* without kept's innermost dim: */
+    ReduceDims kept, red;            /* without kept's innermost dim: */
     int64_t wide, wide_in, wide_out; /* kept's innermost dim */
     bool by_rows;
     int64_t parts; /* accumulators of one output, neighbours in `wide` */
@@ -82,13 +82,13 @@ typedef struct Job {
     char *work;     /* for each worker */
     size_t work_size, acc_bytes;
     int64_t tasks, per_chunk;
-} Job;
+} Reduction;
 
 static int64_t magnitude(int64_t v) {
     return v < 0 ? -v : v;
 }
 
-static void dims_insert(Dims *x, int64_t n, int64_t in, int64_t out) {
+static void reduce_dims_insert(ReduceDims *x, int64_t n, int64_t in, int64_t out) {
     int k = x->n++;
     for (; k > 0 && magnitude(x->in[k - 1]) < magnitude(in); k--) {
         x->shape[k] = x->shape[k - 1];
@@ -100,7 +100,7 @@ static void dims_insert(Dims *x, int64_t n, int64_t in, int64_t out) {
     x->out[k] = out;
 }
 
-static void dims_merge(Dims *x) {
+static void reduce_dims_merge(ReduceDims *x) {
     int n = 0;
     for (int k = 0; k < x->n; k++) {
         bool runs_on = n && x->in[n - 1] == x->shape[k] * x->in[k] &&
@@ -116,35 +116,36 @@ static void dims_merge(Dims *x) {
 }
 
 /* ---- blocks ---- */
-static void load_row(const Job *j, char *to, const char *x, int64_t n, int64_t step) {
+static void load_row(const Reduction *j, char *to, const char *x, int64_t n,
+                     int64_t step) {
     if (j->dtype == DT_FLOAT16 && j->f.loops->load == DT_FLOAT32) {
         j->table->half(x, step, (size_t)n, (float *)(void *)to);
     } else if (j->f.loops->load != DT_NONE) {
-        element_cast(j->f.loops->load, to, j->dtype, x, (size_t)n, (ptrdiff_t)j->loaded,
-                     step);
+        tensor_cast_elements(j->f.loops->load, to, j->dtype, x, (size_t)n,
+                             (ptrdiff_t)j->loaded, step);
     } else {
         int64_t dst = (int64_t)j->item;
         move_strided(NULL, j->item, 1, &n, to, &dst, x, &step);
     }
 }
 
-static bool is_direct(const Job *j, int64_t step) {
+static bool reads_without_load(const Reduction *j, int64_t step) {
     return j->f.loops->load == DT_NONE && step == (int64_t)j->item;
 }
 
 /* acc = a block of n elements (of n rows of `width`, `step` bytes apart) from x on. */
-static void reduce_block(const Job *j, char *buffer, const char *x, int64_t step,
+static void reduce_block(const Reduction *j, char *buffer, const char *x, int64_t step,
                          int64_t width, int64_t n, void *acc) {
     if (!j->by_rows) {
         const char *from = x;
-        if (!is_direct(j, j->inner_in)) {
+        if (!reads_without_load(j, j->inner_in)) {
             load_row(j, buffer, x, n, j->inner_in);
             from = buffer;
         }
         j->f.loops->runs(from, 0, 1, (size_t)n, acc);
         return;
     }
-    if (is_direct(j, j->wide_in)) {
+    if (reads_without_load(j, j->wide_in)) {
         j->f.loops->rows(x, step, (size_t)n, (size_t)width, acc);
         return;
     }
@@ -156,21 +157,21 @@ static void reduce_block(const Job *j, char *buffer, const char *x, int64_t step
 
 /* ---- a range of the reduced elements: the binary counter ---- */
 enum { LEVELS = 40 };
-typedef struct Worker {
+typedef struct ReduceWorker {
     char *work;
     unsigned number;
-} Worker;
-typedef struct Stack {
-    const Job *j;
+} ReduceWorker;
+typedef struct PartialStack {
+    const Reduction *j;
     int64_t width;
     size_t step;
     char *slot;
     int top;
     uint64_t pushed;
     double count[LEVELS];
-} Stack;
+} PartialStack;
 
-static void stack_join_top(Stack *s) {
+static void stack_join_top(PartialStack *s) {
     s->top--;
     s->j->f.loops->join(s->slot + (size_t)(s->top - 1) * s->step,
                         s->slot + (size_t)s->top * s->step, (size_t)s->width,
@@ -178,7 +179,8 @@ static void stack_join_top(Stack *s) {
     s->count[s->top - 1] += s->count[s->top];
 }
 
-static void stack_push(Stack *s, char *buffer, const char *x, int64_t step, int64_t n) {
+static void stack_push(PartialStack *s, char *buffer, const char *x, int64_t step,
+                       int64_t n) {
     reduce_block(s->j, buffer, x, step, s->width, n,
                  s->slot + (size_t)s->top * s->step);
     s->count[s->top++] = (double)n;
@@ -188,7 +190,7 @@ static void stack_push(Stack *s, char *buffer, const char *x, int64_t step, int6
 }
 
 /* Offset of position `at` of dims, counted row-major. */
-static int64_t offset_in(const Dims *d, int64_t at) {
+static int64_t offset_in(const ReduceDims *d, int64_t at) {
     int64_t bytes = 0;
     for (int k = d->n - 1; k >= 0; k--) {
         bytes += at % d->shape[k] * d->in[k];
@@ -197,7 +199,7 @@ static int64_t offset_in(const Dims *d, int64_t at) {
     return bytes;
 }
 
-static int64_t offset_out(const Dims *d, int64_t at) {
+static int64_t offset_out(const ReduceDims *d, int64_t at) {
     int64_t bytes = 0;
     for (int k = d->n - 1; k >= 0; k--) {
         bytes += at % d->shape[k] * d->out[k];
@@ -207,7 +209,7 @@ static int64_t offset_out(const Dims *d, int64_t at) {
 }
 
 /* The next stretch of red's innermost dim: bytes to move by. */
-static int64_t next_inner(const Dims *red, int64_t *index) {
+static int64_t next_inner(const ReduceDims *red, int64_t *index) {
     int64_t bytes = 0;
     for (int k = red->n - 2; k >= 0; k--) {
         bytes += red->in[k];
@@ -220,7 +222,8 @@ static int64_t next_inner(const Dims *red, int64_t *index) {
 
 /* Where element `at` of the reduced dims is: the begin of its stretch; *skip: how far
  * into it. */
-static int64_t find_inner(const Job *j, int64_t at, int64_t *index, int64_t *skip) {
+static int64_t find_inner(const Reduction *j, int64_t at, int64_t *index,
+                          int64_t *skip) {
     int64_t bytes = 0;
     *skip = 0;
     if (at == 0) {
@@ -238,15 +241,15 @@ static int64_t find_inner(const Job *j, int64_t at, int64_t *index, int64_t *ski
 }
 
 /* Reduced elements that were made at once. */
-typedef struct Window {
+typedef struct ElementWindow {
     const char *x;
     ptrdiff_t step;
     int64_t first, last;
-} Window;
+} ElementWindow;
 
 /* From reduced element `at` on, which is at x, at most n of them. */
-static void make_window(const Job *j, const Worker *w, int64_t x, int64_t width,
-                        int64_t at, int64_t n, Window *to) {
+static void make_window(const Reduction *j, const ReduceWorker *w, int64_t x,
+                        int64_t width, int64_t at, int64_t n, ElementWindow *to) {
     int64_t item = (int64_t)j->item;
     if (n > j->window) n = j->window;
     Piece p = {x / item, 1, 0, n};
@@ -260,12 +263,12 @@ static void make_window(const Job *j, const Worker *w, int64_t x, int64_t width,
 
 /* acc = the reduced elements [begin, end) of `width` outputs whose first element is at
  * x. */
-static void reduce_range(const Job *j, const Worker *w, int64_t x, int64_t width,
-                         int64_t begin, int64_t end, void *acc) {
+static void reduce_range(const Reduction *j, const ReduceWorker *w, int64_t x,
+                         int64_t width, int64_t begin, int64_t end, void *acc) {
     size_t step = (size_t)width * j->f.loops->acc_size;
-    Stack s = {.j = j, .width = width, .step = step, .slot = w->work};
+    PartialStack s = {.j = j, .width = width, .step = step, .slot = w->work};
     char *buffer = w->work + j->acc_bytes;
-    Window made = {0};
+    ElementWindow made = {0};
     int64_t index[MAX_NDIM], skip;
     x += find_inner(j, begin, index, &skip);
     for (int64_t at = begin; at < end;) {
@@ -316,7 +319,7 @@ static void sort_parts(char *to, const char *acc, size_t n, size_t parts, size_t
 }
 
 /* `room`: of a worker, as large as acc. */
-static void finish_group(const Job *j, int64_t group, char *acc, char *room) {
+static void finish_group(const Reduction *j, int64_t group, char *acc, char *room) {
     int64_t first = group % j->strips * j->width,
             n = j->wide - first < j->width ? j->wide - first : j->width;
     size_t size = j->f.loops->acc_size;
@@ -334,8 +337,8 @@ static void finish_group(const Job *j, int64_t group, char *acc, char *room) {
 }
 
 /* n outputs of one run each; the runs of pieces follow one another. */
-static void reduce_short(const Job *j, const Worker *w, int64_t x, int64_t n,
-                         void *acc) {
+static void reduce_short(const Reduction *j, const ReduceWorker *w, int64_t x,
+                         int64_t n, void *acc) {
     const char *from = j->pieces ? NULL : j->x + x;
     int64_t step = j->wide_in;
     if (j->pieces) {
@@ -353,12 +356,13 @@ static void reduce_short(const Job *j, const Worker *w, int64_t x, int64_t n,
     j->f.loops->runs(from, step, (size_t)n, (size_t)j->count, acc);
 }
 
-static bool is_short(const Job *j) {
+static bool is_short(const Reduction *j) {
     return !j->by_rows && j->count == j->inner && j->count <= j->block &&
-           (j->pieces || is_direct(j, j->inner_in));
+           (j->pieces || reads_without_load(j, j->inner_in));
 }
 
-static void run_group(const Job *j, const Worker *w, int64_t group, int64_t segment) {
+static void reduce_group(const Reduction *j, const ReduceWorker *w, int64_t group,
+                         int64_t segment) {
     int64_t outer = group / j->strips, first = group % j->strips * j->width;
     int64_t n = j->wide - first < j->width ? j->wide - first : j->width;
     int64_t begin = segment * j->segment,
@@ -380,17 +384,17 @@ static void run_group(const Job *j, const Worker *w, int64_t group, int64_t segm
     if (j->nsegment == 1) finish_group(j, group, acc, w->work);
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const Job *j = ctx;
-    const Worker w = {j->work + worker * j->work_size, worker};
+static void reduce_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const Reduction *j = ctx;
+    const ReduceWorker w = {j->work + worker * j->work_size, worker};
     int64_t t = (int64_t)chunk * j->per_chunk,
             end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
     for (; t < end; t++)
-        run_group(j, &w, t / j->nsegment, t % j->nsegment);
+        reduce_group(j, &w, t / j->nsegment, t % j->nsegment);
 }
 
 /* The segments' partials, joined in their order. */
-static void join_segments(const Job *j) {
+static void join_segments(const Reduction *j) {
     size_t width = (size_t)j->width, all = width * (size_t)j->groups,
            step = all * j->f.loops->acc_size;
     for (int64_t g = 1; g < j->nsegment; g++) {
@@ -406,8 +410,8 @@ static void join_segments(const Job *j) {
 
 /* ---- planning ---- */
 /* Rows over the innermost kept dim and the short reduced one within it. */
-static void plan_parts(Job *j) {
-    Dims *red = &j->red;
+static void plan_parts(Reduction *j) {
+    ReduceDims *red = &j->red;
     if (j->inner > NARROW || j->wide * j->inner < ROW_MIN ||
         j->wide_in != j->inner * j->inner_in ||
         magnitude(red->in[red->n - 2]) < magnitude(j->wide_in))
@@ -422,19 +426,20 @@ static void plan_parts(Job *j) {
     j->inner_in = red->in[red->n - 1];
 }
 
-static void plan_dims(Job *j, const Tensor *x, const bool *flag, int64_t *out_stride) {
+static void plan_dims(Reduction *j, const Tensor *x, const bool *flag,
+                      int64_t *out_stride) {
     j->count = j->parts = 1;
     for (int k = 0; k < x->ndim; k++) {
         if (flag[k]) j->count *= x->shape[k];
         if (x->shape[k] == 1) continue;
-        dims_insert(flag[k] ? &j->red : &j->kept, x->shape[k], x->stride[k],
-                    flag[k] ? 0 : out_stride[k]);
+        reduce_dims_insert(flag[k] ? &j->red : &j->kept, x->shape[k], x->stride[k],
+                           flag[k] ? 0 : out_stride[k]);
     }
     for (int k = 0; k < j->red.n; k++) /* merging looks at the input alone */
         j->red.out[k] = j->red.in[k];
-    dims_merge(&j->red);
-    dims_merge(&j->kept);
-    Dims *kept = &j->kept, *red = &j->red;
+    reduce_dims_merge(&j->red);
+    reduce_dims_merge(&j->kept);
+    ReduceDims *kept = &j->kept, *red = &j->red;
     j->inner = red->n ? red->shape[red->n - 1] : 1;
     j->inner_in = red->n ? red->in[red->n - 1] : (int64_t)j->item;
     j->wide = j->wide_in = j->wide_out = 1;
@@ -451,7 +456,7 @@ static void plan_dims(Job *j, const Tensor *x, const bool *flag, int64_t *out_st
 /* Fewer outputs at a time, so that what is made for them stays in the nearest caches;
  * how many outputs are worked on together changes no result. Returns the bytes of a
  * window. */
-static size_t plan_pieces(Job *j) {
+static size_t plan_pieces(Reduction *j) {
     int64_t item = (int64_t)j->item,
             most = j->by_rows ? ROW_BYTES / item : RUN / j->count;
     if (!j->by_rows && !is_short(j)) most = j->width;
@@ -463,7 +468,7 @@ static size_t plan_pieces(Job *j) {
     return (size_t)(j->window * j->width * item);
 }
 
-static void plan_work(Job *j) {
+static void plan_work(Reduction *j) {
     j->width = j->by_rows ? STRIP : BATCH;
     if (j->width > j->wide) j->width = j->wide;
     j->block = j->by_rows ? ROWS : j->loaded < 8 ? RUN : RUN_WIDE;
@@ -482,7 +487,7 @@ static void plan_work(Job *j) {
     j->acc_bytes =
         ((size_t)levels * (j->by_rows ? (size_t)j->width : 1) * size + 63) / 64 * 64;
     size_t buffer = j->by_rows ? (size_t)j->width * ROWS * j->loaded : RUN * j->loaded;
-    bool direct = is_direct(j, j->by_rows ? j->wide_in : j->inner_in);
+    bool direct = reads_without_load(j, j->by_rows ? j->wide_in : j->inner_in);
     j->made_at = j->acc_bytes + (direct ? 0 : (buffer + 63) / 64 * 64);
     j->work_size = j->made_at + made + (size_t)j->width * size;
     j->work_size = (j->work_size + 127) / 64 * 64;
@@ -491,7 +496,7 @@ static void plan_work(Job *j) {
     j->per_chunk = each < chunk ? chunk / (each ? each : 1) : 1;
 }
 
-static bool run_job(Call *c, Job *j) {
+static bool run_reduction(Call *c, Reduction *j) {
     Pool *pool = move_pool(c);
     int64_t chunks = (j->tasks + j->per_chunk - 1) / j->per_chunk;
     size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
@@ -502,10 +507,10 @@ static bool run_job(Call *c, Job *j) {
     if (!j->partial) return false;
     j->work = j->partial + partial;
     if (workers > 1) {
-        pool_run(pool, (size_t)chunks, run_chunk, j);
+        pool_run(pool, (size_t)chunks, reduce_chunk, j);
     } else {
         j->per_chunk = j->tasks;
-        run_chunk(j, 0, 0);
+        reduce_chunk(j, 0, 0);
     }
     if (j->nsegment > 1) join_segments(j);
     return true;
@@ -514,13 +519,13 @@ static bool run_job(Call *c, Job *j) {
 /* Counted from the last dim, dims that are all reduced or all kept are one group. What
  * can be asked for at once is the last group when it is reduced, the last two when it
  * is kept; and where there are not more than two, several of these. */
-bool fold_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
-                  const int64_t *dim) {
+bool reduce_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
+                    const int64_t *dim) {
     (void)d;
     bool flag[MAX_NDIM], last = false;
     int64_t size[2] = {1, 1};
     int n = 0;
-    axes_flags(op_prop(s, op, p, "axis"), ndim, flag);
+    shape_axes_flags(op_prop(s, op, p, "axis"), ndim, flag);
     for (int k = ndim; k-- > 0;) {
         if (dim[k] == 1) continue;
         if (n == 0 || flag[k] != last) n++;
@@ -553,14 +558,14 @@ static Tensor *reduced_output(Call *c, const Tensor *x, const bool *flag, bool k
     return out;
 }
 
-bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM],
-               bool keepdims, Fold_ f, double empty) {
+bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_NDIM],
+                 bool keepdims, ReduceSpec f, double empty) {
     Tensor in = *x; /* the output may come to stand where the input's struct is */
-    Job j = {.table = fold_table(c->s),
-             .f = f,
-             .dtype = in.dtype,
-             .item = dtype_size(in.dtype),
-             .pieces = c->pieces};
+    Reduction j = {.table = reduce_table(c->s),
+                   .f = f,
+                   .dtype = in.dtype,
+                   .item = dtype_size(in.dtype),
+                   .pieces = c->pieces};
     j.f.table = j.table;
     j.f.loops = &j.table->loops[kind][in.dtype];
     if (!j.f.loops->acc_size)
@@ -583,38 +588,39 @@ bool fold_call(Call *c, FoldKind kind, const Tensor *x, const bool flag[MAX_NDIM
     plan_dims(&j, &in, flag, stride);
     if (j.count == 0) {
         char element[16];
-        element_cast(out->dtype, element, DT_FLOAT64, &empty, 1, 0, 0);
+        tensor_cast_elements(out->dtype, element, DT_FLOAT64, &empty, 1, 0, 0);
         move_fill(NULL, dtype_size(out->dtype), n, out->data, element);
         return true;
     }
     j.f.count = (double)j.count * (double)j.parts;
     j.f.out = out->dtype;
     plan_work(&j);
-    return run_job(c, &j);
+    return run_reduction(c, &j);
 }
 
 /* ---- from accumulators to elements ---- */
-void fold_cast(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
-    element_cast(f->out, out, f->loops->acc, acc, n, step,
-                 (ptrdiff_t)f->loops->acc_size);
+void reduce_cast(const ReduceSpec *f, void *acc, size_t n, char *out, int64_t step) {
+    tensor_cast_elements(f->out, out, f->loops->acc, acc, n, step,
+                         (ptrdiff_t)f->loops->acc_size);
 }
 
-void fold_mean(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
+void reduce_mean(const ReduceSpec *f, void *acc, size_t n, char *out, int64_t step) {
     f->table->divide(acc, f->loops->acc == DT_COMPLEX128 ? 2 * n : n, f->count);
-    fold_cast(f, acc, n, out, step);
+    reduce_cast(f, acc, n, out, step);
 }
 
 /* The accumulator's second number is the sum of squared deviations. With `add` the
  * output has the variance of the real parts already. */
-void fold_var(const Fold_ *f, void *acc, size_t n, char *out, int64_t step) {
+void reduce_var(const ReduceSpec *f, void *acc, size_t n, char *out, int64_t step) {
     double *a = acc, by = f->count - f->ddof > 0 ? f->count - f->ddof : 0;
     f->table->variances(a, n, by);
     for (size_t i = 0; i < n && f->add; i++) {
         double before;
-        element_cast(DT_FLOAT64, &before, f->out, out + (int64_t)i * step, 1, 0, 0);
+        tensor_cast_elements(DT_FLOAT64, &before, f->out, out + (int64_t)i * step, 1, 0,
+                             0);
         a[i] += before;
     }
     for (size_t i = 0; i < n && f->root; i++)
         a[i] = sqrt(a[i]);
-    element_cast(f->out, out, DT_FLOAT64, a, n, step, sizeof *a);
+    tensor_cast_elements(f->out, out, DT_FLOAT64, a, n, step, sizeof *a);
 }

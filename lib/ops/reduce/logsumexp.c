@@ -13,12 +13,12 @@
 enum { BLOCK = 512, WIDTH = 64, SHORT = 32, CHUNK = 1 << 14 };
 
 static bool logsumexp_type(Infer *in) {
-    return fold_out(in, in->type[0]->dtype);
+    return reduce_out(in, in->type[0]->dtype);
 }
 
-typedef struct Job {
+typedef struct LogSumExp {
     Loop *exp;
-    const FoldLoops *max, *sum; /* of float64 */
+    const ReduceLoops *max, *sum; /* of float64 */
     DType dtype;
     const char *x;
     char *out;
@@ -26,24 +26,24 @@ typedef struct Job {
     int64_t kept[MAX_NDIM], kept_in[MAX_NDIM], red[MAX_NDIM], red_in[MAX_NDIM];
     int64_t groups, count, per_chunk;
     int64_t wide, width, strips; /* the innermost kept dim, and how it is cut */
-} Job;
+} LogSumExp;
 
-typedef struct Sum {
+typedef struct ScaledSum {
     double max, sum;
-} Sum;
+} ScaledSum;
 
-static void exponentials(const Job *j, double *v, size_t n) {
+static void exp_in_place(const LogSumExp *j, double *v, size_t n) {
     const void *in[1] = {v};
     void *out[1] = {v};
     j->exp(n, in, out);
 }
 
-static double result_of(double max, double sum) {
+static double log_sum(double max, double sum) {
     return fabs(max) == HUGE_VAL || max != max ? max : log(sum) + max;
 }
 
 /* ---- one result ---- */
-static void add_block(const Job *j, Sum *s, double *v, size_t n) {
+static void add_to_sum(const LogSumExp *j, ScaledSum *s, double *v, size_t n) {
     double top, more;
     j->max->runs((const char *)v, 0, 1, n, &top);
     if (!(top <= s->max)) {
@@ -54,14 +54,14 @@ static void add_block(const Job *j, Sum *s, double *v, size_t n) {
     double offset = fabs(s->max) == HUGE_VAL ? 0 : s->max;
     for (size_t i = 0; i < n; i++)
         v[i] -= offset;
-    exponentials(j, v, n);
+    exp_in_place(j, v, n);
     j->sum->runs((const char *)v, 0, 1, n, &more);
     s->sum += more;
 }
 
-static double one_group(const Job *j, const char *x) {
+static double logsumexp_group(const LogSumExp *j, const char *x) {
     double block[BLOCK];
-    Sum s = {-HUGE_VAL, 0};
+    ScaledSum s = {-HUGE_VAL, 0};
     int last = j->nred - 1;
     int64_t inner = last < 0 ? 1 : j->red[last], step = last < 0 ? 0 : j->red_in[last];
     for (int64_t at = 0; at < j->count; at += inner) {
@@ -73,16 +73,16 @@ static double one_group(const Job *j, const char *x) {
         }
         for (int64_t i = 0; i < inner; i += BLOCK) {
             size_t n = (size_t)(inner - i < BLOCK ? inner - i : BLOCK);
-            element_cast(DT_FLOAT64, block, j->dtype, p + i * step, n, 8, step);
-            add_block(j, &s, block, n);
+            tensor_cast_elements(DT_FLOAT64, block, j->dtype, p + i * step, n, 8, step);
+            add_to_sum(j, &s, block, n);
         }
     }
-    return result_of(s.max, s.sum);
+    return log_sum(s.max, s.sum);
 }
 
 /* ---- side by side ---- */
 /* The next of the reduced positions. */
-static void next_position(const Job *j, int64_t *index, const char **x) {
+static void next_position(const LogSumExp *j, int64_t *index, const char **x) {
     for (int k = j->nred - 1; k >= 0; k--) {
         *x += j->red_in[k];
         if (++index[k] < j->red[k]) return;
@@ -92,30 +92,31 @@ static void next_position(const Job *j, int64_t *index, const char **x) {
 }
 
 /* The results of n neighbours that are `step` bytes apart. */
-static void beside(const Job *j, const char *x, int64_t step, size_t n, double *r) {
+static void logsumexp_beside(const LogSumExp *j, const char *x, int64_t step, size_t n,
+                             double *r) {
     double v[WIDTH], offset[WIDTH], sum[WIDTH] = {0};
     int64_t index[MAX_NDIM] = {0};
     for (size_t i = 0; i < n; i++)
         r[i] = -HUGE_VAL;
     for (int64_t at = 0; at < j->count; at++, next_position(j, index, &x)) {
-        element_cast(DT_FLOAT64, v, j->dtype, x, n, 8, step);
+        tensor_cast_elements(DT_FLOAT64, v, j->dtype, x, n, 8, step);
         j->max->join(r, v, n, 0, 0);
     }
     for (size_t i = 0; i < n; i++)
         offset[i] = fabs(r[i]) == HUGE_VAL ? 0 : r[i];
     for (int64_t at = 0; at < j->count; at++, next_position(j, index, &x)) {
-        element_cast(DT_FLOAT64, v, j->dtype, x, n, 8, step);
+        tensor_cast_elements(DT_FLOAT64, v, j->dtype, x, n, 8, step);
         for (size_t i = 0; i < n; i++)
             v[i] -= offset[i];
-        exponentials(j, v, n);
+        exp_in_place(j, v, n);
         j->sum->join(sum, v, n, 0, 0);
     }
     for (size_t i = 0; i < n; i++)
-        r[i] = result_of(r[i], sum[i]);
+        r[i] = log_sum(r[i], sum[i]);
 }
 
 /* ---- all ---- */
-static void run_strip(const Job *j, int64_t strip) {
+static void logsumexp_strip(const LogSumExp *j, int64_t strip) {
     int64_t item = (int64_t)dtype_size(j->dtype), rest = strip / j->strips,
             first = strip % j->strips * j->width, last = j->nkept - 1;
     int64_t n = j->wide - first < j->width ? j->wide - first : j->width,
@@ -128,19 +129,19 @@ static void run_strip(const Job *j, int64_t strip) {
     }
     double r[WIDTH];
     if (j->width > 1)
-        beside(j, x, step, (size_t)n, r);
+        logsumexp_beside(j, x, step, (size_t)n, r);
     else
-        r[0] = one_group(j, x);
-    element_cast(j->dtype, out, DT_FLOAT64, r, (size_t)n, item, 8);
+        r[0] = logsumexp_group(j, x);
+    tensor_cast_elements(j->dtype, out, DT_FLOAT64, r, (size_t)n, item, 8);
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+static void logsumexp_chunk(void *ctx, size_t chunk, unsigned worker) {
     (void)worker;
-    const Job *j = ctx;
+    const LogSumExp *j = ctx;
     int64_t at = (int64_t)chunk * j->per_chunk, all = j->groups / j->wide * j->strips,
             end = at + j->per_chunk < all ? at + j->per_chunk : all;
     for (; at < end; at++)
-        run_strip(j, at);
+        logsumexp_strip(j, at);
 }
 
 static int64_t magnitude(int64_t v) {
@@ -148,7 +149,7 @@ static int64_t magnitude(int64_t v) {
 }
 
 /* Side by side where the results are closer than their elements, or these are few. */
-static void cut(Job *j) {
+static void plan_strips(LogSumExp *j) {
     int kept = j->nkept - 1, red = j->nred - 1;
     j->wide = kept < 0 ? 1 : j->kept[kept];
     bool closer = kept >= 0 &&
@@ -162,8 +163,8 @@ static void cut(Job *j) {
 static bool logsumexp_perform(Call *c) {
     Tensor x = *call_in(c, 0);
     bool flag[MAX_NDIM], keepdims;
-    fold_prop_flags(c, flag, &keepdims);
-    Job j = {.dtype = x.dtype, .x = x.data, .count = 1, .groups = 1};
+    reduce_prop_flags(c, flag, &keepdims);
+    LogSumExp j = {.dtype = x.dtype, .x = x.data, .count = 1, .groups = 1};
     int64_t shape[MAX_NDIM];
     int n = 0;
     for (int k = 0; k < x.ndim; k++) {
@@ -179,17 +180,17 @@ static bool logsumexp_perform(Call *c) {
     j.out = out->data;
     j.exp = op_loop(c->s, op_known(c->s, OP_EXP), DT_FLOAT64, DT_FLOAT64);
     if (j.groups == 0) return true;
-    const FoldTable *loops = fold_table(c->s);
+    const ReduceTable *loops = reduce_table(c->s);
     j.max = &loops->loops[FOLD_MAX][DT_FLOAT64];
     j.sum = &loops->loops[FOLD_SUM][DT_FLOAT64];
-    cut(&j);
+    plan_strips(&j);
     int64_t all = j.groups / j.wide * j.strips,
             chunks = (all + j.per_chunk - 1) / j.per_chunk;
     if (move_pool(c) && chunks > 1) {
-        pool_run(move_pool(c), (size_t)chunks, run_chunk, &j);
+        pool_run(move_pool(c), (size_t)chunks, logsumexp_chunk, &j);
     } else {
         j.per_chunk = all;
-        run_chunk(&j, 0, 0);
+        logsumexp_chunk(&j, 0, 0);
     }
     return true;
 }
@@ -198,16 +199,16 @@ static bool logsumexp_perform(Call *c) {
 static bool logsumexp_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
-    Var g = fold_spread(b, p->cotangent[0], p->op, p->props, p->in[0]);
-    Var r = fold_spread(b, p->out[0], p->op, p->props, p->in[0]);
-    Var d = r == VAR_NONE ? VAR_NONE : call2(b, "subtract", p->in[0], r),
-        e = d == VAR_NONE ? VAR_NONE : call1(b, "exp", d);
+    Var g = reduce_spread(b, p->cotangent[0], p->op, p->props, p->in[0]);
+    Var r = reduce_spread(b, p->out[0], p->op, p->props, p->in[0]);
+    Var d = r == VAR_NONE ? VAR_NONE : op_call2(b, "subtract", p->in[0], r),
+        e = d == VAR_NONE ? VAR_NONE : op_call1(b, "exp", d);
     return e != VAR_NONE && g != VAR_NONE &&
-           (p->grad[0] = call2(b, "multiply", g, e)) != VAR_NONE;
+           (p->grad[0] = op_call2(b, "multiply", g, e)) != VAR_NONE;
 }
 
 static bool logsumexp_debug(Call *c) {
-    return fold_reference(c, FOLD_KINDS, 0, false);
+    return reduce_reference(c, FOLD_KINDS, 0, false);
 }
 
 static const Op table[] = {
@@ -223,7 +224,7 @@ static const Op table[] = {
      .debug = logsumexp_debug,
      .flops = "3 * x.size + 2 * r.size",
      .pull = logsumexp_pull,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "logsumexp([1000.0, 1000.0]) -> 1000.6931471805599\nlogsumexp([[0.0], "
                 "[0.0]], axis=1) -> [0.0, 0.0]",
      .file = __FILE__,

@@ -3,7 +3,7 @@
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 
-DType fold_dtype(DType d) {
+DType reduce_dtype(DType d) {
     switch (dtype_kind(d)) {
     case K_BOOL:
     case K_INT:
@@ -17,29 +17,29 @@ DType fold_dtype(DType d) {
     return d;
 }
 
-bool fold_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
-                 Var *out) {
+bool reduce_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
+                   Var *out) {
     (void)nin;
     const Prop *dtype = op_prop(b->s, op, p, "dtype");
     if (dtype->kind == P_NONE) return true;
     PropArg arg[2] = {{"axis", *op_prop(b->s, op, p, "axis")},
                       {"keepdims", *op_prop(b->s, op, p, "keepdims")}};
-    Var x = cast_to(b, in[0], (DType)dtype->i),
+    Var x = op_cast_to(b, in[0], (DType)dtype->i),
         r = x == VAR_NONE ? VAR_NONE : apply_named(b, op->name, 1, &x, 2, arg);
-    return r != VAR_NONE && (*out = cast_to(b, r, (DType)dtype->i)) != VAR_NONE;
+    return r != VAR_NONE && (*out = op_cast_to(b, r, (DType)dtype->i)) != VAR_NONE;
 }
 
-bool fold_expanded(Infer *in) {
-    return in_prop(in, "dtype")->kind == P_NONE ||
+bool reduce_is_expanded(Infer *in) {
+    return infer_prop(in, "dtype")->kind == P_NONE ||
            infer_fail(in, E_ARG, in->nin,
                       "dtype is an abbreviation, which can't stand in a graph");
 }
 
-bool fold_out(Infer *in, DType d) {
+bool reduce_out(Infer *in, DType d) {
     const Type *x = in->type[0];
-    const Prop *keep = in_prop(in, "keepdims");
+    const Prop *keep = infer_prop(in, "keepdims");
     bool flag[MAX_NDIM];
-    if (!infer_axes(in, in_prop(in, "axis"), x->ndim, flag)) return false;
+    if (!infer_axes(in, infer_prop(in, "axis"), x->ndim, flag)) return false;
     Dim dim[MAX_NDIM];
     int n = 0;
     for (int k = 0; k < x->ndim; k++)
@@ -47,19 +47,19 @@ bool fold_out(Infer *in, DType d) {
             dim[n++] = x->dim[k];
         else if (keep->i)
             dim[n++] = 1;
-    return out_tensor(in, 0, d, n, dim);
+    return infer_out_tensor(in, 0, d, n, dim);
 }
 
-bool fold_prop_flags(Call *c, bool flag[MAX_NDIM], bool *keepdims) {
-    axes_flags(op_prop(c->s, c->op, c->props, "axis"), call_in(c, 0)->ndim, flag);
+bool reduce_prop_flags(Call *c, bool flag[MAX_NDIM], bool *keepdims) {
+    shape_axes_flags(op_prop(c->s, c->op, c->props, "axis"), call_in(c, 0)->ndim, flag);
     *keepdims = prop_bool(c->s, c->op, c->props, "keepdims");
     return true;
 }
 
-Var fold_spread(Builder *b, Var g, const Op *op, const Props *props, Var x) {
+Var reduce_spread(Builder *b, Var g, const Op *op, const Props *props, Var x) {
     bool flag[MAX_NDIM];
     int ndim = var_type(b->g, x)->ndim;
-    axes_flags(op_prop(b->s, op, props, "axis"), ndim, flag);
+    shape_axes_flags(op_prop(b->s, op, props, "axis"), ndim, flag);
     int64_t axes[MAX_NDIM];
     size_t n = 0;
     for (int k = 0; k < ndim; k++)

@@ -259,7 +259,7 @@ static void divide(double *a, size_t n, double by) {
         a[i] /= by;
 }
 
-static void variances(double *a, size_t n, double by) {
+static void variances_in_place(double *a, size_t n, double by) {
     for (size_t i = 0; i < n; i++)
         a[i] = a[2 * i + 1] / by;
 }
@@ -406,8 +406,8 @@ FIRST(first_f64, double, EQUAL_F)
     [DT_COMPLEX64] = LOOPS(sum_cf32, DT_COMPLEX128, double, 2),                        \
     [DT_COMPLEX128] = LOOPS(sum_cf64, DT_COMPLEX128, double, 2)
 
-extern const FoldTable LEVEL(fold_table_);
-const FoldTable LEVEL(fold_table_) =
+extern const ReduceTable LEVEL(fold_table_);
+const ReduceTable LEVEL(fold_table_) =
     {.loops =
          {[FOLD_SUM] = {WHOLE(sum), COMPLEX_SUM},
           [FOLD_MEAN] = {CONVERTED(LOOPS_OF(DT_FLOAT64, sum_f64, DT_FLOAT64, double,
@@ -441,4 +441,4 @@ const FoldTable LEVEL(fold_table_) =
               [DT_FLOAT64] = FIRST_OF(f64)},
      .half = half_row,
      .divide = divide,
-     .variances = variances};
+     .variances = variances_in_place};

@@ -4,41 +4,41 @@
 
 #include <math.h>
 
-typedef struct Number {
+typedef struct RefNumber {
     double re, im;
     uint64_t bits; /* of integers and bools, in 64 bits */
-} Number;
+} RefNumber;
 
-static Number load(DType d, const char *p) {
-    Number v = {0};
+static RefNumber load_number(DType d, const char *p) {
+    RefNumber v = {0};
     double z[2];
     if (dtype_is_discrete(d)) {
-        element_cast(dtype_kind(d) == K_UINT ? DT_UINT64 : DT_INT64, &v.bits, d, p, 1,
-                     0, 0);
+        tensor_cast_elements(dtype_kind(d) == K_UINT ? DT_UINT64 : DT_INT64, &v.bits, d,
+                             p, 1, 0, 0);
         v.re = dtype_kind(d) == K_UINT ? (double)v.bits : (double)(int64_t)v.bits;
         return v;
     }
-    element_cast(DT_COMPLEX128, z, d, p, 1, 0, 0);
+    tensor_cast_elements(DT_COMPLEX128, z, d, p, 1, 0, 0);
     v.re = z[0];
     v.im = z[1];
     return v;
 }
 
-static void store(DType d, char *p, Number v) {
+static void store_number(DType d, char *p, RefNumber v) {
     double z[2] = {v.re, v.im};
     if (d == DT_BOOL)
         *(uint8_t *)p = v.re != 0;
     else if (dtype_is_discrete(d))
-        element_cast(d, p, DT_UINT64, &v.bits, 1, 0, 0);
+        tensor_cast_elements(d, p, DT_UINT64, &v.bits, 1, 0, 0);
     else if (dtype_is_complex(d))
-        element_cast(d, p, DT_COMPLEX128, z, 1, 0, 0);
+        tensor_cast_elements(d, p, DT_COMPLEX128, z, 1, 0, 0);
     else
-        element_cast(d, p, DT_FLOAT64, z, 1, 0, 0);
+        tensor_cast_elements(d, p, DT_FLOAT64, z, 1, 0, 0);
 }
 
 /* ---- definitions ---- */
-static Number sum(const Number *v, int64_t n) {
-    Number r = {0};
+static RefNumber sum_numbers(const RefNumber *v, int64_t n) {
+    RefNumber r = {0};
     for (int64_t i = 0; i < n; i++) {
         r.re += v[i].re;
         r.im += v[i].im;
@@ -47,8 +47,8 @@ static Number sum(const Number *v, int64_t n) {
     return r;
 }
 
-static Number product(const Number *v, int64_t n) {
-    Number r = {1, 0, 1};
+static RefNumber product_numbers(const RefNumber *v, int64_t n) {
+    RefNumber r = {1, 0, 1};
     for (int64_t i = 0; i < n; i++) {
         double re = r.re * v[i].re - r.im * v[i].im;
         r.im = r.im == 0 && v[i].im == 0 ? 0 : r.re * v[i].im + r.im * v[i].re;
@@ -58,8 +58,8 @@ static Number product(const Number *v, int64_t n) {
     return r;
 }
 
-static Number mean(const Number *v, int64_t n) {
-    Number r = sum(v, n);
+static RefNumber mean_numbers(const RefNumber *v, int64_t n) {
+    RefNumber r = sum_numbers(v, n);
     r.re /= (double)n;
     r.im /= (double)n;
     return r;
@@ -67,7 +67,7 @@ static Number mean(const Number *v, int64_t n) {
 
 /* The first that none is beyond; nan is beyond all. Integers by their bits: doubles
  * round. */
-static bool is_beyond(DType d, Number a, Number b, bool largest) {
+static bool is_beyond(DType d, RefNumber a, RefNumber b, bool largest) {
     if (isnan(b.re)) return false;
     if (isnan(a.re)) return true;
     if (dtype_kind(d) == K_UINT) return largest ? a.bits > b.bits : a.bits < b.bits;
@@ -77,22 +77,22 @@ static bool is_beyond(DType d, Number a, Number b, bool largest) {
     return largest ? a.re > b.re : a.re < b.re;
 }
 
-static Number extreme(DType d, const Number *v, int64_t n, bool largest) {
-    Number r = v[0];
+static RefNumber extreme_number(DType d, const RefNumber *v, int64_t n, bool largest) {
+    RefNumber r = v[0];
     for (int64_t i = 1; i < n; i++)
         if (is_beyond(d, v[i], r, largest)) r = v[i];
     return r;
 }
 
-static Number truth(const Number *v, int64_t n, bool all) {
-    Number r = {.re = all};
+static RefNumber truth_of_numbers(const RefNumber *v, int64_t n, bool all) {
+    RefNumber r = {.re = all};
     for (int64_t i = 0; i < n; i++)
         if ((v[i].re != 0 || v[i].im != 0) != all) r.re = !all;
     return r;
 }
 
-static Number variance(const Number *v, int64_t n, double ddof) {
-    Number m = mean(v, n), r = {0};
+static RefNumber variance_of_numbers(const RefNumber *v, int64_t n, double ddof) {
+    RefNumber m = mean_numbers(v, n), r = {0};
     for (int64_t i = 0; i < n; i++)
         r.re +=
             (v[i].re - m.re) * (v[i].re - m.re) + (v[i].im - m.im) * (v[i].im - m.im);
@@ -100,8 +100,9 @@ static Number variance(const Number *v, int64_t n, double ddof) {
     return r;
 }
 
-static Number log_sum_exp(const Number *v, int64_t n) {
-    Number r = {.re = -HUGE_VAL}, top = n ? extreme(DT_FLOAT64, v, n, true) : r;
+static RefNumber log_sum_exp(const RefNumber *v, int64_t n) {
+    RefNumber r = {.re = -HUGE_VAL},
+              top = n ? extreme_number(DT_FLOAT64, v, n, true) : r;
     if (isinf(top.re) || isnan(top.re)) return top;
     r.re = 0;
     for (int64_t i = 0; i < n; i++)
@@ -110,22 +111,23 @@ static Number log_sum_exp(const Number *v, int64_t n) {
     return r;
 }
 
-static Number define(FoldKind kind, DType d, const Number *v, int64_t n, double ddof) {
+static RefNumber reduce_by_definition(ReduceKind kind, DType d, const RefNumber *v,
+                                      int64_t n, double ddof) {
     switch (kind) {
     case FOLD_SUM:
-        return sum(v, n);
+        return sum_numbers(v, n);
     case FOLD_MEAN:
-        return mean(v, n);
+        return mean_numbers(v, n);
     case FOLD_PROD:
-        return product(v, n);
+        return product_numbers(v, n);
     case FOLD_MAX:
     case FOLD_MIN:
-        return extreme(d, v, n, kind == FOLD_MAX);
+        return extreme_number(d, v, n, kind == FOLD_MAX);
     case FOLD_ANY:
     case FOLD_ALL:
-        return truth(v, n, kind == FOLD_ALL);
+        return truth_of_numbers(v, n, kind == FOLD_ALL);
     case FOLD_VAR:
-        return variance(v, n, ddof);
+        return variance_of_numbers(v, n, ddof);
     case FOLD_KINDS:
         break;
     }
@@ -148,21 +150,21 @@ static int64_t group_of(const Tensor *x, const bool *flag, int64_t i, const char
     return group;
 }
 
-static void group_all(const Tensor *x, const bool *flag, int64_t n, Number *v,
+static void group_all(const Tensor *x, const bool *flag, int64_t n, RefNumber *v,
                       int64_t *filled) {
     for (int64_t i = 0, size = tensor_size(x); i < size; i++) {
         const char *at;
         int64_t g = group_of(x, flag, i, &at);
-        v[g * n + filled[g]++] = load(x->dtype, at);
+        v[g * n + filled[g]++] = load_number(x->dtype, at);
     }
 }
 
-bool fold_reference(Call *c, FoldKind kind, double ddof, bool root) {
+bool reduce_reference(Call *c, ReduceKind kind, double ddof, bool root) {
     Tensor x = *call_in(c, 0);
     bool flag[MAX_NDIM], keepdims;
     int64_t shape[MAX_NDIM], n = 1;
     int ndim = 0;
-    fold_prop_flags(c, flag, &keepdims);
+    reduce_prop_flags(c, flag, &keepdims);
     for (int k = 0; k < x.ndim; k++) {
         n *= flag[k] ? x.shape[k] : 1;
         if (!flag[k] || keepdims) shape[ndim++] = flag[k] ? 1 : x.shape[k];
@@ -170,13 +172,14 @@ bool fold_reference(Call *c, FoldKind kind, double ddof, bool root) {
     Tensor *out = call_out(c, 0, ndim, shape);
     if (!out) return false;
     int64_t groups = tensor_size(out);
-    Number *v = mem_zalloc(c->s, (size_t)tensor_size(&x), sizeof *v);
+    RefNumber *v = mem_zalloc(c->s, (size_t)tensor_size(&x), sizeof *v);
     int64_t *filled = mem_zalloc(c->s, (size_t)groups, sizeof *filled);
     group_all(&x, flag, n, v, filled);
     for (int64_t g = 0; g < groups; g++) {
-        Number r = define(kind, x.dtype, v + g * n, n, ddof);
+        RefNumber r = reduce_by_definition(kind, x.dtype, v + g * n, n, ddof);
         if (root) r.re = sqrt(r.re);
-        store(out->dtype, (char *)out->data + g * (int64_t)dtype_size(out->dtype), r);
+        store_number(out->dtype,
+                     (char *)out->data + g * (int64_t)dtype_size(out->dtype), r);
     }
     mem_free(v);
     mem_free(filled);

@@ -5,44 +5,44 @@
 #include "vmap/kit.h"
 
 static bool sum_type(Infer *in) {
-    return fold_expanded(in) && fold_out(in, fold_dtype(in->type[0]->dtype));
+    return reduce_is_expanded(in) && reduce_out(in, reduce_dtype(in->type[0]->dtype));
 }
 
-static bool fold_with(Call *c, FoldKind kind, FoldFinish *finish, double empty) {
+static bool reduce_with(Call *c, ReduceKind kind, ReduceFinish *finish, double empty) {
     bool flag[MAX_NDIM], keepdims;
-    fold_prop_flags(c, flag, &keepdims);
-    return fold_call(c, kind, call_in(c, 0), flag, keepdims, (Fold_){.finish = finish},
-                     empty);
+    reduce_prop_flags(c, flag, &keepdims);
+    return reduce_call(c, kind, call_in(c, 0), flag, keepdims,
+                       (ReduceSpec){.finish = finish}, empty);
 }
 
 static bool sum_perform(Call *c) {
-    return fold_with(c, FOLD_SUM, fold_cast, 0);
+    return reduce_with(c, FOLD_SUM, reduce_cast, 0);
 }
 
 static bool prod_perform(Call *c) {
-    return fold_with(c, FOLD_PROD, fold_cast, 1);
+    return reduce_with(c, FOLD_PROD, reduce_cast, 1);
 }
 
 static bool mean_perform(Call *c) {
-    return fold_with(c, FOLD_MEAN, fold_mean, (double)__builtin_nanf(""));
+    return reduce_with(c, FOLD_MEAN, reduce_mean, (double)__builtin_nanf(""));
 }
 
 static bool sum_debug(Call *c) {
-    return fold_reference(c, FOLD_SUM, 0, false);
+    return reduce_reference(c, FOLD_SUM, 0, false);
 }
 static bool prod_debug(Call *c) {
-    return fold_reference(c, FOLD_PROD, 0, false);
+    return reduce_reference(c, FOLD_PROD, 0, false);
 }
 static bool mean_debug(Call *c) {
-    return fold_reference(c, FOLD_MEAN, 0, false);
+    return reduce_reference(c, FOLD_MEAN, 0, false);
 }
 
 /* g at each place of x. */
 static Var spread_over(Pull *p, Var g) {
-    Var wide = fold_spread(p->b, g, p->op, p->props, p->in[0]);
+    Var wide = reduce_spread(p->b, g, p->op, p->props, p->in[0]);
     if (wide == VAR_NONE) return VAR_NONE;
     Var shape = shape_vector(p->b, p->in[0]);
-    return shape == VAR_NONE ? VAR_NONE : call2(p->b, "broadcast_to", wide, shape);
+    return shape == VAR_NONE ? VAR_NONE : op_call2(p->b, "broadcast_to", wide, shape);
 }
 
 static bool sum_pull(Pull *p) {
@@ -56,36 +56,36 @@ static bool mean_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     const Prop *dtype = op_prop(b->s, op, p, "dtype"),
                *axis = op_prop(b->s, op, p, "axis");
     if (dtype->kind == P_NONE || !dtype_is_discrete((DType)dtype->i))
-        return fold_expand(b, op, p, nin, in, out);
+        return reduce_expand(b, op, p, nin, in, out);
     PropArg arg[3] = {{"axis", *axis},
                       {"keepdims", *op_prop(b->s, op, p, "keepdims")},
                       {"dtype", *dtype}};
     bool flag[MAX_NDIM];
     Var sum = apply_named(b, "sum", 1, in, 3, arg);
     if (sum == VAR_NONE) return false;
-    axes_flags(axis, var_type(b->g, in[0])->ndim, flag);
-    Var n = axes_count(b, in[0], flag);
+    shape_axes_flags(axis, var_type(b->g, in[0])->ndim, flag);
+    Var n = shape_axes_count(b, in[0], flag);
     if (n == VAR_NONE) return false;
-    sum = cast_to(b, sum, DT_FLOAT64);
-    n = cast_to(b, n, DT_FLOAT64);
-    Var r = call2(b, "true_divide", sum, n);
-    return r != VAR_NONE && (*out = cast_to(b, r, (DType)dtype->i)) != VAR_NONE;
+    sum = op_cast_to(b, sum, DT_FLOAT64);
+    n = op_cast_to(b, n, DT_FLOAT64);
+    Var r = op_call2(b, "true_divide", sum, n);
+    return r != VAR_NONE && (*out = op_cast_to(b, r, (DType)dtype->i)) != VAR_NONE;
 }
 
 static bool mean_type(Infer *in) {
-    return fold_expanded(in) &&
-           fold_out(in, dtype_inexact(in->type[0]->dtype, in->floatX));
+    return reduce_is_expanded(in) &&
+           reduce_out(in, dtype_inexact(in->type[0]->dtype, in->floatX));
 }
 
 static bool mean_pull(Pull *p) {
     bool flag[MAX_NDIM];
     Builder *b = p->b;
-    axes_flags(op_prop(b->s, p->op, p->props, "axis"), var_type(p->g, p->in[0])->ndim,
-               flag);
-    Var g = p->cotangent[0], n = axes_count(b, p->in[0], flag);
+    shape_axes_flags(op_prop(b->s, p->op, p->props, "axis"),
+                     var_type(p->g, p->in[0])->ndim, flag);
+    Var g = p->cotangent[0], n = shape_axes_count(b, p->in[0], flag);
     if (n == VAR_NONE) return false;
-    Var w = cast_to(b, n, dtype_real(var_type(b->g, g)->dtype));
-    Var each = w == VAR_NONE ? VAR_NONE : call2(b, "true_divide", g, w);
+    Var w = op_cast_to(b, n, dtype_real(var_type(b->g, g)->dtype));
+    Var each = w == VAR_NONE ? VAR_NONE : op_call2(b, "true_divide", g, w);
     return each != VAR_NONE && (p->grad[0] = spread_over(p, each)) != VAR_NONE;
 }
 
@@ -102,7 +102,7 @@ typedef struct Together {
     int64_t axes[MAX_NDIM], inverse[MAX_NDIM];
 } Together;
 
-static Var permuted(Builder *b, Var x, const int64_t *axes, int n) {
+static Var permute_axes(Builder *b, Var x, const int64_t *axes, int n) {
     PropArg arg = {"axes", PROP_INTS(axes, (size_t)n)};
     return apply_named(b, "transpose", 1, &x, 1, &arg);
 }
@@ -117,13 +117,13 @@ static Var bring_together(Builder *b, Var x, const bool *flag, Together *t) {
     }
     for (int k = 0; k < t->ndim; k++)
         t->inverse[t->axes[k]] = k;
-    Var size[MAX_NDIM + 1], y = permuted(b, x, t->axes, t->ndim);
+    Var size[MAX_NDIM + 1], y = permute_axes(b, x, t->axes, t->ndim);
     if (y == VAR_NONE || t->nkept == t->ndim - 1) return y;
     for (int k = 0; k < t->nkept; k++)
         size[k] = shape_of(b, y, k);
     size[t->nkept] = const_int(b, -1);
     Var shape = ints_stack(b, (size_t)t->nkept + 1, size);
-    return shape == VAR_NONE ? VAR_NONE : call2(b, "reshape", y, shape);
+    return shape == VAR_NONE ? VAR_NONE : op_call2(b, "reshape", y, shape);
 }
 
 static Var cumprod_others(Builder *b, Var x, int axis, bool reverse) {
@@ -142,7 +142,7 @@ static bool prod_pull(Pull *p) {
     Var x = p->in[0];
     bool flag[MAX_NDIM], any = false;
     int ndim = var_type(p->g, x)->ndim;
-    axes_flags(op_prop(b->s, p->op, p->props, "axis"), ndim, flag);
+    shape_axes_flags(op_prop(b->s, p->op, p->props, "axis"), ndim, flag);
     for (int k = 0; k < ndim; k++)
         any |= flag[k];
     if (!any) return p->grad[0] = p->cotangent[0], true;
@@ -152,19 +152,19 @@ static bool prod_pull(Pull *p) {
     Var before = cumprod_others(b, y, t.nkept, false),
         after = cumprod_others(b, y, t.nkept, true);
     if (before == VAR_NONE || after == VAR_NONE) return false;
-    Var others = call2(b, "multiply", before, after),
-        g = fold_spread(b, p->cotangent[0], p->op, p->props, x);
+    Var others = op_call2(b, "multiply", before, after),
+        g = reduce_spread(b, p->cotangent[0], p->op, p->props, x);
     if (others == VAR_NONE || g == VAR_NONE) return false;
     if (t.nkept != t.ndim - 1) {
-        Var like = permuted(b, x, t.axes, t.ndim);
+        Var like = permute_axes(b, x, t.axes, t.ndim);
         Var shape = like == VAR_NONE ? VAR_NONE : shape_vector(b, like);
-        others = shape == VAR_NONE ? VAR_NONE : call2(b, "reshape", others, shape);
+        others = shape == VAR_NONE ? VAR_NONE : op_call2(b, "reshape", others, shape);
     }
-    others = others == VAR_NONE ? VAR_NONE : permuted(b, others, t.inverse, t.ndim);
+    others = others == VAR_NONE ? VAR_NONE : permute_axes(b, others, t.inverse, t.ndim);
     if (others != VAR_NONE && dtype_is_complex(var_type(b->g, others)->dtype))
-        others = call1(b, "conj", others);
+        others = op_call1(b, "conj", others);
     return others != VAR_NONE &&
-           (p->grad[0] = call2(b, "multiply", g, others)) != VAR_NONE;
+           (p->grad[0] = op_call2(b, "multiply", g, others)) != VAR_NONE;
 }
 
 #define FOLD_PROPS "axis: axes = None, dtype: dtype? = None, keepdims: bool = False"
@@ -178,16 +178,16 @@ static const Op table[] = {
      .sparse = "sparse_sum",
      .in = "x",
      .props = FOLD_PROPS,
-     .expand = fold_expand,
+     .expand = reduce_expand,
      .type = sum_type,
      .perform = sum_perform,
-     .streams = fold_streams,
+     .streams = reduce_streams,
      .debug = sum_debug,
      .fails = op_never_fails,
      .flops = "x.size",
      .pull = sum_pull,
      .push = push_linear_first,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "sum([[1, 2], [3, 4]], axis=0) -> [4, 6]\nsum([0.5, 1.5]) -> 2.0\n"
                 "sum([100, 100], dtype='int8') -> -56",
      .file = __FILE__,
@@ -200,13 +200,13 @@ static const Op table[] = {
      .expand = mean_expand,
      .type = mean_type,
      .perform = mean_perform,
-     .streams = fold_streams,
+     .streams = reduce_streams,
      .debug = mean_debug,
      .fails = op_never_fails,
      .flops = "x.size",
      .pull = mean_pull,
      .push = mean_push,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example =
          "mean([[1.0, 2.0], [3.0, 4.0]], axis=1) -> [1.5, 3.5]\nmean([1, 2]) -> 1.5",
      .file = __FILE__,
@@ -215,15 +215,15 @@ static const Op table[] = {
      .doc = "Product over the given axes (None: all); dtypes and dtype as in sum.",
      .in = "x",
      .props = FOLD_PROPS,
-     .expand = fold_expand,
+     .expand = reduce_expand,
      .type = sum_type,
      .perform = prod_perform,
-     .streams = fold_streams,
+     .streams = reduce_streams,
      .debug = prod_debug,
      .fails = op_never_fails,
      .flops = "x.size",
      .pull = prod_pull,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example =
          "prod([2, 3, 4]) -> 24\nprod([[1.0, 2.0], [3.0, 0.0]], axis=1) -> [2.0, 0.0]",
      .file = __FILE__,

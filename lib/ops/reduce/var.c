@@ -5,92 +5,94 @@
 #include "ops/shape/linear.h"
 #include "vmap/kit.h"
 
-static bool var_type_rule(Infer *in) {
-    return fold_out(in, dtype_real(dtype_inexact(in->type[0]->dtype, in->floatX)));
+static bool var_op_type(Infer *in) {
+    return reduce_out(in, dtype_real(dtype_inexact(in->type[0]->dtype, in->floatX)));
 }
 
 static double ddof_of(Session *s, const Op *op, const Props *p) {
     return op_prop(s, op, p, "ddof")->f;
 }
 
-static bool deviation(Call *c, bool root) {
+static bool reduce_variance(Call *c, bool root) {
     bool flag[MAX_NDIM], keepdims;
     Tensor x = *call_in(c, 0);
-    fold_prop_flags(c, flag, &keepdims);
-    Fold_ f = {
-        .finish = fold_var, .ddof = ddof_of(c->s, c->op, c->props), .root = root};
+    reduce_prop_flags(c, flag, &keepdims);
+    ReduceSpec f = {
+        .finish = reduce_var, .ddof = ddof_of(c->s, c->op, c->props), .root = root};
     double empty = (double)__builtin_nanf("");
     if (!dtype_is_complex(x.dtype))
-        return fold_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
+        return reduce_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
     x.dtype = dtype_real(x.dtype);
     f.root = false;
-    if (!fold_call(c, FOLD_VAR, &x, flag, keepdims, f, empty)) return false;
+    if (!reduce_call(c, FOLD_VAR, &x, flag, keepdims, f, empty)) return false;
     x.data = (char *)x.data + dtype_size(x.dtype);
     f.root = root;
     f.add = true;
-    return fold_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
+    return reduce_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
 }
 
 /* Complex elements are gone through twice. */
 static bool var_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
                         const int64_t *dim) {
-    return !dtype_is_complex(d) && fold_streams(s, op, p, d, ndim, dim);
+    return !dtype_is_complex(d) && reduce_streams(s, op, p, d, ndim, dim);
 }
 
 static bool var_perform(Call *c) {
-    return deviation(c, false);
+    return reduce_variance(c, false);
 }
 
 static bool std_perform(Call *c) {
-    return deviation(c, true);
+    return reduce_variance(c, true);
 }
 
 static bool var_debug(Call *c) {
-    return fold_reference(c, FOLD_VAR, ddof_of(c->s, c->op, c->props), false);
+    return reduce_reference(c, FOLD_VAR, ddof_of(c->s, c->op, c->props), false);
 }
 static bool std_debug(Call *c) {
-    return fold_reference(c, FOLD_VAR, ddof_of(c->s, c->op, c->props), true);
+    return reduce_reference(c, FOLD_VAR, ddof_of(c->s, c->op, c->props), true);
 }
 
 /* The number that the sum of squares is divided by, in the real dtype of x. */
-static Var divisor(Builder *b, const Op *op, const Props *props, Var x, DType d) {
+static Var variance_divisor(Builder *b, const Op *op, const Props *props, Var x,
+                            DType d) {
     bool flag[MAX_NDIM];
-    axes_flags(op_prop(b->s, op, props, "axis"), var_type(b->g, x)->ndim, flag);
-    Var n = axes_count(b, x, flag), w = n == VAR_NONE ? VAR_NONE : cast_to(b, n, d);
+    shape_axes_flags(op_prop(b->s, op, props, "axis"), var_type(b->g, x)->ndim, flag);
+    Var n = shape_axes_count(b, x, flag),
+        w = n == VAR_NONE ? VAR_NONE : op_cast_to(b, n, d);
     double ddof = ddof_of(b->s, op, props);
     if (w == VAR_NONE || ddof == 0) return w;
-    return call2(b, "subtract", w, const_number(b, d, ddof));
+    return op_call2(b, "subtract", w, const_number(b, d, ddof));
 }
 
 /* (x - mean) * scale * wide(g), where for std wide is also divided by the result: 2 and
  * 1 are the factors. */
-static Var slope(Pull *p, Var g, bool root) {
+static Var variance_gradient(Pull *p, Var g, bool root) {
     Builder *b = p->b;
     Var x = p->in[0];
     DType d = dtype_inexact(var_type(b->g, x)->dtype, b->floatX);
     PropArg arg[2] = {{"axis", *op_prop(b->s, p->op, p->props, "axis")},
                       {"keepdims", PROP_BOOL(true)}};
     Var mean = apply_named(b, "mean", 1, &x, 2, arg),
-        n = divisor(b, p->op, p->props, x, dtype_real(d));
+        n = variance_divisor(b, p->op, p->props, x, dtype_real(d));
     if (mean == VAR_NONE || n == VAR_NONE) return VAR_NONE;
-    Var away = call2(b, "subtract", x, mean);
-    if (root && g != VAR_NONE) g = call2(b, "true_divide", g, p->out[0]);
+    Var away = op_call2(b, "subtract", x, mean);
+    if (root && g != VAR_NONE) g = op_call2(b, "true_divide", g, p->out[0]);
     if (!root && g != VAR_NONE)
-        g = call2(b, "multiply", g, const_number(b, dtype_real(d), 2));
-    Var each = g == VAR_NONE ? VAR_NONE : call2(b, "true_divide", g, n);
-    Var wide = each == VAR_NONE ? VAR_NONE : fold_spread(b, each, p->op, p->props, x);
+        g = op_call2(b, "multiply", g, const_number(b, dtype_real(d), 2));
+    Var each = g == VAR_NONE ? VAR_NONE : op_call2(b, "true_divide", g, n);
+    Var wide = each == VAR_NONE ? VAR_NONE : reduce_spread(b, each, p->op, p->props, x);
     return wide == VAR_NONE || away == VAR_NONE ? VAR_NONE
-                                                : call2(b, "multiply", away, wide);
+                                                : op_call2(b, "multiply", away, wide);
 }
 
 static bool var_pull(Pull *p) {
     return pull_discrete(p) ||
-           (p->grad[0] = slope(p, p->cotangent[0], false)) != VAR_NONE;
+           (p->grad[0] = variance_gradient(p, p->cotangent[0], false)) != VAR_NONE;
 }
 
 static bool std_pull(Pull *p) {
     return pull_discrete(p) ||
-           (p->grad[0] = slope(p, p->cotangent[0], true)) != VAR_NONE;
+           (p->grad[0] = variance_gradient(p, p->cotangent[0], true)) != VAR_NONE;
 }
 
 #define VAR_PROPS "axis: axes = None, ddof: float = 0.0, keepdims: bool = False"
@@ -102,13 +104,13 @@ static const Op table[] = {
             "Accumulated in float64; floatX for integers.",
      .in = "x",
      .props = VAR_PROPS,
-     .type = var_type_rule,
+     .type = var_op_type,
      .perform = var_perform,
      .streams = var_streams,
      .debug = var_debug,
      .flops = "4 * x.size",
      .pull = var_pull,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "var([1.0, 2.0, 3.0, 4.0]) -> 1.25\nvar([1.0, 3.0], ddof=1) -> 2.0",
      .file = __FILE__,
      .line = __LINE__},
@@ -116,13 +118,13 @@ static const Op table[] = {
      .doc = "Standard deviation: the square root of var.",
      .in = "x",
      .props = VAR_PROPS,
-     .type = var_type_rule,
+     .type = var_op_type,
      .perform = std_perform,
      .streams = var_streams,
      .debug = std_debug,
      .flops = "4 * x.size + r.size",
      .pull = std_pull,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "std([1.0, 3.0]) -> 1.0",
      .file = __FILE__,
      .line = __LINE__},

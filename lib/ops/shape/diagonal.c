@@ -9,9 +9,9 @@
 /* ---- diagonal ---- */
 static bool two_axes(Infer *in, int *a, int *b) {
     const Type *x = in->type[0];
-    if (!want_rank(in, 0, 2, -1) ||
-        !infer_axis(in, in_prop(in, "axis1")->i, x->ndim, a) ||
-        !infer_axis(in, in_prop(in, "axis2")->i, x->ndim, b))
+    if (!infer_want_rank(in, 0, 2, -1) ||
+        !infer_axis(in, infer_prop(in, "axis1")->i, x->ndim, a) ||
+        !infer_axis(in, infer_prop(in, "axis2")->i, x->ndim, b))
         return false;
     return *a != *b ||
            infer_fail(in, E_ARG, in->nin, "axis1 and axis2 are the same dim");
@@ -29,7 +29,7 @@ static bool diagonal_type(Infer *in) {
     int a = 0, b = 1, n = 0;
     if (!two_axes(in, &a, &b)) return false;
     Dim dim[MAX_NDIM], rows = x->dim[a], cols = x->dim[b], len = DIM_UNKNOWN;
-    int64_t k = in_prop(in, "offset")->i;
+    int64_t k = infer_prop(in, "offset")->i;
     if (dim_is_known(rows) && dim_is_known(cols))
         len = diagonal_length(rows, cols, k);
     else if (k == 0 && rows == cols)
@@ -37,13 +37,13 @@ static bool diagonal_type(Infer *in) {
     for (int d = 0; d < x->ndim; d++)
         if (d != a && d != b) dim[n++] = x->dim[d];
     dim[n++] = len;
-    return out_tensor(in, 0, x->dtype, n, dim);
+    return infer_out_tensor(in, 0, x->dtype, n, dim);
 }
 
 static bool diagonal_perform(Call *c) {
     Tensor x = *call_in(c, 0);
-    int a = axis_index(prop_int(c->s, c->op, c->props, "axis1"), x.ndim);
-    int b = axis_index(prop_int(c->s, c->op, c->props, "axis2"), x.ndim);
+    int a = shape_axis_index(prop_int(c->s, c->op, c->props, "axis1"), x.ndim);
+    int b = shape_axis_index(prop_int(c->s, c->op, c->props, "axis2"), x.ndim);
     int64_t k = prop_int(c->s, c->op, c->props, "offset"),
             len = diagonal_length(x.shape[a], x.shape[b], k);
     Tensor *v = call_view(c, 0, call_in(c, 0));
@@ -63,24 +63,26 @@ static bool diagonal_perform(Call *c) {
     return true;
 }
 
-static Var moved(Builder *b, Var x, int64_t n, const int64_t *from, const int64_t *to) {
+static Var move_axes(Builder *b, Var x, int64_t n, const int64_t *from,
+                     const int64_t *to) {
     PropArg arg[2] = {{"source", PROP_INTS(from, (size_t)n)},
                       {"destination", PROP_INTS(to, (size_t)n)}};
     return apply_named(b, "moveaxis", 1, &x, 2, arg);
 }
 
 /* The positions 0, 1, .. of a diagonal of `like`'s last dim, from `first` on. */
-static Var positions(Builder *b, Var like, int64_t first) {
+static Var diagonal_positions(Builder *b, Var like, int64_t first) {
     Var len = shape_of(b, like, -1),
-        at = len == VAR_NONE ? VAR_NONE : call1(b, "arange", len);
-    return at == VAR_NONE || first == 0 ? at : call2(b, "add", at, const_int(b, first));
+        at = len == VAR_NONE ? VAR_NONE : op_call1(b, "arange", len);
+    return at == VAR_NONE || first == 0 ? at
+                                        : op_call2(b, "add", at, const_int(b, first));
 }
 
 static Var put_diagonal(Builder *b, const char *op, Var into, Var v, int64_t k,
                         Var like) {
-    Var rows = positions(b, like, k < 0 ? -k : 0);
+    Var rows = diagonal_positions(b, like, k < 0 ? -k : 0);
     if (rows == VAR_NONE) return VAR_NONE; /* diagnosed: the columns would be again */
-    Var in[4] = {into, v, rows, positions(b, like, k > 0 ? k : 0)};
+    Var in[4] = {into, v, rows, diagonal_positions(b, like, k > 0 ? k : 0)};
     PropArg arg = {"index", PROP_STR(sym(b->s, "$, $"))};
     return apply_named(b, op, 4, in, 1, &arg);
 }
@@ -93,12 +95,12 @@ static bool diagonal_pull(Pull *p) {
     int64_t axes[2] = {prop_int(b->s, p->op, p->props, "axis1"),
                        prop_int(b->s, p->op, p->props, "axis2")};
     Var zeros = float_zeros(b, p->in[0]), g = p->cotangent[0];
-    Var z = zeros == VAR_NONE ? VAR_NONE : moved(b, zeros, 2, axes, front),
-        h = moved(b, g, 1, last, front);
+    Var z = zeros == VAR_NONE ? VAR_NONE : move_axes(b, zeros, 2, axes, front),
+        h = move_axes(b, g, 1, last, front);
     if (z == VAR_NONE || h == VAR_NONE) return false;
     Var r = put_diagonal(b, "inc_subtensor", z, h,
                          prop_int(b->s, p->op, p->props, "offset"), g);
-    return r != VAR_NONE && (p->grad[0] = moved(b, r, 2, front, axes)) != VAR_NONE;
+    return r != VAR_NONE && (p->grad[0] = move_axes(b, r, 2, front, axes)) != VAR_NONE;
 }
 
 /* ---- diag: the diagonal of a matrix, or the matrix with that diagonal ---- */
@@ -125,7 +127,7 @@ static bool diag_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     if (k && dim_is_known(x->dim[0]))
         n = const_int(b, side);
     else if (k)
-        n = call2(b, "add", n, const_int(b, k < 0 ? -k : k));
+        n = op_call2(b, "add", n, const_int(b, k < 0 ? -k : k));
     Var size[2] = {n, n}, shape = n == VAR_NONE ? VAR_NONE : ints_stack(b, 2, size);
     Var fill[2] = {shape, const_number(b, x->dtype, 0)},
         zeros = apply_named(b, "full", 2, fill, 0, NULL);
@@ -134,38 +136,39 @@ static bool diag_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 /* ---- tril, triu ---- */
-static bool triangle(Builder *b, const Op *op, const Props *p, Var x, bool lower,
-                     Var *out) {
+static bool mask_triangle(Builder *b, const Op *op, const Props *p, Var x, bool lower,
+                          Var *out) {
     const Type *t = var_type(b->g, x);
     if (t->ndim < 2)
         return fail(b->s, b->from.at, E_SHAPE, "%s takes a matrix, not %s", op->name,
                     type_str(b->s, t));
     Var rows = shape_of(b, x, -2), cols = shape_of(b, x, -1);
-    Var i = rows == VAR_NONE ? VAR_NONE : call1(b, "arange", rows),
-        j = cols == VAR_NONE || i == VAR_NONE ? VAR_NONE : call1(b, "arange", cols);
+    Var i = rows == VAR_NONE ? VAR_NONE : op_call1(b, "arange", rows),
+        j = cols == VAR_NONE || i == VAR_NONE ? VAR_NONE : op_call1(b, "arange", cols);
     static const int64_t one[1] = {1};
     PropArg arg = {"axis", PROP_INTS(one, 1)};
     Var column = apply_named(b, "expand_dims", 1, &i, 1, &arg);
     int64_t k = prop_int(b->s, op, p, "k");
     if (column == VAR_NONE || j == VAR_NONE) return false;
-    if (k) column = call2(b, "add", column, const_int(b, k));
+    if (k) column = op_call2(b, "add", column, const_int(b, k));
     Var keep = column == VAR_NONE
                    ? VAR_NONE
-                   : call2(b, lower ? "greater_equal" : "less_equal", column, j);
-    return keep != VAR_NONE && (*out = call3(b, "where", keep, x,
-                                             const_number(b, t->dtype, 0))) != VAR_NONE;
+                   : op_call2(b, lower ? "greater_equal" : "less_equal", column, j);
+    return keep != VAR_NONE &&
+           (*out = op_call3(b, "where", keep, x, const_number(b, t->dtype, 0))) !=
+               VAR_NONE;
 }
 
 static bool tril_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                         const Var *in, Var *out) {
     (void)nin;
-    return triangle(b, op, p, in[0], true, out);
+    return mask_triangle(b, op, p, in[0], true, out);
 }
 
 static bool triu_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                         const Var *in, Var *out) {
     (void)nin;
-    return triangle(b, op, p, in[0], false, out);
+    return mask_triangle(b, op, p, in[0], false, out);
 }
 
 static const Op table[] = {
@@ -180,7 +183,7 @@ static const Op table[] = {
      .pull = diagonal_pull,
      .push = push_linear_first,
      .view = 1,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "diagonal([[1, 2], [3, 4]]) -> [1, 4]",
      .file = __FILE__,
      .line = __LINE__},

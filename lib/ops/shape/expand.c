@@ -10,13 +10,13 @@
 /* New dims by place in the result. */
 static int new_dims(const Prop *axis, int ndim, bool flag[MAX_NDIM]) {
     int n = ndim + (axis->kind == P_INT ? 1 : (int)axis->ints.n);
-    if (n <= MAX_NDIM) axes_flags(axis, n, flag);
+    if (n <= MAX_NDIM) shape_axes_flags(axis, n, flag);
     return n;
 }
 
-static bool expand_type(Infer *in) {
+static bool expand_dims_type(Infer *in) {
     const Type *x = in->type[0];
-    const Prop *axis = in_prop(in, "axis");
+    const Prop *axis = infer_prop(in, "axis");
     int n = x->ndim + (axis->kind == P_INT ? 1 : (int)axis->ints.n);
     if (!infer_ndim(in, n)) return false;
     bool flag[MAX_NDIM];
@@ -24,10 +24,10 @@ static bool expand_type(Infer *in) {
     Dim dim[MAX_NDIM];
     for (int k = 0, from = 0; k < n; k++)
         dim[k] = flag[k] ? 1 : x->dim[from++];
-    return out_tensor(in, 0, x->dtype, n, dim);
+    return infer_out_tensor(in, 0, x->dtype, n, dim);
 }
 
-static bool expand_perform(Call *c) {
+static bool expand_dims_perform(Call *c) {
     Tensor base = *call_in(c, 0);
     bool flag[MAX_NDIM];
     int n = new_dims(op_prop(c->s, c->op, c->props, "axis"), base.ndim, flag);
@@ -47,7 +47,7 @@ static bool expand_perform(Call *c) {
 /* ---- squeeze ---- */
 static bool squeeze_type(Infer *in) {
     const Type *x = in->type[0];
-    const Prop *axis = in_prop(in, "axis");
+    const Prop *axis = infer_prop(in, "axis");
     bool flag[MAX_NDIM];
     if (!infer_axes(in, axis, x->ndim, flag)) return false;
     Dim dim[MAX_NDIM];
@@ -61,14 +61,14 @@ static bool squeeze_type(Infer *in) {
                 (long long)x->dim[k]);
         if (!flag[k]) dim[n++] = x->dim[k];
     }
-    return out_tensor(in, 0, x->dtype, n, dim);
+    return infer_out_tensor(in, 0, x->dtype, n, dim);
 }
 
 static bool squeeze_perform(Call *c) {
     Tensor base = *call_in(c, 0);
     const Prop *axis = op_prop(c->s, c->op, c->props, "axis");
     bool flag[MAX_NDIM];
-    axes_flags(axis, base.ndim, flag);
+    shape_axes_flags(axis, base.ndim, flag);
     for (int k = 0; k < base.ndim; k++) {
         if (axis->kind == P_NONE) flag[k] = call_is_one(c, 0, k);
         if (flag[k] && base.shape[k] != 1)
@@ -90,22 +90,22 @@ static bool squeeze_perform(Call *c) {
 }
 
 /* Only the dims of a row that its type says are 1 go. */
-static bool squeeze_batch(Batching *q) {
+static bool squeeze_vmap(Vmap *q) {
     const Type *x = var_type(q->g, q->was[0]);
     int64_t ones[MAX_NDIM];
     size_t n = 0;
-    if (op_prop(q->b->s, q->op, q->props, "axis")->kind != P_NONE) return batch_axes(q);
+    if (op_prop(q->b->s, q->op, q->props, "axis")->kind != P_NONE) return vmap_axes(q);
     for (int k = 0; k < x->ndim; k++)
         if (x->dim[k] == 1) ones[n++] = k + 1;
-    return batch_apply(q, batch_props(q, "axis", PROP_INTS(ones, n)), q->in);
+    return vmap_apply(q, vmap_replace_prop(q, "axis", PROP_INTS(ones, n)), q->in);
 }
 
 /* ---- broadcast_to ---- */
-static bool broadcast_type(Infer *in) {
+static bool broadcast_to_type(Infer *in) {
     const Type *x = in->type[0];
     Dim dim[MAX_NDIM];
     int n;
-    if (!want_shape(in, 1, &n, dim, NULL)) return false;
+    if (!infer_want_shape(in, 1, &n, dim, NULL)) return false;
     if (n < x->ndim)
         return infer_fail(in, E_SHAPE, 1, "x has %d dims, the new shape only %d",
                           x->ndim, n);
@@ -118,11 +118,11 @@ static bool broadcast_type(Infer *in) {
                               (long long)x->dim[k], (long long)*to);
         *to = dim_meet(x->dim[k], *to);
     }
-    return out_tensor(in, 0, x->dtype, n, dim);
+    return infer_out_tensor(in, 0, x->dtype, n, dim);
 }
 
 /* One element goes to any shape whose sizes are numbers or dims. */
-static bool broadcast_fails(const Graph *g, ApplyId a) {
+static bool broadcast_to_fails(const Graph *g, ApplyId a) {
     const Type *x = var_type(g, apply_in(g, a)[0]), *t = var_type(g, g->apply[a].out);
     bool told = true;
     for (int k = 0; k < x->ndim; k++)
@@ -132,7 +132,7 @@ static bool broadcast_fails(const Graph *g, ApplyId a) {
     return !told;
 }
 
-static bool broadcast_perform(Call *c) {
+static bool broadcast_to_perform(Call *c) {
     Tensor base = *call_in(c, 0);
     int64_t shape[MAX_NDIM];
     int n;
@@ -158,21 +158,21 @@ static bool broadcast_perform(Call *c) {
     return true;
 }
 
-static bool broadcast_pull(Pull *p) {
+static bool broadcast_to_pull(Pull *p) {
     p->grad[1] = GRAD_DISCONNECTED;
     if (pull_discrete(p)) return true;
     return (p->grad[0] = sum_to_shape(p->b, p->cotangent[0], p->in[0])) != VAR_NONE;
 }
 
-static bool broadcast_batch(Batching *q) {
+static bool broadcast_to_vmap(Vmap *q) {
     Dim n = var_type(q->g, q->was[1])->dim[0];
-    if (q->rows[1] || !dim_is_known(n)) return batch_loop(q);
-    Var in[2] = {batch_ranked(q, 0, (int)n), batch_shape(q, q->in[1])};
-    return batch_apply(q, q->props, in);
+    if (q->rows[1] || !dim_is_known(n)) return vmap_by_scan(q);
+    Var in[2] = {vmap_pad_rank(q, 0, (int)n), vmap_prepend_size(q, q->in[1])};
+    return vmap_apply(q, q->props, in);
 }
 
 /* ---- atleast_1d, atleast_2d ---- */
-static bool atleast(Builder *b, Var x, int least, Var *out) {
+static bool prepend_dims(Builder *b, Var x, int least, Var *out) {
     static const int64_t front[2] = {0, 1};
     int missing = least - var_type(b->g, x)->ndim;
     if (missing <= 0) return *out = x, true;
@@ -183,13 +183,13 @@ static bool atleast(Builder *b, Var x, int least, Var *out) {
 static bool atleast_1d_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                               const Var *in, Var *out) {
     (void)op, (void)p, (void)nin;
-    return atleast(b, in[0], 1, out);
+    return prepend_dims(b, in[0], 1, out);
 }
 
 static bool atleast_2d_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                               const Var *in, Var *out) {
     (void)op, (void)p, (void)nin;
-    return atleast(b, in[0], 2, out);
+    return prepend_dims(b, in[0], 2, out);
 }
 
 static const char *const expand_adjoint[] = {"squeeze(g, axis=axis)"};
@@ -200,13 +200,13 @@ static const Op table[] = {
      .doc = "x with dims of size 1 put in at the given places of the result.",
      .in = "x",
      .props = "axis: axes",
-     .type = expand_type,
-     .perform = expand_perform,
+     .type = expand_dims_type,
+     .perform = expand_dims_perform,
      .fails = op_never_fails,
      .flops = "0",
      .adjoint = expand_adjoint,
      .view = 1,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "expand_dims([1, 2], axis=1) -> [[1], [2]]",
      .file = __FILE__,
      .line = __LINE__},
@@ -220,7 +220,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = squeeze_adjoint,
      .view = 1,
-     .batch = squeeze_batch,
+     .batch = squeeze_vmap,
      .example = "squeeze([[1], [2]], axis=1) -> [1, 2]",
      .file = __FILE__,
      .line = __LINE__},
@@ -228,15 +228,15 @@ static const Op table[] = {
      .doc = "x repeated, without copying, to a shape: missing leading dims and dims "
             "whose type says 1 are stretched.",
      .in = "x, shape: ints",
-     .type = broadcast_type,
-     .perform = broadcast_perform,
-     .fails = broadcast_fails,
+     .type = broadcast_to_type,
+     .perform = broadcast_to_perform,
+     .fails = broadcast_to_fails,
      .flops = "0",
-     .pull = broadcast_pull,
+     .pull = broadcast_to_pull,
      .push = push_linear_first,
      .disconnected = "shape",
      .view = 1,
-     .batch = broadcast_batch,
+     .batch = broadcast_to_vmap,
      .example = "broadcast_to([1, 2], (2, 2)) -> [[1, 2], [1, 2]]",
      .file = __FILE__,
      .line = __LINE__},

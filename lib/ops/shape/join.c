@@ -53,17 +53,17 @@ static bool concatenate_type(Infer *in) {
     if (x->ndim == 0)
         return infer_fail(in, E_SHAPE, 0,
                           "0-d tensors can't be joined along a dim: stack makes one");
-    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis)) return false;
+    if (!infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0; k < x->ndim; k++)
         if (k == axis ? !sum_of_dims(in, axis, &dim[k]) : !common_dim(in, k, &dim[k]))
             return false;
-    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+    return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
 static bool concatenate_perform(Call *c) {
     const Tensor *x = call_in(c, 0);
-    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x->ndim),
+    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x->ndim),
         ndim = x->ndim;
     int64_t shape[MAX_NDIM];
     memcpy(shape, x->shape, sizeof shape);
@@ -97,7 +97,7 @@ static bool concatenate_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
     const Type *x = var_type(p->g, p->in[0]);
-    int axis = axis_index(prop_int(b->s, p->op, p->props, "axis"), x->ndim);
+    int axis = shape_axis_index(prop_int(b->s, p->op, p->props, "axis"), x->ndim);
     if (p->nin == 1) return p->grad[0] = p->cotangent[0], true;
     Var *cut = mem_alloc(b->s, p->nin * sizeof *cut), at = VAR_NONE;
     bool ok = true;
@@ -110,7 +110,7 @@ static bool concatenate_pull(Pull *p) {
         else if (have && more)
             at = const_int(b, tensor_i64(have, 0) + tensor_i64(more, 0));
         else
-            at = n == VAR_NONE ? VAR_NONE : call2(b, "add", at, n);
+            at = n == VAR_NONE ? VAR_NONE : op_call2(b, "add", at, n);
         cut[i] = at;
         ok = at != VAR_NONE;
     }
@@ -132,14 +132,14 @@ static bool stack_type(Infer *in) {
     if (!same_ranks(in)) return false;
     const Type *x = in->type[0];
     if (!infer_ndim(in, x->ndim + 1)) return false;
-    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim + 1, &axis)) return false;
+    if (!infer_axis(in, infer_prop(in, "axis")->i, x->ndim + 1, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0, to = 0; to <= x->ndim; to++)
         if (to == axis)
             dim[to] = (Dim)in->nin;
         else if (!common_dim(in, k++, &dim[to]))
             return false;
-    return out_tensor(in, 0, x->dtype, x->ndim + 1, dim);
+    return infer_out_tensor(in, 0, x->dtype, x->ndim + 1, dim);
 }
 
 static bool stack_fails(const Graph *g, ApplyId a) {
@@ -155,7 +155,7 @@ static bool stack_fails(const Graph *g, ApplyId a) {
 static bool stack_perform(Call *c) {
     const Tensor *x = call_in(c, 0);
     int ndim = x->ndim,
-        axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), ndim + 1);
+        axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), ndim + 1);
     int64_t shape[MAX_NDIM], to[MAX_NDIM];
     for (int k = 0, i = 0; k <= ndim; k++)
         shape[k] = k == axis ? (int64_t)c->nin : x->shape[i++];
@@ -180,7 +180,7 @@ static bool stack_perform(Call *c) {
     return true;
 }
 
-static Var pick(Builder *b, Var x, int axis, int64_t i) {
+static Var pick_at_axis(Builder *b, Var x, int axis, int64_t i) {
     PropArg arg = index_at_axis(b->s, axis);
     Var in[2] = {x, const_int(b, i)};
     return apply_named(b, "subtensor", 2, in, 1, &arg);
@@ -189,11 +189,12 @@ static Var pick(Builder *b, Var x, int axis, int64_t i) {
 static bool stack_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Var g = p->cotangent[0];
-    int axis = axis_index(prop_int(p->b->s, p->op, p->props, "axis"),
-                          var_type(p->g, p->out[0])->ndim);
+    int axis = shape_axis_index(prop_int(p->b->s, p->op, p->props, "axis"),
+                                var_type(p->g, p->out[0])->ndim);
     for (size_t i = 0; i < p->nin; i++) {
         p->grad[i] = GRAD_DISCONNECTED;
-        if (p->wanted[i] && (p->grad[i] = pick(p->b, g, axis, (int64_t)i)) == VAR_NONE)
+        if (p->wanted[i] &&
+            (p->grad[i] = pick_at_axis(p->b, g, axis, (int64_t)i)) == VAR_NONE)
             return false;
     }
     return true;
@@ -215,11 +216,11 @@ static bool list_concatenate_type(Infer *in) {
     if (x->ndim == 0)
         return infer_fail(in, E_SHAPE, 0,
                           "0-d items can't be joined along a dim: stack makes one");
-    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis)) return false;
+    if (!infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0; k < x->ndim; k++)
         dim[k] = k == axis ? DIM_UNKNOWN : x->dim[k];
-    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+    return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
 static bool list_stack_type(Infer *in) {
@@ -227,11 +228,11 @@ static bool list_stack_type(Infer *in) {
     int axis;
     if (!x) return false;
     if (!infer_ndim(in, x->ndim + 1)) return false;
-    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim + 1, &axis)) return false;
+    if (!infer_axis(in, infer_prop(in, "axis")->i, x->ndim + 1, &axis)) return false;
     Dim dim[MAX_NDIM];
     for (int k = 0, to = 0; to <= x->ndim; to++)
         dim[to] = to == axis ? DIM_UNKNOWN : x->dim[k++];
-    return out_tensor(in, 0, x->dtype, x->ndim + 1, dim);
+    return infer_out_tensor(in, 0, x->dtype, x->ndim + 1, dim);
 }
 
 /* With the items as inputs. */
@@ -260,21 +261,21 @@ static bool list_stack_perform(Call *c) {
     "derivatives do not pass through lists: give the tensors themselves, as in "       \
     "stack([x, y])"
 static const char *const through_list[] = {"undefined('" WHY "')"};
-static bool list_push(Push *p) {
+static bool list_join_push(Push *p) {
     p->result[0] = grad_undefined(p->b, WHY);
     return p->result[0] != VAR_NONE;
 }
 
 /* The items have one more dim, in front. */
-static bool batch_list_axes(Batching *q) {
-    int axis = axis_index(prop_int(q->b->s, q->op, q->props, "axis"),
-                          var_type(q->g, q->g->apply[q->id].out)->ndim);
-    return batch_apply(q, batch_props(q, "axis", PROP_INT(axis + 1)), q->in);
+static bool list_axes_vmap(Vmap *q) {
+    int axis = shape_axis_index(prop_int(q->b->s, q->op, q->props, "axis"),
+                                var_type(q->g, q->g->apply[q->id].out)->ndim);
+    return vmap_apply(q, vmap_replace_prop(q, "axis", PROP_INT(axis + 1)), q->in);
 }
 
 /* ---- split ---- */
 /* A cut counted from the end when negative, kept within the dim. */
-static int64_t cut_at(int64_t v, int64_t n) {
+static int64_t clamp_cut(int64_t v, int64_t n) {
     if (v < 0) v = v + n < 0 ? 0 : v + n;
     return v > n ? n : v;
 }
@@ -284,8 +285,8 @@ static bool split_type(Infer *in) {
     const Type *x = in->type[0], *t = in->type[1];
     int axis;
     int64_t parts = 0;
-    if (!infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis) ||
-        !want_rank(in, 1, 0, 1) || !want_kinds(in, 1, KIND_INT))
+    if (!infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis) ||
+        !infer_want_rank(in, 1, 0, 1) || !infer_want_kinds(in, 1, KIND_INT))
         return false;
     bool equal = t->ndim == 0;
     if (equal && (!infer_int(in, 1, &parts) || parts < 1))
@@ -307,7 +308,7 @@ static bool split_type(Infer *in) {
                           "size %lld can't be divided in %lld equal parts",
                           (long long)n, (long long)parts);
     for (int64_t i = 0; !equal && known && dim_is_known(n) && i < parts - 1; i++)
-        cut[i + 1] = cut_at(tensor_i64(known, i), n);
+        cut[i + 1] = clamp_cut(tensor_i64(known, i), n);
     cut[parts] = n;
     in->nout = (size_t)parts;
     for (int64_t i = 0; i < parts; i++) {
@@ -316,14 +317,14 @@ static bool split_type(Infer *in) {
         if (!equal && known && dim_is_known(n))
             dim[axis] = cut[i + 1] > cut[i] ? cut[i + 1] - cut[i] : 0;
         if (parts == 1) dim[axis] = n;
-        if (!out_tensor(in, (size_t)i, x->dtype, x->ndim, dim)) return false;
+        if (!infer_out_tensor(in, (size_t)i, x->dtype, x->ndim, dim)) return false;
     }
     return true;
 }
 
 static bool split_perform(Call *c) {
     Tensor x = *call_in(c, 0), t = *call_in(c, 1);
-    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
     int64_t n = x.shape[axis], parts = (int64_t)c->nout, from = 0;
     if (t.ndim == 0 && n % parts)
         return call_fail(c, E_RUN_SHAPE,
@@ -332,7 +333,7 @@ static bool split_perform(Call *c) {
     for (int64_t i = 0; i < parts; i++) {
         int64_t to = t.ndim == 0      ? (i + 1) * (n / parts)
                      : i == parts - 1 ? n
-                                      : cut_at(tensor_i64(&t, i), n);
+                                      : clamp_cut(tensor_i64(&t, i), n);
         Tensor *v = call_view(c, (size_t)i, call_in(c, 0));
         if (!v) return false;
         v->dtype = x.dtype;
@@ -358,18 +359,19 @@ static bool split_pull(Pull *p) {
     for (size_t i = 0; i < p->nout; i++)
         part[i] = p->cotangent[i] == VAR_NONE ? float_zeros(p->b, p->out[i])
                                               : p->cotangent[i];
-    int axis = axis_index(prop_int(p->b->s, p->op, p->props, "axis"),
-                          var_type(p->g, p->in[0])->ndim);
+    int axis = shape_axis_index(prop_int(p->b->s, p->op, p->props, "axis"),
+                                var_type(p->g, p->in[0])->ndim);
     PropArg arg = {"axis", PROP_INT(axis)};
     p->grad[0] = apply_named(p->b, "concatenate", p->nout, part, 1, &arg);
     mem_free(part);
     return p->grad[0] != VAR_NONE;
 }
 
-static bool split_batch(Batching *q) {
-    int axis = axis_index(prop_int(q->b->s, q->op, q->props, "axis"), batch_ndim(q, 0));
-    if (q->rows[1]) return batch_loop(q);
-    return batch_apply(q, batch_props(q, "axis", PROP_INT(axis + 1)), q->in);
+static bool split_vmap(Vmap *q) {
+    int axis =
+        shape_axis_index(prop_int(q->b->s, q->op, q->props, "axis"), vmap_ndim(q, 0));
+    if (q->rows[1]) return vmap_by_scan(q);
+    return vmap_apply(q, vmap_replace_prop(q, "axis", PROP_INT(axis + 1)), q->in);
 }
 
 static const Op table[] = {
@@ -384,7 +386,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = concatenate_pull,
      .push = push_linear_all,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example =
          "concatenate([[[1, 2]], [[3, 4]]]) -> [[1, 2], [3, 4]]\nconcatenate([[[1], "
          "[2]], [[3], [4]]], axis=1) -> [[1, 3], [2, 4]]",
@@ -402,7 +404,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = stack_pull,
      .push = push_linear_all,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "stack([[1, 2], [3, 4]], axis=1) -> [[1, 3], [2, 4]]",
      .file = __FILE__,
      .line = __LINE__},
@@ -415,8 +417,8 @@ static const Op table[] = {
      .perform = list_concatenate_perform,
      .flops = "0",
      .adjoint = through_list,
-     .push = list_push,
-     .batch = batch_list_axes,
+     .push = list_join_push,
+     .batch = list_axes_vmap,
      .example =
          "concatenate(list_reverse(make_list([1., 2.], [3.]))) -> [3.0, 1.0, 2.0]",
      .file = __FILE__,
@@ -430,8 +432,8 @@ static const Op table[] = {
      .perform = list_stack_perform,
      .flops = "0",
      .adjoint = through_list,
-     .push = list_push,
-     .batch = batch_list_axes,
+     .push = list_join_push,
+     .batch = list_axes_vmap,
      .example = "stack(list_reverse(make_list(1, 2))) -> [2, 1]",
      .file = __FILE__,
      .line = __LINE__},
@@ -449,7 +451,7 @@ static const Op table[] = {
      .disconnected = "indices_or_sections",
      .view = 1,
      .views = split_views,
-     .batch = split_batch,
+     .batch = split_vmap,
      .example = "split([1, 2, 3, 4], 2) -> [1, 2], [3, 4]\nsplit([1, 2, 3, 4], [1]) -> "
                 "[1], [2, 3, 4]",
      .file = __FILE__,

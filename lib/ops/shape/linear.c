@@ -82,8 +82,8 @@ static bool element_const(const Infer *in, size_t arg, int i, int64_t *v) {
     return t && tensor_size(t) == 1 ? (*v = tensor_i64(t, 0), true) : false;
 }
 
-bool want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
-                bool minus[MAX_NDIM]) {
+bool infer_want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
+                      bool minus[MAX_NDIM]) {
     int64_t raw[MAX_NDIM];
     int n = infer_dims(in, arg, dim, raw);
     if (n < 0)
@@ -138,7 +138,7 @@ bool call_is_one(const Call *c, size_t i, int axis) {
     return var_type(c->g, apply_in(c->g, c->id)[i])->dim[axis] == 1;
 }
 
-int axis_index(int64_t axis, int ndim) {
+int shape_axis_index(int64_t axis, int ndim) {
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
@@ -152,16 +152,16 @@ PropArg index_at_axis(Session *s, int axis) {
     return index;
 }
 
-void axes_flags(const Prop *axes, int ndim, bool flag[MAX_NDIM]) {
+void shape_axes_flags(const Prop *axes, int ndim, bool flag[MAX_NDIM]) {
     for (int k = 0; k < ndim; k++)
         flag[k] = axes->kind == P_NONE;
-    if (axes->kind == P_INT) flag[axis_index(axes->i, ndim)] = true;
+    if (axes->kind == P_INT) flag[shape_axis_index(axes->i, ndim)] = true;
     if (axes->kind == P_INTS)
         for (size_t i = 0; i < axes->ints.n; i++)
-            flag[axis_index(axes->ints.p[i], ndim)] = true;
+            flag[shape_axis_index(axes->ints.p[i], ndim)] = true;
 }
 
-Var axes_count(Builder *b, Var x, const bool flag[MAX_NDIM]) {
+Var shape_axes_count(Builder *b, Var x, const bool flag[MAX_NDIM]) {
     const Type *t = var_type(b->g, x);
     int64_t known = 1;
     Var n = VAR_NONE;
@@ -172,8 +172,8 @@ Var axes_count(Builder *b, Var x, const bool flag[MAX_NDIM]) {
             continue;
         }
         Var d = shape_of(b, x, k);
-        n = n == VAR_NONE ? d : call2(b, "multiply", n, d);
+        n = n == VAR_NONE ? d : op_call2(b, "multiply", n, d);
     }
     if (n == VAR_NONE) return const_int(b, known);
-    return known == 1 ? n : call2(b, "multiply", n, const_int(b, known));
+    return known == 1 ? n : op_call2(b, "multiply", n, const_int(b, known));
 }

@@ -26,8 +26,8 @@ Dim infer_length(const Infer *in, size_t arg);
 /* The dims that an `ints` input asks for, in a tensor's shape. A negative constant is
  * an error unless `minus` is given: it then gets flags of the places where one stands.
  */
-bool want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
-                bool minus[MAX_NDIM]);
+bool infer_want_shape(Infer *in, size_t arg, int *ndim, Dim dim[MAX_NDIM],
+                      bool minus[MAX_NDIM]);
 /* The same when running: `shape` is read from the input and checked. */
 bool call_shape(Call *c, size_t arg, int *ndim, int64_t shape[MAX_NDIM]);
 /* shape's elements; E_LIMIT diagnosed when there are too many to count in bytes. */
@@ -36,12 +36,12 @@ bool call_size_fits(Call *c, DType d, int ndim, const int64_t *shape);
 bool call_is_one(const Call *c, size_t i, int axis);
 
 /* Axis props as they may stand before or after canonical typing. */
-int axis_index(int64_t axis, int ndim);
+int shape_axis_index(int64_t axis, int ndim);
 /* The `index` prop of subtensor and its like, for one index at that axis: ":, :, $". */
 PropArg index_at_axis(Session *s, int axis);
 /* Flags of an axes prop (None: all) for kernels, where they are known to fit. */
-void axes_flags(const Prop *axes, int ndim, bool flag[MAX_NDIM]);
+void shape_axes_flags(const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 /* Elements along the flagged axes as an int64 0-d variable. */
-Var axes_count(Builder *b, Var x, const bool flag[MAX_NDIM]);
+Var shape_axes_count(Builder *b, Var x, const bool flag[MAX_NDIM]);
 
 #endif

@@ -15,10 +15,10 @@ enum {
     STREAM_BYTES = 16 << 20
 }; /* a tile's buffer; bytes worth a thread; bytes that no cache holds */
 
-typedef struct Dims {
+typedef struct MoveDims {
     int n;
     int64_t shape[MAX_NDIM], d[MAX_NDIM], s[MAX_NDIM];
-} Dims;
+} MoveDims;
 
 typedef void RowFn(ptrdiff_t n, char *d, ptrdiff_t ds, const char *s, ptrdiff_t ss);
 #define ROW(N)                                                                         \
@@ -41,9 +41,9 @@ static RowFn *row_fn(size_t item) {
                        : row_16;
 }
 
-typedef struct Job {
+typedef struct StridedCopy {
     size_t item;
-    Dims outer;
+    MoveDims outer;
     /* inner job: a row along `n`; with panels > 0 also along a second dim, m: cut into
      * panels of `side`, or, when that is 0, n cut into pieces */
     int64_t n, ds, ss;
@@ -54,9 +54,9 @@ typedef struct Job {
     const char *src;
     int64_t total,
         per_chunk; /* outer positions (times panels), and how many a chunk takes */
-} Job;
+} StridedCopy;
 
-static void one_row(const Job *j, char *d, const char *s) {
+static void copy_row_of_job(const StridedCopy *j, char *d, const char *s) {
     if (j->ds == (int64_t)j->item && j->ss == j->ds)
         memcpy(d, s, (size_t)j->n * j->item);
     else
@@ -67,14 +67,14 @@ static void one_row(const Job *j, char *d, const char *s) {
  * into a buffer and written along the destination from there: lines that are a power of
  * two apart push each other out of the cache before a second element of them is used.
  */
-static void one_panel(const Job *j, int64_t panel, char *d, const char *s) {
+static void copy_panel(const StridedCopy *j, int64_t panel, char *d, const char *s) {
     _Alignas(64) char tile[TILE_BYTES];
     int64_t side = j->side, item = (int64_t)j->item, pitch = (side + 1) * item;
     int64_t m0 = panel * side, m = j->m - m0 < side ? j->m - m0 : side;
     if (j->ds == item && j->ms == item) {
-        element_transpose_far(d + m0 * j->md, (ptrdiff_t)j->md, s + m0 * item,
-                              (ptrdiff_t)j->ss, (size_t)m, (size_t)j->n, j->item,
-                              j->stream);
+        transpose_by_tiles(d + m0 * j->md, (ptrdiff_t)j->md, s + m0 * item,
+                           (ptrdiff_t)j->ss, (size_t)m, (size_t)j->n, j->item,
+                           j->stream);
         return;
     }
     for (int64_t n0 = 0; n0 < j->n; n0 += side) {
@@ -87,7 +87,7 @@ static void one_panel(const Job *j, int64_t panel, char *d, const char *s) {
 }
 
 /* The same piece of all rows, while its lines are near. */
-static void one_piece(const Job *j, int64_t piece, char *d, const char *s) {
+static void copy_piece(const StridedCopy *j, int64_t piece, char *d, const char *s) {
     int64_t from = piece * PIECE, n = j->n - from < PIECE ? j->n - from : PIECE;
     d += from * j->ds;
     s += from * j->ss;
@@ -96,7 +96,7 @@ static void one_piece(const Job *j, int64_t piece, char *d, const char *s) {
 }
 
 /* Where outer position `at` is; index[] counts on from there. */
-static void find_outer(const Dims *outer, int64_t at, int64_t *index, char **d,
+static void find_outer(const MoveDims *outer, int64_t at, int64_t *index, char **d,
                        const char **s) {
     for (int k = outer->n - 1; k >= 0; k--) {
         index[k] = at % outer->shape[k];
@@ -106,7 +106,8 @@ static void find_outer(const Dims *outer, int64_t at, int64_t *index, char **d,
     }
 }
 
-static void next_outer(const Dims *outer, int64_t *index, char **d, const char **s) {
+static void next_outer(const MoveDims *outer, int64_t *index, char **d,
+                       const char **s) {
     for (int k = outer->n - 1; k >= 0; k--) {
         *d += outer->d[k];
         *s += outer->s[k];
@@ -117,9 +118,9 @@ static void next_outer(const Dims *outer, int64_t *index, char **d, const char *
     }
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
+static void copy_chunk(void *ctx, size_t chunk, unsigned worker) {
     (void)worker;
-    const Job *j = ctx;
+    const StridedCopy *j = ctx;
     int64_t at = (int64_t)chunk * j->per_chunk, end = at + j->per_chunk;
     int64_t index[MAX_NDIM], panel = j->panels ? at % j->panels : 0;
     char *d = j->dst;
@@ -128,11 +129,11 @@ static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
     find_outer(&j->outer, j->panels ? at / j->panels : at, index, &d, &s);
     for (; at < end; at++) {
         if (j->side)
-            one_panel(j, panel, d, s);
+            copy_panel(j, panel, d, s);
         else if (j->panels)
-            one_piece(j, panel, d, s);
+            copy_piece(j, panel, d, s);
         else
-            one_row(j, d, s);
+            copy_row_of_job(j, d, s);
         if (!j->panels || ++panel == j->panels) {
             next_outer(&j->outer, index, &d, &s);
             panel = 0;
@@ -144,7 +145,7 @@ static int64_t magnitude(int64_t v) {
     return v < 0 ? -v : v;
 }
 
-static void dims_insert(Dims *x, int64_t n, int64_t d, int64_t s) {
+static void move_dims_insert(MoveDims *x, int64_t n, int64_t d, int64_t s) {
     int k = x->n++;
     for (; k > 0 && magnitude(x->d[k - 1]) < magnitude(d); k--) {
         x->shape[k] = x->shape[k - 1];
@@ -156,7 +157,7 @@ static void dims_insert(Dims *x, int64_t n, int64_t d, int64_t s) {
     x->s[k] = s;
 }
 
-static void dims_merge(Dims *x) {
+static void move_dims_merge(MoveDims *x) {
     int n = 0;
     for (int k = 0; k < x->n; k++) {
         if (n && x->d[n - 1] == x->shape[k] * x->d[k] &&
@@ -173,7 +174,7 @@ static void dims_merge(Dims *x) {
 }
 
 /* Takes dim k out of the outer dims. */
-static void dims_remove(Dims *x, int k) {
+static void move_dims_remove(MoveDims *x, int k) {
     x->n--;
     for (; k < x->n; k++) {
         x->shape[k] = x->shape[k + 1];
@@ -184,7 +185,7 @@ static void dims_remove(Dims *x, int k) {
 
 /* The dim along which the source runs on when the innermost one is not it; -1
  * otherwise. */
-static int transposed_dim(const Dims *x, size_t item) {
+static int transposed_dim(const MoveDims *x, size_t item) {
     int last = x->n - 1;
     if (last < 1 || magnitude(x->s[last]) <= (int64_t)item || x->shape[last] < 8)
         return -1;
@@ -194,16 +195,16 @@ static int transposed_dim(const Dims *x, size_t item) {
 }
 
 /* A row of bytes has no outer dims: it is cut so that threads can share it. */
-static void cut_row(Dims *x, size_t item) {
+static void cut_row(MoveDims *x, size_t item) {
     int64_t piece = CHUNK / (int64_t)item, n = x->shape[0];
     if (x->n != 1 || n < 4 * piece || n % piece) return;
-    *x = (Dims){
+    *x = (MoveDims){
         2, {n / piece, piece}, {piece * x->d[0], x->d[0]}, {piece * x->s[0], x->s[0]}};
 }
 
 /* A few rows whose elements lie between each other's, in the source (k) or in the
  * destination (the innermost dim): the long dim becomes the row. -1: there are none. */
-static int beside_dim(const Dims *x, size_t item) {
+static int beside_dim(const MoveDims *x, size_t item) {
     int last = x->n - 1;
     if (last < 1) return -1;
     if (x->shape[last] < FEW) return x->shape[last - 1] >= FEW ? last : -1;
@@ -214,7 +215,7 @@ static int beside_dim(const Dims *x, size_t item) {
     return -1;
 }
 
-static void take_row(Job *j, Dims *x) {
+static void take_inner_row(StridedCopy *j, MoveDims *x) {
     int last = x->n - 1;
     j->n = x->shape[last];
     j->ds = x->d[last];
@@ -222,14 +223,14 @@ static void take_row(Job *j, Dims *x) {
     x->n = last;
 }
 
-static void take_second(Job *j, Dims *x, int k) {
+static void take_second(StridedCopy *j, MoveDims *x, int k) {
     j->m = x->shape[k];
     j->md = x->d[k];
     j->ms = x->s[k];
-    dims_remove(x, k);
+    move_dims_remove(x, k);
 }
 
-static void run_job(Pool *pool, Job *j) {
+static void run_strided_copy(Pool *pool, StridedCopy *j) {
     j->total = move_count(j->outer.n, j->outer.shape) * (j->panels ? j->panels : 1);
     int64_t elements = !j->panels ? j->n : j->side ? j->n * j->side : j->m * PIECE;
     int64_t bytes = elements * (int64_t)j->item;
@@ -237,31 +238,31 @@ static void run_job(Pool *pool, Job *j) {
     j->per_chunk = bytes >= CHUNK ? 1 : CHUNK / bytes;
     int64_t chunks = (j->total + j->per_chunk - 1) / j->per_chunk;
     if (pool && chunks > 3) {
-        pool_run(pool, (size_t)chunks, run_chunk, j);
+        pool_run(pool, (size_t)chunks, copy_chunk, j);
         return;
     }
     j->per_chunk = j->total;
-    run_chunk(j, 0, 0);
+    copy_chunk(j, 0, 0);
 }
 
 void move_strided(Pool *pool, size_t item, int ndim, const int64_t *shape, char *dst,
                   const int64_t *dst_stride, const char *src,
                   const int64_t *src_stride) {
-    Dims x = {0};
+    MoveDims x = {0};
     for (int k = 0; k < ndim; k++) {
         if (shape[k] == 0) return;
-        if (shape[k] > 1) dims_insert(&x, shape[k], dst_stride[k], src_stride[k]);
+        if (shape[k] > 1) move_dims_insert(&x, shape[k], dst_stride[k], src_stride[k]);
     }
-    dims_merge(&x);
+    move_dims_merge(&x);
     if (x.n == 0) {
         memcpy(dst, src, item);
         return;
     }
     cut_row(&x, item);
-    Job j = {.item = item, .row = row_fn(item), .dst = dst, .src = src};
+    StridedCopy j = {.item = item, .row = row_fn(item), .dst = dst, .src = src};
     int t = transposed_dim(&x, item), few = t < 0 ? beside_dim(&x, item) : -1;
     if (few >= 0) take_second(&j, &x, few);
-    take_row(&j, &x);
+    take_inner_row(&j, &x);
     if (t >= 0) {
         take_second(&j, &x, t);
         j.side = item > 8 ? 32 : 64;
@@ -270,7 +271,7 @@ void move_strided(Pool *pool, size_t item, int ndim, const int64_t *shape, char 
         j.panels = (j.n + PIECE - 1) / PIECE;
     }
     j.outer = x;
-    run_job(pool, &j);
+    run_strided_copy(pool, &j);
 }
 
 void move_tensor(Pool *pool, const Tensor *dst, const Tensor *src) {

@@ -7,8 +7,8 @@
 
 /* Widths before and after each dim from a constant: one number, one pair, or a pair a
  * dim. */
-static bool widths(Builder *b, Var v, int ndim, int64_t before[MAX_NDIM],
-                   int64_t after[MAX_NDIM]) {
+static bool read_pad_widths(Builder *b, Var v, int ndim, int64_t before[MAX_NDIM],
+                            int64_t after[MAX_NDIM]) {
     const Tensor *t = var_const(b->g, v);
     Span at = b->from.at;
     if (!t || !dtype_is_integer(t->dtype))
@@ -32,11 +32,11 @@ static bool widths(Builder *b, Var v, int ndim, int64_t before[MAX_NDIM],
 }
 
 /* VAR_NONE: diagnosed. */
-static Var plus(Builder *b, Var n, int64_t v) {
+static Var add_to_size(Builder *b, Var n, int64_t v) {
     const Tensor *t = n == VAR_NONE ? NULL : var_const(b->g, n);
     Dim sum;
     if (n == VAR_NONE || v == 0) return n;
-    if (!t) return call2(b, "add", n, const_int(b, v));
+    if (!t) return op_call2(b, "add", n, const_int(b, v));
     if (dim_add(tensor_i64(t, 0), v, &sum)) return const_int(b, sum);
     fail(b->s, b->from.at, E_VALUE, "pad: the result is too large");
     return VAR_NONE;
@@ -51,9 +51,9 @@ static bool pad_constant(Builder *b, const Var *in, const int64_t *before,
     for (int k = 0; ok && k < x->ndim; k++) {
         Var n = shape_of(b, in[0], k);
         args[2 + 2 * k] = const_int(b, before[k]);
-        args[3 + 2 * k] = plus(b, n, before[k]);
-        size[k] =
-            args[3 + 2 * k] == VAR_NONE ? VAR_NONE : plus(b, n, before[k] + after[k]);
+        args[3 + 2 * k] = add_to_size(b, n, before[k]);
+        size[k] = args[3 + 2 * k] == VAR_NONE ? VAR_NONE
+                                              : add_to_size(b, n, before[k] + after[k]);
         ok = size[k] != VAR_NONE;
         str_printf(&text, "%s$:$", k ? ", " : "");
     }
@@ -69,16 +69,16 @@ static bool pad_constant(Builder *b, const Var *in, const int64_t *before,
 
 /* Where an element at place p of a dim of n, below 0 or beyond the end, is taken from.
  * A dim without elements gives places that it does not have, and so an error. */
-typedef struct Mode {
+typedef struct PadMode {
     const char *name;
     const char *period; /* p is taken modulo this; NULL: as it is */
     const char *place;
     const char *stat; /* op whose result along the dim is the edge; NULL: x's own */
     const char *side; /* instead: what stands beside x, by its edge there, the value e,
                          the width w and j, 0 .. w - 1 from outside */
-} Mode;
+} PadMode;
 #define AT_EDGE NULL, "clip(p, 0, n - 1)"
-static const Mode modes[] = {
+static const PadMode modes[] = {
     {"edge", AT_EDGE, NULL, NULL},
     {"wrap", "maximum(n, 1)", "p", NULL, NULL},
     {"reflect", "maximum(2 * n - 2, 1)", "n - 1 - abs(p - (n - 1))", NULL, NULL},
@@ -94,7 +94,8 @@ static const Mode modes[] = {
 static Var along(Builder *b, Var x, int k, const char *at) {
     Bind n[] = {{sym(b->s, "n"), shape_of(b, x, k)}};
     bool ok = n[0].var != VAR_NONE;
-    Var in[2] = {x, ok ? build_text(b, at, &(Env){.n = 1, .bind = n}, &ok) : VAR_NONE};
+    Var in[2] = {x,
+                 ok ? template_build(b, at, &(Env){.n = 1, .bind = n}, &ok) : VAR_NONE};
     PropArg index = index_at_axis(b->s, k);
     return ok ? apply_named(b, "subtensor", 2, in, 1, &index) : VAR_NONE;
 }
@@ -110,26 +111,27 @@ static Var median(Builder *b, Var x, int k) {
     for (int i = 0; i < 3; i++)
         if (bind[i].var == VAR_NONE) return VAR_NONE;
     /* nan is sorted last */
-    Var v = build_text(b, "where(last == last, (lo + hi) / 2, last)",
-                       &(Env){.n = 3, .bind = bind}, &ok);
+    Var v = template_build(b, "where(last == last, (lo + hi) / 2, last)",
+                           &(Env){.n = 3, .bind = bind}, &ok);
     return ok ? v : VAR_NONE;
 }
 
 /* Along dim k, in x's dtype: the mean of integers is rounded. */
-static Var statistic(Builder *b, const char *op, Var x, int k) {
+static Var pad_statistic(Builder *b, const char *op, Var x, int k) {
     PropArg arg[2] = {{"axis", PROP_INTS((const int64_t[]){k}, 1)},
                       {"keepdims", PROP_BOOL(true)}};
     DType d = var_type(b->g, x)->dtype;
     bool middle = strcmp(op, "median") == 0;
     bool wide = dtype_is_discrete(d) && (middle || strcmp(op, "mean") == 0);
-    Var v = wide ? cast_to(b, x, DT_FLOAT64) : x;
+    Var v = wide ? op_cast_to(b, x, DT_FLOAT64) : x;
     if (v != VAR_NONE) v = middle ? median(b, v, k) : apply_named(b, op, 1, &v, 2, arg);
-    if (v != VAR_NONE && wide && d != DT_BOOL) v = call1(b, "rint", v);
-    return v == VAR_NONE ? VAR_NONE : cast_to(b, v, d);
+    if (v != VAR_NONE && wide && d != DT_BOOL) v = op_call1(b, "rint", v);
+    return v == VAR_NONE ? VAR_NONE : op_cast_to(b, v, d);
 }
 
 /* x with the statistic once where there is padding, which is then that edge's. */
-static Var beside(Builder *b, Var x, Var v, int k, int64_t *before, int64_t *after) {
+static Var pad_beside(Builder *b, Var x, Var v, int k, int64_t *before,
+                      int64_t *after) {
     Var in[3];
     size_t n = 0;
     PropArg axis = {"axis", PROP_INT(k)};
@@ -154,37 +156,38 @@ static bool end_values_fit(Builder *b, Var v, int ndim) {
 
 static Var end_value(Builder *b, Var v, int k, int side) {
     int ndim = var_type(b->g, v)->ndim;
-    return ndim == 0 ? v : call2(b, "take", v, const_int(b, (ndim - 1) * 2 * k + side));
+    return ndim == 0 ? v
+                     : op_call2(b, "take", v, const_int(b, (ndim - 1) * 2 * k + side));
 }
 
 /* What stands before (side 0) or after x along dim k, w elements wide. NumPy works it
  * out in float64, and rounds integers down. */
-static Var ramp(Builder *b, const Mode *mode, Var x, int k, int side, int64_t w,
+static Var ramp(Builder *b, const PadMode *mode, Var x, int k, int side, int64_t w,
                 Var value) {
     const Type *t = var_type(b->g, x);
     DType d = t->dtype, wide = dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64;
-    Var j = side == 0 ? call2(b, "arange", const_int(b, 0), const_int(b, w))
-                      : call3(b, "arange", const_int(b, w - 1), const_int(b, -1),
-                              const_int(b, -1));
+    Var j = side == 0 ? op_call2(b, "arange", const_int(b, 0), const_int(b, w))
+                      : op_call3(b, "arange", const_int(b, w - 1), const_int(b, -1),
+                                 const_int(b, -1));
     int64_t shape[MAX_NDIM];
     for (int i = 0; i < t->ndim; i++)
         shape[i] = i == k ? w : 1;
     if (j != VAR_NONE)
-        j = call2(b, "reshape", j, const_ints(b, (size_t)t->ndim, shape));
+        j = op_call2(b, "reshape", j, const_ints(b, (size_t)t->ndim, shape));
     Var edge = along(b, x, k, side == 0 ? "[0]" : "[n - 1]");
     if (j == VAR_NONE || edge == VAR_NONE) return VAR_NONE;
-    Bind bind[] = {{sym(b->s, "j"), cast_to(b, j, DT_FLOAT64)},
+    Bind bind[] = {{sym(b->s, "j"), op_cast_to(b, j, DT_FLOAT64)},
                    {sym(b->s, "w"), const_number(b, DT_FLOAT64, (double)w)},
                    {sym(b->s, "e"), end_value(b, value, k, side)},
-                   {sym(b->s, "edge"), cast_to(b, edge, wide)}};
+                   {sym(b->s, "edge"), op_cast_to(b, edge, wide)}};
     bool ok = bind[2].var != VAR_NONE;
-    Var v =
-        ok ? build_text(b, mode->side, &(Env){.n = 4, .bind = bind}, &ok) : VAR_NONE;
-    if (ok && dtype_is_integer(d)) v = call1(b, "floor", v);
-    return ok && v != VAR_NONE ? cast_to(b, v, d) : VAR_NONE;
+    Var v = ok ? template_build(b, mode->side, &(Env){.n = 4, .bind = bind}, &ok)
+               : VAR_NONE;
+    if (ok && dtype_is_integer(d)) v = op_call1(b, "floor", v);
+    return ok && v != VAR_NONE ? op_cast_to(b, v, d) : VAR_NONE;
 }
 
-static Var pad_sides(Builder *b, const Mode *mode, Var x, int k, int64_t before,
+static Var pad_sides(Builder *b, const PadMode *mode, Var x, int k, int64_t before,
                      int64_t after, Var value) {
     Var in[3];
     size_t n = 0;
@@ -195,7 +198,7 @@ static Var pad_sides(Builder *b, const Mode *mode, Var x, int k, int64_t before,
     return apply_named(b, "concatenate", n, in, 1, &axis);
 }
 
-static Var pad_dim(Builder *b, const Mode *mode, Var x, int k, int64_t before,
+static Var pad_dim(Builder *b, const PadMode *mode, Var x, int k, int64_t before,
                    int64_t after, Var value) {
     const Type *t = var_type(b->g, x);
     if (t->dim[k] == 0) {
@@ -205,25 +208,25 @@ static Var pad_dim(Builder *b, const Mode *mode, Var x, int k, int64_t before,
     }
     if (mode->side) return pad_sides(b, mode, x, k, before, after, value);
     if (mode->stat)
-        x = beside(b, x, statistic(b, mode->stat, x, k), k, &before, &after);
+        x = pad_beside(b, x, pad_statistic(b, mode->stat, x, k), k, &before, &after);
     if (x == VAR_NONE || (before == 0 && after == 0)) return x;
-    Var n = shape_of(b, x, k), end = plus(b, n, after);
+    Var n = shape_of(b, x, k), end = add_to_size(b, n, after);
     if (end == VAR_NONE) return VAR_NONE;
     bool ok = true;
     Bind bind[] = {{sym(b->s, "n"), n}, {sym(b->s, "p"), VAR_NONE}};
     Env env = {.n = 2, .bind = bind};
-    bind[1].var = call2(b, "arange", const_int(b, -before), end);
+    bind[1].var = op_call2(b, "arange", const_int(b, -before), end);
     if (bind[1].var != VAR_NONE && mode->period) {
-        Var period = build_text(b, mode->period, &env, &ok);
-        bind[1].var = ok ? call2(b, "remainder", bind[1].var, period) : VAR_NONE;
+        Var period = template_build(b, mode->period, &env, &ok);
+        bind[1].var = ok ? op_call2(b, "remainder", bind[1].var, period) : VAR_NONE;
     }
     if (bind[1].var == VAR_NONE) return VAR_NONE;
-    Var in[2] = {x, build_text(b, mode->place, &env, &ok)};
+    Var in[2] = {x, template_build(b, mode->place, &env, &ok)};
     PropArg index = index_at_axis(b->s, k);
     return ok ? apply_named(b, "subtensor", 2, in, 1, &index) : VAR_NONE;
 }
 
-static bool find_mode(Builder *b, const char *name, const Mode **mode) {
+static bool find_mode(Builder *b, const char *name, const PadMode **mode) {
     *mode = NULL;
     if (strcmp(name, "constant") == 0 || strcmp(name, "empty") == 0) return true;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
@@ -242,9 +245,10 @@ static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     (void)nin;
     const Type *x = var_type(b->g, in[0]);
     int64_t before[MAX_NDIM], after[MAX_NDIM];
-    const Mode *mode;
+    const PadMode *mode;
     if (!find_mode(b, sym_text(b->s, op_prop(b->s, op, p, "mode")->sym), &mode) ||
-        !widths(b, in[1], x->ndim, before, after) || !end_values_fit(b, in[3], x->ndim))
+        !read_pad_widths(b, in[1], x->ndim, before, after) ||
+        !end_values_fit(b, in[3], x->ndim))
         return false;
     *out = in[0];
     if (x->ndim == 0) return true;

@@ -11,8 +11,8 @@ static bool repeat_type(Infer *in) {
     const Type *x = in->type[0], *t = in->type[1];
     int axis;
     Dim dim[MAX_NDIM];
-    if (!want_rank(in, 0, 1, -1) ||
-        !infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis))
+    if (!infer_want_rank(in, 0, 1, -1) ||
+        !infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis))
         return false;
     Dim n = x->dim[axis];
     if (t->dim[0] != 1 && !dim_may_equal(t->dim[0], n))
@@ -33,7 +33,7 @@ static bool repeat_type(Infer *in) {
     if (known && t->dim[0] != 1) dim[axis] = total;
     if (known && t->dim[0] == 1 && dim_is_known(n) && !i64_mul(n, total, &dim[axis]))
         return infer_fail(in, E_VALUE, 1, "the result has too many elements");
-    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+    return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
 /* `times` copies of each element along axis k. */
@@ -55,7 +55,7 @@ static void repeat_evenly(Pool *pool, const Tensor *out, const Tensor *x, int k,
 
 static bool repeat_perform(Call *c) {
     Tensor x = *call_in(c, 0), t = *call_in(c, 1);
-    int k = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    int k = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
     int64_t n = x.shape[k], m = tensor_size(&t), total = 0, shape[MAX_NDIM];
     if (m != n && !(m == 1 && call_is_one(c, 1, 0)))
         return call_fail(c, E_RUN_SHAPE, "there are %lld counts for %lld elements",
@@ -93,9 +93,9 @@ static bool repeat_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
     Prop axis = *op_prop(b->s, p->op, p->props, "axis");
-    int k = axis_index(axis.i, var_type(p->g, p->in[0])->ndim);
+    int k = shape_axis_index(axis.i, var_type(p->g, p->in[0])->ndim);
     Var n = shape_of(b, p->in[0], k),
-        source = n == VAR_NONE ? VAR_NONE : call1(b, "arange", n);
+        source = n == VAR_NONE ? VAR_NONE : op_call1(b, "arange", n);
     Var in[2] = {source, p->in[1]};
     PropArg first = {"axis", PROP_INT(0)};
     PropArg index = index_at_axis(b->s, k);
@@ -109,7 +109,7 @@ static bool repeat_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     (void)nin;
     const Prop *axis = op_prop(b->s, op, p, "axis");
     bool flat = axis->kind == P_NONE;
-    Var args[2] = {flat ? call1(b, "ravel", in[0]) : in[0], in[1]};
+    Var args[2] = {flat ? op_call1(b, "ravel", in[0]) : in[0], in[1]};
     PropArg arg = {"axis", flat ? PROP_INT(0) : *axis};
     return (*out = apply_named(b, "repeat_axis", 2, args, 1, &arg)) != VAR_NONE;
 }
@@ -155,12 +155,14 @@ static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
         else if (m && tensor_i64(m, 0) == 1)
             whole[k] = size;
         else
-            whole[k] = call2(b, "multiply", size, rep);
+            whole[k] = op_call2(b, "multiply", size, rep);
     }
-    Var y = n ? call2(b, "reshape", in[0], ints_stack(b, 2 * (size_t)n, apart)) : in[0];
+    Var y =
+        n ? op_call2(b, "reshape", in[0], ints_stack(b, 2 * (size_t)n, apart)) : in[0];
     if (n && y != VAR_NONE)
-        y = call2(b, "broadcast_to", y, ints_stack(b, 2 * (size_t)n, wide));
-    if (n && y != VAR_NONE) y = call2(b, "reshape", y, ints_stack(b, (size_t)n, whole));
+        y = op_call2(b, "broadcast_to", y, ints_stack(b, 2 * (size_t)n, wide));
+    if (n && y != VAR_NONE)
+        y = op_call2(b, "reshape", y, ints_stack(b, (size_t)n, whole));
     return (*out = y) != VAR_NONE;
 }
 
@@ -186,7 +188,7 @@ static const Op table[] = {
      .pull = repeat_pull,
      .push = push_linear_first,
      .disconnected = "repeats",
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "repeat_axis([1, 2], [2, 1]) -> [1, 1, 2]",
      .file = __FILE__,
      .line = __LINE__},

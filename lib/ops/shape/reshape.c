@@ -5,15 +5,15 @@
 #include "vmap/kit.h"
 
 /* A product of dims: a number, and names with how often they occur. */
-typedef struct Product {
+typedef struct DimProduct {
     int64_t known;
     int n;
     Dim name[MAX_NDIM];
     bool unknown; /* a dim that nothing is known of */
-} Product;
+} DimProduct;
 
-static Product product(int ndim, const Dim *dim, const bool *minus) {
-    Product p = {.known = 1};
+static DimProduct product_of_dims(int ndim, const Dim *dim, const bool *minus) {
+    DimProduct p = {.known = 1};
     for (int k = 0; k < ndim; k++) {
         if (minus && minus[k]) continue;
         if (dim_is_named(dim[k]))
@@ -25,7 +25,7 @@ static Product product(int ndim, const Dim *dim, const bool *minus) {
 }
 
 /* Cancels the names that both have. */
-static void cancel(Product *a, Product *b) {
+static void cancel_names(DimProduct *a, DimProduct *b) {
     for (int i = 0; i < b->n; i++)
         for (int k = 0; k < a->n; k++)
             if (a->name[k] == b->name[i]) {
@@ -36,7 +36,7 @@ static void cancel(Product *a, Product *b) {
 }
 
 /* What -1 stands for: all of x divided by the other sizes. */
-static Dim quotient(const Product *x, const Product *others) {
+static Dim quotient_dim(const DimProduct *x, const DimProduct *others) {
     if (x->unknown || others->unknown || others->n || others->known <= 0)
         return DIM_UNKNOWN;
     if (x->known % others->known) return DIM_UNKNOWN;
@@ -50,14 +50,15 @@ static bool reshape_type(Infer *in) {
     Dim dim[MAX_NDIM];
     bool minus[MAX_NDIM];
     int n, at = -1;
-    if (!want_shape(in, 1, &n, dim, minus)) return false;
+    if (!infer_want_shape(in, 1, &n, dim, minus)) return false;
     for (int k = 0; k < n; k++) {
         if (!minus[k]) continue;
         if (at >= 0) return infer_fail(in, E_SHAPE, 1, "only one size can be -1");
         at = k;
     }
-    Product have = product(x->ndim, x->dim, NULL), want = product(n, dim, minus);
-    cancel(&have, &want);
+    DimProduct have = product_of_dims(x->ndim, x->dim, NULL),
+               want = product_of_dims(n, dim, minus);
+    cancel_names(&have, &want);
     if (!have.unknown && !want.unknown && !have.n && !want.n) {
         bool fits = at < 0       ? have.known == want.known
                     : want.known ? have.known % want.known == 0
@@ -68,8 +69,8 @@ static bool reshape_type(Infer *in) {
                               (long long)have.known, x->ndim ? "" : " (it is 0-d)",
                               (long long)want.known);
     }
-    if (at >= 0) dim[at] = quotient(&have, &want);
-    return out_tensor(in, 0, x->dtype, n, dim);
+    if (at >= 0) dim[at] = quotient_dim(&have, &want);
+    return infer_out_tensor(in, 0, x->dtype, n, dim);
 }
 
 /* The new shape with -1 worked out. */
@@ -169,27 +170,28 @@ static bool reshape_perform(Call *c) {
 }
 
 /* What is left for a -1 at place `at` of a row's shape. */
-static Var rest_of_row(Batching *q, int64_t n, int64_t at) {
+static Var rest_of_row(Vmap *q, int64_t n, int64_t at) {
     Builder *b = q->b;
     Var all = const_int(b, 1), others = all;
-    for (int k = 0; k < batch_ndim(q, 0) && all != VAR_NONE; k++)
-        all = call2(b, "multiply", all, shape_of(b, q->in[0], k + 1));
+    for (int k = 0; k < vmap_ndim(q, 0) && all != VAR_NONE; k++)
+        all = op_call2(b, "multiply", all, shape_of(b, q->in[0], k + 1));
     for (int64_t k = 0; k < n && others != VAR_NONE; k++)
-        if (k != at) others = call2(b, "multiply", others, ints_item(b, q->in[1], k));
+        if (k != at)
+            others = op_call2(b, "multiply", others, vmap_ints_item(b, q->in[1], k));
     if (all == VAR_NONE || others == VAR_NONE) return VAR_NONE;
-    return call2(b, "floor_divide", all, others);
+    return op_call2(b, "floor_divide", all, others);
 }
 
 /* One -1 would be left for all rows together: in a shape of rows it is worked out, from
  * the type of the result if that says it. */
-static bool reshape_batch(Batching *q) {
+static bool reshape_vmap(Vmap *q) {
     Builder *b = q->b;
     Dim n = var_type(q->g, q->was[1])->dim[0];
     const Type *r = var_type(q->g, q->g->apply[q->id].out);
     Var item[MAX_NDIM];
-    if (q->rows[1] || !dim_is_known(n)) return batch_loop(q);
+    if (q->rows[1] || !dim_is_known(n)) return vmap_by_scan(q);
     for (int64_t k = 0; k < n; k++) {
-        item[k] = ints_item(b, q->in[1], k);
+        item[k] = vmap_ints_item(b, q->in[1], k);
         const Tensor *t = item[k] == VAR_NONE ? NULL : var_const(b->g, item[k]);
         if (!t || tensor_i64(t, 0) >= 0) continue;
         item[k] = dim_is_known(r->dim[k])   ? const_int(b, r->dim[k])
@@ -197,8 +199,8 @@ static bool reshape_batch(Batching *q) {
                                             : rest_of_row(q, n, k);
     }
     Var shape = ints_stack(b, (size_t)n, item);
-    Var in[2] = {q->in[0], shape == VAR_NONE ? VAR_NONE : batch_shape(q, shape)};
-    return batch_apply(q, q->props, in);
+    Var in[2] = {q->in[0], shape == VAR_NONE ? VAR_NONE : vmap_prepend_size(q, shape)};
+    return vmap_apply(q, q->props, in);
 }
 
 static const char *const reshape_adjoint[] = {"reshape(g, shape(x))", "disconnected"};
@@ -215,7 +217,7 @@ static const Op table[] = {
      .adjoint = reshape_adjoint,
      .disconnected = "shape",
      .view = 1,
-     .batch = reshape_batch,
+     .batch = reshape_vmap,
      .example = "reshape([1, 2, 3, 4], (2, -1)) -> [[1, 2], [3, 4]]",
      .file = __FILE__,
      .line = __LINE__},

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static int64_t wrapped(int64_t by, int64_t n) {
+static int64_t wrap_distance(int64_t by, int64_t n) {
     int64_t r = n ? by % n : 0;
     return r < 0 ? r + n : r;
 }
@@ -15,14 +15,14 @@ static int64_t wrapped(int64_t by, int64_t n) {
 static bool roll_type(Infer *in) {
     const Type *x = in->type[0];
     bool flag[MAX_NDIM];
-    const Prop *axis = in_prop(in, "axis");
+    const Prop *axis = infer_prop(in, "axis");
     size_t n = axis->ints.n;
     int shifts = infer_dims(in, 1, NULL, NULL);
     if (!infer_axes(in, axis, x->ndim, flag)) return false;
     if (shifts < 0 || (shifts != 1 && (size_t)shifts != n))
         return infer_fail(in, E_SHAPE, 1,
                           "one shift, or one for each of the %zu axes is needed", n);
-    return out_tensor(in, 0, x->dtype, x->ndim, x->dim);
+    return infer_out_tensor(in, 0, x->dtype, x->ndim, x->dim);
 }
 
 /* Copies the boxes that the cuts make: dim by dim the part that stays in order and the
@@ -51,10 +51,10 @@ static bool roll_perform(Call *c) {
     const Prop *axis = op_prop(c->s, c->op, c->props, "axis");
     int64_t by[MAX_NDIM] = {0};
     for (size_t i = 0; i < axis->ints.n; i++) {
-        int k = axis_index(axis->ints.p[i], x.ndim);
+        int k = shape_axis_index(axis->ints.p[i], x.ndim);
         int64_t n = x.shape[k],
                 v = tensor_i64(&t, tensor_size(&t) == 1 ? 0 : (int64_t)i);
-        by[k] = wrapped(by[k] + wrapped(v, n), n);
+        by[k] = wrap_distance(by[k] + wrap_distance(v, n), n);
     }
     Tensor *out = call_out(c, 0, x.ndim, x.shape);
     if (!out) return false;
@@ -65,19 +65,19 @@ static bool roll_perform(Call *c) {
 static bool roll_pull(Pull *p) {
     p->grad[1] = GRAD_DISCONNECTED;
     if (pull_discrete(p)) return true;
-    Var in[2] = {p->cotangent[0], call1(p->b, "negative", p->in[1])};
+    Var in[2] = {p->cotangent[0], op_call1(p->b, "negative", p->in[1])};
     PropArg arg = {"axis", *op_prop(p->b->s, p->op, p->props, "axis")};
     return (p->grad[0] = apply_named(p->b, "roll_axes", 2, in, 1, &arg)) != VAR_NONE;
 }
 
-static bool roll_batch(Batching *q) {
+static bool roll_vmap(Vmap *q) {
     const Prop *axis = op_prop(q->b->s, q->op, q->props, "axis");
     int64_t moved[MAX_NDIM];
-    if (q->rows[1] || axis->ints.n > MAX_NDIM) return batch_loop(q);
+    if (q->rows[1] || axis->ints.n > MAX_NDIM) return vmap_by_scan(q);
     for (size_t i = 0; i < axis->ints.n; i++)
-        moved[i] = axis_index(axis->ints.p[i], batch_ndim(q, 0)) + 1;
+        moved[i] = shape_axis_index(axis->ints.p[i], vmap_ndim(q, 0)) + 1;
     Prop to = PROP_INTS(moved, axis->ints.n);
-    return batch_apply(q, batch_props(q, "axis", to), q->in);
+    return vmap_apply(q, vmap_replace_prop(q, "axis", to), q->in);
 }
 
 /* Without an axis, x is rolled as one vector. */
@@ -87,12 +87,12 @@ static bool roll_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     static const int64_t zero[1] = {0};
     const Prop *axis = op_prop(b->s, op, p, "axis");
     bool flat = axis->kind == P_NONE;
-    Var args[2] = {flat ? call1(b, "ravel", in[0]) : in[0], in[1]};
+    Var args[2] = {flat ? op_call1(b, "ravel", in[0]) : in[0], in[1]};
     PropArg arg = {"axis", flat ? PROP_INTS(zero, 1) : *axis};
     Var r = apply_named(b, "roll_axes", 2, args, 1, &arg);
     if (flat && r != VAR_NONE) {
         Var shape = shape_vector(b, in[0]);
-        r = shape == VAR_NONE ? VAR_NONE : call2(b, "reshape", r, shape);
+        r = shape == VAR_NONE ? VAR_NONE : op_call2(b, "reshape", r, shape);
     }
     return (*out = r) != VAR_NONE;
 }
@@ -101,14 +101,14 @@ static bool roll_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 static bool shift_type(Infer *in) {
     const Type *x = in->type[0];
     int axis;
-    return infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis) &&
-           out_tensor(in, 0, x->dtype, x->ndim, x->dim);
+    return infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis) &&
+           infer_out_tensor(in, 0, x->dtype, x->ndim, x->dim);
 }
 
 static bool shift_perform(Call *c) {
     static const char zero[16];
     Tensor x = *call_in(c, 0);
-    int k = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    int k = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
     int64_t by = tensor_i64(call_in(c, 1), 0), n = x.shape[k];
     if (by > n) by = n;
     if (by < -n) by = -n;
@@ -142,7 +142,7 @@ static bool flip_expand(Builder *b, const Op *op, const Props *p, size_t nin,
             return fail(b->s, b->from.at, E_VALUE,
                         "flip: axis %lld is out of range for %d dims",
                         (long long)axis->ints.p[i], ndim);
-    axes_flags(axis, ndim, flag);
+    shape_axes_flags(axis, ndim, flag);
     Var args[MAX_NDIM + 1] = {in[0]};
     size_t n = 1;
     Str text = STR(b->s);
@@ -179,7 +179,7 @@ static const Op table[] = {
      .pull = roll_pull,
      .push = push_linear_first,
      .disconnected = "shift",
-     .batch = roll_batch,
+     .batch = roll_vmap,
      .example = "roll_axes([1, 2, 3], -1, axis=0) -> [2, 3, 1]",
      .file = __FILE__,
      .line = __LINE__},
@@ -192,7 +192,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = shift_adjoint,
      .disconnected = "by",
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "shift([1, 2, 3], 1) -> [0, 1, 2]\nshift([1, 2, 3], -2) -> [3, 0, 0]",
      .file = __FILE__,
      .line = __LINE__},

@@ -6,7 +6,7 @@
 
 static bool shape_type(Infer *in) {
     Dim n = in->type[0]->ndim;
-    return out_tensor(in, 0, DT_INT64, 1, &n);
+    return infer_out_tensor(in, 0, DT_INT64, 1, &n);
 }
 
 /* The sizes of input 0. */
@@ -31,14 +31,14 @@ static bool shape_perform(Call *c) {
 
 static bool shape_i_type(Infer *in) {
     int axis;
-    return infer_axis(in, in_prop(in, "axis")->i, in->type[0]->ndim, &axis) &&
-           out_tensor(in, 0, DT_INT64, 0, NULL);
+    return infer_axis(in, infer_prop(in, "axis")->i, in->type[0]->ndim, &axis) &&
+           infer_out_tensor(in, 0, DT_INT64, 0, NULL);
 }
 
 static bool shape_i_perform(Call *c) {
     int64_t shape[MAX_NDIM];
     int ndim = sizes_in(c, shape);
-    int64_t n = shape[axis_index(prop_int(c->s, c->op, c->props, "axis"), ndim)];
+    int64_t n = shape[shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), ndim)];
     Tensor *out = call_out(c, 0, 0, NULL);
     if (!out) return false;
     *(int64_t *)out->data = n;
@@ -51,24 +51,25 @@ static bool nothing_pull(Pull *p) {
 }
 
 /* All rows have one shape. */
-static bool shape_batch(Batching *q) {
+static bool shape_vmap(Vmap *q) {
     q->out_rows[0] = false;
-    return (q->out[0] = batch_row_shape(q, 0)) != VAR_NONE;
+    return (q->out[0] = vmap_row_shape(q, 0)) != VAR_NONE;
 }
 
-static bool shape_i_batch(Batching *q) {
-    int axis = axis_index(prop_int(q->b->s, q->op, q->props, "axis"), batch_ndim(q, 0));
+static bool shape_i_vmap(Vmap *q) {
+    int axis =
+        shape_axis_index(prop_int(q->b->s, q->op, q->props, "axis"), vmap_ndim(q, 0));
     q->out_rows[0] = false;
     return (q->out[0] = shape_of(q->b, q->in[0], axis + 1)) != VAR_NONE;
 }
 
 /* ---- specify_shape: -1 says nothing of a dim ---- */
-static bool specify_type(Infer *in) {
+static bool specify_shape_type(Infer *in) {
     const Type *x = in->type[0];
     Dim dim[MAX_NDIM];
     bool minus[MAX_NDIM];
     int n;
-    if (!want_shape(in, 1, &n, dim, minus)) return false;
+    if (!infer_want_shape(in, 1, &n, dim, minus)) return false;
     if (n != x->ndim)
         return infer_fail(in, E_SHAPE, 1, "x has %d dims, but %d are claimed", x->ndim,
                           n);
@@ -106,7 +107,7 @@ static bool fail_shape(Call *c, int ndim, const int64_t *shape, const Tensor *wa
     return false;
 }
 
-static bool specify_perform(Call *c) {
+static bool specify_shape_perform(Call *c) {
     Tensor x = *call_in(c, 0);
     const Tensor *t = call_in(c, 1);
     int64_t shape[MAX_NDIM];
@@ -136,15 +137,15 @@ static bool specify_perform(Call *c) {
 }
 
 /* Nothing is claimed of the rows' number. */
-static bool specify_batch(Batching *q) {
+static bool specify_shape_vmap(Vmap *q) {
     Dim n = var_type(q->g, q->was[1])->dim[0];
     Var item[MAX_NDIM + 1];
-    if (q->rows[1] || !dim_is_known(n) || n >= MAX_NDIM) return batch_loop(q);
+    if (q->rows[1] || !dim_is_known(n) || n >= MAX_NDIM) return vmap_by_scan(q);
     item[0] = const_int(q->b, -1);
     for (int64_t k = 0; k < n; k++)
-        item[k + 1] = ints_item(q->b, q->in[1], k);
+        item[k + 1] = vmap_ints_item(q->b, q->in[1], k);
     Var in[2] = {q->in[0], ints_stack(q->b, (size_t)n + 1, item)};
-    return batch_apply(q, q->props, in);
+    return vmap_apply(q, q->props, in);
 }
 
 static const char *const specify_adjoint[] = {"specify_shape(g, dims)", "disconnected"};
@@ -161,7 +162,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
-     .batch = shape_batch,
+     .batch = shape_vmap,
      .example = "shape([[1, 2, 3], [4, 5, 6]]) -> [2, 3]",
      .file = __FILE__,
      .line = __LINE__},
@@ -177,7 +178,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
-     .batch = shape_i_batch,
+     .batch = shape_i_vmap,
      .example = "shape_i([[1, 2, 3], [4, 5, 6]], axis=1) -> 3",
      .file = __FILE__,
      .line = __LINE__},
@@ -185,14 +186,14 @@ static const Op table[] = {
      .doc = "x, whose shape is claimed to be dims and checked when running; -1 claims "
             "nothing of a dim.",
      .in = "x: array, dims: ints",
-     .type = specify_type,
-     .perform = specify_perform,
+     .type = specify_shape_type,
+     .perform = specify_shape_perform,
      .flops = "0",
      .adjoint = specify_adjoint,
      .disconnected = "dims",
      .view = 1,
      .identity = true,
-     .batch = specify_batch,
+     .batch = specify_shape_vmap,
      .example = "specify_shape([1, 2], (2,)) -> [1, 2]",
      .file = __FILE__,
      .line = __LINE__},

@@ -5,15 +5,15 @@
 #include "vmap/kit.h"
 
 /* The permutation: axis[i] is the input's dim that becomes dim i. None: reversed. */
-static void permutation(const Prop *axes, int ndim, int axis[MAX_NDIM]) {
+static void read_permutation(const Prop *axes, int ndim, int axis[MAX_NDIM]) {
     for (int i = 0; i < ndim; i++)
-        axis[i] =
-            axes->kind == P_NONE ? ndim - 1 - i : axis_index(axes->ints.p[i], ndim);
+        axis[i] = axes->kind == P_NONE ? ndim - 1 - i
+                                       : shape_axis_index(axes->ints.p[i], ndim);
 }
 
 static bool transpose_type(Infer *in) {
     const Type *x = in->type[0];
-    const Prop *axes = in_prop(in, "axes");
+    const Prop *axes = infer_prop(in, "axes");
     bool seen[MAX_NDIM] = {false};
     if (axes->kind != P_NONE && axes->ints.n != (size_t)x->ndim)
         return infer_fail(in, E_ARG, in->nin, "axes names %zu dims, but x has %d",
@@ -28,13 +28,13 @@ static bool transpose_type(Infer *in) {
         seen[k] = true;
         dim[i] = x->dim[k];
     }
-    return out_tensor(in, 0, x->dtype, x->ndim, dim);
+    return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
 static bool transpose_perform(Call *c) {
     const Tensor *x = call_in(c, 0);
     int axis[MAX_NDIM];
-    permutation(op_prop(c->s, c->op, c->props, "axes"), x->ndim, axis);
+    read_permutation(op_prop(c->s, c->op, c->props, "axes"), x->ndim, axis);
     Tensor base = *x, *v = call_view(c, 0, x);
     if (!v) return false;
     v->dtype = base.dtype;
@@ -51,7 +51,7 @@ static bool transpose_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     int ndim = var_type(p->g, p->in[0])->ndim, axis[MAX_NDIM];
     const Prop *axes = op_prop(p->b->s, p->op, p->props, "axes");
-    permutation(axes, ndim, axis);
+    read_permutation(axes, ndim, axis);
     int64_t inverse[MAX_NDIM];
     for (int i = 0; i < ndim; i++)
         inverse[axis[i]] = i;
@@ -61,14 +61,14 @@ static bool transpose_pull(Pull *p) {
     return p->grad[0] != VAR_NONE;
 }
 
-static bool transpose_batch(Batching *q) {
-    int ndim = batch_ndim(q, 0), axis[MAX_NDIM];
+static bool transpose_vmap(Vmap *q) {
+    int ndim = vmap_ndim(q, 0), axis[MAX_NDIM];
     int64_t axes[MAX_NDIM + 1] = {0};
-    permutation(op_prop(q->b->s, q->op, q->props, "axes"), ndim, axis);
+    read_permutation(op_prop(q->b->s, q->op, q->props, "axes"), ndim, axis);
     for (int i = 0; i < ndim; i++)
         axes[i + 1] = axis[i] + 1;
     Prop moved = PROP_INTS(axes, (size_t)ndim + 1);
-    return batch_apply(q, batch_props(q, "axes", moved), q->in);
+    return vmap_apply(q, vmap_replace_prop(q, "axes", moved), q->in);
 }
 
 static bool apply_permutation(Builder *b, Var x, int ndim, const int64_t *axes,
@@ -82,7 +82,7 @@ static bool axis_fits(Builder *b, const Op *op, int64_t axis, int ndim, int *k) 
         return fail(b->s, b->from.at, E_ARG,
                     "%s: axis %lld is out of range for a tensor of %d dims", op->name,
                     (long long)axis, ndim);
-    *k = axis_index(axis, ndim);
+    *k = shape_axis_index(axis, ndim);
     return true;
 }
 
@@ -158,7 +158,7 @@ static const Op table[] = {
      .pull = transpose_pull,
      .push = push_linear_first,
      .view = 1,
-     .batch = transpose_batch,
+     .batch = transpose_vmap,
      .example = "transpose([[1, 2, 3], [4, 5, 6]]) -> [[1, 4], [2, 5], [3, 6]]",
      .file = __FILE__,
      .line = __LINE__},

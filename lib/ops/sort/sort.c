@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Pair {
+typedef struct SortPair {
     uint64_t key;
     int64_t at;
-} Pair;
+} SortPair;
 
 enum { SMALL = 48, CHUNK = 1 << 13 };
 
@@ -33,7 +33,7 @@ static double small_float(size_t item, const char *x) {
 }
 
 /* Keys of n elements. */
-static void make_keys(DType d, const char *x, int64_t step, int64_t n, Pair *p) {
+static void make_keys(DType d, const char *x, int64_t step, int64_t n, SortPair *p) {
     size_t item = dtype_size(d);
     bool is_float = dtype_is_float(d), is_signed = dtype_kind(d) == K_INT;
     for (int64_t i = 0; i < n; i++) {
@@ -46,15 +46,15 @@ static void make_keys(DType d, const char *x, int64_t step, int64_t n, Pair *p) 
         else if (item == 8)
             memcpy(&u, x + i * step, 8);
         else
-            element_cast(DT_INT64, &u, d, x + i * step, 1, 0, 0);
+            tensor_cast_elements(DT_INT64, &u, d, x + i * step, 1, 0, 0);
         p[i].key = is_float ? float_key(v) : is_signed ? u ^ UINT64_C(1) << 63 : u;
         p[i].at = i;
     }
 }
 
-static void insertion(Pair *p, int64_t n) {
+static void insertion_sort(SortPair *p, int64_t n) {
     for (int64_t i = 1; i < n; i++) {
-        Pair one = p[i];
+        SortPair one = p[i];
         int64_t k = i;
         for (; k > 0 && p[k - 1].key > one.key; k--)
             p[k] = p[k - 1];
@@ -64,9 +64,9 @@ static void insertion(Pair *p, int64_t n) {
 
 /* By the bytes of the key, least significant first; bytes that are the same everywhere
  * are passed over. The result is in p. */
-static void by_bytes(Pair *p, Pair *other, int64_t n) {
+static void radix_sort(SortPair *p, SortPair *other, int64_t n) {
     int64_t count[8][256] = {{0}};
-    Pair *from = p, *to = other;
+    SortPair *from = p, *to = other;
     for (int64_t i = 0; i < n; i++)
         for (int b = 0; b < 8; b++)
             count[b][p[i].key >> (8 * b) & 255]++;
@@ -80,14 +80,14 @@ static void by_bytes(Pair *p, Pair *other, int64_t n) {
         }
         for (int64_t i = 0; i < n; i++)
             to[count[b][from[i].key >> (8 * b) & 255]++] = from[i];
-        Pair *swap = from;
+        SortPair *swap = from;
         from = to;
         to = swap;
     }
     if (from != p) memcpy(p, from, (size_t)n * sizeof *p);
 }
 
-typedef struct Job {
+typedef struct SortJob {
     bool positions; /* argsort */
     DType dtype;
     int ndim;
@@ -96,28 +96,28 @@ typedef struct Job {
     char *r;
     char *work;
     int64_t lines, per_chunk;
-} Job;
+} SortJob;
 
 /* ---- elements alone ---- */
 /* The bits of what is sorted: of floats the sign, and those of infinity. */
-typedef struct Form {
+typedef struct KeyForm {
     bool is_float, is_signed;
     uint64_t top, inf;
-} Form;
+} KeyForm;
 
-static Form form_of(DType d) {
+static KeyForm key_form(DType d) {
     size_t item = dtype_size(d);
-    return (Form){.is_float = dtype_is_float(d),
-                  .is_signed = dtype_kind(d) == K_INT,
-                  .top = UINT64_C(1) << (8 * item - 1),
-                  .inf = item == 2   ? 0x7c00
-                         : item == 4 ? 0x7f800000
-                                     : UINT64_C(0x7ff0) << 48};
+    return (KeyForm){.is_float = dtype_is_float(d),
+                     .is_signed = dtype_kind(d) == K_INT,
+                     .top = UINT64_C(1) << (8 * item - 1),
+                     .inf = item == 2   ? 0x7c00
+                            : item == 4 ? 0x7f800000
+                                        : UINT64_C(0x7ff0) << 48};
 }
 
 /* NAME_line: false when an element has no key. `room` is for 2 n elements. */
 #define LINE(NAME, T)                                                                  \
-    static bool NAME##_keys(const Form *f, const char *x, int64_t step, int64_t n,     \
+    static bool NAME##_keys(const KeyForm *f, const char *x, int64_t step, int64_t n,  \
                             T *key) {                                                  \
         T top = (T)f->top, inf = (T)f->inf;                                            \
         bool none = false;                                                             \
@@ -134,7 +134,7 @@ static Form form_of(DType d) {
         }                                                                              \
         return !none;                                                                  \
     }                                                                                  \
-    static void NAME##_store(const Form *f, const T *key, int64_t n, char *r,          \
+    static void NAME##_store(const KeyForm *f, const T *key, int64_t n, char *r,       \
                              int64_t step) {                                           \
         T top = (T)f->top;                                                             \
         for (int64_t i = 0; i < n; i++) {                                              \
@@ -177,8 +177,8 @@ static Form form_of(DType d) {
         }                                                                              \
         return from;                                                                   \
     }                                                                                  \
-    static bool NAME##_line(const Job *j, const char *x, char *r, void *room) {        \
-        Form f = form_of(j->dtype);                                                    \
+    static bool NAME##_line(const SortJob *j, const char *x, char *r, void *room) {    \
+        KeyForm f = key_form(j->dtype);                                                \
         T *key = room;                                                                 \
         if (!NAME##_keys(&f, x, j->in_step, j->n, key)) return false;                  \
         if (j->n <= SMALL)                                                             \
@@ -193,7 +193,7 @@ LINE(two, uint16_t)
 LINE(four, uint32_t)
 LINE(eight, uint64_t)
 
-static bool elements_line(const Job *j, const char *x, char *r, void *room) {
+static bool elements_line(const SortJob *j, const char *x, char *r, void *room) {
     size_t item = dtype_size(j->dtype);
     return item == 1   ? one_line(j, x, r, room)
            : item == 2 ? two_line(j, x, r, room)
@@ -202,14 +202,14 @@ static bool elements_line(const Job *j, const char *x, char *r, void *room) {
 }
 
 /* ---- lines ---- */
-static void run_line(const Job *j, const char *x, char *r, Pair *p) {
+static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
     size_t item = dtype_size(j->dtype);
     if (!j->positions && elements_line(j, x, r, p)) return;
     make_keys(j->dtype, x, j->in_step, j->n, p);
     if (j->n <= SMALL)
-        insertion(p, j->n);
+        insertion_sort(p, j->n);
     else
-        by_bytes(p, p + j->n, j->n);
+        radix_sort(p, p + j->n, j->n);
     for (int64_t i = 0; i < j->n; i++)
         if (j->positions)
             memcpy(r + i * j->out_step, &p[i].at, 8);
@@ -218,7 +218,7 @@ static void run_line(const Job *j, const char *x, char *r, Pair *p) {
 }
 
 /* Where a line begins, in bytes. */
-static void line_at(const Job *j, int64_t rest, int64_t *from, int64_t *to) {
+static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t *to) {
     *from = *to = 0;
     for (int k = j->ndim - 1; k >= 0; k--) {
         *from += rest % j->shape[k] * j->in[k];
@@ -227,16 +227,16 @@ static void line_at(const Job *j, int64_t rest, int64_t *from, int64_t *to) {
     }
 }
 
-static void run_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const Job *j = ctx;
-    Pair *p =
-        (Pair *)(void *)(j->work + (size_t)worker * 2 * (size_t)j->n * sizeof(Pair));
+static void sort_chunk(void *ctx, size_t chunk, unsigned worker) {
+    const SortJob *j = ctx;
+    SortPair *p = (SortPair *)(void *)(j->work + (size_t)worker * 2 * (size_t)j->n *
+                                                     sizeof(SortPair));
     int64_t at = (int64_t)chunk * j->per_chunk,
             end = at + j->per_chunk < j->lines ? at + j->per_chunk : j->lines;
     for (; at < end; at++) {
         int64_t from, to;
-        line_at(j, at, &from, &to);
-        run_line(j, j->x + from, j->r + to, p);
+        line_offsets(j, at, &from, &to);
+        sort_line(j, j->x + from, j->r + to, p);
     }
 }
 
@@ -246,29 +246,29 @@ static bool sort_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     (void)nin;
     if (op_prop(b->s, op, p, "axis")->kind != P_NONE) return true;
     PropArg axis = {"axis", PROP_INT(0)};
-    Var x = call1(b, "ravel", in[0]);
+    Var x = op_call1(b, "ravel", in[0]);
     return (*out = apply_named(b, op->name, 1, &x, 1, &axis)) != VAR_NONE;
 }
 
 static bool sort_type(Infer *in) {
     const Type *x = in->type[0];
     int axis;
-    if (!want_rank(in, 0, 1, -1) ||
-        !infer_axis(in, in_prop(in, "axis")->i, x->ndim, &axis))
+    if (!infer_want_rank(in, 0, 1, -1) ||
+        !infer_axis(in, infer_prop(in, "axis")->i, x->ndim, &axis))
         return false;
-    return out_tensor(in, 0, in->op->out_dtype == OUT_INT64 ? DT_INT64 : x->dtype,
-                      x->ndim, x->dim);
+    return infer_out_tensor(in, 0, in->op->out_dtype == OUT_INT64 ? DT_INT64 : x->dtype,
+                            x->ndim, x->dim);
 }
 
 /* The operands as lines; lines 0: nothing to do. */
-static bool job_open(Call *c, bool positions, Job *j) {
+static bool sort_open(Call *c, bool positions, SortJob *j) {
     Tensor x = *call_in(c, 0);
-    int axis = axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
-    *j = (Job){.positions = positions,
-               .dtype = x.dtype,
-               .n = x.shape[axis],
-               .in_step = x.stride[axis],
-               .x = x.data};
+    int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
+    *j = (SortJob){.positions = positions,
+                   .dtype = x.dtype,
+                   .n = x.shape[axis],
+                   .in_step = x.stride[axis],
+                   .x = x.data};
     Tensor *out = call_out(c, 0, x.ndim, x.shape);
     if (!out || tensor_size(out) == 0) return out != NULL;
     j->out_step = out->stride[axis];
@@ -285,20 +285,20 @@ static bool job_open(Call *c, bool positions, Job *j) {
 }
 
 static bool sort_lines(Call *c, bool positions) {
-    Job j;
-    if (!job_open(c, positions, &j)) return false;
+    SortJob j;
+    if (!sort_open(c, positions, &j)) return false;
     if (j.lines == 0) return true;
     Pool *pool = move_pool(c);
     j.per_chunk = j.n < CHUNK ? CHUNK / j.n : 1;
     int64_t chunks = (j.lines + j.per_chunk - 1) / j.per_chunk;
     size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
-    j.work = call_scratch(c, workers * 2 * (size_t)j.n * sizeof(Pair));
+    j.work = call_scratch(c, workers * 2 * (size_t)j.n * sizeof(SortPair));
     if (!j.work) return false;
     if (workers > 1) {
-        pool_run(pool, (size_t)chunks, run_chunk, &j);
+        pool_run(pool, (size_t)chunks, sort_chunk, &j);
     } else {
         j.per_chunk = j.lines;
-        run_chunk(&j, 0, 0);
+        sort_chunk(&j, 0, 0);
     }
     return true;
 }
@@ -322,8 +322,8 @@ typedef struct Ranked {
 static int compare_ranked(const void *a, const void *b) {
     const Ranked *x = a, *y = b;
     double v = 0, w = 0;
-    element_cast(DT_FLOAT64, &v, x->dtype, x->p, 1, 0, 0);
-    element_cast(DT_FLOAT64, &w, y->dtype, y->p, 1, 0, 0);
+    tensor_cast_elements(DT_FLOAT64, &v, x->dtype, x->p, 1, 0, 0);
+    tensor_cast_elements(DT_FLOAT64, &w, y->dtype, y->p, 1, 0, 0);
     int order = (v > w) - (v < w);
     if (isnan(v) || isnan(w)) order = (isnan(v) != 0) - (isnan(w) != 0);
     if (order == 0 && x->dtype == DT_INT64) {
@@ -338,7 +338,7 @@ static int compare_ranked(const void *a, const void *b) {
     return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-static void reference_line(const Job *j, const char *x, char *r, Ranked *v) {
+static void reference_line(const SortJob *j, const char *x, char *r, Ranked *v) {
     for (int64_t i = 0; i < j->n; i++)
         v[i] = (Ranked){j->dtype, x + i * j->in_step, i};
     qsort(v, (size_t)j->n, sizeof *v, compare_ranked);
@@ -349,13 +349,13 @@ static void reference_line(const Job *j, const char *x, char *r, Ranked *v) {
             memcpy(r + i * j->out_step, v[i].p, dtype_size(j->dtype));
 }
 
-static bool reference(Call *c, bool positions) {
-    Job j;
-    if (!job_open(c, positions, &j)) return false;
+static bool sort_reference(Call *c, bool positions) {
+    SortJob j;
+    if (!sort_open(c, positions, &j)) return false;
     Ranked *v = mem_zalloc(c->s, (size_t)j.n, sizeof *v);
     for (int64_t at = 0; at < j.lines; at++) {
         int64_t from, to;
-        line_at(&j, at, &from, &to);
+        line_offsets(&j, at, &from, &to);
         reference_line(&j, j.x + from, j.r + to, v);
     }
     mem_free(v);
@@ -363,11 +363,11 @@ static bool reference(Call *c, bool positions) {
 }
 
 static bool sort_debug(Call *c) {
-    return reference(c, false);
+    return sort_reference(c, false);
 }
 
 static bool argsort_debug(Call *c) {
-    return reference(c, true);
+    return sort_reference(c, true);
 }
 
 static Var order_of(Builder *b, Var x, Prop axis) {
@@ -375,7 +375,7 @@ static Var order_of(Builder *b, Var x, Prop axis) {
     return apply_named(b, "argsort", 1, &x, 1, &arg);
 }
 
-static Var taken(Builder *b, Var x, Var order, Prop axis) {
+static Var take_by_order(Builder *b, Var x, Var order, Prop axis) {
     Var in[2] = {x, order};
     PropArg arg = {"axis", axis};
     return apply_named(b, "take_along_axis", 2, in, 1, &arg);
@@ -388,7 +388,8 @@ static bool sort_pull(Pull *p) {
     Prop axis = *op_prop(p->b->s, p->op, p->props, "axis");
     Var order = order_of(p->b, p->in[0], axis),
         inverse = order == VAR_NONE ? VAR_NONE : order_of(p->b, order, axis);
-    return (p->grad[0] = taken(p->b, p->cotangent[0], inverse, axis)) != VAR_NONE;
+    return (p->grad[0] = take_by_order(p->b, p->cotangent[0], inverse, axis)) !=
+           VAR_NONE;
 }
 
 static bool sort_push(Push *p) {
@@ -397,8 +398,8 @@ static bool sort_push(Push *p) {
         dtype_is_discrete(var_type(p->g, p->out[0])->dtype))
         return true;
     Prop axis = *op_prop(p->b->s, p->op, p->props, "axis");
-    return (p->result[0] = taken(p->b, p->tangent[0], order_of(p->b, p->in[0], axis),
-                                 axis)) != VAR_NONE;
+    return (p->result[0] = take_by_order(
+                p->b, p->tangent[0], order_of(p->b, p->in[0], axis), axis)) != VAR_NONE;
 }
 
 static bool argsort_pull(Pull *p) {
@@ -406,21 +407,21 @@ static bool argsort_pull(Pull *p) {
 }
 
 /* ---- searchsorted ---- */
-static bool search_type(Infer *in) {
-    const char *side = sym_text(in->s, in_prop(in, "side")->sym);
+static bool searchsorted_type(Infer *in) {
+    const char *side = sym_text(in->s, infer_prop(in, "side")->sym);
     if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0)
         return infer_fail(in, E_ARG, in->nin, "side is 'left' or 'right', not '%s'",
                           side);
-    return want_rank(in, 0, 1, 1) &&
-           out_tensor(in, 0, DT_INT64, in->type[1]->ndim, in->type[1]->dim);
+    return infer_want_rank(in, 0, 1, 1) &&
+           infer_out_tensor(in, 0, DT_INT64, in->type[1]->ndim, in->type[1]->dim);
 }
 
 /* The first place whose key is not below (right: above) the wanted one. */
-static int64_t search(const Tensor *a, uint64_t key, bool right) {
+static int64_t lower_bound(const Tensor *a, uint64_t key, bool right) {
     int64_t low = 0, high = a->shape[0];
     while (low < high) {
         int64_t mid = low + (high - low) / 2;
-        Pair p;
+        SortPair p;
         make_keys(a->dtype, (const char *)a->data + mid * a->stride[0], 0, 1, &p);
         if (right ? p.key <= key : p.key < key)
             low = mid + 1;
@@ -430,7 +431,7 @@ static int64_t search(const Tensor *a, uint64_t key, bool right) {
     return low;
 }
 
-static bool search_perform(Call *c) {
+static bool searchsorted_perform(Call *c) {
     Tensor a = *call_in(c, 0), v = *call_in(c, 1);
     bool right = strcmp(sym_text(c->s, op_prop(c->s, c->op, c->props, "side")->sym),
                         "right") == 0;
@@ -440,17 +441,17 @@ static bool search_perform(Call *c) {
     const Tensor *op[2] = {out, &v};
     for (iter_init(&it, v.ndim, v.shape, 2, op); !it.done; iter_next(&it))
         for (int64_t i = 0; i < it.inner; i++) {
-            Pair p;
+            SortPair p;
             make_keys(v.dtype, it.ptr[1] + i * it.step[1], 0, 1, &p);
             int64_t *r = (int64_t *)(void *)(it.ptr[0] + i * it.step[0]);
-            *r = search(&a, p.key, right);
+            *r = lower_bound(&a, p.key, right);
         }
     return true;
 }
 
 /* Positions in one vector are found for any shape of v. */
-static bool search_batch(Batching *q) {
-    return q->rows[0] ? batch_loop(q) : batch_apply(q, q->props, q->in);
+static bool searchsorted_vmap(Vmap *q) {
+    return q->rows[0] ? vmap_by_scan(q) : vmap_apply(q, q->props, q->in);
 }
 
 static const Op table[] = {
@@ -468,7 +469,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = sort_pull,
      .push = sort_push,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "sort([3, 1, 2]) -> [1, 2, 3]\n"
                 "sort([[3, 1], [2, 0]], axis=None) -> [0, 1, 2, 3]",
      .file = __FILE__,
@@ -487,7 +488,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = argsort_pull,
      .push = push_none,
-     .batch = batch_axes,
+     .batch = vmap_axes,
      .example = "argsort([3, 1, 2]) -> [1, 2, 0]",
      .file = __FILE__,
      .line = __LINE__},
@@ -498,12 +499,12 @@ static const Op table[] = {
      .props = "side: str = 'left'",
      .promote = PROMOTE_SAME,
      .kinds = KIND_BOOL | KIND_REAL,
-     .type = search_type,
-     .perform = search_perform,
+     .type = searchsorted_type,
+     .perform = searchsorted_perform,
      .flops = "0",
      .pull = argsort_pull,
      .push = push_none,
-     .batch = search_batch,
+     .batch = searchsorted_vmap,
      .example = "searchsorted([1, 3, 5], [0, 3, 9]) -> [0, 1, 3]\nsearchsorted([1, 3, "
                 "3], 3, side='right') -> 3",
      .file = __FILE__,

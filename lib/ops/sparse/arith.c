@@ -2,18 +2,18 @@
  * elements when a graph is built, so that it has one set of loops and derivatives. */
 #include "ops/sparse/sparse.h"
 
-static bool is_sparse(const Builder *b, Var v) {
+static bool var_is_sparse(const Builder *b, Var v) {
     return var_type(b->g, v)->kind == TYPE_SPARSE;
 }
 
 static bool as_text(Builder *b, const char *text, Var x, Var y, Var u, Var *out) {
     Bind bind[] = {{sym(b->s, "x"), x}, {sym(b->s, "y"), y}, {sym(b->s, "u"), u}};
     bool ok = true;
-    *out = build_text(b, text, &(Env){.n = 3, .bind = bind}, &ok);
+    *out = template_build(b, text, &(Env){.n = 3, .bind = bind}, &ok);
     return ok && *out != VAR_NONE;
 }
 
-static bool same_shape(Builder *b, Var x, Var y) {
+static bool check_same_shape(Builder *b, Var x, Var y) {
     const Type *a = var_type(b->g, x), *c = var_type(b->g, y);
     bool fits = a->ndim == 2 && c->ndim == 2;
     for (int i = 0; fits && i < 2; i++)
@@ -23,39 +23,41 @@ static bool same_shape(Builder *b, Var x, Var y) {
 }
 
 /* Of two sparse ones: both brought to the places of either. */
-static bool add(Builder *b, Var x, Var y, const char *sparse, const char *dense,
-                Var *out) {
-    if (!same_shape(b, x, y)) return false;
-    if (!is_sparse(b, x) || !is_sparse(b, y)) {
-        if (is_sparse(b, x)) x = call1(b, "dense_from_sparse", x);
-        if (x != VAR_NONE && is_sparse(b, y)) y = call1(b, "dense_from_sparse", y);
+static bool add_or_subtract(Builder *b, Var x, Var y, const char *sparse,
+                            const char *dense, Var *out) {
+    if (!check_same_shape(b, x, y)) return false;
+    if (!var_is_sparse(b, x) || !var_is_sparse(b, y)) {
+        if (var_is_sparse(b, x)) x = op_call1(b, "dense_from_sparse", x);
+        if (x != VAR_NONE && var_is_sparse(b, y))
+            y = op_call1(b, "dense_from_sparse", y);
         return x != VAR_NONE && y != VAR_NONE && as_text(b, dense, x, y, x, out);
     }
-    Var u = x == y ? x : call2(b, "sparse_union", x, y);
+    Var u = x == y ? x : op_call2(b, "sparse_union", x, y);
     return u != VAR_NONE && as_text(b, sparse, x, y, u, out);
 }
 
-static bool add_expand(Builder *b, const Op *op, const Props *p, size_t nin,
-                       const Var *in, Var *out) {
+static bool sparse_add_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                              const Var *in, Var *out) {
     (void)op, (void)p, (void)nin;
-    return add(b, in[0], in[1],
-               "sparse_with_data(u, sparse_data(sparse_like(x, u)) + "
-               "sparse_data(sparse_like(y, u)))",
-               "x + y", out);
+    return add_or_subtract(b, in[0], in[1],
+                           "sparse_with_data(u, sparse_data(sparse_like(x, u)) + "
+                           "sparse_data(sparse_like(y, u)))",
+                           "x + y", out);
 }
-static bool subtract_expand(Builder *b, const Op *op, const Props *p, size_t nin,
-                            const Var *in, Var *out) {
+static bool sparse_subtract_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                                   const Var *in, Var *out) {
     (void)op, (void)p, (void)nin;
-    return add(b, in[0], in[1],
-               "sparse_with_data(u, sparse_data(sparse_like(x, u)) - "
-               "sparse_data(sparse_like(y, u)))",
-               "x - y", out);
+    return add_or_subtract(b, in[0], in[1],
+                           "sparse_with_data(u, sparse_data(sparse_like(x, u)) - "
+                           "sparse_data(sparse_like(y, u)))",
+                           "x - y", out);
 }
 
 /* The places are those of x; of y, when x is dense. */
-static bool multiply_expand(Builder *b, const Op *op, const Props *p, size_t nin,
-                            const Var *in, Var *out) {
-    Var x = in[is_sparse(b, in[0]) ? 0 : 1], y = in[is_sparse(b, in[0]) ? 1 : 0];
+static bool sparse_multiply_expand(Builder *b, const Op *op, const Props *p, size_t nin,
+                                   const Var *in, Var *out) {
+    Var x = in[var_is_sparse(b, in[0]) ? 0 : 1],
+        y = in[var_is_sparse(b, in[0]) ? 1 : 0];
     (void)op, (void)p, (void)nin;
     bool scalar = var_type(b->g, y)->ndim == 0;
     return as_text(b,
@@ -76,7 +78,7 @@ static const Op table[] = {
      .in = "x: array, y: array",
      .promote = PROMOTE_SAME,
      .kinds = KIND_NUMBER,
-     .expand = add_expand,
+     .expand = sparse_add_expand,
      .example =
          "sparse_data(sparse_add(" X ", csc_from_dense([[5., 0.], [0., 7.]]))) -> "
          "[5.0, 1.0, 2.0, 10.0]",
@@ -86,7 +88,7 @@ static const Op table[] = {
      .in = "x: array, y: array",
      .promote = PROMOTE_SAME,
      .kinds = KIND_NUMBER,
-     .expand = subtract_expand,
+     .expand = sparse_subtract_expand,
      .example = "sparse_data(sparse_subtract(" X ", csr_from_dense([[0., 0.], [0., "
                 "7.]]))) -> [1.0, 2.0, -4.0]",
      ROW},
@@ -97,7 +99,7 @@ static const Op table[] = {
      .in = "x: array, y: array",
      .promote = PROMOTE_SAME,
      .kinds = KIND_NUMBER,
-     .expand = multiply_expand,
+     .expand = sparse_multiply_expand,
      .example =
          "sparse_data(sparse_multiply(" X ", [[1., 2.], [3., 4.]])) -> [2.0, 6.0, "
          "12.0]\nsparse_data(sparse_multiply(2., " X ")) -> [2.0, 4.0, 6.0]",

@@ -26,10 +26,10 @@
     X(COMPLEX128, double complex, double complex)
 
 /* A dense matrix as the loops see it: bytes between rows and between columns. */
-typedef struct Plane {
+typedef struct DensePlane {
     char *p;
     int64_t row, column;
-} Plane;
+} DensePlane;
 
 /* ---- loops ---- */
 
@@ -74,15 +74,15 @@ static InnerFn *const inner_of[DT_N] = {
  * result that a csc adds to are spread, so it is cut by the columns of the dense
  * matrix. Either way each element of the result is one thread's, and its terms come in
  * one order. */
-typedef struct Product {
+typedef struct SparseProduct {
     const SparseObject *m;
-    Plane dense, out;
+    DensePlane dense, out;
     int64_t n, chunk;
     AxpyFn *axpy;
-} Product;
+} SparseProduct;
 
-static void lines_product(const Product *w, int64_t first, int64_t end, int64_t column,
-                          int64_t n) {
+static void lines_product(const SparseProduct *w, int64_t first, int64_t end,
+                          int64_t column, int64_t n) {
     const int32_t *index = sparse_indices(w->m), *ptr = sparse_indptr(w->m);
     size_t size = dtype_size(w->m->data.dtype);
     const char *data = w->m->data.data;
@@ -97,7 +97,7 @@ static void lines_product(const Product *w, int64_t first, int64_t end, int64_t 
 }
 
 static void product_chunk(void *ctx, size_t chunk, unsigned worker) {
-    const Product *w = ctx;
+    const SparseProduct *w = ctx;
     (void)worker;
     int64_t lines = sparse_lines(w->m), all = w->m->csc ? w->n : lines;
     int64_t first = (int64_t)chunk * w->chunk, end = first + w->chunk;
@@ -108,7 +108,7 @@ static void product_chunk(void *ctx, size_t chunk, unsigned worker) {
         lines_product(w, first, end, 0, w->n);
 }
 
-static void product(const Call *c, Product *w) {
+static void run_sparse_product(const Call *c, SparseProduct *w) {
     enum { WORK = 1 << 15 }; /* multiplications worth a chunk */
     int64_t all = w->m->csc ? w->n : sparse_lines(w->m);
     int64_t each =
@@ -121,7 +121,7 @@ static void product(const Call *c, Product *w) {
 
 /* ---- sparse @ dense, dense @ sparse ---- */
 
-static bool dot_type(Infer *in) {
+static bool sparse_dot_type(Infer *in) {
     const Type *x = in->type[0], *y = in->type[1];
     bool left = x->kind == TYPE_SPARSE;
     const Type *dense = left ? y : x, *sparse = left ? x : y;
@@ -131,17 +131,17 @@ static bool dot_type(Infer *in) {
         return infer_fail(in, E_TYPE, 1,
                           "one of x and y must be sparse and the other dense; "
                           "dense_from_sparse makes one dense");
-    if (!want_rank(in, left ? 1 : 0, 1, 2)) return false;
+    if (!infer_want_rank(in, left ? 1 : 0, 1, 2)) return false;
     int shared = left ? 0 : dense->ndim - 1;
-    if (!want_dims_equal(in, 0, left ? 1 : shared, 1, left ? shared : 0, NULL))
+    if (!infer_want_dims_equal(in, 0, left ? 1 : shared, 1, left ? shared : 0, NULL))
         return false;
     if (!left && dense->ndim == 2) dim[n++] = dense->dim[0];
     dim[n++] = sparse->dim[left ? 0 : 1];
     if (left && dense->ndim == 2) dim[n++] = dense->dim[1];
-    return out_tensor(in, 0, x->dtype, n, dim);
+    return infer_out_tensor(in, 0, x->dtype, n, dim);
 }
 
-static bool dot_perform(Call *c) {
+static bool sparse_dot_perform(Call *c) {
     bool left = c->in[0]->kind == TYPE_SPARSE;
     const SparseObject *m = sparse_in(c, left ? 0 : 1);
     const Tensor *d = call_in(c, left ? 1 : 0);
@@ -161,16 +161,16 @@ static bool dot_perform(Call *c) {
     if (!out) return false;
     memset(out->data, 0, tensor_bytes(out));
     int result = left ? 0 : n - 1;
-    Product w = {.m = &turned, .n = wide};
-    w.dense = (Plane){call_in(c, left ? 1 : 0)->data, step, across};
-    w.out =
-        (Plane){out->data, out->stride[result], n == 2 ? out->stride[1 - result] : 0};
-    product(c, &w);
+    SparseProduct w = {.m = &turned, .n = wide};
+    w.dense = (DensePlane){call_in(c, left ? 1 : 0)->data, step, across};
+    w.out = (DensePlane){out->data, out->stride[result],
+                         n == 2 ? out->stride[1 - result] : 0};
+    run_sparse_product(c, &w);
     return true;
 }
 
 static Var conjugate(Builder *b, Var x) {
-    return dtype_is_complex(var_type(b->g, x)->dtype) ? call1(b, "conj", x) : x;
+    return dtype_is_complex(var_type(b->g, x)->dtype) ? op_call1(b, "conj", x) : x;
 }
 
 /* By the rank of the dense operand; a and b are conjugates where complex. */
@@ -185,7 +185,7 @@ static const char *const sparse_right[2][2] = {
     {"sparse_dot(g, sparse_transpose(b))", "sparse_sampled_dot(transpose(a), g, y)"}};
 
 /* The terms of a product's two operands. */
-static bool pull_texts(Pull *p, const char *const text[2]) {
+static bool pull_operand_texts(Pull *p, const char *const text[2]) {
     Builder *b = p->b;
     Bind bind[] = {{sym(b->s, "a"), conjugate(b, p->in[0])},
                    {sym(b->s, "b"), conjugate(b, p->in[1])},
@@ -195,17 +195,18 @@ static bool pull_texts(Pull *p, const char *const text[2]) {
     for (size_t i = 0; i < 2; i++) {
         if (!p->wanted[i]) continue;
         bool ok = bind[0].var != VAR_NONE && bind[1].var != VAR_NONE;
-        if (ok) p->grad[i] = build_text(b, text[i], &(Env){.n = 5, .bind = bind}, &ok);
+        if (ok)
+            p->grad[i] = template_build(b, text[i], &(Env){.n = 5, .bind = bind}, &ok);
         if (!ok || p->grad[i] == VAR_NONE) return false;
     }
     return true;
 }
 
-static bool dot_pull(Pull *p) {
+static bool sparse_dot_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     bool left = var_type(p->g, p->in[0])->kind == TYPE_SPARSE;
     int rank = var_type(p->g, p->in[left ? 1 : 0])->ndim;
-    return pull_texts(p, (left ? sparse_left : sparse_right)[rank - 1]);
+    return pull_operand_texts(p, (left ? sparse_left : sparse_right)[rank - 1]);
 }
 
 /* ---- elements of a dense product ---- */
@@ -214,7 +215,7 @@ static bool sampled_pull(Pull *p) {
     static const char *const text[2] = {"sparse_dot(g, transpose(b))",
                                         "sparse_dot(transpose(a), g)"};
     p->grad[2] = GRAD_DISCONNECTED;
-    return pull_discrete(p) || pull_texts(p, text);
+    return pull_discrete(p) || pull_operand_texts(p, text);
 }
 
 static bool sampled_type(Infer *in) {
@@ -222,10 +223,10 @@ static bool sampled_type(Infer *in) {
     if (p->kind != TYPE_SPARSE)
         return infer_fail(in, E_TYPE, 2, "a sparse matrix gives the places, not %s",
                           type_str(in->s, p));
-    if (!want_rank(in, 0, 2, 2) || !want_rank(in, 1, 2, 2) ||
-        !want_dims_equal(in, 0, 1, 1, 0, NULL) ||
-        !want_dims_equal(in, 0, 0, 2, 0, NULL) ||
-        !want_dims_equal(in, 1, 1, 2, 1, NULL))
+    if (!infer_want_rank(in, 0, 2, 2) || !infer_want_rank(in, 1, 2, 2) ||
+        !infer_want_dims_equal(in, 0, 1, 1, 0, NULL) ||
+        !infer_want_dims_equal(in, 0, 0, 2, 0, NULL) ||
+        !infer_want_dims_equal(in, 1, 1, 2, 1, NULL))
         return false;
     return out_sparse(in, p->why, in->type[0]->dtype, p->dim);
 }
@@ -274,16 +275,16 @@ static DType sum_dtype(DType d) {
     return dtype_is_inexact(d) ? d : wide_dtype(d);
 }
 
-static bool sum_type(Infer *in) {
+static bool sparse_sum_type(Infer *in) {
     const Type *x = in->type[0];
-    bool flag[MAX_NDIM], keep = in_prop(in, "keepdims")->i != 0;
+    bool flag[MAX_NDIM], keep = infer_prop(in, "keepdims")->i != 0;
     Dim dim[2];
     int n = 0;
-    if (!fold_expanded(in) || !infer_axes(in, in_prop(in, "axis"), 2, flag))
+    if (!reduce_is_expanded(in) || !infer_axes(in, infer_prop(in, "axis"), 2, flag))
         return false;
     for (int i = 0; i < 2; i++)
         if (!flag[i] || keep) dim[n++] = flag[i] ? 1 : x->dim[i];
-    return out_tensor(in, 0, sum_dtype(x->dtype), n, dim);
+    return infer_out_tensor(in, 0, sum_dtype(x->dtype), n, dim);
 }
 
 /* Adds element k of the data, widened, to to[at]. */
@@ -296,10 +297,10 @@ static void add_wide(const Tensor *wide, int64_t k, void *to, int64_t at) {
         ((uint64_t *)to)[at] += ((const uint64_t *)wide->data)[k];
 }
 
-static bool sum_perform(Call *c) {
+static bool sparse_sum_perform(Call *c) {
     const SparseObject *m = sparse_in(c, 0);
     bool flag[MAX_NDIM], keep = prop_bool(c->s, c->op, c->props, "keepdims");
-    axes_flags(op_prop(c->s, c->op, c->props, "axis"), 2, flag);
+    shape_axes_flags(op_prop(c->s, c->op, c->props, "axis"), 2, flag);
     int64_t shape[2];
     int n = 0;
     for (int i = 0; i < 2; i++)
@@ -325,19 +326,19 @@ static bool sum_perform(Call *c) {
 }
 
 /* g at the stored places; a dim that was summed away is one to stretch. */
-static bool sum_pull(Pull *p) {
+static bool sparse_sum_pull(Pull *p) {
     Builder *b = p->b;
     if (pull_discrete(p)) return true;
     Var g = p->cotangent[0];
     const Prop *axis = op_prop(b->s, p->op, p->props, "axis");
     bool keep = prop_bool(b->s, p->op, p->props, "keepdims"), flag[MAX_NDIM];
-    axes_flags(axis, 2, flag);
+    shape_axes_flags(axis, 2, flag);
     if (!keep && flag[1] && !flag[0]) {
         PropArg prop = {"axis", PROP_INTS((const int64_t[]){1}, 1)};
         g = apply_named(b, "expand_dims", 1, &g, 1, &prop);
     }
     if (g == VAR_NONE) return false;
-    return (p->grad[0] = call2(b, "sparse_like", g, p->in[0])) != VAR_NONE;
+    return (p->grad[0] = op_call2(b, "sparse_like", g, p->in[0])) != VAR_NONE;
 }
 
 #define ROW .file = __FILE__, .line = __LINE__
@@ -350,11 +351,11 @@ static const Op table[] = {
      .in = "x: array, y: array",
      .promote = PROMOTE_SAME,
      .kinds = KIND_NUMBER,
-     .type = dot_type,
-     .perform = dot_perform,
-     .batch = batch_sparse,
+     .type = sparse_dot_type,
+     .perform = sparse_dot_perform,
+     .batch = vmap_sparse,
      .flops = "2 * r.size",
-     .pull = dot_pull,
+     .pull = sparse_dot_pull,
      .example =
          "sparse_dot(" X ", [[1., 2.], [3., 4.]]) -> [[3.0, 4.0], [11.0, 16.0]]\n"
          "sparse_dot([1., 2.], " X ") -> [4.0, 7.0]",
@@ -368,7 +369,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = sampled_type,
      .perform = sampled_perform,
-     .batch = batch_sparse,
+     .batch = vmap_sparse,
      .flops = "2 * x.shape[1]",
      .pull = sampled_pull,
      .disconnected = "pattern",
@@ -380,13 +381,13 @@ static const Op table[] = {
             "as in sum.",
      .in = "x: sparse",
      .props = "axis: axes = None, dtype: dtype? = None, keepdims: bool = False",
-     .expand = fold_expand,
+     .expand = reduce_expand,
      .kinds = KIND_NUMBER,
-     .type = sum_type,
-     .perform = sum_perform,
-     .batch = batch_sparse,
+     .type = sparse_sum_type,
+     .perform = sparse_sum_perform,
+     .batch = vmap_sparse,
      .flops = "r.size",
-     .pull = sum_pull,
+     .pull = sparse_sum_pull,
      .push = push_linear_first,
      .example = "sparse_sum(" X ", axis=1) -> [1.0, 5.0]\nsparse_sum(" X ") -> 6.0",
      ROW},

@@ -36,13 +36,13 @@ bool call_same_matrix(Call *c, const int64_t a[2], const int64_t b[2]) {
 /* ---- typing ---- */
 
 static bool want_vector(Infer *in, size_t arg, unsigned kinds) {
-    return want_rank(in, arg, 1, 1) && want_kinds(in, arg, kinds);
+    return infer_want_rank(in, arg, 1, 1) && infer_want_kinds(in, arg, kinds);
 }
 
 static bool matrix_dims(Infer *in, size_t arg, Dim dim[2]) {
     Dim all[MAX_NDIM];
     int n;
-    if (!want_shape(in, arg, &n, all, NULL)) return false;
+    if (!infer_want_shape(in, arg, &n, all, NULL)) return false;
     if (n != 2)
         return infer_fail(in, E_SHAPE, arg, "a sparse matrix has 2 dims, not %d", n);
     dim[0] = all[0];
@@ -52,7 +52,7 @@ static bool matrix_dims(Infer *in, size_t arg, Dim dim[2]) {
 
 /* The dtype asked for, else that of the data. */
 static bool data_dtype(Infer *in, DType *d) {
-    const Prop *p = in_prop(in, "dtype");
+    const Prop *p = infer_prop(in, "dtype");
     DType have = in->type[0]->dtype;
     *d = p->kind == P_DTYPE ? (DType)p->i : have;
     return !dtype_is_complex(have) || dtype_is_complex(*d) ||
@@ -75,7 +75,7 @@ static bool csc_type(Infer *in) {
 }
 
 static const char *format_prop(Infer *in) {
-    const char *format = sym_text(in->s, in_prop(in, "format")->sym);
+    const char *format = sym_text(in->s, infer_prop(in, "format")->sym);
     if (strcmp(format, "csr") == 0 || strcmp(format, "csc") == 0) return format;
     infer_fail(in, E_ARG, in->nin, "a format is 'csr' or 'csc', not '%s'", format);
     return NULL;
@@ -87,21 +87,21 @@ static bool triplets_type(Infer *in) {
     const char *format = format_prop(in);
     return format && want_vector(in, 0, KIND_NUMBER) && data_dtype(in, &d) &&
            want_vector(in, 1, KIND_INT) && want_vector(in, 2, KIND_INT) &&
-           want_dims_equal(in, 0, 0, 1, 0, NULL) &&
-           want_dims_equal(in, 0, 0, 2, 0, NULL) && matrix_dims(in, 3, dim) &&
+           infer_want_dims_equal(in, 0, 0, 1, 0, NULL) &&
+           infer_want_dims_equal(in, 0, 0, 2, 0, NULL) && matrix_dims(in, 3, dim) &&
            out_sparse(in, format, d, dim);
 }
 
 static bool csr_dense_type(Infer *in) {
-    return want_rank(in, 0, 2, 2) &&
+    return infer_want_rank(in, 0, 2, 2) &&
            out_sparse(in, "csr", in->type[0]->dtype, in->type[0]->dim);
 }
 static bool csc_dense_type(Infer *in) {
-    return want_rank(in, 0, 2, 2) &&
+    return infer_want_rank(in, 0, 2, 2) &&
            out_sparse(in, "csc", in->type[0]->dtype, in->type[0]->dim);
 }
 static bool to_dense_type(Infer *in) {
-    return out_tensor(in, 0, in->type[0]->dtype, 2, in->type[0]->dim);
+    return infer_out_tensor(in, 0, in->type[0]->dtype, 2, in->type[0]->dim);
 }
 static bool format_type(Infer *in) {
     const char *format = format_prop(in);
@@ -120,7 +120,7 @@ static bool shape_in(Call *c, size_t arg, int64_t shape[2]) {
 }
 
 /* The matrix in the dtype of the output; what its making said gets a note. */
-static bool made(Call *c, SparseObject *m) {
+static bool give_converted(Call *c, SparseObject *m) {
     DType d = c->out_type[0]->dtype;
     if (!m) return note(c->s, c->at, "in a call of %s", c->op->name);
     if (m->data.dtype == d) return out_object_take(c, 0, m);
@@ -132,19 +132,21 @@ static bool made(Call *c, SparseObject *m) {
 static bool parts_perform(Call *c) {
     int64_t shape[2];
     return shape_in(c, 3, shape) &&
-           made(c, sparse_from_parts(c->s, type_is_csc(c->out_type[0]), shape,
-                                     call_in(c, 0), call_in(c, 1), call_in(c, 2),
-                                     SPARSE_COMPUTED, c->at));
+           give_converted(c, sparse_from_parts(c->s, type_is_csc(c->out_type[0]), shape,
+                                               call_in(c, 0), call_in(c, 1),
+                                               call_in(c, 2), SPARSE_COMPUTED, c->at));
 }
 static bool triplets_perform(Call *c) {
     int64_t shape[2];
     return shape_in(c, 3, shape) &&
-           made(c, sparse_from_triplets(c->s, type_is_csc(c->out_type[0]), shape,
-                                        call_in(c, 0), call_in(c, 1), call_in(c, 2),
-                                        SPARSE_COMPUTED, c->at));
+           give_converted(c,
+                          sparse_from_triplets(c->s, type_is_csc(c->out_type[0]), shape,
+                                               call_in(c, 0), call_in(c, 1),
+                                               call_in(c, 2), SPARSE_COMPUTED, c->at));
 }
 static bool from_dense_perform(Call *c) {
-    return made(c, sparse_from_dense(c->s, type_is_csc(c->out_type[0]), call_in(c, 0)));
+    return give_converted(
+        c, sparse_from_dense(c->s, type_is_csc(c->out_type[0]), call_in(c, 0)));
 }
 static bool to_dense_perform(Call *c) {
     const SparseObject *m = sparse_in(c, 0);
@@ -156,7 +158,8 @@ static bool to_dense_perform(Call *c) {
 }
 static bool format_perform(Call *c) {
     const SparseObject *m = sparse_in(c, 0);
-    return made(c, sparse_convert(c->s, m, type_is_csc(c->out_type[0]), m->data.dtype));
+    return give_converted(
+        c, sparse_convert(c->s, m, type_is_csc(c->out_type[0]), m->data.dtype));
 }
 
 /* ---- derivatives ---- */
@@ -165,7 +168,7 @@ static bool format_perform(Call *c) {
 static bool from_dense_push(Push *p) {
     Var t = p->tangent[0];
     if (t == VAR_NONE) return true;
-    return (p->result[0] = call2(p->b, "sparse_like", t, p->out[0])) != VAR_NONE;
+    return (p->result[0] = op_call2(p->b, "sparse_like", t, p->out[0])) != VAR_NONE;
 }
 
 static const char *const parts_adjoint[] = {"sparse_data(g)", "disconnected",
@@ -187,7 +190,7 @@ static const Op table[] = {
      .props = "dtype: dtype? = None",
      .type = csr_type,
      .perform = parts_perform,
-     .batch = batch_sparse,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = parts_adjoint,
      .disconnected = INDICES,
@@ -204,7 +207,7 @@ static const Op table[] = {
      .props = "dtype: dtype? = None",
      .type = csc_type,
      .perform = parts_perform,
-     .batch = batch_sparse,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = parts_adjoint,
      .disconnected = INDICES,
@@ -221,7 +224,7 @@ static const Op table[] = {
      .props = "format: str = 'csr', dtype: dtype? = None",
      .type = triplets_type,
      .perform = triplets_perform,
-     .batch = batch_sparse,
+     .batch = vmap_sparse,
      .flops = "data.size",
      .adjoint = triplets_adjoint,
      .disconnected = "row, column, shape",
@@ -237,7 +240,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = csr_dense_type,
      .perform = from_dense_perform,
-     .batch = batch_sparse,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = from_dense_adjoint,
      .push = from_dense_push,
@@ -249,7 +252,7 @@ static const Op table[] = {
      .kinds = KIND_NUMBER,
      .type = csc_dense_type,
      .perform = from_dense_perform,
-     .batch = batch_sparse,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = from_dense_adjoint,
      .push = from_dense_push,
@@ -261,7 +264,7 @@ static const Op table[] = {
      .in = "x: sparse",
      .type = to_dense_type,
      .perform = to_dense_perform,
-     .batch = batch_sparse,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = like_adjoint,
      .example =
@@ -274,7 +277,7 @@ static const Op table[] = {
      .props = "format: str",
      .type = format_type,
      .perform = format_perform,
-     .batch = batch_sparse,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = like_adjoint,
      .example = "sparse_data(sparse_format(csr_from_dense([[0., 1.], [2., 3.]]), "

@@ -9,15 +9,15 @@
 /* ---- data and indices ---- */
 
 static bool vector_type(Infer *in, DType d, Dim n) {
-    return out_tensor(in, 0, d, 1, &n);
+    return infer_out_tensor(in, 0, d, 1, &n);
 }
-static bool data_type(Infer *in) {
+static bool sparse_data_type(Infer *in) {
     return vector_type(in, in->type[0]->dtype, DIM_UNKNOWN);
 }
-static bool indices_type(Infer *in) {
+static bool sparse_indices_type(Infer *in) {
     return vector_type(in, DT_INT32, DIM_UNKNOWN);
 }
-static bool indptr_type(Infer *in) {
+static bool sparse_indptr_type(Infer *in) {
     Dim lines = in->type[0]->dim[type_is_csc(in->type[0])];
     return vector_type(in, DT_INT32, dim_is_known(lines) ? lines + 1 : DIM_UNKNOWN);
 }
@@ -25,22 +25,23 @@ static bool indptr_type(Infer *in) {
 static bool view_of(Call *c, const Tensor *t) {
     return call_view(c, 0, t) != NULL;
 }
-static bool data_perform(Call *c) {
+static bool sparse_data_perform(Call *c) {
     return view_of(c, &sparse_in(c, 0)->data);
 }
-static bool indices_perform(Call *c) {
+static bool sparse_indices_perform(Call *c) {
     return view_of(c, &sparse_in(c, 0)->indices);
 }
-static bool indptr_perform(Call *c) {
+static bool sparse_indptr_perform(Call *c) {
     return view_of(c, &sparse_in(c, 0)->indptr);
 }
 
-static bool with_data_type(Infer *in) {
+static bool sparse_with_data_type(Infer *in) {
     const Type *x = in->type[0];
-    return want_rank(in, 1, 1, 1) && out_sparse(in, x->why, in->type[1]->dtype, x->dim);
+    return infer_want_rank(in, 1, 1, 1) &&
+           out_sparse(in, x->why, in->type[1]->dtype, x->dim);
 }
 
-static bool with_data_perform(Call *c) {
+static bool sparse_with_data_perform(Call *c) {
     const SparseObject *m = sparse_in(c, 0);
     Tensor own = {0};
     if (!call_same_dim(c, "the numbers of stored and of given elements",
@@ -52,17 +53,17 @@ static bool with_data_perform(Call *c) {
 
 /* ---- single elements ---- */
 
-static bool at_type(Infer *in) {
+static bool sparse_at_type(Infer *in) {
     Dim n;
-    if (!want_rank(in, 1, 1, 1) || !want_rank(in, 2, 1, 1) ||
-        !want_kinds(in, 1, KIND_INT) || !want_kinds(in, 2, KIND_INT) ||
-        !want_dims_equal(in, 1, 0, 2, 0, &n))
+    if (!infer_want_rank(in, 1, 1, 1) || !infer_want_rank(in, 2, 1, 1) ||
+        !infer_want_kinds(in, 1, KIND_INT) || !infer_want_kinds(in, 2, KIND_INT) ||
+        !infer_want_dims_equal(in, 1, 0, 2, 0, &n))
         return false;
-    return out_tensor(in, 0, in->type[0]->dtype, 1, &n);
+    return infer_out_tensor(in, 0, in->type[0]->dtype, 1, &n);
 }
 
 /* The number of the element at (line, index); -1 if it is not stored. */
-static int64_t find(const SparseObject *m, int64_t line, int64_t index) {
+static int64_t find_stored(const SparseObject *m, int64_t line, int64_t index) {
     int32_t lo = sparse_indptr(m)[line], hi = sparse_indptr(m)[line + 1];
     while (lo < hi) {
         int32_t mid = lo + (hi - lo) / 2;
@@ -75,7 +76,7 @@ static int64_t find(const SparseObject *m, int64_t line, int64_t index) {
     return there ? lo : -1;
 }
 
-static bool at_perform(Call *c) {
+static bool sparse_at_perform(Call *c) {
     const SparseObject *m = sparse_in(c, 0);
     const Tensor *row = call_in(c, 1), *column = call_in(c, 2);
     int64_t n = row->shape[0];
@@ -92,7 +93,7 @@ static bool at_perform(Call *c) {
                              "(%lld, %lld) is no place of a %lld x %lld matrix",
                              (long long)i, (long long)j, (long long)m->shape[0],
                              (long long)m->shape[1]);
-        int64_t at = find(m, m->csc ? j : i, m->csc ? i : j);
+        int64_t at = find_stored(m, m->csc ? j : i, m->csc ? i : j);
         if (at >= 0)
             memcpy((char *)out->data + (size_t)k * size,
                    (const char *)m->data.data + (size_t)at * size, size);
@@ -102,7 +103,7 @@ static bool at_perform(Call *c) {
 
 /* ---- the elements of x at the places of a pattern ---- */
 
-static bool like_type(Infer *in) {
+static bool sparse_like_type(Infer *in) {
     const Type *x = in->type[0], *p = in->type[1];
     Dim dim[MAX_NDIM];
     if (p->kind != TYPE_SPARSE)
@@ -162,7 +163,7 @@ static void gather_sparse(const SparseObject *x, const SparseObject *p, Tensor *
     }
 }
 
-static bool like_perform(Call *c) {
+static bool sparse_like_perform(Call *c) {
     const SparseObject *p = sparse_in(c, 1), *x = NULL;
     SparseObject *turned = NULL;
     Tensor data = {0};
@@ -189,34 +190,34 @@ static Var dense_term(Pull *p, Var g, Var x) {
     const Type *t = var_type(b->g, x);
     int64_t axes[2];
     size_t n = 0;
-    if (t->ndim == 0) return call1(b, "sparse_sum", g);
+    if (t->ndim == 0) return op_call1(b, "sparse_sum", g);
     for (int i = 0; i < 2; i++) {
         int k = i - (2 - t->ndim);
         if (k < 0 || t->dim[k] == 1) axes[n++] = i;
     }
-    if (n == 0) return call1(b, "dense_from_sparse", g);
+    if (n == 0) return op_call1(b, "dense_from_sparse", g);
     PropArg prop[] = {{"axis", PROP_INTS(axes, n)},
                       {"keepdims", PROP_BOOL(t->ndim == 2)}};
     return apply_named(b, "sparse_sum", 1, &g, 2, prop);
 }
 
-static bool like_pull(Pull *p) {
+static bool sparse_like_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Var g = p->cotangent[0], x = p->in[0];
     p->grad[1] = GRAD_DISCONNECTED;
     p->grad[0] = var_type(p->g, x)->kind == TYPE_SPARSE
-                     ? call2(p->b, "sparse_like", g, x)
+                     ? op_call2(p->b, "sparse_like", g, x)
                      : dense_term(p, g, x);
     return p->grad[0] != VAR_NONE;
 }
 
 /* ---- patterns ---- */
 
-static bool union_type(Infer *in) {
+static bool sparse_union_type(Infer *in) {
     const Type *x = in->type[0];
     Dim dim[2];
     for (int i = 0; i < 2; i++)
-        if (!want_dims_equal(in, 0, i, 1, i, &dim[i])) return false;
+        if (!infer_want_dims_equal(in, 0, i, 1, i, &dim[i])) return false;
     return out_sparse(in, x->why, x->dtype, dim);
 }
 
@@ -237,7 +238,8 @@ static int64_t merge_line(const SparseObject *a, const SparseObject *b, int64_t 
     return n;
 }
 
-static SparseObject *unite(Session *s, const SparseObject *a, const SparseObject *b) {
+static SparseObject *unite_patterns(Session *s, const SparseObject *a,
+                                    const SparseObject *b) {
     int64_t n = 0;
     for (int64_t i = 0; i < sparse_lines(a); i++)
         n += merge_line(a, b, i, NULL);
@@ -253,21 +255,21 @@ static SparseObject *unite(Session *s, const SparseObject *a, const SparseObject
     return m;
 }
 
-static bool union_perform(Call *c) {
+static bool sparse_union_perform(Call *c) {
     const SparseObject *a = sparse_in(c, 0), *b = sparse_in(c, 1);
     if (!call_same_matrix(c, a->shape, b->shape)) return false;
     SparseObject *turned = sparse_convert(c->s, b, a->csc, b->data.dtype);
     if (!turned) return false;
-    SparseObject *m = unite(c->s, a, turned);
+    SparseObject *m = unite_patterns(c->s, a, turned);
     object_unref(&turned->head);
     return out_object_take(c, 0, m);
 }
 
 /* ---- transpose ---- */
 
-static bool transpose_type(Infer *in) {
+static bool sparse_transpose_type(Infer *in) {
     const Type *x = in->type[0];
-    const Prop *axes = in_prop(in, "axes");
+    const Prop *axes = infer_prop(in, "axes");
     Dim dim[2] = {x->dim[1], x->dim[0]};
     int k[2] = {1, 0};
     for (size_t i = 0; i < 2 && axes->kind != P_NONE; i++)
@@ -277,10 +279,10 @@ static bool transpose_type(Infer *in) {
         }
     if (k[0] != 1 || k[1] != 0)
         return infer_fail(in, E_ARG, in->nin, "the axes of a matrix turn to (1, 0)");
-    infer_settle(in, "axes", (Prop){.kind = P_NONE});
+    infer_settle_prop(in, "axes", (Prop){.kind = P_NONE});
     return out_sparse(in, type_is_csc(x) ? "csr" : "csc", x->dtype, dim);
 }
-static bool transpose_perform(Call *c) {
+static bool sparse_transpose_perform(Call *c) {
     return out_object_take(c, 0, sparse_transpose(c->s, sparse_in(c, 0)));
 }
 
@@ -300,9 +302,9 @@ static const Op table[] = {
     {.name = "sparse_data",
      .doc = "The stored elements of x, line by line (rows of a csr, columns of a csc).",
      .in = "x: sparse",
-     .type = data_type,
-     .perform = data_perform,
-     .batch = batch_sparse,
+     .type = sparse_data_type,
+     .perform = sparse_data_perform,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = data_adjoint,
      .view = 1,
@@ -311,9 +313,9 @@ static const Op table[] = {
     {.name = "sparse_indices",
      .doc = "Where the stored elements of x are in their line.",
      .in = "x: sparse",
-     .type = indices_type,
-     .perform = indices_perform,
-     .batch = batch_sparse,
+     .type = sparse_indices_type,
+     .perform = sparse_indices_perform,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x",
@@ -323,9 +325,9 @@ static const Op table[] = {
     {.name = "sparse_indptr",
      .doc = "Where each line of x begins among the stored elements, and the end.",
      .in = "x: sparse",
-     .type = indptr_type,
-     .perform = indptr_perform,
-     .batch = batch_sparse,
+     .type = sparse_indptr_type,
+     .perform = sparse_indptr_perform,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x",
@@ -337,9 +339,9 @@ static const Op table[] = {
          "A matrix that stores data where x stores its elements: with it any function "
          "that keeps zero is applied, as in sparse_with_data(x, sin(sparse_data(x))).",
      .in = "x: sparse, data",
-     .type = with_data_type,
-     .perform = with_data_perform,
-     .batch = batch_sparse,
+     .type = sparse_with_data_type,
+     .perform = sparse_with_data_perform,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = with_data_adjoint,
      .disconnected = "x",
@@ -349,9 +351,9 @@ static const Op table[] = {
     {.name = "sparse_at",
      .doc = "The elements of x at row[k], column[k]; zero where none is stored.",
      .in = "x: sparse, row, column",
-     .type = at_type,
-     .perform = at_perform,
-     .batch = batch_sparse,
+     .type = sparse_at_type,
+     .perform = sparse_at_perform,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = at_adjoint,
      .disconnected = "row, column",
@@ -362,11 +364,11 @@ static const Op table[] = {
             "pattern stores elements, in pattern's format.",
      .in = "x: array, pattern: any",
      .kinds = KIND_NUMBER,
-     .type = like_type,
-     .perform = like_perform,
-     .batch = batch_sparse,
+     .type = sparse_like_type,
+     .perform = sparse_like_perform,
+     .batch = vmap_sparse,
      .flops = "0",
-     .pull = like_pull,
+     .pull = sparse_like_pull,
      .push = push_linear_first,
      .disconnected = "pattern",
      .example = "sparse_data(sparse_like([[4., 5.], [6., 7.]], " EXAMPLE
@@ -376,9 +378,9 @@ static const Op table[] = {
      .doc =
          "Zeros at all places where x or y stores elements, in x's format and dtype.",
      .in = "x: sparse, y: sparse",
-     .type = union_type,
-     .perform = union_perform,
-     .batch = batch_sparse,
+     .type = sparse_union_type,
+     .perform = sparse_union_perform,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x, y",
@@ -389,9 +391,9 @@ static const Op table[] = {
      .doc = "The transpose of x: a csr becomes a csc on the same memory, and back.",
      .in = "x: sparse",
      .props = "axes: ints? = None",
-     .type = transpose_type,
-     .perform = transpose_perform,
-     .batch = batch_sparse,
+     .type = sparse_transpose_type,
+     .perform = sparse_transpose_perform,
+     .batch = vmap_sparse,
      .flops = "0",
      .adjoint = transpose_adjoint,
      .view = 1,

@@ -4,13 +4,13 @@
 
 /* States that begin alike are taken for one, and found to be different when the values
  * that come out are. same[o]: an earlier output, or o. */
-typedef struct Twins {
+typedef struct TwinStates {
     Scan *l;
     size_t n;
     size_t *same;
-} Twins;
+} TwinStates;
 
-static bool begin_alike(const Twins *t, size_t x, size_t y) {
+static bool begin_alike(const TwinStates *t, size_t x, size_t y) {
     const ScanForm *f = &t->l->part.f;
     const ScanOut *a = &f->out[x], *b = &f->out[y];
     if (a->ntap == 0 || a->ntap != b->ntap ||
@@ -23,7 +23,7 @@ static bool begin_alike(const Twins *t, size_t x, size_t y) {
     return true;
 }
 
-static void suppose(Twins *t) {
+static void suppose_twins(TwinStates *t) {
     for (size_t o = 0; o < t->n; o++) {
         t->same[o] = o;
         for (size_t k = 0; k < o && t->same[o] == o; k++)
@@ -32,19 +32,19 @@ static void suppose(Twins *t) {
 }
 
 /* The body with the supposed twins as one; false: diagnosed. */
-static bool body_of(Twins *t) {
+static bool body_with_twins(TwinStates *t) {
     const ScanForm *f;
     Scan *l = t->l;
-    loop_open(l);
+    scan_take_apart(l);
     f = &l->part.f;
     for (size_t o = 0; o < t->n; o++)
         for (size_t k = 0; t->same[o] != o && k < f->out[o].ntap; k++)
             l->part.in[f->out[o].in + k] = l->part.in[f->out[t->same[o]].in + k];
-    return loop_body(l);
+    return scan_copy_body(l);
 }
 
 /* Takes back what is not so; true: all is. */
-static bool settled(Twins *t) {
+static bool take_back_untrue(TwinStates *t) {
     bool all = true;
     for (size_t o = 0; o < t->n; o++) {
         if (t->same[o] == o || t->l->part.y[o] == t->l->part.y[t->same[o]]) continue;
@@ -55,12 +55,12 @@ static bool settled(Twins *t) {
 }
 
 /* Results that are the same rows: output o is read as `as`. */
-static void join_results(Twins *t, size_t *as) {
-    MakeArg *out = t->l->m.out.p + t->l->part.first;
+static void join_results(TwinStates *t, size_t *as) {
+    ScanBuilderArg *out = t->l->m.out.p + t->l->part.first;
     const Var *y = t->l->part.y;
     for (size_t o = 0; o < t->n; o++) {
         as[o] = o;
-        out[o].wanted = loop_is_read(t->l, o);
+        out[o].wanted = scan_output_is_read(t->l, o);
     }
     for (size_t o = 0; o < t->n; o++) {
         size_t k = t->same[o];
@@ -90,24 +90,24 @@ static void join_results(Twins *t, size_t *as) {
     }
 }
 
-static bool clean(Scan *l, bool *ok) {
-    Twins t = {.l = l};
-    loop_open(l);
+static bool remove_unneeded(Scan *l, bool *ok) {
+    TwinStates t = {.l = l};
+    scan_take_apart(l);
     t.n = l->part.f.nout;
     t.same = NEW_N(l->a, t.n, size_t);
     size_t *as = NEW_N(l->a, t.n, size_t);
     if (!scan_is_opaque(l->part.f.fn))
-        suppose(&t);
+        suppose_twins(&t);
     else
         for (size_t o = 0; o < t.n; o++)
             t.same[o] = o;
     do
-        if (!(*ok = body_of(&t))) return false;
-    while (!settled(&t));
+        if (!(*ok = body_with_twins(&t))) return false;
+    while (!take_back_untrue(&t));
     join_results(&t, as);
-    return loop_install(l, as, ok);
+    return scan_install(l, as, ok);
 }
 
-bool loop_clean_pass(Rewriter *r) {
-    return loops_each(r, clean);
+bool scan_dce_pass(Rewriter *r) {
+    return scan_each(r, remove_unneeded);
 }

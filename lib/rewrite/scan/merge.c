@@ -7,19 +7,20 @@
 
 enum { MOST = 64 };
 
-typedef struct Merge {
+typedef struct ScanMerge {
     Rewriter *r;
     Arena *a;
     size_t n;
     ApplyId loop[MOST];
     uint32_t scope[MOST]; /* what it is needed for: lang/lazy_scope.h */
     uint64_t *needs;      /* by variable: loops that it depends on */
-} Merge;
+} ScanMerge;
 
-static void find_loops(Merge *m) {
+static void find_live_scans(ScanMerge *m) {
     const Graph *g = m->r->g;
     uint8_t *live = graph_live(g, m->a, ROOTS_RUN | ROOTS_INIT);
-    const uint32_t *scope = demand_is_lazy(g) ? demand_scopes(g, m->a, 0, NULL) : NULL;
+    const uint32_t *scope =
+        lazy_scope_any(g) ? lazy_scope_find(g, m->a, 0, NULL) : NULL;
     m->needs = NEW_N(m->a, g->nvar, uint64_t);
     for (ApplyId id = 0; id < g->napply; id++) {
         const Apply *ap = &g->apply[id];
@@ -39,7 +40,7 @@ static void find_loops(Merge *m) {
     }
 }
 
-static uint64_t inputs_need(const Merge *m, ApplyId id) {
+static uint64_t inputs_need_scans(const ScanMerge *m, ApplyId id) {
     const Graph *g = m->r->g;
     uint64_t bits = 0;
     for (size_t i = 0; i < g->apply[id].nin; i++)
@@ -47,28 +48,31 @@ static uint64_t inputs_need(const Merge *m, ApplyId id) {
     return bits;
 }
 
-static bool same_steps(const Graph *g, Var x, Var y) {
+static bool has_same_step_count(const Graph *g, Var x, Var y) {
     const Tensor *a = var_const(g, x), *b = var_const(g, y);
     return x == y || (a && b && tensor_i64(a, 0) == tensor_i64(b, 0));
 }
 
-static bool may_merge(const Merge *m, size_t x, size_t y) {
+static bool may_merge_scans(const ScanMerge *m, size_t x, size_t y) {
     const Graph *g = m->r->g;
-    ScanForm f = scan_of(g, m->loop[x], m->a), h = scan_of(g, m->loop[y], m->a);
+    ScanForm f = scan_form_of(g, m->loop[x], m->a),
+             h = scan_form_of(g, m->loop[y], m->a);
     return m->scope[x] == m->scope[y] &&
-           same_steps(g, apply_in(g, m->loop[x])[0], apply_in(g, m->loop[y])[0]) &&
+           has_same_step_count(g, apply_in(g, m->loop[x])[0],
+                               apply_in(g, m->loop[y])[0]) &&
            f.fn->until == VAR_NONE && h.fn->until == VAR_NONE &&
            f.truncate == h.truncate && f.checkpoint == h.checkpoint &&
            f.rows == h.rows && f.nout + h.nout <= OUT_MAX &&
-           f.nin + h.nin <= UINT16_MAX / 2 && !(inputs_need(m, m->loop[y]) >> x & 1) &&
-           !(inputs_need(m, m->loop[x]) >> y & 1);
+           f.nin + h.nin <= UINT16_MAX / 2 &&
+           !(inputs_need_scans(m, m->loop[y]) >> x & 1) &&
+           !(inputs_need_scans(m, m->loop[x]) >> y & 1);
 }
 
 /* ---- dims of two bodies in one ---- */
 
 /* Each body has names of its own for dims. They may stand in one body if no name means
  * two things there: what it is, outside, tells. */
-static bool name_dims(const Graph *g, ApplyId id, const ScanForm *f, Map *dims) {
+static bool record_body_dims(const Graph *g, ApplyId id, const ScanForm *f, Map *dims) {
     for (size_t k = 0; k < f->nin; k++) {
         const Type *t = var_type(f->fn, f->fn->inputs.p[k]);
         const Type *x = var_type(g, apply_in(g, id)[scan_arg(f, k)]);
@@ -88,36 +92,36 @@ static bool name_dims(const Graph *g, ApplyId id, const ScanForm *f, Map *dims) 
 
 /* A last value that no initial one stands for fails where no step is run. The results
  * of another loop must not fail with it. */
-static bool may_lack(const Merge *m, ApplyId id) {
+static bool may_lack_last_value(const ScanMerge *m, ApplyId id) {
     const Graph *g = m->r->g;
     const Tensor *steps = var_const(g, apply_in(g, id)[0]);
-    ScanForm f = scan_of(g, id, m->a);
+    ScanForm f = scan_form_of(g, id, m->a);
     if (steps && tensor_i64(steps, 0) > 0) return false;
     for (size_t o = 0; o < f.nout; o++)
         if (f.out[o].keep == SCAN_LAST && f.out[o].ntap == 0) return true;
     return false;
 }
 
-static bool dims_agree(const Merge *m, ApplyId x, ApplyId y) {
+static bool body_dims_agree(const ScanMerge *m, ApplyId x, ApplyId y) {
     const Graph *g = m->r->g;
-    ScanForm f = scan_of(g, x, m->a), h = scan_of(g, y, m->a);
+    ScanForm f = scan_form_of(g, x, m->a), h = scan_form_of(g, y, m->a);
     Map dims = MAP(g->s);
-    bool ok = name_dims(g, x, &f, &dims) && name_dims(g, y, &h, &dims);
+    bool ok = record_body_dims(g, x, &f, &dims) && record_body_dims(g, y, &h, &dims);
     map_free(&dims);
     return ok;
 }
 
 /* ---- one pair ---- */
 
-static const Var *arguments(const Merge *m, ApplyId id) {
+static const Var *copy_scan_args(const ScanMerge *m, ApplyId id) {
     const Apply *ap = &m->r->g->apply[id];
     return arena_copy(m->a, apply_in(m->r->g, id), ap->nin * sizeof(Var));
 }
 
 /* The results for the outputs of one of the two; false: a type says less than before.
  */
-static bool results(const Merge *m, ApplyId id, const MakePart *p, const ScanMake *make,
-                    Var *before, Var *after) {
+static bool merged_results(const ScanMerge *m, ApplyId id, const ScanBuilderPart *p,
+                           const ScanBuilder *make, Var *before, Var *after) {
     const Graph *g = m->r->g;
     for (size_t o = 0; o < p->f.nout; o++) {
         before[o] = g->apply[id].out + (Var)o;
@@ -129,46 +133,49 @@ static bool results(const Merge *m, ApplyId id, const MakePart *p, const ScanMak
     return true;
 }
 
-static bool merge(Merge *m, ApplyId x, ApplyId y, bool *did) {
+static bool merge_scans(ScanMerge *m, ApplyId x, ApplyId y, bool *did) {
     Rewriter *r = m->r;
-    const Var *ax = arguments(m, x), *ay = arguments(m, y);
-    ScanMake make;
-    scan_make_open(&make, &r->b, ax[0]);
-    MakePart p = scan_part(&make, m->a, x, ax), q = scan_part(&make, m->a, y, ay);
+    const Var *ax = copy_scan_args(m, x), *ay = copy_scan_args(m, y);
+    ScanBuilder make;
+    scan_builder_open(&make, &r->b, ax[0]);
+    ScanBuilderPart p = scan_part(&make, m->a, x, ax),
+                    q = scan_part(&make, m->a, y, ay);
     size_t n = p.f.nout + q.f.nout;
     Var *before = NEW_N(m->a, n, Var), *after = NEW_N(m->a, n, Var);
     bool ok = scan_part_body(&make, &p) && scan_part_body(&make, &q) &&
-              scan_make_apply(&make, sym_text(r->s, p.f.fn->name));
-    rw_grow(r);
-    if (ok && results(m, x, &p, &make, before, after) &&
-        results(m, y, &q, &make, before + p.f.nout, after + p.f.nout)) {
+              scan_builder_apply(&make, sym_text(r->s, p.f.fn->name));
+    rewriter_grow(r);
+    if (ok && merged_results(m, x, &p, &make, before, after) &&
+        merged_results(m, y, &q, &make, before + p.f.nout, after + p.f.nout)) {
         for (size_t i = 0; i < n; i++)
             r->forward[before[i]] = after[i];
         r->dirty = *did = true;
-        ok = rw_fired(r, r->current, n, before, after);
+        ok = rewriter_fired(r, r->current, n, before, after);
     }
-    scan_make_close(&make);
+    scan_builder_close(&make);
     return ok;
 }
 
-static bool merge_one(Merge *m, bool *did) {
+static bool merge_first_pair(ScanMerge *m, bool *did) {
     for (size_t x = 0; x < m->n; x++)
         for (size_t y = x + 1; y < m->n; y++)
-            if (may_merge(m, x, y) && dims_agree(m, m->loop[x], m->loop[y]) &&
-                may_lack(m, m->loop[x]) == may_lack(m, m->loop[y])) {
-                if (!merge(m, m->loop[x], m->loop[y], did)) return false;
+            if (may_merge_scans(m, x, y) &&
+                body_dims_agree(m, m->loop[x], m->loop[y]) &&
+                may_lack_last_value(m, m->loop[x]) ==
+                    may_lack_last_value(m, m->loop[y])) {
+                if (!merge_scans(m, m->loop[x], m->loop[y], did)) return false;
                 if (*did) return true;
             }
     return true;
 }
 
 /* One pair a time: which of the others may be merged is another question then. */
-bool loop_merge_pass(Rewriter *r) {
-    Merge m = {.r = r, .a = arena_new(r->s)};
+bool scan_merge_pass(Rewriter *r) {
+    ScanMerge m = {.r = r, .a = arena_new(r->s)};
     bool intern = r->b.intern, did = false;
     r->b.intern = true;
-    find_loops(&m);
-    bool ok = rw_limit_reached(r) || merge_one(&m, &did);
+    find_live_scans(&m);
+    bool ok = rewriter_limit_reached(r) || merge_first_pair(&m, &did);
     r->b.intern = intern;
     arena_free(m.a);
     return ok;

@@ -5,61 +5,62 @@
 
 /* ---- all of a graph ---- */
 
-static void mark_root(uint8_t *root, Var v) {
+static void mark_scan_root(uint8_t *root, Var v) {
     if (v != VAR_NONE) root[v] = 1;
 }
 
-static uint8_t *roots_of(const Graph *g, Arena *a) {
+static uint8_t *find_scan_roots(const Graph *g, Arena *a) {
     uint8_t *root = NEW_N(a, g->nvar, uint8_t);
     for (size_t i = 0; i < g->outputs.n; i++)
-        mark_root(root, g->outputs.p[i].var);
+        mark_scan_root(root, g->outputs.p[i].var);
     for (size_t i = 0; i < g->updates.n; i++)
-        mark_root(root, g->updates.p[i].value);
+        mark_scan_root(root, g->updates.p[i].value);
     for (size_t i = 0; i < g->shared.n; i++)
-        mark_root(root, var_leafrec(g, g->shared.p[i])->init);
-    mark_root(root, g->until);
+        mark_scan_root(root, var_leafrec(g, g->shared.p[i])->init);
+    mark_scan_root(root, g->until);
     return root;
 }
 
-static bool one_loop(Rewriter *r, ApplyId id, const Clients *c, const uint8_t *root,
-                     ScanFn *fn) {
+static bool rewrite_one_scan(Rewriter *r, ApplyId id, const Clients *c,
+                             const uint8_t *root, ScanFn *fn) {
     Scan l = {.r = r, .a = arena_new(r->s), .id = id, .clients = c, .root = root};
     bool ok = true, intern = r->b.intern;
     Origin from = r->b.from;
     r->b.intern = true;
     r->b.from = (Origin){r->g->origin[id].at, r->db->entry.p[r->current].name};
     fn(&l, &ok);
-    scan_make_close(&l.m);
+    scan_builder_close(&l.m);
     vec_free(&l.before);
     vec_free(&l.after);
-    rw_grow(r);
+    rewriter_grow(r);
     r->b.intern = intern;
     r->b.from = from;
     arena_free(l.a);
     return ok;
 }
 
-bool loops_any(const Graph *g) {
+bool scan_any(const Graph *g) {
     for (ApplyId a = 0; a < g->napply; a++)
         if (op_is(g->s, g->apply[a].op, OP_SCAN)) return true;
     return false;
 }
 
-bool loops_each(Rewriter *r, ScanFn *fn) {
+bool scan_each(Rewriter *r, ScanFn *fn) {
     Graph *g = r->g;
-    if (!loops_any(g)) return true;
+    if (!scan_any(g)) return true;
     Arena *a = arena_new(r->s);
-    uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT), *root = roots_of(g, a);
+    uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT),
+            *root = find_scan_roots(g, a);
     Clients c = graph_clients(g, a, live);
     bool ok = true;
     for (ApplyId id = 0, n = g->napply; ok && id < n; id++) {
         const Apply *ap = &g->apply[id];
         bool used = ap->serial != 0;
-        if (!op_is(g->s, ap->op, OP_SCAN) || ap->serial || rw_limit_reached(r))
+        if (!op_is(g->s, ap->op, OP_SCAN) || ap->serial || rewriter_limit_reached(r))
             continue;
         for (Var k = 0; k < ap->nout; k++)
             used |= live[ap->out + k];
-        if (used) ok = one_loop(r, id, &c, root, fn);
+        if (used) ok = rewrite_one_scan(r, id, &c, root, fn);
     }
     arena_free(a);
     return ok;
@@ -67,41 +68,41 @@ bool loops_each(Rewriter *r, ScanFn *fn) {
 
 /* ---- one ---- */
 
-static const Var *arguments(Scan *l) {
+static const Var *resolve_scan_args(Scan *l) {
     const Apply *ap = &l->r->g->apply[l->id];
     Var *arg = NEW_N(l->a, ap->nin, Var);
     for (size_t i = 0; i < ap->nin; i++)
-        arg[i] = rw_in(l->r, l->id, i);
+        arg[i] = rewriter_input(l->r, l->id, i);
     return arg;
 }
 
-void loop_open(Scan *l) {
-    const Var *arg = arguments(l);
-    if (l->m.body) scan_make_close(&l->m);
-    scan_make_open(&l->m, &l->r->b, arg[0]);
+void scan_take_apart(Scan *l) {
+    const Var *arg = resolve_scan_args(l);
+    if (l->m.body) scan_builder_close(&l->m);
+    scan_builder_open(&l->m, &l->r->b, arg[0]);
     l->part = scan_part(&l->m, l->a, l->id, arg);
-    rw_grow(l->r);
+    rewriter_grow(l->r);
 }
 
-bool loop_body(Scan *l) {
+bool scan_copy_body(Scan *l) {
     bool ok = scan_part_body(&l->m, &l->part);
-    rw_grow(l->r);
+    rewriter_grow(l->r);
     return ok;
 }
 
-bool loop_is_read(const Scan *l, size_t o) {
-    Var v = loop_out(l, o);
+bool scan_output_is_read(const Scan *l, size_t o) {
+    Var v = scan_output(l, o);
     return l->root[v] || l->clients->first[v] != l->clients->first[v + 1];
 }
 
-bool loop_fired(Scan *l) {
+bool scan_fired(Scan *l) {
     Rewriter *r = l->r;
     if (l->before.n == 0) return true;
     r->dirty = true;
-    return rw_fired(r, r->current, l->before.n, l->before.p, l->after.p);
+    return rewriter_fired(r, r->current, l->before.n, l->before.p, l->after.p);
 }
 
-bool loop_stand(Scan *l, Var v, Var x) {
+bool scan_forward_var(Scan *l, Var v, Var x) {
     Rewriter *r = l->r;
     if (x == VAR_NONE || !type_keeps(var_type(r->g, v), var_type(r->g, x)))
         return false;
@@ -111,55 +112,56 @@ bool loop_stand(Scan *l, Var v, Var x) {
     return true;
 }
 
-bool loop_replace(Scan *l, size_t o, Var x) {
-    return loop_stand(l, loop_out(l, o), x);
+bool scan_replace_output(Scan *l, size_t o, Var x) {
+    return scan_forward_var(l, scan_output(l, o), x);
 }
 
-static bool same_apply(const Graph *g, ApplyId x, ApplyId y) {
+static bool is_unchanged_scan(const Graph *g, ApplyId x, ApplyId y) {
     const Apply *a = &g->apply[x], *b = &g->apply[y];
     if (x == y) return true;
     return a->props == b->props && a->nin == b->nin &&
            memcmp(g->in + a->in, g->in + b->in, a->nin * sizeof *g->in) == 0;
 }
 
-static Var result_for(const Scan *l, const size_t *as, size_t o) {
+static Var result_for_output(const Scan *l, const size_t *as, size_t o) {
     return l->m.out.p[l->part.first + (as ? as[o] : o)].result;
 }
 
-static bool any_live(Scan *l) {
-    scan_make_live(&l->m);
+static bool any_output_is_live(Scan *l) {
+    scan_builder_mark_live(&l->m);
     for (size_t i = 0; i < l->m.out.n; i++)
         if (l->m.out.p[i].live) return true;
     return false;
 }
 
-bool loop_make(Scan *l) {
-    bool ok =
-        !any_live(l) || scan_make_apply(&l->m, sym_text(l->r->s, l->part.f.fn->name));
-    rw_grow(l->r);
+bool scan_rebuild(Scan *l) {
+    bool ok = !any_output_is_live(l) ||
+              scan_builder_apply(&l->m, sym_text(l->r->s, l->part.f.fn->name));
+    rewriter_grow(l->r);
     return ok;
 }
 
-bool loop_install(Scan *l, const size_t *as, bool *ok) {
+bool scan_install(Scan *l, const size_t *as, bool *ok) {
     Var any = VAR_NONE;
-    if (!(*ok = loop_make(l))) return false;
+    if (!(*ok = scan_rebuild(l))) return false;
     for (size_t o = 0; o < l->part.f.nout; o++) {
-        Var x = result_for(l, as, o);
+        Var x = result_for_output(l, as, o);
         if (x == VAR_NONE) continue;
-        if (!type_keeps(var_type(l->r->g, loop_out(l, o)), var_type(l->r->g, x)))
+        if (!type_keeps(var_type(l->r->g, scan_output(l, o)), var_type(l->r->g, x)))
             return false;
         any = x;
     }
-    if (any != VAR_NONE && same_apply(l->r->g, var_owner(l->r->g, any), l->id))
+    if (any != VAR_NONE && is_unchanged_scan(l->r->g, var_owner(l->r->g, any), l->id))
         return false;
     for (size_t o = 0; o < l->part.f.nout; o++)
-        if (result_for(l, as, o) != VAR_NONE) loop_replace(l, o, result_for(l, as, o));
-    return *ok = loop_fired(l);
+        if (result_for_output(l, as, o) != VAR_NONE)
+            scan_replace_output(l, o, result_for_output(l, as, o));
+    return *ok = scan_fired(l);
 }
 
 /* ---- rows ---- */
 
-Var loop_say(Scan *l, const char *text, Var x, Var y, Var n) {
+Var scan_build_expr(Scan *l, const char *text, Var x, Var y, Var n) {
     Session *s = l->r->s;
     const Bind all[] = {{sym(s, "x"), x}, {sym(s, "y"), y}, {sym(s, "n"), n}};
     Bind bind[3];
@@ -168,8 +170,8 @@ Var loop_say(Scan *l, const char *text, Var x, Var y, Var n) {
     for (size_t i = 0; i < 3; i++) /* a text has those that it needs */
         if (all[i].var != VAR_NONE) bind[env.n++] = all[i];
     size_t mark = diag_count(s);
-    Var v = build_text(&l->r->b, text, &env, &ok);
-    rw_grow(l->r);
+    Var v = template_build(&l->r->b, text, &env, &ok);
+    rewriter_grow(l->r);
     if (ok) return v;
     diag_rewind(s, mark);
     return VAR_NONE;
@@ -186,14 +188,14 @@ static bool is_rows_of(const Scan *l, Var n, Var x) {
     ApplyId a = var_owner(g, n);
     if (a == APPLY_NONE || !op_is(g->s, g->apply[a].op, OP_SHAPE_I)) return false;
     const Prop *axis = op_prop(g->s, g->apply[a].op, g->apply[a].props, "axis");
-    return axis->i == 0 && rw_lead(l->r, g->in[g->apply[a].in]) == x;
+    return axis->i == 0 && rewriter_resolve(l->r, g->in[g->apply[a].in]) == x;
 }
 
-bool loop_has_rows(const Scan *l, Var x) {
+bool scan_has_rows(const Scan *l, Var x) {
     return is_rows_of(l, l->part.arg[0], x);
 }
 
-bool loop_counts_rows(const Scan *l, Var x) {
+bool scan_counts_rows(const Scan *l, Var x) {
     enum { PARTS = 32 };
     const Graph *g = l->r->g;
     Var todo[PARTS] = {l->part.arg[0]};
@@ -203,7 +205,7 @@ bool loop_counts_rows(const Scan *l, Var x) {
         if (is_rows_of(l, v, x)) return true;
         bool least = a != APPLY_NONE && op_is(g->s, g->apply[a].op, OP_MINIMUM);
         for (uint32_t i = 0; least && i < g->apply[a].nin && n < PARTS; i++)
-            todo[n++] = rw_in(l->r, a, i);
+            todo[n++] = rewriter_input(l->r, a, i);
     }
     return false;
 }
@@ -229,14 +231,14 @@ Outside outside_new(Scan *l) {
                  NEW_N(l->a, fn->nvar, uint8_t)};
     for (Var v = 0; v < fn->nvar; v++) {
         o.var[v] = VAR_NONE;
-        if (var_is_const(fn, v)) o.var[v] = graph_const_again(l->r->g, fn, v, true);
+        if (var_is_const(fn, v)) o.var[v] = graph_share_const(l->r->g, fn, v, true);
         if (var_leaf(fn, v) == LEAF_DIM)
             o.var[v] = dim_outside(l, var_leafrec(fn, v)->name);
     }
     for (size_t i = 0; i < l->part.f.nother; i++)
         o.var[fn->inputs.p[l->part.f.other_in + i]] =
             l->part.arg[l->part.f.other_arg + i];
-    rw_grow(l->r);
+    rewriter_grow(l->r);
     return o;
 }
 
@@ -260,7 +262,7 @@ bool outside_apply(Outside *o, ApplyId id) {
         if ((many[i] = o->var[apply_in(fn, id)[i]]) == VAR_NONE) return false;
     size_t mark = diag_count(r->s);
     bool ok = op_apply(&r->b, ap->op, ap->props, ap->nin, many, out);
-    rw_grow(r);
+    rewriter_grow(r);
     if (!ok) rw_forget(r, mark);
     for (Var k = 0; ok && k < ap->nout; k++)
         o->var[ap->out + k] = out[k];

@@ -10,49 +10,49 @@ typedef struct Scan {
     Rewriter *r;
     Arena *a;
     ApplyId id;
-    ScanMake m;
-    MakePart part;
+    ScanBuilder m;
+    ScanBuilderPart part;
     const Clients *clients; /* of the graph when the pass began; ids from `from` on */
     const uint8_t *root;    /* by variable: an output, an update, ... */
     Vec(Var) before, after; /* what was replaced */
 } Scan;
-bool loops_any(const Graph *g);
-/* One scan: true when it has put something in its place (loop_install). False with
+bool scan_any(const Graph *g);
+/* One scan: true when it has put something in its place (scan_install). False with
  * *ok false: diagnosed. */
 typedef bool ScanFn(Scan *l, bool *ok);
 /* Tries every live scan of the graph, those that stood there when it began. */
-bool loops_each(Rewriter *r, ScanFn *fn);
+bool scan_each(Rewriter *r, ScanFn *fn);
 
-/* Takes the scan apart; l->m is closed by loops_each. */
-void loop_open(Scan *l);
+/* Takes the scan apart; l->m is closed by scan_each. */
+void scan_take_apart(Scan *l);
 /* Copies the body, which `part` and `m` may have been changed for before. */
-bool loop_body(Scan *l);
+bool scan_copy_body(Scan *l);
 /* Makes the scan, if something of it is still needed. False: diagnosed. */
-bool loop_make(Scan *l);
+bool scan_rebuild(Scan *l);
 /* Makes the scan and lets its results stand for the old ones: output as[o] for o, or o
  * itself when as is NULL. Results that are not wanted keep what r->forward says. False:
  * nothing has changed, or *ok says that it failed. */
-bool loop_install(Scan *l, const size_t *as, bool *ok);
+bool scan_install(Scan *l, const size_t *as, bool *ok);
 /* Lets x stand for v, or for output o of the scan, if its type says as much. */
-bool loop_stand(Scan *l, Var v, Var x);
-bool loop_replace(Scan *l, size_t o, Var x);
+bool scan_forward_var(Scan *l, Var v, Var x);
+bool scan_replace_output(Scan *l, size_t o, Var x);
 /* The clients of output o, which it is the first input of, read `rows` instead. */
-bool loop_read_again(Scan *l, size_t o, Var rows);
+bool scan_reread_output(Scan *l, size_t o, Var rows);
 /* Tells what was replaced, as one replacement; false: stop. */
-bool loop_fired(Scan *l);
+bool scan_fired(Scan *l);
 
-static inline Var loop_out(const Scan *l, size_t o) {
+static inline Var scan_output(const Scan *l, size_t o) {
     return l->r->g->apply[l->id].out + (Var)o;
 }
-bool loop_is_read(const Scan *l,
-                  size_t o); /* has output o a client, or is it a root? */
+bool scan_output_is_read(const Scan *l,
+                         size_t o); /* has output o a client, or is it a root? */
 /* Do the rows of x number exactly the steps of the scan, as types and shapes tell? */
-bool loop_has_rows(const Scan *l, Var x);
+bool scan_has_rows(const Scan *l, Var x);
 /* Are the steps counted by the rows of x, alone or as the least of several numbers? */
-bool loop_counts_rows(const Scan *l, Var x);
+bool scan_counts_rows(const Scan *l, Var x);
 
 /* An expression of the language in x, y, n. */
-Var loop_say(Scan *l, const char *text, Var x, Var y, Var n);
+Var scan_build_expr(Scan *l, const char *text, Var x, Var y, Var n);
 
 /* ---- the body, worked out in the graph around the loop ---- */
 typedef struct Outside {
@@ -71,14 +71,14 @@ Var outside_make(Outside *o, Var v);
 
 /* ---- loops that may take no steps ---- */
 
-bool loop_takes_steps(const Scan *l); /* one or more, for certain */
+bool scan_takes_steps(const Scan *l); /* one or more, for certain */
 /* Is there a size that only a step would tell, if none is taken? Then one is tried, and
  * may fail; it must go on to do so. */
-bool loop_tries_step(const Scan *l);
+bool scan_tries_step(const Scan *l);
 /* What was made outside and may fail, made only if there are steps: where there are
  * none something of its type stands for it. `rows`: its first dim is the number of
  * steps. VAR_NONE: that is not possible. */
-Var loop_if_steps(Scan *l, Var x, bool rows);
-Var loop_or_initial(Scan *l, Var x, Var init); /* init, if there are none */
+Var scan_if_steps(Scan *l, Var x, bool rows);
+Var scan_or_initial(Scan *l, Var x, Var init); /* init, if there are none */
 
 #endif

@@ -9,7 +9,7 @@
 /* ---- what does not change ---- */
 
 /* Variables of the body that no row and no state goes into; not constants. */
-static uint8_t *invariant(const Scan *l) {
+static uint8_t *find_invariants(const Scan *l) {
     const ScanForm *f = &l->part.f;
     const Graph *fn = f->fn;
     uint8_t *fixed = NEW_N(l->a, fn->nvar, uint8_t);
@@ -27,24 +27,24 @@ static uint8_t *invariant(const Scan *l) {
     return fixed;
 }
 
-static bool is_made(const Graph *fn, Var v) {
+static bool is_computed(const Graph *fn, Var v) {
     return var_owner(fn, v) != APPLY_NONE;
 }
 
 /* The edge of a marked part of the body: made in it, and read outside of it. */
-static uint8_t *edge_of(const Scan *l, const uint8_t *in) {
+static uint8_t *find_edge(const Scan *l, const uint8_t *in) {
     const Graph *fn = l->part.f.fn;
     uint8_t *edge = NEW_N(l->a, fn->nvar, uint8_t);
     for (ApplyId a = 0; a < fn->napply; a++)
         for (size_t i = 0; !in[fn->apply[a].out] && i < fn->apply[a].nin; i++) {
             Var v = apply_in(fn, a)[i];
-            edge[v] |= in[v] && is_made(fn, v);
+            edge[v] |= in[v] && is_computed(fn, v);
         }
     for (size_t o = 0; o < fn->outputs.n; o++) {
         Var v = fn->outputs.p[o].var;
-        edge[v] |= in[v] && is_made(fn, v);
+        edge[v] |= in[v] && is_computed(fn, v);
     }
-    if (fn->until != VAR_NONE && in[fn->until] && is_made(fn, fn->until))
+    if (fn->until != VAR_NONE && in[fn->until] && is_computed(fn, fn->until))
         edge[fn->until] = 1;
     return edge;
 }
@@ -71,46 +71,46 @@ static void keep_sizes(const Scan *l, uint8_t *edge) {
 static uint8_t *needed_always(const Scan *l, const Graph *fn) {
     uint8_t *always = NEW_N(l->a, fn->nvar, uint8_t);
     const uint32_t *scope =
-        demand_is_lazy(fn) ? demand_scopes(fn, l->a, 0, NULL) : NULL;
+        lazy_scope_any(fn) ? lazy_scope_find(fn, l->a, 0, NULL) : NULL;
     for (Var v = 0; v < fn->nvar; v++)
-        always[v] = !scope || !is_made(fn, v) || scope[var_owner(fn, v)] == 0;
+        always[v] = !scope || !is_computed(fn, v) || scope[var_owner(fn, v)] == 0;
     return always;
 }
 
-static bool hoist(Scan *l, bool *ok) {
+static bool hoist_invariants(Scan *l, bool *ok) {
     bool any = false;
-    loop_open(l);
+    scan_take_apart(l);
     const Graph *fn = l->part.f.fn;
     if (scan_is_opaque(fn)) return false;
-    uint8_t *fixed = invariant(l), *edge = edge_of(l, fixed),
+    uint8_t *fixed = find_invariants(l), *edge = find_edge(l, fixed),
             *always = needed_always(l, fn);
     keep_sizes(l, edge);
     Outside out = outside_new(l);
     for (Var v = 0; v < fn->nvar; v++) {
         const Type *t = var_type(fn, v);
         if (!edge[v] || !always[v]) continue;
-        Var made = outside_make(&out, v), x = scan_fit(&l->r->b, made, t, 0);
-        rw_grow(l->r);
+        Var made = outside_make(&out, v), x = scan_fit_arg(&l->r->b, made, t, 0);
+        rewriter_grow(l->r);
         bool fails = out.fails[v] || x != made;
-        if (fails) x = loop_tries_step(l) ? VAR_NONE : loop_if_steps(l, x, false);
+        if (fails) x = scan_tries_step(l) ? VAR_NONE : scan_if_steps(l, x, false);
         if (x == VAR_NONE) continue;
-        size_t at = scan_make_other(&l->m, var_name(fn, v), x, t);
+        size_t at = scan_builder_add_other(&l->m, var_name(fn, v), x, t);
         l->part.map[v] = l->m.other.p[at].tap.p[0].in;
         any = true;
     }
     if (!any) return false;
-    *ok = loop_body(l);
-    return *ok && loop_install(l, NULL, ok);
+    *ok = scan_copy_body(l);
+    return *ok && scan_install(l, NULL, ok);
 }
 
-bool loop_hoist_pass(Rewriter *r) {
-    return loops_each(r, hoist);
+bool scan_hoist_pass(Rewriter *r) {
+    return scan_each(r, hoist_invariants);
 }
 
 /* ---- what is made of rows ---- */
 
 enum { IN_LOOP, FIXED, ROWS };
-typedef struct Rows {
+typedef struct PushOut {
     Scan *l;
     const Graph *fn;
     Outside out;     /* fixed values, and all rows of others */
@@ -119,14 +119,14 @@ typedef struct Rows {
     uint8_t *take;   /* chosen to come from outside */
     uint8_t *always; /* every step needs it */
     bool turned;     /* all sequences are read backwards: rows in their own order */
-} Rows;
+} PushOut;
 
-static const Apply *maker(const Rows *q, Var v) {
+static const Apply *body_maker(const PushOut *q, Var v) {
     ApplyId a = var_owner(q->fn, v);
     return a == APPLY_NONE ? NULL : &q->fn->apply[a];
 }
 
-static int rank(const Rows *q, Var v) {
+static int body_rank(const PushOut *q, Var v) {
     return var_type(q->fn, v)->ndim;
 }
 
@@ -137,10 +137,11 @@ static Var turned_from(Scan *l, Var x) {
     int64_t step;
     if (a == APPLY_NONE || !rw_is(r, &r->g->apply[a], OP_SUBTENSOR) ||
         r->g->apply[a].nin != 2 ||
-        strcmp(sym_text(r->s, rw_prop(r, &r->g->apply[a], "index")->sym), "::$") != 0 ||
-        !rw_int_const(r, rw_in(r, a, 1), &step) || step != -1)
+        strcmp(sym_text(r->s, rewriter_prop(r, &r->g->apply[a], "index")->sym),
+               "::$") != 0 ||
+        !rewriter_int_const(r, rewriter_input(r, a, 1), &step) || step != -1)
         return VAR_NONE;
-    return rw_in(r, a, 0);
+    return rewriter_input(r, a, 0);
 }
 
 /* Has a sequence rows enough for a tap, for certain? */
@@ -153,30 +154,30 @@ static bool reaches_all(const Scan *l, Var x, int64_t first) {
 /* The rows of a sequence that one tap reads, in the order of the steps; of the turned
  * one in its own. VAR_NONE: perhaps there are too few, which only the loop would say.
  */
-static Var rows_of_tap(Rows *q, const ScanSeq *s, int64_t tap) {
+static Var rows_of_tap(PushOut *q, const ScanSeq *s, int64_t tap) {
     Scan *l = q->l;
     Var x = l->part.arg[s->arg];
-    bool whole = s->low == 0 && s->high == 0 && loop_has_rows(l, x);
+    bool whole = s->low == 0 && s->high == 0 && scan_has_rows(l, x);
     if (q->turned) return turned_from(l, x);
     if (whole) return x;
     if (!reaches_all(l, x, tap - s->low)) return VAR_NONE;
-    return loop_say(l, "x[y:y + n]", x, const_int(&l->r->b, tap - s->low),
-                    l->part.arg[0]);
+    return scan_build_expr(l, "x[y:y + n]", x, const_int(&l->r->b, tap - s->low),
+                           l->part.arg[0]);
 }
 
-static bool all_turned(Rows *q) {
+static bool all_turned(PushOut *q) {
     const ScanForm *f = &q->l->part.f;
     for (size_t i = 0; i < f->nseq; i++) {
         Var x = q->l->part.arg[f->seq[i].arg], base = turned_from(q->l, x);
         if (base == VAR_NONE || f->seq[i].low || f->seq[i].high ||
-            !(loop_has_rows(q->l, x) || loop_has_rows(q->l, base)))
+            !(scan_has_rows(q->l, x) || scan_has_rows(q->l, base)))
             return false;
     }
     return f->nseq > 0;
 }
 
 /* What is known of the inputs of a step. False: nothing that helps. */
-static bool start(Rows *q) {
+static bool init_row_kinds(PushOut *q) {
     const ScanForm *f = &q->l->part.f;
     bool any = false;
     q->out = outside_new(q->l);
@@ -197,66 +198,69 @@ static bool start(Rows *q) {
 
 /* ---- ops over all rows ---- */
 
-static Var with_axes(Rows *q, const char *op, const char *prop, Var x, Prop value) {
+static Var apply_with_axes(PushOut *q, const char *op, const char *prop, Var x,
+                           Prop value) {
     Rewriter *r = q->l->r;
     const Op *o = op_find(r->s, op, strlen(op));
     PropArg arg = {prop, value};
-    return rw_apply(r, o, props_make(r->s, o, 1, &arg), 1, &x);
+    return rewriter_apply(r, o, props_make(r->s, o, 1, &arg), 1, &x);
 }
 
 /* Rows of a lower rank than the result: axes of 1 after the first. */
-static Var raise_rank(Rows *q, Var x, int from, int to) {
+static Var raise_rank(PushOut *q, Var x, int from, int to) {
     int64_t axis[MAX_NDIM];
     for (int i = 0; i < to - from; i++)
         axis[i] = 1 + i;
     if (from == to) return x;
-    return with_axes(q, "expand_dims", "axis", x, PROP_INTS(axis, (size_t)(to - from)));
+    return apply_with_axes(q, "expand_dims", "axis", x,
+                           PROP_INTS(axis, (size_t)(to - from)));
 }
 
-static Var elementwise(Rows *q, const Apply *a, const Var *in) {
+static Var elementwise_rows(PushOut *q, const Apply *a, const Var *in) {
     Rewriter *r = q->l->r;
     int most = var_type(q->fn, a->out)->ndim;
     Var x[8];
     if (a->nin > 8 || most + 1 > MAX_NDIM) return VAR_NONE;
     for (size_t i = 0; i < a->nin; i++) {
         x[i] = q->out.var[in[i]];
-        if (q->kind[in[i]] == ROWS) x[i] = raise_rank(q, x[i], rank(q, in[i]), most);
+        if (q->kind[in[i]] == ROWS)
+            x[i] = raise_rank(q, x[i], body_rank(q, in[i]), most);
         if (x[i] == VAR_NONE) return VAR_NONE;
     }
-    return rw_apply(r, a->op, a->props, a->nin, x);
+    return rewriter_apply(r, a->op, a->props, a->nin, x);
 }
 
 /* Rows times a matrix, a matrix times rows, rows times rows. */
-static Var product(Rows *q, const Apply *a, const Var *in) {
+static Var matmul_rows(PushOut *q, const Apply *a, const Var *in) {
     bool left = q->kind[in[0]] == ROWS, right = q->kind[in[1]] == ROWS;
-    int x = rank(q, in[0]), y = rank(q, in[1]);
+    int x = body_rank(q, in[0]), y = body_rank(q, in[1]);
     Var pair[2] = {q->out.var[in[0]], q->out.var[in[1]]};
     if (left && right && !(x == 2 && y == 2)) return VAR_NONE;
     if (left && !right && (x > 2 || y != 2)) return VAR_NONE;
     if (!left && (x != 2 || y > 2)) return VAR_NONE;
     if (!left && y == 1) { /* W @ x: rows of x @ W.T */
-        Var w = loop_say(q->l, "transpose(x)", pair[0], VAR_NONE, VAR_NONE);
+        Var w = scan_build_expr(q->l, "transpose(x)", pair[0], VAR_NONE, VAR_NONE);
         pair[0] = pair[1];
         pair[1] = w;
         if (w == VAR_NONE) return w;
     }
-    return rw_apply(q->l->r, a->op, a->props, 2, pair);
+    return rewriter_apply(q->l->r, a->op, a->props, 2, pair);
 }
 
-static Var moved_axes(Rows *q, const Apply *a, Var x, int n) {
+static Var transpose_rows(PushOut *q, const Apply *a, Var x, int n) {
     Rewriter *r = q->l->r;
-    const Prop *axes = rw_prop(r, a, "axes");
+    const Prop *axes = rewriter_prop(r, a, "axes");
     int64_t to[MAX_NDIM] = {0};
     if (n + 1 > MAX_NDIM) return VAR_NONE;
     for (int i = 0; i < n; i++) {
         int64_t k = axes->kind == P_INTS ? axes->ints.p[i] : n - 1 - i;
         to[i + 1] = 1 + (k < 0 ? k + n : k);
     }
-    return with_axes(q, "transpose", "axes", x, PROP_INTS(to, (size_t)n + 1));
+    return apply_with_axes(q, "transpose", "axes", x, PROP_INTS(to, (size_t)n + 1));
 }
 
 /* A reduction over all or some axes of a row. */
-static Var reduced(Rows *q, const Apply *a, Var x, int n) {
+static Var reduce_rows(PushOut *q, const Apply *a, Var x, int n) {
     Rewriter *r = q->l->r;
     const Signature *sig = op_signature(r->s, a->op);
     Prop *p = NEW_N(q->l->a, sig->nprop, Prop);
@@ -273,47 +277,47 @@ static Var reduced(Rows *q, const Apply *a, Var x, int n) {
         p[i] = PROP_INTS(axis, count);
     }
     if (count == 0) return VAR_NONE;
-    return rw_apply(r, a->op, props_intern(r->s, sig->nprop, p), 1, &x);
+    return rewriter_apply(r, a->op, props_intern(r->s, sig->nprop, p), 1, &x);
 }
 
 /* x[a:b, ...] of a row, with numbers only: the same behind an axis that is left alone.
  */
-static Var sliced(Rows *q, const Apply *a, const Var *in) {
+static Var slice_rows(PushOut *q, const Apply *a, const Var *in) {
     Rewriter *r = q->l->r;
-    const char *index = sym_text(r->s, rw_prop(r, a, "index")->sym);
+    const char *index = sym_text(r->s, rewriter_prop(r, a, "index")->sym);
     Var x[10];
     if (a->nin > 10) return VAR_NONE;
     for (size_t i = 0; i < a->nin; i++) {
-        if (i && (q->kind[in[i]] != FIXED || rank(q, in[i]) != 0 ||
+        if (i && (q->kind[in[i]] != FIXED || body_rank(q, in[i]) != 0 ||
                   var_type(q->fn, in[i])->dtype == DT_BOOL))
             return VAR_NONE;
         x[i] = q->out.var[in[i]];
     }
     PropArg arg = {"index", PROP_STR(sym(r->s, arena_printf(q->l->a, ":, %s", index)))};
-    return rw_apply(r, a->op, props_make(r->s, a->op, 1, &arg), a->nin, x);
+    return rewriter_apply(r, a->op, props_make(r->s, a->op, 1, &arg), a->nin, x);
 }
 
-static Var all_rows_of(Rows *q, ApplyId id) {
+static Var apply_to_all_rows(PushOut *q, ApplyId id) {
     static const KnownOp reductions[] = {OP_SUM, OP_MEAN, OP_MAX, OP_MIN, OP_PROD};
     const Apply *a = &q->fn->apply[id];
     const Var *in = apply_in(q->fn, id);
     Var x = q->out.var[in[0]];
-    int n = rank(q, in[0]);
+    int n = body_rank(q, in[0]);
     if (a->nout != 1 || a->serial) return VAR_NONE;
-    if (a->op->elemwise) return elementwise(q, a, in);
-    if (rw_is(q->l->r, a, OP_MATMUL)) return product(q, a, in);
-    if (rw_is(q->l->r, a, OP_TRANSPOSE)) return moved_axes(q, a, x, n);
+    if (a->op->elemwise) return elementwise_rows(q, a, in);
+    if (rw_is(q->l->r, a, OP_MATMUL)) return matmul_rows(q, a, in);
+    if (rw_is(q->l->r, a, OP_TRANSPOSE)) return transpose_rows(q, a, x, n);
     if (rw_is(q->l->r, a, OP_SUBTENSOR) && q->kind[in[0]] == ROWS)
-        return sliced(q, a, in);
+        return slice_rows(q, a, in);
     if (rw_is(q->l->r, a, OP_ZEROS_LIKE) || rw_is(q->l->r, a, OP_ONES_LIKE))
-        return rw_apply(q->l->r, a->op, a->props, 1, &x);
+        return rewriter_apply(q->l->r, a->op, a->props, 1, &x);
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        if (rw_is(q->l->r, a, reductions[i])) return reduced(q, a, x, n);
+        if (rw_is(q->l->r, a, reductions[i])) return reduce_rows(q, a, x, n);
     return VAR_NONE;
 }
 
 /* Does it only look at its input another way? */
-static bool is_view(const Rows *q, const Apply *a) {
+static bool is_transpose_or_slice(const PushOut *q, const Apply *a) {
     return rw_is(q->l->r, a, OP_TRANSPOSE) || rw_is(q->l->r, a, OP_SUBTENSOR);
 }
 
@@ -321,16 +325,17 @@ static bool is_view(const Rows *q, const Apply *a) {
 
 /* May a row fail where the first one does not? By values, that is; shapes are the same
  * for all. A loop that ends early then must not be given rows beyond its end. */
-static bool fails_by_row(const Rows *q, ApplyId id) {
+static bool fails_by_row(const PushOut *q, ApplyId id) {
     const Op *op = q->fn->apply[id].op;
     return q->fn->until != VAR_NONE && op->elemwise &&
            (op->from || (op->fails && op->fails(q->fn, id)));
 }
 
-static void classify(Rows *q) {
+static void classify_body(PushOut *q) {
     for (ApplyId id = 0; id < q->fn->napply; id++) {
         const Apply *a = &q->fn->apply[id];
-        bool rows = false, all = true, heavy = !a->op->elemwise && !is_view(q, a);
+        bool rows = false, all = true,
+             heavy = !a->op->elemwise && !is_transpose_or_slice(q, a);
         for (size_t i = 0; i < a->nin; i++) {
             Var v = apply_in(q->fn, id)[i];
             rows |= q->kind[v] == ROWS;
@@ -338,7 +343,7 @@ static void classify(Rows *q) {
             heavy |= q->heavy[v] != 0;
         }
         if (!rows || !all || fails_by_row(q, id)) continue;
-        Var x = all_rows_of(q, id);
+        Var x = apply_to_all_rows(q, id);
         if (x == VAR_NONE) continue;
         q->out.var[a->out] = x;
         outside_note(&q->out, id);
@@ -350,53 +355,56 @@ static void classify(Rows *q) {
 /* v is read by something that stays in the loop. Elementwise work on rows as they are
  * stays with an elementwise reader: it costs little there, and rows of its result would
  * have to be kept. */
-static void want(Rows *q, Var v, bool elementwise_reader) {
-    const Apply *a = maker(q, v);
+static void want_outside(PushOut *q, Var v, bool elementwise_reader) {
+    const Apply *a = body_maker(q, v);
     if (!a || q->kind[v] != ROWS || q->take[v] || !q->always[v]) return;
     if (!elementwise_reader || !a->op->elemwise || q->heavy[v]) q->take[v] = 1;
 }
 
-static void choose(Rows *q) {
+static void choose_taken(PushOut *q) {
     const Graph *fn = q->fn;
     for (size_t o = 0; o < fn->outputs.n; o++)
-        want(q, fn->outputs.p[o].var, false);
-    if (fn->until != VAR_NONE) want(q, fn->until, true);
+        want_outside(q, fn->outputs.p[o].var, false);
+    if (fn->until != VAR_NONE) want_outside(q, fn->until, true);
     for (ApplyId id = fn->napply; id-- > 0;) {
         const Apply *a = &fn->apply[id];
         bool stays = a->nout != 1 || q->kind[a->out] == IN_LOOP ||
                      (q->kind[a->out] == ROWS && !q->take[a->out]);
         for (size_t i = 0; stays && i < a->nin; i++)
-            want(q, apply_in(fn, id)[i], a->op->elemwise);
+            want_outside(q, apply_in(fn, id)[i], a->op->elemwise);
     }
 }
 
 /* Output o as rows that were made outside. */
-static Var result_outside(Rows *q, size_t o, Var rows) {
+static Var result_outside(PushOut *q, size_t o, Var rows) {
     int64_t keep = q->l->part.f.out[o].keep;
     if (keep == SCAN_ALL) return rows;
-    if (keep == SCAN_LAST) return loop_say(q->l, "x[-1]", rows, VAR_NONE, VAR_NONE);
-    return loop_say(q->l, "x[-n:]", rows, VAR_NONE, const_int(&q->l->r->b, keep));
+    if (keep == SCAN_LAST)
+        return scan_build_expr(q->l, "x[-1]", rows, VAR_NONE, VAR_NONE);
+    return scan_build_expr(q->l, "x[-n:]", rows, VAR_NONE,
+                           const_int(&q->l->r->b, keep));
 }
 
 /* The rows of v in the order of the steps. */
-static Var in_order(Rows *q, Var v) {
+static Var rows_in_step_order(PushOut *q, Var v) {
     Var x = q->out.var[v];
-    if (q->out.fails[v]) x = loop_if_steps(q->l, x, true);
+    if (q->out.fails[v]) x = scan_if_steps(q->l, x, true);
     if (x == VAR_NONE) return x;
-    return q->turned ? loop_say(q->l, "x[::-1]", x, VAR_NONE, VAR_NONE) : x;
+    return q->turned ? scan_build_expr(q->l, "x[::-1]", x, VAR_NONE, VAR_NONE) : x;
 }
 
 /* An output that is not fed back and made of rows alone needs no loop. */
-static bool give_outputs(Rows *q) {
+static bool replace_row_outputs(PushOut *q) {
     bool any = false;
     for (size_t o = 0; o < q->fn->outputs.n; o++) {
         Var v = q->fn->outputs.p[o].var;
-        MakeArg *out = &q->l->m.out.p[q->l->part.first + o];
+        ScanBuilderArg *out = &q->l->m.out.p[q->l->part.first + o];
         if (q->kind[v] != ROWS || q->l->part.f.out[o].ntap ||
-            q->fn->until != VAR_NONE || !loop_is_read(q->l, o))
+            q->fn->until != VAR_NONE || !scan_output_is_read(q->l, o))
             continue;
-        Var rows = in_order(q, v);
-        if (rows == VAR_NONE || !loop_replace(q->l, o, result_outside(q, o, rows)))
+        Var rows = rows_in_step_order(q, v);
+        if (rows == VAR_NONE ||
+            !scan_replace_output(q->l, o, result_outside(q, o, rows)))
             continue;
         out->wanted = false;
         any = true;
@@ -405,33 +413,33 @@ static bool give_outputs(Rows *q) {
 }
 
 static bool push_out(Scan *l, bool *ok) {
-    loop_open(l);
-    Rows q = {.l = l, .fn = l->part.f.fn};
+    scan_take_apart(l);
+    PushOut q = {.l = l, .fn = l->part.f.fn};
     if (scan_is_opaque(q.fn) || l->part.f.nseq == 0 || l->part.f.checkpoint)
         return false;
     q.kind = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.heavy = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.take = NEW_N(l->a, q.fn->nvar, uint8_t);
     q.always = needed_always(l, q.fn);
-    if (!start(&q)) return false;
-    classify(&q);
-    bool any = give_outputs(&q);
-    choose(&q);
+    if (!init_row_kinds(&q)) return false;
+    classify_body(&q);
+    bool any = replace_row_outputs(&q);
+    choose_taken(&q);
     for (Var v = 0; v < q.fn->nvar; v++) {
         const Type *t = var_type(q.fn, v);
         if (!q.take[v]) continue;
-        Var x = scan_fit(&l->r->b, in_order(&q, v), t, 1);
-        rw_grow(l->r);
+        Var x = scan_fit_arg(&l->r->b, rows_in_step_order(&q, v), t, 1);
+        rewriter_grow(l->r);
         if (x == VAR_NONE) continue;
-        size_t at = scan_make_seq(&l->m, var_name(q.fn, v), x, 0, t);
+        size_t at = scan_builder_add_seq(&l->m, var_name(q.fn, v), x, 0, t);
         l->part.map[v] = l->m.seq.p[at].tap.p[0].in;
         any = true;
     }
     if (!any) return false;
-    *ok = loop_body(l);
-    return *ok && loop_install(l, NULL, ok);
+    *ok = scan_copy_body(l);
+    return *ok && scan_install(l, NULL, ok);
 }
 
-bool loop_rows_out_pass(Rewriter *r) {
-    return loops_each(r, push_out);
+bool scan_pushout_pass(Rewriter *r) {
+    return scan_each(r, push_out);
 }

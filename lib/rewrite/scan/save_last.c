@@ -12,22 +12,22 @@ static int64_t rows_from_end(Rewriter *r, ApplyId id) {
     const Apply *ap = &r->g->apply[id];
     int64_t i;
     if (!op_is(r->s, ap->op, OP_SUBTENSOR) || ap->nin < 2) return 0;
-    const char *index = sym_text(r->s, rw_prop(r, ap, "index")->sym);
-    Var first = rw_in(r, id, 1);
+    const char *index = sym_text(r->s, rewriter_prop(r, ap, "index")->sym);
+    Var first = rewriter_input(r, id, 1);
     bool one = index[0] == '$' && (index[1] == 0 || index[1] == ',');
     bool tail =
         index[0] == '$' && index[1] == ':' && (index[2] == 0 || index[2] == ',');
     if (!(one || tail) || var_type(r->g, first)->ndim != 0 ||
-        !rw_int_const(r, first, &i) || i >= 0 || i < -(1 << 30))
+        !rewriter_int_const(r, first, &i) || i >= 0 || i < -(1 << 30))
         return 0;
     for (size_t k = 2; k < ap->nin; k++) /* the rows may be the index of something */
-        if (rw_in(r, id, k) == rw_in(r, id, 0)) return 0;
+        if (rewriter_input(r, id, k) == rewriter_input(r, id, 0)) return 0;
     return -i;
 }
 
 /* The most rows that any client reads; 0: all of them. */
-static int64_t rows_read(const Scan *l, size_t o) {
-    Var v = loop_out(l, o);
+static int64_t last_rows_read(const Scan *l, size_t o) {
+    Var v = scan_output(l, o);
     int64_t most = 0;
     if (l->root[v]) return 0;
     for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
@@ -39,32 +39,32 @@ static int64_t rows_read(const Scan *l, size_t o) {
     return most;
 }
 
-bool loop_read_again(Scan *l, size_t o, Var rows) {
-    Var v = loop_out(l, o);
+bool scan_reread_output(Scan *l, size_t o, Var rows) {
+    Var v = scan_output(l, o);
     Rewriter *r = l->r;
     for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
         ApplyId user = l->clients->client[k];
         Apply ap = r->g->apply[user];
         Var *in = NEW_N(l->a, ap.nin, Var);
         for (size_t i = 0; i < ap.nin; i++)
-            in[i] = i ? rw_in(r, user, i) : rows;
-        Var x = rw_apply(r, ap.op, ap.props, ap.nin, in);
-        if (!loop_stand(l, ap.out, x)) return false;
+            in[i] = i ? rewriter_input(r, user, i) : rows;
+        Var x = rewriter_apply(r, ap.op, ap.props, ap.nin, in);
+        if (!scan_forward_var(l, ap.out, x)) return false;
     }
     return true;
 }
 
-static bool keep_read(Scan *l, bool *ok) {
+static bool keep_only_read_rows(Scan *l, bool *ok) {
     bool any = false;
-    loop_open(l);
+    scan_take_apart(l);
     size_t n = l->part.f.nout;
     int64_t *rows = NEW_N(l->a, n, int64_t);
     for (size_t o = 0; o < n; o++) {
         int64_t keep = l->part.f.out[o].keep;
-        MakeArg *out = &l->m.out.p[l->part.first + o];
-        out->wanted = loop_is_read(l, o);
+        ScanBuilderArg *out = &l->m.out.p[l->part.first + o];
+        out->wanted = scan_output_is_read(l, o);
         if (!out->wanted || keep == SCAN_LAST) continue;
-        rows[o] = rows_read(l, o);
+        rows[o] = last_rows_read(l, o);
         if (rows[o] == 0 || (keep > 0 && keep <= rows[o])) {
             rows[o] = 0;
             continue;
@@ -73,31 +73,32 @@ static bool keep_read(Scan *l, bool *ok) {
         any = true;
     }
     if (!any) return false;
-    if (!(*ok = loop_body(l) && loop_make(l))) return false;
+    if (!(*ok = scan_copy_body(l) && scan_rebuild(l))) return false;
     for (size_t o = 0; o < n; o++) {
         Var x = l->m.out.p[l->part.first + o].result;
         if (x == VAR_NONE) continue;
-        if (rows[o] ? !loop_read_again(l, o, x) : !loop_replace(l, o, x)) return false;
+        if (rows[o] ? !scan_reread_output(l, o, x) : !scan_replace_output(l, o, x))
+            return false;
     }
-    return *ok = loop_fired(l);
+    return *ok = scan_fired(l);
 }
 
-bool loop_rows_pass(Rewriter *r) {
-    return loops_each(r, keep_read);
+bool scan_save_last_pass(Rewriter *r) {
+    return scan_each(r, keep_only_read_rows);
 }
 
 /* x[-1] of the one row that is kept, where there is one for certain: the value itself.
  */
-static bool last_itself(Scan *l, bool *ok) {
+static bool keep_last_value(Scan *l, bool *ok) {
     bool any = false;
-    loop_open(l);
-    if (!loop_takes_steps(l)) return false;
+    scan_take_apart(l);
+    if (!scan_takes_steps(l)) return false;
     size_t n = l->part.f.nout;
     bool *itself = NEW_N(l->a, n, bool);
     for (size_t o = 0; o < n; o++) {
-        Var v = loop_out(l, o);
-        MakeArg *out = &l->m.out.p[l->part.first + o];
-        out->wanted = loop_is_read(l, o);
+        Var v = scan_output(l, o);
+        ScanBuilderArg *out = &l->m.out.p[l->part.first + o];
+        out->wanted = scan_output_is_read(l, o);
         if (!out->wanted || l->part.f.out[o].keep != 1 || l->root[v]) continue;
         itself[o] = true;
         for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
@@ -106,75 +107,77 @@ static bool last_itself(Scan *l, bool *ok) {
             itself[o] &=
                 ap->nin == 2 && apply_in(l->r->g, user)[0] == v &&
                 rows_from_end(l->r, user) == 1 &&
-                strcmp(sym_text(l->r->s, rw_prop(l->r, ap, "index")->sym), "$") == 0;
+                strcmp(sym_text(l->r->s, rewriter_prop(l->r, ap, "index")->sym), "$") ==
+                    0;
         }
         if (itself[o]) out->keep = SCAN_LAST;
         any |= itself[o];
     }
     if (!any) return false;
-    if (!(*ok = loop_body(l) && loop_make(l))) return false;
+    if (!(*ok = scan_copy_body(l) && scan_rebuild(l))) return false;
     for (size_t o = 0; o < n; o++) {
-        Var x = l->m.out.p[l->part.first + o].result, v = loop_out(l, o);
+        Var x = l->m.out.p[l->part.first + o].result, v = scan_output(l, o);
         if (x == VAR_NONE) continue;
-        if (!itself[o] && !loop_replace(l, o, x)) return false;
+        if (!itself[o] && !scan_replace_output(l, o, x)) return false;
         for (uint32_t k = l->clients->first[v];
              itself[o] && k < l->clients->first[v + 1]; k++) {
-            if (!loop_stand(l, l->r->g->apply[l->clients->client[k]].out, x))
+            if (!scan_forward_var(l, l->r->g->apply[l->clients->client[k]].out, x))
                 return false;
         }
     }
-    return *ok = loop_fired(l);
+    return *ok = scan_fired(l);
 }
 
-bool loop_last_pass(Rewriter *r) {
-    return loops_each(r, last_itself);
+bool scan_last_value_pass(Rewriter *r) {
+    return scan_each(r, keep_last_value);
 }
 
 /* ---- one step ---- */
 
-static Var first_input(Scan *l, size_t k) {
+static Var first_step_input(Scan *l, size_t k) {
     const ScanForm *f = &l->part.f;
     for (size_t i = 0; i < f->nseq; i++)
         if (k - f->seq[i].in < f->seq[i].ntap)
-            return loop_say(
+            return scan_build_expr(
                 l, "x[n]", l->part.arg[f->seq[i].arg], VAR_NONE,
                 const_int(&l->r->b, f->seq[i].tap[k - f->seq[i].in] - f->seq[i].low));
     for (size_t i = 0; i < f->nout; i++)
         if (k - f->out[i].in < f->out[i].ntap) {
             Var x = l->part.arg[f->out[i].arg];
             if (scan_one_row(&f->out[i])) return x;
-            return loop_say(
+            return scan_build_expr(
                 l, "x[n]", x, VAR_NONE,
                 const_int(&l->r->b, f->out[i].depth + f->out[i].tap[k - f->out[i].in]));
         }
     return l->part.arg[scan_arg(f, k)];
 }
 
-static bool unroll(Scan *l, bool *ok) {
+static bool unroll_one_step(Scan *l, bool *ok) {
     const Tensor *c;
-    loop_open(l);
+    scan_take_apart(l);
     const Graph *fn = l->part.f.fn;
     c = var_const(l->r->g, l->part.arg[0]);
     if (!c || tensor_i64(c, 0) != 1 || fn->effects.n || scan_is_opaque(fn))
         return false;
     Outside out = outside_new(l);
     for (size_t k = 0; k < l->part.f.nin; k++)
-        if ((out.var[fn->inputs.p[k]] = first_input(l, k)) == VAR_NONE) return false;
+        if ((out.var[fn->inputs.p[k]] = first_step_input(l, k)) == VAR_NONE)
+            return false;
     Var *y = NEW_N(l->a, l->part.f.nout, Var);
     for (size_t o = 0; o < l->part.f.nout; o++) {
         y[o] = outside_make(&out, fn->outputs.p[o].var);
         if (y[o] != VAR_NONE && l->part.f.out[o].keep != SCAN_LAST)
-            y[o] = loop_say(l, "x[None]", y[o], VAR_NONE, VAR_NONE);
-        Var v = loop_out(l, o);
+            y[o] = scan_build_expr(l, "x[None]", y[o], VAR_NONE, VAR_NONE);
+        Var v = scan_output(l, o);
         if (y[o] == VAR_NONE ||
             !type_keeps(var_type(l->r->g, v), var_type(l->r->g, y[o])))
             return false;
     }
     for (size_t o = 0; o < l->part.f.nout; o++)
-        loop_replace(l, o, y[o]);
-    return *ok = loop_fired(l);
+        scan_replace_output(l, o, y[o]);
+    return *ok = scan_fired(l);
 }
 
-bool loop_unroll_pass(Rewriter *r) {
-    return loops_each(r, unroll);
+bool scan_unroll_pass(Rewriter *r) {
+    return scan_each(r, unroll_one_step);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-typedef struct Sum {
+typedef struct StepSum {
     Scan *l;
     const Graph *fn;
     uint32_t *uses;   /* by variable of the body */
@@ -15,16 +15,16 @@ typedef struct Sum {
     const char *text; /* of the total, in rows of p and q, or of the term */
     size_t row[2];    /* numbers in m->out of their rows; NOT_A_ROW: a sequence */
     Var seq[2];
-} Sum;
+} StepSum;
 #define NOT_A_ROW SIZE_MAX
 
-static const Apply *made_by(const Graph *fn, Var v, KnownOp op) {
+static const Apply *owner_of_op(const Graph *fn, Var v, KnownOp op) {
     ApplyId a = var_owner(fn, v);
     if (a == APPLY_NONE || !op_is(fn->s, fn->apply[a].op, op)) return NULL;
     return &fn->apply[a];
 }
 
-static uint32_t *count_uses(const Scan *l) {
+static uint32_t *count_body_uses(const Scan *l) {
     const Graph *fn = l->part.f.fn;
     uint32_t *uses = NEW_N(l->a, fn->nvar, uint32_t);
     for (uint32_t i = 0; i < fn->nin; i++)
@@ -36,13 +36,13 @@ static uint32_t *count_uses(const Scan *l) {
 }
 
 /* Is output o such a sum? Then its term. */
-static bool is_sum(Sum *x, size_t o) {
+static bool find_step_sum(StepSum *x, size_t o) {
     const ScanForm *f = &x->l->part.f;
     const ScanOut *out = &f->out[o];
     Var made = x->fn->outputs.p[o].var;
-    const Apply *a = made_by(x->fn, made, OP_ADD);
+    const Apply *a = owner_of_op(x->fn, made, OP_ADD);
     if (!a || !scan_one_row(out) || out->keep != SCAN_LAST || x->uses[made] != 1 ||
-        !loop_is_read(x->l, o))
+        !scan_output_is_read(x->l, o))
         return false;
     Var s = x->fn->inputs.p[out->in], in[2] = {x->fn->in[a->in], x->fn->in[a->in + 1]};
     if (x->uses[s] != 1 || (in[0] != s && in[1] != s)) return false;
@@ -53,8 +53,8 @@ static bool is_sum(Sum *x, size_t o) {
 }
 
 /* transpose(P) of a matrix */
-static bool is_turned(const Graph *fn, Var v, Var *of) {
-    const Apply *a = made_by(fn, v, OP_TRANSPOSE);
+static bool is_matrix_transpose(const Graph *fn, Var v, Var *of) {
+    const Apply *a = owner_of_op(fn, v, OP_TRANSPOSE);
     if (!a || var_type(fn, v)->ndim != 2) return false;
     const Prop *axes = op_prop(fn->s, a->op, a->props, "axes");
     if (axes->kind == P_INTS && axes->ints.p[0] % 2 == 0) return false; /* (0, 1) */
@@ -63,8 +63,8 @@ static bool is_turned(const Graph *fn, Var v, Var *of) {
 }
 
 /* A vector as a column (axis 1) or as a row (axis 0). */
-static bool is_raised(const Graph *fn, Var v, int64_t axis, Var *of) {
-    const Apply *a = made_by(fn, v, OP_EXPAND_DIMS);
+static bool is_raised_vector(const Graph *fn, Var v, int64_t axis, Var *of) {
+    const Apply *a = owner_of_op(fn, v, OP_EXPAND_DIMS);
     if (!a || var_type(fn, v)->ndim != 2) return false;
     const Prop *p = op_prop(fn->s, a->op, a->props, "axis");
     int64_t at = p->kind == P_INT                      ? p->i
@@ -75,16 +75,16 @@ static bool is_raised(const Graph *fn, Var v, int64_t axis, Var *of) {
     return at == axis && var_type(fn, *of)->ndim == 1;
 }
 
-static bool find_factors(Sum *x) {
-    const Apply *m = made_by(x->fn, x->term, OP_MATMUL),
-                *o = made_by(x->fn, x->term, OP_MULTIPLY);
+static bool find_factors(StepSum *x) {
+    const Apply *m = owner_of_op(x->fn, x->term, OP_MATMUL),
+                *o = owner_of_op(x->fn, x->term, OP_MULTIPLY);
     if (x->uses[x->term] != 1) return false;
     if (m) {
         Var a = x->fn->in[m->in], b = x->fn->in[m->in + 1];
         if (var_type(x->fn, a)->ndim != 2 || var_type(x->fn, b)->ndim != 2)
             return false;
         x->q = b;
-        if (is_turned(x->fn, a, &x->p)) {
+        if (is_matrix_transpose(x->fn, a, &x->p)) {
             x->text = "tensordot(x, y, ([0, 1], [0, 1]))";
         } else {
             x->p = a;
@@ -94,7 +94,9 @@ static bool find_factors(Sum *x) {
     }
     for (int turn = 0; o && turn < 2; turn++) {
         Var a = x->fn->in[o->in + (size_t)turn], b = x->fn->in[o->in + (size_t)!turn];
-        if (!is_raised(x->fn, a, 1, &x->p) || !is_raised(x->fn, b, 0, &x->q)) continue;
+        if (!is_raised_vector(x->fn, a, 1, &x->p) ||
+            !is_raised_vector(x->fn, b, 0, &x->q))
+            continue;
         x->text = "matmul(transpose(x), y)";
         return true;
     }
@@ -102,7 +104,7 @@ static bool find_factors(Sum *x) {
 }
 
 /* Rows of a variable of the body: those of a sequence, or a new result. */
-static void add_rows(Sum *x, int which, Var v) {
+static void add_term_rows(StepSum *x, int which, Var v) {
     Scan *l = x->l;
     const ScanForm *f = &l->part.f;
     x->row[which] = NOT_A_ROW;
@@ -111,7 +113,7 @@ static void add_rows(Sum *x, int which, Var v) {
             if (x->fn->inputs.p[f->seq[i].in + k] != v) continue;
             Var s = l->part.arg[f->seq[i].arg];
             bool whole = f->seq[i].low == 0 && f->seq[i].high == 0 &&
-                         loop_has_rows(l, s) && x->fn->until == VAR_NONE;
+                         scan_has_rows(l, s) && x->fn->until == VAR_NONE;
             if (!whole) continue;
             x->seq[which] = s;
             return;
@@ -121,44 +123,44 @@ static void add_rows(Sum *x, int which, Var v) {
             x->row[which] = k;
             return;
         }
-    x->row[which] = scan_make_out(&l->m, var_name(x->fn, v), SCAN_ALL);
+    x->row[which] = scan_builder_add_out(&l->m, var_name(x->fn, v), SCAN_ALL);
     l->m.out.p[x->row[which]].wanted = true;
     l->m.out.p[x->row[which]].made = v; /* of the old body, for now */
 }
 
-static Var rows_of(const Sum *x, int which) {
+static Var term_rows(const StepSum *x, int which) {
     size_t k = x->row[which];
     return k == NOT_A_ROW ? x->seq[which] : x->l->m.out.p[k].result;
 }
 
 /* What the sum is after the loop. */
-static bool give(Sum *x) {
+static bool replace_by_total(StepSum *x) {
     Scan *l = x->l;
-    Var total = loop_say(l, x->text, rows_of(x, 0), rows_of(x, 1), VAR_NONE);
+    Var total = scan_build_expr(l, x->text, term_rows(x, 0), term_rows(x, 1), VAR_NONE);
     Var init = l->part.arg[l->part.f.out[x->o].arg];
     if (total == VAR_NONE) return false;
-    Var sum = loop_say(l, "x + y", init, total, VAR_NONE);
+    Var sum = scan_build_expr(l, "x + y", init, total, VAR_NONE);
     if (sum == VAR_NONE) return false;
-    const Type *want = var_type(l->r->g, loop_out(l, x->o));
+    const Type *want = var_type(l->r->g, scan_output(l, x->o));
     bool told = dims_fit(var_type(l->r->g, total), var_type(l->r->g, init));
-    if (!told && !loop_takes_steps(l)) sum = loop_or_initial(l, sum, init);
+    if (!told && !scan_takes_steps(l)) sum = scan_or_initial(l, sum, init);
     if (sum == VAR_NONE) return false;
-    return loop_replace(l, x->o, scan_fit(&l->r->b, sum, want, 0));
+    return scan_replace_output(l, x->o, scan_fit_arg(&l->r->b, sum, want, 0));
 }
 
 /* Small terms only: their rows must be kept. */
-static bool is_small(const Sum *x) {
+static bool is_small_term(const StepSum *x) {
     return var_type(x->fn, x->term)->ndim <= 1;
 }
 
-static bool take_sum(Sum *x) {
+static bool take_sum(StepSum *x) {
     x->p = x->q = VAR_NONE;
     if (find_factors(x)) {
-        add_rows(x, 0, x->p);
-        add_rows(x, 1, x->q);
-    } else if (is_small(x)) {
+        add_term_rows(x, 0, x->p);
+        add_term_rows(x, 1, x->q);
+    } else if (is_small_term(x)) {
         x->text = "sum(x, axis=0)";
-        add_rows(x, 0, x->term);
+        add_term_rows(x, 0, x->term);
         x->row[1] = x->row[0];
         x->seq[1] = x->seq[0];
     } else {
@@ -169,31 +171,31 @@ static bool take_sum(Sum *x) {
 }
 
 static bool push_sums(Scan *l, bool *ok) {
-    loop_open(l);
-    Sum x = {.l = l, .fn = l->part.f.fn};
+    scan_take_apart(l);
+    StepSum x = {.l = l, .fn = l->part.f.fn};
     if (scan_is_opaque(x.fn) || x.fn->effects.n || l->part.f.checkpoint) return false;
-    x.uses = count_uses(l);
+    x.uses = count_body_uses(l);
     size_t n = l->part.f.nout, nsum = 0;
-    Sum *sum = NEW_N(l->a, n, Sum);
+    StepSum *sum = NEW_N(l->a, n, StepSum);
     for (size_t o = 0; o < n; o++) {
-        l->m.out.p[l->part.first + o].wanted = loop_is_read(l, o);
-        if (!is_sum(&x, o) || !take_sum(&x)) continue;
+        l->m.out.p[l->part.first + o].wanted = scan_output_is_read(l, o);
+        if (!find_step_sum(&x, o) || !take_sum(&x)) continue;
         sum[nsum++] = x;
     }
     if (nsum == 0) return false;
-    if (!(*ok = loop_body(l))) return false;
+    if (!(*ok = scan_copy_body(l))) return false;
     for (size_t k = l->part.first + n; k < l->m.out.n; k++)
         l->m.out.p[k].made = l->part.map[l->m.out.p[k].made];
-    if (!(*ok = loop_make(l))) return false;
+    if (!(*ok = scan_rebuild(l))) return false;
     for (size_t i = 0; i < nsum; i++)
-        if (!give(&sum[i])) return false;
+        if (!replace_by_total(&sum[i])) return false;
     for (size_t o = 0; o < n; o++)
         if (l->m.out.p[l->part.first + o].result != VAR_NONE &&
-            !loop_replace(l, o, l->m.out.p[l->part.first + o].result))
+            !scan_replace_output(l, o, l->m.out.p[l->part.first + o].result))
             return false;
-    return *ok = loop_fired(l);
+    return *ok = scan_fired(l);
 }
 
-bool loop_sum_pass(Rewriter *r) {
-    return loops_each(r, push_sums);
+bool scan_sum_pass(Rewriter *r) {
+    return scan_each(r, push_sums);
 }
