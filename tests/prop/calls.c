@@ -1,10 +1,12 @@
 /* Calls in the language that are nearly right: in the example of each op and macro, and
  * in calls of scan, grad and draws, each argument and each part of one is replaced by
  * others of all kinds, left out and given twice. Whatever happens, it is a result of
- * the inferred type or exactly one error with a message. */
+ * the inferred type or exactly one error with a message; and of inputs of unknown
+ * sizes, rewritten or not, it has a type that this result is of. */
 #include "../unit/contract_graph.h"
 #include "../unit/test.h"
 #include "lang/macro.h"
+#include "rewrite/rewrite.h"
 #include "value/class.h"
 
 #include <ctype.h>
@@ -118,6 +120,29 @@ static const char *const others[] = {"None",
 
 static unsigned well, wrong;
 
+/* The same call of inputs: what is known before it runs holds of the value, before and
+ * after it is rewritten, which leaves a graph in order. */
+static void of_inputs(const char *call, const Value *v) {
+    static const char *const in[][2] = {
+        {"in", "float64[?]"}, {"x", "float64[?]"}, {"m", "float64[2, n]"}};
+    char text[1024];
+    snprintf(text, sizeof text, "r = %s", call);
+    Graph *g = graph_with(3, in, text, "r");
+    diag_clear(s);
+    if (!g) return; /* sizes or values that are known above are needed */
+    Graph *h = rewrite_run(g, &(RewriteOptions){0}, NULL);
+    CHECK(h != NULL, "%s: rewriting says %s", call, first_error());
+    for (int k = 0; h && k < 2; k++) {
+        Graph *which = k ? h : g;
+        const Type *t = var_type(which, which->outputs.p[0].var);
+        CHECK(graph_check(which), "%s: %s", call, first_error());
+        CHECK(t->kind == TYPE_NONE || value_is_valid(s, t, v), "%s: no %s", call,
+              type_str(s, t));
+    }
+    graph_free(h);
+    graph_free(g);
+}
+
 static void attempt(const char *call) {
     static const char *const in[][2] = {{"in", "float64[?]"}};
     char text[1024];
@@ -139,6 +164,7 @@ static void attempt(const char *call) {
         CHECK(t->kind == TYPE_NONE || value_is_valid(s, t, &v),
               "%s: the result is no %s", call, type_str(s, t));
     }
+    if (ok && well % 4 == 0) of_inputs(call, &v);
     well += ok;
     wrong += !ok;
     value_unref(&v);
