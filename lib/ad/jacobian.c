@@ -168,8 +168,10 @@ static bool has_more_elements(const Graph *g, size_t na, const Var *a, size_t nb
 static bool prefers_forward(const Jacobian *j, JacobianMode mode) {
     const Graph *g = j->b->g;
     if (j->how->nconstant) return false;
-    for (size_t i = 0; i < j->nwrt; i++)
-        if (dtype_is_complex(var_type(g, j->wrt[i])->dtype)) return false;
+    for (size_t i = 0; i < j->nwrt; i++) {
+        const Type *t = var_type(g, j->wrt[i]);
+        if (t->kind == TYPE_TENSOR && dtype_is_complex(t->dtype)) return false;
+    }
     if (mode != JACOBIAN_AUTO) return mode == JACOBIAN_FORWARD;
     return !has_more_elements(g, j->nwrt, j->wrt, j->nf, j->f);
 }

@@ -377,10 +377,11 @@ static void sections(const Str *a, size_t end, const Item *x) {
         splice(a, end, header, header, b.p, b.n, "too early");
         str_clear(&b);
     }
-    if (!x->next) return;
-    str_add(&b, a->p + x->end, x->next - x->end);
-    str_add(&b, a->p + x->at, x->end - x->at);
-    splice(a, end, x->at, x->next, b.p, b.n, "swapped");
+    if (x->next) {
+        str_add(&b, a->p + x->end, x->next - x->end);
+        str_add(&b, a->p + x->at, x->end - x->at);
+        splice(a, end, x->at, x->next, b.p, b.n, "swapped");
+    }
     str_free(&b);
 }
 
