@@ -1,6 +1,6 @@
-/* The database: the rules of the house, the user's, and the passes, in one list by
- * position; and which of them a query asks for. Headers of the house's rules are read
- * once a session. */
+/* The rewrite database: built-in rules, the user's rules and the C passes in one list
+ * ordered by position, and the selection that a query makes from it. The headers of the
+ * built-in rules are parsed once per session. */
 #include "base/fs.h"
 #include "rewrite/rewrite_impl.h"
 #include "rewrite/rules_text.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the rules of the house ---- */
+/* ---- the built-in rules ---- */
 
 typedef struct BuiltinRules {
     Arena *arena;
@@ -65,7 +65,7 @@ static bool is_asked_by_all(const RewriteEntry *e, size_t n, const char *const *
     return true;
 }
 
-/* The modes' names in small letters are tags too, so that --list shows them. */
+/* Lower-case mode names are tags too, so --list shows them. */
 static const char *add_mode_tags(Database *db, const char *tags, double position) {
     static const char *const only_asked[] = {"fast", "unsafe", "inline"};
     for (size_t i = 0; i < sizeof only_asked / sizeof *only_asked; i++)
@@ -86,7 +86,7 @@ static bool mode_includes(const RewriteEntry *e, const char *mode) {
     return has_word(e->tags, "fast_run");
 }
 
-/* ---- putting it together ---- */
+/* ---- building the database ---- */
 
 static bool fail_name_taken(Database *db, const RewriteEntry *e,
                             const RewriteEntry *have) {

@@ -1,10 +1,11 @@
-/* The driver. A sweep walks what the roots need, inputs first, from a stack of its own.
- * When an Apply's inputs are done it is re-interned if one of them was replaced, then
- * the entries for its op are tried; what replaces it is walked in the same way before
- * it counts as done. So a sweep reaches the fixed point of everything that looks
- * downwards; another one is needed only by rules that ask for clients. A replacement
- * that would make a variable depend on itself is found when the walk comes to an Apply
- * that is still open: the newest replacement on the stack is taken back. */
+/* The driver. A sweep walks everything the roots need, inputs first, using an explicit
+ * stack. Once an Apply's inputs are done, it is re-interned if any of them was
+ * replaced, then the entries for its op are tried; a replacement is walked in the same
+ * way before it counts as done. One sweep therefore reaches the fixed point of every
+ * rule that looks only at inputs; only rules that ask about clients need another sweep.
+ * A replacement that would make a variable depend on itself shows up when the walk
+ * returns to an Apply that is still open: the newest replacement on the stack is then
+ * undone. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static void set_seen(Rewriter *r, ApplyId a, unsigned s) {
     r->state[a] = (uint8_t)((r->state[a] & ~(unsigned)SEEN) | s);
 }
 
-/* Counts the Apply as a client of its inputs, once a sweep. */
+/* Counts the Apply as a client of its inputs, at most once per sweep. */
 static void count_uses(Rewriter *r, ApplyId a) {
     if (!r->uses_matter || r->state[a] & COUNTED) return;
     r->state[a] |= COUNTED;
@@ -29,8 +30,7 @@ static void count_uses(Rewriter *r, ApplyId a) {
         r->uses[rewriter_input(r, a, i)]++;
 }
 
-/* b stands for a from now on, with the inputs that a has come to: what a used counts
- * for b, once. */
+/* b replaces a, with a's current inputs: the uses counted for a move to b, once. */
 static void inherit_uses(Rewriter *r, ApplyId a, ApplyId b) {
     if (!r->uses_matter || !(r->state[a] & COUNTED)) {
         count_uses(r, b);
@@ -49,10 +49,10 @@ static void push_visit(Rewriter *r, ApplyId a) {
     vec_push(r->s, &r->stack, ((Visit){.a = a}));
 }
 
-/* ---- taking back ---- */
+/* ---- undoing ---- */
 
-/* The walk came back to an Apply that waits for it: the newest replacement closes a
- * circle. It is dropped, and its Apply stays as it is for this stage. */
+/* The walk came back to an Apply that is waiting for it: the newest replacement closes
+ * a cycle. Drop it and leave its Apply unchanged for this stage. */
 static void take_back_newest(Rewriter *r) {
     size_t k = r->stack.n;
     while (k > 0 && !r->stack.p[k - 1].waiting)
@@ -77,8 +77,8 @@ static bool may_decide_types(const Type *t) {
     return t->kind != TYPE_TENSOR || (t->dtype == DT_INT64 && t->ndim <= 1);
 }
 
-/* Output types after a change of inputs: the same unless the typing rule may now know
- * more. When it finds an error, that is left to be found where it is run. */
+/* Infers output types again after an input change; they stay the same unless the typing
+ * rule may now know more. An error is left for the run to report. */
 static void infer_types_again(Rewriter *r, ApplyId a, const Var *in, const Type **out) {
     const Apply *p = &r->g->apply[a];
     bool same = true;
@@ -108,8 +108,8 @@ static void note_reinterned(Rewriter *r, Var from, Var to) {
     r->uses[to] += r->uses[from];
 }
 
-/* The Apply with its inputs as they stand; itself if none changed. Effects are never
- * made twice: the copy at the end leads their inputs on. */
+/* The Apply with its inputs resolved, or the Apply itself if none changed. Effects are
+ * never duplicated: the final copy forwards their inputs. */
 static ApplyId reintern_apply(Rewriter *r, ApplyId a) {
     Apply p = r->g->apply[a];
     bool changed = false;
@@ -183,10 +183,11 @@ static bool fail_over_budget(Rewriter *r, size_t entry) {
     return r->failed = true, false;
 }
 
-/* The entry's result is a variable that earlier entries replaced by the one at hand. */
+/* The entry's result is a variable that earlier entries replaced, leading to this
+ * one. */
 static bool fail_on_undo_circle(Rewriter *r, size_t entry, Var result, Var v) {
     Str names = STR(r->s);
-    bool only_changed = false; /* a link is no replacement but a change of inputs */
+    bool only_changed = false; /* a link without an entry changes only inputs */
     str_puts(&names, r->db->entry.p[entry].pub.name);
     for (uint32_t steps = 0; result != v && steps < 64; steps++) {
         only_changed |= r->by[result] == 0;
@@ -203,23 +204,23 @@ static bool fail_on_undo_circle(Rewriter *r, size_t entry, Var result, Var v) {
     return !only_changed;
 }
 
-/* ---- trying ---- */
+/* ---- trying entries ---- */
 
-/* What a rule tagged @fast makes may differ where there are infinities and nans: the
- * variable is compared so from then on. */
+/* A @fast rule may change results at infinities and nans, so comparisons of this
+ * variable must tolerate that from now on. */
 static void loosen_comparison(Rewriter *r, size_t entry, Var v) {
     Approx how = APPROX_DEFAULT;
     how.allow_remove_inf = how.allow_remove_nan = true;
     if (r->db->entry.p[entry].fast) graph_loosen_approx(r->g, v, how);
 }
 
-/* Makes out[k] stand for the outputs of a. False when nothing changes. */
+/* Replaces the outputs of a by out[k]. False when nothing changes. */
 static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var *out) {
     Apply p = r->g->apply[a];
     bool changed = false;
     for (Var k = 0; k < p.nout; k++) {
         Var v = p.out + k, x = rewriter_resolve(r, out[k]);
-        if (out[k] == v) continue; /* it stays, or stands for another already */
+        if (out[k] == v) continue; /* unchanged, or already replaced by another */
         if (x == v) {
             if (fail_on_undo_circle(r, entry, out[k], v)) return false;
             continue;
@@ -237,7 +238,7 @@ static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var 
     return changed;
 }
 
-/* A rule replaces one output: that which it picks, or the only one. */
+/* A rule replaces one output: the one that it picks, or the only one. */
 static bool try_rule(Rewriter *r, ApplyId a, const Rule *rule, Var *out) {
     Apply p = r->g->apply[a];
     size_t k = rule->lhs && rule->lhs->picks ? rule->lhs->out : 0;
@@ -288,8 +289,8 @@ static Kinds kinds_at(Rewriter *r, ApplyId a) {
     return kinds;
 }
 
-/* Up to what replaces the Apply; a rule may do so with one output of several, and then
- * others with the rest. */
+/* Tries entries until the Apply is replaced. A rule may replace one output of several;
+ * later rules then handle the others. */
 static bool try_bucket(Rewriter *r, ApplyId a, Kinds kinds, const Bucket *b) {
     bool hit = false;
     for (size_t i = 0; i < b->n && !r->failed; i++) {
@@ -319,7 +320,7 @@ static bool try_apply(Rewriter *r, ApplyId a) {
 
 /* ---- the walk ---- */
 
-/* Goes to what v needs. True: the top of the stack has changed. */
+/* Pushes the maker of v. True: the top of the stack has changed. */
 static bool visit_maker(Rewriter *r, Var v, ApplyId self) {
     ApplyId a = var_owner(r->g, v);
     if (a == APPLY_NONE || a == self || seen_state(r, a) == SEEN_DONE) return false;
@@ -334,7 +335,7 @@ static void finish_visit(Rewriter *r) {
     set_seen(r, r->stack.p[--r->stack.n].a, SEEN_DONE);
 }
 
-/* The inputs are done: brings the Apply up to date and tries the entries. */
+/* The inputs are done: re-interns the Apply and tries the entries. */
 static void settle_visit(Rewriter *r) {
     Visit *f = &r->stack.p[r->stack.n - 1];
     ApplyId a = f->a, b = reintern_apply(r, a);

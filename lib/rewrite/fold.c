@@ -1,10 +1,10 @@
-/* Constant folding: an Apply of constants is run in a graph of its own. One that fails
- * is left to fail where the user runs it. */
+/* Constant folding: an Apply whose inputs are constants runs in a graph of its own. If
+ * it fails, it stays, so that the error appears where the user runs it. */
 #include "rewrite/rewrite_impl.h"
 
 enum { MOST_BYTES = 1 << 20, FREE_GROWTH = 4096 };
 
-/* Bytes of a static tensor type, or -1. Values of plugins count as one number. */
+/* Bytes of a static tensor type, or -1. Plugin values count as one number. */
 static int64_t static_type_bytes(const Type *t) {
     if (t->kind == TYPE_PLUGIN) return 8;
     int64_t n = t->kind == TYPE_TENSOR ? type_size(t) : -1, bytes;
@@ -24,7 +24,8 @@ static bool inputs_const(Rewriter *r, const Apply *a, int64_t *bytes) {
     return a->nin > 0;
 }
 
-/* What repeats or counts (arange, broadcast_to) is cheaper to make than to carry. */
+/* Repeated values and ranges (arange, broadcast_to) are cheaper to compute than to
+ * store. */
 static bool folded_results_fit(Rewriter *r, const Apply *a, int64_t in_bytes) {
     int64_t total = 0;
     for (Var k = 0; k < a->nout; k++) {
@@ -62,7 +63,7 @@ static bool evaluate_apply(Rewriter *r, const Apply *a, Value *out) {
     return ok;
 }
 
-/* Takes over the values. */
+/* Takes ownership of the values. */
 static bool results_to_constants(Rewriter *r, const Apply *a, Value *value, Var *out) {
     bool ok = true;
     for (Var k = 0; k < a->nout; k++) {
@@ -77,7 +78,7 @@ static bool results_to_constants(Rewriter *r, const Apply *a, Value *value, Var 
     return ok;
 }
 
-/* The op's own decision, by what is around the Apply. */
+/* Asks the op itself, which may decide by the Apply's neighbours. */
 static bool op_agrees(Rewriter *r, ApplyId id) {
     const Op *op = r->g->apply[id].op;
     if (!op->fold_if) return true;
@@ -92,7 +93,7 @@ bool rewrite_fold_pass(Rewriter *r, ApplyId id, Var *out) {
         !inputs_const(r, a, &bytes) || !op_agrees(r, id))
         return false;
     a = &r->g->apply[id];
-    r->nofold[id] = 1; /* one way or the other it is not tried again */
+    r->nofold[id] = 1; /* folded or not, it is not tried again */
     if (!folded_results_fit(r, a, bytes) || has_function_prop(a) ||
         !services(r->s)->eval)
         return false;

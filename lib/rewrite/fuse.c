@@ -1,16 +1,16 @@
-/* Fusion: elementwise Applies of one iteration shape become a call of one fused
+/* Fusion: elementwise Applies over one iteration shape become one call of a fused
  * function.
  *
  * Every live Apply gets a rank that never falls from an Apply to its clients and rises
- * where the two can't be in one group. Groups are connected Applies of one shape and
- * rank: a path that leaves a group raises the rank, so it can't come back, and groups
- * depend on each other in no circle. Ranks begin as low as possible. Then, from the
- * last to the first, an Apply is lifted to the rank of its clients when nothing else
- * that needs it stands in between and fewer bytes are kept until then: 1 - h * h of an
- * h that is kept anyway belongs to the gradient that reads it. Then whole groups are
- * lifted in the same way. Last, a group takes in one reduction of what it makes, best
- * of a value that nothing else needs and that is then never stored. All of it is
- * linear. */
+ * wherever the two can't share a group. A group is a connected set of Applies of equal
+ * shape and rank. A path that leaves a group raises the rank and can't come back, so
+ * groups never depend on each other in a cycle. Ranks start as low as possible. Then,
+ * from the last Apply to the first, an Apply is lifted to the rank of its clients if no
+ * other client needs it earlier and fewer bytes stay alive in between: 1 - h * h, where
+ * h is kept anyway, belongs with the gradient that reads it. Whole groups are then
+ * lifted in the same way. Finally a group absorbs one reduction of a value it computes,
+ * preferably of a value with no other client, which is then never stored. The whole
+ * pass is linear. */
 #include "lang/lazy_scope.h"
 #include "rewrite/rewrite_impl.h"
 
@@ -26,14 +26,14 @@ typedef struct Fuse {
     uint8_t *live; /* by variable */
     Clients clients;
     uint8_t *root;   /* by variable: an output, update, ... */
-    uint64_t *shape; /* by variable: equal numbers are equal shapes */
+    uint64_t *shape; /* by variable: equal numbers mean equal shapes */
     uint8_t *can;    /* by Apply: may be fused */
-    uint32_t *scope; /* by Apply: groups stay within a branch; NULL: there is none */
+    uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
     uint32_t *rank;  /* by Apply */
     uint32_t *set;   /* by Apply: union-find of groups */
-    uint32_t *mark;  /* by Apply: 1 + number of the chunk that it is in */
-    uint32_t *seen;  /* by variable: chunk whose input it was counted for */
-    Var *inner;      /* by variable: in the function being made */
+    uint32_t *mark;  /* by Apply: 1 + the number of its chunk */
+    uint32_t *seen;  /* by variable: the chunk whose inputs include it */
+    Var *inner;      /* by variable: its counterpart in the function being built */
     uint32_t chunk;
 } Fuse;
 
@@ -45,8 +45,8 @@ static bool has_unknown_dim(const Type *t) {
     return false;
 }
 
-/* Told shapes are numbered by a type of that shape; others by the variable that has it.
- */
+/* A shape without unknown dims is numbered by the id of a bool type of that shape; any
+ * other by its variable. */
 static uint64_t shape_number(Fuse *f, Var v) {
     const Type *t = var_type(f->g, v);
     if (t->kind != TYPE_TENSOR) return UINT64_MAX - v;
@@ -54,8 +54,8 @@ static uint64_t shape_number(Fuse *f, Var v) {
     return type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
 }
 
-/* The one shape number of the operands that don't need to be repeated, else the
- * result's own. */
+/* The shape number shared by the operands that need no broadcasting, else the result's
+ * own. */
 static uint64_t result_shape(Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *to = var_type(f->g, a->out);
@@ -64,7 +64,7 @@ static uint64_t result_shape(Fuse *f, ApplyId id) {
     bool found = false;
     for (size_t i = 0; i < a->nin; i++) {
         Var v = apply_in(f->g, id)[i];
-        if (dims_fit(var_type(f->g, v), to)) continue; /* static ones, told dims */
+        if (dims_fit(var_type(f->g, v), to)) continue; /* dims that fit statically */
         if (found && shape != f->shape[v]) return shape_number(f, a->out);
         shape = f->shape[v];
         found = true;
@@ -72,7 +72,7 @@ static uint64_t result_shape(Fuse *f, ApplyId id) {
     return found ? shape : shape_number(f, a->out);
 }
 
-/* Arithmetic on shapes stays as it is: typing rules read it. */
+/* Leaves shape arithmetic alone: typing rules read it. */
 static bool is_shape_arithmetic(const Type *t) {
     int64_t n = type_size(t);
     return t->dtype == DT_INT64 && t->ndim <= 1 && n >= 0 && n <= SHAPE_VECTOR;
@@ -103,7 +103,7 @@ static bool fusible_is_live(const Fuse *f, ApplyId id) {
     return false;
 }
 
-/* May both stand in one group? The second uses v, which the first makes. */
+/* Can both be in one group? `user` reads v, which `maker` computes. */
 static bool can_share_group(const Fuse *f, ApplyId maker, ApplyId user, Var v) {
     return f->can[maker] && f->can[user] &&
            (!f->scope || f->scope[maker] == f->scope[user]) &&
@@ -130,7 +130,7 @@ static void assign_low_ranks(Fuse *f) {
     }
 }
 
-/* How far an Apply or a group may rise, and the client there. */
+/* How far an Apply or a group may rise, and the client found at that rank. */
 typedef struct LiftRoom {
     uint32_t most; /* the highest rank that its clients allow */
     uint32_t near; /* rank of the nearest client that could join */
@@ -139,7 +139,7 @@ typedef struct LiftRoom {
 
 static uint32_t find_set(Fuse *f, uint32_t x);
 
-/* own: the group that clients may be of, or NONE. */
+/* own: the group whose members are ignored as clients, or NONE. */
 static void look_at_clients(Fuse *f, ApplyId id, uint32_t own, LiftRoom *x) {
     Var v = f->g->apply[id].out;
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
@@ -155,7 +155,7 @@ static void look_at_clients(Fuse *f, ApplyId id, uint32_t own, LiftRoom *x) {
     }
 }
 
-/* Is v needed beside `id` by something that is not in one group with its maker? */
+/* Does anything besides `id` and the group of v's maker need v? */
 static bool is_needed_beside(const Fuse *f, Var v, ApplyId id) {
     ApplyId maker = var_owner(f->g, v);
     if (f->root[v]) return true;
@@ -168,7 +168,7 @@ static bool is_needed_beside(const Fuse *f, Var v, ApplyId id) {
     return false;
 }
 
-/* Bytes an element of what would have to be kept for `id` if it left its rank. */
+/* Bytes per element that would have to be kept for `id` if it left its rank. */
 static size_t bytes_below(const Fuse *f, ApplyId id) {
     size_t bytes = 0;
     for (size_t i = 0; i < f->g->apply[id].nin; i++) {
@@ -264,7 +264,7 @@ static void lift_group(Fuse *f, const FuseGroups *groups, uint32_t k) {
     unite_sets(f, own, x.client);
 }
 
-/* Groups by falling rank: counted, then filled in. */
+/* Groups by descending rank (a counting sort). */
 static void lift_groups(Fuse *f, const FuseGroups *groups) {
     uint32_t top = 0;
     for (ApplyId id = 0; id < f->g->napply; id++)
@@ -281,7 +281,7 @@ static void lift_groups(Fuse *f, const FuseGroups *groups) {
         lift_group(f, groups, order[i]);
 }
 
-/* ---- chunks: what one function may hold ---- */
+/* ---- chunks: the limits of one function ---- */
 
 static bool is_chunk_output(const Fuse *f, Var v) {
     if (f->root[v]) return true;
@@ -292,7 +292,7 @@ static bool is_chunk_output(const Fuse *f, Var v) {
 
 /* ---- reductions ---- */
 
-/* Can `id`, which reads v, end the function that makes v? */
+/* Can the reduction `id`, which reads v, end the function that computes v? */
 static bool can_end_group(const Fuse *f, ApplyId id, Var v) {
     const Apply *a = &f->g->apply[id];
     const Type *t = var_type(f->g, v);
@@ -302,7 +302,8 @@ static bool can_end_group(const Fuse *f, ApplyId id, Var v) {
            a->op->streams(f->g->s, a->op, a->props, t->dtype, t->ndim, t->dim);
 }
 
-/* The reduction of something that the members make, or APPLY_NONE. They are marked. */
+/* A reduction of a value that the members compute, or APPLY_NONE. The members are
+ * marked. */
 static ApplyId reduction_of(const Fuse *f, const ApplyId *member, uint32_t n) {
     ApplyId found = APPLY_NONE;
     for (uint32_t i = n; i-- > 0;) {
@@ -323,7 +324,7 @@ static bool is_inner_const(const Fuse *f, Var v) {
     return t && t->ndim == 0;
 }
 
-/* Do n members in order make a function within the limits? */
+/* Do n members, in order, fit in one function? */
 static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
     f->chunk++;
     for (uint32_t i = 0; i < n; i++)
@@ -352,7 +353,7 @@ static Sym numbered_name(Fuse *f, char letter, size_t k) {
     return sym_n(f->g->s, text, n + 1);
 }
 
-/* v inside fn; the first time it becomes an input or a constant there. */
+/* v inside fn; on first use it becomes an input or a constant there. */
 static Var var_inside(Fuse *f, Graph *fn, Var v, Var *arg, size_t *narg) {
     if (f->seen[v] == f->chunk) return f->inner[v];
     f->seen[v] = f->chunk;
@@ -376,7 +377,7 @@ static void copy_member(Fuse *f, Graph *fn, ApplyId id, Var *arg, size_t *narg) 
     f->seen[a->out] = f->chunk;
 }
 
-/* Puts the call in place of the members' results. */
+/* Replaces the members' results by the call. */
 static bool call_fused(Fuse *f, Graph *fn, size_t narg, const Var *arg, size_t nres,
                        const Var *result) {
     Rewriter *r = f->r;
@@ -481,7 +482,7 @@ bool fuse_pass(Rewriter *r) {
     unite_equal_ranks(&f);
     FuseGroups low = list_groups(&f);
     lift_groups(&f, &low);
-    unite_equal_ranks(&f); /* lifting may have brought neighbours to one rank */
+    unite_equal_ranks(&f); /* lifting may have brought neighbours to equal rank */
     FuseGroups groups = list_groups(&f);
     bool ok = true;
     for (uint32_t k = 0; ok && k < groups.n; k++)

@@ -1,7 +1,6 @@
-/* Guards: questions about what a rule's names stand for, asked when all are bound. They
- * are documented for authors of rules at the head of
- * lib/rewrite/rules/canonicalize.rules.
- */
+/* Guards: conditions on the bindings of a rule's names, checked once all names are
+ * bound. The head of lib/rewrite/rules/canonicalize.rules documents them for authors of
+ * rules. */
 #include "rewrite/rewrite_impl.h"
 
 #include <math.h>
@@ -86,7 +85,7 @@ static bool has_same_dtype(Rewriter *r, Var x, Var y) {
 
 /* ---- elements of constants ---- */
 
-/* Does `ok` hold for every element of a real constant? Large ones are not looked at. */
+/* Does `ok` hold for every element of a real constant? Large constants count as no. */
 static bool holds_for_all_elements(Rewriter *r, Var x, bool (*ok)(double)) {
     const Tensor *t = var_const(r->g, x);
     if (!t || dtype_is_complex(t->dtype) || tensor_size(t) > SMALL_CONST) return false;
@@ -110,7 +109,7 @@ static bool is_finite(double v) {
 
 /* ---- signs, by op ---- */
 
-/* Never negative; nan is none of a guard's business: it stays nan on both sides. */
+/* Ops that are never negative. A nan needs no guard: both sides stay nan. */
 static const char *const nonnegative_ops[] = {"abs",  "square",  "sqrt",     "exp",
                                               "exp2", "sigmoid", "softplus", "softmax",
                                               "erfc", "cosh",    "arccos",   NULL};
@@ -136,7 +135,7 @@ static bool is_nonnegative_op(Rewriter *r, const Apply *a, int depth) {
                                         "min", "transpose", "expand_dims", NULL};
     DType d = var_type(r->g, a->out)->dtype;
     if (dtype_is_complex(d)) return false;
-    /* Integers may wrap: only what can't. */
+    /* Integers may wrap, so only ops that can't are accepted. */
     if (dtype_is_integer(d) && dtype_kind(d) != K_UINT)
         return op_is(r->s, a->op, OP_MINIMUM) && inputs_nonnegative(r, a, depth);
     if (is_op_named_in(a->op, nonnegative_ops)) return true;
@@ -157,7 +156,7 @@ static bool is_nonnegative_at(Rewriter *r, Var x, int depth) {
 static bool is_nonnegative(Rewriter *r, Var x) {
     return is_nonnegative_at(r, x, 0);
 }
-/* exp underflows to 0, so only constants are surely positive. */
+/* exp underflows to 0, so only constants are certain to be positive. */
 static bool is_positive(Rewriter *r, Var x) {
     return holds_for_all_elements(r, x, above_zero);
 }
@@ -168,7 +167,7 @@ static bool is_finite_const(Rewriter *r, Var x) {
     return is_discrete(r, x) || holds_for_all_elements(r, x, is_finite);
 }
 
-/* ---- pairs of constants that may be gathered ---- */
+/* ---- pairs of constants that may be combined ---- */
 
 static bool pair_values(Rewriter *r, Var x, Var y, double *a, double *b) {
     if (!rewriter_uniform(r, x) || !rewriter_uniform(r, y) || is_complex(r, x) ||
@@ -179,13 +178,13 @@ static bool pair_values(Rewriter *r, Var x, Var y, double *a, double *b) {
     return true;
 }
 
-/* Neither factor undoes the other, so that a*(b*x) and (a*b)*x overflow alike. */
+/* Neither factor cancels the other, so a*(b*x) and (a*b)*x overflow alike. */
 static bool factors_gather(Rewriter *r, Var x, Var y) {
     double a, b;
     if (!pair_values(r, x, y, &a, &b)) return false;
     if (is_discrete(r, x) && is_discrete(r, y)) return true;
     a = fabs(a), b = fabs(b);
-    double tiny = 1e-4, huge = 1e4; /* of any float dtype's range */
+    double tiny = 1e-4, huge = 1e4; /* within the range of every float dtype */
     return a >= tiny && b >= tiny && a <= huge && b <= huge &&
            ((a >= 1 && b >= 1) || (a <= 1 && b <= 1));
 }

@@ -1,10 +1,10 @@
-/* Ops that change nothing, and two of a kind that are one. */
+/* Removes ops that change nothing and merges pairs of one op into one. */
 #include "rewrite/rewrite_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- small helpers for all passes ---- */
+/* ---- helpers for all passes ---- */
 
 const Prop *rewriter_prop(Rewriter *r, const Apply *a, const char *name) {
     return op_prop(r->s, a->op, a->props, name);
@@ -36,12 +36,12 @@ static bool has_known_dims(const Type *t) {
     return true;
 }
 
-/* The same shape at every run, as types tell. */
+/* The types guarantee the same shape at every run. */
 static bool is_same_known_type(const Type *a, const Type *b) {
     return a == b && is_tensor_type(a) && has_known_dims(a);
 }
 
-/* v in the Apply's place, by its number: making v may have moved the Applies. */
+/* Replaces the Apply, given by number, by v: building v may have moved the Applies. */
 static bool replace_by(Rewriter *r, Var v, ApplyId id, Var *out) {
     if (v == VAR_NONE ||
         !type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, v)))
@@ -50,10 +50,10 @@ static bool replace_by(Rewriter *r, Var v, ApplyId id, Var *out) {
     return true;
 }
 
-/* ---- the same in another order ---- */
+/* ---- commuted duplicates ---- */
 
-/* The other is one that this sweep has come by already, so that it is needed, and of
- * two the same one stays whatever comes later. */
+/* Only an Apply that this sweep has already reached is a candidate: it is live, and the
+ * choice between the two doesn't depend on what comes later. */
 bool rewrite_swapped_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
     if (!a->op->comm || a->op->uneven || a->nin != 2) return false;
@@ -88,12 +88,12 @@ bool rewrite_slice_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- casts ---- */
 
-/* Bits of an integer that a float's significand holds. */
+/* Bytes of an integer that fit in a float's significand. */
 static size_t exact_bytes(DType real) {
     return real == DT_FLOAT64 ? 4 : real == DT_FLOAT32 ? 2 : 1;
 }
 
-/* Is every value of dtype a one of b? */
+/* Does dtype b hold every value of dtype a? */
 static bool cast_is_lossless(DType a, DType b) {
     DKind ka = dtype_kind(a), kb = dtype_kind(b);
     if (a == b || ka == K_BOOL) return true;
@@ -115,7 +115,8 @@ bool rewrite_cast_pass(Rewriter *r, ApplyId id, Var *out) {
     Var y = rewriter_resolve(r, r->g->in[inner->in]);
     DType from = var_type(r->g, y)->dtype, mid = var_type(r->g, x)->dtype;
     if (!cast_is_lossless(from, mid)) return false;
-    /* Floats to integers out of range are the machine's matter: not by another way. */
+    /* Casting an out-of-range float to an integer is machine-dependent, so the path is
+     * kept. */
     if (dtype_is_inexact(mid) && dtype_is_discrete(to->dtype) && to->dtype != from &&
         dtype_is_discrete(from))
         return false;
@@ -131,7 +132,7 @@ static int compare_dim_values(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Do both types surely have the same number of elements? */
+/* Do both types certainly have the same number of elements? */
 static bool has_same_size(const Type *a, const Type *b) {
     Dim name[2][MAX_NDIM];
     int n[2] = {0, 0};
@@ -204,7 +205,7 @@ bool rewrite_transpose_pass(Rewriter *r, ApplyId id, Var *out) {
 
 /* ---- broadcast_to ---- */
 
-/* expand_dims that only puts dims in front, which broadcasting does by itself. */
+/* An expand_dims that only adds leading dims, which broadcasting adds anyway. */
 static bool expands_leading_dims(Rewriter *r, const Apply *a) {
     if (!op_is(r->s, a->op, OP_EXPAND_DIMS)) return false;
     const Prop *axis = rewriter_prop(r, a, "axis");
@@ -265,7 +266,7 @@ static bool reduces_ones_only(const Type *t, const bool *flag) {
     return true;
 }
 
-/* Over axes of size 1: the input, without them unless they are kept. */
+/* A reduction over axes of size 1 is its input, without those axes unless kept. */
 static bool reduce_ones(Rewriter *r, ApplyId id, const bool *flag, Var *out) {
     const Apply *a = &r->g->apply[id];
     Var x = rewriter_input(r, id, 0);
@@ -283,8 +284,7 @@ static bool reduce_ones(Rewriter *r, ApplyId id, const bool *flag, Var *out) {
     return replace_by(r, v, id, out);
 }
 
-/* Axes of y that a reduction over inner's, then (of what is left) outer's axes takes.
- */
+/* The axes of y that are reduced by `inner` and then, among the rest, by `outer`. */
 static size_t joined_axes(const bool *inner, const bool *outer, int ndim, bool kept,
                           int64_t *axis) {
     size_t n = 0;

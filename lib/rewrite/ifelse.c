@@ -1,11 +1,11 @@
-/* ifelse: a branch that is known, values that are the same in both branches, results
- * that nothing uses. And effects that only a branch needed which is no more. */
+/* ifelse: branches known statically, values equal in both branches, unused results; and
+ * effects that only a removed branch needed. */
 #include "lang/lazy_scope.h"
 #include "rewrite/rewrite_impl.h"
 
 /* ---- one Apply ---- */
 
-/* 1: holds, 0: does not, -1: not known. */
+/* 1: true, 0: false, -1: unknown. */
 static int known_condition(Rewriter *r, Var condition) {
     const Tensor *t = var_const(r->g, condition);
     if (!t || tensor_size(t) != 1) return -1;
@@ -17,7 +17,8 @@ static int known_condition(Rewriter *r, Var condition) {
     return 0;
 }
 
-/* A value of a branch that is itself an ifelse of the same condition: what it takes. */
+/* A branch's value that is itself an ifelse on the same condition reduces to the value
+ * that the inner one would choose. */
 static Var branch_taken(Rewriter *r, const Op *op, Var condition, Var v, bool then) {
     const Apply *a = rewriter_owner(r, v, op);
     if (!a || rewriter_resolve(r, r->g->in[a->in]) != condition) return v;
@@ -59,7 +60,7 @@ bool ifelse_pass(Rewriter *r, ApplyId id, Var *out) {
     return holds >= 0 || same || simplify_branches(r, id, out);
 }
 
-/* ---- results that nothing uses: their values would be computed in vain ---- */
+/* ---- unused results, whose values would be computed in vain ---- */
 
 static bool drop_unused_results(Rewriter *r, ApplyId id, const uint8_t *live,
                                 uint32_t used) {
@@ -84,7 +85,7 @@ static bool drop_unused_results(Rewriter *r, ApplyId id, const uint8_t *live,
     return !ok || rewriter_fired(r, r->current, used, before, out);
 }
 
-/* In a branch an effect may hang on a result that nothing reads. */
+/* In a branch, an effect may depend on a result that nothing reads. */
 static bool has_conditional_effect(const Rewriter *r) {
     for (size_t i = 0; r->conditional && i < r->g->effects.n; i++)
         if (r->conditional[i]) return true;
@@ -111,7 +112,7 @@ bool ifelse_results_pass(Rewriter *r) {
 
 /* ---- effects ---- */
 
-/* Remembers which effects only a branch needs. */
+/* Records which effects only a branch needs. */
 void ifelse_note_effects(Rewriter *r) {
     const Graph *g = r->g;
     mem_free(r->conditional);
@@ -161,8 +162,8 @@ static void reach_from_roots(EffectReach *x) {
     }
 }
 
-/* An effect whose branch is gone would else happen always. One of a function that has
- * none left is none. */
+/* Without its branch, a conditional effect would become unconditional. A function left
+ * without effects no longer counts as having any. */
 void ifelse_drop_effects(Rewriter *r) {
     Graph *g = r->g;
     EffectReach x = {.r = r};

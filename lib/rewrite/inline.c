@@ -1,12 +1,13 @@
-/* Calls of small functions are replaced by their bodies. Functions come before what
- * calls them in the order of work, so a call of a call is inlined from the inside; a
- * function that calls itself, loops or has effects is left alone. */
+/* Replaces calls of small functions by their bodies. Functions are processed before
+ * their callers, so nested calls are inlined from the inside out; a function that is
+ * recursive, loops or has effects is left alone. */
 #include "rewrite/rewrite_impl.h"
 #include "userop/userop.h"
 
 enum { MOST_APPLIES = 64, MOST_GROWTH = 1 << 20 };
 
-/* Calls of fused groups don't count: they come along, whatever was rewritten first. */
+/* Calls of fused groups don't count: they are copied along, whatever was rewritten
+ * first. */
 static bool calls_unfused(const Graph *main, const Graph *fn) {
     for (ApplyId a = 0; a < fn->napply; a++)
         for (size_t i = 0; i < fn->apply[a].props->n; i++) {
@@ -18,14 +19,16 @@ static bool calls_unfused(const Graph *main, const Graph *fn) {
     return false;
 }
 
-/* A derivative of the function's own would be lost with the call. */
+/* A function with its own derivative stays: inlining the call would lose that
+ * derivative. */
 static bool may_inline(const Graph *main, const Graph *fn) {
     return !fn->fused && fn->napply <= MOST_APPLIES && fn->effects.n == 0 &&
            fn->shared.n == 0 && fn->until == VAR_NONE && !fn->pullback &&
            !fn->pushforward && !calls_unfused(main, fn);
 }
 
-/* The arguments' types decide the function's dims: only where they are the inputs'. */
+/* The arguments' types determine the function's dims, so they must equal the inputs'
+ * types. */
 static bool call_types_agree(const Graph *g, const Apply *a, const Graph *fn) {
     if (a->nin != fn->inputs.n || a->nout != fn->outputs.n) return false;
     for (size_t i = 0; i < a->nin; i++)
@@ -36,7 +39,7 @@ static bool call_types_agree(const Graph *g, const Apply *a, const Graph *fn) {
     return true;
 }
 
-/* Puts fn's body in place of an Apply. */
+/* Replaces an Apply by fn's body. */
 static bool replace_by_body(Rewriter *r, ApplyId id, const Graph *fn) {
     Apply a = r->g->apply[id];
     Arena *arena = arena_new(r->s);
@@ -77,7 +80,8 @@ bool inline_pass(Rewriter *r) {
     return true;
 }
 
-/* Bodies may hold further such ops, so the graph is walked as it grows. */
+/* Bodies may contain more ops to expand, so the loop covers the Applies that it
+ * adds. */
 bool inline_expand_pass(Rewriter *r) {
     uint64_t grown = 0;
     for (ApplyId id = 0; id < r->g->napply; id++) {

@@ -1,6 +1,6 @@
-/* Does a rule's left side stand here? A list of goals is solved from left to right; an
- * op whose inputs may change places is a choice, so that a later failure (a second
- * occurrence of a name, a guard) comes back and tries the other order. */
+/* Matches a rule's left side at a variable. A list of goals is solved from left to
+ * right; a commutative op is a choice point, so a later failure (a second occurrence of
+ * a name, a guard) backtracks and tries the other order. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct MatchSearch {
 
 /* ---- constants ---- */
 
-/* Are all n elements of `size` bytes the same bytes? */
+/* Are all n elements of `size` bytes identical? */
 static bool bytes_repeat(const char *p, size_t n, size_t size) {
     return n <= 1 || memcmp(p, p + size, (n - 1) * size) == 0;
 }
@@ -27,7 +27,7 @@ static bool bytes_repeat(const char *p, size_t n, size_t size) {
 static bool tensor_is_uniform(const Tensor *t) {
     int64_t n = tensor_size(t);
     if (n == 0) return false;
-    bool one = true; /* element, however often it is repeated */
+    bool one = true; /* one element, however often it is repeated */
     for (int i = 0; i < t->ndim; i++)
         one &= t->shape[i] == 1 || t->stride[i] == 0;
     if (one) return true;
@@ -42,7 +42,8 @@ const void *rewriter_uniform(Rewriter *r, Var v) {
     return r->uniform[v] == 2 ? t->data : NULL;
 }
 
-/* The complex value of an element; integers beyond 2^53 are compared elsewhere. */
+/* The first element as a complex number; integers beyond 2^53 are compared
+ * elsewhere. */
 static void first_element_complex(const Tensor *t, double *re, double *im) {
     double z[2] = {0, 0};
     if (t->dtype == DT_FLOAT64)
@@ -65,7 +66,7 @@ bool rewriter_is_number(Rewriter *r, Var v, double x) {
     return is_same_number(re, x) && im == 0;
 }
 
-/* The literal rounded to a float dtype, as text of the user would be. */
+/* The literal rounded to a float dtype, as a literal in the user's text would be. */
 static double round_to_dtype(DType d, double v) {
     DType real = dtype_real(d);
     if (real == DT_FLOAT32) return (double)(float)v;
@@ -107,7 +108,7 @@ static bool prop_equal(Session *s, const Prop *a, const Prop *b) {
     return a->kind == P_NONE || a->i == b->i;
 }
 
-/* An axis may be written from the end; Applies hold it from the front. */
+/* A pattern may count an axis from the end; Applies store it from the front. */
 static bool prop_fits(MatchSearch *s, const PatProp *p, const Prop *have, int ndim) {
     if (p->is_hole) {
         if (s->m->bound[p->hole])
@@ -129,8 +130,9 @@ static const PatProp *find_pattern_prop(const Pat *p, size_t index) {
     return NULL;
 }
 
-/* Binds what props the pattern asks for. Props come before inputs and are no choice, so
- * what they bind needs no undoing until the match as a whole fails. */
+/* Binds the props that the pattern mentions. Props are matched before inputs and are no
+ * choice points, so their bindings need undoing only when the match as a whole
+ * fails. */
 static bool match_props(MatchSearch *s, const Pat *p, const Apply *a) {
     if (p->defaults && p->rest < 0) return a->props == p->defaults;
     const Signature *sig = op_signature(s->r->s, p->op);
@@ -148,7 +150,7 @@ static bool match_props(MatchSearch *s, const Pat *p, const Apply *a) {
     return true;
 }
 
-/* **p used twice must say the same. */
+/* A **p used twice must bind equal props. */
 static bool bind_rest(MatchSearch *s, const Pat *p, const Apply *a) {
     if (p->rest < 0) return true;
     Match *m = s->m;
@@ -159,7 +161,7 @@ static bool bind_rest(MatchSearch *s, const Pat *p, const Apply *a) {
     return true;
 }
 
-/* Marks or unmarks the props' holes that this pattern is the first to bind. */
+/* Sets or clears the prop holes that this pattern is the first to bind. */
 static uint32_t mark_bound_props(MatchSearch *s, const Pat *p) {
     uint32_t set = 0;
     for (size_t i = 0; i < p->nprop; i++)
@@ -190,7 +192,7 @@ static bool solve_hole(MatchSearch *s, const MatchGoal *g) {
     return false;
 }
 
-/* The inputs become goals before the rest. */
+/* Pushes the inputs as goals before the remaining ones. */
 static bool solve_inputs(MatchSearch *s, const MatchGoal *g, const Var *in) {
     MatchGoal goals[8];
     const MatchGoal *next = g->next;
@@ -212,7 +214,7 @@ static bool solve_orders(MatchSearch *s, const MatchGoal *g, const Apply *a) {
     return solve_inputs(s, g, swapped);
 }
 
-/* Is the Apply that makes v of the pattern's op and arity? */
+/* Is v the result of an Apply with the pattern's op and arity? */
 static bool is_pattern_op(const Pat *p, const Apply *a, Var v) {
     return a->op == p->op && a->nin == p->nin && !a->serial &&
            (p->picks ? v == a->out + p->out : a->nout == 1);
@@ -268,8 +270,8 @@ static bool inputs_are_possible(const MatchSearch *s, const Pat *p, ApplyId id) 
     return true;
 }
 
-/* A quick no, which most rules get: the ops, literals and constants of the pattern,
- * each by itself, are not there. It nests as deep as the pattern. */
+/* A quick test that rejects most rules: it checks the pattern's ops, literals and
+ * constants one by one, ignoring bindings. Recursion is as deep as the pattern. */
 static bool match_is_possible(const MatchSearch *s, const Pat *p, Var v) {
     const Graph *g = s->r->g;
     ApplyId id = var_owner(g, v);

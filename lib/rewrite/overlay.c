@@ -1,5 +1,5 @@
-/* The overlay over a graph: what each variable was replaced by, and the side arrays
- * that grow with the graph. */
+/* The overlay over a graph: the replacement of each variable, and the side arrays that
+ * grow with the graph. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ void rewriter_close(Rewriter *r) {
     arena_free(r->arena);
 }
 
-/* ---- which entries look at which op ---- */
+/* ---- entries by op ---- */
 
 static Bucket *bucket_for_op(Rewriter *r, const Op *op) {
     uint64_t i;
@@ -113,7 +113,7 @@ static Kinds rule_input_kinds(const Rule *rule) {
     return needs;
 }
 
-/* Specific rules stand before general ones; passes, which came first, before all. */
+/* Specific rules precede general ones; passes, added first, precede all rules. */
 static void bucket_rule(Rewriter *r, const Rule *rule, uint16_t i) {
     if (rule->broken) return;
     Bucket *b = bucket_for_op(r, rule->lhs->op);

@@ -1,4 +1,4 @@
-/* The list of passes: what text can't say. */
+/* The table of passes: rewrites that rule text can't express. */
 #include "rewrite/rewrite_impl.h"
 
 static const char *const casts[] = {"cast", NULL};
@@ -16,8 +16,7 @@ static const char *const scatters[] = {"inc_subtensor", "set_subtensor", NULL};
 static const char *const differences[] = {"subtract", NULL};
 static const char *const shapes[] = {"shape", "shape_i", NULL};
 
-/* In order of position. merge has no function of its own: it is the copy that every run
- * begins with. */
+/* In order of position. merge has no function: it is the copy that starts every run. */
 const Pass rewrite_passes[] = {
     {"merge", "merge", "Equal expressions become one.", 0, NULL, NULL, NULL},
     {"inline-calls", "inline", "Calls of small functions are replaced by their bodies.",

@@ -1,6 +1,6 @@
-/* Syntax trees to patterns. Both sides of a rule become the same small trees: holes,
- * literals, Applies with the props that are mentioned. Recursion goes as deep as the
- * rule's text is nested, which the parser limits. */
+/* Compiles syntax trees to patterns. Both sides of a rule become small trees of holes,
+ * literals and Applies with the props that are mentioned. The parser limits the nesting
+ * of a rule's text, and with it the recursion here. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static int find_hole(const Rule *r, Sym name) {
     return -1;
 }
 
-/* The number of a hole; names that the left side lacks are errors on the right. */
+/* The number of a hole. A name missing from the left side is an error on the right. */
 static int number_hole(PatternCompiler *c, Sym name, Span at) {
     int i = find_hole(c->r, name);
     if (i >= 0) return i;
@@ -148,7 +148,7 @@ static bool compile_prop_value(PatternCompiler *c, const Ast *e, const PropDef *
     return is_of(c, e, def, out->kind);
 }
 
-/* A name as a value is a dtype or a hole. */
+/* A bare name as a value is a dtype or a hole. */
 static bool compile_prop_name(PatternCompiler *c, const Ast *e, const PropDef *def,
                               PatProp *p) {
     const char *word = sym_name(c, e->sym);
@@ -213,7 +213,8 @@ static bool compile_argument(PatternCompiler *c, Pat *p, const Ast *e) {
     return true;
 }
 
-/* Props when none is mentioned. A required one must be, on the left. */
+/* Defaults for a pattern without props. On the left, required props must be
+ * mentioned. */
 static bool fill_default_props(PatternCompiler *c, Pat *p) {
     const Signature *sig = op_signature(c->r->s, p->op);
     if (p->rest >= 0) return true;
@@ -262,10 +263,10 @@ static const Pat *compile_call(PatternCompiler *c, const Ast *e) {
     return compile_op(c, e, op, e->kid, e->nkid);
 }
 
-/* The op that is written with an operator. */
+/* The op behind an operator. */
 static const Op *infix_op(Session *s, const char *text, size_t nin) {
     static const struct {
-        const char *text, *name[2]; /* of one input, of two */
+        const char *text, *name[2]; /* for one input, for two */
     } table[] = {{"+", {"positive", "add"}},     {"-", {"negative", "subtract"}},
                  {"*", {NULL, "multiply"}},      {"/", {NULL, "true_divide"}},
                  {"//", {NULL, "floor_divide"}}, {"%", {NULL, "remainder"}},
@@ -301,7 +302,7 @@ static const Pat *compile_transpose(PatternCompiler *c, const Ast *e) {
     return NULL;
 }
 
-/* svd(a)[1]: an output of an op that has several. */
+/* svd(a)[1]: one output of an op that has several. */
 static const Pat *compile_output(PatternCompiler *c, const Ast *e) {
     int64_t out;
     bool call = e->kid[0]->kind == AST_CALL || e->kid[0]->kind == AST_METHOD;

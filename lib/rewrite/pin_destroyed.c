@@ -1,5 +1,5 @@
-/* What a destroyer overwrites must stay a variable of its own: were it merged with an
- * equal one, both would be overwritten. In the working copy the Applys that make such
+/* A variable that a destroyer overwrites must stay separate: merged with an equal one,
+ * both would be overwritten. In the working copy, the Applys that compute such
  * variables get serial numbers, which keep them from merging. */
 #include "rewrite/rewrite_impl.h"
 
@@ -22,7 +22,7 @@ bool pin_destroyed_needed(const Graph *main) {
     return any;
 }
 
-/* The makers of v and of all that it views. */
+/* Pins the makers of v and of everything that v views. */
 static void pin_makers(Graph *g, Var v) {
     for (ApplyId a = var_owner(g, v); a != APPLY_NONE; a = var_owner(g, v)) {
         Apply *r = &g->apply[a];

@@ -1,7 +1,7 @@
-/* What a rule puts in place of what it matched: the right side built, then cast and
- * broadcast to the replaced variable's type. Where types can't tell that this is the
- * same value for every run, nothing is replaced: a shape error that the old graph would
- * have reported must still be reported. */
+/* Builds a rule's right side, then casts and broadcasts it to the type of the variable
+ * that it replaces. Nothing is replaced where the types can't prove the two equal for
+ * every run: a shape error that the old graph would have reported must still be
+ * reported. */
 #include "op/infer.h"
 #include "rewrite/rewrite_impl.h"
 
@@ -93,8 +93,8 @@ static bool signature_has_prop(const Signature *sig, Sym name) {
     return false;
 }
 
-/* Props of **p that the op lacks must have their defaults, else meaning would be lost.
- */
+/* Props of **p that the op lacks must have their defaults, or their meaning would be
+ * lost. */
 static bool rest_props_fit(Rewriter *r, const Match *m, const Pat *p) {
     if (p->rest < 0 || !m->rest_op[p->rest]) return true;
     const Signature *from = op_signature(r->s, m->rest_op[p->rest]);
@@ -108,7 +108,8 @@ static bool rest_props_fit(Rewriter *r, const Match *m, const Pat *p) {
     return true;
 }
 
-/* One axis, where the op takes a single one; P_NONE with *ok false when it can't be. */
+/* A list of one axis, for an op that takes a single axis; otherwise P_NONE with *ok
+ * false. */
 static Prop prop_as_param(const PropDef *def, Prop v, bool *ok) {
     if (v.kind == P_INT && (def->type == T_AXES || def->type == T_INTS)) *ok = false;
     if (v.kind != P_INTS || def->type == T_AXES || def->type == T_INTS) return v;
@@ -144,8 +145,8 @@ static const Props *build_props(Rewriter *r, const Pat *p, const Match *m) {
     return props;
 }
 
-/* The dtype that a literal among the inputs takes: that of the last input that is none.
- */
+/* The dtype for a literal among the inputs: that of the last input that isn't a
+ * literal. */
 static DType sibling_dtype(Rewriter *r, const Pat *p, const Var *in, DType like) {
     size_t first = p->op->promote == PROMOTE_TAIL ? 1 : 0;
     for (size_t i = p->nin; i-- > first;)
@@ -155,7 +156,7 @@ static DType sibling_dtype(Rewriter *r, const Pat *p, const Var *in, DType like)
     return like;
 }
 
-/* A literal, or what an elementwise op makes of literals alone. */
+/* A literal, or an elementwise expression of literals only. */
 static bool is_weak_pattern(const Pat *p) {
     if (p->kind != PAT_APPLY) return p->kind == PAT_LITERAL;
     if (!p->op->elemwise || p->op->out_dtype == OUT_PROP) return false;
@@ -208,8 +209,8 @@ Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m,
 
 /* ---- firing ---- */
 
-/* Names that the right side drops took part in the old value's shape: types must show
- * that they could not have raised an error. */
+/* Names that the right side drops took part in the old value's shape: the types must
+ * prove that they could not have raised an error. */
 static bool drops_safely(Rewriter *r, const Rule *rule, const Match *m,
                          const Type *to) {
     if (rule->shape_unsafe) return true;

@@ -1,9 +1,10 @@
-/* Rewriting graphs. Rules are text in the language (rules of the house in
- * lib/rewrite/rules, the user's by --rules), passes are C for what text cannot say;
- * both stand in one database with names, tags and positions. Nodes are immutable: a
- * replacement is an entry forward[old] = new over the graph. A sweep walks inputs first
- * and re-interns a node at most once, so it costs O(n) however much is replaced; stages
- * follow each other by position, and one copy of the live nodes ends it. */
+/* Graph rewriting. Rules are text in the expression language (built-in ones in
+ * lib/rewrite/rules, the user's through --rules); passes are C code for rewrites that
+ * text can't express. Both are database entries with names, tags and positions. Nodes
+ * are immutable: a replacement is an entry forward[old] = new laid over the graph. A
+ * sweep walks inputs first and re-interns each node at most once, so it costs O(n)
+ * however many replacements it makes. Stages run in order of position, and one copy of
+ * the live nodes ends each stage. */
 #ifndef REWRITE_REWRITE_H
 #define REWRITE_REWRITE_H
 
@@ -18,47 +19,46 @@ typedef struct RewriteEntry {
     bool is_pass;
     Span at;
 } RewriteEntry;
-/* What a mode asks for: entries with any tag or name of include, all of require, none
- * of exclude. */
+/* The entries that a mode selects: any tag or name in include, all in require, none in
+ * exclude. */
 typedef struct RewriteQuery {
     const char *mode; /* FAST_RUN, FAST_COMPILE, STABILIZE, NONE */
     size_t ninclude, nexclude, nrequire;
     const char *const *include, *const *exclude, *const *require;
     size_t nrules;
-    const char *const *rules; /* files of the user */
+    const char *const *rules; /* the user's files */
 } RewriteQuery;
-/* Every entry of the database and the user's files, by position then name. False:
- * diagnosed (a rule that can't be read, a name that no entry has: with suggestions). */
+/* Every entry of the database and of the user's files, by position, then name. False:
+ * diagnosed (a rule that can't be parsed, or an unknown name, with suggestions). */
 bool rewrite_list(Session *s, const RewriteQuery *q, const RewriteEntry **entries,
                   size_t *n);
 
 /* ---- running ---- */
 /* One replacement, for --explain, --bisect and DebugMode. The graph is the overlay at
- * that moment; it only grows while its epoch stays the same, and gets new ids with a
- * new one. */
+ * that moment; within an epoch it only grows, and a new epoch renumbers it. */
 typedef struct RewriteEvent {
     const char *rule, *tags;
     uint32_t number; /* from 1 */
     uint32_t epoch;
     const Graph *g;
     Var before, after;
-    size_t nmore; /* replaced together with it (fused groups, calls) */
+    size_t nmore; /* replaced along with it (fused groups, calls) */
     const Var *more_before, *more_after;
 } RewriteEvent;
 typedef struct RewriteProfile {
     const char *name;
     double seconds;
     uint64_t tried, fired;
-    int64_t nodes; /* Applies added minus removed by its replacements */
+    int64_t nodes; /* Applies added minus Applies removed */
 } RewriteProfile;
 typedef struct RewriteOptions {
     RewriteQuery query;
-    uint32_t limit; /* stop after so many replacements; 0: none (--bisect) */
+    uint32_t limit; /* stop after this many replacements; 0: no limit (--bisect) */
     bool (*explain)(void *ctx, const RewriteEvent *e);
     void *ctx;
     bool profile;
-    double sweeps_per_node; /* budget: replacements of one rule per node of the graph;
-                               0: 8 */
+    double sweeps_per_node; /* budget: replacements by one rule per node of the graph;
+                             * 0: 8 */
 } RewriteOptions;
 typedef struct RewriteResult {
     uint32_t fired, sweeps;
@@ -66,17 +66,17 @@ typedef struct RewriteResult {
     size_t nprofile;
     const RewriteProfile *profile; /* session memory of the last call */
 } RewriteResult;
-/* A new graph; g is unchanged. Functions that are called are rewritten too. NULL:
- * diagnosed; a budget that ends names the rules that go in circles (E_LIMIT). */
+/* Returns a new graph; g is unchanged. Called functions are rewritten too. NULL:
+ * diagnosed; an exhausted budget names the rules that undo each other (E_LIMIT). */
 Graph *rewrite_run(Graph *g, const RewriteOptions *o, RewriteResult *r);
-/* Only the merge of equal expressions and removal of what no root needs. */
+/* Only merges equal expressions and removes what no root needs. */
 Graph *rewrite_merge(Graph *g);
 
-/* ---- single steps, for tests and rules' property tests ---- */
+/* ---- single steps, for tests and property tests of rules ---- */
 typedef struct Rule Rule;
 const Rule *rule_parse(Session *s, Span text); /* "name @tags: lhs => rhs when guard" */
 /* The pattern's variables, and both sides built over inputs of given types: false when
- * the rule is not typed for them (not diagnosed). */
+ * the rule does not type-check for them (not diagnosed). */
 size_t rule_holes(const Rule *r, Sym *names, size_t max);
 bool rule_sides(const Rule *r, Graph *g, size_t n, const Var *hole, Var *lhs, Var *rhs);
 

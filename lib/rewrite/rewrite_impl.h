@@ -1,5 +1,5 @@
-/* What the files of lib/rewrite share: parsed rules, the database, the state of a run.
- */
+/* Shared by the files of lib/rewrite: parsed rules, the database, the state of a
+ * run. */
 #ifndef REWRITE_REWRITE_IMPL_H
 #define REWRITE_REWRITE_IMPL_H
 
@@ -10,7 +10,7 @@
 enum { HOLE_MAX = 24, BUILT_MAX = 64 };
 
 typedef enum PatKind { PAT_HOLE, PAT_LITERAL, PAT_APPLY } PatKind;
-/* A prop that a pattern mentions: its value, or a hole that binds or gives it. */
+/* A prop mentioned in a pattern: a value, or a hole to bind or to fill in. */
 typedef struct PatProp {
     uint16_t index; /* in the op's signature */
     bool is_hole;
@@ -46,7 +46,7 @@ typedef struct Guard {
     bool part; /* arg[0] is an Apply of the rule's lhs */
     Span at;
 } Guard;
-enum { PART_MAX = 8 }; /* guards of a rule, where one of them asks about a part */
+enum { PART_MAX = 8 }; /* guards per rule that ask about a part of its lhs */
 
 struct Rule {
     Session *s;
@@ -54,47 +54,46 @@ struct Rule {
     const char *text;        /* "lhs => rhs when ..." on one line */
     double position;
     Span at, lhs_at, rhs_at, guard_at;
-    /* compiled when first needed */
+    /* compiled on first use */
     bool compiled, broken; /* broken: names an op that this build lacks */
     const Pat *lhs, *rhs;
     size_t nguard;
     const Guard *guard;
     size_t nhole;
     Sym hole[HOLE_MAX];
-    bool prop_hole[HOLE_MAX]; /* stands for one prop */
-    bool rest_hole[HOLE_MAX]; /* stands for **p */
+    bool prop_hole[HOLE_MAX]; /* binds one prop */
+    bool rest_hole[HOLE_MAX]; /* binds **p */
     bool ints_hole[HOLE_MAX]; /* an argument that gives a shape */
     bool in_rhs[HOLE_MAX];
-    bool const_hole[HOLE_MAX]; /* a guard says const() of it */
+    bool const_hole[HOLE_MAX]; /* a guard requires const() of it */
     bool shape_unsafe;
-    unsigned weight; /* nodes of lhs: the specific come first */
+    unsigned weight; /* nodes of lhs: rules with more are tried first */
 };
 
-/* What holes stand for. */
+/* The bindings of the holes. */
 typedef struct Match {
     Var var[HOLE_MAX];
     Prop prop[HOLE_MAX];
     const Op *rest_op[HOLE_MAX];
     const Props *rest[HOLE_MAX];
     bool bound[HOLE_MAX];
-    Var part[PART_MAX]; /* what the guard of that number asks about, if that is a part
-                         */
+    Var part[PART_MAX]; /* by guard: the part of lhs that it asks about, if it does */
 } Match;
 
 /* ---- passes ---- */
 typedef struct Rewriter Rewriter;
-/* Tries one Apply; on true out[k] stands for its output k (nout variables; its own
- * where nothing changes). */
+/* Tries one Apply; on true out[k] replaces its output k (nout variables; an output that
+ * stays is given itself). */
 typedef bool NodePass(Rewriter *r, ApplyId a, Var *out);
-/* Works on the whole graph r->g, which is in order and has no forwards; fills
- * r->forward. False: diagnosed. */
+/* Works on the whole graph r->g, which is sorted and has no forwards; fills r->forward.
+ * False: diagnosed. */
 typedef bool GraphPass(Rewriter *r);
 typedef struct Pass {
     const char *name, *tags, *doc;
     double position;
     NodePass *node;
     GraphPass *graph;
-    const char *const *ops; /* names of the ops that node looks at; NULL: all */
+    const char *const *ops; /* names of the ops that `node` handles; NULL: all */
 } Pass;
 extern const Pass rewrite_passes[];
 extern const size_t rewrite_npasses;
@@ -111,8 +110,8 @@ GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_p
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6
-/* Passes over loops stand between these positions: they work on bodies that have been
- * through the stages before, and are not fused yet. */
+/* Passes over loops have positions between these: loop bodies have been through the
+ * earlier stages but are not fused yet. */
 #define LOOPS     1.6
 #define LOOPS_END 1.7
 
@@ -121,10 +120,10 @@ typedef struct DatabaseEntry {
     RewriteEntry pub;
     Rule *rule; /* or */
     const Pass *pass;
-    Sym name; /* for the origin of what it builds */
+    Sym name; /* recorded as the origin of the nodes that it builds */
     bool selected;
     bool fast;      /* @fast: changes results at inf, nan */
-    uint64_t spent; /* replacements in this stage */
+    uint64_t spent; /* replacements so far in this stage */
     /* of this run */
     RewriteProfile profile;
 } DatabaseEntry;
@@ -132,15 +131,15 @@ typedef struct Database {
     Session *s;
     Arena *arena;
     Vec(DatabaseEntry) entry; /* by position, then name */
-    Map by_name;              /* while it is filled: symbol -> entry */
+    Map by_name;              /* while the list is built: symbol -> entry */
 } Database;
-/* All entries, with those that the query selects marked. NULL: diagnosed. */
+/* All entries, with those selected by the query marked. NULL: diagnosed. */
 Database *database_open(Session *s, const RewriteQuery *q);
 void database_free(Database *db);
-/* Of what was selected, by position; session memory of the last call. */
+/* The selected entries by position; session memory of the last call. */
 const RewriteProfile *database_profile(Database *db, size_t *n);
 
-/* Reads every rule of a text; headers only. */
+/* Parses the headers of all rules in a text. */
 typedef Vec(Rule *) RuleVec;
 bool rules_read(Session *s, Arena *a, uint32_t source, RuleVec *out);
 /* Compiles lhs, rhs and guards. False: diagnosed. `lenient`: an unknown op marks the
@@ -149,8 +148,8 @@ bool rule_compile(Rule *r, Arena *a, bool lenient);
 const Pat *pattern_compile(Rule *r, Arena *a, const Ast *e, bool rhs);
 
 /* ---- a run over one graph ---- */
-/* What an Apply's inputs are, as a set: the ops that make them, each a bit of its hash,
- * and constants. A rule is tried only where all that its left side needs is there. */
+/* The inputs of an Apply as a set: one hash bit per op that makes one, and a bit for
+ * constants. A rule is tried only where every bit that its left side needs is set. */
 typedef uint64_t Kinds;
 #define KIND_CONST ((Kinds)1 << 63)
 static inline Kinds kind_of_op(const Op *op) {
@@ -166,9 +165,9 @@ typedef struct Visit Visit;
 
 struct Visit {
     ApplyId a;
-    uint32_t next; /* the input, or output of a replaced one, to look at */
-    bool renewed;  /* its inputs are those that stand in the end */
-    bool waiting;  /* it was replaced; what stands for it is not done */
+    uint32_t next; /* the next input, or output of a replaced one, to visit */
+    bool renewed;  /* its inputs have been resolved */
+    bool waiting;  /* replaced, and the replacement is not done yet */
 };
 
 struct Rewriter {
@@ -180,31 +179,31 @@ struct Rewriter {
     Builder b;
     /* by variable; they grow with the graph */
     uint32_t cap_var, cap_apply;
-    Var *forward;     /* replaced by; shortened on the way */
-    Var *direct;      /* the replacement itself, as the rule gave it */
+    Var *forward;     /* replacement by variable, with path compression */
+    Var *direct;      /* the replacement as the rule returned it */
     uint16_t *by;     /* 1 + the entry that replaced it; 0: only its inputs changed */
-    uint32_t *uses;   /* clients, at least */
-    uint8_t *uniform; /* of constants: 0 unknown, 1 no, 2 all elements are one */
+    uint32_t *uses;   /* number of clients, a lower bound */
+    uint8_t *uniform; /* of constants: 0 unknown, 1 no, 2 all elements are equal */
     uint8_t *state;   /* by Apply: SEEN_* */
     uint8_t *nofold;  /* by Apply: folding failed */
-    uint32_t nvar, napply; /* how far the arrays are filled */
-    uint32_t compacted;    /* Applies when they were last put in order */
-    /* stage */
+    uint32_t nvar, napply; /* the filled length of the arrays */
+    uint32_t compacted;    /* Applies when the graph was last compacted */
+    /* state of a stage */
     Map bucket_of; /* Op * -> index + 1 */
     Vec(Bucket) bucket;
     Bucket general; /* node passes for every op */
     Vec(Visit) stack;
-    uint64_t budget;     /* replacements by one entry and stage */
-    uint16_t recent[64]; /* entries that fired last, a ring */
+    uint64_t budget;     /* replacements allowed per entry and stage */
+    uint16_t recent[64]; /* ring buffer of the entries that fired last */
     uint32_t fired, sweeps;
-    uint32_t *number; /* of all graphs of a run: replacements so far */
+    uint32_t *number; /* replacements so far, over all graphs of a run */
     uint32_t epoch;   /* how often g was compacted */
-    size_t current;   /* the entry of the graph pass that runs */
+    size_t current;   /* the graph pass being run */
     bool failed;
     bool dirty;           /* something was replaced since the graph was compacted */
     bool uses_matter;     /* an entry of the stage asks for clients */
     uint8_t *conditional; /* by effect: only a branch needed it when the graph was
-                             compacted; NULL: none */
+                           * compacted; NULL: none */
     /* view.c */
     Arena *view_arena;
     GraphView view;
@@ -212,17 +211,18 @@ struct Rewriter {
     uint32_t view_epoch, view_fired, view_napply;
     uint64_t view_work;
 };
-/* pin_destroyed.c: in a private copy, what destroyers overwrite merges with nothing */
+/* pin_destroyed.c: in a private copy, keeps variables that destroyers overwrite from
+ * merging */
 bool pin_destroyed_needed(const Graph *main);
 void pin_destroyed_mark(Graph *g);
 void pin_destroyed_unmark(Graph *g);
-/* view.c: the graph as it stands; NULL: that was asked too often. Good until something
- * changes. */
+/* view.c: the current graph; NULL when it was requested too often. Valid until the next
+ * change. */
 const GraphView *view_now(Rewriter *r);
 void view_free(Rewriter *r);
-/* shape.c: v.shape[axis] without v, or VAR_NONE */
+/* shape.c: v.shape[axis] computed without v, or VAR_NONE */
 Var rewriter_lift_shape(Rewriter *r, Var v, int axis);
-/* branch.c */
+/* ifelse.c */
 void ifelse_note_effects(Rewriter *r);
 void ifelse_drop_effects(Rewriter *r);
 
@@ -234,46 +234,48 @@ static inline Var rewriter_resolve(Rewriter *r, Var v) {
     }
     return v;
 }
-void rewriter_grow(Rewriter *r); /* after nodes were appended */
-/* What was said since `mark` is why something can't be had here, which is no error: but
- * a lack of memory, by which a graph would be rewritten now so, now otherwise. */
+void rewriter_grow(Rewriter *r); /* call after appending nodes */
+/* Drops the diagnostics since `mark`: they explain why an optional result is
+ * unavailable, which is no error. Out of memory is kept, because it would make the
+ * rewriting non-deterministic. */
 void rw_forget(Rewriter *r, size_t mark);
 static inline Var rewriter_input(Rewriter *r, ApplyId a, size_t i) {
     return rewriter_resolve(r, apply_in(r->g, a)[i]);
 }
-/* The Apply that makes v, if it is of that op; else NULL. */
+/* The Apply that makes v if it has that op; else NULL. */
 const Apply *rewriter_owner(Rewriter *r, Var v, const Op *op);
 const Apply *rewriter_known_owner(Rewriter *r, Var v, KnownOp op);
-/* Is it an Apply (NULL: no) of that op? */
+/* Is `a` an Apply (or NULL: no) of that op? */
 static inline bool rw_is(Rewriter *r, const Apply *a, KnownOp op) {
     return a && op_is(r->s, a->op, op);
 }
-/* The one element that all of a constant's elements are, else NULL. */
+/* The element shared by all elements of a constant, else NULL. */
 const void *rewriter_uniform(Rewriter *r, Var v);
 bool rewriter_is_number(Rewriter *r, Var v,
-                        double x); /* a uniform constant of that value; not -0 for 0 */
-/* Would `new` standing for `old` say everything that old's type says? */
+                        double x); /* a uniform constant of that value; -0 is not 0 */
+/* Does `new` guarantee everything that `old` does? */
 bool type_keeps(const Type *old, const Type *new);
-/* x cast and broadcast to t; VAR_NONE if types can't tell that it fits. */
+/* x cast and broadcast to t; VAR_NONE if the types can't prove that it fits. */
 Var rewriter_fit(Rewriter *r, Var x, const Type *t);
-/* Does an operand of type t, broadcast to `to`, need no check when running? */
+/* Can an operand of type t be broadcast to `to` without a check at run time? */
 bool dims_fit(const Type *t, const Type *to);
 /* A 0-d or one-element integer constant. */
 bool rewriter_int_const(Rewriter *r, Var v, int64_t *i);
 /* A value prop of the Apply. */
 const Prop *rewriter_prop(Rewriter *r, const Apply *a, const char *name);
-/* op(x, y, ...) with these props, VAR_NONE without a diagnostic when it isn't typed. */
+/* op(x, y, ...) with these props; VAR_NONE without a diagnostic if it doesn't
+ * type-check. */
 Var rewriter_apply(Rewriter *r, const Op *op, const Props *props, size_t nin,
                    const Var *in);
 
 /* ---- matching and building ---- */
 bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m);
 Var rule_build(Rewriter *r, const Rule *rule, const Pat *p, const Match *m, DType like);
-/* The whole: VAR_NONE when the rule does not fire at v. */
+/* Matches and builds: VAR_NONE when the rule does not fire at v. */
 Var rule_fire(Rewriter *r, const Rule *rule, Var v);
 int guard_find(Session *s, Sym name);
 size_t guard_arity(int test);
-/* part: what a guard that asks about a part of the pattern asks about, or VAR_NONE. */
+/* part: the part of the pattern that the guard asks about, or VAR_NONE. */
 bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part);
 bool guard_counts_uses(int test);
 const char *guard_name(size_t i); /* NULL after the last */
@@ -281,14 +283,15 @@ const char *guard_name(size_t i); /* NULL after the last */
 /* ---- the driver ---- */
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
                    uint32_t *number);
-void rewriter_reset(Rewriter *r); /* after g was compacted: no forwards */
+void rewriter_reset(Rewriter *r); /* call after compacting g: clears the forwards */
 void rewriter_close(Rewriter *r);
-/* Sorts the selected node entries of a stage by the op that they look at. */
+/* Sorts a stage's selected node entries into buckets by op. */
 void overlay_entries(Rewriter *r, double from, double to);
-/* One stage: sweeps with the selected entries from..to and those that clean up after
- * them until nothing fires. False: diagnosed. */
+/* One stage: sweeps with the selected entries of positions from..to and the cleaning
+ * entries until nothing fires. False: diagnosed. */
 bool drive_stage(Rewriter *r, double from, double to);
-/* n >= 1 variables were replaced at once: counts one, tells. False: stop, diagnosed. */
+/* Reports n >= 1 variables replaced together as one replacement. False: stop,
+ * diagnosed. */
 bool rewriter_fired(Rewriter *r, size_t entry, size_t n, const Var *before,
                     const Var *after);
 bool rewriter_limit_reached(const Rewriter *r);

@@ -1,12 +1,12 @@
 /* Rules as text: `name @tag [position]: lhs => rhs when guard, guard`. A file is read
- * in two steps: headers at once, so that rules can be listed and asked for by tag;
- * sides and guards when a mode first needs the rule. */
+ * in two steps: headers at once, so that rules can be listed and selected by tag; sides
+ * and guards when a mode first needs the rule. */
 #include "base/num.h"
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
 
-/* A rule's text while it is taken apart: [p, end) in its source. */
+/* Cursor over a rule's text: [p, end) in its source. */
 typedef struct RuleCut {
     Session *s;
     const char *text;
@@ -26,7 +26,7 @@ static bool is_header_char(char ch) {
            ch == '-' || (ch >= '0' && ch <= '9') || ch == '.';
 }
 
-/* Where `word` stands outside brackets and strings from c->p on, or c->end. */
+/* Position of `word` outside brackets and strings from c->p on, or c->end. */
 static uint32_t find_outside(const RuleCut *c, const char *word) {
     size_t n = strlen(word);
     int depth = 0;
@@ -111,7 +111,7 @@ static bool read_rule_header(Rule *r, Arena *a, RuleCut *c) {
     return ok;
 }
 
-/* ---- the parts ---- */
+/* ---- the sides and the guards' text ---- */
 
 static bool read_rule_sides(Rule *r, RuleCut *c) {
     uint32_t begin = ++c->p, arrow = find_outside(c, "=>");
@@ -161,11 +161,12 @@ static Rule *read_rule(Session *s, Arena *a, Span at) {
     return r;
 }
 
-/* The end of the logical line that begins at p: brackets and `=>`, `when` or an
- * operator at a line's end go on in the next one. */
+/* The end of the logical line that begins at p: open brackets, or `=>`, `when` or an
+ * operator at the end of a line, continue it. */
 static size_t logical_line_end(const char *text, size_t p, size_t n) {
     int depth = 0;
-    size_t last = p; /* after the last character that is no blank or comment */
+    size_t last = p; /* just after the last character that is neither blank nor
+                      * comment */
     for (; p < n; p++) {
         char ch = text[p];
         if (ch == '#')
@@ -214,7 +215,7 @@ static bool same_pattern(const Pat *p, const Pat *q) {
     return same;
 }
 
-/* The part of `all` that reads as p, whatever its props; NULL: there is none. */
+/* The part of `all` that equals p apart from its props; NULL: none. */
 static const Pat *find_pattern_part(const Pat *all, const Pat *p) {
     if (same_pattern(all, p)) return all;
     const Pat *part = NULL;

@@ -1,6 +1,6 @@
-/* A rule's two sides over given variables: what the tests of rules evaluate. The left
- * side is built and then matched, so that guards, order and props are those of a run.
- */
+/* Builds a rule's two sides over given variables, for the tests of rules. The left side
+ * is built and then matched, so that guards, operand order and props are those of a
+ * real run. */
 #include "rewrite/rewrite_impl.h"
 
 static bool fill_match(const Rule *rule, size_t n, const Var *hole, Match *m) {

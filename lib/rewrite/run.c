@@ -1,6 +1,6 @@
-/* A run: a private copy of the graph, its functions first, then the main graph, each
- * through the stages in order of position; functions that nothing calls any more go at
- * the end. */
+/* A run rewrites a private copy of the graph: first its functions, then the main graph,
+ * each through the stages in order of position. Functions that are no longer called are
+ * removed at the end. */
 #include "rewrite/rewrite_impl.h"
 #include "rewrite/scan/pass.h"
 
@@ -13,7 +13,7 @@ typedef struct RewriteRun {
     Session *s;
     Database *db;
     const RewriteOptions *o;
-    uint32_t number, fired, sweeps, epoch; /* epoch: the next one */
+    uint32_t number, fired, sweeps, epoch; /* epoch: the next one to use */
 } RewriteRun;
 
 static bool entry_takes_part(const DatabaseEntry *e, bool graph_pass) {
@@ -41,7 +41,8 @@ static bool merge_is_selected(const Database *db) {
 
 /* ---- one graph ---- */
 
-/* What is there was merged before and replacements were interned, so nothing merges. */
+/* The graph was merged before and replacements are interned, so there is nothing to
+ * merge. */
 static void compact_overlay(Rewriter *r) {
     ifelse_drop_effects(r);
     if (r->dirty) graph_compact(r->g, ROOTS, r->forward, false);
@@ -66,8 +67,8 @@ static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
     return ok;
 }
 
-/* Entries that clean up take part in every stage, and have one of their own only when
- * no later one comes. */
+/* Cleaning entries take part in every stage; they get a stage of their own only if no
+ * later one follows. */
 static bool has_stage(const Database *db, double at) {
     if (!find_entry_at(db, at, false)) return false;
     for (size_t i = 0; at <= CLEANING && i < db->entry.n; i++)
@@ -106,7 +107,7 @@ static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to)
     return ok;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static uint32_t count_applies(const Graph *g) {
     uint32_t n = g->napply;
@@ -140,9 +141,9 @@ static bool selects_scan_passes(const Database *db) {
     return false;
 }
 
-/* Bodies change when the graph around them is rewritten, and the other way round: both
- * go through the stages before loops, then the loops are looked at, until they stay.
- * Inner loops come first, since functions stand before what uses them. */
+/* Rewriting the outer graph changes loop bodies, and the other way round: both go
+ * through the stages before loops, then the loop passes run, until nothing changes.
+ * Functions precede their users, so inner loops come first. */
 static bool run_scan_rounds(RewriteRun *run, Graph *main) {
     for (int round = 0; round < LOOP_ROUNDS; round++) {
         if (!run_each_graph(run, main, 0, LOOPS)) return false;

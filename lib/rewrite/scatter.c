@@ -1,6 +1,7 @@
 /* Scattered values, as in the gradient of picking one class per row from
- * log_softmax(z)[arange(n), y], which is a scatter of -1 / n into zeros: its sum along
- * the rows is what was put there, and exp(log_softmax(z)) / n is added to it. */
+ * log_softmax(z)[arange(n), y]. That gradient scatters -1 / n into zeros: its sum along
+ * the rows is simply the scattered values, and exp(log_softmax(z)) / n is then added to
+ * it. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static bool is_all_zeros(Rewriter *r, Var v) {
            rewriter_is_number(r, rewriter_resolve(r, r->g->in[a->in + value]), 0);
 }
 
-/* All row numbers of a tensor of type t, in order. */
+/* Does v list all row numbers of a tensor of type t in order? */
 static bool is_all_rows(Rewriter *r, Var v, const Type *t) {
     const Apply *a = owner_apply(r, v);
     const Type *rows = var_type(r->g, v);
@@ -27,7 +28,7 @@ static bool is_all_rows(Rewriter *r, Var v, const Type *t) {
            rows->dim[0] == t->dim[0] && rows->dim[0] != DIM_UNKNOWN;
 }
 
-/* One value for each row of zeros: the Apply, or NULL. */
+/* The Apply that scatters one value into each row of zeros, or NULL. */
 static const Apply *row_scatter(Rewriter *r, Var v) {
     const Apply *a = owner_apply(r, v);
     const Type *t = var_type(r->g, v);
@@ -46,7 +47,7 @@ static const Apply *row_scatter(Rewriter *r, Var v) {
     return a;
 }
 
-/* The values as a column or a vector of the sum's type. */
+/* The values as a column or a vector, of the sum's type. */
 static Var values_as_sum(Rewriter *r, Var y, const Type *t) {
     const Apply *b = rewriter_known_owner(r, y, OP_BROADCAST_TO);
     Var source = b ? rewriter_resolve(r, r->g->in[b->in]) : y;
@@ -74,9 +75,9 @@ bool scatter_pass(Rewriter *r, ApplyId id, Var *out) {
     return out[0] != VAR_NONE;
 }
 
-/* ---- values that are repeated first ---- */
+/* ---- broadcast values ---- */
 
-/* The type of what the index of a scatter picks; NULL: not typed. */
+/* The type that the index of a scatter selects; NULL: it doesn't type-check. */
 static const Type *picked_type(Rewriter *r, const Apply *a) {
     const Op *read = op_known(r->s, OP_SUBTENSOR);
     const Type *t[OUT_MAX];
@@ -92,7 +93,7 @@ static const Type *picked_type(Rewriter *r, const Apply *a) {
     return n ? t[0] : NULL;
 }
 
-/* Do all dims of `have`, aligned at the right, stand in `all`, as types tell? */
+/* Do the types prove that all dims of `have`, aligned right, equal those of `all`? */
 static bool dims_stand(const Type *have, const Type *all) {
     int lead = all->ndim - have->ndim;
     for (int k = 0; lead >= 0 && k < have->ndim; k++)
@@ -101,7 +102,7 @@ static bool dims_stand(const Type *have, const Type *all) {
     return lead >= 0;
 }
 
-/* A scatter repeats its value itself. */
+/* A scatter broadcasts its value itself. */
 bool scatter_value_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
     Var y = rewriter_input(r, id, 1), in[16];

@@ -1,6 +1,5 @@
-/* Shapes of results in terms of shapes of inputs, and operands before they are
- * repeated.
- */
+/* Expresses shapes of results by shapes of inputs, and uses operands before they are
+ * broadcast. */
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
@@ -9,11 +8,11 @@ enum { LIFT_STEPS = 64 };
 
 /* ---- where a dim comes from ---- */
 
-/* A dim of some variable: what shape_i(v, axis) asks for, one step further up. */
+/* A dim of some variable: shape_i(v, axis), traced one step towards the inputs. */
 typedef struct DimSource {
     Var v;
     int axis;
-    Var size; /* or: the size itself; then v is VAR_NONE */
+    Var size; /* or the size itself; v is then VAR_NONE */
 } DimSource;
 
 /* The operand of an elementwise Apply that has this dim of the result. */
@@ -39,7 +38,7 @@ static bool through_transpose(Rewriter *r, const Apply *a, DimSource *p) {
     return true;
 }
 
-/* An element of a shape argument that is constant. */
+/* An element of a constant shape argument. */
 static bool through_constant(Rewriter *r, const Tensor *shape, DimSource *p) {
     if (shape->ndim != 1 || !dtype_is_integer(shape->dtype)) return false;
     if (p->axis >= shape->shape[0] || tensor_i64(shape, p->axis) < 0) return false;
@@ -48,7 +47,7 @@ static bool through_constant(Rewriter *r, const Tensor *shape, DimSource *p) {
     return true;
 }
 
-/* An element of a shape argument, when it is a stack. */
+/* An element of a shape argument that is a stack. */
 static bool through_shape_argument(Rewriter *r, Var shape, DimSource *p) {
     const Tensor *constant = var_const(r->g, shape);
     if (constant) return through_constant(r, constant, p);
@@ -109,7 +108,7 @@ static bool trace_dim_one_step(Rewriter *r, const Apply *a, DimSource *p) {
     return false;
 }
 
-/* What an op says about its shapes must fit its types: else it is wrong, not silent. */
+/* An op's shape formula must agree with its types: a mismatch is diagnosed. */
 static Var wrong_shape(Rewriter *r, Var v, const char *what) {
     ApplyId id = var_owner(r->g, v);
     fail(r->s, r->g->origin[id].at, E_PLUGIN, "%s: the shape that it tells %s",
@@ -182,7 +181,7 @@ static ShapeOf ask_shape(Rewriter *r, Arena *tmp, ApplyId id) {
     return q;
 }
 
-/* The same by the op's function. */
+/* The same, using the op's C function. */
 static Var size_by_function(Rewriter *r, Var v, int axis) {
     ApplyId id = var_owner(r->g, v);
     const Op *op = r->g->apply[id].op;
@@ -240,7 +239,7 @@ Var rewriter_lift_shape(Rewriter *r, Var v, int axis) {
     return size;
 }
 
-/* shape(x) becomes a stack when every dim is told or can be lifted. */
+/* shape(x) becomes a stack when every dim is known or can be lifted. */
 static bool lift_all_dims(Rewriter *r, ApplyId id, Var *out) {
     Var x = rewriter_input(r, id, 0), dim[MAX_NDIM];
     const Type *t = var_type(r->g, x);
@@ -289,7 +288,7 @@ bool shape_read_pass(Rewriter *r, ApplyId id, Var *out) {
     return type_keeps(var_type(r->g, r->g->apply[id].out), var_type(r->g, out[0]));
 }
 
-/* ---- operands that are repeated ---- */
+/* ---- broadcast operands ---- */
 
 static Var first_element_const(Rewriter *r, Var v) {
     Tensor one = *var_const(r->g, v);
@@ -297,8 +296,7 @@ static Var first_element_const(Rewriter *r, Var v) {
     return graph_const(r->g, &one, true);
 }
 
-/* What v repeats: a variable that broadcasts to v. VAR_NONE if it is not of that kind.
- */
+/* A variable that broadcasts to v; VAR_NONE if v isn't such a broadcast. */
 static Var repeated_value(Rewriter *r, Var v) {
     ApplyId id = var_owner(r->g, v);
     DType d = var_type(r->g, v)->dtype;
@@ -315,8 +313,8 @@ static Var repeated_value(Rewriter *r, Var v) {
     return op_cast_to(&r->b, value, d);
 }
 
-/* One operand is repeated and another one has the result's shape: the result is the
- * same without repeating, and types show that no check is lost. */
+/* One operand is broadcast and another one has the result's shape: without the
+ * broadcast the result is the same, and the types prove that no check is lost. */
 static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
     Apply a = r->g->apply[id];
     const Type *to = var_type(r->g, a.out);
@@ -336,7 +334,8 @@ static bool sink_operand(Rewriter *r, ApplyId id, size_t i, Var *out) {
     return out[0] != VAR_NONE;
 }
 
-/* All operands are repeated to one shape, or are scalars: repeat the result instead. */
+/* All operands are broadcast to one shape, or are scalars: broadcast the result
+ * instead. */
 static bool sink_all_operands(Rewriter *r, ApplyId id, Var *out) {
     Apply a = r->g->apply[id];
     Var in[8], shape = VAR_NONE;

@@ -1,7 +1,6 @@
-/* The graph as it stands in the middle of a rewrite, for ops that decide by their
- * neighbours whether they are folded: clients and outputs, seen through replacements.
- * It is worked out when an op asks after something has changed; how often is bounded,
- * so that the whole stays linear. */
+/* The graph in the middle of a rewrite, for ops that decide about folding by their
+ * neighbours: clients and outputs, seen through replacements. It is rebuilt when an op
+ * asks after a change; a bound on how often keeps the whole run linear. */
 #include "rewrite/rewrite_impl.h"
 
 enum { WORK_PER_NODE = 64, SMALL = 1 << 16 };

@@ -1,9 +1,9 @@
-/* Loops without what they don't need: results that nothing reads, arguments that the
- * body does not use or gets twice, states that go the same way. */
+/* Removes from loops what they don't need: results without readers, arguments that the
+ * body ignores or gets twice, states that evolve identically. */
 #include "rewrite/scan/pass.h"
 
-/* States that begin alike are taken for one, and found to be different when the values
- * that come out are. same[o]: an earlier output, or o. */
+/* States with equal initial values are assumed to be twins; the assumption is dropped
+ * when their new values turn out to differ. same[o]: an earlier output, or o. */
 typedef struct TwinStates {
     Scan *l;
     size_t n;
@@ -31,7 +31,7 @@ static void suppose_twins(TwinStates *t) {
     }
 }
 
-/* The body with the supposed twins as one; false: diagnosed. */
+/* The body with the supposed twins merged; false: diagnosed. */
 static bool body_with_twins(TwinStates *t) {
     const ScanForm *f;
     Scan *l = t->l;
@@ -43,7 +43,7 @@ static bool body_with_twins(TwinStates *t) {
     return scan_copy_body(l);
 }
 
-/* Takes back what is not so; true: all is. */
+/* Drops the twins that turned out to differ; true: all hold. */
 static bool take_back_untrue(TwinStates *t) {
     bool all = true;
     for (size_t o = 0; o < t->n; o++) {
@@ -54,7 +54,7 @@ static bool take_back_untrue(TwinStates *t) {
     return all;
 }
 
-/* Results that are the same rows: output o is read as `as`. */
+/* Outputs that are the same rows: output o is read as `as`. */
 static void join_results(TwinStates *t, size_t *as) {
     ScanBuilderArg *out = t->l->m.out.p + t->l->part.first;
     const Var *y = t->l->part.y;
@@ -71,7 +71,7 @@ static void join_results(TwinStates *t, size_t *as) {
                 out[o].wanted = false;
                 as[o] = k;
             } else if (out[o].wanted && out[o].keep == SCAN_LAST) {
-                /* the one that may be the initial value stays fed back */
+                /* the output that may be the initial value stays fed back */
                 int64_t keep = out[k].keep;
                 out[k].keep = SCAN_LAST;
                 out[o].keep = keep;

@@ -1,5 +1,5 @@
-/* Two loops of the same steps, neither of which needs a result of the other and which
- * are needed under the same condition, are one: what both do is done once. */
+/* Merges two loops that run the same number of steps under the same condition, if
+ * neither needs a result of the other; work common to both is then done once. */
 #include "lang/lazy_scope.h"
 #include "rewrite/scan/pass.h"
 
@@ -12,7 +12,7 @@ typedef struct ScanMerge {
     Arena *a;
     size_t n;
     ApplyId loop[MOST];
-    uint32_t scope[MOST]; /* what it is needed for: lang/lazy_scope.h */
+    uint32_t scope[MOST]; /* control dependence: lang/lazy_scope.h */
     uint64_t *needs;      /* by variable: loops that it depends on */
 } ScanMerge;
 
@@ -70,8 +70,8 @@ static bool may_merge_scans(const ScanMerge *m, size_t x, size_t y) {
 
 /* ---- dims of two bodies in one ---- */
 
-/* Each body has names of its own for dims. They may stand in one body if no name means
- * two things there: what it is, outside, tells. */
+/* Each body names its own dims. Two bodies can share one body if no name means two
+ * different things, which the dims of the arguments outside show. */
 static bool record_body_dims(const Graph *g, ApplyId id, const ScanForm *f, Map *dims) {
     for (size_t k = 0; k < f->nin; k++) {
         const Type *t = var_type(f->fn, f->fn->inputs.p[k]);
@@ -90,8 +90,8 @@ static bool record_body_dims(const Graph *g, ApplyId id, const ScanForm *f, Map 
     return true;
 }
 
-/* A last value that no initial one stands for fails where no step is run. The results
- * of another loop must not fail with it. */
+/* A last value without an initial one fails if the loop takes no step. The results of
+ * another loop must not fail with it. */
 static bool may_lack_last_value(const ScanMerge *m, ApplyId id) {
     const Graph *g = m->r->g;
     const Tensor *steps = var_const(g, apply_in(g, id)[0]);
@@ -118,8 +118,8 @@ static const Var *copy_scan_args(const ScanMerge *m, ApplyId id) {
     return arena_copy(m->a, apply_in(m->r->g, id), ap->nin * sizeof(Var));
 }
 
-/* The results for the outputs of one of the two; false: a type says less than before.
- */
+/* The results for the outputs of one of the two; false: a type would guarantee less
+ * than before. */
 static bool merged_results(const ScanMerge *m, ApplyId id, const ScanBuilderPart *p,
                            const ScanBuilder *make, Var *before, Var *after) {
     const Graph *g = m->r->g;
@@ -169,7 +169,7 @@ static bool merge_first_pair(ScanMerge *m, bool *did) {
     return true;
 }
 
-/* One pair a time: which of the others may be merged is another question then. */
+/* One pair at a time: a merge changes which of the others can still be merged. */
 bool scan_merge_pass(Rewriter *r) {
     ScanMerge m = {.r = r, .a = arena_new(r->s)};
     bool intern = r->b.intern, did = false;

@@ -1,9 +1,9 @@
-/* Scans of a graph, one by one: taken apart, changed by a pass, put back. */
+/* Takes each scan of a graph apart, lets a pass change it and puts it back together. */
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
 
-/* ---- all of a graph ---- */
+/* ---- all scans of a graph ---- */
 
 static void mark_scan_root(uint8_t *root, Var v) {
     if (v != VAR_NONE) root[v] = 1;
@@ -66,7 +66,7 @@ bool scan_each(Rewriter *r, ScanFn *fn) {
     return ok;
 }
 
-/* ---- one ---- */
+/* ---- one scan ---- */
 
 static const Var *resolve_scan_args(Scan *l) {
     const Apply *ap = &l->r->g->apply[l->id];
@@ -167,7 +167,7 @@ Var scan_build_expr(Scan *l, const char *text, Var x, Var y, Var n) {
     Bind bind[3];
     Env env = {.bind = bind};
     bool ok = true;
-    for (size_t i = 0; i < 3; i++) /* a text has those that it needs */
+    for (size_t i = 0; i < 3; i++) /* binds only the names that the text uses */
         if (all[i].var != VAR_NONE) bind[env.n++] = all[i];
     size_t mark = diag_count(s);
     Var v = template_build(&l->r->b, text, &env, &ok);
@@ -210,9 +210,9 @@ bool scan_counts_rows(const Scan *l, Var x) {
     return false;
 }
 
-/* ---- outside ---- */
+/* ---- the graph outside ---- */
 
-/* A dim of the body, by an argument that has it. */
+/* A dim of the body, read from an argument that has it. */
 static Var dim_outside(Scan *l, Sym name) {
     const ScanForm *f = &l->part.f;
     for (size_t k = 0; k < f->nin; k++) {

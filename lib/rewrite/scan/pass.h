@@ -1,5 +1,5 @@
-/* What the passes over loops share: a scan of the graph taken apart, changed, and put
- * in the place of the old one. */
+/* Shared by the passes over loops: a scan of the graph taken apart, changed, and built
+ * anew in place of the old one. */
 #ifndef REWRITE_SCAN_PASS_H
 #define REWRITE_SCAN_PASS_H
 
@@ -14,31 +14,31 @@ typedef struct Scan {
     ScanBuilderPart part;
     const Clients *clients; /* of the graph when the pass began; ids from `from` on */
     const uint8_t *root;    /* by variable: an output, an update, ... */
-    Vec(Var) before, after; /* what was replaced */
+    Vec(Var) before, after; /* the replacements made */
 } Scan;
 bool scan_any(const Graph *g);
-/* One scan: true when it has put something in its place (scan_install). False with
- * *ok false: diagnosed. */
+/* A pass over one scan: true when it replaced something (scan_install). False with *ok
+ * false: diagnosed. */
 typedef bool ScanFn(Scan *l, bool *ok);
-/* Tries every live scan of the graph, those that stood there when it began. */
+/* Tries every live scan that the graph had at the start. */
 bool scan_each(Rewriter *r, ScanFn *fn);
 
-/* Takes the scan apart; l->m is closed by scan_each. */
+/* Takes the scan apart; scan_each closes l->m. */
 void scan_take_apart(Scan *l);
-/* Copies the body, which `part` and `m` may have been changed for before. */
+/* Copies the body; `part` and `m` may be changed beforehand. */
 bool scan_copy_body(Scan *l);
-/* Makes the scan, if something of it is still needed. False: diagnosed. */
+/* Builds the scan, unless nothing of it is needed any more. False: diagnosed. */
 bool scan_rebuild(Scan *l);
-/* Makes the scan and lets its results stand for the old ones: output as[o] for o, or o
- * itself when as is NULL. Results that are not wanted keep what r->forward says. False:
- * nothing has changed, or *ok says that it failed. */
+/* Builds the scan and replaces the old results: output as[o] for o, or o itself when as
+ * is NULL. Unwanted results keep their entry in r->forward. False: nothing changed, or
+ * *ok is false on failure. */
 bool scan_install(Scan *l, const size_t *as, bool *ok);
-/* Lets x stand for v, or for output o of the scan, if its type says as much. */
+/* Replaces v, or output o of the scan, by x if its type guarantees as much. */
 bool scan_forward_var(Scan *l, Var v, Var x);
 bool scan_replace_output(Scan *l, size_t o, Var x);
-/* The clients of output o, which it is the first input of, read `rows` instead. */
+/* Makes the clients whose first input is output o read `rows` instead. */
 bool scan_reread_output(Scan *l, size_t o, Var rows);
-/* Tells what was replaced, as one replacement; false: stop. */
+/* Reports everything replaced as one replacement; false: stop. */
 bool scan_fired(Scan *l);
 
 static inline Var scan_output(const Scan *l, size_t o) {
@@ -46,38 +46,41 @@ static inline Var scan_output(const Scan *l, size_t o) {
 }
 bool scan_output_is_read(const Scan *l,
                          size_t o); /* has output o a client, or is it a root? */
-/* Do the rows of x number exactly the steps of the scan, as types and shapes tell? */
+/* Do the types and shapes prove that x has exactly one row per step? */
 bool scan_has_rows(const Scan *l, Var x);
-/* Are the steps counted by the rows of x, alone or as the least of several numbers? */
+/* Is the number of steps the number of rows of x, alone or as the minimum of
+ * several? */
 bool scan_counts_rows(const Scan *l, Var x);
 
 /* An expression of the language in x, y, n. */
 Var scan_build_expr(Scan *l, const char *text, Var x, Var y, Var n);
 
-/* ---- the body, worked out in the graph around the loop ---- */
+/* ---- the body evaluated in the graph around the loop ---- */
 typedef struct Outside {
     Scan *l;
-    Var *var;       /* by variable of the body: the same outside, VAR_NONE: not there */
+    Var *var;       /* by variable of the body: its counterpart outside; VAR_NONE:
+                     * none */
     uint8_t *fails; /* by variable of the body: making it outside may fail */
 } Outside;
 Outside outside_new(Scan *l);
-/* Sets `fails` for what `a` makes, which is there. */
+/* Sets `fails` for the outputs of `a`, which exist outside. */
 void outside_note(Outside *o, ApplyId a);
-/* Applies the op of `a` to what stands for its inputs outside. False: it is not typed.
- */
+/* Applies the op of `a` to the outside counterparts of its inputs. False: it doesn't
+ * type-check. */
 bool outside_apply(Outside *o, ApplyId a);
-/* Makes what v needs; its leaves have been set. VAR_NONE: not possible. */
+/* Builds everything that v needs; its leaves are already set. VAR_NONE: not
+ * possible. */
 Var outside_make(Outside *o, Var v);
 
 /* ---- loops that may take no steps ---- */
 
 bool scan_takes_steps(const Scan *l); /* one or more, for certain */
-/* Is there a size that only a step would tell, if none is taken? Then one is tried, and
- * may fail; it must go on to do so. */
+/* Is there a size that only running a step would reveal if the loop takes none? Such a
+ * loop tries one step, which may fail, and must continue to do so. */
 bool scan_tries_step(const Scan *l);
-/* What was made outside and may fail, made only if there are steps: where there are
- * none something of its type stands for it. `rows`: its first dim is the number of
- * steps. VAR_NONE: that is not possible. */
+/* Guards x, which was built outside and may fail, so that it is computed only if there
+ * are steps; otherwise a dummy of its type replaces it. `rows`: its first dim is the
+ * number of steps. VAR_NONE: not possible. */
 Var scan_if_steps(Scan *l, Var x, bool rows);
 Var scan_or_initial(Scan *l, Var x, Var init); /* init, if there are none */
 

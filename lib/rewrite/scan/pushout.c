@@ -1,14 +1,14 @@
-/* Work that need not be done in a loop. What a step makes of things that don't change
- * is made once, before the loop. What it makes of rows of sequences alone is made for
- * all steps at once: products of rows become one product of matrices. */
+/* Moves work out of a loop. What a step computes from invariants is computed once,
+ * before the loop. What it computes from rows of sequences alone is computed for all
+ * steps at once: products of rows become one matrix product. */
 #include "lang/lazy_scope.h"
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
 
-/* ---- what does not change ---- */
+/* ---- invariants ---- */
 
-/* Variables of the body that no row and no state goes into; not constants. */
+/* Variables of the body that depend on no row and no state; without constants. */
 static uint8_t *find_invariants(const Scan *l) {
     const ScanForm *f = &l->part.f;
     const Graph *fn = f->fn;
@@ -31,7 +31,7 @@ static bool is_computed(const Graph *fn, Var v) {
     return var_owner(fn, v) != APPLY_NONE;
 }
 
-/* The edge of a marked part of the body: made in it, and read outside of it. */
+/* The edge of a marked part of the body: computed inside it, read outside it. */
 static uint8_t *find_edge(const Scan *l, const uint8_t *in) {
     const Graph *fn = l->part.f.fn;
     uint8_t *edge = NEW_N(l->a, fn->nvar, uint8_t);
@@ -49,7 +49,7 @@ static uint8_t *find_edge(const Scan *l, const uint8_t *in) {
     return edge;
 }
 
-/* Sizes that are made of dims stay in the body, where types are told by them. */
+/* Sizes computed from dims stay in the body, where types depend on them. */
 static void keep_sizes(const Scan *l, uint8_t *edge) {
     const Graph *fn = l->part.f.fn;
     uint8_t *size = NEW_N(l->a, fn->nvar, uint8_t);
@@ -67,7 +67,7 @@ static void keep_sizes(const Scan *l, uint8_t *edge) {
     }
 }
 
-/* What only a branch that may not be taken needs stays there: it may fail. */
+/* Work that only an untaken branch might need stays in that branch: it may fail. */
 static uint8_t *needed_always(const Scan *l, const Graph *fn) {
     uint8_t *always = NEW_N(l->a, fn->nvar, uint8_t);
     const uint32_t *scope =
@@ -107,18 +107,19 @@ bool scan_hoist_pass(Rewriter *r) {
     return scan_each(r, hoist_invariants);
 }
 
-/* ---- what is made of rows ---- */
+/* ---- work on rows ---- */
 
 enum { IN_LOOP, FIXED, ROWS };
 typedef struct PushOut {
     Scan *l;
     const Graph *fn;
-    Outside out;     /* fixed values, and all rows of others */
+    Outside out;     /* invariants, and all rows of other variables */
     uint8_t *kind;   /* by variable of the body */
     uint8_t *heavy;  /* worth more than a pass over its elements */
     uint8_t *take;   /* chosen to come from outside */
     uint8_t *always; /* every step needs it */
-    bool turned;     /* all sequences are read backwards: rows in their own order */
+    bool turned;     /* all sequences are read backwards: rows are in their stored
+                      * order */
 } PushOut;
 
 static const Apply *body_maker(const PushOut *q, Var v) {
@@ -130,7 +131,7 @@ static int body_rank(const PushOut *q, Var v) {
     return var_type(q->fn, v)->ndim;
 }
 
-/* x[::-1] as an argument: what it turns round. VAR_NONE: it is not one. */
+/* The x of an argument x[::-1]. VAR_NONE: it isn't one. */
 static Var turned_from(Scan *l, Var x) {
     Rewriter *r = l->r;
     ApplyId a = var_owner(r->g, x);
@@ -144,16 +145,16 @@ static Var turned_from(Scan *l, Var x) {
     return rewriter_input(r, a, 0);
 }
 
-/* Has a sequence rows enough for a tap, for certain? */
+/* Does a sequence certainly have enough rows for a tap? */
 static bool reaches_all(const Scan *l, Var x, int64_t first) {
     const Tensor *n = var_const(l->r->g, l->part.arg[0]);
     Dim rows = var_type(l->r->g, x)->dim[0];
     return n && dim_is_known(rows) && rows - first >= tensor_i64(n, 0);
 }
 
-/* The rows of a sequence that one tap reads, in the order of the steps; of the turned
- * one in its own. VAR_NONE: perhaps there are too few, which only the loop would say.
- */
+/* The rows of a sequence that one tap reads, in the order of the steps, or in stored
+ * order for a reversed sequence. VAR_NONE: there may be too few rows, an error that
+ * only the loop would report. */
 static Var rows_of_tap(PushOut *q, const ScanSeq *s, int64_t tap) {
     Scan *l = q->l;
     Var x = l->part.arg[s->arg];
@@ -176,7 +177,7 @@ static bool all_turned(PushOut *q) {
     return f->nseq > 0;
 }
 
-/* What is known of the inputs of a step. False: nothing that helps. */
+/* Classifies the inputs of a step. False: nothing to gain. */
 static bool init_row_kinds(PushOut *q) {
     const ScanForm *f = &q->l->part.f;
     bool any = false;
@@ -206,7 +207,7 @@ static Var apply_with_axes(PushOut *q, const char *op, const char *prop, Var x,
     return rewriter_apply(r, o, props_make(r->s, o, 1, &arg), 1, &x);
 }
 
-/* Rows of a lower rank than the result: axes of 1 after the first. */
+/* Rows of lower rank than the result get axes of 1 after the first. */
 static Var raise_rank(PushOut *q, Var x, int from, int to) {
     int64_t axis[MAX_NDIM];
     for (int i = 0; i < to - from; i++)
@@ -280,8 +281,8 @@ static Var reduce_rows(PushOut *q, const Apply *a, Var x, int n) {
     return rewriter_apply(r, a->op, props_intern(r->s, sig->nprop, p), 1, &x);
 }
 
-/* x[a:b, ...] of a row, with numbers only: the same behind an axis that is left alone.
- */
+/* x[a:b, ...] of a row, with constant numbers only: the same index behind an untouched
+ * leading axis. */
 static Var slice_rows(PushOut *q, const Apply *a, const Var *in) {
     Rewriter *r = q->l->r;
     const char *index = sym_text(r->s, rewriter_prop(r, a, "index")->sym);
@@ -316,15 +317,15 @@ static Var apply_to_all_rows(PushOut *q, ApplyId id) {
     return VAR_NONE;
 }
 
-/* Does it only look at its input another way? */
+/* Does it only view its input? */
 static bool is_transpose_or_slice(const PushOut *q, const Apply *a) {
     return rw_is(q->l->r, a, OP_TRANSPOSE) || rw_is(q->l->r, a, OP_SUBTENSOR);
 }
 
-/* ---- which of them ---- */
+/* ---- selection ---- */
 
-/* May a row fail where the first one does not? By values, that is; shapes are the same
- * for all. A loop that ends early then must not be given rows beyond its end. */
+/* Can a row fail where the first one doesn't? Only by its values; all rows have one
+ * shape. A loop that may end early must then not process rows beyond its end. */
 static bool fails_by_row(const PushOut *q, ApplyId id) {
     const Op *op = q->fn->apply[id].op;
     return q->fn->until != VAR_NONE && op->elemwise &&
@@ -352,9 +353,9 @@ static void classify_body(PushOut *q) {
     }
 }
 
-/* v is read by something that stays in the loop. Elementwise work on rows as they are
- * stays with an elementwise reader: it costs little there, and rows of its result would
- * have to be kept. */
+/* Something that stays in the loop reads v. Elementwise work on unchanged rows stays
+ * with an elementwise reader: it is cheap there, whereas outside all rows of its result
+ * would have to be kept. */
 static void want_outside(PushOut *q, Var v, bool elementwise_reader) {
     const Apply *a = body_maker(q, v);
     if (!a || q->kind[v] != ROWS || q->take[v] || !q->always[v]) return;
@@ -375,7 +376,7 @@ static void choose_taken(PushOut *q) {
     }
 }
 
-/* Output o as rows that were made outside. */
+/* Output o from rows computed outside. */
 static Var result_outside(PushOut *q, size_t o, Var rows) {
     int64_t keep = q->l->part.f.out[o].keep;
     if (keep == SCAN_ALL) return rows;
@@ -393,7 +394,7 @@ static Var rows_in_step_order(PushOut *q, Var v) {
     return q->turned ? scan_build_expr(q->l, "x[::-1]", x, VAR_NONE, VAR_NONE) : x;
 }
 
-/* An output that is not fed back and made of rows alone needs no loop. */
+/* An output that isn't fed back and depends on rows alone needs no loop. */
 static bool replace_row_outputs(PushOut *q) {
     bool any = false;
     for (size_t o = 0; o < q->fn->outputs.n; o++) {

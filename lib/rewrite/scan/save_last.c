@@ -1,13 +1,13 @@
-/* Loops of which only the last rows are read keep only those; loops of one step are no
- * loops. */
+/* A loop whose last rows alone are read keeps only those; a loop of one step is
+ * unrolled. */
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
 
 /* ---- rows that are read ---- */
 
-/* How many of the last rows an Apply reads of its first input by x[-1], x[-1, ...] or
- * x[-m:]; 0: others too. */
+/* How many of the last rows an Apply reads from its first input by x[-1], x[-1, ...] or
+ * x[-m:]; 0: also others. */
 static int64_t rows_from_end(Rewriter *r, ApplyId id) {
     const Apply *ap = &r->g->apply[id];
     int64_t i;
@@ -20,7 +20,7 @@ static int64_t rows_from_end(Rewriter *r, ApplyId id) {
     if (!(one || tail) || var_type(r->g, first)->ndim != 0 ||
         !rewriter_int_const(r, first, &i) || i >= 0 || i < -(1 << 30))
         return 0;
-    for (size_t k = 2; k < ap->nin; k++) /* the rows may be the index of something */
+    for (size_t k = 2; k < ap->nin; k++) /* the rows may themselves be an index */
         if (rewriter_input(r, id, k) == rewriter_input(r, id, 0)) return 0;
     return -i;
 }
@@ -87,8 +87,7 @@ bool scan_save_last_pass(Rewriter *r) {
     return scan_each(r, keep_only_read_rows);
 }
 
-/* x[-1] of the one row that is kept, where there is one for certain: the value itself.
- */
+/* x[-1] of the only row kept, if it certainly exists: the value itself. */
 static bool keep_last_value(Scan *l, bool *ok) {
     bool any = false;
     scan_take_apart(l);

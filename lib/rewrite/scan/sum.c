@@ -1,6 +1,7 @@
-/* Sums that a loop gathers step by step: a state s <- s + e of which only the last
- * value is wanted. The terms become rows, added up after the loop. Of a product of
- * matrices the factors do: sum_t P_t' Q_t is one product of all rows of P and Q. */
+/* Sums that a loop accumulates step by step: a state s <- s + e of which only the last
+ * value is needed. The terms become rows that are summed after the loop. For a product
+ * of matrices the factors become rows instead: sum_t P_t' Q_t is one product of all
+ * rows of P and Q. */
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
@@ -11,9 +12,9 @@ typedef struct StepSum {
     uint32_t *uses;   /* by variable of the body */
     size_t o;         /* the state */
     Var term;         /* e */
-    Var p, q;         /* factors, VAR_NONE: it is none */
-    const char *text; /* of the total, in rows of p and q, or of the term */
-    size_t row[2];    /* numbers in m->out of their rows; NOT_A_ROW: a sequence */
+    Var p, q;         /* factors; VAR_NONE: not a product */
+    const char *text; /* formula of the total in the rows of p and q, or of the term */
+    size_t row[2];    /* index in m->out of their rows; NOT_A_ROW: a sequence */
     Var seq[2];
 } StepSum;
 #define NOT_A_ROW SIZE_MAX
@@ -35,7 +36,7 @@ static uint32_t *count_body_uses(const Scan *l) {
     return uses;
 }
 
-/* Is output o such a sum? Then its term. */
+/* Is output o such a sum? Sets its term. */
 static bool find_step_sum(StepSum *x, size_t o) {
     const ScanForm *f = &x->l->part.f;
     const ScanOut *out = &f->out[o];
@@ -103,7 +104,7 @@ static bool find_factors(StepSum *x) {
     return false;
 }
 
-/* Rows of a variable of the body: those of a sequence, or a new result. */
+/* Rows of a variable of the body: those of a sequence, or a new output. */
 static void add_term_rows(StepSum *x, int which, Var v) {
     Scan *l = x->l;
     const ScanForm *f = &l->part.f;
@@ -125,7 +126,7 @@ static void add_term_rows(StepSum *x, int which, Var v) {
         }
     x->row[which] = scan_builder_add_out(&l->m, var_name(x->fn, v), SCAN_ALL);
     l->m.out.p[x->row[which]].wanted = true;
-    l->m.out.p[x->row[which]].made = v; /* of the old body, for now */
+    l->m.out.p[x->row[which]].made = v; /* still the old body's variable */
 }
 
 static Var term_rows(const StepSum *x, int which) {
@@ -133,7 +134,7 @@ static Var term_rows(const StepSum *x, int which) {
     return k == NOT_A_ROW ? x->seq[which] : x->l->m.out.p[k].result;
 }
 
-/* What the sum is after the loop. */
+/* Replaces the sum by a total computed after the loop. */
 static bool replace_by_total(StepSum *x) {
     Scan *l = x->l;
     Var total = scan_build_expr(l, x->text, term_rows(x, 0), term_rows(x, 1), VAR_NONE);
@@ -148,7 +149,7 @@ static bool replace_by_total(StepSum *x) {
     return scan_replace_output(l, x->o, scan_fit_arg(&l->r->b, sum, want, 0));
 }
 
-/* Small terms only: their rows must be kept. */
+/* Only small terms: all their rows must be stored. */
 static bool is_small_term(const StepSum *x) {
     return var_type(x->fn, x->term)->ndim <= 1;
 }

@@ -1,6 +1,6 @@
-/* Loops of which only the first rows are read take only as many steps. What is read is
- * told by numbers in the graph; where a later step could fail for want of rows, the
- * loop stays as it is. */
+/* A loop whose first rows alone are read takes only that many steps. The rows read must
+ * be constants in the graph; if a later step could fail for lack of rows, the loop
+ * stays as it is. */
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 enum { MOST_ROWS = 1 << 30, MOST_SEQUENCES = 64 };
 
 /* One index of the text of x[...], by its letters: "$", ":$", "$:$", with the numbers
- * that stand for $. Returns how many first rows are enough, -1: it can't be told. */
+ * for each $. Returns how many first rows suffice, -1: unknown. */
 static int64_t rows_for_index(const char *index, const int64_t *number) {
     size_t n = strcspn(index, ",");
     if (n == 1 && *index == '$') return number[0] >= 0 ? number[0] + 1 : -1;
@@ -17,7 +17,7 @@ static int64_t rows_for_index(const char *index, const int64_t *number) {
     return -1;
 }
 
-/* How many first rows an Apply reads of its first input; -1: perhaps all. */
+/* How many first rows an Apply reads from its first input; -1: possibly all. */
 static int64_t rows_from_start(Rewriter *r, ApplyId id) {
     const Apply *ap = &r->g->apply[id];
     if (!op_is(r->s, ap->op, OP_SUBTENSOR) || ap->nin < 2) return -1;
@@ -33,13 +33,13 @@ static int64_t rows_from_start(Rewriter *r, ApplyId id) {
             !rewriter_int_const(r, v, &number[i]))
             return -1;
     }
-    for (size_t k = 1; k < ap->nin; k++) /* the rows may be the index of something */
+    for (size_t k = 1; k < ap->nin; k++) /* the rows may themselves be an index */
         if (rewriter_input(r, id, k) == rewriter_input(r, id, 0)) return -1;
     int64_t n = rows_for_index(index, number);
     return n > MOST_ROWS ? -1 : n;
 }
 
-/* The most first rows that any client reads; -1: it can't be told. */
+/* The most first rows that any client reads; -1: unknown. */
 static int64_t first_rows_read(const Scan *l, size_t o) {
     Var v = scan_output(l, o);
     int64_t most = 0;
@@ -53,8 +53,9 @@ static int64_t first_rows_read(const Scan *l, size_t o) {
     return most;
 }
 
-/* Does a sequence have rows for all steps, so that fewer steps hide no error? They are
- * counted by it, alone or as the least of several, or both are numbers. */
+/* Does a sequence have rows for all steps, so that taking fewer hides no error? Either
+ * the step count is its length, alone or as the minimum of several, or both are
+ * constants. */
 static bool has_rows_for_steps(const Scan *l, const ScanSeq *q) {
     const Graph *g = l->r->g;
     Var x = l->part.arg[q->arg], steps = l->part.arg[0];
@@ -64,7 +65,8 @@ static bool has_rows_for_steps(const Scan *l, const ScanSeq *q) {
     return q->high == q->low && scan_counts_rows(l, x);
 }
 
-/* Fewer steps than there are: as many as are read. 0: no gain. */
+/* The number of steps needed, if fewer than there are: as many as are read. 0: no
+ * gain. */
 static bool steps_needed(Scan *l, int64_t *most) {
     const ScanForm *f = &l->part.f;
     const Tensor *n = var_const(l->r->g, l->part.arg[0]);
@@ -84,7 +86,7 @@ static bool steps_needed(Scan *l, int64_t *most) {
     return any && !(n && tensor_i64(n, 0) <= *most);
 }
 
-/* Has it been done? Steps are the lesser of a number and others. */
+/* Was it truncated before? Then the steps are the minimum of a number and others. */
 static bool is_cut_already(const Scan *l, int64_t most) {
     const Graph *g = l->r->g;
     ApplyId a = var_owner(g, l->part.arg[0]);

@@ -1,6 +1,6 @@
-/* Work before a loop that may take no steps. Where no step is taken, nothing that may
- * fail must run: it becomes a branch of ifelse, with zeros of its shape in the other.
- */
+/* Work moved before a loop that may take no steps. Without steps, nothing that may fail
+ * must run: the work becomes one branch of an ifelse, with zeros of its shape in the
+ * other. */
 #include "rewrite/scan/pass.h"
 
 enum { MOST_OF_A_SIZE = 256 };
@@ -21,7 +21,8 @@ bool scan_tries_step(const Scan *l) {
     return false;
 }
 
-/* Is v made without anything that may fail, of what the loop needs anyway? */
+/* Is v computed without anything that may fail, from values that the loop needs
+ * anyway? */
 static bool cannot_fail(const Scan *l, Var v) {
     const Graph *g = l->r->g;
     Var todo[MOST_OF_A_SIZE];
