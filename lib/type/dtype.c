@@ -75,7 +75,7 @@ static DType floatX_or_default(DType floatX) {
 }
 
 DType dtype_inexact(DType d, DType floatX) {
-    return dtype_is_inexact(d) ? d : floatX_or_default(floatX);
+    return d != DT_NONE && dtype_is_inexact(d) ? d : floatX_or_default(floatX);
 }
 
 DType dtype_weak(DType d, DKind k, DType floatX) {
