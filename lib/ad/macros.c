@@ -67,4 +67,4 @@ static const Macro table[] = {
      .signature = "f, wrt, tangent",
      .expand = expand_jvp},
 };
-const MacroList macros_ad = {table, sizeof table / sizeof *table};
+const MacroList macros_ad = LIST_OF(table);

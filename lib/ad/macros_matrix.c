@@ -130,4 +130,4 @@ static const Macro table[] = {
      .expand = expand_vectorize,
      .example = "vectorize(lambda v: sum(v**2))(rows)"},
 };
-const MacroList macros_ad_matrix = {table, sizeof table / sizeof *table};
+const MacroList macros_ad_matrix = LIST_OF(table);

@@ -95,4 +95,4 @@ static const Macro table[] = {
      .signature = "value, pred, tag, name, mode='cond_clobber', key=None",
      .expand = expand_sow_cond},
 };
-const MacroList macros_harvest_dicts = {table, sizeof table / sizeof *table};
+const MacroList macros_harvest_dicts = LIST_OF(table);

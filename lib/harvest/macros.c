@@ -341,4 +341,4 @@ static const Macro table[] = {
      .signature = "f, scope",
      .expand = nest_macro},
 };
-const MacroList macros_harvest = {table, sizeof table / sizeof *table};
+const MacroList macros_harvest = LIST_OF(table);

@@ -224,6 +224,11 @@ struct Op {
     const struct PluginOp *plugin; /* it is a plugin's: thunkline/plugin.h */
 };
 
+/* Of a row of a table: `.name = OP_ROW("sum")` says where the row is, too. */
+#define OP_ROW(text) text, .file = __FILE__, .line = __LINE__
+/* A whole table, as an OpList or a MacroList. */
+#define LIST_OF(table)                                                                 \
+    { table, sizeof table / sizeof *table }
 typedef struct OpList {
     const Op *op;
     size_t n;

@@ -196,7 +196,7 @@ static bool call_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 }
 
 static const Op table[] = {
-    {.name = "call",
+    {.name = OP_ROW("call"),
      .varies = true,
      .doc = "The function fn of the graph, applied to args. What it sows is harvested "
             "under the name of the scope, if it has one.",
@@ -206,8 +206,6 @@ static const Op table[] = {
      .perform = call_perform,
      .pull = call_pull,
      .batch = call_vmap,
-     .connect = call_connect,
-     .file = __FILE__,
-     .line = __LINE__},
+     .connect = call_connect},
 };
-const OpList ops_control_call = {table, sizeof table / sizeof *table};
+const OpList ops_control_call = LIST_OF(table);

@@ -76,7 +76,7 @@ static bool push_through(Push *p) {
 static const char *const through[] = {"g", "disconnected"};
 
 static const Op table[] = {
-    {.name = "check_derivative",
+    {.name = OP_ROW("check_derivative"),
      .doc =
          "d, a gradient by `like` or its tangent: that it has the shape of `like` is "
          "checked when running and, with zero, that it is zero everywhere. `what` "
@@ -93,8 +93,6 @@ static const Op table[] = {
      .view = 1,
      .identity = true,
      .promise = true,
-     .example = "check_derivative([1., 2.], [3., 4.]) -> [1.0, 2.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "check_derivative([1., 2.], [3., 4.]) -> [1.0, 2.0]"},
 };
-const OpList ops_control_derivative = {table, sizeof table / sizeof *table};
+const OpList ops_control_derivative = LIST_OF(table);

@@ -91,12 +91,10 @@ static const char *const disconnected[] = {"disconnected"};
 static const char *const undefined[] = {
     "undefined('undefined_grad stands in the way of the gradient')"};
 
-#define IDENTITY                                                                       \
-    .in = "x: any", .perform = pass_on, .view = 1, .identity = true, .file = __FILE__, \
-    .line = __LINE__
+#define IDENTITY .in = "x: any", .perform = pass_on, .view = 1, .identity = true
 
 static const Op table[] = {
-    {.name = "zero_grad",
+    {.name = OP_ROW("zero_grad"),
      .doc = "x; its gradient is zero, though it stays connected.",
      .alias = "consider_constant",
      .type = same_type,
@@ -104,7 +102,7 @@ static const Op table[] = {
      .push = zero_grad_push,
      .example = "zero_grad(1.5) -> 1.5",
      IDENTITY},
-    {.name = "disconnected_grad",
+    {.name = OP_ROW("disconnected_grad"),
      .doc = "x; derivatives see no connection: nothing before it is visited.",
      .type = same_type,
      .adjoint = disconnected,
@@ -112,14 +110,14 @@ static const Op table[] = {
      .disconnected = "x",
      .example = "disconnected_grad(1.5) -> 1.5",
      IDENTITY},
-    {.name = "undefined_grad",
+    {.name = OP_ROW("undefined_grad"),
      .doc = "x; to ask for a gradient through it is an error.",
      .type = same_type,
      .adjoint = undefined,
      .push = undefined_grad_push,
      .example = "undefined_grad(1.5) -> 1.5",
      IDENTITY},
-    {.name = "grad_clip",
+    {.name = OP_ROW("grad_clip"),
      .doc = "x; gradients through it are clipped to [lower_bound, upper_bound].",
      .props = "lower_bound: float = -1.0, upper_bound: float = 1.0",
      .type = grad_clip_type,
@@ -127,7 +125,7 @@ static const Op table[] = {
      .push = grad_clip_push,
      .example = "grad_clip(1.5, lower_bound=-1., upper_bound=1.) -> 1.5",
      IDENTITY},
-    {.name = "grad_scale",
+    {.name = OP_ROW("grad_scale"),
      .doc = "x; gradients through it are multiplied.",
      .props = "multiplier: float = 1.0",
      .type = inexact_type,
@@ -136,4 +134,4 @@ static const Op table[] = {
      .example = "grad_scale(1.5, multiplier=2.) -> 1.5",
      IDENTITY},
 };
-const OpList ops_control_gradient = {table, sizeof table / sizeof *table};
+const OpList ops_control_gradient = LIST_OF(table);

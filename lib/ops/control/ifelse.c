@@ -180,7 +180,7 @@ static bool ifelse_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 }
 
 static const Op table[] = {
-    {.name = "ifelse",
+    {.name = OP_ROW("ifelse"),
      .varies = true,
      .doc =
          "The value of then_branch if the condition, a scalar of any dtype, is not 0, "
@@ -197,8 +197,6 @@ static const Op table[] = {
      .connect = ifelse_connect,
      .reuses = ifelse_reuses,
      .example = "ifelse(2 > 1, 5.0, 6.0) -> 5.0\n"
-                "ifelse(0, [[1, 2]], [[3, 4]]) -> [3, 4]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "ifelse(0, [[1, 2]], [[3, 4]]) -> [3, 4]"},
 };
-const OpList ops_control_ifelse = {table, sizeof table / sizeof *table};
+const OpList ops_control_ifelse = LIST_OF(table);

@@ -376,7 +376,7 @@ static bool scan_shape(ShapeOf *q) {
 }
 
 static const Op table[] = {
-    {.name = "scan",
+    {.name = OP_ROW("scan"),
      .varies = true,
      .doc = "Runs the function fn once for each step: "
             "scan(fn, sequences, outputs_info, non_sequences, n_steps). fn gets a row "
@@ -395,8 +395,6 @@ static const Op table[] = {
      .by_macro = true,
      .pull = scan_pull,
      .push = scan_push,
-     .connect = scan_connect,
-     .file = __FILE__,
-     .line = __LINE__},
+     .connect = scan_connect},
 };
-const OpList ops_control_scan = {table, sizeof table / sizeof *table};
+const OpList ops_control_scan = LIST_OF(table);

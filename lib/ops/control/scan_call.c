@@ -656,4 +656,4 @@ static const Macro table[] = {
      .signature = "condition",
      .expand = until_expand},
 };
-const MacroList macros_control = {table, sizeof table / sizeof *table};
+const MacroList macros_control = LIST_OF(table);

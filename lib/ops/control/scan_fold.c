@@ -95,4 +95,4 @@ static const Macro table[] = {
      .expand = filter_expand,
      .example = "filter(lambda x: x % 2 == 0, arange(5)) -> [0, 2, 4]"},
 };
-const MacroList macros_control_fold = {table, sizeof table / sizeof *table};
+const MacroList macros_control_fold = LIST_OF(table);

@@ -160,7 +160,7 @@ static bool arange_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 }
 
 static const Op table[] = {
-    {.name = "arange",
+    {.name = OP_ROW("arange"),
      .doc = "Numbers from start (0) up to, not including, stop, step apart. Whole "
             "numbers give int64; arange(n) of a dim n "
             "has the type int64[n].",
@@ -176,8 +176,6 @@ static const Op table[] = {
      .pull = arange_pull,
      .connect = arange_connect,
      .example = "arange(4) -> [0, 1, 2, 3]\narange(1, 7, 2) -> [1, 3, 5]\narange(0.0, "
-                "1.0, 0.25) -> [0.0, 0.25, 0.5, 0.75]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "1.0, 0.25) -> [0.0, 0.25, 0.5, 0.75]"},
 };
-const OpList ops_creation_arange = {table, sizeof table / sizeof *table};
+const OpList ops_creation_arange = LIST_OF(table);

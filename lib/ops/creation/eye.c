@@ -80,7 +80,7 @@ static bool one_hot_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 static const Op table[] = {
-    {.name = "eye",
+    {.name = OP_ROW("eye"),
      .doc = "A matrix of n rows and m (n) columns with ones on its k-th diagonal; "
             "floatX unless dtype is given.",
      .in = "n: int, m: int?",
@@ -93,30 +93,24 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "n, m",
      .example = "eye(2) -> [[1.0, 0.0], [0.0, 1.0]]\neye(2, 3, k=1, dtype=int64) -> "
-                "[[0, 1, 0], [0, 0, 1]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "tri",
+                "[[0, 1, 0], [0, 0, 1]]"},
+    {.name = OP_ROW("tri"),
      .doc = "Ones on and below the k-th diagonal of a matrix of n rows and m (n) "
             "columns; floatX unless dtype is given.",
      .in = "n: int, m: int?",
      .props = "k: int = 0, dtype: dtype? = None",
      .creates = true,
      .expand = tri_expand,
-     .example = "tri(2) -> [[1.0, 0.0], [1.0, 1.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "one_hot",
+     .example = "tri(2) -> [[1.0, 0.0], [1.0, 1.0]]"},
+    {.name = OP_ROW("one_hot"),
      .doc = "For each integer a new last dim of size n with a 1 at that place; zeros "
             "when it is not in range. floatX unless dtype is "
             "given.",
      .in = "x, n: int",
      .props = "dtype: dtype? = None",
      .expand = one_hot_expand,
-     .example = "one_hot([0, 2], 3) -> [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "linspace",
+     .example = "one_hot([0, 2], 3) -> [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]"},
+    {.name = OP_ROW("linspace"),
      .doc = "num numbers evenly spaced from start to stop, both included.",
      .in = "start, stop, num: int = 50",
      .promote = PROMOTE_INEXACT,
@@ -125,8 +119,6 @@ static const Op table[] = {
             "where(step == 0, i / parts * (stop - start), i * step) + start))("
             "arange(num, dtype=start.dtype), (stop - start) / maximum(num - 1, 1), "
             "maximum(num - 1, 1))",
-     .example = "linspace(0.0, 1.0, 5) -> [0.0, 0.25, 0.5, 0.75, 1.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "linspace(0.0, 1.0, 5) -> [0.0, 0.25, 0.5, 0.75, 1.0]"},
 };
-const OpList ops_creation_eye = {table, sizeof table / sizeof *table};
+const OpList ops_creation_eye = LIST_OF(table);

@@ -163,7 +163,7 @@ static bool ones_like_vmap(Vmap *q) {
 }
 
 static const Op table[] = {
-    {.name = "full",
+    {.name = OP_ROW("full"),
      .doc = "A tensor of the given shape with one value everywhere, or an array "
             "stretched to it. Its dtype is the value's unless dtype is given.",
      .in = "shape: ints, fill_value",
@@ -179,10 +179,8 @@ static const Op table[] = {
      .disconnected = "shape",
      .batch = full_vmap,
      .example =
-         "full((2, 2), 7) -> [[7, 7], [7, 7]]\nfull((3,), 0.5) -> [0.5, 0.5, 0.5]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "zeros",
+         "full((2, 2), 7) -> [[7, 7], [7, 7]]\nfull((3,), 0.5) -> [0.5, 0.5, 0.5]"},
+    {.name = OP_ROW("zeros"),
      .doc = "A tensor of zeros of the given shape; floatX unless dtype is given.",
      .in = "shape: ints",
      .props = "dtype: dtype? = None",
@@ -190,20 +188,16 @@ static const Op table[] = {
      .expand = zeros_expand,
      .disconnected = "shape",
      .example =
-         "zeros((2, 2)) -> [[0.0, 0.0], [0.0, 0.0]]\nzeros(2, dtype=int32) -> [0, 0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "ones",
+         "zeros((2, 2)) -> [[0.0, 0.0], [0.0, 0.0]]\nzeros(2, dtype=int32) -> [0, 0]"},
+    {.name = OP_ROW("ones"),
      .doc = "A tensor of ones of the given shape; floatX unless dtype is given.",
      .in = "shape: ints",
      .props = "dtype: dtype? = None",
      .creates = true,
      .expand = ones_expand,
      .disconnected = "shape",
-     .example = "ones(3) -> [1.0, 1.0, 1.0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "zeros_like",
+     .example = "ones(3) -> [1.0, 1.0, 1.0]"},
+    {.name = OP_ROW("zeros_like"),
      .doc = "Zeros of the shape of x, and of its dtype unless dtype is given.",
      .sparse = "sparse_zeros_like",
      .in = "x",
@@ -217,10 +211,8 @@ static const Op table[] = {
      .disconnected = "x",
      .shape_only = true,
      .batch = zeros_like_vmap,
-     .example = "zeros_like([1.5, 2.5]) -> [0.0, 0.0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "ones_like",
+     .example = "zeros_like([1.5, 2.5]) -> [0.0, 0.0]"},
+    {.name = OP_ROW("ones_like"),
      .doc = "Ones of the shape of x, and of its dtype unless dtype is given.",
      .in = "x",
      .props = "dtype: dtype? = None",
@@ -233,10 +225,8 @@ static const Op table[] = {
      .disconnected = "x",
      .shape_only = true,
      .batch = ones_like_vmap,
-     .example = "ones_like([1.5, 2.5]) -> [1.0, 1.0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "full_like",
+     .example = "ones_like([1.5, 2.5]) -> [1.0, 1.0]"},
+    {.name = OP_ROW("full_like"),
      .doc =
          "One value everywhere, in the shape of x and its dtype unless dtype is given.",
      .in = "x, fill_value",
@@ -248,8 +238,6 @@ static const Op table[] = {
      .push = full_push,
      .disconnected = "x",
      .batch = full_like_vmap,
-     .example = "full_like([1, 2], 9) -> [9, 9]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "full_like([1, 2], 9) -> [9, 9]"},
 };
-const OpList ops_creation_full = {table, sizeof table / sizeof *table};
+const OpList ops_creation_full = LIST_OF(table);

@@ -10,4 +10,4 @@
 static const Op table[] = {
 #include "ops/elemwise/arith.def"
 };
-const OpList ops_elemwise_arith = {table, sizeof table / sizeof *table};
+const OpList ops_elemwise_arith = LIST_OF(table);

@@ -9,4 +9,4 @@
 static const Op table[] = {
 #include "ops/elemwise/bits.def"
 };
-const OpList ops_elemwise_bits = {table, sizeof table / sizeof *table};
+const OpList ops_elemwise_bits = LIST_OF(table);

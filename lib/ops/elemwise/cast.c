@@ -87,7 +87,7 @@ static bool cast_push(Push *p) {
 }
 
 static const Op table[] = {
-    {.name = "cast",
+    {.name = OP_ROW("cast"),
      .alias = "astype",
      .doc = "x as another dtype, as NumPy converts: floats to integers towards zero, "
             "integers to narrower ones by their low bits, not zero to True.",
@@ -102,8 +102,6 @@ static const Op table[] = {
      .push = cast_push,
      .elemwise = true,
      .reuse = 1,
-     .example = "cast(2.7, dtype='int64') -> 2\ncast(300, dtype='uint8') -> 44",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "cast(2.7, dtype='int64') -> 2\ncast(300, dtype='uint8') -> 44"},
 };
-const OpList ops_elemwise_cast = {table, sizeof table / sizeof *table};
+const OpList ops_elemwise_cast = LIST_OF(table);

@@ -9,4 +9,4 @@
 static const Op table[] = {
 #include "ops/elemwise/compare.def"
 };
-const OpList ops_elemwise_compare = {table, sizeof table / sizeof *table};
+const OpList ops_elemwise_compare = LIST_OF(table);

@@ -59,4 +59,4 @@ static bool complex_push(Push *p) {
 static const Op table[] = {
 #include "ops/elemwise/complex.def"
 };
-const OpList ops_elemwise_complex = {table, sizeof table / sizeof *table};
+const OpList ops_elemwise_complex = LIST_OF(table);

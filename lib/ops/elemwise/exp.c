@@ -9,4 +9,4 @@
 static const Op table[] = {
 #include "ops/elemwise/exp.def"
 };
-const OpList ops_elemwise_exp = {table, sizeof table / sizeof *table};
+const OpList ops_elemwise_exp = LIST_OF(table);

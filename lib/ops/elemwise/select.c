@@ -24,4 +24,4 @@ static bool where_push(Push *p) {
 static const Op table[] = {
 #include "ops/elemwise/select.def"
 };
-const OpList ops_elemwise_select = {table, sizeof table / sizeof *table};
+const OpList ops_elemwise_select = LIST_OF(table);

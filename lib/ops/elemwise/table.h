@@ -29,13 +29,11 @@
     static const Loops loops_##name = {.at = {{EACH_##domain(ENTRY_, name, 0)}}};
 
 #define TABLE_OP(k, out, id, ...)                                                      \
-    {.name = #id,                                                                      \
+    {.name = OP_ROW(#id),                                                              \
      .out_dtype = OUT_##out,                                                           \
      .loops = &loops_##id,                                                             \
      .elemwise = true,                                                                 \
      .reuse = REUSE_##k,                                                               \
-     .file = __FILE__,                                                                 \
-     .line = __LINE__,                                                                 \
      __VA_ARGS__},
 /* Any input of the right size. */
 #define REUSE_1    1

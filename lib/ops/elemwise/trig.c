@@ -9,4 +9,4 @@
 static const Op table[] = {
 #include "ops/elemwise/trig.def"
 };
-const OpList ops_elemwise_trig = {table, sizeof table / sizeof *table};
+const OpList ops_elemwise_trig = LIST_OF(table);

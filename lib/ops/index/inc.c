@@ -263,7 +263,7 @@ static bool write_subtensor_push(Push *p) {
 }
 
 static const Op table[] = {
-    {.name = "set_subtensor",
+    {.name = OP_ROW("set_subtensor"),
      .doc = "x with x[index] replaced by y, which is broadcast (written "
             "set_subtensor(x[index], y)); of several values for one "
             "place the last stays.",
@@ -277,10 +277,8 @@ static const Op table[] = {
      .disconnected = "index",
      .reuse = 1,
      .batch = index_inc_vmap,
-     .example = "set_subtensor([1, 2, 3][1:], 0) -> [1, 0, 0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "inc_subtensor",
+     .example = "set_subtensor([1, 2, 3][1:], 0) -> [1, 0, 0]"},
+    {.name = OP_ROW("inc_subtensor"),
      .doc = "x with y added to x[index], which is broadcast (written "
             "inc_subtensor(x[index], y)); a place that is indexed several "
             "times receives the sum.",
@@ -294,8 +292,6 @@ static const Op table[] = {
      .disconnected = "index",
      .reuse = 1,
      .batch = index_inc_vmap,
-     .example = "inc_subtensor([1, 2, 3][[0, 0, 2]], 10) -> [21, 2, 13]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "inc_subtensor([1, 2, 3][[0, 0, 2]], 10) -> [21, 2, 13]"},
 };
-const OpList ops_index_inc = {table, sizeof table / sizeof *table};
+const OpList ops_index_inc = LIST_OF(table);

@@ -235,7 +235,7 @@ static bool subtensor_fails(const Graph *g, ApplyId id) {
 }
 
 static const Op table[] = {
-    {.name = "subtensor",
+    {.name = OP_ROW("subtensor"),
      .doc = "x[index]: integers, slices, None, ..., integer arrays and boolean masks, "
             "as NumPy's. A view when no array or "
             "mask takes part. The prop index is the text between the brackets with $ "
@@ -252,20 +252,16 @@ static const Op table[] = {
      .views = subtensor_views,
      .batch = index_subtensor_vmap,
      .example =
-         "arange(4)[1:3] -> [1, 2]\neye(2)[:, [1, 0]] -> [[0.0, 1.0], [1.0, 0.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "take",
+         "arange(4)[1:3] -> [1, 2]\neye(2)[:, [1, 0]] -> [[0.0, 1.0], [1.0, 0.0]]"},
+    {.name = OP_ROW("take"),
      .doc = "Elements of x at the given positions along axis (None: of x flattened).",
      .in = "x, indices",
      .props = "axis: axis? = None",
      .expand = take_expand,
      .disconnected = "indices",
      .example = "take([10, 20, 30], [2, 0]) -> [30, 10]\ntake([[1, 2], [3, 4]], [1], "
-                "axis=1) -> [[2], [4]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "take_along_axis",
+                "axis=1) -> [[2], [4]]"},
+    {.name = OP_ROW("take_along_axis"),
      .doc = "r[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each place, "
             "as argsort gives.",
      .in = "x, indices",
@@ -273,8 +269,6 @@ static const Op table[] = {
      .expand = take_along_axis_expand,
      .disconnected = "indices",
      .example = "take_along_axis([[10, 20], [30, 40]], [[1, 0], [0, 0]], axis=1) -> "
-                "[[20, 10], [30, 30]]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "[[20, 10], [30, 30]]"},
 };
-const OpList ops_index_subtensor = {table, sizeof table / sizeof *table};
+const OpList ops_index_subtensor = LIST_OF(table);

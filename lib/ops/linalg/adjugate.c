@@ -250,7 +250,7 @@ static bool adjugate_push(Push *p) {
 }
 
 static const Op table[] = {
-    {.name = "adjugate",
+    {.name = OP_ROW("adjugate"),
      .doc = "The adjugate of a square matrix: the transpose of its cofactors, with a @ "
             "adjugate(a) = det(a) * eye(n), also of a singular one. det is "
             "differentiated by it.",
@@ -263,8 +263,6 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 2 * a.shape[-1] ** 3",
      .pull = adjugate_pull,
      .push = adjugate_push,
-     .example = "adjugate([[1.0, 2.0], [3.0, 4.0]]) -> [[4.0, -2.0], [-3.0, 1.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "adjugate([[1.0, 2.0], [3.0, 4.0]]) -> [[4.0, -2.0], [-3.0, 1.0]]"},
 };
-const OpList ops_linalg_adjugate = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_adjugate = LIST_OF(table);

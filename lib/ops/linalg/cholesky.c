@@ -202,7 +202,7 @@ static bool cho_solve_expand(Builder *b, const Op *op, const Props *props, size_
 }
 
 static const Op table[] = {
-    {.name = "cholesky",
+    {.name = OP_ROW("cholesky"),
      .doc =
          "The lower triangular l with a = l @ l^H of a Hermitian positive definite "
          "matrix, with lower=False (or upper=True) the upper triangular one with a "
@@ -222,18 +222,14 @@ static const Op table[] = {
               "a.shape[-1] / 6)",
      .pull = cholesky_pull,
      .push = cholesky_push,
-     .example = "cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2.0, 0.0], [1.0, 2.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "cho_solve",
+     .example = "cholesky([[4.0, 2.0], [2.0, 5.0]]) -> [[2.0, 0.0], [1.0, 2.0]]"},
+    {.name = OP_ROW("cho_solve"),
      .doc = "Solves a @ x = b with c, the Cholesky factor of a.",
      .in = "c, b",
      .props = "lower: bool = True",
      .promote = PROMOTE_INEXACT,
      .kinds = KIND_FLOAT | KIND_COMPLEX,
      .expand = cho_solve_expand,
-     .example = "cho_solve([[2.0, 0.0], [1.0, 2.0]], [8.0, 12.0]) -> [1.0, 2.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "cho_solve([[2.0, 0.0], [1.0, 2.0]], [8.0, 12.0]) -> [1.0, 2.0]"},
 };
-const OpList ops_linalg_cholesky = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_cholesky = LIST_OF(table);

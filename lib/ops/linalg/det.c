@@ -143,7 +143,7 @@ static bool slogdet_push(Push *p) {
     "prod(a.shape[:-2]) * (2 * a.shape[-1] ** 3 / 3 - a.shape[-1] ** 2 / 2 + 11 * "    \
     "a.shape[-1] / 6)"
 static const Op table[] = {
-    {.name = "det",
+    {.name = OP_ROW("det"),
      .doc = "The determinant of a square matrix. Its derivatives are those of a "
             "polynomial: they are right for singular matrices, too, the third and "
             "higher ones where singular values are distinct.",
@@ -156,10 +156,8 @@ static const Op table[] = {
      .flops = LU_FLOPS,
      .pull = det_pull,
      .push = det_push,
-     .example = "det([[2.0, 1.0], [4.0, 5.0]]) -> 6.0",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "slogdet",
+     .example = "det([[2.0, 1.0], [4.0, 5.0]]) -> 6.0"},
+    {.name = OP_ROW("slogdet"),
      .doc = "Sign and logarithm of the absolute value of the determinant, which may be "
             "too large or small for a number itself: 0 and -inf of a singular matrix, "
             "whose gradient is an error; for complex matrices the sign is a number of "
@@ -175,8 +173,6 @@ static const Op table[] = {
      .pull = slogdet_pull,
      .push = slogdet_push,
      .example = "slogdet([[0.0, 1.0], [1.0, 0.0]])[0] -> -1.0\n"
-                "slogdet([[1.0, 2.0], [2.0, 5.0]])[1] -> 0.0",
-     .file = __FILE__,
-     .line = __LINE__},
+                "slogdet([[1.0, 2.0], [2.0, 5.0]])[1] -> 0.0"},
 };
-const OpList ops_linalg_det = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_det = LIST_OF(table);

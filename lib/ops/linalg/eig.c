@@ -182,7 +182,7 @@ static bool eigvals_push(Push *p) {
 
 /* No exact counts: Golub and Van Loan, Matrix Computations, section 7.5. */
 static const Op table[] = {
-    {.name = "eig",
+    {.name = OP_ROW("eig"),
      .doc =
          "Eigenvalues w and eigenvectors, the columns of v, of length 1: a @ v = v * "
          "w. Both are complex, also of a real matrix; the order is LAPACK's. "
@@ -198,10 +198,8 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 25 * a.shape[-1] ** 3",
      .pull = eig_pull,
      .push = eig_push,
-     .example = "eig([[0.0, 1.0], [-1.0, 0.0]])[0] -> [1.0j, -1.0j]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "eigvals",
+     .example = "eig([[0.0, 1.0], [-1.0, 0.0]])[0] -> [1.0j, -1.0j]"},
+    {.name = OP_ROW("eigvals"),
      .doc = "Eigenvalues of a square matrix, complex, in LAPACK's order.",
      .in = "a",
      .promote = PROMOTE_INEXACT,
@@ -211,8 +209,6 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 10 * a.shape[-1] ** 3",
      .pull = eigvals_pull,
      .push = eigvals_push,
-     .example = "eigvals([[2.0, -1.0], [1.0, 2.0]]) -> [2.0 + 1.0j, 2.0 - 1.0j]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "eigvals([[2.0, -1.0], [1.0, 2.0]]) -> [2.0 + 1.0j, 2.0 - 1.0j]"},
 };
-const OpList ops_linalg_eig = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_eig = LIST_OF(table);

@@ -172,7 +172,7 @@ static bool eigvalsh_push(Push *p) {
 
 /* No exact counts: Golub and Van Loan, Matrix Computations, section 8.3. */
 static const Op table[] = {
-    {.name = "eigh",
+    {.name = OP_ROW("eigh"),
      .doc =
          "Eigenvalues w, in ascending order, and orthonormal eigenvectors, the "
          "columns of v, of a Hermitian matrix: a @ v = v * w. Only the lower "
@@ -191,10 +191,8 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 9 * a.shape[-1] ** 3",
      .pull = eigh_pull,
      .push = eigh_push,
-     .example = "eigh([[2.0, 1.0], [1.0, 2.0]])[0] -> [1.0, 3.0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "eigvalsh",
+     .example = "eigh([[2.0, 1.0], [1.0, 2.0]])[0] -> [1.0, 3.0]"},
+    {.name = OP_ROW("eigvalsh"),
      .doc = "Eigenvalues of a Hermitian matrix in ascending order. Only the lower "
             "triangle of a is read, with lower=False the upper one.",
      .in = "a",
@@ -206,8 +204,6 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 4 * a.shape[-1] ** 3 / 3",
      .pull = eigvalsh_pull,
      .push = eigvalsh_push,
-     .example = "eigvalsh([[2.0, 1.0], [1.0, 2.0]]) -> [1.0, 3.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "eigvalsh([[2.0, 1.0], [1.0, 2.0]]) -> [1.0, 3.0]"},
 };
-const OpList ops_linalg_eigh = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_eigh = LIST_OF(table);

@@ -263,7 +263,7 @@ static bool einsum_expand(Builder *b, const Op *op, const Props *props, size_t n
 }
 
 static const Op table[] = {
-    {.name = "einsum",
+    {.name = OP_ROW("einsum"),
      .doc = "Einstein's sum: each operand's axes get labels, and products are summed "
             "over the labels that are not in the output. 'ii' takes a diagonal, ... "
             "stands for dims that broadcast; without -> the labels that occur once are "
@@ -274,8 +274,6 @@ static const Op table[] = {
      .expand = einsum_expand,
      .example = "einsum('ij,jk->ik', [[1.0, 2.0]], [[3.0], [4.0]]) -> [[11.0]]\n"
                 "einsum('ii', [[1, 2], [3, 4]]) -> 5\n"
-                "einsum('ij->ji', [[1, 2], [3, 4]]) -> [[1, 3], [2, 4]]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "einsum('ij->ji', [[1, 2], [3, 4]]) -> [[1, 3], [2, 4]]"},
 };
-const OpList ops_linalg_einsum = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_einsum = LIST_OF(table);

@@ -226,7 +226,7 @@ static bool expm_push(Push *p) {
 }
 
 static const Op table[] = {
-    {.name = "expm",
+    {.name = OP_ROW("expm"),
      .doc = "The exponential of a square matrix: the sum of a^k / k!.",
      .in = "a",
      .promote = PROMOTE_INEXACT,
@@ -237,8 +237,6 @@ static const Op table[] = {
      .flops = "prod(a.shape[:-2]) * 44 * a.shape[-1] ** 3 / 3",
      .pull = expm_pull,
      .push = expm_push,
-     .example = "expm([[0.0, 1.0], [0.0, 0.0]]) -> [[1.0, 1.0], [0.0, 1.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "expm([[0.0, 1.0], [0.0, 0.0]]) -> [[1.0, 1.0], [0.0, 1.0]]"},
 };
-const OpList ops_linalg_expm = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_expm = LIST_OF(table);

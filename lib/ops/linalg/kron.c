@@ -151,7 +151,7 @@ static bool matrix_power_expand(Builder *b, const Op *op, const Props *props,
 }
 
 static const Op table[] = {
-    {.name = "kron",
+    {.name = OP_ROW("kron"),
      .doc =
          "The Kronecker product: blocks of b times each element of a. Missing leading "
          "dims count as 1.",
@@ -159,25 +159,19 @@ static const Op table[] = {
      .promote = PROMOTE_SAME,
      .expand = kron_expand,
      .example = "kron([[1, 2]], [[1, 1], [0, 1]]) -> [[1, 1, 2, 2], [0, 1, 0, 2]]\n"
-                "kron([1, 10], [1, 2]) -> [1, 2, 10, 20]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "block_diag",
+                "kron([1, 10], [1, 2]) -> [1, 2, 10, 20]"},
+    {.name = OP_ROW("block_diag"),
      .doc = "A matrix with the given ones along its diagonal, and zeros elsewhere. A "
             "vector is a row.",
      .in = "*arrs",
      .promote = PROMOTE_SAME,
      .expand = block_diag_expand,
-     .example = "block_diag([[[1, 2]], [[3]]]) -> [[1, 2, 0], [0, 0, 3]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "matrix_power",
+     .example = "block_diag([[[1, 2]], [[3]]]) -> [[1, 2, 0], [0, 0, 3]]"},
+    {.name = OP_ROW("matrix_power"),
      .doc = "The n-th power of a square matrix; a negative one of its inverse.",
      .in = "a",
      .props = "n: int",
      .expand = matrix_power_expand,
-     .example = "matrix_power([[1, 1], [0, 1]], 5) -> [[1, 5], [0, 1]]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "matrix_power([[1, 1], [0, 1]], 5) -> [[1, 5], [0, 1]]"},
 };
-const OpList ops_linalg_kron = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_kron = LIST_OF(table);

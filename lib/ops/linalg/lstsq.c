@@ -247,7 +247,7 @@ static bool lstsq_push(Push *p) {
 
 /* No exact count: Golub and Van Loan, Matrix Computations, section 5.5. */
 static const Op table[] = {
-    {.name = "lstsq",
+    {.name = OP_ROW("lstsq"),
      .doc = "The x of least length that makes the sum of squares of b - a @ x least; "
             "those sums by column; the rank of a; its singular values. Singular values "
             "up to rcond times the largest are taken for 0; rcond is by default the "
@@ -268,8 +268,6 @@ static const Op table[] = {
      .pull = lstsq_pull,
      .push = lstsq_push,
      .example = "lstsq([[1.0], [1.0]], [1.0, 3.0])[0] -> [2.0]\n"
-                "lstsq([[1.0], [1.0]], [1.0, 3.0])[1] -> 2.0",
-     .file = __FILE__,
-     .line = __LINE__},
+                "lstsq([[1.0], [1.0]], [1.0, 3.0])[1] -> 2.0"},
 };
-const OpList ops_linalg_lstsq = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_lstsq = LIST_OF(table);

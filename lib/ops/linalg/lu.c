@@ -396,7 +396,7 @@ static bool lu_solve_push(Push *p) {
 #define GETRF                                                                          \
     SIZES "(" L " * " K " ** 2 - " K " ** 3 / 3 - " K " ** 2 / 2 + 5 * " K " / 6)"
 static const Op table[] = {
-    {.name = "lu",
+    {.name = OP_ROW("lu"),
      .doc =
          "A permutation matrix p, a lower triangular l with ones on its diagonal and "
          "an upper triangular u with a = p @ l @ u, the largest pivots first. The "
@@ -411,10 +411,8 @@ static const Op table[] = {
      .flops = GETRF,
      .pull = lu_pull,
      .push = lu_push,
-     .example = "lu([[1.0, 2.0], [4.0, 4.0]])[2] -> [[4.0, 4.0], [0.0, 1.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "lu_factor",
+     .example = "lu([[1.0, 2.0], [4.0, 4.0]])[2] -> [[4.0, 4.0], [0.0, 1.0]]"},
+    {.name = OP_ROW("lu_factor"),
      .doc = "The factors of lu in one matrix, and the row that each row changed places "
             "with, from 0: what lu_solve takes.",
      .in = "a",
@@ -427,10 +425,8 @@ static const Op table[] = {
      .pull = lu_factor_pull,
      .push = lu_factor_push,
      .example = "lu_factor([[1.0, 2.0], [4.0, 4.0]])[0] -> [[4.0, 4.0], [0.25, 1.0]]\n"
-                "lu_factor([[1.0, 2.0], [4.0, 4.0]])[1] -> [1, 1]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "lu_solve",
+                "lu_factor([[1.0, 2.0], [4.0, 4.0]])[1] -> [1, 1]"},
+    {.name = OP_ROW("lu_solve"),
      .doc = "Solves a @ x = b with lu and piv of lu_factor(a); with trans=1 a.T @ x = "
             "b, with trans=2 a^H @ x = b. A one-dim b is a vector.",
      .in = "lu, piv: any, b",
@@ -443,8 +439,6 @@ static const Op table[] = {
      .push = lu_solve_push,
      .disconnected = "piv",
      .example =
-         "lu_solve([[4.0, 4.0], [0.25, 1.0]], [1, 1], [5.0, 8.0]) -> [-1.0, 3.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+         "lu_solve([[4.0, 4.0], [0.25, 1.0]], [1, 1], [5.0, 8.0]) -> [-1.0, 3.0]"},
 };
-const OpList ops_linalg_lu = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_lu = LIST_OF(table);

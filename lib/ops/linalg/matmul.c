@@ -228,7 +228,7 @@ static bool dot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
 }
 
 static const Op table[] = {
-    {.name = "matmul",
+    {.name = OP_ROW("matmul"),
      .doc = "Matrix product of the last two axes; leading axes broadcast as a batch. A "
             "one-dim operand is a row on the "
             "left, a column on the right.",
@@ -244,17 +244,13 @@ static const Op table[] = {
      .pull = matmul_pull,
      .push = matmul_push,
      .batch = matmul_vmap,
-     .example = "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "dot",
+     .example = "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]"},
+    {.name = OP_ROW("dot"),
      .doc = "Inner product of vectors, matrix product, or NumPy's dot of more dims.",
      .sparse = "sparse_dot",
      .in = "a, b",
      .promote = PROMOTE_SAME,
      .expand = dot_expand,
-     .example = "dot([1., 2.], [3., 4.]) -> 11.0",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "dot([1., 2.], [3., 4.]) -> 11.0"},
 };
-const OpList ops_linalg_matmul = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_matmul = LIST_OF(table);

@@ -180,7 +180,7 @@ static bool cond_expand(Builder *b, const Op *op, const Props *props, size_t nin
 }
 
 static const Op table[] = {
-    {.name = "norm",
+    {.name = OP_ROW("norm"),
      .doc =
          "A norm. Without ord the root of the sum of squares, over the given axes or "
          "all. With one axis the vector norm of any order, inf and -inf for the "
@@ -193,10 +193,8 @@ static const Op table[] = {
      .promote = PROMOTE_INEXACT,
      .expand = norm_expand,
      .example = "norm([3.0, 4.0]) -> 5.0\nnorm([3.0, -4.0], ord=1) -> 7.0\n"
-                "norm([[1.0, -2.0], [3.0, 4.0]], ord=inf) -> 7.0",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "cond",
+                "norm([[1.0, -2.0], [3.0, 4.0]], ord=inf) -> 7.0"},
+    {.name = OP_ROW("cond"),
      .doc = "The condition number: by p=None or 2 the largest singular value over the "
             "smallest, -2 the other way round; by another order of norm that norm of x "
             "times that of its inverse.",
@@ -205,8 +203,6 @@ static const Op table[] = {
      .promote = PROMOTE_INEXACT,
      .expand = cond_expand,
      .example = "cond([[4.0, 0.0], [0.0, 2.0]]) -> 2.0\n"
-                "cond([[1.0, 2.0], [0.0, 1.0]], p=1) -> 9.0",
-     .file = __FILE__,
-     .line = __LINE__},
+                "cond([[1.0, 2.0], [0.0, 1.0]], p=1) -> 9.0"},
 };
-const OpList ops_linalg_norm = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_norm = LIST_OF(table);

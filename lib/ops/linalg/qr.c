@@ -175,7 +175,7 @@ static bool qr_push(Push *p) {
 #define L     "max(a.shape[-2], a.shape[-1])"
 #define K     "min(a.shape[-2], a.shape[-1])"
 static const Op table[] = {
-    {.name = "qr",
+    {.name = OP_ROW("qr"),
      .doc = "q with orthonormal columns and an upper triangular r with a = q @ r. "
             "mode='reduced' gives min(m, n) columns, 'complete' m of them, 'r' gives r "
             "alone. The gradient needs the first min(m, n) columns of a to be "
@@ -194,8 +194,6 @@ static const Op table[] = {
      .pull = qr_pull,
      .push = qr_push,
      .example = "abs(qr([[3.0, 1.0], [4.0, 3.0]])[1]) -> [[5.0, 3.0], [0.0, 1.0]]\n"
-                "abs(qr([[3.0], [4.0]], mode='r')) -> [[5.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "abs(qr([[3.0], [4.0]], mode='r')) -> [[5.0]]"},
 };
-const OpList ops_linalg_qr = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_qr = LIST_OF(table);

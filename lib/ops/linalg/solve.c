@@ -323,7 +323,7 @@ static bool inv_push(Push *p) {
 #define CHOL  "(" N " ** 3 / 3 + " N " ** 2 / 2 + " N " / 6)"
 #define LDL   "(" N " ** 3 / 3 + " N " ** 2 / 2 + 19 * " N " / 6)"
 static const Op table[] = {
-    {.name = "solve",
+    {.name = OP_ROW("solve"),
      .doc =
          "x with a @ x = b. A one-dim b is a vector, else its last two dims are a "
          "matrix. assume_a: 'gen' any matrix, 'sym' symmetric, 'her' Hermitian, "
@@ -345,10 +345,8 @@ static const Op table[] = {
      .push = solve_push,
      .example = "solve([[2.0, 1.0], [1.0, 3.0]], [4.0, 7.0]) -> [1.0, 2.0]\n"
                 "solve([[4.0, 2.0], [2.0, 5.0]], [[8.0], [12.0]], assume_a='pos') -> "
-                "[[1.0], [2.0]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "inv",
+                "[[1.0], [2.0]]"},
+    {.name = OP_ROW("inv"),
      .doc = "The inverse of a square matrix; a singular one is an error, one with an "
             "inf or a nan has no inverse but nan.",
      .in = "a",
@@ -360,8 +358,6 @@ static const Op table[] = {
      .flops = BATCH "(2 * " N " ** 3 - 3 * " N " ** 2 / 2 + 5 * " N " / 2)",
      .pull = inv_pull,
      .push = inv_push,
-     .example = "inv([[2.0, 0.0], [1.0, 4.0]]) -> [[0.5, 0.0], [-0.125, 0.25]]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "inv([[2.0, 0.0], [1.0, 4.0]]) -> [[0.5, 0.0], [-0.125, 0.25]]"},
 };
-const OpList ops_linalg_solve = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_solve = LIST_OF(table);

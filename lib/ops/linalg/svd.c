@@ -311,7 +311,7 @@ static bool matrix_rank_expand(Builder *b, const Op *op, const Props *props, siz
 #define REDUCED "(14 * " L " * " K " ** 2 + 8 * " K " ** 3)"
 #define FULL    "(4 * " L " ** 2 * " K " + 8 * " L " * " K " ** 2 + 9 * " K " ** 3)"
 static const Op table[] = {
-    {.name = "svd",
+    {.name = OP_ROW("svd"),
      .doc =
          "Singular values s, in descending order, and vectors with a = (u * s) @ vh; "
          "with full_matrices u and vh are square; with compute_uv=False the values "
@@ -331,18 +331,14 @@ static const Op table[] = {
      .pull = svd_pull,
      .push = svd_push,
      .example = "svd([[0.0, 2.0], [3.0, 0.0]])[1] -> [3.0, 2.0]\n"
-                "svd([[3.0, 4.0]], compute_uv=False) -> [5.0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "svdvals",
+                "svd([[3.0, 4.0]], compute_uv=False) -> [5.0]"},
+    {.name = OP_ROW("svdvals"),
      .doc = "Singular values in descending order.",
      .in = "a",
      .def = "svd(a, compute_uv=False)",
      .promote = PROMOTE_INEXACT,
-     .example = "svdvals([[0.0, 2.0], [3.0, 0.0]]) -> [3.0, 2.0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "pinv",
+     .example = "svdvals([[0.0, 2.0], [3.0, 0.0]]) -> [3.0, 2.0]"},
+    {.name = OP_ROW("pinv"),
      .doc = "The Moore-Penrose pseudo-inverse. Singular values up to rcond times the "
             "largest are taken for 0; rcond is by default the larger side times the "
             "dtype's epsilon. The gradient is that of matrices of the same rank.",
@@ -355,18 +351,14 @@ static const Op table[] = {
      .flops = BATCH "(" REDUCED " + 2 * " K " * a.shape[-2] * a.shape[-1])",
      .pull = pinv_pull,
      .push = pinv_push,
-     .example = "pinv([[3.0], [4.0]]) -> [[0.12, 0.16]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "matrix_rank",
+     .example = "pinv([[3.0], [4.0]]) -> [[0.12, 0.16]]"},
+    {.name = OP_ROW("matrix_rank"),
      .doc = "The number of singular values above tol, by default above the largest one "
             "times the larger side times the dtype's epsilon.",
      .in = "a",
      .props = "tol: float? = None",
      .promote = PROMOTE_INEXACT,
      .expand = matrix_rank_expand,
-     .example = "matrix_rank([[1.0, 2.0], [2.0, 4.0]]) -> 1",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "matrix_rank([[1.0, 2.0], [2.0, 4.0]]) -> 1"},
 };
-const OpList ops_linalg_svd = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_svd = LIST_OF(table);

@@ -188,7 +188,7 @@ static bool vdot_expand(Builder *b, const Op *op, const Props *props, size_t nin
 }
 
 static const Op table[] = {
-    {.name = "tensordot",
+    {.name = OP_ROW("tensordot"),
      .doc = "Sums products over pairs of axes: axes=n takes the last n of a with the "
             "first n of b, axes=([..], [..]) the axes of a with those of b, which may "
             "be given as axes_a and axes_b too; without any, axes=2.",
@@ -198,34 +198,26 @@ static const Op table[] = {
      .expand = tensordot_expand,
      .example = "tensordot([[1, 2], [3, 4]], [[5, 6], [7, 8]]) -> 70\n"
                 "tensordot([[1, 2], [3, 4]], [5, 6], axes=1) -> [17, 39]\n"
-                "tensordot([[1, 2], [3, 4]], [5, 6], axes=([0], [0])) -> [23, 34]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "inner",
+                "tensordot([[1, 2], [3, 4]], [5, 6], axes=([0], [0])) -> [23, 34]"},
+    {.name = OP_ROW("inner"),
      .doc = "Products summed over the last axes of both.",
      .in = "a, b",
      .promote = PROMOTE_SAME,
      .expand = inner_expand,
-     .example = "inner([[1, 2], [3, 4]], [5, 6]) -> [17, 39]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "vecdot",
+     .example = "inner([[1, 2], [3, 4]], [5, 6]) -> [17, 39]"},
+    {.name = OP_ROW("vecdot"),
      .doc = "Inner products of vectors along an axis, the first conjugated; the other "
             "axes broadcast.",
      .in = "a, b",
      .props = "axis: int = -1",
      .promote = PROMOTE_SAME,
      .expand = vecdot_expand,
-     .example = "vecdot([[1, 2], [3, 4]], [5, 6]) -> [17, 39]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "vdot",
+     .example = "vecdot([[1, 2], [3, 4]], [5, 6]) -> [17, 39]"},
+    {.name = OP_ROW("vdot"),
      .doc = "The inner product of two tensors, flattened, the first conjugated.",
      .in = "a, b",
      .promote = PROMOTE_SAME,
      .expand = vdot_expand,
-     .example = "vdot([1, 2], [3, 4]) -> 11",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "vdot([1, 2], [3, 4]) -> 11"},
 };
-const OpList ops_linalg_tensordot = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_tensordot = LIST_OF(table);

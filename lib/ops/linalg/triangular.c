@@ -172,7 +172,7 @@ static bool solve_triangular_push(Push *p) {
 }
 
 static const Op table[] = {
-    {.name = "solve_triangular",
+    {.name = OP_ROW("solve_triangular"),
      .doc =
          "Solves a @ x = b for a triangular a, with trans=1 a.T @ x = b, with trans=2 "
          "a^H @ x = b. Only the upper triangle of a is read, with lower=True the "
@@ -189,8 +189,6 @@ static const Op table[] = {
      .pull = solve_triangular_pull,
      .push = solve_triangular_push,
      .example = "solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True) -> "
-                "[1.0, 2.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "[1.0, 2.0]"},
 };
-const OpList ops_linalg_triangular = {table, sizeof table / sizeof *table};
+const OpList ops_linalg_triangular = LIST_OF(table);

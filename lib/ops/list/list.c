@@ -251,9 +251,8 @@ static const char *const with_index[] = {NO_GRADIENT, "disconnected"};
 static const char *const inserting[] = {NO_GRADIENT, "disconnected", NO_GRADIENT};
 static const char *const nothing[] = {"disconnected", "disconnected"};
 
-#define ROW .file = __FILE__, .line = __LINE__
 static const Op table[] = {
-    {.name = "make_list",
+    {.name = OP_ROW("make_list"),
      .doc =
          "The items as one list value. They have one kind, dtype and rank; type= says "
          "more or less of their shape, and is needed when there are none. A list in "
@@ -267,9 +266,8 @@ static const Op table[] = {
      .adjoint = one,
      .push = list_undefined_push,
      .constant = true,
-     .example = "list_get(make_list([1., 2.], [3.]), 0) -> [1.0, 2.0]",
-     ROW},
-    {.name = "list_get",
+     .example = "list_get(make_list([1., 2.], [3.]), 0) -> [1.0, 2.0]"},
+    {.name = OP_ROW("list_get"),
      .doc = "Item i of the list x; a negative i counts from the end. With a slice, the "
             "list of those items. x[i] is the same.",
      .in = "x: list, i: any",
@@ -281,10 +279,10 @@ static const Op table[] = {
      .push = list_undefined_push,
      .disconnected = "i",
      .view = 1,
-     .example = "list_get(make_list(1, 2, 3), -1) -> 3\n"
-                "list_get(list_get(make_list(1, 2, 3), slice(None, None, -1)), 0) -> 3",
-     ROW},
-    {.name = "list_append",
+     .example =
+         "list_get(make_list(1, 2, 3), -1) -> 3\n"
+         "list_get(list_get(make_list(1, 2, 3), slice(None, None, -1)), 0) -> 3"},
+    {.name = OP_ROW("list_append"),
      .doc = "The list x with the value y at its end.",
      .in = "x: list, y: item",
      .type = list_append_type,
@@ -294,9 +292,8 @@ static const Op table[] = {
      .adjoint = two,
      .push = list_undefined_push,
      .view = 1,
-     .example = "list_get(list_append(make_list(1, 2), 5), 2) -> 5",
-     ROW},
-    {.name = "list_extend",
+     .example = "list_get(list_append(make_list(1, 2), 5), 2) -> 5"},
+    {.name = OP_ROW("list_extend"),
      .doc = "The items of the list x, then those of the list y.",
      .in = "x: list, y: list",
      .type = list_extend_type,
@@ -306,9 +303,8 @@ static const Op table[] = {
      .adjoint = two,
      .push = list_undefined_push,
      .view = 1,
-     .example = "list_length(list_extend(make_list(1, 2), make_list(3))) -> 3",
-     ROW},
-    {.name = "list_insert",
+     .example = "list_length(list_extend(make_list(1, 2), make_list(3))) -> 3"},
+    {.name = OP_ROW("list_insert"),
      .doc =
          "The list x with the value y put in before item i. An i beyond an end means "
          "that end.",
@@ -321,9 +317,8 @@ static const Op table[] = {
      .push = list_undefined_push,
      .disconnected = "i",
      .view = 1,
-     .example = "list_get(list_insert(make_list(1, 2), 1, 5), 1) -> 5",
-     ROW},
-    {.name = "list_remove",
+     .example = "list_get(list_insert(make_list(1, 2), 1, 5), 1) -> 5"},
+    {.name = OP_ROW("list_remove"),
      .doc = "The list x without its first item that equals y; an error if none does.",
      .in = "x: list, y: item",
      .type = list_append_type,
@@ -334,9 +329,8 @@ static const Op table[] = {
      .push = list_undefined_push,
      .disconnected = "y",
      .view = 1,
-     .example = "list_get(list_remove(make_list(1, 2, 3), 1), 0) -> 2",
-     ROW},
-    {.name = "list_reverse",
+     .example = "list_get(list_remove(make_list(1, 2, 3), 1), 0) -> 2"},
+    {.name = OP_ROW("list_reverse"),
      .doc = "The list x backwards.",
      .in = "x: list",
      .type = same_type,
@@ -346,9 +340,8 @@ static const Op table[] = {
      .adjoint = one,
      .push = list_undefined_push,
      .view = 1,
-     .example = "list_get(list_reverse(make_list(1, 2, 3)), 0) -> 3",
-     ROW},
-    {.name = "list_index",
+     .example = "list_get(list_reverse(make_list(1, 2, 3)), 0) -> 3"},
+    {.name = OP_ROW("list_index"),
      .doc =
          "The number of the first item of the list x that equals y; an error if none "
          "does.",
@@ -359,9 +352,8 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x, y",
-     .example = "list_index(make_list([1, 2], [3]), [3]) -> 1",
-     ROW},
-    {.name = "list_count",
+     .example = "list_index(make_list([1, 2], [3]), [3]) -> 1"},
+    {.name = OP_ROW("list_count"),
      .doc = "How many items of the list x equal y.",
      .in = "x: list, y: item",
      .type = list_count_type,
@@ -370,9 +362,8 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x, y",
-     .example = "list_count(make_list(1, 2, 1), 1) -> 2",
-     ROW},
-    {.name = "list_length",
+     .example = "list_count(make_list(1, 2, 1), 1) -> 2"},
+    {.name = OP_ROW("list_length"),
      .doc = "The number of items of the list x.",
      .in = "x: list",
      .type = list_count_type,
@@ -381,7 +372,6 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "x",
-     .example = "list_length(make_list(1, 2, 1)) -> 3",
-     ROW},
+     .example = "list_length(make_list(1, 2, 1)) -> 3"},
 };
-const OpList ops_list_list = {table, sizeof table / sizeof *table};
+const OpList ops_list_list = LIST_OF(table);

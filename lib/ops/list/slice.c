@@ -59,7 +59,7 @@ static bool slice_indices_perform(Call *c) {
 static const char *const nothing[] = {"disconnected", "disconnected", "disconnected"};
 
 static const Op table[] = {
-    {.name = "make_slice",
+    {.name = OP_ROW("make_slice"),
      .doc = "The slice start:stop:step as a value; each part is an integer or None.",
      .alias = "slice",
      .in = "start: any, stop: any, step?: any",
@@ -69,10 +69,8 @@ static const Op table[] = {
      .adjoint = nothing,
      .disconnected = "start, stop, step",
      .constant = true,
-     .example = "list_length(list_get(make_list(1, 2, 3), slice(1, None))) -> 2",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "slice_indices",
+     .example = "list_length(list_get(make_list(1, 2, 3), slice(1, None))) -> 2"},
+    {.name = OP_ROW("slice_indices"),
      .doc =
          "Start, stop and step of a slice of an axis of n elements, as integers that "
          "mean the same in x[start:stop:step].",
@@ -83,8 +81,6 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = nothing,
      .disconnected = "s, n",
-     .example = "slice_indices(slice(None, None, 2), 5)[1] -> 5",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "slice_indices(slice(None, None, 2), 5)[1] -> 5"},
 };
-const OpList ops_list_slice = {table, sizeof table / sizeof *table};
+const OpList ops_list_slice = LIST_OF(table);

@@ -233,7 +233,7 @@ static bool softmax_vmap(Vmap *q) {
 }
 
 static const Op table[] = {
-    {.name = "softmax",
+    {.name = OP_ROW("softmax"),
      .doc = "exp(x) over its sum along an axis (None: all elements), without overflow. "
             "float32 rows add up in a fixed "
             "tree of float32 sums.",
@@ -250,10 +250,8 @@ static const Op table[] = {
      .push = softmax_push,
      .reuse = 1,
      .batch = softmax_vmap,
-     .example = "softmax([0., 0.]) -> [0.5, 0.5]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "log_softmax",
+     .example = "softmax([0., 0.]) -> [0.5, 0.5]"},
+    {.name = OP_ROW("log_softmax"),
      .doc = "The logarithm of softmax, exact where softmax is 0 or 1.",
      .in = "x",
      .props = "axis: int? = None",
@@ -268,8 +266,6 @@ static const Op table[] = {
      .push = log_softmax_push,
      .reuse = 1,
      .batch = softmax_vmap,
-     .example = "log_softmax([0., 1000.]) -> [-1000.0, 0.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "log_softmax([0., 1000.]) -> [-1000.0, 0.0]"},
 };
-const OpList ops_nn_softmax = {table, sizeof table / sizeof *table};
+const OpList ops_nn_softmax = LIST_OF(table);

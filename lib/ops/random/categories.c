@@ -255,4 +255,4 @@ static const Macro table[] = {
      .signature = "a, size=None, replace=True, p=None, rng=None, seed=None",
      .expand = choice_expand},
 };
-const MacroList macros_random_categories = {table, sizeof table / sizeof *table};
+const MacroList macros_random_categories = LIST_OF(table);

@@ -208,4 +208,4 @@ static const Macro table[] = {
      .creates = true},
 #include "ops/random/distributions.def"
 };
-const MacroList macros_random_distributions = {table, sizeof table / sizeof *table};
+const MacroList macros_random_distributions = LIST_OF(table);

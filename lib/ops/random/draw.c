@@ -167,7 +167,7 @@ static bool draw_vmap(Vmap *q) {
 }
 
 static const Op table[] = {
-    {.name = "draw",
+    {.name = OP_ROW("draw"),
      .doc = "The next state of a random stream, and a draw of dist with the old one: "
             "what normal(..., rng=r) and the other distributions become.",
      .in = "rng: any, *params",
@@ -180,8 +180,6 @@ static const Op table[] = {
      .pull = draw_pull,
      .batch = draw_vmap,
      .connect = draw_connect,
-     .example = "draw(rng(1), 3, 4, dist='integers', dtype=int64)[1] -> 3",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "draw(rng(1), 3, 4, dist='integers', dtype=int64)[1] -> 3"},
 };
-const OpList ops_random_draw = {table, sizeof table / sizeof *table};
+const OpList ops_random_draw = LIST_OF(table);

@@ -364,7 +364,7 @@ static const char *const nothing[] = {"0", "0", "disconnected"};
 static const char *const none[] = {"disconnected"};
 
 static const Op table[] = {
-    {.name = "normal",
+    {.name = OP_ROW("normal"),
      .doc = "Normal draws with mean loc and standard deviation scale, from a seed.",
      .in = "loc = 0.0, scale = 1.0, size?: ints",
      .props = "seed: int, dtype: dtype? = None",
@@ -375,10 +375,8 @@ static const Op table[] = {
      .math = 2,
      .pull = normal_pull,
      .disconnected = "size",
-     .example = "normal(0, 1, (2,), seed=1).shape[0] -> 2",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "uniform",
+     .example = "normal(0, 1, (2,), seed=1).shape[0] -> 2"},
+    {.name = OP_ROW("uniform"),
      .doc = "Uniform draws from [low, high), from a seed.",
      .in = "low = 0.0, high = 1.0, size?: ints",
      .props = "seed: int, dtype: dtype? = None",
@@ -388,10 +386,8 @@ static const Op table[] = {
      .flops = "2 * r.size",
      .pull = uniform_pull,
      .disconnected = "size",
-     .example = "uniform(0, 1, (2,), seed=1).shape[0] -> 2",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "integers",
+     .example = "uniform(0, 1, (2,), seed=1).shape[0] -> 2"},
+    {.name = OP_ROW("integers"),
      .doc = "Integers drawn from [low, high), from a seed.",
      .in = "low, high, size?: ints",
      .props = "seed: int, dtype: dtype? = None",
@@ -402,10 +398,8 @@ static const Op table[] = {
      .flops = "r.size",
      .adjoint = nothing,
      .disconnected = "size",
-     .example = "integers(3, 4, (2,), seed=1) -> [3, 3]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "permutation",
+     .example = "integers(3, 4, (2,), seed=1) -> [3, 3]"},
+    {.name = OP_ROW("permutation"),
      .doc = "The numbers 0 to n - 1 in a random order, from a seed.",
      .in = "n: int",
      .props = "seed: int",
@@ -415,8 +409,6 @@ static const Op table[] = {
      .flops = "r.size",
      .adjoint = none,
      .disconnected = "n",
-     .example = "permutation(1, seed=1) -> [0]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "permutation(1, seed=1) -> [0]"},
 };
-const OpList ops_random_random = {table, sizeof table / sizeof *table};
+const OpList ops_random_random = LIST_OF(table);

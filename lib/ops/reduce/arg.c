@@ -256,14 +256,14 @@ static bool arg_vmap(Vmap *q) {
 
 #define ARG(NAME, WHAT, KERNEL, EXAMPLE)                                               \
     {                                                                                  \
-        .name = NAME,                                                                  \
+        .name = OP_ROW(NAME),                                                          \
         .doc =                                                                         \
             "Position of the first " WHAT " element along axis (None: in all of x, "   \
             "row-major), as int64; the first nan if there is one.",                    \
         .in = "x", .props = "axis: axis? = None, keepdims: bool = False",              \
         .kinds = KIND_BOOL | KIND_REAL, .type = arg_type, .perform = KERNEL,           \
         .flops = "x.size", .pull = arg_pull, .push = push_none, .batch = arg_vmap,     \
-        .example = EXAMPLE, .file = __FILE__, .line = __LINE__                         \
+        .example = EXAMPLE                                                             \
     }
 static const Op table[] = {
     ARG("argmax", "largest", argmax_perform,
@@ -271,4 +271,4 @@ static const Op table[] = {
     ARG("argmin", "smallest", argmin_perform,
         "argmin([[1, 5], [4, 2]], axis=1) -> [0, 1]"),
 };
-const OpList ops_reduce_arg = {table, sizeof table / sizeof *table};
+const OpList ops_reduce_arg = LIST_OF(table);

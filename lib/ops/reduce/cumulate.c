@@ -423,7 +423,7 @@ static bool recurrence_push(Push *p) {
 #define RUNNING_PROPS "axis: axis = 0, exclusive: bool = False, reverse: bool = False"
 
 static const Op table[] = {
-    {.name = "cumsum",
+    {.name = OP_ROW("cumsum"),
      .doc = "Sums of the elements up to each along axis (None: of x flattened). "
             "exclusive leaves the element itself out, "
             "reverse starts at the end. Dtypes and dtype as in sum; accumulated in "
@@ -432,19 +432,15 @@ static const Op table[] = {
      .props = CUM_PROPS,
      .expand = cum_expand,
      .example = "cumsum([1, 2, 3]) -> [1, 3, 6]\ncumsum([1, 2, 3], exclusive=True) -> "
-                "[0, 1, 3]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "cumprod",
+                "[0, 1, 3]"},
+    {.name = OP_ROW("cumprod"),
      .doc = "Products of the elements up to each along axis (None: of x flattened); "
             "dtype, exclusive and reverse as in cumsum.",
      .in = "x",
      .props = CUM_PROPS,
      .expand = cum_expand,
-     .example = "cumprod([1, 2, 3, 4]) -> [1, 2, 6, 24]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "running_sum",
+     .example = "cumprod([1, 2, 3, 4]) -> [1, 2, 6, 24]"},
+    {.name = OP_ROW("running_sum"),
      .doc = "cumsum along an axis: what cumsum becomes in a graph.",
      .in = "x",
      .props = RUNNING_PROPS,
@@ -455,10 +451,8 @@ static const Op table[] = {
      .pull = running_sum_pull,
      .push = push_linear_first,
      .batch = vmap_axes,
-     .example = "running_sum([1, 2, 3], reverse=True) -> [6, 5, 3]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "running_prod",
+     .example = "running_sum([1, 2, 3], reverse=True) -> [6, 5, 3]"},
+    {.name = OP_ROW("running_prod"),
      .doc = "cumprod along an axis: what cumprod becomes in a graph.",
      .in = "x",
      .props = RUNNING_PROPS,
@@ -468,10 +462,8 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = running_prod_pull,
      .batch = vmap_axes,
-     .example = "running_prod([2, 3, 4], exclusive=True) -> [1, 2, 6]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "recurrence",
+     .example = "running_prod([2, 3, 4], exclusive=True) -> [1, 2, 6]"},
+    {.name = OP_ROW("recurrence"),
      .doc = "s[i] = a[i] * s[i - 1] + b[i] along an axis, from s[-1] = 0; reverse "
             "starts at the end.",
      .in = "a, b",
@@ -483,8 +475,6 @@ static const Op table[] = {
      .pull = recurrence_pull,
      .push = recurrence_push,
      .batch = vmap_axes,
-     .example = "recurrence([0, 2, 2], [1, 1, 1]) -> [1, 3, 7]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "recurrence([0, 2, 2], [1, 1, 1]) -> [1, 3, 7]"},
 };
-const OpList ops_reduce_cumulate = {table, sizeof table / sizeof *table};
+const OpList ops_reduce_cumulate = LIST_OF(table);

@@ -103,7 +103,7 @@ static bool truth_pull(Pull *p) {
 #define FOLD_PROPS "axis: axes = None, keepdims: bool = False"
 
 static const Op table[] = {
-    {.name = "max",
+    {.name = OP_ROW("max"),
      .doc = "Largest element over the given axes (None: all); nan wins. Every tied "
             "maximum receives the gradient.",
      .alias = "amax",
@@ -118,10 +118,8 @@ static const Op table[] = {
      .pull = extreme_pull,
      .push = extreme_push,
      .batch = vmap_axes,
-     .example = "max([[1, 5], [4, 2]], axis=1) -> [5, 4]\nmax([1.0, nan, 2.0]) -> nan",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "min",
+     .example = "max([[1, 5], [4, 2]], axis=1) -> [5, 4]\nmax([1.0, nan, 2.0]) -> nan"},
+    {.name = OP_ROW("min"),
      .doc = "Smallest element over the given axes (None: all); nan wins. Every tied "
             "minimum receives the gradient.",
      .alias = "amin",
@@ -136,10 +134,8 @@ static const Op table[] = {
      .pull = extreme_pull,
      .push = extreme_push,
      .batch = vmap_axes,
-     .example = "min([[1, 5], [4, 2]], axis=1) -> [1, 2]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "any",
+     .example = "min([[1, 5], [4, 2]], axis=1) -> [1, 2]"},
+    {.name = OP_ROW("any"),
      .doc = "Is any element over the given axes not zero? nan is not zero.",
      .in = "x",
      .props = FOLD_PROPS,
@@ -152,10 +148,8 @@ static const Op table[] = {
      .pull = truth_pull,
      .push = push_none,
      .batch = vmap_axes,
-     .example = "any([[0, 1], [0, 0]], axis=1) -> [True, False]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "all",
+     .example = "any([[0, 1], [0, 0]], axis=1) -> [True, False]"},
+    {.name = OP_ROW("all"),
      .doc = "Are all elements over the given axes not zero? True of nothing.",
      .in = "x",
      .props = FOLD_PROPS,
@@ -168,16 +162,12 @@ static const Op table[] = {
      .pull = truth_pull,
      .push = push_none,
      .batch = vmap_axes,
-     .example = "all([[1, 1], [0, 1]], axis=1) -> [True, False]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "count_nonzero",
+     .example = "all([[1, 1], [0, 1]], axis=1) -> [True, False]"},
+    {.name = OP_ROW("count_nonzero"),
      .doc = "How many elements over the given axes are not zero, as int64.",
      .in = "x",
      .props = FOLD_PROPS,
      .def = "sum(x != 0, axis=axis, keepdims=keepdims)",
-     .example = "count_nonzero([[0, 1], [2, 3]]) -> 3",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "count_nonzero([[0, 1], [2, 3]]) -> 3"},
 };
-const OpList ops_reduce_extreme = {table, sizeof table / sizeof *table};
+const OpList ops_reduce_extreme = LIST_OF(table);

@@ -212,7 +212,7 @@ static bool logsumexp_debug(Call *c) {
 }
 
 static const Op table[] = {
-    {.name = "logsumexp",
+    {.name = OP_ROW("logsumexp"),
      .doc = "log(sum(exp(x))) over the given axes (None: all), without overflow; -inf "
             "of nothing.",
      .in = "x",
@@ -226,8 +226,6 @@ static const Op table[] = {
      .pull = logsumexp_pull,
      .batch = vmap_axes,
      .example = "logsumexp([1000.0, 1000.0]) -> 1000.6931471805599\nlogsumexp([[0.0], "
-                "[0.0]], axis=1) -> [0.0, 0.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "[0.0]], axis=1) -> [0.0, 0.0]"},
 };
-const OpList ops_reduce_logsumexp = {table, sizeof table / sizeof *table};
+const OpList ops_reduce_logsumexp = LIST_OF(table);

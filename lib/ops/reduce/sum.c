@@ -170,7 +170,7 @@ static bool prod_pull(Pull *p) {
 #define FOLD_PROPS "axis: axes = None, dtype: dtype? = None, keepdims: bool = False"
 
 static const Op table[] = {
-    {.name = "sum",
+    {.name = OP_ROW("sum"),
      .doc = "Sum over the given axes (None: all). bool and int8 to int32 give int64, "
             "unsigned ones uint64; float16 and "
             "float32 are accumulated in float64. dtype is that of the result, to which "
@@ -189,10 +189,8 @@ static const Op table[] = {
      .push = push_linear_first,
      .batch = vmap_axes,
      .example = "sum([[1, 2], [3, 4]], axis=0) -> [4, 6]\nsum([0.5, 1.5]) -> 2.0\n"
-                "sum([100, 100], dtype='int8') -> -56",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "mean",
+                "sum([100, 100], dtype='int8') -> -56"},
+    {.name = OP_ROW("mean"),
      .doc = "Mean over the given axes (None: all); floatX for integers. Accumulated in "
             "float64; dtype as in sum.",
      .in = "x",
@@ -208,10 +206,8 @@ static const Op table[] = {
      .push = mean_push,
      .batch = vmap_axes,
      .example =
-         "mean([[1.0, 2.0], [3.0, 4.0]], axis=1) -> [1.5, 3.5]\nmean([1, 2]) -> 1.5",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "prod",
+         "mean([[1.0, 2.0], [3.0, 4.0]], axis=1) -> [1.5, 3.5]\nmean([1, 2]) -> 1.5"},
+    {.name = OP_ROW("prod"),
      .doc = "Product over the given axes (None: all); dtypes and dtype as in sum.",
      .in = "x",
      .props = FOLD_PROPS,
@@ -225,8 +221,6 @@ static const Op table[] = {
      .pull = prod_pull,
      .batch = vmap_axes,
      .example =
-         "prod([2, 3, 4]) -> 24\nprod([[1.0, 2.0], [3.0, 0.0]], axis=1) -> [2.0, 0.0]",
-     .file = __FILE__,
-     .line = __LINE__},
+         "prod([2, 3, 4]) -> 24\nprod([[1.0, 2.0], [3.0, 0.0]], axis=1) -> [2.0, 0.0]"},
 };
-const OpList ops_reduce_sum = {table, sizeof table / sizeof *table};
+const OpList ops_reduce_sum = LIST_OF(table);

@@ -98,7 +98,7 @@ static bool std_pull(Pull *p) {
 #define VAR_PROPS "axis: axes = None, ddof: float = 0.0, keepdims: bool = False"
 
 static const Op table[] = {
-    {.name = "var",
+    {.name = OP_ROW("var"),
      .doc = "Variance over the given axes (None: all): the mean of squared deviations, "
             "divided by the count minus ddof. "
             "Accumulated in float64; floatX for integers.",
@@ -111,10 +111,8 @@ static const Op table[] = {
      .flops = "4 * x.size",
      .pull = var_pull,
      .batch = vmap_axes,
-     .example = "var([1.0, 2.0, 3.0, 4.0]) -> 1.25\nvar([1.0, 3.0], ddof=1) -> 2.0",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "std",
+     .example = "var([1.0, 2.0, 3.0, 4.0]) -> 1.25\nvar([1.0, 3.0], ddof=1) -> 2.0"},
+    {.name = OP_ROW("std"),
      .doc = "Standard deviation: the square root of var.",
      .in = "x",
      .props = VAR_PROPS,
@@ -125,8 +123,6 @@ static const Op table[] = {
      .flops = "4 * x.size + r.size",
      .pull = std_pull,
      .batch = vmap_axes,
-     .example = "std([1.0, 3.0]) -> 1.0",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "std([1.0, 3.0]) -> 1.0"},
 };
-const OpList ops_reduce_var = {table, sizeof table / sizeof *table};
+const OpList ops_reduce_var = LIST_OF(table);

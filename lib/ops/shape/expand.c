@@ -196,7 +196,7 @@ static const char *const expand_adjoint[] = {"squeeze(g, axis=axis)"};
 static const char *const squeeze_adjoint[] = {"reshape(g, shape(x))"};
 
 static const Op table[] = {
-    {.name = "expand_dims",
+    {.name = OP_ROW("expand_dims"),
      .doc = "x with dims of size 1 put in at the given places of the result.",
      .in = "x",
      .props = "axis: axes",
@@ -207,10 +207,8 @@ static const Op table[] = {
      .adjoint = expand_adjoint,
      .view = 1,
      .batch = vmap_axes,
-     .example = "expand_dims([1, 2], axis=1) -> [[1], [2]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "squeeze",
+     .example = "expand_dims([1, 2], axis=1) -> [[1], [2]]"},
+    {.name = OP_ROW("squeeze"),
      .doc = "x without the given dims, which must have size 1; without axis, without "
             "all dims whose type says 1.",
      .in = "x",
@@ -221,10 +219,8 @@ static const Op table[] = {
      .adjoint = squeeze_adjoint,
      .view = 1,
      .batch = squeeze_vmap,
-     .example = "squeeze([[1], [2]], axis=1) -> [1, 2]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "broadcast_to",
+     .example = "squeeze([[1], [2]], axis=1) -> [1, 2]"},
+    {.name = OP_ROW("broadcast_to"),
      .doc = "x repeated, without copying, to a shape: missing leading dims and dims "
             "whose type says 1 are stretched.",
      .in = "x, shape: ints",
@@ -237,22 +233,16 @@ static const Op table[] = {
      .disconnected = "shape",
      .view = 1,
      .batch = broadcast_to_vmap,
-     .example = "broadcast_to([1, 2], (2, 2)) -> [[1, 2], [1, 2]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "atleast_1d",
+     .example = "broadcast_to([1, 2], (2, 2)) -> [[1, 2], [1, 2]]"},
+    {.name = OP_ROW("atleast_1d"),
      .doc = "x with at least one dim.",
      .in = "x",
      .expand = atleast_1d_expand,
-     .example = "atleast_1d(5) -> [5]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "atleast_2d",
+     .example = "atleast_1d(5) -> [5]"},
+    {.name = OP_ROW("atleast_2d"),
      .doc = "x with at least two dims; new ones come first.",
      .in = "x",
      .expand = atleast_2d_expand,
-     .example = "atleast_2d([1, 2]) -> [[1, 2]]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "atleast_2d([1, 2]) -> [[1, 2]]"},
 };
-const OpList ops_shape_expand = {table, sizeof table / sizeof *table};
+const OpList ops_shape_expand = LIST_OF(table);

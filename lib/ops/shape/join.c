@@ -375,7 +375,7 @@ static bool split_vmap(Vmap *q) {
 }
 
 static const Op table[] = {
-    {.name = "concatenate",
+    {.name = OP_ROW("concatenate"),
      .doc = "Tensors joined along an existing dim.",
      .in = "*xs",
      .props = "axis: axis = 0",
@@ -389,10 +389,8 @@ static const Op table[] = {
      .batch = vmap_axes,
      .example =
          "concatenate([[[1, 2]], [[3, 4]]]) -> [[1, 2], [3, 4]]\nconcatenate([[[1], "
-         "[2]], [[3], [4]]], axis=1) -> [[1, 3], [2, 4]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "stack",
+         "[2]], [[3], [4]]], axis=1) -> [[1, 3], [2, 4]]"},
+    {.name = OP_ROW("stack"),
      .doc = "Tensors of equal shape joined along a new dim.",
      .in = "*xs",
      .props = "axis: axis = 0",
@@ -405,10 +403,8 @@ static const Op table[] = {
      .pull = stack_pull,
      .push = push_linear_all,
      .batch = vmap_axes,
-     .example = "stack([[1, 2], [3, 4]], axis=1) -> [[1, 3], [2, 4]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "list_concatenate",
+     .example = "stack([[1, 2], [3, 4]], axis=1) -> [[1, 3], [2, 4]]"},
+    {.name = OP_ROW("list_concatenate"),
      .doc = "The items of the list x, tensors, joined along an existing dim. "
             "concatenate(x) is the same.",
      .in = "x: list",
@@ -420,10 +416,8 @@ static const Op table[] = {
      .push = list_join_push,
      .batch = list_axes_vmap,
      .example =
-         "concatenate(list_reverse(make_list([1., 2.], [3.]))) -> [3.0, 1.0, 2.0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "list_stack",
+         "concatenate(list_reverse(make_list([1., 2.], [3.]))) -> [3.0, 1.0, 2.0]"},
+    {.name = OP_ROW("list_stack"),
      .doc = "The items of the list x, tensors of equal shape, joined along a new dim. "
             "stack(x) is the same.",
      .in = "x: list",
@@ -434,10 +428,8 @@ static const Op table[] = {
      .adjoint = through_list,
      .push = list_join_push,
      .batch = list_axes_vmap,
-     .example = "stack(list_reverse(make_list(1, 2))) -> [2, 1]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "split",
+     .example = "stack(list_reverse(make_list(1, 2))) -> [2, 1]"},
+    {.name = OP_ROW("split"),
      .varies = true,
      .doc = "x cut along a dim: in equal parts when a number is given, else at the "
             "given places. The parts are views.",
@@ -453,8 +445,6 @@ static const Op table[] = {
      .views = split_views,
      .batch = split_vmap,
      .example = "split([1, 2, 3, 4], 2) -> [1, 2], [3, 4]\nsplit([1, 2, 3, 4], [1]) -> "
-                "[1], [2, 3, 4]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "[1], [2, 3, 4]"},
 };
-const OpList ops_shape_join = {table, sizeof table / sizeof *table};
+const OpList ops_shape_join = LIST_OF(table);

@@ -260,7 +260,7 @@ static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 static const Op table[] = {
-    {.name = "pad",
+    {.name = OP_ROW("pad"),
      .doc =
          "x with more around it: a constant, or (mode) its 'edge', its elements "
          "mirrored about the edge ('reflect') or with the edge ('symmetric'), or "
@@ -274,8 +274,6 @@ static const Op table[] = {
      .disconnected = "pad_width",
      .example = "pad([1, 2], (1, 2)) -> [0, 1, 2, 0, 0]\npad([[1]], 1) -> [[0, 0, 0], "
                 "[0, 1, 0], [0, 0, 0]]\npad([1, 2, 3], 2, 'reflect') -> [3, 2, 1, "
-                "2, 3, 2, 1]",
-     .file = __FILE__,
-     .line = __LINE__},
+                "2, 3, 2, 1]"},
 };
-const OpList ops_shape_pad = {table, sizeof table / sizeof *table};
+const OpList ops_shape_pad = LIST_OF(table);

@@ -167,7 +167,7 @@ static bool tile_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 static const Op table[] = {
-    {.name = "repeat",
+    {.name = OP_ROW("repeat"),
      .doc = "Each element along axis (None: of x flattened) several times: one count "
             "for all, or one for each.",
      .in = "x, repeats: ints",
@@ -175,10 +175,8 @@ static const Op table[] = {
      .expand = repeat_expand,
      .disconnected = "repeats",
      .example = "repeat([1, 2], 2) -> [1, 1, 2, 2]\nrepeat([[1, 2], [3, 4]], [1, 2], "
-                "axis=0) -> [[1, 2], [3, 4], [3, 4]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "repeat_axis",
+                "axis=0) -> [[1, 2], [3, 4], [3, 4]]"},
+    {.name = OP_ROW("repeat_axis"),
      .doc = "repeat along an axis: what repeat becomes in a graph.",
      .in = "x, repeats: ints",
      .props = "axis: axis = 0",
@@ -189,17 +187,13 @@ static const Op table[] = {
      .push = push_linear_first,
      .disconnected = "repeats",
      .batch = vmap_axes,
-     .example = "repeat_axis([1, 2], [2, 1]) -> [1, 1, 2]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "tile",
+     .example = "repeat_axis([1, 2], [2, 1]) -> [1, 1, 2]"},
+    {.name = OP_ROW("tile"),
      .doc = "x repeated as a whole along each dim; missing leading counts are 1.",
      .in = "x, reps: ints",
      .expand = tile_expand,
      .disconnected = "reps",
      .example =
-         "tile([1, 2], 2) -> [1, 2, 1, 2]\ntile([1, 2], (2, 1)) -> [[1, 2], [1, 2]]",
-     .file = __FILE__,
-     .line = __LINE__},
+         "tile([1, 2], 2) -> [1, 2, 1, 2]\ntile([1, 2], (2, 1)) -> [[1, 2], [1, 2]]"},
 };
-const OpList ops_shape_repeat = {table, sizeof table / sizeof *table};
+const OpList ops_shape_repeat = LIST_OF(table);

@@ -206,7 +206,7 @@ static bool reshape_vmap(Vmap *q) {
 static const char *const reshape_adjoint[] = {"reshape(g, shape(x))", "disconnected"};
 
 static const Op table[] = {
-    {.name = "reshape",
+    {.name = OP_ROW("reshape"),
      .doc = "The elements of x, in row-major order, in another shape. One size may be "
             "-1: what is left. A view where x's "
             "strides allow it.",
@@ -218,16 +218,12 @@ static const Op table[] = {
      .disconnected = "shape",
      .view = 1,
      .batch = reshape_vmap,
-     .example = "reshape([1, 2, 3, 4], (2, -1)) -> [[1, 2], [3, 4]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "ravel",
+     .example = "reshape([1, 2, 3, 4], (2, -1)) -> [[1, 2], [3, 4]]"},
+    {.name = OP_ROW("ravel"),
      .doc = "All elements in one dim, row-major.",
      .alias = "flatten",
      .in = "x",
      .def = "reshape(x, (-1,))",
-     .example = "ravel([[1, 2], [3, 4]]) -> [1, 2, 3, 4]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "ravel([[1, 2], [3, 4]]) -> [1, 2, 3, 4]"},
 };
-const OpList ops_shape_reshape = {table, sizeof table / sizeof *table};
+const OpList ops_shape_reshape = LIST_OF(table);

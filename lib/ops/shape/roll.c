@@ -157,7 +157,7 @@ static bool flip_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 static const Op table[] = {
-    {.name = "roll",
+    {.name = OP_ROW("roll"),
      .doc = "Elements moved by shift places along axis; what leaves at the end comes "
             "in at the start. Without axis x is rolled as "
             "one vector.",
@@ -166,10 +166,8 @@ static const Op table[] = {
      .expand = roll_expand,
      .disconnected = "shift",
      .example = "roll([1, 2, 3, 4], 1) -> [4, 1, 2, 3]\nroll([[1, 2], [3, 4]], 1, "
-                "axis=1) -> [[2, 1], [4, 3]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "roll_axes",
+                "axis=1) -> [[2, 1], [4, 3]]"},
+    {.name = OP_ROW("roll_axes"),
      .doc = "roll along given axes: what roll becomes in a graph.",
      .in = "x, shift: ints",
      .props = "axis: ints",
@@ -180,10 +178,8 @@ static const Op table[] = {
      .push = push_linear_first,
      .disconnected = "shift",
      .batch = roll_vmap,
-     .example = "roll_axes([1, 2, 3], -1, axis=0) -> [2, 3, 1]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "shift",
+     .example = "roll_axes([1, 2, 3], -1, axis=0) -> [2, 3, 1]"},
+    {.name = OP_ROW("shift"),
      .doc = "Elements moved by `by` places along axis; zeros come in.",
      .in = "x, by: int",
      .props = "axis: axis = 0",
@@ -193,16 +189,12 @@ static const Op table[] = {
      .adjoint = shift_adjoint,
      .disconnected = "by",
      .batch = vmap_axes,
-     .example = "shift([1, 2, 3], 1) -> [0, 1, 2]\nshift([1, 2, 3], -2) -> [3, 0, 0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "flip",
+     .example = "shift([1, 2, 3], 1) -> [0, 1, 2]\nshift([1, 2, 3], -2) -> [3, 0, 0]"},
+    {.name = OP_ROW("flip"),
      .doc = "x backwards along the given axes (None: all); a view.",
      .in = "x",
      .props = "axis: axes = None",
      .expand = flip_expand,
-     .example = "flip([1, 2, 3]) -> [3, 2, 1]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "flip([1, 2, 3]) -> [3, 2, 1]"},
 };
-const OpList ops_shape_roll = {table, sizeof table / sizeof *table};
+const OpList ops_shape_roll = LIST_OF(table);

@@ -151,7 +151,7 @@ static bool specify_shape_vmap(Vmap *q) {
 static const char *const specify_adjoint[] = {"specify_shape(g, dims)", "disconnected"};
 
 static const Op table[] = {
-    {.name = "shape",
+    {.name = OP_ROW("shape"),
      .doc = "The sizes of x's dims as an int64 vector. x.shape[i] is shape_i.",
      .in = "x: array",
      .type = shape_type,
@@ -163,10 +163,8 @@ static const Op table[] = {
      .disconnected = "x",
      .shape_only = true,
      .batch = shape_vmap,
-     .example = "shape([[1, 2, 3], [4, 5, 6]]) -> [2, 3]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "shape_i",
+     .example = "shape([[1, 2, 3], [4, 5, 6]]) -> [2, 3]"},
+    {.name = OP_ROW("shape_i"),
      .doc = "The size of one dim of x as an int64.",
      .in = "x: array",
      .props = "axis: axis",
@@ -179,10 +177,8 @@ static const Op table[] = {
      .disconnected = "x",
      .shape_only = true,
      .batch = shape_i_vmap,
-     .example = "shape_i([[1, 2, 3], [4, 5, 6]], axis=1) -> 3",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "specify_shape",
+     .example = "shape_i([[1, 2, 3], [4, 5, 6]], axis=1) -> 3"},
+    {.name = OP_ROW("specify_shape"),
      .doc = "x, whose shape is claimed to be dims and checked when running; -1 claims "
             "nothing of a dim.",
      .in = "x: array, dims: ints",
@@ -194,8 +190,6 @@ static const Op table[] = {
      .view = 1,
      .identity = true,
      .batch = specify_shape_vmap,
-     .example = "specify_shape([1, 2], (2,)) -> [1, 2]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "specify_shape([1, 2], (2,)) -> [1, 2]"},
 };
-const OpList ops_shape_shape = {table, sizeof table / sizeof *table};
+const OpList ops_shape_shape = LIST_OF(table);

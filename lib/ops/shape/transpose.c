@@ -145,7 +145,7 @@ static bool moveaxis_expand(Builder *b, const Op *op, const Props *p, size_t nin
 }
 
 static const Op table[] = {
-    {.name = "transpose",
+    {.name = OP_ROW("transpose"),
      .doc = "The dims in another order: dim i of the result is dim axes[i] of x; "
             "without axes, reversed. x.T is the same.",
      .sparse = "sparse_transpose",
@@ -159,25 +159,19 @@ static const Op table[] = {
      .push = push_linear_first,
      .view = 1,
      .batch = transpose_vmap,
-     .example = "transpose([[1, 2, 3], [4, 5, 6]]) -> [[1, 4], [2, 5], [3, 6]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "swapaxes",
+     .example = "transpose([[1, 2, 3], [4, 5, 6]]) -> [[1, 4], [2, 5], [3, 6]]"},
+    {.name = OP_ROW("swapaxes"),
      .doc = "x with two dims exchanged.",
      .in = "x",
      .props = "axis1: int, axis2: int",
      .expand = swapaxes_expand,
-     .example = "swapaxes([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "moveaxis",
+     .example = "swapaxes([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]"},
+    {.name = OP_ROW("moveaxis"),
      .doc = "x with dims moved from the source to the destination places; the others "
             "keep their order.",
      .in = "x",
      .props = "source: ints, destination: ints",
      .expand = moveaxis_expand,
-     .example = "moveaxis([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]",
-     .file = __FILE__,
-     .line = __LINE__},
+     .example = "moveaxis([[1, 2], [3, 4]], 0, 1) -> [[1, 3], [2, 4]]"},
 };
-const OpList ops_shape_transpose = {table, sizeof table / sizeof *table};
+const OpList ops_shape_transpose = LIST_OF(table);

@@ -455,7 +455,7 @@ static bool searchsorted_vmap(Vmap *q) {
 }
 
 static const Op table[] = {
-    {.name = "sort",
+    {.name = OP_ROW("sort"),
      .doc =
          "Elements in ascending order along axis (None: of all, in one dim); nan last, "
          "equal ones stay in order.",
@@ -471,10 +471,8 @@ static const Op table[] = {
      .push = sort_push,
      .batch = vmap_axes,
      .example = "sort([3, 1, 2]) -> [1, 2, 3]\n"
-                "sort([[3, 1], [2, 0]], axis=None) -> [0, 1, 2, 3]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "argsort",
+                "sort([[3, 1], [2, 0]], axis=None) -> [0, 1, 2, 3]"},
+    {.name = OP_ROW("argsort"),
      .doc = "Positions of the elements in ascending order along axis (None: of all, in "
             "row-major order), as int64; nan last, equal ones stay in order.",
      .in = "x",
@@ -489,10 +487,8 @@ static const Op table[] = {
      .pull = argsort_pull,
      .push = push_none,
      .batch = vmap_axes,
-     .example = "argsort([3, 1, 2]) -> [1, 2, 0]",
-     .file = __FILE__,
-     .line = __LINE__},
-    {.name = "searchsorted",
+     .example = "argsort([3, 1, 2]) -> [1, 2, 0]"},
+    {.name = OP_ROW("searchsorted"),
      .doc = "Where each v would stand in the sorted vector a: before equal elements, "
             "with side='right' behind them.",
      .in = "a, v",
@@ -506,8 +502,6 @@ static const Op table[] = {
      .push = push_none,
      .batch = searchsorted_vmap,
      .example = "searchsorted([1, 3, 5], [0, 3, 9]) -> [0, 1, 3]\nsearchsorted([1, 3, "
-                "3], 3, side='right') -> 3",
-     .file = __FILE__,
-     .line = __LINE__},
+                "3], 3, side='right') -> 3"},
 };
-const OpList ops_sort_sort = {table, sizeof table / sizeof *table};
+const OpList ops_sort_sort = LIST_OF(table);

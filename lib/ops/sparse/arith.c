@@ -67,11 +67,10 @@ static bool sparse_multiply_expand(Builder *b, const Op *op, const Props *p, siz
                    x, y, x, out);
 }
 
-#define ROW     .file = __FILE__, .line = __LINE__
 #define X       "csr_from_dense([[0., 1.], [2., 3.]])"
 #define DATA(f) "sparse_with_data(x, " f ")"
 static const Op table[] = {
-    {.name = "sparse_add",
+    {.name = OP_ROW("sparse_add"),
      .doc =
          "x + y: of two sparse matrices a sparse one in x's format, which stores what "
          "either does; of a sparse and a dense one a dense one.",
@@ -81,18 +80,16 @@ static const Op table[] = {
      .expand = sparse_add_expand,
      .example =
          "sparse_data(sparse_add(" X ", csc_from_dense([[5., 0.], [0., 7.]]))) -> "
-         "[5.0, 1.0, 2.0, 10.0]",
-     ROW},
-    {.name = "sparse_subtract",
+         "[5.0, 1.0, 2.0, 10.0]"},
+    {.name = OP_ROW("sparse_subtract"),
      .doc = "x - y, as sparse_add.",
      .in = "x: array, y: array",
      .promote = PROMOTE_SAME,
      .kinds = KIND_NUMBER,
      .expand = sparse_subtract_expand,
      .example = "sparse_data(sparse_subtract(" X ", csr_from_dense([[0., 0.], [0., "
-                "7.]]))) -> [1.0, 2.0, -4.0]",
-     ROW},
-    {.name = "sparse_multiply",
+                "7.]]))) -> [1.0, 2.0, -4.0]"},
+    {.name = OP_ROW("sparse_multiply"),
      .doc =
          "x * y, element by element, for a sparse x and a y that is sparse, dense and "
          "broadcast, or a scalar (or the other way round). It stores what x does.",
@@ -102,41 +99,35 @@ static const Op table[] = {
      .expand = sparse_multiply_expand,
      .example =
          "sparse_data(sparse_multiply(" X ", [[1., 2.], [3., 4.]])) -> [2.0, 6.0, "
-         "12.0]\nsparse_data(sparse_multiply(2., " X ")) -> [2.0, 4.0, 6.0]",
-     ROW},
-    {.name = "sparse_negative",
+         "12.0]\nsparse_data(sparse_multiply(2., " X ")) -> [2.0, 4.0, 6.0]"},
+    {.name = OP_ROW("sparse_negative"),
      .doc = "-x.",
      .in = "x: sparse",
      .def = DATA("-sparse_data(x)"),
-     .example = "sparse_data(sparse_negative(" X ")) -> [-1.0, -2.0, -3.0]",
-     ROW},
-    {.name = "sparse_cast",
+     .example = "sparse_data(sparse_negative(" X ")) -> [-1.0, -2.0, -3.0]"},
+    {.name = OP_ROW("sparse_cast"),
      .doc = "x with its elements as another dtype.",
      .in = "x: sparse",
      .props = "dtype: dtype",
      .def = DATA("cast(sparse_data(x), dtype)"),
-     .example = "sparse_data(sparse_cast(" X ", 'int64')) -> [1, 2, 3]",
-     ROW},
-    {.name = "sparse_conj",
+     .example = "sparse_data(sparse_cast(" X ", 'int64')) -> [1, 2, 3]"},
+    {.name = OP_ROW("sparse_conj"),
      .doc = "The complex conjugate of each element of x.",
      .in = "x: sparse",
      .def = DATA("conj(sparse_data(x))"),
-     .example = "sparse_data(sparse_conj(" X ")) -> [1.0, 2.0, 3.0]",
-     ROW},
-    {.name = "sparse_real",
+     .example = "sparse_data(sparse_conj(" X ")) -> [1.0, 2.0, 3.0]"},
+    {.name = OP_ROW("sparse_real"),
      .doc = "The real part of each element of x.",
      .in = "x: sparse",
      .def = DATA("real(sparse_data(x))"),
-     .example = "sparse_data(sparse_real(" X ")) -> [1.0, 2.0, 3.0]",
-     ROW},
-    {.name = "sparse_zeros_like",
+     .example = "sparse_data(sparse_real(" X ")) -> [1.0, 2.0, 3.0]"},
+    {.name = OP_ROW("sparse_zeros_like"),
      .doc =
          "Zeros stored where x stores its elements, and of its dtype unless dtype is "
          "given.",
      .in = "x: sparse",
      .props = "dtype: dtype? = None",
      .def = DATA("zeros_like(sparse_data(x), dtype=dtype)"),
-     .example = "sparse_data(sparse_zeros_like(" X ")) -> [0.0, 0.0, 0.0]",
-     ROW},
+     .example = "sparse_data(sparse_zeros_like(" X ")) -> [0.0, 0.0, 0.0]"},
 };
-const OpList ops_sparse_arith = {table, sizeof table / sizeof *table};
+const OpList ops_sparse_arith = LIST_OF(table);

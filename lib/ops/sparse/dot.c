@@ -341,10 +341,9 @@ static bool sparse_sum_pull(Pull *p) {
     return (p->grad[0] = op_call2(b, "sparse_like", g, p->in[0])) != VAR_NONE;
 }
 
-#define ROW .file = __FILE__, .line = __LINE__
-#define X   "csr_from_dense([[0., 1.], [2., 3.]])"
+#define X "csr_from_dense([[0., 1.], [2., 3.]])"
 static const Op table[] = {
-    {.name = "sparse_dot",
+    {.name = OP_ROW("sparse_dot"),
      .doc =
          "The product x @ y of a sparse and a dense matrix, in either order, or of a "
          "matrix and a dense vector. The result is dense.",
@@ -358,9 +357,8 @@ static const Op table[] = {
      .pull = sparse_dot_pull,
      .example =
          "sparse_dot(" X ", [[1., 2.], [3., 4.]]) -> [[3.0, 4.0], [11.0, 16.0]]\n"
-         "sparse_dot([1., 2.], " X ") -> [4.0, 7.0]",
-     ROW},
-    {.name = "sparse_sampled_dot",
+         "sparse_dot([1., 2.], " X ") -> [4.0, 7.0]"},
+    {.name = OP_ROW("sparse_sampled_dot"),
      .doc =
          "The elements of the product x @ y of two dense matrices at the places where "
          "pattern stores elements; no others are worked out.",
@@ -374,9 +372,8 @@ static const Op table[] = {
      .pull = sampled_pull,
      .disconnected = "pattern",
      .example = "sparse_data(sparse_sampled_dot([[1., 2.], [3., 4.]], [[1., 0.], [0., "
-                "1.]], " X ")) -> [2.0, 3.0, 4.0]",
-     ROW},
-    {.name = "sparse_sum",
+                "1.]], " X ")) -> [2.0, 3.0, 4.0]"},
+    {.name = OP_ROW("sparse_sum"),
      .doc = "Sum of x over the given axes (None: all), as a tensor; dtypes and dtype "
             "as in sum.",
      .in = "x: sparse",
@@ -389,7 +386,6 @@ static const Op table[] = {
      .flops = "r.size",
      .pull = sparse_sum_pull,
      .push = push_linear_first,
-     .example = "sparse_sum(" X ", axis=1) -> [1.0, 5.0]\nsparse_sum(" X ") -> 6.0",
-     ROW},
+     .example = "sparse_sum(" X ", axis=1) -> [1.0, 5.0]\nsparse_sum(" X ") -> 6.0"},
 };
-const OpList ops_sparse_dot = {table, sizeof table / sizeof *table};
+const OpList ops_sparse_dot = LIST_OF(table);

@@ -178,10 +178,9 @@ static const char *const triplets_adjoint[] = {
 static const char *const from_dense_adjoint[] = {"dense_from_sparse(g)"};
 static const char *const like_adjoint[] = {"sparse_like(g, x)"};
 
-#define ROW     .file = __FILE__, .line = __LINE__
 #define INDICES "indices, indptr, shape"
 static const Op table[] = {
-    {.name = "csr",
+    {.name = OP_ROW("csr"),
      .doc =
          "The sparse matrix of that shape in compressed rows: row i has the elements "
          "data[k] in the columns indices[k], indptr[i] <= k < indptr[i + 1]. The "
@@ -197,9 +196,8 @@ static const Op table[] = {
      .creates = true,
      .constant = true,
      .example = "dense_from_sparse(csr([1., 2., 3.], [0, 2, 1], [0, 2, 3], (2, 3))) -> "
-                "[[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]",
-     ROW},
-    {.name = "csc",
+                "[[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]"},
+    {.name = OP_ROW("csc"),
      .doc = "The sparse matrix of that shape in compressed columns: column j has the "
             "elements data[k] in the rows indices[k], indptr[j] <= k < indptr[j + 1]. "
             "The rows of a column rise.",
@@ -214,9 +212,8 @@ static const Op table[] = {
      .creates = true,
      .constant = true,
      .example = "dense_from_sparse(csc([1., 2., 3.], [0, 1, 0], [0, 1, 2, 3], (2, 3))) "
-                "-> [[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]]",
-     ROW},
-    {.name = "sparse_from_triplets",
+                "-> [[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]]"},
+    {.name = OP_ROW("sparse_from_triplets"),
      .doc =
          "The sparse matrix with data[k] at row[k], column[k]; elements of one place "
          "are added up.",
@@ -232,9 +229,8 @@ static const Op table[] = {
      .constant = true,
      .example =
          "dense_from_sparse(sparse_from_triplets([1., 2., 3.], [0, 1, 0], [1, 0, "
-         "1], (2, 2))) -> [[0.0, 4.0], [2.0, 0.0]]",
-     ROW},
-    {.name = "csr_from_dense",
+         "1], (2, 2))) -> [[0.0, 4.0], [2.0, 0.0]]"},
+    {.name = OP_ROW("csr_from_dense"),
      .doc = "The elements of the matrix x that are not zero, in compressed rows.",
      .in = "x",
      .kinds = KIND_NUMBER,
@@ -244,9 +240,8 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = from_dense_adjoint,
      .push = from_dense_push,
-     .example = "sparse_data(csr_from_dense([[0., 1.], [2., 3.]])) -> [1.0, 2.0, 3.0]",
-     ROW},
-    {.name = "csc_from_dense",
+     .example = "sparse_data(csr_from_dense([[0., 1.], [2., 3.]])) -> [1.0, 2.0, 3.0]"},
+    {.name = OP_ROW("csc_from_dense"),
      .doc = "The elements of the matrix x that are not zero, in compressed columns.",
      .in = "x",
      .kinds = KIND_NUMBER,
@@ -256,9 +251,8 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = from_dense_adjoint,
      .push = from_dense_push,
-     .example = "sparse_data(csc_from_dense([[0., 1.], [2., 3.]])) -> [2.0, 1.0, 3.0]",
-     ROW},
-    {.name = "dense_from_sparse",
+     .example = "sparse_data(csc_from_dense([[0., 1.], [2., 3.]])) -> [2.0, 1.0, 3.0]"},
+    {.name = OP_ROW("dense_from_sparse"),
      .doc = "The sparse matrix x as a tensor, with zeros where nothing is stored.",
      .alias = "toarray, todense",
      .in = "x: sparse",
@@ -269,9 +263,8 @@ static const Op table[] = {
      .adjoint = like_adjoint,
      .example =
          "dense_from_sparse(csr_from_dense([[0., 1.], [2., 3.]])) -> [[0.0, 1.0], "
-         "[2.0, 3.0]]",
-     ROW},
-    {.name = "sparse_format",
+         "[2.0, 3.0]]"},
+    {.name = OP_ROW("sparse_format"),
      .doc = "The sparse matrix x in the given format, 'csr' or 'csc'.",
      .in = "x: sparse",
      .props = "format: str",
@@ -281,7 +274,6 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = like_adjoint,
      .example = "sparse_data(sparse_format(csr_from_dense([[0., 1.], [2., 3.]]), "
-                "format='csc')) -> [2.0, 1.0, 3.0]",
-     ROW},
+                "format='csc')) -> [2.0, 1.0, 3.0]"},
 };
-const OpList ops_sparse_make = {table, sizeof table / sizeof *table};
+const OpList ops_sparse_make = LIST_OF(table);

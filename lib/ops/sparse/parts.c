@@ -296,10 +296,9 @@ static const char *const at_adjoint[] = {
 static const char *const nothing[] = {"disconnected", "disconnected"};
 static const char *const transpose_adjoint[] = {"sparse_transpose(g)"};
 
-#define ROW     .file = __FILE__, .line = __LINE__
 #define EXAMPLE "csr_from_dense([[0., 1.], [2., 3.]])"
 static const Op table[] = {
-    {.name = "sparse_data",
+    {.name = OP_ROW("sparse_data"),
      .doc = "The stored elements of x, line by line (rows of a csr, columns of a csc).",
      .in = "x: sparse",
      .type = sparse_data_type,
@@ -308,9 +307,8 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = data_adjoint,
      .view = 1,
-     .example = "sparse_data(" EXAMPLE ") -> [1.0, 2.0, 3.0]",
-     ROW},
-    {.name = "sparse_indices",
+     .example = "sparse_data(" EXAMPLE ") -> [1.0, 2.0, 3.0]"},
+    {.name = OP_ROW("sparse_indices"),
      .doc = "Where the stored elements of x are in their line.",
      .in = "x: sparse",
      .type = sparse_indices_type,
@@ -320,9 +318,8 @@ static const Op table[] = {
      .adjoint = nothing,
      .disconnected = "x",
      .view = 1,
-     .example = "sparse_indices(" EXAMPLE ") -> [1, 0, 1]",
-     ROW},
-    {.name = "sparse_indptr",
+     .example = "sparse_indices(" EXAMPLE ") -> [1, 0, 1]"},
+    {.name = OP_ROW("sparse_indptr"),
      .doc = "Where each line of x begins among the stored elements, and the end.",
      .in = "x: sparse",
      .type = sparse_indptr_type,
@@ -332,9 +329,8 @@ static const Op table[] = {
      .adjoint = nothing,
      .disconnected = "x",
      .view = 1,
-     .example = "sparse_indptr(" EXAMPLE ") -> [0, 1, 3]",
-     ROW},
-    {.name = "sparse_with_data",
+     .example = "sparse_indptr(" EXAMPLE ") -> [0, 1, 3]"},
+    {.name = OP_ROW("sparse_with_data"),
      .doc =
          "A matrix that stores data where x stores its elements: with it any function "
          "that keeps zero is applied, as in sparse_with_data(x, sin(sparse_data(x))).",
@@ -346,9 +342,8 @@ static const Op table[] = {
      .adjoint = with_data_adjoint,
      .disconnected = "x",
      .example = "dense_from_sparse(sparse_with_data(" EXAMPLE
-                ", [5., 6., 7.])) -> [[0.0, 5.0], [6.0, 7.0]]",
-     ROW},
-    {.name = "sparse_at",
+                ", [5., 6., 7.])) -> [[0.0, 5.0], [6.0, 7.0]]"},
+    {.name = OP_ROW("sparse_at"),
      .doc = "The elements of x at row[k], column[k]; zero where none is stored.",
      .in = "x: sparse, row, column",
      .type = sparse_at_type,
@@ -357,9 +352,8 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = at_adjoint,
      .disconnected = "row, column",
-     .example = "sparse_at(" EXAMPLE ", [1, 0], [0, 0]) -> [2.0, 0.0]",
-     ROW},
-    {.name = "sparse_like",
+     .example = "sparse_at(" EXAMPLE ", [1, 0], [0, 0]) -> [2.0, 0.0]"},
+    {.name = OP_ROW("sparse_like"),
      .doc = "The elements of x, dense (and broadcast) or sparse, at the places where "
             "pattern stores elements, in pattern's format.",
      .in = "x: array, pattern: any",
@@ -372,9 +366,8 @@ static const Op table[] = {
      .push = push_linear_first,
      .disconnected = "pattern",
      .example = "sparse_data(sparse_like([[4., 5.], [6., 7.]], " EXAMPLE
-                ")) -> [5.0, 6.0, 7.0]",
-     ROW},
-    {.name = "sparse_union",
+                ")) -> [5.0, 6.0, 7.0]"},
+    {.name = OP_ROW("sparse_union"),
      .doc =
          "Zeros at all places where x or y stores elements, in x's format and dtype.",
      .in = "x: sparse, y: sparse",
@@ -385,9 +378,8 @@ static const Op table[] = {
      .adjoint = nothing,
      .disconnected = "x, y",
      .example = "sparse_data(sparse_union(" EXAMPLE ", csr_from_dense([[1., 0.], [0., "
-                "1.]]))) -> [0.0, 0.0, 0.0, 0.0]",
-     ROW},
-    {.name = "sparse_transpose",
+                "1.]]))) -> [0.0, 0.0, 0.0, 0.0]"},
+    {.name = OP_ROW("sparse_transpose"),
      .doc = "The transpose of x: a csr becomes a csc on the same memory, and back.",
      .in = "x: sparse",
      .props = "axes: ints? = None",
@@ -397,8 +389,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = transpose_adjoint,
      .view = 1,
-     .example =
-         "dense_from_sparse(sparse_transpose(" EXAMPLE ")) -> [[0.0, 2.0], [1.0, 3.0]]",
-     ROW},
+     .example = "dense_from_sparse(sparse_transpose(" EXAMPLE
+                ")) -> [[0.0, 2.0], [1.0, 3.0]]"},
 };
-const OpList ops_sparse_parts = {table, sizeof table / sizeof *table};
+const OpList ops_sparse_parts = LIST_OF(table);
