@@ -1,6 +1,6 @@
-/* Sows of ifelse's branches. A sow belongs to a branch when everything that its value
- * reaches goes through that branch. The branches of one ifelse must sow the same names;
- * what is reaped is that of the branch that is taken. */
+/* Sows in the branches of an ifelse. A sow belongs to a branch if everything that
+ * depends on its value goes through that branch. Both branches of an ifelse must sow
+ * the same names; a harvest reaps the values of the branch taken. */
 #include "harvest/branch.h"
 
 #include <string.h>
@@ -8,13 +8,13 @@
 enum { TOP = 0 };
 static const uint32_t nowhere_yet = UINT32_MAX;
 
-/* An ifelse, whose branches are nodes `node` and node + 1. */
+/* An ifelse; its branches are nodes `node` and node + 1. */
 struct IfelseChoice {
     Branches *b;
     ApplyId id;
     uint32_t node;
 };
-/* A branch: 0 stands for none. */
+/* A branch. Node 0 is TOP, which belongs to no branch. */
 typedef struct BranchNode {
     IfelseChoice *choice;
     uint32_t up, depth;
@@ -25,10 +25,10 @@ struct Branches {
     Arena *arena;
     HarvestWalk *w;
     const Graph *src;
-    uint32_t *of; /* by Apply: the branch that it belongs to */
+    uint32_t *of; /* by Apply: its branch */
     Vec(BranchNode) node;
-    const Var *map; /* by variable of src: what stands for it, once it was walked */
-    ApplyId done;   /* all before it were */
+    const Var *map; /* by variable of src: its replacement, once walked */
+    ApplyId done;   /* the walk has passed every Apply before this one */
 };
 
 static bool is_ifelse(const Graph *g, ApplyId a) {
@@ -46,7 +46,7 @@ static uint32_t common_branch(const Branches *b, uint32_t x, uint32_t y) {
     return x;
 }
 
-/* The two branches of an ifelse: the first one's number. */
+/* Adds both branches of an ifelse; returns the number of the first. */
 static uint32_t add_choice(Branches *b, ApplyId id, uint32_t up) {
     IfelseChoice *c = NEW(b->arena, IfelseChoice);
     *c = (IfelseChoice){b, id, (uint32_t)b->node.n};
@@ -79,7 +79,7 @@ static void assign_branch(Branches *b, ApplyId a, uint32_t *at) {
 }
 
 void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live) {
-    uint8_t *sows = NEW_N(arena, g->napply, uint8_t); /* it or what it needs */
+    uint8_t *sows = NEW_N(arena, g->napply, uint8_t); /* it, or what it needs */
     for (size_t i = 0; i < g->effects.n; i++) {
         ApplyId a = g->effects.p[i];
         sows[a] = harvest_is_sow(g, a) || !g->apply[a].op->effect;
@@ -101,7 +101,7 @@ void branches_wake(const Graph *g, Arena *arena, ApplyId from, uint8_t *live) {
     }
 }
 
-/* Finds the branch of each Apply that `live` needs. NULL: there are no branches. */
+/* Finds the branch of each Apply that `live` needs. NULL: no ifelse, so no branches. */
 static Branches *find_branches(Session *s, Arena *arena, const Graph *src, ApplyId from,
                                const uint8_t *live, const Var *root, size_t nroot) {
     bool any = false;
@@ -156,7 +156,7 @@ size_t branches_most(const Graph *fn, const uint8_t *live, const Var *root,
     return most;
 }
 
-/* Branches come in pairs: 1 and 2, 3 and 4. */
+/* Numbers 1 and 2 are twins, 3 and 4, and so on. */
 static uint32_t twin_branch(uint32_t k) {
     return ((k - 1) ^ 1) + 1;
 }
@@ -181,7 +181,7 @@ Level *branches_level(Branches *b, Level *top, ApplyId a) {
     return branch_level(b, b->of[a]);
 }
 
-/* ---- what the two sides have in common ---- */
+/* ---- merging the two branches ---- */
 static bool fail_missing_sow(const Branches *b, ApplyId id, const SowEntry *e,
                              const char *where) {
     Session *s = b->s;
@@ -200,7 +200,8 @@ static bool check_same_sows(const Branches *b, ApplyId id, const Level *x,
     return true;
 }
 
-/* What the condition chooses of two parts; VAR_NONE: diagnosed. */
+/* An ifelse on the same condition that selects one of two parts; VAR_NONE:
+ * diagnosed. */
 static Var ifelse_of_parts(const Branches *b, ApplyId id, const SowEntry *x,
                            const SowPart *then, const SowPart *other) {
     Session *s = b->s;
@@ -219,7 +220,8 @@ static bool keeps_last_sow(SowMode m) {
     return m == SOW_CLOBBER || m == SOW_COND;
 }
 
-/* One name, to its place at the level around, unless something came after. */
+/* Merges one name into its slot at the enclosing level, unless a later sow has taken
+ * the slot. */
 static bool merge_entries(const Branches *b, const IfelseChoice *c, const SowEntry *x,
                           const SowEntry *y) {
     Session *s = b->s;
@@ -256,7 +258,7 @@ static bool merge_choice(const Branches *b, const IfelseChoice *c) {
     return true;
 }
 
-/* The same for one name, of a pair that may not sow it. */
+/* Merges one name, which either branch may lack: diagnosed. */
 static bool merge_name(const Branches *b, const IfelseChoice *c, Sym name) {
     const SowEntry *x = level_find(b->node.p[c->node].level, name),
                    *y = level_find(b->node.p[c->node + 1].level, name);
@@ -266,7 +268,8 @@ static bool merge_name(const Branches *b, const IfelseChoice *c, Sym name) {
     return merge_entries(b, c, x, y);
 }
 
-/* Inner branches come after outer ones, and are chosen between first. */
+/* Inner ifelses have higher numbers, so they merge before the outer ones that use
+ * them. */
 Var branches_chosen(const IfelseChoice *c, Sym name, SowPart *place, Span at) {
     const Branches *b = c->b;
     Session *s = b->s;
@@ -284,7 +287,7 @@ Var branches_chosen(const IfelseChoice *c, Sym name, SowPart *place, Span at) {
     const SowEntry *x = level_find(b->node.p[c->node].level, name),
                    *y = level_find(b->node.p[c->node + 1].level, name);
     if (!merge_name(b, c, name)) return VAR_NONE;
-    if (place->var == VAR_NONE) /* something stands there already */
+    if (place->var == VAR_NONE) /* otherwise the slot already has its value */
         place->var = ifelse_of_parts(b, c->id, x, &x->part.p[0], &y->part.p[0]);
     return place->var;
 }

@@ -1,5 +1,5 @@
-/* sow and sow_cond of a dict: each leaf is sown as NAME/KEY, so that it is a dict again
- * when it is harvested. */
+/* sow and sow_cond of a dict: each leaf is sown as NAME/KEY, so that reap gives a dict
+ * again. */
 #include "lang/macro.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ typedef struct DictSow {
     const Op *op;
     Sym tag, mode;
     Span at;
-    Var in[3]; /* value, then pred and key as they are given */
+    Var in[3]; /* value, then pred and key if given */
     size_t nin;
 } DictSow;
 
@@ -55,7 +55,7 @@ static bool want_string_arg(const DictSow *q, const Ast *arg, const char *what,
                 "%s takes for %s a string such as 'text'", q->op->name, what);
 }
 
-/* Arguments: value, (pred,) tag, name, mode, key. */
+/* arg: value, (pred,) tag, name, mode, key. */
 static bool expand_dict_sow(Compiler *c, const Ast *call, const char *op,
                             const char *mode, const Ast *const *arg, Node *out) {
     Session *s = compiler_builder(c)->s;

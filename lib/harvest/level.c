@@ -1,5 +1,5 @@
-/* The sows of one level: which may share a name, what is planted for them, what is
- * collected. */
+/* The sows of one level: which modes may share a name, which values are planted, which
+ * are collected. */
 #include "harvest/walk.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 static const char *const mode_text[] = {"strict", "append", "clobber", "cond_clobber",
                                         "scope"};
 
-/* Is `part` the path, or a scope that it is in? Anywhere: or any names in a row of it.
- */
+/* Is `part` the whole path or one of its leading scopes? With `anywhere`, any run of
+ * names in the path matches. */
 static bool is_path_part(const char *path, const char *part, bool anywhere) {
     size_t n = strlen(part);
     while (path) {
@@ -75,8 +75,8 @@ static bool fail_sown_again(HarvestWalk *w, const SowEntry *e, SowMode mode, Spa
 static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, Sym name,
                                 SowMode mode, Span at, const char *done);
 
-/* The place at the level around a branch, which is shared with the other branch: the
- * n-th sow of either. */
+/* Assigns the n-th sow in a branch a slot at the enclosing level. The n-th sow of the
+ * other branch gets the same slot, since only one of the two runs. */
 static bool share_branch_slot(HarvestWalk *w, Level *l, size_t k, SowPart *part,
                               Sym name, SowMode mode, Span at, const char *done) {
     const SowEntry *other = level_find(l->twin, name), *around;
@@ -93,8 +93,7 @@ static bool share_branch_slot(HarvestWalk *w, Level *l, size_t k, SowPart *part,
     return true;
 }
 
-/* Adds one more sow to those of its name, or puts it in the place of the last. NULL:
- * diagnosed. */
+/* Appends a sow to those of its name, or replaces the last one. NULL: diagnosed. */
 static SowPart *take_entry_slot(HarvestWalk *w, Level *l, const SowPart *part, Sym name,
                                 SowMode mode, Span at, const char *done) {
     bool fresh;
@@ -131,7 +130,7 @@ static Var build_from_two(HarvestWalk *w, const char *text, const char *a, Var v
     return ok ? v : VAR_NONE;
 }
 
-/* As a value of type t: a narrower one is one, a wider one is checked at run time. */
+/* Fits v to type t: a subtype passes, a wider type is checked at run time. */
 static Var fit_planted(HarvestWalk *w, Var v, const Type *t, Sym name) {
     Session *s = w->b->s;
     const Type *have = var_type(w->b->g, v);
@@ -158,14 +157,14 @@ Var level_plant_value(HarvestWalk *w, Level *l, size_t k, const Type *t, bool ap
                    : w->h->value(w->h->ctx, k, w->b, t);
 }
 
-/* So many rows are planted for a name that stands at the level. */
+/* Records how many rows were planted for a name of this level; level_close compares. */
 static void note_planted_rows(Level *l, Sym name, Dim rows) {
     SowEntry *e = level_find(l, name);
     if (!e) bug("rows are planted for a name that is not there");
     e->rows = rows;
 }
 
-/* All rows of an appended name: one value for all of its sows. */
+/* All rows planted for an appended name: one variable, which all its sows share. */
 static Var planted_rows(HarvestWalk *w, Level *l, size_t k, const Type *rows) {
     for (size_t i = 0; i < w->planted.n; i++)
         if (w->planted.p[i].number == k && w->planted.p[i].type == rows)
@@ -185,7 +184,7 @@ static Var fail_too_few_rows(HarvestWalk *w, Sym name, Dim rows) {
 bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop) {
     Session *s = w->b->s;
     if (l->choice && loop)
-        loop = SIZE_MAX; /* that of the other branch takes the same */
+        loop = SIZE_MAX; /* the loop in the other branch takes the same rows */
     for (size_t i = 0; i < w->planted_to.n; i++) {
         if (w->planted_to.p[i].number != k) continue;
         if (w->planted_to.p[i].loop == loop) return true;
@@ -200,8 +199,8 @@ bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop) {
     return true;
 }
 
-/* Row `row` of what is planted for an appended name; the steps of a loop are rows
- * already. */
+/* Row `row` of the value planted for an appended name; in a loop, the planted value is
+ * a sequence whose row arrives with each step. */
 static Var planted_row(HarvestWalk *w, Level *l, size_t k, size_t row, const Type *t,
                        Sym name) {
     Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
@@ -253,10 +252,10 @@ static Var zeros_as_sown(HarvestWalk *w, Var v) {
     return zeros_like(w->b, v, var_type(w->b->g, v)->dtype);
 }
 
-/* What the name has up to here, in the branches that lead here, in *v; VAR_NONE:
- * nothing. False: diagnosed. */
+/* Sets *v to the value last sown under the name on the path through the branches to
+ * this point; VAR_NONE: none yet. False: diagnosed. */
 static bool value_before(Level *l, Sym name, Span at, Var *v) {
-    const IfelseChoice *from = NULL; /* the ifelse whose branch asks */
+    const IfelseChoice *from = NULL; /* the ifelse whose branch we come from */
     for (*v = VAR_NONE; *v == VAR_NONE; from = l->choice, l = l->up) {
         SowEntry *e = level_find(l, name);
         SowPart *p = e && e->part.n ? &e->part.p[0] : NULL;
@@ -271,7 +270,7 @@ static bool value_before(Level *l, Sym name, Span at, Var *v) {
     return true;
 }
 
-/* What a conditional sow falls back on. */
+/* The value that a conditional sow keeps if its predicate fails. */
 static Var fallback_value(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {
     Session *s = w->b->s;
     const Type *t = var_type(w->b->g, q->value);
@@ -288,7 +287,7 @@ static Var fallback_value(HarvestWalk *w, Level *l, const SowCall *q, Sym name) 
     return v;
 }
 
-/* The value where the predicate held, what was there before elsewhere. */
+/* The sown value where the predicate held, the previous value elsewhere. */
 static Var conditional_value(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {
     const Type *t = var_type(w->b->g, q->value);
     if (t->kind != TYPE_TENSOR) {
@@ -310,7 +309,7 @@ static Var conditional_value(HarvestWalk *w, Level *l, const SowCall *q, Sym nam
 
 static bool collect_sow(HarvestWalk *w, Level *l, const SowCall *q, Sym name) {
     const SowEntry *e = level_find(l, name);
-    bool fits = !e || modes_may_share(e->mode, q->mode); /* else said below */
+    bool fits = !e || modes_may_share(e->mode, q->mode); /* else reported below */
     Var v = q->value;
     if (q->mode == SOW_COND && fits &&
         (v = conditional_value(w, l, q, name)) == VAR_NONE)
@@ -324,7 +323,8 @@ bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, Var var, bool
     return take_entry_slot(w, l, &part, name, mode, at, "reaped") != NULL;
 }
 
-/* Inside of a loop, or of loops that are rows of a vectorize in one? */
+/* Are we inside the steps of a scan? Loops that are rows of a vectorize don't count,
+ * but a scan around them does. */
 static bool is_in_scan_steps(const Level *l) {
     while (l->loop && scanned_is_vmap(l->loop) && l->up)
         l = l->up;
@@ -383,14 +383,15 @@ bool level_leave(HarvestWalk *w, Level *scope, bool ok, Level *l) {
     return ok;
 }
 
-/* The type of a row of what was collected; NULL: it is no tensor. */
+/* The type of one row of a collected part; NULL: not a tensor. */
 static const Type *appended_row_type(HarvestWalk *w, const SowPart *p) {
     const Type *t = var_type(w->b->g, p->var);
     if (t->kind != TYPE_TENSOR) return NULL;
     return p->array ? type_tensor(w->b->s, t->dtype, t->ndim - 1, t->dim + 1) : t;
 }
 
-/* Can they make one array? */
+/* Do the parts have one dtype and compatible shapes, so that they can form one
+ * array? */
 static bool check_rows_fit(HarvestWalk *w, const SowEntry *e) {
     Session *s = w->b->s;
     const Type *first = appended_row_type(w, &e->part.p[0]);
@@ -409,8 +410,8 @@ static bool check_rows_fit(HarvestWalk *w, const SowEntry *e) {
     return true;
 }
 
-/* All of them as one array. An Apply takes so many; arrays of those are joined again.
- */
+/* Joins all parts into one array. An Apply takes only so many inputs, so this joins in
+ * rounds. */
 static Var join_parts(HarvestWalk *w, const SowEntry *e, bool arrays, Var *v) {
     const Op *op = op_known(w->b->s, arrays ? OP_CONCATENATE : OP_STACK);
     size_t n = e->part.n, most = 1 << 15;
@@ -433,7 +434,8 @@ static Var join_parts(HarvestWalk *w, const SowEntry *e, bool arrays, Var *v) {
     return v[0];
 }
 
-/* The parts one after the other along a new or their leading axis. */
+/* Concatenates the parts along the leading axis, which is new unless the parts are
+ * arrays of rows. */
 Var level_concatenate(HarvestWalk *w, const SowEntry *e) {
     Session *s = w->b->s;
     Arena *a = w->arena;

@@ -1,38 +1,39 @@
-/* Harvesting through scan: what the body sows comes out of the loop as further outputs,
- * what is planted goes in as further arguments. Appended values become rows, one a
- * step; of clobbered ones the last step's is kept, and zeros where no step was run. */
+/* Harvesting through scan: what the body sows becomes additional outputs of the scan,
+ * what is planted becomes additional arguments. Appended values become rows, one for
+ * each step; a clobbered name keeps the value of the last step, or zeros if the scan
+ * runs no step. */
 #include "harvest/branch.h"
 #include "scan/scan.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A further argument of the scan, and the body's input that it becomes. */
+/* An additional argument of the scan, and the body input that receives it. */
 typedef struct ScanArg {
     Var outer, inner;
 } ScanArg;
-/* A further output: fed back, with its initial value, or collected. */
+/* An additional output: a state with its initial value, or collected step by step. */
 typedef struct HarvestedOut {
     Var var;       /* in the body */
-    ScanArg state; /* outer VAR_NONE: not fed back */
+    ScanArg state; /* outer VAR_NONE: not a state */
     Sym name;
     SowMode mode;
     bool array;
     Span at;
 } HarvestedOut;
 struct Scanned {
-    size_t number; /* among the loops of `outer` */
+    size_t number; /* among the loops of `outer`, from 1 */
     HarvestWalk *outer;
     Level *level; /* around the scan */
     HarvestWalk in;
     Builder b;
     Graph *fn; /* the new body */
     const Graph *old;
-    const Var *map; /* of the scan's inputs, in the outer graph */
+    const Var *map; /* by argument of the scan: its variable in the outer graph */
     const ScanForm *form;
     ApplyId id;
     const Graph *src;
-    Vec(ScanArg) sequence, other, state; /* state: of names whose last value is kept */
+    Vec(ScanArg) sequence, other, state; /* state: names that keep their last value */
     Vec(Sym) state_name;
     Vec(HarvestedOut) out;
     uint32_t fresh;
@@ -49,7 +50,8 @@ static Var new_body_input(Scanned *p, const char *what, const Type *t) {
     return graph_input(p->fn, y, t);
 }
 
-/* A type of the body as one of the graph around it, where dim names mean other dims. */
+/* The type in the outer graph of a body value with `rows` leading dims. The body's dim
+ * names mean nothing out there, so they become unknown. */
 static const Type *type_outside(Session *s, const Type *t, int rows) {
     Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
     if (t->kind != TYPE_TENSOR) return t;
@@ -62,13 +64,13 @@ static const Type *drop_leading_dim(Session *s, const Type *t) {
     return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
 }
 
-/* Rows of what was appended become what is appended of rows, or the other way. */
+/* Turns rows of appended values into appended values of rows, and back. */
 static Var swap_leading_axes(Builder *b, Var x) {
     PropArg axes[] = {{"axis1", PROP_INT(0)}, {"axis2", PROP_INT(1)}};
     return apply_named(b, "swapaxes", 1, &x, 2, axes);
 }
 
-/* What is planted for a name of type t in the steps, around the loop. */
+/* The outer value to plant for a name that has type t in the steps. */
 static Var planted_outside(Scanned *p, size_t k, const Type *t, bool append) {
     Session *s = p->b.s;
     bool rows = p->form->rows;
@@ -90,10 +92,10 @@ static Var planted_outside(Scanned *p, size_t k, const Type *t, bool append) {
     return VAR_NONE;
 }
 
-/* What is planted for name k inside of the loop. */
+/* The value to plant for name k inside the loop: a new input of the body. */
 Var scanned_planted(Scanned *p, size_t k, const Type *t, bool append) {
     Session *s = p->b.s;
-    bool each = append || p->form->rows; /* a row for each step */
+    bool each = append || p->form->rows; /* one row for each step */
     if (each && !ndim_fits(s, p->b.from.at, NULL, t->ndim + 1)) return VAR_NONE;
     if (each && t->kind != TYPE_TENSOR) {
         fail(s, p->b.from.at, E_TYPE, "%s can't be planted row by row", type_str(s, t));
@@ -119,8 +121,8 @@ Var scanned_planted(Scanned *p, size_t k, const Type *t, bool append) {
     return inner;
 }
 
-/* The size of dim i of a value of the body, in the graph around it; VAR_NONE: only the
- * body knows. */
+/* The size of a dim of the body, as a variable of the outer graph; VAR_NONE: only the
+ * body knows it. */
 static Var size_outside(Scanned *p, Dim d) {
     Builder *b = p->outer->b;
     const ScanForm *f = p->form;
@@ -153,8 +155,8 @@ static Var zeros_outside(Scanned *p, const Type *t) {
     return op_apply1(b, zeros, props_make(s, zeros, 1, &dtype), 1, &shape);
 }
 
-/* The value that a name had after the step before; VAR_NONE: can't be told, since its
- * shape before the first step is not known. */
+/* The value that a name had after the previous step; VAR_NONE: its shape isn't known
+ * before the first step, so there is no initial value. */
 Var scanned_before(Scanned *p, Sym name, const Type *t) {
     for (size_t i = 0; i < p->state_name.n; i++)
         if (p->state_name.p[i] == name) return p->state.p[i].inner;
@@ -174,7 +176,7 @@ bool scanned_is_sown_often(const Scanned *p, Sym name) {
     return sown_often(p->old, p->in.h->tag, name);
 }
 
-/* ---- what comes out ---- */
+/* ---- additional outputs ---- */
 static bool add_harvested_out(Scanned *p, const SowEntry *e) {
     Session *s = p->b.s;
     HarvestedOut o = {

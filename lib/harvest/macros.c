@@ -1,5 +1,5 @@
-/* reap, plant, harvest, call_and_reap and nest as functions of the language. Each gives
- * a function, which is expanded where it is applied: what its body sows is found among
+/* reap, plant, harvest, call_and_reap and nest as functions of the language. Each
+ * returns a function, which is expanded where it is applied; the harvest then covers
  * the Applies that the expansion added. */
 #include "harvest/harvest.h"
 #include "lang/macro.h"
@@ -7,11 +7,11 @@
 #include <string.h>
 
 typedef enum Give { GIVE_OUT = 1, GIVE_REAPS = 2 } Give;
-/* What a function that a macro made does when it is applied. */
+/* A function made by one of the macros: what to do when it is applied. */
 typedef struct HarvestTransform {
     Node f;
     Sym tag, scope;
-    bool plants; /* its first argument is a dict of planted values */
+    bool plants; /* the first argument is a dict of planted values */
     unsigned give;
     size_t nallow, nblock;
     const Sym *allow, *block;
@@ -66,7 +66,7 @@ typedef struct PlantedDict {
     Vec(Node) value;
 } PlantedDict;
 
-/* {'y': v, 'scope': {'z': w}} as y and scope/z. */
+/* Flattens {'y': v, 'scope': {'z': w}} to y and scope/z. */
 static bool flatten_plants(PlantedDict *p, const char *prefix, const Node *dict) {
     Session *s = compiler_builder(p->c)->s;
     for (size_t i = 0; i < dict->n; i++) {
@@ -93,8 +93,8 @@ static Var planted_value(void *ctx, size_t k, Builder *b, const Type *t) {
     return v;
 }
 
-/* A dict is planted for a scope, a value for a value: names of another kind than what
- * is sown so, and collected for want of them, are no names that nothing sows. */
+/* A scope takes a dict, a sow takes a value. A plant of the wrong kind matches no sow
+ * and would be ignored like an unknown name; the reaped names show the mistake. */
 static bool check_plant_kinds(const PlantedDict *p, const Reaps *r) {
     Session *s = compiler_builder(p->c)->s;
     for (size_t k = 0; k < p->name.n; k++)
@@ -131,13 +131,13 @@ static void remap_node_vars(Compiler *c, const Var *map, Var n, Node *node) {
         remap_node_vars(c, map, n, &node->item[i]);
 }
 
-/* The first of the names in a path, after `skip` bytes of it. */
+/* The first name of a path, after `skip` bytes of it. */
 static Sym path_head(Session *s, const Reap *r, size_t skip) {
     const char *text = sym_text(s, r->name) + skip;
     return sym_n(s, text, strcspn(text, "/"));
 }
 
-/* reaps as {'y': v, 'scope': {'z': w}}. */
+/* The reaps as a nested dict: {'y': v, 'scope': {'z': w}}. */
 static bool reap_tree(Compiler *c, const Reap *r, size_t n, size_t skip, Span at,
                       Node *out) {
     Session *s = compiler_builder(c)->s;
@@ -231,7 +231,8 @@ static bool apply_harvest(Compiler *c, const Node *f, size_t n, const Node *arg,
     return ok;
 }
 
-/* A call with a scope: the body stays a function of the graph. */
+/* A call with a scope. The body must remain a function of the graph, since the scope is
+ * a prop of the call. */
 static bool apply_nest(Compiler *c, const Node *f, size_t n, const Node *arg,
                        const Sym *key, Span at, Node *out) {
     const HarvestTransform *t = f->data;

@@ -1,4 +1,5 @@
-/* What a graph and the functions that it calls sow, looked at without harvesting. */
+/* Lists and counts the sows of a graph and of the functions it calls, without
+ * harvesting them. */
 #include "harvest/branch.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ SowCall sow_read(const Graph *g, ApplyId a) {
     return q;
 }
 
-/* The function that an Apply runs, whatever the op; NULL: none. */
+/* The function that an Apply runs, whatever its op; NULL: none. */
 Graph *called_function(const Graph *g, ApplyId a) {
     const Props *p = g->apply[a].props;
     for (size_t i = 0; i < p->n; i++)
@@ -49,15 +50,15 @@ Sym harvest_path(Session *s, Sym scope, Sym name) {
     return y;
 }
 
-/* ---- what is sown where ---- */
-/* A function, as it is called in a scope. */
+/* ---- listing sows ---- */
+/* A function, called within a scope. */
 typedef struct ScopedFunction {
     const Graph *g;
     Sym scope;
 } ScopedFunction;
 typedef struct ScopedFunctions {
     Vec(ScopedFunction) all;
-    Map number, seen; /* of the functions; number and scope */
+    Map number, seen; /* number: by function; seen: by function number and scope */
 } ScopedFunctions;
 
 static void visit_scoped_function(ScopedFunctions *p, const Graph *g, Sym scope) {
@@ -109,7 +110,8 @@ bool harvest_sows(const Graph *fn, Sym tag) {
 }
 
 /* ---- derivatives ---- */
-/* The function that fn is a derivative of, as its name says; NULL: of none. */
+/* The function whose derivative fn is, judging by its name; NULL: fn is no
+ * derivative. */
 static const Graph *derivative_of(const Graph *fn) {
     static const char *const made[] = {"_pullback", "_pushforward", "_backward",
                                        "_forward"};
@@ -123,7 +125,7 @@ static const Graph *derivative_of(const Graph *fn) {
     return NULL;
 }
 
-/* Is y all of the path, or its end? */
+/* Is y the whole path or its tail? */
 static bool ends_path(const char *path, const char *y) {
     size_t n = strlen(path), m = strlen(y);
     return n >= m && strcmp(path + n - m, y) == 0 && (n == m || path[n - m - 1] == '/');
@@ -168,10 +170,10 @@ Vars harvest_roots(const Graph *g) {
     return v;
 }
 
-/* ---- how often ---- */
+/* ---- counting sows ---- */
 typedef struct SownTimes {
     Sym tag, name;
-    Map known; /* function -> how often one run of it sows the name, up to 2 */
+    Map known; /* function -> how often one run of it sows the name, capped at 2 */
 } SownTimes;
 
 static size_t times_sown(SownTimes *t, const Graph *fn, int depth) {

@@ -1,11 +1,11 @@
-/* Walks the Applies of a graph, and of the functions that it calls, in their order:
- * sows are taken away, and what depends on one is made anew. */
+/* Walks the Applies of a graph and of the functions it calls in topological order,
+ * removes sows and rebuilds what depends on them. */
 #include "harvest/branch.h"
 #include "scan/scan.h"
 
 #include <string.h>
 
-/* Does this harvest change what the function does? */
+/* Does this harvest affect any sow in the function? */
 static bool is_harvested(HarvestWalk *w, const Graph *fn) {
     uint64_t known;
     if (map_get(&w->touched, (uintptr_t)fn, &known)) return known;
@@ -19,7 +19,7 @@ static void note_moved(HarvestWalk *w, const Graph *src, ApplyId a, ApplyId to) 
     if (src == w->b->g) map_put(&w->moved, a, to);
 }
 
-/* The same op on what its inputs became. */
+/* Applies the same op to the replaced inputs. */
 static bool reapply_op(HarvestWalk *w, const Graph *src, ApplyId a, const Var *in,
                        Var *map) {
     Apply r = src->apply[a];
@@ -45,7 +45,7 @@ static bool walk_sow(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
 }
 
 /* ---- functions ---- */
-/* The size of an argument that a function's dim name stands for. */
+/* The value of a function's dim name: a size of one of the arguments. */
 static Var call_dim_value(HarvestWalk *w, const Graph *fn, Sym name, const Var *arg) {
     for (size_t i = 0; i < fn->inputs.n; i++) {
         const Type *t = var_type(fn, fn->inputs.p[i]);
@@ -72,7 +72,7 @@ static bool bind_call_leaves(HarvestWalk *w, const Graph *fn, const Var *arg,
     return true;
 }
 
-/* The body of a called function, in the place of the call. */
+/* Inlines the body of a called function at the call. */
 static bool walk_call(HarvestWalk *w, Level *l, const Graph *src, ApplyId a,
                       const Graph *fn, const Var *in, Var *map) {
     Session *s = w->b->s;
@@ -154,7 +154,7 @@ bool walk_all(HarvestWalk *w, Level *l, const Graph *fn, const uint8_t *live,
 }
 
 /* ---- ranges and graphs ---- */
-/* Effects that were made anew take the places of the old ones; sows are gone. */
+/* Rebuilt effects take the places of the originals; removed sows leave the list. */
 static void settle_effects(HarvestWalk *w, size_t before) {
     Graph *g = w->b->g;
     size_t n = 0;
@@ -172,13 +172,14 @@ static void settle_effects(HarvestWalk *w, size_t before) {
     map_free(&placed);
 }
 
-/* What the roots and the effects need of the Applies from `from` on. */
+/* Marks the variables of the Applies from `from` on that the roots and the effects
+ * need. */
 static uint8_t *mark_needed_vars(Arena *a, const Graph *g, ApplyId from, size_t nroot,
                                  const Var *root) {
     uint8_t *live = NEW_N(a, g->nvar, uint8_t);
     for (size_t i = 0; i < nroot; i++)
         live[root[i]] = 1;
-    uint8_t *row = NEW_N(a, g->nvar, uint8_t); /* of others, that vectorize made */
+    uint8_t *row = NEW_N(a, g->nvar, uint8_t); /* a vectorize replaced them */
     for (size_t i = 0; i < g->rowwise.n; i++)
         row[g->rowwise.p[i]] = 1;
     for (size_t i = 0; i < g->effects.n; i++)

@@ -1,4 +1,4 @@
-/* What the files of lib/harvest share: one harvest under way. */
+/* Shared by the files of lib/harvest: the state of a harvest in progress. */
 #ifndef HARVEST_WALK_H
 #define HARVEST_WALK_H
 
@@ -11,19 +11,19 @@ typedef enum SowMode {
     SOW_COND,
     SOW_SCOPE
 } SowMode;
-/* What was collected under one name, VAR_NONE where it was planted. Appended parts are
- * rows, or arrays of rows. */
+/* A value collected under a name; var is VAR_NONE where a value was planted instead. A
+ * part of an appended name is a row or an array of rows. */
 typedef struct SowPart SowPart;
-typedef struct IfelseChoice IfelseChoice; /* an ifelse: branch.c */
+typedef struct IfelseChoice IfelseChoice; /* branch.c */
 struct SowPart {
     Var var;
     bool array;
-    size_t row; /* its number at the level around all branches */
-    /* In a branch: its number at the level around. There it stands for what is chosen
-     * between the branches of `by`. */
+    size_t row; /* its number at the level outside all branches */
+    /* slot: in a branch, the index of its slot at the enclosing level. by: in such a
+     * slot, the ifelse that selects its value from the branches. */
     size_t slot;
     IfelseChoice *by;
-    Var was; /* what the name had before that; or it is what another ifelse chooses: */
+    Var was; /* the name's previous value; if that is another ifelse's slot: */
     SowPart *before;
     Span at; /* of the sow */
 };
@@ -31,16 +31,16 @@ typedef struct SowEntry {
     Sym name;
     SowMode mode;
     Span at;
-    Vec(SowPart) part; /* one unless they are appended */
-    Dim rows;          /* that are planted for them, 0: none, or not by themselves */
+    Vec(SowPart) part; /* one, unless the name is appended */
+    Dim rows;          /* planted for the name if known statically, else 0 */
 } SowEntry;
-typedef struct Scanned Scanned; /* a scan that is being harvested */
+typedef struct Scanned Scanned; /* a scan being harvested: loop.c */
 typedef struct Level {
     struct Level *up;
-    Scanned *loop;        /* of a scan's body, else NULL */
-    Sym scope;            /* path of the scopes around it, 0: none */
-    IfelseChoice *choice; /* a branch of this ifelse; NULL: no branch */
-    struct Level *twin;   /* its other branch, once something is sown there */
+    Scanned *loop;        /* if this level is a scan's body, else NULL */
+    Sym scope;            /* path of the enclosing scopes, 0: none */
+    IfelseChoice *choice; /* the ifelse of which this level is a branch; NULL: none */
+    struct Level *twin;   /* the other branch, once something is sown there */
     Vec(SowEntry) entry;
 } Level;
 typedef struct PlantedRows {
@@ -48,7 +48,8 @@ typedef struct PlantedRows {
     const Type *type;
     Var var;
 } PlantedRows;
-/* Who takes the rows of a plant: a loop all, or sows beside loops (0) one by one. */
+/* Who takes the rows of a plant: a single loop takes all of them, or the sows outside
+ * of loops (loop 0) take one each. */
 typedef struct PlantedTo {
     size_t number, loop;
 } PlantedTo;
@@ -56,24 +57,24 @@ typedef struct HarvestWalk {
     Builder *b;
     const HarvestSpec *h;
     Arena *arena;
-    int depth;     /* of functions */
-    size_t *calls; /* that were worked out */
-    Map moved;     /* Apply of b->g that was made anew or dropped -> its successor or
+    int depth;     /* of nested function calls */
+    size_t *calls; /* calls expanded so far; shared with the bodies of loops */
+    Map moved;     /* Apply of b->g that was rebuilt or removed -> its replacement or
                       APPLY_NONE */
-    Map touched;   /* function -> has it sows that are harvested? */
+    Map touched;   /* function -> does this harvest affect any of its sows? */
     Vec(PlantedRows) planted;
     Vec(PlantedTo) planted_to;
-    size_t loops; /* that were met: their numbers begin at 1 */
+    size_t loops; /* counts the loops met, which are numbered from 1 */
 } HarvestWalk;
 
-/* One sow as it stands: its inputs are variables of b->g already. */
+/* A sow as it is about to be harvested: its inputs are already variables of b->g. */
 typedef struct SowCall {
     Sym name;
     SowMode mode;
-    Var value, pred; /* pred: SOW_COND */
+    Var value, pred; /* pred: SOW_COND only */
     Span at;
 } SowCall;
-/* Of functions that call each other: how deep, and how many in all. */
+/* Limits on function calls: how deeply they nest, and how many are expanded in all. */
 enum { CALLS_DEPTH = 200, CALLS_MOST = 1 << 20 };
 
 /* sown.c */
@@ -83,41 +84,43 @@ SowCall sow_read(const Graph *g, ApplyId a); /* without its inputs */
 Graph *called_function(const Graph *g, ApplyId a);
 Sym call_scope(const Graph *g, ApplyId a);
 typedef Vec(Var) Vars;
-Vars harvest_roots(const Graph *g); /* what a graph is for; free it */
+Vars harvest_roots(const Graph *g); /* outputs, updates, inits, until; free it */
 /* "scope/name"; either may be empty. */
 Sym harvest_path(Session *s, Sym scope, Sym name);
-/* Not, if fn is the derivative of a function that sows what is planted: false,
- * diagnosed. */
+/* False, diagnosed: fn is the derivative of a function that sows a planted name. */
 bool harvest_check_derivative(const Graph *fn, const HarvestSpec *h, Span at);
-/* Does the function, or what it calls once for each of its runs, sow the name more than
- * once? */
+/* Can one run of the function, with everything it calls once per run, sow the name more
+ * than once? */
 bool sown_often(const Graph *fn, Sym tag, Sym name);
 
 /* level.c */
-/* What stands for the sow; VAR_NONE: diagnosed. */
+/* The value that replaces the sow; VAR_NONE: diagnosed. */
 Var level_sow(HarvestWalk *w, Level *l, const SowCall *q);
-/* A scope of its own inside of l. NULL: diagnosed, it was there before. */
+/* Opens a scope within l. NULL, diagnosed: l already has that scope. */
 Level *level_open(HarvestWalk *w, Level *l, Sym scope, Span at);
-/* Ends a scope: what it collected is the level's around it, under its path. Not `ok`:
- * it is freed, and that is all; false. */
+/* Ends a scope: moves its entries to the level l around it, under the scope's path.
+ * Returns `ok`; if false, it only frees. */
 bool level_leave(HarvestWalk *w, Level *scope, bool ok, Level *l);
-/* Ends the outermost level in the same way: what was collected goes to `out`. */
+/* Ends the outermost level: appends the collected values to `out`. Returns `ok`; if
+ * false, it only frees. */
 bool level_close(HarvestWalk *w, Level *l, bool ok, Reaps *out);
-/* What a loop collected, at the level around it. */
+/* Enters a value that an inner loop or scope has collected. */
 bool level_adopt(HarvestWalk *w, Level *l, Sym name, SowMode mode, Var var, bool array,
                  Span at);
 SowEntry *level_find(const Level *l, Sym name);
 
-/* What is planted for name k where t is sown; for an appended name the rows of all. */
-/* Does nobody else take the rows that are planted for name k? Diagnosed if not. */
+/* May `loop` (0: sows outside of loops) take the rows planted for name k? False,
+ * diagnosed: somebody else takes them already. */
 bool level_takes_rows(HarvestWalk *w, const Level *l, size_t k, size_t loop);
+/* The value to plant for name k in place of a value of type t; for an appended name,
+ * all its rows. */
 Var level_plant_value(HarvestWalk *w, Level *l, size_t k, const Type *t, bool append);
-/* The parts of an appended name one after the other; VAR_NONE: diagnosed. */
+/* Concatenates the parts of an appended name; VAR_NONE: diagnosed. */
 Var level_concatenate(HarvestWalk *w, const SowEntry *e);
 
 /* branch.c */
-/* What an ifelse of which all has been seen chooses of a name that is kept once; it is
- * put in its place. VAR_NONE: diagnosed. */
+/* Merges an ifelse whose branches the walk has passed, for a name that keeps its last
+ * value, and stores the result in `place`. VAR_NONE: diagnosed. */
 Var branches_chosen(const IfelseChoice *c, Sym name, SowPart *place, Span at);
 
 /* walk.c */
