@@ -1,15 +1,14 @@
-/* The derivatives that a function brings along, for many rows at once: its pullback or
- * pushforward is built for rows like the function itself, and a function around that
- * makes results of the right shape. An input without rows has one gradient, the sum of
- * those of all rows; a gradient or tangent that comes out the same for all rows is
- * repeated. */
+/* vmap of a function's custom pullback or pushforward: the derivative is vmapped like
+ * the function itself, and a wrapper function gives its results the right shapes. An
+ * input without rows has a single gradient, the sum over all rows; a result that is the
+ * same for all rows is broadcast. */
 #include "vmap/vmap.h"
 
 #include <stdio.h>
 
 typedef struct CustomGrad {
-    Graph *main, *fn; /* fn: for rows, all outputs have them */
-    const Graph *by;  /* its pullback or pushforward, for one row */
+    Graph *main, *fn; /* fn: already vmapped; all its outputs have rows */
+    const Graph *by;  /* the custom pullback or pushforward of one row */
     const bool *rows; /* by input of fn */
     bool pull;
     size_t n; /* inputs of `by`: those of fn, then cotangents or tangents */
@@ -33,7 +32,8 @@ static Sym free_grad_name(const CustomGrad *o) {
     return y;
 }
 
-/* What argument i of `by` belongs to: an input, or an output by its cotangent. */
+/* The variable of fn that argument i of `by` belongs to: an input, or the output whose
+ * cotangent it is. */
 static Var primal_of(const CustomGrad *o, size_t i) {
     size_t nin = o->fn->inputs.n;
     if (i < nin) return o->fn->inputs.p[i];
@@ -59,7 +59,7 @@ static Var repeat_for_rows(CustomGrad *o, Var x, Var size) {
     return apply_named(&o->b, "broadcast_to", 2, in, 0, NULL);
 }
 
-/* Result k of the derivative for rows in the shape of what it belongs to. */
+/* Gives result k of the vmapped derivative the shape of the variable it belongs to. */
 static Var fit_result(CustomGrad *o, size_t k, Var x, Var size) {
     const Type *t = var_type(o->made, x),
                *row = var_type(o->by, o->by->outputs.p[k].var);
@@ -101,7 +101,8 @@ static bool build_rows_grad(CustomGrad *o) {
     return true;
 }
 
-/* One that doesn't fit the function is left as it is, to be found where it is used. */
+/* A derivative that doesn't fit its function stays as it is; whoever uses it reports
+ * that. */
 static bool fits_function(const CustomGrad *o) {
     size_t nin = o->fn->inputs.n, nout = o->fn->outputs.n;
     return o->by->inputs.n == o->n && o->by->outputs.n == (o->pull ? nin : nout);

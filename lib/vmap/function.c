@@ -1,6 +1,5 @@
-/* A function of the graph for many rows at once, as a function: made once for each
- * choice of the inputs that have rows. Its body is fn's on the first row, which what is
- * then built for all rows replaces. */
+/* vmap of a function of the graph, as a function: made once for each choice of inputs
+ * that have rows. fn's body is first imported on row 0, then rebuilt for all rows. */
 #include "vmap/vmap.h"
 
 #include <stdio.h>
@@ -12,7 +11,7 @@ typedef struct VmapFunction {
     Builder b;
     Arena *tmp;
     Sym dim;        /* the number of rows */
-    Var *all, *one; /* inputs with rows, and their first row; nrows of them */
+    Var *all, *one; /* inputs with rows, and row 0 of each; nrows of them */
     size_t nrows;
 } VmapFunction;
 
@@ -27,7 +26,7 @@ static Sym vmapped_name(Session *s, const Graph *fn, const bool *rows) {
     return y;
 }
 
-/* A name for the rows' dim that fn uses for nothing. */
+/* A name for the rows' dim that fn doesn't use. */
 static Sym free_rows_dim(const Graph *fn) {
     char name[32] = "rows";
     for (unsigned i = 1; graph_find(fn, sym(fn->s, name)) != VAR_NONE; i++)
@@ -65,7 +64,7 @@ static bool add_row_inputs(VmapFunction *r, Var *leaf) {
     return true;
 }
 
-/* The effects of the body on the first row go; those on all rows came after them. */
+/* Removes the effects of the body on row 0; those on all rows have replaced them. */
 static void drop_first_row_effects(VmapFunction *r, size_t n, const Var *was,
                                    const Var *now) {
     Graph *g = r->made;
@@ -78,7 +77,7 @@ static void drop_first_row_effects(VmapFunction *r, size_t n, const Var *was,
     g->rowwise.n = 0;
 }
 
-/* What is the same for all rows, for each of them. */
+/* Repeats a value that is the same for all rows. */
 static Var broadcast_over_rows(VmapFunction *r, Var x) {
     Var item[MAX_NDIM + 1] = {graph_dim(r->made, r->dim)};
     if (var_type(r->made, x)->kind != TYPE_TENSOR) return x;
@@ -106,7 +105,7 @@ static bool build_vmapped_body(VmapFunction *r) {
                     nout, n, want, now, rows))
         return false;
     drop_first_row_effects(r, neffect, want + nout, now + nout);
-    bool own = fn->pullback || fn->pushforward; /* they take rows of all outputs */
+    bool own = fn->pullback || fn->pushforward; /* they need rows in all outputs */
     for (size_t k = 0; k < nout; k++) {
         if (own && !rows[k] && (now[k] = broadcast_over_rows(r, now[k])) == VAR_NONE)
             return false;

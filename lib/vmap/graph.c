@@ -1,21 +1,21 @@
-/* Batching: the graph between some variables and others is built once more, for many
- * rows at once. Ids are a topological order, so a walk back from the results marks what
- * is needed, and a walk forward rebuilds it, Apply by Apply, by the ops' rules. */
+/* vmap of the graph between some variables and others. Ids are in topological order: a
+ * walk back from the results marks what they need, and a walk forward rebuilds it,
+ * Apply by Apply, with each op's rule. */
 #include "vmap/vmap.h"
 
 #include <stdio.h>
 
 typedef struct VmapRebuild {
     Builder *b;
-    Arena *tmp, *scratch; /* of all, of one Apply */
-    Var first;            /* the first variable that changes */
-    uint32_t n, napply;   /* when the walk began */
+    Arena *tmp, *scratch; /* for the whole rebuild; for one Apply */
+    Var first;            /* the lowest variable that is replaced */
+    uint32_t n, napply;   /* counts when the walk began */
     Var size;
     uint8_t *needed; /* by variable, from `first` on */
-    Var *now;        /* what stands for it: itself where nothing changed */
+    Var *now;        /* its replacement; itself where nothing changed */
     bool *rows;
-    Var *pattern; /* of sparse ones with rows */
-    bool no_form; /* some op can't be done for many rows at once */
+    Var *pattern; /* of sparse variables with rows */
+    bool no_form; /* some op has no rule for many rows */
 } VmapRebuild;
 
 static Var replacement_of(const VmapRebuild *r, Var v) {
@@ -26,7 +26,7 @@ static bool var_has_rows(const VmapRebuild *r, Var v) {
     return v >= r->first && r->rows[v - r->first];
 }
 
-/* Is it asked for, and not one of those that are given? */
+/* Is it needed, and not one of the variables that are given? */
 static bool is_still_wanted(const VmapRebuild *r, Var v) {
     return r->needed[v - r->first] && r->now[v - r->first] == v;
 }
@@ -51,7 +51,7 @@ static void mark_rebuild_needs(VmapRebuild *r, size_t nwant, const Var *want) {
     }
 }
 
-/* Values that are no tensors have their own form for rows, which few ops know. */
+/* Values other than tensors represent rows in their own way, which few ops know. */
 static bool check_takes_rows(Vmap *q) {
     const Op *op = q->op;
     for (size_t i = 0; i < q->nin; i++) {
@@ -74,14 +74,15 @@ static bool apply_vmap_rule(Vmap *q) {
     return op->identity ? vmap_pass_first(q) : vmap_by_scan(q);
 }
 
-/* What was one row of others already, within a vectorize, is so for all rows. */
+/* An effect that a vectorize made for one row is replaced by one for all rows. If this
+ * rebuild is nested in another vectorize, the new effect is one row's too. */
 static void note_rowwise(Graph *g, Var effect, Var made) {
     bool again = graph_is_rowwise(g, effect) && made != effect;
     if (!graph_is_rowwise(g, effect)) vec_push(g->s, &g->rowwise, effect);
     if (again) vec_push(g->s, &g->rowwise, made);
 }
 
-/* Makes an Apply anew; its inputs changed, some have rows or none has. */
+/* Rebuilds an Apply whose inputs changed; any_rows: some of them have rows. */
 static bool rebuild_apply(VmapRebuild *r, ApplyId a, bool any_rows) {
     const Apply ap = r->b->g->apply[a];
     Arena *tmp = r->scratch;
@@ -151,13 +152,13 @@ static bool rebuild_all(VmapRebuild *r) {
 }
 
 /* ---- row by row ---- */
-/* Where an op has no form for many rows: a loop whose body is all that depends on the
- * rows. */
+/* The fallback where an op has no rule: one loop whose body is everything that depends
+ * on the rows. */
 typedef struct RowByRow {
     VmapRebuild *r;
     Graph *body;
     Builder b;
-    Var *inner; /* by variable, all of them: in the body, or VAR_NONE */
+    Var *inner; /* by variable of the graph: its variable in the body, or VAR_NONE */
     Var *seq, *other;
     size_t nseq, nother;
 } RowByRow;
@@ -168,7 +169,7 @@ static Var body_input(RowByRow *l, Var of, const Type *t) {
     return l->inner[of] = graph_input(l->body, sym(l->body->s, name), t);
 }
 
-/* What stands for v in the body: a constant, or an argument that is the same in each
+/* v's variable in the body: a constant, or an argument that is the same in each
  * step. */
 static Var body_value_of(RowByRow *l, Var v) {
     const Graph *g = l->r->b->g;
@@ -193,7 +194,7 @@ static bool rebuild_in_body(RowByRow *l, ApplyId a) {
     return true;
 }
 
-/* Inputs for what is given: rows first. */
+/* Body inputs for the given variables, those with rows first. */
 static void add_given_inputs(RowByRow *l, size_t n, const Var *var, const Var *with,
                              const bool *has) {
     const Graph *g = l->r->b->g;
@@ -248,7 +249,7 @@ static bool row_by_row(VmapRebuild *r, size_t n, const Var *var, const Var *with
     for (Var v = r->first; v < r->n; v++)
         r->rows[v - r->first] = false;
     for (size_t i = 0; i < n; i++)
-        r->rows[var[i] - r->first] = true; /* it is inside */
+        r->rows[var[i] - r->first] = true; /* mark it as part of the body */
     add_given_inputs(&l, n, var, with, has);
     if (!build_row_body(&l)) return false;
     Var *out = NEW_N(r->tmp, nwant, Var);
@@ -293,7 +294,7 @@ bool vmap_graph(Builder *b, size_t n, const Var *var, const Var *with, const boo
         r.now[var[i] - r.first] = with[i];
         r.rows[var[i] - r.first] = !has || has[i];
     }
-    b->g->litter = true; /* one row's part of the graph */
+    b->g->litter = true; /* the Applies of the single row remain, unused */
     mark_rebuild_needs(&r, nwant, want);
     size_t mark = diag_count(b->s), effects = b->g->effects.n;
     size_t rowwise = b->g->rowwise.n;

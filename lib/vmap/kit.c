@@ -1,4 +1,4 @@
-/* What rules for many rows at once are made of. */
+/* What the vmap rules of ops are built from. */
 #include "vmap/kit.h"
 
 #include <string.h>
@@ -139,8 +139,8 @@ bool vmap_pass_first(Vmap *q) {
     return vmap_apply(q, q->props, q->in);
 }
 
-/* The axis prop p of a row as one of a row among others; `room` keeps a list. Negative
- * ones count from the end and stay. */
+/* An axis prop p of one row, adjusted for the leading dim of rows; `room` holds a list.
+ * Negative axes count from the end and need no change. */
 static Prop shift_axis_prop(const PropDef *d, Prop p, int ndim, int64_t *room) {
     if (d->type == T_AXIS && p.kind == P_INT && p.i >= 0) return PROP_INT(p.i + 1);
     if (d->type != T_AXES) return p;

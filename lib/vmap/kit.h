@@ -1,7 +1,6 @@
-/* Batching: an Apply for many rows at once. Some of its inputs bring the rows along as
- * an extra leading dim; its outputs then have that dim as well, and row i of them is
- * what the op makes of row i of the inputs. An op's rule (Op.batch) adds the Applys
- * that do so; elementwise ops need none. */
+/* vmap of one Apply. Some inputs have an additional leading dim, the rows; the outputs
+ * then have it too, and row i of an output is the op applied to row i of the inputs. An
+ * op's rule (Op.batch) adds the Applys that compute this; elementwise ops need none. */
 #ifndef VMAP_KIT_H
 #define VMAP_KIT_H
 
@@ -14,70 +13,73 @@ struct Vmap {
     const Op *op;
     const Props *props;
     size_t nin, nout;
-    const Var *was;   /* the inputs as they are in the graph: types of one row */
-    const Var *in;    /* what stands for them now */
-    const bool *rows; /* in[i] has the leading dim; true of at least one */
-    /* A sparse matrix with rows: in[i] is what each stores, [size, stored], and
-     * pattern[i] a matrix without rows that stores at the same places. */
+    const Var *was;   /* the inputs in the graph: their types are those of one row */
+    const Var *in;    /* their replacements */
+    const bool *rows; /* does in[i] have the leading dim? true of at least one */
+    /* For a sparse matrix with rows, in[i] holds the stored elements, [size, stored],
+     * and pattern[i] is a matrix without rows that stores elements in the same
+     * places. */
     const Var *pattern;
-    Var size;       /* of that dim: int64, 0-d */
-    Var *out;       /* to fill */
-    bool *out_rows; /* true at first; false where an output is the same for all rows and
-                       out[k] lacks the dim */
-    bool no_form;   /* the rule gave up: vmap_refuse */
-    Var *out_pattern; /* to fill for sparse outputs with rows; VAR_NONE at first */
+    Var size;         /* number of rows: int64, 0-d */
+    Var *out;         /* filled by the rule */
+    bool *out_rows;   /* initially true; the rule sets false for an output that is the
+                         same for all rows: out[k] lacks the dim */
+    bool no_form;     /* set by vmap_refuse */
+    Var *out_pattern; /* filled by the rule for sparse outputs with rows; initially
+                         VAR_NONE */
 };
 
-/* ---- rules that several ops share ---- */
-/* Elementwise: a row with fewer dims than another input's gets ones in front. */
+/* ---- rules shared by several ops ---- */
+/* Elementwise ops: a row with fewer dims than another input's gets leading ones. */
 bool vmap_elementwise(Vmap *q);
-/* All tensor inputs have their rows (those without are stretched), and every axis of
- * the props is one further to the right; axes=None is every dim of a row. Inputs that
- * are ints must have no rows. */
+/* Ops with axes: every tensor input gets rows (by broadcasting), and every axis prop
+ * moves one to the right; axes=None is every dim of a row. Inputs of ints must have no
+ * rows, else a loop runs. */
 bool vmap_axes(Vmap *q);
-/* Input 0 passes through, whatever the others are. */
+/* Input 0 passes through, whatever the other inputs are. */
 bool vmap_pass_first(Vmap *q);
-/* One row after the other. Always right, where rows give results of one shape; a
- * refusal where types tell that they may not. Outputs
- * whose out_rows the caller has made false are left to it. */
+/* One row at a time, in a loop. Always correct if all rows give results of one shape;
+ * refuses if the types show that they may not. The caller sets out_rows to false for
+ * outputs that it computes itself. */
 bool vmap_by_scan(Vmap *q);
-/* The ops on sparse matrices, and on lists: by the op's name. */
+/* Sparse ops and list ops; they look up the rule by the op's name. */
 bool vmap_sparse(Vmap *q);
 bool vmap_lists(Vmap *q);
 
-/* The op has no form for many rows at once. All there is between the rows and what is
- * asked for is then done row by row; the error stays if that can't be either. False. */
+/* Reports that the op has no rule for these inputs; returns false. Everything between
+ * the rows and the results is then computed in one loop, row by row; the error is
+ * reported only if that fails too. */
 bool vmap_refuse(Vmap *q, const char *why);
 
-/* ---- pieces ---- */
-/* "NAME_row", and a number where that is taken. */
+/* ---- building blocks ---- */
+/* "NAME_row", with a number if that is taken. */
 Sym vmap_body_name(const Graph *g, const char *name);
-/* A scan of `body`, whose inputs are a row of each seq[], then other[]; out[k] has the
- * rows of its output k. */
+/* A scan of `body`, whose inputs are one row of each seq[], then other[]; out[k] has
+ * the rows of output k. */
 bool vmap_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *seq,
                size_t nother, const Var *other, Var *out);
-int vmap_ndim(const Vmap *q, size_t i); /* dims of a row of input i */
-/* in[i], whose rows get ones in front of their dims up to `ndim`; without rows in[i]
- * itself. */
+int vmap_ndim(const Vmap *q, size_t i); /* rank of one row of input i */
+/* in[i], each row padded with leading ones up to rank `ndim`; in[i] itself if it has no
+ * rows. */
 Var vmap_pad_rank(Vmap *q, size_t i, int ndim);
-/* in[i] with rows for certain: stretched without copying. */
+/* in[i] with rows, by broadcasting (a view) if it has none. */
 Var vmap_with_rows(Vmap *q, size_t i);
-/* Do all of the inputs from `first` on lack rows? */
+/* Do all inputs from `first` on lack rows? */
 bool vmap_is_plain_from(const Vmap *q, size_t first);
-/* The op again, with other props and inputs. */
+/* Applies the op to other props and inputs. */
 bool vmap_apply(Vmap *q, const Props *props, const Var *in);
-/* The op's props with another value for one of them. */
+/* The op's props with one value replaced. */
 const Props *vmap_replace_prop(Vmap *q, const char *name, Prop value);
-/* Element k of an int64 vector: its constant or its size where the vector is made of
- * such. */
+/* Element k of an int64 vector, as directly as the graph shows it: a constant, an input
+ * of stack, a size. */
 Var vmap_ints_item(Builder *b, Var ints, int64_t k);
 /* The vector [size, ints[0], ...] of n + 1 elements. */
 Var vmap_prepend_size(Vmap *q, Var ints);
 /* The shape of a row of input i, as an int64 vector. */
 Var vmap_row_shape(Vmap *q, size_t i);
-/* in[i] with rows and all their elements in one dim. */
+/* in[i] with rows, each flattened to one dim. */
 Var vmap_flatten(Vmap *q, size_t i);
-/* x, [size, n], with each row in a shape. */
+/* x, [size, n], with each row reshaped to `shape`. */
 Var vmap_unflatten(Vmap *q, Var x, Var shape);
 
 #endif

@@ -1,9 +1,10 @@
-/* Batching of lists: what stands for a list is the list of its items for many rows. */
+/* vmap of lists: a list with rows is a list whose items have rows. */
 #include "vmap/kit.h"
 
 #include <string.h>
 
-/* A list without rows, by its items; as make_list gives them. */
+/* Gives rows to a list without rows by broadcasting its items, which must come from
+ * make_list. */
 static Var stretch_list(Vmap *q, size_t i) {
     const Graph *g = q->b->g;
     ApplyId a = var_owner(g, q->in[i]);

@@ -1,5 +1,4 @@
-/* Batching by a loop: a scan whose body is the Apply, for ops without a rule of their
- * own. */
+/* vmap by a loop, for ops without a rule: a scan whose body is the Apply. */
 #include "vmap/kit.h"
 
 #include <stdio.h>
@@ -9,8 +8,8 @@ typedef struct VmapByScan {
     Graph *body;
     Builder b;
     Arena *tmp;
-    Var *inner;       /* the inputs in the body */
-    Var *seq, *other; /* of the scan */
+    Var *inner;       /* by input: its variable in the body */
+    Var *seq, *other; /* arguments of the scan */
     size_t nseq, nother;
 } VmapByScan;
 
@@ -38,7 +37,7 @@ bool vmap_scan(Builder *b, const Graph *body, Var size, size_t nseq, const Var *
     in[0] = size;
     for (size_t i = 0; i < nseq; i++) {
         in[1 + i] = seq[i];
-        taps[2 * i] = 1; /* one tap: the row itself */
+        taps[2 * i] = 1; /* a single tap at offset 0: the row itself */
     }
     for (size_t i = 0; i < nother; i++)
         in[1 + nseq + i] = other[i];
@@ -55,8 +54,9 @@ static const Type *row_type(Session *s, const Type *t) {
     return type_tensor(s, t->dtype, t->ndim - 1, t->dim + 1);
 }
 
-/* Constants stand in the body, where typing can see them; rows are sequences, the rest
- * is the same in every step. The body's inputs are in that order. */
+/* Inputs with rows become sequences, the others non-sequences; constants are copied
+ * into the body, where typing can see them. A first call adds the sequences, a second
+ * the rest: the order of the body's inputs. */
 static void add_step_inputs(VmapByScan *l, bool rows) {
     Vmap *q = l->q;
     for (size_t i = 0; i < q->nin; i++) {
@@ -83,7 +83,7 @@ static bool is_shape_known(const Type *t) {
     return true;
 }
 
-/* Do types tell that the shape of a result goes by values? */
+/* Do the types show that a result's shape depends on values? */
 static bool is_ragged(const VmapByScan *l, const Var *out) {
     const Vmap *q = l->q;
     for (size_t i = 0; i < q->nin; i++)

@@ -1,5 +1,5 @@
-/* vectorize of a function: it is applied to the first row of each argument, and what
- * that added to the graph is then made for all rows. */
+/* vectorize of a function: applies it to row 0 of each argument, then rebuilds what
+ * that added to the graph for all rows. */
 #include "vmap/vmap.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ enum { AXIS_NONE = INT32_MAX }; /* the argument has no rows */
 typedef struct RowFunction {
     Node f;
     const Ast *call;
-    bool one; /* one axis for all arguments */
+    bool one; /* a single axis, for all arguments */
     size_t naxis;
     int64_t *axis;
 } RowFunction;
@@ -44,7 +44,7 @@ typedef struct VectorizeCall {
     Span at;
     size_t nrow; /* arguments with rows */
     Var *row, *rows;
-    Node *arg; /* what f is applied to */
+    Node *arg; /* the arguments f is applied to */
 } VectorizeCall;
 
 static bool move_rows_first(VectorizeCall *p, size_t i, int64_t axis, Var *v) {
@@ -62,7 +62,8 @@ static bool move_rows_first(VectorizeCall *p, size_t i, int64_t axis, Var *v) {
     return *v != VAR_NONE;
 }
 
-/* A row, the first unless it is known that there is none: it is never worked out. */
+/* A row to apply f to, for its type only: it is never computed. Where there are
+ * statically no rows, a sum over none has the type. */
 static Var first_row_of(Builder *b, Var v) {
     const Type *t = var_type(b->g, v);
     if (t->dim[0] != 0) return op_first_row(b, v);
@@ -71,7 +72,7 @@ static Var first_row_of(Builder *b, Var v) {
     return row == VAR_NONE ? row : op_cast_to(b, row, t->dtype);
 }
 
-/* Argument i: its first row, or itself. */
+/* Argument i: its first row, or itself if it has no rows. */
 static bool read_row_argument(VectorizeCall *p, size_t i, const Node *arg) {
     const RowFunction *t = p->t;
     int64_t axis = t->axis[t->one ? 0 : i];
@@ -91,7 +92,8 @@ static bool read_row_argument(VectorizeCall *p, size_t i, const Node *arg) {
     return true;
 }
 
-/* The variables of a result, and where they stand in it. */
+/* Collects the variables of a result; replace_results puts their replacements in the
+ * same places. */
 typedef Vec(Var) Vars;
 static bool collect_results(VectorizeCall *p, Node *n, Vars *want) {
     if (n->kind == NODE_LIST || n->kind == NODE_DICT) {
@@ -113,7 +115,7 @@ static void replace_results(Node *n, Span at, const Var **result) {
     if (!tree) *n = node_var(*(*result)++, at);
 }
 
-/* What f gives, then what it does beside that, for all rows. */
+/* Rebuilds f's results, then its effects, for all rows. */
 static bool vmap_results(VectorizeCall *p, size_t from, Node *out) {
     Graph *g = p->b->g;
     Vars want = {0};

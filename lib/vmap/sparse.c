@@ -1,7 +1,7 @@
-/* Batching of sparse matrices. All rows store elements at the same places: what stands
- * for a matrix is what is stored there, [size, stored], beside a matrix without rows
- * that tells the places (the pattern). Gradients and tangents are of that kind. Where a
- * product or sum needs the rows as matrices they become dense. */
+/* vmap of sparse matrices. All rows store elements in the same places: a matrix with
+ * rows is represented by its stored elements, [size, stored], and a matrix without rows
+ * that holds the places (the pattern). Gradients and tangents have the same form. Where
+ * a product or sum needs each row as a matrix, the rows become dense. */
 #include "vmap/kit.h"
 
 #include <string.h>
@@ -49,14 +49,14 @@ static bool end_rule(SparseRule *r, Var out, Var pattern) {
     return r->ok && out != VAR_NONE;
 }
 
-/* The op itself, on inputs without rows: the same for all. */
+/* Applies the op to inputs without rows; all rows share the result. */
 static bool apply_without_rows(Vmap *q, const Var *in) {
     q->out_rows[0] = false;
     return vmap_apply(q, q->props, in);
 }
 #define PLACES "the places of its elements would differ from row to row"
 
-/* Stored elements of input i by row, and their places: names d and p. */
+/* Binds d to input i's stored elements, by row, and p to its pattern. */
 static void bind_data_and_places(SparseRule *r, size_t i) {
     const Vmap *q = r->q;
     bool rows = q->rows[i];
@@ -69,21 +69,21 @@ static void bind_data_and_places(SparseRule *r, size_t i) {
             "broadcast_to(sparse_data(p), (rows, shape_i(sparse_data(p), axis=0)))");
 }
 
-/* Where p's elements are in a matrix that is laid out in one dim. */
+/* For each stored element of p, its index in the flattened matrix. */
 static const char flat[] = "sparse_data(sparse_like(reshape(arange(p.shape[0] * "
                            "p.shape[1]), (p.shape[0], p.shape[1])), p))";
-/* d and p as matrices. */
+/* The dense matrices of d and p. */
 static const char dense[] =
     "reshape(set_subtensor(zeros((rows, p.shape[0] * p.shape[1]), dtype=d.dtype)"
     "[:, flat], d), (rows, p.shape[0], p.shape[1]))";
-/* The number of each element of p, counted from 1: 0 is where none is stored. */
+/* p with its elements numbered from 1, so that 0 marks a place without an element;
+ * `padded` has a zero for that place. */
 static const char numbered[] =
     "sparse_with_data(p, arange(1, shape_i(sparse_data(p), axis=0) + 1))";
 static const char padded[] =
     "concatenate([zeros((rows, 1), dtype=d.dtype), d], axis=1)";
 
-/* Input i with rows as dense matrices or as the tensor that it is; without rows as it
- * is, dense. */
+/* Input i as a dense tensor, with rows if it has them. */
 static Var dense_input(Vmap *q, size_t i) {
     if (!is_sparse_input(q, i)) return q->in[i];
     if (!q->rows[i]) return op_call1(q->b, "dense_from_sparse", q->in[i]);
@@ -95,7 +95,7 @@ static Var dense_input(Vmap *q, size_t i) {
 
 /* ---- making matrices ---- */
 
-/* csr, csc, sparse_from_triplets of data with rows. */
+/* csr, csc, sparse_from_triplets whose data alone has rows. */
 static bool from_parts_vmap(Vmap *q) {
     SparseRule r = begin_rule(q);
     Var in[4];
@@ -129,7 +129,8 @@ static bool to_dense_vmap(Vmap *q) {
     return end_rule(&r, dense_input(q, 0), VAR_NONE);
 }
 
-/* The elements in the order of the new pattern. */
+/* Reorders the stored elements for the new pattern: the op applied to element numbers
+ * gives the permutation. */
 static bool convert_format_vmap(Vmap *q) {
     SparseRule r = begin_rule(q);
     bind_data_and_places(&r, 0);
@@ -141,7 +142,7 @@ static bool convert_format_vmap(Vmap *q) {
     return end_rule(&r, build_rule_text(&r, "d[:, sparse_data(turned) - 1]"), to);
 }
 
-/* A transpose has the same elements in the same order. */
+/* csr to csc or back: the stored elements keep their order. */
 static bool transpose_pattern_vmap(Vmap *q) {
     SparseRule r = {.q = q, .ok = true};
     return end_rule(&r, q->in[0], op_apply1(q->b, q->op, q->props, 1, &q->pattern[0]));
@@ -154,7 +155,7 @@ static bool sparse_data_vmap(Vmap *q) {
     return end_rule(&r, q->in[0], VAR_NONE);
 }
 
-/* sparse_indices, sparse_indptr, sparse_union: places only. */
+/* sparse_indices, sparse_indptr, sparse_union need the pattern only. */
 static bool places_vmap(Vmap *q) {
     Var in[2];
     for (size_t i = 0; i < q->nin; i++)
@@ -192,7 +193,7 @@ static bool sparse_at_vmap(Vmap *q) {
                     VAR_NONE);
 }
 
-/* A dense x [size, ...] at the places of `to`. */
+/* Takes the elements of a dense x [size, ...] in the places of `to`. */
 static bool take_at_places(Vmap *q, Var x, int ndim, Var to) {
     SparseRule r = begin_rule(q);
     bind_rule_var(&r, "p", to);
@@ -224,7 +225,7 @@ static bool sparse_like_vmap(Vmap *q) {
 
 /* ---- products and sums ---- */
 
-/* A matrix without rows and dense rows: one product for all of them. */
+/* A matrix without rows times dense rows: one product for all rows. */
 static bool dot_shared_matrix(Vmap *q, size_t sparse) {
     SparseRule r = begin_rule(q);
     bind_rule_var(&r, "s", q->in[sparse]);

@@ -1,5 +1,5 @@
-/* A part of a graph for many values of some variables at once. Several leading dims are
- * taken as one and laid out again in the results. */
+/* vmap with several leading dims: they are flattened to one dim of rows and restored in
+ * the results. */
 #include "vmap/vmap.h"
 
 typedef struct Vectorize {
@@ -7,10 +7,10 @@ typedef struct Vectorize {
     Arena *tmp;
     size_t n;
     const Var *var, *with;
-    Var *flat; /* with one leading dim */
+    Var *flat; /* with[], its leading dims flattened to one */
     bool *has;
-    int extra; /* leading dims */
-    Var lead;  /* the first of with[] that has them */
+    int extra; /* number of leading dims */
+    Var lead;  /* the first of with[] that has leading dims */
 } Vectorize;
 
 static bool fail_vectorize(Vectorize *v, size_t i, const char *why) {
@@ -59,7 +59,7 @@ static bool flatten_rows(Vectorize *v, Var size) {
     return true;
 }
 
-/* x, one dim of rows or none, with the leading dims as they were given. */
+/* Restores the original leading dims of x, which has one dim of rows or none. */
 static Var unflatten_rows(Vectorize *v, Var x, bool rows) {
     Builder *b = v->b;
     Var item[2 * MAX_NDIM];
