@@ -1,6 +1,6 @@
 /* CBOR items in memory. Writing appends to a Str. Reading never allocates: texts, bytes
- * and columns are pointers into the input, and a count is believed only as far as the
- * bytes at hand could hold it. */
+ * and columns point into the input, and a count is accepted only if the remaining bytes
+ * could hold it. */
 #include "io/tlg.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ enum { TAG_U8 = 64, TAG_U16 = 69, TAG_U32 = 70, TAG_U64 = 71 };
 
 /* ---- writing ---- */
 
-/* Makes room for n bytes at the end and returns where they begin. */
+/* Reserves n bytes at the end and returns their start. */
 static char *extend_buffer(Str *b, size_t n) {
     if (b->n + n + 1 > b->cap)
         b->p = mem_grow_vec_(b->s, b->p, &b->cap, b->n + n + 1, 1);
@@ -25,7 +25,7 @@ static void put_be(char *to, uint64_t v, size_t n) {
         to[i] = (char)(v >> (8 * (n - 1 - i)) & 0xFF);
 }
 
-/* A head, and `extra` bytes behind it, which are the caller's to write. */
+/* A head followed by `extra` bytes for the caller to write. */
 static char *put_head_with_room(Str *b, unsigned major, uint64_t arg, size_t extra) {
     if (arg < 24) {
         char *at = extend_buffer(b, 1 + extra);
@@ -320,8 +320,8 @@ uint32_t column_at(const Column *c, size_t i) {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* All numbers of a column; returns their bits together, which are at least the largest
- * of them. */
+/* Reads all numbers of a column; returns their bitwise or, an upper bound of the
+ * largest. */
 static uint32_t unpack_column(const Column *c, uint32_t *v) {
     const unsigned char *p = c->p;
     uint32_t all = 0;

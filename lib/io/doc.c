@@ -1,6 +1,6 @@
-/* Documents: what YAML and JSON have in common once their quoting is undone. Every leaf
- * is text, and where it stands in the file as it is, its span is compiled, so that
- * carets are exact. */
+/* Documents: the common form of YAML and JSON once unquoted. Every leaf is text; where
+ * the source has it verbatim, its span is compiled so that carets in messages are
+ * exact. */
 #include "io/io_impl.h"
 
 #include <string.h>
@@ -8,8 +8,7 @@
 
 bool doc_add(Session *s, Doc *parent, Doc *kid, Map *seen) {
     if (parent->kind == DOC_MAP) {
-        /* Keys of one map are told apart from those of others by where the map begins.
-         */
+        /* One set serves all maps: the start of a map distinguishes its keys. */
         uint64_t id = (uint64_t)parent->at.begin << 32 | kid->key;
         if (map_get(seen, id, NULL))
             return fail(s, kid->key_at, E_DUPLICATE, "the key \"%s\" comes twice",
@@ -60,13 +59,13 @@ bool doc_keys(Session *s, const Doc *map, const char *const *keys, size_t n,
 
 bool doc_flag(Session *s, const Doc *d, bool *out) {
     if (!d) return true;
-    /* JSON's own come as the language writes them */
+    /* JSON's own words arrive as the language writes them */
     *out = d->kind == DOC_TEXT && strcasecmp(d->p, "true") == 0;
     return *out || (d->kind == DOC_TEXT && strcasecmp(d->p, "false") == 0) ||
            fail(s, d->at, E_FORMAT, "expected true or false");
 }
 
-/* ---- the line written safely ---- */
+/* ---- a safe spelling of the line ---- */
 
 typedef struct SourceLine {
     const char *p;
@@ -82,8 +81,8 @@ static SourceLine source_line_at(const Source *src, uint32_t byte) {
     return (SourceLine){src->text + begin, end - begin};
 }
 
-/* `  key: rest` as `  key: 'rest'`. False if the line has no such form, or the trouble
- * at `at` lies inside {...}. */
+/* Rewrites ` key: rest` as ` key: 'rest'`. False if the line has no such form, or the
+ * error at `at` lies inside {...}. */
 static bool quoted_line(SourceLine l, const char *at, Str *out) {
     const char *colon = NULL;
     for (size_t i = 0; i + 1 < l.n && !colon; i++)

@@ -1,5 +1,5 @@
-/* `functions:` of a graph's text. They may stand in any order; each is built after
- * those that it calls, which the syntax trees tell. */
+/* The `functions:` section of a text, in any order. Each function is built after those
+ * that it calls, which its syntax tree shows. */
 #include "io/io_impl.h"
 #include "op/rowwise.h"
 
@@ -10,8 +10,8 @@ typedef struct FnEntry {
     Sym name;
     Map local; /* names of its inputs and definitions */
     Vec(uint32_t) calls;
-    uint8_t state; /* 0 not met, 1 open, 2 built */
-    uint32_t next; /* the call to look at */
+    uint8_t state; /* 0 unvisited, 1 open, 2 built */
+    uint32_t next; /* the next call to follow */
 } FnEntry;
 
 typedef struct FnTable {
@@ -28,9 +28,9 @@ static const char *const keys[] = {"inputs",      "let",     "outputs",
                                    "until",       "compare", "pullback",
                                    "pushforward", "doc",     "fused"};
 
-/* ---- who calls whom ---- */
+/* ---- calls ---- */
 
-/* As deep as an expression may be nested, which is bounded. */
+/* Recursion is as deep as an expression's nesting, which is bounded. */
 static void collect_calls(FnTable *f, FnEntry *me, const Ast *e) {
     uint64_t no;
     if (!e) return;
@@ -140,7 +140,7 @@ static bool build_function(FnTable *f, const FnEntry *me) {
     return ok;
 }
 
-/* ---- all of them ---- */
+/* ---- all functions ---- */
 
 static bool fail_recursion(FnTable *f, const FnEntry *fn) {
     return fail(f->s, fn->doc->key_at, E_CYCLE,
@@ -148,8 +148,8 @@ static bool fail_recursion(FnTable *f, const FnEntry *fn) {
                 sym_text(f->s, fn->name));
 }
 
-/* Builds what fn[root] calls, then itself; the stack is explicit because chains of
- * calls may be long. */
+/* Builds the callees of fn[root], then fn[root]; the stack is explicit because call
+ * chains may be long. */
 static bool build_with_callees(FnTable *f, uint32_t root) {
     Vec(uint32_t) stack = {0};
     bool ok = true;

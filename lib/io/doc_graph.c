@@ -1,5 +1,5 @@
-/* A document as a graph: the head of the file, functions, then the sections in the
- * order in which they need each other, whatever the order in the file. */
+/* Builds a graph from a document: the head, the functions, then the sections in the
+ * order of their dependences, whatever their order in the file. */
 #include "io/io_impl.h"
 #include "lang/lazy_scope.h"
 #include "op/rowwise.h"
@@ -57,7 +57,7 @@ static bool want_optional_texts(Session *s, const Doc *d, const char *what) {
     return true;
 }
 
-/* The ops of the user's own that the graph was written with, and their versions. */
+/* The user ops that the graph was written with, and their versions. */
 static bool check_user_ops(Session *s, const Doc *d) {
     if (d && d->kind != DOC_MAP)
         return fail(s, d->at, E_FORMAT, "\"uses\" is a mapping from ops to versions");

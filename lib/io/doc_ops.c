@@ -1,5 +1,5 @@
-/* Op files: `ops:` is a mapping from names to rows, whose leaves are texts in the
- * language (schemas/ops.schema.json). What they say is lib/userop's matter. */
+/* Op files: `ops:` maps names to rows whose leaves are texts in the language
+ * (schemas/ops.schema.json). lib/userop interprets them. */
 #include "io/io_impl.h"
 #include "userop/userop.h"
 
@@ -7,7 +7,7 @@
 
 typedef struct OpFileReader {
     Session *s;
-    Arena *a; /* the session's: spans and texts stay */
+    Arena *a; /* the session's, so that spans and texts stay valid */
     const char *file;
 } OpFileReader;
 
@@ -37,7 +37,7 @@ static bool read_op_text(OpFileReader *r, const Doc *d, UserOpText *out) {
                     sym_text(r->s, d->key));
     }
     *out = trimmed_text(r, d->key, doc_span(r->s, d));
-    size_t n = d->n; /* without the indentation that a block has in the file */
+    size_t n = d->n; /* without a block's indentation */
     while (n > 0 && strchr(" \n", d->p[n - 1]))
         n--;
     out->text = arena_str(r->a, d->p, n);
@@ -66,7 +66,7 @@ static bool read_number(OpFileReader *r, const Doc *d, uint64_t most, uint64_t *
 
 /* ---- lists ---- */
 
-/* The name that "*rest", "n: int = 3" or "y?" begins with. */
+/* The leading name in "*rest", "n: int = 3" or "y?". */
 static Sym leading_name(Session *s, const char *p) {
     p += *p == '*';
     size_t n = strcspn(p, " \t\n:?=");
@@ -80,7 +80,7 @@ static void append_text(OpFileReader *r, UserOpTexts *l, UserOpText t) {
     l->p = more;
 }
 
-/* "x, n: int" at its commas. */
+/* Splits "x, n: int" at its commas. */
 static void split_at_commas(OpFileReader *r, Span at, UserOpTexts *out) {
     const char *p = source_get(r->s, at.source)->text;
     int depth = 0;
@@ -96,7 +96,7 @@ static void split_at_commas(OpFileReader *r, Span at, UserOpTexts *out) {
     }
 }
 
-/* `n: int = 3` as a key and its value. */
+/* Turns `n: int = 3` into a key and a value. */
 static UserOpText join_key_value(OpFileReader *r, const Doc *k) {
     const char *name = sym_text(r->s, k->key), *v = k->p + strspn(k->p, " ");
     const char *text = *v == '\0'  ? arena_printf(r->a, "%s", name)
@@ -142,7 +142,7 @@ static bool read_op_formulas(OpFileReader *r, const Doc *d, UserOpTexts *out) {
            fail(r->s, d->key_at, E_FORMAT, "\"%s\" is empty", sym_text(r->s, d->key));
 }
 
-/* pushforward: of an op with one output, the expression alone will do. */
+/* pushforward: an op with one output may give just the expression. */
 static bool read_push(OpFileReader *r, const Doc *d, UserOp *op) {
     if (!d || d->kind != DOC_TEXT) return read_op_formulas(r, d, &op->pushforward);
     UserOpText t = {0};

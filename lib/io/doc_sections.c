@@ -1,5 +1,5 @@
-/* The sections of a graph's text: inputs, shared, let, outputs, updates. Each is a
- * block of lines or a mapping from names to the rest of the line; both become the same
+/* The sections of a text: inputs, shared, let, outputs, updates. Each is a block of
+ * lines or a mapping from a name to the rest of the line; both become the same
  * statements. */
 #include "io/io_impl.h"
 #include "lang/approx.h"
@@ -16,7 +16,7 @@ static bool want_text(Session *s, const Doc *d, const char *what) {
                       d->kind == DOC_LIST ? "list [...]" : "mapping {...}");
 }
 
-/* A block of lines: not one that YAML has joined. */
+/* A block of lines that YAML has not folded. */
 static bool want_lines(Session *s, const Doc *d, const char *section) {
     if (d->kind == DOC_LIST)
         return doc_unsafe(
@@ -35,8 +35,8 @@ static bool want_name(Session *s, Sym name, Span at) {
                 "language uses");
 }
 
-/* Where the first `=` stands that is no part of a comparison, a bracket or a string; n
- * if there is none. */
+/* Position of the first `=` outside comparisons, brackets and strings; n if there is
+ * none. */
 static size_t find_equals(const char *p, size_t n) {
     int depth = 0;
     for (size_t i = 0; i < n; i++) {
@@ -57,7 +57,7 @@ static size_t find_equals(const char *p, size_t n) {
     return n;
 }
 
-/* "TYPE", "TYPE = EXPRESSION" or "EXPRESSION": parts that are missing are empty. */
+/* "TYPE", "TYPE = EXPRESSION" or "EXPRESSION": missing parts are empty. */
 typedef struct Rest {
     Span type, value;
 } Rest;
@@ -183,8 +183,8 @@ static bool init_fits(Section *x, Var shared, Var value, Span at) {
                 type_str(x->s, got));
 }
 
-/* A constant becomes the value at once; one that stands for a file stays a reference to
- * it. */
+/* A constant becomes the value at once; a constant read from a file stays a reference
+ * to it. */
 static bool set_init(Section *x, struct Init i) {
     Var v;
     if (!compiler_expr(x->c, i.text, var_type(x->g, i.shared), &v)) return false;
@@ -198,8 +198,8 @@ static bool set_init(Section *x, struct Init i) {
     return true;
 }
 
-/* Initial values are computed before any call, so no input, dim or other state may be
- * in them. */
+/* Initial values are computed before any call, so they must not depend on inputs, dims
+ * or other state. */
 static bool inits_are_closed(Section *x) {
     const Graph *g = x->g;
     uint8_t *open = arena_zalloc(x->a, g->nvar + 1, 1);
@@ -238,7 +238,7 @@ static Ast *new_ast(Section *x, AstKind kind, Span at) {
     return e;
 }
 
-/* The targets of "a, b": names, and after them room for the expression. */
+/* The targets of "a, b": names, followed by room for the expression. */
 static const Ast **parse_targets(Section *x, const Doc *d, size_t *n) {
     char **part;
     const char *key = sym_text(x->s, d->key);
@@ -316,8 +316,8 @@ bool section_outputs(Section *x, const Doc *d) {
     return true;
 }
 
-/* `W: expr` as the statement `W = expr`, so placed that the expression keeps its
- * column. */
+/* Turns `W: expr` into the statement `W = expr`, padded so that the expression keeps
+ * its column. */
 static Span update_text(Section *x, const Doc *k) {
     const char *name = sym_text(x->s, k->key);
     uint32_t line, col, room = (uint32_t)strlen(name) + 1;
@@ -377,7 +377,7 @@ bool section_compare(Section *x, const Doc *d) {
     return true;
 }
 
-/* ---- the same from a command line ---- */
+/* ---- single lines from a command line ---- */
 
 static bool add_line(Compiler *c, Span text, Declare *declare) {
     Graph *g = compiler_builder(c)->g;

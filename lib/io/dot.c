@@ -1,12 +1,12 @@
 /* A graph as a Graphviz picture: ellipses are Applies; boxes are variables: green
- * inputs, cyan shared variables, blue outputs, grey what nothing reads. A blue edge is
- * an input that the output may view; dashed is an update. */
+ * inputs, cyan shared variables, blue outputs, grey ones without readers. A blue edge
+ * is an input that the output may view; a dashed edge is an update. */
 #include "io/io_impl.h"
 #include "lang/print.h"
 
 #include <string.h>
 
-enum { CONST_TEXT = 24 }; /* characters of a constant that are shown */
+enum { CONST_TEXT = 24 }; /* characters of a constant to show */
 
 typedef struct Dot {
     Session *s;
@@ -14,7 +14,7 @@ typedef struct Dot {
     Str *out;
     Printer *p;
     const uint8_t *live;
-    unsigned no; /* of the graph: 0 is main */
+    unsigned no; /* number of the graph: 0 is main */
 } Dot;
 
 /* Text inside a quoted label. */

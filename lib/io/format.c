@@ -1,4 +1,4 @@
-/* Forms by name and by suffix, and the texts that names and labels may be. */
+/* Formats by name and by suffix, and which texts are valid names and labels. */
 #include "io/io_impl.h"
 #include "lang/macro.h"
 
@@ -28,7 +28,7 @@ IoFormat io_format_of(const char *path, bool *zstd) {
     return IO_AUTO;
 }
 
-/* Sorted by length; at each length, how many words are shorter. */
+/* Sorted by length; for each length, the number of shorter words. */
 static const char *const reserved[] = {
     "as",     "if",     "in",     "is",      "or",       "pi",      "and",    "def",
     "del",    "for",    "inf",    "nan",     "not",      "try",     "None",   "True",
@@ -41,7 +41,7 @@ enum { LONGEST = sizeof shorter - 2 };
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-/* Of letters, digits and _: one bit for each ASCII character. */
+/* A letter, digit or _: one bit per ASCII character. */
 static bool is_word(char c) {
     static const uint64_t digits = UINT64_C(0x03FF000000000000),
                           letters = UINT64_C(0x07FFFFFE87FFFFFE);
@@ -53,7 +53,9 @@ bool io_is_identifier(const char *p, size_t n) {
     if (n == 0 || is_digit(p[0])) return false;
     for (size_t i = 0; i < n; i++)
         if (!is_word(p[i])) return false;
-    if (is_digit(p[n - 1])) return true; /* most names; no reserved one */
+    if (is_digit(p[n - 1]))
+        return true; /* most names end here; no reserved word ends
+                      * in a digit */
     for (size_t i = n > LONGEST ? 0 : shorter[n]; n <= LONGEST && i < shorter[n + 1];
          i++)
         if (reserved[i][0] == p[0] && memcmp(reserved[i], p, n) == 0) return false;

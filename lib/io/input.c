@@ -1,6 +1,6 @@
-/* All bytes of an input at once, unpacked. A regular file is mapped, and large
- * constants of a tlg go on pointing into the mapping: then the input lives as long as
- * the last of them. */
+/* Reads all bytes of an input at once and unpacks them. A regular file is mapped; large
+ * constants of a tlg keep pointing into the mapping, so the input lives as long as the
+ * last of them. */
 #include "io/io_impl.h"
 
 #include <string.h>
@@ -19,7 +19,8 @@ static bool unpack_input(Input *in, uint64_t max) {
     return true;
 }
 
-/* The record that a failing tool wrote last, be it in the middle of something. */
+/* Does the input end in the record that a failing tool writes, possibly in the middle
+ * of an item? */
 static bool is_aborted(const Input *in, int *exit) {
     unsigned char want[ABORT_RECORD];
     *exit = in->n ? in->p[in->n - 1] : 0;
@@ -41,7 +42,7 @@ static bool check_input_content(Input *in, uint64_t max) {
     return true;
 }
 
-/* Everything up to the end, but not much beyond the limit. */
+/* Reads to the end, but not far beyond the limit. */
 static bool read_all(Input *in, uint64_t max) {
     Reader *r = &in->r;
     while (!r->eof && r->n <= max)
@@ -94,7 +95,7 @@ Buffer *input_share(Input *in) {
         void *out;
     } u = {.in = in->p};
     if (in->shared) return buffer_ref(in->shared);
-    /* The mapping is private: what is written to a page stays in this process. */
+    /* The mapping is private: writes stay in this process. */
     if (!in->own && reader_is_mapped(&in->r) &&
         mprotect(u.out, in->n, PROT_READ | PROT_WRITE) != 0)
         return NULL;

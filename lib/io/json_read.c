@@ -1,6 +1,5 @@
-/* JSON, strictly as RFC 8259 has it: no duplicate keys, no bad escapes, no half
- * surrogates, no control characters. Numbers and words are kept as text, like every
- * leaf of a document. */
+/* JSON in the strict form of RFC 8259: no duplicate keys, bad escapes, lone surrogates
+ * or control characters. Numbers and words stay text, like every leaf of a document. */
 #include "io/io_impl.h"
 
 #include <string.h>
@@ -103,8 +102,8 @@ static bool read_escape(JsonReader *j, Str *b) {
     return true;
 }
 
-/* Text up to the closing quote goes to b when there are escapes (*raw false), else it
- * stands in the source. */
+/* The text up to the closing quote: copied to b if it has escapes (*raw false), else
+ * left in the source. */
 static bool string_text(JsonReader *j, Str *b, bool *raw) {
     const char *from = j->p;
     *raw = true;
@@ -257,7 +256,7 @@ static Doc *read_json_value(JsonReader *j, int depth) {
     d->at.end = (uint32_t)(j->p - j->text);
     d->n = d->at.end - d->at.begin;
     d->p = arena_str(j->a, j->text + d->at.begin, d->n);
-    /* as the language writes them; place and length in the file stay */
+    /* as the language writes them; the span in the file stays */
     d->exact = *d->p != 't' && *d->p != 'f';
     if (*d->p == 't') d->p = "True";
     if (*d->p == 'f') d->p = "False";

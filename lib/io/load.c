@@ -1,5 +1,5 @@
-/* load('F', 'key') in a text: arrays from files. A graph file names only what lies
- * below its own folder. */
+/* load('F', 'key') in a text: arrays from files. A graph file can only name files below
+ * its own folder. */
 #include "io/io_impl.h"
 #include "value/array.h"
 
@@ -24,7 +24,7 @@ static bool load_below(void *ctx, const char *path, const char *key, Span at,
     *ref = path;
     size_t mark = diag_count(w->s);
     if (!file_read_below(w->s, w->folder, path, session_max_memory(w->s), &d)) {
-        /* A file's error has no place of its own: say which line asked for it. */
+        /* A file's error has no position of its own: note the line that loads it. */
         if (diag_count(w->s) > mark) note(w->s, at, "it is read by load() here");
         return false;
     }

@@ -1,5 +1,5 @@
-/* A graph as formulas for people: infix, and what is used once stands where it is used.
- */
+/* A graph as formulas for people: infix, with each expression that is used once written
+ * in place. */
 #include "io/io_impl.h"
 #include "lang/print.h"
 

@@ -1,12 +1,12 @@
-/* Reading a graph, whatever its form: what the first bytes say decides. */
+/* Reads a graph in any form; the first bytes decide which. */
 #include "io/io_impl.h"
 
 #include <string.h>
 
 static const unsigned char tlg_magic[3] = {0xD9, 0xD9, 0xF7};
 
-/* Texts are kept with LF line ends and without a byte order mark, so that every span
- * counts the same bytes. */
+/* Sources have LF line ends and no byte order mark, so that all spans count the same
+ * bytes. */
 static uint32_t add_source(Session *s, const Input *in) {
     const char *p = (const char *)in->p;
     size_t n = in->n;
@@ -71,7 +71,7 @@ bool io_read_ops(Session *s, const char *path) {
 static Graph *read_input(Session *s, Input *in, const char *folder,
                          const ReadOptions *o) {
     if (!in) return NULL;
-    /* the beginning of the magic alone is a truncated file, not a text */
+    /* a bare prefix of the magic is a truncated file, not a text */
     bool tlg = in->n && memcmp(in->p, tlg_magic, in->n < 3 ? in->n : 3) == 0;
     Graph *g = tlg ? tlg_read(s, in, o) : text_read(s, in, folder, o);
     input_close(in);

@@ -1,10 +1,9 @@
-/* Constants that are too large for a text go to npy files beside it (sparse ones to
- * npz), and the text has load('STEM.NAME.DIGEST.npy') in their place. The digest is of
- * what is in the file and of the text's name: so what a text writes never has the name
- * of another's, or of what it wrote before unless that is the same. A constant that
- * came from another file of the same folder stays a reference to that, except where
- * the file belongs to a text, which may remove it. How the files are put there is in
- * io/refs_store.c. */
+/* Constants too large for a text become npy files next to it (sparse ones npz), and the
+ * text has load('STEM.NAME.DIGEST.npy') in their place. The digest covers the file's
+ * content and the text's name: a text therefore never reuses the name of another text's
+ * file, nor of one it wrote earlier, unless the content is the same. A constant loaded
+ * from another file in the same folder stays a reference to it, except if that file
+ * belongs to a text, which may remove it. io/refs_store.c writes the files. */
 #include "io/io_impl.h"
 #include "value/array.h"
 #include "value/sparse.h"
@@ -26,7 +25,8 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* A text's name less its suffix (and .zst), without what would need care in a text. */
+/* A text's name without its suffix (and .zst), and without characters that need quoting
+ * in a text. */
 static const char *stem_of(Session *s, Arena *a, const char *name) {
     size_t n = strlen(name);
     if (n > 4 && strcmp(name + n - 4, ".zst") == 0) n -= 4;
@@ -45,7 +45,7 @@ static const char *stem_of(Session *s, Arena *a, const char *name) {
     return stem;
 }
 
-/* How `dir` is called in a text that lies in `folder`; NULL if it is not below. */
+/* The path of `dir` relative to a text in `folder`; NULL if it isn't below it. */
 static const char *path_below(const char *folder, const char *dir) {
     size_t n = strlen(folder);
     if (strcmp(folder, ".") == 0) n = 0;
@@ -59,7 +59,7 @@ static const char *path_below(const char *folder, const char *dir) {
     return strcmp(dir, ".") == 0 ? "" : dir;
 }
 
-/* Nothing is written through a link, which load() would not follow either. */
+/* Refuses to write through a link, since load() would not follow it either. */
 static bool refuse_link(Refs *r) {
     struct stat st;
     for (const char *p = r->prefix; *p; p += strspn(p, "/")) {
@@ -124,8 +124,7 @@ static bool is_hex(const char *p, size_t n) {
     return strspn(p, "0123456789abcdef") >= n;
 }
 
-/* Where the digest begins in a name "STEM.NAME.DIGEST.npy"; NULL: it is no such name.
- */
+/* The start of the digest in a name "STEM.NAME.DIGEST.npy"; NULL: the name has none. */
 const char *refs_digest(const char *name) {
     static const size_t tail = 1 + REF_DIGEST + 4;
     size_t n = strlen(name);
@@ -149,7 +148,7 @@ uint64_t refs_mix(const Refs *r, const char *head, size_t nhead, uint64_t conten
     return hash_xxh64_end(&h);
 }
 
-/* Everything but the digest. */
+/* The name without the digest. */
 static const char *name_part(Refs *r, const Graph *g, Var v) {
     Session *s = r->s;
     Sym name = var_name(g, v);
@@ -175,7 +174,7 @@ static const char *quoted(Arena *a, const char *text) {
     return out;
 }
 
-/* Is it a file that only the user gives and takes away, in the text's own folder? */
+/* Is the constant's file in the text's own folder and managed only by the user? */
 static bool may_keep_ref(const Refs *r, const Graph *g, const Leaf *l) {
     const char *folder = g->main->folder;
     if (r->pack || !l->ref || !folder || !r->folder || strcmp(folder, r->folder) != 0)
@@ -202,7 +201,7 @@ const char *refs_text(Refs *r, const Graph *g, Var v, Var named) {
     if ((l->value->kind != TYPE_TENSOR && !sparse) || !value_has_data(l->value) ||
         r->failed)
         return NULL;
-    /* The printer asks more than once; the file is written once. */
+    /* The printer asks more than once, but the file is written once. */
     uint64_t key = (uint64_t)(uintptr_t)l, have;
     if (map_get(&r->known, key, &have)) return (const char *)(uintptr_t)have;
     const char *text = may_keep_ref(r, g, l) ? old_ref(r, l) : NULL;

@@ -1,12 +1,13 @@
-/* The arrays beside a text change together with it: at any moment there is the old text
- * with the old arrays or the new one with the new ones, whatever stops the program.
+/* The arrays next to a text change atomically with it: at any moment either the old
+ * text exists with the old arrays or the new one with the new ones, whatever stops the
+ * program.
  *
- * The text is ready under a temporary name before the first array gets its own, and its
- * renaming decides. Then what only the old text named is removed: files whose digest
- * shows that this very text wrote them, and that no other text in the folder names. A
- * journal holds their names meanwhile, and those of the new arrays: it is a temporary
- * file of the text, so that the next writer finds the journal of one that was killed
- * and removes what that left. All this happens under a lock on the folder. */
+ * The text is complete under a temporary name before the first array gets its final
+ * name, and renaming the text commits the change. Arrays that only the old text named
+ * are then removed: files whose digest proves that this very text wrote them and that
+ * no other text in the folder names. Until then a journal lists them and the new
+ * arrays. It is a temporary file of the text, so the next writer finds the journal of a
+ * killed one and removes its leftovers. A lock on the folder covers all of this. */
 #include "io/io_impl.h"
 #include "value/array.h"
 
@@ -21,8 +22,7 @@ enum { ATTEMPTS = 8 };
 
 /* ---- names in texts ---- */
 
-/* The bytes of a text, unpacked; NULL if it can't be read: then nobody knows what it
- * says. */
+/* The bytes of a text, unpacked; NULL: unreadable, so its references are unknown. */
 static Input *peek_text_file(Session *s, const char *path) {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
@@ -32,8 +32,8 @@ static Input *peek_text_file(Session *s, const char *path) {
     return in;
 }
 
-/* Adds the arrays' names in quotes that a text has. Those that need escapes are left
- * out: none is ever made. */
+/* Collects the quoted names of arrays in a text. Names that need escapes are skipped:
+ * no writer makes any. */
 static void collect_names(Refs *r, const char *p, size_t n) {
     const char *end = p + n;
     for (const char *at = p; (at = memmem(at, (size_t)(end - at), ".np", 3)); at++) {
@@ -54,7 +54,7 @@ static void collect_from(Refs *r, const char *path) {
     input_close(in);
 }
 
-/* ---- what killed writers left ---- */
+/* ---- leftovers of killed writers ---- */
 
 static void collect_left_text(void *ctx, const char *target, const char *path) {
     Refs *r = ctx;
@@ -83,8 +83,8 @@ void refs_begin(Refs *r) {
 
 /* ---- arrays ---- */
 
-/* Of a regular file below the folder that nobody else has a name for: how many bytes,
- * and their hash. False: there is none. */
+/* Size and hash of a regular file below the folder that has no other link. False: there
+ * is none. */
 static bool file_content(Refs *r, const char *rel, uint64_t *size, uint64_t *hash) {
     FileData d;
     size_t mark = diag_count(r->s);
@@ -158,7 +158,7 @@ static bool store_array(Refs *r, RefArray *f) {
     return false;
 }
 
-/* What this writer is about to make and to remove. */
+/* The arrays that this writer is about to create and to remove. */
 static bool write_journal(Refs *r) {
     r->journal = writer_open(r->s, r->text);
     if (!r->journal) return false;
@@ -178,14 +178,15 @@ bool refs_store(Refs *r) {
         RefArray *f = &r->arrays.p[i];
         if (f->state == REF_NEW && !store_array(r, f)) return false;
     }
-    /* From here on a signal leaves the journal, not a text without its arrays. */
+    /* From here on, a signal leaves the journal behind rather than a text without its
+     * arrays. */
     if (r->journal) writer_leave(r->journal);
     for (size_t i = 0; i < r->arrays.n; i++)
         file_keep_temp(r->s, r->arrays.p[i].path);
     return true;
 }
 
-/* ---- what nobody needs any more ---- */
+/* ---- removal of unused arrays ---- */
 
 static bool is_among_names(const char *const *p, size_t n, const char *rel) {
     for (size_t i = 0; i < n; i++)
@@ -199,7 +200,7 @@ static bool is_named_array(const Refs *r, const char *rel) {
     return false;
 }
 
-/* Does the digest in a file's name belong to its content, in a text of our name? */
+/* Does a file's digest match its content under our text's name? */
 static bool is_own(Refs *r, const char *rel) {
     const char *digest = refs_digest(rel);
     uint64_t size, content;
@@ -213,7 +214,7 @@ static bool is_own(Refs *r, const char *rel) {
     return false;
 }
 
-/* Forgets the names that a text has. */
+/* Drops from the list the names that a text mentions. */
 static void spare_named_in(Refs *r, const Input *in) {
     size_t kept = 0;
     for (size_t i = 0; i < r->old.n; i++) {
@@ -229,14 +230,14 @@ static bool is_text_name(const char *name) {
     return f == IO_YAML || f == IO_JSON;
 }
 
-/* A graph as text, by its name or else by how it begins. */
+/* Is it a graph in text form, by its name or else by its beginning? */
 static bool may_name_arrays(const char *name, const Input *in) {
     enum { BEGINNING = 4096 };
     size_t n = in->n < BEGINNING ? in->n : BEGINNING;
     return is_text_name(name) || memmem(in->p, n, "thunkline", 9);
 }
 
-/* What names no arrays, or only those of a writer that was killed. */
+/* Files that never name arrays, or only those of a killed writer. */
 static bool never_names_arrays(const char *name) {
     static const char *const suffixes[] = {".npy", ".npz", ".safetensors",
                                            ".tlg", ".zst", ""};
@@ -251,7 +252,7 @@ static bool never_names_arrays(const char *name) {
 static void spare_others(Refs *r, const char *folder) {
     DIR *d = opendir(folder);
     if (!d) {
-        r->old.n = 0; /* nobody knows */
+        r->old.n = 0; /* unknown, so keep everything */
         return;
     }
     for (struct dirent *e; r->old.n && (e = readdir(d));) {

@@ -1,5 +1,5 @@
-/* Where a graph's bytes go: a Writer or a Str, counted and hashed on the way, perhaps
- * through zstd. */
+/* The destination of a graph's bytes: a Writer or a Str, with a count and a hash,
+ * optionally through zstd. */
 #include "io/io_impl.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* A graph as text in its canonical form: one statement for each Apply. YAML and JSON
- * come from one description; what differs is how a key, a text and a block of lines are
- * put down. */
+/* Writes a graph as text in its canonical form: one statement per Apply. YAML and JSON
+ * share one description; they differ in how a key, a text and a block of lines are
+ * written. */
 #include "io/io_impl.h"
 #include "lang/approx.h"
 #include "lang/print.h"
@@ -14,15 +14,15 @@ typedef struct TextWriter {
     Session *s;
     Str *out;
     bool json;
-    int depth;  /* of open maps */
-    bool first; /* nothing in the innermost map yet */
+    int depth;  /* number of open maps */
+    bool first; /* the innermost map is still empty */
     Refs *refs;
     Arena *a;
 } TextWriter;
 
 /* ---- texts ---- */
 
-/* Words that readers of YAML 1.1 take for booleans or null. */
+/* Words that YAML 1.1 readers parse as booleans or null. */
 static bool yaml_word(const char *p, size_t n) {
     static const char *const words[] = {"y",     "yes", "n",   "no",  "true",
                                         "false", "on",  "off", "null"};
@@ -31,7 +31,7 @@ static bool yaml_word(const char *p, size_t n) {
     return false;
 }
 
-/* Every reader of YAML sees this text as it is, in a block context. */
+/* Does every YAML reader parse this text verbatim in a block context? */
 static bool is_plain_scalar(const char *p, size_t n) {
     if (n == 0 || yaml_word(p, n)) return false;
     bool letter =
@@ -57,7 +57,7 @@ static void put_indent(TextWriter *e) {
         str_puts(e->out, "  ");
 }
 
-/* The key of the next member, ready for its value. */
+/* Writes the next member's key, ready for its value. */
 static void put_key(TextWriter *e, const char *key, size_t n) {
     if (e->json) str_puts(e->out, e->first ? "\n" : ",\n");
     e->first = false;
@@ -95,7 +95,7 @@ static void close_map(TextWriter *e) {
     e->first = false;
 }
 
-/* Flow lists hold texts that need no care, or quoted ones. */
+/* Items of flow lists: plain if safe, otherwise quoted. */
 static void list_item(TextWriter *e, const char *p, bool first) {
     if (!first) str_puts(e->out, ", ");
     if (!e->json && io_is_identifier(p, strlen(p)) && !yaml_word(p, strlen(p)))
@@ -104,7 +104,7 @@ static void list_item(TextWriter *e, const char *p, bool first) {
         str_json(e->out, p, strlen(p));
 }
 
-/* Can stand in a literal block and read back the same. */
+/* Does the text survive a round trip as a literal block? */
 static bool is_block(const char *p, size_t n) {
     if (n < 2 || !memchr(p, '\n', n - 1) || p[0] == ' ' || p[0] == '\n') return false;
     if (p[n - 1] == '\n' && p[n - 2] == '\n') return false;
@@ -159,9 +159,9 @@ static void put_statements(TextWriter *e, const char *key, const Str *text) {
     close_map(e);
 }
 
-/* ---- which Applies stand in `let` ---- */
+/* ---- which Applies `let` defines ---- */
 
-/* How often a variable is asked for: once for each input, output, update, effect and
+/* How often each variable is referenced: once per input, output, update, effect and
  * initial value. */
 static uint32_t *count_var_uses(const Graph *g, Arena *a) {
     uint32_t *uses = NEW_N(a, g->nvar + 1, uint32_t);
@@ -179,8 +179,8 @@ static uint32_t *count_var_uses(const Graph *g, Arena *a) {
     return uses;
 }
 
-/* An initial value whose Apply serves nothing else and takes constants only stands with
- * its variable. */
+/* An initial value whose Apply has only constant inputs and no other use is written
+ * with its variable. */
 static bool stands_alone(const Graph *g, const uint32_t *uses, Var init) {
     ApplyId a = var_owner(g, init);
     if (a == APPLY_NONE || g->apply[a].nout != 1 || g->apply[a].serial) return false;
@@ -190,7 +190,7 @@ static bool stands_alone(const Graph *g, const uint32_t *uses, Var init) {
     return true;
 }
 
-/* Marks the variables that `let` makes. */
+/* Marks the variables that `let` defines. */
 static uint8_t *mark_let_vars(const Graph *g, Arena *a) {
     uint8_t *live = arena_alloc(a, g->nvar + 1);
     memset(live, 1, g->nvar + 1);
@@ -219,7 +219,8 @@ static void put_inputs(TextWriter *e, const Graph *g) {
     close_map(e);
 }
 
-/* The value as an expression that, read for the variable's type, is the same. */
+/* The value as an expression that reads back as the same value of the variable's
+ * type. */
 static void shared_text(TextWriter *e, const Graph *g, Var v, Var named, Str *out) {
     const Value *value = var_leafrec(g, v)->value;
     const Tensor *t = &value->t;
@@ -312,7 +313,7 @@ static void put_updates(TextWriter *e, const Graph *g, Printer *p) {
     str_free(&text);
 }
 
-/* Of what has a name in the text; a constant that stands where it is used has none. */
+/* Only for variables named in the text; a constant written in place has no name. */
 static void put_compare(TextWriter *e, const Graph *g, Printer *p) {
     Str name = STR(e->s), how = STR(e->s);
     bool open = false;
@@ -365,7 +366,7 @@ static void put_function(TextWriter *e, const Graph *g) {
     close_map(e);
 }
 
-/* Ops that a reader must be given. */
+/* Ops that a reader needs to have. */
 static void put_uses(TextWriter *e, const Graph *g) {
     size_t n;
     const Op **op = userop_list_of_graph(g, e->a, &n);
@@ -403,9 +404,9 @@ static void put_graph_head(TextWriter *e, const Graph *g, bool provenance) {
     str_puts(e->out, e->json ? "]" : "]\n");
 }
 
-/* ---- values that have no text ---- */
+/* ---- values without text ---- */
 
-/* What a leaf holds that may have no text: no tensor. */
+/* Does the leaf hold a non-tensor, which may have no text? */
 static bool holds_object(const Leaf *l) {
     return l->value && (l->value->kind == TYPE_PLUGIN || l->value->kind == TYPE_LIST);
 }

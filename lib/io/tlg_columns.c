@@ -1,10 +1,10 @@
-/* The Applies of a graph as columns: one number each, in chunks, so that a reader needs
- * one range check a column. */
+/* The Applies of a graph as columns of numbers, in chunks, so that a reader needs one
+ * range check per column. */
 #include "io/tlg.h"
 
 #include <string.h>
 
-/* What a column holds of the Applies from..to; returns how many numbers. */
+/* Fills a column with the numbers of the Applies from..to; returns how many. */
 typedef uint32_t ColumnOf(const Numbering *n, const TlgTables *t,
                           const uint32_t *props_of, ApplyId from, ApplyId to,
                           uint32_t *col);
@@ -56,7 +56,7 @@ static uint32_t col_type(const Numbering *n, const TlgTables *t,
     return k;
 }
 
-/* Which Applies have a serial number: they stay apart from equal ones. */
+/* The Applies with a serial number, which keeps them distinct from equal ones. */
 static uint32_t col_serial(const Numbering *n, const TlgTables *t,
                            const uint32_t *props_of, ApplyId from, ApplyId to,
                            uint32_t *col) {
@@ -123,7 +123,7 @@ static uint32_t col_rule(const Numbering *n, const TlgTables *t,
 static const struct {
     const char *name;
     ColumnOf *of;
-    bool origin; /* where the Applies came from: left out when nothing is known */
+    bool origin; /* the Applies' origins, left out when none is known */
 } columns[] = {{"props", col_props, false},  {"nin", col_nin, false},
                {"nout", col_nout, false},    {"in", col_in, false},
                {"type", col_type, false},    {"serial", col_serial, false},

@@ -1,5 +1,5 @@
-/* Reading the tables of a tlg: types, ops, props, sources, rules. Every name is looked
- * up here, once. */
+/* Reads the tables of a tlg: types, ops, props, sources, rules. Every name is looked up
+ * here, once. */
 #include "io/tlg.h"
 #include "userop/userop.h"
 
@@ -163,7 +163,7 @@ static bool read_tlg_prop(Tlg *t, Prop *p) {
     default:
         *p = (Prop){.kind = P_STR};
         if (!cbor_sym(c, &p->sym)) return false;
-        if (!p->sym) p->sym = sym_n(c->s, "", 0); /* a text, though an empty one */
+        if (!p->sym) p->sym = sym_n(c->s, "", 0); /* an empty text is still a text */
         return true;
     }
 }
@@ -253,7 +253,7 @@ bool tlg_props(Tlg *t) {
     return true;
 }
 
-/* ---- where it came from ---- */
+/* ---- origins ---- */
 
 static bool read_source(Tlg *t, size_t i) {
     size_t parts, n, len;

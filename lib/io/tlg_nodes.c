@@ -1,5 +1,5 @@
-/* Reading the nodes of a tlg: leaves, constants, Applies. Every number is checked
- * against what it points to. */
+/* Reads the nodes of a tlg: leaves, constants, Applies. Every number is checked against
+ * the table that it indexes. */
 #include "graph/append.h"
 #include "io/tlg.h"
 #include "value/class.h"
@@ -14,7 +14,7 @@ static bool read_column(Tlg *t, void *into) {
 
 typedef struct LeafFields {
     Column kind, type;
-    Cbor names; /* at the first name */
+    Cbor names; /* positioned at the first name */
     size_t nname;
     const unsigned char *data;
     size_t ndata;
@@ -38,8 +38,8 @@ static bool read_leaf_data(Tlg *t, void *into) {
     return cbor_bytes(&t->c, &f->data, &f->ndata);
 }
 
-/* Bytes of a tensor of this type whose dims are all known; false if they are not or
- * don't fit. */
+/* Bytes of a tensor type with known dims; false if a dim is unknown or the size
+ * overflows. */
 static bool known_type_bytes(const Type *t, uint64_t *bytes) {
     if (t->kind != TYPE_TENSOR) return false;
     int64_t n = type_size(t), b;
@@ -55,10 +55,10 @@ static bool bools_ok(Tlg *t, DType d, const unsigned char *p, size_t n) {
     return true;
 }
 
-/* The inline constants of a section lie in one buffer, each aligned. */
+/* The inline constants of a section share one buffer, each aligned in it. */
 typedef struct ConstPack {
     Buffer *buf;
-    size_t at, from; /* in buf, in the data */
+    size_t at, from; /* position in buf; position in the data */
 } ConstPack;
 
 static void shape_from(const Type *type, Tensor *v) {
@@ -168,7 +168,7 @@ bool tlg_leaves(Tlg *t) {
         !column_u32(&t->c, &f.type, t->tmp, t->ntype, "type", &type))
         return false;
     size_t n = f.kind.n;
-    /* Each rounds up to 16 bytes; empty ones take none. */
+    /* Each is rounded up to 16 bytes; empty ones take no space. */
     ConstPack k = {buffer_new(t->s, f.ndata + 16 * n + 16), 0, 0};
     if (!k.buf) return false;
     bool ok = true;
@@ -191,7 +191,7 @@ typedef struct ConstFields {
     uint64_t tag; /* 0: none */
     const unsigned char *data;
     size_t ndata;
-    Cbor value; /* at the value of another kind; NULL: there is none */
+    Cbor value; /* positioned at a non-tensor's value; NULL: none */
 } ConstFields;
 
 static bool read_leaf_no(Tlg *t, void *into) {
@@ -227,8 +227,8 @@ static bool read_data(Tlg *t, void *into) {
     return cbor_bytes(&t->c, &f->data, &f->ndata);
 }
 
-/* The declared type as the tensor's dtype and shape; a shared variable's shape may say
- * more. */
+/* Checks the declared type against the tensor's dtype and shape; a shared variable's
+ * value may be more specific. */
 static bool check_const(Tlg *t, const Type *type, const ConstFields *f) {
     bool random = type->kind == TYPE_RANDOM;
     DType d = random ? DT_UINT64 : type->dtype;
@@ -254,8 +254,8 @@ static bool check_const(Tlg *t, const Type *type, const ConstFields *f) {
 
 enum { SHARE_FROM = 1 << 16 };
 
-/* A large constant stays where it lies; a small one is copied, so that it does not hold
- * on to the input. */
+/* A large constant stays in the input; a small one is copied so that it doesn't keep
+ * the input alive. */
 static bool const_tensor(Tlg *t, DType d, const ConstFields *f, Tensor *out) {
     size_t width = dtype_size(dtype_real(d));
     bool aligned = ((uintptr_t)f->data & 15) == 0;
@@ -289,7 +289,7 @@ static bool const_array(Tlg *t, const Type *type, const ConstFields *f, Value *o
                         &out->t);
 }
 
-/* The item is read again, now that its type is known. */
+/* Reads the item again now that its type is known. */
 static bool const_object(Tlg *t, const Type *type, const ConstFields *f, Value *out) {
     Cbor after = t->c;
     t->c = f->value;
@@ -360,7 +360,7 @@ COLUMN_READER(read_c_begin, C_BEGIN)
 COLUMN_READER(read_c_end, C_END)
 COLUMN_READER(read_c_rule, C_RULE)
 
-enum { MOST_CHUNKS = 1 << 10 }; /* that room is made for ahead */
+enum { MOST_CHUNKS = 1 << 10 }; /* limit on the chunks reserved in advance */
 typedef struct ApplyChunk {
     size_t n;
     const uint32_t *col[NCOLUMN];
@@ -428,8 +428,8 @@ static bool same_lengths(Tlg *t, const Column *c, unsigned seen, ApplyChunk *k) 
     return ok || cbor_fail(&t->c, "columns of Applies that don't belong together");
 }
 
-/* Room for a section, and after a first full one that took `bytes` for as many more as
- * the rest of the input could hold. */
+/* Reserves room for a section; after a full first one of `bytes`, for as many more as
+ * the rest of the input can hold. */
 static void reserve_chunk(Tlg *t, const ApplyChunk *k, size_t bytes) {
     size_t left = (size_t)(t->c.end - t->c.p), times = 1;
     if (t->g->napply == 0 && k->n == TLG_CHUNK) times += left / bytes;

@@ -1,6 +1,6 @@
-/* A tlg as a graph. The sections come in one order: header, tables, then graph by graph
- * its leaves, constants, Applies, names and interface. What a newer writer adds under
- * keys unknown here is skipped; what must not be skipped it lists as required. */
+/* Reads a tlg. The order of sections is fixed: header, tables, then for each graph its
+ * leaves, constants, Applies, names and interface. Unknown keys of a newer writer are
+ * skipped; those that must not be skipped are listed by the writer as required. */
 #include "io/tlg.h"
 #include "lang/lazy_scope.h"
 
@@ -238,7 +238,7 @@ static bool read_graph_outputs(Tlg *t, void *into) {
     return true;
 }
 
-/* A pair of a shared variable and another whose type it can take. */
+/* A shared variable and a variable whose type it accepts. */
 static bool read_shared(Tlg *t, Var *shared, Var *value) {
     if (!expect_pair(t) || !read_var(t, shared) || !read_var(t, value)) return false;
     if (var_leaf(t->g, *shared) != LEAF_SHARED)

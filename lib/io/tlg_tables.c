@@ -1,6 +1,6 @@
-/* The tables of a tlg: sources, rules, types, ops and props, each numbered in the order
- * of first use, so that equal graphs give equal bytes whatever else the session has
- * seen. */
+/* The tables of a tlg: sources, rules, types, ops and props, each numbered in order of
+ * first use, so that equal graphs give equal bytes whatever else the session has
+ * read. */
 #include "io/tlg.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ static void use_source(TlgTables *t, Span at) {
     if (at.end > u->end) u->end = at.end;
 }
 
-/* Most Applies have an op and props that were seen a moment ago. */
+/* Most Applies have the op and props of a recent one. */
 enum { RECENT = 256 };
 typedef struct RecentProps {
     const Op *op;
@@ -71,8 +71,8 @@ typedef struct RecentProps {
     uint32_t no;
 } RecentProps;
 
-/* Types in the order of the numbering, not of the graph: so a graph that was read gives
- * the same bytes again. */
+/* Types follow the numbering, not the graph, so that a graph that was read is written
+ * as the same bytes. */
 static void use_var(TlgTables *t, const Graph *g, Var v) {
     const Type *type = g->var[v].type;
     if (type->id >= t->type_no.n || !t->type_no.p[type->id]) use_type(t, type);
@@ -112,7 +112,7 @@ void tlg_tables_free(TlgTables *t) {
 
 /* ---- writing ---- */
 
-/* The whole lines that the uses of a source lie in; u becomes their range. */
+/* The range of whole lines that contains all uses of a source; stored in u. */
 static void write_source(Session *s, TlgSource *u, Str *b, Sink *k) {
     const Source *src = source_get(s, u->source);
     uint32_t len = (uint32_t)src->len, line = src->first_line;

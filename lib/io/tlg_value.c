@@ -1,5 +1,5 @@
-/* Values that are no tensors, in a tlg: what a value is made of (value/class.h) as one
- * CBOR item, whatever its kind, and back through the class's own checks. */
+/* Non-tensor values in a tlg: the parts of a value (value/class.h) as one CBOR item of
+ * the same form for every kind. Reading goes through the class's own checks. */
 #include "io/tlg.h"
 #include "value/class.h"
 
@@ -59,7 +59,7 @@ static bool read_shape(Tlg *t, int *ndim, int64_t *shape) {
     return true;
 }
 
-/* Do so many bytes hold an array of that shape? */
+/* Do n bytes hold exactly an array of that shape? */
 static bool right_size(DType d, int ndim, const int64_t *shape, size_t n) {
     int64_t bytes = (int64_t)dtype_size(d);
     bool fits = true;
@@ -119,7 +119,7 @@ static bool read_arrays(Tlg *t, ValueReading *r) {
     return true;
 }
 
-/* Lists nest as deep as their type, which has a limit. */
+/* Lists nest as deep as their type, whose depth is limited. */
 static bool read_items(Tlg *t, const Type *type, ValueReading *r) {
     size_t n, bytes;
     if (!cbor_array(&t->c, &n)) return false;

@@ -1,5 +1,5 @@
-/* Before anything of a tlg is believed: is it all there, and is it what was written?
- * And after it was read: do its functions call each other without circles? */
+/* Checks a tlg before it is trusted: is it complete, and unchanged since it was
+ * written? After reading: are its functions free of recursion? */
 #include "io/tlg.h"
 
 #include <string.h>
@@ -119,7 +119,8 @@ static bool add_call(void *ctx, const Graph *g, Sym name) {
     return true;
 }
 
-/* An override may well call what it overrides: only its existence matters. */
+/* An override may call the function that it overrides: only its existence is
+ * checked. */
 static bool overrides_exist(CallGraph *c, const Graph *g) {
     const Sym name[2] = {g->pullback, g->pushforward};
     for (int i = 0; i < 2; i++)
@@ -128,7 +129,7 @@ static bool overrides_exist(CallGraph *c, const Graph *g) {
     return true;
 }
 
-/* Takes away functions that nothing left calls until none is left (Kahn). */
+/* Repeatedly removes functions without remaining callers (Kahn's algorithm). */
 static bool check_no_recursion(CallGraph *c, Session *s, size_t n) {
     Arena *a = arena_new(s);
     uint32_t *calls = NEW_N(a, n + 1, uint32_t), *first = NEW_N(a, n + 2, uint32_t);

@@ -1,6 +1,6 @@
-/* A graph as a CBOR Sequence: see schemas/graph.cddl. Leaves get the first numbers of a
- * graph, then come the Applies' outputs in their order, so the numbers need not be
- * written. Constants that nothing uses are left out. */
+/* Writes a graph as a CBOR Sequence: see schemas/graph.cddl. A graph's leaves are
+ * numbered first, then the Applies' outputs in order, so the numbers themselves need
+ * not be written. Unused constants are left out. */
 #include "io/tlg.h"
 #include "value/class.h"
 
@@ -53,7 +53,7 @@ static Numbering number_vars(const Graph *g, Arena *a) {
 
 /* ---- leaves ---- */
 
-/* Is there a value that the type does not tell? */
+/* Does the value hold data beyond its type? */
 static bool has_data(const Value *v) {
     return v->kind != TYPE_NONE && v->kind != TYPE_EMPTY &&
            !value_class(v)->no_values && value_has_data(v);
@@ -156,8 +156,8 @@ static size_t head_size(uint64_t n) {
     return n < 24 ? 1 : n <= 0xFF ? 2 : n <= 0xFFFF ? 3 : n <= UINT32_MAX ? 5 : 9;
 }
 
-/* The elements begin at a multiple of 64 bytes, so that a mapped file can be used as it
- * lies. */
+/* Pads so that the elements start at a multiple of 64 bytes and a mapped file can be
+ * used in place. */
 static void align_data(Sink *k, Str *b, unsigned tag, uint64_t bytes) {
     static const char zeros[64];
     cbor_put_text(b, "pad");
@@ -171,7 +171,7 @@ static void align_data(Sink *k, Str *b, unsigned tag, uint64_t bytes) {
     cbor_put_head(b, CB_BYTES, bytes);
 }
 
-/* The beginning of a section: which leaf, and the file that it came from. */
+/* Starts a section: the leaf, and the file that it came from. */
 static void open_constant(const Leaf *l, uint32_t no, bool pack, unsigned fields,
                           Str *b) {
     bool ref = l->ref && !pack;
@@ -231,7 +231,7 @@ static bool write_leaves(const Numbering *n, const TlgTables *t, bool pack,
 
 /* ---- the rest of a graph ---- */
 
-/* Names beyond those that the leaves are declared by. */
+/* The names, without those already in the leaves' declarations. */
 static void write_names(const Numbering *n, uint32_t *col, Str *b, Sink *k) {
     const Graph *g = n->g;
     for (size_t i = 0; i < g->names.n;) {
@@ -277,7 +277,7 @@ static void write_inits(const Numbering *n, Str *b) {
     }
 }
 
-/* [var, rtol, atol, sloppy, remove_inf, remove_nan] of each. */
+/* [var, rtol, atol, sloppy, remove_inf, remove_nan] for each variable. */
 static void write_approx(const Numbering *n, size_t count, Str *b) {
     const Graph *g = n->g;
     cbor_put_text(b, "compare");

@@ -1,6 +1,6 @@
-/* A graph as a tree: each root, and below every Apply its inputs. An Apply that was
- * shown already is shown by its line only. Indentation stops growing at some depth, so
- * that the size of the listing is linear in the graph. */
+/* A graph as a tree: each root, with the inputs below every Apply. An Apply that was
+ * already shown gets only its line. Indentation stops growing at some depth, which
+ * keeps the listing linear in the size of the graph. */
 #include "io/io_impl.h"
 #include "lang/print.h"
 
@@ -10,7 +10,7 @@ enum { INDENT_MAX = 40, CONST_ELEMENTS = 16, CONST_TEXT = 80 };
 
 typedef struct OpenNode {
     ApplyId a;
-    uint32_t next; /* the input to show */
+    uint32_t next; /* the next input to show */
 } OpenNode;
 
 typedef struct Tree {
@@ -19,7 +19,7 @@ typedef struct Tree {
     Str *out;
     Arena *a;
     const WriteOptions *o;
-    uint32_t *id; /* by variable or Apply: number in the order shown, from 1 */
+    uint32_t *id; /* by variable or Apply: its number in display order, from 1 */
     uint32_t last_id;
     Vec(OpenNode) stack;
 } Tree;
@@ -37,7 +37,7 @@ static bool has_more(const Tree *t, size_t i) {
     return t->stack.p[i].next < t->g->apply[t->stack.p[i].a].nin;
 }
 
-/* The lines of the tree left of a node whose parents are on the stack. */
+/* The branches to the left of a node whose parents are on the stack. */
 static void draw_branches(Tree *t) {
     size_t n = t->stack.n, from = n > INDENT_MAX ? n - INDENT_MAX : 0;
     if (from) str_printf(t->out, "(%zu) ", n);
@@ -98,8 +98,7 @@ static void put_node_line(Tree *t, Var v) {
     str_putc(t->out, '\n');
 }
 
-/* Shows a variable; its Apply goes onto the stack if its inputs are still to be shown.
- */
+/* Shows a variable; pushes its Apply if the inputs still have to be shown. */
 static void show_tree_node(Tree *t, Var v) {
     ApplyId a = var_owner(t->g, v);
     bool seen = a != APPLY_NONE && t->id[t->g->apply[a].out];

@@ -39,7 +39,7 @@ static bool write_as(Graph *g, IoFormat f, Refs *refs, Sink *k, const WriteOptio
     return sink_close(k) && ok;
 }
 
-/* Through a sink; the files beside a text are written when all of it is there. */
+/* Writes through a sink; the files next to a text are written once it is complete. */
 static bool write_through(Graph *g, const char *path, Writer *w, Sink *k,
                           const WriteOptions *o, bool commit) {
     IoFormat f = format_for(path, o);

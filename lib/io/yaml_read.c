@@ -1,6 +1,6 @@
-/* YAML by libyaml's events, a safe subset: no anchors, aliases, tags, merge keys, one
- * document, limited depth. Scalars stay text, whatever YAML would make of `yes`, `~` or
- * `1e3`. */
+/* YAML through libyaml's events, in a safe subset: no anchors, aliases, tags or merge
+ * keys, one document, limited depth. Scalars stay text, whatever YAML makes of `yes`,
+ * `~` or `1e3`. */
 #include "io/io_impl.h"
 
 #include <string.h>
@@ -16,16 +16,16 @@ typedef struct YamlReader {
     uint32_t source;
     const char *text;
     size_t len;
-    Vec(uint32_t) line; /* where each begins */
-    MarkPlace last;     /* of byte_of */
+    Vec(uint32_t) line; /* byte where each line begins */
+    MarkPlace last;     /* last result of byte_of */
     Map seen;
     yaml_parser_t parser;
     yaml_event_t event;
-    bool have; /* event is to be deleted */
-    int flow;  /* open {...} and [...] */
+    bool have; /* event must be deleted */
+    int flow;  /* depth of {...} and [...] */
 } YamlReader;
 
-/* ---- places: libyaml counts characters and lines, spans count bytes ---- */
+/* ---- positions: libyaml counts characters and lines, spans count bytes ---- */
 
 static void add_lines(YamlReader *y) {
     const unsigned char *p = (const unsigned char *)y->text;
@@ -44,8 +44,8 @@ static bool within_character(const YamlReader *y, size_t at) {
     return at < y->len && ((unsigned char)y->text[at] & 0xC0) == 0x80;
 }
 
-/* Where a mark's character begins. Marks lie near the one before, so the way from there
- * is short in a line of any length. */
+/* The byte offset of a mark. Successive marks are close together, so starting at the
+ * last one keeps this fast even in very long lines. */
 static uint32_t byte_of(YamlReader *y, yaml_mark_t m) {
     MarkPlace *p = &y->last;
     if (m.line >= y->line.n) return (uint32_t)y->len;
@@ -98,7 +98,7 @@ static bool no_extras(YamlReader *y, const yaml_char_t *anchor,
 
 /* ---- scalars ---- */
 
-/* A literal block stands in the source line by line behind its indentation. */
+/* Locates a literal block in the source, line by line after its indentation. */
 static bool locate_block(const YamlReader *y, Doc *d, size_t first_line) {
     if (first_line >= y->line.n) return false;
     size_t at = y->line.p[first_line];
@@ -152,9 +152,9 @@ static Doc *read_scalar(YamlReader *y) {
     return d;
 }
 
-/* ---- flow context: a comma ends a plain scalar there, even inside f(a, b) ---- */
+/* ---- flow context: a comma ends a plain scalar, even inside f(a, b) ---- */
 
-/* How many brackets a text opens beyond those that it closes; quotes are skipped. */
+/* The number of unclosed brackets in a text; quotes are skipped. */
 static int open_brackets(const char *p, size_t n) {
     int depth = 0;
     for (size_t i = 0; i < n; i++) {
@@ -170,7 +170,7 @@ static int open_brackets(const char *p, size_t n) {
     return depth;
 }
 
-/* The expression that seems to have been meant: up to where its brackets close. */
+/* The length of the expression probably meant: up to where its brackets close. */
 static size_t intended_length(const YamlReader *y, size_t from) {
     int depth = 0;
     for (size_t i = from; i < y->len && y->text[i] != '\n'; i++) {
@@ -247,7 +247,7 @@ static Doc *read_yaml_collection(YamlReader *y, DocKind kind, int depth) {
     return d;
 }
 
-/* The node that begins with the current event; afterwards that is its last one. */
+/* Reads the node that the current event begins; its last event is then current. */
 static Doc *read_yaml_node(YamlReader *y, int depth) {
     const yaml_event_t *e = &y->event;
     switch ((int)e->type) {
@@ -281,7 +281,7 @@ static Doc *read_yaml_node(YamlReader *y, int depth) {
 
 static Doc *read_yaml_document(YamlReader *y) {
     if (!next_event(y) || !next_event(y))
-        return NULL; /* the stream's start, the document's */
+        return NULL; /* stream start, document start */
     if (y->event.type != YAML_DOCUMENT_START_EVENT) {
         fail(y->s, (Span){y->source, 0, 0}, E_FORMAT,
              "there is no document, only comments and space");

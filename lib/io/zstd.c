@@ -1,6 +1,6 @@
-/* zstd, streaming both ways. Unpacking believes no size that the frames promise: memory
- * grows with what really comes out, up to a cap, and windows are limited as in the zstd
- * tool. */
+/* Streaming zstd in both directions. Unpacking trusts no size promised by a frame:
+ * memory grows with the actual output, up to a cap, and windows are limited as in the
+ * zstd tool. */
 #include "io/io_impl.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ struct Zip {
     unsigned char out[1 << 16];
 };
 
-/* NULL: it went well. */
+/* NULL: no error. */
 static const char *error_of(Session *s, size_t result) {
     if (!ZSTD_isError(result)) return NULL;
     if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) mem_panic(s);

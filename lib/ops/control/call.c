@@ -1,5 +1,5 @@
-/* call(*args, fn=f): a function of the graph, applied. The function's own dim names are
- * bound by the arguments' types, and its outputs' types follow. */
+/* call(*args, fn=f): applies a function of the graph. The arguments' types bind the
+ * function's own dim names, which determine the outputs' types. */
 #include "op/services.h"
 #include "ops/control/unify.h"
 #include "vmap/kit.h"
@@ -61,7 +61,8 @@ static bool call_perform(Call *c) {
     if (!sv->inner_new || !fn) bug("a call can't run here");
     struct Inner *inner = sv->inner_new(c->s, fn);
     if (!inner) return false;
-    size_t n = c->nout + (fn->until != VAR_NONE); /* a loop's condition comes last */
+    size_t n = c->nout + (fn->until != VAR_NONE); /* a loop's condition is the last
+                                                   * output */
     Value *out = mem_zalloc(c->s, n, sizeof *out);
     bool ok = sv->inner_run(inner, c->in, out, c->at);
     for (size_t k = 0; k < n; k++) {
@@ -89,8 +90,8 @@ static bool input_is_reached(Graph *fn, const Pull *p, size_t i) {
     return false;
 }
 
-/* The gradients of `wanted` inputs as a function, without those that are undefined:
- * they get their constant at once. */
+/* The gradients of the `wanted` inputs as a function. Undefined gradients are left out
+ * and become their constant at once. */
 static Graph *gradient_function(Pull *p, const Graph *fn, bool *wanted,
                                 const bool *has) {
     for (;;) {
@@ -152,9 +153,9 @@ static bool call_pull(Pull *p) {
     return ok;
 }
 
-/* ---- many rows ---- */
+/* ---- vmap ---- */
 
-/* An argument may know less of its shape than the function's input does. */
+/* An argument's type may know less about its shape than the function's input type. */
 static Var rows_for_argument(Vmap *q, size_t i, const Type *input) {
     Builder *b = q->b;
     const Type *have = var_type(b->g, q->in[i]), *row = var_type(q->g, q->was[i]);

@@ -1,5 +1,5 @@
-/* harvest_check_derivative: is what an op of the user's calls the gradient by an input,
- * or the pushforward of an output, of that one's shape? Types often can't tell. */
+/* harvest_check_derivative: checks that a user op's gradient has the shape of its
+ * input, or its pushforward that of its output. Types often can't prove it. */
 #include "op/infer.h"
 #include "value/sparse.h"
 #include "vmap/kit.h"
@@ -61,7 +61,7 @@ static bool check_derivative_perform(Call *c) {
     return true;
 }
 
-/* Both have rows, or what there is to see is of another number of dims. */
+/* Both need rows, or the numbers of dims would differ. */
 static bool derivative_vmap(Vmap *q) {
     Var in[2] = {vmap_with_rows(q, 0), vmap_with_rows(q, 1)};
     if (in[0] == VAR_NONE || in[1] == VAR_NONE) return false;

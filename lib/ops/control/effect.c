@@ -1,6 +1,6 @@
-/* Ops that pass their first input on and do something beside it: assert_op, print, sow
- * and sow_cond. They are roots of a graph even when nothing reads them, and stay in
- * order. `after` and `require` are not, though they pass on too. */
+/* Ops that return their first input and have an effect: assert_op, print, sow and
+ * sow_cond. They are roots of a graph even when nothing reads them, and keep their
+ * order. `after` and `require` return their first input too but have no effect. */
 #include "op/infer.h"
 #include "op/services.h"
 #include "value/class.h"
@@ -65,7 +65,7 @@ static bool print_perform(Call *c) {
     return true;
 }
 
-/* Only harvesting looks at a sow: running it is the identity. */
+/* Only harvesting interprets a sow: at run time it is the identity. */
 static bool sow_perform(Call *c) {
     pass_on(c);
     return true;
@@ -76,7 +76,8 @@ static bool after_perform(Call *c) {
     return true;
 }
 
-/* Tags and names are parts of labels TAG/SCOPE/NAME; a name may have parts itself. */
+/* Tags and names become parts of labels TAG/SCOPE/NAME; a name may itself have
+ * parts. */
 static bool want_label(Infer *in, const char *prop, bool parts) {
     const char *text = sym_text(in->s, infer_prop(in, prop)->sym);
     size_t n = strlen(text);
@@ -110,7 +111,7 @@ static bool sow_type(Infer *in) {
            want_mode(in) && same_type(in);
 }
 
-/* A scalar, or one for each part of the value along its leading dims. */
+/* A scalar, or one element per part of the value along its leading dims. */
 static bool pred_fits(Infer *in) {
     const Type *value = in->type[0], *pred = in->type[1];
     if (pred->ndim == 0) return true;
@@ -132,7 +133,7 @@ static bool sow_cond_type(Infer *in) {
            pred_fits(in) && same_type(in);
 }
 
-/* Rows of a predicate go with rows of the value. */
+/* Rows of the predicate pair with rows of the value. */
 static bool sow_cond_vmap(Vmap *q) {
     Var in[3] = {q->in[0], q->in[1], q->nin > 2 ? q->in[2] : VAR_NONE};
     bool rows = q->rows[1] || (q->rows[0] && vmap_ndim(q, 1) > 0);
@@ -141,7 +142,7 @@ static bool sow_cond_vmap(Vmap *q) {
     return vmap_apply(q, q->props, in);
 }
 
-/* The tangent goes on without the effect. */
+/* The tangent passes through without the effect. */
 static bool push_through(Push *p) {
     p->result[0] = p->tangent[0];
     return true;

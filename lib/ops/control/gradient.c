@@ -1,6 +1,6 @@
-/* Identities that only derivatives see: zero_grad, disconnected_grad, undefined_grad,
- * grad_clip, grad_scale. They are views while running. Rewriting takes them away with
- * the tag specialize, when derivatives have been taken. */
+/* Identities that only derivatives interpret: zero_grad, disconnected_grad,
+ * undefined_grad, grad_clip, grad_scale. At run time they are views. Rules tagged
+ * specialize remove them, after derivatives have been taken. */
 #include "op/build.h"
 #include "op/infer.h"
 
@@ -38,8 +38,8 @@ static Var prop_const(Builder *b, const Op *op, const Props *p, const char *name
     return const_number(b, var_type(b->g, like)->dtype, prop_float(b->s, op, p, name));
 }
 
-/* ---- forward mode: the same is done to the tangent ---- */
-/* A tangent that is not there is zero. */
+/* ---- forward mode: the same operation on the tangent ---- */
+/* A missing tangent is zero. */
 static bool zero_grad_push(Push *p) {
     p->result[0] = VAR_NONE;
     return true;
@@ -50,7 +50,7 @@ static bool undefined_grad_push(Push *p) {
     return true;
 }
 
-/* Of a sparse gradient, the elements that it stores. */
+/* For a sparse gradient, only its stored elements. */
 static Var clip_gradient(Builder *b, const Op *op, const Props *p, Var g) {
     Var lo = prop_const(b, op, p, "lower_bound", g),
         hi = prop_const(b, op, p, "upper_bound", g);

@@ -1,5 +1,5 @@
-/* ifelse(condition, then_branch, else_branch): the values of one branch. Only what the
- * condition and the taken branch need is run. */
+/* ifelse(condition, then_branch, else_branch): the values of one branch. Only the
+ * condition, the branch taken and their inputs run. */
 #include "op/build.h"
 #include "op/infer.h"
 
@@ -42,7 +42,7 @@ static bool ifelse_type(Infer *in) {
         return infer_fail(in, E_ARITY, in->nin,
                           "a branch has %zu values; 1 to %d will do", n, OUT_MAX);
     in->nout = n;
-    /* static dims stay where both agree, of lists' items, too */
+    /* keeps static dims on which both agree, those of list items too */
     for (size_t i = 0; i < n; i++)
         if (!(in->out[i] = type_join(in->s, in->type[1 + i], in->type[1 + n + i])))
             return fail_no_join(in, i, 1 + n + i);
@@ -65,7 +65,7 @@ static bool scalar_is_true(const Tensor *t) {
                                       : memcmp(p, &(uint64_t){0}, dtype_size(t->dtype));
 }
 
-/* The plan lets a result take the place of its branch: then it is there already. */
+/* The plan may alias a result with its branch: the value is then already in place. */
 static bool pass_branch(Call *c, size_t i, size_t k) {
     if (c->in[k]->kind != TYPE_TENSOR && c->in[k]->kind != TYPE_RANDOM) {
         value_unref(&c->out[i]);
@@ -126,8 +126,8 @@ static bool ifelse_shape(ShapeOf *q) {
 
 /* ---- derivatives ---- */
 
-/* One branch gets the gradient, the other zeros of its shape: on either side they are
- * made only when they are taken. */
+/* One branch gets the gradient, the other zeros of its shape; each ifelse computes only
+ * the side that it takes. */
 static Var branch_gradient(Pull *p, size_t i, bool then) {
     size_t n = p->nout, k = then ? 1 + i : 1 + n + i;
     Var g = p->cotangent[i];
@@ -154,7 +154,7 @@ static bool ifelse_pull(Pull *p) {
     return condition_grad(p);
 }
 
-/* The tangent of a value; one without any is zero, made when it is taken. */
+/* The tangent of a value; a missing one becomes zeros, computed only if taken. */
 static Var branch_tangent(Push *p, size_t k, DType d) {
     Var t = p->tangent[k];
     return t == VAR_NONE ? zeros_like(p->b, p->in[k], d) : op_cast_to(p->b, t, d);

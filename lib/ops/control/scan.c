@@ -1,6 +1,6 @@
-/* scan(steps, sequences..., initials..., others..., fn=body): a function of the graph,
- * run once a step (op/scan.h). The language's scan(...) makes it (scan_call.c), the VM
- * runs it (vm/loop.c). */
+/* scan(steps, sequences..., initials..., others..., fn=body): runs a function of the
+ * graph once per step (op/scan.h). The language's scan(...) builds it (scan_call.c),
+ * the VM runs it (vm/scan.c). */
 #include "scan/scan.h"
 
 #include "ops/control/scan.h"
@@ -89,7 +89,7 @@ static bool type_sequence(ScanTyping *t, size_t i) {
     return true;
 }
 
-/* A state that has no rows: a random state, a list, a sparse matrix, ... */
+/* A state without rows: a random state, a list, a sparse matrix, ... */
 static bool type_rowless(ScanTyping *t, size_t i, const Type *x) {
     const ScanOut *o = &t->f.out[i];
     Session *s = t->in->s;
@@ -149,7 +149,7 @@ static bool unify_inputs(ScanTyping *t) {
     return true;
 }
 
-/* The place in the body where output k is made, for a note. */
+/* Notes where the body computes output k. */
 static bool note_where_made(const ScanTyping *t, size_t k) {
     const Graph *fn = t->f.fn;
     ApplyId a = var_owner(fn, fn->outputs.p[k].var);
@@ -157,13 +157,13 @@ static bool note_where_made(const ScanTyping *t, size_t k) {
     return false;
 }
 
-/* What the body takes for a state that is an object. */
+/* The body's input type for a state that is an object. */
 static const Type *state_input_type(const ScanTyping *t, size_t i) {
     const Graph *fn = t->f.fn;
     return var_type(fn, fn->inputs.p[t->f.out[i].in]);
 }
 
-/* A name of a dim is one number in all steps, but a list's items may change. */
+/* A named dim is one number in all steps, but a list's items may change. */
 static bool check_no_dim_names(ScanTyping *t) {
     for (size_t i = 0; i < t->f.nout; i++) {
         const ScanOut *o = &t->f.out[i];
@@ -178,7 +178,7 @@ static bool check_no_dim_names(ScanTyping *t) {
     return true;
 }
 
-/* A state must stay what it is. */
+/* The type of a state must not change between steps. */
 static bool check_state(ScanTyping *t, size_t i, const Type *was, const Type *is) {
     const ScanOut *o = &t->f.out[i];
     Session *s = t->in->s;
@@ -209,7 +209,7 @@ static bool check_state(ScanTyping *t, size_t i, const Type *was, const Type *is
     return note_where_made(t, i);
 }
 
-/* Rows that are kept: a known number, the dim of the steps, or unknown. */
+/* The number of rows kept: a known number, the dim of the steps, or unknown. */
 static Dim kept_rows_dim(const ScanTyping *t, const ScanOut *o) {
     bool fixed = t->f.fn->until == VAR_NONE;
     if (o->keep == SCAN_ALL) return fixed ? t->steps_dim : DIM_UNKNOWN;
@@ -217,7 +217,7 @@ static Dim kept_rows_dim(const ScanTyping *t, const ScanOut *o) {
     return t->steps < o->keep ? t->steps : o->keep;
 }
 
-/* An object: the last one itself, or the list of those that are kept. */
+/* An object: the last one itself, or the list of those kept. */
 static bool type_object(ScanTyping *t, size_t i, const Type *row) {
     const ScanOut *o = &t->f.out[i];
     Session *s = t->in->s;
@@ -254,7 +254,7 @@ static bool type_output(ScanTyping *t, size_t i) {
     return infer_out_tensor(t->in, i, row->dtype, rows + row->ndim, dim);
 }
 
-/* keep of zeros only is written as none. */
+/* A keep of all zeros is normalised to the empty list. */
 static void settle_keep(ScanTyping *t) {
     const Prop *keep = infer_prop(t->in, "keep");
     for (size_t i = 0; i < t->f.nout; i++)
@@ -291,7 +291,7 @@ static bool scan_type(Infer *in) {
     return ok;
 }
 
-/* ---- which inputs influence which outputs ---- */
+/* ---- influence of inputs on outputs ---- */
 
 /* The outputs that influence output k of a step or of a later one. */
 static bool *influencing_outputs(const ScanForm *f, Arena *a, size_t k) {
@@ -339,7 +339,7 @@ static bool scan_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
 
 /* ---- shapes ---- */
 
-/* The dims of a row: those of a state's initial value, or as the type says. */
+/* The dims of a row: those of a state's initial value, or those of the type. */
 static bool row_dims(const ShapeOf *q, const ScanOut *o, const Type *t, Var *dim) {
     int rows = o->keep != SCAN_LAST;
     int from = o->ntap && !scan_one_row(o);
@@ -354,7 +354,7 @@ static bool row_dims(const ShapeOf *q, const ScanOut *o, const Type *t, Var *dim
     return true;
 }
 
-/* Rows number the steps, unless the loop may end early. */
+/* There is one row per step, unless the loop may end early. */
 static bool scan_shape(ShapeOf *q) {
     Arena *tmp = arena_new(q->b->s);
     ScanForm f = scan_form_of(q->g, q->id, tmp);

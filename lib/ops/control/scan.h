@@ -1,4 +1,4 @@
-/* What the files of scan share. */
+/* Shared by the files of scan. */
 #ifndef OPS_CONTROL_SCAN_H
 #define OPS_CONTROL_SCAN_H
 
@@ -6,7 +6,7 @@
 #include "op/build.h"
 #include "scan/scan.h"
 
-/* scan_run.c: a plain reference, one machine and one step after the other. */
+/* scan_run.c: a plain reference that runs one machine step by step. */
 bool scan_perform(Call *c);
 bool scan_pull(Pull *p); /* scan_pull.c */
 bool scan_push(Push *p); /* scan_push.c */
@@ -17,12 +17,12 @@ bool scan_push(Push *p); /* scan_push.c */
  * non_sequences, n_steps, truncate_gradient, go_backwards, keep, checkpoint, rows. */
 enum { SCAN_ARGS = 10 };
 bool scan_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out);
-/* scan_items.c: a body that takes numbers of items and lists instead of items. */
+/* scan_items.c: a body that takes item indices and lists instead of items. */
 typedef struct ScanItems {
     size_t before; /* inputs that are rows or states */
     const size_t
-        *list_of; /* by those: the list that it is an item of, SIZE_MAX: none */
-    size_t nlist; /* inputs that come after them */
+        *list_of; /* by such input: the list whose item it is, SIZE_MAX: none */
+    size_t nlist; /* inputs after those */
     const Type **type;
 } ScanItems;
 /* NULL: diagnosed. */

@@ -1,6 +1,6 @@
 /* scan in the language: scan(fn, sequences=[...], outputs_info=[...],
- * non_sequences=[...], n_steps=n, ...), with taps(x, [-1, 0]) for what is read at other
- * steps than the present one, and until(condition) among the results of a lambda. */
+ * non_sequences=[...], n_steps=n, ...), with taps(x, [-1, 0]) to read rows of other
+ * steps than the current one, and until(condition) among the results of a lambda. */
 #include "lang/macro.h"
 #include "ops/control/scan.h"
 #include "ops/control/unify.h"
@@ -17,8 +17,8 @@ typedef struct ScanCallArg {
     size_t ntap;
     int64_t *tap;
     Var var;
-    Var list;  /* a sequence that is a list: `var` becomes the numbers of its items */
-    bool weak; /* literals only: takes the dtype of the values that follow */
+    Var list;  /* a sequence that is a list: `var` becomes the indices of its items */
+    bool weak; /* literals only: takes the dtype of the values computed later */
 } ScanCallArg;
 typedef struct ScanWords {
     Compiler *c;
@@ -32,16 +32,16 @@ typedef struct ScanWords {
     bool backwards;
     Var steps;
     int64_t truncate, *keep;
-    bool checkpoint; /* a step is a stretch already */
+    bool checkpoint; /* each step is already a stretch */
     bool rows;
-    int64_t stretch; /* steps of one, or NO_STRETCHES */
+    int64_t stretch; /* steps per stretch, or NO_STRETCHES */
     Span stretch_at;
 } ScanWords;
 
 /* ---- reading ---- */
 
-/* The items of a list; a single thing is a list of one, None or nothing an empty one.
- * `numbers`: a list of numbers is a single thing. */
+/* The items of a list; a single value is a list of one, None or a missing argument an
+ * empty one. `numbers`: a list of numbers is a single value. */
 static bool items_of_arg(Compiler *c, const Ast *arg, bool numbers, size_t *n,
                          Node **item) {
     Node *node = NEW(compiler_arena(c), Node);
@@ -165,7 +165,7 @@ static bool is_list(const ScanWords *w, const ScanCallArg *t) {
     return var_type(w->b->g, t->var)->kind == TYPE_LIST;
 }
 
-/* x[::-1]: what is read backwards is a view, and its taps change signs. */
+/* x[::-1]: a sequence read backwards is a view, and its taps change sign. */
 static bool reverse_sequence(ScanWords *w, ScanCallArg *t) {
     const Op *op = op_named(w->b->s, "subtensor");
     PropArg index = {"index", PROP_STR(sym(w->b->s, "::$"))};
@@ -178,7 +178,7 @@ static bool reverse_sequence(ScanWords *w, ScanCallArg *t) {
     return t->var != VAR_NONE;
 }
 
-/* The dtype that a literal takes at input k of the body; DT_NONE: its own. */
+/* The dtype for a literal at input k of the body; DT_NONE: its own. */
 static DType wanted_dtype(const ScanWords *w, size_t k) {
     const Graph *fn = w->fn.fn;
     if (!fn || k >= fn->inputs.n) return DT_NONE;
@@ -213,7 +213,7 @@ static int64_t tap_span(const ScanCallArg *t) {
     return high - low;
 }
 
-/* Steps that one sequence has rows for. */
+/* The number of steps for which one sequence has rows. */
 static Var steps_of(ScanWords *w, const ScanCallArg *t) {
     int64_t span = tap_span(t);
     bool list = is_list(w, t);
@@ -279,7 +279,7 @@ static bool fail_initial_rows(const ScanWords *w, size_t i, const Type *x) {
                 "step as a state of its own");
 }
 
-/* Initial values that are weak take a dtype later. */
+/* Weak initial values get their dtype later. */
 static bool take_initials(ScanWords *w, const DType *like) {
     size_t k = 0;
     for (size_t i = 0; i < w->nseq; i++)
@@ -310,7 +310,7 @@ static size_t count_inputs(const ScanWords *w) {
     return n;
 }
 
-/* Inputs of the Apply from the second on, and the types of the body's. */
+/* The Apply's inputs from the second on, and the types of the body's inputs. */
 static bool take_others(ScanWords *w, size_t k, Var *var) {
     for (size_t i = 0; i < w->nother; i++)
         if (!compiler_var(w->c, &w->other[i], wanted_dtype(w, k + i), &var[i]))
@@ -341,7 +341,8 @@ static void input_types(const ScanWords *w, const Var *other, const Type **type)
         type[k++] = var_type(g, other[i]);
 }
 
-/* The least dtype of a weak thing's kind: what it meets in the body takes over. */
+/* The smallest dtype of a weak value's kind, so that promotion in the body yields the
+ * other operand's dtype. */
 static DType least_dtype(const Graph *g, const Node *n) {
     static const DType least[] = {DT_BOOL, DT_INT8, DT_INT8, DT_FLOAT16, DT_COMPLEX64};
     if (n->kind == NODE_LIST) {
@@ -362,8 +363,9 @@ static bool try_body(ScanWords *w, const DType *like, const Var *other) {
     return compiler_function(w->c, &w->fn, n, type);
 }
 
-/* Initial values that are weak begin as the least dtype of their kind. What the
- * body makes of them then is their dtype, or it left them alone: their own. */
+/* Weak initial values start as the smallest dtype of their kind. The dtype that the
+ * body computes from them becomes theirs; if the body left them unchanged, they keep
+ * their own. */
 static void guess_dtypes(ScanWords *w, const Var *other, DType *like) {
     Node fn = w->fn;
     CompilerTrial trial = compiler_try(w->c);
@@ -382,7 +384,7 @@ static void guess_dtypes(ScanWords *w, const Var *other, DType *like) {
     w->fn = fn;
 }
 
-/* Does the function take what the steps have for it? */
+/* Does the function take as many arguments as a step provides? */
 static bool check_body_arity(ScanWords *w) {
     size_t need = count_inputs(w), have = need, seen = 0;
     if (w->fn.lambda) have = w->fn.lambda->nkid - 1;
@@ -397,7 +399,7 @@ static bool check_body_arity(ScanWords *w) {
                 need - seen - w->nother, w->nother);
 }
 
-/* [] may have been meant as a list. */
+/* [] may have been meant as an empty list. */
 static bool note_brackets(const ScanWords *w) {
     for (size_t i = 0; i < w->nout; i++)
         if (w->out[i].x.kind == NODE_LIST && w->out[i].x.n == 0)
@@ -421,7 +423,7 @@ static bool compile_scan_body(ScanWords *w, Var *other) {
     return try_body(w, like, other) || note_brackets(w);
 }
 
-/* ---- what is kept ---- */
+/* ---- keep ---- */
 
 static bool keep_of(ScanWords *w, const Node *n, int64_t *keep) {
     const char *word = n->kind == NODE_STRING ? sym_text(w->b->s, n->sym) : "";
@@ -468,7 +470,7 @@ static Prop ints_prop(Arena *a, size_t n, const ScanCallArg *item, size_t more) 
     return PROP_INTS(v, count);
 }
 
-/* The scan over stretches instead; the other is left behind. */
+/* Replaces the scan by one over stretches; the old one becomes unused. */
 static bool checkpoint_scan(ScanWords *w, Var *r) {
     Graph *g = w->b->g;
     if (w->stretch == NO_STRETCHES) return true;
@@ -482,7 +484,8 @@ static bool checkpoint_scan(ScanWords *w, Var *r) {
     return scan_in_segments(w->b, id, w->stretch, NULL, r);
 }
 
-/* Lists give way to the numbers of their items, the body to one that takes them. */
+/* Replaces lists by the indices of their items, and the body by one that takes
+ * indices. */
 static bool scan_list_items(ScanWords *w) {
     Arena *a = compiler_arena(w->c);
     size_t *of = NEW_N(a, count_inputs(w), size_t);
@@ -504,7 +507,7 @@ static bool scan_list_items(ScanWords *w) {
         if (!ok) return false;
     }
     if (q.nlist == 0) return true;
-    if (w->fn.lambda) w->fn.fn->derived = true; /* it may go */
+    if (w->fn.lambda) w->fn.fn->derived = true; /* may be removed when unused */
     w->fn.fn = scan_over_items(w->b, w->fn.fn, &q);
     w->b->g->main->litter = true;
     return w->fn.fn != NULL;
@@ -570,7 +573,8 @@ static bool read_flags(ScanWords *w, const Ast *truncate, const Ast *backwards) 
     return read_bool_arg(w, backwards, "go_backwards", &w->backwards);
 }
 
-/* None, 'sqrt', a number of steps; True is what is printed of a scan over stretches. */
+/* None, 'sqrt' or a number of steps; True is what the printer writes for a scan over
+ * stretches. */
 static bool read_checkpoint(ScanWords *w, const Ast *arg) {
     Node n;
     w->stretch = NO_STRETCHES;

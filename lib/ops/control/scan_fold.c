@@ -1,8 +1,8 @@
-/* Scans under other names: map, reduce, foldl, foldr, and filter. */
+/* Variants of scan: map, reduce, foldl, foldr and filter. */
 #include "lang/macro.h"
 #include "ops/control/scan.h"
 
-/* Arguments of scan that a function over it does not take itself. */
+/* Literal arguments of scan that these functions don't take themselves. */
 static const Ast *literal_arg(Compiler *c, const Ast *call, AstKind kind,
                               const char *text) {
     Ast *e = NEW(compiler_arena(c), Ast);

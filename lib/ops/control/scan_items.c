@@ -1,6 +1,6 @@
-/* Sequences that are lists. A scan runs over rows of tensors; over a list it runs over
- * the numbers of its items, and the body, which has the list as a non-sequence, gets
- * the item by its number. */
+/* Sequences that are lists. A scan runs over rows of tensors; for a list it runs over
+ * the item indices, and the body, which gets the list as a non-sequence, looks each
+ * item up. */
 #include "ops/control/scan.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void add_body_input(ItemsBody *v, size_t k, const Type *t) {
     v->in[k] = graph_input(v->b.g, items_var_name(v->b.g, name), t);
 }
 
-/* Numbers of items, rows and states; the lists; all others. */
+/* Item indices, rows and states; then the lists; then all others. */
 static bool add_body_inputs(ItemsBody *v) {
     const ScanItems *q = v->q;
     Session *s = v->b.s;
@@ -58,7 +58,7 @@ static bool add_body_inputs(ItemsBody *v) {
     return true;
 }
 
-/* Can the body stand here itself? Else it is called. */
+/* Can the body be inlined here? Otherwise it is called. */
 static bool is_open(const ItemsBody *v) {
     for (size_t k = 0; k < v->q->before; k++)
         if (var_type(v->b.g, v->in[k]) != var_type(v->fn, v->fn->inputs.p[k]))

@@ -1,20 +1,20 @@
-/* The gradient of a scan is a scan that goes back over its steps. With y_k the outputs
- * of step t, made of rows x, earlier outputs y_j[t - tap] and others w, and L the cost:
+/* The gradient of a scan is a scan over its steps in reverse. With y_k the outputs of
+ * step t, computed from rows x, earlier outputs y_j[t - tap] and others w, and L the
+ * cost:
  *
- *     bar(y_k)[t] = g_k[t] + sum of what later steps t' that read y_k[t] give back
+ *     bar(y_k)[t] = g_k[t] + sum of the terms of later steps t' that read y_k[t]
  *
- * where g_k is the cotangent of row t. A step back gets bar(y), works the body out
- * again from its saved inputs, and pulls back: the terms of rows of sequences are rows
- * of a result, those of others are summed up in a state, and those of y_j[t - tap] wait
- * in states p_j: p_j[m] is what has come together so far for the output m steps before.
+ * where g_k is the cotangent of row t. A reverse step gets bar(y), recomputes the body
+ * from its saved inputs and pulls back: terms of sequence rows become rows of a result,
+ * terms of others are summed in a state, and terms of y_j[t - tap] are held in states
+ * p_j: p_j[m] is the sum so far for the output m steps earlier.
  *
  *     bar(y_j)[t] = g_j[t] + p_j[1],   p_j[m] <- p_j[m + 1] + term of tap -m
  *
- * In the end p_j are the gradients of the initial rows. Saved inputs are sequences that
- * are read backwards; the body has only those that the gradient needs. A loop that
- * ended early is gone back as far as it came; truncate_gradient lets the last steps
- * count only. States of integers and random streams are saved inputs, and have no
- * gradient. */
+ * In the end the p_j are the gradients of the initial rows. Saved inputs are sequences
+ * read backwards; the body has only those that the gradient needs. Only steps that ran
+ * are reversed if a loop ended early; truncate_gradient restricts the gradient to the
+ * last steps. Integer and random states are saved inputs and have no gradient. */
 #include "op/services.h"
 #include "ops/control/scan.h"
 #include "scan/builder.h"
@@ -28,22 +28,23 @@ typedef struct ScanPull {
     Arena *a;
     ScanForm f;
     Graph *fn;
-    bool *active;  /* by output: its bar may be other than zero */
-    bool *carried; /* by output: its bar comes from later steps too */
-    bool *lost;    /* by output: what it does to the cost is not told, for it goes
-                      through a value that is no tensor */
+    bool *active;  /* by output: its bar may be nonzero */
+    bool *carried; /* by output: later steps contribute to its bar */
+    bool *lost;    /* by output: its effect on the cost is unknown, since it passes
+                    * through a non-tensor */
     ScanBuilder m;
-    Var rows, steps; /* that were run; that are gone back */
+    Var rows, steps; /* number of steps run; number of steps reversed */
     bool cut;        /* steps may be fewer than rows */
-    Var *u;          /* by input of fn: in the new body */
-    size_t *saved;   /* by input of fn but the others: number in m.seq */
-    size_t *list;    /* by input of fn that is an object: number in m.other of the list
-                        that the sequence has the items' numbers of */
-    size_t *seed;    /* by output: number of its cotangent in m.seq */
-    size_t *wait;    /* by output: number of p[1] in m.out */
+    Var *u;          /* by input of fn: its variable in the new body */
+    size_t *saved;   /* by input of fn, without the others: index in m.seq */
+    size_t *list;    /* by input of fn that is an object: index in m.other of its list;
+                      * the sequence holds the item indices */
+    size_t *seed;    /* by output: index of its cotangent in m.seq */
+    size_t *wait;    /* by output: index of p[1] in m.out */
     Var *bar;        /* by output */
-    Var *term;       /* by input of fn: its gradient in a step; VAR_NONE: not asked */
-    size_t *result;  /* by input of fn: number in m.out */
+    Var *term;       /* by input of fn: its gradient in one step; VAR_NONE: not
+                      * wanted */
+    size_t *result;  /* by input of fn: index in m.out */
 } ScanPull;
 #define NOWHERE_YET SIZE_MAX
 
@@ -69,7 +70,7 @@ static Sym step_input_name(const ScanPull *k, size_t i) {
     return var_name(k->fn, k->fn->inputs.p[i]);
 }
 
-/* ---- which adjoints there are ---- */
+/* ---- which adjoints are needed ---- */
 
 static bool read_by(const ScanPull *k, size_t state, const bool *by) {
     const ScanOut *o = &k->f.out[state];
@@ -112,7 +113,7 @@ static void find_lost_objects(ScanPull *k) {
     }
 }
 
-/* Does argument `arg` influence an output that is lost? */
+/* Does argument `arg` influence a lost output? */
 static bool is_lost(const ScanPull *k, size_t arg) {
     for (size_t i = 0; i < k->f.nin; i++)
         for (size_t o = 0; o < k->f.nout && scan_arg(&k->f, i) == arg; o++)
@@ -120,7 +121,7 @@ static bool is_lost(const ScanPull *k, size_t arg) {
     return false;
 }
 
-/* Does a wanted argument influence this output in the same step? */
+/* Does a wanted argument influence this output within a step? */
 static bool influenced_in_step(const ScanPull *k, size_t out) {
     for (size_t i = 0; i < k->f.nin; i++)
         if (k->p->wanted[scan_arg(&k->f, i)] && scan_reads(k->fn, i, 1, out))
@@ -150,7 +151,7 @@ static void find_carried(ScanPull *k) {
 
 /* ---- the body ---- */
 
-/* A state without rows is the item of a list, by the number of the step. */
+/* A state without rows is an item of a list, indexed by the step. */
 static bool save_object(ScanPull *k, size_t i, Sym name, const Type *t) {
     k->list[i] = scan_builder_add_other(&k->m, name, VAR_NONE, type_list(k->s, t));
     k->saved[i] =
@@ -160,7 +161,7 @@ static bool save_object(ScanPull *k, size_t i, Sym name, const Type *t) {
     return k->u[i] != VAR_NONE;
 }
 
-/* The inputs of a step, to work it out again. */
+/* The inputs of a step, needed to recompute it. */
 static bool save_inputs(ScanPull *k) {
     for (size_t i = 0; i < k->f.nin; i++) {
         const Type *t = var_type(k->fn, k->fn->inputs.p[i]);
@@ -179,7 +180,7 @@ static bool save_inputs(ScanPull *k) {
     return true;
 }
 
-/* A state that begins as x; its input. */
+/* Adds a state with the initial value x; returns its input in the body. */
 static Var add_state(ScanPull *k, Sym name, Var x, const Type *type, size_t *at) {
     *at = scan_builder_add_out(&k->m, name, SCAN_LAST);
     ScanBuilderArg *o = &k->m.out.p[*at];
@@ -187,7 +188,7 @@ static Var add_state(ScanPull *k, Sym name, Var x, const Type *type, size_t *at)
     return scan_builder_add_tap(&k->m, o, -1, type);
 }
 
-/* The cotangent of a last value counts in the first step back only. */
+/* The cotangent of a last value counts only in the first reverse step. */
 static Var seed_once(ScanPull *k, size_t o, const Type *t) {
     size_t at;
     Var g = add_state(k, derived_name(k, "g_", k->fn->outputs.p[o].label),
@@ -196,7 +197,7 @@ static Var seed_once(ScanPull *k, size_t o, const Type *t) {
     return k->m.out.p[at].made == VAR_NONE ? VAR_NONE : g;
 }
 
-/* p[1] .. p[depth], and the first of them. */
+/* Adds p[1] .. p[depth] and returns the first. */
 static Var add_waiting(ScanPull *k, size_t o, const Type *t) {
     const ScanOut *out = &k->f.out[o];
     Var first = VAR_NONE, init = k->p->in[out->arg];
@@ -219,7 +220,7 @@ static Var add_waiting(ScanPull *k, size_t o, const Type *t) {
     return first;
 }
 
-/* bar(y_o) in the body; VAR_NONE with *ok: it is none. */
+/* bar(y_o) in the body; VAR_NONE with *ok: none. */
 static Var body_cotangent(ScanPull *k, size_t o, bool *ok) {
     const Type *t = var_type(k->fn, k->fn->outputs.p[o].var);
     bool last = k->f.out[o].keep == SCAN_LAST, given = k->p->cotangent[o] != VAR_NONE;
@@ -244,7 +245,7 @@ static Var body_cotangent(ScanPull *k, size_t o, bool *ok) {
     return bar;
 }
 
-/* The output that input i of the body is an earlier value of; NOWHERE_YET: none. */
+/* The output of which input i of the body is an earlier value; NOWHERE_YET: none. */
 static size_t state_of(const ScanPull *k, size_t i, int64_t *tap) {
     for (size_t j = 0; j < k->f.nout; j++)
         if (i - k->f.out[j].in < k->f.out[j].ntap) {
@@ -305,7 +306,7 @@ static bool carry_waiting(ScanPull *k, size_t o) {
     return true;
 }
 
-/* The terms of wanted arguments as results. */
+/* Collects the terms of wanted arguments as results. */
 static bool collect_term(ScanPull *k, size_t i) {
     int64_t tap;
     Var term = k->term[i];
@@ -327,7 +328,7 @@ static bool collect_term(ScanPull *k, size_t i) {
     return k->m.out.p[k->result[i]].made != VAR_NONE;
 }
 
-/* A state's term that is undefined spoils all. Returns why, or NULL. */
+/* An undefined term of a state makes everything undefined. Returns why, or NULL. */
 static const char *why_spoiled(const ScanPull *k) {
     int64_t tap;
     for (size_t i = 0; i < k->f.nin; i++)
@@ -344,9 +345,9 @@ static bool make_results(ScanPull *k) {
     return true;
 }
 
-/* ---- what was saved ---- */
+/* ---- saved inputs ---- */
 
-/* The same scan with the rows of all steps. */
+/* The same scan, keeping the rows of all steps. */
 static bool keep_all_rows(ScanPull *k, Var *out) {
     Pull *p = k->p;
     int64_t *keep = NEW_N(k->a, k->f.nout, int64_t);
@@ -368,7 +369,7 @@ static bool keep_all_rows(ScanPull *k, Var *out) {
            op_apply(k->b, p->op, props_make(k->s, p->op, 6, arg), p->nin, p->in, out);
 }
 
-/* Outputs of which all rows are there; asks for them only when they are needed. */
+/* The outputs with all their rows; a scan that keeps them is built only if needed. */
 static bool output_traces(ScanPull *k, bool need, Var *out) {
     for (size_t o = 0; o < k->f.nout; o++)
         out[o] = k->p->out[o];
@@ -383,7 +384,7 @@ static bool has_row_per_step(const ScanPull *k, Var x) {
            var_leafrec(k->b->g, k->rows)->name == dim_sym(d);
 }
 
-/* x, which is said to have a row for each step: types can't tell. */
+/* x, asserted to have a row per step where types can't prove it. */
 static Var of_all_steps(ScanPull *k, Var x) {
     int ndim = var_type(k->b->g, x)->ndim;
     Var shape[MAX_NDIM];
@@ -392,7 +393,7 @@ static Var of_all_steps(ScanPull *k, Var x) {
     return op_call2(k->b, "specify_shape", x, ints_stack(k->b, (size_t)ndim, shape));
 }
 
-/* Rows of a sequence, the last that was read first. */
+/* Rows of a sequence, in reverse order of the steps. */
 static Var saved_sequence(ScanPull *k, const ScanSeq *q, int64_t tap) {
     Var x = k->p->in[q->arg];
     if (q->low == 0 && q->high == 0 && has_row_per_step(k, x))
@@ -401,7 +402,7 @@ static Var saved_sequence(ScanPull *k, const ScanSeq *q, int64_t tap) {
     return say(k, "x[y:y + n][::-1]", x, from, k->rows);
 }
 
-/* Rows of a state as tap saw them, the last step's first. */
+/* Rows of a state as seen by a tap, in reverse order of the steps. */
 static Var saved_state(ScanPull *k, const ScanOut *o, int64_t tap, Var trace) {
     Var init = k->p->in[o->arg];
     if (scan_one_row(o)) init = say(k, "x[None]", init, init, init);
@@ -414,7 +415,8 @@ static Var saved_state(ScanPull *k, const ScanOut *o, int64_t tap, Var trace) {
     return say(k, "x[::-1]", all, all, all);
 }
 
-/* The initial value and those of the steps but the last, and their numbers. */
+/* Binds the list of the initial value and the values of all steps, and its indices in
+ * reverse. */
 static bool bind_object(ScanPull *k, size_t i, const ScanOut *o, Var trace) {
     Var init = k->p->in[o->arg],
         all = say(k, "list_insert(y, 0, x)", init, trace, init);
@@ -447,7 +449,7 @@ static bool bind_saved(ScanPull *k, const Var *trace) {
     return true;
 }
 
-/* Cotangents of rows, the last first; where only some were kept, the rest is zero. */
+/* Binds the cotangents of rows in reverse order; rows that were not kept get zeros. */
 static bool bind_seeds(ScanPull *k) {
     for (size_t o = 0; o < k->f.nout; o++) {
         if (k->seed[o] == NOWHERE_YET) continue;
@@ -497,7 +499,7 @@ static bool add_gradient_term(ScanPull *k, size_t arg, Var term) {
     return *g != VAR_NONE;
 }
 
-/* Where the rows stand in the sequence. */
+/* Puts the rows at their places in the sequence. */
 static bool sequence_term(ScanPull *k, const ScanSeq *q, int64_t tap, Var rows) {
     Var x = k->p->in[q->arg];
     if (q->low == 0 && q->high == 0 && !k->cut && has_row_per_step(k, x))
@@ -519,8 +521,8 @@ static bool sequence_term(ScanPull *k, const ScanSeq *q, int64_t tap, Var rows) 
     return ok && add_gradient_term(k, q->arg, v);
 }
 
-/* p[1] .. p[depth] as rows, the oldest first. After a cut p[m] belongs to a step that
- * was not gone back to, unless it is as near to the beginning. */
+/* p[1] .. p[depth] as rows, the oldest first. After truncation p[m] belongs to a step
+ * that was not reversed, unless that step is close enough to the beginning. */
 static bool initial_term(ScanPull *k, size_t o) {
     const ScanOut *out = &k->f.out[o];
     size_t d = (size_t)out->depth;
@@ -566,7 +568,7 @@ static bool give_terms(ScanPull *k) {
     "a loop has derivatives by tensors only, not by lists, sparse matrices and "       \
     "plugins' values"
 
-/* Is the argument a tensor, or something else whose elements reach a result? */
+/* Is the argument a tensor, or a non-tensor whose elements influence a result? */
 static bool arg_has_gradient(const Pull *p, size_t a) {
     TypeKind kind = var_type(p->g, p->in[a])->kind;
     if (kind != TYPE_LIST && kind != TYPE_SPARSE && kind != TYPE_PLUGIN)
@@ -577,7 +579,7 @@ static bool arg_has_gradient(const Pull *p, size_t a) {
     return false;
 }
 
-/* What is connected but got no term is zero; undefined terms stay so. */
+/* A connected argument without a term gets zeros; undefined terms stay undefined. */
 static bool fill_missing_gradients(ScanPull *k, const char *why) {
     Pull *p = k->p;
     for (size_t i = 0; i < k->f.nin; i++) {

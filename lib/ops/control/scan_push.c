@@ -1,6 +1,5 @@
-/* The tangents of a scan: a scan that works out the values once more and their tangents
- * beside them. Where the results themselves are wanted too, merging makes the two
- * scans one. */
+/* The tangents of a scan: a second scan that recomputes the values along with their
+ * tangents. If the results are needed too, merging makes one scan of the two. */
 #include "op/services.h"
 #include "ops/control/scan.h"
 #include "scan/builder.h"
@@ -12,12 +11,13 @@ typedef struct ScanPush {
     Arena *a;
     ScanForm f;
     Graph *fn;
-    bool *moves; /* by output: its tangent may be other than zero */
-    bool *lost;  /* by output: it is not told, for it goes through what is no tensor */
+    bool *moves; /* by output: its tangent may be nonzero */
+    bool *lost;  /* by output: its tangent is unknown, since it passes through a
+                  * non-tensor */
     ScanBuilder m;
-    Var *u;      /* by input of fn: in the new body */
-    Var *t;      /* the tangent of that; VAR_NONE: zero */
-    size_t *out; /* by output: number in m.out; that of its tangent */
+    Var *u;      /* by input of fn: its variable in the new body */
+    Var *t;      /* its tangent; VAR_NONE: zero */
+    size_t *out; /* by output: its index in m.out, and that of its tangent */
     size_t *dot;
 } ScanPush;
 
@@ -26,14 +26,14 @@ static bool is_float(const ScanPush *k, size_t out) {
     return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
 }
 
-/* The output whose state argument `arg` begins; nout: none. */
+/* The output whose initial state is argument `arg`; nout: none. */
 static size_t begun_by(const ScanPush *k, size_t arg) {
     for (size_t o = 0; o < k->f.nout; o++)
         if (k->f.out[o].ntap && k->f.out[o].arg == arg) return o;
     return k->f.nout;
 }
 
-/* Does argument `arg` bring a tangent? A state that is no float never does. */
+/* Does argument `arg` have a tangent? A non-float state never does. */
 static bool brings_tangent(const ScanPush *k, size_t arg) {
     size_t o = begun_by(k, arg);
     return k->p->tangent[arg] != VAR_NONE && (o == k->f.nout || is_float(k, o));
@@ -92,7 +92,7 @@ static const Type *tangent_type(ScanPush *k, size_t i) {
     return dtype_is_inexact(t->dtype) ? t : type_with_dtype(k->s, t, k->b->floatX);
 }
 
-/* A tangent with the dtype of its variable, and the shape that the body expects. */
+/* A tangent with its variable's dtype and the shape that the body expects. */
 static Var tangent_of(ScanPush *k, size_t arg, const Type *want, int rows) {
     Var t = k->p->tangent[arg];
     if (t == VAR_NONE) return VAR_NONE;

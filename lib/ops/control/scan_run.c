@@ -1,5 +1,5 @@
-/* A scan run one step after the other by an ordinary machine of the body, with every
- * row kept until the end: slow, and a reference for the VM's own loop. */
+/* Runs a scan step by step on an ordinary machine for the body and keeps every row
+ * until the end: slow, a reference for the VM's own loop. */
 #include "op/services.h"
 #include "ops/control/scan.h"
 #include "value/object.h"
@@ -12,7 +12,7 @@ typedef struct ScanRun {
     const ScanForm *f;
     struct Inner *inner;
     int64_t steps, done;
-    Values *row;      /* by output: what each step made */
+    Values *row;      /* by output: the value of each step */
     Value *in, *made; /* of the body */
     const Value **arg;
 } ScanRun;
@@ -28,7 +28,7 @@ static Value row_value(const Value *x, int64_t i) {
     return v;
 }
 
-/* What output o was `tap` steps before step i. */
+/* The value of output o `tap` steps relative to step i. */
 static Value past_value(const ScanRun *r, size_t o, int64_t i, int64_t tap) {
     const ScanOut *q = &r->f->out[o];
     const Value *init = r->c->in[q->arg];
@@ -62,7 +62,7 @@ static bool is_object(const ScanRun *r, size_t o) {
     return scan_is_object(var_type(r->f->fn, r->f->fn->outputs.p[o].var));
 }
 
-/* The machine's outputs belong to its next run; a row is a copy. */
+/* The machine reuses its outputs in its next run, so a row is a copy. */
 static bool keep_row(ScanRun *r, size_t o) {
     if (is_object(r, o)) return keep_object(r, o);
     Value v = {.kind = r->made[o].kind}, first;
@@ -107,7 +107,7 @@ static bool run_step(ScanRun *r, bool *end) {
 
 /* ---- results ---- */
 
-/* What a step on zeros makes: only its shape is of interest. */
+/* Runs a step on zeros, only to learn the result's shape. */
 static bool try_zero_step(ScanRun *r, size_t o, int64_t *shape, int ndim) {
     const Services *sv = services(r->c->s);
     const ScanForm *f = r->f;
@@ -143,7 +143,7 @@ static bool try_zero_step(ScanRun *r, size_t o, int64_t *shape, int ndim) {
     return ok;
 }
 
-/* A dim of the body, from what the loop's inputs are; -1: nothing tells it. */
+/* Size of a dim of the body, from the loop's inputs; -1: unknown. */
 static int64_t body_dim_size(const ScanRun *r, Dim d) {
     const ScanForm *f = r->f;
     if (dim_is_known(d)) return d;
@@ -156,8 +156,8 @@ static int64_t body_dim_size(const ScanRun *r, Dim d) {
     return -1;
 }
 
-/* The shape of a row when there is none: of the initial value, else as the type says,
- * with what a step on zeros makes where it does not tell. */
+/* The shape of a row if no step ran: that of the initial value, else the type's, with
+ * unknown dims from a step on zeros. */
 static int row_shape(ScanRun *r, size_t o, int64_t *shape) {
     const Type *t = var_type(r->f->fn, r->f->fn->outputs.p[o].var);
     bool some = r->row[o].n || r->f->out[o].ntap, told = true;
@@ -182,7 +182,7 @@ static void put_row(Tensor *out, int64_t i, const Value *row) {
     tensor_assign(&to, &row->t);
 }
 
-/* The last one, or a list of those that are kept. */
+/* The last value, or a list of those kept. */
 static void put_objects(ScanRun *r, size_t o, const Value *last) {
     int64_t keep = r->f->out[o].keep, n = keep && keep < r->done ? keep : r->done;
     Value *out = &r->c->out[o];
