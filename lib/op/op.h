@@ -177,8 +177,8 @@ struct Op {
         adjoint; /* linear in that input: its gradient as text in g, inputs, r, props */
     bool (*pull)(Pull *p);
     bool (*push)(Push *p);
-    bool (*batch)(Vmap *q);   /* for many rows at once: vmap/kit.h. NULL:
-                                            elementwise ops as such, others row by row */
+    bool (*vmap)(Vmap *q);    /* for many rows at once: vmap/kit.h. NULL:
+                                             elementwise ops as such, others row by row */
     const char *disconnected; /* inputs whose elements influence no output's elements:
                                  "shape, axis" */
     bool (*connect)(const Graph *g, ApplyId a, size_t in, size_t out);

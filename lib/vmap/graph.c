@@ -57,8 +57,8 @@ static bool check_takes_rows(Vmap *q) {
     for (size_t i = 0; i < q->nin; i++) {
         const Type *t = var_type(q->g, q->was[i]);
         bool known = t->kind == TYPE_TENSOR || op->identity ||
-                     (t->kind == TYPE_SPARSE && op->batch == vmap_sparse) ||
-                     (t->kind == TYPE_LIST && op->batch == vmap_lists);
+                     (t->kind == TYPE_SPARSE && op->vmap == vmap_sparse) ||
+                     (t->kind == TYPE_LIST && op->vmap == vmap_lists);
         if (q->rows[i] && !known)
             return vmap_refuse(q, t->kind == TYPE_SPARSE ? "its inputs are sparse"
                                                          : "its inputs are lists");
@@ -69,7 +69,7 @@ static bool check_takes_rows(Vmap *q) {
 static bool apply_vmap_rule(Vmap *q) {
     const Op *op = q->op;
     if (!check_takes_rows(q)) return false;
-    if (op->batch) return op->batch(q);
+    if (op->vmap) return op->vmap(q);
     if (op->elemwise) return vmap_elementwise(q);
     return op->identity ? vmap_pass_first(q) : vmap_by_scan(q);
 }

@@ -1,6 +1,6 @@
 /* vmap of one Apply. Some inputs have an additional leading dim, the rows; the outputs
  * then have it too, and row i of an output is the op applied to row i of the inputs. An
- * op's rule (Op.batch) adds the Applys that compute this; elementwise ops need none. */
+ * op's rule (Op.vmap) adds the Applys that compute this; elementwise ops need none. */
 #ifndef VMAP_KIT_H
 #define VMAP_KIT_H
 

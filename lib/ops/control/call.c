@@ -206,7 +206,7 @@ static const Op table[] = {
      .type = call_op_type,
      .perform = call_perform,
      .pull = call_pull,
-     .batch = call_vmap,
+     .vmap = call_vmap,
      .connect = call_connect},
 };
 const OpList ops_control_call = LIST_OF(table);

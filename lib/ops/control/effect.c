@@ -217,7 +217,7 @@ static const Op table[] = {
      .type = sow_cond_type,
      .perform = sow_perform,
      .adjoint = through_cond,
-     .batch = sow_cond_vmap,
+     .vmap = sow_cond_vmap,
      .disconnected = "pred, key",
      EFFECT,
      .example = "sow_cond(1.5, True, tag='probe', name='x') -> 1.5"},

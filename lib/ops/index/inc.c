@@ -276,7 +276,7 @@ static const Op table[] = {
      .push = write_subtensor_push,
      .disconnected = "index",
      .reuse = 1,
-     .batch = index_inc_vmap,
+     .vmap = index_inc_vmap,
      .example = "set_subtensor([1, 2, 3][1:], 0) -> [1, 0, 0]"},
     {.name = OP_ROW("inc_subtensor"),
      .doc = "x with y added to x[index], which is broadcast (written "
@@ -291,7 +291,7 @@ static const Op table[] = {
      .push = write_subtensor_push,
      .disconnected = "index",
      .reuse = 1,
-     .batch = index_inc_vmap,
+     .vmap = index_inc_vmap,
      .example = "inc_subtensor([1, 2, 3][[0, 0, 2]], 10) -> [21, 2, 13]"},
 };
 const OpList ops_index_inc = LIST_OF(table);

@@ -250,7 +250,7 @@ static const Op table[] = {
      .push = push_linear_first,
      .disconnected = "index",
      .views = subtensor_views,
-     .batch = index_subtensor_vmap,
+     .vmap = index_subtensor_vmap,
      .example =
          "arange(4)[1:3] -> [1, 2]\neye(2)[:, [1, 0]] -> [[0.0, 1.0], [1.0, 0.0]]"},
     {.name = OP_ROW("take"),

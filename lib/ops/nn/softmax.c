@@ -249,7 +249,7 @@ static const Op table[] = {
      .pull = softmax_pull,
      .push = softmax_push,
      .reuse = 1,
-     .batch = softmax_vmap,
+     .vmap = softmax_vmap,
      .example = "softmax([0., 0.]) -> [0.5, 0.5]"},
     {.name = OP_ROW("log_softmax"),
      .doc = "The logarithm of softmax, exact where softmax is 0 or 1.",
@@ -265,7 +265,7 @@ static const Op table[] = {
      .pull = log_softmax_pull,
      .push = log_softmax_push,
      .reuse = 1,
-     .batch = softmax_vmap,
+     .vmap = softmax_vmap,
      .example = "log_softmax([0., 1000.]) -> [-1000.0, 0.0]"},
 };
 const OpList ops_nn_softmax = LIST_OF(table);

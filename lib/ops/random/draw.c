@@ -178,7 +178,7 @@ static const Op table[] = {
      .flops = "2 * r.size",
      .math = 2,
      .pull = draw_pull,
-     .batch = draw_vmap,
+     .vmap = draw_vmap,
      .connect = draw_connect,
      .example = "draw(rng(1), 3, 4, dist='integers', dtype=int64)[1] -> 3"},
 };

@@ -262,7 +262,7 @@ static bool arg_vmap(Vmap *q) {
             "row-major), as int64; the first nan if there is one.",                    \
         .in = "x", .props = "axis: axis? = None, keepdims: bool = False",              \
         .kinds = KIND_BOOL | KIND_REAL, .type = arg_type, .perform = KERNEL,           \
-        .flops = "x.size", .pull = arg_pull, .push = push_none, .batch = arg_vmap,     \
+        .flops = "x.size", .pull = arg_pull, .push = push_none, .vmap = arg_vmap,      \
         .example = EXAMPLE                                                             \
     }
 static const Op table[] = {

@@ -450,7 +450,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = running_sum_pull,
      .push = push_linear_first,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "running_sum([1, 2, 3], reverse=True) -> [6, 5, 3]"},
     {.name = OP_ROW("running_prod"),
      .doc = "cumprod along an axis: what cumprod becomes in a graph.",
@@ -461,7 +461,7 @@ static const Op table[] = {
      .fails = op_never_fails,
      .flops = "x.size",
      .pull = running_prod_pull,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "running_prod([2, 3, 4], exclusive=True) -> [1, 2, 6]"},
     {.name = OP_ROW("recurrence"),
      .doc = "s[i] = a[i] * s[i - 1] + b[i] along an axis, from s[-1] = 0; reverse "
@@ -474,7 +474,7 @@ static const Op table[] = {
      .flops = "2 * b.size",
      .pull = recurrence_pull,
      .push = recurrence_push,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "recurrence([0, 2, 2], [1, 1, 1]) -> [1, 3, 7]"},
 };
 const OpList ops_reduce_cumulate = LIST_OF(table);

@@ -224,7 +224,7 @@ static const Op table[] = {
      .debug = logsumexp_debug,
      .flops = "3 * x.size + 2 * r.size",
      .pull = logsumexp_pull,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "logsumexp([1000.0, 1000.0]) -> 1000.6931471805599\nlogsumexp([[0.0], "
                 "[0.0]], axis=1) -> [0.0, 0.0]"},
 };

@@ -187,7 +187,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = sum_pull,
      .push = push_linear_first,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "sum([[1, 2], [3, 4]], axis=0) -> [4, 6]\nsum([0.5, 1.5]) -> 2.0\n"
                 "sum([100, 100], dtype='int8') -> -56"},
     {.name = OP_ROW("mean"),
@@ -204,7 +204,7 @@ static const Op table[] = {
      .flops = "x.size",
      .pull = mean_pull,
      .push = mean_push,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example =
          "mean([[1.0, 2.0], [3.0, 4.0]], axis=1) -> [1.5, 3.5]\nmean([1, 2]) -> 1.5"},
     {.name = OP_ROW("prod"),
@@ -219,7 +219,7 @@ static const Op table[] = {
      .fails = op_never_fails,
      .flops = "x.size",
      .pull = prod_pull,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example =
          "prod([2, 3, 4]) -> 24\nprod([[1.0, 2.0], [3.0, 0.0]], axis=1) -> [2.0, 0.0]"},
 };

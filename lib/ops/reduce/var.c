@@ -110,7 +110,7 @@ static const Op table[] = {
      .debug = var_debug,
      .flops = "4 * x.size",
      .pull = var_pull,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "var([1.0, 2.0, 3.0, 4.0]) -> 1.25\nvar([1.0, 3.0], ddof=1) -> 2.0"},
     {.name = OP_ROW("std"),
      .doc = "Standard deviation: the square root of var.",
@@ -122,7 +122,7 @@ static const Op table[] = {
      .debug = std_debug,
      .flops = "4 * x.size + r.size",
      .pull = std_pull,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "std([1.0, 3.0]) -> 1.0"},
 };
 const OpList ops_reduce_var = LIST_OF(table);

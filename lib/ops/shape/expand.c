@@ -206,7 +206,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = expand_adjoint,
      .view = 1,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "expand_dims([1, 2], axis=1) -> [[1], [2]]"},
     {.name = OP_ROW("squeeze"),
      .doc = "x without the given dims, which must have size 1; without axis, without "
@@ -218,7 +218,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = squeeze_adjoint,
      .view = 1,
-     .batch = squeeze_vmap,
+     .vmap = squeeze_vmap,
      .example = "squeeze([[1], [2]], axis=1) -> [1, 2]"},
     {.name = OP_ROW("broadcast_to"),
      .doc = "x repeated, without copying, to a shape: missing leading dims and dims "
@@ -232,7 +232,7 @@ static const Op table[] = {
      .push = push_linear_first,
      .disconnected = "shape",
      .view = 1,
-     .batch = broadcast_to_vmap,
+     .vmap = broadcast_to_vmap,
      .example = "broadcast_to([1, 2], (2, 2)) -> [[1, 2], [1, 2]]"},
     {.name = OP_ROW("atleast_1d"),
      .doc = "x with at least one dim.",

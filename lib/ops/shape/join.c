@@ -386,7 +386,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = concatenate_pull,
      .push = push_linear_all,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example =
          "concatenate([[[1, 2]], [[3, 4]]]) -> [[1, 2], [3, 4]]\nconcatenate([[[1], "
          "[2]], [[3], [4]]], axis=1) -> [[1, 3], [2, 4]]"},
@@ -402,7 +402,7 @@ static const Op table[] = {
      .flops = "0",
      .pull = stack_pull,
      .push = push_linear_all,
-     .batch = vmap_axes,
+     .vmap = vmap_axes,
      .example = "stack([[1, 2], [3, 4]], axis=1) -> [[1, 3], [2, 4]]"},
     {.name = OP_ROW("list_concatenate"),
      .doc = "The items of the list x, tensors, joined along an existing dim. "
@@ -414,7 +414,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = through_list,
      .push = list_join_push,
-     .batch = list_axes_vmap,
+     .vmap = list_axes_vmap,
      .example =
          "concatenate(list_reverse(make_list([1., 2.], [3.]))) -> [3.0, 1.0, 2.0]"},
     {.name = OP_ROW("list_stack"),
@@ -427,7 +427,7 @@ static const Op table[] = {
      .flops = "0",
      .adjoint = through_list,
      .push = list_join_push,
-     .batch = list_axes_vmap,
+     .vmap = list_axes_vmap,
      .example = "stack(list_reverse(make_list(1, 2))) -> [2, 1]"},
     {.name = OP_ROW("split"),
      .varies = true,
@@ -443,7 +443,7 @@ static const Op table[] = {
      .disconnected = "indices_or_sections",
      .view = 1,
      .views = split_views,
-     .batch = split_vmap,
+     .vmap = split_vmap,
      .example = "split([1, 2, 3, 4], 2) -> [1, 2], [3, 4]\nsplit([1, 2, 3, 4], [1]) -> "
                 "[1], [2, 3, 4]"},
 };

@@ -162,7 +162,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
-     .batch = shape_vmap,
+     .vmap = shape_vmap,
      .example = "shape([[1, 2, 3], [4, 5, 6]]) -> [2, 3]"},
     {.name = OP_ROW("shape_i"),
      .doc = "The size of one dim of x as an int64.",
@@ -176,7 +176,7 @@ static const Op table[] = {
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
-     .batch = shape_i_vmap,
+     .vmap = shape_i_vmap,
      .example = "shape_i([[1, 2, 3], [4, 5, 6]], axis=1) -> 3"},
     {.name = OP_ROW("specify_shape"),
      .doc = "x, whose shape is claimed to be dims and checked when running; -1 claims "
@@ -189,7 +189,7 @@ static const Op table[] = {
      .disconnected = "dims",
      .view = 1,
      .identity = true,
-     .batch = specify_shape_vmap,
+     .vmap = specify_shape_vmap,
      .example = "specify_shape([1, 2], (2,)) -> [1, 2]"},
 };
 const OpList ops_shape_shape = LIST_OF(table);
