@@ -1,4 +1,4 @@
-/* Arguments and results of the macros that differentiate. */
+/* Arguments and results of the differentiation macros. */
 #include "ad/args.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static int literal_rank(const Graph *g, const Node *n) {
     return n->kind == NODE_VAR ? var_type(g, n->var)->ndim : 0;
 }
 
-/* The only variable's companion. */
+/* Reads the companion of a single variable. */
 static bool read_companion(Compiler *c, const Node *n, Var of, Var *v) {
     const Graph *g = compiler_builder(c)->g;
     const Type *t = var_type(g, of);

@@ -1,11 +1,11 @@
-/* Recomputing instead of keeping. Kept variables cut the forward part into levels: the
- * level of an Apply is the largest number of kept variables on a way from a leaf to it.
- * What the gradient of an Apply reads is computed again at its level, from kept values
- * that are read `after` the gradients of the kept variables made at that level: by then
- * the walk back has come to the stretch, and needs it. That can't go in a circle, since
- * the gradient of a variable made at a level only depends on gradients at higher ones.
- * Where no kept variable is made at a level (behind the last one), or its gradient is
- * not there yet, the values of the forward part are read as they are. */
+/* Recomputing instead of keeping. Kept variables divide the forward part into levels:
+ * the level of an Apply is the largest number of kept variables on a path from a leaf
+ * to it. Whatever the gradient of an Apply reads is recomputed at that Apply's level,
+ * from kept values read `after` the gradients of the kept variables made at that level:
+ * by then the backward walk has reached the segment and needs it. This creates no
+ * cycle, since the gradient of a variable made at a level depends only on gradients at
+ * higher levels. Where a level has no kept variable (past the last one), or its
+ * gradient doesn't exist yet, the gradient reads the forward values directly. */
 #include "ad/checkpoint.h"
 
 #include <stdlib.h>
@@ -15,11 +15,11 @@ typedef struct Recompute {
     const GradTrace *t;
     Arena *tmp;
     uint8_t *keep;   /* by variable below t->nvar */
-    uint32_t *level; /* by variable below t->nvar: of its Apply */
+    uint32_t *level; /* by variable below t->nvar: level of its Apply */
     uint32_t nlevel;
-    Vec(Var) * token; /* by level: gradients of kept variables made there */
-    Map copy;         /* level and variable -> its value computed again */
-    Var *now;         /* by variable from t->nvar on: what stands for it */
+    Vec(Var) * token; /* by level: gradients of the kept variables made there */
+    Map copy;         /* level and variable -> its recomputed value */
+    Var *now;         /* by variable from t->nvar on: its replacement */
     Vec(Var) todo;
     Vec(ApplyId) stretch;
 } Recompute;
@@ -61,13 +61,13 @@ static void assign_levels(Recompute *c) {
     }
 }
 
-/* ---- computing again ---- */
+/* ---- recomputing ---- */
 static uint64_t level_key(uint32_t level, Var v) {
     return (uint64_t)level << 32 | v;
 }
 
-/* x, read when the gradients at `level` have come so far; those made later than `from`
- * do not exist yet. */
+/* x, read only after the gradients at `level` are computed; gradients made later than
+ * `from` don't exist yet. */
 static Var read_after(Recompute *c, uint32_t level, Var x, Var from) {
     Builder *b = c->b;
     Vec(Var) in = {0};
@@ -80,7 +80,8 @@ static Var read_after(Recompute *c, uint32_t level, Var x, Var from) {
     return v;
 }
 
-/* A kept value or a leaf at a level: one for all that read it there. */
+/* A kept value or a leaf, as read at a level: a single Apply shared by all readers
+ * there. */
 static Var kept_source(Recompute *c, uint32_t level, Var x, Var from) {
     uint64_t have;
     if (map_get(&c->copy, level_key(level, x), &have)) return (Var)have;
@@ -89,7 +90,7 @@ static Var kept_source(Recompute *c, uint32_t level, Var x, Var from) {
     return v;
 }
 
-/* Is v never computed again? */
+/* Is v read as it is, because it is kept, small or the result of an effect? */
 static bool is_never_recomputed(const Recompute *c, Var v) {
     const Graph *g = c->b->g;
     if (c->keep[v] || ad_is_small(g, v)) return true;
@@ -98,7 +99,7 @@ static bool is_never_recomputed(const Recompute *c, Var v) {
     return op_has_effect(g, ap->op, ap->props) && !ap->op->identity;
 }
 
-/* The Applies between v and what stays, in their order. */
+/* Collects the Applies between v and values that aren't recomputed. */
 static void find_segment(Recompute *c, uint32_t level, Var v) {
     const Graph *g = c->b->g;
     c->stretch.n = 0;
@@ -122,7 +123,8 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* What stands at a level for an input of an Apply that is computed again. */
+/* The variable that a recomputed Apply reads at a level in place of x. Sets
+ * *recompute_var if it differs from x. */
 static Var recomputed_input(Recompute *c, uint32_t level, Var x, Var from,
                             bool *recompute_var) {
     uint64_t have;
@@ -137,8 +139,9 @@ static Var recomputed_input(Recompute *c, uint32_t level, Var x, Var from,
     return x;
 }
 
-/* Effects are not repeated: what passes through one is taken from before it. An Apply
- * of leaves alone waits by the first that is no constant. */
+/* Recomputes an Apply. Effects are not repeated: their input passes through. An Apply
+ * whose inputs are all leaves has nothing to wait for, so its first input that isn't
+ * constant is read `after` the gradients instead. */
 static bool recompute_apply(Recompute *c, uint32_t level, ApplyId a, Var from) {
     Builder *b = c->b;
     const Apply ap = b->g->apply[a];
@@ -164,7 +167,7 @@ static bool recompute_apply(Recompute *c, uint32_t level, ApplyId a, Var from) {
     return ok;
 }
 
-/* v as an Apply of the gradient reads it at a level. */
+/* The variable that a gradient at this level reads in place of v. */
 static Var recompute_var(Recompute *c, uint32_t level, Var v, Var from) {
     uint64_t have;
     if (is_never_recomputed(c, v)) return v;
@@ -183,7 +186,7 @@ static Var recompute_var(Recompute *c, uint32_t level, Var v, Var from) {
     return (Var)have;
 }
 
-/* ---- the gradient's Applies ---- */
+/* ---- the gradients' Applies ---- */
 static bool has_token(const Recompute *c, uint32_t level, Var from) {
     for (size_t i = 0; i < c->token[level].n; i++)
         if (c->token[level].p[i] < from) return true;
@@ -225,7 +228,7 @@ static bool rewire_gradients(Recompute *c, uint32_t napply, size_t n, Var *grad)
     return true;
 }
 
-/* ---- what is kept ---- */
+/* ---- choosing what to keep ---- */
 static void mark_gradient_reads(const Graph *g, const GradTrace *t, uint8_t *needed) {
     for (ApplyId a = t->napply; a < g->napply; a++)
         for (size_t i = 0; i < g->apply[a].nin; i++)

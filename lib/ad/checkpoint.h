@@ -1,4 +1,4 @@
-/* Gradients that recompute instead of keeping. */
+/* Gradients that recompute values instead of keeping them. */
 #ifndef AD_CHECKPOINT_H
 #define AD_CHECKPOINT_H
 
@@ -6,31 +6,30 @@
 
 typedef struct Checkpoint {
     size_t nkeep;
-    const Var *keep; /* what stays; with `automatic` chosen instead */
+    const Var *keep; /* variables to keep, added to the `automatic` choice */
     bool automatic;
     size_t nalive;
-    const Var
-        *alive; /* what lives on anyway: outputs, new values of shared variables */
+    const Var *alive; /* kept in any case: outputs, shared variables' new values */
 } Checkpoint;
 
-/* After a traced walk, changes its gradients grad[] so that of what was computed before
- * it they read only kept values, inputs and shared variables: the rest is computed
- * again from those, stretch by stretch between kept ones, each when the gradient has
- * arrived at its end (after). Behind the last kept value nothing changes. Values stay
- * the same bits. What the old gradients needed alone is left as litter. */
+/* After a traced walk, changes the gradients grad[] so that of the forward values they
+ * read only kept ones, inputs and shared variables. The rest is recomputed from those,
+ * segment by segment, each when the gradient has reached its end (`after`). Past the
+ * last kept value nothing changes. Results are identical to the bit. What only the old
+ * gradients needed stays in the graph as litter. */
 bool ad_checkpoint(Builder *b, const GradTrace *t, const Checkpoint *how, size_t n,
                    Var *grad);
-/* Marks in keep[], by variable below t->nvar, what should be kept so that kept values
- * and the largest stretch between them take the least bytes: about the square root of
- * the length of a chain. needed[] marks what the gradients read. Sizes without a number
- * count as equal. */
+/* Marks in keep[], by variable below t->nvar, what to keep so that the kept values plus
+ * the largest segment between them take the fewest bytes: about the square root of a
+ * chain's length. needed[] marks what the gradients read. A dim of unknown size counts
+ * as 256. */
 void ad_choose_kept(Builder *b, const GradTrace *t, const uint8_t *needed,
                     uint8_t *keep);
-/* Before a walk: long scans of g, of which not all states are read by others too,
- * become scans over stretches of their steps. Ids change, names stay. False: diagnosed.
- */
+/* Before a walk: turns each long scan of g into a scan over segments of its steps,
+ * unless other Applies read all of its states. Ids change, names stay. False:
+ * diagnosed. */
 bool ad_segment_scans(Graph *g);
-/* Is it not worth a thought: a constant, a leaf, a few elements, no tensor? */
+/* Is keeping it free or nearly so: a constant, a leaf, a few elements, not a tensor? */
 bool ad_is_small(const Graph *g, Var v);
 
 #endif

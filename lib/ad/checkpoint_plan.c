@@ -1,9 +1,10 @@
-/* The choice of what to keep. The forward part is a line of Applies; a cut at a place
- * of the line keeps all that is made before it and used behind it. Cuts are made where
- * enough bytes have gathered that the gradient needs, at the place nearby that keeps
- * the least. Different numbers of cuts are tried; the best is that with the least sum
- * of what is kept and the largest stretch. (For a chain of n equal steps that is about
- * sqrt(n) cuts: Chen et al., Training deep nets with sublinear memory cost, 2016.) */
+/* Chooses what to keep. The forward part is a line of Applies; a cut at one place of
+ * the line keeps everything that is made before it and used after it. A cut is due once
+ * the values that the gradient needs reach some number of bytes, and is made at the
+ * nearby place that keeps the least. This is tried for several numbers of cuts; the
+ * best has the smallest sum of kept bytes and the largest segment. (For a chain of n
+ * equal steps that is about sqrt(n) cuts: Chen et al., Training deep nets with
+ * sublinear memory cost, 2016.) */
 #include "ad/checkpoint.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ typedef struct ForwardLine {
     size_t n; /* Applies between leaves and cost */
     ApplyId *apply;
     double *needs;    /* by place: bytes made there that the gradient reads */
-    double *crossing; /* by place: bytes made up to there and used behind */
+    double *crossing; /* by place: bytes made up to there and used later */
     uint32_t *last;   /* by variable: the last place that uses it */
     double all;
 } ForwardLine;
@@ -29,7 +30,7 @@ static double estimate_bytes(const Graph *g, Var v) {
     return n;
 }
 
-/* Applies with an output that gets a gradient, or that such ones need. */
+/* Lists the Applies whose outputs get a gradient, and those that they need. */
 static void find_forward_line(ForwardLine *l, Arena *tmp, const uint8_t *needed) {
     uint8_t *on = NEW_N(tmp, l->t->nvar, uint8_t);
     l->apply = NEW_N(tmp, l->t->napply, ApplyId);
@@ -65,7 +66,7 @@ static void measure_line(ForwardLine *l, Arena *tmp, const uint8_t *needed) {
             double bytes = estimate_bytes(l->g, v);
             if (needed[v]) l->needs[p] += bytes;
             if (l->last[v] <= p) continue;
-            l->crossing[p] += bytes; /* a difference, summed below */
+            l->crossing[p] += bytes; /* a difference, turned into sums below */
             l->crossing[l->last[v]] -= bytes;
         }
         l->all += l->needs[p];
@@ -74,9 +75,9 @@ static void measure_line(ForwardLine *l, Arena *tmp, const uint8_t *needed) {
         l->crossing[p] += l->crossing[p - 1];
 }
 
-/* Cuts the line where `each` bytes have gathered, or at a better place since half of
- * them had. Returns kept bytes and the largest stretch together; place[] gets the cuts.
- */
+/* Cuts the line once `each` bytes have accumulated, at the cheapest place in the second
+ * half of them. Sets place[] to the cuts; returns kept bytes plus the largest
+ * segment. */
 static double cut_line(const ForwardLine *l, double each, size_t *place, size_t *n) {
     double kept = 0, largest = 0, sum = 0, since = 0;
     size_t best = 0;

@@ -1,6 +1,6 @@
-/* The contract's demands on what an op's derivative returns. Kinds, ranks, dtypes and
- * sizes that types tell are looked at here; sizes that only a run tells, and zeros that
- * are none, by an op that is put around what an op of the user's gave. */
+/* What the contract demands of an op's derivatives. Kinds, ranks, dtypes and statically
+ * known sizes are checked here. A check that needs values (an unknown size, a zero)
+ * becomes an op in the graph around the derivative, for derivatives of user ops. */
 #include "ad/claim.h"
 
 #include "op/services.h"
@@ -13,8 +13,8 @@ static const Graph *called(const Graph *g, const Apply *ap) {
     return graph_function(g->main, op_prop(g->s, ap->op, ap->props, "fn")->sym);
 }
 
-/* Is what a run tells of its derivatives to be looked at? Those of an elementwise op
- * are products and sums over its own shapes. */
+/* Are properties known only at run time to be checked? An elementwise op's derivatives
+ * are products and sums over its own shapes, so they need no check. */
 static bool needs_runtime_check(Session *s, const Op *op) {
     bool safe = op->elemwise && op->partial;
     return (op->from && !safe) || services(s)->check_derivatives;
@@ -77,7 +77,7 @@ static Zeroness const_zeroness(const Tensor *t) {
     return ZERO;
 }
 
-/* Ops after which zero is still zero, and anything else something else. */
+/* Ops that map zero to zero and nonzero to nonzero. */
 static bool keeps_zero(const char *op) {
     static const char *const all[] = {"cast",
                                       "broadcast_to",
@@ -97,7 +97,7 @@ static bool keeps_zero(const char *op) {
     return false;
 }
 
-/* Is it zero, or surely not, whatever the inputs are? */
+/* Is it zero, or surely nonzero, for all inputs? */
 static Zeroness infer_zeroness(const Graph *g, Var v) {
     for (int depth = 0; depth < 32; depth++) {
         const Tensor *t = var_const(g, v);
@@ -119,9 +119,10 @@ static Zeroness infer_zeroness(const Graph *g, Var v) {
     return UNKNOWN;
 }
 
-/* ---- what is said ---- */
+/* ---- checks ---- */
 
-/* Sizes: different ones that types tell are wrong, the rest is left open. */
+/* False if two statically known sizes differ; *open if some sizes are known only at run
+ * time. */
 static bool known_sizes_fit(const Type *have, const Type *want, bool *open) {
     *open = false;
     for (int i = 0; i < have->ndim; i++) {
@@ -132,7 +133,7 @@ static bool known_sizes_fit(const Type *have, const Type *want, bool *open) {
     return true;
 }
 
-/* An op that looks at what only a run can tell. */
+/* Wraps *d in an op that checks at run time. */
 static bool insert_runtime_check(Builder *b, const Claimed *c, Var like, bool zero,
                                  Var *d) {
     PropArg prop[] = {{"what", PROP_STR(sym(b->s, claim_text(b->s, c)))},
@@ -172,7 +173,7 @@ bool ad_claim(Builder *b, const Claimed *c, Var like, Var *d) {
     return !c->own || !unsure || insert_runtime_check(b, c, like, is == UNKNOWN, d);
 }
 
-/* Does input i reach the cost, and only through outputs of integer dtype? */
+/* Is input i connected to the cost, and if so only through outputs of integer dtype? */
 static void find_cost_paths(const Graph *g, ApplyId a, size_t i, const Var *cotangent,
                             bool *connected, bool *discrete) {
     *connected = false;
@@ -186,7 +187,7 @@ static void find_cost_paths(const Graph *g, ApplyId a, size_t i, const Var *cota
     }
 }
 
-/* Does the op itself say what is connected? Else everything is taken to be. */
+/* Does the op state a connection pattern? If not, everything counts as connected. */
 static bool has_connection_pattern(const Op *op) {
     return op->connect || op->disconnected;
 }

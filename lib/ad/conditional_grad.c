@@ -1,9 +1,9 @@
-/* Guards: which gradients are there on one side of an ifelse only. */
+/* Guards: the conditions under which a gradient exists. */
 #include "ad/conditional_grad.h"
 
 #include <stdlib.h>
 
-enum { NESTED = 3 }; /* guards that are left one by one: ifelse in ifelse */
+enum { NESTED = 3 }; /* nested guards left one ifelse at a time */
 
 PathConds path_conds_new(Builder *b, Arena *a, size_t n) {
     PathConds q = {.b = b, .number = MAP(b->s), .more = NEW_N(a, n, uint32_t)};
@@ -36,8 +36,8 @@ PathCondId path_cond_side(PathConds *q, PathCondId up, Var condition, bool then)
     return made;
 }
 
-/* The guard at this depth that x is under, or x. Jumps double, so that chains of
- * guards are climbed in logarithmic time. */
+/* The guard at this depth among x and those around it. Jumps double in length, so
+ * climbing a chain of guards takes logarithmic time. */
 static PathCondId ancestor_at_depth(const PathConds *q, PathCondId x, uint32_t depth) {
     while (q->all.p[x].depth > depth) {
         PathCondId jump = q->all.p[x].jump;
@@ -64,14 +64,14 @@ static Var ifelse_by_side(PathConds *q, Var condition, bool then, Var taken,
                 : op_call3(q->b, "ifelse", condition, other, taken);
 }
 
-/* Is the guard's own condition as it asks? */
+/* Does the guard's own condition hold? */
 static Var guard_own_condition(PathConds *q, const PathCond *g) {
     return g->then ? op_cast_to(q->b, g->condition, DT_BOOL)
                    : op_call1(q->b, "logical_not", g->condition);
 }
 
-/* Do this guard and all that it is under hold? Said once for each guard; a condition is
- * looked at only where the ones around it hold. */
+/* Do this guard and all guards around it hold? Built once for each guard; the ifelse
+ * evaluates a condition only where the outer ones hold. */
 static Var guard_chain_holds(PathConds *q, PathCondId id) {
     PathCondId below = id;
     while (q->all.p[below].depth > 1 && q->all.p[below].holds == VAR_NONE) {
@@ -92,8 +92,8 @@ static Var guard_chain_holds(PathConds *q, PathCondId id) {
     return all;
 }
 
-/* From deep below: one ifelse, so that many gradients that leave many guards stay
- * linear in both. */
+/* Leaves deeply nested guards with a single ifelse on their conjunction, so that many
+ * gradients that leave many guards stay linear in both numbers. */
 static Var leave_deep_guards(PathConds *q, Var x, Var gradient, PathCondId from) {
     Var condition = guard_chain_holds(q, from), zero = ad_zero(q->b, x);
     if (condition == VAR_NONE || zero == VAR_NONE) return VAR_NONE;
@@ -121,15 +121,16 @@ bool path_cond_add(PathConds *q, Var x, Var *sum, PathCondId *guard, Var gradien
     return true;
 }
 
-/* Later guards first, so that those inside come before those around them; parts of one
- * guard in the order in which they came. */
+/* Later guards first, so that inner ones precede those around them; parts under one
+ * guard keep their order. */
 static int compare_innermost_first(const void *x, const void *y) {
     const PathCondPart *a = x, *b = y;
     if (a->guard != b->guard) return a->guard < b->guard ? 1 : -1;
     return a->number < b->number ? -1 : 1;
 }
 
-/* One gradient of two: of two sides of one ifelse, the taken one. */
+/* Merges two gradients into one: those of the two branches of one ifelse become an
+ * ifelse, others a sum. */
 static PathCondPart merge_parts(PathConds *q, Var x, PathCondPart a, PathCondPart b) {
     PathCondId to = path_cond_common(q, a.guard, b.guard);
     uint32_t below = q->all.p[to].depth + 1;

@@ -1,26 +1,26 @@
-/* Gradients that only one side of an ifelse has. What flows back into a branch is not
- * made zero where the branch is not taken: it stands under a guard, and so does all
- * that is made of it. Where it meets a gradient from elsewhere, or is asked for, it
- * becomes ifelse(condition, gradient, zeros): the work on the way is part of that
- * branch, and is not done where the branch is not taken. */
+/* Gradients that exist in one branch of an ifelse only. A gradient that flows back into
+ * a branch is not set to zero where the branch isn't taken. Instead a guard is attached
+ * to it and to everything computed from it. Where it meets another gradient, or is a
+ * result, it becomes ifelse(condition, gradient, zeros): all work up to there is part
+ * of that branch and is skipped if the branch isn't taken. */
 #ifndef AD_CONDITIONAL_GRAD_H
 #define AD_CONDITIONAL_GRAD_H
 
 #include "ad/term.h"
 #include "base/map.h"
 
-typedef uint32_t PathCondId; /* NO_GUARD: always there */
+typedef uint32_t PathCondId; /* NO_GUARD: unconditional */
 enum { NO_GUARD = 0 };
 typedef struct PathCond {
-    PathCondId up;    /* the guard that the ifelse itself stands under */
-    PathCondId jump;  /* one of those around it, far up */
-    PathCondId below; /* one of those under it: a note for who goes back down */
+    PathCondId up;    /* the guard of the ifelse itself */
+    PathCondId jump;  /* a guard some way up, for logarithmic search */
+    PathCondId below; /* one inside it: the way back down */
     uint32_t depth;
     Var condition;
     bool then;
-    Var holds; /* this one and those around it do; VAR_NONE: not asked yet */
+    Var holds; /* this guard and all around it hold; VAR_NONE: not built yet */
 } PathCond;
-/* A gradient, or a part of one; next: number of another, 0: none. */
+/* A gradient, or one part of a sum; next: number of the next part, 0: none. */
 typedef struct PathCondPart {
     Var sum;
     PathCondId guard;
@@ -28,27 +28,27 @@ typedef struct PathCondPart {
 } PathCondPart;
 typedef struct PathConds {
     Builder *b;
-    Vec(PathCond) all; /* by number; the first is none */
+    Vec(PathCond) all; /* by number; the first is NO_GUARD */
     Map number;
-    Vec(PathCondPart) part; /* the first is none */
-    uint32_t *more;         /* by variable: parts beside the first sum */
+    Vec(PathCondPart) part; /* the first is unused */
+    uint32_t *more;         /* by variable: list of parts beside the first sum */
 } PathConds;
 
-/* For the gradients of n variables; memory of a. */
+/* For the gradients of n variables; allocates from a. */
 PathConds path_conds_new(Builder *b, Arena *a, size_t n);
 void path_conds_free(PathConds *q);
-/* The guard of one side of an ifelse whose gradient is under `up`. */
+/* The guard of one branch of an ifelse whose gradient is under `up`. */
 PathCondId path_cond_side(PathConds *q, PathCondId up, Var condition, bool then);
-/* The innermost guard that both are under. */
+/* The innermost guard around both x and y, which may be x or y. */
 PathCondId path_cond_common(const PathConds *q, PathCondId x, PathCondId y);
-/* A gradient of x under `from` as one under `to`, which `from` is under. VAR_NONE:
- * diagnosed. */
+/* Turns a gradient of x under `from` into one under `to`, a guard around `from`.
+ * VAR_NONE: diagnosed. */
 Var path_cond_leave(PathConds *q, Var x, Var gradient, PathCondId from, PathCondId to);
-/* Adds a gradient to the sum of x, or keeps it beside it where it is under another
- * guard. False: diagnosed. */
+/* Adds a gradient to the sum of x, or stores it as another part if it is under a
+ * different guard. False: diagnosed. */
 bool path_cond_add(PathConds *q, Var x, Var *sum, PathCondId *guard, Var gradient,
                    PathCondId under);
-/* Puts together what was kept apart: of two sides of one ifelse, the taken one. */
+/* Merges all parts of x's gradient into one. False: diagnosed. */
 bool path_cond_join(PathConds *q, Var x, Var *sum, PathCondId *guard);
 
 #endif

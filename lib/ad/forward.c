@@ -1,15 +1,17 @@
-/* Forward mode: tangents are carried along the graph once, from the same rows as
- * reverse mode. An elementwise op adds partial * tangent over its inputs; an op that is
- * linear in an input is applied to the tangent in its place; an op with a gradient in C
- * only gets its pushforward from two pullbacks: with h(c) the pullback at a cotangent
- * c, which is linear in c, the pushforward of t is the pullback of h at t. */
+/* Forward mode: carries tangents along the graph in a single walk, with the same rows
+ * of the catalogue as reverse mode. An elementwise op sums partial * tangent over its
+ * inputs; an op that is linear in an input is applied to the tangent in place of the
+ * input. If an op has only a gradient in C, two pullbacks give its pushforward: the
+ * pullback h(c) of a cotangent c is linear in c, and the pullback of h at t is the
+ * pushforward of t. */
 #include "ad/claim.h"
 #include "ad/term.h"
 #include "value/class.h"
 
 #include <string.h>
 
-/* t with out's shape: a tangent of a broadcast input is smaller than the output. */
+/* t broadcast to out's shape: the tangent of a broadcast input is smaller than the
+ * output. */
 static Var broadcast_tangent(Builder *b, Var t, Var out) {
     const Type *have = var_type(b->g, t), *want = var_type(b->g, out);
     if (have->kind != TYPE_TENSOR) return t;
@@ -75,7 +77,8 @@ static bool linear_push(Builder *b, ApplyId a, const Var *in, const Var *tangent
     return *result = sum, ok;
 }
 
-/* A zero of x's type that merges with nothing, so that it can be differentiated by. */
+/* A zero of x's type that interning doesn't merge with any other, so that we can
+ * differentiate with respect to it. */
 static Var fresh_zero(Builder *b, Var x) {
     Var z = ad_zero(b, x);
     if (z == VAR_NONE) return z;
@@ -85,15 +88,14 @@ static Var fresh_zero(Builder *b, Var x) {
                       : ad_is_plugin_value(b->g, x) ? type_class(t)->add
                                                     : "add";
     const Op *op = op_find(b->s, add, strlen(add));
-    if (!op) return ad_add(b, z, z); /* says so */
+    if (!op) return ad_add(b, z, z); /* reports the missing op */
     Var two[2] = {z, sparse ? op_call1(b, "sparse_data", z) : z};
     if (two[1] == VAR_NONE) return VAR_NONE;
     return graph_apply(b->g, op, props_make(b->s, op, 0, NULL), 2, two, 1, &t, false,
                        true, b->from);
 }
 
-/* The pullback at t of h, which is linear in c: h[i] belongs to t[i]; both are
- * compacted. */
+/* Pulls t back through h, which is linear in c: h[i] belongs to t[i]. Compacts both. */
 static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, size_t nf,
                             const Var *c, Var *result) {
     GradOptions loose = {.disconnected = GRAD_IGNORE,
@@ -111,7 +113,8 @@ static bool second_pullback(Builder *b, size_t n, Var *h, Var *t, size_t nf,
 static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
                                 const Var *wrt);
 
-/* What an undefined gradient of wrt leaves undefined: every f that depends on it. */
+/* An undefined gradient of wrt makes the tangent of every f that depends on wrt
+ * undefined. */
 static void null_dependents(Builder *b, uint32_t nvar, Var null, Var wrt, size_t nf,
                             const Var *f, Var *result) {
     Arena *tmp = arena_new(b->s);
@@ -144,8 +147,8 @@ static bool jvp_by_pullbacks(Builder *b, size_t nf, const Var *f, size_t n,
     return ok;
 }
 
-/* The same for one Apply alone: only its own terms count, not paths between its inputs.
- */
+/* Like jvp_by_pullbacks for a single Apply: only its own terms count, not paths between
+ * its inputs. */
 static bool push_by_terms(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     const Apply ap = b->g->apply[a];
     Arena *tmp = arena_new(b->s);
@@ -167,7 +170,7 @@ static bool push_by_terms(Builder *b, ApplyId a, const Var *tangent, Var *result
     return ok;
 }
 
-/* The function that a call calls; NULL: another op. */
+/* The function that a call calls; NULL: the op is not call. */
 static const Graph *called(const Builder *b, const Apply *ap) {
     if (!op_is(b->s, ap->op, OP_CALL)) return NULL;
     return graph_function(b->g, op_prop(b->s, ap->op, ap->props, "fn")->sym);
@@ -179,7 +182,7 @@ static bool push_apply(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     for (size_t k = 0; k < ap.nout; k++)
         result[k] = VAR_NONE;
     bool done = false;
-    /* a function's own pullback counts in forward mode too */
+    /* a custom pullback defines the derivative in forward mode too */
     if (fn && fn->pullback && !fn->pushforward) fn = NULL;
     if (fn && !ad_push_call(b, a, fn, tangent, result, &done)) return false;
     if (done) return true;
@@ -215,8 +218,8 @@ static bool push_apply(Builder *b, ApplyId a, const Var *tangent, Var *result) {
     return ok;
 }
 
-/* push_one for what is defined; an undefined tangent makes all undefined that is
- * connected to it. */
+/* push_apply for the defined tangents; an undefined tangent makes every output
+ * connected to it undefined. */
 static bool push_or_null(Builder *b, ApplyId a, Var *tangent, Var *result) {
     const Apply ap = b->g->apply[a];
     bool live = false;
@@ -237,7 +240,7 @@ static bool push_or_null(Builder *b, ApplyId a, Var *tangent, Var *result) {
     return ok;
 }
 
-/* Tangents of integer outputs are zero: no small change changes them. */
+/* Integer outputs have zero tangents: small changes don't move them. */
 static void drop_discrete_tangents(Builder *b, ApplyId a, Var *result) {
     for (size_t k = 0; k < b->g->apply[a].nout; k++) {
         const Type *t = var_type(b->g, b->g->apply[a].out + (Var)k);
@@ -248,7 +251,7 @@ static void drop_discrete_tangents(Builder *b, ApplyId a, Var *result) {
     }
 }
 
-/* Applies that f is made of: what else depends on wrt is left alone. */
+/* Marks the Applies that f needs; tangents elsewhere aren't computed. */
 static uint8_t *mark_needed_applies(const Graph *g, Arena *tmp, size_t nf,
                                     const Var *f) {
     uint8_t *var = NEW_N(tmp, g->nvar, uint8_t), *on = NEW_N(tmp, g->napply, uint8_t);
@@ -293,12 +296,13 @@ static bool carry_tangents(Builder *b, Arena *tmp, size_t nf, const Var *f, size
         drop_discrete_tangents(b, a, r);
         for (size_t k = 0; k < ap.nout; k++)
             if (dot[ap.out + k] == VAR_NONE)
-                dot[ap.out + k] = r[k]; /* a tangent that was given stays */
+                dot[ap.out + k] = r[k]; /* a tangent that the caller gave stays */
     }
     return true;
 }
 
-/* What depends on wrt through connected paths, be its tangent zero or not. */
+/* Marks what depends on wrt through connected paths, whether or not its tangent is
+ * zero. */
 static uint8_t *mark_dependents(const Graph *g, Arena *a, uint32_t nvar, size_t nwrt,
                                 const Var *wrt) {
     uint8_t *on = NEW_N(a, nvar, uint8_t);

@@ -1,5 +1,5 @@
-/* The gradient of a function as a function: made once, called wherever the function's
- * call is differentiated. */
+/* The gradient of a function, as a function: made once, called wherever a call of the
+ * function is differentiated. */
 #include "ad/claim.h"
 #include "op/strip_effects.h"
 
@@ -8,15 +8,15 @@
 
 typedef struct PullbackRecipe {
     Graph *main, *made;
-    const Graph *fn; /* without its effects: the call itself has them */
-    Sym name;        /* of the function as it is */
+    const Graph *fn; /* without effects: the original call has them */
+    Sym name;        /* of the original function */
     const bool *wanted, *has;
     Builder b;
     Arena *tmp;
     Var *in, *out, *cotangent; /* of fn, in `made` */
 } PullbackRecipe;
 
-/* "f_pullback" with the selection spelled out where it isn't everything: one name a
+/* "f_pullback", followed by the selection unless it is everything: one name for each
  * recipe. */
 static Sym pullback_name(Session *s, const Graph *fn, const bool *wanted,
                          const bool *has) {
@@ -40,7 +40,7 @@ static Sym pullback_name(Session *s, const Graph *fn, const bool *wanted,
     return y;
 }
 
-/* Inputs and body of fn, then a cotangent for each output that has one. */
+/* Copies inputs and body of fn, then adds a cotangent for each output that has one. */
 static bool copy_with_cotangents(PullbackRecipe *r) {
     Session *s = r->main->s;
     const Graph *fn = r->fn;
@@ -78,7 +78,7 @@ static bool pull_by_rules(PullbackRecipe *r, Var *grad) {
         *part = NEW_N(r->tmp, fn->inputs.n, Var);
     for (size_t k = 0; k < fn->outputs.n; k++)
         if (r->has[k]) {
-            /* two outputs may be one variable: its gradient is the sum */
+            /* two outputs may be one variable: add their cotangents */
             size_t same = 0;
             while (same < nf && f[same] != r->out[k])
                 same++;
@@ -99,21 +99,22 @@ static bool pull_by_rules(PullbackRecipe *r, Var *grad) {
     return true;
 }
 
-/* Does input i reach only outputs of integer dtype of those that have a cotangent? */
+/* Among the outputs that have a cotangent, does input i reach those of integer dtype
+ * only? */
 static bool is_discrete_path(const PullbackRecipe *r, size_t i) {
     const Graph *fn = r->fn;
     for (size_t k = 0; k < fn->outputs.n; k++) {
         const Type *t = var_type(fn, fn->outputs.p[k].var);
         bool moves = t->kind == TYPE_PLUGIN || dtype_is_inexact(t->dtype);
         if (r->has[k] && moves &&
-            graph_connected((Graph *)(uintptr_t)fn, i, k)) /* keeps its answer */
+            graph_connected((Graph *)(uintptr_t)fn, i, k)) /* caches its answer */
             return false;
     }
     return true;
 }
 
-/* The user's own pullback: a function of the inputs and all cotangents, with one output
- * an input. */
+/* Calls the custom pullback: a function of the inputs and all cotangents with one
+ * output for each input. */
 static bool pull_by_override(PullbackRecipe *r, const Graph *own, Var *grad) {
     const Graph *fn = r->fn;
     size_t nin = fn->inputs.n, nout = fn->outputs.n;

@@ -1,5 +1,5 @@
-/* Jacobians, Hessians and Hessian-vector products. A Jacobian is a pullback or a
- * pushforward of one direction, built once and then batched over all unit directions:
+/* Jacobians, Hessians and Hessian-vector products. A Jacobian is the pullback or
+ * pushforward of one direction, built once and then vmapped over all unit directions,
  * the rows of an identity. */
 #include "ad/jacobian.h"
 
@@ -27,7 +27,7 @@ static Var joint_shape(Builder *b, Var x, Var y) {
     return ints_stack(b, n, item);
 }
 
-/* All unit directions of x: [n, *x.shape], the rows of an identity. */
+/* All unit directions of x, [n, *x.shape]: the rows of an identity. */
 static Var unit_directions(Builder *b, Var x, Var *n) {
     PropArg dtype = {"dtype", PROP_DTYPE(ad_dtype(b, x))};
     Var item[MAX_NDIM + 1], e;
@@ -39,7 +39,7 @@ static Var unit_directions(Builder *b, Var x, Var *n) {
     return apply_named(b, "reshape", 2, in, 0, NULL);
 }
 
-/* What does not depend on the direction, for all directions. */
+/* Repeats what doesn't depend on the direction, for all directions. */
 static Var broadcast_to_directions(Builder *b, Var x, Var n) {
     Var item[MAX_NDIM + 1] = {n};
     Var in[2] = {x, ints_stack(b, shape_items(b, x, 0, 1, item), item)};
@@ -47,7 +47,7 @@ static Var broadcast_to_directions(Builder *b, Var x, Var n) {
 }
 
 static bool check_result_ndim(Jacobian *j, Var f, Var wrt) {
-    /* one more, where rows are made */
+    /* plus one for the dim of rows */
     if (ndim_fits(j->b->s, j->b->from.at, NULL, ndim_of(j, f) + ndim_of(j, wrt) + 1))
         return true;
     return note(j->b->s, NOWHERE, "for the derivative of %s by %s",
@@ -56,7 +56,7 @@ static bool check_result_ndim(Jacobian *j, Var f, Var wrt) {
 }
 
 /* ---- reverse ---- */
-/* From [n, *wrt.shape], the pullbacks of f's unit cotangents. */
+/* Reshapes [n, *wrt.shape], the pullbacks of f's unit cotangents. */
 static Var shape_from_rows(Jacobian *j, Var x, Var f, Var wrt) {
     if (ndim_of(j, f) == 1 || x == VAR_NONE) return x;
     Var in[2] = {x, joint_shape(j->b, f, wrt)};
@@ -92,14 +92,14 @@ static bool jacobian_by_rows(Jacobian *j, size_t k) {
     size_t nwant = 0;
     for (size_t i = 0; i < j->nwrt; i++)
         if (r[i] != GRAD_DISCONNECTED && !var_is_null(b->g, r[i])) want[nwant++] = r[i];
-    if (empty) return place_rows(j, k, n, want, has); /* any row will do */
+    if (empty) return place_rows(j, k, n, want, has); /* a row for its type */
     return vmap_graph(b, 1, &one, &all, NULL, n, nwant, nwant, want, row, has) &&
            place_rows(j, k, n, row, has);
 }
 
 /* ---- forward ---- */
-/* From [n, *f.shape], the pushforwards of wrt's unit tangents: the dim of the tangents
- * goes last, and becomes wrt's. */
+/* Moves the dim of the tangents of [n, *f.shape], the pushforwards of wrt's unit
+ * tangents, to the end and reshapes it to wrt's dims. */
 static Var shape_from_columns(Jacobian *j, Var x, Var f, Var wrt) {
     Builder *b = j->b;
     int nf = ndim_of(j, f);
@@ -114,8 +114,8 @@ static Var shape_from_columns(Jacobian *j, Var x, Var f, Var wrt) {
     return apply_named(b, "reshape", 2, in, 0, NULL);
 }
 
-/* The derivative of all f by wrt[i]; *undecided where reverse mode has to say what
- * happens: no dependence, or an undefined derivative. */
+/* The derivative of all f by wrt[i]. *undecided: no dependence or an undefined
+ * derivative, which reverse mode knows how to report. */
 static bool jacobian_by_columns(Jacobian *j, size_t i, bool *undecided) {
     Builder *b = j->b;
     Var wrt = j->wrt[i], n = VAR_NONE;
@@ -134,7 +134,7 @@ static bool jacobian_by_columns(Jacobian *j, size_t i, bool *undecided) {
         if (dot[k] == GRAD_DISCONNECTED || var_is_null(b->g, dot[k]))
             return *undecided = true;
     for (size_t k = 0; k < j->nf; k++)
-        column[k] = dot[k]; /* of no columns any will do */
+        column[k] = dot[k]; /* a column for its type */
     if (!scalar && !empty &&
         !vmap_graph(b, 1, &one, &all, NULL, n, j->nf, j->nf, dot, column, has))
         return false;
@@ -148,9 +148,8 @@ static bool jacobian_by_columns(Jacobian *j, size_t i, bool *undecided) {
     return true;
 }
 
-/* ---- the choice ---- */
-/* Elements as far as they are known: a number and the product of names. Two that can't
- * be compared count as equal. */
+/* ---- choosing the mode ---- */
+/* Has a surely more elements than b? Unknown sizes count as no. */
 static bool has_more_elements(const Graph *g, size_t na, const Var *a, size_t nb,
                               const Var *b) {
     int64_t x = 0, y = 0;
@@ -238,8 +237,8 @@ bool ad_jacobian(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wr
 }
 
 /* ---- second derivatives ---- */
-/* Gradients as `how` says, and the options of the second derivative, where no
- * dependence is no mistake. */
+/* The gradients, as `how` demands, and the options of the second derivative, for which
+ * independence is no error. */
 static bool first_gradients(Builder *b, Var cost, size_t nwrt, const Var *wrt,
                             const GradOptions *how, Var *grad, GradOptions *second) {
     *second = *how;
@@ -264,7 +263,8 @@ static bool diagonal_blocks(Builder *b, size_t nwrt, const Var *wrt, const Var *
     return true;
 }
 
-/* Rows of what has no gradient stay as their gradient is. */
+/* If a variable's gradient has no value, its whole row of blocks gets that gradient
+ * (disconnected or null). */
 static bool mixed_blocks(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
                          const Var *grad, const GradOptions *how, Var *result) {
     Var *f = NEW_N(tmp, nwrt, Var), *part = NEW_N(tmp, nwrt * nwrt, Var);
@@ -282,7 +282,7 @@ static bool mixed_blocks(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
     return true;
 }
 
-/* Real second derivatives by parts of complex variables have no place in a complex
+/* Real second derivatives by the parts of complex variables don't fit in a complex
  * matrix. */
 static bool check_hessian_wrt(Builder *b, Var wrt) {
     const Type *t = var_type(b->g, wrt);
@@ -318,9 +318,9 @@ static bool add_pushforward_term(Builder *b, Var *sum, Var term) {
     return *sum != VAR_NONE;
 }
 
-/* The pushforward of the gradients f. Variables that are computed may depend on each
- * other: then each has a pushforward of its own, since one that is given a tangent
- * passes none on. */
+/* The pushforward of the gradients f. If wrt has computed variables, one may depend on
+ * another, and a variable with a given tangent passes none on: then each wrt gets a
+ * pushforward of its own. */
 static bool push_gradients(Builder *b, Arena *tmp, size_t n, const Var *f, size_t nwrt,
                            const Var *wrt, const Var *v, Var *dot) {
     Var *part = NEW_N(tmp, n, Var);
@@ -338,8 +338,8 @@ static bool push_gradients(Builder *b, Arena *tmp, size_t n, const Var *f, size_
     return true;
 }
 
-/* Where some variables are constants, by the gradient of <grad, v>; else by the
- * pushforward of the gradient. */
+/* With constants or complex variables, the gradient of <grad, v>; else the pushforward
+ * of the gradient. */
 static bool hessian_times_vectors(Builder *b, Arena *tmp, size_t nwrt, const Var *wrt,
                                   const Var *v, const Var *grad, const GradOptions *how,
                                   Var *result) {

@@ -45,7 +45,7 @@ static bool expand_jvp(Compiler *c, const Ast *call, const Ast *const *arg, Node
     Var *result = NEW_N(compiler_arena(c), nf, Var);
     Expansion e = expansion_begin(c, call);
     bool ok = ad_jvp(e.b, nf, fs, n, v, t, false, result);
-    for (size_t i = 0; ok && i < nf; i++) /* no dependence is a zero tangent */
+    for (size_t i = 0; ok && i < nf; i++) /* independence means a zero tangent */
         if (result[i] == GRAD_DISCONNECTED)
             ok = (result[i] = zeros_like(e.b, fs[i], ad_dtype(e.b, fs[i]))) != VAR_NONE;
     expansion_end(&e);

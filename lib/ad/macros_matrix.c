@@ -1,4 +1,4 @@
-/* Matrices of derivatives, and many rows at once, as functions of the language. */
+/* Jacobians, Hessians and vectorize as functions of the language. */
 #include "ad/args.h"
 #include "ad/jacobian.h"
 #include "vmap/vmap.h"
@@ -62,7 +62,8 @@ static bool expand_hvp(Compiler *c, const Ast *call, const Ast *const *arg, Node
     return ok && result_like(c, &wrt, n, result, out->at, out);
 }
 
-/* What stands for x: for a single one any expression, of its dtype if that is open. */
+/* The values for x: any expression if x is a single variable, of x's dtype if that is
+ * open. */
 static bool vectorize_row_args(Compiler *c, const Ast *call, const Ast *arg,
                                const Node *x, size_t n, const Var *v, Var **rows) {
     Node node;

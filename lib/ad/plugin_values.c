@@ -1,5 +1,5 @@
-/* Values that are no tensors but have derivatives: a plugin's type that names the op by
- * which two values are added. Zero and one are what its filter makes of 0.0 and 1.0. */
+/* Values that aren't tensors but have derivatives: those of a plugin's type that names
+ * an op for adding two values. Its filter makes zero and one from 0.0 and 1.0. */
 #include "ad/term.h"
 #include "value/class.h"
 

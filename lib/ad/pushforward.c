@@ -1,7 +1,7 @@
-/* The tangents of a function's results as a function of its inputs and their tangents:
- * made once for each choice of inputs that have one, called wherever the function's
- * call is carried forward. A function's own `pushforward` takes its inputs, then a
- * tangent for each, and gives a tangent for each output. */
+/* The tangents of a function's results, as a function of its inputs and their tangents:
+ * made once for each choice of inputs that have a tangent, called wherever forward mode
+ * passes a call of the function. A custom `pushforward` takes the inputs, then a
+ * tangent for each, and returns a tangent for each output. */
 #include "ad/claim.h"
 #include "op/strip_effects.h"
 
@@ -10,8 +10,8 @@
 
 typedef struct PushforwardRecipe {
     Graph *main, *made;
-    const Graph *fn; /* without its effects: the call itself has them */
-    Sym name;        /* of the function as it is */
+    const Graph *fn; /* without effects: the original call has them */
+    Sym name;        /* of the original function */
     const bool *has; /* by input: is there a tangent? */
     Builder b;
     Arena *tmp;
@@ -43,7 +43,7 @@ static Var tangent_input(PushforwardRecipe *r, size_t i) {
     return graph_input(r->made, sym(s, name), t);
 }
 
-/* Inputs and body of fn, then the tangents. */
+/* Copies inputs and body of fn, then adds the tangents. */
 static bool copy_with_tangents(PushforwardRecipe *r) {
     const Graph *fn = r->fn;
     Var *leaf = NEW_N(r->tmp, fn->nleaf, Var), *map = NEW_N(r->tmp, fn->nvar, Var);
@@ -111,10 +111,10 @@ static bool push_by_override(PushforwardRecipe *r, const Graph *own, Var *result
 static bool depends_on_tangents(PushforwardRecipe *r, size_t k) {
     for (size_t i = 0; i < r->fn->inputs.n; i++)
         if (r->has[i] && graph_connected((Graph *)(uintptr_t)r->fn, i, k)) return true;
-    return false; /* graph_connected only keeps its answer */
+    return false; /* graph_connected only caches its answer */
 }
 
-/* Outputs tK for those that have a tangent. */
+/* An output tK for each tangent that there is. */
 static void add_tangent_outputs(PushforwardRecipe *r, const Var *result) {
     Session *s = r->main->s;
     for (size_t k = 0; k < r->fn->outputs.n; k++) {
@@ -127,7 +127,7 @@ static void add_tangent_outputs(PushforwardRecipe *r, const Var *result) {
     }
 }
 
-/* Tangents that are undefined have no place among a function's outputs. */
+/* A function can't have outputs of type null. */
 static bool has_null_tangent(const Graph *g, size_t n, const Var *v) {
     for (size_t k = 0; k < n; k++)
         if (var_is_null(g, v[k])) return true;
@@ -155,7 +155,7 @@ static Graph *make_pushforward(Graph *main, const Graph *fn, const bool *has) {
     bool ok = copy_with_tangents(&r) &&
               (own ? push_by_override(&r, own, result) : push_by_rules(&r, result));
     if (ok && has_null_tangent(r.made, fn->outputs.n, result))
-        r.made->litter = true; /* not of use */
+        r.made->litter = true; /* not to be used */
     else if (ok)
         add_tangent_outputs(&r, result);
     arena_free(r.tmp);

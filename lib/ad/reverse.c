@@ -1,13 +1,13 @@
-/* Reverse mode. Ids are a topological order, so finding paths and collecting gradients
- * are loops over ids.
+/* Reverse mode. Ids are in topological order, so finding paths and accumulating
+ * gradients are loops over ids.
  *
- * 1. `reach`: walking back from the cost (and the variables with known gradients) along
- * connected inputs, not through variables held constant. 2. `from`: walking forward
- * from wrt. 3. Only Applies with a `from` input and a `reach` output are
- * differentiated, last one first; each adds its terms to the gradients of its inputs. A
- * known gradient stands instead of what would be collected; a pullback's cotangents are
- * first terms, to which paths from its other results add. Requirement: when an Apply
- * is visited, all users of its outputs have been (they have larger ids). */
+ * 1. `reach`: walk back from the cost (and the variables with known gradients) along
+ * connected inputs, but not through variables held constant. 2. `from`: walk forward
+ * from wrt. 3. Differentiate only Applies that have a `from` input and a `reach`
+ * output, last one first; each adds its terms to the gradients of its inputs. A known
+ * gradient replaces the accumulated one; a pullback's cotangents are initial terms, to
+ * which paths from its other results add. Invariant: when the walk visits an Apply, it
+ * has visited all users of its outputs (they have larger ids). */
 #include "ad/conditional_grad.h"
 #include "vmap/vmap.h"
 
@@ -18,16 +18,16 @@ typedef struct Reverse {
     Builder *b;
     const GradOptions *how;
     Arena *tmp;
-    uint32_t n; /* variables when the walk began */
+    uint32_t n; /* number of variables when the walk began */
     uint32_t napply;
     uint8_t *reach, *from; /* by variable */
     uint8_t *constant, *known;
-    Var *bar; /* gradient so far, GRAD_DISCONNECTED at first */
+    Var *bar; /* gradient so far, initially GRAD_DISCONNECTED */
     size_t nterm;
     const Var *term_of, *term; /* cotangents of a pullback */
     GradTrace *trace;          /* may be NULL */
     PathConds guards;
-    PathCondId *guard; /* by variable: what its gradient so far is under */
+    PathCondId *guard; /* by variable: the guard of its gradient so far */
 } Reverse;
 
 /* ---- paths ---- */
@@ -57,7 +57,7 @@ static void mark_reachable_from(Reverse *r, uint8_t *mark, bool by_pattern) {
     }
 }
 
-/* ---- collecting ---- */
+/* ---- accumulating ---- */
 static bool accumulate_gradient(Reverse *r, Var x, Var term, PathCondId under) {
     Builder *b = r->b;
     if (term == GRAD_DISCONNECTED || r->known[x]) return true;
@@ -74,7 +74,7 @@ static bool accumulate_gradient(Reverse *r, Var x, Var term, PathCondId under) {
     return path_cond_add(&r->guards, x, bar, &r->guard[x], term, under);
 }
 
-/* The gradient of x, of which all terms have come. */
+/* The gradient of x, once all its terms are there. */
 static bool complete_gradient(Reverse *r, Var x, Var *gradient) {
     bool ok = r->bar[x] == GRAD_DISCONNECTED ||
               path_cond_join(&r->guards, x, &r->bar[x], &r->guard[x]);
@@ -82,7 +82,7 @@ static bool complete_gradient(Reverse *r, Var x, Var *gradient) {
     return ok;
 }
 
-/* The cotangents of one Apply, all under the guard that is returned. */
+/* Brings the cotangents of one Apply under a common guard and returns that. */
 static PathCondId unify_guards(Reverse *r, const Apply *ap, Var *cot, bool *ok) {
     PathCondId all = NO_GUARD;
     bool first = true;
@@ -101,13 +101,13 @@ static PathCondId unify_guards(Reverse *r, const Apply *ap, Var *cot, bool *ok) 
     return all;
 }
 
-/* Does the Apply choose between branches, whose gradients are to be left alone where
- * they are not taken? What a trace tells of must not be under guards. */
+/* Is this an ifelse, whose branches get gradients under guards? With a trace, gradients
+ * must not be under guards. */
 static bool is_guarded_ifelse(const Reverse *r, const Apply *ap) {
     return !r->trace && op_is(r->b->s, ap->op, OP_IFELSE);
 }
 
-/* A branch of an ifelse gets the gradient as it is, under a guard. */
+/* Passes the gradient on to the branches of an ifelse unchanged, under a guard each. */
 static bool split_into_branches(Reverse *r, const Apply *ap, const Var *in,
                                 const Var *cot, bool *wanted, PathCondId under) {
     for (uint32_t i = 1; i < ap->nin; i++) {
@@ -126,7 +126,7 @@ static bool split_into_branches(Reverse *r, const Apply *ap, const Var *in,
     return true;
 }
 
-/* What was made since the last note is of the Apply `source`. */
+/* Attributes the Applies made since the last call to the Apply `source`. */
 static void trace_source(Reverse *r, ApplyId source) {
     GradTrace *t = r->trace;
     while (t && t->source.n < r->b->g->napply - t->napply)
@@ -174,8 +174,8 @@ static bool differentiate_apply(Reverse *r, ApplyId a) {
     return ok;
 }
 
-/* ---- the ends: seeds and results ---- */
-/* Can g, which the caller gave, be a gradient of v? */
+/* ---- seeds and results ---- */
+/* May g, given by the caller, be a gradient of v? */
 static bool check_known_gradient(Builder *b, Var v, Var g) {
     if (g == GRAD_DISCONNECTED || var_is_null(b->g, g)) return true;
     const Type *t = var_type(b->g, g);
@@ -238,8 +238,8 @@ static const char *shown_var_name(Builder *b, Var v) {
     return y ? sym_text(b->s, y) : "the variable";
 }
 
-/* Notes where the path from wrt to the cost breaks, if values flow from one to the
- * other at all. */
+/* Notes where the path from wrt to the cost breaks, if any values flow from one to the
+ * other. */
 static void note_path_break(Reverse *r, Var wrt) {
     const Graph *g = r->b->g;
     uint8_t *flow = NEW_N(r->tmp, r->n, uint8_t);

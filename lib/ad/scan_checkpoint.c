@@ -1,4 +1,4 @@
-/* Recomputing inside of loops: long scans become scans over stretches of their steps
+/* Recomputing inside of loops: turns long scans into scans over segments of their steps
  * (scan/checkpoint.h) before their gradient is taken. */
 #include "ad/checkpoint.h"
 #include "scan/checkpoint.h"
@@ -11,12 +11,12 @@ typedef struct LongScans {
     Builder b;
     Graph *g;
     Arena *tmp;
-    Clients clients; /* of what was there before */
-    uint8_t *root;   /* by variable: an output, a new value */
-    Var *forward;    /* by variable: what stands for it */
+    Clients clients; /* of the original Applies */
+    uint8_t *root;   /* by variable: an output, or a shared variable's new value */
+    Var *forward;    /* by variable: its replacement */
 } LongScans;
 
-/* x[-1] and nothing else */
+/* Does the Apply compute x[-1], and only that? */
 static bool reads_only_last_row(const Graph *g, ApplyId id) {
     const Apply *ap = &g->apply[id];
     if (!op_is(g->s, ap->op, OP_SUBTENSOR) || ap->nin != 2) return false;
@@ -26,7 +26,8 @@ static bool reads_only_last_row(const Graph *g, ApplyId id) {
            dtype_is_discrete(c->dtype) && c->dtype != DT_BOOL && tensor_i64(c, 0) == -1;
 }
 
-/* Rows of v that others than a gradient read: 0 none, 1 the last one, 2 all. */
+/* How many rows of v do others than the gradient read? 0: none, 1: the last one, 2:
+ * all. */
 static int rows_read_elsewhere(const LongScans *l, Var v) {
     int most = 0;
     if (l->root[v]) return 2;
@@ -37,7 +38,8 @@ static int rows_read_elsewhere(const LongScans *l, Var v) {
     return most;
 }
 
-/* What the scan keeps; false: all rows of its states are there in any case. */
+/* Sets keep[] for the new scan. False: it gains nothing, since others read all rows of
+ * its states. */
 static bool choose_kept_rows(const LongScans *l, ApplyId id, const ScanForm *f,
                              int64_t *keep) {
     bool gain = false;
@@ -59,7 +61,7 @@ static bool forward_to(LongScans *l, Var v, Var x) {
     return true;
 }
 
-/* Clients of v, which only read the last row, read it of x. */
+/* Makes the clients of v, all of which only read the last row, read that of x. */
 static bool reread_last_row(LongScans *l, Var v, Var x) {
     for (uint32_t i = l->clients.first[v]; i < l->clients.first[v + 1]; i++) {
         Apply ap = l->g->apply[l->clients.client[i]];

@@ -1,13 +1,13 @@
-/* The gradient of one Apply. An op states it in one of three tiers: partials of an
+/* The gradient of one Apply. An op states it in one of three ways: partials of an
  * elementwise op, adjoints of an op that is linear in an input (both as text), or C.
- * Zero, disconnected, undefined and forgotten stay four different things. */
+ * Zero, disconnected, undefined and forgotten remain four different things. */
 #include "ad/term.h"
 
 #include "ad/claim.h"
 
 #include <string.h>
 
-/* "gradient of mul": made for every Apply that is differentiated, so not by printf. */
+/* "gradient of mul": made for every differentiated Apply, so avoid printf for speed. */
 static Sym origin_name(Session *s, const char *what, const char *op) {
     const char *const part[] = {what, " of ", op};
     char text[128];
@@ -36,7 +36,7 @@ Var ad_zero(Builder *b, Var x) {
     return zeros_like(b, x, ad_dtype(b, x));
 }
 
-/* Brings a term to the dtype of x's gradient: a real input takes the real part. */
+/* Casts a term to the dtype of x's gradient; a real input takes the real part. */
 static Var cast_to_gradient(Builder *b, Var term, Var x) {
     if (ad_is_plugin_value(b->g, term) || ad_is_plugin_value(b->g, x)) return term;
     DType have = var_type(b->g, term)->dtype, want = ad_dtype(b, x);
@@ -49,14 +49,14 @@ static Var cast_to_gradient(Builder *b, Var term, Var x) {
                                                        : op_cast_to(b, term, want);
 }
 
-/* Does a term have the rank of what an elementwise op may have stretched? */
+/* Has the term a rank that summing over broadcast dims can reduce to x's? */
 static bool can_be_summed(const Graph *g, ApplyId a, Var term, Var x) {
     int have = var_type(g, term)->ndim, least = var_type(g, x)->ndim,
         most = var_type(g, g->apply[a].out)->ndim;
     return have >= least && (have <= least || have <= most);
 }
 
-/* g times a partial of an elementwise op, summed back to x's shape. */
+/* g times a partial of an elementwise op, summed over broadcast dims to x's shape. */
 static bool partial_term(Builder *b, ApplyId a, const char *text, Var g, Var x,
                          Var *out) {
     bool ok = true;
@@ -102,8 +102,8 @@ static bool fail_no_gradient(Builder *b, ApplyId a, size_t i) {
                 "needed");
 }
 
-/* The text of input i in a list that ends where the signature's inputs do; a rest
- * parameter repeats the last. */
+/* The text for input i. The list ends where the signature's inputs do; its last entry
+ * also serves the rest of a rest parameter. */
 static const char *input_derivative_text(Session *s, const Op *op,
                                          const char *const *list, size_t i) {
     size_t n = op_signature(s, op)->nin;
@@ -125,7 +125,7 @@ static bool terms_by_text(Builder *b, ApplyId a, const Var *cotangent,
         if (!text) return fail_no_gradient(b, a, i);
         bool undefined = strncmp(text, "undefined", 9) == 0;
         if (strcmp(text, "disconnected") == 0) continue;
-        /* integer output: no small change of an input changes it */
+        /* integer outputs: small changes of an input don't move them */
         if (discrete && !undefined) {
             if ((grad[i] = ad_zero(b, x)) == VAR_NONE) return false;
         } else if (op->partial ? !partial_term(b, a, text, cotangent[0], x, &grad[i])
@@ -167,7 +167,7 @@ static bool terms_by_pull(Builder *b, ApplyId a, const Var *cotangent,
     return ok;
 }
 
-/* An output's cotangent in the dtype that the op's gradient expects. */
+/* Casts an output's cotangent to the dtype that the op's gradient expects. */
 static Var cast_cotangent(Builder *b, Var out, Var g) {
     if (g == GRAD_DISCONNECTED || var_is_null(b->g, g) || ad_is_plugin_value(b->g, out))
         return g;
@@ -175,8 +175,8 @@ static Var cast_cotangent(Builder *b, Var out, Var g) {
     return d != DT_NONE && dtype_is_inexact(d) ? op_cast_to(b, g, d) : g;
 }
 
-/* A null cotangent makes every input null that is connected to it; true if any was
- * null. */
+/* A null cotangent makes the gradient of every connected input null. *nulls counts the
+ * null cotangents; true if there are any. */
 static bool spread_null_cotangent(Builder *b, ApplyId a, const Var *cotangent,
                                   const bool *wanted, Var *grad, size_t *nulls) {
     const Apply *ap = &b->g->apply[a];
