@@ -1,5 +1,5 @@
-/* Putting a scan together. The body grows in a function of its own; in the end its live
- * part is copied into another one, with the inputs in the order that a scan wants. */
+/* Building a scan. The body grows in a function of its own; finally its live part is
+ * copied into another one, with the inputs in the order that scan requires. */
 #include "scan/builder.h"
 
 #include "lang/lex.h"
@@ -54,7 +54,7 @@ Var scan_builder_add_tap(ScanBuilder *m, ScanBuilderArg *of, int64_t tap,
                          const Type *type) {
     for (size_t i = 0; i < of->tap.n; i++)
         if (of->tap.p[i].tap == tap) return of->tap.p[i].in;
-    /* a name of no consequence: the finished body gives its own */
+    /* a provisional name: the finished body has its own */
     ScanBuilderTap t = {.tap = tap,
                         .in = graph_input(m->body, numbered_input_name(m, '#'), type)};
     vec_push(m->b->s, &of->tap, t);
@@ -131,7 +131,7 @@ bool scan_builder_add_body(ScanBuilder *m, const ScanForm *f, const Var *in, boo
     return ok;
 }
 
-/* ---- other scans ---- */
+/* ---- reusing other scans ---- */
 
 static Var add_row_tap(ScanBuilder *m, const ScanBuilderPart *p, const ScanSeq *q,
                        size_t i) {
@@ -225,7 +225,7 @@ Var scan_fit_arg(Builder *b, Var x, const Type *want, int rows) {
                            const_ints(b, (size_t)have->ndim, shape));
 }
 
-/* ---- what is needed ---- */
+/* ---- liveness ---- */
 
 typedef struct ScanLive {
     ScanBuilder *m;
@@ -236,7 +236,7 @@ static void mark_body_var(ScanLive *l, Var v) {
     if (v != VAR_NONE) l->need[v] = 1;
 }
 
-/* From what is marked to the inputs. */
+/* Spreads the marks from outputs of Applies to their inputs. */
 static void spread_needs(ScanLive *l) {
     const Graph *g = l->m->body;
     for (ApplyId a = g->napply; a-- > 0;) {
@@ -256,8 +256,8 @@ static bool any_tap_live(ScanLive *l, ScanBuilderArg *arg) {
     return any;
 }
 
-/* Without a step the last value of a state is the initial one: it stays fed back, even
- * if no step reads it. */
+/* If no step runs, the last value of a state is its initial value: it stays a state
+ * even if no step reads it. */
 static void keep_initial(const ScanBuilder *m, ScanBuilderArg *out) {
     const Tensor *steps = m->steps == VAR_NONE ? NULL : var_const(m->b->g, m->steps);
     bool runs = steps && tensor_i64(steps, 0) > 0;
@@ -265,7 +265,7 @@ static void keep_initial(const ScanBuilder *m, ScanBuilderArg *out) {
         out->tap.p[k].live = true;
 }
 
-/* A state that something reads is needed itself; that may take several rounds. */
+/* Marks states that live Applies read as live, too. This may take several rounds. */
 static bool mark_needed_states(ScanLive *l) {
     bool more = false;
     for (size_t i = 0; i < l->m->out.n; i++) {
@@ -280,10 +280,10 @@ static bool mark_needed_states(ScanLive *l) {
     return more;
 }
 
-/* An input of the body that tells the dim; `needed`: only one that stays. */
+/* An input of the body that has the dim; `needed`: only one that is live. */
 static Var find_dim_input(const ScanLive *l, Dim dim, bool needed) {
     const Graph *g = l->m->body;
-    for (size_t i = g->inputs.n; i-- > 0;) { /* what no step changes comes last */
+    for (size_t i = g->inputs.n; i-- > 0;) { /* non-sequences come last */
         Var v = g->inputs.p[i];
         const Type *t = var_type(g, v);
         for (int k = 0; k < t->ndim; k++)
@@ -292,7 +292,7 @@ static Var find_dim_input(const ScanLive *l, Dim dim, bool needed) {
     return VAR_NONE;
 }
 
-/* A dim that is read is known from an input. */
+/* Keeps an input alive for each dim that is read as a value. */
 static bool mark_needed_dims(ScanLive *l) {
     const Graph *g = l->m->body;
     bool more = false;
@@ -325,7 +325,7 @@ void scan_builder_mark_live(ScanBuilder *m) {
     m->live = true;
 }
 
-/* ---- the function ---- */
+/* ---- the finished function ---- */
 
 typedef Vec(int64_t) Ints;
 typedef struct ScanFinish {
@@ -333,8 +333,8 @@ typedef struct ScanFinish {
     Session *s;
     Arena *a;
     Graph *fn;
-    Var *leaf; /* by leaf of the body: the input of fn */
-    Map dims;  /* names that inputs must not have */
+    Var *leaf; /* by leaf of the body: its input of fn */
+    Map dims;  /* dim names, which inputs must not have */
     Vec(Var) in;
     Ints seqs, states, keep;
 } ScanFinish;
@@ -344,7 +344,7 @@ static void reserve_dim_names(ScanFinish *f, const Type *t) {
         if (dim_is_named(t->dim[i])) map_put(&f->dims, dim_sym(t->dim[i]), 1);
 }
 
-/* A hint as a name that the language accepts; labels may be any text. */
+/* Turns a hint into a name that the language accepts; a label may be any text. */
 static const char *clean_name(ScanFinish *f, Sym hint) {
     const char *text = hint ? sym_text(f->s, hint) : "x";
     bool digit = *text >= '0' && *text <= '9';
@@ -371,8 +371,8 @@ static Sym fresh_input_name(ScanFinish *f, Sym hint) {
     return sym(f->s, text);
 }
 
-/* How far the taps of a sequence are moved: where its first row is read must not change
- * when the least tap goes. */
+/* How far to shift the taps of a sequence: the row that the first step reads must not
+ * change when the least tap is removed. */
 static int64_t tap_shift(const ScanBuilderArg *seq) {
     int64_t all = seq->low, live = 0;
     for (size_t k = 0; k < seq->tap.n; k++) {
@@ -383,7 +383,7 @@ static int64_t tap_shift(const ScanBuilderArg *seq) {
     return all == live ? 0 : -all;
 }
 
-/* Inputs for the live taps, and their list for the props. */
+/* Adds inputs for the live taps, and the taps to the list for the props. */
 static size_t add_taps(ScanFinish *f, const ScanBuilderArg *arg, int64_t move,
                        Ints *list) {
     size_t at = list->n, n = 0;
@@ -409,7 +409,7 @@ static int64_t tap_depth(const ScanBuilderArg *o, bool all) {
     return depth;
 }
 
-/* The initial rows that the taps which are left go back to. */
+/* Adds the initial rows that the remaining taps reach back to. */
 static bool add_initial_rows(ScanFinish *f, const ScanBuilderArg *o, size_t taps) {
     Builder *b = f->m->b;
     int64_t was = tap_depth(o, true), is = tap_depth(o, false);
@@ -477,13 +477,14 @@ static bool import_scan_body(ScanFinish *f) {
     for (size_t i = 0; ok && i < m->out.n; i++) {
         if (!m->out.p[i].live) continue;
         Output out = {fresh_label(f, m->out.p[i].hint), map[m->out.p[i].made]};
-        vec_push(f->s, &f->fn->outputs, out); /* the label was looked for among them */
+        vec_push(f->s, &f->fn->outputs, out); /* fresh_label looks here */
     }
     if (ok && m->until != VAR_NONE) f->fn->until = map[m->until];
     return ok;
 }
 
-/* The function under a name of its own, or one that is there and does the same. */
+/* Gives the function a name of its own, or replaces it by an existing one that computes
+ * the same. */
 static void name_or_reuse(ScanFinish *f, const char *name) {
     Graph *main = f->fn->main;
     char text[160];

@@ -1,5 +1,5 @@
-/* Putting a scan together: derivatives and rewrites describe the sequences, states and
- * other arguments in any order, build the body, and get an Apply that has only what its
+/* Building a scan: derivatives and rewrites describe the sequences, states and other
+ * arguments in any order, then build the body. The resulting Apply has only what its
  * wanted results need. */
 #ifndef SCAN_BUILDER_H
 #define SCAN_BUILDER_H
@@ -9,79 +9,78 @@
 
 typedef struct ScanBuilderTap {
     int64_t tap;
-    Var in; /* input of the body */
+    Var in; /* its input of the body */
     bool live;
 } ScanBuilderTap;
-/* A sequence, an output with its initial value if it is fed back, or another argument
- * (one tap, of 0). */
+/* A sequence, an output (with its initial value if it is a state), or another argument
+ * (with a single tap, 0). */
 typedef struct ScanBuilderArg {
-    Sym hint; /* a name for its input, 0: none */
-    Var x; /* the argument, a variable of b->g; may be set after scan_builder_mark_live
+    Sym hint; /* a name for its input; 0: none */
+    Var x; /* its argument, a variable of b->g; may be set after scan_builder_mark_live
             */
     Vec(ScanBuilderTap) tap;
-    int64_t
-        low; /* sequences: where rows are counted from, when not from the least tap */
-    /* outputs */
-    Var made; /* the variable of the body */
+    int64_t low; /* sequences: first row counts from here if below all taps */
+    /* outputs: */
+    Var made; /* its variable in the body */
     int64_t keep;
-    bool wanted; /* somebody asks for the result; else it may be left out */
+    bool wanted; /* does anybody use the result? else it may be dropped */
     bool live;   /* set by scan_builder_mark_live */
-    Var result;  /* set by scan_builder_apply, if it is live and wanted */
+    Var result;  /* set by scan_builder_apply if live and wanted */
 } ScanBuilderArg;
 typedef struct ScanBuilder {
-    Builder *b;  /* where the Apply goes */
+    Builder *b;  /* where the Apply is added */
     Builder in;  /* builds in the body */
-    Graph *body; /* under construction; a function of the graph for the time being */
-    Var steps;   /* of b->g */
-    Var until;   /* of the body, or VAR_NONE */
+    Graph *body; /* under construction; temporarily a function of the graph */
+    Var steps;   /* a variable of b->g */
+    Var until;   /* a variable of the body, or VAR_NONE */
     int64_t truncate;
     bool checkpoint, rows;
     Vec(ScanBuilderArg) seq, out, other;
     bool live;
 } ScanBuilder;
 
-/* Frees with scan_builder_close, also after an error. */
+/* scan_builder_close frees, also after an error. */
 void scan_builder_open(ScanBuilder *m, Builder *b, Var steps);
 void scan_builder_close(ScanBuilder *m);
-/* Each returns the number of the argument in its list. `type` is that of one row, in
- * the dims of the body. */
+/* Each returns the index of the argument in its list. `type` is that of a single row,
+ * in dims of the body. */
 size_t scan_builder_add_seq(ScanBuilder *m, Sym hint, Var x, int64_t tap,
                             const Type *type);
 size_t scan_builder_add_other(ScanBuilder *m, Sym hint, Var x, const Type *type);
 size_t scan_builder_add_out(ScanBuilder *m, Sym hint, int64_t keep);
-/* Another tap of a sequence or output; the input of the body. */
+/* Adds another tap to a sequence or output; returns the body's input. */
 Var scan_builder_add_tap(ScanBuilder *m, ScanBuilderArg *of, int64_t tap,
                          const Type *type);
-/* A scan that is taken apart into the new one, perhaps beside others. */
+/* A scan whose body becomes part of the new one, perhaps beside others. */
 typedef struct ScanBuilderPart {
-    const Graph *g; /* where it stands */
+    const Graph *g; /* its graph */
     ScanForm f;
-    const Var *arg; /* its inputs */
-    Var *in, *y;    /* by input and output of its body: in the new one */
-    Var *map;       /* by variable of its body: VAR_NONE, or what stands for it */
-    size_t first;   /* number in m->out of its first output */
-    bool whole;     /* with its `until` and effects */
+    const Var *arg; /* its arguments */
+    Var *in, *y;    /* by input and output of its body: the variable of the new body */
+    Var *map;       /* by variable of its body: VAR_NONE, or that of the new body */
+    size_t first;   /* index in m->out of its first output */
+    bool whole;     /* including its `until` and effects */
 } ScanBuilderPart;
-/* Of an Apply of b->g whose inputs are arg; memory from a. Arguments are added (one
- * that is there is used again, single numbers become constants); then `in`, `map` and m
- * may be changed before the body is copied. A body with derivatives of its own is
- * called. */
+/* The part for an Apply of b->g, with arg as its arguments; allocates from a. Adds the
+ * arguments to m (reuses equal ones, turns scalars into constants); `in`, `map` and m
+ * may then be changed before scan_part_body copies the body. A body with custom
+ * derivatives is called, not copied. */
 ScanBuilderPart scan_part(ScanBuilder *m, Arena *a, ApplyId id, const Var *arg);
 bool scan_part_body(ScanBuilder *m, ScanBuilderPart *p);
-/* Has the function derivatives of its own? Then its inside is not to be looked at. */
+/* Has the function custom derivatives? Then nobody may look into it. */
 bool scan_is_opaque(const Graph *fn);
-/* Works the body of another scan out: in[k] stands for its input k, y[k] gets its
- * output k. A function with derivatives of its own is called, others are copied in.
- * Effects stay behind; `whole`: its `until` comes along. */
+/* Adds the body of another scan: in[k] replaces its input k, y[k] is set to its output
+ * k. A function with custom derivatives is called, others are copied. Effects are left
+ * out; `whole` includes its `until`. */
 bool scan_builder_add_body(ScanBuilder *m, const ScanForm *f, const Var *in, bool whole,
                            Var *y);
-/* x as an argument for an input of type `want`, after `rows` (0 or 1) first axes:
- * itself, or with its shape specified where its type says too little. */
+/* x as an argument for an input of type `want`, after `rows` (0 or 1) leading axes: x
+ * itself, or x with a specified shape if its type says less than `want`. */
 Var scan_fit_arg(Builder *b, Var x, const Type *want, int rows);
-/* Marks what the wanted results, until and effects need. */
+/* Marks what the wanted results, `until` and effects need. */
 void scan_builder_mark_live(ScanBuilder *m);
-/* Makes the function `name` (or one like it that is free; an equal one is used again)
- * and applies it. False: diagnosed. */
+/* Makes the function `name` (or a similar free name; reuses an equal function) and
+ * applies it. False: diagnosed. */
 bool scan_builder_apply(ScanBuilder *m, const char *name);
 
 #endif

@@ -1,13 +1,13 @@
-/* Scans over stretches. With n steps, k of them a stretch, m = n / k stretches and
- * r = n % k steps before them:
+/* Scans over segments. n steps in segments of k make m = n / k segments, which follow r
+ * = n % k steps:
  *
  *     front    = scan(fn, x, h0, n_steps=r)
- *     result   = scan(stretch, x[r:] as [m, k, ...], last(front), n_steps=m)
- *     stretch  : x [k, ...], h -> scan(fn, x, h, n_steps=k)
+ *     result   = scan(segment, x[r:] as [m, k, ...], last(front), n_steps=m)
+ *     segment  : x [k, ...], h -> scan(fn, x, h, n_steps=k)
  *
- * The rows of the steps are those of front and [m, k, ...] as [m * k, ...]. A state
- * goes from stretch to stretch as its last value or, with deeper taps, its last rows.
- */
+ * The rows of all steps are those of front, then [m, k, ...] as [m * k, ...]. A state
+ * is passed from segment to segment as its last value or, with deeper taps, its last
+ * rows. */
 #include "scan/checkpoint.h"
 
 #include "scan/builder.h"
@@ -24,16 +24,16 @@ typedef struct ScanSegments {
     const Var *arg;
     const Type **type;   /* of the results */
     const int64_t *keep; /* by output */
-    bool known;          /* n and k are numbers */
+    bool known;          /* n and k are known statically */
     int64_t rest;        /* r, if known */
     Var n, k, m, r;
-    /* in the body of the scan over stretches */
+    /* for the body of the scan over segments: */
     ScanBuilder make;
-    Var steps, *in; /* in: inputs of the inner scan */
+    Var steps, *in; /* in: arguments of the inner scan */
     size_t nin;
-    size_t *rows, *carry; /* by output: number in make.out, NO_OUTPUT */
-    Var *init;            /* by output: what a state has after the front */
-    Var *front;           /* by output: rows of the front */
+    size_t *rows, *carry; /* by output: index in make.out, or NO_OUTPUT */
+    Var *init;            /* by output: initial value of a state, after the front */
+    Var *front;           /* by output: the rows of the front */
 } ScanSegments;
 #define NO_OUTPUT SIZE_MAX
 
@@ -60,9 +60,10 @@ static Var build_formula(Builder *b, const char *text, Var x, Var y, Var n) {
     return ok ? v : VAR_NONE;
 }
 
-/* ---- how long stretches are ---- */
+/* ---- the length of segments ---- */
 
-/* About the square root of n; near it a divisor of n, which leaves no rest. */
+/* About the square root of n; preferably a divisor of n, so that no steps are left
+ * over. */
 static int64_t length_near_root(int64_t n) {
     int64_t root = (int64_t)ceil(sqrt((double)n));
     if (n < 1) return 1;
@@ -106,7 +107,7 @@ static bool has_front(const ScanSegments *q) {
     return !q->known || q->rest > 0;
 }
 
-/* ---- the steps before the first whole stretch ---- */
+/* ---- the steps before the first full segment ---- */
 
 static const Props *segment_props(ScanSegments *q, const int64_t *keep,
                                   Prop sequences) {
@@ -121,15 +122,15 @@ static bool wants_rows(const ScanSegments *q, size_t o) {
     return q->keep[o] == SCAN_ALL || q->keep[o] > 1;
 }
 
-/* What each scan of steps keeps of an output: all rows, or what a state goes on with.
- */
+/* What a scan over single steps keeps of an output: all rows, or what the next
+ * segment's state needs. */
 static int64_t keep_of_steps(const ScanSegments *q, size_t o) {
     const ScanOut *out = &q->f.out[o];
     if (wants_rows(q, o)) return SCAN_ALL;
     return out->ntap && !scan_one_row(out) ? out->depth : SCAN_LAST;
 }
 
-/* A state after some steps: `rows` is what they kept of it. */
+/* A state after some steps; `rows` is what those steps kept of it. */
 static Var state_after_steps(Builder *b, const ScanSegments *q, size_t o, Var init,
                              Var rows, bool some) {
     const ScanOut *out = &q->f.out[o];
@@ -141,9 +142,8 @@ static Var state_after_steps(Builder *b, const ScanSegments *q, size_t o, Var in
                          rows, depth);
 }
 
-/* Of what is no state nothing is wanted but rows: without a step there is no last
- * value.
- */
+/* Of an output that isn't a state, keep rows only: if no step runs it has no last
+ * value. */
 static bool make_front(ScanSegments *q) {
     int64_t *keep = NEW_N(q->a, q->f.nout, int64_t);
     Var *in = arena_copy(q->a, q->arg, (q->f.other_arg + q->f.nother) * sizeof *in);
@@ -162,7 +162,7 @@ static bool make_front(ScanSegments *q) {
     return true;
 }
 
-/* ---- the body of the scan over stretches ---- */
+/* ---- the body of the scan over segments ---- */
 
 static const Type *body_input_type(const ScanSegments *q, size_t input) {
     return var_type(q->f.fn, q->f.fn->inputs.p[input]);
@@ -185,7 +185,7 @@ static Var add_const(ScanSegments *q, Var x, int64_t y) {
     return y ? build_formula(q->b, "x + y", x, const_int(q->b, y), x) : x;
 }
 
-/* The rows of x that the stretches read through one tap, as [m, k, ...]. */
+/* The rows of x that the segments read through one tap, as [m, k, ...]. */
 static Var split_into_segments(ScanSegments *q, Var x, int64_t from) {
     Builder *b = q->b;
     Var shape[MAX_NDIM], begin = add_const(q, q->r, from),
@@ -206,7 +206,8 @@ static void add_inner_input(ScanSegments *q, Var v) {
     q->in[q->nin++] = v;
 }
 
-/* A name that no dim of the function has, for the steps of a stretch. */
+/* A dim for the steps of a segment: their number, or a name that no dim of the function
+ * has. */
 static Dim segment_dim(const ScanSegments *q) {
     const Tensor *k = var_const(q->b->g, q->k);
     if (k) return tensor_i64(k, 0);
@@ -222,7 +223,8 @@ static Dim segment_dim(const ScanSegments *q) {
     }
 }
 
-/* Sequences tell the steps of a stretch; without any they are an argument. */
+/* The steps of a segment are the length of its sequences; without sequences they are an
+ * argument. */
 static bool add_segment_sequences(ScanSegments *q) {
     Dim dim = segment_dim(q);
     q->steps = dim_is_known(dim) ? const_int(&q->make.in, dim) : VAR_NONE;
@@ -285,7 +287,7 @@ static void add_segment_others(ScanSegments *q) {
     }
 }
 
-/* Every tap of a sequence is one of its own in a stretch. */
+/* In a segment, every tap of a sequence becomes a sequence of its own. */
 static Prop single_tap_sequences(ScanSegments *q) {
     size_t n = 0;
     for (size_t i = 0; i < q->f.nseq; i++)
@@ -324,7 +326,7 @@ static bool make_segment_body(ScanSegments *q) {
 
 /* ---- results ---- */
 
-/* [m, k, ...] as [m * k, ...] */
+/* Reshapes [m, k, ...] to [m * k, ...]. */
 static Var join_segment_rows(ScanSegments *q, Var x) {
     Builder *b = q->b;
     Var shape[MAX_NDIM];
@@ -338,7 +340,7 @@ static Var join_segment_rows(ScanSegments *q, Var x) {
     return op_call2(b, "reshape", x, ints_stack(b, (size_t)ndim - 1, shape));
 }
 
-/* With n said to be the number of rows. */
+/* Specifies that x has n rows. */
 static Var specify_length(ScanSegments *q, Var x) {
     Builder *b = q->b;
     Var shape[MAX_NDIM];
@@ -363,7 +365,7 @@ static Var segment_result(ScanSegments *q, size_t o) {
     return build_formula(q->b, "x[n:]", x, x, const_int(q->b, -q->keep[o]));
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static bool scan_over_segments(ScanSegments *q, Var *out) {
     size_t n = 1 + q->f.nin;

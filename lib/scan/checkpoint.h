@@ -1,21 +1,21 @@
-/* A long scan as a scan over stretches of its steps, each of which is a scan. Nothing
- * is gained by that in a run; a gradient however, which saves the states that each step
- * of a scan begins with and works the body out again, then saves those at the
- * beginnings of stretches, and of one stretch at a time those between: about 2 sqrt(n)
- * instead of n where a stretch has sqrt(n) steps. */
+/* A long scan as a scan over segments of its steps, each of which is a scan itself. A
+ * run gains nothing from that, but a gradient does: it saves the state at the beginning
+ * of every step and recomputes the body from there. With segments, it saves the states
+ * at the beginnings of segments, plus those within one segment at a time: about 2
+ * sqrt(n) instead of n, for segments of sqrt(n) steps. */
 #ifndef SCAN_CHECKPOINT_H
 #define SCAN_CHECKPOINT_H
 
 #include "op/build.h"
 #include "scan/scan.h"
 
-enum { STRETCH_SQRT = 0 }; /* steps of a stretch: the square root of their number */
+enum { STRETCH_SQRT = 0 }; /* sqrt(n) steps in each segment */
 
-/* Why it can't be done for a scan, as half a sentence, or NULL. */
+/* Why this scan can't be split, as half a sentence, or NULL if it can. */
 const char *scan_why_no_segments(const ScanForm *f);
-/* Steps before the first whole stretch are a scan of their own. out[o] gets output o,
- * of the same type and with the rows that keep[o] says (keep NULL: those of the scan).
- * `every` is the number of steps of a stretch. False: diagnosed. */
+/* The steps before the first full segment become a scan of their own. out[o] replaces
+ * output o: same type, with the rows that keep[o] demands (keep NULL: as the scan).
+ * `every` is the number of steps in a segment. False: diagnosed. */
 bool scan_in_segments(Builder *b, ApplyId id, int64_t every, const int64_t *keep,
                       Var *out);
 

@@ -14,7 +14,7 @@ typedef struct TapReader {
     size_t n;
 } TapReader;
 
-/* The taps of the next entry. Each tap may stand once. */
+/* Reads the taps of the next entry, which must differ. */
 static const char *read_tap_list(TapReader *r, size_t *ntap, const int64_t **tap) {
     int64_t n = r->p[0];
     if (n < 0 || (uint64_t)n >= r->n)
@@ -89,7 +89,7 @@ static const char *read_all_states(TapReader r, const Prop *keep, ScanForm *f) {
     return NULL;
 }
 
-/* Numbers arguments and inputs of the body. */
+/* Numbers the scan's arguments and the body's inputs. */
 static const char *number_arguments(Arena *a, size_t nin, ScanForm *f) {
     ScanSeq *seq = arena_copy(a, f->seq, f->nseq * sizeof *seq);
     ScanOut *out = arena_copy(a, f->out, f->nout * sizeof *out);

@@ -1,4 +1,4 @@
-/* A scan as the call that makes it: scan(step, sequences=[taps(x, [-1, 0])],
+/* Prints a scan as the call that makes it: scan(step, sequences=[taps(x, [-1, 0])],
  * outputs_info=[h0, None], non_sequences=[W], n_steps=n). */
 #include "lang/print_impl.h"
 #include "scan/scan.h"
@@ -12,7 +12,7 @@ typedef struct ScanPrint {
     Str *out;
 } ScanPrint;
 
-/* Literals that take their dtype from the body's input are written bare. */
+/* A literal is printed bare if it takes its dtype from the body's input. */
 static void put_scan_arg(const ScanPrint *l, Var v, size_t input) {
     const Graph *fn = l->f->fn;
     const Type *t =
@@ -71,7 +71,7 @@ static void put_others(const ScanPrint *l) {
     str_putc(l->out, ']');
 }
 
-/* Of a state that is no tensor the last value is kept, unless `keep` says more. */
+/* By default, a state that isn't a tensor keeps its last value only. */
 static bool keeps_all(const ScanPrint *l, const ScanOut *o) {
     return o->keep == SCAN_ALL &&
            !(o->ntap && var_type(l->p->g, l->in[o->arg])->kind != TYPE_TENSOR);

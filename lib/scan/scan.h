@@ -28,13 +28,13 @@ typedef struct ScanSeq {
     size_t in;  /* first input of the body; ntap of them */
     size_t ntap;
     const int64_t *tap;
-    int64_t low, high; /* the least and the largest tap, and 0: rows that a run needs
-                          beyond its steps are high - low */
+    int64_t low, high; /* the least and the greatest of its taps and 0; n steps need n +
+                          high - low rows */
 } ScanSeq;
 typedef struct ScanOut {
-    size_t arg; /* initial value; if ntap */
+    size_t arg; /* of the initial value, if ntap */
     size_t in;
-    size_t ntap; /* 0: not fed back */
+    size_t ntap; /* 0: not a state */
     const int64_t *tap;
     int64_t depth; /* of the deepest tap */
     int64_t keep;
@@ -44,42 +44,42 @@ typedef struct ScanForm {
     size_t nseq, nout, nother;
     const ScanSeq *seq;
     const ScanOut *out;
-    size_t other_arg, other_in; /* first of them */
+    size_t other_arg, other_in; /* the first of each */
     size_t nin;                 /* inputs that the body must have */
     int64_t truncate;           /* steps that a gradient goes back; -1: all */
-    bool checkpoint; /* each step is a stretch of steps: what is made of all rows at
-                        once would be what its gradient is not to keep */
-    bool rows; /* the steps are rows of what vectorize did: it sows what they sow */
+    bool checkpoint; /* each step is a segment of steps: moving work out of the loop
+                        would create rows that the gradient is not supposed to keep */
+    bool rows;       /* the steps are rows of a vectorize, and sow as it does */
 } ScanForm;
 
 /* Op.print: scan(step, sequences=..., ...). */
 bool scan_print(Printer *p, ApplyId a, Str *out);
-/* Reads the props of a scan with nin inputs; what *f points to is taken from a. Returns
- * NULL, or what is wrong with them as half a sentence in a's memory. The body's own
- * interface is not looked at. */
+/* Reads the props of a scan with nin inputs; allocates what *f points to from a.
+ * Returns NULL, or half a sentence in a's memory that says what is wrong. Doesn't check
+ * the body's own interface. */
 const char *scan_form(const Graph *g, const Op *op, const Props *props, size_t nin,
                       Arena *a, ScanForm *f);
-/* Of an Apply that has been typed. */
+/* The form of an Apply that has passed typing. */
 ScanForm scan_form_of(const Graph *g, ApplyId id, Arena *a);
-/* The argument that gives input k of the body. */
+/* The argument that supplies input k of the body. */
 size_t scan_arg(const ScanForm *f, size_t k);
-/* Do any of n inputs of the body from `first` on influence its output `out`? */
+/* Does any of n inputs of the body, from `first` on, influence its output `out`? */
 bool scan_reads(Graph *fn, size_t first, size_t n, size_t out);
-/* Do the sequences and initial values have the rows that so many steps need? False:
+/* Have the sequences and initial values the rows that this many steps need? False:
  * diagnosed. */
 bool scan_check_rows(Call *c, const ScanForm *f, int64_t steps);
-/* No tensor and no random state: a value that is counted, and kept in lists. */
+/* Neither a tensor nor a random state: a reference-counted value, kept in lists. */
 static inline bool scan_is_object(const Type *t) {
     return t->kind == TYPE_LIST || t->kind == TYPE_SPARSE || t->kind == TYPE_SLICE ||
            t->kind == TYPE_PLUGIN;
 }
-/* Do types tell that output o is what the body takes as its state, if it is an object
- * that is fed back? */
+/* Do the types guarantee that output o is valid as the next state? True if it isn't a
+ * state. */
 bool scan_is_sure(const ScanForm *f, size_t o);
-/* Is what the step number `step` made of it? False: diagnosed. */
+/* Is v, made by step `step`, valid as the next state o? False: diagnosed. */
 bool scan_check_object(Call *c, const ScanForm *f, size_t o, int64_t step,
                        const Value *v);
-/* Does a state begin as a single row, without an axis for steps? */
+/* Is a state's initial value a single row, without an axis for steps? */
 static inline bool scan_one_row(const ScanOut *o) {
     return o->ntap == 1 && o->tap[0] == -1;
 }
