@@ -1,6 +1,6 @@
-/* Bodies of ops that are texts: graphs made for the types and props of an Apply and
- * kept for the session. What the body can't know from types alone, integers that decide
- * shapes, is a constant in it when it is one in the call. */
+/* Bodies of user ops: graphs made for an Apply's types and props, kept for the session.
+ * Integers that decide shapes, which types don't show, become constants in the body if
+ * the call has them as constants. */
 #include "lang/print.h"
 #include "op/infer.h"
 #include "userop/userop_impl.h"
@@ -10,11 +10,11 @@
 
 enum { KNOWN_INTS = MAX_NDIM };
 
-/* What an integer input is known to be. */
+/* The statically known value of an integer input. */
 typedef struct KnownInts {
-    int n; /* -1: not known */
+    int n; /* -1: unknown */
     bool scalar;
-    Dim dim[KNOWN_INTS]; /* a number, or a dim's name; negative numbers are in raw */
+    Dim dim[KNOWN_INTS]; /* a number or a named dim; negative numbers are in raw */
     int64_t raw[KNOWN_INTS];
 } KnownInts;
 typedef struct BodyEntry {
@@ -23,7 +23,7 @@ typedef struct BodyEntry {
     DType floatX;
     size_t nin;
     const Type **type;
-    KnownInts **known; /* by input; NULL: nothing */
+    KnownInts **known; /* by input; NULL: unknown */
     uint64_t hash;
     Graph *g;
 } BodyEntry;
@@ -46,7 +46,7 @@ static void free_body_table(void *p) {
 static BodyTable *body_table(Session *s) {
     BodyTable *t = session_slot(s, SLOT_OWN);
     if (t) return t;
-    buffer_bytes_used(s); /* what bodies hold must go first */
+    buffer_bytes_used(s); /* slots that bodies use must be freed after this one */
     props_intern(s, 0, NULL);
     t = mem_zalloc(s, 1, sizeof *t);
     t->arena = arena_new(s);
@@ -55,7 +55,7 @@ static BodyTable *body_table(Session *s) {
     return t;
 }
 
-/* ---- what is known of integer inputs ---- */
+/* ---- known integer inputs ---- */
 
 static bool read_known_int(const Infer *in, size_t i, KnownInts *k) {
     k->n = 1;
@@ -121,7 +121,7 @@ static bool is_wanted_body(const void *ctx, uint32_t id) {
     return true;
 }
 
-/* In temporary memory. */
+/* Allocated from a, for lookup only. */
 static BodyEntry body_key(Arena *a, const Infer *in) {
     BodyEntry b = {
         .op = in->op, .props = in->props, .floatX = in->floatX, .nin = in->nin};
@@ -148,7 +148,7 @@ typedef struct BodyMaker {
     Compiler *c;
 } BodyMaker;
 
-/* A name for input i that is neither a dim's nor another input's. */
+/* A name for input i that no dim and no other input has. */
 static Sym free_body_input_name(BodyMaker *m, size_t i) {
     Session *s = m->in->s;
     const Param *p = signature_param(m->sig, i);
@@ -278,7 +278,8 @@ static bool fill_body(BodyMaker *m) {
     return add_declared_outputs(m, &last);
 }
 
-/* Functions that lambdas of this body become are told from those of others. */
+/* Gives the functions made from this body's lambdas names that differ from other
+ * bodies'. */
 static void set_lambda_prefix(BodyMaker *m) {
     Str b = STR(m->in->s);
     str_printf(&b, "%s(", m->in->op->name);
@@ -296,7 +297,7 @@ static Graph *make_body_graph(const Infer *in, const BodyEntry *body) {
     m.sig = in->sig;
     m.g->name = sym(in->s, in->op->name);
     m.g->floatX = in->floatX;
-    m.g->fused = true; /* it runs and counts as one op */
+    m.g->fused = true; /* counts as one op in plans and profiles */
     m.b = builder(m.g, true);
     m.b.from.at = m.own->decl->at;
     m.c = compiler_new(&m.b);
@@ -374,7 +375,7 @@ bool userop_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     return !body || graph_connected(body, in, out);
 }
 
-/* ---- putting bodies in place ---- */
+/* ---- inlining bodies ---- */
 
 static bool inline_op_body(Graph *dst, const Graph *body, size_t nin, const Var *in,
                            bool intern, Var *out) {

@@ -1,6 +1,6 @@
-/* The texts of a file's ops, looked at before any graph uses them. Every name must mean
- * something, definitions must not go in a circle; an op that is made of elementwise ops
- * alone is one, and is tried on numbers; any other is tried on its example. */
+/* Checks the texts of a file's ops before any graph uses them. Every name must have a
+ * meaning, and definitions must not be circular. An op made of elementwise ops only is
+ * elementwise, and is tried on scalars; every op is tried on its example. */
 #include "base/toposort.h"
 #include "userop/userop_impl.h"
 
@@ -8,16 +8,17 @@
 
 typedef struct UserOpCheck {
     Session *s;
-    struct OpBody *all; /* of the file */
+    struct OpBody *all; /* all ops of the file */
     size_t n;
-    struct OpBody *b; /* the one at hand */
-    const Op *op;     /* the same */
+    struct OpBody *b; /* the op being checked */
+    const Op *op;     /* &b->op */
     const Signature *sig;
-    Map names; /* what a text may name: 1, or 2 + the line that defines it; 0: gone */
-    Vec(Sym) listed;     /* those, in order, for messages */
+    Map names; /* names a text may use: 1, or 2 + the line that defines it; 0: out of
+                  scope */
+    Vec(Sym) listed;     /* these names, in order, for messages */
     uint32_t line;       /* of the definition */
-    Vec(uint32_t) need;  /* of the line: others */
-    Vec(uint32_t) calls; /* of the definition: ops of the file */
+    Vec(uint32_t) need;  /* lines that the line uses */
+    Vec(uint32_t) calls; /* ops of the file that the definition uses */
     bool gradient, elementwise;
 } UserOpCheck;
 
@@ -52,7 +53,7 @@ static bool is_allowed_name(UserOpCheck *k, Sym name) {
     return map_get(&k->names, name, &what) && what;
 }
 
-/* What there is, as far as a line holds it. */
+/* Lists the known names, a dozen at most. */
 static bool note_allowed_names(UserOpCheck *k, size_t n, const char *const *of) {
     Str b = STR(k->s);
     for (size_t i = 0; i < n && i < 12; i++)
@@ -94,7 +95,8 @@ static bool check_name(UserOpCheck *k, const Ast *e) {
 
 /* ---- calls ---- */
 
-/* The compiler knows what there is; it needs a graph, which has nothing. */
+/* Lets the compiler report it, with suggestions; the empty graph is for the compiler
+ * only. */
 static bool fail_unknown_call(UserOpCheck *k, const Ast *e) {
     Graph *g = graph_new(k->s);
     Builder b = builder(g, false);
@@ -136,7 +138,7 @@ static bool check_kids(UserOpCheck *k, const Ast *e) {
     return true;
 }
 
-/* The parameters hide what is outside. */
+/* The parameters shadow outer names. */
 static bool check_lambda(UserOpCheck *k, const Ast *e) {
     size_t n = e->nkid - 1;
     uint64_t *was = mem_zalloc(k->s, n + 1, sizeof *was);
@@ -152,7 +154,7 @@ static bool check_lambda(UserOpCheck *k, const Ast *e) {
     return ok;
 }
 
-/* As deep as an expression may be nested, which is bounded. */
+/* Recursion is as deep as the expression, which the parser limits. */
 static bool check_expr(UserOpCheck *k, const Ast *e) {
     switch (e->kind) {
     case AST_INT:
@@ -257,7 +259,7 @@ static bool fail_line_cycle(UserOpCheck *k, const uint32_t *circle, uint32_t n) 
     return false;
 }
 
-/* Looks at every line, and puts them in order. */
+/* Checks every line and sorts the lines by dependency. */
 static bool order_lines(UserOpCheck *k) {
     uint32_t n = (uint32_t)k->b->n, circle;
     uint32_t *first = mem_zalloc(k->s, 2 * (size_t)n + 1, sizeof *first),
@@ -301,7 +303,7 @@ static bool fail_op_cycle(UserOpCheck *k, const uint32_t *circle, uint32_t n) {
     return false;
 }
 
-/* The order in which the ops can be tried. */
+/* Sorts the ops so that each comes after those it uses. */
 static bool order_ops(UserOpCheck *k, uint32_t *order) {
     uint32_t n = (uint32_t)k->n, circle;
     uint32_t *first = mem_zalloc(k->s, (size_t)n + 1, sizeof *first);
@@ -319,7 +321,7 @@ static bool order_ops(UserOpCheck *k, uint32_t *order) {
 
 /* ---- formulas ---- */
 
-/* Kept where template_build will look for it. */
+/* Stores the parsed text where template_build looks for it. */
 static bool check_formula_text(UserOpCheck *k, const UserOpText *t) {
     Texts *all = texts(k->s);
     const Ast *e = ast_parse(k->s, all->arena, t->at);
@@ -334,7 +336,7 @@ static bool check_formula_texts(UserOpCheck *k, const UserOpTexts *l) {
     return true;
 }
 
-/* What a formula of costs may be given: shapes of any rank, numbers. */
+/* A sample argument for cost formulas: a shape of the highest rank, or a number. */
 static bool dummy_formula_value(void *ctx, Sym name, FormulaValue *v) {
     static const int64_t sizes[MAX_NDIM] = {1, 1};
     const UserOpCheck *k = ctx;
@@ -417,7 +419,7 @@ bool userop_check_text(Session *s, const Op *op, UserOpMember of, Span text) {
 
 /* ---- is it elementwise? ---- */
 
-/* Once more with the ops that it uses decided. */
+/* Checks the definition again, now that the ops it uses are decided. */
 static bool decide_elementwise(UserOpCheck *k) {
     const UserOp *d = k->b->decl;
     size_t from = k->calls.n;
@@ -450,7 +452,7 @@ static bool decide_elementwise(UserOpCheck *k) {
                 "write `adjoint` (the op is linear in that input) or `pullback`, in g");
 }
 
-/* ---- trying it ---- */
+/* ---- trials ---- */
 
 typedef struct UserOpTrial {
     UserOpCheck *k;
@@ -465,7 +467,7 @@ static bool try_term(UserOpTrial *t, const UserOpText *f, Var like, Var g) {
     Var v = template_build_apply(&t->b, f->text, t->b.g, t->id, g, &ok);
     if (!ok || v == GRAD_DISCONNECTED || var_is_null(t->b.g, v)) return ok;
     const Type *have = var_type(t->b.g, v), *want = var_type(t->b.g, like);
-    bool partial = k->b->decl->partials.n > 0; /* it is broadcast to the result */
+    bool partial = k->b->decl->partials.n > 0; /* is broadcast to the result */
     if (have->kind == TYPE_TENSOR &&
         (have->ndim == want->ndim || (partial && have->ndim < want->ndim)))
         return true;
@@ -535,8 +537,8 @@ static bool try_dtype(UserOpCheck *k, DType d, bool gradient) {
     return ok;
 }
 
-/* The first kind of number that the op takes; what it says of floats if there is none.
- */
+/* Tries the first kind of number that the op takes; if it takes none, reports the error
+ * for floats. */
 static bool try_numbers(UserOpCheck *k) {
     static const DType all[] = {DT_FLOAT64, DT_COMPLEX128, DT_INT64, DT_BOOL};
     size_t mark = diag_count(k->s), first = 0;

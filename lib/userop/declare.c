@@ -1,5 +1,5 @@
-/* Ops that are texts, from a file's rows to the catalogue. What a row says is put into
- * an Op whose hooks look at the body; check.c looks at the texts. */
+/* Declares user ops: turns a file's rows into Ops of the catalogue, whose hooks use the
+ * body. check.c checks the texts. */
 #include "lang/lex.h"
 #include "userop/userop_impl.h"
 #include "value/class.h"
@@ -137,7 +137,7 @@ static bool list_has_name(const UserOpTexts *l, Sym name) {
     return false;
 }
 
-/* Each entry is an input's, once, and every tensor among the inputs has one. */
+/* Every entry must name an input, and every tensor input must have an entry. */
 static bool check_inputs_have(Session *s, const UserOp *d, const Signature *sig,
                               const UserOpTexts *l, const char *what) {
     for (size_t i = 0; i < l->n; i++) {

@@ -1,4 +1,4 @@
-/* Derivatives of ops that are texts: what the file states, else those of the body. */
+/* Derivatives of user ops: as the file states them, else those of the body. */
 #include "op/services.h"
 #include "userop/userop_impl.h"
 
@@ -19,9 +19,9 @@ static const UserOpText *find_text_of(const UserOpTexts *l, Sym name) {
     return NULL;
 }
 
-/* ---- by the file's texts ---- */
+/* ---- from the file's texts ---- */
 
-/* Gradients of an elementwise op are summed back over what was stretched. */
+/* Gradients of an elementwise op are summed over broadcast dims. */
 static bool pull_one_text(Pull *p, size_t i, const UserOpText *t) {
     bool ok = true;
     Graph *g = p->b->g;
@@ -55,7 +55,7 @@ bool userop_push(Push *p) {
     return ok;
 }
 
-/* ---- by the body ---- */
+/* ---- from the body ---- */
 
 static Graph *make_gradients(Pull *p, Graph *body, bool *wanted, bool *has) {
     bool any = false;
@@ -71,7 +71,8 @@ static Graph *make_gradients(Pull *p, Graph *body, bool *wanted, bool *has) {
     return any ? services(p->b->s)->pullback(body, body, wanted, has) : NULL;
 }
 
-/* The expressions of `made` over the Apply's inputs and cotangents. */
+/* Imports the gradients of `made`, with the Apply's inputs and cotangents as its
+ * arguments. */
 static bool import_gradients(Pull *p, const Graph *made, const bool *wanted) {
     Session *s = p->b->s;
     size_t n = made->outputs.n, at = p->nin, j = 0;
@@ -104,7 +105,7 @@ static bool pull_by_body(Pull *p) {
     bool *flags = mem_zalloc(p->b->s, p->nin + p->nout, sizeof *flags);
     Graph *made = make_gradients(p, body, flags, flags + p->nin);
     bool ok = made ? import_gradients(p, made, flags)
-                   : diag_count(p->b->s) == errors; /* nothing was wanted */
+                   : diag_count(p->b->s) == errors; /* no gradient was wanted */
     mem_free(flags);
     return ok;
 }

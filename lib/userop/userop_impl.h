@@ -1,4 +1,4 @@
-/* What the files of lib/op that make ops of texts share. */
+/* Shared by the files of lib/userop. */
 #ifndef USEROP_USEROP_IMPL_H
 #define USEROP_USEROP_IMPL_H
 
@@ -6,7 +6,7 @@
 #include "op/op_impl.h"
 #include "userop/userop.h"
 
-/* One line of a definition; an expression is a line without targets. */
+/* A line of a definition; an expression is a line without targets. */
 typedef struct Statement {
     size_t n;
     const Sym *target;
@@ -14,17 +14,17 @@ typedef struct Statement {
 } Statement;
 struct OpBody {
     const UserOp *decl;
-    Op op;    /* what is in the catalogue */
-    size_t n; /* lines of the definition, each after those that it needs */
+    Op op;    /* the entry in the catalogue */
+    size_t n; /* number of lines, sorted by dependency */
     Statement *st;
-    bool is_block; /* the outputs are among the targets */
+    bool is_block; /* lines define the outputs by name */
     bool elementwise;
-    bool broken;      /* its file was refused */
-    unsigned nesting; /* of such ops in its definition */
+    bool broken;      /* its file was rejected */
+    unsigned nesting; /* how deep user ops nest in its definition */
 };
 enum { OWN_NESTING = 64 };
 
-/* The hooks of all such ops. */
+/* Hooks of every user op. */
 bool userop_type(Infer *in);
 bool userop_pull(Pull *p);
 bool userop_push(Push *p);
@@ -32,7 +32,7 @@ bool userop_connect(const Graph *g, ApplyId a, size_t in, size_t out);
 bool userop_expand(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
                    Var *out);
 
-/* check.c: the texts of one file's ops. */
+/* Checks the texts of one file's ops (check.c). */
 bool userop_check(Session *s, size_t n, struct OpBody *body);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which ops of the user's own a graph needs. */
+/* Lists the user ops that a graph needs. */
 #include "userop/userop.h"
 
 #include <stdlib.h>
