@@ -1,5 +1,5 @@
 /* make_node: coercion, typing rule, append. Readers and checks use the typing rule
- * alone. */
+ * only. */
 #include "op/infer.h"
 #include "op/op_impl.h"
 #include "op/services.h"
@@ -41,7 +41,8 @@ static void append_apply(Builder *b, const Op *op, const Props *props, size_t ni
         out[i] = first + (Var)i;
 }
 
-/* Says the dtype that an op makes values of; false: it is not for an op to say. */
+/* Sets the dtype prop of an op that creates values; false: the op has none or it is
+ * given. */
 static bool say_dtype(Infer *in, DType d) {
     const Signature *sig = in->sig;
     for (size_t i = 0; in->op->creates && i < sig->nprop; i++) {
@@ -56,8 +57,9 @@ static bool say_dtype(Infer *in, DType d) {
     return false;
 }
 
-/* In a graph an op means what it means where floatX is float64 (op_infer): what another
- * floatX makes of it is said by dtype= or by a cast of what comes out. */
+/* In a graph an op means what it means if floatX is float64 (op_infer). If another
+ * floatX changes the result, the graph says so: by dtype= or by a cast of the
+ * result. */
 static void append_plainly(Builder *b, Infer *in, Var *out) {
     const Type *wide[OUT_MAX], *const *type = in->out;
     in->out = wide;
@@ -70,8 +72,8 @@ static void append_plainly(Builder *b, Infer *in, Var *out) {
         out[i] = op_cast_to(b, out[i], type[i]->dtype);
 }
 
-/* m's inputs are what the op takes; `as_given` if they and their number were so before.
- */
+/* m's inputs are what the op takes; as_given: they and their number needed no
+ * coercion. */
 static bool type_and_append(Builder *b, MakeNode *m, const Props *given, bool as_given,
                             Var *out) {
     const Type *type[OUT_MAX];
@@ -85,7 +87,8 @@ static bool type_and_append(Builder *b, MakeNode *m, const Props *given, bool as
     return true;
 }
 
-/* The text that stands for a call, with the inputs under their parameters' names. */
+/* Builds the text that defines a call, with the inputs bound to their parameters'
+ * names. */
 static bool apply_def_text(Builder *b, MakeNode *m, Var *out) {
     const Signature *sig = m->in.sig;
     Bind *bind = mem_zalloc(b->s, m->in.nin, sizeof *bind);
@@ -98,7 +101,8 @@ static bool apply_def_text(Builder *b, MakeNode *m, Var *out) {
     return ok && *out != VAR_NONE;
 }
 
-/* What another function stands for; the outermost one is what was asked for. */
+/* Builds what replaces a call; errors name the outermost function, which the user
+ * called. */
 static bool make_stand_in(Builder *b, MakeNode *m, Var *out) {
     const Op *op = m->in.op;
     const char *outer = b->asked;
@@ -132,8 +136,8 @@ static const Op *other_op(Builder *b, const char *name) {
     return op;
 }
 
-/* The op that takes these inputs: a sparse matrix among them, or a list instead of
- * them, may call for another. */
+/* The op for these inputs: a sparse matrix among them, or a list as the only input, may
+ * select another. */
 static const Op *op_for_inputs(Builder *b, const Op *op, size_t nin, const Var *in) {
     for (size_t i = 0; op->sparse && i < nin; i++)
         if (var_type(b->g, in[i])->kind == TYPE_SPARSE) return other_op(b, op->sparse);
@@ -145,7 +149,7 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
               Var *out) {
     MakeNode m;
     for (size_t i = 0; i < nin; i++)
-        if (in[i] == VAR_NONE) return false; /* diagnosed where it was to be made */
+        if (in[i] == VAR_NONE) return false; /* diagnosed where it was made */
     const char *outer = b->asked;
     const Op *asked = op;
     op = op_for_inputs(b, op, nin, in);

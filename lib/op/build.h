@@ -8,32 +8,32 @@
 struct Builder {
     Session *s;
     Graph *g;
-    bool intern; /* equal expressions become one variable */
-    Origin from; /* for what is added; also where errors point */
+    bool intern; /* equal expressions share a variable */
+    Origin from; /* for new Applies; errors point there too */
     DType floatX;
-    const char *asked; /* the function that was called, while what it stands for is
-                          made: errors name it. NULL: the op itself */
+    const char *asked; /* the function that was called, while we build what replaces it:
+                          errors name it. NULL: the op itself */
 };
-Builder builder(Graph *g, bool intern); /* floatX from the graph or session */
+Builder builder(Graph *g, bool intern); /* floatX: the graph's or session's */
 
 /* make_node: coerces and casts the inputs, checks, infers, appends. props NULL: all
  * defaults. out gets every output. */
 bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in,
               Var *out);
-/* The default output, else the first. VAR_NONE: diagnosed. */
+/* Returns the default output, else the first. VAR_NONE: diagnosed. */
 Var op_apply1(Builder *b, const Op *op, const Props *props, size_t nin, const Var *in);
 /* By name; the op must exist. */
 Var op_call1(Builder *b, const char *op, Var x);
 Var op_call2(Builder *b, const char *op, Var x, Var y);
 Var op_call3(Builder *b, const char *op, Var x, Var y, Var z);
-/* Only the typing rule, on inputs that need no coercion: what readers and checks use.
- * Returns the number of outputs, 0: diagnosed. floatX is float64: what another one
- * makes is said in the graph. */
+/* Only the typing rule, for inputs that need no coercion: used by readers and checks.
+ * Returns the number of outputs, 0: diagnosed. Assumes that floatX is float64, since
+ * the graph states what any other floatX makes. */
 size_t op_infer(Session *s, const Graph *g, const Op *op, const Props *props,
                 size_t nin, const Var *in, Span at, const Type *out[OUT_MAX]);
-/* Checks a graph that came from outside, and its functions: ids in range, every Apply's
- * types are what its rule infers (or less telling), interface, updates, effects, names;
- * functions don't call each other in a circle. Linear. */
+/* Checks a graph that came from outside, and its functions: ids are in range; every
+ * Apply's types are those its rule infers, or wider; interface, updates, effects and
+ * names are valid; function calls aren't circular. Linear time. */
 bool graph_check(Graph *g);
 /* Props from name/value pairs, the rest at their defaults; unknown names are a bug. */
 typedef struct PropArg {
@@ -47,43 +47,43 @@ const Props *props_make(Session *s, const Op *op, size_t n, const PropArg *arg);
 #define PROP_DTYPE(d)         ((Prop){.kind = P_DTYPE, .i = (d)})
 #define PROP_STR(y)           ((Prop){.kind = P_STR, .sym = (y)})
 
-/* Applies a named op with props given as pairs. VAR_NONE: diagnosed, as where an input
- * is VAR_NONE. */
+/* Applies a named op with props given as pairs. VAR_NONE: diagnosed, possibly when an
+ * input was made. */
 Var apply_named(Builder *b, const char *op, size_t nin, const Var *in, size_t nprop,
                 const PropArg *prop);
 
 Var const_int(Builder *b, int64_t v);                   /* int64 0-d */
 Var const_number(Builder *b, DType d, double v);        /* 0-d */
 Var const_ints(Builder *b, size_t n, const int64_t *v); /* int64 [n] */
-Var op_cast_to(Builder *b, Var x, DType d);             /* x itself when it has it */
+Var op_cast_to(Builder *b, Var x, DType d);             /* x itself if it has dtype d */
 /* x.shape[axis] as an int64 0-d variable: a constant, the dim's leaf, or an op. */
 Var shape_of(Builder *b, Var x, int axis);
 Var shape_vector(Builder *b, Var x); /* int64 [ndim] */
-/* Writes the sizes of x's dims from `first` on to item[n..]; returns n and their
- * number. */
+/* Writes the sizes of x's dims from `first` on to item[n..]; returns the new n. */
 size_t shape_items(Builder *b, Var x, int first, size_t n, Var *item);
 /* The product of x's first ndim dims, int64 0-d. */
 Var shape_leading_size(Builder *b, int ndim, Var x);
 Var op_first_row(Builder *b, Var x); /* x[0] */
-/* 0-d int64 variables as one vector: a constant where all are. */
+/* A vector of 0-d int64 variables: a constant if all of them are. */
 Var ints_stack(Builder *b, size_t n, const Var *v);
-/* g summed back to the shape of `like`, over the dims along which like was broadcast
- * (static ones and missing dims). */
+/* Sums g to the shape of `like`, over the dims along which `like` was broadcast (static
+ * ones and missing dims). */
 Var sum_to_shape(Builder *b, Var g, Var like);
-Var zeros_like(Builder *b, Var x, DType d); /* d: not of a plugin's type */
-/* What a plugin's type makes of a number, if its values have derivatives. */
+Var zeros_like(Builder *b, Var x, DType d); /* d: ignored for plugin types */
+/* A number as a value of a plugin's type, if its values have derivatives. */
 Var op_plugin_number(Builder *b, const Type *t, double v);
-bool op_fail_no_derivatives(Builder *b, const Type *t); /* says so: false */
-/* g, of like's shape; a specify_shape when its type says less than t. */
+bool op_fail_no_derivatives(Builder *b, const Type *t); /* always false */
+/* g with like's shape: adds a specify_shape if g's type says less than t. */
 Var shape_as(Builder *b, Var g, const Type *t, Var like);
 Var grad_undefined(Builder *b, const char *why); /* a constant of type null(why) */
 static inline bool var_is_null(const Graph *g, Var v) {
     return v != VAR_NONE && var_type(g, v)->kind == TYPE_NULL;
 }
 
-/* The value of a text in the language, with names bound to variables and props:
- * "matmul(g, transpose(b))". Parsed once per session and text pointer. "disconnected"
- * gives GRAD_DISCONNECTED with *ok true. `at` of errors is the op's row. */
+/* Builds the variable that a text in the language describes, with names bound to
+ * variables and props: "matmul(g, transpose(b))". Each text is parsed once per session,
+ * by its pointer. "disconnected" returns GRAD_DISCONNECTED with *ok true. Errors point
+ * to the op's row. */
 typedef struct Bind {
     Sym name;
     Var var;
@@ -91,15 +91,15 @@ typedef struct Bind {
 typedef struct Env {
     size_t n;
     const Bind *bind;
-    const Op *op; /* its props are names too; may be NULL */
+    const Op *op; /* whose props are names too; may be NULL */
     const Props *props;
 } Env;
 Var template_build(Builder *b, const char *text, const Env *env, bool *ok);
-/* With the names of an op's signature bound: inputs, outputs (r or their names), props,
- * plus g. */
+/* The names of an op's signature are bound: inputs, outputs (r or their names), props,
+ * and the cotangents or tangents. */
 Var grad_text_pull(const Pull *p, const char *text, bool *ok); /* g, or g_NAME */
 Var grad_text_push(const Push *p, const char *text, bool *ok); /* t_NAME */
-/* The op's props from "axis=0, keepdims=True"; the rest at their defaults. */
+/* Reads an op's props from "axis=0, keepdims=True"; all others get their defaults. */
 bool props_from_text(Builder *b, const Op *op, const char *text, const Props **out);
 Var template_build_apply(Builder *b, const char *text, const Graph *g, ApplyId a,
                          Var cotangent, bool *ok);

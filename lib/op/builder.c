@@ -1,5 +1,5 @@
-/* Small pieces that ops and derivatives are built from: constants, casts, shapes, sums
- * back to a shape. */
+/* What ops and derivatives are built from: constants, casts, shapes, sums over
+ * broadcast dims. */
 #include "op/build.h"
 #include "value/class.h"
 
@@ -38,15 +38,14 @@ static Var apply_prop(Builder *b, const char *name, Var x, const char *prop,
     return op_apply1(b, op, props_make(b->s, op, 1, &arg), 1, &x);
 }
 
-/* Constants up to this size are cast while building, so that no cast of them is ever
- * run. */
+/* Constants up to this size are cast at build time, so that no run has to. */
 enum { CAST_BY_VALUE = 1 << 20 };
 
 Var op_cast_to(Builder *b, Var x, DType d) {
     if (var_type(b->g, x)->dtype == d) return x;
     const Tensor *c = var_const(b->g, x);
     bool drops = c && dtype_is_complex(c->dtype) && !dtype_is_complex(d);
-    /* an imaginary part is the op's to refuse */
+    /* leave it to the op to reject an imaginary part */
     if (c && !drops && tensor_bytes(c) <= CAST_BY_VALUE) {
         Tensor t;
         return const_from_tensor(b, tensor_cast(b->s, c, d, &t), &t);

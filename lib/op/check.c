@@ -1,7 +1,7 @@
-/* Trust in a graph that came from outside. First the structure of every graph (numbers
- * in range, inputs before outputs), then the calls between functions, then the types:
- * each rule is run again. Only then may the rest of the library look at it without
- * care. */
+/* Validates a graph that came from outside: first the structure of every graph (numbers
+ * in range, inputs before outputs), then the calls between functions, then the types,
+ * by running each rule again. After that the rest of the library may trust the
+ * graph. */
 #include "op/infer.h"
 #include "op/op_impl.h"
 #include "value/class.h"
@@ -84,16 +84,15 @@ static bool check_structure(const Graph *g) {
            check_interface(g);
 }
 
-/* ---- functions that call each other ---- */
+/* ---- recursion ---- */
 
 typedef struct CallVisit {
     Graph *fn;
-    ApplyId a;     /* where the walk stands */
-    uint32_t prop; /* of a: the next to look at */
+    ApplyId a;     /* current position */
+    uint32_t prop; /* of a: the next one to check */
 } CallVisit;
 
-/* Follows calls from one function, depth first, on a stack of its own. state: 1 open, 2
- * done. */
+/* Follows calls depth first, on an explicit stack. state: 1 open, 2 done. */
 typedef struct CallWalk {
     Graph *main;
     Map state; /* sym -> 1, 2 */
@@ -116,7 +115,7 @@ static bool enter_function(CallWalk *w, Graph *fn) {
     return true;
 }
 
-/* One step of the function on top of the stack. */
+/* Advances the function on top of the stack by one step. */
 static bool follow_next_call(CallWalk *w) {
     CallVisit *v = &w->stack.p[w->stack.n - 1];
     if (v->a == v->fn->napply) {
@@ -154,7 +153,7 @@ static bool check_calls(Graph *main) {
 
 /* ---- types ---- */
 
-/* A stored type may tell less than the rule does, never something else. */
+/* A stored type may be wider than the rule's, never different. */
 static bool is_honest(const Type *stored, const Type *rule) {
     if (stored == rule) return true;
     if (!type_is_super(stored, rule)) return false;
@@ -242,7 +241,8 @@ static bool check_labels(const Graph *g) {
     return ok;
 }
 
-/* Initial values are computed before anything is given. */
+/* Initial values are computed before any inputs are given, so they can't depend on
+ * them. */
 static bool check_inits(const Graph *g) {
     uint8_t *given = mem_zalloc(g->s, g->nvar, 1);
     for (Var v = 0; v < g->nvar; v++)

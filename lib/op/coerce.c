@@ -1,6 +1,5 @@
-/* The first half of make_node: inputs are brought to what the op's row asks for, by
- * casts and conversions that are put into the graph, or by value where they are
- * constants. */
+/* The first half of make_node: brings inputs to what the op's row demands, by inserting
+ * casts and conversions, or by value if they are constants. */
 #include "op/infer.h"
 #include "op/op_impl.h"
 
@@ -50,7 +49,7 @@ bool infer_check_arity(Infer *in, size_t least) {
 
 static ParamKind param_kind_at(const Infer *in, size_t i) {
     ParamKind k = signature_param(in->sig, i)->kind;
-    return k == IN_TENSOR && in->op->itypes ? IN_ANY : k; /* the types say what */
+    return k == IN_TENSOR && in->op->itypes ? IN_ANY : k; /* the itypes decide */
 }
 
 static bool put_node_input(Builder *b, MakeNode *m, size_t i, Var v) {
@@ -60,9 +59,9 @@ static bool put_node_input(Builder *b, MakeNode *m, size_t i, Var v) {
     return true;
 }
 
-/* ---- what brings the inputs' dtypes together ---- */
+/* ---- promotion ---- */
 
-/* The first input of `where`: any dtype will do, not zero is true. */
+/* The first input of `where`: any dtype will do, nonzero is true. */
 static bool is_condition(const Infer *in, size_t i) {
     return in->op->promote == PROMOTE_TAIL && i == 0;
 }
@@ -162,7 +161,7 @@ static DType default_dtype(const Infer *in, const Param *p, ParamDefault d,
     return d.kind == K_BOOL ? DT_BOOL : d.kind == K_INT ? DT_INT64 : in->floatX;
 }
 
-/* Inputs that were left out and have a default. */
+/* Adds the defaults of inputs that were left out. */
 static bool add_defaults(Builder *b, MakeNode *m, DType common) {
     const Signature *sig = m->in.sig;
     while (m->in.nin < sig->nin && sig->in[m->in.nin].value) {
@@ -245,7 +244,7 @@ static bool coerce_input(Builder *b, MakeNode *m, size_t i, DType common) {
     return true;
 }
 
-/* Would the inputs be taken if they had the common dtype? Before casts are made. */
+/* Checked before any casts are added: would the op take inputs of the common dtype? */
 static bool check_common_dtype(Infer *in, DType common) {
     if (common == DT_NONE || !in->op->kinds || in->op->kinds >> dtype_kind(common) & 1U)
         return true;
@@ -266,7 +265,7 @@ bool coerce_inputs(Builder *b, MakeNode *m) {
     return infer_check_kinds(&m->in);
 }
 
-/* ---- the same as conditions ---- */
+/* ---- checks of coerced inputs ---- */
 
 static bool check_coerced_input(Infer *in, size_t i, DType common) {
     const Type *t = in->type[i];

@@ -1,9 +1,9 @@
-/* Which inputs of a function influence which of its outputs: the connection patterns of
- * its Applies, composed. Inputs go through the graph 64 at a time, a bit each. */
+/* Which inputs of a function influence which of its outputs: composes the connection
+ * patterns of its Applies, for 64 inputs at a time, a bit for each. */
 #include "op/op.h"
 
 struct Reach {
-    uint32_t nvar; /* of the function when this was worked out: functions may grow */
+    uint32_t nvar; /* when this was computed: functions may grow */
     size_t nin, nout;
     uint64_t *bits; /* [blocks of 64 inputs][outputs] */
 };
@@ -45,7 +45,7 @@ bool graph_connected(Graph *fn, size_t in, size_t out) {
     bool fits =
         r && r->nvar == fn->nvar && r->nin == fn->inputs.n && r->nout == fn->outputs.n;
     if (!fits) {
-        if (!session_enter(fn->s)) return true; /* who goes so deep will say so */
+        if (!session_enter(fn->s)) return true; /* the caller will report it */
         r = fn->reach = reach_new(fn);
         session_leave(fn->s);
     }

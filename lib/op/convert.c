@@ -1,4 +1,4 @@
-/* Variables and constants of a type, and variables brought to one. */
+/* Makes variables and constants of a type, and converts variables to a type. */
 #include "op/convert.h"
 
 #include "value/class.h"

@@ -1,10 +1,10 @@
-/* May a run of an Apply fail? Not the lack of memory: what the values of its inputs, or
- * shapes that types don't tell, lead to. */
+/* May a run of an Apply fail because of its inputs' values, or of shapes that aren't
+ * known statically? Running out of memory doesn't count. */
 #include "op/op.h"
 
-/* Do types tell that the operands broadcast against each other? At each place all dims
- * but those of 1 are one number or name; where only one operand has such a dim it may
- * be unknown. */
+/* Do the types guarantee that the operands broadcast? At each position, all dims other
+ * than 1 must be the same number or name; if only one operand has such a dim, it may be
+ * unknown. */
 static bool shapes_agree(const Graph *g, ApplyId a) {
     const Apply *ap = &g->apply[a];
     Dim is[MAX_NDIM];

@@ -19,7 +19,7 @@ const char *infer_arg_name(const Infer *in, size_t i) {
                         i - fixed - list * each);
 }
 
-/* "add(x: float32[3, 4], float32[5])" with the names that the graph has. */
+/* "add(x: float32[3, 4], float32[5])", with the graph's names. */
 void infer_note_call(const Infer *in, Span at) {
     enum { SHOWN = 16 };
     Str b = STR(in->s);
@@ -146,8 +146,8 @@ bool infer_out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim) {
 
 /* ---- the rule of elementwise ops ---- */
 
-/* The axis (from the right, negative) at which two shapes can't broadcast; 0: they can.
- */
+/* The axis (negative, from the right) at which two shapes can't broadcast; 0: they
+ * can. */
 static int broadcast_clash(const Type *a, const Type *b) {
     for (int k = 1; k <= a->ndim && k <= b->ndim; k++) {
         Dim x = a->dim[a->ndim - k], y = b->dim[b->ndim - k];
@@ -211,8 +211,8 @@ const Prop *infer_prop(const Infer *in, const char *name) {
     return op_prop(in->s, in->op, in->props, name);
 }
 
-/* Gives the Apply props in which number i is `value`: axes are kept in one form, so
- * that sum(x, axis=-1) and sum(x, axis=1) are the same. */
+/* Replaces prop i of the new Apply: axes have one canonical form, so that sum(x,
+ * axis=-1) and sum(x, axis=1) are equal. */
 static void replace_prop(Infer *in, size_t i, Prop value) {
     Prop *p = mem_alloc(in->s, in->props->n * sizeof *p);
     memcpy(p, in->props->p, in->props->n * sizeof *p);
@@ -249,7 +249,7 @@ static bool mark_axis(Infer *in, int64_t axis, int ndim, bool flag[MAX_NDIM]) {
     return *f = true;
 }
 
-/* If `axes` is one of the Apply's props, that prop becomes sorted and non-negative. */
+/* If `axes` is one of the Apply's props, makes it sorted and non-negative. */
 static void settle_axes(Infer *in, const Prop *axes, int ndim, const bool *flag) {
     int64_t list[MAX_NDIM];
     size_t n = 0;

@@ -1,5 +1,5 @@
-/* Helpers of typing rules. Each want_* diagnoses and returns false when the input does
- * not fit. */
+/* Helpers of typing rules. Each want_* returns false and diagnoses if the input doesn't
+ * fit. */
 #ifndef OP_INFER_H
 #define OP_INFER_H
 
@@ -8,8 +8,7 @@
 /* May a result have n dims? */
 bool infer_ndim(Infer *in, int64_t n);
 bool infer_fail(Infer *in, DiagCode code, size_t arg, const char *fmt, ...)
-    __attribute__((format(printf, 4,
-                          5))); /* arg == in->nin: no argument in particular */
+    __attribute__((format(printf, 4, 5))); /* arg == in->nin: no particular argument */
 bool infer_want_rank(Infer *in, size_t arg, int least,
                      int most); /* most < 0: no limit */
 bool infer_want_kinds(Infer *in, size_t arg, unsigned kinds);
@@ -19,43 +18,43 @@ bool infer_want_dims_equal(Infer *in, size_t a, int axis_a, size_t b, int axis_b
 static inline Dim infer_in_dim(const Infer *in, size_t arg, int axis) {
     return in->type[arg]->dim[axis];
 }
-/* Output i is a tensor. Always true. */
+/* Makes output i a tensor. Always true. */
 bool infer_out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim);
-/* The rule of elementwise ops: all inputs broadcast; dtype as out_dtype says. */
+/* The rule of elementwise ops: inputs broadcast; out_dtype gives the dtype. */
 bool type_elemwise(Infer *in);
 
-/* Values that are known while typing: constants, dims, and integer arithmetic, stack,
- * cast and shape of such. */
+/* Values known statically: constants, dims, and integer arithmetic, stack, cast and
+ * shape of these. */
 bool infer_int(const Infer *in, size_t arg, int64_t *v); /* a 0-d integer constant */
-/* Each element of a vector of ints as a Dim: known, named (when it is a dim's leaf), or
- * DIM_UNKNOWN. Returns the number of elements, -1 when even that is unknown. dims and
- * raw may be NULL. At most MAX_NDIM are written. In `raw` known elements have their
- * value, negative ones too; others are INT64_MIN. */
+/* Each element of a vector of ints as a Dim: known, named (if it is a dim's leaf), or
+ * DIM_UNKNOWN. Returns the number of elements, -1 if even that is unknown. dims and raw
+ * may be NULL; at most MAX_NDIM elements are written. `raw` gets the values of known
+ * elements, including negative ones, and INT64_MIN for others. */
 int infer_dims(const Infer *in, size_t arg, Dim *dims, int64_t *raw);
-/* An axis prop in [-ndim, ndim) made non-negative, also in the props that the new Apply
- * gets (in->props). */
+/* Makes an axis prop in [-ndim, ndim) non-negative, also in the new Apply's props
+ * (in->props). */
 bool infer_axis(Infer *in, int64_t axis, int ndim, int *out);
-/* An axes prop (None: all) as flags; duplicates are errors. The new Apply's prop
- * becomes sorted and non-negative. */
+/* Turns an axes prop (None: all) into flags; duplicates are errors. The new Apply's
+ * prop becomes sorted and non-negative. */
 bool infer_axes(Infer *in, const Prop *axes, int ndim, bool flag[MAX_NDIM]);
 /* Gives a prop of the new Apply its canonical value, so that equal Applies have equal
  * props. */
 void infer_settle_prop(Infer *in, const char *name, Prop value);
 const Prop *infer_prop(const Infer *in, const char *name);
 
-/* While a new Apply is made (false when one is checked): is the input a number, a list
- * of numbers or a text that was written in place? */
+/* Is the input a number, a list of numbers or a text, as written in the call? False
+ * when an existing Apply is checked. */
 bool infer_is_literal(const Infer *in, size_t arg);
-/* A text in quotes, to be wrapped; its type is one of its own. */
+/* A quoted text, to be wrapped; it has a type of its own. */
 Var text_literal(Graph *g, const char *text);
 bool type_is_text(const Type *t);
-/* None is left that nobody wrapped. */
+/* Checks that no unwrapped text is left. */
 bool infer_no_texts(Infer *in);
-/* Makes it a constant of type t, through the type's filter. */
+/* Turns the input into a constant of type t, through the type's filter. */
 bool infer_wrap(Infer *in, size_t arg, const Type *t);
 /* The rule of ops with itypes and otypes. */
 bool type_by_itypes(Infer *in);
-/* The dtype that it wants of input i; DT_NONE: i is no tensor. */
+/* The dtype that the op demands of input i; DT_NONE: i isn't a tensor. */
 DType itypes_dtype(Session *s, const Op *op, size_t i);
 
 #endif

@@ -1,8 +1,7 @@
-/* What make_node found for elementwise ops lately. The typing of such an op is a
- * function of its props and of the types of its inputs alone, and graphs repeat
- * themselves: most Applies are typed by one look into a small table in which a new
- * entry takes the place of an old one. Only calls that needed no cast and no default
- * are kept. */
+/* A cache of typing results for elementwise ops. The type of such an Apply depends only
+ * on its props and its inputs' types, and graphs repeat themselves: a look into a small
+ * table, where new entries overwrite old ones, types most Applies. Only calls that
+ * needed no casts and no defaults are cached. */
 #include "op/op_impl.h"
 
 enum { TYPED_SIZE = 256 };

@@ -1,6 +1,6 @@
-/* Integers that are known while typing, so that reshape(x, [n, 2 * 3]) has a static
- * shape. The evaluation follows a few ops backwards; it is bounded in depth and in
- * steps, since any graph may be asked. */
+/* Evaluates integers that are known statically, so that reshape(x, [n, 2 * 3]) has a
+ * static shape. It follows a few ops backwards, with limits on depth and steps, since
+ * the graph may be arbitrary. */
 #include "op/infer.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ typedef struct DimQuery {
     DimEval *e;
     const Apply *a;
     const Var *in;
-    int64_t k; /* the element asked for */
+    int64_t k; /* the element wanted */
     int depth;
 } DimQuery;
 
@@ -48,7 +48,7 @@ static const Type *query_input_type(const DimQuery *p, size_t i) {
     return var_type(p->e->g, p->in[i]);
 }
 
-/* An elementwise op's input: a single element stands for all. */
+/* An elementwise op's input: a single element is broadcast. */
 static KnownInt eval_operand(const DimQuery *p, size_t i) {
     return eval_input(p, i, type_size(query_input_type(p, i)) == 1 ? 0 : p->k);
 }
@@ -96,7 +96,7 @@ static KnownInt from_subtensor(const DimQuery *p) {
     return eval_input(p, 0, i.v);
 }
 
-/* Ops that only change the shape: followed for a single element. */
+/* Ops that only change the shape: followed if there is a single element. */
 static KnownInt from_same_elements(const DimQuery *p) {
     return type_size(query_input_type(p, 0)) == 1 ? eval_input(p, 0, 0) : unknown;
 }
@@ -199,7 +199,7 @@ static KnownInt known_from_const(const Tensor *t, int64_t k) {
     return t->dtype == DT_UINT64 && v < 0 ? unknown : make_known_int(v);
 }
 
-/* Nothing is known of a narrow integer that wrapped around. */
+/* A narrow integer that wrapped around counts as unknown. */
 static KnownInt known_if_in_range(KnownInt k, DType d) {
     int64_t lo;
     uint64_t hi;
@@ -224,7 +224,7 @@ static KnownInt eval_element(DimEval *e, Var v, int64_t k, int depth) {
         t->dtype);
 }
 
-/* ---- what rules ask ---- */
+/* ---- for typing rules ---- */
 
 bool infer_int(const Infer *in, size_t arg, int64_t *v) {
     DimEval e = {.g = in->g};

@@ -1,6 +1,6 @@
-/* The typing rule of ops that state exact types, "float64[n, m], double": an input must
- * be of its type or narrower; names of dims stand for what the inputs have, also in the
- * types of the outputs. Numbers written in place become constants of the type. */
+/* The typing rule of ops that state exact types, "float64[n, m], double". An input must
+ * have its type or a narrower one; names of dims are bound to the inputs' dims, and may
+ * be used in the types of the outputs. Literal numbers become constants of the type. */
 #include "op/infer.h"
 #include "op/op_impl.h"
 #include "value/class.h"
@@ -9,12 +9,12 @@
 
 typedef struct ItypesCheck {
     Infer *in;
-    Map dim; /* name -> what it stands for */
+    Map dim; /* name -> its dim */
     Arena *tmp;
     size_t misfits;
 } ItypesCheck;
 
-/* The types of a list; the op's row was checked when it was added. */
+/* Parses a list of types, which was checked when the op was added. */
 static size_t parse_type_list(ItypesCheck *w, const char *list, const Type ***out) {
     char **part;
     size_t n = str_split(w->tmp, list, ',', &part);
@@ -25,7 +25,7 @@ static size_t parse_type_list(ItypesCheck *w, const char *list, const Type ***ou
     return n;
 }
 
-/* The first that does not fit is the error, the others are notes. */
+/* The first misfit is the error, the others are notes. */
 static bool fail_misfit(ItypesCheck *w, size_t i, const Type *want) {
     Infer *in = w->in;
     const char *name = infer_arg_name(in, i), *expected = type_str(in->s, want),
@@ -111,10 +111,10 @@ DType itypes_dtype(Session *s, const Op *op, size_t i) {
     return t && t->kind == TYPE_TENSOR ? t->dtype : DT_NONE;
 }
 
-/* ---- what is written in place: numbers, lists of numbers, texts ---- */
+/* ---- literals: numbers, lists of numbers, texts ---- */
 
-/* A text in quotes is an input only until it is wrapped. Its type is called as it is
- * written, and no value is ever of it. */
+/* A quoted text is an input only until it is wrapped. Its type is named after the text
+ * and has no values. */
 static bool reject_text_value(Session *s, const Type *t, const Value *v, Filter how,
                               const char *what, Span at, Value *out) {
     (void)v, (void)how, (void)out;
@@ -146,7 +146,7 @@ bool infer_is_literal(const Infer *in, size_t i) {
     return type_is_text(in->type[i]) || (tensor && !var_leafrec(in->g, in->in[i])->ref);
 }
 
-/* A number takes the dtype that it meets unless its kind is higher. */
+/* A number takes the dtype of the type it meets unless its own kind is higher. */
 static bool is_weaker(const Type *have, const Type *want) {
     return want->kind == TYPE_TENSOR && have->kind == TYPE_TENSOR &&
            dtype_weak(want->dtype, dtype_kind(have->dtype), DT_FLOAT64) == want->dtype;

@@ -1,5 +1,5 @@
 /* What a kernel may ask for while it runs: storage from its host, views, and errors
- * that tell what it was given. */
+ * that describe its inputs. */
 #include "op/services.h"
 #include "value/class.h"
 
@@ -13,7 +13,8 @@ Tensor *call_out(Call *c, size_t i, int ndim, const int64_t *shape) {
     return &c->out[i].t;
 }
 
-/* Field by field: a Tensor has room for 32 dims, and views are made often. */
+/* Copies field by field, for speed: a Tensor has room for 32 dims, and views are
+ * frequent. */
 Tensor *call_view(Call *c, size_t i, const Tensor *base) {
     Value *v = &c->out[i];
     Buffer *buf = buffer_ref(base->buf); /* first: base may be the old value itself */

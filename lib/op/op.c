@@ -1,5 +1,5 @@
-/* Finding ops by name. The table is made on first use from the catalogue: names only,
- * since most of a session's ops are never looked at. */
+/* Finds ops by name. The table is made from the catalogue on first use; it has names
+ * only, since a session never uses most ops. */
 #include "op/op_impl.h"
 
 #include <stdlib.h>

@@ -28,8 +28,8 @@
 #include "op/op_view.h"
 
 /* ---- typing ---- */
-/* How the inputs' dtypes are brought together before `type` runs: casts are inserted,
- * weak literals take the others' dtype. */
+/* How inputs' dtypes are brought together before `type` runs: casts are inserted, weak
+ * literals take the others' dtype. */
 typedef enum Promote {
     PROMOTE_NONE,    /* as they are */
     PROMOTE_SAME,    /* all to their common dtype */
@@ -55,8 +55,8 @@ enum {
     KIND_ANY = KIND_NUMBER | KIND_BOOL
 };
 
-/* What a typing rule sees: types, and where they matter (shapes given by constants) the
- * variables themselves. It fills out[] and returns true, or diagnoses and returns false
+/* What a typing rule sees: types, and the variables themselves for shapes given by
+ * constants. It fills out[] and returns true, or returns false and diagnoses
  * (infer_fail adds op, argument and types as notes). */
 typedef struct Infer {
     Session *s;
@@ -67,11 +67,11 @@ typedef struct Infer {
     size_t nin;
     const Var *in;
     const Type *const *type; /* of the inputs */
-    size_t nout; /* set before by the op's signature; `type` may change it (split) */
+    size_t nout; /* initially from the signature; `type` may change it (split) */
     const Type **out;
     Span at;
     DType floatX;
-    struct MakeNode *make; /* NULL: an Apply that exists is checked */
+    struct MakeNode *make; /* NULL: checking an existing Apply */
 } Infer;
 enum { OUT_MAX = 1024 }; /* outputs of one Apply */
 
@@ -86,8 +86,7 @@ typedef struct Pull {
     size_t nin, nout;
     const Var *in, *out;
     const Var *cotangent; /* of each output; VAR_NONE: disconnected. Float or complex */
-    const bool *wanted;   /* inputs whose gradient will be used; others may be left
-                             disconnected */
+    const bool *wanted;   /* inputs whose gradient is needed */
     Var *grad;            /* result: a variable, GRAD_DISCONNECTED, or one of type null
                              (grad_undefined) */
 } Pull;
@@ -111,62 +110,61 @@ struct Op {
     const char *name;
     const char *doc;   /* one sentence, then more if needed */
     const char *alias; /* other names in the language, "expit, logistic" */
-    const char *infix; /* "+": how it is written; unary ones have one input */
+    const char *infix; /* "+": its operator; unary ones have one input */
     /* Inputs: "x, y"; a tensor unless `name: ints` (int64 vector: a list of ints and
-     * dims, or a scalar), `name: int` (int64 0-d), `name: bool`, `name: sparse`,
-     * `name: array` (a tensor or sparse), `name: list` (of any Type), `name: any` (any
-     * Type), `name: item` (any Type; where it is weak it takes the dtype of the list
-     * and the items beside it); `name?` may be left out, `name = 0.5` has a weak
-     * default; a last `*name` takes the rest, or one list. Several of those, "*then,
-     * *other", take a list each, all of one length; the Apply has them one after the
-     * other. */
+     * dims, or a scalar), `name: int` (int64 0-d), `name: bool`, `name: sparse`, `name:
+     * array` (a tensor or sparse), `name: list` (of any Type), `name: any` (any Type),
+     * `name: item` (any Type; a weak one takes the dtype of the list and the items
+     * beside it). `name?` may be left out, `name = 0.5` has a weak default; a last
+     * `*name` takes all remaining inputs, or one list. With several of those, "*then,
+     * *other", each takes a list, all of one length; the Apply has the lists one after
+     * the other. */
     const char *in;
     /* Props: "axis: axes = None, keepdims: bool = False". Kinds: bool int float str
-     * dtype ints axes (None, int or ints; kept sorted and non-negative by canonical
-     * typing) axis graph key (number or string); `kind?` also takes None. Without a
-     * default a prop must be given. ints may be two equally long lists, one after the
-     * other: ([1], [0]). A string that comes first in a call is the first prop's when
-     * that is a str that must be given: einsum('ij->ji', x). One at the place of an
-     * input that may be left out is so, too: pad(x, 1, 'edge'). */
+     * dtype ints axes (None, int or ints; typing makes them sorted and non-negative)
+     * axis graph key (number or string); `kind?` also takes None. A prop without a
+     * default is required. ints may be two equally long lists, one after the other:
+     * ([1], [0]). If the first prop is a required str, a leading string in a call is
+     * its value: einsum('ij->ji', x). So is a string in the place of an optional input:
+     * pad(x, 1, 'edge'). */
     const char *props;
     const char *out; /* of several outputs, "q, r"; NULL: one, called r in formulas */
-    const char *def; /* a text in the inputs and props that replaces the call at once:
-                        the op never stands in a graph */
+    const char *def; /* a text in the inputs and props that replaces the call when it is
+                        built: the op never appears in a graph */
     bool (*expand)(Builder *b, const Op *op, const Props *p, size_t nin, const Var *in,
-                   Var *out); /* the same in C; leaves *out as it is where the op itself
-                                 is to stand */
+                   Var *out); /* the same in C; leaves *out alone if the op itself is to
+                                 be applied */
     uint16_t version;         /* of its meaning; 0 counts as 1 */
     uint16_t default_output;  /* 1 + the output that a call gives; 0: all of them */
     /* typing */
-    /* Instead of the rest of this block: exact types of the inputs and of the outputs,
-     * "float64[?], int64" (an input may be narrower). */
+    /* Replaces the rest of this block: exact types of inputs and outputs, "float64[?],
+     * int64" (an input may be narrower). */
     const char *itypes, *otypes;
     Promote promote;
     unsigned kinds; /* 0: KIND_ANY */
     OutDType out_dtype;
     bool (*type)(Infer *in); /* NULL: elementwise (broadcast shape, out_dtype) */
-    const char *shape;       /* symbolic shape of output 0 where types can't tell:
+    const char *shape;       /* symbolic shape of output 0 if types don't show it:
                                 "[x.shape[0] + 1, y.shape[1]]" */
     bool (*infer_shape)(ShapeOf *q); /* the same in C, for any outputs; false without a
                                         diagnostic: declined */
     /* running: loops, perform or thunk */
     const Loops *loops;
-    /* instead of loops where the output's dtype matters (cast) */
+    /* replaces loops if the output's dtype matters (cast) */
     Loop *(*pick)(DType from, DType to, int level);
     bool (*perform)(Call *c);
     bool (*debug)(Call *c); /* slow and obviously right */
-    bool debug_instead;     /* DebugMode runs it in the place of perform (AllocEmpty) */
+    bool debug_instead;     /* DebugMode runs it instead of perform (AllocEmpty) */
     Streams *streams;       /* perform can take its only input as Pieces */
-    const Thunk *thunk;     /* then perform is not needed */
-    /* May a run fail although its inputs are what their types say? NULL: an elementwise
-     * op may where types can't tell that shapes agree, any other may. Nothing that may
-     * fail is moved to where it might run in vain. */
+    const Thunk *thunk;     /* replaces perform */
+    /* May a run fail although its inputs have valid types? NULL: an elementwise op may
+     * fail unless its types guarantee that shapes agree; any other op may fail. What
+     * may fail is never moved to where it might run unnecessarily. */
     bool (*fails)(const Graph *g, ApplyId a);
-    bool keeps_storage; /* its perform is given back, run after run, the very storage
-                           that it left; others may find anything of the right
-                           dtype */
-    /* costs: per Apply, a text over inputs, outputs and props; elementwise rows: per
-     * element of the output, a number */
+    bool keeps_storage; /* run after run, its perform gets back the very storage that it
+                           left; others may find anything of the right dtype */
+    /* costs: per Apply, a text over inputs, outputs and props; for elementwise rows, a
+     * number per element of the output */
     const char *flops;
     int math; /* transcendental functions per element: counted once in flops and in
                  math_calls */
@@ -177,8 +175,8 @@ struct Op {
         adjoint; /* linear in that input: its gradient as text in g, inputs, r, props */
     bool (*pull)(Pull *p);
     bool (*push)(Push *p);
-    bool (*vmap)(Vmap *q);    /* for many rows at once: vmap/kit.h. NULL:
-                                             elementwise ops as such, others row by row */
+    bool (*vmap)(Vmap *q); /* vmap: vmap/kit.h. NULL: elementwise ops need none, others
+                              run row by row */
     const char *disconnected; /* inputs whose elements influence no output's elements:
                                  "shape, axis" */
     bool (*connect)(const Graph *g, ApplyId a, size_t in, size_t out);
@@ -188,43 +186,44 @@ struct Op {
     uint32_t reuse; /* bit i: perform may write output 0 over input i (elementwise: any
                        of the right size) */
     bool (*reuses)(const Graph *g, ApplyId a, size_t out, size_t in); /* for the rest */
-    /* destroy_map: the input that making output `out` always overwrites, or -1. The
-     * plan runs every other reader first, or refuses. */
+    /* destroy_map: the input that computing output `out` always overwrites, or -1. The
+     * plan runs all other readers first, or refuses. */
     int (*destroys)(const Graph *g, ApplyId a, size_t out);
     /* text and rewriting */
     void (*str)(Session *s, const Op *op, const Props *p, Str *out); /* __str__ */
-    /* As the call that the language has for it; false: only its own form tells it. */
+    /* Prints the call that the language has for it; false: print the generic form. */
     bool (*print)(Printer *p, ApplyId a, Str *out);
     Fold fold;
     bool (*fold_if)(const GraphView *v, ApplyId a); /* FOLD_ALWAYS: asked first */
-    bool comm;                                      /* two inputs may change places */
+    bool comm;                                      /* the two inputs may be swapped */
     bool varies; /* the number of outputs depends on the inputs or props */
-    bool uneven; /* comm: of equal inputs the first counts, as -0 and 0 are equal */
+    bool uneven; /* comm, but of equal inputs the first is the result: -0 and 0 are
+                    equal */
     bool assoc;
-    bool elemwise; /* set by the rows: may be fused */
-    bool effect;   /* a root even when nothing reads it; never merged */
+    bool elemwise; /* set by the rows: fusible */
+    bool effect;   /* a root even if nothing reads it; never merged */
     bool identity; /* output 0 is input 0 (assert, print, specify_shape) */
-    bool promise;  /* it checks another op, which DebugMode blames if it fails */
-    bool creates;  /* makes values from nothing (zeros, normal): without dtype= it takes
-                      that of the receiver */
-    bool bounds;   /* with creates: integers written out may be beyond the dtype */
-    bool by_macro; /* a call of its name in the language is that of the macro */
-    bool constant; /* of constants alone it is one itself, made while the graph is built
+    bool promise;  /* checks another op, which DebugMode blames if the check fails */
+    bool creates;  /* creates values from nothing (zeros, normal): without dtype= they
+                      take the receiver's */
+    bool bounds;   /* with creates: integer literals may be out of the dtype's range */
+    bool by_macro; /* in the language its name calls a macro */
+    bool constant; /* applied to constants, it is a constant, made at build time
                       (make_slice, make_list, csr) */
-    const char *sparse; /* the op applied instead to a sparse input, with its props */
-    const char *list;   /* the same when the one input is a list */
+    const char *sparse; /* the op to apply to a sparse input instead, with its props */
+    const char *list;   /* the same if the only input is a list */
     bool shape_only;    /* reads the shapes of its inputs, not their elements (shape) */
     const char *example; /* lines "matmul([[1., 2.]], [[3.], [4.]]) -> [[11.0]]":
                             documentation and tests */
     const char *file;
     int line; /* of the row, for messages */
-    /* of the user's own: */
+    /* user ops: */
     const char *from;              /* the file or plugin; NULL: an op of the library */
     const struct OpBody *body;     /* its meaning is a text: userop/userop.h */
-    const struct PluginOp *plugin; /* it is a plugin's: thunkline/plugin.h */
+    const struct PluginOp *plugin; /* it comes from a plugin: thunkline/plugin.h */
 };
 
-/* Of a row of a table: `.name = OP_ROW("sum")` says where the row is, too. */
+/* In a row of a table, `.name = OP_ROW("sum")` also says where the row is. */
 #define OP_ROW(text) text, .file = __FILE__, .line = __LINE__
 /* A whole table, as an OpList or a MacroList. */
 #define LIST_OF(table)                                                                 \
@@ -256,15 +255,16 @@ bool op_add(Session *s, const Op *op,
 Loop *op_loop(Session *s, const Op *op, DType last_in, DType out);
 /* view_map: the input that output `out` may view, or -1. */
 int op_view(const Graph *g, ApplyId a, size_t out);
-/* Does it keep its place: is it an effect, or a function among its props? */
+/* Must it keep its place, as an effect or because a function among its props has
+ * effects? */
 bool op_has_effect(const Graph *g, const Op *op, const Props *props);
-/* What `fails` says, or the default. */
+/* The op's `fails`, or the default. */
 bool op_may_fail(const Graph *g, ApplyId a);
 bool op_never_fails(const Graph *g, ApplyId a);       /* for .fails: false */
-bool op_fails_on_integers(const Graph *g, ApplyId a); /* or by shapes */
+bool op_fails_on_integers(const Graph *g, ApplyId a); /* integer input, or shapes */
 /* connection_pattern: do the elements of input `in` influence those of output `out`? */
 bool op_connected(const Graph *g, ApplyId a, size_t in, size_t out);
-/* The same for a function's inputs and outputs; worked out once, in linear time. */
+/* The same for a function's inputs and outputs; computed once, in linear time. */
 bool graph_connected(Graph *fn, size_t in, size_t out);
 
 #include "op/signature.h"

@@ -1,4 +1,4 @@
-/* What the files of lib/op that look ops up and build with them share. */
+/* Shared by the files of lib/op that look up ops and build with them. */
 #ifndef OP_OP_IMPL_H
 #define OP_OP_IMPL_H
 
@@ -10,31 +10,30 @@ typedef struct OpName {
     size_t n;
     const Op *op;
 } OpName;
-/* What infer_cache.c remembers of a call: `given` (NULL: all defaults) are the props
- * asked for, `props` those that the Apply gets. */
+/* A cached call (infer_cache.c): `given` are the props asked for (NULL: all defaults),
+ * `props` those of the Apply. */
 enum { TYPED_IN = 3 };
 typedef struct Typed {
     const Op *op;
     const Props *given, *props;
-    const Type *in[TYPED_IN]; /* NULL after the last */
+    const Type *in[TYPED_IN]; /* NULL-terminated unless full */
     const Type *out;
     DType floatX;
 } Typed;
-/* NULL: not known. */
+/* NULL: not cached. */
 const Typed *typed_find(Session *s, const Op *op, const Props *given, size_t nin,
                         const Type *const *in, DType floatX);
-/* in->props, in->type and in->out are those of an Apply; the inputs were given as they
- * are. */
+/* in->props, in->type and in->out describe an Apply whose inputs needed no coercion. */
 void typed_keep(const Infer *in, const Props *given);
 
 typedef struct OpTable {
     Arena *arena;
-    Typed *typed; /* a table of fixed size in the arena; NULL until needed */
+    Typed *typed; /* of fixed size, in the arena; NULL until needed */
     Index index;  /* of names */
     Vec(OpName) names;
     Vec(const Op *) ops;
     const Op *known[KNOWN_OPS];
-    bool sorted;   /* ops are in order of their names */
+    bool sorted;   /* are ops sorted by name? */
     Map signature; /* Op * -> Signature * */
 } OpTable;
 OpTable *op_table(Session *s);
@@ -44,33 +43,33 @@ const Signature *signature_parse(Session *s, Arena *a, const Op *op,
                                  SignatureError *error);
 /* The parameter that takes input i. */
 const Param *signature_param(const Signature *sig, size_t i);
-/* Notes the call with the types of its inputs. */
+/* Notes the call with its inputs' types. */
 void infer_note_call(const Infer *in, Span at);
-/* "x", or "args[2]" for one of a rest parameter. */
+/* "x", or "args[2]" for a rest parameter. */
 const char *infer_arg_name(const Infer *in, size_t i);
 
 /* ---- make_node in two halves; in->in and in->type are the arrays below ---- */
 typedef struct MakeNode {
     Infer in;
-    Builder *b;        /* NULL: nothing is built */
+    Builder *b;        /* NULL: typing only */
     Var *var;          /* in.in */
     const Type **type; /* in.type */
     Var small_var[8];
     const Type *small_type[8];
 } MakeNode;
-/* Room for nin inputs and those that have defaults. */
+/* Reserves room for nin inputs and for those that have defaults. */
 void make_node_open(MakeNode *m, Session *s, const Graph *g, const Op *op, size_t nin,
                     const Var *in);
 void make_node_close(MakeNode *m);
 
 bool infer_check_arity(Infer *in, size_t least);
-/* The props that an Apply gets: defaults for NULL, a list where an int was given for
- * ints. */
+/* Completes props to those of an Apply: defaults for NULL, a list for an int where ints
+ * are expected. */
 bool props_complete(Infer *in, const Props *p);
-bool props_check(Infer *in); /* do they fit the signature as they are? */
-/* Adds defaults, casts and converts as the op's row says. */
+bool props_check(Infer *in); /* do they fit the signature as given? */
+/* Adds defaults, casts and conversions as the op's row demands. */
 bool coerce_inputs(Builder *b, MakeNode *m);
-/* Do inputs satisfy what coerce_inputs brings about? */
+/* Do the inputs have what coerce_inputs provides? */
 bool infer_check_inputs(Infer *in);
 bool infer_check_kinds(Infer *in);
 

@@ -66,7 +66,7 @@ bool props_check(Infer *in) {
     return true;
 }
 
-/* What is written in a shorter way gets its full form. */
+/* Expands the short form of a prop. */
 static Prop expand_prop(const PropDef *d, Prop p, const int64_t *one) {
     bool list = d->type == T_INTS || d->type == T_AXES;
     if (list && p.kind == P_INT) return PROP_INTS(one, 1);

@@ -3,7 +3,7 @@
 typedef struct RowwiseSettle {
     Graph *g;
     Arena *arena;
-    uint8_t *row; /* by variable: it is the result of such an effect */
+    uint8_t *row; /* by variable: result of an effect for one row */
     uint8_t *live, *gone;
     Var *forward;
 } RowwiseSettle;
@@ -12,7 +12,7 @@ static bool is_row_effect(const RowwiseSettle *t, ApplyId a) {
     return t->row[t->g->apply[a].out];
 }
 
-/* What is read, by anything but these effects themselves. */
+/* Finds the variables that anything but these effects reads. */
 static void find_live_without_rows(RowwiseSettle *t) {
     Graph *g = t->g;
     ApplyId *all = arena_copy(t->arena, g->effects.p, g->effects.n * sizeof *all);
@@ -27,7 +27,7 @@ static void find_live_without_rows(RowwiseSettle *t) {
             vec_push(g->s, &g->effects, all[i]);
 }
 
-/* Nothing reads it: its value goes past it, or goes. */
+/* Removes an unread effect: readers of its result read its input instead. */
 static void end_effect(RowwiseSettle *t, ApplyId a) {
     const Apply *r = &t->g->apply[a];
     if (r->op->identity) {

@@ -1,5 +1,5 @@
-/* What an op or macro needs from a higher row comes through here; the row that has it
- * fills it in when the session is opened. */
+/* What an op or macro needs from a higher row of the library. The row that provides a
+ * service enters it here when the session is opened. */
 #ifndef OP_SERVICES_H
 #define OP_SERVICES_H
 
@@ -17,7 +17,7 @@ typedef struct GradOptions {
     OnNull null;
 } GradOptions;
 
-/* What the core asks of the language, which lies above it: expressions of rows
+/* What the core asks of the language, which lies above it: expressions in rows
  * (build.h: template_build), and Applies and ops as text for messages. */
 typedef struct Language {
     Var (*template_build)(Builder *b, const char *text, const Env *env, bool *ok);
@@ -27,35 +27,35 @@ typedef struct Language {
 extern const Language language; /* lang/template.c */
 
 typedef struct Services {
-    /* vm: runs the part of a graph without inputs that `want` needs; owned values out.
-     */
+    /* vm: runs the part of a graph without inputs that `want` needs; the caller owns
+     * the values. */
     bool (*eval)(Graph *g, size_t n, const Var *want, Value *out);
-    /* vm: an inner graph made ready once, then run many times (call, scan). */
+    /* vm: an inner graph, prepared once and run many times (call, scan). */
     struct Inner *(*inner_new)(Session *s, const Graph *fn);
     bool (*inner_run)(struct Inner *r, const Value *const *in, Value *out, Span at);
     void (*inner_free)(struct Inner *r);
     /* ad: reverse mode in b->g; grad[i] may be GRAD_DISCONNECTED with GRAD_NONE. */
     bool (*grad)(Builder *b, Var cost, size_t nwrt, const Var *wrt,
                  const GradOptions *how, Var *grad);
-    /* ad: the gradients of sum_i <f[i], cotangent[i]>; the tangents of f. */
+    /* ad: vjp: the gradients of sum_i <f[i], cotangent[i]>; jvp: the tangents of f. */
     bool (*vjp)(Builder *b, size_t nf, const Var *f, const Var *cotangent, size_t nwrt,
                 const Var *wrt, const GradOptions *how, Var *grad);
     bool (*jvp)(Builder *b, size_t nf, const Var *f, size_t nwrt, const Var *wrt,
                 const Var *tangent, bool by_pullback, Var *result);
-    /* ad: a function graph of gradients of fn: inputs fn's inputs then cotangents,
-     * outputs gradients of `wanted`. */
+    /* ad: the gradients of fn as a function: its inputs are fn's, then the cotangents;
+     * its outputs are the gradients of `wanted` inputs. */
     Graph *(*pullback)(Graph *main, const Graph *fn, const bool *wanted,
                        const bool *has_cotangent);
-    /* ad: derivatives of the library's own ops are looked at when they run, too, not
-     * only those of the user's. */
+    /* ad: check derivatives of the library's ops at run time, too, not only those of
+     * user ops. */
     bool check_derivatives;
-    /* ad: fn for many rows at once: rows[i] says which inputs have the leading dim; an
-     * output has it when it has one dim more than fn's. */
+    /* ad: fn for many rows at once: rows[i] says which inputs have the leading dim. An
+     * output has it if it has one dim more than fn's. */
     Graph *(*vmap)(Graph *main, const Graph *fn, const bool *rows);
-    /* cli: shows a line that an op of the graph prints; NULL: nowhere. */
+    /* cli: shows a line printed by an op of the graph; NULL: print nothing. */
     void (*print)(void *ctx, const char *text);
     void *print_ctx;
-    bool debugging; /* what runs is run for DebugMode (PlanOptions.debugging) */
+    bool debugging; /* runs are for DebugMode (PlanOptions.debugging) */
 } Services;
 Services *services(Session *s); /* never NULL; members may be, below a tool */
 

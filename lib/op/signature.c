@@ -1,5 +1,5 @@
-/* The little languages of a row's `in`, `props` and `out`. The first thing that can't
- * be read is kept, and reading ends. */
+/* Parses the texts `in`, `props` and `out` of an op's row. Parsing stops at the first
+ * error. */
 #include "op/op_impl.h"
 
 #include <stdio.h>
@@ -9,11 +9,11 @@ typedef struct SignatureCursor {
     Session *s;
     Arena *a;
     const Op *op;
-    const char *p; /* the rest of one part, without blanks around it */
+    const char *p; /* the rest of the current part, blanks trimmed */
     SignatureError *error;
 } SignatureCursor;
 
-/* What is returned may be used, but means nothing. */
+/* After an error, parsing functions return usable but meaningless values. */
 static bool fail_signature(SignatureCursor *c, const char *what) {
     if (!c->error->what) {
         c->error->what = what;
@@ -55,7 +55,7 @@ static Sym parse_param_name(SignatureCursor *c) {
     return y;
 }
 
-/* The number of the next word in a list of words; the word is taken. */
+/* The index of the next word in a list of words; consumes the word. */
 static int match_word(SignatureCursor *c, const char *const *list, int n) {
     size_t len = word_length(c->p);
     for (int i = 0; i < n; i++) {
@@ -93,7 +93,7 @@ static void begin_part(SignatureCursor *c, SignaturePart part, size_t i,
     c->p = text;
 }
 
-/* Inputs of an op that only states their types: x, or x1, x2, ... */
+/* Names the inputs of an op that states only their types: x, or x1, x2, ... */
 static void number_inputs(SignatureCursor *c, Signature *sig) {
     char **part = NULL, name[24];
     size_t n = str_split(c->a, c->op->itypes, ',', &part);

@@ -1,4 +1,4 @@
-/* What the texts `in`, `props` and `out` of an op's row say. Comes with op/op.h. */
+/* The parsed form of an op row's `in`, `props` and `out`. Included by op/op.h. */
 #ifndef OP_SIGNATURE_H
 #define OP_SIGNATURE_H
 
@@ -16,7 +16,7 @@ typedef enum ParamKind {
     IN_LIST,
     IN_ITEM
 } ParamKind;
-/* Does its dtype count when inputs are brought to a common one? */
+/* Does its dtype take part in promotion? */
 static inline bool param_has_dtype(ParamKind k) {
     return k == IN_TENSOR || k == IN_SPARSE || k == IN_ARRAY;
 }
@@ -50,19 +50,19 @@ typedef struct Signature {
     const Param *in; /* rest parameters are the last */
     const PropDef *prop;
     const Sym *out;
-    size_t min_in;         /* of a call; those with a default may be left out */
-    size_t least;          /* of an Apply, in which defaults stand, too */
-    const Props *defaults; /* of all props; none where one must be given */
+    size_t min_in;         /* of a call; inputs with defaults may be left out */
+    size_t least;          /* of an Apply, which includes defaults */
+    const Props *defaults; /* of all props, None for required ones */
 } Signature;
-/* What can't be read in the texts of a row. */
+/* Where a row's texts can't be parsed. */
 typedef enum SignaturePart {
     SIGNATURE_IN,
     SIGNATURE_PROPS,
     SIGNATURE_OUT
 } SignaturePart;
 typedef struct SignatureError {
-    const char *what; /* NULL: nothing */
-    const char *rest; /* the text from there on */
+    const char *what; /* NULL: no error */
+    const char *rest; /* the text from the error on */
     SignaturePart part;
     size_t index; /* of the input, prop or output */
 } SignatureError;
@@ -71,17 +71,18 @@ const Signature *op_signature(Session *s, const Op *op);
 static inline size_t signature_fixed(const Signature *sig) {
     return sig->nin - sig->nrest;
 }
-/* Which rest parameter takes input i of nin. */
+/* The rest parameter that takes input i of nin. */
 size_t signature_list_of(const Signature *sig, size_t nin, size_t i);
 
-/* Input i of nin for messages: its name, "args[2]" of a rest parameter. */
+/* Input i of nin, for messages: its name, or "args[2]" for a rest parameter. */
 const char *signature_input_text(Session *s, const Op *op, size_t nin, size_t i);
 
-/* Can a prop be of this kind? And what it can be: "an integer", " or None". */
+/* May the prop be of this kind? And how messages describe what it may be: "an integer",
+ * " or None". */
 bool prop_is_of(const PropDef *d, PropKind kind);
 const char *prop_wanted(const PropDef *d);
 const char *prop_or_none(const PropDef *d);
-/* Props by name, for kernels and typing rules. The op must have it. */
+/* Props by name, for kernels and typing rules. The op must have the prop. */
 const Prop *op_prop(Session *s, const Op *op, const Props *p, const char *name);
 bool prop_bool(Session *s, const Op *op, const Props *p, const char *name);
 int64_t prop_int(Session *s, const Op *op, const Props *p, const char *name);

@@ -30,7 +30,7 @@ static Sym free_stripped_name(const Graph *fn) {
     return stripped_name(fn, i);
 }
 
-/* The one that was made before, if there is one. */
+/* The equal function that was made before, or `made` itself. */
 static Graph *find_equal_stripped(const StripEffects *q) {
     for (unsigned i = 0;; i++) {
         ApplyId x, y;
@@ -39,7 +39,7 @@ static Graph *find_equal_stripped(const StripEffects *q) {
     }
 }
 
-/* The same props with the quiet ones of the functions. */
+/* The props, with functions replaced by their stripped versions. */
 static const Props *strip_props(StripEffects *q, const Props *p) {
     Session *s = q->made->s;
     Prop *prop = NEW_N(q->tmp, p->n + 1u, Prop);
