@@ -1,11 +1,11 @@
-/* arange(stop), arange(start, stop[, step]): evenly spaced numbers, the end not
- * included. */
+/* arange(stop), arange(start, stop[, step]): evenly spaced numbers up to but excluding
+ * stop. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
 #include <math.h>
 
-/* The bounds by number of inputs, as tensors: NULL stands for start 0 or step 1. */
+/* The bounds, assigned by the number of inputs. NULL: start 0 or step 1. */
 typedef struct Bounds {
     const Tensor *start, *stop, *step;
 } Bounds;
@@ -23,8 +23,7 @@ static double float_or(const Tensor *t, double otherwise) {
     return t ? tensor_f64(t, 0) : otherwise;
 }
 
-/* Number of steps from start to stop in whole numbers, as unsigned so that nothing
- * overflows. */
+/* Number of integer steps from start to stop; unsigned, so that nothing overflows. */
 static uint64_t int_length(int64_t start, int64_t stop, int64_t step) {
     if (step > 0 ? start >= stop : start <= stop) return 0;
     uint64_t span =
@@ -55,7 +54,7 @@ static DType range_dtype(Infer *in) {
     return dtype_kind(t) == K_BOOL ? DT_INT64 : t;
 }
 
-/* A dim from 0 by 1 is the length itself. */
+/* With start 0 and step 1, a dim as stop is the length itself. */
 static bool dim_alone(Infer *in, Dim *len) {
     int64_t v;
     size_t stop = in->nin == 1 ? 0 : 1;
@@ -93,7 +92,7 @@ static void fill_ints(int64_t *p, int64_t n, int64_t start, int64_t step) {
 
 enum { BLOCK = 512 };
 
-/* Written in 64 bits, block by block, and converted to the output's dtype. */
+/* Fills blocks in 64 bits and converts them to the output's dtype. */
 static void fill_range(Tensor *out, Bounds b, bool whole) {
     union {
         int64_t i[BLOCK];
@@ -138,7 +137,7 @@ static bool arange_perform(Call *c) {
     return true;
 }
 
-/* Element i is start + i * step; stop moves nothing. */
+/* Element i is start + i step; stop has no influence on the elements. */
 static bool arange_pull(Pull *p) {
     pull_disconnect(p, 0);
     if (pull_discrete(p)) return true;
@@ -153,7 +152,7 @@ static bool arange_pull(Pull *p) {
     return t != VAR_NONE && (p->grad[2] = op_call1(b, "sum", t)) != VAR_NONE;
 }
 
-/* Start and step influence the elements; a lone input is the stop. */
+/* Start and step influence the elements; a single input is the stop. */
 static bool arange_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     (void)out;
     return g->apply[a].nin > 1 && in != 1;

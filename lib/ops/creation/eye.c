@@ -114,7 +114,7 @@ static const Op table[] = {
      .doc = "num numbers evenly spaced from start to stop, both included.",
      .in = "start, stop, num: int = 50",
      .promote = PROMOTE_INEXACT,
-     /* step by step as NumPy does it, so that the bits are the same */
+     /* in NumPy's order of operations, so that the bits are the same */
      .def = "(lambda i, step, parts: where((i == num - 1) & (num > 1), stop, "
             "where(step == 0, i / parts * (stop - start), i * step) + start))("
             "arange(num, dtype=start.dtype), (stop - start) / maximum(num - 1, 1), "

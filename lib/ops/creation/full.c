@@ -1,5 +1,5 @@
-/* Tensors of one value: full, zeros, ones and their _like forms. The _like forms read
- * only a shape. */
+/* Constant-filled tensors: full, zeros, ones and their _like forms, which read only a
+ * shape. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
@@ -19,7 +19,7 @@ static bool full_type(Infer *in) {
     return infer_out_tensor(in, 0, d, n, dim);
 }
 
-/* An array is stretched to the shape. */
+/* An array value is broadcast to the shape. */
 static bool full_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                         const Var *in, Var *out) {
     (void)nin;
@@ -29,7 +29,7 @@ static bool full_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     return (*out = apply_named(b, "broadcast_to", 2, args, 0, NULL)) != VAR_NONE;
 }
 
-/* Output 0 filled with the element at `value` of dtype d. */
+/* Fills output 0 with the element of dtype d at `value`. */
 static bool fill_output(Call *c, int ndim, const int64_t *shape, DType d,
                         const void *value) {
     Tensor *out = call_out(c, 0, ndim, shape);
@@ -50,7 +50,7 @@ static bool full_perform(Call *c) {
            fill_output(c, n, shape, v->dtype, v->data);
 }
 
-/* Sizes that are numbers or dims are not negative. */
+/* Fails unless every size is a number or a dim: those are never negative. */
 static bool full_fails(const Graph *g, ApplyId a) {
     const Type *t = var_type(g, g->apply[a].out);
     bool told = true;
@@ -59,7 +59,7 @@ static bool full_fails(const Graph *g, ApplyId a) {
     return !told;
 }
 
-/* The value stands at each place: its gradient is the sum of all. */
+/* Every element is the value, so its gradient is the sum of all. */
 static bool full_pull(Pull *p) {
     p->grad[0] = GRAD_DISCONNECTED;
     p->grad[1] = GRAD_DISCONNECTED;
@@ -124,7 +124,7 @@ static bool nothing_pull(Pull *p) {
     return true;
 }
 
-/* A value for each row is stretched to the row's shape. */
+/* Broadcasts each row's value to the row's shape. */
 static bool fill_row_values(Vmap *q, Var shape, int ndim) {
     Var value = vmap_pad_rank(q, 1, ndim);
     if (value == VAR_NONE || shape == VAR_NONE) return false;
@@ -138,7 +138,7 @@ static bool full_vmap(Vmap *q) {
     return q->rows[0] ? vmap_by_scan(q) : fill_row_values(q, q->in[0], ndim);
 }
 
-/* What is the same for all rows is made once. */
+/* Fills once if all rows are the same. */
 static bool fill_without_rows(Vmap *q, Var value) {
     Var in[2] = {vmap_row_shape(q, 0), value};
     PropArg dtype = {"dtype",

@@ -1,4 +1,4 @@
-/* cast(x, dtype): NumPy's astype, by the one conversion that values have. */
+/* cast(x, dtype): NumPy's astype, using the common conversion of values. */
 #include "op/build.h"
 #include "op/infer.h"
 #include "value/value.h"
@@ -7,8 +7,8 @@
 
 enum { BLOCK = 256, LARGEST = 16 };
 
-/* Source and target may be one block: then through a copy, as the conversion may not
- * alias. */
+/* If source and target are the same block, copies first: the conversion's arguments
+ * must not alias. */
 static unsigned cast_elements(DType to, DType from, size_t n, const char *in,
                               char *out) {
     _Alignas(16) char keep[BLOCK * LARGEST];
@@ -53,7 +53,8 @@ static Loop *const loops[DT_N][DT_N] = {
 };
 
 static Loop *cast_pick(DType from, DType to, int level) {
-    return level == 0 ? loops[to][from] : NULL; /* tensor_cast_elements knows the CPU */
+    return level == 0 ? loops[to][from] : NULL; /* tensor_cast_elements selects by CPU
+                                                 * itself */
 }
 
 static bool cast_type(Infer *in) {
@@ -66,7 +67,7 @@ static bool cast_type(Infer *in) {
     return type_elemwise(in);
 }
 
-/* Truncation has no slope. The engine brings a gradient of another float dtype back to
+/* Truncation has zero slope. The engine casts a gradient of another float dtype back to
  * x's. */
 static bool cast_pull(Pull *p) {
     DType from = var_type(p->g, p->in[0])->dtype, to = var_type(p->g, p->out[0])->dtype;

@@ -1,7 +1,7 @@
 /* The ops of complex.def, and derivatives of functions that are not holomorphic. For a
  * real cost the gradient of a complex variable z is dC/dRe z + i dC/dIm z; a tangent is
- * an ordinary complex number. Both are texts, in which g is the cotangent or the
- * tangent. */
+ * an ordinary complex number. Both derivatives are formulas in which g is the cotangent
+ * or the tangent. */
 #include "op/infer.h"
 #include "ops/elemwise/deriv.h"
 #include "ops/elemwise/table.h"
@@ -17,7 +17,7 @@ static bool push_text(Push *p, size_t i, const char *text) {
     return ok;
 }
 
-/* A function of one number, by the text for complex and the text for real ones. */
+/* A function of one argument, with formulas for complex and for real ones. */
 #define DERIVATIVE(fn, pull_complex, pull_real, push_complex, push_real)               \
     static bool fn##_pull(Pull *p) {                                                   \
         return pull_text(p, 0,                                                         \

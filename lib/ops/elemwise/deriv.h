@@ -1,12 +1,13 @@
-/* Derivatives in C for rows that text partials cannot say, written with texts all the
- * same. */
+/* Derivatives in C for rows whose partials can't be a single formula; they still use
+ * formulas. */
 #ifndef OPS_ELEMWISE_DERIV_H
 #define OPS_ELEMWISE_DERIV_H
 
 #include "op/build.h"
 
-/* The gradient of input i as a text in g and the op's names, summed back to its shape;
- * zero where the output is discrete, as no small change of the input changes it. */
+/* The gradient of input i as a formula in g and the op's names, summed back to the
+ * input's shape; zero for a discrete output, which no small change of the input
+ * changes. */
 static inline bool pull_text(Pull *p, size_t i, const char *text) {
     bool ok = true;
     Var x = p->in[i];
@@ -20,7 +21,7 @@ static inline bool pull_text(Pull *p, size_t i, const char *text) {
     }
     return p->grad[i] != VAR_NONE;
 }
-/* The tangent of input i, zeros where it has none; VAR_NONE: diagnosed. */
+/* The tangent of input i, or zeros if it has none; VAR_NONE: diagnosed. */
 static inline Var push_tangent(Push *p, size_t i) {
     if (p->tangent[i] != VAR_NONE) return p->tangent[i];
     DType d = var_type(p->g, p->in[i])->dtype;

@@ -1,6 +1,6 @@
-/* Which dtypes a row of elementwise ops has loops for, and how those loops are called:
- * read both where loops are compiled (loops.h) and where they are listed (table.h), so
- * that the two cannot differ.
+/* The dtypes for which a row of elementwise ops has loops, and the names of those
+ * loops. Included both where loops are compiled (loops.h) and where they are listed
+ * (table.h), so that the two cannot differ.
  *
  * A row of a .def file is
  *     ROW(inputs, OUT, name, DOMAIN, (kernels), facts...)
@@ -65,7 +65,7 @@
 #define EACH_BWFC(P, n, l) EACH_BW(P, n, l) EACH_FC(P, n, l)
 #define EACH_BSU(P, n, l)  EACH_B(P, n, l) EACH_SU(P, n, l)
 
-/* M(a, b) where the arguments' expansions hold the commas. */
+/* M(a, b) for arguments that expand to several. */
 #define SPREAD(M, ...) M(__VA_ARGS__)
 #define COLUMNS(...)   __VA_ARGS__
 

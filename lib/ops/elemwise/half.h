@@ -1,5 +1,5 @@
-/* float16 in blocks: converted to float32, run through the float32 loop, rounded once.
- * The conversions are the CPU's where it has them (F16C), else the same by integer
+/* float16 in blocks: converted to float32, processed by the float32 loop, rounded once.
+ * The conversions use the CPU's instructions (F16C) if present, else equivalent integer
  * operations. */
 #ifndef OPS_ELEMWISE_HALF_H
 #define OPS_ELEMWISE_HALF_H
@@ -24,8 +24,8 @@ static inline uint32_t f32_bits(float f) {
     return u;
 }
 
-/* Shifts exponent and fraction into place; the factor re-biases the exponent and makes
- * subnormals normal. */
+/* Shifts exponent and fraction into place; the factor re-biases the exponent and
+ * normalises subnormals. */
 static inline float half_widen(uint16_t h) {
     uint32_t em = (uint32_t)(h & 0x7FFF) << 13, sign = (uint32_t)(h & 0x8000) << 16;
     uint32_t finite = f32_bits(bits_f32(em) * 0x1p112F);
@@ -34,7 +34,7 @@ static inline float half_widen(uint16_t h) {
 }
 
 /* Normal results round by integer carry (up to inf); subnormal ones by adding a float
- * whose last place is theirs. */
+ * whose last place equals theirs. */
 static inline uint16_t half_narrow(float f) {
     uint32_t u = f32_bits(f), sign = u >> 16 & 0x8000, a = u & 0x7FFFFFFF;
     uint32_t normal = (a + 0xC8000FFF + (a >> 13 & 1)) >> 13;
@@ -72,7 +72,7 @@ static inline void half_narrow_block(size_t n, const float *f, uint16_t *h) {
 }
 #endif
 
-/* Runs a float32 loop of nin inputs on float16 data; the result is float16 too, or
+/* Runs a float32 loop with nin inputs on float16 data; the result is float16 too, or
  * bytes. */
 static inline unsigned half_loop(Loop *loop, size_t nin, size_t size, size_t n,
                                  const void *const *in, void *const *out) {

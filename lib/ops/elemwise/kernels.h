@@ -1,11 +1,11 @@
-/* The functions that kernels of rows call: integer division and powers, float
+/* Functions called by the kernels of rows: integer division and powers, float
  * remainders, complex arithmetic. */
 #ifndef OPS_ELEMWISE_KERNELS_H
 #define OPS_ELEMWISE_KERNELS_H
 
 #include "ops/elemwise/vmath.h"
 
-/* A C library function by the argument's type. */
+/* A C library function chosen by the argument's type. */
 #define LIBM(fn, x)     _Generic((x), float : fn##f, double : fn)(x)
 #define LIBM2(fn, x, y) _Generic((x), float : fn##f, double : fn)(x, y)
 #define FLOOR(x)        LIBM(floor, x)
@@ -15,10 +15,10 @@
 #define ABS(x)          LIBM(fabs, x)
 #define SQRT(x)         LIBM(sqrt, x)
 #define POW(x, y)       LIBM2(pow, x, y)
-/* nan wins; of equal ones the first. For integers the second test is constant. */
+/* nan wins; of equal arguments the first. For integers the second test is constant. */
 #define MAXIMUM(x, y) ((((x) >= (y)) | ((x) != (x))) ? (x) : (y))
 #define MINIMUM(x, y) ((((x) <= (y)) | ((x) != (x))) ? (x) : (y))
-/* Room for the absolute value of the lowest integer. */
+/* An unsigned type that holds the absolute value of the lowest integer. */
 #define UNSIGNED(x) _Generic((x), int64_t : (uint64_t)(x), default : (uint32_t)(x))
 
 /* ---- integers ---- */
@@ -31,7 +31,8 @@ VINLINE uint64_t urest(uint64_t x, uint64_t y, unsigned *fault) {
     if (y == 0) *fault |= FAULT_DIVIDE;
     return y == 0 ? 0 : x % y;
 }
-/* -1 apart: the lowest integer by -1 wraps, where the machine's division would trap. */
+/* -1 is special: the lowest integer divided by -1 wraps, where the CPU's division would
+ * trap. */
 VINLINE int64_t floor_quotient(int64_t x, int64_t y, unsigned *fault) {
     if (y == 0) *fault |= FAULT_DIVIDE;
     if (y == 0) return 0;
@@ -54,7 +55,7 @@ VINLINE int64_t ipower(int64_t x, int64_t y, unsigned *fault) {
     if (y < 0) *fault |= FAULT_DOMAIN;
     return y < 0 ? 0 : (int64_t)upower((uint64_t)x, (uint64_t)y);
 }
-/* Shifting by the width or more leaves nothing, or the sign. */
+/* Shifting by the width or more leaves 0, or only the sign. */
 VINLINE uint64_t ushift_left(uint64_t x, uint64_t y, uint64_t width) {
     return y < width ? x << (y & 63) : 0;
 }
@@ -72,7 +73,7 @@ VINLINE int64_t shift_right(int64_t x, int64_t y, unsigned *fault) {
 
 /* ---- floats ---- */
 
-/* Python's: the remainder has the divisor's sign, even when it is zero. */
+/* As in Python, the remainder has the divisor's sign, even if it is zero. */
 VINLINE double frest_f64(double x, double y) {
     double r = fmod(x, y);
     if (r == 0) return copysign(0, y);
@@ -83,7 +84,7 @@ VINLINE float frest_f32(float x, float y) {
     if (r == 0) return copysignf(0, y);
     return (r < 0) != (y < 0) ? r + y : r;
 }
-/* The quotient that belongs to that remainder: (x - rest) / y is an integer but for
+/* The quotient consistent with that remainder: (x - remainder) / y is an integer up to
  * rounding. */
 VINLINE double fdiv_f64(double x, double y) {
     if (y == 0) return x / y;
@@ -104,11 +105,11 @@ VINLINE float fdiv_f32(float x, float y) {
 
 #define cmul(x, y)                                                                     \
     _Generic((x), float _Complex : cmul_c64, double _Complex : cmul_c128)(x, y)
-/* By the second: the first may be a real number. */
+/* Chosen by the second argument: the first may be real. */
 #define cdiv(x, y)                                                                     \
     _Generic((y), float _Complex : cdiv_c64, double _Complex : cdiv_c128)(x, y)
 
-/* 1 / x, but of 0 nan in both parts, as NumPy has it. */
+/* 1 / x, but nan in both parts for 0, as in NumPy. */
 #define creciprocal(x)                                                                 \
     ((RE(x) == 0) & (IM(x) == 0) ? __builtin_complex(RE(x) - NAN_LIKE(x), NAN_LIKE(x)) \
                                  : cdiv(1, x))
@@ -128,7 +129,7 @@ VINLINE double cabsolute_c128(double _Complex x) {
 }
 #define cabsolute(x)                                                                   \
     _Generic((x), float _Complex : cabsolute_c64, double _Complex : cabsolute_c128)(x)
-/* A C library function of complex numbers. */
+/* A C library function of complex arguments. */
 #define LIBC(fn, x)                                                                    \
     _Generic((x), float _Complex                                                       \
              : __builtin_##fn##f, double _Complex                                      \

@@ -1,9 +1,9 @@
-/* Defines the loops of a .def file at one level of CPU, TL_LEVEL. A kernel's expression
- * is written once and instantiated for each dtype of its domain. Loops are plain C that
- * the compilers vectorise; the leftover elements of a vector loop go through the same
- * operations, so results depend neither on the length nor on the place of an element.
- * An output may be the same block as an input, which is what the pragma says: no
- * element depends on another. */
+/* Defines the loops of a .def file at one CPU level, TL_LEVEL. A kernel's expression is
+ * written once and instantiated for each dtype of its domain. Loops are plain C for the
+ * compiler to vectorise; the leftover elements of a vector loop use the same
+ * operations, so results depend neither on the length nor on an element's position. An
+ * output may be the same block as an input; the pragma asserts that no element depends
+ * on another. */
 #ifndef OPS_ELEMWISE_LOOPS_H
 #define OPS_ELEMWISE_LOOPS_H
 
@@ -42,8 +42,8 @@
 #define GET2(W) GET1(W) const W y = (W)py[i];
 #define GET3(W) GET2(W) const W z = (W)pz[i];
 
-/* X is how an element is stored, W how the kernel sees it, R how the result is stored.
- */
+/* X is the element's storage type, W the type the kernel sees, R the result's storage
+ * type. */
 #define LOOP(k, name, sfx, X, W, R, kernel)                                            \
     Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
     unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
@@ -93,7 +93,7 @@
     LOOP_(k, o, name, c64, float _Complex, float _Complex, float, e)                   \
     LOOP_(k, o, name, c128, double _Complex, double _Complex, double, e)
 
-/* By the vector functions wide_*; the last elements as a masked vector. */
+/* Uses the vector functions wide_*; the last elements form a masked vector. */
 #if TL_LEVEL == 2
 #define WIDE_1(name, sfx, L) wide_##name##_##sfx(L(0))
 #define WIDE_2(name, sfx, L) wide_##name##_##sfx(L(0), L(1))
@@ -127,7 +127,7 @@
 #define LOOPS_V(k, o, name, e) LOOPS_F(k, o, name, e)
 #endif
 
-/* In blocks, as the rare arguments are looked at again when the block is done. */
+/* In blocks: after each block, rare arguments are computed again. */
 #define LOOP_MOST(name, sfx, X, kernel, rare, other)                                   \
     Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
     unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \

@@ -2,7 +2,8 @@
 
 #include "ops/elemwise/deriv.h"
 
-/* By x, of any exponent: that of x is less by one, but where both are zero. */
+/* The derivative by x for any exponent: the exponent drops by one, except where x and y
+ * are both zero. */
 #define BY_BASE     "y * x**(y - ((x != 0) | (y != 0)))"
 #define BY_EXPONENT "where(x == 0, 0, r * log(x))"
 
@@ -22,8 +23,8 @@ static Var build_slope_text(const PowerSlope *w, const char *line, Var less) {
     return ok ? v : VAR_NONE;
 }
 
-/* The derivative by x. An exponent that is known gives one that is known, so that the
- * next derivative is as short; *one where it is 1, *zero where it is 0. */
+/* The derivative by x. A constant exponent gives a constant one again, which keeps
+ * repeated derivatives short; *one if it is 1, *zero if it is 0. */
 static Var by_base(const PowerSlope *w, bool *zero, bool *one) {
     const Tensor *t = var_const(w->b->g, w->y);
     if (!t || t->ndim || dtype_is_complex(t->dtype))
@@ -36,7 +37,7 @@ static Var by_base(const PowerSlope *w, bool *zero, bool *one) {
     return build_slope_text(w, "y * x**less", const_number(w->b, t->dtype, k - 1));
 }
 
-/* d times v, conjugated for a pullback; of dtype d. */
+/* d times v in dtype d; d is conjugated for a pullback. */
 static Var slope_times(const PowerSlope *w, Var d, Var v, bool pull) {
     if (d == VAR_NONE) return d;
     if (pull && dtype_is_complex(var_type(w->b->g, d)->dtype))

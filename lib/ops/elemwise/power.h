@@ -1,5 +1,5 @@
-/* The derivative of power, in C as it goes by the exponent: y * x ** (y - 1), which is
- * 0 * inf where x and y are 0. */
+/* The derivative of power, in C because it depends on the exponent: y x ** (y - 1),
+ * which is 0 inf where x and y are 0. */
 #ifndef OPS_ELEMWISE_POWER_H
 #define OPS_ELEMWISE_POWER_H
 

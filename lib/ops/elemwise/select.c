@@ -1,4 +1,4 @@
-/* The op of select.def. Its gradient chooses too: a product with 0 would let inf and
+/* The op of select.def. Its gradient selects too: multiplying by 0 would let inf and
  * nan of the branch not taken through. */
 #include "ops/elemwise/deriv.h"
 #include "ops/elemwise/table.h"

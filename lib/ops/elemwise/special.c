@@ -1,5 +1,5 @@
-/* The ops of special.def with their loops, and functions that are texts in other ops.
- */
+/* The ops of special.def with their loops, and functions defined by formulas in other
+ * ops. */
 /* clang-format off */
 #include "ops/elemwise/loops.h"
 #include "ops/elemwise/kernels.h"

@@ -1,7 +1,7 @@
-/* Special functions that the C library lacks. digamma and polygamma: recurrence up to
+/* Special functions missing from the C library. digamma and polygamma: recurrence up to
  * where the asymptotic series (Euler-Maclaurin) holds, reflection below zero. erfinv: a
- * good guess and Halley's steps on whichever of erf and erfc keeps its relative
- * accuracy. */
+ * good initial guess and Halley's method, applied to whichever of erf and erfc keeps
+ * its relative accuracy. */
 #include "ops/elemwise/special.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ double elemwise_gammaln(double x) {
     return lgamma_r(x, &sign);
 }
 
-/* In long double, as the sums cancel near the root 1.46. */
+/* In long double, because the sums cancel near the root 1.46. */
 static long double digamma_positive(long double x) {
     static const long double b[] = {1.0L / 12,   -1.0L / 120, 1.0L / 252,
                                     -1.0L / 240, 1.0L / 132,  -691.0L / 32760,
@@ -33,7 +33,9 @@ double elemwise_digamma(double x) {
     if (x > 0)
         return x < (double)INFINITY ? (double)digamma_positive((long double)x) : x;
     double part = x - rint(x);
-    if (part == 0 || isnan(part)) return (double)NAN; /* whole numbers, -inf, nan */
+    if (part == 0 || isnan(part))
+        return (double)NAN; /* non-positive integers, -inf,
+                             * nan */
     long double turn = PI * (long double)part;
     return (double)(digamma_positive(1 - (long double)x) -
                     PI * cosl(turn) / sinl(turn));
@@ -82,8 +84,8 @@ double elemwise_polygamma(double n, double x) {
     return odd ? r : -r;
 }
 
-/* x with erf(x) = y, erfc(x) = c, where y = 1 - c >= 0: Winitzki's guess (to 2e-3),
- * then three steps of third order. */
+/* x with erf(x) = y, erfc(x) = c, where y = 1 - c >= 0: Winitzki's approximation (to
+ * 2e-3), then three third-order steps. */
 static double erf_solve(double y, double c) {
     double l = log(c * (1 + y)), h = 4.33075076 + 0.5 * l;
     double x = sqrt(sqrt(h * h - l / 0.147) - h);

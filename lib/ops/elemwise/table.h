@@ -21,7 +21,7 @@
     { EACH_##domain(ENTRY_, name, 0) }
 #endif
 
-/* Loops compiled at all levels, and at the baseline only. */
+/* Loops compiled at all levels, or at the baseline only. */
 #define TABLE_LOOPS(domain, name)                                                      \
     EACH_LEVEL(domain, PROTO_, name)                                                   \
     static const Loops loops_##name = {.at = {LEVEL_TABLES(domain, name)}};
@@ -35,17 +35,17 @@
      .elemwise = true,                                                                 \
      .reuse = REUSE_##k,                                                               \
      __VA_ARGS__},
-/* Any input of the right size. */
+/* The output may reuse any input of the right size. */
 #define REUSE_1    1
 #define REUSE_2    3
 #define REUSE_3    7
 #define REUSE_COND 7
-#define OUT_PAIR   OUT_SAME /* and a typing rule */
+#define OUT_PAIR   OUT_SAME /* with a typing rule */
 
 /* The usual names of the inputs. */
 #define X  .in = "x"
 #define XY .in = "x, y"
-/* Partial derivatives, one text for each input. */
+/* Partial derivatives, one formula per input. */
 #define D(...)                                                                         \
     .partial = (const char *const[]) {                                                 \
         __VA_ARGS__                                                                    \

@@ -1,14 +1,14 @@
-/* Vector mathematics: functions as branch-free C, which the compilers turn into vector
- * code in the loops that call them. Accuracy is measured by tests/unit/elemwise.c (all
- * within 2 ulp, most within 1). Results may differ between levels, as only levels above
- * 0 have a fused multiply-add; within a level they depend on nothing but the argument.
+/* Vector mathematics: functions in branch-free C, which compilers vectorise in the
+ * loops that call them. tests/unit/elemwise.c measures the accuracy (all within 2 ulp,
+ * most within 1). Results may differ between levels, because only levels above 0 have a
+ * fused multiply-add; within a level they depend only on the argument.
  *
- * How: reduce the argument to a short interval by powers of 2 or multiples of pi/2
- * (constants in parts, so that products with small integers are exact), evaluate a
- * polynomial there, put the powers back. Polynomials interpolate at Chebyshev nodes.
+ * Method: reduce the argument to a short interval by powers of 2 or multiples of pi/2
+ * (constants are split so that products with small integers are exact), evaluate a
+ * polynomial there, restore the powers. Polynomials interpolate at Chebyshev nodes.
  * Rounding to integer adds and subtracts 1.5 * 2^52, whose low bits then hold the
- * integer. Clamped arguments make overflow and underflow come out by themselves; nan
- * passes through every comparison to the result. */
+ * integer. Clamping the arguments yields overflow and underflow naturally; nan passes
+ * through every comparison to the result. */
 #ifndef OPS_ELEMWISE_VMATH_H
 #define OPS_ELEMWISE_VMATH_H
 
@@ -46,7 +46,7 @@ VINLINE uint64_t f64_bits(double f) {
 
 /* ---- exp and its relations ---- */
 
-/* x = k ln2 + r: k is left in the low bits of *m. */
+/* x = k ln2 + r: k ends up in the low bits of *m. */
 VINLINE double exp_reduce64(double x, double *m) {
     *m = MADD64(x, LOG2E, ROUND64);
     double k = *m - ROUND64;
@@ -69,8 +69,8 @@ VINLINE double exp_series64(double r) {
 VINLINE double exp_poly64(double r) {
     return MADD64(r * r, exp_series64(r), r);
 }
-/* y * 2^k in two steps, as 2^k itself may not be a double; k in the low bits of m, |k|
- * < 2046. */
+/* y 2^k in two steps, because 2^k itself may not be representable; k is in the low bits
+ * of m, |k| < 2046. */
 VINLINE double scale64(double y, double m) {
     uint64_t k = f64_bits(m) - f64_bits(ROUND64) + 2048, h = k >> 1;
     return y * bits_f64((h - 1) << 52) * bits_f64((k - h - 1) << 52);
@@ -85,7 +85,7 @@ VINLINE double exp_f64(double x) {
 }
 VINLINE double exp2_f64(double x) {
     double c = clamp64(x, -1076, 1025), m = c + ROUND64, r = c - (m - ROUND64);
-    /* r ln2, with the part that the product loses */
+    /* r ln2, plus the rounding error of that product */
     double hi = r * 0x1.62e42fefa39efp-1;
 #if TL_LEVEL > 0
     double lo = MADD64(r, 0x1.abc9e3b39803fp-56, MADD64(r, 0x1.62e42fefa39efp-1, -hi));
@@ -94,8 +94,8 @@ VINLINE double exp2_f64(double x) {
 #endif
     return scale64(1 + (exp_poly64(hi) + lo), m);
 }
-/* (e^x - 1) 2^power: (e^r - 1 + (1 - 2^-k)) 2^(k + power), with r and the sum in two
- * parts, as the sum may cancel; for k = 0 nothing is added. */
+/* (e^x - 1) 2^power: (e^r - 1 + (1 - 2^-k)) 2^(k + power). r and the sum are kept in
+ * two parts, because the sum may cancel; for k = 0 nothing is added. */
 VINLINE double expm1_scaled(double x, double power) {
     double c = clamp64(x, -40, 711), m = MADD64(c, LOG2E, ROUND64), k = m - ROUND64;
     double a = MADD64(k, -LN2_HI64, c), r = MADD64(k, -LN2_LO64, a);
@@ -148,13 +148,13 @@ VINLINE double log_poly64(double f, double half_square) {
     q = MADD64(q, z, 0x1.5555555555558p-1);
     return s * MADD64(q, z, half_square);
 }
-/* Results outside the positive numbers: nan, -inf at zero, inf and nan themselves. */
+/* Special cases: nan for negative x, -inf for 0, and x itself for inf and nan. */
 VINLINE double log_special64(double x, double y) {
     y = x < (double)INFINITY ? y : x;
     y = x < 0 ? (double)NAN : y;
     return x == 0 ? -(double)INFINITY : y;
 }
-/* Subnormal arguments times 2^54. */
+/* Scales subnormal arguments by 2^54. */
 VINLINE double log_normal64(double x, double *shift) {
     bool tiny = x < 0x1p-1022;
     *shift = tiny ? 54 : 0;
@@ -166,7 +166,7 @@ VINLINE double log_f64(double x) {
     double t = MADD64(k, LN2_LO64, log_poly64(f, h));
     return log_special64(x, MADD64(k, LN2_HI64, f - (h - t)));
 }
-/* With what is lost in 1 + x as a correction of first order. */
+/* The rounding error of 1 + x enters as a first-order correction. */
 VINLINE double log1p_f64(double x) {
     double u = 1 + x, b = u - 1, lost = (1 - (u - b)) + (x - b);
     double k, f = log_reduce64(u, &k), h = 0.5 * f * f;
@@ -175,9 +175,9 @@ VINLINE double log1p_f64(double x) {
     y = x == -1 ? -(double)INFINITY : y;
     return x == 0 ? x : y;
 }
-/* log(x) / log(base) where scale = 1 / log(base) and one = log2 / log(base), both in
- * two parts: the logarithm is kept in two parts as well, the first short enough for
- * exact products, so that powers of the base come out exact. */
+/* log(x) / log(base) where scale = 1 / log(base) and one = log2 / log(base), each in
+ * two parts. The logarithm is also kept in two parts, the first short enough for exact
+ * products, so that powers of the base give exact results. */
 VINLINE double log_base64(double x, double scale_hi, double scale_lo, double one_hi,
                           double one_lo) {
     double shift, k, f = log_reduce64(log_normal64(x, &shift), &k), h = 0.5 * f * f;
@@ -214,9 +214,9 @@ VINLINE float log_f32(float x) {
     return x == 0 ? -INFINITY : y;
 }
 
-/* ---- from exp and log ---- */
+/* ---- built on exp and log ---- */
 
-/* y = n / d with d a rounded sum whose lost part is known: corrected to first order. */
+/* y = n / d, where d is a rounded sum with known error: corrected to first order. */
 VINLINE double repair64(double y, double lost, double inverse) {
     return y - y * lost * inverse;
 }
@@ -238,7 +238,7 @@ VINLINE float tanh_f32(float x) {
     q = MADD32(q, z, -0x1.555556p-2F);
     float near = MADD32(q * z, x, x), e = exp_f32(2 * (a > 10 ? 10 : a));
     float y = a < 0.625F ? near : 1 - 2 / (e + 1);
-    return x != x ? x : copysignf(y, x); /* of -0, too */
+    return x != x ? x : copysignf(y, x); /* also for -0 */
 }
 VINLINE double sigmoid_f64(double x) {
     double e = exp_f64(-fabs(x)), d = 1 + e, y = (x < 0 ? e : 1) / d;
@@ -252,14 +252,14 @@ VINLINE double softplus_f64(double x) {
     return (x > 0 ? x : 0) + log1p_f64(exp_f64(-fabs(x)));
 }
 
-/* Equal infinities have no difference. */
+/* Equal infinities must not be subtracted. */
 VINLINE double logaddexp_f64(double x, double y) {
     double top = x > y ? x : y, d = fabs(x - y);
     double r = top + log1p_f64(exp_f64(-d));
     r = x == y ? x + 0x1.62e42fefa39efp-1 : r;
     return ((x != x) | (y != y)) ? x + y : r;
 }
-/* Near 0 1 - exp(x) cancels, far from it exp(x) is small: two formulas. */
+/* Near 0, 1 - exp(x) cancels; far from it, exp(x) is small: two formulas. */
 VINLINE double log1mexp_f64(double x) {
     double near = log_f64(-expm1_f64(x)), far = log1p_f64(-exp_f64(x));
     return x > -0x1.62e42fefa39efp-1 ? near : far;
@@ -269,8 +269,8 @@ VINLINE double log1mexp_f64(double x) {
 
 #define TRIG_MAX 1e5
 
-/* x - k pi/2 in two parts, pi/2 in three parts of which the first two have 33 bits; k
- * in the low bits of *m. */
+/* x - k pi/2 in two parts; pi/2 in three, of which the first two have 33 bits. k is in
+ * the low bits of *m. */
 VINLINE double trig_reduce64(double x, double *m, double *rest) {
     *m = MADD64(x, 0x1.45f306dc9c883p-1, ROUND64);
     double k = *m - ROUND64;
@@ -299,7 +299,7 @@ VINLINE double cos_poly64(double r, double rest) {
     double h = 0.5 * z, one = 1 - h;
     return one + (((1 - one) - h) + MADD64(z * z, q, -r * rest));
 }
-/* Quarter turns exchange the two and turn signs. */
+/* Each quarter turn swaps sine and cosine and changes signs. */
 VINLINE double sin_turned(double s, double c, uint64_t k) {
     return bits_f64(f64_bits(k & 1 ? c : s) ^ (k & 2) << 62);
 }
@@ -319,7 +319,7 @@ VINLINE double tan_f64(double x) {
     double y = (odd ? -c : s) / (odd ? s : c);
     return x == 0 ? x : y;
 }
-/* The same for float32: in float64 with shorter polynomials. */
+/* For float32: computed in float64 with shorter polynomials. */
 VINLINE double trig_reduce32(double x, double *m) {
     *m = MADD64(x, 0x1.45f306dc9c883p-1, ROUND64);
     double k = *m - ROUND64;
@@ -357,7 +357,7 @@ VINLINE float tan_f32(float x) {
     return x == 0 ? x : y;
 }
 
-/* ---- sinh, cosh: halved before the powers of 2 come back, as e^x may overflow where
+/* ---- sinh, cosh: halved before scaling by powers of 2, because e^x may overflow where
  * they don't ---- */
 
 VINLINE double sinh_f64(double x) {
@@ -389,7 +389,7 @@ VINLINE float logaddexp_f32(float x, float y) {
     return (float)logaddexp_f64((double)x, (double)y);
 }
 
-/* By the argument's type. */
+/* Chosen by the argument's type. */
 #define V(fn, x)     _Generic((x), float : fn##_f32, double : fn##_f64)(x)
 #define V2(fn, x, y) _Generic((x), float : fn##_f32, double : fn##_f64)(x, y)
 

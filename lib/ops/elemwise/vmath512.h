@@ -1,16 +1,16 @@
-/* Vector mathematics for AVX-512: the functions that models spend their time in, a
- * vector at a time, as wide_exp_f32 and so on. The ideas are those of vmath.h, with
- * what these CPUs have besides: tables in registers make the reduced intervals shorter,
- * getexp and getmant take arguments apart, scalef puts powers of 2 back with a single
- * rounding, subnormal numbers included.
+/* Vector mathematics for AVX-512: the functions in which models spend most of their
+ * time, one vector per call, as wide_exp_f32 and so on. The methods are those of
+ * vmath.h plus features of these CPUs: tables in registers shorten the reduced
+ * intervals, getexp and getmant split arguments, scalef restores powers of 2 with a
+ * single rounding, subnormal numbers included.
  *
- * exp: x = (k + j/16) ln2 + r, e^x = 2^k 2^(j/16) e^r; k + j/16 is x / ln2 rounded,
- * whose last bits are the place j in the table. log: x = 2^k m with m in [3/4, 3/2);
- * the first digits of m are the place of c near 1/m, log(x) = k ln2 - log(c) + log(1 +
- * r) with r = c m - 1. The c's were searched for such that -log(c) is very near to a
- * short number: its sum with k ln2's first part is exact. Around 1 c is 1, so nothing
- * cancels there. The polynomials, and the quotient for tanh, have the smallest possible
- * largest error. */
+ * exp: x = (k + j/16) ln2 + r, e^x = 2^k 2^(j/16) e^r; k + j/16 is x / ln2 rounded, and
+ * its last bits are the index j into the table. log: x = 2^k m with m in [3/4, 3/2);
+ * the leading bits of m index c near 1/m, log(x) = k ln2 - log(c) + log(1 + r) with r =
+ * c m - 1. Each c was chosen by a search so that -log(c) is very close to a short
+ * number: its sum with the first part of k ln2 is exact. Near m = 1, c is 1, so nothing
+ * cancels there. The polynomials, and the quotient for tanh, minimise the largest
+ * error. */
 #ifndef OPS_ELEMWISE_VMATH512_H
 #define OPS_ELEMWISE_VMATH512_H
 
@@ -105,7 +105,7 @@ static const float WIDE_LOG_f32[32] = {
 
 #define LN2 0x1.62e42fefa39efp-1
 
-/* ---- what differs between the two ---- */
+/* ---- differences between the two types ---- */
 VINLINE __m512 wide_power_f32(const float *table, __m512 m) {
     return _mm512_permutexvar_ps(_mm512_castps_si512(m), _mm512_loadu_ps(table));
 }
@@ -154,14 +154,14 @@ VINLINE __m512d wide_pick_f64(const double *table, __m512d m) {
 #define LN2_LO     LN2_LO64
 #include "ops/elemwise/vmath512_each.h"
 
-/* Equal infinities have no difference. */
+/* Equal infinities must not be subtracted. */
 VINLINE __m512d wide_logaddexp_f64(__m512d x, __m512d y) {
     __m512d r =
         _mm512_add_pd(_mm512_max_pd(x, y), wide_log1p_exp_f64(_mm512_sub_pd(x, y)));
     __mmask8 equal = _mm512_cmp_pd_mask(x, y, _CMP_EQ_OQ);
     return _mm512_mask_add_pd(r, equal, x, _mm512_set1_pd(LN2));
 }
-/* In float64, as the sum may cancel. */
+/* In float64, because the sum may cancel. */
 VINLINE __m512 wide_logaddexp_f32(__m512 x, __m512 y) {
     __m512d lo = wide_logaddexp_f64(_mm512_cvtps_pd(_mm512_castps512_ps256(x)),
                                     _mm512_cvtps_pd(_mm512_castps512_ps256(y)));

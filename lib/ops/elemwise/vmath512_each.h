@@ -1,5 +1,6 @@
-/* The functions of vmath512.h, for one of the two types; included twice from there. A
- * minimum or maximum gives its second argument when one is nan, hence the order. */
+/* The functions of vmath512.h for one of the two types; vmath512.h includes this file
+ * twice. min and max return their second argument if one is nan, hence the order of
+ * arguments. */
 #define ALL(c)     P(set1)((T)(c))
 #define CALL(name) WIDE(wide_##name)
 
@@ -18,7 +19,7 @@ VINLINE VEC CALL(sign_of)(VEC x, VEC y) { /* y >= 0 with the sign of x */
 }
 
 /* 2^(j/16) e^r with j in the last bits of m. With `rest` the result is rounded once and
- * *rest is what it lacks. */
+ * *rest is its rounding error. */
 VINLINE VEC CALL(exp_tail)(VEC m, VEC r, VEC *rest) {
     VEC power = CALL(power)(WIDE(WIDE_POWER), m);
     VEC y = P(fmadd)(P(mul)(r, r), HORNER(r, WIDE_EXP), r);
@@ -28,7 +29,7 @@ VINLINE VEC CALL(exp_tail)(VEC m, VEC r, VEC *rest) {
     *rest = P(add)(P(sub)(power, sum), low);
     return sum;
 }
-/* e^x = 2^k times the result, where that neither overflows nor underflows by far. */
+/* e^x = 2^k times the result, which stays far from overflow and underflow. */
 VINLINE VEC CALL(exp_core)(VEC x, VEC *k, VEC *rest) {
     VEC m = P(fmadd)(x, ALL(LOG2E), ALL(SIXTEENTHS));
     *k = P(sub)(m, ALL(SIXTEENTHS));
@@ -44,14 +45,14 @@ VINLINE VEC CALL(exp2)(VEC x) {
     VEC k = P(sub)(m, ALL(SIXTEENTHS)), r = P(mul)(P(sub)(c, k), ALL(LN2));
     return P(scalef)(CALL(exp_tail)(m, r, NULL), k);
 }
-/* e^-|x| and what it lacks. */
+/* e^-|x| and its rounding error. */
 VINLINE VEC CALL(exp_minus)(VEC x, VEC *rest) {
     VEC k, y = CALL(exp_core)(P(max)(ALL(EXP_LO), P(or)(x, ALL(-0.0))), &k, rest);
     *rest = P(scalef)(*rest, k);
     return P(scalef)(y, k);
 }
-/* (e^x - 1) / 2 = 2^h (e^r - 1) + (2^h - 1/2) with h = k - 1; r and the sum of the two
- * larger terms in two parts, as it may cancel. */
+/* (e^x - 1) / 2 = 2^h (e^r - 1) + (2^h - 1/2) with h = k - 1. r and the sum of the two
+ * larger terms are kept in two parts, because the sum may cancel. */
 VINLINE VEC CALL(expm1)(VEC x) {
     VEC c = P(max)(ALL(-40), P(min)(ALL(EXP_HI), x));
     VEC k = P(sub)(P(fmadd)(c, ALL(LOG2E), ALL(WHOLE)), ALL(WHOLE));
@@ -64,7 +65,7 @@ VINLINE VEC CALL(expm1)(VEC x) {
     return CALL(sign_of)(x, P(add)(half, half));
 }
 
-/* log(x + lost); lost, if any, is below the last place of x. */
+/* log(x + lost); lost, if given, is below the last place of x. */
 VINLINE VEC CALL(log_sum)(VEC x, const VEC *lost) {
     VEC m = P(getmant)(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
     VEC k = P(sub)(P(getexp)(x), P(getexp)(m)), c = CALL(pick)(WIDE(WIDE_C), m);
@@ -93,8 +94,8 @@ VINLINE VEC CALL(log1p_exp)(VEC x) {
     return CALL(log_sum)(u, &lost);
 }
 
-/* Near 0 x + x z P/Q, else sign (1 - 2 / (e^(2|x|) + 1)): one division for both. The 0
- * that is added keeps x = -0. */
+/* Near 0 x + x z P/Q, else sign (1 - 2 / (e^(2|x|) + 1)): one division serves both.
+ * Adding 0 preserves x = -0. */
 VINLINE VEC CALL(tanh)(VEC x) {
     VEC z = P(mul)(x, x), a = P(min)(ALL(TANH_ONE), P(abs)(x)), k;
     VEC e = CALL(exp_core)(P(add)(a, a), &k, NULL);
@@ -106,8 +107,8 @@ VINLINE VEC CALL(tanh)(VEC x) {
                    P(mask_mov)(far, near, HORNER(z, WIDE_TANH_Q)));
     return P(fmadd)(b, y, b);
 }
-/* 1 / (1 + e) or e / (1 + e) with e = e^-|x|; what is lost in the sum is brought in to
- * first order, with 1 / (1 + e) once more from the result. */
+/* 1 / (1 + e) or e / (1 + e) with e = e^-|x|. The rounding error of the sum is
+ * corrected to first order, using 1 / (1 + e) derived again from the result. */
 VINLINE VEC CALL(sigmoid)(VEC x) {
     VEC rest, e = CALL(exp_minus)(x, &rest), d = P(add)(e, ALL(1));
     VEC lost = P(sub)(e, P(sub)(d, ALL(1)));

@@ -1,4 +1,4 @@
-/* An index applied to a tensor while running: slices and integers become a view; arrays
+/* Applies an index to a tensor at run time: slices and integers become a view; arrays
  * and masks become one list of byte offsets, checked and wrapped once, so that
  * gathering and scattering are plain loops over it. */
 #include "ops/index/index.h"
@@ -7,16 +7,17 @@
 
 #include <string.h>
 
-/* An array that takes part in the gathering: of one axis of x. */
+/* An index array, for one axis of x. */
 typedef struct IndexArray {
-    Tensor t; /* integers; for one dim of a mask: its positions, int64 [count] */
+    Tensor t; /* the integers; for one dim of a mask, the positions of its true
+               * elements, int64 [count] */
     size_t arg;
     bool mask;
     int64_t size, stride; /* of x's axis */
     int axis;
 } IndexArray;
 
-/* Lists that are filled from the front. They are large, and not cleared. */
+/* Lists filled from the front; too large to clear. */
 typedef struct IndexLists {
     IndexItems items;
     int64_t shape[ITEMS_MAX], stride[ITEMS_MAX];
@@ -36,10 +37,10 @@ typedef struct IndexState {
     int front;
     bool any, open, apart;
     IndexArray *array;
-    int64_t *mask_count; /* true elements, by index input in order of masks */
+    int64_t *mask_count; /* number of true elements, by mask in input order */
     int nmask;
     bool late;          /* see Indexed */
-    bool none;          /* a 0-d mask was false */
+    bool none;          /* a 0-d mask is false */
     int64_t *positions; /* scratch for the masks' positions */
 } IndexState;
 
@@ -92,8 +93,8 @@ static void add_array(IndexState *s, const Tensor *t, size_t arg, bool mask) {
     s->axis++;
 }
 
-/* The positions of a mask's true elements, one int64 vector a dim, appended to
- * s->positions. */
+/* Appends the positions of a mask's true elements to s->positions, one int64 vector per
+ * dim. */
 static bool apply_mask(IndexState *s, const Tensor *m) {
     for (int k = 0; k < m->ndim; k++)
         if (m->shape[k] != s->x->shape[s->axis + k])
@@ -188,7 +189,7 @@ static bool array_broadcasts(const IndexState *s, const IndexArray *a, int k) {
     return !a->mask && call_is_one(s->c, a->arg, k);
 }
 
-/* A dim that the array's type says is 1 stretches; all others must agree. */
+/* A dim that is 1 by the array's type broadcasts; all others must agree. */
 static bool common_shape(IndexState *s, Indexed *ix) {
     bool set[MAX_NDIM] = {false};
     ix->adv_ndim = s->nmask ? 1 : 0;
@@ -220,7 +221,7 @@ static bool common_shape(IndexState *s, Indexed *ix) {
 
 enum { BLOCK = 256 };
 
-/* offset[k] = the bytes of index v[k], wrapped; false when one is out of range. */
+/* offset[k] = byte offset of index v[k], wrapped; false if one is out of range. */
 static bool wrap_offsets(const int64_t *v, int64_t n, int64_t axis_size,
                          int64_t axis_stride, int64_t *restrict offset) {
     uint64_t size = (uint64_t)axis_size, stride = (uint64_t)axis_stride, bad = 0;
@@ -242,8 +243,8 @@ static bool add_wrapped_offsets(const int64_t *v, int64_t n, const IndexArray *a
     return ok;
 }
 
-/* One array's share of every offset. The index is read by runs of the innermost dim;
- * the offsets lead the walk, so that it goes in their order. */
+/* Adds one array's share to every offset. The index is read in runs of the innermost
+ * dim; offset comes first in the iteration, so that it is filled in order. */
 static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
                         bool first, int64_t *offset) {
     Tensor want = {.dtype = a->t.dtype, .ndim = ix->adv_ndim, .data = a->t.data};
@@ -279,8 +280,8 @@ static bool add_offsets(IndexState *s, const IndexArray *a, const Indexed *ix,
     return true;
 }
 
-/* Elements [first, first + n) of a contiguous index array, in `block` unless they are
- * int64 already; n is at most BLOCK. */
+/* Elements [first, first + n) of a contiguous index array, converted into `block`
+ * unless they are int64 already; n is at most BLOCK. */
 static const int64_t *read_index_block(const Tensor *t, int64_t first, int64_t n,
                                        int64_t *block) {
     ptrdiff_t item = (ptrdiff_t)dtype_size(t->dtype);
@@ -330,7 +331,7 @@ static bool make_offsets(IndexState *s, Indexed *ix, int64_t *offset) {
     return true;
 }
 
-/* ---- sizes before anything is done: so that scratch is asked for once ---- */
+/* ---- sizes, computed first so that scratch is allocated once ---- */
 static int64_t mask_true(const Tensor *m) {
     int64_t n = 0;
     Iter it;
@@ -346,7 +347,7 @@ typedef struct IndexSizes {
     bool ellipsis;
     int64_t positions;
     int arrays;
-    const Tensor *array; /* one of them, no mask */
+    const Tensor *array; /* one array and no mask */
 } IndexSizes;
 
 static IndexSizes measure_index(IndexState *s) {
@@ -369,7 +370,8 @@ static IndexSizes measure_index(IndexState *s) {
     return z;
 }
 
-/* An upper bound of the arrays' common count: each dim is some array's. */
+/* An upper bound of the arrays' common count: the product over dims of the largest
+ * size. */
 static int64_t count_bound(const IndexState *s) {
     int64_t dim[MAX_NDIM], n = 1;
     int masks = 0;

@@ -1,23 +1,23 @@
-/* Indexing many rows at once. Where only the tensor has rows, a full slice in front of
- * the index does it. Where index arrays have them too, or stand apart, the rows' own
- * numbers 0, 1, .. become an index array in front; the dims of all arrays then come
- * first in the result, behind that of the rows. */
+/* vmap of indexing. If only the tensor has rows, a leading full slice is enough. If
+ * index arrays have rows too, or are separated by slices, the row numbers 0, 1, ...
+ * become an index array in front; the dims of all arrays then come first in the result,
+ * after the dim of rows. */
 #include "ops/index/index.h"
 #include "ops/shape/linear.h"
 
 #include <string.h>
 
-/* What an index says of one row. */
+/* The properties of one row's index. */
 typedef struct RowIndex {
     IndexItems items;
     const char *text;
-    size_t first;    /* number of the first index input */
+    size_t first;    /* index of the first index input */
     bool index_rows; /* some index input has rows */
     bool arrays;     /* of a row's index: integers count as arrays */
-    bool apart;      /* with integers as arrays they do not stand side by side */
-    int front;       /* dims of the result before the first of them */
-    int adv;         /* dims of the arrays together */
-    int rest;        /* other dims of the result, before and behind */
+    bool apart;      /* with integers counted as arrays, they are not adjacent */
+    int front;       /* dims of the result before the arrays' dims */
+    int adv;         /* dims of the arrays' common shape */
+    int rest;        /* other dims of the result, before and after */
 } RowIndex;
 
 static const Type *index_type(const Vmap *q, const RowIndex *r, const IndexItem *it) {
@@ -28,7 +28,7 @@ static bool type_is_mask(const Type *t) {
     return t->dtype == DT_BOOL;
 }
 
-/* False where no rule holds: masks and slices that differ from row to row. */
+/* False where no rule applies: masks, and slices that differ between rows. */
 static bool read_inputs(const Vmap *q, RowIndex *r, int *used) {
     for (int i = 0; i < r->items.n; i++) {
         const IndexItem *it = &r->items.item[i];
@@ -74,12 +74,12 @@ static bool read_row_index(const Vmap *q, size_t first, RowIndex *r) {
     return true;
 }
 
-/* The dims of all arrays come first, also where those of a row do not? */
+/* Do the dims of all arrays come first, even if those of a row alone don't? */
 static bool rows_by_number(const RowIndex *r) {
     return r->index_rows || (r->arrays && r->apart);
 }
 
-/* The rows' numbers, with ones for the dims of the arrays. */
+/* The row numbers, with dims of 1 for the arrays' dims. */
 static Var row_numbers(Vmap *q, const RowIndex *r) {
     Builder *b = q->b;
     int64_t ones[MAX_NDIM];
@@ -90,8 +90,8 @@ static Var row_numbers(Vmap *q, const RowIndex *r) {
     return r->adv == 0 ? n : apply_named(b, "expand_dims", 1, &n, 1, &axis);
 }
 
-/* The index inputs behind n leading inputs, in their new form; `item` stands in front
- * of the text when not NULL. */
+/* Applies the op to n leading inputs and the transformed index inputs; `item`, unless
+ * NULL, is put in front of the index text. */
 static Var apply_row_index(Vmap *q, const RowIndex *r, size_t n, const Var *lead,
                            const char *item) {
     Builder *b = q->b;
@@ -114,7 +114,7 @@ static Var apply_row_index(Vmap *q, const RowIndex *r, size_t n, const Var *lead
     return v;
 }
 
-/* Dim `from` of x, and `n - 1` more behind it, moved to place `to`. */
+/* Moves the n dims of x starting at `from` to position `to`. */
 static Var move_dims(Builder *b, Var x, int from, int n, int to) {
     int64_t source[MAX_NDIM], place[MAX_NDIM];
     if (x == VAR_NONE || n == 0 || from == to) return x;
@@ -142,7 +142,7 @@ bool index_subtensor_vmap(Vmap *q) {
     return (q->out[0] = v) != VAR_NONE;
 }
 
-/* y for a place whose dims are those of the rows, of the arrays, and the rest. */
+/* y expanded to a target with the dims of rows, of arrays, and the rest. */
 static Var expand_y_dims(Vmap *q, const RowIndex *r) {
     int n = r->adv + r->rest, front = r->apart ? 0 : r->front;
     Var y = vmap_pad_rank(q, 1, n);

@@ -1,6 +1,6 @@
-/* set_subtensor and inc_subtensor: x with what an index picks replaced by y, or y added
- * to it. With arrays each pick counts: sums accumulate, of several values set the last
- * stays. */
+/* set_subtensor and inc_subtensor: x with the indexed elements replaced by y, or with y
+ * added to them. With index arrays every occurrence counts: increments accumulate, and
+ * the last of several values set wins. */
 #include "ops/index/index.h"
 #include "ops/index/loops.h"
 #include "ops/shape/linear.h"
@@ -31,7 +31,7 @@ static bool write_subtensor_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, x->ndim, x->dim);
 }
 
-/* y's strides over the result's dims. */
+/* y's strides, broadcast to the result's dims. */
 static bool broadcast_y_strides(Call *c, const Tensor *y, int n, const int64_t *shape,
                                 int64_t *stride) {
     int lead = n - y->ndim;
@@ -54,7 +54,8 @@ typedef struct IncScatter {
     const int64_t *ys; /* y's strides: front dims, the arrays' dims, the rest */
 } IncScatter;
 
-/* Rows over dims [first, ndim) of base: all but the last are counted through. */
+/* Processes the rows over dims [first, ndim) of base: iterates over all dims but the
+ * last. */
 static void each_row(const IncScatter *j, int first, char *x, const char *y,
                      const int64_t *ys) {
     const Tensor *t = &j->ix->base;
@@ -79,7 +80,7 @@ static void each_row(const IncScatter *j, int first, char *x, const char *y,
     }
 }
 
-/* All offsets under one position of the front dims. */
+/* Processes all offsets at one position of the front dims. */
 static void each_offset(const IncScatter *j, char *x, const char *y) {
     const Indexed *ix = j->ix;
     const int64_t *ys = j->ys + ix->front, *rest = ys + ix->adv_ndim;
@@ -122,7 +123,7 @@ static void scatter_all(const IncScatter *j, const char *y) {
     }
 }
 
-/* The output as a copy of x, or x's own storage when it may be overwritten. */
+/* The output as a copy of x, or x's own storage if it may be overwritten. */
 static Tensor *copy_of_x(Call *c, const Tensor *x) {
     Tensor *out = call_out(c, 0, x->ndim, x->shape);
     if (out && out->data != x->data && tensor_size(x))
@@ -166,7 +167,7 @@ static bool inc_subtensor_perform(Call *c) {
     return write_indexed(c, false);
 }
 
-/* The index inputs behind n leading ones. */
+/* Applies an op to n leading inputs and the same index inputs. */
 static Var apply_same_index(Pull *p, const char *op, size_t n, const Var *lead) {
     size_t nin = n + p->nin - 2;
     Var *in = mem_alloc(p->b->s, nin * sizeof *in);
@@ -178,7 +179,7 @@ static Var apply_same_index(Pull *p, const char *op, size_t n, const Var *lead) 
     return r;
 }
 
-/* Does v tell a different place in each element? */
+/* Are the elements of v certainly distinct? */
 static bool is_distinct(const Graph *g, Var v) {
     ApplyId a = var_owner(g, v);
     const Tensor *t = var_const(g, v);
@@ -192,8 +193,8 @@ static bool is_distinct(const Graph *g, Var v) {
     return true;
 }
 
-/* May a place be indexed several times? Not by slices and masks, nor where one of the
- * arrays, all of one dim, doesn't repeat. */
+/* Can a position be indexed more than once? Not by slices and masks, nor if one of the
+ * arrays, all of rank 1, has distinct elements. */
 static bool may_repeat(const Pull *p) {
     IndexItems items;
     const Prop *index = op_prop(p->b->s, p->op, p->props, "index");
@@ -212,8 +213,8 @@ static bool may_repeat(const Pull *p) {
     return arrays > 0 && !(distinct && rank == 1);
 }
 
-/* g with zeros for the values that others replaced: every place keeps the number of the
- * last one that it got. */
+/* g with zeros for values that were overwritten: every position records the number of
+ * the last value set there. */
 static Var mask_overwritten(Pull *p, Var g) {
     Builder *b = p->b;
     Bind bind[3] = {{sym(b->s, "g"), g}};
@@ -257,7 +258,7 @@ static bool set_subtensor_pull(Pull *p) {
     return p->grad[0] != VAR_NONE && pull_y(p, true);
 }
 
-/* Linear in x and y together. */
+/* Jointly linear in x and y. */
 static bool write_subtensor_push(Push *p) {
     return push_linear(p, 2);
 }

@@ -1,4 +1,4 @@
-/* Indexing: the prop `index` is the text between the brackets with `$` for each index
+/* Indexing: the prop `index` is the text between the brackets with a `$` for each index
  * input, "$:$, None, ::$, $". */
 #ifndef OPS_INDEX_INDEX_H
 #define OPS_INDEX_INDEX_H
@@ -9,7 +9,7 @@
 typedef enum ItemKind { IX_SLICE, IX_NEW, IX_ELLIPSIS, IX_INPUT } ItemKind;
 typedef struct IndexItem {
     ItemKind kind;
-    int start, stop, step; /* slice: number of the index input, or -1 */
+    int start, stop, step; /* slice: index of the index input, or -1 */
     int input;             /* IX_INPUT */
 } IndexItem;
 enum { ITEMS_MAX = 2 * MAX_NDIM };
@@ -21,48 +21,48 @@ typedef struct IndexItems {
 bool index_parse(const char *text, IndexItems *out);
 
 /* NumPy's clipping: first element and number of elements of start:stop:step in a dim of
- * `size`. step is not 0. */
+ * `size`. step is nonzero. */
 typedef struct Slice {
     int64_t start, step, length;
 } Slice;
 Slice slice_of(int64_t size, bool has_start, int64_t start, bool has_stop, int64_t stop,
                int64_t step);
 
-/* An index applied to a tensor: a view `base` of what slices, None and (without arrays)
- * integers leave, and the dims that are gathered by arrays. Result dims: base's [0,
- * front), then the arrays' common shape, then base's [front, ndim). */
+/* An index applied to a tensor: a view `base` after slices, None and (without arrays)
+ * integers, and the dims gathered by arrays. Result dims: base's [0, front), then the
+ * arrays' common shape, then base's [front, ndim). */
 typedef struct Indexed {
-    Tensor base;   /* gathered dims are not in it */
-    bool advanced; /* arrays or masks take part */
+    Tensor base;   /* without the gathered dims */
+    bool advanced; /* there are arrays or masks */
     int front;
     int adv_ndim;
     int64_t adv_shape[MAX_NDIM];
     int64_t adv_count;
     const int64_t
         *offset; /* bytes from base.data, adv_count of them; in the Call's scratch */
-    /* In place of offset: the only array, contiguous, which indexes an axis of x of
-     * this size and stride. */
+    /* Instead of offset: the only array, contiguous, which indexes an axis of x of this
+     * size and stride. */
     bool late;
     Tensor array;
     int64_t size, stride;
     int axis;
 } Indexed;
-/* Index inputs begin at input `first`. `extra` bytes of scratch are left for the caller
- * at *mem (may be 0 and NULL). The first axis out of range is diagnosed. may_be_late: a
- * single array may be left to be read by index_offsets. */
+/* Index inputs begin at input `first`. *mem gets `extra` bytes of scratch for the
+ * caller (may be 0 and NULL). The first axis out of range is diagnosed. may_be_late: a
+ * single array may be left for index_offsets to read. */
 bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_be_late,
                  size_t extra, void **mem);
-/* Offsets [first, first + n) of a late index; false when one is out of range, which
+/* Offsets [first, first + n) of a late index; false if one is out of range, which
  * index_refuse diagnoses. */
 bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset);
 bool index_refuse(Call *c, const Indexed *ix);
 int index_result(const Indexed *ix, int64_t shape[MAX_NDIM]);
 
-/* Many rows at once: x[index]; x with y put or added there. */
+/* vmap of x[index], and of x with y set or added there. */
 bool index_subtensor_vmap(Vmap *q);
 bool index_inc_vmap(Vmap *q);
 
-/* The typing rule: the type of x indexed by the inputs from `first` on. */
+/* The typing rule for x indexed by the inputs from `first` on. */
 bool index_infer(Infer *in, const Type *x, size_t first, int *ndim, Dim dim[MAX_NDIM]);
 
 #endif

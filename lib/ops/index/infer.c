@@ -4,18 +4,18 @@
 
 #include <string.h>
 
-/* What the items of an index say of the dims, collected from left to right. */
+/* The dims determined by the items of an index, from left to right. */
 typedef struct IndexWalk {
     Infer *in;
     const Type *x;
     size_t first;
-    int axis; /* of x: the next one */
+    int axis; /* next axis of x */
     int n;
     Dim dim[ITEMS_MAX];
-    bool arrays; /* some index is an array or mask: then integers count as arrays */
-    int front;   /* place of the arrays' dims: where the first stands, 0 once they are
-                    apart */
-    bool open, apart; /* the last item was an array; arrays stand apart */
+    bool arrays; /* some index is an array or a mask: integers then count as arrays */
+    int front;   /* position of the arrays' dims in the result: that of the first array,
+                  * or 0 once they are separated */
+    bool open, apart; /* the last item was an array; arrays are separated */
     bool any;
     int adv; /* common shape of the arrays */
     Dim adv_dim[MAX_NDIM];
@@ -60,13 +60,13 @@ static bool walk_slice(IndexWalk *w, const IndexItem *it) {
     else if (size == 0 ||
              (start_known && stop_known && it->stop >= 0 && start == stop &&
               (it->start >= 0 || (step_known && step > 0))))
-        len = 0; /* a start that is left out is 0 only for a step above 0 */
+        len = 0; /* an omitted start is 0 only for a positive step */
     w->dim[w->n++] = len;
     w->open = false;
     return true;
 }
 
-/* An index array's shape joins the others'; a static 1 stretches. */
+/* Broadcasts an index array's shape with the others'; only a static 1 is broadcast. */
 static bool join_shape(IndexWalk *w, size_t arg, int ndim, const Dim *dim) {
     int n = shape_broadcast(w->adv, w->adv_dim, ndim, dim, w->adv_dim);
     if (n < 0)
@@ -115,7 +115,8 @@ static bool walk_input(IndexWalk *w, const IndexItem *it) {
     return join_shape(w, arg, t->ndim, t->dim);
 }
 
-/* Dims of x that the items use up; checks the index inputs' types. -1: diagnosed. */
+/* Number of x's dims that the items consume; checks the index inputs' types. -1:
+ * diagnosed. */
 static int count_consumed_dims(IndexWalk *w, const IndexItems *items, bool *ellipsis) {
     int n = 0;
     for (int i = 0; i < items->n; i++) {

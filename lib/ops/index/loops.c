@@ -1,5 +1,5 @@
-/* Inner loops of gathering and scattering, by size of element where bits are only
- * moved, by dtype where they are added. */
+/* Inner loops of gathering and scattering: by element size where bits are only moved,
+ * by dtype where they are added. */
 #include "ops/index/loops.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ RowFn *index_row_set(size_t item) {
     return BY_SIZE(row_set_, item);
 }
 
-/* Integers are added unsigned: they wrap. */
+/* Integers are added as unsigned: they wrap. */
 #define PLUS(a, b) ((a) + (b))
 #define OR(a, b)   ((a) | (b))
 #define HALF(a, b) half_from_double(half_to_double(a) + half_to_double(b))

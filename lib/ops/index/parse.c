@@ -1,4 +1,4 @@
-/* The text of an index, and what a slice means. */
+/* Parses the text of an index, and resolves slices. */
 #include "ops/index/index.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static const char *parse_item(const char *p, IndexItems *x, IndexItem *it) {
 }
 
 bool index_parse(const char *text, IndexItems *out) {
-    out->n = out->inputs = 0; /* each item is set as a whole */
+    out->n = out->inputs = 0; /* each item is assigned as a whole */
     const char *p = skip_spaces(text);
     while (*p) {
         if (out->n == ITEMS_MAX) return false;
@@ -73,6 +73,6 @@ Slice slice_of(int64_t size, bool has_start, int64_t start, bool has_stop, int64
     if (step < 0 && to < from)
         s.length = (int64_t)((uint64_t)(from - to - 1) / (0 - (uint64_t)step)) + 1;
     if (s.length <= 1)
-        s.step = 1; /* never used; keeps huge steps out of stride arithmetic */
+        s.step = 1; /* never used; keeps huge steps out of the stride arithmetic */
     return s;
 }

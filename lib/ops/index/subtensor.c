@@ -1,4 +1,4 @@
-/* x[index]. With slices, None and integers only, a view; with arrays or masks, a
+/* x[index]: a view if there are only slices, None and integers; with arrays or masks, a
  * gathered copy. */
 #include "ops/index/index.h"
 #include "ops/index/loops.h"
@@ -17,15 +17,15 @@ static bool subtensor_type(Infer *in) {
            infer_out_tensor(in, 0, in->type[0]->dtype, n, dim);
 }
 
-/* Result rows are (position before the arrays' dims, number of the offset); a row is
- * what stands behind them. */
+/* A result row is identified by (position in the dims before the arrays', number of the
+ * offset) and spans the dims after them. */
 typedef struct RowGather {
     const Indexed *ix;
     char *out;
     size_t item, row_bytes;
     int64_t rows, per_chunk;
     bool whole;       /* a row's elements are contiguous in x */
-    GatherFn *gather; /* rows of one small piece */
+    GatherFn *gather; /* for rows of one small element or piece */
     atomic_bool refused;
 } RowGather;
 
@@ -51,7 +51,7 @@ static void copy_indexed_row(const RowGather *j, char *out, const char *x) {
                  ix->base.stride + ix->front);
 }
 
-/* Rows [first, first + n) under one position of the front dims. */
+/* Rows [first, first + n) at one position of the front dims. */
 static void gather_rows(RowGather *j, int64_t n, char *out, const char *x,
                         int64_t first) {
     const Indexed *ix = j->ix;
@@ -129,7 +129,7 @@ static bool subtensor_perform(Call *c) {
     return true;
 }
 
-/* An index array or a mask makes a copy. */
+/* Only an index array or a mask makes a copy. */
 static int subtensor_views(const Graph *g, ApplyId a, size_t out) {
     (void)out;
     for (size_t i = 1; i < g->apply[a].nin; i++) {
@@ -139,7 +139,7 @@ static int subtensor_views(const Graph *g, ApplyId a, size_t out) {
     return 0;
 }
 
-/* What is read several times gathers several gradients. */
+/* An element read several times accumulates several gradients. */
 static bool subtensor_pull(Pull *p) {
     pull_disconnect(p, 1);
     if (pull_discrete(p) || !p->wanted[0]) return true;
@@ -211,7 +211,8 @@ static bool take_along_axis_expand(Builder *b, const Op *op, const Props *p, siz
            VAR_NONE;
 }
 
-/* Slices with a step that is a number don't, nor do numbers, in a dim of known size. */
+/* In a dim of known size, slices with a constant step and constant integers can't
+ * fail. */
 static bool subtensor_fails(const Graph *g, ApplyId id) {
     const Apply *a = &g->apply[id];
     const Var *in = apply_in(g, id);

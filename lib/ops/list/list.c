@@ -1,7 +1,6 @@
-/* Lists as values, with Python's rules for indices. A list is never changed: what
- * "changes" one makes another that has the other items in common. Items that come from
- * tensors are copied, as a tensor's memory is used again. Derivatives do not pass
- * through lists. */
+/* Lists as values, indexed as in Python. Lists are immutable: an op that "changes" one
+ * makes a new list that shares the other items. Items made from tensors are copied,
+ * because a tensor's memory is reused. Derivatives don't pass through lists. */
 #include "op/build.h"
 #include "op/infer.h"
 #include "value/object.h"
@@ -89,7 +88,7 @@ static const ListObject *list_in(const Call *c, size_t i) {
     return c->in[i]->obj;
 }
 
-/* v as an item: in memory that stays. */
+/* v as an item, in memory that outlives the call. */
 static bool clone_item(Session *s, const Value *v, Value *out) {
     *out = (Value){.kind = v->kind};
     if (v->kind == TYPE_TENSOR || v->kind == TYPE_RANDOM)
@@ -102,7 +101,7 @@ static Value *new_items(Call *c, size_t n) {
     return mem_zalloc(c->s, n, sizeof(Value));
 }
 
-/* Takes the items over; `ok` false drops them. */
+/* Takes ownership of the items; with `ok` false, drops them. */
 static bool give_list(Call *c, Value *item, size_t n, bool ok) {
     if (ok) {
         value_unref(&c->out[0]);
@@ -128,7 +127,7 @@ static bool make_list_perform(Call *c) {
     return give_list(c, item, n, n == c->nin);
 }
 
-/* A new list of the items from, from + step, ... of another. */
+/* A new list of n items from another, at from, from + step, ... */
 static bool pick_items(Call *c, const ListObject *list, int64_t from, int64_t step,
                        size_t n) {
     Value *item = new_items(c, n);
@@ -156,7 +155,7 @@ static bool list_get_perform(Call *c) {
     return true;
 }
 
-/* The list with `more` kept values put in before item `at`. */
+/* A new list with copies of `more` inserted before item `at`. */
 static bool put_items_in(Call *c, int64_t at, size_t nmore, const Value *const *more) {
     const ListObject *list = list_in(c, 0);
     size_t n = list->n + nmore, k = 0;

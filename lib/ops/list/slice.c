@@ -1,4 +1,4 @@
-/* Slices as values: made of integers and None, and taken apart for a length. */
+/* Slices as values: built from integers and None, and resolved for a given length. */
 #include "op/infer.h"
 #include "value/object.h"
 
@@ -26,7 +26,9 @@ static bool make_slice_perform(Call *c) {
         if (!has[i]) continue;
         const Tensor *t = call_in(c, i);
         part[i] = tensor_i64(t, 0);
-        if (t->dtype == DT_UINT64 && part[i] < 0) part[i] = INT64_MAX; /* beyond any */
+        if (t->dtype == DT_UINT64 && part[i] < 0)
+            part[i] = INT64_MAX; /* beyond any
+                                  * length */
     }
     value_unref(&c->out[0]);
     c->out[0] = (Value){.kind = TYPE_SLICE, .obj = slice_new(c->s, has, part)};
@@ -47,7 +49,7 @@ static bool slice_indices_perform(Call *c) {
     if (n < 0) return call_fail(c, E_INDEX, "the length is %lld", (long long)n);
     if (!slice_resolve(c->in[0]->obj, n, part))
         return call_fail(c, E_INDEX, "the step of a slice can't be 0");
-    if (part[1] < 0) part[1] = -n - 1; /* as an index, -1 would be the last */
+    if (part[1] < 0) part[1] = -n - 1; /* as an index, -1 would mean the last */
     for (size_t i = 0; i < 3; i++) {
         Tensor *out = call_out(c, i, 0, NULL);
         if (!out) return false;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS_CHUNK = 1 << 14 }; /* elements a thread takes at once */
+enum { ROWS_CHUNK = 1 << 14 }; /* elements per thread and chunk */
 
 static bool softmax_type(Infer *in) {
     const Prop *axis = infer_prop(in, "axis");
@@ -20,21 +20,21 @@ static bool softmax_type(Infer *in) {
 }
 
 /* ---- running ----
- * Three ways: long contiguous rows one by one; columns (another axis than the last)
- * side by side in memory; short rows side by side in a tile that they are copied to.
- * What fits none of them (float16, few columns that are long) goes through a row of
- * scratch memory. */
-enum { SHORT = 64 }; /* rows up to this length go into tiles */
+ * Three methods: long contiguous rows one at a time; columns (an axis other than the
+ * last) several at a time in memory; short rows several at a time in a tile they are
+ * copied to. Anything else (float16, a few long columns) goes through a row of scratch
+ * memory. */
+enum { SHORT = 64 }; /* rows up to this length use tiles */
 
 typedef struct SoftmaxJob {
     const Tensor *x;
     Tensor *out;
     RowFn *row;
     ColumnsFn *columns;
-    DType dtype;             /* of the loops */
-    int64_t n, inner, count; /* elements of a row, distance of its elements, rows */
-    int64_t chunk;           /* groups of SOFTMAX_LANES rows a thread takes at once */
-    char *room;              /* a row for each worker */
+    DType dtype;             /* dtype of the loops */
+    int64_t n, inner, count; /* elements per row, distance between them, rows */
+    int64_t chunk;           /* groups of SOFTMAX_LANES rows per chunk */
+    char *room;              /* one row per worker */
 } SoftmaxJob;
 
 static const SoftmaxRows *row_kernels(Session *s) {
@@ -66,8 +66,8 @@ static void softmax_row(const SoftmaxJob *j, int64_t r, char *room) {
     tensor_cast_elements(j->out->dtype, out, j->dtype, room, (size_t)j->n, step, wide);
 }
 
-/* Up to SOFTMAX_LANES short rows, turned into columns of a tile and back. Lanes without
- * a row hold zeros. */
+/* Transposes up to SOFTMAX_LANES short rows into the columns of a tile and back. Unused
+ * lanes hold zeros. */
 static void softmax_tile(const SoftmaxJob *j, int64_t first, int64_t rows) {
     _Alignas(64) char tile[SHORT * SOFTMAX_LANES * sizeof(double)];
     size_t size = dtype_size(j->dtype), n = (size_t)j->n, count = (size_t)rows;
@@ -120,7 +120,7 @@ static void softmax_chunk(void *ctx, size_t k, unsigned worker) {
         softmax_group(j, r, end - r < SOFTMAX_LANES ? end - r : SOFTMAX_LANES, room);
 }
 
-/* The operands and how rows lie in them; count 0: nothing to do. */
+/* Sets up the operands and the layout of rows; count 0: nothing to do. */
 static bool softmax_open(Call *c, SoftmaxJob *j) {
     const Tensor *x = call_in(c, 0);
     Tensor *out = call_out(c, 0, x->ndim, x->shape);
@@ -141,7 +141,7 @@ static bool run_softmax(Call *c, int logs) {
     SoftmaxJob j;
     if (!softmax_open(c, &j) || j.count == 0) return j.out != NULL;
     const Tensor *x = j.x;
-    if (!tensor_is_contiguous(x)) { /* all ways work in place as well */
+    if (!tensor_is_contiguous(x)) { /* all methods also work in place */
         tensor_assign(j.out, x);
         j.x = j.out;
     }
@@ -164,7 +164,7 @@ static bool log_softmax_perform(Call *c) {
     return run_softmax(c, 1);
 }
 
-/* One row after the other in float64, by the definition. */
+/* One row at a time in float64, straight from the definition. */
 static void reference_row(const SoftmaxJob *j, int64_t r, int logs) {
     int64_t size = (int64_t)dtype_size(j->out->dtype), at = row_position(j, r);
     double top = -HUGE_VAL, sum = 0;
@@ -205,7 +205,7 @@ static bool push_as(Push *p, const char *text) {
     return ok && p->result[0] != VAR_NONE;
 }
 
-/* The Jacobian of softmax is symmetric: pullback and pushforward are one formula. */
+/* The Jacobian of softmax is symmetric: one formula serves pullback and pushforward. */
 static const char softmax_text[] = "r * (g - sum(g * r, axis=axis, keepdims=True))";
 static bool softmax_pull(Pull *p) {
     return pull_text(p, 0, softmax_text);
@@ -220,7 +220,7 @@ static bool log_softmax_push(Push *p) {
     return push_as(p, "g - sum(exp(r) * g, axis=axis, keepdims=True)");
 }
 
-/* Over all of a row: the row as one dim. */
+/* Without an axis, flatten each row. */
 static bool softmax_vmap(Vmap *q) {
     const Prop *axis = op_prop(q->b->s, q->op, q->props, "axis");
     int64_t k = axis->kind == P_NONE || axis->i < 0 ? axis->i : axis->i + 1;

@@ -1,11 +1,11 @@
-/* The rows of softmax and log_softmax, per dtype and CPU level. */
+/* The row loops of softmax and log_softmax, per dtype and CPU level. */
 #ifndef OPS_NN_SOFTMAX_H
 #define OPS_NN_SOFTMAX_H
 
 #include "op/op.h"
 
-/* out[0..n) = softmax (or its logarithm) of the contiguous x[0..n); they may be the
- * same memory. */
+/* out[0..n) = softmax (or its logarithm) of the contiguous x[0..n); x and out may be
+ * the same memory. */
 typedef void RowFn(const void *x, void *out, size_t n);
 /* The same for SOFTMAX_LANES neighbouring columns at once: element j of column l is
  * x[j * step + l]. */

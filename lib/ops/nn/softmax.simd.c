@@ -1,7 +1,7 @@
-/* softmax(x) = e^(x - m) / sum e^(x - m) with m the largest element, so that nothing
- * overflows. The maximum and the sum run in a fixed number of lanes that are joined in
- * a fixed order: the result does not depend on how the compiler vectorises. float32
- * rows add up in float32 lanes of at most n / 32 terms. */
+/* softmax(x) = e^(x - m) / sum e^(x - m), where m is the largest element, so that
+ * nothing overflows. The maximum and the sum use a fixed number of lanes, combined in a
+ * fixed order: the result does not depend on how the compiler vectorises. float32 rows
+ * are summed in float32 lanes of at most n / 32 terms. */
 #include "ops/nn/softmax.h"
 
 #include "ops/elemwise/vmath.h"
@@ -73,7 +73,8 @@ enum { LANES = SOFTMAX_LANES };
             out[i] = (x[i] - m) - shift;                                               \
     }
 
-/* Columns side by side: each lane is a column, summed in the order of its elements. */
+/* Several columns at a time: each lane is a column, summed in the order of its
+ * elements. */
 #define COLUMNS(T, EXP, LOG)                                                           \
     static void top_##T(const T *x, T *m, size_t n, size_t step) {                     \
         for (size_t l = 0; l < LANES; l++)                                             \

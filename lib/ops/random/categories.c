@@ -1,6 +1,6 @@
-/* Functions of the language that count or take elements: multinomial,
- * multivariate_hypergeometric, permutation, shuffle, choice; and rng, a state to begin
- * with. */
+/* Functions of the language that draw counts or elements: multinomial,
+ * multivariate_hypergeometric, permutation, shuffle, choice; and rng, an initial
+ * state. */
 #include "ops/random/sample.h"
 
 enum { MOST_CATEGORIES = 1024 };
@@ -9,7 +9,7 @@ static bool is_given(const Ast *arg) {
     return arg && arg->kind != AST_NONE;
 }
 
-/* Probabilities, which q->bind has as p, with the rounding that a sum may show. */
+/* Checks the probabilities bound as p, with a tolerance for rounding in their sum. */
 static bool need_probabilities(Sample *q) {
     DType d = var_type(q->b->g, q->bind[q->nbind - 1].var)->dtype;
     bool narrow = d == DT_FLOAT32 || d == DT_FLOAT16;
@@ -32,7 +32,7 @@ static int64_t count_categories(Sample *q, Var p, const char *name) {
     return -1;
 }
 
-/* Category i of those that are left: how many of `left` fall into it. */
+/* For category i of those left: how many of `left` fall into it. */
 typedef Var CountFn(Sample *q, Var left);
 
 static Var by_probability(Sample *q, Var left) {
@@ -51,7 +51,7 @@ static Var by_color(Sample *q, Var left) {
                        DT_INT64);
 }
 
-/* One category after the other; what is left falls into the last of several. */
+/* One category at a time; the remainder falls into the last. */
 static bool draw_counts_in_turn(Sample *q, Var left, int64_t k, CountFn *one,
                                 Node *out) {
     Var *counts = NEW_N(compiler_arena(q->c), (size_t)k, Var);
@@ -101,7 +101,7 @@ static bool multivariate_hypergeometric_expand(Compiler *c, const Ast *call,
 }
 
 /* ---- elements ---- */
-/* Elements of a, or of 0 .. a - 1. */
+/* Elements of a; for a 0-d a, of 0 .. a - 1. */
 static Var pick_elements(Sample *q, Var a, Var index) {
     if (index == VAR_NONE || var_type(q->b->g, a)->ndim == 0) return index;
     sample_bind(q, "a", a);
@@ -113,7 +113,7 @@ static Var length_of(Sample *q, Var a) {
     return var_type(q->b->g, a)->ndim == 0 ? a : shape_of(q->b, a, 0);
 }
 
-/* The order of n elements. */
+/* A random order of n elements. */
 static Var random_order(Sample *q, Var n) {
     if (q->pair) return sample_draw(q, "permutation", 1, &n, DT_INT64);
     const Op *op = op_known(q->b->s, OP_PERMUTATION);
@@ -139,9 +139,9 @@ static bool permutation_expand(Compiler *c, const Ast *call, const Ast *const *a
     return sample_give(&q, pick_elements(&q, x, random_order(&q, n)), out);
 }
 
-/* Indices with probabilities: that many draws, or the order in which an exponential
- * clock for each rings (Efraimidis and Spirakis, "Weighted random sampling with a
- * reservoir", 2006). */
+/* Indices with probabilities: independent draws, or without replacement the order in
+ * which exponential clocks, one per index, ring (Efraimidis and Spirakis, "Weighted
+ * random sampling with a reservoir", 2006). */
 static Var index_by_p(Sample *q, const Ast *p, bool replace, bool sized) {
     q->dtype = q->b->floatX;
     if (!sample_param(q, "p", p, NULL)) return VAR_NONE;
@@ -170,7 +170,7 @@ static Var index_by_p(Sample *q, const Ast *p, bool replace, bool sized) {
                               : "argsort(-log(u) / p)");
 }
 
-/* The first of an order, as many as size says. */
+/* The first elements of an order, as many as size asks for. */
 static Var first_of(Sample *q, Var all, Var size) {
     if (all == VAR_NONE) return all;
     sample_bind(q, "order", all);
@@ -178,7 +178,7 @@ static Var first_of(Sample *q, Var all, Var size) {
     return sample_text(q, "reshape(order[:prod(size)], size)");
 }
 
-/* Where a condition is checked while running, what is bound waits for it. */
+/* If a condition is checked at run time, the bound variables wait for the check. */
 static Var index_of(Sample *q, const Ast *p, bool replace, Var length) {
     bool sized = q->size != VAR_NONE;
     sample_bind(q, "length", length);
@@ -219,7 +219,7 @@ static bool choice_expand(Compiler *c, const Ast *call, const Ast *const *arg,
                        out);
 }
 
-/* A state to begin with. */
+/* An initial state. */
 static bool rng_expand(Compiler *c, const Ast *call, const Ast *const *arg, Node *out) {
     uint64_t seed;
     if (!sample_seed(c, arg[0], &seed)) return false;

@@ -1,13 +1,13 @@
 /* Poisson, binomial and hypergeometric draws. Rejection compares probabilities; their
- * logarithms are worked out as Loader does ("Fast and accurate computation of binomial
- * probabilities", 2000), without differences of large logarithms of factorials. */
+ * logarithms follow Loader ("Fast and accurate computation of binomial probabilities",
+ * 2000), which avoids differences of large log-factorials. */
 #include "ops/random/reject.h"
 #include "ops/random/words.h"
 
 #include <math.h>
 
 /* ---- probabilities ---- */
-/* log(n!) - log(sqrt(2 pi n) (n/e)^n) for whole n > 0. */
+/* log(n!) - log(sqrt(2 pi n) (n/e)^n) for integer n > 0. */
 static double stirling_error(double n) {
     static const double exact[] = {
         0,
@@ -127,10 +127,10 @@ static double one_binomial(Words *w, const double *par) {
     return n * p < 10 ? binomial_inversion(w, n, p) : binomial_rejection(w, n, p);
 }
 
-/* ---- hypergeometric: one by one below 10 draws, else the ratio of uniforms HRUA of
+/* ---- hypergeometric: one at a time below 10 draws, else the ratio of uniforms HRUA of
  * Stadlober, "The ratio of uniforms approach for generating discrete random variates",
- * 1990. Of good and bad the rarer is counted, of the drawn and the left the fewer. ----
- */
+ * 1990. Counts the rarer of good and bad, among the fewer of the drawn and the left.
+ * ---- */
 static double good_one_by_one(Words *w, double good, double all, double draws) {
     double found = 0;
     for (; draws > 0; draws--, all--)
@@ -138,8 +138,7 @@ static double good_one_by_one(Words *w, double good, double all, double draws) {
     return found;
 }
 
-/* log(P(k)) but for a constant: P(k) is b(k; good) b(draws - k; bad) / b(draws; all).
- */
+/* log(P(k)) up to a constant: P(k) is b(k; good) b(draws - k; bad) / b(draws; all). */
 static double log_hyper(double k, double good, double bad, double draws) {
     double p = draws / (good + bad);
     return log_binomial(k, good, p) + log_binomial(draws - k, bad, p);
@@ -168,7 +167,7 @@ static double one_hypergeometric(Words *w, const double *par) {
     return few < draws ? good - k : k;
 }
 
-/* ---- draws, and what their parameters may be ---- */
+/* ---- draws, and checks of their parameters ---- */
 WORDS_DRAW(poisson)
 WORDS_DRAW(binomial)
 WORDS_DRAW(hypergeometric)

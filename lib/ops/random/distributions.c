@@ -1,7 +1,7 @@
-/* Distributions as functions of the language: each is one or more draws of the op
- * `draw` and a text that makes the result of them, so that gradients by location, scale
- * and the like come by themselves. With rng=r the result is the pair (next state,
- * draw); with seed=n, of a stream of its own, the draw. */
+/* Distributions as functions of the language: each consists of one or more draws by the
+ * op `draw` and a formula for the result, so gradients by location, scale and the like
+ * need no code. With rng=r the result is the pair (next state, draw); with seed=n it is
+ * the draw, from a stream of its own. */
 #include "ops/random/random.h"
 #include "ops/random/sample.h"
 
@@ -9,15 +9,15 @@
 
 enum { STEP_MAX = 4 };
 typedef struct DrawStep {
-    const char *name, *dist;        /* dist NULL: param[0] is the text of a value */
-    const char *param[DRAW_PARAMS]; /* texts in the parameters and earlier steps */
+    const char *name, *dist;        /* dist NULL: param[0] is a formula for a value */
+    const char *param[DRAW_PARAMS]; /* formulas in the parameters and earlier steps */
 } DrawStep;
-/* What the last dim of the first parameter is: one more element, part of each draw
- * (MATRIX: and both last dims of the second parameter are that), or gone. */
+/* The role of the first parameter's last dim: an ordinary element, kept in each draw
+ * (MATRIX: the second parameter's last two dims match it), or dropped. */
 typedef enum SampleCore { CORE_NONE, CORE_KEPT, CORE_MATRIX, CORE_GONE } SampleCore;
 typedef struct DistributionRow {
     const char *name;
-    DType out; /* DT_NONE: the float that dtype says */
+    DType out; /* DT_NONE: the float dtype given by dtype= */
     SampleCore core;
     const char *needs, *result;
     DrawStep step[STEP_MAX];
@@ -44,8 +44,8 @@ static bool read_draw_dtype(Sample *q, const DistributionRow *row, const Ast *ar
                 row->name, dtype_name(n.dtype));
 }
 
-/* "low=0.0, high=1.0, size=None, ...": the name of the parameter at *p and the text of
- * its default, NULL where it has none. *p moves on. False: there is none left. */
+/* "low=0.0, high=1.0, size=None, ...": reads the name of the parameter at *p and its
+ * default, NULL if it has none, and advances *p. False: none left. */
 static bool next_param(Arena *a, const char **p, const char **name,
                        const char **value) {
     if (strncmp(*p, "size=", 5) == 0) return false;
@@ -57,7 +57,7 @@ static bool next_param(Arena *a, const char **p, const char **name,
 }
 
 /* ---- sizes ---- */
-/* The broadcast shape of the parameters, where a draw could not tell it alone. */
+/* The broadcast shape of the parameters, where a draw alone could not determine it. */
 static bool default_size(Sample *q) {
     Var all = VAR_NONE;
     if (q->size != VAR_NONE) return true;
@@ -83,7 +83,8 @@ static Var part_of_shape(Sample *q, const char *t, Var x) {
     return ok ? v : VAR_NONE;
 }
 
-/* The first two parameters are a vector and a symmetric matrix. */
+/* Checks that the first two parameters are a vector and a symmetric matrix of its
+ * size. */
 static bool check_matrix(Sample *q) {
     const Type *v = var_type(q->b->g, q->bind[0].var),
                *m = var_type(q->b->g, q->bind[1].var);
@@ -98,14 +99,14 @@ static bool check_matrix(Sample *q) {
                     sym_text(q->b->s, q->bind[1].name),
                     sym_text(q->b->s, q->bind[0].name), type_str(q->b->s, m),
                     type_str(q->b->s, v));
-    /* as far as rounding, and derivatives by differences, may leave it so */
+    /* up to rounding and finite differences */
     return sample_need(q,
                        "abs(cov - swapaxes(cov, -1, -2)) <= 1e-3 * sum(abs(cov)) / "
                        "cov.shape[-1]",
                        "cov must be symmetric");
 }
 
-/* No parameter stretches the draws beyond the size. */
+/* Checks that no parameter broadcasts the draws beyond the size. */
 static bool size_fits(const Sample *q, size_t nparam, Var result) {
     const Type *draw = var_type(q->b->g, q->bind[nparam].var),
                *all = var_type(q->b->g, result);

@@ -1,6 +1,6 @@
-/* draw(rng, parameters..., size): the next state of a stream, and what the old one
- * draws. The language's normal(..., rng=r), gamma(...) and the like are made of it
- * (distributions.c). A pure function: one state gives one draw, and equal draws
+/* draw(rng, parameters..., size): the next state of a stream, and the draw made from
+ * the old one. distributions.c builds the language's normal(..., rng=r), gamma(...) and
+ * the like from it. A pure function: one state gives one draw, and equal draws
  * merge. */
 #include "ops/elemwise/deriv.h"
 #include "ops/random/reject.h"
@@ -13,11 +13,11 @@
 typedef struct DrawDist {
     const char *name;
     size_t nparam;
-    DType param; /* dtype in which the kernel takes the parameters */
+    DType param; /* dtype of the parameters in the kernel */
     unsigned in, out;
     DrawFn *fn;
     DrawCheck *check;
-    const char *partial[2]; /* of the draw by its parameters; NULL: undefined */
+    const char *partial[2]; /* of the draw by each parameter; NULL: undefined */
 } DrawDist;
 
 enum { NUMBER = KIND_BOOL | KIND_REAL, KIND_COUNT = KIND_BOOL | KIND_INT };
@@ -62,7 +62,7 @@ bool draw_counts(const char *name) {
     return d && (d->out & KIND_INT);
 }
 
-/* Inputs: rng, the parameters, then the size if it is given. */
+/* Inputs: rng, the parameters, then the size if given. */
 static DrawForm draw_form(const DrawDist *d, size_t nin) {
     return (DrawForm){.first = 1,
                       .nparam = d->nparam,
@@ -122,7 +122,8 @@ static bool draw_perform(Call *c) {
     return draw_run(c, &f, rng);
 }
 
-/* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
+/* ---- derivatives: the draw as a function of its parameters, for fixed random words
+ * ---- */
 static bool draw_pull(Pull *p) {
     const DrawDist *d = dist_of(p->b->s, p->op, p->props);
     for (size_t i = 0; i < p->nin; i++)
@@ -145,8 +146,8 @@ static bool draw_connect(const Graph *g, ApplyId a, size_t in, size_t out) {
     return d && d->fn && out == 1 && in >= 1 && in <= d->nparam;
 }
 
-/* ---- many rows ---- */
-/* The next state does not depend on the parameters: that of an empty draw. */
+/* ---- vmap ---- */
+/* The next state doesn't depend on the parameters: it is that after an empty draw. */
 static Var state_after_draw(Vmap *q) {
     Session *s = q->b->s;
     PropArg arg[] = {{"dist", PROP_STR(sym(s, "uniform"))},
@@ -159,7 +160,7 @@ static Var state_after_draw(Vmap *q) {
                                                                            : VAR_NONE;
 }
 
-/* Every row draws with the same state, as it does by itself. */
+/* Every row draws from the same state, as it would alone. */
 static bool draw_vmap(Vmap *q) {
     q->out_rows[0] = false;
     q->out[0] = state_after_draw(q);

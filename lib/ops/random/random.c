@@ -1,6 +1,6 @@
-/* Random tensors as pure functions of a seed; the streams are defined in value/rng.h.
- * Parameters broadcast against each other and to size. Draws are made in chunks that
- * threads may take, as element i depends on i alone. */
+/* Random tensors as pure functions of a seed; value/rng.h defines the streams.
+ * Parameters broadcast against each other and to size. Threads share the chunks of a
+ * draw, because element i depends on i alone. */
 #include "ops/random/random.h"
 
 #include "ops/elemwise/deriv.h"
@@ -89,7 +89,7 @@ static bool seeded_permutation_type(Infer *in) {
 /* ---- running ---- */
 typedef void UnitFn(const Rng *r, DType d, uint64_t first, size_t n, void *out);
 
-/* low + u * (high - low), narrow floats in float32. */
+/* low + u (high - low), computed in float32 for narrow floats. */
 static void draw_between(const Draw *w, uint64_t from, size_t n, const void *const *p,
                          int step, char *out, UnitFn *fill) {
     double low[DRAW_CHUNK], wide[DRAW_CHUNK];
@@ -132,7 +132,7 @@ void draw_integers(const Draw *w, uint64_t from, size_t n, const void *const *p,
                    int step, char *out) {
     int64_t v[DRAW_CHUNK];
     const int64_t *low = p[0], *high = p[1];
-    for (size_t i = 0; i < n;) { /* elements that share a range are drawn together */
+    for (size_t i = 0; i < n;) { /* draws elements that share a range together */
         size_t run = step ? 1 : n;
         int64_t lo = low[(ptrdiff_t)i * step];
         rng_integers(&w->rng, lo, (uint64_t)high[(ptrdiff_t)i * step] - (uint64_t)lo,
@@ -167,8 +167,8 @@ static void run_draw_chunk(void *ctx, size_t k, unsigned worker) {
     w->fn(w, from, n, p, step, (char *)w->out->data + from * size);
 }
 
-/* The parameter as w->param: one element when it is 0-d, else spread to the output's
- * shape in scratch memory. */
+/* The parameter as w->param: one element if 0-d, else broadcast to the output's shape
+ * in scratch memory. */
 static void broadcast_param(const Tensor *t, const Draw *w, bool scalar, char *room,
                             Tensor *out) {
     *out = (Tensor){.dtype = w->param, .data = room, .ndim = scalar ? 0 : w->out->ndim};
@@ -196,8 +196,8 @@ static bool draw_shape(Call *c, const DrawForm *f, int *ndim, int64_t *shape) {
     return true;
 }
 
-/* Does parameter i stretch to the shape of the draw? Only what is 1 by its type does.
- */
+/* Does parameter i broadcast to the shape of the draw? Only dims that are 1 by type
+ * may. */
 static bool check_param(Call *c, size_t i, const Tensor *out) {
     const Tensor *t = call_in(c, i);
     bool ok = t->ndim <= out->ndim;
@@ -229,7 +229,7 @@ bool check_scale(Call *c, const Draw *w) {
     return words_check(c, w, is_scale, "the scale must be at least 0");
 }
 
-/* A bound as text; the int64 is the bits of a uint64 where the parameter was that. */
+/* A bound as text; the int64 holds the bits of a uint64 parameter. */
 static void bound_text(const Draw *w, size_t k, int64_t v, char *buf) {
     buf[w->wide[k] ? num_write_uint(buf, (uint64_t)v) : num_write_int(buf, v)] = '\0';
 }
@@ -325,13 +325,14 @@ static bool permutation_perform(Call *c) {
     return random_permutation_run(c, 0, 0, seed_of(c));
 }
 
-/* ---- derivatives: the draw of fixed words, as a function of its parameters ---- */
+/* ---- derivatives: the draw as a function of its parameters, for fixed random words
+ * ---- */
 bool draw_pull_by(Pull *p, size_t i, size_t out, const char *text) {
     Session *s = p->b->s;
     Var z[2] = {VAR_NONE, VAR_NONE}, r = p->out[out];
     bool ok = true;
     if (!p->wanted[i]) return true;
-    if (strchr(text, 'z')) { /* the same draw of parameters 0 and 1 */
+    if (strchr(text, 'z')) { /* the same draw with parameters 0 and 1 */
         size_t n = 0, first = p->nout - 1;
         Var in[4];
         if (first) in[n++] = p->in[0];

@@ -1,6 +1,5 @@
-/* Gamma, von Mises and Zipf draws by rejection. Element i takes the words of i alone
- * (value/rng.h), so that it depends on nothing but the state, i and its own
- * parameters. */
+/* Gamma, von Mises and Zipf draws by rejection. Element i uses only its own words
+ * (value/rng.h), so it depends only on the state, i and its own parameters. */
 #include "ops/random/reject.h"
 
 #include "ops/random/words.h"
@@ -27,7 +26,7 @@ static double one_gamma(Words *w, const double *p) {
     return g * pow(words_unit(w), 1 / k);
 }
 
-/* Its logarithm, where the draw itself is too small for a float. */
+/* The logarithm of a gamma draw, for draws too small for a float. */
 static double one_loggamma(Words *w, const double *p) {
     double k = *p;
     if (k == 0 || isinf(k)) return log(k);
@@ -62,8 +61,8 @@ static double one_vonmises(Words *w, const double *p) {
     }
 }
 
-/* ---- Zipf: Devroye, "Non-uniform random variate generation", 1986, X.6.1, with u kept
- * above what gives 2^63 ---- */
+/* ---- Zipf: Devroye, "Non-uniform random variate generation", 1986, X.6.1, with u
+ * bounded so that draws stay below 2^63 ---- */
 static double one_zipf(Words *w, const double *p) {
     double a1 = *p - 1;
     if (a1 >= 1024) return 1;
@@ -75,7 +74,7 @@ static double one_zipf(Words *w, const double *p) {
     }
 }
 
-/* ---- draws, and what their parameters may be ---- */
+/* ---- draws, and checks of their parameters ---- */
 WORDS_DRAW(gamma)
 WORDS_DRAW(loggamma)
 WORDS_DRAW(vonmises)

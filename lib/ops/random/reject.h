@@ -1,4 +1,4 @@
-/* Distributions whose draws take as many words as it needs. */
+/* Distributions whose draws take a variable number of words. */
 #ifndef OPS_RANDOM_REJECT_H
 #define OPS_RANDOM_REJECT_H
 

@@ -80,7 +80,7 @@ bool sample_param(Sample *q, const char *name, const Ast *arg, const char *value
 }
 
 /* ---- conditions ---- */
-/* Is the name one of the words of the text? */
+/* Does the name occur as a word in the text? */
 static bool text_mentions(const char *text, const char *name) {
     size_t n = strlen(name);
     for (const char *p = text; (p = strstr(p, name)); p += n) {
@@ -91,7 +91,7 @@ static bool text_mentions(const char *text, const char *name) {
     return false;
 }
 
-/* The first parameter in the text that is no constant. */
+/* The first non-constant parameter in the text. */
 static Bind *unknown_of(Sample *q, const char *text) {
     for (size_t i = 0; i < q->nbind; i++)
         if (!var_is_const(q->b->g, q->bind[i].var) &&

@@ -1,4 +1,4 @@
-/* One call of a distribution while it becomes draws. */
+/* A call of a distribution while it is expanded to draws. */
 #ifndef OPS_RANDOM_SAMPLE_H
 #define OPS_RANDOM_SAMPLE_H
 
@@ -10,30 +10,31 @@ typedef struct Sample {
     Compiler *c;
     Builder *b;
     const Ast *call;
-    bool pair;               /* rng=: the next state is a result too */
+    bool pair;               /* rng= was given: the next state is also a result */
     uint64_t seed;           /* seed= */
-    Var rng, size;           /* size VAR_NONE: as the parameters */
+    Var rng, size;           /* size VAR_NONE: the parameters' shape */
     DType dtype;             /* of floats */
-    Bind bind[SAMPLE_BINDS]; /* parameters, then what was made of them */
+    Bind bind[SAMPLE_BINDS]; /* parameters, then values computed from them */
     size_t nbind;
 } Sample;
 
-/* Each reads an argument of the call, NULL where it is missing. False: diagnosed. */
+/* Each reads an argument of the call, NULL if missing. False: diagnosed. */
 bool sample_state(Sample *q, const Ast *rng, const Ast *seed);
 bool sample_size(Sample *q, const Ast *arg);
-/* Literals of a float draw take its dtype. `value`: the text of the default. */
+/* Literals in a float draw take its dtype. `value`: the default as text. */
 bool sample_param(Sample *q, const char *name, const Ast *arg, const char *value);
-/* A condition on what is bound is checked at once for constants, else where it runs; if
- * it does not hold, `says` tells. Several: "a > 0; b > 0", which tell of themselves. */
+/* Checks a condition on bound names, at once for constants, else at run time; `says` is
+ * the error message. sample_needs takes several, "a > 0; b > 0", which are their own
+ * messages. */
 bool sample_need(Sample *q, const char *condition, const char *says);
 bool sample_needs(Sample *q, const char *conditions);
 
-/* What is built from now on is for the distribution: errors name it. Returns what
- * q->b->asked is to be afterwards. */
+/* Attributes what is built from now on to the distribution, so that errors name it.
+ * Returns the value to restore q->b->asked to. */
 const char *sample_asked(Sample *q);
 void sample_bind(Sample *q, const char *name, Var v);
-/* A text of what is bound; a draw, after which q->rng is the next state. VAR_NONE:
- * diagnosed. */
+/* Builds a formula in bound names, or a draw, after which q->rng is the next state.
+ * VAR_NONE: diagnosed. */
 Var sample_text(Sample *q, const char *text);
 Var sample_draw(Sample *q, const char *dist, size_t n, const Var *param, DType d);
 /* The result: v, or with rng= the pair of the next state and v. */

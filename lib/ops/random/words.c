@@ -21,7 +21,7 @@ double words_normal(Words *w) {
     return r * cos(t);
 }
 
-/* Counts that the dtype can't keep become its greatest. */
+/* Counts too large for the dtype become its maximum. */
 static double greatest_count(DType d) {
     int64_t least;
     uint64_t most;

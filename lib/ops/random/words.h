@@ -1,4 +1,4 @@
-/* The uniform numbers of one element of a draw by rejection. */
+/* Uniform numbers for one element of a draw by rejection. */
 #ifndef OPS_RANDOM_WORDS_H
 #define OPS_RANDOM_WORDS_H
 
@@ -13,19 +13,20 @@ typedef struct Words {
 double words_unit(Words *w); /* in (0, 1) */
 double words_normal(Words *w);
 
-/* One element, of parameters p[0], p[1], ...; `words_draw` calls it for each. */
+/* One element, with parameters p[0], p[1], ...; `words_draw` calls it for each
+ * element. */
 typedef double OneFn(Words *w, const double *p);
 void words_draw(const Draw *w, uint64_t from, size_t n, const void *const *p, int step,
                 char *out, OneFn *one);
 
-/* draw_NAME, whose elements are one_NAME. */
+/* Defines draw_NAME, whose elements are one_NAME. */
 #define WORDS_DRAW(NAME)                                                               \
     void draw_##NAME(const Draw *w, uint64_t from, size_t n, const void *const *p,     \
                      int step, char *out) {                                            \
         words_draw(w, from, n, p, step, out, one_##NAME);                              \
     }
 
-/* `what`, unless ok holds for the parameters of each element. */
+/* Fails with `what` unless ok holds for every element's parameters. */
 typedef bool FitFn(const double *p);
 bool words_check(Call *c, const Draw *w, FitFn *ok, const char *what);
 

@@ -1,5 +1,5 @@
-/* Diagonals: diagonal is a view; diag, trace, tril, triu and outer become simpler ops
- * when a graph is built. */
+/* Diagonals: diagonal is a view; diag, trace, tril, triu and outer expand to simpler
+ * ops when a graph is built. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
@@ -70,7 +70,8 @@ static Var move_axes(Builder *b, Var x, int64_t n, const int64_t *from,
     return apply_named(b, "moveaxis", 1, &x, 2, arg);
 }
 
-/* The positions 0, 1, .. of a diagonal of `like`'s last dim, from `first` on. */
+/* The positions 0, 1, ... along a diagonal of `like`'s last dim, starting at
+ * `first`. */
 static Var diagonal_positions(Builder *b, Var like, int64_t first) {
     Var len = shape_of(b, like, -1),
         at = len == VAR_NONE ? VAR_NONE : op_call1(b, "arange", len);
@@ -81,13 +82,15 @@ static Var diagonal_positions(Builder *b, Var like, int64_t first) {
 static Var put_diagonal(Builder *b, const char *op, Var into, Var v, int64_t k,
                         Var like) {
     Var rows = diagonal_positions(b, like, k < 0 ? -k : 0);
-    if (rows == VAR_NONE) return VAR_NONE; /* diagnosed: the columns would be again */
+    if (rows == VAR_NONE)
+        return VAR_NONE; /* diagnosed: don't fail again for the
+                          * columns */
     Var in[4] = {into, v, rows, diagonal_positions(b, like, k > 0 ? k : 0)};
     PropArg arg = {"index", PROP_STR(sym(b->s, "$, $"))};
     return apply_named(b, op, 4, in, 1, &arg);
 }
 
-/* The gradient stands on the diagonal of zeros. */
+/* The gradient is zeros with the cotangent on the diagonal. */
 static bool diagonal_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;

@@ -1,5 +1,5 @@
-/* Dims of size 1 come and go (expand_dims, squeeze, atleast_1d, atleast_2d) and dims
- * are repeated without copying (broadcast_to). All views. */
+/* Adds and removes dims of size 1 (expand_dims, squeeze, atleast_1d, atleast_2d) and
+ * broadcasts without copying (broadcast_to). All are views. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* ---- expand_dims ---- */
-/* New dims by place in the result. */
+/* Flags the new dims by position in the result. */
 static int new_dims(const Prop *axis, int ndim, bool flag[MAX_NDIM]) {
     int n = ndim + (axis->kind == P_INT ? 1 : (int)axis->ints.n);
     if (n <= MAX_NDIM) shape_axes_flags(axis, n, flag);
@@ -89,7 +89,7 @@ static bool squeeze_perform(Call *c) {
     return true;
 }
 
-/* Only the dims of a row that its type says are 1 go. */
+/* Removes only dims that the row's type knows to be 1. */
 static bool squeeze_vmap(Vmap *q) {
     const Type *x = var_type(q->g, q->was[0]);
     int64_t ones[MAX_NDIM];
@@ -121,7 +121,7 @@ static bool broadcast_to_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, n, dim);
 }
 
-/* One element goes to any shape whose sizes are numbers or dims. */
+/* A single element broadcasts to any shape whose sizes are numbers or dims. */
 static bool broadcast_to_fails(const Graph *g, ApplyId a) {
     const Type *x = var_type(g, apply_in(g, a)[0]), *t = var_type(g, g->apply[a].out);
     bool told = true;

@@ -1,5 +1,5 @@
-/* concatenate and stack, and split, which is concatenate backwards and whose outputs
- * are views. */
+/* concatenate and stack; and split, the inverse of concatenate, whose outputs are
+ * views. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "value/object.h"
@@ -19,7 +19,7 @@ static bool same_ranks(Infer *in) {
     return true;
 }
 
-/* dim k of all inputs, which must be equal. */
+/* Dim k, which must be equal in all inputs. */
 static bool common_dim(Infer *in, int k, Dim *d) {
     *d = in->type[0]->dim[k];
     for (size_t i = 1; i < in->nin; i++) {
@@ -92,7 +92,7 @@ static bool concatenate_perform(Call *c) {
     return true;
 }
 
-/* The gradient cut at the places where the inputs meet. */
+/* Splits the gradient where the inputs meet. */
 static bool concatenate_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
@@ -120,7 +120,7 @@ static bool concatenate_pull(Pull *p) {
     PropArg arg = {"axis", PROP_INT(axis)};
     ok = in[1] != VAR_NONE &&
          op_apply(b, split, props_make(b->s, split, 1, &arg), 2, in, p->grad);
-    /* A dim that is 1 by its type is so again: otherwise it could not be stretched. */
+    /* A dim that is 1 by type must become 1 again: it may have been broadcast. */
     for (size_t i = 0; ok && i < p->nin; i++)
         ok = (p->grad[i] = sum_to_shape(b, p->grad[i], p->in[i])) != VAR_NONE;
     return ok;
@@ -200,7 +200,7 @@ static bool stack_pull(Pull *p) {
     return true;
 }
 
-/* ---- the same of a list, whose length is not known before it is there ---- */
+/* ---- the same for a list, whose length is known only at run time ---- */
 static const Type *tensor_items(Infer *in) {
     const Type *t = in->type[0]->elem;
     if (t->kind == TYPE_TENSOR) return t;
@@ -235,7 +235,7 @@ static bool list_stack_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, x->ndim + 1, dim);
 }
 
-/* With the items as inputs. */
+/* Calls `join` with the list's items as inputs. */
 static bool join_items(Call *c, bool (*join)(Call *c)) {
     const ListObject *list = c->in[0]->obj;
     if (list->n == 0)
@@ -266,7 +266,7 @@ static bool list_join_push(Push *p) {
     return p->result[0] != VAR_NONE;
 }
 
-/* The items have one more dim, in front. */
+/* The items have one more leading dim. */
 static bool list_axes_vmap(Vmap *q) {
     int axis = shape_axis_index(prop_int(q->b->s, q->op, q->props, "axis"),
                                 var_type(q->g, q->g->apply[q->id].out)->ndim);
@@ -274,13 +274,13 @@ static bool list_axes_vmap(Vmap *q) {
 }
 
 /* ---- split ---- */
-/* A cut counted from the end when negative, kept within the dim. */
+/* A cut clamped to the dim; a negative one counts from the end. */
 static int64_t clamp_cut(int64_t v, int64_t n) {
     if (v < 0) v = v + n < 0 ? 0 : v + n;
     return v > n ? n : v;
 }
 
-/* Parts of a dim: by their number (equal parts), or by the places of the cuts. */
+/* Splits a dim into a number of equal parts, or at given positions. */
 static bool split_type(Infer *in) {
     const Type *x = in->type[0], *t = in->type[1];
     int axis;

@@ -1,4 +1,4 @@
-/* Derivative and typing helpers that structural ops share. */
+/* Helpers for derivatives and typing of structural ops. */
 #include "ops/shape/linear.h"
 
 #include <string.h>
@@ -71,7 +71,8 @@ Dim infer_length(const Infer *in, size_t arg) {
     return infer_dims(in, arg, d, NULL) == 1 ? d[0] : DIM_UNKNOWN;
 }
 
-/* Element i of an ints input when it is a constant, alone or as an input of a stack. */
+/* Element i of an ints input if it is constant: the whole input, or one operand of a
+ * stack. */
 static bool element_const(const Infer *in, size_t arg, int i, int64_t *v) {
     const Tensor *t = var_const(in->g, in->in[arg]);
     if (t) return *v = tensor_i64(t, i), true;

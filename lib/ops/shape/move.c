@@ -1,8 +1,8 @@
 /* Copies between any two layouts. Dims are sorted by the destination's strides and
- * merged where both sides run on, so that what is left is one of four inner jobs: a row
- * of bytes, a strided row, a few strided rows between each other, or, where the source
- * runs along another dim than the destination, a transposed panel that is walked in
- * tiles that fit the cache. */
+ * merged where both sides are contiguous, which leaves one of four inner jobs: a row of
+ * bytes, a strided row, a few interleaved strided rows, or, where the source is
+ * contiguous along another dim than the destination, a transposed panel copied in tiles
+ * that fit the cache. */
 #include "ops/shape/move.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ enum {
     PIECE = 1024,
     CHUNK = 1 << 18,
     STREAM_BYTES = 16 << 20
-}; /* a tile's buffer; bytes worth a thread; bytes that no cache holds */
+}; /* bytes of a tile's buffer; bytes worth a thread; bytes that exceed every cache */
 
 typedef struct MoveDims {
     int n;
@@ -44,8 +44,8 @@ static RowFn *row_fn(size_t item) {
 typedef struct StridedCopy {
     size_t item;
     MoveDims outer;
-    /* inner job: a row along `n`; with panels > 0 also along a second dim, m: cut into
-     * panels of `side`, or, when that is 0, n cut into pieces */
+    /* inner job: a row along `n`. With panels > 0 also along a second dim, m, which is
+     * cut into panels of `side`; if side is 0, n is cut into pieces instead */
     int64_t n, ds, ss;
     int64_t m, md, ms, panels, side;
     RowFn *row;
@@ -53,7 +53,7 @@ typedef struct StridedCopy {
     char *dst;
     const char *src;
     int64_t total,
-        per_chunk; /* outer positions (times panels), and how many a chunk takes */
+        per_chunk; /* outer positions (times panels), and how many per chunk */
 } StridedCopy;
 
 static void copy_row_of_job(const StridedCopy *j, char *d, const char *s) {
@@ -63,10 +63,10 @@ static void copy_row_of_job(const StridedCopy *j, char *d, const char *s) {
         j->row(j->n, d, j->ds, s, j->ss);
 }
 
-/* Rows [at, at + side) of the second dim, tile by tile. A tile is read along the source
- * into a buffer and written along the destination from there: lines that are a power of
- * two apart push each other out of the cache before a second element of them is used.
- */
+/* Copies rows [at, at + side) of the second dim, tile by tile: from the source along
+ * its rows into a buffer, and from there along the destination's rows. Without the
+ * buffer, lines a power of two apart evict each other before a second element of them
+ * is used. */
 static void copy_panel(const StridedCopy *j, int64_t panel, char *d, const char *s) {
     _Alignas(64) char tile[TILE_BYTES];
     int64_t side = j->side, item = (int64_t)j->item, pitch = (side + 1) * item;
@@ -86,7 +86,7 @@ static void copy_panel(const StridedCopy *j, int64_t panel, char *d, const char 
     }
 }
 
-/* The same piece of all rows, while its lines are near. */
+/* Copies the same piece of every row while its cache lines are warm. */
 static void copy_piece(const StridedCopy *j, int64_t piece, char *d, const char *s) {
     int64_t from = piece * PIECE, n = j->n - from < PIECE ? j->n - from : PIECE;
     d += from * j->ds;
@@ -95,7 +95,7 @@ static void copy_piece(const StridedCopy *j, int64_t piece, char *d, const char 
         j->row(n, d + k * j->md, j->ds, s + k * j->ms, j->ss);
 }
 
-/* Where outer position `at` is; index[] counts on from there. */
+/* Finds outer position `at`; index[] counts on from there. */
 static void find_outer(const MoveDims *outer, int64_t at, int64_t *index, char **d,
                        const char **s) {
     for (int k = outer->n - 1; k >= 0; k--) {
@@ -173,7 +173,7 @@ static void move_dims_merge(MoveDims *x) {
     x->n = n;
 }
 
-/* Takes dim k out of the outer dims. */
+/* Removes dim k from the outer dims. */
 static void move_dims_remove(MoveDims *x, int k) {
     x->n--;
     for (; k < x->n; k++) {
@@ -183,8 +183,8 @@ static void move_dims_remove(MoveDims *x, int k) {
     }
 }
 
-/* The dim along which the source runs on when the innermost one is not it; -1
- * otherwise. */
+/* The dim along which the source is contiguous, if that isn't the innermost one;
+ * otherwise -1. */
 static int transposed_dim(const MoveDims *x, size_t item) {
     int last = x->n - 1;
     if (last < 1 || magnitude(x->s[last]) <= (int64_t)item || x->shape[last] < 8)
@@ -194,7 +194,7 @@ static int transposed_dim(const MoveDims *x, size_t item) {
     return -1;
 }
 
-/* A row of bytes has no outer dims: it is cut so that threads can share it. */
+/* A single row of bytes has no outer dims: cut it so that threads can share it. */
 static void cut_row(MoveDims *x, size_t item) {
     int64_t piece = CHUNK / (int64_t)item, n = x->shape[0];
     if (x->n != 1 || n < 4 * piece || n % piece) return;
@@ -202,8 +202,8 @@ static void cut_row(MoveDims *x, size_t item) {
         2, {n / piece, piece}, {piece * x->d[0], x->d[0]}, {piece * x->s[0], x->s[0]}};
 }
 
-/* A few rows whose elements lie between each other's, in the source (k) or in the
- * destination (the innermost dim): the long dim becomes the row. -1: there are none. */
+/* Finds a few interleaved rows, in the source (k) or in the destination (the innermost
+ * dim), so that the long dim becomes the row. -1: none. */
 static int beside_dim(const MoveDims *x, size_t item) {
     int last = x->n - 1;
     if (last < 1) return -1;

@@ -1,12 +1,13 @@
-/* pad: a constant around x, as x set into a full tensor when the graph is built; or
- * more of x itself, as x indexed along each dim, where a statistic is put beside it. */
+/* pad: a constant border, built by setting x into a full tensor; or a border from x
+ * itself, built by indexing x along each dim, after concatenating a statistic if the
+ * mode needs one. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 
 #include <string.h>
 
-/* Widths before and after each dim from a constant: one number, one pair, or a pair a
- * dim. */
+/* Reads the widths before and after each dim from a constant: one number, one pair, or
+ * a pair per dim. */
 static bool read_pad_widths(Builder *b, Var v, int ndim, int64_t before[MAX_NDIM],
                             int64_t after[MAX_NDIM]) {
     const Tensor *t = var_const(b->g, v);
@@ -67,15 +68,16 @@ static bool pad_constant(Builder *b, const Var *in, const int64_t *before,
                                &index)) != VAR_NONE;
 }
 
-/* Where an element at place p of a dim of n, below 0 or beyond the end, is taken from.
- * A dim without elements gives places that it does not have, and so an error. */
+/* The source position for position p of a dim of size n, with p below 0 or beyond the
+ * end. A dim without elements yields invalid positions, hence an error. */
 typedef struct PadMode {
     const char *name;
-    const char *period; /* p is taken modulo this; NULL: as it is */
+    const char *period; /* p is reduced modulo this; NULL: p itself */
     const char *place;
-    const char *stat; /* op whose result along the dim is the edge; NULL: x's own */
-    const char *side; /* instead: what stands beside x, by its edge there, the value e,
-                         the width w and j, 0 .. w - 1 from outside */
+    const char *stat; /* op whose result along the dim forms the edge; NULL: x's own
+                       * edge */
+    const char *side; /* instead: the border as a formula in x's edge there, the value
+                       * e, the width w, and j = 0 .. w - 1 counted from outside */
 } PadMode;
 #define AT_EDGE NULL, "clip(p, 0, n - 1)"
 static const PadMode modes[] = {
@@ -90,7 +92,8 @@ static const PadMode modes[] = {
     {"linear_ramp", NULL, NULL, NULL, "e + j * ((edge - e) / w)"},
 };
 
-/* Elements of x along dim k, which stays. `at`: a text with n, their number. */
+/* Elements of x along dim k, which is kept. `at`: a formula in n, the size of the
+ * dim. */
 static Var along(Builder *b, Var x, int k, const char *at) {
     Bind n[] = {{sym(b->s, "n"), shape_of(b, x, k)}};
     bool ok = n[0].var != VAR_NONE;
@@ -110,13 +113,13 @@ static Var median(Builder *b, Var x, int k) {
     bool ok = true;
     for (int i = 0; i < 3; i++)
         if (bind[i].var == VAR_NONE) return VAR_NONE;
-    /* nan is sorted last */
+    /* nan sorts last */
     Var v = template_build(b, "where(last == last, (lo + hi) / 2, last)",
                            &(Env){.n = 3, .bind = bind}, &ok);
     return ok ? v : VAR_NONE;
 }
 
-/* Along dim k, in x's dtype: the mean of integers is rounded. */
+/* The statistic along dim k in x's dtype: an integer mean is rounded. */
 static Var pad_statistic(Builder *b, const char *op, Var x, int k) {
     PropArg arg[2] = {{"axis", PROP_INTS((const int64_t[]){k}, 1)},
                       {"keepdims", PROP_BOOL(true)}};
@@ -129,7 +132,7 @@ static Var pad_statistic(Builder *b, const char *op, Var x, int k) {
     return v == VAR_NONE ? VAR_NONE : op_cast_to(b, v, d);
 }
 
-/* x with the statistic once where there is padding, which is then that edge's. */
+/* x with the statistic concatenated once on each padded side, as its new edge. */
 static Var pad_beside(Builder *b, Var x, Var v, int k, int64_t *before,
                       int64_t *after) {
     Var in[3];
@@ -143,7 +146,7 @@ static Var pad_beside(Builder *b, Var x, Var v, int k, int64_t *before,
     return v == VAR_NONE ? VAR_NONE : apply_named(b, "concatenate", n, in, 1, &axis);
 }
 
-/* One value for all, a pair, or a pair for each dim. */
+/* One value, a pair, or a pair for each dim. */
 static bool end_values_fit(Builder *b, Var v, int ndim) {
     const Type *t = var_type(b->g, v);
     bool fits = t->ndim == 0 || (t->ndim == 1 && t->dim[0] == 2) ||
@@ -160,8 +163,8 @@ static Var end_value(Builder *b, Var v, int k, int side) {
                      : op_call2(b, "take", v, const_int(b, (ndim - 1) * 2 * k + side));
 }
 
-/* What stands before (side 0) or after x along dim k, w elements wide. NumPy works it
- * out in float64, and rounds integers down. */
+/* The border before (side 0) or after x along dim k, w elements wide. As in NumPy,
+ * computed in float64 and rounded down for integers. */
 static Var ramp(Builder *b, const PadMode *mode, Var x, int k, int side, int64_t w,
                 Var value) {
     const Type *t = var_type(b->g, x);

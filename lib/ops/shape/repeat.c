@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- repeat: one count for all, or one for each element along the axis ---- */
+/* ---- repeat: one count for all, or one per element along the axis ---- */
 static bool repeat_type(Infer *in) {
     const Type *x = in->type[0], *t = in->type[1];
     int axis;
@@ -87,7 +87,7 @@ static bool repeat_perform(Call *c) {
     return true;
 }
 
-/* Each element gathers from its copies: they are summed where their source stands. */
+/* The gradient of an element is the sum over its copies. */
 static bool repeat_pull(Pull *p) {
     p->grad[1] = GRAD_DISCONNECTED;
     if (pull_discrete(p)) return true;
@@ -115,7 +115,7 @@ static bool repeat_expand(Builder *b, const Op *op, const Props *p, size_t nin,
 }
 
 /* ---- tile ---- */
-/* How often dim r of the list repeats; once before its first. */
+/* How often dim r of the list repeats; 1 for dims before its first. */
 static Var repetitions(Builder *b, Var list, int r) {
     const Tensor *known = var_const(b->g, list);
     if (r < 0 || known) return const_int(b, r < 0 ? 1 : tensor_i64(known, r));

@@ -1,15 +1,15 @@
-/* reshape, and what is a reshape by another name (ravel, flatten). A view where the
- * strides allow it, else a copy. */
+/* reshape and its variants ravel and flatten. A view where the strides allow it, else a
+ * copy. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
 
-/* A product of dims: a number, and names with how often they occur. */
+/* A product of dims: a number, and names with multiplicity. */
 typedef struct DimProduct {
     int64_t known;
     int n;
     Dim name[MAX_NDIM];
-    bool unknown; /* a dim that nothing is known of */
+    bool unknown; /* some dim is unknown */
 } DimProduct;
 
 static DimProduct product_of_dims(int ndim, const Dim *dim, const bool *minus) {
@@ -24,7 +24,7 @@ static DimProduct product_of_dims(int ndim, const Dim *dim, const bool *minus) {
     return p;
 }
 
-/* Cancels the names that both have. */
+/* Cancels names common to both. */
 static void cancel_names(DimProduct *a, DimProduct *b) {
     for (int i = 0; i < b->n; i++)
         for (int k = 0; k < a->n; k++)
@@ -35,7 +35,7 @@ static void cancel_names(DimProduct *a, DimProduct *b) {
             }
 }
 
-/* What -1 stands for: all of x divided by the other sizes. */
+/* The dim for -1: the size of x divided by the other sizes. */
 static Dim quotient_dim(const DimProduct *x, const DimProduct *others) {
     if (x->unknown || others->unknown || others->n || others->known <= 0)
         return DIM_UNKNOWN;
@@ -73,7 +73,7 @@ static bool reshape_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, n, dim);
 }
 
-/* The new shape with -1 worked out. */
+/* The new shape with -1 resolved. */
 static bool new_shape(Call *c, const Tensor *x, int *ndim, int64_t shape[MAX_NDIM]) {
     const Tensor *t = call_in(c, 1);
     int64_t n = tensor_size(t), at = -1, total = tensor_size(x), others = 1;
@@ -102,9 +102,9 @@ static bool new_shape(Call *c, const Tensor *x, int *ndim, int64_t shape[MAX_NDI
     return true;
 }
 
-/* Strides of the same elements under a new shape; false when no view can have it. x's
- * dims are taken in runs that can be walked with one stride, and the new dims are cut
- * out of the runs. */
+/* Strides of the same elements under a new shape; false if no view can have it. x's
+ * dims are grouped into runs of one uniform stride, and the new dims are cut from these
+ * runs. */
 static bool view_strides(const Tensor *x, int ndim, const int64_t *shape,
                          int64_t *stride) {
     int64_t n[MAX_NDIM], st[MAX_NDIM];
@@ -169,7 +169,7 @@ static bool reshape_perform(Call *c) {
     return true;
 }
 
-/* What is left for a -1 at place `at` of a row's shape. */
+/* The size for a -1 at position `at` of a row's shape. */
 static Var rest_of_row(Vmap *q, int64_t n, int64_t at) {
     Builder *b = q->b;
     Var all = const_int(b, 1), others = all;
@@ -182,8 +182,8 @@ static Var rest_of_row(Vmap *q, int64_t n, int64_t at) {
     return op_call2(b, "floor_divide", all, others);
 }
 
-/* One -1 would be left for all rows together: in a shape of rows it is worked out, from
- * the type of the result if that says it. */
+/* A -1 may stand only once in the shape of all rows, so the row's own is computed, from
+ * the result's type if it is known there. */
 static bool reshape_vmap(Vmap *q) {
     Builder *b = q->b;
     Dim n = var_type(q->g, q->was[1])->dim[0];

@@ -1,5 +1,5 @@
-/* Elements moved along dims: roll (around the end), shift (zeros come in), flip (a view
- * through an index). */
+/* Moves elements along dims: roll (wraps around), shift (fills with zeros), flip (a
+ * view through an index). */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
@@ -25,8 +25,8 @@ static bool roll_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, x->ndim, x->dim);
 }
 
-/* Copies the boxes that the cuts make: dim by dim the part that stays in order and the
- * part that goes around. */
+/* Copies the boxes between the cuts: along each dim, the part that stays in order and
+ * the part that wraps. */
 static void roll_boxes(Pool *pool, const Tensor *out, const Tensor *x,
                        const int64_t *by) {
     int moved[MAX_NDIM], n = 0;
@@ -80,7 +80,7 @@ static bool roll_vmap(Vmap *q) {
     return vmap_apply(q, vmap_replace_prop(q, "axis", to), q->in);
 }
 
-/* Without an axis, x is rolled as one vector. */
+/* Without an axis, x is rolled as a flat vector. */
 static bool roll_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                         const Var *in, Var *out) {
     (void)nin;

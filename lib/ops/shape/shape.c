@@ -1,4 +1,4 @@
-/* Shapes as values (shape, shape_i), and claims about them (specify_shape). */
+/* Shapes as values (shape, shape_i), and assertions about them (specify_shape). */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "value/sparse.h"
@@ -50,7 +50,7 @@ static bool nothing_pull(Pull *p) {
     return true;
 }
 
-/* All rows have one shape. */
+/* All rows have the same shape. */
 static bool shape_vmap(Vmap *q) {
     q->out_rows[0] = false;
     return (q->out[0] = vmap_row_shape(q, 0)) != VAR_NONE;
@@ -63,7 +63,7 @@ static bool shape_i_vmap(Vmap *q) {
     return (q->out[0] = shape_of(q->b, q->in[0], axis + 1)) != VAR_NONE;
 }
 
-/* ---- specify_shape: -1 says nothing of a dim ---- */
+/* ---- specify_shape: -1 leaves a dim unspecified ---- */
 static bool specify_shape_type(Infer *in) {
     const Type *x = in->type[0];
     Dim dim[MAX_NDIM];
@@ -136,7 +136,7 @@ static bool specify_shape_perform(Call *c) {
     return true;
 }
 
-/* Nothing is claimed of the rows' number. */
+/* Asserts nothing about the number of rows. */
 static bool specify_shape_vmap(Vmap *q) {
     Dim n = var_type(q->g, q->was[1])->dim[0];
     Var item[MAX_NDIM + 1];

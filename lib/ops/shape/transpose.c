@@ -1,5 +1,5 @@
-/* transpose is the one op that permutes dims; a view. swapaxes and moveaxis become it
- * when a graph is built. */
+/* transpose is the only op that permutes dims; it is a view. swapaxes and moveaxis
+ * expand to it when a graph is built. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
@@ -99,7 +99,7 @@ static bool swapaxes_expand(Builder *b, const Op *op, const Props *p, size_t nin
     return apply_permutation(b, in[0], ndim, axes, out);
 }
 
-/* An int or a list of them as axes in range and all different. */
+/* Reads an int or a list as axes, in range and distinct. */
 static bool axis_list(Builder *b, const Op *op, const Prop *p, int ndim, int *n,
                       int axis[MAX_NDIM]) {
     bool seen[MAX_NDIM] = {false};

@@ -1,7 +1,7 @@
-/* sort, argsort, searchsorted. An element becomes a 64-bit key whose unsigned order is
- * that of the elements (equal for 0 and -0, largest for nan); pairs of key and position
- * are sorted, stably, by bytes. Sorted elements without -0 and nan can be had from keys
- * of their own size, and need no positions. */
+/* sort, argsort, searchsorted. An element maps to a 64-bit key whose unsigned order is
+ * the order of the elements (0 and -0 equal, nan largest); pairs of key and position
+ * are radix-sorted, stably. Elements without -0 and nan can be recovered from keys of
+ * their own size, so sorting them needs no positions. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
@@ -20,7 +20,7 @@ enum { SMALL = 48, CHUNK = 1 << 13 };
 static uint64_t float_key(double v) {
     uint64_t bits;
     if (isnan(v)) return UINT64_MAX;
-    v += 0.0; /* -0 is 0 */
+    v += 0.0; /* -0 becomes 0 */
     memcpy(&bits, &v, sizeof bits);
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
@@ -62,8 +62,8 @@ static void insertion_sort(SortPair *p, int64_t n) {
     }
 }
 
-/* By the bytes of the key, least significant first; bytes that are the same everywhere
- * are passed over. The result is in p. */
+/* Radix sort by the bytes of the key, least significant first; skips bytes that are
+ * equal in all keys. The result ends up in p. */
 static void radix_sort(SortPair *p, SortPair *other, int64_t n) {
     int64_t count[8][256] = {{0}};
     SortPair *from = p, *to = other;
@@ -98,8 +98,8 @@ typedef struct SortJob {
     int64_t lines, per_chunk;
 } SortJob;
 
-/* ---- elements alone ---- */
-/* The bits of what is sorted: of floats the sign, and those of infinity. */
+/* ---- elements without positions ---- */
+/* Bit masks of the sorted dtype: for floats, the sign and infinity. */
 typedef struct KeyForm {
     bool is_float, is_signed;
     uint64_t top, inf;
@@ -115,7 +115,7 @@ static KeyForm key_form(DType d) {
                                         : UINT64_C(0x7ff0) << 48};
 }
 
-/* NAME_line: false when an element has no key. `room` is for 2 n elements. */
+/* NAME_line: false if an element has no key. `room` holds 2 n elements. */
 #define LINE(NAME, T)                                                                  \
     static bool NAME##_keys(const KeyForm *f, const char *x, int64_t step, int64_t n,  \
                             T *key) {                                                  \
@@ -217,7 +217,7 @@ static void sort_line(const SortJob *j, const char *x, char *r, SortPair *p) {
             memcpy(r + i * j->out_step, x + p[i].at * j->in_step, item);
 }
 
-/* Where a line begins, in bytes. */
+/* Byte offsets of the start of a line. */
 static void line_offsets(const SortJob *j, int64_t rest, int64_t *from, int64_t *to) {
     *from = *to = 0;
     for (int k = j->ndim - 1; k >= 0; k--) {
@@ -240,7 +240,7 @@ static void sort_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
-/* Without an axis: all elements in one dim. */
+/* Without an axis, sorts the flattened elements. */
 static bool sort_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                         const Var *in, Var *out) {
     (void)nin;
@@ -260,7 +260,7 @@ static bool sort_type(Infer *in) {
                             x->ndim, x->dim);
 }
 
-/* The operands as lines; lines 0: nothing to do. */
+/* Sets up the operands as lines; lines 0: nothing to do. */
 static bool sort_open(Call *c, bool positions, SortJob *j) {
     Tensor x = *call_in(c, 0);
     int axis = shape_axis_index(prop_int(c->s, c->op, c->props, "axis"), x.ndim);
@@ -311,14 +311,14 @@ static bool argsort_perform(Call *c) {
     return sort_lines(c, true);
 }
 
-/* ---- the same by the library's sort, one line after the other ---- */
+/* ---- reference: the C library's sort, line by line ---- */
 typedef struct Ranked {
     DType dtype;
     const char *p;
     int64_t at;
 } Ranked;
 
-/* By value, nans last; equal ones by position. */
+/* By value, nans last; equal elements by position. */
 static int compare_ranked(const void *a, const void *b) {
     const Ranked *x = a, *y = b;
     double v = 0, w = 0;
@@ -327,7 +327,7 @@ static int compare_ranked(const void *a, const void *b) {
     int order = (v > w) - (v < w);
     if (isnan(v) || isnan(w)) order = (isnan(v) != 0) - (isnan(w) != 0);
     if (order == 0 && x->dtype == DT_INT64) {
-        int64_t i, k; /* doubles round */
+        int64_t i, k; /* float64 would round them */
         memcpy(&i, x->p, 8), memcpy(&k, y->p, 8);
         order = (i > k) - (i < k);
     } else if (order == 0 && x->dtype == DT_UINT64) {
@@ -381,8 +381,7 @@ static Var take_by_order(Builder *b, Var x, Var order, Prop axis) {
     return apply_named(b, "take_along_axis", 2, in, 1, &arg);
 }
 
-/* The gradient goes back by the inverse permutation, which is the order of the order.
- */
+/* The gradient is permuted by the inverse permutation, the argsort of the argsort. */
 static bool sort_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Prop axis = *op_prop(p->b->s, p->op, p->props, "axis");
@@ -416,7 +415,7 @@ static bool searchsorted_type(Infer *in) {
            infer_out_tensor(in, 0, DT_INT64, in->type[1]->ndim, in->type[1]->dim);
 }
 
-/* The first place whose key is not below (right: above) the wanted one. */
+/* The first position whose key is not below (right: above) the key sought. */
 static int64_t lower_bound(const Tensor *a, uint64_t key, bool right) {
     int64_t low = 0, high = a->shape[0];
     while (low < high) {
@@ -449,7 +448,7 @@ static bool searchsorted_perform(Call *c) {
     return true;
 }
 
-/* Positions in one vector are found for any shape of v. */
+/* One sorted vector serves v of any shape. */
 static bool searchsorted_vmap(Vmap *q) {
     return q->rows[0] ? vmap_by_scan(q) : vmap_apply(q, q->props, q->in);
 }

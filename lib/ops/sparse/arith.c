@@ -1,5 +1,5 @@
-/* Arithmetic of sparse matrices: all of it becomes arithmetic of vectors of stored
- * elements when a graph is built, so that it has one set of loops and derivatives. */
+/* Arithmetic on sparse matrices expands, when a graph is built, to arithmetic on the
+ * vectors of stored elements, which shares the dense loops and derivatives. */
 #include "ops/sparse/sparse.h"
 
 static bool var_is_sparse(const Builder *b, Var v) {
@@ -22,7 +22,7 @@ static bool check_same_shape(Builder *b, Var x, Var y) {
                         b->asked, type_str(b->s, a), type_str(b->s, c));
 }
 
-/* Of two sparse ones: both brought to the places of either. */
+/* Two sparse operands are first brought to the union of their patterns. */
 static bool add_or_subtract(Builder *b, Var x, Var y, const char *sparse,
                             const char *dense, Var *out) {
     if (!check_same_shape(b, x, y)) return false;
@@ -53,7 +53,7 @@ static bool sparse_subtract_expand(Builder *b, const Op *op, const Props *p, siz
                            "x - y", out);
 }
 
-/* The places are those of x; of y, when x is dense. */
+/* The result has the pattern of x, or of y when x is dense. */
 static bool sparse_multiply_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                                    const Var *in, Var *out) {
     Var x = in[var_is_sparse(b, in[0]) ? 0 : 1],

@@ -1,6 +1,6 @@
-/* Products of a sparse with a dense matrix, single elements of a product of dense ones,
- * and sums. One loop does both orders: dense @ sparse is (sparse.T @ dense.T).T, and
- * transposes are only other strides. */
+/* Products of a sparse and a dense matrix, single elements of a product of dense
+ * matrices, and sums. One loop serves both orders: dense @ sparse is (sparse.T @
+ * dense.T).T, and transposing only swaps strides. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
@@ -9,8 +9,8 @@
 #include <complex.h>
 #include <string.h>
 
-/* Every dtype of a sparse matrix with its C type and the one that its arithmetic is
- * done in: integers wrap. */
+/* Every dtype of a sparse matrix with its C type and the type used for arithmetic:
+ * integers wrap. */
 #define EACH_DTYPE(X)                                                                  \
     X(INT8, int8_t, unsigned)                                                          \
     X(INT16, int16_t, unsigned)                                                        \
@@ -25,7 +25,7 @@
     X(COMPLEX64, float complex, float complex)                                         \
     X(COMPLEX128, double complex, double complex)
 
-/* A dense matrix as the loops see it: bytes between rows and between columns. */
+/* A dense matrix for the loops: byte strides between rows and between columns. */
 typedef struct DensePlane {
     char *p;
     int64_t row, column;
@@ -70,10 +70,10 @@ static InnerFn *const inner_of[DT_N] = {
 #undef ENTRY
 };
 
-/* out[rows, n] = m @ dense[columns, n]. A csr is cut by its rows; the rows of the
- * result that a csc adds to are spread, so it is cut by the columns of the dense
- * matrix. Either way each element of the result is one thread's, and its terms come in
- * one order. */
+/* out[rows, n] = m @ dense[columns, n]. A csr matrix is split by its rows. A csc matrix
+ * adds to scattered rows of the result, so the dense matrix is split by columns. Either
+ * way one thread owns each element of the result and adds its terms in a fixed
+ * order. */
 typedef struct SparseProduct {
     const SparseObject *m;
     DensePlane dense, out;
@@ -173,7 +173,7 @@ static Var conjugate(Builder *b, Var x) {
     return dtype_is_complex(var_type(b->g, x)->dtype) ? op_call1(b, "conj", x) : x;
 }
 
-/* By the rank of the dense operand; a and b are conjugates where complex. */
+/* By the rank of the dense operand; a and b are the conjugated operands if complex. */
 static const char *const sparse_left[2][2] = {
     /* d/dx, d/dy */
     {"sparse_sampled_dot(expand_dims(g, 1), expand_dims(b, 0), x)",
@@ -184,7 +184,7 @@ static const char *const sparse_right[2][2] = {
      "sparse_sampled_dot(expand_dims(a, 1), expand_dims(g, 0), y)"},
     {"sparse_dot(g, sparse_transpose(b))", "sparse_sampled_dot(transpose(a), g, y)"}};
 
-/* The terms of a product's two operands. */
+/* Builds the gradient terms of a product's two operands. */
 static bool pull_operand_texts(Pull *p, const char *const text[2]) {
     Builder *b = p->b;
     Bind bind[] = {{sym(b->s, "a"), conjugate(b, p->in[0])},
@@ -256,7 +256,7 @@ static bool sampled_perform(Call *c) {
 
 /* ---- sums ---- */
 
-/* As sum of a tensor: small integers grow, floats are added up in float64. */
+/* As in the sum of a tensor: small integers widen, floats are summed in float64. */
 static DType wide_dtype(DType d) {
     switch (dtype_kind(d)) {
     case K_BOOL:
@@ -325,7 +325,7 @@ static bool sparse_sum_perform(Call *c) {
     return out != NULL;
 }
 
-/* g at the stored places; a dim that was summed away is one to stretch. */
+/* g at the stored positions, broadcast along a dim that was summed. */
 static bool sparse_sum_pull(Pull *p) {
     Builder *b = p->b;
     if (pull_discrete(p)) return true;

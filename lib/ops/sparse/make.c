@@ -1,5 +1,5 @@
-/* Sparse matrices from and to other things: their parts, triplets, dense matrices, the
- * other format. */
+/* Builds sparse matrices from parts, triplets, dense matrices or the other format, and
+ * converts back. */
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
 #include "vmap/kit.h"
@@ -50,7 +50,7 @@ static bool matrix_dims(Infer *in, size_t arg, Dim dim[2]) {
     return true;
 }
 
-/* The dtype asked for, else that of the data. */
+/* The dtype requested, else that of the data. */
 static bool data_dtype(Infer *in, DType *d) {
     const Prop *p = infer_prop(in, "dtype");
     DType have = in->type[0]->dtype;
@@ -119,7 +119,7 @@ static bool shape_in(Call *c, size_t arg, int64_t shape[2]) {
     return n == 2 || call_fail(c, E_RUN_SHAPE, "a matrix has 2 dims, not %d", n);
 }
 
-/* The matrix in the dtype of the output; what its making said gets a note. */
+/* Outputs the matrix in the output's dtype; a note says which op failed to build it. */
 static bool give_converted(Call *c, SparseObject *m) {
     DType d = c->out_type[0]->dtype;
     if (!m) return note(c->s, c->at, "in a call of %s", c->op->name);
@@ -164,7 +164,7 @@ static bool format_perform(Call *c) {
 
 /* ---- derivatives ---- */
 
-/* The tangent of a dense matrix where its sparse form has elements. */
+/* The tangent of the dense matrix at the stored positions of its sparse form. */
 static bool from_dense_push(Push *p) {
     Var t = p->tangent[0];
     if (t == VAR_NONE) return true;

@@ -1,5 +1,5 @@
 /* The parts of sparse matrices: data and indices as vectors, the elements of one matrix
- * at the places of another, patterns put together. */
+ * at the positions of another, unions of patterns. */
 #include "ops/shape/linear.h"
 #include "ops/sparse/sparse.h"
 #include "vmap/kit.h"
@@ -62,7 +62,7 @@ static bool sparse_at_type(Infer *in) {
     return infer_out_tensor(in, 0, in->type[0]->dtype, 1, &n);
 }
 
-/* The number of the element at (line, index); -1 if it is not stored. */
+/* The index in data of the element at (line, index); -1 if it is not stored. */
 static int64_t find_stored(const SparseObject *m, int64_t line, int64_t index) {
     int32_t lo = sparse_indptr(m)[line], hi = sparse_indptr(m)[line + 1];
     while (lo < hi) {
@@ -101,7 +101,7 @@ static bool sparse_at_perform(Call *c) {
     return true;
 }
 
-/* ---- the elements of x at the places of a pattern ---- */
+/* ---- the elements of x at the positions of a pattern ---- */
 
 static bool sparse_like_type(Infer *in) {
     const Type *x = in->type[0], *p = in->type[1];
@@ -121,7 +121,7 @@ static bool sparse_like_type(Infer *in) {
     return out_sparse(in, p->why, x->dtype, p->dim);
 }
 
-/* Strides of x along rows and columns, 0 where it is stretched; false: diagnosed. */
+/* Strides of x along rows and columns, 0 where it is broadcast; false: diagnosed. */
 static bool matrix_strides(Call *c, const Tensor *x, const int64_t shape[2],
                            int64_t stride[2]) {
     for (int i = 0; i < 2; i++) {
@@ -184,7 +184,7 @@ static bool sparse_like_perform(Call *c) {
     return ok && out_object_take(c, 0, sparse_with_data_take(c->s, p, &data));
 }
 
-/* g back to a tensor that was stretched over the matrix. */
+/* Sums g back to the shape of a tensor that was broadcast to the matrix. */
 static Var dense_term(Pull *p, Var g, Var x) {
     Builder *b = p->b;
     const Type *t = var_type(b->g, x);
@@ -221,7 +221,7 @@ static bool sparse_union_type(Infer *in) {
     return out_sparse(in, x->why, x->dtype, dim);
 }
 
-/* Writes the union of a line's indices when `to` is not NULL. */
+/* The size of the union of a line's indices; writes them unless `to` is NULL. */
 static int64_t merge_line(const SparseObject *a, const SparseObject *b, int64_t i,
                           int32_t *to) {
     const int32_t *ia = sparse_indices(a), *ib = sparse_indices(b);
