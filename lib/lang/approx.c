@@ -1,4 +1,4 @@
-/* Comparison overrides, read and written. */
+/* Reads and writes comparison overrides. */
 #include "lang/approx.h"
 
 #include <string.h>

@@ -5,9 +5,9 @@
 #include "op/build.h"
 
 /* Keywords rtol, atol (numbers), sloppy (0, 1, 2), remove_inf, remove_nan (True,
- * False); what is not mentioned is as the type says. False: diagnosed. */
+ * False); the type's values hold for all others. False: diagnosed. */
 bool approx_read(Session *s, Span text, Approx *out);
-/* Empty when nothing differs from the type's. */
+/* Writes nothing if all values are the type's. */
 void approx_write(const Approx *how, Str *out);
 
 #endif

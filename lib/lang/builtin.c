@@ -1,5 +1,6 @@
-/* Functions of the language that are no ops: casts by the name of a dtype, constants of
- * any shape, files; macros. And what to say when there is no function of a name. */
+/* Functions of the language that are neither ops nor graph functions: casts by dtype
+ * name, constants of any shape, files, macros. Also the errors for unknown
+ * functions. */
 #include "lang/builtin.h"
 
 #include "lang/compile_impl.h"
@@ -10,11 +11,11 @@
 
 typedef struct BuiltinCall {
     const Ast *e;
-    size_t n; /* arguments without name, self included */
+    size_t n; /* positional arguments, including self */
     Node arg[3];
 } BuiltinCall;
 
-/* Compiles up to three arguments without name. */
+/* Compiles up to three positional arguments. */
 static bool compile_positional(Compiler *c, const Ast *e, const Node *self,
                                size_t least, size_t most, BuiltinCall *call) {
     call->e = e;
@@ -32,7 +33,7 @@ static bool compile_positional(Compiler *c, const Ast *e, const Node *self,
                 least, least == 1 ? "" : "s");
 }
 
-/* The keyword argument `name`; others are errors. *node stays as it is when it is
+/* The keyword argument `name`; others are errors. Leaves *node alone if it is
  * absent. */
 static bool compile_keywords(Compiler *c, const Ast *e, size_t n,
                              const char *const *name, Node *node) {
@@ -64,7 +65,7 @@ static bool cast_node(Compiler *c, const Node *n, DType d, Span at, Node *out) {
     Var v;
     if (node_is_literal(n)) return constant_node(c, n, d, -1, NULL, at, out);
     if (n->kind == NODE_VAR && n->weak)
-        v = n->var; /* with all its digits */
+        v = n->var; /* cast with all its digits */
     else if (!compiler_var(c, n, DT_NONE, &v))
         return false;
     Span outer = c->b->from.at;
@@ -74,7 +75,7 @@ static bool cast_node(Compiler *c, const Node *n, DType d, Span at, Node *out) {
     return out->var != VAR_NONE;
 }
 
-/* complex(re, im), complex64(re, im) of literals: exact also for -0.0, inf and nan. */
+/* complex(re, im), complex64(re, im) of literals: exact even for -0.0, inf and nan. */
 static bool complex_literal(Compiler *c, const BuiltinCall *call, Node *out) {
     const Node *re = &call->arg[0], *im = &call->arg[1];
     bool fits = re->kind == NODE_LITERAL && im->kind == NODE_LITERAL &&
@@ -203,8 +204,8 @@ static bool call_load(Compiler *c, const Ast *e, Node *out) {
     return true;
 }
 
-/* The state of a random stream as its four words: what a constant of it is printed as.
- */
+/* The state of a random stream from its four words: the printed form of such a
+ * constant. */
 static bool call_rng_state(Compiler *c, const Ast *e, Node *out) {
     BuiltinCall call;
     int64_t four = 4;

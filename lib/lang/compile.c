@@ -1,4 +1,4 @@
-/* The texts of one graph: definitions under their names, outputs, updates. */
+/* Compiles the texts of one graph: definitions, outputs, updates. */
 #include "lang/compile_impl.h"
 #include "op/convert.h"
 
@@ -123,8 +123,8 @@ bool compiler_define(Compiler *c, Span text) {
 
 /* ---- types ---- */
 
-/* v as a value of type t: filter_variable, but a dim that nothing has yet says nothing.
- */
+/* Converts v to type t as filter_variable does, except that a dim which is not yet in
+ * the graph matches anything. */
 static bool conform_to_type(Compiler *c, const char *what, const Type *t, Span at,
                             Var *v) {
     Dim dim[MAX_NDIM];
@@ -148,7 +148,7 @@ static const Type *parse_declared_type(Compiler *c, Span at) {
 
 /* ---- named trees ---- */
 
-/* Can the leaf of a tree be a variable, without a word if not? */
+/* Can the leaf of a tree be a variable? Doesn't diagnose. */
 static bool is_value_leaf(const Compiler *c, const Node *n) {
     int64_t i;
     if (n->kind != NODE_LITERAL) return n->kind == NODE_VAR || n->kind == NODE_NONE;
@@ -172,7 +172,7 @@ static const char *tree_path(Compiler *c, const char *path, const Node *n, size_
     return arena_printf(c->arena, "%s/%zu", path, i);
 }
 
-/* {} or [] as a result. */
+/* {} or [] as a whole result. */
 static bool is_empty_tree(const Node *n) {
     return (n->kind == NODE_DICT || n->kind == NODE_LIST) && n->n == 0;
 }
@@ -182,7 +182,7 @@ Var compiler_empty_var(Compiler *c) {
     return graph_const_value(c->b->g, type_simple(c->s, TYPE_EMPTY), &empty);
 }
 
-/* An empty list is an array wherever it is a value. */
+/* As a value, an empty list is an array. */
 static bool empty_tree_var(Compiler *c, const Node *n, Var *v) {
     if (n->kind == NODE_LIST) return compiler_var(c, n, DT_NONE, v);
     *v = compiler_empty_var(c);
@@ -203,7 +203,7 @@ static bool record_tree_leaves(Compiler *c, const char *path, const Node *n) {
     return true;
 }
 
-/* Notes the leaves of a tree that a name of the main graph is bound to. */
+/* Records the leaves of a tree that a name of the main graph is bound to. */
 static bool record_named_tree(Compiler *c, Sym name, const Node *n) {
     const Graph *g = c->top.b->g;
     bool tree = n->kind == NODE_LIST || n->kind == NODE_DICT;
@@ -232,7 +232,7 @@ static bool bind_definition(Compiler *c, Sym name, Span at, const Node *n) {
 
 static bool bind_targets(Compiler *c, const Ast *e, const Node *n) {
     size_t want = e->nkid - 1;
-    bool all = n->kind == NODE_VAR && n->n > 1; /* one is given, others are there */
+    bool all = n->kind == NODE_VAR && n->n > 1; /* the default output of several */
     if (n->kind != NODE_LIST && !all)
         return fail(c->s, n->at, E_ARITY, "%zu names for one value (%s)", want,
                     node_kind_text(n));
@@ -305,7 +305,7 @@ static bool add_labelled_output(Compiler *c, const char *label, const Node *n) {
     return true;
 }
 
-/* A tree's leaves, as LABEL/key; node_tree has limited its depth. */
+/* Adds a tree's leaves as LABEL/key; node_tree has limited the depth. */
 static bool add_tree_outputs(Compiler *c, const char *label, const Node *n) {
     if (is_empty_tree(n) || (n->kind != NODE_LIST && n->kind != NODE_DICT))
         return add_labelled_output(c, label, n);

@@ -1,16 +1,17 @@
-/* Calls of ops: arguments matched with the signature (inputs, then props, by place or
- * by name), literals brought to the dtype of what they meet, props from literals. */
+/* Calls of ops: matches arguments with the signature (inputs, then props, by position
+ * or by name), gives literals the dtype of what they meet, reads props from
+ * literals. */
 #include "lang/compile_impl.h"
 #include "op/infer.h"
 #include "op/op_impl.h"
 
 #include <string.h>
 
-/* The arguments of one call, in the order of the signature. */
+/* The arguments of a call, in the order of the signature. */
 typedef struct CallArgs {
     const Op *op;
     const Signature *sig;
-    Node *in; /* sig->nin of them; those of rest parameters are in `rest`, too */
+    Node *in; /* sig->nin of them; those of rest parameters are also in `rest` */
     bool *has_in;
     Node *prop;
     bool *has_prop;
@@ -66,7 +67,7 @@ static bool put_keyword(Compiler *c, CallArgs *a, Sym name, const Node *n) {
     return fail_op_call(c, a, n->at, E_ARG, "has no argument", sym_text(c->s, name));
 }
 
-/* A text can't be an input: one that comes first is the first prop's, as in
+/* A text can't be an input: a leading one is the value of the first prop, as in
  * einsum('ij->ji', x). */
 static bool has_leading_text(const CallArgs *a, size_t n, const Node *arg) {
     return n > 0 && arg[0].kind == NODE_STRING && a->sig->nin > 0 &&
@@ -74,15 +75,15 @@ static bool has_leading_text(const CallArgs *a, size_t n, const Node *arg) {
            a->sig->prop[0].type == T_STR && a->sig->prop[0].required;
 }
 
-/* The same at the place of an input that may be left out, as in pad(x, 1, 'edge'). */
+/* So is a text in the place of an optional input, as in pad(x, 1, 'edge'). */
 static bool is_text_for_prop(const CallArgs *a, size_t i, const Node *arg) {
     return arg->kind == NODE_STRING && i >= a->sig->min_in &&
            a->sig->in[i].kind == IN_TENSOR && a->sig->nprop > 0 &&
            a->sig->prop[0].type == T_STR;
 }
 
-/* Is the list at the place of a rest parameter all that it gets? A second one beside it
- * can only be another item, if it is not for a prop. */
+/* Is the list in the place of a rest parameter all that it gets? A second list beside
+ * it can only be another item, unless it is for a prop. */
 static bool is_whole_rest(const CallArgs *a, const Node *arg, size_t left) {
     const Signature *sig = a->sig;
     bool prop =
@@ -90,8 +91,8 @@ static bool is_whole_rest(const CallArgs *a, const Node *arg, size_t left) {
     return arg[0].kind == NODE_LIST && (prop || left < 2 || arg[1].kind != NODE_LIST);
 }
 
-/* Positional arguments. A rest parameter takes one list, or all that is left, which is
- * the only way after a text. */
+/* Matches positional arguments. A rest parameter takes a list or, always after a text,
+ * all remaining arguments. */
 static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) {
     size_t fixed = a->sig->nrest > 1 ? a->sig->nin : signature_fixed(a->sig), i = 0;
     bool text = has_leading_text(a, n, arg);
@@ -119,7 +120,8 @@ static bool put_positional(Compiler *c, CallArgs *a, size_t n, const Node *arg) 
     return true;
 }
 
-/* One rest parameter after the other, each a list or one value, all of one length. */
+/* Gathers several rest parameters: each is a list or a single value, all of one
+ * length. */
 static bool gather_lists(Compiler *c, CallArgs *a) {
     const Signature *sig = a->sig;
     size_t first = signature_fixed(sig), each = 0, at = 0;
@@ -169,8 +171,8 @@ static bool check_required_given(Compiler *c, CallArgs *a) {
     return true;
 }
 
-/* A method whose last argument is a list of integers takes them one by one, too:
- * x.reshape(4, 3), x.transpose(1, 0). */
+/* A method whose last parameter is a list of integers also takes them as separate
+ * arguments: x.reshape(4, 3), x.transpose(1, 0). */
 static bool gather_rest_ints(Compiler *c, const CallArgs *a, size_t *n, Node *arg) {
     const Signature *sig = a->sig;
     size_t all = sig->nin + sig->nprop;
@@ -230,8 +232,8 @@ static bool read_ints_into(const Node *n, int64_t *v) {
     return true;
 }
 
-/* A number or a list. A pair of lists of one length, as tensordot's ([1, 2], [0, 1]),
- * is read one after the other where `pair` is accepted. */
+/* Reads a number or a list. If `pair`, also two lists of one length, one after the
+ * other, as in tensordot's ([1, 2], [0, 1]). */
 static bool read_prop_ints(Compiler *c, const Node *n, bool pair, Prop *out) {
     const Node *k = n->item;
     pair = pair && n->kind == NODE_LIST && n->n == 2 && k[0].kind == NODE_LIST &&
@@ -309,7 +311,7 @@ bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n,
                 node_kind_text(n));
 }
 
-/* A tensor among the arguments: then the values are not made from nothing. */
+/* Is a tensor among the arguments? Then values aren't created from nothing. */
 static bool has_strong_tensor(const CallArgs *a) {
     for (size_t i = 0; i < a->sig->nin; i++)
         if (a->sig->in[i].kind == IN_TENSOR && a->has_in[i] &&
@@ -318,7 +320,8 @@ static bool has_strong_tensor(const CallArgs *a) {
     return false;
 }
 
-/* The dtype that values made from nothing get: given, or that of the receiver. */
+/* Sets *creates to the dtype of values created from nothing: given, or the
+ * receiver's. */
 static bool read_call_props(Compiler *c, const CallArgs *a, DType want,
                             const Props **props, DType *creates) {
     const Signature *sig = a->sig;
@@ -349,7 +352,7 @@ static bool read_call_props(Compiler *c, const CallArgs *a, DType want,
 
 /* ---- inputs ---- */
 
-/* The dtype of literals that meet no tensor: what is made of them decides when it is of
+/* The dtype of literals that meet no tensor: the dtype the op creates, if it is of
  * their kind. */
 static DType lone_dtype(const Compiler *c, OperandParts p, DType creates) {
     DType d = operand_dtype(c, p, PROMOTE_NONE);
@@ -394,7 +397,7 @@ bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
                    : promote == PROMOTE_TAIL && n > 0 ? 1
                                                       : 0;
     OperandParts p = {DT_NONE, -1, false}, q;
-    if (all_strong(n, arg)) { /* op_apply sees to it */
+    if (all_strong(n, arg)) { /* op_apply promotes them */
         for (size_t i = 0; i < n; i++)
             out[i] = arg[i].var;
         return true;
@@ -423,8 +426,8 @@ static bool input_default(Compiler *c, const Param *p, Node *out) {
     return e && compile(c, e, DT_NONE, out);
 }
 
-/* Adds what the items of a list, and of lists in it, are: false once the strong ones
- * are not of one dtype. */
+/* Adds the parts of items, and of lists within them; false if strong ones have
+ * different dtypes. */
 static bool add_item_parts(const Compiler *c, size_t n, const Node *arg,
                            OperandParts *p) {
     for (size_t i = 0; i < n; i++) {
@@ -445,7 +448,7 @@ static bool add_item_parts(const Compiler *c, size_t n, const Node *arg,
     return true;
 }
 
-/* A list's op looks at its first argument for the type of an item. */
+/* For ops on lists, the first argument determines the type of an item. */
 static bool coerce_item(Compiler *c, const Node *list, DType like, const Node *n,
                         Var *out) {
     const Type *t = list->kind == NODE_VAR ? var_type(c->b->g, list->var) : NULL;
@@ -453,7 +456,7 @@ static bool coerce_item(Compiler *c, const Node *list, DType like, const Node *n
     return compiler_var(c, n, like, out);
 }
 
-/* texts: the op's typing may take a text in quotes for one of its types. */
+/* texts: the op's typing may turn a quoted text into one of its types. */
 static bool coerce_special(Compiler *c, const Param *p, const Node *first, DType like,
                            bool texts, const Node *n, Var *out) {
     bool literal = n->kind == NODE_LITERAL;
@@ -474,11 +477,11 @@ static bool coerce_special(Compiler *c, const Param *p, const Node *first, DType
     return compiler_var(c, n, DT_NONE, out);
 }
 
-/* Inputs that are given, or that have a default and stand before one that is given. */
+/* Fills inputs that are given, or that have a default and precede one that is given. */
 static bool fill_inputs(Compiler *c, CallArgs *a, size_t *n) {
     size_t fixed = signature_fixed(a->sig);
     *n = fixed;
-    if (!a->nrest) /* op_apply adds the defaults of the last ones */
+    if (!a->nrest) /* op_apply adds trailing defaults */
         while (*n > a->sig->min_in && !a->has_in[*n - 1])
             --*n;
     for (size_t i = 0; i < *n; i++) {
@@ -492,8 +495,8 @@ static bool fill_inputs(Compiler *c, CallArgs *a, size_t *n) {
     return true;
 }
 
-/* May they be brought to one dtype? Literals take that of what they stand beside, but
- * tensors keep theirs: two of different dtypes are left to the typing rule. */
+/* Can the arguments have one dtype? Literals take that of the tensors beside them, but
+ * tensors keep theirs: different ones are left to the typing rule. */
 static bool find_common_parts(Compiler *c, size_t n, const Node *arg, bool *common) {
     DType d = DT_NONE;
     int weak = -1;
@@ -514,7 +517,8 @@ static bool find_common_parts(Compiler *c, size_t n, const Node *arg, bool *comm
     return true;
 }
 
-/* The values of several rest parameters, those that stand at one place together. */
+/* Coerces the values of several rest parameters, those at the same position
+ * together. */
 static bool coerce_across(Compiler *c, const CallArgs *a, DType creates, size_t nfixed,
                           Var *in) {
     size_t lists = a->sig->nrest, each = a->nrest / lists;
@@ -535,8 +539,8 @@ static bool coerce_across(Compiler *c, const CallArgs *a, DType creates, size_t 
     return true;
 }
 
-/* The dtype that weak items among the arguments take. DT_NONE: the typing rule will
- * refuse the mixture, or there are no items. */
+/* The dtype that weak items among the arguments take. DT_NONE: no items, or a mixture
+ * that the typing rule will reject. */
 static DType call_item_dtype(const Compiler *c, const CallArgs *a, size_t nfixed) {
     OperandParts p = {DT_NONE, -1, false};
     for (size_t i = 0; i < a->sig->nin; i++) {
@@ -603,7 +607,7 @@ static bool compile_op_call(Compiler *c, const Op *op, const Ast *e, const Node 
     return ok;
 }
 
-/* ---- calls of functions that are no ops ---- */
+/* ---- calls of graph functions ---- */
 
 static bool call_function_node(Compiler *c, const Ast *e, size_t first, const Node *f,
                                const Node *self, Node *out) {
@@ -646,8 +650,8 @@ static bool is_draw(Compiler *c, const Op *op, const Ast *e) {
     return false;
 }
 
-/* A dict for an op that passes its value on: a macro of its name takes it leaf by leaf.
- */
+/* A dict for an op that passes its value through: a macro of the same name applies it
+ * to each leaf. */
 static bool takes_dict(Compiler *c, const Op *op, const Ast *e) {
     const Ast *value = e->nkid ? e->kid[0] : NULL;
     Node n;

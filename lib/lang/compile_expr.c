@@ -1,11 +1,12 @@
-/* An expression as a node. Chains of operators, calls and attributes are walked from
- * their bottom up in a loop; only what the parser's limit bounds is recursion. */
+/* Compiles an expression to a node. Chains of operators, calls and attributes are
+ * processed bottom up in a loop; recursion is limited to what the parser's limit
+ * bounds. */
 #include "lang/compile_impl.h"
 
 #include <string.h>
 
 enum { CHAIN = 16, WORK_MAX = 1 << 24 };
-/* x.shape before it is known which of its dims are wanted: never leaves compile(). */
+/* x.shape before we know which of its dims are needed: never leaves compile(). */
 #define NODE_SHAPE ((NodeKind)100)
 
 /* ---- operators ---- */
@@ -24,7 +25,7 @@ Infix infix_of(const char *op, bool unary) {
     bug("no operator %s", op);
 }
 
-/* Goes over the catalogue once a session. */
+/* Scans the catalogue once per session. */
 static void find_infixes(Session *s, Texts *t) {
     for (size_t i = 0; i < op_count(s); i++) {
         const Op *op = op_get(s, i);
@@ -119,7 +120,7 @@ static bool node_from_outputs(Compiler *c, const Op *op, const Var *r, Span at,
     Node *item = arena_alloc(c->arena, n * sizeof *item);
     for (size_t i = 0; i < n; i++)
         item[i] = node_var(r[i], at);
-    if (op->default_output) { /* `a, b = op(x)` still takes all */
+    if (op->default_output) { /* `a, b = op(x)` can still take all */
         if (op->default_output > n)
             return fail(c->s, at, E_PLUGIN, "%s has no output %u to give, only %zu",
                         op->name, op->default_output - 1U, n);
@@ -162,7 +163,7 @@ bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out) {
     return out->var != VAR_NONE;
 }
 
-/* Dims [from, to) of a lazy shape as a list. */
+/* The chosen dims of a lazy shape as a list. */
 static bool shape_list(Compiler *c, const Node *x, int n, const int *axis, Node *out) {
     Node *item = arena_alloc(c->arena, (size_t)n * sizeof *item);
     for (int i = 0; i < n; i++)
@@ -178,7 +179,7 @@ static bool shape_to_list(Compiler *c, Node *x) {
     return shape_list(c, &lazy, n, axis, x);
 }
 
-/* x.shape[literal]: only that dim is asked for. */
+/* x.shape[literal] needs only that dim. */
 static bool compile_shape_index(Compiler *c, const Ast *e, Node *x) {
     Node lazy = *x;
     int n = var_type(c->b->g, x->var)->ndim;
@@ -326,7 +327,7 @@ static bool is_arithmetic(const Ast *e) {
     return e->kind == AST_BINARY && infix_is_arithmetic(infix_of(e->op, false));
 }
 
-/* One step up a chain: *x becomes what e makes of it. */
+/* One step up a chain: replaces *x by e applied to *x. */
 static bool compile_link(Compiler *c, const Ast *e, DType want, Node *x) {
     Node left = *x, pair[2];
     if (x->kind == NODE_SHAPE) {
@@ -352,7 +353,7 @@ static bool compile_link(Compiler *c, const Ast *e, DType want, Node *x) {
 
 static bool compile_chain(Compiler *c, size_t n, const Ast **chain, DType want,
                           Node *out) {
-    size_t wanted = 1; /* the links from the top that the receiver's dtype reaches */
+    size_t wanted = 1; /* links at the top that the receiver's dtype reaches */
     while (wanted <= n && is_arithmetic(chain[wanted - 1]))
         wanted++;
     bool typed = false;

@@ -1,18 +1,18 @@
-/* What the files of the compiler share. */
+/* Shared by the files of the compiler. */
 #ifndef LANG_COMPILE_IMPL_H
 #define LANG_COMPILE_IMPL_H
 
 #include "lang/macro.h"
 
-/* A graph that is being built: the compiler's own, or the function that a lambda
- * becomes. Variables of an outer graph that it names become inputs. */
+/* A graph under construction: the compiler's own, or the function that a lambda
+ * becomes. Variables of an outer graph that the lambda uses become inputs. */
 typedef struct CompileFrame {
     struct CompileFrame *up;
     Builder *b;
     Map inner; /* captured variable of the next outer frame -> input here */
     Vec(Var) captured;
 } CompileFrame;
-/* Parameters of a lambda bound to nodes, whose variables belong to `frame`. */
+/* Parameters of a lambda, bound to nodes whose variables belong to `frame`. */
 typedef struct LambdaScope {
     struct LambdaScope *up;
     const Ast *lambda;
@@ -56,7 +56,7 @@ static inline bool infix_is_arithmetic(Infix k) {
 }
 const char *infix_text(Infix k);
 
-/* Kept in the session: parsed texts of rows, and the ops of operators. */
+/* Kept in the session: the parsed texts of rows, and the ops of operators. */
 typedef struct Texts {
     Map ast; /* text pointer -> Ast */
     Arena *arena, *tmp;
@@ -66,19 +66,18 @@ typedef struct Texts {
     Sym g, r, call;
 } Texts;
 Texts *texts(Session *s);
-/* The expression of a text, parsed once; `op` names the row for messages. NULL:
+/* The expression of a text, parsed once; `op` identifies the row in messages. NULL:
  * diagnosed. */
 const Ast *text_ast(Session *s, Texts *t, const char *text, const Op *op);
-/* The same of a text that stands on a line of a source of that name. */
+/* The same for a text on a line of a source called `name`. */
 const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
                        uint32_t line);
 const Op *infix_op(Session *s, Infix k); /* NULL if the catalogue has none */
 
-/* A number of the main graph that was written a moment ago: equal ones share a value.
- */
+/* A recent literal of the main graph; equal ones share a constant. */
 enum { RECENT_NUMBERS = 64 };
 typedef struct RecentNumber {
-    const Graph *g; /* NULL: none yet */
+    const Graph *g; /* NULL: unused */
     DType dtype;
     Var var;
     char bytes[16];
@@ -90,73 +89,74 @@ struct Compiler {
     Arena *arena, *tmp;
     CompileFrame top, *frame;
     LambdaScope *scope;
-    Map named;      /* sym -> Node *: names of what is no variable */
-    Map definition; /* sym -> number */
+    Map named;      /* sym -> Node *: names of what isn't a variable */
+    Map definition; /* sym -> index in defs */
     Vec(Definition) defs;
     Map dims; /* dim names of inputs and shared variables seen so far */
     size_t ninputs, nshared;
-    const Env *env; /* template_build: the only names */
+    const Env *env; /* template_build: no other names are visible */
     bool auto_inputs;
     LoadFn *load;
     void *load_ctx;
     int depth;               /* of lambdas being applied */
-    uint64_t work;           /* expressions compiled inside of lambdas */
-    Filter filter;           /* of constants of plugins' types */
-    const char *filter_what; /* what they are for, in messages */
+    uint64_t work;           /* expressions compiled inside lambdas so far */
+    Filter filter;           /* for constants of plugins' types */
+    const char *filter_what; /* what these constants are for, in messages */
     uint32_t lambdas;
-    const char *lambda_name; /* of the functions that lambdas become; NULL: lambda */
+    const char *lambda_name; /* base name of lambdas' functions; NULL: lambda */
     RecentNumber *recent;    /* in arena; NULL until needed */
-    int busy;                /* inside of a definition or expression: tmp is in use */
+    int busy;                /* inside a definition or expression, which use tmp */
 };
 enum { LAMBDA_DEPTH = 100, TREE_LEAVES = 1 << 22 };
 
-Var compiler_empty_var(Compiler *c); /* {} as a result */
+Var compiler_empty_var(Compiler *c); /* the result {} */
 
 /* ---- literal.c: weak numbers ---- */
 Literal literal_int(int64_t v);
-bool literal_of(const Ast *e, Literal *out);         /* a number's or bool's syntax */
-DType literal_dtype(const Literal *l, DType floatX); /* where it meets nothing */
+bool literal_of(const Ast *e, Literal *out); /* from the syntax of a number or bool */
+DType literal_dtype(const Literal *l, DType floatX); /* if it meets no tensor */
 DType kind_dtype(DKind k, DType floatX);
 bool literal_unary(Session *s, Infix k, Span at, const Literal *a, Literal *out);
-/* Writes it as one element. `convert`: as a cast does (2.7 to an integer is 2), else
- * only what the dtype holds. */
+/* Writes the literal as one element. `convert`: as a cast would (2.7 to an integer is
+ * 2); else only if the dtype can represent it. */
 bool literal_store(Session *s, const Literal *l, DType d, bool convert, Span at,
                    void *dst);
 bool literal_i64(const Literal *l, int64_t *v); /* an int that fits */
 double literal_f64(const Literal *l);
-/* fold.c */
+/* literal_arith.c */
 bool literal_binary(Session *s, Infix k, Span at, const Literal *a, const Literal *b,
                     Literal *out);
 
 /* ---- operand.c: nodes as variables ---- */
 Node node_literal(Literal l, Span at);
-bool node_is_literal(const Node *n); /* a literal, or a list of such */
-/* What a tensor operand is made of: the common dtype of the strong parts (DT_NONE if
- * none), the highest kind of the weak ones (-1 if none). False: diagnosed, it can't be
+bool node_is_literal(const Node *n); /* a literal, or a list of literals */
+/* What a tensor operand is made of: the common dtype of its strong parts (DT_NONE if
+ * none), the highest kind of its weak ones (-1 if none). False, diagnosed: it can't be
  * a tensor. */
 typedef struct OperandParts {
     DType strong;
     int weak;
-    bool variable; /* a weak one is a variable, such as a dim */
+    bool variable; /* a weak part is a variable, such as a dim */
 } OperandParts;
 bool node_parts(Compiler *c, const Node *n, OperandParts *p);
 DType operand_dtype(const Compiler *c, OperandParts p, Promote promote);
-/* As a variable of that dtype; literals must fit. */
+/* Makes a variable of that dtype; literals must fit. */
 bool node_to_dtype(Compiler *c, const Node *n, DType d, Var *out);
-/* What is weak but no number written in place, such as sqrt(2.), among the inputs of an
- * op that states their exact types. */
+/* Prepares inputs of an op that states exact types: weak values other than literal
+ * numbers, such as sqrt(2.). */
 bool node_weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in);
 bool node_ints(Compiler *c, const Node *n, Var *out); /* int64 vector */
 bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
                 const int64_t *shape, Var *out);
 /* ---- compile_value.c: receivers of any Type ---- */
-/* The dtype that numbers for t get, also within lists; DT_NONE: none. t may be NULL. */
+/* The dtype that numbers for t take, also within lists; DT_NONE: none. t may be
+ * NULL. */
 DType compiler_receiver_dtype(const Type *t);
 bool node_to_type(Compiler *c, const Node *n, const Type *t, Var *out);
-/* A list's items as one value; elem NULL: of the type that all items have, the weak
- * ones of the dtype `like`. */
+/* A list's items as one list value; elem NULL: their common type, where weak items have
+ * the dtype `like`. */
 bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *out);
-/* *made: the op is worked out now (Op.constant), and *out is the constant. */
+/* *made: the op was evaluated at once (Op.constant), and *out is the constant. */
 bool make_constant(Compiler *c, const Op *op, const Props *props, size_t nin,
                    const Var *in, Span at, bool *made, Node *out);
 
@@ -165,39 +165,38 @@ bool node_fail_not_tensor(Compiler *c, const Node *n);
 
 /* ---- compile_expr.c ---- */
 bool compile(Compiler *c, const Ast *e, DType want, Node *out);
-/* What an elementwise op makes of weak things alone is weak, unless a cast in the op's
- * own text has decided its dtype. */
+/* The result of an elementwise op on weak inputs only is weak, unless a cast in the
+ * op's own text has determined its dtype. */
 void node_weaken(const Compiler *c, const Op *op, size_t n, const Node *arg, Node *out);
-/* Until then it is of the widest dtype, so that no digits are lost before it meets its
- * own: floatX is float64. Returns the floatX to go back to. */
+/* Until its dtype is known, such a result has the widest one (floatX is float64), so
+ * that no digits are lost. Returns the floatX to restore. */
 DType compiler_weak_floatX(Compiler *c, const Op *op, size_t n, const Node *arg);
 bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg,
                           Node *out);
-/* op_apply; one output is a variable, several a list. */
+/* op_apply; a single output gives a variable, several a list. */
 bool compiler_apply_op(Compiler *c, const Op *op, const Props *props, size_t nin,
                        const Var *in, Span at, Node *out);
-/* order.c: compiles the definitions that an expression needs, before it */
+/* definition_order.c: first compiles the definitions that an expression needs */
 bool compile_needed(Compiler *c, const Ast *e);
 bool compile_definition(Compiler *c, const Ast *e); /* compile.c */
 /* scope.c */
 bool compile_name(Compiler *c, const Ast *e, Node *out);
 bool compiler_lookup(Compiler *c, Sym name, Span at,
-                     Node *out); /* false: not there, no diagnostic */
+                     Node *out); /* false: unknown, not diagnosed */
 bool compiler_fail_unknown(Compiler *c, Sym name, Span at);
 bool compiler_is_dim_name(Compiler *c, Sym name);
 Node node_from_prop(Compiler *c, const Prop *p, Span at);
 /* compile_call.c */
 bool compile_call(Compiler *c, const Ast *e, const Node *self, DType want, Node *out);
 bool compile_apply(Compiler *c, const Ast *e, const Node *f, Node *out);
-/* Brings tensor operands together as the op's row says and turns them into variables.
- */
+/* Promotes tensor operands as the op's row demands and turns them into variables. */
 bool compiler_coerce(Compiler *c, Promote promote, DType creates, size_t n,
                      const Node *arg, Var *out);
 bool signature_text(Compiler *c, const Op *op, Str *out);
 bool node_prop(Compiler *c, const Op *op, const PropDef *def, const Node *n, Prop *out);
-/* builtin.c: cast by name, array, load, ... *is: it is one */
+/* builtin.c: cast by name, array, load, ... *is: is it a builtin? */
 bool compile_builtin(Compiler *c, const Ast *e, const Node *self, bool *is, Node *out);
-bool builtin_is_name(const char *name); /* of such a function */
+bool builtin_is_name(const char *name); /* is it the name of a builtin? */
 /* constant.c: constants of plugins' types */
 bool node_makes_constant(const Node *n); /* numbers or a text */
 bool node_plugin_constant(Compiler *c, const Node *n, const Type *t, Node *out);
@@ -206,11 +205,11 @@ bool call_type(Compiler *c, const Ast *e, const Type *t, Node *out);
 bool compile_typed(Compiler *c, const Ast *e, bool *is, Node *out); /* fixed(2)(1.25) */
 /* compile_index.c */
 bool compile_index(Compiler *c, const Ast *e, const Node *x, Node *out);
-/* The text and the inputs of an index of `of`. */
+/* The text and the inputs of an index into `of`. */
 bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **in);
 bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out);
 bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out);
-/* items and keys live in c->arena and are kept */
+/* items and keys must live in c->arena; they are not copied */
 bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out);
 bool compiler_fail_function(Compiler *c, const Ast *e);
 bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out);

@@ -1,14 +1,14 @@
-/* x[...]: of a list or dict it picks while the graph is built; of a tensor it is a
- * subtensor, whose prop `index` is the text between the brackets with `$` for each part
- * that is an input. */
+/* x[...]: picks from a list or dict at build time; of a tensor it is a subtensor, whose
+ * prop `index` is the text between the brackets with `$` for each part that is an
+ * input. */
 #include "lang/compile_impl.h"
 
 #include <string.h>
 
 typedef struct IndexSpec {
     Compiler *c;
-    Var of;   /* what is indexed */
-    int axis; /* of it, that the next part is for; -1 after an ellipsis */
+    Var of;   /* the indexed variable */
+    int axis; /* the axis of the next part; -1 after an ellipsis */
     Str text;
     Vec(Var) in;
 } IndexSpec;
@@ -31,7 +31,7 @@ static bool is_bool_list(const Node *n) {
     return n->kind == NODE_LITERAL && n->lit.kind == K_BOOL;
 }
 
-/* A slice that is a value: its parts for this axis, worked out when running. */
+/* A slice that is a value: its parts for this axis are computed at run time. */
 static bool add_slice_value(IndexSpec *sp, const Node *n) {
     Compiler *c = sp->c;
     const Op *op = op_known(c->s, OP_SLICE_INDICES);
@@ -52,7 +52,7 @@ static bool add_slice_value(IndexSpec *sp, const Node *n) {
     return true;
 }
 
-/* The axes that a part takes. */
+/* The number of axes that a part takes. */
 static int count_index_axes(const IndexSpec *sp, const Node *n) {
     const Type *t = n->kind == NODE_VAR ? var_type(sp->c->b->g, n->var) : NULL;
     return t && t->kind == TYPE_TENSOR && t->dtype == DT_BOOL ? t->ndim : 1;
@@ -151,7 +151,7 @@ bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **i
     return ok;
 }
 
-/* x[i] and x[a:b] of a list that is a value. */
+/* x[i] and x[a:b] of a list value. */
 static bool index_value(Compiler *c, const Ast *e, Var x, Node *out) {
     const Op *get = op_known(c->s, OP_LIST_GET), *make = op_known(c->s, OP_MAKE_SLICE);
     size_t nkid;
@@ -224,7 +224,7 @@ static bool index_dict(Compiler *c, const Ast *e, const Node *x, Node *out) {
     return false;
 }
 
-/* A slice bound that is known now; *v stays as it is when absent. */
+/* A slice bound known at build time; leaves *v alone if it is absent. */
 static bool read_known_bound(Compiler *c, const Ast *e, int64_t *v, bool *known) {
     Node n;
     if (!e || e->kind == AST_NONE) return true;
@@ -262,7 +262,7 @@ static bool slice_list(Compiler *c, const Ast *e, const Node *x, Node *out) {
     return node_tree(c, count, item, NULL, e->at, out);
 }
 
-/* *is: the index is one that a list takes while the graph is built. */
+/* *is: can the index be applied at build time? */
 static bool index_list(Compiler *c, const Ast *e, const Node *x, bool *is, Node *out) {
     size_t n;
     const Ast **kid;

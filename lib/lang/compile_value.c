@@ -1,6 +1,6 @@
-/* Nodes for a receiver of any Type: a list becomes a list value where one is wanted,
- * not a stacked tensor. And values that are made while the graph is built: an op whose
- * row says so is worked out at once when all its inputs are constants. */
+/* Nodes for a receiver of any Type: where a list value is expected, a list becomes one,
+ * rather than a stacked tensor. Also values computed at build time: an op whose row
+ * says so is evaluated at once if all its inputs are constants. */
 #include "lang/compile_impl.h"
 #include "op/services.h"
 
@@ -20,7 +20,7 @@ static bool all_constant(const Graph *g, size_t nin, const Var *in) {
     return true;
 }
 
-/* The op applied in a graph of its own, so that this one gets nothing but the value. */
+/* Applies the op in a graph of its own, so that only the value enters this one. */
 static bool evaluate_constant_apply(Compiler *c, const Op *op, const Props *props,
                                     size_t nin, const Var *in, Span at,
                                     const Type **type, Value *out) {
@@ -84,8 +84,8 @@ bool node_list(Compiler *c, const Node *n, const Type *elem, DType like, Var *ou
     return make_list(c, n->n, item, elem, n->at, out);
 }
 
-/* A dense matrix where a sparse one is wanted; the other format is left to the writer,
- * and one that was not written in place to a filter that is strict. */
+/* Converts a dense matrix where a sparse one is expected. The user must convert other
+ * formats, and a strict filter rejects what wasn't written as a literal. */
 static bool make_sparse(Compiler *c, const Type *t, const Node *n, Var *v) {
     const Type *have = var_type(c->b->g, *v);
     const char *name = strcmp(t->why, "csc") == 0 ? "csc_from_dense" : "csr_from_dense";

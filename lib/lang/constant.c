@@ -1,6 +1,6 @@
-/* Constants of types that plugins bring: double(2.5), constant('money("EUR")',
- * '12.50'), or a number, a list of numbers or a text where such a type is wanted. They
- * are what the type's filter makes of it. */
+/* Constants of plugins' types: double(2.5), constant('money("EUR")', '12.50'), or a
+ * number, a list of numbers or a text where such a type is expected. The type's filter
+ * makes the value. */
 #include "lang/compile_impl.h"
 #include "value/class.h"
 
@@ -44,8 +44,7 @@ static bool constant_from_numbers(Compiler *c, const Node *n, const Type *t,
                 type_str(c->s, t));
 }
 
-/* One that is asked for by the name of its type is made, however strict what takes it.
- */
+/* Makes a constant that names its type, however strict the receiver is. */
 static bool force_constant(Compiler *c, const Node *n, const Type *t, Node *out) {
     Filter kept = c->filter;
     c->filter.strict = false;

@@ -1,16 +1,16 @@
-/* Definitions in the order of their dependence: a depth-first walk with its own stack,
- * so that neither the number of definitions nor the length of a chain matters. */
+/* Sorts definitions by dependence: a depth-first walk with an explicit stack, so that
+ * neither the number of definitions nor the length of a chain matters. */
 #include "lang/compile_impl.h"
 
 #include <string.h>
 
 typedef Vec(uint32_t) Deps;
 
-/* ---- the names that an expression uses ---- */
+/* ---- names used by an expression ---- */
 
 typedef struct NameVisit {
     const Ast *ast;
-    const struct LambdaShadow *shadow; /* lambdas around it */
+    const struct LambdaShadow *shadow; /* enclosing lambdas */
 } NameVisit;
 typedef struct LambdaShadow {
     const Ast *lambda;
@@ -19,7 +19,7 @@ typedef struct LambdaShadow {
 typedef struct NameWalk {
     Compiler *c;
     Vec(NameVisit) todo;
-    Deps deps; /* what was found */
+    Deps deps; /* dependences found */
 } NameWalk;
 
 static bool is_shadowed(const LambdaShadow *k, Sym name) {
@@ -36,7 +36,7 @@ static void add_dependence(NameWalk *w, Sym name, const LambdaShadow *shadow) {
     if (!is_shadowed(shadow, name)) vec_push(w->c->s, &w->deps, (uint32_t)d);
 }
 
-/* A called name is a definition's only if no function has it. */
+/* A called name refers to a definition only if no function has that name. */
 static bool is_callable_name(Compiler *c, Sym name) {
     const char *text = sym_text(c->s, name);
     size_t n = strlen(text);
@@ -81,7 +81,7 @@ typedef struct OpenDefinition {
 typedef struct DefinitionOrder {
     Compiler *c;
     Vec(OpenDefinition) open;
-    NameWalk walk; /* its list of dependences has a part for each that is open */
+    NameWalk walk; /* each open definition has a part of its list */
 } DefinitionOrder;
 
 static const Ast *definition_value(const Ast *e) {
@@ -125,7 +125,7 @@ static bool fail_cycle(DefinitionOrder *r, uint32_t d) {
     return false;
 }
 
-/* One step: opens what the innermost open definition needs next, or compiles it. */
+/* Opens the next definition that the innermost open one needs, or compiles that one. */
 static bool advance_innermost(DefinitionOrder *r) {
     Compiler *c = r->c;
     OpenDefinition *top = &r->open.p[r->open.n - 1];
@@ -144,7 +144,7 @@ static bool advance_innermost(DefinitionOrder *r) {
     return true;
 }
 
-/* Compiles definition d and what it needs. The stacks of *r are left for the next. */
+/* Compiles definition d and all it needs. The stacks of *r are left for reuse. */
 static bool compile_with_needs(DefinitionOrder *r, uint32_t d) {
     Compiler *c = r->c;
     bool ok = true;

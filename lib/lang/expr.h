@@ -8,7 +8,7 @@
 /* ---- syntax ---- */
 typedef enum AstKind {
     AST_INT,   /* u */
-    AST_FLOAT, /* text is the span: rounded when its dtype is known; v is the float64 */
+    AST_FLOAT, /* text is the span, rounded when the dtype is known; v is the float64 */
     AST_IMAG,  /* v */
     AST_BOOL,  /* u */
     AST_STRING, /* sym */
@@ -44,32 +44,32 @@ struct Ast {
         double v;
         Span type;
         const char *op;   /* operators: "+", "//"; unary "-", "+", "~" */
-        const Op **found; /* calls, methods: the op once it was looked up */
+        const Op **found; /* calls, methods: the op, once looked up */
     };
     const Ast **kid;
 };
 enum { EXPR_DEPTH = 200 };
 /* Parses the text of a span of a source. NULL: diagnosed with a caret at the place. */
 const Ast *ast_parse(Session *s, Arena *a, Span text);
-/* The statements of a block, one a line: AST_ASSIGN or AST_ANNOT each. */
+/* The statements of a block, one per line: AST_ASSIGN or AST_ANNOT each. */
 bool ast_parse_block(Session *s, Arena *a, Span text, const Ast ***statements,
                      size_t *n);
-/* Does the text begin like a definition (`name =`, `name:`, `a, b`), not like an
+/* Does the text begin like a definition (`name =`, `name:`, `a, b`) rather than an
  * expression? */
 bool ast_is_definition(Session *s, Span text);
 
 /* ---- compiling ---- */
-/* What an expression denotes while it is compiled. */
+/* What an expression denotes during compilation. */
 typedef enum NodeKind {
-    NODE_VAR,  /* var; weak: a dim, or what an elementwise op made of weak things */
+    NODE_VAR,  /* var; weak: a dim, or the result of an elementwise op on weak values */
     NODE_LIST, /* items */
     NODE_DICT, /* items with keys */
     NODE_STRING,
     NODE_NONE,
-    NODE_DTYPE,    /* float32 as a name */
+    NODE_DTYPE,    /* a dtype's name, such as float32 */
     NODE_FUNCTION, /* fn: a named function or a lambda, with captured variables appended
                       to its inputs */
-    NODE_LITERAL,  /* a weak number whose dtype is not decided yet: lit */
+    NODE_LITERAL,  /* lit: a weak number whose dtype is still open */
     NODE_DISCONNECTED
 } NodeKind;
 typedef struct Literal {
@@ -77,7 +77,7 @@ typedef struct Literal {
     bool negative;
     uint64_t u; /* integers */
     double re, im;
-    Span text; /* of a float literal, so that it is rounded once; empty if computed */
+    Span text; /* of a float literal, to round it once only; empty if computed */
 } Literal;
 typedef struct Node Node;
 typedef struct Compiler Compiler;
@@ -97,8 +97,8 @@ struct Node {
     Node *item;
     Sym *key;
     uint32_t leaves, depth; /* of a tree */
-    /* NODE_FUNCTION is one of: a lambda with its scope; a function of the graph; what a
-     * macro made, with its own way to be applied. */
+    /* NODE_FUNCTION is one of: a lambda with its scope; a function of the graph; the
+     * result of a macro, which has its own way to be applied. */
     const Ast *lambda;
     struct LambdaScope *scope;
     Graph *fn;
@@ -106,44 +106,44 @@ struct Node {
     const Var *captured;
     NodeApply *apply;
     const void *data;
-    Sym call_scope; /* the scope of its calls (op call), 0: none */
+    Sym call_scope; /* scope of its calls (op call), 0: none */
 };
 
-/* Compiles the texts of one graph: definitions may come in any order. */
+/* Compiles the texts of one graph; definitions may be in any order. */
 Compiler *compiler_new(Builder *b);
 void compiler_free(Compiler *c);
 Builder *compiler_builder(Compiler *c);
-/* How numbers and texts become constants of plugins' types; without it nothing may be
- * lost. */
+/* How numbers and texts become constants of plugins' types; by default, without any
+ * loss. */
 void compiler_set_filter(Compiler *c, Filter how, const char *what);
 Arena *compiler_arena(Compiler *c);
-/* May a leaf of the graph be called so, and have a type with these dims? Dims and
- * variables share their names. */
+/* May a leaf of the graph have this name, and a type with these dims? Dims and
+ * variables share one name space. */
 bool compiler_check_name(Compiler *c, Sym name, Span at);
 bool compiler_check_dims(Compiler *c, const Type *t, Sym name, Span at);
-/* Remembers `name = expr`, `a, b = expr`, `name: type = expr` (a block of lines);
- * errors for duplicates. */
+/* Records `name = expr`, `a, b = expr`, `name: type = expr` (a block of lines);
+ * duplicates are errors. */
 bool compiler_define(Compiler *c, Span text);
 bool compiler_define_ast(Compiler *c, const Ast *statement);
-/* Compiles everything defined so far, in dependency order, without recursion over its
- * depth; names are registered in the graph. A cycle is E_CYCLE with its names. */
+/* Compiles all definitions so far, in order of dependence, without recursion over its
+ * depth; registers the names in the graph. A cycle is E_CYCLE with its names. */
 bool compiler_run(Compiler *c);
-/* In a new graph, names that nothing declares become floatX scalar inputs. */
+/* In a new graph, undeclared names become floatX scalar inputs. */
 void compiler_auto_inputs(Compiler *c, bool on);
 /* Compiles an expression for a receiver: literals, lists of literals, creation and
- * random functions without dtype= take its dtype; NULL: weak ones become int64, floatX.
- */
+ * random functions without dtype= take its dtype; NULL: weak ones become int64,
+ * floatX. */
 bool compiler_expr(Compiler *c, Span text, const Type *receiver, Var *out);
 bool compiler_ast(Compiler *c, const Ast *e, Node *out); /* for macros */
-/* A node as a variable of dtype `like` (DT_NONE: default) / as list of variables (a
- * single one counts as a list of 1). */
+/* A node as a variable of dtype `like` (DT_NONE: default) / as a list of variables (a
+ * single one is a list of 1). */
 bool compiler_var(Compiler *c, const Node *n, DType like, Var *out);
 bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars);
 /* A list of ints and dims, or an int64 vector. */
 bool compiler_ints(Compiler *c, const Node *n, Var *out);
 bool node_is_weak(const Node *n); /* a literal, a weak variable, a list of such */
 Node node_var(Var v, Span at);
-/* A list or dict (key not NULL); items are copied, to live as long as the compiler.
+/* A list or dict (key not NULL); copies the items, which live as long as the compiler.
  * E_LIMIT beyond 2^22 leaves. */
 bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at,
                    Node *out);
@@ -151,36 +151,36 @@ bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span
  * key[i] 0 or key NULL: positional. */
 bool compiler_apply(Compiler *c, const Node *f, size_t n, const Node *arg,
                     const Sym *key, Span at, Node *out);
-/* Makes f->fn, a function of the graph for arguments of these types, from a lambda:
- * f->captured is what it takes beside them. A function of the graph stays as it is; its
- * number of inputs is checked. */
+/* Makes f->fn, a function of the graph for arguments of these types, from a lambda: it
+ * takes f->captured as additional arguments. A function of the graph stays unchanged;
+ * only its number of inputs is checked. */
 bool compiler_function(Compiler *c, Node *f, size_t n, const Type *const *arg);
-/* A trial: what was diagnosed and the functions that were made since are taken back. */
+/* A trial: undo removes the diagnostics and functions made since. */
 typedef struct CompilerTrial {
     size_t diags, functions;
     uint32_t lambdas;
 } CompilerTrial;
 CompilerTrial compiler_try(Compiler *c);
 void compiler_undo(Compiler *c, CompilerTrial t);
-/* What load('F', 'key') means; without it load() is an error. `ref` and `ref_key` are
- * kept with the constant. */
+/* What load('F', 'key') means; if not set, load() is an error. The constant keeps `ref`
+ * and `ref_key`. */
 typedef bool LoadFn(void *ctx, const char *path, const char *key, Span at, Value *out,
                     const char **ref);
 void compiler_set_load(Compiler *c, LoadFn *load, void *ctx);
-/* Adds the outputs that an expression stands for: one, or a tree's leaves as LABEL/key.
- * label 0: the name itself. */
+/* Adds the outputs that an expression denotes: a single one, or a tree's leaves as
+ * LABEL/key. label 0: the name itself. */
 bool compiler_output(Compiler *c, Sym label, Span text);
-/* What was defined under a name as an output, unless it is a function. */
+/* Adds the definition of a name as an output, unless it is a function. */
 bool compiler_output_defined(Compiler *c, Span name);
-/* May this text be the name of a variable? Diagnosed if not (a keyword, a literal's
- * name, no identifier). */
+/* May this text name a variable? False, diagnosed: a keyword, a literal's name, no
+ * identifier. */
 bool compiler_check_var_name(Session *s, Span name);
 /* Adds `W = expr` to the updates. */
 bool compiler_update(Compiler *c, Span text);
 
-/* A formula over numbers (flops, assertions): names are looked up by the caller, which
- * may answer with a number or a shape. True: *v is set. Comparisons give 0 or 1. A text
- * counts as the number of its Sym. */
+/* A formula over numbers (flops, assertions). The caller looks up names, as numbers or
+ * shapes. True: *v is set. Comparisons give 0 or 1. A text counts as the number of its
+ * Sym. */
 typedef struct FormulaValue {
     bool is_shape;
     double number;
@@ -190,8 +190,8 @@ typedef struct FormulaValue {
 typedef bool FormulaLookup(void *ctx, Sym name, FormulaValue *v);
 bool formula(Session *s, const char *text, FormulaLookup *look, void *ctx, double *v);
 bool formula_span(Session *s, Span text, FormulaLookup *look, void *ctx, double *v);
-/* What operators and functions mean on numbers, for other readers of formulas; false:
- * it is none. A function gathers its arguments into *r, one by one. */
+/* Operators and functions on numbers, for other evaluators of formulas; false: unknown.
+ * A function accumulates its arguments in *r, one by one. */
 bool formula_binary(const char *op, double a, double b, double *v);
 double formula_unary(const char *op, double a);
 bool formula_gather(const char *name, bool first, double x, double *r);

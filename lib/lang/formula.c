@@ -1,6 +1,6 @@
-/* Formulas over numbers: costs of ops, assertions. Values are doubles and shapes; the
- * syntax is the language's, without a graph. A chain of operators is a loop, as in the
- * compiler. */
+/* Evaluates formulas over numbers: costs of ops, assertions. Values are doubles and
+ * shapes; the syntax is the language's, without a graph. Chains of operators are loops,
+ * as in the compiler. */
 #include "lang/compile_impl.h"
 
 #include <math.h>
@@ -144,7 +144,7 @@ static double apply_fn2(FormulaFn k, double a, double b) {
     }
 }
 
-/* Adds an argument's numbers to the result of a function of any number of them. */
+/* Adds an argument's numbers to the result of a variadic function. */
 static void accumulate_argument(FormulaFn k, const FormulaValue *v, bool *first,
                                 double *r) {
     int n = v->is_shape ? v->ndim : 1;
@@ -264,7 +264,7 @@ static bool eval_leaf(Formula *f, const Ast *e, FormulaValue *v) {
         return true;
     case AST_FLOAT:
         return true;
-    case AST_STRING: /* equal where the texts are */
+    case AST_STRING: /* equal iff the texts are */
         v->number = (double)e->sym;
         return true;
     case AST_NAME:

@@ -1,4 +1,4 @@
-/* Derivatives of one Apply as texts, with the names that an op's row gives: its inputs,
+/* Builds derivatives of an Apply from text, with the names of the op's row: its inputs,
  * outputs and props, the cotangents g (g_NAME of several outputs), the tangents t_NAME
  * of the inputs. */
 #include "lang/compile_impl.h"
@@ -36,7 +36,7 @@ static Var build_and_close(GradNames *n, Builder *b, const char *text, const Op 
     return v;
 }
 
-/* v, or a zero like x. */
+/* v, or a zero of x's shape. */
 static Var or_zeros_like(Builder *b, Var v, Var x) {
     if (v != VAR_NONE) return v;
     DType d = var_type(b->g, x)->dtype;

@@ -1,7 +1,7 @@
-/* Demand goes from clients to what they need, so one walk over falling ids tells for
- * each Apply under which condition it is needed: that of its clients where all have the
- * same, else one of its own. A lazy Apply puts a condition of its own on each of its
- * inputs, or on all of one list (a branch of ifelse). */
+/* Control dependence. Need spreads from clients to inputs, so a single walk over
+ * descending ids finds for each Apply the condition (a scope) under which it is needed:
+ * that of its clients if they all share one, else a new one. A lazy Apply gives each of
+ * its lazy inputs a new scope, or each list of inputs (a branch of ifelse). */
 #include "lang/lazy_scope.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ bool lazy_scope_any(const Graph *g) {
 typedef struct ScopeWalk {
     const Graph *g;
     uint32_t *scope;
-    bool *mixed; /* by Apply: has a scope of its own */
+    bool *mixed; /* by Apply: clients with different scopes, so it has its own */
     uint32_t next;
 } ScopeWalk;
 
@@ -79,7 +79,7 @@ bool *lazy_scope_conditional(const Graph *g, Arena *a, const uint32_t *scope) {
     return r;
 }
 
-/* ---- results that nothing reads ---- */
+/* ---- unread results with effects ---- */
 
 typedef enum ReadState { READ_NOT, READ_NO_EFFECT, READ_DONE } ReadState;
 typedef struct UnreadWalk {
@@ -88,7 +88,7 @@ typedef struct UnreadWalk {
     uint8_t *reading; /* by Apply */
     uint8_t *effect;  /* by Apply */
     Vec(ApplyId) found;
-    uint32_t named; /* the last number given */
+    uint32_t named; /* last number used in a name */
 } UnreadWalk;
 
 static Var follow_forward(const UnreadWalk *u, Var v) {
@@ -105,7 +105,7 @@ static void add_found(UnreadWalk *u, Var v) {
     vec_push(u->g->s, &u->found, a);
 }
 
-/* All that what was met needs; is an effect among it? */
+/* Adds everything that the Applies in `found` need; does that include an effect? */
 static bool add_needs_of_found(UnreadWalk *u) {
     bool effect = false;
     for (size_t i = 0; i < u->found.n; i++) {
@@ -147,7 +147,7 @@ static void name_unread(UnreadWalk *u, Var v) {
     }
 }
 
-/* a, or what it became, is kept if its branches hold an effect. */
+/* Keeps a, or its replacement, if only its branches need some effect. */
 static void keep_if_effects(UnreadWalk *u, ApplyId a) {
     Graph *g = u->g;
     a = var_owner(g, follow_forward(u, g->apply[a].out));

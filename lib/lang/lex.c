@@ -1,6 +1,6 @@
-/* Text to tokens. The tokens are Python's, fewer of them: what Python would refuse is
- * refused here. What can't be a token ends the list as TOK_ERROR with a message, so
- * that an earlier error of the parser comes first. */
+/* Text to tokens. They are a subset of Python's: what Python rejects is rejected here,
+ * too. Invalid text ends the list as a TOK_ERROR with a message, so that an earlier
+ * error of the parser is reported first. */
 #include "lang/lex.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static inline char char_at(const Lexer *l, size_t i) {
     return (size_t)(l->end - l->p) > i ? l->p[i] : '\0';
 }
 
-/* Is it one of the words, which blanks separate? */
+/* Is it one of these words, separated by blanks? */
 static bool is_in_words(const char *words, const char *p, size_t n) {
     for (size_t len; *words; words += len + (words[len] == ' ')) {
         len = strcspn(words, " ");
@@ -64,13 +64,13 @@ static Tok *push_token(Lexer *l, TokKind kind, const char *begin) {
     return &l->toks.p[l->toks.n - 1];
 }
 
-/* Always false: the list of tokens ends here. */
+/* Always false: ends the list of tokens. */
 static bool refuse_token(Lexer *l, const char *begin, const char *message) {
     push_token(l, TOK_ERROR, begin)->text = message;
     return false;
 }
 
-/* Length of the UTF-8 sequence at p, 0 if it is not well-formed. */
+/* Length of the UTF-8 sequence at p, 0 if malformed. */
 static size_t utf8(const char *p, const char *end, uint32_t *cp) {
     unsigned char c = (unsigned char)*p;
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -121,8 +121,8 @@ static bool refuse_number(Lexer *l, const char *begin) {
         arena_printf(l->a, "`%.*s` is not a number", (int)(l->p - begin), begin));
 }
 
-/* Goes over the text of a decimal number; *is_float if it has a point or an exponent.
- * False: it is none. */
+/* Skips the text of a decimal number; *is_float if it has a point or an exponent.
+ * False: malformed. */
 static bool scan_number(Lexer *l, bool *is_float) {
     *is_float = false;
     if (!skip_digits(l)) return false;
@@ -183,7 +183,7 @@ static bool lex_number(Lexer *l) {
     return true;
 }
 
-/* NULL, or why what stands here is no escape. */
+/* Reads an escape. Returns NULL, or why it is invalid. */
 static const char *lex_escape(Lexer *l, Str *out) {
     const char *why = NULL;
     l->p += str_unescape(out, l->p, (size_t)(l->end - l->p), &why);
@@ -243,7 +243,7 @@ static const char *const short_operator[128] = {
     ['&'] = "&", ['|'] = "|", ['^'] = "^", ['~'] = "~", ['<'] = "<", ['>'] = ">",
     ['='] = "=", ['('] = "(", [')'] = ")", ['['] = "[", [']'] = "]", ['{'] = "{",
     ['}'] = "}", [','] = ",", [':'] = ":", ['.'] = ".", ['?'] = "?"};
-/* Of two characters or three. */
+/* Two or three characters long. */
 static const char *const long_operators[] = {"...", "**", "//", "<<", ">>",
                                              "<=",  ">=", "==", "!=", NULL};
 typedef struct RefusedOperator {
@@ -259,7 +259,7 @@ static const RefusedOperator refused[] = {
     {";", "`;` is not part of the language: write one statement a line"},
     {"\\", "`\\` does not continue a line: put the expression in brackets"},
     {NULL, NULL}};
-/* Characters that are written for others. */
+/* Characters that people type or paste for others. */
 static const struct {
     uint32_t cp;
     const char *instead;
@@ -307,7 +307,7 @@ static bool is_augmented(const char *op, char next, char after) {
            (op[1] == '\0' || op[1] == op[0]);
 }
 
-/* The longest operator that stands here, or NULL. */
+/* The longest operator at this point, or NULL. */
 static const char *operator_here(const Lexer *l) {
     unsigned char c = (unsigned char)*l->p;
     if (memchr("*/<>=.", char_at(l, 1), 6))
@@ -341,7 +341,8 @@ static bool lex_operator(Lexer *l) {
     return true;
 }
 
-/* Blanks, comments, and newlines inside brackets. False: a comment that is not text. */
+/* Skips blanks, comments, and newlines inside brackets. False: a comment isn't valid
+ * text. */
 static bool skip_blank_text(Lexer *l) {
     for (; l->p < l->end; l->p++) {
         if (*l->p == ' ' || *l->p == '\t' || *l->p == '\f') continue;
@@ -385,7 +386,7 @@ Lexer lex_begin(Session *s, Arena *a, Span text) {
                    .end = src->text + text.end};
 }
 
-/* One more token. False: it was the last. */
+/* Reads one more token. False: it was the last. */
 static bool lex_next(Lexer *l) {
     if (!skip_blank_text(l)) return false;
     if (l->p < l->end) return lex_token(l);

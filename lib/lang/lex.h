@@ -14,9 +14,9 @@ typedef enum TokKind {
     TOK_IMAG,
     TOK_STRING,
     TOK_OP,
-    TOK_ERROR /* what can't be a token: `error` says why */
+    TOK_ERROR /* invalid text: `error` says why */
 } TokKind;
-/* An operator is told by its characters: '+', OP2('*', '*'). */
+/* The code of an operator consists of its characters: '+', OP2('*', '*'). */
 #define OP2(a, b)    ((uint32_t)(a) | (uint32_t)(b) << 8)
 #define OP3(a, b, c) (OP2(a, b) | (uint32_t)(c) << 16)
 typedef struct Tok {
@@ -29,26 +29,26 @@ typedef struct Tok {
     double v;         /* floats, imaginary numbers */
 } Tok;
 
-/* A text that is being cut into tokens. Messages go to the arena. */
+/* A text being split into tokens. Messages are allocated from the arena. */
 typedef struct Lexer {
     Session *s;
     Arena *a;
     uint32_t source;
-    const char *base, *p, *end; /* base: of the source, which offsets count from */
+    const char *base, *p, *end; /* base: start of the source, for offsets */
     int depth;                  /* of brackets */
     Vec(Tok) toks;
 } Lexer;
 Lexer lex_begin(Session *s, Arena *a, Span text);
-/* The tokens of the next line that has any, of the lines that a bracket on it goes over
- * too: ended by TOK_NEWLINE, TOK_END (which alone means that there is no line left) or
- * TOK_ERROR. They hold until the next call. */
+/* The tokens of the next nonblank line, including lines that its brackets continue
+ * onto: ended by TOK_NEWLINE, TOK_END (if alone, no lines are left) or TOK_ERROR. Valid
+ * until the next call. */
 const Tok *lex_line(Lexer *l);
-/* All that is left, ended by TOK_END or TOK_ERROR. */
+/* All remaining tokens, ended by TOK_END or TOK_ERROR. */
 const Tok *lex_all(Lexer *l);
 void lex_end(Lexer *l);
-/* The value of a float's text ("1_000.5e3") at a width. */
+/* The value of a float's text ("1_000.5e3"), rounded to a width. */
 double lex_float(const char *p, size_t n, FloatWidth w);
-/* Is it an ASCII identifier that may name a variable: no keyword, no literal name? */
+/* Words that can't name a variable: keywords and literals' names. */
 bool lex_is_keyword(const char *p, size_t n);
 bool lex_is_literal_name(const char *p, size_t n);
 

@@ -1,6 +1,6 @@
 /* Weak numbers: the syntax of a number until its dtype is known. An integer is a sign
- * and 64 bits, as Python's within int64 and uint64; a float keeps its text, so that it
- * is rounded once, straight to its dtype. */
+ * and 64 bits, like Python's within int64 and uint64; a float keeps its text, so that
+ * it is rounded once, directly to its dtype. */
 #include "lang/compile_impl.h"
 #include "lang/lex.h"
 
@@ -168,7 +168,7 @@ static bool store_int_literal(Session *s, const Literal *l, DType d, bool conver
     return true;
 }
 
-/* The literal's real part rounded to a width, from its text where it has one. */
+/* The literal's real part rounded to a width; from its text if it has one. */
 static double round_literal(Session *s, const Literal *l, FloatWidth w) {
     double v;
     if (l->kind <= K_INT) {

@@ -1,6 +1,6 @@
-/* Arithmetic of literals, as Python does it: integers are exact (and must fit 64 bits
- * at the end), / gives a float, // and % round down, a negative exponent gives a float.
- * Floats and complex numbers have the bits that a run has. */
+/* Arithmetic of literals, as in Python: integers are exact (the result must fit in 64
+ * bits), / gives a float, // and % round down, a negative exponent gives a float.
+ * Floats and complex numbers get the same bits as at run time. */
 #include "base/complex.h"
 #include "lang/compile_impl.h"
 
@@ -39,7 +39,7 @@ static bool literal_from_complex(double complex v, Literal *out) {
     *out = (Literal){.kind = K_COMPLEX, .re = creal(v), .im = cimag(v)};
     return true;
 }
-/* Keeps signed zeros, inf and nan apart, as re + im * I does not. */
+/* Keeps signed zeros, inf and nan in their parts, unlike re + im * I. */
 static double complex make_complex(double re, double im) {
     return __builtin_complex(re, im);
 }
@@ -184,8 +184,8 @@ static bool fold_complex(Session *s, Infix k, Span at, double complex x,
 
 /* ---- comparisons ---- */
 
-/* -1, 0, 1; 2 where one is nan. Exact: 64 bits and a double both fit a long double, or
- * nearly so where it is a double. */
+/* -1, 0, 1; 2 if either is nan. Integers are exact; long double holds 64 bits and any
+ * double (it is less exact where it is a double). */
 static int order_literals(const Literal *a, const Literal *b) {
     if (a->kind <= K_INT && b->kind <= K_INT) {
         Wide x = wide_from_literal(a), y = wide_from_literal(b);

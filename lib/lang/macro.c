@@ -1,4 +1,4 @@
-/* Macros by name, and the graph while one adds to it. */
+/* Finds macros by name, and prepares the builder for an expansion. */
 #include "lang/macro.h"
 
 #include <string.h>

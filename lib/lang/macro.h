@@ -9,11 +9,11 @@ typedef struct Macro {
     const char *name, *doc;
     const char
         *signature; /* "cost, wrt, consider_constant=[]": checked before expand */
-    /* args in the order of the signature; a missing optional one is NULL. The result
-     * goes to out. */
+    /* args: in the order of the signature; a missing optional one is NULL. *out: the
+     * result. */
     bool (*expand)(Compiler *c, const Ast *call, const Ast *const *args, Node *out);
     const char *example;
-    bool creates; /* makes values from nothing: a receiver's float dtype is cast to */
+    bool creates; /* creates values from nothing: cast to a receiver's float dtype */
 } Macro;
 typedef struct MacroList {
     const Macro *macro;
@@ -22,8 +22,8 @@ typedef struct MacroList {
 extern const MacroList *const catalogue_macros[];
 const Macro *macro_find(const char *name, size_t n);
 
-/* While a macro adds to the graph: errors point at the call, equal expressions are one
- * variable. */
+/* While a macro adds to the graph, errors point at the call and equal expressions are
+ * interned. */
 typedef struct Expansion {
     Builder *b;
     Origin was;

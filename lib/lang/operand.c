@@ -1,5 +1,5 @@
-/* Nodes as variables: where a weak number or a list meets a tensor parameter, its dtype
- * is decided here. */
+/* Nodes as variables: decides the dtype of weak numbers and lists that meet a tensor
+ * parameter. */
 #include "lang/compile_impl.h"
 #include "op/infer.h"
 #include "op/services.h"
@@ -97,7 +97,7 @@ static void add_weak(OperandParts *p, DKind k) {
     if ((int)k > p->weak) p->weak = (int)k;
 }
 
-/* Adds what n is made of. */
+/* Adds the parts of n. */
 static bool add_node_parts(Compiler *c, const Node *n, OperandParts *p) {
     if (n->kind == NODE_LITERAL) {
         add_weak(p, n->lit.kind);
@@ -137,8 +137,8 @@ DType operand_dtype(const Compiler *c, OperandParts p, Promote promote) {
 
 /* ---- constants ---- */
 
-/* Writes the leaves of a list of literals row by row; shape is what the first ones had.
- */
+/* Writes the leaves of a list of literals row by row; shape is that of the first
+ * items. */
 static bool store_nested_literals(Compiler *c, const Node *n, DType d, bool convert,
                                   int depth, int ndim, const int64_t *shape, char **p) {
     if (n->kind == NODE_LITERAL && depth == ndim) {
@@ -202,8 +202,8 @@ static bool recent_number_const(Compiler *c, const Node *n, DType d, bool conver
     return true;
 }
 
-/* ndim >= 0: the leaves in that shape, whatever their nesting; the caller has checked
- * their number. */
+/* ndim >= 0: puts the leaves in that shape, however they are nested; the caller has
+ * checked their number. */
 bool node_const(Compiler *c, const Node *n, DType d, bool convert, int ndim,
                 const int64_t *shape, Var *out) {
     int64_t own[MAX_NDIM];
@@ -240,7 +240,7 @@ static bool stack_items(Compiler *c, const Node *n, DType d, Var *out) {
     return ok;
 }
 
-/* Constants all the way down, as far as a look costs little. */
+/* Is v computed from constants only? `budget` limits the search. */
 static bool made_of_constants(const Graph *g, Var v, int *budget) {
     if (var_is_const(g, v)) return true;
     ApplyId a = var_owner(g, v);
@@ -250,7 +250,8 @@ static bool made_of_constants(const Graph *g, Var v, int *budget) {
     return true;
 }
 
-/* Integers that literals make must fit as a literal must: a cast would wrap them. */
+/* Integers computed from literals must fit as a literal must: a cast would wrap
+ * around. */
 static bool check_int_fits(Compiler *c, const Node *n, DType d) {
     int budget = 64;
     Graph *g = c->b->g;

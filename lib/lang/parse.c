@@ -1,12 +1,12 @@
 /* Tokens to a syntax tree, by precedence climbing. Chains (a + b + ..., f(x).g().h())
  * are loops; only brackets, unary operators, ** and lambda nest, at most EXPR_DEPTH
- * deep, so later walks may recurse into everything but the first kid of a chain. */
+ * deep. So later walks may recurse into everything but the first kid of a chain. */
 #include "lang/parse_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { RECURSION = 600 }; /* of parse_binary: brackets times levels of precedence */
+enum { RECURSION = 600 }; /* of parse_binary: brackets times precedence levels */
 enum { PREC_COMPARE = 1, PREC_OR, PREC_XOR, PREC_AND, PREC_SHIFT, PREC_ADD, PREC_MUL };
 
 static const Ast *parse_unary(Parser *p);
@@ -41,7 +41,7 @@ static const Ast *fail_keyword(Parser *p) {
     return NULL;
 }
 
-/* NULL, always: the next token is not `expected`. */
+/* Always NULL: reports that the next token is not `expected`. */
 const Ast *parse_unexpected(Parser *p, const char *expected) {
     const Tok *t = p->tok;
     Span where = parser_next_span(p);
@@ -64,7 +64,7 @@ const Ast *parse_unexpected(Parser *p, const char *expected) {
     return NULL;
 }
 
-/* Takes a closing bracket, or says which opening one lacks it. */
+/* Takes a closing bracket, or reports which opening one is unclosed. */
 static bool close_bracket(Parser *p, const Tok *open, char bracket) {
     if (parser_take(p, (uint32_t)bracket)) return true;
     if (p->tok->kind == TOK_END)
@@ -101,7 +101,7 @@ Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first) {
     p->kids.n = first;
     return e;
 }
-/* What a compiler finds for a call is kept beside it: see Ast.found. */
+/* Where the compiler caches the op of a call: see Ast.found. */
 static Ast *add_found_slot(Parser *p, Ast *e) {
     e->found = NEW(p->a, const Op *);
     return e;
@@ -248,7 +248,7 @@ static const Ast *parse_atom(Parser *p) {
 
 /* ---- calls, indices ---- */
 
-/* A name that is no literal: True, False and None are keywords to Python. */
+/* A name that isn't a literal: True, False and None are keywords in Python. */
 static bool is_plain_name(Parser *p) {
     return p->tok->kind == TOK_NAME &&
            !lex_is_literal_name(sym_text(p->s, p->tok->sym),
@@ -293,7 +293,7 @@ static const Ast *parse_argument(Parser *p, bool *keywords) {
     return e;
 }
 
-/* The arguments after `(`, put on the stack of kids. */
+/* Pushes the arguments after `(` onto the stack of kids. */
 static bool parse_arguments(Parser *p) {
     const Tok *open = p->tok++;
     bool keywords = false;
@@ -311,7 +311,7 @@ static bool parse_arguments(Parser *p) {
     return parse_no_duplicates(p, p->kids.n - first, p->kids.p + first, "the argument");
 }
 
-/* One part of a slice; *part stays NULL when it is absent. */
+/* One part of a slice; leaves *part NULL if absent. */
 static bool parse_part(Parser *p, const Ast **part) {
     if (parser_sees(p, ':') || parser_sees(p, ',') || parser_sees(p, ']')) return true;
     return (*part = parse_expr(p)) != NULL;
@@ -344,7 +344,7 @@ static bool parse_index(Parser *p) {
     return close_bracket(p, open, ']');
 }
 
-/* f(args): a call by name when f is one, else of an expression. */
+/* f(args): a call by name if f is one, else a call of an expression. */
 static const Ast *parse_call(Parser *p, const Ast *f, uint32_t begin) {
     size_t first = p->kids.n;
     bool named = f->kind == AST_NAME && p->tok[-1].kind == TOK_NAME;
@@ -409,7 +409,8 @@ static const Ast *new_operator(Parser *p, const Tok *op, uint32_t begin, const A
     return e;
 }
 
-/* a ** b: the right side may have a sign, and binds before the left one's. */
+/* a ** b: the right side may have a sign; ** binds tighter than the left side's
+ * sign. */
 static const Ast *parse_power(Parser *p) {
     uint32_t begin = p->tok->begin;
     const Ast *e = parse_postfix(p);
@@ -480,7 +481,7 @@ static const Ast *fail_chained_compare(Parser *p, const Ast *left) {
     return NULL;
 }
 
-/* Operators that bind at least as tight as `least`. */
+/* Parses operators that bind at least as tightly as `least`. */
 static const Ast *parse_binary(Parser *p, int least) {
     uint32_t begin = p->tok->begin;
     if (++p->recursion > RECURSION) {

@@ -1,4 +1,4 @@
-/* Statements, one a line, and the ways into the parser. */
+/* Statements, one per line, and the entry points of the parser. */
 #include "lang/parse_impl.h"
 
 #include <string.h>
@@ -14,13 +14,13 @@ static const Ast *parse_target(Parser *p) {
     return NULL;
 }
 
-/* Names, sizes, brackets: what a type is made of; type_parse looks closer. */
+/* Tokens that may occur in a type: names, sizes, brackets; type_parse checks them. */
 static bool is_type_token(const Tok *t) {
     if (t->kind == TOK_OP) return t->code < 128 && strchr("[](),?", (int)t->code);
     return t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_STRING;
 }
 
-/* name: type [= e]; the type's text is everything up to `=` or the end of the line. */
+/* name: type [= e]; the type's text extends to `=` or the end of the line. */
 static const Ast *parse_annotated(Parser *p, const Ast *name) {
     uint32_t begin = p->tok[1].begin, end = 0;
     p->tok++;
@@ -74,7 +74,7 @@ static const Ast *parse_statement(Parser *p) {
     return parse_unexpected(p, "the end of the line");
 }
 
-/* ---- the way in ---- */
+/* ---- entry points ---- */
 
 static Parser new_parser(Session *s, Arena *a, const Lexer *l) {
     return (Parser){.s = s, .a = a, .source = l->source, .base = l->base};

@@ -1,4 +1,4 @@
-/* What the files of the parser share. */
+/* Shared by the files of the parser. */
 #ifndef LANG_PARSE_IMPL_H
 #define LANG_PARSE_IMPL_H
 
@@ -12,7 +12,7 @@ typedef struct Parser {
     const char *base;
     const Tok *tok; /* the next one */
     int depth, recursion;
-    Kids kids; /* of the trees that are being made, the innermost one's last */
+    Kids kids; /* of the trees being built; the innermost tree's are last */
 } Parser;
 
 static inline Span parser_span(const Parser *p, uint32_t begin, uint32_t end) {
@@ -33,13 +33,13 @@ static inline uint32_t parser_last_end(const Parser *p) {
     return p->tok[-1].end;
 }
 
-/* NULL, always: the next token is not what was `expected`. */
+/* Always NULL: reports that the next token is not `expected`. */
 const Ast *parse_unexpected(Parser *p, const char *expected);
 Ast *parse_new(Parser *p, AstKind kind, uint32_t begin, uint32_t end);
 void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid);
-/* A tree of the kids from number `first`, which leave the stack. */
+/* A tree of the kids from index `first` on, which are popped. */
 Ast *parse_new_tree(Parser *p, AstKind kind, uint32_t begin, size_t first);
-/* The next token, a name: AST_NAME, or the literal that it stands for. */
+/* The next token, a name: AST_NAME, or the literal that it spells. */
 const Ast *parse_name(Parser *p);
 bool parse_no_duplicates(Parser *p, size_t n, const Ast *const *kid, const char *what);
 const Ast *parse_expr(Parser *p);

@@ -1,4 +1,4 @@
-/* Graphs as text: names for all variables, one statement an Apply. */
+/* Graphs as text: names for all variables, one statement per Apply. */
 #include "lang/compile_impl.h"
 #include "lang/lex.h"
 #include "lang/print_impl.h"
@@ -27,7 +27,7 @@ static Sym given_name(const Printer *p, Var v) {
     return y && is_identifier(sym_text(p->s, y)) ? y : 0;
 }
 
-/* The next of _1, _2, ... that nothing has. */
+/* The next of _1, _2, ... that is free. */
 static Sym fresh_var_name(Printer *p) {
     char buf[24];
     for (;;) {
@@ -60,7 +60,7 @@ bool print_is_inline(Printer *p, Var v) {
     return v < p->nvar && p->in_place && p->in_place[v];
 }
 
-/* ---- what stands in place in formulas for people ---- */
+/* ---- inlining for readable formulas ---- */
 
 enum { DEPTH_MAX = 24, NODES_MAX = 40 };
 
@@ -70,7 +70,7 @@ static bool may_stand_in_place(const Printer *p, ApplyId a, const uint32_t *uses
            !given_name(p, ap->out);
 }
 
-/* Single-use Applies, as long as the expression stays short: this also bounds the
+/* Inlines single-use Applies while the expression stays short, which also bounds the
  * printer's recursion. */
 static void choose_in_place(Printer *p) {
     uint32_t *uses = NEW_N(p->arena, p->nvar + 1, uint32_t);
@@ -161,7 +161,7 @@ void print_statement(Printer *p, ApplyId a, Str *out) {
     print_apply_expr(p, a, BIND_ANY, out);
 }
 
-/* A constant that has a name is a statement of its own. */
+/* A named constant is a statement of its own. */
 static void print_constants(Printer *p, const char *indent, Str *out) {
     for (uint32_t i = 0; i < p->g->nleaf; i++) {
         Var v = p->g->leaf[i].var;
@@ -176,7 +176,7 @@ static void print_constants(Printer *p, const char *indent, Str *out) {
     }
 }
 
-/* Names beyond the one that a variable is printed with. */
+/* Prints further names of variables. */
 static void print_aliases(Printer *p, const char *indent, Str *out) {
     for (size_t i = 0; i < p->g->names.n; i++) {
         VarName n = p->g->names.p[i];

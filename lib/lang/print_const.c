@@ -1,5 +1,5 @@
-/* Constants as text that reads back to the same dtype and bits: a bare literal where
- * its place gives the dtype, else float32(2.0), array([...], dtype='float32'), or a
+/* Constants as text that reads back to the same dtype and bits: a bare literal if the
+ * context determines the dtype, else float32(2.0), array([...], dtype='float32'), or a
  * reference to a file. */
 #include "lang/print_impl.h"
 #include "value/sparse.h"
@@ -32,7 +32,7 @@ bool const_stands_inline(Printer *p, Var v) {
 /* ---- elements ---- */
 
 /* A part of a complex number. A complex literal is rounded from float64, so the
- * shortest text of a float32 may not do. */
+ * shortest text of a float32 may not suffice. */
 static void write_complex_part(DType d, double v, Str *out) {
     char buf[NUM_MAX];
     double back;
@@ -146,7 +146,7 @@ bool print_value(Session *s, const Type *t, const Value *v, size_t most, Str *ou
     return fits;
 }
 
-/* Constants that are no tensors. */
+/* Constants other than tensors. */
 static void write_object_constant(Printer *p, Var v, Str *out) {
     const Type *t = var_type(p->g, v);
     const Value *value = var_leafrec(p->g, v)->value;

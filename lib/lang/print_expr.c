@@ -60,7 +60,7 @@ static void print_infix(Printer *p, ApplyId a, const bool *bare, Prec need, Str 
 
 /* ---- arguments ---- */
 
-/* An op's own text stands for its name and props, where no one reads it back. */
+/* An op's own text replaces its name and props if nobody reads the text back. */
 static bool prints_itself(const Printer *p, const Op *op) {
     return op->str && p->style == PRINT_MATH;
 }
@@ -97,8 +97,8 @@ static void print_call(Printer *p, ApplyId a, const bool *bare, Str *out) {
 
 /* ---- index ---- */
 
-/* Constants in an index: integers, lists of integers and of bools are what they are
- * read as. */
+/* Is this constant in an index bare? Integers, lists of integers and of bools read back
+ * with the same dtype. */
 static bool index_is_bare(Printer *p, Var v) {
     const Tensor *t = var_const(p->g, v);
     if (!t || !const_stands_inline(p, v)) return false;
@@ -140,7 +140,7 @@ static void print_set_subtensor(Printer *p, ApplyId a, Str *out) {
 
 /* ---- functions of the graph, casts ---- */
 
-/* f(args), when f can only mean this function; else the call with its prop. */
+/* f(args) if f can only mean this function; else the call op with its prop. */
 static bool print_function(Printer *p, ApplyId a, bool *bare, Str *out) {
     const Apply *ap = &p->g->apply[a];
     const char *name = sym_text(p->s, ap->props->p[0].sym);
@@ -171,7 +171,7 @@ static bool print_cast(Printer *p, ApplyId a, Str *out) {
     const Type *t = var_type(p->g, x);
     if (ap->props->p[0].kind != P_DTYPE || t->kind != TYPE_TENSOR) return false;
     DType d = (DType)ap->props->p[0].i;
-    /* the short form of these would be no Apply */
+    /* the short form of these would not read back as an Apply */
     if (t->dtype == d || var_is_const(p->g, x)) return false;
     str_printf(out, "%s(", dtype_name(d));
     print_operand(p, x, false, BIND_ANY, out);
@@ -184,8 +184,8 @@ static bool is_op_with_inputs(const Printer *p, const Apply *ap, KnownOp op,
     return ap->nin >= nin && ap->props->n > 0 && op_is(p->s, ap->op, op);
 }
 
-/* A cast of a constant, and what the compiler would work out itself, need the op's own
- * name. */
+/* The short forms of Applies. A cast of a constant, and whatever the compiler would
+ * evaluate, need the op's own name. */
 static bool print_special(Printer *p, ApplyId a, bool *bare, Str *out) {
     const Apply *ap = &p->g->apply[a];
     if (is_op_with_inputs(p, ap, OP_CAST, 1)) return print_cast(p, a, out);
@@ -223,7 +223,7 @@ void print_apply_expr(Printer *p, ApplyId a, Prec need, Str *out) {
 }
 
 /* ---- for messages ---- */
-enum { BRIEF = 40 }; /* characters of a constant that is no tensor */
+enum { BRIEF = 40 }; /* characters of a constant that isn't a tensor */
 
 static void print_brief(const Graph *g, Var v, Str *out) {
     Sym name = var_name(g, v);

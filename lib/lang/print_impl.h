@@ -1,11 +1,11 @@
-/* What the files of the printer share. */
+/* Shared by the files of the printer. */
 #ifndef LANG_PRINT_IMPL_H
 #define LANG_PRINT_IMPL_H
 
 #include "lang/print.h"
 #include "op/op_impl.h"
 
-/* How tight an expression binds; an operand that binds less than is needed gets
+/* How tightly an expression binds; an operand that binds less tightly than needed gets
  * brackets. */
 typedef enum Prec {
     BIND_ANY,
@@ -29,26 +29,26 @@ struct Printer {
     const uint8_t *live;
     uint32_t nvar, napply; /* when the printer was made */
     Sym *name;             /* 0: none yet, or inline */
-    uint8_t *in_place; /* PRINT_MATH: an Apply's output that stands where it is used */
+    uint8_t *in_place;     /* PRINT_MATH: Apply outputs printed where they are used */
     uint32_t fresh;
     const char *(*ref)(void *ctx, const Graph *g, Var v);
     void *ref_ctx;
     DType floatX;
 };
 
-enum { INLINE_MAX = 64 }; /* elements of a constant that always stands inline */
+enum { INLINE_MAX = 64 }; /* constants up to this many elements are inline */
 
 void print_operand(Printer *p, Var v, bool bare, Prec need, Str *out);
-/* The right side of a statement. */
+/* The right-hand side of a statement. */
 void print_apply_expr(Printer *p, ApplyId a, Prec need, Str *out);
 
-/* print_const.c: a constant as text. bare: as a literal that takes its dtype from where
- * it stands. */
+/* print_const.c: a constant as text. bare: a literal that takes its dtype from the
+ * context. */
 void print_const(Printer *p, Var v, bool bare, Prec need, Str *out);
 bool const_is_scalar(const Graph *g, Var v); /* a 0-d tensor */
-bool const_stands_inline(Printer *p, Var v); /* small, no file */
+bool const_stands_inline(Printer *p, Var v); /* small, and not from a file */
 
-/* print_weak.c: which constant inputs of an Apply can stand bare. */
+/* print_weak.c: which constant inputs of an Apply can be bare. */
 void print_find_bare(Printer *p, ApplyId a, bool infix, bool *bare);
 bool prop_is_default(const PropDef *d, const Prop *v);
 

@@ -1,6 +1,5 @@
-/* Which constants of an Apply can be written as bare literals, so that reading them
- * back gives their dtype: the compiler's rules for weak literals, the other way round.
- */
+/* Decides which constants of an Apply can be bare literals, so that reading them back
+ * gives their dtype: the inverse of the compiler's rules for weak literals. */
 #include "lang/print_impl.h"
 
 #include <string.h>
@@ -10,9 +9,9 @@ typedef struct WeakGroup {
     const Apply *ap;
     const Signature *sig;
     const Var *in;
-    DType strong;  /* the dtype that a literal of the group meets; DT_NONE: none */
-    bool dim;      /* a dim's leaf stands in it: weak, but no literal */
-    DType creates; /* dtype= of an op that makes values from nothing */
+    DType strong;  /* dtype that the group's literals meet; DT_NONE: none */
+    bool dim;      /* the group has a dim's leaf: weak, but not a literal */
+    DType creates; /* dtype= of an op that creates values */
 } WeakGroup;
 
 static DKind literal_kind(DType d) {
@@ -44,7 +43,7 @@ static void find_group_dtype(WeakGroup *g) {
     }
 }
 
-/* A literal that meets no tensor: int64 and bool are what they are read as; floatX may
+/* A literal that meets no tensor: int64 and bool literals read back as such; floatX may
  * change. */
 static bool is_lone_dtype(const WeakGroup *g, DType d) {
     if (g->creates != DT_NONE && !g->dim && literal_kind(d) == dtype_kind(g->creates))
@@ -63,7 +62,8 @@ static bool is_bare_tensor(const WeakGroup *g, size_t i) {
            (is_in_group(g, i) ? is_group_dtype(g, d) : is_lone_dtype(g, d));
 }
 
-/* Of several lists: a literal takes the dtype of a tensor at its place in another. */
+/* With several lists, a literal takes the dtype of a tensor at the same position in
+ * another list. */
 static bool is_bare_across(const WeakGroup *g, size_t i) {
     size_t fixed = signature_fixed(g->sig), each = (g->ap->nin - fixed) / g->sig->nrest;
     DType d = var_type(g->p->g, g->in[i])->dtype, strong = DT_NONE;
@@ -125,11 +125,10 @@ void print_find_bare(Printer *p, ApplyId a, bool infix, bool *bare) {
         all = all && bare[i];
     }
     if (infix && all)
-        bare[0] =
-            false; /* an operator of literals only would be worked out when read */
+        bare[0] = false; /* reading would evaluate an operator on literals */
     if (g.strong != DT_NONE || p->style == PRINT_MATH) return;
-    /* scalars only, of a dtype that is no default: the first one says it, then the
-     * others take it */
+    /* only scalars, whose dtype is not a default: the first one states it, the others
+     * take it from there */
     size_t first = ap->nin;
     for (size_t i = 0; i < ap->nin && first == ap->nin; i++)
         if (prints_as_literal(&g, i) && is_in_group(&g, i) && !bare[i]) first = i;

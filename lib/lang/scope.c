@@ -1,7 +1,7 @@
 /* What names mean: parameters of lambdas, names of trees, variables, dims, functions,
  * dtypes; and functions as values. A lambda that is applied is compiled in place. One
  * that must be a graph of its own gets a frame: variables of outer frames that its body
- * names become further inputs. */
+ * uses become additional inputs. */
 #include "lang/compile_impl.h"
 #include "op/convert.h"
 #include "op/rowwise.h"
@@ -11,7 +11,8 @@
 
 /* ---- capturing ---- */
 
-/* Types of functions have the dims of the graph around them: their names are taken. */
+/* A name for an input. Types of functions use the dims of the surrounding graph, so
+ * names of those dims are taken. */
 static Sym free_input_name(Compiler *c, const Graph *g, Sym want,
                            const char *otherwise) {
     Session *s = g->s;
@@ -27,7 +28,7 @@ static Sym free_input_name(Compiler *c, const Graph *g, Sym want,
     return y;
 }
 
-/* The variable of the frame `home` as one of frame f, which is inside of it. */
+/* Makes variable v of frame `home` available in frame f, which is inside of it. */
 static Var capture_var(Compiler *c, CompileFrame *f, const CompileFrame *home, Var v) {
     if (f == home) return v;
     Var outer = capture_var(c, f->up, home, v);
@@ -96,12 +97,12 @@ static bool lookup_variable(Compiler *c, Sym name, Span at, Node *out) {
     return capture_node(c, &c->top, &n, at, out);
 }
 
-/* ---- trees that the graph came with ---- */
+/* ---- trees stored in the graph ---- */
 
 typedef Vec(VarName) Leaves;
 
-/* The leaves below a name, by their paths from there; outputs of its name if no
- * definition is known any more. */
+/* The leaves below a name, by their relative paths; from outputs of that name if no
+ * definition is left. */
 static void collect_leaves_below(Compiler *c, Sym name, Leaves *leaf) {
     const Graph *g = c->top.b->g;
     const char *text = sym_text(c->s, name);
@@ -117,8 +118,8 @@ static void collect_leaves_below(Compiler *c, Sym name, Leaves *leaf) {
         }
 }
 
-/* The next n leaves that begin with the same part as the first: `part`. The rest of
- * their paths is left; 0: the leaf itself. */
+/* The next n leaves that share the first part of their paths, `part`, which is cut off.
+ * Path 0: the leaf itself. */
 static size_t take_path_part(Compiler *c, size_t n, VarName *leaf, Sym *part) {
     const char *first = sym_text(c->s, leaf[0].name);
     size_t same = strcspn(first, "/"), k = 0;
@@ -131,8 +132,8 @@ static size_t take_path_part(Compiler *c, size_t n, VarName *leaf, Sym *part) {
     return k;
 }
 
-/* A tree of the leaves; parts 0, 1, ... make a list. Deeper than a tree may be there
- * are none. */
+/* Builds a tree from leaves; parts 0, 1, ... make a list. Trees deeper than the limit
+ * don't occur. */
 static bool tree_from_leaves(Compiler *c, size_t n, VarName *leaf, Span at,
                              unsigned depth, Node *out) {
     if (leaf[0].name == 0 || depth > EXPR_DEPTH) {
@@ -208,7 +209,7 @@ Node node_from_prop(Compiler *c, const Prop *p, Span at) {
     return n;
 }
 
-/* In the text of a row: its inputs, outputs and props. */
+/* Looks a name up in the text of a row: its inputs, outputs and props. */
 static bool lookup_env(Compiler *c, Sym name, Span at, Node *out) {
     const Env *env = c->env;
     for (size_t i = 0; i < env->n; i++) {
@@ -274,8 +275,7 @@ bool compile_name(Compiler *c, const Ast *e, Node *out) {
 
 /* ---- functions as values ---- */
 
-/* Puts arguments in the order of n parameters; given[i] stays NULL where there is none.
- */
+/* Sorts arguments by parameter; given[i] stays NULL if there is none. */
 static bool order_arguments(Compiler *c, size_t n, const Sym *param, size_t narg,
                             const Node *arg, const Sym *key, Span at,
                             const Node **given) {
@@ -334,7 +334,7 @@ static bool argument_var(Compiler *c, const Node *n, const Type *t, Var *out) {
     return node_to_type(c, n, t, out);
 }
 
-/* An Apply of the op `call`. */
+/* Adds an Apply of the op `call`. */
 static bool apply_graph(Compiler *c, const Node *f, size_t narg, const Node *arg,
                         const Sym *key, Span at, Node *out) {
     const Graph *fn = f->fn;
@@ -359,7 +359,7 @@ static bool apply_graph(Compiler *c, const Node *f, size_t narg, const Node *arg
     if (!compiler_apply_op(c, op, props_make(c->s, op, nprop, prop), n, in, at, out))
         return false;
     if (out->kind == NODE_LIST)
-        out->sym = 0; /* a tuple of results, not outputs to be unpacked */
+        out->sym = 0; /* a tuple of results, rather than unpacked outputs */
     return true;
 }
 
@@ -395,7 +395,7 @@ static bool is_until(const Compiler *c, const Node *n) {
            strcmp(sym_text(c->s, n->key[0]), "until") == 0;
 }
 
-/* The condition that stands last among a loop body's results: [x, until(x > 3)]. */
+/* The stop condition, last among a loop body's results: [x, until(x > 3)]. */
 static bool take_until(Compiler *c, Node *body) {
     const Node *last =
         body->kind == NODE_LIST && body->n ? &body->item[body->n - 1] : body;

@@ -1,5 +1,5 @@
-/* Texts of rows (gradients, shapes, definitions) as variables. A text is parsed once a
- * session; its calls remember the ops that they name, so that building it again costs
+/* Builds variables from texts of rows (gradients, shapes, definitions). A text is
+ * parsed once per session and its calls cache their ops, so building it again costs
  * little more than the Applies. */
 #include "lang/compile_impl.h"
 #include "lang/print.h"
@@ -44,8 +44,8 @@ const Ast *text_ast_in(Session *s, Texts *t, const char *text, const char *name,
     return e;
 }
 
-/* A bare number takes the dtype of the cotangent or the result where the text has one.
- */
+/* The dtype for bare numbers: that of the cotangent, else of the result, if the text
+ * has one. */
 static DType cotangent_dtype(const Texts *t, const Builder *b, const Env *env) {
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < env->n; i++) {
@@ -74,7 +74,7 @@ Var template_build(Builder *b, const char *text, const Env *env, bool *ok) {
     Texts *t = texts(b->s);
     const Ast *e = text_ast(b->s, t, text, env->op);
     *ok = e != NULL;
-    for (size_t i = 0; i < env->n; i++) /* what can't be built has said why */
+    for (size_t i = 0; i < env->n; i++) /* already diagnosed */
         *ok &= env->bind[i].var != VAR_NONE;
     if (!*ok) return VAR_NONE;
     if (t->depth == 0) arena_reset(t->tmp);
@@ -94,8 +94,8 @@ Var template_build(Builder *b, const char *text, const Env *env, bool *ok) {
 
 enum { FEW = 16 };
 
-/* Inputs under their names (a rest parameter's first under its own), outputs as r or by
- * name, the cotangent as g. */
+/* Binds inputs to their names (a rest parameter's name to its first input), outputs to
+ * r or their names, the cotangent to g. */
 static size_t bind_signature_names(Session *s, const Graph *g, ApplyId a, Var cotangent,
                                    Bind *bind) {
     const Texts *t = texts(s);
