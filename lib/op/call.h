@@ -65,6 +65,8 @@ Tensor *call_view(Call *c, size_t i, const Tensor *base);
 /* destroy_map: gives output i the memory of input k with its layout, to be
  * overwritten. */
 Tensor *call_over(Call *c, size_t i, size_t k);
+/* Output 0 is input 0, whatever it is, without a copy. */
+bool call_pass_on(Call *c);
 static inline const Tensor *call_in(const Call *c, size_t i) {
     return &c->in[i]->t;
 }

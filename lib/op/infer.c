@@ -189,6 +189,11 @@ static DType elemwise_out_dtype(Infer *in) {
     return p->kind == P_DTYPE ? (DType)p->i : d;
 }
 
+bool infer_same_type(Infer *in) {
+    in->out[0] = in->type[0];
+    return true;
+}
+
 bool type_elemwise(Infer *in) {
     Dim dim[MAX_NDIM];
     int ndim = 0;

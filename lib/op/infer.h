@@ -20,6 +20,8 @@ static inline Dim infer_in_dim(const Infer *in, size_t arg, int axis) {
 }
 /* Makes output i a tensor. Always true. */
 bool infer_out_tensor(Infer *in, size_t i, DType d, int ndim, const Dim *dim);
+/* The rule of ops whose output has the type of input 0. */
+bool infer_same_type(Infer *in);
 /* The rule of elementwise ops: inputs broadcast; out_dtype gives the dtype. */
 bool type_elemwise(Infer *in);
 

@@ -1,26 +1,12 @@
 /* Ops that return their first input and have an effect: assert_op, print, sow and
  * sow_cond. They are roots of a graph even when nothing reads them, and keep their
  * order. `after` and `require` return their first input too but have no effect. */
-#include "op/infer.h"
 #include "op/services.h"
+#include "ops/shape/linear.h"
 #include "value/class.h"
 #include "vmap/kit.h"
 
 #include <string.h>
-
-static bool same_type(Infer *in) {
-    in->out[0] = in->type[0];
-    return true;
-}
-
-static void pass_on(Call *c) {
-    if (c->in[0]->kind == TYPE_TENSOR) {
-        call_view(c, 0, call_in(c, 0));
-        return;
-    }
-    value_unref(&c->out[0]);
-    value_copy_view(&c->out[0], c->in[0]);
-}
 
 static bool all_true(const Tensor *t) {
     for (int64_t i = 0, n = tensor_size(t); i < n; i++)
@@ -34,8 +20,7 @@ static bool assert_perform(Call *c) {
         if (!all_true(call_in(c, i)))
             return call_fail(c, E_ASSERT, "%s",
                              *text ? text : "the assertion does not hold");
-    pass_on(c);
-    return true;
+    return call_pass_on(c);
 }
 
 static bool require_perform(Call *c) {
@@ -44,8 +29,7 @@ static bool require_perform(Call *c) {
             return call_fail(
                 c, E_ARITHMETIC, "%s",
                 sym_text(c->s, op_prop(c->s, c->op, c->props, "msg")->sym));
-    pass_on(c);
-    return true;
+    return call_pass_on(c);
 }
 
 static bool print_perform(Call *c) {
@@ -61,19 +45,7 @@ static bool print_perform(Call *c) {
         sv->print(sv->print_ctx, str_text(&text));
         str_free(&text);
     }
-    pass_on(c);
-    return true;
-}
-
-/* Only harvesting interprets a sow: at run time it is the identity. */
-static bool sow_perform(Call *c) {
-    pass_on(c);
-    return true;
-}
-
-static bool after_perform(Call *c) {
-    pass_on(c);
-    return true;
+    return call_pass_on(c);
 }
 
 /* Tags and names become parts of labels TAG/SCOPE/NAME; a name may itself have
@@ -108,7 +80,7 @@ static bool want_mode(Infer *in) {
 
 static bool sow_type(Infer *in) {
     return want_label(in, "tag", false) && want_label(in, "name", true) &&
-           want_mode(in) && same_type(in);
+           want_mode(in) && infer_same_type(in);
 }
 
 /* A scalar, or one element per part of the value along its leading dims. */
@@ -130,7 +102,7 @@ static bool sow_cond_type(Infer *in) {
         return infer_fail(in, E_ARG, in->nin,
                           "sow_cond has the one mode 'cond_clobber', not '%s'", mode);
     return want_label(in, "tag", false) && want_label(in, "name", true) &&
-           pred_fits(in) && same_type(in);
+           pred_fits(in) && infer_same_type(in);
 }
 
 /* Rows of the predicate pair with rows of the value. */
@@ -142,17 +114,11 @@ static bool sow_cond_vmap(Vmap *q) {
     return vmap_apply(q, q->props, in);
 }
 
-/* The tangent passes through without the effect. */
-static bool push_through(Push *p) {
-    p->result[0] = p->tangent[0];
-    return true;
-}
-
 static const char *const through[] = {"g", "disconnected"};
 static const char *const through_cond[] = {"g", "disconnected", "disconnected"};
 
 /* x with its tangent; with an effect, too. */
-#define PASS_ON .push = push_through, .view = 1, .identity = true
+#define PASS_ON .push = push_tangent_through, .view = 1, .identity = true
 #define EFFECT  PASS_ON, .fold = FOLD_NEVER, .effect = true
 static const Op table[] = {
     {.name = OP_ROW("after"),
@@ -160,8 +126,8 @@ static const Op table[] = {
          "x, but only when the others have been computed. What is computed from it is "
          "not merged with the same computed from x: it happens again, and later.",
      .in = "x: any, *others: any",
-     .type = same_type,
-     .perform = after_perform,
+     .type = infer_same_type,
+     .perform = call_pass_on,
      .adjoint = through,
      .disconnected = "others",
      PASS_ON,
@@ -171,7 +137,7 @@ static const Op table[] = {
      .alias = "Assert",
      .in = "x: any, *conditions",
      .props = "msg: str = ''",
-     .type = same_type,
+     .type = infer_same_type,
      .perform = assert_perform,
      .adjoint = through,
      .disconnected = "conditions",
@@ -182,7 +148,7 @@ static const Op table[] = {
             "Unlike assert_op it goes with what it is for: unread, nothing is checked.",
      .in = "x: any, *conditions",
      .props = "msg: str = 'a condition does not hold'",
-     .type = same_type,
+     .type = infer_same_type,
      .perform = require_perform,
      .adjoint = through,
      .disconnected = "conditions",
@@ -192,7 +158,7 @@ static const Op table[] = {
      .doc = "x, after showing its value with a message.",
      .in = "x: any",
      .props = "msg: str = ''",
-     .type = same_type,
+     .type = infer_same_type,
      .perform = print_perform,
      .adjoint = through,
      EFFECT,
@@ -204,7 +170,7 @@ static const Op table[] = {
      .in = "value: any, key: any?",
      .props = "tag: str, name: str, mode: str = 'strict'",
      .type = sow_type,
-     .perform = sow_perform,
+     .perform = call_pass_on,
      .adjoint = through,
      .disconnected = "key",
      EFFECT,
@@ -215,7 +181,7 @@ static const Op table[] = {
      .in = "value: any, pred: tensor, key: any?",
      .props = "tag: str, name: str, mode: str = 'cond_clobber'",
      .type = sow_cond_type,
-     .perform = sow_perform,
+     .perform = call_pass_on,
      .adjoint = through_cond,
      .vmap = sow_cond_vmap,
      .disconnected = "pred, key",

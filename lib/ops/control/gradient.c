@@ -1,16 +1,10 @@
 /* Identities that only derivatives interpret: zero_grad, disconnected_grad,
  * undefined_grad, grad_clip, grad_scale. At run time they are views. Rules tagged
  * specialize remove them, after derivatives have been taken. */
-#include "op/build.h"
-#include "op/infer.h"
-
-static bool same_type(Infer *in) {
-    in->out[0] = in->type[0];
-    return true;
-}
+#include "ops/shape/linear.h"
 
 static bool inexact_type(Infer *in) {
-    return infer_want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX) && same_type(in);
+    return infer_want_kinds(in, 0, KIND_FLOAT | KIND_COMPLEX) && infer_same_type(in);
 }
 
 static double prop_float(Session *s, const Op *op, const Props *p, const char *name) {
@@ -23,14 +17,7 @@ static bool grad_clip_type(Infer *in) {
     if (!(lo <= hi))
         return infer_fail(in, E_ARG, in->nin,
                           "upper_bound (%g) must be at least lower_bound (%g)", hi, lo);
-    return infer_want_kinds(in, 0, KIND_FLOAT) && same_type(in);
-}
-
-static bool pass_on(Call *c) {
-    if (c->in[0]->kind == TYPE_TENSOR) return call_view(c, 0, call_in(c, 0)) != NULL;
-    value_unref(&c->out[0]);
-    value_copy_view(&c->out[0], c->in[0]);
-    return true;
+    return infer_want_kinds(in, 0, KIND_FLOAT) && infer_same_type(in);
 }
 
 static Var prop_const(Builder *b, const Op *op, const Props *p, const char *name,
@@ -39,12 +26,6 @@ static Var prop_const(Builder *b, const Op *op, const Props *p, const char *name
 }
 
 /* ---- forward mode: the same operation on the tangent ---- */
-/* A missing tangent is zero. */
-static bool zero_grad_push(Push *p) {
-    p->result[0] = VAR_NONE;
-    return true;
-}
-
 static bool undefined_grad_push(Push *p) {
     p->result[0] = grad_undefined(p->b, "undefined_grad stands in the way");
     return true;
@@ -91,28 +72,28 @@ static const char *const disconnected[] = {"disconnected"};
 static const char *const undefined[] = {
     "undefined('undefined_grad stands in the way of the gradient')"};
 
-#define IDENTITY .in = "x: any", .perform = pass_on, .view = 1, .identity = true
+#define IDENTITY .in = "x: any", .perform = call_pass_on, .view = 1, .identity = true
 
 static const Op table[] = {
     {.name = OP_ROW("zero_grad"),
      .doc = "x; its gradient is zero, though it stays connected.",
      .alias = "consider_constant",
-     .type = same_type,
+     .type = infer_same_type,
      .adjoint = zero,
-     .push = zero_grad_push,
+     .push = push_none,
      .example = "zero_grad(1.5) -> 1.5",
      IDENTITY},
     {.name = OP_ROW("disconnected_grad"),
      .doc = "x; derivatives see no connection: nothing before it is visited.",
-     .type = same_type,
+     .type = infer_same_type,
      .adjoint = disconnected,
-     .push = zero_grad_push,
+     .push = push_none,
      .disconnected = "x",
      .example = "disconnected_grad(1.5) -> 1.5",
      IDENTITY},
     {.name = OP_ROW("undefined_grad"),
      .doc = "x; to ask for a gradient through it is an error.",
-     .type = same_type,
+     .type = infer_same_type,
      .adjoint = undefined,
      .push = undefined_grad_push,
      .example = "undefined_grad(1.5) -> 1.5",

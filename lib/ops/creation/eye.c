@@ -42,11 +42,6 @@ static bool eye_perform(Call *c) {
     return true;
 }
 
-static bool eye_pull(Pull *p) {
-    pull_disconnect(p, 0);
-    return true;
-}
-
 /* ---- tri: 1 where column <= row + k ---- */
 static bool tri_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
@@ -89,7 +84,7 @@ static const Op table[] = {
      .type = eye_type,
      .perform = eye_perform,
      .flops = "0",
-     .pull = eye_pull,
+     .pull = pull_nothing,
      .push = push_none,
      .disconnected = "n, m",
      .example = "eye(2) -> [[1.0, 0.0], [0.0, 1.0]]\neye(2, 3, k=1, dtype=int64) -> "

@@ -119,11 +119,6 @@ static bool full_like_perform(Call *c) {
     return fill_output(c, x->ndim, x->shape, v->dtype, v->data);
 }
 
-static bool nothing_pull(Pull *p) {
-    pull_disconnect(p, 0);
-    return true;
-}
-
 /* Broadcasts each row's value to the row's shape. */
 static bool fill_row_values(Vmap *q, Var shape, int ndim) {
     Var value = vmap_pad_rank(q, 1, ndim);
@@ -206,7 +201,7 @@ static const Op table[] = {
      .perform = zeros_like_perform,
      .fails = op_never_fails,
      .flops = "0",
-     .pull = nothing_pull,
+     .pull = pull_nothing,
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,
@@ -220,7 +215,7 @@ static const Op table[] = {
      .perform = ones_like_perform,
      .fails = op_never_fails,
      .flops = "0",
-     .pull = nothing_pull,
+     .pull = pull_nothing,
      .push = push_none,
      .disconnected = "x",
      .shape_only = true,

@@ -64,18 +64,14 @@ static bool list_get_type(Infer *in) {
     return want_int(in, 1) && (in->out[0] = elem_of(in), true);
 }
 
-static bool same_type(Infer *in) {
-    in->out[0] = in->type[0];
-    return true;
-}
 static bool list_append_type(Infer *in) {
-    return want_item(in, 1, elem_of(in)) && same_type(in);
+    return want_item(in, 1, elem_of(in)) && infer_same_type(in);
 }
 static bool list_extend_type(Infer *in) {
-    return want_item(in, 1, in->type[0]) && same_type(in);
+    return want_item(in, 1, in->type[0]) && infer_same_type(in);
 }
 static bool list_insert_type(Infer *in) {
-    return want_item(in, 2, elem_of(in)) && same_type(in);
+    return want_item(in, 2, elem_of(in)) && infer_same_type(in);
 }
 static bool list_count_type(Infer *in) {
     return (in->nin < 2 || want_item(in, 1, elem_of(in))) &&
@@ -332,7 +328,7 @@ static const Op table[] = {
     {.name = OP_ROW("list_reverse"),
      .doc = "The list x backwards.",
      .in = "x: list",
-     .type = same_type,
+     .type = infer_same_type,
      .perform = list_reverse_perform,
      .vmap = vmap_lists,
      .flops = "0",

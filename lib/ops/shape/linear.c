@@ -37,6 +37,11 @@ bool push_none(Push *p) {
     return true;
 }
 
+bool push_tangent_through(Push *p) {
+    p->result[0] = p->tangent[0];
+    return true;
+}
+
 Var float_zeros(Builder *b, Var v) {
     return zeros_like(b, v, dtype_inexact(var_type(b->g, v)->dtype, b->floatX));
 }
@@ -60,6 +65,11 @@ bool pull_discrete(Pull *p) {
 void pull_disconnect(Pull *p, size_t first) {
     for (size_t i = first; i < p->nin; i++)
         p->grad[i] = GRAD_DISCONNECTED;
+}
+
+bool pull_nothing(Pull *p) {
+    pull_disconnect(p, 0);
+    return true;
 }
 
 Dim infer_length(const Infer *in, size_t arg) {

@@ -12,11 +12,14 @@ bool push_linear_first(Push *p); /* linear in input 0 */
 bool push_linear_all(Push *p);
 /* Forward mode of an op whose result carries no tangent. */
 bool push_none(Push *p);
+/* ... of one that is its first input: that one's tangent, without the op. */
+bool push_tangent_through(Push *p);
 /* Discrete outputs propagate no gradient: zeros (in a float dtype) for each connected
  * input. True when that handled the op. */
 bool pull_discrete(Pull *p);
 /* Disconnects all inputs from `first` on. */
 void pull_disconnect(Pull *p, size_t first);
+bool pull_nothing(Pull *p); /* all inputs; true */
 /* Zeros with v's shape, in its float dtype. */
 Var float_zeros(Builder *b, Var v);
 
