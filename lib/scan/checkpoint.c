@@ -41,7 +41,7 @@ const char *scan_why_no_segments(const ScanForm *f) {
     bool state = false, object = false;
     for (size_t o = 0; o < f->nout; o++) {
         state |= f->out[o].ntap > 0;
-        object |= scan_is_object(var_type(f->fn, f->fn->outputs.p[o].var));
+        object |= scan_out_is_object(f, o);
     }
     return f->fn->until != VAR_NONE ? "it may end early"
            : f->truncate != -1      ? "its gradient goes back some steps only"

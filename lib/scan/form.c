@@ -192,6 +192,15 @@ bool scan_check_rows(Call *c, const ScanForm *f, int64_t steps) {
     return true;
 }
 
+bool scan_out_is_object(const ScanForm *f, size_t o) {
+    return scan_is_object(var_type(f->fn, f->fn->outputs.p[o].var));
+}
+
+bool scan_out_is_float(const ScanForm *f, size_t o) {
+    const Type *t = var_type(f->fn, f->fn->outputs.p[o].var);
+    return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
+}
+
 bool scan_is_sure(const ScanForm *f, size_t o) {
     const Graph *fn = f->fn;
     const ScanOut *out = &f->out[o];

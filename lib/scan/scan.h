@@ -73,6 +73,9 @@ static inline bool scan_is_object(const Type *t) {
     return t->kind == TYPE_LIST || t->kind == TYPE_SPARSE || t->kind == TYPE_SLICE ||
            t->kind == TYPE_PLUGIN;
 }
+/* Is output o of the body an object? A float or complex tensor? */
+bool scan_out_is_object(const ScanForm *f, size_t o);
+bool scan_out_is_float(const ScanForm *f, size_t o);
 /* Do the types guarantee that output o is valid as the next state? True if it isn't a
  * state. */
 bool scan_is_sure(const ScanForm *f, size_t o);

@@ -57,11 +57,6 @@ static Var say(ScanPull *k, const char *text, Var x, Var y, Var n) {
     return ok ? v : VAR_NONE;
 }
 
-static bool is_float(const ScanPull *k, size_t out) {
-    const Type *t = var_type(k->fn, k->fn->outputs.p[out].var);
-    return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
-}
-
 static Sym derived_name(ScanPull *k, const char *what, Sym of) {
     return sym(k->s, arena_printf(k->a, "%s%s", what, sym_text(k->s, of)));
 }
@@ -81,31 +76,28 @@ static bool read_by(const ScanPull *k, size_t state, const bool *by) {
 
 static void find_active(ScanPull *k) {
     for (size_t o = 0; o < k->f.nout; o++)
-        k->active[o] = k->p->cotangent[o] != VAR_NONE && is_float(k, o);
+        k->active[o] = k->p->cotangent[o] != VAR_NONE && scan_out_is_float(&k->f, o);
     for (bool more = true; more;) {
         more = false;
         for (size_t j = 0; j < k->f.nout; j++)
-            if (!k->active[j] && is_float(k, j) && read_by(k, j, k->active))
+            if (!k->active[j] && scan_out_is_float(&k->f, j) &&
+                read_by(k, j, k->active))
                 k->active[j] = more = true;
     }
-}
-
-static bool is_object(const ScanPull *k, size_t out) {
-    return scan_is_object(var_type(k->fn, k->fn->outputs.p[out].var));
 }
 
 static void find_lost_objects(ScanPull *k) {
     size_t n = k->f.nout;
     bool *on = NEW_N(k->a, n, bool);
     for (size_t o = 0; o < n; o++) {
-        k->lost[o] = is_object(k, o) && k->p->cotangent[o] != VAR_NONE;
+        k->lost[o] = scan_out_is_object(&k->f, o) && k->p->cotangent[o] != VAR_NONE;
         on[o] = k->active[o] || k->lost[o];
     }
     for (bool more = true; more;) {
         more = false;
         for (size_t j = 0; j < n; j++) {
-            bool object = is_object(k, j);
-            if (k->lost[j] || !(object || is_float(k, j))) continue;
+            bool object = scan_out_is_object(&k->f, j);
+            if (k->lost[j] || !(object || scan_out_is_float(&k->f, j))) continue;
             k->lost[j] = read_by(k, j, object ? on : k->lost);
             if (!on[j] && read_by(k, j, on)) on[j] = more = true;
             more |= k->lost[j];
@@ -138,14 +130,14 @@ static void find_carried(ScanPull *k) {
         more = false;
         for (size_t o = 0; o < n; o++)
             for (size_t j = 0; !reach[o] && j < n; j++)
-                if (reach[j] && is_float(k, j) &&
+                if (reach[j] && scan_out_is_float(&k->f, j) &&
                     scan_reads(k->fn, k->f.out[j].in, k->f.out[j].ntap, o))
                     reach[o] = more = true;
     }
     for (size_t j = 0; j < n; j++) {
         const ScanOut *o = &k->f.out[j];
-        k->carried[j] = o->ntap && is_float(k, j) && read_by(k, j, k->active) &&
-                        (k->p->wanted[o->arg] || reach[j]);
+        k->carried[j] = o->ntap && scan_out_is_float(&k->f, j) &&
+                        read_by(k, j, k->active) && (k->p->wanted[o->arg] || reach[j]);
     }
 }
 

@@ -21,11 +21,6 @@ typedef struct ScanPush {
     size_t *dot;
 } ScanPush;
 
-static bool is_float(const ScanPush *k, size_t out) {
-    const Type *t = var_type(k->fn, k->fn->outputs.p[out].var);
-    return t->kind == TYPE_TENSOR && dtype_is_inexact(t->dtype);
-}
-
 /* The output whose initial state is argument `arg`; nout: none. */
 static size_t begun_by(const ScanPush *k, size_t arg) {
     for (size_t o = 0; o < k->f.nout; o++)
@@ -36,7 +31,8 @@ static size_t begun_by(const ScanPush *k, size_t arg) {
 /* Does argument `arg` have a tangent? A non-float state never does. */
 static bool brings_tangent(const ScanPush *k, size_t arg) {
     size_t o = begun_by(k, arg);
-    return k->p->tangent[arg] != VAR_NONE && (o == k->f.nout || is_float(k, o));
+    return k->p->tangent[arg] != VAR_NONE &&
+           (o == k->f.nout || scan_out_is_float(&k->f, o));
 }
 
 static bool output_moves(const ScanPush *k, size_t o) {
@@ -50,10 +46,6 @@ static bool output_moves(const ScanPush *k, size_t o) {
            brings_tangent(k, k->f.out[o].arg);
 }
 
-static bool is_object(const ScanPush *k, size_t o) {
-    return scan_is_object(var_type(k->fn, k->fn->outputs.p[o].var));
-}
-
 static bool reads_lost(const ScanPush *k, size_t o) {
     for (size_t j = 0; j < k->f.nout; j++)
         if (k->lost[j] && scan_reads(k->fn, k->f.out[j].in, k->f.out[j].ntap, o))
@@ -63,13 +55,15 @@ static bool reads_lost(const ScanPush *k, size_t o) {
 
 static void find_lost_tangents(ScanPush *k) {
     for (size_t o = 0; o < k->f.nout; o++)
-        k->lost[o] = is_object(k, o) &&
+        k->lost[o] = scan_out_is_object(&k->f, o) &&
                      (output_moves(k, o) ||
                       (k->f.out[o].ntap && k->p->tangent[k->f.out[o].arg] != VAR_NONE));
     for (bool more = true; more;) {
         more = false;
         for (size_t o = 0; o < k->f.nout; o++)
-            if (!k->lost[o] && (is_object(k, o) || is_float(k, o)) && reads_lost(k, o))
+            if (!k->lost[o] &&
+                (scan_out_is_object(&k->f, o) || scan_out_is_float(&k->f, o)) &&
+                reads_lost(k, o))
                 k->lost[o] = more = true;
     }
 }
@@ -78,7 +72,7 @@ static void find_moves(ScanPush *k) {
     for (bool more = true; more;) {
         more = false;
         for (size_t o = 0; o < k->f.nout; o++)
-            if (!k->moves[o] && is_float(k, o) && output_moves(k, o))
+            if (!k->moves[o] && scan_out_is_float(&k->f, o) && output_moves(k, o))
                 k->moves[o] = more = true;
     }
 }

@@ -58,13 +58,9 @@ static bool keep_object(ScanRun *r, size_t o) {
     return scan_check_object(r->c, r->f, o, r->done, &v);
 }
 
-static bool is_object(const ScanRun *r, size_t o) {
-    return scan_is_object(var_type(r->f->fn, r->f->fn->outputs.p[o].var));
-}
-
 /* The machine reuses its outputs in its next run, so a row is a copy. */
 static bool keep_row(ScanRun *r, size_t o) {
-    if (is_object(r, o)) return keep_object(r, o);
+    if (scan_out_is_object(r->f, o)) return keep_object(r, o);
     Value v = {.kind = r->made[o].kind}, first;
     bool any = r->f->out[o].ntap || r->done > 0;
     if (any) {
@@ -204,7 +200,7 @@ static bool give_last_value(ScanRun *r, size_t o) {
         return call_fail(r->c, E_INDEX, "there is no last value of %s: no step was run",
                          sym_text(r->c->s, r->f->fn->outputs.p[o].label));
     v = r->row[o].n ? r->row[o].p[r->row[o].n - 1] : past_value(r, o, 0, -1);
-    if (is_object(r, o)) return put_objects(r, o, &v), true;
+    if (scan_out_is_object(r->f, o)) return put_objects(r, o, &v), true;
     Tensor *t = call_out(r->c, o, v.t.ndim, v.t.shape);
     if (t) put_row(t, 0, &v);
     return t != NULL;
