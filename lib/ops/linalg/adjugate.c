@@ -1,8 +1,7 @@
-/* adjugate: the transposed matrix of cofactors, det(A) inv(A) where there is an
- * inverse. It is a polynomial in the elements, and stays accurate where A is singular:
- * LU gives the product with the errors of both factors cancelled; close to singular it
- * is put together from singular values (G. W. Stewart, On the adjugate matrix, 1998).
- */
+/* adjugate: the transposed matrix of cofactors, det(A) inv(A) if an inverse exists. It
+ * is a polynomial in the elements and stays accurate where A is singular: LU gives the
+ * product with the errors of both factors cancelled; close to singularity it is
+ * assembled from singular values (G. W. Stewart, On the adjugate matrix, 1998). */
 #include "ops/linalg/factor.h"
 #include "ops/linalg/grad_chain.h"
 
@@ -15,12 +14,13 @@ static bool adjugate_type(Infer *in) {
 
 typedef struct Adjugate {
     Svd svd;
-    size_t bytes;        /* of a matrix */
-    size_t square, line; /* the same rounded; of pivots or singular values, rounded */
+    size_t bytes;        /* bytes of a matrix */
+    size_t square, line; /* the same rounded up; bytes of the pivots or singular values,
+                          * rounded up */
     int lwork;
 } Adjugate;
 
-/* Is the smallest pivot so small that the inverse would lose half of the digits? */
+/* Is the smallest pivot so small that the inverse would lose half of its digits? */
 static bool nearly_singular(const Gufunc *q, int n, const void *lu) {
     double least = HUGE_VAL, most = 0, size;
     for (int64_t i = 0; i < n; i++) {
@@ -49,7 +49,7 @@ static void scale_matrix(DType d, int64_t n, void *x, Scaled by) {
     }
 }
 
-/* The product of all singular values but the i-th, for each i. */
+/* For each i, the product of all singular values except the i-th. */
 static void deleted_products(DType d, int n, const void *s, Scaled *to) {
     size_t size = dtype_size(dtype_real(d));
     for (int i = 0; i < n; i++) {
@@ -85,7 +85,7 @@ static int64_t adjugate_by_svd(const Item *it, const Adjugate *w, void *a, char 
            dv = det_of_copy(q, n, vt, copy, pivot);
     deleted_products(q->dtype, n, s, part);
     for (int i = 0; i < n;
-         i++) { /* column i of U times what belongs to it, conjugated */
+         i++) { /* column i of U times its deleted product, conjugated */
         Scaled f = part[i];
         scaled_times(&f, du.re, -du.im);
         scaled_times(&f, dv.re, -dv.im);
@@ -96,7 +96,7 @@ static int64_t adjugate_by_svd(const Item *it, const Adjugate *w, void *a, char 
     return 0;
 }
 
-/* Up to three rows by cofactors, exactly where products are. */
+/* Up to three rows by cofactors, exact wherever the products are. */
 static void adjugate_by_cofactors(const Item *it, int n) {
     Wide a[9], c[9];
     wide_read(it->q, 0, it->in[0], a);
@@ -110,7 +110,8 @@ static void adjugate_by_cofactors(const Item *it, int n) {
     wide_write(it->q, 1, c, it->out[0]);
 }
 
-/* det(A) inv(A), unless A is nearly singular. adj of the transpose is the transpose. */
+/* det(A) inv(A), unless A is nearly singular. The adjugate of the transpose is the
+ * transpose. */
 static int64_t adjugate_one(const Item *it) {
     const Gufunc *q = it->q;
     const Adjugate *w = q->own;
@@ -151,7 +152,7 @@ static bool adjugate_perform(Call *c) {
     return gufunc_run(&q, adjugate_one, room) && (!q.bad || factor_fail_iteration(&q));
 }
 
-/* By minors: each is a determinant. */
+/* By minors, each computed as a determinant. */
 static int64_t adjugate_slow(const Item *it) {
     const Gufunc *q = it->q;
     int n = gufunc_dim(q, 'n'), m = n - 1;
@@ -181,8 +182,8 @@ static bool adjugate_debug(Call *c) {
 
 /* ---- derivatives ---- */
 /* With A = U S V^H and E = U^H dA V the derivative is det(U) det(V^H) V K(E) U^H, where
- * off the diagonal K_ij = -E_ij q_ij, on it K_ii = sum_k E_kk q_ik, and q_ij is the
- * product of all singular values but the i-th and the j-th. K is its own adjoint. */
+ * K_ij = -E_ij q_ij off the diagonal, K_ii = sum_k E_kk q_ik, and q_ij is the product
+ * of all singular values except the i-th and the j-th. K is its own adjoint. */
 static void deleted_pairs(Rule *r) {
     rule_let(r, "s_", "svd(a)[1]");
     rule_let(r, "n_", "arange(a.shape[-1])");

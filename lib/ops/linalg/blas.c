@@ -1,4 +1,4 @@
-/* Opening OpenBLAS and calling it. */
+/* Opens and calls OpenBLAS. */
 #include "ops/linalg/blas.h"
 
 #include <dlfcn.h>
@@ -43,7 +43,7 @@ static BlasFn *find_symbol(void *lib, const char *name) {
     return fn;
 }
 
-/* The kernels of which blas.h's `tiles` is known. */
+/* Kernels for which blas.h's `tiles` is known to hold. */
 static bool has_tiles(const char *core) {
     static const char *const known[] = {
         "Prescott",    "Core2",   "Penryn", "Dunnington", "Nehalem",   "Atom",
@@ -80,10 +80,10 @@ BlasFn *blas_find(const Blas *lib, const char *symbol) {
     return lib->library ? find_symbol(lib->library, symbol) : NULL;
 }
 
-/* ---- room ---- */
-/* OpenBLAS waits for ever for a buffer that can't be mapped, and the Fortran library
- * that comes with it ends the program when its first allocations fail: so they begin
- * only where there is room. */
+/* ---- address space ---- */
+/* OpenBLAS waits forever for a buffer that can't be mapped, and the Fortran library it
+ * brings ends the program when its first allocations fail: neither is started unless
+ * there is room. */
 enum { BUFFER = 128 << 20, LIBRARY = 48 << 20 };
 
 static bool can_map_bytes(size_t bytes) {
@@ -92,7 +92,7 @@ static bool can_map_bytes(size_t bytes) {
     return p != MAP_FAILED && munmap(p, bytes) == 0;
 }
 
-/* Takes `want` buffers at once and gives them back: they stay mapped. */
+/* Takes `want` buffers at once and returns them: they stay mapped. */
 static void reserve_buffers(Session *s, Blas *b, unsigned want) {
     void **held = mem_zalloc(s, want, sizeof *held);
     unsigned n = 0;

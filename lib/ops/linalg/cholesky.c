@@ -1,5 +1,5 @@
-/* cholesky and cho_solve. Only one triangle of the matrix is read, and gradients stand
- * in that triangle. */
+/* cholesky and cho_solve. Only one triangle of the matrix is read, and its gradient is
+ * nonzero only there. */
 #include "ops/linalg/factor.h"
 #include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* ---- cholesky ---- */
-/* NumPy's upper=True is SciPy's lower=False: the Apply has the latter. */
+/* NumPy's upper=True is SciPy's lower=False; the Apply stores the latter. */
 static bool cholesky_type(Infer *in) {
     if (infer_prop(in, "upper")->i) {
         infer_settle_prop(in, "lower", PROP_BOOL(false));
@@ -21,14 +21,14 @@ static bool cholesky_type(Infer *in) {
 
 enum { LOWER, SEMI }; /* options */
 
-/* Row-major, the triangle that LAPACK calls upper is the lower one. */
+/* For a row-major matrix, LAPACK's upper triangle is the lower one. */
 static int64_t cholesky_one(const Item *it) {
     const Gufunc *q = it->q;
     int64_t n = gufunc_dim(q, 'n');
     size_t size = dtype_size(q->dtype);
     char *a = it->out[0];
     int64_t bad = factor_cholesky(q, q->fn[0], q->option[LOWER], (int)n, a);
-    for (int64_t i = 0; i < n; i++) /* the other triangle */
+    for (int64_t i = 0; i < n; i++) /* clears the other triangle */
         if (q->option[LOWER])
             memset(a + (size_t)(i * n + i + 1) * size, 0, (size_t)(n - i - 1) * size);
         else
@@ -36,15 +36,16 @@ static int64_t cholesky_one(const Item *it) {
     return bad;
 }
 
-/* What rounding may leave of a pivot that is 0, as a part of the diagonal element. */
+/* The rounding error that a zero pivot may show, relative to the diagonal element. */
 static double pivot_rounding(const Gufunc *q) {
     return 8 * gufunc_dim(q, 'n') *
            (dtype_real(q->dtype) == DT_FLOAT32 ? (double)FLT_EPSILON : DBL_EPSILON);
 }
 
-/* Column j of the factor l, of row-major [n, n] matrices. With part > 0 a pivot within
- * that part of the diagonal element is 0, as is its column then, which may have been as
- * large as is possible beside such a pivot. False: neither. */
+/* Computes column j of the factor l; matrices are row-major [n, n]. With part > 0, a
+ * pivot below that fraction of the diagonal element counts as 0, and so does its
+ * column, provided that its size is consistent with such a pivot. False: the matrix is
+ * not (semi)definite. */
 static bool factor_column(const Wide *a, Wide *l, int n, int j, bool lower,
                           double part) {
     double top = creal(a[j * n + j]), least = part * top;
@@ -66,7 +67,7 @@ static bool factor_column(const Wide *a, Wide *l, int n, int j, bool lower,
     return true;
 }
 
-/* Column by column, from the definition. */
+/* Column by column, straight from the definition. */
 static int64_t factor_by_columns(const Item *it, double part) {
     const Gufunc *q = it->q;
     int n = gufunc_dim(q, 'n');
@@ -87,7 +88,7 @@ static int64_t cholesky_slow(const Item *it) {
     return factor_by_columns(it, it->q->option[SEMI] ? pivot_rounding(it->q) : 0);
 }
 
-/* Is no pivot of the factor what rounding may have left of 0? */
+/* Is every pivot larger than the rounding error of a zero one? */
 static bool is_definite(const Item *it) {
     const Gufunc *q = it->q;
     int n = gufunc_dim(q, 'n');
@@ -105,7 +106,7 @@ static bool is_definite(const Item *it) {
     return true;
 }
 
-/* The matrix is kept for the second way. */
+/* Copies the matrix, which the second method still needs. */
 static int64_t cholesky_semi(const Item *it) {
     size_t n = (size_t)gufunc_dim(it->q, 'n');
     memcpy(it->out[0], it->in[0], n * n * dtype_size(it->q->dtype));
@@ -138,8 +139,8 @@ static bool cholesky_debug(Call *c) {
     return cholesky_run(c, true);
 }
 
-/* Murray 2016, eq. 10: with P = Phi(L^H gL) the gradient is L^-H (P + P^H) L^-1, of
- * which the triangle that was read has its share. */
+/* Murray 2016, eq. 10: with P = Phi(L^H gL) the gradient is L^-H (P + P^H) L^-1, folded
+ * onto the triangle that was read. */
 static bool cholesky_pull(Pull *p) {
     Rule r = rule_pull(p);
     bool lower = prop_bool(p->b->s, p->op, p->props, "lower");
@@ -182,7 +183,7 @@ static bool vector_of(Builder *b, Var v) {
     return var_type(b->g, v)->ndim == 1;
 }
 
-/* As two triangular solves, whose derivatives are those of the whole. */
+/* Two triangular solves, which supply the derivatives. */
 static bool cho_solve_expand(Builder *b, const Op *op, const Props *props, size_t nin,
                              const Var *in, Var *out) {
     (void)nin;

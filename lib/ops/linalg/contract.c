@@ -1,7 +1,6 @@
-/* One contraction of two labelled tensors as a batched matrix product: labels of both
- * that stay are the batch, labels of both that go the inner axis, the others rows and
- * columns. Groups of axes are merged by reshape only where there is more or less than
- * one. */
+/* Contracts two labelled tensors as a batched matrix product: labels of both that are
+ * kept form the batch, labels of both that are summed the inner axis, all others rows
+ * and columns. Groups of axes are merged by reshape unless they have exactly one. */
 #include "ops/linalg/contract.h"
 
 #include "ops/shape/linear.h"
@@ -27,7 +26,7 @@ bool term_permute(Builder *b, Term *t, int n, const int *label) {
     return (t->v = apply_named(b, "transpose", 1, &t->v, 1, &arg)) != VAR_NONE;
 }
 
-/* Takes the flagged labels off. */
+/* Removes the flagged labels. */
 static int drop_labels(Term *t, const bool *off, int64_t *axes) {
     int n = 0, kept = 0;
     for (int k = 0; k < t->n; k++) {

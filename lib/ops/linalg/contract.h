@@ -5,7 +5,7 @@
 
 #include "op/build.h"
 
-/* Labels are small numbers: characters, and what the callers count on from them. */
+/* Labels are small numbers: characters, and further ones that callers assign. */
 enum { LABEL_N = 128 + 2 * MAX_NDIM };
 
 /* A tensor whose axes carry labels, each at most once. */
@@ -14,16 +14,15 @@ typedef struct Term {
     int n;
     int label[MAX_NDIM];
 } Term;
-int term_axis(const Term *t, int label); /* -1: not there */
+int term_axis(const Term *t, int label); /* -1: absent */
 
-/* The functions below are false when something was diagnosed. */
-/* The axes in the order of `label`, which are all of the term's. */
+/* The functions below return false when they diagnosed an error. */
+/* Permutes the axes into the order of `label`, which lists all labels of the term. */
 bool term_permute(Builder *b, Term *t, int n, const int *label);
-/* Sums over the labels that are not kept; the dtype stays. */
+/* Sums over the labels not kept; the dtype stays. */
 bool term_sum(Builder *b, Term *t, const bool keep[LABEL_N]);
-/* The product of two terms, summed over the labels that are not kept. An axis whose
- * type says 1 stretches. What is left comes in the order: labels of both, of x, of y.
- */
+/* The product of two terms, summed over the labels not kept. An axis that is 1 by type
+ * is broadcast. The result's order: labels of both, of x, of y. */
 bool term_product(Builder *b, Term *x, Term *y, const bool keep[LABEL_N], Term *out);
 
 #endif

@@ -21,7 +21,7 @@ static bool slogdet_type(Infer *in) {
     return core_type(in, "(n,n)->(),()", (DType[]){d, dtype_real(d)});
 }
 
-/* The determinant of the transpose is the same. */
+/* The transpose has the same determinant. */
 static Scaled det_of(const Item *it) {
     int n = gufunc_dim(it->q, 'n'), *pivot = (int *)(void *)it->room;
     factor_lu(it->q->fn[0], n, it->in[0], pivot);
@@ -110,8 +110,8 @@ static bool det_push(Push *p) {
     return rule_result(&r, p, 0, "d_r");
 }
 
-/* With t = tr(A^-1 dA): d log|det| = Re t, and the sign of a complex determinant turns
- * by i Im t. */
+/* With t = tr(A^-1 dA): d log|det| = Re t, and a complex determinant's sign rotates by
+ * i Im t. */
 static bool slogdet_pull(Pull *p) {
     Rule r = rule_pull(p);
     bool size = rule_has(&r, "g_logabsdet"),

@@ -1,5 +1,5 @@
-/* eig and eigvals: spectra of any square matrix. Results are complex whatever the input
- * is: a type can't depend on values. */
+/* eig and eigvals: spectra of any square matrix. Results are always complex, because a
+ * type can't depend on values. */
 #include "ops/linalg/factor.h"
 #include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
@@ -60,8 +60,8 @@ static void put_complex(DType d, void *p, size_t i, double re, double im) {
     tensor_cast_elements(c, (char *)p + i * dtype_size(c), DT_COMPLEX128, z, 1, 0, 0);
 }
 
-/* The vectors of a conjugate pair are two real columns: their real and imaginary parts.
- */
+/* LAPACK returns a conjugate pair's vectors as two real columns, their real and
+ * imaginary parts. */
 static void widen_eigenpairs(DType d, size_t n, const void *wr, const void *wi,
                              const void *vr, void *w, void *v) {
     for (size_t j = 0; j < n; j++)

@@ -1,5 +1,5 @@
-/* eigh and eigvalsh: spectra of Hermitian matrices. Only one triangle is read, and
- * gradients stand in it. */
+/* eigh and eigvalsh: spectra of Hermitian matrices. Only one triangle is read, and the
+ * gradient is nonzero only there. */
 #include "ops/linalg/factor.h"
 #include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
@@ -60,15 +60,14 @@ static int64_t eigvalsh_one(const Item *it) {
     return solve_eigh(it, "N", it->in[0]);
 }
 
-/* Asks LAPACK for the sizes of its work arrays. */
+/* Queries LAPACK for its workspace sizes. */
 static bool ask_work_sizes(Gufunc *q, const char *job, size_t *bytes) {
     double none[2] = {0}, work[8] = {0};
     int sizes[3] = {-1, -1, -1};
     if (!lapack_get2(q, 0, "syevd", "heevd")) return false;
     *bytes = 64;
     if (q->dim['n'] == 0) return true;
-    /* the answers stand at the beginning of each array; call() finds those 0 options
-     * apart */
+    /* each answer is the first element of its array */
     int n = gufunc_dim(q, 'n'), info = 0, whole = 0;
     const char *uplo = "L";
     double real[2] = {0};

@@ -1,5 +1,5 @@
-/* einsum: the subscripts are read once, repeated labels become diagonals, and the
- * operands are contracted from left to right, each pair by one matrix product. */
+/* einsum: parses the subscripts, turns repeated labels into diagonals, and contracts
+ * the operands from left to right, one matrix product per pair. */
 #include "ops/linalg/contract.h"
 #include "ops/shape/linear.h"
 
@@ -8,15 +8,14 @@
 enum {
     ELLIPSIS = -1,
     FIRST_DIM = 128
-}; /* FIRST_DIM + k: the k-th dim from the right
-       that an ellipsis stands for */
+}; /* FIRST_DIM + k: the k-th dim from the right in an ellipsis */
 
 typedef struct Einsum {
     Builder *b;
     size_t n;
     Term *term;
-    int broadcast;      /* the most dims that an ellipsis stands for */
-    int count[LABEL_N]; /* how often among the operands */
+    int broadcast;      /* the largest number of dims in an ellipsis */
+    int count[LABEL_N]; /* number of occurrences among the operands */
     Dim dim[LABEL_N];
     int nout, out[MAX_NDIM];
 } Einsum;
@@ -25,16 +24,16 @@ static bool is_label_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A label as it is shown in a message. */
+/* A label as messages show it. */
 static const char *label_text(const Einsum *e, int label) {
     if (label >= FIRST_DIM) return "...";
     char c = (char)label;
     return sym_text(e->b->s, sym_n(e->b->s, &c, 1));
 }
 
-/* ---- reading ---- */
-/* Labels up to a comma, an arrow or the end; `label` may hold one ELLIPSIS. Returns
- * their number, -1: diagnosed. */
+/* ---- parsing ---- */
+/* Parses labels up to a comma, an arrow or the end; `label` may contain one ELLIPSIS.
+ * Returns their number, -1: diagnosed. */
 static int read_labels(const Einsum *e, const char **p, int label[MAX_NDIM + 1]) {
     int n = 0;
     bool dots = false;
@@ -58,7 +57,7 @@ static int read_labels(const Einsum *e, const char **p, int label[MAX_NDIM + 1])
     return n;
 }
 
-/* Puts the dims that the ellipsis stands for into its place. */
+/* Replaces the ellipsis by its dims. */
 static int expand_ellipsis(int n, const int *from, int ndots,
                            int to[2 * MAX_NDIM + 2]) {
     int m = 0;
@@ -129,8 +128,8 @@ static bool read_operands(Einsum *e, const char **p) {
     return true;
 }
 
-/* Without an arrow: the ellipsis, then labels that occur once, in alphabetical order.
- */
+/* Without an arrow, the output is the ellipsis, then the labels that occur once, in
+ * alphabetical order. */
 static bool implicit_output(Einsum *e) {
     int n = 0, out[LABEL_N];
     for (int d = e->broadcast; d-- > 0;)
@@ -176,14 +175,15 @@ static bool read_output(Einsum *e, const char *p) {
                     "... after ->");
     n = expand_ellipsis(n, label, e->broadcast, full);
     if (!check_output(e, n, full)) return false;
-    e->nout = n; /* all different and each in an operand with at most MAX_NDIM dims */
+    e->nout = n; /* distinct, and each in an operand with at most MAX_NDIM dims */
     if (!ndim_fits(s, e->b->from.at, "einsum", n)) return false;
     memcpy(e->out, full, (size_t)n * sizeof *full);
     return true;
 }
 
 /* ---- building ---- */
-/* Sizes that only a run tells must be equal: a diagonal would take the smaller. */
+/* Checks sizes at run time where types don't: a diagonal would silently take the
+ * smaller one. */
 static Var same_sizes(Einsum *e, const Term *t, int j, int k) {
     Builder *b = e->b;
     const Dim *dim = var_type(b->g, t->v)->dim;
@@ -198,7 +198,7 @@ static Var same_sizes(Einsum *e, const Term *t, int j, int k) {
     return apply_named(b, "assert_op", 2, in, 1, &msg);
 }
 
-/* Labels that stand twice in an operand become one, along the diagonal. */
+/* Merges labels that an operand repeats into one, along the diagonal. */
 static bool take_diagonals(Einsum *e, Term *t) {
     for (int j = 0; j < t->n; j++) {
         int k = j + 1, l = t->label[j], m = 0;
@@ -213,12 +213,12 @@ static bool take_diagonals(Einsum *e, Term *t) {
             if (i != j && i != k) t->label[m++] = t->label[i];
         t->label[m++] = l;
         t->n = m;
-        j = -1; /* places have changed */
+        j = -1; /* start over: axes have moved */
     }
     return true;
 }
 
-/* What the operands from `next` on, or the output, still need. */
+/* The labels that the output or an operand from `next` on still needs. */
 static void needed_labels(const Einsum *e, size_t next, bool keep[LABEL_N]) {
     memset(keep, 0, LABEL_N * sizeof *keep);
     for (int k = 0; k < e->nout; k++)

@@ -1,7 +1,7 @@
 /* expm, by scaling and squaring with Pade approximants (N. J. Higham, The scaling and
  * squaring method for the matrix exponential revisited, SIAM J. Matrix Anal. Appl. 26,
- * 2005): the degree is the least that is exact to rounding for the 1-norm at hand, up
- * to 13, and 7 in single precision. */
+ * 2005): uses the lowest degree that is exact to rounding for the given 1-norm, up to
+ * 13, or 7 in single precision. */
 #include "ops/linalg/factor.h"
 #include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
@@ -15,7 +15,7 @@ static bool expm_type(Infer *in) {
 
 typedef struct PadeDegree {
     int m;
-    double norm; /* the largest 1-norm that it is for */
+    double norm; /* the largest 1-norm that it covers */
     double b[14];
 } PadeDegree;
 static const PadeDegree wide_degrees[] = {
@@ -36,13 +36,13 @@ static const PadeDegree narrow_degrees[] = {
     {5, 1.880152677804762, {30240, 15120, 3360, 420, 30, 1}},
     {7, 3.925724783138660, {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1}}};
 
-/* One matrix as numbers: real and imaginary parts one after the other. */
+/* A matrix as plain numbers: real and imaginary parts interleaved. */
 typedef struct ExpmWork {
     const Gufunc *q;
     int n;
     int64_t parts;
     DType part; /* float32 or float64 */
-    char *next; /* room */
+    char *next; /* free workspace */
     BlasFn *gemm;
 } ExpmWork;
 
@@ -86,7 +86,7 @@ static void multiply_into(const ExpmWork *w, const void *a, const void *b, void 
     lapack_gemm(w->q->dtype, w->gemm, "NN", w->n, w->n, w->n, a, w->n, b, w->n, to);
 }
 
-/* The largest sum of absolute values of what is a column to LAPACK. */
+/* The largest column sum of absolute values, with columns as LAPACK sees them. */
 static double one_norm(const ExpmWork *w, const void *a) {
     size_t size = dtype_size(w->q->dtype);
     double most = 0;
@@ -104,7 +104,8 @@ static double one_norm(const ExpmWork *w, const void *a) {
     return most;
 }
 
-/* Odd and even part of the approximant: sums of powers[k] = A^(2k), k up to 4. */
+/* The odd and the even part of the approximant: sums of powers[k] = A^(2k), k up to
+ * 4. */
 static void small_parts(const ExpmWork *w, const PadeDegree *d, void *const *powers,
                         void *odd, void *even) {
     set_scaled(w, odd, 0, powers[1]);
@@ -117,8 +118,8 @@ static void small_parts(const ExpmWork *w, const PadeDegree *d, void *const *pow
     }
 }
 
-/* Degree 13 with A^2, A^4, A^6 only: both parts are A^6 times a polynomial, and one
- * more. */
+/* Degree 13 from A^2, A^4 and A^6 only: each part is A^6 times one polynomial plus
+ * another. */
 static void large_parts(const ExpmWork *w, const PadeDegree *d, void *const *powers,
                         void *odd, void *even, void *t) {
     for (int part = 0; part < 2; part++) {
@@ -147,7 +148,8 @@ static const PadeDegree *degree_for(const ExpmWork *w, double norm, int *squarin
     return &d[n - 1];
 }
 
-/* Powers of the scaled matrix, then (even - A odd) R = even + A odd, then squares. */
+/* Powers of the scaled matrix, then solve (even - A odd) R = even + A odd, then
+ * square. */
 static int64_t expm_one(const Item *it) {
     const Gufunc *q = it->q;
     int n = gufunc_dim(q, 'n'), squarings, info = 0, *pivot;
@@ -199,8 +201,8 @@ static bool expm_perform(Call *c) {
 }
 
 /* ---- derivatives: L(A, E), the upper right block of expm([[A, E], [0, A]]) (Higham,
- * Functions of Matrices, 2008, eq. 3.16), whose adjoint is L(A^H, G). An exponential
- * again, and so on to any order. ---- */
+ * Functions of Matrices, 2008, eq. 3.16), whose adjoint is L(A^H, G). This is an
+ * exponential itself, so derivatives of any order follow. ---- */
 static void let_frechet(Rule *r, const char *name, const char *a, const char *e) {
     rule_bind(r, "a_", rule_get(r, a));
     rule_bind(r, "e_", rule_get(r, e));
@@ -233,7 +235,7 @@ static const Op table[] = {
      .kinds = KIND_FLOAT | KIND_COMPLEX,
      .type = expm_type,
      .perform = expm_perform,
-     /* six products and a solve; how often it is squared depends on the values */
+     /* six products and a solve; the number of squarings depends on the values */
      .flops = "prod(a.shape[:-2]) * 44 * a.shape[-1] ** 3 / 3",
      .pull = expm_pull,
      .push = expm_push,

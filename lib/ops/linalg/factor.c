@@ -1,4 +1,4 @@
-/* Factorisations on one matrix, by LAPACK and by hand. */
+/* Factorisations of one matrix, by LAPACK and by elementary loops. */
 #include "ops/linalg/factor.h"
 
 #include <complex.h>
@@ -23,8 +23,8 @@ static double real_at(DType d, const void *a, int64_t i) {
     return z[0];
 }
 
-/* Routines differ in what they make of an imaginary part on the diagonal, and of nan.
- */
+/* LAPACK routines differ in how they treat an imaginary part on the diagonal, and
+ * nan. */
 static void make_real(DType d, void *a, int n) {
     size_t size = dtype_size(d);
     if (!dtype_is_complex(d)) return;
@@ -56,7 +56,7 @@ Scaled scaled_one(void) {
     return (Scaled){1, 0, 0};
 }
 
-/* Moves the exponent out of a number where it is large. */
+/* Moves the exponent out of a number of extreme size. */
 static void settle_exponent(double *re, double *im, int64_t *e) {
     double top = fabs(*re) > fabs(*im) ? fabs(*re) : fabs(*im);
     int by = 0;
@@ -170,7 +170,7 @@ bool factor_fail_not_positive(const Gufunc *q, bool semi) {
         where, (long long)q->bad);
 }
 
-/* ---- by hand ---- */
+/* ---- elementary loops ---- */
 void wide_read(const Gufunc *q, int arg, const void *from, Wide *to) {
     const struct CoreArg *a = &q->arg[arg];
     tensor_cast_elements(DT_COMPLEX128, to, a->dtype, from, (size_t)(a->rows * a->cols),

@@ -1,4 +1,4 @@
-/* Names and texts of derivative rules. */
+/* Names and formulas of derivative rules. */
 #include "ops/linalg/grad_chain.h"
 
 #include "ops/shape/linear.h"

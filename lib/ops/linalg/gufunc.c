@@ -1,5 +1,4 @@
-/* Signatures of core dims: the typing rule and the run of ops on batches of matrices.
- */
+/* Core-dim signatures: typing and running ops on batches of matrices. */
 #include "ops/linalg/gufunc.h"
 
 #include "ops/shape/linear.h"
@@ -26,7 +25,7 @@ static CoreSignature core_parse(const char *sig) {
 }
 
 /* ---- typing ---- */
-/* What is known of each letter. */
+/* The size known for each letter. */
 typedef struct LetterDims {
     bool seen[128];
     Dim dim[128];
@@ -118,8 +117,7 @@ static bool bind_letters(Gufunc *q, const CoreSignature *k, int i) {
     return true;
 }
 
-/* Batch dim d, counted from the left, of argument i, whose leading dims may be fewer.
- */
+/* Joins the batch dims, aligned right: an argument may have fewer leading dims. */
 static bool join_leading_sizes(Gufunc *q, const CoreSignature *k) {
     for (int i = 0; i < k->nin; i++) {
         int lead = call_in(q->c, (size_t)i)->ndim - k->n[i];
@@ -223,7 +221,7 @@ bool gufunc_open(Gufunc *q, Call *c, const char *sig, const char *pack) {
 }
 
 /* ---- moving one matrix ---- */
-/* dst, row-major without gaps, = src with steps in bytes. */
+/* Copies src, with strides in bytes, to dst: row-major and contiguous. */
 static void copy_rows(DType to, char *dst, DType from, const char *src, int64_t rows,
                       int64_t cols, int64_t row, int64_t col) {
     int64_t size = (int64_t)dtype_size(to);
@@ -252,7 +250,7 @@ static int64_t offset_of(const Gufunc *q, const struct CoreArg *a, int64_t item)
     return at;
 }
 
-/* An input that an output starts as has that one's columns. */
+/* An input that initialises an output uses that output's order. */
 static void load_matrix(const Gufunc *q, int i, int64_t item, void *to) {
     const struct CoreArg *a = &q->arg[i];
     const char *from = (const char *)a->t.data + offset_of(q, a, item);
@@ -279,10 +277,10 @@ typedef struct GufuncRun {
     char *room;
     size_t per_worker;
     int64_t per_chunk;
-    _Atomic uint64_t bad; /* 1 + the first item that failed */
+    _Atomic uint64_t bad; /* 1 + the first failed item */
 } GufuncRun;
 
-/* Where worker-local memory begins after packed inputs and outputs. */
+/* Worker-local memory starts after the packed inputs and outputs. */
 static Item place_item(const GufuncRun *r, char *room, int64_t item) {
     const Gufunc *q = r->q;
     Item it = {.q = q};
@@ -327,7 +325,7 @@ static void run_item_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
-/* Items that go together to a worker: by their size alone. */
+/* Items per chunk, depending only on their size. */
 static int64_t chunk_of(const Gufunc *q) {
     double work = 1000;
     for (int i = 0; i < q->nin; i++) {

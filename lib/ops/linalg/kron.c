@@ -1,4 +1,4 @@
-/* kron, block_diag, matrix_power: what becomes simpler ops when a graph is built. */
+/* kron, block_diag, matrix_power: expand to simpler ops when a graph is built. */
 #include "ops/shape/linear.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static Var with_axis(Builder *b, const char *op, size_t nin, const Var *in,
 }
 
 /* ---- kron ---- */
-/* x with ones before its dims up to n, and one more before or behind each. */
+/* x with dims of 1 prepended up to n, and another one before or after each dim. */
 static Var interleave_ones(Builder *b, Var x, int n, bool behind) {
     int64_t axes[2 * MAX_NDIM];
     int have = var_type(b->g, x)->ndim, k = 0;
@@ -68,7 +68,7 @@ static Var concatenate_parts(Builder *b, size_t n, const Var *part, int64_t axis
     return n == 1 ? part[0] : apply_named(b, "concatenate", n, part, 1, &arg);
 }
 
-/* Columns of the inputs from `from` on, before `to`. */
+/* Number of columns of the inputs [from, to). */
 static Var sum_columns(Builder *b, const Var *in, size_t from, size_t to) {
     Var sum = VAR_NONE;
     for (size_t i = from; i < to; i++) {
@@ -132,7 +132,7 @@ static bool is_square(Builder *b, const Op *op, Var a) {
                 type_str(b->s, t));
 }
 
-/* By squares: about log2(n) products. */
+/* By repeated squaring: about log2(n) products. */
 static bool matrix_power_expand(Builder *b, const Op *op, const Props *props,
                                 size_t nin, const Var *in, Var *out) {
     (void)nin;

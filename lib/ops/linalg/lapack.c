@@ -1,4 +1,4 @@
-/* Finding LAPACK's routines. */
+/* Looks up LAPACK's routines. */
 #include "ops/linalg/lapack.h"
 
 #include <stdio.h>

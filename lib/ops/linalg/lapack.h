@@ -1,17 +1,17 @@
-/* LAPACK, which OpenBLAS carries as Fortran symbols: dpotrf_ and its like. Matrices are
- * column-major; every argument is a pointer; the length of each character argument is
- * passed by value after all others, as gfortran does (routines in C don't read it). */
+/* LAPACK, which OpenBLAS exports as Fortran symbols such as dpotrf_. Matrices are
+ * column-major; every argument is a pointer; the lengths of character arguments follow
+ * all others by value, as in gfortran (routines written in C ignore them). */
 #ifndef OPS_LINALG_LAPACK_H
 #define OPS_LINALG_LAPACK_H
 
 #include "ops/linalg/gufunc.h"
 
-/* q->fn[slot] becomes the routine "potrf" for q->dtype. False: E_IO diagnosed. */
+/* Sets q->fn[slot] to the routine "potrf" for q->dtype. False: E_IO diagnosed. */
 bool lapack_get(Gufunc *q, int slot, const char *name);
-/* The same with another name for complex dtypes: orgqr, ungqr. */
+/* The same with a different name for complex dtypes: orgqr, ungqr. */
 bool lapack_get2(Gufunc *q, int slot, const char *real, const char *other);
 
-/* The routines' types. s, d, c and z have one where they agree. */
+/* The routines' types; s, d, c and z share one where they agree. */
 typedef void Potrf(const char *uplo, const int *n, void *a, const int *lda, int *info,
                    size_t);
 typedef void Potrs(const char *uplo, const int *n, const int *nrhs, const void *a,
@@ -41,14 +41,14 @@ typedef void Gemm_(const char *ta, const char *tb, const int *m, const int *n,
                    const void *b, const int *ldb, const void *beta, void *c,
                    const int *ldc, size_t, size_t);
 
-/* The size that a query left in the first element of `work`. */
+/* The size that a workspace query left in the first element of `work`. */
 int lapack_worksize(DType d, const void *work);
-/* n rounded up for what is aligned behind it. */
+/* Rounds up so that what follows is aligned. */
 static inline size_t lapack_round(size_t bytes) {
     return (bytes + 63) & ~(size_t)63;
 }
-/* c[m, n] = op(a) op(b), column-major, with k as the inner size; op as LAPACK's letters
- * say; fn is gemm. */
+/* c[m, n] = op(a) op(b), column-major, with inner size k; `ops` has LAPACK's letters;
+ * fn is gemm. */
 void lapack_gemm(DType d, BlasFn *fn, const char *ops, int m, int n, int k,
                  const void *a, int lda, const void *b, int ldb, void *c);
 

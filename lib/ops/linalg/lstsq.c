@@ -30,7 +30,7 @@ typedef void GelsdC(const int *m, const int *n, const int *nrhs, void *a,
 typedef struct Lstsq {
     double rcond;
     int lwork;
-    size_t real_work, whole_work, right, rest, work; /* bytes, rounded */
+    size_t real_work, whole_work, right, rest, work; /* bytes, rounded up */
 } Lstsq;
 enum { GELSD, GEMM };
 
@@ -38,7 +38,7 @@ static int call_gelsd(const Gufunc *q, const Lstsq *w, void *a, void *b, void *s
                       int *rank, char *room, int lwork, void *query) {
     int m = gufunc_dim(q, 'm'), n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k'),
         lda = m ? m : 1, ldb = m > n ? m : n, info = 0;
-    if (k == 0) k = 1; /* gelsd wants a column: the one of zeros in `b` */
+    if (k == 0) k = 1; /* gelsd needs a column: `b` has one of zeros */
     double rcond = w->rcond;
     float narrow = (float)rcond;
     const void *cut =
@@ -61,7 +61,7 @@ static double square_at(DType d, const void *p, int64_t i) {
     return z[0] * z[0] + z[1] * z[1];
 }
 
-/* The squares of b - fit by column. */
+/* Squared residuals b - fit, summed by column. */
 static void put_residuals(const Item *it, int m, int k, const char *fit) {
     const Gufunc *q = it->q;
     DType d = q->dtype, real = q->arg[3].dtype;
@@ -82,7 +82,7 @@ static void put_residuals(const Item *it, int m, int k, const char *fit) {
     }
 }
 
-/* gelsd wants b with max(m, n) rows, and leaves x in the first n. */
+/* gelsd needs b with max(m, n) rows and leaves x in the first n. */
 static int64_t lstsq_one(const Item *it) {
     const Gufunc *q = it->q;
     const Lstsq *w = q->own;
@@ -200,7 +200,7 @@ static bool lstsq_pull(Pull *p) {
         rule_let(&r, "ga3", "(svd(a)[0] * expand_dims(g_s, -2)) @ svd(a)[2]");
         add_to_name(&r, "ga", "ga3");
     }
-    if (!rule_has(&r, "ga")) { /* the rank alone */
+    if (!rule_has(&r, "ga")) { /* only the rank is used */
         p->grad[0] = float_zeros(p->b, p->in[0]);
         p->grad[1] = float_zeros(p->b, p->in[1]);
         return p->grad[0] != VAR_NONE && p->grad[1] != VAR_NONE;

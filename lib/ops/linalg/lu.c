@@ -1,5 +1,5 @@
-/* lu, lu_factor and lu_solve. The permutation is a step function of the matrix: it
- * passes no gradient. */
+/* lu, lu_factor and lu_solve. The permutation is a step function of the matrix, so no
+ * gradient flows through it. */
 #include "ops/linalg/factor.h"
 #include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
@@ -21,7 +21,7 @@ static void one_at(DType d, void *a, int64_t i) {
                          0, 0);
 }
 
-/* a, column-major, becomes its factors; the rows' swaps, from 1. */
+/* Factors a (column-major) in place; the row swaps count from 1. */
 static void factor_item(const Item *it, void *a, int *pivot) {
     const Gufunc *q = it->q;
     int m = gufunc_dim(q, 'm'), n = gufunc_dim(q, 'n'), ld = gufunc_lead(q, 'm'),
@@ -95,7 +95,7 @@ static bool lu_factor_perform(Call *c) {
  * dU = triu(M) U. Rows of L below and columns of U to the right of the square part come
  * from L2 = B2 U^-1 and U2 = L^-1 B2. */
 typedef struct Sides {
-    bool tall, wide; /* or can't be told */
+    bool tall, wide; /* or unknown */
 } Sides;
 
 static Sides sides_of(const Graph *g, Var a) {
@@ -122,7 +122,8 @@ static void let_solve_over_u(Rule *r, const char *name, const char *of, bool adj
     rule_hermitian(r, name, "over_");
 }
 
-/* gb, the gradient of B, from g_l and g_u; absent ones are zeros of the right shape. */
+/* gb, the gradient of B, from g_l and g_u; a missing one is zeros of the right
+ * shape. */
 static void pull_factors(Rule *r, Sides k) {
     let_lu_names(r, k);
     rule_let(r, "gl1", k.tall ? "g_l[..., :l.shape[-1], :]" : "g_l");
@@ -216,7 +217,7 @@ static bool lu_factor_pull(Pull *p) {
     return rule_grad(&r, p, 0, "ga");
 }
 
-/* Where the factors lie in one matrix: L is padded to the right, U below. */
+/* Places both factors in one matrix: L padded to the right, U below. */
 static bool lu_factor_push(Push *p) {
     if (p->tangent[0] == VAR_NONE) return rule_no_tangent(p);
     Rule r = rule_push(p);
@@ -293,7 +294,7 @@ static bool lu_solve_perform(Call *c) {
     return !q.bad || factor_fail_singular(&q);
 }
 
-/* z = L^-1.. of v: what P^T A = L U, or its transpose, needs beside the permutation. */
+/* Applies the factors, without the permutation, of P^T A = L U or its transpose. */
 static void let_both_factors(Rule *r, const char *name, const char *of, int trans) {
     static const char *const text[3][2] = {
         {"solve_triangular(lu, v_, lower=True, unit_diagonal=True)",

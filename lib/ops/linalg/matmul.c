@@ -1,6 +1,6 @@
-/* Matrix products with NumPy's rules: the last two axes are matrices, the others
- * broadcast as a batch; a one-dim operand is a row on the left and a column on the
- * right, without the axis in the result. */
+/* Matrix products by NumPy's rules: the last two axes are matrices, the others
+ * broadcast as a batch; a 1-d operand is a row on the left or a column on the right,
+ * and the result drops that axis. */
 #include "op/build.h"
 #include "op/infer.h"
 #include "ops/linalg/blas.h"
@@ -31,8 +31,8 @@ static bool matmul_type(Infer *in) {
 }
 
 /* ---- running ---- */
-/* The operands as batches of matrices: a one-dim one, as *m, gets its axis of length 1.
- */
+/* An operand as a batch of matrices: a 1-d one becomes *m with an extra axis of length
+ * 1. */
 static const Tensor *as_matrix(const Tensor *t, bool left, Tensor *m) {
     if (t->ndim > 1) return t;
     m->dtype = t->dtype;
@@ -90,8 +90,8 @@ static bool matmul_debug(Call *c) {
     return run_matmul(c, true);
 }
 
-/* Not where types tell that the inner sizes are equal and there is at most one batch.
- */
+/* Can't fail if types prove the inner sizes equal and at most one operand has a
+ * batch. */
 static bool matmul_fails(const Graph *g, ApplyId id) {
     const Type *a = var_type(g, apply_in(g, id)[0]),
                *b = var_type(g, apply_in(g, id)[1]);
@@ -99,9 +99,7 @@ static bool matmul_fails(const Graph *g, ApplyId id) {
     return x != y || x == DIM_UNKNOWN || (a->ndim > 2 && b->ndim > 2);
 }
 
-/* ---- derivatives: each case as text; of complex operands a and b are the conjugates
- * ----
- */
+/* ---- derivatives: a formula for each case; a and b are conjugated if complex ---- */
 static const char *left_gradient_text(int na, int nb) {
     if (na == 1 && nb == 1) return "g * b";
     if (na == 1) return "matmul(b, expand_dims(g, -1)).squeeze(-1)";
@@ -136,7 +134,7 @@ static bool matmul_pull(Pull *p) {
     bool discrete = dtype_is_discrete(var_type(p->g, p->out[0])->dtype);
     for (size_t i = 0; i < 2; i++) {
         if (!p->wanted[i]) continue;
-        if (discrete) { /* an integer product does not move with small changes */
+        if (discrete) { /* an integer product has zero derivative */
             p->grad[i] = zeros_like(b, p->in[i], b->floatX);
         } else {
             Var g = gradient_term_of(p, i == 0 ? left_gradient_text(na, nb)
@@ -148,7 +146,7 @@ static bool matmul_pull(Pull *p) {
     return true;
 }
 
-/* Linear in each operand: the product with a tangent in its place. */
+/* Linear in each operand: the product with the tangent in its place. */
 static bool matmul_push(Push *p) {
     Var sum = VAR_NONE;
     for (size_t i = 0; i < 2; i++) {
@@ -164,8 +162,8 @@ static bool matmul_push(Push *p) {
     return true;
 }
 
-/* ---- many rows ---- */
-/* Where no operand needs to become a matrix, as text. */
+/* ---- vmap ---- */
+/* The formula for cases where no operand needs to become a matrix. */
 static const char *direct_text(const Vmap *q, int na, int nb) {
     bool ra = q->rows[0], rb = q->rows[1];
     bool inexact = dtype_is_inexact(var_type(q->g, q->was[0])->dtype);
@@ -176,7 +174,8 @@ static const char *direct_text(const Vmap *q, int na, int nb) {
     return NULL;
 }
 
-/* Operand i as a matrix; with rows it gets ones in front up to `ndim` dims a row. */
+/* Operand i as a matrix; if it has rows, each is padded with leading ones up to `ndim`
+ * dims. */
 static Var as_matrices(Vmap *q, size_t i, int ndim) {
     int have = vmap_ndim(q, i), lead = q->rows[i], pad = 0;
     int64_t ones[MAX_NDIM];
@@ -211,8 +210,8 @@ static bool matmul_vmap(Vmap *q) {
     return ok;
 }
 
-/* dot is matmul up to two dims; beyond, it sums the last axis of a with the last but
- * one of b. */
+/* dot is matmul up to two dims; beyond, it sums the last axis of a with the second to
+ * last of b. */
 static bool dot_expand(Builder *b, const Op *op, const Props *props, size_t nin,
                        const Var *in, Var *out) {
     int na = var_type(b->g, in[0])->ndim, nb = var_type(b->g, in[1])->ndim;

@@ -1,5 +1,5 @@
-/* norm: vector and matrix norms as sums and extremes of absolute values, or of singular
- * values; cond by them. */
+/* norm: vector and matrix norms from sums and extremes of absolute values, or from
+ * singular values; and cond, based on them. */
 #include "ops/linalg/contract.h"
 #include "ops/shape/linear.h"
 
@@ -49,7 +49,7 @@ static Var vector_norm(const Norm *m, Var a, size_t n, const int64_t *axis) {
                     1 / m->ord);
 }
 
-/* The sum, largest or smallest of singular values, with the two axes kept as ones. */
+/* The sum, maximum or minimum of the singular values, with both axes kept as ones. */
 static Var spectral_norm(const Norm *m, Var x, const int64_t axis[2]) {
     static const int64_t last[2] = {-2, -1};
     PropArg to[2] = {{"source", PROP_INTS(axis, 2)},
@@ -81,12 +81,12 @@ static Var matrix_norm(const Norm *m, Var x, Var a, const int64_t axis[2]) {
              m->ord);
         return VAR_NONE;
     }
-    /* largest or smallest sum of a row (inf) or column (1) */
+    /* largest or smallest sum over rows (inf) or columns (1) */
     Var sums = reduce_keepdims(m, "sum", a, 1, &axis[rows ? 1 : 0]);
     return reduce_keepdims(m, m->ord > 0 ? "max" : "min", sums, 1, &axis[rows ? 0 : 1]);
 }
 
-/* The axes that the norm is over, non-negative. Returns their number; -1: diagnosed. */
+/* The non-negative axes of the norm. Returns their number; -1: diagnosed. */
 static int norm_axes(const Norm *m, const Prop *prop, const Type *x,
                      int64_t axis[MAX_NDIM]) {
     size_t n = prop->kind == P_NONE ? (size_t)x->ndim : prop->ints.n;
@@ -111,7 +111,7 @@ static int norm_axes(const Norm *m, const Prop *prop, const Type *x,
     return (int)n;
 }
 
-/* What ord asks for, over n axes. */
+/* Sets up the order given by ord over n axes. */
 static bool norm_order(Norm *m, const Prop *ord, int n) {
     *m = (Norm){.b = m->b,
                 .has_ord = ord->kind != P_NONE,
@@ -157,8 +157,7 @@ static Var norm_of(Builder *b, Var x, Prop ord) {
     return apply_named(b, "norm", 1, &x, 2, arg);
 }
 
-/* The largest singular value over the smallest, or the norm times that of the inverse.
- */
+/* The ratio of the extreme singular values, or the norm times that of the inverse. */
 static bool cond_expand(Builder *b, const Op *op, const Props *props, size_t nin,
                         const Var *in, Var *out) {
     (void)nin;

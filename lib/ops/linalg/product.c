@@ -1,6 +1,6 @@
-/* Matrix products of any dtype and layout. What OpenBLAS can't take as it lies is
- * copied first: gemm wants one stride of a matrix to be one element. Integers wrap as
- * NumPy's; bool is "any of both". */
+/* Matrix products of any dtype and layout. Operands that OpenBLAS can't read in place
+ * are copied first: gemm requires one stride of a matrix to be one element. Integers
+ * wrap as in NumPy; for bool the sum is "or". */
 #include "ops/linalg/product.h"
 
 #include "ops/linalg/blas.h"
@@ -75,7 +75,7 @@ typedef struct MatrixBatch {
     int64_t count;
 } MatrixBatch;
 
-/* Field by field: clearing room for 32 dims costs more than a small product. */
+/* Set field by field: clearing arrays for 32 dims costs more than a small product. */
 static void matrix_batch_set(MatrixBatch *q, const Tensor *a, const Tensor *b, int n,
                              const int64_t *shape) {
     q->a = a, q->b = b;
@@ -127,7 +127,7 @@ void product_reference(const Tensor *a, const Tensor *b, int nbatch,
 }
 
 /* ---- by OpenBLAS ---- */
-/* Can gemm take the last two axes as they lie? Sizes of elements are powers of 2. */
+/* Can gemm read the last two axes in place? Element sizes are powers of 2. */
 static bool fits_blas(const Tensor *t) {
     int64_t size = (int64_t)dtype_size(t->dtype);
     int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
@@ -140,7 +140,7 @@ static bool fits_blas(const Tensor *t) {
     return by_row || by_col;
 }
 
-/* A copy that fits, in *room (advanced past it). */
+/* A copy in gemm's layout, allocated in *room (which advances). */
 static const Tensor *copy_for_blas(const Tensor *t, DType d, Tensor *copy,
                                    char **room) {
     int64_t step = (int64_t)dtype_size(d);
@@ -169,7 +169,7 @@ typedef struct BlasProducts {
     MatrixBatch q;
     Gemm g;
     size_t out_bytes;
-    int64_t chunk; /* products of a chunk */
+    int64_t chunk; /* products per chunk */
 } BlasProducts;
 
 static Gemm product_at(const BlasProducts *j, int64_t i) {
@@ -208,7 +208,8 @@ static Gemm gemm_of(const Tensor *a, const Tensor *b) {
                   .ldc = b->shape[b->ndim - 1]};
 }
 
-/* One product is split; several are spread as they are, in chunks that are worth it. */
+/* A single product is split; several are distributed whole, in chunks large enough to
+ * pay. */
 static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                      const int64_t *batch, void *out) {
     enum { CHUNK_MADDS = 1 << 18 };
@@ -232,7 +233,7 @@ static bool run_blas(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     return true;
 }
 
-/* What doesn't fit as it lies is copied, and float16 is widened. */
+/* Copies operands with an unsuitable layout, and widens float16. */
 static bool multiply_copies(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                             const int64_t *batch, void *out) {
     bool half = a->dtype == DT_FLOAT16;

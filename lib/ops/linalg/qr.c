@@ -36,7 +36,7 @@ typedef void Orgqr(const int *m, const int *n, const int *k, void *a, const int 
                    const void *tau, void *work, const int *lwork, int *info);
 enum { WORK }; /* options */
 
-/* The upper triangle of `a` [m, n], column-major, as rows x n. */
+/* Copies the upper triangle of `a` [m, n], column-major, into rows x n. */
 static void copy_upper(size_t size, int m, int n, const char *a, int rows, char *r) {
     for (int j = 0; j < n; j++) {
         int from = j + 1 < rows ? j + 1 : rows, have = from < m ? from : m;
@@ -82,7 +82,7 @@ static bool qr_perform(Call *c) {
  * triangular with C_ij + conj(C_ji) above and Re C_ii on the diagonal. With more
  * columns than rows that holds for the first ones; the others of R are Q^H A. */
 typedef struct Sides {
-    bool tall, wide; /* or can't be told */
+    bool tall, wide; /* or unknown */
 } Sides;
 
 static Sides sides_of(const Graph *g, Var a) {
@@ -93,7 +93,7 @@ static Sides sides_of(const Graph *g, Var a) {
     return (Sides){known ? m > n : open, known ? m < n : open};
 }
 
-/* q and r of the reduced form, r1 and what belongs to the columns behind. */
+/* Binds q and r of the reduced form, r1, and the names for the remaining columns. */
 static void let_qr_names(Rule *r, int mode, Sides k) {
     if (mode == R_ONLY || (mode == COMPLETE && k.tall)) {
         rule_let(r, "q", "qr(a)[0]");

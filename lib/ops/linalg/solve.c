@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* ---- solve ---- */
-/* What is known of the matrix: its whole, or that it is given by one triangle. */
+/* The assumption about the matrix: general, or determined by one triangle. */
 typedef enum Assume { GENERAL, SYMMETRIC, HERMITIAN, POSITIVE, ASSUME_N } Assume;
 
 static bool scaled_is_zero(Scaled d) {
@@ -43,15 +43,15 @@ static size_t solve_pivot_bytes(int64_t n) {
 }
 
 /* ---- inf and nan ---- */
-/* Where the matrix has an inf or a nan, so that elimination would depend on its order,
- * all that is asked for is nan; where a column on the right has one, its result. */
+/* If the matrix has an inf or a nan, elimination would depend on its order, so the
+ * whole result is nan; if a right-hand column has one, only that column's result is. */
 static void fill_nan(DType d, void *p, int64_t n) {
     static const double nan[2] = {(double)NAN, (double)NAN};
     tensor_cast_elements(d, p, dtype_is_complex(d) ? DT_COMPLEX128 : DT_FLOAT64, nan,
                          (size_t)n, (ptrdiff_t)dtype_size(d), 0);
 }
 
-/* The part of a matrix by columns that is read. */
+/* Are the elements that are read, by columns, all finite? */
 static bool matrix_finite(const Gufunc *q, const void *a, int n, Assume assume) {
     size_t size = dtype_size(q->dtype);
     for (int j = 0; j < n; j++) {
@@ -64,7 +64,7 @@ static bool matrix_finite(const Gufunc *q, const void *a, int n, Assume assume) 
     return true;
 }
 
-/* False: the result is nan, and nothing is left to be done. */
+/* False: the result is nan and already filled in. */
 static bool worth_solving(const Item *it, int n, int k, Assume assume) {
     const Gufunc *q = it->q;
     bool finite = matrix_finite(q, it->in[0], n, assume);
@@ -139,7 +139,7 @@ static bool solve_perform(Call *c) {
                               : factor_fail_singular(&q);
 }
 
-/* ---- the reference: the whole matrix, by elimination ---- */
+/* ---- reference: elimination on the whole matrix ---- */
 static Wide whole_element(const Wide *a, int n, int i, int j, Assume assume,
                           bool lower) {
     bool given = assume == GENERAL || (lower ? i >= j : i <= j);
@@ -160,7 +160,7 @@ static void wide_nan(Wide *a, int n, int64_t step) {
         a[i * step] = __builtin_complex((double)NAN, (double)NAN);
 }
 
-/* The same of rows as wide numbers. */
+/* The same for rows of wide numbers. */
 static bool wide_worth_solving(const Wide *a, int n, Assume assume, bool lower, int k,
                                Wide *b) {
     bool finite = true;
@@ -202,7 +202,7 @@ static bool solve_debug(Call *c) {
 }
 
 /* ---- derivatives ---- */
-/* The same call with v in b's place and A^H in A's. */
+/* The same call with v for b and A^H for A. */
 static void solve_adjoint(Rule *r, Assume assume) {
     if (assume == GENERAL) rule_hermitian(r, "ah", "a");
     if (assume == SYMMETRIC) rule_conj(r, "ah", "a");

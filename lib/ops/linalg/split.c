@@ -1,4 +1,4 @@
-/* One product over several threads, with the same bits for any number of them:
+/* Splits one product over several threads, with the same bits for any number of them:
  *
  * - Rows. Where the library's kernels have tiles (blas.h), pieces that begin at tiles
  *   change no bit, so there is one for each thread, and one thread makes one call: each

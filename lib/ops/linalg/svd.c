@@ -1,6 +1,6 @@
-/* Singular values: svd, svdvals, pinv. A row-major matrix is its transpose to LAPACK,
- * A^T = V* S U^T, so that left and right vectors change places and nothing is turned.
- */
+/* Singular values: svd, svdvals, pinv. LAPACK sees a row-major matrix as its transpose,
+ * A^T = V* S U^T, so left and right vectors swap roles and nothing needs
+ * transposing. */
 #include "ops/linalg/factor.h"
 #include "ops/linalg/grad_chain.h"
 #include "ops/shape/linear.h"
@@ -65,8 +65,8 @@ static bool svd_perform(Call *c) {
  * and beyond the spaces of U and V: dA V / S, dA^H U / S. The phase of a complex pair
  * of vectors is free; here V keeps it. */
 typedef struct SvdSides {
-    bool is_complex, tall, wide; /* more rows than columns, or that can't be told */
-    bool open;                   /* it can't */
+    bool is_complex, tall, wide; /* more rows than columns, or unknown */
+    bool open;                   /* unknown */
 } SvdSides;
 
 static SvdSides svd_sides(const Graph *g, Var a) {
@@ -78,8 +78,8 @@ static SvdSides svd_sides(const Graph *g, Var a) {
                       known ? m < n : open, open};
 }
 
-/* The divisors of what is beyond the spaces of U and V, where nothing is if the run
- * finds other sizes: rounding errors over a value of zero. */
+/* Divisors for the components outside the spaces of U and V; inf if the run-time sizes
+ * leave no such space, where only rounding errors would be divided. */
 static void let_null_divisors(Rule *r, SvdSides k) {
     rule_let(r, "below", k.open ? "where(a.shape[-2] > a.shape[-1], sr, inf)" : "sr");
     rule_let(r, "beside", k.open ? "where(a.shape[-1] > a.shape[-2], sr, inf)" : "sr");
@@ -92,7 +92,7 @@ static void let_differences(Rule *r) {
     rule_let(r, "gap", "(sr - sc) * (sr + sc)");
 }
 
-/* name = what a cotangent of vectors gives: skew(of) / gap */
+/* name = skew(of) / gap, the term from a cotangent of vectors */
 static void let_skew_over_gap(Rule *r, const char *name, const char *of) {
     rule_hermitian(r, "back_", of);
     rule_bind(r, "of_", rule_get(r, of));
@@ -202,11 +202,11 @@ static bool pinv_type(Infer *in) {
 
 typedef struct Pinv {
     Svd svd;
-    size_t left, right, values; /* bytes, rounded */
+    size_t left, right, values; /* bytes, rounded up */
     double rcond;
 } Pinv;
 
-/* 1 / s where s is not next to nothing. Columns of u are multiplied by it. */
+/* Multiplies columns of u by 1 / s, or by 0 where s is negligible. */
 static void divide_by_singular(const Pinv *w, const void *s, char *u, int rows) {
     DType d = w->svd.dtype, real = dtype_real(d);
     int k = w->svd.m < w->svd.n ? w->svd.m : w->svd.n;
@@ -227,7 +227,7 @@ static void divide_by_singular(const Pinv *w, const void *s, char *u, int rows) 
     }
 }
 
-/* Of the transpose: V S^+ U^H with both factors where gesdd left them. */
+/* For the transpose: V S^+ U^H, with both factors where gesdd left them. */
 static int64_t pinv_one(const Item *it) {
     const Gufunc *q = it->q;
     const Pinv *w = q->own;
@@ -302,7 +302,7 @@ static bool matrix_rank_expand(Builder *b, const Op *op, const Props *props, siz
     return (*out = rule_get(&r, "rank")) != VAR_NONE;
 }
 
-/* Iterations have no exact count of operations: the leading terms of Golub and Van
+/* Iterative methods have no exact operation count: the leading terms of Golub and Van
  * Loan, Matrix Computations, table 8.6.1, with l the larger and k the smaller side. */
 #define BATCH   "prod(a.shape[:-2]) * "
 #define L       "max(a.shape[-2], a.shape[-1])"

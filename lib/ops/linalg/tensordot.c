@@ -1,4 +1,4 @@
-/* Inner products over chosen axes: tensordot, inner, vecdot, vdot. All become matrix
+/* Inner products over chosen axes: tensordot, inner, vecdot, vdot. All expand to matrix
  * products when the graph is built. */
 #include "ops/linalg/contract.h"
 #include "ops/shape/linear.h"
@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* ---- tensordot ---- */
-/* The axes of a and b that are summed together. */
+/* The paired axes of a and b to sum over. */
 typedef struct DotAxes {
     size_t n;
     int64_t a[MAX_NDIM], b[MAX_NDIM];
@@ -17,7 +17,7 @@ static bool too_many(Builder *b, size_t n) {
                 "tensordot: %zu axes are more than a tensor has", n);
 }
 
-/* One number: so many last axes of a with the first of b. */
+/* A number: that many last axes of a with the first ones of b. */
 static bool counted_axes(Builder *b, int64_t count, int na, int nb, DotAxes *x) {
     if (count < 0 || count > na || count > nb)
         return fail(b->s, b->from.at, E_ARG,
@@ -31,7 +31,7 @@ static bool counted_axes(Builder *b, int64_t count, int na, int nb, DotAxes *x) 
     return true;
 }
 
-/* Two lists of equal length, one after the other: axes of a, axes of b. */
+/* Two concatenated lists of equal length: axes of a, axes of b. */
 static bool paired_axes(Builder *b, size_t n, const int64_t *p, DotAxes *x) {
     if (n % 2)
         return fail(b->s, b->from.at, E_ARG,
@@ -75,7 +75,7 @@ static bool read_dot_axes(Builder *b, const Op *op, const Props *props, int na, 
     return paired_axes(b, axes->ints.n, axes->ints.p, x);
 }
 
-/* The axes as places, each at most once, in *of. */
+/* Normalises the axes in place and checks that each occurs once. */
 static bool check_axes(Builder *b, char which, size_t n, int64_t *axis, int ndim) {
     bool seen[MAX_NDIM] = {false};
     for (size_t i = 0; i < n; i++) {

@@ -60,14 +60,14 @@ static bool solve_triangular_perform(Call *c) {
     return run_substitution(&q, triangular_one, 0);
 }
 
-/* Element (i, j) of the matrix that is solved with. */
+/* Element (i, j) of the effective matrix. */
 static Wide solved_element(const Gufunc *q, const Wide *a, int n, int i, int j) {
     Wide v = q->option[TRANS] ? a[j * n + i] : a[i * n + j];
     if (i == j && q->option[UNIT]) return 1;
     return q->option[TRANS] == 2 ? conj(v) : v;
 }
 
-/* By substitution. */
+/* By forward or back substitution. */
 static int64_t triangular_slow(const Item *it) {
     const Gufunc *q = it->q;
     int n = gufunc_dim(q, 'n'), k = gufunc_columns(q, 'k');
@@ -107,7 +107,7 @@ static const char *solve_again_text(const Rule *r, int64_t trans) {
     return text[trans];
 }
 
-/* Of what may be anything in the whole matrix, the part that is read. */
+/* Keeps only the part of a whole matrix that the solve reads. */
 static void read_part(Rule *r, const char *name, const char *of, bool lower,
                       bool unit) {
     rule_bind(r, "part_", rule_get(r, of));
@@ -126,7 +126,7 @@ static bool solve_triangular_pull(Pull *p) {
          vector = var_type(p->g, p->in[1])->ndim == 1;
     if (vector) rule_column(&r, "g"), rule_column(&r, "r");
     rule_bind(&r, "v", rule_get(&r, "g"));
-    if (trans == 1) { /* A^-* g, which no value of trans means */
+    if (trans == 1) { /* A^-* g, which no value of trans expresses */
         rule_conj(&r, "v", "v");
         rule_let(&r, "y", solve_again_text(&r, 0));
         rule_conj(&r, "y", "y");

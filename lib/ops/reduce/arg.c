@@ -1,7 +1,7 @@
 /* argmax, argmin: the position of the first extreme; the first nan counts as the
- * extreme. Along the innermost dim a block is searched only when its extreme (found by
- * the vector loops of max) beats what was seen before; along another dim whole rows are
- * compared, and so are runs of a few elements, side by side in a tile. */
+ * extreme. Along the innermost dim, a block is searched only if its extreme (from the
+ * vector loops of max) beats the best so far. Along another dim, whole rows are
+ * compared, as are short runs, several at a time in a tile. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { BLOCK = 2048, STRIP = 4096, STRIP_SHARED = 1024, CHUNK = 1 << 16, ROWS = 16 };
-enum { NARROW = 32, NARROW_STRIP = 64 }; /* runs up to this length; so many at once */
+enum { NARROW = 32, NARROW_STRIP = 64 }; /* longest such run; number of runs per tile */
 
 static bool arg_type(Infer *in) {
     const Type *x = in->type[0];
@@ -36,13 +36,13 @@ typedef struct ArgReduction {
     const ReduceTable *table;
     const ReduceLoops *loops;
     bool less;
-    DType dtype; /* as compared: float32 for float16 */
+    DType dtype; /* dtype of comparisons: float32 for float16 */
     bool half;
-    size_t item, size; /* in memory, as compared */
+    size_t item, size; /* bytes in memory; bytes of the compared dtype */
     const char *x;
     int64_t *out;
-    Tensor kept; /* shape and strides of the other dims, row-major; its innermost one is
-                    apart when by rows */
+    Tensor kept; /* shape and strides of the other dims, row-major, without the
+                  * innermost one when by rows */
     int64_t n, step, wide, wide_step, strip, strips;
     bool by_rows, narrow; /* narrow: by rows of a tile */
     char *work;
@@ -138,7 +138,7 @@ static void arg_chunk(void *ctx, size_t chunk, unsigned worker) {
     }
 }
 
-/* Splits x's dims; `axis` < 0: x is contiguous and taken as one dim. */
+/* Splits x's dims; `axis` < 0: x is contiguous and treated as one dim. */
 static void plan_arg(ArgReduction *j, const Tensor *x, int axis) {
     j->x = x->data;
     j->n = axis < 0 ? tensor_size(x) : x->shape[axis];
@@ -168,7 +168,7 @@ static void plan_arg(ArgReduction *j, const Tensor *x, int axis) {
     j->per_chunk = each < CHUNK ? CHUNK / each : 1;
 }
 
-/* The part of scratch that a flattened strided x is copied to comes first. */
+/* If a flattened x is strided, its copy comes first in scratch. */
 static bool run_arg_reduction(Call *c, ArgReduction *j, Tensor x, int axis) {
     Pool *pool = move_pool(c);
     size_t copy =
@@ -230,12 +230,12 @@ static bool argmin_perform(Call *c) {
     return arg_perform(c, true);
 }
 
-/* A position moves in jumps: its derivative is zero. */
+/* A position is piecewise constant: its derivative is zero. */
 static bool arg_pull(Pull *p) {
     return pull_discrete(p);
 }
 
-/* Over all of a row: the row as one dim. */
+/* Without an axis, flatten each row. */
 static bool arg_vmap(Vmap *q) {
     Builder *b = q->b;
     const Prop *axis = op_prop(b->s, q->op, q->props, "axis");

@@ -1,5 +1,5 @@
-/* Running sums and products, and recurrence, s[i] = a[i] * s[i - 1] + b[i], with which
- * the derivatives of cumprod (and so of prod) need no division: they are right where
+/* Running sums and products, and recurrence, s[i] = a[i] s[i - 1] + b[i]. With it the
+ * derivatives of cumprod (and so of prod) need no division: they are correct where
  * elements are zero, and can be differentiated again. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
@@ -10,14 +10,13 @@
 
 enum { COLUMNS = 64, NARROW = 8, SHORT = 16, BLOCK = 256, CHUNK = 1 << 15 };
 
-/* What runs along one axis of tensors of equal shape: lines are taken COLUMNS at a
- * time, or one by one where their elements are closer to each other than the lines, or
- * the lines are few. */
+/* A scan along one axis of tensors of equal shape. Lines are processed COLUMNS at a
+ * time, or one by one if their elements are closer together than the lines, or if there
+ * are few lines. */
 typedef struct CumLines {
     int ndim; /* without the axis */
     int64_t shape[MAX_NDIM], x[MAX_NDIM], y[MAX_NDIM], out[MAX_NDIM];
-    int64_t n, x_step, y_step,
-        out_step; /* along the axis; negative when run backwards */
+    int64_t n, x_step, y_step, out_step; /* along the axis; negative if reversed */
 } CumLines;
 
 typedef enum CumKind { RUN_SUM, RUN_PROD, RUN_RECURRENCE } CumKind;
@@ -38,8 +37,8 @@ static c128 cmul(c128 a, c128 b) {
     return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);
 }
 
-/* One step for k columns: state from the loaded rows x and y. Integers wrap: they are
- * unsigned. */
+/* One step for k columns: updates the state from the loaded rows x and y. Integers are
+ * unsigned, so they wrap. */
 #define STEP(NAME, T, MUL)                                                             \
     static void step_##NAME(CumKind what, T *s, const T *x, const T *y, int64_t k) {   \
         for (int64_t i = 0; i < k; i++)                                                \
@@ -74,7 +73,7 @@ static void start_row(const Cumulation *j, CumRow *s, int64_t k) {
                          (ptrdiff_t)dtype_size(j->acc), 0);
 }
 
-/* k lines side by side; their elements are xs, ys and os bytes apart. */
+/* Processes k adjacent lines; their elements are xs, ys and os bytes apart. */
 static void cumulate_lines(const Cumulation *j, const char *x, int64_t xs,
                            const char *y, int64_t ys, char *out, int64_t os,
                            int64_t k) {
@@ -243,7 +242,7 @@ static DType state_dtype(DType d) {
                                : DT_UINT64;
 }
 
-/* ---- cumsum, cumprod: row-major order of all elements when there is no axis ---- */
+/* ---- cumsum, cumprod: without an axis, over all elements in row-major order ---- */
 static bool cum_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                        const Var *in, Var *out) {
     (void)nin;
@@ -294,7 +293,7 @@ static bool running_prod_perform(Call *c) {
     return run_running_op(c, RUN_PROD);
 }
 
-/* The sums of the gradient from the other end. */
+/* The gradient is a running sum from the other end. */
 static bool running_sum_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Session *s = p->b->s;
@@ -306,7 +305,7 @@ static bool running_sum_pull(Pull *p) {
            VAR_NONE;
 }
 
-/* x moved by one place along the axis, zeros entering. */
+/* x shifted by one position along the axis, filled with zeros. */
 static Var shift_by(Builder *b, Var x, int64_t by, Prop axis) {
     Var in[2] = {x, const_int(b, by)};
     PropArg arg = {"axis", axis};
@@ -321,7 +320,7 @@ static Var apply_recurrence(Builder *b, Var a, Var x, Prop axis, bool reverse) {
 
 /* d r[i] / d x[j] is the product before j times the product between j and i. Summed
  * over i with the gradient, the second factor is a recurrence from the other end. An
- * exclusive product is an inclusive one moved by a place. */
+ * exclusive product is an inclusive one shifted by one. */
 static bool running_prod_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
@@ -377,8 +376,8 @@ static bool recurrence_perform(Call *c) {
     return true;
 }
 
-/* b's gradient is the recurrence from the other end with a moved by a place; a's is
- * that times the state before. */
+/* b's gradient is the recurrence from the other end with a shifted by one; a's is that
+ * times the previous state. */
 static bool recurrence_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;
@@ -396,8 +395,8 @@ static bool recurrence_pull(Pull *p) {
            (p->grad[0] = op_call2(b, "multiply", p->grad[1], before)) != VAR_NONE;
 }
 
-/* The tangent runs by the same a: what comes in is b's tangent and a's times the state
- * before. */
+/* The tangent follows a recurrence with the same a, fed by b's tangent plus a's tangent
+ * times the previous state. */
 static bool recurrence_push(Push *p) {
     Builder *b = p->b;
     Prop axis = *op_prop(b->s, p->op, p->props, "axis");

@@ -1,4 +1,4 @@
-/* max, min, any, all: reductions that choose. */
+/* max, min, any, all: reductions that select. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "vmap/kit.h"
@@ -41,7 +41,7 @@ static bool min_debug(Call *c) {
     return reduce_reference(c, FOLD_MIN, 0, false);
 }
 
-/* 1 at each place of x that is the extreme of its group, in x's dtype: all ties. */
+/* 1 wherever x equals the extreme of its group (all ties), in x's dtype. */
 static Var tie_mask(Builder *b, const Op *op, const Props *props, Var x, Var r) {
     Var wide = reduce_spread(b, r, op, props, x);
     Var is = wide == VAR_NONE ? VAR_NONE : op_call2(b, "equal", x, wide);
@@ -56,7 +56,7 @@ static bool extreme_pull(Pull *p) {
     return (p->grad[0] = op_call2(p->b, "multiply", g, is)) != VAR_NONE;
 }
 
-/* The transpose of the pullback: the sum of the tangents at the ties. */
+/* The transpose of the pullback: sums the tangents at the ties. */
 static bool extreme_push(Push *p) {
     p->result[0] = VAR_NONE;
     if (p->tangent[0] == VAR_NONE ||

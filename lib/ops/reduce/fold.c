@@ -1,21 +1,20 @@
-/* The driver of reductions. The dims of x fall into kept and reduced ones; each group
- * is sorted by stride and merged where the memory runs on. If the innermost dim of all
- * is reduced, elements are reduced in runs; if it is kept, whole rows are joined
- * element by element, in strips that fit the cache.
+/* The driver of reductions. Dims of x are either kept or reduced; each group is sorted
+ * by stride and merged where memory is contiguous. If the innermost dim of all is
+ * reduced, elements are reduced in runs; if it is kept, whole rows are combined element
+ * by element, in strips that fit the cache.
  *
  * If the innermost dim is reduced but short, and a kept dim lies between it and other
- * reduced ones, rows run over both: each output then has as many accumulators as the
- * innermost dim has elements, side by side, which are joined at the end.
+ * reduced ones, rows run over both: each output then has one accumulator per element of
+ * the innermost dim, adjacent in memory and combined at the end.
  *
- * Either way a block (a run of at most RUN elements, or at most ROWS rows) gives a
- * partial result, and partials are joined as a binary counter carries, so that rounding
- * errors grow with the logarithm of the count. A reduction of more than SEGMENT
- * elements is cut in segments, which are the unit of work for threads. All these limits
- * are constants: the result does not depend on the number of threads.
+ * Either way a block (a run of at most RUN elements, or at most ROWS rows) yields a
+ * partial result, and partials are combined pairwise like the carries of a binary
+ * counter, so that rounding errors grow with the logarithm of the count. A reduction of
+ * more than SEGMENT elements is cut into segments, the unit of work for threads. All
+ * these limits are constants: the result does not depend on the number of threads.
  *
- * Elements that are made as they are asked for (Pieces) take the same way: a window of
- * them at a time is made where memory would else be read, and the bits are those of a
- * reduction from memory. */
+ * Elements computed on demand (Pieces) follow the same path: one window at a time is
+ * computed instead of being read from memory, and the result has the same bits. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -31,13 +30,13 @@ enum {
     SEGMENT = 1 << 15,
     CHUNK = 1 << 16,
     BATCH = 256,
-    /* of pieces: */
-    ROW_BYTES = 4096,     /* of a row of a window */
-    WINDOW_BYTES = 16384, /* of a window, as long as that is some blocks */
-    NARROW = 64,          /* elements of an innermost dim that is called short */
-    ROW_MIN = 16,         /* accumulators that are worth a row */
-    PIECE_MIN = 256,      /* elements that are worth asking for */
-    CHUNK_MADE = 1 << 15  /* instead of CHUNK: they cost more */
+    /* for pieces: */
+    ROW_BYTES = 4096,     /* bytes per row of a window */
+    WINDOW_BYTES = 16384, /* bytes of a window, if that is several blocks */
+    NARROW = 64,          /* an innermost dim up to this size is short */
+    ROW_MIN = 16,         /* fewest accumulators worth a row */
+    PIECE_MIN = 256,      /* fewest elements worth requesting */
+    CHUNK_MADE = 1 << 15  /* replaces CHUNK: they cost more */
 };
 
 extern const ReduceTable fold_table_0;
@@ -64,22 +63,22 @@ typedef struct Reduction {
     const ReduceTable *table;
     ReduceSpec f;
     DType dtype;
-    size_t item, loaded; /* bytes of an element in memory, and as the loops see it */
+    size_t item, loaded; /* bytes of an element in memory, and as the loops load it */
     const char *x;
-    const Pieces *pieces; /* instead of x; NULL: none */
+    const Pieces *pieces; /* replaces x; NULL: none */
     char *out;
-    ReduceDims kept, red;            /* without kept's innermost dim: */
-    int64_t wide, wide_in, wide_out; /* kept's innermost dim */
+    ReduceDims kept, red;            /* without the innermost dim of `kept`: */
+    int64_t wide, wide_in, wide_out; /* the innermost dim of `kept` */
     bool by_rows;
-    int64_t parts; /* accumulators of one output, neighbours in `wide` */
+    int64_t parts; /* accumulators per output, adjacent in `wide` */
     int64_t width, strips,
-        groups; /* outputs are worked on in groups of at most `width` along `wide` */
-    int64_t inner, inner_in; /* red's innermost dim, also still in red */
+        groups; /* outputs are processed in groups of at most `width` along `wide` */
+    int64_t inner, inner_in; /* the innermost dim of `red`, which also still has it */
     int64_t count, segment, nsegment, block;
-    int64_t window; /* of pieces: rows, or elements of a run, asked for at once */
-    size_t made_at; /* where they are in a worker's memory */
-    char *partial;  /* [segment][output], when there are several segments */
-    char *work;     /* for each worker */
+    int64_t window; /* for pieces: rows, or elements of a run, computed per request */
+    size_t made_at; /* offset of the window in a worker's memory */
+    char *partial;  /* [segment][output], if there are several segments */
+    char *work;     /* per worker */
     size_t work_size, acc_bytes;
     int64_t tasks, per_chunk;
 } Reduction;
@@ -133,7 +132,8 @@ static bool reads_without_load(const Reduction *j, int64_t step) {
     return j->f.loops->load == DT_NONE && step == (int64_t)j->item;
 }
 
-/* acc = a block of n elements (of n rows of `width`, `step` bytes apart) from x on. */
+/* Reduces into acc a block of n elements (or n rows of `width`, `step` bytes apart)
+ * starting at x. */
 static void reduce_block(const Reduction *j, char *buffer, const char *x, int64_t step,
                          int64_t width, int64_t n, void *acc) {
     if (!j->by_rows) {
@@ -155,7 +155,7 @@ static void reduce_block(const Reduction *j, char *buffer, const char *x, int64_
     j->f.loops->rows(buffer, row, (size_t)n, (size_t)width, acc);
 }
 
-/* ---- a range of the reduced elements: the binary counter ---- */
+/* ---- a range of reduced elements, by a binary counter ---- */
 enum { LEVELS = 40 };
 typedef struct ReduceWorker {
     char *work;
@@ -189,7 +189,7 @@ static void stack_push(PartialStack *s, char *buffer, const char *x, int64_t ste
         stack_join_top(s);
 }
 
-/* Offset of position `at` of dims, counted row-major. */
+/* Byte offset of position `at` of the dims in row-major order. */
 static int64_t offset_in(const ReduceDims *d, int64_t at) {
     int64_t bytes = 0;
     for (int k = d->n - 1; k >= 0; k--) {
@@ -208,7 +208,7 @@ static int64_t offset_out(const ReduceDims *d, int64_t at) {
     return bytes;
 }
 
-/* The next stretch of red's innermost dim: bytes to move by. */
+/* The byte distance to the next run of red's innermost dim. */
 static int64_t next_inner(const ReduceDims *red, int64_t *index) {
     int64_t bytes = 0;
     for (int k = red->n - 2; k >= 0; k--) {
@@ -220,8 +220,8 @@ static int64_t next_inner(const ReduceDims *red, int64_t *index) {
     return bytes;
 }
 
-/* Where element `at` of the reduced dims is: the begin of its stretch; *skip: how far
- * into it. */
+/* The offset of the run that contains element `at` of the reduced dims; *skip: the
+ * position within it. */
 static int64_t find_inner(const Reduction *j, int64_t at, int64_t *index,
                           int64_t *skip) {
     int64_t bytes = 0;
@@ -240,14 +240,14 @@ static int64_t find_inner(const Reduction *j, int64_t at, int64_t *index,
     return bytes;
 }
 
-/* Reduced elements that were made at once. */
+/* Reduced elements computed by one request. */
 typedef struct ElementWindow {
     const char *x;
     ptrdiff_t step;
     int64_t first, last;
 } ElementWindow;
 
-/* From reduced element `at` on, which is at x, at most n of them. */
+/* Computes at most n elements, from reduced element `at`, which is at x. */
 static void make_window(const Reduction *j, const ReduceWorker *w, int64_t x,
                         int64_t width, int64_t at, int64_t n, ElementWindow *to) {
     int64_t item = (int64_t)j->item;
@@ -261,7 +261,7 @@ static void make_window(const Reduction *j, const ReduceWorker *w, int64_t x,
     to->last = at + n;
 }
 
-/* acc = the reduced elements [begin, end) of `width` outputs whose first element is at
+/* acc = the reduced elements [begin, end) of `width` outputs, the first of which is at
  * x. */
 static void reduce_range(const Reduction *j, const ReduceWorker *w, int64_t x,
                          int64_t width, int64_t begin, int64_t end, void *acc) {
@@ -300,10 +300,11 @@ take_parts(char *to, const char *acc, size_t n, size_t step, size_t size) {
         memcpy(to + i * size, acc + i * step, size);
 }
 
-/* Accumulator k of each output side by side, for all k one after the other. */
+/* Transposes accumulators: those with number k of all outputs become adjacent, for each
+ * k. */
 static void sort_parts(char *to, const char *acc, size_t n, size_t parts, size_t size) {
     for (size_t k = 0; k < parts; k++, acc += size, to += n * size)
-        switch (size) { /* known sizes are copied without a call */
+        switch (size) { /* constant sizes compile to plain copies */
         case 4:
             take_parts(to, acc, n, parts * size, 4);
             break;
@@ -318,7 +319,7 @@ static void sort_parts(char *to, const char *acc, size_t n, size_t parts, size_t
         }
 }
 
-/* `room`: of a worker, as large as acc. */
+/* `room`: a worker's workspace, as large as acc. */
 static void finish_group(const Reduction *j, int64_t group, char *acc, char *room) {
     int64_t first = group % j->strips * j->width,
             n = j->wide - first < j->width ? j->wide - first : j->width;
@@ -336,7 +337,7 @@ static void finish_group(const Reduction *j, int64_t group, char *acc, char *roo
     j->f.finish(&j->f, acc, (size_t)n, out, j->wide_out);
 }
 
-/* n outputs of one run each; the runs of pieces follow one another. */
+/* n outputs of one run each; in pieces, the runs are consecutive. */
 static void reduce_short(const Reduction *j, const ReduceWorker *w, int64_t x,
                          int64_t n, void *acc) {
     const char *from = j->pieces ? NULL : j->x + x;
@@ -393,7 +394,7 @@ static void reduce_chunk(void *ctx, size_t chunk, unsigned worker) {
         reduce_group(j, &w, t / j->nsegment, t % j->nsegment);
 }
 
-/* The segments' partials, joined in their order. */
+/* Combines the segments' partials in order. */
 static void join_segments(const Reduction *j) {
     size_t width = (size_t)j->width, all = width * (size_t)j->groups,
            step = all * j->f.loops->acc_size;
@@ -409,7 +410,7 @@ static void join_segments(const Reduction *j) {
 }
 
 /* ---- planning ---- */
-/* Rows over the innermost kept dim and the short reduced one within it. */
+/* Makes rows span the innermost kept dim and the short reduced dim within it. */
 static void plan_parts(Reduction *j) {
     ReduceDims *red = &j->red;
     if (j->inner > NARROW || j->wide * j->inner < ROW_MIN ||
@@ -435,7 +436,7 @@ static void plan_dims(Reduction *j, const Tensor *x, const bool *flag,
         reduce_dims_insert(flag[k] ? &j->red : &j->kept, x->shape[k], x->stride[k],
                            flag[k] ? 0 : out_stride[k]);
     }
-    for (int k = 0; k < j->red.n; k++) /* merging looks at the input alone */
+    for (int k = 0; k < j->red.n; k++) /* merging considers only the input */
         j->red.out[k] = j->red.in[k];
     reduce_dims_merge(&j->red);
     reduce_dims_merge(&j->kept);
@@ -453,8 +454,8 @@ static void plan_dims(Reduction *j, const Tensor *x, const bool *flag,
     }
 }
 
-/* Fewer outputs at a time, so that what is made for them stays in the nearest caches;
- * how many outputs are worked on together changes no result. Returns the bytes of a
+/* Limits the outputs per group so that the elements computed for them stay in the
+ * nearest caches; the group size doesn't change results. Returns the bytes of a
  * window. */
 static size_t plan_pieces(Reduction *j) {
     int64_t item = (int64_t)j->item,
@@ -516,9 +517,9 @@ static bool run_reduction(Call *c, Reduction *j) {
     return true;
 }
 
-/* Counted from the last dim, dims that are all reduced or all kept are one group. What
- * can be asked for at once is the last group when it is reduced, the last two when it
- * is kept; and where there are not more than two, several of these. */
+/* Counting from the last dim, adjacent dims that are all reduced or all kept form a
+ * group. One request can cover the last group if it is reduced, the last two if it is
+ * kept, and several of these if there are at most two groups. */
 bool reduce_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
                     const int64_t *dim) {
     (void)d;
@@ -539,7 +540,7 @@ bool reduce_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
     return (last ? size[0] * size[1] : size[0]) >= PIECE_MIN;
 }
 
-/* Output 0 with its strides by the input's dims. */
+/* Output 0, with its strides by the input's dims. */
 static Tensor *reduced_output(Call *c, const Tensor *x, const bool *flag, bool keepdims,
                               int64_t stride[MAX_NDIM]) {
     int64_t shape[MAX_NDIM];
@@ -560,7 +561,7 @@ static Tensor *reduced_output(Call *c, const Tensor *x, const bool *flag, bool k
 
 bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_NDIM],
                  bool keepdims, ReduceSpec f, double empty) {
-    Tensor in = *x; /* the output may come to stand where the input's struct is */
+    Tensor in = *x; /* the output may overwrite the input's struct */
     Reduction j = {.table = reduce_table(c->s),
                    .f = f,
                    .dtype = in.dtype,
@@ -610,7 +611,7 @@ void reduce_mean(const ReduceSpec *f, void *acc, size_t n, char *out, int64_t st
 }
 
 /* The accumulator's second number is the sum of squared deviations. With `add` the
- * output has the variance of the real parts already. */
+ * output already holds the variance of the real parts. */
 void reduce_var(const ReduceSpec *f, void *acc, size_t n, char *out, int64_t step) {
     double *a = acc, by = f->count - f->ddof > 0 ? f->count - f->ddof : 0;
     f->table->variances(a, n, by);

@@ -1,7 +1,7 @@
-/* logsumexp: log of the sum of exponentials without overflow, in float64. A long run
- * of memory is taken in blocks: whenever a block's largest element is a new maximum,
- * what was summed before is scaled down to it. Otherwise neighbouring results are
- * worked out side by side, in two passes over their elements. */
+/* logsumexp: log of the sum of exponentials without overflow, in float64. A long
+ * contiguous run is processed in blocks: when a block's largest element is a new
+ * maximum, the previous sum is rescaled to it. Otherwise neighbouring results are
+ * computed together, in two passes over their elements. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
@@ -18,14 +18,14 @@ static bool logsumexp_type(Infer *in) {
 
 typedef struct LogSumExp {
     Loop *exp;
-    const ReduceLoops *max, *sum; /* of float64 */
+    const ReduceLoops *max, *sum; /* the float64 loops */
     DType dtype;
     const char *x;
     char *out;
     int nkept, nred;
     int64_t kept[MAX_NDIM], kept_in[MAX_NDIM], red[MAX_NDIM], red_in[MAX_NDIM];
     int64_t groups, count, per_chunk;
-    int64_t wide, width, strips; /* the innermost kept dim, and how it is cut */
+    int64_t wide, width, strips; /* the innermost kept dim, and its strips */
 } LogSumExp;
 
 typedef struct ScaledSum {
@@ -47,7 +47,7 @@ static void add_to_sum(const LogSumExp *j, ScaledSum *s, double *v, size_t n) {
     double top, more;
     j->max->runs((const char *)v, 0, 1, n, &top);
     if (!(top <= s->max)) {
-        /* -inf: nothing was summed yet; no offset when that is the maximum */
+        /* -inf: the sum is still empty; an infinite maximum takes no offset */
         s->sum = s->sum == 0 ? 0 : s->sum * exp(s->max - top);
         s->max = top;
     }
@@ -80,8 +80,8 @@ static double logsumexp_group(const LogSumExp *j, const char *x) {
     return log_sum(s.max, s.sum);
 }
 
-/* ---- side by side ---- */
-/* The next of the reduced positions. */
+/* ---- neighbouring results ---- */
+/* Moves to the next reduced position. */
 static void next_position(const LogSumExp *j, int64_t *index, const char **x) {
     for (int k = j->nred - 1; k >= 0; k--) {
         *x += j->red_in[k];
@@ -91,7 +91,7 @@ static void next_position(const LogSumExp *j, int64_t *index, const char **x) {
     }
 }
 
-/* The results of n neighbours that are `step` bytes apart. */
+/* The results of n neighbours `step` bytes apart. */
 static void logsumexp_beside(const LogSumExp *j, const char *x, int64_t step, size_t n,
                              double *r) {
     double v[WIDTH], offset[WIDTH], sum[WIDTH] = {0};
@@ -148,7 +148,8 @@ static int64_t magnitude(int64_t v) {
     return v < 0 ? -v : v;
 }
 
-/* Side by side where the results are closer than their elements, or these are few. */
+/* Computes neighbours together if results are closer in memory than their elements, or
+ * elements are few. */
 static void plan_strips(LogSumExp *j) {
     int kept = j->nkept - 1, red = j->nred - 1;
     j->wide = kept < 0 ? 1 : j->kept[kept];
@@ -195,7 +196,7 @@ static bool logsumexp_perform(Call *c) {
     return true;
 }
 
-/* The gradient is shared out by softmax. */
+/* The gradient is distributed by softmax. */
 static bool logsumexp_pull(Pull *p) {
     if (pull_discrete(p)) return true;
     Builder *b = p->b;

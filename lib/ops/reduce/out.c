@@ -1,5 +1,5 @@
-/* What reductions have in common around the driver: typing, props, and giving a
- * gradient its dims back. */
+/* Shared by reductions around the driver: typing, props, and restoring a gradient's
+ * dims. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 

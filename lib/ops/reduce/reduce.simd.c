@@ -1,6 +1,6 @@
 /* Inner loops of reductions, compiled once per CPU level. Each has a fixed number of
- * lanes and a fixed order of joining them, so that the result depends neither on the
- * level nor on how the compiler vectorises. */
+ * lanes, combined in a fixed order, so the result depends neither on the level nor on
+ * how the compiler vectorises. */
 #include "ops/reduce/reduce.h"
 
 #include <string.h>
@@ -29,18 +29,17 @@ static inline c128 cmul(c128 a, c128 b) {
     return __builtin_complex(ar * br - ai * bi, ar * bi + ai * br);
 }
 
-/* NAME: suffix; T_: element; A_: accumulator; GET: element to accumulator; F: joins
- * two; W: numbers that make one element (2: complex as pairs, summed lane by lane); R:
- * rows joined at a time (8, or 1 where the compiler turns comparisons into branches).
- */
+/* NAME: suffix; T_: element; A_: accumulator; GET: element to accumulator; F: combines
+ * two; W: numbers per element (2: complex as pairs, summed lane by lane); R: rows
+ * combined at a time (8, or 1 where the compiler turns comparisons into branches). */
 #define ROW_AT(T_, r) ((const T_ *)(const void *)(x + (ptrdiff_t)(r)*stride))
-/* u = elements j of eight rows, joined as a tree. */
+/* u = elements j of eight rows, combined as a tree. */
 #define EIGHT(u, F, GET)                                                               \
     A v0 = GET(x0[j]), v1 = GET(x1[j]), v2 = GET(x2[j]), v3 = GET(x3[j]);              \
     A v4 = GET(x4[j]), v5 = GET(x5[j]), v6 = GET(x6[j]), v7 = GET(x7[j]);              \
     A p01 = F(v0, v1), p23 = F(v2, v3), p45 = F(v4, v5), p67 = F(v6, v7);              \
     A lo = F(p01, p23), hi = F(p45, p67), u = F(lo, hi);
-/* AHEAD bytes from p on; the CPU by itself does not look beyond a page. */
+/* Prefetches AHEAD bytes after p; the CPU's own prefetching stops at a page. */
 #define ASK(p, n)                                                                      \
     for (size_t k_ = 0; k_ < (n); k_ += 64)                                            \
     __builtin_prefetch((const char *)(p) + AHEAD + k_)
@@ -136,7 +135,7 @@ static inline c128 cmul(c128 a, c128 b) {
     M(u32, uint32_t)                                                                   \
     M(u64, uint64_t)
 
-/* Integer sums and products wrap: they are worked out unsigned. */
+/* Integer sums and products wrap: they are computed as unsigned. */
 #define INT_LOOPS(N, T)                                                                \
     FOLD(sum_##N, T, uint64_t, AS, PLUS, 1)                                            \
     FOLD(prod_##N, T, uint64_t, AS, TIMES, 1)                                          \
@@ -164,7 +163,7 @@ TRUTH_LOOPS(c64, c64)
 TRUTH_LOOPS(c128, c128)
 
 /* ---- variance: mean and sum of squared deviations of a block in two passes, blocks
- * joined exactly ---- */
+ * combined exactly ---- */
 typedef struct Moments {
     double mean, m2;
 } Moments;
@@ -264,7 +263,7 @@ static void variances_in_place(double *a, size_t n, double by) {
         a[i] = a[2 * i + 1] / by;
 }
 
-/* float16 to float32 by moving the bits: a scale by 2^112 puts the exponent right,
+/* float16 to float32 by moving the bits: scaling by 2^112 corrects the exponent,
  * denormals included. */
 static void half_row(const char *x, ptrdiff_t step, size_t n, float *out) {
     for (size_t i = 0; i < n; i++) {
@@ -310,7 +309,7 @@ ARG(argmin_f32, float, SMALLER_F)
 ARG(argmax_f64, double, GREATER_F)
 ARG(argmin_f64, double, SMALLER_F)
 
-/* Groups without one are passed over by vectors. */
+/* Vector comparisons skip groups without a match. */
 #define FIRST(NAME, T, SAME)                                                           \
     static size_t NAME(const void *p, const void *v, size_t n) {                       \
         enum { GROUP = 64 };                                                           \

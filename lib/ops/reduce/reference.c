@@ -1,12 +1,12 @@
-/* Reductions the slow way, for checks: the elements that belong to each result are put
- * side by side as plain numbers, and the definition is applied to them. */
+/* Slow reference reductions, for checks: gathers the elements of each result as plain
+ * numbers and applies the definition. */
 #include "ops/reduce/reduce.h"
 
 #include <math.h>
 
 typedef struct RefNumber {
     double re, im;
-    uint64_t bits; /* of integers and bools, in 64 bits */
+    uint64_t bits; /* integers and bools, in 64 bits */
 } RefNumber;
 
 static RefNumber load_number(DType d, const char *p) {
@@ -65,8 +65,8 @@ static RefNumber mean_numbers(const RefNumber *v, int64_t n) {
     return r;
 }
 
-/* The first that none is beyond; nan is beyond all. Integers by their bits: doubles
- * round. */
+/* The first element that no other exceeds; nan exceeds all. Integers compare by their
+ * bits: float64 would round them. */
 static bool is_beyond(DType d, RefNumber a, RefNumber b, bool largest) {
     if (isnan(b.re)) return false;
     if (isnan(a.re)) return true;
@@ -135,7 +135,7 @@ static RefNumber reduce_by_definition(ReduceKind kind, DType d, const RefNumber 
 }
 
 /* ---- groups ---- */
-/* Which result element i of x belongs to, and where it lies. */
+/* The result that element i of x contributes to, and the element's address. */
 static int64_t group_of(const Tensor *x, const bool *flag, int64_t i, const char **at) {
     int64_t group = 0, step = 1;
     *at = x->data;

@@ -1,5 +1,5 @@
-/* sum, mean, prod. Small integers grow to 64 bits; floats are accumulated in float64.
- */
+/* sum, mean, prod. Small integers widen to 64 bits; floats are accumulated in
+ * float64. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
 #include "vmap/kit.h"
@@ -37,7 +37,7 @@ static bool mean_debug(Call *c) {
     return reduce_reference(c, FOLD_MEAN, 0, false);
 }
 
-/* g at each place of x. */
+/* g broadcast back to the shape of x. */
 static Var spread_over(Pull *p, Var g) {
     Var wide = reduce_spread(p->b, g, p->op, p->props, p->in[0]);
     if (wide == VAR_NONE) return VAR_NONE;
@@ -50,7 +50,8 @@ static bool sum_pull(Pull *p) {
     return (p->grad[0] = spread_over(p, p->cotangent[0])) != VAR_NONE;
 }
 
-/* NumPy's mean as integers: their sum, wrapped, over the count, cut to an integer. */
+/* NumPy's mean with an integer dtype: the wrapped sum over the count, truncated to an
+ * integer. */
 static bool mean_expand(Builder *b, const Op *op, const Props *p, size_t nin,
                         const Var *in, Var *out) {
     const Prop *dtype = op_prop(b->s, op, p, "dtype"),
@@ -89,14 +90,14 @@ static bool mean_pull(Pull *p) {
     return each != VAR_NONE && (p->grad[0] = spread_over(p, each)) != VAR_NONE;
 }
 
-/* mean is linear, but of integers has no integer tangent; the op on the tangent is
- * right for all. */
+/* mean is linear, but a mean of integers has no integer tangent; applying the op to the
+ * tangent is right for all dtypes. */
 static bool mean_push(Push *p) {
     return push_linear(p, 1);
 }
 
 /* ---- prod ---- */
-/* The reduced dims of x brought together as the last one. */
+/* x with its reduced dims merged into the last one. */
 typedef struct Together {
     int ndim, nkept;
     int64_t axes[MAX_NDIM], inverse[MAX_NDIM];
@@ -133,8 +134,8 @@ static Var cumprod_others(Builder *b, Var x, int axis, bool reverse) {
     return apply_named(b, "cumprod", 1, &x, 3, arg);
 }
 
-/* The gradient at each place is g times the product of the others, taken from both
- * sides: no division, so that zeros are right, and the result can be differentiated
+/* Each element's gradient is g times the product of the others, accumulated from both
+ * sides: no division, so zeros are handled, and the result can be differentiated
  * again. */
 static bool prod_pull(Pull *p) {
     if (pull_discrete(p)) return true;

@@ -1,5 +1,5 @@
-/* var, std: the mean of squared deviations, from blocks' means and sums of squares
- * joined in float64. A complex variance is that of the real parts plus that of the
+/* var, std: the mean of squared deviations, from means and sums of squares of blocks,
+ * combined in float64. A complex variance is that of the real parts plus that of the
  * imaginary parts. */
 #include "ops/reduce/reduce.h"
 #include "ops/shape/linear.h"
@@ -31,7 +31,7 @@ static bool reduce_variance(Call *c, bool root) {
     return reduce_call(c, FOLD_VAR, &x, flag, keepdims, f, empty);
 }
 
-/* Complex elements are gone through twice. */
+/* Complex elements need two passes. */
 static bool var_streams(Session *s, const Op *op, const Props *p, DType d, int ndim,
                         const int64_t *dim) {
     return !dtype_is_complex(d) && reduce_streams(s, op, p, d, ndim, dim);
@@ -52,7 +52,7 @@ static bool std_debug(Call *c) {
     return reduce_reference(c, FOLD_VAR, ddof_of(c->s, c->op, c->props), true);
 }
 
-/* The number that the sum of squares is divided by, in the real dtype of x. */
+/* The divisor of the sum of squares, in the real dtype of x. */
 static Var variance_divisor(Builder *b, const Op *op, const Props *props, Var x,
                             DType d) {
     bool flag[MAX_NDIM];
@@ -64,8 +64,8 @@ static Var variance_divisor(Builder *b, const Op *op, const Props *props, Var x,
     return op_call2(b, "subtract", w, const_number(b, d, ddof));
 }
 
-/* (x - mean) * scale * wide(g), where for std wide is also divided by the result: 2 and
- * 1 are the factors. */
+/* (x - mean) scale wide(g), where for std wide is also divided by the result; the
+ * factor is 2 for var and 1 for std. */
 static Var variance_gradient(Pull *p, Var g, bool root) {
     Builder *b = p->b;
     Var x = p->in[0];

@@ -1,16 +1,17 @@
-/* Loops by vectors for CPUs with AVX2 or AVX-512, where the compilers' are slower than
- * memory: maxima, minima, their positions, sums of float32. A part of reduce.simd.c,
- * whose loops define the results bit by bit.
+/* Vector loops for AVX2 and AVX-512, for cases where the compilers' loops are slower
+ * than memory: maxima, minima, their positions, sums of float32. Part of reduce.simd.c,
+ * whose loops define the results bit for bit.
  *
- * The instructions for maxima lose nan: they run beside a test for nan, and blocks that
- * have one are left to those loops. Without nan the order of joining does not matter
- * but for the signs of zeros: of equal elements of a lane the first stays, as there. */
+ * The instructions for maxima lose nan, so each block is also tested for nan, and
+ * blocks with one are left to those loops. Without nan the order of combining affects
+ * only the signs of zeros: among equal elements of a lane the first wins, as it does
+ * there. */
 #ifndef OPS_REDUCE_VECTORS_H
 #define OPS_REDUCE_VECTORS_H
 
 #include <immintrin.h>
 
-/* Ordered: one bit a lane, unset once a nan was there. */
+/* Ordered: one bit per lane, cleared once a nan was seen. */
 #if TL_LEVEL == 2
 #define VI(name, ps)   _mm512_##name##_##ps
 #define VEC_ps         __m512
@@ -36,7 +37,7 @@
     (VI(movemask, ps)(ordered) != VI(movemask, ps)(ALL_ORDERED_##ps))
 #endif
 
-/* Joins the halves of a vector until one element is left. */
+/* Halves a vector until one element is left. */
 #if TL_LEVEL == 2
 #define UPPER_ps(v)      _mm512_extractf32x8_ps(v, 1)
 #define UPPER_pd(v)      _mm512_extractf64x4_pd(v, 1)
@@ -65,8 +66,8 @@
 #define GET_ps(p)  VI(loadu, ps)((const float *)(p))
 #define GET_pd(p)  VI(loadu, pd)((const double *)(p))
 
-/* NAME: of the loops that these replace; op: max or min; F: the same of two numbers. Of
- * two operands the instruction gives the second when they are equal. */
+/* NAME: the loops that these replace; op: max or min; F: the same for two numbers. The
+ * instruction returns its second operand when both are equal. */
 #define EXTREME(NAME, T, ps, op, F)                                                    \
     static bool NAME##_quick(const T *x, size_t n, T *acc) {                           \
         enum { W = sizeof(VEC_##ps) / sizeof(T), U = LANES / W };                      \
@@ -169,7 +170,7 @@ EXTREME(min_f32, float, ps, min, LESS_F)
 EXTREME(max_f64, double, pd, max, MORE_F)
 EXTREME(min_f64, double, pd, min, LESS_F)
 
-/* ---- sums of float32 in float64: converted while they are loaded ---- */
+/* ---- sums of float32 in float64: converted on load ---- */
 #if TL_LEVEL == 2
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
 #else
@@ -240,7 +241,7 @@ static void sum_f32_quick_rows(const char *x, ptrdiff_t stride, size_t rows, siz
 
 /* ---- positions ---- */
 
-/* A bit for each element of a that equals v, or is nan where `nan`. */
+/* One bit for each element of a that equals v, or is nan if `nan`. */
 #if TL_LEVEL == 2
 #define BITS(a, v, nan, ps)                                                            \
     ((nan) ? (unsigned)_mm512_cmp_##ps##_mask(a, a, _CMP_UNORD_Q)                      \
@@ -279,9 +280,9 @@ static void sum_f32_quick_rows(const char *x, ptrdiff_t stride, size_t rows, siz
 FIRST_QUICK(f32, float, ps)
 FIRST_QUICK(f64, double, pd)
 
-/* Four vectors of columns at a time stay in registers while the rows pass; positions
- * count from `row` on, -1 where nothing was taken. An element is taken that is not
- * below or equal to the best (nan is not), unless that is nan itself. */
+/* Keeps four vectors of columns in registers while iterating over the rows; positions
+ * count from `row`, -1 where no element was taken. An element is taken if it is not
+ * below or equal to the best (nan is not), unless the best is nan itself. */
 #if TL_LEVEL == 2
 static void put_positions_ps(int64_t *at, __m512i taken, int64_t row) {
     __m512i lo = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(taken));
