@@ -1,4 +1,4 @@
-/* Comparing results. */
+/* Compares results. */
 #include "tools/compare.h"
 
 bool compare_values(Session *s, const Value *a, const Value *b, Approx how,

@@ -1,9 +1,9 @@
-/* ggrad --check: derivatives against finite differences. The step and the tolerance go
- * by the least precise float dtype that takes part. Most elements agree at once with
- * one central difference; for the rest there are many steps and an extrapolation, and
- * an element is wrong only if it is off by more than the tolerance and what the
- * differences themselves are uncertain by. A second derivative is held against
- * differences of the first. */
+/* ggrad --check: derivatives against finite differences. The least precise float dtype
+ * involved determines the step and the tolerance. Most elements agree at once with a
+ * single central difference. The rest get many steps and an extrapolation, and an
+ * element is wrong only if it is off by more than the tolerance plus the uncertainty of
+ * the differences themselves. A second derivative is compared with differences of the
+ * first. */
 #include "op/services.h"
 #include "tools/ggrad_difference.h"
 #include "tools/random_inputs.h"
@@ -33,7 +33,7 @@ typedef struct GradCheck {
     Trial t;
     const Derived *d;
     Vec(Var) want;
-    Tensor *base; /* by want, at the point itself */
+    Tensor *base; /* by want, at the original point */
     Precision p;
 } GradCheck;
 
@@ -52,8 +52,7 @@ static size_t output_place(const GradCheck *c, Var v) {
     return i;
 }
 
-/* A run in which a derivative turns out to have broken the contract answers what was
- * asked. */
+/* If a derivative breaks its contract during the run, that is the check's verdict. */
 static bool run_contracted(GradCheck *c) {
     size_t mark = diag_count(c->s);
     if (trial_feed(&c->t, c->m) && vm_run(c->m)) return true;
@@ -64,17 +63,18 @@ static bool run_contracted(GradCheck *c) {
 
 /* ---- a line through the point ---- */
 
-/* One real number of one variable moves, or all variables along their directions. */
+/* A single real number of one variable moves, or all variables along their
+ * directions. */
 typedef struct MoveLine {
     GradCheck *c;
     bool along;
-    size_t by;  /* variable of d->wrt */
-    int64_t at; /* its number: of a complex element there are two */
+    size_t by;  /* index into d->wrt */
+    int64_t at; /* index of the number: a complex element has two */
     double here, scale, ulp;
-    Tensor *was; /* along: the variables at the point itself */
+    Tensor *was; /* along: the variables at the original point */
 } MoveLine;
 
-/* The numbers of an array: the parts of complex elements one after the other. */
+/* The real numbers of an array: parts of complex elements are adjacent. */
 static Tensor real_numbers(const Tensor *t) {
     Tensor y = *t;
     bool pair = dtype_is_complex(t->dtype);
@@ -101,7 +101,7 @@ static Tensor *moved_tensor(const MoveLine *l, size_t by) {
     return &value_of_var(l->c, l->c->d->wrt[by])->t;
 }
 
-/* A step that the number can take without rounding, as far as possible. */
+/* A step that, as far as possible, changes the number without rounding. */
 static double whole_step(const MoveLine *l, double step) {
     double grain = 4 * l->ulp;
     return l->along ? step : fmax(1, round(step / grain)) * grain;
@@ -119,8 +119,8 @@ static bool run_at(const MoveLine *l, double t) {
     return run_contracted(l->c);
 }
 
-/* After a run: an op that refuses what it got is no error, but tells that the point is
- * outside of the function's domain. */
+/* After a run: an op that rejects its input is no error here; it means that the point
+ * is outside the function's domain. */
 static bool allow_outside(Session *s, size_t mark, bool ok, bool *outside) {
     DiagCode why = !ok && diag_count(s) > mark ? diag_get(s, mark)->code : E_DERIVATIVE;
     *outside = !ok && why != E_DERIVATIVE && diag_exit(why) == diag_exit(E_RUN);
@@ -141,12 +141,12 @@ static void move_line_back(const MoveLine *l) {
 
 /* ---- claims on a line ---- */
 
-/* A number that a claim is about: part `part` of element `o` of what is differentiated,
- * and what the claim says of its slope along the line. */
+/* A number under suspicion: part `part` of element `o` of the differentiated value,
+ * with the claimed slope along the line. */
 typedef struct Suspect {
     const Claim *claim;
     int64_t o, flat;
-    int part, said; /* parts of the value, and of what is said */
+    int part, said; /* parts of the value, and of the claimed slope */
     double have, slack;
     double plus[DIFFERENCE_STEPS], minus[DIFFERENCE_STEPS];
 } Suspect;
@@ -176,8 +176,8 @@ static bool fail_mismatch(GradCheck *c, const Suspect *q, Slope want) {
                 q->have, want.value, want.error, c->p.tolerance);
 }
 
-/* Beside the point the function is not finite, or refuses what it gets: no difference
- * tells what the slope is. */
+/* Next to the point the function is not finite or rejects its input, so no difference
+ * reveals the slope. */
 static bool at_edge(const GradCheck *c, const Suspect *q) {
     fail(c->s, NOWHERE, E_VALUE,
          "%s can't be checked at flat index %lld: the point is at the edge of the "
@@ -195,7 +195,7 @@ static bool has_finite(size_t n, const double *sample) {
     return n > 0;
 }
 
-/* The numbers of a claim on the line, as they are here. */
+/* Adds the numbers of a claim on the line, as they are at this point. */
 static void add_claim(const MoveLine *l, const Claim *k, Suspects *all) {
     GradCheck *c = l->c;
     const Tensor *of = &c->base[output_place(c, k->of)],
@@ -213,7 +213,7 @@ static void add_claim(const MoveLine *l, const Claim *k, Suspects *all) {
         }
 }
 
-/* Leaves those that one central difference does not agree with. */
+/* Keeps only those that disagree with a single central difference. */
 static bool drop_agreeing_claims(const MoveLine *l, Suspects *all) {
     GradCheck *c = l->c;
     double step = whole_step(l, c->p.step * l->scale);
@@ -238,11 +238,11 @@ static bool drop_agreeing_claims(const MoveLine *l, Suspects *all) {
     return true;
 }
 
-/* Steps from a quarter of the number's size down to what it can take. */
+/* Steps from a quarter of the number's size down to the smallest that changes it. */
 static size_t choose_steps(const MoveLine *l, double *step) {
     double least = l->here != 0 || l->along ? 8 * l->ulp : 0x1p-60;
     size_t n = 0;
-    /* no power of 2, which a period might fit */
+    /* not a power of 2, which a period might match */
     for (double h = 0.2371 * l->scale; n < DIFFERENCE_STEPS && h >= least; h /= 4) {
         double whole = whole_step(l, h);
         if (n == 0 || whole < step[n - 1] / 2) step[n++] = whole;
@@ -250,8 +250,8 @@ static size_t choose_steps(const MoveLine *l, double *step) {
     return n;
 }
 
-/* What is said changes by rounding alone when the number moves by a few units of its
- * last place; the largest value of the array is computed with the same errors. */
+/* The claimed slope changes only by rounding when the number moves by a few units in
+ * the last place; the array's largest value carries the same errors. */
 static double claim_slack(GradCheck *c, const Suspect *q, double was) {
     const Tensor *now = &vm_output(c->m, output_place(c, q->claim->says))->t;
     return fmax(was, fabs(part_of(now, q->flat, q->said) - q->have));
@@ -283,7 +283,7 @@ static bool sample_slopes(const MoveLine *l, size_t n, const double *step,
     return true;
 }
 
-/* Moves every number of a variable by a few units of its last place, up or down. */
+/* Moves every number of a variable up or down by a few units in the last place. */
 static void shake_variable(const GradCheck *c, const Tensor *was, Tensor *now,
                            int pattern) {
     for (int64_t i = 0, n = real_numbers(was).shape[0]; i < n; i++) {
@@ -293,13 +293,13 @@ static void shake_variable(const GradCheck *c, const Tensor *was, Tensor *now,
     }
 }
 
-/* Runs where the variables are now; *outside as for try_at. */
+/* Runs at the variables' current values; *outside as in allow_outside. */
 static bool try_here(GradCheck *c, bool *outside) {
     size_t mark = diag_count(c->s);
     return allow_outside(c->s, mark, run_contracted(c), outside);
 }
 
-/* A shaken point: what is said there, and the slope of a long step from it. */
+/* At a shaken point: the claimed slope, and the slope of a long step. */
 static bool sample_shaken(const MoveLine *l, Suspects *all, double *low, double *high) {
     GradCheck *c = l->c;
     double step = 0.2371 * l->scale;
@@ -322,8 +322,8 @@ static bool sample_shaken(const MoveLine *l, Suspects *all, double *low, double 
     return true;
 }
 
-/* Where terms cancel, what is left is rounding, in what is said and in slopes: both
- * change as much as they have when all variables are shaken. */
+/* Where terms cancel, only rounding error remains, in the claim and in the slopes:
+ * shaking all variables shows how large it is. */
 static bool shake_all(const MoveLine *l, Suspects *all) {
     enum { PATTERNS = 4 };
     GradCheck *c = l->c;
@@ -395,7 +395,7 @@ static bool check_number(GradCheck *c, size_t by, int64_t at) {
     return check_line(&l);
 }
 
-/* All variables go a step along their directions. */
+/* All variables move one step along their directions. */
 static bool check_along(GradCheck *c) {
     MoveLine l = {.c = c, .along = true};
     double x = 1, v = 0;
@@ -417,8 +417,8 @@ static bool check_along(GradCheck *c) {
     return ok;
 }
 
-/* A derivative has a number for each pair of elements, of what is differentiated and
- * what it is differentiated by. */
+/* A derivative has one number for each pair of an element of the differentiated value
+ * and an element of the variable. */
 static bool is_whole(GradCheck *c, const Claim *k) {
     const Tensor *says = &c->base[output_place(c, k->says)],
                  *of = &c->base[output_place(c, k->of)];
@@ -456,8 +456,9 @@ static bool check_all_numbers(GradCheck *c) {
     return ok;
 }
 
-/* Both parts of a complex number move what is real, or both move along; elsewhere one
- * complex derivative does not say what each of them does. */
+/* Moving both parts of a complex number makes sense if the result is real, or if both
+ * move along a direction; otherwise one complex derivative does not determine the
+ * effect of each part. */
 static bool is_number(const GradCheck *c, DType d) {
     if (!dtype_is_complex(d) || c->d->along) return dtype_is_inexact(d);
     for (size_t k = 0; k < c->d->nclaim; k++)
@@ -480,7 +481,7 @@ static bool fail_cant_move(GradCheck *c, Var v, bool leaf) {
                 name, type);
 }
 
-/* Every wrt has a value of its own to move: contiguous, with one owner. */
+/* Gives every wrt a value to move: contiguous, with a single owner. */
 static bool take_own_values(GradCheck *c) {
     for (size_t k = 0; k < c->d->nwrt; k++) {
         Value *v = value_of_var(c, c->d->wrt[k]);
@@ -523,7 +524,7 @@ static void widen_precision(GradCheck *c, Var v) {
     c->p.tolerance = fmax(c->p.tolerance, p.tolerance);
 }
 
-/* What lies between the wrt and what is differentiated. */
+/* Considers everything between the wrt and the differentiated value. */
 static void choose_precision(GradCheck *c) {
     const Graph *g = c->g;
     Arena *tmp = arena_new(c->s);

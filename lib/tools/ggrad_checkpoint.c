@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What lives to the end of a run whatever the gradient does. */
+/* Variables that live to the end of a run whatever the gradient does. */
 static void find_alive(Derivation *d, Checkpoint *how) {
     const Graph *g = d->g;
     Var *v = NEW_N(d->a, d->kept + g->updates.n, Var);

@@ -1,4 +1,4 @@
-/* ggrad: derivatives of a graph's variables as new outputs with names. */
+/* ggrad: adds derivatives of a graph's variables as named outputs. */
 #include "tools/ggrad_impl.h"
 #include "value/class.h"
 
@@ -13,7 +13,7 @@ const char *derive_shown(const Derivation *d, Var v) {
     return sym_text(d->s, y);
 }
 
-/* Characters that a name can't have, as in "r/y", become _. */
+/* Replaces characters that a name can't have, as in "r/y", by _. */
 static void make_name(Str *text) {
     for (size_t i = 0; i < text->n; i++) {
         char c = text->p[i];
@@ -60,7 +60,7 @@ bool derive_output(Derivation *d, const char *pattern, const char *cost,
     return true;
 }
 
-/* ---- what is asked for ---- */
+/* ---- costs and wrt ---- */
 Span derive_span(const Derivation *d, const char *option, const char *text) {
     uint32_t src = source_add(d->s, option, text, strlen(text));
     return (Span){src, 0, (uint32_t)strlen(text)};
@@ -87,13 +87,14 @@ static bool is_differentiable(const Graph *g, Var v) {
            dtype_is_inexact(t->dtype);
 }
 
-/* May --check move it? A Hessian of a complex variable has no real differences. */
+/* Can --check move it? A Hessian with respect to a complex variable has no real
+ * differences. */
 static bool is_movable(const Derivation *d, Var v) {
     const Type *t = var_type(d->g, v);
     return t->kind == TYPE_TENSOR && !(d->d->hessian && dtype_is_complex(t->dtype));
 }
 
-/* left: names of what --check can't move. */
+/* left: names that --check can't move. */
 static bool note_left_out(Derivation *d, Var cost, const Str *left) {
     if (!left->n) return true;
     if (!d->nwrt)
@@ -106,8 +107,7 @@ static bool note_left_out(Derivation *d, Var cost, const Str *left) {
 }
 
 /* The float inputs and shared variables that reach the cost through connected paths;
- * for
- * --check those that it can move. */
+ * for --check only those that it can move. */
 static bool default_wrt(Derivation *d, Var cost) {
     const Graph *g = d->g;
     uint8_t *reach = NEW_N(d->a, g->nvar, uint8_t);
@@ -175,7 +175,7 @@ bool derive_options(Derivation *d, GradOptions *how) {
     return take_known(d, how);
 }
 
-/* ---- the kinds ---- */
+/* ---- kinds of derivatives ---- */
 static bool add_grads(Derivation *d, Var cost, const char *name, const Var *grad) {
     for (size_t i = 0; i < d->nwrt; i++)
         if (!derive_output(d, "d_{cost}_d_{wrt}", name, derive_shown(d, d->wrt[i]),
@@ -198,7 +198,7 @@ static bool derive_cost(Derivation *d) {
            add_grads(d, cost, derive_shown(d, cost), grad);
 }
 
-/* The variable of that name, or a new input of the type of `like`. */
+/* The variable with that name, or a new input with the type of `like`. */
 static bool find_or_input(Derivation *d, const char *option, const char *name, Var like,
                           Var *v) {
     Sym y = sym(d->s, name);
@@ -233,8 +233,8 @@ bool derive_companions(Derivation *d, const char *list, const char *option,
     return true;
 }
 
-/* The number whose gradient a pullback is: the sum of f times their cotangents, of
- * complex ones the real part of the product with the conjugate. It is only made for the
+/* The number whose gradient a pullback is: the sum of f times the cotangents; for
+ * complex ones, the real part of the product with the conjugate. Built only for the
  * check. */
 static Var project_cotangents(Derivation *d, size_t nf, const Var *f,
                               const Var *cotangent) {
@@ -270,8 +270,7 @@ static bool derive_vjp(Derivation *d) {
            add_grads(d, of, derive_shown(d, f[0]), grad);
 }
 
-/* Zeros take the place of a tangent that does not depend on the wrt, or nothing does.
- */
+/* Replaces a tangent that doesn't depend on the wrt by zeros, or leaves it out. */
 static bool no_tangent(Derivation *d, Var f, Var *result) {
     Str text = STR(d->s);
     str_printf(&text, "%s does not depend on %s", derive_shown(d, f),
@@ -322,7 +321,7 @@ static bool derive_asked(Derivation *d) {
                            : derive_cost(d);
 }
 
-/* What the check needs outlives the derivation. */
+/* Copies what the check needs to memory that outlives the derivation. */
 static void hand_over(const Derivation *d, Derived *made) {
     Arena *a = session_arena(d->s);
     *made = (Derived){.nwrt = d->nwrt, .nclaim = d->claims.n};

@@ -1,17 +1,17 @@
-/* Richardson's extrapolation. The table has the differences in its column 0; column k
- * is what a polynomial through k + 1 of them has at step 0. Large steps err by
- * curvature, small ones by rounding: the entry is taken that agrees best with its
- * neighbours, also with that of a smaller step, so that a period of the function that
- * happens to fit the steps deceives nobody. */
+/* Richardson's extrapolation. Column 0 of the table holds the differences; column k is
+ * the value at step 0 of a polynomial through k + 1 of them. Large steps err by
+ * curvature, small ones by rounding: the entry chosen is the one that agrees best with
+ * its neighbours, including that of a smaller step, so that a period of the function
+ * that happens to match the steps can't mislead. */
 #include "tools/ggrad_difference.h"
 
 #include <math.h>
 
 enum { COLUMNS = 4 };
 
-/* How uncertain the values are: by their own size, by the rounding of what goes in, and
- * by how they scatter where steps are small, where they should fall with a power of
- * them. */
+/* The uncertainty of the values: from their size, from the rounding of the arguments,
+ * and from their scatter at small steps, where they should fall with a power of the
+ * step. */
 static double noise_of_differences(const Samples *s, const double *d,
                                    const double *even) {
     double n = s->eps * fabs(s->here);
@@ -27,8 +27,8 @@ static double noise_of_differences(const Samples *s, const double *d,
     return n;
 }
 
-/* Differences at steps smaller than number j come nearer to the slope at each step, but
- * for rounding. */
+/* Differences at steps smaller than number j approach the slope with each step, up to
+ * rounding. */
 static bool fits_smaller(const Samples *s, const double *d, size_t j, double v,
                          double rounding) {
     for (size_t i = j + 1; i < s->n; i++)
@@ -37,8 +37,7 @@ static bool fits_smaller(const Samples *s, const double *d, size_t j, double v,
     return true;
 }
 
-/* order: the power of the step by which the error of a difference begins and goes on.
- */
+/* order: the power of the step in the leading error term, and between terms. */
 static Slope extrapolate_slope(const Samples *s, const double *d, const double *even,
                                int order) {
     double t[COLUMNS][DIFFERENCE_STEPS], rounding;
@@ -88,8 +87,9 @@ static double off_by(Slope s, double have, double tolerance, double slack) {
     return fabs(have - s.value) - near;
 }
 
-/* By the slopes of the sides. Two that surely differ make a kink; one that is far
- * better known than the other lies beside a jump, or an edge of the domain. */
+/* Compares with the slopes on both sides. Two that certainly differ make a kink; if one
+ * is far better known than the other, the point lies next to a jump or an edge of the
+ * domain. */
 static bool agrees_at_kink(Slope a, Slope b, bool smooth, double have, double tolerance,
                            double slack) {
     bool left = off_by(a, have, tolerance, slack) <= 0,
@@ -107,7 +107,7 @@ bool slope_agrees(const Samples *s, double have, double tolerance, double slack,
     Slope side = a.error < b.error ? a : b;
     bool smooth = !(side.error * 10 < c.error);
     *want = smooth ? c : side;
-    if (!isfinite(want->error)) return true; /* nothing can be said */
+    if (!isfinite(want->error)) return true; /* no information */
     return (smooth && off_by(c, have, tolerance, slack) <= 0) ||
            agrees_at_kink(a, b, smooth, have, tolerance, slack);
 }

@@ -1,5 +1,5 @@
-/* Derivatives of what can only be evaluated: differences at many steps, extrapolated to
- * the step 0, with an estimate of how far off that is. */
+/* Derivatives of functions that can only be evaluated: differences at many steps,
+ * extrapolated to step 0, with an error estimate. */
 #ifndef TOOLS_GGRAD_DIFFERENCE_H
 #define TOOLS_GGRAD_DIFFERENCE_H
 
@@ -7,26 +7,26 @@
 #include <stddef.h>
 
 enum { DIFFERENCE_STEPS = 48 };
-/* Values around one point: at its sides, for steps that become smaller. What is not
- * finite is left out. */
+/* Values around one point, on both sides, for decreasing steps. Non-finite values are
+ * left out. */
 typedef struct Samples {
     size_t n;
-    const double *step;         /* positive, each less than the one before */
+    const double *step;         /* positive and decreasing */
     const double *plus, *minus; /* the values at + and - step */
-    double here;                /* the value at the point itself */
+    double here;                /* the value at the point */
     double eps;                 /* relative rounding error of the values */
-    double ulp;                 /* absolute one of the number that moves */
+    double ulp;                 /* absolute rounding error of the moving number */
 } Samples;
 typedef struct Slope {
-    double value, error; /* error: an estimate; INFINITY: nothing can be said */
+    double value, error; /* error: an estimate; INFINITY: unknown */
 } Slope;
-/* By differences across the point: for what is smooth there. */
+/* From differences across the point, for functions that are smooth there. */
 Slope slope_central(const Samples *s);
-/* By differences on one side of it. */
+/* From differences on one side. */
 Slope slope_side(const Samples *s, bool plus);
-/* Can `have` be the derivative to within a relative tolerance? At a kink everything
- * between the slopes of its sides can. `slack` is an error of `have` itself. *want is
- * the best estimate. */
+/* Can `have` be the derivative within a relative tolerance? At a kink, any value
+ * between the slopes of the two sides can. `slack` is the error of `have` itself. *want
+ * is the best estimate. */
 bool slope_agrees(const Samples *s, double have, double tolerance, double slack,
                   Slope *want);
 

@@ -23,7 +23,7 @@ bool derive_jacobian(Derivation *d) {
     return true;
 }
 
-/* The cost of --hessian and --hvp, and its gradients where the check needs them. */
+/* Finds the cost for --hessian and --hvp, and its gradients if the check needs them. */
 static bool begin_second_order(Derivation *d, const char *name, GradOptions *how,
                                Var *cost, Var **grad) {
     if (!derive_options(d, how) ||

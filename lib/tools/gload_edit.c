@@ -1,6 +1,6 @@
-/* gload's edits: definitions, inputs, updates, outputs, values, names, dims. What only
- * adds is appended to the graph; what changes a leaf's type has every type inferred
- * anew (retype.h). */
+/* gload's edits: definitions, inputs, updates, outputs, values, names, dims. Edits that
+ * only add are appended to the graph; after a leaf's type changes, every type is
+ * inferred again (retype.h). */
 #include "lang/approx.h"
 #include "op/rowwise.h"
 #include "tools/retype.h"
@@ -11,7 +11,7 @@ static const char *at_text(Session *s, Span at) {
     return source_get(s, at.source)->text + at.begin;
 }
 
-/* The name before `=` or `:`, without blanks; false: there is none. */
+/* The name before `=` or `:`, without blanks; false: no sign. */
 static bool split_at_sign(Session *s, Span text, char sep, Span *name, Span *rest) {
     const char *p = source_get(s, text.source)->text;
     uint32_t i = text.begin;
@@ -34,7 +34,7 @@ static bool find_span(Graph *g, Span name, Var *v) {
     return names_find_var(g, at_text(g->s, name), name.end - name.begin, name, v);
 }
 
-/* ---- what only adds ---- */
+/* ---- edits that only add ---- */
 /* "name = expression" defines; a bare expression is the output `out`. */
 static bool is_definition(Session *s, Span text) {
     const char *p = source_get(s, text.source)->text;
@@ -53,8 +53,8 @@ static bool is_definition(Session *s, Span text) {
     return false;
 }
 
-/* "a", "a, b" and "a: type" before the sign: each name becomes an output, but for
- * functions. */
+/* "a", "a, b" and "a: type" before the sign: each name becomes an output, unless it is
+ * a function. */
 static bool add_targets(Session *s, Compiler *c, Span targets) {
     const char *p = source_get(s, targets.source)->text;
     for (uint32_t at = targets.begin; at < targets.end; at++) {
@@ -72,8 +72,8 @@ static bool add_targets(Session *s, Compiler *c, Span targets) {
     return true;
 }
 
-/* Takes the first statement off `rest`: up to a line's end outside of brackets, strings
- * and comments. */
+/* Splits the first statement off `rest`: up to the end of a line outside brackets,
+ * strings and comments. */
 static Span next_statement(Session *s, Span *rest) {
     const char *p = source_get(s, rest->source)->text;
     Span one = *rest;
@@ -96,7 +96,7 @@ static Span next_statement(Session *s, Span *rest) {
     return one;
 }
 
-/* The variables that definitions made become outputs only when the graph has none. */
+/* Defined variables become outputs only if the graph has none. */
 static bool add_expr_outputs(Graph *g, Compiler *c, const Edit *e) {
     Session *s = g->s;
     bool none = g->outputs.n == 0 && !e->outputs;
@@ -130,8 +130,8 @@ static bool replace_update(Graph *g, Compiler *c, Span text) {
     return compiler_update(c, text);
 }
 
-/* The type of an undeclared name is a guess: say so where types do not fit. `guessed`:
- * the number of the first input that was not declared. */
+/* The type of an undeclared name is a guess: note it when types don't fit. `guessed`:
+ * the index of the first undeclared input. */
 static void note_guesses(Graph *g, size_t guessed) {
     const Diag *d = diag_first_error(g->s);
     if (guessed >= g->inputs.n || !d) return;
@@ -233,7 +233,7 @@ static bool prefix_ok(Session *s, const char *prefix, Span *at) {
     return ok;
 }
 
-/* All at once: names are taken out first, so that none stands in another's way. */
+/* Renames all at once: names are removed first, so that none collides with another. */
 bool graph_prefix(Graph *g, const char *prefix) {
     Session *s = g->s;
     Span at;
@@ -261,7 +261,7 @@ bool graph_prefix(Graph *g, const char *prefix) {
     return graph_check_dims(g, at);
 }
 
-/* ---- what changes leaves ---- */
+/* ---- edits that change leaves ---- */
 static bool set_value(Graph *g, Span text) {
     Session *s = g->s;
     Span name, value;
@@ -290,7 +290,7 @@ static bool simple_edits(Graph *g, const Edit *e) {
         if (!rename_one(g, e->rename[i])) return false;
     for (size_t i = 0; i < e->nset; i++)
         if (!set_value(g, e->set[i])) return false;
-    /* what only computed the values before is of no use any more */
+    /* drop what only computed the replaced values */
     if (e->nset) graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
     return !e->outputs || choose_outputs(g, e->outputs_at);
 }

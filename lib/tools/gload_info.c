@@ -1,4 +1,4 @@
-/* gload --info: what a graph has, as a table or as JSON. */
+/* gload --info: the contents of a graph, as a table or as JSON. */
 #include "lang/print.h"
 #include "tools/tools.h"
 #include "value/class.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row: section, name, and what there is to say of it. */
+/* A row: section, name, and a description. */
 typedef struct InfoTable {
     Graph *g;
     bool json, any;
@@ -51,7 +51,7 @@ static const char *shown_name(const Graph *g, Var v) {
     return y ? sym_text(g->s, y) : "(anonymous)";
 }
 
-/* What a shared variable begins with; its value where that is no array, and short. */
+/* A shared variable's initial value; shown in full if it is a short non-array. */
 static void state_text(Session *s, const Type *t, const Leaf *leaf, Str *out) {
     enum { SHOWN = 60 };
     bool value = value_has_data(leaf->value) && leaf->value->kind == t->kind;

@@ -1,6 +1,6 @@
-/* Several graphs as one: their leaves, nodes, outputs, updates and effects side by
- * side. A dim of the same name is the same dim; variables, outputs and functions of the
- * same name are an error, which --prefix avoids. */
+/* Joins several graphs: leaves, nodes, outputs, updates and effects of all of them.
+ * Dims of the same name are the same dim; variables, outputs and functions of the same
+ * name are an error, which --prefix avoids. */
 #include "tools/tools.h"
 
 typedef struct GraphJoin {
@@ -39,7 +39,7 @@ static bool join_leaves(GraphJoin *j) {
     return true;
 }
 
-/* Everything that has a name or is a root comes along. */
+/* Copies everything that has a name or is a root. */
 static bool join_body(GraphJoin *j) {
     const Graph *from = j->from;
     Vec(Var) want = {0};
@@ -105,7 +105,7 @@ static bool join_one(GraphJoin *j) {
            (graph_check_dims(j->to, NOWHERE) || note_prefix(j->s));
 }
 
-/* The parts' texts outlive them. */
+/* The parts are freed, so their texts must be copied. */
 static void keep_steps(Graph *g) {
     for (size_t i = 0; i < g->steps.n; i++) {
         Step *s = &g->steps.p[i];

@@ -1,5 +1,5 @@
-/* The catalogue as text or JSON: --list-ops, --op. What an op's row
- * leaves open has a default in the contract, and that is said, too. */
+/* The catalogue of ops as text or JSON: --list-ops, --op. Defaults of the contract that
+ * an op's row leaves out are shown, too. */
 #include "lang/builtin.h"
 #include "lang/macro.h"
 #include "lang/print.h"
@@ -9,12 +9,11 @@
 
 #include <string.h>
 
-/* One thing that the contract of an op says: a name, perhaps of what (an input, a
- * prop), and a text. */
+/* One fact of an op's contract: a name, possibly of an input or a prop, and a text. */
 typedef struct OpFacts {
     Session *s;
     Str *out;
-    bool json, open; /* open: a list of facts of one name */
+    bool json, open; /* open: inside a list of facts with the same name */
     const char *name;
 } OpFacts;
 
@@ -43,7 +42,7 @@ static void put_lines(Str *out, const char *p, size_t indent) {
     str_putc(out, '\n');
 }
 
-/* Nothing for a NULL or empty text. */
+/* Skips a NULL or empty text. */
 static void put_fact(OpFacts *f, const char *name, const char *text) {
     if (!text || !*text) return;
     close_list(f);
@@ -233,7 +232,8 @@ static bool comma_list_has(const char *list, const char *name) {
     return false;
 }
 
-/* What each input's gradient is: a text, "in C", "disconnected", or none. */
+/* How each input's gradient is defined: a formula, "in C", "disconnected", or
+ * nothing. */
 static const char *gradient_of(const Op *op, const UserOp *own, const Param *p,
                                const char *name, size_t i) {
     const char *const *list = op->partial ? op->partial : op->adjoint;
@@ -289,7 +289,7 @@ static const char *runs_by(const Op *op) {
     return op->loops || op->pick ? "loops for each dtype" : "a kernel";
 }
 
-/* How a random op draws from a state that goes on from call to call. */
+/* How a random op draws from a state that persists between calls. */
 static void show_draw(OpFacts *f, const char *name) {
     const Macro *m = macro_find(name, strlen(name));
     if (!m || !strstr(m->signature, "rng=")) return;
@@ -303,7 +303,7 @@ static void show_draw(OpFacts *f, const char *name) {
 
 static void show_op_facts(OpFacts *f, const Op *op) {
     const Signature *sig = op_signature(f->s, op);
-    if (f->json) show_draw(f, op->name); /* as text it is said of the macro, below */
+    if (f->json) show_draw(f, op->name); /* in text, the macro below shows it */
     put_fact(f, "alias", op->alias);
     put_fact(f, "operator", op->infix);
     put_fact(f, "definition", op->body ? userop_declaration(op)->def.text : op->def);

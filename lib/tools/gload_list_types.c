@@ -1,4 +1,4 @@
-/* The table of classes of types as text or JSON: --list-types. */
+/* The table of type classes as text or JSON: --list-types. */
 #include "tools/tools.h"
 #include "value/class.h"
 

@@ -1,4 +1,4 @@
-/* gprof's work: runs a graph and measures it, or reckons from its types. */
+/* gprof's work: runs a graph and measures it, or estimates from its types. */
 #ifndef TOOLS_GPROF_H
 #define TOOLS_GPROF_H
 
@@ -7,14 +7,14 @@
 
 typedef struct ProfileSpec {
     RunSpec run;    /* mode, values, filter, dims, threads, no_gc */
-    bool is_static; /* nothing is run; values only tell dims */
+    bool is_static; /* nothing runs; values only determine dims */
     int64_t warmup; /* calls before the measured ones */
     int64_t repeat; /* measured calls; 0: until 0.2 s or 10 calls have passed */
     size_t nassert;
     const Span *assertion; /* "peak_bytes < 10e6" */
     ReportOptions report;
 } ProfileSpec;
-/* The report is in `out` even if a verdict fails. False: diagnosed. */
+/* `out` has the report even if a verdict fails. False: diagnosed. */
 bool graph_profile(Graph *g, const ProfileSpec *q, Str *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Measuring a graph: calls that nothing watches for the time, then as many that hooks
- * watch for its parts. */
+/* Measures a graph: first calls without hooks, for the total time, then as many calls
+ * with hooks, for its parts. */
 #include "op/build.h"
 #include "tools/gprof.h"
 #include "tools/retype.h"
@@ -35,7 +35,7 @@ static bool given_dims(Profiling *f) {
     return true;
 }
 
-/* Values tell the dims of their inputs. */
+/* Given values determine the dims of their inputs. */
 static bool dims_of_values(Profiling *f) {
     for (size_t i = 0; i < f->r.g->inputs.n; i++) {
         const Type *t = var_type(f->r.g, f->r.g->inputs.p[i]);
@@ -50,10 +50,10 @@ static bool dims_of_values(Profiling *f) {
     return true;
 }
 
-/* ---- sizes that types alone don't tell ---- */
+/* ---- sizes that types leave unknown ---- */
 
-/* The graph with its dims as numbers in it, and what follows from them. NULL: there is
- * something wrong with them, which a run would say. */
+/* The graph with its dims replaced by numbers, and everything that follows from them.
+ * NULL: the dims are inconsistent, which a run would report. */
 static Graph *graph_with_known_dims(const Profiling *f) {
     static const char *const fold[] = {"constant-folding", "useless-specify-shape"};
     Graph *g = graph_copy(f->r.ready, ROOTS_RUN | ROOTS_INIT, NULL, false, NULL);
@@ -69,8 +69,8 @@ static Graph *graph_with_known_dims(const Profiling *f) {
     return folded;
 }
 
-/* Where sizes are not told by dims, as those of what is put together from rows, they
- * are by working them out. */
+/* Sizes that no dim names, such as those of concatenated rows, follow from constant
+ * folding once the dims are known. */
 static void derive_sizes(Profiling *f) {
     PlanMemory m = plan_memory(f->r.plan, f->dims.n, f->dims.p, NULL);
     if (!f->dims.n || !m.unknown) return;
@@ -88,7 +88,7 @@ static void derive_sizes(Profiling *f) {
     f->r.ready = g;
 }
 
-/* A dim of a variable, asked for as an output of a copy of the graph. */
+/* A dim of a variable, requested as an output of a copy of the graph. */
 typedef struct AskedDim {
     Var var;
     int axis;
@@ -124,7 +124,8 @@ static void ask_all_dims(AskedDims *a, const Graph *from) {
         }
 }
 
-/* Bytes of v, whose unknown dims the outputs from *i on tell; -1: they don't. */
+/* Bytes of v, whose unknown dims are given by the outputs from *i on; -1: they are
+ * not. */
 static int64_t known_bytes(const AskedDims *a, const Graph *told, const Type *t,
                            size_t *i) {
     Var v = a->what.p[*i].var;
@@ -140,7 +141,7 @@ static int64_t known_bytes(const AskedDims *a, const Graph *told, const Type *t,
     return n;
 }
 
-/* What ops say of the shapes of their results, where types don't. */
+/* Derives sizes from the ops' shape formulas where types leave them unknown. */
 static void derive_shapes(Profiling *f) {
     static const char *const lift[] = {"lift-shape", "read-shape", "constant-folding"};
     RewriteOptions how = {.query = {.mode = "NONE", .ninclude = 3, .include = lift}};
@@ -203,14 +204,15 @@ static bool watched_calls(Profiling *f, int64_t n) {
     return true;
 }
 
-/* Initial values of shared variables are not what a call costs. */
+/* Computes the initial values of shared variables, so that no measured call includes
+ * them. */
 static bool settle_shared(Profiling *f) {
     for (size_t i = 0; i < f->r.ready->shared.n; i++)
         if (!vm_shared(f->r.m, i)) return false;
     return true;
 }
 
-/* What the machine holds at the end it holds between calls too. */
+/* The machine keeps the memory that it holds at the end between calls, too. */
 static void measured_memory(Profiling *f, uint64_t peak) {
     VmMemory m = vm_memory(f->r.m);
     uint64_t results = m.arena + m.grown, known = results + m.scratch;

@@ -1,5 +1,5 @@
-/* grewrite's work around the rewriter: replacing and pruning before, bisecting and
- * comparing after. */
+/* grewrite's work around the rewriter: replacing and pruning before it, bisecting and
+ * comparing after it. */
 #include "lang/print.h"
 #include "op/convert.h"
 #include "op/rowwise.h"
@@ -42,7 +42,7 @@ static Span trimmed_span(const char *p, Span at) {
     return at;
 }
 
-/* "a = expression" as its two sides. */
+/* Splits "a = expression" at the sign. */
 static bool split_replacement(Session *s, Span text, Span *name, Span *value) {
     const char *p = source_get(s, text.source)->text;
     uint32_t eq = text.begin;
@@ -55,7 +55,7 @@ static bool split_replacement(Session *s, Span text, Span *name, Span *value) {
     return true;
 }
 
-/* Each name once: afterwards it stands for the expression, which may be another
+/* Each name may occur once: afterwards it names the expression, which may be another
  * variable. */
 static bool names_differ(Session *s, const Rewriting *r) {
     for (size_t i = 0; i < r->nreplace; i++)
@@ -75,7 +75,8 @@ static bool names_differ(Session *s, const Rewriting *r) {
     return true;
 }
 
-/* Everything that used a uses the expression; an input becomes an intermediate. */
+/* All users of `a` read the expression instead; a replaced input becomes an
+ * intermediate. */
 static bool replace_var(Graph **g, Span text) {
     Session *s = (*g)->s;
     const char *p = source_get(s, text.source)->text;
@@ -102,7 +103,7 @@ static bool replace_var(Graph **g, Span text) {
     return true;
 }
 
-/* Only these outputs; updates go unless `updates` is in the list. */
+/* Keeps only these outputs; updates are removed unless `updates` is in the list. */
 static bool keep_outputs(Graph *g, const char *list, Span at) {
     Session *s = g->s;
     Arena *a = arena_new(s);
@@ -135,7 +136,7 @@ static bool keep_outputs(Graph *g, const char *list, Span at) {
     return ok;
 }
 
-/* What only the outputs and sows of before needed. */
+/* Drops what only the former outputs and sows needed. */
 static void drop_unneeded(Graph *g) {
     graph_compact(g, ROOTS_RUN | ROOTS_INIT, NULL, false);
     graph_keep_called(g);
@@ -176,8 +177,8 @@ bool graph_diff(Graph *a, Graph *b) {
 }
 
 /* ---- --bisect ---- */
-/* Runs CMD with `graph` as its standard input: a file without a name rather than a
- * pipe, so that a CMD that does not read it all does no harm. */
+/* Runs CMD with `graph` on its standard input: an unnamed file rather than a pipe, so
+ * that a CMD that doesn't read all of it causes no error. */
 static bool try_command(Session *s, const char *command, const Str *graph,
                         bool *passes) {
     char shell[] = "sh", option[] = "-c";
@@ -200,7 +201,7 @@ static bool try_command(Session *s, const char *command, const Str *graph,
     return ok || fail(s, NOWHERE, E_IO, "can't run %s", command);
 }
 
-/* What CMD says to the graph after `limit` replacements. */
+/* The verdict of CMD on the graph after `limit` replacements. */
 static bool try_limit(Graph *g, const Rewriting *r, uint32_t limit, bool *passes,
                       uint32_t *fired) {
     RewriteOptions how = r->how;

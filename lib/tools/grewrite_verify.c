@@ -1,5 +1,5 @@
-/* grewrite --verify: a graph before and after rewriting gives the same outputs and the
- * same new shared values. */
+/* grewrite --verify: checks that a graph gives the same outputs and new shared values
+ * before and after rewriting. */
 #include "tools/compare.h"
 #include "tools/random_inputs.h"
 
@@ -28,8 +28,8 @@ static void machine_pair_close(MachinePair *p) {
     }
 }
 
-/* The variable of the rewritten graph says how it is compared: what was done may allow
- * for more. */
+/* The rewritten graph's variable determines the comparison: its rewrites may have
+ * loosened it. */
 static bool same_after_rewrite(MachinePair *p, const char *kind, const char *name,
                                Var v, const Value *a, const Value *b, uint64_t seed) {
     Session *s = p->before->s;
@@ -61,14 +61,14 @@ static bool compare_results(MachinePair *p, uint64_t seed) {
     return true;
 }
 
-/* Did the run fail for want of room, which no other inputs would give? */
+/* Did the run fail for lack of memory, which other inputs wouldn't avoid? */
 static bool at_limit(Session *s, size_t mark) {
     enum { NO_ROOM = 6 };
     return diag_count(s) > mark && diag_exit(diag_get(s, mark)->code) == NO_ROOM;
 }
 
-/* One point. A run that fails before rewriting says nothing; one that fails only after
- * is a mismatch. */
+/* One random point. A run that fails before rewriting proves nothing; one that fails
+ * only afterwards is a mismatch. */
 static bool run_trial(MachinePair *p, const Values *given, uint64_t seed, size_t *ran) {
     Session *s = p->before->s;
     Trial t;
@@ -93,7 +93,7 @@ bool graph_verify(Graph *before, Graph *after, const Values *given, uint64_t run
     size_t ran = 0;
     bool ok = true;
     for (uint64_t i = 0; ok && i < runs;
-         i++) { /* fresh machines: updates of one run don't reach the next */
+         i++) { /* fresh machines: a run's updates must not reach the next one */
         ok = machine_pair_open(&p) && run_trial(&p, given, i, &ran);
         machine_pair_close(&p);
     }

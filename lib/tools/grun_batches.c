@@ -1,10 +1,10 @@
-/* Repeated calls: steps, rows or batches of data, epochs in a shuffled order. */
+/* Repeated calls: steps, rows or batches of data, epochs in shuffled order. */
 #include "tools/run_impl.h"
 #include "value/rng.h"
 
 #include <string.h>
 
-/* All values that are walked have the same number of rows. */
+/* Checks that all iterated values have the same number of rows. */
 static bool count_rows(GraphRun *r) {
     const char *first = NULL;
     r->rows = -1;
@@ -60,8 +60,8 @@ static void shuffle_epoch(GraphRun *r, int64_t epoch) {
     rng_permutation(&state, r->rows, r->order);
 }
 
-/* Rows [from, from + n) in the epoch's order: a view when they stand together, else
- * gathered into kept storage. */
+/* Rows [from, from + n) in the epoch's order: a view if they are adjacent, else
+ * gathered into reused storage. */
 static bool feed_input_rows(GraphRun *r, size_t i, int64_t from, int64_t n) {
     const Tensor *all = &r->feed[i].value.t;
     Tensor *row = &r->row[i], part = *all;
@@ -84,7 +84,7 @@ static bool feed_input_rows(GraphRun *r, size_t i, int64_t from, int64_t n) {
         }
     }
     Value v = {.kind = TYPE_TENSOR, .t = *row};
-    if (!r->spec->series.batch) { /* single rows come without the axis */
+    if (!r->spec->series.batch) { /* single rows drop the axis */
         v.t.ndim--;
         memmove(v.t.shape, v.t.shape + 1, (size_t)v.t.ndim * sizeof *v.t.shape);
         memmove(v.t.stride, v.t.stride + 1, (size_t)v.t.ndim * sizeof *v.t.stride);
@@ -103,7 +103,7 @@ static bool feed_rows(GraphRun *r, int64_t call) {
     return true;
 }
 
-/* Which of many calls failed. */
+/* Notes which of several calls failed. */
 static void note_failed_call(GraphRun *r, int64_t call) {
     if (r->calls == 1) return;
     if (r->rows < 0)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The variable's own comparison, and what the command line says of it. */
+/* The variable's own comparison, overridden by the command line. */
 static Approx comparison_of(const GraphRun *r, Var v) {
     const Approx *own = graph_approx(r->g, v);
     Approx how = own ? *own : APPROX_DEFAULT;
@@ -51,7 +51,7 @@ bool grun_check_expected(GraphRun *r) {
         if (check_expectation(r, r->spec->expect[i])) continue;
         ok = false;
         if (diag_get(r->s, before)->code != E_VERDICT)
-            return false; /* say all that differ, but one usage error */
+            return false; /* report all mismatches, but stop at a usage error */
     }
     return ok;
 }

@@ -1,4 +1,4 @@
-/* The values of a command line given to a machine's inputs and shared variables. */
+/* Feeds the command line's values to a machine's inputs and shared variables. */
 #include "tools/run_impl.h"
 #include "value/rng.h"
 
@@ -18,8 +18,8 @@ static bool unknown_input(GraphRun *r, Span name, const char *text) {
     return false;
 }
 
-/* The type that a VALUE is compiled for: rows that are walked have one axis more, or a
- * longer first one. */
+/* The type for compiling a VALUE: iterated values have an additional axis, or a longer
+ * first one. */
 static const Type *feed_type(GraphRun *r, size_t i) {
     const Type *t = var_type(r->g, r->g->inputs.p[i]);
     Dim dim[MAX_NDIM + 1] = {DIM_UNKNOWN};
@@ -75,7 +75,7 @@ static bool mark_each(GraphRun *r) {
     return true;
 }
 
-/* --seed: each random input that has no value begins a stream of its own. */
+/* --seed: each random input without a value starts a stream of its own. */
 static bool seed_inputs(GraphRun *r) {
     for (size_t i = 0; i < r->g->inputs.n; i++) {
         if (r->feed[i].given || r->spec->seed < 0 ||
@@ -93,7 +93,7 @@ static bool all_given(GraphRun *r) {
     Str list = STR(r->s);
     size_t missing = 0;
     const char *first = "";
-    bool state = false; /* is the first a random state? */
+    bool state = false; /* is the first one a random state? */
     uint8_t *live = graph_live(r->ready, r->a, ROOTS_RUN);
     for (size_t i = 0; i < r->g->inputs.n; i++) {
         if (r->feed[i].given || !live[r->ready->inputs.p[i]]) continue;

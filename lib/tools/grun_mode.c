@@ -1,11 +1,11 @@
-/* Modes of a run: which rewrites, and what looks on. */
+/* Modes of a run: which rewrites they use, and which hooks watch. */
 #include "tools/run_impl.h"
 
 #include <string.h>
 
 typedef struct ModeRow {
-    const char *rewrites; /* NULL: FAST_RUN if nothing was rewritten yet */
-    const char *without;  /* a tag that is left out */
+    const char *rewrites; /* NULL: FAST_RUN unless the graph was rewritten before */
+    const char *without;  /* a tag to exclude */
 } ModeRow;
 
 static const ModeRow rows[] = {
@@ -13,11 +13,12 @@ static const ModeRow rows[] = {
     [RUN_FAST_RUN] = {"FAST_RUN", NULL},
     [RUN_FAST_COMPILE] = {"FAST_COMPILE", NULL},
     [RUN_DEBUG] = {"FAST_RUN", NULL},
-    [RUN_NAN_GUARD] = {NULL, "fusion"}, /* a group's inner values are looked at, too */
+    [RUN_NAN_GUARD] = {NULL, "fusion"}, /* inspects the inner values of a fused group,
+                                         * too */
     [RUN_MONITOR] = {NULL, NULL},
 };
 
-/* False: the graph is to be run as it is. */
+/* False: run the graph as it is. */
 static bool mode_query(const Graph *g, const RunSpec *spec, Arena *a, RewriteQuery *q) {
     const ModeRow *row = &rows[spec->mode];
     *q = spec->rewrites;
@@ -66,7 +67,7 @@ static bool in_function(const Graph *g, Sym name) {
     return false;
 }
 
-/* The names are looked up in the graph that was read: rewriting may drop some. */
+/* Names are looked up in the graph as read: rewriting may drop some. */
 static bool exempt_names(GraphRun *r) {
     char **part;
     size_t n = str_split(r->a, r->spec->unguarded, ',', &part);
@@ -121,7 +122,7 @@ bool grun_watch(GraphRun *r) {
     return true;
 }
 
-/* By the kind of error and where the Apply came from. */
+/* Chosen by the kind of error and the Apply's origin. */
 bool grun_hint(GraphRun *r) {
     const Diag *d = diag_first_error(r->s);
     const char *rule = vm_blamed(r->m);

@@ -1,4 +1,5 @@
-/* Outputs to files (-r) and to standard output, as text, JSON lines, npy or TSV. */
+/* Writes outputs to files (-r) and to standard output, as text, JSON lines, npy or
+ * TSV. */
 #include "tools/run_impl.h"
 #include "value/array.h"
 #include "value/class.h"
@@ -42,7 +43,7 @@ static bool check_format(GraphRun *r) {
     return true;
 }
 
-/* Before the run, which may take long. */
+/* Checked before the run, which may take long. */
 static bool check_paths(GraphRun *r) {
     for (size_t i = 0; i < r->spec->nresult; i++) {
         size_t n = 0;
@@ -68,8 +69,8 @@ bool grun_open_results(GraphRun *r) {
 }
 
 /* ---- collecting rows ---- */
-/* Room for all calls: rows in front when single rows are walked, else the first axis
- * grows by each batch. */
+/* Allocates room for all calls: with single rows a new leading axis, else the first
+ * axis grows with each batch. */
 static bool allocate_collected(GraphRun *r, Result *x, const Tensor *t) {
     int64_t shape[MAX_NDIM + 1];
     bool batches = r->spec->series.batch != 0 && t->ndim > 0;
@@ -117,7 +118,7 @@ void grun_free_results(GraphRun *r) {
         tensor_unref(&r->result[i].all);
 }
 
-/* Results that name the same file go into it together. */
+/* Results that name the same file share it. */
 bool grun_write_results(GraphRun *r) {
     NamedValue *part = NEW_N(r->a, r->spec->nresult, NamedValue);
     Value *all = NEW_N(r->a, r->spec->nresult, Value);
@@ -178,7 +179,7 @@ static void text_lines(GraphRun *r, Str *out) {
     }
 }
 
-/* Those that are printed have a text. */
+/* Checks that all printed outputs have a text form. */
 static bool outputs_have_text(GraphRun *r) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
         if (goes_to_file(r, i) || value_readable(r->s, vm_output(r->m, i), false))

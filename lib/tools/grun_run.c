@@ -1,4 +1,4 @@
-/* A run from start to end: rewrite if that is still to do, plan, feed, call, collect,
+/* A run from start to end: rewrite if not done yet, plan, feed, call, collect,
  * compare. */
 #include "tools/retype.h"
 #include "tools/run_impl.h"
@@ -32,7 +32,7 @@ static bool keep_shared(GraphRun *r) {
 static bool finish_run(GraphRun *r) {
     if (!grun_check_expected(r) || !grun_write_results(r)) return false;
     Writer *out = r->out;
-    r->out = NULL; /* committing frees it, also when that fails */
+    r->out = NULL; /* committing frees it, even on failure */
     return !out || writer_commit(out);
 }
 
@@ -52,7 +52,7 @@ bool grun_plan(GraphRun *r) {
     return r->plan != NULL;
 }
 
-/* Some types never have a value. */
+/* Values of some types never exist. */
 static bool outputs_have_values(GraphRun *r) {
     for (size_t i = 0; i < r->g->outputs.n; i++) {
         const Output *out = &r->g->outputs.p[i];

@@ -1,10 +1,9 @@
-/* on_unused_input: inputs that are declared, but no output, update or effect needs
- * them. */
+/* on_unused_input: finds declared inputs that no output, update or effect needs. */
 #include "tools/tools.h"
 
 #include <string.h>
 
-/* A dim that is needed may be told by any input that has it. */
+/* Any input that has a needed dim may determine it. */
 static bool determines_dim(const Graph *g, const uint8_t *live, const Type *t) {
     for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++) {
         if (!dim_is_named(t->dim[i])) continue;

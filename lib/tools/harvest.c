@@ -1,5 +1,5 @@
-/* --reap, --plant, --harvest: the names and values of the command line as one harvest a
- * tag. */
+/* --reap, --plant, --harvest: turns the names and values of a command line into one
+ * harvest per tag. */
 #include "tools/harvest_names.h"
 #include "tools/tools.h"
 
@@ -7,8 +7,8 @@
 
 typedef struct Plant {
     Sym tag, path;  /* path without the tag */
-    Span at, value; /* value.source 0: an input takes its place */
-    Var var;        /* of an input once it was made */
+    Span at, value; /* value.source 0: an input replaces it */
+    Var var;        /* the input, once created */
 } Plant;
 typedef Vec(Sym) Names;
 typedef struct ReapChoice {
@@ -45,7 +45,7 @@ static Sym longer_name(const HarvestPlan *w, const Plant *p, Sym name) {
     return y;
 }
 
-/* The variable that is sown gives its name to the input that takes its place. */
+/* The input is named after the sown variable that it replaces. */
 static Sym plant_input_name(HarvestPlan *w, const Plant *p) {
     Graph *g = w->g;
     Session *s = g->s;
@@ -93,7 +93,7 @@ static Var plant_value(void *ctx, size_t k, Builder *b, const Type *t) {
     return p->value.source ? plant_constant(w, p, t) : make_plant_input(w, p, t);
 }
 
-/* ---- one harvest a tag ---- */
+/* ---- one harvest per tag ---- */
 static bool read_plants(HarvestPlan *w) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->how->nplant; i++) {
@@ -114,7 +114,7 @@ static bool read_plants(HarvestPlan *w) {
     return true;
 }
 
-/* --reap TAG, TAG/NAME or NAME; a name chooses what of its tag is reaped. */
+/* --reap TAG, TAG/NAME or NAME; a name selects what is reaped from its tag. */
 static bool read_reaps(HarvestPlan *w) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->how->nreap; i++) {
@@ -130,7 +130,7 @@ static bool read_reaps(HarvestPlan *w) {
     return true;
 }
 
-/* --allow and --block: NAME, SCOPE, SCOPE/NAME of any tag, or TAG/ before them. */
+/* --allow and --block: NAME, SCOPE, SCOPE/NAME of any tag, or with TAG/ in front. */
 static bool read_path_list(HarvestPlan *w, size_t n, const Span *list, Choices *to) {
     Session *s = w->g->s;
     for (size_t i = 0; i < n; i++) {
@@ -160,7 +160,7 @@ static void add_names(HarvestPlan *w, Sym tag, const Choices *list, Names *to) {
             vec_push(w->g->s, to, list->p[i].path);
 }
 
-/* What of the tag is reaped: all when it is named as a whole. */
+/* Selects what is reaped from the tag: everything if the tag itself is named. */
 static bool choose_reaped(HarvestPlan *w, Sym tag, Names *allow) {
     bool any = false, all = false;
     for (size_t i = 0; i < w->reap.n; i++) {
@@ -172,12 +172,13 @@ static bool choose_reaped(HarvestPlan *w, Sym tag, Names *allow) {
     }
     if (all || !any) allow->n = 0;
     add_names(w, tag, &w->allow, allow);
-    for (size_t i = 0; allow->n && i < w->number.n; i++) /* planted ones are chosen */
+    for (size_t i = 0; allow->n && i < w->number.n; i++) /* planted names are selected
+                                                          * too */
         vec_push(w->g->s, allow, w->plant.p[w->number.p[i]].path);
     return any;
 }
 
-/* Why what was to be planted was not. */
+/* Explains why a value was not planted. */
 static bool fail_unused(const HarvestPlan *w, const Plant *p) {
     Session *s = w->g->s;
     for (size_t i = 0; i < w->names.list.n; i++) {
@@ -231,7 +232,7 @@ static bool harvest_tag(HarvestPlan *w, Sym tag) {
     return ok;
 }
 
-/* Each tag once, in the order in which they were named; ids change with each. */
+/* Each tag once, in the order of first mention; each harvest renumbers ids. */
 static bool harvest_all(HarvestPlan *w) {
     Map done = MAP(w->g->s);
     bool ok = true;

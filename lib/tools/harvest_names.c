@@ -13,7 +13,7 @@ bool harvest_path_ends_with(const char *path, const char *names) {
     return n > m && path[n - m - 1] == '/' && strcmp(path + n - m, names) == 0;
 }
 
-/* A tag or path that may have been meant; NULL: none is near. */
+/* The closest tag or path, as a suggestion; NULL: none is close. */
 static const char *nearest_sown_name(const SownNames *n, const char *text) {
     Session *s = n->s;
     Vec(const char *) of = {0};
@@ -49,7 +49,7 @@ bool harvest_path_leads_to(const char *scope, const char *path) {
     return strncmp(path, scope, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-/* The one tag that has the path; 0: none. Two: diagnosed, false. */
+/* The only tag with that path; 0: none. Several: diagnosed, false. */
 static bool tag_of_name(const SownNames *n, Sym name, Span at, Sym *tag) {
     Session *s = n->s;
     *tag = 0;

@@ -1,4 +1,5 @@
-/* Names on a command line: variables, then labels of outputs, with suggestions. */
+/* Resolves names on a command line: variables, then labels of outputs, with
+ * suggestions. */
 #include "tools/tools.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@ static bool fail_no_such_name(Graph *g, const char *word, Span at) {
     for (size_t i = 0; i < g->names.n; i++)
         vec_push(s, &names, sym_text(s, g->names.p[i].name));
     for (size_t i = 0; i < g->outputs.n;
-         i++) /* a label is mostly its variable's name */
+         i++) /* a label is usually its variable's name */
         if (graph_find(g, g->outputs.p[i].label) == VAR_NONE)
             vec_push(s, &names, sym_text(s, g->outputs.p[i].label));
     const char *near = str_nearest(s, word, names.p, names.n);
@@ -40,7 +41,7 @@ static bool is_leaf_below(Session *s, Sym path, const char *name, size_t n) {
     return strncmp(text, name, n) == 0 && text[n] == '/';
 }
 
-/* Adds the leaves of a tree, as a definition named it, else as outputs NAME/... */
+/* Adds the leaves of a tree: one that a definition named, or outputs NAME/... */
 static bool find_tree(const Graph *g, const char *name, size_t n, Outputs *out) {
     size_t before = out->n;
     for (size_t i = 0; i < g->trees.n; i++)
@@ -53,7 +54,7 @@ static bool find_tree(const Graph *g, const char *name, size_t n, Outputs *out) 
     return out->n > before;
 }
 
-/* Where one variable is expected. */
+/* An error where a single variable is expected. */
 static bool fail_tree(Graph *g, const char *word, Span at) {
     Outputs leaf = {0};
     bool tree = find_tree(g, word, strlen(word), &leaf);

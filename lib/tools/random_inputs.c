@@ -17,7 +17,7 @@ typedef struct RandomPoint {
     Vec(DimChoice) dims;
 } RandomPoint;
 
-/* A dim that a given value tells, else a small random one. */
+/* A dim determined by a given value, else a small random one. */
 static int64_t dim_size(RandomPoint *p, Dim d) {
     int64_t n;
     if (dim_is_known(d)) return d;
@@ -69,7 +69,7 @@ static bool fill_list(RandomPoint *p, const Type *t, Value *out) {
     return ok;
 }
 
-/* A random value of a type that is no tensor. */
+/* A random value of a non-tensor type. */
 static bool fill_object(RandomPoint *p, const Type *t, Value *out) {
     const bool has[3] = {false, true, false};
     const int64_t part[3] = {0, 2, 0};

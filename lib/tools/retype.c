@@ -1,5 +1,5 @@
-/* Binding dims and narrowing leaves: leaves get their narrower types, a dim's leaf
- * becomes a constant, and one pass in topological order infers every type anew. */
+/* Binds dims and narrows leaves: leaves get their narrower types, a dim's leaf becomes
+ * a constant, and one pass in topological order infers all types again. */
 #include "tools/retype.h"
 
 #include "op/convert.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Every type of the graph with dim `name` put to n. */
+/* Replaces dim `name` by n in a type. */
 static const Type *bind_type(Session *s, const Type *t, Sym name, int64_t n) {
     Dim dim[MAX_NDIM];
     bool any = false;
@@ -75,7 +75,7 @@ bool dim_option(Graph *g, Span text, Sym *dim, int64_t *size) {
     return true;
 }
 
-/* A leaf is declared anew: its filter makes sure when a value is bound. */
+/* Redeclares a leaf; its filter then checks each value that is bound. */
 static bool narrow_leaf(Graph *g, Var v, const Type *want, const char *name, Span at) {
     const Type *have = var_type(g, v), *met = type_meet(g->s, have, want);
     if (!met)
@@ -89,8 +89,8 @@ static bool narrow_leaf(Graph *g, Var v, const Type *want, const char *name, Spa
     return true;
 }
 
-/* Any other variable is checked while running: its Apply is made once more, and the old
- * one's users get what comes out of the check. */
+/* Any other variable is checked at run time: its Apply is copied, and the old one's
+ * users read the result of the check. */
 static bool narrow_result(Graph *g, Var v, const Type *want, const char *name,
                           Span at) {
     const Apply a = g->apply[var_owner(g, v)];

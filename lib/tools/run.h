@@ -1,4 +1,4 @@
-/* grun's work: values for inputs, one call or many (steps, rows, batches, epochs),
+/* grun's work: values for inputs, one or more calls (steps, rows, batches, epochs),
  * results to files and text, checks. */
 #ifndef TOOLS_RUN_H
 #define TOOLS_RUN_H
@@ -6,15 +6,15 @@
 #include "tools/tools.h"
 
 typedef struct Series {
-    int64_t steps;    /* calls in all; 0: one, or as many as the data gives */
-    const char *each; /* "x,y": inputs that walk along the leading axis of their values;
-                         NULL: none */
+    int64_t steps;    /* total calls; 0: one, or as many as the data gives */
+    const char *each; /* "x,y": inputs that iterate over the leading axis of their
+                       * values; NULL: none */
     Span each_at;
-    int64_t batch; /* rows a call; 0: single rows without the axis */
+    int64_t batch; /* rows per call; 0: single rows without the axis */
     bool drop_last;
     int64_t epochs;  /* 0: 1 */
-    int64_t shuffle; /* seed of the order of rows, anew each epoch; -1: in order */
-    int64_t every;   /* also report each K-th call; 0: the last only */
+    int64_t shuffle; /* seed of the rows' order, reshuffled each epoch; -1: in order */
+    int64_t every;   /* also report every K-th call; 0: only the last */
 } Series;
 typedef enum ResultFormat {
     RESULT_TEXT,
@@ -22,23 +22,23 @@ typedef enum ResultFormat {
     RESULT_NPY,
     RESULT_TSV
 } ResultFormat;
-/* What a run is for: how the graph is rewritten, planned and watched. */
+/* The purpose of a run: how the graph is rewritten, planned and watched. */
 typedef enum RunMode {
-    RUN_UNSET, /* FAST_RUN for a graph that was not rewritten yet */
+    RUN_UNSET, /* FAST_RUN unless the graph was rewritten before */
     RUN_FAST_RUN,
     RUN_FAST_COMPILE,
-    RUN_DEBUG,     /* every op and rewrite checked */
-    RUN_NAN_GUARD, /* without fusion, every value looked at */
+    RUN_DEBUG,     /* checks every op and rewrite */
+    RUN_NAN_GUARD, /* without fusion, inspects every value */
     RUN_MONITOR
 } RunMode;
 #define RUN_MODES "unset|FAST_RUN|FAST_COMPILE|DEBUG|NAN_GUARD|MONITOR"
 typedef struct RunSpec {
     RunMode mode;
-    RewriteQuery rewrites; /* beside the mode's: include, exclude, rules */
+    RewriteQuery rewrites; /* in addition to the mode's: include, exclude, rules */
     int sloppy;            /* DEBUG: 0 to 2 */
-    bool allow_nonfinite;  /* DEBUG: nan and inf are no findings */
+    bool allow_nonfinite;  /* DEBUG: nan and inf don't count as findings */
     const char *guard;     /* "nan,inf,big": what NAN_GUARD looks for; NULL: all */
-    const char *unguarded; /* "a,b": variables that it leaves alone; NULL: none */
+    const char *unguarded; /* "a,b": variables that it ignores; NULL: none */
     Span guard_at, unguarded_at;
     Values values;
     Filter filter;
@@ -49,20 +49,20 @@ typedef struct RunSpec {
     const Span *dim;    /* "n=128" */
     double rtol, atol;  /* negative: the dtype's */
     ResultFormat format;
-    const char *output; /* of what is printed; "-" */
-    int64_t seed;       /* of random inputs without a value; -1: they need one */
+    const char *output; /* for printed text; "-" */
+    int64_t seed;       /* for random inputs without a value; -1: they need one */
     unsigned threads;
     bool no_gc;
     bool (*progress)(void *ctx, int64_t done,
                      int64_t all); /* after each call; may be NULL */
     void *ctx;
 } RunSpec;
-/* Runs g; afterwards its shared variables have their new values. What is printed and
- * written appears only when everything went well, except for reports by `every`. False:
- * diagnosed; a failed expectation is E_VERDICT. */
+/* Runs g; its shared variables then have their new values. Printed and written results
+ * appear only if everything succeeded, except for reports by `every`. False: diagnosed;
+ * a failed expectation is E_VERDICT. */
 bool graph_run(Graph *g, const RunSpec *spec);
-/* The graph as a mode rewrites it: g itself when the mode doesn't ask for more and it
- * was rewritten before. NULL: diagnosed. */
+/* The graph as the mode rewrites it; g itself if it was rewritten before and the mode
+ * asks for no more. NULL: diagnosed. */
 Graph *graph_ready(Graph *g, const RunSpec *spec);
 /* "n=128" of --dim. */
 bool dim_option(Graph *g, Span text, Sym *name, int64_t *n);

@@ -1,4 +1,4 @@
-/* A session in which every row has offered its services to the rows below. */
+/* A session with the services of every row registered for the rows below. */
 #include "tools/tools.h"
 
 Session *tools_session(PanicFn *panic, void *ctx) {

@@ -1,5 +1,5 @@
-/* What the tools do, as library calls: a session with all rows, edits, derivatives by
- * name, values for inputs, runs with steps and batches, checks. Each tool's main is its
+/* The tools' work as library calls: a session with all rows, edits, derivatives by
+ * name, values for inputs, runs with steps and batches, checks. A tool's main is its
  * option table and one of these. */
 #ifndef TOOLS_TOOLS_H
 #define TOOLS_TOOLS_H
@@ -9,27 +9,27 @@
 #include "rewrite/rewrite.h"
 #include "vm/vm.h"
 
-/* A session in which every row offers its services. */
+/* A session with the services of every row registered. */
 Session *tools_session(PanicFn *panic, void *ctx);
 
-/* Adds the types and ops of a plugin: a library that exports tl_plugin, or one that is
- * part of the program (path: what it is called in messages). False: diagnosed. */
+/* Adds the types and ops of a plugin: a library that exports tl_plugin, or one linked
+ * into the program (path: its name in messages). False: diagnosed. */
 bool plugin_load(Session *s, const char *path);
 struct TlPlugin;
 bool plugin_add(Session *s, const char *path, const struct TlPlugin *p);
 
-/* Finds a variable by its name, then an output by its label: E_UNKNOWN at `at` with
+/* Finds a variable by name, then an output by label: E_UNKNOWN at `at` with
  * suggestions. */
 bool names_find_var(Graph *g, const char *name, size_t n, Span at, Var *v);
-/* The same, or all leaves of the tree of that name, as "r/y"; added to `out`. */
+/* The same, or all leaves of the tree with that name, as "r/y"; appended to `out`. */
 typedef Vec(Output) Outputs;
 bool names_find_outputs(Graph *g, const char *name, size_t n, Span at, Outputs *out);
 bool names_find_output_list(Graph *g, Span list, Outputs *out); /* "a, b" */
-/* "a, b" as variables, those of trees too. */
+/* Resolves "a, b" to variables, including those of trees. */
 bool names_find_vars(Graph *g, Arena *a, Span list, size_t *n, Var **v);
 
-/* on_unused_input: inputs of the graph as it was read that no output, update or effect
- * needs, nor the dims that these need. False: diagnosed with E_UNUSED. */
+/* on_unused_input: looks for inputs of the graph, as read, that no output, update or
+ * effect needs, nor a dim used by these. False: diagnosed with E_UNUSED. */
 typedef enum UnusedInput { UNUSED_IGNORE, UNUSED_WARN, UNUSED_RAISE } UnusedInput;
 #define UNUSED_INPUTS "ignore|warn|raise"
 bool graph_unused_inputs(Graph *g, UnusedInput how);
@@ -38,13 +38,14 @@ bool graph_unused_inputs(Graph *g, UnusedInput how);
 typedef struct Edit {
     size_t nexpr, ninput, nshared, nupdate, nset, nrename, ndim, nnarrow, ncompare;
     const Span *expr, *input, *shared, *update, *set, *rename, *dim, *narrow, *compare;
-    const char *outputs; /* "a,b": keep these outputs, or make them of variables */
+    const char *outputs; /* "a,b": keep these outputs, or make outputs of these
+                          * variables */
     Span outputs_at;
     bool auto_inputs; /* a new graph: undeclared names are floatX scalars */
 } Edit;
-/* Edits g in place. False: diagnosed, and g is only good for freeing. */
+/* Edits g in place. False: diagnosed, and g can only be freed. */
 bool graph_edit(Graph *g, const Edit *e);
-/* Puts several graphs together; names must differ (see prefix). Frees the parts. */
+/* Joins several graphs; names must differ (see prefix). Frees the parts. */
 Graph *graph_join(Session *s, size_t n, Graph **parts);
 bool graph_prefix(Graph *g, const char *prefix);
 /* The table of --info. */
@@ -55,16 +56,15 @@ bool gload_list_op(Session *s, const char *name, bool json, Str *out);
 void gload_list_types(Session *s, bool json, Str *out);
 
 /* ---- values ---- */
-/* A VALUE of the command line for a variable of type t (NULL: any): compiled for its
- * receiver, then through the type's filter.
- * "@F", "@F:key", "@F[index]" read files, "@-" is npy on stdin. Dims of t bind at the
- * run. */
+/* Compiles a VALUE of the command line for a receiver of type t (NULL: any) and applies
+ * the type's filter. "@F", "@F:key", "@F[index]" read files, "@-" is npy on stdin. Dims
+ * of t bind when the graph runs. */
 bool value_compile(Session *s, Span text, const Type *t, Filter how, const char *what,
                    Value *out);
-/* Splits "name=VALUE"; false if it isn't one: the path of a file, where `/` comes
- * before any `=`. */
+/* Splits "name=VALUE"; false if it isn't one but a file's path, with a `/` before any
+ * `=`. */
 bool value_split_name(Session *s, Span text, Span *name, Span *value);
-/* The same where only an output can be meant, whose label may have a `/`. */
+/* The same where only an output can be meant; its label may contain `/`. */
 bool value_split_label(Session *s, Span text, Span *label, Span *value);
 /* The name=VALUEs of a command line. */
 typedef struct Values {
@@ -73,9 +73,9 @@ typedef struct Values {
 } Values;
 
 /* ---- ggrad ---- */
-/* What was derived, for the check: `says`, an output called `name`, claims to be the
- * derivatives of each element of `of` by each of wrt[by], of both shapes; or, where by
- * is nwrt, the derivative of `of` along `along`, a direction for each wrt. */
+/* What the check compares: `says`, an output called `name`, claims to be the derivative
+ * of each element of `of` by each of wrt[by], with both shapes; or, if by is nwrt, the
+ * derivative of `of` along `along`, a direction for each wrt. */
 typedef struct Claim {
     Sym name;
     Var says, of;
@@ -83,45 +83,44 @@ typedef struct Claim {
 } Claim;
 typedef struct Derived {
     size_t nwrt, nclaim;
-    Var *wrt, *along; /* along: NULL where there are no directions */
+    Var *wrt, *along; /* along: NULL without directions */
     Claim *claim;
 } Derived;
 typedef struct Derive {
     const char *cost, *vjp, *jvp, *jacobian, *hessian, *hvp; /* at most one */
     const char *wrt, *cotangent, *tangents, *vector, *known, *constant, *name;
-    const char *checkpoint; /* names of what is kept, or "sqrt" */
-    Span at;                /* of the option that decides, for errors */
+    const char *checkpoint; /* names of variables to keep, or "sqrt" */
+    Span at;                /* position of the deciding option, for errors */
     bool by_pullback, mixed, only;
     GradOptions how;
     Derived *made; /* filled in when not NULL; session memory */
 } Derive;
 bool graph_derive(Graph *g, const Derive *d);
-/* verify_grad: derivatives against finite differences of what they are derivatives of,
- * at the given values, random ones for the rest. False with E_VERDICT on a mismatch,
- * which names output, position and both values, or with E_DERIVATIVE, which names an op
- * and its input. */
+/* verify_grad: compares derivatives with finite differences at the given values, with
+ * random ones for the rest. False with E_VERDICT on a mismatch, which names output,
+ * position and both values, or with E_DERIVATIVE, which names an op and its input. */
 bool graph_check_grad(Graph *g, const Derive *d, const Values *given, uint64_t seed);
 
 /* ---- harvest ---- */
 typedef struct Harvesting {
     size_t nreap, nplant, nallow, nblock;
-    const Span *reap;  /* "TAG", "TAG/NAME", "NAME"; commas separate several */
-    const Span *plant; /* "TAG/NAME" (an input of the sow's type takes its place),
-                          "TAG/NAME=VALUE" */
+    const Span *reap;          /* "TAG", "TAG/NAME", "NAME"; commas separate several */
+    const Span *plant;         /* "TAG/NAME" (an input of the sow's type replaces it),
+                                * "TAG/NAME=VALUE" */
     const Span *allow, *block; /* names or scopes */
     Filter filter;             /* for values */
 } Harvesting;
-/* What is reaped becomes outputs TAG/NAME, what is planted inputs or constants; no sow
- * of a tag that was named is left. False: diagnosed, and g is only good for freeing. */
+/* Reaped values become outputs TAG/NAME, planted ones inputs or constants; no sow of a
+ * named tag remains. False: diagnosed, and g can only be freed. */
 bool graph_harvest(Graph *g, const Harvesting *how);
-/* The same of a copy. NULL: diagnosed. */
+/* The same on a copy. NULL: diagnosed. */
 Graph *graph_harvested(const Graph *g, const Harvesting *how);
-/* The current values of the shared variables of a copy. */
+/* Copies the current values of the shared variables back from a copy. */
 void graph_take_shared(Graph *to, const Graph *from);
 
 /* ---- grewrite ---- */
-/* Random runs of both graphs give approximately equal outputs and new shared values.
- * False with E_VERDICT. */
+/* Runs both graphs on random inputs and compares outputs and new shared values
+ * approximately. False with E_VERDICT. */
 bool graph_verify(Graph *before, Graph *after, const Values *given, uint64_t runs);
 typedef struct Rewriting {
     RewriteOptions how;
@@ -131,13 +130,13 @@ typedef struct Rewriting {
     const Span *replace; /* "a = expression" */
     Harvesting harvest;
 } Rewriting;
-/* --replace, --keep and harvests, whose outputs are kept, before rewriting; *g may
- * become another graph. */
+/* Applies --replace, --keep and harvests, whose outputs are kept, before rewriting; *g
+ * may become another graph. */
 bool graph_prepare(Graph **g, const Rewriting *r);
-/* The number of the first replacement after which CMD, with the graph on its standard
- * input, fails; 0: it never does. */
+/* The number of the first replacement after which CMD fails, given the graph on its
+ * standard input; 0: it never does. */
 bool graph_bisect(Graph *g, const Rewriting *r, Str *report);
-/* Equal up to names, or E_VERDICT with the first Apply that differs. */
+/* Equal up to names, or E_VERDICT with the first differing Apply. */
 bool graph_diff(Graph *a, Graph *b);
 
 #endif

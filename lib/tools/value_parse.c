@@ -1,6 +1,5 @@
-/* VALUEs of a command line: texts in the language, compiled for the variable that
- * receives them in a little graph of their own, run, and passed through the type's
- * filter. */
+/* VALUEs of a command line: texts in the language, compiled for the receiving variable
+ * in a small graph of their own, run, and passed through the type's filter. */
 #include "tools/tools.h"
 #include "value/transfer.h"
 
@@ -34,7 +33,7 @@ static void quote(Str *out, const char *p, size_t n) {
     str_putc(out, '\'');
 }
 
-/* The longest beginning of p[0..n) that is the path of something. 0: none. */
+/* The longest prefix of p[0..n) that is an existing path. 0: none. */
 static size_t longest_path(Session *s, const char *p, size_t n) {
     for (size_t len = n; len; len--) {
         bool at_end = len == n || p[len] == ':' || p[len] == '[';
@@ -48,7 +47,7 @@ static size_t longest_path(Session *s, const char *p, size_t n) {
     return 0;
 }
 
-/* "@F:key[index]" as load('F', 'key')[index]. */
+/* Rewrites "@F:key[index]" as load('F', 'key')[index]. */
 static bool expand_at(Session *s, Span text, Span *out) {
     const Source *src = source_get(s, text.source);
     const char *p = src->text + text.begin + 1;
