@@ -20,13 +20,6 @@ typedef struct ScannedDecimal {
     int64_t exp;             /* value = DIGITS * 10^exp */
 } ScannedDecimal;
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-static bool is_word(char c) {
-    return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Reads [digits][.digits]; returns the end, or p if there is no digit. */
 static const char *scan_digits(const char *p, const char *end, ScannedDecimal *d) {
     const char *start = p;
@@ -37,7 +30,7 @@ static const char *scan_digits(const char *p, const char *end, ScannedDecimal *d
             point = true;
             continue;
         }
-        if (!is_digit(*p)) break;
+        if (!ascii_is_digit(*p)) break;
         any = true;
         if (point) d->exp--;
         if (d->ndigits == 0 && *p == '0') continue;
@@ -55,8 +48,8 @@ static const char *scan_exponent(const char *p, const char *end, ScannedDecimal 
     if (q == end || (*q != 'e' && *q != 'E')) return p;
     bool negative = ++q < end && *q == '-';
     if (q < end && (*q == '+' || *q == '-')) q++;
-    if (q == end || !is_digit(*q)) return p;
-    for (; q < end && is_digit(*q); q++)
+    if (q == end || !ascii_is_digit(*q)) return p;
+    for (; q < end && ascii_is_digit(*q); q++)
         if (e < INT64_MAX / 100) e = 10 * e + (*q - '0');
     d->exp += negative ? -e : e;
     return q;
@@ -156,7 +149,7 @@ static int compare_exactly(const ScannedDecimal *d, double v) {
     snprintf(text, sizeof text, "%.180e", v);
     char *p = text;
     for (; *p && *p != 'e'; p++) /* skips the point, whatever the locale calls it */
-        if (is_digit(*p)) b[nb++] = *p;
+        if (ascii_is_digit(*p)) b[nb++] = *p;
     int64_t top_a = exp_a + (int64_t)na - 1, top_b = strtol(p + 1, NULL, 10);
     if (top_a != top_b) return top_a < top_b ? -1 : 1;
     for (size_t i = 0; i < na || i < nb; i++) {
@@ -190,7 +183,7 @@ static bool is_word_at(const char *p, size_t n, const char *word, size_t len) {
     if (n < len) return false;
     for (size_t i = 0; i < len; i++)
         if ((p[i] | 0x20) != word[i]) return false;
-    return n == len || !is_word(p[len]);
+    return n == len || !ascii_is_word(p[len]);
 }
 
 static size_t read_inf_or_nan(const char *p, size_t n, double *v) {
@@ -225,10 +218,9 @@ size_t num_read_float(const char *p, size_t n, FloatWidth w, double *v) {
     return sign + len;
 }
 
+/* Of any base; what is no digit is above all of them. */
 static unsigned digit_value(char c) {
-    if (is_digit(c)) return (unsigned)(c - '0');
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 99;
+    return (unsigned)ascii_hex_digit(c);
 }
 
 size_t num_read_uint(const char *p, size_t n, uint64_t *v, bool *overflow) {
@@ -264,7 +256,8 @@ static unsigned unit_power(char c) {
 bool num_read_size(const char *text, uint64_t *bytes) {
     bool overflow;
     uint64_t v;
-    size_t n = is_digit(text[0]) ? num_read_uint(text, strlen(text), &v, &overflow) : 0;
+    size_t n =
+        ascii_is_digit(text[0]) ? num_read_uint(text, strlen(text), &v, &overflow) : 0;
     if (n == 0 || overflow) return false;
     unsigned power = unit_power(text[n]);
     n += power > 0;

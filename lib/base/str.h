@@ -34,6 +34,29 @@ Sym sym_find(Session *s, const char *p, size_t n); /* 0 if it was never interned
 const char *sym_text(Session *s, Sym y);           /* "" for 0 */
 void sym_reserve(Session *s, size_t extra);        /* a hint: so many new ones come */
 
+/* Kinds of ASCII characters; a byte of any other is of none. */
+static inline bool ascii_is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static inline bool ascii_is_letter(char c) { /* or _ */
+    char low = (char)(c | 0x20);
+    return (low >= 'a' && low <= 'z') || c == '_';
+}
+static inline bool ascii_is_word(char c) { /* a letter, a digit or _ */
+    static const uint64_t digits = UINT64_C(0x03FF000000000000),
+                          letters = UINT64_C(0x07FFFFFE87FFFFFE);
+    unsigned char k = (unsigned char)c;
+    return k < 128 && ((k < 64 ? digits : letters) >> (k & 63) & 1);
+}
+static inline bool ascii_is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+static inline int ascii_hex_digit(char c) { /* -1: it is none */
+    if (ascii_is_digit(c)) return c - '0';
+    char low = (char)(c | 0x20);
+    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
 /* Whole characters of UTF-8, no surrogates; */
 bool str_is_utf8(const char *p, size_t n);
 /* and none that change what a terminal or an editor shows of their surroundings:

@@ -110,12 +110,6 @@ void str_quote(Str *b, const char *text) {
     str_putc(b, '\'');
 }
 
-static int hex(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 size_t str_unescape(Str *b, const char *p, size_t n, const char **why) {
     static const char from[] = "\\'\"nt", to[] = "\\'\"\n\t";
     char c = n > 1 ? p[1] : 0, buf[4];
@@ -128,7 +122,7 @@ size_t str_unescape(Str *b, const char *p, size_t n, const char **why) {
                0;
     uint32_t cp = 0;
     for (size_t i = 2; i < 2 + digits; i++) {
-        int h = i < n ? hex(p[i]) : -1;
+        int h = i < n ? ascii_hex_digit(p[i]) : -1;
         if (h < 0)
             return *why = "an escape \\x takes 2 hexadecimal digits, \\u takes 4", 0;
         cp = cp << 4 | (uint32_t)h;
@@ -245,10 +239,6 @@ bool str_glob(const char *pattern, const char *text) {
 
 /* ---- lists ---- */
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static const char *find_part_end(const char *p, char sep) {
     int depth = 0;
     for (; *p && !(*p == sep && depth == 0); p++) {
@@ -264,14 +254,14 @@ size_t str_split(Arena *a, const char *text, char sep, char ***parts) {
     for (const char *q = text; *q; q++)
         cap += *q == sep;
     *parts = NEW_N(a, cap, char *);
-    while (is_blank(*p))
+    while (ascii_is_blank(*p))
         p++;
     if (*p == '\0') return 0;
     for (;;) {
         const char *end = find_part_end(p, sep), *last = end;
-        while (p < last && is_blank(*p))
+        while (p < last && ascii_is_blank(*p))
             p++;
-        while (last > p && is_blank(last[-1]))
+        while (last > p && ascii_is_blank(last[-1]))
             last--;
         (*parts)[n++] = arena_str(a, p, (size_t)(last - p));
         if (*end == '\0') return n;

@@ -41,13 +41,9 @@ static bool hex4(JsonReader *j, uint32_t *v) {
     if (j->end - j->p < 4)
         return fail_json(j, "a \\u escape needs four hexadecimal digits");
     for (int i = 0; i < 4; i++, j->p++) {
-        char c = *j->p;
-        uint32_t d = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
-                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
-                                            : 16;
-        if (d == 16) return fail_json(j, "a \\u escape needs four hexadecimal digits");
-        *v = *v << 4 | d;
+        int d = ascii_hex_digit(*j->p);
+        if (d < 0) return fail_json(j, "a \\u escape needs four hexadecimal digits");
+        *v = *v << 4 | (uint32_t)d;
     }
     return true;
 }
@@ -148,7 +144,7 @@ static bool read_string_value(JsonReader *j, Doc *d) {
 
 static size_t count_digits(const JsonReader *j, const char *p) {
     size_t n = 0;
-    while (p + n < j->end && p[n] >= '0' && p[n] <= '9')
+    while (p + n < j->end && ascii_is_digit(p[n]))
         n++;
     return n;
 }

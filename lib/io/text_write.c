@@ -34,9 +34,7 @@ static bool yaml_word(const char *p, size_t n) {
 /* Does every YAML reader parse this text verbatim in a block context? */
 static bool is_plain_scalar(const char *p, size_t n) {
     if (n == 0 || yaml_word(p, n)) return false;
-    bool letter =
-        (p[0] >= 'a' && p[0] <= 'z') || (p[0] >= 'A' && p[0] <= 'Z') || p[0] == '_';
-    if (!letter || p[n - 1] == ' ' || p[n - 1] == ':') return false;
+    if (!ascii_is_letter(p[0]) || p[n - 1] == ' ' || p[n - 1] == ':') return false;
     for (size_t i = 0; i < n; i++) {
         if (p[i] < ' ' || p[i] > '~') return false;
         if (p[i] == ':' && p[i + 1] == ' ') return false;

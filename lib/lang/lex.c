@@ -5,16 +5,6 @@
 
 #include <string.h>
 
-static inline bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-static inline bool is_word_start(char c) {
-    char low = (char)(c | 0x20);
-    return (low >= 'a' && low <= 'z') || c == '_';
-}
-static inline bool is_word(char c) {
-    return is_word_start(c) || is_digit(c);
-}
 static inline char char_at(const Lexer *l, size_t i) {
     return (size_t)(l->end - l->p) > i ? l->p[i] : '\0';
 }
@@ -91,8 +81,9 @@ static size_t utf8(const char *p, const char *end, uint32_t *cp) {
 
 /* Digits with single `_` between them; false on a misplaced one. */
 static bool skip_digits(Lexer *l) {
-    while (is_digit(char_at(l, 0)) || char_at(l, 0) == '_') {
-        if (char_at(l, 0) == '_' && !(is_digit(l->p[-1]) && is_digit(char_at(l, 1))))
+    while (ascii_is_digit(char_at(l, 0)) || char_at(l, 0) == '_') {
+        if (char_at(l, 0) == '_' &&
+            !(ascii_is_digit(l->p[-1]) && ascii_is_digit(char_at(l, 1))))
             return false;
         l->p++;
     }
@@ -114,7 +105,7 @@ double lex_float(const char *p, size_t n, FloatWidth w) {
 }
 
 static bool refuse_number(Lexer *l, const char *begin) {
-    while (is_word(char_at(l, 0)))
+    while (ascii_is_word(char_at(l, 0)))
         l->p++;
     return refuse_token(
         l, begin,
@@ -133,7 +124,7 @@ static bool scan_number(Lexer *l, bool *is_float) {
     }
     if ((char_at(l, 0) | 0x20) == 'e') {
         size_t sign = char_at(l, 1) == '-' || char_at(l, 1) == '+';
-        if (!is_digit(char_at(l, 1 + sign))) return false;
+        if (!ascii_is_digit(char_at(l, 1 + sign))) return false;
         *is_float = true;
         l->p += 1 + sign;
         if (!skip_digits(l)) return false;
@@ -147,7 +138,7 @@ static bool lex_based_int(Lexer *l) {
     bool overflow;
     size_t n = num_read_uint(begin, (size_t)(l->end - begin), &u, &overflow);
     l->p += n;
-    if (n <= 2 || is_word(char_at(l, 0))) return refuse_number(l, begin);
+    if (n <= 2 || ascii_is_word(char_at(l, 0))) return refuse_number(l, begin);
     if (overflow) return refuse_token(l, begin, "the integer does not fit in 64 bits");
     push_token(l, TOK_INT, begin)->u = u;
     return true;
@@ -165,11 +156,11 @@ static bool lex_number(Lexer *l) {
         return refuse_token(l, begin, "the number is too long");
     if ((char_at(l, 0) | 0x20) == 'j') {
         l->p++;
-        if (is_word(char_at(l, 0))) return refuse_number(l, begin);
+        if (ascii_is_word(char_at(l, 0))) return refuse_number(l, begin);
         push_token(l, TOK_IMAG, begin)->v = lex_float(begin, n, FLOAT64);
         return true;
     }
-    if (is_word(char_at(l, 0))) return refuse_number(l, begin);
+    if (ascii_is_word(char_at(l, 0))) return refuse_number(l, begin);
     if (is_float) {
         push_token(l, TOK_FLOAT, begin)->v = lex_float(begin, n, FLOAT64);
         return true;
@@ -227,7 +218,7 @@ static bool lex_string(Lexer *l) {
 
 static bool lex_word(Lexer *l) {
     const char *begin = l->p, *p = begin;
-    while (p < l->end && is_word(*p))
+    while (p < l->end && ascii_is_word(*p))
         p++;
     l->p = p;
     if (char_at(l, 0) == '\'' || char_at(l, 0) == '"')
@@ -368,8 +359,9 @@ static bool lex_token(Lexer *l) {
         push_token(l, TOK_NEWLINE, begin);
         return true;
     }
-    if (is_word_start(c)) return lex_word(l);
-    if (is_digit(c) || (c == '.' && is_digit(char_at(l, 1)))) return lex_number(l);
+    if (ascii_is_letter(c)) return lex_word(l);
+    if (ascii_is_digit(c) || (c == '.' && ascii_is_digit(char_at(l, 1))))
+        return lex_number(l);
     if (c == '\'' || c == '"') return lex_string(l);
     return lex_operator(l);
 }

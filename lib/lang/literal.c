@@ -177,7 +177,7 @@ static double round_literal(Session *s, const Literal *l, FloatWidth w) {
     } else {
         const Source *src = source_get(s, l->text.source);
         const char *p = src ? src->text + l->text.begin : "";
-        if (l->text.end > l->text.begin && (*p == '.' || (*p >= '0' && *p <= '9'))) {
+        if (l->text.end > l->text.begin && (*p == '.' || ascii_is_digit(*p))) {
             v = lex_float(p, l->text.end - l->text.begin, w);
             return l->negative ? -v : v;
         }

@@ -35,13 +35,9 @@ static bool eat_char(SignatureCursor *c, char ch) {
     return true;
 }
 
-static bool is_letter(char ch) {
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
-}
-
 static size_t word_length(const char *p) {
     size_t n = 0;
-    while (is_letter(p[n]) || (n > 0 && p[n] >= '0' && p[n] <= '9'))
+    while (ascii_is_letter(p[n]) || (n > 0 && ascii_is_digit(p[n])))
         n++;
     return n;
 }

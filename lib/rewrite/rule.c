@@ -22,8 +22,7 @@ static Span cut_span(const RuleCut *c, uint32_t begin, uint32_t end) {
 }
 
 static bool is_header_char(char ch) {
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_' ||
-           ch == '-' || (ch >= '0' && ch <= '9') || ch == '.';
+    return ascii_is_word(ch) || ch == '-' || ch == '.';
 }
 
 /* Position of `word` outside brackets and strings from c->p on, or c->end. */

@@ -347,15 +347,11 @@ static void reserve_dim_names(ScanFinish *f, const Type *t) {
 /* Turns a hint into a name that the language accepts; a label may be any text. */
 static const char *clean_name(ScanFinish *f, Sym hint) {
     const char *text = hint ? sym_text(f->s, hint) : "x";
-    bool digit = *text >= '0' && *text <= '9';
+    bool digit = ascii_is_digit(*text);
     char *name = arena_printf(f->a, "%s%.100s", digit || !*text ? "y" : "", text);
     size_t n = strlen(name);
-    for (size_t i = 0; i < n; i++) {
-        char c = name[i];
-        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                  (c >= '0' && c <= '9') || c == '_';
-        if (!ok) name[i] = '_';
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!ascii_is_word(name[i])) name[i] = '_';
     bool taken = lex_is_keyword(name, n) || lex_is_literal_name(name, n);
     return taken ? arena_printf(f->a, "%s_", name) : name;
 }

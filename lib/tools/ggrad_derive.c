@@ -15,12 +15,8 @@ const char *derive_shown(const Derivation *d, Var v) {
 
 /* Replaces characters that a name can't have, as in "r/y", by _. */
 static void make_name(Str *text) {
-    for (size_t i = 0; i < text->n; i++) {
-        char c = text->p[i];
-        bool word = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                    (c >= 'A' && c <= 'Z');
-        if (!word) text->p[i] = '_';
-    }
+    for (size_t i = 0; i < text->n; i++)
+        if (!ascii_is_word(text->p[i])) text->p[i] = '_';
 }
 
 /* "d_{cost}_d_{wrt}" with the names filled in. */

@@ -98,8 +98,7 @@ static char peek_char(const TypeReader *r) {
     return r->i < r->n ? r->p[r->i] : '\0';
 }
 static void skip_blanks(TypeReader *r) {
-    while (r->i < r->n && (r->p[r->i] == ' ' || r->p[r->i] == '\t' ||
-                           r->p[r->i] == '\n' || r->p[r->i] == '\r'))
+    while (r->i < r->n && ascii_is_blank(r->p[r->i]))
         r->i++;
 }
 static bool take_char(TypeReader *r, char c) {
@@ -129,19 +128,12 @@ static bool want_char(TypeReader *r, char c, const char *what) {
     return take_char(r, c) || fail_expected(r, what);
 }
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* An ASCII identifier at the cursor; its length, 0 if there is none. */
 static size_t take_identifier(TypeReader *r, size_t *from) {
     skip_blanks(r);
     *from = r->i;
-    if (!is_letter(peek_char(r))) return 0;
-    while (is_letter(peek_char(r)) || is_digit(peek_char(r)))
+    if (!ascii_is_letter(peek_char(r))) return 0;
+    while (ascii_is_word(peek_char(r)))
         r->i++;
     return r->i - *from;
 }
@@ -178,7 +170,7 @@ static bool read_dim_number(TypeReader *r, Dim *dim) {
     size_t from = r->i, n = num_read_uint(r->p + from, r->n - from, &v, &overflow);
     if (n == 0) return fail_expected(r, "a dim");
     r->i += n;
-    if (is_letter(peek_char(r)) || peek_char(r) == '.')
+    if (ascii_is_letter(peek_char(r)) || peek_char(r) == '.')
         return fail_expected(r, "',' or ']' after a dim");
     if (overflow || v > INT64_MAX)
         return fail(r->s, type_text_span(r, from, r->i), E_SHAPE,
@@ -190,8 +182,8 @@ static bool read_dim_number(TypeReader *r, Dim *dim) {
 static bool read_type_dim(TypeReader *r, Dim *dim) {
     skip_blanks(r);
     if (take_char(r, '?')) return *dim = DIM_UNKNOWN, true;
-    if (is_letter(peek_char(r))) return read_dim_name(r, dim);
-    if (is_digit(peek_char(r))) return read_dim_number(r, dim);
+    if (ascii_is_letter(peek_char(r))) return read_dim_name(r, dim);
+    if (ascii_is_digit(peek_char(r))) return read_dim_number(r, dim);
     return fail_expected(r, "a dim (an integer, a name or ?)");
 }
 

@@ -46,8 +46,7 @@ static bool fail_tensors_header(const TensorsHeader *h, const char *what) {
 }
 
 static void skip_json_blanks(TensorsHeader *h) {
-    while (h->p < h->end &&
-           (*h->p == ' ' || *h->p == '\n' || *h->p == '\t' || *h->p == '\r'))
+    while (h->p < h->end && ascii_is_blank(*h->p))
         h->p++;
 }
 static bool take_json_char(TensorsHeader *h, char c) {
@@ -66,11 +65,7 @@ static bool want_json_char(TensorsHeader *h, char c) {
 static int hex4(const char *p) {
     int v = 0;
     for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        int d = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
+        int d = ascii_hex_digit(p[i]);
         if (d < 0) return -1;
         v = v * 16 + d;
     }
@@ -140,7 +135,7 @@ static bool take_json_size(TensorsHeader *h, uint64_t *v) {
     bool overflow = false;
     skip_json_blanks(h);
     size_t left = (size_t)(h->end - h->p), n = 0;
-    while (n < left && h->p[n] >= '0' && h->p[n] <= '9')
+    while (n < left && ascii_is_digit(h->p[n]))
         n++;
     if (n == 0 || (n > 1 && *h->p == '0'))
         return fail_tensors_header(h, "a number that is no size");

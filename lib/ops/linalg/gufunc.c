@@ -186,7 +186,7 @@ static void read_pack(Gufunc *q, const char *pack) {
         struct CoreArg *a = &q->arg[i];
         bool upper = *p >= 'A' && *p <= 'Z';
         a->columns = (*p == 'c' || upper) && a->rows != 1 && a->cols != 1;
-        a->start = *p >= '0' && *p <= '9' ? *p - '0' : upper ? *p - 'A' : -1;
+        a->start = ascii_is_digit(*p) ? *p - '0' : upper ? *p - 'A' : -1;
         if (a->start >= 0) {
             q->arg[a->start].moved = true;
             q->arg[a->start].columns = a->columns;
