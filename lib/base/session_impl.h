@@ -67,8 +67,4 @@ struct TlSession {
 void temp_register(Session *s, char *path);
 void temp_forget(Session *s, const char *path);
 
-/* Length of the well-formed UTF-8 sequence at p, 0 if there is none; *cp is the
- * character. */
-size_t str_utf8_next(const char *p, size_t n, uint32_t *cp);
-
 #endif

@@ -57,6 +57,10 @@ static inline int ascii_hex_digit(char c) { /* -1: it is none */
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
+/* Length of the well-formed UTF-8 sequence at p, where n bytes are left, and its
+ * character; 0: there is none. */
+size_t str_utf8_next(const char *p, size_t n, uint32_t *cp);
+void str_put_utf8(Str *b, uint32_t cp);
 /* Whole characters of UTF-8, no surrogates; */
 bool str_is_utf8(const char *p, size_t n);
 /* and none that change what a terminal or an editor shows of their surroundings:

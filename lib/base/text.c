@@ -27,20 +27,12 @@ size_t str_utf8_next(const char *p, size_t n, uint32_t *cp) {
     return len;
 }
 
-static size_t utf8_put(char *out, uint32_t cp) {
-    if (cp < 0x80) {
-        out[0] = (char)cp;
-        return 1;
-    }
-    if (cp < 0x800) {
-        out[0] = (char)(0xc0 | cp >> 6);
-        out[1] = (char)(0x80 | (cp & 0x3f));
-        return 2;
-    }
-    out[0] = (char)(0xe0 | cp >> 12);
-    out[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-    out[2] = (char)(0x80 | (cp & 0x3f));
-    return 3;
+void str_put_utf8(Str *b, uint32_t cp) {
+    static const unsigned char lead[4] = {0, 0xC0, 0xE0, 0xF0};
+    unsigned more = cp < 0x80 ? 0 : cp < 0x800 ? 1 : cp < 0x10000 ? 2 : 3;
+    str_putc(b, (char)(lead[more] | cp >> 6 * more));
+    while (more-- > 0)
+        str_putc(b, (char)(0x80 | (cp >> 6 * more & 0x3F)));
 }
 
 /* Characters that change what a terminal or an editor shows of their surroundings. */
@@ -112,7 +104,7 @@ void str_quote(Str *b, const char *text) {
 
 size_t str_unescape(Str *b, const char *p, size_t n, const char **why) {
     static const char from[] = "\\'\"nt", to[] = "\\'\"\n\t";
-    char c = n > 1 ? p[1] : 0, buf[4];
+    char c = n > 1 ? p[1] : 0;
     const char *simple = c ? strchr(from, c) : NULL;
     if (simple) return str_putc(b, to[simple - from]), 2;
     size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : 0;
@@ -129,7 +121,7 @@ size_t str_unescape(Str *b, const char *p, size_t n, const char **why) {
     }
     if (cp == 0 || (cp >= 0xd800 && cp < 0xe000))
         return *why = "this character can't be in a string", 0;
-    str_add(b, buf, utf8_put(buf, cp));
+    str_put_utf8(b, cp);
     return 2 + digits;
 }
 

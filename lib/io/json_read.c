@@ -48,24 +48,6 @@ static bool hex4(JsonReader *j, uint32_t *v) {
     return true;
 }
 
-static void put_utf8(Str *b, uint32_t c) {
-    if (c < 0x80) {
-        str_putc(b, (char)c);
-    } else if (c < 0x800) {
-        str_putc(b, (char)(0xC0 | c >> 6));
-        str_putc(b, (char)(0x80 | (c & 63)));
-    } else if (c < 0x10000) {
-        str_putc(b, (char)(0xE0 | c >> 12));
-        str_putc(b, (char)(0x80 | (c >> 6 & 63)));
-        str_putc(b, (char)(0x80 | (c & 63)));
-    } else {
-        str_putc(b, (char)(0xF0 | c >> 18));
-        str_putc(b, (char)(0x80 | (c >> 12 & 63)));
-        str_putc(b, (char)(0x80 | (c >> 6 & 63)));
-        str_putc(b, (char)(0x80 | (c & 63)));
-    }
-}
-
 static bool read_unicode_escape(JsonReader *j, Str *b) {
     uint32_t c, low;
     if (!hex4(j, &c)) return false;
@@ -80,7 +62,7 @@ static bool read_unicode_escape(JsonReader *j, Str *b) {
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
     }
     if (c == 0) return fail_json(j, "a zero character");
-    put_utf8(b, c);
+    str_put_utf8(b, c);
     return true;
 }
 

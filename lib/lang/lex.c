@@ -60,25 +60,6 @@ static bool refuse_token(Lexer *l, const char *begin, const char *message) {
     return false;
 }
 
-/* Length of the UTF-8 sequence at p, 0 if malformed. */
-static size_t utf8(const char *p, const char *end, uint32_t *cp) {
-    unsigned char c = (unsigned char)*p;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = c < 0x80                ? 1
-               : c >= 0xf0 && c < 0xf8 ? 4
-               : c >= 0xe0 && c < 0xf0 ? 3
-               : c >= 0xc2 && c < 0xe0 ? 2
-                                       : 0;
-    if (n == 0 || (size_t)(end - p) < n) return 0;
-    *cp = n == 1 ? c : c & (0xffu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if (((unsigned char)p[i] & 0xc0) != 0x80) return 0;
-        *cp = *cp << 6 | ((unsigned char)p[i] & 0x3f);
-    }
-    if (n > 1 && *cp < least[n]) return 0;
-    return *cp > 0x10ffff || (*cp >= 0xd800 && *cp < 0xe000) ? 0 : n;
-}
-
 /* Digits with single `_` between them; false on a misplaced one. */
 static bool skip_digits(Lexer *l) {
     while (ascii_is_digit(char_at(l, 0)) || char_at(l, 0) == '_') {
@@ -190,7 +171,7 @@ static const char *lex_string_body(Lexer *l, char quote, Str *out) {
             if (why) return why;
             continue;
         }
-        size_t n = utf8(l->p, l->end, &cp);
+        size_t n = str_utf8_next(l->p, (size_t)(l->end - l->p), &cp);
         if (n == 0 || cp == 0)
             return "this byte can't be in a string: the text must be UTF-8";
         str_add(out, l->p, n);
@@ -269,7 +250,7 @@ static bool starts_with_text(const Lexer *l, const char *text) {
 static bool refuse_character(Lexer *l) {
     const char *begin = l->p;
     uint32_t cp;
-    size_t n = utf8(l->p, l->end, &cp);
+    size_t n = str_utf8_next(l->p, (size_t)(l->end - l->p), &cp);
     l->p += n ? n : 1;
     if (n == 0) return refuse_token(l, begin, "the text is not UTF-8");
     if (cp == '!')
@@ -341,7 +322,7 @@ static bool skip_blank_text(Lexer *l) {
         if (*l->p != '#') break;
         uint32_t cp;
         while (l->p < l->end && *l->p != '\n' && *l->p != '\r') {
-            size_t n = utf8(l->p, l->end, &cp);
+            size_t n = str_utf8_next(l->p, (size_t)(l->end - l->p), &cp);
             if (n == 0 || cp == 0)
                 return refuse_token(l, l->p, "the comment is not UTF-8 text");
             l->p += n;

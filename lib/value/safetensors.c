@@ -72,18 +72,6 @@ static int hex4(const char *p) {
     return v;
 }
 
-static void put_utf8(Str *b, unsigned c) {
-    if (c < 0x80) {
-        str_putc(b, (char)c);
-        return;
-    }
-    int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const unsigned char lead[4] = {0, 0xC0, 0xE0, 0xF0};
-    str_putc(b, (char)(lead[more] | c >> 6 * more));
-    while (more-- > 0)
-        str_putc(b, (char)(0x80 | (c >> 6 * more & 0x3F)));
-}
-
 /* After \u: one character, which may take a second half. 0 has no place in a name. */
 static bool take_json_unicode(TensorsHeader *h, Str *b) {
     int c = h->end - h->p >= 4 ? hex4(h->p) : -1;
@@ -98,7 +86,7 @@ static bool take_json_unicode(TensorsHeader *h, Str *b) {
         c = 0x10000 + (c - 0xD800) * 0x400 + (low - 0xDC00);
         h->p += 6;
     }
-    put_utf8(b, (unsigned)c);
+    str_put_utf8(b, (uint32_t)c);
     return true;
 }
 
