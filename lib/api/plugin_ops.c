@@ -2,6 +2,7 @@
  * becomes one of the plugin's, with its context around it. */
 #include "api/plugin_impl.h"
 #include "lang/expr.h"
+#include "type/word.h"
 
 #include <string.h>
 
@@ -523,7 +524,7 @@ static bool check_param_names(OpAddition *a, const char *what, size_t n,
     bool texts = a->def->partials || a->def->adjoint || a->def->pullback;
     for (size_t i = 0; i < n; i++) {
         const char *name = sym_text(a->s, names[i]);
-        if (!userop_is_word(name))
+        if (!word_is_name(name, strlen(name)))
             return fail_op(a, "%s: \"%s\" can't be a name", what, name);
         if (free && texts && userop_is_reserved_word(name))
             return fail_op(a, "%s: \"%s\" means something else in texts of derivatives",

@@ -93,7 +93,7 @@ static bool scan_function(FnTable *f, FnEntry *me) {
 
 static bool name_of_function(FnTable *f, const Doc *d, Sym *out) {
     if (!d) return true;
-    if (d->kind != DOC_TEXT || !io_is_identifier(d->p, d->n))
+    if (d->kind != DOC_TEXT || !word_is_name(d->p, d->n))
         return fail(f->s, d->at, E_FORMAT, "expected the name of a function");
     *out = sym_n(f->s, d->p, d->n);
     return map_get(&f->number, *out, NULL) ||
@@ -175,7 +175,7 @@ static bool build_with_callees(FnTable *f, uint32_t root) {
 
 static bool declare_function(FnTable *f, const Doc *d, uint32_t i) {
     const char *name = sym_text(f->s, d->key);
-    if (!io_is_identifier(name, strlen(name)))
+    if (!word_is_name(name, strlen(name)))
         return fail(f->s, d->key_at, E_NAME, "\"%s\" can't be the name of a function",
                     name);
     if (io_is_builtin(f->s, name))

@@ -28,7 +28,7 @@ static bool want_lines(Session *s, const Doc *d, const char *section) {
 
 static bool want_name(Session *s, Sym name, Span at) {
     const char *text = sym_text(s, name);
-    if (io_is_identifier(text, strlen(text))) return true;
+    if (word_is_name(text, strlen(text))) return true;
     fail(s, at, E_NAME, "\"%s\" can't be the name of a variable", text);
     return note(s, NOWHERE,
                 "a name is made of ASCII letters, digits and _, and no word that the "
@@ -286,8 +286,7 @@ bool section_let(Section *x, const Doc *d) {
 static bool output_name(Section *x, const Doc *k) {
     if (!want_text(x->s, k, "the name of an output")) return false;
     Sym name = sym_n(x->s, k->p, k->n);
-    if (io_is_identifier(k->p, k->n))
-        return compiler_output(x->c, name, doc_span(x->s, k));
+    if (word_is_name(k->p, k->n)) return compiler_output(x->c, name, doc_span(x->s, k));
     return doc_unsafe(x->s, k->at,
                       "\"%s\" is no name; a list of outputs holds names, a mapping "
                       "(label: expression) anything",

@@ -4,6 +4,7 @@
 #define IO_IO_IMPL_H
 
 #include "io/io.h"
+#include "type/word.h"
 
 /* ---- input: all bytes of a file, unpacked; constants that point into them keep them
  * alive ---- */
@@ -163,8 +164,6 @@ void dot_write(const Graph *g, Str *out);
 void tree_write(Graph *g, const WriteOptions *o, Str *out);
 void math_write(Graph *g, Str *out);
 
-bool io_is_identifier(const char *p, size_t n);   /* ASCII, not a Python keyword or the
-                                                   * name of a   literal */
 bool io_is_builtin(Session *s, const char *name); /* is an op or a macro, so not
                                                    * available for a function */
 bool io_is_label(const char *p, size_t n); /* non-empty plain UTF-8 (base/str.h) */

@@ -96,7 +96,7 @@ static void close_map(TextWriter *e) {
 /* Items of flow lists: plain if safe, otherwise quoted. */
 static void list_item(TextWriter *e, const char *p, bool first) {
     if (!first) str_puts(e->out, ", ");
-    if (!e->json && io_is_identifier(p, strlen(p)) && !yaml_word(p, strlen(p)))
+    if (!e->json && word_is_name(p, strlen(p)) && !yaml_word(p, strlen(p)))
         str_puts(e->out, p);
     else
         str_json(e->out, p, strlen(p));
@@ -320,7 +320,7 @@ static void put_compare(TextWriter *e, const Graph *g, Printer *p) {
         str_clear(&how);
         print_expression(p, g->approx.p[i].var, &name);
         approx_write(&g->approx.p[i].how, &how);
-        if (!io_is_identifier(str_text(&name), name.n) || how.n == 0) continue;
+        if (!word_is_name(str_text(&name), name.n) || how.n == 0) continue;
         if (!open) open_map(e, "compare");
         open = true;
         put_member(e, name.p, how.p, how.n);

@@ -50,7 +50,7 @@ static bool read_tlg_dim(Tlg *t, Dim *d) {
     if (!cbor_sym(&t->c, &y)) return false;
     const char *name = sym_text(t->s, y);
     *d = DIM_NAMED(y);
-    return io_is_identifier(name, strlen(name)) ||
+    return word_is_name(name, strlen(name)) ||
            cbor_fail(&t->c, "a dim with the name \"%s\"", name);
 }
 

@@ -113,7 +113,7 @@ static bool named_leaf(Tlg *t, LeafCode code, const Type *type, LeafFields *f) {
         return cbor_fail(&t->c, "there are fewer names than leaves that need one");
     if (!cbor_sym(&f->names, &y)) return false;
     const char *name = sym_text(t->s, y);
-    if (!io_is_identifier(name, strlen(name)))
+    if (!word_is_name(name, strlen(name)))
         return cbor_fail(&t->c, "\"%.60s\" can't be a name", name);
     if (graph_find(t->g, y) != VAR_NONE)
         return fail(t->s, NOWHERE, E_DUPLICATE, "%s: the name \"%s\" is used twice",

@@ -141,7 +141,7 @@ static bool tlg_graph(Tlg *t) {
     if (!check_graph_complete(t) || !tlg_fields(t, 5, fields, &m, &seen)) return false;
     const char *name = sym_text(t->s, m.name);
     bool function = t->g != NULL;
-    if (m.name && !(function ? io_is_identifier(name, strlen(name))
+    if (m.name && !(function ? word_is_name(name, strlen(name))
                              : io_is_label(name, strlen(name))))
         return cbor_fail(&t->c, "\"%.60s\" can't be the name of a graph", name);
     if (function && io_is_builtin(t->s, name))
@@ -181,7 +181,7 @@ static bool read_one_name(Tlg *t, uint32_t v, Cbor *c) {
     const char *p;
     size_t n;
     if (!cbor_text(c, &p, &n)) return false;
-    if (v >= t->g->nvar || !io_is_identifier(p, n))
+    if (v >= t->g->nvar || !word_is_name(p, n))
         return cbor_fail(&t->c, "a name \"%.*s\" for variable %u", n < 60 ? (int)n : 60,
                          p, v);
     return graph_try_name(t->g, v, sym_n(t->s, p, n)) ||

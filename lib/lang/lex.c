@@ -3,47 +3,12 @@
  * error of the parser is reported first. */
 #include "lang/lex.h"
 
+#include "type/word.h"
+
 #include <string.h>
 
 static inline char char_at(const Lexer *l, size_t i) {
     return (size_t)(l->end - l->p) > i ? l->p[i] : '\0';
-}
-
-/* Is it one of these words, separated by blanks? */
-static bool is_in_words(const char *words, const char *p, size_t n) {
-    for (size_t len; *words; words += len + (words[len] == ' ')) {
-        len = strcspn(words, " ");
-        if (len == n && memcmp(words, p, n) == 0) return true;
-    }
-    return false;
-}
-
-bool lex_is_keyword(const char *p, size_t n) {
-    static const char *const words[26] = {
-        ['a' - 'a'] = "and as assert async await",
-        ['b' - 'a'] = "break",
-        ['c' - 'a'] = "class continue",
-        ['d' - 'a'] = "def del",
-        ['e' - 'a'] = "elif else except",
-        ['f' - 'a'] = "finally for from",
-        ['g' - 'a'] = "global",
-        ['i' - 'a'] = "if import in is",
-        ['l' - 'a'] = "lambda",
-        ['n' - 'a'] = "nonlocal not",
-        ['o' - 'a'] = "or",
-        ['p' - 'a'] = "pass",
-        ['r' - 'a'] = "raise return",
-        ['t' - 'a'] = "try",
-        ['w' - 'a'] = "while with",
-        ['y' - 'a'] = "yield",
-    };
-    if (n < 2 || n > 8 || *p < 'a' || *p > 'z') return false;
-    return words[*p - 'a'] && is_in_words(words[*p - 'a'], p, n);
-}
-
-bool lex_is_literal_name(const char *p, size_t n) {
-    return n >= 2 && n <= 5 && memchr("TFNinp", *p, 6) &&
-           is_in_words("True False None inf nan pi", p, n);
 }
 
 static Tok *push_token(Lexer *l, TokKind kind, const char *begin) {
@@ -205,7 +170,7 @@ static bool lex_word(Lexer *l) {
     if (char_at(l, 0) == '\'' || char_at(l, 0) == '"')
         return refuse_token(l, begin, "strings have no prefix: write 'text'");
     size_t n = (size_t)(l->p - begin);
-    push_token(l, lex_is_keyword(begin, n) ? TOK_KEYWORD : TOK_NAME, begin)->sym =
+    push_token(l, word_is_keyword(begin, n) ? TOK_KEYWORD : TOK_NAME, begin)->sym =
         sym_n(l->s, begin, n);
     return true;
 }

@@ -48,8 +48,5 @@ const Tok *lex_all(Lexer *l);
 void lex_end(Lexer *l);
 /* The value of a float's text ("1_000.5e3"), rounded to a width. */
 double lex_float(const char *p, size_t n, FloatWidth w);
-/* Words that can't name a variable: keywords and literals' names. */
-bool lex_is_keyword(const char *p, size_t n);
-bool lex_is_literal_name(const char *p, size_t n);
 
 #endif

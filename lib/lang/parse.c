@@ -2,6 +2,7 @@
  * are loops; only brackets, unary operators, ** and lambda nest, at most EXPR_DEPTH
  * deep. So later walks may recurse into everything but the first kid of a chain. */
 #include "lang/parse_impl.h"
+#include "type/word.h"
 
 #include <math.h>
 #include <string.h>
@@ -114,7 +115,7 @@ const Ast *parse_name(Parser *p) {
     const char *word = sym_text(p->s, t->sym);
     Ast *e = parse_new(p, AST_NAME, t->begin, t->end);
     e->sym = t->sym;
-    if (!lex_is_literal_name(word, t->end - t->begin)) return e;
+    if (!word_is_literal(word, t->end - t->begin)) return e;
     e->sym = 0;
     e->kind = word[0] == 'N'                     ? AST_NONE
               : word[0] == 'T' || word[0] == 'F' ? AST_BOOL
@@ -251,8 +252,7 @@ static const Ast *parse_atom(Parser *p) {
 /* A name that isn't a literal: True, False and None are keywords in Python. */
 static bool is_plain_name(Parser *p) {
     return p->tok->kind == TOK_NAME &&
-           !lex_is_literal_name(sym_text(p->s, p->tok->sym),
-                                p->tok->end - p->tok->begin);
+           !word_is_literal(sym_text(p->s, p->tok->sym), p->tok->end - p->tok->begin);
 }
 
 static const Ast *parse_keyword(Parser *p) {

@@ -1,30 +1,19 @@
 /* Graphs as text: names for all variables, one statement per Apply. */
 #include "lang/compile_impl.h"
-#include "lang/lex.h"
 #include "lang/print_impl.h"
+#include "type/word.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- names ---- */
 
-static bool is_identifier(const char *p) {
-    size_t n = strlen(p);
-    if (n == 0 || (*p >= '0' && *p <= '9')) return false;
-    for (size_t i = 0; i < n; i++) {
-        char c = p[i];
-        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-                    (c >= '0' && c <= '9');
-        if (!word) return false;
-    }
-    return !lex_is_keyword(p, n) && !lex_is_literal_name(p, n);
-}
-
 static Sym given_name(const Printer *p, Var v) {
     LeafKind leaf = var_leaf(p->g, v);
     Sym y = var_name(p->g, v);
     if (!y && leaf != LEAF_NOT && leaf != LEAF_CONST) y = var_leafrec(p->g, v)->name;
-    return y && is_identifier(sym_text(p->s, y)) ? y : 0;
+    const char *text = sym_text(p->s, y);
+    return word_is_name(text, strlen(text)) ? y : 0;
 }
 
 /* The next of _1, _2, ... that is free. */
@@ -184,7 +173,7 @@ static void print_aliases(Printer *p, const char *indent, Str *out) {
         if (n.var >= p->nvar || !is_var_live(p, n.var) || print_is_inline(p, n.var))
             continue;
         if (graph_find(p->g, n.name) != n.var || printer_name(p, n.var) == n.name ||
-            !is_identifier(text))
+            !word_is_name(text, strlen(text)))
             continue;
         str_printf(out, "%s%s = %s\n", indent, text,
                    sym_text(p->s, printer_name(p, n.var)));

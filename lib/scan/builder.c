@@ -2,8 +2,8 @@
  * copied into another one, with the inputs in the order that scan requires. */
 #include "scan/builder.h"
 
-#include "lang/lex.h"
 #include "op/strip_effects.h"
+#include "type/word.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -352,8 +352,7 @@ static const char *clean_name(ScanFinish *f, Sym hint) {
     size_t n = strlen(name);
     for (size_t i = 0; i < n; i++)
         if (!ascii_is_word(name[i])) name[i] = '_';
-    bool taken = lex_is_keyword(name, n) || lex_is_literal_name(name, n);
-    return taken ? arena_printf(f->a, "%s_", name) : name;
+    return word_is_reserved(name, n) ? arena_printf(f->a, "%s_", name) : name;
 }
 
 static Sym fresh_input_name(ScanFinish *f, Sym hint) {

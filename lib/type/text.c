@@ -1,5 +1,6 @@
 /* Types as text, both ways: what type_text writes, type_parse reads. */
 #include "type/type_impl.h"
+#include "type/word.h"
 
 #include <string.h>
 
@@ -138,24 +139,10 @@ static size_t take_identifier(TypeReader *r, size_t *from) {
     return r->i - *from;
 }
 
-/* What a dim can't be called: it shares its name space with variables. */
-static bool is_reserved_word(const char *p, size_t n) {
-    static const char *const words[] = {
-        "False",  "None",     "True",     "and",    "as",   "assert", "async", "await",
-        "break",  "class",    "continue", "def",    "del",  "elif",   "else",  "except",
-        "for",    "from",     "finally",  "global", "if",   "import", "in",    "is",
-        "lambda", "nonlocal", "not",      "or",     "pass", "raise",  "try",   "return",
-        "while",  "with",     "yield",    "inf",    "nan",  "pi",
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == n && memcmp(words[i], p, n) == 0) return true;
-    return false;
-}
-
 static bool read_dim_name(TypeReader *r, Dim *dim) {
     size_t from, n = take_identifier(r, &from);
     const char *p = r->p + from;
-    if (is_reserved_word(p, n))
+    if (word_is_reserved(p, n)) /* dims share the names of variables */
         return fail(r->s, type_text_span(r, from, r->i), E_SYNTAX,
                     "%.*s can't be a dim: a dim is an integer, a name, or ? where it "
                     "is not known",

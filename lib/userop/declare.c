@@ -1,6 +1,6 @@
 /* Declares user ops: turns a file's rows into Ops of the catalogue, whose hooks use the
  * body. check.c checks the texts. */
-#include "lang/lex.h"
+#include "type/word.h"
 #include "userop/userop_impl.h"
 #include "value/class.h"
 
@@ -23,19 +23,9 @@ static bool fail_row(Session *s, const UserOp *d, Span at, const char *fmt, ...)
 
 /* ---- names ---- */
 
-bool userop_is_word(const char *p) {
-    size_t n = strlen(p);
-    if (n == 0 || (*p >= '0' && *p <= '9')) return false;
-    for (size_t i = 0; i < n; i++)
-        if (!((p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z') ||
-              (p[i] >= '0' && p[i] <= '9') || p[i] == '_'))
-            return false;
-    return !lex_is_keyword(p, n) && !lex_is_literal_name(p, n);
-}
-
 bool userop_check_name(Session *s, const char *name, Span at) {
     size_t n = strlen(name);
-    if (!userop_is_word(name))
+    if (!word_is_name(name, n))
         return fail(s, at, E_NAME, "\"%s\" can't be the name of an op", name);
     const Type *t = type_by_name(s, name);
     if (t && t->cls)
@@ -54,7 +44,7 @@ bool userop_is_reserved_word(const char *name) {
 }
 
 static bool is_free_word(const char *name) {
-    return userop_is_word(name) && !userop_is_reserved_word(name);
+    return word_is_name(name, strlen(name)) && !userop_is_reserved_word(name);
 }
 
 static bool check_signature_words(Session *s, const UserOp *d, const UserOpTexts *l,

@@ -57,8 +57,6 @@ typedef enum UserOpMember {
     OWN_PUSHFORWARD
 } UserOpMember;
 bool userop_check_text(Session *s, const Op *op, UserOpMember of, Span text);
-/* May an input, prop or output have this name? Keywords and literals are excluded. */
-bool userop_is_word(const char *name);
 /* Does the name have a meaning in derivative texts: g, r, disconnected, g_NAME,
  * t_NAME? */
 bool userop_is_reserved_word(const char *name);
