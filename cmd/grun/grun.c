@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct Grun {
@@ -87,12 +86,6 @@ static const Opt options[] = {
     {"no-progress", 0, OPT_FLAG, AT(no_progress), NULL, "Never show progress.", NULL},
 };
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* A line that is rewritten ten times a second, from the first second on. */
 typedef struct Progress {
     double start, shown;
@@ -101,7 +94,7 @@ typedef struct Progress {
 
 static bool show_progress(void *ctx, int64_t done, int64_t all) {
     Progress *p = ctx;
-    double t = now();
+    double t = clock_seconds();
     if (t - p->shown < 0.1 || (!p->at_once && t - p->start < 1)) return true;
     p->shown = t;
     p->any = true;
@@ -230,16 +223,17 @@ static bool grun_run(Run *r) {
     if (!run_operands(r, true, &path, &q.values)) return false;
     if (q.format == RESULT_NPY && !run_binary(r)) return false;
     session_options(r->s)->threads = q.threads;
-    Progress p = {.start = now(), .at_once = o->progress};
+    Progress p = {.start = clock_seconds(), .at_once = o->progress};
     if (!o->no_progress && (o->progress || isatty(STDERR_FILENO)))
         q.progress = show_progress, q.ctx = &p;
     Graph *g = run_read(r, path);
     if (!g) return false;
-    double start = now();
+    double start = clock_seconds();
     bool ok = graph_check(g) && graph_unused_inputs(g, (UnusedInput)o->unused) &&
               run_harvested(r, o, g, &q);
     if (p.any) fputs("\r\033[K", stderr);
-    if (ok && o->time) fprintf(stderr, "%s: %.6f s\n", r->program, now() - start);
+    if (ok && o->time)
+        fprintf(stderr, "%s: %.6f s\n", r->program, clock_seconds() - start);
     if (ok && o->save) ok = save_graph(r, g, o->save);
     graph_free(g);
     return ok;

@@ -51,6 +51,7 @@ Arena *session_arena(
 Str *session_message(Session *s); /* the text that tl_error returned last */
 Pool *session_pool(Session *s);   /* made on first use from options.threads */
 /* A copy of machine code that may be run; NULL where that is not allowed. */
+double clock_seconds(void); /* from any moment on; never goes back */
 void *cpu_map_code(const void *code, size_t n);
 void cpu_unmap_code(void *code, size_t n); /* NULL is fine */
 int session_cpu_level(

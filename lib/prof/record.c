@@ -8,15 +8,8 @@
 #include "value/class.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { EVENTS_MAX = 200000 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- records ---- */
 Rec *rec_of(Profile *p, const Graph *g, ApplyId id) {
@@ -169,7 +162,7 @@ static bool before(void *ctx, size_t step, const Call *c) {
     bool skipped = c->g->fused || (p->frames.n && p->frames.p[p->frames.n - 1].skipped);
     CompileFrame f = {.skipped = skipped};
     vec_push(p->s, &p->frames, f);
-    p->frames.p[p->frames.n - 1].start = now();
+    p->frames.p[p->frames.n - 1].start = clock_seconds();
     return true;
 }
 
@@ -189,7 +182,7 @@ static bool after(void *ctx, size_t step, const Call *c, double seconds) {
         Event e = {c->g, c->id, f.start, seconds, (int)p->frames.n};
         vec_push(p->s, &p->events, e);
     }
-    if (p->frames.n) p->frames.p[p->frames.n - 1].inner += now() - f.start;
+    if (p->frames.n) p->frames.p[p->frames.n - 1].inner += clock_seconds() - f.start;
     return true;
 }
 

@@ -258,7 +258,7 @@ void rw_forget(Rewriter *r, size_t mark) {
 
 static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     DatabaseEntry *e = &r->db->entry.p[i];
-    double start = r->o->profile ? rw_clock() : 0;
+    double start = r->o->profile ? clock_seconds() : 0;
     uint32_t before = r->g->napply;
     size_t mark = diag_count(r->s);
     Var out[OUT_MAX];
@@ -273,7 +273,7 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     if (diag_failed(r->s, mark)) return r->failed = true, false;
     hit = hit && install_replacement(r, a, i, out);
     if (hit) r->db->entry.p[i].profile.nodes += (int64_t)(r->g->napply - before) - 1;
-    if (r->o->profile) e->profile.seconds += rw_clock() - start;
+    if (r->o->profile) e->profile.seconds += clock_seconds() - start;
     return hit;
 }
 

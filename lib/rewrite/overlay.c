@@ -3,7 +3,6 @@
 #include "rewrite/rewrite_impl.h"
 
 #include <string.h>
-#include <time.h>
 
 static void grow_var_arrays(Rewriter *r) {
     uint32_t cap = r->g->nvar + r->g->nvar / 2 + 64;
@@ -154,10 +153,4 @@ const Apply *rewriter_owner(Rewriter *r, Var v, const Op *op) {
 
 const Apply *rewriter_known_owner(Rewriter *r, Var v, KnownOp op) {
     return rewriter_owner(r, v, op_known(r->s, op));
-}
-
-double rw_clock(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

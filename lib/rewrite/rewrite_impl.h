@@ -295,6 +295,5 @@ bool drive_stage(Rewriter *r, double from, double to);
 bool rewriter_fired(Rewriter *r, size_t entry, size_t n, const Var *before,
                     const Var *after);
 bool rewriter_limit_reached(const Rewriter *r);
-double rw_clock(void); /* seconds */
 
 #endif

@@ -50,7 +50,7 @@ static void compact_overlay(Rewriter *r) {
 }
 
 static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
-    double start = rw_clock();
+    double start = clock_seconds();
     compact_overlay(r);
     uint32_t before = r->g->napply, fired = *r->number;
     size_t mark = diag_count(r->s);
@@ -63,7 +63,7 @@ static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e) {
     RewriteProfile *p = &r->db->entry.p[r->current].profile;
     p->tried++;
     p->nodes += (int64_t)r->g->napply - before;
-    p->seconds += rw_clock() - start;
+    p->seconds += clock_seconds() - start;
     return ok;
 }
 

@@ -6,16 +6,8 @@
 #include "tools/run_impl.h"
 #include "value/class.h"
 
-#include <time.h>
-
 enum { CALLS = 10 };
 static const double LONG_ENOUGH = 0.2; /* seconds */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 typedef struct Profiling {
     GraphRun r;
@@ -165,9 +157,9 @@ static void derive_shapes(Profiling *f) {
 
 /* ---- measuring ---- */
 static bool timed_call(Profiling *f, double *seconds) {
-    double start = now();
+    double start = clock_seconds();
     bool ok = vm_run(f->r.m);
-    *seconds = now() - start;
+    *seconds = clock_seconds() - start;
     return ok;
 }
 
@@ -239,12 +231,12 @@ static bool measure_calls(Profiling *f) {
 
 /* ---- all ---- */
 static bool prepare_plan(Profiling *f) {
-    double start = now();
+    double start = clock_seconds();
     if (!grun_ready(&f->r)) return false;
-    double ready = now();
+    double ready = clock_seconds();
     if (!grun_plan(&f->r)) return false;
     f->rewrite_s = ready - start;
-    f->plan_s = now() - ready;
+    f->plan_s = clock_seconds() - ready;
     return given_dims(f);
 }
 

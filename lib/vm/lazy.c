@@ -93,7 +93,7 @@ static bool ask(Machine *m, uint32_t step) {
     if (l->flag[step] & (RUN_ASKED | RUN_DONE)) return true;
     l->flag[step] |= RUN_ASKED;
     l->early = true;
-    double start = m->hooked ? seconds_now() : 0;
+    double start = m->hooked ? clock_seconds() : 0;
     ThunkResult r = step_perform(m, step);
     l->early = false;
     if (r == THUNK_FAILED) return step_failed(m, step);
@@ -101,7 +101,7 @@ static bool ask(Machine *m, uint32_t step) {
         want_needed(m, step); /* none: it is told so in its turn */
         return true;
     }
-    double end = m->hooked ? seconds_now() : 0;
+    double end = m->hooked ? clock_seconds() : 0;
     done(m, step);
     return announce(m, step) &&
            (tell(m, step, false, end - start) || step_failed(m, step));
@@ -109,9 +109,9 @@ static bool ask(Machine *m, uint32_t step) {
 
 static bool run_lazy(Machine *m, uint32_t step) {
     const Ins *in = &m->p->ins[step];
-    double start = m->hooked ? seconds_now() : 0;
+    double start = m->hooked ? clock_seconds() : 0;
     ThunkResult r = step_perform(m, step);
-    double end = m->hooked ? seconds_now() : 0;
+    double end = m->hooked ? clock_seconds() : 0;
     if (r == THUNK_FAILED) return false;
     if (r == THUNK_DONE) {
         done(m, step);

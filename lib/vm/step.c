@@ -4,7 +4,6 @@
 #include "vm/vm_impl.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { FAST_MAX = 32768 };
 
@@ -400,12 +399,6 @@ static bool steps_plain(Machine *m) {
     return true;
 }
 
-double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool run_watched(Machine *m, uint32_t step) {
     const VmHooks *h = &m->hooks;
     Call c;
@@ -413,9 +406,9 @@ static bool run_watched(Machine *m, uint32_t step) {
         step_call(m, step, &c);
         if (!h->before(h->ctx, step, &c)) return false;
     }
-    double start = seconds_now();
+    double start = clock_seconds();
     if (!run_one(m, step)) return step_failed(m, step);
-    double end = seconds_now();
+    double end = clock_seconds();
     if (!h->after) return true;
     step_call(m, step, &c);
     step_outputs(m, step, &c);

@@ -421,7 +421,6 @@ bool steps_run(Machine *m);
 ThunkResult step_perform(Machine *m, uint32_t step);
 bool step_run(Machine *m, uint32_t step); /* any instruction that isn't lazy */
 void step_end(Machine *m, uint32_t step); /* ends lives */
-double seconds_now(void);
 bool kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
 void *kernel_scratch(Call *c, size_t bytes);
 void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */
