@@ -29,6 +29,11 @@ void str_putc(Str *b, char c) {
     b->p[b->n] = '\0';
 }
 
+void str_repeat(Str *b, char c, int n) {
+    while (n-- > 0)
+        str_putc(b, c);
+}
+
 void str_vprintf(Str *b, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);

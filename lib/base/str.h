@@ -16,6 +16,7 @@ typedef struct Str {
 void str_add(Str *b, const char *p, size_t n);
 void str_puts(Str *b, const char *text);
 void str_putc(Str *b, char c);
+void str_repeat(Str *b, char c, int n);
 void str_printf(Str *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void str_vprintf(Str *b, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));

@@ -48,11 +48,6 @@ static int count_boundaries(const Tensor *t, int64_t i) {
     return n;
 }
 
-static void repeat(Str *out, char c, int n) {
-    while (n-- > 0)
-        str_putc(out, c);
-}
-
 static void write_json_elements(Session *s, const Tensor *t, Str *out) {
     enum { BLOCK = 64 };
     _Alignas(16) char block[BLOCK * 16];
@@ -64,13 +59,13 @@ static void write_json_elements(Session *s, const Tensor *t, Str *out) {
             tensor_gather(t, i, (size_t)(count - i < BLOCK ? count - i : BLOCK), block);
         int open = count_boundaries(t, i);
         if (i) {
-            repeat(out, ']', open);
+            str_repeat(out, ']', open);
             str_puts(out, ", ");
         }
-        repeat(out, '[', open);
+        str_repeat(out, '[', open);
         write_json_element(s, t->dtype, block + (size_t)k * size, out);
     }
-    repeat(out, ']', t->ndim);
+    str_repeat(out, ']', t->ndim);
 }
 
 void tensor_json_data(Session *s, const Tensor *t, Str *out) {

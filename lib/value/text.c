@@ -94,28 +94,23 @@ static void write_tensor_row(const Tensor *t, int64_t first, int64_t n, Str *out
     str_putc(out, ']');
 }
 
-static void repeat(Str *out, char c, int n) {
-    while (n-- > 0)
-        str_putc(out, c);
-}
-
 /* Between two rows: close and open as many brackets as dims roll over. */
 static void write_row_break(int rolled, int open, int indent, Str *out) {
-    repeat(out, ']', rolled);
+    str_repeat(out, ']', rolled);
     str_putc(out, ',');
     if (indent < 0)
         str_putc(out, ' ');
     else {
         str_putc(out, '\n');
-        repeat(out, ' ', indent + open - rolled);
+        str_repeat(out, ' ', indent + open - rolled);
     }
-    repeat(out, '[', rolled);
+    str_repeat(out, '[', rolled);
 }
 
 static void write_nested_rows(const Tensor *t, int64_t rows, int indent, Str *out) {
     int outer = t->ndim - 1;
     int64_t n = t->shape[outer], index[MAX_NDIM] = {0};
-    repeat(out, '[', outer);
+    str_repeat(out, '[', outer);
     for (int64_t r = 0; r < rows; r++) {
         write_tensor_row(t, r * n, n, out);
         if (r + 1 == rows) break;
@@ -124,7 +119,7 @@ static void write_nested_rows(const Tensor *t, int64_t rows, int indent, Str *ou
             index[k] = 0;
         write_row_break(rolled, outer, indent, out);
     }
-    repeat(out, ']', outer);
+    str_repeat(out, ']', outer);
 }
 
 /* Rows of an array that nested brackets can show with their shape; -1 if they can't. */
