@@ -1,12 +1,13 @@
-/* Applies in bulk, for readers of files, who have checked every number and made room.
- */
+/* Appends Applies in bulk, for readers of files that have checked every number and
+ * reserved room. */
 #ifndef GRAPH_APPEND_H
 #define GRAPH_APPEND_H
 
 #include "graph/graph.h"
 
-/* graph_apply without `intern` and `serial` in a graph that nothing was interned in:
- * graph_reserve has made room, inputs are variables of g, there is an output. */
+/* graph_apply without `intern` and `serial`, for a graph in which nothing has been
+ * interned: graph_reserve has made room, inputs are variables of g, and there is at
+ * least one output. */
 static inline void graph_append(Graph *g, const Op *op, const Props *props,
                                 uint32_t nin, const Var *in, uint32_t nout,
                                 const Type *const *out, Origin from) {

@@ -1,4 +1,4 @@
-/* Comparison overrides: a side table with an index by variable. */
+/* Comparison overrides: a side table, indexed by variable. */
 #include "graph/graph_impl.h"
 
 static Approx *find_approx(const Graph *g, Var v) {

@@ -1,14 +1,14 @@
-/* Copying what is live. A forward map may lead to larger ids, so the order is found
- * anew: variables are taken by ascending id, each as what it leads to, and whatever an
- * Apply still misses is copied just before it, from a stack of its own. Without a map
- * that is the old order. */
+/* Copies what is live. `forward` may map to larger ids, so the order has to be found
+ * again: variables are visited by ascending id, each as its replacement, and any Apply
+ * that is still missing is copied just before its first user, using an explicit stack.
+ * Without `forward`, the order stays the same. */
 #include "graph/graph_impl.h"
 
 #include <string.h>
 
 typedef struct CopyFrame {
     ApplyId a;
-    uint32_t next; /* the input to look at */
+    uint32_t next; /* the next input to visit */
 } CopyFrame;
 
 typedef struct GraphCopy {
@@ -16,8 +16,8 @@ typedef struct GraphCopy {
     const Graph *src;
     WantedFunctions *wanted;
     bool intern;
-    Var *to;       /* where each variable leads; NULL: to itself */
-    Var *id;       /* each variable's own copy */
+    Var *to;       /* each variable's replacement; NULL: itself */
+    Var *id;       /* each variable's copy */
     uint8_t *need; /* by variable: leaves; by Apply in need_apply */
     uint8_t *need_apply;
     uint8_t *open; /* Applies on the stack */
@@ -85,7 +85,7 @@ void wanted_free(WantedFunctions *w) {
 
 /* ---- forwarding ---- */
 
-/* Where v leads in the end; the way is shortened for the next who asks. */
+/* The final replacement of v; shortens the chain for later queries. */
 static Var resolve_forward(const GraphCopy *c, Var v) {
     if (!c->to || v == VAR_NONE) return v;
     Var end = v;
@@ -99,7 +99,7 @@ static Var resolve_forward(const GraphCopy *c, Var v) {
     return end;
 }
 
-/* ---- what is needed ---- */
+/* ---- liveness ---- */
 
 static void need_var(GraphCopy *c, Var v) {
     v = resolve_forward(c, v);
@@ -170,7 +170,7 @@ static void open_apply(GraphCopy *c, ApplyId a) {
     vec_push(c->src->s, &c->stack, ((CopyFrame){a, 0}));
 }
 
-/* Copies Apply a after everything that it needs. */
+/* Copies Apply a after all it needs. */
 static void emit_with_inputs(GraphCopy *c, ApplyId a) {
     open_apply(c, a);
     while (c->stack.n > 0) {
@@ -189,9 +189,8 @@ static void emit_with_inputs(GraphCopy *c, ApplyId a) {
     }
 }
 
-/* Inputs come first: their order is that of the interface, whatever their ids. What
- * replaces a variable takes its place, so that an order that was good for memory stays
- * so. */
+/* Inputs come first, in the order of the interface, whatever their ids. A replacement
+ * takes the place of the original, so that an order that suits memory is preserved. */
 static void emit_needed(GraphCopy *c) {
     for (size_t i = 0; i < c->src->inputs.n; i++)
         emit_leaf(c, c->src->inputs.p[i]);
@@ -232,7 +231,7 @@ static void copy_names(GraphCopy *c) {
     }
 }
 
-/* Two variables that became one are compared as loosely as either. */
+/* If two variables merge, the looser tolerance of each kind holds. */
 static void copy_approx(GraphCopy *c) {
     for (size_t i = 0; i < c->src->approx.n; i++) {
         VarApprox a = c->src->approx.p[i];
@@ -321,7 +320,7 @@ void graph_copy_function(Graph *dst, WantedFunctions *w, Sym name, unsigned root
     copy_graph_body(f, graph_function(w->src, name), roots, NULL, intern, NULL, w);
 }
 
-/* Functions come in the order of the original, whatever order they were found in. */
+/* Puts functions in the original's order, whatever order they were found in. */
 static void sort_functions(Graph *dst, const Graph *src) {
     size_t n = 0;
     Graph **found = mem_zalloc(dst->s, src->functions.n, sizeof *found);
@@ -383,8 +382,8 @@ void graph_keep_called(Graph *g) {
     keep_functions(g, true);
 }
 
-/* The body is copied into a graph that belongs to nothing, and the two change places
- * but for what ties g to its main graph. */
+/* Copies the body to a blank graph, then swaps the two, except for what ties g to its
+ * main graph. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern) {
     Graph *d = graph_blank(g->s), old;
     copy_graph_body(d, g, roots, forward, intern, NULL, NULL);

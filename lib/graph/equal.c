@@ -1,7 +1,7 @@
-/* Equality up to numbering. Two graphs are walked in step from their roots, from a
- * stack; a variable of one must meet the same variable of the other each time.
- * Constants are equal by value, however often they stand there. Functions are compared
- * once for each pair of names that meets. */
+/* Equality up to numbering. Walks two graphs in lockstep from their roots, with a
+ * stack; each variable of one must always meet the same variable of the other.
+ * Constants are compared by value, however many copies there are. Functions are
+ * compared once for each pair of names that meets. */
 #include "graph/graph_impl.h"
 #include "value/class.h"
 
@@ -11,7 +11,7 @@ typedef struct IdPair {
     uint32_t a, b; /* variables, or names of functions */
 } IdPair;
 
-/* Two variables that should be equal, and the Applies that use them. */
+/* Two variables that must be equal, and the Applies that use them. */
 typedef struct PendingPair {
     IdPair v, user;
 } PendingPair;
@@ -26,7 +26,7 @@ typedef struct GraphCompare {
     FunctionPairs *functions;
     Var *of_a, *of_b; /* the partner of each variable */
     Vec(PendingPair) stack;
-    IdPair at; /* the Applies that differ */
+    IdPair at; /* the first Applies that differ */
     const char *why;
 } GraphCompare;
 
@@ -70,7 +70,7 @@ static bool same_leaf(GraphCompare *c, IdPair v) {
     if (var_leaf(c->a, v.a) == LEAF_DIM &&
         var_leafrec(c->a, v.a)->name != var_leafrec(c->b, v.b)->name)
         return record_difference(c, "dims differ");
-    return true; /* inputs and shared variables were paired as the interface */
+    return true; /* the interface has paired inputs and shared variables */
 }
 
 static bool match_applies(GraphCompare *c, IdPair v) {
@@ -90,7 +90,7 @@ static bool match_applies(GraphCompare *c, IdPair v) {
     return true;
 }
 
-/* Pairs two variables, once; their inputs go to the stack. */
+/* Pairs two variables once, and pushes their inputs. */
 static bool pair_vars(GraphCompare *c, IdPair v) {
     if (v.a == VAR_NONE || v.b == VAR_NONE)
         return v.a == v.b ||
@@ -161,7 +161,7 @@ static bool same_counts(GraphCompare *c) {
     return true;
 }
 
-/* Updates are a map: their order does not matter. */
+/* Updates are a map: their order doesn't matter. */
 static bool same_updates(GraphCompare *c) {
     const Graph *a = c->a, *b = c->b;
     Map value = MAP(a->s);

@@ -1,5 +1,5 @@
-/* The store: appending leaves and Applies to arrays that double. Nothing that was
- * appended changes or moves to another number. */
+/* The store: appends leaves and Applies to arrays that double in size. Nothing appended
+ * changes or gets another number. */
 #include "graph/append.h"
 #include "graph/graph_impl.h"
 #include "value/class.h"
@@ -11,7 +11,7 @@
 enum { FIRST_CAP = 4 };
 static const uint32_t max_nodes = UINT32_C(1) << 31;
 
-/* ---- values: copies of a constant share one, whatever graph they are in ---- */
+/* ---- values: copies of a constant share one value, across graphs ---- */
 
 typedef struct SharedValue {
     Value value; /* first, so that a leaf can point to it */
@@ -37,7 +37,7 @@ static void drop_value(Value *v) {
     mem_free(x);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 Graph *graph_blank(Session *s) {
     Graph *g = mem_zalloc(s, 1, sizeof *g);
@@ -140,7 +140,7 @@ void graph_free_one(Graph *g) {
     mem_free(g);
 }
 
-/* What is dropped is the newest more often than not. */
+/* Looks at the last function first, the usual one to drop. */
 static size_t function_index(const Graph *main, const Graph *f) {
     size_t last = main->functions.n - 1, i = 0;
     if (main->functions.n && main->functions.p[last] == f) return last;
@@ -250,7 +250,7 @@ static Var append_leaf(Graph *g, LeafKind kind, const Type *t, Sym name) {
     *l = (Leaf){.var = v, .name = name, .init = VAR_NONE};
     if (kind == LEAF_SHARED) leaf_value_new(g, l);
     if (kind == LEAF_SHARED && (t->kind == TYPE_NONE || t->kind == TYPE_EMPTY))
-        l->value->kind = t->kind; /* the one value of its type */
+        l->value->kind = t->kind; /* the type's only value */
     return v;
 }
 
@@ -286,8 +286,8 @@ const Tensor *var_const(const Graph *g, Var v) {
     return &var_leafrec(g, v)->value->t;
 }
 
-/* ---- interning: the tables are made when first asked for, and then cover what was
- * appended before ---- */
+/* ---- interning: the tables are built on first use and then cover all earlier nodes
+ * ---- */
 
 typedef struct ConstKey {
     const Graph *g;
@@ -334,8 +334,8 @@ static ApplyKey apply_key(const Graph *g, ApplyId a) {
     return (ApplyKey){g, r->op, r->props, r->nin, apply_in(g, a)};
 }
 
-/* Of equal ones only the first is found, and only it is kept: many under one hash would
- * make every search a long one. */
+/* Of equal constants only the first is indexed: many entries with one hash would make
+ * every search long. */
 static void index_const_leaf(Graph *g, uint32_t leaf) {
     const Leaf *l = &g->leaf[leaf];
     const VarRec *v = &g->var[l->var];
@@ -363,7 +363,7 @@ static void start_interning(Graph *g) {
         index_new_apply(g, a);
 }
 
-/* `shared`: v itself, when another leaf has it; else NULL. */
+/* `shared`: v itself if another leaf owns it; else NULL. */
 static Var append_const(Graph *g, const Type *t, const Value *v, Value *shared,
                         bool intern) {
     if (intern) {

@@ -1,8 +1,8 @@
-/* Symbolic graphs. A Graph is an append-only store of immutable variables and Applies;
- * ids grow in topological order (an Apply's inputs have smaller ids than its outputs),
- * so every walk is a loop, never a recursion. Names, labels and where a node came from
- * live in side tables. Equal expressions are one variable when built with `intern`;
- * readers append without. */
+/* Symbolic graphs. A Graph is an append-only store of immutable variables and Applies.
+ * Ids grow in topological order (an Apply's inputs have smaller ids than its outputs),
+ * so every walk is a loop, never a recursion. Names, labels and origins are in side
+ * tables. Built with `intern`, equal expressions share a variable; readers append
+ * without. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
@@ -25,7 +25,7 @@ typedef enum LeafKind {
 } LeafKind;
 typedef struct VarRec {
     const Type *type;
-    uint32_t owner; /* Apply, or number of the leaf when leaf != LEAF_NOT */
+    uint32_t owner; /* Apply, or index of the leaf if leaf != LEAF_NOT */
     uint16_t index; /* which output of its Apply */
     uint16_t leaf;  /* LeafKind */
 } VarRec;
@@ -35,21 +35,20 @@ typedef struct Apply {
     uint32_t in; /* first input, an index into g->in */
     Var out;     /* first output; outputs are consecutive */
     uint16_t nin, nout;
-    uint32_t serial; /* not 0: never merges (effects) */
+    uint32_t serial; /* not 0: never merged (effects) */
 } Apply;
 typedef struct Leaf {
     Var var;
     Sym name; /* input, shared: its name; dim: the dim's */
-    Var init; /* shared: initial value as a variable of this graph; VAR_NONE when value
-                 holds it */
-    Value *value;    /* const: its value; shared: the current value once known; else
-                        NULL */
-    const char *ref; /* const: the file it stands for ("w.npy", relative to the graph's
+    Var init; /* shared: initial value as a variable of this graph; VAR_NONE if it is in
+                 value */
+    Value *value;    /* const: its value; shared: current value; else NULL */
+    const char *ref; /* const: the file it came from ("w.npy", relative to the graph's
                         folder), or NULL */
     const char *ref_key;
 } Leaf;
-/* Where a node came from, for messages: the user's text, and the rule or op whose text
- * made it. */
+/* Where a node comes from, for messages: the user's text, and the rule or op whose text
+ * built it. */
 typedef struct Origin {
     Span at;
     Sym rule; /* rewrite's name, "gradient of mul", ...; 0: written by the user */
@@ -65,8 +64,7 @@ typedef struct VarName {
     Var var;
     Sym name;
 } VarName;
-/* How values of one variable are compared, instead of as its type says
- * (values_eq_approx). */
+/* How values of one variable are compared, overriding its type (values_eq_approx). */
 typedef struct VarApprox {
     Var var;
     Approx how;
@@ -85,36 +83,35 @@ struct TlGraph {
     Var *in;
     Leaf *leaf;
     Origin *origin; /* by Apply */
-    /* interface */
+    /* interface: */
     Vec(Var) inputs; /* in the order declared */
     Vec(Var) shared;
     Vec(Output) outputs;
     Vec(Update) updates;
-    Vec(ApplyId)
-        effects; /* sows, prints, asserts, in order: roots that no output may need */
-    Vec(VarName) names; /* as given; of a variable's names the first is preferred */
-    Vec(VarName) trees; /* "r/y", "r/0": the leaves of trees that definitions named; for
-                           command lines, written nowhere */
+    Vec(ApplyId) effects; /* sows, prints, asserts, in order: roots even if no output
+                             needs them */
+    Vec(VarName) names;   /* as given; the first name of a variable is preferred */
+    Vec(VarName) trees;   /* "r/y", "r/0": leaves of trees named by definitions; for
+                             command lines only, not written to files */
     Vec(VarApprox) approx;
-    Vec(Var) rowwise; /* effects that vectorize had for all rows: op/rowwise.h */
-    Vec(Var) kept;    /* copied though nothing reads them: lang/lazy_scope.h */
-    /* main graph only; functions reach them through `main` */
+    Vec(Var) rowwise; /* effects replaced by one for all rows: op/rowwise.h */
+    Vec(Var) kept;    /* copied although nothing reads them: lang/lazy_scope.h */
+    /* main graph only; functions reach these through `main` */
     Vec(Graph *) functions;
     Graph *main; /* itself for a main graph */
     Sym name;    /* of the file or the function */
     const char *doc;
     Vec(Step) steps;
     Vec(Sym) modes; /* rewrite modes applied */
-    bool litter;    /* macros left Applies behind that nothing needs: see graph_sweep */
-    bool fused;     /* function: an elementwise group that the plan runs as one */
-    Sym pullback, pushforward; /* function: names of functions that override its
-                                  derivatives; 0: none */
+    bool litter;    /* macros left unneeded Applies behind: see graph_sweep */
+    bool fused;     /* function: an elementwise group that the plan runs as one op */
+    Sym pullback, pushforward; /* function: names of its custom derivatives; 0: none */
     Var until; /* function used as a loop body: the stop condition, or VAR_NONE */
     const char *folder; /* base for load() references; NULL: none allowed */
     DType floatX;       /* DT_NONE: the session's */
-    bool derived; /* function: a derivation made it, for a call that may be gone */
+    bool derived;       /* function: made for a derivative's call, which may be gone */
     struct Reach
-        *reach; /* function: lib/op's note of which inputs influence which outputs */
+        *reach; /* function: cached by lib/op: which inputs influence which outputs */
     struct GraphPriv *priv; /* name map, intern table, capacities */
 };
 
@@ -123,7 +120,7 @@ Graph *graph_function_new(Graph *main,
                           Sym name); /* registered in main; freed with it */
 Graph *
 graph_function(const Graph *g,
-               Sym name); /* NULL if there is none; g may be main or a function */
+               Sym name); /* NULL if it doesn't exist; g may be main or a function */
 void graph_function_drop(Graph *fn); /* frees a function that nothing calls */
 void graph_function_rename(Graph *fn, Sym name); /* the same; the name is free */
 void graph_free(Graph *g);
@@ -134,28 +131,28 @@ Var graph_input(Graph *g, Sym name, const Type *t);
 Var graph_shared(Graph *g, Sym name, const Type *t);
 Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int64, 0-d;
                                       found by graph_find too */
-/* Takes a reference to v. Equal constants (tensor_identical) merge when `intern`. The
- * type is the value's, all dims known. */
+/* Takes a reference to v. Equal constants (tensor_identical) merge if `intern`. The
+ * type is the value's, with all dims known. */
 Var graph_const(Graph *g, const Tensor *v, bool intern);
 Var graph_const_value(Graph *g, const Type *t,
                       const Value *v); /* none, slice, random, ... */
-/* The constant c of `from` once more; the value is kept once for all of them. */
+/* A copy of the constant c of `from`; all copies share the value. */
 Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern);
-/* A fresh value for a leaf that has none yet. */
+/* A new value for a leaf that has none. */
 Value *leaf_value_new(Graph *g, Leaf *l);
-/* Appends an Apply whose output types were inferred; returns its first output. With
- * `intern` an equal Apply (op, props, inputs) without serial is returned instead.
- * `serial` asks for a fresh serial number. */
+/* Appends an Apply with inferred output types; returns its first output. With `intern`,
+ * returns an equal Apply (op, props, inputs) that has no serial, if one exists.
+ * `serial` gives the Apply a new serial number. */
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from);
-/* The Apply that would be returned; APPLY_NONE: none. */
+/* The Apply that graph_apply would return; APPLY_NONE: none. */
 ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin,
                           const Var *in);
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin); /* a hint */
-/* Gives back what was set aside for growing and interning; both still work. */
+/* Frees the room reserved for growing and interning; both still work. */
 void graph_trim(Graph *g);
-/* Narrows a leaf's type in place; only before anything uses it. */
+/* Narrows a leaf's type in place; only valid before anything uses the leaf. */
 void graph_retype_leaf(Graph *g, Var leaf, const Type *t);
 
 static inline const Type *var_type(const Graph *g, Var v) {
@@ -180,87 +177,89 @@ static inline const Var *apply_in(const Graph *g, ApplyId a) {
 /* The value of a constant tensor, else NULL. */
 const Tensor *var_const(const Graph *g, Var v);
 
-/* Names. One name space for variables and dims. g->names begins with those of inputs
- * and shared variables as they were added; a dim's own name is not in it. */
-void graph_name(Graph *g, Var v, Sym name);     /* adds; the name must be free */
-bool graph_try_name(Graph *g, Var v, Sym name); /* the same; false if it is taken */
-void graph_reserve_names(Graph *g, size_t n);   /* a hint: so many more come */
+/* Names. Variables and dims share a name space. g->names begins with the names of
+ * inputs and shared variables, in the order they were added; a dim's own name isn't
+ * listed. */
+void graph_name(Graph *g, Var v, Sym name);     /* adds a name, which must be free */
+bool graph_try_name(Graph *g, Var v, Sym name); /* false if the name is taken */
+void graph_reserve_names(Graph *g, size_t n);   /* a hint: n more will follow */
 Var graph_find(const Graph *g, Sym name);       /* VAR_NONE */
 bool graph_has_dim(const Graph *g, Sym name);   /* in types of leaves, too */
 bool graph_check_dims(const Graph *g,
-                      Span at);      /* E_DUPLICATE: a variable has the name */
+                      Span at);      /* E_DUPLICATE if a variable has a dim's name */
 Sym var_name(const Graph *g, Var v); /* the preferred one, 0 if anonymous */
 void graph_unname(Graph *g, Sym name);
-/* `from` becomes `to`, which must be free; an input's or shared variable's own name
- * too. Not for dims. */
+/* Renames `from` to `to`, which must be free, including an input's or shared variable's
+ * own name. Not for dims. */
 void graph_rename(Graph *g, Sym from, Sym to);
-void graph_unname_all(Graph *g);             /* of variables; dims keep theirs */
+void graph_unname_all(Graph *g);             /* of variables only */
 Var graph_output(const Graph *g, Sym label); /* the first of that label, or VAR_NONE */
-void graph_outputs_changed(Graph *g); /* call it when some are removed or relabelled */
+void graph_outputs_changed(Graph *g); /* call after removing or relabelling outputs */
 Var graph_update(const Graph *g, Var shared);  /* VAR_NONE */
-void graph_updates_changed(Graph *g);          /* call it when some are removed */
+void graph_updates_changed(Graph *g);          /* call after removing updates */
 Var graph_tree_leaf(const Graph *g, Sym path); /* of a named tree, "r/y"; VAR_NONE */
 bool graph_is_rowwise(const Graph *g, Var effect);
-/* Forgets the named trees, and drops what only they needed; ids change then. */
+/* Removes the named trees and what only they needed; ids change. */
 void graph_forget_trees(Graph *g);
 
-/* Comparison overrides, of the user or of a rewrite that allows for more: they stay
- * with the variable, and with what replaces it. NULL: as its type says. */
+/* Comparison overrides, set by the user or by a rewrite that allows larger differences.
+ * They stay with the variable and its replacement. NULL: as its type says. */
 const Approx *graph_approx(const Graph *g, Var v);
 void graph_set_approx(Graph *g, Var v, Approx how);
 void graph_loosen_approx(Graph *g, Var v,
-                         Approx how); /* besides what is allowed already */
+                         Approx how); /* on top of what is allowed already */
 
-/* Marks what the roots need: nvar flags. */
+/* Marks the variables that the roots need: nvar flags. */
 typedef enum RootsOf {
     ROOTS_RUN = 1,  /* outputs, updates, effects, until */
     ROOTS_INIT = 2, /* initial values of shared variables */
-    ROOTS_NAMED = 4 /* everything that has a name, leaves of trees too */
+    ROOTS_NAMED = 4 /* every named variable, including leaves of trees */
 } RootsOf;
 uint8_t *graph_live(const Graph *g, Arena *a, unsigned roots);
 /* Clients of every variable as two arrays: the users of v are client[first[v] ..
- * first[v+1]), ascending, one entry per use. Applies whose outputs are all dead are
- * left out when `live` is given. */
+ * first[v+1]), ascending, one entry per use. With `live`, Applies whose outputs are all
+ * dead are left out. */
 typedef struct Clients {
     uint32_t *first;
     ApplyId *client;
 } Clients;
 Clients graph_clients(const Graph *g, Arena *a, const uint8_t *live);
 
-/* Copies the live nodes of `g` (all roots; functions that are called too) into a new
- * graph of the same session, in topological order with ids compacted. `forward`, if not
- * NULL, replaces variables on the way (forward[v] == v: keep; replacements may have
- * larger ids; cycles are a bug). `map`, if not NULL, receives the new id of each old
- * variable (VAR_NONE where dropped). Inputs and shared stay even when unused. With
- * ROOTS_NAMED all functions stay, else those that are called. Types are copied as they
- * are: who forwards a variable to one of a different type makes its users anew. */
+/* Copies the live nodes of `g` (from all roots, including called functions) to a new
+ * graph of the same session, in topological order with compacted ids. `forward`, if not
+ * NULL, replaces variables (forward[v] == v: keep; replacements may have larger ids;
+ * cycles are a bug). `map`, if not NULL, receives the new id of each old variable
+ * (VAR_NONE if removed). Inputs and shared variables stay even if unused. With
+ * ROOTS_NAMED all functions stay, else only called ones. Types are copied unchanged: a
+ * caller that forwards a variable to one of a different type must rebuild its users. */
 Graph *graph_copy(const Graph *g, unsigned roots, const Var *forward, bool intern,
                   Var *map);
-/* The same in place: g, a main graph or a function, keeps what its roots need, with new
- * ids. Functions that it calls are left alone. */
+/* The same in place: g, a main graph or a function, keeps only what its roots need,
+ * with new ids. Functions that it calls don't change. */
 void graph_compact(Graph *g, unsigned roots, const Var *forward, bool intern);
-/* Drops what macros and derivations left behind in a main graph and its functions: what
- * no root needs and has no name, and derived functions that nothing calls; ids change
- * then. */
+/* Removes what macros and derivations left behind in a main graph and its functions:
+ * variables that no root needs and that have no name, and derived functions that
+ * nothing calls. Ids change. */
 void graph_sweep(Graph *main);
-/* Drops the functions of a main graph that nothing calls; their names stay taken. */
+/* Removes the functions of a main graph that nothing calls; their names stay taken. */
 void graph_keep_called(Graph *g);
-bool graph_name_taken(const Graph *g, Sym name); /* of a function, now or before */
-/* BASE_1, BASE_2, ...: the next that is not taken. */
+bool graph_name_taken(const Graph *g, Sym name); /* by a function, now or earlier */
+/* BASE_1, BASE_2, ...: the next free one. */
 Sym graph_function_name(Graph *g, const char *base);
-/* Adds copies of what src's variables `want` need to dst. leaf[i] stands for src's leaf
- * number i (VAR_NONE: constants and dims are copied, inputs are a bug). map[v] receives
- * each copied variable. Functions that are called come along (E_DUPLICATE if a
- * different one of that name exists). Effects among them become effects of dst; names
- * stay behind. src may be dst. */
+/* Adds copies of what src's variables `want` need to dst. leaf[i] replaces src's leaf i
+ * (VAR_NONE: constants and dims are copied, inputs are a bug). map[v] receives each
+ * copied variable. Called functions are copied too (E_DUPLICATE if a different one of
+ * that name exists). Effects become effects of dst; names aren't copied. src may be
+ * dst. */
 bool graph_import(Graph *dst, const Graph *src, size_t nwant, const Var *want,
                   const Var *leaf, bool intern, Var *map);
-/* The same where map[v] that is not VAR_NONE stands for v of src already. */
+/* The same, except that variables v with map[v] other than VAR_NONE are already
+ * mapped. */
 bool graph_import_over(Graph *dst, const Graph *src, size_t nwant, const Var *want,
                        const Var *leaf, bool intern, Var *map);
-/* Equal up to names and numbering: same interface (of main graphs: names of inputs and
- * labels too), same Applies. On false a_at and b_at get the first differing Apply
- * (APPLY_NONE when the interfaces differ), and why gets one sentence. */
+/* Equal up to names and numbering: same interface (main graphs: including names of
+ * inputs and labels), same Applies. If false, a_at and b_at are the first differing
+ * Applies (APPLY_NONE if the interfaces differ), and why gets one sentence. */
 bool graph_equal(const Graph *a, const Graph *b, ApplyId *a_at, ApplyId *b_at,
                  Str *why);
 

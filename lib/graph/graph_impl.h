@@ -1,4 +1,4 @@
-/* What the files of lib/graph share: the parts of a Graph that its header hides. */
+/* Shared by the files of lib/graph: the parts of a Graph that its header hides. */
 #ifndef GRAPH_GRAPH_IMPL_H
 #define GRAPH_GRAPH_IMPL_H
 
@@ -6,15 +6,15 @@
 
 struct GraphPriv {
     uint32_t var_cap, apply_cap, in_cap, leaf_cap;
-    uint32_t serial; /* the last one given */
+    uint32_t serial; /* the last one used */
     uint64_t *name;  /* by name, see names.c */
     size_t nname, name_mask;
     Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
     Map dim;      /* sym -> the dim's leaf */
     Map function; /* main: sym -> Graph *, 0 once dropped */
-    Map spent;    /* main: names of functions that nothing called any more */
-    Map counted;  /* main: sym -> the last number that was put behind it for a name */
+    Map spent;    /* main: names of removed functions */
+    Map counted;  /* main: sym -> the last number appended to it for a name */
     Map approx;   /* variable -> index into approx */
     Map label;    /* label -> index into outputs, of the first `labelled` ones */
     size_t labelled;
@@ -25,28 +25,28 @@ struct GraphPriv {
     Index const_index; /* numbers of constant leaves */
 };
 
-/* A graph that belongs to nothing, and its end. */
+/* A graph without any owner, and how to free one. */
 Graph *graph_blank(Session *s);
 void graph_free_one(Graph *g);
 void names_forget(struct GraphPriv *p); /* frees what names.c keeps */
 
-/* The functions that props of copied Applies name, collected as they turn up. */
+/* Collects the functions that props of copied Applies refer to. */
 typedef struct WantedFunctions {
     const Graph *src;
     Map seen; /* sym */
     Vec(Sym) todo;
 } WantedFunctions;
 void wanted_add_function(WantedFunctions *w,
-                         Sym name); /* 0 and unknown ones are left out */
+                         Sym name); /* ignores 0 and unknown names */
 void wanted_add_props(WantedFunctions *w, const Props *p);
 void wanted_free(WantedFunctions *w);
 
-/* One node of src as a node of dst: a leaf of its own kind, an Apply of other inputs.
- */
+/* Copies one node of src to dst: a leaf as a leaf of the same kind, an Apply with other
+ * inputs. */
 Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern);
 Var graph_copy_apply(Graph *dst, const Graph *src, ApplyId a, const Var *in,
                      bool intern);
-/* Makes the function `name` of src a function of dst; the ones it calls go to w. */
+/* Copies the function `name` of src to dst; adds those that it calls to w. */
 void graph_copy_function(Graph *dst, WantedFunctions *w, Sym name, unsigned roots,
                          bool intern);
 

@@ -1,4 +1,4 @@
-/* Adding parts of one graph to another. */
+/* Adds parts of one graph to another. */
 #include "graph/graph_impl.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static void import_needed(GraphImport *m, Var nvar) {
     }
 }
 
-/* The functions that came to be needed; those that dst has must be the same. */
+/* Copies the functions that are needed; any that dst has already must be equal. */
 static bool import_functions(GraphImport *m) {
     WantedFunctions *w = m->wanted;
     if (m->dst->main == m->src->main) return true;
@@ -99,7 +99,7 @@ bool graph_import_over(Graph *dst, const Graph *src, size_t nwant, const Var *wa
                      .leaf = leaf,
                      .intern = intern,
                      .map = map};
-    Var nvar = src->nvar; /* src may be dst, and grow */
+    Var nvar = src->nvar; /* src may be dst, and then grows */
     m.need = NEW_N(a, nvar, uint8_t);
     m.effect = NEW_N(a, src->napply, uint8_t);
     mark_import_needs(&m, nwant, want);

@@ -1,4 +1,4 @@
-/* What roots need, and who uses what: two sweeps over the arrays, since ids are in
+/* What roots need, and clients: two sweeps over the arrays, since ids are in
  * topological order. */
 #include "graph/graph_impl.h"
 
@@ -60,7 +60,7 @@ Clients graph_clients(const Graph *g, Arena *a, const uint8_t *live) {
     }
     for (Var v = 0, sum = 0; v <= g->nvar; v++) {
         sum += c.first[v];
-        c.first[v] = sum; /* the end of v's clients: filled from behind below */
+        c.first[v] = sum; /* the end of v's clients: filled backwards below */
     }
     c.client = NEW_N(a, c.first[g->nvar], ApplyId);
     for (ApplyId i = g->napply; i-- > 0;) {

@@ -1,14 +1,14 @@
-/* Names of variables. A table by name has (name, variable) in one word, open
- * addressing, at most half full; an array has each variable's preferred name. */
+/* Names of variables. The table by name packs (name, variable) into one word, with open
+ * addressing and at most half full; an array has each variable's preferred name. */
 #include "graph/graph_impl.h"
 
 #include <string.h>
 
 enum { FIRST_NAMES = 16 };
 
-/* Symbols are numbers given out in order: eight of a row share a cache line, and the
- * rows are scattered. Side by side, names that are as far apart as the table is long
- * would fill the same stretch twice, and each would walk over all of it. */
+/* Symbols are numbered in order. Groups of eight share a cache line, and the groups are
+ * scattered: without scattering, names whose distance is the table's length would pile
+ * up in the same range, and each lookup would walk through it. */
 static size_t name_home_slot(const struct GraphPriv *p, Sym name) {
     return ((size_t)hash_mix(0, name / 8) * 8 + name % 8) & p->name_mask;
 }
@@ -17,7 +17,7 @@ static uint64_t pack_name_slot(Sym name, Var v) {
     return (uint64_t)name << 32 | v;
 }
 
-/* The slot that holds `name`, or the free one, 0, where it would go. */
+/* The slot of `name`, or the free slot (0) where it would go. */
 static uint64_t *find_name_slot(const struct GraphPriv *p, Sym name) {
     size_t i = name_home_slot(p, name);
     while (p->name[i] && p->name[i] >> 32 != name)
@@ -84,7 +84,7 @@ bool graph_try_name(Graph *g, Var v, Sym name) {
     return true;
 }
 
-/* A leaf's type, or of a list's type what the elements are. */
+/* A leaf's type; for a list, the type of its innermost elements. */
 static const Type *leaf_type(const Graph *g, uint32_t leaf) {
     const Type *t = var_type(g, g->leaf[leaf].var);
     while (t->kind == TYPE_LIST)
@@ -135,7 +135,7 @@ bool graph_is_rowwise(const Graph *g, Var effect) {
     return false;
 }
 
-/* Drops the entry of `name`; returns another name of v, the oldest. */
+/* Removes the entry of `name`; returns v's oldest other name. */
 static Sym drop_name(Graph *g, Var v, Sym name) {
     size_t kept = 0;
     Sym other = 0;

@@ -1,6 +1,5 @@
-/* Props are interned once a session: equal ones are one pointer, so that equality of
- * Applies compares pointers. Floats are equal when their bits are (0.0 and -0.0
- * differ). */
+/* Interns props once per session: equal ones are one pointer, so comparing Applies
+ * compares pointers. Floats are equal if their bits are (0.0 and -0.0 differ). */
 #include "graph/graph.h"
 
 #include <string.h>

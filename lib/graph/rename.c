@@ -1,5 +1,4 @@
-/* Giving a name of a graph to something else: the leaf, the preferred name and the name
- * map follow. */
+/* Renames a variable: in its leaf, the preferred names and the name map. */
 #include "graph/graph_impl.h"
 
 void graph_rename(Graph *g, Sym from, Sym to) {
