@@ -71,7 +71,7 @@ typedef struct DerivativeKind {
     const char *option, *names;
 } DerivativeKind;
 
-/* The option that says what to derive; NULL: none. Several: diagnosed, false. */
+/* Finds the option that says what to derive; NULL: none. Several: diagnosed, false. */
 static bool choose_kind(Run *r, const Derive *d, DerivativeKind *kind) {
     const DerivativeKind all[] = {
         {"--cost", d->cost},         {"--vjp", d->vjp},         {"--jvp", d->jvp},
@@ -88,7 +88,7 @@ static bool choose_kind(Run *r, const Derive *d, DerivativeKind *kind) {
     return true;
 }
 
-/* Options only beside the kind that reads them. */
+/* Checks that options go with the kind of derivative that reads them. */
 static bool options_agree(Run *r, const Derive *d) {
     const struct {
         bool given, fits;

@@ -90,7 +90,7 @@ static Edit collect_edits(const Gload *o, Arena *a) {
     return e;
 }
 
-/* One FILE, several put together, stdin, or nothing at all. */
+/* One FILE, several joined, stdin, or none at all. */
 static Graph *load_operands(Run *r, const Gload *o, bool fresh) {
     size_t n = o->common.operands.n;
     ReadOptions how = READ_DEFAULT;

@@ -73,7 +73,7 @@ static bool check_gprof_counts(Run *r, const Gprof *o) {
     return true;
 }
 
-/* Times of a run that is looked at would be those of the looking. */
+/* Hooks that inspect values would dominate the measured times. */
 static bool check_gprof_mode(Run *r, const Gprof *o) {
     if (o->mode <= RUN_FAST_COMPILE) return true;
     return fail(r->s, NOWHERE, E_USAGE,
@@ -81,14 +81,14 @@ static bool check_gprof_mode(Run *r, const Gprof *o) {
                 "goes with grun");
 }
 
-/* Formats that show what happened have nothing to show without a run. */
+/* Formats that show a timeline need a run. */
 static bool check_gprof_format(Run *r, const Gprof *o) {
     if (o->is_static && o->common.format == PROFILE_TRACE)
         return fail(r->s, NOWHERE, E_USAGE, "a trace needs a run: leave --static out");
     return true;
 }
 
-/* GNU's gprof takes a program and gmon.out; whoever gives ours one should know. */
+/* GNU's gprof takes a program and gmon.out; tell a user who passes one to ours. */
 static bool is_gnu_input(Run *r, const char *path) {
     Reader in;
     bool found = false;

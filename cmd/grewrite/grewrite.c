@@ -164,7 +164,7 @@ static Harvesting harvest_request(Run *r, const Grewrite *o) {
                         .filter = {.allow_downcast = -1}};
 }
 
-/* Is the graph transformed and no rewriting asked for? */
+/* Does the command line transform the graph without asking for a rewrite? */
 static bool only_transforms(const Grewrite *o) {
     bool transforms =
         o->replace.n || o->keep || o->reap.n || o->plant.n || o->harvest.n;

@@ -86,7 +86,7 @@ static const Opt options[] = {
     {"no-progress", 0, OPT_FLAG, AT(no_progress), NULL, "Never show progress.", NULL},
 };
 
-/* A line that is rewritten ten times a second, from the first second on. */
+/* A line updated ten times a second, starting after the first second. */
 typedef struct Progress {
     double start, shown;
     bool at_once, any;
@@ -110,7 +110,8 @@ static Span *spans_of_texts(Run *r, const Texts *t) {
     return at;
 }
 
-/* No option can say it: 0 that a script worked out is not the same as no option. */
+/* A value that no option can have: a 0 computed by a script is not the same as an
+ * absent option. */
 #define UNSET INT64_MIN
 
 static bool check_grun_counts(Run *r, Grun *o) {
@@ -131,7 +132,7 @@ static bool check_grun_counts(Run *r, Grun *o) {
            fail(r->s, NOWHERE, E_USAGE, "--threads can't be negative");
 }
 
-/* -O, or what the name after -o ends in. */
+/* -O, or the suffix of the name after -o. */
 static ResultFormat result_format(const Common *c) {
     static const struct {
         const char *suffix;
@@ -195,12 +196,12 @@ static bool save_graph(Run *r, Graph *g, const char *path) {
                         .no_provenance = r->common->no_provenance,
                         .zstd = r->common->zstd};
     if (io_format_of(path, NULL) == IO_AUTO) how.format = IO_TLG;
-    /* without what computed the initial values */
+    /* without the nodes that computed the initial values */
     graph_compact(g, ROOTS_RUN | ROOTS_INIT | ROOTS_NAMED, NULL, false);
     return io_write(g, path, &how);
 }
 
-/* What is saved keeps its sows: the run is of a copy. */
+/* The saved graph keeps its sows: a copy runs. */
 static bool run_harvested(Run *r, const Grun *o, Graph *g, const RunSpec *q) {
     if (!o->reap.n && !o->plant.n) return graph_run(g, q);
     Harvesting h = {.nreap = o->reap.n,

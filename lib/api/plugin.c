@@ -1,6 +1,6 @@
-/* Plugins: opened, looked at, and asked for what they bring. One is refused when
- * others than its owner could have put it there, or when it was made for another
- * interface. Names of libraries never stand in a graph. */
+/* Opens and checks plugins, and collects what they provide. A plugin is refused if
+ * anyone but its owner could have written it, or if it was built for another interface.
+ * A graph never contains names of libraries. */
 #include "api/plugin_impl.h"
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- those of a session ---- */
+/* ---- plugins of a session ---- */
 
 typedef struct Plugins {
     Vec(void *) handle;
@@ -22,7 +22,7 @@ static void plugins_free(void *p) {
     mem_free(t);
 }
 
-/* Values and constants are freed before the code that frees what they own. */
+/* Values and constants are freed before the library whose code frees what they own. */
 static void keep_open(Session *s, void *handle) {
     Plugins *t = session_slot(s, SLOT_PLUGINS);
     if (!t) {
@@ -32,7 +32,7 @@ static void keep_open(Session *s, void *handle) {
     vec_push(s, &t->handle, handle);
 }
 
-/* ---- who may have written it ---- */
+/* ---- ownership of the file ---- */
 
 static bool no_plugin(Session *s, const char *path, DiagCode code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -117,7 +117,7 @@ bool plugin_load(Session *s, const char *path) {
     return plugin_add(s, path, dlsym(handle, "tl_plugin"));
 }
 
-/* ---- what functions of plugins say ---- */
+/* ---- verdicts of plugin functions ---- */
 
 bool plugin_verdict(TlHost *h, bool ok, const char *of) {
     bool said = diag_count(h->s) > h->mark;

@@ -1,5 +1,5 @@
-/* What plugins may ask for: thin names for what the rows do. Handles of the public
- * header are the library's own things under another name. */
+/* The functions offered to plugins, as thin wrappers of the rows'. The public header's
+ * handles are the library's own objects under other names. */
 #include "api/plugin_impl.h"
 
 #include <string.h>
@@ -93,7 +93,7 @@ static size_t api_type_params(const TlType *t, const TlParam **param) {
 
 /* ---- props ---- */
 
-/* NULL: said that there is none. */
+/* NULL: diagnosed, there is no such prop. */
 static const Prop *plugin_prop(TlHost *h, const char *name) {
     const Signature *sig = h->op ? op_signature(h->s, h->op) : NULL;
     Sym y = sym(h->s, name);
@@ -212,7 +212,7 @@ static bool api_input(const TlCall *c, size_t i, TlTensor *t) {
                     api_describe(c->host, c->in[i]));
 }
 
-/* The strides of a packed array of that shape. */
+/* The strides of a contiguous array of that shape. */
 static void set_packed_strides(Tensor *t) {
     int64_t step = (int64_t)dtype_size(t->dtype);
     for (int i = t->ndim; i-- > 0;) {
@@ -261,7 +261,7 @@ static bool shape_fits(const Type *t, int ndim, const int64_t *shape) {
     return ok;
 }
 
-/* Output i, whose type must be a tensor's; NULL: said what is wrong. */
+/* The type of output i, which must be a tensor's; NULL: diagnosed. */
 static const Type *tensor_output(TlCall *c, size_t i, int ndim, const int64_t *shape) {
     if (i >= c->nout) return no_such(c->host, "output", i), NULL;
     const Type *t = type_in(c->out_type[i]);
@@ -312,7 +312,7 @@ static bool api_pass(TlCall *c, size_t i, size_t of) {
     return true;
 }
 
-/* The bytes that a strided array touches, as offsets from its data. */
+/* The byte range that a strided array touches, as offsets from its data. */
 static bool byte_extent(const TlTensor *t, DType d, int64_t *lo, int64_t *hi) {
     *lo = 0;
     *hi = (int64_t)dtype_size(d);
@@ -368,8 +368,8 @@ static TlVar said_why(TlHost *h, Var v, const char *what) {
 
 static TlVar api_text(TlHost *h, const char *text) {
     bool ok = false;
-    const char *kept =
-        sym_text(h->s, sym(h->s, text)); /* parsed once, by its content */
+    const char *kept = sym_text(h->s, sym(h->s, text)); /* interned by content, so that
+                                                         * it is parsed only once */
     Var v = VAR_NONE;
     if (h->pull)
         v = grad_text_pull(h->pull, kept, &ok);

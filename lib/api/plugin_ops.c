@@ -1,5 +1,5 @@
-/* Ops of plugins: what a def says is checked once, then each hook of the contract in C
- * becomes one of the plugin's, with its context around it. */
+/* Ops of plugins: checks a def once, then wraps each of the plugin's functions, with
+ * its context, as a hook of the op contract. */
 #include "api/plugin_impl.h"
 #include "lang/expr.h"
 #include "type/word.h"
@@ -18,7 +18,7 @@ TlHost plugin_host(Session *s, const Op *op, const Props *props, Span at) {
                     .props = props};
 }
 
-/* Fields that all contexts of an op begin with. */
+/* Fields at the start of every op context. */
 #define CONTEXT(h, n_in, n_out)                                                        \
     .host = (h), .api = &plugin_api, .op = (h)->op->name,                              \
     .user = (h)->op->plugin->def.user, .nin = (n_in), .nout = (n_out)
@@ -27,7 +27,7 @@ static const TlType *const *types_out(const Type *const *t) {
     return (const TlType *const *)(const void *)t;
 }
 
-/* Asks make_node once. */
+/* Calls make_node once. */
 static bool ask_type(Infer *in, const Type **out, size_t *nout) {
     const struct PluginOp *op = in->op->plugin;
     TlHost h = plugin_host(in->s, in->op, in->props, in->at);
@@ -44,7 +44,7 @@ static bool ask_type(Infer *in, const Type **out, size_t *nout) {
     return ok;
 }
 
-/* Asked again with the inputs that it led to, it must say the same. */
+/* Called again with the inputs that it produced, make_node must give the same types. */
 static bool check_type_is_stable(Infer *in, size_t nout) {
     const Type *again[OUT_MAX] = {NULL};
     size_t n;
@@ -84,7 +84,7 @@ static TlCall call_context(TlHost *h, Call *c) {
                     .no_recycling = c->no_recycling};
 }
 
-/* Every output was made, and is of its type. */
+/* Checks that every output was made and has its type. */
 static bool check_outputs_made(Call *c) {
     for (size_t i = 0; i < c->nout; i++) {
         const Type *t = c->out_type[i];
@@ -133,15 +133,16 @@ static ThunkResult thunk_run(void *state, Call *c) {
 
 /* ---- derivatives, shapes ---- */
 
-/* Is there a gradient of an output that input i is connected to? */
+/* Is input i connected to an output with a gradient? */
 static bool has_live_cotangent(const Pull *p, size_t i) {
     for (size_t k = 0; k < p->nout; k++)
         if (p->cotangent[k] != VAR_NONE && op_connected(p->g, p->id, i, k)) return true;
     return false;
 }
 
-/* An op without a pattern may have said nothing of an input since all that this one
- * takes part in is not used: no one can tell, so it is as if it said disconnected. */
+/* If all outputs that an input influences are unused, an op without a connection
+ * pattern may leave its gradient out. That can't be verified here, so it counts as
+ * disconnected. */
 static bool may_be_unused(const Pull *p) {
     if (p->op->connect || p->op->disconnected) return false;
     for (size_t k = 0; k < p->nout; k++)
@@ -149,7 +150,7 @@ static bool may_be_unused(const Pull *p) {
     return false;
 }
 
-/* What grad left for input i. */
+/* Takes the gradient that grad left for input i. */
 static bool take_gradient(Pull *p, size_t i) {
     TlVar v = p->grad[i];
     if (!p->wanted[i]) return p->grad[i] = GRAD_DISCONNECTED, true;
@@ -182,7 +183,7 @@ static bool plugin_pull(Pull *p) {
     return true;
 }
 
-/* A rest parameter's text stands for all of the rest. */
+/* The formula of a rest parameter applies to every input in the rest. */
 static bool plugin_pull_texts(Pull *p) {
     size_t n = op_signature(p->b->s, p->op)->nin;
     bool ok = true;
@@ -193,14 +194,14 @@ static bool plugin_pull_texts(Pull *p) {
     return ok;
 }
 
-/* Is there a tangent that output k could take part in? */
+/* Is output k connected to an input with a tangent? */
 static bool has_moving_tangent(const Push *p, size_t k) {
     for (size_t i = 0; i < p->nin; i++)
         if (p->tangent[i] != VAR_NONE && op_connected(p->g, p->id, i, k)) return true;
     return false;
 }
 
-/* What pushforward left for output k. */
+/* Takes the tangent that pushforward left for output k. */
 static bool take_tangent(Push *p, size_t k) {
     TlVar v = p->result[k];
     if (v < p->b->g->nvar) return true;
@@ -230,7 +231,7 @@ static bool plugin_push(Push *p) {
     return true;
 }
 
-/* The elements of a vector that a shape was given as. */
+/* The elements of a shape given as a vector. */
 static bool take_shape(const ShapeOf *q, size_t i, Var v) {
     const Type *t = v < q->b->g->nvar ? var_type(q->b->g, v) : NULL;
     const Type *to = var_type(q->g, q->g->apply[q->id].out + (Var)i);
@@ -341,13 +342,13 @@ static void plugin_str(Session *s, const Op *op, const Props *props, Str *out) {
     h.out = &text;
     if (op->plugin->def.str(&h, &plugin_api) && diag_count(s) == h.mark)
         str_add(out, str_text(&text), text.n);
-    else /* nothing of what a hook that failed has put */
+    else /* discards what a failed hook had put */
         str_puts(out, op->name);
     diag_rewind(s, h.mark);
     str_free(&text);
 }
 
-/* ---- what a def says ---- */
+/* ---- checking a def ---- */
 
 typedef struct OpAddition {
     TlHost *h;
@@ -380,7 +381,7 @@ static bool check_op_signature(OpAddition *a) {
     return true;
 }
 
-/* It can be typed and run, in one way each. */
+/* It must have exactly one way to be typed and one to run. */
 static bool check_members(OpAddition *a) {
     const TlOpDef *d = a->def;
     if (!d->make_node && !d->itypes && !d->otypes)
@@ -453,7 +454,7 @@ static bool read_map(OpAddition *a, const char *what, const char *text, PluginMa
     return true;
 }
 
-/* An input that is overwritten can't be viewed, nor overwritten twice. */
+/* An input that is overwritten can't also be viewed or overwritten twice. */
 static bool check_maps(OpAddition *a) {
     struct PluginOp *p = a->own;
     if (!read_map(a, "view_map", a->def->view_map, &p->view, &p->nview) ||
@@ -471,7 +472,7 @@ static bool check_maps(OpAddition *a) {
     return true;
 }
 
-/* A member's text as a place for messages: "./mine.so (adjoint of f)". */
+/* A member's text as a source for messages: "./mine.so (adjoint of f)". */
 static Span member_span(TlHost *h, const char *op, const char *what, const char *text) {
     const char *name =
         arena_printf(session_arena(h->s), "%s (%s of %s)", h->what, what, op);
@@ -487,7 +488,7 @@ static bool check_formula(OpAddition *a, const char *what, const char *text) {
     return ok;
 }
 
-/* "y; x": one for each input, or for a rest parameter one more. */
+/* "y; x": one per input, or one more for a rest parameter. */
 static bool split_gradient_texts(OpAddition *a, const char *what, const char *text,
                                  const char *const **out) {
     char **part;
@@ -505,7 +506,8 @@ static bool split_gradient_texts(OpAddition *a, const char *what, const char *te
     return true;
 }
 
-/* Inputs whose text says so are disconnected, without a pattern of the op's own. */
+/* Without a pattern of its own, the op is disconnected from inputs whose formula says
+ * so. */
 static void read_pattern(OpAddition *a, const char *const *text) {
     Str list = STR(a->s);
     if (!text || a->def->disconnected || a->def->connected) return;
@@ -598,7 +600,7 @@ static void fill_op_members(struct PluginOp *p) {
                  .plugin = p};
 }
 
-/* Types as texts: one for each input or output. */
+/* Checks types given as text: one per input or output. */
 static bool check_type_list(OpAddition *a, const char *what, const char *list,
                             size_t n) {
     char **part;
@@ -614,8 +616,8 @@ static bool check_type_list(OpAddition *a, const char *what, const char *list,
     return true;
 }
 
-/* What a signature of the library's may have, but not a plugin's; formulas have one
- * name space. */
+/* Rejects what the library's own signatures may have, but a plugin's may not; formulas
+ * have a single name space. */
 static bool check_parameters(OpAddition *a) {
     const Signature *sig = a->sig;
     const Sym *in = input_names(a);
@@ -682,7 +684,7 @@ bool plugin_add_op(TlHost *h, const TlOpDef *def) {
            (note(h->s, NOWHERE, "in the plugin %s", h->what), false);
 }
 
-/* ---- once all ops are there ---- */
+/* ---- after all ops are added ---- */
 
 static bool check_member(TlHost *h, const Op *op, UserOpMember of, const char *what,
                          size_t n, const char *const *text) {
@@ -692,7 +694,7 @@ static bool check_member(TlHost *h, const Op *op, UserOpMember of, const char *w
     return true;
 }
 
-/* Texts may name ops that were added later. */
+/* Formulas may name ops that were added later. */
 static bool check_texts(TlHost *h, const Op *op) {
     const struct PluginOp *p = op->plugin;
     const TlOpDef *d = &p->def;

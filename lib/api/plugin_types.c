@@ -1,5 +1,5 @@
-/* Types of plugins: a def becomes a row of the table of classes. A value is an object
- * that holds the plugin's bytes; once made it is shared, never changed. */
+/* Types of plugins: a def becomes a row in the table of classes. A value is an object
+ * that holds the plugin's bytes; once made, it is shared and immutable. */
 #include "api/plugin_impl.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ typedef struct TypeInstance {
     struct TypeInstance *next;
 } TypeInstance;
 typedef struct PluginType {
-    TypeClass cls; /* first: a type's cls is this */
-    TlTypeDef def; /* as much of the plugin's as we know */
+    TypeClass cls; /* must be first: a type's cls points here */
+    TlTypeDef def; /* the known members of the plugin's def */
     const TlTypeDef *given;
     const Plugin *plugin;
     size_t nparam;
@@ -22,9 +22,9 @@ typedef struct PluginType {
 typedef struct PluginObject {
     Object head;
     const Type *type;
-    unsigned char *bytes; /* its binary form, once asked for */
+    unsigned char *bytes; /* its binary form, built on first use */
     size_t nbyte;
-    uint64_t counted; /* bytes of the session's memory account */
+    uint64_t counted; /* bytes charged to the session's memory account */
 } PluginObject;
 enum { ALIGN = _Alignof(max_align_t) };
 
@@ -36,7 +36,8 @@ static const PluginType *type_of(const Type *t) {
 }
 static bool type_filter(Session *s, const Type *t, const Value *v, Filter how,
                         const char *what, Span at, Value *out);
-/* Of a def; a text in quotes that waits for one is none. */
+/* Does a def stand behind the type? Not for a quoted text that still awaits its
+ * type. */
 static bool has_def(const Type *t) {
     return t->kind == TYPE_PLUGIN && t->cls->filter == type_filter;
 }
@@ -62,7 +63,7 @@ static void object_count(PluginObject *o) {
     o->counted = now;
 }
 
-/* Not what it owns. */
+/* Does not free what the value owns. */
 static void object_free(PluginObject *o) {
     buffer_count_extra(type_of(o->type)->plugin->s, o->counted, 0);
     mem_free(o->bytes);
@@ -87,7 +88,7 @@ static PluginObject *object_make(Session *s, const Type *t) {
     return o;
 }
 
-/* ---- filling one in ---- */
+/* ---- filling a value ---- */
 
 static TlFilter filter_of(TlHost *h, const Type *t, const Value *v, Filter how) {
     return (TlFilter){.host = h,
@@ -103,7 +104,7 @@ static TlHost type_host(Session *s, const char *what, Span at) {
         .s = s, .at = at, .what = what, .other = E_VALUE, .mark = diag_count(s)};
 }
 
-/* Takes over o. */
+/* Takes ownership of o. */
 static bool give_object(TlHost *h, bool ok, const char *of, PluginObject *o,
                         Value *out) {
     if (plugin_verdict(h, ok, of)) {
@@ -111,7 +112,7 @@ static bool give_object(TlHost *h, bool ok, const char *of, PluginObject *o,
         object_count(o);
         return true;
     }
-    object_free(o); /* it holds nothing yet */
+    object_free(o); /* still empty */
     return false;
 }
 
@@ -166,7 +167,7 @@ static bool type_build(Session *s, const Type *t, const ValueParts *p, Value *ou
     return give_object(&h, ok, "from_bytes", o, out);
 }
 
-/* ---- looking at one ---- */
+/* ---- reading a value ---- */
 
 static void type_parts(const Value *v, ValueParts *p) {
     PluginObject *o = v->obj;
@@ -228,7 +229,7 @@ static uint64_t memory_of(const ShapeInfo *info) {
     return (uint64_t)info->v[0];
 }
 
-/* ---- others like one ---- */
+/* ---- copies and other values ---- */
 
 static bool type_copy(Session *s, const Value *v, Value *out) {
     const PluginObject *o = v->obj;
@@ -272,7 +273,7 @@ static bool type_random(Session *s, const Type *t, Rng *rng, Value *out) {
 
 /* ---- as text ---- */
 
-/* What the plugin writes of it. False: diagnosed, it has no text. */
+/* The plugin's text of a value. False: diagnosed, it has none. */
 static bool plugin_text(Session *s, const Value *v, Str *out) {
     const Type *t = ((PluginObject *)v->obj)->type;
     const TlTypeDef *d = &type_of(t)->def;
@@ -287,7 +288,7 @@ static bool plugin_text(Session *s, const Value *v, Str *out) {
     return ok && (out->n || plugin_api.fail(&h, TL_FAILED, "its text is empty"));
 }
 
-/* For people; "..." where it has no text. */
+/* For people; "..." if it has no text. */
 static void plain_text(Session *s, const Value *v, Str *out) {
     size_t mark = diag_count(s);
     Str text = STR(s);
@@ -297,7 +298,7 @@ static void plain_text(Session *s, const Value *v, Str *out) {
     str_free(&text);
 }
 
-/* What the text is when it is read and written again. */
+/* The text after reading and writing it again. */
 static bool text_again(Session *s, const Type *t, const Str *text, Str *again) {
     uint32_t source = source_add(s, "its text", str_text(text), text->n);
     Value v;
@@ -338,7 +339,7 @@ static bool type_readable(Session *s, const Value *v, bool back) {
     return ok;
 }
 
-/* double(2.5), or money("EUR")(2.5) of a type with parameters. */
+/* double(2.5), or money("EUR")(2.5) for a type with parameters. */
 static void type_text_of(const ValueWriter *w, const Type *t, const Value *v,
                          Str *out) {
     const Type *own = type_of_value(w->s, v);
@@ -424,7 +425,7 @@ static const Type *make_plugin_type(Session *s, void *ctx, size_t n, const TypeA
     return t;
 }
 
-/* ---- what a def says ---- */
+/* ---- checking a def ---- */
 
 static bool fail_type(TlHost *h, const TlTypeDef *d, const char *what) {
     return plugin_api.fail(h, TL_FAILED, "the type %s: %s", d->name, what);

@@ -1,4 +1,4 @@
-/* The public interface: thin names for what the rows do. */
+/* The public interface: thin wrappers of the rows' functions. */
 #include "thunkline/thunkline.h"
 
 #include "tools/run.h"
@@ -56,7 +56,7 @@ int tl_status(TlSession *s) {
     return d ? d->exit : 0;
 }
 
-/* ---- the user's own ---- */
+/* ---- plugins and user ops ---- */
 bool tl_plugin_load(TlSession *s, const char *path) {
     return plugin_load(s, path);
 }
@@ -133,7 +133,7 @@ void tl_machine_free(TlMachine *m) {
     mem_free(m);
 }
 
-/* The position of a variable of that name in a list; n if it isn't there. */
+/* The index of the variable of that name in a list; n if it isn't there. */
 static size_t position_of_name(const Graph *g, const Var *list, size_t n,
                                const char *name) {
     size_t i = 0;
@@ -176,7 +176,7 @@ static bool find_place(TlMachine *m, const char *name, VarPlace *p) {
     return true;
 }
 
-/* Takes v over. */
+/* Takes ownership of v. */
 static bool set_place(TlMachine *m, const VarPlace *p, Value *v) {
     bool ok = p->input ? vm_set_input(m->m, p->i, v) : vm_set_shared(m->m, p->i, v);
     value_unref(v);

@@ -1,6 +1,6 @@
-/* The tools' common half: one option table drives parsing, --help, the man page and the
+/* Shared by the tools: one option table drives parsing, --help, the man page and the
  * completions; diagnostics on a terminal or as JSON; exit statuses; signals. Only this
- * row looks at the environment and the terminal. */
+ * row reads the environment and the terminal. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -12,16 +12,16 @@ typedef enum OptKind {
     OPT_FLOAT, /* double */
     OPT_SIZE,  /* uint64_t: 10M, 10MB */
     OPT_TIME,  /* double, in seconds: 90, 1.5s, 200ms, 2m, 1h */
-    OPT_STR,   /* const char *: not an empty one */
-    OPT_TEXT,  /* const char *: any */
-    OPT_NAMES, /* const char *: names with commas; repeated, they add up */
+    OPT_STR,   /* const char *: not empty */
+    OPT_TEXT,  /* const char *: may be empty */
+    OPT_NAMES, /* const char *: names with commas; repeated uses are concatenated */
     OPT_FILE,  /* const char *, completed as a path */
     OPT_LIST,  /* Texts: may be repeated */
     OPT_FILES, /* Texts of paths: may be repeated */
-    OPT_ENUM,  /* int: index into arg "a|b|c", in any case; what begins with ~ is known,
-                  but not shown */
-    OPT_MAYBE, /* const char *: a value that may be left out, then ""; the next argument
-                  if it is no option */
+    OPT_ENUM,  /* int: index into arg "a|b|c", in any case; a word that begins with ~ is
+                * recognised but not shown */
+    OPT_MAYBE, /* const char *: an optional value, "" if omitted; takes the next
+                * argument unless that is an option */
     OPT_LEVEL  /* int: an optional number attached to the option (-z, -z3, --zstd=3); 1
                   when bare */
 } OptKind;
@@ -32,10 +32,10 @@ typedef struct Opt {
     size_t at;        /* offset of the field in the tool's settings */
     const char *arg;  /* as shown: FILE, N, NAME=VALUE, a|b|c */
     const char *help; /* one sentence */
-    const char *from; /* what completes the argument: "ops" "macros" "modes" "rules"
-                         "graph" (names in the graph), or NULL */
+    const char *from; /* source of completions for the argument: "ops" "macros" "modes"
+                       * "rules" "graph" (names in the graph), or NULL */
 } Opt;
-/* Texts of a repeatable option with their places, so that carets point into them. */
+/* Texts of a repeatable option with their positions, so that carets point into them. */
 typedef struct Text {
     const char *p;
     Span at;
@@ -45,7 +45,7 @@ typedef struct Texts {
     size_t n, cap;
 } Texts;
 
-/* What every tool has: the first member of its settings. */
+/* Settings of every tool: the first member of its own. */
 typedef struct Common {
     const char *output; /* -o */
     int format;         /* -O: index into Tool.formats, -1 unset */
@@ -58,20 +58,20 @@ typedef struct Common {
     double max_time;    /* seconds; 0: none */
     Texts ops, plugins; /* --ops, --plugin */
     const char *dump;   /* hidden: options (completions), man */
-    Texts operands;     /* what is not an option */
+    Texts operands;     /* arguments that are not options */
 } Common;
 
 typedef struct Tool Tool;
-/* One invocation: what main has at hand. */
+/* One invocation: the state that main works with. */
 typedef struct Run Run;
 struct Run {
     Session *s;
     const Tool *tool;
     Common *common;      /* = the settings */
-    const char *program; /* as it is called: the prefix that was installed */
+    const char *program; /* the name it was called by, including an installed prefix */
     int argc;
     char **argv;
-    bool no_graph; /* writes something else than a graph: no abort record */
+    bool no_graph; /* writes something other than a graph: no abort record */
     void (*write)(const Run *r,
                   WriteOptions *how); /* a tool's own writing options, or NULL */
 };
@@ -81,42 +81,43 @@ struct Tool {
     const char *formats;  /* of -O: "yaml|json|tlg|dot|tree|math" */
     const Opt *opt;       /* without the common ones */
     size_t nopt;
-    size_t settings;   /* bytes; Common is its first member */
-    bool writes_graph; /* stdout carries a graph: an abort record when failing into a
-                          pipe */
+    size_t settings;   /* bytes; its first member is Common */
+    bool writes_graph; /* stdout carries a graph: write an abort record on failing into
+                        * a pipe */
     void (*preset)(Common *settings); /* defaults that aren't zero, or NULL */
     bool (*run)(Run *r);              /* does the work; false: diagnosed */
 };
-/* Parses, opens a session, runs, reports, and returns the exit status. The whole main
- * of a tool. */
+/* Parses, opens a session, runs, reports and returns the exit status: a tool's whole
+ * main. */
 int tool_main(const Tool *t, int argc, char **argv);
-/* What tool_main sets in the environment unless it is set, before there are threads. */
+/* Environment variables that tool_main sets if unset, before any thread starts. */
 void tool_environment(void);
 
-/* The common rows, and a tool's own: i counts through both. NULL at the end. */
+/* The common options, followed by the tool's own; i counts through both. NULL at the
+ * end. */
 const Opt *tool_option(const Tool *t, size_t i);
-/* The words of an enum that can be typed: "a|b|c". */
+/* The words of an enum that the user can type: "a|b|c". */
 const char *option_enum_words(Arena *a, const char *all);
 bool tool_parse(Run *r, int argc, char **argv);
 void tool_help(const Tool *t, const char *program, Str *out);
-/* Hidden --dump=WHAT: "man" is the mdoc page's option list, "options" is lines for the
- * completions. */
+/* Hidden --dump=WHAT: "man" is the option list of the mdoc page, "options" is input for
+ * the completions. */
 bool tool_dump(const Run *r, const char *what, Str *out);
 
-/* FILE, "-" or nothing: the graph. */
+/* Reads the graph from FILE, "-" or nothing. */
 Graph *run_read(Run *r, const char *path);
-/* Writes g as -o, -O, -z and the terminal say, with a provenance record of this
+/* Writes g as directed by -o, -O, -z and the terminal, with a provenance record of this
  * command. */
 bool run_write(Run *r, Graph *g);
-/* May standard input have a graph? A terminal and /dev/null have none. */
+/* Can standard input carry a graph? A terminal and /dev/null can't. */
 bool run_is_piped(void);
-/* Refuses binary on a terminal without -f: asked before anything is written. */
+/* Refuses binary output to a terminal without -f; called before anything is written. */
 bool run_binary(Run *r);
 /* Plain text to stdout or -o. */
 bool run_print(Run *r, const Str *text);
-/* An option's text as a place that errors can point into. */
+/* Registers an option's text as a source, so that errors can point into it. */
 Span run_text(Run *r, const char *label, const char *text);
-/* Repeated options whose commas part several names, as one list. */
+/* Joins the comma-separated names of a repeated option into one list. */
 size_t run_names(Run *r, const Texts *t, const char *const **list);
 /* Sorts the operands into FILE and name=VALUE (values only if the tool takes them). */
 bool run_operands(Run *r, bool values, const char **file, Values *given);

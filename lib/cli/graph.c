@@ -1,5 +1,5 @@
-/* Graphs in and out of a tool: the operand that is the graph, the format of what is
- * written, the provenance record. */
+/* Graph input and output of a tool: the graph's operand, the output format, the
+ * provenance record. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ Graph *run_read(Run *r, const char *path) {
     return g;
 }
 
-/* A word as a shell would take it: quoted where it must be. */
+/* A word quoted for the shell if necessary. */
 static void shell_word(Str *out, const char *p) {
     static const char safe[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
@@ -109,7 +109,7 @@ bool run_is_piped(void) {
     return fstat(STDIN_FILENO, &st) == 0 && !S_ISCHR(st.st_mode);
 }
 
-/* Standard input is the graph or an array, not both. */
+/* Standard input can be the graph or an array, not both. */
 static bool stdin_once(Run *r, const char *file, const Values *given) {
     for (size_t i = 0; i < given->n; i++) {
         Span name, value;

@@ -1,5 +1,5 @@
-/* --help, and the hidden --dump that man pages and completions are made from: the same
- * table as parsing. */
+/* --help, and the hidden --dump from which man pages and completions are generated,
+ * using the same table as parsing. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -58,8 +58,8 @@ static void dump_options(const Tool *t, Str *out) {
     }
 }
 
-/* mdoc: a hyphen that is typed is \-; a backslash is \e; a leading dot is hidden; a
- * sentence begins a line. */
+/* mdoc: a literal hyphen is \-; a backslash is \e; a leading dot is escaped; every
+ * sentence starts a line. */
 static void mdoc_text(const char *p, Str *out) {
     if (*p == '.' || *p == '\'') str_puts(out, "\\&");
     for (; *p; p++) {

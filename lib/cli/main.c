@@ -8,8 +8,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* Only a signal handler needs to find the run without being told. */
-static Run *interrupted; /* cli only: the library has no globals */
+/* For signal handlers, which get no argument. */
+static Run *interrupted; /* in cli only: the library has no globals */
 
 static void on_signal(int sig) {
     if (interrupted) writer_unlink_all(interrupted->s);
@@ -17,7 +17,7 @@ static void on_signal(int sig) {
     raise(sig);
 }
 
-/* What a failure leaves in a pipe: a record that makes the next tool end, too. */
+/* On failure, leaves a record in the pipe that makes the next tool end, too. */
 static void write_abort_record(const Run *r, int status) {
     unsigned char record[ABORT_RECORD];
     const Common *c = r->common;
@@ -27,10 +27,11 @@ static void write_abort_record(const Run *r, int status) {
         return;
     size_t n = io_abort_record(status, record);
     ssize_t done = write(STDOUT_FILENO, record, n);
-    (void)done; /* there is nobody left to tell */
+    (void)done; /* a failed write can't be reported anywhere */
 }
 
-/* bug() says what it found and aborts; the status tells scripts from a user's error. */
+/* bug() prints its finding and aborts; the status distinguishes this from a user's
+ * error for scripts. */
 static void on_abort(int sig) {
     (void)sig;
     if (interrupted) {
@@ -43,7 +44,7 @@ static void on_abort(int sig) {
 static void catch_signals(Run *r) {
     interrupted = r;
     signal(SIGABRT, on_abort);
-    signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of write */
+    signal(SIGXFSZ, SIG_IGN); /* an oversized file becomes a write error */
     static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU};
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction old, act = {.sa_handler = on_signal};
@@ -62,7 +63,8 @@ static void write_stderr(const char *text) {
     }
 }
 
-/* How errors are to be written must be known before the first one: of the options. */
+/* The form of errors must be known before the first one, which may be about options:
+ * look ahead. */
 static bool wants_json(int argc, char **argv) {
     bool json = false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -72,7 +74,7 @@ static bool wants_json(int argc, char **argv) {
     return json;
 }
 
-/* Within the quotes of JSON, without memory. */
+/* Escapes for a JSON string without allocating. */
 static void write_stderr_quoted(const char *text) {
     for (char c[3] = {'\\'}; *text; text++) {
         bool escaped = *text == '"' || *text == '\\';
@@ -87,7 +89,7 @@ static void write_stderr_doing(const char *doing) {
     write_stderr(doing);
 }
 
-/* There may be no memory left: a report as report_all() writes them, piece by piece. */
+/* Reports in the form of report_all(), piece by piece: there may be no memory left. */
 _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *message) {
     const Run *r = ctx;
     const char exit[] = {(char)('0' + diag_exit(code)), '\0'};
@@ -98,8 +100,7 @@ _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *messag
         write_stderr_quoted(r->program);
         write_stderr("\", \"severity\": \"error\", \"code\": \"");
         write_stderr(diag_name(code));
-        write_stderr(
-            "\", \"exit\": "); /* one digit: what strikes like this is no bug */
+        write_stderr("\", \"exit\": "); /* one digit: such errors are never bugs */
         write_stderr(exit);
         write_stderr(", \"message\": \"");
         write_stderr_quoted(message);
@@ -118,7 +119,7 @@ _Noreturn static void exit_on_panic(void *ctx, DiagCode code, const char *messag
     _exit(diag_exit(code));
 }
 
-/* A mapped file ends earlier than it did. Any other error of the bus is a bug. */
+/* A mapped file was truncated. Any other bus error is a bug. */
 static void on_bus_error(int sig, siginfo_t *info, void *context) {
     (void)context;
     const char *name =
@@ -139,9 +140,8 @@ static void catch_bus_errors(void) {
     sigaction(SIGBUS, &act, NULL);
 }
 
-/* Time is over: loops end at the next thing to do. What does not look at the clock for
- * half a second more is ended here, where only what a signal handler may call is
- * called. */
+/* The time limit has passed: loops stop at their next check. Code that doesn't check
+ * for another half second is ended here, using only async-signal-safe calls. */
 static void on_alarm(int sig) {
     (void)sig;
     if (!interrupted) return;
@@ -171,7 +171,7 @@ static bool want_color(const Common *c) {
 static int report_failure(Run *r) {
     const Diag *why = diag_first_error(r->s);
     if (atomic_load(session_expired(r->s)) && why && why->code != E_LIMIT) {
-        diag_clear(r->s); /* what failed for want of time says something else */
+        diag_clear(r->s); /* code stopped by the limit reports something else */
         session_fail_expired(r->s, NOWHERE);
     }
     const Diag *first = diag_first_error(r->s);
@@ -202,7 +202,7 @@ static bool print_help_or_version(Run *r, bool *done) {
     return ok;
 }
 
-/* THUNKLINE_CPU forces the kernels of a lesser CPU, for tests and comparisons. */
+/* THUNKLINE_CPU selects the kernels of an older CPU, for tests and comparisons. */
 static bool pick_cpu(Session *s) {
     static const char *const levels[] = {"baseline", "avx2", "avx512"};
     const char *cpu = getenv("THUNKLINE_CPU");
@@ -213,7 +213,8 @@ static bool pick_cpu(Session *s) {
                 "THUNKLINE_CPU is '%s', not baseline, avx2 or avx512", cpu);
 }
 
-/* What a graph prints: its lines, but nothing else that a terminal would obey. */
+/* Prints a line from a graph's `print`, with control characters escaped so that a
+ * terminal doesn't obey them. */
 static void print_line(void *ctx, const char *text) {
     const Run *r = ctx;
     Str out = STR(r->s);
@@ -239,7 +240,7 @@ static bool apply_common_options(Run *r) {
     return pick_cpu(r->s);
 }
 
-/* The user's own ops. */
+/* Plugins and op files. */
 static bool load_user_ops(Run *r) {
     for (size_t i = 0; i < r->common->plugins.n; i++)
         if (!plugin_load(r->s, r->common->plugins.p[i].p)) return false;
@@ -255,9 +256,9 @@ static bool parse_and_run(Run *r, int argc, char **argv) {
     return apply_common_options(r) && load_user_ops(r) && r->tool->run(r);
 }
 
-/* OpenBLAS reads these when it is opened. It would start threads that we don't use; and
- * a build that doesn't know the CPU takes AVX2 kernels, at half the speed, where those
- * of SkylakeX run on any CPU with AVX-512. */
+/* OpenBLAS reads these when it is opened. By default it would start threads that we
+ * don't use, and a build that doesn't recognise the CPU falls back to AVX2 kernels, at
+ * half the speed, although those of SkylakeX run on any CPU with AVX-512. */
 void tool_environment(void) {
     setenv("OPENBLAS_NUM_THREADS", "1", 0);
 #ifdef __x86_64__

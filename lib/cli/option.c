@@ -1,6 +1,6 @@
-/* Parsing the command line by its table. Options and operands may be mixed; "--" ends
- * options; a long name may be shortened to what is unambiguous. Every text is
- * registered as a source, so that errors in expressions point into it. */
+/* Parses the command line by its table. Options and operands may be mixed; "--" ends
+ * options; a long name may be abbreviated if unambiguous. Every text is registered as a
+ * source, so that errors in expressions point into it. */
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -94,8 +94,8 @@ static bool fail_option_value(Run *r, const Opt *o, const char *what, const char
     return fail(r->s, NOWHERE, E_USAGE, "--%s takes %s, not '%s'", o->name, what, got);
 }
 
-/* "unset" in front of an enum's words is the state before the option, and ~ marks words
- * that a tool knows only to refuse them: neither is a word to type. */
+/* "unset" at the start of an enum is the state before the option, and ~ marks words
+ * that a tool recognises only to refuse them: a user can type neither. */
 const char *option_enum_words(Arena *a, const char *all) {
     char **word;
     size_t n = str_split(a, all, '|', &word);
@@ -168,7 +168,7 @@ static Text source_text(Run *r, const char *label, const char *v) {
     return (Text){source_get(r->s, src)->text, {src, 0, (uint32_t)n}};
 }
 
-/* Names with commas between them, nothing with each. */
+/* Does the option take comma-separated bare names? */
 static bool takes_names(const Opt *o) {
     static const char *const kinds[] = {"NAME", "TAG", "KINDS"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -177,7 +177,7 @@ static bool takes_names(const Opt *o) {
     return false;
 }
 
-/* A script's variable may be empty: what would be asked for then is nothing. */
+/* A script's variable may be empty, which would silently request nothing. */
 static bool check_not_empty(Run *r, const Opt *o, const char *v) {
     char **word;
     if (!v || !o->arg || o->kind == OPT_TEXT || o->kind == OPT_MAYBE) return true;

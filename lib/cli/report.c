@@ -1,6 +1,5 @@
-/* Diagnostics as people and programs read them: "tool: file:line:col: error[E_SHAPE]:
- * message", the line, a caret, notes; or one JSON record a line
- * (schemas/diag.schema.json). */
+/* Diagnostics for people and programs: "tool: file:line:col: error[E_SHAPE]: message",
+ * the line, a caret, notes; or one JSON record per line (schemas/diag.schema.json). */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -24,7 +23,7 @@ static void put_diag_place(Session *s, Span at, Str *out) {
     str_printf(out, ":%u:%u: ", line, col);
 }
 
-/* Is it a byte of a letter that began before? */
+/* Is it a continuation byte of UTF-8? */
 static bool is_continuation_byte(char c) {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
@@ -36,7 +35,7 @@ static size_t count_columns(const char *p, size_t n) {
     return count;
 }
 
-/* The line that the span begins in, cut to a window around it, and carets below. */
+/* The line in which the span begins, cut to a window around it, with carets below. */
 static void put_line(Session *s, Span at, const Paint *paint, Str *out) {
     const Source *src = source_get(s, at.source);
     if (!src || at.begin > src->len) return;
@@ -63,7 +62,7 @@ static void put_line(Session *s, Span at, const Paint *paint, Str *out) {
     str_printf(out, "%s\n", paint->off);
 }
 
-/* A note of several lines goes on below its first. */
+/* Indents further lines of a multi-line note below its first. */
 static void put_note(const char *p, Str *out) {
     for (;;) {
         size_t n = strcspn(p, "\n");
@@ -128,7 +127,7 @@ static void put_diag_json(Session *s, const Diag *d, const char *program, Str *o
 
 void report_one(Session *s, const Diag *d, const char *program, bool json, bool color,
                 Str *out) {
-    if (d->code == E_UPSTREAM) return; /* the tool that failed has said it */
+    if (d->code == E_UPSTREAM) return; /* the failed tool has reported it */
     if (json)
         put_diag_json(s, d, program, out);
     else

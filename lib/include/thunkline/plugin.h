@@ -1,4 +1,4 @@
-/* Types and Ops of your own in C, for `--plugin ./mine.so`. A whole plugin:
+/* Your own Types and Ops in C, for `--plugin ./mine.so`. A complete plugin:
  *
  *     #include <thunkline/plugin.h>
  *
@@ -22,14 +22,14 @@
  *
  *     cc -std=c11 -shared -fPIC -o mine.so mine.c
  *
- * Rules. Every function returns false (or NULL, or TL_NONE) when it fails, and has then
- * said why, once, with api->fail: pass that on. Structs that you get are the library's
- * and stay for the call. Those that you give (defs, texts, tables) must stay as they
- * are while the plugin is loaded; their first member says how large they are, so that a
- * plugin goes on working when later versions add members: absent ones mean the default.
- * Keep no results, variables, types or hosts from one call to the next: there may be
- * several sessions. perform must be a function of its inputs alone. Nothing may throw,
- * exit or print. */
+ * Rules. A function that fails has reported the reason once, with api->fail, and
+ * returns false (or NULL, or TL_NONE): return that on. Structs that you receive belong
+ * to the library and are valid during the call. Those that you provide (defs, texts,
+ * tables) must remain unchanged while the plugin is loaded. Their first member is their
+ * size, so that a plugin keeps working when later versions add members: a missing
+ * member has its default. Don't keep results, variables, types or hosts between calls:
+ * there may be several sessions. perform must depend on its inputs alone. Nothing may
+ * throw, exit or print. */
 #ifndef THUNKLINE_PLUGIN_H
 #define THUNKLINE_PLUGIN_H
 
@@ -41,19 +41,19 @@
 extern "C" {
 #endif
 
-/* Changes when plugins must be compiled anew. */
+/* Changes when plugins must be recompiled. */
 #define TL_PLUGIN_ABI 1u
 
 typedef struct TlApi TlApi;
-typedef struct TlHost TlHost;   /* what the library is doing when it calls you */
-typedef struct TlType TlType;   /* equal types are one pointer within a session */
+typedef struct TlHost TlHost;   /* the context in which the library calls you */
+typedef struct TlType TlType;   /* equal types are the same pointer within a session */
 typedef struct TlValue TlValue; /* of any type; borrowed */
-typedef uint32_t TlVar;         /* a variable of the graph that is being built */
-/* What is no variable. TL_NONE: there is none. It is what a function that failed
- * returns, having said why, and what you are given where there is nothing: the
- * gradient of an output that is disconnected from the cost, a tangent that is zero.
- * TL_DISCONNECTED: you say so: no element of the input influences the output.
- * TL_FORGOTTEN: nothing was said; what you have to fill in holds it at first. */
+typedef uint32_t TlVar;         /* a variable of the graph being built */
+/* Special values of TlVar. TL_NONE: no variable. A function that failed returns it,
+ * after reporting why; and you receive it for the gradient of an output that is
+ * disconnected from the cost and for a zero tangent. TL_DISCONNECTED: you declare that
+ * no element of the input influences the output. TL_FORGOTTEN: the initial value of
+ * whatever you have to fill in. */
 #define TL_NONE         UINT32_MAX
 #define TL_DISCONNECTED (UINT32_MAX - 1)
 #define TL_FORGOTTEN    (UINT32_MAX - 2)
@@ -68,7 +68,7 @@ typedef enum TlDType {
     TL_UINT16,
     TL_UINT32,
     TL_UINT64,
-    TL_FLOAT16, /* its bits in a uint16_t */
+    TL_FLOAT16, /* bits in a uint16_t */
     TL_FLOAT32,
     TL_FLOAT64,
     TL_COMPLEX64,
@@ -84,7 +84,7 @@ typedef struct TlTensor {
     void *data;
 } TlTensor;
 
-/* The class of an error. While an op runs, all of them end a tool with status 5, else
+/* The class of an error. At run time all of them end a tool with status 5, otherwise
  * with 3. */
 typedef enum TlError {
     TL_WRONG_TYPE = 1,
@@ -98,77 +98,81 @@ typedef enum TlError {
 
 /* ---- Types ---- */
 
-/* A parameter of a type, as in money('EUR', 2): a text or an integer. */
+/* A type's parameter, as in money('EUR', 2): a text or an integer. */
 typedef struct TlParam {
-    const char *text; /* NULL: it is `number` */
+    const char *text; /* NULL: use `number` */
     int64_t number;
 } TlParam;
 
-/* The filter of a type: is `value` one of it, or can it be made into one? */
+/* The filter of a type: does `value` have the type, or can it be converted? */
 typedef struct TlFilter {
     TlHost *host;
     const TlApi *api;
     const TlType *type;
     const TlValue *value; /* of this type, of another, or an array: numbers and lists of
-                             numbers that the user wrote come as arrays */
-    bool strict;          /* only what is of the type already, which is taken without
-                             asking: refuse */
-    int allow_downcast; /* 1: whatever is lost; 0, -1 (not said): nothing may be lost */
+                           * numbers written by the user arrive as arrays */
+    bool strict;          /* accept only values that already have the type, for which
+                           * filter is not called: refuse */
+    int allow_downcast;   /* 1: any loss is allowed; 0, -1 (not given): none is */
 } TlFilter;
 
-/* A value is value_size bytes that filter, from_text, from_bytes or an op fill in; they
- * are never changed afterwards and moved by copying the bytes. What they own beside is
- * freed by clear. Types are compared by name and parameters. */
+/* A value is value_size bytes, filled in by filter, from_text, from_bytes or an op; it
+ * is immutable afterwards and may be moved by copying the bytes. clear frees what the
+ * value owns. Types are compared by name and parameters. */
 typedef struct TlTypeDef {
     size_t size;            /* sizeof(TlTypeDef) */
-    const char *name, *doc; /* as it is written: "double" */
+    const char *name, *doc; /* as written: "double" */
     size_t value_size;
-    /* Kinds of the parameters, "str, int"; NULL: none. check may refuse them. */
+    /* Kinds of the parameters, "str, int"; NULL: none. check may reject them. */
     const char *params;
     bool (*check)(TlHost *h, const TlApi *api, size_t n, const TlParam *param);
     /* Required. Fills in *out. */
     bool (*filter)(const TlFilter *f, void *out);
     void (*clear)(void *value);
-    /* values_eq and values_eq_approx; absent: equal to_bytes, or the value's own bytes,
-     * and equal. Needed with clear, unless there is to_bytes. A tolerance that
-     * is negative was not given. */
+    /* values_eq and values_eq_approx; if absent: equal to_bytes, or equal bytes of the
+     * value itself, and for approx, equal. Required with clear, unless there is
+     * to_bytes. A negative tolerance was not given. */
     bool (*equal)(const TlType *t, const void *a, const void *b);
     bool (*approx)(const TlType *t, const void *a, const void *b, double rtol,
                    double atol);
-    /* Do they have memory in common, beside what they share as one value? DebugMode
-     * asks it of inputs and results. Absent: no. */
+    /* Do two values share memory, other than by being the same value? DebugMode asks
+     * this for inputs and results. If absent: no. */
     bool (*may_share_memory)(const void *a, const void *b);
-    size_t (*memory)(const void *value); /* bytes, for profiles; absent: value_size */
-    /* As text: api->put or put_number write a number, a list or a 'quoted text' that
-     * filter takes back, or from_text for a quoted text. NAME(text) is a constant in a
-     * graph; of a type with parameters, NAME(PARAMETERS)(text): fixed(2)(1.25). A type
-     * without text has values only while a graph runs and in the binary form. */
+    size_t (*memory)(const void *value); /* bytes, for profiles; if absent:
+                                          * value_size */
+    /* The text of a value: api->put or put_number write a number, a list or a 'quoted
+     * text' that filter accepts back, or from_text for a quoted text. NAME(text) is a
+     * constant in a graph; for a type with parameters, NAME(PARAMETERS)(text):
+     * fixed(2)(1.25). Values of a type without text exist only while a graph runs and
+     * in the binary form. */
     bool (*text)(TlHost *h, const TlApi *api, const void *value);
     bool (*from_text)(const TlFilter *f, const char *text, void *out);
-    /* As bytes in files, the same on every machine. to_bytes returns their number and
-     * writes them unless buf is NULL. Both absent: the value's own bytes, if there is
-     * no clear. */
+    /* The bytes of a value in files, the same on every machine. to_bytes returns their
+     * number and writes them unless buf is NULL. If both are absent: the value's own
+     * bytes, provided there is no clear. */
     size_t (*to_bytes)(const void *value, unsigned char *buf);
     bool (*from_bytes)(const TlFilter *f, size_t n, const unsigned char *bytes,
                        void *out);
-    /* For derivatives: the op that adds two values; 0.0 and 1.0 must pass the filter.
-     */
+    /* For derivatives: the op that adds two values; the filter must accept 0.0 and
+     * 1.0. */
     const char *add;
-    /* is_valid_value of what an op or a file made: absent: every value is valid. */
+    /* is_valid_value for a value made by an op or read from a file; if absent, every
+     * value is valid. */
     bool (*is_valid)(const TlType *t, const void *value);
-    /* A value of its own that equals `value` and has no memory in common with it, in
-     * *out. With copies DebugMode sees whether an op changes an input. Absent:
-     * from_bytes of to_bytes, else the bytes; none for a type with clear but neither.
-     */
+    /* Makes in *out an independent value that equals `value` and shares no memory with
+     * it. DebugMode compares copies to see whether an op changes an input. If absent:
+     * from_bytes of to_bytes, else the bytes; a type with clear but neither of these
+     * has no copies. */
     bool (*copy)(TlHost *h, const TlApi *api, const void *value, void *out);
-    /* Any valid value, made of api->uniform and api->normal: what grewrite --verify and
-     * ggrad --check give to inputs that have no value. Absent: these must be given. */
+    /* Any valid value, made with api->uniform and api->normal: used by grewrite
+     * --verify and ggrad --check for inputs without a value. If absent, these must be
+     * given. */
     bool (*random)(TlHost *h, const TlApi *api, const TlType *t, void *out);
 } TlTypeDef;
 
-/* transfer: a way for a value to get to a variable of another kind, whose own filter
- * does not take it. Functions are asked in the order in which they were added, unless
- * the check is strict; what one makes goes through the filter like any value. */
+/* transfer: converts a value for a variable of another kind, whose own filter doesn't
+ * accept it. Functions are tried in the order in which they were added, unless the
+ * check is strict; the result goes through the filter like any value. */
 typedef struct TlTransfer {
     TlHost *host;
     const TlApi *api;
@@ -176,15 +180,15 @@ typedef struct TlTransfer {
     const TlValue *value;
 } TlTransfer;
 typedef enum TlTransferResult {
-    TL_TRANSFER_DECLINED, /* not this value, not to this type: the next is asked */
-    TL_TRANSFER_DONE,     /* it is in transfer_object or transfer_tensor */
+    TL_TRANSFER_DECLINED, /* not for this value or type: try the next function */
+    TL_TRANSFER_DONE,     /* the result is in transfer_object or transfer_tensor */
     TL_TRANSFER_FAILED
 } TlTransferResult;
 typedef TlTransferResult TlTransferFn(TlTransfer *t);
 
 /* ---- Ops ---- */
 
-/* What all contexts of an op begin with. */
+/* The first members of every op context. */
 #define TL_CONTEXT                                                                     \
     TlHost *host;                                                                      \
     const TlApi *api;                                                                  \
@@ -192,26 +196,27 @@ typedef TlTransferResult TlTransferFn(TlTransfer *t);
     const void *user; /* of its def */                                                 \
     size_t nin, nout
 
-/* make_node: types of the outputs from those of the inputs. It is asked again with the
- * inputs that it led to, and must then say the same. */
+/* make_node: infers the outputs' types from the inputs'. It is called again with the
+ * inputs that it produced, and must then return the same types. */
 typedef struct TlNode {
     TL_CONTEXT;
     const TlType *const *in;
-    const TlType **out; /* to fill; nout may be set, to at most 1024 */
+    const TlType **out; /* fill these in; nout may be set, to at most 1024 */
 } TlNode;
 
-/* A run. compute_map: what a lazy thunk finds of its inputs. */
+/* A run. compute_map: the state of a lazy thunk's inputs. */
 enum { TL_NOT_COMPUTED, TL_COMPUTED, TL_COLLECTED };
 typedef struct TlCall {
     TL_CONTEXT;
     const TlValue *const *in;
     const TlType *const *out_type;
     const uint8_t *computed;  /* thunks: by input */
-    bool *need;               /* lazy thunks: set those that must be computed first */
-    const bool *no_recycling; /* thunks: by output: not what an earlier run left */
+    bool *need;               /* lazy thunks: mark those to compute first */
+    const bool *no_recycling; /* thunks: by output: don't reuse what an earlier run
+                               * left */
 } TlCall;
 
-/* make_thunk: another way to run an Apply, with a state. */
+/* make_thunk: an alternative way to run an Apply, with a state. */
 enum { TL_IMPL_ANY, TL_IMPL_FAST, TL_IMPL_DEBUG };
 typedef enum TlThunkResult {
     TL_THUNK_FAILED,
@@ -220,44 +225,47 @@ typedef enum TlThunkResult {
 } TlThunkResult;
 typedef struct TlThunk {
     size_t size;
-    bool lazy; /* runs when an output is wanted, whatever inputs there are */
+    bool lazy; /* runs as soon as an output is wanted, whether or not its inputs
+                * exist */
     bool (*make)(const TlCall *c, int impl, void **state); /* c has no values yet */
     TlThunkResult (*run)(void *state, TlCall *c);
     void (*free)(void *state);
 } TlThunk;
 
-/* grad, L_op: the gradient by each wanted input, built from expressions. It has the
- * input's shape and a float or complex dtype, and is zero if the input reaches the cost
- * through integers only; what types can't tell of that is checked when it runs. */
+/* grad, L_op: builds the gradient with respect to each wanted input. It has the input's
+ * shape and a float or complex dtype, and is zero if the input reaches the cost only
+ * through integers; what types can't prove is checked at run time. */
 typedef struct TlGrad {
     TL_CONTEXT;
     const TlVar *in, *out;
-    const TlVar *g; /* by output; TL_NONE: disconnected from the cost. In texts g_NAME
-                       of such an output is zeros */
-    const bool *wanted; /* others may be forgotten */
-    /* To fill: a variable, api->undefined, or TL_DISCONNECTED, which is an error
-     * against the op's own connection pattern and a warning where it has none. To be
-     * silent is an error, too; but for an op without a pattern it says disconnected
-     * while one of several outputs is so. */
+    const TlVar *g;     /* by output; TL_NONE: disconnected from the cost. In formulas,
+                         * g_NAME of such an output is zeros */
+    const bool *wanted; /* others may be left out */
+    /* Fill in: a variable, api->undefined, or TL_DISCONNECTED, which is an error if it
+     * contradicts the op's own connection pattern and a warning if there is none.
+     * Leaving a wanted one out is an error, too; but for an op without a pattern it
+     * means disconnected while one of several outputs is so. */
     TlVar *grad;
 } TlGrad;
-/* R_op: the tangent of each output, of its shape and a float or complex dtype. */
+/* R_op: builds the tangent of each output, of its shape and a float or complex
+ * dtype. */
 typedef struct TlPush {
     TL_CONTEXT;
     const TlVar *in, *out;
     const TlVar *tangent; /* TL_NONE: zero */
-    /* To fill, by output; TL_DISCONNECTED, or TL_NONE as a tangent that is handed on:
-     * zero. One may be forgotten that no tangent is connected to. */
+    /* Fill in, by output; TL_DISCONNECTED, or TL_NONE passed on as a tangent: zero. An
+     * output without a connected tangent may be left out. */
     TlVar *result;
 } TlPush;
-/* infer_shape: a list [n, m, ...] as a text (api->text) or with api->ints for each
- * output, from the inputs; the op is not run. False without api->fail: declined. */
+/* infer_shape: a list [n, m, ...] for each output, as a formula (api->text) or with
+ * api->ints, in terms of the inputs; the op doesn't run. False without api->fail:
+ * declined. */
 typedef struct TlShape {
     TL_CONTEXT;
     const TlVar *in;
-    TlVar *shape; /* by output: an int64 vector; TL_NONE: can't be told */
+    TlVar *shape; /* by output: an int64 vector; TL_NONE: unknown */
 } TlShape;
-/* What decisions about one Apply may look at: connection_pattern, view_map, destroy_map
+/* Context for decisions about one Apply: connection_pattern, view_map and destroy_map
  * by case, do_constant_folding. */
 typedef struct TlApply {
     TL_CONTEXT;
@@ -267,65 +275,67 @@ typedef struct TlApply {
 typedef struct TlOpDef {
     size_t size; /* sizeof(TlOpDef) */
     const char *name, *doc, *alias;
-    /* Texts may name what is said below, functions of the language, and all ops of the
-     * plugin; anything else is refused when the plugin is loaded. */
+    /* Formulas may use the names below, functions of the language, and all ops of the
+     * plugin; anything else is rejected when the plugin is loaded. */
     /* Inputs "x, y", props "beta: float = 1.0" and, if there are several, names of the
      * outputs "q, r"; the only output of an op without `out` is r. An input is a
-     * tensor, or `x: any` (any Type), `n: int`, `shape: ints`, `flag: bool`; `y?` may
-     * be left out; a last `*rest` takes the rest. Kinds of props: bool int float str
-     * dtype ints axes axis. Equal props make equal ops. */
+     * tensor, or `x: any` (any Type), `n: int`, `shape: ints`, `flag: bool`; `y?` is
+     * optional; a last `*rest` takes all the remaining ones. Kinds of props: bool int
+     * float str dtype ints axes axis. Equal props make equal ops. */
     const char *in, *props, *out;
-    uint16_t version;   /* of its meaning; graphs keep it. 0 counts as 1 */
-    int default_output; /* 1 + the output that a call gives; 0: all */
-    const void *user;   /* yours, found again in every context */
+    uint16_t version;   /* of its meaning; graphs store it. 0 counts as 1 */
+    int default_output; /* 1 + the output that a call returns; 0: all */
+    const void *user;   /* yours, available in every context */
     /* Typing: either types as text, "float64[?], double", or a function. */
     const char *itypes, *otypes;
     bool (*make_node)(TlNode *n);
     /* Running: perform or thunk. */
     bool (*perform)(TlCall *c);
-    /* What DebugMode runs in the place of perform, for an op whose perform would
-     * trouble it: one that leaves its result uninitialised, say. See
+    /* DebugMode runs this instead of perform, for an op whose perform DebugMode would
+     * report wrongly, such as one that leaves its result uninitialised. See
      * debug_is_reference. */
     bool (*debug_perform)(TlCall *c);
     const TlThunk *thunk;
-    bool keeps_storage; /* an output's storage is what this op put there last, or new */
-    /* Derivatives: one of these texts, or C. A text is one expression for each input,
-     * with semicolons, in inputs, props, the result r and its gradient g; of an op with
-     * several outputs in these and g_NAME of each, which is zeros for one that the cost
-     * does not depend on. "disconnected" and "undefined('why')" are such expressions,
-     * too; where neither `disconnected` nor `connected` is given, an input whose text
-     * is the former is disconnected from all outputs. pushforward is optional. Without
-     * any, differentiating is an error. */
+    bool keeps_storage; /* an output's storage is its content from this op's last run,
+                         * or new */
+    /* Derivatives: one of these texts, or C. A text has one expression per input,
+     * separated by semicolons, in inputs, props, the result r and its gradient g; for
+     * several outputs, in these and g_NAME of each, which is zeros if the cost doesn't
+     * depend on it. "disconnected" and "undefined('why')" are expressions, too; unless
+     * `disconnected` or `connected` is given, an input with the former is disconnected
+     * from all outputs. pushforward is optional. Without any of these, differentiating
+     * is an error. */
     const char *partials; /* d r / d x of an elementwise op: "y; x" */
-    const char *adjoint;  /* of an op that is linear in each input:
-                             "mul(g, y); mul(g, x)" */
-    const char *pullback; /* of any op: "div(g, y); ..." */
+    const char *adjoint;  /* for an op linear in each input: "mul(g, y); mul(g, x)" */
+    const char *pullback; /* for any op: "div(g, y); ..." */
     bool (*grad)(TlGrad *g);
     bool (*pushforward)(TlPush *p);
-    const char *disconnected; /* inputs whose elements influence nothing: "n, shape" */
+    const char *disconnected; /* inputs whose elements influence no output: "n,
+                               * shape" */
     bool (*connected)(const TlApply *a, size_t in, size_t out);
     /* Shape and cost. */
     const char *shape; /* of output 0: "[n, x.shape[1]]" */
     bool (*infer_shape)(TlShape *s);
     const char *flops; /* "2 * x.size" */
-    /* Memory: which input an output may view, which one making it overwrites (perform
-     * then changes the input, a tensor, and passes it on): "r: x", "q: x, p: y". */
+    /* Memory: the input that an output may view, and the input that computing an output
+     * overwrites (perform then changes the input, a tensor, and passes it on): "r: x",
+     * "q: x, p: y". */
     const char *view_map, *destroy_map;
     int (*view)(const TlApply *a, size_t out); /* by case; -1: none */
     int (*destroy)(const TlApply *a, size_t out);
-    /* do_constant_folding; absent: always. */
+    /* do_constant_folding; if absent: always. */
     bool never_fold;
     bool (*fold)(const TlApply *a);
-    bool commutative; /* its two inputs may change places */
+    bool commutative; /* its two inputs may be swapped */
     bool (*str)(TlHost *h,
-                const TlApi *api); /* __str__, by api->put; absent: name(props) */
+                const TlApi *api); /* __str__, with api->put; if absent: name(props) */
     const char *example;           /* "twice(1.5) -> 3.0" */
-    /* debug_perform is slow and obviously right: DebugMode runs perform as ever, and
-     * compares the two. */
+    /* debug_perform is slow and obviously correct: DebugMode runs perform as usual and
+     * compares both. */
     bool debug_is_reference;
 } TlOpDef;
 
-/* ---- what you may ask for ---- */
+/* ---- the functions offered to you ---- */
 #if defined(__GNUC__)
 #define TL_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #else
@@ -333,11 +343,11 @@ typedef struct TlOpDef {
 #endif
 
 struct TlApi {
-    size_t size; /* later versions are larger */
+    size_t size; /* larger in later versions */
     uint32_t abi;
     const char *version; /* of thunkline */
 
-    /* Says what is wrong; returns false. */
+    /* Reports an error; returns false. */
     bool (*fail)(TlHost *h, TlError e, const char *fmt, ...) TL_PRINTF(3, 4);
 
     /* -- init only -- */
@@ -345,18 +355,19 @@ struct TlApi {
     bool (*add_op)(TlHost *h, const TlOpDef *def);
 
     /* -- types -- */
-    /* Of a text: "double", "float64[3, ?]", "list(double)". */
+    /* From a text: "double", "float64[3, ?]", "list(double)". */
     const TlType *(*type)(TlHost *h, const char *text);
     const char *(*type_text)(TlHost *h, const TlType *t);
     bool (*type_is)(const TlType *t, const TlTypeDef *def); /* with any parameters */
     size_t (*type_params)(const TlType *t, const TlParam **param);
-    /* Dims are sizes; -1: not known; other negative ones are names, to be passed on:
-     * equal numbers are one name within a session, and different ones (or -1) may still
-     * turn out to be one size. They must not be kept, ordered or reckoned with. */
+    /* Dims are sizes; -1: unknown; other negative numbers are names, to be passed on:
+     * equal numbers are the same name within a session, and different ones (or -1) may
+     * still turn out to be equal sizes. Don't store them, order them or compute with
+     * them. */
     bool (*tensor_type)(const TlType *t, TlDType *d, int *ndim, const int64_t **dim);
     const TlType *(*make_tensor)(TlHost *h, TlDType d, int ndim, const int64_t *dim);
 
-    /* -- props of the op at hand; the name must be right -- */
+    /* -- props of the current op; the name must exist -- */
     bool (*prop_bool)(TlHost *h, const char *name);
     int64_t (*prop_int)(TlHost *h, const char *name);
     double (*prop_float)(TlHost *h, const char *name);
@@ -366,49 +377,50 @@ struct TlApi {
     bool (*prop_is_none)(TlHost *h, const char *name);
 
     /* -- make_node -- */
-    /* Was the input written in place: a number as 2 in mul(x, 2), a list of numbers as
-     * in scale(x, [1, 2]), or for an input `x: any` a text as in label_cat(a, 'b')? */
+    /* Is the input a literal: a number as 2 in mul(x, 2), a list of numbers as in
+     * scale(x, [1, 2]), or for an input `x: any` a text as in label_cat(a, 'b')? */
     bool (*is_literal)(TlNode *n, size_t i);
-    /* Makes it a constant of type t, through the type's filter, or from_text for a
-     * text; n->in[i] is then t. A text must be wrapped. With itypes this happens by
-     * itself. */
+    /* Turns it into a constant of type t, through the type's filter, or through
+     * from_text for a text; n->in[i] is then t. A text must be wrapped. With itypes
+     * this is automatic. */
     bool (*wrap)(TlNode *n, size_t i, const TlType *t);
 
     /* -- values -- */
     const TlType *(*value_type)(TlHost *h, const TlValue *v);
-    bool (*tensor)(const TlValue *v, TlTensor *t); /* false: it is none */
-    /* A number of any real dtype as a double; *exact: nothing was lost. False: it is no
+    bool (*tensor)(const TlValue *v, TlTensor *t); /* false: not an array */
+    /* A number of any real dtype as a double; *exact: without loss. False: not a
      * number. */
     bool (*to_double)(const TlValue *v, double *x, bool *exact);
-    /* The bytes of a value of a plugin's type; NULL: it is another's. */
+    /* The bytes of a value of a plugin's type; NULL: it has another type. */
     const void *(*object)(const TlValue *v, const TlTypeDef *def);
     const char *(*describe)(TlHost *h, const TlValue *v); /* "an array float64[3]" */
 
     /* -- perform, thunks -- */
-    /* An input that must be a tensor or of the plugin's type; the type said so. */
+    /* An input known to be a tensor or of the plugin's type by the op's typing. */
     bool (*input)(const TlCall *c, size_t i, TlTensor *t);
     const void *(*input_object)(const TlCall *c, size_t i);
-    /* Storage of output i: row-major, of its type's dtype, uninitialised. It is the
-     * library's, good for this call only: the next run may get the same, another or
-     * none, unless keeps_storage. Every output must be made in every call, by one of
-     * output, output_object, pass and view. */
+    /* Storage for output i: row-major, of its type's dtype, uninitialised. It belongs
+     * to the library and is valid for this call only: the next run may get the same,
+     * another or none, unless keeps_storage. Every call must make every output, with
+     * one of output, output_object, pass and view. */
     bool (*output)(TlCall *c, size_t i, int ndim, const int64_t *shape, TlTensor *t);
-    /* What perform left there in the last run (keeps_storage); false: nothing. */
+    /* What perform left there in its last run (keeps_storage); false: nothing. */
     bool (*kept)(TlCall *c, size_t i, TlTensor *t);
-    /* Bytes for a value of output i's type, zeroed. */
+    /* Zeroed bytes for a value of output i's type. */
     void *(*output_object)(TlCall *c, size_t i);
-    /* Output i is the whole of input `of`, or a part of its memory. */
+    /* Makes output i the whole of input `of`, or a part of its memory. */
     bool (*pass)(TlCall *c, size_t i, size_t of);
     bool (*view)(TlCall *c, size_t i, size_t of, const TlTensor *part);
-    void *(*scratch)(TlCall *c, size_t bytes); /* 64-byte aligned, for this call */
+    void *(*scratch)(TlCall *c, size_t bytes); /* 64-byte aligned, valid for this
+                                                * call */
 
     /* -- building expressions: grad, pushforward, infer_shape -- */
-    /* A text in the language. Names: inputs, props, r or the outputs' names, and in
-     * grad g (g_NAME for each of several outputs), in pushforward t_NAME for each
+    /* A formula in the language. Names: inputs, props, r or the outputs' names; in
+     * grad, g (g_NAME for each of several outputs); in pushforward, t_NAME for each
      * input. */
     TlVar (*text)(TlHost *h, const char *text);
-    /* op(in...), with props as text, "axis=0, keepdims=True", or NULL. All outputs go
-     * to out, if it is not NULL; the first is returned. */
+    /* op(in...), with props as text, "axis=0, keepdims=True", or NULL. Stores all
+     * outputs in out unless it is NULL; returns the first. */
     TlVar (*apply)(TlHost *h, const char *op, const char *props, size_t nin,
                    const TlVar *in, TlVar *out);
     TlVar (*number)(TlHost *h, TlDType d, double v);
@@ -425,29 +437,29 @@ struct TlApi {
 
     /* -- text and str -- */
     void (*put)(TlHost *h, const char *text);
-    void (*put_number)(TlHost *h, double v); /* shortest that reads back equal */
+    void (*put_number)(TlHost *h, double v); /* shortest text that reads back equal */
     void (*put_quoted)(TlHost *h, const char *text);
 
     /* -- init only -- */
     bool (*add_transfer)(TlHost *h, TlTransferFn *fn);
     /* -- transfers -- */
-    /* What the value becomes: bytes of a value of the plugin's type `to`, zeroed, or a
-     * row-major array, uninitialised. */
+    /* The result of the transfer: zeroed bytes of a value of the plugin's type `to`, or
+     * an uninitialised row-major array. */
     void *(*transfer_object)(TlTransfer *t);
     bool (*transfer_tensor)(TlTransfer *t, TlDType d, int ndim, const int64_t *shape,
                             TlTensor *out);
 
     /* -- random -- */
-    double (*uniform)(TlHost *h); /* in [0, 1); each call gives another */
+    double (*uniform)(TlHost *h); /* in [0, 1); each call returns another */
     double (*normal)(TlHost *h);  /* standard normal */
 
     /* -- perform, thunks -- */
-    /* Input i as api->input gives it, but row-major: where it is not so already, a copy
-     * in scratch. Only to be read. */
+    /* Input i as from api->input, but row-major: copied to scratch if it isn't already.
+     * Read only. */
     bool (*contiguous)(TlCall *c, size_t i, TlTensor *t);
 };
 
-/* What a plugin exports, by the name tl_plugin. init adds its types, then its ops. */
+/* The symbol tl_plugin that a plugin exports. init adds its types, then its ops. */
 typedef struct TlPlugin {
     uint32_t abi;
     const char *name, *version;
